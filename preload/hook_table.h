@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* THE table: one row per intercepted function. Export, id, name, resolver and listing follow from it. */
+#ifndef PILLION_HOOK_TABLE_H
+#define PILLION_HOOK_TABLE_H
+
+#include "hook_libc.h"
+#ifdef HAVE_CUDA_HEADERS
+#include "hook_cudart.h"
+#else
+#define HOOK_CUDART(X)
+#endif
+
+#endif

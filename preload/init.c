@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Start order inside the target. A call may come before our constructor (from another library's): the hook then starts
+ * the process itself, with less known. */
+#include <stdlib.h>
+
+#include "../runtime/process.h"
+#include "../runtime/thread.h"
+#include "hook.h"
+
+/* on_exit gives the status, and being registered first makes it run last. atexit would not tell. */
+static void at_exit(int status, void *unused)
+{
+	(void)unused;
+	process_end(TF_END_EXIT, status);
+}
+
+__attribute__((constructor)) static void load(int argc, char **argv, char **environment)
+{
+	int error = errno;
+
+	process_set_arguments(argc, argv, environment);
+	hook_init();
+	thread_init();
+	if (event_enter())
+		on_exit(at_exit, NULL);
+	errno = error;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* syscall(number, ...): looked at and jumped through, never called: clone and vfork come back on another stack, or
+ * twice, and would find a C frame gone. */
+	.text
+	.globl	syscall
+	.type	syscall, @function
+syscall:
+	.cfi_startproc
+	endbr64
+	cmpq	$317, %rdi		/* SYS_seccomp */
+	je	1f
+	jmpq	*real_syscall(%rip)
+1:	pushq	%rdi
+	.cfi_adjust_cfa_offset 8
+	pushq	%rsi
+	.cfi_adjust_cfa_offset 8
+	pushq	%rdx
+	.cfi_adjust_cfa_offset 8
+	pushq	%rcx
+	.cfi_adjust_cfa_offset 8
+	pushq	%r8
+	.cfi_adjust_cfa_offset 8
+	pushq	%r9
+	.cfi_adjust_cfa_offset 8
+	subq	$8, %rsp
+	.cfi_adjust_cfa_offset 8
+	movl	$1, %edi
+	call	process_freeze
+	addq	$8, %rsp
+	.cfi_adjust_cfa_offset -8
+	popq	%r9
+	.cfi_adjust_cfa_offset -8
+	popq	%r8
+	.cfi_adjust_cfa_offset -8
+	popq	%rcx
+	.cfi_adjust_cfa_offset -8
+	popq	%rdx
+	.cfi_adjust_cfa_offset -8
+	popq	%rsi
+	.cfi_adjust_cfa_offset -8
+	popq	%rdi
+	.cfi_adjust_cfa_offset -8
+	jmpq	*real_syscall(%rip)
+	.cfi_endproc
+	.size	syscall, .-syscall
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* exec and spawn: the new image must find us, or be kept from us where we would harm it. All of this may run in the
+ * child of a vfork, on the parent's memory: everything lives on the stack. */
+#include <alloca.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../runtime/identity.h"
+#include "../runtime/preloadable.h"
+#include "../runtime/sys.h"
+#include "hook.h"
+
+/* ---- which file execvp would run ---- */
+
+static bool is_executable(const char *path)
+{
+	return sys_access(path, X_OK) == 0;
+}
+
+/* Empty: not found; the real call then says so. */
+static void find_file(const char *file, char *const *environment, char *ret, size_t size)
+{
+	const char *path = identity_variable(environment, "PATH");
+	size_t length = strlen(file);
+
+	ret[0] = '\0';
+	if (length >= size)
+		return;
+	if (strchr(file, '/')) {
+		memcpy(ret, file, length + 1);
+		return;
+	}
+	for (path = path ? path : "/bin:/usr/bin"; *path;) {
+		size_t part = strcspn(path, ":");
+
+		if (part + length + 2 <= size) {
+			memcpy(ret, path, part);
+			ret[part] = '/';
+			memcpy(ret + part + !!part, file, length + 1);
+			if (is_executable(ret))
+				return;
+		}
+		path += part + (path[part] == ':');
+	}
+	ret[0] = '\0';
+}
+
+/* ---- the environment of the new image ---- */
+
+/* Is `library` one of the items of LD_PRELOAD (separated by spaces and colons)? Returns where, or NULL. */
+static const char *find_item(const char *list, const char *library)
+{
+	size_t length = strlen(library);
+
+	for (const char *at = list; (at = strstr(at, library)); at += length)
+		if ((at == list || strchr(" :", at[-1])) && strchr(" :", at[length]))
+			return at;
+	return NULL;
+}
+
+struct plan {
+	const char *preload; /* wanted value, NULL: no such variable */
+	bool keep_preload;   /* as it is */
+	bool complete;	     /* add our other variables where they are missing */
+};
+
+/* The value of LD_PRELOAD without us, in `ret`. */
+static void without_us(const char *list, const char *at, size_t length, char *ret)
+{
+	size_t before = (size_t)(at - list);
+
+	while (before && strchr(" :", list[before - 1]))
+		before--;
+	memcpy(ret, list, before);
+	strcpy(ret + before, at + length);
+	while (*ret && strchr(" :", *ret))
+		memmove(ret, ret + 1, strlen(ret));
+}
+
+/* `room` holds the old value, the library and a sanitizer's name. */
+static struct plan make_plan(const struct preloadable *program, const char *list, char *room)
+{
+	const char *library = process_library(), *at = list ? find_item(list, library) : NULL;
+	bool is_lost = !process.is_silent && sys_access(library, R_OK) != 0; /* after a chroot: ld.so would complain */
+
+	if (program->kind == PRELOADABLE_HARM || is_lost) {
+		if (!at)
+			return (struct plan){.keep_preload = true};
+		without_us(list, at, strlen(library), room);
+		return (struct plan){.preload = *room ? room : NULL};
+	}
+	if (!at && !process_options.follow_clean_env)
+		return (struct plan){.keep_preload = true};
+	if (at && !(program->runtime[0] && !strstr(list, program->runtime)))
+		return (struct plan){.keep_preload = true, .complete = process_options.follow_clean_env};
+	room[0] = '\0';
+	if (program->runtime[0])
+		strcat(strcpy(room, program->runtime), " ");
+	if (!at) {
+		strcat(room, library);
+		if (list && *list)
+			strcat(room, ":");
+	}
+	if (list)
+		strcat(room, list);
+	return (struct plan){.preload = room, .complete = process_options.follow_clean_env};
+}
+
+static size_t count_strings(char *const *strings)
+{
+	size_t n = 0;
+
+	while (strings && strings[n])
+		n++;
+	return n;
+}
+
+static bool has_variable(char *const *environment, const char *assignment)
+{
+	size_t length = strcspn(assignment, "=") + 1;
+
+	for (; *environment; environment++)
+		if (!strncmp(*environment, assignment, length))
+			return true;
+	return false;
+}
+
+/* `ret` has room for both environments and one more; `preload` is the ready "LD_PRELOAD=..." string or NULL. */
+static void merge_environment(char *const *old, const struct plan *plan, char *preload, char **ret)
+{
+	char **out = ret;
+
+	if (preload)
+		*out++ = preload;
+	for (; old && *old; old++)
+		if (plan->keep_preload || strncmp(*old, "LD_PRELOAD=", 11) != 0)
+			*out++ = *old;
+	*out = NULL;
+	if (!plan->complete)
+		return;
+	for (char *const *ours = process_environment(); *ours; ours++) {
+		if (!has_variable(ret, *ours)) {
+			*out++ = *ours;
+			*out = NULL;
+		}
+	}
+}
+
+static bool is_following(void)
+{
+	return process.generation && process_options.output && process_gate.groups;
+}
+
+/* What both ways in share: the program is known by its path or its descriptor. Gives `environment_` for the real call.
+ * A macro, for alloca's sake: the memory must live until the exec. */
+#define PREPARE(check, shown, environment)                                                                             \
+	char *const *environment_ = (environment);                                                                     \
+	do {                                                                                                           \
+		struct preloadable program_ = {0};                                                                     \
+		struct plan plan_;                                                                                     \
+		const char *list_;                                                                                     \
+		char *room_, *preload_ = NULL, **merged_;                                                              \
+                                                                                                                       \
+		if (!is_following() || process.is_silent)                                                              \
+			break;                                                                                         \
+		check;                                                                                                 \
+		if (program_.reason)                                                                                   \
+			process_bare(shown, program_.reason);                                                          \
+		list_ = identity_variable(environment_, "LD_PRELOAD");                                                 \
+		room_ = alloca(11 + (list_ ? strlen(list_) : 0) + strlen(process_library()) + sizeof(program_.runtime) + 4); \
+		plan_ = make_plan(&program_, list_, room_ + 11);                                                       \
+		if (plan_.preload) {                                                                                   \
+			memcpy(room_, "LD_PRELOAD=", 11);                                                              \
+			preload_ = room_;                                                                              \
+		}                                                                                                      \
+		merged_ = alloca((count_strings(environment_) + count_strings(process_environment()) + 2) * sizeof(char *)); \
+		merge_environment(environment_, &plan_, preload_, merged_);                                            \
+		environment_ = merged_;                                                                                \
+	} while (0)
+
+/* ---- the calls ---- */
+
+static void about_to_exec(void)
+{
+	process_end(TF_END_EXEC, 0);
+}
+
+static int exec_failed(int result)
+{
+	int error = errno;
+
+	process_end(TF_END_NONE, 0);
+	errno = error;
+	return result;
+}
+
+int wrap_execve(const char *path, char *const arguments[], char *const environment[])
+{
+	PREPARE(preloadable_check(path, &program_), path, environment);
+	about_to_exec();
+	return exec_failed(real_execve(path, arguments, environment_));
+}
+
+int wrap_execv(const char *path, char *const arguments[])
+{
+	return wrap_execve(path, arguments, environ);
+}
+
+int wrap_execvpe(const char *file, char *const arguments[], char *const environment[])
+{
+	char path[PATH_MAX];
+
+	find_file(file, environ, path, sizeof(path));
+	PREPARE(preloadable_check(path, &program_), path[0] ? path : file, environment);
+	about_to_exec();
+	return exec_failed(real_execvpe(file, arguments, environment_));
+}
+
+int wrap_execvp(const char *file, char *const arguments[])
+{
+	return wrap_execvpe(file, arguments, environ);
+}
+
+int wrap_fexecve(int fd, char *const arguments[], char *const environment[])
+{
+	PREPARE(preloadable_check_fd(fd, &program_), "(descriptor)", environment);
+	about_to_exec();
+	return exec_failed(real_fexecve(fd, arguments, environment_));
+}
+
+int wrap_execveat(int at, const char *path, char *const arguments[], char *const environment[], int flags)
+{
+	int fd = is_following() && !process.is_silent && !(flags & AT_EMPTY_PATH) ? sys_openat(at, path, O_RDONLY | O_CLOEXEC, 0) : at;
+
+	PREPARE(preloadable_check_fd(fd, &program_), path, environment);
+	if (fd >= 0 && fd != at)
+		sys_close(fd);
+	about_to_exec();
+	return exec_failed(real_execveat(at, path, arguments, environment_, flags));
+}
+
+int wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
+		     char *const arguments[], char *const environment[])
+{
+	enum { HOOK_CURRENT = HOOK_posix_spawn };
+	int result;
+
+	PREPARE(preloadable_check(path, &program_), path, environment);
+	HOOK_TIME(real_posix_spawn(pid, path, actions, attributes, arguments, environment_), NOTHING);
+	return result;
+}
+
+int wrap_posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
+		      char *const arguments[], char *const environment[])
+{
+	enum { HOOK_CURRENT = HOOK_posix_spawnp };
+	char path[PATH_MAX];
+	int result;
+
+	find_file(file, environ, path, sizeof(path));
+	PREPARE(preloadable_check(path, &program_), path[0] ? path : file, environment);
+	HOOK_TIME(real_posix_spawnp(pid, file, actions, attributes, arguments, environment_), NOTHING);
+	return result;
+}
+
+/* ---- lists of arguments ---- */
+
+/* The first argument may be NULL, whatever the header says of it; the compiler must not think otherwise. */
+#define ARGUMENTS(last)                                                                                                \
+	va_list list_, again_;                                                                                         \
+	const char *first_ = (last);                                                                                   \
+	char **arguments;                                                                                              \
+	size_t count_ = 1;                                                                                             \
+                                                                                                                       \
+	__asm__("" : "+r"(first_));                                                                                    \
+	va_start(list_, last);                                                                                         \
+	va_copy(again_, list_);                                                                                        \
+	while (first_ && va_arg(list_, char *))                                                                        \
+		count_++;                                                                                              \
+	va_end(list_);                                                                                                 \
+	arguments = alloca((count_ + 1) * sizeof(*arguments));                                                         \
+	arguments[0] = (char *)first_;                                                                                 \
+	for (size_t i_ = 1; first_ && i_ <= count_; i_++)                                                              \
+		arguments[i_] = va_arg(again_, char *)
+
+HOOK_EXPORT int execl(const char *path, const char *argument, ...)
+{
+	ARGUMENTS(argument);
+	va_end(again_);
+	return wrap_execve(path, arguments, environ);
+}
+
+HOOK_EXPORT int execlp(const char *file, const char *argument, ...)
+{
+	ARGUMENTS(argument);
+	va_end(again_);
+	return wrap_execvpe(file, arguments, environ);
+}
+
+HOOK_EXPORT int execle(const char *path, const char *argument, ...)
+{
+	char *const *environment;
+
+	ARGUMENTS(argument);
+	environment = va_arg(again_, char *const *);
+	va_end(again_);
+	return wrap_execve(path, arguments, environment);
+}

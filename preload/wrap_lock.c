@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Locks: most are free, and a free one is taken at the price of a try, unrecorded. Only one that blocks is timed. */
+#include "hook.h"
+
+/* Whatever try says but "taken" is what the blocking call would say: EOWNERDEAD, EINVAL, EAGAIN of a recursive one. EBUSY
+ * also stands for the caller's own error-checking mutex; the blocking call then finds that out. */
+#define LOCK(symbol, try, type)                                                                                        \
+	int wrap_##symbol(type *lock)                                                                                  \
+	{                                                                                                              \
+		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
+		int result;                                                                                            \
+                                                                                                                       \
+		if (!event_wanted(TF_GROUP_OSRT))                                                                      \
+			return real_##symbol(lock);                                                                    \
+		result = try(lock);                                                                                    \
+		if (result != EBUSY)                                                                                   \
+			return result;                                                                                 \
+		HOOK_TIME(real_##symbol(lock), NOTHING);                                                               \
+		return result;                                                                                         \
+	}
+
+LOCK(pthread_mutex_lock, pthread_mutex_trylock, pthread_mutex_t)
+LOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, pthread_rwlock_t)
+LOCK(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, pthread_rwlock_t)
+
+int wrap_sem_wait(sem_t *s)
+{
+	enum { HOOK_CURRENT = HOOK_sem_wait };
+	int error = errno, result;
+
+	if (!event_wanted(TF_GROUP_OSRT))
+		return real_sem_wait(s);
+	if (!sem_trywait(s))
+		return 0;
+	errno = error;
+	HOOK_TIME(real_sem_wait(s), NOTHING);
+	return result;
+}

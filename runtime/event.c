@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Slots into the thread's window. Space is taken by one add, a record counts once its first slot is stored: a handler
+ * may interrupt between any two instructions and write records of its own. */
+#include "event.h"
+
+#include <string.h>
+
+#include "file.h"
+#include "stack.h"
+
+#define BARRIER() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+
+static void store(uint64_t *slot, uint64_t value)
+{
+	__atomic_store_n(slot, value, __ATOMIC_RELEASE);
+}
+
+/* Takes `count` slots, NULL where there is no room. A handler may have changed the window between the add and the two
+ * loads after it; it then left the old one mapped (t->writing) and our address outside the new one: limit first, or
+ * an address of the old window could pass for one of the new. */
+static uint64_t *take(struct thread *t, unsigned count)
+{
+	for (;;) {
+		uint64_t at, limit, base;
+
+		t->writing++;
+		BARRIER();
+		at = __atomic_fetch_add(&t->next, count * TF_SLOT, __ATOMIC_RELAXED);
+		BARRIER();
+		limit = *(volatile uint64_t *)&t->limit;
+		base = *(volatile uint64_t *)&t->base;
+		if (__builtin_expect(at >= base && at + count * TF_SLOT <= limit, 1))
+			return (uint64_t *)at;
+		t->writing--;
+		if (!thread_grow(t, count))
+			return NULL;
+	}
+}
+
+static void taken(struct thread *t)
+{
+	BARRIER();
+	t->writing--;
+}
+
+static bool is_far(uint64_t last, uint64_t time)
+{
+	return time - last + TF_TIME_BEHIND > TF_TIME_MASK;
+}
+
+/* Writes one event of `count` slots, with a TIME slot before it where the reader could not tell its time. */
+static void put(struct thread *t, uint64_t time, const uint64_t *slots, unsigned count)
+{
+	for (;;) {
+		uint64_t last = *(volatile uint64_t *)&t->last_ticks;
+		unsigned far = is_far(last, time);
+		uint64_t *at = take(t, count + far);
+
+		if (__builtin_expect(!at, 0)) {
+			t->page->lost++;
+			return;
+		}
+		/* A handler's records, or a new window, came between: the reader's time is another than we thought. */
+		if (__builtin_expect(!far && is_far(*(volatile uint64_t *)&t->last_ticks, time), 0)) {
+			taken(t);
+			continue;
+		}
+		for (unsigned i = count - 1; i > 0; i--)
+			at[far + i] = slots[i];
+		if (far)
+			at[0] = tf_time_slot(time);
+		store(&at[far], slots[0]);
+		t->last_ticks = time;
+		taken(t);
+		return;
+	}
+}
+
+void event_record(const struct event *e, unsigned function, uint64_t backtrace, const uint64_t *args, unsigned count)
+{
+	struct thread *t = &thread_self;
+	uint64_t slots[3 + EVENT_ARGS], duration = e->end - e->start;
+	unsigned n = 1;
+
+	if ((int64_t)duration < 0)
+		duration = 0; /* the counters of two processors may differ by a few ticks */
+	if (__builtin_expect(duration >= TF_DURATION_LONG, 0))
+		slots[n++] = tf_arg(TF_ARG_LONG, 0, duration);
+	if (__builtin_expect(duration >= backtrace, 0)) {
+		uint32_t stack = stack_take(t);
+
+		if (stack)
+			slots[n++] = tf_arg(TF_ARG_STACK, 0, stack);
+	}
+	for (unsigned i = 0; i < count; i++)
+		slots[n++] = args[i];
+	slots[0] = tf_event(TF_CALL, function, e->end, duration < TF_DURATION_LONG ? duration : TF_DURATION_LONG);
+	put(t, e->end, slots, n);
+}
+
+void event_instant(unsigned kind, unsigned id, uint64_t last, const uint64_t *args, unsigned count)
+{
+	uint64_t slots[1 + EVENT_ARGS], now = clock_now();
+
+	slots[0] = tf_event(kind, id, now, last);
+	for (unsigned i = 0; i < count; i++)
+		slots[1 + i] = args[i];
+	put(&thread_self, now, slots, 1 + count);
+}
+
+bool event_blob(unsigned blob, uint32_t id, const void *bytes, size_t size)
+{
+	struct thread *t = &thread_self;
+	const unsigned char *p = bytes;
+	unsigned data = (unsigned)((size + TF_DATA_BYTES - 1) / TF_DATA_BYTES);
+	uint64_t *at = take(t, 1 + data);
+
+	if (!at) {
+		t->page->lost++;
+		return false;
+	}
+	for (unsigned i = 1; i <= data; i++) {
+		size_t left = size - (size_t)(i - 1) * TF_DATA_BYTES;
+		uint64_t seven = 0;
+
+		memcpy(&seven, p + (size_t)(i - 1) * TF_DATA_BYTES, left < TF_DATA_BYTES ? left : TF_DATA_BYTES);
+		at[i] = TF_DATA | seven << 8;
+	}
+	store(at, tf_blob(blob, (unsigned)size, id));
+	taken(t);
+	return true;
+}
+
+uint32_t event_intern(unsigned blob, const void *bytes, size_t size)
+{
+	uint32_t id;
+	bool is_new;
+
+	if (!table_add(&process.interned, table_hash(blob, bytes, size), &id, &is_new))
+		return 0;
+	if (is_new)
+		event_blob(blob, id, bytes, size);
+	return id;
+}
+
+void event_many_short(void)
+{
+	struct thread *t = &thread_self;
+	struct thread_guard guard;
+
+	thread_guard_enter(t, &guard);
+	thread_settle(t);
+	thread_guard_leave(t, &guard);
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where our own files are, and COMMAND's environment: the user's, --env-var, LD_PRELOAD and PILLION_*. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "launch.h"
+
+struct environment {
+	char **list; /* NULL-terminated; entries are borrowed or never freed */
+	size_t count;
+};
+
+static void must(const void *pointer)
+{
+	if (pointer)
+		return;
+	say("out of memory");
+	exit(EXIT_USAGE);
+}
+
+static char *joined(const char *a, const char *b, const char *c, const char *d)
+{
+	char *s = NULL;
+
+	if (asprintf(&s, "%s%s%s%s", a, b, c, d) < 0)
+		s = NULL;
+	must(s);
+	return s;
+}
+
+/* ---- our own files ---- */
+
+static bool take_file(const char *directory, const char *below, char ret[PATH_MAX])
+{
+	char *path = joined(directory, "/", below, "");
+	bool is_there = !access(path, R_OK) && realpath(path, ret);
+
+	free(path);
+	if (!is_there)
+		ret[0] = '\0';
+	return is_there;
+}
+
+/* PREFIX/lib*, and one level below for multiarch directories. */
+static bool library_find(const char *prefix, int depth, char ret[PATH_MAX])
+{
+	DIR *d = opendir(prefix);
+	struct dirent *entry;
+	bool is_found = false;
+
+	while (d && !is_found && (entry = readdir(d))) {
+		char *below;
+
+		if (entry->d_name[0] == '.' || (!depth && strncmp(entry->d_name, "lib", 3) != 0))
+			continue;
+		below = joined(prefix, "/", entry->d_name, "");
+		is_found = take_file(below, "pillion/libpillion.so", ret) ||
+			   (!depth && strcmp(entry->d_name, "libexec") != 0 && library_find(below, depth + 1, ret));
+		free(below);
+	}
+	if (d)
+		closedir(d);
+	return is_found;
+}
+
+/* BUILD/runtime/pillion-launch, or PREFIX/libexec/pillion/pillion-launch. */
+void paths_find(struct launch *l)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *prefix;
+
+	if (n < 0)
+		return;
+	self[n] = '\0';
+	*strrchr(self, '/') = '\0';
+	if (!take_file(self, "../preload/libpillion.so", l->library)) {
+		prefix = joined(self, "/../..", "", "");
+		library_find(prefix, 0, l->library);
+		free(prefix);
+	}
+	if (!take_file(self, "../report/pillion-report", l->report))
+		take_file(self, "../../bin/pillion-report", l->report);
+}
+
+static uint64_t hash(const char *s)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * 0x100000001b3u;
+	return h;
+}
+
+/* A link in a directory that nobody else can write to. False: somebody else was there first. */
+static bool link_make(const char *directory, const char *library, char ret[PATH_MAX])
+{
+	char there[PATH_MAX];
+	struct stat st;
+	ssize_t n;
+
+	if (mkdir(directory, 0700) && errno != EEXIST)
+		return false;
+	if (lstat(directory, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+		return false;
+	if ((st.st_mode & 07777) != 0700 && ((st.st_mode & 022) || chmod(directory, 0700)))
+		return false;
+	snprintf(ret, PATH_MAX, "%s/libpillion.so", directory);
+	if (symlink(library, ret) && errno != EEXIST)
+		return false;
+	n = readlink(ret, there, sizeof(there) - 1);
+	there[n > 0 ? n : 0] = '\0';
+	return !strcmp(there, library);
+}
+
+/* ld.so splits LD_PRELOAD at blanks and colons, and expands '$'. */
+static bool library_make_safe(struct launch *l)
+{
+	char directory[64], link[PATH_MAX];
+
+	if (!strpbrk(l->library, " :$"))
+		return true;
+	for (int i = 0; i < 16; i++) {
+		snprintf(directory, sizeof(directory), "/tmp/pillion-%u-%016llx", (unsigned)geteuid(),
+			 (unsigned long long)(hash(l->library) + (unsigned)i));
+		if (link_make(directory, l->library, link)) {
+			strcpy(l->library, link);
+			return true;
+		}
+	}
+	say("LD_PRELOAD cannot name %s, and no link to it could be made in /tmp", l->library);
+	return false;
+}
+
+/* ---- COMMAND's environment ---- */
+
+static size_t find(const struct environment *e, const char *name)
+{
+	size_t length = strlen(name), i;
+
+	for (i = 0; i < e->count; i++) {
+		if (!strncmp(e->list[i], name, length) && e->list[i][length] == '=')
+			break;
+	}
+	return i;
+}
+
+static const char *value_get(const struct environment *e, const char *name)
+{
+	size_t i = find(e, name);
+
+	return i < e->count ? e->list[i] + strlen(name) + 1 : NULL;
+}
+
+static void value_unset(struct environment *e, const char *name)
+{
+	size_t i;
+
+	while ((i = find(e, name)) < e->count) {
+		memmove(e->list + i, e->list + i + 1, (e->count - i) * sizeof(*e->list));
+		e->count--;
+	}
+}
+
+static void value_set(struct environment *e, const char *name, const char *value)
+{
+	value_unset(e, name);
+	e->list = reallocarray(e->list, e->count + 2, sizeof(*e->list));
+	must(e->list);
+	e->list[e->count++] = joined(name, "=", value, "");
+	e->list[e->count] = NULL;
+}
+
+/* Whether NAME= begins here: a comma within a value (CUDA_VISIBLE_DEVICES=0,1) ends nothing. */
+static bool is_assignment(const char *s)
+{
+	size_t length = strcspn(s, "=,");
+
+	return length && s[length] == '=' && (s[0] < '0' || s[0] > '9');
+}
+
+static void assignments_take(struct environment *e, const char *list)
+{
+	char *text = joined(list, "", "", ""), *at = text, *end;
+
+	for (; at; at = end) {
+		char *equals = strchr(at, '=');
+
+		for (end = strchr(at, ','); end && !is_assignment(end + 1); end = strchr(end + 1, ','))
+			;
+		if (end)
+			*end++ = '\0';
+		if (!equals)
+			break;
+		*equals = '\0';
+		value_set(e, at, equals + 1);
+	}
+	free(text);
+}
+
+/* The user's own list without our library, which an outer pillion may have put there. */
+static char *preload_others(const struct launch *l, const char *list)
+{
+	char *others = joined("", "", "", ""), *text = joined(list ? list : "", "", "", ""), *next, *word;
+
+	for (word = strtok_r(text, ": ", &next); word; word = strtok_r(NULL, ": ", &next)) {
+		char *more;
+
+		if (!strcmp(word, l->library))
+			continue;
+		more = joined(others, *others ? ":" : "", word, "");
+		free(others);
+		others = more;
+	}
+	free(text);
+	return others;
+}
+
+static void preload_set(const struct launch *l, struct environment *e)
+{
+	char *others = preload_others(l, value_get(e, "LD_PRELOAD")), *list;
+	const char *runtime = l->preloadable.runtime;
+
+	if (l->preloadable.kind == PRELOADABLE_HARM) {
+		if (*others)
+			value_set(e, "LD_PRELOAD", others);
+		else
+			value_unset(e, "LD_PRELOAD");
+	} else {
+		list = joined(runtime, *runtime ? ":" : "", l->library, *others ? ":" : "");
+		value_set(e, "LD_PRELOAD", joined(list, others, "", ""));
+		free(list);
+	}
+	free(others);
+}
+
+/* Older spellings leave: what they say stands in the options that they set. */
+static void options_hand_on(const struct launch *l, struct environment *e)
+{
+	struct options initial;
+
+	options_init(&initial);
+	for (size_t i = 0; i < option_count; i++) {
+		const struct option *row = &option_table[i];
+		char name[OPTION_NAME_BYTES], now[512], then[512];
+		bool has_value;
+
+		if (!row->is_recorded)
+			continue;
+		option_variable(row, name, sizeof(name));
+		has_value = option_print(row, &l->options, now, sizeof(now));
+		value_unset(e, name);
+		if (has_value && (!option_print(row, &initial, then, sizeof(then)) || strcmp(now, then) != 0))
+			value_set(e, name, now);
+	}
+}
+
+static void run_hand_on(const struct launch *l, struct environment *e)
+{
+	char number[24];
+
+	value_set(e, "PILLION_OUTPUT", l->directory);
+	snprintf(number, sizeof(number), "%016llx", (unsigned long long)l->run);
+	value_set(e, "PILLION_RUN", number);
+	if (l->spool[0])
+		value_set(e, "PILLION_SPOOL", l->spool);
+	else
+		value_unset(e, "PILLION_SPOOL");
+	value_unset(e, "PILLION_CLOCK_HZ");
+	if (clock_hz()) {
+		snprintf(number, sizeof(number), "%llu", (unsigned long long)clock_hz());
+		value_set(e, "PILLION_CLOCK_HZ", number);
+	}
+	if ((l->options.trace & TRACE_NVTX) && !value_get(e, "NVTX_INJECTION64_PATH"))
+		value_set(e, "NVTX_INJECTION64_PATH", l->library);
+}
+
+char **environment_build(struct launch *l)
+{
+	extern char **environ;
+	struct environment e = {0};
+
+	if (!library_make_safe(l))
+		return NULL;
+	e.list = calloc(1, sizeof(*e.list));
+	must(e.list);
+	for (char **entry = environ; l->options.inherit_environment && *entry; entry++) {
+		e.list = reallocarray(e.list, e.count + 2, sizeof(*e.list));
+		must(e.list);
+		e.list[e.count++] = *entry;
+		e.list[e.count] = NULL;
+	}
+	for (char **list = l->variables; *list; list++)
+		assignments_take(&e, *list);
+	options_hand_on(l, &e);
+	run_hand_on(l, &e);
+	preload_set(l, &e);
+	return e.list;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* -o NAME: %p %h %q{ENV} %%, as nsys and nvprof have them. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "launch.h"
+
+static const char suffix[] = ".pillion";
+
+static int add(char ret[PATH_MAX], size_t *used, const char *text, size_t length)
+{
+	if (*used + length + sizeof(suffix) >= PATH_MAX) {
+		say("--output: the name is too long");
+		return EXIT_USAGE;
+	}
+	memcpy(ret + *used, text, length);
+	*used += length;
+	ret[*used] = '\0';
+	return 0;
+}
+
+/* `at` stands behind "%q{". *ret_at: behind the "}". */
+static int add_variable(char ret[PATH_MAX], size_t *used, const char *at, const char **ret_at)
+{
+	char name[256];
+	size_t length = strcspn(at, "}");
+	const char *value;
+
+	if (!at[length] || length >= sizeof(name)) {
+		say("--output: %%q{ without }");
+		return EXIT_USAGE;
+	}
+	memcpy(name, at, length);
+	name[length] = '\0';
+	*ret_at = at + length + 1;
+	value = getenv(name);
+	/* An empty text here would let ranks meet in one capture, unnoticed. */
+	if (!value) {
+		say("--output: %%q{%s}: %s is not set", name, name);
+		return EXIT_USAGE;
+	}
+	return add(ret, used, value, strlen(value));
+}
+
+static int expand(const struct launch *l, const char *at, char ret[PATH_MAX], size_t *used)
+{
+	char number[24];
+	int rc = 0;
+
+	while (*at && !rc) {
+		size_t plain = strcspn(at, "%");
+
+		if (plain) {
+			rc = add(ret, used, at, plain);
+			at += plain;
+		} else if (at[1] == 'p') {
+			rc = add(ret, used, number, (size_t)snprintf(number, sizeof(number), "%d", (int)getpid()));
+			at += 2;
+		} else if (at[1] == 'h') {
+			rc = add(ret, used, l->host, strlen(l->host));
+			at += 2;
+		} else if (at[1] == '%') {
+			rc = add(ret, used, "%", 1);
+			at += 2;
+		} else if (at[1] == 'q' && at[2] == '{') {
+			rc = add_variable(ret, used, at + 3, &at);
+		} else {
+			rc = add(ret, used, at++, 1);
+		}
+	}
+	return rc;
+}
+
+int name_expand(const struct launch *l, const char *pattern, char ret[PATH_MAX])
+{
+	size_t used = 0, tail = sizeof(suffix) - 1;
+	int rc = 0;
+
+	if (*pattern != '/') {
+		if (!getcwd(ret, PATH_MAX)) {
+			say("cannot tell the working directory: %s", strerror(errno));
+			return EXIT_USAGE;
+		}
+		used = strlen(ret);
+		rc = add(ret, &used, "/", 1);
+	}
+	if (!rc)
+		rc = expand(l, pattern, ret, &used);
+	while (!rc && used > 1 && ret[used - 1] == '/')
+		ret[--used] = '\0';
+	if (!rc && (used < tail || strcmp(ret + used - tail, suffix) != 0))
+		rc = add(ret, &used, suffix, tail);
+	return rc;
+}

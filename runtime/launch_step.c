@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which job step this launcher is a rank of, by what srun, mpirun and torchrun leave in the environment. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "launch.h"
+
+/* A step is known by the first row of which every variable is there; those with '?' may be missing. Under srun, ranks
+ * that mpirun or PMIx started carry the daemons' SLURM_* too, so their own names come first. */
+static const struct step {
+	const char *name;
+	const char *variables[4];
+} steps[] = {
+	{"pmix", {"PMIX_NAMESPACE", "PMIX_RANK"}},
+	{"ompi", {"OMPI_MCA_ess_base_jobid", "OMPI_COMM_WORLD_RANK"}},
+	{"ompi", {"OMPI_MCA_orte_ess_jobid", "OMPI_COMM_WORLD_RANK"}},
+	{"ompi", {"PMIX_NAMESPACE", "OMPI_COMM_WORLD_RANK"}},
+	{"ompi", {"OMPI_MCA_orte_hnp_uri", "OMPI_COMM_WORLD_RANK"}},
+	{"pals", {"PALS_APID", "PALS_RANKID"}},
+	{"flux", {"FLUX_JOB_ID", "FLUX_TASK_RANK"}},
+	{"slurm", {"SLURM_JOB_ID", "SLURM_STEP_ID", "?SLURM_RESTART_COUNT"}},
+	{"torch", {"MASTER_ADDR", "MASTER_PORT", "RANK", "?TORCHELASTIC_RUN_ID"}},
+};
+
+static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "RANK", "PMI_RANK", "PALS_RANKID", "FLUX_TASK_RANK", "SLURM_PROCID"};
+
+static bool is_rank(const char *name)
+{
+	for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
+		if (!strcmp(ranks[i], name))
+			return true;
+	}
+	return false;
+}
+
+static bool step_key(const struct step *step, char *ret, size_t size)
+{
+	size_t used = (size_t)snprintf(ret, size, "%s", step->name);
+
+	for (size_t i = 0; i < 4 && step->variables[i]; i++) {
+		const char *name = step->variables[i];
+		bool may_miss = *name == '?';
+		const char *value = getenv(name + may_miss);
+
+		if ((!value || !*value) && !may_miss)
+			return false;
+		if (is_rank(name))
+			continue;
+		used += (size_t)snprintf(ret + used, size - used, ":%s", value ? value : "");
+		if (used >= size)
+			return false;
+	}
+	return true;
+}
+
+/* MPICH's Hydra names no job: the ranks of one host are the children of one proxy. */
+static bool hydra_key(const struct launch *l, char *ret, size_t size)
+{
+	if (!getenv("PMI_RANK") || !(getenv("PMI_FD") || getenv("PMI_PORT")))
+		return false;
+	snprintf(ret, size, "hydra:%s:%.8s:%d", l->host, l->boot, (int)getppid());
+	return true;
+}
+
+void step_find(struct launch *l)
+{
+	bool is_known = false;
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !is_known; i++)
+		is_known = step_key(&steps[i], l->key, sizeof(l->key));
+	if (!is_known && !hydra_key(l, l->key, sizeof(l->key))) {
+		l->key[0] = '\0';
+		return;
+	}
+	for (char *c = l->key; *c; c++) {
+		if ((unsigned char)*c < ' ')
+			*c = '_';
+	}
+	for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]) && !l->rank[0]; i++) {
+		const char *value = getenv(ranks[i]);
+
+		if (value && strlen(value) < sizeof(l->rank) && strspn(value, "0123456789") == strlen(value))
+			strcpy(l->rank, value);
+	}
+}
+
+/* Looks for this rank's launch line in one index. */
+static bool index_has_rank(const struct launch *l, int directory, const char *name)
+{
+	char buffer[4096], *line = NULL;
+	struct index_line wanted;
+	size_t size = 0;
+	bool has = false;
+	FILE *f;
+	int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	f = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!f) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	index_begin(&wanted, buffer, sizeof(buffer), "");
+	index_text(&wanted, "rank", l->rank);
+	index_text(&wanted, "key", l->key);
+	buffer[wanted.used] = '\0';
+	while (!has && getline(&line, &size, f) > 0)
+		has = !strncmp(line, "launch\t", 7) && strstr(line, buffer);
+	free(line);
+	fclose(f);
+	return has;
+}
+
+bool step_has_rank(const struct launch *l, const char *directory)
+{
+	const char *restarts = getenv("TORCHELASTIC_RESTART_COUNT");
+	struct dirent *entry;
+	bool has = false;
+	DIR *d;
+
+	/* Workers that torchrun starts anew belong to the run that they were in. */
+	if (!l->key[0] || !l->rank[0] || (restarts && strcmp(restarts, "0") != 0))
+		return false;
+	d = opendir(directory);
+	while (d && !has && (entry = readdir(d))) {
+		size_t length = strlen(entry->d_name);
+
+		if (length > 6 && !strcmp(entry->d_name + length - 6, ".index"))
+			has = index_has_rank(l, dirfd(d), entry->d_name);
+	}
+	if (d)
+		closedir(d);
+	return has;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Supervises COMMAND. It shares our process group and terminal, so what the terminal sends reaches it without us; what
+ * is sent to us alone is passed on. All signals are blocked and taken one by one: there are no handlers. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "launch.h"
+
+enum { CLOCK_MS = 30000, DRAIN_MS = 2000, REST_MS = 50, TELL_REST_MS = 2000 };
+
+uint64_t monotonic_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Fields of /proc/PID/stat after the name, which may hold blanks and parentheses. False: no such process, or a zombie. */
+static bool stat_read(uint32_t pid, int *ret_session, uint64_t *ret_start)
+{
+	char path[48], text[1024], *at;
+	unsigned long long start;
+	FILE *f;
+	char state;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	at = fgets(text, sizeof(text), f) ? strrchr(text, ')') : NULL;
+	fclose(f);
+	if (!at || sscanf(at + 1, " %c %*d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &state, ret_session, &start) != 3)
+		return false;
+	*ret_start = start;
+	return state != 'Z' && state != 'X';
+}
+
+bool process_is_alive(uint32_t pid)
+{
+	uint64_t start;
+	int session;
+
+	/* Without /proc only a dead one's absence shows. */
+	if (access("/proc/self/stat", R_OK))
+		return !kill((pid_t)pid, 0) || errno == EPERM;
+	return stat_read(pid, &session, &start);
+}
+
+/* Stops as COMMAND has, so that the shell sees its job stopped. A SIGSTOP by hand to COMMAND alone, in no
+ * terminal's foreground, is left alone: nobody would ever continue us. */
+static void stop_too(const struct launch *l, int signal)
+{
+	struct sigaction action = {.sa_handler = SIG_DFL}, old;
+	sigset_t one;
+
+	if (signal == SIGSTOP) {
+		int terminal = tcgetpgrp(STDERR_FILENO);
+
+		if (terminal < 0 || terminal != getpgrp())
+			return;
+	}
+	sigemptyset(&one);
+	sigaddset(&one, signal);
+	sigaction(signal, &action, &old);
+	raise(signal);
+	sigprocmask(SIG_UNBLOCK, &one, NULL); /* here we stand still */
+	sigprocmask(SIG_BLOCK, &one, NULL);
+	if (signal != SIGSTOP)
+		sigaction(signal, &old, NULL);
+	kill(l->child, SIGCONT);
+}
+
+/* True: COMMAND has ended. */
+static bool reap(struct launch *l)
+{
+	int status;
+
+	while (waitpid(l->child, &status, WNOHANG | WUNTRACED) == l->child) {
+		if (!WIFSTOPPED(status)) {
+			l->status = status;
+			return true;
+		}
+		stop_too(l, WSTOPSIG(status));
+	}
+	return false;
+}
+
+/* si_code > 0: from the kernel. A terminal's signals then went to the whole group already; SIGALRM can only be of a
+ * timer that was set before our exec and was meant for COMMAND. */
+static void forward(const struct launch *l, const siginfo_t *info)
+{
+	if (info->si_code > 0 && info->si_signo != SIGALRM)
+		return;
+	if (info->si_signo == SIGCHLD || info->si_pid == l->child)
+		return;
+	kill(l->child, info->si_signo);
+}
+
+static int soonest(int a, int b)
+{
+	return a < 0 ? b : b < 0 || a < b ? a : b;
+}
+
+/* The next signal within `ms`, or 0. */
+static int signal_wait(siginfo_t *info, int ms)
+{
+	struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
+	sigset_t all;
+	int signal;
+
+	sigfillset(&all);
+	do
+		signal = ms < 0 ? sigwaitinfo(&all, info) : sigtimedwait(&all, info, &t);
+	while (signal < 0 && errno == EINTR);
+	return signal < 0 ? 0 : signal;
+}
+
+/* What is done from time to time. */
+static int chores(struct launch *l)
+{
+	static uint64_t drained_ns, clocked_ns;
+	uint64_t now = monotonic_ns();
+
+	if (!clocked_ns)
+		clocked_ns = drained_ns = now;
+	if (l->spool[0] && now - drained_ns >= DRAIN_MS * 1000000ull) {
+		spool_drain(l, false);
+		drained_ns = monotonic_ns();
+	}
+	if (now - clocked_ns >= CLOCK_MS * 1000000ull) {
+		capture_line_clock(l);
+		clocked_ns = now;
+	}
+	return soonest(range_tick(l), l->spool[0] ? DRAIN_MS : CLOCK_MS);
+}
+
+void supervise(struct launch *l)
+{
+	siginfo_t info;
+
+	range_begin(l);
+	while (!reap(l)) {
+		if (signal_wait(&info, chores(l)) > 0)
+			forward(l, &info);
+	}
+}
+
+/* ---- the processes that COMMAND left ---- */
+
+struct living {
+	uint32_t pid;
+	uint64_t start;
+};
+
+static struct {
+	struct living *list;
+	size_t count, room;
+	long offset; /* how far the index has been read */
+} rest;
+
+static uint64_t field(const char *line, const char *key, int base)
+{
+	const char *at = strstr(line, key);
+
+	return at ? strtoull(at + strlen(key), NULL, base) : 0;
+}
+
+static void rest_add(uint32_t pid, uint64_t start)
+{
+	for (size_t i = 0; i < rest.count; i++) {
+		if (rest.list[i].pid == pid && rest.list[i].start == start)
+			return;
+	}
+	if (rest.count == rest.room) {
+		struct living *more = realloc(rest.list, (rest.room * 2 + 64) * sizeof(*more));
+
+		if (!more)
+			return;
+		rest.list = more;
+		rest.room = rest.room * 2 + 64;
+	}
+	rest.list[rest.count++] = (struct living){pid, start};
+}
+
+/* Goes on reading the index where it stopped last time; keeps the processes of this run that live. */
+static void rest_read(const struct launch *l)
+{
+	char path[PATH_MAX + INDEX_NAME_BYTES], *line = NULL;
+	size_t size = 0;
+	ssize_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", l->spool[0] ? l->spool : l->directory, l->index);
+	f = fopen(path, "re");
+	if (!f || fseek(f, rest.offset, SEEK_SET)) {
+		if (f)
+			fclose(f);
+		return;
+	}
+	while ((n = getline(&line, &size, f)) > 0 && line[n - 1] == '\n') {
+		uint32_t pid = (uint32_t)field(line, "\tpid=", 10);
+		uint64_t now, start = field(line, "\tstart=", 10);
+		int session;
+
+		rest.offset += n;
+		if (!strncmp(line, "process\t", 8) && field(line, "\trun=", 16) == l->run && stat_read(pid, &session, &now) &&
+		    now == start)
+			rest_add(pid, start);
+	}
+	free(line);
+	fclose(f);
+}
+
+/* Daemons have a session of their own; they are counted only if asked for. */
+static unsigned rest_count(struct launch *l, bool with_daemons)
+{
+	pid_t session = getsid(0);
+	unsigned living = 0;
+	size_t kept = 0;
+
+	rest_read(l);
+	for (size_t i = 0; i < rest.count; i++) {
+		struct living p = rest.list[i];
+		uint64_t start;
+		int its_session;
+
+		if (p.pid == (uint32_t)getpid() || !stat_read(p.pid, &its_session, &start) || start != p.start)
+			continue;
+		rest.list[kept++] = p;
+		living += with_daemons || its_session == session;
+	}
+	rest.count = kept;
+	return living;
+}
+
+unsigned processes_alive(struct launch *l)
+{
+	return rest_count(l, true);
+}
+
+unsigned wait_for_rest(struct launch *l)
+{
+	uint64_t since = monotonic_ns();
+	bool is_told = false;
+	siginfo_t info;
+	unsigned n;
+
+	while (l->options.stop_on_exit && l->options.wait_all && (n = rest_count(l, false))) {
+		int ms = chores(l), signal;
+
+		if (!is_told && monotonic_ns() - since > TELL_REST_MS * 1000000ull) {
+			say("COMMAND has ended; waiting for %u of its processes (--wait primary does not)", n);
+			is_told = true;
+		}
+		signal = signal_wait(&info, soonest(ms, REST_MS));
+		if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT) {
+			l->was_interrupted = true;
+			break;
+		}
+		if (signal == SIGTSTP) {
+			l->child = getpid();
+			stop_too(l, SIGTSTP);
+		}
+	}
+	return rest_count(l, true);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a program can carry libpillion.so, by its ELF header and, for a script, that of its interpreter. Asked by the
+ * launcher and by the exec hooks in the target, also in a vfork child: no allocation, raw system calls by descriptor,
+ * at most 8 KiB of stack. */
+#ifndef PILLION_PRELOADABLE_H
+#define PILLION_PRELOADABLE_H
+
+#include <stdbool.h>
+
+enum preloadable_kind {
+	PRELOADABLE,	  /* or nothing is known against it */
+	PRELOADABLE_BARE, /* takes no notice of LD_PRELOAD, which stays for the children's sake */
+	PRELOADABLE_HARM, /* LD_PRELOAD would break it or make its loader complain: leave ours out */
+};
+
+struct preloadable {
+	enum preloadable_kind kind;
+	const char *reason;  /* static storage: "static", "setuid", "musl", "machine", "libc"; NULL for PRELOADABLE */
+	char runtime[64];    /* a sanitizer's library that must stand before ours in LD_PRELOAD, or "" */
+};
+
+/* `path` as execve takes it. */
+void preloadable_check(const char *path, struct preloadable *ret);
+void preloadable_check_fd(int fd, struct preloadable *ret);
+
+#endif

@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The process image: its start, its place in the capture, its end. */
+#include "process.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "event.h"
+#include "file.h"
+#include "identity.h"
+#include "index.h"
+#include "module.h"
+#include "stack.h"
+#include "sys.h"
+#include "text.h"
+#include "thread.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+struct process process;
+
+static const uint32_t always = ~0u;
+struct process_gate process_gate = {.groups = ~0u, .recording = &always};
+uint64_t process_osrt_threshold, process_osrt_backtrace, process_cuda_backtrace[CUDA_KINDS];
+struct options process_options;
+struct tf_range_page *process_range;
+
+/* What a forked child inherits. */
+static struct {
+	bool is_configured;
+	uint64_t generations, nonce, parent_nonce, run;
+	struct identity identity; /* of the image that configured itself; pids are taken anew */
+	struct tf_clock_pair loaded;
+	char directory[PROCESS_NAME_BYTES];
+} inherited;
+
+static char *const *given_environment;
+static char line_buffer[8192];
+
+/* ---- the index ---- */
+
+/* One line at a time: the buffer is shared. A line more or less must never hold up the target, so the lock is
+ * given up on after a while. */
+static uint32_t line_lock;
+
+static bool line_begin(struct index_line *line, const char *name)
+{
+	for (int i = 0; __atomic_exchange_n(&line_lock, 1, __ATOMIC_ACQUIRE); i++) {
+		if (i > 1000)
+			return false;
+		sys_call(SYS_sched_yield, 0, 0, 0, 0);
+	}
+	index_begin(line, line_buffer, sizeof(line_buffer), name);
+	return true;
+}
+
+static int line_end(struct index_line *line)
+{
+	char name[INDEX_NAME_BYTES];
+	int error = -EPERM;
+
+	index_name(name, sizeof(name), inherited.identity.host, inherited.identity.boot);
+	if (!process.is_frozen)
+		error = index_append(line, inherited.directory, name);
+	__atomic_store_n(&line_lock, 0, __ATOMIC_RELEASE);
+	return error;
+}
+
+static void add_clocks(struct index_line *line, const struct tf_clock_pair *pair)
+{
+	index_number(line, "realtime_ns", pair->realtime_ns);
+	index_number(line, "ticks", pair->ticks);
+	index_number(line, "clock", clock_kind);
+}
+
+static int write_process_line(bool is_fork)
+{
+	const struct identity *id = &inherited.identity;
+	struct index_line line;
+	struct tf_clock_pair now;
+
+	clock_pair(&now);
+	if (!line_begin(&line, "process"))
+		return -EBUSY;
+	index_hex(&line, "nonce", process.nonce);
+	index_number(&line, "pid", process.pid);
+	index_number(&line, "ppid", id->parent_pid);
+	index_number(&line, "start", id->start);
+	index_hex(&line, "run", inherited.run);
+	index_text(&line, "via", is_fork ? "fork" : "start");
+	index_hex(&line, "parent", inherited.parent_nonce);
+	add_clocks(&line, &now);
+	index_text(&line, "host", id->host);
+	index_text(&line, "boot", id->boot);
+	index_text(&line, "exe", id->executable);
+	index_field(&line, "args", id->arguments, id->arguments_size);
+	index_field(&line, "vars", id->variables, id->variables_size);
+	return line_end(&line);
+}
+
+void process_note(const char *text)
+{
+	struct index_line line;
+
+	if (process.is_frozen || !line_begin(&line, "note"))
+		return;
+	index_hex(&line, "nonce", process.nonce);
+	index_number(&line, "pid", process.pid);
+	index_text(&line, "text", text);
+	line_end(&line);
+}
+
+void process_bare(const char *executable, const char *reason)
+{
+	struct index_line line;
+
+	if (process.is_frozen || !inherited.is_configured || !line_begin(&line, "bare"))
+		return;
+	index_number(&line, "pid", process.pid);
+	index_text(&line, "exe", executable);
+	index_text(&line, "reason", reason);
+	line_end(&line);
+}
+
+/* ---- failure ---- */
+
+/* Without a launcher nobody else would tell. */
+static void say(const char *why)
+{
+	char bytes[512];
+	struct text t = text_init(bytes, sizeof(bytes));
+
+	text_add(&t, "pillion: recording is off: ");
+	text_add(&t, why);
+	text_char(&t, '\n');
+	sys_write(2, bytes, text_length(&t));
+}
+
+void process_fail(const char *why)
+{
+	if (__atomic_exchange_n(&process_gate.groups, 0, __ATOMIC_RELAXED))
+		process_note(why);
+}
+
+/* ---- start ---- */
+
+static uint64_t random_number(void)
+{
+	uint64_t number = 0;
+
+	if (sys_getrandom(&number, sizeof(number)) != sizeof(number))
+		number = table_hash(clock_now(), &inherited, 64) ^ (uint64_t)sys_getpid() << 32;
+	return number ? number : 1;
+}
+
+static bool set_path(void)
+{
+	struct text t = text_init(process.path, sizeof(process.path));
+
+	text_add(&t, inherited.directory);
+	text_char(&t, '/');
+	text_add(&t, inherited.identity.host);
+	text_char(&t, '.');
+	text_number(&t, process.pid);
+	text_char(&t, '.');
+	text_hex(&t, process.nonce, 16);
+	text_add(&t, ".trace");
+	return !t.cut;
+}
+
+static void set_thresholds(void)
+{
+	process_osrt_threshold = clock_ticks(process_options.osrt_threshold_ns);
+	process_osrt_backtrace = clock_ticks(process_options.osrt_backtrace_ns);
+	for (int i = 0; i < CUDA_KINDS; i++)
+		process_cuda_backtrace[i] = clock_ticks(process_options.cuda_backtrace_ns[i]);
+}
+
+static uint64_t parse_hex(const char *s)
+{
+	uint64_t number = 0;
+
+	for (; s && *s; s++)
+		number = number << 4 | (uint64_t)(*s <= '9' ? *s - '0' : (*s | 32) - 'a' + 10);
+	return number;
+}
+
+static int make_file(const char *name, int *ret_fd)
+{
+	char path[PROCESS_NAME_BYTES];
+	struct text t = text_init(path, sizeof(path));
+
+	text_add(&t, inherited.directory);
+	text_char(&t, '/');
+	text_add(&t, name);
+	*ret_fd = sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (*ret_fd >= 0)
+		sys_fchmod(*ret_fd, 0600);
+	return *ret_fd < 0 ? *ret_fd : 0;
+}
+
+/* Without a launcher the first process makes the capture; later runs into the same one join it. */
+static int make_capture(void)
+{
+	static const char text[] = "format=1\nkey=\n";
+	int error = sys_mkdir(inherited.directory, 0700), fd;
+
+	if (!error)
+		sys_call(SYS_fchmodat, AT_FDCWD, inherited.directory, 0700, 0);
+	else if (error != -EEXIST)
+		return error;
+	error = make_file("capture", &fd);
+	if (error)
+		return error == -EEXIST ? 0 : error;
+	error = sys_write(fd, text, sizeof(text) - 1) < 0 ? -ENOSPC : 0;
+	sys_close(fd);
+	return error;
+}
+
+/* A range that only cudaProfilerStart and Stop move. What needs a clock or a kill needs the launcher. */
+static void make_range(void)
+{
+	struct tf_range_page head = {.magic = TF_RANGE_MAGIC, .run = inherited.run, .mode = TF_RANGE_PROFILER_API, .clock = clock_kind};
+	char name[INDEX_NAME_BYTES];
+	int fd;
+
+	head.limit = process_options.range_limit;
+	if (process_options.range_end == RANGE_END_NONE)
+		head.shutdown = RANGE_STOP_IGNORED;
+	index_range_name(name, sizeof(name), inherited.identity.host, inherited.run);
+	if (make_file(name, &fd))
+		return;
+	if (!sys_fallocate(fd, 0, 0, TF_RANGE_FILE_BYTES) || !sys_ftruncate(fd, TF_RANGE_FILE_BYTES))
+		sys_pwrite(fd, &head, sizeof(head), 0);
+	sys_close(fd);
+}
+
+/* The first image after an exec: reads the environment, finds the capture. */
+static bool configure(void)
+{
+	char *const *environment = given_environment ? given_environment : environ;
+	char why[256];
+
+	options_init(&process_options);
+	if (!environment || !identity_variable(environment, "PILLION_OUTPUT"))
+		return false; /* preloaded, but nobody asked for a recording */
+	if (options_from_environment(&process_options, environment, why, sizeof(why)))
+		say(why);
+	clock_init();
+	clock_set_hz(identity_number(identity_variable(environment, "PILLION_CLOCK_HZ")));
+	clock_pair(&inherited.loaded);
+	identity_read(&inherited.identity, environment);
+	inherited.run = parse_hex(identity_variable(environment, "PILLION_RUN"));
+	if (!identity_capture(inherited.directory, sizeof(inherited.directory), environment, &inherited.identity)) {
+		say("the capture's name is too long");
+		return false;
+	}
+	if (!inherited.run) {
+		int error;
+
+		inherited.run = random_number();
+		error = make_capture();
+		if (error) {
+			say(error == -ENOSPC ? "the disk is full" : error == -EACCES || error == -EROFS ? "the capture cannot be written" : "the capture cannot be made");
+			return false;
+		}
+		if (process_options.capture_range != CAPTURE_ALL)
+			make_range();
+	}
+	identity_export(environment, inherited.directory, inherited.run, process_library());
+	process_range = range_map(inherited.directory, inherited.identity.host, inherited.run);
+	if (process_range)
+		process_gate.recording = &process_range->recording;
+	set_thresholds();
+	module_init();
+	inherited.is_configured = true;
+	return true;
+}
+
+static bool start(void)
+{
+	bool is_fork = inherited.is_configured;
+
+	if (!is_fork && !configure())
+		return false;
+	process.pid = (uint32_t)sys_getpid();
+	process.nonce = random_number();
+	if (is_fork) {
+		inherited.parent_nonce = inherited.nonce;
+		identity_forked(&inherited.identity);
+		clock_pair(&inherited.loaded);
+	}
+	if (!set_path() || write_process_line(is_fork)) {
+		/* A launcher finds a capture without this process in it; there is no better place to say so. */
+		return false;
+	}
+	inherited.nonce = process.nonce;
+	/* MADV_WIPEONFORK was asked for once; the child inherits the wish. Before Linux 4.14 forked children stay dark. */
+	if (!is_fork && sys_madvise(&process, sizeof(process), MADV_WIPEONFORK) && sys_madvise(&process, sizeof(process), MADV_DONTFORK)) {
+		say("this kernel cannot tell a forked child");
+		return false;
+	}
+	process_gate.groups = process_options.trace;
+	stack_init();
+	__atomic_store_n(&process.generation, ++inherited.generations, __ATOMIC_RELEASE);
+	return true;
+}
+
+static void lock(void)
+{
+	while (__atomic_exchange_n(&process.starting, 1, __ATOMIC_ACQUIRE))
+		sys_call(SYS_sched_yield, 0, 0, 0, 0);
+}
+
+static void unlock(void)
+{
+	__atomic_store_n(&process.starting, 0, __ATOMIC_RELEASE);
+}
+
+bool process_start(void)
+{
+	bool is_on;
+
+	if (__atomic_load_n(&process.generation, __ATOMIC_ACQUIRE))
+		return process_gate.groups;
+	lock();
+	is_on = process.generation || (process_gate.groups && start());
+	if (!is_on)
+		process_gate.groups = 0;
+	unlock();
+	return is_on;
+}
+
+void process_set_arguments(int argc, char **argv, char **environment)
+{
+	given_environment = environment;
+	identity_set_arguments(argc, argv);
+}
+
+bool process_is_borrowed(void)
+{
+	return process.generation && !process.is_silent && (uint32_t)sys_getpid() != process.pid;
+}
+
+/* ---- the file's head ---- */
+
+void process_describe(struct tf_header *h)
+{
+	h->byte_order = TF_BYTE_ORDER;
+	h->version_major = TF_VERSION_MAJOR;
+	h->version_minor = TF_VERSION_MINOR;
+	h->nonce = process.nonce;
+	h->run = inherited.run;
+	h->parent_nonce = inherited.parent_nonce;
+	h->via = inherited.parent_nonce ? TF_VIA_FORK : TF_VIA_START;
+	h->pid = process.pid;
+	h->clock = clock_kind;
+	h->clock_hz = clock_hz();
+	h->first = inherited.loaded;
+	clock_pair(&h->last[0]);
+	h->osrt_threshold_ns = process_options.osrt_threshold_ns;
+	identity_describe(&inherited.identity, h);
+	h->end_status = process.end_status;
+	h->end_ticks = process.end_ticks;
+	h->end = process.end;
+}
+
+bool process_make_file(void)
+{
+	int error;
+
+	if (process.header)
+		return true;
+	lock();
+	error = file_create();
+	unlock();
+	if (error)
+		process_fail(error == -ENOSPC || error == -EDQUOT ? "no room for the trace file" : "the trace file cannot be made");
+	return !error;
+}
+
+void process_take_clocks(void)
+{
+	struct tf_header *h = process.header;
+
+	if (h)
+		clock_pair(&h->last[__atomic_fetch_add(&process.pair, 1, __ATOMIC_RELAXED) & 1]);
+}
+
+/* ---- the end ---- */
+
+static void add_short(struct index_line *line)
+{
+	const struct tf_thread *page = (const struct tf_thread *)process.main_page;
+	char bytes[2048], names[2048];
+	struct text counts = text_init(bytes, sizeof(bytes)), functions = text_init(names, sizeof(names));
+
+	for (uint32_t i = 0; i < page->counter_count; i++) {
+		const struct tf_counter *c = &page->counters[i];
+
+		if (!c->calls)
+			continue;
+		if (text_length(&counts)) {
+			text_char(&counts, ',');
+			text_char(&functions, ',');
+		}
+		text_number(&counts, i);
+		text_char(&counts, ':');
+		text_number(&counts, c->calls);
+		text_char(&counts, ':');
+		text_number(&counts, c->ticks);
+		text_number(&functions, i);
+		text_char(&functions, ':');
+		text_add(&functions, file_functions[i].name);
+	}
+	index_text(line, "short", bytes);
+	index_text(line, "functions", names);
+}
+
+static void write_end_line(void)
+{
+	static const char *const kinds[] = {"none", "exit", "exec", "abort"};
+	struct index_line line;
+	struct tf_clock_pair now;
+
+	clock_pair(&now);
+	if (process.is_frozen || !line_begin(&line, "end"))
+		return;
+	index_hex(&line, "nonce", process.nonce);
+	index_number(&line, "pid", process.pid);
+	index_text(&line, "kind", kinds[process.end]);
+	index_signed(&line, "status", process.end_status);
+	add_clocks(&line, &now);
+	index_number(&line, "recorded", 0);
+	add_short(&line);
+	line_end(&line);
+}
+
+void process_end(unsigned end, int status)
+{
+	struct thread_guard guard;
+
+	if (!process.generation || process_is_borrowed())
+		return;
+	thread_guard_enter(&thread_self, &guard);
+	process.end_ticks = clock_now();
+	process.end_status = status;
+	process.end = end;
+	if (thread_self.page && end == TF_END_EXIT)
+		thread_refresh_name(&thread_self);
+	if (process.header) {
+		process.header->end_status = status;
+		process.header->end_ticks = process.end_ticks;
+		__atomic_store_n(&process.header->end, end, __ATOMIC_RELEASE);
+		process_take_clocks();
+	} else {
+		write_end_line();
+	}
+	if (process_range && end != TF_END_EXEC)
+		range_stop(process_range, process.pid, clock_now());
+	thread_guard_leave(&thread_self, &guard);
+}
+
+void process_child_ended(int pid, int status)
+{
+	struct tf_child child = {.pid = (uint32_t)pid, .status = status};
+	struct index_line line;
+
+	if (!process.generation || !process_gate.groups)
+		return;
+	if (process.header && thread_self.generation == process.generation) {
+		event_blob(TF_BLOB_CHILD, 0, &child, sizeof(child));
+		return;
+	}
+	/* An exit code is the child's own to tell; a signal is not. */
+	if ((status & 0x7f) == 0 || process.is_frozen || !line_begin(&line, "child"))
+		return;
+	index_number(&line, "pid", (uint64_t)pid);
+	index_signed(&line, "status", status);
+	line_end(&line);
+}
+
+void process_freeze(bool silent)
+{
+	struct thread *t = &thread_self;
+
+	if (process.generation && !process.is_frozen && t->generation == process.generation)
+		thread_reserve(t);
+	process.is_frozen = true;
+	process.is_silent |= silent;
+}
+
+const char *process_library(void)
+{
+	static char path[PROCESS_NAME_BYTES];
+	Dl_info info;
+
+	if (!path[0] && dladdr((void *)process_library, &info) && info.dli_fname && strlen(info.dli_fname) < sizeof(path))
+		memcpy(path, info.dli_fname, strlen(info.dli_fname) + 1);
+	return path;
+}
+
+char *const *process_environment(void)
+{
+	return identity_exported();
+}

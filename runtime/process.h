@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The process image that we are in: who it is, what it records, how it began and ended.
+ *
+ * `process` lies in pages that the kernel wipes in a forked child (MADV_WIPEONFORK; raw clone included), so a child
+ * finds generation 0 and begins anew as an image of its own, whichever way it was made. What must outlive a fork
+ * (options, names of this run) is static beside it. */
+#ifndef PILLION_PROCESS_H
+#define PILLION_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "options.h"
+#include "range.h"
+#include "table.h"
+#include "trace_format.h"
+
+enum { PROCESS_NAME_BYTES = 4096, PROCESS_MAIN_PAGE = 16384 };
+#if defined(__aarch64__)
+#define PROCESS_ALIGN 65536 /* the largest page of the architecture */
+#else
+#define PROCESS_ALIGN 4096
+#endif
+
+struct process {
+	uint64_t generation; /* 0: not started. Else a number that no other image of this program's forks has */
+	uint32_t starting;   /* lock of the start and of making the file */
+	uint32_t threads;    /* attached so far */
+	uint64_t nonce;
+	uint32_t pid;
+	bool is_frozen; /* the file cannot grow any more */
+	bool is_silent; /* no system calls of ours at all */
+	bool has_alternate_stack;
+	/* the trace file, see file.h; header is NULL until the first record */
+	struct tf_header *header;
+	uint64_t file_end, device, inode;
+	uint32_t pair; /* which of header->last is written next */
+	uint32_t end;  /* enum tf_end, with its status; kept for a file that is made later */
+	int32_t end_status;
+	uint64_t end_ticks;
+	uint64_t modules_seen; /* dlpi_adds when the modules were written last */
+	struct table interned; /* strings, stacks, launches, modules: number = id in the trace */
+	uint64_t range_ids; /* NVTX start/end ranges given out */
+	uint32_t domains;   /* NVTX domains given out */
+	char path[PROCESS_NAME_BYTES];
+	/* The first thread's page, until there is a file. */
+	uint64_t main_page[PROCESS_MAIN_PAGE / sizeof(uint64_t)];
+} __attribute__((aligned(PROCESS_ALIGN)));
+
+extern struct process process;
+
+/* What hooks look at first: groups that this process records (bits of enum tf_group, 0: recording is off), and the
+ * run's range page, all ones or 0. All ones before the start, so that the first call leads to it. */
+struct process_gate {
+	uint32_t groups;
+	const uint32_t *recording;
+};
+extern struct process_gate process_gate;
+
+/* Thresholds in ticks. */
+extern uint64_t process_osrt_threshold, process_osrt_backtrace, process_cuda_backtrace[CUDA_KINDS];
+extern struct options process_options;
+extern struct tf_range_page *process_range; /* NULL: none, recording goes on all the time */
+
+/* Starts recording in this image, if it has not been started: at load, at the first call of a forked child, or at a
+ * call that comes before our constructor. False: recording is off. Signals must be blocked. */
+bool process_start(void);
+
+/* Fills in a new file's head: who we are. */
+void process_describe(struct tf_header *header);
+
+/* Makes the trace file, if there is none yet; a failure turns recording off. Under a guard. */
+bool process_make_file(void);
+
+/* Writes a pair of clocks into the head, where there is one. */
+void process_take_clocks(void);
+
+/* Hands over what the loader knows at our constructor; before the first process_start() if at all. */
+void process_set_arguments(int argc, char **argv, char **environment);
+
+/* Says how the image ends; `end` is an enum tf_end. TF_END_NONE takes it back (an exec that failed). */
+void process_end(unsigned end, int status);
+
+/* Something of ours failed for good: recording goes off, the capture's index says why, the target goes on. */
+void process_fail(const char *why);
+
+/* A fact for the ledger. */
+void process_note(const char *text);
+
+/* The file system as we know it, or our rights in it, are about to go (chroot, setuid, unshare): the calling thread takes
+ * a large window, and nothing is opened from here on. With `silent` (a seccomp filter) no system call is made at all. */
+void process_freeze(bool silent);
+
+/* What wait() told of a child. */
+void process_child_ended(int pid, int status);
+
+/* Appends a `bare` line: a program that is started without the recorder, and why. */
+void process_bare(const char *executable, const char *reason);
+
+/* The NAME=value strings of ours that a child needs, NULL-ended, valid for the life of the process: LD_PRELOAD excepted. */
+char *const *process_environment(void);
+const char *process_library(void); /* path of the preloaded object, as LD_PRELOAD names it */
+
+/* True in the child of a vfork, which borrows this image's memory. One system call. */
+bool process_is_borrowed(void);
+
+#endif

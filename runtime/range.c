@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "range.h"
+
+#include <string.h>
+
+#include "index.h"
+#include "sys.h"
+
+enum { RANGE_ENTRIES = (TF_RANGE_FILE_BYTES - sizeof(struct tf_range_page)) / sizeof(struct tf_range) };
+
+struct tf_range_page *range_map(const char *directory, const char *host, uint64_t run)
+{
+	char path[4096], name[INDEX_NAME_BYTES];
+	size_t d = strlen(directory);
+	struct tf_range_page *page;
+	struct stat st;
+	int fd;
+
+	index_range_name(name, sizeof(name), host, run);
+	if (!*name || d + strlen(name) + 2 > sizeof(path))
+		return NULL;
+	memcpy(path, directory, d);
+	path[d] = '/';
+	memcpy(path + d + 1, name, strlen(name) + 1);
+	fd = sys_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
+	if (fd < 0)
+		return NULL;
+	page = sys_fstat(fd, &st) == 0 && st.st_size == TF_RANGE_FILE_BYTES ?
+		       sys_mmap(NULL, TF_RANGE_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) :
+		       NULL;
+	sys_close(fd);
+	if (page && (page->magic != TF_RANGE_MAGIC || page->run != run)) {
+		range_unmap(page);
+		page = NULL;
+	}
+	return page;
+}
+
+void range_unmap(struct tf_range_page *page)
+{
+	if (page)
+		sys_munmap(page, TF_RANGE_FILE_BYTES);
+}
+
+static void lock(struct tf_range_page *page)
+{
+	for (int tries = 0; tries < 2000; tries++) {
+		struct timespec short_while = {0, 10000};
+
+		if (!(__atomic_fetch_or(&page->ended, RANGE_LOCKED, __ATOMIC_ACQUIRE) & RANGE_LOCKED))
+			return;
+		if (tries > 100)
+			sys_call(SYS_nanosleep, &short_while, NULL, 0, 0);
+	}
+}
+
+static void unlock(struct tf_range_page *page)
+{
+	__atomic_fetch_and(&page->ended, ~(uint32_t)RANGE_LOCKED, __ATOMIC_RELEASE);
+}
+
+/* Under the lock. */
+static void open_locked(struct tf_range_page *page, uint64_t ticks)
+{
+	uint32_t i = page->begun;
+
+	if (page->recording || (page->ended & (RANGE_ENDED | RANGE_HELD)) || (page->limit && i >= page->limit) || i >= RANGE_ENTRIES)
+		return;
+	page->ranges[i] = (struct tf_range){.begin_ticks = ticks};
+	__atomic_store_n(&page->begun, i + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&page->recording, ~0u, __ATOMIC_RELEASE);
+}
+
+static void close_locked(struct tf_range_page *page, uint64_t ticks)
+{
+	if (!page->recording)
+		return;
+	__atomic_store_n(&page->recording, 0, __ATOMIC_RELEASE);
+	if (page->begun && page->begun <= RANGE_ENTRIES)
+		page->ranges[page->begun - 1].end_ticks = ticks;
+	if (page->limit && page->begun >= page->limit)
+		__atomic_fetch_or(&page->ended, RANGE_ENDED, __ATOMIC_RELEASE);
+}
+
+static int find(const struct tf_range_page *page, uint32_t pid)
+{
+	for (int i = 0; i < TF_RANGE_MEMBERS; i++) {
+		if (page->members[i] == pid)
+			return i;
+	}
+	return -1;
+}
+
+void range_start(struct tf_range_page *page, uint32_t pid, uint64_t ticks)
+{
+	int i;
+
+	lock(page);
+	/* A second Start of one process changes nothing, as in CUDA. With the table full the range is open anyhow. */
+	if (find(page, pid) < 0 && (i = find(page, 0)) >= 0) {
+		page->members[i] = pid;
+		page->inside++;
+		open_locked(page, ticks);
+	}
+	unlock(page);
+}
+
+static void leave_locked(struct tf_range_page *page, int i, uint64_t ticks)
+{
+	page->members[i] = 0;
+	if (page->inside)
+		page->inside--;
+	if (!page->inside && page->shutdown != RANGE_STOP_IGNORED)
+		close_locked(page, ticks);
+}
+
+void range_stop(struct tf_range_page *page, uint32_t pid, uint64_t ticks)
+{
+	int i;
+
+	lock(page);
+	i = find(page, pid);
+	if (i >= 0)
+		leave_locked(page, i, ticks);
+	unlock(page);
+}
+
+void range_open(struct tf_range_page *page, uint64_t ticks)
+{
+	lock(page);
+	open_locked(page, ticks);
+	unlock(page);
+}
+
+void range_release(struct tf_range_page *page, uint64_t ticks)
+{
+	lock(page);
+	__atomic_fetch_and(&page->ended, ~(uint32_t)RANGE_HELD, __ATOMIC_RELEASE);
+	if (page->inside)
+		open_locked(page, ticks);
+	unlock(page);
+}
+
+void range_end(struct tf_range_page *page, uint64_t ticks)
+{
+	lock(page);
+	close_locked(page, ticks);
+	__atomic_fetch_or(&page->ended, RANGE_ENDED, __ATOMIC_RELEASE);
+	unlock(page);
+}
+
+void range_drop_dead(struct tf_range_page *page, uint64_t ticks, bool (*is_alive)(uint32_t pid))
+{
+	if (!__atomic_load_n(&page->inside, __ATOMIC_ACQUIRE))
+		return;
+	lock(page);
+	for (int i = 0; i < TF_RANGE_MEMBERS; i++) {
+		if (page->members[i] && !is_alive(page->members[i]))
+			leave_locked(page, i, ticks);
+	}
+	unlock(page);
+}

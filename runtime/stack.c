@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Native stacks, each different one written once. */
+#include "stack.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "event.h"
+#include "identity.h"
+#include "module.h"
+#include "sys.h"
+
+#ifdef HAVE_UNWIND
+#include <unwind_pillion.h>
+
+/* An unwind takes a few KiB; nearer to a stack's end than this we do not dare. */
+enum { ROOM = 16384, PAGE = 4096, OURS = 8, PROBES = 64, MAIN_STACK = 8 << 20 };
+
+static uintptr_t main_low, main_high;
+
+void stack_init(void)
+{
+	struct {
+		uint64_t soft, hard;
+	} limit = {0, 0};
+	void *warm[OURS];
+
+	/* By name: it is newer than the oldest libc that we run on. */
+	unw_pillion_init(dlsym(RTLD_DEFAULT, "_dl_find_object"));
+	sys_call(SYS_prlimit64, 0, RLIMIT_STACK, NULL, &limit);
+	if (limit.soft == 0 || limit.soft > 1u << 30)
+		limit.soft = MAIN_STACK;
+	main_high = identity_stack_top();
+	main_low = main_high - limit.soft;
+	unw_pillion_backtrace(warm, OURS, 0, 0);
+}
+
+/* The kernel reads the mask before it looks at an impossible "how": EFAULT or EINVAL, and no effect. */
+static bool is_readable(uintptr_t address)
+{
+	return sys_call(SYS_rt_sigprocmask, -1, address & ~7ul, 0, sizeof(uint64_t)) == -EINVAL;
+}
+
+static bool are_readable(uintptr_t from, uintptr_t to)
+{
+	if (to - from > (uintptr_t)PROBES * PAGE)
+		return false;
+	for (from &= ~(uintptr_t)(PAGE - 1); from < to; from += PAGE)
+		if (!is_readable(from))
+			return false;
+	return true;
+}
+
+static bool is_on_alternate(void)
+{
+	stack_t s = {0};
+
+	return sys_call(SYS_sigaltstack, NULL, &s, 0, 0) < 0 || s.ss_flags & SS_ONSTACK;
+}
+
+/* Learns where the stack around `sp` may be read: up to the thread's control block, which glibc puts at the top of
+ * the stack, where all between can be read. Else (a coroutine) just the room that the unwinder needs is made sure of. */
+static bool learn_bounds(struct thread *t, uintptr_t sp)
+{
+	uintptr_t top = (uintptr_t)__builtin_thread_pointer();
+
+	if (!are_readable(sp - ROOM, sp))
+		return false;
+	if (sp < t->stack_low && sp >= t->stack_low - (uintptr_t)PROBES * PAGE && are_readable(sp, t->stack_low)) {
+		t->stack_low = sp - ROOM;
+	} else if (sp < top && are_readable(sp, top)) {
+		t->stack_low = sp - ROOM;
+		t->stack_high = top;
+	}
+	return true;
+}
+
+static bool is_safe(struct thread *t, uintptr_t sp)
+{
+	if (sp >= main_low && sp < main_high) {
+		t->stack_low = main_low;
+		t->stack_high = main_high;
+	}
+	if (sp - ROOM >= t->stack_low && sp < t->stack_high && !process.has_alternate_stack)
+		return true;
+	if (process.is_silent || is_on_alternate())
+		return false;
+	if (sp - ROOM >= t->stack_low && sp < t->stack_high)
+		return true;
+	return t->stack_high != main_high && learn_bounds(t, sp);
+}
+
+uint32_t stack_take(struct thread *t)
+{
+	void *frames[STACK_FRAMES + OURS];
+	uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
+	uint32_t depth = process_options.backtrace_depth < STACK_FRAMES ? process_options.backtrace_depth : STACK_FRAMES;
+	bool is_new, is_known = false;
+	int count, first = 0;
+	uint32_t id = 0;
+
+	if (t->is_unwinding || !depth || !is_safe(t, sp)) {
+		t->page->stacks_lost++;
+		return 0;
+	}
+	t->is_unwinding = true;
+	count = unw_pillion_backtrace(frames, (int)(depth + OURS), t->stack_low, t->stack_high) & ~UNW_PILLION_CUT;
+	while (first < count && module_is_ours((uintptr_t)frames[first]))
+		first++;
+	count -= first;
+	if (count > (int)depth)
+		count = (int)depth;
+	if (count > 0) {
+		uint64_t hash = table_hash(TF_BLOB_STACK, frames + first, (uint64_t)count * sizeof(*frames));
+
+		is_known = table_add(&process.interned, hash, &id, &is_new);
+		if (is_known && is_new) {
+			int error = errno;
+
+			module_write_new();
+			event_blob(TF_BLOB_STACK, id, frames + first, (size_t)count * sizeof(*frames));
+			errno = error;
+		}
+	}
+	t->is_unwinding = false;
+	if (!is_known)
+		t->page->stacks_lost++;
+	return is_known ? id : 0;
+}
+
+void stack_alternate_seen(void)
+{
+	process.has_alternate_stack = true;
+}
+
+void stack_fork_begin(void)
+{
+	unw_pillion_fork_begin();
+}
+
+void stack_fork_end(bool is_child)
+{
+	unw_pillion_fork_end(is_child);
+}
+
+#else
+
+/* Built without the unwinder: no stacks, and the ledger says how many. */
+void stack_init(void)
+{
+}
+
+uint32_t stack_take(struct thread *t)
+{
+	t->page->stacks_lost++;
+	return 0;
+}
+
+void stack_alternate_seen(void)
+{
+}
+
+void stack_fork_begin(void)
+{
+}
+
+void stack_fork_end(bool is_child)
+{
+	(void)is_child;
+}
+
+#endif

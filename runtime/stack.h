@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Native stacks: raw return addresses, each different stack written once. */
+#ifndef PILLION_STACK_H
+#define PILLION_STACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "thread.h"
+
+enum { STACK_FRAMES = 512 }; /* --backtrace-depth goes no further */
+
+/* Once per image, at the start. */
+void stack_init(void);
+
+/* The id of the calling thread's stack, innermost frame the first one outside of us; 0: none could be taken (counted
+ * in the thread's page). Not on an alternate signal stack, nor near a stack's end. Safe in a signal handler. */
+uint32_t stack_take(struct thread *t);
+
+/* Around fork, in the thread that forks: keeps the loader's lock from being copied while a backtrace holds it. */
+void stack_fork_begin(void);
+void stack_fork_end(bool is_child);
+
+/* The program has set an alternate signal stack: from now on every backtrace asks the kernel where it stands. */
+void stack_alternate_seen(void);
+
+#endif

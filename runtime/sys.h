@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Raw system calls: the recorder must never meet its own hooks, nor libc's errno, cancellation points or locks.
+ * Every function returns what the kernel returns: a value >= 0 or -errno. Any thread, any signal handler. */
+#ifndef PILLION_SYS_H
+#define PILLION_SYS_H
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+static inline long sys_call6(long n, long a, long b, long c, long d, long e, long f)
+{
+#if defined(__x86_64__)
+	long result;
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+#elif defined(__aarch64__)
+	register long x8 __asm__("x8") = n;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
+
+	__asm__ volatile("svc 0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory");
+	return x0;
+#else
+#error "pillion knows the system calls of x86-64 and aarch64 only"
+#endif
+}
+
+#define sys_call(n, a, b, c, d) sys_call6((n), (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+
+static inline int sys_openat(int dir, const char *path, int flags, mode_t mode)
+{
+	return (int)sys_call(SYS_openat, dir, path, flags, mode);
+}
+
+static inline int sys_open(const char *path, int flags, mode_t mode)
+{
+	return sys_openat(AT_FDCWD, path, flags, mode);
+}
+
+static inline int sys_close(int fd)
+{
+	return (int)sys_call(SYS_close, fd, 0, 0, 0);
+}
+
+static inline long sys_read(int fd, void *bytes, size_t size)
+{
+	return sys_call(SYS_read, fd, bytes, size, 0);
+}
+
+static inline long sys_write(int fd, const void *bytes, size_t size)
+{
+	return sys_call(SYS_write, fd, bytes, size, 0);
+}
+
+static inline long sys_pread(int fd, void *bytes, size_t size, uint64_t offset)
+{
+	return sys_call(SYS_pread64, fd, bytes, size, offset);
+}
+
+static inline long sys_pwrite(int fd, const void *bytes, size_t size, uint64_t offset)
+{
+	return sys_call(SYS_pwrite64, fd, bytes, size, offset);
+}
+
+static inline int sys_fstat(int fd, struct stat *st)
+{
+	return (int)sys_call(SYS_fstat, fd, st, 0, 0);
+}
+
+static inline int sys_fchmod(int fd, mode_t mode)
+{
+	return (int)sys_call(SYS_fchmod, fd, mode, 0, 0);
+}
+
+static inline int sys_fallocate(int fd, int mode, uint64_t offset, uint64_t size)
+{
+	return (int)sys_call(SYS_fallocate, fd, mode, offset, size);
+}
+
+static inline int sys_ftruncate(int fd, uint64_t size)
+{
+	return (int)sys_call(SYS_ftruncate, fd, size, 0, 0);
+}
+
+static inline int sys_mkdir(const char *path, mode_t mode)
+{
+	return (int)sys_call(SYS_mkdirat, AT_FDCWD, path, mode, 0);
+}
+
+static inline int sys_unlink(const char *path)
+{
+	return (int)sys_call(SYS_unlinkat, AT_FDCWD, path, 0, 0);
+}
+
+static inline long sys_readlink(const char *path, char *target, size_t size)
+{
+	return sys_call(SYS_readlinkat, AT_FDCWD, path, target, size);
+}
+
+static inline int sys_access(const char *path, int mode)
+{
+	return (int)sys_call(SYS_faccessat, AT_FDCWD, path, mode, 0);
+}
+
+/* The mapping, or NULL. */
+static inline void *sys_mmap(void *at, size_t size, int protection, int flags, int fd, uint64_t offset)
+{
+	long result = sys_call6(SYS_mmap, (long)at, (long)size, protection, flags, fd, (long)offset);
+
+	return result < 0 && result > -4096 ? NULL : (void *)result;
+}
+
+static inline int sys_munmap(void *at, size_t size)
+{
+	return (int)sys_call(SYS_munmap, at, size, 0, 0);
+}
+
+static inline int sys_madvise(void *at, size_t size, int advice)
+{
+	return (int)sys_call(SYS_madvise, at, size, advice, 0);
+}
+
+static inline int sys_getpid(void)
+{
+	return (int)sys_call(SYS_getpid, 0, 0, 0, 0);
+}
+
+static inline int sys_getppid(void)
+{
+	return (int)sys_call(SYS_getppid, 0, 0, 0, 0);
+}
+
+static inline int sys_gettid(void)
+{
+	return (int)sys_call(SYS_gettid, 0, 0, 0, 0);
+}
+
+static inline int sys_kill(int pid, int signal)
+{
+	return (int)sys_call(SYS_kill, pid, signal, 0, 0);
+}
+
+static inline uint64_t sys_clock_ns(clockid_t clock)
+{
+	struct timespec t = {0};
+
+	sys_call(SYS_clock_gettime, clock, &t, 0, 0);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static inline long sys_getrandom(void *bytes, size_t size)
+{
+	return sys_call(SYS_getrandom, bytes, size, 1 /* GRND_NONBLOCK */, 0);
+}
+
+/* Blocks every signal; *ret_old is for sys_signals_restore. */
+static inline void sys_signals_block(uint64_t *ret_old)
+{
+	uint64_t all = ~0ull;
+
+	*ret_old = 0;
+	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &all, ret_old, sizeof(all));
+}
+
+static inline void sys_signals_restore(const uint64_t *old)
+{
+	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, old, NULL, sizeof(*old));
+}
+
+/* A whole small file, NUL-terminated; bytes read, or -errno. */
+static inline long sys_read_file(const char *path, char *text, size_t size)
+{
+	int fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+	long used = 0, n;
+
+	if (fd < 0)
+		return fd;
+	while ((size_t)used < size - 1 && (n = sys_read(fd, text + used, size - 1 - (size_t)used)) > 0)
+		used += n;
+	text[used] = '\0';
+	sys_close(fd);
+	return used;
+}
+
+#endif

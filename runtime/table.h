@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A set of 64-bit keys, each with a 64-bit value, that only grows. Lock-free: any thread, any signal handler; memory
+ * comes from mmap. A key's number is its place in the table: it is known as soon as the key is, so that a handler that
+ * interrupts the one who adds it needs not wait. */
+#ifndef PILLION_TABLE_H
+#define PILLION_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct table_entry {
+	uint64_t key;	/* never 0 */
+	uint64_t value; /* atomic; 0 until somebody stores one */
+};
+
+enum { TABLE_LEVELS = 10 };
+
+/* All zeroes is an empty table. Level n holds 4096 << 2n entries. */
+struct table {
+	struct table_entry *level[TABLE_LEVELS];
+};
+
+/* The entry of `key`, added if need be; NULL where memory is out. *ret_number: > 0, unique, < 2^32. *ret_is_new: this
+ * call added it (of several at once, one). */
+struct table_entry *table_add(struct table *t, uint64_t key, uint32_t *ret_number, bool *ret_is_new);
+
+/* The value of `key`, 0 if it is not there. */
+uint64_t table_get(const struct table *t, uint64_t key);
+
+/* Sets or replaces the value of `key`. False: out of memory. */
+bool table_set(struct table *t, uint64_t key, uint64_t value);
+
+/* A key from any bytes. 64 bits: two different texts meet once in 2^32 tables of 65,000. Never 0. */
+uint64_t table_hash(uint64_t seed, const void *bytes, uint64_t size);
+
+#endif

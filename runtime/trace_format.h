@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes on disk: all that the recorder and the report both know.
+ *
+ * A capture is a directory:
+ *   capture               text, "key=value" lines: format=1, key=<job step>, created_ns=<CLOCK_REALTIME>
+ *   HOST.BOOT.index       text, append-only, one line per fact; HOST and BOOT name one boot of one machine
+ *   HOST.RUN.range        struct tf_range_page: the capture range of one launcher, mapped by all its processes
+ *   HOST.PID.NONCE.trace  one process image (a fork or an exec begins a new one), below
+ *
+ * A trace file is a struct tf_header in its first TF_PAGE bytes, then the function names (header.function_bytes,
+ * padded to TF_PAGE), then windows. A window starts on a multiple of TF_PAGE with a struct tf_window; the next one
+ * follows after size_bytes. A writer may die between taking space and writing the window's head: then a reader
+ * goes on page by page until it meets TF_WINDOW_MAGIC with the file's nonce.
+ *
+ * A window of kind TF_WINDOW_SLOTS holds slots of 8 bytes, written by one thread and by signal handlers that
+ * interrupt it. A slot is one store; 0 means that the writer died before it, and the reader steps over just this slot.
+ *
+ * Integers are in the byte order of the machine that wrote them, see header.byte_order. Nothing here is trusted by
+ * the reader: every length and index is checked. */
+#ifndef PILLION_TRACE_FORMAT_H
+#define PILLION_TRACE_FORMAT_H
+
+#include <stdint.h>
+
+#define TF_MAGIC 0x0a4e4f494c4c4950ull /* "PILLION\n" read as little-endian */
+#define TF_WINDOW_MAGIC 0x574c4950u    /* "PILW" */
+#define TF_RANGE_MAGIC 0x45474e41524c4950ull /* "PILRANGE" */
+#define TF_BYTE_ORDER 0x01020304u
+/* A reader takes any minor version of its major one: new kinds of slots, blobs and windows are stepped over. */
+#define TF_VERSION_MAJOR 1
+#define TF_VERSION_MINOR 0
+
+enum { TF_PAGE = 4096, TF_SLOT = 8, TF_HOST = 64 };
+
+/* ---- the file's head ---- */
+
+enum tf_clock { TF_CLOCK_MONOTONIC = 1, TF_CLOCK_TSC = 2, TF_CLOCK_CNTVCT = 3 };
+
+/* One instant on three clocks. `ticks` is the clock of all events (ns for TF_CLOCK_MONOTONIC); `error_ticks` is the
+ * time that reading the three took: the instant is known no better. ticks == 0: not taken. */
+struct tf_clock_pair {
+	uint64_t ticks;
+	uint64_t monotonic_ns; /* CLOCK_MONOTONIC */
+	uint64_t realtime_ns;  /* CLOCK_REALTIME */
+	uint64_t error_ticks;
+};
+
+/* How an image came to be, and how it says that it ended. TF_END_NONE: it had no time to say; a wait() of its
+ * parent or the launcher's index line may know. */
+enum tf_via { TF_VIA_START = 1, TF_VIA_FORK = 2 };
+enum tf_end { TF_END_NONE = 0, TF_END_EXIT = 1, TF_END_EXEC = 2, TF_END_ABORT = 3 };
+
+struct tf_header {
+	uint64_t magic;
+	uint32_t byte_order;
+	uint16_t version_major, version_minor;
+	uint64_t nonce; /* random: names this image; repeated in each window */
+	uint64_t run;	/* random: the launcher's run, names the range page */
+	uint64_t parent_nonce; /* the image that forked this one, 0 if it was exec'ed or not known */
+	uint32_t pid, parent_pid;
+	uint64_t process_start; /* clock ticks since boot, field 22 of /proc/PID/stat; 0 if not known */
+	uint32_t via;		/* enum tf_via */
+	uint32_t clock;		/* enum tf_clock */
+	uint64_t clock_hz;	/* nominal ticks per second, 0 if not known */
+	struct tf_clock_pair first;
+	struct tf_clock_pair last[2]; /* written in turn, so that one is whole at any moment */
+	uint32_t function_count, function_bytes;
+	uint32_t threads_lost; /* threads that could not be recorded at all */
+	uint32_t end; /* enum tf_end, stored after status and end_ticks */
+	int32_t end_status;
+	uint32_t reserved;
+	uint64_t end_ticks;
+	uint64_t osrt_threshold_ns;
+	char host[TF_HOST];
+	char boot[40];	       /* /proc/sys/kernel/random/boot_id */
+	char executable[512];  /* NUL-terminated, cut if longer, as are the next two */
+	char arguments[1536];  /* separated by NUL, ended by an empty one */
+	char variables[1024];  /* NAME=value separated by NUL: ranks, CUDA_VISIBLE_DEVICES, PILLION_* */
+};
+
+/* Function names: function_count entries, id = position. Each is a byte of enum tf_group, a byte of length, the name. */
+enum tf_group {
+	TF_GROUP_OSRT = 0,
+	TF_GROUP_CUDA = 1,	  /* runtime API, libcudart */
+	TF_GROUP_CUDA_DRIVER = 2, /* driver API, libcuda */
+	TF_GROUP_NVTX = 3,
+	TF_GROUP_CUBLAS = 4,
+	TF_GROUP_CUDNN = 5,
+	TF_GROUP_CUSPARSE = 6,
+	TF_GROUP_CUSOLVER = 7,
+	TF_GROUP_NCCL = 8,
+	TF_GROUP_MPI = 9,
+	TF_GROUP_COUNT
+};
+
+/* ---- windows ---- */
+
+enum tf_window_kind { TF_WINDOW_THREAD = 1, TF_WINDOW_SLOTS = 2 };
+
+struct tf_window {
+	uint32_t magic; /* stored last */
+	uint32_t kind;	/* enum tf_window_kind */
+	uint64_t nonce;
+	uint32_t size_bytes; /* of the whole window, this head included; a multiple of TF_PAGE */
+	uint32_t tid;
+	uint32_t thread;   /* number of the thread in this image: tids are reused, these are not */
+	uint32_t sequence; /* number of this window among the thread's */
+	uint64_t base_ticks; /* the slots' times start from here, see below */
+	uint64_t offset;     /* of this window in the file */
+	uint32_t full;	     /* 1: its writer has left it for the next one */
+	uint32_t reserved[3];
+};
+
+/* Calls under the threshold, by function id. */
+struct tf_counter {
+	uint64_t calls, ticks;
+};
+
+/* The first window of a thread. Stored in place while it lives, so it is true at any moment. */
+struct tf_thread {
+	struct tf_window window;
+	uint64_t start_ticks, end_ticks; /* end_ticks 0: lives, or was killed */
+	uint64_t current;    /* the call in progress: TF_CURRENT_ID | ticks at its start; 0: none */
+	uint64_t lost;	     /* events that could not be kept */
+	uint64_t slow_ticks; /* spent in our own slow paths: windows, stacks, files */
+	uint32_t stacks_lost; /* stacks that could not be taken: stack too near its end, alternate stack, table full */
+	uint32_t counter_count;
+	char name[32];
+	struct tf_counter counters[]; /* counter_count of them */
+};
+
+#define TF_CURRENT_SHIFT 48 /* current = (id + 1) << 48 | (ticks & ((1 << 48) - 1)) */
+
+/* ---- slots ---- */
+
+/* A slot is one 64-bit word, stored at once: bits 0..4 are its kind, 0 means not written. Then, by kind:
+ *
+ *   CALL         5..15 function   16..39 END of the call, low 24 bits of its ticks   40..63 duration in ticks
+ *                (all ones: TF_ARG_LONG follows)
+ *   PUSH MARK    5..15 domain     16..39 time     40..63 id of a TF_BLOB_STRING, the text
+ *   POP          5..15 domain     16..39 time
+ *   RANGE_START  as PUSH; TF_ARG_VALUE carries the range's id
+ *   RANGE_END    5..15 domain     16..39 time     TF_ARG_VALUE carries the range's id
+ *   TIME         5..63 ticks, low 59 bits: the times after it are read from here
+ *   ARG          5..9 enum tf_arg 10..15 `small`  16..63 `value`; belongs to the event before it
+ *   BLOB         5..9 enum tf_blob 16..31 length in bytes  32..63 id; DATA slots follow
+ *   DATA         8..63 seven bytes of a blob, the first in bits 8..15
+ *
+ * An event and its ARGs, a blob and its DATA are taken by one add, so nothing stands between them; their first slot is
+ * stored last. A torn (0) slot may be followed by ARG or DATA slots that belong to it: a reader drops those.
+ *
+ * Times: now = window.base_ticks at first; an event's time is now += delta, where delta = (time - now) mod 2^24, read
+ * as a number from -2^20 to 2^24 - 2^20 - 1: a handler's events may stand a little before or after those of the code
+ * that it interrupted. Where that does not reach, a TIME slot stands before the event. */
+enum tf_kind {
+	TF_TORN = 0,
+	TF_CALL = 1,
+	TF_PUSH = 2,
+	TF_POP = 3,
+	TF_RANGE_START = 4,
+	TF_RANGE_END = 5,
+	TF_MARK = 6,
+	TF_TIME = 7,
+	TF_ARG = 8,
+	TF_BLOB = 9,
+	TF_DATA = 10,
+};
+
+#define TF_TIME_BITS 24
+#define TF_TIME_MASK 0xffffffull
+#define TF_TIME_BEHIND (1 << 20) /* how far a time may lie before the one read last */
+#define TF_DURATION_LONG 0xffffffull
+
+static inline unsigned tf_kind(uint64_t slot)
+{
+	return slot & 31;
+}
+
+static inline uint64_t tf_event(unsigned kind, unsigned id, uint64_t time, uint64_t last24)
+{
+	return kind | (uint64_t)(id & 0x7ff) << 5 | (time & TF_TIME_MASK) << 16 | last24 << 40;
+}
+
+static inline unsigned tf_event_id(uint64_t slot) /* function or domain */
+{
+	return slot >> 5 & 0x7ff;
+}
+
+static inline uint64_t tf_event_time(uint64_t slot) /* 24 bits */
+{
+	return slot >> 16 & TF_TIME_MASK;
+}
+
+static inline uint64_t tf_event_last(uint64_t slot) /* duration or string id, 24 bits */
+{
+	return slot >> 40;
+}
+
+/* The full time of a slot that carries 24 bits of it, `now` being the time read last. */
+static inline uint64_t tf_time_after(uint64_t now, uint64_t time24)
+{
+	return now - TF_TIME_BEHIND + ((time24 - (now - TF_TIME_BEHIND)) & TF_TIME_MASK);
+}
+
+static inline uint64_t tf_time_slot(uint64_t ticks)
+{
+	return TF_TIME | ticks << 5;
+}
+
+/* The full ticks of a TIME slot: its 59 bits, the rest from `now`. */
+static inline uint64_t tf_time_ticks(uint64_t slot, uint64_t now)
+{
+	return (now & ~(~0ull >> 5)) | slot >> 5;
+}
+
+/* `value`: 48 bits, sign kept by the caller where it matters (TF_ARG_FD). */
+static inline uint64_t tf_arg(unsigned arg, unsigned small, uint64_t value)
+{
+	return TF_ARG | (uint64_t)arg << 5 | (uint64_t)(small & 63) << 10 | value << 16;
+}
+
+static inline unsigned tf_arg_kind(uint64_t slot)
+{
+	return slot >> 5 & 31;
+}
+
+static inline unsigned tf_arg_small(uint64_t slot)
+{
+	return slot >> 10 & 63;
+}
+
+static inline uint64_t tf_arg_value(uint64_t slot)
+{
+	return slot >> 16;
+}
+
+static inline uint64_t tf_blob(unsigned blob, unsigned length, uint32_t id)
+{
+	return TF_BLOB | (uint64_t)blob << 5 | (uint64_t)length << 16 | (uint64_t)id << 32;
+}
+
+static inline unsigned tf_blob_kind(uint64_t slot)
+{
+	return slot >> 5 & 31;
+}
+
+static inline unsigned tf_blob_length(uint64_t slot)
+{
+	return slot >> 16 & 0xffff;
+}
+
+static inline uint32_t tf_blob_id(uint64_t slot)
+{
+	return slot >> 32;
+}
+
+enum tf_arg_kind {
+	TF_ARG_LONG = 1,   /* value = duration in ticks, where it does not fit 24 bits */
+	TF_ARG_STACK = 2,  /* value = id of a TF_BLOB_STACK */
+	TF_ARG_FD = 3,	   /* value = descriptor in its low 16 bits (0xffff: none, or larger), the call's result in the 32
+			      above: bytes (saturated at 2^31 - 1; TF_ARG_BYTES follows then), a new descriptor, or -errno */
+	TF_ARG_VALUE = 4,  /* value = one number: a range's id, a timeout in ns, a pid: see the function's row */
+	TF_ARG_LAUNCH = 5, /* value = id of a TF_BLOB_LAUNCH */
+	TF_ARG_COPY = 6,   /* small = cudaMemcpyKind, 63 = memset; value = bytes */
+	TF_ARG_MEMORY = 7, /* small = enum tf_memory, value = address; TF_ARG_BYTES follows if it is an allocation */
+	TF_ARG_BYTES = 8,  /* value = bytes */
+	TF_ARG_STREAM = 9, /* value = cudaStream_t */
+	TF_ARG_RESULT = 10, /* value = the error code that the call returned; absent: success */
+	TF_ARG_COLOR = 11, /* value = ARGB in its low 32 bits, category above */
+	TF_ARG_PAYLOAD = 12, /* small = nvtxPayloadType_t, value = low 48 bits of the payload */
+	TF_ARG_PAYLOAD_HIGH = 13, /* value = its high 16 bits */
+};
+
+enum tf_memory { TF_MEMORY_DEVICE = 1, TF_MEMORY_MANAGED = 2, TF_MEMORY_HOST = 3, TF_MEMORY_POOL = 4, TF_MEMORY_FREE = 32 };
+
+/* Blobs: definitions that events refer to by id, ids being unique in the file, and rare facts. A definition may stand
+ * in another thread's window, or later in time, than an event that uses it. */
+enum { TF_BLOB_BYTES = 0xffff, TF_DATA_BYTES = 7 };
+enum tf_blob_kind {
+	TF_BLOB_STRING = 1,	 /* as the program gave it, no NUL */
+	TF_BLOB_STACK = 2,	 /* uint64_t return addresses, innermost first */
+	TF_BLOB_MODULE = 3,	 /* struct tf_module, then its path */
+	TF_BLOB_THREAD_NAME = 4, /* text; the thread's name from now on (its thread page has the last one) */
+	TF_BLOB_CHILD = 5,	 /* struct tf_child: what wait() told of a child */
+	TF_BLOB_LAUNCH = 6,	 /* struct tf_launch */
+	TF_BLOB_DOMAIN = 7,	 /* NVTX domain: id = its number, text = its name. Domain 0 is the default one */
+	TF_BLOB_NOTE = 8,	 /* text: something that went wrong, for the ledger */
+	TF_BLOB_KERNEL = 9,	 /* a kernel's mangled name; its id is used by struct tf_launch */
+	TF_BLOB_CATEGORY = 10,	 /* NVTX category: id = its number, uint32_t domain, then its name */
+};
+
+struct tf_module {
+	uint64_t start, end; /* addresses [start, end) of its loaded segments */
+	uint64_t bias;	     /* address in memory minus address in the file (dlpi_addr) */
+	uint8_t build_id_length, build_id[20], reserved[3];
+	/* path follows, not NUL-terminated; the executable's is header.executable where the loader has "" */
+};
+
+struct tf_child {
+	uint32_t pid;
+	int32_t status; /* as wait(2) gives it */
+};
+
+struct tf_launch {
+	uint32_t kernel; /* id of a TF_BLOB_KERNEL, 0 if not known */
+	uint32_t grid[3], block[3];
+	uint32_t shared_bytes; /* dynamic */
+	uint64_t stream;       /* cudaStream_t */
+	uint64_t function;     /* host function, cudaKernel_t or cudaGraphExec_t as given */
+};
+
+/* ---- the capture range of one launcher ---- */
+
+enum { TF_RANGE_FILE_BYTES = 1 << 20, TF_RANGE_MEMBERS = 1024 };
+
+struct tf_range {
+	uint64_t begin_ticks, end_ticks; /* end 0: open, or lost with its processes */
+};
+
+struct tf_range_page {
+	uint64_t magic;
+	uint64_t run;
+	uint32_t recording; /* all ones: record; 0: forward. The one word that every hook reads */
+	uint32_t inside;    /* processes that called Start and not yet Stop */
+	uint32_t begun;	    /* ranges begun so far = entries of ranges[] in use */
+	uint32_t limit;	    /* ranges that may begin, 0: no limit */
+	uint32_t mode;	    /* enum tf_range_mode */
+	uint32_t shutdown;  /* 1: when the last allowed range has ended, the launcher applies --kill */
+	uint32_t ended;	    /* 1: no further range begins */
+	uint32_t clock;	    /* enum tf_clock of ranges[] */
+	uint32_t members[TF_RANGE_MEMBERS]; /* pids inside; the launcher drops those that died */
+	struct tf_range ranges[]; /* up to the end of the file */
+};
+
+enum tf_range_mode { TF_RANGE_WHOLE_RUN = 0, TF_RANGE_PROFILER_API = 1, TF_RANGE_NVTX = 2 };
+
+/* ---- index lines ----
+ * Fields are separated by TAB, the first names the line, the others are key=value; bytes below 0x21, 0x7f, and '\'
+ * are written \xHH. A line is one write(2) to a descriptor opened O_APPEND.
+ *   process nonce= pid= ppid= start= run= via=start|fork parent= realtime_ns= ticks= clock= host= boot= exe= args= vars=
+ *                 (args and vars: items separated by an escaped NUL). Written when the recorder starts in an image.
+ *   end     nonce= pid= kind=exit|exec|abort status= realtime_ns= recorded=N short=ID:CALLS:TICKS,... functions=ID:NAME,...
+ *                 only for an image without a trace file of its own
+ *   child   pid= status=   what wait() told an image without a file, or the launcher of its COMMAND (then with launcher=1)
+ *   bare    pid= exe= reason=   a program started without the recorder, and why: static, setuid, musl, machine, script, gone
+ *   launch  run= pid= realtime_ns= command= options= version=
+ *   clock   ticks= monotonic_ns= realtime_ns= error_ticks= clock=   the launcher's, from time to time
+ *   note    nonce= pid= text=  */
+#endif
