@@ -2,10 +2,10 @@
 /* All that the hook table generates for libc's rows: resolvers, exported wrappers, names. */
 #include "hook.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
 #include "../runtime/file.h"
+#include "../runtime/loaded.h"
 
 /* ---- the real functions ---- */
 
@@ -26,39 +26,17 @@ static long missing(void)
 HOOK_LIBC(HOOK_RESOLVE)
 #undef HOOK_RESOLVE
 
-/* Older glibcs keep several versions of these, and dlsym gives the oldest one there. */
-static const char *wanted_version(const char *symbol)
-{
-#if defined(__x86_64__)
-	if (!strncmp(symbol, "pthread_cond_", 13) && strcmp(symbol, "pthread_cond_clockwait") != 0)
-		return "GLIBC_2.3.2";
-	if (!strncmp(symbol, "posix_spawn", 11))
-		return "GLIBC_2.15";
-#endif
-	(void)symbol;
-	return NULL;
-}
-
-static void *next_function(const char *symbol)
-{
-	const char *version = wanted_version(symbol);
-	void *function = version ? dlvsym(RTLD_NEXT, symbol, version) : NULL;
-
-	if (!function)
-		function = dlsym(RTLD_NEXT, symbol);
-	return function ? function : (void *)missing;
-}
-
 void hook_resolve(void)
 {
-	int error = errno;
+	void *found;
 
 #define HOOK_FIND(kind, returns, symbol, ...)                                                                          \
-	if (__atomic_load_n(&real_##symbol, __ATOMIC_RELAXED) == resolve_##symbol)                                     \
-		__atomic_store_n(&real_##symbol, (__typeof__(real_##symbol))next_function(#symbol), __ATOMIC_RELEASE);
+	if (__atomic_load_n(&real_##symbol, __ATOMIC_RELAXED) == resolve_##symbol) {                                   \
+		found = loaded_next(#symbol);                                                                          \
+		__atomic_store_n(&real_##symbol, (__typeof__(real_##symbol))(found ? found : (void *)missing), __ATOMIC_RELEASE); \
+	}
 	HOOK_LIBC(HOOK_FIND)
 #undef HOOK_FIND
-	errno = error;
 }
 
 /* ---- the exported symbols ---- */
@@ -78,6 +56,7 @@ void hook_resolve(void)
 		return wrap_##symbol arguments;                                                                        \
 	}
 #define HOOK_EXPORT_NAKED(returns, symbol, parameters, arguments, record)
+#define HOOK_EXPORT_REAL(returns, symbol, parameters, arguments, record)
 #define HOOK_EXPORT_ROW(kind, returns, symbol, parameters, arguments, record)                                          \
 	HOOK_EXPORT_##kind(returns, symbol, parameters, arguments, record)
 HOOK_LIBC(HOOK_EXPORT_ROW)

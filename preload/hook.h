@@ -3,6 +3,7 @@
 #ifndef PILLION_HOOK_H
 #define PILLION_HOOK_H
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -44,6 +45,7 @@ enum { HOOK_LIBC_COUNT = 0 HOOK_LIBC(HOOK_ONE) }; /* their ids come first */
 	HOOK_DECLARE_##kind(returns, symbol, parameters)
 #define HOOK_DECLARE_TIMED(returns, symbol, parameters)
 #define HOOK_DECLARE_NAKED(returns, symbol, parameters)
+#define HOOK_DECLARE_REAL(returns, symbol, parameters)
 #define HOOK_DECLARE_OWN(returns, symbol, parameters) returns wrap_##symbol parameters;
 HOOK_LIBC(HOOK_DECLARE)
 #undef HOOK_DECLARE

@@ -5,6 +5,7 @@
  *   TIMED  the wrapper is generated: forward if not wanted, else time the call, record what outlasted the threshold
  *   OWN    the body is wrap_<symbol>() in a wrap_*.c; the exported symbol is generated
  *   NAKED  the exported symbol itself stands in a wrap_*.c or .S: variadic functions and those that never return
+ *   REAL   not intercepted: just real_<symbol>, for functions that not every libc has under a version of 2.17
  * record: what a row keeps beside the times, see hook.h. A fortified twin (__read_chk) is reported under its plain name.
  * Rows of one function stand together with its 64-bit and fortified twins; glibc alone knows which one a program got. */
 #ifndef PILLION_HOOK_LIBC_H
@@ -94,6 +95,11 @@
 	X(OWN, int, sem_wait, (sem_t * s), (s), NOTHING)                                                               \
 	X(TIMED, int, sem_timedwait, (sem_t * s, const struct timespec *t), (s, t), NOTHING)                           \
 	X(TIMED, int, sem_clockwait, (sem_t * s, clockid_t k, const struct timespec *t), (s, k, t), NOTHING)           \
+	X(REAL, int, pthread_mutex_trylock, (pthread_mutex_t * m), (m), NOTHING)                                       \
+	X(REAL, int, pthread_rwlock_tryrdlock, (pthread_rwlock_t * l), (l), NOTHING)                                   \
+	X(REAL, int, pthread_rwlock_trywrlock, (pthread_rwlock_t * l), (l), NOTHING)                                   \
+	X(REAL, int, sem_trywait, (sem_t * s), (s), NOTHING)                                                           \
+	X(REAL, void, pthread_testcancel, (void), (), NOTHING)                                                         \
 	/* threads */                                                                                                  \
 	X(OWN, int, pthread_create, (pthread_t * id, const pthread_attr_t *a, void *(*f)(void *), void *arg), (id, a, f, arg), NOTHING) \
 	X(TIMED, int, pthread_join, (pthread_t id, void **ret), (id, ret), NOTHING)                                    \
@@ -123,6 +129,7 @@
 	X(NAKED, void, _Exit, (int status), (status), NOTHING)                                                           \
 	X(NAKED, void, quick_exit, (int status), (status), NOTHING)                                                      \
 	X(NAKED, void, abort, (void), (), NOTHING)                                                                       \
+	X(OWN, int, dlclose, (void *handle), (handle), NOTHING)                                                        \
 	/* what takes system calls or files away from us */                                                            \
 	X(OWN, int, chroot, (const char *path), (path), NOTHING)                                                       \
 	X(OWN, int, unshare, (int flags), (flags), NOTHING)                                                            \

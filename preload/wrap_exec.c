@@ -83,7 +83,7 @@ static void without_us(const char *list, const char *at, size_t length, char *re
 static struct plan make_plan(const struct preloadable *program, const char *list, char *room)
 {
 	const char *library = process_library(), *at = list ? find_item(list, library) : NULL;
-	bool is_lost = !process.is_silent && sys_access(library, R_OK) != 0; /* after a chroot: ld.so would complain */
+	bool is_lost = !sys_is_silent && sys_access(library, R_OK) != 0; /* after a chroot: ld.so would complain */
 
 	if (program->kind == PRELOADABLE_HARM || is_lost) {
 		if (!at)
@@ -163,7 +163,7 @@ static bool is_following(void)
 		const char *list_;                                                                                     \
 		char *room_, *preload_ = NULL, **merged_;                                                              \
                                                                                                                        \
-		if (!is_following() || process.is_silent)                                                              \
+		if (!is_following() || sys_is_silent)                                                              \
 			break;                                                                                         \
 		check;                                                                                                 \
 		if (program_.reason)                                                                                   \
@@ -232,7 +232,7 @@ int wrap_fexecve(int fd, char *const arguments[], char *const environment[])
 
 int wrap_execveat(int at, const char *path, char *const arguments[], char *const environment[], int flags)
 {
-	int fd = is_following() && !process.is_silent && !(flags & AT_EMPTY_PATH) ? sys_openat(at, path, O_RDONLY | O_CLOEXEC, 0) : at;
+	int fd = is_following() && !sys_is_silent && !(flags & AT_EMPTY_PATH) ? sys_openat(at, path, O_RDONLY | O_CLOEXEC, 0) : at;
 
 	PREPARE(preloadable_check_fd(fd, &program_), path, environment);
 	if (fd >= 0 && fd != at)

@@ -3,7 +3,7 @@
 #include "hook.h"
 
 /* Whatever try says but "taken" is what the blocking call would say: EOWNERDEAD, EINVAL, EAGAIN of a recursive one. EBUSY
- * also stands for the caller's own error-checking mutex; the blocking call then finds that out. */
+ * also stands for the caller's own error-checking mutex; the blocking call then finds that out. -1: no such function. */
 #define LOCK(symbol, try, type)                                                                                        \
 	int wrap_##symbol(type *lock)                                                                                  \
 	{                                                                                                              \
@@ -12,8 +12,8 @@
                                                                                                                        \
 		if (!event_wanted(TF_GROUP_OSRT))                                                                      \
 			return real_##symbol(lock);                                                                    \
-		result = try(lock);                                                                                    \
-		if (result != EBUSY)                                                                                   \
+		result = real_##try(lock);                                                                             \
+		if (__builtin_expect(result != EBUSY && result != -1, 1))                                              \
 			return result;                                                                                 \
 		HOOK_TIME(real_##symbol(lock), NOTHING);                                                               \
 		return result;                                                                                         \
@@ -30,7 +30,8 @@ int wrap_sem_wait(sem_t *s)
 
 	if (!event_wanted(TF_GROUP_OSRT))
 		return real_sem_wait(s);
-	if (!sem_trywait(s))
+	real_pthread_testcancel(); /* sem_wait is where a thread may be cancelled, sem_trywait is not */
+	if (!real_sem_trywait(s))
 		return 0;
 	errno = error;
 	HOOK_TIME(real_sem_wait(s), NOTHING);

@@ -52,6 +52,14 @@ int wrap_pthread_setname_np(pthread_t id, const char *name)
 	return result;
 }
 
+int wrap_dlclose(void *handle)
+{
+	int result = real_dlclose(handle);
+
+	stack_module_gone();
+	return result;
+}
+
 /* ---- ends ---- */
 
 HOOK_EXPORT void _exit(int status)

@@ -62,6 +62,8 @@ static void put(struct thread *t, uint64_t time, const uint64_t *slots, unsigned
 		}
 		/* A handler's records, or a new window, came between: the reader's time is another than we thought. */
 		if (__builtin_expect(!far && is_far(*(volatile uint64_t *)&t->last_ticks, time), 0)) {
+			for (unsigned i = 0; i < count; i++)
+				store(&at[i], TF_NOTHING);
 			taken(t);
 			continue;
 		}

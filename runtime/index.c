@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "sys.h"
 
@@ -96,10 +97,39 @@ void index_hex(struct index_line *line, const char *key, uint64_t value)
 	index_field(line, key, digits, sizeof(digits));
 }
 
+static uint64_t file_size_limit(void)
+{
+	uint64_t limit[2] = {~0ull, ~0ull};
+
+	sys_call(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, limit);
+	return limit[0];
+}
+
+/* Beyond RLIMIT_FSIZE the kernel sends SIGXFSZ to this thread, which would be the target's end: it is held back, and
+ * taken away. No half lines either. */
+static long write_limited(int fd, const void *bytes, size_t size, uint64_t limit)
+{
+	struct stat st;
+	uint64_t one = 1ull << (SIGXFSZ - 1), old = 0, pending = 0;
+	struct timespec zero = {0};
+	long wrote;
+
+	if (sys_fstat(fd, &st) == 0 && (uint64_t)st.st_size + size > limit)
+		return -EFBIG;
+	sys_call(SYS_rt_sigprocmask, SIG_BLOCK, &one, &old, sizeof(one));
+	sys_call(SYS_rt_sigpending, &pending, sizeof(pending), 0, 0);
+	wrote = sys_write(fd, bytes, size);
+	if (wrote == -EFBIG && !(pending & one))
+		sys_call(SYS_rt_sigtimedwait, &one, NULL, &zero, sizeof(one));
+	sys_signals_restore(&old);
+	return wrote;
+}
+
 int index_append(struct index_line *line, const char *directory, const char *name)
 {
 	char path[4096];
 	size_t d = strlen(directory), n = strlen(name);
+	uint64_t limit;
 	int fd, rc = 0;
 	long wrote;
 
@@ -127,7 +157,8 @@ int index_append(struct index_line *line, const char *directory, const char *nam
 	}
 	if (fd < 0)
 		return fd;
-	wrote = sys_write(fd, line->bytes, line->used);
+	limit = file_size_limit();
+	wrote = limit < ~0ull ? write_limited(fd, line->bytes, line->used, limit) : sys_write(fd, line->bytes, line->used);
 	if (wrote < 0)
 		rc = (int)wrote;
 	else if ((size_t)wrote < line->used)

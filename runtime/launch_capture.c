@@ -284,6 +284,9 @@ static int line_write(const struct launch *l, struct index_line *line)
 {
 	int rc = index_append(line, l->directory, l->index);
 
+	/* A limit on file sizes (ulimit -f) is the user's wish, and no reason not to run COMMAND. */
+	if (rc == -EFBIG)
+		return 0;
 	if (rc)
 		say("cannot write %s/%s: %s", l->directory, l->index, strerror(-rc));
 	return rc ? EXIT_USAGE : 0;

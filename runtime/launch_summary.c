@@ -72,8 +72,8 @@ void summary_print(struct launch *l)
 	pid_t pid;
 	int status;
 
-	if (!l->is_creator)
-		return;
+	if (!l->is_creator && l->key[0])
+		return; /* a rank that joined */
 	others_wait(l);
 	say("capture in %s", l->directory);
 	if (l->options.stats == STATS_FALSE || l->was_interrupted)

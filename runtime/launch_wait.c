@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Supervises COMMAND. It shares our process group and terminal, so what the terminal sends reaches it without us; what
  * is sent to us alone is passed on. All signals are blocked and taken one by one: there are no handlers. */
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 #include "launch.h"
 
-enum { CLOCK_MS = 30000, DRAIN_MS = 2000, REST_MS = 50, TELL_REST_MS = 2000 };
+enum { CLOCK_MS = 30000, DRAIN_MS = 2000, REST_MS = 20, TELL_REST_MS = 2000 };
 
 uint64_t monotonic_ns(void)
 {
@@ -97,7 +98,8 @@ static void forward(const struct launch *l, const siginfo_t *info)
 {
 	if (info->si_code > 0 && info->si_signo != SIGALRM)
 		return;
-	if (info->si_signo == SIGCHLD || info->si_pid == l->child)
+	/* From ourselves: what a write of ours met, SIGXFSZ or SIGPIPE. From COMMAND: it signals its whole group. */
+	if (info->si_signo == SIGCHLD || info->si_pid == getpid() || info->si_pid == l->child)
 		return;
 	kill(l->child, info->si_signo);
 }
@@ -217,6 +219,49 @@ static void rest_read(const struct launch *l)
 	fclose(f);
 }
 
+/* In the middle of an exec it reads empty; that lasts no ms. */
+static bool environment_has(uint32_t pid, const char *text, size_t length)
+{
+	static char bytes[1 << 20];
+	char path[48];
+	size_t used = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u/environ", pid);
+	for (int tries = 0; !used && tries < 5; tries++) {
+		struct timespec ms = {0, 1000000};
+		FILE *f = fopen(path, "re");
+
+		if (!f)
+			return false;
+		used = fread(bytes, 1, sizeof(bytes), f);
+		fclose(f);
+		if (!used)
+			nanosleep(&ms, NULL);
+	}
+	return memmem(bytes, used, text, length);
+}
+
+/* A child that COMMAND started just before it ended may not have come to write its line: it shows in /proc, where only
+ * the processes younger than COMMAND need a look. */
+static void rest_scan(const struct launch *l)
+{
+	char wanted[48];
+	int length = snprintf(wanted, sizeof(wanted), "PILLION_RUN=%016llx", (unsigned long long)l->run);
+	DIR *d = opendir("/proc");
+	struct dirent *entry;
+
+	while (d && (entry = readdir(d))) {
+		uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+		uint64_t start;
+		int session;
+
+		if (pid > (uint32_t)l->child && stat_read(pid, &session, &start) && session && environment_has(pid, wanted, (size_t)length + 1))
+			rest_add(pid, start);
+	}
+	if (d)
+		closedir(d);
+}
+
 /* Daemons have a session of their own; they are counted only if asked for. */
 static unsigned rest_count(struct launch *l, bool with_daemons)
 {
@@ -225,6 +270,8 @@ static unsigned rest_count(struct launch *l, bool with_daemons)
 	size_t kept = 0;
 
 	rest_read(l);
+	if (!rest.count)
+		rest_scan(l);
 	for (size_t i = 0; i < rest.count; i++) {
 		struct living p = rest.list[i];
 		uint64_t start;

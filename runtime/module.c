@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "event.h"
+#include "loaded.h"
 #include "process.h"
 
 static uintptr_t ours_start, ours_end;
@@ -97,21 +98,7 @@ bool module_is_ours(uintptr_t address)
 	return address >= ours_start && address < ours_end;
 }
 
-static int find_ours(struct dl_phdr_info *info, size_t size, void *unused)
-{
-	uint64_t start, end;
-
-	(void)size;
-	(void)unused;
-	span(info, &start, &end);
-	if ((uintptr_t)find_ours < start || (uintptr_t)find_ours >= end)
-		return 0;
-	ours_start = start;
-	ours_end = end;
-	return 1;
-}
-
 void module_init(void)
 {
-	dl_iterate_phdr(find_ours, NULL);
+	loaded_ours(&ours_start, &ours_end);
 }

@@ -2,7 +2,6 @@
 /* The process image: its start, its place in the capture, its end. */
 #include "process.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "file.h"
 #include "identity.h"
 #include "index.h"
+#include "loaded.h"
 #include "module.h"
 #include "stack.h"
 #include "sys.h"
@@ -346,7 +346,7 @@ void process_set_arguments(int argc, char **argv, char **environment)
 
 bool process_is_borrowed(void)
 {
-	return process.generation && !process.is_silent && (uint32_t)sys_getpid() != process.pid;
+	return process.generation && !sys_is_silent && (uint32_t)sys_getpid() != process.pid;
 }
 
 /* ---- the file's head ---- */
@@ -494,16 +494,15 @@ void process_freeze(bool silent)
 	if (process.generation && !process.is_frozen && t->generation == process.generation)
 		thread_reserve(t);
 	process.is_frozen = true;
-	process.is_silent |= silent;
+	sys_is_silent |= silent;
 }
 
 const char *process_library(void)
 {
 	static char path[PROCESS_NAME_BYTES];
-	Dl_info info;
 
-	if (!path[0] && dladdr((void *)process_library, &info) && info.dli_fname && strlen(info.dli_fname) < sizeof(path))
-		memcpy(path, info.dli_fname, strlen(info.dli_fname) + 1);
+	if (!path[0])
+		loaded_path((const void *)process_library, path, sizeof(path));
 	return path;
 }
 

@@ -29,7 +29,6 @@ struct process {
 	uint64_t nonce;
 	uint32_t pid;
 	bool is_frozen; /* the file cannot grow any more */
-	bool is_silent; /* no system calls of ours at all */
 	bool has_alternate_stack;
 	/* the trace file, see file.h; header is NULL until the first record */
 	struct tf_header *header;

@@ -2,13 +2,13 @@
 /* Native stacks, each different one written once. */
 #include "stack.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
 
 #include "event.h"
 #include "identity.h"
+#include "loaded.h"
 #include "module.h"
 #include "sys.h"
 
@@ -27,8 +27,8 @@ void stack_init(void)
 	} limit = {0, 0};
 	void *warm[OURS];
 
-	/* By name: it is newer than the oldest libc that we run on. */
-	unw_pillion_init(dlsym(RTLD_DEFAULT, "_dl_find_object"));
+	/* glibc 2.35's way to find a module without a lock. */
+	unw_pillion_init(loaded_next("_dl_find_object"));
 	sys_call(SYS_prlimit64, 0, RLIMIT_STACK, NULL, &limit);
 	if (limit.soft == 0 || limit.soft > 1u << 30)
 		limit.soft = MAIN_STACK;
@@ -85,7 +85,7 @@ static bool is_safe(struct thread *t, uintptr_t sp)
 	}
 	if (sp - ROOM >= t->stack_low && sp < t->stack_high && !process.has_alternate_stack)
 		return true;
-	if (process.is_silent || is_on_alternate())
+	if (sys_is_silent || is_on_alternate())
 		return false;
 	if (sp - ROOM >= t->stack_low && sp < t->stack_high)
 		return true;
@@ -135,6 +135,11 @@ void stack_alternate_seen(void)
 	process.has_alternate_stack = true;
 }
 
+void stack_module_gone(void)
+{
+	unw_pillion_flush();
+}
+
 void stack_fork_begin(void)
 {
 	unw_pillion_fork_begin();
@@ -159,6 +164,10 @@ uint32_t stack_take(struct thread *t)
 }
 
 void stack_alternate_seen(void)
+{
+}
+
+void stack_module_gone(void)
 {
 }
 

@@ -17,6 +17,9 @@ void stack_init(void);
  * in the thread's page). Not on an alternate signal stack, nor near a stack's end. Safe in a signal handler. */
 uint32_t stack_take(struct thread *t);
 
+/* After a dlclose: other code may come to lie there. */
+void stack_module_gone(void);
+
 /* Around fork, in the thread that forks: keeps the loader's lock from being copied while a backtrace holds it. */
 void stack_fork_begin(void);
 void stack_fork_end(bool is_child);

@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "file.h"
+#include "loaded.h"
 #include "sys.h"
 
 enum { FIRST_WINDOW = 16384, SECOND_WINDOW = 65536, WINDOW = 262144, FROZEN_WINDOW = 1 << 20, RETRY_TICKS = 1 << 24 };
@@ -17,7 +18,7 @@ enum { FIRST_WINDOW = 16384, SECOND_WINDOW = 65536, WINDOW = 262144, FROZEN_WIND
 __thread struct thread thread_self __attribute__((tls_model("initial-exec"))) = {.generation = THREAD_NEW};
 
 static pthread_key_t death_key;
-static bool has_death_key;
+static int (*set_key)(pthread_key_t, const void *); /* NULL: no key to be had */
 
 void thread_guard_enter(struct thread *t, struct thread_guard *g)
 {
@@ -100,8 +101,8 @@ static bool attach(struct thread *t)
 	}
 	page_begin(t, page);
 	t->last_ticks = page->start_ticks;
-	if (has_death_key)
-		pthread_setspecific(death_key, t);
+	if (set_key)
+		set_key(death_key, t);
 	return true;
 }
 
@@ -177,7 +178,7 @@ bool thread_grow(struct thread *t, unsigned slots)
 	bool has_room;
 
 	/* Where the last try failed, not every call tries again. */
-	if (t->retry_ticks && clock_now() < t->retry_ticks)
+	if (process.is_frozen || (t->retry_ticks && clock_now() < t->retry_ticks))
 		return false;
 	thread_guard_enter(t, &guard);
 	has_room = (t->base && t->next + slots * TF_SLOT <= t->limit) || take_window(t, next_size(t, slots));
@@ -218,15 +219,17 @@ static void on_death(void *thread)
 
 	if (t != &thread_self || t->generation != process.generation)
 		return;
-	if (++t->deaths < PTHREAD_DESTRUCTOR_ITERATIONS && !pthread_setspecific(death_key, t))
+	if (++t->deaths < PTHREAD_DESTRUCTOR_ITERATIONS && !set_key(death_key, t))
 		return;
 	finish(t);
 }
 
+/* By name: where these lie in libpthread, a program without it has one thread only. Keys from 32 on make
+ * pthread_setspecific allocate; then threads end without a word, and their windows stay mapped. */
 void thread_init(void)
 {
-	/* Keys from 32 on make pthread_setspecific allocate; then threads end without a word, and their windows stay mapped. */
-	if (pthread_key_create(&death_key, on_death))
-		return;
-	has_death_key = death_key < 32;
+	int (*create_key)(pthread_key_t *, void (*)(void *)) = loaded_next("pthread_key_create");
+
+	if (create_key && !create_key(&death_key, on_death) && death_key < 32)
+		set_key = loaded_next("pthread_setspecific");
 }

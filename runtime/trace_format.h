@@ -145,6 +145,7 @@ struct tf_thread {
  *   ARG          5..9 enum tf_arg 10..15 `small`  16..63 `value`; belongs to the event before it
  *   BLOB         5..9 enum tf_blob 16..31 length in bytes  32..63 id; DATA slots follow
  *   DATA         8..63 seven bytes of a blob, the first in bits 8..15
+ *   NOTHING      given up by its writer: no loss
  *
  * An event and its ARGs, a blob and its DATA are taken by one add, so nothing stands between them; their first slot is
  * stored last. A torn (0) slot may be followed by ARG or DATA slots that belong to it: a reader drops those.
@@ -164,6 +165,7 @@ enum tf_kind {
 	TF_ARG = 8,
 	TF_BLOB = 9,
 	TF_DATA = 10,
+	TF_NOTHING = 11,
 };
 
 #define TF_TIME_BITS 24

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Symbol look-up in loaded objects; formats: System V gABI "Dynamic Linking", and for DT_GNU_HASH binutils' and glibc's
+ * common practice (bloom filter of one word, buckets, chains whose last entry has bit 0 set). */
+#include "loaded.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+enum { TREE = 256, HIDDEN = 0x8000 };
+
+struct object {
+	uintptr_t base, start, end;
+	const char *path;
+	const ElfW(Dyn) *dynamic;
+	const ElfW(Sym) *symbols;
+	const char *strings;
+	const uint32_t *gnu_hash, *hash;
+	const uint16_t *versions;
+};
+
+/* glibc relocates these entries in place; the vDSO's and some architectures' stay offsets. */
+static const void *pointer(const struct object *o, const ElfW(Dyn) *entry)
+{
+	return (const void *)(entry->d_un.d_ptr >= o->base ? entry->d_un.d_ptr : o->base + entry->d_un.d_ptr);
+}
+
+static void read_object(const struct dl_phdr_info *info, struct object *o)
+{
+	*o = (struct object){.base = info->dlpi_addr, .start = UINTPTR_MAX, .path = info->dlpi_name};
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *h = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + h->p_vaddr;
+
+		if (h->p_type == PT_DYNAMIC)
+			o->dynamic = (const ElfW(Dyn) *)start;
+		if (h->p_type == PT_LOAD && start < o->start)
+			o->start = start;
+		if (h->p_type == PT_LOAD && start + h->p_memsz > o->end)
+			o->end = start + h->p_memsz;
+	}
+	for (const ElfW(Dyn) *d = o->dynamic; d && d->d_tag != DT_NULL; d++) {
+		switch (d->d_tag) {
+		case DT_SYMTAB:
+			o->symbols = pointer(o, d);
+			break;
+		case DT_STRTAB:
+			o->strings = pointer(o, d);
+			break;
+		case DT_GNU_HASH:
+			o->gnu_hash = pointer(o, d);
+			break;
+		case DT_HASH:
+			o->hash = pointer(o, d);
+			break;
+		case DT_VERSYM:
+			o->versions = pointer(o, d);
+			break;
+		}
+	}
+}
+
+static bool holds(const struct object *o, const void *address)
+{
+	return (uintptr_t)address >= o->start && (uintptr_t)address < o->end;
+}
+
+static bool is_definition(const struct object *o, uint32_t i, const char *name)
+{
+	const ElfW(Sym) *s = &o->symbols[i];
+
+	return s->st_shndx != SHN_UNDEF && (s->st_value || s->st_shndx == SHN_ABS) && !(o->versions && o->versions[i] & HIDDEN) &&
+	       !strcmp(o->strings + s->st_name, name);
+}
+
+static uint32_t find_by_gnu_hash(const struct object *o, const char *name)
+{
+	const uint32_t *table = o->gnu_hash, buckets = table[0], first = table[1], words = table[2], shift = table[3];
+	const ElfW(Addr) *bloom = (const ElfW(Addr) *)(table + 4);
+	const uint32_t *bucket = (const uint32_t *)(bloom + words), *chain = bucket + buckets;
+	enum { BITS = sizeof(ElfW(Addr)) * 8 };
+	uint32_t hash = 5381;
+	ElfW(Addr) word;
+
+	for (const unsigned char *c = (const unsigned char *)name; *c; c++)
+		hash = hash * 33 + *c;
+	if (!buckets || !words)
+		return 0;
+	word = bloom[hash / BITS % words];
+	if (!(word >> hash % BITS & word >> (hash >> shift) % BITS & 1))
+		return 0;
+	for (uint32_t i = bucket[hash % buckets]; i >= first; i++) {
+		uint32_t h = chain[i - first];
+
+		if ((h | 1) == (hash | 1) && is_definition(o, i, name))
+			return i;
+		if (h & 1)
+			break;
+	}
+	return 0;
+}
+
+static uint32_t find_by_hash(const struct object *o, const char *name)
+{
+	uint32_t buckets = o->hash[0], hash = 0;
+
+	for (const unsigned char *c = (const unsigned char *)name; *c; c++) {
+		hash = (hash << 4) + *c;
+		hash = (hash ^ (hash >> 24 & 0xf0)) & 0xfffffff;
+	}
+	for (uint32_t i = buckets ? o->hash[2 + hash % buckets] : 0; i; i = o->hash[2 + buckets + i])
+		if (is_definition(o, i, name))
+			return i;
+	return 0;
+}
+
+static void *find_symbol(const struct object *o, const char *name)
+{
+	const ElfW(Sym) *s;
+	uint32_t i;
+
+	if (!o->symbols || !o->strings || (!o->gnu_hash && !o->hash))
+		return NULL;
+	i = o->gnu_hash ? find_by_gnu_hash(o, name) : find_by_hash(o, name);
+	if (!i)
+		return NULL;
+	s = &o->symbols[i];
+	if ((s->st_info & 15) == STT_GNU_IFUNC)
+		return ((void *(*)(void))(o->base + s->st_value))();
+	return (void *)(o->base + s->st_value);
+}
+
+/* ---- after ours ---- */
+
+struct next {
+	const char *symbol;
+	bool is_after;
+	void *found;
+};
+
+static int visit_next(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct next *n = data;
+	struct object o;
+
+	read_object(info, &o);
+	if (holds(&o, (const void *)visit_next)) {
+		n->is_after = true;
+		return 0;
+	}
+	if (n->is_after)
+		n->found = find_symbol(&o, n->symbol);
+	return n->found != NULL;
+}
+
+void *loaded_next(const char *symbol)
+{
+	struct next n = {.symbol = symbol};
+
+	dl_iterate_phdr(visit_next, &n);
+	return n.found;
+}
+
+/* ---- from a caller ---- */
+
+/* Names of the objects to be searched, in order. They lie in the objects' own string tables. */
+struct tree {
+	const char *names[TREE];
+	int count;
+	int at; /* the one looked for now */
+	const void *caller;
+	const char *symbol;
+	bool is_main;
+	void *found;
+};
+
+static void add_dependencies(struct tree *t, const struct object *o)
+{
+	for (const ElfW(Dyn) *d = o->dynamic; d && d->d_tag != DT_NULL && o->strings; d++) {
+		const char *name = o->strings + d->d_un.d_val;
+		bool is_known = false;
+
+		if (d->d_tag != DT_NEEDED)
+			continue;
+		for (int i = 0; i < t->count && !is_known; i++)
+			is_known = !strcmp(t->names[i], name);
+		if (!is_known && t->count < TREE)
+			t->names[t->count++] = name;
+	}
+}
+
+static const char *soname(const struct object *o)
+{
+	const char *slash = strrchr(o->path, '/');
+
+	for (const ElfW(Dyn) *d = o->dynamic; d && d->d_tag != DT_NULL && o->strings; d++)
+		if (d->d_tag == DT_SONAME)
+			return o->strings + d->d_un.d_val;
+	return slash ? slash + 1 : o->path;
+}
+
+static void search(struct tree *t, const struct object *o)
+{
+	if (holds(o, (const void *)search))
+		return;
+	t->found = find_symbol(o, t->symbol);
+	if (!t->found)
+		add_dependencies(t, o);
+}
+
+static int visit_caller(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct tree *t = data;
+	struct object o;
+
+	read_object(info, &o);
+	if (!holds(&o, t->caller))
+		return 0;
+	t->is_main = !o.path[0];
+	if (!t->is_main)
+		search(t, &o);
+	return 1;
+}
+
+static int visit_dependency(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct tree *t = data;
+	struct object o;
+
+	read_object(info, &o);
+	if (!o.dynamic || strcmp(soname(&o), t->names[t->at]) != 0)
+		return 0;
+	search(t, &o);
+	return 1;
+}
+
+void *loaded_from(const void *caller, const char *symbol)
+{
+	struct tree t = {.caller = caller, .symbol = symbol};
+
+	dl_iterate_phdr(visit_caller, &t);
+	for (; !t.found && t.at < t.count; t.at++)
+		dl_iterate_phdr(visit_dependency, &t);
+	return t.found ? t.found : loaded_next(symbol);
+}
+
+/* ---- objects ---- */
+
+struct place {
+	const void *address;
+	struct object object;
+	bool is_found;
+};
+
+static int visit_place(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct place *p = data;
+
+	read_object(info, &p->object);
+	p->is_found = holds(&p->object, p->address);
+	return p->is_found;
+}
+
+bool loaded_path(const void *address, char *ret, size_t size)
+{
+	struct place p = {.address = address};
+
+	dl_iterate_phdr(visit_place, &p);
+	if (!p.is_found || strlen(p.object.path) >= size)
+		return false;
+	memcpy(ret, p.object.path, strlen(p.object.path) + 1);
+	return true;
+}
+
+void loaded_ours(uintptr_t *ret_start, uintptr_t *ret_end)
+{
+	struct place p = {.address = (const void *)visit_place};
+
+	dl_iterate_phdr(visit_place, &p);
+	*ret_start = p.is_found ? p.object.start : 0;
+	*ret_end = p.is_found ? p.object.end : 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Symbols of the objects that are loaded, found in their ELF tables. Not by dlsym: that takes the lock that dlopen holds
+ * while constructors run, may allocate, and lies in libdl on older systems, which we must not pull in.
+ *
+ * Any thread; takes the loader's list lock (dl_iterate_phdr), so not from a signal handler. errno is left alone. */
+#ifndef PILLION_LOADED_H
+#define PILLION_LOADED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What RTLD_NEXT means: the default version of `symbol` in the first object after ours that defines it; NULL: none. */
+void *loaded_next(const char *symbol);
+
+/* What a reference in the code at `caller` means without interposers: the first definition in the object around `caller` and
+ * its dependencies, breadth first; for the main program, or where those have none, loaded_next(). Never ours. */
+void *loaded_from(const void *caller, const char *symbol);
+
+/* The path of the object around `address` as the loader knows it ("" for the main program). False: cut or none. */
+bool loaded_path(const void *address, char *ret, size_t size);
+
+/* The loaded segments of our own object. */
+void loaded_ours(uintptr_t *ret_start, uintptr_t *ret_end);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stack walker that is built into our shared object. Every function may be called from any
+ * thread and from signal handlers. None allocates, sets errno or opens a file; none takes a lock, but
+ * see unw_pillion_init; no thread owns anything that would have to be given back when it ends. */
+#ifndef UNWIND_PILLION_H
+#define UNWIND_PILLION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Set in the result of unw_pillion_backtrace when it stopped before the stack's outermost frame for
+ * another reason than a full buffer. The lower bits still count the frames that were found. */
+#define UNW_PILLION_CUT 0x40000000
+
+/* Names libc's _dl_find_object (glibc 2.35 and newer), as void *. Without it modules are found with
+ * dl_iterate_phdr, which takes the loader's lock. May be called again, and at any time. */
+void unw_pillion_init(void *dl_find_object);
+
+/* Writes the return addresses of the calling thread's stack, innermost first; the first one lies in
+ * the function that called this one. Returns their number.
+ *
+ * stack_low and stack_high bound the calling thread's stack: memory between the stack pointer and
+ * stack_high is read without a check, nothing outside is. With both 0, or when the stack pointer is
+ * not between them (a coroutine, an alternate signal stack), each page is probed by a system call
+ * first. */
+int unw_pillion_backtrace(void **buffer, int size, uintptr_t stack_low, uintptr_t stack_high);
+
+/* Forgets what is known about all addresses: to be called after dlclose. Costs one add; what is
+ * still needed is read again. */
+void unw_pillion_flush(void);
+
+/* Around fork, in the thread that forks: begin before it; end after it, in both processes, or after
+ * its failure. Where _dl_find_object is in use they do nothing. Elsewhere they see to it that the
+ * loader's lock is not copied while a backtrace in another thread holds it: usually microseconds, at
+ * most a second. After that, or in a child that begin did not announce, frames not yet known end the
+ * stack. */
+void unw_pillion_fork_begin(void);
+void unw_pillion_fork_end(bool is_child);
+
+#endif

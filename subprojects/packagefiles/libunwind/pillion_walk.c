@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Walks a stack by rules that are worked out once per return address and kept for the whole process.
+ *
+ * libunwind's own fast trace keeps 256 KB per thread, fills them at each thread's first call, needs
+ * a thread-specific key to give them back, and is broken by a signal handler that walks in the middle
+ * of a walk. Here one table serves all threads, without locks and without owners: see rule_find. */
+#include "pillion_walk.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+
+#ifdef __x86_64__
+enum { DWARF_FP = 6, DWARF_SP = 7, DWARF_RA = 16 };
+#define SIGNAL_CONTEXT_OFFSET 0
+#define CONTEXT_FP(context) ((context)->uc_mcontext.gregs[REG_RBP])
+#define CONTEXT_SP(context) ((context)->uc_mcontext.gregs[REG_RSP])
+#define CONTEXT_PC(context) ((context)->uc_mcontext.gregs[REG_RIP])
+#else
+enum { DWARF_FP = 29, DWARF_SP = 31, DWARF_RA = 30 };
+#define SIGNAL_CONTEXT_OFFSET sizeof(siginfo_t)
+#define CONTEXT_FP(context) ((context)->uc_mcontext.regs[29])
+#define CONTEXT_LR(context) ((context)->uc_mcontext.regs[30])
+#define CONTEXT_SP(context) ((context)->uc_mcontext.sp)
+#define CONTEXT_PC(context) ((context)->uc_mcontext.pc)
+#endif
+
+enum rule_kind {
+	RULE_NONE,		/* an empty place in the table */
+	RULE_FRAME,		/* CFA is fp or sp and an offset */
+	RULE_REALIGNED,		/* x86_64: CFA is stored at an offset from fp; fp at fp */
+	RULE_SIGNAL,		/* the frame the kernel builds for a signal handler */
+	RULE_GUESS,		/* no call frame information: a chain of frame pointers, or nothing */
+	RULE_LAST,		/* the outermost frame */
+	RULE_OTHER,		/* something we do not follow */
+};
+
+/* How to get from a frame to its caller's. One word, so that the table can hold it. */
+union rule {
+	struct {
+		uint64_t kind : 3;
+		uint64_t cfa_from_sp : 1;
+		int64_t cfa_offset : 24;	/* bytes */
+		int64_t fp_offset : 18;		/* from the CFA in units of 8 bytes; 0: not saved */
+		int64_t ra_offset : 18;		/* likewise */
+	};
+	uint64_t word;
+};
+_Static_assert(sizeof(union rule) == sizeof(uint64_t), "a rule is one word");
+
+#define TABLE_BITS 14
+#define WAYS 4
+
+/* A bucket is one cache line. A place counts when mark and rule belong together and to the address,
+ * which no mixture of two writers' stores does: so they are written in any order, by anybody. */
+struct bucket {
+	struct place {
+		_Atomic uint64_t mark;
+		_Atomic uint64_t rule;
+	} places[WAYS];
+} __attribute__((aligned(64)));
+
+static struct bucket table[1 << TABLE_BITS];
+static _Atomic uint64_t generation;
+static atomic_uint victim;
+
+/* A stack's readable part. */
+struct walk {
+	uintptr_t low, high;
+	bool is_probed;			/* high is as far as we have looked, and may move up */
+	uintptr_t fp, sp, pc;
+#ifdef __aarch64__
+	uintptr_t lr;			/* known for the frame a signal interrupted, else 0 */
+#endif
+};
+
+enum { PAGE = 4096, GUESS_REACH = 16384, STEP_REACH = 1 << 20 };
+
+static bool is_readable(uintptr_t address)
+{
+	/* An impossible "how" is found out after the set was read: EFAULT or EINVAL, and no effect. */
+	return unw_pillion_syscall(SYS_rt_sigprocmask, -1, (long)(address & -sizeof(uint64_t)), 0,
+		sizeof(uint64_t)) == -EINVAL;
+}
+
+/* From here on the stack is what can be read page by page; the page of sp is known to be readable. */
+static void walk_probe_from(struct walk *walk, uintptr_t sp)
+{
+	walk->is_probed = true;
+	walk->low = sp & -(uintptr_t)PAGE;
+	walk->high = walk->low + PAGE;
+}
+
+static bool walk_extend(struct walk *walk, uintptr_t address)
+{
+	if (!walk->is_probed || address < walk->high || address - walk->high >= STEP_REACH)
+		return false;
+	while (address >= walk->high) {
+		if (!is_readable(walk->high))
+			return false;
+		walk->high += PAGE;
+	}
+	return true;
+}
+
+static inline bool walk_read(struct walk *walk, uintptr_t address, uintptr_t *value)
+{
+	if (__builtin_expect(address - walk->low >= walk->high - walk->low || (address & 7) != 0, 0)) {
+		if ((address & 7) != 0 || !walk_extend(walk, address))
+			return false;
+	}
+	*value = *(const uintptr_t *)address;
+	return true;
+}
+
+static inline uint64_t mark_of(uintptr_t address, uint64_t rule, uint64_t seed)
+{
+	return (address ^ seed) + rule * 0x9e3779b97f4a7c15;
+}
+
+static inline struct bucket *bucket_of(uintptr_t address)
+{
+	return &table[(address * 0x9e3779b97f4a7c15) >> (64 - TABLE_BITS)];
+}
+
+static void rule_keep(uintptr_t address, union rule rule, uint64_t seed)
+{
+	struct bucket *bucket = bucket_of(address);
+	struct place *place = NULL;
+
+	for (int i = 0; i < WAYS && !place; i++) {
+		if (atomic_load_explicit(&bucket->places[i].rule, memory_order_relaxed) == 0)
+			place = &bucket->places[i];
+	}
+	if (!place)
+		place = &bucket->places[atomic_fetch_add_explicit(&victim, 1, memory_order_relaxed) % WAYS];
+	atomic_store_explicit(&place->mark, mark_of(address, rule.word, seed), memory_order_relaxed);
+	atomic_store_explicit(&place->rule, rule.word, memory_order_relaxed);
+}
+
+struct row {
+	struct cursor cursor;
+	uintptr_t address;
+	union rule rule;
+};
+
+static bool fits(intptr_t offset)
+{
+	return offset < 0 && offset % 8 == 0 && offset / 8 >= -(1 << 17);
+}
+
+/* 0: the register still holds it; false: it cannot be told that simply. */
+static bool saved_at(const dwarf_reg_state_t *state, int column, intptr_t *offset)
+{
+	*offset = 0;
+	switch (state->reg.where[column]) {
+	case DWARF_WHERE_SAME:
+	case DWARF_WHERE_UNDEF:
+		return true;
+	case DWARF_WHERE_CFAREL:
+		*offset = (intptr_t)state->reg.val[column];
+		return fits(*offset);
+	default:
+		return false;
+	}
+}
+
+#ifdef __x86_64__
+/* The frame of a function that realigned its stack: CFA is *(rbp + n), rbp is at rbp. */
+static bool is_realigned(const dwarf_reg_state_t *state, intptr_t *offset)
+{
+	enum { OP_BREG6 = 0x76, OP_DEREF = 0x06 };
+	const uint8_t *cfa = (const uint8_t *)state->reg.val[DWARF_CFA_REG_COLUMN];
+	const uint8_t *fp = (const uint8_t *)state->reg.val[DWARF_FP];
+
+	if (state->reg.where[DWARF_CFA_REG_COLUMN] != DWARF_WHERE_EXPR ||
+		state->reg.where[DWARF_FP] != DWARF_WHERE_EXPR)
+		return false;
+	if (fp[0] != 2 || fp[1] != OP_BREG6 || fp[2] != 0)
+		return false;
+	if (cfa[0] != 3 || cfa[1] != OP_BREG6 || (cfa[2] & 0x80) != 0 || cfa[3] != OP_DEREF)
+		return false;
+	*offset = (int8_t)(cfa[2] << 1) >> 1;	/* 7 bits and a sign: SLEB128 of one byte */
+	return true;
+}
+#endif
+
+static union rule rule_from(const dwarf_reg_state_t *state, bool is_signal)
+{
+	const union rule other = {.kind = RULE_OTHER};
+	intptr_t cfa_offset = (intptr_t)state->reg.val[DWARF_CFA_OFF_COLUMN];
+	uintptr_t cfa_register = state->reg.val[DWARF_CFA_REG_COLUMN];
+	intptr_t fp_offset, ra_offset;
+
+	if (is_signal)
+		return (union rule){.kind = RULE_SIGNAL};
+	if (state->ret_addr_column != DWARF_RA)
+		return other;
+	if (state->reg.where[DWARF_RA] == DWARF_WHERE_UNDEF)
+		return (union rule){.kind = RULE_LAST};
+	if (!saved_at(state, DWARF_RA, &ra_offset))
+		return other;
+#ifdef __x86_64__
+	if (ra_offset != -8)
+		return other;
+	if (is_realigned(state, &cfa_offset))
+		return (union rule){.kind = RULE_REALIGNED, .cfa_offset = cfa_offset, .ra_offset = -1};
+#endif
+	if (!saved_at(state, DWARF_FP, &fp_offset))
+		return other;
+	if (state->reg.where[DWARF_CFA_REG_COLUMN] != DWARF_WHERE_REG ||
+		(cfa_register != DWARF_SP && cfa_register != DWARF_FP) ||
+		cfa_offset < -(1 << 23) || cfa_offset >= 1 << 23)
+		return other;
+	return (union rule){
+		.kind = RULE_FRAME,
+		.cfa_from_sp = cfa_register == DWARF_SP,
+		.cfa_offset = cfa_offset,
+		.fp_offset = fp_offset / 8,
+		.ra_offset = ra_offset / 8,
+	};
+}
+
+/* Called for each stretch of the function's instructions; stops at ours by a negative result. */
+static int take_row(void *token, void *state, size_t size, unw_word_t start, unw_word_t end)
+{
+	struct row *row = token;
+	const dwarf_cie_info_t *cie = row->cursor.dwarf.pi.unwind_info;
+
+	if (row->address < start || row->address >= end)
+		return 0;
+	row->rule = rule_from(state, cie->signal_frame);
+	return -1;
+}
+
+#ifdef __aarch64__
+/* The vDSO's return from a signal handler has no call frame information on many kernels. */
+static bool is_sigreturn(uintptr_t pc)
+{
+	const uint32_t *code = (const uint32_t *)pc;
+
+	return (pc & 3) == 0 && is_readable(pc) && is_readable(pc + 7) &&
+		code[0] == 0xd2801168 && code[1] == 0xd4000001;
+}
+#endif
+
+static __attribute__((noinline)) union rule rule_work_out(uintptr_t address, uint64_t seed,
+	bool is_return_address)
+{
+	struct scratch *outer = unw_pillion_scratch;
+	struct scratch memory;
+	struct row row;
+
+	memory.states_used = 0;
+	memory.is_unsure = false;
+	memset(&row.cursor.dwarf, 0, sizeof row.cursor.dwarf);
+	row.cursor.dwarf.as = unw_local_addr_space;
+	row.cursor.dwarf.ip = address;
+	row.address = address;
+	row.rule = (union rule){.kind = RULE_GUESS};
+#ifdef __aarch64__
+	if (is_sigreturn(address + is_return_address)) {
+		row.rule = (union rule){.kind = RULE_SIGNAL};
+		rule_keep(address, row.rule, seed);
+		return row.rule;
+	}
+#endif
+	unw_pillion_scratch = &memory;
+	atomic_signal_fence(memory_order_seq_cst);
+	dwarf_reg_states_iterate(&row.cursor.dwarf, take_row, &row);
+	atomic_signal_fence(memory_order_seq_cst);
+	unw_pillion_scratch = outer;
+	if (memory.is_unsure)
+		return (union rule){.kind = RULE_OTHER};
+	rule_keep(address, row.rule, seed);
+	return row.rule;
+}
+
+static inline union rule rule_find(uintptr_t address, uint64_t seed, bool is_return_address)
+{
+	struct bucket *bucket = bucket_of(address);
+
+	for (int i = 0; i < WAYS; i++) {
+		uint64_t rule = atomic_load_explicit(&bucket->places[i].rule, memory_order_relaxed);
+		uint64_t mark = atomic_load_explicit(&bucket->places[i].mark, memory_order_relaxed);
+
+		if (mark == mark_of(address, rule, seed) && rule != 0)
+			return (union rule){.word = rule};
+	}
+	return rule_work_out(address, seed, is_return_address);
+}
+
+static inline uintptr_t without_signature(uintptr_t pc)
+{
+#ifdef __aarch64__
+	register uintptr_t x30 __asm__("x30") = pc;
+
+	__asm__("hint #7" : "+r"(x30));		/* xpaclri, a no-op on processors without it */
+	return x30;
+#else
+	return pc;
+#endif
+}
+
+/* Goes on to the caller, whose stack begins at cfa. Stacks grow down: a frame that does not lie above
+ * the one before is wrong, and would make the walk endless. Only a function that a signal interrupted
+ * may own no stack, its return address still being in a register. */
+static inline bool walk_pop(struct walk *walk, uintptr_t cfa, uintptr_t fp_at, uintptr_t ra_at)
+{
+	uintptr_t pc, fp = walk->fp;
+
+	if (cfa < walk->sp || (cfa == walk->sp && ra_at))
+		return false;
+	if (fp_at && !walk_read(walk, fp_at, &fp))
+		return false;
+	if (ra_at) {
+		if (!walk_read(walk, ra_at, &pc))
+			return false;
+	} else {
+#ifdef __aarch64__
+		if (walk->lr == 0)
+			return false;
+		pc = walk->lr;
+#else
+		return false;
+#endif
+	}
+#ifdef __aarch64__
+	walk->lr = 0;
+#endif
+	walk->fp = fp;
+	walk->sp = cfa;
+	walk->pc = without_signature(pc);
+	return true;
+}
+
+static bool walk_pop_signal(struct walk *walk)
+{
+	const ucontext_t *context = (const ucontext_t *)(walk->sp + SIGNAL_CONTEXT_OFFSET);
+	uintptr_t unused;
+
+	if (!walk_read(walk, (uintptr_t)&CONTEXT_FP(context), &walk->fp) ||
+		!walk_read(walk, (uintptr_t)&CONTEXT_PC(context), &walk->pc) ||
+#ifdef __aarch64__
+		!walk_read(walk, (uintptr_t)&CONTEXT_LR(context), &walk->lr) ||
+#endif
+		!walk_read(walk, (uintptr_t)&CONTEXT_SP(context), &walk->sp))
+		return false;
+#ifdef __aarch64__
+	walk->lr = without_signature(walk->lr);
+#endif
+	if (walk_read(walk, walk->sp & -(uintptr_t)8, &unused))
+		return true;
+	/* The handler ran on another stack than what it interrupted. */
+	walk_probe_from(walk, walk->sp);
+	return is_readable(walk->sp);
+}
+
+static bool walk_pop_guessed(struct walk *walk)
+{
+	uintptr_t fp = walk->fp;
+
+	if (fp < walk->sp || fp - walk->sp >= GUESS_REACH)
+		return false;
+	return walk_pop(walk, fp + 16, fp, fp + 8);
+}
+
+static inline bool walk_step(struct walk *walk, union rule rule)
+{
+	uintptr_t cfa = (rule.cfa_from_sp ? walk->sp : walk->fp) + (intptr_t)rule.cfa_offset;
+
+	switch (rule.kind) {
+	case RULE_FRAME:
+		return walk_pop(walk, cfa, rule.fp_offset ? cfa + rule.fp_offset * 8 : 0,
+			rule.ra_offset ? cfa + rule.ra_offset * 8 : 0);
+	case RULE_REALIGNED:
+		return walk_read(walk, cfa, &cfa) && walk_pop(walk, cfa, walk->fp, cfa - 8);
+	case RULE_SIGNAL:
+		return walk_pop_signal(walk);
+	case RULE_GUESS:
+		return walk_pop_guessed(walk);
+	default:
+		return false;
+	}
+}
+
+int unw_pillion_walk(void **buffer, int size, uintptr_t stack_low, uintptr_t stack_high, uintptr_t sp,
+	uintptr_t fp
+#ifdef __aarch64__
+	, uintptr_t pc
+#endif
+	)
+{
+	struct walk walk = {.low = sp, .high = stack_high, .fp = fp};
+	uint64_t seed = atomic_load_explicit(&generation, memory_order_acquire) * 0xd6e8feb86659fd93;
+	bool is_return_address = true;
+	int n = 0;
+
+#ifdef __x86_64__
+	walk.pc = *(const uintptr_t *)sp;
+	walk.sp = sp + 8;
+#else
+	walk.pc = pc;
+	walk.sp = sp;
+#endif
+	if (sp < stack_low || sp >= stack_high)
+		walk_probe_from(&walk, sp);
+	while (n < size) {
+		union rule rule;
+
+		buffer[n++] = (void *)walk.pc;
+		rule = rule_find(walk.pc - is_return_address, seed, is_return_address);
+		if (rule.kind == RULE_LAST || (rule.kind == RULE_GUESS && walk.fp == 0))
+			return n;
+		if (!walk_step(&walk, rule))
+			return n | UNW_PILLION_CUT;
+		if (walk.pc == 0)
+			return n;
+		is_return_address = rule.kind != RULE_SIGNAL;
+	}
+	return n;
+}
+
+void unw_pillion_flush(void)
+{
+	atomic_fetch_add_explicit(&generation, 1, memory_order_acq_rel);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hostile WHAT: a program that takes things away from a library in its process, makes many calls all the same, and prints
+ * what it sees. Its output and status must not depend on whether it is being recorded. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { CALLS = 100000 };
+
+/* Enough to outgrow several windows. */
+static void make_calls(void)
+{
+	char byte = 0;
+	int fd = open("/dev/null", O_WRONLY);
+
+	for (int i = 0; i < CALLS; i++)
+		if (write(fd, &byte, 1) != 1)
+			printf("write: %s\n", strerror(errno));
+	close(fd);
+}
+
+static void print_descriptors(void)
+{
+	for (int fd = 0; fd < 64; fd++)
+		if (fcntl(fd, F_GETFD) >= 0)
+			printf("fd %d\n", fd);
+}
+
+static void closerange(void)
+{
+	char path[] = "/tmp/hostile.XXXXXX";
+	struct stat st;
+	int fd;
+
+	make_calls();
+	syscall(SYS_close_range, 3, ~0u, 0);
+	fd = mkstemp(path);
+	if (fd < 0 || write(fd, "12345", 5) != 5)
+		exit(9);
+	for (int i = fd + 1; i < 200; i++)
+		dup2(fd, i);
+	make_calls();
+	fstat(fd, &st);
+	printf("fd %d size %ld\n", fd, (long)st.st_size);
+	unlink(path);
+}
+
+static void few_descriptors(void)
+{
+	struct rlimit limit = {16, 16};
+	int last = -1, fd;
+
+	setrlimit(RLIMIT_NOFILE, &limit);
+	make_calls();
+	while ((fd = open("/dev/null", O_RDONLY)) >= 0)
+		last = fd;
+	printf("last %d: %s\n", last, strerror(errno));
+	make_calls();
+}
+
+static void in_chroot(void)
+{
+	char path[] = "/tmp/hostile.XXXXXX";
+
+	if (!mkdtemp(path) || chroot(path) || chdir("/"))
+		printf("chroot: %s\n", strerror(errno));
+	make_calls();
+	for (int i = 0; i < CALLS; i++)
+		if (write(1, "", 0))
+			exit(9);
+	printf("in chroot\n");
+}
+
+static void as_nobody(void)
+{
+	if (setgid(65534) || setuid(65534))
+		printf("setuid: %s\n", strerror(errno));
+	make_calls();
+	printf("uid %d\n", (int)getuid());
+}
+
+/* Only what the filter allows: one system call more, and we are killed. */
+static void filtered(int by_prctl)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_read, 4, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};
+	int fd = open("/dev/null", O_WRONLY), error;
+
+	setvbuf(stdout, NULL, _IONBF, 0);
+	printf("ready\n");
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	error = by_prctl ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) : (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+	if (error)
+		_exit(77);
+	for (int i = 0; i < 3 * CALLS; i++)
+		if (write(fd, "", 1) != 1)
+			_exit(9);
+	if (write(1, "filtered\n", 9) != 9)
+		_exit(9);
+	_exit(4);
+}
+
+static void daemonized(void)
+{
+	int fds[2];
+	char byte = 0;
+
+	if (pipe(fds))
+		exit(9);
+	if (fork() == 0) {
+		if (daemon(1, 1))
+			_exit(9);
+		make_calls();
+		if (write(fds[1], "x", 1) != 1)
+			_exit(9);
+		_exit(0);
+	}
+	close(fds[1]);
+	if (read(fds[0], &byte, 1) == 1)
+		printf("daemon %c\n", byte);
+	wait(NULL);
+}
+
+static void full_of_signals_handler(int signal)
+{
+	char byte = 0;
+	int error = errno;
+
+	(void)signal;
+	if (write(3, &byte, 0) > 0)
+		abort();
+	errno = error;
+}
+
+/* Handlers that record, in the middle of recording. */
+static void full_of_signals(void)
+{
+	struct sigaction action = {.sa_handler = full_of_signals_handler, .sa_flags = SA_RESTART};
+	timer_t timer;
+	struct itimerspec every = {{0, 20000}, {0, 20000}};
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+
+	sigaction(SIGUSR1, &action, NULL);
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer) || timer_settime(timer, 0, &every, NULL))
+		exit(9);
+	for (int i = 0; i < 5; i++)
+		make_calls();
+	timer_delete(timer);
+	printf("signals done\n");
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(what, "descriptors"))
+		make_calls(), print_descriptors();
+	else if (!strcmp(what, "closerange"))
+		closerange();
+	else if (!strcmp(what, "few"))
+		few_descriptors();
+	else if (!strcmp(what, "chroot"))
+		in_chroot();
+	else if (!strcmp(what, "nobody"))
+		as_nobody();
+	else if (!strcmp(what, "seccomp"))
+		filtered(1);
+	else if (!strcmp(what, "seccomp-syscall"))
+		filtered(0);
+	else if (!strcmp(what, "daemon"))
+		daemonized();
+	else if (!strcmp(what, "signals"))
+		full_of_signals();
+	else if (!strcmp(what, "calls"))
+		make_calls(), printf("calls done\n");
+	else
+		return fputs("usage: hostile WHAT\n", stderr), 2;
+	return 0;
+}
