@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "clock.h"
 #include "process.h"
@@ -20,24 +19,13 @@ static uint64_t round_page(uint64_t size)
 	return (size + TF_PAGE - 1) & ~(uint64_t)(TF_PAGE - 1);
 }
 
-uint64_t file_limit(void)
-{
-	struct {
-		uint64_t soft, hard;
-	} limit;
-
-	if (sys_call(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) < 0)
-		return UINT64_MAX;
-	return limit.soft;
-}
-
 /* Space that is really there, mapped: a store into it can raise neither SIGBUS nor SIGXFSZ. */
 static void *map_space(int fd, uint64_t offset, uint64_t size)
 {
 	void *at;
 	int error;
 
-	if (offset + size > file_limit())
+	if (offset + size > sys_file_limit())
 		return NULL;
 	error = sys_fallocate(fd, 0, offset, size);
 	if (error == -EOPNOTSUPP || error == -ENOSYS)

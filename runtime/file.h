@@ -29,7 +29,4 @@ void *file_window(uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequen
 /* Unmaps a window that nobody writes to any more, and starts its way to the disk. */
 void file_release(void *window, uint32_t size);
 
-/* Bytes that one file may have by RLIMIT_FSIZE. Growing past it would raise SIGXFSZ in the target. */
-uint64_t file_limit(void);
-
 #endif

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "sys.h"
 
@@ -97,14 +96,6 @@ void index_hex(struct index_line *line, const char *key, uint64_t value)
 	index_field(line, key, digits, sizeof(digits));
 }
 
-static uint64_t file_size_limit(void)
-{
-	uint64_t limit[2] = {~0ull, ~0ull};
-
-	sys_call(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, limit);
-	return limit[0];
-}
-
 /* Beyond RLIMIT_FSIZE the kernel sends SIGXFSZ to this thread, which would be the target's end: it is held back, and
  * taken away. No half lines either. */
 static long write_limited(int fd, const void *bytes, size_t size, uint64_t limit)
@@ -157,7 +148,7 @@ int index_append(struct index_line *line, const char *directory, const char *nam
 	}
 	if (fd < 0)
 		return fd;
-	limit = file_size_limit();
+	limit = sys_file_limit();
 	wrote = limit < ~0ull ? write_limited(fd, line->bytes, line->used, limit) : sys_write(fd, line->bytes, line->used);
 	if (wrote < 0)
 		rc = (int)wrote;

@@ -46,7 +46,6 @@ struct launch {
 
 	pid_t child;
 	int status; /* as wait(2) gives it */
-	bool was_interrupted; /* told to end while waiting for the rest */
 };
 
 /* launch.c */

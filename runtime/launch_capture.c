@@ -114,13 +114,14 @@ static enum found look(const struct launch *l, const char *path, int *ret_direct
 /* 0; 1: there is something already; -errno */
 static int make(struct launch *l, const char *path)
 {
-	int directory, rc;
+	mode_t mask = umask(077); /* the user's may close it even to us */
+	int directory, rc = mkdir(path, 0700) ? errno : 0;
 
-	if (mkdir(path, 0700))
-		return errno == EEXIST ? 1 : -errno;
-	/* umask may have closed it even to us; it is ours, so nobody else can have put another in its place... but a
-	 * link, which O_NOFOLLOW refuses. */
-	if (chmod(path, 0700) || (directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
+	umask(mask);
+	if (rc)
+		return rc == EEXIST ? 1 : -rc;
+	directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (directory < 0)
 		return -errno;
 	rc = key_write(l, directory);
 	close(directory);

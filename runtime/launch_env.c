@@ -2,6 +2,7 @@
 /* Where our own files are, and COMMAND's environment: the user's, --env-var, LD_PRELOAD and PILLION_*. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,13 +169,18 @@ static void value_unset(struct environment *e, const char *name)
 	}
 }
 
+static void append(struct environment *e, char *entry)
+{
+	e->list = reallocarray(e->list, e->count + 2, sizeof(*e->list));
+	must(e->list);
+	e->list[e->count++] = entry;
+	e->list[e->count] = NULL;
+}
+
 static void value_set(struct environment *e, const char *name, const char *value)
 {
 	value_unset(e, name);
-	e->list = reallocarray(e->list, e->count + 2, sizeof(*e->list));
-	must(e->list);
-	e->list[e->count++] = joined(name, "=", value, "");
-	e->list[e->count] = NULL;
+	append(e, joined(name, "=", value, ""));
 }
 
 /* Whether NAME= begins here: a comma within a value (CUDA_VISIBLE_DEVICES=0,1) ends nothing. */
@@ -281,6 +287,35 @@ static void run_hand_on(const struct launch *l, struct environment *e)
 		value_set(e, "NVTX_INJECTION64_PATH", l->library);
 }
 
+/* Variables that the script's shell could not carry, NUL after NUL in a file that it made for us. */
+static void odd_take(struct environment *e)
+{
+	const char *path = value_get(e, "PILLION_ENVIRON");
+	char *entry = NULL;
+	size_t size = 0;
+	struct stat st;
+	FILE *f;
+	int fd;
+
+	if (!path)
+		return;
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	f = fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ? NULL : fdopen(fd, "r");
+	if (f && strstr(path, "/pillion-env."))
+		unlink(path);
+	while (f && getdelim(&entry, &size, '\0', f) > 0 && strchr(entry, '=')) {
+		append(e, entry);
+		entry = NULL;
+		size = 0;
+	}
+	free(entry);
+	if (f)
+		fclose(f);
+	else if (fd >= 0)
+		close(fd);
+	value_unset(e, "PILLION_ENVIRON");
+}
+
 char **environment_build(struct launch *l)
 {
 	extern char **environ;
@@ -290,11 +325,12 @@ char **environment_build(struct launch *l)
 		return NULL;
 	e.list = calloc(1, sizeof(*e.list));
 	must(e.list);
-	for (char **entry = environ; l->options.inherit_environment && *entry; entry++) {
-		e.list = reallocarray(e.list, e.count + 2, sizeof(*e.list));
-		must(e.list);
-		e.list[e.count++] = *entry;
-		e.list[e.count] = NULL;
+	for (char **entry = environ; *entry; entry++)
+		append(&e, *entry);
+	odd_take(&e);
+	if (!l->options.inherit_environment) {
+		e.count = 0;
+		e.list[0] = NULL;
 	}
 	for (char **list = l->variables; *list; list++)
 		assignments_take(&e, *list);

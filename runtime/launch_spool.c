@@ -55,10 +55,13 @@ static int make(struct launch *l, const char *base)
 {
 	int n = snprintf(l->spool, sizeof(l->spool), "%s/pillion-%u-%016llx", base, (unsigned)getuid(), (unsigned long long)l->run);
 
-	if (n < (int)sizeof(l->spool) - INDEX_NAME_BYTES && !mkdir(l->spool, 0700) && !chmod(l->spool, 0700))
-		return 0;
-	l->spool[0] = '\0';
-	return n < (int)sizeof(l->spool) - INDEX_NAME_BYTES ? -errno : -ENAMETOOLONG;
+	mode_t mask = umask(077);
+	int rc = n >= (int)sizeof(l->spool) - INDEX_NAME_BYTES ? -ENAMETOOLONG : mkdir(l->spool, 0700) ? -errno : 0;
+
+	umask(mask);
+	if (rc)
+		l->spool[0] = '\0';
+	return rc;
 }
 
 int spool_prepare(struct launch *l)

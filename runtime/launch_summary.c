@@ -76,7 +76,7 @@ void summary_print(struct launch *l)
 		return; /* a rank that joined */
 	others_wait(l);
 	say("capture in %s", l->directory);
-	if (l->options.stats == STATS_FALSE || l->was_interrupted)
+	if (l->options.stats == STATS_FALSE)
 		return;
 	if (!l->report[0]) {
 		say("no summary: pillion-report was not found");

@@ -306,10 +306,8 @@ unsigned wait_for_rest(struct launch *l)
 			is_told = true;
 		}
 		signal = signal_wait(&info, soonest(ms, REST_MS));
-		if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT) {
-			l->was_interrupted = true;
+		if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT)
 			break;
-		}
 		if (signal == SIGTSTP) {
 			l->child = getpid();
 			stop_too(l, SIGTSTP);

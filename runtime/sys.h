@@ -197,6 +197,15 @@ static inline void sys_signals_restore(const uint64_t *old)
 	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, old, NULL, sizeof(*old));
 }
 
+/* Bytes that one file may have by RLIMIT_FSIZE. A write or fallocate past it would raise SIGXFSZ in the target. */
+static inline uint64_t sys_file_limit(void)
+{
+	uint64_t limit[2] = {UINT64_MAX, UINT64_MAX};
+
+	sys_call(SYS_prlimit64, 0, 1 /* RLIMIT_FSIZE */, NULL, limit);
+	return limit[0];
+}
+
 /* A whole small file, NUL-terminated; bytes read, or -errno. */
 static inline long sys_read_file(const char *path, char *text, size_t size)
 {

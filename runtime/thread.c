@@ -26,12 +26,12 @@ void thread_guard_enter(struct thread *t, struct thread_guard *g)
 	sys_signals_block(&g->signals);
 	g->generation = t->generation;
 	t->generation = THREAD_OURS;
-	g->start_ticks = clock_now();
+	g->start_ticks = t->page ? clock_now() : 0; /* before the start there is no clock yet */
 }
 
 void thread_guard_leave(struct thread *t, const struct thread_guard *g)
 {
-	if (t->page)
+	if (g->start_ticks && t->page)
 		t->page->slow_ticks += clock_now() - g->start_ticks;
 	t->generation = g->generation;
 	sys_signals_restore(&g->signals);

@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# However a process ends, every call that it completed is in the trace, and info names the end.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+calls=$targets/calls
+
+# WANTED_STATUS ENDED END
+ends() {
+	pillion -f -o ends "$calls" 200 "$3" >out 2>err
+	is $? "$1" "$3: status $1"
+	is "$(num_calls ends usleep)" 200 "$3: all 200 calls"
+	like "$(report info ends.pillion)" "$2" "$3: info says $2"
+}
+
+ends 3 'exit 3' return
+ends 3 'exit 3' exit
+ends 3 'exit 3' _exit
+ends 3 'exit 3' _Exit
+ends 3 'exit 3' quick_exit
+ends 3 'exit 3' exit_group
+ends 134 'signal 6' abort
+ends 139 'signal 11' segv
+ends 137 'signal 9' kill
+
+# Killed from outside, at any moment: counted by the program <= recorded <= counted + 1 per thread.
+killed() { # THREADS
+	local counted recorded pid
+	rm -rf killed.pillion counter
+	US=50 PILLION_STATS=false "$PILLION" -o killed "$calls" -1 return "$1" counter >out 2>err &
+	launcher=$!
+	sleep 0.$((RANDOM % 4 + 2))
+	pid=$(cat /proc/$launcher/task/*/children 2>/dev/null)
+	kill -KILL $pid
+	wait $launcher
+	status=$?
+	counted=$(od -A n -t u8 -N $((8 * $1)) -v -w8 counter | awk '{ n += $1 } END { print n }')
+	recorded=$(num_calls killed usleep)
+	[ "$status" -eq 137 ] && [ "$counted" -gt 0 ] && [ "$counted" -le "$recorded" ] && [ "$recorded" -le $((counted + $1)) ] && return
+	diag "status $status, $1 threads, counted $counted, recorded $recorded"
+	return 1
+}
+
+killed_often() {
+	for _ in 1 2 3 4 5; do
+		killed 1 && killed 16 || return 1
+	done
+}
+ok 'killed from outside: what was counted is recorded, no more than one call a thread besides' killed_often
+is "$(report info -f csv killed.pillion 2>/dev/null | grep -c usleep)" 16 'and each thread is shown in its call'
+
+# Killed while it hangs.
+PILLION_STATS=false "$PILLION" -f -o hang "$calls" 20 hang >out 2>err &
+launcher=$!
+sleep 1.5
+kill -KILL $(cat /proc/$launcher/task/*/children)
+wait $launcher
+is $? 137 'a hanging program, killed: status 137'
+is "$(num_calls hang usleep)" 20 'its calls are there'
+age=$(report info hang.pillion | awk '$5 == "read" { gsub(",", "", $6); print $6 }')
+ok "info shows the read it hung in, for more than a second (${age:-?} ns)" test "${age:-0}" -gt 1000000000
+
+# Without the launcher, by environment alone.
+LD_PRELOAD=$library PILLION_OUTPUT=$work/bare.pillion "$calls" 200 kill 2>/dev/null
+is $? 137 'by environment alone: status 137'
+is "$(num_calls bare usleep)" 200 'by environment alone: all 200 calls'
+done_testing

@@ -1,0 +1,26 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The object exports the table's names and nothing else, needs libc alone, and no symbol newer than GLIBC_2.17.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+is "$(objdump -p "$library" | awk '$1 == "NEEDED" { print $2 }')" libc.so.6 'needs libc alone'
+newest=$(objdump -T "$library" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -1)
+is "$(printf '%s\nGLIBC_2.17\n' "$newest" | sort -V | tail -1)" GLIBC_2.17 "no symbol newer than GLIBC_2.17 ($newest)"
+is "$(objdump -p "$library" | grep -c 'STACK off.*\n.*rwx')" 0 'no executable stack'
+
+# The table as the preprocessor sees it: every row but REAL ones. Beside it stand the two injection entries.
+rows() {
+	sed -n 's/^[[:space:]]*X([[:space:]]*\(TIMED\|OWN\|NAKED\|VOID\)[A-Z]*,[^(]*,[[:space:]]*\([A-Za-z_0-9]*\),[[:space:]]*(.*/\2/p' "$1"
+}
+{
+	rows "$tests_dir/../../preload/hook_libc.h"
+	if nm -D --defined-only "$library" | grep -q ' cudaMalloc$'; then
+		rows "$tests_dir/../../preload/hook_cudart.h"
+	fi
+	printf '%s\n' InitializeInjectionNvtx2 InitializeInjection
+} | sort -u >table
+nm -D --defined-only "$library" | awk '{ print $3 }' | sort -u >exported
+is "$(comm -13 table exported)" '' 'exports nothing that is not in the table'
+is "$(comm -23 table exported)" '' 'exports all of the table'
+done_testing
