@@ -66,8 +66,22 @@ struct plan {
 	bool complete;	     /* add our other variables where they are missing */
 };
 
-/* The value of LD_PRELOAD without us, in `ret`. */
-static void without_us(const char *list, const char *at, size_t length, char *ret)
+/* The sanitizer's runtime that was put before us for another program, or NULL. */
+static const char *find_runtime(const char *list, const char *at)
+{
+	const char *start = at;
+	size_t length;
+
+	if (at == list || at[-1] != ':')
+		return NULL;
+	for (start = at - 1; start > list && !strchr(" :", start[-1]); start--)
+		;
+	length = (size_t)(at - 1 - start);
+	return length > 6 && !strncmp(start, "lib", 3) && memmem(start, length, "san.so", 6) && !memchr(start, '/', length) ? start : NULL;
+}
+
+/* LD_PRELOAD's value without `length` bytes at `at`, in `ret`. */
+static void without(const char *list, const char *at, size_t length, char *ret)
 {
 	size_t before = (size_t)(at - list);
 
@@ -88,16 +102,22 @@ static struct plan make_plan(const struct preloadable *program, const char *list
 	if (program->kind == PRELOADABLE_HARM || is_lost) {
 		if (!at)
 			return (struct plan){.keep_preload = true};
-		without_us(list, at, strlen(library), room);
+		without(list, at, strlen(library), room);
 		return (struct plan){.preload = *room ? room : NULL};
 	}
 	if (!at && !process_options.follow_clean_env)
 		return (struct plan){.keep_preload = true};
+	if (at && !program->runtime[0] && find_runtime(list, at)) {
+		const char *runtime = find_runtime(list, at);
+
+		without(list, runtime, (size_t)(at - runtime), room);
+		return (struct plan){.preload = room, .complete = process_options.follow_clean_env};
+	}
 	if (at && !(program->runtime[0] && !strstr(list, program->runtime)))
 		return (struct plan){.keep_preload = true, .complete = process_options.follow_clean_env};
 	room[0] = '\0';
 	if (program->runtime[0])
-		strcat(strcpy(room, program->runtime), " ");
+		strcat(strcpy(room, program->runtime), ":");
 	if (!at) {
 		strcat(room, library);
 		if (list && *list)

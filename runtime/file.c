@@ -19,29 +19,54 @@ static uint64_t round_page(uint64_t size)
 	return (size + TF_PAGE - 1) & ~(uint64_t)(TF_PAGE - 1);
 }
 
-/* Space that is really there, mapped: a store into it can raise neither SIGBUS nor SIGXFSZ. */
-static void *map_space(int fd, uint64_t offset, uint64_t size)
+/* Takes the space for good, so that a store into it can raise no SIGBUS. Shared pages are not for a forked child. */
+static bool populate(void *at, uint64_t size)
+{
+	if (sys_madvise(at, size, MADV_POPULATE_WRITE))
+		return false;
+	sys_madvise(at, size, MADV_DONTFORK);
+	return true;
+}
+
+/* For the head, and on kernels that cannot populate (before 5.14): fallocate takes the space. */
+static void *map_by_descriptor(int fd, uint64_t offset, uint64_t size)
 {
 	void *at;
-	int error;
+	int error = sys_fallocate(fd, 0, offset, size);
 
-	if (offset + size > sys_file_limit())
-		return NULL;
-	error = sys_fallocate(fd, 0, offset, size);
 	if (error == -EOPNOTSUPP || error == -ENOSYS)
-		error = sys_ftruncate(fd, offset + size); /* populating below still finds a full disk */
+		error = sys_ftruncate(fd, offset + size); /* populating still finds a full disk */
 	if (error)
 		return NULL;
 	at = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
 	if (!at)
 		return NULL;
 	error = sys_madvise(at, size, MADV_POPULATE_WRITE);
-	if (error && error != -EINVAL) { /* EINVAL: a kernel before 5.14; fallocate must do */
+	if (error && error != -EINVAL) {
 		sys_munmap(at, size);
 		return NULL;
 	}
+	process.can_populate = !error;
 	sys_madvise(at, size, MADV_DONTFORK);
 	return at;
+}
+
+/* Growing without a descriptor, for the program may have none left, or put its own in the place of ours meanwhile:
+ * mremap with an old size of 0 maps a shared file once more, and further than before. `near` is a mapping of ours at
+ * near_offset, not after `offset`. */
+static void *map_by_mapping(void *near, uint64_t near_offset, uint64_t offset, uint64_t size)
+{
+	uint64_t skip = offset - near_offset;
+	long at = sys_call6(SYS_mremap, (long)near, 0, (long)(skip + size), 1 /* MREMAP_MAYMOVE */, 0, 0);
+
+	if (at < 0 && at > -4096)
+		return NULL;
+	if (skip)
+		sys_munmap((void *)at, skip);
+	if (populate((void *)(at + (long)skip), size))
+		return (void *)(at + (long)skip);
+	sys_munmap((void *)(at + (long)skip), size);
+	return NULL;
 }
 
 static uint32_t function_bytes(void)
@@ -75,13 +100,13 @@ int file_create(void)
 
 	if (process.header)
 		return 0;
-	if (process.is_frozen || !process.path[0])
+	if (process_is_frozen || !process.path[0])
 		return -EPERM;
 	fd = sys_open(process.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return fd;
 	sys_fchmod(fd, 0600);
-	header = sys_fstat(fd, &st) ? NULL : map_space(fd, 0, size);
+	header = sys_fstat(fd, &st) || size > sys_file_limit() ? NULL : map_by_descriptor(fd, 0, size);
 	sys_close(fd);
 	if (!header) {
 		sys_unlink(process.path);
@@ -89,7 +114,7 @@ int file_create(void)
 	}
 	process.device = st.st_dev;
 	process.inode = st.st_ino;
-	process.file_end = size;
+	process.file_end = process.file_size = size;
 	write_functions((uint8_t *)header + TF_PAGE);
 	header->function_count = file_function_count;
 	header->function_bytes = names;
@@ -100,7 +125,12 @@ int file_create(void)
 	return 0;
 }
 
-/* The program may have closed, replaced or unmounted anything since: only the very file that we made will do. */
+/* The program may have replaced or unmounted anything since: only the very file that we made will do. */
+static bool is_ours(const struct stat *st)
+{
+	return (uint64_t)st->st_dev == process.device && (uint64_t)st->st_ino == process.inode;
+}
+
 static int reopen(void)
 {
 	int fd = sys_open(process.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
@@ -108,27 +138,90 @@ static int reopen(void)
 
 	if (fd < 0)
 		return fd;
-	if (sys_fstat(fd, &st) || (uint64_t)st.st_dev != process.device || (uint64_t)st.st_ino != process.inode) {
-		sys_close(fd);
-		return -ESTALE;
-	}
-	return fd;
+	if (!sys_fstat(fd, &st) && is_ours(&st))
+		return fd;
+	sys_close(fd);
+	return -ESTALE;
+}
+
+/* Makes the file `size` long. Under the lock: two threads could else cut what the other has just added. */
+static bool extend(uint64_t size)
+{
+	struct stat st;
+
+	if (size <= process.file_size)
+		return true;
+	if (process_is_frozen || size > sys_file_limit() ||
+	    sys_call(SYS_newfstatat, AT_FDCWD, process.path, &st, AT_SYMLINK_NOFOLLOW) || !is_ours(&st) ||
+	    sys_call(SYS_truncate, process.path, size, 0, 0))
+		return false;
+	process.file_size = size;
+	return true;
+}
+
+static void *map_near(uint64_t offset, uint64_t size)
+{
+	const struct tf_window *mine = thread_self.base ? (struct tf_window *)(thread_self.base - sizeof(*mine)) : NULL;
+	void *at;
+
+	if (!extend(offset + size))
+		return NULL;
+	at = mine && mine->offset < offset ? map_by_mapping((void *)mine, mine->offset, offset, size)
+					   : map_by_mapping(process.header, 0, offset, size);
+	/* A hole on a full disk would be a SIGBUS for whoever reads it. */
+	if (!at && !process_is_frozen && !sys_call(SYS_truncate, process.path, offset, 0, 0))
+		process.file_size = offset;
+	return at;
+}
+
+static void *map_window(uint64_t offset, uint64_t size)
+{
+	void *at;
+	int fd;
+
+	if (process.can_populate)
+		return map_near(offset, size);
+	fd = process_is_frozen || offset + size > sys_file_limit() ? -EPERM : reopen();
+	if (fd < 0)
+		return NULL;
+	at = map_by_descriptor(fd, offset, size);
+	sys_close(fd);
+	return at;
+}
+
+static void lock(void)
+{
+	while (__atomic_exchange_n(&process.growing, 1, __ATOMIC_ACQUIRE))
+		sys_call(SYS_sched_yield, 0, 0, 0, 0);
+}
+
+static void unlock(void)
+{
+	__atomic_store_n(&process.growing, 0, __ATOMIC_RELEASE);
+}
+
+void file_reserve(uint64_t size)
+{
+	if (!process.header || !process.can_populate)
+		return;
+	lock();
+	extend(process.file_end + size);
+	unlock();
 }
 
 void *file_window(uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequence)
 {
-	uint64_t offset;
 	struct tf_window *w;
-	int fd;
+	uint64_t offset;
 
-	if (process.is_frozen || !process.header)
+	if (!process.header)
 		return NULL;
-	fd = reopen();
-	if (fd < 0)
-		return NULL;
-	offset = __atomic_fetch_add(&process.file_end, size, __ATOMIC_RELAXED);
-	w = map_space(fd, offset, size);
-	sys_close(fd);
+	lock();
+	offset = process.file_end;
+	w = map_window(offset, size);
+	if (w)
+		process.file_end += size;
+	unlock();
 	if (!w)
 		return NULL;
 	w->kind = kind;
@@ -149,7 +242,7 @@ void file_release(void *window, uint32_t size)
 
 	w->full = 1;
 	sys_munmap(w, size);
-	if (process.is_frozen)
+	if (process_is_frozen)
 		return;
 	fd = reopen();
 	if (fd < 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The image's trace file. No descriptor is kept: it is opened by its path to grow, and must then still be the file
- * that we made. All of it under a guard (signals blocked). */
+/* The image's trace file. No descriptor is kept, and none is needed to grow: the file is lengthened by its path, if that
+ * still leads to the file that we made, and mapped by way of what is mapped already. All of it under a guard (signals
+ * blocked). */
 #ifndef PILLION_FILE_H
 #define PILLION_FILE_H
 
@@ -25,6 +26,9 @@ int file_create(void);
 /* A new window of `size` bytes (a multiple of TF_PAGE), zeroed, mapped shared; NULL: none. Its head is filled in but
  * for base_ticks and, last of all, magic: both are the caller's. */
 void *file_window(uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequence);
+
+/* Lengthens the file by that much, as a hole, for windows to come when its path can no longer be used. */
+void file_reserve(uint64_t size);
 
 /* Unmaps a window that nobody writes to any more, and starts its way to the disk. */
 void file_release(void *window, uint32_t size);

@@ -164,7 +164,8 @@ void index_host(char *ret, size_t size, const char *host)
 
 	for (i = 0; host[i] && i + 1 < size; i++) {
 		char c = host[i];
-		bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || (c == '.' && i);
+		bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+				c == '-' || (c == '.' && i);
 
 		ret[i] = is_plain ? c : '_';
 	}

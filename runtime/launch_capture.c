@@ -50,7 +50,8 @@ static int key_write(const struct launch *l, int directory)
 	int fd, rc;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	snprintf(text, sizeof(text), "format=1\nkey=%s\ncreated_ns=%lld%09ld\n", l->key, (long long)now.tv_sec, now.tv_nsec);
+	snprintf(text, sizeof(text), "format=1\nkey=%s\ncreated_ns=%lld%09ld\n", l->key, (long long)now.tv_sec,
+		 now.tv_nsec);
 	snprintf(name, sizeof(name), ".capture.%d", (int)getpid());
 	fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -91,8 +92,9 @@ static int key_wait(const struct launch *l, int directory, char ret[512])
 	struct stat st;
 	int rc = key_read(directory, ret);
 	bool is_fresh = !fstat(directory, &st) && st.st_mtime + FRESH_S >= time(NULL);
+	bool may_join = is_fresh && (l->key[0] || l->options.append);
 
-	for (int ms = 0; rc == -ENOENT && is_fresh && (l->key[0] || l->options.append) && ms < WAIT_FILE_MS; ms += WAIT_STEP_MS) {
+	for (int ms = 0; rc == -ENOENT && may_join && ms < WAIT_FILE_MS; ms += WAIT_STEP_MS) {
 		pause_ms(WAIT_STEP_MS);
 		rc = key_read(directory, ret);
 	}
@@ -202,7 +204,8 @@ static int refuse(const struct launch *l, const char *path, enum found found)
 	if (found == FOUND_FOREIGN)
 		say("%s exists and is not a capture: choose another name", path);
 	else if (l->key[0])
-		say("%s exists, of another run or with this rank in it: use -f true to replace it, --append to join it", path);
+		say("%s exists, of another run or with this rank in it: use -f true to replace it, --append to join it",
+		    path);
 	else
 		say("%s exists: use -f true to replace it, --append to join it", path);
 	return EXIT_USAGE;

@@ -191,7 +191,8 @@ static int given_apply(struct launch *l, const struct given *given, const char *
 	return 0;
 }
 
-/* Splits text into words in place, as a shell would: quotes, backslashes, comments. NULL-terminated, the array is the caller's. */
+/* Splits text into words in place, as a shell would: quotes, backslashes, comments. NULL-terminated; the array is the
+ * caller's. */
 static char **words_split(char *text)
 {
 	char **words = calloc(strlen(text) / 2 + 2, sizeof(*words)), *out = text;

@@ -12,7 +12,7 @@
 #include "launch.h"
 #include "range.h"
 
-enum { POLL_MS = 50 };
+enum { POLL_MS = 50, HOUR_MS = 3600000 };
 
 static struct {
 	uint64_t opens_ns, closes_ns; /* CLOCK_MONOTONIC, 0: not pending */
@@ -25,48 +25,13 @@ static const char *page_directory(const struct launch *l)
 	return l->spool[0] ? l->spool : l->directory;
 }
 
-/* Space is taken beforehand: a hole met on a full disk would be a SIGBUS in COMMAND. */
-static int page_create(const struct launch *l, const struct tf_range_page *head, bool has_ranges)
-{
-	char path[PATH_MAX + INDEX_NAME_BYTES], name[INDEX_NAME_BYTES];
-	off_t need = has_ranges && head->limit != 1 ? TF_RANGE_FILE_BYTES : (off_t)sizeof(*head) + TF_PAGE;
-	int fd, rc = 0;
-
-	index_range_name(name, sizeof(name), l->host, l->run);
-	snprintf(path, sizeof(path), "%s/%s", page_directory(l), name);
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	if (fchmod(fd, 0600) || ftruncate(fd, TF_RANGE_FILE_BYTES) || posix_fallocate(fd, 0, need) ||
-	    pwrite(fd, head, sizeof(*head), 0) != (ssize_t)sizeof(*head))
-		rc = errno ? -errno : -ENOSPC;
-	close(fd);
-	if (rc)
-		unlink(path);
-	return rc;
-}
-
 int range_prepare(struct launch *l)
 {
 	const struct options *o = &l->options;
 	bool has_ranges = o->capture_range != CAPTURE_ALL, is_timed = o->delay_s > 0 || o->duration_s > 0;
-	struct tf_range_page head = {
-		.magic = TF_RANGE_MAGIC,
-		.run = l->run,
-		.recording = has_ranges || is_timed ? 0 : ~0u,
-		.limit = has_ranges ? o->range_limit : 1,
-		.mode = has_ranges ? TF_RANGE_PROFILER_API : TF_RANGE_WHOLE_RUN,
-		.ended = o->delay_s > 0 ? RANGE_HELD : 0,
-		.clock = clock_kind,
-	};
-	int rc;
+	struct tf_range_page head = range_head(o, l->run, clock_kind);
+	int rc = range_make(page_directory(l), l->host, &head);
 
-	if (has_ranges && o->range_end == RANGE_END_NONE)
-		head.shutdown = RANGE_STOP_IGNORED;
-	else if (has_ranges && (o->range_end == RANGE_END_STOP_SHUTDOWN || o->range_end == RANGE_END_REPEAT_SHUTDOWN))
-		head.shutdown = RANGE_SHUTDOWN;
-	errno = 0;
-	rc = page_create(l, &head, has_ranges || is_timed);
 	if (!rc)
 		l->range = range_map(page_directory(l), l->host, l->run);
 	/* Without a page everything is recorded, which is what most runs want. */
@@ -129,7 +94,12 @@ static int nearer(int ms, uint64_t deadline_ns, uint64_t now)
 
 	if (!deadline_ns)
 		return ms;
-	left = deadline_ns <= now ? 0 : deadline_ns - now > 3600000000000ull ? 3600000 : (int)((deadline_ns - now + 999999) / 1000000);
+	if (deadline_ns <= now)
+		left = 0;
+	else if (deadline_ns - now > HOUR_MS * 1000000ull)
+		left = HOUR_MS;
+	else
+		left = (int)((deadline_ns - now + 999999) / 1000000);
 	return ms < 0 || left < ms ? left : ms;
 }
 

@@ -53,7 +53,8 @@ static bool has_room(const char *path)
 
 static int make(struct launch *l, const char *base)
 {
-	int n = snprintf(l->spool, sizeof(l->spool), "%s/pillion-%u-%016llx", base, (unsigned)getuid(), (unsigned long long)l->run);
+	int n = snprintf(l->spool, sizeof(l->spool), "%s/pillion-%u-%016llx", base, (unsigned)getuid(),
+			 (unsigned long long)l->run);
 
 	mode_t mask = umask(077);
 	int rc = n >= (int)sizeof(l->spool) - INDEX_NAME_BYTES ? -ENAMETOOLONG : mkdir(l->spool, 0700) ? -errno : 0;
@@ -73,7 +74,8 @@ int spool_prepare(struct launch *l)
 	if (wanted && *wanted) {
 		rc = *wanted == '/' ? make(l, wanted) : -EINVAL;
 		if (rc)
-			say("PILLION_SPOOL: cannot make a spool in %s: %s", wanted, rc == -EINVAL ? "the path must be absolute" : strerror(-rc));
+			say("PILLION_SPOOL: cannot make a spool in %s: %s", wanted,
+			    rc == -EINVAL ? "the path must be absolute" : strerror(-rc));
 		return rc ? EXIT_USAGE : 0;
 	}
 	if (is_local(l->directory))
@@ -82,7 +84,8 @@ int spool_prepare(struct launch *l)
 		if (bases[i] && *bases[i] == '/' && is_local(bases[i]) && has_room(bases[i]) && !make(l, bases[i]))
 			return 0;
 	}
-	say("%s is on a file system that cannot be mapped, and no local directory has room: set PILLION_SPOOL to one", l->directory);
+	say("%s is on a file system that cannot be mapped, and no local directory has room: set PILLION_SPOOL to one",
+	    l->directory);
 	return EXIT_USAGE;
 }
 

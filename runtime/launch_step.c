@@ -26,7 +26,9 @@ static const struct step {
 	{"torch", {"MASTER_ADDR", "MASTER_PORT", "RANK", "?TORCHELASTIC_RUN_ID"}},
 };
 
-static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "RANK", "PMI_RANK", "PALS_RANKID", "FLUX_TASK_RANK", "SLURM_PROCID"};
+static const char *const ranks[] = {
+	"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "RANK", "PMI_RANK", "PALS_RANKID", "FLUX_TASK_RANK", "SLURM_PROCID",
+};
 
 static bool is_rank(const char *name)
 {

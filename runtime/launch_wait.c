@@ -36,7 +36,9 @@ static bool stat_read(uint32_t pid, int *ret_session, uint64_t *ret_start)
 		return false;
 	at = fgets(text, sizeof(text), f) ? strrchr(text, ')') : NULL;
 	fclose(f);
-	if (!at || sscanf(at + 1, " %c %*d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &state, ret_session, &start) != 3)
+	if (!at || sscanf(at + 1,
+			  " %c %*d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+			  &state, ret_session, &start) != 3)
 		return false;
 	*ret_start = start;
 	return state != 'Z' && state != 'X';
@@ -211,8 +213,8 @@ static void rest_read(const struct launch *l)
 		int session;
 
 		rest.offset += n;
-		if (!strncmp(line, "process\t", 8) && field(line, "\trun=", 16) == l->run && stat_read(pid, &session, &now) &&
-		    now == start)
+		if (!strncmp(line, "process\t", 8) && field(line, "\trun=", 16) == l->run &&
+		    stat_read(pid, &session, &now) && now == start)
 			rest_add(pid, start);
 	}
 	free(line);
@@ -255,7 +257,8 @@ static void rest_scan(const struct launch *l)
 		uint64_t start;
 		int session;
 
-		if (pid > (uint32_t)l->child && stat_read(pid, &session, &start) && session && environment_has(pid, wanted, (size_t)length + 1))
+		if (pid > (uint32_t)l->child && stat_read(pid, &session, &start) && session &&
+		    environment_has(pid, wanted, (size_t)length + 1))
 			rest_add(pid, start);
 	}
 	if (d)

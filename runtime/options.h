@@ -70,7 +70,7 @@ struct options {
 enum option_kind {
 	OPTION_BOOL,	/* true or false, to be given */
 	OPTION_FLAG,	/* the same, but alone it is true */
-	OPTION_CHOICE,	/* one of `value`, kept as its position: "a|b|!c|~d", !: not yet, ~: taken, says that it comes later */
+	OPTION_CHOICE,	/* one of `value`, kept as its position: "a|!b|~c", !: not yet, ~: taken, but comes later */
 	OPTION_NUMBER,	/* uint64_t from minimum to maximum */
 	OPTION_COUNT,	/* uint32_t, the same */
 	OPTION_SECONDS, /* double */

@@ -227,9 +227,12 @@ int set_range_end(struct options *o, const char *value, struct text *why)
 		if (strlen(range_end_words[i]) == length && !memcmp(range_end_words[i], value, length))
 			break;
 	}
-	if (i >= 0 && value[length] &&
-	    (i < RANGE_END_REPEAT || !value_number(value + length + 1, strlen(value + length + 1), &n) || !n || n > UINT32_MAX))
-		i = -1;
+	if (i >= 0 && value[length]) {
+		const char *count = value + length + 1;
+
+		if (i < RANGE_END_REPEAT || !value_number(count, strlen(count), &n) || !n || n > UINT32_MAX)
+			i = -1;
+	}
 	if (i == RANGE_END_REPEAT_SHUTDOWN && !n)
 		i = -1;
 	if (i < 0) {

@@ -58,7 +58,8 @@ static bool file_offset(const struct image *image, uint64_t address, uint64_t *r
 /* Only these check at start that they come first in the list of libraries, and abort if not. */
 static bool is_runtime(const char *name)
 {
-	static const char *const runtimes[] = {"libasan.so", "libtsan.so", "libhwasan.so", "libmsan.so", "liblsan.so", "libclang_rt."};
+	static const char *const runtimes[] = {"libasan.so", "libtsan.so",  "libhwasan.so",
+					       "libmsan.so", "liblsan.so", "libclang_rt."};
 
 	for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++) {
 		if (!strncmp(name, runtimes[i], strlen(runtimes[i])))
@@ -68,7 +69,8 @@ static bool is_runtime(const char *name)
 }
 
 /* Calls take() on every entry of the dynamic section, until it answers true or the section ends. */
-static bool dynamic_each(const struct image *image, bool (*take)(const struct image *, const Elf64_Dyn *, void *), void *context)
+static bool dynamic_each(const struct image *image, bool (*take)(const struct image *, const Elf64_Dyn *, void *),
+			 void *context)
 {
 	const Elf64_Phdr *dynamic = header_find(image, PT_DYNAMIC);
 	Elf64_Dyn entries[ENTRIES];
@@ -168,7 +170,7 @@ static void check_elf(int fd, const unsigned char *head, struct preloadable *ret
 	}
 }
 
-/* With other ids than the caller's, or capabilities of its own, a program starts in secure mode: paths are not preloaded. */
+/* With other ids than the caller's, or capabilities of its own, a program starts in secure mode: no path is preloaded. */
 static void check_privilege(int fd, struct preloadable *ret)
 {
 	char capability[64];

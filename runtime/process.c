@@ -31,6 +31,7 @@ struct process_gate process_gate = {.groups = ~0u, .recording = &always};
 uint64_t process_osrt_threshold, process_osrt_backtrace, process_cuda_backtrace[CUDA_KINDS];
 struct options process_options;
 struct tf_range_page *process_range;
+bool process_is_frozen;
 
 /* What a forked child inherits. */
 static struct {
@@ -67,7 +68,7 @@ static int line_end(struct index_line *line)
 	int error = -EPERM;
 
 	index_name(name, sizeof(name), inherited.identity.host, inherited.identity.boot);
-	if (!process.is_frozen)
+	if (!process_is_frozen)
 		error = index_append(line, inherited.directory, name);
 	__atomic_store_n(&line_lock, 0, __ATOMIC_RELEASE);
 	return error;
@@ -109,7 +110,7 @@ void process_note(const char *text)
 {
 	struct index_line line;
 
-	if (process.is_frozen || !line_begin(&line, "note"))
+	if (process_is_frozen || !line_begin(&line, "note"))
 		return;
 	index_hex(&line, "nonce", process.nonce);
 	index_number(&line, "pid", process.pid);
@@ -121,7 +122,7 @@ void process_bare(const char *executable, const char *reason)
 {
 	struct index_line line;
 
-	if (process.is_frozen || !inherited.is_configured || !line_begin(&line, "bare"))
+	if (process_is_frozen || !inherited.is_configured || !line_begin(&line, "bare"))
 		return;
 	index_number(&line, "pid", process.pid);
 	index_text(&line, "exe", executable);
@@ -132,15 +133,25 @@ void process_bare(const char *executable, const char *reason)
 /* ---- failure ---- */
 
 /* Without a launcher nobody else would tell. */
+static void say_line(const char *line)
+{
+	char bytes[512];
+	struct text t = text_init(bytes, sizeof(bytes));
+
+	text_add(&t, "pillion: ");
+	text_add(&t, line);
+	text_char(&t, '\n');
+	sys_write(2, bytes, text_length(&t));
+}
+
 static void say(const char *why)
 {
 	char bytes[512];
 	struct text t = text_init(bytes, sizeof(bytes));
 
-	text_add(&t, "pillion: recording is off: ");
+	text_add(&t, "recording is off: ");
 	text_add(&t, why);
-	text_char(&t, '\n');
-	sys_write(2, bytes, text_length(&t));
+	say_line(bytes);
 }
 
 void process_fail(const char *why)
@@ -224,22 +235,17 @@ static int make_capture(void)
 	return error;
 }
 
-/* A range that only cudaProfilerStart and Stop move. What needs a clock or a kill needs the launcher. */
+/* Without a launcher only cudaProfilerStart and Stop move a range: what needs a timer or a kill is not done. */
 static void make_range(void)
 {
-	struct tf_range_page head = {.magic = TF_RANGE_MAGIC, .run = inherited.run, .mode = TF_RANGE_PROFILER_API, .clock = clock_kind};
-	char name[INDEX_NAME_BYTES];
-	int fd;
+	struct tf_range_page head = range_head(&process_options, inherited.run, clock_kind);
 
-	head.limit = process_options.range_limit;
-	if (process_options.range_end == RANGE_END_NONE)
-		head.shutdown = RANGE_STOP_IGNORED;
-	index_range_name(name, sizeof(name), inherited.identity.host, inherited.run);
-	if (make_file(name, &fd))
+	if (process_options.delay_s > 0 || process_options.duration_s > 0) {
+		say_line("--delay and --duration need the launcher; recording all the time");
 		return;
-	if (!sys_fallocate(fd, 0, 0, TF_RANGE_FILE_BYTES) || !sys_ftruncate(fd, TF_RANGE_FILE_BYTES))
-		sys_pwrite(fd, &head, sizeof(head), 0);
-	sys_close(fd);
+	}
+	if (process_options.capture_range != CAPTURE_ALL)
+		range_make(inherited.directory, inherited.identity.host, &head);
 }
 
 /* The first image after an exec: reads the environment, finds the capture. */
@@ -252,7 +258,7 @@ static bool configure(void)
 	if (!environment || !identity_variable(environment, "PILLION_OUTPUT"))
 		return false; /* preloaded, but nobody asked for a recording */
 	if (options_from_environment(&process_options, environment, why, sizeof(why)))
-		say(why);
+		say_line(why);
 	clock_init();
 	clock_set_hz(identity_number(identity_variable(environment, "PILLION_CLOCK_HZ")));
 	clock_pair(&inherited.loaded);
@@ -271,8 +277,7 @@ static bool configure(void)
 			say(error == -ENOSPC ? "the disk is full" : error == -EACCES || error == -EROFS ? "the capture cannot be written" : "the capture cannot be made");
 			return false;
 		}
-		if (process_options.capture_range != CAPTURE_ALL)
-			make_range();
+		make_range();
 	}
 	identity_export(environment, inherited.directory, inherited.run, process_library());
 	process_range = range_map(inherited.directory, inherited.identity.host, inherited.run);
@@ -431,7 +436,7 @@ static void write_end_line(void)
 	struct tf_clock_pair now;
 
 	clock_pair(&now);
-	if (process.is_frozen || !line_begin(&line, "end"))
+	if (process_is_frozen || !line_begin(&line, "end"))
 		return;
 	index_hex(&line, "nonce", process.nonce);
 	index_number(&line, "pid", process.pid);
@@ -480,7 +485,7 @@ void process_child_ended(int pid, int status)
 		return;
 	}
 	/* An exit code is the child's own to tell; a signal is not. */
-	if ((status & 0x7f) == 0 || process.is_frozen || !line_begin(&line, "child"))
+	if ((status & 0x7f) == 0 || process_is_frozen || !line_begin(&line, "child"))
 		return;
 	index_number(&line, "pid", (uint64_t)pid);
 	index_signed(&line, "status", status);
@@ -491,9 +496,12 @@ void process_freeze(bool silent)
 {
 	struct thread *t = &thread_self;
 
-	if (process.generation && !process.is_frozen && t->generation == process.generation)
+	if (process.generation && !process_is_frozen && t->generation == process.generation) {
 		thread_reserve(t);
-	process.is_frozen = true;
+		process_note(silent ? "a seccomp filter: what no longer fits the trace is lost, children are not recorded"
+				    : "chroot, setuid or unshare: children are not recorded");
+	}
+	process_is_frozen = true;
 	sys_is_silent |= silent;
 }
 

@@ -28,11 +28,12 @@ struct process {
 	uint32_t threads;    /* attached so far */
 	uint64_t nonce;
 	uint32_t pid;
-	bool is_frozen; /* the file cannot grow any more */
 	bool has_alternate_stack;
 	/* the trace file, see file.h; header is NULL until the first record */
 	struct tf_header *header;
-	uint64_t file_end, device, inode;
+	uint64_t file_end, file_size, device, inode; /* file_end: of the windows; file_size: as the file system has it */
+	uint32_t growing;			     /* lock of the two */
+	bool can_populate;			     /* Linux 5.14: see file.c */
 	uint32_t pair; /* which of header->last is written next */
 	uint32_t end;  /* enum tf_end, with its status; kept for a file that is made later */
 	int32_t end_status;
@@ -59,6 +60,7 @@ extern struct process_gate process_gate;
 /* Thresholds in ticks. */
 extern uint64_t process_osrt_threshold, process_osrt_backtrace, process_cuda_backtrace[CUDA_KINDS];
 extern struct options process_options;
+extern bool process_is_frozen; /* paths no longer lead where they did: nothing is opened any more. Forked children, too */
 extern struct tf_range_page *process_range; /* NULL: none, recording goes on all the time */
 
 /* Starts recording in this image, if it has not been started: at load, at the first call of a forked child, or at a
@@ -87,7 +89,7 @@ void process_fail(const char *why);
 void process_note(const char *text);
 
 /* The file system as we know it, or our rights in it, are about to go (chroot, setuid, unshare): the calling thread takes
- * a large window, and nothing is opened from here on. With `silent` (a seccomp filter) no system call is made at all. */
+ * a large window, the file a reserve, and nothing is opened from here on. With `silent` (a seccomp filter) no system call is made at all. */
 void process_freeze(bool silent);
 
 /* What wait() told of a child. */

@@ -5,23 +5,79 @@
 
 #include "index.h"
 #include "sys.h"
+#include "text.h"
 
 enum { RANGE_ENTRIES = (TF_RANGE_FILE_BYTES - sizeof(struct tf_range_page)) / sizeof(struct tf_range) };
 
+static bool page_path(char *ret, size_t size, const char *directory, const char *host, uint64_t run)
+{
+	char name[INDEX_NAME_BYTES];
+	struct text t = text_init(ret, size);
+
+	index_range_name(name, sizeof(name), host, run);
+	text_add(&t, directory);
+	text_char(&t, '/');
+	text_add(&t, name);
+	return *name && !t.cut;
+}
+
+struct tf_range_page range_head(const struct options *o, uint64_t run, uint32_t clock)
+{
+	bool has_ranges = o->capture_range != CAPTURE_ALL, is_timed = o->delay_s > 0 || o->duration_s > 0;
+	struct tf_range_page head = {
+		.magic = TF_RANGE_MAGIC,
+		.run = run,
+		.recording = has_ranges || is_timed ? 0 : ~0u,
+		.limit = has_ranges ? o->range_limit : 1,
+		.mode = has_ranges ? TF_RANGE_PROFILER_API : TF_RANGE_WHOLE_RUN,
+		.ended = o->delay_s > 0 ? RANGE_HELD : 0,
+		.clock = clock,
+	};
+
+	if (has_ranges && o->range_end == RANGE_END_NONE)
+		head.shutdown = RANGE_STOP_IGNORED;
+	else if (has_ranges && (o->range_end == RANGE_END_STOP_SHUTDOWN || o->range_end == RANGE_END_REPEAT_SHUTDOWN))
+		head.shutdown = RANGE_SHUTDOWN;
+	return head;
+}
+
+/* Space is taken beforehand: a hole met on a full disk would be a SIGBUS in the target. */
+int range_make(const char *directory, const char *host, const struct tf_range_page *head)
+{
+	bool has_many = head->mode != TF_RANGE_WHOLE_RUN && head->limit != 1;
+	char path[4096];
+	int fd, error;
+
+	if (!page_path(path, sizeof(path), directory, host, head->run))
+		return -ENAMETOOLONG;
+	if (sys_file_limit() < TF_RANGE_FILE_BYTES)
+		return -EFBIG;
+	fd = sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return fd;
+	sys_fchmod(fd, 0600);
+	error = sys_ftruncate(fd, TF_RANGE_FILE_BYTES);
+	if (!error)
+		error = sys_fallocate(fd, 0, 0, has_many ? TF_RANGE_FILE_BYTES : sizeof(*head) + TF_PAGE);
+	if (error == -EOPNOTSUPP || error == -ENOSYS)
+		error = 0;
+	if (!error && sys_pwrite(fd, head, sizeof(*head), 0) != (long)sizeof(*head))
+		error = -ENOSPC;
+	sys_close(fd);
+	if (error)
+		sys_unlink(path);
+	return error;
+}
+
 struct tf_range_page *range_map(const char *directory, const char *host, uint64_t run)
 {
-	char path[4096], name[INDEX_NAME_BYTES];
-	size_t d = strlen(directory);
 	struct tf_range_page *page;
+	char path[4096];
 	struct stat st;
 	int fd;
 
-	index_range_name(name, sizeof(name), host, run);
-	if (!*name || d + strlen(name) + 2 > sizeof(path))
+	if (!page_path(path, sizeof(path), directory, host, run))
 		return NULL;
-	memcpy(path, directory, d);
-	path[d] = '/';
-	memcpy(path + d + 1, name, strlen(name) + 1);
 	fd = sys_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
 	if (fd < 0)
 		return NULL;
@@ -64,7 +120,9 @@ static void open_locked(struct tf_range_page *page, uint64_t ticks)
 {
 	uint32_t i = page->begun;
 
-	if (page->recording || (page->ended & (RANGE_ENDED | RANGE_HELD)) || (page->limit && i >= page->limit) || i >= RANGE_ENTRIES)
+	if (page->recording || (page->ended & (RANGE_ENDED | RANGE_HELD)))
+		return;
+	if ((page->limit && i >= page->limit) || i >= RANGE_ENTRIES)
 		return;
 	page->ranges[i] = (struct tf_range){.begin_ticks = ticks};
 	__atomic_store_n(&page->begun, i + 1, __ATOMIC_RELEASE);

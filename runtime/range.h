@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "options.h"
 #include "trace_format.h"
 
 /* Bits of page->ended. */
@@ -21,6 +22,12 @@ enum {
 
 /* Values of page->shutdown. RANGE_STOP_IGNORED is --capture-range-end=none. */
 enum { RANGE_GOES_ON = 0, RANGE_SHUTDOWN = 1, RANGE_STOP_IGNORED = 2 };
+
+/* What a page of this run starts from. One that records all the time needs no page; making it does no harm. */
+struct tf_range_page range_head(const struct options *o, uint64_t run, uint32_t clock);
+
+/* Makes HOST.RUN.range in `directory`. 0 or -errno: nothing is left then. */
+int range_make(const char *directory, const char *host, const struct tf_range_page *head);
 
 /* What to map HOST.RUN.range of `directory` with, checked: NULL if it is not there or not this run's. */
 struct tf_range_page *range_map(const char *directory, const char *host, uint64_t run);

@@ -13,7 +13,7 @@
 #include "loaded.h"
 #include "sys.h"
 
-enum { FIRST_WINDOW = 16384, SECOND_WINDOW = 65536, WINDOW = 262144, FROZEN_WINDOW = 1 << 20, RETRY_TICKS = 1 << 24 };
+enum { FIRST_WINDOW = 16384, SECOND_WINDOW = 65536, WINDOW = 262144, FROZEN_WINDOW = 1 << 20, FROZEN_RESERVE = 64 << 20, RETRY_TICKS = 1 << 24 };
 
 __thread struct thread thread_self __attribute__((tls_model("initial-exec"))) = {.generation = THREAD_NEW};
 
@@ -40,7 +40,7 @@ void thread_guard_leave(struct thread *t, const struct thread_guard *g)
 
 void thread_refresh_name(struct thread *t)
 {
-	if (t->page && !process.is_frozen)
+	if (t->page && !sys_is_silent)
 		sys_call(SYS_prctl, PR_GET_NAME, t->page->name, 0, 0);
 }
 
@@ -178,7 +178,7 @@ bool thread_grow(struct thread *t, unsigned slots)
 	bool has_room;
 
 	/* Where the last try failed, not every call tries again. */
-	if (process.is_frozen || (t->retry_ticks && clock_now() < t->retry_ticks))
+	if (sys_is_silent || (t->retry_ticks && clock_now() < t->retry_ticks))
 		return false;
 	thread_guard_enter(t, &guard);
 	has_room = (t->base && t->next + slots * TF_SLOT <= t->limit) || take_window(t, next_size(t, slots));
@@ -193,6 +193,7 @@ void thread_reserve(struct thread *t)
 
 	thread_guard_enter(t, &guard);
 	take_window(t, FROZEN_WINDOW);
+	file_reserve(FROZEN_RESERVE);
 	thread_guard_leave(t, &guard);
 }
 

@@ -327,8 +327,8 @@ struct tf_range_page {
 	uint32_t begun;	    /* ranges begun so far = entries of ranges[] in use */
 	uint32_t limit;	    /* ranges that may begin, 0: no limit */
 	uint32_t mode;	    /* enum tf_range_mode */
-	uint32_t shutdown;  /* 1: when the last allowed range has ended, the launcher applies --kill */
-	uint32_t ended;	    /* 1: no further range begins */
+	uint32_t shutdown;  /* 1: when the last allowed range has ended, the launcher applies --kill; 2: Stop is ignored */
+	uint32_t ended;	    /* bit 0: no further range begins; the others are the writers' own (range.h) */
 	uint32_t clock;	    /* enum tf_clock of ranges[] */
 	uint32_t members[TF_RANGE_MEMBERS]; /* pids inside; the launcher drops those that died */
 	struct tf_range ranges[]; /* up to the end of the file */
@@ -338,7 +338,8 @@ enum tf_range_mode { TF_RANGE_WHOLE_RUN = 0, TF_RANGE_PROFILER_API = 1, TF_RANGE
 
 /* ---- index lines ----
  * Fields are separated by TAB, the first names the line, the others are key=value; bytes below 0x21, 0x7f, and '\'
- * are written \xHH. A line is one write(2) to a descriptor opened O_APPEND.
+ * are written \xHH. A line is one write(2) to a descriptor opened O_APPEND. nonce, run and parent are hexadecimal without
+ * 0x; ticks, ns and pids are decimal.
  *   process nonce= pid= ppid= start= run= via=start|fork parent= realtime_ns= ticks= clock= host= boot= exe= args= vars=
  *                 (args and vars: items separated by an escaped NUL). Written when the recorder starts in an image.
  *   end     nonce= pid= kind=exit|exec|abort status= realtime_ns= recorded=N short=ID:CALLS:TICKS,... functions=ID:NAME,...

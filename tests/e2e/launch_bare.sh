@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Programs that cannot carry a preload run as without us, and the capture says why it has no data of them.
+set -u
+. "$(dirname "$0")/lib.sh"
+cc=$(command -v cc || command -v gcc || command -v clang) || skip_all 'no C compiler'
+cat >hello.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+	puts(getenv("LD_PRELOAD") ? "preload" : "none");
+	return 3;
+}
+END
+
+runs() { # TEXT WANTED-OUTPUT REASON COMMAND...
+	local text=$1 wanted=$2 reason=$3
+	shift 3
+	is "$(pillion -f -o bare "$@" 2>err; echo "$?")" "$wanted
+3" "$text runs"
+	is "$(grep -cv '^pillion: ' err)" 0 'and stderr has nothing of the loader'
+	if [ -n "$reason" ]; then
+		like "$(cat bare.pillion/*.index)" "^bare	.*reason=$reason	" "and is noted: $reason"
+	else
+		unlike "$(cat bare.pillion/*.index)" '^bare	' 'and is recorded'
+	fi
+}
+
+$cc -o hello hello.c
+runs 'a plain program' preload '' ./hello
+printf '#!%s/hello -x\n' "$work" >script
+chmod +x script
+runs 'a script' preload '' ./script
+if $cc -static -o static hello.c 2>/dev/null; then
+	runs 'a static program' preload static ./static
+	printf '#! %s/static\n' "$work" >script
+	runs 'a script of a static interpreter' preload static ./script
+else
+	skip 'a static program runs' 'no static libc'
+fi
+if $cc -static-pie -o static-pie hello.c 2>/dev/null; then
+	runs 'a static PIE' preload static ./static-pie
+fi
+if command -v musl-gcc >/dev/null && musl-gcc -o musl hello.c 2>/dev/null && ./musl >/dev/null 2>&1; [ $? = 3 ]; then
+	runs 'a musl program' none musl ./musl
+else
+	skip 'a musl program runs' 'no musl'
+fi
+if $cc -m32 -o small hello.c 2>/dev/null; ./small >/dev/null 2>&1; [ $? = 3 ]; then
+	runs 'a 32-bit program' none machine ./small
+else
+	skip 'a 32-bit program runs' 'no 32-bit libc'
+fi
+if $cc -fsanitize=address -o asan hello.c 2>/dev/null; ASAN_OPTIONS=detect_leaks=0 ./asan >/dev/null 2>&1; [ $? = 3 ]; then
+	export ASAN_OPTIONS=detect_leaks=0
+	runs 'an AddressSanitizer program' preload '' ./asan
+else
+	skip 'an AddressSanitizer program runs' 'no libasan'
+fi
+loader=$(ls /lib64/ld-linux-x86-64.so.2 /lib/ld-linux-aarch64.so.1 2>/dev/null | head -1)
+[ -z "$loader" ] || runs 'a program through its loader' preload '' "$loader" ./hello
+
+user=nobody
+if [ "$(id -u)" = 0 ] && id $user >/dev/null 2>&1; then
+	chmod 755 "$work"
+	cp hello owned
+	chown $user owned
+	chmod 4755 owned
+	is "$(pillion -f -o bare ./owned >/dev/null 2>err; echo $?)" 3 'a setuid program runs'
+	like "$(cat bare.pillion/*.index)" '^bare	.*reason=setuid	' 'and is noted: setuid'
+else
+	skip 'a setuid program runs' 'needs root to make one'
+fi
+done_testing

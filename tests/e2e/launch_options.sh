@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Wrong options: status 2, one line that helps, COMMAND not started.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+refused() { # REGEX OPTION...
+	local regex=$1
+	shift
+	pillion "$@" touch ran 2>err
+	is $? 2 "$* is refused"
+	like "$(cat err)" "$regex" 'and the line helps'
+	is "$(wc -l <err)" 1 'one line'
+	[ ! -e ran ] && [ -z "$(ls -d -- *.pillion 2>/dev/null)" ] || fail 'COMMAND or a capture was begun'
+	rm -rf ran ./*.pillion
+}
+
+refused 'unknown option --osrt-treshold; did you mean --osrt-threshold\?' --osrt-treshold=5
+refused 'did you mean --capture-range' --capture-rang=none
+refused 'unknown option --zzzzzzzzzzzz$' --zzzzzzzzzzzz
+refused 'unknown option -Z' -Z
+refused "does not know 'cud'.*cuda,nvtx,osrt" -t cud,nvtx
+refused "takes none\|cpu\|process-tree, not 'gpu'" -s gpu
+refused 'takes true or false' -x maybe
+refused 'takes a number' --osrt-threshold=-5
+refused 'takes a number' --osrt-threshold=1e3
+refused 'from 1 to 256' --backtrace-depth=0
+refused 'number of seconds' -y soon
+refused 'repeat-shutdown:N' --capture-range-end=repeat-shutdown
+refused 'repeat\[:N\]' --capture-range-end=repeat:0
+refused 'each with :NS' --cudabacktrace=kernel:x
+refused "signal's number" --kill=99
+refused 'not yet' --pytorch=autograd-nvtx
+refused 'not yet' -c nvtx
+refused 'not yet' --gpu-activity=cupti
+refused 'not yet' --cuda-graph-trace=node
+refused 'not yet' --cuda-um-gpu-page-faults=true
+refused 'is not for pillion' --ftrace=sched
+refused 'A=B,C=D' -e 5
+refused 'cannot read' --command-file=/no/such/file
+
+pillion -o 2>err
+is $? 2 'an option without its value is status 2'
+pillion 2>err
+is $? 2 'no COMMAND is status 2'
+like "$(cat err)" 'no COMMAND given' 'and said'
+
+warned() { # REGEX OPTION...
+	local regex=$1
+	shift
+	pillion -f -o w "$@" echo ran >out 2>err
+	is "$?$(cat out)" 0ran "$* runs"
+	like "$(cat err)" "$regex" 'and says so'
+}
+warned '--cpuctxsw is ignored' --cpuctxsw=none
+warned '--resolve-symbols is ignored' --resolve-symbols false
+warned '--trace-fork-before-exec is ignored' --trace-fork-before-exec=true
+warned '--backtrace is ignored' -b dwarf
+warned 'CPU sampling comes later; recording the rest' -s cpu
+warned 'cusparse is not yet recorded, nccl is not yet' -t cuda,cusparse,nccl
+warned 'opengl is not recorded' -t cuda,nvtx,osrt,opengl
+pillion -f -o w --cuda-um-cpu-page-faults=false --gpuctxsw=false --export none -t cuda,nvtx,osrt,cublas,cudnn true 2>err
+is "$(grep -vc 'capture in' err)" 0 'what changes nothing is silent'
+
+like "$(PILLION_BACKTRACE_DEPTH=0 pillion true 2>&1)" 'environment: --backtrace-depth takes' 'the environment is checked as well'
+like "$(PILLION_OUTPUT=fromenv pillion true 2>&1)" 'fromenv.pillion' 'PILLION_OUTPUT is -o'
+like "$(PILLION_OUTPUT=fromenv pillion -o fromline true 2>&1)" 'fromline.pillion' 'the line overrides it'
+like "$(pillion -f -ow true 2>&1)" 'w.pillion' 'a value may stand with its letter'
+cat >options <<'END'
+# a comment
+--output=fromfile --osrt-threshold 5
+-e "A=x y"
+END
+is "$(pillion --command-file options sh -c 'echo "$A $PILLION_OSRT_THRESHOLD"' 2>err)" 'x y 5' 'options come from a file'
+ok 'the name too' test -d fromfile.pillion
+is "$(pillion --osrt-threshold 7 -f --command-file=options sh -c 'echo $PILLION_OSRT_THRESHOLD' 2>err)" 7 'the line overrides the file'
+echo 'stray --append' >options
+pillion --command-file options true 2>err
+is $? 2 'a stray word in it is status 2'
+
+settings() { pillion -f -o s "$@" sh -c 'env | grep ^PILLION_C | sort | tr "\n" " "' 2>err; }
+is "$(settings --profile-from-start off)" 'PILLION_CAPTURE_RANGE=cudaProfilerApi PILLION_CAPTURE_RANGE_END=repeat ' 'nvprof: --profile-from-start off'
+is "$(settings --cudabacktrace=true --cudabacktrace-threshold=5)" 'PILLION_CUDABACKTRACE=kernel:5,memory:5,sync:5,other:5 ' 'older thresholds go into --cudabacktrace'
+is "$(settings --cudabacktrace-threshold=5 --cudabacktrace=kernel,sync:9)" 'PILLION_CUDABACKTRACE=kernel:5,sync:9 ' 'in either order'
+is "$(settings -c cudaProfilerApi --stop-on-range-end=false)" 'PILLION_CAPTURE_RANGE=cudaProfilerApi PILLION_CAPTURE_RANGE_END=none ' '--stop-on-range-end=false is none'
+done_testing

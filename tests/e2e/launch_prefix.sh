@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# An installed tree works from any prefix, whatever characters it has.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+install_to() { # PREFIX LIBDIR
+	mkdir -p "$1/bin" "$1/libexec/pillion" "$1/$2/pillion"
+	cp "$PILLION" "$1/bin/pillion"
+	cp "$PILLION_BUILD_DIR/runtime/pillion-launch" "$1/libexec/pillion/"
+	cp "$PILLION_BUILD_DIR/report/pillion-report" "$1/bin/"
+	cp "$PILLION_BUILD_DIR/preload/libpillion.so" "$1/$2/pillion/"
+}
+
+try() { # PREFIX LIBDIR TEXT
+	install_to "$1" "$2"
+	is "$(env -u PILLION_BUILD_DIR PILLION_STATS=false "$1/bin/pillion" -f -o p sh -c 'echo ran' 2>err)" ran "$3"
+	is "$(grep -cv '^pillion: capture in' err)" 0 'without a word of the loader'
+	like "$(cat p.pillion/*.index)" '^process	' 'and records'
+}
+
+try "$work/plain" lib 'a plain prefix works'
+try "$work/multi" lib/x86_64-linux-gnu 'a multiarch library directory too'
+try "$work/sixty four" lib64 'a prefix with a space'
+try "$work/a:b" lib 'with a colon'
+try "$work/\$LIB [x]*" lib 'with what ld.so and the shell expand'
+link=$(env -u PILLION_BUILD_DIR PILLION_STATS=false "$work/a:b/bin/pillion" -f -o p sh -c 'echo ${LD_PRELOAD%%:*}' 2>err)
+is "$(readlink "$link")" "$work/a:b/lib/pillion/libpillion.so" 'the preload is then a link to it'
+is "$(stat -c '%a %u' "${link%/*}")" "700 $(id -u)" 'in a directory of ours alone'
+ln -s "$work/a:b/bin/pillion" here
+is "$(env -u PILLION_BUILD_DIR PILLION_STATS=false ./here -f -o p echo x 2>err)" x 'and through a link'
+# Somebody was there before us.
+rm -rf "${link%/*}"
+ln -s "$work" "${link%/*}"
+is "$(env -u PILLION_BUILD_DIR PILLION_STATS=false "$work/a:b/bin/pillion" -f -o p echo x 2>err)" x 'a link in that place is not followed'
+rm -f "${link%/*}"
+for d in /tmp/pillion-"$(id -u)"-*; do
+	case $(readlink "$d/libpillion.so") in "$work"/*) rm -rf "$d" ;; esac
+done
+done_testing

@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Ranks of one job step meet in one capture; other steps do not.
+set -u
+. "$(dirname "$0")/lib.sh"
+unset RANK MASTER_ADDR MASTER_PORT PMIX_NAMESPACE PMIX_RANK OMPI_COMM_WORLD_RANK SLURM_JOB_ID SLURM_STEP_ID SLURM_PROCID
+
+launches() { cat "$1"/*.index | grep -c '^launch	'; }
+
+slurm() { # STEP ARG...: four ranks at once
+	local step=$1 rank failed=0 pids=''
+	shift
+	for rank in 0 1 2 3; do
+		SLURM_JOB_ID=7 SLURM_STEP_ID=$step SLURM_PROCID=$rank pillion "$@" >"out.$rank" 2>"err.$rank" &
+		pids="$pids $!"
+	done
+	for rank in $pids; do
+		wait "$rank" || failed=1
+	done
+	return $failed
+}
+
+ok 'four ranks of srun run' slurm 0 -o job sh -c 'sleep 0.2; echo $SLURM_PROCID'
+is "$(launches job.pillion)" 4 'in one capture'
+is "$(cat out.? | tr '\n' ' ')" '0 1 2 3 ' 'with their own outputs'
+is "$(cat err.? | grep -c 'capture in')" 1 'and one line on where it is'
+is "$(ls job.pillion/*.range | wc -l)" 4 'each with a range of its own'
+not_ok 'another step is refused the same name' slurm 1 -o job true
+ok 'but replaces it with -f true' slurm 1 -f true -o job true
+is "$(launches job.pillion)" 4 'once'
+is "$(ls -d job*)" job.pillion 'and leaves nothing beside'
+for try in 2 3 4 5 6; do
+	slurm $try -f -o job true || fail "step $try failed"
+	[ "$(launches job.pillion)" = 4 ] || fail "step $try: $(launches job.pillion) ranks in the capture"
+done
+ok 'without -o they meet as well' slurm 8 true
+is "$(launches report1.pillion)" 4 'in report1'
+ok 'the next step' slurm 9 true
+is "$(launches report2.pillion)" 4 'in report2'
+
+mpi() {
+	for rank in 0 1 2; do
+		PMIX_NAMESPACE=$1 PMIX_RANK=$rank OMPI_COMM_WORLD_RANK=$rank SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURM_PROCID=0 pillion -o mpi "$2" 2>"err.$rank" &
+	done
+	wait
+}
+mpi prterun-1 true
+is "$(launches mpi.pillion)" 3 "mpirun's ranks join, whatever srun left in the environment"
+mpi prterun-2 true
+is "$(launches mpi.pillion)" 3 'another job does not'
+
+torch() { # RANK
+	MASTER_ADDR=localhost MASTER_PORT=29500 RANK=$1 pillion -o torch true 2>err
+}
+torch 0
+torch 1
+is "$(launches torch.pillion)" 2 "torchrun's ranks join by MASTER_ADDR, MASTER_PORT and RANK"
+torch 1
+is $? 2 'a rank that is in it already is of another run'
+is "$(MASTER_ADDR=a MASTER_PORT=1 pillion -o torch true 2>&1 | grep -c exists)" 1 'MASTER_ADDR alone is no rank'
+MASTER_ADDR=localhost MASTER_PORT=29500 RANK=1 TORCHELASTIC_RESTART_COUNT=1 pillion -o torch true 2>err
+is $? 0 'workers that torchrun starts anew join'
+SLURM_JOB_ID=7 pillion -o single true 2>err
+SLURM_JOB_ID=7 pillion -o single true 2>err
+is $? 2 'runs of one allocation without a step do not join'
+done_testing

@@ -1,0 +1,165 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Signals, the terminal and job control: COMMAND gets each once, and is never left behind.
+set -u
+. "$(dirname "$0")/lib.sh"
+command -v python3 >/dev/null || skip_all 'no python3'
+export PILLION_STATS=false
+
+cat >catch.py <<'END'
+import os, signal, sys, time
+seen = []
+for name in sys.argv[2:]:
+    signal.signal(getattr(signal, name), lambda n, f: seen.append(signal.Signals(n).name))
+open(sys.argv[1], "w").write(str(os.getpid()))
+end = time.time() + 20
+while not seen and time.time() < end:
+    time.sleep(0.02)
+time.sleep(0.3)  # a second one would come now
+print(*seen, flush=True)
+sys.exit(9)
+END
+
+begin() { # ready file, options...: starts COMMAND in the background, waits until it is ready
+	rm -f "$1"
+	"$PILLION" -f -o sig python3 catch.py "$@" >out 2>err &
+	launcher=$!
+	for _ in $(seq 200); do
+		[ -s "$1" ] && return
+		sleep 0.05
+	done
+}
+
+for name in TERM HUP USR1 USR2 ALRM WINCH; do
+	begin ready SIG$name
+	kill -$name $launcher
+	wait $launcher
+	is "$? $(cat out)" "9 SIG$name" "SIG$name to the launcher reaches COMMAND once"
+done
+set -m # a background job of its own takes SIGINT
+begin ready SIGINT
+kill -INT $launcher
+wait $launcher
+is "$? $(cat out)" '9 SIGINT' 'SIGINT to the launcher alone too'
+set +m
+like "$(cat err)" 'capture in' 'and the end is told'
+
+rm -f ready
+"$PILLION" -f -o sig sh -c 'echo $$ >ready; exec sleep 20' 2>err &
+launcher=$!
+while [ ! -s ready ]; do sleep 0.05; done
+kill -TERM $launcher
+wait $launcher
+is $? 143 'a COMMAND that SIGTERM ends is 143'
+like "$(cat err)" 'capture in' 'with the capture named'
+like "$(cat sig.pillion/*.index)" '^child	.*status=15	' 'and its end in the index'
+
+rm -f ready
+"$PILLION" -f -o sig sh -c 'echo $$ >ready; exec sleep 20' 2>err &
+launcher=$!
+while [ ! -s ready ]; do sleep 0.05; done
+kill -KILL $launcher
+wait $launcher 2>/dev/null
+ok 'COMMAND outlives a killed launcher' kill -0 "$(cat ready)"
+kill "$(cat ready)"
+ok 'whose capture is whole' grep -q '^launch' sig.pillion/*.index
+
+(trap '' HUP; "$PILLION" -f -o sig python3 -c 'import os,signal; os.kill(os.getpid(), signal.SIGHUP); print("lives")' >out 2>err)
+is "$(cat out)" lives 'nohup: an ignored SIGHUP stays ignored'
+
+# A terminal of its own: the shell in it does the job control.
+cat >terminal.py <<'END'
+import os, pty, re, select, signal, sys, time
+pillion = sys.argv[1]
+pid, fd = pty.fork()
+if pid == 0:
+    os.environ["PS1"] = "$ "
+    os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
+text = b""
+def expect(pattern, seconds=15):
+    global text
+    end = time.time() + seconds
+    while not re.search(pattern, text):
+        if time.time() > end or not select.select([fd], [], [], 0.5)[0] and time.time() > end:
+            print("not seen:", pattern, text, file=sys.stderr)
+            return False
+        if select.select([fd], [], [], 0.2)[0]:
+            try:
+                text += os.read(fd, 4096)
+            except OSError:
+                break
+    found = re.search(pattern, text) is not None
+    text = b""
+    return found
+def send(s):
+    os.write(fd, s)
+def say(fact, name):
+    print(("ok" if fact else "no"), name)
+expect(rb"\$ ")
+send(f"'{pillion}' -f -o tty python3 catch.py r1 SIGINT; echo status=$?\n".encode())
+while not os.path.exists("r1"):
+    time.sleep(0.05)
+time.sleep(0.2)
+send(b"\x03")
+say(expect(rb"(?s)SIGINT\r.*status=9"), "Ctrl-C reaches COMMAND once, and the launcher waits")
+send(f"'{pillion}' -f -o tty sleep 20; echo status=$?\n".encode())
+time.sleep(1.5)
+send(b"\x03")
+say(expect(rb"capture in"), "a COMMAND that Ctrl-C kills is reported")
+send(b"echo again=$?\n")
+expect(rb"again=\d")
+send(f"'{pillion}' -f -o tty sh -c 'echo begun; read line; echo got:$line'\n".encode())
+expect(rb"\rbegun")
+send(b"\x1a")
+say(expect(rb"Stopped"), "Ctrl-Z stops the job")
+send(b"jobs\n")
+say(expect(rb"Stopped"), "the shell knows it")
+send(b"fg\n")
+time.sleep(0.7)
+send(b"word\n")
+say(expect(rb"got:word"), "fg continues it, with the terminal")
+expect(rb"capture in")
+send(f"'{pillion}' -f -o tty sh -c 'read line; echo got:$line' &\n".encode())
+time.sleep(1.5)
+send(b"\n")
+say(expect(rb"Stopped"), "reading in the background stops the job")
+send(b"fg\n")
+time.sleep(0.7)
+send(b"more\n")
+say(expect(rb"got:more"), "fg lets it read")
+send(b"exit\n")
+time.sleep(0.3)
+os.close(fd)
+os.waitpid(pid, 0)
+END
+timeout 100 python3 terminal.py "$PILLION" >answers 2>diag_text
+while read -r answer name; do
+	is "$answer" ok "$name"
+done <answers
+is "$(wc -l <answers)" 7 'the terminal session came to its end'
+[ ! -s diag_text ] || diag "$(cat diag_text)"
+
+# What COMMAND leaves behind.
+start=$(date +%s%N)
+"$PILLION" -f -o rest sh -c 'sleep 1 & exit 4' 2>err
+is $? 4 'with a child left: the status is COMMAND’s'
+ok '--wait all waits for it' test $(($(date +%s%N) - start)) -gt 900000000
+start=$(date +%s%N)
+"$PILLION" --wait primary -f -o rest sh -c 'sleep 3 & exit 4' 2>err
+ok '--wait primary does not' test $(($(date +%s%N) - start)) -lt 2500000000
+start=$(date +%s%N)
+"$PILLION" -x false -f -o rest sh -c 'sleep 3 & exit 4' 2>err
+ok '-x false does not' test $(($(date +%s%N) - start)) -lt 2500000000
+start=$(date +%s%N)
+"$PILLION" -f -o rest sh -c 'setsid sleep 3 & sleep 0.3' 2>err
+ok 'nor is a daemon waited for' test $(($(date +%s%N) - start)) -lt 2500000000
+
+start=$(date +%s%N)
+"$PILLION" -d 0.5 -f -o rest sleep 20 2>err
+is $? 143 '--duration ends COMMAND by SIGTERM'
+ok 'in time' test $(($(date +%s%N) - start)) -lt 5000000000
+"$PILLION" -d 0.2 --kill none -f -o rest sleep 1 2>err
+is $? 0 '--kill none lets it go on'
+"$PILLION" -y 0.2 -d 0.3 --kill 9 -f -o rest sleep 20 2>err
+is $? 137 '--delay before it, --kill by number'
+done_testing

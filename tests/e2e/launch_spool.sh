@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A spool: processes write there, the capture has it all in the end, nothing stays.
+set -u
+. "$(dirname "$0")/lib.sh"
+mkdir spools
+export PILLION_SPOOL=$work/spools
+
+is "$(pillion -o s sh -c 'echo "$PILLION_SPOOL"; stat -c %a "$PILLION_SPOOL"; (exit 5); cat /dev/null' 2>err | sed 's/-[0-9a-f]*$//')" \
+	"$work/spools/pillion-$(id -u)
+700" 'processes are told where to write'
+like "$(cat s.pillion/*.index)" '^process	' 'their lines come into the capture'
+is "$(ls s.pillion/*.range | wc -l)" 1 'and the range'
+is "$(stat -c %a s.pillion/* | sort -u)" 600 'for nobody else to read'
+is "$(ls spools | wc -l)" 0 'the spool is gone'
+pillion -o killed sh -c 'sleep 3; kill -KILL $$' 2>err
+is $? 137 'a killed COMMAND is drained too'
+like "$(cat killed.pillion/*.index)" '^process	' 'all of it'
+is "$(ls spools | wc -l)" 0 'and cleaned up'
+pillion -x false -o late sh -c 'sleep 2 & exit 0' 2>err
+like "$(cat err)" 'processes still run; what they record follows' 'with processes left, it is said'
+for _ in $(seq 100); do
+	[ -z "$(ls spools)" ] && break
+	sleep 0.1
+done
+is "$(ls spools | wc -l)" 0 'and the spool goes when they have ended'
+PILLION_SPOOL=relative pillion -o bad true 2>err
+is $? 2 'a relative path is refused'
+not_ok 'before a capture is made' test -e bad.pillion
+PILLION_SPOOL=/no/such/place pillion -o bad true 2>err
+is $? 2 'so is a missing one'
+
+# Long enough for full windows to be moved while it runs: no call is lost or counted twice.
+cc=$(command -v cc || command -v gcc || command -v clang)
+echo 'int usleep(unsigned); int main(void) { for (int i = 0; i < 40000; i++) usleep(20); return 0; }' >nap.c
+if [ -n "$cc" ] && "$PILLION" stats --help >/dev/null 2>&1 && $cc -o nap nap.c; then
+	pillion --osrt-threshold 0 -o long ./nap 2>err &
+	moved=0
+	for _ in $(seq 60); do
+		sleep 0.1
+		[ "$(du -k long.pillion/*.trace 2>/dev/null | cut -f1)" ] && moved=1
+		[ -z "$(ls spools)" ] && break
+	done
+	wait
+	is "$moved" 1 'windows are moved while COMMAND runs'
+	like "$("$PILLION" stats -r osrt_sum -f csv long.pillion 2>err)" '^[^,]*,[^,]*,40000,.*,usleep$' 'every call is there, once'
+else
+	skip 'every call is there, once' 'no C compiler or no pillion-report'
+fi
+done_testing

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <criterion/criterion.h>
+#include <criterion/parameterized.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "../../runtime/options.h"
+
+static struct options o;
+static char why[512];
+
+static void setup(void)
+{
+	options_init(&o);
+}
+
+TestSuite(options, .init = setup);
+
+static int set(const char *name, const char *value)
+{
+	return options_set(&o, name, value, why, sizeof(why));
+}
+
+static void assert_prints(const char *name, const char *wanted)
+{
+	char text[256];
+
+	cr_assert(option_print(option_find(name, strlen(name)), &o, text, sizeof(text)), "%s prints nothing", name);
+	cr_assert_str_eq(text, wanted);
+}
+
+Test(options, start_with_the_defaults_of_the_table)
+{
+	cr_assert_eq(o.trace, (uint32_t)(TRACE_CUDA | TRACE_NVTX | TRACE_OSRT | TRACE_CUBLAS | TRACE_CUDNN));
+	cr_assert_eq(o.osrt_threshold_ns, 1000);
+	cr_assert_eq(o.osrt_backtrace_ns, 80000);
+	for (int i = 0; i < CUDA_KINDS; i++)
+		cr_assert_eq(o.cuda_backtrace_ns[i], 10000);
+	cr_assert_eq(o.backtrace_depth, 64);
+	cr_assert(o.python_backtrace && o.follow_clean_env && o.cuda_memory_usage);
+	cr_assert_eq(o.capture_range, CAPTURE_ALL);
+	cr_assert_eq(o.range_end, RANGE_END_STOP);
+	cr_assert_eq(o.range_limit, 1);
+	cr_assert_eq(o.kill_signal, SIGTERM);
+	cr_assert(o.stop_on_exit && o.wait_all && o.show_output && o.inherit_environment);
+	cr_assert(!o.force_overwrite && !o.append && !o.output);
+	cr_assert_eq(o.stats, STATS_SUMMARY);
+}
+
+/* Two rows of one name or letter, or a default that its own parser refuses, would go unnoticed otherwise. */
+Test(options, are_a_sound_table)
+{
+	for (size_t i = 0; i < option_count; i++) {
+		const struct option *row = &option_table[i];
+
+		cr_assert_eq(option_find(row->name, strlen(row->name)), row, "%s stands twice", row->name);
+		if (row->letter)
+			cr_assert_eq(option_by_letter(row->letter), row, "-%c stands twice", row->letter);
+		cr_assert(row->help && strlen(row->name) + 9 < OPTION_NAME_BYTES);
+		if (row->initial)
+			cr_assert_eq(option_set(row, &o, row->initial, why, sizeof(why)), 0, "%s: %s", row->name, why);
+		if (row->is_recorded && row->initial) {
+			char text[256];
+
+			cr_assert(!option_print(row, &o, text, sizeof(text)) || !option_set(row, &o, text, why, sizeof(why)),
+				  "--%s does not take what it prints: %s", row->name, why);
+		}
+	}
+}
+
+struct value {
+	char name[40], value[64];
+	int rc;
+	char why[80]; /* to be found in it */
+};
+
+ParameterizedTestParameters(options, take_or_refuse_a_value)
+{
+	static struct value values[] = {
+		{"trace", "cuda,nvtx", 0, ""},
+		{"trace", "none", 0, ""},
+		{"trace", "cuda,,nvtx", -EINVAL, "does not know ''"},
+		{"trace", "", -EINVAL, "does not know"},
+		{"trace", "cudas", -EINVAL, "cuda,nvtx,osrt,cublas,cudnn,cusparse,cusolver,nccl,mpi, or none"},
+		{"trace", "nccl", 0, "nccl is not yet recorded"},
+		{"trace", "vulkan", 0, "vulkan is not recorded"},
+		{"sample", "none", 0, ""},
+		{"sample", "cpu", 0, "CPU sampling comes later; recording the rest"},
+		{"sample", "process-tree", 0, "comes later"},
+		{"sample", "system-wide", -ENOTSUP, "not yet"},
+		{"capture-range", "cudaProfilerApi", 0, ""},
+		{"capture-range", "nvtx", -ENOTSUP, "not yet"},
+		{"capture-range", "cudaprofilerapi", -EINVAL, "none|cudaProfilerApi"},
+		{"capture-range-end", "repeat:4294967295", 0, ""},
+		{"capture-range-end", "repeat:4294967296", -EINVAL, "repeat[:N]"},
+		{"capture-range-end", "stop:1", -EINVAL, "repeat[:N]"},
+		{"capture-range-end", "repeat-shutdown", -EINVAL, "repeat-shutdown:N"},
+		{"nvtx-capture", "a@b", -ENOTSUP, "not yet"},
+		{"osrt-threshold", "18446744073709551615", -EINVAL, "a number"},
+		{"osrt-threshold", "18446744073709551616", -EINVAL, "a number"},
+		{"osrt-threshold", " 5", -EINVAL, "a number"},
+		{"osrt-threshold", "", -EINVAL, "a number"},
+		{"backtrace-depth", "257", -EINVAL, "from 1 to 256"},
+		{"delay", "1.5", 0, ""},
+		{"delay", ".5", 0, ""},
+		{"delay", "2.", 0, ""},
+		{"delay", ".", -EINVAL, "seconds"},
+		{"delay", "-1", -EINVAL, "seconds"},
+		{"delay", "1e3", -EINVAL, "seconds"},
+		{"cudabacktrace", "true", 0, ""},
+		{"cudabacktrace", "kernel:", -EINVAL, "each with :NS"},
+		{"cudabacktrace", "kernel,", -EINVAL, "each with :NS"},
+		{"cudabacktrace", "gpu", -EINVAL, "not 'gpu'"},
+		{"python-backtrace", "cuda", 0, ""},
+		{"pytorch", "none", 0, ""},
+		{"pytorch", "autograd-nvtx", -ENOTSUP, "not yet"},
+		{"gpu-activity", "events", -ENOTSUP, "not yet"},
+		{"gpu-activity", "auto", 0, ""},
+		{"cuda-graph-trace", "graph", 0, ""},
+		{"kill", "15", 0, ""},
+		{"kill", "0", -EINVAL, "signal's number"},
+		{"wait", "some", -EINVAL, "primary or all"},
+		{"stats", "summary", 0, ""},
+		{"stats", "maybe", -EINVAL, "summary|true|false"},
+		{"output", "", -EINVAL, "a text"},
+		{"env-var", "A=1,B=2", 0, ""},
+		{"env-var", "A", -EINVAL, "A=B,C=D"},
+		{"env-var", "=1", -EINVAL, "A=B,C=D"},
+		{"cpuctxsw", "process-tree", 0, "is ignored"},
+		{"samples-per-backtrace", "1", 0, "is ignored"},
+		{"cuda-um-cpu-page-faults", "false", 0, ""},
+		{"cuda-um-cpu-page-faults", "true", -ENOTSUP, "not yet"},
+		{"run-as", "me", -ENOTSUP, "not for pillion"},
+		{"help", "", -ENOENT, "unknown"},
+		{"osrt-treshold", "1", -ENOENT, "did you mean --osrt-threshold?"},
+		{"qqqqqqqqqqqqqqqqq", "1", -ENOENT, "unknown option --qqqqqqqqqqqqqqqqq"},
+	};
+
+	return cr_make_param_array(struct value, values, sizeof(values) / sizeof(values[0]));
+}
+
+ParameterizedTest(struct value *v, options, take_or_refuse_a_value)
+{
+	options_init(&o);
+	cr_assert_eq(set(v->name, v->value), v->rc, "--%s=%s gave %s", v->name, v->value, why);
+	cr_assert(strstr(why, v->why), "--%s=%s says: %s", v->name, v->value, why);
+	cr_assert(v->rc || *v->why || !*why, "--%s=%s warns for nothing: %s", v->name, v->value, why);
+	cr_assert_not(strchr(why, '\n'));
+}
+
+Test(options, keep_the_old_value_when_the_new_one_is_refused)
+{
+	set("trace", "osrt");
+	cr_assert_neq(set("trace", "nvtx,wrong"), 0);
+	cr_assert_eq(o.trace, (uint32_t)TRACE_OSRT);
+	set("cudabacktrace", "none");
+	cr_assert_neq(set("cudabacktrace", "kernel,wrong"), 0);
+	cr_assert_eq(o.cuda_backtrace_ns[CUDA_KERNEL], OPTION_NEVER);
+}
+
+Test(options, give_a_kind_its_own_threshold_before_the_general_one_in_any_order)
+{
+	set("cudabacktrace", "kernel:7,sync");
+	set("cudabacktrace-threshold", "5");
+	assert_prints("cudabacktrace", "kernel:7,sync:5");
+	options_init(&o);
+	set("cudabacktrace-threshold", "5");
+	set("cudabacktrace", "kernel:7,sync");
+	assert_prints("cudabacktrace", "kernel:7,sync:5");
+	set("cudabacktrace", "none");
+	assert_prints("cudabacktrace", "none");
+}
+
+Test(options, know_the_older_spellings_of_the_range)
+{
+	set("stop-on-range-end", "false");
+	cr_assert_eq(o.range_end, RANGE_END_NONE);
+	set("stop-on-range-end", "true");
+	cr_assert_eq(o.range_end, RANGE_END_STOP);
+	set("profile-from-start", "on");
+	cr_assert_eq(o.capture_range, CAPTURE_ALL);
+	set("profile-from-start", "off");
+	cr_assert_eq(o.capture_range, CAPTURE_PROFILER_API);
+	assert_prints("capture-range-end", "repeat");
+	cr_assert_eq(o.range_limit, 0);
+	set("capture-range-end", "repeat-shutdown:3");
+	cr_assert_eq(o.range_limit, 3);
+	assert_prints("capture-range-end", "repeat-shutdown:3");
+}
+
+Test(options, print_seconds_as_they_were_given)
+{
+	set("delay", "1.5");
+	assert_prints("delay", "1.5");
+	set("delay", "0.000000001");
+	assert_prints("delay", "0.000000001");
+	set("delay", "12");
+	assert_prints("delay", "12");
+	set("delay", "0.1");
+	assert_prints("delay", "0.1");
+}
+
+Test(options, come_from_the_environment)
+{
+	char *environment[] = {"HOME=/", "PILLION_OSRT_THRESHOLD=5", "PILLION_TRACE=osrt", "PILLION_RUN=12",
+			       "PILLION_NVTX_CAPTURE=", "PILLION_PROFILE_FROM_START=off",
+			       "PILLION_CAPTURE_RANGE_END=stop", "PILLION_OUTPUT=dir", NULL};
+
+	cr_assert_eq(options_from_environment(&o, environment, why, sizeof(why)), 0, "%s", why);
+	cr_assert_eq(o.osrt_threshold_ns, 5);
+	cr_assert_eq(o.trace, (uint32_t)TRACE_OSRT);
+	cr_assert_eq(o.range_end, RANGE_END_REPEAT, "the older spelling stands behind in the table");
+	cr_assert_str_eq(o.output, "dir");
+}
+
+Test(options, tell_the_first_wrong_variable_and_take_the_others)
+{
+	char *environment[] = {"PILLION_BACKTRACE_DEPTH=none", "PILLION_OSRT_THRESHOLD=x",
+			       "PILLION_CUDA_MEMORY_USAGE=false", NULL};
+
+	cr_assert_eq(options_from_environment(&o, environment, why, sizeof(why)), -EINVAL);
+	cr_assert(strstr(why, "--osrt-threshold"), "%s", why);
+	cr_assert_eq(o.backtrace_depth, 64);
+	cr_assert(!o.cuda_memory_usage);
+}
+
+Test(options, cut_what_they_say_at_the_bound)
+{
+	char small[16] = "xxxxxxxxxxxxxxx";
+
+	cr_assert_eq(options_set(&o, "trace", "a-word-that-nobody-knows", small, sizeof(small)), -EINVAL);
+	cr_assert_eq(strlen(small), sizeof(small) - 1);
+}
+
+Test(options, have_a_variable_each)
+{
+	char name[OPTION_NAME_BYTES];
+
+	option_variable(option_find("osrt-backtrace-threshold", 24), name, sizeof(name));
+	cr_assert_str_eq(name, "PILLION_OSRT_BACKTRACE_THRESHOLD");
+}
