@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From ticks to time. The shape comes from CLOCK_MONOTONIC, which is never set, the place from CLOCK_REALTIME. */
+#include "axis.h"
+
+#include <stdlib.h>
+
+/* Nearer pairs tell less about the rate than their own errors spoil. */
+#define SPACING_NS 1000000000u
+/* Below this span a nominal rate, if there is one, is better than a measured one. */
+#define SHORT_NS 10000000u
+
+void axis_add(struct axis *a, const struct tf_clock_pair *pair)
+{
+	if (!pair->ticks || !pair->realtime_ns)
+		return;
+	a->pairs = mem_grow(a->pairs, a->count, &a->capacity, sizeof(*a->pairs));
+	a->pairs[a->count++] = *pair;
+}
+
+static int compare_pairs(const void *left, const void *right)
+{
+	const struct tf_clock_pair *a = left, *b = right;
+
+	return a->ticks < b->ticks ? -1 : a->ticks > b->ticks;
+}
+
+static int compare_offsets(const void *left, const void *right)
+{
+	const int64_t *a = left, *b = right;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* The offset that most pairs agree on; what the others differ by is the error that is stated. */
+static void find_offset(struct axis *a, double slope)
+{
+	int64_t *offsets = mem_alloc(a->count * sizeof(*offsets));
+	uint64_t reading = 0, spread = 0;
+
+	for (size_t i = 0; i < a->count; i++) {
+		offsets[i] = (int64_t)(a->pairs[i].realtime_ns - a->pairs[i].monotonic_ns);
+		if (a->pairs[i].error_ticks > reading)
+			reading = a->pairs[i].error_ticks;
+	}
+	if (a->count) {
+		qsort(offsets, a->count, sizeof(*offsets), compare_offsets);
+		a->offset_ns = offsets[a->count / 2];
+		spread = (uint64_t)a->offset_ns - (uint64_t)offsets[0];
+		if ((uint64_t)offsets[a->count - 1] - (uint64_t)a->offset_ns > spread)
+			spread = (uint64_t)offsets[a->count - 1] - (uint64_t)a->offset_ns;
+	}
+	a->error_ns = spread + (reading > 1e15 ? (uint64_t)1e15 : (uint64_t)((double)reading * slope));
+	free(offsets);
+}
+
+/* Keeps pairs that stand SPACING_NS apart, the first and the last, each later than the one before on both clocks. */
+static void thin(struct axis *a)
+{
+	size_t kept = 0;
+	struct tf_clock_pair last;
+
+	if (!a->count)
+		return;
+	last = a->pairs[a->count - 1];
+	for (size_t i = 0; i < a->count; i++)
+		if (!kept || (a->pairs[i].ticks > a->pairs[kept - 1].ticks &&
+			      a->pairs[i].monotonic_ns > a->pairs[kept - 1].monotonic_ns &&
+			      a->pairs[i].monotonic_ns - a->pairs[kept - 1].monotonic_ns >= SPACING_NS))
+			a->pairs[kept++] = a->pairs[i];
+	/* The last one takes the place of a near one before it, except of the first. */
+	if (last.ticks > a->pairs[kept - 1].ticks && last.monotonic_ns > a->pairs[kept - 1].monotonic_ns) {
+		if (kept > 1)
+			a->pairs[kept - 1] = last;
+		else
+			a->pairs[kept++] = last;
+	}
+	a->count = kept;
+}
+
+static double whole_slope(struct axis *a)
+{
+	const struct tf_clock_pair *first = a->pairs, *last = a->count ? a->pairs + a->count - 1 : first;
+	bool is_long = a->count > 1 && last->monotonic_ns - first->monotonic_ns >= SHORT_NS;
+
+	a->rate_is_known = true;
+	if (a->clock == TF_CLOCK_MONOTONIC)
+		return 1;
+	if (a->hz >= 1000 && !is_long)
+		return 1e9 / (double)a->hz;
+	if (a->count > 1)
+		return (double)(last->monotonic_ns - first->monotonic_ns) / (double)(last->ticks - first->ticks);
+	a->rate_is_known = false;
+	return 1;
+}
+
+void axis_build(struct axis *a)
+{
+	double slope, scale;
+
+	if (a->count)
+		qsort(a->pairs, a->count, sizeof(*a->pairs), compare_pairs);
+	find_offset(a, a->hz >= 1000 ? 1e9 / (double)a->hz : 1);
+	thin(a);
+	slope = whole_slope(a);
+	scale = slope * 4294967296.0;
+	a->scale = scale < 1 ? 1 : scale > 1e18 ? (uint64_t)1e18 : (uint64_t)(scale + 0.5);
+	free(a->slopes);
+	a->slopes = mem_alloc((a->count + 1) * sizeof(*a->slopes));
+	for (size_t i = 0; i < a->count; i++)
+		a->slopes[i] = slope;
+	if (a->clock == TF_CLOCK_MONOTONIC || a->count < 3)
+		return;
+	for (size_t i = 0; i + 1 < a->count; i++)
+		a->slopes[i] = (double)(a->pairs[i + 1].monotonic_ns - a->pairs[i].monotonic_ns) /
+			       (double)(a->pairs[i + 1].ticks - a->pairs[i].ticks);
+}
+
+uint64_t axis_ns(const struct axis *a, uint64_t ticks)
+{
+	size_t low = 0, high = a->count;
+	double ns;
+
+	if (!a->count)
+		return ticks;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (a->pairs[middle].ticks <= ticks)
+			low = middle;
+		else
+			high = middle;
+	}
+	ns = (double)(int64_t)(ticks - a->pairs[low].ticks) * a->slopes[low];
+	if (ns > 4e18 || ns < -4e18)
+		ns = 0; /* no time of this boot */
+	return a->pairs[low].monotonic_ns + (uint64_t)a->offset_ns + (uint64_t)(int64_t)ns;
+}
+
+void axis_done(struct axis *a)
+{
+	free(a->pairs);
+	free(a->slopes);
+	*a = (struct axis){0};
+}

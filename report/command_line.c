@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parsing what the user typed. */
+#include "command_line.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum option_id {
+	OPTION_REPORT,
+	OPTION_FORMAT,
+	OPTION_OUTPUT,
+	OPTION_UNIT,
+	OPTION_BY,
+	OPTION_QUIET,
+	OPTION_SUMMARY,
+	OPTION_HELP,
+	OPTION_VERSION
+};
+
+static const struct option {
+	enum option_id id;
+	char letter;
+	const char *name, *value, *help;
+	unsigned int verbs;
+} options[] = {
+	{OPTION_REPORT, 'r', "report", "REPORT[,REPORT]...", "reports to show; may be repeated", VERB_STATS},
+	{OPTION_FORMAT, 'f', "format", "FORMAT", "column, table, csv, tsv, json, markdown, html",
+	 VERB_STATS | VERB_INFO},
+	{OPTION_OUTPUT, 'o', "output", "-|FILE", "where to, - is standard output", VERB_STATS | VERB_INFO},
+	{OPTION_UNIT, 0, "timeunit", "UNIT", "ns, us, ms, s, auto; csv, tsv and json always carry ns",
+	 VERB_STATS | VERB_INFO},
+	{OPTION_BY, 0, "by", "WHAT", "process, rank, host, device, range: one row for each", VERB_STATS},
+	{OPTION_QUIET, 'q', "quiet", NULL, "no remarks, errors only", VERB_STATS | VERB_INFO},
+	{OPTION_SUMMARY, 0, "summary", NULL, "a few lines on the whole run instead of reports", VERB_STATS},
+	{OPTION_HELP, 'h', "help", NULL, "this text", VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE},
+	{OPTION_VERSION, 0, "version", NULL, "the version", VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE},
+};
+enum { OPTIONS = sizeof(options) / sizeof(*options) };
+
+static size_t distance(const char *a, const char *b)
+{
+	size_t row[64], length = strlen(b);
+
+	if (length >= 64 || strlen(a) >= 64)
+		return SIZE_MAX;
+	for (size_t i = 0; i <= length; i++)
+		row[i] = i;
+	for (; *a; a++) {
+		size_t corner = row[0]++;
+
+		for (size_t i = 1; i <= length; i++) {
+			size_t change = corner + (*a != b[i - 1]), best = row[i] < row[i - 1] ? row[i] : row[i - 1];
+
+			corner = row[i];
+			row[i] = best + 1 < change ? best + 1 : change;
+		}
+	}
+	return row[length];
+}
+
+const char *nearest(const char *word, const char *const *candidates, size_t count)
+{
+	const char *best = NULL;
+	size_t least = strlen(word) / 2 + 1;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t d = candidates[i] ? distance(word, candidates[i]) : SIZE_MAX;
+
+		if (d < least) {
+			least = d;
+			best = candidates[i];
+		}
+	}
+	return best;
+}
+
+static int unknown_option(const char *typed, unsigned int verb, struct err *err)
+{
+	const char *names[OPTIONS] = {0}, *best;
+
+	for (size_t i = 0; i < OPTIONS; i++)
+		if (options[i].verbs & verb)
+			names[i] = options[i].name;
+	best = typed[1] == '-' ? nearest(typed + 2, names, OPTIONS) : NULL;
+	if (best)
+		return err_set(err, -EINVAL, "unknown option %s, did you mean --%s?", typed, best);
+	return err_set(err, -EINVAL, "unknown option %s, see --help", typed);
+}
+
+static int choose(const char *option, const char *value, const char *const *names, size_t count, struct err *err)
+{
+	struct buffer all = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		if (!*names[i])
+			continue;
+		if (!strcmp(value, names[i])) {
+			buffer_done(&all);
+			return (int)i;
+		}
+		buffer_print(&all, "%s%s", all.size ? ", " : "", names[i]);
+	}
+	err_set(err, -EINVAL, "--%s=%s: must be one of %s", option, value, all.data);
+	buffer_done(&all);
+	return -EINVAL;
+}
+
+static int unknown_report(const char *name, struct err *err)
+{
+	const char **names = mem_alloc(2 * report_count * sizeof(*names)), *best;
+
+	for (size_t i = 0; i < report_count; i++) {
+		names[2 * i] = report_list[i].name;
+		names[2 * i + 1] = report_list[i].alias;
+	}
+	best = nearest(name, names, 2 * report_count);
+	free(names);
+	if (best)
+		return err_set(err, -EINVAL, "unknown report '%.100s', did you mean %s?", name, best);
+	return err_set(err, -EINVAL, "unknown report '%.100s', see pillion stats --help", name);
+}
+
+static int take_reports(struct command_line *l, const char *list, struct err *err)
+{
+	while (*list) {
+		size_t length = strcspn(list, ",");
+		char *name = mem_copy_text(list, length);
+		const struct report *r = report_find(name);
+		int code = r || !length ? 0 : unknown_report(name, err);
+
+		free(name);
+		if (code)
+			return code;
+		if (r) {
+			l->reports = mem_grow(l->reports, l->report_count, &l->report_capacity, sizeof(*l->reports));
+			l->reports[l->report_count++] = r;
+		}
+		list += length + (list[length] == ',');
+	}
+	return l->report_count ? 0 : err_set(err, -EINVAL, "-r needs the name of a report");
+}
+
+/* nsys's words for the units. */
+static const char *unit_word(const char *value)
+{
+	static const char *const words[][2] = {
+		{"nsec", "ns"}, {"usec", "us"}, {"msec", "ms"}, {"sec", "s"}, {"seconds", "s"}};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!strcmp(value, words[i][0]))
+			return words[i][1];
+	return value;
+}
+
+static int take_choice(struct command_line *l, const struct option *o, const char *value, struct err *err)
+{
+	int choice;
+
+	if (o->id == OPTION_FORMAT) {
+		choice = choose(o->name, value, format_names, FORMAT_COUNT, err);
+		l->format = choice < 0 ? FORMAT_COLUMN : (enum format)choice;
+	} else if (o->id == OPTION_UNIT) {
+		choice = choose(o->name, unit_word(value), unit_names, UNIT_COUNT, err);
+		l->unit = choice < 0 ? UNIT_NS : (enum time_unit)choice;
+	} else {
+		choice = choose(o->name, value, by_names, BY_COUNT, err);
+		l->by = choice < 0 ? BY_NOTHING : (enum by)choice;
+	}
+	return choice < 0 ? choice : 0;
+}
+
+static int take_option(struct command_line *l, const struct option *o, const char *value, struct err *err)
+{
+	switch (o->id) {
+	case OPTION_REPORT:
+		return take_reports(l, value, err);
+	case OPTION_OUTPUT:
+		if (!*value)
+			return err_set(err, -EINVAL, "-o needs the name of a file, or -");
+		l->output = value;
+		return 0;
+	case OPTION_QUIET:
+		l->quiet = true;
+		return 0;
+	case OPTION_SUMMARY:
+		l->summary = true;
+		return 0;
+	case OPTION_HELP:
+		l->help = true;
+		return 0;
+	case OPTION_VERSION:
+		l->version = true;
+		return 0;
+	default:
+		return take_choice(l, o, value, err);
+	}
+}
+
+/* The option that an argument names, and where its value starts if it is in the same argument. */
+static const struct option *find_option(unsigned int verb, const char *typed, const char **ret_value)
+{
+	bool is_long = typed[1] == '-';
+	size_t length = is_long ? strcspn(typed + 2, "=") : 1;
+
+	*ret_value = NULL;
+	for (size_t i = 0; i < OPTIONS; i++) {
+		const struct option *o = &options[i];
+
+		if (!(o->verbs & verb))
+			continue;
+		if (is_long && !strncmp(o->name, typed + 2, length) && !o->name[length]) {
+			*ret_value = typed[2 + length] ? typed + 3 + length : NULL;
+			return o;
+		}
+		if (!is_long && o->letter && o->letter == typed[1] && (o->value || !typed[2])) {
+			*ret_value = typed[2] ? typed + 2 + (typed[2] == '=') : NULL;
+			return o;
+		}
+	}
+	return NULL;
+}
+
+int command_line_parse(unsigned int verb, int argc, char **argv, struct command_line *ret, struct err *err)
+{
+	bool only_captures = false;
+
+	*ret = (struct command_line){.captures = argv};
+	for (int i = 0; i < argc; i++) {
+		const struct option *o;
+		const char *value, *typed = argv[i];
+		int code;
+
+		if (only_captures || typed[0] != '-' || !typed[1]) {
+			argv[ret->capture_count++] = argv[i];
+			continue;
+		}
+		only_captures = !strcmp(typed, "--");
+		if (only_captures)
+			continue;
+		o = find_option(verb, typed, &value);
+		if (!o)
+			return unknown_option(typed, verb, err);
+		if (o->value && !value && ++i < argc)
+			value = argv[i];
+		if (o->value && !value)
+			return err_set(err, -EINVAL, "--%s needs a value: %s", o->name, o->value);
+		if (!o->value && value)
+			return err_set(err, -EINVAL, "--%s takes no value", o->name);
+		code = take_option(ret, o, value, err);
+		if (code)
+			return code;
+	}
+	return 0;
+}
+
+void command_line_done(struct command_line *l)
+{
+	free(l->reports);
+	l->reports = NULL;
+}
+
+void command_line_help(unsigned int verb, FILE *out)
+{
+	for (size_t i = 0; i < OPTIONS; i++) {
+		const struct option *o = &options[i];
+		char left[64];
+
+		if (!(o->verbs & verb))
+			continue;
+		snprintf(left, sizeof(left), "%c%c%s --%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
+			 o->letter ? "," : " ", o->name, o->value ? " " : "", o->value ? o->value : "");
+		fprintf(out, "  %-34s %s\n", left, o->help);
+	}
+}

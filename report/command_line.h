@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options of the verbs: one table for parsing and for --help. */
+#ifndef PILLION_COMMAND_LINE_H
+#define PILLION_COMMAND_LINE_H
+
+#include "report.h"
+
+enum { VERB_STATS = 1, VERB_INFO = 2, VERB_EXPORT = 4, VERB_ANALYZE = 8 };
+
+struct command_line {
+	const struct report **reports; /* NULL: the default set */
+	size_t report_count, report_capacity;
+	enum format format;
+	enum time_unit unit;
+	enum by by;
+	const char *output; /* NULL or "-": stdout */
+	bool quiet, summary, help, version;
+	char **captures; /* borrowed from argv */
+	size_t capture_count;
+};
+
+/* argv without program and verb; its captures are moved to the front. 0 or -EINVAL. */
+int command_line_parse(unsigned int verb, int argc, char **argv, struct command_line *ret, struct err *err);
+void command_line_done(struct command_line *l);
+
+/* The options of a verb, for --help. */
+void command_line_help(unsigned int verb, FILE *out);
+
+/* The candidate nearest to a mistyped word, or NULL if none is near. */
+const char *nearest(const char *word, const char *const *candidates, size_t count);
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The events of one thread, in the order they were written. */
+#include <string.h>
+
+#include "reader.h"
+
+void (*reader_progress)(uint64_t bytes);
+
+void cursor_init(struct cursor *c, const struct trace *t, const struct trace_thread *thread)
+{
+	*c = (struct cursor){.trace = t, .thread = thread, .window = thread->first_window};
+}
+
+static bool next_window(struct cursor *c)
+{
+	const struct window *last = c->at ? &c->trace->windows[c->window - 1] : NULL;
+
+	if (last && c->trace->bytes.size > READER_LARGE)
+		mapping_forget(&c->trace->bytes, last->offset, last->size);
+	while (c->window < c->thread->first_window + c->thread->window_count) {
+		const struct window *w = &c->trace->windows[c->window++];
+		const uint8_t *data = c->trace->bytes.data + w->offset;
+		struct tf_window head;
+
+		if (w->size < sizeof(head))
+			continue;
+		memcpy(&head, data, sizeof(head));
+		if (head.kind != TF_WINDOW_SLOTS)
+			continue;
+		c->at = (const uint64_t *)(data + sizeof(head));
+		c->end = c->at + (w->size - sizeof(head)) / TF_SLOT;
+		c->now = w->base_ticks;
+		if (reader_progress)
+			reader_progress(w->size);
+		return true;
+	}
+	return false;
+}
+
+static const uint64_t *skip_kind(const uint64_t *at, const uint64_t *end, unsigned int kind)
+{
+	while (at < end && tf_kind(*at) == kind)
+		at++;
+	return at;
+}
+
+/* At a slot of kind 0: steps over it and what belonged to it, or to the window's end where nothing more was written. */
+static void skip_torn(struct cursor *c)
+{
+	const uint64_t *next = c->at + 1;
+
+	while (next < c->end && !*next)
+		next++;
+	if (next == c->end) {
+		/* A word that is not 0 as a whole was never written by a recorder; still it was no event. */
+		c->torn += *c->at != 0;
+		c->at = c->end;
+		return;
+	}
+	c->torn += (uint64_t)(next - c->at);
+	c->at = skip_kind(skip_kind(next, c->end, TF_ARG), c->end, TF_DATA);
+}
+
+/* False if the blob is not whole; then its head and what there is of it are stepped over. */
+static bool take_blob(struct cursor *c, uint64_t slot, struct event *e)
+{
+	const uint64_t *data = c->at + 1, *after = skip_kind(data, c->end, TF_DATA);
+	size_t pieces = (tf_blob_length(slot) + TF_DATA_BYTES - 1u) / TF_DATA_BYTES;
+
+	c->at = after;
+	if ((size_t)(after - data) < pieces) {
+		c->broken++;
+		return false;
+	}
+	*e = (struct event){
+		.kind = TF_BLOB,
+		.blob = (uint8_t)tf_blob_kind(slot),
+		.length = (uint16_t)tf_blob_length(slot),
+		.id = tf_blob_id(slot),
+		.ticks = c->now,
+		.args = data,
+	};
+	return true;
+}
+
+static void take_event(struct cursor *c, uint64_t slot, struct event *e)
+{
+	const uint64_t *args = c->at + 1;
+
+	c->now = tf_time_after(c->now, tf_event_time(slot));
+	c->at = skip_kind(args, c->end, TF_ARG);
+	*e = (struct event){
+		.kind = (uint8_t)tf_kind(slot),
+		.id = tf_event_id(slot),
+		.text = (uint32_t)tf_event_last(slot),
+		.args_count = (uint32_t)(c->at - args),
+		.ticks = c->now,
+		.args = args,
+	};
+	if (e->kind != TF_CALL)
+		return;
+	e->duration = e->text;
+	if (e->duration == TF_DURATION_LONG)
+		for (; args < c->at; args++)
+			if (tf_arg_kind(*args) == TF_ARG_LONG)
+				e->duration = tf_arg_value(*args);
+}
+
+bool cursor_step(struct cursor *c, struct event *e)
+{
+	for (;;) {
+		uint64_t slot;
+
+		if (c->at == c->end) {
+			if (!next_window(c))
+				return false;
+			continue;
+		}
+		/* The writer may be alive: what follows a slot was stored before it. */
+		slot = __atomic_load_n(c->at, __ATOMIC_ACQUIRE);
+		switch (tf_kind(slot)) {
+		case TF_TORN:
+			skip_torn(c);
+			break;
+		case TF_CALL:
+		case TF_PUSH:
+		case TF_POP:
+		case TF_RANGE_START:
+		case TF_RANGE_END:
+		case TF_MARK:
+			take_event(c, slot, e);
+			return true;
+		case TF_TIME:
+			c->now = tf_time_ticks(slot, c->now);
+			c->at++;
+			break;
+		case TF_BLOB:
+			if (take_blob(c, slot, e))
+				return true;
+			break;
+		case TF_ARG:
+		case TF_DATA:
+			c->orphans++;
+			c->at++;
+			break;
+		case TF_NOTHING:
+			c->at++;
+			break;
+		default: /* of a later minor version */
+			c->at = skip_kind(skip_kind(c->at + 1, c->end, TF_ARG), c->end, TF_DATA);
+		}
+	}
+}
+
+bool cursor_next(struct cursor *c, struct event *e)
+{
+	while (cursor_step(c, e))
+		if (e->kind != TF_BLOB)
+			return true;
+	return false;
+}
+
+uint64_t event_arg(const struct event *e, enum tf_arg_kind kind)
+{
+	for (uint32_t i = 0; i < e->args_count; i++)
+		if (tf_arg_kind(e->args[i]) == kind)
+			return e->args[i];
+	return 0;
+}

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables in seven formats. */
+#include "emit.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
+
+const char *const format_names[FORMAT_COUNT] = {"column", "table", "csv", "tsv", "json", "markdown", "html"};
+const char *const unit_names[UNIT_COUNT] = {"ns", "us", "ms", "s", "auto"};
+static const double unit_ns[] = {1, 1e3, 1e6, 1e9};
+
+bool format_is_human(enum format f)
+{
+	return f == FORMAT_COLUMN || f == FORMAT_TABLE || f == FORMAT_MARKDOWN || f == FORMAT_HTML;
+}
+
+static bool is_time(enum column_type type)
+{
+	return type == COLUMN_NS || type == COLUMN_NS_MEAN;
+}
+
+/* The largest unit in which the column's largest value is one or more. */
+static enum time_unit best_unit(const struct table *t, size_t column)
+{
+	enum time_unit unit = UNIT_NS;
+	double most = 0;
+
+	for (size_t i = column; i < t->cell_count; i += t->column_count) {
+		double value = t->columns[column].type == COLUMN_NS ? (double)t->cells[i].count : t->cells[i].real;
+
+		if (value > most)
+			most = value;
+	}
+	while (unit < UNIT_S && most >= unit_ns[unit + 1])
+		unit++;
+	return unit;
+}
+
+static enum time_unit column_unit(const struct emit *e, const struct table *t, size_t column)
+{
+	if (!format_is_human(e->format) || !is_time(t->columns[column].type))
+		return UNIT_NS;
+	return e->unit == UNIT_AUTO ? best_unit(t, column) : e->unit;
+}
+
+static void add_title(struct buffer *b, const struct table *t, size_t column, enum time_unit unit)
+{
+	const char *title = t->columns[column].title;
+	size_t length = strlen(title);
+
+	if (unit != UNIT_NS && length > 5 && !strcmp(title + length - 5, " (ns)")) {
+		buffer_add(b, title, length - 3);
+		buffer_print(b, "%s)", unit_names[unit]);
+	} else {
+		buffer_text(b, title);
+	}
+}
+
+/* Puts a comma before every third digit of the whole part that starts at `from`. */
+static void separate(struct buffer *b, size_t from)
+{
+	char digits[512];
+	size_t length = b->size - from, whole;
+
+	if (length >= sizeof(digits))
+		return;
+	memcpy(digits, b->data + from, length);
+	whole = strspn(b->data + from, "0123456789");
+	b->size = from;
+	for (size_t i = 0; i < length; i++) {
+		if (i && i < whole && (whole - i) % 3 == 0)
+			buffer_add(b, ",", 1);
+		buffer_add(b, digits + i, 1);
+	}
+}
+
+static void add_number(struct buffer *b, enum column_type type, union cell cell, enum time_unit unit)
+{
+	switch (type) {
+	case COLUMN_ID:
+	case COLUMN_COUNT:
+		buffer_print(b, "%" PRIu64, cell.count);
+		break;
+	case COLUMN_NS:
+		if (unit == UNIT_NS)
+			buffer_print(b, "%" PRIu64, cell.count);
+		else
+			buffer_print(b, "%.3f", (double)cell.count / unit_ns[unit]);
+		break;
+	case COLUMN_NS_MEAN:
+		buffer_print(b, unit == UNIT_NS ? "%.1f" : "%.3f", cell.real / unit_ns[unit]);
+		break;
+	case COLUMN_PERCENT:
+		buffer_print(b, "%.1f", cell.real);
+		break;
+	case COLUMN_MB:
+		buffer_print(b, "%.3f", cell.real / 1e6);
+		break;
+	case COLUMN_TEXT:
+		break;
+	}
+}
+
+static void add_csv(struct buffer *b, const char *text)
+{
+	struct buffer safe = {0};
+
+	text_escape(&safe, text, "\t\n\r");
+	if (!safe.size || !strpbrk(safe.data, ",\"\n\r")) {
+		buffer_add(b, safe.data, safe.size);
+	} else {
+		buffer_text(b, "\"");
+		for (const char *p = safe.data; *p; p++)
+			buffer_add(b, *p == '"' ? "\"\"" : p, *p == '"' ? 2 : 1);
+		buffer_text(b, "\"");
+	}
+	buffer_done(&safe);
+}
+
+/* A tab, a newline and the backslash itself as two characters, so that a line stays a row. */
+static void add_tsv(struct buffer *b, const char *text)
+{
+	while (*text) {
+		uint32_t code = text_next(&text);
+
+		if (code == '\t' || code == '\n' || code == '\r' || code == '\\')
+			buffer_text(b, code == '\t' ? "\\t" : code == '\n' ? "\\n" : code == '\r' ? "\\r" : "\\\\");
+		else if (text_is_control(code))
+			buffer_print(b, code < 0x80 ? "\\x%02x" : "\\u%04x", code);
+		else
+			text_add_code(b, code);
+	}
+}
+
+static void add_json(struct buffer *b, const char *text)
+{
+	buffer_text(b, "\"");
+	while (*text) {
+		uint32_t code = text_next(&text);
+
+		if (code == '"' || code == '\\')
+			buffer_print(b, "\\%c", (char)code);
+		else if (text_is_control(code))
+			buffer_print(b, "\\u%04x", code);
+		else
+			text_add_code(b, code);
+	}
+	buffer_text(b, "\"");
+}
+
+static const char *html_entity(char c)
+{
+	switch (c) {
+	case '<':
+		return "&lt;";
+	case '>':
+		return "&gt;";
+	case '&':
+		return "&amp;";
+	case '"':
+		return "&quot;";
+	case '\'':
+		return "&#39;";
+	default:
+		return NULL;
+	}
+}
+
+static void add_html(struct buffer *b, const char *text)
+{
+	struct buffer safe = {0};
+
+	text_escape(&safe, text, "");
+	for (const char *p = safe.data; p && *p; p++) {
+		const char *entity = html_entity(*p);
+
+		buffer_add(b, entity ? entity : p, entity ? strlen(entity) : 1);
+	}
+	buffer_done(&safe);
+}
+
+static void add_markdown(struct buffer *b, const char *text)
+{
+	struct buffer safe = {0};
+
+	text_escape(&safe, text, "");
+	for (const char *p = safe.data; p && *p; p++) {
+		if (strchr("|\\`*_<>[]#", *p))
+			buffer_text(b, "\\");
+		buffer_add(b, p, 1);
+	}
+	buffer_done(&safe);
+}
+
+static void add_text(struct buffer *b, enum format format, const char *text)
+{
+	switch (format) {
+	case FORMAT_CSV:
+		add_csv(b, text);
+		break;
+	case FORMAT_TSV:
+		add_tsv(b, text);
+		break;
+	case FORMAT_JSON:
+		add_json(b, text);
+		break;
+	case FORMAT_HTML:
+		add_html(b, text);
+		break;
+	case FORMAT_MARKDOWN:
+		add_markdown(b, text);
+		break;
+	default:
+		text_escape(b, text, "");
+	}
+}
+
+static void add_cell(struct buffer *b, const struct emit *e, const struct table *t, size_t at, enum time_unit unit)
+{
+	enum column_type type = t->columns[at % t->column_count].type;
+	size_t from = b->size;
+
+	if (t->absent[at]) {
+		buffer_text(b, e->format == FORMAT_JSON ? "null" : format_is_human(e->format) ? "-" : "");
+	} else if (type == COLUMN_TEXT) {
+		add_text(b, e->format, t->cells[at].text);
+	} else {
+		add_number(b, type, t->cells[at], unit);
+		if (format_is_human(e->format) && type != COLUMN_ID)
+			separate(b, from);
+	}
+}
+
+static void write_buffer(struct emit *e, struct buffer *b)
+{
+	if (b->size)
+		fwrite(b->data, 1, b->size, e->file);
+	buffer_clear(b);
+}
+
+/* ---- column and table: widths are needed before the first row ---- */
+
+static void pad(struct buffer *b, char with, size_t count)
+{
+	while (count--)
+		buffer_add(b, &with, 1);
+}
+
+static void add_padded(struct buffer *b, const char *text, size_t width, bool to_right)
+{
+	size_t have = text_width(text), missing = have < width ? width - have : 0;
+
+	if (to_right)
+		pad(b, ' ', missing);
+	buffer_text(b, text);
+	if (!to_right)
+		pad(b, ' ', missing);
+}
+
+static void add_rule(struct buffer *b, const size_t *widths, size_t count, bool has_frame)
+{
+	for (size_t i = 0; i < count; i++) {
+		buffer_text(b, has_frame ? (i ? "+" : " +") : i ? "  " : " ");
+		pad(b, '-', widths[i] + (has_frame ? 2 : 0));
+	}
+	buffer_text(b, has_frame ? "+\n" : "\n");
+}
+
+static void add_row(struct buffer *b, const struct emit *e, const struct table *t, const char *const *cells,
+		    const size_t *widths)
+{
+	bool has_frame = e->format == FORMAT_TABLE;
+
+	for (size_t i = 0; i < t->column_count; i++) {
+		bool is_last = i + 1 == t->column_count, to_right = t->columns[i].type != COLUMN_TEXT;
+
+		buffer_text(b, has_frame ? (i ? " | " : " | ") : i ? "  " : " ");
+		add_padded(b, cells[i], is_last && !has_frame && !to_right ? 0 : widths[i], to_right);
+	}
+	buffer_text(b, has_frame ? " |\n" : "\n");
+}
+
+static void emit_columns(struct emit *e, const char *name, const char *title, const struct table *t)
+{
+	size_t cells = t->column_count + t->cell_count, widths[TABLE_COLUMNS] = {0},
+	       *places = mem_alloc(cells * sizeof(*places));
+	const char **texts = mem_alloc(cells * sizeof(*texts));
+	struct buffer all = {0}, out = {0};
+
+	for (size_t i = 0; i < cells; i++) {
+		size_t column = i % t->column_count;
+
+		places[i] = all.size;
+		if (i < t->column_count)
+			add_title(&all, t, column, column_unit(e, t, column));
+		else
+			add_cell(&all, e, t, i - t->column_count, column_unit(e, t, column));
+		buffer_add(&all, "", 1);
+	}
+	for (size_t i = 0; i < cells; i++) {
+		size_t width;
+
+		texts[i] = all.data + places[i];
+		width = text_width(texts[i]);
+		if (width > widths[i % t->column_count])
+			widths[i % t->column_count] = width;
+	}
+	buffer_print(&out, "%s ** %s (%s):\n\n", e->emitted ? "\n" : "", title, name);
+	if (e->format == FORMAT_TABLE)
+		add_rule(&out, widths, t->column_count, true);
+	add_row(&out, e, t, texts, widths);
+	add_rule(&out, widths, t->column_count, e->format == FORMAT_TABLE);
+	for (size_t i = t->column_count; i < cells; i += t->column_count) {
+		add_row(&out, e, t, texts + i, widths);
+		write_buffer(e, &out);
+	}
+	if (e->format == FORMAT_TABLE)
+		add_rule(&out, widths, t->column_count, true);
+	write_buffer(e, &out);
+	buffer_done(&out);
+	buffer_done(&all);
+	free(texts);
+	free(places);
+}
+
+/* ---- the others: a row at a time ---- */
+
+static void emit_separated(struct emit *e, const struct table *t)
+{
+	const char *separator = e->format == FORMAT_CSV ? "," : "\t";
+	struct buffer b = {0};
+
+	buffer_text(&b, e->emitted ? "\n" : "");
+	for (size_t i = 0; i < t->column_count; i++) {
+		buffer_text(&b, i ? separator : "");
+		add_text(&b, e->format, t->columns[i].title);
+	}
+	buffer_text(&b, "\n");
+	for (size_t i = 0; i < t->cell_count; i++) {
+		buffer_text(&b, i % t->column_count ? separator : "");
+		add_cell(&b, e, t, i, UNIT_NS);
+		if (i % t->column_count + 1 < t->column_count)
+			continue;
+		buffer_text(&b, "\n");
+		write_buffer(e, &b);
+	}
+	write_buffer(e, &b);
+	buffer_done(&b);
+}
+
+static void emit_json(struct emit *e, const char *name, const struct table *t)
+{
+	struct buffer b = {0};
+
+	if (e->is_list) {
+		buffer_text(&b, e->emitted ? ",\n" : "");
+		add_json(&b, name);
+		buffer_text(&b, ":");
+	}
+	buffer_text(&b, "[");
+	for (size_t i = 0; i < t->cell_count; i++) {
+		size_t column = i % t->column_count;
+
+		buffer_text(&b, column ? "," : i ? ",\n {" : "\n {");
+		add_json(&b, t->columns[column].title);
+		buffer_text(&b, ":");
+		add_cell(&b, e, t, i, UNIT_NS);
+		if (column + 1 < t->column_count)
+			continue;
+		buffer_text(&b, "}");
+		write_buffer(e, &b);
+	}
+	buffer_text(&b, "\n]");
+	write_buffer(e, &b);
+	buffer_done(&b);
+}
+
+static void emit_markdown(struct emit *e, const char *name, const char *title, const struct table *t)
+{
+	struct buffer b = {0};
+
+	buffer_print(&b, "%s## %s (%s)\n\n|", e->emitted ? "\n" : "", title, name);
+	for (size_t i = 0; i < t->column_count; i++) {
+		buffer_text(&b, " ");
+		add_title(&b, t, i, column_unit(e, t, i));
+		buffer_text(&b, " |");
+	}
+	buffer_text(&b, "\n|");
+	for (size_t i = 0; i < t->column_count; i++)
+		buffer_text(&b, t->columns[i].type == COLUMN_TEXT ? " --- |" : " ---: |");
+	for (size_t i = 0; i < t->cell_count; i++) {
+		buffer_text(&b, i % t->column_count ? " " : "\n| ");
+		add_cell(&b, e, t, i, column_unit(e, t, i % t->column_count));
+		buffer_text(&b, " |");
+	}
+	buffer_text(&b, "\n");
+	write_buffer(e, &b);
+	buffer_done(&b);
+}
+
+static void emit_html(struct emit *e, const char *name, const char *title, const struct table *t)
+{
+	struct buffer b = {0};
+
+	buffer_print(&b, "<h2 id=\"%s\">%s (%s)</h2>\n<table>\n<tr>", name, title, name);
+	for (size_t i = 0; i < t->column_count; i++) {
+		buffer_text(&b, "<th>");
+		add_title(&b, t, i, column_unit(e, t, i));
+		buffer_text(&b, "</th>");
+	}
+	for (size_t i = 0; i < t->cell_count; i++) {
+		size_t column = i % t->column_count;
+
+		buffer_text(&b, column ? "" : "</tr>\n<tr>");
+		buffer_text(&b, t->columns[column].type == COLUMN_TEXT ? "<td>" : "<td class=\"n\">");
+		add_cell(&b, e, t, i, column_unit(e, t, column));
+		buffer_text(&b, "</td>");
+	}
+	buffer_text(&b, "</tr>\n</table>\n");
+	write_buffer(e, &b);
+	buffer_done(&b);
+}
+
+void emit_begin(struct emit *e)
+{
+	if (e->format == FORMAT_JSON && e->is_list)
+		fputs("{", e->file);
+	if (e->format == FORMAT_HTML)
+		fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>pillion stats</title>\n"
+		      "<style>body{font:14px sans-serif}table{border-collapse:collapse}th,td{border:1px solid "
+		      "#ccc;padding:2px 8px;"
+		      "text-align:left}td.n{text-align:right;font-variant-numeric:tabular-nums}</style></head><body>\n",
+		      e->file);
+}
+
+void emit_table(struct emit *e, const char *name, const char *title, const struct table *t)
+{
+	switch (e->format) {
+	case FORMAT_CSV:
+	case FORMAT_TSV:
+		emit_separated(e, t);
+		break;
+	case FORMAT_JSON:
+		emit_json(e, name, t);
+		break;
+	case FORMAT_MARKDOWN:
+		emit_markdown(e, name, title, t);
+		break;
+	case FORMAT_HTML:
+		emit_html(e, name, title, t);
+		break;
+	default:
+		emit_columns(e, name, title, t);
+	}
+	e->emitted++;
+}
+
+void emit_remark(struct emit *e, const char *text)
+{
+	struct buffer b = {0};
+
+	if (!format_is_human(e->format))
+		return;
+	buffer_text(&b, e->format == FORMAT_HTML ? "<p>" : e->emitted ? "\n " : " ");
+	add_text(&b, e->format, text);
+	buffer_text(&b, e->format == FORMAT_HTML ? "</p>\n" : "\n");
+	write_buffer(e, &b);
+	buffer_done(&b);
+	e->emitted++;
+}
+
+void emit_end(struct emit *e)
+{
+	if (e->format == FORMAT_JSON)
+		fputs(e->is_list ? "}\n" : e->emitted ? "\n" : "[]\n", e->file);
+	if (e->format == FORMAT_HTML)
+		fputs("</body></html>\n", e->file);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables, and the one place that writes them, in any format. A report fills a table; how it looks is decided here. */
+#ifndef PILLION_EMIT_H
+#define PILLION_EMIT_H
+
+#include <stdio.h>
+
+#include "util.h"
+
+enum column_type {
+	COLUMN_TEXT,
+	COLUMN_ID,	/* a whole number that is a name: no separators */
+	COLUMN_COUNT,	/* a whole number */
+	COLUMN_NS,	/* whole nanoseconds; the title ends with " (ns)" */
+	COLUMN_NS_MEAN, /* nanoseconds with a decimal; likewise */
+	COLUMN_PERCENT,
+	COLUMN_MB, /* given in bytes, shown in 10^6 bytes */
+};
+
+enum { TABLE_COLUMNS = 20 };
+
+struct column {
+	char *title;
+	enum column_type type;
+};
+
+union cell {
+	char *text;
+	uint64_t count;
+	double real;
+};
+
+struct table {
+	struct column columns[TABLE_COLUMNS];
+	size_t column_count;
+	union cell *cells; /* row by row */
+	bool *absent;	   /* per cell */
+	size_t cell_count, cell_capacity, absent_capacity;
+};
+
+/* ---- filling: columns first, then cells from left to right, row after row ---- */
+
+void table_column(struct table *t, const char *title, enum column_type type);
+void table_text(struct table *t, const char *text);  /* copied */
+void table_number(struct table *t, uint64_t number); /* ID, COUNT, NS, MB */
+void table_real(struct table *t, double real);	     /* NS_MEAN, PERCENT, MB */
+void table_nothing(struct table *t);		     /* no value known */
+size_t table_rows(const struct table *t);
+void table_done(struct table *t);
+
+/* ---- writing ---- */
+
+enum format {
+	FORMAT_COLUMN,
+	FORMAT_TABLE,
+	FORMAT_CSV,
+	FORMAT_TSV,
+	FORMAT_JSON,
+	FORMAT_MARKDOWN,
+	FORMAT_HTML,
+	FORMAT_COUNT
+};
+enum time_unit { UNIT_NS, UNIT_US, UNIT_MS, UNIT_S, UNIT_AUTO, UNIT_COUNT };
+
+extern const char *const format_names[FORMAT_COUNT];
+extern const char *const unit_names[UNIT_COUNT];
+
+struct emit {
+	FILE *file;
+	enum format format;
+	enum time_unit unit; /* for formats that people read; csv, tsv and json carry ns */
+	bool is_list;	     /* several tables: json becomes an object by name instead of one array */
+	size_t emitted;
+};
+
+void emit_begin(struct emit *e);
+void emit_table(struct emit *e, const char *name, const char *title, const struct table *t);
+
+/* A line beside the tables, in the formats that people read; nothing in csv, tsv and json. */
+void emit_remark(struct emit *e, const char *text);
+void emit_end(struct emit *e);
+
+/* Whether the format is for people. */
+bool format_is_human(enum format f);
+
+#endif

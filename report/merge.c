@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A k-way merge: a binary heap of threads, each with its next event. */
+#include "merge.h"
+
+#include <stdlib.h>
+
+struct stream {
+	struct cursor cursor;
+	const struct axis *axis;
+	struct merge_event next;
+	uint64_t key; /* ns of the next event, not less than that of the one before */
+};
+
+struct merge {
+	struct stream *streams;
+	size_t count, capacity;
+	uint32_t *heap; /* positions in streams, the earliest first */
+	size_t heap_count;
+	struct merge_event current;
+};
+
+static bool is_before(const struct merge *g, uint32_t a, uint32_t b)
+{
+	return g->streams[a].key != g->streams[b].key ? g->streams[a].key < g->streams[b].key : a < b;
+}
+
+static bool advance(struct stream *s)
+{
+	if (!cursor_next(&s->cursor, &s->next.event))
+		return false;
+	s->next.ns = axis_ns(s->axis, s->next.event.ticks);
+	if (s->next.ns > s->key)
+		s->key = s->next.ns;
+	return true;
+}
+
+static void sift_down(struct merge *g, size_t at)
+{
+	uint32_t moved = g->heap[at];
+
+	for (;;) {
+		size_t child = at * 2 + 1;
+
+		if (child >= g->heap_count)
+			break;
+		if (child + 1 < g->heap_count && is_before(g, g->heap[child + 1], g->heap[child]))
+			child++;
+		if (!is_before(g, g->heap[child], moved))
+			break;
+		g->heap[at] = g->heap[child];
+		at = child;
+	}
+	g->heap[at] = moved;
+}
+
+static void add_threads(struct merge *g, const struct model *m, const struct image *image)
+{
+	for (size_t i = 0; image->trace && i < image->trace->thread_count; i++) {
+		struct stream *s;
+
+		g->streams = mem_grow(g->streams, g->count, &g->capacity, sizeof(*g->streams));
+		s = &g->streams[g->count++];
+		*s = (struct stream){
+			.axis = &m->machines[image->machine].axis,
+			.next = {.image = image, .thread = &image->trace->threads[i]},
+		};
+		cursor_init(&s->cursor, image->trace, s->next.thread);
+	}
+}
+
+struct merge *merge_new(const struct model *m, size_t process)
+{
+	struct merge *g = mem_alloc(sizeof(*g));
+
+	for (size_t i = 0; i < m->image_count; i++)
+		if (process == SIZE_MAX || m->images[i].process == process)
+			add_threads(g, m, &m->images[i]);
+	g->heap = mem_alloc(g->count * sizeof(*g->heap));
+	for (size_t i = 0; i < g->count; i++)
+		if (advance(&g->streams[i]))
+			g->heap[g->heap_count++] = (uint32_t)i;
+	for (size_t i = g->heap_count / 2; i-- > 0;)
+		sift_down(g, i);
+	return g;
+}
+
+void merge_free(struct merge *g)
+{
+	if (!g)
+		return;
+	free(g->streams);
+	free(g->heap);
+	free(g);
+}
+
+const struct merge_event *merge_next(struct merge *g)
+{
+	struct stream *s;
+
+	if (!g->heap_count)
+		return NULL;
+	s = &g->streams[g->heap[0]];
+	g->current = s->next;
+	if (!advance(s))
+		g->heap[0] = g->heap[--g->heap_count];
+	if (g->heap_count)
+		sift_down(g, 0);
+	return &g->current;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a capture tells of the job: machines, images (one per fork and exec), processes (all images of one pid), how
+ * each ended, programs that could not be recorded, capture ranges. Made of the index lines and the trace files
+ * together. */
+#ifndef PILLION_MODEL_H
+#define PILLION_MODEL_H
+
+#include "axis.h"
+#include "reader.h"
+
+/* One boot of one machine, seen by one clock. */
+struct machine {
+	char *host, *boot;
+	struct axis axis;
+	bool is_this;	  /* the one we run on, still in that boot */
+	size_t own_pairs; /* of the axis, the others being those of its boot under other names */
+	struct tf_clock_pair
+		*rough; /* from process lines, which carry no CLOCK_MONOTONIC: used where nothing better is */
+	size_t rough_count, rough_capacity;
+};
+
+/* Calls below the threshold of an image without a trace file. */
+struct short_calls {
+	char *name;
+	uint64_t calls, ticks;
+};
+
+struct image {
+	uint64_t nonce, run, parent_nonce;
+	uint64_t process_start;		 /* /proc/PID/stat's, 0: not known */
+	uint64_t start_ticks, end_ticks; /* end 0: it did not say */
+	uint64_t end_realtime_ns;	 /* as its end line says, 0: none */
+	size_t machine, process;
+	struct trace *trace; /* NULL: never wrote an event */
+	uint32_t pid, parent_pid;
+	uint32_t via; /* enum tf_via */
+	uint32_t end; /* enum tf_end */
+	int32_t end_status;
+	char *executable, *command;
+	char *variables;   /* NAME=value items, ended by an empty one */
+	uint64_t recorded; /* as its end line says, where it has no trace */
+	struct short_calls *shorts;
+	size_t short_count;
+};
+
+struct process {
+	size_t first_image, image_count; /* in model.images */
+	size_t machine;
+	uint32_t pid, parent_pid;
+	const char *command; /* of its last image */
+	const char *rank;    /* "" if none */
+	char ended[48];
+	uint64_t start_ns, end_ns; /* CLOCK_REALTIME */
+	bool end_is_known;	   /* else end_ns is when it was last heard of */
+	bool is_running;
+	bool is_told; /* a wait() or the launcher told status */
+	int32_t status;
+	uint64_t told_ns; /* 0: not known */
+};
+
+struct bare_program {
+	size_t machine;
+	uint32_t pid;
+	char *executable, *reason;
+};
+
+struct launch {
+	size_t machine;
+	uint64_t run, realtime_ns;
+	uint32_t pid;
+	char *command, *options, *version;
+};
+
+struct note {
+	size_t machine;
+	uint32_t pid;
+	char *text;
+};
+
+struct ranges {
+	uint64_t run;
+	struct tf_range *items;
+	size_t count;
+	uint32_t mode; /* enum tf_range_mode */
+};
+
+struct model {
+	struct machine *machines;
+	struct image *images;	   /* by process, then by time */
+	struct process *processes; /* by start */
+	struct bare_program *bare;
+	struct launch *launches;
+	struct note *notes;
+	struct ranges *ranges;
+	size_t machine_count, image_count, process_count, bare_count, launch_count, note_count, ranges_count;
+	size_t machine_capacity, image_capacity, process_capacity, bare_capacity, launch_capacity, note_capacity,
+		ranges_capacity;
+	struct map by_nonce; /* image while reading */
+	struct told *told;
+	size_t told_count, told_capacity;
+	uint64_t origin_ns;    /* the earliest start: 0 in reports */
+	uint64_t trace_bytes;  /* of all files with events */
+	struct texts problems; /* files that are damaged, truncated or foreign, one line each */
+};
+
+/* What wait() or the launcher told of a child. */
+struct told {
+	size_t machine;
+	uint32_t pid, parent_pid; /* parent 0: not known */
+	int32_t status;
+	uint64_t ticks, realtime_ns; /* 0: not known */
+};
+
+/* Reads captures into one model. Files that cannot be read are named in model.problems; err and -errno only if a
+ * capture as a whole cannot be read. The model is to be freed in either case. */
+int model_open(struct model *m, char *const *paths, size_t count, struct err *err);
+void model_done(struct model *m);
+
+/* For tests and the fuzzer: a capture that is one trace file in memory. */
+int model_open_bytes(struct model *m, const void *data, size_t size, struct err *err);
+
+/* The capture range (from 1) that the image's tick lies in; 0: none. */
+uint32_t model_range(const struct model *m, const struct image *image, uint64_t ticks);
+
+/* When the image was last heard of, in its ticks. */
+uint64_t image_last_ticks(const struct image *image);
+
+/* ---- for model_*.c ---- */
+
+size_t model_machine(struct model *m, const char *host, const char *boot, uint32_t clock);
+struct image *model_image(struct model *m, uint64_t nonce);
+void model_index(struct model *m, const char *path, const char *name);
+void model_link(struct model *m); /* after all files: axes, processes, ends */
+
+#endif

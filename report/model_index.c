@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A HOST.BOOT.index file into the model. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "index.h"
+#include "model.h"
+
+/* Where lines without host= and boot= belong. */
+struct place {
+	char *host, *boot;
+	uint32_t clock;
+	size_t open_child; /* the launcher's word on its COMMAND + 1; the clock line behind it says when */
+};
+
+static char *copy_field(const struct index_line *l, const char *key)
+{
+	const char *text = index_text(l, key);
+
+	return mem_copy_text(text, strlen(text));
+}
+
+static uint32_t clock_number(const char *text)
+{
+	static const char *const names[] = {
+		[TF_CLOCK_MONOTONIC] = "monotonic", [TF_CLOCK_TSC] = "tsc", [TF_CLOCK_CNTVCT] = "cntvct"};
+
+	for (uint32_t i = 1; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(text, names[i]))
+			return i;
+	return (uint32_t)strtoul(text, NULL, 10);
+}
+
+static size_t place_machine(struct model *m, const struct place *place)
+{
+	return model_machine(m, place->host, place->boot, place->clock);
+}
+
+/* The machine of a line: what it says itself, else the file's. */
+static size_t line_machine(struct model *m, struct place *place, const struct index_line *l)
+{
+	const struct index_field *host = index_find(l, "host"), *boot = index_find(l, "boot"),
+				 *clock = index_find(l, "clock");
+
+	if (host && boot) {
+		free(place->host);
+		free(place->boot);
+		place->host = mem_copy_text(host->value, host->length);
+		place->boot = mem_copy_text(boot->value, boot->length);
+	}
+	if (clock)
+		place->clock = clock_number(clock->value);
+	return place_machine(m, place);
+}
+
+static char *join_field(const struct index_field *f)
+{
+	struct buffer b = {0};
+	const char *item, *end = f ? f->value + f->length : NULL;
+
+	for (item = f ? f->value : NULL; item && item < end; item += strlen(item) + 1) {
+		bool quoted = strpbrk(item, " \t\n\"'\\$`*?;&|<>()") || !*item;
+
+		if (b.size)
+			buffer_text(&b, " ");
+		buffer_print(&b, quoted ? "'%s'" : "%s", item);
+	}
+	return b.data ? b.data : mem_copy_text("", 0);
+}
+
+static void set_text(char **place, char *text)
+{
+	free(*place);
+	*place = text;
+}
+
+static void process_line(struct model *m, struct place *place, const struct index_line *l)
+{
+	size_t machine = line_machine(m, place, l);
+	struct machine *where = &m->machines[machine];
+	struct image *image = model_image(m, index_hex(l, "nonce"));
+	const struct index_field *variables = index_find(l, "vars");
+	struct tf_clock_pair rough = {.ticks = index_number(l, "ticks"), .realtime_ns = index_number(l, "realtime_ns")};
+
+	rough.monotonic_ns = rough.realtime_ns;
+	where->rough = mem_grow(where->rough, where->rough_count, &where->rough_capacity, sizeof(rough));
+	where->rough[where->rough_count++] = rough;
+	/* These are whole here, and cut in a trace's head. */
+	set_text(&image->executable, copy_field(l, "exe"));
+	set_text(&image->command, join_field(index_find(l, "args")));
+	set_text(&image->variables,
+		 variables ? mem_copy_text(variables->value, variables->length + 1) : mem_copy_text("\0", 1));
+	if (image->trace)
+		return;
+	image->machine = machine;
+	image->pid = (uint32_t)index_number(l, "pid");
+	image->parent_pid = (uint32_t)index_number(l, "ppid");
+	image->process_start = index_number(l, "start");
+	image->run = index_hex(l, "run");
+	image->parent_nonce = index_hex(l, "parent");
+	image->via = !strcmp(index_text(l, "via"), "fork") ? TF_VIA_FORK : TF_VIA_START;
+	image->start_ticks = rough.ticks;
+}
+
+/* ID:NAME,ID:NAME: the name of that id, which the caller frees. */
+static char *name_of(const char *list, unsigned long id)
+{
+	while (*list) {
+		size_t length = strcspn(list, ",");
+		char *end;
+
+		if (strtoul(list, &end, 10) == id && *end == ':' && end < list + length)
+			return mem_copy_text(end + 1, (size_t)(list + length - end - 1));
+		list += length + (list[length] == ',');
+	}
+	return mem_copy_text("?", 1);
+}
+
+static void short_list(struct image *image, const char *list, const char *names)
+{
+	size_t capacity = 0;
+
+	if (image->short_count)
+		return;
+	while (*list) {
+		size_t length = strcspn(list, ",");
+		unsigned long long calls, ticks;
+		unsigned long id;
+
+		if (sscanf(list, "%lu:%llu:%llu", &id, &calls, &ticks) == 3) {
+			image->shorts = mem_grow(image->shorts, image->short_count, &capacity, sizeof(*image->shorts));
+			image->shorts[image->short_count++] = (struct short_calls){name_of(names, id), calls, ticks};
+		}
+		list += length + (list[length] == ',');
+	}
+}
+
+static uint64_t ticks_of(const struct index_line *l)
+{
+	return index_number(l, "ticks");
+}
+
+static void end_line(struct model *m, const struct index_line *l)
+{
+	static const char *const kinds[] = {[TF_END_EXIT] = "exit", [TF_END_EXEC] = "exec", [TF_END_ABORT] = "abort"};
+	const uint64_t *place = map_find(&m->by_nonce, index_hex(l, "nonce"), 0);
+	struct image *image = place ? &m->images[*place] : NULL;
+	const char *kind = index_text(l, "kind");
+
+	if (!image || image->trace)
+		return;
+	for (uint32_t i = TF_END_EXIT; i <= TF_END_ABORT; i++)
+		if (!strcmp(kind, kinds[i]))
+			image->end = i;
+	image->end_status = (int32_t)index_number(l, "status");
+	image->end_ticks = ticks_of(l);
+	image->end_realtime_ns = index_number(l, "realtime_ns");
+	image->recorded = index_number(l, "recorded");
+	short_list(image, index_text(l, "short"), index_text(l, "functions"));
+}
+
+static void child_line(struct model *m, struct place *place, const struct index_line *l)
+{
+	place->open_child = index_number(l, "launcher") ? m->told_count + 1 : 0;
+	m->told = mem_grow(m->told, m->told_count, &m->told_capacity, sizeof(*m->told));
+	m->told[m->told_count++] = (struct told){
+		.machine = place_machine(m, place),
+		.pid = (uint32_t)index_number(l, "pid"),
+		.parent_pid = (uint32_t)index_number(l, "ppid"),
+		.status = (int32_t)index_number(l, "status"),
+		.ticks = ticks_of(l),
+		.realtime_ns = index_number(l, "realtime_ns"),
+	};
+}
+
+static void bare_line(struct model *m, struct place *place, const struct index_line *l)
+{
+	m->bare = mem_grow(m->bare, m->bare_count, &m->bare_capacity, sizeof(*m->bare));
+	m->bare[m->bare_count++] = (struct bare_program){
+		.machine = place_machine(m, place),
+		.pid = (uint32_t)index_number(l, "pid"),
+		.executable = copy_field(l, "exe"),
+		.reason = copy_field(l, "reason"),
+	};
+}
+
+static void launch_line(struct model *m, struct place *place, const struct index_line *l)
+{
+	m->launches = mem_grow(m->launches, m->launch_count, &m->launch_capacity, sizeof(*m->launches));
+	m->launches[m->launch_count++] = (struct launch){
+		.machine = line_machine(m, place, l),
+		.run = index_hex(l, "run"),
+		.realtime_ns = index_number(l, "realtime_ns"),
+		.pid = (uint32_t)index_number(l, "pid"),
+		.command = join_field(index_find(l, "command")),
+		.options = join_field(index_find(l, "options")),
+		.version = copy_field(l, "version"),
+	};
+}
+
+static void clock_line(struct model *m, struct place *place, const struct index_line *l)
+{
+	struct machine *machine = &m->machines[line_machine(m, place, l)];
+	struct tf_clock_pair pair = {
+		.ticks = index_number(l, "ticks"),
+		.monotonic_ns = index_number(l, "monotonic_ns"),
+		.realtime_ns = index_number(l, "realtime_ns"),
+		.error_ticks = index_number(l, "error_ticks"),
+	};
+
+	axis_add(&machine->axis, &pair);
+	if (place->open_child && !m->told[place->open_child - 1].ticks)
+		m->told[place->open_child - 1].ticks = pair.ticks;
+	place->open_child = 0;
+}
+
+static void note_line(struct model *m, struct place *place, const struct index_line *l)
+{
+	m->notes = mem_grow(m->notes, m->note_count, &m->note_capacity, sizeof(*m->notes));
+	m->notes[m->note_count++] = (struct note){
+		.machine = place_machine(m, place),
+		.pid = (uint32_t)index_number(l, "pid"),
+		.text = copy_field(l, "text"),
+	};
+}
+
+/* False if it is no line of ours. Words that we do not know come from a later minor version, or from damage. */
+static bool take_line(struct model *m, struct place *place, const struct index_line *l)
+{
+	if (!strcmp(l->name, "process"))
+		process_line(m, place, l);
+	else if (!strcmp(l->name, "end"))
+		end_line(m, l);
+	else if (!strcmp(l->name, "child"))
+		child_line(m, place, l);
+	else if (!strcmp(l->name, "bare"))
+		bare_line(m, place, l);
+	else if (!strcmp(l->name, "launch"))
+		launch_line(m, place, l);
+	else if (!strcmp(l->name, "clock"))
+		clock_line(m, place, l);
+	else if (!strcmp(l->name, "note"))
+		note_line(m, place, l);
+	else
+		return l->count > 0;
+	return true;
+}
+
+/* HOST.BOOT.index; a host's name may have dots. */
+static void place_from_name(struct place *place, const char *name)
+{
+	size_t length = strlen(name) - strlen(".index");
+	const char *dot = memrchr(name, '.', length);
+
+	place->host = mem_copy_text(name, dot ? (size_t)(dot - name) : length);
+	place->boot = dot ? mem_copy_text(dot + 1, length - (size_t)(dot - name) - 1) : mem_copy_text("", 0);
+}
+
+/* The file's name has the boot cut short; lines that tell it whole may come later than those that need it. */
+static void place_from_lines(struct model *m, struct place *place, const char *at, const char *end)
+{
+	while (at < end) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		size_t length = newline ? (size_t)(newline - at) : (size_t)(end - at);
+		struct index_line line;
+		bool found = length > 8 && (!memcmp(at, "process\t", 8) || !memcmp(at, "launch\t", 7));
+
+		if (found) {
+			index_parse(at, length, &line);
+			line_machine(m, place, &line);
+			index_line_done(&line);
+			return;
+		}
+		at += length + 1;
+	}
+}
+
+void model_index(struct model *m, const char *path, const char *name)
+{
+	struct mapping file;
+	struct place place = {.clock = TF_CLOCK_MONOTONIC};
+	struct err err;
+	const char *at, *end;
+	size_t foreign = 0;
+
+	if (mapping_open(path, &file, &err)) {
+		texts_add(&m->problems, "%s", err.text);
+		return;
+	}
+	at = (const char *)file.data;
+	end = at + file.size;
+	place_from_name(&place, name);
+	place_from_lines(m, &place, at, end);
+	while (at < end) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		struct index_line line;
+
+		if (!newline) { /* cut: its writer was killed inside write(2), or the disk was full */
+			texts_add(&m->problems, "%s: the last line is cut", path);
+			break;
+		}
+		index_parse(at, (size_t)(newline - at), &line);
+		foreign += !take_line(m, &place, &line);
+		index_line_done(&line);
+		at = newline + 1;
+	}
+	if (foreign)
+		texts_add(&m->problems, "%s: damaged, %zu lines cannot be read", path, foreign);
+	free(place.host);
+	free(place.boot);
+	mapping_close(&file);
+}

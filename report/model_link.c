@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Once every file is read: time axes, processes made of images, how each ended. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "model.h"
+
+/* Containers on one machine have names of their own and one clock. */
+static void share_pairs(struct model *m)
+{
+	for (size_t i = 0; i < m->machine_count; i++) {
+		struct axis *to = &m->machines[i].axis;
+
+		for (size_t k = 0; k < m->machine_count; k++) {
+			const struct machine *from = &m->machines[k];
+
+			if (k == i || from->axis.clock != to->clock || strcmp(from->boot, m->machines[i].boot))
+				continue;
+			if (!to->hz)
+				to->hz = from->axis.hz;
+			for (size_t n = 0; n < from->own_pairs; n++)
+				axis_add(to, &from->axis.pairs[n]);
+		}
+	}
+}
+
+static void build_axes(struct model *m)
+{
+	for (size_t i = 0; i < m->machine_count; i++)
+		m->machines[i].own_pairs = m->machines[i].axis.count;
+	share_pairs(m);
+	for (size_t i = 0; i < m->machine_count; i++) {
+		struct machine *machine = &m->machines[i];
+
+		for (size_t k = 0; !machine->axis.count && k < machine->rough_count; k++)
+			axis_add(&machine->axis, &machine->rough[k]);
+		axis_build(&machine->axis);
+		if (machine->axis.count && !machine->axis.rate_is_known)
+			texts_add(&m->problems,
+				  "%s: the rate of its clock is not known, times of its processes are in ticks",
+				  machine->host);
+	}
+}
+
+uint64_t image_last_ticks(const struct image *image)
+{
+	const struct trace *t = image->trace;
+	uint64_t last = image->start_ticks;
+
+	if (image->end_ticks)
+		return image->end_ticks;
+	if (!t)
+		return last;
+	for (int i = 0; i < 2; i++)
+		if (t->header.last[i].ticks > last)
+			last = t->header.last[i].ticks;
+	for (size_t i = 0; i < t->thread_count; i++) {
+		const struct trace_thread *thread = &t->threads[i];
+		uint32_t function;
+		uint64_t start;
+
+		if (thread->last_ticks > last)
+			last = thread->last_ticks;
+		if (thread->page && thread->page->end_ticks > last)
+			last = thread->page->end_ticks;
+		if (thread_current(thread, &function, &start) && start > last)
+			last = start;
+	}
+	return last;
+}
+
+static const struct model *sorted_model;
+
+static uint64_t image_start_ns(const struct model *m, const struct image *image)
+{
+	return axis_ns(&m->machines[image->machine].axis, image->start_ticks);
+}
+
+static int compare_images(const void *left, const void *right)
+{
+	const struct image *a = left, *b = right;
+	uint64_t a_ns = image_start_ns(sorted_model, a), b_ns = image_start_ns(sorted_model, b);
+
+	if (a_ns != b_ns)
+		return a_ns < b_ns ? -1 : 1;
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	return a->nonce < b->nonce ? -1 : a->nonce > b->nonce;
+}
+
+static int compare_by_process(const void *left, const void *right)
+{
+	const struct image *a = left, *b = right;
+
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	return compare_images(left, right);
+}
+
+/* The process that an image continues: the same pid and start, or, where the start is not known, the one that called
+ * exec. */
+static size_t process_of(struct model *m, struct map *known, const struct image *image)
+{
+	uint64_t *place = map_put(known, (uint64_t)image->machine << 32 | image->pid, image->process_start, NULL);
+	struct process *p = *place ? &m->processes[*place - 1] : NULL;
+
+	if (p && (image->process_start || image->via == TF_VIA_START))
+		return *place - 1;
+	*place = m->process_count + 1;
+	m->processes = mem_grow(m->processes, m->process_count, &m->process_capacity, sizeof(*m->processes));
+	m->processes[m->process_count] = (struct process){
+		.machine = image->machine,
+		.pid = image->pid,
+		.parent_pid = image->parent_pid,
+		.start_ns = image_start_ns(m, image),
+	};
+	return m->process_count++;
+}
+
+static void make_processes(struct model *m)
+{
+	struct map known = {0};
+
+	sorted_model = m;
+	if (m->image_count)
+		qsort(m->images, m->image_count, sizeof(*m->images), compare_images);
+	for (size_t i = 0; i < m->image_count; i++)
+		m->images[i].process = process_of(m, &known, &m->images[i]);
+	if (m->image_count)
+		qsort(m->images, m->image_count, sizeof(*m->images), compare_by_process);
+	for (size_t i = m->image_count; i-- > 0;) {
+		struct process *p = &m->processes[m->images[i].process];
+
+		p->first_image = i;
+		p->image_count++;
+	}
+	map_done(&known);
+}
+
+static const char *variable(const struct image *image, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *item = image->variables; item && *item; item += strlen(item) + 1)
+		if (!strncmp(item, name, length) && item[length] == '=')
+			return item + length + 1;
+	return NULL;
+}
+
+/* What a launcher of the ranks themselves sets comes before what a scheduler sets for the step around it. */
+static const char *rank_of(const struct image *image)
+{
+	static const char *const names[] = {"RANK",	"OMPI_COMM_WORLD_RANK", "PMIX_RANK",
+					    "PMI_RANK", "MV2_COMM_WORLD_RANK",	"SLURM_PROCID"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const char *value = variable(image, names[i]);
+
+		if (value && *value)
+			return value;
+	}
+	return "";
+}
+
+static bool same_boot(const struct model *m, size_t a, size_t b)
+{
+	return a == b || !strcmp(m->machines[a].boot, m->machines[b].boot);
+}
+
+static uint64_t told_time(const struct model *m, const struct told *t)
+{
+	if (t->realtime_ns)
+		return t->realtime_ns;
+	return t->ticks ? axis_ns(&m->machines[t->machine].axis, t->ticks) : 0;
+}
+
+/* The process that a word is about: the last one of that pid that had started then, or the first one without a word. */
+static struct process *told_process(struct model *m, const struct map *by_pid, const size_t *next, const struct told *t)
+{
+	const uint64_t *first = map_find(by_pid, t->pid, 0);
+	uint64_t at = told_time(m, t);
+	struct process *best = NULL;
+
+	for (size_t i = first ? *first : SIZE_MAX; i != SIZE_MAX; i = next[i]) {
+		struct process *p = &m->processes[i];
+
+		if (!same_boot(m, p->machine, t->machine) || p->is_told)
+			continue;
+		if (t->parent_pid && p->parent_pid && p->parent_pid != t->parent_pid)
+			continue;
+		if (!at)
+			return p;
+		if (p->start_ns <= at)
+			best = p;
+	}
+	return best;
+}
+
+static void take_words(struct model *m)
+{
+	struct map by_pid = {0};
+	size_t *next = mem_alloc(m->process_count * sizeof(*next));
+
+	for (size_t i = m->process_count; i-- > 0;) {
+		bool is_new;
+		uint64_t *first = map_put(&by_pid, m->processes[i].pid, 0, &is_new);
+
+		next[i] = is_new ? SIZE_MAX : *first;
+		*first = i;
+	}
+	for (size_t i = 0; i < m->told_count; i++) {
+		const struct told *t = &m->told[i];
+		struct process *p;
+
+		if (!WIFEXITED(t->status) && !WIFSIGNALED(t->status))
+			continue;
+		p = told_process(m, &by_pid, next, t);
+		if (!p)
+			continue;
+		p->is_told = true;
+		p->status = t->status;
+		p->told_ns = told_time(m, t);
+	}
+	map_done(&by_pid);
+	free(next);
+}
+
+/* Whether that very process, not a later one of its number, is there and no zombie. */
+static bool is_alive(uint32_t pid, uint64_t start)
+{
+	char path[32], text[1024], state = 0, *at;
+	unsigned long long started = 0;
+	FILE *f;
+	size_t size;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	size = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[size] = 0;
+	at = strrchr(text, ')'); /* its name may hold anything */
+	if (!at || sscanf(at + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+			  &state, &started) != 2)
+		return false;
+	return state != 'Z' && state != 'X' && started == start;
+}
+
+static void signal_text(char *text, size_t size, int signal)
+{
+	const char *name = sigabbrev_np(signal);
+
+	if (name)
+		snprintf(text, size, "killed by signal %d (SIG%s)", signal, name);
+	else
+		snprintf(text, size, "killed by signal %d", signal);
+}
+
+static void describe_end(struct model *m, struct process *p, const struct image *last)
+{
+	if (p->is_told && WIFSIGNALED(p->status))
+		signal_text(p->ended, sizeof(p->ended), WTERMSIG(p->status));
+	else if (p->is_told)
+		snprintf(p->ended, sizeof(p->ended), "exit %d", WEXITSTATUS(p->status));
+	else if (last->end == TF_END_EXIT)
+		snprintf(p->ended, sizeof(p->ended), "exit %d", last->end_status);
+	else if (last->end == TF_END_ABORT)
+		signal_text(p->ended, sizeof(p->ended), SIGABRT);
+	else if (m->machines[p->machine].is_this && last->process_start && is_alive(p->pid, last->process_start))
+		p->is_running = true;
+	else if (last->end == TF_END_EXEC)
+		snprintf(p->ended, sizeof(p->ended), "exec");
+	else
+		snprintf(p->ended, sizeof(p->ended), "killed");
+	if (p->is_running)
+		snprintf(p->ended, sizeof(p->ended), "running");
+}
+
+static void describe(struct model *m, struct process *p)
+{
+	const struct image *last = &m->images[p->first_image + p->image_count - 1];
+	const struct axis *axis = &m->machines[p->machine].axis;
+	struct timespec now;
+
+	p->command = last->command && *last->command ? last->command : last->executable;
+	p->rank = rank_of(last);
+	describe_end(m, p, last);
+	p->end_ns = last->end_realtime_ns ? last->end_realtime_ns : axis_ns(axis, image_last_ticks(last));
+	p->end_is_known = last->end_ticks || last->end_realtime_ns;
+	if (!p->end_is_known && p->told_ns > p->end_ns) {
+		p->end_ns = p->told_ns;
+		p->end_is_known = true;
+	}
+	if (p->is_running) {
+		clock_gettime(CLOCK_REALTIME, &now);
+		p->end_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	}
+	if (p->end_ns < p->start_ns)
+		p->end_ns = p->start_ns;
+}
+
+void model_link(struct model *m)
+{
+	build_axes(m);
+	make_processes(m);
+	take_words(m);
+	m->origin_ns = UINT64_MAX;
+	for (size_t i = 0; i < m->process_count; i++) {
+		describe(m, &m->processes[i]);
+		if (m->processes[i].start_ns < m->origin_ns)
+			m->origin_ns = m->processes[i].start_ns;
+	}
+	for (size_t i = 0; i < m->launch_count; i++)
+		if (m->launches[i].realtime_ns && m->launches[i].realtime_ns < m->origin_ns)
+			m->origin_ns = m->launches[i].realtime_ns;
+	if (m->origin_ns == UINT64_MAX)
+		m->origin_ns = 0;
+	if (mapping_was_cut())
+		texts_add(&m->problems, "a file became shorter while it was read");
+}
+
+uint32_t model_range(const struct model *m, const struct image *image, uint64_t ticks)
+{
+	for (size_t i = 0; i < m->ranges_count; i++) {
+		const struct ranges *r = &m->ranges[i];
+		size_t low = 0, high = r->count;
+
+		if (r->run != image->run || !r->count)
+			continue;
+		while (high - low > 1) {
+			size_t middle = low + (high - low) / 2;
+
+			if (r->items[middle].begin_ticks <= ticks)
+				low = middle;
+			else
+				high = middle;
+		}
+		if (ticks >= r->items[low].begin_ticks && (!r->items[low].end_ticks || ticks < r->items[low].end_ticks))
+			return (uint32_t)low + 1;
+	}
+	return 0;
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening a trace file: head, function names, windows, threads. Events are in cursor.c. */
+#include "reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEAD(field) t->header.field[sizeof(t->header.field) - 1] = 0
+
+static int read_header(struct trace *t, struct err *err)
+{
+	const struct tf_header *h = &t->header;
+
+	if (!t->bytes.size)
+		return err_set(err, -ENODATA, "%s: empty file", t->path);
+	if (t->bytes.size < sizeof(uint64_t) || memcmp(t->bytes.data, &(uint64_t){TF_MAGIC}, sizeof(uint64_t))) {
+		if (t->bytes.size >= sizeof(uint64_t) && !memcmp(t->bytes.data, &(uint64_t){0}, sizeof(uint64_t)))
+			return err_set(err, -ENODATA, "%s: has no head, its writer was killed at once", t->path);
+		return err_set(err, -EPROTO, "%s: not a trace file", t->path);
+	}
+	if (t->bytes.size < TF_PAGE)
+		return err_set(err, -ENODATA, "%s: truncated in its head", t->path);
+	memcpy(&t->header, t->bytes.data, sizeof(t->header));
+	if (h->byte_order != TF_BYTE_ORDER)
+		return err_set(err, -ENOTSUP, "%s: written in another byte order", t->path);
+	if (h->version_major != TF_VERSION_MAJOR)
+		return err_set(err, -ENOTSUP, "%s: format version %u.%u, this program reads %u.x", t->path,
+			       h->version_major, h->version_minor, TF_VERSION_MAJOR);
+	HEAD(host);
+	HEAD(boot);
+	HEAD(executable);
+	HEAD(arguments);
+	HEAD(variables);
+	return 0;
+}
+
+static void read_functions(struct trace *t)
+{
+	const uint8_t *p = t->bytes.data + TF_PAGE, *end;
+	size_t size = t->header.function_bytes, used = 0;
+
+	if (size > t->bytes.size - TF_PAGE) {
+		t->missing_bytes += size - (t->bytes.size - TF_PAGE);
+		size = t->bytes.size - TF_PAGE;
+	}
+	end = p + size;
+	/* An entry is two bytes and a name: as many names and NULs as bytes at most. */
+	t->function_names = mem_alloc(size);
+	t->functions = mem_alloc((size / 2) * sizeof(*t->functions));
+	while (t->function_count < t->header.function_count && end - p >= 2 && end - p - 2 >= p[1]) {
+		t->functions[t->function_count++] = (struct function){t->function_names + used, p[0]};
+		memcpy(t->function_names + used, p + 2, p[1]);
+		used += p[1] + 1u;
+		p += 2 + p[1];
+	}
+	if (t->function_count < t->header.function_count)
+		t->broken++;
+}
+
+static bool is_zero(const uint8_t *p, size_t size)
+{
+	return !size || (!p[0] && !memcmp(p, p + 1, size - 1));
+}
+
+static bool window_head(const struct trace *t, uint64_t offset, struct tf_window *ret)
+{
+	memcpy(ret, t->bytes.data + offset, sizeof(*ret));
+	return ret->magic == TF_WINDOW_MAGIC && ret->nonce == t->header.nonce && ret->size_bytes >= TF_PAGE &&
+	       ret->size_bytes % TF_PAGE == 0;
+}
+
+static void add_window(struct trace *t, uint64_t offset, const struct tf_window *head)
+{
+	uint64_t left = t->bytes.size - offset;
+	struct window *w;
+
+	if (head->size_bytes > left)
+		t->missing_bytes += head->size_bytes - left;
+	if (head->kind != TF_WINDOW_THREAD && head->kind != TF_WINDOW_SLOTS)
+		return; /* of a later minor version */
+	t->windows = mem_grow(t->windows, t->window_count, &t->window_capacity, sizeof(*t->windows));
+	w = &t->windows[t->window_count++];
+	*w = (struct window){
+		.offset = offset,
+		.base_ticks = head->base_ticks,
+		.size = head->size_bytes < left ? head->size_bytes : (uint32_t)left,
+		.thread = head->thread,
+		.sequence = head->kind == TF_WINDOW_THREAD ? 0 : head->sequence,
+		.tid = head->tid,
+	};
+}
+
+static void read_windows(struct trace *t)
+{
+	uint64_t offset = TF_PAGE + ((uint64_t)t->header.function_bytes + TF_PAGE - 1) / TF_PAGE * TF_PAGE;
+	bool in_hole = false;
+
+	for (; offset < t->bytes.size && t->bytes.size - offset >= sizeof(struct tf_window);) {
+		uint64_t left = t->bytes.size - offset;
+		size_t page = left < TF_PAGE ? (size_t)left : TF_PAGE;
+		struct tf_window head;
+
+		if (window_head(t, offset, &head)) {
+			add_window(t, offset, &head);
+			if (t->bytes.size > READER_LARGE)
+				mapping_forget(&t->bytes, offset, head.size_bytes);
+			offset += head.size_bytes;
+			in_hole = false;
+			continue;
+		}
+		/* Space that was taken and never written is a hole, one that a killed writer may leave; else damage. */
+		if (!is_zero(t->bytes.data + offset, page))
+			t->damaged_bytes += page;
+		else if (!in_hole)
+			t->holes++;
+		in_hole = true;
+		offset += page;
+	}
+}
+
+/* By thread, the thread's own page first, then in the order of writing. */
+static int compare_windows(const void *left, const void *right)
+{
+	const struct window *a = left, *b = right;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a->sequence != b->sequence)
+		return a->sequence < b->sequence ? -1 : 1;
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+static uint32_t window_kind(const struct trace *t, const struct window *w)
+{
+	struct tf_window head;
+
+	memcpy(&head, t->bytes.data + w->offset, sizeof(head));
+	return head.kind;
+}
+
+static void read_thread_page(struct trace *t, struct trace_thread *thread, const struct window *w)
+{
+	size_t room;
+
+	if (w->size < sizeof(struct tf_thread))
+		return;
+	thread->page = (const struct tf_thread *)(t->bytes.data + w->offset);
+	memcpy(thread->name, thread->page->name, sizeof(thread->name));
+	thread->name[sizeof(thread->name) - 1] = 0;
+	thread->counters = (const struct tf_counter *)(t->bytes.data + w->offset + sizeof(struct tf_thread));
+	room = (w->size - sizeof(struct tf_thread)) / sizeof(struct tf_counter);
+	thread->counter_count = thread->page->counter_count < room ? thread->page->counter_count : (uint32_t)room;
+}
+
+static void read_threads(struct trace *t)
+{
+	size_t capacity = 0;
+
+	if (t->window_count)
+		qsort(t->windows, t->window_count, sizeof(*t->windows), compare_windows);
+	for (size_t i = 0; i < t->window_count; i++) {
+		const struct window *w = &t->windows[i];
+		struct trace_thread *thread;
+
+		if (!i || w->thread != w[-1].thread) {
+			t->threads = mem_grow(t->threads, t->thread_count, &capacity, sizeof(*t->threads));
+			t->threads[t->thread_count++] =
+				(struct trace_thread){.number = w->thread, .tid = w->tid, .first_window = i};
+		}
+		thread = &t->threads[t->thread_count - 1];
+		thread->window_count++;
+		if (!thread->page && w->size >= sizeof(struct tf_window) && window_kind(t, w) == TF_WINDOW_THREAD)
+			read_thread_page(t, thread, w);
+	}
+}
+
+static void define(struct trace *t, const struct event *e)
+{
+	uint64_t *place = map_put(&t->definitions, e->blob, e->id, NULL);
+
+	/* The last one wins: ids are unique, names of threads change. */
+	*place = t->blob_count;
+	t->blobs = mem_grow(t->blobs, t->blob_count, &t->blob_capacity, sizeof(*t->blobs));
+	t->blobs[t->blob_count++] = (struct blob){
+		.offset = (uint64_t)((const uint8_t *)e->args - t->bytes.data),
+		.id = e->id,
+		.length = e->length,
+		.type = e->blob,
+	};
+}
+
+static void add_child(struct trace *t, const struct event *e, uint64_t ticks)
+{
+	struct blob b = {.offset = (uint64_t)((const uint8_t *)e->args - t->bytes.data), .length = e->length};
+	struct tf_child child;
+
+	if (trace_blob(t, &b, &child, sizeof(child)) < sizeof(child)) {
+		t->broken++;
+		return;
+	}
+	t->children = mem_grow(t->children, t->child_count, &t->child_capacity, sizeof(*t->children));
+	t->children[t->child_count++] = (struct trace_child){child, ticks};
+}
+
+static bool is_wait(const struct trace *t, uint32_t function)
+{
+	const struct function *f = trace_function(t, function);
+
+	return f && (strstr(f->name, "wait") || !strcmp(f->name, "system") || !strcmp(f->name, "pclose"));
+}
+
+/* Pushes and pops of a thread that have no counterpart. */
+static void count_nesting(struct map *depths, struct trace_thread *thread, const struct event *e)
+{
+	uint64_t *depth = map_put(depths, e->id, 0, NULL);
+
+	if (e->kind == TF_PUSH)
+		++*depth;
+	else if (*depth)
+		--*depth;
+	else
+		thread->unmatched_pops++;
+}
+
+/* Reads all of a thread once: definitions, what wait() told, how much there is. */
+static void read_thread(struct trace *t, struct trace_thread *thread)
+{
+	struct cursor cursor;
+	struct event e;
+	struct map depths = {0};
+	size_t open_child = SIZE_MAX; /* told, and the wait call's own record not yet seen */
+
+	cursor_init(&cursor, t, thread);
+	while (cursor_step(&cursor, &e)) {
+		if (e.kind == TF_BLOB) {
+			if (e.blob == TF_BLOB_CHILD) {
+				open_child = t->child_count;
+				add_child(t, &e, thread->last_ticks);
+			} else {
+				define(t, &e);
+			}
+			continue;
+		}
+		if (!thread->events++)
+			thread->first_ticks = event_start(&e);
+		if (e.ticks > thread->last_ticks)
+			thread->last_ticks = e.ticks;
+		thread->kinds |= 1u << e.kind;
+		for (uint32_t i = 0; i < e.args_count; i++)
+			thread->args |= 1u << tf_arg_kind(e.args[i]);
+		if (e.kind == TF_PUSH || e.kind == TF_POP)
+			count_nesting(&depths, thread, &e);
+		if (open_child < t->child_count && e.kind == TF_CALL && is_wait(t, e.id))
+			t->children[open_child].ticks = e.ticks;
+		open_child = SIZE_MAX;
+	}
+	for (size_t i = 0; i < depths.size; i++)
+		if (depths.slots[i].used)
+			thread->unmatched_pushes += depths.slots[i].value;
+	map_done(&depths);
+	t->torn += cursor.torn;
+	t->orphans += cursor.orphans;
+	t->broken += cursor.broken;
+}
+
+static int open_trace(struct trace *t, struct trace **ret, struct err *err)
+{
+	int code = read_header(t, err);
+
+	*ret = NULL;
+	if (code) {
+		reader_close(t);
+		return code;
+	}
+	read_functions(t);
+	read_windows(t);
+	read_threads(t);
+	for (size_t i = 0; i < t->thread_count; i++)
+		read_thread(t, &t->threads[i]);
+	*ret = t;
+	return 0;
+}
+
+int reader_open(const char *path, struct trace **ret, struct err *err)
+{
+	struct trace *t = mem_alloc(sizeof(*t));
+	int code;
+
+	*ret = NULL;
+	t->path = mem_copy_text(path, strlen(path));
+	code = mapping_open(path, &t->bytes, err);
+	if (code) {
+		reader_close(t);
+		return code;
+	}
+	return open_trace(t, ret, err);
+}
+
+int reader_open_bytes(const void *data, size_t size, struct trace **ret, struct err *err)
+{
+	struct trace *t = mem_alloc(sizeof(*t));
+
+	t->path = mem_copy_text("(bytes)", 7);
+	mapping_from_bytes(data, size, &t->bytes);
+	return open_trace(t, ret, err);
+}
+
+void reader_close(struct trace *t)
+{
+	if (!t)
+		return;
+	mapping_close(&t->bytes);
+	map_done(&t->definitions);
+	free(t->path);
+	free(t->functions);
+	free(t->function_names);
+	free(t->windows);
+	free(t->threads);
+	free(t->blobs);
+	free(t->children);
+	free(t);
+}
+
+const struct function *trace_function(const struct trace *t, uint32_t id)
+{
+	return id < t->function_count ? &t->functions[id] : NULL;
+}
+
+const struct blob *trace_definition(const struct trace *t, enum tf_blob_kind type, uint32_t id)
+{
+	const uint64_t *place = map_find(&t->definitions, type, id);
+
+	return place ? &t->blobs[*place] : NULL;
+}
+
+size_t trace_blob(const struct trace *t, const struct blob *b, void *ret, size_t size)
+{
+	size_t length = b->length < size ? b->length : size;
+
+	for (size_t done = 0, slot = 0; done < length; done += TF_DATA_BYTES, slot++) {
+		size_t piece = length - done < TF_DATA_BYTES ? length - done : TF_DATA_BYTES;
+
+		memcpy((uint8_t *)ret + done, t->bytes.data + b->offset + slot * TF_SLOT + 1, piece);
+	}
+	return length;
+}
+
+void trace_text(const struct trace *t, const struct blob *b, struct buffer *ret)
+{
+	char text[TF_BLOB_BYTES];
+	size_t size = trace_blob(t, b, text, sizeof(text));
+
+	/* A NUL would end it early for whoever prints it; 0xff comes out as U+FFFD. */
+	for (size_t i = 0; i < size; i++)
+		if (!text[i])
+			text[i] = (char)0xff;
+	buffer_add(ret, text, size);
+}
+
+bool thread_current(const struct trace_thread *thread, uint32_t *ret_function, uint64_t *ret_start)
+{
+	const uint64_t mask = ((uint64_t)1 << TF_CURRENT_SHIFT) - 1;
+	uint64_t current = thread->page ? __atomic_load_n(&thread->page->current, __ATOMIC_RELAXED) : 0, start;
+
+	if (!(current >> TF_CURRENT_SHIFT))
+		return false;
+	*ret_function = (uint32_t)(current >> TF_CURRENT_SHIFT) - 1;
+	start = (thread->page->start_ticks & ~mask) | (current & mask);
+	if (start < thread->page->start_ticks && thread->page->start_ticks - start > mask / 2)
+		start += mask + 1;
+	*ret_start = start;
+	return true;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reports: each is one table. The list is in report_list.c; what several of them need is here. */
+#ifndef PILLION_REPORT_H
+#define PILLION_REPORT_H
+
+#include "emit.h"
+#include "merge.h"
+#include "sums.h"
+#include "symbol.h"
+
+enum by { BY_NOTHING, BY_PROCESS, BY_RANK, BY_HOST, BY_DEVICE, BY_RANGE, BY_COUNT };
+extern const char *const by_names[BY_COUNT];
+
+struct report_context {
+	const struct model *model;
+	enum by by;
+	struct symbols *symbols;
+};
+
+enum {
+	REPORT_DEFAULT = 1, /* in the set of `stats` without -r */
+	REPORT_LATER = 2,   /* a name that is known, and not yet built */
+	REPORT_BY = 4,	    /* takes --by */
+	REPORT_HIDDEN = 8,  /* a part of `info`, not listed */
+};
+
+struct report {
+	const char *name, *alias, *title;
+	unsigned int flags;
+	/* Fills the table. 0, or -ENODATA: could not look, err says why; rows that are there are good. */
+	int (*run)(const struct report_context *context, struct table *table, struct err *err);
+};
+
+extern const struct report report_list[];
+extern const size_t report_count;
+
+/* By name or alias, or NULL. */
+const struct report *report_find(const char *name);
+
+int report_cuda_api_sum(const struct report_context *, struct table *, struct err *);
+int report_osrt_sum(const struct report_context *, struct table *, struct err *);
+int report_osrt_short_sum(const struct report_context *, struct table *, struct err *);
+int report_nvtx_sum(const struct report_context *, struct table *, struct err *);
+int report_nvtx_pushpop_sum(const struct report_context *, struct table *, struct err *);
+int report_nvtx_startend_sum(const struct report_context *, struct table *, struct err *);
+int report_cuda_gpu_kern_sum(const struct report_context *, struct table *, struct err *);
+int report_cuda_gpu_mem_time_sum(const struct report_context *, struct table *, struct err *);
+int report_cuda_gpu_mem_size_sum(const struct report_context *, struct table *, struct err *);
+int report_cuda_launch_sum(const struct report_context *, struct table *, struct err *);
+int report_stacks_sum(const struct report_context *, struct table *, struct err *);
+int report_processes(const struct report_context *, struct table *, struct err *);
+int report_ledger(const struct report_context *, struct table *, struct err *);
+int report_in_progress(const struct report_context *, struct table *, struct err *);
+int report_settings(const struct report_context *, struct table *, struct err *);
+int report_bare(const struct report_context *, struct table *, struct err *);
+
+/* ---- scan.c: going through events ---- */
+
+struct scan {
+	const struct report_context *context;
+	const struct image *image;
+	const struct trace_thread *thread;
+	const struct axis *axis;
+	struct sums *sums;
+	uint32_t args; /* bits of enum tf_arg_kind: threads without any of them are left out; 0: all are read */
+	void *more;    /* the report's own */
+};
+
+/* Calls visit for each event of each thread, image after image. */
+void scan_events(struct scan *s, void (*visit)(struct scan *, const struct event *));
+
+/* Reads the events as often as exact medians need it. */
+void scan_sums(struct scan *s, void (*visit)(struct scan *, const struct event *));
+
+/* The capture range of an event that began at that tick, with --by range; else 0. */
+uint32_t scan_range(const struct scan *s, uint64_t start_ticks);
+
+/* Appends the --by column's field of a key: nothing without --by. */
+void scan_group(const struct scan *s, uint32_t range, struct buffer *key);
+
+/* Ends a key: two processes of one number stay two rows. */
+uint32_t scan_row(const struct scan *s, struct buffer *key);
+
+/* ---- sums_table.c ---- */
+
+struct sums_shape {
+	const char *total, *count; /* titles, e.g. "Total Time (ns)", "Num Calls" */
+	enum column_type type;	   /* COLUMN_NS or COLUMN_MB */
+	const char *names[6];	   /* titles of the key's fields; NULL ends them */
+	bool totals_only;	   /* no median, minimum, maximum, deviation */
+	bool has_percent;
+};
+
+/* Sorts the sums and makes them the table. */
+void sums_table(const struct report_context *context, struct sums *sums, const struct sums_shape *shape,
+		struct table *table);
+
+/* The --by column, if any; and its cell. */
+void by_column(const struct report_context *context, struct table *table);
+void by_cell(const struct report_context *context, struct table *table, const char *text);
+
+/* ---- nvtx.c ---- */
+
+struct nvtx_range {
+	uint64_t start, end; /* ticks */
+	uint32_t domain, text;
+	bool is_pushpop;
+	bool is_unfinished; /* ends with its process */
+};
+
+struct nvtx_counts {
+	uint64_t unmatched_starts, unmatched_ends;
+};
+
+/* All ranges of one image, in no order. `counts` may be NULL. */
+void nvtx_ranges(const struct image *image, struct nvtx_counts *counts, void *context,
+		 void (*visit)(void *context, const struct nvtx_range *range));
+
+/* Appends "domain:text"; the default domain has no name. */
+void nvtx_name(const struct trace *t, uint32_t domain, uint32_t text, struct buffer *ret);
+
+/* ---- summary.c ---- */
+
+/* At most 25 lines on the whole run. */
+void summary_text(const struct report_context *context, struct buffer *ret);
+
+/* One line of the ledger's totals. */
+void ledger_line(const struct model *m, struct buffer *ret);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reports on what was asked of the GPU. Device records come with a later minor version of the format; until then the
+ * copies' sizes are those that the host calls named, and kernels have no device times to sum. */
+#include <errno.h>
+
+#include "report.h"
+
+/* cudaMemcpyKind, as nsys names the operations. */
+static const char *operation(unsigned int kind)
+{
+	static const char *const names[] = {"[CUDA memcpy Host-to-Host]", "[CUDA memcpy Host-to-Device]",
+					    "[CUDA memcpy Device-to-Host]", "[CUDA memcpy Device-to-Device]",
+					    "[CUDA memcpy Default]"};
+
+	if (kind == 63)
+		return "[CUDA memset]";
+	return kind < sizeof(names) / sizeof(*names) ? names[kind] : "[CUDA memcpy Unknown]";
+}
+
+static void visit_copy(struct scan *s, const struct event *e)
+{
+	uint64_t arg = e->kind == TF_CALL && e->args_count && !event_arg(e, TF_ARG_RESULT) ? event_arg(e, TF_ARG_COPY)
+											   : 0,
+		 row;
+	uint32_t range;
+	const uint64_t *known;
+	struct buffer key = {0};
+	uint64_t a;
+
+	if (!arg)
+		return;
+	range = scan_range(s, event_start(e));
+	a = (uint64_t)(s->image - s->context->model->images) << 32 | range;
+	known = sums_recall(s->sums, a, tf_arg_small(arg));
+	if (known) {
+		row = *known;
+	} else {
+		scan_group(s, range, &key);
+		buffer_text(&key, operation(tf_arg_small(arg)));
+		row = scan_row(s, &key);
+		sums_remember(s->sums, a, tf_arg_small(arg), (uint32_t)row);
+		buffer_done(&key);
+	}
+	sums_add(s->sums, (uint32_t)row, tf_arg_value(arg));
+}
+
+int report_cuda_gpu_mem_size_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	static const struct sums_shape shape = {
+		.total = "Total (MB)", .count = "Count", .type = COLUMN_MB, .names = {"Operation"}};
+	struct sums sums = {0};
+
+	(void)err;
+	scan_sums(&(struct scan){.context = c, .sums = &sums, .args = 1u << TF_ARG_COPY}, visit_copy);
+	sums_table(c, &sums, &shape, table);
+	sums_done(&sums);
+	return 0;
+}
+
+static bool has_device_work(const struct model *m)
+{
+	for (size_t i = 0; i < m->image_count; i++)
+		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->thread_count; k++)
+			if (m->images[i].trace->threads[k].args & (1u << TF_ARG_COPY | 1u << TF_ARG_LAUNCH))
+				return true;
+	return false;
+}
+
+/* "Nothing was launched" and "there are no device records of it" are different answers. */
+static int device_report(const struct report_context *c, struct table *table, struct err *err, enum column_type type,
+			 const char *name)
+{
+	struct sums none = {0};
+	struct sums_shape shape = {
+		.total = "Total Time (ns)", .count = "Instances", .type = type, .names = {name}, .has_percent = true};
+
+	sums_table(c, &none, &shape, table);
+	return has_device_work(c->model)
+		       ? err_set(err, -ENODATA,
+				 "no device records, cuda_api_sum and cuda_launch_sum show the host's side")
+		       : 0;
+}
+
+int report_cuda_gpu_kern_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	return device_report(c, table, err, COLUMN_NS, "Name");
+}
+
+int report_cuda_gpu_mem_time_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	return device_report(c, table, err, COLUMN_NS, "Operation");
+}
+
+static void launch_key(const struct trace *t, uint32_t id, struct buffer *key)
+{
+	const struct blob *b = trace_definition(t, TF_BLOB_LAUNCH, id), *kernel;
+	struct tf_launch launch;
+	struct buffer name = {0};
+
+	if (!b || trace_blob(t, b, &launch, sizeof(launch)) < sizeof(launch)) {
+		buffer_add(key, "\0\0(launch lost)", 15);
+		return;
+	}
+	buffer_print(key, "%u %u %u", launch.grid[0], launch.grid[1], launch.grid[2]);
+	buffer_add(key, "", 1);
+	buffer_print(key, "%u %u %u", launch.block[0], launch.block[1], launch.block[2]);
+	buffer_add(key, "", 1);
+	kernel = launch.kernel ? trace_definition(t, TF_BLOB_KERNEL, launch.kernel) : NULL;
+	if (kernel) {
+		trace_text(t, kernel, &name);
+		symbols_demangle(key, name.data ? name.data : "");
+	} else {
+		buffer_print(key, "kernel at 0x%llx", (unsigned long long)launch.function);
+	}
+	buffer_done(&name);
+}
+
+static void visit_launch(struct scan *s, const struct event *e)
+{
+	uint64_t arg = e->kind == TF_CALL && e->args_count ? event_arg(e, TF_ARG_LAUNCH) : 0, row;
+	uint32_t range;
+	const uint64_t *known;
+	struct buffer key = {0};
+	uint64_t a;
+
+	if (!arg)
+		return;
+	range = scan_range(s, event_start(e));
+	a = (uint64_t)(s->image - s->context->model->images) << 32 | range;
+	known = sums_recall(s->sums, a, tf_arg_value(arg));
+	if (known) {
+		row = *known;
+	} else {
+		scan_group(s, range, &key);
+		launch_key(s->image->trace, (uint32_t)tf_arg_value(arg), &key);
+		row = scan_row(s, &key);
+		sums_remember(s->sums, a, tf_arg_value(arg), (uint32_t)row);
+		buffer_done(&key);
+	}
+	sums_add(s->sums, (uint32_t)row, axis_duration(s->axis, e->duration));
+}
+
+int report_cuda_launch_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	static const struct sums_shape shape = {.total = "Total Time (ns)",
+						.count = "Num Launches",
+						.type = COLUMN_NS,
+						.names = {"GridXYZ", "BlockXYZ", "Name"},
+						.has_percent = true};
+	struct sums sums = {0};
+
+	(void)err;
+	scan_sums(&(struct scan){.context = c, .sums = &sums, .args = 1u << TF_ARG_LAUNCH}, visit_launch);
+	sums_table(c, &sums, &shape, table);
+	sums_done(&sums);
+	return 0;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ledger: what was recorded, what was not, and what recording cost, by process. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "report.h"
+
+struct facts {
+	uint64_t recorded, below, lost, threads_lost, torn, unmatched_pushes, unmatched_pops, unmatched_starts,
+		unmatched_ends, stacks_lost, own_ns, unreadable;
+};
+
+static void thread_facts(const struct model *m, const struct image *image, const struct trace_thread *thread,
+			 struct facts *f)
+{
+	f->recorded += thread->events;
+	f->unmatched_pushes += thread->unmatched_pushes;
+	f->unmatched_pops += thread->unmatched_pops;
+	for (uint32_t i = 0; i < thread->counter_count; i++)
+		f->below += thread->counters[i].calls;
+	if (!thread->page)
+		return;
+	f->lost += thread->page->lost;
+	f->stacks_lost += thread->page->stacks_lost;
+	f->own_ns += axis_duration(&m->machines[image->machine].axis, thread->page->slow_ticks);
+}
+
+static void no_visit(void *context, const struct nvtx_range *range)
+{
+	(void)context;
+	(void)range;
+}
+
+static void image_facts(const struct model *m, const struct image *image, struct facts *f)
+{
+	const struct trace *t = image->trace;
+	struct nvtx_counts counts = {0};
+
+	for (size_t i = 0; i < image->short_count && !t; i++)
+		f->below += image->shorts[i].calls;
+	if (!t) {
+		f->recorded += image->recorded;
+		return;
+	}
+	for (size_t i = 0; i < t->thread_count; i++)
+		thread_facts(m, image, &t->threads[i], f);
+	f->threads_lost += t->header.threads_lost;
+	f->torn += t->torn;
+	f->unreadable += t->broken + t->orphans;
+	nvtx_ranges(image, &counts, NULL, no_visit);
+	f->unmatched_starts += counts.unmatched_starts;
+	f->unmatched_ends += counts.unmatched_ends;
+}
+
+static void row(struct table *table, uint32_t pid, const char *host, const char *fact, uint64_t count,
+		const char *detail)
+{
+	table_number(table, pid);
+	table_text(table, host);
+	table_text(table, fact);
+	table_number(table, count);
+	table_text(table, detail);
+}
+
+static void process_rows(const struct model *m, const struct process *p, struct table *table)
+{
+	struct facts f = {0};
+	const char *host = m->machines[p->machine].host;
+
+	for (size_t i = 0; i < p->image_count; i++)
+		image_facts(m, &m->images[p->first_image + i], &f);
+	const struct {
+		const char *fact, *detail;
+		uint64_t count;
+		bool always;
+	} rows[] = {
+		{"recorded", "events", f.recorded, true},
+		{"below threshold", "calls counted and summed, see osrt_short_sum", f.below, true},
+		{"lost", "events that could not be kept", f.lost, true},
+		{"threads lost", "threads that could not be recorded", f.threads_lost, false},
+		{"torn", "slots that their writer could not finish", f.torn, false},
+		{"unreadable", "damaged records", f.unreadable, false},
+		{"unmatched push", "NVTX ranges open at the end", f.unmatched_pushes, false},
+		{"unmatched pop", "NVTX pops without a push", f.unmatched_pops, false},
+		{"unmatched start", "NVTX ranges open at the end", f.unmatched_starts, false},
+		{"unmatched end", "NVTX ends without a start", f.unmatched_ends, false},
+		{"stacks lost", "stacks that could not be taken", f.stacks_lost, false},
+		{"own overhead", "ns in the recorder's slow paths", f.own_ns, false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (rows[i].count || rows[i].always)
+			row(table, p->pid, host, rows[i].fact, rows[i].count, rows[i].detail);
+}
+
+static void image_notes(const struct model *m, const struct image *image, struct table *table)
+{
+	const struct trace *t = image->trace;
+	struct buffer text = {0};
+
+	for (size_t i = 0; t && i < t->blob_count; i++) {
+		if (t->blobs[i].type != TF_BLOB_NOTE)
+			continue;
+		buffer_clear(&text);
+		trace_text(t, &t->blobs[i], &text);
+		row(table, image->pid, m->machines[image->machine].host, "note", 1, text.data);
+	}
+	buffer_done(&text);
+}
+
+int report_ledger(const struct report_context *c, struct table *table, struct err *err)
+{
+	const struct model *m = c->model;
+	struct buffer text = {0};
+
+	(void)err;
+	table_column(table, "PID", COLUMN_ID);
+	table_column(table, "Host", COLUMN_TEXT);
+	table_column(table, "Fact", COLUMN_TEXT);
+	table_column(table, "Count", COLUMN_COUNT);
+	table_column(table, "Detail", COLUMN_TEXT);
+	for (size_t i = 0; i < m->process_count; i++)
+		process_rows(m, &m->processes[i], table);
+	for (size_t i = 0; i < m->image_count; i++)
+		image_notes(m, &m->images[i], table);
+	for (size_t i = 0; i < m->note_count; i++)
+		row(table, m->notes[i].pid, m->machines[m->notes[i].machine].host, "note", 1, m->notes[i].text);
+	for (size_t i = 0; i < m->bare_count; i++) {
+		buffer_clear(&text);
+		buffer_print(&text, "%s: %s", m->bare[i].executable, m->bare[i].reason);
+		row(table, m->bare[i].pid, m->machines[m->bare[i].machine].host, "not recorded", 1, text.data);
+	}
+	buffer_done(&text);
+	return 0;
+}
+
+void ledger_line(const struct model *m, struct buffer *ret)
+{
+	struct facts f = {0};
+	uint64_t unmatched;
+	size_t notes = m->note_count;
+
+	for (size_t i = 0; i < m->image_count; i++) {
+		image_facts(m, &m->images[i], &f);
+		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->blob_count; k++)
+			notes += m->images[i].trace->blobs[k].type == TF_BLOB_NOTE;
+	}
+	unmatched = f.unmatched_pushes + f.unmatched_pops + f.unmatched_starts + f.unmatched_ends;
+	buffer_print(ret, "ledger: %" PRIu64 " recorded, %" PRIu64 " below threshold, %" PRIu64 " lost", f.recorded,
+		     f.below, f.lost);
+	if (f.torn || f.unreadable)
+		buffer_print(ret, ", %" PRIu64 " torn", f.torn + f.unreadable);
+	if (unmatched)
+		buffer_print(ret, ", %" PRIu64 " unmatched", unmatched);
+	if (f.stacks_lost)
+		buffer_print(ret, ", %" PRIu64 " stacks lost", f.stacks_lost);
+	if (f.threads_lost)
+		buffer_print(ret, ", %" PRIu64 " threads lost", f.threads_lost);
+	if (m->bare_count)
+		buffer_print(ret, ", %zu program%s not recorded", m->bare_count, m->bare_count == 1 ? "" : "s");
+	if (notes)
+		buffer_print(ret, ", %zu note%s", notes, notes == 1 ? "" : "s");
+	buffer_print(ret, ", %.3f ms own overhead", (double)f.own_ns / 1e6);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of reports, in the order in which they are shown. */
+#include <string.h>
+
+#include "report.h"
+
+#define LATER(name, alias, title)                                                                                      \
+	{                                                                                                              \
+		name, alias, title, REPORT_LATER, NULL                                                                 \
+	}
+
+const struct report report_list[] = {
+	{"nvtx_sum", "nvtxsum", "NVTX Range Summary", REPORT_DEFAULT | REPORT_BY, report_nvtx_sum},
+	{"osrt_sum", "osrtsum", "OS Runtime Summary", REPORT_DEFAULT | REPORT_BY, report_osrt_sum},
+	{"osrt_short_sum", NULL, "OS Runtime Calls Below The Threshold", REPORT_DEFAULT | REPORT_BY,
+	 report_osrt_short_sum},
+	{"cuda_api_sum", "cudaapisum", "CUDA API Summary", REPORT_DEFAULT | REPORT_BY, report_cuda_api_sum},
+	{"cuda_launch_sum", NULL, "CUDA Kernel Launch Summary", REPORT_DEFAULT | REPORT_BY, report_cuda_launch_sum},
+	{"cuda_gpu_kern_sum", "gpukernsum", "CUDA GPU Kernel Summary", REPORT_DEFAULT | REPORT_BY,
+	 report_cuda_gpu_kern_sum},
+	{"cuda_gpu_mem_time_sum", "gpumemtimesum", "CUDA GPU MemOps Summary (by Time)", REPORT_DEFAULT | REPORT_BY,
+	 report_cuda_gpu_mem_time_sum},
+	{"cuda_gpu_mem_size_sum", "gpumemsizesum", "CUDA GPU MemOps Summary (by Size)", REPORT_DEFAULT | REPORT_BY,
+	 report_cuda_gpu_mem_size_sum},
+	{"stacks_sum", NULL, "Stack Summary", REPORT_DEFAULT | REPORT_BY, report_stacks_sum},
+	{"processes", NULL, "Processes", REPORT_DEFAULT, report_processes},
+	{"ledger", NULL, "Ledger", REPORT_DEFAULT, report_ledger},
+	{"nvtx_pushpop_sum", "nvtxppsum", "NVTX Push/Pop Range Summary", REPORT_BY, report_nvtx_pushpop_sum},
+	{"nvtx_startend_sum", "nvtxsesum", "NVTX Start/End Range Summary", REPORT_BY, report_nvtx_startend_sum},
+	{"calls_in_progress", NULL, "Calls In Progress", REPORT_HIDDEN, report_in_progress},
+	{"settings", NULL, "Settings", REPORT_HIDDEN, report_settings},
+	{"not_recorded", NULL, "Programs Not Recorded", REPORT_HIDDEN, report_bare},
+	LATER("cuda_api_trace", "cudaapitrace", "CUDA API Trace"),
+	LATER("cuda_gpu_sum", "gpusum", "CUDA GPU Summary (Kernels/MemOps)"),
+	LATER("cuda_gpu_trace", "gputrace", "CUDA GPU Trace"),
+	LATER("cuda_api_gpu_sum", "apigpusum", "CUDA Summary (API/Kernels/MemOps)"),
+	LATER("cuda_kern_exec_sum", "kernexecsum", "CUDA Kernel Launch & Exec Time Summary"),
+	LATER("cuda_kern_exec_trace", "kernexectrace", "CUDA Kernel Launch & Exec Time Trace"),
+	LATER("nvtx_pushpop_trace", "nvtxpptrace", "NVTX Push/Pop Range Trace"),
+	LATER("nvtx_gpu_proj_sum", "nvtxgpuprojsum", "NVTX GPU Projection Summary"),
+	LATER("nvtx_gpu_proj_trace", "nvtxgpuproj", "NVTX GPU Projection Trace"),
+	LATER("nvtx_kern_sum", "nvtxkernsum", "NVTX Range Kernel Summary"),
+	LATER("um_sum", "umsum", "Unified Memory Analysis Summary"),
+	LATER("um_total_sum", "umtotalsum", "Unified Memory Totals Summary"),
+	LATER("um_cpu_page_faults_sum", "umcpupagefaults", "Unified Memory CPU Page Faults Summary"),
+	LATER("openmp_sum", "openmpevtsum", "OpenMP Summary"),
+	LATER("cuda_mem_usage", NULL, "CUDA Memory Usage"),
+};
+
+const size_t report_count = sizeof(report_list) / sizeof(*report_list);
+
+const struct report *report_find(const char *name)
+{
+	for (size_t i = 0; i < report_count; i++) {
+		const struct report *r = &report_list[i];
+
+		if (!strcmp(r->name, name) || (r->alias && !strcmp(r->alias, name)))
+			return r;
+	}
+	return NULL;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Going through events for a report, and grouping its rows. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "report.h"
+
+const char *const by_names[BY_COUNT] = {"", "process", "rank", "host", "device", "range"};
+
+void scan_events(struct scan *s, void (*visit)(struct scan *, const struct event *))
+{
+	const struct model *m = s->context->model;
+
+	for (size_t i = 0; i < m->image_count; i++) {
+		const struct trace *t = m->images[i].trace;
+
+		s->image = &m->images[i];
+		s->axis = &m->machines[s->image->machine].axis;
+		for (size_t k = 0; t && k < t->thread_count; k++) {
+			struct cursor cursor;
+			struct event event;
+
+			s->thread = &t->threads[k];
+			if (s->args && !(s->thread->args & s->args))
+				continue;
+			cursor_init(&cursor, t, s->thread);
+			while (cursor_next(&cursor, &event))
+				visit(s, &event);
+		}
+	}
+}
+
+void scan_sums(struct scan *s, void (*visit)(struct scan *, const struct event *))
+{
+	do
+		scan_events(s, visit);
+	while (sums_next_pass(s->sums));
+}
+
+uint32_t scan_range(const struct scan *s, uint64_t start_ticks)
+{
+	return s->context->by == BY_RANGE ? model_range(s->context->model, s->image, start_ticks) : 0;
+}
+
+void scan_group(const struct scan *s, uint32_t range, struct buffer *key)
+{
+	const struct model *m = s->context->model;
+	const struct process *p = &m->processes[s->image->process];
+
+	switch (s->context->by) {
+	case BY_PROCESS:
+		buffer_print(key, "%" PRIu32, p->pid);
+		break;
+	case BY_RANK:
+		buffer_text(key, p->rank);
+		break;
+	case BY_HOST:
+		buffer_text(key, m->machines[s->image->machine].host);
+		break;
+	case BY_RANGE:
+		if (range)
+			buffer_print(key, "%" PRIu32, range);
+		break;
+	default:
+		return;
+	}
+	buffer_add(key, "", 1);
+}
+
+uint32_t scan_row(const struct scan *s, struct buffer *key)
+{
+	buffer_add(key, "", 1);
+	if (s->context->by == BY_PROCESS)
+		buffer_print(key, "%zu", s->image->process);
+	return sums_row(s->sums, key->data, key->size);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums as the table that nsys users know. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+
+void by_column(const struct report_context *context, struct table *table)
+{
+	static const struct {
+		const char *title;
+		enum column_type type;
+	} columns[BY_COUNT] = {
+		[BY_PROCESS] = {"PID", COLUMN_ID}, [BY_RANK] = {"Rank", COLUMN_ID},
+		[BY_HOST] = {"Host", COLUMN_TEXT}, [BY_DEVICE] = {"Device", COLUMN_TEXT},
+		[BY_RANGE] = {"Range", COLUMN_ID},
+	};
+
+	if (context->by != BY_NOTHING)
+		table_column(table, columns[context->by].title, columns[context->by].type);
+}
+
+void by_cell(const struct report_context *context, struct table *table, const char *text)
+{
+	if (context->by == BY_NOTHING)
+		return;
+	if (context->by == BY_HOST || context->by == BY_DEVICE)
+		table_text(table, text);
+	else if (*text && text[strspn(text, "0123456789")] == 0)
+		table_number(table, strtoull(text, NULL, 10));
+	else
+		table_nothing(table);
+}
+
+static const char *with_unit(struct buffer *b, const char *word, const struct sums_shape *shape)
+{
+	buffer_clear(b);
+	buffer_print(b, "%s (%s)", word, shape->type == COLUMN_MB ? "MB" : "ns");
+	return b->data;
+}
+
+static void columns(const struct report_context *context, const struct sums_shape *shape, struct table *table)
+{
+	enum column_type mean = shape->type == COLUMN_MB ? COLUMN_MB : COLUMN_NS_MEAN;
+	struct buffer b = {0};
+
+	by_column(context, table);
+	if (shape->has_percent)
+		table_column(table, "Time (%)", COLUMN_PERCENT);
+	table_column(table, shape->total, shape->type);
+	table_column(table, shape->count, COLUMN_COUNT);
+	table_column(table, with_unit(&b, "Avg", shape), mean);
+	if (!shape->totals_only) {
+		table_column(table, with_unit(&b, "Med", shape), mean);
+		table_column(table, with_unit(&b, "Min", shape), shape->type);
+		table_column(table, with_unit(&b, "Max", shape), shape->type);
+		table_column(table, with_unit(&b, "StdDev", shape), mean);
+	}
+	for (size_t i = 0; shape->names[i]; i++)
+		table_column(table, shape->names[i], COLUMN_TEXT);
+	buffer_done(&b);
+}
+
+void sums_table(const struct report_context *context, struct sums *sums, const struct sums_shape *shape,
+		struct table *table)
+{
+	double all = 0;
+
+	columns(context, shape, table);
+	sums_sort(sums);
+	for (size_t i = 0; i < sums->count; i++)
+		all += (double)sums->rows[i].total;
+	for (size_t i = 0; i < sums->count; i++) {
+		const struct sums_row *r = &sums->rows[i];
+		size_t field = 0;
+
+		if (!r->count)
+			continue;
+		if (context->by != BY_NOTHING)
+			by_cell(context, table, sums_field(r, field++));
+		if (shape->has_percent)
+			table_real(table, all > 0 ? 100 * (double)r->total / all : 0);
+		table_number(table, r->total);
+		table_number(table, r->count);
+		table_real(table, (double)r->total / (double)r->count);
+		if (!shape->totals_only) {
+			table_real(table, r->median);
+			table_number(table, r->least);
+			table_number(table, r->most);
+			table_real(table, sums_deviation(r));
+		}
+		for (size_t k = 0; shape->names[k]; k++)
+			table_text(table, sums_field(r, field++));
+	}
+}

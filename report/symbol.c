@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Symbols by elfutils: DWARF where there is some, else the symbol table, else module and offset. */
+#include "symbol.h"
+
+#include <elfutils/libdwfl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* libstdc++'s, the one that knows every name. */
+char *__cxa_demangle(const char *name, char *buffer, size_t *length, int *status);
+
+/* A module's file, shared by all images that map it. */
+struct module_file {
+	char *path;
+	uint8_t build_id[20];
+	uint8_t build_id_length;
+	Dwfl *dwfl;
+	Dwfl_Module *module; /* NULL: cannot be used */
+	bool is_recorder;
+};
+
+struct mapped_module {
+	uint64_t start, end, bias;
+	size_t file;
+};
+
+/* The modules of one image. */
+struct space {
+	struct mapped_module *modules;
+	size_t count, capacity;
+};
+
+struct symbols {
+	const struct model *model;
+	bool opens_files;
+	struct module_file *files;
+	size_t file_count, file_capacity;
+	struct map spaces; /* image -> position in all_spaces + 1 */
+	struct space *all_spaces;
+	size_t space_count, space_capacity;
+	struct map frames; /* (file + 1, address in it) or (0, address) -> position in texts + 1 */
+	struct texts texts, problems;
+};
+
+struct symbols *symbols_new(const struct model *m, bool opens_files)
+{
+	struct symbols *s = mem_alloc(sizeof(*s));
+
+	s->model = m;
+	s->opens_files = opens_files;
+	return s;
+}
+
+void symbols_free(struct symbols *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->file_count; i++) {
+		if (s->files[i].dwfl)
+			dwfl_end(s->files[i].dwfl);
+		free(s->files[i].path);
+	}
+	for (size_t i = 0; i < s->space_count; i++)
+		free(s->all_spaces[i].modules);
+	free(s->files);
+	free(s->all_spaces);
+	map_done(&s->spaces);
+	map_done(&s->frames);
+	texts_done(&s->texts);
+	texts_done(&s->problems);
+	free(s);
+}
+
+const struct texts *symbols_problems(const struct symbols *s)
+{
+	return &s->problems;
+}
+
+/* Takes fd. */
+static Dwfl_Module *report_file(struct module_file *file, int fd)
+{
+	static const Dwfl_Callbacks callbacks = {
+		.find_elf = dwfl_build_id_find_elf,
+		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.section_address = dwfl_offline_section_address,
+	};
+	Dwfl_Module *module;
+
+	file->dwfl = dwfl_begin(&callbacks);
+	if (!file->dwfl) {
+		close(fd);
+		return NULL;
+	}
+	dwfl_report_begin(file->dwfl);
+	module = dwfl_report_elf(file->dwfl, file->path, file->path, fd, 0, true);
+	if (!module)
+		close(fd);
+	dwfl_report_end(file->dwfl, NULL, NULL);
+	return module;
+}
+
+static bool is_that_build(const struct module_file *file, Dwfl_Module *module)
+{
+	const unsigned char *bits;
+	GElf_Addr address;
+	int length = dwfl_module_build_id(module, &bits, &address);
+
+	if (!file->build_id_length || length <= 0)
+		return true; /* nothing to tell them apart by */
+	return length == file->build_id_length && !memcmp(bits, file->build_id, (size_t)length);
+}
+
+static void open_file(struct symbols *s, struct module_file *file)
+{
+	struct stat st;
+	int fd;
+
+	if (file->path[0] != '/')
+		return; /* the vdso */
+	fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0) {
+		texts_add(&s->problems, "%s: %s, its functions have no names", file->path, strerror(errno));
+		return;
+	}
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return;
+	}
+	file->module = report_file(file, fd);
+	if (file->module && !is_that_build(file, file->module)) {
+		texts_add(&s->problems, "%s: changed since it was recorded, its functions have no names", file->path);
+		file->module = NULL;
+	}
+}
+
+static size_t find_file(struct symbols *s, const char *path, const struct tf_module *m)
+{
+	uint8_t length = m->build_id_length <= sizeof(m->build_id) ? m->build_id_length : 0;
+	const char *base = strrchr(path, '/');
+	struct module_file *file;
+
+	for (size_t i = 0; i < s->file_count; i++)
+		if (!strcmp(s->files[i].path, path) && s->files[i].build_id_length == length &&
+		    !memcmp(s->files[i].build_id, m->build_id, length))
+			return i;
+	s->files = mem_grow(s->files, s->file_count, &s->file_capacity, sizeof(*s->files));
+	file = &s->files[s->file_count];
+	*file = (struct module_file){.path = mem_copy_text(path, strlen(path)), .build_id_length = length};
+	memcpy(file->build_id, m->build_id, length);
+	file->is_recorder = !strncmp(base ? base + 1 : path, "libpillion.so", strlen("libpillion.so"));
+	if (s->opens_files)
+		open_file(s, file);
+	return s->file_count++;
+}
+
+static void add_module(struct symbols *s, struct space *space, const struct image *image, const struct blob *b)
+{
+	char bytes[TF_BLOB_BYTES + 1];
+	size_t size = trace_blob(image->trace, b, bytes, TF_BLOB_BYTES);
+	struct tf_module module;
+	const char *path = bytes + sizeof(module);
+
+	if (size < sizeof(module))
+		return;
+	bytes[size] = 0;
+	memcpy(&module, bytes, sizeof(module));
+	if (!*path)
+		path = image->executable;
+	space->modules = mem_grow(space->modules, space->count, &space->capacity, sizeof(*space->modules));
+	space->modules[space->count++] =
+		(struct mapped_module){module.start, module.end, module.bias, find_file(s, path, &module)};
+}
+
+static const struct image *image_by_nonce(const struct model *m, uint64_t nonce)
+{
+	for (size_t i = 0; nonce && i < m->image_count; i++)
+		if (m->images[i].nonce == nonce)
+			return &m->images[i];
+	return NULL;
+}
+
+/* What the image itself names comes last, so that it is found first; a forked one starts with its parent's. */
+static void fill_space(struct symbols *s, struct space *space, const struct image *image, int depth)
+{
+	const struct image *parent =
+		image->via == TF_VIA_FORK && depth < 64 ? image_by_nonce(s->model, image->parent_nonce) : NULL;
+
+	if (parent && parent != image)
+		fill_space(s, space, parent, depth + 1);
+	for (size_t i = 0; image->trace && i < image->trace->blob_count; i++)
+		if (image->trace->blobs[i].type == TF_BLOB_MODULE)
+			add_module(s, space, image, &image->trace->blobs[i]);
+}
+
+static const struct mapped_module *find_module(struct symbols *s, const struct image *image, uint64_t address)
+{
+	uint64_t *place = map_put(&s->spaces, (uint64_t)(image - s->model->images), 0, NULL);
+	const struct space *space;
+
+	if (!*place) {
+		s->all_spaces = mem_grow(s->all_spaces, s->space_count, &s->space_capacity, sizeof(*s->all_spaces));
+		s->all_spaces[s->space_count] = (struct space){0};
+		*place = ++s->space_count;
+		fill_space(s, &s->all_spaces[s->space_count - 1], image, 0);
+	}
+	space = &s->all_spaces[*place - 1];
+	for (size_t i = space->count; i-- > 0;)
+		if (address >= space->modules[i].start && address < space->modules[i].end)
+			return &space->modules[i];
+	return NULL;
+}
+
+void symbols_demangle(struct buffer *ret, const char *name)
+{
+	int status = -1;
+	char *readable = !strncmp(name, "_Z", 2) ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
+
+	buffer_text(ret, readable && !status ? readable : name);
+	free(readable);
+}
+
+static void describe(const struct module_file *file, uint64_t address, struct buffer *ret)
+{
+	const char *name = file->module ? dwfl_module_addrname(file->module, address) : NULL, *source = NULL, *base;
+	Dwfl_Line *line = file->module ? dwfl_module_getsrc(file->module, address) : NULL;
+	int number = 0;
+
+	if (line)
+		source = dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL);
+	if (!name && !source) {
+		base = strrchr(file->path, '/');
+		/* The return address, as it stands in the stack, not one less. */
+		buffer_print(ret, "%s+0x%llx", base ? base + 1 : file->path, (unsigned long long)address + 1);
+		return;
+	}
+	if (name) {
+		/* The symbol table's versions, as in name@@GLIBC_2.34, are no part of the name. */
+		char *plain = mem_copy_text(name, strcspn(name, "@"));
+
+		symbols_demangle(ret, *plain ? plain : name);
+		free(plain);
+	} else {
+		buffer_text(ret, "?");
+	}
+	if (source)
+		buffer_print(ret, " (%s:%d)", source, number);
+}
+
+static const struct mapped_module *frame_module(struct symbols *s, const struct image *image, uint64_t address)
+{
+	/* Return addresses point after the call; step back so that a call that ends its function is not blamed on the
+	 * next. */
+	return find_module(s, image, address - 1);
+}
+
+static const char *module_frame(struct symbols *s, const struct mapped_module *module, uint64_t address)
+{
+	uint64_t in_file = module ? address - 1 - module->bias : address;
+	uint64_t *place = map_put(&s->frames, module ? module->file + 1 : 0, in_file, NULL);
+	struct buffer text = {0};
+
+	if (!*place) {
+		if (module)
+			describe(&s->files[module->file], in_file, &text);
+		else
+			buffer_print(&text, "0x%llx", (unsigned long long)address);
+		texts_add(&s->texts, "%s", text.data);
+		buffer_done(&text);
+		*place = s->texts.count;
+	}
+	return s->texts.items[*place - 1];
+}
+
+const char *symbols_frame(struct symbols *s, const struct image *image, uint64_t address)
+{
+	return module_frame(s, frame_module(s, image, address), address);
+}
+
+void symbols_stack(struct symbols *s, const struct image *image, uint32_t stack, struct buffer *ret)
+{
+	const struct blob *b = trace_definition(image->trace, TF_BLOB_STACK, stack);
+	uint64_t addresses[TF_BLOB_BYTES / sizeof(uint64_t)];
+	size_t count = b ? trace_blob(image->trace, b, addresses, sizeof(addresses)) / sizeof(uint64_t) : 0,
+	       from = ret->size;
+	bool in_recorder = true;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct mapped_module *module = frame_module(s, image, addresses[i]);
+
+		in_recorder = in_recorder && module && s->files[module->file].is_recorder;
+		if (in_recorder)
+			continue;
+		if (ret->size > from)
+			buffer_text(ret, " <- ");
+		buffer_text(ret, module_frame(s, module, addresses[i]));
+	}
+	if (ret->size == from)
+		buffer_text(ret, b ? "(empty)" : "(stack lost)");
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From return addresses to function, file and line, by the modules that the trace names. */
+#ifndef PILLION_SYMBOL_H
+#define PILLION_SYMBOL_H
+
+#include "model.h"
+
+struct symbols;
+
+/* Without opens_files no module is looked into: every frame is module+0xoffset. Paths come from the trace. */
+struct symbols *symbols_new(const struct model *m, bool opens_files);
+void symbols_free(struct symbols *s);
+
+/* "function (file:line)", "function", "module+0xoffset" or "0xaddress" for a return address of an image. Borrowed. */
+const char *symbols_frame(struct symbols *s, const struct image *image, uint64_t address);
+
+/* Appends a stack's frames, innermost first, " <- " between them. Frames of the recorder itself are left out. */
+void symbols_stack(struct symbols *s, const struct image *image, uint32_t stack, struct buffer *ret);
+
+/* Appends a C++ name in readable form, any other as it is. */
+void symbols_demangle(struct buffer *ret, const char *name);
+
+/* Modules that could not be used, and why. */
+const struct texts *symbols_problems(const struct symbols *s);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* UTF-8, control characters, widths. */
+#include "text.h"
+
+#include <string.h>
+
+static bool is_tail(unsigned char c)
+{
+	return (c & 0xc0) == 0x80;
+}
+
+uint32_t text_next(const char **at)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	const unsigned char *p = (const unsigned char *)*at;
+	unsigned int length = *p < 0x80		    ? 1
+			      : (*p & 0xe0) == 0xc0 ? 2
+			      : (*p & 0xf0) == 0xe0 ? 3
+			      : (*p & 0xf8) == 0xf0 ? 4
+						    : 0;
+	uint32_t code;
+
+	++*at;
+	if (length < 2)
+		return length ? *p : 0xfffd;
+	code = *p & (0x7fu >> length);
+	for (unsigned int i = 1; i < length; i++) {
+		if (!is_tail(p[i])) /* the NUL is none, too */
+			return 0xfffd;
+		code = code << 6 | (p[i] & 0x3f);
+	}
+	if (code < least[length] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+		return 0xfffd;
+	*at += length - 1;
+	return code;
+}
+
+void text_add_code(struct buffer *b, uint32_t code)
+{
+	char bytes[4];
+	size_t size;
+
+	if (code < 0x80) {
+		bytes[0] = (char)code;
+		size = 1;
+	} else if (code < 0x800) {
+		bytes[0] = (char)(0xc0 | code >> 6);
+		size = 2;
+	} else if (code < 0x10000) {
+		bytes[0] = (char)(0xe0 | code >> 12);
+		size = 3;
+	} else {
+		bytes[0] = (char)(0xf0 | code >> 18);
+		size = 4;
+	}
+	for (size_t i = 1; i < size; i++)
+		bytes[i] = (char)(0x80 | (code >> 6 * (size - 1 - i) & 0x3f));
+	buffer_add(b, bytes, size);
+}
+
+bool text_is_control(uint32_t code)
+{
+	return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029 || code == 0x200e ||
+	       code == 0x200f || (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+}
+
+static size_t code_width(uint32_t code)
+{
+	if ((code >= 0x300 && code < 0x370) || code == 0x200b || code == 0x200d || (code >= 0xfe00 && code < 0xfe10))
+		return 0;
+	return (code >= 0x1100 && code < 0x1160) || (code >= 0x2e80 && code < 0xa4d0) ||
+			       (code >= 0xac00 && code < 0xd7a4) || (code >= 0xf900 && code < 0xfb00) ||
+			       (code >= 0xfe30 && code < 0xfe70) || (code >= 0xff00 && code < 0xff61) ||
+			       (code >= 0x1f300 && code < 0x1fb00) || (code >= 0x20000 && code < 0x3fffe)
+		       ? 2
+		       : 1;
+}
+
+size_t text_width(const char *text)
+{
+	size_t width = 0;
+
+	while (*text)
+		width += code_width(text_next(&text));
+	return width;
+}
+
+void text_escape(struct buffer *b, const char *text, const char *keep)
+{
+	while (*text) {
+		uint32_t code = text_next(&text);
+
+		if (!text_is_control(code) || (code < 0x80 && strchr(keep, (int)code)))
+			text_add_code(b, code);
+		else
+			buffer_print(b, code < 0x80 ? "\\x%02x" : "\\u%04x", code);
+	}
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory, buffers, maps. */
+#include "util.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void (*mem_failed)(void) = abort;
+
+int err_set(struct err *e, int code, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(e->text, sizeof(e->text), format, list);
+	va_end(list);
+	return code;
+}
+
+void *mem_alloc(size_t size)
+{
+	void *p = calloc(1, size ? size : 1);
+
+	if (!p)
+		mem_failed();
+	return p;
+}
+
+void *mem_resize(void *p, size_t size)
+{
+	p = realloc(p, size ? size : 1);
+	if (!p)
+		mem_failed();
+	return p;
+}
+
+char *mem_copy_text(const char *text, size_t length)
+{
+	char *copy = mem_resize(NULL, length + 1);
+
+	if (length)
+		memcpy(copy, text, length);
+	copy[length] = 0;
+	return copy;
+}
+
+void *mem_grow(void *array, size_t count, size_t *capacity, size_t element)
+{
+	if (count < *capacity)
+		return array;
+	*capacity = *capacity ? *capacity * 2 : 8;
+	return mem_resize(array, *capacity * element);
+}
+
+static void buffer_reserve(struct buffer *b, size_t more)
+{
+	size_t need = b->size + more + 1;
+
+	if (need <= b->capacity)
+		return;
+	b->capacity = need < 64 ? 64 : need + need / 2;
+	b->data = mem_resize(b->data, b->capacity);
+}
+
+void buffer_add(struct buffer *b, const void *data, size_t size)
+{
+	buffer_reserve(b, size);
+	if (size)
+		memcpy(b->data + b->size, data, size);
+	b->size += size;
+	b->data[b->size] = 0;
+}
+
+void buffer_text(struct buffer *b, const char *text)
+{
+	buffer_add(b, text, strlen(text));
+}
+
+__attribute__((format(printf, 2, 0), nonnull(2))) static void buffer_vprint(struct buffer *b, const char *format,
+									    va_list list)
+{
+	va_list again;
+	int length;
+
+	va_copy(again, list);
+	length = vsnprintf(NULL, 0, format, again);
+	va_end(again);
+	if (length < 0)
+		return;
+	buffer_reserve(b, (size_t)length);
+	vsnprintf(b->data + b->size, (size_t)length + 1, format, list);
+	b->size += (size_t)length;
+}
+
+void buffer_print(struct buffer *b, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	buffer_vprint(b, format, list);
+	va_end(list);
+}
+
+void buffer_clear(struct buffer *b)
+{
+	b->size = 0;
+	if (b->data)
+		b->data[0] = 0;
+}
+
+void buffer_done(struct buffer *b)
+{
+	free(b->data);
+	*b = (struct buffer){0};
+}
+
+void texts_add(struct texts *t, const char *format, ...)
+{
+	struct buffer b = {0};
+	va_list list;
+
+	va_start(list, format);
+	buffer_vprint(&b, format, list);
+	va_end(list);
+	t->items = mem_grow(t->items, t->count, &t->capacity, sizeof(*t->items));
+	t->items[t->count++] = b.data ? b.data : mem_copy_text("", 0);
+}
+
+void texts_done(struct texts *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		free(t->items[i]);
+	free(t->items);
+	*t = (struct texts){0};
+}
+
+static uint64_t mix(uint64_t x)
+{
+	x ^= x >> 32;
+	x *= 0xd6e8feb86659fd93ull;
+	x ^= x >> 32;
+	x *= 0xd6e8feb86659fd93ull;
+	return x ^ x >> 32;
+}
+
+uint64_t hash_bytes(const void *data, size_t size)
+{
+	const uint8_t *p = data;
+	uint64_t h = 0xcbf29ce484222325ull ^ size, word;
+
+	for (; size >= 8; size -= 8, p += 8) {
+		memcpy(&word, p, 8);
+		h = mix(h ^ word) * 0x9e3779b97f4a7c15ull;
+	}
+	word = 0;
+	memcpy(&word, p, size);
+	return mix(h ^ word);
+}
+
+static struct map_slot *map_slot(const struct map *m, uint64_t a, uint64_t b)
+{
+	size_t at = mix(a * 0x9e3779b97f4a7c15ull ^ mix(b)) & (m->size - 1);
+
+	while (m->slots[at].used && (m->slots[at].a != a || m->slots[at].b != b))
+		at = (at + 1) & (m->size - 1);
+	return &m->slots[at];
+}
+
+uint64_t *map_find(const struct map *m, uint64_t a, uint64_t b)
+{
+	struct map_slot *s = m->size ? map_slot(m, a, b) : NULL;
+
+	return s && s->used ? &s->value : NULL;
+}
+
+static void map_resize(struct map *m, size_t size)
+{
+	struct map old = *m;
+
+	m->slots = mem_alloc(size * sizeof(*m->slots));
+	m->size = size;
+	for (size_t i = 0; i < old.size; i++)
+		if (old.slots[i].used)
+			*map_slot(m, old.slots[i].a, old.slots[i].b) = old.slots[i];
+	free(old.slots);
+}
+
+uint64_t *map_put(struct map *m, uint64_t a, uint64_t b, bool *ret_new)
+{
+	struct map_slot *s;
+
+	if (m->count * 4 >= m->size * 3)
+		map_resize(m, m->size ? m->size * 2 : 16);
+	s = map_slot(m, a, b);
+	if (ret_new)
+		*ret_new = !s->used;
+	if (!s->used) {
+		*s = (struct map_slot){a, b, 0, true};
+		m->count++;
+	}
+	return &s->value;
+}
+
+void map_remove(struct map *m, uint64_t a, uint64_t b)
+{
+	struct map_slot *s = m->size ? map_slot(m, a, b) : NULL, moved;
+	size_t at;
+
+	if (!s || !s->used)
+		return;
+	s->used = false;
+	m->count--;
+	/* Those behind it may stand there only because it was in their way. */
+	for (at = (size_t)(s - m->slots + 1) & (m->size - 1); m->slots[at].used; at = (at + 1) & (m->size - 1)) {
+		moved = m->slots[at];
+		m->slots[at].used = false;
+		*map_slot(m, moved.a, moved.b) = moved;
+	}
+}
+
+void map_done(struct map *m)
+{
+	free(m->slots);
+	*m = (struct map){0};
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every part of the report leans on: memory, text buffers, a hash map, error texts. */
+#ifndef PILLION_UTIL_H
+#define PILLION_UTIL_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- errors: a module returns -errno and explains in a struct err; main prints it ---- */
+
+struct err {
+	char text[512];
+};
+
+/* Fills in the text and returns `code`, so that a failure is one statement. */
+int err_set(struct err *e, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* ---- memory: never NULL. mem_failed is called when there is none; main makes it say so and exit ---- */
+
+extern void (*mem_failed)(void);
+
+void *mem_alloc(size_t size); /* zeroed */
+void *mem_resize(void *p, size_t size);
+char *mem_copy_text(const char *text, size_t length); /* adds the NUL */
+
+/* Makes room for one more element of an array that the caller counts. */
+void *mem_grow(void *array, size_t count, size_t *capacity, size_t element);
+
+/* ---- a growing text ---- */
+
+struct buffer {
+	char *data; /* NUL-terminated once anything was added */
+	size_t size, capacity;
+};
+
+void buffer_add(struct buffer *b, const void *data, size_t size);
+void buffer_text(struct buffer *b, const char *text);
+void buffer_print(struct buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void buffer_clear(struct buffer *b);
+void buffer_done(struct buffer *b);
+
+/* ---- a list of texts ---- */
+
+struct texts {
+	char **items;
+	size_t count, capacity;
+};
+
+void texts_add(struct texts *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void texts_done(struct texts *t);
+
+/* ---- a map from two words to one ---- */
+
+struct map_slot {
+	uint64_t a, b, value;
+	bool used;
+};
+
+struct map {
+	struct map_slot *slots;
+	size_t count, size; /* size: a power of two, or 0 */
+};
+
+/* The value's place for (a, b), or NULL. Borrowed until the next map_put. */
+uint64_t *map_find(const struct map *m, uint64_t a, uint64_t b);
+
+/* Likewise, made with value 0 if it was not there; *ret_new (may be NULL) tells. */
+uint64_t *map_put(struct map *m, uint64_t a, uint64_t b, bool *ret_new);
+void map_remove(struct map *m, uint64_t a, uint64_t b);
+void map_done(struct map *m);
+
+uint64_t hash_bytes(const void *data, size_t size);
+
+#endif

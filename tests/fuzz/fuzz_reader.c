@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libFuzzer's entry: one trace file in memory through the reader, the merge, every report and every format; what is no
+ * trace goes through the index lines' parser. Files that a trace names are not opened. */
+#include <stdlib.h>
+
+#include "../../report/index.h"
+#include "../../report/report.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static FILE *nowhere;
+
+static void run_reports(const struct report_context *context, enum format format)
+{
+	struct emit emit = {.file = nowhere, .format = format, .unit = UNIT_AUTO, .is_list = true};
+
+	emit_begin(&emit);
+	for (size_t i = 0; i < report_count; i++) {
+		struct table table = {0};
+		struct err err;
+
+		if (!report_list[i].run)
+			continue;
+		report_list[i].run(context, &table, &err);
+		emit_table(&emit, report_list[i].name, report_list[i].title, &table);
+		table_done(&table);
+	}
+	emit_end(&emit);
+}
+
+static void run_line(const uint8_t *data, size_t size)
+{
+	struct index_line line;
+
+	index_parse((const char *)data, size, &line);
+	for (size_t i = 0; i < line.count; i++)
+		index_number(&line, line.fields[i].key);
+	index_line_done(&line);
+}
+
+static void run_merge(const struct model *m)
+{
+	struct merge *g = merge_new(m, SIZE_MAX);
+
+	while (merge_next(g))
+		;
+	merge_free(g);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const enum by groups[] = {BY_NOTHING, BY_PROCESS, BY_RANK, BY_HOST, BY_RANGE};
+	/* Picked by the size, so that a file gives the same run each time. */
+	struct report_context context = {.by = groups[size / 7 % 5]};
+	struct buffer summary = {0};
+	struct model model;
+	struct err err;
+
+	if (!nowhere)
+		nowhere = fopen("/dev/null", "we");
+	if (!model_open_bytes(&model, data, size, &err)) {
+		context.model = &model;
+		context.symbols = symbols_new(&model, false);
+		run_merge(&model);
+		run_reports(&context, (enum format)(size % FORMAT_COUNT));
+		summary_text(&context, &summary);
+		buffer_done(&summary);
+		symbols_free(context.symbols);
+	} else {
+		run_line(data, size);
+	}
+	model_done(&model);
+	return 0;
+}

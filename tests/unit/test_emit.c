@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../report/emit.h"
+#include "../../report/text.h"
+
+static struct table table;
+static char *out;
+
+static void setup(void)
+{
+	table_column(&table, "Total Time (ns)", COLUMN_NS);
+	table_column(&table, "Num Calls", COLUMN_COUNT);
+	table_column(&table, "Avg (ns)", COLUMN_NS_MEAN);
+	table_column(&table, "PID", COLUMN_ID);
+	table_column(&table, "Name", COLUMN_TEXT);
+}
+
+static void teardown(void)
+{
+	table_done(&table);
+	free(out);
+	out = NULL;
+}
+
+TestSuite(emit, .init = setup, .fini = teardown);
+
+static void add_row(uint64_t total, uint64_t count, double mean, uint64_t pid, const char *name)
+{
+	table_number(&table, total);
+	table_number(&table, count);
+	table_real(&table, mean);
+	table_number(&table, pid);
+	table_text(&table, name);
+}
+
+static const char *written(enum format format, enum time_unit unit)
+{
+	size_t size;
+	struct emit e = {.format = format, .unit = unit};
+
+	free(out);
+	e.file = open_memstream(&out, &size);
+	emit_begin(&e);
+	emit_table(&e, "some_sum", "Some Summary", &table);
+	emit_end(&e);
+	fclose(e.file);
+	return out;
+}
+
+static void assert_has(const char *text, const char *part)
+{
+	cr_assert_not_null(strstr(text, part), "no <%s> in <%s>", part, text);
+}
+
+static void assert_has_not(const char *text, const char *part)
+{
+	cr_assert_null(strstr(text, part), "<%s> in <%s>", part, text);
+}
+
+Test(emit, csv_is_raw_and_quoted)
+{
+	add_row(1234567, 1000, 1234.567, 4000000, "a,b");
+	add_row(1, 2, 0.5, 3, "say \"hi\"");
+	add_row(1, 2, 0.5, 3, "two\nlines");
+	add_row(1, 2, 0.5, 3, "plain text");
+	cr_assert_str_eq(written(FORMAT_CSV, UNIT_MS), "Total Time (ns),Num Calls,Avg (ns),PID,Name\n"
+						       "1234567,1000,1234.6,4000000,\"a,b\"\n"
+						       "1,2,0.5,3,\"say \"\"hi\"\"\"\n"
+						       "1,2,0.5,3,\"two\nlines\"\n"
+						       "1,2,0.5,3,plain text\n");
+}
+
+Test(emit, tsv_keeps_a_row_on_a_line)
+{
+	add_row(1, 2, 0.5, 3, "a\tb\nc\\d");
+	assert_has(written(FORMAT_TSV, UNIT_NS), "1\t2\t0.5\t3\ta\\tb\\nc\\\\d\n");
+}
+
+Test(emit, json_is_one_array_of_objects)
+{
+	add_row(1234567, 1000, 2.25, 3, "q\"\\\n\x01\x7f\xc2\x85");
+	cr_assert_str_eq(written(FORMAT_JSON, UNIT_S),
+			 "[\n {\"Total Time (ns)\":1234567,\"Num Calls\":1000,\"Avg (ns)\":2.2,\"PID\":3,"
+			 "\"Name\":\"q\\\"\\\\\\u000a\\u0001\\u007f\\u0085\"}\n]\n");
+}
+
+Test(emit, json_of_several_tables_is_an_object)
+{
+	size_t size;
+	struct emit e = {.format = FORMAT_JSON, .is_list = true, .file = open_memstream(&out, &size)};
+
+	emit_begin(&e);
+	emit_table(&e, "one", "One", &table);
+	emit_table(&e, "two", "Two", &table);
+	emit_end(&e);
+	fclose(e.file);
+	cr_assert_str_eq(out, "{\"one\":[\n],\n\"two\":[\n]}\n");
+}
+
+Test(emit, json_of_no_table_is_an_empty_array)
+{
+	size_t size;
+	struct emit e = {.format = FORMAT_JSON, .file = open_memstream(&out, &size)};
+
+	emit_begin(&e);
+	emit_end(&e);
+	fclose(e.file);
+	cr_assert_str_eq(out, "[]\n");
+}
+
+Test(emit, html_and_markdown_carry_no_markup_of_the_program)
+{
+	add_row(1, 2, 0.5, 3, "<script>&\"'|*");
+	assert_has(written(FORMAT_HTML, UNIT_NS), "&lt;script&gt;&amp;&quot;&#39;|*");
+	assert_has_not(out, "<script");
+	assert_has(written(FORMAT_MARKDOWN, UNIT_NS), "\\<script\\>&\"'\\|\\*");
+}
+
+Test(emit, terminals_get_no_control_characters)
+{
+	add_row(1, 2, 0.5, 3, "\x1b[2J\r\xc2\x9b\xe2\x80\xae");
+	for (enum format f = FORMAT_COLUMN; f < FORMAT_COUNT; f++) {
+		assert_has_not(written(f, UNIT_NS), "\x1b");
+		assert_has_not(out, "\xc2\x9b");
+		assert_has_not(out, "\xe2\x80\xae");
+	}
+	assert_has(written(FORMAT_COLUMN, UNIT_NS), "\\x1b[2J\\x0d\\u009b\\u202e");
+}
+
+Test(emit, what_is_no_utf8_becomes_a_replacement_in_every_format)
+{
+	add_row(1, 2, 0.5, 3, "a\xff\xc3(\xe2\x82 \xed\xa0\x80 \xc0\xaf \xf5\x80\x80\x80 \xc3\xa4");
+	for (enum format f = FORMAT_COLUMN; f < FORMAT_COUNT; f++) {
+		const char *at = written(f, UNIT_NS);
+
+		assert_has(at, "a\xef\xbf\xbd\xef\xbf\xbd");
+		assert_has(at, "\xc3\xa4");
+		assert_has_not(at, "\xff");
+		assert_has_not(at, "\xc0");
+	}
+}
+
+Test(emit, people_get_units_and_separators)
+{
+	add_row(1234567890, 1234567, 1234.5, 1234567, "x");
+	assert_has(written(FORMAT_COLUMN, UNIT_NS), " 1,234,567,890  1,234,567   1,234.5  1234567  x\n");
+	assert_has(written(FORMAT_COLUMN, UNIT_MS), "Total Time (ms)");
+	assert_has(out, "1,234.568");
+	assert_has(written(FORMAT_TABLE, UNIT_AUTO), "Total Time (s)");
+	assert_has(out, "Avg (us)");
+	assert_has(out, " 1.235 |");
+	assert_has(written(FORMAT_CSV, UNIT_AUTO), "1234567890,1234567,1234.5,1234567,x\n");
+}
+
+Test(emit, columns_line_up_whatever_the_script)
+{
+	table_done(&table);
+	table_column(&table, "Name", COLUMN_TEXT);
+	table_column(&table, "N", COLUMN_COUNT);
+	table_text(&table, "\xe6\xbc\xa2\xe5\xad\x97"); /* two wide ones */
+	table_number(&table, 1);
+	table_text(&table, "abcd");
+	table_number(&table, 22);
+	assert_has(written(FORMAT_COLUMN, UNIT_NS), " \xe6\xbc\xa2\xe5\xad\x97   1\n abcd  22\n");
+}
+
+Test(emit, an_absent_value_is_no_zero)
+{
+	table_nothing(&table);
+	table_number(&table, 1);
+	table_nothing(&table);
+	table_nothing(&table);
+	table_nothing(&table);
+	assert_has(written(FORMAT_CSV, UNIT_NS), "\n,1,,,\n");
+	assert_has(written(FORMAT_JSON, UNIT_NS), "\"Total Time (ns)\":null,\"Num Calls\":1");
+}
+
+Test(emit, widths_count_columns_of_a_terminal)
+{
+	cr_assert_eq(text_width("abc"), 3);
+	cr_assert_eq(text_width("\xe6\xbc\xa2"), 2);
+	cr_assert_eq(text_width("e\xcc\x81"), 1);
+	cr_assert_eq(text_width("\xff"), 1);
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../report/model.h"
+#include "trace_writer.h"
+
+#define MS 1000000ull
+#define INDEX "node1." WRITER_BOOT ".index"
+
+static char directory[] = "/tmp/pillion-model-XXXXXX";
+static struct model model;
+
+static void setup(void)
+{
+	cr_assert_not_null(mkdtemp(directory));
+	capture_create(directory);
+}
+
+static void teardown(void)
+{
+	model_done(&model);
+	capture_remove(directory);
+}
+
+TestSuite(model, .init = setup, .fini = teardown);
+
+static int open_paths(const char *path, struct err *err)
+{
+	char *paths[] = {(char *)path};
+
+	return model_open(&model, paths, 1, err);
+}
+
+static void open_model(void)
+{
+	struct err err;
+
+	cr_assert_eq(open_paths(directory, &err), 0, "%s", err.text);
+}
+
+static const struct process *process(uint32_t pid)
+{
+	for (size_t i = 0; i < model.process_count; i++)
+		if (model.processes[i].pid == pid)
+			return &model.processes[i];
+	cr_assert_fail("no process %u", pid);
+	return NULL;
+}
+
+static void write_image(uint64_t nonce, uint32_t pid, uint32_t parent, uint64_t start, enum tf_end end, int status)
+{
+	struct writer w;
+	struct writer_thread t;
+
+	writer_init(&w, nonce, pid, parent, start);
+	writer_command(&w, "/bin/x", "x\0a b", 5);
+	writer_function(&w, TF_GROUP_OSRT, "read");
+	writer_thread(&w, &t, pid, "main", 2 * TF_PAGE);
+	writer_call(&t, 0, start + MS, 500, NULL, 0);
+	if (end)
+		writer_end(&w, end, status, start + 2 * MS);
+	writer_save(&w, directory);
+	writer_done(&w);
+}
+
+static void assert_problem(const char *what)
+{
+	for (size_t i = 0; i < model.problems.count; i++)
+		if (strstr(model.problems.items[i], what))
+			return;
+	cr_assert_fail("nobody complains of %s", what);
+}
+
+Test(model, knows_the_processes_of_index_and_traces)
+{
+	capture_example(directory);
+	open_model();
+	cr_assert_eq(model.process_count, 3);
+	cr_assert_eq(model.problems.count, 0);
+	cr_assert_str_eq(process(100)->command, "python3 train.py --name 'two words'");
+	cr_assert_str_eq(process(100)->rank, "0");
+	cr_assert_eq(process(101)->parent_pid, 100);
+	cr_assert_str_eq(process(102)->ended, "exit 0");
+	cr_assert_eq(process(102)->end_ns - process(102)->start_ns, MS);
+	cr_assert_eq(model.bare_count, 1);
+	cr_assert_str_eq(model.bare[0].reason, "static");
+	cr_assert_str_eq(model.launches[0].command, "python3 train.py");
+}
+
+Test(model, believes_the_parent_on_how_a_process_ended)
+{
+	capture_example(directory);
+	open_model();
+	cr_assert_str_eq(process(101)->ended, "killed by signal 9 (SIGKILL)");
+	cr_assert(process(101)->end_is_known);
+	cr_assert_eq(process(101)->end_ns - process(101)->start_ns, 490 * MS);
+}
+
+Test(model, says_killed_where_nobody_knows_more)
+{
+	write_image(1, 50, 1, 1000 * MS, TF_END_NONE, 0);
+	write_image(2, 51, 1, 1000 * MS, TF_END_EXIT, 3);
+	write_image(3, 52, 1, 1000 * MS, TF_END_ABORT, 0);
+	open_model();
+	cr_assert_str_eq(process(50)->ended, "killed");
+	cr_assert_not(process(50)->end_is_known);
+	cr_assert_str_eq(process(51)->ended, "exit 3");
+	cr_assert_str_eq(process(52)->ended, "killed by signal 6 (SIGABRT)");
+}
+
+Test(model, takes_the_launchers_word)
+{
+	write_image(1, 50, 1, 1000 * MS, TF_END_EXIT, 0);
+	capture_line(directory, INDEX, "child\tpid=50\tstatus=11\tlauncher=1");
+	capture_line(directory, INDEX,
+		     "clock\tticks=1500000000\tmonotonic_ns=1500000000\trealtime_ns=1700000001500000000\tclock=1");
+	open_model();
+	cr_assert_str_eq(process(50)->ended, "killed by signal 11 (SIGSEGV)");
+}
+
+Test(model, makes_one_process_of_an_exec_chain)
+{
+	for (uint64_t i = 0; i < 50; i++)
+		write_image(100 + i, 50, 1, 1000 * MS + i * 10 * MS, i < 49 ? TF_END_EXEC : TF_END_EXIT, 0);
+	open_model();
+	cr_assert_eq(model.image_count, 50);
+	cr_assert_eq(model.process_count, 1);
+	cr_assert_eq(process(50)->image_count, 50);
+	cr_assert_str_eq(process(50)->ended, "exit 0");
+	cr_assert_eq(process(50)->end_ns - process(50)->start_ns, 492 * MS);
+}
+
+Test(model, sees_that_a_process_is_running)
+{
+	struct writer w;
+	struct writer_thread t;
+	unsigned long long start = 0;
+	FILE *f = fopen("/proc/self/stat", "r"), *boot = fopen("/proc/sys/kernel/random/boot_id", "r");
+	char stat[1024] = "";
+
+	cr_assert_gt(fread(stat, 1, sizeof(stat) - 1, f), 0);
+	fclose(f);
+	sscanf(strrchr(stat, ')') + 1,
+	       " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu", &start);
+	writer_init(&w, 1, (uint32_t)getpid(), 1, 1000 * MS);
+	cr_assert_eq(fscanf(boot, "%36s", w.header.boot), 1);
+	fclose(boot);
+	w.header.process_start = start;
+	writer_thread(&w, &t, 1, "main", 2 * TF_PAGE);
+	writer_save(&w, directory);
+	writer_done(&w);
+	writer_init(&w, 2, 51, 1, 1000 * MS);
+	writer_save(&w, directory);
+	writer_done(&w);
+	open_model();
+	cr_assert_str_eq(process((uint32_t)getpid())->ended, "running");
+	cr_assert_str_eq(process(51)->ended, "killed");
+}
+
+Test(model, names_each_file_that_it_cannot_read_and_reads_the_rest)
+{
+	write_image(1, 50, 1, 1000 * MS, TF_END_EXIT, 0);
+	capture_file(directory, "a.1.2.trace", "", 0);
+	capture_file(directory, "b.1.2.trace", "hello world", 11);
+	capture_file(directory, "notes.txt", "hello", 5);
+	capture_file(directory, "c.2.range", "hello", 5);
+	capture_file(directory, INDEX, "\x01\x02rubbish\nprocess\tnon", 22);
+	open_model();
+	cr_assert_eq(model.process_count, 1);
+	assert_problem("a.1.2.trace: empty");
+	assert_problem("b.1.2.trace: not a trace file");
+	assert_problem("notes.txt");
+	assert_problem("c.2.range");
+	assert_problem("1 lines cannot be read");
+	assert_problem("last line is cut");
+}
+
+Test(model, refuses_what_is_no_capture)
+{
+	struct err err;
+
+	cr_assert_eq(open_paths("/nonexistent/capture", &err), -ENOENT);
+	cr_assert_not_null(strstr(err.text, "/nonexistent/capture"));
+	model_done(&model);
+	cr_assert_eq(open_paths("/proc/self/fdinfo", &err), -EINVAL);
+	cr_assert_not_null(strstr(err.text, "not a pillion capture"));
+	model_done(&model);
+	capture_file(directory, "capture", "format=2\n", 9);
+	cr_assert_eq(open_paths(directory, &err), -ENOTSUP);
+}
+
+Test(model, numbers_the_capture_ranges)
+{
+	struct tf_range_page page = {.magic = TF_RANGE_MAGIC, .run = 0x77, .begun = 3, .mode = TF_RANGE_PROFILER_API};
+	struct tf_range ranges[] = {{1000 * MS, 1010 * MS}, {1020 * MS, 1030 * MS}, {1040 * MS, 0}};
+	uint8_t file[sizeof(page) + sizeof(ranges)];
+
+	memcpy(file, &page, sizeof(page));
+	memcpy(file + sizeof(page), ranges, sizeof(ranges));
+	write_image(1, 50, 1, 1000 * MS, TF_END_EXIT, 0);
+	capture_file(directory, "node1.77.range", file, sizeof(file));
+	open_model();
+	cr_assert_eq(model_range(&model, model.images, 999 * MS), 0);
+	cr_assert_eq(model_range(&model, model.images, 1000 * MS), 1);
+	cr_assert_eq(model_range(&model, model.images, 1010 * MS), 0);
+	cr_assert_eq(model_range(&model, model.images, 1025 * MS), 2);
+	cr_assert_eq(model_range(&model, model.images, 9999 * MS), 3);
+}
+
+Test(model, takes_the_rate_of_a_counter_from_its_pairs)
+{
+	struct writer w;
+	struct writer_thread t;
+
+	writer_init(&w, 1, 50, 1, 0);
+	w.header.clock = TF_CLOCK_TSC;
+	w.header.clock_hz = 0;
+	w.header.first = (struct tf_clock_pair){3000000000, 1000 * MS, 1700000001000000000, 100};
+	w.header.last[1] = (struct tf_clock_pair){9000000000, 3000 * MS, 1700000003000000000, 100};
+	writer_thread(&w, &t, 50, "main", 2 * TF_PAGE);
+	writer_save(&w, directory);
+	writer_done(&w);
+	open_model();
+	cr_assert_eq(axis_ns(&model.machines[0].axis, 6000000000), 1700000002000000000);
+	cr_assert_eq(axis_duration(&model.machines[0].axis, 3000000), 1000000);
+}
+
+Test(model, places_times_by_the_launchers_clock_lines_too)
+{
+	/* The counter runs 1 % slower in the second half: interpolation holds where one line would be 5 ms off. */
+	struct axis axis = {.clock = TF_CLOCK_TSC};
+	struct tf_clock_pair pairs[] = {{1000000000, 1000 * MS, 51000 * MS, 0},
+					{2000000000, 2000 * MS, 52000 * MS, 0},
+					{2990000000, 3000 * MS, 53000 * MS, 0}};
+
+	for (size_t i = 0; i < 3; i++)
+		axis_add(&axis, &pairs[2 - i]);
+	axis_build(&axis);
+	cr_assert_eq(axis_ns(&axis, 1500000000), 51500 * MS);
+	cr_assert_leq(llabs((long long)axis_ns(&axis, 2495000000) - (long long)(52500 * MS)), 1);
+	cr_assert_eq(axis.error_ns, 0);
+	axis_done(&axis);
+}
+
+Test(model, states_the_error_where_the_time_of_day_was_set)
+{
+	struct axis axis = {.clock = TF_CLOCK_MONOTONIC};
+	struct tf_clock_pair pairs[] = {{1000 * MS, 1000 * MS, 51000 * MS, 0},
+					{2000 * MS, 2000 * MS, 52000 * MS, 0},
+					{3000 * MS, 3000 * MS, 63000 * MS, 0}};
+
+	for (size_t i = 0; i < 3; i++)
+		axis_add(&axis, &pairs[i]);
+	axis_build(&axis);
+	cr_assert_eq(axis_ns(&axis, 3000 * MS), 53000 * MS);
+	cr_assert_eq(axis.error_ns, 10000 * MS);
+	axis_done(&axis);
+}

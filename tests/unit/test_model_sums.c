@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <criterion/criterion.h>
+#include <criterion/parameterized.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../report/sums.h"
+
+struct values {
+	size_t count;
+	uint64_t range, offset; /* values are offset + random % range; range 0: any 64 bits >> 20 */
+};
+
+static uint64_t seed;
+
+static uint64_t value(const struct values *v)
+{
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return v->range ? v->offset + (seed >> 16) % v->range : seed >> 20;
+}
+
+static int compare(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+ParameterizedTestParameters(sums, finds_the_exact_median)
+{
+	static struct values cases[] = {
+		{1, 10, 0},
+		{2, 10, 0},
+		{3, 1000000, 0},
+		{4096, 100000, 0},
+		{4097, 100000, 0},
+		{10000, 2, 7},
+		{10001, 2, 7},
+		{50000, 1, 123456789},
+		{50000, 1000000, 5000},
+		{50001, 0, 0},
+		{50000, 0, 0},
+		{300000, 100000000, 1000000000000},
+		{100000, 3, 127},
+		{100000, 2, 4095},
+		{99999, 60000, 0},
+		{4098, 2, 1u << 30},
+		{20000, 1u << 30, 1u << 31},
+	};
+
+	return cr_make_param_array(struct values, cases, sizeof(cases) / sizeof(*cases));
+}
+
+ParameterizedTest(struct values *v, sums, finds_the_exact_median)
+{
+	struct sums s = {0};
+	uint64_t *all = malloc(v->count * sizeof(*all));
+	unsigned int passes = 0;
+	double median;
+
+	do {
+		seed = 1;
+		for (size_t i = 0; i < v->count; i++) {
+			all[i] = value(v);
+			sums_add(&s, sums_row(&s, "name", 5), all[i]);
+		}
+		passes++;
+	} while (sums_next_pass(&s));
+	qsort(all, v->count, sizeof(*all), compare);
+	median = (double)all[(v->count - 1) / 2] / 2 + (double)all[v->count / 2] / 2;
+	cr_assert_float_eq(s.rows[0].median, median, 1e-9 * median + 1e-9, "%f is not %f, %zu values", s.rows[0].median,
+			   median, v->count);
+	cr_assert_eq(s.rows[0].least, all[0]);
+	cr_assert_eq(s.rows[0].most, all[v->count - 1]);
+	cr_assert_leq(passes, 7);
+	free(all);
+	sums_done(&s);
+}
+
+Test(sums, deviate_as_a_sample)
+{
+	struct sums s = {0};
+
+	do
+		for (uint64_t i = 1; i <= 4; i++)
+			sums_add(&s, sums_row(&s, "x", 2), i * 1000000000);
+	while (sums_next_pass(&s));
+	cr_assert_float_eq(sums_deviation(&s.rows[0]), 1e9 * sqrt(5.0 / 3), 1);
+	sums_done(&s);
+}
+
+Test(sums, sort_by_total_then_by_name)
+{
+	struct sums s = {0};
+
+	sums_add(&s, sums_row(&s, "b\0x", 4), 5);
+	sums_add(&s, sums_row(&s, "a", 2), 5);
+	sums_add(&s, sums_row(&s, "c", 2), 6);
+	sums_next_pass(&s);
+	sums_sort(&s);
+	cr_assert_str_eq(sums_field(&s.rows[0], 0), "c");
+	cr_assert_str_eq(sums_field(&s.rows[1], 0), "a");
+	cr_assert_str_eq(sums_field(&s.rows[2], 1), "x");
+	cr_assert_str_eq(sums_field(&s.rows[2], 9), "");
+	sums_done(&s);
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../report/reader.h"
+#include "trace_writer.h"
+
+static struct writer w;
+static struct writer_thread t;
+static struct trace *trace;
+static struct err err;
+static uint16_t read_id, write_id;
+
+static void setup(void)
+{
+	writer_init(&w, 0xabc, 10, 1, 1000);
+	read_id = writer_function(&w, TF_GROUP_OSRT, "read");
+	write_id = writer_function(&w, TF_GROUP_OSRT, "write");
+	writer_thread(&w, &t, 10, "main", 2 * TF_PAGE);
+}
+
+static void teardown(void)
+{
+	reader_close(trace);
+	trace = NULL;
+	writer_done(&w);
+}
+
+TestSuite(reader, .init = setup, .fini = teardown);
+
+static void open_it(void)
+{
+	size_t size;
+	const uint8_t *bytes = writer_bytes(&w, &size);
+
+	cr_assert_eq(reader_open_bytes(bytes, size, &trace, &err), 0, "%s", err.text);
+}
+
+static size_t count_events(void)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < trace->thread_count; i++)
+		count += trace->threads[i].events;
+	return count;
+}
+
+static void assert_next(struct cursor *c, unsigned int id, uint64_t ticks, uint64_t duration)
+{
+	struct event e;
+
+	cr_assert(cursor_next(c, &e));
+	cr_assert_eq(e.id, id);
+	cr_assert_eq(e.ticks, ticks, "%llu", (unsigned long long)e.ticks);
+	cr_assert_eq(e.duration, duration);
+}
+
+static void assert_refused(const void *data, size_t size, int code, const char *why)
+{
+	cr_assert_eq(reader_open_bytes(data, size, &trace, &err), code);
+	cr_assert_null(trace);
+	cr_assert_not_null(strstr(err.text, why), "%s", err.text);
+}
+
+Test(reader, gives_calls_their_times_and_durations)
+{
+	static const uint64_t ends[] = {1500, 1400, 5000000, 4500000, 90000000000, 1000000000000000};
+	struct cursor c;
+	struct event e;
+
+	for (size_t i = 0; i < 6; i++)
+		writer_call(&t, i % 2 ? read_id : write_id, ends[i], i * 0x7fffff, NULL, 0);
+	open_it();
+	cursor_init(&c, trace, trace->threads);
+	for (size_t i = 0; i < 6; i++)
+		assert_next(&c, i % 2 ? read_id : write_id, ends[i], i * 0x7fffff);
+	cr_assert_not(cursor_next(&c, &e));
+	cr_assert_eq(trace->threads[0].last_ticks, 1000000000000000);
+}
+
+Test(reader, goes_on_from_window_to_window)
+{
+	for (uint64_t i = 0; i < 5000; i++)
+		writer_call(&t, read_id, 2000 + i * 10, 5, NULL, 0);
+	open_it();
+	cr_assert_eq(trace->thread_count, 1);
+	cr_assert_gt(trace->window_count, 4);
+	cr_assert_eq(count_events(), 5000);
+	cr_assert_eq(trace->torn, 0);
+}
+
+Test(reader, steps_over_torn_slots_and_what_belonged_to_them)
+{
+	writer_call(&t, read_id, 1100, 5, NULL, 0);
+	writer_torn(&t, 1);
+	writer_slot(&t, tf_arg(TF_ARG_FD, 0, 3));
+	writer_call(&t, read_id, 1200, 5, NULL, 0);
+	writer_torn(&t, 3);
+	writer_slot(&t, TF_DATA);
+	writer_call(&t, read_id, 1300, 5, NULL, 0);
+	writer_torn(&t, 5);
+	open_it();
+	cr_assert_eq(count_events(), 3);
+	cr_assert_eq(trace->torn, 4); /* the last five were never taken, for all that can be seen */
+	cr_assert_eq(trace->orphans, 0);
+}
+
+Test(reader, keeps_the_arguments_of_an_event)
+{
+	uint64_t args[] = {tf_arg(TF_ARG_FD, 0, 7), tf_arg(TF_ARG_STACK, 0, 1234)};
+	struct cursor c;
+	struct event e;
+
+	writer_call(&t, read_id, 1100, 0x1000000, args, 2);
+	open_it();
+	cursor_init(&c, trace, trace->threads);
+	cr_assert(cursor_next(&c, &e));
+	cr_assert_eq(e.duration, 0x1000000);
+	cr_assert_eq(tf_arg_value(event_arg(&e, TF_ARG_STACK)), 1234);
+	cr_assert_eq(event_arg(&e, TF_ARG_COPY), 0);
+}
+
+Test(reader, finds_definitions_wherever_they_stand)
+{
+	struct writer_thread other;
+	struct buffer text = {0};
+
+	writer_event(&t, TF_MARK, 0, 1100, 5);
+	writer_thread(&w, &other, 11, "other", 2 * TF_PAGE);
+	writer_text(&other, TF_BLOB_STRING, 5, "a text of more than seven bytes");
+	writer_text(&other, TF_BLOB_STRING, 6, "");
+	open_it();
+	trace_text(trace, trace_definition(trace, TF_BLOB_STRING, 5), &text);
+	cr_assert_str_eq(text.data, "a text of more than seven bytes");
+	cr_assert_not_null(trace_definition(trace, TF_BLOB_STRING, 6));
+	cr_assert_null(trace_definition(trace, TF_BLOB_STRING, 7));
+	cr_assert_null(trace_definition(trace, TF_BLOB_STACK, 5));
+	buffer_done(&text);
+}
+
+Test(reader, counts_a_blob_that_is_not_whole)
+{
+	writer_slot(&t, tf_blob(TF_BLOB_STRING, 100, 1));
+	writer_slot(&t, TF_DATA);
+	writer_call(&t, read_id, 1100, 5, NULL, 0);
+	open_it();
+	cr_assert_eq(trace->broken, 1);
+	cr_assert_null(trace_definition(trace, TF_BLOB_STRING, 1));
+	cr_assert_eq(count_events(), 1);
+}
+
+Test(reader, steps_over_kinds_of_a_later_minor_version)
+{
+	struct tf_window *window;
+
+	w.header.version_minor = 9;
+	writer_slot(&t, 29);
+	writer_slot(&t, tf_arg(TF_ARG_FD, 0, 3));
+	writer_call(&t, read_id, 1100, 5, NULL, 0);
+	window = (struct tf_window *)(w.data + t.window);
+	t.window = 0;
+	writer_call(&t, read_id, 1200, 5, NULL, 0);
+	window = (struct tf_window *)(w.data + t.window);
+	window->kind = 77;
+	t.window = 0;
+	writer_call(&t, read_id, 1300, 5, NULL, 0);
+	open_it();
+	cr_assert_eq(count_events(), 2);
+	cr_assert_eq(trace->orphans + trace->broken + trace->damaged_bytes, 0);
+}
+
+Test(reader, goes_on_behind_a_window_whose_head_was_never_written)
+{
+	struct tf_window *window;
+
+	writer_call(&t, read_id, 1100, 5, NULL, 0);
+	t.window = 0;
+	writer_torn(&t, 1);
+	window = (struct tf_window *)(w.data + t.window);
+	memset(window, 0, sizeof(*window));
+	t.window = 0;
+	writer_call(&t, read_id, 1200, 5, NULL, 0);
+	open_it();
+	cr_assert_eq(count_events(), 2);
+	cr_assert_eq(trace->holes, 1);
+	cr_assert_eq(trace->damaged_bytes, 0);
+}
+
+Test(reader, measures_damage_and_reads_the_rest)
+{
+	size_t first;
+
+	writer_call(&t, read_id, 1100, 5, NULL, 0);
+	first = t.window;
+	t.window = 0;
+	writer_call(&t, read_id, 1200, 5, NULL, 0);
+	memset(w.data + first, 0x5a, TF_PAGE);
+	open_it();
+	cr_assert_eq(count_events(), 1);
+	cr_assert_eq(trace->damaged_bytes, TF_PAGE);
+}
+
+Test(reader, tells_how_much_of_a_truncated_file_is_missing)
+{
+	size_t size;
+	const uint8_t *bytes;
+
+	for (uint64_t i = 0; i < 500; i++)
+		writer_call(&t, read_id, 1100 + i, 5, NULL, 0);
+	bytes = writer_bytes(&w, &size);
+	cr_assert_eq(reader_open_bytes(bytes, size - TF_PAGE - 1, &trace, &err), 0);
+	cr_assert_eq(trace->missing_bytes, TF_PAGE + 1);
+	cr_assert_gt(count_events(), 400);
+}
+
+Test(reader, refuses_what_is_no_trace)
+{
+	static const uint8_t zeros[TF_PAGE];
+	size_t size;
+	const uint8_t *bytes;
+
+	assert_refused("", 0, -ENODATA, "empty");
+	assert_refused("#!/bin/sh\necho", 14, -EPROTO, "not a trace file");
+	assert_refused("x", 1, -EPROTO, "not a trace file");
+	assert_refused(zeros, sizeof(zeros), -ENODATA, "killed at once");
+	bytes = writer_bytes(&w, &size);
+	assert_refused(bytes, 100, -ENODATA, "truncated in its head");
+	w.header.version_major = 2;
+	bytes = writer_bytes(&w, &size);
+	assert_refused(bytes, size, -ENOTSUP, "format version 2.0");
+	w.header.byte_order = 0x04030201;
+	bytes = writer_bytes(&w, &size);
+	assert_refused(bytes, size, -ENOTSUP, "byte order");
+}
+
+Test(reader, refuses_a_file_that_is_not_there)
+{
+	cr_assert_eq(reader_open("/nonexistent/x.trace", &trace, &err), -ENOENT);
+	cr_assert_not_null(strstr(err.text, "/nonexistent/x.trace"));
+	cr_assert_lt(reader_open("/dev/null", &trace, &err), 0);
+}
+
+Test(reader, outlives_a_file_that_is_cut_while_it_is_read)
+{
+	char path[] = "/tmp/pillion-reader-XXXXXX";
+	int fd = mkstemp(path);
+	size_t size;
+	const uint8_t *bytes;
+	struct cursor c;
+	struct event e;
+
+	for (uint64_t i = 0; i < 5000; i++)
+		writer_call(&t, read_id, 1100 + i, 5, NULL, 0);
+	bytes = writer_bytes(&w, &size);
+	cr_assert_eq(write(fd, bytes, size), (ssize_t)size);
+	cr_assert_eq(reader_open(path, &trace, &err), 0, "%s", err.text);
+	cr_assert_eq(ftruncate(fd, 5 * TF_PAGE), 0);
+	close(fd);
+	unlink(path);
+	cursor_init(&c, trace, trace->threads);
+	while (cursor_next(&c, &e))
+		;
+	cr_assert(mapping_was_cut());
+}
+
+Test(reader, knows_the_call_in_progress)
+{
+	uint32_t function;
+	uint64_t start, now = ((uint64_t)5 << 48) - 100;
+
+	writer_page(&t)->start_ticks = now;
+	writer_page(&t)->current =
+		(uint64_t)(write_id + 1) << TF_CURRENT_SHIFT | ((now + 200) & (((uint64_t)1 << 48) - 1));
+	open_it();
+	cr_assert(thread_current(trace->threads, &function, &start));
+	cr_assert_eq(function, write_id);
+	cr_assert_eq(start, now + 200); /* the 48 bits went round in between */
+}
+
+Test(reader, cuts_counters_to_the_page_they_stand_in)
+{
+	writer_page(&t)->counter_count = 0xffffffff;
+	open_it();
+	cr_assert_leq(trace->threads[0].counter_count, TF_PAGE / sizeof(struct tf_counter));
+}
+
+Test(reader, counts_pushes_and_pops_without_a_counterpart)
+{
+	writer_event(&t, TF_POP, 0, 1100, 0);
+	writer_event(&t, TF_PUSH, 0, 1200, 1);
+	writer_event(&t, TF_PUSH, 1, 1300, 1);
+	writer_event(&t, TF_POP, 0, 1400, 0);
+	open_it();
+	cr_assert_eq(trace->threads[0].unmatched_pops, 1);
+	cr_assert_eq(trace->threads[0].unmatched_pushes, 1);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <criterion/criterion.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../report/symbol.h"
+#include "trace_writer.h"
+
+static struct writer w;
+static struct writer_thread t;
+static struct model model;
+static struct symbols *symbols;
+
+static void setup(void)
+{
+	writer_init(&w, 1, 50, 1, 1000);
+	writer_thread(&w, &t, 50, "main", 16 * TF_PAGE);
+}
+
+static void teardown(void)
+{
+	symbols_free(symbols);
+	model_done(&model);
+	writer_done(&w);
+}
+
+TestSuite(symbol, .init = setup, .fini = teardown);
+
+static void open_model(bool opens_files)
+{
+	size_t size;
+	const uint8_t *bytes = writer_bytes(&w, &size);
+	struct err err;
+
+	cr_assert_eq(model_open_bytes(&model, bytes, size, &err), 0, "%s", err.text);
+	symbols = symbols_new(&model, opens_files);
+}
+
+/* Where our own program stands in memory. */
+static int find_self(struct dl_phdr_info *info, size_t size, void *context)
+{
+	(void)size;
+	*(uint64_t *)context = info->dlpi_addr;
+	return 1;
+}
+
+static uint64_t add_self(const uint8_t *build_id, size_t length)
+{
+	char path[4096] = "";
+	uint64_t bias = 0;
+
+	cr_assert_gt(readlink("/proc/self/exe", path, sizeof(path) - 1), 0);
+	dl_iterate_phdr(find_self, &bias);
+	writer_module(&t, (uint64_t)(uintptr_t)&find_self & ~0xffffffull, UINT64_MAX, bias, build_id, length, path);
+	return bias;
+}
+
+static const char *frame(uint64_t address)
+{
+	return symbols_frame(symbols, model.images, address);
+}
+
+__attribute__((noinline)) uint64_t a_function_to_find(void);
+__attribute__((noinline)) uint64_t a_function_to_find(void)
+{
+	return (uint64_t)(uintptr_t)__builtin_return_address(0);
+}
+
+Test(symbol, names_function_file_and_line_of_a_call)
+{
+	char line[32];
+	uint64_t address;
+
+	snprintf(line, sizeof(line), "test_symbol.c:%d)", __LINE__ + 1);
+	address = a_function_to_find();
+	add_self(NULL, 0);
+	open_model(true);
+	cr_assert_not_null(strstr(frame(address), line), "%s: no %s", frame(address), line);
+	cr_assert_not_null(strstr(frame((uint64_t)(uintptr_t)&a_function_to_find + 1), "a_function_to_find ("), "%s",
+			   frame((uint64_t)(uintptr_t)&a_function_to_find + 1));
+}
+
+Test(symbol, does_not_believe_a_module_that_has_changed)
+{
+	static const uint8_t other[20] = {1, 2, 3};
+	uint64_t bias = add_self(other, sizeof(other)), address = (uint64_t)(uintptr_t)&a_function_to_find + 1;
+	char offset[32];
+
+	open_model(true);
+	snprintf(offset, sizeof(offset), "+0x%llx", (unsigned long long)(address - bias));
+	cr_assert_not_null(strstr(frame(address), offset), "%s", frame(address));
+	cr_assert_eq(symbols_problems(symbols)->count, 1);
+	cr_assert_not_null(strstr(symbols_problems(symbols)->items[0], "changed since"));
+}
+
+Test(symbol, falls_back_to_module_and_offset)
+{
+	writer_module(&t, 0x400000, 0x500000, 0x400000, NULL, 0, "/nonexistent/lib/libfoo.so");
+	open_model(true);
+	cr_assert_str_eq(frame(0x401234), "libfoo.so+0x1234");
+	cr_assert_str_eq(frame(0x700000), "0x700000");
+	cr_assert_eq(symbols_problems(symbols)->count, 1);
+}
+
+Test(symbol, opens_nothing_when_told_so)
+{
+	add_self(NULL, 0);
+	open_model(false);
+	cr_assert_not_null(strstr(frame((uint64_t)(uintptr_t)&a_function_to_find + 1), "+0x"));
+}
+
+Test(symbol, takes_the_module_that_was_mapped_last)
+{
+	writer_module(&t, 0x400000, 0x500000, 0x400000, NULL, 0, "old.so");
+	writer_module(&t, 0x400000, 0x480000, 0x400000, NULL, 0, "new.so");
+	open_model(true);
+	cr_assert_str_eq(frame(0x401234), "new.so+0x1234");
+	cr_assert_str_eq(frame(0x490000), "old.so+0x90000");
+}
+
+Test(symbol, leaves_the_recorders_own_frames_out)
+{
+	static const uint64_t stack[] = {0x600010, 0x400020, 0x600030};
+	struct buffer text = {0};
+
+	writer_module(&t, 0x400000, 0x500000, 0x400000, NULL, 0, "app");
+	writer_module(&t, 0x600000, 0x700000, 0x600000, NULL, 0, "lib/libpillion.so");
+	writer_blob(&t, TF_BLOB_STACK, 7, stack, sizeof(stack));
+	open_model(true);
+	symbols_stack(symbols, model.images, 7, &text);
+	cr_assert_str_eq(text.data, "app+0x20 <- libpillion.so+0x30");
+	buffer_clear(&text);
+	symbols_stack(symbols, model.images, 8, &text);
+	cr_assert_str_eq(text.data, "(stack lost)");
+	buffer_done(&text);
+}
+
+Test(symbol, demangles_cpp)
+{
+	struct buffer b = {0};
+
+	symbols_demangle(&b, "_ZN2at6native3addERKNS_6TensorES3_");
+	cr_assert_str_eq(b.data, "at::native::add(at::Tensor const&, at::Tensor const&)");
+	buffer_clear(&b);
+	symbols_demangle(&b, "_Znot mangled");
+	cr_assert_str_eq(b.data, "_Znot mangled");
+	buffer_clear(&b);
+	symbols_demangle(&b, "main");
+	cr_assert_str_eq(b.data, "main");
+	buffer_done(&b);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What threads share, in programs of their own that print TAP: Criterion does not run under ThreadSanitizer. */
+#ifndef PILLION_TEST_THREADS_H
+#define PILLION_TEST_THREADS_H
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+enum { THREADS = 4 };
+
+static int tap_count, tap_failed;
+
+__attribute__((format(printf, 2, 3))) static inline void ok(bool is_ok, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	printf("%sok %d - ", is_ok ? "" : "not ", ++tap_count);
+	vprintf(format, arguments);
+	putchar('\n');
+	va_end(arguments);
+	tap_failed += !is_ok;
+}
+
+static inline int done(void)
+{
+	printf("1..%d\n", tap_count);
+	return tap_failed != 0;
+}
+
+/* Runs `run` in THREADS threads at once, each with its number from 0, and waits for them. False: not all could start. */
+static inline bool in_threads(void *(*run)(void *number))
+{
+	pthread_t threads[THREADS];
+	unsigned started = 0;
+
+	while (started < THREADS && !pthread_create(&threads[started], NULL, run, (char *)NULL + started))
+		started++;
+	for (unsigned i = 0; i < started; i++)
+		pthread_join(threads[i], NULL);
+	return started == THREADS;
+}
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The whole recorder, its windows and its table of strings, with several threads at work. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../runtime/event.h"
+#include "../../runtime/file.h"
+#include "threads.h"
+
+enum { CALLS = 60000, TEXTS = 500 };
+
+static const struct file_function functions[] = {{"work", TF_GROUP_OSRT}};
+const struct file_function *const file_functions = functions;
+const uint32_t file_function_count = 1, file_counter_count = 1;
+
+static char directory[64], path[512];
+
+static void *record(void *number)
+{
+	(void)number;
+	for (unsigned i = 0; i < CALLS; i++) {
+		struct event e;
+		uint64_t argument = tf_arg(TF_ARG_VALUE, 0, i);
+		char text[16] = "";
+
+		snprintf(text, sizeof(text), "text %u", i % TEXTS);
+		if (event_begin(&e, 0) && event_end(&e, 0, 0))
+			event_record(&e, 0, OPTION_NEVER, &argument, 1);
+		event_instant(TF_MARK, 0, event_intern(TF_BLOB_STRING, text, strlen(text)), NULL, 0);
+	}
+	return NULL;
+}
+
+static bool find_trace(void)
+{
+	DIR *d = opendir(directory);
+	struct dirent *entry;
+
+	while (d && (entry = readdir(d))) {
+		const char *dot = strrchr(entry->d_name, '.');
+
+		if (dot && !strcmp(dot, ".trace"))
+			snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
+	}
+	if (d)
+		closedir(d);
+	return path[0];
+}
+
+struct found {
+	unsigned windows, calls, marks, texts;
+};
+
+static void count_slots(const struct tf_window *w, struct found *f)
+{
+	const uint64_t *slot = (const uint64_t *)(w + 1), *end = (const uint64_t *)((const char *)w + w->size_bytes);
+
+	f->windows++;
+	for (; slot < end; slot++) {
+		f->calls += tf_kind(*slot) == TF_CALL;
+		f->marks += tf_kind(*slot) == TF_MARK;
+		f->texts += tf_kind(*slot) == TF_BLOB && tf_blob_kind(*slot) == TF_BLOB_STRING;
+	}
+}
+
+static struct found read_back(void)
+{
+	struct found f = {0};
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	char *bytes;
+
+	if (fd < 0 || fstat(fd, &st))
+		return f;
+	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	for (off_t at = TF_PAGE; bytes != MAP_FAILED && at + TF_PAGE <= st.st_size;) {
+		const struct tf_window *w = (const struct tf_window *)(bytes + at);
+		bool is_window = w->magic == TF_WINDOW_MAGIC && w->offset == (uint64_t)at && w->size_bytes;
+
+		if (is_window && w->kind == TF_WINDOW_SLOTS)
+			count_slots(w, &f);
+		at += is_window ? w->size_bytes : TF_PAGE;
+	}
+	close(fd);
+	return f;
+}
+
+static void clean_up(void)
+{
+	char command[96];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", directory);
+	if (system(command))
+		fprintf(stderr, "%s stays\n", directory);
+}
+
+int main(int argc, char **argv)
+{
+	char output[96];
+	char *environment[] = {output, NULL};
+	struct found f;
+
+	(void)argc;
+	strcpy(directory, "/tmp/pillion-threads.XXXXXX");
+	if (!mkdtemp(directory))
+		return 99;
+	snprintf(output, sizeof(output), "PILLION_OUTPUT=%s", directory);
+	process_set_arguments(1, argv, environment);
+	thread_init();
+	ok(event_enter(), "the recorder starts");
+	ok(in_threads(record), "threads ran");
+	ok(find_trace(), "a trace file is there");
+	f = read_back();
+	ok(f.calls == THREADS * CALLS, "%u calls of %d, in %u windows", f.calls, THREADS * CALLS, f.windows);
+	ok(f.marks == THREADS * CALLS, "%u marks", f.marks);
+	ok(f.texts == TEXTS, "%u texts are defined once each", f.texts);
+	clean_up();
+	return done();
+}

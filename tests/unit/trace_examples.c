@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ready-made captures. */
+#include <string.h>
+
+#include "trace_writer.h"
+
+#define US 1000ull
+#define MS 1000000ull
+#define INDEX "node1." WRITER_BOOT ".index"
+
+static void index_lines(const char *directory)
+{
+	capture_line(directory, INDEX,
+		     "launch\trun=77\tpid=90\trealtime_ns=1700000000999000000\tcommand=python3\\x00train.py\toptions=-"
+		     "t\\x00cuda,osrt\tversion=0.1.0");
+	capture_line(directory, INDEX,
+		     "process\tnonce=a1\tpid=100\tppid=90\tstart=1100\trun=77\tvia=start\tparent=0\trealtime_ns="
+		     "1700000001000000000\tticks=1000000000"
+		     "\tclock=1\thost=node1\tboot=" WRITER_BOOT
+		     "\texe=/usr/bin/python3\targs=python3\\x00train.py\\x00--name\\x00two\\x20words"
+		     "\tvars=RANK=0");
+	capture_line(directory, INDEX,
+		     "process\tnonce=b2\tpid=101\tppid=100\tstart=1101\trun=77\tvia=fork\tparent=a1\trealtime_ns="
+		     "1700000001010000000\tticks=1010000000"
+		     "\tclock=1\thost=node1\tboot=" WRITER_BOOT
+		     "\texe=/usr/bin/python3\targs=python3\\x00train.py\tvars=RANK=0");
+	capture_line(directory, INDEX,
+		     "process\tnonce=c3\tpid=102\tppid=100\tstart=1102\trun=77\tvia=start\tparent=0\trealtime_ns="
+		     "1700000001020000000\tticks=1020000000"
+		     "\tclock=1\thost=node1\tboot=" WRITER_BOOT "\texe=/usr/bin/true\targs=true\tvars=");
+	capture_line(directory, INDEX,
+		     "end\tnonce=c3\tpid=102\tkind=exit\tstatus=0\trealtime_ns=1700000001021000000\trecorded=0\tshort="
+		     "0:3:900,2:1:50\tfunctions=0:read,2:close");
+	capture_line(directory, INDEX, "bare\tpid=103\texe=/usr/bin/busybox\treason=static");
+	capture_line(directory, INDEX, "child\tpid=100\tstatus=0\tlauncher=1");
+	capture_line(directory, INDEX, "note\tnonce=a1\tpid=100\ttext=something\\x20odd");
+	capture_line(directory, INDEX,
+		     "clock\tticks=2000000000\tmonotonic_ns=2000000000\trealtime_ns=1700000002000000000\terror_ticks="
+		     "30\tclock=1");
+}
+
+static void cuda_calls(struct writer_thread *t, const uint16_t *f)
+{
+	static const struct tf_launch launch = {
+		.kernel = 1, .grid = {128, 1, 1}, .block = {256, 1, 1}, .function = 0x4000};
+
+	writer_text(t, TF_BLOB_KERNEL, 1, "_Z6vecAddPKfS0_Pfi");
+	writer_blob(t, TF_BLOB_LAUNCH, 1, &launch, sizeof(launch));
+	for (uint64_t i = 0; i < 5; i++)
+		writer_call(t, f[0], 1100 * MS + i * MS, 5 * US + i * US, (uint64_t[]){tf_arg(TF_ARG_LAUNCH, 0, 1)}, 1);
+	writer_call(t, f[1], 1110 * MS, 100 * US, (uint64_t[]){tf_arg(TF_ARG_COPY, 1, 4000000)}, 1);
+	writer_call(t, f[1], 1111 * MS, 120 * US, (uint64_t[]){tf_arg(TF_ARG_COPY, 1, 2000000)}, 1);
+	writer_call(t, f[1], 1112 * MS, 300 * US, (uint64_t[]){tf_arg(TF_ARG_COPY, 2, 1000000)}, 1);
+}
+
+static void os_calls(struct writer_thread *t, uint16_t read, uint16_t usleep)
+{
+	static const uint64_t stack[] = {0x401234, 0x401300};
+
+	writer_module(t, 0x400000, 0x500000, 0x400000, NULL, 0, "/nonexistent/train");
+	writer_blob(t, TF_BLOB_STACK, 1, stack, sizeof(stack));
+	for (uint64_t i = 1; i <= 4; i++)
+		writer_call(t, read, 1200 * MS + i * MS, i * 10 * US, (uint64_t[]){tf_arg(TF_ARG_FD, 0, 3)}, 1);
+	writer_call(t, usleep, 1300 * MS, 50 * MS, (uint64_t[]){tf_arg(TF_ARG_STACK, 0, 1)}, 1);
+}
+
+static void nvtx(struct writer_thread *t)
+{
+	writer_text(t, TF_BLOB_DOMAIN, 1, "NCCL");
+	writer_text(t, TF_BLOB_STRING, 1, "epoch, \"one\"");
+	writer_text(t, TF_BLOB_STRING, 2, "batch \xff\x1b[31m");
+	writer_text(t, TF_BLOB_STRING, 3, "all|reduce<b>");
+	writer_event(t, TF_PUSH, 0, 1310 * MS, 1);
+	for (uint64_t i = 0; i < 3; i++) {
+		writer_event(t, TF_PUSH, 0, 1320 * MS + i * 10 * MS, 2);
+		writer_event(t, TF_POP, 0, 1325 * MS + i * 11 * MS, 0);
+	}
+	writer_event(t, TF_RANGE_START, 1, 1360 * MS, 3);
+	writer_slot(t, tf_arg(TF_ARG_VALUE, 0, 9));
+	writer_event(t, TF_MARK, 0, 1361 * MS, 1);
+	writer_event(t, TF_RANGE_END, 1, 1370 * MS, 0);
+	writer_slot(t, tf_arg(TF_ARG_VALUE, 0, 9));
+	writer_event(t, TF_POP, 0, 1380 * MS, 0);
+	writer_event(t, TF_POP, 0, 1381 * MS, 0); /* one too many */
+}
+
+static void first_process(const char *directory)
+{
+	struct writer w;
+	struct writer_thread t;
+	struct tf_child child = {101, 9};
+	uint16_t f[5];
+
+	writer_init(&w, 0xa1, 100, 90, 1000 * MS);
+	writer_command(&w, "/usr/bin/python3", "python3\0train.py", 17);
+	writer_variables(&w, "RANK=0", 7);
+	f[0] = writer_function(&w, TF_GROUP_CUDA, "cudaLaunchKernel");
+	f[1] = writer_function(&w, TF_GROUP_CUDA, "cudaMemcpy");
+	f[2] = writer_function(&w, TF_GROUP_OSRT, "read");
+	f[3] = writer_function(&w, TF_GROUP_OSRT, "usleep");
+	f[4] = writer_function(&w, TF_GROUP_OSRT, "waitpid");
+	writer_thread(&w, &t, 100, "MainThread", 2 * TF_PAGE);
+	cuda_calls(&t, f);
+	os_calls(&t, f[2], f[3]);
+	nvtx(&t);
+	writer_call(&t, f[4], 1500 * MS, 90 * MS, NULL, 0);
+	writer_blob(&t, TF_BLOB_CHILD, 1, &child, sizeof(child));
+	writer_page(&t)->counters[f[2]] = (struct tf_counter){40, 20 * US};
+	writer_page(&t)->slow_ticks = 77 * US;
+	writer_end(&w, TF_END_EXIT, 0, 1600 * MS);
+	writer_save(&w, directory);
+	writer_done(&w);
+}
+
+/* Killed while it waits in read(). */
+static void second_process(const char *directory)
+{
+	struct writer w;
+	struct writer_thread t;
+	uint16_t read;
+
+	writer_init(&w, 0xb2, 101, 100, 1010 * MS);
+	w.header.via = TF_VIA_FORK;
+	w.header.parent_nonce = 0xa1;
+	writer_command(&w, "/usr/bin/python3", "python3\0train.py", 17);
+	writer_variables(&w, "RANK=0", 7);
+	read = writer_function(&w, TF_GROUP_OSRT, "read");
+	writer_thread(&w, &t, 101, "worker", 2 * TF_PAGE);
+	writer_call(&t, read, 1050 * MS, 30 * MS, NULL, 0);
+	writer_torn(&t, 2);
+	writer_call(&t, read, 1060 * MS, 2 * MS, NULL, 0);
+	writer_page(&t)->current = (uint64_t)(read + 1) << TF_CURRENT_SHIFT | 1100 * MS;
+	writer_page(&t)->lost = 2;
+	writer_save(&w, directory);
+	writer_done(&w);
+}
+
+void capture_example(const char *directory)
+{
+	capture_remove(directory);
+	capture_create(directory);
+	index_lines(directory);
+	first_process(directory);
+	second_process(directory);
+}
+
+void capture_large(const char *directory, uint64_t calls, uint32_t threads)
+{
+	struct writer w;
+	uint64_t seed = 42;
+	uint16_t ids[8];
+	static const char *const names[8] = {"read",	  "write", "poll", "futex",
+					     "nanosleep", "recv",  "send", "pthread_mutex_lock"};
+
+	capture_remove(directory);
+	capture_create(directory);
+	writer_init(&w, 0xbeef, 4000, 1, 1000 * MS);
+	writer_command(&w, "/bin/large", "large", 6);
+	for (size_t i = 0; i < 8; i++)
+		ids[i] = writer_function(&w, TF_GROUP_OSRT, names[i]);
+	for (uint32_t k = 0; k < threads; k++) {
+		struct writer_thread t;
+		uint64_t now = 1000 * MS + k * 17;
+
+		writer_thread(&w, &t, 4000 + k, "worker", 256 * 1024);
+		for (uint64_t i = 0; i < calls / threads; i++) {
+			seed = seed * 6364136223846793005u + 1442695040888963407u;
+			now += 100 + (seed >> 50);
+			writer_call(&t, ids[seed >> 33 & 7], now, 1000 + (seed >> 40 & 0xffff), NULL, 0);
+		}
+	}
+	writer_end(&w, TF_END_EXIT, 0, 100000 * MS);
+	writer_save(&w, directory);
+	writer_done(&w);
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The writer of test captures. */
+#include "trace_writer.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "trace_writer: %s: %s\n", what, strerror(errno));
+	exit(99);
+}
+
+/* Takes zeroed space at the end. */
+static size_t take(struct writer *w, size_t size)
+{
+	size_t at = w->size;
+
+	if (w->size + size > w->capacity) {
+		w->capacity = (w->size + size) * 2;
+		w->data = realloc(w->data, w->capacity);
+		if (!w->data)
+			fail("realloc");
+	}
+	memset(w->data + at, 0, size);
+	w->size += size;
+	return at;
+}
+
+void writer_init(struct writer *w, uint64_t nonce, uint32_t pid, uint32_t parent, uint64_t start)
+{
+	memset(w, 0, sizeof(*w));
+	w->header = (struct tf_header){
+		.magic = TF_MAGIC,
+		.byte_order = TF_BYTE_ORDER,
+		.version_major = TF_VERSION_MAJOR,
+		.version_minor = TF_VERSION_MINOR,
+		.nonce = nonce,
+		.run = 0x77,
+		.pid = pid,
+		.parent_pid = parent,
+		.process_start = 1000 + pid,
+		.via = TF_VIA_START,
+		.clock = TF_CLOCK_MONOTONIC,
+		.clock_hz = 1000000000,
+		.first = {start, start, start + 1700000000000000000u, 20},
+		.osrt_threshold_ns = 1000,
+		.host = "node1",
+		.boot = WRITER_BOOT,
+	};
+}
+
+void writer_done(struct writer *w)
+{
+	free(w->data);
+	w->data = NULL;
+}
+
+static void copy_items(char *to, size_t room, const char *from, size_t size)
+{
+	memset(to, 0, room);
+	memcpy(to, from, size < room - 1 ? size : room - 1);
+}
+
+void writer_command(struct writer *w, const char *executable, const char *arguments, size_t size)
+{
+	copy_items(w->header.executable, sizeof(w->header.executable), executable, strlen(executable));
+	copy_items(w->header.arguments, sizeof(w->header.arguments), arguments, size);
+}
+
+void writer_variables(struct writer *w, const char *variables, size_t size)
+{
+	copy_items(w->header.variables, sizeof(w->header.variables), variables, size);
+}
+
+uint16_t writer_function(struct writer *w, enum tf_group group, const char *name)
+{
+	size_t length = strlen(name);
+
+	if (w->has_windows || w->functions_size + length + 2 > sizeof(w->functions)) {
+		errno = EINVAL;
+		fail("functions come first");
+	}
+	w->functions[w->functions_size++] = (char)group;
+	w->functions[w->functions_size++] = (char)length;
+	memcpy(w->functions + w->functions_size, name, length);
+	w->functions_size += length;
+	return (uint16_t)w->header.function_count++;
+}
+
+void writer_end(struct writer *w, enum tf_end end, int status, uint64_t ticks)
+{
+	w->header.end = end;
+	w->header.end_status = status;
+	w->header.end_ticks = ticks;
+	w->header.last[0] = (struct tf_clock_pair){ticks, ticks, ticks + 1700000000000000000u, 20};
+}
+
+static void begin_file(struct writer *w)
+{
+	if (w->has_windows)
+		return;
+	w->has_windows = true;
+	w->header.function_bytes = (uint32_t)w->functions_size;
+	take(w, TF_PAGE + (w->functions_size + TF_PAGE - 1) / TF_PAGE * TF_PAGE);
+	memcpy(w->data + TF_PAGE, w->functions, w->functions_size);
+}
+
+static struct tf_window *window_at(struct writer *w, size_t offset)
+{
+	return (struct tf_window *)(w->data + offset);
+}
+
+static size_t add_window(struct writer_thread *t, enum tf_window_kind kind, uint32_t size)
+{
+	size_t at = take(t->writer, size);
+
+	*window_at(t->writer, at) = (struct tf_window){
+		.magic = TF_WINDOW_MAGIC,
+		.kind = kind,
+		.nonce = t->writer->header.nonce,
+		.size_bytes = size,
+		.tid = t->tid,
+		.thread = t->number,
+		.sequence = t->sequence++,
+		.base_ticks = t->now,
+	};
+	return at;
+}
+
+void writer_thread(struct writer *w, struct writer_thread *ret, uint32_t tid, const char *name, uint32_t window_size)
+{
+	size_t needed = sizeof(struct tf_thread) + w->header.function_count * sizeof(struct tf_counter);
+	struct tf_thread *page;
+
+	begin_file(w);
+	*ret = (struct writer_thread){.writer = w,
+				      .number = w->threads++,
+				      .window_size = window_size,
+				      .tid = tid,
+				      .now = w->header.first.ticks};
+	ret->page = add_window(ret, TF_WINDOW_THREAD, (uint32_t)((needed + TF_PAGE - 1) / TF_PAGE * TF_PAGE));
+	page = writer_page(ret);
+	page->start_ticks = ret->now;
+	page->counter_count = w->header.function_count;
+	snprintf(page->name, sizeof(page->name), "%s", name);
+}
+
+struct tf_thread *writer_page(struct writer_thread *t)
+{
+	return (struct tf_thread *)(t->writer->data + t->page);
+}
+
+/* What is taken by one add stands in one window. */
+static void need(struct writer_thread *t, size_t slots)
+{
+	if (t->window && sizeof(struct tf_window) + (t->used + slots) * TF_SLOT <= t->window_size)
+		return;
+	if (t->window)
+		window_at(t->writer, t->window)->full = 1;
+	t->window = add_window(t, TF_WINDOW_SLOTS, t->window_size);
+	t->used = 0;
+}
+
+static void put(struct writer_thread *t, uint64_t slot)
+{
+	memcpy(t->writer->data + t->window + sizeof(struct tf_window) + t->used++ * TF_SLOT, &slot, sizeof(slot));
+}
+
+void writer_slot(struct writer_thread *t, uint64_t slot)
+{
+	need(t, 1);
+	put(t, slot);
+}
+
+void writer_torn(struct writer_thread *t, size_t slots)
+{
+	need(t, slots);
+	t->used += slots;
+}
+
+/* A TIME slot where 24 bits do not reach. */
+static void set_time(struct writer_thread *t, uint64_t time)
+{
+	if (tf_time_after(t->now, time & TF_TIME_MASK) != time)
+		put(t, tf_time_slot(time));
+	t->now = time;
+}
+
+void writer_event(struct writer_thread *t, enum tf_kind kind, unsigned int id, uint64_t time, uint64_t last)
+{
+	need(t, 3);
+	set_time(t, time);
+	put(t, tf_event(kind, id, time, last));
+}
+
+void writer_call(struct writer_thread *t, unsigned int function, uint64_t end, uint64_t duration, const uint64_t *args,
+		 size_t count)
+{
+	bool is_long = duration >= TF_DURATION_LONG;
+
+	need(t, count + 3);
+	set_time(t, end);
+	put(t, tf_event(TF_CALL, function, end, is_long ? TF_DURATION_LONG : duration));
+	if (is_long)
+		put(t, tf_arg(TF_ARG_LONG, 0, duration));
+	for (size_t i = 0; i < count; i++)
+		put(t, args[i]);
+}
+
+void writer_blob(struct writer_thread *t, enum tf_blob_kind kind, uint32_t id, const void *data, size_t size)
+{
+	size_t pieces = (size + TF_DATA_BYTES - 1) / TF_DATA_BYTES;
+
+	need(t, pieces + 1);
+	put(t, tf_blob(kind, (unsigned int)size, id));
+	for (size_t i = 0; i < pieces; i++) {
+		size_t length = size - i * TF_DATA_BYTES < TF_DATA_BYTES ? size - i * TF_DATA_BYTES : TF_DATA_BYTES;
+		uint64_t slot = TF_DATA;
+
+		memcpy((uint8_t *)&slot + 1, (const uint8_t *)data + i * TF_DATA_BYTES, length);
+		put(t, slot);
+	}
+}
+
+void writer_text(struct writer_thread *t, enum tf_blob_kind kind, uint32_t id, const char *text)
+{
+	writer_blob(t, kind, id, text, strlen(text));
+}
+
+void writer_module(struct writer_thread *t, uint64_t start, uint64_t end, uint64_t bias, const uint8_t *build_id,
+		   size_t length, const char *path)
+{
+	uint8_t bytes[sizeof(struct tf_module) + 1024];
+	struct tf_module m = {.start = start, .end = end, .bias = bias, .build_id_length = (uint8_t)length};
+	size_t size = strlen(path) < 1024 ? strlen(path) : 1024;
+
+	if (length)
+		memcpy(m.build_id, build_id, length);
+	memcpy(bytes, &m, sizeof(m));
+	memcpy(bytes + sizeof(m), path, size);
+	writer_blob(t, TF_BLOB_MODULE, (uint32_t)start, bytes, sizeof(m) + size);
+}
+
+const uint8_t *writer_bytes(struct writer *w, size_t *ret_size)
+{
+	begin_file(w);
+	memcpy(w->data, &w->header, sizeof(w->header));
+	*ret_size = w->size;
+	return w->data;
+}
+
+void writer_save(struct writer *w, const char *directory)
+{
+	size_t size;
+	const uint8_t *data = writer_bytes(w, &size);
+	char name[256];
+
+	snprintf(name, sizeof(name), "%.64s.%u.%016llx.trace", w->header.host, w->header.pid,
+		 (unsigned long long)w->header.nonce);
+	capture_file(directory, name, data, size);
+}
+
+/* ---- the capture around it ---- */
+
+void capture_create(const char *directory)
+{
+	static const char text[] = "format=1\nkey=test\ncreated_ns=1700000000000000000\n";
+
+	if (mkdir(directory, 0700) < 0 && errno != EEXIST)
+		fail(directory);
+	capture_file(directory, "capture", text, sizeof(text) - 1);
+}
+
+static FILE *open_in(const char *directory, const char *name, const char *mode)
+{
+	char path[4096];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	f = fopen(path, mode);
+	if (!f)
+		fail(path);
+	return f;
+}
+
+void capture_file(const char *directory, const char *name, const void *data, size_t size)
+{
+	FILE *f = open_in(directory, name, "we");
+	size_t written = size ? fwrite(data, 1, size, f) : 0;
+
+	if (written != size || fclose(f))
+		fail(name);
+}
+
+void capture_line(const char *directory, const char *file, const char *format, ...)
+{
+	FILE *f = open_in(directory, file, "ae");
+	va_list list;
+
+	va_start(list, format);
+	vfprintf(f, format, list);
+	va_end(list);
+	fputc('\n', f);
+	if (fclose(f))
+		fail(file);
+}
+
+void capture_remove(const char *directory)
+{
+	DIR *d = opendir(directory);
+	struct dirent *entry;
+	char path[4096];
+
+	while (d && (entry = readdir(d))) {
+		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
+		if (entry->d_name[0] != '.')
+			unlink(path);
+	}
+	if (d)
+		closedir(d);
+	rmdir(directory);
+}

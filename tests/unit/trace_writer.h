@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes captures by runtime/trace_format.h, independent of the recorder: for the tests of the report, its fuzzer's
+ * seeds and its benchmarks. What it writes is the same each time. Failure to write ends the program. */
+#ifndef PILLION_TRACE_WRITER_H
+#define PILLION_TRACE_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "../../runtime/trace_format.h"
+
+#define WRITER_BOOT "11111111-2222-3333-4444-555555555555"
+
+/* One trace file, built in memory. */
+struct writer {
+	uint8_t *data;
+	size_t size, capacity;
+	struct tf_header header;
+	char functions[65536];
+	size_t functions_size;
+	uint32_t threads;
+	bool has_windows;
+};
+
+/* A thread being written. Its windows are of window_size bytes; a new one is begun when the last is full. */
+struct writer_thread {
+	struct writer *writer;
+	size_t page;   /* offset of its first window */
+	size_t window; /* offset of the one being written, 0: none */
+	size_t used;   /* slots used in it */
+	uint32_t number, sequence, window_size, tid;
+	uint64_t now;
+};
+
+/* An image that began at `start` ticks. The clock is CLOCK_MONOTONIC unless header.clock is set before the first
+ * thread. */
+void writer_init(struct writer *w, uint64_t nonce, uint32_t pid, uint32_t parent, uint64_t start);
+void writer_done(struct writer *w);
+void writer_command(struct writer *w, const char *executable, const char *arguments, size_t arguments_size);
+void writer_variables(struct writer *w, const char *variables, size_t size);
+
+/* Before the first thread. Returns the function's id. */
+uint16_t writer_function(struct writer *w, enum tf_group group, const char *name);
+void writer_end(struct writer *w, enum tf_end end, int status, uint64_t ticks);
+
+void writer_thread(struct writer *w, struct writer_thread *ret, uint32_t tid, const char *name, uint32_t window_size);
+struct tf_thread *writer_page(struct writer_thread *t); /* valid until anything more is written */
+void writer_slot(struct writer_thread *t, uint64_t slot);
+void writer_event(struct writer_thread *t, enum tf_kind kind, unsigned int id, uint64_t time, uint64_t last);
+
+/* A call that ended at `end`; args are ARG slots. */
+void writer_call(struct writer_thread *t, unsigned int function, uint64_t end, uint64_t duration, const uint64_t *args,
+		 size_t count);
+void writer_blob(struct writer_thread *t, enum tf_blob_kind kind, uint32_t id, const void *data, size_t size);
+void writer_text(struct writer_thread *t, enum tf_blob_kind kind, uint32_t id, const char *text);
+void writer_torn(struct writer_thread *t, size_t slots);
+void writer_module(struct writer_thread *t, uint64_t start, uint64_t end, uint64_t bias, const uint8_t *build_id,
+		   size_t length, const char *path);
+
+/* Brings the head up to date and gives the bytes. Borrowed. */
+const uint8_t *writer_bytes(struct writer *w, size_t *ret_size);
+void writer_save(struct writer *w, const char *directory);
+
+/* ---- the capture around it ---- */
+
+void capture_create(const char *directory);
+void capture_file(const char *directory, const char *name, const void *data, size_t size);
+void capture_line(const char *directory, const char *file, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+void capture_remove(const char *directory);
+
+/* ---- ready-made ones ---- */
+
+/* Two processes and a bare one, with calls, NVTX, launches, copies, stacks, a call in progress: what golden files show.
+ */
+void capture_example(const char *directory);
+
+/* `calls` OS calls over `threads` threads of one process. */
+void capture_large(const char *directory, uint64_t calls, uint32_t threads);
+
+#endif
