@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cuBLAS double, libcublas.so.12 and .so.13: a library that carries its own way to the driver, as those with
+ * the runtime linked in do. Each product is one kernel launch; nothing is computed.
+ * NVIDIA's cublas_v2.h is used where it is installed; the declarations below are the part of it that is needed. */
+#include "simgpu.h"
+
+#include <dlfcn.h>
+#include <library_types.h>
+#include <stdlib.h>
+
+#if __has_include(<cublas_v2.h>)
+#include <cublas_v2.h>
+#else
+typedef struct cublasContext *cublasHandle_t;
+typedef enum { CUBLAS_STATUS_SUCCESS = 0, CUBLAS_STATUS_NOT_INITIALIZED = 1, CUBLAS_STATUS_ALLOC_FAILED = 3,
+	       CUBLAS_STATUS_INVALID_VALUE = 7, CUBLAS_STATUS_EXECUTION_FAILED = 13 } cublasStatus_t;
+typedef enum { CUBLAS_OP_N = 0 } cublasOperation_t;
+typedef enum { CUBLAS_COMPUTE_32F = 68 } cublasComputeType_t;
+typedef enum { CUBLAS_GEMM_DEFAULT = -1 } cublasGemmAlgo_t;
+
+cublasStatus_t cublasCreate_v2(cublasHandle_t *handle);
+cublasStatus_t cublasDestroy_v2(cublasHandle_t handle);
+cublasStatus_t cublasGetVersion_v2(cublasHandle_t handle, int *version);
+cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, CUstream stream);
+cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, CUstream *stream);
+cublasStatus_t cublasSgemm_v2(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
+			      int k, const float *alpha, const float *A, int lda, const float *B, int ldb,
+			      const float *beta, float *C, int ldc);
+cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
+			    int k, const void *alpha, const void *A, cudaDataType Atype, int lda, const void *B,
+			    cudaDataType Btype, int ldb, const void *beta, void *C, cudaDataType Ctype, int ldc,
+			    cublasComputeType_t computeType, cublasGemmAlgo_t algo);
+cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
+					  int m, int n, int k, const void *alpha, const void *A, cudaDataType Atype,
+					  int lda, long long strideA, const void *B, cudaDataType Btype, int ldb,
+					  long long strideB, const void *beta, void *C, cudaDataType Ctype, int ldc,
+					  long long strideC, int batchCount, cublasComputeType_t computeType,
+					  cublasGemmAlgo_t algo);
+#endif
+
+#define TILE 64		/* rows and columns of the product to a block */
+
+struct cublasContext { CUstream stream; CUlibrary library; };
+
+static struct {
+	__typeof__(cuInit) *init;
+	__typeof__(cuCtxGetCurrent) *context_get;
+	__typeof__(cuCtxSetCurrent) *context_set;
+	__typeof__(cuDevicePrimaryCtxRetain) *context_retain;
+	__typeof__(cuLibraryLoadData) *library_load;
+	__typeof__(cuLibraryGetKernel) *library_kernel;
+	__typeof__(cuKernelGetFunction) *kernel_function;
+	__typeof__(cuLaunchKernel) *launch;
+} driver;
+
+static bool driver_find(void)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW);
+	__typeof__(cuGetProcAddress_v2) *find;
+
+	if (driver.launch)
+		return true;
+	if (!library)
+		return false;
+	*(void **)&find = dlsym(library, "cuGetProcAddress_v2");
+	if (!find)
+		return false;
+	find("cuInit", (void **)&driver.init, 2000, 0, NULL);
+	find("cuCtxGetCurrent", (void **)&driver.context_get, 4000, 0, NULL);
+	find("cuCtxSetCurrent", (void **)&driver.context_set, 4000, 0, NULL);
+	find("cuDevicePrimaryCtxRetain", (void **)&driver.context_retain, 7000, 0, NULL);
+	find("cuLibraryLoadData", (void **)&driver.library_load, 12000, 0, NULL);
+	find("cuLibraryGetKernel", (void **)&driver.library_kernel, 12000, 0, NULL);
+	find("cuKernelGetFunction", (void **)&driver.kernel_function, 12000, 0, NULL);
+	find("cuLaunchKernel", (void **)&driver.launch, 4000, 0, NULL);
+	return driver.launch && driver.init(0) == CUDA_SUCCESS;
+}
+
+static bool context_ready(void)
+{
+	CUcontext context = NULL;
+
+	if (driver.context_get(&context) == CUDA_SUCCESS && context)
+		return true;
+	return driver.context_retain(&context, 0) == CUDA_SUCCESS && driver.context_set(context) == CUDA_SUCCESS;
+}
+
+cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
+{
+	static const char image[] = "simulated cublas image";
+	struct cublasContext *made;
+
+	if (!handle)
+		return CUBLAS_STATUS_INVALID_VALUE;
+	if (!driver_find() || !context_ready())
+		return CUBLAS_STATUS_NOT_INITIALIZED;
+	made = calloc(1, sizeof(*made));
+	if (!made)
+		return CUBLAS_STATUS_ALLOC_FAILED;
+	driver.library_load(&made->library, image, NULL, NULL, 0, NULL, NULL, 0);
+	*handle = made;
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
+{
+	free(handle);
+	return handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
+}
+
+cublasStatus_t cublasGetVersion_v2(cublasHandle_t handle, int *version)
+{
+	(void)handle;
+	*version = CUDART_MAJOR * 10000;
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, CUstream stream)
+{
+	if (!handle)
+		return CUBLAS_STATUS_NOT_INITIALIZED;
+	handle->stream = stream;
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, CUstream *stream)
+{
+	if (!handle || !stream)
+		return CUBLAS_STATUS_NOT_INITIALIZED;
+	*stream = handle->stream;
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+static cublasStatus_t product(cublasHandle_t handle, const char *kernel_name, int m, int n, int k, int batches)
+{
+	CUfunction function = NULL;
+	CUkernel kernel = NULL;
+
+	if (!handle)
+		return CUBLAS_STATUS_NOT_INITIALIZED;
+	if (m <= 0 || n <= 0 || k <= 0 || batches <= 0)
+		return m < 0 || n < 0 || k < 0 || batches < 0 ? CUBLAS_STATUS_INVALID_VALUE : CUBLAS_STATUS_SUCCESS;
+	if (!context_ready() || driver.library_kernel(&kernel, handle->library, kernel_name) != CUDA_SUCCESS ||
+	    driver.kernel_function(&function, kernel) != CUDA_SUCCESS)
+		return CUBLAS_STATUS_EXECUTION_FAILED;
+	if (driver.launch(function, (unsigned)(m + TILE - 1) / TILE, (unsigned)(n + TILE - 1) / TILE,
+			  (unsigned)batches, 128, 1, 1, 0, handle->stream, NULL, NULL) != CUDA_SUCCESS)
+		return CUBLAS_STATUS_EXECUTION_FAILED;
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasSgemm_v2(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
+			      int k, const float *alpha, const float *A, int lda, const float *B, int ldb,
+			      const float *beta, float *C, int ldc)
+{
+	(void)transa, (void)transb, (void)alpha, (void)A, (void)lda, (void)B, (void)ldb, (void)beta, (void)C, (void)ldc;
+	return product(handle, "simgpu_sgemm_64x64", m, n, k, 1);
+}
+
+cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
+			    int k, const void *alpha, const void *A, cudaDataType Atype, int lda, const void *B,
+			    cudaDataType Btype, int ldb, const void *beta, void *C, cudaDataType Ctype, int ldc,
+			    cublasComputeType_t computeType, cublasGemmAlgo_t algo)
+{
+	(void)transa, (void)transb, (void)alpha, (void)A, (void)Atype, (void)lda, (void)B, (void)Btype, (void)ldb;
+	(void)beta, (void)C, (void)Ctype, (void)ldc, (void)computeType, (void)algo;
+	return product(handle, "simgpu_gemm_ex_64x64", m, n, k, 1);
+}
+
+cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
+					  int m, int n, int k, const void *alpha, const void *A, cudaDataType Atype,
+					  int lda, long long strideA, const void *B, cudaDataType Btype, int ldb,
+					  long long strideB, const void *beta, void *C, cudaDataType Ctype, int ldc,
+					  long long strideC, int batchCount, cublasComputeType_t computeType,
+					  cublasGemmAlgo_t algo)
+{
+	(void)transa, (void)transb, (void)alpha, (void)A, (void)Atype, (void)lda, (void)strideA, (void)B, (void)Btype;
+	(void)ldb, (void)strideB, (void)beta, (void)C, (void)Ctype, (void)ldc, (void)strideC, (void)computeType;
+	(void)algo;
+	return product(handle, "simgpu_gemm_strided_batched_64x64", m, n, k, batchCount);
+}

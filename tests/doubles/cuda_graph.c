@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The driver double: graphs built by hand, instantiated, launched. Dependencies are accepted and not looked at:
+ * nodes run in the order they were added, which is one of the orders they allow. */
+#include "cuda_entry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define GRAPH(handle) ((struct sim_graph *)(handle))
+#define NODE(handle) ((struct sim_node *)(handle))
+#define EXEC(handle) ((struct sim_exec *)(handle))
+
+static CUresult add(CUgraphNode *ret_node, CUgraph graph, struct sim_work *work)
+{
+	if (!ret_node || !graph)
+		return CUDA_ERROR_INVALID_VALUE;
+	return sim_graph_add(GRAPH(graph), work, (struct sim_node **)ret_node);
+}
+
+ENTRY(cuGraphCreate, 10000, (phGraph, flags), CUgraph *phGraph, unsigned int flags)
+{
+	if (!phGraph || flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	*phGraph = (CUgraph)sim_graph_new();
+	return *phGraph ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+ENTRY(cuGraphDestroy, 10000, (hGraph), CUgraph hGraph)
+{
+	if (!hGraph)
+		return CUDA_ERROR_INVALID_VALUE;
+	sim_graph_free(GRAPH(hGraph));
+	return CUDA_SUCCESS;
+}
+
+ENTRY(cuGraphClone, 10000, (phGraphClone, originalGraph), CUgraph *phGraphClone, CUgraph originalGraph)
+{
+	if (!phGraphClone || !originalGraph)
+		return CUDA_ERROR_INVALID_VALUE;
+	*phGraphClone = (CUgraph)sim_graph_copy(GRAPH(originalGraph));
+	return *phGraphClone ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* ---- nodes ---- */
+
+static CUresult kernel_work(const CUDA_KERNEL_NODE_PARAMS *params, struct sim_work *ret_work)
+{
+	const CUfunction function = params && params->func ? params->func : params ? (CUfunction)params->kern : NULL;
+	struct sim_work work = { .kind = SIM_KERNEL };
+
+	if (!function)
+		return CUDA_ERROR_INVALID_VALUE;
+	work.kernel.function = (struct sim_function *)function;
+	memcpy(work.kernel.grid, &params->gridDimX, sizeof(work.kernel.grid));
+	memcpy(work.kernel.block, &params->blockDimX, sizeof(work.kernel.block));
+	work.kernel.shared_bytes = params->sharedMemBytes;
+	*ret_work = work;
+	return sim_kernel_prepare(ret_work, params->kernelParams, params->extra);
+}
+
+ENTRY(cuGraphAddKernelNode_v2, 12000, (phGraphNode, hGraph, dependencies, numDependencies, nodeParams),
+	    CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
+	    const CUDA_KERNEL_NODE_PARAMS *nodeParams)
+{
+	struct sim_work work;
+	CUresult result = kernel_work(nodeParams, &work);
+
+	UNUSED(dependencies, &numDependencies);
+	if (result != CUDA_SUCCESS)
+		return result;
+	result = add(phGraphNode, hGraph, &work);
+	sim_work_done(&work);
+	return result;
+}
+
+ENTRY(cuGraphKernelNodeGetParams_v2, 12000, (hNode, nodeParams), CUgraphNode hNode,
+	    CUDA_KERNEL_NODE_PARAMS *nodeParams)
+{
+	const struct sim_node *node = NODE(hNode);
+
+	if (!node || !nodeParams || node->work.kind != SIM_KERNEL)
+		return CUDA_ERROR_INVALID_VALUE;
+	memset(nodeParams, 0, sizeof(*nodeParams));
+	nodeParams->func = (CUfunction)node->work.kernel.function;
+	memcpy(&nodeParams->gridDimX, node->work.kernel.grid, sizeof(node->work.kernel.grid));
+	memcpy(&nodeParams->blockDimX, node->work.kernel.block, sizeof(node->work.kernel.block));
+	nodeParams->sharedMemBytes = node->work.kernel.shared_bytes;
+	return CUDA_SUCCESS;
+}
+
+static CUresult kernel_change(struct sim_node *node, const CUDA_KERNEL_NODE_PARAMS *params)
+{
+	struct sim_work work;
+	CUresult result;
+
+	if (!node || node->work.kind != SIM_KERNEL)
+		return CUDA_ERROR_INVALID_VALUE;
+	result = kernel_work(params, &work);
+	if (result == CUDA_SUCCESS) {
+		sim_work_done(&node->work);
+		node->work = work;
+	}
+	return result;
+}
+
+ENTRY(cuGraphKernelNodeSetParams_v2, 12000, (hNode, nodeParams), CUgraphNode hNode,
+	    const CUDA_KERNEL_NODE_PARAMS *nodeParams)
+{
+	return kernel_change(NODE(hNode), nodeParams);
+}
+
+ENTRY(cuGraphExecKernelNodeSetParams_v2, 12000, (hGraphExec, hNode, nodeParams), CUgraphExec hGraphExec,
+	    CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS *nodeParams)
+{
+	if (!hGraphExec || !hNode)
+		return CUDA_ERROR_INVALID_VALUE;
+	return kernel_change(sim_graph_twin(EXEC(hGraphExec)->graph, NODE(hNode)), nodeParams);
+}
+
+ENTRY(cuGraphAddMemcpyNode, 10000, (phGraphNode, hGraph, dependencies, numDependencies, copyParams, ctx),
+	    CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
+	    const CUDA_MEMCPY3D *copyParams, CUcontext ctx)
+{
+	struct sim_work work = { .kind = SIM_COPY };
+
+	UNUSED(dependencies, &numDependencies, ctx);
+	if (!copyParams)
+		return CUDA_ERROR_INVALID_VALUE;
+	cuda_copy_3d(copyParams, &work.copy);
+	if (!work.copy.dst || !work.copy.src)
+		return CUDA_ERROR_INVALID_VALUE;
+	sim_copy_places(&work.copy);
+	return add(phGraphNode, hGraph, &work);
+}
+
+ENTRY(cuGraphAddMemsetNode, 10000, (phGraphNode, hGraph, dependencies, numDependencies, memsetParams, ctx),
+	    CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
+	    const CUDA_MEMSET_NODE_PARAMS *memsetParams, CUcontext ctx)
+{
+	struct sim_work work = { .kind = SIM_SET };
+	struct sim_allocation found;
+
+	UNUSED(dependencies, &numDependencies, ctx);
+	if (!memsetParams || !sim_find(memsetParams->dst, &found))
+		return CUDA_ERROR_INVALID_VALUE;
+	work.set.dst = memsetParams->dst;
+	work.set.width = memsetParams->width;
+	work.set.height = memsetParams->height ? memsetParams->height : 1;
+	work.set.pitch = memsetParams->pitch;
+	work.set.value = memsetParams->value;
+	work.set.element_bytes = memsetParams->elementSize;
+	work.set.is_async = true;
+	work.set.place = found.place;
+	return add(phGraphNode, hGraph, &work);
+}
+
+ENTRY(cuGraphAddHostNode, 10000, (phGraphNode, hGraph, dependencies, numDependencies, nodeParams),
+	    CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
+	    const CUDA_HOST_NODE_PARAMS *nodeParams)
+{
+	struct sim_work work = { .kind = SIM_HOST };
+
+	UNUSED(dependencies, &numDependencies);
+	if (!nodeParams || !nodeParams->fn)
+		return CUDA_ERROR_INVALID_VALUE;
+	work.host.call = nodeParams->fn;
+	work.host.data = nodeParams->userData;
+	return add(phGraphNode, hGraph, &work);
+}
+
+ENTRY(cuGraphAddEmptyNode, 10000, (phGraphNode, hGraph, dependencies, numDependencies), CUgraphNode *phGraphNode,
+	    CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies)
+{
+	struct sim_work work = { .kind = SIM_EMPTY };
+
+	UNUSED(dependencies, &numDependencies);
+	return add(phGraphNode, hGraph, &work);
+}
+
+ENTRY(cuGraphAddChildGraphNode, 10000, (phGraphNode, hGraph, dependencies, numDependencies, childGraph),
+	    CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
+	    CUgraph childGraph)
+{
+	struct sim_work work = { .kind = SIM_CHILD };
+
+	UNUSED(dependencies, &numDependencies);
+	if (!childGraph)
+		return CUDA_ERROR_INVALID_VALUE;
+	work.child.graph = GRAPH(childGraph);
+	return add(phGraphNode, hGraph, &work);
+}
+
+ENTRY(cuGraphAddEventRecordNode, 11010, (phGraphNode, hGraph, dependencies, numDependencies, event),
+	    CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
+	    CUevent event)
+{
+	struct sim_work work = { .kind = SIM_RECORD };
+
+	UNUSED(dependencies, &numDependencies);
+	work.event.event = (struct sim_event *)event;
+	return event ? add(phGraphNode, hGraph, &work) : CUDA_ERROR_INVALID_VALUE;
+}
+
+ENTRY(cuGraphAddEventWaitNode, 11010, (phGraphNode, hGraph, dependencies, numDependencies, event),
+	    CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
+	    CUevent event)
+{
+	struct sim_work work = { .kind = SIM_WAIT };
+
+	UNUSED(dependencies, &numDependencies);
+	work.event.event = (struct sim_event *)event;
+	return event ? add(phGraphNode, hGraph, &work) : CUDA_ERROR_INVALID_VALUE;
+}
+
+ENTRY(cuGraphAddDependencies_v2, 12030, (hGraph, from, to, edgeData, numDependencies), CUgraph hGraph,
+	    const CUgraphNode *from, const CUgraphNode *to, const CUgraphEdgeData *edgeData, size_t numDependencies)
+{
+	UNUSED(from, to, edgeData, &numDependencies);
+	return hGraph ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+ENTRY(cuGraphNodeGetType, 10000, (hNode, type), CUgraphNode hNode, CUgraphNodeType *type)
+{
+	static const CUgraphNodeType types[] = {
+		[SIM_KERNEL] = CU_GRAPH_NODE_TYPE_KERNEL, [SIM_COPY] = CU_GRAPH_NODE_TYPE_MEMCPY,
+		[SIM_SET] = CU_GRAPH_NODE_TYPE_MEMSET, [SIM_HOST] = CU_GRAPH_NODE_TYPE_HOST,
+		[SIM_RECORD] = CU_GRAPH_NODE_TYPE_EVENT_RECORD, [SIM_WAIT] = CU_GRAPH_NODE_TYPE_WAIT_EVENT,
+		[SIM_FREE] = CU_GRAPH_NODE_TYPE_MEM_FREE, [SIM_STORE] = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
+		[SIM_GRAPH_END] = CU_GRAPH_NODE_TYPE_EMPTY, [SIM_EMPTY] = CU_GRAPH_NODE_TYPE_EMPTY,
+		[SIM_CHILD] = CU_GRAPH_NODE_TYPE_GRAPH,
+	};
+
+	if (!hNode || !type)
+		return CUDA_ERROR_INVALID_VALUE;
+	*type = types[NODE(hNode)->work.kind];
+	return CUDA_SUCCESS;
+}
+
+ENTRY(cuGraphGetNodes, 10000, (hGraph, nodes, numNodes), CUgraph hGraph, CUgraphNode *nodes, size_t *numNodes)
+{
+	size_t room, count = 0;
+
+	if (!hGraph || !numNodes)
+		return CUDA_ERROR_INVALID_VALUE;
+	room = *numNodes;
+	for (struct sim_node *node = GRAPH(hGraph)->first; node; node = node->next, count++) {
+		if (nodes && count < room)
+			nodes[count] = (CUgraphNode)node;
+	}
+	*numNodes = nodes && room < count ? room : count;
+	return CUDA_SUCCESS;
+}
+
+ENTRY(cuGraphGetRootNodes, 10000, (hGraph, rootNodes, numRootNodes), CUgraph hGraph, CUgraphNode *rootNodes,
+	    size_t *numRootNodes)
+{
+	if (!hGraph || !numRootNodes)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (rootNodes && *numRootNodes && GRAPH(hGraph)->first)
+		rootNodes[0] = (CUgraphNode)GRAPH(hGraph)->first;
+	*numRootNodes = GRAPH(hGraph)->first != NULL;
+	return CUDA_SUCCESS;
+}
+
+ENTRY(cuGraphNodeSetEnabled, 11060, (hGraphExec, hNode, isEnabled), CUgraphExec hGraphExec, CUgraphNode hNode,
+	    unsigned int isEnabled)
+{
+	struct sim_node *node = hGraphExec && hNode ? sim_graph_twin(EXEC(hGraphExec)->graph, NODE(hNode)) : NULL;
+
+	if (!node)
+		return CUDA_ERROR_INVALID_VALUE;
+	node->is_disabled = !isEnabled;
+	return CUDA_SUCCESS;
+}
+
+/* ---- executable graphs ---- */
+
+static CUresult instantiate(CUgraphExec *ret_exec, CUgraph graph, unsigned long long flags)
+{
+	struct sim_exec *exec;
+
+	if (!ret_exec || !graph)
+		return CUDA_ERROR_INVALID_VALUE;
+	exec = calloc(1, sizeof(*exec));
+	if (!exec)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	exec->flags = flags;
+	exec->graph = sim_graph_copy(GRAPH(graph));
+	*ret_exec = (CUgraphExec)exec;
+	return exec->graph ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+ENTRY(cuGraphInstantiateWithFlags, 11040, (phGraphExec, hGraph, flags), CUgraphExec *phGraphExec, CUgraph hGraph,
+	    unsigned long long flags)
+{
+	return instantiate(phGraphExec, hGraph, flags);
+}
+
+ENTRY_STREAM(cuGraphInstantiateWithParams, 12000, _ptsz, 12000, (phGraphExec, hGraph, instantiateParams),
+	    CUgraphExec *phGraphExec, CUgraph hGraph, CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams)
+{
+	UNUSED(&is_per_thread);
+	return instantiateParams ? instantiate(phGraphExec, hGraph, instantiateParams->flags) :
+				   CUDA_ERROR_INVALID_VALUE;
+}
+
+ENTRY(cuGraphExecGetFlags, 12000, (hGraphExec, flags), CUgraphExec hGraphExec, cuuint64_t *flags)
+{
+	if (!hGraphExec || !flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	*flags = EXEC(hGraphExec)->flags;
+	return CUDA_SUCCESS;
+}
+
+ENTRY(cuGraphExecUpdate_v2, 12000, (hGraphExec, hGraph, resultInfo), CUgraphExec hGraphExec, CUgraph hGraph,
+	    CUgraphExecUpdateResultInfo *resultInfo)
+{
+	struct sim_graph *fresh;
+
+	if (!hGraphExec || !hGraph)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (resultInfo)
+		memset(resultInfo, 0, sizeof(*resultInfo));
+	fresh = sim_graph_copy(GRAPH(hGraph));
+	if (!fresh)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	fresh->id = EXEC(hGraphExec)->graph->id;
+	sim_graph_free(EXEC(hGraphExec)->graph);
+	EXEC(hGraphExec)->graph = fresh;
+	return CUDA_SUCCESS;
+}
+
+ENTRY(cuGraphExecDestroy, 10000, (hGraphExec), CUgraphExec hGraphExec)
+{
+	if (!hGraphExec)
+		return CUDA_ERROR_INVALID_VALUE;
+	sim_graph_free(EXEC(hGraphExec)->graph);
+	free(hGraphExec);
+	return CUDA_SUCCESS;
+}
+
+ENTRY_STREAM(cuGraphUpload, 11010, _ptsz, 11010, (hGraph, hStream), CUgraphExec hGraph, CUstream hStream)
+{
+	STREAM_OR_RETURN(stream, hStream);
+
+	return hGraph && stream ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+ENTRY_STREAM(cuGraphLaunch, 10000, _ptsz, 10000, (hGraph, hStream), CUgraphExec hGraph, CUstream hStream)
+{
+	STREAM_OR_RETURN(stream, hStream);
+
+	return hGraph ? sim_graph_launch(EXEC(hGraph), stream) : CUDA_ERROR_INVALID_VALUE;
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The CUPTI double, libcupti.so.12 and .so.13: settings, what is enabled, clocks, ids.
+ * PILLION_SIMCUPTI is a list of misbehaviours, see the README. Nobody is told a correlation id but by API records,
+ * callbacks and external correlation, as with the real one. */
+#include "simcupti.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct simcupti simcupti;
+
+static const struct { const char *name; uint32_t version; } layouts[LAYOUT_COUNT] = {
+	[LAYOUT_11_8] = { "11.8", 18 }, [LAYOUT_12_0] = { "12.0", 19 }, [LAYOUT_12_4] = { "12.4", 22 },
+	[LAYOUT_12_8] = { "12.8", 26 }, [LAYOUT_13_0] = { "13.0", 130001 },
+};
+
+static bool is_word(const char *list, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (const char *at = list; (at = strstr(at, word)) != NULL; at += length) {
+		if ((at == list || at[-1] == ',') && (!at[length] || at[length] == ',' || word[length - 1] == '='))
+			return true;
+	}
+	return false;
+}
+
+__attribute__((constructor)) static void settings_read(void)
+{
+	const char *list = getenv("PILLION_SIMCUPTI");
+	const char *at;
+
+	simcupti.layout = CUDART_MAJOR >= 13 ? LAYOUT_13_0 : LAYOUT_12_8;
+	simcupti.seed = 1;
+	if (!list)
+		return;
+	simcupti.drops = is_word(list, "dropped");
+	simcupti.is_late = is_word(list, "late");
+	simcupti.reorders = is_word(list, "reorder");
+	simcupti.has_thread = is_word(list, "thread");
+	simcupti.refuses_subscribers = is_word(list, "error39");
+	simcupti.is_not_initialized = is_word(list, "notinit");
+	at = strstr(list, "layout=");
+	for (int i = 0; at && i < LAYOUT_COUNT; i++) {
+		if (strncmp(at + 7, layouts[i].name, strlen(layouts[i].name)) == 0)
+			simcupti.layout = (enum cupti_layout)i;
+	}
+	at = strstr(list, "seed=");
+	if (at)
+		simcupti.seed = strtoull(at + 5, NULL, 10) + 1;
+}
+
+uint32_t simcupti_random(uint32_t below)
+{
+	simcupti.seed = simcupti.seed * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(simcupti.seed >> 33) % below;
+}
+
+/* ---- clocks ---- */
+
+static uint64_t wall_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* The offset is taken once, so that no two records change their order or their distance. */
+static void clock_take(void)
+{
+	uint64_t before = simcupti.interface->now_ns();
+	uint64_t outside = simcupti.timestamp ? simcupti.timestamp() : wall_ns();
+	uint64_t after = simcupti.interface->now_ns();
+
+	simcupti.clock_offset_ns = (int64_t)(outside - (before + (after - before) / 2));
+}
+
+uint64_t simcupti_time(uint64_t ns)
+{
+	return ns + (uint64_t)simcupti.clock_offset_ns;
+}
+
+CUptiResult simcupti_ready(void)
+{
+	static const CUuuid id = SIM_EXPORT_ID;
+	__typeof__(cuGetExportTable) *export_table;
+	const void *table = NULL;
+	void *driver;
+
+	if (simcupti.is_not_initialized)
+		return CUPTI_ERROR_NOT_INITIALIZED;
+	if (simcupti.interface)		/* a forked child gets nothing from its parent's device */
+		return simcupti.interface->is_forked() ? CUPTI_ERROR_NOT_INITIALIZED : CUPTI_SUCCESS;
+	driver = dlopen("libcuda.so.1", RTLD_NOW);
+	if (!driver)
+		return CUPTI_ERROR_UNKNOWN;
+	*(void **)&export_table = dlsym(driver, "cuGetExportTable");
+	if (!export_table || export_table(&table, &id) != CUDA_SUCCESS)
+		return CUPTI_ERROR_UNKNOWN;
+	simcupti.interface = table;
+	clock_take();
+	simcupti.interface->set_tool(&simcupti_tool);
+	return CUPTI_SUCCESS;
+}
+
+uint32_t simcupti_thread_id(void)
+{
+	if (simcupti.thread_id_type == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM)
+		return (uint32_t)sim_tid();
+	return (uint32_t)(uintptr_t)pthread_self();
+}
+
+CUptiResult CUPTIAPI cuptiGetVersion(uint32_t *version)
+{
+	if (!version)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	*version = layouts[simcupti.layout].version;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiGetTimestamp(uint64_t *timestamp)
+{
+	if (!timestamp)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	*timestamp = simcupti.interface ? simcupti_time(simcupti.interface->now_ns()) : wall_ns();
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc funcTimestamp)
+{
+	CUptiResult result = simcupti_ready();
+
+	if (result != CUPTI_SUCCESS)
+		return result;
+	simcupti.timestamp = funcTimestamp;
+	clock_take();
+	return CUPTI_SUCCESS;
+}
+
+#define RESULTS(X) \
+	X(CUPTI_SUCCESS) X(CUPTI_ERROR_INVALID_PARAMETER) X(CUPTI_ERROR_INVALID_DEVICE) \
+	X(CUPTI_ERROR_INVALID_CONTEXT) X(CUPTI_ERROR_INVALID_OPERATION) X(CUPTI_ERROR_OUT_OF_MEMORY) \
+	X(CUPTI_ERROR_MAX_LIMIT_REACHED) X(CUPTI_ERROR_NOT_READY) X(CUPTI_ERROR_NOT_COMPATIBLE) \
+	X(CUPTI_ERROR_NOT_INITIALIZED) X(CUPTI_ERROR_QUEUE_EMPTY) X(CUPTI_ERROR_INVALID_KIND) \
+	X(CUPTI_ERROR_NOT_SUPPORTED) X(CUPTI_ERROR_INSUFFICIENT_PRIVILEGES) \
+	X(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) X(CUPTI_ERROR_UNKNOWN)
+
+CUptiResult CUPTIAPI cuptiGetResultString(CUptiResult result, const char **str)
+{
+	if (!str)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	switch (result) {
+#define RESULT_NAME(code) case code: *str = #code; return CUPTI_SUCCESS;
+	RESULTS(RESULT_NAME)
+	default:
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	}
+}
+
+CUptiResult CUPTIAPI cuptiGetErrorMessage(CUptiResult result, const char **str)
+{
+	return cuptiGetResultString(result, str);
+}
+
+/* ---- what is recorded ---- */
+
+static CUptiResult kind_set(CUpti_ActivityKind kind, bool is_on)
+{
+	CUptiResult result = simcupti_ready();
+
+	if (result != CUPTI_SUCCESS)
+		return result;
+	if ((unsigned)kind >= CUPTI_ACTIVITY_KIND_COUNT || !simcupti_record_size(kind))
+		return CUPTI_ERROR_INVALID_KIND;
+	simcupti.enabled[kind] = is_on;
+	if (kind == CUPTI_ACTIVITY_KIND_RUNTIME)
+		memset(simcupti.api_enabled[SIM_RUNTIME], is_on, CBID_COUNT);
+	if (kind == CUPTI_ACTIVITY_KIND_DRIVER)
+		memset(simcupti.api_enabled[SIM_DRIVER], is_on, CBID_COUNT);
+	if (is_on)
+		simcupti_tell_existing(kind);
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind kind)
+{
+	return kind_set(kind, true);
+}
+
+CUptiResult CUPTIAPI cuptiActivityEnableAndDump(CUpti_ActivityKind kind)
+{
+	return kind_set(kind, true);
+}
+
+CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind kind)
+{
+	return kind_set(kind, false);
+}
+
+CUptiResult CUPTIAPI cuptiActivityEnableContext(CUcontext context, CUpti_ActivityKind kind)
+{
+	return context ? kind_set(kind, true) : CUPTI_ERROR_INVALID_CONTEXT;
+}
+
+CUptiResult CUPTIAPI cuptiActivityDisableContext(CUcontext context, CUpti_ActivityKind kind)
+{
+	return context ? kind_set(kind, false) : CUPTI_ERROR_INVALID_CONTEXT;
+}
+
+static CUptiResult api_set(enum sim_layer layer, CUpti_CallbackId cbid, bool is_on)
+{
+	CUptiResult result = simcupti_ready();
+
+	if (result != CUPTI_SUCCESS)
+		return result;
+	if (cbid >= CBID_COUNT)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	simcupti.api_enabled[layer][cbid] = is_on;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiActivityEnableDriverApi(CUpti_CallbackId cbid, uint8_t enable)
+{
+	return api_set(SIM_DRIVER, cbid, enable);
+}
+
+CUptiResult CUPTIAPI cuptiActivityEnableRuntimeApi(CUpti_CallbackId cbid, uint8_t enable)
+{
+	return api_set(SIM_RUNTIME, cbid, enable);
+}
+
+CUptiResult CUPTIAPI cuptiActivityEnableLatencyTimestamps(uint8_t enable)
+{
+	simcupti.wants_latency_times = enable;
+	return simcupti_ready();
+}
+
+CUptiResult CUPTIAPI cuptiSetThreadIdType(CUpti_ActivityThreadIdType type)
+{
+	if ((unsigned)type >= CUPTI_ACTIVITY_THREAD_ID_TYPE_SIZE)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	simcupti.thread_id_type = type;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiGetThreadIdType(CUpti_ActivityThreadIdType *type)
+{
+	if (!type)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	*type = simcupti.thread_id_type;
+	return CUPTI_SUCCESS;
+}
+
+/* Buffer sizes and pools of the real one: remembered for nobody. */
+CUptiResult CUPTIAPI cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value)
+{
+	if ((unsigned)attr > CUPTI_ACTIVITY_ATTR_MEM_ALLOCATION_TYPE_HOST_PINNED || !valueSize || !value)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	memset(value, 0, *valueSize);
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value)
+{
+	if ((unsigned)attr > CUPTI_ACTIVITY_ATTR_MEM_ALLOCATION_TYPE_HOST_PINNED || !valueSize || !value)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig *config,
+								uint32_t count)
+{
+	(void)config;
+	(void)count;
+	return CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED;
+}
+
+CUptiResult CUPTIAPI cuptiActivityEnableHWTrace(uint8_t enable)
+{
+	return enable ? CUPTI_ERROR_NOT_SUPPORTED : CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiFinalize(void)
+{
+	CUptiResult result = simcupti_ready();
+
+	if (result != CUPTI_SUCCESS)
+		return result;
+	simcupti_flush(true);
+	memset(simcupti.enabled, 0, sizeof(simcupti.enabled));
+	memset(simcupti.api_enabled, 0, sizeof(simcupti.api_enabled));
+	simcupti_unsubscribe_all();
+	simcupti.interface->set_tool(NULL);
+	simcupti.interface = NULL;
+	return CUPTI_SUCCESS;
+}
+
+/* ---- ids ---- */
+
+CUptiResult CUPTIAPI cuptiGetContextId(CUcontext context, uint32_t *contextId)
+{
+	if (!context || !contextId)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	*contextId = ((const struct sim_context *)context)->id;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiGetDeviceId(CUcontext context, uint32_t *deviceId)
+{
+	if (!context || !deviceId)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	*deviceId = (uint32_t)((const struct sim_context *)context)->device;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t perThreadStream,
+					uint32_t *streamId)
+{
+	const struct sim_stream *found;
+
+	if (simcupti_ready() != CUPTI_SUCCESS)
+		return CUPTI_ERROR_NOT_INITIALIZED;
+	found = simcupti.interface->stream_find(stream, perThreadStream);
+	if (!found || !streamId || (context && (CUcontext)found->context != context))
+		return CUPTI_ERROR_INVALID_STREAM;
+	*streamId = found->id;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiGetStreamId(CUcontext context, CUstream stream, uint32_t *streamId)
+{
+	return cuptiGetStreamIdEx(context, stream, 0, streamId);
+}
+
+CUptiResult CUPTIAPI cuptiGetGraphId(CUgraph graph, uint32_t *pId)
+{
+	if (!graph || !pId || !simcupti.interface)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	*pId = simcupti.interface->graph_id(graph);
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiGetGraphExecId(CUgraphExec graphExec, uint32_t *pId)
+{
+	if (!graphExec || !pId || !simcupti.interface)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	*pId = simcupti.interface->exec_id(graphExec);
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiGetGraphNodeId(CUgraphNode node, uint64_t *nodeId)
+{
+	if (!node || !nodeId || !simcupti.interface)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	*nodeId = simcupti.interface->node_id(node);
+	return CUPTI_SUCCESS;
+}

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The CUPTI double: what the simulated GPU did, as activity records.
+ * Records are built in the newest layout and cut to the size that the imitated release gave them: later ones only
+ * appended fields. */
+#include "simcupti.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Sizes in 11.8, 12.0, 12.4, 12.8, 13.0. The newest is checked against the headers. */
+#define RECORDS(X) \
+	X(KERNEL, CUpti_ActivityKernel10, 200, 208, 208, 208, 216) \
+	X(CONCURRENT_KERNEL, CUpti_ActivityKernel10, 200, 208, 208, 208, 216) \
+	X(MEMCPY, CUpti_ActivityMemcpy6, 88, 88, 88, 96, 96) \
+	X(MEMCPY2, CUpti_ActivityMemcpyPtoP4, 96, 96, 96, 96, 96) \
+	X(MEMSET, CUpti_ActivityMemset4, 88, 88, 88, 88, 88) \
+	X(MEMORY2, CUpti_ActivityMemory4, 120, 120, 120, 128, 128) \
+	X(SYNCHRONIZATION, CUpti_ActivitySynchronization2, 40, 40, 40, 56, 56) \
+	X(RUNTIME, CUpti_ActivityAPI, 40, 40, 40, 40, 40) \
+	X(DRIVER, CUpti_ActivityAPI, 40, 40, 40, 40, 40) \
+	X(EXTERNAL_CORRELATION, CUpti_ActivityExternalCorrelation, 24, 24, 24, 24, 24) \
+	X(OVERHEAD, CUpti_ActivityOverhead3, 40, 40, 56, 56, 56) \
+	X(CONTEXT, CUpti_ActivityContext3, 16, 16, 24, 32, 32) \
+	X(DEVICE, CUpti_ActivityDevice5, 176, 176, 184, 184, 184) \
+	X(STREAM, CUpti_ActivityStream, 24, 24, 24, 24, 24) \
+	X(GRAPH_TRACE, CUpti_ActivityGraphTrace2, 48, 48, 48, 56, 56)
+
+#define RECORD_CHECK(kind, type, a, b, c, d, newest) \
+	_Static_assert(sizeof(type) == (newest), #type " is not the record that is documented here");
+RECORDS(RECORD_CHECK)
+
+size_t simcupti_record_size(CUpti_ActivityKind kind)
+{
+	static const uint16_t sizes[CUPTI_ACTIVITY_KIND_COUNT][LAYOUT_COUNT] = {
+#define RECORD_SIZES(kind, type, ...) [CUPTI_ACTIVITY_KIND_##kind] = { __VA_ARGS__ },
+		RECORDS(RECORD_SIZES)
+	};
+
+	return (unsigned)kind < CUPTI_ACTIVITY_KIND_COUNT ? sizes[kind][simcupti.layout] : 0;
+}
+
+static CUpti_ActivityMemoryKind memory_kind(enum sim_place place)
+{
+	switch (place) {
+	case SIM_PAGEABLE:
+		return CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE;
+	case SIM_PINNED:
+		return CUPTI_ACTIVITY_MEMORY_KIND_PINNED;
+	case SIM_MANAGED:
+		return CUPTI_ACTIVITY_MEMORY_KIND_MANAGED;
+	default:
+		return CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+	}
+}
+
+/* ---- API calls ---- */
+
+#define EXTERNAL_DEPTH 32
+static __thread struct { uint64_t ids[EXTERNAL_DEPTH]; unsigned depth; } external[CUPTI_EXTERNAL_CORRELATION_KIND_SIZE];
+
+CUptiResult CUPTIAPI cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t id)
+{
+	if ((unsigned)kind >= CUPTI_EXTERNAL_CORRELATION_KIND_SIZE || external[kind].depth == EXTERNAL_DEPTH)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	external[kind].ids[external[kind].depth++] = id;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t *lastId)
+{
+	if ((unsigned)kind >= CUPTI_EXTERNAL_CORRELATION_KIND_SIZE)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	if (!external[kind].depth)
+		return CUPTI_ERROR_QUEUE_EMPTY;
+	external[kind].depth--;
+	if (lastId)
+		*lastId = external[kind].ids[external[kind].depth];
+	return CUPTI_SUCCESS;
+}
+
+static void external_tell(uint32_t correlation)
+{
+	for (unsigned kind = 0; kind < CUPTI_EXTERNAL_CORRELATION_KIND_SIZE; kind++) {
+		CUpti_ActivityExternalCorrelation record = { .kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION };
+
+		if (!external[kind].depth)
+			continue;
+		record.externalKind = (CUpti_ExternalCorrelationKind)kind;
+		record.externalId = external[kind].ids[external[kind].depth - 1];
+		record.correlationId = correlation;
+		simcupti_emit(&record);
+	}
+}
+
+static void on_api(struct sim_api *api, bool is_exit)
+{
+	CUpti_ActivityAPI record = { .kind = CUPTI_ACTIVITY_KIND_RUNTIME };
+
+	simcupti_call_api(api, is_exit);
+	if (!is_exit || api->is_nested || api->cbid >= CBID_COUNT || !simcupti.api_enabled[api->layer][api->cbid])
+		return;
+	if (simcupti.enabled[CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION])
+		external_tell(api->correlation);
+	if (api->layer == SIM_DRIVER)
+		record.kind = CUPTI_ACTIVITY_KIND_DRIVER;
+	record.cbid = api->cbid;
+	record.start = simcupti_time(api->start_ns);
+	record.end = simcupti_time(api->end_ns);
+	record.processId = (uint32_t)syscall(SYS_getpid);
+	record.threadId = simcupti_thread_id();
+	record.correlationId = api->correlation;
+	record.returnValue = (uint32_t)api->result;
+	simcupti_emit(&record);
+}
+
+/* ---- the device's work ---- */
+
+static void kernel_tell(const struct sim_op *op)
+{
+	const struct sim_work *work = &op->work;
+	bool is_concurrent = simcupti.enabled[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL];
+	CUpti_ActivityKernel10 record = { .kind = CUPTI_ACTIVITY_KIND_KERNEL };
+
+	if (!is_concurrent && !simcupti.enabled[CUPTI_ACTIVITY_KIND_KERNEL])
+		return;
+	if (is_concurrent)
+		record.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+	record.registersPerThread = 32;
+	record.start = simcupti_time(op->start_ns);
+	record.end = record.completed = simcupti_time(op->end_ns);
+	record.deviceId = (uint32_t)op->stream->context->device;
+	record.contextId = op->stream->context->id;
+	record.streamId = op->stream->id;
+	record.gridX = (int32_t)work->kernel.grid[0];
+	record.gridY = (int32_t)work->kernel.grid[1];
+	record.gridZ = (int32_t)work->kernel.grid[2];
+	record.blockX = (int32_t)work->kernel.block[0];
+	record.blockY = (int32_t)work->kernel.block[1];
+	record.blockZ = (int32_t)work->kernel.block[2];
+	record.dynamicSharedMemory = (int32_t)work->kernel.shared_bytes;
+	record.correlationId = op->correlation;
+	record.gridId = (int64_t)op->id;
+	record.name = work->kernel.function->name;
+	if (simcupti.wants_latency_times) {
+		record.queued = simcupti_time(op->queued_ns);
+		record.submitted = record.queued + 200;
+	}
+	record.launchType = work->kernel.is_cooperative ? CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE :
+							  CUPTI_ACTIVITY_LAUNCH_TYPE_REGULAR;
+	record.graphNodeId = work->node_id;
+	record.graphId = work->graph_id;
+	record.channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
+	record.clusterX = work->kernel.cluster[0];
+	record.clusterY = work->kernel.cluster[1];
+	record.clusterZ = work->kernel.cluster[2];
+	simcupti_emit(&record);
+}
+
+static uint8_t copy_kind(const struct sim_copy *copy)
+{
+	switch (sim_copy_name(copy)[0] << 8 | sim_copy_name(copy)[3]) {
+	case 'H' << 8 | 'D':
+		return CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
+	case 'D' << 8 | 'H':
+		return CUPTI_ACTIVITY_MEMCPY_KIND_DTOH;
+	case 'D' << 8 | 'D':
+		return CUPTI_ACTIVITY_MEMCPY_KIND_DTOD;
+	case 'P' << 8 | 'P':
+		return CUPTI_ACTIVITY_MEMCPY_KIND_PTOP;
+	default:
+		return CUPTI_ACTIVITY_MEMCPY_KIND_HTOH;
+	}
+}
+
+static void peer_copy_tell(const struct sim_op *op)
+{
+	const struct sim_copy *copy = &op->work.copy;
+	CUpti_ActivityMemcpyPtoP4 record = { .kind = CUPTI_ACTIVITY_KIND_MEMCPY2 };
+
+	if (!simcupti.enabled[CUPTI_ACTIVITY_KIND_MEMCPY2])
+		return;
+	record.copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_PTOP;
+	record.srcKind = (uint8_t)memory_kind(copy->src_place);
+	record.dstKind = (uint8_t)memory_kind(copy->dst_place);
+	record.flags = copy->is_async ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0;
+	record.bytes = sim_copy_bytes(copy);
+	record.start = simcupti_time(op->start_ns);
+	record.end = simcupti_time(op->end_ns);
+	record.deviceId = (uint32_t)op->stream->context->device;
+	record.contextId = op->stream->context->id;
+	record.streamId = op->stream->id;
+	record.srcDeviceId = (uint32_t)copy->src_device;
+	record.dstDeviceId = (uint32_t)copy->dst_device;
+	record.srcContextId = record.dstContextId = op->stream->context->id;
+	record.correlationId = op->correlation;
+	record.graphNodeId = op->work.node_id;
+	record.graphId = op->work.graph_id;
+	record.channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY;
+	simcupti_emit(&record);
+}
+
+static void copy_tell(const struct sim_op *op)
+{
+	const struct sim_copy *copy = &op->work.copy;
+	CUpti_ActivityMemcpy6 record = { .kind = CUPTI_ACTIVITY_KIND_MEMCPY };
+
+	if (!simcupti.enabled[CUPTI_ACTIVITY_KIND_MEMCPY])
+		return;
+	record.copyKind = copy_kind(copy);
+	record.srcKind = (uint8_t)memory_kind(copy->src_place);
+	record.dstKind = (uint8_t)memory_kind(copy->dst_place);
+	record.flags = copy->is_async ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0;
+	record.bytes = sim_copy_bytes(copy);
+	record.start = simcupti_time(op->start_ns);
+	record.end = simcupti_time(op->end_ns);
+	record.deviceId = (uint32_t)op->stream->context->device;
+	record.contextId = op->stream->context->id;
+	record.streamId = op->stream->id;
+	record.correlationId = op->correlation;
+	record.graphNodeId = op->work.node_id;
+	record.graphId = op->work.graph_id;
+	record.channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY;
+	record.copyCount = 1;
+	simcupti_emit(&record);
+}
+
+static void set_tell(const struct sim_op *op)
+{
+	const struct sim_work *work = &op->work;
+	CUpti_ActivityMemset4 record = { .kind = CUPTI_ACTIVITY_KIND_MEMSET };
+
+	if (!simcupti.enabled[CUPTI_ACTIVITY_KIND_MEMSET])
+		return;
+	record.value = work->set.value;
+	record.bytes = (uint64_t)work->set.width * work->set.element_bytes * work->set.height;
+	record.start = simcupti_time(op->start_ns);
+	record.end = simcupti_time(op->end_ns);
+	record.deviceId = (uint32_t)op->stream->context->device;
+	record.contextId = op->stream->context->id;
+	record.streamId = op->stream->id;
+	record.correlationId = op->correlation;
+	record.flags = work->set.is_async ? CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC : 0;
+	record.memoryKind = (uint16_t)memory_kind(work->set.place);
+	record.graphNodeId = work->node_id;
+	record.graphId = work->graph_id;
+	record.channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
+	simcupti_emit(&record);
+}
+
+static void graph_tell(const struct sim_op *end, const struct sim_op *first)
+{
+	CUpti_ActivityGraphTrace2 record = { .kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE };
+
+	record.correlationId = end->correlation;
+	record.start = simcupti_time(first->start_ns);
+	record.end = simcupti_time(end->end_ns);
+	record.deviceId = record.endDeviceId = (uint32_t)end->stream->context->device;
+	record.contextId = record.endContextId = end->stream->context->id;
+	record.streamId = end->stream->id;
+	record.graphId = end->work.graph_id;
+	simcupti_emit(&record);
+}
+
+/* While whole graphs are recorded, their nodes are not: so CUPTI documents it. */
+static void on_work(const struct sim_op *op, const struct sim_op *graph_first)
+{
+	bool is_by_graph = simcupti.enabled[CUPTI_ACTIVITY_KIND_GRAPH_TRACE];
+
+	if (op->work.kind == SIM_GRAPH_END && graph_first && is_by_graph)
+		graph_tell(op, graph_first);
+	if (op->work.graph_id && is_by_graph)
+		return;
+	if (op->work.kind == SIM_KERNEL)
+		kernel_tell(op);
+	else if (op->work.kind == SIM_COPY && op->work.copy.is_peer)
+		peer_copy_tell(op);
+	else if (op->work.kind == SIM_COPY)
+		copy_tell(op);
+	else if (op->work.kind == SIM_SET)
+		set_tell(op);
+}
+
+/* ---- everything else ---- */
+
+static void on_memory(const struct sim_allocation *allocation, bool is_free, uint32_t correlation, uint32_t stream,
+		      bool is_async)
+{
+	CUpti_ActivityMemory4 record = { .kind = CUPTI_ACTIVITY_KIND_MEMORY2 };
+
+	if (!simcupti.enabled[CUPTI_ACTIVITY_KIND_MEMORY2] || allocation->is_registered)
+		return;
+	record.memoryOperationType = is_free ? CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE :
+					       CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION;
+	record.memoryKind = memory_kind(allocation->place);
+	record.correlationId = correlation;
+	record.address = allocation->address;
+	record.bytes = allocation->bytes;
+	record.timestamp = simcupti_time(simcupti.interface->now_ns());
+	record.processId = (uint32_t)syscall(SYS_getpid);
+	record.deviceId = (uint32_t)allocation->device;
+	record.contextId = allocation->context ? allocation->context->id : 0;
+	record.streamId = stream;
+	record.isAsync = is_async;
+	if (allocation->pool) {
+		record.memoryPoolConfig.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
+		record.memoryPoolConfig.address = (uintptr_t)allocation->pool;
+		record.memoryPoolConfig.releaseThreshold = allocation->pool_threshold_bytes;
+		record.memoryPoolConfig.pool.size = allocation->pool_high_bytes;
+		record.memoryPoolConfig.utilizedSize = allocation->pool_used_bytes;
+	}
+	simcupti_emit(&record);
+}
+
+static void on_wait(int type, const struct sim_context *context, uint32_t stream, uint32_t event, uint64_t start_ns,
+		    uint64_t end_ns, uint32_t correlation)
+{
+	CUpti_ActivitySynchronization2 record = { .kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION };
+
+	if (!simcupti.enabled[CUPTI_ACTIVITY_KIND_SYNCHRONIZATION])
+		return;
+	record.type = (CUpti_ActivitySynchronizationType)type;
+	record.start = simcupti_time(start_ns);
+	record.end = simcupti_time(end_ns);
+	record.correlationId = correlation;
+	record.contextId = context ? context->id : 0;
+	record.streamId = stream ? stream : (uint32_t)CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+	record.cudaEventId = event ? event : (uint32_t)CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+	simcupti_emit(&record);
+}
+
+static void device_tell(int ordinal)
+{
+	const struct sim_device *device = simcupti.interface->device(ordinal);
+	CUpti_ActivityDevice5 record = { .kind = CUPTI_ACTIVITY_KIND_DEVICE };
+
+	record.globalMemorySize = device->total_bytes;
+	record.numThreadsPerWarp = 32;
+	record.coreClockRate = 1500000;
+	record.numMultiprocessors = 80;
+	record.maxThreadsPerBlock = 1024;
+	record.computeCapabilityMajor = 9;
+	record.id = (uint32_t)ordinal;
+	record.name = device->name;
+	record.isCudaVisible = 1;
+	memcpy(record.uuid.bytes, "simulated-gpu-00", sizeof(record.uuid.bytes));
+	record.uuid.bytes[15] = (char)('0' + ordinal % 10);
+	simcupti_emit(&record);
+}
+
+static void context_tell(const struct sim_context *context)
+{
+	CUpti_ActivityContext3 record = { .kind = CUPTI_ACTIVITY_KIND_CONTEXT };
+
+	record.contextId = context->id;
+	record.deviceId = (uint32_t)context->device;
+	record.computeApiKind = CUPTI_ACTIVITY_COMPUTE_API_CUDA;
+	record.nullStreamId = (uint16_t)(context->legacy ? context->legacy->id : 0);
+	record.parentContextId = 0;
+	record.numMultiprocessors = 80;
+	simcupti_emit(&record);
+}
+
+static void on_context(const struct sim_context *context, bool is_end)
+{
+	if (!is_end && simcupti.enabled[CUPTI_ACTIVITY_KIND_DEVICE])
+		device_tell(context->device);
+	if (!is_end && simcupti.enabled[CUPTI_ACTIVITY_KIND_CONTEXT])
+		context_tell(context);
+	simcupti_call_resource(is_end ? CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING :
+					CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
+			       (CUcontext)(uintptr_t)context, NULL);
+}
+
+static void on_stream(const struct sim_stream *stream, bool is_end, uint32_t correlation)
+{
+	CUpti_ActivityStream record = { .kind = CUPTI_ACTIVITY_KIND_STREAM };
+
+	if (!is_end && simcupti.enabled[CUPTI_ACTIVITY_KIND_STREAM]) {
+		record.contextId = stream->context->id;
+		record.streamId = stream->id;
+		record.priority = (uint32_t)stream->priority;
+		record.flag = stream->flags & CU_STREAM_NON_BLOCKING ?
+			CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING : CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT;
+		record.correlationId = correlation;
+		simcupti_emit(&record);
+	}
+	simcupti_call_resource(is_end ? CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING :
+					CUPTI_CBID_RESOURCE_STREAM_CREATED,
+			       (CUcontext)stream->context, (CUstream)(uintptr_t)stream);
+}
+
+/* Devices and contexts that were there before anybody asked. */
+void simcupti_tell_existing(CUpti_ActivityKind kind)
+{
+	const struct sim_context *context = simcupti.interface->first_context();
+
+	for (; context; context = context->next) {
+		if (context->is_dead)
+			continue;
+		if (kind == CUPTI_ACTIVITY_KIND_DEVICE)
+			device_tell(context->device);
+		else if (kind == CUPTI_ACTIVITY_KIND_CONTEXT)
+			context_tell(context);
+	}
+}
+
+const struct sim_tool simcupti_tool = {
+	.api = on_api,
+	.work = on_work,
+	.memory = on_memory,
+	.wait = on_wait,
+	.context = on_context,
+	.stream = on_stream,
+};

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the CUPTI double share. */
+#ifndef SIMCUPTI_H
+#define SIMCUPTI_H
+
+#include <cupti.h>	/* first: it does not go with the internal names of cuda.h */
+
+#include "simgpu.h"
+
+#define CBID_COUNT 2048		/* more than either layer has */
+
+enum cupti_layout { LAYOUT_11_8, LAYOUT_12_0, LAYOUT_12_4, LAYOUT_12_8, LAYOUT_13_0, LAYOUT_COUNT };
+
+struct simcupti {
+	const struct sim_interface *interface;	/* NULL until the driver double is found */
+	/* PILLION_SIMCUPTI */
+	enum cupti_layout layout;
+	bool drops, is_late, reorders, has_thread, refuses_subscribers, is_not_initialized;
+	uint64_t seed;
+
+	bool enabled[CUPTI_ACTIVITY_KIND_COUNT];
+	uint8_t api_enabled[2][CBID_COUNT];	/* by layer, by callback id */
+	bool wants_latency_times;
+	CUpti_ActivityThreadIdType thread_id_type;
+	CUpti_TimestampCallbackFunc timestamp;
+	int64_t clock_offset_ns;	/* what to add to the simulated device's clock */
+};
+extern struct simcupti simcupti;
+
+/* Finds the driver double; CUPTI_ERROR_UNKNOWN when there is none, as the real one answers without a driver. */
+CUptiResult simcupti_ready(void);
+uint64_t simcupti_time(uint64_t ns);
+uint32_t simcupti_thread_id(void);
+uint32_t simcupti_random(uint32_t below);
+
+/* cupti_record.c */
+extern const struct sim_tool simcupti_tool;
+/* 0: not a kind that this release knows. */
+size_t simcupti_record_size(CUpti_ActivityKind kind);
+void simcupti_tell_existing(CUpti_ActivityKind kind);
+
+/* cupti_buffer.c */
+void simcupti_emit(const void *record);
+void simcupti_flush(bool is_forced);
+
+/* cupti_callback.c */
+void simcupti_call_api(struct sim_api *api, bool is_exit);
+void simcupti_call_resource(CUpti_CallbackId id, CUcontext context, CUstream stream);
+void simcupti_unsubscribe_all(void);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* For programs that register kernels by hand: what those kernels do when the device is the simulated one.
+ * Pass a struct simgpu_image where a fat binary is expected. A real driver refuses it. */
+#ifndef SIMGPU_KERNEL_H
+#define SIMGPU_KERNEL_H
+
+#include <stddef.h>
+
+#define SIMGPU_IMAGE_MAGIC "simgpu-kernels1"
+#define SIMGPU_KERNEL_PARAMS 16
+
+struct simgpu_kernel {
+	const char *name;
+	void (*run)(const unsigned *grid, const unsigned *block, void **params);
+	unsigned param_count, param_bytes[SIMGPU_KERNEL_PARAMS];	/* 16 bytes each at most */
+};
+
+struct simgpu_image {
+	char magic[16];
+	size_t count;
+	const struct simgpu_kernel *kernels;
+};
+
+#endif
