@@ -49,7 +49,7 @@ static bool is_far(uint64_t last, uint64_t time)
 }
 
 /* Writes one event of `count` slots, with a TIME slot before it where the reader could not tell its time. */
-static inline __attribute__((always_inline)) void put(struct thread *t, uint64_t time, const uint64_t *slots, unsigned count)
+static void put(struct thread *t, uint64_t time, const uint64_t *slots, unsigned count)
 {
 	for (;;) {
 		uint64_t last = *(volatile uint64_t *)&t->last_ticks;
@@ -105,10 +105,6 @@ void event_instant(unsigned kind, unsigned id, uint64_t last, const uint64_t *ar
 	uint64_t slots[1 + EVENT_ARGS], now = clock_now();
 
 	slots[0] = tf_event(kind, id, now, last);
-	if (__builtin_expect(!count, 1)) {
-		put(&thread_self, now, slots, 1);
-		return;
-	}
 	for (unsigned i = 0; i < count; i++)
 		slots[1 + i] = args[i];
 	put(&thread_self, now, slots, 1 + count);

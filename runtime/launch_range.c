@@ -30,7 +30,10 @@ int range_prepare(struct launch *l)
 	const struct options *o = &l->options;
 	bool has_ranges = o->capture_range != CAPTURE_ALL, is_timed = o->delay_s > 0 || o->duration_s > 0;
 	struct tf_range_page head = range_head(o, l->run, clock_kind);
-	int rc = range_make(page_directory(l), l->host, &head);
+	int rc;
+
+	head.launcher = (uint32_t)getpid();
+	rc = range_make(page_directory(l), l->host, &head);
 
 	if (!rc)
 		l->range = range_map(page_directory(l), l->host, l->run);

@@ -136,8 +136,12 @@ static void close_locked(struct tf_range_page *page, uint64_t ticks)
 	__atomic_store_n(&page->recording, 0, __ATOMIC_RELEASE);
 	if (page->begun && page->begun <= RANGE_ENTRIES)
 		page->ranges[page->begun - 1].end_ticks = ticks;
-	if (page->limit && page->begun >= page->limit)
+	if (page->limit && page->begun >= page->limit) {
 		__atomic_fetch_or(&page->ended, RANGE_ENDED, __ATOMIC_RELEASE);
+		/* The launcher would look sooner or later; "at once" is sooner. To it, SIGCHLD means: look. */
+		if (page->shutdown == RANGE_SHUTDOWN && page->launcher)
+			sys_kill((int)page->launcher, SIGCHLD);
+	}
 }
 
 static int find(const struct tf_range_page *page, uint32_t pid)

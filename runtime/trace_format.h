@@ -330,6 +330,8 @@ struct tf_range_page {
 	uint32_t shutdown;  /* 1: when the last allowed range has ended, the launcher applies --kill; 2: Stop is ignored */
 	uint32_t ended;	    /* bit 0: no further range begins; the others are the writers' own (range.h) */
 	uint32_t clock;	    /* enum tf_clock of ranges[] */
+	uint32_t launcher;  /* its pid: woken by SIGCHLD when it has to shut down; 0: none */
+	uint32_t reserved;
 	uint32_t members[TF_RANGE_MEMBERS]; /* pids inside; the launcher drops those that died */
 	struct tf_range ranges[]; /* up to the end of the file */
 };

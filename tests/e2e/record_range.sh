@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The capture range: only the loops between cudaProfilerStart and Stop are recorded, in every end mode, in every process
+# of the run. Loop i makes i cudaMalloc calls and ten usleep calls.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+loops=$targets/cuda_loops
+[ -x "$loops" ] || skip_all 'built without CUDA headers'
+export LD_LIBRARY_PATH=$PILLION_BUILD_DIR/tests/doubles
+
+num_cuda() {
+	report stats -r cuda_api_sum -f csv "$1.pillion" 2>/dev/null | awk -F, -v name="$2" '$9 == name { print $3 }'
+}
+
+# MODE MALLOCS SLEEPS ARGUMENTS...
+mode() {
+	local mode=$1 mallocs=$2 sleeps=$3
+	shift 3
+	pillion -f -o range -c cudaProfilerApi --capture-range-end="$mode" "$loops" "$@" >out 2>err
+	is "$? $(cat out)" '0 10 loops, 0 failed' "$mode: the program goes on"
+	is "$(num_cuda range cudaMalloc)" "$mallocs" "$mode: $mallocs cudaMalloc calls"
+	is "$(num_calls range usleep)" "$sleeps" "$mode: $sleeps sleeps, the worker's too"
+}
+
+pillion -f -o whole "$loops" 3 5 >out 2>err
+is "$(num_cuda whole cudaMalloc)" 55 'without -c: all ten loops'
+mode stop $((3 + 4 + 5)) 30 3 5
+mode none $((3 + 4 + 5 + 6 + 7 + 8 + 9 + 10)) 80 3 5
+mode stop $((3 + 4 + 5)) 30 3 5 8 8
+mode repeat $((3 + 4 + 5 + 8)) 40 3 5 8 8
+is "$(report stats -r cuda_api_sum -f csv --by range range.pillion | awk -F, '$10 == "cudaMalloc" { print $1 "=" $4 }' | sort | tr '\n' ' ')" \
+	'1=12 2=8 ' 'repeat: the report tells the ranges apart'
+mode repeat:2 $((2 + 4)) 20 2 2 4 4 6 6
+pillion -f -o nvprof --profile-from-start off "$loops" 3 5 8 8 >out 2>err
+is "$(num_cuda nvprof cudaMalloc)" 20 '--profile-from-start off is repeat'
+pillion -f -o stopped -c cudaProfilerApi --stop-on-range-end=true "$loops" 3 5 >out 2>err
+is "$(num_cuda stopped cudaMalloc)" 12 '--stop-on-range-end=true is stop'
+
+pillion -f -o shutdown -c cudaProfilerApi --capture-range-end=stop-shutdown "$loops" 3 5 >out 2>err
+is $? 143 'stop-shutdown: SIGTERM at its end'
+is "$(num_cuda shutdown cudaMalloc)" 12 'stop-shutdown: the range'
+
+pillion -f -o never -c cudaProfilerApi "$loops" >out 2>err
+is "$? $(cat out)" '0 10 loops, 0 failed' 'no Start: the program runs'
+is "$(num_calls never usleep)" '' 'no Start: nothing is recorded'
+
+# By environment alone.
+LD_PRELOAD=$library PILLION_OUTPUT=$work/bare.pillion PILLION_CAPTURE_RANGE=cudaProfilerApi "$loops" 3 5 >out 2>err
+is "$(num_cuda bare cudaMalloc)" 12 'without the launcher'
+done_testing

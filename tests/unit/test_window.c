@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The recorder itself, linked into the test: what threads and handlers write is in the file, once, in order. */
+#include <criterion/criterion.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../runtime/event.h"
+#include "../../runtime/file.h"
+
+static const struct file_function functions[] = {{"alpha", TF_GROUP_OSRT}, {"beta", TF_GROUP_OSRT}};
+const struct file_function *const file_functions = functions;
+const uint32_t file_function_count = 2, file_counter_count = 2;
+
+enum { EVENTS = 100000, THREADS = 8 };
+
+static char directory[64];
+
+static void start(void)
+{
+	strcpy(directory, "/tmp/pillion-window.XXXXXX");
+	cr_assert(mkdtemp(directory));
+	strcat(directory, "/c");
+	setenv("PILLION_OUTPUT", directory, 1);
+	thread_init();
+}
+
+static void clean(void)
+{
+	char command[128];
+
+	*strrchr(directory, '/') = '\0';
+	snprintf(command, sizeof(command), "rm -rf %s", directory);
+	cr_assert(system(command) == 0);
+}
+
+TestSuite(window, .init = start, .fini = clean);
+
+static void record(unsigned function, uint64_t duration)
+{
+	struct event e;
+
+	if (!event_begin(&e, function))
+		return;
+	if (event_end(&e, function, 0)) {
+		e.start = e.end - duration;
+		event_record(&e, function, UINT64_MAX, NULL, 0);
+	}
+}
+
+static void *record_many(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < EVENTS; i++)
+		record(0, (uint64_t)i & 0xfff);
+	return NULL;
+}
+
+/* ---- reading back ---- */
+
+struct found {
+	uint64_t calls[2], torn, strings, windows, backwards;
+};
+
+static void read_window(const struct tf_window *w, struct found *f)
+{
+	const uint64_t *slot = (const uint64_t *)(w + 1), *end = (const uint64_t *)((const char *)w + w->size_bytes);
+	uint64_t now = w->base_ticks;
+
+	while (end > slot && !end[-1])
+		end--;
+	for (; slot < end; slot++) {
+		switch (tf_kind(*slot)) {
+		case TF_TORN:
+			f->torn++;
+			break;
+		case TF_TIME:
+			now = tf_time_ticks(*slot, now);
+			break;
+		case TF_CALL: {
+			uint64_t time = tf_time_after(now, tf_event_time(*slot));
+
+			f->backwards += time + TF_TIME_BEHIND < now;
+			now = time;
+			f->calls[tf_event_id(*slot)]++;
+			break;
+		}
+		case TF_BLOB:
+			f->strings += tf_blob_kind(*slot) == TF_BLOB_STRING;
+			break;
+		}
+	}
+}
+
+static void read_file(const char *path, struct found *f)
+{
+	int fd = open(path, O_RDONLY);
+	const struct tf_header *h;
+	struct stat st;
+
+	cr_assert(fd >= 0 && !fstat(fd, &st));
+	h = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	cr_assert(h != MAP_FAILED);
+	cr_assert_eq(h->magic, TF_MAGIC);
+	for (uint64_t at = TF_PAGE + ((h->function_bytes + TF_PAGE - 1) & ~(TF_PAGE - 1u)); at < (uint64_t)st.st_size;) {
+		const struct tf_window *w = (const struct tf_window *)((const char *)h + at);
+
+		cr_assert_eq(w->magic, TF_WINDOW_MAGIC);
+		cr_assert_eq(w->nonce, h->nonce);
+		cr_assert_eq(w->offset, at);
+		f->windows++;
+		if (w->kind == TF_WINDOW_SLOTS)
+			read_window(w, f);
+		at += w->size_bytes;
+	}
+	munmap((void *)h, (size_t)st.st_size);
+	close(fd);
+}
+
+static struct found read_back(int *ret_files)
+{
+	DIR *d = opendir(directory);
+	struct found f = {0};
+	struct dirent *entry;
+
+	*ret_files = 0;
+	cr_assert(d);
+	while ((entry = readdir(d))) {
+		char path[512];
+
+		if (!strstr(entry->d_name, ".trace"))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
+		read_file(path, &f);
+		++*ret_files;
+	}
+	closedir(d);
+	return f;
+}
+
+/* ---- facts ---- */
+
+Test(window, keeps_every_event_of_many_threads)
+{
+	pthread_t ids[THREADS];
+	struct found f;
+	int files;
+
+	cr_assert(event_enter());
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&ids[i], NULL, record_many, NULL);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(ids[i], NULL);
+	f = read_back(&files);
+	cr_assert_eq(files, 1);
+	cr_assert_eq(f.calls[0], (uint64_t)THREADS * EVENTS);
+	cr_assert_eq(f.torn, 0);
+	cr_assert_eq(f.backwards, 0);
+}
+
+static volatile uint64_t handled;
+
+static void handler(int signal)
+{
+	(void)signal;
+	record(1, 1);
+	handled++;
+}
+
+Test(window, keeps_every_event_of_a_handler_that_interrupts_a_writer)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+	struct itimerspec every = {{0, 15000}, {0, 15000}};
+	struct found f;
+	timer_t timer;
+	int files;
+
+	signal(SIGUSR1, handler);
+	cr_assert(event_enter());
+	cr_assert(!timer_create(CLOCK_MONOTONIC, &event, &timer) && !timer_settime(timer, 0, &every, NULL));
+	for (int i = 0; i < 10; i++)
+		record_many(NULL);
+	timer_delete(timer);
+	f = read_back(&files);
+	cr_assert_eq(f.calls[0], 10ull * EVENTS);
+	cr_assert_eq(f.calls[1], handled);
+	cr_assert_gt(handled, 0);
+	cr_assert_eq(f.torn, 0);
+	cr_assert_eq(f.backwards, 0);
+}
+
+Test(window, gives_a_forked_child_a_file_of_its_own)
+{
+	struct found f;
+	int files, status;
+	pid_t pid;
+
+	record(0, 1);
+	pid = fork();
+	if (pid == 0) {
+		for (int i = 0; i < 10; i++)
+			record(1, 1);
+		_exit(0);
+	}
+	cr_assert(waitpid(pid, &status, 0) == pid && status == 0);
+	record(0, 1);
+	f = read_back(&files);
+	cr_assert_eq(files, 2);
+	cr_assert_eq(f.calls[0], 2);
+	cr_assert_eq(f.calls[1], 10);
+}
+
+Test(window, writes_a_text_once_however_many_threads_ask)
+{
+	uint32_t first, again;
+	struct found f;
+	int files;
+
+	cr_assert(event_enter());
+	first = event_intern(TF_BLOB_STRING, "text", 4);
+	again = event_intern(TF_BLOB_STRING, "text", 4);
+	cr_assert_neq(first, 0);
+	cr_assert_eq(first, again);
+	cr_assert_neq(first, event_intern(TF_BLOB_STRING, "texT", 4));
+	f = read_back(&files);
+	cr_assert_eq(f.strings, 2);
+}
+
+Test(window, counts_what_stays_under_the_threshold)
+{
+	struct event e;
+	struct found f;
+	int files;
+
+	for (int i = 0; i < 300; i++) {
+		cr_assert(event_begin(&e, 1));
+		cr_assert_not(event_end(&e, 1, UINT64_MAX));
+	}
+	cr_assert_eq(thread_self.page->counters[1].calls, 300);
+	f = read_back(&files);
+	cr_assert_eq(files, 1, "so many short calls deserve a file");
+	cr_assert_eq(f.calls[1], 0);
+}
+
+Test(window, shows_the_call_in_progress)
+{
+	struct event outer, inner;
+
+	cr_assert(event_begin(&outer, 0));
+	cr_assert_eq(thread_self.page->current >> TF_CURRENT_SHIFT, 1);
+	cr_assert(event_begin(&inner, 1));
+	cr_assert_eq(thread_self.page->current >> TF_CURRENT_SHIFT, 2);
+	event_end(&inner, 1, 0);
+	event_end(&outer, 0, 0);
+	cr_assert_eq(thread_self.page->current, 0);
+}
