@@ -4,16 +4,10 @@
 #ifndef PILLION_CALLER_H
 #define PILLION_CALLER_H
 
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "../runtime/table.h"
-
-extern struct table caller_known;
 extern uint64_t caller_epoch; /* rises when libraries have been unloaded: what was learnt of addresses is void then */
-
-/* What `function` (a row's id) means to the code at `caller`, found anew; NULL: nothing, no library has it. */
-void *caller_resolve(unsigned function, uintptr_t caller);
 
 /* Libraries may have been unloaded. */
 void caller_unloaded(void);
@@ -23,15 +17,29 @@ int64_t caller_text_length(const char *text);
 
 static inline uint64_t caller_key(unsigned function, uintptr_t caller)
 {
-	return (uint64_t)function << 48 ^ caller ^ __atomic_load_n(&caller_epoch, __ATOMIC_RELAXED) << 56;
+	return (uint64_t)function << 48 ^ caller ^ __atomic_load_n(&caller_epoch, __ATOMIC_RELAXED) * 0x9e3779b97f4a7c15ull;
 }
 
-/* A few ns, but for a place's first call. */
-static inline void *caller_real(unsigned function, void *caller)
-{
-	void *real = (void *)table_get(&caller_known, caller_key(function, (uintptr_t)caller));
+/* A wrapper's memory of one place that calls it, mostly the only one. The two words may be of different writes, by
+ * threads that fill it at once; then they match nobody. */
+struct caller_place {
+	void *real;
+	uint64_t check; /* of the place ^ real */
+	uint64_t epoch;
+};
 
-	return __builtin_expect(real != NULL, 1) ? real : caller_resolve(function, (uintptr_t)caller);
+/* What `function` (a row's id) means to the code at `caller`; NULL: nothing, no library has it. A few ns, but for a place's
+ * first call. */
+void *caller_recall(struct caller_place *p, unsigned function, uintptr_t caller);
+
+static inline void *caller_real(struct caller_place *p, unsigned function, void *caller)
+{
+	void *real = __atomic_load_n(&p->real, __ATOMIC_RELAXED);
+	uint64_t check = __atomic_load_n(&p->check, __ATOMIC_RELAXED) ^ (uintptr_t)real;
+
+	if (__builtin_expect(real && check == caller_key(function, (uintptr_t)caller), 1))
+		return real;
+	return caller_recall(p, function, (uintptr_t)caller);
 }
 
 #endif

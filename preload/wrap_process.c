@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 
 #include "../runtime/stack.h"
+#include "caller.h"
 #include "hook.h"
 
 /* ---- beginnings ---- */
@@ -57,6 +58,7 @@ int wrap_dlclose(void *handle)
 	int result = real_dlclose(handle);
 
 	stack_module_gone();
+	caller_unloaded();
 	return result;
 }
 

@@ -272,6 +272,43 @@ bool loaded_path(const void *address, char *ret, size_t size)
 	return true;
 }
 
+struct library {
+	const char *prefix;
+	struct object object;
+	bool is_found;
+};
+
+static int visit_library(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct library *l = data;
+	const char *slash = strrchr(info->dlpi_name, '/'), *name = slash ? slash + 1 : info->dlpi_name;
+
+	if (strncmp(name, l->prefix, strlen(l->prefix)) != 0)
+		return 0;
+	read_object(info, &l->object);
+	l->is_found = true;
+	return 1;
+}
+
+bool loaded_library(const char *prefix, char *ret, size_t size)
+{
+	struct library l = {.prefix = prefix};
+
+	dl_iterate_phdr(visit_library, &l);
+	if (!l.is_found || strlen(l.object.path) >= size)
+		return false;
+	memcpy(ret, l.object.path, strlen(l.object.path) + 1);
+	return true;
+}
+
+void *loaded_in(const char *prefix, const char *symbol)
+{
+	struct library l = {.prefix = prefix};
+
+	dl_iterate_phdr(visit_library, &l);
+	return l.is_found ? find_symbol(&l.object, symbol) : NULL;
+}
+
 void loaded_ours(uintptr_t *ret_start, uintptr_t *ret_end)
 {
 	struct place p = {.address = (const void *)visit_place};

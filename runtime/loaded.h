@@ -20,6 +20,12 @@ void *loaded_from(const void *caller, const char *symbol);
 /* The path of the object around `address` as the loader knows it ("" for the main program). False: cut or none. */
 bool loaded_path(const void *address, char *ret, size_t size);
 
+/* The path of the first object whose file's name begins with `prefix` ("libcudart.so"). False: cut or none. */
+bool loaded_library(const char *prefix, char *ret, size_t size);
+
+/* `symbol` as that object defines it; NULL: there is no such object, or it does not. */
+void *loaded_in(const char *prefix, const char *symbol);
+
 /* The loaded segments of our own object. */
 void loaded_ours(uintptr_t *ret_start, uintptr_t *ret_end);
 

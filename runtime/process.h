@@ -40,8 +40,6 @@ struct process {
 	uint64_t end_ticks;
 	uint64_t modules_seen; /* dlpi_adds when the modules were written last */
 	struct table interned; /* strings, stacks, launches, modules: number = id in the trace */
-	uint64_t range_ids; /* NVTX start/end ranges given out */
-	uint32_t domains;   /* NVTX domains given out */
 	char path[PROCESS_NAME_BYTES];
 	/* The first thread's page, until there is a file. */
 	uint64_t main_page[PROCESS_MAIN_PAGE / sizeof(uint64_t)];

@@ -108,7 +108,8 @@ struct tf_window {
 	uint64_t base_ticks; /* the slots' times start from here, see below */
 	uint64_t offset;     /* of this window in the file */
 	uint32_t full;	     /* 1: its writer has left it for the next one */
-	uint32_t reserved[3];
+	uint32_t is_tool;    /* TF_WINDOW_THREAD: 1: not the program's thread but one of the driver's tools */
+	uint32_t reserved[2];
 };
 
 /* Calls under the threshold, by function id. */
@@ -289,6 +290,12 @@ enum tf_blob_kind {
 	TF_BLOB_NOTE = 8,	 /* text: something that went wrong, for the ledger */
 	TF_BLOB_KERNEL = 9,	 /* a kernel's mangled name; its id is used by struct tf_launch */
 	TF_BLOB_CATEGORY = 10,	 /* NVTX category: id = its number, uint32_t domain, then its name */
+	TF_BLOB_DEVICE = 11,	 /* struct tf_device_batch, then device records, packed */
+	TF_BLOB_WORK = 12,	 /* struct tf_work: what device records refer to by id */
+	TF_BLOB_DEVICE_NAME = 13, /* id = the device's number, text = its name */
+	TF_BLOB_DEVICE_SOURCE = 14, /* struct tf_device_source, then the path of the library: device records from here on */
+	TF_BLOB_DEVICE_CLOCK = 15, /* struct tf_device_clock */
+	TF_BLOB_DEVICE_LOST = 16, /* struct tf_device_lost */
 };
 
 struct tf_module {
@@ -309,6 +316,65 @@ struct tf_launch {
 	uint32_t shared_bytes; /* dynamic */
 	uint64_t stream;       /* cudaStream_t */
 	uint64_t function;     /* host function, cudaKernel_t or cudaGraphExec_t as given */
+};
+
+/* ---- what the devices did ----
+ * Records come in batches, when the driver hands them over, in the windows of whichever thread it does that in, and in no
+ * order. A record is four or five numbers, each in groups of 7 bits, the lowest first, bit 7 set on all but the last:
+ *
+ *   2 * id of a TF_BLOB_WORK, + 1 if the number of bytes follows at the end
+ *   start in ns, as the distance from the start before it (of the first: from base_ns), signed
+ *   end - start in ns
+ *   correlation id, as the distance from the one before it (of the first: from 0), signed
+ *   bytes copied or set
+ *
+ * Signed: n >= 0 as 2n, n < 0 as -2n - 1. A kernel launched again and again takes 7 to 9 bytes, so 8 to 10 in the file. */
+enum tf_source { TF_SOURCE_CUPTI = 1 };
+enum tf_device_time {
+	TF_DEVICE_TIME_MONOTONIC = 0, /* CLOCK_MONOTONIC, as far as the source's own conversion is right */
+	TF_DEVICE_TIME_OWN = 1,	      /* the source's: TF_BLOB_DEVICE_CLOCK of the same file tell where it stood */
+};
+
+struct tf_device_batch {
+	uint64_t base_ns;
+	uint32_t count; /* records */
+	uint16_t source, time;
+};
+
+enum tf_work_kind { TF_WORK_KERNEL = 1, TF_WORK_COPY = 2, TF_WORK_SET = 3, TF_WORK_GRAPH = 4 };
+
+/* Everything about a piece of work that tends to come again. */
+struct tf_work {
+	uint8_t kind;		/* enum tf_work_kind */
+	uint8_t copy;		/* CUpti_ActivityMemcpyKind: 1 HtoD 2 DtoH 3 HtoA 4 AtoH 5 AtoA 6 AtoD 7 DtoA 8 DtoD 9 HtoH 10 PtoP */
+	uint8_t source, target; /* CUpti_ActivityMemoryKind: 1 pageable 2 pinned 3 device 4 array 5 managed 6, 7 the static ones; of
+				   a memset target alone */
+	uint32_t kernel;	/* id of a TF_BLOB_KERNEL, 0 if it has no name */
+	uint32_t device, context, stream;
+	uint32_t graph; /* the executable graph that it is a node of, or (TF_WORK_GRAPH) is; 0: none */
+	uint32_t grid[3], block[3];
+	uint32_t registers;			     /* per thread */
+	uint32_t static_shared_bytes, dynamic_shared_bytes; /* per block */
+	uint32_t local_bytes;			     /* per thread */
+	uint32_t value;				     /* of a memset */
+	uint16_t source_device, target_device;	     /* of a copy between devices */
+};
+
+struct tf_device_source {
+	uint16_t source, time; /* enum tf_source, enum tf_device_time */
+	uint32_t version;      /* of CUPTI's interface: cuptiGetVersion */
+};
+
+struct tf_device_clock {
+	uint64_t device_ns, monotonic_ns;
+	uint64_t error_ns; /* how long reading the two took */
+};
+
+/* Since the last one of these in the file. */
+struct tf_device_lost {
+	uint64_t dropped;    /* records that the source says it had no room for */
+	uint64_t timeless;   /* records without a start and an end */
+	uint64_t unreadable; /* buffers that could not be read to their end, or not be kept */
 };
 
 /* ---- the capture range of one launcher ---- */

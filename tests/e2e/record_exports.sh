@@ -11,12 +11,18 @@ is "$(objdump -p "$library" | grep -c 'STACK off.*\n.*rwx')" 0 'no executable st
 
 # The table as the preprocessor sees it: every row but REAL ones. Beside it stand the two injection entries.
 rows() {
-	sed -n 's/^[[:space:]]*X([[:space:]]*\(TIMED\|OWN\|NAKED\|VOID\)[A-Z]*,[^(]*,[[:space:]]*\([A-Za-z_0-9]*\),[[:space:]]*(.*/\2/p' "$1"
+	sed -n 's/^[[:space:]]*X([[:space:]]*\(TIMED\|OWN\|NAKED\|VOID\|WORDS\)[A-Z]*,[^(]*,[[:space:]]*\([A-Za-z_0-9]*\),[[:space:]]*(.*/\2/p' "$1"
+}
+# CUDA's rows that stand for two.
+twins() {
+	sed -n 's/^[[:space:]]*CUDA_\(PTDS\|PTSZ\)(X,\( [A-Z]*,\)\{0,1\} \([A-Za-z_0-9]*\), .*/\1 \3/p' "$1" |
+		awk '{ print $2; print $2 "_" tolower($1) }'
 }
 {
 	rows "$tests_dir/../../preload/hook_libc.h"
 	if nm -D --defined-only "$library" | grep -q ' cudaMalloc$'; then
 		rows "$tests_dir/../../preload/hook_cudart.h"
+		twins "$tests_dir/../../preload/hook_cudart.h"
 	fi
 	printf '%s\n' InitializeInjectionNvtx2 InitializeInjection
 } | sort -u >table

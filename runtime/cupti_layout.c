@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Nothing but comparisons, where NVIDIA's header is at hand. */
+#include "cupti_layout.h"
+
+#if defined(HAVE_CUDA_HEADERS) && __has_include(<cupti.h>)
+#include <cupti.h>
+#include <stddef.h>
+
+#define SAME(ours, field, theirs, their_field)                                                                         \
+	_Static_assert(offsetof(struct ours, field) == offsetof(theirs, their_field) &&                                \
+			       sizeof(((struct ours *)0)->field) >= sizeof(((theirs *)0)->their_field),                \
+		       #ours "." #field " is not where CUPTI has it")
+
+SAME(cupti_kernel, registers, CUpti_ActivityKernel4, registersPerThread);
+SAME(cupti_kernel, start, CUpti_ActivityKernel4, start);
+SAME(cupti_kernel, end, CUpti_ActivityKernel4, end);
+SAME(cupti_kernel, device, CUpti_ActivityKernel4, deviceId);
+SAME(cupti_kernel, context, CUpti_ActivityKernel4, contextId);
+SAME(cupti_kernel, stream, CUpti_ActivityKernel4, streamId);
+SAME(cupti_kernel, grid, CUpti_ActivityKernel4, gridX);
+SAME(cupti_kernel, block, CUpti_ActivityKernel4, blockX);
+SAME(cupti_kernel, static_shared, CUpti_ActivityKernel4, staticSharedMemory);
+SAME(cupti_kernel, dynamic_shared, CUpti_ActivityKernel4, dynamicSharedMemory);
+SAME(cupti_kernel, local_per_thread, CUpti_ActivityKernel4, localMemoryPerThread);
+SAME(cupti_kernel, correlation, CUpti_ActivityKernel4, correlationId);
+SAME(cupti_kernel, name, CUpti_ActivityKernel4, name);
+SAME(cupti_kernel, graph_node, CUpti_ActivityKernel5, graphNodeId);
+SAME(cupti_kernel, graph, CUpti_ActivityKernel5, graphId);
+SAME(cupti_memcpy, copy, CUpti_ActivityMemcpy3, copyKind);
+SAME(cupti_memcpy, source, CUpti_ActivityMemcpy3, srcKind);
+SAME(cupti_memcpy, target, CUpti_ActivityMemcpy3, dstKind);
+SAME(cupti_memcpy, bytes, CUpti_ActivityMemcpy3, bytes);
+SAME(cupti_memcpy, start, CUpti_ActivityMemcpy3, start);
+SAME(cupti_memcpy, end, CUpti_ActivityMemcpy3, end);
+SAME(cupti_memcpy, device, CUpti_ActivityMemcpy3, deviceId);
+SAME(cupti_memcpy, context, CUpti_ActivityMemcpy3, contextId);
+SAME(cupti_memcpy, stream, CUpti_ActivityMemcpy3, streamId);
+SAME(cupti_memcpy, correlation, CUpti_ActivityMemcpy3, correlationId);
+SAME(cupti_memcpy, graph, CUpti_ActivityMemcpy4, graphId);
+SAME(cupti_memcpy_peer, bytes, CUpti_ActivityMemcpyPtoP2, bytes);
+SAME(cupti_memcpy_peer, start, CUpti_ActivityMemcpyPtoP2, start);
+SAME(cupti_memcpy_peer, device, CUpti_ActivityMemcpyPtoP2, deviceId);
+SAME(cupti_memcpy_peer, stream, CUpti_ActivityMemcpyPtoP2, streamId);
+SAME(cupti_memcpy_peer, source_device, CUpti_ActivityMemcpyPtoP2, srcDeviceId);
+SAME(cupti_memcpy_peer, target_device, CUpti_ActivityMemcpyPtoP2, dstDeviceId);
+SAME(cupti_memcpy_peer, correlation, CUpti_ActivityMemcpyPtoP2, correlationId);
+SAME(cupti_memcpy_peer, graph, CUpti_ActivityMemcpyPtoP3, graphId);
+SAME(cupti_memset, value, CUpti_ActivityMemset2, value);
+SAME(cupti_memset, bytes, CUpti_ActivityMemset2, bytes);
+SAME(cupti_memset, start, CUpti_ActivityMemset2, start);
+SAME(cupti_memset, device, CUpti_ActivityMemset2, deviceId);
+SAME(cupti_memset, stream, CUpti_ActivityMemset2, streamId);
+SAME(cupti_memset, correlation, CUpti_ActivityMemset2, correlationId);
+SAME(cupti_memset, memory, CUpti_ActivityMemset2, memoryKind);
+SAME(cupti_memset, graph, CUpti_ActivityMemset3, graphId);
+SAME(cupti_graph, correlation, CUpti_ActivityGraphTrace, correlationId);
+SAME(cupti_graph, start, CUpti_ActivityGraphTrace, start);
+SAME(cupti_graph, device, CUpti_ActivityGraphTrace, deviceId);
+SAME(cupti_graph, graph, CUpti_ActivityGraphTrace, graphId);
+SAME(cupti_graph, context, CUpti_ActivityGraphTrace, contextId);
+SAME(cupti_graph, stream, CUpti_ActivityGraphTrace, streamId);
+SAME(cupti_device, id, CUpti_ActivityDevice4, id);
+SAME(cupti_device, name, CUpti_ActivityDevice4, name);
+_Static_assert((int)CUPTI_MEMCPY == CUPTI_ACTIVITY_KIND_MEMCPY && (int)CUPTI_MEMSET == CUPTI_ACTIVITY_KIND_MEMSET &&
+		       (int)CUPTI_DEVICE == CUPTI_ACTIVITY_KIND_DEVICE && (int)CUPTI_KERNEL == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL &&
+		       (int)CUPTI_MEMCPY_PEER == CUPTI_ACTIVITY_KIND_MEMCPY2 && (int)CUPTI_GRAPH == CUPTI_ACTIVITY_KIND_GRAPH_TRACE,
+	       "kinds");
+_Static_assert((int)CUPTI_AT_END == CUPTI_ERROR_MAX_LIMIT_REACHED && (int)CUPTI_UNINITIALIZED == CUPTI_ERROR_NOT_INITIALIZED &&
+		       (int)CUPTI_OTHER_SUBSCRIBER == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED,
+	       "results");
+#endif

@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Whoever calls CUDA gets the runtime that it would have without us: two of them in one process, unloaded and loaded anew,
+# or none at all.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+[ -x "$targets/cuda_two" ] || skip_all 'built without CUDA headers'
+a=$targets/cuda_plugin12.so
+b=$targets/cuda_plugin13.so
+
+both() { # NAME PLUGIN...
+	local name=$1
+	shift
+	"$targets/cuda_two" 100 "$@" >wanted
+	pillion -o "$name" "$targets/cuda_two" 100 "$@" >out
+	is "$(cat out)" "$(cat wanted)" "$name: each plugin is answered by its own runtime"
+	is "$(report stats -q -r cuda_api_sum -f csv "$name.pillion" | awk -F, '$9 == "cudaMalloc" { print $3 }')" $((102 * $#)) "$name: all calls recorded"
+}
+both two "$a" "$b"
+both opposite "$b" "$a"
+
+# The same file name with another runtime behind it, as when a plugin is replaced: addresses come again.
+cp "$a" plugin.so
+cp "$b" other.so
+export LD_LIBRARY_PATH=$targets
+both copies "$work/plugin.so" "$work/other.so"
+
+"$targets/cuda_weak" >wanted
+is "$(cat wanted)" '-1 -1 -1 -1 1 1 42' 'no CUDA: weak references are empty without us'
+pillion -o weak "$targets/cuda_weak" >out 2>err
+is "$? $(cat out)" '0 100 100 100 100 1 1 42' 'with us each says that there is no device, and changes nothing'
+is "$(cat err | grep -v '^pillion: ' | head -n 1)" '' 'and nothing is printed'
+pillion -o weak_range -c cudaProfilerApi "$targets/cuda_weak" >out 2>err
+like "$(report info weak_range.pillion 2>&1)" 'cuda_weak' 'cudaProfilerStart moves the range without CUDA too'
+
+# Every name that we export, some CUDA runtime has: a look-up finds what it would find.
+real=$(ls "${CUDA_HOME:-/usr/local/cuda}"/lib64/libcudart.so.13 2>/dev/null)
+if [ -n "$real" ]; then
+	nm -D --defined-only "$real" | awk '{ sub(/@.*/, "", $3); print $3 }' | sort -u >theirs
+	nm -D --defined-only "$library" | awk '{ sub(/@.*/, "", $3); print $3 }' | grep -i cuda | sort -u >ours
+	# In 12 only.
+	is "$(comm -13 theirs ours | grep -v -e '_v2$' -e '_v2_ptsz$' -e cudaLaunchCooperativeKernelMultiDevice -e cudaThreadSynchronize)" '' \
+		'no name that no CUDA runtime has'
+else
+	skip 'names of the real runtime' 'no CUDA toolkit here'
+fi
+done_testing

@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What is recorded of a CUDA program equals what the simulated GPU itself counted: calls, kernels with their names and grids,
+# copies with their bytes; for programs of nvcc and written out in C, of CUDA 12 and 13, with a default stream per thread.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+doubles=$PILLION_BUILD_DIR/tests/doubles
+nm -D --defined-only "$library" | awk '{ print $3 }' >exported
+grep -q '^cudaMalloc' exported && [ -e "$doubles/libcuda.so.1" ] || skip_all 'built without CUDA headers'
+export LD_LIBRARY_PATH="$doubles"
+
+tables() { # CAPTURE
+	report stats -q -r cuda_api_sum -f csv "$1" >api.csv && report stats -q -r cuda_launch_sum -f csv "$1" >launch.csv &&
+		report stats -q -r cuda_gpu_mem_size_sum -f csv "$1" >memory.csv
+}
+
+equal() { # CAPTURE LOG OPTION...
+	tables "$1" || return
+	capture=$1
+	log=$2
+	shift 2
+	python3 "$tests_dir/cuda_account.py" "$log" exported api.csv launch.csv memory.csv "$@"
+}
+
+for program in cuda_launches cuda_launches_ptds cuda_launches_12 cuda_launches_nvcc cuda_launches_nvcc_ptds; do
+	if [ ! -x "$doubles/$program" ]; then
+		skip "$program" 'no nvcc'
+		continue
+	fi
+	"$doubles/$program" 7 >wanted 2>&1
+	rm -f log
+	PILLION_SIMGPU_LOG=log pillion -o $program "$doubles/$program" 7 >out 2>err
+	is $? 0 "$program: its status"
+	is "$(cat out)" "$(cat wanted)" "$program: its output"
+	ok "$program: recorded is what was done" equal $program.pillion log --captured
+done
+is "$(grep -c _ptsz api.csv)$(report stats -q -r cuda_api_sum -f csv cuda_launches_ptds.pillion | grep -c '__cudaLaunchKernel_ptsz$')" \
+	"$(grep -c _ptsz api.csv)1" 'per-thread twins go by their own names'
+
+# By the environment alone, and with the OS runtime deselected.
+rm -f log
+PILLION_SIMGPU_LOG=log LD_PRELOAD=$library PILLION_OUTPUT=$work/bare PILLION_TRACE=cuda "$doubles/cuda_launches" 2 >out 2>err
+ok 'without the launcher' equal bare log --captured
+
+# Nothing of CUDA where it was not asked for.
+pillion -o none -t osrt "$doubles/cuda_launches" 1 >out 2>err
+is "$(report stats -q -r cuda_api_sum -f csv none.pillion 2>/dev/null | grep -c cuda)" 0 '-t osrt: no CUDA calls'
+
+# Errors are as without us, and recorded.
+PILLION_SIMGPU_DEVICES=0 "$doubles/cuda_launches" >wanted 2>wanted_err
+plain=$?
+PILLION_SIMGPU_DEVICES=0 pillion -o failing "$doubles/cuda_launches" >out 2>err
+is "$? $(head -n 1 err)" "$plain $(head -n 1 wanted_err)" 'a machine without devices: same status, same message'
+
+# A kill loses no call but those in flight.
+killed() {
+	local launcher pid
+	rm -rf killed.pillion log
+	PILLION_SIMGPU_LOG=log PILLION_STATS=false "$PILLION" -o killed "$doubles/cuda_launches" 100000 >out 2>err &
+	launcher=$!
+	for _ in $(seq 100); do
+		[ -s log ] && [ "$(wc -l <log)" -gt $((RANDOM % 1000 + 200)) ] && break
+		sleep 0.05
+	done
+	pid=$(cat /proc/$launcher/task/*/children 2>/dev/null)
+	kill -KILL $pid
+	wait $launcher
+	[ $? -eq 137 ] || return
+	equal killed.pillion log --captured --slack 1
+}
+killed_often() {
+	for _ in 1 2 3; do
+		killed || return
+	done
+}
+ok 'killed in mid-run: all but the call in flight' killed_often
+
+# The capture range: calls between Start and Stop alone; cuda_launches calls them around its rounds.
+rm -f log
+pillion -o range -c cudaProfilerApi "$doubles/cuda_launches" 3 >out 2>err
+is $? 0 'a capture range: status'
+report stats -q -r cuda_api_sum -f csv range.pillion >api.csv
+is "$(awk -F, '$9 == "cudaMalloc" { print $3 }' api.csv)" 3 'a capture range: three of five cudaMalloc calls'
+is "$(grep -c -e cudaEventCreate -e cudaStreamDestroy api.csv)" 0 'a capture range: nothing from outside'
+report stats -q -r cuda_launch_sum -f csv range.pillion >launch.csv
+like "$(cat launch.csv)" 'add\(float\*, int\)' 'a capture range: kernels that were named before it'
+done_testing

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A CUDA runtime so small that it only says which one it is: MAJOR. */
+#include <stddef.h>
+
+int cudaMalloc(void **p, size_t n)
+{
+	*p = (void *)(size_t)(MAJOR * 1000 + n);
+	return 0;
+}
+
+int cudaFree(void *p)
+{
+	return (size_t)p / 1000 == MAJOR ? 0 : 1;
+}

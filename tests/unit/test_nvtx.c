@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Our own account of NVTX's binary interface beside NVIDIA's headers. */
+#include <criterion/criterion.h>
+
+#include "../../preload/nvtx.h"
+
+#if __has_include(<nvtx3/nvToolsExt.h>)
+#include <nvtx3/nvToolsExt.h>
+
+#define SAME(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #ours)
+#define SAME_FIELD(ours, theirs)                                                                                       \
+	_Static_assert(offsetof(struct nvtx_attributes, ours) == offsetof(nvtxEventAttributes_t, theirs), #ours);      \
+	_Static_assert(sizeof((struct nvtx_attributes){0}.ours) == sizeof((nvtxEventAttributes_t){0}.theirs), #ours)
+
+Test(nvtx, slots_are_those_of_the_headers)
+{
+	SAME(NVTX_EXPORT_CALLBACKS, NVTX_ETID_CALLBACKS);
+	SAME(NVTX_CORE, NVTX_CB_MODULE_CORE);
+	SAME(NVTX_CORE2, NVTX_CB_MODULE_CORE2);
+	SAME(NVTX_MARK_EX, NVTX_CBID_CORE_MarkEx);
+	SAME(NVTX_MARK_A, NVTX_CBID_CORE_MarkA);
+	SAME(NVTX_MARK_W, NVTX_CBID_CORE_MarkW);
+	SAME(NVTX_START_EX, NVTX_CBID_CORE_RangeStartEx);
+	SAME(NVTX_START_A, NVTX_CBID_CORE_RangeStartA);
+	SAME(NVTX_START_W, NVTX_CBID_CORE_RangeStartW);
+	SAME(NVTX_END, NVTX_CBID_CORE_RangeEnd);
+	SAME(NVTX_PUSH_EX, NVTX_CBID_CORE_RangePushEx);
+	SAME(NVTX_PUSH_A, NVTX_CBID_CORE_RangePushA);
+	SAME(NVTX_PUSH_W, NVTX_CBID_CORE_RangePushW);
+	SAME(NVTX_POP, NVTX_CBID_CORE_RangePop);
+	SAME(NVTX_NAME_CATEGORY_A, NVTX_CBID_CORE_NameCategoryA);
+	SAME(NVTX_NAME_CATEGORY_W, NVTX_CBID_CORE_NameCategoryW);
+	SAME(NVTX_NAME_THREAD_A, NVTX_CBID_CORE_NameOsThreadA);
+	SAME(NVTX_NAME_THREAD_W, NVTX_CBID_CORE_NameOsThreadW);
+}
+
+Test(nvtx, slots_of_domains_are_those_of_the_headers)
+{
+	SAME(NVTX_DOMAIN_MARK_EX, NVTX_CBID_CORE2_DomainMarkEx);
+	SAME(NVTX_DOMAIN_START_EX, NVTX_CBID_CORE2_DomainRangeStartEx);
+	SAME(NVTX_DOMAIN_END, NVTX_CBID_CORE2_DomainRangeEnd);
+	SAME(NVTX_DOMAIN_PUSH_EX, NVTX_CBID_CORE2_DomainRangePushEx);
+	SAME(NVTX_DOMAIN_POP, NVTX_CBID_CORE2_DomainRangePop);
+	SAME(NVTX_DOMAIN_NAME_CATEGORY_A, NVTX_CBID_CORE2_DomainNameCategoryA);
+	SAME(NVTX_DOMAIN_NAME_CATEGORY_W, NVTX_CBID_CORE2_DomainNameCategoryW);
+	SAME(NVTX_DOMAIN_REGISTER_A, NVTX_CBID_CORE2_DomainRegisterStringA);
+	SAME(NVTX_DOMAIN_REGISTER_W, NVTX_CBID_CORE2_DomainRegisterStringW);
+	SAME(NVTX_DOMAIN_CREATE_A, NVTX_CBID_CORE2_DomainCreateA);
+	SAME(NVTX_DOMAIN_CREATE_W, NVTX_CBID_CORE2_DomainCreateW);
+	SAME(NVTX_DOMAIN_DESTROY, NVTX_CBID_CORE2_DomainDestroy);
+	SAME(NVTX_DOMAIN_INITIALIZE, NVTX_CBID_CORE2_Initialize);
+}
+
+Test(nvtx, event_attributes_lie_as_in_the_headers)
+{
+	_Static_assert(sizeof(struct nvtx_attributes) == sizeof(nvtxEventAttributes_t), "size");
+	SAME_FIELD(version, version);
+	SAME_FIELD(size, size);
+	SAME_FIELD(category, category);
+	SAME_FIELD(color_type, colorType);
+	SAME_FIELD(color, color);
+	SAME_FIELD(payload_type, payloadType);
+	SAME_FIELD(payload, payload);
+	SAME_FIELD(message_type, messageType);
+	SAME_FIELD(message, message);
+	SAME(NVTX_ARGB, NVTX_COLOR_ARGB);
+	SAME(NVTX_ASCII, NVTX_MESSAGE_TYPE_ASCII);
+	SAME(NVTX_UNICODE, NVTX_MESSAGE_TYPE_UNICODE);
+	SAME(NVTX_REGISTERED, NVTX_MESSAGE_TYPE_REGISTERED);
+	_Static_assert(sizeof(struct nvtx_callbacks) == sizeof(NvtxExportTableCallbacks), "size");
+}
+#else
+Test(nvtx, slots_are_those_of_the_headers)
+{
+	cr_skip_test("no NVTX headers on this machine");
+}
+#endif
