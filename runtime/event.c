@@ -15,6 +15,18 @@ static void store(uint64_t *slot, uint64_t value)
 	__atomic_store_n(slot, value, __ATOMIC_RELEASE);
 }
 
+/* One instruction, so whole for a handler in this thread. No other thread adds: the bus lock would only make us wait until
+ * all earlier stores have reached the cache, fresh lines of the window among them. */
+static inline uint64_t add_to(uint64_t *number, uint64_t more)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("xaddq %0, %1" : "+r"(more), "+m"(*number) : : "memory", "cc");
+	return more;
+#else
+	return __atomic_fetch_add(number, more, __ATOMIC_RELAXED);
+#endif
+}
+
 /* Takes `count` slots, NULL where there is no room. A handler may have changed the window between the add and the two
  * loads after it; it then left the old one mapped (t->writing) and our address outside the new one: limit first, or
  * an address of the old window could pass for one of the new. */
@@ -25,7 +37,7 @@ static uint64_t *take(struct thread *t, unsigned count)
 
 		t->writing++;
 		BARRIER();
-		at = __atomic_fetch_add(&t->next, count * TF_SLOT, __ATOMIC_RELAXED);
+		at = add_to(&t->next, count * TF_SLOT);
 		BARRIER();
 		limit = *(volatile uint64_t *)&t->limit;
 		base = *(volatile uint64_t *)&t->base;
@@ -78,7 +90,38 @@ static void put(struct thread *t, uint64_t time, const uint64_t *slots, unsigned
 	}
 }
 
-void event_record(const struct event *e, unsigned function, uint64_t backtrace, const uint64_t *args, unsigned count)
+/* put() for nearly every event: one argument or none, no TIME, room in the window. False: nothing done, put() is to do it.
+ * After a system call the processor has forgotten much of our branches, so they are few and all fall through. */
+static inline __attribute__((always_inline)) bool put_quickly(struct thread *t, uint64_t time, uint64_t first,
+							      const uint64_t *args, unsigned count)
+{
+	uint64_t size = TF_SLOT + count * TF_SLOT, limit, *at;
+
+	if (__builtin_expect(count > 1 || is_far(*(volatile uint64_t *)&t->last_ticks, time), 0))
+		return false;
+	t->writing++;
+	BARRIER();
+	at = (uint64_t *)add_to(&t->next, size);
+	BARRIER();
+	limit = *(volatile uint64_t *)&t->limit;
+	if (__builtin_expect((uint64_t)at < *(volatile uint64_t *)&t->base || (uint64_t)at + size > limit, 0)) {
+		t->writing--;
+		return false;
+	}
+	if (__builtin_expect(is_far(*(volatile uint64_t *)&t->last_ticks, time), 0)) {
+		at[count] = at[0] = TF_NOTHING;
+		taken(t);
+		return false;
+	}
+	if (count)
+		at[1] = args[0];
+	store(at, first);
+	t->last_ticks = time;
+	taken(t);
+	return true;
+}
+
+__attribute__((noinline)) static void record_slowly(const struct event *e, unsigned function, uint64_t backtrace, const uint64_t *args, unsigned count)
 {
 	struct thread *t = &thread_self;
 	uint64_t slots[3 + EVENT_ARGS], duration = e->end - e->start;
@@ -89,7 +132,7 @@ void event_record(const struct event *e, unsigned function, uint64_t backtrace, 
 	if (__builtin_expect(duration >= TF_DURATION_LONG, 0))
 		slots[n++] = tf_arg(TF_ARG_LONG, 0, duration);
 	if (__builtin_expect(duration >= backtrace, 0)) {
-		uint32_t stack = stack_take(t);
+		uint32_t stack = stack_take(t, e->frame);
 
 		if (stack)
 			slots[n++] = tf_arg(TF_ARG_STACK, 0, stack);
@@ -100,10 +143,21 @@ void event_record(const struct event *e, unsigned function, uint64_t backtrace, 
 	put(t, e->end, slots, n);
 }
 
+void event_record(const struct event *e, unsigned function, uint64_t backtrace, const uint64_t *args, unsigned count)
+{
+	uint64_t duration = e->end - e->start; /* one below 0 is a huge one here */
+
+	if (__builtin_expect(duration >= TF_DURATION_LONG || duration >= backtrace, 0) ||
+	    !put_quickly(&thread_self, e->end, tf_event(TF_CALL, function, e->end, duration), args, count))
+		record_slowly(e, function, backtrace, args, count);
+}
+
 void event_instant(unsigned kind, unsigned id, uint64_t last, const uint64_t *args, unsigned count)
 {
 	uint64_t slots[1 + EVENT_ARGS], now = clock_now();
 
+	if (__builtin_expect(put_quickly(&thread_self, now, tf_event(kind, id, now, last), args, count), 1))
+		return;
 	slots[0] = tf_event(kind, id, now, last);
 	for (unsigned i = 0; i < count; i++)
 		slots[1 + i] = args[i];

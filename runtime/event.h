@@ -24,6 +24,7 @@ struct event {
 	uint64_t start, end;
 	uint64_t previous; /* the call in progress around this one: we are in a handler or a callback */
 	uintptr_t previous_frame;
+	uintptr_t frame; /* of the wrapper: a stack is walked from there, not through us */
 };
 
 /* Does the user want this group, here and now? The whole cost of a deselected call. */
@@ -37,21 +38,23 @@ static inline bool event_enter(void)
 	return __builtin_expect(thread_self.generation == process.generation, 1) || thread_enter(&thread_self);
 }
 
-static inline bool event_begin(struct event *e, unsigned function)
+/* Always inline: the frame is to be the wrapper's, which is there until event_record(). */
+static inline __attribute__((always_inline)) bool event_begin(struct event *e, unsigned function)
 {
 	struct thread *t = &thread_self;
 	uint64_t current;
 
 	if (!event_enter())
 		return false;
+	e->frame = (uintptr_t)__builtin_frame_address(0);
 	current = t->page->current;
 	e->previous = 0;
 	if (__builtin_expect(current != 0, 0)) {
 		/* A call that lies deeper in the stack than we do was left by longjmp or cancellation. */
-		e->previous = t->current_frame > (uintptr_t)e ? current : 0;
+		e->previous = t->current_frame > e->frame ? current : 0;
 		e->previous_frame = t->current_frame;
 	}
-	t->current_frame = (uintptr_t)e;
+	t->current_frame = e->frame;
 	e->start = clock_now();
 	__atomic_store_n(&t->page->current, (uint64_t)(function + 1) << TF_CURRENT_SHIFT | (e->start << 16 >> 16), __ATOMIC_RELAXED);
 	return true;

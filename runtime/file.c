@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "clock.h"
 #include "process.h"
@@ -13,6 +14,8 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
+
+enum { HIGH_DESCRIPTOR = 960 }; /* below 1024: the descriptor table of a process is rarely larger already */
 
 static uint64_t round_page(uint64_t size)
 {
@@ -131,6 +134,25 @@ static bool is_ours(const struct stat *st)
 	return (uint64_t)st->st_dev == process.device && (uint64_t)st->st_ino == process.inode;
 }
 
+/* At a number that programs do not reach and dup2 does not hit, for the moment that we need one: their own next descriptor
+ * is then the one that it would be without us. */
+static int move_up(int fd)
+{
+	uint64_t limit[2] = {0, 0};
+	int high;
+
+	sys_call(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, limit);
+	if (limit[0] > HIGH_DESCRIPTOR + 64)
+		limit[0] = HIGH_DESCRIPTOR + 64;
+	if (limit[0] < 128)
+		return fd;
+	high = (int)sys_call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, limit[0] - 64, 0);
+	if (high < 0)
+		return fd;
+	sys_close(fd);
+	return high;
+}
+
 static int reopen(void)
 {
 	int fd = sys_open(process.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
@@ -138,6 +160,7 @@ static int reopen(void)
 
 	if (fd < 0)
 		return fd;
+	fd = move_up(fd);
 	if (!sys_fstat(fd, &st) && is_ours(&st))
 		return fd;
 	sys_close(fd);
@@ -232,6 +255,54 @@ void *file_window(uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequen
 	w->sequence = sequence;
 	w->offset = offset;
 	return w;
+}
+
+/* What could not be written is cut off again, unless somebody has already come after it. */
+static void give_back(int fd, uint64_t offset, uint64_t size)
+{
+	lock();
+	if (process.file_end == offset + size && !sys_ftruncate(fd, offset)) {
+		process.file_end = offset;
+		if (process.file_size > offset)
+			process.file_size = offset;
+	}
+	unlock();
+}
+
+static bool write_copy(int fd, const struct tf_window *window)
+{
+	struct tf_window head = *window;
+	long body = head.size_bytes - (long)sizeof(head);
+	bool has_room;
+
+	lock();
+	head.offset = process.file_end;
+	has_room = head.offset + head.size_bytes <= sys_file_limit();
+	if (has_room)
+		process.file_end += head.size_bytes;
+	unlock();
+	if (!has_room)
+		return false;
+	head.full = 1;
+	if (sys_pwrite(fd, window + 1, (size_t)body, head.offset + sizeof(head)) == body &&
+	    sys_pwrite(fd, &head, sizeof(head), head.offset) == sizeof(head))
+		return true;
+	give_back(fd, head.offset, head.size_bytes);
+	return false;
+}
+
+bool file_move(struct tf_window *window)
+{
+	int fd = process_is_frozen ? -EPERM : reopen();
+	bool is_whole;
+
+	if (fd < 0)
+		return false;
+	is_whole = write_copy(fd, window);
+	if (is_whole)
+		__atomic_store_n(&window->magic, 0, __ATOMIC_RELEASE);
+	sys_close(fd);
+	return is_whole;
 }
 
 void file_release(void *window, uint32_t size)

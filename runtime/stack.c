@@ -92,7 +92,7 @@ static bool is_safe(struct thread *t, uintptr_t sp)
 	return t->stack_high != main_high && learn_bounds(t, sp);
 }
 
-uint32_t stack_take(struct thread *t)
+uint32_t stack_take(struct thread *t, uintptr_t frame)
 {
 	void *frames[STACK_FRAMES + OURS];
 	uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
@@ -106,7 +106,7 @@ uint32_t stack_take(struct thread *t)
 		return 0;
 	}
 	t->is_unwinding = true;
-	count = unw_pillion_backtrace(frames, (int)(depth + OURS), t->stack_low, t->stack_high) & ~UNW_PILLION_CUT;
+	count = unw_pillion_backtrace_from(frames, (int)(depth + OURS), t->stack_low, t->stack_high, frame) & ~UNW_PILLION_CUT;
 	while (first < count && module_is_ours((uintptr_t)frames[first]))
 		first++;
 	count -= first;
@@ -157,7 +157,7 @@ void stack_init(void)
 {
 }
 
-uint32_t stack_take(struct thread *t)
+uint32_t stack_take(struct thread *t, uintptr_t frame)
 {
 	t->page->stacks_lost++;
 	return 0;

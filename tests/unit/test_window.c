@@ -48,7 +48,7 @@ TestSuite(window, .init = start, .fini = clean);
 
 static void record(unsigned function, uint64_t duration)
 {
-	struct event e;
+	struct event e = {0};
 
 	if (!event_begin(&e, function))
 		return;
@@ -238,7 +238,7 @@ Test(window, writes_a_text_once_however_many_threads_ask)
 
 Test(window, counts_what_stays_under_the_threshold)
 {
-	struct event e;
+	struct event e = {0};
 	struct found f;
 	int files;
 
@@ -254,7 +254,7 @@ Test(window, counts_what_stays_under_the_threshold)
 
 Test(window, shows_the_call_in_progress)
 {
-	struct event outer, inner;
+	struct event outer = {0}, inner = {0};
 
 	cr_assert(event_begin(&outer, 0));
 	cr_assert_eq(thread_self.page->current >> TF_CURRENT_SHIFT, 1);

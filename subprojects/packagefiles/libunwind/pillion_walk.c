@@ -423,6 +423,17 @@ int unw_pillion_walk(void **buffer, int size, uintptr_t stack_low, uintptr_t sta
 	return n;
 }
 
+int unw_pillion_backtrace_from(void **buffer, int size, uintptr_t stack_low, uintptr_t stack_high, uintptr_t frame)
+{
+#ifdef __x86_64__
+	/* [frame] is the caller's rbp, the return address stands above it. */
+	return unw_pillion_walk(buffer, size, stack_low, stack_high, frame + sizeof(frame), *(const uintptr_t *)frame);
+#else
+	(void)frame;
+	return unw_pillion_backtrace(buffer, size, stack_low, stack_high);
+#endif
+}
+
 void unw_pillion_flush(void)
 {
 	atomic_fetch_add_explicit(&generation, 1, memory_order_acq_rel);
