@@ -5,7 +5,7 @@
  *   TIMED  the wrapper is generated, and its prototype checked against the CUDA header's
  *   WORDS  generated too, for functions that not every header has, or whose prototype differs between versions: each
  *          parameter is a register wide, and those past what a version takes are passed on as they came
- *   NAKED  the exported symbol itself stands in wrap_cudart_names.c
+ *   NAKED  the exported symbol itself stands in wrap_cudart_names.c, CUPTI's in wrap_cupti.c
  * about: which of the thresholds for stacks counts, enum cuda_kind.
  * record: what a row keeps beside the times and an error code, see wrap_cudart.h.
  * CUDA_PTDS, CUDA_PTSZ: a row and its twin for programs built with a default stream per thread.
@@ -168,6 +168,7 @@
 	X(WORDS, cudaError_t, cudaLibraryLoadData, (void *a, void *b, void *c, void *d, size_t e, void *f, void *g, size_t h), (a, b, c, d, e, f, g, h), OTHER, NOTHING) \
 	X(WORDS, cudaError_t, cudaLibraryLoadFromFile, (void *a, void *b, void *c, void *d, size_t e, void *f, void *g, size_t h), (a, b, c, d, e, f, g, h), OTHER, NOTHING) \
 	X(WORDS, cudaError_t, cudaLibraryUnload, (void *library), (library), OTHER, NOTHING)                            \
+	X(NAKED, int, cuptiActivityRegisterCallbacks, (void *request, void *complete), (request, complete), OTHER, NOTHING) \
 	X(NAKED, cudaError_t, cudaProfilerStart, (void), (), OTHER, NOTHING)                                            \
 	X(NAKED, cudaError_t, cudaProfilerStop, (void), (), OTHER, NOTHING)
 

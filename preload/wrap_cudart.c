@@ -9,6 +9,8 @@ void cudart_record(const struct event *e, unsigned function, unsigned about, cud
 	if (result)
 		words[count++] = tf_arg(TF_ARG_RESULT, 0, (unsigned)result);
 	event_record(e, function, process_cuda_backtrace[about], words, count);
+	if (!result)
+		cupti_succeeded();
 }
 
 unsigned cudart_memory(uint64_t *words, unsigned memory, uintptr_t address, size_t bytes)
@@ -66,6 +68,8 @@ size_t cudart_total(const size_t *sizes, size_t count)
                                                                                                                        \
 		if (!real)                                                                                             \
 			return CUDART_NONE;                                                                            \
+		if (HOOK_CURRENT == (int)HOOK_cudaDeviceReset)                                                         \
+			cupti_flush(); /* with the context go its records */                                           \
 		CUDART_TIME(real arguments, about, record);                                                            \
 		return result;                                                                                         \
 	}

@@ -8,6 +8,7 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda_runtime_api.h>
 
+#include "../runtime/cupti.h"
 #include "caller.h"
 #include "hook.h"
 
@@ -27,6 +28,7 @@
 	do {                                                                                                           \
 		struct event event_;                                                                                   \
                                                                                                                        \
+		cupti_follow(event_wanted(TF_GROUP_CUDA));                                                             \
 		if (!event_wanted(TF_GROUP_CUDA) || !event_begin(&event_, HOOK_CURRENT)) {                             \
 			result = call;                                                                                 \
 		} else {                                                                                               \

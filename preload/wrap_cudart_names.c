@@ -161,6 +161,7 @@ static void move_range(void (*move)(struct tf_range_page *page, uint32_t pid, ui
 		move(process_range, process.pid, clock_now());
 		thread_guard_leave(&thread_self, &guard);
 	}
+	cupti_follow(event_wanted(TF_GROUP_CUDA));
 	errno = error;
 }
 

@@ -136,6 +136,27 @@ uint64_t axis_ns(const struct axis *a, uint64_t ticks)
 	return a->pairs[low].monotonic_ns + (uint64_t)a->offset_ns + (uint64_t)(int64_t)ns;
 }
 
+uint64_t axis_ticks(const struct axis *a, uint64_t monotonic_ns)
+{
+	size_t low = 0, high = a->count;
+	double ticks;
+
+	if (!a->count || a->clock == TF_CLOCK_MONOTONIC)
+		return monotonic_ns;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (a->pairs[middle].monotonic_ns <= monotonic_ns)
+			low = middle;
+		else
+			high = middle;
+	}
+	ticks = a->slopes[low] > 0 ? (double)(int64_t)(monotonic_ns - a->pairs[low].monotonic_ns) / a->slopes[low] : 0;
+	if (ticks > 4e18 || ticks < -4e18)
+		ticks = 0;
+	return a->pairs[low].ticks + (uint64_t)(int64_t)ticks;
+}
+
 void axis_done(struct axis *a)
 {
 	free(a->pairs);

@@ -27,6 +27,9 @@ void axis_build(struct axis *a);
 /* CLOCK_REALTIME in ns at that tick. */
 uint64_t axis_ns(const struct axis *a, uint64_t ticks);
 
+/* The tick at which CLOCK_MONOTONIC stood there. */
+uint64_t axis_ticks(const struct axis *a, uint64_t monotonic_ns);
+
 /* Nanoseconds that so many ticks last. */
 static inline uint64_t axis_duration(const struct axis *a, uint64_t ticks)
 {

@@ -14,6 +14,9 @@ enum option_id {
 	OPTION_BY,
 	OPTION_QUIET,
 	OPTION_SUMMARY,
+	OPTION_TYPE,
+	OPTION_FORCE,
+	OPTION_METRIC,
 	OPTION_HELP,
 	OPTION_VERSION
 };
@@ -27,11 +30,17 @@ static const struct option {
 	{OPTION_REPORT, 'r', "report", "REPORT[,REPORT]...", "reports to show; may be repeated", VERB_STATS},
 	{OPTION_FORMAT, 'f', "format", "FORMAT", "column, table, csv, tsv, json, markdown, html",
 	 VERB_STATS | VERB_INFO},
-	{OPTION_OUTPUT, 'o', "output", "-|FILE", "where to, - is standard output", VERB_STATS | VERB_INFO},
+	{OPTION_TYPE, 't', "type", "TYPE", "what to make, see below", VERB_EXPORT},
+	{OPTION_OUTPUT, 'o', "output", "-|FILE", "where to, - is standard output",
+	 VERB_STATS | VERB_INFO | VERB_EXPORT},
+	{OPTION_FORCE, 'f', "force-overwrite", "true|false", "replace a file that is there; alone it is true",
+	 VERB_EXPORT},
+	{OPTION_METRIC, 0, "metric", "METRIC", "calls, gpu, cpu, alloc: what folded, speedscope and pprof show",
+	 VERB_EXPORT},
 	{OPTION_UNIT, 0, "timeunit", "UNIT", "ns, us, ms, s, auto; csv, tsv and json always carry ns",
 	 VERB_STATS | VERB_INFO},
 	{OPTION_BY, 0, "by", "WHAT", "process, rank, host, device, range: one row for each", VERB_STATS},
-	{OPTION_QUIET, 'q', "quiet", NULL, "no remarks, errors only", VERB_STATS | VERB_INFO},
+	{OPTION_QUIET, 'q', "quiet", NULL, "no remarks, errors only", VERB_STATS | VERB_INFO | VERB_EXPORT},
 	{OPTION_SUMMARY, 0, "summary", NULL, "a few lines on the whole run instead of reports", VERB_STATS},
 	{OPTION_HELP, 'h', "help", NULL, "this text", VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE},
 	{OPTION_VERSION, 0, "version", NULL, "the version", VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE},
@@ -121,11 +130,31 @@ static int unknown_report(const char *name, struct err *err)
 	return err_set(err, -EINVAL, "unknown report '%.100s', see pillion stats --help", name);
 }
 
+/* Cuts ":base" or ":mangled" off a report's name. */
+static enum kernel_name take_suffix(char *name)
+{
+	char *colon = strchr(name, ':');
+	enum kernel_name how = !colon			      ? KERNEL_DEMANGLED
+			       : !strcmp(colon, ":base")    ? KERNEL_BASE
+			       : !strcmp(colon, ":mangled") ? KERNEL_MANGLED
+							    : KERNEL_DEMANGLED;
+	const struct report *r;
+
+	if (how == KERNEL_DEMANGLED)
+		return how;
+	*colon = 0;
+	r = report_find(name);
+	if (!r || !(r->flags & REPORT_NAMES))
+		*colon = ':'; /* not a suffix that it takes */
+	return how;
+}
+
 static int take_reports(struct command_line *l, const char *list, struct err *err)
 {
 	while (*list) {
 		size_t length = strcspn(list, ",");
 		char *name = mem_copy_text(list, length);
+		enum kernel_name how = take_suffix(name);
 		const struct report *r = report_find(name);
 		int code = r || !length ? 0 : unknown_report(name, err);
 
@@ -134,7 +163,7 @@ static int take_reports(struct command_line *l, const char *list, struct err *er
 			return code;
 		if (r) {
 			l->reports = mem_grow(l->reports, l->report_count, &l->report_capacity, sizeof(*l->reports));
-			l->reports[l->report_count++] = r;
+			l->reports[l->report_count++] = (struct asked_report){r, how};
 		}
 		list += length + (list[length] == ',');
 	}
@@ -170,6 +199,50 @@ static int take_choice(struct command_line *l, const struct option *o, const cha
 	return choice < 0 ? choice : 0;
 }
 
+static int take_type(struct command_line *l, const char *value, struct err *err)
+{
+	const char **names;
+	int choice;
+
+	l->type = export_find(value);
+	if (l->type)
+		return 0;
+	names = mem_alloc(export_count * sizeof(*names));
+	for (size_t i = 0; i < export_count; i++)
+		names[i] = export_list[i].name;
+	choice = choose("type", value, names, export_count, err);
+	free(names);
+	return choice;
+}
+
+static int take_metric(struct command_line *l, const char *value, struct err *err)
+{
+	const char *names[METRIC_COUNT];
+	int choice;
+
+	for (size_t i = 0; i < METRIC_COUNT; i++)
+		names[i] = metrics[i].name;
+	choice = choose("metric", value, names, METRIC_COUNT, err);
+	if (choice < 0)
+		return choice;
+	l->metric = (enum metric)choice;
+	l->is_metric_given = true;
+	return 0;
+}
+
+static bool is_truth(const char *value)
+{
+	return !strcmp(value, "true") || !strcmp(value, "false");
+}
+
+static int take_force(struct command_line *l, const char *value, struct err *err)
+{
+	if (!is_truth(value))
+		return err_set(err, -EINVAL, "--force-overwrite=%.100s: must be one of true, false", value);
+	l->is_forced = !strcmp(value, "true");
+	return 0;
+}
+
 static int take_option(struct command_line *l, const struct option *o, const char *value, struct err *err)
 {
 	switch (o->id) {
@@ -186,6 +259,12 @@ static int take_option(struct command_line *l, const struct option *o, const cha
 	case OPTION_SUMMARY:
 		l->summary = true;
 		return 0;
+	case OPTION_TYPE:
+		return take_type(l, value, err);
+	case OPTION_METRIC:
+		return take_metric(l, value, err);
+	case OPTION_FORCE:
+		return take_force(l, value, err);
 	case OPTION_HELP:
 		l->help = true;
 		return 0;
@@ -241,6 +320,8 @@ int command_line_parse(unsigned int verb, int argc, char **argv, struct command_
 		o = find_option(verb, typed, &value);
 		if (!o)
 			return unknown_option(typed, verb, err);
+		if (o->id == OPTION_FORCE && !value && (i + 1 == argc || !is_truth(argv[i + 1])))
+			value = "true";
 		if (o->value && !value && ++i < argc)
 			value = argv[i];
 		if (o->value && !value)

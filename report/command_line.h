@@ -3,18 +3,26 @@
 #ifndef PILLION_COMMAND_LINE_H
 #define PILLION_COMMAND_LINE_H
 
-#include "report.h"
+#include "export.h"
 
 enum { VERB_STATS = 1, VERB_INFO = 2, VERB_EXPORT = 4, VERB_ANALYZE = 8 };
 
+struct asked_report {
+	const struct report *report;
+	enum kernel_name kernel_name;
+};
+
 struct command_line {
-	const struct report **reports; /* NULL: the default set */
+	struct asked_report *reports; /* NULL: the default set */
 	size_t report_count, report_capacity;
 	enum format format;
 	enum time_unit unit;
 	enum by by;
 	const char *output; /* NULL or "-": stdout */
 	bool quiet, summary, help, version;
+	const struct export_type *type; /* NULL: not given */
+	enum metric metric;
+	bool is_metric_given, is_forced;
 	char **captures; /* borrowed from argv */
 	size_t capture_count;
 };

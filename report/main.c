@@ -18,6 +18,7 @@ enum { EXIT_DONE = 0, EXIT_INCOMPLETE = 1, EXIT_UNUSABLE = 2 };
 
 static int run_stats(const struct command_line *l);
 static int run_info(const struct command_line *l);
+static int run_export(const struct command_line *l);
 static int run_later(const struct command_line *l);
 
 static const struct verb {
@@ -27,7 +28,7 @@ static const struct verb {
 } verbs[] = {
 	{"stats", "[OPTION]... CAPTURE...", "tables of where the time went", VERB_STATS, run_stats},
 	{"info", "[OPTION]... CAPTURE...", "calls in progress, processes, settings, the ledger", VERB_INFO, run_info},
-	{"export", "-t TYPE [OPTION]... CAPTURE", "other formats (not yet)", VERB_EXPORT, run_later},
+	{"export", "-t TYPE [OPTION]... CAPTURE...", "files for other tools", VERB_EXPORT, run_export},
 	{"analyze", "[OPTION]... CAPTURE...", "rules that look for trouble (not yet)", VERB_ANALYZE, run_later},
 };
 enum { VERBS = sizeof(verbs) / sizeof(*verbs) };
@@ -175,6 +176,18 @@ static void show_empty(struct work *w, const struct report *r, const struct tabl
 		say("%s: no rows%s", r->name, is_asked ? "" : ", skipped");
 }
 
+/* What the device times of the table above rest on. */
+static void remark_source(struct work *w, const struct report *r)
+{
+	struct buffer text = {0};
+
+	if (!(r->flags & REPORT_DEVICE) || w->line->quiet || !format_is_human(w->emit.format))
+		return;
+	device_remark(&w->model, &text);
+	emit_remark(&w->emit, text.data);
+	buffer_done(&text);
+}
+
 /* is_asked: named by the user, so that what cannot be shown is a failure. */
 static void show_report(struct work *w, const struct report *r, bool is_asked)
 {
@@ -196,11 +209,28 @@ static void show_report(struct work *w, const struct report *r, bool is_asked)
 		say("%s: %s", r->name, err.text);
 	if (code && is_asked)
 		w->status = EXIT_INCOMPLETE;
-	if (table_rows(&table))
+	if (table_rows(&table)) {
 		emit_table(&w->emit, r->name, r->title, &table);
-	else if (!code || is_asked)
+		remark_source(w, r);
+	} else if (!code || is_asked) {
 		show_empty(w, r, &table, is_asked);
+	}
 	table_done(&table);
+}
+
+static void show_asked(struct work *w, const struct asked_report *asked)
+{
+	enum by by = w->context.by;
+
+	if (by == BY_DEVICE && !(asked->report->flags & REPORT_DEVICE)) {
+		if (!w->line->quiet)
+			say("%s: --by device does not apply", asked->report->name);
+		w->context.by = BY_NOTHING;
+	}
+	w->context.kernel_name = asked->kernel_name;
+	show_report(w, asked->report, true);
+	w->context.kernel_name = KERNEL_DEMANGLED;
+	w->context.by = by;
 }
 
 static void remark_ledger(struct work *w)
@@ -230,10 +260,6 @@ static int run_stats(const struct command_line *l)
 	struct work w;
 	int status;
 
-	if (l->by == BY_DEVICE) {
-		say("--by device: not yet, it needs device records");
-		return EXIT_INCOMPLETE;
-	}
 	status = work_begin(&w, l);
 	if (status)
 		return status;
@@ -244,9 +270,9 @@ static int run_stats(const struct command_line *l)
 	w.emit.is_list = l->report_count != 1;
 	emit_begin(&w.emit);
 	for (size_t i = 0; i < l->report_count; i++)
-		show_report(&w, l->reports[i], true);
+		show_asked(&w, &l->reports[i]);
 	for (size_t i = 0; i < report_count && !l->report_count; i++)
-		if (report_list[i].flags & REPORT_DEFAULT)
+		if (report_list[i].flags & REPORT_DEFAULT && (l->by != BY_DEVICE || report_list[i].flags & REPORT_DEVICE))
 			show_report(&w, &report_list[i], false);
 	remark_ledger(&w);
 	emit_end(&w.emit);
@@ -283,6 +309,64 @@ static int run_info(const struct command_line *l)
 	return work_end(&w);
 }
 
+/* Whether what was asked for makes sense, before anything is read. */
+static int check_export(const struct command_line *l)
+{
+	const struct export_type *type = l->type;
+
+	if (!type)
+		say("which type? -t TYPE, see pillion export --help");
+	else if (type->flags & EXPORT_LATER)
+		say("%s: not yet in this version", type->name);
+	else if (type->missing)
+		say("%s: this build has no %s", type->name, type->missing);
+	else if (l->is_metric_given && !(type->flags & EXPORT_METRIC))
+		say("--metric does not apply to %s", type->name);
+	else if (!l->capture_count)
+		say("which capture? See pillion export --help");
+	else
+		return EXIT_DONE;
+	return EXIT_UNUSABLE;
+}
+
+static int export_to(struct work *w, const char *path)
+{
+	const struct command_line *l = w->line;
+	struct export x = {.context = &w->context, .metric = l->metric, .is_metric_given = l->is_metric_given};
+	struct err err;
+	int code;
+
+	progress_begin(l->type->name, w->model.trace_bytes);
+	code = export_write(&x, l->type, path, l->is_forced, &err);
+	if (code)
+		say("%s", err.text);
+	else if (!l->output && !l->quiet)
+		say("wrote %s", path);
+	return code == -ENODATA ? EXIT_INCOMPLETE : code ? EXIT_UNUSABLE : EXIT_DONE;
+}
+
+static int run_export(const struct command_line *l)
+{
+	struct command_line opening = *l;
+	struct buffer name = {0};
+	struct work w;
+	int status = check_export(l), exported;
+
+	opening.output = NULL;
+	if (!status)
+		status = work_begin(&w, &opening);
+	if (status)
+		return status;
+	w.line = l;
+	if (!l->output)
+		export_name(l->captures[0], l->type, &name);
+	exported = export_to(&w, l->output ? l->output : name.data);
+	buffer_done(&name);
+	if (exported > w.status)
+		w.status = exported;
+	return work_end(&w);
+}
+
 static int run_later(const struct command_line *l)
 {
 	(void)l;
@@ -312,12 +396,26 @@ static void print_reports(FILE *out)
 	}
 }
 
+static void print_exports(FILE *out)
+{
+	fputs("\ntypes:\n", out);
+	for (size_t i = 0; i < export_count; i++) {
+		const struct export_type *t = &export_list[i];
+
+		fprintf(out, "  %-11s %s%s%s%s%s\n", t->name, t->title, t->flags & EXPORT_LATER ? " (not yet)" : "",
+			t->missing ? " (this build has no " : "", t->missing ? t->missing : "", t->missing ? ")" : "");
+	}
+	fputs("\nWithout -o the file bears the name of the first capture: report1.sqlite for report1.pillion.\n", out);
+}
+
 static void print_help(const struct verb *v)
 {
 	printf("usage: pillion %s %s\n%s\n\n", v->name, v->usage, v->help);
 	command_line_help(v->bit, stdout);
 	if (v->bit == VERB_STATS)
 		print_reports(stdout);
+	if (v->bit == VERB_EXPORT)
+		print_exports(stdout);
 	puts("\nexit status: 0 done, 1 done but something is missing or damaged, 2 wrong usage or unreadable input");
 }
 

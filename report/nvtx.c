@@ -4,62 +4,104 @@
 
 #include "report.h"
 
-struct open_push {
+struct open_range {
 	uint64_t start;
 	uint32_t text, domain;
+	uint32_t args_count;
+	const uint64_t *args;
+	const struct trace_thread *thread;
 };
 
 struct walk {
-	struct open_push *stack; /* of one thread, all domains */
+	const struct trace_thread *thread; /* the one being read */
+	struct open_range *stack;          /* of one thread, all domains */
 	size_t depth, capacity;
-	struct map starts; /* (range, 0) -> ticks, (range, 1) -> domain and text */
-	struct map ends;   /* ranges whose end was read before their start: threads are read one after the other */
+	struct open_range *starts; /* open ones; unused places are listed in `spare` */
+	size_t start_count, start_capacity;
+	size_t *spare;
+	size_t spare_count, spare_capacity;
+	struct map by_id; /* range -> position in starts */
+	struct map ends;  /* (range, 0) -> ticks, (range, 1) -> thread: ranges whose end was read before their start,
+			     as threads are read one after the other */
 	void *context;
 	void (*visit)(void *context, const struct nvtx_range *range);
 };
 
+static struct open_range opened(const struct walk *w, const struct event *e)
+{
+	return (struct open_range){e->ticks, e->text, e->id, e->args_count, e->args, w->thread};
+}
+
+static void close_range(struct walk *w, const struct open_range *o, uint64_t end, bool is_pushpop,
+			const struct trace_thread *end_thread)
+{
+	w->visit(w->context, &(struct nvtx_range){
+				 .start = o->start,
+				 .end = end > o->start ? end : o->start,
+				 .domain = o->domain,
+				 .text = o->text,
+				 .is_pushpop = is_pushpop,
+				 .is_unfinished = !end_thread,
+				 .thread = o->thread,
+				 .end_thread = end_thread,
+				 .args = o->args,
+				 .args_count = o->args_count,
+			     });
+}
+
 static void pop(struct walk *w, const struct event *e)
 {
-	struct nvtx_range range;
+	struct open_range closed;
 	size_t i = w->depth;
 
 	while (i > 0 && w->stack[i - 1].domain != e->id)
 		i--;
 	if (!i)
 		return; /* counted by the reader */
-	range = (struct nvtx_range){w->stack[i - 1].start, e->ticks, e->id, w->stack[i - 1].text, true, false};
+	closed = w->stack[i - 1];
 	for (w->depth--; i <= w->depth; i++)
 		w->stack[i - 1] = w->stack[i];
-	w->visit(w->context, &range);
+	close_range(w, &closed, e->ticks, true, w->thread);
 }
 
 static void range_start(struct walk *w, const struct event *e)
 {
 	uint64_t id = tf_arg_value(event_arg(e, TF_ARG_VALUE));
-	const uint64_t *end = map_find(&w->ends, id, 0);
+	const uint64_t *end = map_find(&w->ends, id, 0), *thread = map_find(&w->ends, id, 1);
+	struct open_range start = opened(w, e);
+	uint64_t *place;
+	bool is_new;
 
-	if (end && *end >= e->ticks) {
-		w->visit(w->context, &(struct nvtx_range){e->ticks, *end, e->id, e->text, false, false});
+	if (end && thread && *end >= e->ticks) {
+		close_range(w, &start, *end, false, (const struct trace_thread *)(uintptr_t)*thread);
 		map_remove(&w->ends, id, 0);
+		map_remove(&w->ends, id, 1);
 		return;
 	}
-	*map_put(&w->starts, id, 0, NULL) = e->ticks;
-	*map_put(&w->starts, id, 1, NULL) = (uint64_t)e->id << 32 | e->text;
+	place = map_put(&w->by_id, id, 0, &is_new);
+	if (is_new && w->spare_count) {
+		*place = w->spare[--w->spare_count];
+	} else if (is_new) {
+		w->starts = mem_grow(w->starts, w->start_count, &w->start_capacity, sizeof(*w->starts));
+		*place = w->start_count++;
+	}
+	w->starts[*place] = start;
 }
 
 static void range_end(struct walk *w, const struct event *e)
 {
 	uint64_t id = tf_arg_value(event_arg(e, TF_ARG_VALUE));
-	const uint64_t *start = map_find(&w->starts, id, 0), *what = map_find(&w->starts, id, 1);
+	const uint64_t *place = map_find(&w->by_id, id, 0);
 
-	if (!start || !what || *start > e->ticks) {
+	if (!place || w->starts[*place].start > e->ticks) {
 		*map_put(&w->ends, id, 0, NULL) = e->ticks;
+		*map_put(&w->ends, id, 1, NULL) = (uintptr_t)w->thread;
 		return;
 	}
-	w->visit(w->context,
-		 &(struct nvtx_range){*start, e->ticks, (uint32_t)(*what >> 32), (uint32_t)*what, false, false});
-	map_remove(&w->starts, id, 0);
-	map_remove(&w->starts, id, 1);
+	close_range(w, &w->starts[*place], e->ticks, false, w->thread);
+	w->spare = mem_grow(w->spare, w->spare_count, &w->spare_capacity, sizeof(*w->spare));
+	w->spare[w->spare_count++] = *place;
+	map_remove(&w->by_id, id, 0);
 }
 
 static void walk_thread(struct walk *w, const struct trace *t, const struct trace_thread *thread, uint64_t last)
@@ -72,10 +114,11 @@ static void walk_thread(struct walk *w, const struct trace *t, const struct trac
 		return;
 	cursor_init(&cursor, t, thread);
 	w->depth = 0;
+	w->thread = thread;
 	while (cursor_next(&cursor, &e)) {
 		if (e.kind == TF_PUSH) {
 			w->stack = mem_grow(w->stack, w->depth, &w->capacity, sizeof(*w->stack));
-			w->stack[w->depth++] = (struct open_push){e.ticks, e.text, e.id};
+			w->stack[w->depth++] = opened(w, &e);
 		} else if (e.kind == TF_POP) {
 			pop(w, &e);
 		} else if (e.kind == TF_RANGE_START) {
@@ -84,27 +127,22 @@ static void walk_thread(struct walk *w, const struct trace *t, const struct trac
 			range_end(w, &e);
 		}
 	}
-	while (w->depth > 0) {
-		const struct open_push *p = &w->stack[--w->depth];
-
-		w->visit(w->context, &(struct nvtx_range){p->start, last > p->start ? last : p->start, p->domain,
-							  p->text, true, true});
-	}
+	while (w->depth > 0)
+		close_range(w, &w->stack[--w->depth], last, true, NULL);
 }
 
 static void end_starts(struct walk *w, uint64_t last, struct nvtx_counts *counts)
 {
-	for (size_t i = 0; i < w->starts.size; i++) {
-		const struct map_slot *slot = &w->starts.slots[i];
-		const uint64_t *what = slot->used && !slot->b ? map_find(&w->starts, slot->a, 1) : NULL;
+	for (size_t i = 0; i < w->by_id.size; i++) {
+		const struct map_slot *slot = &w->by_id.slots[i];
 
-		if (!what)
+		if (!slot->used)
 			continue;
 		counts->unmatched_starts++;
-		w->visit(w->context, &(struct nvtx_range){slot->value, last > slot->value ? last : slot->value,
-							  (uint32_t)(*what >> 32), (uint32_t)*what, false, true});
+		close_range(w, &w->starts[slot->value], last, false, NULL);
 	}
-	counts->unmatched_ends += w->ends.count;
+	for (size_t i = 0; i < w->ends.size; i++)
+		counts->unmatched_ends += w->ends.slots[i].used && !w->ends.slots[i].b;
 }
 
 void nvtx_ranges(const struct image *image, struct nvtx_counts *counts, void *context,
@@ -118,7 +156,9 @@ void nvtx_ranges(const struct image *image, struct nvtx_counts *counts, void *co
 		walk_thread(&w, image->trace, &image->trace->threads[i], last);
 	end_starts(&w, last, counts ? counts : &own);
 	free(w.stack);
-	map_done(&w.starts);
+	free(w.starts);
+	free(w.spare);
+	map_done(&w.by_id);
 	map_done(&w.ends);
 }
 

@@ -34,6 +34,7 @@ struct trace_thread {
 	uint64_t unmatched_pushes, unmatched_pops;
 	uint32_t kinds,
 		args; /* bits of enum tf_kind and tf_arg_kind that occur: who looks for others need not read it */
+	bool has_device_records;
 };
 
 /* A definition. Its bytes stand in pieces, see trace_blob. */

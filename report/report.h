@@ -11,10 +11,14 @@
 enum by { BY_NOTHING, BY_PROCESS, BY_RANK, BY_HOST, BY_DEVICE, BY_RANGE, BY_COUNT };
 extern const char *const by_names[BY_COUNT];
 
+/* How kernels are named: "void add<float>(float*, int)", "add", "_Z3addIfEvPT_i". */
+enum kernel_name { KERNEL_DEMANGLED, KERNEL_BASE, KERNEL_MANGLED };
+
 struct report_context {
 	const struct model *model;
 	enum by by;
 	struct symbols *symbols;
+	enum kernel_name kernel_name;
 };
 
 enum {
@@ -22,6 +26,8 @@ enum {
 	REPORT_LATER = 2,   /* a name that is known, and not yet built */
 	REPORT_BY = 4,	    /* takes --by */
 	REPORT_HIDDEN = 8,  /* a part of `info`, not listed */
+	REPORT_DEVICE = 16, /* has device times: says where from, takes --by device */
+	REPORT_NAMES = 32,  /* takes :base and :mangled */
 };
 
 struct report {
@@ -46,6 +52,8 @@ int report_nvtx_startend_sum(const struct report_context *, struct table *, stru
 int report_cuda_gpu_kern_sum(const struct report_context *, struct table *, struct err *);
 int report_cuda_gpu_mem_time_sum(const struct report_context *, struct table *, struct err *);
 int report_cuda_gpu_mem_size_sum(const struct report_context *, struct table *, struct err *);
+int report_cuda_gpu_sum(const struct report_context *, struct table *, struct err *);
+int report_cuda_gpu_trace(const struct report_context *, struct table *, struct err *);
 int report_cuda_launch_sum(const struct report_context *, struct table *, struct err *);
 int report_stacks_sum(const struct report_context *, struct table *, struct err *);
 int report_processes(const struct report_context *, struct table *, struct err *);
@@ -62,7 +70,8 @@ struct scan {
 	const struct trace_thread *thread;
 	const struct axis *axis;
 	struct sums *sums;
-	uint32_t args; /* bits of enum tf_arg_kind: threads without any of them are left out; 0: all are read */
+	const char *device; /* name and number, while device records are visited */
+	uint32_t args;	    /* bits of enum tf_arg_kind: threads without any of them are left out; 0: all are read */
 	void *more;    /* the report's own */
 };
 
@@ -106,6 +115,9 @@ struct nvtx_range {
 	uint32_t domain, text;
 	bool is_pushpop;
 	bool is_unfinished; /* ends with its process */
+	const struct trace_thread *thread, *end_thread; /* end_thread NULL: unfinished */
+	const uint64_t *args;				/* ARG slots of its push or start */
+	uint32_t args_count;
 };
 
 struct nvtx_counts {
@@ -118,6 +130,50 @@ void nvtx_ranges(const struct image *image, struct nvtx_counts *counts, void *co
 
 /* Appends "domain:text"; the default domain has no name. */
 void nvtx_name(const struct trace *t, uint32_t domain, uint32_t text, struct buffer *ret);
+
+/* ---- device.c: what the devices did ---- */
+
+struct device_record {
+	uint64_t start_ns; /* CLOCK_MONOTONIC */
+	uint64_t duration_ns;
+	uint64_t bytes;
+	uint32_t work; /* id of a TF_BLOB_WORK */
+	uint32_t correlation;
+};
+
+/* Where an image's device times come from. */
+struct device_source {
+	uint32_t version;
+	bool is_known;	   /* false: nothing recorded any */
+	bool is_translated; /* times were on another clock, and placed on ours by the pairs: */
+	uint64_t error_ns;
+	char library[256];
+};
+struct device_source device_source(const struct trace *t);
+
+/* Calls visit for each record of each image. Records that cannot be read are counted in *ret_broken, if it is not NULL. */
+void device_scan(struct scan *s, void (*visit)(struct scan *, const struct device_record *), uint64_t *ret_broken);
+
+/* Likewise of one image. */
+void device_scan_image(struct scan *s, void (*visit)(struct scan *, const struct device_record *), uint64_t *ret_broken);
+
+/* False: the definition is lost. */
+bool device_work(const struct trace *t, uint32_t id, struct tf_work *ret);
+
+/* Appends "NVIDIA H200 (0)". */
+void device_name(const struct trace *t, uint32_t device, struct buffer *ret);
+
+/* Appends the kernel's name, or that of a copy, memset or graph. */
+void device_operation(const struct report_context *c, const struct trace *t, const struct tf_work *work, struct buffer *ret);
+
+/* report_cuda.c: a copy as the host call named it. scan.more: a bool for each image, true: leave it out. */
+void host_copy_visit(struct scan *s, const struct event *e);
+
+/* report_gpu.c: 0 if there was nothing to record, -ENODATA if it was not recorded. */
+int device_none(const struct model *m, struct err *err);
+
+/* One line on the sources of a model's device times. */
+void device_remark(const struct model *m, struct buffer *ret);
 
 /* ---- summary.c ---- */
 

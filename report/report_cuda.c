@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports on what was asked of the GPU. Device records come with a later minor version of the format; until then the
- * copies' sizes are those that the host calls named, and kernels have no device times to sum. */
-#include <errno.h>
-
+/* Reports on what was asked of the GPU. Where an image has no device records, its copies' sizes are those that the host
+ * calls named. */
 #include "report.h"
 
 /* cudaMemcpyKind, as nsys names the operations. */
 static const char *operation(unsigned int kind)
 {
-	static const char *const names[] = {"[CUDA memcpy Host-to-Host]", "[CUDA memcpy Host-to-Device]",
-					    "[CUDA memcpy Device-to-Host]", "[CUDA memcpy Device-to-Device]",
-					    "[CUDA memcpy Default]"};
+	static const char *const names[] = {"[CUDA memcpy HtoH]", "[CUDA memcpy HtoD]", "[CUDA memcpy DtoH]",
+					    "[CUDA memcpy DtoD]", "[CUDA memcpy Default]"};
 
 	if (kind == 63)
 		return "[CUDA memset]";
 	return kind < sizeof(names) / sizeof(*names) ? names[kind] : "[CUDA memcpy Unknown]";
 }
 
-static void visit_copy(struct scan *s, const struct event *e)
+/* more: by image, whether its device records tell this better */
+void host_copy_visit(struct scan *s, const struct event *e)
 {
 	uint64_t arg = e->kind == TF_CALL && e->args_count && !event_arg(e, TF_ARG_RESULT) ? event_arg(e, TF_ARG_COPY)
 											   : 0,
@@ -27,7 +25,7 @@ static void visit_copy(struct scan *s, const struct event *e)
 	struct buffer key = {0};
 	uint64_t a;
 
-	if (!arg)
+	if (!arg || ((const bool *)s->more)[s->image - s->context->model->images])
 		return;
 	range = scan_range(s, event_start(e));
 	a = (uint64_t)(s->image - s->context->model->images) << 32 | range;
@@ -42,53 +40,6 @@ static void visit_copy(struct scan *s, const struct event *e)
 		buffer_done(&key);
 	}
 	sums_add(s->sums, (uint32_t)row, tf_arg_value(arg));
-}
-
-int report_cuda_gpu_mem_size_sum(const struct report_context *c, struct table *table, struct err *err)
-{
-	static const struct sums_shape shape = {
-		.total = "Total (MB)", .count = "Count", .type = COLUMN_MB, .names = {"Operation"}};
-	struct sums sums = {0};
-
-	(void)err;
-	scan_sums(&(struct scan){.context = c, .sums = &sums, .args = 1u << TF_ARG_COPY}, visit_copy);
-	sums_table(c, &sums, &shape, table);
-	sums_done(&sums);
-	return 0;
-}
-
-static bool has_device_work(const struct model *m)
-{
-	for (size_t i = 0; i < m->image_count; i++)
-		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->thread_count; k++)
-			if (m->images[i].trace->threads[k].args & (1u << TF_ARG_COPY | 1u << TF_ARG_LAUNCH))
-				return true;
-	return false;
-}
-
-/* "Nothing was launched" and "there are no device records of it" are different answers. */
-static int device_report(const struct report_context *c, struct table *table, struct err *err, enum column_type type,
-			 const char *name)
-{
-	struct sums none = {0};
-	struct sums_shape shape = {
-		.total = "Total Time (ns)", .count = "Instances", .type = type, .names = {name}, .has_percent = true};
-
-	sums_table(c, &none, &shape, table);
-	return has_device_work(c->model)
-		       ? err_set(err, -ENODATA,
-				 "no device records, cuda_api_sum and cuda_launch_sum show the host's side")
-		       : 0;
-}
-
-int report_cuda_gpu_kern_sum(const struct report_context *c, struct table *table, struct err *err)
-{
-	return device_report(c, table, err, COLUMN_NS, "Name");
-}
-
-int report_cuda_gpu_mem_time_sum(const struct report_context *c, struct table *table, struct err *err)
-{
-	return device_report(c, table, err, COLUMN_NS, "Operation");
 }
 
 static void launch_key(const struct trace *t, uint32_t id, struct buffer *key)

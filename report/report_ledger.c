@@ -6,6 +6,7 @@
 #include "report.h"
 
 struct facts {
+	uint64_t launches, kernels, device_records, dropped, timeless, device_unreadable, sources;
 	uint64_t recorded, below, lost, threads_lost, torn, unmatched_pushes, unmatched_pops, unmatched_starts,
 		unmatched_ends, stacks_lost, own_ns, unreadable;
 };
@@ -29,6 +30,86 @@ static void no_visit(void *context, const struct nvtx_range *range)
 {
 	(void)context;
 	(void)range;
+}
+
+/* ---- devices ---- */
+
+struct device_counts {
+	struct map kinds; /* (work, 0) -> its kind, 0x100 if it is a node of a graph; (launch, 1) -> 1: of a kernel */
+	struct facts *facts;
+};
+
+static uint64_t work_kind(struct device_counts *d, const struct trace *t, uint32_t id)
+{
+	bool is_new;
+	uint64_t *place = map_put(&d->kinds, id, 0, &is_new);
+	struct tf_work work;
+
+	if (is_new && device_work(t, id, &work))
+		*place = work.kind | (work.graph ? 0x100 : 0);
+	return *place;
+}
+
+static void count_record(struct scan *s, const struct device_record *r)
+{
+	struct device_counts *d = s->more;
+
+	d->facts->device_records++;
+	d->facts->kernels += work_kind(d, s->image->trace, r->work) == TF_WORK_KERNEL;
+}
+
+static bool is_kernel(struct device_counts *d, const struct trace *t, uint32_t id)
+{
+	bool is_new;
+	uint64_t *place = map_put(&d->kinds, id, 1, &is_new);
+	const struct blob *b = is_new ? trace_definition(t, TF_BLOB_LAUNCH, id) : NULL;
+	struct tf_launch launch;
+
+	if (b && trace_blob(t, b, &launch, sizeof(launch)) == sizeof(launch))
+		*place = launch.grid[0] != 0;
+	return *place;
+}
+
+/* Graphs and host functions are handed over as launches too, but without a grid. */
+static void count_launches(struct device_counts *d, const struct trace *t)
+{
+	for (size_t i = 0; i < t->thread_count; i++) {
+		struct cursor cursor;
+		struct event e;
+
+		if (!(t->threads[i].args & 1u << TF_ARG_LAUNCH))
+			continue;
+		cursor_init(&cursor, t, &t->threads[i]);
+		while (cursor_next(&cursor, &e)) {
+			uint64_t arg = e.kind == TF_CALL && e.args_count ? event_arg(&e, TF_ARG_LAUNCH) : 0;
+
+			if (arg && !event_arg(&e, TF_ARG_RESULT))
+				d->facts->launches += is_kernel(d, t, (uint32_t)tf_arg_value(arg));
+		}
+	}
+}
+
+static void device_facts(const struct report_context *c, const struct image *image, struct facts *f)
+{
+	const struct trace *t = image->trace;
+	struct device_counts d = {.facts = f};
+	struct scan s = {.context = c, .image = image, .more = &d};
+
+	if (!device_source(t).is_known)
+		return;
+	f->sources++;
+	device_scan_image(&s, count_record, &f->unreadable);
+	count_launches(&d, t);
+	map_done(&d.kinds);
+	for (size_t i = 0; i < t->blob_count; i++) {
+		struct tf_device_lost lost;
+
+		if (t->blobs[i].type != TF_BLOB_DEVICE_LOST || trace_blob(t, &t->blobs[i], &lost, sizeof(lost)) < sizeof(lost))
+			continue;
+		f->dropped += lost.dropped;
+		f->timeless += lost.timeless;
+		f->device_unreadable += lost.unreadable;
+	}
 }
 
 static void image_facts(const struct model *m, const struct image *image, struct facts *f)
@@ -62,13 +143,16 @@ static void row(struct table *table, uint32_t pid, const char *host, const char 
 	table_text(table, detail);
 }
 
-static void process_rows(const struct model *m, const struct process *p, struct table *table)
+static void process_rows(const struct report_context *c, const struct process *p, struct table *table)
 {
+	const struct model *m = c->model;
 	struct facts f = {0};
 	const char *host = m->machines[p->machine].host;
 
-	for (size_t i = 0; i < p->image_count; i++)
+	for (size_t i = 0; i < p->image_count; i++) {
 		image_facts(m, &m->images[p->first_image + i], &f);
+		device_facts(c, &m->images[p->first_image + i], &f);
+	}
 	const struct {
 		const char *fact, *detail;
 		uint64_t count;
@@ -85,6 +169,14 @@ static void process_rows(const struct model *m, const struct process *p, struct 
 		{"unmatched start", "NVTX ranges open at the end", f.unmatched_starts, false},
 		{"unmatched end", "NVTX ends without a start", f.unmatched_ends, false},
 		{"stacks lost", "stacks that could not be taken", f.stacks_lost, false},
+		{"device records", "kernels, copies, memsets and graphs as CUPTI told them", f.device_records, f.sources > 0},
+		{"launches without kernel", "more launches than kernels: captured into a graph, lost, or not yet handed over",
+		 f.launches > f.kernels ? f.launches - f.kernels : 0, false},
+		{"kernels without launch", "more kernels than recorded launches: by libraries that bring their own CUDA runtime",
+		 f.kernels > f.launches ? f.kernels - f.launches : 0, false},
+		{"device records dropped", "by CUPTI, for want of room", f.dropped, false},
+		{"device records without times", "could not be placed", f.timeless, false},
+		{"device buffers unreadable", "of CUPTI, from some record on", f.device_unreadable, false},
 		{"own overhead", "ns in the recorder's slow paths", f.own_ns, false},
 	};
 
@@ -120,7 +212,7 @@ int report_ledger(const struct report_context *c, struct table *table, struct er
 	table_column(table, "Count", COLUMN_COUNT);
 	table_column(table, "Detail", COLUMN_TEXT);
 	for (size_t i = 0; i < m->process_count; i++)
-		process_rows(m, &m->processes[i], table);
+		process_rows(c, &m->processes[i], table);
 	for (size_t i = 0; i < m->image_count; i++)
 		image_notes(m, &m->images[i], table);
 	for (size_t i = 0; i < m->note_count; i++)
@@ -137,11 +229,13 @@ int report_ledger(const struct report_context *c, struct table *table, struct er
 void ledger_line(const struct model *m, struct buffer *ret)
 {
 	struct facts f = {0};
-	uint64_t unmatched;
+	const struct report_context c = {.model = m};
+	uint64_t unmatched, device_lost;
 	size_t notes = m->note_count;
 
 	for (size_t i = 0; i < m->image_count; i++) {
 		image_facts(m, &m->images[i], &f);
+		device_facts(&c, &m->images[i], &f);
 		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->blob_count; k++)
 			notes += m->images[i].trace->blobs[k].type == TF_BLOB_NOTE;
 	}
@@ -152,6 +246,11 @@ void ledger_line(const struct model *m, struct buffer *ret)
 		buffer_print(ret, ", %" PRIu64 " torn", f.torn + f.unreadable);
 	if (unmatched)
 		buffer_print(ret, ", %" PRIu64 " unmatched", unmatched);
+	device_lost = f.dropped + f.timeless + f.device_unreadable;
+	if (f.sources)
+		buffer_print(ret, ", %" PRIu64 " device records", f.device_records);
+	if (device_lost)
+		buffer_print(ret, " (%" PRIu64 " lost)", device_lost);
 	if (f.stacks_lost)
 		buffer_print(ret, ", %" PRIu64 " stacks lost", f.stacks_lost);
 	if (f.threads_lost)

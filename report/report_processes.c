@@ -110,6 +110,29 @@ static void thresholds(const struct model *m, struct table *table)
 	map_done(&seen);
 }
 
+/* Where device times come from, each once. */
+static void sources(const struct model *m, struct table *table)
+{
+	struct map seen = {0};
+	struct buffer text = {0};
+
+	for (size_t i = 0; i < m->image_count; i++) {
+		struct device_source s = device_source(m->images[i].trace);
+		bool is_new;
+
+		if (!s.is_known)
+			continue;
+		map_put(&seen, hash_bytes(s.library, strlen(s.library)), s.version, &is_new);
+		if (!is_new)
+			continue;
+		buffer_clear(&text);
+		buffer_print(&text, "CUPTI (interface %" PRIu32 "), %s", s.version, s.library);
+		setting(table, "device-times", text.data);
+	}
+	buffer_done(&text);
+	map_done(&seen);
+}
+
 static void axes(const struct model *m, struct table *table)
 {
 	static const char *const names[] = {"?", "CLOCK_MONOTONIC", "TSC", "CNTVCT"};
@@ -145,6 +168,7 @@ int report_settings(const struct report_context *c, struct table *table, struct 
 		setting(table, "version", m->launches[i].version);
 	}
 	thresholds(m, table);
+	sources(m, table);
 	axes(m, table);
 	for (size_t i = 0; i < m->ranges_count; i++) {
 		if (m->ranges[i].mode == TF_RANGE_WHOLE_RUN)

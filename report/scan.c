@@ -57,6 +57,9 @@ void scan_group(const struct scan *s, uint32_t range, struct buffer *key)
 	case BY_HOST:
 		buffer_text(key, m->machines[s->image->machine].host);
 		break;
+	case BY_DEVICE:
+		buffer_text(key, s->device ? s->device : "");
+		break;
 	case BY_RANGE:
 		if (range)
 			buffer_print(key, "%" PRIu32, range);

@@ -33,8 +33,9 @@ static void add_name(struct buffer *b, const char *text)
 	buffer_done(&safe);
 }
 
-/* The first rows of a table of sums: total in column `total`, count behind it, name in the last column. */
-static void top(const struct report_context *c, struct buffer *out, const char *title, size_t total, bool in_bytes,
+/* The first rows of a table of sums: total in column `total`, count behind it, name in the last column. Returns how many
+ * it has. */
+static size_t top(const struct report_context *c, struct buffer *out, const char *title, size_t total, bool in_bytes,
 		int (*run)(const struct report_context *, struct table *, struct err *))
 {
 	struct table t = {0};
@@ -62,6 +63,7 @@ static void top(const struct report_context *c, struct buffer *out, const char *
 	}
 	buffer_done(&sum);
 	table_done(&t);
+	return rows;
 }
 
 static void head(const struct model *m, struct buffer *out)
@@ -73,7 +75,11 @@ static void head(const struct model *m, struct buffer *out)
 		if (m->processes[i].end_ns > end)
 			end = m->processes[i].end_ns;
 	for (size_t i = 0; i < m->image_count; i++)
-		threads += m->images[i].trace ? m->images[i].trace->thread_count : 0;
+		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->thread_count; k++) {
+			const struct tf_thread *page = m->images[i].trace->threads[k].page;
+
+			threads += !page || !page->window.is_tool;
+		}
 	for (size_t i = 0; i < m->machine_count; i++) {
 		bool is_new = true;
 
@@ -114,7 +120,8 @@ void summary_text(const struct report_context *c, struct buffer *ret)
 	head(c->model, ret);
 	ends(c->model, ret);
 	top(c, ret, "CUDA API", 1, false, report_cuda_api_sum);
-	top(c, ret, "copies", 0, true, report_cuda_gpu_mem_size_sum);
+	if (!top(c, ret, "GPU", 1, false, report_cuda_gpu_sum))
+		top(c, ret, "copies", 0, true, report_cuda_gpu_mem_size_sum);
 	top(c, ret, "OS calls", 1, false, report_osrt_sum);
 	top(c, ret, "NVTX ranges", 1, false, report_nvtx_sum);
 	buffer_text(ret, " ");

@@ -34,6 +34,9 @@ struct space {
 	size_t count, capacity;
 };
 
+/* No stack has more. */
+enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
+
 struct symbols {
 	const struct model *model;
 	bool opens_files;
@@ -280,24 +283,36 @@ const char *symbols_frame(struct symbols *s, const struct image *image, uint64_t
 	return module_frame(s, frame_module(s, image, address), address);
 }
 
-void symbols_stack(struct symbols *s, const struct image *image, uint32_t stack, struct buffer *ret)
+size_t symbols_frames(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret,
+		      size_t size)
 {
 	const struct blob *b = trace_definition(image->trace, TF_BLOB_STACK, stack);
-	uint64_t addresses[TF_BLOB_BYTES / sizeof(uint64_t)];
-	size_t count = b ? trace_blob(image->trace, b, addresses, sizeof(addresses)) / sizeof(uint64_t) : 0,
-	       from = ret->size;
+	uint64_t addresses[STACK_FRAMES];
+	size_t count = b ? trace_blob(image->trace, b, addresses, sizeof(addresses)) / sizeof(uint64_t) : 0, used = 0;
 	bool in_recorder = true;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count && used < size; i++) {
 		const struct mapped_module *module = frame_module(s, image, addresses[i]);
 
 		in_recorder = in_recorder && module && s->files[module->file].is_recorder;
-		if (in_recorder)
-			continue;
-		if (ret->size > from)
-			buffer_text(ret, " <- ");
-		buffer_text(ret, module_frame(s, module, addresses[i]));
+		if (!in_recorder)
+			ret[used++] = (struct symbol_frame){module_frame(s, module, addresses[i]),
+							    module ? s->files[module->file].path : "", addresses[i]};
 	}
-	if (ret->size == from)
-		buffer_text(ret, b ? "(empty)" : "(stack lost)");
+	return used;
+}
+
+void symbols_stack(struct symbols *s, const struct image *image, uint32_t stack, struct buffer *ret)
+{
+	struct symbol_frame *frames = mem_alloc(STACK_FRAMES * sizeof(*frames));
+	size_t count = symbols_frames(s, image, stack, frames, STACK_FRAMES);
+
+	for (size_t i = 0; i < count; i++) {
+		if (i)
+			buffer_text(ret, " <- ");
+		buffer_text(ret, frames[i].text);
+	}
+	if (!count)
+		buffer_text(ret, trace_definition(image->trace, TF_BLOB_STACK, stack) ? "(empty)" : "(stack lost)");
+	free(frames);
 }

@@ -14,6 +14,16 @@ void symbols_free(struct symbols *s);
 /* "function (file:line)", "function", "module+0xoffset" or "0xaddress" for a return address of an image. Borrowed. */
 const char *symbols_frame(struct symbols *s, const struct image *image, uint64_t address);
 
+struct symbol_frame {
+	const char *text;   /* as symbols_frame gives it */
+	const char *module; /* path, "" if not known */
+	uint64_t address;
+};
+
+/* The frames of a stack, innermost first, those of the recorder left out. Borrowed. Returns how many, at most `size`. */
+size_t symbols_frames(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret,
+		      size_t size);
+
 /* Appends a stack's frames, innermost first, " <- " between them. Frames of the recorder itself are left out. */
 void symbols_stack(struct symbols *s, const struct image *image, uint32_t stack, struct buffer *ret);
 

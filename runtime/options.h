@@ -47,7 +47,8 @@ struct options {
 	uint32_t range_limit; /* ranges that may begin, 0: no limit; follows from range_end */
 	const char *nvtx_capture;
 	double delay_s, duration_s;
-	bool cuda_memory_usage, cuda_graph_nodes;
+	bool cuda_memory_usage;
+	int cuda_graph_nodes; /* 0: graphs as a whole, 1: their nodes */
 	uint32_t cuda_flush_interval_ms;
 	enum gpu_activity gpu_activity;
 	bool follow_clean_env;

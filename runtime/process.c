@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "cupti.h"
 #include "event.h"
 #include "file.h"
 #include "identity.h"
@@ -454,6 +455,8 @@ void process_end(unsigned end, int status)
 
 	if (!process.generation || process_is_borrowed())
 		return;
+	if (end == TF_END_EXIT || end == TF_END_EXEC)
+		cupti_flush();
 	thread_guard_enter(&thread_self, &guard);
 	process.end_ticks = clock_now();
 	process.end_status = status;

@@ -328,7 +328,7 @@ struct tf_launch {
  *   correlation id, as the distance from the one before it (of the first: from 0), signed
  *   bytes copied or set
  *
- * Signed: n >= 0 as 2n, n < 0 as -2n - 1. A kernel launched again and again takes 7 to 9 bytes, so 8 to 10 in the file. */
+ * Signed: n >= 0 as 2n, n < 0 as -2n - 1. A kernel launched again and again takes 7 to 9 bytes, so 8 to 11 in the file. */
 enum tf_source { TF_SOURCE_CUPTI = 1 };
 enum tf_device_time {
 	TF_DEVICE_TIME_MONOTONIC = 0, /* CLOCK_MONOTONIC, as far as the source's own conversion is right */

@@ -43,6 +43,7 @@ __attribute__((constructor)) static void settings_read(void)
 	simcupti.has_thread = is_word(list, "thread");
 	simcupti.refuses_subscribers = is_word(list, "error39");
 	simcupti.is_not_initialized = is_word(list, "notinit");
+	simcupti.has_old_clock = is_word(list, "oldclock");
 	at = strstr(list, "layout=");
 	for (int i = 0; at && i < LAYOUT_COUNT; i++) {
 		if (strncmp(at + 7, layouts[i].name, strlen(layouts[i].name)) == 0)
@@ -136,6 +137,8 @@ CUptiResult CUPTIAPI cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallb
 
 	if (result != CUPTI_SUCCESS)
 		return result;
+	if (simcupti.has_old_clock)
+		return CUPTI_ERROR_NOT_SUPPORTED;
 	simcupti.timestamp = funcTimestamp;
 	clock_take();
 	return CUPTI_SUCCESS;

@@ -11,8 +11,7 @@ import json
 import sys
 
 KERNELS = {'_Z3addPfi': 'add(float*, int)', '_Z5scalePffi': 'scale(float*, float, int)'}
-OPERATIONS = {'HtoD': '[CUDA memcpy Host-to-Device]', 'DtoH': '[CUDA memcpy Device-to-Host]',
-              'DtoD': '[CUDA memcpy Device-to-Device]', 'memset': '[CUDA memset]'}
+OPERATIONS = {'HtoD': '[CUDA memcpy HtoD]', 'DtoH': '[CUDA memcpy DtoH]', 'DtoD': '[CUDA memcpy DtoD]', 'memset': '[CUDA memset]'}
 
 
 def triple(value):

@@ -9,6 +9,7 @@ doubles=$PILLION_BUILD_DIR/tests/doubles
 nm -D --defined-only "$library" | awk '{ print $3 }' >exported
 grep -q '^cudaMalloc' exported && [ -e "$doubles/libcuda.so.1" ] || skip_all 'built without CUDA headers'
 export LD_LIBRARY_PATH="$doubles"
+export PILLION_GPU_ACTIVITY=none # the host's side alone; cupti_records has the devices'
 
 tables() { # CAPTURE
 	report stats -q -r cuda_api_sum -f csv "$1" >api.csv && report stats -q -r cuda_launch_sum -f csv "$1" >launch.csv &&

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 enum { THREADS = 4 };
@@ -36,7 +37,7 @@ static inline bool in_threads(void *(*run)(void *number))
 	pthread_t threads[THREADS];
 	unsigned started = 0;
 
-	while (started < THREADS && !pthread_create(&threads[started], NULL, run, (char *)NULL + started))
+	while (started < THREADS && !pthread_create(&threads[started], NULL, run, (void *)(uintptr_t)started))
 		started++;
 	for (unsigned i = 0; i < started; i++)
 		pthread_join(threads[i], NULL);

@@ -247,6 +247,57 @@ void writer_module(struct writer_thread *t, uint64_t start, uint64_t end, uint64
 	writer_blob(t, TF_BLOB_MODULE, (uint32_t)start, bytes, sizeof(m) + size);
 }
 
+/* Groups of 7 bits, the lowest first. */
+static uint8_t *number(uint8_t *at, uint64_t n)
+{
+	while (n > 0x7f) {
+		*at++ = (uint8_t)(n & 0x7f) | 0x80;
+		n >>= 7;
+	}
+	*at++ = (uint8_t)n;
+	return at;
+}
+
+static uint8_t *distance(uint8_t *at, uint64_t from, uint64_t to)
+{
+	return number(at, to >= from ? 2 * (to - from) : 2 * (from - to) - 1);
+}
+
+void writer_device(struct writer_thread *t, enum tf_device_time time, const struct writer_device_record *records, size_t count)
+{
+	uint8_t bytes[2000], *at = bytes + sizeof(struct tf_device_batch);
+	struct tf_device_batch head = {
+		.base_ns = records[0].start, .count = (uint32_t)count, .source = TF_SOURCE_CUPTI, .time = (uint16_t)time};
+
+	memcpy(bytes, &head, sizeof(head));
+	for (size_t i = 0; i < count; i++) {
+		const struct writer_device_record *r = &records[i], *before = i ? r - 1 : NULL;
+
+		if (at + 50 > bytes + sizeof(bytes)) {
+			errno = E2BIG;
+			fail("a batch of device records");
+		}
+		at = number(at, 2 * (uint64_t)r->work + (r->bytes > 0));
+		at = distance(at, before ? before->start : head.base_ns, r->start);
+		at = number(at, r->duration);
+		at = distance(at, before ? before->correlation : 0, r->correlation);
+		if (r->bytes)
+			at = number(at, r->bytes);
+	}
+	writer_blob(t, TF_BLOB_DEVICE, 0, bytes, (size_t)(at - bytes));
+}
+
+void writer_device_source(struct writer_thread *t, enum tf_device_time time, uint32_t version, const char *library)
+{
+	uint8_t bytes[sizeof(struct tf_device_source) + 256];
+	struct tf_device_source head = {TF_SOURCE_CUPTI, (uint16_t)time, version};
+	size_t size = strnlen(library, 256);
+
+	memcpy(bytes, &head, sizeof(head));
+	memcpy(bytes + sizeof(head), library, size);
+	writer_blob(t, TF_BLOB_DEVICE_SOURCE, 0, bytes, sizeof(head) + size);
+}
+
 const uint8_t *writer_bytes(struct writer *w, size_t *ret_size)
 {
 	begin_file(w);

@@ -58,6 +58,15 @@ void writer_torn(struct writer_thread *t, size_t slots);
 void writer_module(struct writer_thread *t, uint64_t start, uint64_t end, uint64_t bias, const uint8_t *build_id,
 		   size_t length, const char *path);
 
+struct writer_device_record {
+	uint32_t work, correlation;
+	uint64_t start, duration, bytes; /* ns; 0 bytes: not said */
+};
+
+/* One batch of device records. */
+void writer_device(struct writer_thread *t, enum tf_device_time time, const struct writer_device_record *records, size_t count);
+void writer_device_source(struct writer_thread *t, enum tf_device_time time, uint32_t version, const char *library);
+
 /* Brings the head up to date and gives the bytes. Borrowed. */
 const uint8_t *writer_bytes(struct writer *w, size_t *ret_size);
 void writer_save(struct writer *w, const char *directory);

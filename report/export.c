@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where an export goes: beside its place under another name, and to its place once it is whole. */
+#include "export.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct place {
+	int fd;
+	char *path;      /* the real one, behind links; NULL: a stream */
+	char *temporary; /* the file being written; NULL: there is none */
+	bool is_forced;
+};
+
+/* ---- a file that is not whole goes when we are told to ---- */
+
+static char *unfinished;
+static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
+
+static void remove_unfinished(int number)
+{
+	if (unfinished)
+		unlink(unfinished);
+	raise(number); /* SA_RESETHAND: ends us once this returns */
+}
+
+static void watch(char *temporary)
+{
+	struct sigaction action = {.sa_handler = remove_unfinished, .sa_flags = (int)SA_RESETHAND}, old;
+
+	unfinished = temporary;
+	for (size_t i = 0; i < sizeof(stops) / sizeof(*stops); i++)
+		if (!sigaction(stops[i], NULL, &old) && old.sa_handler == SIG_DFL && temporary)
+			sigaction(stops[i], &action, NULL);
+}
+
+/* ---- names ---- */
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), tail = strlen(end);
+
+	return length > tail && !strcmp(text + length - tail, end);
+}
+
+void export_name(const char *capture, const struct export_type *type, struct buffer *ret)
+{
+	size_t length = strlen(capture);
+	char *name;
+
+	while (length > 1 && capture[length - 1] == '/')
+		length--;
+	name = mem_copy_text(capture, length);
+	if (ends_with(name, ".pillion"))
+		name[length - strlen(".pillion")] = 0;
+	buffer_print(ret, "%s.%s", name, type->extension);
+	free(name);
+}
+
+/* ---- opening ---- */
+
+static int open_temporary(struct place *p, const char *beside, struct err *err)
+{
+	struct buffer name = {0};
+	mode_t mask = umask(0);
+
+	umask(mask);
+	buffer_print(&name, "%s.XXXXXX", beside);
+	p->fd = mkostemp(name.data, O_CLOEXEC);
+	if (p->fd < 0) {
+		int code = -errno;
+
+		err_set(err, code, "%s: %s", beside, strerror(errno));
+		buffer_done(&name);
+		return code;
+	}
+	if (fchmod(p->fd, 0666 & ~mask) < 0) {
+		/* Then it stays private. */
+	}
+	p->temporary = name.data;
+	watch(p->temporary);
+	return 0;
+}
+
+/* Stands for a stream where a format needs a file. */
+static int open_scratch(struct place *p, struct err *err)
+{
+	const char *directory = getenv("TMPDIR");
+	struct buffer name = {0};
+	int code;
+
+	buffer_print(&name, "%s/pillion-export", directory && *directory ? directory : "/tmp");
+	code = open_temporary(p, name.data, err);
+	buffer_done(&name);
+	return code;
+}
+
+static int place_open(struct place *p, const char *path, bool is_forced, struct err *err)
+{
+	struct stat st;
+	int code;
+
+	*p = (struct place){.fd = -1, .is_forced = is_forced};
+	if (!strcmp(path, "-")) {
+		p->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+		return p->fd < 0 ? err_set(err, -errno, "standard output: %s", strerror(errno)) : 0;
+	}
+	if (stat(path, &st) < 0) {
+		/* A dangling link is written through by nobody. */
+		p->path = mem_copy_text(path, strlen(path));
+		return open_temporary(p, path, err);
+	}
+	if (S_ISDIR(st.st_mode))
+		return err_set(err, -EISDIR, "%s: is a directory", path);
+	if (!S_ISREG(st.st_mode)) {
+		p->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+		return p->fd < 0 ? err_set(err, -errno, "%s: %s", path, strerror(errno)) : 0;
+	}
+	if (!is_forced)
+		return err_set(err, -EEXIST, "%s: exists, -f true replaces it", path);
+	p->path = realpath(path, NULL);
+	if (!p->path)
+		return err_set(err, -errno, "%s: %s", path, strerror(errno));
+	code = open_temporary(p, p->path, err);
+	return code;
+}
+
+/* ---- closing ---- */
+
+static int copy_out(int from, int to)
+{
+	char bytes[1 << 16];
+	ssize_t size;
+
+	if (lseek(from, 0, SEEK_SET) < 0)
+		return -errno;
+	while ((size = read(from, bytes, sizeof(bytes))) > 0)
+		for (ssize_t done = 0, piece; done < size; done += piece) {
+			piece = write(to, bytes + done, (size_t)(size - done));
+			if (piece < 0)
+				return -errno;
+		}
+	return size < 0 ? -errno : 0;
+}
+
+static int move_into_place(struct place *p)
+{
+	if (p->is_forced)
+		return rename(p->temporary, p->path) < 0 ? -errno : 0;
+	if (!renameat2(AT_FDCWD, p->temporary, AT_FDCWD, p->path, RENAME_NOREPLACE))
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	/* A file system that cannot do it in one go. */
+	if (link(p->temporary, p->path) < 0)
+		return errno == EEXIST || access(p->path, F_OK) == 0 ? -EEXIST
+		       : rename(p->temporary, p->path) < 0           ? -errno
+								     : 0;
+	unlink(p->temporary);
+	return 0;
+}
+
+/* With a failure before, the file goes. */
+static int place_close(struct place *p, int code, struct err *err)
+{
+	const char *name = p->path ? p->path : "standard output";
+
+	if (p->fd >= 0 && close(p->fd) < 0 && !code)
+		code = err_set(err, -errno, "%s: %s", name, strerror(errno));
+	if (p->temporary && p->path && !code) {
+		code = move_into_place(p);
+		if (code)
+			err_set(err, code, "%s: %s", name, strerror(-code));
+	}
+	if (p->temporary && (code || !p->path))
+		unlink(p->temporary);
+	watch(NULL);
+	free(p->path);
+	free(p->temporary);
+	return code;
+}
+
+/* ---- writing ---- */
+
+static int write_stream(struct export *x, const struct export_type *type, struct place *p, const char *path,
+			struct err *err)
+{
+	struct sink sink;
+	int code = sink_open(&sink, p->fd, (type->flags & EXPORT_GZIP) || ends_with(path, ".gz"), err), failed;
+
+	if (code)
+		return code;
+	x->out = &sink;
+	code = type->run(x, err);
+	failed = sink_close(&sink);
+	x->out = NULL;
+	if (failed && !code)
+		code = err_set(err, failed, "%s: %s", path, strerror(-failed));
+	return code;
+}
+
+static int write_file(struct export *x, const struct export_type *type, struct place *p, const char *path,
+		      struct err *err)
+{
+	struct place scratch = *p;
+	int code = p->path ? 0 : open_scratch(&scratch, err), failed;
+
+	if (code)
+		return code;
+	x->path = scratch.temporary;
+	code = type->run(x, err);
+	x->path = NULL;
+	if (p->path)
+		return code;
+	failed = code ? 0 : copy_out(scratch.fd, p->fd);
+	if (failed)
+		code = err_set(err, failed, "%s: %s", path, strerror(-failed));
+	close(scratch.fd);
+	unlink(scratch.temporary);
+	watch(NULL);
+	free(scratch.temporary);
+	return code;
+}
+
+int export_write(struct export *x, const struct export_type *type, const char *path, bool is_forced, struct err *err)
+{
+	struct place place;
+	int code = place_open(&place, path, is_forced, err);
+
+	if (!code && type->flags & EXPORT_FILE)
+		code = write_file(x, type, &place, path, err);
+	else if (!code)
+		code = write_stream(x, type, &place, path, err);
+	return place_close(&place, code, err);
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the devices did, as Kineto shows it: a device is a process, a stream a thread. HTA knows copies by their names.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "export_chrome.h"
+
+/* Owners of lanes and pids that are devices stand above all processes. */
+static uint64_t device_owner(const struct chrome *w, uint32_t device)
+{
+	return (uint64_t)(host_number(w->model, w->image->machine) + 1) << 32 | device;
+}
+
+void chrome_device_properties(struct chrome *w)
+{
+	struct map seen = {0};
+	const char *separator = "";
+
+	sink_text(w->out, "[");
+	for (size_t i = 0; i < w->model->image_count; i++) {
+		const struct trace *t = w->model->images[i].trace;
+
+		for (size_t k = 0; t && k < t->blob_count; k++) {
+			const struct blob *b = &t->blobs[k];
+			struct buffer name = {0};
+			bool is_new = false;
+
+			if (b->type == TF_BLOB_DEVICE_NAME)
+				map_put(&seen, host_number(w->model, w->model->images[i].machine), b->id, &is_new);
+			if (!is_new)
+				continue;
+			trace_text(t, b, &name);
+			sink_text(w->out, separator);
+			chrome_number(w, "{\"id\":", b->id);
+			sink_text(w->out, ",\"name\":");
+			sink_json(w->out, name.data ? name.data : "");
+			sink_text(w->out, "}");
+			separator = ",";
+			buffer_done(&name);
+		}
+	}
+	sink_text(w->out, "]");
+	map_done(&seen);
+}
+
+static const char *memory(uint8_t kind)
+{
+	static const char *const names[] = {"Unknown", "Pageable", "Pinned",        "Device",
+					    "Array",   "Managed",  "Device Static", "Managed Static"};
+
+	return names[kind < sizeof(names) / sizeof(*names) ? kind : 0];
+}
+
+static void add_name(struct chrome *w, const struct tf_work *work, struct buffer *json)
+{
+	static const char *const copies[] = {"?",    "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
+					     "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
+	struct buffer name = {0};
+
+	if (work->kind == TF_WORK_COPY)
+		buffer_print(&name, "Memcpy %s (%s -> %s)",
+			     copies[work->copy < sizeof(copies) / sizeof(*copies) ? work->copy : 0],
+			     memory(work->source), memory(work->target));
+	else if (work->kind == TF_WORK_SET)
+		buffer_print(&name, "Memset (%s)", memory(work->target));
+	else
+		device_operation(w->x->context, w->image->trace, work, &name);
+	json_add(json, name.data ? name.data : "");
+	buffer_done(&name);
+}
+
+/* The pid of a device, told once. */
+static uint32_t device_pid(struct chrome *w, uint32_t device)
+{
+	struct buffer name = {0}, json = {0};
+	bool is_new;
+	uint32_t pid = chrome_pid(w, device, device_owner(w, device), &is_new);
+
+	if (!is_new)
+		return pid;
+	device_name(w->image->trace, device, &name);
+	if (has_several_hosts(w->model))
+		buffer_print(&name, " on %s", w->model->machines[w->image->machine].host);
+	json_add(&json, name.data);
+	chrome_meta(w, pid, 0, "process_name", "name", json.data);
+	buffer_clear(&json);
+	buffer_print(&json, "\"GPU %" PRIu32 "\"", device);
+	chrome_meta(w, pid, 0, "process_labels", "labels", json.data);
+	buffer_clear(&json);
+	buffer_print(&json, "%" PRIu32, 5000000 + device);
+	chrome_meta(w, pid, 0, "process_sort_index", "sort_index", json.data);
+	buffer_done(&name);
+	buffer_done(&json);
+	return pid;
+}
+
+/* The tid of a stream: its number, or where another process or context has that, another. */
+static uint32_t stream_tid(struct chrome *w, uint32_t pid, const struct tf_work *work)
+{
+	uint64_t owner = (uint64_t)w->image->process << 32 | work->context;
+	struct buffer name = {0}, json = {0};
+	uint32_t tid = work->stream;
+	bool is_new;
+
+	for (;; tid += 100000) {
+		uint64_t *place = map_put(&w->lanes, pid, tid, &is_new);
+
+		if (is_new)
+			*place = owner;
+		if (*place == owner)
+			break;
+	}
+	if (is_new) {
+		buffer_print(&name, "stream %" PRIu32 " of ", work->stream);
+		process_label(w->model, &w->model->processes[w->image->process], &name);
+		json_add(&json, name.data);
+		chrome_meta(w, pid, tid, "thread_name", "name", json.data);
+	}
+	buffer_done(&name);
+	buffer_done(&json);
+	return tid;
+}
+
+/* All of an event that is the same for each record of that work, its end open within "args". */
+static const char *work_text(struct chrome *w, uint32_t id)
+{
+	static const char *const categories[] = {"kernel", "kernel", "gpu_memcpy", "gpu_memset", "kernel"};
+	const char *known = chrome_cached(&w->works, id);
+	struct buffer text = {0};
+	struct tf_work work;
+	uint32_t pid;
+
+	if (known)
+		return known;
+	if (!device_work(w->image->trace, id, &work))
+		work = (struct tf_work){0};
+	pid = device_pid(w, work.device);
+	buffer_print(&text, "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":",
+		     categories[work.kind < sizeof(categories) / sizeof(*categories) ? work.kind : 0]);
+	add_name(w, &work, &text);
+	buffer_print(&text,
+		     ",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"args\":{\"device\":%u,\"context\":%u,\"stream\":%u",
+		     pid, stream_tid(w, pid, &work), work.device, work.context, work.stream);
+	if (work.kind == TF_WORK_KERNEL)
+		buffer_print(
+		    &text, ",\"registers per thread\":%u,\"shared memory\":%u,\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u]",
+		    work.registers, work.static_shared_bytes + work.dynamic_shared_bytes, work.grid[0], work.grid[1],
+		    work.grid[2], work.block[0], work.block[1], work.block[2]);
+	known = chrome_keep(&w->works, id, text.data);
+	buffer_done(&text);
+	return known;
+}
+
+static void add_record(struct scan *s, const struct device_record *r)
+{
+	struct chrome *w = s->more;
+	const char *text = work_text(w, r->work);
+
+	chrome_begin(w);
+	sink_text(w->out, text);
+	chrome_number(w, ",\"correlation\":", r->correlation);
+	if (r->bytes) {
+		chrome_number(w, ",\"bytes\":", r->bytes);
+		if (r->duration_ns) {
+			struct buffer rate = {0};
+
+			buffer_print(&rate, ",\"memory bandwidth (GB/s)\":%.3f",
+				     (double)r->bytes / (double)r->duration_ns);
+			sink_add(w->out, rate.data, rate.size);
+			buffer_done(&rate);
+		}
+	}
+	sink_text(w->out, "},\"ts\":");
+	sink_us(w->out, (int64_t)(r->start_ns + (uint64_t)s->axis->offset_ns - w->model->origin_ns));
+	sink_text(w->out, ",\"dur\":");
+	sink_us(w->out, (int64_t)r->duration_ns);
+	sink_text(w->out, "}");
+}
+
+void chrome_device_events(struct chrome *w)
+{
+	struct scan s = {.context = w->x->context, .image = w->image, .more = w};
+
+	device_scan_image(&s, add_record, NULL);
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sqlite: the database that `nsys export` would have made of the same run. Times are ns since the capture began. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "export_sqlite.h"
+
+#ifndef PILLION_VERSION
+#define PILLION_VERSION "unknown"
+#endif
+
+/* NVTX_EVENTS.eventType, and eventClass elsewhere. */
+enum { TYPE_CATEGORY = 33, TYPE_MARK = 34, TYPE_PUSHPOP = 59, TYPE_STARTEND = 60, TYPE_DOMAIN = 75 };
+enum { CLASS_RUNTIME = 0, CLASS_DRIVER = 1, CLASS_OSRT = 27, CLASS_CUBLAS = 46, CLASS_CUDNN = 45 };
+enum { THREAD_NAME_PRIORITY = 20, FRAMES = TF_BLOB_BYTES / sizeof(uint64_t), DOMAINS = 1 << 16 };
+
+static int64_t time_ns(const struct sqlite_writer *w, uint64_t ticks)
+{
+	return (int64_t)(axis_ns(w->axis, ticks) - w->origin_ns);
+}
+
+/* As nsys has it: machine, 24 bits of pid, 24 bits of tid. */
+static int64_t process_id(const struct model *m, const struct image *image)
+{
+	return (int64_t)(((uint64_t)host_number(m, image->machine) + 1) << 48 | (uint64_t)(image->pid & 0xffffff)
+										    << 24);
+}
+
+static int64_t thread_id(const struct sqlite_writer *w, uint32_t tid)
+{
+	return w->global_pid | (tid & 0xffffff);
+}
+
+static int64_t function_name(struct sqlite_writer *w, uint32_t id)
+{
+	const struct function *f = trace_function(w->image->trace, id);
+
+	if (!f)
+		return nsys_string(&w->nsys, "?");
+	if (!w->functions[id])
+		w->functions[id] = nsys_string(&w->nsys, f->name);
+	return w->functions[id];
+}
+
+static int64_t text_id(struct sqlite_writer *w, uint32_t string)
+{
+	const struct blob *b = trace_definition(w->image->trace, TF_BLOB_STRING, string);
+	bool is_new;
+	uint64_t *place = map_put(&w->texts, string, 0, &is_new);
+	struct buffer text = {0};
+
+	if (!is_new)
+		return (int64_t)*place;
+	if (b)
+		trace_text(w->image->trace, b, &text);
+	else
+		buffer_print(&text, "(text %u lost)", string);
+	*place = (uint64_t)nsys_string(&w->nsys, text.data ? text.data : "");
+	buffer_done(&text);
+	return (int64_t)*place;
+}
+
+/* ---- call chains ---- */
+
+static void chain_row(struct sqlite_writer *w, enum nsys_table table, int64_t id, size_t depth, const struct symbol_frame *f)
+{
+	int64_t symbol = nsys_string(&w->nsys, f->text),
+		module = nsys_string(&w->nsys, *f->module ? f->module : "[unknown]"), address = (int64_t)f->address;
+
+	if (table == NSYS_OSRT_STACKS)
+		nsys_row(&w->nsys, table,
+			 (int64_t[]){id, symbol, module, NSYS_NULL, NSYS_NULL, NSYS_NULL, NSYS_NULL, address, NSYS_NULL,
+				     (int64_t)depth},
+			 10);
+	else
+		nsys_row(&w->nsys, table, (int64_t[]){id, symbol, module, NSYS_NULL, address, (int64_t)depth}, 6);
+}
+
+static int64_t chain(struct sqlite_writer *w, const struct event *e, enum nsys_table table)
+{
+	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_STACK) : 0;
+	uint64_t *place;
+	bool is_new;
+	size_t count;
+
+	if (!arg)
+		return 0;
+	place = map_put(&w->stacks, tf_arg_value(arg), table, &is_new);
+	if (!is_new)
+		return (int64_t)*place;
+	*place = (uint64_t)++w->next_chain;
+	count = symbols_frames(w->x->context->symbols, w->image, (uint32_t)tf_arg_value(arg), w->frames, FRAMES);
+	for (size_t i = 0; i < count; i++)
+		chain_row(w, table, w->next_chain, i, &w->frames[i]);
+	return w->next_chain;
+}
+
+/* ---- calls ---- */
+
+static int64_t result_of(const struct event *e)
+{
+	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_FD) : 0;
+
+	return arg ? (int32_t)(tf_arg_value(arg) >> 16) : 0;
+}
+
+static void cuda_call(struct sqlite_writer *w, const struct event *e, int64_t start, int64_t end, int64_t class)
+{
+	uint64_t error = e->args_count ? tf_arg_value(event_arg(e, TF_ARG_RESULT)) : 0;
+	int64_t callchain = chain(w, e, NSYS_CUDA_STACKS);
+	/* The ids of device records are CUPTI's, which host calls do not know. */
+	int64_t correlation = w->has_device_records ? NSYS_NULL : ++w->correlation;
+
+	nsys_row(&w->nsys, NSYS_RUNTIME,
+		 (int64_t[]){start, end, class, w->global_tid, correlation, function_name(w, e->id), (int64_t)error,
+			     callchain ? callchain : NSYS_NULL},
+		 8);
+}
+
+static void add_call(struct sqlite_writer *w, const struct event *e)
+{
+	const struct function *f = trace_function(w->image->trace, e->id);
+	int64_t end = time_ns(w, e->ticks), start = end - (int64_t)axis_duration(w->axis, e->duration);
+
+	if (!f)
+		return;
+	switch (f->group) {
+	case TF_GROUP_OSRT:
+		nsys_row(&w->nsys, NSYS_OSRT,
+			 (int64_t[]){start, end, CLASS_OSRT, w->global_tid, function_name(w, e->id), result_of(e),
+				     NSYS_NULL, chain(w, e, NSYS_OSRT_STACKS)},
+			 8);
+		break;
+	case TF_GROUP_CUDA:
+	case TF_GROUP_CUDA_DRIVER:
+		cuda_call(w, e, start, end, f->group == TF_GROUP_CUDA ? CLASS_RUNTIME : CLASS_DRIVER);
+		break;
+	case TF_GROUP_CUBLAS:
+	case TF_GROUP_CUDNN:
+		nsys_row(&w->nsys, f->group == TF_GROUP_CUBLAS ? NSYS_CUBLAS : NSYS_CUDNN,
+			 (int64_t[]){start, end, f->group == TF_GROUP_CUBLAS ? CLASS_CUBLAS : CLASS_CUDNN,
+				     w->global_tid, function_name(w, e->id)},
+			 5);
+		break;
+	default: /* nsys has no table for it */
+		break;
+	}
+}
+
+/* ---- NVTX ---- */
+
+/* Columns of NVTX_EVENTS by number. */
+enum { NVTX_TEXT = 7, NVTX_UINT64 = 12 };
+
+struct nvtx_row {
+	int64_t start, end, type, id, tid, end_tid, text, domain;
+	const uint64_t *args;
+	uint32_t args_count;
+};
+
+static uint64_t find_arg(const struct nvtx_row *r, enum tf_arg_kind kind)
+{
+	return event_arg(&(struct event){.args = r->args, .args_count = r->args_count}, kind);
+}
+
+/* A payload goes to the column of its nvtxPayloadType_t, those being in that order. */
+static void bind_payload(sqlite3_stmt *insert, const struct nvtx_row *r, uint64_t payload)
+{
+	uint64_t bits = tf_arg_value(payload) | tf_arg_value(find_arg(r, TF_ARG_PAYLOAD_HIGH)) << 48;
+	int type = (int)tf_arg_small(payload), column = NVTX_UINT64 - 1 + type;
+	uint32_t low = (uint32_t)bits;
+	double real;
+	float single;
+
+	memcpy(&real, &bits, sizeof(real));
+	memcpy(&single, &low, sizeof(single));
+	if (type == 3 || type == 6)
+		sqlite3_bind_double(insert, column, type == 3 ? real : (double)single);
+	else if (type > 0 && type < 6)
+		sqlite3_bind_int64(insert, column,
+				   type == 4   ? (int64_t)low
+				   : type == 5 ? (int64_t)(int32_t)low
+					       : (int64_t)bits);
+}
+
+static void nvtx_row(struct sqlite_writer *w, const struct nvtx_row *r)
+{
+	uint64_t color = find_arg(r, TF_ARG_COLOR), payload = find_arg(r, TF_ARG_PAYLOAD);
+	const int64_t values[] = {
+	    r->start,
+	    r->end,
+	    r->type,
+	    r->id,
+	    color ? (int64_t)(tf_arg_value(color) >> 32) : NSYS_NULL,
+	    color ? (int64_t)(tf_arg_value(color) & 0xffffffff) : NSYS_NULL,
+	    NSYS_NULL,
+	    r->tid,
+	    r->end_tid,
+	    r->text,
+	    r->domain,
+	};
+	sqlite3_stmt *insert;
+
+	if (!payload) {
+		nsys_row(&w->nsys, NSYS_NVTX, values, sizeof(values) / sizeof(*values));
+		return;
+	}
+	insert = nsys_insert(&w->nsys, NSYS_NVTX);
+	if (!insert)
+		return;
+	sqlite3_clear_bindings(insert);
+	nsys_bind(insert, 1, values, sizeof(values) / sizeof(*values));
+	bind_payload(insert, r, payload);
+	nsys_step(&w->nsys, insert);
+}
+
+static int64_t domain_id(const struct sqlite_writer *w, uint32_t domain)
+{
+	return domain ? domain + w->first_domain : 0;
+}
+
+static void visit_range(void *context, const struct nvtx_range *r)
+{
+	struct sqlite_writer *w = context;
+	int64_t start = time_ns(w, r->start);
+	struct nvtx_row row = {
+	    .start = start,
+	    .end = r->is_unfinished ? NSYS_NULL : start + (int64_t)axis_duration(w->axis, r->end - r->start),
+	    .type = r->is_pushpop ? TYPE_PUSHPOP : TYPE_STARTEND,
+	    .id = NSYS_NULL,
+	    .tid = thread_id(w, r->thread->tid),
+	    .end_tid = NSYS_NULL,
+	    .text = text_id(w, r->text),
+	    .domain = domain_id(w, r->domain),
+	    .args = r->args,
+	    .args_count = r->args_count,
+	};
+
+	if (!r->is_pushpop) {
+		row.id = (int64_t)tf_arg_value(find_arg(&row, TF_ARG_VALUE));
+		row.end_tid = r->end_thread ? thread_id(w, r->end_thread->tid) : NSYS_NULL;
+	}
+	nvtx_row(w, &row);
+}
+
+static void add_mark(struct sqlite_writer *w, const struct event *e)
+{
+	nvtx_row(w, &(struct nvtx_row){
+			.start = time_ns(w, e->ticks),
+			.end = NSYS_NULL,
+			.type = TYPE_MARK,
+			.id = NSYS_NULL,
+			.tid = w->global_tid,
+			.end_tid = NSYS_NULL,
+			.text = text_id(w, e->text),
+			.domain = domain_id(w, e->id),
+			.args = e->args,
+			.args_count = e->args_count,
+		    });
+}
+
+/* Domains and categories are rows, too, with the name in `text`. */
+static void add_definition(struct sqlite_writer *w, const struct blob *b)
+{
+	sqlite3_stmt *insert;
+	struct buffer text = {0};
+	uint32_t domain = 0;
+	size_t skip = b->type == TF_BLOB_CATEGORY ? sizeof(domain) : 0;
+
+	if ((b->type != TF_BLOB_DOMAIN && b->type != TF_BLOB_CATEGORY) ||
+	    trace_definition(w->image->trace, b->type, b->id) != b || b->length < skip)
+		return;
+	insert = nsys_insert(&w->nsys, NSYS_NVTX);
+	if (!insert)
+		return;
+	if (skip)
+		trace_blob(w->image->trace, b, &domain, sizeof(domain));
+	trace_text(w->image->trace, b, &text);
+	sqlite3_clear_bindings(insert);
+	sqlite3_bind_int64(insert, 1, time_ns(w, w->image->start_ticks));
+	sqlite3_bind_int64(insert, 3, skip ? TYPE_CATEGORY : TYPE_DOMAIN);
+	if (skip)
+		sqlite3_bind_int64(insert, 5, b->id);
+	nsys_bind_text(insert, NVTX_TEXT, text.size > skip ? text.data + skip : "");
+	sqlite3_bind_int64(insert, 8, w->global_pid);
+	sqlite3_bind_int64(insert, 11, domain_id(w, skip ? domain : b->id));
+	nsys_step(&w->nsys, insert);
+	buffer_done(&text);
+}
+
+/* ---- images ---- */
+
+static void add_thread(struct sqlite_writer *w, const struct trace_thread *thread)
+{
+	struct cursor cursor;
+	struct event e;
+
+	w->global_tid = thread_id(w, thread->tid);
+	if (*thread->name)
+		*map_put(&w->thread_names, (uint64_t)w->global_tid, 0, NULL) =
+		    (uint64_t)nsys_string(&w->nsys, thread->name);
+	cursor_init(&cursor, w->image->trace, thread);
+	while (!w->nsys.code && cursor_next(&cursor, &e))
+		if (e.kind == TF_CALL)
+			add_call(w, &e);
+		else if (e.kind == TF_MARK)
+			add_mark(w, &e);
+}
+
+static void add_image(struct sqlite_writer *w, const struct image *image)
+{
+	const struct trace *t = image->trace;
+	const struct process *p = &w->model->processes[image->process];
+
+	w->image = image;
+	w->axis = &w->model->machines[image->machine].axis;
+	w->global_pid = process_id(w->model, image);
+	/* What a process calls a domain ends with an exec. */
+	w->first_domain = (image - &w->model->images[p->first_image]) * DOMAINS;
+	if (!w->first_domain)
+		w->correlation = 0;
+	if (!t)
+		return;
+	w->has_device_records = device_source(t).is_known;
+	w->functions = mem_alloc(t->function_count * sizeof(*w->functions));
+	for (size_t i = 0; i < t->blob_count; i++)
+		if (t->blobs[i].type == TF_BLOB_DEVICE_NAME)
+			sqlite_device(w, &t->blobs[i]);
+		else
+			add_definition(w, &t->blobs[i]);
+	for (size_t i = 0; i < t->thread_count; i++)
+		add_thread(w, &t->threads[i]);
+	nvtx_ranges(image, NULL, w, visit_range);
+	sqlite_device_events(w);
+	free(w->functions);
+	w->work_count = 0;
+	map_done(&w->works_by_id);
+	map_done(&w->texts);
+	map_done(&w->stacks);
+}
+
+/* ---- what is told once ---- */
+
+static void add_meta(struct sqlite_writer *w, const char *name, const char *value)
+{
+	sqlite3_stmt *insert = nsys_insert(&w->nsys, NSYS_META);
+
+	if (!insert)
+		return;
+	nsys_bind_text(insert, 1, name);
+	nsys_bind_text(insert, 2, value);
+	nsys_step(&w->nsys, insert);
+}
+
+static void date(char *text, size_t size, const struct tm *tm)
+{
+	if (!strftime(text, size, "%Y-%m-%d %H:%M:%S", tm))
+		*text = 0;
+}
+
+static void add_times(struct sqlite_writer *w)
+{
+	sqlite3_stmt *insert = nsys_insert(&w->nsys, NSYS_START_TIME);
+	time_t seconds = (time_t)(w->origin_ns / 1000000000u);
+	char text[32];
+	struct tm tm;
+	uint64_t end = w->origin_ns;
+
+	for (size_t i = 0; i < w->model->process_count; i++)
+		if (w->model->processes[i].end_ns > end)
+			end = w->model->processes[i].end_ns;
+	nsys_row(&w->nsys, NSYS_ANALYSIS,
+		 (int64_t[]){(int64_t)1 << 48, (int64_t)(end - w->origin_ns), 0, (int64_t)(end - w->origin_ns)}, 4);
+	if (!insert)
+		return;
+	sqlite3_bind_int64(insert, 1, (int64_t)w->origin_ns);
+	date(text, sizeof(text), gmtime_r(&seconds, &tm));
+	nsys_bind_text(insert, 2, text);
+	date(text, sizeof(text), localtime_r(&seconds, &tm));
+	nsys_bind_text(insert, 3, text);
+	nsys_step(&w->nsys, insert);
+}
+
+static void add_processes(struct sqlite_writer *w)
+{
+	for (size_t i = 0; i < w->model->process_count; i++) {
+		const struct process *p = &w->model->processes[i];
+		const struct image *last = &w->model->images[p->first_image + p->image_count - 1];
+		sqlite3_stmt *insert = nsys_insert(&w->nsys, NSYS_PROCESSES);
+
+		if (!insert)
+			return;
+		sqlite3_bind_int64(insert, 1, process_id(w->model, last));
+		sqlite3_bind_int64(insert, 2, p->pid);
+		nsys_bind_text(insert, 3, last->executable ? last->executable : "");
+		nsys_step(&w->nsys, insert);
+	}
+}
+
+static void add_thread_names(struct sqlite_writer *w)
+{
+	for (size_t i = 0; i < w->thread_names.size; i++) {
+		const struct map_slot *slot = &w->thread_names.slots[i];
+
+		if (slot->used)
+			nsys_row(&w->nsys, NSYS_THREADS,
+				 (int64_t[]){(int64_t)slot->value, THREAD_NAME_PRIORITY, (int64_t)slot->a}, 3);
+	}
+}
+
+int export_sqlite(struct export *x, struct err *err)
+{
+	struct sqlite_writer w = {.x = x, .model = x->context->model, .origin_ns = x->context->model->origin_ns};
+	int code = nsys_open(&w.nsys, x->path, err);
+
+	if (code)
+		return code;
+	w.frames = mem_alloc(FRAMES * sizeof(*w.frames));
+	add_meta(&w, "EXPORT_PRODUCT_NAME", "pillion " PILLION_VERSION);
+	add_meta(&w, "EXPORT_SCHEMA_VERSION", "3.0.0");
+	add_meta(&w, "EXPORT_SCHEMA_VERSION_MAJOR", "3");
+	add_meta(&w, "EXPORT_SCHEMA_VERSION_MINOR", "0");
+	add_meta(&w, "EXPORT_SCHEMA_VERSION_MICRO", "0");
+	add_times(&w);
+	add_processes(&w);
+	for (size_t i = 0; i < w.model->image_count && !w.nsys.code; i++)
+		add_image(&w, &w.model->images[i]);
+	add_thread_names(&w);
+	free(w.frames);
+	free(w.works);
+	map_done(&w.devices);
+	map_done(&w.thread_names);
+	return nsys_close(&w.nsys, err);
+}

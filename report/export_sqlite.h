@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of export_sqlite share. */
+#ifndef PILLION_EXPORT_SQLITE_H
+#define PILLION_EXPORT_SQLITE_H
+
+#include "export.h"
+#include "nsys_tables.h"
+
+struct known_work {
+	struct tf_work work;
+	int64_t names[3]; /* by enum kernel_name: ids in StringIds */
+};
+
+struct sqlite_writer {
+	struct nsys nsys;
+	struct export *x;
+	const struct model *model;
+	const struct image *image;
+	const struct axis *axis;
+	int64_t global_pid, global_tid;
+	int64_t *functions;       /* of the image: id in StringIds, 0: not looked up yet */
+	struct map texts;         /* of the image: string -> id in StringIds */
+	struct map stacks;        /* of the image: (stack, table) -> call chain */
+	struct known_work *works; /* of the image */
+	size_t work_count, work_capacity;
+	struct map works_by_id;
+	struct map thread_names, devices;
+	bool has_device_records; /* of the image */
+	struct symbol_frame *frames;
+	uint64_t origin_ns;
+	int64_t next_chain, correlation, first_domain;
+};
+
+/* Device records of the writer's image. */
+void sqlite_device_events(struct sqlite_writer *w);
+
+/* A row for a device, where it is the first one to name it. */
+void sqlite_device(struct sqlite_writer *w, const struct blob *name);
+
+#endif

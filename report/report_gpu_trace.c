@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda_gpu_trace: each device record, by its start. */
+#include <stdlib.h>
+
+#include "report.h"
+
+struct line {
+	uint64_t start_ns; /* CLOCK_REALTIME */
+	uint64_t duration_ns, bytes;
+	const struct image *image;
+	uint32_t work, correlation;
+};
+
+struct lines {
+	struct line *items;
+	size_t count, capacity;
+};
+
+static void collect(struct scan *s, const struct device_record *r)
+{
+	struct lines *l = s->more;
+
+	l->items = mem_grow(l->items, l->count, &l->capacity, sizeof(*l->items));
+	l->items[l->count++] = (struct line){
+		.start_ns = r->start_ns + (uint64_t)s->axis->offset_ns,
+		.duration_ns = r->duration_ns,
+		.bytes = r->bytes,
+		.image = s->image,
+		.work = r->work,
+		.correlation = r->correlation,
+	};
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct line *a = left, *b = right;
+
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	if (a->image != b->image)
+		return a->image < b->image ? -1 : 1;
+	return a->correlation < b->correlation ? -1 : a->correlation > b->correlation;
+}
+
+static const char *memory(uint8_t kind)
+{
+	static const char *const names[] = {"Unknown", "Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static"};
+
+	return names[kind < sizeof(names) / sizeof(*names) ? kind : 0];
+}
+
+static void kernel_cells(struct table *table, const struct tf_work *w)
+{
+	if (w->kind != TF_WORK_KERNEL) {
+		for (int i = 0; i < 9; i++)
+			table_nothing(table);
+		return;
+	}
+	for (int i = 0; i < 3; i++)
+		table_number(table, w->grid[i]);
+	for (int i = 0; i < 3; i++)
+		table_number(table, w->block[i]);
+	table_number(table, w->registers);
+	table_number(table, w->static_shared_bytes);
+	table_number(table, w->dynamic_shared_bytes);
+}
+
+static void memory_cells(struct table *table, const struct tf_work *w, const struct line *l)
+{
+	if (w->kind != TF_WORK_COPY && w->kind != TF_WORK_SET) {
+		for (int i = 0; i < 4; i++)
+			table_nothing(table);
+		return;
+	}
+	table_number(table, l->bytes);
+	if (l->duration_ns)
+		table_real(table, (double)l->bytes / (double)l->duration_ns * 1e9);
+	else
+		table_nothing(table);
+	if (w->kind == TF_WORK_COPY)
+		table_text(table, memory(w->source));
+	else
+		table_nothing(table);
+	table_text(table, memory(w->target));
+}
+
+static void row(const struct report_context *c, struct table *table, const struct line *l)
+{
+	const struct trace *t = l->image->trace;
+	struct tf_work w;
+	struct buffer text = {0};
+
+	if (!device_work(t, l->work, &w))
+		w = (struct tf_work){0};
+	table_number(table, l->start_ns > c->model->origin_ns ? l->start_ns - c->model->origin_ns : 0);
+	table_number(table, l->duration_ns);
+	table_number(table, l->correlation);
+	kernel_cells(table, &w);
+	memory_cells(table, &w, l);
+	device_name(t, w.device, &text);
+	table_text(table, text.data);
+	table_number(table, w.context);
+	table_number(table, w.stream);
+	buffer_clear(&text);
+	device_operation(c, t, &w, &text);
+	table_text(table, text.data);
+	buffer_done(&text);
+}
+
+int report_cuda_gpu_trace(const struct report_context *c, struct table *table, struct err *err)
+{
+	static const struct {
+		const char *title;
+		enum column_type type;
+	} columns[] = {
+		{"Start (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS}, {"CorrId", COLUMN_ID}, {"GrdX", COLUMN_ID}, {"GrdY", COLUMN_ID},
+		{"GrdZ", COLUMN_ID}, {"BlkX", COLUMN_ID}, {"BlkY", COLUMN_ID}, {"BlkZ", COLUMN_ID}, {"Reg/Trd", COLUMN_ID},
+		{"StcSMem (MB)", COLUMN_MB}, {"DymSMem (MB)", COLUMN_MB}, {"Bytes (MB)", COLUMN_MB}, {"Throughput (MB/s)", COLUMN_MB},
+		{"SrcMemKd", COLUMN_TEXT}, {"DstMemKd", COLUMN_TEXT}, {"Device", COLUMN_TEXT}, {"Ctx", COLUMN_ID}, {"Strm", COLUMN_ID},
+		{"Name", COLUMN_TEXT},
+	};
+	struct lines l = {0};
+	struct scan s = {.context = c, .more = &l};
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		table_column(table, columns[i].title, columns[i].type);
+	device_scan(&s, collect, NULL);
+	if (l.count)
+		qsort(l.items, l.count, sizeof(*l.items), compare);
+	for (size_t i = 0; i < l.count; i++)
+		row(c, table, &l.items[i]);
+	free(l.items);
+	return table_rows(table) ? 0 : device_none(c->model, err);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the bytes of an export go: a file or a pipe, gzipped or not. An error is kept, what comes after it is dropped,
+ * and sink_close tells it. */
+#ifndef PILLION_SINK_H
+#define PILLION_SINK_H
+
+#include "util.h"
+
+enum { SINK_BYTES = 1 << 16 };
+
+struct sink {
+	int fd; /* borrowed */
+	char *bytes;
+	size_t used;
+	struct sink_gzip *gzip; /* NULL: as it is */
+	int error;              /* errno of the first failure */
+};
+
+/* -ENOTSUP if gzip is asked for and this build has no zlib. */
+int sink_open(struct sink *s, int fd, bool is_gzip, struct err *err);
+
+/* 0 or -errno of whatever failed since it was opened. */
+int sink_close(struct sink *s);
+
+/* Makes the buffer empty. */
+void sink_flush(struct sink *s);
+
+void sink_add(struct sink *s, const void *data, size_t size);
+void sink_text(struct sink *s, const char *text);
+void sink_number(struct sink *s, uint64_t number);
+
+/* Nanoseconds as microseconds with three decimals. */
+void sink_us(struct sink *s, int64_t ns);
+
+/* A JSON string with its quotes. */
+void sink_json(struct sink *s, const char *text);
+void json_add(struct buffer *b, const char *text);
+
+#endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When CUPTI records: its start, its pauses outside a capture range, its last flush. */
+#include "cupti.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "cupti_layout.h"
+#include "event.h"
+#include "identity.h"
+#include "loaded.h"
+#include "sys.h"
+#include "text.h"
+
+enum { FLUSH_FORCED = 1, PATIENCE = 16 };
+
+uint64_t cupti_settled, cupti_on;
+struct cupti_api cupti_api;
+struct cupti_state cupti_state;
+__thread bool cupti_is_inside __attribute__((tls_model("initial-exec")));
+
+/* All of this a forked child inherits, and goes by the generations in it. */
+static uint64_t busy; /* generation of the image one of whose threads is changing something */
+static uint32_t attempts;
+static char library[PATH_MAX];
+
+static bool take_busy(void)
+{
+	uint64_t old = __atomic_load_n(&busy, __ATOMIC_RELAXED);
+
+	return old != process.generation &&
+	       __atomic_compare_exchange_n(&busy, &old, process.generation, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static void enter(struct thread_guard *guard)
+{
+	thread_guard_enter(&thread_self, guard);
+	cupti_is_inside = true;
+}
+
+static void leave(struct thread_guard *guard)
+{
+	cupti_is_inside = false;
+	thread_guard_leave(&thread_self, guard);
+}
+
+static void set(uint64_t on, uint64_t settled)
+{
+	__atomic_store_n(&cupti_on, on, __ATOMIC_RELAXED);
+	__atomic_store_n(&cupti_settled, settled, __ATOMIC_RELAXED);
+}
+
+/* For good, in this image. */
+static void give_up(const char *why, const char *what, int result)
+{
+	char bytes[PATH_MAX + 256];
+	struct text t = text_init(bytes, sizeof(bytes));
+
+	text_add(&t, "no device times: ");
+	text_add(&t, why);
+	if (what) {
+		text_add(&t, " (");
+		text_add(&t, what);
+		text_add(&t, " gave ");
+		text_number(&t, (uint64_t)result);
+		text_char(&t, ')');
+	}
+	if (library[0]) {
+		text_add(&t, ", ");
+		text_add(&t, library);
+	}
+	process_note(bytes);
+	set(0, process.generation);
+}
+
+static void refused(const char *what, int result)
+{
+	give_up(result == CUPTI_OTHER_SUBSCRIBER ? "another tool has CUPTI"
+		: result == CUPTI_UNINITIALIZED	 ? "CUPTI does not find an initialised driver"
+						 : "CUPTI does not work here",
+		what, result);
+}
+
+/* ---- start ---- */
+
+/* A question that does not initialise the driver, as others would. */
+static bool driver_is_up(void)
+{
+	static int (*get_context)(void **);
+	void *context;
+
+	if (!get_context) {
+		if (++attempts > PATIENCE && attempts & (attempts - 1))
+			return false; /* looking through all libraries at each call would cost too much */
+		get_context = loaded_in("libcuda.so", "cuCtxGetCurrent");
+	}
+	return get_context && !get_context(&context);
+}
+
+static bool is_asked_for(void)
+{
+	return process_options.trace & 1u << TF_GROUP_CUDA && !sys_is_silent && !process_is_frozen &&
+	       (process_options.gpu_activity == GPU_ACTIVITY_AUTO || process_options.gpu_activity == GPU_ACTIVITY_CUPTI);
+}
+
+/* Whole graphs, or their nodes: CUPTI records one or the other. A version that does not know graphs records nodes. */
+static int enable_kinds(void)
+{
+	static const uint32_t kinds[] = {CUPTI_KERNEL, CUPTI_MEMCPY, CUPTI_MEMSET, CUPTI_MEMCPY_PEER};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		int result = cupti_api.enable(kinds[i]);
+
+		if (result && i == 0)
+			return result;
+		if (result)
+			process_note("CUPTI refuses to record some kinds of copies");
+	}
+	if (!process_options.cuda_graph_nodes)
+		cupti_api.enable(CUPTI_GRAPH);
+	if (cupti_state.version >= CUPTI_HAS_DEVICE_4)
+		cupti_api.enable(CUPTI_DEVICE);
+	return 0;
+}
+
+static void disable_kinds(void)
+{
+	static const uint32_t kinds[] = {CUPTI_KERNEL, CUPTI_MEMCPY, CUPTI_MEMSET, CUPTI_MEMCPY_PEER, CUPTI_GRAPH, CUPTI_DEVICE};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		cupti_api.disable(kinds[i]);
+}
+
+static void tell_source(void)
+{
+	char bytes[sizeof(struct tf_device_source) + PATH_MAX];
+	struct tf_device_source source = {TF_SOURCE_CUPTI, cupti_state.time, cupti_state.version};
+
+	memcpy(bytes, &source, sizeof(source));
+	memcpy(bytes + sizeof(source), library, strlen(library));
+	event_blob(TF_BLOB_DEVICE_SOURCE, 0, bytes, sizeof(source) + strlen(library));
+	cupti_take_clock();
+}
+
+static void flush(void)
+{
+	cupti_take_clock();
+	cupti_api.flush_all(FLUSH_FORCED);
+	cupti_count_dropped(NULL, 0);
+}
+
+/* Before CUDA's own handlers, which were registered when it was loaded. */
+static void at_exit(int status, void *unused)
+{
+	struct thread_guard guard;
+
+	if (!cupti_on || cupti_on != process.generation || sys_is_silent || !event_enter())
+		return;
+	enter(&guard);
+	flush();
+	set(0, process.generation);
+	leave(&guard);
+}
+
+static void start(void)
+{
+	static bool has_exit;
+	const char *injection = identity_variable(environ, "CUDA_INJECTION64_PATH"), *why;
+	int result;
+
+	if (!is_asked_for()) {
+		set(0, process.generation);
+		return;
+	}
+	if (!driver_is_up())
+		return;
+	cupti_state.generation = process.generation;
+	if (injection && *injection) {
+		give_up("CUDA_INJECTION64_PATH names another tool, which CUPTI is left to", NULL, 0);
+		return;
+	}
+	why = cupti_open(&cupti_api, library, sizeof(library));
+	result = why ? 0 : cupti_api.get_version(&cupti_state.version);
+	if (!why && (result || cupti_state.version < CUPTI_OLDEST))
+		why = "this CUPTI is older than 11.0's";
+	if (why) {
+		give_up(why, NULL, 0);
+		return;
+	}
+	/* The clock before the kinds: records made before would have another. */
+	cupti_state.time = cupti_api.register_timestamp && !cupti_api.register_timestamp(clock_monotonic_ns) ? TF_DEVICE_TIME_MONOTONIC
+													     : TF_DEVICE_TIME_OWN;
+	result = cupti_api.register_callbacks(cupti_buffer_request, cupti_buffer_complete);
+	if (result) {
+		refused("cuptiActivityRegisterCallbacks", result);
+		return;
+	}
+	result = enable_kinds();
+	if (result) {
+		refused("cuptiActivityEnable", result);
+		return;
+	}
+	if (!cupti_api.flush_period || cupti_api.flush_period(process_options.cuda_flush_interval_ms))
+		process_note("this CUPTI hands records over when its buffers are full: a kill loses more than the flush interval");
+	if (!has_exit)
+		has_exit = !on_exit(at_exit, NULL);
+	tell_source();
+	set(process.generation, process.generation);
+}
+
+/* ---- pauses ---- */
+
+static void pause_kinds(void)
+{
+	flush();
+	disable_kinds();
+	set(0, 0);
+}
+
+static void resume_kinds(void)
+{
+	int result = enable_kinds();
+
+	if (result) {
+		refused("cuptiActivityEnable", result);
+		return;
+	}
+	cupti_take_clock();
+	set(process.generation, process.generation);
+}
+
+void cupti_change(bool is_wanted)
+{
+	struct thread_guard guard;
+
+	if (!event_enter())
+		return;
+	if (cupti_state.generation && cupti_state.generation != process.generation) {
+		set(0, process.generation); /* the parent's CUPTI is no good here */
+		return;
+	}
+	if (!take_busy())
+		return;
+	enter(&guard);
+	if (!is_wanted && cupti_on == process.generation)
+		pause_kinds();
+	else if (is_wanted && !cupti_state.generation)
+		start();
+	else if (is_wanted && cupti_settled != process.generation)
+		resume_kinds();
+	leave(&guard);
+	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+}
+
+void cupti_step_aside(const void *caller)
+{
+	struct thread_guard guard;
+	char bytes[PATH_MAX + 128], path[PATH_MAX];
+	struct text t = text_init(bytes, sizeof(bytes));
+
+	if (!(process_gate.groups & 1u << TF_GROUP_CUDA) || !event_enter())
+		return;
+	if (cupti_settled == process.generation && cupti_on != process.generation)
+		return; /* we do not have it */
+	enter(&guard);
+	if (cupti_on == process.generation) {
+		flush();
+		disable_kinds();
+	}
+	if (!cupti_state.generation || cupti_state.generation == process.generation) {
+		text_add(&t, "no device times from here on: another tool takes CUPTI, ");
+		text_add(&t, loaded_path(caller, path, sizeof(path)) && path[0] ? path : "in the program itself");
+		process_note(bytes);
+		cupti_state.generation = process.generation;
+	}
+	set(0, process.generation);
+	leave(&guard);
+}
+
+/* ---- ends ---- */
+
+/* CUPTI locks and allocates. In a signal handler the code below it may hold those very locks: a handler has its own
+ * signal blocked, and code that is no handler rarely blocks these. */
+static bool is_interrupted(void)
+{
+	static const int signals[] = {SIGHUP,  SIGINT,	SIGQUIT, SIGILL,  SIGABRT, SIGBUS,  SIGFPE,
+				      SIGUSR1, SIGSEGV, SIGUSR2, SIGALRM, SIGTERM, SIGCHLD, SIGXCPU};
+	uint64_t mask = 0;
+
+	if (thread_self.generation == process.generation && thread_self.page->current)
+		return true; /* in the middle of a call */
+	sys_call(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, sizeof(mask));
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (mask & 1ull << (signals[i] - 1))
+			return true;
+	return false;
+}
+
+void cupti_flush(void)
+{
+	struct thread_guard guard;
+
+	if (!cupti_on || cupti_on != process.generation || sys_is_silent || cupti_is_inside)
+		return;
+	if (is_interrupted()) {
+		process_note("device records of the last moments are missing: the process may have ended in a signal handler");
+		return;
+	}
+	if (!event_enter())
+		return;
+	enter(&guard);
+	flush();
+	leave(&guard);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Device times from CUPTI's activity records.
+ *
+ * CUPTI is the process's own copy, opened once the program's own calls have brought the driver up, never before: a driver
+ * that we had started would not survive the program's forks. The activity interface alone is used, without a
+ * subscription. A forked child of a process that has CUPTI open leaves it alone.
+ *
+ * cupti_follow and cupti_succeeded come from the wrappers of CUDA calls, cupti_flush from wherever an image ends. */
+#ifndef PILLION_CUPTI_H
+#define PILLION_CUPTI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "process.h"
+
+extern uint64_t cupti_settled; /* generation of the image where recording needs nothing done to go on */
+extern uint64_t cupti_on;      /* generation of the image where CUPTI records */
+
+/* Out of line: starts, pauses, or goes on. */
+void cupti_change(bool is_wanted);
+
+/* Before a CUDA call: is it recorded? Two loads where nothing changes. */
+static inline void cupti_follow(bool is_wanted)
+{
+	if (__builtin_expect(is_wanted ? cupti_settled != process.generation : cupti_on && cupti_on == process.generation, 0))
+		cupti_change(is_wanted);
+}
+
+/* After a recorded CUDA call without an error. */
+static inline void cupti_succeeded(void)
+{
+	if (__builtin_expect(cupti_settled != process.generation, 0))
+		cupti_change(true);
+}
+
+/* Brings in what CUPTI still holds. Not from where the program may be interrupted: then nothing is done and the ledger
+ * says so. */
+void cupti_flush(void);
+
+/* The code at `caller` is about to take CUPTI for itself: it has it from now on, and the ledger says so. */
+void cupti_step_aside(const void *caller);
+
+/* ---- cupti_record.c: from CUPTI's buffers into the trace ---- */
+
+/* What of CUPTI is called; types are the ABI's. NULL where this version does not have it. */
+struct cupti_api {
+	int (*get_version)(uint32_t *ret);
+	int (*get_timestamp)(uint64_t *ret);
+	int (*register_timestamp)(uint64_t (*now)(void));
+	int (*register_callbacks)(void (*request)(uint8_t **, size_t *, size_t *),
+				  void (*complete)(void *, uint32_t, uint8_t *, size_t, size_t));
+	int (*enable)(uint32_t kind);
+	int (*disable)(uint32_t kind);
+	int (*next_record)(uint8_t *buffer, size_t size, void **record);
+	int (*get_dropped)(void *context, uint32_t stream, size_t *ret);
+	int (*flush_all)(uint32_t flag);
+	int (*flush_period)(uint32_t ms);
+};
+extern struct cupti_api cupti_api;
+
+struct cupti_state {
+	uint64_t generation; /* of the image that opened CUPTI; 0: none yet */
+	uint32_t version;
+	uint16_t time; /* enum tf_device_time */
+};
+extern struct cupti_state cupti_state;
+
+/* Around calls of ours into CUPTI, in a guard: buffers that come back meanwhile are read by this thread. */
+extern __thread bool cupti_is_inside __attribute__((tls_model("initial-exec")));
+
+void cupti_buffer_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_limit);
+void cupti_buffer_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t used);
+
+/* Notes what CUPTI has dropped by now. */
+void cupti_count_dropped(void *context, uint32_t stream);
+
+/* Where CUPTI's clock stands, if it is not ours. */
+void cupti_take_clock(void);
+
+/* cupti_open.c: the functions of the process's CUPTI. NULL, or why not. */
+const char *cupti_open(struct cupti_api *ret, char *ret_path, size_t size);
+
+#endif

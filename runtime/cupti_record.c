@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CUPTI's buffers and what is made of them. They come back in a thread of CUPTI's or in whichever of the program's is
+ * calling CUDA just then, and are read at once, into that thread's window. */
+#include <errno.h>
+#include <string.h>
+
+#include "clock.h"
+#include "cupti.h"
+#include "cupti_layout.h"
+#include "event.h"
+#include "sys.h"
+
+enum { BUFFER = 1 << 20, POOL = 32, BATCH = 3500, RECORD = 10 * 5 };
+
+/* ---- buffers ---- */
+
+static uint8_t *pool[POOL];
+
+void cupti_buffer_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_limit)
+{
+	uint8_t *buffer = NULL;
+
+	for (int i = 0; i < POOL && !buffer; i++)
+		if (__atomic_load_n(&pool[i], __ATOMIC_RELAXED))
+			buffer = __atomic_exchange_n(&pool[i], NULL, __ATOMIC_ACQUIRE);
+	if (!buffer)
+		buffer = sys_mmap(NULL, BUFFER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	*ret_buffer = buffer; /* without one CUPTI drops records, and counts them */
+	*ret_size = buffer ? BUFFER : 0;
+	*ret_limit = 0;
+}
+
+static void give_back(uint8_t *buffer)
+{
+	for (int i = 0; i < POOL; i++) {
+		uint8_t *none = NULL;
+
+		if (__atomic_compare_exchange_n(&pool[i], &none, buffer, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+			return;
+	}
+	sys_munmap(buffer, BUFFER);
+}
+
+/* ---- packing ---- */
+
+struct batch {
+	union {
+		struct tf_device_batch head;
+		uint8_t bytes[BATCH];
+	};
+	size_t used;
+	uint64_t start; /* of the record before */
+	uint32_t correlation;
+	struct tf_device_lost lost;
+};
+
+struct item {
+	struct tf_work work;
+	uint64_t start, end, bytes;
+	uint32_t correlation;
+};
+
+static void begin(struct batch *b)
+{
+	b->head = (struct tf_device_batch){.source = TF_SOURCE_CUPTI, .time = cupti_state.time};
+	b->used = sizeof(b->head);
+	b->correlation = 0;
+}
+
+static void end(struct batch *b)
+{
+	if (b->head.count)
+		event_blob(TF_BLOB_DEVICE, 0, b->bytes, b->used);
+	begin(b);
+}
+
+static void number(struct batch *b, uint64_t n)
+{
+	for (; n >= 0x80; n >>= 7)
+		b->bytes[b->used++] = (uint8_t)(n | 0x80);
+	b->bytes[b->used++] = (uint8_t)n;
+}
+
+static void distance(struct batch *b, int64_t n)
+{
+	number(b, (uint64_t)n << 1 ^ (uint64_t)(n >> 63));
+}
+
+static void put(struct batch *b, const struct item *item)
+{
+	uint32_t work;
+
+	if (!item->start || item->end < item->start) {
+		b->lost.timeless++;
+		return;
+	}
+	work = event_intern(TF_BLOB_WORK, &item->work, sizeof(item->work));
+	if (!work) {
+		b->lost.unreadable++;
+		return;
+	}
+	if (b->used + RECORD > BATCH)
+		end(b);
+	if (!b->head.count++)
+		b->head.base_ns = b->start = item->start;
+	number(b, (uint64_t)work << 1 | (item->bytes != 0));
+	distance(b, (int64_t)(item->start - b->start));
+	number(b, item->end - item->start);
+	distance(b, (int64_t)item->correlation - (int64_t)b->correlation);
+	if (item->bytes)
+		number(b, item->bytes);
+	b->start = item->start;
+	b->correlation = item->correlation;
+}
+
+/* ---- CUPTI's records ---- */
+
+static bool has_graph_ids(void)
+{
+	return cupti_state.version >= CUPTI_HAS_GRAPH_IDS;
+}
+
+static uint32_t name_id(const char *name)
+{
+	size_t length = name ? strnlen(name, EVENT_TEXT) : 0;
+
+	return length ? event_intern(TF_BLOB_KERNEL, name, length) : 0;
+}
+
+static void put_kernel(struct batch *b, const struct cupti_kernel *r)
+{
+	struct item item = {.start = r->start, .end = r->end, .correlation = r->correlation};
+	struct tf_work *w = &item.work;
+
+	w->kind = TF_WORK_KERNEL;
+	w->kernel = name_id(r->name);
+	w->device = r->device;
+	w->context = r->context;
+	w->stream = r->stream;
+	w->graph = has_graph_ids() ? r->graph : 0;
+	memcpy(w->grid, r->grid, sizeof(w->grid));
+	memcpy(w->block, r->block, sizeof(w->block));
+	w->registers = r->registers;
+	w->static_shared_bytes = r->static_shared;
+	w->dynamic_shared_bytes = r->dynamic_shared;
+	w->local_bytes = r->local_per_thread;
+	put(b, &item);
+}
+
+static void put_copy(struct batch *b, const struct cupti_memcpy *r)
+{
+	struct item item = {.start = r->start, .end = r->end, .bytes = r->bytes, .correlation = r->correlation};
+	struct tf_work *w = &item.work;
+
+	w->kind = TF_WORK_COPY;
+	w->copy = r->copy;
+	w->source = r->source;
+	w->target = r->target;
+	w->device = r->device;
+	w->context = r->context;
+	w->stream = r->stream;
+	w->graph = has_graph_ids() ? r->graph : 0;
+	put(b, &item);
+}
+
+static void put_peer_copy(struct batch *b, const struct cupti_memcpy_peer *r)
+{
+	struct item item = {.start = r->start, .end = r->end, .bytes = r->bytes, .correlation = r->correlation};
+	struct tf_work *w = &item.work;
+
+	w->kind = TF_WORK_COPY;
+	w->copy = r->copy;
+	w->source = r->source;
+	w->target = r->target;
+	w->device = r->device;
+	w->context = r->context;
+	w->stream = r->stream;
+	w->source_device = (uint16_t)r->source_device;
+	w->target_device = (uint16_t)r->target_device;
+	w->graph = has_graph_ids() ? r->graph : 0;
+	put(b, &item);
+}
+
+static void put_set(struct batch *b, const struct cupti_memset *r)
+{
+	struct item item = {.start = r->start, .end = r->end, .bytes = r->bytes, .correlation = r->correlation};
+	struct tf_work *w = &item.work;
+
+	w->kind = TF_WORK_SET;
+	w->value = r->value;
+	w->target = (uint8_t)r->memory;
+	w->device = r->device;
+	w->context = r->context;
+	w->stream = r->stream;
+	w->graph = has_graph_ids() ? r->graph : 0;
+	put(b, &item);
+}
+
+static void put_graph(struct batch *b, const struct cupti_graph *r)
+{
+	struct item item = {.start = r->start, .end = r->end, .correlation = r->correlation};
+	struct tf_work *w = &item.work;
+
+	w->kind = TF_WORK_GRAPH;
+	w->device = r->device;
+	w->context = r->context;
+	w->stream = r->stream;
+	w->graph = r->graph;
+	put(b, &item);
+}
+
+static void put_record(struct batch *b, const void *record)
+{
+	const struct cupti_device *device = record;
+
+	switch (((const struct cupti_record *)record)->kind) {
+	case CUPTI_KERNEL:
+		put_kernel(b, record);
+		break;
+	case CUPTI_MEMCPY:
+		put_copy(b, record);
+		break;
+	case CUPTI_MEMCPY_PEER:
+		put_peer_copy(b, record);
+		break;
+	case CUPTI_MEMSET:
+		put_set(b, record);
+		break;
+	case CUPTI_GRAPH:
+		put_graph(b, record);
+		break;
+	case CUPTI_DEVICE:
+		if (device->name)
+			event_blob(TF_BLOB_DEVICE_NAME, device->id, device->name, strnlen(device->name, 256));
+		break;
+	}
+}
+
+/* ---- into the trace ---- */
+
+static uint64_t unwritten; /* buffers that came to threads that can no longer write */
+
+static void tell_lost(const struct tf_device_lost *lost)
+{
+	if (lost->dropped || lost->timeless || lost->unreadable)
+		event_blob(TF_BLOB_DEVICE_LOST, 0, lost, sizeof(*lost));
+}
+
+static void read_buffer(uint8_t *buffer, size_t used)
+{
+	struct batch b = {.start = 0};
+	void *record = NULL;
+	int result;
+
+	begin(&b);
+	while (!(result = cupti_api.next_record(buffer, used, &record)))
+		put_record(&b, record);
+	end(&b);
+	b.lost.unreadable += result != CUPTI_AT_END;
+	tell_lost(&b.lost);
+}
+
+void cupti_count_dropped(void *context, uint32_t stream)
+{
+	size_t dropped = 0;
+	struct tf_device_lost lost = {.unreadable = __atomic_exchange_n(&unwritten, 0, __ATOMIC_RELAXED)};
+
+	if (!cupti_api.get_dropped(context, stream, &dropped))
+		lost.dropped = dropped;
+	tell_lost(&lost);
+}
+
+void cupti_take_clock(void)
+{
+	struct tf_device_clock best = {.error_ns = UINT64_MAX};
+
+	if (cupti_state.time != TF_DEVICE_TIME_OWN)
+		return;
+	for (int i = 0; i < 3; i++) {
+		uint64_t device = 0, before = clock_monotonic_ns(), after;
+
+		if (cupti_api.get_timestamp(&device))
+			return;
+		after = clock_monotonic_ns();
+		if (after - before < best.error_ns)
+			best = (struct tf_device_clock){device, before + (after - before) / 2, after - before};
+	}
+	event_blob(TF_BLOB_DEVICE_CLOCK, 0, &best, sizeof(best));
+}
+
+/* A thread whose first call of ours this is is CUPTI's own: none of its further calls are the program's. */
+static bool can_write(void)
+{
+	struct thread *t = &thread_self;
+	bool is_new = t->generation == THREAD_NEW;
+
+	if (cupti_state.generation != process.generation)
+		return false; /* a forked child, where somebody tidies up what its parent left */
+	if (t->generation == THREAD_OURS)
+		return t->page && (cupti_is_inside || t->page->window.is_tool);
+	if (!event_enter())
+		return false;
+	if (is_new && t->number) {
+		t->page->window.is_tool = 1;
+		t->generation = THREAD_OURS;
+	}
+	return true;
+}
+
+void cupti_buffer_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t used)
+{
+	int error = errno;
+
+	if (buffer && can_write()) {
+		if (used)
+			read_buffer(buffer, used);
+		cupti_count_dropped(context, stream);
+		cupti_take_clock();
+	} else if (used && cupti_state.generation == process.generation) {
+		__atomic_fetch_add(&unwritten, 1, __ATOMIC_RELAXED);
+	}
+	if (buffer)
+		give_back(buffer);
+	errno = error;
+}

@@ -1,0 +1,148 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Device records: each piece of work that the simulated GPU did is recorded once, with its name, sizes and times, whatever
+# CUPTI's version and mood; and what is missing is in the ledger.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+doubles=$PILLION_BUILD_DIR/tests/doubles
+nm -D --defined-only "$library" | grep -q ' cudaMalloc$' && [ -e "$doubles/libcuda.so.1" ] || skip_all 'built without CUDA headers'
+export LD_LIBRARY_PATH="$doubles"
+unset CUDA_INJECTION64_PATH
+
+# equal CAPTURE LOG OPTION...
+equal() {
+	report stats -q -r cuda_gpu_trace:mangled -f csv "$1" >trace.csv && python3 "$tests_dir/cupti_account.py" "$2" trace.csv "${@:3}"
+}
+
+# run NAME COMMAND...: into NAME.pillion and log
+run() {
+	rm -rf log "$1.pillion"
+	PILLION_SIMGPU_LOG=log pillion -o "$@" >out 2>err
+}
+
+ledger() { # CAPTURE FACT: its count
+	report stats -q -r ledger -f csv "$1.pillion" | awk -F, -v fact="$2" '$3 == fact { n += $4 } END { print n + 0 }'
+}
+
+notes() { # CAPTURE
+	report stats -q -r ledger -f csv "$1.pillion" | grep ',note,'
+}
+
+sets() { # CAPTURE: memsets by their bytes, as "COUNTxMB"
+	report stats -q -r cuda_gpu_trace -f csv "$1.pillion" | awk -F, '$20 == "[CUDA memset]" { n[$13]++ } END { for (b in n) print n[b] "x" b }' | sort | tr '\n' ' '
+}
+
+# ---- every program ----
+
+for program in cuda_launches cuda_launches_ptds cuda_launches_12 cuda_launches_nvcc cuda_launches_nvcc_ptds; do
+	if [ ! -x "$doubles/$program" ]; then
+		skip "$program" 'no nvcc'
+		continue
+	fi
+	"$doubles/$program" 7 >wanted 2>&1
+	run $program "$doubles/$program" 7
+	is "$? $(cat out)" "0 $(cat wanted)" "$program: its status and output"
+	ok "$program: what was recorded is what was done" equal $program.pillion log
+	run $program --cuda-graph-trace=node "$doubles/$program" 7
+	ok "$program: the same with graphs by their nodes" equal $program.pillion log --nodes
+done
+is "$(report stats -q -r cuda_gpu_kern_sum -f csv cuda_launches.pillion | awk -F, 'NR > 1 { n += $3 } END { print n }')" \
+	"$(grep -c '"ev":"launch"' log)" 'cuda_gpu_kern_sum: as many kernels as the account, graphs by their nodes'
+is "$(report stats -q -r cuda_gpu_kern_sum:base -f csv cuda_launches.pillion | sed -n 's/.*,//p' | sort | tr '\n' ' ')" 'Name add scale ' ':base'
+like "$(report stats -r cuda_gpu_kern_sum cuda_launches.pillion 2>&1)" 'device times: CUPTI' 'the table says where its times come from'
+like "$(report info cuda_launches.pillion)" 'device-times +CUPTI .*libcupti\.so\.1[23]' 'info names the library'
+is "$(report stats -q -r cuda_gpu_sum --by device -f csv cuda_launches.pillion | sed -n '2s/,.*//p')" 'Simulated GPU 0 (0)' '--by device'
+
+# ---- CUPTI's versions and moods ----
+
+moods='late reorder thread late,thread reorder,thread,late layout=11.8 layout=12.0 layout=12.4 layout=12.8 layout=13.0 error39 oldclock'
+for mood in $moods; do
+	for seed in 1 2 3; do
+		export PILLION_SIMCUPTI=$mood,seed=$seed
+		loose=0
+		[ $mood = oldclock ] && loose=100000
+		run mood --cuda-graph-trace=node "$doubles/cuda_launches" $((seed * 20))
+		ok "$mood, seed $seed: what was recorded is what was done" equal mood.pillion log --nodes --loose $loose
+	done
+done
+is "$(ledger mood 'device records dropped')" 0 'nothing dropped, and the ledger has nothing of it'
+for seed in 1 2 3; do
+	export PILLION_SIMCUPTI=dropped,seed=$seed
+	run mood --cuda-graph-trace=node "$doubles/cuda_launches" $((seed * 20))
+	ok "dropped, seed $seed: the rest is right" equal mood.pillion log --nodes --dropped
+	is "$(ledger mood 'device records dropped')" "$(grep -c cupti_dropped log)" "dropped, seed $seed: counted in the ledger"
+done
+export PILLION_SIMCUPTI=notinit
+run mood "$doubles/cuda_launches" 3
+is $? 0 'CUPTI that does not work: status'
+like "$(notes mood)" 'no device times: .*cupti.* gave 15' 'and the ledger says so'
+not_ok 'and cuda_gpu_kern_sum does not pretend' report stats -q -r cuda_gpu_kern_sum -f csv mood.pillion
+like "$(report stats -r cuda_gpu_kern_sum mood.pillion 2>&1)" 'no device records' 'but tells'
+unset PILLION_SIMCUPTI
+
+# ---- not asked for ----
+
+run off --gpu-activity=none "$doubles/cuda_launches" 2
+is "$(ledger off 'device records')$(notes off)" 0 '--gpu-activity=none: no records, and no note'
+like "$(report stats -q -r cuda_gpu_mem_size_sum -f csv off.pillion)" 'CUDA memcpy HtoD' "the host's side of copies is there all the same"
+CUDA_INJECTION64_PATH=$work/other.so run other "$doubles/cuda_launches" 2
+like "$(notes other)" 'CUDA_INJECTION64_PATH' "another tool's CUPTI is left alone, and the ledger says so"
+
+for mood in '' thread late,thread; do
+	PILLION_SIMCUPTI=$mood "$targets/cuda_profiler" 30 >wanted
+	PILLION_SIMCUPTI=$mood run inside "$targets/cuda_profiler" 30
+	is "$? $(cat out) $(sets inside)" "0 $(cat wanted) 30x0.004 " "a profiler inside the program ($mood): it has its records, we have those before"
+	like "$(notes inside)" 'another tool takes CUPTI' 'and the ledger says so'
+done
+
+# ---- ends ----
+
+for how in return _exit quick_exit exec; do
+	run end "$targets/cuda_ends" $how 40
+	is "$? $(sets end)" '3 40x0.004 ' "$how: status, and each record"
+done
+run end "$targets/cuda_ends" reset 40
+is "$? $(sets end)" '137 40x0.004 ' 'cudaDeviceReset brings the records in, SIGKILL cannot take them'
+run end "$targets/cuda_ends" handler 40
+is $? 5 '_exit in a signal handler: status'
+like "$(sets end)$(notes end)" '40x|signal handler' 'its records, or a note'
+PILLION_SIMCUPTI=thread run end "$targets/cuda_ends" before 40
+is "$? $(sets end)" '0 40x0.001 40x0.004 ' 'fork before CUDA: both have their records'
+run end "$targets/cuda_ends" after 40
+is "$? $(sets end)" '0 80x0.004 ' 'fork after CUDA: the child leaves CUPTI alone'
+PILLION_SIMCUPTI=thread,late run end "$targets/cuda_ends" after 40
+is "$? $(sets end)" '0 80x0.004 ' 'the same with a thread of its own'
+
+# ---- capture ranges ----
+
+run range -c cudaProfilerApi --capture-range-end=repeat "$targets/cuda_ends" ranges 20
+is "$? $(sets range)" '0 60x0.004 ' 'three ranges: their work alone'
+is "$(report stats -q -r cuda_gpu_mem_time_sum --by range -f csv range.pillion | sed -n 's/^\([0-9]*\),.*,\(20\),.*,\[CUDA memset\]$/\1:\2/p' | sort | tr '\n' ' ')" \
+	'1:20 2:20 3:20 ' 'each in its range'
+run range -c cudaProfilerApi --capture-range-end=stop "$targets/cuda_ends" ranges 20
+is "$? $(sets range)" '0 20x0.004 ' 'the first range only'
+
+# ---- SIGKILL ----
+
+killed() {
+	local launcher pid
+	rm -rf killed.pillion log
+	PILLION_SIMGPU_LOG=log PILLION_STATS=false "$PILLION" -o killed --cuda-flush-interval=100 --cuda-graph-trace=node "$doubles/cuda_launches" 100000 >out 2>err &
+	launcher=$!
+	for _ in $(seq 100); do
+		[ -s log ] && [ "$(wc -l <log)" -gt $((RANDOM % 4000 + 4000)) ] && break
+		sleep 0.05
+	done
+	sleep "0.$((RANDOM % 900 + 100))"
+	pid=$(cat /proc/$launcher/task/*/children 2>/dev/null)
+	kill -KILL $pid
+	wait $launcher
+	[ $? -eq 137 ] || return
+	equal killed.pillion log --nodes --killed 400
+}
+for mood in "" thread; do
+	export PILLION_SIMCUPTI=$mood
+	ok "killed in mid-run: all but the last flush interval${mood:+, $mood}" killed
+done
+done_testing

@@ -1,0 +1,124 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Every export of real runs says what the tables say, as its own readers' libraries see it; and where exports go.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+doubles=$PILLION_BUILD_DIR/tests/doubles
+types='sqlite chrome speedscope folded pprof'
+for type in sqlite pprof; do
+	report export --help | grep -q "^  $type .*this build has no" && skip_all "this build lacks a library: $type"
+done
+
+# account NAME: exports it in each type and compares.
+account() {
+	for type in $types; do
+		report export -q -t "$type" "$1.pillion" || return
+	done
+	for table in osrt_sum cuda_api_sum nvtx_sum cuda_gpu_kern_sum cuda_gpu_mem_time_sum; do
+		report stats -q -r $table -f csv -o "$1.$table.csv" "$1.pillion"
+	done
+	timeout 60 python3 "$tests_dir/export_account.py" "$1"
+}
+
+cat >job.py <<'END'
+import multiprocessing, threading, time
+
+def work(i):
+    for _ in range(20):
+        time.sleep(0.0001 * i)
+    threads = [threading.Thread(target=time.sleep, args=(0.01,), name='a;b "c" \\') for _ in range(3)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+
+if __name__ == '__main__':
+    jobs = [multiprocessing.Process(target=work, args=(i,)) for i in range(4)]
+    for j in jobs:
+        j.start()
+    for j in jobs:
+        j.join()
+END
+pillion -o python python3 job.py >out 2>err
+ok 'a Python job with processes and threads' account python
+pillion -o stacks "$targets/stacks" >out 2>err
+ok 'calls with stacks' account stacks
+like "$(cat stacks.folded)" ';main( \(.*\))?;caller_of_long_sleep( \(.*\))?;long_sleep( \(.*\))?;usleep [0-9]+$' \
+	'a stack, the outermost frame first'
+"$targets/nvtx_forms" >out 2>err
+if [ $? -eq 77 ]; then
+	skip 'NVTX' 'built without the headers of NVTX'
+else
+	pillion -o nvtx "$targets/nvtx_forms" fork >out 2>err
+	ok 'NVTX of all forms' account nvtx
+fi
+if [ -x "$doubles/cuda_launches" ]; then
+	LD_LIBRARY_PATH=$doubles pillion -o cuda "$doubles/cuda_launches" 7 >out 2>err
+	ok 'a CUDA program' account cuda
+	LD_LIBRARY_PATH=$doubles pillion -o host --gpu-activity=none "$doubles/cuda_launches" 7 >out 2>err
+	ok 'a CUDA program without device records' account host
+	report export -t folded --metric gpu -o - host.pillion >out 2>err
+	is "$? $(cat out) $(cat err)" '1  pillion export: gpu: the captures have no device records' 'no device records: said by name'
+	like "$(report export -q -t folded --metric alloc -o - host.pillion)" ';cudaMalloc [0-9]+$' 'device memory by function'
+else
+	skip 'CUDA' 'built without CUDA headers'
+fi
+
+# Where it goes.
+report export -q -t folded -o - stacks.pillion >out 2>err
+is "$? $(cmp out stacks.folded) $(cat err)" '0  ' '-o - is standard output'
+report export -q -t sqlite -o - stacks.pillion >out.sqlite
+is "$? $(head -c 15 out.sqlite)" '0 SQLite format 3' 'the database too'
+report export -q -t chrome -o t.json.gz stacks.pillion
+is "$? $(gzip -dc t.json.gz | cmp - stacks.json)" '0 ' 'a name that ends with .gz is gzipped'
+printf old >there.folded
+report export -t folded -o there.folded stacks.pillion >out 2>err
+is "$? $(cat there.folded) $(cat err)" '2 old pillion export: there.folded: exists, -f true replaces it' 'a file that is there stays'
+report export -q -t folded -f true -o there.folded stacks.pillion
+is "$? $(cmp there.folded stacks.folded)" '0 ' '-f true replaces it'
+report export -q -t folded -o there.folded -f stacks.pillion
+is $? 0 '-f alone is true'
+report export -q -t folded --force-overwrite=false -o there.folded stacks.pillion 2>err
+is $? 2 '-f false is false'
+for type in $types; do
+	report export -q -t "$type" -o /dev/full stacks.pillion >out 2>err
+	is "$? $(cat err)" '2 pillion export: /dev/full: No space left on device' "$type: a full disk"
+done
+is "$(ls there.folded.* stacks.*.?????? 2>/dev/null)" '' 'nothing unfinished is left'
+
+# What cannot be.
+refused() { # WANTED OPTION...
+	refused_wanted=$1
+	shift
+	report export "$@" >out 2>err
+	is "$? $(cat err)" "2 pillion export: $refused_wanted" "refused: $*"
+}
+refused 'which type? -t TYPE, see pillion export --help' stacks.pillion
+refused 'which capture? See pillion export --help' -t folded
+refused '--type=svg: must be one of sqlite, chrome, speedscope, folded, pprof, html' -t svg stacks.pillion
+refused 'html: not yet in this version' -t html stacks.pillion
+refused '--metric does not apply to chrome' -t chrome --metric calls stacks.pillion
+refused '--metric=x: must be one of calls, gpu, cpu, alloc' -t folded --metric x stacks.pillion
+refused 'none.pillion: No such file or directory' -t folded none.pillion
+refused '/nonexistent/x: No such file or directory' -t folded -o /nonexistent/x stacks.pillion
+report export -t pprof --metric cpu stacks.pillion -o cpu.pb.gz >out 2>err
+is "$? $(cat err)" '1 pillion export: cpu: the captures have no CPU samples' 'no samples: said by name'
+not_ok 'and no file' test -e cpu.pb.gz
+
+# What is damaged is named, the rest exported.
+cp -r python.pillion cut.pillion
+for file in cut.pillion/*.trace; do
+	truncate -s $(($(stat -c %s "$file") * 3 / 4 + 100)) "$file"
+done
+for type in $types; do
+	report export -t "$type" cut.pillion >out 2>err
+	is "$? $(grep -c "cut.pillion/" err | sed 's/[1-9][0-9]*/some/')" '1 some' "$type of a truncated capture"
+done
+ok 'which still parses' python3 -c 'import json; json.load(open("cut.json")); json.load(open("cut.speedscope.json"))'
+mkdir empty.pillion && printf 'format=1\n' >empty.pillion/capture
+for type in $types; do
+	report export -q -t "$type" empty.pillion >out 2>err
+	is "$? $(cat err)" '0 ' "$type of an empty capture"
+done
+done_testing

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <criterion/criterion.h>
+#include <criterion/parameterized.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../report/report.h"
+#include "trace_writer.h"
+
+static struct writer w;
+static struct writer_thread t;
+static struct model model;
+static struct report_context context = {.model = &model};
+
+static void setup(void)
+{
+	writer_init(&w, 1, 10, 1, 1000);
+	writer_thread(&w, &t, 10, "main", 4 * TF_PAGE);
+}
+
+static void teardown(void)
+{
+	model_done(&model);
+	writer_done(&w);
+}
+
+TestSuite(device, .init = setup, .fini = teardown);
+
+static void open_model(void)
+{
+	struct err err;
+	size_t size;
+	const uint8_t *bytes = writer_bytes(&w, &size);
+
+	cr_assert_eq(model_open_bytes(&model, bytes, size, &err), 0, "%s", err.text);
+}
+
+struct seen {
+	struct device_record records[400];
+	size_t count;
+};
+
+static void keep(struct scan *s, const struct device_record *r)
+{
+	struct seen *seen = s->more;
+
+	cr_assert_lt(seen->count, 400u);
+	seen->records[seen->count++] = *r;
+}
+
+static uint64_t scan_all(struct seen *seen)
+{
+	struct scan s = {.context = &context, .more = seen};
+	uint64_t broken = 0;
+
+	seen->count = 0;
+	device_scan(&s, keep, &broken);
+	return broken;
+}
+
+Test(device, records_come_out_as_they_went_in)
+{
+	static const uint64_t starts[] = {5, 4, 1ull << 62, 0, 1, 127, 128, 1ull << 32, 7};
+	struct writer_device_record in[9];
+	struct seen *out = malloc(sizeof(*out));
+
+	for (uint32_t i = 0; i < 9; i++)
+		in[i] = (struct writer_device_record){i * 0xfffffff, i % 2 ? UINT32_MAX - i : i, starts[i], starts[8 - i],
+						      i % 3 ? starts[i] : 0};
+	writer_device(&t, TF_DEVICE_TIME_MONOTONIC, in, 9);
+	open_model();
+	cr_assert_eq(scan_all(out), 0);
+	cr_assert_eq(out->count, 9);
+	for (size_t i = 0; i < 9; i++) {
+		cr_assert_eq(out->records[i].work, in[i].work, "%zu", i);
+		cr_assert_eq(out->records[i].start_ns, in[i].start, "%zu", i);
+		cr_assert_eq(out->records[i].duration_ns, in[i].duration, "%zu", i);
+		cr_assert_eq(out->records[i].correlation, in[i].correlation, "%zu", i);
+		cr_assert_eq(out->records[i].bytes, in[i].bytes, "%zu", i);
+	}
+	free(out);
+}
+
+Test(device, a_batch_that_breaks_off_is_counted_and_the_next_one_read)
+{
+	struct tf_device_batch head = {.base_ns = 5, .count = 1000000};
+	uint8_t bytes[sizeof(head) + 3] = {0};
+	struct writer_device_record one = {1, 1, 10, 10, 0};
+	struct seen *out = malloc(sizeof(*out));
+
+	memcpy(bytes, &head, sizeof(head));
+	memset(bytes + sizeof(head), 0xff, 3);
+	writer_blob(&t, TF_BLOB_DEVICE, 0, bytes, sizeof(bytes));
+	writer_blob(&t, TF_BLOB_DEVICE, 0, bytes, 7);
+	writer_device(&t, TF_DEVICE_TIME_MONOTONIC, &one, 1);
+	open_model();
+	cr_assert_eq(scan_all(out), 1000001);
+	cr_assert_eq(out->count, 1);
+	free(out);
+}
+
+Test(device, times_of_another_clock_are_placed_between_its_pairs)
+{
+	static const struct tf_device_clock pairs[] = {{10000, 2000, 30}, {20000, 4000, 50}, {5000, 1000, 20}};
+	struct writer_device_record in[] = {{1, 1, 15000, 100, 0}, {1, 2, 5000, 100, 0}, {1, 3, 21000, 100, 0}, {1, 4, 4500, 100, 0}};
+	static const uint64_t wanted[] = {3000, 1000, 5000, 500};
+	struct seen *out = malloc(sizeof(*out));
+	struct device_source source;
+
+	writer_device_source(&t, TF_DEVICE_TIME_OWN, 13, "libcupti.so.11.0");
+	for (size_t i = 0; i < 3; i++)
+		writer_blob(&t, TF_BLOB_DEVICE_CLOCK, 0, &pairs[i], sizeof(pairs[i]));
+	writer_device(&t, TF_DEVICE_TIME_OWN, in, 4);
+	open_model();
+	scan_all(out);
+	for (size_t i = 0; i < 4; i++)
+		cr_assert_eq(out->records[i].start_ns, wanted[i], "%zu: %llu", i, (unsigned long long)out->records[i].start_ns);
+	source = device_source(model.images[0].trace);
+	cr_assert(source.is_known && source.is_translated);
+	cr_assert_eq(source.error_ns, 50);
+	cr_assert_str_eq(source.library, "libcupti.so.11.0");
+	free(out);
+}
+
+struct name {
+	char mangled[120], base[40], plain[120];
+};
+
+ParameterizedTestParameters(device, kernels_have_short_names)
+{
+	static struct name cases[] = {
+		{"_Z3addPfi", "add", "add(float*, int)"},
+		{"_Z5saxpyIfEviT_PS0_S1_", "saxpy", "void saxpy<float>(int, float, float*, float*)"},
+		{"_ZN2at6native4fillILi4EZNS0_4dataEvE1xEEvT0_", "fill", ""},
+		{"_ZN12_GLOBAL__N_14workEv", "work", "(anonymous namespace)::work()"},
+		{"_ZN12_GLOBAL__N_14workIiEEvv", "work", "void (anonymous namespace)::work<int>()"},
+		{"_Z1fIXadL_ZN12_GLOBAL__N_11gEvEEEvv", "f", ""},
+		{"triton_poi_fused_0", "triton_poi_fused_0", "triton_poi_fused_0"},
+		{"", "", ""},
+	};
+
+	return cr_make_param_array(struct name, cases, sizeof(cases) / sizeof(*cases));
+}
+
+ParameterizedTest(struct name *n, device, kernels_have_short_names)
+{
+	struct tf_work work = {.kind = TF_WORK_KERNEL, .kernel = 3};
+	struct buffer b = {0};
+
+	writer_text(&t, TF_BLOB_KERNEL, 3, n->mangled);
+	open_model();
+	context.kernel_name = KERNEL_BASE;
+	device_operation(&context, model.images[0].trace, &work, &b);
+	cr_assert_str_eq(b.data ? b.data : "", n->base);
+	buffer_clear(&b);
+	context.kernel_name = KERNEL_MANGLED;
+	device_operation(&context, model.images[0].trace, &work, &b);
+	cr_assert_str_eq(b.data ? b.data : "", n->mangled);
+	buffer_clear(&b);
+	context.kernel_name = KERNEL_DEMANGLED;
+	device_operation(&context, model.images[0].trace, &work, &b);
+	if (*n->plain)
+		cr_assert_str_eq(b.data, n->plain);
+	buffer_done(&b);
+	context.kernel_name = KERNEL_DEMANGLED;
+}
+
+Test(device, ticks_are_found_by_monotonic_time)
+{
+	struct axis a = {.clock = TF_CLOCK_TSC, .hz = 3000000000u};
+
+	axis_add(&a, &(struct tf_clock_pair){3000000000u, 1000000000u, 5000000000u, 10});
+	axis_add(&a, &(struct tf_clock_pair){33000000000u, 11000000000u, 15000000000u, 10});
+	axis_build(&a);
+	cr_assert_eq(axis_ticks(&a, 2000000000u), 6000000000u);
+	cr_assert_eq(axis_ticks(&a, 500000000u), 1500000000u);
+	cr_assert_eq(axis_ns(&a, axis_ticks(&a, 12345678901u)), 4000000000u + 12345678901u);
+	axis_done(&a);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Exports of the example capture against tests/golden/export_TYPE[.METRIC].EXTENSION, and where exports go.
+ * PILLION_GOLDEN and PILLION_GOLDEN_UPDATE are as in test_emit_golden. */
+#include <criterion/criterion.h>
+#include <criterion/parameterized.h>
+#include <errno.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../report/export.h"
+#include "../../report/frame.h"
+#include "trace_writer.h"
+
+struct opened {
+	char directory[64];
+	struct model model;
+	struct report_context context;
+	struct export x;
+	struct err err;
+};
+
+static void open_example(struct opened *o)
+{
+	char *paths[] = {o->directory};
+
+	*o = (struct opened){.directory = "/tmp/pillion-export-XXXXXX"};
+	cr_assert_not_null(mkdtemp(o->directory));
+	capture_example(o->directory);
+	cr_assert_eq(model_open(&o->model, paths, 1, &o->err), 0, "%s", o->err.text);
+	o->context = (struct report_context){.model = &o->model, .symbols = symbols_new(&o->model, true)};
+	o->x.context = &o->context;
+}
+
+static void close_example(struct opened *o)
+{
+	symbols_free(o->context.symbols);
+	model_done(&o->model);
+	capture_remove(o->directory);
+}
+
+static char *read_file(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char *text = calloc(1, 1 << 20);
+
+	cr_assert_not_null(f, "%s is missing", path);
+	if (fread(text, 1, (1 << 20) - 1, f) == 0)
+		text[0] = 0;
+	fclose(f);
+	return text;
+}
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "we");
+
+	cr_assert_not_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+struct golden {
+	char type[16], metric[8], extension[8];
+};
+
+ParameterizedTestParameters(export, is_as_it_was)
+{
+	static struct golden cases[] = {
+	    {"folded", "", "folded"},      {"folded", "gpu", "folded"}, {"speedscope", "", "json"},
+	    {"speedscope", "gpu", "json"}, {"chrome", "", "json"},
+	};
+
+	return cr_make_param_array(struct golden, cases, sizeof(cases) / sizeof(*cases));
+}
+
+ParameterizedTest(struct golden *g, export, is_as_it_was)
+{
+	char path[4096], made[] = "/tmp/pillion-export-made-XXXXXX", here[] = __FILE__, *now, *then;
+	const char *directory = getenv("PILLION_GOLDEN");
+	struct opened o;
+	int fd = mkstemp(made);
+
+	open_example(&o);
+	o.x.is_metric_given = *g->metric;
+	for (enum metric i = 0; i < METRIC_COUNT; i++)
+		if (!strcmp(metrics[i].name, g->metric))
+			o.x.metric = i;
+	cr_assert_eq(export_write(&o.x, export_find(g->type), made, true, &o.err), 0, "%s", o.err.text);
+	now = read_file(made);
+	snprintf(path, sizeof(path), "%s%s/export_%s%s%s.%s", directory ? directory : dirname(here),
+		 directory ? "" : "/../golden", g->type, *g->metric ? "." : "", g->metric, g->extension);
+	if (getenv("PILLION_GOLDEN_UPDATE"))
+		write_file(path, now);
+	then = read_file(path);
+	cr_assert_str_eq(now, then, "%s differs:\n%s", path, now);
+	free(now);
+	free(then);
+	close(fd);
+	unlink(made);
+	close_example(&o);
+}
+
+Test(export, names_its_file_after_the_capture)
+{
+	static const char *const cases[][2] = {
+	    {"report1.pillion", "report1.sqlite"},
+	    {"a/b.pillion//", "a/b.sqlite"},
+	    {".pillion", ".pillion.sqlite"},
+	    {"x", "x.sqlite"},
+	    {"/", "/.sqlite"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct buffer name = {0};
+
+		export_name(cases[i][0], export_find("sqlite"), &name);
+		cr_expect_str_eq(name.data, cases[i][1]);
+		buffer_done(&name);
+	}
+}
+
+Test(export, leaves_a_file_that_is_there_unless_forced)
+{
+	char path[] = "/tmp/pillion-export-there-XXXXXX", *text;
+	const struct export_type *folded = export_find("folded");
+	struct opened o;
+
+	close(mkstemp(path));
+	write_file(path, "old");
+	open_example(&o);
+	cr_assert_eq(export_write(&o.x, folded, path, false, &o.err), -EEXIST);
+	text = read_file(path);
+	cr_assert_str_eq(text, "old");
+	free(text);
+	o.x.metric = METRIC_CPU;
+	cr_assert_eq(export_write(&o.x, folded, path, true, &o.err), -ENODATA);
+	text = read_file(path);
+	cr_assert_str_eq(text, "old", "one that cannot be made replaces nothing");
+	free(text);
+	o.x.metric = METRIC_CALLS;
+	cr_assert_eq(export_write(&o.x, folded, path, true, &o.err), 0);
+	text = read_file(path);
+	cr_assert_neq(strstr(text, ";cudaMemcpy 520000\n"), NULL);
+	free(text);
+	unlink(path);
+	close_example(&o);
+}
+
+Test(export, writes_through_a_link_and_tells_a_full_disk)
+{
+	char directory[] = "/tmp/pillion-export-link-XXXXXX", link_path[64], file_path[64], *text;
+	struct stat st;
+	struct opened o;
+
+	cr_assert_not_null(mkdtemp(directory));
+	snprintf(link_path, sizeof(link_path), "%s/link", directory);
+	snprintf(file_path, sizeof(file_path), "%s/file", directory);
+	write_file(file_path, "old");
+	cr_assert_eq(symlink("file", link_path), 0);
+	open_example(&o);
+	cr_assert_eq(export_write(&o.x, export_find("folded"), link_path, true, &o.err), 0);
+	cr_assert(!lstat(link_path, &st) && S_ISLNK(st.st_mode));
+	text = read_file(file_path);
+	cr_assert_str_neq(text, "old");
+	free(text);
+	for (size_t i = 0; i < export_count; i++)
+		if (export_list[i].run)
+			cr_expect_eq(export_write(&o.x, &export_list[i], "/dev/full", false, &o.err), -ENOSPC, "%s",
+				     export_list[i].name);
+	cr_expect_eq(export_write(&o.x, export_find("folded"), directory, true, &o.err), -EISDIR);
+	cr_expect_eq(export_write(&o.x, export_find("folded"), "/nonexistent/x", true, &o.err), -ENOENT);
+	close_example(&o);
+	unlink(link_path);
+	unlink(file_path);
+	cr_assert_eq(rmdir(directory), 0, "nothing unfinished is left");
+}
+
+Test(frame, comes_apart)
+{
+	static const struct {
+		const char *text, *name, *file;
+		uint32_t line;
+	} cases[] = {
+	    {"main (/src/a.c:12)", "main", "/src/a.c", 12},
+	    {"f(int) (a b.c:3)", "f(int)", "a b.c", 3},
+	    {"operator()(int)", "operator()(int)", NULL, 0},
+	    {"f (a.c:)", "f (a.c:)", NULL, 0},
+	    {"(a.c:1)", "(a.c:1)", NULL, 0},
+	    {":1)", ":1)", NULL, 0},
+	    {"", "", NULL, 0},
+	    {"x\x1b\xff", "x\\x1b\xef\xbf\xbd", NULL, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct frame f;
+
+		frame_split(cases[i].text, &f);
+		cr_expect_str_eq(f.name, cases[i].name);
+		cr_expect_eq(!f.file, !cases[i].file);
+		if (f.file && cases[i].file)
+			cr_expect_str_eq(f.file, cases[i].file);
+		cr_expect_eq(f.line, cases[i].line);
+		frame_done(&f);
+	}
+}
