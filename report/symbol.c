@@ -226,14 +226,30 @@ void symbols_demangle(struct buffer *ret, const char *name)
 	free(readable);
 }
 
+/* clang writes no .debug_aranges, and without it libdw finds no unit by an address: then every unit is asked. */
+static const char *source_line(Dwfl_Module *module, uint64_t address, int *ret_number)
+{
+	Dwfl_Line *found = dwfl_module_getsrc(module, address);
+	Dwarf_Die *unit = NULL;
+	Dwarf_Addr bias;
+
+	if (found)
+		return dwfl_lineinfo(found, NULL, ret_number, NULL, NULL, NULL);
+	while ((unit = dwfl_module_nextcu(module, unit, &bias))) {
+		Dwarf_Line *line = dwarf_haspc(unit, address - bias) > 0 ? dwarf_getsrc_die(unit, address - bias) : NULL;
+
+		if (line && !dwarf_lineno(line, ret_number))
+			return dwarf_linesrc(line, NULL, NULL);
+	}
+	return NULL;
+}
+
 static void describe(const struct module_file *file, uint64_t address, struct buffer *ret)
 {
-	const char *name = file->module ? dwfl_module_addrname(file->module, address) : NULL, *source = NULL, *base;
-	Dwfl_Line *line = file->module ? dwfl_module_getsrc(file->module, address) : NULL;
+	const char *name = file->module ? dwfl_module_addrname(file->module, address) : NULL, *base;
 	int number = 0;
+	const char *source = file->module ? source_line(file->module, address, &number) : NULL;
 
-	if (line)
-		source = dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL);
 	if (!name && !source) {
 		base = strrchr(file->path, '/');
 		/* The return address, as it stands in the stack, not one less. */

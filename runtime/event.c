@@ -27,6 +27,16 @@ static inline uint64_t add_to(uint64_t *number, uint64_t more)
 #endif
 }
 
+/* A handler has changed the window between our add and our look: what we took of the old one is given up, and said to be no
+ * loss. That window is still mapped, for we are a writer. */
+static void give_up(const struct thread *t, uint64_t at, unsigned count)
+{
+	uint64_t start = (uint64_t)t->retired + sizeof(struct tf_window), end = (uint64_t)t->retired + t->retired_bytes;
+
+	for (; t->retired && at >= start && count && at + TF_SLOT <= end; at += TF_SLOT, count--)
+		store((uint64_t *)at, TF_NOTHING);
+}
+
 /* Takes `count` slots, NULL where there is no room. A handler may have changed the window between the add and the two
  * loads after it; it then left the old one mapped (t->writing) and our address outside the new one: limit first, or
  * an address of the old window could pass for one of the new. */
@@ -43,6 +53,7 @@ static uint64_t *take(struct thread *t, unsigned count)
 		base = *(volatile uint64_t *)&t->base;
 		if (__builtin_expect(at >= base && at + count * TF_SLOT <= limit, 1))
 			return (uint64_t *)at;
+		give_up(t, at, count);
 		t->writing--;
 		if (!thread_grow(t, count))
 			return NULL;
@@ -105,6 +116,7 @@ static inline __attribute__((always_inline)) bool put_quickly(struct thread *t, 
 	BARRIER();
 	limit = *(volatile uint64_t *)&t->limit;
 	if (__builtin_expect((uint64_t)at < *(volatile uint64_t *)&t->base || (uint64_t)at + size > limit, 0)) {
+		give_up(t, (uint64_t)at, 1 + count);
 		t->writing--;
 		return false;
 	}

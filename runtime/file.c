@@ -237,7 +237,7 @@ void *file_window(uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequen
 	struct tf_window *w;
 	uint64_t offset;
 
-	if (!process.header)
+	if (!__atomic_load_n(&process.header, __ATOMIC_ACQUIRE))
 		return NULL;
 	lock();
 	offset = process.file_end;

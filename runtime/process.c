@@ -382,7 +382,7 @@ bool process_make_file(void)
 {
 	int error;
 
-	if (process.header)
+	if (__atomic_load_n(&process.header, __ATOMIC_ACQUIRE))
 		return true;
 	lock();
 	error = file_create();
@@ -394,10 +394,13 @@ bool process_make_file(void)
 
 void process_take_clocks(void)
 {
-	struct tf_header *h = process.header;
+	struct tf_header *h = __atomic_load_n(&process.header, __ATOMIC_ACQUIRE);
 
-	if (h)
-		clock_pair(&h->last[__atomic_fetch_add(&process.pair, 1, __ATOMIC_RELAXED) & 1]);
+	/* One at a time, or two threads write the same pair. */
+	if (!h || __atomic_exchange_n(&process.takes_clocks, true, __ATOMIC_ACQUIRE))
+		return;
+	clock_pair(&h->last[process.pair++ & 1]);
+	__atomic_store_n(&process.takes_clocks, false, __ATOMIC_RELEASE);
 }
 
 /* ---- the end ---- */

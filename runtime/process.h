@@ -35,6 +35,7 @@ struct process {
 	uint32_t growing;			     /* lock of the two */
 	bool can_populate;			     /* Linux 5.14: see file.c */
 	uint32_t pair; /* which of header->last is written next */
+	bool takes_clocks; /* somebody writes it */
 	uint32_t end;  /* enum tf_end, with its status; kept for a file that is made later */
 	int32_t end_status;
 	uint64_t end_ticks;

@@ -120,7 +120,7 @@ static void open_locked(struct tf_range_page *page, uint64_t ticks)
 {
 	uint32_t i = page->begun;
 
-	if (page->recording || (page->ended & (RANGE_ENDED | RANGE_HELD)))
+	if (page->recording || (__atomic_load_n(&page->ended, __ATOMIC_RELAXED) & (RANGE_ENDED | RANGE_HELD)))
 		return;
 	if ((page->limit && i >= page->limit) || i >= RANGE_ENTRIES)
 		return;

@@ -4,7 +4,7 @@
 set -u
 . "$(dirname "$0")/lib.sh"
 
-pillion -f -o stacks --osrt-backtrace-threshold=2000000 "$targets/stacks" >out 2>err
+pillion -f -o stacks --osrt-backtrace-threshold=40000000 "$targets/stacks" >out 2>err
 is $? 0 'runs'
 stacks=$(report stats -r stacks_sum -f csv stacks.pillion)
 if ! "$PILLION" --version | grep -q 'native stacks'; then
@@ -14,6 +14,6 @@ like "$stacks" 'usleep.*long_sleep \([^)]*stacks\.c:[0-9]+\) <- caller_of_long_s
 unlike "$stacks" 'short_sleep' 'under: none'
 like "$stacks" 'main' 'down to main'
 is "$(printf '%s\n' "$stacks" | grep -c long_sleep)" 1 'one stack, however often'
-pillion -f -o depth --osrt-backtrace-threshold=2000000 --backtrace-depth=1 "$targets/stacks" >out 2>err
+pillion -f -o depth --osrt-backtrace-threshold=40000000 --backtrace-depth=1 "$targets/stacks" >out 2>err
 unlike "$(report stats -r stacks_sum -f csv depth.pillion)" 'caller_of_long_sleep' '--backtrace-depth is kept'
 done_testing

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sleeps of 5 ms and of 0.3 ms, from functions that a report can name. */
+/* Sleeps of 50 ms and of 0.3 ms, from functions that a report can name. */
 #include <unistd.h>
 
 __attribute__((noinline)) static int long_sleep(int n)
 {
-	usleep(5000);
+	usleep(50000);
 	return n + 1;
 }
 
@@ -23,7 +23,7 @@ int main(void)
 {
 	int n = 0;
 
-	for (int i = 0; i < 20; i++)
+	for (int i = 0; i < 10; i++)
 		n += caller_of_long_sleep(i) + short_sleep(i);
 	return n > 0 ? 0 : 1;
 }
