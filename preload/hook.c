@@ -26,6 +26,8 @@ static long missing(void)
 HOOK_LIBC(HOOK_RESOLVE)
 #undef HOOK_RESOLVE
 
+bool hook_is_resolved;
+
 void hook_resolve(void)
 {
 	void *found;
@@ -37,6 +39,7 @@ void hook_resolve(void)
 	}
 	HOOK_LIBC(HOOK_FIND)
 #undef HOOK_FIND
+	__atomic_store_n(&hook_is_resolved, true, __ATOMIC_RELEASE);
 }
 
 /* ---- the exported symbols ---- */

@@ -52,6 +52,7 @@ HOOK_LIBC(HOOK_DECLARE)
 
 /* Resolves every libc row, once; early calls find it done or do it. */
 void hook_resolve(void);
+extern bool hook_is_resolved; /* read by the thunk of syscall() */
 
 /* Hands the names of the table to the trace. */
 void hook_init(void);

@@ -106,6 +106,7 @@
 	X(OWN, int, pthread_setname_np, (pthread_t id, const char *name), (id, name), NOTHING)                         \
 	/* processes; vfork has no row: a C frame cannot return twice from it. The child is met at its exec */         \
 	X(OWN, pid_t, fork, (void), (), NOTHING)                                                                       \
+	X(OWN, int, daemon, (int keep_directory, int keep_files), (keep_directory, keep_files), NOTHING)               \
 	X(OWN, pid_t, wait, (int *status), (status), NOTHING)                                                          \
 	X(OWN, pid_t, waitpid, (pid_t pid, int *status, int flags), (pid, status, flags), NOTHING)                     \
 	X(OWN, pid_t, wait3, (int *status, int flags, struct rusage *u), (status, flags, u), NOTHING)                  \

@@ -6,9 +6,21 @@
 	.type	syscall, %function
 syscall:
 	.cfi_startproc
+	adrp	x16, hook_is_resolved
+	ldrb	w16, [x16, #:lo12:hook_is_resolved]
+	cbz	w16, 2f
 	cmp	x0, #277		/* SYS_seccomp */
-	b.ne	1f
-	stp	x29, x30, [sp, #-80]!
+	b.eq	1f
+	cmp	x0, #167		/* SYS_prctl */
+	b.ne	5f
+	cmp	x1, #22			/* PR_SET_SECCOMP */
+	b.ne	5f
+1:	adrp	x16, process_freeze
+	add	x16, x16, #:lo12:process_freeze
+	b	4f
+2:	adrp	x16, hook_resolve	/* before our constructor: a C function would lose the arguments */
+	add	x16, x16, #:lo12:hook_resolve
+4:	stp	x29, x30, [sp, #-80]!
 	.cfi_adjust_cfa_offset 80
 	.cfi_rel_offset x29, 0
 	.cfi_rel_offset x30, 8
@@ -17,7 +29,7 @@ syscall:
 	stp	x4, x5, [sp, #48]
 	str	x6, [sp, #64]
 	mov	w0, #1
-	bl	process_freeze
+	blr	x16
 	ldp	x0, x1, [sp, #16]
 	ldp	x2, x3, [sp, #32]
 	ldp	x4, x5, [sp, #48]
@@ -26,7 +38,7 @@ syscall:
 	.cfi_adjust_cfa_offset -80
 	.cfi_restore x29
 	.cfi_restore x30
-1:	adrp	x16, real_syscall
+5:	adrp	x16, real_syscall
 	ldr	x16, [x16, #:lo12:real_syscall]
 	br	x16
 	.cfi_endproc

@@ -7,10 +7,20 @@
 syscall:
 	.cfi_startproc
 	endbr64
+	cmpb	$0, hook_is_resolved(%rip)
+	je	2f
 	cmpq	$317, %rdi		/* SYS_seccomp */
 	je	1f
+	cmpq	$157, %rdi		/* SYS_prctl */
+	je	3f
 	jmpq	*real_syscall(%rip)
-1:	pushq	%rdi
+3:	cmpq	$22, %rsi		/* PR_SET_SECCOMP */
+	je	1f
+	jmpq	*real_syscall(%rip)
+1:	leaq	process_freeze(%rip), %rax
+	jmp	4f
+2:	leaq	hook_resolve(%rip), %rax	/* before our constructor: a C function would lose the arguments */
+4:	pushq	%rdi
 	.cfi_adjust_cfa_offset 8
 	pushq	%rsi
 	.cfi_adjust_cfa_offset 8
@@ -25,7 +35,7 @@ syscall:
 	subq	$8, %rsp
 	.cfi_adjust_cfa_offset 8
 	movl	$1, %edi
-	call	process_freeze
+	call	*%rax
 	addq	$8, %rsp
 	.cfi_adjust_cfa_offset -8
 	popq	%r9

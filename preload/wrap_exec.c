@@ -2,7 +2,6 @@
 /* exec and spawn: the new image must find us, or be kept from us where we would harm it. All of this may run in the
  * child of a vfork, on the parent's memory: everything lives on the stack. */
 #include <alloca.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,6 +16,14 @@
 static bool is_executable(const char *path)
 {
 	return sys_access(path, X_OK) == 0;
+}
+
+/* Room for any place where find_file() may find it. */
+static size_t path_bytes(const char *file)
+{
+	const char *path = identity_variable(environ, "PATH");
+
+	return (path ? strlen(path) : sizeof("/bin:/usr/bin")) + strlen(file) + 2;
 }
 
 /* Empty: not found; the real call then says so. */
@@ -97,7 +104,8 @@ static void without(const char *list, const char *at, size_t length, char *ret)
 static struct plan make_plan(const struct preloadable *program, const char *list, char *room)
 {
 	const char *library = process_library(), *at = list ? find_item(list, library) : NULL;
-	bool is_lost = !sys_is_silent && sys_access(library, R_OK) != 0; /* after a chroot: ld.so would complain */
+	/* After a chroot ld.so would complain; under a seccomp filter the new image would not know to be silent. */
+	bool is_lost = sys_is_silent || sys_access(library, R_OK) != 0;
 
 	if (program->kind == PRELOADABLE_HARM || is_lost) {
 		if (!at)
@@ -183,7 +191,9 @@ static bool is_following(void)
 		const char *list_;                                                                                     \
 		char *room_, *preload_ = NULL, **merged_;                                                              \
                                                                                                                        \
-		if (!is_following() || sys_is_silent)                                                              \
+		if (!process.generation && process_gate.groups)                                                    \
+			event_enter(); /* a child of forkpty or daemon */                                              \
+		if (!is_following())                                                                               \
 			break;                                                                                         \
 		check;                                                                                                 \
 		if (program_.reason)                                                                                   \
@@ -202,16 +212,18 @@ static bool is_following(void)
 
 /* ---- the calls ---- */
 
-static void about_to_exec(void)
+static void about_to_exec(const char *path)
 {
-	process_end(TF_END_EXEC, 0);
+	if (!path || is_executable(path))
+		process_end(TF_END_EXEC, 0);
 }
 
 static int exec_failed(int result)
 {
 	int error = errno;
 
-	process_end(TF_END_NONE, 0);
+	if (process.end == TF_END_EXEC)
+		process_end(TF_END_NONE, 0);
 	errno = error;
 	return result;
 }
@@ -219,7 +231,7 @@ static int exec_failed(int result)
 int wrap_execve(const char *path, char *const arguments[], char *const environment[])
 {
 	PREPARE(preloadable_check(path, &program_), path, environment);
-	about_to_exec();
+	about_to_exec(path);
 	return exec_failed(real_execve(path, arguments, environment_));
 }
 
@@ -230,11 +242,12 @@ int wrap_execv(const char *path, char *const arguments[])
 
 int wrap_execvpe(const char *file, char *const arguments[], char *const environment[])
 {
-	char path[PATH_MAX];
+	size_t size = path_bytes(file);
+	char *path = alloca(size);
 
-	find_file(file, environ, path, sizeof(path));
+	find_file(file, environ, path, size);
 	PREPARE(preloadable_check(path, &program_), path[0] ? path : file, environment);
-	about_to_exec();
+	about_to_exec(path);
 	return exec_failed(real_execvpe(file, arguments, environment_));
 }
 
@@ -246,7 +259,7 @@ int wrap_execvp(const char *file, char *const arguments[])
 int wrap_fexecve(int fd, char *const arguments[], char *const environment[])
 {
 	PREPARE(preloadable_check_fd(fd, &program_), "(descriptor)", environment);
-	about_to_exec();
+	about_to_exec(NULL);
 	return exec_failed(real_fexecve(fd, arguments, environment_));
 }
 
@@ -257,7 +270,7 @@ int wrap_execveat(int at, const char *path, char *const arguments[], char *const
 	PREPARE(preloadable_check_fd(fd, &program_), path, environment);
 	if (fd >= 0 && fd != at)
 		sys_close(fd);
-	about_to_exec();
+	about_to_exec(NULL);
 	return exec_failed(real_execveat(at, path, arguments, environment_, flags));
 }
 
@@ -276,10 +289,11 @@ int wrap_posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actio
 		      char *const arguments[], char *const environment[])
 {
 	enum { HOOK_CURRENT = HOOK_posix_spawnp };
-	char path[PATH_MAX];
+	size_t size = path_bytes(file);
+	char *path = alloca(size);
 	int result;
 
-	find_file(file, environ, path, sizeof(path));
+	find_file(file, environ, path, size);
 	PREPARE(preloadable_check(path, &program_), path[0] ? path : file, environment);
 	HOOK_TIME(real_posix_spawnp(pid, file, actions, attributes, arguments, environment_), NOTHING);
 	return result;

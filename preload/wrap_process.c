@@ -31,6 +31,22 @@ pid_t wrap_fork(void)
 	return result;
 }
 
+/* The parent leaves inside of it, by an _exit that we do not see; the child is met here. */
+int wrap_daemon(int keep_directory, int keep_files)
+{
+	int result, error;
+
+	process_end(TF_END_EXIT, 0);
+	result = real_daemon(keep_directory, keep_files);
+	error = errno;
+	if (process.end)
+		process_end(TF_END_NONE, 0); /* no child was made */
+	else if (process_gate.groups)
+		event_enter();
+	errno = error;
+	return result;
+}
+
 int wrap_pthread_create(pthread_t *id, const pthread_attr_t *attributes, void *(*function)(void *), void *argument)
 {
 	enum { HOOK_CURRENT = HOOK_pthread_create };
@@ -138,7 +154,7 @@ static int timed_waitid(idtype_t type, id_t id, siginfo_t *info, int flags)
 	enum { HOOK_CURRENT = HOOK_waitid };
 	int result;
 
-	HOOK_TIME(real_waitid(type, id, info, flags), VALUE(info->si_pid));
+	HOOK_TIME(real_waitid(type, id, info, flags), VALUE(result ? 0 : info->si_pid));
 	return result;
 }
 
@@ -236,7 +252,9 @@ HOOK_EXPORT int prctl(int option, ...)
 
 int wrap_sigaltstack(const stack_t *stack, stack_t *old)
 {
-	if (stack && !(stack->ss_flags & SS_DISABLE))
+	int result = real_sigaltstack(stack, old);
+
+	if (stack && !result)
 		stack_alternate_seen();
-	return real_sigaltstack(stack, old);
+	return result;
 }

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <sys/auxv.h>
 
 #include "clock.h"
 #include "process.h"
@@ -15,20 +15,13 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-enum { HIGH_DESCRIPTOR = 960 }; /* below 1024: the descriptor table of a process is rarely larger already */
-
-static uint64_t round_page(uint64_t size)
+uint64_t file_round(uint64_t size)
 {
-	return (size + TF_PAGE - 1) & ~(uint64_t)(TF_PAGE - 1);
-}
+	uint64_t page = getauxval(AT_PAGESZ);
 
-/* Takes the space for good, so that a store into it can raise no SIGBUS. Shared pages are not for a forked child. */
-static bool populate(void *at, uint64_t size)
-{
-	if (sys_madvise(at, size, MADV_POPULATE_WRITE))
-		return false;
-	sys_madvise(at, size, MADV_DONTFORK);
-	return true;
+	if (page < TF_PAGE)
+		page = TF_PAGE;
+	return (size + page - 1) & ~(page - 1);
 }
 
 /* For the head, and on kernels that cannot populate (before 5.14): fallocate takes the space. */
@@ -50,7 +43,6 @@ static void *map_by_descriptor(int fd, uint64_t offset, uint64_t size)
 		return NULL;
 	}
 	process.can_populate = !error;
-	sys_madvise(at, size, MADV_DONTFORK);
 	return at;
 }
 
@@ -66,7 +58,8 @@ static void *map_by_mapping(void *near, uint64_t near_offset, uint64_t offset, u
 		return NULL;
 	if (skip)
 		sys_munmap((void *)at, skip);
-	if (populate((void *)(at + (long)skip), size))
+	/* Takes the space for good, so that a store into it can raise no SIGBUS. */
+	if (!sys_madvise((void *)(at + (long)skip), size, MADV_POPULATE_WRITE))
 		return (void *)(at + (long)skip);
 	sys_munmap((void *)(at + (long)skip), size);
 	return NULL;
@@ -96,7 +89,7 @@ static void write_functions(uint8_t *at)
 int file_create(void)
 {
 	uint32_t names = function_bytes();
-	uint64_t size = TF_PAGE + round_page(names);
+	uint64_t size = file_round(TF_PAGE + names);
 	struct tf_header *header;
 	struct stat st;
 	int fd;
@@ -122,7 +115,6 @@ int file_create(void)
 	header->function_count = file_function_count;
 	header->function_bytes = names;
 	process_describe(header);
-	sys_munmap((char *)header + TF_PAGE, size - TF_PAGE);
 	__atomic_store_n(&header->magic, TF_MAGIC, __ATOMIC_RELEASE);
 	__atomic_store_n(&process.header, header, __ATOMIC_RELEASE);
 	return 0;
@@ -134,25 +126,6 @@ static bool is_ours(const struct stat *st)
 	return (uint64_t)st->st_dev == process.device && (uint64_t)st->st_ino == process.inode;
 }
 
-/* At a number that programs do not reach and dup2 does not hit, for the moment that we need one: their own next descriptor
- * is then the one that it would be without us. */
-static int move_up(int fd)
-{
-	uint64_t limit[2] = {0, 0};
-	int high;
-
-	sys_call(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, limit);
-	if (limit[0] > HIGH_DESCRIPTOR + 64)
-		limit[0] = HIGH_DESCRIPTOR + 64;
-	if (limit[0] < 128)
-		return fd;
-	high = (int)sys_call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, limit[0] - 64, 0);
-	if (high < 0)
-		return fd;
-	sys_close(fd);
-	return high;
-}
-
 static int reopen(void)
 {
 	int fd = sys_open(process.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
@@ -160,7 +133,6 @@ static int reopen(void)
 
 	if (fd < 0)
 		return fd;
-	fd = move_up(fd);
 	if (!sys_fstat(fd, &st) && is_ours(&st))
 		return fd;
 	sys_close(fd);
@@ -214,8 +186,8 @@ static void *map_window(uint64_t offset, uint64_t size)
 
 static void lock(void)
 {
-	while (__atomic_exchange_n(&process.growing, 1, __ATOMIC_ACQUIRE))
-		sys_call(SYS_sched_yield, 0, 0, 0, 0);
+	for (int i = 0; __atomic_exchange_n(&process.growing, 1, __ATOMIC_ACQUIRE); i++)
+		sys_wait(i);
 }
 
 static void unlock(void)
@@ -257,67 +229,8 @@ void *file_window(uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequen
 	return w;
 }
 
-/* What could not be written is cut off again, unless somebody has already come after it. */
-static void give_back(int fd, uint64_t offset, uint64_t size)
-{
-	lock();
-	if (process.file_end == offset + size && !sys_ftruncate(fd, offset)) {
-		process.file_end = offset;
-		if (process.file_size > offset)
-			process.file_size = offset;
-	}
-	unlock();
-}
-
-static bool write_copy(int fd, const struct tf_window *window)
-{
-	struct tf_window head = *window;
-	long body = head.size_bytes - (long)sizeof(head);
-	bool has_room;
-
-	lock();
-	head.offset = process.file_end;
-	has_room = head.offset + head.size_bytes <= sys_file_limit();
-	if (has_room)
-		process.file_end += head.size_bytes;
-	unlock();
-	if (!has_room)
-		return false;
-	head.full = 1;
-	if (sys_pwrite(fd, window + 1, (size_t)body, head.offset + sizeof(head)) == body &&
-	    sys_pwrite(fd, &head, sizeof(head), head.offset) == sizeof(head))
-		return true;
-	give_back(fd, head.offset, head.size_bytes);
-	return false;
-}
-
-bool file_move(struct tf_window *window)
-{
-	int fd = process_is_frozen ? -EPERM : reopen();
-	bool is_whole;
-
-	if (fd < 0)
-		return false;
-	is_whole = write_copy(fd, window);
-	if (is_whole)
-		__atomic_store_n(&window->magic, 0, __ATOMIC_RELEASE);
-	sys_close(fd);
-	return is_whole;
-}
-
 void file_release(void *window, uint32_t size)
 {
-	struct tf_window *w = window;
-	uint64_t offset = w->offset;
-	int fd;
-
-	w->full = 1;
-	sys_munmap(w, size);
-	if (process_is_frozen)
-		return;
-	fd = reopen();
-	if (fd < 0)
-		return;
-	sys_call6(SYS_sync_file_range, fd, (long)offset, size, 2 /* SYNC_FILE_RANGE_WRITE */, 0, 0);
-	sys_close(fd);
+	((struct tf_window *)window)->full = 1;
+	sys_munmap(window, size);
 }

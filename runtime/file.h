@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The image's trace file. No descriptor is kept. A thread's first windows grow without one: the file is lengthened by its
- * path, if that still leads to the file that we made, and mapped by way of what is mapped already. Later ones are moved
- * behind themselves by a write, with a descriptor that lives for microseconds. All of it under a guard (signals blocked). */
+/* The image's trace file. No descriptor is kept, and none is needed to grow: the file is lengthened by its path, if that
+ * still leads to the file that we made, and mapped by way of what is mapped already. (A descriptor that lives for
+ * microseconds is enough for another thread's dup2 to put the program's file in its place: tried.) Mappings are left to forked
+ * children: a child of a signal handler may return into the middle of a store. All under a guard (signals blocked). */
 #ifndef PILLION_FILE_H
 #define PILLION_FILE_H
 
@@ -23,19 +24,17 @@ extern const uint32_t file_counter_count; /* the first so many have a threshold,
  * process.starting. */
 int file_create(void);
 
-/* A new window of `size` bytes (a multiple of TF_PAGE), zeroed, mapped shared; NULL: none. Its head is filled in but
+/* The size in whole pages of this machine, which are multiples of TF_PAGE. */
+uint64_t file_round(uint64_t size);
+
+/* A new window of `size` bytes (as file_round has them), zeroed, mapped shared; NULL: none. Its head is filled in but
  * for base_ticks and, last of all, magic: both are the caller's. */
 void *file_window(uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequence);
 
 /* Lengthens the file by that much, as a hole, for windows to come when its path can no longer be used. */
 void file_reserve(uint64_t size);
 
-/* Moves what a full window holds to the end of the file, as a window marked full; the window itself then is none (its magic
- * is 0), for the caller to clear and use again. The copy shows all at once. A process killed between the two leaves both,
- * with the same thread and sequence: readers take one. */
-bool file_move(struct tf_window *window);
-
-/* Unmaps a window that nobody writes to any more, and starts its way to the disk. */
+/* Unmaps a window that nobody writes to any more. */
 void file_release(void *window, uint32_t size);
 
 #endif

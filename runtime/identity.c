@@ -96,7 +96,7 @@ static void read_arguments(struct identity *id)
 static bool is_kept(const char *variable)
 {
 	if (!strncmp(variable, "PILLION_", 8))
-		return true;
+		return strncmp(variable, "PILLION_ENV_VAR=", 16) != 0; /* values for COMMAND, maybe secret ones */
 	for (size_t i = 0; i < sizeof(kept_variables) / sizeof(*kept_variables); i++) {
 		size_t length = strlen(kept_variables[i]);
 

@@ -118,13 +118,13 @@ static long write_limited(int fd, const void *bytes, size_t size, uint64_t limit
 
 int index_append(struct index_line *line, const char *directory, const char *name)
 {
-	char path[4096];
+	char *path = line->bytes + line->used + 1; /* after the newline: stacks may be small */
 	size_t d = strlen(directory), n = strlen(name);
 	uint64_t limit;
 	int fd, rc = 0;
 	long wrote;
 
-	if (d + n + 2 > sizeof(path))
+	if (line->used + 1 + d + n + 2 > line->size)
 		return -ENAMETOOLONG;
 	memcpy(path, directory, d);
 	path[d] = '/';

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The module map, from dl_iterate_phdr: it takes the loader's lock for the list only, not the one that dlopen holds while
- * constructors run. */
+/* The module map. Modules are found by glibc's _dl_find_object (2.35), without a lock: dl_iterate_phdr takes the loader's, which
+ * the program may hold around us, in a callback or (interrupted by a signal) in the midst of dlclose. Older glibcs have
+ * nothing else. */
 #include "module.h"
 
 #include <elf.h>
@@ -11,32 +12,29 @@
 #include "loaded.h"
 #include "process.h"
 
+/* glibc's struct dl_find_object (dlfcn.h of 2.35); own declaration, for the C library of the build may be older. */
+struct found_object {
+	unsigned long long flags;
+	void *map_start, *map_end;
+	struct link_map *link_map;
+	void *eh_frame;
+	unsigned long long reserved[7];
+};
+
+static int (*find_object)(void *address, struct found_object *ret);
 static uintptr_t ours_start, ours_end;
 
-static void span(const struct dl_phdr_info *info, uint64_t *ret_start, uint64_t *ret_end)
+struct blob {
+	struct tf_module module;
+	char path[1024];
+};
+
+static void find_build_id(uintptr_t bias, const ElfW(Phdr) *segments, unsigned count, struct tf_module *module)
 {
-	*ret_start = UINT64_MAX;
-	*ret_end = 0;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-		uint64_t start = info->dlpi_addr + segment->p_vaddr;
+	for (unsigned i = 0; i < count; i++) {
+		const char *at = (const char *)(bias + segments[i].p_vaddr), *end = at + segments[i].p_memsz;
 
-		if (segment->p_type != PT_LOAD)
-			continue;
-		if (start < *ret_start)
-			*ret_start = start;
-		if (start + segment->p_memsz > *ret_end)
-			*ret_end = start + segment->p_memsz;
-	}
-}
-
-static void find_build_id(const struct dl_phdr_info *info, struct tf_module *module)
-{
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-		const char *at = (const char *)(info->dlpi_addr + segment->p_vaddr), *end = at + segment->p_memsz;
-
-		if (segment->p_type != PT_NOTE)
+		if (segments[i].p_type != PT_NOTE)
 			continue;
 		while (end - at >= (long)sizeof(ElfW(Nhdr))) {
 			const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
@@ -54,43 +52,65 @@ static void find_build_id(const struct dl_phdr_info *info, struct tf_module *mod
 	}
 }
 
-static int write_module(struct dl_phdr_info *info, size_t size, void *unused)
+static void write_blob(struct blob *blob, const char *path)
 {
-	struct {
-		struct tf_module module;
-		char path[1024];
-	} blob = {0};
-	size_t length = strlen(info->dlpi_name);
+	size_t length = strlen(path);
 
-	(void)size;
-	(void)unused;
-	if (length > sizeof(blob.path))
-		length = sizeof(blob.path);
-	span(info, &blob.module.start, &blob.module.end);
-	blob.module.bias = info->dlpi_addr;
-	find_build_id(info, &blob.module);
-	memcpy(blob.path, info->dlpi_name, length);
-	if (blob.module.end > blob.module.start)
-		event_intern(TF_BLOB_MODULE, &blob, sizeof(blob.module) + length);
+	if (length > sizeof(blob->path))
+		length = sizeof(blob->path);
+	memcpy(blob->path, path, length);
+	event_intern(TF_BLOB_MODULE, blob, sizeof(blob->module) + length);
+}
+
+static void write_found(const struct found_object *found)
+{
+	const ElfW(Ehdr) *head = found->map_start;
+	uint64_t identity[3] = {(uint64_t)found->map_start, (uint64_t)found->map_end, (uint64_t)found->link_map};
+	struct blob blob = {{.start = identity[0], .end = identity[1], .bias = found->link_map->l_addr}, ""};
+	uint32_t number;
+	bool is_new;
+
+	if (!table_add(&process.modules, table_hash(0, identity, sizeof(identity)), &number, &is_new) || !is_new)
+		return;
+	/* The first segment begins with the file's head, but for objects of unusual make. */
+	if (!memcmp(head->e_ident, ELFMAG, SELFMAG) && head->e_phentsize == sizeof(ElfW(Phdr)) &&
+	    head->e_phoff + head->e_phnum * sizeof(ElfW(Phdr)) <= TF_PAGE)
+		find_build_id(found->link_map->l_addr, (const ElfW(Phdr) *)((const char *)head + head->e_phoff), head->e_phnum, &blob.module);
+	write_blob(&blob, found->link_map->l_name);
+}
+
+static int write_listed(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	struct blob blob = {{.start = UINT64_MAX, .bias = info->dlpi_addr}, ""};
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		uint64_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+
+		if (info->dlpi_phdr[i].p_type != PT_LOAD)
+			continue;
+		if (start < blob.module.start)
+			blob.module.start = start;
+		if (start + info->dlpi_phdr[i].p_memsz > blob.module.end)
+			blob.module.end = start + info->dlpi_phdr[i].p_memsz;
+	}
+	find_build_id(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, &blob.module);
+	if (blob.module.end)
+		write_blob(&blob, info->dlpi_name);
 	return 0;
 }
 
-static int count_loads(struct dl_phdr_info *info, size_t size, void *ret_loads)
+void module_write(void *const *addresses, int count)
 {
-	(void)size;
-	*(uint64_t *)ret_loads = info->dlpi_adds;
-	return 1;
-}
+	struct found_object found;
 
-void module_write_new(void)
-{
-	uint64_t loads = 0;
-
-	dl_iterate_phdr(count_loads, &loads);
-	if (loads == process.modules_seen)
+	if (!find_object) {
+		dl_iterate_phdr(write_listed, NULL);
 		return;
-	process.modules_seen = loads;
-	dl_iterate_phdr(write_module, NULL);
+	}
+	/* Of a return address the call before it counts. */
+	for (int i = 0; i < count; i++)
+		if (!find_object((char *)addresses[i] - 1, &found) && found.link_map)
+			write_found(&found);
 }
 
 bool module_is_ours(uintptr_t address)
@@ -101,4 +121,5 @@ bool module_is_ours(uintptr_t address)
 void module_init(void)
 {
 	loaded_ours(&ours_start, &ours_end);
+	find_object = loaded_next("_dl_find_object");
 }

@@ -6,8 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Writes those modules that the trace does not have yet. Cheap where none were loaded since. Never under the guard. */
-void module_write_new(void);
+/* Writes the modules around these code addresses that the trace does not have yet. They must be on the calling thread's
+ * stack, so that none can be unloaded meanwhile. */
+void module_write(void *const *addresses, int count);
 
 /* Is the address in our own object? */
 bool module_is_ours(uintptr_t address);

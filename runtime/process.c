@@ -44,22 +44,20 @@ static struct {
 } inherited;
 
 static char *const *given_environment;
-static char line_buffer[8192];
 
 /* ---- the index ---- */
 
-/* One line at a time: the buffer is shared. A line more or less must never hold up the target, so the lock is
- * given up on after a while. */
-static uint32_t line_lock;
+/* One line at a time: the buffer is shared. A line more or less must never hold up the target, so the lock is given up on
+ * after a while. A forked child's is open: it lies in `process`. */
 
 static bool line_begin(struct index_line *line, const char *name)
 {
-	for (int i = 0; __atomic_exchange_n(&line_lock, 1, __ATOMIC_ACQUIRE); i++) {
+	for (int i = 0; __atomic_exchange_n(&process.line_lock, 1, __ATOMIC_ACQUIRE); i++) {
 		if (i > 1000)
 			return false;
-		sys_call(SYS_sched_yield, 0, 0, 0, 0);
+		sys_wait(i);
 	}
-	index_begin(line, line_buffer, sizeof(line_buffer), name);
+	index_begin(line, process.line, sizeof(process.line), name);
 	return true;
 }
 
@@ -71,7 +69,7 @@ static int line_end(struct index_line *line)
 	index_name(name, sizeof(name), inherited.identity.host, inherited.identity.boot);
 	if (!process_is_frozen)
 		error = index_append(line, inherited.directory, name);
-	__atomic_store_n(&line_lock, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&process.line_lock, 0, __ATOMIC_RELEASE);
 	return error;
 }
 
@@ -290,6 +288,15 @@ static bool configure(void)
 	return true;
 }
 
+/* The line that makes the image known. False: there is no capture to be in. A launcher finds it without this process then;
+ * there is no better place to say so. */
+static bool is_lasting_line(bool is_fork)
+{
+	int error = write_process_line(is_fork);
+
+	return !error || error == -EMFILE || error == -ENFILE || error == -EBUSY || error == -ENOMEM || error == -EINTR;
+}
+
 static bool start(void)
 {
 	bool is_fork = inherited.is_configured;
@@ -303,26 +310,26 @@ static bool start(void)
 		identity_forked(&inherited.identity);
 		clock_pair(&inherited.loaded);
 	}
-	if (!set_path() || write_process_line(is_fork)) {
-		/* A launcher finds a capture without this process in it; there is no better place to say so. */
+	if (!set_path() || !is_lasting_line(is_fork))
 		return false;
-	}
 	inherited.nonce = process.nonce;
-	/* MADV_WIPEONFORK was asked for once; the child inherits the wish. Before Linux 4.14 forked children stay dark. */
-	if (!is_fork && sys_madvise(&process, sizeof(process), MADV_WIPEONFORK) && sys_madvise(&process, sizeof(process), MADV_DONTFORK)) {
-		say("this kernel cannot tell a forked child");
+	/* Asked for once; the child inherits the wish. Without it a child by clone(2) would write into its parent's trace. */
+	if (!is_fork && sys_madvise(&process, sizeof(process), MADV_WIPEONFORK)) {
+		say("Linux 4.14 or newer is needed, to tell forked children");
 		return false;
 	}
 	process_gate.groups = process_options.trace;
-	stack_init();
+	/* Not in a child: the loader's lock may be held by a thread that is not here any more. What it found is inherited. */
+	if (!is_fork)
+		stack_init();
 	__atomic_store_n(&process.generation, ++inherited.generations, __ATOMIC_RELEASE);
 	return true;
 }
 
 static void lock(void)
 {
-	while (__atomic_exchange_n(&process.starting, 1, __ATOMIC_ACQUIRE))
-		sys_call(SYS_sched_yield, 0, 0, 0, 0);
+	for (int i = 0; __atomic_exchange_n(&process.starting, 1, __ATOMIC_ACQUIRE); i++)
+		sys_wait(i);
 }
 
 static void unlock(void)
@@ -387,7 +394,7 @@ bool process_make_file(void)
 	lock();
 	error = file_create();
 	unlock();
-	if (error)
+	if (error && error != -EMFILE && error != -ENFILE && error != -ENOMEM && error != -EINTR)
 		process_fail(error == -ENOSPC || error == -EDQUOT ? "no room for the trace file" : "the trace file cannot be made");
 	return !error;
 }
@@ -467,6 +474,8 @@ void process_end(unsigned end, int status)
 	if (thread_self.page && end == TF_END_EXIT)
 		thread_refresh_name(&thread_self);
 	if (process.header) {
+		if (thread_self.page)
+			thread_settle(&thread_self);
 		process.header->end_status = status;
 		process.header->end_ticks = process.end_ticks;
 		__atomic_store_n(&process.header->end, end, __ATOMIC_RELEASE);
@@ -508,7 +517,12 @@ void process_freeze(bool silent)
 				    : "chroot, setuid or unshare: children are not recorded");
 	}
 	process_is_frozen = true;
-	sys_is_silent |= silent;
+	if (!silent)
+		return;
+	__atomic_store_n(&process.is_closing, true, __ATOMIC_SEQ_CST);
+	for (int i = 0; __atomic_load_n(&process.guarded, __ATOMIC_SEQ_CST) && i < 500; i++)
+		sys_wait(i);
+	sys_is_silent = true;
 }
 
 const char *process_library(void)

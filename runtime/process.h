@@ -24,11 +24,12 @@ enum { PROCESS_NAME_BYTES = 4096, PROCESS_MAIN_PAGE = 16384 };
 
 struct process {
 	uint64_t generation; /* 0: not started. Else a number that no other image of this program's forks has */
+	uint32_t guarded;    /* threads that have blocked their signals for a stretch of our own code */
+	bool is_closing;     /* no more of these: sys_is_silent is about to be set, and they could not take it back */
 	uint32_t starting;   /* lock of the start and of making the file */
 	uint32_t threads;    /* attached so far */
 	uint64_t nonce;
 	uint32_t pid;
-	bool has_alternate_stack;
 	/* the trace file, see file.h; header is NULL until the first record */
 	struct tf_header *header;
 	uint64_t file_end, file_size, device, inode; /* file_end: of the windows; file_size: as the file system has it */
@@ -39,8 +40,10 @@ struct process {
 	uint32_t end;  /* enum tf_end, with its status; kept for a file that is made later */
 	int32_t end_status;
 	uint64_t end_ticks;
-	uint64_t modules_seen; /* dlpi_adds when the modules were written last */
+	struct table modules; /* that the trace has */
 	struct table interned; /* strings, stacks, launches, modules: number = id in the trace */
+	uint32_t line_lock; /* of line[] */
+	char line[8192];    /* for the index */
 	char path[PROCESS_NAME_BYTES];
 	/* The first thread's page, until there is a file. */
 	uint64_t main_page[PROCESS_MAIN_PAGE / sizeof(uint64_t)];

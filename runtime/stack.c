@@ -2,7 +2,6 @@
 /* Native stacks, each different one written once. */
 #include "stack.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -16,9 +15,10 @@
 #include <unwind_pillion.h>
 
 /* An unwind takes a few KiB; nearer to a stack's end than this we do not dare. */
-enum { ROOM = 16384, PAGE = 4096, OURS = 8, PROBES = 64, MAIN_STACK = 8 << 20 };
+enum { ROOM = 16384, PAGE = 4096, OURS = 8, PROBES = 2048, MAIN_STACK = 8 << 20 };
 
 static uintptr_t main_low, main_high;
+static bool has_alternate_stack; /* a forked child inherits it, so it is not in `process` */
 
 void stack_init(void)
 {
@@ -60,20 +60,22 @@ static bool is_on_alternate(void)
 	return sys_call(SYS_sigaltstack, NULL, &s, 0, 0) < 0 || s.ss_flags & SS_ONSTACK;
 }
 
-/* Learns where the stack around `sp` may be read: up to the thread's control block, which glibc puts at the top of
- * the stack, where all between can be read. Else (a coroutine) just the room that the unwinder needs is made sure of. */
+/* Learns where the thread's stack may be read: glibc puts its control block at the top, so all from `sp` up to there must be
+ * readable. What is not joined to it that way is a coroutine's stack: it may be small, with others' memory below. */
 static bool learn_bounds(struct thread *t, uintptr_t sp)
 {
 	uintptr_t top = (uintptr_t)__builtin_thread_pointer();
 
 	if (!are_readable(sp - ROOM, sp))
 		return false;
-	if (sp < t->stack_low && sp >= t->stack_low - (uintptr_t)PROBES * PAGE && are_readable(sp, t->stack_low)) {
+	if (t->stack_high && sp < t->stack_low && are_readable(sp, t->stack_low)) {
 		t->stack_low = sp - ROOM;
-	} else if (sp < top && are_readable(sp, top)) {
-		t->stack_low = sp - ROOM;
-		t->stack_high = top;
+		return true;
 	}
+	if (sp >= top || !are_readable(sp, top))
+		return false;
+	t->stack_low = sp - ROOM;
+	t->stack_high = top;
 	return true;
 }
 
@@ -83,7 +85,7 @@ static bool is_safe(struct thread *t, uintptr_t sp)
 		t->stack_low = main_low;
 		t->stack_high = main_high;
 	}
-	if (sp - ROOM >= t->stack_low && sp < t->stack_high && !process.has_alternate_stack)
+	if (sp - ROOM >= t->stack_low && sp < t->stack_high && !has_alternate_stack)
 		return true;
 	if (sys_is_silent || is_on_alternate())
 		return false;
@@ -92,20 +94,14 @@ static bool is_safe(struct thread *t, uintptr_t sp)
 	return t->stack_high != main_high && learn_bounds(t, sp);
 }
 
-uint32_t stack_take(struct thread *t, uintptr_t frame)
+/* Not inlined: its frames are to be taken from the stack only where there is room. */
+__attribute__((noinline)) static uint32_t walk(struct thread *t, uintptr_t frame, uint32_t depth)
 {
 	void *frames[STACK_FRAMES + OURS];
-	uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
-	uint32_t depth = process_options.backtrace_depth < STACK_FRAMES ? process_options.backtrace_depth : STACK_FRAMES;
 	bool is_new, is_known = false;
 	int count, first = 0;
 	uint32_t id = 0;
 
-	if (t->is_unwinding || !depth || !is_safe(t, sp)) {
-		t->page->stacks_lost++;
-		return 0;
-	}
-	t->is_unwinding = true;
 	count = unw_pillion_backtrace_from(frames, (int)(depth + OURS), t->stack_low, t->stack_high, frame) & ~UNW_PILLION_CUT;
 	while (first < count && module_is_ours((uintptr_t)frames[first]))
 		first++;
@@ -117,22 +113,33 @@ uint32_t stack_take(struct thread *t, uintptr_t frame)
 
 		is_known = table_add(&process.interned, hash, &id, &is_new);
 		if (is_known && is_new) {
-			int error = errno;
-
-			module_write_new();
+			module_write(frames + first, count);
 			event_blob(TF_BLOB_STACK, id, frames + first, (size_t)count * sizeof(*frames));
-			errno = error;
 		}
 	}
-	t->is_unwinding = false;
-	if (!is_known)
-		t->page->stacks_lost++;
 	return is_known ? id : 0;
+}
+
+uint32_t stack_take(struct thread *t, uintptr_t frame)
+{
+	uintptr_t sp = (uintptr_t)__builtin_frame_address(0), outer = t->walk_frame;
+	uint32_t depth = process_options.backtrace_depth < STACK_FRAMES ? process_options.backtrace_depth : STACK_FRAMES;
+	uint32_t id = 0;
+
+	/* A walk that lies deeper in the stack than we do was left by longjmp out of a handler. */
+	if (depth && !(outer && outer > sp) && is_safe(t, sp)) {
+		t->walk_frame = sp;
+		id = walk(t, frame, depth);
+		t->walk_frame = 0;
+	}
+	if (!id)
+		t->page->stacks_lost++;
+	return id;
 }
 
 void stack_alternate_seen(void)
 {
-	process.has_alternate_stack = true;
+	has_alternate_stack = true;
 }
 
 void stack_module_gone(void)

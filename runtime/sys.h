@@ -201,6 +201,17 @@ static inline void sys_signals_restore(const uint64_t *old)
 	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, old, NULL, sizeof(*old));
 }
 
+/* Between tries for a lock, this being the `round`th: a real-time thread that only yielded would never let its holder run. */
+static inline void sys_wait(int round)
+{
+	struct timespec pause = {0, 50000};
+
+	if (round < 100)
+		sys_call(SYS_sched_yield, 0, 0, 0, 0);
+	else
+		sys_call(SYS_nanosleep, &pause, NULL, 0, 0);
+}
+
 /* Bytes that one file may have by RLIMIT_FSIZE. A write or fallocate past it would raise SIGXFSZ in the target. */
 static inline uint64_t sys_file_limit(void)
 {

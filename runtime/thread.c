@@ -23,7 +23,10 @@ static int (*set_key)(pthread_key_t, const void *); /* NULL: no key to be had */
 void thread_guard_enter(struct thread *t, struct thread_guard *g)
 {
 	g->error = errno;
-	sys_signals_block(&g->signals);
+	__atomic_fetch_add(&process.guarded, 1, __ATOMIC_SEQ_CST);
+	g->has_blocked = !__atomic_load_n(&process.is_closing, __ATOMIC_SEQ_CST);
+	if (g->has_blocked)
+		sys_signals_block(&g->signals);
 	g->generation = t->generation;
 	t->generation = THREAD_OURS;
 	g->start_ticks = t->page ? clock_now() : 0; /* before the start there is no clock yet */
@@ -34,7 +37,9 @@ void thread_guard_leave(struct thread *t, const struct thread_guard *g)
 	if (g->start_ticks && t->page)
 		t->page->slow_ticks += clock_now() - g->start_ticks;
 	t->generation = g->generation;
-	sys_signals_restore(&g->signals);
+	if (g->has_blocked)
+		sys_signals_restore(&g->signals);
+	__atomic_fetch_sub(&process.guarded, 1, __ATOMIC_SEQ_CST);
 	errno = g->error;
 }
 
@@ -48,7 +53,7 @@ static uint32_t page_bytes(void)
 {
 	size_t bytes = sizeof(struct tf_thread) + file_counter_count * sizeof(struct tf_counter);
 
-	return (uint32_t)((bytes + TF_PAGE - 1) & ~(size_t)(TF_PAGE - 1));
+	return (uint32_t)file_round(bytes);
 }
 
 static void page_begin(struct thread *t, struct tf_thread *page)
@@ -89,7 +94,8 @@ static bool attach(struct thread *t)
 {
 	struct tf_thread *page;
 
-	*t = (struct thread){.generation = THREAD_OURS, .number = __atomic_fetch_add(&process.threads, 1, __ATOMIC_RELAXED)};
+	/* In a child that a handler forked, the interrupted writer is still to say that it is done. */
+	*t = (struct thread){.generation = THREAD_OURS, .writing = t->writing, .number = __atomic_fetch_add(&process.threads, 1, __ATOMIC_RELAXED)};
 	if (t->number == 0)
 		page = (struct tf_thread *)process.main_page;
 	else
@@ -145,7 +151,7 @@ static void retire(struct thread *t)
 
 static uint32_t next_size(const struct thread *t, unsigned slots)
 {
-	uint32_t size = t->windows == 0 ? FIRST_WINDOW : t->windows == 1 ? SECOND_WINDOW : WINDOW;
+	uint32_t size = (uint32_t)file_round(t->windows == 0 ? FIRST_WINDOW : t->windows == 1 ? SECOND_WINDOW : WINDOW);
 
 	while (size < slots * TF_SLOT + sizeof(struct tf_window))
 		size *= 2;
@@ -172,27 +178,6 @@ static bool take_window(struct thread *t, uint32_t size)
 	return true;
 }
 
-/* Once a thread's windows have their full size, the last one stays, and what it holds is moved behind it: a write costs
- * less than to populate, map and unmap another one (tmpfs 6.5 to 11 ns per event, ext4 5 to 25), and spares the program's
- * other threads the TLB flushes. Not while an interrupted writer holds an address in it. */
-static bool reuse_window(struct thread *t, unsigned slots)
-{
-	struct tf_window *w = (struct tf_window *)(t->base - sizeof(*w));
-
-	if (!t->base || t->writing || t->limit - t->base < WINDOW - sizeof(*w) || slots * TF_SLOT > t->limit - t->base || !file_move(w))
-		return false;
-	if (t->retired) {
-		file_release(t->retired, t->retired_bytes);
-		t->retired = NULL;
-	}
-	memset(w + 1, 0, t->limit - t->base);
-	w->sequence = t->windows++;
-	w->base_ticks = t->last_ticks;
-	__atomic_store_n(&w->magic, TF_WINDOW_MAGIC, __ATOMIC_RELEASE);
-	t->next = t->base;
-	return true;
-}
-
 bool thread_grow(struct thread *t, unsigned slots)
 {
 	struct thread_guard guard;
@@ -202,7 +187,7 @@ bool thread_grow(struct thread *t, unsigned slots)
 	if (sys_is_silent || (t->retry_ticks && clock_now() < t->retry_ticks))
 		return false;
 	thread_guard_enter(t, &guard);
-	has_room = (t->base && t->next + slots * TF_SLOT <= t->limit) || reuse_window(t, slots) || take_window(t, next_size(t, slots));
+	has_room = (t->base && t->next + slots * TF_SLOT <= t->limit) || take_window(t, next_size(t, slots));
 	t->retry_ticks = has_room ? 0 : clock_now() + RETRY_TICKS;
 	thread_guard_leave(t, &guard);
 	return has_room;

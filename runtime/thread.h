@@ -26,7 +26,7 @@ struct thread {
 	uintptr_t stack_low, stack_high; /* where a backtrace is known to be safe */
 	uint64_t retry_ticks;		 /* when to try again after a window could not be had */
 	uint8_t deaths;			 /* rounds of the key's destructor */
-	bool is_unwinding;
+	uintptr_t walk_frame; /* of the backtrace being taken; 0: none */
 };
 
 #define THREAD_NEW ~0ull
@@ -43,6 +43,7 @@ bool thread_enter(struct thread *t);
 struct thread_guard {
 	uint64_t generation, signals, start_ticks;
 	int error;
+	bool has_blocked;
 };
 void thread_guard_enter(struct thread *t, struct thread_guard *g);
 void thread_guard_leave(struct thread *t, const struct thread_guard *g);
