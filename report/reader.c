@@ -153,29 +153,12 @@ static void read_thread_page(struct trace *t, struct trace_thread *thread, const
 	thread->counter_count = thread->page->counter_count < room ? thread->page->counter_count : (uint32_t)room;
 }
 
-/* A window that was moved within the file by a process killed just then is there twice. */
-static void drop_copied(struct trace *t)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < t->window_count; i++) {
-		const struct window *w = &t->windows[i], *last = kept ? &t->windows[kept - 1] : NULL;
-
-		if (last && last->thread == w->thread && last->sequence == w->sequence && last->size == w->size &&
-		    window_kind(t, last) == TF_WINDOW_SLOTS && window_kind(t, w) == TF_WINDOW_SLOTS)
-			continue;
-		t->windows[kept++] = *w;
-	}
-	t->window_count = kept;
-}
-
 static void read_threads(struct trace *t)
 {
 	size_t capacity = 0;
 
 	if (t->window_count)
 		qsort(t->windows, t->window_count, sizeof(*t->windows), compare_windows);
-	drop_copied(t);
 	for (size_t i = 0; i < t->window_count; i++) {
 		const struct window *w = &t->windows[i];
 		struct trace_thread *thread;

@@ -221,11 +221,15 @@ static int make_capture(void)
 {
 	static const char text[] = "format=1\nkey=\n";
 	int error = sys_mkdir(inherited.directory, 0700), fd;
+	struct stat st;
 
+	if (error && error != -EEXIST)
+		return error;
 	if (!error)
 		sys_call(SYS_fchmodat, AT_FDCWD, inherited.directory, 0700, 0);
-	else if (error != -EEXIST)
-		return error;
+	/* One that others may write to, or that is another's, could send our lines anywhere. */
+	if (sys_call(SYS_newfstatat, AT_FDCWD, inherited.directory, &st, 0) || st.st_uid != geteuid() || (st.st_mode & 022))
+		return -EACCES;
 	error = make_file("capture", &fd);
 	if (error)
 		return error == -EEXIST ? 0 : error;
@@ -415,8 +419,9 @@ void process_take_clocks(void)
 static void add_short(struct index_line *line)
 {
 	const struct tf_thread *page = (const struct tf_thread *)process.main_page;
-	char bytes[2048], names[2048];
-	struct text counts = text_init(bytes, sizeof(bytes)), functions = text_init(names, sizeof(names));
+	/* Not on the stack: a handler may run exec on a small one. */
+	char *bytes = process.line_counts, *names = process.line_names;
+	struct text counts = text_init(bytes, sizeof(process.line_counts)), functions = text_init(names, sizeof(process.line_names));
 
 	for (uint32_t i = 0; i < page->counter_count; i++) {
 		const struct tf_counter *c = &page->counters[i];

@@ -43,7 +43,8 @@ struct process {
 	struct table modules; /* that the trace has */
 	struct table interned; /* strings, stacks, launches, modules: number = id in the trace */
 	uint32_t line_lock; /* of line[] */
-	char line[8192];    /* for the index */
+	char line[8192];    /* for the index, as the two after it */
+	char line_counts[2048], line_names[2048];
 	char path[PROCESS_NAME_BYTES];
 	/* The first thread's page, until there is a file. */
 	uint64_t main_page[PROCESS_MAIN_PAGE / sizeof(uint64_t)];

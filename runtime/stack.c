@@ -17,7 +17,7 @@
 /* An unwind takes a few KiB; nearer to a stack's end than this we do not dare. */
 enum { ROOM = 16384, PAGE = 4096, OURS = 8, PROBES = 2048, MAIN_STACK = 8 << 20 };
 
-static uintptr_t main_low, main_high;
+static uintptr_t main_low, main_high, main_top; /* main_top: its control block, which lies elsewhere */
 static bool has_alternate_stack; /* a forked child inherits it, so it is not in `process` */
 
 void stack_init(void)
@@ -33,6 +33,7 @@ void stack_init(void)
 	if (limit.soft == 0 || limit.soft > 1u << 30)
 		limit.soft = MAIN_STACK;
 	main_high = identity_stack_top();
+	main_top = (uintptr_t)__builtin_thread_pointer();
 	main_low = main_high - limit.soft;
 	unw_pillion_backtrace(warm, OURS, 0, 0);
 }
@@ -91,7 +92,7 @@ static bool is_safe(struct thread *t, uintptr_t sp)
 		return false;
 	if (sp - ROOM >= t->stack_low && sp < t->stack_high)
 		return true;
-	return t->stack_high != main_high && learn_bounds(t, sp);
+	return (uintptr_t)__builtin_thread_pointer() != main_top && learn_bounds(t, sp);
 }
 
 /* Not inlined: its frames are to be taken from the stack only where there is room. */
