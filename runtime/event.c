@@ -101,14 +101,14 @@ static void put(struct thread *t, uint64_t time, const uint64_t *slots, unsigned
 	}
 }
 
-/* put() for nearly every event: one argument or none, no TIME, room in the window. False: nothing done, put() is to do it.
+/* put() for nearly every event: two arguments at most, no TIME, room in the window. False: nothing done, put() is to do it.
  * After a system call the processor has forgotten much of our branches, so they are few and all fall through. */
 static inline __attribute__((always_inline)) bool put_quickly(struct thread *t, uint64_t time, uint64_t first,
 							      const uint64_t *args, unsigned count)
 {
 	uint64_t size = TF_SLOT + count * TF_SLOT, limit, *at;
 
-	if (__builtin_expect(count > 1 || is_far(*(volatile uint64_t *)&t->last_ticks, time), 0))
+	if (__builtin_expect(count > 2 || is_far(*(volatile uint64_t *)&t->last_ticks, time), 0))
 		return false;
 	t->writing++;
 	BARRIER();
@@ -121,10 +121,13 @@ static inline __attribute__((always_inline)) bool put_quickly(struct thread *t, 
 		return false;
 	}
 	if (__builtin_expect(is_far(*(volatile uint64_t *)&t->last_ticks, time), 0)) {
-		at[count] = at[0] = TF_NOTHING;
+		for (unsigned i = 0; i <= count; i++)
+			at[i] = TF_NOTHING;
 		taken(t);
 		return false;
 	}
+	if (count > 1)
+		at[2] = args[1];
 	if (count)
 		at[1] = args[0];
 	store(at, first);
@@ -151,6 +154,8 @@ __attribute__((noinline)) static void record_slowly(const struct event *e, unsig
 	}
 	for (unsigned i = 0; i < count; i++)
 		slots[n++] = args[i];
+	if (duration < TF_DURATION_LONG && put_quickly(t, e->end, tf_event(TF_CALL, function, e->end, duration), slots + 1, n - 1))
+		return;
 	slots[0] = tf_event(TF_CALL, function, e->end, duration < TF_DURATION_LONG ? duration : TF_DURATION_LONG);
 	put(t, e->end, slots, n);
 }

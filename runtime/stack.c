@@ -2,6 +2,7 @@
 /* Native stacks, each different one written once. */
 #include "stack.h"
 
+#include <alloca.h>
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -15,7 +16,14 @@
 #include <unwind_pillion.h>
 
 /* An unwind takes a few KiB; nearer to a stack's end than this we do not dare. */
-enum { ROOM = 16384, PAGE = 4096, OURS = 8, PROBES = 2048, MAIN_STACK = 8 << 20 };
+enum { ROOM = 16384, PAGE = 4096, WARM = 8, PROBES = 2048, MAIN_STACK = 8 << 20 };
+
+/* Frames of our own that come first: none where the walk starts at the wrapper's caller. */
+#if defined(__x86_64__)
+enum { SKIPPED = 0 };
+#else
+enum { SKIPPED = 8 };
+#endif
 
 static uintptr_t main_low, main_high, main_top; /* main_top: its control block, which lies elsewhere */
 static bool has_alternate_stack; /* a forked child inherits it, so it is not in `process` */
@@ -25,7 +33,7 @@ void stack_init(void)
 	struct {
 		uint64_t soft, hard;
 	} limit = {0, 0};
-	void *warm[OURS];
+	void *warm[WARM];
 
 	/* glibc 2.35's way to find a module without a lock. */
 	unw_pillion_init(loaded_next("_dl_find_object"));
@@ -35,7 +43,7 @@ void stack_init(void)
 	main_high = identity_stack_top();
 	main_top = (uintptr_t)__builtin_thread_pointer();
 	main_low = main_high - limit.soft;
-	unw_pillion_backtrace(warm, OURS, 0, 0);
+	unw_pillion_backtrace(warm, WARM, 0, 0);
 }
 
 /* The kernel reads the mask before it looks at an impossible "how": EFAULT or EINVAL, and no effect. */
@@ -95,47 +103,42 @@ static bool is_safe(struct thread *t, uintptr_t sp)
 	return (uintptr_t)__builtin_thread_pointer() != main_top && learn_bounds(t, sp);
 }
 
-/* Not inlined: its frames are to be taken from the stack only where there is room. */
-__attribute__((noinline)) static uint32_t walk(struct thread *t, uintptr_t frame, uint32_t depth)
-{
-	void *frames[STACK_FRAMES + OURS];
-	bool is_new, is_known = false;
-	int count, first = 0;
-	uint32_t id = 0;
-
-	count = unw_pillion_backtrace_from(frames, (int)(depth + OURS), t->stack_low, t->stack_high, frame) & ~UNW_PILLION_CUT;
-	while (first < count && module_is_ours((uintptr_t)frames[first]))
-		first++;
-	count -= first;
-	if (count > (int)depth)
-		count = (int)depth;
-	if (count > 0) {
-		uint64_t hash = table_hash(TF_BLOB_STACK, frames + first, (uint64_t)count * sizeof(*frames));
-
-		is_known = table_add(&process.interned, hash, &id, &is_new);
-		if (is_known && is_new) {
-			module_write(frames + first, count);
-			event_blob(TF_BLOB_STACK, id, frames + first, (size_t)count * sizeof(*frames));
-		}
-	}
-	return is_known ? id : 0;
-}
-
 uint32_t stack_take(struct thread *t, uintptr_t frame)
 {
 	uintptr_t sp = (uintptr_t)__builtin_frame_address(0), outer = t->walk_frame;
-	uint32_t depth = process_options.backtrace_depth < STACK_FRAMES ? process_options.backtrace_depth : STACK_FRAMES;
-	uint32_t id = 0;
+	uint32_t depth = process_options.backtrace_depth < STACK_FRAMES ? process_options.backtrace_depth : STACK_FRAMES, id = 0;
+	struct table_entry *known = NULL;
+	void **frames;
+	uint64_t hash;
+	bool is_new;
+	int count;
 
 	/* A walk that lies deeper in the stack than we do was left by longjmp out of a handler. */
-	if (depth && !(outer && outer > sp) && is_safe(t, sp)) {
-		t->walk_frame = sp;
-		id = walk(t, frame, depth);
-		t->walk_frame = 0;
-	}
-	if (!id)
+	if (!depth || (outer && outer > sp) || !is_safe(t, sp)) {
 		t->page->stacks_lost++;
-	return id;
+		return 0;
+	}
+	t->walk_frame = sp;
+	frames = alloca((depth + SKIPPED) * sizeof(*frames)); /* only now, where there is room */
+	count = unw_pillion_backtrace_from(frames, (int)(depth + SKIPPED), t->stack_low, t->stack_high, frame, &hash) & ~UNW_PILLION_CUT;
+	while (count && module_is_ours((uintptr_t)frames[0])) {
+		frames++;
+		count--;
+	}
+	if (count > (int)depth)
+		count = (int)depth;
+	/* Of the kind, too: texts and shapes are in the same table. */
+	hash = hash * 0xff51afd7ed558ccd + TF_BLOB_STACK;
+	if (count)
+		known = table_add(&process.interned, hash ? hash : 1, &id, &is_new);
+	if (known && is_new) {
+		module_write(frames, count);
+		event_blob(TF_BLOB_STACK, id, frames, (size_t)count * sizeof(*frames));
+	}
+	t->walk_frame = 0;
+	if (!known)
+		t->page->stacks_lost++;
+	return known ? id : 0;
 }
 
 void stack_alternate_seen(void)

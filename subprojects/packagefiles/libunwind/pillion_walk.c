@@ -386,6 +386,34 @@ static inline bool walk_step(struct walk *walk, union rule rule)
 	}
 }
 
+/* The hash costs nothing here: each step waits for the stack's memory anyway. */
+static inline __attribute__((always_inline)) int walk_all(struct walk *walk, void **buffer, int size, uint64_t *ret_hash)
+{
+	uint64_t seed = atomic_load_explicit(&generation, memory_order_acquire) * 0xd6e8feb86659fd93, hash = 0;
+	bool is_return_address = true;
+	int n = 0, cut = 0;
+
+	while (n < size) {
+		union rule rule;
+
+		buffer[n++] = (void *)walk->pc;
+		hash = (hash ^ walk->pc) * 0x9fb21c651e98df25;
+		hash ^= hash >> 32;
+		rule = rule_find(walk->pc - is_return_address, seed, is_return_address);
+		if (rule.kind == RULE_LAST || (rule.kind == RULE_GUESS && walk->fp == 0))
+			break;
+		if (!walk_step(walk, rule)) {
+			cut = UNW_PILLION_CUT;
+			break;
+		}
+		if (walk->pc == 0)
+			break;
+		is_return_address = rule.kind != RULE_SIGNAL;
+	}
+	*ret_hash = hash;
+	return n | cut;
+}
+
 int unw_pillion_walk(void **buffer, int size, uintptr_t stack_low, uintptr_t stack_high, uintptr_t sp,
 	uintptr_t fp
 #ifdef __aarch64__
@@ -394,9 +422,7 @@ int unw_pillion_walk(void **buffer, int size, uintptr_t stack_low, uintptr_t sta
 	)
 {
 	struct walk walk = {.low = sp, .high = stack_high, .fp = fp};
-	uint64_t seed = atomic_load_explicit(&generation, memory_order_acquire) * 0xd6e8feb86659fd93;
-	bool is_return_address = true;
-	int n = 0;
+	uint64_t unused;
 
 #ifdef __x86_64__
 	walk.pc = *(const uintptr_t *)sp;
@@ -407,30 +433,31 @@ int unw_pillion_walk(void **buffer, int size, uintptr_t stack_low, uintptr_t sta
 #endif
 	if (sp < stack_low || sp >= stack_high)
 		walk_probe_from(&walk, sp);
-	while (n < size) {
-		union rule rule;
-
-		buffer[n++] = (void *)walk.pc;
-		rule = rule_find(walk.pc - is_return_address, seed, is_return_address);
-		if (rule.kind == RULE_LAST || (rule.kind == RULE_GUESS && walk.fp == 0))
-			return n;
-		if (!walk_step(&walk, rule))
-			return n | UNW_PILLION_CUT;
-		if (walk.pc == 0)
-			return n;
-		is_return_address = rule.kind != RULE_SIGNAL;
-	}
-	return n;
+	return walk_all(&walk, buffer, size, &unused);
 }
 
-int unw_pillion_backtrace_from(void **buffer, int size, uintptr_t stack_low, uintptr_t stack_high, uintptr_t frame)
+int unw_pillion_backtrace_from(void **buffer, int size, uintptr_t stack_low, uintptr_t stack_high, uintptr_t frame,
+	uint64_t *ret_hash)
 {
 #ifdef __x86_64__
 	/* [frame] is the caller's rbp, the return address stands above it. */
-	return unw_pillion_walk(buffer, size, stack_low, stack_high, frame + sizeof(frame), *(const uintptr_t *)frame);
+	struct walk walk = {.low = frame, .high = stack_high, .fp = *(const uintptr_t *)frame};
+
+	walk.pc = ((const uintptr_t *)frame)[1];
+	walk.sp = frame + 16;
+	if (frame < stack_low || frame >= stack_high)
+		walk_probe_from(&walk, frame);
+	return walk_all(&walk, buffer, size, ret_hash);
 #else
+	int count = unw_pillion_backtrace(buffer, size, stack_low, stack_high);
+
 	(void)frame;
-	return unw_pillion_backtrace(buffer, size, stack_low, stack_high);
+	*ret_hash = 0;
+	for (int i = 0; i < (count & ~UNW_PILLION_CUT); i++) {
+		*ret_hash = (*ret_hash ^ (uintptr_t)buffer[i]) * 0x9fb21c651e98df25;
+		*ret_hash ^= *ret_hash >> 32;
+	}
+	return count;
 #endif
 }
 

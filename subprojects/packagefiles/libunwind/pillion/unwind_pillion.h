@@ -26,8 +26,9 @@ void unw_pillion_init(void *dl_find_object);
 int unw_pillion_backtrace(void **buffer, int size, uintptr_t stack_low, uintptr_t stack_high);
 
 /* The same for the stack of the caller of a living function, by this one's __builtin_frame_address(0); the first address is
- * where it returns to. On aarch64, where that does not tell the stack pointer, it is unw_pillion_backtrace. */
-int unw_pillion_backtrace_from(void **buffer, int size, uintptr_t stack_low, uintptr_t stack_high, uintptr_t frame);
+ * where it returns to, and *ret_hash is a hash of all that was written. On aarch64, where that does not tell the stack pointer, it is unw_pillion_backtrace. */
+int unw_pillion_backtrace_from(void **buffer, int size, uintptr_t stack_low, uintptr_t stack_high, uintptr_t frame,
+	uint64_t *ret_hash);
 
 /* Forgets what is known about all addresses: to be called after dlclose. Costs one add; what is
  * still needed is read again. */
