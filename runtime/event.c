@@ -154,8 +154,6 @@ __attribute__((noinline)) static void record_slowly(const struct event *e, unsig
 	}
 	for (unsigned i = 0; i < count; i++)
 		slots[n++] = args[i];
-	if (duration < TF_DURATION_LONG && put_quickly(t, e->end, tf_event(TF_CALL, function, e->end, duration), slots + 1, n - 1))
-		return;
 	slots[0] = tf_event(TF_CALL, function, e->end, duration < TF_DURATION_LONG ? duration : TF_DURATION_LONG);
 	put(t, e->end, slots, n);
 }
@@ -163,9 +161,25 @@ __attribute__((noinline)) static void record_slowly(const struct event *e, unsig
 void event_record(const struct event *e, unsigned function, uint64_t backtrace, const uint64_t *args, unsigned count)
 {
 	uint64_t duration = e->end - e->start; /* one below 0 is a huge one here */
+	uint64_t words[2];
 
-	if (__builtin_expect(duration >= TF_DURATION_LONG || duration >= backtrace, 0) ||
-	    !put_quickly(&thread_self, e->end, tf_event(TF_CALL, function, e->end, duration), args, count))
+	if (__builtin_expect(duration >= TF_DURATION_LONG || count > 1, 0)) {
+		record_slowly(e, function, backtrace, args, count);
+		return;
+	}
+	if (__builtin_expect(duration >= backtrace, 0)) {
+		uint32_t stack = stack_take(&thread_self, e->frame);
+
+		if (count)
+			words[1] = args[0];
+		if (stack) {
+			words[0] = tf_arg(TF_ARG_STACK, 0, stack);
+			args = words;
+			count++;
+		}
+		backtrace = UINT64_MAX; /* taken */
+	}
+	if (!put_quickly(&thread_self, e->end, tf_event(TF_CALL, function, e->end, duration), args, count))
 		record_slowly(e, function, backtrace, args, count);
 }
 
