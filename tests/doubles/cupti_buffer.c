@@ -250,11 +250,11 @@ void simcupti_flush(bool is_forced)
 		hold_empty();
 	current_close();
 	unlock();
-	if (!simcupti.has_thread) {
+	/* The thread that keeps the period may be handing a buffer over: that is waited for, too. */
+	if (!simcupti.has_thread)
 		hand_over();
-		return;
-	}
-	thread_start();
+	else
+		thread_start();
 	for (;;) {
 		unsigned seen = __atomic_load_n(&buffers.done_word, __ATOMIC_ACQUIRE);
 		bool is_done;
@@ -264,7 +264,8 @@ void simcupti_flush(bool is_forced)
 		unlock();
 		if (is_done)
 			return;
-		thread_wake();
+		if (simcupti.has_thread)
+			thread_wake();
 		sim_futex_wait(&buffers.done_word, seen, 100000000);
 	}
 }
