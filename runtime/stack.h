@@ -13,8 +13,9 @@ enum { STACK_FRAMES = 512 }; /* --backtrace-depth goes no further */
 /* Once per image, at the start. */
 void stack_init(void);
 
-/* The id of the calling thread's stack, from the caller of the function whose frame address this is on; innermost frame the first one outside of us; 0: none could be taken (counted
- * in the thread's page). Not on an alternate signal stack, nor near a stack's end. Safe in a signal handler. */
+/* The id of the calling thread's stack, from the caller of the function whose frame address `frame` is (a living one, the
+ * wrapper's); 0: none could be taken, counted in the thread's page. Not on an alternate signal stack, on a coroutine's, nor
+ * near a stack's end. Safe in a signal handler from glibc 2.35 on; before that a new stack takes the loader's lock. */
 uint32_t stack_take(struct thread *t, uintptr_t frame);
 
 /* After a dlclose: other code may come to lie there. */

@@ -4,12 +4,10 @@
 set -u
 . "$(dirname "$0")/lib.sh"
 
+"$PILLION" --version | grep -q 'native stacks' || skip_all 'built without the unwinder'
 pillion -f -o stacks --osrt-backtrace-threshold=40000000 "$targets/stacks" >out 2>err
 is $? 0 'runs'
 stacks=$(report stats -r stacks_sum -f csv stacks.pillion)
-if ! "$PILLION" --version | grep -q 'native stacks'; then
-	skip_all 'built without the unwinder'
-fi
 like "$stacks" 'usleep.*long_sleep \([^)]*stacks\.c:[0-9]+\) <- caller_of_long_sleep \([^)]*stacks\.c:[0-9]+\)' 'over: innermost frames are the caller, with file and line'
 unlike "$stacks" 'short_sleep' 'under: none'
 like "$stacks" 'main' 'down to main'
