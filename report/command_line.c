@@ -14,6 +14,8 @@ enum option_id {
 	OPTION_BY,
 	OPTION_QUIET,
 	OPTION_SUMMARY,
+	OPTION_FILTER_TIME,
+	OPTION_FILTER_NVTX,
 	OPTION_TYPE,
 	OPTION_FORCE,
 	OPTION_METRIC,
@@ -40,6 +42,12 @@ static const struct option {
 	{OPTION_UNIT, 0, "timeunit", "UNIT", "ns, us, ms, s, auto; csv, tsv and json always carry ns",
 	 VERB_STATS | VERB_INFO},
 	{OPTION_BY, 0, "by", "WHAT", "process, rank, host, device, range: one row for each", VERB_STATS},
+	{OPTION_FILTER_TIME, 0, "filter-time", "START/END",
+	 "only what overlaps this time since the start; ns, or with us, ms, s; either may be left out",
+	 VERB_STATS | VERB_EXPORT | VERB_ANALYZE},
+	{OPTION_FILTER_NVTX, 0, "filter-nvtx", "RANGE[@DOMAIN][/INDEX]",
+	 "only what overlaps such a range, all of them or the one of that number from 0; @* is any domain",
+	 VERB_STATS | VERB_EXPORT | VERB_ANALYZE},
 	{OPTION_QUIET, 'q', "quiet", NULL, "no remarks, errors only", VERB_STATS | VERB_INFO | VERB_EXPORT},
 	{OPTION_SUMMARY, 0, "summary", NULL, "a few lines on the whole run instead of reports", VERB_STATS},
 	{OPTION_HELP, 'h', "help", NULL, "this text", VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE},
@@ -258,6 +266,12 @@ static int take_option(struct command_line *l, const struct option *o, const cha
 		return 0;
 	case OPTION_SUMMARY:
 		l->summary = true;
+		return 0;
+	case OPTION_FILTER_TIME:
+		l->filter_time = value;
+		return 0;
+	case OPTION_FILTER_NVTX:
+		l->filter_nvtx = value;
 		return 0;
 	case OPTION_TYPE:
 		return take_type(l, value, err);

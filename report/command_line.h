@@ -19,6 +19,7 @@ struct command_line {
 	enum time_unit unit;
 	enum by by;
 	const char *output; /* NULL or "-": stdout */
+	const char *filter_time, *filter_nvtx; /* NULL: everything; see filter.h */
 	bool quiet, summary, help, version;
 	const struct export_type *type; /* NULL: not given */
 	enum metric metric;

@@ -106,6 +106,28 @@ static void take_event(struct cursor *c, uint64_t slot, struct event *e)
 				e->duration = tf_arg_value(*args);
 }
 
+bool trace_shows_span(const struct trace *t, uint64_t from, uint64_t to)
+{
+	size_t low = 0, high = t->shown_count;
+
+	while (low < high) { /* the first span that ends at `from` or later */
+		size_t middle = low + (high - low) / 2;
+
+		if (t->shown[middle].to < from)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < t->shown_count && t->shown[low].from <= to;
+}
+
+static bool passes(const struct cursor *c, const struct event *e)
+{
+	if (!c->trace->is_filtered || c->is_unfiltered || (e->kind != TF_CALL && e->kind != TF_MARK))
+		return true;
+	return trace_shows_span(c->trace, event_start(e), e->ticks);
+}
+
 bool cursor_step(struct cursor *c, struct event *e)
 {
 	for (;;) {
@@ -129,7 +151,9 @@ bool cursor_step(struct cursor *c, struct event *e)
 		case TF_RANGE_END:
 		case TF_MARK:
 			take_event(c, slot, e);
-			return true;
+			if (passes(c, e))
+				return true;
+			break;
 		case TF_TIME:
 			c->now = tf_time_ticks(slot, c->now);
 			c->at++;

@@ -243,6 +243,14 @@ struct walk {
 	uint64_t broken;
 };
 
+static bool is_shown(const struct scan *s, const struct device_record *r)
+{
+	const struct trace *t = s->image->trace;
+
+	return !t->is_filtered || s->is_unfiltered ||
+	       trace_shows_span(t, axis_ticks(s->axis, r->start_ns), axis_ticks(s->axis, r->start_ns + r->duration_ns));
+}
+
 static void read_batch(struct walk *w, const struct event *e)
 {
 	uint8_t bytes[TF_BLOB_BYTES];
@@ -272,7 +280,8 @@ static void read_batch(struct walk *w, const struct event *e)
 			w->broken += head.count - i;
 			return;
 		}
-		w->visit(w->scan, &r);
+		if (is_shown(w->scan, &r))
+			w->visit(w->scan, &r);
 	}
 }
 

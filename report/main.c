@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "command_line.h"
+#include "filter.h"
 
 #ifndef PILLION_VERSION
 #define PILLION_VERSION "unknown"
@@ -131,7 +132,10 @@ static int work_begin(struct work *w, const struct command_line *l)
 		return EXIT_UNUSABLE;
 	}
 	progress_begin("opening", 0);
-	if (model_open(&w->model, l->captures, l->capture_count, &err)) {
+	if (model_open(&w->model, l->captures, l->capture_count, &err) ||
+	    (l->filter_time && filter_time(&w->model, l->filter_time, &err)) ||
+	    (l->filter_nvtx && filter_nvtx(&w->model, l->filter_nvtx, &err))) {
+		progress_clear();
 		say("%s", err.text);
 		model_done(&w->model);
 		return EXIT_UNUSABLE;

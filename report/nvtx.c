@@ -13,6 +13,7 @@ struct open_range {
 };
 
 struct walk {
+	const struct trace *trace;
 	const struct trace_thread *thread; /* the one being read */
 	struct open_range *stack;          /* of one thread, all domains */
 	size_t depth, capacity;
@@ -35,9 +36,13 @@ static struct open_range opened(const struct walk *w, const struct event *e)
 static void close_range(struct walk *w, const struct open_range *o, uint64_t end, bool is_pushpop,
 			const struct trace_thread *end_thread)
 {
+	if (end < o->start)
+		end = o->start;
+	if (!trace_shows(w->trace, o->start, end))
+		return;
 	w->visit(w->context, &(struct nvtx_range){
 				 .start = o->start,
-				 .end = end > o->start ? end : o->start,
+				 .end = end,
 				 .domain = o->domain,
 				 .text = o->text,
 				 .is_pushpop = is_pushpop,
@@ -148,7 +153,7 @@ static void end_starts(struct walk *w, uint64_t last, struct nvtx_counts *counts
 void nvtx_ranges(const struct image *image, struct nvtx_counts *counts, void *context,
 		 void (*visit)(void *context, const struct nvtx_range *range))
 {
-	struct walk w = {.context = context, .visit = visit};
+	struct walk w = {.trace = image->trace, .context = context, .visit = visit};
 	struct nvtx_counts own = {0};
 	uint64_t last = image_last_ticks(image);
 

@@ -319,6 +319,7 @@ void reader_close(struct trace *t)
 	free(t->function_names);
 	free(t->windows);
 	free(t->threads);
+	free(t->shown);
 	free(t->blobs);
 	free(t->children);
 	free(t);

@@ -50,6 +50,11 @@ struct trace_child {
 	uint64_t ticks; /* about when it was told; 0: not known */
 };
 
+/* Both ends belong to it. */
+struct tick_span {
+	uint64_t from, to;
+};
+
 struct trace {
 	struct mapping bytes;
 	char *path;
@@ -66,6 +71,10 @@ struct trace {
 	struct map definitions; /* (type, id) -> position in blobs */
 	struct trace_child *children;
 	size_t child_count, child_capacity;
+	/* what is looked at, filter.h: spans in order that do not overlap */
+	struct tick_span *shown;
+	size_t shown_count;
+	bool is_filtered;
 	/* what could not be read */
 	uint64_t torn, orphans, broken, holes, damaged_bytes, missing_bytes;
 };
@@ -82,7 +91,7 @@ struct event {
 	const uint64_t *args; /* args_count slots, all TF_ARG */
 };
 
-/* Reads the events of one thread. */
+/* Reads the events of one thread. Pushes, pops, starts and ends come whether filtered or not: nvtx.c makes ranges of them. */
 struct cursor {
 	const struct trace *trace;
 	const struct trace_thread *thread;
@@ -90,6 +99,7 @@ struct cursor {
 	const uint64_t *at, *end;
 	uint64_t now;
 	uint64_t torn, orphans, broken;
+	bool is_unfiltered; /* set after cursor_init: calls and marks outside of trace.shown come too */
 };
 
 /* Opens a trace file. On failure *ret is NULL and err says why, with the path: -ENODATA for an empty file, -EPROTO for
@@ -105,6 +115,14 @@ bool cursor_next(struct cursor *c, struct event *ret);
 
 /* Likewise with definitions. */
 bool cursor_step(struct cursor *c, struct event *ret);
+
+/* Does anything from `from` to `to` pass the filter? */
+bool trace_shows_span(const struct trace *t, uint64_t from, uint64_t to);
+
+static inline bool trace_shows(const struct trace *t, uint64_t from, uint64_t to)
+{
+	return !t->is_filtered || trace_shows_span(t, from, to);
+}
 
 /* The ARG slot of this kind, or 0, which is none. */
 uint64_t event_arg(const struct event *e, enum tf_arg_kind kind);

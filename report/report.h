@@ -72,6 +72,7 @@ struct scan {
 	struct sums *sums;
 	const char *device; /* name and number, while device records are visited */
 	uint32_t args;	    /* bits of enum tf_arg_kind: threads without any of them are left out; 0: all are read */
+	bool is_unfiltered; /* all device records, whatever filter.h says */
 	void *more;    /* the report's own */
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_api_sum, osrt_sum, osrt_short_sum: calls by function. */
+#include <errno.h>
 #include <string.h>
 
 #include "report.h"
@@ -79,7 +80,8 @@ int report_osrt_short_sum(const struct report_context *c, struct table *table, s
 	struct sums sums = {0};
 	struct scan s = {.context = c, .sums = &sums};
 
-	(void)err;
+	if (c->model->is_filtered)
+		return err_set(err, -ENODATA, "calls below the threshold are counted, not timed: a filter does not apply");
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		s.image = &c->model->images[i];
 		s.axis = &c->model->machines[s.image->machine].axis;

@@ -80,6 +80,7 @@ static void count_launches(struct device_counts *d, const struct trace *t)
 		if (!(t->threads[i].args & 1u << TF_ARG_LAUNCH))
 			continue;
 		cursor_init(&cursor, t, &t->threads[i]);
+		cursor.is_unfiltered = true;
 		while (cursor_next(&cursor, &e)) {
 			uint64_t arg = e.kind == TF_CALL && e.args_count ? event_arg(&e, TF_ARG_LAUNCH) : 0;
 
@@ -93,7 +94,7 @@ static void device_facts(const struct report_context *c, const struct image *ima
 {
 	const struct trace *t = image->trace;
 	struct device_counts d = {.facts = f};
-	struct scan s = {.context = c, .image = image, .more = &d};
+	struct scan s = {.context = c, .image = image, .is_unfiltered = true, .more = &d};
 
 	if (!device_source(t).is_known)
 		return;

@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# --filter-time and --filter-nvtx: what overlaps is kept whole, the ledger stays that of the whole run.
+. "$(dirname -- "$0")/lib.sh"
+
+command -v python3 >/dev/null || skip_all 'no python3'
+pillion -o run --osrt-threshold=0 "$targets/nvtx_steps" 3 >/dev/null 2>err
+status=$?
+[ "$status" -ne 77 ] || skip_all 'built without the headers of NVTX'
+is "$status" 0 'the program runs'
+
+sleeps() { # OPTION...
+	report stats -r osrt_sum -f csv "$@" run.pillion 2>&1 | awk -F, '$9 == "usleep" { print $3 }'
+}
+is "$(sleeps)" 7 'without a filter: a call before, two in each of three steps'
+is "$(sleeps --filter-nvtx=step)" 6 'the ranges of that text, all of them'
+is "$(sleeps --filter-nvtx=step@)" 6 'an empty domain is the default one'
+is "$(sleeps --filter-nvtx=step@*)" 6 'any domain'
+is "$(sleeps --filter-nvtx=step/1)" 2 'one of them'
+is "$(sleeps --filter-nvtx=half@other)" 3 'a range of a domain'
+is "$(sleeps --filter-nvtx='a\/b\@c')" 1 'a text with signs that mean something'
+is "$(report stats -r nvtx_sum -f csv --filter-nvtx=step/2 run.pillion | grep -c ':step')" 1 'ranges are filtered, too'
+is "$(report stats -r nvtx_sum -f csv --filter-nvtx=step/2 run.pillion | awk -F, '/:step/ { print $3 }')" 1 'by time'
+is "$(sleeps --filter-nvtx=step --filter-time=/0)" '' 'both: what passes both'
+
+is "$(sleeps --filter-time=0/1h 2>&1)" '' 'a unit that is none'
+like "$(report stats --filter-time=0/1h run.pillion 2>&1)" 'must|numbers with' 'is named'
+is "$(sleeps --filter-time=0/1000s)" 7 'all of the time'
+is "$(sleeps --filter-time=/)" '' 'no time at all is refused'
+is "$(sleeps --filter-time=1000s/)" '' 'a time after the end: nothing'
+like "$(report stats -r osrt_sum --filter-time=2s/1s run.pillion 2>&1)" 'ends before it starts' 'backwards'
+report stats -r osrt_sum --filter-nvtx=nosuch run.pillion >out 2>err
+is "$?" 2 'a range that is not there is an error'
+like "$(cat err)" 'never seen; seen were: .*step' 'that tells what is there'
+report stats -r osrt_sum --filter-nvtx=step/9 run.pillion >out 2>err
+like "$(cat err)" 'only 3' 'and how many'
+report stats -r osrt_sum --filter-nvtx=step/x run.pillion >out 2>err
+is "$?" 2 'an index that is none'
+
+# A call that is cut by the edge counts whole, wherever its parts lie.
+first=$(report stats -r nvtx_pushpop_sum -f csv run.pillion | awk -F, '/:step/ { print $2 }')
+[ "$first" -gt 0 ] && pass 'ranges last' || fail 'ranges last'
+is "$(report stats -r ledger -f csv --filter-nvtx=step/0 run.pillion)" "$(report stats -r ledger -f csv run.pillion)" \
+	'the ledger is of the whole run'
+report stats -r osrt_short_sum --filter-time=0/1s run.pillion >out 2>err
+is "$?" 1 'counts without times cannot be filtered'
+
+report export -t folded --filter-nvtx=step/1 -o some.folded run.pillion 2>err
+is "$(grep -c usleep some.folded)" 2 'exports are filtered: both stacks'
+report export -t chrome --filter-nvtx=step/1 -o some.json run.pillion 2>err
+is "$(python3 -c 'import json; print(sum(e.get("name") == "usleep" for e in json.load(open("some.json"))["traceEvents"]))')" 2 'event by event'
+done_testing

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <criterion/criterion.h>
+#include <criterion/parameterized.h>
+#include <errno.h>
+#include <string.h>
+
+#include "../../report/filter.h"
+#include "../../report/report.h"
+#include "trace_writer.h"
+
+enum { START = 1000000, STEP = 1000 };
+
+static struct writer writer;
+static struct model model;
+static struct err err;
+
+/* From START on, each STEP: calls of 100 ns that end there, ten of them; the range "r" over the fourth to the sixth. */
+static void setup(void)
+{
+	struct writer_thread t;
+	const uint8_t *bytes;
+	uint16_t id;
+	size_t size;
+
+	writer_init(&writer, 1, 10, 1, START);
+	id = writer_function(&writer, TF_GROUP_OSRT, "read");
+	writer_thread(&writer, &t, 10, "t", 2 * TF_PAGE);
+	writer_text(&t, TF_BLOB_STRING, 1, "r");
+	for (unsigned int i = 1; i <= 10; i++) {
+		if (i == 4)
+			writer_event(&t, TF_PUSH, 0, START + i * STEP - 200, 1);
+		writer_call(&t, id, START + i * STEP, 100, NULL, 0);
+		if (i == 6)
+			writer_event(&t, TF_POP, 0, START + i * STEP + 10, 0);
+	}
+	bytes = writer_bytes(&writer, &size);
+	cr_assert_eq(model_open_bytes(&model, bytes, size, &err), 0, "%s", err.text);
+}
+
+static void teardown(void)
+{
+	model_done(&model);
+	writer_done(&writer);
+}
+
+TestSuite(filter, .init = setup, .fini = teardown);
+
+static void count_event(struct scan *s, const struct event *e)
+{
+	*(unsigned int *)s->more += e->kind == TF_CALL;
+}
+
+static unsigned int calls(void)
+{
+	struct report_context c = {.model = &model};
+	unsigned int count = 0;
+
+	scan_events(&(struct scan){.context = &c, .more = &count}, count_event);
+	return count;
+}
+
+static void count_range(void *context, const struct nvtx_range *r)
+{
+	++*(unsigned int *)context;
+}
+
+static unsigned int ranges(void)
+{
+	unsigned int count = 0;
+
+	nvtx_ranges(&model.images[0], NULL, &count, count_range);
+	return count;
+}
+
+static void assert_time(const char *spec, unsigned int wanted)
+{
+	cr_assert_eq(filter_time(&model, spec, &err), 0, "%s", err.text);
+	cr_expect_eq(calls(), wanted, "%s: %u", spec, calls());
+}
+
+Test(filter, lets_all_through_unless_told) { cr_expect_eq(calls(), 10); }
+Test(filter, takes_times_from_the_start_of_the_capture) { assert_time("3000/5000", 3); }
+Test(filter, takes_units) { assert_time("3us/0.005ms", 3); }
+Test(filter, keeps_a_call_that_overlaps_an_edge) { assert_time("2950/4950", 3); }
+Test(filter, leaves_out_what_only_comes_near) { assert_time("3001/4899", 1); }
+Test(filter, may_have_no_end) { assert_time("8us/", 3); }
+Test(filter, may_have_no_start) { assert_time("/2us", 2); }
+Test(filter, passes_what_both_filters_pass)
+{
+	cr_assert_eq(filter_time(&model, "5us/", &err), 0);
+	assert_time("/6us", 2);
+}
+
+Test(filter, finds_a_range)
+{
+	cr_assert_eq(filter_nvtx(&model, "r", &err), 0, "%s", err.text);
+	cr_expect_eq(calls(), 3);
+	cr_expect_eq(ranges(), 1);
+	cr_assert_eq(filter_time(&model, "8us/", &err), 0);
+	cr_expect_eq(ranges(), 0);
+}
+
+ParameterizedTestParameters(filter, refuses_what_is_no_time)
+{
+	static char specs[][16] = {"", "/", "5", "5/x", "x/5", "5h/6h", "5/4", "1/2/3", "-1/2", "5 /6"};
+
+	return cr_make_param_array(char[16], specs, sizeof(specs) / sizeof(*specs));
+}
+
+ParameterizedTest(char (*spec)[16], filter, refuses_what_is_no_time)
+{
+	cr_expect_eq(filter_time(&model, *spec, &err), -EINVAL, "%s", *spec);
+	cr_expect_eq(calls(), 10);
+}
+
+Test(filter, tells_which_ranges_there_are)
+{
+	cr_expect_eq(filter_nvtx(&model, "s", &err), -ENODATA);
+	cr_expect_not_null(strstr(err.text, "seen were: r"), "%s", err.text);
+	cr_expect_eq(filter_nvtx(&model, "r@other", &err), -ENODATA);
+	cr_expect_eq(filter_nvtx(&model, "r/1", &err), -ENODATA);
+	cr_expect_eq(filter_nvtx(&model, "r/-1", &err), -EINVAL);
+	cr_expect_eq(filter_nvtx(&model, "@d", &err), -EINVAL);
+	cr_expect_eq(calls(), 10);
+}
