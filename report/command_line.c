@@ -41,7 +41,7 @@ static const struct option {
 	 VERB_EXPORT},
 	{OPTION_UNIT, 0, "timeunit", "UNIT", "ns, us, ms, s, auto; csv, tsv and json always carry ns",
 	 VERB_STATS | VERB_INFO},
-	{OPTION_BY, 0, "by", "WHAT", "process, rank, host, device, range: one row for each", VERB_STATS},
+	{OPTION_BY, 0, "by", "WHAT", "process, rank, host, thread, device, range: one row for each", VERB_STATS},
 	{OPTION_FILTER_TIME, 0, "filter-time", "START/END",
 	 "only what overlaps this time since the start; ns, or with us, ms, s; either may be left out",
 	 VERB_STATS | VERB_EXPORT | VERB_ANALYZE},

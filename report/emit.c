@@ -249,9 +249,41 @@ static void pad(struct buffer *b, char with, size_t count)
 		buffer_add(b, &with, 1);
 }
 
+enum { LEAST_TEXT = 24 };
+
+/* Takes from the widest columns of text until the row fits, or they are as narrow as can be read. */
+static void fit_widths(const struct emit *e, const struct table *t, size_t *widths)
+{
+	size_t between = e->format == FORMAT_TABLE ? 3 : 2, total = 1 + between * t->column_count;
+
+	for (size_t i = 0; i < t->column_count; i++)
+		total += widths[i];
+	while (e->columns && total > e->columns) {
+		size_t widest = t->column_count, next = LEAST_TEXT, cut;
+
+		for (size_t i = 0; i < t->column_count; i++)
+			if (t->columns[i].type == COLUMN_TEXT && widths[i] > LEAST_TEXT && (widest == t->column_count || widths[i] > widths[widest]))
+				widest = i;
+		if (widest == t->column_count)
+			return;
+		for (size_t i = 0; i < t->column_count; i++)
+			if (t->columns[i].type == COLUMN_TEXT && widths[i] < widths[widest] && widths[i] > next)
+				next = widths[i];
+		cut = widths[widest] - next < total - e->columns ? widths[widest] - next : total - e->columns;
+		widths[widest] -= cut;
+		total -= cut;
+	}
+}
+
 static void add_padded(struct buffer *b, const char *text, size_t width, bool to_right)
 {
 	size_t have = text_width(text), missing = have < width ? width - have : 0;
+
+	if (have > width && width >= LEAST_TEXT) {
+		missing = width - text_shorten(b, text, width);
+		pad(b, ' ', missing);
+		return;
+	}
 
 	if (to_right)
 		pad(b, ' ', missing);
@@ -278,7 +310,7 @@ static void add_row(struct buffer *b, const struct emit *e, const struct table *
 		bool is_last = i + 1 == t->column_count, to_right = t->columns[i].type != COLUMN_TEXT;
 
 		buffer_text(b, has_frame ? (i ? " | " : " | ") : i ? "  " : " ");
-		add_padded(b, cells[i], is_last && !has_frame && !to_right ? 0 : widths[i], to_right);
+		add_padded(b, cells[i], is_last && !has_frame && !to_right && text_width(cells[i]) <= widths[i] ? 0 : widths[i], to_right);
 	}
 	buffer_text(b, has_frame ? " |\n" : "\n");
 }
@@ -308,6 +340,7 @@ static void emit_columns(struct emit *e, const char *name, const char *title, co
 		if (width > widths[i % t->column_count])
 			widths[i % t->column_count] = width;
 	}
+	fit_widths(e, t, widths);
 	buffer_print(&out, "%s ** %s (%s):\n\n", e->emitted ? "\n" : "", title, name);
 	if (e->format == FORMAT_TABLE)
 		add_rule(&out, widths, t->column_count, true);

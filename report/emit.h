@@ -70,6 +70,7 @@ struct emit {
 	enum format format;
 	enum time_unit unit; /* for formats that people read; csv, tsv and json carry ns */
 	bool is_list;	     /* several tables: json becomes an object by name instead of one array */
+	size_t columns;	     /* of the terminal that FORMAT_COLUMN and FORMAT_TABLE are to fit; 0: as wide as they come */
 	size_t emitted;
 };
 

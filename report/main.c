@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -122,6 +123,19 @@ struct work {
 	int status;
 };
 
+/* How wide the terminal is that we print to; 0: none, or not known. */
+static size_t terminal_columns(void)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	if (columns && atoi(columns) > 0)
+		return (size_t)atoi(columns);
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
+}
+
 static int work_begin(struct work *w, const struct command_line *l)
 {
 	struct err err;
@@ -144,6 +158,8 @@ static int work_begin(struct work *w, const struct command_line *l)
 	w->status = say_all(&w->model.problems);
 	w->context = (struct report_context){&w->model, l->by, symbols_new(&w->model, true)};
 	w->emit = (struct emit){.file = stdout, .format = l->format, .unit = l->unit};
+	if (!l->output || !strcmp(l->output, "-"))
+		w->emit.columns = terminal_columns();
 	if (l->output && strcmp(l->output, "-"))
 		w->emit.file = fopen(l->output, "we");
 	if (w->emit.file)
@@ -222,13 +238,21 @@ static void show_report(struct work *w, const struct report *r, bool is_asked)
 	table_done(&table);
 }
 
+/* Device records come in the threads of CUPTI, which say nothing. */
+static bool by_applies(enum by by, const struct report *r)
+{
+	bool has_devices = r->flags & REPORT_DEVICE;
+
+	return by == BY_DEVICE ? has_devices : by == BY_THREAD ? !has_devices : true;
+}
+
 static void show_asked(struct work *w, const struct asked_report *asked)
 {
 	enum by by = w->context.by;
 
-	if (by == BY_DEVICE && !(asked->report->flags & REPORT_DEVICE)) {
+	if (!by_applies(by, asked->report)) {
 		if (!w->line->quiet)
-			say("%s: --by device does not apply", asked->report->name);
+			say("%s: --by %s does not apply", asked->report->name, by_names[by]);
 		w->context.by = BY_NOTHING;
 	}
 	w->context.kernel_name = asked->kernel_name;
@@ -276,7 +300,7 @@ static int run_stats(const struct command_line *l)
 	for (size_t i = 0; i < l->report_count; i++)
 		show_asked(&w, &l->reports[i]);
 	for (size_t i = 0; i < report_count && !l->report_count; i++)
-		if (report_list[i].flags & REPORT_DEFAULT && (l->by != BY_DEVICE || report_list[i].flags & REPORT_DEVICE))
+		if (report_list[i].flags & REPORT_DEFAULT && by_applies(l->by, &report_list[i]))
 			show_report(&w, &report_list[i], false);
 	remark_ledger(&w);
 	emit_end(&w.emit);

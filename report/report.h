@@ -8,7 +8,7 @@
 #include "sums.h"
 #include "symbol.h"
 
-enum by { BY_NOTHING, BY_PROCESS, BY_RANK, BY_HOST, BY_DEVICE, BY_RANGE, BY_COUNT };
+enum by { BY_NOTHING, BY_PROCESS, BY_RANK, BY_HOST, BY_THREAD, BY_DEVICE, BY_RANGE, BY_COUNT };
 extern const char *const by_names[BY_COUNT];
 
 /* How kernels are named: "void add<float>(float*, int)", "add", "_Z3addIfEvPT_i". */

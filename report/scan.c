@@ -5,7 +5,7 @@
 
 #include "report.h"
 
-const char *const by_names[BY_COUNT] = {"", "process", "rank", "host", "device", "range"};
+const char *const by_names[BY_COUNT] = {"", "process", "rank", "host", "thread", "device", "range"};
 
 void scan_events(struct scan *s, void (*visit)(struct scan *, const struct event *))
 {
@@ -57,6 +57,9 @@ void scan_group(const struct scan *s, uint32_t range, struct buffer *key)
 	case BY_HOST:
 		buffer_text(key, m->machines[s->image->machine].host);
 		break;
+	case BY_THREAD:
+		buffer_print(key, "%" PRIu32, s->thread->tid);
+		break;
 	case BY_DEVICE:
 		buffer_text(key, s->device ? s->device : "");
 		break;
@@ -73,7 +76,7 @@ void scan_group(const struct scan *s, uint32_t range, struct buffer *key)
 uint32_t scan_row(const struct scan *s, struct buffer *key)
 {
 	buffer_add(key, "", 1);
-	if (s->context->by == BY_PROCESS)
+	if (s->context->by == BY_PROCESS || s->context->by == BY_THREAD)
 		buffer_print(key, "%zu", s->image->process);
 	return sums_row(s->sums, key->data, key->size);
 }

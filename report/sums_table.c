@@ -12,7 +12,7 @@ void by_column(const struct report_context *context, struct table *table)
 		enum column_type type;
 	} columns[BY_COUNT] = {
 		[BY_PROCESS] = {"PID", COLUMN_ID}, [BY_RANK] = {"Rank", COLUMN_ID},
-		[BY_HOST] = {"Host", COLUMN_TEXT}, [BY_DEVICE] = {"Device", COLUMN_TEXT},
+		[BY_HOST] = {"Host", COLUMN_TEXT}, [BY_THREAD] = {"TID", COLUMN_ID}, [BY_DEVICE] = {"Device", COLUMN_TEXT},
 		[BY_RANGE] = {"Range", COLUMN_ID},
 	};
 

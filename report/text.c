@@ -85,6 +85,32 @@ size_t text_width(const char *text)
 	return width;
 }
 
+size_t text_shorten(struct buffer *b, const char *text, size_t width)
+{
+	size_t whole = text_width(text), head = width / 2, tail = width - head - 1, at = 0, taken = 1;
+	bool is_cut = false;
+
+	if (whole <= width) {
+		buffer_text(b, text);
+		return whole;
+	}
+	while (*text) {
+		uint32_t code = text_next(&text);
+		size_t wide = code_width(code);
+		bool is_head = at + wide <= head, is_tail = at >= whole - tail;
+
+		at += wide;
+		if (is_head || is_tail) {
+			text_add_code(b, code);
+			taken += wide;
+		} else if (!is_cut) {
+			buffer_text(b, "…");
+			is_cut = true;
+		}
+	}
+	return taken;
+}
+
 void text_escape(struct buffer *b, const char *text, const char *keep)
 {
 	while (*text) {

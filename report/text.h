@@ -16,6 +16,10 @@ bool text_is_control(uint32_t code);
 /* Columns of a terminal that the text takes. */
 size_t text_width(const char *text);
 
+/* Appends at most `width` columns of the text, its middle given up for an ellipsis; both ends of a name tell something.
+ * Returns the columns taken. */
+size_t text_shorten(struct buffer *b, const char *text, size_t width);
+
 /* Appends the text as valid UTF-8 with control characters as \xHH or \uHHHH. `keep` names control characters to leave.
  */
 void text_escape(struct buffer *b, const char *text, const char *keep);

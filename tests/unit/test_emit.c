@@ -185,3 +185,32 @@ Test(emit, widths_count_columns_of_a_terminal)
 	cr_assert_eq(text_width("e\xcc\x81"), 1);
 	cr_assert_eq(text_width("\xff"), 1);
 }
+
+Test(emit, cuts_long_names_in_the_middle_where_the_terminal_is_narrow)
+{
+	struct emit e = {.format = FORMAT_COLUMN, .columns = 80};
+	size_t size;
+
+	add_row(5, 1, 5, 7, "the_first_words_and_then_a_very_long_middle_part_and_the_last_words");
+	add_row(5, 1, 5, 8, "\xe6\x97\xa5\xe6\x9c\xac short");
+	free(out);
+	e.file = open_memstream(&out, &size);
+	emit_table(&e, "some_sum", "Some Summary", &table);
+	fclose(e.file);
+	for (char *line = strtok(strchr(out, '\n'), "\n"); line; line = strtok(NULL, "\n"))
+		cr_expect_leq(text_width(line), 80, "%s", line);
+}
+
+Test(emit, keeps_both_ends_of_a_cut_name)
+{
+	struct buffer b = {0};
+
+	cr_expect_eq(text_shorten(&b, "abcdefghijklmnop", 9), 9);
+	cr_expect_str_eq(b.data, "abcd\xe2\x80\xa6mnop");
+	buffer_clear(&b);
+	cr_expect_eq(text_shorten(&b, "abcdefghi", 9), 9);
+	cr_expect_str_eq(b.data, "abcdefghi");
+	buffer_clear(&b);
+	cr_expect_leq(text_shorten(&b, "\xe6\x97\xa5\xe6\x9c\xac\xe6\x97\xa5\xe6\x9c\xac\xe6\x97\xa5\xe6\x9c\xac", 7), 7);
+	buffer_done(&b);
+}
