@@ -239,7 +239,9 @@ static uint64_t take_distance(struct unpack *u)
 struct walk {
 	struct scan *scan;
 	struct clocks clocks;
-	void (*visit)(struct scan *, const struct device_record *);
+	enum tf_blob_kind blob;
+	void (*visit_record)(struct scan *, const struct device_record *);
+	void (*visit_call)(struct scan *, const struct device_call *);
 	uint64_t broken;
 };
 
@@ -251,6 +253,51 @@ static bool is_shown(const struct scan *s, const struct device_record *r)
 	       trace_shows_span(t, axis_ticks(s->axis, r->start_ns), axis_ticks(s->axis, r->start_ns + r->duration_ns));
 }
 
+static void read_records(struct walk *w, const struct tf_device_batch *head, struct unpack *u)
+{
+	struct device_record r = {.epoch = head->epoch};
+	uint64_t start = head->base_ns;
+
+	for (uint32_t i = 0; i < head->count; i++) {
+		uint64_t work = take_number(u);
+
+		r.work = (uint32_t)(work >> 1);
+		start += take_distance(u);
+		r.start_ns = head->time == TF_DEVICE_TIME_OWN ? place(&w->clocks, start) : start;
+		r.duration_ns = take_number(u);
+		r.correlation += (uint32_t)take_distance(u);
+		r.bytes = work & 1 ? take_number(u) : 0;
+		if (u->failed) {
+			w->broken += head->count - i;
+			return;
+		}
+		if (is_shown(w->scan, &r))
+			w->visit_record(w->scan, &r);
+	}
+}
+
+static void read_calls(struct walk *w, const struct tf_device_batch *head, struct unpack *u)
+{
+	struct device_call c = {.epoch = head->epoch, .is_placed = head->time == TF_DEVICE_TIME_OWN};
+	uint64_t start = head->base_ns;
+
+	for (uint32_t i = 0; i < head->count; i++) {
+		uint64_t thread = take_number(u);
+
+		c.is_driver = thread & 1;
+		c.tid += (uint32_t)(thread >> 2 ^ -(thread >> 1 & 1));
+		start += take_distance(u);
+		c.start_ns = c.is_placed ? place(&w->clocks, start) : start;
+		c.duration_ns = take_number(u);
+		c.correlation += (uint32_t)take_distance(u);
+		if (u->failed) {
+			w->broken += head->count - i;
+			return;
+		}
+		w->visit_call(w->scan, &c);
+	}
+}
+
 static void read_batch(struct walk *w, const struct event *e)
 {
 	uint8_t bytes[TF_BLOB_BYTES];
@@ -258,41 +305,26 @@ static void read_batch(struct walk *w, const struct event *e)
 	struct tf_device_batch head;
 	size_t size = trace_blob(w->scan->image->trace, &b, bytes, sizeof(bytes));
 	struct unpack u = {bytes + sizeof(head), bytes + size, false};
-	struct device_record r = {0};
-	uint64_t start;
 
 	if (size < sizeof(head)) {
 		w->broken++;
 		return;
 	}
 	memcpy(&head, bytes, sizeof(head));
-	start = head.base_ns;
-	for (uint32_t i = 0; i < head.count; i++) {
-		uint64_t work = take_number(&u);
-
-		r.work = (uint32_t)(work >> 1);
-		start += take_distance(&u);
-		r.start_ns = head.time == TF_DEVICE_TIME_OWN ? place(&w->clocks, start) : start;
-		r.duration_ns = take_number(&u);
-		r.correlation += (uint32_t)take_distance(&u);
-		r.bytes = work & 1 ? take_number(&u) : 0;
-		if (u.failed) {
-			w->broken += head.count - i;
-			return;
-		}
-		if (is_shown(w->scan, &r))
-			w->visit(w->scan, &r);
-	}
+	if (w->visit_record)
+		read_records(w, &head, &u);
+	else
+		read_calls(w, &head, &u);
 }
 
-void device_scan_image(struct scan *s, void (*visit)(struct scan *, const struct device_record *), uint64_t *ret_broken)
+static void walk_image(struct walk *w, uint64_t *ret_broken)
 {
+	struct scan *s = w->scan;
 	const struct trace *t = s->image->trace;
-	struct walk w = {.scan = s, .visit = visit};
 
 	s->axis = &s->context->model->machines[s->image->machine].axis;
 	if (t)
-		read_clocks(t, &w.clocks);
+		read_clocks(t, &w->clocks);
 	for (size_t k = 0; t && k < t->thread_count; k++) {
 		struct cursor cursor;
 		struct event event;
@@ -302,12 +334,22 @@ void device_scan_image(struct scan *s, void (*visit)(struct scan *, const struct
 			continue;
 		cursor_init(&cursor, t, s->thread);
 		while (cursor_step(&cursor, &event))
-			if (event.kind == TF_BLOB && event.blob == TF_BLOB_DEVICE)
-				read_batch(&w, &event);
+			if (event.kind == TF_BLOB && event.blob == w->blob)
+				read_batch(w, &event);
 	}
 	if (ret_broken)
-		*ret_broken += w.broken;
-	free(w.clocks.pairs);
+		*ret_broken += w->broken;
+	free(w->clocks.pairs);
+}
+
+void device_scan_image(struct scan *s, void (*visit)(struct scan *, const struct device_record *), uint64_t *ret_broken)
+{
+	walk_image(&(struct walk){.scan = s, .blob = TF_BLOB_DEVICE, .visit_record = visit}, ret_broken);
+}
+
+void device_scan_calls(struct scan *s, void (*visit)(struct scan *, const struct device_call *), uint64_t *ret_broken)
+{
+	walk_image(&(struct walk){.scan = s, .blob = TF_BLOB_DEVICE_CALLS, .visit_call = visit}, ret_broken);
 }
 
 void device_scan(struct scan *s, void (*visit)(struct scan *, const struct device_record *), uint64_t *ret_broken)

@@ -54,6 +54,7 @@ int report_cuda_gpu_mem_time_sum(const struct report_context *, struct table *, 
 int report_cuda_gpu_mem_size_sum(const struct report_context *, struct table *, struct err *);
 int report_cuda_gpu_sum(const struct report_context *, struct table *, struct err *);
 int report_cuda_gpu_trace(const struct report_context *, struct table *, struct err *);
+int report_correlated(const struct report_context *, struct table *, struct err *);
 int report_cuda_launch_sum(const struct report_context *, struct table *, struct err *);
 int report_stacks_sum(const struct report_context *, struct table *, struct err *);
 int report_processes(const struct report_context *, struct table *, struct err *);
@@ -140,6 +141,16 @@ struct device_record {
 	uint64_t bytes;
 	uint32_t work; /* id of a TF_BLOB_WORK */
 	uint32_t correlation;
+	uint16_t epoch; /* correlation ids are this one's own */
+};
+
+/* A call as the driver's tools saw it. */
+struct device_call {
+	uint64_t start_ns, duration_ns; /* CLOCK_MONOTONIC */
+	uint32_t tid, correlation;
+	uint16_t epoch;
+	bool is_driver; /* the runtime may have recorded the same one */
+	bool is_placed; /* its times were on another clock */
 };
 
 /* Where an image's device times come from. */
@@ -157,6 +168,9 @@ void device_scan(struct scan *s, void (*visit)(struct scan *, const struct devic
 
 /* Likewise of one image. */
 void device_scan_image(struct scan *s, void (*visit)(struct scan *, const struct device_record *), uint64_t *ret_broken);
+
+/* Likewise the calls that device records come from, of one image. Reports want correlate.h instead. */
+void device_scan_calls(struct scan *s, void (*visit)(struct scan *, const struct device_call *), uint64_t *ret_broken);
 
 /* False: the definition is lost. */
 bool device_work(const struct trace *t, uint32_t id, struct tf_work *ret);

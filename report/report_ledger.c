@@ -3,10 +3,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "report.h"
+#include "correlate.h"
 
 struct facts {
-	uint64_t launches, kernels, device_records, dropped, timeless, device_unreadable, sources;
+	struct correlate_counts work;
+	uint64_t dropped, timeless, device_unreadable, sources;
 	uint64_t recorded, below, lost, threads_lost, torn, unmatched_pushes, unmatched_pops, unmatched_starts,
 		unmatched_ends, stacks_lost, own_ns, unreadable;
 };
@@ -34,74 +35,14 @@ static void no_visit(void *context, const struct nvtx_range *range)
 
 /* ---- devices ---- */
 
-struct device_counts {
-	struct map kinds; /* (work, 0) -> its kind, 0x100 if it is a node of a graph; (launch, 1) -> 1: of a kernel */
-	struct facts *facts;
-};
-
-static uint64_t work_kind(struct device_counts *d, const struct trace *t, uint32_t id)
-{
-	bool is_new;
-	uint64_t *place = map_put(&d->kinds, id, 0, &is_new);
-	struct tf_work work;
-
-	if (is_new && device_work(t, id, &work))
-		*place = work.kind | (work.graph ? 0x100 : 0);
-	return *place;
-}
-
-static void count_record(struct scan *s, const struct device_record *r)
-{
-	struct device_counts *d = s->more;
-
-	d->facts->device_records++;
-	d->facts->kernels += work_kind(d, s->image->trace, r->work) == TF_WORK_KERNEL;
-}
-
-static bool is_kernel(struct device_counts *d, const struct trace *t, uint32_t id)
-{
-	bool is_new;
-	uint64_t *place = map_put(&d->kinds, id, 1, &is_new);
-	const struct blob *b = is_new ? trace_definition(t, TF_BLOB_LAUNCH, id) : NULL;
-	struct tf_launch launch;
-
-	if (b && trace_blob(t, b, &launch, sizeof(launch)) == sizeof(launch))
-		*place = launch.grid[0] != 0;
-	return *place;
-}
-
-/* Graphs and host functions are handed over as launches too, but without a grid. */
-static void count_launches(struct device_counts *d, const struct trace *t)
-{
-	for (size_t i = 0; i < t->thread_count; i++) {
-		struct cursor cursor;
-		struct event e;
-
-		if (!(t->threads[i].args & 1u << TF_ARG_LAUNCH))
-			continue;
-		cursor_init(&cursor, t, &t->threads[i]);
-		cursor.is_unfiltered = true;
-		while (cursor_next(&cursor, &e)) {
-			uint64_t arg = e.kind == TF_CALL && e.args_count ? event_arg(&e, TF_ARG_LAUNCH) : 0;
-
-			if (arg && !event_arg(&e, TF_ARG_RESULT))
-				d->facts->launches += is_kernel(d, t, (uint32_t)tf_arg_value(arg));
-		}
-	}
-}
-
 static void device_facts(const struct report_context *c, const struct image *image, struct facts *f)
 {
 	const struct trace *t = image->trace;
-	struct device_counts d = {.facts = f};
-	struct scan s = {.context = c, .image = image, .is_unfiltered = true, .more = &d};
 
 	if (!device_source(t).is_known)
 		return;
 	f->sources++;
-	device_scan_image(&s, count_record, &f->unreadable);
-	count_launches(&d, t);
-	map_done(&d.kinds);
+	correlate_image(c, image, NULL, NULL, &f->work);
 	for (size_t i = 0; i < t->blob_count; i++) {
 		struct tf_device_lost lost;
 
@@ -144,6 +85,11 @@ static void row(struct table *table, uint32_t pid, const char *host, const char 
 	table_text(table, detail);
 }
 
+static uint64_t device_records(const struct facts *f)
+{
+	return f->work.matched + f->work.without_call;
+}
+
 static void process_rows(const struct report_context *c, const struct process *p, struct table *table)
 {
 	const struct model *m = c->model;
@@ -164,18 +110,19 @@ static void process_rows(const struct report_context *c, const struct process *p
 		{"lost", "events that could not be kept", f.lost, true},
 		{"threads lost", "threads that could not be recorded", f.threads_lost, false},
 		{"torn", "slots that their writer could not finish", f.torn, false},
-		{"unreadable", "damaged records", f.unreadable, false},
+		{"unreadable", "damaged records", f.unreadable + f.work.broken, false},
 		{"unmatched push", "NVTX ranges open at the end", f.unmatched_pushes, false},
 		{"unmatched pop", "NVTX pops without a push", f.unmatched_pops, false},
 		{"unmatched start", "NVTX ranges open at the end", f.unmatched_starts, false},
 		{"unmatched end", "NVTX ends without a start", f.unmatched_ends, false},
 		{"stacks lost", "stacks that could not be taken", f.stacks_lost, false},
-		{"device records", "kernels, copies, memsets and graphs as CUPTI told them", f.device_records, f.sources > 0},
-		{"launches without kernel", "more launches than kernels: captured into a graph, lost, or not yet handed over",
-		 f.launches > f.kernels ? f.launches - f.kernels : 0, false},
-		{"kernels without launch", "more kernels than recorded launches: by libraries that bring their own CUDA runtime",
-		 f.kernels > f.launches ? f.kernels - f.launches : 0, false},
-		{"device records dropped", "by CUPTI, for want of room", f.dropped, false},
+		{"device records", "kernels, copies, memsets and graphs as CUPTI told them", device_records(&f), f.sources > 0},
+		{"unmatched calls", "launches, copies and memsets without device record: captured into a graph, lost, or not yet handed over",
+		 f.work.idle, false},
+		{"unmatched device records", "of no recorded call: under a threshold, out of the range, or by a way that is not recorded",
+		 f.work.without_call, false},
+		{"matched by order", "calls and device records, where CUPTI's times fit no call", f.work.by_order, false},
+		{"device records dropped", "by CUPTI, for want of room; its records of calls count, too", f.dropped, false},
 		{"device records without times", "could not be placed", f.timeless, false},
 		{"device buffers unreadable", "of CUPTI, from some record on", f.device_unreadable, false},
 		{"own overhead", "ns in the recorder's slow paths", f.own_ns, false},
@@ -243,13 +190,13 @@ void ledger_line(const struct model *m, struct buffer *ret)
 	unmatched = f.unmatched_pushes + f.unmatched_pops + f.unmatched_starts + f.unmatched_ends;
 	buffer_print(ret, "ledger: %" PRIu64 " recorded, %" PRIu64 " below threshold, %" PRIu64 " lost", f.recorded,
 		     f.below, f.lost);
-	if (f.torn || f.unreadable)
-		buffer_print(ret, ", %" PRIu64 " torn", f.torn + f.unreadable);
+	if (f.torn || f.unreadable || f.work.broken)
+		buffer_print(ret, ", %" PRIu64 " torn", f.torn + f.unreadable + f.work.broken);
 	if (unmatched)
 		buffer_print(ret, ", %" PRIu64 " unmatched", unmatched);
 	device_lost = f.dropped + f.timeless + f.device_unreadable;
 	if (f.sources)
-		buffer_print(ret, ", %" PRIu64 " device records", f.device_records);
+		buffer_print(ret, ", %" PRIu64 " device records", device_records(&f));
 	if (device_lost)
 		buffer_print(ret, " (%" PRIu64 " lost)", device_lost);
 	if (f.stacks_lost)

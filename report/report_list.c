@@ -32,6 +32,7 @@ const struct report report_list[] = {
 	{"nvtx_startend_sum", "nvtxsesum", "NVTX Start/End Range Summary", REPORT_BY, report_nvtx_startend_sum},
 	{"calls_in_progress", NULL, "Calls In Progress", REPORT_HIDDEN, report_in_progress},
 	{"settings", NULL, "Settings", REPORT_HIDDEN, report_settings},
+	{"correlated", NULL, "Host Calls and Their Device Work", REPORT_HIDDEN | REPORT_DEVICE, report_correlated},
 	{"not_recorded", NULL, "Programs Not Recorded", REPORT_HIDDEN, report_bare},
 	LATER("cuda_api_trace", "cudaapitrace", "CUDA API Trace"),
 	LATER("cuda_api_gpu_sum", "apigpusum", "CUDA Summary (API/Kernels/MemOps)"),

@@ -125,6 +125,7 @@ static int enable_kinds(void)
 		cupti_api.enable(CUPTI_GRAPH);
 	if (cupti_state.version >= CUPTI_HAS_DEVICE_4)
 		cupti_api.enable(CUPTI_DEVICE);
+	cupti_calls_set(true);
 	return 0;
 }
 
@@ -134,6 +135,7 @@ static void disable_kinds(void)
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		cupti_api.disable(kinds[i]);
+	cupti_calls_set(false);
 }
 
 static void tell_source(void)

@@ -52,6 +52,9 @@ struct cupti_api {
 				  void (*complete)(void *, uint32_t, uint8_t *, size_t, size_t));
 	int (*enable)(uint32_t kind);
 	int (*disable)(uint32_t kind);
+	int (*enable_runtime_call)(uint32_t function, uint8_t is_on);
+	int (*enable_driver_call)(uint32_t function, uint8_t is_on);
+	int (*name_threads)(int how);
 	int (*next_record)(uint8_t *buffer, size_t size, void **record);
 	int (*get_dropped)(void *context, uint32_t stream, size_t *ret);
 	int (*flush_all)(uint32_t flag);
@@ -62,7 +65,8 @@ extern struct cupti_api cupti_api;
 struct cupti_state {
 	uint64_t generation; /* of the image that opened CUPTI; 0: none yet */
 	uint32_t version;
-	uint16_t time; /* enum tf_device_time */
+	uint8_t time; /* enum tf_device_time */
+	uint16_t epoch; /* of correlation ids */
 };
 extern struct cupti_state cupti_state;
 
@@ -77,6 +81,10 @@ void cupti_count_dropped(void *context, uint32_t stream);
 
 /* Where CUPTI's clock stands, if it is not ours. */
 void cupti_take_clock(void);
+
+/* cupti_calls.c: the records of calls, by which a host call and what the device did for it are found together. */
+void cupti_calls_set(bool is_on);
+bool cupti_calls_wanted(bool is_driver, uint32_t function);
 
 /* cupti_open.c: the functions of the process's CUPTI. NULL, or why not. */
 const char *cupti_open(struct cupti_api *ret, char *ret_path, size_t size);

@@ -59,13 +59,32 @@ SAME(cupti_graph, device, CUpti_ActivityGraphTrace, deviceId);
 SAME(cupti_graph, graph, CUpti_ActivityGraphTrace, graphId);
 SAME(cupti_graph, context, CUpti_ActivityGraphTrace, contextId);
 SAME(cupti_graph, stream, CUpti_ActivityGraphTrace, streamId);
+SAME(cupti_call, function, CUpti_ActivityAPI, cbid);
+SAME(cupti_call, start, CUpti_ActivityAPI, start);
+SAME(cupti_call, end, CUpti_ActivityAPI, end);
+SAME(cupti_call, thread, CUpti_ActivityAPI, threadId);
+SAME(cupti_call, correlation, CUpti_ActivityAPI, correlationId);
 SAME(cupti_device, id, CUpti_ActivityDevice4, id);
 SAME(cupti_device, name, CUpti_ActivityDevice4, name);
 _Static_assert((int)CUPTI_MEMCPY == CUPTI_ACTIVITY_KIND_MEMCPY && (int)CUPTI_MEMSET == CUPTI_ACTIVITY_KIND_MEMSET &&
 		       (int)CUPTI_DEVICE == CUPTI_ACTIVITY_KIND_DEVICE && (int)CUPTI_KERNEL == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL &&
+		       (int)CUPTI_DRIVER_CALL == CUPTI_ACTIVITY_KIND_DRIVER && (int)CUPTI_RUNTIME_CALL == CUPTI_ACTIVITY_KIND_RUNTIME &&
 		       (int)CUPTI_MEMCPY_PEER == CUPTI_ACTIVITY_KIND_MEMCPY2 && (int)CUPTI_GRAPH == CUPTI_ACTIVITY_KIND_GRAPH_TRACE,
 	       "kinds");
 _Static_assert((int)CUPTI_AT_END == CUPTI_ERROR_MAX_LIMIT_REACHED && (int)CUPTI_UNINITIALIZED == CUPTI_ERROR_NOT_INITIALIZED &&
 		       (int)CUPTI_OTHER_SUBSCRIBER == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED,
 	       "results");
+_Static_assert((int)CUPTI_THREADS_DEFAULT == CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT &&
+		       (int)CUPTI_THREADS_SYSTEM == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM,
+	       "names of threads");
+
+/* All of them stand in the headers of 13.0. */
+#define SAME_RUNTIME(first, first_id, last, last_id)                                                                   \
+	_Static_assert((int)CUPTI_RUNTIME_TRACE_CBID_##first == first_id && (int)CUPTI_RUNTIME_TRACE_CBID_##last == last_id, #first);
+#define SAME_DRIVER(first, first_id, last, last_id)                                                                    \
+	_Static_assert((int)CUPTI_DRIVER_TRACE_CBID_##first == first_id && (int)CUPTI_DRIVER_TRACE_CBID_##last == last_id, #first);
+#if CUPTI_API_VERSION >= 130000
+CUPTI_RUNTIME_CALLS(SAME_RUNTIME)
+CUPTI_DRIVER_CALLS(SAME_DRIVER)
+#endif
 #endif

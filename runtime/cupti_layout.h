@@ -10,6 +10,8 @@
 enum cupti_kind {
 	CUPTI_MEMCPY = 1,
 	CUPTI_MEMSET = 2,
+	CUPTI_DRIVER_CALL = 4,
+	CUPTI_RUNTIME_CALL = 5,
 	CUPTI_DEVICE = 8,
 	CUPTI_KERNEL = 10, /* CUPTI calls it CONCURRENT_KERNEL */
 	CUPTI_MEMCPY_PEER = 22, /* MEMCPY2 */
@@ -18,6 +20,70 @@ enum cupti_kind {
 
 /* Versions of the interface, cuptiGetVersion. */
 enum { CUPTI_OLDEST = 13 /* 11.0 */, CUPTI_HAS_GRAPH_IDS = 14 /* 11.1 */, CUPTI_HAS_DEVICE_4 = 17 /* 11.6 */ };
+
+/* How CUPTI names threads, CUpti_ActivityThreadIdType: by their pthread_t, or by what gettid() says. */
+enum { CUPTI_THREADS_DEFAULT = 0, CUPTI_THREADS_SYSTEM = 1 };
+
+/* Callback ids of calls that launch, copy, set, allocate or free: first and last of each stretch. Ids are only ever
+ * added, so older releases have some of them and later ones more. */
+#define CUPTI_RUNTIME_CALLS(X)                                                                                         \
+	X(cudaLaunch_v3020, 13, cudaLaunch_v3020, 13)                                                                  \
+	X(cudaMalloc_v3020, 20, cudaHostAlloc_v3020, 27)                                                               \
+	X(cudaMemcpy_v3020, 31, cudaMemset2DAsync_v3020, 52)                                                           \
+	X(cudaMalloc3D_v3020, 140, cudaMemcpy3DAsync_v3020, 145)                                                       \
+	X(cudaHostRegister_v4000, 152, cudaHostUnregister_v4000, 153)                                                  \
+	X(cudaMemcpyPeer_v4000, 160, cudaMemcpy3DPeerAsync_v4000, 163)                                                 \
+	X(cudaMallocMipmappedArray_v5000, 192, cudaMallocMipmappedArray_v5000, 192)                                    \
+	X(cudaFreeMipmappedArray_v5000, 194, cudaFreeMipmappedArray_v5000, 194)                                        \
+	X(cudaMallocManaged_v6000, 206, cudaMallocManaged_v6000, 206)                                                  \
+	X(cudaLaunchKernel_v7000, 211, cudaLaunchKernel_v7000, 211)                                                    \
+	X(cudaLaunch_ptsz_v7000, 213, cudaMemset2DAsync_ptsz_v7000, 236)                                               \
+	X(cudaMemset3D_ptds_v7000, 243, cudaMemcpy3DAsync_ptsz_v7000, 246)                                             \
+	X(cudaMemcpy3DPeer_ptds_v7000, 249, cudaMemcpy3DPeerAsync_ptsz_v7000, 250)                                     \
+	X(cudaMemPrefetchAsync_v8000, 252, cudaMemPrefetchAsync_ptsz_v8000, 253)                                       \
+	X(cudaLaunchCooperativeKernel_v9000, 269, cudaLaunchCooperativeKernel_ptsz_v9000, 270)                         \
+	X(cudaLaunchCooperativeKernelMultiDevice_v9000, 272, cudaLaunchCooperativeKernelMultiDevice_v9000, 272)        \
+	X(cudaGraphLaunch_v10000, 311, cudaGraphLaunch_ptsz_v10000, 312)                                               \
+	X(cudaMallocAsync_v11020, 373, cudaFreeAsync_ptsz_v11020, 376)                                                 \
+	X(cudaMallocFromPoolAsync_v11020, 391, cudaMallocFromPoolAsync_ptsz_v11020, 392)                               \
+	X(cudaLaunchKernelExC_v11060, 430, cudaLaunchKernelExC_ptsz_v11060, 431)                                       \
+	X(cudaMemPrefetchAsync_v12020, 449, cudaMemPrefetchAsync_ptsz_v12020, 450)                                     \
+	X(cudaMemcpyBatchAsync_v12080, 482, cudaMemcpy3DBatchAsync_ptsz_v12080, 485)                                   \
+	X(cudaMemPrefetchBatchAsync_v13000, 487, cudaMemPrefetchBatchAsync_ptsz_v13000, 488)                           \
+	X(cudaMemcpyBatchAsync_v13000, 509, cudaMemcpy3DBatchAsync_ptsz_v13000, 512)
+#define CUPTI_DRIVER_CALLS(X)                                                                                          \
+	X(cuMemAlloc, 29, cuMemAlloc, 29)                                                                              \
+	X(cuMemAllocPitch, 31, cuMemAllocPitch, 31)                                                                    \
+	X(cuMemFree, 33, cuMemFree, 33)                                                                                \
+	X(cuMemAllocHost, 37, cuMemHostAlloc, 39)                                                                      \
+	X(cuMemcpyHtoD, 43, cuMemcpy3DAsync, 69)                                                                       \
+	X(cuMemsetD8, 71, cuMemsetD2D32, 81)                                                                           \
+	X(cuLaunch, 115, cuLaunchGridAsync, 117)                                                                       \
+	X(cuMemsetD8Async, 216, cuMemsetD2D32Async, 226)                                                               \
+	X(cuMemAlloc_v2, 243, cuMemFree_v2, 245)                                                                       \
+	X(cuMemcpy_v2, 248, cuMemsetD2D32_v2, 254)                                                                     \
+	X(cuMemHostAlloc_v2, 271, cuMemHostAlloc_v2, 271)                                                              \
+	X(cuMemcpyHtoD_v2, 276, cuMemAllocHost_v2, 294)                                                                \
+	X(cuMemHostRegister, 301, cuMemHostUnregister, 302)                                                            \
+	X(cuMemcpy, 305, cuLaunchKernel, 307)                                                                          \
+	X(cuMemcpyPeer, 318, cuMemcpy3DPeerAsync, 321)                                                                 \
+	X(cuMemAllocManaged, 371, cuMemAllocManaged, 371)                                                              \
+	X(cuMemHostRegister_v2, 379, cuMemHostRegister_v2, 379)                                                        \
+	X(cuMemcpyHtoD_v2_ptds, 397, cuMemsetD2D32_v2_ptds, 416)                                                       \
+	X(cuMemcpyAsync_ptsz, 418, cuMemsetD2D32Async_ptsz, 433)                                                       \
+	X(cuLaunchKernel_ptsz, 442, cuLaunchKernel_ptsz, 442)                                                          \
+	X(cuMemPrefetchAsync, 467, cuMemPrefetchAsync_ptsz, 468)                                                       \
+	X(cuLaunchCooperativeKernel, 477, cuLaunchCooperativeKernel_ptsz, 478)                                         \
+	X(cuLaunchCooperativeKernelMultiDevice, 480, cuLaunchCooperativeKernelMultiDevice, 480)                        \
+	X(cuGraphLaunch, 514, cuGraphLaunch_ptsz, 515)                                                                 \
+	X(cuMemAllocAsync, 598, cuMemFreeAsync_ptsz, 601)                                                              \
+	X(cuMemAllocFromPoolAsync, 611, cuMemAllocFromPoolAsync_ptsz, 612)                                             \
+	X(cuLaunchKernelEx, 652, cuLaunchKernelEx_ptsz, 653)                                                           \
+	X(cuMemPrefetchAsync_v2, 716, cuMemPrefetchAsync_v2_ptsz, 717)                                                 \
+	X(cuMemBatchDecompressAsync, 761, cuMemBatchDecompressAsync_ptsz, 762)                                         \
+	X(cuMemcpyBatchAsync, 776, cuMemcpy3DBatchAsync_ptsz, 779)                                                     \
+	X(cuMemPrefetchBatchAsync, 784, cuMemPrefetchBatchAsync_ptsz, 785)                                             \
+	X(cuMemcpyBatchAsync_v2, 796, cuMemcpy3DBatchAsync_v2_ptsz, 799)
 
 /* Values of CUptiResult. */
 enum { CUPTI_OK = 0, CUPTI_AT_END = 12, CUPTI_UNINITIALIZED = 15, CUPTI_OTHER_SUBSCRIBER = 39 };
@@ -81,6 +147,12 @@ struct cupti_graph {
 	uint32_t kind, correlation;
 	uint64_t start, end;
 	uint32_t device, graph, context, stream;
+};
+
+struct cupti_call {
+	uint32_t kind, function; /* its callback id */
+	uint64_t start, end;
+	uint32_t process, thread, correlation, result;
 };
 
 struct cupti_device {

@@ -87,6 +87,9 @@ const char *cupti_open(struct cupti_api *api, char *ret_path, size_t size)
 	FIND(register_callbacks, "cuptiActivityRegisterCallbacks");
 	FIND(enable, "cuptiActivityEnable");
 	FIND(disable, "cuptiActivityDisable");
+	FIND(enable_runtime_call, "cuptiActivityEnableRuntimeApi");
+	FIND(enable_driver_call, "cuptiActivityEnableDriverApi");
+	FIND(name_threads, "cuptiSetThreadIdType");
 	FIND(next_record, "cuptiActivityGetNextRecord");
 	FIND(get_dropped, "cuptiActivityGetNumDroppedRecords");
 	FIND(flush_all, "cuptiActivityFlushAll");

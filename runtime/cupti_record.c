@@ -10,7 +10,7 @@
 #include "event.h"
 #include "sys.h"
 
-enum { BUFFER = 1 << 20, POOL = 32, BATCH = 3500, RECORD = 10 * 5 };
+enum { BUFFER = 1 << 20, POOL = 32, BATCH = 2000, RECORD = 10 * 5 };
 
 /* ---- buffers ---- */
 
@@ -49,9 +49,15 @@ struct batch {
 		uint8_t bytes[BATCH];
 	};
 	size_t used;
-	uint64_t start; /* of the record before */
-	uint32_t correlation;
+	uint64_t start; /* of the record before, as are the next two */
+	uint32_t correlation, thread;
+	uint8_t blob; /* enum tf_blob_kind */
 	struct tf_device_lost lost;
+};
+
+/* What one buffer of CUPTI's becomes. */
+struct batches {
+	struct batch work, calls;
 };
 
 struct item {
@@ -62,15 +68,15 @@ struct item {
 
 static void begin(struct batch *b)
 {
-	b->head = (struct tf_device_batch){.source = TF_SOURCE_CUPTI, .time = cupti_state.time};
+	b->head = (struct tf_device_batch){.source = TF_SOURCE_CUPTI, .time = cupti_state.time, .epoch = cupti_state.epoch};
 	b->used = sizeof(b->head);
-	b->correlation = 0;
+	b->correlation = b->thread = 0;
 }
 
 static void end(struct batch *b)
 {
 	if (b->head.count)
-		event_blob(TF_BLOB_DEVICE, 0, b->bytes, b->used);
+		event_blob(b->blob, 0, b->bytes, b->used);
 	begin(b);
 }
 
@@ -86,6 +92,24 @@ static void distance(struct batch *b, int64_t n)
 	number(b, (uint64_t)n << 1 ^ (uint64_t)(n >> 63));
 }
 
+/* Room for one more record. */
+static void next(struct batch *b, uint64_t start)
+{
+	if (b->used + RECORD > BATCH)
+		end(b);
+	if (!b->head.count++)
+		b->head.base_ns = b->start = start;
+}
+
+static void put_times(struct batch *b, uint64_t start, uint64_t end_ns, uint32_t correlation)
+{
+	distance(b, (int64_t)(start - b->start));
+	number(b, end_ns - start);
+	distance(b, (int64_t)correlation - (int64_t)b->correlation);
+	b->start = start;
+	b->correlation = correlation;
+}
+
 static void put(struct batch *b, const struct item *item)
 {
 	uint32_t work;
@@ -99,18 +123,11 @@ static void put(struct batch *b, const struct item *item)
 		b->lost.unreadable++;
 		return;
 	}
-	if (b->used + RECORD > BATCH)
-		end(b);
-	if (!b->head.count++)
-		b->head.base_ns = b->start = item->start;
+	next(b, item->start);
 	number(b, (uint64_t)work << 1 | (item->bytes != 0));
-	distance(b, (int64_t)(item->start - b->start));
-	number(b, item->end - item->start);
-	distance(b, (int64_t)item->correlation - (int64_t)b->correlation);
+	put_times(b, item->start, item->end, item->correlation);
 	if (item->bytes)
 		number(b, item->bytes);
-	b->start = item->start;
-	b->correlation = item->correlation;
 }
 
 /* ---- CUPTI's records ---- */
@@ -209,9 +226,28 @@ static void put_graph(struct batch *b, const struct cupti_graph *r)
 	put(b, &item);
 }
 
-static void put_record(struct batch *b, const void *record)
+static void put_call(struct batch *b, const struct cupti_call *r)
+{
+	bool is_driver = r->kind == CUPTI_DRIVER_CALL;
+	int64_t thread;
+
+	if (!cupti_calls_wanted(is_driver, r->function))
+		return;
+	if (!r->start || r->end < r->start) {
+		b->lost.timeless++;
+		return;
+	}
+	next(b, r->start);
+	thread = (int64_t)r->thread - (int64_t)b->thread;
+	number(b, ((uint64_t)thread << 1 ^ (uint64_t)(thread >> 63)) << 1 | is_driver);
+	put_times(b, r->start, r->end, r->correlation);
+	b->thread = r->thread;
+}
+
+static void put_record(struct batches *all, const void *record)
 {
 	const struct cupti_device *device = record;
+	struct batch *b = &all->work;
 
 	switch (((const struct cupti_record *)record)->kind) {
 	case CUPTI_KERNEL:
@@ -228,6 +264,10 @@ static void put_record(struct batch *b, const void *record)
 		break;
 	case CUPTI_GRAPH:
 		put_graph(b, record);
+		break;
+	case CUPTI_RUNTIME_CALL:
+	case CUPTI_DRIVER_CALL:
+		put_call(&all->calls, record);
 		break;
 	case CUPTI_DEVICE:
 		if (device->name)
@@ -248,16 +288,19 @@ static void tell_lost(const struct tf_device_lost *lost)
 
 static void read_buffer(uint8_t *buffer, size_t used)
 {
-	struct batch b = {.start = 0};
+	struct batches b = {.work.blob = TF_BLOB_DEVICE, .calls.blob = TF_BLOB_DEVICE_CALLS};
 	void *record = NULL;
 	int result;
 
-	begin(&b);
+	begin(&b.work);
+	begin(&b.calls);
 	while (!(result = cupti_api.next_record(buffer, used, &record)))
 		put_record(&b, record);
-	end(&b);
-	b.lost.unreadable += result != CUPTI_AT_END;
-	tell_lost(&b.lost);
+	end(&b.work);
+	end(&b.calls);
+	b.work.lost.unreadable += result != CUPTI_AT_END;
+	b.work.lost.timeless += b.calls.lost.timeless;
+	tell_lost(&b.work.lost);
 }
 
 void cupti_count_dropped(void *context, uint32_t stream)

@@ -296,6 +296,7 @@ enum tf_blob_kind {
 	TF_BLOB_DEVICE_SOURCE = 14, /* struct tf_device_source, then the path of the library: device records from here on */
 	TF_BLOB_DEVICE_CLOCK = 15, /* struct tf_device_clock */
 	TF_BLOB_DEVICE_LOST = 16, /* struct tf_device_lost */
+	TF_BLOB_DEVICE_CALLS = 17, /* struct tf_device_batch, then calls as the driver's tools saw them, packed */
 };
 
 struct tf_module {
@@ -338,8 +339,20 @@ enum tf_device_time {
 struct tf_device_batch {
 	uint64_t base_ns;
 	uint32_t count; /* records */
-	uint16_t source, time;
+	uint8_t source, time;
+	uint16_t epoch; /* times that the source was started before: correlation ids are one's own */
 };
+
+/* Calls that asked a device for something, which is where correlation ids are given out. A record is four numbers, packed
+ * like the above:
+ *
+ *   2 * the distance of its thread's kernel id from that of the record before it (of the first: from 0), signed, as one
+ *   number; + 1 if the driver saw the call, + 0 if the runtime did: of a call that both saw, the ids are the same
+ *   start in ns, as the distance from the start before it (of the first: from base_ns), signed
+ *   end - start in ns
+ *   correlation id, as the distance from the one before it (of the first: from 0), signed
+ *
+ * 5 to 8 bytes where a thread makes several in a row. */
 
 enum tf_work_kind { TF_WORK_KERNEL = 1, TF_WORK_COPY = 2, TF_WORK_SET = 3, TF_WORK_GRAPH = 4 };
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulated GPU's own account beside the device records of the same run.
 
-cupti_account.py LOG TRACE.csv [--nodes] [--dropped] [--killed MS] [--loose NS]
-TRACE.csv is cuda_gpu_trace:mangled. --nodes: graphs were recorded by their nodes. --dropped: as many may be missing as CUPTI
+cupti_account.py LOG TRACE.csv [--calls CORRELATED.csv] [--nodes] [--dropped] [--killed MS] [--loose NS]
+TRACE.csv is cuda_gpu_trace:mangled. --calls: the report `correlated`; each piece of work must be with the call that asked for it. --nodes: graphs were recorded by their nodes. --dropped: as many may be missing as CUPTI
 says it dropped. --killed: of the work that ended within MS before the last line of the account any may be missing. --loose:
 times were on another clock, and may be off by as much. Prints what differs; status 1 if anything does."""
 import argparse
@@ -78,10 +78,34 @@ def as_shown(key):
     return key
 
 
+def check_calls(events, path, nodes, a):
+    """Thread, name and id of each call with as many records as its work has."""
+    work = collections.Counter(key[1] for key, _, _ in wanted_work(events, nodes))
+    api = {e['corr']: e for e in events if e['ev'] == 'api'}
+    problems, got = [], collections.Counter()
+    with open(path, newline='', encoding='utf-8') as file:
+        for r in csv.DictReader(line for line in file if line.strip()):
+            if not r['CorrId']:
+                continue
+            corr, count = int(r['CorrId']), int(r['Device Records'])
+            got[corr] += count
+            if not r['Call']:
+                if not a.dropped and a.killed is None:
+                    problems.append(f'no call for correlation id {corr}')
+            elif corr in api and (int(r['TID']), r['Call'].strip('_')) != (api[corr]['tid'], api[corr]['name'].strip('_')):
+                problems.append(f"{corr} is with {r['TID']} {r['Call']}, not {api[corr]['tid']} {api[corr]['name']}")
+    if not a.dropped and a.killed is None and got != work:
+        problems.append(f'calls with other work: {list(((work - got) + (got - work)).items())[:10]}')
+    if not got:
+        problems.append('no call has work')
+    return problems
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('log')
     parser.add_argument('trace')
+    parser.add_argument('--calls')
     parser.add_argument('--nodes', action='store_true')
     parser.add_argument('--dropped', action='store_true')
     parser.add_argument('--killed', type=float)
@@ -113,6 +137,8 @@ def main():
         problems.append(f'starts are off by up to {max(offsets) - min(offsets)} ns')
     if not wanted or not got or not offsets:
         problems.append(f'nothing to compare: {len(wanted)} in the account, {len(got)} recorded')
+    if a.calls:
+        problems += check_calls(events, a.calls, a.nodes, a)
     print('\n'.join(problems[:20]))
     return 1 if problems else 0
 

@@ -12,7 +12,9 @@ unset CUDA_INJECTION64_PATH
 
 # equal CAPTURE LOG OPTION...
 equal() {
-	report stats -q -r cuda_gpu_trace:mangled -f csv "$1" >trace.csv && python3 "$tests_dir/cupti_account.py" "$2" trace.csv "${@:3}"
+	report stats -q -r cuda_gpu_trace:mangled -f csv "$1" >trace.csv &&
+		report stats -q -r correlated -f csv "$1" >calls.csv &&
+		python3 "$tests_dir/cupti_account.py" "$2" trace.csv --calls calls.csv "${@:3}"
 }
 
 # run NAME COMMAND...: into NAME.pillion and log

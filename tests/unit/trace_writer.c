@@ -267,7 +267,7 @@ void writer_device(struct writer_thread *t, enum tf_device_time time, const stru
 {
 	uint8_t bytes[2000], *at = bytes + sizeof(struct tf_device_batch);
 	struct tf_device_batch head = {
-		.base_ns = records[0].start, .count = (uint32_t)count, .source = TF_SOURCE_CUPTI, .time = (uint16_t)time};
+		.base_ns = records[0].start, .count = (uint32_t)count, .source = TF_SOURCE_CUPTI, .time = (uint8_t)time};
 
 	memcpy(bytes, &head, sizeof(head));
 	for (size_t i = 0; i < count; i++) {
@@ -285,6 +285,29 @@ void writer_device(struct writer_thread *t, enum tf_device_time time, const stru
 			at = number(at, r->bytes);
 	}
 	writer_blob(t, TF_BLOB_DEVICE, 0, bytes, (size_t)(at - bytes));
+}
+
+void writer_device_calls(struct writer_thread *t, enum tf_device_time time, const struct writer_device_call *calls, size_t count)
+{
+	uint8_t bytes[8000], *at = bytes + sizeof(struct tf_device_batch);
+	struct tf_device_batch head = {
+		.base_ns = calls[0].start, .count = (uint32_t)count, .source = TF_SOURCE_CUPTI, .time = (uint8_t)time};
+
+	memcpy(bytes, &head, sizeof(head));
+	for (size_t i = 0; i < count; i++) {
+		const struct writer_device_call *c = &calls[i], *before = i ? c - 1 : NULL;
+		int64_t thread = (int64_t)c->tid - (before ? (int64_t)before->tid : 0);
+
+		if (at + 50 > bytes + sizeof(bytes)) {
+			errno = E2BIG;
+			fail("a batch of calls");
+		}
+		at = number(at, ((uint64_t)thread << 1 ^ (uint64_t)(thread >> 63)) << 1 | c->is_driver);
+		at = distance(at, before ? before->start : head.base_ns, c->start);
+		at = number(at, c->duration);
+		at = distance(at, before ? before->correlation : 0, c->correlation);
+	}
+	writer_blob(t, TF_BLOB_DEVICE_CALLS, 0, bytes, (size_t)(at - bytes));
 }
 
 void writer_device_source(struct writer_thread *t, enum tf_device_time time, uint32_t version, const char *library)

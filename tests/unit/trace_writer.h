@@ -65,6 +65,15 @@ struct writer_device_record {
 
 /* One batch of device records. */
 void writer_device(struct writer_thread *t, enum tf_device_time time, const struct writer_device_record *records, size_t count);
+
+struct writer_device_call {
+	uint32_t tid, correlation;
+	uint64_t start, duration; /* ns */
+	bool is_driver;
+};
+
+/* One batch of the calls that device records come from. */
+void writer_device_calls(struct writer_thread *t, enum tf_device_time time, const struct writer_device_call *calls, size_t count);
 void writer_device_source(struct writer_thread *t, enum tf_device_time time, uint32_t version, const char *library);
 
 /* Brings the head up to date and gives the bytes. Borrowed. */

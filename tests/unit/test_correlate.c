@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../report/correlate.h"
+#include "trace_writer.h"
+
+static struct writer w;
+static struct writer_thread main_thread, other_thread, cupti;
+static uint16_t launch, copy, drive, allocate, outer;
+static struct model model;
+static struct report_context context = {.model = &model};
+
+static void setup(void)
+{
+	writer_init(&w, 1, 10, 1, 1000);
+	launch = writer_function(&w, TF_GROUP_CUDA, "cudaLaunchKernel");
+	copy = writer_function(&w, TF_GROUP_CUDA, "cudaMemcpy");
+	allocate = writer_function(&w, TF_GROUP_CUDA, "cudaMalloc");
+	drive = writer_function(&w, TF_GROUP_CUDA_DRIVER, "cuLaunchKernel");
+	outer = writer_function(&w, TF_GROUP_CUBLAS, "cublasSgemm_v2");
+	writer_thread(&w, &main_thread, 10, "main", 4 * TF_PAGE);
+	writer_thread(&w, &other_thread, 11, "other", 4 * TF_PAGE);
+	writer_thread(&w, &cupti, 12, "cupti", 16 * TF_PAGE);
+	correlate_stretch = 1u << 20;
+}
+
+static void teardown(void)
+{
+	model_done(&model);
+	writer_done(&w);
+}
+
+TestSuite(correlate, .init = setup, .fini = teardown);
+
+/* The clock is CLOCK_MONOTONIC: ticks are ns. */
+static void call(struct writer_thread *t, uint16_t function, uint64_t start, uint64_t duration, enum tf_arg_kind arg)
+{
+	uint64_t slot = tf_arg(arg, 1, 7);
+
+	writer_call(t, function, start + duration, duration, &slot, arg ? 1 : 0);
+}
+
+static void calls(const struct writer_device_call *c, size_t count)
+{
+	writer_device_calls(&cupti, TF_DEVICE_TIME_MONOTONIC, c, count);
+}
+
+static void work(uint32_t correlation, uint64_t start)
+{
+	writer_device(&cupti, TF_DEVICE_TIME_MONOTONIC, &(struct writer_device_record){1, correlation, start, 50, 0}, 1);
+}
+
+struct work_told {
+	uint32_t tid, correlation;
+	uint64_t start, records, first_ns;
+	const char *function;
+};
+
+struct all {
+	struct work_told told[2000];
+	size_t count;
+	struct correlate_counts counts;
+};
+
+static void keep(void *arg, const struct correlated *c)
+{
+	struct all *all = arg;
+	const struct function *f = c->thread ? trace_function(c->image->trace, c->event.id) : NULL;
+
+	cr_assert_lt(all->count, sizeof(all->told) / sizeof(*all->told));
+	cr_assert(c->thread || c->record_count);
+	all->told[all->count++] = (struct work_told){.tid = c->thread ? c->thread->tid : 0,
+						.correlation = c->correlation,
+						.start = c->thread ? event_start(&c->event) : 0,
+						.records = c->record_count,
+						.first_ns = c->record_count ? c->records[0].start_ns : 0,
+						.function = f ? f->name : ""};
+	for (size_t i = 1; i < c->record_count; i++)
+		cr_assert_geq(c->records[i].start_ns, c->records[i - 1].start_ns);
+}
+
+static struct all *correlate(void)
+{
+	struct all *all = calloc(1, sizeof(*all));
+	struct err err;
+	size_t size;
+	const uint8_t *bytes = writer_bytes(&w, &size);
+
+	cr_assert_eq(model_open_bytes(&model, bytes, size, &err), 0, "%s", err.text);
+	correlate_image(&context, &model.images[0], all, keep, &all->counts);
+	return all;
+}
+
+static const struct work_told *find(const struct all *all, uint32_t correlation)
+{
+	for (size_t i = 0; i < all->count; i++)
+		if (all->told[i].correlation == correlation)
+			return &all->told[i];
+	return NULL;
+}
+
+Test(correlate, each_call_gets_its_records_and_each_record_its_call)
+{
+	struct all *all;
+
+	call(&main_thread, launch, 2000, 100, TF_ARG_LAUNCH);
+	call(&main_thread, copy, 2200, 100, TF_ARG_COPY);
+	call(&other_thread, launch, 2010, 100, TF_ARG_LAUNCH);
+	calls((struct writer_device_call[]){{10, 2, 2210, 80, false}, {11, 3, 2020, 80, false}, {10, 1, 2010, 80, false}}, 3);
+	work(3, 5000); /* in no order */
+	work(1, 3000);
+	work(2, 4000);
+	all = correlate();
+	cr_assert_eq(all->count, 3);
+	cr_assert_eq(find(all, 1)->start, 2000);
+	cr_assert_eq(find(all, 1)->first_ns, 3000);
+	cr_assert_str_eq(find(all, 2)->function, "cudaMemcpy");
+	cr_assert_eq(find(all, 3)->tid, 11);
+	cr_assert_eq(all->counts.matched, 3);
+	cr_assert_eq(all->counts.calls, 3);
+	cr_assert_eq(all->counts.idle + all->counts.without_call + all->counts.foreign + all->counts.by_order, 0);
+	free(all);
+}
+
+Test(correlate, a_graph_has_many_records_and_a_library_call_several_launches)
+{
+	struct all *all;
+
+	call(&main_thread, drive, 2010, 20, TF_ARG_LAUNCH);
+	call(&main_thread, drive, 2040, 20, TF_ARG_LAUNCH);
+	call(&main_thread, outer, 2000, 100, 0);
+	call(&main_thread, launch, 3000, 100, TF_ARG_LAUNCH);
+	calls((struct writer_device_call[]){{10, 1, 2012, 10, true}, {10, 2, 2042, 10, true}, {10, 3, 3010, 50, false}}, 3);
+	for (uint32_t i = 0; i < 5; i++)
+		work(3, 9000 - i);
+	work(1, 4000);
+	work(2, 4100);
+	all = correlate();
+	cr_assert_eq(all->count, 3);
+	cr_assert_eq(find(all, 3)->records, 5);
+	cr_assert_eq(find(all, 1)->start, 2010, "the launch, not the library's call");
+	cr_assert_eq(find(all, 2)->start, 2040);
+	cr_assert_eq(all->counts.matched, 7);
+	free(all);
+}
+
+Test(correlate, runtime_and_driver_of_one_call_are_one)
+{
+	struct all *all;
+
+	call(&main_thread, launch, 2000, 100, TF_ARG_LAUNCH);
+	call(&main_thread, launch, 2200, 100, TF_ARG_LAUNCH);
+	calls((struct writer_device_call[]){{10, 1, 2020, 40, true}, {10, 1, 2010, 80, false}, {10, 2, 2220, 40, true}, {10, 2, 2210, 80, false}}, 4);
+	work(1, 3000);
+	work(2, 4000);
+	all = correlate();
+	cr_assert_eq(all->count, 2);
+	cr_assert_eq(all->counts.matched, 2);
+	cr_assert_eq(all->counts.foreign, 0);
+	free(all);
+}
+
+Test(correlate, the_inner_of_two_recorded_calls_has_the_work_and_the_outer_the_rest)
+{
+	struct all *all;
+
+	call(&main_thread, drive, 2040, 20, TF_ARG_LAUNCH);
+	call(&main_thread, launch, 2000, 100, TF_ARG_LAUNCH);
+	calls((struct writer_device_call[]){{10, 1, 2042, 10, true}, {10, 2, 2010, 10, false}}, 2);
+	work(1, 3000);
+	work(2, 4000);
+	all = correlate();
+	cr_assert_eq(all->count, 2);
+	cr_assert_eq(find(all, 1)->start, 2040);
+	cr_assert_eq(find(all, 2)->start, 2000);
+	free(all);
+}
+
+Test(correlate, what_has_no_partner_is_told_and_counted)
+{
+	const uint64_t failed[] = {tf_arg(TF_ARG_LAUNCH, 0, 7), tf_arg(TF_ARG_RESULT, 0, 2)};
+	struct all *all;
+
+	call(&main_thread, launch, 2000, 100, TF_ARG_LAUNCH);	/* its record was dropped */
+	call(&main_thread, launch, 2200, 100, TF_ARG_LAUNCH);	/* CUPTI's call was */
+	call(&main_thread, allocate, 2400, 100, TF_ARG_MEMORY); /* asks for no work */
+	writer_call(&main_thread, launch, 2700, 100, failed, 2);
+	calls((struct writer_device_call[]){{10, 1, 2010, 80, false}, {10, 3, 2410, 80, false}, {10, 4, 2900, 80, false}, {99, 5, 2010, 10, false}}, 4);
+	work(2, 3000);
+	work(4, 3100); /* a call that was under a threshold */
+	work(5, 3200); /* of a thread that we do not know */
+	all = correlate();
+	cr_assert_eq(all->count, 5);
+	cr_assert_eq(all->counts.matched, 0);
+	cr_assert_eq(all->counts.calls, 2);
+	cr_assert_eq(all->counts.idle, 2);
+	cr_assert_eq(all->counts.without_call, 3);
+	cr_assert_eq(all->counts.foreign, 2);
+	free(all);
+}
+
+Test(correlate, on_another_clock_order_tells_where_times_do_not)
+{
+	struct writer_device_call c[20];
+	struct all *all;
+
+	for (uint32_t i = 0; i < 20; i++) {
+		call(&main_thread, launch, 100000 + i * 1000, 100, TF_ARG_LAUNCH);
+		c[i] = (struct writer_device_call){10, i + 1, 9000000 + i * 1000, 80, false};
+		work(i + 1, 9500000 + i * 1000);
+	}
+	writer_device_calls(&cupti, TF_DEVICE_TIME_OWN, c, 20);
+	all = correlate();
+	cr_assert_eq(all->counts.by_order, 20);
+	cr_assert_eq(all->counts.matched, 20);
+	for (uint32_t i = 0; i < 20; i++)
+		cr_assert_eq(find(all, i + 1)->start, 100000 + i * 1000);
+	free(all);
+}
+
+Test(correlate, order_is_not_guessed_where_the_numbers_differ)
+{
+	struct writer_device_call c[20];
+	struct all *all;
+
+	for (uint32_t i = 0; i < 20; i++) {
+		call(&main_thread, launch, 100000 + i * 1000, 100, TF_ARG_LAUNCH);
+		c[i] = (struct writer_device_call){10, i + 1, 9000000 + i * 1000, 80, false};
+		if (i != 7)
+			work(i + 1, 9500000 + i * 1000);
+	}
+	writer_device_calls(&cupti, TF_DEVICE_TIME_OWN, c, 20);
+	all = correlate();
+	cr_assert_eq(all->counts.by_order + all->counts.matched, 0);
+	cr_assert_eq(all->counts.idle, 20);
+	cr_assert_eq(all->counts.without_call, 19);
+	free(all);
+}
+
+Test(correlate, stretches_change_nothing)
+{
+	struct writer_device_call c[200];
+	struct all *all;
+
+	for (uint32_t i = 0; i < 200; i++) {
+		struct writer_thread *t = i % 3 ? &main_thread : &other_thread;
+
+		call(t, launch, 100000 + i * 1000, 900, TF_ARG_LAUNCH);
+		c[i] = (struct writer_device_call){i % 3 ? 10 : 11, i + 1, 100010 + i * 1000, 80, false};
+		if (i % 10)
+			work(i + 1, 9500000 - i * 1000);
+	}
+	calls(c, 200);
+	correlate_stretch = 16;
+	all = correlate();
+	cr_assert_eq(all->count, 200);
+	cr_assert_eq(all->counts.matched, 180);
+	cr_assert_eq(all->counts.idle, 20);
+	for (uint32_t i = 0; i < 200; i++)
+		if (i % 10)
+			cr_assert_eq(find(all, i + 1)->start, 100000 + i * 1000);
+	free(all);
+}
+
+Test(correlate, a_batch_that_breaks_off_is_counted)
+{
+	struct tf_device_batch head = {.base_ns = 5, .count = 1000};
+	uint8_t bytes[sizeof(head) + 3];
+	struct all *all;
+
+	memcpy(bytes, &head, sizeof(head));
+	memset(bytes + sizeof(head), 0xff, 3);
+	call(&main_thread, launch, 2000, 100, TF_ARG_LAUNCH);
+	writer_blob(&cupti, TF_BLOB_DEVICE_CALLS, 0, bytes, sizeof(bytes));
+	all = correlate();
+	cr_assert_eq(all->counts.broken, 1000);
+	cr_assert_eq(all->counts.idle, 1);
+	free(all);
+}
