@@ -169,6 +169,10 @@
 	X(WORDS, cudaError_t, cudaLibraryLoadFromFile, (void *a, void *b, void *c, void *d, size_t e, void *f, void *g, size_t h), (a, b, c, d, e, f, g, h), OTHER, NOTHING) \
 	X(WORDS, cudaError_t, cudaLibraryUnload, (void *library), (library), OTHER, NOTHING)                            \
 	X(NAKED, int, cuptiActivityRegisterCallbacks, (void *request, void *complete), (request, complete), OTHER, NOTHING) \
+	X(NAKED, int, cuptiActivityRegisterTimestampCallback, (void *now), (now), OTHER, NOTHING)                       \
+	X(NAKED, int, cuptiActivityEnable, (uint32_t kind), (kind), OTHER, NOTHING)                                     \
+	X(NAKED, int, cuptiActivityDisable, (uint32_t kind), (kind), OTHER, NOTHING)                                    \
+	X(NAKED, int, cuptiFinalize, (void), (), OTHER, NOTHING)                                                        \
 	X(NAKED, cudaError_t, cudaProfilerStart, (void), (), OTHER, NOTHING)                                            \
 	X(NAKED, cudaError_t, cudaProfilerStop, (void), (), OTHER, NOTHING)
 

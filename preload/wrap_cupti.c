@@ -1,16 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A profiler inside the program, as torch.profiler, takes CUPTI's buffers for itself by this call; the last one to make it
- * has them all. Ours does not come through here. */
+/* A profiler inside the program, as torch.profiler, that uses CUPTI for itself: it gets all of it, before its own call goes
+ * on, and we come back when it has switched off what it had switched on. Our own calls do not come through here. */
 #include "../runtime/cupti.h"
 #include "caller.h"
 #include "hook.h"
+
+enum { NOT_INITIALIZED = 15 };
+
+#define REAL(symbol) caller_real(&place, HOOK_##symbol, caller)
 
 HOOK_EXPORT int cuptiActivityRegisterCallbacks(void *request, void *complete)
 {
 	static struct caller_place place;
 	void *caller = __builtin_return_address(0);
-	int (*real)(void *, void *) = caller_real(&place, HOOK_cuptiActivityRegisterCallbacks, caller);
+	int (*real)(void *, void *) = REAL(cuptiActivityRegisterCallbacks), result;
 
 	cupti_step_aside(caller);
-	return real ? real(request, complete) : 15; /* CUPTI_ERROR_NOT_INITIALIZED */
+	result = real ? real(request, complete) : NOT_INITIALIZED;
+	if (!result)
+		cupti_foreign_buffers(request, complete);
+	return result;
+}
+
+HOOK_EXPORT int cuptiActivityRegisterTimestampCallback(void *now)
+{
+	static struct caller_place place;
+	void *caller = __builtin_return_address(0);
+	int (*real)(void *) = REAL(cuptiActivityRegisterTimestampCallback);
+
+	cupti_step_aside(caller);
+	return real ? real(now) : NOT_INITIALIZED;
+}
+
+HOOK_EXPORT int cuptiActivityEnable(uint32_t kind)
+{
+	static struct caller_place place;
+	void *caller = __builtin_return_address(0);
+	int (*real)(uint32_t) = REAL(cuptiActivityEnable), result;
+
+	cupti_step_aside(caller);
+	result = real ? real(kind) : NOT_INITIALIZED;
+	if (!result)
+		cupti_foreign_kind(kind, true);
+	return result;
+}
+
+HOOK_EXPORT int cuptiActivityDisable(uint32_t kind)
+{
+	static struct caller_place place;
+	void *caller = __builtin_return_address(0);
+	int (*real)(uint32_t) = REAL(cuptiActivityDisable), result;
+
+	result = real ? real(kind) : NOT_INITIALIZED;
+	cupti_foreign_kind(kind, false);
+	return result;
+}
+
+HOOK_EXPORT int cuptiFinalize(void)
+{
+	static struct caller_place place;
+	void *caller = __builtin_return_address(0);
+	int (*real)(void) = REAL(cuptiFinalize), result;
+
+	cupti_step_aside(caller);
+	result = real ? real() : NOT_INITIALIZED;
+	if (!result)
+		cupti_foreign_end();
+	return result;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ledger: what was recorded, what was not, and what recording cost, by process. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "correlate.h"
@@ -148,6 +149,40 @@ static void image_notes(const struct model *m, const struct image *image, struct
 	buffer_done(&text);
 }
 
+static bool read_gap(const struct trace *t, size_t i, struct tf_device_gap *ret, char *path, size_t size)
+{
+	char bytes[sizeof(*ret) + 512] = {0};
+
+	if (t->blobs[i].type != TF_BLOB_DEVICE_GAP || trace_blob(t, &t->blobs[i], bytes, sizeof(bytes) - 1) < sizeof(*ret))
+		return false;
+	memcpy(ret, bytes, sizeof(*ret));
+	snprintf(path, size, "%s", bytes + sizeof(*ret));
+	return true;
+}
+
+/* While the program's own profiler had CUPTI. A gap's end may stand in another thread's window than its beginning. */
+static void image_gaps(const struct model *m, const struct image *image, struct table *table)
+{
+	const struct axis *axis = &m->machines[image->machine].axis;
+	const struct trace *t = image->trace;
+
+	for (size_t i = 0; t && i < t->blob_count; i++) {
+		struct tf_device_gap begin, end = {.ticks = image_last_ticks(image)}, other;
+		char path[512], unused[1], detail[640];
+
+		if (!read_gap(t, i, &begin, path, sizeof(path)) || begin.is_end)
+			continue;
+		for (size_t k = 0; k < t->blob_count; k++)
+			if (read_gap(t, k, &other, unused, sizeof(unused)) && other.is_end && other.ticks >= begin.ticks &&
+			    (!end.is_end || other.ticks < end.ticks))
+				end = other;
+		snprintf(detail, sizeof(detail), "ns without device times: another tool had CUPTI, %s%s",
+			 path[0] ? path : "in the program itself", end.is_end ? "" : ", to the end");
+		row(table, image->pid, m->machines[image->machine].host, "device time gap",
+		    axis_duration(axis, end.ticks > begin.ticks ? end.ticks - begin.ticks : 0), detail);
+	}
+}
+
 int report_ledger(const struct report_context *c, struct table *table, struct err *err)
 {
 	const struct model *m = c->model;
@@ -163,6 +198,8 @@ int report_ledger(const struct report_context *c, struct table *table, struct er
 		process_rows(c, &m->processes[i], table);
 	for (size_t i = 0; i < m->image_count; i++)
 		image_notes(m, &m->images[i], table);
+	for (size_t i = 0; i < m->image_count; i++)
+		image_gaps(m, &m->images[i], table);
 	for (size_t i = 0; i < m->note_count; i++)
 		row(table, m->notes[i].pid, m->machines[m->notes[i].machine].host, "note", 1, m->notes[i].text);
 	for (size_t i = 0; i < m->bare_count; i++) {

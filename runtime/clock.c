@@ -24,7 +24,7 @@ uint64_t clock_monotonic_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static uint64_t realtime_ns(void)
+uint64_t clock_realtime_ns(void)
 {
 	struct timespec t;
 
@@ -102,7 +102,7 @@ void clock_pair(struct tf_clock_pair *ret)
 	struct tf_clock_pair best = {.error_ticks = UINT64_MAX};
 
 	for (int i = 0; i < 3; i++) {
-		uint64_t before = clock_now(), monotonic = clock_monotonic_ns(), real = realtime_ns(), after = clock_now();
+		uint64_t before = clock_now(), monotonic = clock_monotonic_ns(), real = clock_realtime_ns(), after = clock_now();
 
 		if (after - before < best.error_ticks)
 			best = (struct tf_clock_pair){before + (after - before) / 2, monotonic, real, after - before};

@@ -31,6 +31,7 @@ uint64_t clock_ticks(uint64_t ns);
 void clock_set_hz(uint64_t hz);
 
 uint64_t clock_monotonic_ns(void);
+uint64_t clock_realtime_ns(void);
 
 static inline uint64_t clock_now(void)
 {

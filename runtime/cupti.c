@@ -37,19 +37,19 @@ static bool take_busy(void)
 	       __atomic_compare_exchange_n(&busy, &old, process.generation, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-static void enter(struct thread_guard *guard)
+void cupti_enter(struct thread_guard *guard)
 {
 	thread_guard_enter(&thread_self, guard);
 	cupti_is_inside = true;
 }
 
-static void leave(struct thread_guard *guard)
+void cupti_leave(struct thread_guard *guard)
 {
 	cupti_is_inside = false;
 	thread_guard_leave(&thread_self, guard);
 }
 
-static void set(uint64_t on, uint64_t settled)
+void cupti_set(uint64_t on, uint64_t settled)
 {
 	__atomic_store_n(&cupti_on, on, __ATOMIC_RELAXED);
 	__atomic_store_n(&cupti_settled, settled, __ATOMIC_RELAXED);
@@ -75,7 +75,7 @@ static void give_up(const char *why, const char *what, int result)
 		text_add(&t, library);
 	}
 	process_note(bytes);
-	set(0, process.generation);
+	cupti_set(0, process.generation);
 }
 
 static void refused(const char *what, int result)
@@ -163,10 +163,37 @@ static void at_exit(int status, void *unused)
 
 	if (!cupti_on || cupti_on != process.generation || sys_is_silent || !event_enter())
 		return;
-	enter(&guard);
+	cupti_enter(&guard);
 	flush();
-	set(0, process.generation);
-	leave(&guard);
+	cupti_set(0, process.generation);
+	cupti_leave(&guard);
+}
+
+/* CUPTI is ours from now on. */
+static bool take(void)
+{
+	int result;
+
+	if (cupti_foreign_has_it())
+		cupti_foreign_gives_back();
+	/* The clock before the kinds: records made before would have another. */
+	cupti_state.time = cupti_api.register_timestamp && !cupti_api.register_timestamp(clock_monotonic_ns) ? TF_DEVICE_TIME_MONOTONIC
+													     : TF_DEVICE_TIME_OWN;
+	result = cupti_api.register_callbacks(cupti_buffer_request, cupti_buffer_complete);
+	if (result) {
+		refused("cuptiActivityRegisterCallbacks", result);
+		return false;
+	}
+	result = enable_kinds();
+	if (result) {
+		refused("cuptiActivityEnable", result);
+		return false;
+	}
+	if (!cupti_api.flush_period || cupti_api.flush_period(process_options.cuda_flush_interval_ms))
+		process_note("this CUPTI hands records over when its buffers are full: a kill loses more than the flush interval");
+	tell_source();
+	cupti_set(process.generation, process.generation);
+	return true;
 }
 
 static void start(void)
@@ -176,7 +203,7 @@ static void start(void)
 	int result;
 
 	if (!is_asked_for()) {
-		set(0, process.generation);
+		cupti_set(0, process.generation);
 		return;
 	}
 	if (!driver_is_up())
@@ -194,25 +221,10 @@ static void start(void)
 		give_up(why, NULL, 0);
 		return;
 	}
-	/* The clock before the kinds: records made before would have another. */
-	cupti_state.time = cupti_api.register_timestamp && !cupti_api.register_timestamp(clock_monotonic_ns) ? TF_DEVICE_TIME_MONOTONIC
-													     : TF_DEVICE_TIME_OWN;
-	result = cupti_api.register_callbacks(cupti_buffer_request, cupti_buffer_complete);
-	if (result) {
-		refused("cuptiActivityRegisterCallbacks", result);
+	if (!take())
 		return;
-	}
-	result = enable_kinds();
-	if (result) {
-		refused("cuptiActivityEnable", result);
-		return;
-	}
-	if (!cupti_api.flush_period || cupti_api.flush_period(process_options.cuda_flush_interval_ms))
-		process_note("this CUPTI hands records over when its buffers are full: a kill loses more than the flush interval");
 	if (!has_exit)
 		has_exit = !on_exit(at_exit, NULL);
-	tell_source();
-	set(process.generation, process.generation);
 }
 
 /* ---- pauses ---- */
@@ -221,19 +233,36 @@ static void pause_kinds(void)
 {
 	flush();
 	disable_kinds();
-	set(0, 0);
+	cupti_set(0, 0);
+}
+
+/* Others read CUPTI's times as CLOCK_REALTIME, which they are until somebody says otherwise. */
+void cupti_let_go(void)
+{
+	if (!cupti_api.flush_all)
+		return;
+	flush();
+	disable_kinds();
+	flush();
+	if (cupti_state.time == TF_DEVICE_TIME_MONOTONIC)
+		cupti_api.register_timestamp(clock_realtime_ns);
 }
 
 static void resume_kinds(void)
 {
-	int result = enable_kinds();
+	int result;
 
+	if (cupti_foreign_has_it()) {
+		take();
+		return;
+	}
+	result = enable_kinds();
 	if (result) {
 		refused("cuptiActivityEnable", result);
 		return;
 	}
 	cupti_take_clock();
-	set(process.generation, process.generation);
+	cupti_set(process.generation, process.generation);
 }
 
 void cupti_change(bool is_wanted)
@@ -243,45 +272,20 @@ void cupti_change(bool is_wanted)
 	if (!event_enter())
 		return;
 	if (cupti_state.generation && cupti_state.generation != process.generation) {
-		set(0, process.generation); /* the parent's CUPTI is no good here */
+		cupti_set(0, process.generation); /* the parent's CUPTI is no good here */
 		return;
 	}
 	if (!take_busy())
 		return;
-	enter(&guard);
+	cupti_enter(&guard);
 	if (!is_wanted && cupti_on == process.generation)
 		pause_kinds();
 	else if (is_wanted && !cupti_state.generation)
 		start();
 	else if (is_wanted && cupti_settled != process.generation)
 		resume_kinds();
-	leave(&guard);
+	cupti_leave(&guard);
 	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
-}
-
-void cupti_step_aside(const void *caller)
-{
-	struct thread_guard guard;
-	char bytes[PATH_MAX + 128], path[PATH_MAX];
-	struct text t = text_init(bytes, sizeof(bytes));
-
-	if (!(process_gate.groups & 1u << TF_GROUP_CUDA) || !event_enter())
-		return;
-	if (cupti_settled == process.generation && cupti_on != process.generation)
-		return; /* we do not have it */
-	enter(&guard);
-	if (cupti_on == process.generation) {
-		flush();
-		disable_kinds();
-	}
-	if (!cupti_state.generation || cupti_state.generation == process.generation) {
-		text_add(&t, "no device times from here on: another tool takes CUPTI, ");
-		text_add(&t, loaded_path(caller, path, sizeof(path)) && path[0] ? path : "in the program itself");
-		process_note(bytes);
-		cupti_state.generation = process.generation;
-	}
-	set(0, process.generation);
-	leave(&guard);
 }
 
 /* ---- ends ---- */
@@ -315,7 +319,7 @@ void cupti_flush(void)
 	}
 	if (!event_enter())
 		return;
-	enter(&guard);
+	cupti_enter(&guard);
 	flush();
-	leave(&guard);
+	cupti_leave(&guard);
 }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "process.h"
+#include "thread.h"
 
 extern uint64_t cupti_settled; /* generation of the image where recording needs nothing done to go on */
 extern uint64_t cupti_on;      /* generation of the image where CUPTI records */
@@ -38,8 +39,30 @@ static inline void cupti_succeeded(void)
  * says so. */
 void cupti_flush(void);
 
-/* The code at `caller` is about to take CUPTI for itself: it has it from now on, and the ledger says so. */
+/* ---- another profiler in the program: cupti_foreign.c ---- */
+
+/* The code at `caller` is about to use CUPTI for itself: it has it from now on, and the ledger says so. */
 void cupti_step_aside(const void *caller);
+
+/* It has registered these for its buffers. */
+void cupti_foreign_buffers(void *request, void *complete);
+
+/* It has switched a kind of records on or off. When all are off, CUPTI is ours again from the next recorded call on. */
+void cupti_foreign_kind(uint32_t kind, bool is_on);
+
+/* It has ended CUPTI as a whole. */
+void cupti_foreign_end(void);
+
+/* For the rest of cupti_*.c. */
+bool cupti_foreign_has_it(void);
+void cupti_foreign_gives_back(void);
+
+/* A buffer that is none of ours goes to where it came from. False: it came from nobody. */
+bool cupti_foreign_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t used);
+
+/* cupti.c: CUPTI without us, and with what others expect of it. */
+void cupti_let_go(void);
+void cupti_set(uint64_t on, uint64_t settled);
 
 /* ---- cupti_record.c: from CUPTI's buffers into the trace ---- */
 
@@ -72,6 +95,8 @@ extern struct cupti_state cupti_state;
 
 /* Around calls of ours into CUPTI, in a guard: buffers that come back meanwhile are read by this thread. */
 extern __thread bool cupti_is_inside __attribute__((tls_model("initial-exec")));
+void cupti_enter(struct thread_guard *guard);
+void cupti_leave(struct thread_guard *guard);
 
 void cupti_buffer_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_limit);
 void cupti_buffer_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t used);

@@ -10,35 +10,54 @@
 #include "event.h"
 #include "sys.h"
 
-enum { BUFFER = 1 << 20, POOL = 32, BATCH = 2000, RECORD = 10 * 5 };
+enum { BUFFER = 1 << 20, BUFFERS = 128, KEPT = 8, BATCH = 2000, RECORD = 10 * 5 };
 
 /* ---- buffers ---- */
 
-static uint8_t *pool[POOL];
+/* Address space for all that there may be at a time, so that ours are told from others'. 0 in `taken`: free. */
+static uint8_t *arena;
+static uint8_t taken[BUFFERS];
+
+static bool is_ours(const uint8_t *buffer)
+{
+	const uint8_t *start = __atomic_load_n(&arena, __ATOMIC_ACQUIRE);
+
+	return start && buffer >= start && buffer < start + (size_t)BUFFERS * BUFFER;
+}
+
+static uint8_t *find_arena(void)
+{
+	uint8_t *start = __atomic_load_n(&arena, __ATOMIC_ACQUIRE), *none = NULL;
+
+	if (start)
+		return start;
+	start = sys_mmap(NULL, (size_t)BUFFERS * BUFFER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (!start || __atomic_compare_exchange_n(&arena, &none, start, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
+		return start;
+	sys_munmap(start, (size_t)BUFFERS * BUFFER);
+	return none;
+}
 
 void cupti_buffer_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_limit)
 {
-	uint8_t *buffer = NULL;
+	uint8_t *start = find_arena();
+	int i = start ? 0 : BUFFERS;
 
-	for (int i = 0; i < POOL && !buffer; i++)
-		if (__atomic_load_n(&pool[i], __ATOMIC_RELAXED))
-			buffer = __atomic_exchange_n(&pool[i], NULL, __ATOMIC_ACQUIRE);
-	if (!buffer)
-		buffer = sys_mmap(NULL, BUFFER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	*ret_buffer = buffer; /* without one CUPTI drops records, and counts them */
-	*ret_size = buffer ? BUFFER : 0;
+	while (i < BUFFERS && __atomic_exchange_n(&taken[i], 1, __ATOMIC_ACQUIRE))
+		i++;
+	*ret_buffer = i < BUFFERS ? start + (size_t)i * BUFFER : NULL; /* without one CUPTI drops records, and counts them */
+	*ret_size = *ret_buffer ? BUFFER : 0;
 	*ret_limit = 0;
 }
 
+/* Those beyond the first few are not needed for long, and leave no memory behind. */
 static void give_back(uint8_t *buffer)
 {
-	for (int i = 0; i < POOL; i++) {
-		uint8_t *none = NULL;
+	size_t i = (size_t)(buffer - arena) / BUFFER;
 
-		if (__atomic_compare_exchange_n(&pool[i], &none, buffer, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-			return;
-	}
-	sys_munmap(buffer, BUFFER);
+	if (i >= KEPT)
+		sys_madvise(buffer, BUFFER, MADV_DONTNEED);
+	__atomic_store_n(&taken[i], 0, __ATOMIC_RELEASE);
 }
 
 /* ---- packing ---- */
@@ -354,6 +373,10 @@ void cupti_buffer_complete(void *context, uint32_t stream, uint8_t *buffer, size
 {
 	int error = errno;
 
+	if (buffer && !is_ours(buffer)) {
+		cupti_foreign_complete(context, stream, buffer, size, used);
+		return;
+	}
 	if (buffer && can_write()) {
 		if (used)
 			read_buffer(buffer, used);

@@ -297,6 +297,7 @@ enum tf_blob_kind {
 	TF_BLOB_DEVICE_CLOCK = 15, /* struct tf_device_clock */
 	TF_BLOB_DEVICE_LOST = 16, /* struct tf_device_lost */
 	TF_BLOB_DEVICE_CALLS = 17, /* struct tf_device_batch, then calls as the driver's tools saw them, packed */
+	TF_BLOB_DEVICE_GAP = 18, /* struct tf_device_gap, then the path of who took the source */
 };
 
 struct tf_module {
@@ -381,6 +382,13 @@ struct tf_device_source {
 struct tf_device_clock {
 	uint64_t device_ns, monotonic_ns;
 	uint64_t error_ns; /* how long reading the two took */
+};
+
+/* The source was the program's own for a while: nothing is known of what the devices did then. */
+struct tf_device_gap {
+	uint64_t ticks;
+	uint32_t is_end; /* 1: ours again */
+	uint32_t reserved;
 };
 
 /* Since the last one of these in the file. */

@@ -91,12 +91,19 @@ like "$(report stats -q -r cuda_gpu_mem_size_sum -f csv off.pillion)" 'CUDA memc
 CUDA_INJECTION64_PATH=$work/other.so run other "$doubles/cuda_launches" 2
 like "$(notes other)" 'CUDA_INJECTION64_PATH' "another tool's CUPTI is left alone, and the ledger says so"
 
+profiler() { # MODE MOOD WANTED-SETS
+	PILLION_SIMCUPTI=$2 "$targets/cuda_profiler" 30 $1 >wanted
+	PILLION_SIMCUPTI=$2 run inside "$targets/cuda_profiler" 30 $1
+	is "$? $(cat out) $(sets inside)" "0 $(cat wanted) $3 " "a profiler inside the program ($1, $2): it has its records, we have ours"
+	like "$(report stats -q -r ledger -f csv inside.pillion)" 'device time gap,[1-9][0-9]*,.*another tool had CUPTI' 'and the ledger has the gap'
+}
 for mood in '' thread late,thread; do
-	PILLION_SIMCUPTI=$mood "$targets/cuda_profiler" 30 >wanted
-	PILLION_SIMCUPTI=$mood run inside "$targets/cuda_profiler" 30
-	is "$? $(cat out) $(sets inside)" "0 $(cat wanted) 30x0.004 " "a profiler inside the program ($mood): it has its records, we have those before"
-	like "$(notes inside)" 'another tool takes CUPTI' 'and the ledger says so'
+	profiler '' "$mood" '30x0.004 30x0.016'
+	profiler again "$mood" '30x0.004 30x0.016 30x0.066'
+	profiler finalize "$mood" '30x0.004 30x0.016'
+	profiler stay "$mood" '30x0.004'
 done
+like "$(report stats -q -r ledger -f csv inside.pillion)" 'CUPTI, .*, to the end' 'a gap without an end says so'
 
 # ---- ends ----
 

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_profiler N: N memsets, then N more under a profiler of the program's own, which prints how many records it got. */
+/* cuda_profiler N [again|finalize|stay]: N memsets of 4 KB, N of 8 KB under a profiler of the program's own, which prints how
+ * many records it got and whether their times were CUPTI's usual ones, then N of 16 KB. again: the profiler goes on without
+ * registering its buffers a second time, for N of 32 KB, and N of 64 KB follow. finalize: it ends CUPTI. stay: it never
+ * switches off. */
 #include <cupti.h>
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
-static int records, strange;
-static uint8_t *mine;
+static int records, strange, odd;
 
 static void CUPTIAPI on_request(uint8_t **buffer, size_t *size, size_t *limit)
 {
-	*buffer = mine = aligned_alloc(8, 1 << 20);
+	*buffer = aligned_alloc(8, 1 << 20);
 	*size = 1 << 20;
 	*limit = 0;
 }
@@ -20,9 +24,16 @@ static void CUPTIAPI on_complete(CUcontext context, uint32_t stream, uint8_t *bu
 {
 	CUpti_Activity *record = NULL;
 
-	strange += buffer != mine;
-	while (cuptiActivityGetNextRecord(buffer, used, &record) == CUPTI_SUCCESS)
-		records += record->kind == CUPTI_ACTIVITY_KIND_MEMSET;
+	while (cuptiActivityGetNextRecord(buffer, used, &record) == CUPTI_SUCCESS) {
+		CUpti_ActivityMemset *set = (CUpti_ActivityMemset *)record;
+
+		if (record->kind != CUPTI_ACTIVITY_KIND_MEMSET || (set->bytes != 8192 && set->bytes != 32768)) {
+			strange++;
+			continue;
+		}
+		records++;
+		odd += set->start / 1000000000 + 10 < (uint64_t)time(NULL);
+	}
 	free(buffer);
 }
 
@@ -34,20 +45,36 @@ static int work(void *device, int n, size_t bytes)
 	return cudaDeviceSynchronize() != cudaSuccess;
 }
 
+static int profile(void *device, int n, size_t bytes, int stays)
+{
+	int failed;
+
+	if (cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMSET) != CUPTI_SUCCESS)
+		return 1;
+	failed = work(device, n, bytes);
+	if (!stays)
+		cuptiActivityDisable(CUPTI_ACTIVITY_KIND_MEMSET);
+	cuptiActivityFlushAll(1);
+	return failed;
+}
+
 int main(int argc, char **argv)
 {
 	int n = argc > 1 ? atoi(argv[1]) : 1, failed;
+	const char *mode = argc > 2 ? argv[2] : "";
 	void *device;
 
 	if (cudaMalloc(&device, 1 << 20) != cudaSuccess || work(device, n, 4096))
 		return 1;
-	if (cuptiActivityRegisterCallbacks(on_request, on_complete) != CUPTI_SUCCESS ||
-	    cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMSET) != CUPTI_SUCCESS)
+	if (cuptiActivityRegisterCallbacks(on_request, on_complete) != CUPTI_SUCCESS)
 		return 1;
-	failed = work(device, n, 512);
-	cuptiActivityFlushAll(1);
-	cuptiActivityDisable(CUPTI_ACTIVITY_KIND_MEMSET);
-	failed |= work(device, n, 1024);
-	printf("%d records, %d buffers of others\n", records, strange);
+	failed = profile(device, n, 8192, strcmp(mode, "stay") == 0);
+	if (strcmp(mode, "finalize") == 0)
+		failed |= cuptiFinalize() != CUPTI_SUCCESS;
+	if (strcmp(mode, "stay") != 0)
+		failed |= work(device, n, 16384);
+	if (strcmp(mode, "again") == 0)
+		failed |= profile(device, n, 32768, 0) || work(device, n, 65536);
+	printf("%d records, %d strange, %d at odd times\n", records, strange, odd);
 	return failed;
 }
