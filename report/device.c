@@ -261,12 +261,13 @@ static void read_records(struct walk *w, const struct tf_device_batch *head, str
 	for (uint32_t i = 0; i < head->count; i++) {
 		uint64_t work = take_number(u);
 
-		r.work = (uint32_t)(work >> 1);
+		r.work = (uint32_t)(work >> 2);
 		start += take_distance(u);
 		r.start_ns = head->time == TF_DEVICE_TIME_OWN ? place(&w->clocks, start) : start;
 		r.duration_ns = take_number(u);
 		r.correlation += (uint32_t)take_distance(u);
 		r.bytes = work & 1 ? take_number(u) : 0;
+		r.address = work & 2 ? take_number(u) : 0;
 		if (u->failed) {
 			w->broken += head->count - i;
 			return;
@@ -345,6 +346,11 @@ static void walk_image(struct walk *w, uint64_t *ret_broken)
 void device_scan_image(struct scan *s, void (*visit)(struct scan *, const struct device_record *), uint64_t *ret_broken)
 {
 	walk_image(&(struct walk){.scan = s, .blob = TF_BLOB_DEVICE, .visit_record = visit}, ret_broken);
+}
+
+void device_scan_more(struct scan *s, void (*visit)(struct scan *, const struct device_record *), uint64_t *ret_broken)
+{
+	walk_image(&(struct walk){.scan = s, .blob = TF_BLOB_DEVICE_MORE, .visit_record = visit}, ret_broken);
 }
 
 void device_scan_calls(struct scan *s, void (*visit)(struct scan *, const struct device_call *), uint64_t *ret_broken)

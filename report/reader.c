@@ -237,7 +237,7 @@ static void read_thread(struct trace *t, struct trace_thread *thread)
 			if (e.blob == TF_BLOB_CHILD) {
 				open_child = t->child_count;
 				add_child(t, &e, thread->last_ticks);
-			} else if (e.blob == TF_BLOB_DEVICE || e.blob == TF_BLOB_DEVICE_CALLS) {
+			} else if (e.blob == TF_BLOB_DEVICE || e.blob == TF_BLOB_DEVICE_CALLS || e.blob == TF_BLOB_DEVICE_MORE) {
 				thread->has_device_records = true; /* no definition, and as many as events */
 			} else {
 				define(t, &e);

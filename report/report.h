@@ -54,6 +54,10 @@ int report_cuda_gpu_mem_time_sum(const struct report_context *, struct table *, 
 int report_cuda_gpu_mem_size_sum(const struct report_context *, struct table *, struct err *);
 int report_cuda_gpu_sum(const struct report_context *, struct table *, struct err *);
 int report_cuda_gpu_trace(const struct report_context *, struct table *, struct err *);
+int report_um_sum(const struct report_context *, struct table *, struct err *);
+int report_um_total_sum(const struct report_context *, struct table *, struct err *);
+int report_um_cpu_page_faults_sum(const struct report_context *, struct table *, struct err *);
+int report_device_facts(const struct report_context *, struct table *, struct err *);
 int report_correlated(const struct report_context *, struct table *, struct err *);
 int report_cuda_launch_sum(const struct report_context *, struct table *, struct err *);
 int report_stacks_sum(const struct report_context *, struct table *, struct err *);
@@ -138,7 +142,7 @@ void nvtx_name(const struct trace *t, uint32_t domain, uint32_t text, struct buf
 struct device_record {
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
 	uint64_t duration_ns;
-	uint64_t bytes;
+	uint64_t bytes, address; /* 0: none */
 	uint32_t work; /* id of a TF_BLOB_WORK */
 	uint32_t correlation;
 	uint16_t epoch; /* correlation ids are this one's own */
@@ -168,6 +172,9 @@ void device_scan(struct scan *s, void (*visit)(struct scan *, const struct devic
 
 /* Likewise of one image. */
 void device_scan_image(struct scan *s, void (*visit)(struct scan *, const struct device_record *), uint64_t *ret_broken);
+
+/* Likewise what no device was busy with: waits, allocations, overhead, managed memory's traffic, compiling. */
+void device_scan_more(struct scan *s, void (*visit)(struct scan *, const struct device_record *), uint64_t *ret_broken);
 
 /* Likewise the calls that device records come from, of one image. Reports want correlate.h instead. */
 void device_scan_calls(struct scan *s, void (*visit)(struct scan *, const struct device_call *), uint64_t *ret_broken);

@@ -6,8 +6,15 @@
 
 #include "correlate.h"
 
+/* CUpti_ActivityOverheadKind >> 16: what CUPTI cost, and 0 what the driver compiled. */
+enum { DEVICE_OVERHEADS = 9 };
+static const char *const overhead_names[DEVICE_OVERHEADS] = {
+	"the driver's compiling", "handing buffers over", "patching kernels", "CUPTI's own resources", "loading modules",
+	"loading functions", "a full command buffer", "asking for buffers", "starting to watch managed memory"};
+
 struct facts {
 	struct correlate_counts work;
+	uint64_t overhead_ns[DEVICE_OVERHEADS], more;
 	uint64_t dropped, timeless, device_unreadable, sources;
 	uint64_t recorded, below, lost, threads_lost, torn, unmatched_pushes, unmatched_pops, unmatched_starts,
 		unmatched_ends, stacks_lost, own_ns, unreadable;
@@ -36,6 +43,16 @@ static void no_visit(void *context, const struct nvtx_range *range)
 
 /* ---- devices ---- */
 
+static void count_more(struct scan *s, const struct device_record *r)
+{
+	struct facts *f = s->more;
+	struct tf_work work;
+
+	f->more++;
+	if (device_work(s->image->trace, r->work, &work) && work.kind == TF_WORK_OVERHEAD && work.value >> 16 < DEVICE_OVERHEADS)
+		f->overhead_ns[work.value >> 16] += r->duration_ns;
+}
+
 static void device_facts(const struct report_context *c, const struct image *image, struct facts *f)
 {
 	const struct trace *t = image->trace;
@@ -44,6 +61,7 @@ static void device_facts(const struct report_context *c, const struct image *ima
 		return;
 	f->sources++;
 	correlate_image(c, image, NULL, NULL, &f->work);
+	device_scan_more(&(struct scan){.context = c, .image = image, .more = f}, count_more, &f->work.broken);
 	for (size_t i = 0; i < t->blob_count; i++) {
 		struct tf_device_lost lost;
 
@@ -118,6 +136,7 @@ static void process_rows(const struct report_context *c, const struct process *p
 		{"unmatched end", "NVTX ends without a start", f.unmatched_ends, false},
 		{"stacks lost", "stacks that could not be taken", f.stacks_lost, false},
 		{"device records", "kernels, copies, memsets and graphs as CUPTI told them", device_records(&f), f.sources > 0},
+		{"other device facts", "waits, allocations, overhead, managed memory, compiling", f.more, false},
 		{"unmatched calls", "launches, copies and memsets without device record: captured into a graph, lost, or not yet handed over",
 		 f.work.idle, false},
 		{"unmatched device records", "of no recorded call: under a threshold, out of the range, or by a way that is not recorded",
@@ -132,6 +151,9 @@ static void process_rows(const struct report_context *c, const struct process *p
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (rows[i].count || rows[i].always)
 			row(table, p->pid, host, rows[i].fact, rows[i].count, rows[i].detail);
+	for (size_t i = 0; i < DEVICE_OVERHEADS; i++)
+		if (f.overhead_ns[i])
+			row(table, p->pid, host, i ? "CUPTI's overhead" : "driver's overhead", f.overhead_ns[i], overhead_names[i]);
 }
 
 static void image_notes(const struct model *m, const struct image *image, struct table *table)

@@ -108,36 +108,6 @@ static bool is_asked_for(void)
 	       (process_options.gpu_activity == GPU_ACTIVITY_AUTO || process_options.gpu_activity == GPU_ACTIVITY_CUPTI);
 }
 
-/* Whole graphs, or their nodes: CUPTI records one or the other. A version that does not know graphs records nodes. */
-static int enable_kinds(void)
-{
-	static const uint32_t kinds[] = {CUPTI_KERNEL, CUPTI_MEMCPY, CUPTI_MEMSET, CUPTI_MEMCPY_PEER};
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		int result = cupti_api.enable(kinds[i]);
-
-		if (result && i == 0)
-			return result;
-		if (result)
-			process_note("CUPTI refuses to record some kinds of copies");
-	}
-	if (!process_options.cuda_graph_nodes)
-		cupti_api.enable(CUPTI_GRAPH);
-	if (cupti_state.version >= CUPTI_HAS_DEVICE_4)
-		cupti_api.enable(CUPTI_DEVICE);
-	cupti_calls_set(true);
-	return 0;
-}
-
-static void disable_kinds(void)
-{
-	static const uint32_t kinds[] = {CUPTI_KERNEL, CUPTI_MEMCPY, CUPTI_MEMSET, CUPTI_MEMCPY_PEER, CUPTI_GRAPH, CUPTI_DEVICE};
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		cupti_api.disable(kinds[i]);
-	cupti_calls_set(false);
-}
-
 static void tell_source(void)
 {
 	char bytes[sizeof(struct tf_device_source) + PATH_MAX];
@@ -184,7 +154,7 @@ static bool take(void)
 		refused("cuptiActivityRegisterCallbacks", result);
 		return false;
 	}
-	result = enable_kinds();
+	result = cupti_kinds_enable();
 	if (result) {
 		refused("cuptiActivityEnable", result);
 		return false;
@@ -232,7 +202,7 @@ static void start(void)
 static void pause_kinds(void)
 {
 	flush();
-	disable_kinds();
+	cupti_kinds_disable();
 	cupti_set(0, 0);
 }
 
@@ -242,7 +212,7 @@ void cupti_let_go(void)
 	if (!cupti_api.flush_all)
 		return;
 	flush();
-	disable_kinds();
+	cupti_kinds_disable();
 	flush();
 	if (cupti_state.time == TF_DEVICE_TIME_MONOTONIC)
 		cupti_api.register_timestamp(clock_realtime_ns);
@@ -256,7 +226,7 @@ static void resume_kinds(void)
 		take();
 		return;
 	}
-	result = enable_kinds();
+	result = cupti_kinds_enable();
 	if (result) {
 		refused("cuptiActivityEnable", result);
 		return;

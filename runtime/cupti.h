@@ -78,6 +78,7 @@ struct cupti_api {
 	int (*enable_runtime_call)(uint32_t function, uint8_t is_on);
 	int (*enable_driver_call)(uint32_t function, uint8_t is_on);
 	int (*name_threads)(int how);
+	int (*configure_managed)(void *configs, uint32_t count);
 	int (*next_record)(uint8_t *buffer, size_t size, void **record);
 	int (*get_dropped)(void *context, uint32_t stream, size_t *ret);
 	int (*flush_all)(uint32_t flag);
@@ -89,7 +90,8 @@ struct cupti_state {
 	uint64_t generation; /* of the image that opened CUPTI; 0: none yet */
 	uint32_t version;
 	uint8_t time; /* enum tf_device_time */
-	uint16_t epoch; /* of correlation ids */
+	uint16_t epoch;	 /* of correlation ids */
+	uint64_t kinds;	 /* that we have switched on */
 };
 extern struct cupti_state cupti_state;
 
@@ -110,6 +112,10 @@ void cupti_take_clock(void);
 /* cupti_calls.c: the records of calls, by which a host call and what the device did for it are found together. */
 void cupti_calls_set(bool is_on);
 bool cupti_calls_wanted(bool is_driver, uint32_t function);
+
+/* cupti_kinds.c: what is recorded, by the options and by CUPTI's version. enable gives what CUPTI answered for kernels. */
+int cupti_kinds_enable(void);
+void cupti_kinds_disable(void);
 
 /* cupti_open.c: the functions of the process's CUPTI. NULL, or why not. */
 const char *cupti_open(struct cupti_api *ret, char *ret_path, size_t size);

@@ -59,6 +59,48 @@ SAME(cupti_graph, device, CUpti_ActivityGraphTrace, deviceId);
 SAME(cupti_graph, graph, CUpti_ActivityGraphTrace, graphId);
 SAME(cupti_graph, context, CUpti_ActivityGraphTrace, contextId);
 SAME(cupti_graph, stream, CUpti_ActivityGraphTrace, streamId);
+SAME(cupti_wait, type, CUpti_ActivitySynchronization, type);
+SAME(cupti_wait, start, CUpti_ActivitySynchronization, start);
+SAME(cupti_wait, end, CUpti_ActivitySynchronization, end);
+SAME(cupti_wait, correlation, CUpti_ActivitySynchronization, correlationId);
+SAME(cupti_wait, context, CUpti_ActivitySynchronization, contextId);
+SAME(cupti_wait, stream, CUpti_ActivitySynchronization, streamId);
+SAME(cupti_memory, operation, CUpti_ActivityMemory2, memoryOperationType);
+SAME(cupti_memory, memory, CUpti_ActivityMemory2, memoryKind);
+SAME(cupti_memory, correlation, CUpti_ActivityMemory2, correlationId);
+SAME(cupti_memory, address, CUpti_ActivityMemory2, address);
+SAME(cupti_memory, bytes, CUpti_ActivityMemory2, bytes);
+SAME(cupti_memory, time, CUpti_ActivityMemory2, timestamp);
+SAME(cupti_memory, device, CUpti_ActivityMemory2, deviceId);
+SAME(cupti_memory, context, CUpti_ActivityMemory2, contextId);
+SAME(cupti_memory, stream, CUpti_ActivityMemory2, streamId);
+SAME(cupti_memory, pool, CUpti_ActivityMemory2, memoryPoolConfig.memoryPoolType);
+SAME(cupti_overhead, overhead, CUpti_ActivityOverhead, overheadKind);
+SAME(cupti_overhead, start, CUpti_ActivityOverhead, start);
+SAME(cupti_overhead, end, CUpti_ActivityOverhead, end);
+SAME(cupti_managed, counter, CUpti_ActivityUnifiedMemoryCounter2, counterKind);
+SAME(cupti_managed, value, CUpti_ActivityUnifiedMemoryCounter2, value);
+SAME(cupti_managed, start, CUpti_ActivityUnifiedMemoryCounter2, start);
+SAME(cupti_managed, end, CUpti_ActivityUnifiedMemoryCounter2, end);
+SAME(cupti_managed, address, CUpti_ActivityUnifiedMemoryCounter2, address);
+SAME(cupti_managed, source, CUpti_ActivityUnifiedMemoryCounter2, srcId);
+SAME(cupti_managed, target, CUpti_ActivityUnifiedMemoryCounter2, dstId);
+SAME(cupti_managed, flags, CUpti_ActivityUnifiedMemoryCounter2, flags);
+SAME(cupti_managed_config, counter, CUpti_ActivityUnifiedMemoryCounterConfig, kind);
+SAME(cupti_managed_config, is_on, CUpti_ActivityUnifiedMemoryCounterConfig, enable);
+_Static_assert(sizeof(struct cupti_managed_config) == sizeof(CUpti_ActivityUnifiedMemoryCounterConfig), "an array of them");
+SAME(cupti_jit, entry, CUpti_ActivityJit, jitEntryType);
+SAME(cupti_jit, operation, CUpti_ActivityJit, jitOperationType);
+SAME(cupti_jit, device, CUpti_ActivityJit, deviceId);
+SAME(cupti_jit, start, CUpti_ActivityJit, start);
+SAME(cupti_jit, end, CUpti_ActivityJit, end);
+SAME(cupti_jit, correlation, CUpti_ActivityJit, correlationId);
+SAME(cupti_context, context, CUpti_ActivityContext, contextId);
+SAME(cupti_context, device, CUpti_ActivityContext, deviceId);
+SAME(cupti_context, default_stream, CUpti_ActivityContext, nullStreamId);
+SAME(cupti_stream, context, CUpti_ActivityStream, contextId);
+SAME(cupti_stream, stream, CUpti_ActivityStream, streamId);
+SAME(cupti_stream, flag, CUpti_ActivityStream, flag);
 SAME(cupti_call, function, CUpti_ActivityAPI, cbid);
 SAME(cupti_call, start, CUpti_ActivityAPI, start);
 SAME(cupti_call, end, CUpti_ActivityAPI, end);
@@ -71,6 +113,11 @@ _Static_assert((int)CUPTI_MEMCPY == CUPTI_ACTIVITY_KIND_MEMCPY && (int)CUPTI_MEM
 		       (int)CUPTI_DRIVER_CALL == CUPTI_ACTIVITY_KIND_DRIVER && (int)CUPTI_RUNTIME_CALL == CUPTI_ACTIVITY_KIND_RUNTIME &&
 		       (int)CUPTI_MEMCPY_PEER == CUPTI_ACTIVITY_KIND_MEMCPY2 && (int)CUPTI_GRAPH == CUPTI_ACTIVITY_KIND_GRAPH_TRACE,
 	       "kinds");
+_Static_assert((int)CUPTI_CONTEXT == CUPTI_ACTIVITY_KIND_CONTEXT && (int)CUPTI_OVERHEAD == CUPTI_ACTIVITY_KIND_OVERHEAD &&
+		       (int)CUPTI_MANAGED == CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER && (int)CUPTI_STREAM == CUPTI_ACTIVITY_KIND_STREAM &&
+		       (int)CUPTI_WAIT == CUPTI_ACTIVITY_KIND_SYNCHRONIZATION && (int)CUPTI_MEMORY == CUPTI_ACTIVITY_KIND_MEMORY2 &&
+		       (int)CUPTI_JIT == CUPTI_ACTIVITY_KIND_JIT,
+	       "more kinds");
 _Static_assert((int)CUPTI_AT_END == CUPTI_ERROR_MAX_LIMIT_REACHED && (int)CUPTI_UNINITIALIZED == CUPTI_ERROR_NOT_INITIALIZED &&
 		       (int)CUPTI_OTHER_SUBSCRIBER == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED,
 	       "results");

@@ -13,13 +13,20 @@ enum cupti_kind {
 	CUPTI_DRIVER_CALL = 4,
 	CUPTI_RUNTIME_CALL = 5,
 	CUPTI_DEVICE = 8,
+	CUPTI_CONTEXT = 9,
 	CUPTI_KERNEL = 10, /* CUPTI calls it CONCURRENT_KERNEL */
+	CUPTI_OVERHEAD = 17,
 	CUPTI_MEMCPY_PEER = 22, /* MEMCPY2 */
+	CUPTI_MANAGED = 25,	/* UNIFIED_MEMORY_COUNTER */
+	CUPTI_STREAM = 37,
+	CUPTI_WAIT = 38, /* SYNCHRONIZATION */
+	CUPTI_MEMORY = 49, /* MEMORY2 */
+	CUPTI_JIT = 52,
 	CUPTI_GRAPH = 51,
 };
 
 /* Versions of the interface, cuptiGetVersion. */
-enum { CUPTI_OLDEST = 13 /* 11.0 */, CUPTI_HAS_GRAPH_IDS = 14 /* 11.1 */, CUPTI_HAS_DEVICE_4 = 17 /* 11.6 */ };
+enum { CUPTI_OLDEST = 13 /* 11.0 */, CUPTI_HAS_GRAPH_IDS = 14 /* 11.1 */, CUPTI_HAS_MEMORY = 15 /* 11.2 */, CUPTI_HAS_DEVICE_4 = 17 /* 11.6 */ };
 
 /* How CUPTI names threads, CUpti_ActivityThreadIdType: by their pthread_t, or by what gettid() says. */
 enum { CUPTI_THREADS_DEFAULT = 0, CUPTI_THREADS_SYSTEM = 1 };
@@ -153,6 +160,50 @@ struct cupti_call {
 	uint32_t kind, function; /* its callback id */
 	uint64_t start, end;
 	uint32_t process, thread, correlation, result;
+};
+
+struct cupti_wait {
+	uint32_t kind, type;
+	uint64_t start, end;
+	uint32_t correlation, context, stream;
+};
+
+struct cupti_memory {
+	uint32_t kind, operation, memory, correlation; /* operation: 1 allocation, 2 release */
+	uint64_t address, bytes, time, instruction;
+	uint32_t process, device, context, stream;
+	const char *name;
+	uint32_t is_async, pad, pool;
+};
+
+struct cupti_overhead {
+	uint32_t kind, overhead, object_kind, object[3];
+	uint64_t start, end;
+};
+
+struct cupti_managed {
+	uint32_t kind, counter;
+	uint64_t value, start, end, address;
+	uint32_t source, target, stream, process, flags;
+};
+
+struct cupti_managed_config {
+	uint32_t scope, counter, device, is_on;
+};
+
+struct cupti_jit {
+	uint32_t kind, entry, operation, device;
+	uint64_t start, end;
+	uint32_t correlation;
+};
+
+struct cupti_context {
+	uint32_t kind, context, device;
+	uint16_t api, default_stream;
+};
+
+struct cupti_stream {
+	uint32_t kind, context, stream, priority, flag;
 };
 
 struct cupti_device {

@@ -90,6 +90,7 @@ const char *cupti_open(struct cupti_api *api, char *ret_path, size_t size)
 	FIND(enable_runtime_call, "cuptiActivityEnableRuntimeApi");
 	FIND(enable_driver_call, "cuptiActivityEnableDriverApi");
 	FIND(name_threads, "cuptiSetThreadIdType");
+	FIND(configure_managed, "cuptiActivityConfigureUnifiedMemoryCounter");
 	FIND(next_record, "cuptiActivityGetNextRecord");
 	FIND(get_dropped, "cuptiActivityGetNumDroppedRecords");
 	FIND(flush_all, "cuptiActivityFlushAll");

@@ -10,7 +10,7 @@
 #include "event.h"
 #include "sys.h"
 
-enum { BUFFER = 1 << 20, BUFFERS = 128, KEPT = 8, BATCH = 2000, RECORD = 10 * 5 };
+enum { BUFFER = 1 << 20, BUFFERS = 128, KEPT = 8, BATCH = 2000, RECORD = 10 * 6 };
 
 /* ---- buffers ---- */
 
@@ -76,12 +76,12 @@ struct batch {
 
 /* What one buffer of CUPTI's becomes. */
 struct batches {
-	struct batch work, calls;
+	struct batch work, calls, more;
 };
 
 struct item {
 	struct tf_work work;
-	uint64_t start, end, bytes;
+	uint64_t start, end, bytes, address;
 	uint32_t correlation;
 };
 
@@ -143,10 +143,12 @@ static void put(struct batch *b, const struct item *item)
 		return;
 	}
 	next(b, item->start);
-	number(b, (uint64_t)work << 1 | (item->bytes != 0));
+	number(b, (uint64_t)work << 2 | (item->address != 0) << 1 | (item->bytes != 0));
 	put_times(b, item->start, item->end, item->correlation);
 	if (item->bytes)
 		number(b, item->bytes);
+	if (item->address)
+		number(b, item->address);
 }
 
 /* ---- CUPTI's records ---- */
@@ -263,10 +265,109 @@ static void put_call(struct batch *b, const struct cupti_call *r)
 	b->thread = r->thread;
 }
 
+/* ---- what no device is busy with ---- */
+
+static void put_wait(struct batch *b, const struct cupti_wait *r)
+{
+	struct item item = {.start = r->start, .end = r->end, .correlation = r->correlation};
+
+	item.work = (struct tf_work){.kind = TF_WORK_WAIT, .value = r->type, .context = r->context, .stream = r->stream};
+	put(b, &item);
+}
+
+static void put_memory(struct batch *b, const struct cupti_memory *r)
+{
+	struct item item = {.start = r->time, .end = r->time, .bytes = r->bytes, .address = r->address, .correlation = r->correlation};
+
+	item.work = (struct tf_work){.kind = r->operation == 1 ? TF_WORK_ALLOCATE : TF_WORK_FREE,
+				     .copy = r->pool != 0,
+				     .target = (uint8_t)r->memory,
+				     .device = r->device,
+				     .context = r->context,
+				     .stream = r->stream};
+	put(b, &item);
+}
+
+static void put_overhead(struct batch *b, const struct cupti_overhead *r)
+{
+	struct item item = {.start = r->start, .end = r->end};
+
+	item.work = (struct tf_work){.kind = TF_WORK_OVERHEAD, .value = r->overhead};
+	put(b, &item);
+}
+
+/* Counters of faults have no end. */
+static void put_managed(struct batch *b, const struct cupti_managed *r)
+{
+	struct item item = {.start = r->start, .end = r->end > r->start ? r->end : r->start, .bytes = r->value, .address = r->address};
+
+	item.work = (struct tf_work){.kind = TF_WORK_MANAGED,
+				     .copy = (uint8_t)r->counter,
+				     .value = r->flags,
+				     .source_device = (uint16_t)r->source,
+				     .target_device = (uint16_t)r->target};
+	put(b, &item);
+}
+
+static void put_jit(struct batch *b, const struct cupti_jit *r)
+{
+	struct item item = {.start = r->start, .end = r->end, .correlation = r->correlation};
+
+	item.work = (struct tf_work){.kind = TF_WORK_COMPILE, .copy = (uint8_t)r->entry, .value = r->operation, .device = r->device};
+	put(b, &item);
+}
+
+static void tell_context(const struct cupti_context *r)
+{
+	struct tf_work work = {.kind = TF_WORK_CONTEXT, .device = r->device, .context = r->context, .stream = r->default_stream};
+
+	event_intern(TF_BLOB_WORK, &work, sizeof(work));
+}
+
+static void tell_stream(const struct cupti_stream *r)
+{
+	struct tf_work work = {.kind = TF_WORK_STREAM, .context = r->context, .stream = r->stream, .value = r->flag};
+
+	event_intern(TF_BLOB_WORK, &work, sizeof(work));
+}
+
+/* False: not one of these kinds. */
+static bool put_more(struct batch *b, const void *record)
+{
+	switch (((const struct cupti_record *)record)->kind) {
+	case CUPTI_WAIT:
+		put_wait(b, record);
+		return true;
+	case CUPTI_MEMORY:
+		put_memory(b, record);
+		return true;
+	case CUPTI_OVERHEAD:
+		put_overhead(b, record);
+		return true;
+	case CUPTI_MANAGED:
+		put_managed(b, record);
+		return true;
+	case CUPTI_JIT:
+		put_jit(b, record);
+		return true;
+	case CUPTI_CONTEXT:
+		tell_context(record);
+		return true;
+	case CUPTI_STREAM:
+		tell_stream(record);
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void put_record(struct batches *all, const void *record)
 {
 	const struct cupti_device *device = record;
 	struct batch *b = &all->work;
+
+	if (put_more(&all->more, record))
+		return;
 
 	switch (((const struct cupti_record *)record)->kind) {
 	case CUPTI_KERNEL:
@@ -307,18 +408,21 @@ static void tell_lost(const struct tf_device_lost *lost)
 
 static void read_buffer(uint8_t *buffer, size_t used)
 {
-	struct batches b = {.work.blob = TF_BLOB_DEVICE, .calls.blob = TF_BLOB_DEVICE_CALLS};
+	struct batches b = {.work.blob = TF_BLOB_DEVICE, .calls.blob = TF_BLOB_DEVICE_CALLS, .more.blob = TF_BLOB_DEVICE_MORE};
 	void *record = NULL;
 	int result;
 
 	begin(&b.work);
 	begin(&b.calls);
+	begin(&b.more);
 	while (!(result = cupti_api.next_record(buffer, used, &record)))
 		put_record(&b, record);
 	end(&b.work);
 	end(&b.calls);
+	end(&b.more);
 	b.work.lost.unreadable += result != CUPTI_AT_END;
-	b.work.lost.timeless += b.calls.lost.timeless;
+	b.work.lost.timeless += b.calls.lost.timeless + b.more.lost.timeless;
+	b.work.lost.unreadable += b.more.lost.unreadable;
 	tell_lost(&b.work.lost);
 }
 

@@ -48,6 +48,7 @@ struct options {
 	const char *nvtx_capture;
 	double delay_s, duration_s;
 	bool cuda_memory_usage;
+	bool cuda_um_cpu_page_faults, cuda_um_gpu_page_faults;
 	int cuda_graph_nodes; /* 0: graphs as a whole, 1: their nodes */
 	uint32_t cuda_flush_interval_ms;
 	enum gpu_activity gpu_activity;

@@ -297,6 +297,7 @@ enum tf_blob_kind {
 	TF_BLOB_DEVICE_CLOCK = 15, /* struct tf_device_clock */
 	TF_BLOB_DEVICE_LOST = 16, /* struct tf_device_lost */
 	TF_BLOB_DEVICE_CALLS = 17, /* struct tf_device_batch, then calls as the driver's tools saw them, packed */
+	TF_BLOB_DEVICE_MORE = 19, /* as TF_BLOB_DEVICE, of kinds of work from TF_WORK_WAIT on: no device was busy with them */
 	TF_BLOB_DEVICE_GAP = 18, /* struct tf_device_gap, then the path of who took the source */
 };
 
@@ -322,13 +323,14 @@ struct tf_launch {
 
 /* ---- what the devices did ----
  * Records come in batches, when the driver hands them over, in the windows of whichever thread it does that in, and in no
- * order. A record is four or five numbers, each in groups of 7 bits, the lowest first, bit 7 set on all but the last:
+ * order. A record is four to six numbers, each in groups of 7 bits, the lowest first, bit 7 set on all but the last:
  *
- *   2 * id of a TF_BLOB_WORK, + 1 if the number of bytes follows at the end
+ *   4 * id of a TF_BLOB_WORK, + 1 if the number of bytes follows at the end, + 2 if an address follows after all
  *   start in ns, as the distance from the start before it (of the first: from base_ns), signed
  *   end - start in ns
  *   correlation id, as the distance from the one before it (of the first: from 0), signed
- *   bytes copied or set
+ *   bytes copied or set, allocated or freed, moved; or another number, see enum tf_work_kind
+ *   address
  *
  * Signed: n >= 0 as 2n, n < 0 as -2n - 1. A kernel launched again and again takes 7 to 9 bytes, so 8 to 11 in the file. */
 enum tf_source { TF_SOURCE_CUPTI = 1 };
@@ -355,7 +357,23 @@ struct tf_device_batch {
  *
  * 5 to 8 bytes where a thread makes several in a row. */
 
-enum tf_work_kind { TF_WORK_KERNEL = 1, TF_WORK_COPY = 2, TF_WORK_SET = 3, TF_WORK_GRAPH = 4 };
+enum tf_work_kind {
+	TF_WORK_KERNEL = 1,
+	TF_WORK_COPY = 2,
+	TF_WORK_SET = 3,
+	TF_WORK_GRAPH = 4,
+	/* in TF_BLOB_DEVICE_MORE */
+	TF_WORK_WAIT = 5,     /* value = CUpti_ActivitySynchronizationType: 1 event 2 stream waits for event 3 stream 4 context */
+	TF_WORK_ALLOCATE = 6, /* target = CUpti_ActivityMemoryKind, copy = 1 if from a pool; with bytes and address */
+	TF_WORK_FREE = 7,     /* likewise */
+	TF_WORK_OVERHEAD = 8, /* value = CUpti_ActivityOverheadKind: what recording, or the driver's own compiling, cost */
+	TF_WORK_MANAGED = 9,  /* copy = CUpti_ActivityUnifiedMemoryCounterKind: 1 bytes HtoD 2 bytes DtoH 3 CPU page fault (bytes =
+				 address of the instruction) 4 GPU page faults (bytes = how many) 8 bytes DtoD; with address */
+	TF_WORK_COMPILE = 10, /* copy = CUpti_ActivityJitEntryType, value = CUpti_ActivityJitOperationType */
+	/* without records: facts that others refer to */
+	TF_WORK_CONTEXT = 11, /* device, context, stream = its default stream */
+	TF_WORK_STREAM = 12,  /* context, stream, value = CUpti_ActivityStreamFlag */
+};
 
 /* Everything about a piece of work that tends to come again. */
 struct tf_work {

@@ -277,9 +277,18 @@ CUptiResult CUPTIAPI cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, siz
 CUptiResult CUPTIAPI cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig *config,
 								uint32_t count)
 {
-	(void)config;
-	(void)count;
-	return CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED;
+	CUptiResult result = simcupti_ready();
+
+	if (result != CUPTI_SUCCESS)
+		return result;
+	if (!config || !count)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	for (uint32_t i = 0; i < count; i++) {
+		if ((unsigned)config[i].kind >= CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_COUNT)
+			return CUPTI_ERROR_INVALID_PARAMETER;
+		simcupti.counts_managed[config[i].kind] = config[i].enable != 0;
+	}
+	return CUPTI_SUCCESS;
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableHWTrace(uint8_t enable)

@@ -17,6 +17,7 @@
 	X(MEMSET, CUpti_ActivityMemset4, 88, 88, 88, 88, 88) \
 	X(MEMORY2, CUpti_ActivityMemory4, 120, 120, 120, 128, 128) \
 	X(SYNCHRONIZATION, CUpti_ActivitySynchronization2, 40, 40, 40, 56, 56) \
+	X(UNIFIED_MEMORY_COUNTER, CUpti_ActivityUnifiedMemoryCounter3, 64, 64, 64, 64, 104) \
 	X(RUNTIME, CUpti_ActivityAPI, 40, 40, 40, 40, 40) \
 	X(DRIVER, CUpti_ActivityAPI, 40, 40, 40, 40, 40) \
 	X(EXTERNAL_CORRELATION, CUpti_ActivityExternalCorrelation, 24, 24, 24, 24, 24) \
@@ -202,10 +203,45 @@ static void peer_copy_tell(const struct sim_op *op)
 	simcupti_emit(&record);
 }
 
+/* What the driver moves for managed memory: all that the work touches, each time, after one fault. */
+static void managed_tell(const struct sim_op *op, uint64_t address, uint64_t bytes, bool is_to_host)
+{
+	CUpti_ActivityUnifiedMemoryCounter3 record = { .kind = CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER };
+	CUpti_ActivityUnifiedMemoryCounterKind fault = is_to_host ?
+		CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT :
+		CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT;
+	CUpti_ActivityUnifiedMemoryCounterKind move = is_to_host ?
+		CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH :
+		CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD;
+
+	if (!simcupti.enabled[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER])
+		return;
+	record.start = simcupti_time(op->start_ns);
+	record.address = address & ~(uint64_t)4095;
+	record.processId = (uint32_t)syscall(SYS_getpid);
+	record.counterKind = fault;
+	record.value = is_to_host ? 0x401000 : 1;
+	if (simcupti.counts_managed[fault])
+		simcupti_emit(&record);
+	record.end = simcupti_time(op->end_ns);
+	record.counterKind = move;
+	record.value = bytes;
+	if (!simcupti.counts_managed[move])
+		return;
+	simcupti.interface->log("managed", ",\"host\":%d,\"bytes\":%llu,\"address\":%llu", is_to_host,
+				(unsigned long long)bytes, (unsigned long long)record.address);
+	simcupti_emit(&record);
+}
+
 static void copy_tell(const struct sim_op *op)
 {
 	const struct sim_copy *copy = &op->work.copy;
 	CUpti_ActivityMemcpy6 record = { .kind = CUPTI_ACTIVITY_KIND_MEMCPY };
+
+	if (copy->dst_place == SIM_MANAGED)
+		managed_tell(op, (uintptr_t)copy->dst, sim_copy_bytes(copy), false);
+	if (copy->src_place == SIM_MANAGED)
+		managed_tell(op, (uintptr_t)copy->src, sim_copy_bytes(copy), true);
 
 	if (!simcupti.enabled[CUPTI_ACTIVITY_KIND_MEMCPY])
 		return;

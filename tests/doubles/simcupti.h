@@ -21,6 +21,7 @@ struct simcupti {
 	bool enabled[CUPTI_ACTIVITY_KIND_COUNT];
 	uint8_t api_enabled[2][CBID_COUNT];	/* by layer, by callback id */
 	bool wants_latency_times;
+	bool counts_managed[CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_COUNT];
 	CUpti_ActivityThreadIdType thread_id_type;
 	CUpti_TimestampCallbackFunc timestamp;
 	int64_t clock_offset_ns;	/* what to add to the simulated device's clock */

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulated GPU's own account beside the device records of the same run.
 
-cupti_account.py LOG TRACE.csv [--calls CORRELATED.csv] [--nodes] [--dropped] [--killed MS] [--loose NS]
-TRACE.csv is cuda_gpu_trace:mangled. --calls: the report `correlated`; each piece of work must be with the call that asked for it. --nodes: graphs were recorded by their nodes. --dropped: as many may be missing as CUPTI
+cupti_account.py LOG TRACE.csv [--calls CORRELATED.csv] [--facts FACTS.csv] [--nodes] [--dropped] [--killed MS] [--loose NS]
+TRACE.csv is cuda_gpu_trace:mangled. --calls: the report `correlated`; each piece of work must be with the call that asked for it. --facts: the report `device_facts`;
+allocations, frees and waits must be the account's. --nodes: graphs were recorded by their nodes. --dropped: as many may be missing as CUPTI
 says it dropped. --killed: of the work that ended within MS before the last line of the account any may be missing. --loose:
 times were on another clock, and may be off by as much. Prints what differs; status 1 if anything does."""
 import argparse
@@ -101,11 +102,32 @@ def check_calls(events, path, nodes, a):
     return problems
 
 
+def check_facts(events, path, killed):
+    """Allocations and frees by id, size and address, waits by id."""
+    wanted, got = collections.Counter(), collections.Counter()
+    for e in events:
+        if e['ev'] in ('alloc', 'free') and e['kind'] != 'registered':
+            wanted[({'alloc': 'allocate', 'free': 'free'}[e['ev']], e['corr'], e['bytes'], e['address'])] += 1
+        elif e['ev'] == 'sync':
+            wanted[('wait', e['corr'], 0, 0)] += 1
+    with open(path, newline='', encoding='utf-8') as file:
+        for r in csv.DictReader(line for line in file if line.strip()):
+            if r['Kind'] in ('allocate', 'free', 'wait'):
+                got[(r['Kind'], int(r['CorrId']), int(r['Bytes']), int(r['Address']))] += 1
+    problems = [f'facts that were none: {k} {n}' for k, n in (got - wanted).items()]
+    if not killed:
+        problems += [f'facts missing: {k} {n}' for k, n in (wanted - got).items()]
+    if not got:
+        problems.append('no facts at all')
+    return problems
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('log')
     parser.add_argument('trace')
     parser.add_argument('--calls')
+    parser.add_argument('--facts')
     parser.add_argument('--nodes', action='store_true')
     parser.add_argument('--dropped', action='store_true')
     parser.add_argument('--killed', type=float)
@@ -139,6 +161,8 @@ def main():
         problems.append(f'nothing to compare: {len(wanted)} in the account, {len(got)} recorded')
     if a.calls:
         problems += check_calls(events, a.calls, a.nodes, a)
+    if a.facts:
+        problems += check_facts(events, a.facts, a.killed is not None or a.dropped)
     print('\n'.join(problems[:20]))
     return 1 if problems else 0
 

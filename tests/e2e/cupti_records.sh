@@ -14,7 +14,8 @@ unset CUDA_INJECTION64_PATH
 equal() {
 	report stats -q -r cuda_gpu_trace:mangled -f csv "$1" >trace.csv &&
 		report stats -q -r correlated -f csv "$1" >calls.csv &&
-		python3 "$tests_dir/cupti_account.py" "$2" trace.csv --calls calls.csv "${@:3}"
+		report stats -q -r device_facts -f csv "$1" >facts.csv &&
+		python3 "$tests_dir/cupti_account.py" "$2" trace.csv --calls calls.csv --facts facts.csv "${@:3}"
 }
 
 # run NAME COMMAND...: into NAME.pillion and log
@@ -104,6 +105,17 @@ for mood in '' thread late,thread; do
 	profiler stay "$mood" '30x0.004'
 done
 like "$(report stats -q -r ledger -f csv inside.pillion)" 'CUPTI, .*, to the end' 'a gap without an end says so'
+
+# ---- managed memory ----
+
+run managed --cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true "$targets/cuda_managed" 6
+is "$? $(report stats -q -r um_sum -f csv managed.pillion | sed '1d; s/^0x[0-9a-f]*,//; s/,[0-9.]*$//' | tr '\n' ' ')" \
+	'0 0.049,0.025,6,6 0.066,0.000,0,1 ' 'um_sum: what moved, and the faults'
+is "$(report stats -q -r um_total_sum -f csv managed.pillion | sed '1d; s/,0x.*//')" '0.115,0.025,6,7' 'um_total_sum'
+is "$(report stats -q -r um_cpu_page_faults_sum -f csv managed.pillion | tail -1)" '6,0x401000' 'um_cpu_page_faults_sum'
+run managed --cuda-memory-usage=false "$targets/cuda_managed" 6
+like "$(report stats -r um_sum managed.pillion 2>&1)" 'not watched' 'not asked for: says so'
+is "$(report stats -q -r device_facts -f csv managed.pillion | grep -c 'allocate')" 0 '--cuda-memory-usage=false: no allocations from CUPTI'
 
 # ---- ends ----
 

@@ -33,7 +33,6 @@ refused "signal's number" --kill=99
 refused 'not yet' --pytorch=autograd-nvtx
 refused 'not yet' -c nvtx
 refused 'not yet' --gpu-activity=events
-refused 'not yet' --cuda-um-gpu-page-faults=true
 refused 'is not for pillion' --ftrace=sched
 refused 'A=B,C=D' -e 5
 refused 'cannot read' --command-file=/no/such/file

@@ -130,7 +130,7 @@ ParameterizedTestParameters(options, take_or_refuse_a_value)
 		{"cpuctxsw", "process-tree", 0, "is ignored"},
 		{"samples-per-backtrace", "1", 0, "is ignored"},
 		{"cuda-um-cpu-page-faults", "false", 0, ""},
-		{"cuda-um-cpu-page-faults", "true", -ENOTSUP, "not yet"},
+		{"cuda-um-cpu-page-faults", "true", 0, ""},
 		{"run-as", "me", -ENOTSUP, "not for pillion"},
 		{"help", "", -ENOENT, "unknown"},
 		{"osrt-treshold", "1", -ENOENT, "did you mean --osrt-threshold?"},

@@ -277,7 +277,7 @@ void writer_device(struct writer_thread *t, enum tf_device_time time, const stru
 			errno = E2BIG;
 			fail("a batch of device records");
 		}
-		at = number(at, 2 * (uint64_t)r->work + (r->bytes > 0));
+		at = number(at, 4 * (uint64_t)r->work + (r->bytes > 0));
 		at = distance(at, before ? before->start : head.base_ns, r->start);
 		at = number(at, r->duration);
 		at = distance(at, before ? before->correlation : 0, r->correlation);
