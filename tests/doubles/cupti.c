@@ -44,6 +44,8 @@ __attribute__((constructor)) static void settings_read(void)
 	simcupti.refuses_subscribers = is_word(list, "error39");
 	simcupti.is_not_initialized = is_word(list, "notinit");
 	simcupti.has_old_clock = is_word(list, "oldclock");
+	simcupti.is_odd = is_word(list, "odd");
+	simcupti.is_broken = is_word(list, "broken");
 	at = strstr(list, "layout=");
 	for (int i = 0; at && i < LAYOUT_COUNT; i++) {
 		if (strncmp(at + 7, layouts[i].name, strlen(layouts[i].name)) == 0)

@@ -216,14 +216,37 @@ static void thread_start(void)
 		sim_thread(thread_main, NULL);
 }
 
+/* A kernel that has no times or ends before it starts, or has no name. */
+static void spoil(CUpti_ActivityKernel4 *record)
+{
+	switch (simcupti_random(3)) {
+	case 0:
+		record->start = record->end = 0;
+		break;
+	case 1:
+		record->end = record->start - 1;
+		break;
+	default:
+		record->name = NULL;
+		return;
+	}
+	simcupti.interface->log("cupti_odd", "");
+}
+
 /* ---- from outside ---- */
 
 void simcupti_emit(const void *record)
 {
 	CUpti_ActivityKind kind = *(const CUpti_ActivityKind *)record;
 	size_t bytes = simcupti_record_size(kind);
+	_Alignas(8) uint8_t spoilt[RECORD_BYTES];
 	bool is_any_full;
 
+	if (simcupti.is_odd && kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && simcupti_random(8) == 0) {
+		memcpy(spoilt, record, bytes);
+		spoil((CUpti_ActivityKernel4 *)spoilt);
+		record = spoilt;
+	}
 	lock();
 	if (simcupti.drops && simcupti_random(8) == 0)
 		drop(record);
@@ -335,6 +358,8 @@ CUptiResult CUPTIAPI cuptiActivityGetNextRecord(uint8_t *buffer, size_t validBuf
 
 	if (!buffer || !record)
 		return CUPTI_ERROR_INVALID_PARAMETER;
+	if (*record && simcupti.is_broken && simcupti_random(64) == 0)
+		return CUPTI_ERROR_INVALID_KIND;
 	if (*record) {
 		bytes = simcupti_record_size((*record)->kind);
 		if (!bytes)

@@ -15,7 +15,7 @@ struct simcupti {
 	const struct sim_interface *interface;	/* NULL until the driver double is found */
 	/* PILLION_SIMCUPTI */
 	enum cupti_layout layout;
-	bool drops, is_late, reorders, has_thread, refuses_subscribers, is_not_initialized, has_old_clock;
+	bool drops, is_late, reorders, has_thread, refuses_subscribers, is_not_initialized, has_old_clock, is_odd, is_broken;
 	uint64_t seed;
 
 	bool enabled[CUPTI_ACTIVITY_KIND_COUNT];
