@@ -11,7 +11,8 @@ struct entry {
 	uint64_t id;	 /* epoch and correlation id */
 	uint64_t middle; /* ticks */
 	uint32_t tid;
-	bool is_driver, is_placed, is_taken;
+	uint32_t next; /* where to look for the next one that is not taken: itself if it is not */
+	bool is_driver, is_placed;
 };
 
 struct state {
@@ -65,6 +66,18 @@ static int compare_records(const void *left, const void *right)
 	return first != second ? compare(first, second) : compare(a->start_ns, b->start_ns);
 }
 
+/* Mostly there is nothing to do. */
+static void sort(void *items, size_t count, size_t size, int (*compare_items)(const void *, const void *))
+{
+	const char *item = items;
+
+	for (size_t i = 1; i < count; i++, item += size)
+		if (compare_items(item, item + size) > 0) {
+			qsort(items, count, size, compare_items);
+			return;
+		}
+}
+
 /* ---- a stretch ---- */
 
 static void measure_id(struct state *s, uint64_t id)
@@ -116,14 +129,14 @@ static void drop_twins(struct state *s)
 {
 	size_t kept = 0;
 
-	if (s->entry_count)
-		qsort(s->entries, s->entry_count, sizeof(*s->entries), compare_ids);
+	sort(s->entries, s->entry_count, sizeof(*s->entries), compare_ids);
 	for (size_t i = 0; i < s->entry_count; i++)
 		if (!kept || s->entries[i].id != s->entries[kept - 1].id)
 			s->entries[kept++] = s->entries[i];
 	s->entry_count = kept;
-	if (kept)
-		qsort(s->entries, kept, sizeof(*s->entries), compare_times);
+	sort(s->entries, kept, sizeof(*s->entries), compare_times);
+	for (size_t i = 0; i < kept; i++)
+		s->entries[i].next = (uint32_t)i;
 }
 
 static void load(struct state *s)
@@ -134,8 +147,7 @@ static void load(struct state *s)
 	device_scan_calls(&scan, keep_call, NULL);
 	device_scan_image(&scan, keep_record, NULL);
 	drop_twins(s);
-	if (s->record_count)
-		qsort(s->records, s->record_count, sizeof(*s->records), compare_records);
+	sort(s->records, s->record_count, sizeof(*s->records), compare_records);
 	s->is_used = mem_alloc(s->record_count + 1);
 }
 
@@ -216,7 +228,7 @@ static void match(struct state *s, size_t thread, uint64_t number, const struct 
 {
 	size_t from = find_records(s, entry->id), count;
 
-	entry->is_taken = true;
+	entry->next++;
 	if (from == s->record_count || id_of(s->records[from].epoch, s->records[from].correlation) != entry->id)
 		return; /* an allocation, or work that is in a later stretch of the file, or lost */
 	count = same_id(s, from);
@@ -266,13 +278,30 @@ static size_t entries_of(const struct state *s, uint32_t tid, size_t *ret_from)
 	return end;
 }
 
-/* From `at` on, near which it mostly is: the first entry of [from, end) in the middle of which it is `ticks` or later. */
-static size_t seek(const struct entry *entries, size_t from, size_t end, size_t at, uint64_t ticks)
+/* The first entry of [from, end) whose middle is at `ticks` or later. */
+static size_t seek(const struct entry *entries, size_t from, size_t end, uint64_t ticks)
 {
-	while (at > from && entries[at - 1].middle >= ticks)
-		at--;
-	while (at < end && entries[at].middle < ticks)
-		at++;
+	while (from < end) {
+		size_t middle = from + (end - from) / 2;
+
+		if (entries[middle].middle < ticks)
+			from = middle + 1;
+		else
+			end = middle;
+	}
+	return from;
+}
+
+/* The first from here on that is not taken; the way there is shorter the next time. */
+static size_t next_free(struct state *s, size_t at)
+{
+	while (at < s->entry_count && s->entries[at].next != at) {
+		uint32_t next = s->entries[at].next;
+
+		if (next < s->entry_count)
+			s->entries[at].next = s->entries[next].next;
+		at = next;
+	}
 	return at;
 }
 
@@ -282,7 +311,6 @@ static void match_by_time(struct state *s, size_t k, size_t from, size_t end)
 	const struct trace *t = s->image->trace;
 	struct cursor cursor;
 	struct event e;
-	size_t at = from;
 	uint64_t number = 0;
 
 	cursor_init(&cursor, t, &t->threads[k]);
@@ -290,10 +318,9 @@ static void match_by_time(struct state *s, size_t k, size_t from, size_t end)
 	while (cursor_next(&cursor, &e)) {
 		if (!is_cuda(t, &e))
 			continue;
-		at = seek(s->entries, from, end, at, event_start(&e));
-		for (size_t i = at; i < end && s->entries[i].middle <= e.ticks; i++)
-			if (!s->entries[i].is_taken)
-				match(s, k, number, &e, &s->entries[i]);
+		for (size_t i = next_free(s, seek(s->entries, from, end, event_start(&e)));
+		     i < end && s->entries[i].middle <= e.ticks; i = next_free(s, i))
+			match(s, k, number, &e, &s->entries[i]);
 		number++;
 	}
 }
@@ -357,7 +384,7 @@ static size_t fitting(const struct state *s, size_t k, size_t from, size_t end)
 	while (cursor_next(&cursor, &e)) {
 		if (!is_cuda(t, &e))
 			continue;
-		at = seek(s->entries, from, end, at, event_start(&e) > behind ? event_start(&e) : behind + 1);
+		at = seek(s->entries, at, end, event_start(&e) > behind ? event_start(&e) : behind + 1);
 		for (; at < end && s->entries[at].middle <= e.ticks; at++)
 			n++;
 		behind = e.ticks > behind ? e.ticks : behind;
@@ -391,7 +418,7 @@ static void match_stretch(struct state *s)
 			match_by_time(s, k, from, end);
 	}
 	for (size_t i = 0; i < s->entry_count; i++)
-		s->counts->foreign += !s->entries[i].is_taken;
+		s->counts->foreign += s->entries[i].next == i;
 	for (size_t i = 0, n; i < s->record_count; i += n) {
 		n = same_id(s, i);
 		if (s->is_used[i])

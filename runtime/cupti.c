@@ -183,6 +183,10 @@ static void start(void)
 		give_up("CUDA_INJECTION64_PATH names another tool, which CUPTI is left to", NULL, 0);
 		return;
 	}
+	if (identity_variable(environ, "NSYS_PROFILING_SESSION_ID") || identity_variable(environ, "NV_COMPUTE_PROFILER_PERFWORKS_DIR")) {
+		give_up("this runs under nsys or ncu, which CUPTI is left to", NULL, 0);
+		return;
+	}
 	why = cupti_open(&cupti_api, library, sizeof(library));
 	result = why ? 0 : cupti_api.get_version(&cupti_state.version);
 	if (!why && (result || cupti_state.version < CUPTI_OLDEST))

@@ -12,9 +12,10 @@ struct stretch {
 static const struct stretch runtime_calls[] = {CUPTI_RUNTIME_CALLS(STRETCH)}, driver_calls[] = {CUPTI_DRIVER_CALLS(STRETCH)};
 enum { RUNTIME_COUNT = sizeof(runtime_calls) / sizeof(*runtime_calls), DRIVER_COUNT = sizeof(driver_calls) / sizeof(*driver_calls) };
 
+/* Older releases know all calls or none. */
 static void set(int (*one)(uint32_t, uint8_t), uint32_t kind, const struct stretch *s, size_t count, bool is_on)
 {
-	if (!one) { /* older releases know all or none */
+	if (!one || one(s->first, is_on)) {
 		if (is_on)
 			cupti_api.enable(kind);
 		else

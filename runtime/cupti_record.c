@@ -77,6 +77,7 @@ struct batch {
 /* What one buffer of CUPTI's becomes. */
 struct batches {
 	struct batch work, calls, more;
+	struct cupti_call twin; /* the driver's record, while the runtime's of the same call may follow; correlation 0: none */
 };
 
 struct item {
@@ -247,22 +248,42 @@ static void put_graph(struct batch *b, const struct cupti_graph *r)
 	put(b, &item);
 }
 
-static void put_call(struct batch *b, const struct cupti_call *r)
+static void write_call(struct batch *b, const struct cupti_call *r)
 {
-	bool is_driver = r->kind == CUPTI_DRIVER_CALL;
 	int64_t thread;
 
-	if (!cupti_calls_wanted(is_driver, r->function))
-		return;
 	if (!r->start || r->end < r->start) {
 		b->lost.timeless++;
 		return;
 	}
 	next(b, r->start);
 	thread = (int64_t)r->thread - (int64_t)b->thread;
-	number(b, ((uint64_t)thread << 1 ^ (uint64_t)(thread >> 63)) << 1 | is_driver);
+	number(b, ((uint64_t)thread << 1 ^ (uint64_t)(thread >> 63)) << 1 | (r->kind == CUPTI_DRIVER_CALL));
 	put_times(b, r->start, r->end, r->correlation);
 	b->thread = r->thread;
+}
+
+static void end_twin(struct batches *all)
+{
+	if (all->twin.correlation)
+		write_call(&all->calls, &all->twin);
+	all->twin.correlation = 0;
+}
+
+/* What the runtime asks of the driver comes first and has the same id: one of the two is enough. */
+static void put_call(struct batches *all, const struct cupti_call *r)
+{
+	bool is_driver = r->kind == CUPTI_DRIVER_CALL;
+
+	if (!cupti_calls_wanted(is_driver, r->function))
+		return;
+	if (all->twin.correlation == r->correlation)
+		all->twin.correlation = 0;
+	end_twin(all);
+	if (is_driver)
+		all->twin = *r;
+	else
+		write_call(&all->calls, r);
 }
 
 /* ---- what no device is busy with ---- */
@@ -387,7 +408,7 @@ static void put_record(struct batches *all, const void *record)
 		break;
 	case CUPTI_RUNTIME_CALL:
 	case CUPTI_DRIVER_CALL:
-		put_call(&all->calls, record);
+		put_call(all, record);
 		break;
 	case CUPTI_DEVICE:
 		if (device->name)
@@ -417,6 +438,7 @@ static void read_buffer(uint8_t *buffer, size_t used)
 	begin(&b.more);
 	while (!(result = cupti_api.next_record(buffer, used, &record)))
 		put_record(&b, record);
+	end_twin(&b);
 	end(&b.work);
 	end(&b.calls);
 	end(&b.more);

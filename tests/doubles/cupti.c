@@ -224,6 +224,8 @@ static CUptiResult api_set(enum sim_layer layer, CUpti_CallbackId cbid, bool is_
 		return result;
 	if (cbid >= CBID_COUNT)
 		return CUPTI_ERROR_INVALID_PARAMETER;
+	if (simcupti.layout < LAYOUT_12_8)	/* stands for releases without these two functions */
+		return CUPTI_ERROR_NOT_SUPPORTED;
 	simcupti.api_enabled[layer][cbid] = is_on;
 	return CUPTI_SUCCESS;
 }

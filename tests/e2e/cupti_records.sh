@@ -74,6 +74,8 @@ is "$(ledger off 'device records')$(notes off)" 0 '--gpu-activity=none: no recor
 like "$(report stats -q -r cuda_gpu_mem_size_sum -f csv off.pillion)" 'CUDA memcpy HtoD' "the host's side of copies is there all the same"
 CUDA_INJECTION64_PATH=$work/other.so run other "$doubles/cuda_launches" 2
 like "$(notes other)" 'CUDA_INJECTION64_PATH' "another tool's CUPTI is left alone, and the ledger says so"
+NSYS_PROFILING_SESSION_ID=1 run other "$doubles/cuda_launches" 2
+like "$(notes other)" 'under nsys or ncu' 'likewise under nsys'
 
 profiler() { # MODE MOOD WANTED-SETS
 	PILLION_SIMCUPTI=$2 "$targets/cuda_profiler" 30 $1 >wanted
