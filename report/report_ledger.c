@@ -61,7 +61,7 @@ static void device_facts(const struct report_context *c, const struct image *ima
 		return;
 	f->sources++;
 	correlate_image(c, image, NULL, NULL, &f->work);
-	device_scan_more(&(struct scan){.context = c, .image = image, .more = f}, count_more, &f->work.broken);
+	device_scan_more(&(struct scan){.context = c, .image = image, .is_unfiltered = true, .more = f}, count_more, &f->work.broken);
 	for (size_t i = 0; i < t->blob_count; i++) {
 		struct tf_device_lost lost;
 

@@ -81,6 +81,42 @@ static void device_records(struct writer_thread *t)
 	writer_blob(t, TF_BLOB_DEVICE_LOST, 0, &lost, sizeof(lost));
 }
 
+/* CUPTI's records of the calls above but for one launch, and what it tells besides. */
+static void device_facts(struct writer_thread *t)
+{
+	static const struct tf_work works[] = {
+		{.kind = TF_WORK_WAIT, .value = 4, .context = 1},
+		{.kind = TF_WORK_ALLOCATE, .target = 3, .context = 1},
+		{.kind = TF_WORK_OVERHEAD, .value = 1 << 16},
+		{.kind = TF_WORK_MANAGED, .copy = 1},
+		{.kind = TF_WORK_MANAGED, .copy = 2},
+		{.kind = TF_WORK_MANAGED, .copy = 3},
+		{.kind = TF_WORK_MANAGED, .copy = 4},
+	};
+	static const struct writer_device_record facts[] = {
+		{20, 30, 1120 * MS, 40 * US, 0, 0},
+		{21, 10, 1099 * MS, 0, 4000000, 0x7f0000000000},
+		{22, 0, 1121 * MS, 15 * US, 0, 0},
+		{23, 0, 1122 * MS, 100 * US, 2097152, 0x7f1000000000},
+		{24, 0, 1123 * MS, 50 * US, 65536, 0x7f1000000000},
+		{25, 0, 1123 * MS, 0, 0x401234, 0x7f1000000000},
+		{26, 0, 1122 * MS, 10 * US, 3, 0x7f1000010000},
+	};
+	static const struct tf_device_gap gaps[] = {{1130 * MS, 0, 0}, {1140 * MS, 1, 0}};
+	struct writer_device_call calls[7];
+
+	for (uint32_t i = 0; i < 7; i++)
+		writer_blob(t, TF_BLOB_WORK, 20 + i, &works[i], sizeof(works[i]));
+	for (uint32_t i = 0; i < 4; i++)
+		calls[i] = (struct writer_device_call){100, 11 + i, 1100 * MS + i * MS - 4 * US, 3 * US, i == 3};
+	for (uint32_t i = 0; i < 3; i++)
+		calls[4 + i] = (struct writer_device_call){100, 21 + i, 1110 * MS + i * MS - 60 * US, 50 * US, false};
+	writer_device_calls(t, TF_DEVICE_TIME_MONOTONIC, calls, 7);
+	writer_device_more(t, TF_DEVICE_TIME_MONOTONIC, facts, 7);
+	for (int i = 0; i < 2; i++)
+		writer_blob(t, TF_BLOB_DEVICE_GAP, 0, &gaps[i], sizeof(gaps[i]));
+}
+
 static void os_calls(struct writer_thread *t, uint16_t read, uint16_t usleep)
 {
 	static const uint64_t stack[] = {0x401234, 0x401300};
@@ -130,6 +166,7 @@ static void first_process(const char *directory)
 	writer_thread(&w, &t, 100, "MainThread", 2 * TF_PAGE);
 	cuda_calls(&t, f);
 	device_records(&t);
+	device_facts(&t);
 	os_calls(&t, f[2], f[3]);
 	nvtx(&t);
 	writer_call(&t, f[4], 1500 * MS, 90 * MS, NULL, 0);

@@ -263,7 +263,8 @@ static uint8_t *distance(uint8_t *at, uint64_t from, uint64_t to)
 	return number(at, to >= from ? 2 * (to - from) : 2 * (from - to) - 1);
 }
 
-void writer_device(struct writer_thread *t, enum tf_device_time time, const struct writer_device_record *records, size_t count)
+static void write_records(struct writer_thread *t, enum tf_blob_kind blob, enum tf_device_time time,
+			  const struct writer_device_record *records, size_t count)
 {
 	uint8_t bytes[2000], *at = bytes + sizeof(struct tf_device_batch);
 	struct tf_device_batch head = {
@@ -273,18 +274,30 @@ void writer_device(struct writer_thread *t, enum tf_device_time time, const stru
 	for (size_t i = 0; i < count; i++) {
 		const struct writer_device_record *r = &records[i], *before = i ? r - 1 : NULL;
 
-		if (at + 50 > bytes + sizeof(bytes)) {
+		if (at + 60 > bytes + sizeof(bytes)) {
 			errno = E2BIG;
 			fail("a batch of device records");
 		}
-		at = number(at, 4 * (uint64_t)r->work + (r->bytes > 0));
+		at = number(at, 4 * (uint64_t)r->work + 2 * (r->address > 0) + (r->bytes > 0));
 		at = distance(at, before ? before->start : head.base_ns, r->start);
 		at = number(at, r->duration);
 		at = distance(at, before ? before->correlation : 0, r->correlation);
 		if (r->bytes)
 			at = number(at, r->bytes);
+		if (r->address)
+			at = number(at, r->address);
 	}
-	writer_blob(t, TF_BLOB_DEVICE, 0, bytes, (size_t)(at - bytes));
+	writer_blob(t, blob, 0, bytes, (size_t)(at - bytes));
+}
+
+void writer_device(struct writer_thread *t, enum tf_device_time time, const struct writer_device_record *records, size_t count)
+{
+	write_records(t, TF_BLOB_DEVICE, time, records, count);
+}
+
+void writer_device_more(struct writer_thread *t, enum tf_device_time time, const struct writer_device_record *records, size_t count)
+{
+	write_records(t, TF_BLOB_DEVICE_MORE, time, records, count);
 }
 
 void writer_device_calls(struct writer_thread *t, enum tf_device_time time, const struct writer_device_call *calls, size_t count)

@@ -61,10 +61,12 @@ void writer_module(struct writer_thread *t, uint64_t start, uint64_t end, uint64
 struct writer_device_record {
 	uint32_t work, correlation;
 	uint64_t start, duration, bytes; /* ns; 0 bytes: not said */
+	uint64_t address;		 /* likewise */
 };
 
-/* One batch of device records. */
+/* One batch of device records; of facts that no device was busy with. */
 void writer_device(struct writer_thread *t, enum tf_device_time time, const struct writer_device_record *records, size_t count);
+void writer_device_more(struct writer_thread *t, enum tf_device_time time, const struct writer_device_record *records, size_t count);
 
 struct writer_device_call {
 	uint32_t tid, correlation;
