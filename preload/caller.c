@@ -5,7 +5,6 @@
 #include <link.h>
 #include <string.h>
 
-#include "../runtime/file.h"
 #include "../runtime/loaded.h"
 #include "../runtime/table.h"
 #include "../runtime/thread.h"
@@ -13,26 +12,26 @@
 static struct table known;
 uint64_t caller_epoch;
 
-static void *resolve(unsigned function, uintptr_t caller)
+static void *resolve(unsigned function, const char *symbol, uintptr_t caller)
 {
 	struct thread_guard guard;
 	void *found;
 
 	thread_guard_enter(&thread_self, &guard);
-	found = loaded_from((const void *)caller, file_functions[function].name);
+	found = loaded_from((const void *)caller, symbol);
 	if (found)
 		table_set(&known, caller_key(function, caller), (uint64_t)found);
 	thread_guard_leave(&thread_self, &guard);
 	return found;
 }
 
-void *caller_recall(struct caller_place *p, unsigned function, uintptr_t caller)
+void *caller_recall(struct caller_place *p, unsigned function, const char *symbol, uintptr_t caller)
 {
 	uint64_t key = caller_key(function, caller), epoch = __atomic_load_n(&caller_epoch, __ATOMIC_RELAXED);
 	void *real = (void *)table_get(&known, key);
 
 	if (!real)
-		real = resolve(function, caller);
+		real = resolve(function, symbol, caller);
 	/* The first place that calls keeps it: places in turn, on several processors, would fight for the cache line. */
 	if (real && (!p->real || p->epoch != epoch)) {
 		__atomic_store_n(&p->epoch, epoch, __ATOMIC_RELAXED);

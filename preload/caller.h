@@ -28,18 +28,18 @@ struct caller_place {
 	uint64_t epoch;
 };
 
-/* What `function` (a row's id) means to the code at `caller`; NULL: nothing, no library has it. A few ns, but for a place's
- * first call. */
-void *caller_recall(struct caller_place *p, unsigned function, uintptr_t caller);
+/* What `symbol`, of number `function`, means to the code at `caller`; NULL: nothing, no library has it. A few ns, but for a
+ * place's first call. */
+void *caller_recall(struct caller_place *p, unsigned function, const char *symbol, uintptr_t caller);
 
-static inline void *caller_real(struct caller_place *p, unsigned function, void *caller)
+static inline void *caller_real(struct caller_place *p, unsigned function, const char *symbol, void *caller)
 {
 	void *real = __atomic_load_n(&p->real, __ATOMIC_RELAXED);
 	uint64_t check = __atomic_load_n(&p->check, __ATOMIC_RELAXED) ^ (uintptr_t)real;
 
 	if (__builtin_expect(real && check == caller_key(function, (uintptr_t)caller), 1))
 		return real;
-	return caller_recall(p, function, (uintptr_t)caller);
+	return caller_recall(p, function, symbol, (uintptr_t)caller);
 }
 
 #endif

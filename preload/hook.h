@@ -28,12 +28,20 @@
 
 /* Position in the table = id in the trace. */
 #define HOOK_ENUM(kind, returns, symbol, ...) HOOK_##symbol,
+#define HOOK_ENUM_LIBRARY(kind, group, symbol, name, ...) LIBRARY_IF_RECORDED(kind, HOOK_##name,)
 enum hook_id {
 	HOOK_LIBC(HOOK_ENUM)
 	HOOK_CUDART(HOOK_ENUM)
+	HOOK_LIBRARY(HOOK_ENUM_LIBRARY)
 	HOOK_COUNT
 };
 #undef HOOK_ENUM
+_Static_assert(HOOK_COUNT < 1 << 11, "a slot has room for that many ids");
+
+/* Several symbols may share a library's id: these tell them apart. */
+#define HOOK_PLACE(kind, group, symbol, ...) HOOK_PLACE_##symbol,
+enum { HOOK_PLACES = HOOK_COUNT - 1, HOOK_LIBRARY(HOOK_PLACE) };
+#undef HOOK_PLACE
 #define HOOK_ONE(...) +1
 enum { HOOK_LIBC_COUNT = 0 HOOK_LIBC(HOOK_ONE) }; /* their ids come first */
 #undef HOOK_ONE

@@ -4,6 +4,7 @@
 #define PILLION_HOOK_TABLE_H
 
 #include "hook_libc.h"
+#include "hook_library.h"
 #ifdef HAVE_CUDA_HEADERS
 #include "hook_cudart.h"
 #else

@@ -20,7 +20,7 @@
 	({                                                                                                             \
 		static struct caller_place place_;                                                                     \
                                                                                                                        \
-		caller_real(&place_, HOOK_##symbol, __builtin_return_address(0));                                      \
+		caller_real(&place_, HOOK_##symbol, #symbol, __builtin_return_address(0));                                      \
 	})
 
 /* Times `call` into `result` and records it as its row says. HOOK_CURRENT is the row's id. */

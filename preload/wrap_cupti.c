@@ -7,7 +7,7 @@
 
 enum { NOT_INITIALIZED = 15 };
 
-#define REAL(symbol) caller_real(&place, HOOK_##symbol, caller)
+#define REAL(symbol) caller_real(&place, HOOK_##symbol, #symbol, caller)
 
 HOOK_EXPORT int cuptiActivityRegisterCallbacks(void *request, void *complete)
 {

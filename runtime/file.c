@@ -65,19 +65,27 @@ static void *map_by_mapping(void *near, uint64_t near_offset, uint64_t offset, u
 	return NULL;
 }
 
+/* Names of what is not recorded stay away: the libraries' would make each file 24 KB longer. */
+static size_t name_length(uint32_t function)
+{
+	const struct file_function *f = &file_functions[function];
+
+	return process_options.trace & 1u << f->group ? strlen(f->name) : 0;
+}
+
 static uint32_t function_bytes(void)
 {
 	uint32_t bytes = 0;
 
 	for (uint32_t i = 0; i < file_function_count; i++)
-		bytes += 2 + (uint32_t)strlen(file_functions[i].name);
+		bytes += 2 + (uint32_t)name_length(i);
 	return bytes;
 }
 
 static void write_functions(uint8_t *at)
 {
 	for (uint32_t i = 0; i < file_function_count; i++) {
-		size_t length = strlen(file_functions[i].name);
+		size_t length = name_length(i);
 
 		*at++ = file_functions[i].group;
 		*at++ = (uint8_t)length;

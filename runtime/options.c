@@ -19,7 +19,7 @@ const struct option option_table[] = {
 	{"append", 0, OPTION_FLAG, OPTION_WORKS, AT(append), .initial = "false", .help = "join an existing capture"},
 	{"trace", 't', OPTION_OWN, OPTION_WORKS, RECORDED, NO_FIELD, .value = "LIST",
 	 .initial = "cuda,nvtx,osrt,cublas,cudnn",
-	 .help = "what to record; also cusparse, cusolver, nccl, mpi, or none", .set = set_trace, .print = print_trace},
+	 .help = "what to record; also cusparse, cusolver, cufft, nccl, mpi, or none", .set = set_trace, .print = print_trace},
 	{"sample", 's', OPTION_CHOICE, OPTION_WORKS, AT(sample), .value = "none|~cpu|~process-tree|!system-wide",
 	 .initial = "none",
 	 .help = "CPU sampling"},

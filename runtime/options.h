@@ -24,6 +24,7 @@ enum {
 	TRACE_CUSOLVER = 1 << 7,
 	TRACE_NCCL = 1 << 8,
 	TRACE_MPI = 1 << 9,
+	TRACE_CUFFT = 1 << 10,
 };
 
 enum cuda_kind { CUDA_KERNEL, CUDA_MEMORY, CUDA_SYNC, CUDA_OTHER, CUDA_KINDS };

@@ -123,12 +123,14 @@ static const struct trace_word {
 	{"osrt", TRACE_OSRT, NULL},
 	{"cublas", TRACE_CUBLAS, NULL},
 	{"cudnn", TRACE_CUDNN, NULL},
-	{"cusparse", TRACE_CUSPARSE, "not yet recorded"},
-	{"cusolver", TRACE_CUSOLVER, "not yet recorded"},
-	{"nccl", TRACE_NCCL, "not yet recorded"},
-	{"mpi", TRACE_MPI, "not yet recorded"},
+	{"cusparse", TRACE_CUSPARSE, NULL},
+	{"cusolver", TRACE_CUSOLVER, NULL},
+	{"cufft", TRACE_CUFFT, NULL},
+	{"nccl", TRACE_NCCL, NULL},
+	{"mpi", TRACE_MPI, NULL},
 	{"cublas-verbose", TRACE_CUBLAS, NULL},
-	{"cusparse-verbose", TRACE_CUSPARSE, "not yet recorded"},
+	{"cusparse-verbose", TRACE_CUSPARSE, NULL},
+	{"cusolver-verbose", TRACE_CUSOLVER, NULL},
 	{"cuda-sw", TRACE_CUDA, NULL},
 	{"cuda-hw", TRACE_CUDA, NULL},
 	{"opengl", 0, "not recorded by pillion"},
@@ -142,7 +144,7 @@ static const struct trace_word {
 	{"vulkan-annotations", 0, "not recorded by pillion"},
 };
 
-enum { TRACE_WORDS = sizeof(trace_words) / sizeof(trace_words[0]), TRACE_OWN_WORDS = 9 };
+enum { TRACE_WORDS = sizeof(trace_words) / sizeof(trace_words[0]), TRACE_OWN_WORDS = 10 };
 
 static const struct trace_word *trace_find(const char *word, size_t length)
 {

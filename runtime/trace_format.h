@@ -90,6 +90,7 @@ enum tf_group {
 	TF_GROUP_CUSOLVER = 7,
 	TF_GROUP_NCCL = 8,
 	TF_GROUP_MPI = 9,
+	TF_GROUP_CUFFT = 10,
 	TF_GROUP_COUNT
 };
 
@@ -272,6 +273,7 @@ enum tf_arg_kind {
 	TF_ARG_COLOR = 11, /* value = ARGB in its low 32 bits, category above */
 	TF_ARG_PAYLOAD = 12, /* small = nvtxPayloadType_t, value = low 48 bits of the payload */
 	TF_ARG_PAYLOAD_HIGH = 13, /* value = its high 16 bits */
+	TF_ARG_OPERATION = 16, /* value = id of a TF_BLOB_OPERATION */
 };
 
 enum tf_memory { TF_MEMORY_DEVICE = 1, TF_MEMORY_MANAGED = 2, TF_MEMORY_HOST = 3, TF_MEMORY_POOL = 4, TF_MEMORY_FREE = 32 };
@@ -299,6 +301,7 @@ enum tf_blob_kind {
 	TF_BLOB_DEVICE_CALLS = 17, /* struct tf_device_batch, then calls as the driver's tools saw them, packed */
 	TF_BLOB_DEVICE_MORE = 19, /* as TF_BLOB_DEVICE, of kinds of work from TF_WORK_WAIT on: no device was busy with them */
 	TF_BLOB_DEVICE_GAP = 18, /* struct tf_device_gap, then the path of who took the source */
+	TF_BLOB_OPERATION = 22, /* struct tf_operation */
 };
 
 struct tf_module {
@@ -320,6 +323,51 @@ struct tf_launch {
 	uint64_t stream;       /* cudaStream_t */
 	uint64_t function;     /* host function, cudaKernel_t or cudaGraphExec_t as given */
 };
+
+/* ---- what a library was asked for: cuBLAS, cuDNN, NCCL, MPI ... ----
+ * A list of fields, each a byte (enum tf_field | enum tf_role) and a value, as the call had it: enums are the library's own.
+ * A field may come several times: the dimensions of a tensor. What a call lacks is not there. */
+enum { TF_OPERATION_FIELDS = 31 };
+
+struct tf_operation {
+	uint8_t count, fields[TF_OPERATION_FIELDS]; /* those past count are 0 */
+	int64_t values[TF_OPERATION_FIELDS];	    /* count of them are written */
+};
+
+enum tf_field {
+	TF_FIELD_M = 1,
+	TF_FIELD_N = 2,
+	TF_FIELD_K = 3,
+	TF_FIELD_BATCH = 4,
+	TF_FIELD_TRANSPOSE = 5,
+	TF_FIELD_LEADING = 6, /* dimension */
+	TF_FIELD_STRIDE = 7,  /* between the matrices of a batch, in elements */
+	TF_FIELD_TYPE = 8,
+	TF_FIELD_COMPUTE = 9, /* type */
+	TF_FIELD_ALGORITHM = 10,
+	TF_FIELD_DIMENSION = 11,
+	TF_FIELD_PADDING = 12,
+	TF_FIELD_STEP = 13, /* of a window */
+	TF_FIELD_DILATION = 14,
+	TF_FIELD_GROUPS = 15,
+	TF_FIELD_MODE = 16,
+	TF_FIELD_DIRECTION = 17,
+	TF_FIELD_NONZEROS = 18,
+	TF_FIELD_COUNT = 19,	/* elements of a message */
+	TF_FIELD_REDUCTION = 20,
+	TF_FIELD_PEER = 21,	/* or root */
+	TF_FIELD_COMMUNICATOR = 22,
+	TF_FIELD_RANK = 23, /* our own */
+	TF_FIELD_RANKS = 24,
+	TF_FIELD_ELEMENT = 25, /* bytes of one */
+	TF_FIELD_TAG = 26,
+	TF_FIELD_ENGINE = 27,
+	TF_FIELD_KIND = 28, /* of a descriptor: cudnnBackendDescriptorType_t */
+	TF_FIELDS = 32
+};
+
+/* Which of the call's operands it is about. */
+enum tf_role { TF_ROLE_NONE = 0, TF_ROLE_A = 1 << 5, TF_ROLE_B = 2 << 5, TF_ROLE_C = 3 << 5, TF_ROLE_D = 4 << 5, TF_ROLE_MASK = 7 << 5 };
 
 /* ---- what the devices did ----
  * Records come in batches, when the driver hands them over, in the windows of whichever thread it does that in, and in no

@@ -9,21 +9,9 @@ newest=$(objdump -T "$library" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -1)
 is "$(printf '%s\nGLIBC_2.17\n' "$newest" | sort -V | tail -1)" GLIBC_2.17 "no symbol newer than GLIBC_2.17 ($newest)"
 is "$(objdump -p "$library" | grep -c 'STACK off.*\n.*rwx')" 0 'no executable stack'
 
-# The table as the preprocessor sees it: every row but REAL ones. Beside it stand the two injection entries.
-rows() {
-	sed -n 's/^[[:space:]]*X([[:space:]]*\(TIMED\|OWN\|NAKED\|VOID\|WORDS\)[A-Z]*,[^(]*,[[:space:]]*\([A-Za-z_0-9]*\),[[:space:]]*(.*/\2/p' "$1"
-}
-# CUDA's rows that stand for two.
-twins() {
-	sed -n 's/^[[:space:]]*CUDA_\(PTDS\|PTSZ\)(X,\( [A-Z]*,\)\{0,1\} \([A-Za-z_0-9]*\), .*/\1 \3/p' "$1" |
-		awk '{ print $2; print $2 "_" tolower($1) }'
-}
+# The table as the compiler sees it. Beside it stand the two injection entries.
 {
-	rows "$tests_dir/../../preload/hook_libc.h"
-	if nm -D --defined-only "$library" | grep -q ' cudaMalloc$'; then
-		rows "$tests_dir/../../preload/hook_cudart.h"
-		twins "$tests_dir/../../preload/hook_cudart.h"
-	fi
+	"$PILLION_BUILD_DIR/tests/hook-names"
 	printf '%s\n' InitializeInjectionNvtx2 InitializeInjection
 } | sort -u >table
 nm -D --defined-only "$library" | awk '{ print $3 }' | sort -u >exported

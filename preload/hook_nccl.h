@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NCCL, and RCCL by the same names. See hook_library.h. A call inside ncclGroupStart and ncclGroupEnd only queues: the group's
+ * end has the time. */
+#ifndef PILLION_HOOK_NCCL_H
+#define PILLION_HOOK_NCCL_H
+
+#define NCCL(X, name, words, shape) X(CALL, NCCL, name, name, words, shape)
+
+#define HOOK_NCCL(X)                                                                                                   \
+	/* communicators; the unique id comes by value, 128 bytes */                                                   \
+	X(OWN, NCCL, ncclCommInitRank, ncclCommInitRank, 4, NOTHING)                                                   \
+	X(OWN, NCCL, ncclCommInitRankConfig, ncclCommInitRankConfig, 5, NOTHING)                                       \
+	X(OWN, NCCL, ncclCommInitAll, ncclCommInitAll, 3, NOTHING)                                                     \
+	X(MAKER, NCCL, ncclCommInitRankScalable, ncclCommInitRankScalable, 6, NCCL_SCALABLE)                           \
+	X(MAKER, NCCL, ncclCommSplit, ncclCommSplit, 5, NCCL_SPLIT)                                                    \
+	X(MAKER, NCCL, ncclCommShrink, ncclCommShrink, 6, NCCL_SPLIT)                                                  \
+	NCCL(X, ncclGetUniqueId, 1, NOTHING)                                                                           \
+	NCCL(X, ncclCommFinalize, 1, NCCL_COMMUNICATOR)                                                                \
+	NCCL(X, ncclCommDestroy, 1, NCCL_COMMUNICATOR)                                                                 \
+	NCCL(X, ncclCommAbort, 1, NCCL_COMMUNICATOR)                                                                   \
+	NCCL(X, ncclCommRegister, 4, NCCL_COMMUNICATOR)                                                                \
+	NCCL(X, ncclCommDeregister, 2, NCCL_COMMUNICATOR)                                                              \
+	NCCL(X, ncclCommWindowRegister, 5, NCCL_COMMUNICATOR)                                                          \
+	NCCL(X, ncclCommWindowDeregister, 2, NCCL_COMMUNICATOR)                                                        \
+	NCCL(X, ncclMemAlloc, 2, NOTHING)                                                                              \
+	NCCL(X, ncclMemFree, 1, NOTHING)                                                                               \
+	NCCL(X, ncclRedOpCreatePreMulSum, 5, NOTHING)                                                                  \
+	NCCL(X, ncclGroupStart, 1, NOTHING)                                                                            \
+	NCCL(X, ncclGroupEnd, 1, NOTHING)                                                                              \
+	/* messages */                                                                                                 \
+	NCCL(X, ncclAllReduce, 7, NCCL_REDUCE_ALL)                                                                     \
+	NCCL(X, ncclReduceScatter, 7, NCCL_REDUCE_ALL)                                                                 \
+	NCCL(X, ncclReduce, 8, NCCL_REDUCE_ROOT)                                                                       \
+	NCCL(X, ncclBroadcast, 7, NCCL_ROOTED)                                                                         \
+	NCCL(X, ncclGather, 7, NCCL_ROOTED)                                                                            \
+	NCCL(X, ncclScatter, 7, NCCL_ROOTED)                                                                           \
+	NCCL(X, ncclBcast, 6, NCCL_PEER)                                                                               \
+	NCCL(X, ncclAllGather, 6, NCCL_ALL)                                                                            \
+	NCCL(X, ncclAlltoAll, 6, NCCL_ALL)                                                                             \
+	NCCL(X, ncclSend, 6, NCCL_PEER)                                                                                \
+	NCCL(X, ncclRecv, 6, NCCL_PEER)
+
+#define SHAPES_NCCL(S)                                                                                                 \
+	S(NCCL_SCALABLE, KEY_OUT(1), ENUM(RANKS, 2), ENUM(RANK, 3))                                                    \
+	S(NCCL_SPLIT, KEY_OUT(4))                                                                                      \
+	S(NCCL_COMMUNICATOR, KEY_NONE, WIDE(COMMUNICATOR, 1), OF(NONE, 1))                                             \
+	S(NCCL_REDUCE_ALL, KEY_NONE, WIDE(COUNT, 3), ENUM(TYPE, 4), ENUM(REDUCTION, 5), WIDE(COMMUNICATOR, 6), OF(NONE, 6)) \
+	S(NCCL_REDUCE_ROOT, KEY_NONE, WIDE(COUNT, 3), ENUM(TYPE, 4), ENUM(REDUCTION, 5), ENUM(PEER, 6), WIDE(COMMUNICATOR, 7), OF(NONE, 7)) \
+	S(NCCL_ROOTED, KEY_NONE, WIDE(COUNT, 3), ENUM(TYPE, 4), ENUM(PEER, 5), WIDE(COMMUNICATOR, 6), OF(NONE, 6))     \
+	S(NCCL_ALL, KEY_NONE, WIDE(COUNT, 3), ENUM(TYPE, 4), WIDE(COMMUNICATOR, 5), OF(NONE, 5))                       \
+	S(NCCL_PEER, KEY_NONE, WIDE(COUNT, 2), ENUM(TYPE, 3), ENUM(PEER, 4), WIDE(COMMUNICATOR, 5), OF(NONE, 5))
+
+#endif

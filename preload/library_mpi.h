@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What MPI's handles say. They are pointers in Open MPI and ints in MPICH and its kin. Any thread. */
+#ifndef PILLION_LIBRARY_MPI_H
+#define PILLION_LIBRARY_MPI_H
+
+#include <stdint.h>
+
+/* A handle without what lies beside it in its register. */
+uintptr_t library_mpi_handle(uintptr_t word);
+
+/* Bytes of a datatype; 0: not known. Nothing is asked of MPI: a handle that it would not take ends the program. */
+int64_t library_mpi_bytes(uintptr_t type);
+
+/* MPI_Type_commit: a derived type is known from here on. */
+void library_set_mpi_type(const uintptr_t *words);
+
+#endif
