@@ -119,8 +119,8 @@ void library_collect(struct tf_operation *op, const struct library_shape *shape,
 		case LIBRARY_BYTES:
 			library_field(op, p->field, library_mpi_bytes(word));
 			break;
-		case LIBRARY_HANDLE:
-			library_field(op, p->field, (int64_t)library_mpi_handle(word));
+		case LIBRARY_COMMUNICATOR:
+			library_field(op, p->field, (int64_t)library_mpi_communicator(word));
 			break;
 		}
 	}

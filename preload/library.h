@@ -19,7 +19,7 @@ enum library_how {
 	LIBRARY_OF,	   /* what was noted of this handle, in the role `field` */
 	LIBRARY_OF_INT,	   /* likewise, the handle being an int */
 	LIBRARY_BYTES,	   /* bytes of an MPI datatype */
-	LIBRARY_HANDLE,	   /* an MPI handle */
+	LIBRARY_COMMUNICATOR, /* MPI's */
 };
 
 struct library_part {

@@ -9,9 +9,11 @@
 #include "../runtime/table.h"
 #include "../runtime/thread.h"
 
+enum { LIBRARY_MPI_WORLD = 0x44000000, LIBRARY_MPI_SELF = 0x44000001 };
 enum { MPICH_PREDEFINED = 0x4c, OTHER = 1, OPEN_MPI = 2 };
 
 static struct table bytes_of; /* datatype -> bytes */
+static struct table communicators; /* those of Open MPI that are the same in all processes -> MPICH's number for them */
 static unsigned implementation; /* 0: not looked at */
 
 static const struct {
@@ -32,6 +34,17 @@ static const struct {
 	{"ompi_mpi_logical", 4}, {"ompi_mpi_cplex", 8}, {"ompi_mpi_dblcplex", 16},
 };
 
+/* A symbol of Open MPI's lies where it defines it, or, by a copy relocation, in the main program. */
+static void know(struct table *t, const char *symbol, uint64_t value)
+{
+	const void *own = loaded_in("libmpi.so", symbol), *copy = loaded_in("", symbol);
+
+	if (own)
+		table_set(t, (uintptr_t)own, value);
+	if (copy)
+		table_set(t, (uintptr_t)copy, value);
+}
+
 static void look(void)
 {
 	struct thread_guard guard;
@@ -39,12 +52,12 @@ static void look(void)
 
 	thread_guard_enter(&thread_self, &guard);
 	is_open_mpi = loaded_in("libmpi.so", "ompi_mpi_comm_world");
-	for (size_t i = 0; is_open_mpi && i < sizeof(open_mpi_types) / sizeof(open_mpi_types[0]); i++) {
-		void *type = loaded_in("libmpi.so", open_mpi_types[i].symbol);
-
-		if (type)
-			table_set(&bytes_of, (uintptr_t)type, open_mpi_types[i].bytes);
+	if (is_open_mpi) {
+		know(&communicators, "ompi_mpi_comm_world", LIBRARY_MPI_WORLD);
+		know(&communicators, "ompi_mpi_comm_self", LIBRARY_MPI_SELF);
 	}
+	for (size_t i = 0; is_open_mpi && i < sizeof(open_mpi_types) / sizeof(open_mpi_types[0]); i++)
+		know(&bytes_of, open_mpi_types[i].symbol, open_mpi_types[i].bytes);
 	__atomic_store_n(&implementation, is_open_mpi ? OPEN_MPI : OTHER, __ATOMIC_RELEASE);
 	thread_guard_leave(&thread_self, &guard);
 }
@@ -56,14 +69,21 @@ static bool is_open_mpi(void)
 	return implementation == OPEN_MPI;
 }
 
-uintptr_t library_mpi_handle(uintptr_t word)
+static uintptr_t handle_of(uintptr_t word)
 {
 	return is_open_mpi() ? word : (uint32_t)word;
 }
 
+uintptr_t library_mpi_communicator(uintptr_t word)
+{
+	uintptr_t handle = handle_of(word), known = table_get(&communicators, handle);
+
+	return known ? known : handle;
+}
+
 int64_t library_mpi_bytes(uintptr_t type)
 {
-	type = library_mpi_handle(type);
+	type = handle_of(type);
 	if (implementation != OPEN_MPI && type >> 24 == MPICH_PREDEFINED)
 		return type >> 8 & 0xff;
 	return type ? (int64_t)table_get(&bytes_of, type) : 0;

@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-/* A handle without what lies beside it in its register. */
-uintptr_t library_mpi_handle(uintptr_t word);
+/* A communicator without what lies beside it in its register; MPI_COMM_WORLD and _SELF as MPICH numbers them. */
+uintptr_t library_mpi_communicator(uintptr_t word);
 
 /* Bytes of a datatype; 0: not known. Nothing is asked of MPI: a handle that it would not take ends the program. */
 int64_t library_mpi_bytes(uintptr_t type);

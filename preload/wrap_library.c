@@ -23,7 +23,7 @@
 #define OF(role, position) PART(TF_ROLE_##role, LIBRARY_OF, position, 0)
 #define OF_INT(role, position) PART(TF_ROLE_##role, LIBRARY_OF_INT, position, 0)
 #define BYTES(position) PART(TF_FIELD_ELEMENT, LIBRARY_BYTES, position, 0)
-#define HANDLE(position) PART(TF_FIELD_COMMUNICATOR, LIBRARY_HANDLE, position, 0)
+#define COMMUNICATOR(position) PART(TF_FIELD_COMMUNICATOR, LIBRARY_COMMUNICATOR, position, 0)
 #define KEY_NONE LIBRARY_KEY_NONE, 0
 #define KEY_AT(position) LIBRARY_KEY_AT, position
 #define KEY_OUT(position) LIBRARY_KEY_OUT, position

@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "export_chrome.h"
+#include "operation.h"
 #include "text.h"
 
 static const char *const categories[TF_GROUP_COUNT] = {
 	[TF_GROUP_OSRT] = "osrt",         [TF_GROUP_CUDA] = "cuda_runtime", [TF_GROUP_CUDA_DRIVER] = "cuda_driver",
 	[TF_GROUP_NVTX] = "nvtx",         [TF_GROUP_CUBLAS] = "cublas",     [TF_GROUP_CUDNN] = "cudnn",
 	[TF_GROUP_CUSPARSE] = "cusparse", [TF_GROUP_CUSOLVER] = "cusolver", [TF_GROUP_NCCL] = "nccl",
-	[TF_GROUP_MPI] = "mpi",
+	[TF_GROUP_MPI] = "mpi",           [TF_GROUP_CUFFT] = "cufft",
 };
 
 const char *chrome_cached(const struct chrome_cache *c, uint64_t number)
@@ -125,6 +126,27 @@ static const char *stack(struct chrome *w, uint32_t id)
 	return chrome_keep(&w->stacks, id, w->scratch.data);
 }
 
+/* What a library was asked for; the numbers in it are those of the function's group. */
+static const char *operation(struct chrome *w, const struct event *e)
+{
+	const struct function *f = trace_function(w->image->trace, e->id);
+	uint64_t id = tf_arg_value(event_arg(e, TF_ARG_OPERATION)) << 8 | (f ? f->group : 0);
+	const char *text = chrome_cached(&w->operations, id);
+	struct buffer raw = {0};
+	struct tf_operation op;
+
+	if (text)
+		return text;
+	buffer_clear(&w->scratch);
+	if (f && operation_of(w->image->trace, e, &op)) {
+		operation_text(&op, f->group, &raw);
+		buffer_text(&w->scratch, ",\"shape\":");
+		json_add(&w->scratch, raw.data ? raw.data : "");
+	}
+	buffer_done(&raw);
+	return chrome_keep(&w->operations, id, w->scratch.data ? w->scratch.data : "");
+}
+
 void chrome_number(struct chrome *w, const char *name, uint64_t value)
 {
 	sink_text(w->out, name);
@@ -139,7 +161,7 @@ static void signed_number(struct chrome *w, const char *name, int64_t value)
 	sink_number(w->out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
-static void add_arg(struct chrome *w, uint64_t slot)
+static void add_arg(struct chrome *w, const struct event *e, uint64_t slot)
 {
 	static const char *const kinds[] = {"HtoH", "HtoD", "DtoH", "DtoD", "default"};
 	unsigned int small = tf_arg_small(slot);
@@ -178,6 +200,9 @@ static void add_arg(struct chrome *w, uint64_t slot)
 	case TF_ARG_RESULT:
 		chrome_number(w, ",\"error\":", value);
 		break;
+	case TF_ARG_OPERATION:
+		sink_text(w->out, operation(w, e));
+		break;
 	default:
 		break;
 	}
@@ -195,7 +220,7 @@ static void add_args(struct chrome *w, const struct event *e, bool is_cuda)
 	else
 		chrome_number(w, "\"id\":", e->id);
 	for (uint32_t i = 0; i < e->args_count; i++)
-		add_arg(w, e->args[i]);
+		add_arg(w, e, e->args[i]);
 	sink_text(w->out, "}");
 }
 
@@ -412,6 +437,7 @@ static void add_image(struct chrome *w, const struct image *image)
 	cache_done(&w->launches);
 	cache_done(&w->stacks);
 	cache_done(&w->works);
+	cache_done(&w->operations);
 }
 
 int export_chrome(struct export *x, struct err *err)

@@ -21,7 +21,7 @@ struct chrome {
 	struct map lanes;           /* (device's pid, tid) in this file -> whose stream it is */
 	uint32_t pid;
 	bool has_device_records;                                     /* of the image */
-	struct chrome_cache calls, strings, launches, stacks, works; /* of the image */
+	struct chrome_cache calls, strings, launches, stacks, works, operations; /* of the image */
 	struct buffer lane;                                          /* "pid":1,"tid":2 of the thread */
 	const struct trace_thread *thread;
 	struct buffer scratch;

@@ -60,6 +60,13 @@ int report_um_cpu_page_faults_sum(const struct report_context *, struct table *,
 int report_device_facts(const struct report_context *, struct table *, struct err *);
 int report_correlated(const struct report_context *, struct table *, struct err *);
 int report_cuda_launch_sum(const struct report_context *, struct table *, struct err *);
+int report_blas_sum(const struct report_context *, struct table *, struct err *);
+int report_cudnn_sum(const struct report_context *, struct table *, struct err *);
+int report_cusparse_sum(const struct report_context *, struct table *, struct err *);
+int report_cusolver_sum(const struct report_context *, struct table *, struct err *);
+int report_cufft_sum(const struct report_context *, struct table *, struct err *);
+int report_nccl_sum(const struct report_context *, struct table *, struct err *);
+int report_mpi_sum(const struct report_context *, struct table *, struct err *);
 int report_stacks_sum(const struct report_context *, struct table *, struct err *);
 int report_processes(const struct report_context *, struct table *, struct err *);
 int report_ledger(const struct report_context *, struct table *, struct err *);
@@ -101,7 +108,13 @@ uint32_t scan_row(const struct scan *s, struct buffer *key);
 struct sums_shape {
 	const char *total, *count; /* titles, e.g. "Total Time (ns)", "Num Calls" */
 	enum column_type type;	   /* COLUMN_NS or COLUMN_MB */
-	const char *names[6];	   /* titles of the key's fields; NULL ends them */
+	const char *names[8];	   /* titles of the key's fields; NULL ends them */
+	struct sums_more {
+		const char *title;
+		enum column_type type;
+		/* `number`: the key's field after the named ones */
+		void (*cell)(struct table *table, const struct sums_row *row, double number);
+	} more[3]; /* columns after the names; those without a title are none */
 	bool totals_only;	   /* no median, minimum, maximum, deviation */
 	bool has_percent;
 };

@@ -58,6 +58,8 @@ static void columns(const struct report_context *context, const struct sums_shap
 	}
 	for (size_t i = 0; shape->names[i]; i++)
 		table_column(table, shape->names[i], COLUMN_TEXT);
+	for (size_t i = 0; i < sizeof(shape->more) / sizeof(shape->more[0]) && shape->more[i].title; i++)
+		table_column(table, shape->more[i].title, shape->more[i].type);
 	buffer_done(&b);
 }
 
@@ -91,5 +93,7 @@ void sums_table(const struct report_context *context, struct sums *sums, const s
 		}
 		for (size_t k = 0; shape->names[k]; k++)
 			table_text(table, sums_field(r, field++));
+		for (size_t k = 0; k < sizeof(shape->more) / sizeof(shape->more[0]) && shape->more[k].title; k++)
+			shape->more[k].cell(table, r, strtod(sums_field(r, field), NULL));
 	}
 }

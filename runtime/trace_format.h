@@ -356,7 +356,7 @@ enum tf_field {
 	TF_FIELD_COUNT = 19,	/* elements of a message */
 	TF_FIELD_REDUCTION = 20,
 	TF_FIELD_PEER = 21,	/* or root */
-	TF_FIELD_COMMUNICATOR = 22,
+	TF_FIELD_COMMUNICATOR = 22, /* MPI: 0x44000000 is MPI_COMM_WORLD, 0x44000001 MPI_COMM_SELF, whatever the implementation */
 	TF_FIELD_RANK = 23, /* our own */
 	TF_FIELD_RANKS = 24,
 	TF_FIELD_ELEMENT = 25, /* bytes of one */

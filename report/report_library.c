@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* blas_sum, cudnn_sum, ..., nccl_sum, mpi_sum: calls of a library by function and by what they were asked for. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "operation.h"
+#include "report.h"
+
+/* One report: how a call becomes a key, the last field of which is a number that no column shows. */
+struct kind {
+	uint32_t groups;
+	void (*key)(const struct function *f, const struct tf_operation *op, struct buffer *key);
+	struct sums_shape shape;
+};
+
+/* ---- keys ---- */
+
+static void end_field(struct buffer *key)
+{
+	buffer_add(key, "", 1);
+}
+
+static void add_value(const struct function *f, const struct tf_operation *op, unsigned int field, struct buffer *key)
+{
+	operation_value(op, f->group, field, key);
+	end_field(key);
+}
+
+static void shape_key(const struct function *f, const struct tf_operation *op, struct buffer *key)
+{
+	operation_text(op, f->group, key);
+	end_field(key);
+}
+
+static void blas_key(const struct function *f, const struct tf_operation *op, struct buffer *key)
+{
+	shape_key(f, op, key);
+	buffer_print(key, "%.0f", operation_flops(f->name, op));
+	end_field(key);
+}
+
+/* Name, count, type, operation, peer, communicator, "0 of 8". */
+static void message_key(const struct function *f, const struct tf_operation *op, struct buffer *key)
+{
+	int64_t bytes, rank, ranks;
+
+	add_value(f, op, TF_FIELD_COUNT, key);
+	if (!operation_value(op, f->group, TF_FIELD_TYPE, key) && operation_field(op, TF_FIELD_ELEMENT, &bytes) && bytes)
+		buffer_print(key, "%" PRId64 " bytes", bytes);
+	end_field(key);
+	add_value(f, op, TF_FIELD_REDUCTION, key);
+	add_value(f, op, TF_FIELD_PEER, key);
+	add_value(f, op, TF_FIELD_COMMUNICATOR, key);
+	if (operation_field(op, TF_FIELD_RANK, &rank) && operation_field(op, TF_FIELD_RANKS, &ranks))
+		buffer_print(key, "%" PRId64 " of %" PRId64, rank, ranks);
+	end_field(key);
+	buffer_print(key, "%.0f", operation_bytes(f->name, f->group, op));
+	end_field(key);
+}
+
+/* ---- columns that follow from a key's number ---- */
+
+static void total_cell(struct table *table, const struct sums_row *row, double number)
+{
+	if (number > 0 && number * (double)row->count < 1.8e19)
+		table_number(table, (uint64_t)(number * (double)row->count));
+	else
+		table_nothing(table);
+}
+
+/* Bytes by ns are 10^9 bytes by second. */
+static void bandwidth_cell(struct table *table, const struct sums_row *row, double number)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.3f", row->total ? number * (double)row->count / (double)row->total : 0);
+	if (number > 0 && row->total)
+		table_text(table, text);
+	else
+		table_nothing(table);
+}
+
+/* ---- the reports ---- */
+
+static uint32_t call_row(struct scan *s, const struct kind *kind, const struct function *f, const struct event *e, uint32_t range)
+{
+	struct tf_operation op;
+	struct buffer key = {0};
+	uint32_t row;
+
+	operation_of(s->image->trace, e, &op);
+	scan_group(s, range, &key);
+	buffer_text(&key, f->name);
+	end_field(&key);
+	kind->key(f, &op, &key);
+	row = scan_row(s, &key);
+	buffer_done(&key);
+	return row;
+}
+
+static void visit(struct scan *s, const struct event *e)
+{
+	const struct kind *kind = s->more;
+	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	const uint64_t *known;
+	uint32_t range, row;
+	uint64_t a, b;
+
+	if (!f || f->group >= TF_GROUP_COUNT || !(kind->groups & 1u << f->group))
+		return;
+	range = scan_range(s, event_start(e));
+	a = (uint64_t)(s->image - s->context->model->images) << 32 | range;
+	b = (uint64_t)e->id << 48 | (e->args_count ? tf_arg_value(event_arg(e, TF_ARG_OPERATION)) : 0);
+	known = sums_recall(s->sums, a, b);
+	row = known ? (uint32_t)*known : call_row(s, kind, f, e, range);
+	if (!known)
+		sums_remember(s->sums, a, b, row);
+	sums_add(s->sums, row, axis_duration(s->axis, e->duration));
+}
+
+static int run(const struct report_context *c, struct table *table, const struct kind *kind)
+{
+	struct sums sums = {0};
+
+	scan_sums(&(struct scan){.context = c, .sums = &sums, .more = (void *)kind}, visit);
+	sums_table(c, &sums, &kind->shape, table);
+	sums_done(&sums);
+	return 0;
+}
+
+#define TIMES .total = "Total Time (ns)", .count = "Num Calls", .type = COLUMN_NS, .has_percent = true
+#define LIBRARY_REPORT(name, ...)                                                                                      \
+	int report_##name(const struct report_context *c, struct table *table, struct err *err)                        \
+	{                                                                                                              \
+		static const struct kind kind = {__VA_ARGS__};                                                         \
+                                                                                                                       \
+		(void)err;                                                                                             \
+		return run(c, table, &kind);                                                                           \
+	}
+
+LIBRARY_REPORT(blas_sum, 1u << TF_GROUP_CUBLAS, blas_key,
+	       {TIMES, .names = {"Name", "Shape"}, .more = {{"FLOP", COLUMN_COUNT, total_cell}}})
+LIBRARY_REPORT(cudnn_sum, 1u << TF_GROUP_CUDNN, shape_key, {TIMES, .names = {"Name", "Shape"}})
+LIBRARY_REPORT(cusparse_sum, 1u << TF_GROUP_CUSPARSE, shape_key, {TIMES, .names = {"Name", "Shape"}})
+LIBRARY_REPORT(cusolver_sum, 1u << TF_GROUP_CUSOLVER, shape_key, {TIMES, .names = {"Name", "Shape"}})
+LIBRARY_REPORT(cufft_sum, 1u << TF_GROUP_CUFFT, shape_key, {TIMES, .names = {"Name", "Shape"}})
+
+#define MESSAGES                                                                                                       \
+	{                                                                                                              \
+		TIMES, .names = {"Name", "Count", "Type", "Operation", "Peer", "Communicator", "Rank"}, .more = {              \
+			{"Bytes", COLUMN_COUNT, total_cell},                                                           \
+			{"Bandwidth (GB/s)", COLUMN_TEXT, bandwidth_cell},                                             \
+		}                                                                                                      \
+	}
+LIBRARY_REPORT(nccl_sum, 1u << TF_GROUP_NCCL, message_key, MESSAGES)
+LIBRARY_REPORT(mpi_sum, 1u << TF_GROUP_MPI, message_key, MESSAGES)
