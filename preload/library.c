@@ -11,6 +11,14 @@
  * then gets some of both, of a handle that no correct program uses at that moment. It outlives a fork, as handles do. */
 static struct table notes;
 
+/* Rises whenever a note changes: what has been remembered of calls is void then. */
+static uint64_t epoch;
+
+void library_forget(void)
+{
+	__atomic_fetch_add(&epoch, 1, __ATOMIC_RELEASE);
+}
+
 /* Notes are short lists mostly: fields and values follow the head, `room` of them. */
 struct note {
 	uint32_t count, room;
@@ -41,12 +49,25 @@ static struct note *note_make(uintptr_t handle, unsigned count)
 	return table_set(&notes, handle, (uint64_t)n) ? n : NULL;
 }
 
+static bool is_noted(const struct note *n, const struct tf_operation *op)
+{
+	bool is_same = n && n->count == op->count;
+
+	for (unsigned i = 0; is_same && i < op->count; i++)
+		is_same = n->items[i].field == op->fields[i] && n->items[i].value == op->values[i];
+	return is_same;
+}
+
 void library_note_all(uintptr_t handle, const struct tf_operation *op)
 {
-	struct note *n = note_make(handle, op->count);
+	struct note *n = note_of(handle);
 
+	if (is_noted(n, op))
+		return;
+	n = note_make(handle, op->count);
 	if (!n)
 		return;
+	library_forget();
 	for (unsigned i = 0; i < op->count; i++) {
 		n->items[i].field = op->fields[i];
 		n->items[i].value = op->values[i];
@@ -61,7 +82,10 @@ void library_note_field(uintptr_t handle, uint8_t field, int64_t value)
 
 	for (unsigned i = 0; n && i < n->count; i++)
 		if (n->items[i].field == field) {
-			n->items[i].value = value;
+			if (n->items[i].value != value) {
+				n->items[i].value = value;
+				library_forget();
+			}
 			return;
 		}
 	library_append(&op, handle, 0);
@@ -90,7 +114,7 @@ static void collect_list(struct tf_operation *op, const struct library_part *p, 
 			      p->how == LIBRARY_LIST_WIDE ? ((const int64_t *)list)[i] : (int64_t)((const int *)list)[i]);
 }
 
-void library_collect(struct tf_operation *op, const struct library_shape *shape, const uintptr_t *words, bool is_wide)
+void library_collect(struct tf_operation *op, const struct library_shape *shape, const uintptr_t *words, bool is_wide, bool is_failed)
 {
 	for (unsigned i = 0; i < shape->count; i++) {
 		const struct library_part *p = &shape->parts[i];
@@ -108,7 +132,8 @@ void library_collect(struct tf_operation *op, const struct library_shape *shape,
 			break;
 		case LIBRARY_LIST:
 		case LIBRARY_LIST_WIDE:
-			collect_list(op, p, words);
+			if (!is_failed)
+				collect_list(op, p, words);
 			break;
 		case LIBRARY_OF:
 			library_append(op, word, p->field);
@@ -148,34 +173,87 @@ void library_note(const struct library_shape *shape, const uintptr_t *words)
 {
 	struct tf_operation op = {0};
 
-	library_collect(&op, shape, words, false);
+	library_collect(&op, shape, words, false, false);
 	library_note_all(key_of(shape, words), &op);
 }
 
 /* ---- into the trace ---- */
 
-void library_record(const struct event *e, unsigned function, int result, const struct tf_operation *op)
+/* Which operation a call with just these arguments was, so that a shape that comes again need not be put together. Two words to
+ * an entry, that may be of different writers; then they match nobody. */
+enum { REMEMBERED = 1024 };
+static struct {
+	uint64_t check, id; /* check: key ^ id */
+} remembered[REMEMBERED];
+
+/* Of all that the operation follows from. 0: of more than the words, it is not to be remembered. */
+static uint64_t key_of_call(unsigned function, const struct library_shape *shape, const uintptr_t *words, bool is_wide)
+{
+	uint64_t key = process.nonce + ((uint64_t)function << 1 | is_wide) + __atomic_load_n(&epoch, __ATOMIC_ACQUIRE) * 0x9e3779b97f4a7c15ull;
+
+	for (unsigned i = 0; i < shape->count; i++) {
+		const struct library_part *p = &shape->parts[i];
+		bool is_int = p->how == LIBRARY_ENUM || (p->how == LIBRARY_INT && !is_wide);
+
+		if (p->how == LIBRARY_LIST || p->how == LIBRARY_LIST_WIDE)
+			return 0;
+		key = (key ^ (is_int ? (uint32_t)words[p->position] : words[p->position])) * 0x9fb21c651e98df25ull;
+		key ^= key >> 32;
+	}
+	return key;
+}
+
+static uint32_t intern(const struct tf_operation *op)
+{
+	if (!op->count)
+		return 0;
+	return event_intern(TF_BLOB_OPERATION, op, sizeof(*op) - sizeof(op->values) + op->count * sizeof(op->values[0]));
+}
+
+static void record(const struct event *e, unsigned function, int result, uint32_t operation)
 {
 	uint64_t words[2];
 	unsigned count = 0;
-	uint32_t id = op->count ? event_intern(TF_BLOB_OPERATION, op, sizeof(*op) - sizeof(op->values) + op->count * sizeof(int64_t))
-				: 0;
 
-	if (id)
-		words[count++] = tf_arg(TF_ARG_OPERATION, 0, id);
-	if (result)
+	if (operation)
+		words[count++] = tf_arg(TF_ARG_OPERATION, 0, operation);
+	if (__builtin_expect(result != 0, 0))
 		words[count++] = tf_arg(TF_ARG_RESULT, 0, (unsigned)result);
 	event_record(e, function, process_cuda_backtrace[CUDA_OTHER], words, count);
 }
 
-void library_end(struct event *e, unsigned function, int result, const struct library_shape *shape, const uintptr_t *words, bool is_wide)
+void library_record(const struct event *e, unsigned function, int result, const struct tf_operation *op)
+{
+	record(e, function, result, intern(op));
+}
+
+static __attribute__((noinline)) uint32_t operation_of(const struct library_shape *shape, const uintptr_t *words, bool is_wide, int result)
 {
 	struct tf_operation op;
 
-	if (!event_end(e, function, 0))
-		return;
 	op.count = 0;
 	memset(op.fields, 0, sizeof(op.fields));
-	library_collect(&op, shape, words, is_wide);
-	library_record(e, function, result, &op);
+	library_collect(&op, shape, words, is_wide, result != 0);
+	return intern(&op);
+}
+
+void library_end(struct event *e, unsigned function, int result, const struct library_shape *shape, const uintptr_t *words, bool is_wide)
+{
+	uint64_t key, id = 0, check;
+
+	if (!event_end(e, function, 0))
+		return;
+	key = shape->count ? key_of_call(function, shape, words, is_wide) : 0;
+	if (key) {
+		id = __atomic_load_n(&remembered[key % REMEMBERED].id, __ATOMIC_RELAXED);
+		check = __atomic_load_n(&remembered[key % REMEMBERED].check, __ATOMIC_RELAXED);
+		if (!id || (check ^ id) != key) {
+			id = operation_of(shape, words, is_wide, result);
+			__atomic_store_n(&remembered[key % REMEMBERED].check, key ^ id, __ATOMIC_RELAXED);
+			__atomic_store_n(&remembered[key % REMEMBERED].id, id, __ATOMIC_RELAXED);
+		}
+	} else if (shape->count) {
+		id = operation_of(shape, words, is_wide, result);
+	}
+	record(e, function, result, (uint32_t)id);
 }

@@ -39,8 +39,8 @@ struct library_shape {
 	struct library_part parts[LIBRARY_PARTS];
 };
 
-/* words[1] is the first argument. is_wide: a function of 64-bit integers. */
-void library_collect(struct tf_operation *op, const struct library_shape *shape, const uintptr_t *words, bool is_wide);
+/* words[1] is the first argument. is_wide: a function of 64-bit integers. Lists of a call that failed may not be there. */
+void library_collect(struct tf_operation *op, const struct library_shape *shape, const uintptr_t *words, bool is_wide, bool is_failed);
 
 /* Notes what a successful call said of a handle. */
 void library_note(const struct library_shape *shape, const uintptr_t *words);
@@ -50,6 +50,9 @@ void library_note_field(uintptr_t handle, uint8_t field, int64_t value);
 
 /* Replaces all that is noted of a handle. */
 void library_note_all(uintptr_t handle, const struct tf_operation *op);
+
+/* What handles say has changed: calls are to be looked at anew. */
+void library_forget(void);
 
 /* Appends what is noted of a handle, as far as there is room: in `role`, or (0) as it stands. */
 void library_append(struct tf_operation *op, uintptr_t handle, uint8_t role);

@@ -2,6 +2,8 @@
 /* Sizes of datatypes without asking for them: MPICH's predefined handles carry theirs, Open MPI's are the addresses of symbols. */
 #include "library_mpi.h"
 
+#include "library.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -97,6 +99,8 @@ void library_set_mpi_type(const uintptr_t *words)
 	int (*size_of)(uintptr_t, int *) = loaded_in("libmpi.so", "PMPI_Type_size");
 	int bytes = 0;
 
-	if (size_of && size_of(type, &bytes) == 0)
-		table_set(&bytes_of, type, bytes > 0 ? (uint64_t)bytes : 0);
+	if (size_of && size_of(type, &bytes) == 0 && bytes > 0 && table_get(&bytes_of, type) != (uint64_t)bytes) {
+		table_set(&bytes_of, type, (uint64_t)bytes);
+		library_forget();
+	}
 }
