@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints the symbols of the hook table, a line each: what libpillion.so is to export. */
+/* Prints the symbols of the hook table, a line each: what libpillion.so is to export. --libraries: "kind symbol words" of the
+ * libraries' rows alone. */
 #include <stdio.h>
 #include <string.h>
 
 #include "../preload/hook_table.h"
 
-#define ROW(kind, returns, symbol, ...) {#kind, #symbol},
+#define ROW(kind, returns, symbol, ...) {#kind, #symbol, 0},
+#define LIBRARY_ROW(kind, group, symbol, name, words, ...) {#kind, #symbol, words},
 
 static const struct {
 	const char *kind, *symbol;
-} rows[] = {HOOK_LIBC(ROW) HOOK_CUDART(ROW) HOOK_LIBRARY(ROW)};
+	int words;
+} rows[] = {HOOK_LIBC(ROW) HOOK_CUDART(ROW) HOOK_LIBRARY(LIBRARY_ROW)};
 
-int main(void)
+int main(int argc, char **argv)
 {
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (strcmp(rows[i].kind, "REAL") != 0)
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (argc < 2 && strcmp(rows[i].kind, "REAL") != 0)
 			puts(rows[i].symbol);
+		else if (argc > 1 && rows[i].words && strcmp(rows[i].kind, "OWN") != 0)
+			printf("%s %s %d\n", rows[i].kind, rows[i].symbol, rows[i].words);
+	}
 	return 0;
 }
