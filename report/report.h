@@ -94,7 +94,8 @@ void scan_events(struct scan *s, void (*visit)(struct scan *, const struct event
 /* Reads the events as often as exact medians need it. */
 void scan_sums(struct scan *s, void (*visit)(struct scan *, const struct event *));
 
-/* The capture range of an event that began at that tick, with --by range; else 0. */
+/* What tells rows of one image apart: with --by range the capture range of an event that began at that tick, with --by thread
+ * the thread's number; else 0. */
 uint32_t scan_range(const struct scan *s, uint64_t start_ticks);
 
 /* Appends the --by column's field of a key: nothing without --by. */

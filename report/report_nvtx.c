@@ -20,6 +20,7 @@ static void visit_range(void *context, const struct nvtx_range *r)
 
 	if (!(v->style & (r->is_pushpop ? STYLE_PUSHPOP : STYLE_STARTEND)))
 		return;
+	s->thread = r->thread;
 	range = scan_range(s, r->start);
 	a = (uint64_t)(s->image - s->context->model->images) << 32 | range;
 	b = (uint64_t)r->is_pushpop << 63 | (uint64_t)r->domain << 32 | r->text;

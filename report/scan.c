@@ -39,6 +39,8 @@ void scan_sums(struct scan *s, void (*visit)(struct scan *, const struct event *
 
 uint32_t scan_range(const struct scan *s, uint64_t start_ticks)
 {
+	if (s->context->by == BY_THREAD)
+		return s->thread->number;
 	return s->context->by == BY_RANGE ? model_range(s->context->model, s->image, start_ticks) : 0;
 }
 
