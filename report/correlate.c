@@ -472,13 +472,14 @@ void correlate_image(const struct report_context *c, const struct image *image, 
 		     void (*visit)(void *, const struct correlated *), struct correlate_counts *ret_counts)
 {
 	const struct trace *t = image->trace;
-	struct state s = {.report = c, .image = image, .context = context, .visit = visit, .counts = ret_counts};
+	struct correlate_counts own = {0};
+	struct state s = {.report = c, .image = image, .context = context, .visit = visit, .counts = ret_counts ? ret_counts : &own};
 	struct scan scan = {.context = c, .image = image, .is_unfiltered = true, .more = &s};
 
 	if (!t)
 		return;
-	device_scan_calls(&scan, measure_call, &ret_counts->broken);
-	device_scan_image(&scan, measure_record, &ret_counts->broken);
+	device_scan_calls(&scan, measure_call, &s.counts->broken);
+	device_scan_image(&scan, measure_record, &s.counts->broken);
 	s.met = mem_alloc((t->thread_count + 1) * sizeof(*s.met));
 	for (size_t k = 0; k < t->thread_count; k++)
 		if (may_ask(&t->threads[k]))

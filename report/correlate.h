@@ -40,9 +40,30 @@ struct correlate_counts {
 
 /* Calls visit (may be NULL) for each of the above of one image, in no order in time; each device record comes once.
  * Under a filter (filter.h) everything is matched, and told of are the calls that it lets through, with all their work.
- * ret_counts is added to, and is of the whole image. */
+ * ret_counts (may be NULL) is added to, and is of the
+ * whole image. */
 void correlate_image(const struct report_context *c, const struct image *image, void *context,
 		     void (*visit)(void *context, const struct correlated *), struct correlate_counts *ret_counts);
+
+/* A record's correlation id as one number that its process uses once: CUPTI begins anew when it is taken up again, and so
+ * does an image after an exec. The plain id of what is the only one. */
+uint64_t correlation_number(const struct model *m, const struct image *image, const struct device_record *r);
+
+/* The number of each host call of an image that has one, for those who go through the calls in their own order. Holds 16
+ * bytes for each such call. */
+struct correlation_ids {
+	struct correlation_id {
+		const uint64_t *place; /* event.args, which no two events share */
+		uint64_t number;
+	} *items; /* by place */
+	size_t count, capacity;
+};
+
+void correlation_ids(const struct report_context *c, const struct image *image, struct correlation_ids *ret);
+void correlation_ids_done(struct correlation_ids *ids);
+
+/* 0: the call has none. Of several the least. */
+uint64_t correlation_of(const struct correlation_ids *ids, const struct event *e);
 
 /* For tests: how many of CUPTI's calls and of device records are held at a time. */
 extern size_t correlate_stretch;

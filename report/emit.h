@@ -17,7 +17,7 @@ enum column_type {
 	COLUMN_MB, /* given in bytes, shown in 10^6 bytes */
 };
 
-enum { TABLE_COLUMNS = 24 };
+enum { TABLE_COLUMNS = 32 };
 
 struct column {
 	char *title;

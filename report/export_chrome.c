@@ -211,11 +211,16 @@ static void add_arg(struct chrome *w, const struct event *e, uint64_t slot)
 /* Args after a first one that is always there, so that each can begin with a comma. */
 static void add_args(struct chrome *w, const struct event *e, bool is_cuda)
 {
+	uint64_t matched;
+
 	if (!is_cuda && (!e->args_count || (e->args_count == 1 && tf_arg_kind(e->args[0]) == TF_ARG_LONG)))
 		return;
 	sink_text(w->out, ",\"args\":{");
-	/* The ids of device records are CUPTI's, which host calls do not know. */
-	if (is_cuda && !w->has_device_records)
+	/* The ids of device records are CUPTI's; a call without any is left without. */
+	matched = is_cuda ? correlation_of(&w->ids, e) : 0;
+	if (matched)
+		chrome_number(w, "\"correlation\":", matched);
+	else if (is_cuda && !w->has_device_records)
 		chrome_number(w, "\"correlation\":", ++w->correlation);
 	else
 		chrome_number(w, "\"id\":", e->id);
@@ -427,11 +432,13 @@ static void add_image(struct chrome *w, const struct image *image)
 		add_process_meta(w, image->process);
 		w->correlation = 0;
 	}
+	correlation_ids(w->x->context, image, &w->ids);
 	for (size_t i = 0; t && i < t->thread_count; i++)
 		add_thread(w, &t->threads[i]);
 	nvtx_ranges(image, NULL, w, visit_range);
 	if (w->has_device_records)
 		chrome_device_events(w);
+	correlation_ids_done(&w->ids);
 	cache_done(&w->calls);
 	cache_done(&w->strings);
 	cache_done(&w->launches);

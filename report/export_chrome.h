@@ -3,6 +3,7 @@
 #ifndef PILLION_EXPORT_CHROME_H
 #define PILLION_EXPORT_CHROME_H
 
+#include "correlate.h"
 #include "export.h"
 
 /* Texts by number, made when they are first needed. */
@@ -25,7 +26,9 @@ struct chrome {
 	struct buffer lane;                                          /* "pid":1,"tid":2 of the thread */
 	const struct trace_thread *thread;
 	struct buffer scratch;
+	struct correlation_ids ids; /* of the image */
 	uint64_t correlation; /* unique in a process */
+	uint64_t next_flow;
 	uint64_t next_range;
 	bool has_events;
 };
@@ -46,7 +49,7 @@ const char *chrome_keep(struct chrome_cache *c, uint64_t number, const char *tex
 /* The devices of a model, as a JSON array. */
 void chrome_device_properties(struct chrome *w);
 
-/* Device records of the writer's image. */
+/* Device records of the writer's image, and the arrows to them from the calls. */
 void chrome_device_events(struct chrome *w);
 
 #endif

@@ -159,7 +159,7 @@ static void add_record(struct scan *s, const struct device_record *r)
 
 	chrome_begin(w);
 	sink_text(w->out, text);
-	chrome_number(w, ",\"correlation\":", r->correlation);
+	chrome_number(w, ",\"correlation\":", correlation_number(w->model, w->image, r));
 	if (r->bytes) {
 		chrome_number(w, ",\"bytes\":", r->bytes);
 		if (r->duration_ns) {
@@ -178,9 +178,43 @@ static void add_record(struct scan *s, const struct device_record *r)
 	sink_text(w->out, "}");
 }
 
+static void flow_end(struct chrome *w, bool is_start, uint64_t id, uint32_t pid, uint32_t tid, uint64_t ns)
+{
+	chrome_begin(w);
+	sink_text(w->out, is_start ? "{\"ph\":\"s\"" : "{\"ph\":\"f\",\"bp\":\"e\"");
+	sink_text(w->out, ",\"cat\":\"ac2g\",\"name\":\"ac2g\"");
+	chrome_number(w, ",\"id\":", id);
+	chrome_number(w, ",\"pid\":", pid);
+	chrome_number(w, ",\"tid\":", tid);
+	sink_text(w->out, ",\"ts\":");
+	sink_us(w->out, (int64_t)(ns - w->model->origin_ns));
+	sink_text(w->out, "}");
+}
+
+/* An arrow from a call to each piece of its work; both ends stand at the starts of what they join, as Kineto's do. */
+static void add_flows(void *context, const struct correlated *k)
+{
+	struct chrome *w = context;
+	uint64_t call_ns = k->thread ? axis_ns(w->axis, k->event.ticks) - axis_duration(w->axis, k->event.duration) : 0;
+
+	for (size_t i = 0; k->thread && i < k->record_count; i++) {
+		const struct device_record *r = &k->records[i];
+		struct tf_work work;
+		uint32_t pid;
+
+		if (!device_work(w->image->trace, r->work, &work))
+			work = (struct tf_work){0};
+		pid = device_pid(w, work.device);
+		w->next_flow++;
+		flow_end(w, true, w->next_flow, w->pid, k->thread->tid, call_ns);
+		flow_end(w, false, w->next_flow, pid, stream_tid(w, pid, &work), r->start_ns + (uint64_t)w->axis->offset_ns);
+	}
+}
+
 void chrome_device_events(struct chrome *w)
 {
 	struct scan s = {.context = w->x->context, .image = w->image, .more = w};
 
 	device_scan_image(&s, add_record, NULL);
+	correlate_image(w->x->context, w->image, w, add_flows, NULL);
 }

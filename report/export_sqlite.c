@@ -110,8 +110,9 @@ static void cuda_call(struct sqlite_writer *w, const struct event *e, int64_t st
 {
 	uint64_t error = e->args_count ? tf_arg_value(event_arg(e, TF_ARG_RESULT)) : 0;
 	int64_t callchain = chain(w, e, NSYS_CUDA_STACKS);
-	/* The ids of device records are CUPTI's, which host calls do not know. */
-	int64_t correlation = w->has_device_records ? NSYS_NULL : ++w->correlation;
+	/* The ids of device records are CUPTI's; a call without any is left without. */
+	uint64_t matched = correlation_of(&w->ids, e);
+	int64_t correlation = matched ? (int64_t)matched : w->has_device_records ? NSYS_NULL : ++w->correlation;
 
 	nsys_row(&w->nsys, NSYS_RUNTIME,
 		 (int64_t[]){start, end, class, w->global_tid, correlation, function_name(w, e->id), (int64_t)error,
@@ -330,10 +331,12 @@ static void add_image(struct sqlite_writer *w, const struct image *image)
 			sqlite_device(w, &t->blobs[i]);
 		else
 			add_definition(w, &t->blobs[i]);
+	correlation_ids(w->x->context, image, &w->ids);
 	for (size_t i = 0; i < t->thread_count; i++)
 		add_thread(w, &t->threads[i]);
 	nvtx_ranges(image, NULL, w, visit_range);
 	sqlite_device_events(w);
+	correlation_ids_done(&w->ids);
 	free(w->functions);
 	w->work_count = 0;
 	map_done(&w->works_by_id);

@@ -3,6 +3,7 @@
 #ifndef PILLION_EXPORT_SQLITE_H
 #define PILLION_EXPORT_SQLITE_H
 
+#include "correlate.h"
 #include "export.h"
 #include "nsys_tables.h"
 
@@ -26,6 +27,7 @@ struct sqlite_writer {
 	struct map works_by_id;
 	struct map thread_names, devices;
 	bool has_device_records; /* of the image */
+	struct correlation_ids ids; /* likewise */
 	struct symbol_frame *frames;
 	uint64_t origin_ns;
 	int64_t next_chain, correlation, first_domain;

@@ -98,7 +98,8 @@ static void visit_device(struct scan *s, const struct device_record *r)
 	const struct tf_work *t = &k->work;
 	int64_t start = (int64_t)(r->start_ns + (uint64_t)s->axis->offset_ns - w->origin_ns);
 	int64_t row[11] = {
-	    start, start + (int64_t)r->duration_ns, t->device, t->context, t->stream, r->correlation, w->global_pid};
+	    start, start + (int64_t)r->duration_ns, t->device, t->context, t->stream,
+	    (int64_t)correlation_number(w->model, w->image, r), w->global_pid};
 
 	if (t->kind == TF_WORK_KERNEL) {
 		kernel_row(w, row, k);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correlate.h"
 #include "text.h"
 
 enum { LABEL_WIDTH = 80, STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
@@ -109,7 +110,8 @@ static void label_thread(struct work *w)
 	w->labelled = w->scan.thread;
 }
 
-static uint32_t new_row(struct work *w, const struct event *e, uint32_t stack)
+/* Process, thread, stack and function of a call; the number of ids. */
+static size_t call_ids(struct work *w, const struct event *e, uint32_t stack)
 {
 	const struct function *f = trace_function(w->scan.image->trace, e->id);
 	size_t count =
@@ -123,28 +125,41 @@ static uint32_t new_row(struct work *w, const struct event *e, uint32_t stack)
 	while (count > 0)
 		w->ids[used++] = name_id(w->profile, w->frames[--count].text);
 	w->ids[used++] = name_id(w->profile, f ? f->name : "?");
+	return used;
+}
+
+static uint32_t new_row(struct work *w, const struct event *e, uint32_t stack)
+{
+	size_t used = call_ids(w, e, stack);
+
 	return sums_row(w->scan.sums, (const char *)w->ids, used * sizeof(*w->ids));
 }
 
-static uint32_t new_device_row(struct work *w, uint32_t id)
+/* Under its call; work that no recorded call asked for under its device. */
+static uint32_t new_device_row(struct work *w, const struct correlated *k, uint32_t stack, uint32_t id)
 {
 	const struct model *m = w->scan.context->model;
-	const struct trace *t = w->scan.image->trace;
+	const struct trace *t = k->image->trace;
 	struct buffer text = {0};
 	struct tf_work work;
+	size_t used = 0;
 
 	if (!device_work(t, id, &work))
 		work = (struct tf_work){.kind = TF_WORK_KERNEL};
-	process_label(m, &m->processes[w->scan.image->process], &text);
-	w->ids[0] = name_id(w->profile, text.data);
-	buffer_clear(&text);
-	device_name(t, work.device, &text);
-	w->ids[1] = name_id(w->profile, text.data);
-	buffer_clear(&text);
+	if (k->thread) {
+		used = call_ids(w, &k->event, stack);
+	} else {
+		process_label(m, &m->processes[k->image->process], &text);
+		w->ids[used++] = name_id(w->profile, text.data);
+		buffer_clear(&text);
+		device_name(t, work.device, &text);
+		w->ids[used++] = name_id(w->profile, text.data);
+		buffer_clear(&text);
+	}
 	device_operation(w->scan.context, t, &work, &text);
-	w->ids[2] = name_id(w->profile, text.data ? text.data : "?");
+	w->ids[used++] = name_id(w->profile, text.data ? text.data : "?");
 	buffer_done(&text);
-	return sums_row(w->scan.sums, (const char *)w->ids, 3 * sizeof(*w->ids));
+	return sums_row(w->scan.sums, (const char *)w->ids, used * sizeof(*w->ids));
 }
 
 static void add(struct work *w, const struct event *e, uint64_t value)
@@ -181,20 +196,36 @@ static void visit_allocation(struct scan *s, const struct event *e)
 	add(s->more, e, tf_arg_value(event_arg(e, TF_ARG_BYTES)));
 }
 
-/* Until host calls carry the ids of device records there is no launching stack: process, device, what it did. */
-static void visit_device(struct scan *s, const struct device_record *r)
+static void visit_work(void *context, const struct correlated *k)
 {
-	struct work *w = s->more;
-	uint64_t a = (uint64_t)(s->image - s->context->model->images);
-	const uint64_t *known = sums_recall(s->sums, a, r->work);
-	uint32_t row = known ? (uint32_t)*known : 0;
+	struct work *w = context;
+	struct sums *sums = w->scan.sums;
+	uint32_t stack = k->thread && k->event.args_count ? (uint32_t)tf_arg_value(event_arg(&k->event, TF_ARG_STACK)) : 0;
+	uint64_t a = (uint64_t)(k->image - w->scan.context->model->images) << 36 | (k->thread ? (uint64_t)k->thread->number << 12 | k->event.id : ~0u);
 
-	if (!known) {
-		row = new_device_row(w, r->work);
-		sums_remember(s->sums, a, r->work, row);
+	w->scan.thread = k->thread;
+	for (size_t i = 0; i < k->record_count; i++) {
+		const struct device_record *r = &k->records[i];
+		uint64_t b = (uint64_t)stack << 32 | r->work;
+		const uint64_t *known = sums_recall(sums, a, b);
+		uint32_t row = known ? (uint32_t)*known : new_device_row(w, k, stack, r->work);
+
+		if (!known)
+			sums_remember(sums, a, b, row);
+		sums_add_total(sums, row, 1, r->duration_ns);
+		w->profile->total += r->duration_ns;
 	}
-	sums_add_total(s->sums, row, 1, r->duration_ns);
-	w->profile->total += r->duration_ns;
+}
+
+/* Device time by the calls that asked for it. */
+static void add_device_work(struct work *w)
+{
+	const struct model *m = w->scan.context->model;
+
+	for (size_t i = 0; i < m->image_count; i++) {
+		w->scan.image = &m->images[i];
+		correlate_image(w->scan.context, w->scan.image, w, visit_work, NULL);
+	}
 }
 
 static bool has_args(const struct model *m, uint32_t args)
@@ -230,7 +261,7 @@ int profile_make(const struct report_context *context, enum metric metric, struc
 	w.scan.more = &w;
 	w.scan.args = metric == METRIC_ALLOC ? 1u << TF_ARG_MEMORY : 0;
 	if (metric == METRIC_GPU)
-		device_scan(&w.scan, visit_device, NULL);
+		add_device_work(&w);
 	else
 		scan_events(&w.scan, metric == METRIC_ALLOC ? visit_allocation : visit_call);
 	free(w.frames);

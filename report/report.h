@@ -59,6 +59,10 @@ int report_um_total_sum(const struct report_context *, struct table *, struct er
 int report_um_cpu_page_faults_sum(const struct report_context *, struct table *, struct err *);
 int report_device_facts(const struct report_context *, struct table *, struct err *);
 int report_correlated(const struct report_context *, struct table *, struct err *);
+int report_cuda_api_trace(const struct report_context *, struct table *, struct err *);
+int report_cuda_api_gpu_sum(const struct report_context *, struct table *, struct err *);
+int report_cuda_kern_exec_sum(const struct report_context *, struct table *, struct err *);
+int report_cuda_kern_exec_trace(const struct report_context *, struct table *, struct err *);
 int report_cuda_launch_sum(const struct report_context *, struct table *, struct err *);
 int report_blas_sum(const struct report_context *, struct table *, struct err *);
 int report_cudnn_sum(const struct report_context *, struct table *, struct err *);
@@ -88,7 +92,10 @@ struct scan {
 	void *more;    /* the report's own */
 };
 
-/* Calls visit for each event of each thread, image after image. */
+/* Calls visit for each event of each thread of s->image. */
+void scan_image(struct scan *s, void (*visit)(struct scan *, const struct event *));
+
+/* Likewise of each image. */
 void scan_events(struct scan *s, void (*visit)(struct scan *, const struct event *));
 
 /* Reads the events as often as exact medians need it. */

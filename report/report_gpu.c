@@ -123,6 +123,55 @@ int report_cuda_gpu_sum(const struct report_context *c, struct table *table, str
 	return by_time(c, table, err, (struct gpu_sum){.kinds = ~0u, .has_category = true}, &shape);
 }
 
+static uint32_t call_row(struct scan *s, const struct function *f, uint32_t range)
+{
+	struct buffer key = {0};
+	uint32_t row;
+
+	scan_group(s, range, &key);
+	buffer_print(&key, "CUDA_API%c%s", 0, f->name);
+	row = scan_row(s, &key);
+	buffer_done(&key);
+	return row;
+}
+
+static void visit_call(struct scan *s, const struct event *e)
+{
+	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	uint32_t range = scan_range(s, event_start(e)), row;
+	uint64_t a = (uint64_t)(s->image - s->context->model->images) << 32 | range, b = (uint64_t)1 << 32 | e->id;
+	const uint64_t *known;
+
+	if (!f || (f->group != TF_GROUP_CUDA && f->group != TF_GROUP_CUDA_DRIVER))
+		return;
+	known = sums_recall(s->sums, a, b);
+	row = known ? (uint32_t)*known : call_row(s, f, range);
+	if (!known)
+		sums_remember(s->sums, a, b, row);
+	sums_add(s->sums, row, axis_duration(s->axis, e->duration));
+}
+
+int report_cuda_api_gpu_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	static const struct sums_shape shape = {.total = "Total Time (ns)",
+						.count = "Instances",
+						.type = COLUMN_NS,
+						.names = {"Category", "Operation"},
+						.has_percent = true};
+	struct gpu_sum g = {.kinds = ~0u, .has_category = true};
+	struct sums sums = {0};
+	struct scan host = {.context = c, .sums = &sums}, device = {.context = c, .sums = &sums, .more = &g};
+
+	(void)err;
+	do {
+		scan_events(&host, visit_call);
+		device_scan(&device, visit, NULL);
+	} while (sums_next_pass(&sums));
+	sums_table(c, &sums, &shape, table);
+	sums_done(&sums);
+	return 0;
+}
+
 int report_cuda_gpu_mem_size_sum(const struct report_context *c, struct table *table, struct err *err)
 {
 	static const struct sums_shape shape = {

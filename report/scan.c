@@ -7,26 +7,29 @@
 
 const char *const by_names[BY_COUNT] = {"", "process", "rank", "host", "thread", "device", "range"};
 
+void scan_image(struct scan *s, void (*visit)(struct scan *, const struct event *))
+{
+	const struct trace *t = s->image->trace;
+
+	s->axis = &s->context->model->machines[s->image->machine].axis;
+	for (size_t k = 0; t && k < t->thread_count; k++) {
+		struct cursor cursor;
+		struct event event;
+
+		s->thread = &t->threads[k];
+		if (s->args && !(s->thread->args & s->args))
+			continue;
+		cursor_init(&cursor, t, s->thread);
+		while (cursor_next(&cursor, &event))
+			visit(s, &event);
+	}
+}
+
 void scan_events(struct scan *s, void (*visit)(struct scan *, const struct event *))
 {
-	const struct model *m = s->context->model;
-
-	for (size_t i = 0; i < m->image_count; i++) {
-		const struct trace *t = m->images[i].trace;
-
-		s->image = &m->images[i];
-		s->axis = &m->machines[s->image->machine].axis;
-		for (size_t k = 0; t && k < t->thread_count; k++) {
-			struct cursor cursor;
-			struct event event;
-
-			s->thread = &t->threads[k];
-			if (s->args && !(s->thread->args & s->args))
-				continue;
-			cursor_init(&cursor, t, s->thread);
-			while (cursor_next(&cursor, &event))
-				visit(s, &event);
-		}
+	for (size_t i = 0; i < s->context->model->image_count; i++) {
+		s->image = &s->context->model->images[i];
+		scan_image(s, visit);
 	}
 }
 

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "correlate.h"
+
+uint64_t correlation_number(const struct model *m, const struct image *image, const struct device_record *r)
+{
+	uint64_t exec = (uint64_t)(image - &m->images[m->processes[image->process].first_image]);
+
+	return exec << 48 | (uint64_t)r->epoch << 32 | r->correlation;
+}
+
+struct adding {
+	struct correlation_ids *ids;
+	const struct model *model;
+};
+
+static void add(void *context, const struct correlated *k)
+{
+	struct adding *a = context;
+	struct correlation_ids *ids = a->ids;
+
+	if (!k->thread || !k->record_count)
+		return;
+	ids->items = mem_grow(ids->items, ids->count, &ids->capacity, sizeof(*ids->items));
+	ids->items[ids->count++] = (struct correlation_id){k->event.args, correlation_number(a->model, k->image, k->records)};
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct correlation_id *a = left, *b = right;
+
+	if (a->place != b->place)
+		return a->place < b->place ? -1 : 1;
+	return (a->number > b->number) - (a->number < b->number);
+}
+
+void correlation_ids(const struct report_context *c, const struct image *image, struct correlation_ids *ret)
+{
+	struct adding a = {ret, c->model};
+
+	*ret = (struct correlation_ids){0};
+	if (!image->trace)
+		return;
+	correlate_image(c, image, &a, add, NULL);
+	if (ret->count)
+		qsort(ret->items, ret->count, sizeof(*ret->items), compare);
+}
+
+void correlation_ids_done(struct correlation_ids *ids)
+{
+	free(ids->items);
+	*ids = (struct correlation_ids){0};
+}
+
+uint64_t correlation_of(const struct correlation_ids *ids, const struct event *e)
+{
+	size_t low = 0, high = ids->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (ids->items[middle].place < e->args)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < ids->count && ids->items[low].place == e->args ? ids->items[low].number : 0;
+}
