@@ -13,13 +13,13 @@ HOOK_EXPORT int cuptiActivityRegisterCallbacks(void *request, void *complete)
 {
 	static struct caller_place place;
 	void *caller = __builtin_return_address(0);
-	int (*real)(void *, void *) = REAL(cuptiActivityRegisterCallbacks), result;
+	int (*real)(void *, void *) = REAL(cuptiActivityRegisterCallbacks);
 
-	cupti_step_aside(caller);
-	result = real ? real(request, complete) : NOT_INITIALIZED;
-	if (!result)
-		cupti_foreign_buffers(request, complete);
-	return result;
+	if (!real)
+		return NOT_INITIALIZED;
+	if (cupti_foreign_buffers(caller, request, complete))
+		return real((void *)cupti_buffer_request, (void *)cupti_buffer_complete);
+	return real(request, complete);
 }
 
 HOOK_EXPORT int cuptiActivityRegisterTimestampCallback(void *now)
@@ -38,10 +38,10 @@ HOOK_EXPORT int cuptiActivityEnable(uint32_t kind)
 	void *caller = __builtin_return_address(0);
 	int (*real)(uint32_t) = REAL(cuptiActivityEnable), result;
 
-	cupti_step_aside(caller);
+	cupti_foreign_enables(caller, kind);
 	result = real ? real(kind) : NOT_INITIALIZED;
-	if (!result)
-		cupti_foreign_kind(kind, true);
+	if (result)
+		cupti_foreign_disabled(kind);
 	return result;
 }
 
@@ -52,7 +52,7 @@ HOOK_EXPORT int cuptiActivityDisable(uint32_t kind)
 	int (*real)(uint32_t) = REAL(cuptiActivityDisable), result;
 
 	result = real ? real(kind) : NOT_INITIALIZED;
-	cupti_foreign_kind(kind, false);
+	cupti_foreign_disabled(kind);
 	return result;
 }
 

@@ -29,12 +29,17 @@ static uint64_t busy; /* generation of the image one of whose threads is changin
 static uint32_t attempts;
 static char library[PATH_MAX];
 
-static bool take_busy(void)
+bool cupti_claim(void)
 {
 	uint64_t old = __atomic_load_n(&busy, __ATOMIC_RELAXED);
 
 	return old != process.generation &&
 	       __atomic_compare_exchange_n(&busy, &old, process.generation, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+void cupti_release(void)
+{
+	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 }
 
 void cupti_enter(struct thread_guard *guard)
@@ -102,7 +107,7 @@ static bool driver_is_up(void)
 	return get_context && !get_context(&context);
 }
 
-static bool is_asked_for(void)
+bool cupti_is_asked_for(void)
 {
 	return process_options.trace & 1u << TF_GROUP_CUDA && !sys_is_silent && !process_is_frozen &&
 	       (process_options.gpu_activity == GPU_ACTIVITY_AUTO || process_options.gpu_activity == GPU_ACTIVITY_CUPTI);
@@ -144,8 +149,10 @@ static bool take(void)
 {
 	int result;
 
-	if (cupti_foreign_has_it())
-		cupti_foreign_gives_back();
+	if (cupti_foreign_has_it() && !cupti_foreign_gives_back()) {
+		cupti_set(0, process.generation);
+		return false;
+	}
 	/* The clock before the kinds: records made before would have another. */
 	cupti_state.time = cupti_api.register_timestamp && !cupti_api.register_timestamp(clock_monotonic_ns) ? TF_DEVICE_TIME_MONOTONIC
 													     : TF_DEVICE_TIME_OWN;
@@ -172,7 +179,7 @@ static void start(void)
 	const char *injection = identity_variable(environ, "CUDA_INJECTION64_PATH"), *why;
 	int result;
 
-	if (!is_asked_for()) {
+	if (!cupti_is_asked_for()) {
 		cupti_set(0, process.generation);
 		return;
 	}
@@ -249,7 +256,7 @@ void cupti_change(bool is_wanted)
 		cupti_set(0, process.generation); /* the parent's CUPTI is no good here */
 		return;
 	}
-	if (!take_busy())
+	if (!cupti_claim())
 		return;
 	cupti_enter(&guard);
 	if (!is_wanted && cupti_on == process.generation)
@@ -259,7 +266,7 @@ void cupti_change(bool is_wanted)
 	else if (is_wanted && cupti_settled != process.generation)
 		resume_kinds();
 	cupti_leave(&guard);
-	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+	cupti_release();
 }
 
 /* ---- ends ---- */

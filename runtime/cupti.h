@@ -44,23 +44,34 @@ void cupti_flush(void);
 /* The code at `caller` is about to use CUPTI for itself: it has it from now on, and the ledger says so. */
 void cupti_step_aside(const void *caller);
 
-/* It has registered these for its buffers. */
-void cupti_foreign_buffers(void *request, void *complete);
+/* Likewise: it is about to register these for its buffers. True: cupti_buffer_request and cupti_buffer_complete are to be
+ * registered in their place. */
+bool cupti_foreign_buffers(const void *caller, void *request, void *complete);
 
-/* It has switched a kind of records on or off. When all are off, CUPTI is ours again from the next recorded call on. */
-void cupti_foreign_kind(uint32_t kind, bool is_on);
+/* Likewise: it is about to switch a kind of records on. */
+void cupti_foreign_enables(const void *caller, uint32_t kind);
+
+/* It has switched one off. When all are off, CUPTI is ours again from the next recorded call on. */
+void cupti_foreign_disabled(uint32_t kind);
 
 /* It has ended CUPTI as a whole. */
 void cupti_foreign_end(void);
 
-/* For the rest of cupti_*.c. */
+/* For the rest of cupti_*.c. False: it still uses CUPTI. */
 bool cupti_foreign_has_it(void);
-void cupti_foreign_gives_back(void);
+bool cupti_foreign_gives_back(void);
 
-/* A buffer that is none of ours goes to where it came from. False: it came from nobody. */
-bool cupti_foreign_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t used);
+/* Its buffers. False: it has none to give. */
+bool cupti_foreign_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_limit);
+void cupti_foreign_copy(void *context, uint32_t stream, const uint8_t *buffer, size_t used);
+void cupti_foreign_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t used);
 
-/* cupti.c: CUPTI without us, and with what others expect of it. */
+/* cupti.c: only one thread at a time changes who has CUPTI; false: another one is at it. */
+bool cupti_claim(void);
+void cupti_release(void);
+bool cupti_is_asked_for(void);
+
+/* CUPTI without us, and with what others expect of it. */
 void cupti_let_go(void);
 void cupti_set(uint64_t on, uint64_t settled);
 

@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Another profiler in the program. CUPTI has one place for buffers and one set of kinds for the whole process, so it is
- * the other's or ours. The other comes first: its calls are the program's. */
+ * the other's or ours. The other comes first: its calls are the program's. Its callbacks for buffers stand behind ours,
+ * which send each buffer to where it came from: one may be on its way while CUPTI changes hands. */
 #include "cupti.h"
 
 #include <limits.h>
 #include <string.h>
+#include <time.h>
 
 #include "clock.h"
 #include "event.h"
 #include "loaded.h"
+#include "sys.h"
 
+/* Beside a bit for each kind of records. */
+#define REGISTERED (1ull << 63)
+
+/* Changed by who has claimed it, read by all. */
 static struct {
 	uint64_t generation; /* of the image in which it has CUPTI, 0: it does not */
-	uint64_t kinds;	     /* that it has switched on */
+	uint64_t uses;	     /* kinds that it has switched on; REGISTERED: none yet, but it has its buffers ready */
 	void (*request)(uint8_t **, size_t *, size_t *);
 	void (*complete)(void *, uint32_t, uint8_t *, size_t, size_t);
 } foreign;
@@ -34,68 +41,140 @@ bool cupti_foreign_has_it(void)
 	return foreign.generation && foreign.generation == process.generation;
 }
 
-void cupti_foreign_gives_back(void)
+bool cupti_foreign_gives_back(void)
 {
+	if (foreign.uses)
+		return false;
 	if (foreign.request && cupti_api.flush_all)
 		cupti_api.flush_all(1); /* what it has not fetched goes to it, not to us */
 	foreign.generation = 0;
 	tell_gap(true, NULL);
+	return true;
+}
+
+/* Another thread of ours may be starting, in calls of CUPTI's that take long; but it may also wait for this thread, in the
+ * other's code. */
+static bool claim_patiently(void)
+{
+	struct timespec pause = {.tv_nsec = 100000};
+
+	for (int i = 0; i < 10000; i++) {
+		if (cupti_claim())
+			return true;
+		sys_call(SYS_nanosleep, &pause, NULL, 0, 0);
+	}
+	return false;
+}
+
+/* True: the other has CUPTI. */
+static bool step_aside(const void *caller)
+{
+	struct thread_guard guard;
+
+	if (cupti_foreign_has_it())
+		return true;
+	if (cupti_settled == process.generation && cupti_on != process.generation)
+		return false; /* we do not have it, and shall not */
+	cupti_enter(&guard);
+	tell_gap(false, caller);
+	if (cupti_state.generation == process.generation)
+		cupti_let_go();
+	foreign.uses = 0;
+	foreign.generation = process.generation;
+	cupti_leave(&guard);
+	return true;
+}
+
+static bool take_away(const void *caller, uint64_t use)
+{
+	bool is_claimed, has_it;
+
+	if (!(process_gate.groups & 1u << TF_GROUP_CUDA) || cupti_is_inside || !cupti_is_asked_for() || !event_enter())
+		return false;
+	is_claimed = claim_patiently();
+	has_it = step_aside(caller);
+	if (has_it) {
+		foreign.uses = use == REGISTERED ? foreign.uses | use : (foreign.uses | use) & ~REGISTERED;
+		cupti_set(0, process.generation);
+	}
+	if (is_claimed)
+		cupti_release();
+	return has_it;
 }
 
 void cupti_step_aside(const void *caller)
 {
-	struct thread_guard guard;
-
-	if (!(process_gate.groups & 1u << TF_GROUP_CUDA) || cupti_is_inside || cupti_foreign_has_it() || !event_enter())
-		return;
-	if (cupti_settled == process.generation && cupti_on != process.generation)
-		return; /* we do not have it, and shall not */
-	cupti_enter(&guard);
-	foreign.generation = process.generation;
-	tell_gap(false, caller);
-	if (cupti_state.generation == process.generation)
-		cupti_let_go();
-	if (cupti_api.register_callbacks && foreign.request && cupti_state.generation == process.generation)
-		cupti_api.register_callbacks(foreign.request, foreign.complete); /* as it left them */
-	cupti_set(0, process.generation);
-	cupti_leave(&guard);
+	take_away(caller, 0);
 }
 
-void cupti_foreign_buffers(void *request, void *complete)
+bool cupti_foreign_buffers(const void *caller, void *request, void *complete)
 {
-	if (cupti_is_inside || !cupti_foreign_has_it())
-		return;
+	if (!request || !complete || !take_away(caller, REGISTERED))
+		return false;
 	foreign.request = (void (*)(uint8_t **, size_t *, size_t *))request;
 	foreign.complete = (void (*)(void *, uint32_t, uint8_t *, size_t, size_t))complete;
+	return true;
 }
 
-void cupti_foreign_kind(uint32_t kind, bool is_on)
+static uint64_t kind_bit(uint32_t kind)
 {
-	uint64_t bit = kind < 64 ? 1ull << kind : 0;
+	return kind < 63 ? 1ull << kind : 0;
+}
+
+void cupti_foreign_enables(const void *caller, uint32_t kind)
+{
+	take_away(caller, kind_bit(kind));
+}
+
+void cupti_foreign_disabled(uint32_t kind)
+{
+	bool is_claimed;
 
 	if (cupti_is_inside || !cupti_foreign_has_it())
 		return;
-	if (is_on)
-		__atomic_fetch_or(&foreign.kinds, bit, __ATOMIC_RELAXED);
-	else if (__atomic_and_fetch(&foreign.kinds, ~bit, __ATOMIC_RELAXED) == 0)
-		cupti_set(0, 0);
+	is_claimed = claim_patiently();
+	foreign.uses &= ~kind_bit(kind);
+	if (cupti_foreign_has_it() && !foreign.uses)
+		cupti_set(0, 0); /* ours again from the next recorded call on */
+	if (is_claimed)
+		cupti_release();
 }
 
 void cupti_foreign_end(void)
 {
-	if (!cupti_foreign_has_it())
+	if (cupti_is_inside || !cupti_foreign_has_it())
 		return;
-	foreign.kinds = 0;
+	foreign.uses = 0;
 	foreign.request = NULL;
-	foreign.complete = NULL;
 	cupti_state.epoch++;
 	cupti_set(0, 0);
 }
 
-bool cupti_foreign_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t used)
+bool cupti_foreign_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_limit)
 {
-	if (!foreign.complete)
+	if (!foreign.request || !cupti_foreign_has_it())
 		return false;
-	foreign.complete(context, stream, buffer, size, used);
+	foreign.request(ret_buffer, ret_size, ret_limit);
 	return true;
+}
+
+/* A record that was under way when CUPTI changed hands may have made CUPTI ask us for a buffer, which then took the other's
+ * records: it gets a copy. */
+void cupti_foreign_copy(void *context, uint32_t stream, const uint8_t *buffer, size_t used)
+{
+	uint8_t *copy = NULL;
+	size_t size = 0, limit = 0;
+
+	if (!used || !foreign.complete || !cupti_foreign_request(&copy, &size, &limit) || !copy)
+		return;
+	if (used > size)
+		used = 0;
+	memcpy(copy, buffer, used);
+	foreign.complete(context, stream, copy, size, used);
+}
+
+void cupti_foreign_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t used)
+{
+	if (foreign.complete)
+		foreign.complete(context, stream, buffer, size, used);
 }

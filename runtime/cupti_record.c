@@ -40,9 +40,13 @@ static uint8_t *find_arena(void)
 
 void cupti_buffer_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_limit)
 {
-	uint8_t *start = find_arena();
-	int i = start ? 0 : BUFFERS;
+	uint8_t *start;
+	int i;
 
+	if (cupti_foreign_request(ret_buffer, ret_size, ret_limit))
+		return;
+	start = find_arena();
+	i = start ? 0 : BUFFERS;
 	while (i < BUFFERS && __atomic_exchange_n(&taken[i], 1, __ATOMIC_ACQUIRE))
 		i++;
 	*ret_buffer = i < BUFFERS ? start + (size_t)i * BUFFER : NULL; /* without one CUPTI drops records, and counts them */
@@ -503,6 +507,8 @@ void cupti_buffer_complete(void *context, uint32_t stream, uint8_t *buffer, size
 		cupti_foreign_complete(context, stream, buffer, size, used);
 		return;
 	}
+	if (buffer)
+		cupti_foreign_copy(context, stream, buffer, used);
 	if (buffer && can_write()) {
 		if (used)
 			read_buffer(buffer, used);

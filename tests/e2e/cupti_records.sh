@@ -90,6 +90,12 @@ for mood in '' thread late,thread; do
 	profiler stay "$mood" '30x0.004'
 done
 like "$(report stats -q -r ledger -f csv inside.pillion)" 'CUPTI, .*, to the end' 'a gap without an end says so'
+for mood in '' thread; do
+	PILLION_SIMCUPTI=$mood run inside "$targets/cuda_profiler" 10 threads
+	is "$? $(cat out)" '0 all records' "on and off while another thread works ($mood)"
+	like "$(report stats -q -r ledger -f csv inside.pillion | grep -c 'device time gap')" '^(1.|20)$' 'a gap for nearly each time'
+	like "$(sets inside)" '10x0.004' 'and what came before is ours'
+done
 
 # ---- managed memory ----
 

@@ -2,16 +2,17 @@
 /* cuda_profiler N [again|finalize|stay]: N memsets of 4 KB, N of 8 KB under a profiler of the program's own, which prints how
  * many records it got and whether their times were CUPTI's usual ones, then N of 16 KB. again: the profiler goes on without
  * registering its buffers a second time, for N of 32 KB, and N of 64 KB follow. finalize: it ends CUPTI. stay: it never
- * switches off. */
+ * switches off. threads: it goes on and off 20 times while another thread works. */
 #include <cupti.h>
 
 #include <cuda_runtime_api.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-static int records, strange, odd;
+static int records, strange, odd, stop;
 
 static void CUPTIAPI on_request(uint8_t **buffer, size_t *size, size_t *limit)
 {
@@ -28,11 +29,12 @@ static void CUPTIAPI on_complete(CUcontext context, uint32_t stream, uint8_t *bu
 		CUpti_ActivityMemset *set = (CUpti_ActivityMemset *)record;
 
 		if (record->kind != CUPTI_ACTIVITY_KIND_MEMSET || (set->bytes != 8192 && set->bytes != 32768)) {
-			strange++;
+			__atomic_fetch_add(&strange, 1, __ATOMIC_RELAXED);
 			continue;
 		}
-		records++;
-		odd += set->start / 1000000000 + 10 < (uint64_t)time(NULL);
+		__atomic_fetch_add(&records, 1, __ATOMIC_RELAXED);
+		if (set->start / 1000000000 + 10 < (uint64_t)time(NULL))
+			__atomic_fetch_add(&odd, 1, __ATOMIC_RELAXED);
 	}
 	free(buffer);
 }
@@ -58,6 +60,29 @@ static int profile(void *device, int n, size_t bytes, int stays)
 	return failed;
 }
 
+static void *work_on(void *device)
+{
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
+		work(device, 10, 2048);
+	return NULL;
+}
+
+/* What it gets of the other thread's work is chance; its own is all there. */
+static int on_and_off(void *device, int n)
+{
+	pthread_t thread;
+	int failed = 0;
+
+	if (pthread_create(&thread, NULL, work_on, device) != 0)
+		return 1;
+	for (int i = 0; i < 20; i++)
+		failed |= profile(device, n, 8192, 0) || work(device, n, 16384);
+	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	printf("%s\n", records == 20 * n ? "all records" : "records are missing");
+	return failed;
+}
+
 int main(int argc, char **argv)
 {
 	int n = argc > 1 ? atoi(argv[1]) : 1, failed;
@@ -68,6 +93,8 @@ int main(int argc, char **argv)
 		return 1;
 	if (cuptiActivityRegisterCallbacks(on_request, on_complete) != CUPTI_SUCCESS)
 		return 1;
+	if (strcmp(mode, "threads") == 0)
+		return on_and_off(device, n);
 	failed = profile(device, n, 8192, strcmp(mode, "stay") == 0);
 	if (strcmp(mode, "finalize") == 0)
 		failed |= cuptiFinalize() != CUPTI_SUCCESS;
