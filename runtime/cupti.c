@@ -145,13 +145,14 @@ static void at_exit(int status, void *unused)
 }
 
 /* CUPTI is ours from now on. */
-static bool take(void)
+static void take(void)
 {
+	static bool has_exit;
 	int result;
 
 	if (cupti_foreign_has_it() && !cupti_foreign_gives_back()) {
 		cupti_set(0, process.generation);
-		return false;
+		return;
 	}
 	/* The clock before the kinds: records made before would have another. */
 	cupti_state.time = cupti_api.register_timestamp && !cupti_api.register_timestamp(clock_monotonic_ns) ? TF_DEVICE_TIME_MONOTONIC
@@ -159,23 +160,23 @@ static bool take(void)
 	result = cupti_api.register_callbacks(cupti_buffer_request, cupti_buffer_complete);
 	if (result) {
 		refused("cuptiActivityRegisterCallbacks", result);
-		return false;
+		return;
 	}
 	result = cupti_kinds_enable();
 	if (result) {
 		refused("cuptiActivityEnable", result);
-		return false;
+		return;
 	}
 	if (!cupti_api.flush_period || cupti_api.flush_period(process_options.cuda_flush_interval_ms))
 		process_note("this CUPTI hands records over when its buffers are full: a kill loses more than the flush interval");
+	if (!has_exit)
+		has_exit = !on_exit(at_exit, NULL);
 	tell_source();
 	cupti_set(process.generation, process.generation);
-	return true;
 }
 
 static void start(void)
 {
-	static bool has_exit;
 	const char *injection = identity_variable(environ, "CUDA_INJECTION64_PATH"), *why;
 	int result;
 
@@ -202,10 +203,7 @@ static void start(void)
 		give_up(why, NULL, 0);
 		return;
 	}
-	if (!take())
-		return;
-	if (!has_exit)
-		has_exit = !on_exit(at_exit, NULL);
+	take();
 }
 
 /* ---- pauses ---- */

@@ -87,6 +87,7 @@ for mood in '' thread late,thread; do
 	profiler '' "$mood" '30x0.004 30x0.016'
 	profiler again "$mood" '30x0.004 30x0.016 30x0.066'
 	profiler finalize "$mood" '30x0.004 30x0.016'
+	profiler first "$mood" '30x0.016'
 	profiler stay "$mood" '30x0.004'
 done
 like "$(report stats -q -r ledger -f csv inside.pillion)" 'CUPTI, .*, to the end' 'a gap without an end says so'

@@ -2,7 +2,8 @@
 /* cuda_profiler N [again|finalize|stay]: N memsets of 4 KB, N of 8 KB under a profiler of the program's own, which prints how
  * many records it got and whether their times were CUPTI's usual ones, then N of 16 KB. again: the profiler goes on without
  * registering its buffers a second time, for N of 32 KB, and N of 64 KB follow. finalize: it ends CUPTI. stay: it never
- * switches off. threads: it goes on and off 20 times while another thread works. */
+ * switches off. first: it takes
+ * CUPTI before any CUDA call. threads: it goes on and off 20 times while another thread works. */
 #include <cupti.h>
 
 #include <cuda_runtime_api.h>
@@ -89,6 +90,9 @@ int main(int argc, char **argv)
 	const char *mode = argc > 2 ? argv[2] : "";
 	void *device;
 
+	if (strcmp(mode, "first") == 0 && (cuptiActivityRegisterCallbacks(on_request, on_complete) != CUPTI_SUCCESS ||
+					   cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMSET) != CUPTI_SUCCESS))
+		return 1;
 	if (cudaMalloc(&device, 1 << 20) != cudaSuccess || work(device, n, 4096))
 		return 1;
 	if (cuptiActivityRegisterCallbacks(on_request, on_complete) != CUPTI_SUCCESS)
