@@ -198,7 +198,7 @@ static bool is_shown(const struct state *s, const struct event *e, size_t from, 
 
 static void tell(struct state *s, const struct trace_thread *thread, const struct event *e, size_t from, size_t count)
 {
-	struct correlated c = {.image = s->image, .thread = thread, .records = s->records + from, .record_count = count};
+	struct correlated c = {.image = s->image, .thread = thread, .records = count ? s->records + from : NULL, .record_count = count};
 
 	if (e)
 		c.event = *e;
