@@ -48,6 +48,7 @@ struct options {
 	uint32_t range_limit; /* ranges that may begin, 0: no limit; follows from range_end */
 	const char *nvtx_capture;
 	double delay_s, duration_s;
+	bool cuda_launch_stacks;
 	bool cuda_memory_usage;
 	bool cuda_um_cpu_page_faults, cuda_um_gpu_page_faults;
 	int cuda_graph_nodes; /* 0: graphs as a whole, 1: their nodes */

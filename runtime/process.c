@@ -191,6 +191,8 @@ static void set_thresholds(void)
 	process_osrt_backtrace = clock_ticks(process_options.osrt_backtrace_ns);
 	for (int i = 0; i < CUDA_KINDS; i++)
 		process_cuda_backtrace[i] = clock_ticks(process_options.cuda_backtrace_ns[i]);
+	if (process_options.cuda_launch_stacks && process_options.cuda_backtrace_ns[CUDA_KERNEL] != OPTION_NEVER)
+		process_cuda_backtrace[CUDA_KERNEL] = 0; /* so that each kernel can be charged to who launched it */
 }
 
 static uint64_t parse_hex(const char *s)

@@ -4,6 +4,7 @@
 
 #include <alloca.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "event.h"
@@ -103,42 +104,79 @@ static bool is_safe(struct thread *t, uintptr_t sp)
 	return (uintptr_t)__builtin_thread_pointer() != main_top && learn_bounds(t, sp);
 }
 
-uint32_t stack_take(struct thread *t, uintptr_t frame)
+/* The thread's memo of its walks: mapped at its first, NULL where there is none to be had. */
+static struct unw_pillion_memo *memo_of(struct thread *t)
 {
-	uintptr_t sp = (uintptr_t)__builtin_frame_address(0), outer = t->walk_frame;
-	uint32_t depth = process_options.backtrace_depth < STACK_FRAMES ? process_options.backtrace_depth : STACK_FRAMES, id = 0;
-	struct table_entry *known = NULL;
-	void **frames;
-	uint64_t hash;
-	bool is_new;
-	int count;
+	if (t->memo == THREAD_NO_MEMO)
+		return NULL;
+	if (!t->memo && !sys_is_silent)
+		t->memo = sys_mmap(NULL, UNW_PILLION_MEMO, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (!t->memo)
+		t->memo = THREAD_NO_MEMO;
+	return t->memo == THREAD_NO_MEMO ? NULL : t->memo;
+}
 
-	/* A walk that lies deeper in the stack than we do was left by longjmp out of a handler. */
-	if (!depth || (outer && outer > sp) || !is_safe(t, sp)) {
-		t->page->stacks_lost++;
-		return 0;
-	}
-	t->walk_frame = sp;
-	frames = alloca((depth + SKIPPED) * sizeof(*frames)); /* only now, where there is room */
-	count = unw_pillion_backtrace_from(frames, (int)(depth + SKIPPED), t->stack_low, t->stack_high, frame, &hash) & ~UNW_PILLION_CUT;
+/* The entry of a stack with this hash; not of another kind: texts and shapes are in the same table. */
+static struct table_entry *entry_of(uint64_t hash, uint32_t *ret_id, bool *ret_is_new)
+{
+	hash = hash * 0xff51afd7ed558ccd + TF_BLOB_STACK;
+	return table_add(&process.interned, hash ? hash : 1, ret_id, ret_is_new);
+}
+
+/* Walks, and writes what it finds. `known`: an entry that was made for it; NULL: not looked for yet. */
+static struct table_entry *walk(struct thread *t, uintptr_t frame, uint32_t depth, struct table_entry *known, uint32_t *id)
+{
+	void **frames = alloca((depth + SKIPPED) * sizeof(*frames)); /* only now, where there is room */
+	bool is_new = known != NULL;
+	uint64_t hash;
+	int count = unw_pillion_backtrace_from(frames, (int)(depth + SKIPPED), t->stack_low, t->stack_high, frame, &hash) & ~UNW_PILLION_CUT;
+
 	while (count && module_is_ours((uintptr_t)frames[0])) {
 		frames++;
 		count--;
 	}
 	if (count > (int)depth)
 		count = (int)depth;
-	/* Of the kind, too: texts and shapes are in the same table. */
-	hash = hash * 0xff51afd7ed558ccd + TF_BLOB_STACK;
-	if (count)
-		known = table_add(&process.interned, hash ? hash : 1, &id, &is_new);
+	if (count && !known)
+		known = entry_of(hash, id, &is_new);
 	if (known && is_new) {
 		module_write(frames, count);
-		event_blob(TF_BLOB_STACK, id, frames, (size_t)count * sizeof(*frames));
+		event_blob(TF_BLOB_STACK, *id, frames, (size_t)count * sizeof(*frames));
 	}
+	return known;
+}
+
+uint32_t stack_take(struct thread *t, uintptr_t frame)
+{
+	uintptr_t sp = (uintptr_t)__builtin_frame_address(0), outer = t->walk_frame;
+	uint32_t depth = process_options.backtrace_depth < STACK_FRAMES ? process_options.backtrace_depth : STACK_FRAMES, id = 0;
+	struct unw_pillion_memo *memo;
+	struct table_entry *known = NULL;
+	bool is_new = true;
+	uint64_t hash;
+
+	/* A walk that lies deeper in the stack than we do was left by longjmp out of a handler. */
+	if (!depth || (outer && outer > sp) || !is_safe(t, sp)) {
+		t->page->stacks_lost++;
+		return 0;
+	}
+	t->walk_frame = sp; /* from here to the end nobody else uses the memo */
+	memo = memo_of(t);
+	if (memo && unw_pillion_hash_from(memo, (int)(depth + SKIPPED), t->stack_low, t->stack_high, frame, &hash))
+		known = entry_of(hash, &id, &is_new);
+	if (is_new)
+		known = walk(t, frame, depth, known, &id);
 	t->walk_frame = 0;
 	if (!known)
 		t->page->stacks_lost++;
 	return known ? id : 0;
+}
+
+void stack_thread_end(struct thread *t)
+{
+	if (t->memo && t->memo != THREAD_NO_MEMO)
+		sys_munmap(t->memo, UNW_PILLION_MEMO);
+	t->memo = THREAD_NO_MEMO;
 }
 
 void stack_alternate_seen(void)
@@ -172,6 +210,11 @@ uint32_t stack_take(struct thread *t, uintptr_t frame)
 {
 	t->page->stacks_lost++;
 	return 0;
+}
+
+void stack_thread_end(struct thread *t)
+{
+	(void)t;
 }
 
 void stack_alternate_seen(void)

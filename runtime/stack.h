@@ -18,6 +18,9 @@ void stack_init(void);
  * near a stack's end. Safe in a signal handler from glibc 2.35 on; before that a new stack takes the loader's lock. */
 uint32_t stack_take(struct thread *t, uintptr_t frame);
 
+/* The thread ends: gives back what its walks kept. Signals must be blocked. */
+void stack_thread_end(struct thread *t);
+
 /* After a dlclose: other code may come to lie there. */
 void stack_module_gone(void);
 

@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "file.h"
 #include "loaded.h"
+#include "stack.h"
 #include "sys.h"
 
 enum { FIRST_WINDOW = 16384, SECOND_WINDOW = 65536, WINDOW = 262144, FROZEN_WINDOW = 1 << 20, FROZEN_RESERVE = 64 << 20, RETRY_TICKS = 1 << 24 };
@@ -101,7 +102,7 @@ static bool attach(struct thread *t)
 	struct tf_thread *page;
 
 	/* In a child that a handler forked, the interrupted writer is still to say that it is done. */
-	*t = (struct thread){.generation = THREAD_OURS, .writing = t->writing, .number = __atomic_fetch_add(&process.threads, 1, __ATOMIC_RELAXED)};
+	*t = (struct thread){.generation = THREAD_OURS, .writing = t->writing, .memo = t->memo, .number = __atomic_fetch_add(&process.threads, 1, __ATOMIC_RELAXED)};
 	if (t->number == 0)
 		page = (struct tf_thread *)process.main_page;
 	else
@@ -113,8 +114,9 @@ static bool attach(struct thread *t)
 	}
 	page_begin(t, page);
 	t->last_ticks = page->start_ticks;
-	if (set_key)
-		set_key(death_key, t);
+	/* Of a thread whose end we do not see nothing could be given back. */
+	if ((!set_key || set_key(death_key, t)) && t->number && !t->memo)
+		t->memo = THREAD_NO_MEMO;
 	return true;
 }
 
@@ -219,6 +221,7 @@ static void finish(struct thread *t)
 	t->page->end_ticks = clock_now();
 	t->writing = 0;
 	retire(t);
+	stack_thread_end(t);
 	if (is_in_file(t->page))
 		file_release(&t->page->window, t->page->window.size_bytes);
 	t->page = NULL;

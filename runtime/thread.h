@@ -27,8 +27,10 @@ struct thread {
 	uint64_t retry_ticks;		 /* when to try again after a window could not be had */
 	uint8_t deaths;			 /* rounds of the key's destructor */
 	uintptr_t walk_frame; /* of the backtrace being taken; 0: none */
+	void *memo;	      /* stack.c's own, of walks made before, or THREAD_NO_MEMO; a forked child goes on with it */
 };
 
+#define THREAD_NO_MEMO ((void *)-1)
 #define THREAD_NEW ~0ull
 #define THREAD_OURS (~0ull - 1) /* our own code runs: calls are forwarded */
 #define THREAD_DEAD (~0ull - 2)

@@ -71,10 +71,40 @@ struct walk {
 	uintptr_t low, high;
 	bool is_probed;			/* high is as far as we have looked, and may move up */
 	uintptr_t fp, sp, pc;
+	bool is_interrupted;		/* pc is where a signal came, not a return address */
+	struct stretch *noted;		/* keeps what is read; NULL: nobody does */
 #ifdef __aarch64__
 	uintptr_t lr;			/* known for the frame a signal interrupted, else 0 */
 #endif
 };
+
+enum { STRETCH_FRAMES = 8, STRETCH_READS = 2 * STRETCH_FRAMES };
+
+/* A few frames that were walked before, and all that was read on the way. Where a walk goes from (sp, fp, pc) is told by
+ * the rules, which are the same until the next flush, and by what stands where it reads: so if that is unchanged, it
+ * goes the same way. Rules take care of the rest: bounds are those of the memo, and nothing below sp is kept. */
+struct stretch {
+	uint64_t age;			/* the memo's when this was made; 0: half made, or not worth keeping */
+	uintptr_t sp, fp, pc;
+	uintptr_t next_sp, next_fp, next_pc;
+	uint64_t hash;
+	uint8_t frames, reads;
+	bool is_last;
+	struct {
+		const uintptr_t *at;
+		uintptr_t value;
+	} read[STRETCH_READS];
+};
+
+enum { MEMO_PLACES = 512, MEMO_HINTS = 512 };
+
+struct unw_pillion_memo {
+	uint64_t age, seed;
+	uintptr_t high;
+	uint16_t hints[MEMO_HINTS];	/* by where it begins: the stretch that was met last */
+	struct stretch stretches[MEMO_PLACES]; /* by what was read */
+};
+_Static_assert(sizeof(struct unw_pillion_memo) <= UNW_PILLION_MEMO, "what callers map for it");
 
 enum { PAGE = 4096, GUESS_REACH = 16384, STEP_REACH = 1 << 20 };
 
@@ -105,6 +135,18 @@ static bool walk_extend(struct walk *walk, uintptr_t address)
 	return true;
 }
 
+static inline void walk_note(struct walk *walk, uintptr_t address, uintptr_t value)
+{
+	struct stretch *s = walk->noted;
+
+	if (s->reads == STRETCH_READS || address < s->sp) {
+		walk->noted = NULL;
+		return;
+	}
+	s->read[s->reads].at = (const uintptr_t *)address;
+	s->read[s->reads++].value = value;
+}
+
 static inline bool walk_read(struct walk *walk, uintptr_t address, uintptr_t *value)
 {
 	if (__builtin_expect(address - walk->low >= walk->high - walk->low || (address & 7) != 0, 0)) {
@@ -112,6 +154,8 @@ static inline bool walk_read(struct walk *walk, uintptr_t address, uintptr_t *va
 			return false;
 	}
 	*value = *(const uintptr_t *)address;
+	if (walk->noted)
+		walk_note(walk, address, *value);
 	return true;
 }
 
@@ -386,33 +430,102 @@ static inline bool walk_step(struct walk *walk, union rule rule)
 	}
 }
 
-/* The hash costs nothing here: each step waits for the stack's memory anyway. */
-static inline __attribute__((always_inline)) int walk_all(struct walk *walk, void **buffer, int size, uint64_t *ret_hash)
-{
-	uint64_t seed = atomic_load_explicit(&generation, memory_order_acquire) * 0xd6e8feb86659fd93, hash = 0;
-	bool is_return_address = true;
-	int n = 0, cut = 0;
+enum outcome { WALK_GOES_ON, WALK_ENDED, WALK_CUT };
 
-	while (n < size) {
+/* At most `size` frames; their addresses go to `buffer` if it is not NULL. The hash costs nothing here: each step waits for
+ * the stack's memory anyway. */
+static inline __attribute__((always_inline)) enum outcome walk_stretch(struct walk *walk, void **buffer, int size,
+	uint64_t seed, int *ret_count, uint64_t *ret_hash)
+{
+	enum outcome outcome = WALK_GOES_ON;
+	uint64_t hash = 0;
+	int n = 0;
+
+	while (n < size && outcome == WALK_GOES_ON) {
+		bool is_return_address = !walk->is_interrupted;
 		union rule rule;
 
-		buffer[n++] = (void *)walk->pc;
+		if (buffer)
+			buffer[n] = (void *)walk->pc;
+		n++;
 		hash = (hash ^ walk->pc) * 0x9fb21c651e98df25;
 		hash ^= hash >> 32;
 		rule = rule_find(walk->pc - is_return_address, seed, is_return_address);
 		if (rule.kind == RULE_LAST || (rule.kind == RULE_GUESS && walk->fp == 0))
-			break;
-		if (!walk_step(walk, rule)) {
-			cut = UNW_PILLION_CUT;
-			break;
-		}
-		if (walk->pc == 0)
-			break;
-		is_return_address = rule.kind != RULE_SIGNAL;
+			outcome = WALK_ENDED;
+		else if (!walk_step(walk, rule))
+			outcome = WALK_CUT;
+		else if (walk->pc == 0)
+			outcome = WALK_ENDED;
+		walk->is_interrupted = rule.kind == RULE_SIGNAL;
 	}
+	*ret_count = n;
 	*ret_hash = hash;
-	return n | cut;
+	return outcome;
 }
+
+static inline uint64_t hash_join(uint64_t hash, uint64_t stretch)
+{
+	hash = (hash ^ stretch) * 0xd6e8feb86659fd93;
+	return hash ^ hash >> 32;
+}
+
+static inline uint64_t rules_seed(void)
+{
+	return atomic_load_explicit(&generation, memory_order_acquire) * 0xd6e8feb86659fd93;
+}
+
+/* In stretches, so that the hash is what a walk with a memo has. */
+static int walk_all(struct walk *walk, void **buffer, int size, uint64_t *ret_hash)
+{
+	enum outcome outcome = WALK_GOES_ON;
+	uint64_t seed = rules_seed(), hash;
+	int n = 0, count;
+
+	*ret_hash = 0;
+	while (n < size && outcome == WALK_GOES_ON) {
+		outcome = walk_stretch(walk, buffer + n, size - n < STRETCH_FRAMES ? size - n : STRETCH_FRAMES, seed, &count, &hash);
+		n += count;
+		*ret_hash = hash_join(*ret_hash, hash);
+	}
+	return n | (outcome == WALK_CUT ? UNW_PILLION_CUT : 0);
+}
+
+#ifdef __x86_64__
+#include "pillion_memo.h"
+
+int unw_pillion_hash_from(struct unw_pillion_memo *memo, int size, uintptr_t stack_low, uintptr_t stack_high, uintptr_t frame,
+	uint64_t *ret_hash)
+{
+	struct walk walk = {.low = frame, .high = stack_high, .sp = frame + 16};
+	enum outcome outcome = WALK_GOES_ON;
+	uint64_t seed = rules_seed(), hash;
+	int n = 0, count;
+
+	if (frame < stack_low || frame >= stack_high)
+		return 0;
+	walk.fp = ((const uintptr_t *)frame)[0];
+	walk.pc = ((const uintptr_t *)frame)[1];
+	if (memo->age == 0 || memo->seed != seed || memo->high != stack_high)
+		memo_age(memo, seed, stack_high);
+	*ret_hash = 0;
+	while (n < size && outcome == WALK_GOES_ON) {
+		if (size - n >= STRETCH_FRAMES && !walk.is_probed && !walk.is_interrupted)
+			outcome = memo_step(memo, &walk, seed, &count, &hash);
+		else
+			outcome = walk_stretch(&walk, NULL, size - n < STRETCH_FRAMES ? size - n : STRETCH_FRAMES, seed, &count, &hash);
+		n += count;
+		*ret_hash = hash_join(*ret_hash, hash);
+	}
+	return n;
+}
+#else
+int unw_pillion_hash_from(struct unw_pillion_memo *memo, int size, uintptr_t stack_low, uintptr_t stack_high, uintptr_t frame,
+	uint64_t *ret_hash)
+{
+	return 0;
+}
+#endif
 
 int unw_pillion_walk(void **buffer, int size, uintptr_t stack_low, uintptr_t stack_high, uintptr_t sp,
 	uintptr_t fp

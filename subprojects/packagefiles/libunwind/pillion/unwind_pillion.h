@@ -30,6 +30,17 @@ int unw_pillion_backtrace(void **buffer, int size, uintptr_t stack_low, uintptr_
 int unw_pillion_backtrace_from(void **buffer, int size, uintptr_t stack_low, uintptr_t stack_high, uintptr_t frame,
 	uint64_t *ret_hash);
 
+/* What one thread's walks have met, in UNW_PILLION_MEMO bytes of its own that began as zeros: with it a stack that has hardly
+ * changed is not walked again, but compared. Exact: all that a walk would read is read. Not to be entered again by a handler
+ * that interrupts it; a handler may leave it for good by longjmp. A forked child may go on with it. */
+struct unw_pillion_memo;
+enum { UNW_PILLION_MEMO = 192 << 10 };
+
+/* The hash, and the number of frames, that unw_pillion_backtrace_from would give; 0: it cannot tell (aarch64, a stack
+ * whose bounds are not known). */
+int unw_pillion_hash_from(struct unw_pillion_memo *memo, int size, uintptr_t stack_low, uintptr_t stack_high, uintptr_t frame,
+	uint64_t *ret_hash);
+
 /* Forgets what is known about all addresses: to be called after dlclose. Costs one add; what is
  * still needed is read again. */
 void unw_pillion_flush(void);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What one thread has walked, to be compared instead of walked again. A part of pillion_walk.c. */
+static inline bool begins_here(const struct stretch *s, const struct walk *walk, uint64_t age)
+{
+	return ((s->age ^ age) | (s->sp ^ walk->sp) | (s->fp ^ walk->fp) | (s->pc ^ walk->pc)) == 0;
+}
+
+/* Whether nothing that it read has changed. *ret_mix: of what stands there now, for the place of its kind. */
+static inline bool stretch_holds(const struct stretch *s, uint64_t *ret_mix)
+{
+	uint64_t change = 0, mix = 0, factor = 0x9e3779b97f4a7c15;
+
+	for (unsigned i = 0; i < s->reads; i++) {
+		uint64_t value = *s->read[i].at;
+
+		change |= value ^ s->read[i].value;
+		mix += value * factor;
+		factor += 0x632be59bd9b4e01a;
+	}
+	*ret_mix = mix;
+	return change == 0;
+}
+
+static inline uint64_t beginning(const struct walk *walk)
+{
+	return (walk->sp ^ walk->pc << 20 ^ walk->fp << 7) * 0x9e3779b97f4a7c15;
+}
+
+/* What was kept under other rules, or of another stack, counts no more. In this order: whoever is stopped in between for
+ * good begins here again. */
+static void memo_age(struct unw_pillion_memo *memo, uint64_t seed, uintptr_t high)
+{
+	memo->age++;
+	atomic_signal_fence(memory_order_seq_cst);
+	memo->seed = seed;
+	memo->high = high;
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+/* Walks a stretch, and keeps it where `s` was. A writer that never comes back leaves an age of 0 behind. */
+static __attribute__((noinline)) enum outcome stretch_make(struct stretch *s, struct walk *walk, uint64_t seed, uint64_t age,
+	int *ret_count, uint64_t *ret_hash)
+{
+	enum outcome outcome;
+
+	s->age = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	s->sp = walk->sp;
+	s->fp = walk->fp;
+	s->pc = walk->pc;
+	s->reads = 0;
+	walk->noted = s;
+	outcome = walk_stretch(walk, NULL, STRETCH_FRAMES, seed, ret_count, ret_hash);
+	s->next_sp = walk->sp;
+	s->next_fp = walk->fp;
+	s->next_pc = walk->pc;
+	s->hash = *ret_hash;
+	s->frames = (uint8_t)*ret_count;
+	s->is_last = outcome == WALK_ENDED;
+	atomic_signal_fence(memory_order_seq_cst);
+	/* A cut may be for now only; a probed page is readable for now only; the next stretch begins at a return address. */
+	if (walk->noted && outcome != WALK_CUT && !walk->is_probed && !walk->is_interrupted)
+		s->age = age;
+	walk->noted = NULL;
+	return outcome;
+}
+
+/* Many stacks may begin alike, so the way to a stretch is by what stands where the last one from here has read. That is a
+ * guess at its place, no more: it counts only if all that it read itself holds. */
+static inline enum outcome memo_step(struct unw_pillion_memo *memo, struct walk *walk, uint64_t seed, int *ret_count, uint64_t *ret_hash)
+{
+	uint64_t begin = beginning(walk), mix = 0, unused;
+	uint16_t *hint = &memo->hints[begin >> 55];
+	struct stretch *s = &memo->stretches[*hint % MEMO_PLACES];
+	bool is_alike = begins_here(s, walk, memo->age);
+
+	if (__builtin_expect(!is_alike || !stretch_holds(s, &mix), 0)) {
+		mix = (mix ^ begin) * 0xd6e8feb86659fd93;
+		for (unsigned place = mix >> 55, way = 0;; way++) {
+			s = &memo->stretches[place ^ way];
+			*hint = (uint16_t)(place ^ way);
+			if (begins_here(s, walk, memo->age) && stretch_holds(s, &unused))
+				break;
+			if (way == 1 || s->age != memo->age)
+				return stretch_make(s, walk, seed, memo->age, ret_count, ret_hash);
+		}
+	}
+	walk->sp = s->next_sp;
+	walk->fp = s->next_fp;
+	walk->pc = s->next_pc;
+	*ret_count = s->frames;
+	*ret_hash = s->hash;
+	return s->is_last ? WALK_ENDED : WALK_GOES_ON;
+}
+_Static_assert(MEMO_PLACES == 1 << 9 && MEMO_HINTS == 1 << 9, "memo_step takes 9 bits of each");
