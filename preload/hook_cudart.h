@@ -53,8 +53,8 @@
 	X(TIMED, cudaError_t, cudaHostAlloc, (void **p, size_t n, unsigned flags), (p, n, flags), MEMORY, ALLOC(HOST, *p, n)) \
 	X(TIMED, cudaError_t, cudaHostRegister, (void *p, size_t n, unsigned flags), (p, n, flags), MEMORY, ALLOC(HOST, p, n)) \
 	X(TIMED, cudaError_t, cudaHostUnregister, (void *p), (p), MEMORY, FREE(HOST, p))                                \
-	X(TIMED, cudaError_t, cudaMallocPitch, (void **p, size_t *pitch, size_t width, size_t height), (p, pitch, width, height), MEMORY, ALLOC(DEVICE, *p, *pitch * height)) \
-	X(TIMED, cudaError_t, cudaMalloc3D, (struct cudaPitchedPtr *p, struct cudaExtent e), (p, e), MEMORY, ALLOC(DEVICE, p->ptr, p->pitch * e.height * e.depth)) \
+	X(TIMED, cudaError_t, cudaMallocPitch, (void **p, size_t *pitch, size_t width, size_t height), (p, pitch, width, height), MEMORY, ALLOC(DEVICE, *p, (result ? width : *pitch) * height)) \
+	X(TIMED, cudaError_t, cudaMalloc3D, (struct cudaPitchedPtr *p, struct cudaExtent e), (p, e), MEMORY, ALLOC(DEVICE, p->ptr, (result ? e.width : p->pitch) * e.height * e.depth)) \
 	X(TIMED, cudaError_t, cudaMallocArray, (cudaArray_t *p, const struct cudaChannelFormatDesc *d, size_t width, size_t height, unsigned flags), (p, d, width, height, flags), MEMORY, ARRAY(*p, d, width, height, 0, 1)) \
 	X(TIMED, cudaError_t, cudaMalloc3DArray, (cudaArray_t *p, const struct cudaChannelFormatDesc *d, struct cudaExtent e, unsigned flags), (p, d, e, flags), MEMORY, ARRAY(*p, d, e.width, e.height, e.depth, 1)) \
 	X(TIMED, cudaError_t, cudaMallocMipmappedArray, (cudaMipmappedArray_t *p, const struct cudaChannelFormatDesc *d, struct cudaExtent e, unsigned levels, unsigned flags), (p, d, e, levels, flags), MEMORY, ARRAY(*p, d, e.width, e.height, e.depth, levels)) \
@@ -71,7 +71,7 @@
 	X(TIMED, cudaError_t, cudaIpcGetMemHandle, (cudaIpcMemHandle_t * h, void *p), (h, p), MEMORY, NOTHING)          \
 	X(TIMED, cudaError_t, cudaIpcOpenMemHandle, (void **p, cudaIpcMemHandle_t h, unsigned flags), (p, h, flags), MEMORY, NOTHING) \
 	X(TIMED, cudaError_t, cudaIpcCloseMemHandle, (void *p), (p), MEMORY, NOTHING)                                   \
-	X(TIMED, cudaError_t, cudaMemGetInfo, (size_t *left, size_t *total), (left, total), MEMORY, NOTHING)            \
+	X(TIMED, cudaError_t, cudaMemGetInfo, (size_t *left, size_t *total), (left, total), MEMORY, LEFT(*left, *total))            \
 	X(WORDS, cudaError_t, cudaMemAdvise, (const void *p, size_t n, size_t advice, size_t where), (p, n, advice, where), MEMORY, BYTES(n)) \
 	X(WORDS, cudaError_t, cudaMemAdvise_v2, (const void *p, size_t n, size_t advice, size_t where), (p, n, advice, where), MEMORY, BYTES(n)) \
 	CUDA_PTSZ(X, WORDS, cudaMemPrefetchAsync, (const void *p, size_t n, size_t c, size_t d, size_t e), (p, n, c, d, e), MEMORY, BYTES(n)) \
@@ -156,7 +156,7 @@
 	X(TIMED, cudaError_t, cudaGraphDestroy, (cudaGraph_t g), (g), OTHER, NOTHING)
 
 #define HOOK_CUDART_OTHER(X)                                                                                           \
-	X(TIMED, cudaError_t, cudaSetDevice, (int device), (device), OTHER, NOTHING)                                    \
+	X(TIMED, cudaError_t, cudaSetDevice, (int device), (device), OTHER, DEVICE(device))                                    \
 	X(WORDS, cudaError_t, cudaInitDevice, (size_t device, size_t flags, size_t more), (device, flags, more), OTHER, NOTHING) \
 	X(TIMED, cudaError_t, cudaSetDeviceFlags, (unsigned flags), (flags), OTHER, NOTHING)                            \
 	X(TIMED, cudaError_t, cudaDeviceReset, (void), (), OTHER, NOTHING)                                              \

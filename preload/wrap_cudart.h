@@ -43,7 +43,8 @@
 		}                                                                                                      \
 	} while (0)
 
-/* A launch that failed says which kernel it was; copies, and memory that is not there, are kept of calls that did. */
+/* A launch that failed says which kernel it was, an allocation how much was asked for; copies and frees that failed are not
+ * kept. */
 #define CUDART_RECORD_NOTHING (void)0
 #define CUDART_RECORD_STREAM(stream) words_[count_++] = tf_arg(TF_ARG_STREAM, 0, (uintptr_t)(stream))
 #define CUDART_RECORD_BYTES(bytes) words_[count_++] = tf_arg(TF_ARG_BYTES, 0, (bytes))
@@ -62,14 +63,21 @@
 		words_[count_++] = tf_arg(TF_ARG_STREAM, 0, (uintptr_t)(stream));                                      \
 	}
 #define CUDART_RECORD_ALLOC(memory, address, bytes)                                                                    \
-	if (!result)                                                                                                   \
-	count_ = cudart_memory(words_, TF_MEMORY_##memory, (uintptr_t)(address), (bytes))
+	count_ = cudart_memory(words_, TF_MEMORY_##memory, result ? 0 : (uintptr_t)(address), (bytes))
 #define CUDART_RECORD_FREE(memory, address)                                                                            \
 	if (!result)                                                                                                   \
 	count_ = cudart_memory(words_, TF_MEMORY_FREE | TF_MEMORY_##memory, (uintptr_t)(address), 0)
 #define CUDART_RECORD_ARRAY(array, d, width, height, depth, levels)                                                    \
 	if (!result)                                                                                                   \
 	count_ = cudart_array(words_, (uintptr_t)(array), (d), (width), (height), (depth), (levels))
+#define CUDART_RECORD_DEVICE(device)                                                                                   \
+	if (!result)                                                                                                   \
+	words_[count_++] = tf_arg(TF_ARG_DEVICE, 0, (unsigned)(device))
+#define CUDART_RECORD_LEFT(left, total)                                                                                \
+	if (!result && (left) <= (total)) {                                                                            \
+		words_[count_++] = tf_arg(TF_ARG_LEFT, 0, (left));                                                     \
+		words_[count_++] = tf_arg(TF_ARG_BYTES, 0, (total));                                                   \
+	}
 
 /* These fill in `words` and return how many. */
 unsigned cudart_launch(uint64_t *words, uintptr_t function, const dim3 *grid, const dim3 *block, size_t shared, uintptr_t stream);

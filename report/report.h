@@ -71,6 +71,10 @@ int report_cusolver_sum(const struct report_context *, struct table *, struct er
 int report_cufft_sum(const struct report_context *, struct table *, struct err *);
 int report_nccl_sum(const struct report_context *, struct table *, struct err *);
 int report_mpi_sum(const struct report_context *, struct table *, struct err *);
+int report_cuda_mem_usage(const struct report_context *, struct table *, struct err *);
+int report_cuda_mem_peak(const struct report_context *, struct table *, struct err *);
+int report_cuda_mem_leaks(const struct report_context *, struct table *, struct err *);
+int report_cuda_mem_failures(const struct report_context *, struct table *, struct err *);
 int report_stacks_sum(const struct report_context *, struct table *, struct err *);
 int report_processes(const struct report_context *, struct table *, struct err *);
 int report_ledger(const struct report_context *, struct table *, struct err *);

@@ -29,6 +29,8 @@ const struct report report_list[] = {
 	{"cufft_sum", "cufftsum", "cuFFT Summary", REPORT_DEFAULT | REPORT_BY, report_cufft_sum},
 	{"nccl_sum", "ncclsum", "NCCL Summary", REPORT_DEFAULT | REPORT_BY, report_nccl_sum},
 	{"mpi_sum", "mpisum", "MPI Summary", REPORT_DEFAULT | REPORT_BY, report_mpi_sum},
+	{"cuda_mem_usage", NULL, "CUDA Memory Usage", REPORT_DEFAULT, report_cuda_mem_usage},
+	{"cuda_mem_failures", NULL, "CUDA Calls That Got No Memory", REPORT_DEFAULT, report_cuda_mem_failures},
 	{"stacks_sum", NULL, "Stack Summary", REPORT_DEFAULT | REPORT_BY, report_stacks_sum},
 	{"processes", NULL, "Processes", REPORT_DEFAULT, report_processes},
 	{"ledger", NULL, "Ledger", REPORT_DEFAULT, report_ledger},
@@ -42,6 +44,8 @@ const struct report report_list[] = {
 	{"cuda_kern_exec_trace", "kernexectrace", "CUDA Kernel Launch & Exec Time Trace", REPORT_DEVICE | REPORT_NAMES,
 	 report_cuda_kern_exec_trace},
 	{"cuda_gpu_trace", "gputrace", "CUDA GPU Trace", REPORT_DEVICE | REPORT_NAMES, report_cuda_gpu_trace},
+	{"cuda_mem_peak", NULL, "CUDA Memory At Its Peak (by Call Site)", 0, report_cuda_mem_peak},
+	{"cuda_mem_leaks", NULL, "CUDA Memory Never Freed (by Call Site)", 0, report_cuda_mem_leaks},
 	{"nvtx_pushpop_sum", "nvtxppsum", "NVTX Push/Pop Range Summary", REPORT_BY, report_nvtx_pushpop_sum},
 	{"nvtx_startend_sum", "nvtxsesum", "NVTX Start/End Range Summary", REPORT_BY, report_nvtx_startend_sum},
 	{"um_sum", "umsum", "Unified Memory Analysis Summary", REPORT_DEVICE, report_um_sum},
@@ -58,7 +62,6 @@ const struct report report_list[] = {
 	LATER("nvtx_gpu_proj_trace", "nvtxgpuproj", "NVTX GPU Projection Trace"),
 	LATER("nvtx_kern_sum", "nvtxkernsum", "NVTX Range Kernel Summary"),
 	LATER("openmp_sum", "openmpevtsum", "OpenMP Summary"),
-	LATER("cuda_mem_usage", NULL, "CUDA Memory Usage"),
 };
 
 const size_t report_count = sizeof(report_list) / sizeof(*report_list);

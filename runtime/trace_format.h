@@ -266,7 +266,8 @@ enum tf_arg_kind {
 	TF_ARG_VALUE = 4,  /* value = one number: a range's id, a timeout in ns, a pid: see the function's row */
 	TF_ARG_LAUNCH = 5, /* value = id of a TF_BLOB_LAUNCH */
 	TF_ARG_COPY = 6,   /* small = cudaMemcpyKind, 63 = memset; value = bytes */
-	TF_ARG_MEMORY = 7, /* small = enum tf_memory, value = address; TF_ARG_BYTES follows if it is an allocation */
+	TF_ARG_MEMORY = 7, /* small = enum tf_memory, value = address; TF_ARG_BYTES follows if it is an allocation; of one that
+			      failed the address is 0 */
 	TF_ARG_BYTES = 8,  /* value = bytes */
 	TF_ARG_STREAM = 9, /* value = cudaStream_t */
 	TF_ARG_RESULT = 10, /* value = the error code that the call returned; absent: success */
@@ -274,6 +275,8 @@ enum tf_arg_kind {
 	TF_ARG_PAYLOAD = 12, /* small = nvtxPayloadType_t, value = low 48 bits of the payload */
 	TF_ARG_PAYLOAD_HIGH = 13, /* value = its high 16 bits */
 	TF_ARG_OPERATION = 16, /* value = id of a TF_BLOB_OPERATION */
+	TF_ARG_DEVICE = 21, /* value = the device that the thread is on from now on; before it says so, 0 */
+	TF_ARG_LEFT = 22,   /* value = bytes that the thread's device has free; TF_ARG_BYTES: of how many */
 };
 
 enum tf_memory { TF_MEMORY_DEVICE = 1, TF_MEMORY_MANAGED = 2, TF_MEMORY_HOST = 3, TF_MEMORY_POOL = 4, TF_MEMORY_FREE = 32 };

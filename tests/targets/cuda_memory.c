@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory of every kind, some of it kept; then more than there is. Prints what it asked for, and the answers. */
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+
+__attribute__((noinline)) static void *keeps(size_t bytes)
+{
+	void *p = NULL;
+
+	printf("cudaMalloc of %zu: %d\n", bytes, (int)cudaMalloc(&p, bytes));
+	return p;
+}
+
+__attribute__((noinline)) static void asks_too_much(size_t bytes)
+{
+	void *p = NULL;
+
+	printf("cudaMalloc of %zu: %d\n", bytes, (int)cudaMalloc(&p, bytes));
+	cudaGetLastError();
+}
+
+int main(void)
+{
+	void *kept, *freed, *host = NULL, *pool = NULL, *again = NULL;
+	size_t left = 0, total = 0;
+
+	kept = keeps(30 << 20);
+	freed = keeps(20 << 20);
+	cudaMallocHost(&host, 1 << 20);
+	cudaMallocAsync(&pool, 5 << 20, 0);
+	cudaMemGetInfo(&left, &total);
+	asks_too_much((size_t)200 << 20);
+	cudaFreeAsync(pool, 0);
+	cudaFree(freed);
+	cudaMalloc(&again, 1 << 20);
+	cudaFree(again);
+	cudaFreeHost(host);
+	cudaDeviceSynchronize();
+	printf("%s\n", kept && freed ? "done" : "no memory");
+	return 0;
+}
