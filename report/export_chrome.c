@@ -439,6 +439,7 @@ static void add_image(struct chrome *w, const struct image *image)
 	if (w->has_device_records)
 		chrome_device_events(w);
 	correlation_ids_done(&w->ids);
+	chrome_memory(w);
 	cache_done(&w->calls);
 	cache_done(&w->strings);
 	cache_done(&w->launches);

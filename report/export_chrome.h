@@ -49,6 +49,9 @@ const char *chrome_keep(struct chrome_cache *c, uint64_t number, const char *tex
 /* The devices of a model, as a JSON array. */
 void chrome_device_properties(struct chrome *w);
 
+/* Bytes in use by device and kind, over time, of the writer's image. */
+void chrome_memory(struct chrome *w);
+
 /* Device records of the writer's image, and the arrows to them from the calls. */
 void chrome_device_events(struct chrome *w);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The memory of one image over time: its allocations and frees, replayed in the order of their ends. Memory grows with the
- * blocks in use at once and with the distinct call sites, not with the events. */
+ * blocks in use at once and with the distinct call sites, not with the events. A filter (filter.h) does not apply: what is
+ * in use follows from all that was before. */
 #ifndef PILLION_MEMORY_H
 #define PILLION_MEMORY_H
 

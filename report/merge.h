@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All events of a model in time order, across threads, processes and hosts. Memory grows with the threads. */
+/* All events of a model in time order, across threads, processes and hosts. Memory grows with the threads.
+ * All of them, whatever filter.h says. */
 #ifndef PILLION_MERGE_H
 #define PILLION_MERGE_H
 

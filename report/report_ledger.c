@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "correlate.h"
+#include "memory.h"
 
 /* CUpti_ActivityOverheadKind >> 16: what CUPTI cost, and 0 what the driver compiled. */
 enum { DEVICE_OVERHEADS = 9 };
@@ -18,6 +19,7 @@ struct facts {
 	uint64_t dropped, timeless, device_unreadable, sources;
 	uint64_t recorded, below, lost, threads_lost, torn, unmatched_pushes, unmatched_pops, unmatched_starts,
 		unmatched_ends, stacks_lost, own_ns, unreadable;
+	uint64_t unknown_frees, replaced_blocks, failures_left_out; /* memory.h */
 };
 
 static void thread_facts(const struct model *m, const struct image *image, const struct trace_thread *thread,
@@ -73,6 +75,17 @@ static void device_facts(const struct report_context *c, const struct image *ima
 	}
 }
 
+static void memory_facts(const struct model *m, const struct image *image, struct facts *f)
+{
+	struct memory memory;
+
+	memory_replay(m, image, &memory, NULL, NULL);
+	f->unknown_frees += memory.unknown_frees;
+	f->replaced_blocks += memory.replaced;
+	f->failures_left_out += memory.failures_left_out;
+	memory_done(&memory);
+}
+
 static void image_facts(const struct model *m, const struct image *image, struct facts *f)
 {
 	const struct trace *t = image->trace;
@@ -118,6 +131,7 @@ static void process_rows(const struct report_context *c, const struct process *p
 	for (size_t i = 0; i < p->image_count; i++) {
 		image_facts(m, &m->images[p->first_image + i], &f);
 		device_facts(c, &m->images[p->first_image + i], &f);
+		memory_facts(m, &m->images[p->first_image + i], &f);
 	}
 	const struct {
 		const char *fact, *detail;
@@ -145,6 +159,9 @@ static void process_rows(const struct report_context *c, const struct process *p
 		{"device records dropped", "by CUPTI, for want of room; its records of calls count, too", f.dropped, false},
 		{"device records without times", "could not be placed", f.timeless, false},
 		{"device buffers unreadable", "of CUPTI, from some record on", f.device_unreadable, false},
+		{"unknown frees", "of CUDA memory whose allocation was not recorded", f.unknown_frees, false},
+		{"blocks replaced", "CUDA memory given out again without a recorded free in between", f.replaced_blocks, false},
+		{"memory failures left out", "of cuda_mem_failures, which keeps 200 of a process", f.failures_left_out, false},
 		{"own overhead", "ns in the recorder's slow paths", f.own_ns, false},
 	};
 

@@ -38,6 +38,9 @@ if "$PILLION" --version | grep -q 'native stacks'; then
 	like "$leaks" 'keeps \([^)]*cuda_memory\.c:[0-9]+\) <- main' 'by source line'
 	like "$failures" 'asks_too_much[^ ]* \([^)]*cuda_memory\.c:[0-9]+\) <- main' 'the one who got none, too'
 fi
+like "$(report export -q -t chrome -o - memory.pillion)" '"ph":"C","name":"CUDA memory in use, device 0".*"Device \(bytes\)":52428800' 'a counter over time'
+like "$(report stats -q -r cuda_mem_leaks --filter-time=3600s/ -f csv memory.pillion 2>&1)" ',31\.' 'what is in use does not depend on a filter'
+unlike "$(report stats -q -r ledger -f csv memory.pillion)" 'unknown frees|blocks replaced' 'nothing unexplained in the ledger'
 pillion -o none --cuda-memory-usage=false "$targets/cuda_memory" >out 2>err
 is "$(report stats -q -r cuda_mem_usage -f csv none.pillion | wc -l)" 1 '--cuda-memory-usage=false: nothing of it'
 done_testing
