@@ -49,7 +49,7 @@ const struct option option_table[] = {
 	 .set = set_cuda_backtrace, .print = print_cuda_backtrace},
 	{"cudabacktrace-threshold", 0, OPTION_OWN, OPTION_WORKS, RECORDED, NO_FIELD, .value = "NS", .initial = "10000",
 	 .help = "a CUDA call that lasted longer has a stack", .set = set_cuda_backtrace_threshold},
-	{"cuda-launch-stacks", 0, OPTION_BOOL, OPTION_WORKS, RECORDED, AT(cuda_launch_stacks), .initial = "true",
+	{"cuda-launch-stacks", 0, OPTION_BOOL, OPTION_WORKS, RECORDED, AT(cuda_launch_stacks), .initial = "false",
 	 .help = "stacks of all kernel and graph launches, however short; --cudabacktrace=none goes before it"},
 	{"osrt-threshold", 0, OPTION_NUMBER, OPTION_WORKS, RECORDED, AT(osrt_threshold_ns), .value = "NS",
 	 .initial = "1000",

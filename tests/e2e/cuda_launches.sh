@@ -44,6 +44,17 @@ rm -f log
 PILLION_SIMGPU_LOG=log LD_PRELOAD=$library PILLION_OUTPUT=$work/bare PILLION_TRACE=cuda "$doubles/cuda_launches" 2 >out 2>err
 ok 'without the launcher' equal bare log --captured
 
+# Stacks of launches, however short they are.
+if "$PILLION" --version | grep -q 'native stacks'; then
+	for all in true false; do
+		pillion -o stacks_$all -t cuda --cuda-launch-stacks=$all --cudabacktrace-threshold=60000000000 "$doubles/cuda_launches" 2 >out 2>err
+		report stats -q -r stacks_sum -f csv stacks_$all.pillion | grep '[lL]aunch' >stacks_$all
+	done
+	like "$(cat stacks_true)" '__cudaLaunchKernel,.*main \([^)]*cuda_launches\.c:[0-9]+\)' '--cuda-launch-stacks: who launched, by source line'
+	is "$(cat stacks_false)" '' 'without it: none under the threshold'
+	is "$(report stats -q -r stacks_sum -f csv stacks_true.pillion | grep -vc 'Launch')" 1 'and of nothing else'
+fi
+
 # Nothing of CUDA where it was not asked for.
 pillion -o none -t osrt "$doubles/cuda_launches" 1 >out 2>err
 is "$(report stats -q -r cuda_api_sum -f csv none.pillion 2>/dev/null | grep -c cuda)" 0 '-t osrt: no CUDA calls'

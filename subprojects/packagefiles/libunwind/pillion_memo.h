@@ -5,20 +5,31 @@ static inline bool begins_here(const struct stretch *s, const struct walk *walk,
 	return ((s->age ^ age) | (s->sp ^ walk->sp) | (s->fp ^ walk->fp) | (s->pc ^ walk->pc)) == 0;
 }
 
-/* Whether nothing that it read has changed. *ret_mix: of what stands there now, for the place of its kind. */
-static inline bool stretch_holds(const struct stretch *s, uint64_t *ret_mix)
+/* Whether nothing that it read has changed. */
+static inline bool stretch_holds(const struct stretch *s)
 {
-	uint64_t change = 0, mix = 0, factor = 0x9e3779b97f4a7c15;
+	uint64_t change = 0, more = 0;
+	unsigned i = 0;
+
+	for (; i + 1 < s->reads; i += 2) {
+		change |= *s->read[i].at ^ s->read[i].value;
+		more |= *s->read[i + 1].at ^ s->read[i + 1].value;
+	}
+	if (i < s->reads)
+		change |= *s->read[i].at ^ s->read[i].value;
+	return (change | more) == 0;
+}
+
+/* Of what stands now where it has read: tells its kind's place. */
+static inline uint64_t stretch_mix(const struct stretch *s)
+{
+	uint64_t mix = 0, factor = 0x9e3779b97f4a7c15;
 
 	for (unsigned i = 0; i < s->reads; i++) {
-		uint64_t value = *s->read[i].at;
-
-		change |= value ^ s->read[i].value;
-		mix += value * factor;
+		mix += *s->read[i].at * factor;
 		factor += 0x632be59bd9b4e01a;
 	}
-	*ret_mix = mix;
-	return change == 0;
+	return mix;
 }
 
 static inline uint64_t beginning(const struct walk *walk)
@@ -69,17 +80,17 @@ static __attribute__((noinline)) enum outcome stretch_make(struct stretch *s, st
  * guess at its place, no more: it counts only if all that it read itself holds. */
 static inline enum outcome memo_step(struct unw_pillion_memo *memo, struct walk *walk, uint64_t seed, int *ret_count, uint64_t *ret_hash)
 {
-	uint64_t begin = beginning(walk), mix = 0, unused;
+	uint64_t begin = beginning(walk), mix;
 	uint16_t *hint = &memo->hints[begin >> 55];
 	struct stretch *s = &memo->stretches[*hint % MEMO_PLACES];
 	bool is_alike = begins_here(s, walk, memo->age);
 
-	if (__builtin_expect(!is_alike || !stretch_holds(s, &mix), 0)) {
-		mix = (mix ^ begin) * 0xd6e8feb86659fd93;
+	if (__builtin_expect(!is_alike || !stretch_holds(s), 0)) {
+		mix = ((is_alike ? stretch_mix(s) : 0) ^ begin) * 0xd6e8feb86659fd93;
 		for (unsigned place = mix >> 55, way = 0;; way++) {
 			s = &memo->stretches[place ^ way];
 			*hint = (uint16_t)(place ^ way);
-			if (begins_here(s, walk, memo->age) && stretch_holds(s, &unused))
+			if (begins_here(s, walk, memo->age) && stretch_holds(s))
 				break;
 			if (way == 1 || s->age != memo->age)
 				return stretch_make(s, walk, seed, memo->age, ret_count, ret_hash);
