@@ -41,6 +41,7 @@ int export_folded(struct export *x, struct err *err);
 int export_speedscope(struct export *x, struct err *err);
 int export_pprof(struct export *x, struct err *err);
 int export_chrome(struct export *x, struct err *err);
+int export_html(struct export *x, struct err *err);
 int export_sqlite(struct export *x, struct err *err);
 
 /* The file that an export of this capture goes to without -o: report1.sqlite for report1.pillion. */

@@ -10,8 +10,10 @@
 #define SQLITE "sqlite", NULL
 #endif
 #ifdef HAVE_ZLIB
+#define HTML NULL, export_html
 #define PPROF NULL, export_pprof
 #else
+#define HTML "zlib", NULL
 #define PPROF "zlib", NULL
 #endif
 
@@ -22,7 +24,7 @@ const struct export_type export_list[] = {
 	{"speedscope", "speedscope.json", "flame graphs for speedscope", EXPORT_METRIC, NULL, export_speedscope},
 	{"folded", "folded", "stacks for flamegraph.pl", EXPORT_METRIC, NULL, export_folded},
 	{"pprof", "pb.gz", "profile for go tool pprof", EXPORT_METRIC | EXPORT_GZIP, PPROF},
-	{"html", "html", "report in one file", EXPORT_LATER, NULL, NULL},
+	{"html", "html", "report in one page: timeline, tables, flame graphs; needs nothing but a browser", 0, HTML},
 };
 
 const size_t export_count = sizeof(export_list) / sizeof(*export_list);

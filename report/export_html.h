@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of export_html share. The page holds two packs (html_pack.h): "events", blocks of at most
+ * HTML_BLOCK_EVENTS events of one track, and "model", JSON with everything else. A block is in varints: the track, a bit
+ * for each column that is there, the number of events, then the columns, one after the other.
+ * report/html/decode.mjs reads it. */
+#ifndef PILLION_EXPORT_HTML_H
+#define PILLION_EXPORT_HTML_H
+
+#include "export.h"
+#include "html_pack.h"
+
+enum { HTML_BLOCK_EVENTS = 65536 };
+
+/* A page with more events than this one leaves out the shortest. */
+extern uint64_t html_event_limit;
+
+enum html_column {
+	HTML_START,    /* ns since the origin, as the signed distance from the event before it in the track */
+	HTML_DURATION, /* ns */
+	HTML_NAME,     /* index in names */
+	HTML_DETAIL,   /* index in details + 1, 0: none */
+	HTML_VALUE,    /* signed: what a detail calls it, or a counter's value */
+	HTML_LINK,     /* correlation id, as the signed distance; 0: none */
+	HTML_COLUMNS
+};
+
+enum html_track_kind { HTML_CALLS, HTML_NVTX, HTML_RANGES, HTML_STREAM, HTML_COUNTER };
+
+/* Categories of names: enum tf_group, then these. */
+enum { HTML_KERNEL = TF_GROUP_COUNT, HTML_COPY, HTML_SET, HTML_GRAPH, HTML_MEMORY, HTML_CATEGORIES };
+
+struct html_event {
+	int64_t start;
+	uint64_t duration;
+	int64_t value;
+	uint32_t name, detail, link;
+};
+
+struct html_track {
+	enum html_track_kind kind;
+	uint32_t process, tid; /* process: index in the model */
+	uint32_t label, group; /* strings; group: a stream's device */
+	/* of the block being made */
+	struct buffer columns[HTML_COLUMNS];
+	uint32_t count, used;
+	int64_t last_start, last_link;
+};
+
+struct html {
+	struct export *x;
+	const struct model *model;
+	struct pack *pack;
+	struct texts strings, details;
+	struct map by_string, by_name, by_detail, by_track;
+	uint32_t *names; /* pairs: string, category */
+	size_t name_count, name_capacity;
+	struct html_track *tracks;
+	size_t track_count, track_capacity;
+	struct buffer scratch;
+	uint64_t least_ns; /* shorter calls and device work are left out */
+	uint64_t event_count, left_out;
+	/* of the image being read */
+	const struct image *image;
+	const struct axis *axis;
+	struct map known_calls, known_texts, known_works; /* id -> name + 1, with a detail + 1 above 2^32 */
+};
+
+/* ---- html_track.c: names, details and tracks by number, and blocks ---- */
+
+uint32_t html_string(struct html *h, const char *text);
+uint32_t html_name(struct html *h, unsigned int category, const char *text);
+
+/* A detail is a JSON object; `key` says which, as `make` is only called for a new one. */
+uint32_t html_detail(struct html *h, uint64_t key, void (*make)(struct html *h, const void *from, struct buffer *json),
+		     const void *from);
+
+/* The track known by (a, b), or a new one of which only the kind and the process are set. */
+struct html_track *html_track(struct html *h, enum html_track_kind kind, uint64_t a, uint64_t b, bool *ret_new);
+void html_add(struct html *h, struct html_track *t, const struct html_event *e);
+
+/* Writes what is left of the blocks. */
+void html_flush(struct html *h);
+void html_done(struct html *h);
+
+/* ---- export_html_events.c ---- */
+
+/* All events of the model, within the limit. */
+void html_events(struct html *h);
+
+/* ---- made from report/html by join.py ---- */
+
+/* The page in parts: up to the title, to the title once more, to the summary as plain text, to the data, to the end. */
+enum { HTML_PARTS = 5 };
+extern const char *const html_parts[HTML_PARTS];
+
+#endif

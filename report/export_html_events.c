@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The timeline of a page: calls, NVTX and device work go to their tracks as they are read. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export_html.h"
+
+uint64_t html_event_limit = 4000000;
+
+/* ---- what is too short, if there is too much ---- */
+
+enum { BUCKETS = 512 };
+
+struct lengths {
+	uint64_t counts[BUCKETS], total;
+};
+
+/* Eight buckets to a power of two: the first one is 0, each begins where the one before it ends. */
+static unsigned int bucket_of(uint64_t ns)
+{
+	unsigned int power = ns < 8 ? 0 : 60 - (unsigned int)__builtin_clzll(ns);
+
+	return ns < 8 ? (unsigned int)ns : power * 8 + (unsigned int)(ns >> power);
+}
+
+static uint64_t bucket_start(unsigned int bucket)
+{
+	return bucket < 16 ? bucket : (uint64_t)(8 + bucket % 8) << (bucket / 8 - 1);
+}
+
+static void count_call(struct scan *s, const struct event *e)
+{
+	struct lengths *l = s->more;
+
+	l->total++;
+	if (e->kind == TF_CALL)
+		l->counts[bucket_of(axis_duration(s->axis, e->duration))]++;
+}
+
+static void count_record(struct scan *s, const struct device_record *r)
+{
+	struct lengths *l = s->more;
+
+	l->total++;
+	l->counts[bucket_of(r->duration_ns)]++;
+}
+
+static uint64_t least_ns(struct html *h)
+{
+	struct lengths l = {0};
+	struct scan s = {.context = h->x->context, .more = &l};
+	unsigned int bucket = 0;
+	uint64_t excess;
+
+	device_scan(&s, count_record, NULL);
+	for (size_t i = 0; i < h->model->image_count; i++)
+		for (size_t k = 0; h->model->images[i].trace && k < h->model->images[i].trace->thread_count; k++)
+			l.total += h->model->images[i].trace->threads[k].events;
+	if (l.total <= html_event_limit)
+		return 0;
+	l = (struct lengths){0};
+	device_scan(&s, count_record, NULL);
+	scan_events(&s, count_call);
+	if (l.total <= html_event_limit)
+		return 0;
+	for (excess = l.total - html_event_limit; bucket < BUCKETS - 1 && excess; bucket++)
+		excess -= excess < l.counts[bucket] ? excess : l.counts[bucket];
+	return bucket_start(bucket);
+}
+
+/* ---- details: JSON members after a "{" ---- */
+
+static void member(struct buffer *json, const char *name)
+{
+	buffer_print(json, "%s\"%s\":", json->data[json->size - 1] == '{' ? "" : ",", name);
+}
+
+static void text_member(struct buffer *json, const char *name, const char *text)
+{
+	member(json, name);
+	json_add(json, text);
+}
+
+static void number_member(struct buffer *json, const char *name, uint64_t number)
+{
+	member(json, name);
+	buffer_print(json, "\"%" PRIu64 "\"", number);
+}
+
+static void shape_members(struct buffer *json, const uint32_t *grid, const uint32_t *block)
+{
+	member(json, "grid");
+	buffer_print(json, "\"%u × %u × %u\"", grid[0], grid[1], grid[2]);
+	member(json, "block");
+	buffer_print(json, "\"%u × %u × %u\"", block[0], block[1], block[2]);
+}
+
+static void add_stack(struct html *h, uint32_t stack, struct buffer *json)
+{
+	enum { FRAMES = 512 };
+	struct symbol_frame *frames = mem_alloc(FRAMES * sizeof(*frames));
+	size_t count = symbols_frames(h->x->context->symbols, h->image, stack, frames, FRAMES);
+
+	member(json, "stack");
+	for (size_t i = 0; i < count; i++)
+		buffer_print(json, "%s%" PRIu32, i ? "," : "[", html_string(h, frames[i].text));
+	buffer_text(json, count ? "]" : "[]");
+	free(frames);
+}
+
+static void add_launch(struct html *h, uint32_t id, struct buffer *json)
+{
+	const struct trace *t = h->image->trace;
+	const struct blob *b = trace_definition(t, TF_BLOB_LAUNCH, id), *kernel;
+	struct buffer name = {0}, readable = {0};
+	struct tf_launch l;
+
+	if (!b || trace_blob(t, b, &l, sizeof(l)) < sizeof(l)) {
+		text_member(json, "kernel", "(launch lost)");
+		return;
+	}
+	kernel = l.kernel ? trace_definition(t, TF_BLOB_KERNEL, l.kernel) : NULL;
+	if (kernel)
+		trace_text(t, kernel, &name);
+	if (name.size) {
+		symbols_demangle(&readable, name.data);
+		text_member(json, "kernel", readable.data);
+	}
+	shape_members(json, l.grid, l.block);
+	if (l.shared_bytes)
+		number_member(json, "dynamic shared memory", l.shared_bytes);
+	buffer_done(&name);
+	buffer_done(&readable);
+}
+
+static void arg_members(struct html *h, uint64_t slot, struct buffer *json)
+{
+	static const char *const copies[] = {"host to host", "host to device", "device to host", "device to device",
+					     "default"};
+	static const char *const memories[] = {"?", "device", "managed", "pinned host", "pool"};
+	unsigned int small = tf_arg_small(slot);
+	uint64_t value = tf_arg_value(slot);
+
+	switch (tf_arg_kind(slot)) {
+	case TF_ARG_STACK:
+		add_stack(h, (uint32_t)value, json);
+		break;
+	case TF_ARG_LAUNCH:
+		add_launch(h, (uint32_t)value, json);
+		break;
+	case TF_ARG_STREAM:
+		member(json, "stream");
+		buffer_print(json, "\"0x%" PRIx64 "\"", value);
+		break;
+	case TF_ARG_RESULT:
+		number_member(json, "error", value);
+		break;
+	case TF_ARG_FD:
+		if ((value & 0xffff) != 0xffff)
+			number_member(json, "descriptor", value & 0xffff);
+		text_member(json, "value", "result");
+		break;
+	case TF_ARG_COPY:
+		text_member(json, "copy", small == 63 ? "memset" : copies[small < 5 ? small : 4]);
+		text_member(json, "value", "bytes");
+		break;
+	case TF_ARG_MEMORY:
+		text_member(json, small & TF_MEMORY_FREE ? "frees" : "allocates", memories[(small & 31) < 5 ? small & 31 : 0]);
+		break;
+	case TF_ARG_BYTES:
+		text_member(json, "value", "bytes");
+		break;
+	case TF_ARG_VALUE:
+		text_member(json, "value", "argument");
+		break;
+	default:
+		break;
+	}
+}
+
+static void make_call_detail(struct html *h, const void *from, struct buffer *json)
+{
+	const struct event *e = from;
+
+	for (uint32_t i = 0; i < e->args_count; i++)
+		arg_members(h, e->args[i], json);
+}
+
+/* The part of an ARG slot that many calls share: its number is a column of its own. */
+static uint64_t shared_part(uint64_t slot, int64_t *ret_value)
+{
+	switch (tf_arg_kind(slot)) {
+	case TF_ARG_STACK:
+	case TF_ARG_LAUNCH:
+	case TF_ARG_STREAM:
+	case TF_ARG_RESULT:
+		return slot;
+	case TF_ARG_FD:
+		*ret_value = (int32_t)(tf_arg_value(slot) >> 16);
+		return slot & 0xffffffff;
+	case TF_ARG_COPY:
+	case TF_ARG_BYTES:
+	case TF_ARG_VALUE:
+		*ret_value = (int64_t)tf_arg_value(slot);
+		return slot & 0xffff;
+	case TF_ARG_MEMORY:
+		return slot & 0xffff;
+	default:
+		return 0;
+	}
+}
+
+static uint32_t call_detail(struct html *h, const struct event *e, int64_t *ret_value)
+{
+	uint64_t shared[16];
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < e->args_count && count < sizeof(shared) / sizeof(*shared); i++) {
+		shared[count] = shared_part(e->args[i], ret_value);
+		count += shared[count] != 0;
+	}
+	return count ? html_detail(h, hash_bytes(shared, count * sizeof(*shared)), make_call_detail, e) : 0;
+}
+
+/* ---- calls ---- */
+
+/* The main thread of a process stays one through its images. */
+static struct html_track *thread_track(struct html *h, enum html_track_kind kind, const struct trace_thread *thread)
+{
+	bool is_main = thread->tid == h->image->pid, is_new;
+	uint64_t image = (uint64_t)(h->image - h->model->images);
+	struct html_track *t = html_track(h, kind, is_main ? h->image->process << 1 : image << 1 | 1,
+					  is_main ? 0 : thread->number, &is_new);
+	struct buffer name = {0};
+
+	if (!is_new)
+		return t;
+	thread_label(thread, &name);
+	t->label = html_string(h, name.data);
+	t->tid = thread->tid;
+	buffer_done(&name);
+	return t;
+}
+
+static int64_t since_origin(const struct html *h, uint64_t ticks)
+{
+	return (int64_t)(axis_ns(h->axis, ticks) - h->model->origin_ns);
+}
+
+static uint32_t call_name(struct html *h, uint32_t id)
+{
+	const struct function *f = trace_function(h->image->trace, id);
+	bool is_new;
+	uint64_t *place = map_put(&h->known_calls, id, 0, &is_new);
+
+	if (is_new)
+		*place = html_name(h, f && f->group < TF_GROUP_COUNT ? f->group : TF_GROUP_OSRT, f ? f->name : "?");
+	return (uint32_t)*place;
+}
+
+static void add_call(struct html *h, struct html_track *t, const struct event *e)
+{
+	uint64_t duration = axis_duration(h->axis, e->duration);
+	struct html_event out = {.start = since_origin(h, e->ticks) - (int64_t)duration, .duration = duration};
+
+	if (duration < h->least_ns) {
+		h->left_out++;
+		return;
+	}
+	out.name = call_name(h, e->id);
+	out.detail = e->args_count ? call_detail(h, e, &out.value) : 0;
+	html_add(h, t, &out);
+}
+
+static void make_unfinished(struct html *h, const void *from, struct buffer *json)
+{
+	(void)h;
+	(void)from;
+	text_member(json, "state", "still in this call when it was last heard of");
+}
+
+/* The call that a thread never came back from; one that ended in exec did not hang. */
+static void add_current(struct html *h, const struct trace_thread *thread)
+{
+	const struct process *p = &h->model->processes[h->image->process];
+	bool is_last = h->image == &h->model->images[p->first_image + p->image_count - 1];
+	struct html_event out = {0};
+	uint32_t function;
+	uint64_t start;
+	int64_t end = (int64_t)(p->end_ns - h->model->origin_ns);
+
+	if (!is_last || h->image->end == TF_END_EXEC || !thread_current(thread, &function, &start))
+		return;
+	out.start = since_origin(h, start);
+	if (end <= out.start)
+		return;
+	out.duration = (uint64_t)(end - out.start);
+	out.name = call_name(h, function);
+	out.detail = html_detail(h, 1, make_unfinished, NULL);
+	html_add(h, thread_track(h, HTML_CALLS, thread), &out);
+}
+
+/* ---- NVTX ---- */
+
+struct range_facts {
+	uint32_t domain;
+	bool is_unfinished;
+};
+
+static void make_range_detail(struct html *h, const void *from, struct buffer *json)
+{
+	const struct range_facts *f = from;
+	const struct blob *b = f->domain ? trace_definition(h->image->trace, TF_BLOB_DOMAIN, f->domain) : NULL;
+	struct buffer name = {0};
+
+	if (b)
+		trace_text(h->image->trace, b, &name);
+	if (f->domain)
+		text_member(json, "domain", name.data ? name.data : "?");
+	if (f->is_unfinished)
+		text_member(json, "state", "not ended: drawn up to the end of its process");
+	buffer_done(&name);
+}
+
+static void add_annotation(struct html *h, struct html_track *t, uint32_t text, struct range_facts facts,
+			   struct html_event *e)
+{
+	const struct blob *b = trace_definition(h->image->trace, TF_BLOB_STRING, text);
+	struct buffer name = {0};
+	bool is_new;
+	uint64_t *place = map_put(&h->known_texts, text, 0, &is_new);
+
+	if (is_new) {
+		if (b)
+			trace_text(h->image->trace, b, &name);
+		*place = html_name(h, TF_GROUP_NVTX, b ? name.data ? name.data : "" : "(text lost)");
+		buffer_done(&name);
+	}
+	e->name = (uint32_t)*place;
+	if (facts.domain || facts.is_unfinished)
+		e->detail = html_detail(h, 2 + ((uint64_t)facts.domain << 1 | facts.is_unfinished), make_range_detail, &facts);
+	html_add(h, t, e);
+}
+
+static void add_mark(struct html *h, const struct trace_thread *thread, const struct event *e)
+{
+	struct html_event out = {.start = since_origin(h, e->ticks)};
+
+	add_annotation(h, thread_track(h, HTML_NVTX, thread), e->text, (struct range_facts){.domain = e->id}, &out);
+}
+
+static struct html_track *ranges_track(struct html *h)
+{
+	bool is_new;
+	struct html_track *t = html_track(h, HTML_RANGES, h->image->process << 1, 0, &is_new);
+
+	if (is_new)
+		t->label = html_string(h, "NVTX start/end ranges");
+	return t;
+}
+
+static void visit_range(void *context, const struct nvtx_range *r)
+{
+	struct html *h = context;
+	struct html_event out = {.start = since_origin(h, r->start)};
+
+	out.duration = axis_duration(h->axis, r->end - r->start);
+	add_annotation(h, r->is_pushpop ? thread_track(h, HTML_NVTX, r->thread) : ranges_track(h), r->text,
+		       (struct range_facts){.domain = r->domain, .is_unfinished = r->is_unfinished}, &out);
+}
+
+/* ---- devices ---- */
+
+static void make_work_detail(struct html *h, const void *from, struct buffer *json)
+{
+	const struct tf_work *w = from;
+
+	(void)h;
+	if (w->kind == TF_WORK_KERNEL) {
+		shape_members(json, w->grid, w->block);
+		number_member(json, "registers per thread", w->registers);
+		number_member(json, "static shared memory", w->static_shared_bytes);
+		number_member(json, "dynamic shared memory", w->dynamic_shared_bytes);
+	}
+	if (w->kind == TF_WORK_SET)
+		number_member(json, "memset to", w->value);
+	if (w->graph)
+		number_member(json, "graph", w->graph);
+	number_member(json, "context", w->context);
+	number_member(json, "stream", w->stream);
+	if (w->kind == TF_WORK_COPY || w->kind == TF_WORK_SET)
+		text_member(json, "value", "bytes");
+}
+
+static struct html_track *stream_track(struct html *h, const struct tf_work *w)
+{
+	const uint64_t who[] = {h->image->process, w->context, w->stream};
+	uint64_t device = (uint64_t)host_number(h->model, h->image->machine) << 32 | w->device;
+	bool is_new;
+	struct html_track *t = html_track(h, HTML_STREAM, device, hash_bytes(who, sizeof(who)), &is_new);
+	struct buffer text = {0};
+
+	if (!is_new)
+		return t;
+	buffer_print(&text, "stream %" PRIu32, w->stream);
+	t->label = html_string(h, text.data);
+	buffer_clear(&text);
+	device_name(h->image->trace, w->device, &text);
+	if (has_several_hosts(h->model))
+		buffer_print(&text, " on %s", h->model->machines[h->image->machine].host);
+	t->group = html_string(h, text.data);
+	t->tid = w->stream;
+	buffer_done(&text);
+	return t;
+}
+
+struct known_work {
+	uint32_t name, detail, track;
+};
+
+static uint64_t new_work(struct html *h, uint32_t id, struct buffer *works)
+{
+	static const unsigned int categories[] = {HTML_KERNEL, HTML_KERNEL, HTML_COPY, HTML_SET, HTML_GRAPH};
+	struct buffer name = {0};
+	struct known_work k;
+	struct tf_work w;
+
+	if (!device_work(h->image->trace, id, &w))
+		w = (struct tf_work){.kind = TF_WORK_KERNEL};
+	device_operation(h->x->context, h->image->trace, &w, &name);
+	k.name = html_name(h, categories[w.kind <= TF_WORK_GRAPH ? w.kind : 0], name.data ? name.data : "?");
+	k.detail = html_detail(h, (uint64_t)1 << 63 | id, make_work_detail, &w);
+	k.track = (uint32_t)(stream_track(h, &w) - h->tracks);
+	buffer_add(works, &k, sizeof(k));
+	buffer_done(&name);
+	return works->size / sizeof(k) - 1;
+}
+
+struct device_pass {
+	struct html *html;
+	struct buffer works; /* struct known_work */
+};
+
+static void add_record(struct scan *s, const struct device_record *r)
+{
+	struct device_pass *pass = s->more;
+	struct html *h = pass->html;
+	struct html_event out = {.duration = r->duration_ns, .value = (int64_t)r->bytes, .link = r->correlation};
+	struct known_work k;
+	bool is_new;
+	uint64_t *place;
+
+	if (r->duration_ns < h->least_ns) {
+		h->left_out++;
+		return;
+	}
+	place = map_put(&h->known_works, r->work, 0, &is_new);
+	if (is_new)
+		*place = new_work(h, r->work, &pass->works);
+	memcpy(&k, pass->works.data + *place * sizeof(k), sizeof(k));
+	out.start = (int64_t)(r->start_ns + (uint64_t)h->axis->offset_ns - h->model->origin_ns);
+	out.name = k.name;
+	out.detail = k.detail;
+	html_add(h, &h->tracks[k.track], &out);
+}
+
+static void add_device(struct html *h)
+{
+	struct device_pass pass = {.html = h};
+	struct scan s = {.context = h->x->context, .image = h->image, .more = &pass};
+
+	device_scan_image(&s, add_record, NULL);
+	buffer_done(&pass.works);
+}
+
+/* ---- memory in use ---- */
+
+static bool has_memory(const struct html *h, const struct process *p)
+{
+	for (size_t i = 0; i < p->image_count; i++) {
+		const struct trace *t = h->model->images[p->first_image + i].trace;
+
+		for (size_t k = 0; t && k < t->thread_count; k++)
+			if (t->threads[k].args & 1u << TF_ARG_MEMORY)
+				return true;
+	}
+	return false;
+}
+
+/* How many bytes more are in use after the call. */
+static int64_t memory_change(struct map *live, const struct event *e)
+{
+	uint64_t arg = e->kind == TF_CALL && e->args_count ? event_arg(e, TF_ARG_MEMORY) : 0;
+	unsigned int memory = tf_arg_small(arg);
+	uint64_t *bytes;
+	int64_t freed;
+
+	if (!arg || event_arg(e, TF_ARG_RESULT) || (memory & 31) == TF_MEMORY_HOST)
+		return 0;
+	if (!(memory & TF_MEMORY_FREE)) {
+		bytes = map_put(live, tf_arg_value(arg), 0, NULL);
+		freed = (int64_t)*bytes;
+		*bytes = tf_arg_value(event_arg(e, TF_ARG_BYTES));
+		return (int64_t)*bytes - freed;
+	}
+	bytes = map_find(live, tf_arg_value(arg), 0);
+	freed = bytes ? (int64_t)*bytes : 0;
+	if (bytes)
+		map_remove(live, tf_arg_value(arg), 0);
+	return -freed;
+}
+
+static void add_memory(struct html *h, size_t process)
+{
+	struct merge *g = merge_new(h->model, process);
+	const struct merge_event *e;
+	struct map live = {0};
+	bool is_new;
+	struct html_track *t = html_track(h, HTML_COUNTER, process << 1, 0, &is_new);
+	struct html_event out = {.name = html_name(h, HTML_MEMORY, "Device memory in use")};
+
+	t->label = html_string(h, "Device memory in use");
+	while ((e = merge_next(g))) {
+		int64_t change = memory_change(&live, &e->event);
+
+		out.start = (int64_t)(e->ns - h->model->origin_ns);
+		out.value += change;
+		if (change)
+			html_add(h, t, &out);
+	}
+	map_done(&live);
+	merge_free(g);
+}
+
+/* ---- all of it ---- */
+
+static void add_thread(struct html *h, const struct trace_thread *thread)
+{
+	struct html_track *t = NULL;
+	struct cursor cursor;
+	struct event e;
+
+	cursor_init(&cursor, h->image->trace, thread);
+	while (cursor_next(&cursor, &e))
+		if (e.kind == TF_CALL) {
+			t = t ? t : thread_track(h, HTML_CALLS, thread);
+			add_call(h, t, &e);
+		} else if (e.kind == TF_MARK) {
+			add_mark(h, thread, &e);
+			t = NULL; /* the tracks may have moved */
+		}
+	add_current(h, thread);
+}
+
+static void add_image(struct html *h, const struct image *image)
+{
+	const struct trace *t = image->trace;
+	const struct process *p = &h->model->processes[image->process];
+
+	h->image = image;
+	h->axis = &h->model->machines[image->machine].axis;
+	if (image == &h->model->images[p->first_image] && has_memory(h, p))
+		add_memory(h, image->process);
+	for (size_t i = 0; t && i < t->thread_count; i++)
+		add_thread(h, &t->threads[i]);
+	nvtx_ranges(image, NULL, h, visit_range);
+	if (t && device_source(t).is_known)
+		add_device(h);
+	map_done(&h->known_calls);
+	map_done(&h->known_texts);
+	map_done(&h->known_works);
+	h->known_calls = h->known_texts = h->known_works = (struct map){0};
+	html_flush(h);
+}
+
+void html_events(struct html *h)
+{
+	h->least_ns = least_ns(h);
+	for (size_t i = 0; i < h->model->image_count; i++)
+		add_image(h, &h->model->images[i]);
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of one event.
+import {byId, make} from './dom.mjs';
+import {bytes, duration, instant, whole} from './format.mjs';
+import {linked} from './search.mjs';
+import {title} from './colors.mjs';
+
+function facts(model, {lane, i}) {
+	const {track} = lane, event = lane.event[i], name = track.name[event];
+	const detail = track.detail[event] ? model.details[track.detail[event] - 1] : {};
+	const value = track.value ? track.value[event] : 0;
+
+	return {
+		name: model.strings[model.names[2 * name]], category: title(model.categories[model.names[2 * name + 1]]),
+		start: lane.start[i], length: lane.end[i] - lane.start[i], detail, value,
+		process: model.strings[model.processes[track.process].label], where: model.strings[track.label],
+	};
+}
+
+function valueText(kind, value) {
+	return kind === 'bytes' ? bytes(value) : value < 0 ? `−${whole(-value)}` : whole(value);
+}
+
+// For the pointer's tip: the name, and lines under it.
+export function summaryOf(model, event) {
+	const f = facts(model, event);
+	const lines = [`${duration(f.length)} · ${f.category}`];
+
+	if (f.detail.kernel)
+		lines.push(f.detail.kernel);
+	if (f.detail.value)
+		lines.push(`${f.detail.value} ${valueText(f.detail.value, f.value)}`);
+	return {name: f.name, lines};
+}
+
+function rows(model, f) {
+	const all = [['Kind', f.category], ['Duration', `${duration(f.length)}`], ['Start', instant(f.start, 1000)],
+		['Process', f.process], ['On', f.where]];
+
+	for (const [key, value] of Object.entries(f.detail))
+		if (key === 'value')
+			all.push([value, valueText(value, f.value)]);
+		else if (key !== 'stack')
+			all.push([key, value]);
+	return all;
+}
+
+function stack(model, frames) {
+	return [make('h3', {}, 'Stack'), make('ol', {class: 'stack'}, ...frames.map(id => make('li', {}, model.strings[id])))];
+}
+
+// Fills the panel; `go` reveals another event.
+export function showDetails(model, selection, go) {
+	const panel = byId('details');
+
+	panel.hidden = !selection;
+	if (!selection)
+		return;
+	const f = facts(model, selection), other = linked(model.groups, selection);
+	const list = make('dl');
+
+	for (const [key, value] of rows(model, f))
+		list.append(make('dt', {}, key), make('dd', {}, value));
+	panel.replaceChildren(make('h2', {}, f.name), list);
+	if (other)
+		panel.append(make('button', {class: 'quiet', onclick: () => go(other)},
+			other.lane.track.kind === 'stream' ? 'Go to what it launched' : 'Go to its launch'));
+	if (f.detail.stack && f.detail.stack.length)
+		panel.append(...stack(model, f.detail.stack));
+}

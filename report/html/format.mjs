@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers as people read them.
+
+const UNITS = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']];
+
+// Four significant digits: 1.234 ms, 12.34 ms, 123.4 ms.
+export function duration(ns) {
+	const [scale, unit] = UNITS.find(([least]) => Math.abs(ns) >= least) || UNITS[3];
+	const value = ns / scale;
+	const digits = unit === 'ns' ? 0 : Math.abs(value) >= 100 ? 1 : Math.abs(value) >= 10 ? 2 : 3;
+
+	return `${value.toFixed(digits)} ${unit}`;
+}
+
+// An instant, with as many digits as a distance of `step` needs.
+export function instant(ns, step) {
+	const [scale, unit] = UNITS.find(([least]) => Math.max(Math.abs(ns), step) >= least) || UNITS[3];
+	const digits = Math.max(0, Math.min(9, Math.ceil(Math.log10(scale / step))));
+
+	return `${(ns / scale).toFixed(unit === 'ns' ? 0 : digits)} ${unit}`;
+}
+
+export function bytes(count) {
+	const size = Math.abs(count);
+
+	if (size < 1e4)
+		return `${whole(count)} B`;
+	if (size < 1e6)
+		return `${(count / 1e3).toFixed(1)} kB`;
+	return size < 1e9 ? `${(count / 1e6).toFixed(1)} MB` : `${(count / 1e9).toFixed(2)} GB`;
+}
+
+// 1,234,567
+export function whole(count) {
+	return String(Math.trunc(count)).replace(/\B(?=(\d{3})+$)/g, ',');
+}
+
+// A cell of a table by its column's type.
+export function cell(value, type) {
+	if (value === null)
+		return '';
+	switch (type) {
+	case 'count':
+	case 'ns':
+		return whole(value);
+	case 'mean':
+	case 'percent':
+		return `${whole(value)}${value.toFixed(1).slice(-2)}`;
+	case 'mb':
+		return `${whole(value)}${value.toFixed(3).slice(-4)}`;
+	default:
+		return String(value);
+	}
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first page: how long it took, and where that went.
+import {make} from './dom.mjs';
+import {bytes, duration, whole} from './format.mjs';
+import {union} from './lanes.mjs';
+import {cellText} from './sheet.mjs';
+
+const TOP = 6;
+const CARDS = [['cuda_gpu_kern_sum', 'Kernels'], ['cuda_gpu_mem_time_sum', 'Copies'], ['cuda_api_sum', 'CUDA calls'],
+	['osrt_sum', 'OS calls'], ['nvtx_sum', 'NVTX ranges']];
+
+function tile(label, value, note = '') {
+	return make('div', {class: 'tile'}, make('span', {class: 'soft'}, label), make('strong', {}, value),
+		make('span', {class: 'soft small'}, note));
+}
+
+function wall(model) {
+	const starts = model.processes.map(p => p.start), ends = model.processes.map(p => p.end);
+
+	return model.processes.length ? Math.max(...ends) - Math.min(...starts) : 0;
+}
+
+// By device, the time in which any of its streams was busy.
+export function deviceBusy(model) {
+	const devices = new Map();
+
+	for (const track of model.tracks)
+		if (track.kind === 'stream' && track.count)
+			devices.set(track.device, [...(devices.get(track.device) || []), ...track.lanes]);
+	return [...devices].map(([device, lanes]) => ({name: model.strings[device], busy: union(lanes)}));
+}
+
+function tiles(model) {
+	const span = wall(model), busy = deviceBusy(model), made = [tile('Wall time', duration(span))];
+	const threads = new Set(model.tracks.filter(t => t.kind === 'calls' && t.count)).size;
+	const hosts = new Set(model.processes.map(p => p.host)).size;
+	const mean = busy.reduce((sum, d) => sum + d.busy, 0) / (busy.length || 1);
+	const peaks = model.tracks.filter(t => t.kind === 'counter' && t.count).map(t => t.value.reduce((a, b) => Math.max(a, b), 0));
+
+	if (busy.length)
+		made.push(tile('GPU busy', `${(100 * mean / (span || 1)).toFixed(1)} %`,
+			busy.length > 1 ? `mean of ${busy.length} devices` : busy[0].name));
+	if (peaks.length)
+		made.push(tile('Device memory', bytes(Math.max(...peaks)), 'peak of a process'));
+	made.push(tile('Processes', whole(model.processes.length), `${whole(threads)} threads with calls, ${whole(hosts)} host${hosts > 1 ? 's' : ''}`));
+	made.push(tile('Events', whole(model.events), model.leftOut.length ? 'the longest, see below' : 'all in the timeline'));
+	return make('div', {class: 'tiles'}, ...made);
+}
+
+function bar(share) {
+	const inner = make('i');
+
+	inner.style.width = `${Math.max(0.5, 100 * share)}%`;
+	return make('span', {class: 'bar', 'aria-hidden': 'true'}, inner);
+}
+
+function card(model, table, title, show) {
+	const total = table.columns.findIndex(c => c.type === 'ns' || c.type === 'mb'), name = table.columns.length - 1;
+	const share = table.columns.findIndex(c => c.type === 'percent');
+	const body = make('tbody');
+
+	for (let row = 0; row < Math.min(TOP, table.rows); row++) {
+		const text = cellText(model, table, name, row), part = share < 0 ? 0 : table.cells[share][row];
+
+		body.append(make('tr', {}, make('td', {class: 'name', title: text}, text),
+			make('td', {class: 'number'}, duration(table.cells[total][row])),
+			make('td', {class: 'number soft'}, `${whole(table.cells[total + 1][row])} ×`),
+			make('td', {class: 'number'}, `${part.toFixed(1)} %`), make('td', {class: 'wide'}, bar(part / 100))));
+	}
+	return make('section', {class: 'card'}, make('header', {}, make('h2', {}, title),
+		make('button', {class: 'quiet', onclick: () => show(table.name)}, table.rows > TOP ? `all ${whole(table.rows)}` : 'table')),
+	make('table', {}, body));
+}
+
+// By process, the time in calls of a kind; of nested ones the outer.
+function processSums(model) {
+	const sums = model.processes.map(() => ({cuda: 0, os: 0, gpu: 0}));
+
+	for (const track of model.tracks) {
+		const sum = sums[track.process];
+
+		if (track.kind === 'stream' && track.count)
+			sum.gpu += union(track.lanes);
+		if (track.kind !== 'calls' || !track.count)
+			continue;
+		const [lane] = track.lanes;
+
+		for (let i = 0; i < lane.count; i++) {
+			const category = model.categories[model.names[2 * track.name[lane.event[i]] + 1]];
+
+			sum[category === 'osrt' ? 'os' : 'cuda'] += lane.end[i] - lane.start[i];
+		}
+	}
+	return sums;
+}
+
+function spread(title, values) {
+	const sorted = [...values].sort((a, b) => a - b), middle = sorted[sorted.length >> 1];
+
+	return make('span', {class: 'soft'}, `${title}: ${duration(sorted[0])} – ${duration(middle)} – ${duration(sorted[sorted.length - 1])}`);
+}
+
+function processCard(model, show) {
+	const sums = processSums(model), body = make('tbody');
+	const columns = [['GPU', 'gpu'], ['CUDA and libraries', 'cuda'], ['OS calls', 'os']].filter(([, key]) => sums.some(s => s[key]));
+	const shown = model.processes.slice(0, 40);
+	const most = Math.max(...sums.map(s => Math.max(s.gpu, s.cuda, s.os)), 1);
+
+	shown.forEach((process, i) => body.append(make('tr', {},
+		make('td', {class: 'number soft'}, model.strings[process.rank]),
+		make('td', {class: 'name', title: model.strings[process.command]}, model.strings[process.label]),
+		make('td', {class: 'number'}, duration(process.end - process.start)), make('td', {class: 'ended soft'}, model.strings[process.ended]),
+		...columns.flatMap(([, key]) => [make('td', {class: 'number'}, duration(sums[i][key])),
+			make('td', {class: 'wide'}, bar(sums[i][key] / most))]))));
+	const head = make('tr', {}, make('th', {scope: 'col'}, 'Rank'), make('th', {scope: 'col'}, 'Process'), make('th', {scope: 'col'}, 'Wall'),
+		make('th', {scope: 'col'}, 'Ended'), ...columns.map(([label]) => make('th', {scope: 'col', colspan: '2'}, label)));
+	const lines = model.processes.length > 1 ? [spread('Wall', model.processes.map(p => p.end - p.start)),
+		...columns.map(([label, key]) => spread(label, sums.map(s => s[key])))] : [];
+
+	return make('section', {class: 'card whole'}, make('header', {}, make('h2', {}, 'Processes'),
+		make('button', {class: 'quiet', onclick: () => show('processes')}, `all ${whole(model.processes.length)}`)),
+	make('table', {}, make('thead', {}, head), body),
+	...lines.length ? [make('p', {class: 'spread'}, make('span', {class: 'soft'}, 'Least – middle – most'), ...lines)] : []);
+}
+
+export function overview(model, show) {
+	const cards = CARDS.map(([name, title]) => [model.tables.find(t => t.name === name), title]).filter(([table]) => table)
+		.map(([table, title]) => card(model, table, title, show));
+	const notes = [...model.leftOut, ...model.problems].map(text => make('p', {class: 'note'}, text));
+
+	return [tiles(model), ...notes, make('div', {class: 'cards'}, ...cards, processCard(model, show)),
+		...[...model.remarks, model.ledger].map(text => make('p', {class: 'soft'}, text))];
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws the timeline's rows and its ruler. Rectangles are gathered by style first: changing the style is what costs.
+import {clippedText} from './dom.mjs';
+import {duration, instant, bytes} from './format.mjs';
+import {lowerBound, visit} from './lanes.mjs';
+import {LANE} from './rows.mjs';
+
+const COVERS = 4; // steps of how full a pixel of small events is
+const TEXT_WIDTH = 34;
+
+// Ticks at 1, 2 or 5 times a power of ten, about 110 pixels apart.
+export function tickStep(nsPerPixel) {
+	const wanted = 110 * nsPerPixel, power = 10 ** Math.floor(Math.log10(wanted));
+
+	return Math.max(1, [1, 2, 5, 10].map(k => k * power).find(step => step >= wanted));
+}
+
+export function paintRuler(c, view, width, colors) {
+	const step = tickStep(view.nsPerPixel), t1 = view.t0 + width * view.nsPerPixel;
+
+	c.font = `11px ${colors.font}`;
+	c.textBaseline = 'middle';
+	for (let t = Math.ceil(view.t0 / step) * step; t < t1; t += step) {
+		const x = Math.round((t - view.t0) / view.nsPerPixel) + 0.5;
+
+		c.fillStyle = colors.line;
+		c.fillRect(x - 0.5, 14, 1, 10);
+		c.fillStyle = colors.soft;
+		c.fillText(t ? instant(t, step) : '0', x + 5, 12);
+	}
+}
+
+// Rectangles of one frame, by style and cover.
+class Batch {
+	constructor(styles, isFaint) {
+		this.styles = styles;
+		this.isFaint = isFaint;
+		this.lists = new Map();
+	}
+
+	add(style, cover, x, y, width, height) {
+		const key = style * (COVERS + 1) + cover;
+		let list = this.lists.get(key);
+
+		if (!list)
+			this.lists.set(key, list = []);
+		/* Small ones side by side are one. */
+		const last = list.length - 4;
+
+		if (last >= 0 && cover < COVERS && list[last + 1] === y && list[last] + list[last + 2] === x)
+			list[last + 2] += width;
+		else
+			list.push(x, y, width, height);
+	}
+
+	paint(c) {
+		for (const [key, list] of this.lists) {
+			const cover = key % (COVERS + 1);
+
+			c.fillStyle = this.styles.colors[(key - cover) / (COVERS + 1)];
+			c.globalAlpha = (cover / COVERS * 0.5 + 0.5) * (this.isFaint ? 0.18 : 1);
+			for (let i = 0; i < list.length; i += 4)
+				c.fillRect(list[i], list[i + 1], list[i + 2], list[i + 3]);
+		}
+		c.globalAlpha = 1;
+	}
+}
+
+// `found`: by name, whether it is looked for; null: nothing is. Small events take the style of the first of their pixel.
+function gather(row, y, view, width, styles, found, plain, hits, texts) {
+	const {lane} = row, names = lane.track.name, height = LANE - 3;
+
+	visit(lane, view.t0, view.t0 + width * view.nsPerPixel, view.nsPerPixel, (x, w, i, cover, count) => {
+		const name = names[lane.event[i]];
+		const left = Math.max(x, -2), right = Math.min(x + w, width + 2);
+		let isHit = found && found[name];
+
+		for (let k = i + 1; found && !isHit && k < i + count && k < i + 64; k++)
+			isHit = found[names[lane.event[k]]];
+		if (w === 1) {
+			(isHit ? hits : plain).add(styles.byName[name], Math.ceil(cover * (COVERS - 1)), left, y, right - left, height);
+			return;
+		}
+		const gap = right - left > 3 ? 1 : 0;
+
+		(isHit ? hits : plain).add(styles.byName[name], COVERS, left, y, right - left - gap, height);
+		if (right - left > TEXT_WIDTH)
+			texts.push(name, left + 5, y + height / 2, right - left - 10);
+	});
+}
+
+function paintTexts(c, texts, strings, names, colors) {
+	c.fillStyle = colors.onEvent;
+	c.font = `11px ${colors.font}`;
+	c.textBaseline = 'middle';
+	for (let i = 0; i < texts.length; i += 4)
+		clippedText(c, strings[names[2 * texts[i]]], texts[i + 1], texts[i + 2] + 0.5, texts[i + 3]);
+}
+
+export function counterPeak(track) {
+	let most = 0;
+
+	for (let i = 0; i < track.count; i++)
+		most = Math.max(most, track.value[i]);
+	return most;
+}
+
+// A counter keeps its value until the next one; of those within a pixel the highest is drawn.
+function paintCounter(c, row, y, view, width, color, colors) {
+	const {counter} = row, t1 = view.t0 + width * view.nsPerPixel, height = row.height - 8;
+	const most = counter.peak || (counter.peak = counterPeak(counter) || 1);
+	let i = Math.max(0, lowerBound(counter.start, view.t0, 0, counter.count) - 1), x = 0;
+
+	c.fillStyle = color;
+	while (i < counter.count && counter.start[i] < t1) {
+		const next = Math.max(i + 1, lowerBound(counter.start, view.t0 + (Math.floor(x) + 1) * view.nsPerPixel, i, counter.count));
+		let value = 0;
+
+		for (let k = i; k < next && k < i + 256; k++)
+			value = Math.max(value, counter.value[k]);
+		const from = Math.max(0, (counter.start[i] - view.t0) / view.nsPerPixel);
+		const to = next < counter.count ? (counter.start[next] - view.t0) / view.nsPerPixel : width;
+		const tall = value / most * height;
+
+		c.fillRect(from, y + 4 + height - tall, Math.max(1, Math.min(to, width) - from), tall);
+		x = Math.max(to, x + 1);
+		i = next;
+	}
+	c.fillStyle = colors.soft;
+	c.font = `11px ${colors.font}`;
+	c.fillText(`peak ${bytes(most)}`, 6, y + 12);
+}
+
+function paintHeader(c, row, y, view, width, colors) {
+	c.fillStyle = colors.panel;
+	c.fillRect(0, y, width, row.height - 4);
+	if (row.group.end === undefined)
+		return;
+	const from = Math.max(0, (row.group.start - view.t0) / view.nsPerPixel);
+	const to = Math.min(width, (row.group.end - view.t0) / view.nsPerPixel);
+
+	if (to < from)
+		return;
+	c.fillStyle = colors.line;
+	c.fillRect(from, y + row.height - 8, Math.max(1, to - from), 3);
+	c.fillStyle = colors.soft;
+	c.font = `11px ${colors.font}`;
+	clippedText(c, `${duration(row.group.end - row.group.start)} · ${row.group.note}`, from + 6, y + 11, to - from - 12);
+}
+
+// The rows that can be seen. view: {t0, nsPerPixel, top, height}
+export function paintRows(c, rows, first, view, width, model, styles, found, colors) {
+	const plain = new Batch(styles, Boolean(found)), hits = new Batch(styles, false), texts = [];
+
+	for (let i = first; i < rows.length && rows[i].y < view.top + view.height; i++) {
+		const row = rows[i], y = row.y - view.top;
+
+		if (row.kind === 'header')
+			paintHeader(c, row, y, view, width, colors);
+		else if (row.kind === 'counter')
+			paintCounter(c, row, y, view, width, styles.colors[styles.byName[row.counter.name[0]]], colors);
+		else
+			gather(row, y, view, width, styles, found, plain, hits, texts);
+	}
+	plain.paint(c);
+	hits.paint(c);
+	paintTexts(c, texts, model.strings, model.names, colors);
+}
+
+export function paintLabels(c, rows, first, view, width, collapsed, colors) {
+	c.textBaseline = 'middle';
+	for (let i = first; i < rows.length && rows[i].y < view.top + view.height; i++) {
+		const row = rows[i], y = row.y - view.top;
+
+		if (row.kind === 'header') {
+			c.fillStyle = colors.panel;
+			c.fillRect(0, y, width, row.height - 4);
+			c.fillStyle = colors.text;
+			c.font = `600 12px ${colors.font}`;
+			clippedText(c, `${collapsed.has(row.group.id) ? '▸' : '▾'} ${row.label}`, 8, y + 12, width - 14);
+		} else if (row.label) {
+			c.fillStyle = colors.soft;
+			c.font = `12px ${colors.font}`;
+			clippedText(c, row.label, 22, y + (row.kind === 'lane' ? LANE / 2 - 1 : 14), width - 30);
+		}
+	}
+}

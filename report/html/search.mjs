@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finding events: by a part of their name, and by what they are linked with.
+
+function eachLane(groups, visit) {
+	for (const group of groups)
+		for (const item of group.items)
+			(item.lanes || []).forEach(visit);
+}
+
+// {names: by name whether it has the text in it, count: events}; null for no text.
+export function findNames(model, groups, text) {
+	if (!text)
+		return null;
+	const wanted = text.toLowerCase(), has = new Map();
+	const names = new Uint8Array(model.names.length / 2).map((zero, i) => {
+		const string = model.names[2 * i];
+
+		if (!has.has(string))
+			has.set(string, model.strings[string].toLowerCase().includes(wanted) ? 1 : 0);
+		return has.get(string);
+	});
+	let count = 0;
+
+	eachLane(groups, lane => {
+		for (let i = 0; i < lane.count; i++)
+			count += names[lane.track.name[lane.event[i]]];
+	});
+	return {names, count};
+}
+
+// The match after `last` ({lane, i}) by time, then by row, around the end; null: there is none.
+export function nextMatch(rows, names, last, direction) {
+	const lanes = rows.filter(row => row.lane).map(row => row.lane);
+	const rank = last ? lanes.indexOf(last.lane) : -1, from = last ? last.lane.start[last.i] : -direction * Infinity;
+	const isAfter = (start, k, than, thanRank) => direction * (start - than || k - thanRank) > 0;
+	let best = null, bestRank = -1, edge = null, edgeRank = -1;
+
+	lanes.forEach((lane, k) => {
+		for (let step = 0; step < lane.count; step++) {
+			const i = direction > 0 ? step : lane.count - 1 - step, start = lane.start[i];
+
+			if (!names[lane.track.name[lane.event[i]]])
+				continue;
+			if (!edge || isAfter(edge.lane.start[edge.i], edgeRank, start, k)) {
+				edge = {lane, i};
+				edgeRank = k;
+			}
+			if (!isAfter(start, k, from, rank))
+				continue;
+			if (!best || isAfter(best.lane.start[best.i], bestRank, start, k)) {
+				best = {lane, i};
+				bestRank = k;
+			}
+			break;
+		}
+	});
+	return best || edge;
+}
+
+// The other end of an event's link: the work of a launch, or the launch of a piece of work; null: there is none.
+export function linked(groups, {lane, i}) {
+	const {track} = lane, link = track.link ? track.link[lane.event[i]] : 0;
+	let found = null;
+
+	if (link)
+		eachLane(groups, other => {
+			if (found || other.track.process !== track.process || !other.track.link ||
+			    (other.track.kind === 'stream') === (track.kind === 'stream'))
+				return;
+			const event = other.track.link.indexOf(link), k = event < 0 ? -1 : other.event.indexOf(event);
+
+			if (k >= 0)
+				found = {lane: other, i: k};
+		});
+	return found;
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// A headless Chromium that is driven over a pipe: pages, what they log and ask for, keys, pointers, pictures.
+import {spawn} from 'node:child_process';
+import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+
+const FLAGS = ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--hide-scrollbars',
+	'--disable-background-networking', '--disable-component-update', '--disable-sync', '--remote-debugging-pipe',
+	'--force-color-profile=srgb', 'about:blank'];
+
+export class Browser {
+	constructor(program) {
+		this.home = mkdtempSync(join(tmpdir(), 'pillion-chromium-'));
+		this.process = spawn(program, [`--user-data-dir=${this.home}`, ...FLAGS],
+			{stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'], detached: true});
+		this.waiting = new Map();
+		this.number = 0;
+		this.text = '';
+		this.listeners = [];
+		this.process.stdio[4].setEncoding('utf8').on('data', text => this.take(text));
+		this.process.on('exit', () => this.waiting.forEach(({reject}) => reject(new Error('Chromium ended'))));
+	}
+
+	take(text) {
+		const parts = (this.text + text).split('\0');
+
+		this.text = parts.pop();
+		for (const part of parts) {
+			const message = JSON.parse(part), waiting = this.waiting.get(message.id);
+
+			this.waiting.delete(message.id);
+			if (waiting && message.error)
+				waiting.reject(new Error(`${waiting.method}: ${message.error.message}`));
+			else if (waiting)
+				waiting.resolve(message.result);
+			else
+				this.listeners.forEach(listener => listener(message));
+		}
+	}
+
+	call(method, params = {}, sessionId = undefined) {
+		const id = ++this.number;
+
+		this.process.stdio[3].write(`${JSON.stringify({id, method, params, sessionId})}\0`);
+		return new Promise((resolve, reject) => this.waiting.set(id, {resolve, reject, method}));
+	}
+
+	// A new page, not yet anywhere. Its `errors` and `requests` fill up from then on.
+	async page({width = 1400, height = 900, isDark = false, hasScript = true} = {}) {
+		const {targetId} = await this.call('Target.createTarget', {url: 'about:blank'});
+		const {sessionId} = await this.call('Target.attachToTarget', {targetId, flatten: true});
+		const page = new Page(this, sessionId);
+
+		await Promise.all(['Page', 'Runtime', 'Network', 'Log'].map(domain => page.call(`${domain}.enable`)));
+		await page.call('Emulation.setDeviceMetricsOverride', {width, height, deviceScaleFactor: 1, mobile: false});
+		await page.call('Emulation.setEmulatedMedia',
+			{features: [{name: 'prefers-color-scheme', value: isDark ? 'dark' : 'light'}]});
+		await page.call('Emulation.setScriptExecutionDisabled', {value: !hasScript});
+		return page;
+	}
+
+	async close() {
+		await this.call('Browser.close').catch(() => {});
+		await new Promise(resolve => this.process.exitCode === null ? this.process.on('exit', resolve) : resolve());
+		rmSync(this.home, {recursive: true, force: true, maxRetries: 5});
+	}
+}
+
+class Page {
+	constructor(browser, session) {
+		this.browser = browser;
+		this.session = session;
+		this.errors = [];
+		this.requests = [];
+		browser.listeners.push(message => message.sessionId === session && this.hear(message));
+	}
+
+	hear({method, params}) {
+		if (method === 'Runtime.exceptionThrown')
+			this.errors.push(params.exceptionDetails.exception?.description || params.exceptionDetails.text);
+		else if (method === 'Runtime.consoleAPICalled' && /error|warning|assert/.test(params.type))
+			this.errors.push(params.args.map(arg => arg.value ?? arg.description).join(' '));
+		else if (method === 'Log.entryAdded' && params.entry.level !== 'verbose' && params.entry.level !== 'info')
+			this.errors.push(params.entry.text);
+		else if (method === 'Network.requestWillBeSent')
+			this.requests.push(params.request.url);
+		else if (method === 'Page.javascriptDialogOpening')
+			this.errors.push(`dialog: ${params.message}`);
+	}
+
+	call(method, params) {
+		return this.browser.call(method, params, this.session);
+	}
+
+	async open(url) {
+		await this.call('Page.navigate', {url});
+	}
+
+	// The value of an expression, or what its promise comes to.
+	async get(expression) {
+		const {result, exceptionDetails} = await this.call('Runtime.evaluate',
+			{expression, awaitPromise: true, returnByValue: true});
+
+		if (exceptionDetails)
+			throw new Error(exceptionDetails.exception?.description || exceptionDetails.text);
+		return result.value;
+	}
+
+	async until(expression, seconds = 60) {
+		for (const end = Date.now() + 1000 * seconds; Date.now() < end;) {
+			if (await this.get(expression))
+				return;
+			await new Promise(resolve => setTimeout(resolve, 50));
+		}
+		throw new Error(`never came: ${expression}`);
+	}
+
+	async frames(count = 2) {
+		await this.get(`new Promise(done => { let n = ${count};
+			const step = () => n-- ? requestAnimationFrame(step) : done(); step(); })`);
+	}
+
+	async key(key, text = key.length === 1 ? key : undefined) {
+		await this.call('Input.dispatchKeyEvent', {type: 'keyDown', key, text});
+		await this.call('Input.dispatchKeyEvent', {type: 'keyUp', key});
+	}
+
+	async type(text) {
+		await this.call('Input.insertText', {text});
+	}
+
+	async click(x, y) {
+		for (const type of ['mouseMoved', 'mousePressed', 'mouseReleased'])
+			await this.call('Input.dispatchMouseEvent', {type, x, y, button: 'left', clickCount: 1});
+	}
+
+	async picture(path) {
+		const {data} = await this.call('Page.captureScreenshot', {format: 'png'});
+
+		writeFileSync(path, Buffer.from(data, 'base64'));
+	}
+}
