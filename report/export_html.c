@@ -289,13 +289,16 @@ static void add_remarks(struct json *j)
 {
 	struct buffer line = {0};
 	struct texts remarks = {0};
+	bool has_devices = false;
 
+	for (size_t i = 0; i < j->html->track_count; i++)
+		has_devices |= j->html->tracks[i].kind == HTML_STREAM;
 	ledger_line(j->html->model, &line);
 	buffer_text(&j->text, ",\"ledger\":");
 	json_add(&j->text, line.data ? line.data : "");
 	buffer_clear(&line);
 	device_remark(j->html->model, &line);
-	if (line.size)
+	if (has_devices)
 		texts_add(&remarks, "%s", line.data);
 	buffer_text(&j->text, ",\"remarks\":[");
 	add_texts(j, &remarks, false);

@@ -40,6 +40,7 @@ struct html_track {
 	enum html_track_kind kind;
 	uint32_t process, tid; /* process: index in the model */
 	uint32_t label, group; /* strings; group: a stream's device */
+	const struct image *labelled; /* where the label is from */
 	/* of the block being made */
 	struct buffer columns[HTML_COLUMNS];
 	uint32_t count, used;
@@ -74,7 +75,7 @@ uint32_t html_name(struct html *h, unsigned int category, const char *text);
 uint32_t html_detail(struct html *h, uint64_t key, void (*make)(struct html *h, const void *from, struct buffer *json),
 		     const void *from);
 
-/* The track known by (a, b), or a new one of which only the kind and the process are set. */
+/* The track known by (a, b), or a new one of which only the kind and the process are set. ret_new may be NULL. */
 struct html_track *html_track(struct html *h, enum html_track_kind kind, uint64_t a, uint64_t b, bool *ret_new);
 void html_add(struct html *h, struct html_track *t, const struct html_event *e);
 

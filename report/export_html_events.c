@@ -225,17 +225,18 @@ static uint32_t call_detail(struct html *h, const struct event *e, int64_t *ret_
 
 /* ---- calls ---- */
 
-/* The main thread of a process stays one through its images. */
+/* The main thread of a process stays one through its images; its name is that in the last one. */
 static struct html_track *thread_track(struct html *h, enum html_track_kind kind, const struct trace_thread *thread)
 {
-	bool is_main = thread->tid == h->image->pid, is_new;
+	bool is_main = thread->tid == h->image->pid;
 	uint64_t image = (uint64_t)(h->image - h->model->images);
 	struct html_track *t = html_track(h, kind, is_main ? h->image->process << 1 : image << 1 | 1,
-					  is_main ? 0 : thread->number, &is_new);
+					  is_main ? 0 : thread->number, NULL);
 	struct buffer name = {0};
 
-	if (!is_new)
+	if (t->labelled == h->image)
 		return t;
+	t->labelled = h->image;
 	thread_label(thread, &name);
 	t->label = html_string(h, name.data);
 	t->tid = thread->tid;

@@ -60,9 +60,12 @@ uint32_t html_detail(struct html *h, uint64_t key, void (*make)(struct html *h, 
 
 struct html_track *html_track(struct html *h, enum html_track_kind kind, uint64_t a, uint64_t b, bool *ret_new)
 {
-	uint64_t *place = map_put(&h->by_track, a, b << 3 | kind, ret_new);
+	bool is_new;
+	uint64_t *place = map_put(&h->by_track, a, b << 3 | kind, &is_new);
 
-	if (*ret_new) {
+	if (ret_new)
+		*ret_new = is_new;
+	if (is_new) {
 		*place = h->track_count;
 		h->tracks = mem_grow(h->tracks, h->track_count, &h->track_capacity, sizeof(*h->tracks));
 		h->tracks[h->track_count++] =
@@ -123,7 +126,7 @@ void html_add(struct html *h, struct html_track *t, const struct html_event *e)
 	put(t, HTML_LINK, fold((int64_t)e->link - t->last_link));
 	t->last_start = e->start;
 	t->last_link = e->link;
-	h->event_count++;
+	h->event_count += t->kind != HTML_COUNTER;
 	if (++t->count == HTML_BLOCK_EVENTS)
 		flush(h, t);
 }

@@ -56,7 +56,7 @@ export function showDetails(model, selection, go) {
 	panel.hidden = !selection;
 	if (!selection)
 		return;
-	const f = facts(model, selection), other = linked(model.groups, selection);
+	const f = facts(model, selection), other = linked(model, selection);
 	const list = make('dl');
 
 	for (const [key, value] of rows(model, f))
@@ -64,7 +64,7 @@ export function showDetails(model, selection, go) {
 	panel.replaceChildren(make('h2', {}, f.name), list);
 	if (other)
 		panel.append(make('button', {class: 'quiet', onclick: () => go(other)},
-			other.lane.track.kind === 'stream' ? 'Go to what it launched' : 'Go to its launch'));
+			other.lane.track.kind === 'stream' ? 'Go to its work' : 'Go to its call'));
 	if (f.detail.stack && f.detail.stack.length)
 		panel.append(...stack(model, f.detail.stack));
 }

@@ -106,7 +106,7 @@ export class FlameView {
 
 	paintBox(c, {node, x, width}, colors) {
 		const text = this.text(node), y = node.depth * BOX;
-		const kind = node.depth === 0 ? 'other' : node.depth < 3 ? 'osrt' : this.profile.metric === 'alloc' ? 'memory' : 'kernel';
+		const kind = node.depth === 0 ? 'other' : node.depth < 3 ? 'osrt' : 'frame';
 
 		c.globalAlpha = this.wanted && !text.toLowerCase().includes(this.wanted) ? 0.25 : 1;
 		c.fillStyle = color(kind, text, colors.isDark);

@@ -5,7 +5,7 @@ import {bytes, duration, whole} from './format.mjs';
 import {union} from './lanes.mjs';
 import {cellText} from './sheet.mjs';
 
-const TOP = 6;
+const TOP = 6, LONGEST = 16;
 const CARDS = [['cuda_gpu_kern_sum', 'Kernels'], ['cuda_gpu_mem_time_sum', 'Copies'], ['cuda_api_sum', 'CUDA calls'],
 	['osrt_sum', 'OS calls'], ['nvtx_sum', 'NVTX ranges']];
 
@@ -14,10 +14,14 @@ function tile(label, value, note = '') {
 		make('span', {class: 'soft small'}, note));
 }
 
-function wall(model) {
-	const starts = model.processes.map(p => p.start), ends = model.processes.map(p => p.end);
+function counted(count, word) {
+	return `${whole(count)} ${word}${count === 1 ? '' : 's'}`;
+}
 
-	return model.processes.length ? Math.max(...ends) - Math.min(...starts) : 0;
+function wall(model) {
+	const first = model.processes.reduce((least, p) => Math.min(least, p.start), Infinity);
+
+	return model.processes.reduce((most, p) => Math.max(most, p.end), first) - first || 0;
 }
 
 // By device, the time in which any of its streams was busy.
@@ -42,7 +46,7 @@ function tiles(model) {
 			busy.length > 1 ? `mean of ${busy.length} devices` : busy[0].name));
 	if (peaks.length)
 		made.push(tile('Device memory', bytes(Math.max(...peaks)), 'peak of a process'));
-	made.push(tile('Processes', whole(model.processes.length), `${whole(threads)} threads with calls, ${whole(hosts)} host${hosts > 1 ? 's' : ''}`));
+	made.push(tile('Processes', whole(model.processes.length), `${counted(threads, 'thread')} with calls, ${counted(hosts, 'host')}`));
 	made.push(tile('Events', whole(model.events), model.leftOut.length ? 'the longest, see below' : 'all in the timeline'));
 	return make('div', {class: 'tiles'}, ...made);
 }
@@ -103,21 +107,24 @@ function spread(title, values) {
 function processCard(model, show) {
 	const sums = processSums(model), body = make('tbody');
 	const columns = [['GPU', 'gpu'], ['CUDA and libraries', 'cuda'], ['OS calls', 'os']].filter(([, key]) => sums.some(s => s[key]));
-	const shown = model.processes.slice(0, 40);
-	const most = Math.max(...sums.map(s => Math.max(s.gpu, s.cuda, s.os)), 1);
+	const most = sums.reduce((least, s) => Math.max(least, s.gpu, s.cuda, s.os), 1);
+	const hasRanks = model.processes.some(process => model.strings[process.rank]);
+	const length = process => process.end - process.start;
+	const shown = model.processes.map((process, i) => [process, i]).sort(([a], [b]) => length(b) - length(a)).slice(0, LONGEST);
 
-	shown.forEach((process, i) => body.append(make('tr', {},
-		make('td', {class: 'number soft'}, model.strings[process.rank]),
+	shown.forEach(([process, i]) => body.append(make('tr', {},
+		...hasRanks ? [make('td', {class: 'number soft'}, model.strings[process.rank])] : [],
 		make('td', {class: 'name', title: model.strings[process.command]}, model.strings[process.label]),
-		make('td', {class: 'number'}, duration(process.end - process.start)), make('td', {class: 'ended soft'}, model.strings[process.ended]),
+		make('td', {class: 'number'}, duration(length(process))), make('td', {class: 'ended soft'}, model.strings[process.ended]),
 		...columns.flatMap(([, key]) => [make('td', {class: 'number'}, duration(sums[i][key])),
 			make('td', {class: 'wide'}, bar(sums[i][key] / most))]))));
-	const head = make('tr', {}, make('th', {scope: 'col'}, 'Rank'), make('th', {scope: 'col'}, 'Process'), make('th', {scope: 'col'}, 'Wall'),
-		make('th', {scope: 'col'}, 'Ended'), ...columns.map(([label]) => make('th', {scope: 'col', colspan: '2'}, label)));
+	const th = (label, more = {}) => make('th', {scope: 'col', ...more}, label);
+	const head = make('tr', {}, ...hasRanks ? [th('Rank')] : [], th('Process'), th('Wall', {class: 'number'}), th('Ended'),
+		...columns.flatMap(([label]) => [th(label, {class: 'number'}), th('')]));
 	const lines = model.processes.length > 1 ? [spread('Wall', model.processes.map(p => p.end - p.start)),
 		...columns.map(([label, key]) => spread(label, sums.map(s => s[key])))] : [];
 
-	return make('section', {class: 'card whole'}, make('header', {}, make('h2', {}, 'Processes'),
+	return make('section', {class: 'card whole'}, make('header', {}, make('h2', {}, shown.length < sums.length ? `The ${LONGEST} longest processes` : 'Processes'),
 		make('button', {class: 'quiet', onclick: () => show('processes')}, `all ${whole(model.processes.length)}`)),
 	make('table', {}, make('thead', {}, head), body),
 	...lines.length ? [make('p', {class: 'spread'}, make('span', {class: 'soft'}, 'Least – middle – most'), ...lines)] : []);

@@ -53,7 +53,7 @@ export function makeGroups(model) {
 	const streams = [];
 
 	for (const track of model.tracks) {
-		if (!track.count)
+		if (!track.count || track.kind === 'links')
 			continue;
 		if (track.kind !== 'counter') {
 			track.lanes = makeLanes(track);

@@ -57,20 +57,38 @@ export function nextMatch(rows, names, last, direction) {
 	return best || edge;
 }
 
-// The other end of an event's link: the work of a launch, or the launch of a piece of work; null: there is none.
-export function linked(groups, {lane, i}) {
-	const {track} = lane, link = track.link ? track.link[lane.event[i]] : 0;
-	let found = null;
+// The event of a track's lanes that is at that position in its columns, or that begins then; null: there is none.
+function pick(track, event, start) {
+	for (const lane of track.lanes || []) {
+		const i = event < 0 ? lane.start.indexOf(start) : lane.event.indexOf(event);
 
-	if (link)
-		eachLane(groups, other => {
-			if (found || other.track.process !== track.process || !other.track.link ||
-			    (other.track.kind === 'stream') === (track.kind === 'stream'))
-				return;
-			const event = other.track.link.indexOf(link), k = event < 0 ? -1 : other.event.indexOf(event);
+		if (i >= 0)
+			return {lane, i};
+	}
+	return null;
+}
 
-			if (k >= 0)
-				found = {lane: other, i: k};
-		});
-	return found;
+// The other end of an event's link: the first work of a call, or the call that asked for work; null: it is not known.
+// Tracks of links hold the start of a call in the track that they are `of`, and the id that its work has.
+export function linked(model, {lane, i}) {
+	const {track} = lane, isWork = track.kind === 'stream';
+	const links = model.tracks.filter(other => other.kind === 'links' && other.count && other.process === track.process);
+
+	for (const link of links) {
+		const calls = model.tracks[link.of];
+		const k = isWork ? link.link.indexOf(track.link[lane.event[i]]) : calls === track ? link.start.indexOf(lane.start[i]) : -1;
+
+		if (k < 0)
+			continue;
+		if (isWork)
+			return pick(calls, -1, link.start[k]);
+		for (const stream of model.tracks) {
+			const event = stream.kind === 'stream' && stream.process === track.process && stream.link ?
+				stream.link.indexOf(link.link[k]) : -1;
+
+			if (event >= 0)
+				return pick(stream, event);
+		}
+	}
+	return null;
 }

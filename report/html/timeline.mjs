@@ -409,7 +409,7 @@ export class Timeline {
 		c.strokeStyle = this.colors.accent;
 		c.lineWidth = 2;
 		c.strokeRect(Math.max(from.x, -4), from.y - 0.5, Math.min(from.width, this.width + 8 - Math.max(from.x, -4)), LANE - 2);
-		const other = linked(this.groups, this.selection);
+		const other = linked(this.model, this.selection);
 		const to = other && this.box(other, view);
 
 		if (to)

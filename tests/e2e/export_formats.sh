@@ -81,7 +81,7 @@ report export -q -t folded -o there.folded -f stacks.pillion
 is $? 0 '-f alone is true'
 report export -q -t folded --force-overwrite=false -o there.folded stacks.pillion 2>err
 is $? 2 '-f false is false'
-for type in $types; do
+for type in $types html; do
 	report export -q -t "$type" -o /dev/full stacks.pillion >out 2>err
 	is "$? $(cat err)" '2 pillion export: /dev/full: No space left on device' "$type: a full disk"
 done
@@ -97,7 +97,6 @@ refused() { # WANTED OPTION...
 refused 'which type? -t TYPE, see pillion export --help' stacks.pillion
 refused 'which capture? See pillion export --help' -t folded
 refused '--type=svg: must be one of sqlite, chrome, speedscope, folded, pprof, html' -t svg stacks.pillion
-refused 'html: not yet in this version' -t html stacks.pillion
 refused '--metric does not apply to chrome' -t chrome --metric calls stacks.pillion
 refused '--metric=x: must be one of calls, gpu, cpu, alloc' -t folded --metric x stacks.pillion
 refused 'none.pillion: No such file or directory' -t folded none.pillion
@@ -111,13 +110,13 @@ cp -r python.pillion cut.pillion
 for file in cut.pillion/*.trace; do
 	truncate -s $(($(stat -c %s "$file") * 3 / 4 + 100)) "$file"
 done
-for type in $types; do
+for type in $types html; do
 	report export -t "$type" cut.pillion >out 2>err
 	is "$? $(grep -c "cut.pillion/" err | sed 's/[1-9][0-9]*/some/')" '1 some' "$type of a truncated capture"
 done
 ok 'which still parses' python3 -c 'import json; json.load(open("cut.json")); json.load(open("cut.speedscope.json"))'
 mkdir empty.pillion && printf 'format=1\n' >empty.pillion/capture
-for type in $types; do
+for type in $types html; do
 	report export -q -t "$type" empty.pillion >out 2>err
 	is "$? $(cat err)" '0 ' "$type of an empty capture"
 done

@@ -210,10 +210,47 @@ void capture_example(const char *directory)
 	second_process(directory);
 }
 
+void capture_hostile(const char *directory)
+{
+	static const char script[] = "</script><script>alert(2)</script>", command[] = WRITER_HOSTILE " \"&'";
+	static const struct tf_launch launch = {.kernel = 1, .grid = {1, 1, 1}, .block = {32, 1, 1}};
+	static const struct tf_work work = {.kind = TF_WORK_KERNEL, .kernel = 1, .context = 1, .stream = 7};
+	const struct writer_device_record record = {1, 1, 1001 * MS, 1 * MS, 0};
+	struct writer w;
+	struct writer_thread t;
+	uint16_t f[2];
+
+	capture_remove(directory);
+	capture_create(directory);
+	writer_init(&w, 0xd4, 100, 90, 1000 * MS);
+	writer_command(&w, "/bin/x", command, sizeof(command));
+	f[0] = writer_function(&w, TF_GROUP_CUDA, "cudaLaunchKernel");
+	f[1] = writer_function(&w, TF_GROUP_OSRT, WRITER_HOSTILE);
+	writer_thread(&w, &t, 100, script, 2 * TF_PAGE);
+	writer_text(&t, TF_BLOB_KERNEL, 1, WRITER_HOSTILE);
+	writer_text(&t, TF_BLOB_STRING, 1, script);
+	writer_text(&t, TF_BLOB_STRING, 2, "<!--" WRITER_HOSTILE);
+	writer_text(&t, TF_BLOB_DOMAIN, 1, WRITER_HOSTILE);
+	writer_blob(&t, TF_BLOB_LAUNCH, 1, &launch, sizeof(launch));
+	writer_event(&t, TF_PUSH, 0, 1000 * MS, 1);
+	writer_event(&t, TF_PUSH, 1, 1000 * MS, 2);
+	writer_call(&t, f[0], 1001 * MS, 1 * MS, (uint64_t[]){tf_arg(TF_ARG_LAUNCH, 0, 1)}, 1);
+	writer_call(&t, f[1], 1003 * MS, 1 * MS, NULL, 0);
+	writer_event(&t, TF_POP, 1, 1004 * MS, 0);
+	writer_event(&t, TF_POP, 0, 1005 * MS, 0);
+	writer_device_source(&t, TF_DEVICE_TIME_MONOTONIC, 130001, WRITER_HOSTILE);
+	writer_text(&t, TF_BLOB_DEVICE_NAME, 0, script);
+	writer_blob(&t, TF_BLOB_WORK, 1, &work, sizeof(work));
+	writer_device(&t, TF_DEVICE_TIME_MONOTONIC, &record, 1);
+	writer_end(&w, TF_END_EXIT, 0, 1006 * MS);
+	writer_save(&w, directory);
+	writer_done(&w);
+}
+
 void capture_large(const char *directory, uint64_t calls, uint32_t threads)
 {
 	struct writer w;
-	uint64_t seed = 42;
+	uint64_t seed = 42, last = 0;
 	uint16_t ids[8];
 	static const char *const names[8] = {"read",	  "write", "poll", "futex",
 					     "nanosleep", "recv",  "send", "pthread_mutex_lock"};
@@ -234,8 +271,9 @@ void capture_large(const char *directory, uint64_t calls, uint32_t threads)
 			now += 100 + (seed >> 50);
 			writer_call(&t, ids[seed >> 33 & 7], now, 1000 + (seed >> 40 & 0xffff), NULL, 0);
 		}
+		last = now > last ? now : last;
 	}
-	writer_end(&w, TF_END_EXIT, 0, 100000 * MS);
+	writer_end(&w, TF_END_EXIT, 0, last + MS);
 	writer_save(&w, directory);
 	writer_done(&w);
 }

@@ -96,6 +96,10 @@ void capture_remove(const char *directory);
  */
 void capture_example(const char *directory);
 
+/* Names that would be markup: of the command, a thread, a function, a kernel, a range, a domain. */
+#define WRITER_HOSTILE "<img src=x onerror=alert(1)>"
+void capture_hostile(const char *directory);
+
 /* `calls` OS calls over `threads` threads of one process. */
 void capture_large(const char *directory, uint64_t calls, uint32_t threads);
 

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// export_html.mjs CHROMIUM KIND PAGE TABLES: opens a page of export -t html, drives it, and prints "ok - ..." or
+// "not ok - ..." for what it saw. KIND: job, hostile or large. TABLES: a folder with the same capture's tables as csv.
+// PILLION_PICTURES names a folder for pictures of the views.
+import {readdirSync, readFileSync} from 'node:fs';
+import {join} from 'node:path';
+import {pathToFileURL} from 'node:url';
+import {Browser} from './browser.mjs';
+
+const [chromium, kind, file, folder] = process.argv.slice(2);
+const HOSTILE = '<img src=x onerror=alert(1)>';
+
+function check(isGood, text, ...facts) {
+	console.log(`${isGood ? 'ok' : 'not ok'} - ${kind}: ${text}${isGood ? '' : `: ${facts.join(' | ')}`}`.replaceAll('\n', '\\n'));
+}
+
+function note(text) {
+	console.log(`# ${kind}: ${text}`);
+}
+
+// Records of a csv text.
+function parse(text) {
+	const records = [[]];
+
+	for (const [, quoted, plain, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^,\n]*))(,|\n|$)/g)) {
+		records.at(-1).push(quoted === undefined ? plain : quoted.replaceAll('""', '"'));
+		if (end === '\n')
+			records.push([]);
+		else if (end === '')
+			break;
+	}
+	return records.filter(record => record.length > 1 || record[0]);
+}
+
+// ---- the tables ----
+
+// Shows a table and scrolls through all of it: its cells by row number, as far as they differ in form only.
+const READ_TABLE = `(async name => {
+	document.querySelector('#list [data-name="' + name + '"]').click();
+	const grid = document.querySelector('#sheet [role=table]'), rows = new Map();
+	const frame = () => new Promise(requestAnimationFrame);
+	await frame(); await frame();
+	for (let top = 0; ; top += grid.clientHeight - 60) {
+		grid.scrollTop = top;
+		await frame(); await frame();
+		for (const row of grid.querySelectorAll('.body [role=row]'))
+			rows.set(Number(row.getAttribute('aria-rowindex')), [...row.children].map(cell =>
+				cell.className === 'number' ? cell.textContent.replaceAll(',', '') : cell.textContent));
+		if (top + grid.clientHeight >= grid.scrollHeight)
+			break;
+	}
+	return [...rows].sort((a, b) => a[0] - b[0]).map(([, cells]) => cells);
+})`;
+
+async function checkTables(page) {
+	const names = readdirSync(folder).map(name => name.replace(/\.csv$/, ''));
+	const shown = await page.get(`[...document.querySelectorAll('#list button')].map(b => b.dataset.name)`);
+	const wrong = [];
+
+	await page.get(`document.getElementById('tab-tables').click()`);
+	for (const name of names) {
+		const wanted = parse(readFileSync(join(folder, `${name}.csv`), 'utf8')).slice(1);
+		const rows = shown.includes(name) ? await page.get(`${READ_TABLE}(${JSON.stringify(name)})`) : [];
+
+		if (JSON.stringify(rows) !== JSON.stringify(wanted))
+			wrong.push(`${name}: ${rows.length} rows for ${wanted.length}, e.g. ${rows[0]} for ${wanted[0]}`);
+	}
+	check(shown.length > 2 && names.length === shown.length && !wrong.length, `${shown.length} tables, row by row those of stats`,
+		`${names.length} wanted`, ...wrong);
+}
+
+async function checkSortAndFilter(page) {
+	await page.get(`document.querySelector('#list [data-name=osrt_sum]').click()`);
+	await page.frames(3);
+	const column = `[...document.querySelectorAll('#sheet .body [role=row]')].map(row => row.lastChild.textContent)`;
+	const before = await page.get(column);
+
+	await page.get(`document.querySelector('#sheet [role=columnheader]:last-child button').click()`);
+	await page.frames(3);
+	const after = await page.get(column);
+
+	check(JSON.stringify(after) === JSON.stringify([...before].sort()), 'a table sorts by name', after);
+	await page.get(`document.querySelector('#sheet input').focus()`);
+	await page.type(before[0]);
+	await page.frames(3);
+	const kept = await page.get(column);
+
+	check(kept.length && kept.every(name => name.includes(before[0])), 'a table filters', kept);
+}
+
+// ---- the timeline ----
+
+const PICTURE = `document.getElementById('lanes').toDataURL()`;
+const SEEN = `document.getElementById('seen').textContent`;
+
+async function press(page, ...keys) {
+	for (const key of keys) {
+		await page.key(key);
+		await page.frames(3);
+	}
+}
+
+async function checkTimeline(page) {
+	const calls = parse(readFileSync(join(folder, 'osrt_sum.csv'), 'utf8')).slice(1).map(row => [row[8], Number(row[2])]);
+	const [name] = calls[0], wanted = calls.filter(([other]) => other.toLowerCase().includes(name.toLowerCase()))
+		.reduce((sum, [, count]) => sum + count, 0);
+
+	await page.get(`document.getElementById('tab-timeline').click()`);
+	await page.frames(5);
+	const whole = await page.get(PICTURE), seen = await page.get(SEEN);
+
+	await press(page, 'w', 'w', 'w');
+	const near = await page.get(PICTURE), nearSeen = await page.get(SEEN);
+
+	check(near !== whole && nearSeen !== seen, 'w zooms', seen, nearSeen);
+	await press(page, 'd');
+	check(await page.get(PICTURE) !== near, 'd moves');
+	await press(page, '0');
+	check(await page.get(SEEN) === seen, '0 shows all of it again', seen, await page.get(SEEN));
+	await press(page, '/');
+	check(await page.get(`document.activeElement.id`) === 'search', '/ goes to the search');
+	await page.type(name);
+	await page.frames(3);
+	const found = await page.get(`document.getElementById('matches').textContent`);
+
+	check(Number(found.replace(/\D/g, '')) >= wanted, `the search finds the ${wanted} calls of ${name}`, found);
+	await press(page, 'Enter');
+	const first = await page.get(`document.getElementById('details').innerText`);
+
+	check(first.includes(name) && await page.get(SEEN) !== seen, 'Enter goes to the first', first);
+	await press(page, 'Enter');
+	check(await page.get(`document.getElementById('details').innerText`) !== first, 'Enter goes to the next');
+	await press(page, 'Escape', 'ArrowRight', 'm');
+	check(/measured/.test(await page.get(`document.getElementById('measure').textContent`)), 'm measures');
+	if (process.env.PILLION_PICTURES)
+		await page.picture(join(process.env.PILLION_PICTURES, `${kind}-timeline.png`));
+	await press(page, 'Escape', '0');
+	check(await page.get(`document.getElementById('details').hidden`), 'Escape selects nothing');
+	await press(page, '?');
+	check(await page.get(`document.getElementById('help').open`), '? shows the keys');
+	await page.get(`document.getElementById('help').close()`);
+}
+
+// The middle time between frames while the timeline moves and zooms.
+const PAN = `(async zoom => {
+	document.getElementById('tab-timeline').click();
+	const target = document.getElementById('scroller'), times = [];
+	document.getElementById('fit').click();
+	for (let i = 0; i < zoom; i++)
+		document.getElementById('zoom-in').click();
+	await new Promise(requestAnimationFrame);
+	let last = await new Promise(requestAnimationFrame);
+	for (let i = 0; i < 60; i++) {
+		target.dispatchEvent(new WheelEvent('wheel', {deltaX: i < 30 ? 25 : -25, bubbles: true, cancelable: true}));
+		const now = await new Promise(requestAnimationFrame);
+		times.push(now - last);
+		last = now;
+	}
+	return times.sort((a, b) => a - b)[30];
+})`;
+
+async function checkFrames(page) {
+	for (const zoom of [0, 3, 8]) {
+		let best = Infinity;
+
+		/* Others may be at work on this machine. */
+		for (let i = 0; i < 4 && best > 33; i++)
+			best = Math.min(best, await page.get(`${PAN}(${zoom})`));
+		check(best <= 33, `a frame takes at most 33 ms while moving at zoom ${zoom}`, best);
+		note(`zoom ${zoom}: ${best.toFixed(1)} ms between frames`);
+	}
+}
+
+// ---- the rest ----
+
+async function checkFlames(page) {
+	await page.get(`document.getElementById('tab-flames').click()`);
+	await page.frames(4);
+	const line = `document.getElementById('flame-line').textContent`, all = await page.get(line);
+
+	await page.get(`document.getElementById('flame-scroller').focus()`);
+	await press(page, 'ArrowDown', 'ArrowDown', 'ArrowDown');
+	const inner = await page.get(line);
+
+	check(all.includes('100.0 %') && inner !== all, 'the flame graph is gone through by keys', all, inner);
+}
+
+async function checkTheme(page) {
+	const color = `getComputedStyle(document.body).backgroundColor`, colors = new Set();
+
+	for (let i = 0; i < 3; i++) {
+		colors.add(await page.get(color));
+		await page.get(`document.getElementById('theme').click()`);
+		await page.frames(2);
+	}
+	check(colors.size === 2, 'dark and light', [...colors]);
+}
+
+async function checkHostile(page) {
+	const text = await page.get(`document.getElementById('overview').innerText + document.title +
+		document.querySelector('h1').textContent`);
+	const strange = await page.get(`[...document.querySelectorAll('img, script:not(:last-of-type), iframe, object')].length`);
+
+	check(text.split(HOSTILE).length > 4 && !strange, 'names that are markup stay text', strange, text);
+	await page.get(`document.getElementById('tab-timeline').click()`);
+	await page.frames(3);
+	await press(page, '/');
+	await page.type(HOSTILE);
+	await press(page, 'Enter');
+	check((await page.get(`document.querySelector('#details h2').textContent`)).includes(HOSTILE), 'in the timeline, too');
+}
+
+async function checkWithoutScript(browser, url) {
+	const page = await browser.page({hasScript: false});
+
+	await page.open(url);
+	await new Promise(resolve => setTimeout(resolve, 1500));
+	const {root} = await page.call('DOM.getDocument', {depth: 1});
+	const {nodeId} = await page.call('DOM.querySelector', {nodeId: root.nodeId, selector: 'noscript pre'});
+	const {outerHTML} = nodeId ? await page.call('DOM.getOuterHTML', {nodeId}) : {outerHTML: ''};
+
+	check(/wall .* process/.test(outerHTML) && !outerHTML.includes('<img'), 'a summary without JavaScript', outerHTML);
+}
+
+async function pictures(page) {
+	if (!process.env.PILLION_PICTURES)
+		return;
+	for (const view of ['overview', 'tables', 'flames', 'ledger']) {
+		await page.get(`document.getElementById('tab-${view}').click()`);
+		await page.frames(4);
+		await page.picture(join(process.env.PILLION_PICTURES, `${kind}-${view}.png`));
+	}
+}
+
+async function run(browser) {
+	const url = pathToFileURL(file).href;
+
+	/* First: only the last page that was made draws. */
+	await checkWithoutScript(browser, url);
+	const page = await browser.page();
+
+	await page.open(url);
+	await page.until(`document.documentElement && 'ready' in document.documentElement.dataset`);
+	await page.until(`performance.getEntriesByName('first-contentful-paint').length`);
+	const paint = await page.get(`performance.getEntriesByName('first-contentful-paint')[0].startTime`);
+	const ready = await page.get(`performance.getEntriesByName('ready')[0].startTime`);
+
+	check(paint < 2000, 'the first paint within 2 s', paint);
+	note(`first paint ${paint.toFixed(0)} ms, all there ${ready.toFixed(0)} ms`);
+	await checkTables(page);
+	if (kind === 'hostile') {
+		await checkHostile(page);
+	} else {
+		await checkSortAndFilter(page);
+		await checkTimeline(page);
+		await checkFlames(page);
+		await checkTheme(page);
+	}
+	if (kind === 'large')
+		await checkFrames(page);
+	await pictures(page);
+	check(!page.errors.length, 'no error on the console', ...page.errors);
+	check(page.requests.length === 1 && page.requests[0] === url, 'no request but for itself', ...page.requests);
+}
+
+const browser = new Browser(chromium);
+
+try {
+	await run(browser);
+} catch (error) {
+	check(false, 'the page is driven to the end', error.stack);
+} finally {
+	await browser.close();
+}

@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The page of export -t html in headless Chromium: a job of several processes, hostile names, 1e6 events.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+report export --help | grep -q '^  html .*this build has no' && skip_all 'this build has no zlib'
+node -e 'process.exit(parseInt(process.versions.node) < 18)' 2>/dev/null || skip_all 'no Node 18'
+chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip_all 'no Chromium'
+reports=$(report stats --help | sed -n 's/^ [* ]\([a-z_]*\) .*/\1/p')
+
+# drive NAME KIND: exports NAME.pillion and drives its page; each of its lines is a check of ours.
+drive() {
+	mkdir "$1.tables"
+	for name in $reports; do
+		report stats -q -r "$name" -f csv -o "$1.tables/$name.csv" "$1.pillion" 2>/dev/null
+		[ "$(wc -l <"$1.tables/$name.csv")" -gt 1 ] || rm -f "$1.tables/$name.csv"
+	done
+	report export -q -t html "$1.pillion" 2>err
+	is "$? $(grep -cv 'its functions have no names' err)" '0 0' "$1: exported"
+	timeout 240 node "$tests_dir/export_html.mjs" "$chromium" "$2" "$PWD/$1.html" "$PWD/$1.tables" >seen 2>err
+	[ -s err ] && diag "$(cat err)"
+	while read -r line; do
+		case $line in
+		'ok - '*) pass "${line#ok - }" ;;
+		'not ok - '*) fail "${line#not ok - }" ;;
+		*) printf '%s\n' "$line" ;;
+		esac
+	done <seen
+	like "$(tail -n 1 seen)" 'no request' "$1: driven to the end"
+}
+
+cat >job.py <<'END'
+import multiprocessing, time
+
+def work(i):
+    for _ in range(200):
+        time.sleep(0.0001 * i)
+
+if __name__ == '__main__':
+    jobs = [multiprocessing.Process(target=work, args=(i,)) for i in range(1, 5)]
+    for j in jobs:
+        j.start()
+    for j in jobs:
+        j.join()
+END
+pillion -o job python3 job.py >out 2>err
+is "$? $(cat out)" '0 ' 'a Python job with processes'
+drive job job
+"$PILLION_BUILD_DIR/tests/trace-writer" hostile hostile.pillion
+drive hostile hostile
+"$PILLION_BUILD_DIR/tests/trace-writer" large large.pillion 1000000 8
+drive large large
+done_testing

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import {boxes, makeTree} from '../../report/html/flame.mjs';
+import {bytes, cell, duration, instant, whole} from '../../report/html/format.mjs';
+import {layout, makeGroups, rowAt} from '../../report/html/rows.mjs';
+import {findNames, linked, nextMatch} from '../../report/html/search.mjs';
+import {pickRows} from '../../report/html/sheet.mjs';
+
+test('numbers are written as people read them', () => {
+	assert.deepEqual([0, 999, 1234, 12345, 123456789, 6e10].map(duration),
+		['0 ns', '999 ns', '1.234 µs', '12.35 µs', '123.5 ms', '60.00 s']);
+	assert.deepEqual([whole(0), whole(1234567), whole(-1234)], ['0', '1,234,567', '-1,234']);
+	assert.deepEqual([bytes(900), bytes(-25000), bytes(4e6), bytes(3e9)], ['900 B', '-25.0 kB', '4.0 MB', '3.00 GB']);
+	assert.equal(instant(1.5e9, 1e6), '1.500 s');
+	assert.deepEqual([cell(null, 'ns'), cell(1234, 'id'), cell(1234.5, 'mean'), cell(0.0625, 'mb')], ['', '1234', '1,234.5', '0.063']);
+});
+
+test('stacks merge into a tree, and small boxes are left out', () => {
+	const root = makeTree([[60, 1, 2], [30, 1, 3], [10, 4], [0.001, 5]], 'all');
+
+	assert.equal(root.value, 100.001);
+	assert.equal(root.children.get(1).value, 90);
+	assert.equal(root.children.get(1).own, 0);
+	const made = boxes(root, 1000);
+
+	assert.deepEqual(made.map(b => b.node.name), [-1, 1, 2, 3, 4]);
+	const inner = boxes(root.children.get(1), 900);
+
+	assert.deepEqual(inner.map(b => [b.node.name, Math.round(b.x), Math.round(b.width)]), [[-1, 0, 900], [1, 0, 900], [2, 0, 600], [3, 600, 300]]);
+});
+
+test('rows are filtered, and sorted with the absent ones last', () => {
+	const model = {strings: ['b10', 'b9', 'a']};
+	const table = {columns: [{type: 'ns'}, {type: 'text'}], cells: [[5, null, 7], [0, 1, 2]]};
+
+	assert.deepEqual(pickRows(model, table, '', -1, false), [0, 1, 2]);
+	assert.deepEqual(pickRows(model, table, '', 0, true), [2, 0, 1]);
+	assert.deepEqual(pickRows(model, table, '', 1, false), [2, 1, 0]);
+	assert.deepEqual(pickRows(model, table, 'B', -1, false), [0, 1]);
+	assert.deepEqual(pickRows(model, table, '7', -1, false), [2]);
+});
+
+// A process whose one thread launches twice, and the two kernels; names: 0 launch, 1 kernel.
+function example() {
+	const column = (array, ...values) => array.from(values);
+	const model = {
+		strings: ['launch', 'kernel', 'thread', 'GPU', 'p', ''], names: [0, 0, 1, 1], categories: ['cuda', 'kernel'], details: [],
+		processes: [{label: 4, ended: 5, start: 0, end: 100, pid: 1}],
+		tracks: [
+			{kind: 'calls', process: 0, tid: 1, label: 2, count: 2, start: column(Float64Array, 10, 30),
+				duration: column(Float64Array, 5, 5), name: column(Uint32Array, 0, 0), detail: new Uint32Array(2)},
+			{kind: 'stream', process: 0, tid: 7, label: 2, device: 3, count: 2, start: column(Float64Array, 50, 20),
+				duration: column(Float64Array, 9, 9), name: column(Uint32Array, 1, 1), detail: new Uint32Array(2),
+				link: column(Uint32Array, 12, 11)},
+			{kind: 'links', process: 0, of: 0, count: 2, start: column(Float64Array, 30, 10), link: column(Uint32Array, 12, 11)},
+		],
+	};
+
+	model.groups = makeGroups(model);
+	return model;
+}
+
+test('processes stand above devices, and fold', () => {
+	const model = example(), {rows, height} = layout(model.groups, new Set());
+
+	assert.deepEqual(rows.map(row => row.kind), ['header', 'lane', 'header', 'lane']);
+	assert.deepEqual(rows.map((row, i) => rowAt(rows, row.y + 1)), [0, 1, 2, 3]);
+	assert.ok(rowAt(rows, height + 100) === 3 && rowAt(rows, -1) === -1);
+	assert.deepEqual(layout(model.groups, new Set([model.groups[0].id])).rows.map(row => row.kind), ['header', 'header', 'lane']);
+});
+
+test('a launch and its kernel lead to each other', () => {
+	const model = example(), [calls] = model.tracks[0].lanes, [kernels] = model.tracks[1].lanes;
+
+	assert.deepEqual([0, 1].map(i => linked(model, {lane: calls, i})), [{lane: kernels, i: 0}, {lane: kernels, i: 1}]);
+	assert.deepEqual([0, 1].map(i => linked(model, {lane: kernels, i})), [{lane: calls, i: 0}, {lane: calls, i: 1}]);
+	model.tracks[2].count = 0;
+	assert.equal(linked(model, {lane: calls, i: 0}), null);
+});
+
+test('a search goes through its matches by time, and around the end', () => {
+	const model = example(), {rows} = layout(model.groups, new Set());
+	const found = findNames(model, model.groups, 'KERN');
+	const [kernels] = model.tracks[1].lanes;
+
+	assert.equal(found.count, 2);
+	let at = nextMatch(rows, found.names, null, 1);
+
+	assert.deepEqual(at, {lane: kernels, i: 0});
+	at = nextMatch(rows, found.names, at, 1);
+	assert.deepEqual(at, {lane: kernels, i: 1});
+	assert.deepEqual(nextMatch(rows, found.names, at, 1), {lane: kernels, i: 0});
+	assert.deepEqual(nextMatch(rows, found.names, null, -1), {lane: kernels, i: 1});
+	assert.equal(findNames(model, model.groups, ''), null);
+	assert.equal(nextMatch(rows, findNames(model, model.groups, 'none').names, null, 1), null);
+});

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a page holds, read back from its bytes. How a browser shows it: tests/e2e/export_html.sh. */
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "../../report/export_html.h"
+#include "trace_writer.h"
+
+struct page {
+	char directory[64], path[64];
+	char *text;
+	size_t size;
+	struct err err;
+};
+
+static char *read_whole(const char *path, size_t *ret_size)
+{
+	FILE *f = fopen(path, "re");
+	struct buffer b = {0};
+	char piece[4096];
+	size_t size;
+
+	cr_assert_not_null(f);
+	while ((size = fread(piece, 1, sizeof(piece), f)))
+		buffer_add(&b, piece, size);
+	fclose(f);
+	*ret_size = b.size;
+	return b.data;
+}
+
+static void make_page(struct page *p, void (*capture)(const char *directory))
+{
+	char *paths[] = {p->directory};
+	struct model model;
+	struct report_context context = {.model = &model};
+	struct export x = {.context = &context};
+
+	*p = (struct page){.directory = "/tmp/pillion-html-XXXXXX", .path = "/tmp/pillion-page-XXXXXX"};
+	cr_assert_not_null(mkdtemp(p->directory));
+	close(mkstemp(p->path));
+	capture(p->directory);
+	cr_assert_eq(model_open(&model, paths, 1, &p->err), 0, "%s", p->err.text);
+	context.symbols = symbols_new(&model, true);
+	cr_assert_eq(export_write(&x, export_find("html"), p->path, true, &p->err), 0, "%s", p->err.text);
+	p->text = read_whole(p->path, &p->size);
+	symbols_free(context.symbols);
+	model_done(&model);
+	capture_remove(p->directory);
+	unlink(p->path);
+}
+
+static unsigned int digit(char c)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const char *at = c == '=' ? digits : strchr(digits, c);
+
+	cr_assert(c && at, "%c is no base64", c);
+	return (unsigned int)(at - digits);
+}
+
+/* The bytes of a data element, with a NUL behind them. */
+static char *unpack(const char *text, const char *id, size_t *ret_size)
+{
+	struct buffer head = {0}, packed = {0}, whole = {0};
+	z_stream z = {0};
+	const char *at, *end;
+	char piece[4096];
+	int code = Z_OK;
+
+	buffer_print(&head, "<script type=\"text/plain\" id=\"%s\">", id);
+	at = strstr(text, head.data);
+	cr_assert_not_null(at, "no %s", id);
+	at += head.size;
+	end = strstr(at, "</script>");
+	cr_assert(end && (end - at) % 4 == 0);
+	for (; at < end; at += 4) {
+		uint32_t three = digit(at[0]) << 18 | digit(at[1]) << 12 | digit(at[2]) << 6 | digit(at[3]);
+		unsigned char bytes[] = {(unsigned char)(three >> 16), (unsigned char)(three >> 8), (unsigned char)three};
+
+		buffer_add(&packed, bytes, at[2] == '=' ? 1 : at[3] == '=' ? 2 : 3);
+	}
+	cr_assert_eq(inflateInit2(&z, -15), Z_OK);
+	z.next_in = (unsigned char *)packed.data;
+	z.avail_in = (unsigned int)packed.size;
+	while (code == Z_OK) {
+		z.next_out = (unsigned char *)piece;
+		z.avail_out = sizeof(piece);
+		code = inflate(&z, Z_NO_FLUSH);
+		buffer_add(&whole, piece, sizeof(piece) - z.avail_out);
+	}
+	cr_assert_eq(code, Z_STREAM_END);
+	cr_assert_eq(z.avail_in, 0);
+	inflateEnd(&z);
+	buffer_done(&head);
+	buffer_done(&packed);
+	*ret_size = whole.size;
+	return whole.data;
+}
+
+static uint64_t number(const unsigned char **at)
+{
+	uint64_t value = 0;
+
+	for (int shift = 0;; shift += 7) {
+		value |= (uint64_t)(**at & 127) << shift;
+		if (*(*at)++ < 128)
+			return value;
+	}
+}
+
+/* Goes through all blocks; returns how many events they hold, and their durations together. */
+static uint64_t count_events(const char *text, uint64_t *ret_total_ns)
+{
+	size_t size;
+	char *bytes = unpack(text, "events", &size);
+	const unsigned char *at = (unsigned char *)bytes, *end = at + size;
+	uint64_t events = 0;
+
+	*ret_total_ns = 0;
+	while (at < end) {
+		uint64_t used, count;
+
+		number(&at);
+		used = number(&at);
+		count = number(&at);
+		cr_assert(count && count <= HTML_BLOCK_EVENTS && used < 1u << HTML_COLUMNS);
+		events += count;
+		for (int column = 0; column < HTML_COLUMNS; column++)
+			for (uint64_t i = 0; used & 1u << column && i < count; i++) {
+				uint64_t value = number(&at);
+
+				*ret_total_ns += column == HTML_DURATION ? value : 0;
+			}
+	}
+	cr_assert_eq(at, end);
+	free(bytes);
+	return events;
+}
+
+static size_t times(const char *text, const char *part)
+{
+	size_t count = 0;
+
+	for (const char *at = text; (at = strstr(at, part)); at++)
+		count++;
+	return count;
+}
+
+Test(export_html, is_one_whole_page_that_asks_for_nothing)
+{
+	struct page p;
+
+	make_page(&p, capture_example);
+	cr_expect_eq(strncmp(p.text, "<!doctype html>", 15), 0);
+	cr_expect_str_eq(p.text + p.size - 8, "</html>\n");
+	cr_expect_eq(times(p.text, "<script"), 3, "events, model, the code");
+	cr_expect_eq(times(p.text, "default-src 'none'; script-src 'sha256-"), 1);
+	cr_expect_null(strstr(p.text, "http://"));
+	cr_expect_null(strstr(p.text, "https://"));
+	cr_expect_null(strstr(p.text, "innerHTML"));
+	cr_expect_null(strstr(p.text, "@SCRIPT"));
+	free(p.text);
+}
+
+Test(export_html, holds_every_event_of_the_example)
+{
+	struct page p;
+	uint64_t total;
+	size_t size;
+	char *model;
+
+	make_page(&p, capture_example);
+	/* CUDA calls, OS calls, the one in progress, ranges, a mark, device records. */
+	cr_expect_eq(count_events(p.text, &total), 8 + 8 + 1 + 5 + 1 + 9);
+	model = unpack(p.text, "model", &size);
+	cr_expect_not_null(strstr(model, "\"vecAdd(float const*, float const*, float*, int)\""));
+	cr_expect_not_null(strstr(model, "\"batch \xef\xbf\xbd\\\\x1b[31m\""), "names are safe before they get there");
+	cr_expect_not_null(strstr(model, "\"state\":\"still in this call when it was last heard of\""));
+	cr_expect_not_null(strstr(model, "\"grid\":\"128 × 1 × 1\",\"block\":\"256 × 1 × 1\",\"registers per thread\":\"32\""));
+	cr_expect_not_null(strstr(model, "{\"name\":\"processes\",\"title\":\"Processes\",\"rows\":3,\"info\":false"));
+	cr_expect_not_null(strstr(model, "\"leftOut\":[]"));
+	free(model);
+	free(p.text);
+}
+
+Test(export_html, keeps_markup_in_names_as_text)
+{
+	struct page p;
+	size_t size;
+	char *model;
+
+	make_page(&p, capture_hostile);
+	cr_expect_null(strstr(p.text, "<img"));
+	cr_expect_null(strstr(p.text, "alert(2)</script>"));
+	cr_expect_not_null(strstr(p.text, "<title>'&lt;img src=x onerror=alert(1)&gt; &quot;&amp;"));
+	cr_expect_eq(times(p.text, "<script"), 3);
+	cr_expect_eq(times(p.text, "</script>"), 3);
+	model = unpack(p.text, "model", &size);
+	cr_expect_not_null(strstr(model, "\"" WRITER_HOSTILE "\""));
+	free(model);
+	free(p.text);
+}
+
+static void make_large(const char *directory)
+{
+	capture_large(directory, 100000, 2);
+}
+
+Test(export_html, leaves_out_the_shortest_where_there_are_too_many)
+{
+	struct page whole, part;
+	uint64_t all, kept, all_ns, kept_ns;
+	size_t size;
+	char *model;
+
+	make_page(&whole, make_large);
+	html_event_limit = 20000;
+	make_page(&part, make_large);
+	all = count_events(whole.text, &all_ns);
+	kept = count_events(part.text, &kept_ns);
+	cr_expect_eq(all, 100000);
+	cr_expect(kept <= 20000 && kept > 10000, "%ju", (uintmax_t)kept);
+	cr_expect(kept_ns * 10 > all_ns * 2, "they are the longest");
+	model = unpack(part.text, "model", &size);
+	cr_expect_not_null(strstr(model, " of 100000 events: calls and device work shorter than "));
+	free(model);
+	free(whole.text);
+	free(part.text);
+}
+
+Test(html_pack, gives_back_what_went_in)
+{
+	static const size_t sizes[] = {0, 1, 2, 3, 4, 1000, 48 * 1024, 300001};
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		char path[] = "/tmp/pillion-pack-XXXXXX", *text, *back;
+		struct buffer bytes = {0};
+		struct sink sink;
+		struct pack *pack;
+		struct err err;
+		uint64_t seed = 42;
+		size_t size;
+		int fd = mkstemp(path);
+
+		for (size_t k = 0; k < sizes[i]; k++) {
+			seed = seed * 6364136223846793005u + 1442695040888963407u;
+			buffer_add(&bytes, (char[]){(char)(seed >> 56)}, 1);
+		}
+		cr_assert_eq(sink_open(&sink, fd, false, &err), 0);
+		pack = pack_begin(&sink, "x");
+		cr_assert_not_null(pack);
+		for (size_t k = 0; k < sizes[i]; k += 7777)
+			pack_add(pack, bytes.data + k, sizes[i] - k < 7777 ? sizes[i] - k : 7777);
+		pack_end(pack);
+		cr_assert_eq(sink_close(&sink), 0);
+		text = read_whole(path, &size);
+		back = unpack(text, "x", &size);
+		cr_expect_eq(size, sizes[i]);
+		cr_expect(!size || !memcmp(back, bytes.data, size));
+		free(text);
+		free(back);
+		buffer_done(&bytes);
+		close(fd);
+		unlink(path);
+	}
+}
