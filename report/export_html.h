@@ -44,7 +44,8 @@ struct html_track {
 	/* of the block being made */
 	struct buffer columns[HTML_COLUMNS];
 	uint32_t count, used;
-	int64_t last_start, last_link;
+	int64_t last_start;
+	uint64_t last_link;
 };
 
 struct html {

@@ -244,9 +244,10 @@ static struct html_track *thread_track(struct html *h, enum html_track_kind kind
 	return t;
 }
 
-static int64_t since_origin(const struct html *h, uint64_t ticks)
+/* So many ns before that tick. */
+static int64_t since_origin(const struct html *h, uint64_t ticks, uint64_t before)
 {
-	return (int64_t)(axis_ns(h->axis, ticks) - h->model->origin_ns);
+	return (int64_t)(axis_ns(h->axis, ticks) - before - h->model->origin_ns);
 }
 
 static uint32_t call_name(struct html *h, uint32_t id)
@@ -263,7 +264,7 @@ static uint32_t call_name(struct html *h, uint32_t id)
 static void add_call(struct html *h, struct html_track *t, const struct event *e)
 {
 	uint64_t duration = axis_duration(h->axis, e->duration);
-	struct html_event out = {.start = since_origin(h, e->ticks) - (int64_t)duration, .duration = duration};
+	struct html_event out = {.start = since_origin(h, e->ticks, duration), .duration = duration};
 
 	if (duration < h->least_ns) {
 		h->left_out++;
@@ -293,10 +294,10 @@ static void add_current(struct html *h, const struct trace_thread *thread)
 
 	if (!is_last || h->image->end == TF_END_EXEC || !thread_current(thread, &function, &start))
 		return;
-	out.start = since_origin(h, start);
+	out.start = since_origin(h, start, 0);
 	if (end <= out.start)
 		return;
-	out.duration = (uint64_t)(end - out.start);
+	out.duration = (uint64_t)end - (uint64_t)out.start;
 	out.name = call_name(h, function);
 	out.detail = html_detail(h, 1, make_unfinished, NULL);
 	html_add(h, thread_track(h, HTML_CALLS, thread), &out);
@@ -346,7 +347,7 @@ static void add_annotation(struct html *h, struct html_track *t, uint32_t text, 
 
 static void add_mark(struct html *h, const struct trace_thread *thread, const struct event *e)
 {
-	struct html_event out = {.start = since_origin(h, e->ticks)};
+	struct html_event out = {.start = since_origin(h, e->ticks, 0)};
 
 	add_annotation(h, thread_track(h, HTML_NVTX, thread), e->text, (struct range_facts){.domain = e->id}, &out);
 }
@@ -364,7 +365,7 @@ static struct html_track *ranges_track(struct html *h)
 static void visit_range(void *context, const struct nvtx_range *r)
 {
 	struct html *h = context;
-	struct html_event out = {.start = since_origin(h, r->start)};
+	struct html_event out = {.start = since_origin(h, r->start, 0)};
 
 	out.duration = axis_duration(h->axis, r->end - r->start);
 	add_annotation(h, r->is_pushpop ? thread_track(h, HTML_NVTX, r->thread) : ranges_track(h), r->text,
@@ -503,7 +504,7 @@ static int64_t memory_change(struct map *live, const struct event *e)
 		bytes = map_put(live, tf_arg_value(arg), 0, NULL);
 		freed = (int64_t)*bytes;
 		*bytes = tf_arg_value(event_arg(e, TF_ARG_BYTES));
-		return (int64_t)*bytes - freed;
+		return (int64_t)(*bytes - (uint64_t)freed);
 	}
 	bytes = map_find(live, tf_arg_value(arg), 0);
 	freed = bytes ? (int64_t)*bytes : 0;
@@ -526,7 +527,7 @@ static void add_memory(struct html *h, size_t process)
 		int64_t change = memory_change(&live, &e->event);
 
 		out.start = (int64_t)(e->ns - h->model->origin_ns);
-		out.value += change;
+		out.value = (int64_t)((uint64_t)out.value + (uint64_t)change);
 		if (change)
 			html_add(h, t, &out);
 	}

@@ -111,19 +111,20 @@ static void put(struct html_track *t, enum html_column column, uint64_t number)
 	varint_add(&t->columns[column], number);
 }
 
-static uint64_t fold(int64_t number)
+/* 2n, or -2n - 1. Distances of times that a damaged file made up may wrap. */
+static uint64_t fold(uint64_t number)
 {
-	return (uint64_t)number << 1 ^ (number < 0 ? UINT64_MAX : 0);
+	return number << 1 ^ (number >> 63 ? UINT64_MAX : 0);
 }
 
 void html_add(struct html *h, struct html_track *t, const struct html_event *e)
 {
-	put(t, HTML_START, fold(e->start - t->last_start));
+	put(t, HTML_START, fold((uint64_t)e->start - (uint64_t)t->last_start));
 	put(t, HTML_DURATION, e->duration);
 	put(t, HTML_NAME, e->name);
 	put(t, HTML_DETAIL, e->detail);
-	put(t, HTML_VALUE, fold(e->value));
-	put(t, HTML_LINK, fold((int64_t)e->link - t->last_link));
+	put(t, HTML_VALUE, fold((uint64_t)e->value));
+	put(t, HTML_LINK, fold((uint64_t)e->link - t->last_link));
 	t->last_start = e->start;
 	t->last_link = e->link;
 	h->event_count += t->kind != HTML_COUNTER;

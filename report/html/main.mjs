@@ -129,6 +129,9 @@ async function start() {
 	listTables();
 	fillLedger();
 	listen();
+	/* page.html#timeline opens there. */
+	if (views.includes(location.hash.slice(1)))
+		show(location.hash.slice(1));
 	byId('when').textContent = new Date(model.realtime).toISOString().replace('T', ' ').slice(0, 19) + ' UTC';
 	document.documentElement.dataset.ready = '';
 	performance.mark('ready');

@@ -3,6 +3,7 @@
 import {make} from './dom.mjs';
 import {bytes, duration, whole} from './format.mjs';
 import {union} from './lanes.mjs';
+import {counterPeak} from './paint.mjs';
 import {cellText} from './sheet.mjs';
 
 const TOP = 6, LONGEST = 16;
@@ -39,7 +40,7 @@ function tiles(model) {
 	const threads = new Set(model.tracks.filter(t => t.kind === 'calls' && t.count)).size;
 	const hosts = new Set(model.processes.map(p => p.host)).size;
 	const mean = busy.reduce((sum, d) => sum + d.busy, 0) / (busy.length || 1);
-	const peaks = model.tracks.filter(t => t.kind === 'counter' && t.count).map(t => t.value.reduce((a, b) => Math.max(a, b), 0));
+	const peaks = model.tracks.filter(t => t.kind === 'counter' && t.count).map(counterPeak);
 
 	if (busy.length)
 		made.push(tile('GPU busy', `${(100 * mean / (span || 1)).toFixed(1)} %`,

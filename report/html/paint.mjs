@@ -98,17 +98,14 @@ function paintTexts(c, texts, strings, names, colors) {
 }
 
 export function counterPeak(track) {
-	let most = 0;
-
-	for (let i = 0; i < track.count; i++)
-		most = Math.max(most, track.value[i]);
-	return most;
+	track.peak = track.peak ?? (track.value || []).reduce((most, value) => Math.max(most, value), 0);
+	return track.peak;
 }
 
 // A counter keeps its value until the next one; of those within a pixel the highest is drawn.
-function paintCounter(c, row, y, view, width, color, colors) {
+function paintCounter(c, row, y, view, width, color) {
 	const {counter} = row, t1 = view.t0 + width * view.nsPerPixel, height = row.height - 8;
-	const most = counter.peak || (counter.peak = counterPeak(counter) || 1);
+	const most = counterPeak(counter) || 1;
 	let i = Math.max(0, lowerBound(counter.start, view.t0, 0, counter.count) - 1), x = 0;
 
 	c.fillStyle = color;
@@ -126,9 +123,6 @@ function paintCounter(c, row, y, view, width, color, colors) {
 		x = Math.max(to, x + 1);
 		i = next;
 	}
-	c.fillStyle = colors.soft;
-	c.font = `11px ${colors.font}`;
-	c.fillText(`peak ${bytes(most)}`, 6, y + 12);
 }
 
 function paintHeader(c, row, y, view, width, colors) {
@@ -158,7 +152,7 @@ export function paintRows(c, rows, first, view, width, model, styles, found, col
 		if (row.kind === 'header')
 			paintHeader(c, row, y, view, width, colors);
 		else if (row.kind === 'counter')
-			paintCounter(c, row, y, view, width, styles.colors[styles.byName[row.counter.name[0]]], colors);
+			paintCounter(c, row, y, view, width, styles.colors[styles.byName[row.counter.name[0]]]);
 		else
 			gather(row, y, view, width, styles, found, plain, hits, texts);
 	}
@@ -181,7 +175,9 @@ export function paintLabels(c, rows, first, view, width, collapsed, colors) {
 		} else if (row.label) {
 			c.fillStyle = colors.soft;
 			c.font = `12px ${colors.font}`;
-			clippedText(c, row.label, 22, y + (row.kind === 'lane' ? LANE / 2 - 1 : 14), width - 30);
+			clippedText(c, row.label, 22, y + (row.kind === 'lane' ? LANE / 2 - 1 : 13), width - 30);
+			if (row.kind === 'counter')
+				clippedText(c, `peak ${bytes(counterPeak(row.counter))}`, 22, y + 29, width - 30);
 		}
 	}
 }
