@@ -7,7 +7,7 @@ export const CATEGORIES = {
 	nvtx: ['NVTX', 268, 36], cublas: ['cuBLAS', 176, 40], cudnn: ['cuDNN', 188, 44], cusparse: ['cuSPARSE', 164, 30],
 	cusolver: ['cuSOLVER', 158, 34], nccl: ['NCCL', 22, 55], mpi: ['MPI', 46, 46], kernel: ['Kernel', 212, 70],
 	copy: ['Copy', 32, 60], set: ['Memset', 14, 40], graph: ['Graph', 236, 44], memory: ['Memory', 338, 40],
-	frame: ['Frame', 30, 48], other: ['Other', 0, 0],
+	frame: ['Frame', 30, 40], other: ['Other', 0, 0],
 };
 const SHADES = 3;
 
@@ -27,7 +27,7 @@ export function color(category, text, isDark) {
 	const [, hue, saturation] = CATEGORIES[category] || CATEGORIES.other;
 	const shade = hash(text) % SHADES;
 
-	return isDark ? `hsl(${hue + 5 * (shade - 1)} ${saturation * 0.8}% ${38 + shade * 6}%)` :
+	return isDark ? `hsl(${hue + 5 * (shade - 1)} ${saturation * 0.8}% ${37 + shade * 4}%)` :
 		`hsl(${hue + 5 * (shade - 1)} ${saturation}% ${60 + shade * 6}%)`;
 }
 

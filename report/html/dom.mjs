@@ -68,8 +68,11 @@ export function clippedText(context, text, x, y, width) {
 		context.fillText(text, x, y);
 		return;
 	}
-	const keep = Math.floor(text.length * (width - 8) / whole);
+	let keep = Math.floor(text.length * (width - 8) / whole);
 
+	/* Letters differ in width. */
+	while (keep > 1 && context.measureText(`${text.slice(0, keep)}…`).width > width)
+		keep--;
 	if (keep > 1)
 		context.fillText(`${text.slice(0, keep)}…`, x, y);
 }
