@@ -278,8 +278,8 @@ static void add_left_out(struct json *j)
 	if (h->left_out)
 		texts_add(&said,
 			  "The timeline leaves out %" PRIu64 " of %" PRIu64 " events: calls and device work shorter than %" PRIu64
-			  " ns. Tables and flame graphs count them all. A smaller capture fits whole: --capture-range, --delay and "
-			  "--duration record a part, a higher --osrt-threshold leaves out short OS calls.",
+			  " ns. Tables and flame graphs count them all. --filter-time and --filter-nvtx put "
+			  "a part of the capture on a page of its own.",
 			  h->left_out, h->left_out + h->event_count, h->least_ns);
 	add_texts(j, &said, false);
 	texts_done(&said);

@@ -478,11 +478,14 @@ static void add_device(struct html *h)
 
 /* ---- memory in use ---- */
 
+/* A filter hides what was allocated before, so that what is in use is not known. */
 static bool has_memory(const struct html *h, const struct process *p)
 {
 	for (size_t i = 0; i < p->image_count; i++) {
 		const struct trace *t = h->model->images[p->first_image + i].trace;
 
+		if (t && t->is_filtered)
+			return false;
 		for (size_t k = 0; t && k < t->thread_count; k++)
 			if (t->threads[k].args & 1u << TF_ARG_MEMORY)
 				return true;
