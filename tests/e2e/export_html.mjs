@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // export_html.mjs CHROMIUM KIND PAGE TABLES: opens a page of export -t html, drives it, and prints "ok - ..." or
-// "not ok - ..." for what it saw. KIND: job, hostile or large. TABLES: a folder with the same capture's tables as csv.
+// "not ok - ..." for what it saw. KIND: job, cuda, hostile or large. TABLES: a folder with the same capture's tables as csv.
 // PILLION_PICTURES names a folder for pictures of the views.
 import {readdirSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';
@@ -129,7 +129,7 @@ async function checkTimeline(page) {
 
 	check(first.includes(name) && await page.get(SEEN) !== seen, 'Enter goes to the first', first);
 	await press(page, 'Enter');
-	check(await page.get(`document.getElementById('details').innerText`) !== first, 'Enter goes to the next');
+	check(wanted < 2 || await page.get(`document.getElementById('details').innerText`) !== first, 'Enter goes to the next');
 	await press(page, 'Escape', 'ArrowRight', 'm');
 	check(/measured/.test(await page.get(`document.getElementById('measure').textContent`)), 'm measures');
 	if (process.env.PILLION_PICTURES)
@@ -139,6 +139,21 @@ async function checkTimeline(page) {
 	await press(page, '?');
 	check(await page.get(`document.getElementById('help').open`), '? shows the keys');
 	await page.get(`document.getElementById('help').close()`);
+}
+
+async function checkDevices(page) {
+	await page.get(`document.getElementById('tab-timeline').click()`);
+	await page.frames(3);
+	await press(page, '/');
+	await page.type('add(');
+	await press(page, 'Enter');
+	const kernel = await page.get(`document.getElementById('details').innerText`);
+
+	check(/Kernel/.test(kernel) && /stream \d/.test(kernel) && /256 × 1 × 1/.test(kernel), 'a kernel is found on its stream', kernel);
+	await press(page, 'Escape');
+	const tiles = await page.get(`document.querySelector('.tiles').textContent`);
+
+	check(/GPU busy\d+\.\d %/.test(tiles) && /Device memory1\.1 MB/.test(tiles), 'how busy the GPU was, and its memory', tiles);
 }
 
 // The middle time between frames while the timeline moves and zooms.
@@ -256,6 +271,8 @@ async function run(browser) {
 		await checkFlames(page);
 		await checkTheme(page);
 	}
+	if (kind === 'cuda')
+		await checkDevices(page);
 	if (kind === 'large')
 		await checkFrames(page);
 	await pictures(page);

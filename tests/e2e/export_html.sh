@@ -5,7 +5,7 @@ set -u
 . "$(dirname "$0")/lib.sh"
 
 report export --help | grep -q '^  html .*this build has no' && skip_all 'this build has no zlib'
-node -e 'process.exit(parseInt(process.versions.node) < 18)' 2>/dev/null || skip_all 'no Node 18'
+node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)' 2>/dev/null || skip_all 'no Node 18'
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip_all 'no Chromium'
 reports=$(report stats --help | sed -n 's/^ [* ]\([a-z_]*\) .*/\1/p')
 
@@ -47,6 +47,14 @@ END
 pillion -o job python3 job.py >out 2>err
 is "$? $(cat out)" '0 ' 'a Python job with processes'
 drive job job
+doubles=$PILLION_BUILD_DIR/tests/doubles
+if [ -x "$doubles/cuda_launches" ]; then
+	LD_LIBRARY_PATH=$doubles pillion -o cuda --osrt-threshold=0 "$doubles/cuda_launches" 50 >out 2>err
+	is $? 0 'a CUDA program'
+	drive cuda cuda
+else
+	skip 'CUDA' 'built without CUDA headers'
+fi
 "$PILLION_BUILD_DIR/tests/trace-writer" hostile hostile.pillion
 drive hostile hostile
 "$PILLION_BUILD_DIR/tests/trace-writer" large large.pillion 1000000 8
