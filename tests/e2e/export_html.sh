@@ -18,6 +18,7 @@ drive() {
 	done
 	report export -q -t html "$1.pillion" 2>err
 	is "$? $(grep -cv 'its functions have no names' err)" '0 0' "$1: exported"
+	[ -s "$1.html" ] || return
 	timeout 240 node "$tests_dir/export_html.mjs" "$chromium" "$2" "$PWD/$1.html" "$PWD/$1.tables" >seen 2>err
 	[ -s err ] && diag "$(cat err)"
 	while read -r line; do
