@@ -16,12 +16,12 @@ export function tickStep(nsPerPixel) {
 }
 
 export function paintRuler(c, view, width, colors) {
-	const step = tickStep(view.nsPerPixel), t1 = view.t0 + width * view.nsPerPixel;
+	const step = tickStep(view.nsPerPixel), first = Math.ceil(view.t0 / step), count = width * view.nsPerPixel / step;
 
 	c.font = `11px ${colors.font}`;
 	c.textBaseline = 'middle';
-	for (let t = Math.ceil(view.t0 / step) * step; t < t1; t += step) {
-		const x = Math.round((t - view.t0) / view.nsPerPixel) + 0.5;
+	for (let i = 0; i < count; i++) {
+		const t = (first + i) * step, x = Math.round((t - view.t0) / view.nsPerPixel) + 0.5;
 
 		c.fillStyle = colors.line;
 		c.fillRect(x - 0.5, 14, 1, 10);

@@ -131,8 +131,19 @@ class Page {
 	}
 
 	async click(x, y) {
-		for (const type of ['mouseMoved', 'mousePressed', 'mouseReleased'])
-			await this.call('Input.dispatchMouseEvent', {type, x, y, button: 'left', clickCount: 1});
+		await this.call('Input.dispatchMouseEvent', {type: 'mouseMoved', x, y});
+		await this.drag(x, y, x, y);
+	}
+
+	// Presses at one place and lets go at another.
+	async drag(x0, y0, x1, y1, modifiers = 0) {
+		const send = (type, x, y) => this.call('Input.dispatchMouseEvent',
+			{type, x, y, button: 'left', buttons: type === 'mouseReleased' ? 0 : 1, clickCount: 1, modifiers});
+
+		await send('mousePressed', x0, y0);
+		await send('mouseMoved', (x0 + x1) / 2, (y0 + y1) / 2);
+		await send('mouseMoved', x1, y1);
+		await send('mouseReleased', x1, y1);
 	}
 
 	async picture(path) {

@@ -156,6 +156,29 @@ async function checkDevices(page) {
 	check(/GPU busy\d+\.\d %/.test(tiles) && /Device memory1\.1 MB/.test(tiles), 'how busy the GPU was, and its memory', tiles);
 }
 
+async function checkPointer(page) {
+	const box = await page.get(`(({left, top, width}) => ({left, top, width}))(document.getElementById('lanes').getBoundingClientRect())`);
+	const middle = box.left + 220 + (box.width - 220) / 2, height = `document.getElementById('extent').offsetHeight`;
+	const tall = await page.get(height), before = await page.get(PICTURE);
+
+	await page.drag(middle, box.top + 60, middle - 200, box.top + 60);
+	await page.frames(3);
+	check(await page.get(PICTURE) !== before, 'dragging moves');
+	await page.drag(middle, box.top + 60, middle - 200, box.top + 60, 8);
+	await page.frames(3);
+	check(/measured/.test(await page.get(`document.getElementById('measure').textContent`)), 'Shift and dragging measures');
+	await page.click(box.left + 60, box.top + 12);
+	await page.frames(3);
+	check(await page.get(height) < tall, 'a click on a process folds it');
+	await page.click(box.left + 60, box.top + 12);
+	await page.get(`document.getElementById('fit').click()`);
+	await page.frames(3);
+	/* Along the first lane there is something to point at; a counter may stand above it. */
+	for (let x = box.left + 230; x < box.left + box.width && await page.get(`document.getElementById('tip').hidden`); x += 3)
+		await page.call('Input.dispatchMouseEvent', {type: 'mouseMoved', x, y: box.top + (kind === 'cuda' ? 88 : 37)});
+	check(/ · /.test(await page.get(`document.getElementById('tip').innerText`)), 'a pointer is told what it is on');
+}
+
 // The middle time between frames while the timeline moves and zooms.
 const PAN = `(async zoom => {
 	document.getElementById('tab-timeline').click();
@@ -268,6 +291,7 @@ async function run(browser) {
 	} else {
 		await checkSortAndFilter(page);
 		await checkTimeline(page);
+		await checkPointer(page);
 		await checkFlames(page);
 		await checkTheme(page);
 	}
