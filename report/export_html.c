@@ -92,12 +92,14 @@ static void add_process(struct json *j, const struct process *p)
 
 static void add_track(struct json *j, const struct html_track *t)
 {
-	static const char *const kinds[] = {"calls", "nvtx", "ranges", "stream", "counter"};
+	static const char *const kinds[] = {"calls", "nvtx", "ranges", "stream", "counter", "links"};
 
 	buffer_print(&j->text, "{\"kind\":\"%s\",\"process\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"label\":%" PRIu32, kinds[t->kind],
 		     t->process, t->tid, t->label);
 	if (t->kind == HTML_STREAM)
 		buffer_print(&j->text, ",\"device\":%" PRIu32, t->group);
+	if (t->kind == HTML_LINKS)
+		buffer_print(&j->text, ",\"of\":%" PRIu32, t->of);
 	buffer_text(&j->text, "}");
 	take_if_full(j);
 }

@@ -20,11 +20,12 @@ enum html_column {
 	HTML_NAME,     /* index in names */
 	HTML_DETAIL,   /* index in details + 1, 0: none */
 	HTML_VALUE,    /* signed: what a detail calls it, or a counter's value */
-	HTML_LINK,     /* correlation id, as the signed distance; 0: none */
+	HTML_LINK,     /* epoch << 32 | correlation id, as the signed distance; 0: none */
 	HTML_COLUMNS
 };
 
-enum html_track_kind { HTML_CALLS, HTML_NVTX, HTML_RANGES, HTML_STREAM, HTML_COUNTER };
+/* Links are no events: the start of a call in the track that they are `of`, and the id of its work. */
+enum html_track_kind { HTML_CALLS, HTML_NVTX, HTML_RANGES, HTML_STREAM, HTML_COUNTER, HTML_LINKS };
 
 /* Categories of names: enum tf_group, then these. */
 enum { HTML_KERNEL = TF_GROUP_COUNT, HTML_COPY, HTML_SET, HTML_GRAPH, HTML_MEMORY, HTML_CATEGORIES };
@@ -33,13 +34,15 @@ struct html_event {
 	int64_t start;
 	uint64_t duration;
 	int64_t value;
-	uint32_t name, detail, link;
+	uint64_t link;
+	uint32_t name, detail;
 };
 
 struct html_track {
 	enum html_track_kind kind;
 	uint32_t process, tid; /* process: index in the model */
 	uint32_t label, group; /* strings; group: a stream's device */
+	uint32_t of;
 	const struct image *labelled; /* where the label is from */
 	/* of the block being made */
 	struct buffer columns[HTML_COLUMNS];
@@ -88,6 +91,25 @@ void html_done(struct html *h);
 
 /* All events of the model, within the limit. */
 void html_events(struct html *h);
+
+/* Members of a detail; `json` ends with its "{" or with the member before. */
+void html_member_text(struct buffer *json, const char *name, const char *text);
+void html_member_number(struct buffer *json, const char *name, uint64_t number);
+void html_member_shape(struct buffer *json, const uint32_t *grid, const uint32_t *block);
+
+/* So many ns before that tick. */
+int64_t html_since_origin(const struct html *h, uint64_t ticks, uint64_t before_ns);
+
+/* The main thread of a process stays one through its images; its name is that in the last one. */
+struct html_track *html_thread_track(struct html *h, enum html_track_kind kind, const struct trace_thread *thread);
+
+/* ---- export_html_device.c ---- */
+
+/* What the devices did for the image, and which calls asked for it. */
+void html_device(struct html *h);
+
+/* The memory in use of a process, with its first image. */
+void html_memory(struct html *h, size_t process);
 
 /* ---- made from report/html by join.py ---- */
 

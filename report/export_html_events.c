@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The timeline of a page: calls, NVTX and device work go to their tracks as they are read. */
+/* The timeline of a page: calls and NVTX go to their tracks as they are read. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,19 +76,19 @@ static void member(struct buffer *json, const char *name)
 	buffer_print(json, "%s\"%s\":", json->data[json->size - 1] == '{' ? "" : ",", name);
 }
 
-static void text_member(struct buffer *json, const char *name, const char *text)
+void html_member_text(struct buffer *json, const char *name, const char *text)
 {
 	member(json, name);
 	json_add(json, text);
 }
 
-static void number_member(struct buffer *json, const char *name, uint64_t number)
+void html_member_number(struct buffer *json, const char *name, uint64_t number)
 {
 	member(json, name);
 	buffer_print(json, "\"%" PRIu64 "\"", number);
 }
 
-static void shape_members(struct buffer *json, const uint32_t *grid, const uint32_t *block)
+void html_member_shape(struct buffer *json, const uint32_t *grid, const uint32_t *block)
 {
 	member(json, "grid");
 	buffer_print(json, "\"%u × %u × %u\"", grid[0], grid[1], grid[2]);
@@ -117,7 +117,7 @@ static void add_launch(struct html *h, uint32_t id, struct buffer *json)
 	struct tf_launch l;
 
 	if (!b || trace_blob(t, b, &l, sizeof(l)) < sizeof(l)) {
-		text_member(json, "kernel", "(launch lost)");
+		html_member_text(json, "kernel", "(launch lost)");
 		return;
 	}
 	kernel = l.kernel ? trace_definition(t, TF_BLOB_KERNEL, l.kernel) : NULL;
@@ -125,11 +125,11 @@ static void add_launch(struct html *h, uint32_t id, struct buffer *json)
 		trace_text(t, kernel, &name);
 	if (name.size) {
 		symbols_demangle(&readable, name.data);
-		text_member(json, "kernel", readable.data);
+		html_member_text(json, "kernel", readable.data);
 	}
-	shape_members(json, l.grid, l.block);
+	html_member_shape(json, l.grid, l.block);
 	if (l.shared_bytes)
-		number_member(json, "dynamic shared memory", l.shared_bytes);
+		html_member_number(json, "dynamic shared memory", l.shared_bytes);
 	buffer_done(&name);
 	buffer_done(&readable);
 }
@@ -154,25 +154,25 @@ static void arg_members(struct html *h, uint64_t slot, struct buffer *json)
 		buffer_print(json, "\"0x%" PRIx64 "\"", value);
 		break;
 	case TF_ARG_RESULT:
-		number_member(json, "error", value);
+		html_member_number(json, "error", value);
 		break;
 	case TF_ARG_FD:
 		if ((value & 0xffff) != 0xffff)
-			number_member(json, "descriptor", value & 0xffff);
-		text_member(json, "value", "result");
+			html_member_number(json, "descriptor", value & 0xffff);
+		html_member_text(json, "value", "result");
 		break;
 	case TF_ARG_COPY:
-		text_member(json, "copy", small == 63 ? "memset" : copies[small < 5 ? small : 4]);
-		text_member(json, "value", "bytes");
+		html_member_text(json, "copy", small == 63 ? "memset" : copies[small < 5 ? small : 4]);
+		html_member_text(json, "value", "bytes");
 		break;
 	case TF_ARG_MEMORY:
-		text_member(json, small & TF_MEMORY_FREE ? "frees" : "allocates", memories[(small & 31) < 5 ? small & 31 : 0]);
+		html_member_text(json, small & TF_MEMORY_FREE ? "frees" : "allocates", memories[(small & 31) < 5 ? small & 31 : 0]);
 		break;
 	case TF_ARG_BYTES:
-		text_member(json, "value", "bytes");
+		html_member_text(json, "value", "bytes");
 		break;
 	case TF_ARG_VALUE:
-		text_member(json, "value", "argument");
+		html_member_text(json, "value", "argument");
 		break;
 	default:
 		break;
@@ -225,8 +225,7 @@ static uint32_t call_detail(struct html *h, const struct event *e, int64_t *ret_
 
 /* ---- calls ---- */
 
-/* The main thread of a process stays one through its images; its name is that in the last one. */
-static struct html_track *thread_track(struct html *h, enum html_track_kind kind, const struct trace_thread *thread)
+struct html_track *html_thread_track(struct html *h, enum html_track_kind kind, const struct trace_thread *thread)
 {
 	bool is_main = thread->tid == h->image->pid;
 	uint64_t image = (uint64_t)(h->image - h->model->images);
@@ -244,10 +243,9 @@ static struct html_track *thread_track(struct html *h, enum html_track_kind kind
 	return t;
 }
 
-/* So many ns before that tick. */
-static int64_t since_origin(const struct html *h, uint64_t ticks, uint64_t before)
+int64_t html_since_origin(const struct html *h, uint64_t ticks, uint64_t before_ns)
 {
-	return (int64_t)(axis_ns(h->axis, ticks) - before - h->model->origin_ns);
+	return (int64_t)(axis_ns(h->axis, ticks) - before_ns - h->model->origin_ns);
 }
 
 static uint32_t call_name(struct html *h, uint32_t id)
@@ -264,7 +262,7 @@ static uint32_t call_name(struct html *h, uint32_t id)
 static void add_call(struct html *h, struct html_track *t, const struct event *e)
 {
 	uint64_t duration = axis_duration(h->axis, e->duration);
-	struct html_event out = {.start = since_origin(h, e->ticks, duration), .duration = duration};
+	struct html_event out = {.start = html_since_origin(h, e->ticks, duration), .duration = duration};
 
 	if (duration < h->least_ns) {
 		h->left_out++;
@@ -279,7 +277,7 @@ static void make_unfinished(struct html *h, const void *from, struct buffer *jso
 {
 	(void)h;
 	(void)from;
-	text_member(json, "state", "still in this call when it was last heard of");
+	html_member_text(json, "state", "still in this call when it was last heard of");
 }
 
 /* The call that a thread never came back from; one that ended in exec did not hang. */
@@ -294,13 +292,13 @@ static void add_current(struct html *h, const struct trace_thread *thread)
 
 	if (!is_last || h->image->end == TF_END_EXEC || !thread_current(thread, &function, &start))
 		return;
-	out.start = since_origin(h, start, 0);
+	out.start = html_since_origin(h, start, 0);
 	if (end <= out.start)
 		return;
 	out.duration = (uint64_t)end - (uint64_t)out.start;
 	out.name = call_name(h, function);
 	out.detail = html_detail(h, 1, make_unfinished, NULL);
-	html_add(h, thread_track(h, HTML_CALLS, thread), &out);
+	html_add(h, html_thread_track(h, HTML_CALLS, thread), &out);
 }
 
 /* ---- NVTX ---- */
@@ -319,9 +317,9 @@ static void make_range_detail(struct html *h, const void *from, struct buffer *j
 	if (b)
 		trace_text(h->image->trace, b, &name);
 	if (f->domain)
-		text_member(json, "domain", name.data ? name.data : "?");
+		html_member_text(json, "domain", name.data ? name.data : "?");
 	if (f->is_unfinished)
-		text_member(json, "state", "not ended: drawn up to the end of its process");
+		html_member_text(json, "state", "not ended: drawn up to the end of its process");
 	buffer_done(&name);
 }
 
@@ -347,9 +345,9 @@ static void add_annotation(struct html *h, struct html_track *t, uint32_t text, 
 
 static void add_mark(struct html *h, const struct trace_thread *thread, const struct event *e)
 {
-	struct html_event out = {.start = since_origin(h, e->ticks, 0)};
+	struct html_event out = {.start = html_since_origin(h, e->ticks, 0)};
 
-	add_annotation(h, thread_track(h, HTML_NVTX, thread), e->text, (struct range_facts){.domain = e->id}, &out);
+	add_annotation(h, html_thread_track(h, HTML_NVTX, thread), e->text, (struct range_facts){.domain = e->id}, &out);
 }
 
 static struct html_track *ranges_track(struct html *h)
@@ -365,177 +363,11 @@ static struct html_track *ranges_track(struct html *h)
 static void visit_range(void *context, const struct nvtx_range *r)
 {
 	struct html *h = context;
-	struct html_event out = {.start = since_origin(h, r->start, 0)};
+	struct html_event out = {.start = html_since_origin(h, r->start, 0)};
 
 	out.duration = axis_duration(h->axis, r->end - r->start);
-	add_annotation(h, r->is_pushpop ? thread_track(h, HTML_NVTX, r->thread) : ranges_track(h), r->text,
+	add_annotation(h, r->is_pushpop ? html_thread_track(h, HTML_NVTX, r->thread) : ranges_track(h), r->text,
 		       (struct range_facts){.domain = r->domain, .is_unfinished = r->is_unfinished}, &out);
-}
-
-/* ---- devices ---- */
-
-static void make_work_detail(struct html *h, const void *from, struct buffer *json)
-{
-	const struct tf_work *w = from;
-
-	(void)h;
-	if (w->kind == TF_WORK_KERNEL) {
-		shape_members(json, w->grid, w->block);
-		number_member(json, "registers per thread", w->registers);
-		number_member(json, "static shared memory", w->static_shared_bytes);
-		number_member(json, "dynamic shared memory", w->dynamic_shared_bytes);
-	}
-	if (w->kind == TF_WORK_SET)
-		number_member(json, "memset to", w->value);
-	if (w->graph)
-		number_member(json, "graph", w->graph);
-	number_member(json, "context", w->context);
-	number_member(json, "stream", w->stream);
-	if (w->kind == TF_WORK_COPY || w->kind == TF_WORK_SET)
-		text_member(json, "value", "bytes");
-}
-
-static struct html_track *stream_track(struct html *h, const struct tf_work *w)
-{
-	const uint64_t who[] = {h->image->process, w->context, w->stream};
-	uint64_t device = (uint64_t)host_number(h->model, h->image->machine) << 32 | w->device;
-	bool is_new;
-	struct html_track *t = html_track(h, HTML_STREAM, device, hash_bytes(who, sizeof(who)), &is_new);
-	struct buffer text = {0};
-
-	if (!is_new)
-		return t;
-	buffer_print(&text, "stream %" PRIu32, w->stream);
-	t->label = html_string(h, text.data);
-	buffer_clear(&text);
-	device_name(h->image->trace, w->device, &text);
-	if (has_several_hosts(h->model))
-		buffer_print(&text, " on %s", h->model->machines[h->image->machine].host);
-	t->group = html_string(h, text.data);
-	t->tid = w->stream;
-	buffer_done(&text);
-	return t;
-}
-
-struct known_work {
-	uint32_t name, detail, track;
-};
-
-static uint64_t new_work(struct html *h, uint32_t id, struct buffer *works)
-{
-	static const unsigned int categories[] = {HTML_KERNEL, HTML_KERNEL, HTML_COPY, HTML_SET, HTML_GRAPH};
-	struct buffer name = {0};
-	struct known_work k;
-	struct tf_work w;
-
-	if (!device_work(h->image->trace, id, &w))
-		w = (struct tf_work){.kind = TF_WORK_KERNEL};
-	device_operation(h->x->context, h->image->trace, &w, &name);
-	k.name = html_name(h, categories[w.kind <= TF_WORK_GRAPH ? w.kind : 0], name.data ? name.data : "?");
-	k.detail = html_detail(h, (uint64_t)1 << 63 | id, make_work_detail, &w);
-	k.track = (uint32_t)(stream_track(h, &w) - h->tracks);
-	buffer_add(works, &k, sizeof(k));
-	buffer_done(&name);
-	return works->size / sizeof(k) - 1;
-}
-
-struct device_pass {
-	struct html *html;
-	struct buffer works; /* struct known_work */
-};
-
-static void add_record(struct scan *s, const struct device_record *r)
-{
-	struct device_pass *pass = s->more;
-	struct html *h = pass->html;
-	struct html_event out = {.duration = r->duration_ns, .value = (int64_t)r->bytes, .link = r->correlation};
-	struct known_work k;
-	bool is_new;
-	uint64_t *place;
-
-	if (r->duration_ns < h->least_ns) {
-		h->left_out++;
-		return;
-	}
-	place = map_put(&h->known_works, r->work, 0, &is_new);
-	if (is_new)
-		*place = new_work(h, r->work, &pass->works);
-	memcpy(&k, pass->works.data + *place * sizeof(k), sizeof(k));
-	out.start = (int64_t)(r->start_ns + (uint64_t)h->axis->offset_ns - h->model->origin_ns);
-	out.name = k.name;
-	out.detail = k.detail;
-	html_add(h, &h->tracks[k.track], &out);
-}
-
-static void add_device(struct html *h)
-{
-	struct device_pass pass = {.html = h};
-	struct scan s = {.context = h->x->context, .image = h->image, .more = &pass};
-
-	device_scan_image(&s, add_record, NULL);
-	buffer_done(&pass.works);
-}
-
-/* ---- memory in use ---- */
-
-/* A filter hides what was allocated before, so that what is in use is not known. */
-static bool has_memory(const struct html *h, const struct process *p)
-{
-	for (size_t i = 0; i < p->image_count; i++) {
-		const struct trace *t = h->model->images[p->first_image + i].trace;
-
-		if (t && t->is_filtered)
-			return false;
-		for (size_t k = 0; t && k < t->thread_count; k++)
-			if (t->threads[k].args & 1u << TF_ARG_MEMORY)
-				return true;
-	}
-	return false;
-}
-
-/* How many bytes more are in use after the call. */
-static int64_t memory_change(struct map *live, const struct event *e)
-{
-	uint64_t arg = e->kind == TF_CALL && e->args_count ? event_arg(e, TF_ARG_MEMORY) : 0;
-	unsigned int memory = tf_arg_small(arg);
-	uint64_t *bytes;
-	int64_t freed;
-
-	if (!arg || event_arg(e, TF_ARG_RESULT) || (memory & 31) == TF_MEMORY_HOST)
-		return 0;
-	if (!(memory & TF_MEMORY_FREE)) {
-		bytes = map_put(live, tf_arg_value(arg), 0, NULL);
-		freed = (int64_t)*bytes;
-		*bytes = tf_arg_value(event_arg(e, TF_ARG_BYTES));
-		return (int64_t)(*bytes - (uint64_t)freed);
-	}
-	bytes = map_find(live, tf_arg_value(arg), 0);
-	freed = bytes ? (int64_t)*bytes : 0;
-	if (bytes)
-		map_remove(live, tf_arg_value(arg), 0);
-	return -freed;
-}
-
-static void add_memory(struct html *h, size_t process)
-{
-	struct merge *g = merge_new(h->model, process);
-	const struct merge_event *e;
-	struct map live = {0};
-	bool is_new;
-	struct html_track *t = html_track(h, HTML_COUNTER, process << 1, 0, &is_new);
-	struct html_event out = {.name = html_name(h, HTML_MEMORY, "Device memory in use")};
-
-	t->label = html_string(h, "Device memory in use");
-	while ((e = merge_next(g))) {
-		int64_t change = memory_change(&live, &e->event);
-
-		out.start = (int64_t)(e->ns - h->model->origin_ns);
-		out.value = (int64_t)((uint64_t)out.value + (uint64_t)change);
-		if (change)
-			html_add(h, t, &out);
-	}
-	map_done(&live);
-	merge_free(g);
 }
 
 /* ---- all of it ---- */
@@ -549,7 +381,7 @@ static void add_thread(struct html *h, const struct trace_thread *thread)
 	cursor_init(&cursor, h->image->trace, thread);
 	while (cursor_next(&cursor, &e))
 		if (e.kind == TF_CALL) {
-			t = t ? t : thread_track(h, HTML_CALLS, thread);
+			t = t ? t : html_thread_track(h, HTML_CALLS, thread);
 			add_call(h, t, &e);
 		} else if (e.kind == TF_MARK) {
 			add_mark(h, thread, &e);
@@ -561,17 +393,15 @@ static void add_thread(struct html *h, const struct trace_thread *thread)
 static void add_image(struct html *h, const struct image *image)
 {
 	const struct trace *t = image->trace;
-	const struct process *p = &h->model->processes[image->process];
 
 	h->image = image;
 	h->axis = &h->model->machines[image->machine].axis;
-	if (image == &h->model->images[p->first_image] && has_memory(h, p))
-		add_memory(h, image->process);
+	if (image == &h->model->images[h->model->processes[image->process].first_image])
+		html_memory(h, image->process);
 	for (size_t i = 0; t && i < t->thread_count; i++)
 		add_thread(h, &t->threads[i]);
 	nvtx_ranges(image, NULL, h, visit_range);
-	if (t && device_source(t).is_known)
-		add_device(h);
+	html_device(h);
 	map_done(&h->known_calls);
 	map_done(&h->known_texts);
 	map_done(&h->known_works);

@@ -127,7 +127,7 @@ void html_add(struct html *h, struct html_track *t, const struct html_event *e)
 	put(t, HTML_LINK, fold((uint64_t)e->link - t->last_link));
 	t->last_start = e->start;
 	t->last_link = e->link;
-	h->event_count += t->kind != HTML_COUNTER;
+	h->event_count += t->kind < HTML_COUNTER;
 	if (++t->count == HTML_BLOCK_EVENTS)
 		flush(h, t);
 }

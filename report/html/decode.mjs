@@ -4,7 +4,7 @@
 const COLUMNS = ['start', 'duration', 'name', 'detail', 'value', 'link'];
 const SIGNED = [true, false, false, false, true, true];
 const SUMMED = [true, false, false, false, false, true];
-const ARRAYS = [Float64Array, Float64Array, Uint32Array, Uint32Array, Float64Array, Uint32Array];
+const ARRAYS = [Float64Array, Float64Array, Uint32Array, Uint32Array, Float64Array, Float64Array];
 
 function fromBase64(text) {
 	if (Uint8Array.fromBase64)

@@ -74,6 +74,8 @@ export function linked(model, {lane, i}) {
 	const {track} = lane, isWork = track.kind === 'stream';
 	const links = model.tracks.filter(other => other.kind === 'links' && other.count && other.process === track.process);
 
+	if (isWork && !(track.link && track.link[lane.event[i]]))
+		return null;
 	for (const link of links) {
 		const calls = model.tracks[link.of];
 		const k = isWork ? link.link.indexOf(track.link[lane.event[i]]) : calls === track ? link.start.indexOf(lane.start[i]) : -1;

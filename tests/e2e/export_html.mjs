@@ -150,6 +150,15 @@ async function checkDevices(page) {
 	const kernel = await page.get(`document.getElementById('details').innerText`);
 
 	check(/Kernel/.test(kernel) && /stream \d/.test(kernel) && /256 × 1 × 1/.test(kernel), 'a kernel is found on its stream', kernel);
+	check(/Go to its call/.test(kernel), 'it knows its launch', kernel);
+	await page.get(`document.querySelector('#details button').click()`);
+	await page.frames(3);
+	const call = await page.get(`document.getElementById('details').innerText`);
+
+	check(/LaunchKernel/.test(call) && /add\(float\*, int\)/.test(call) && /Go to its work/.test(call), 'and leads to it', call);
+	await page.get(`document.querySelector('#details button').click()`);
+	await page.frames(3);
+	check(await page.get(`document.getElementById('details').innerText`) === kernel, 'and back');
 	await press(page, 'Escape');
 	const tiles = await page.get(`document.querySelector('.tiles').textContent`);
 

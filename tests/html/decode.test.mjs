@@ -30,7 +30,7 @@ test('blocks become columns, those that are absent zeros', () => {
 		...varint(1), ...varint(0b000111), ...varint(2), ...folded(1e12), ...folded(-5), ...varint(3), ...varint(300),
 		...varint(7), ...varint(8),
 		...varint(2), ...varint(0b110001), ...varint(1), ...folded(-40), ...folded(-2147483648), ...folded(77),
-		...varint(1), ...varint(0b100001), ...varint(2), ...folded(6), ...folded(1), ...folded(9), ...folded(-4),
+		...varint(1), ...varint(0b100001), ...varint(2), ...folded(6), ...folded(1), ...folded(2 ** 33 + 9), ...folded(-4),
 	]);
 
 	readEvents(bytes, tracks);
@@ -38,7 +38,7 @@ test('blocks become columns, those that are absent zeros', () => {
 	assert.deepEqual([...tracks[1].start], [1e12, 1e12 - 5, 6, 7]);
 	assert.deepEqual([...tracks[1].duration], [3, 300, 0, 0]);
 	assert.deepEqual([...tracks[1].name], [7, 8, 0, 0]);
-	assert.deepEqual([...tracks[1].link], [0, 0, 9, 5]);
+	assert.deepEqual([...tracks[1].link], [0, 0, 2 ** 33 + 9, 2 ** 33 + 5]);
 	assert.equal(tracks[1].value, undefined);
 	assert.deepEqual([...tracks[2].value], [-2147483648]);
 	assert.deepEqual([...tracks[2].link], [77]);
