@@ -299,6 +299,8 @@ export class Timeline {
 			ArrowDown: () => selection ? this.step(0, 1) : this.scroller.scrollBy(0, 3 * LANE),
 			f: () => selection && this.look(selection.lane.start[selection.i], selection.lane.end[selection.i]),
 			m: () => selection && this.measure(selection.lane.start[selection.i], selection.lane.end[selection.i]),
+			c: () => selection && this.toggle(this.groups.find(group =>
+				group.items.some(item => (item.lanes || []).includes(selection.lane)))),
 			n: () => this.go(1), N: () => this.go(-1), Enter: () => this.selectFirst(),
 			Escape: () => this.found ? this.endSearch() : this.select(null),
 		};

@@ -91,6 +91,7 @@ async function checkSortAndFilter(page) {
 // ---- the timeline ----
 
 const PICTURE = `document.getElementById('lanes').toDataURL()`;
+const HEIGHT = `document.getElementById('extent').offsetHeight`;
 const SEEN = `document.getElementById('seen').textContent`;
 
 async function press(page, ...keys) {
@@ -134,6 +135,12 @@ async function checkTimeline(page) {
 	check(/measured/.test(await page.get(`document.getElementById('measure').textContent`)), 'm measures');
 	if (process.env.PILLION_PICTURES)
 		await page.picture(join(process.env.PILLION_PICTURES, `${kind}-timeline.png`));
+	const tall = await page.get(HEIGHT);
+
+	await press(page, 'c');
+	check(await page.get(HEIGHT) < tall, 'c folds');
+	await press(page, 'c');
+	check(await page.get(HEIGHT) === tall, 'c unfolds');
 	await press(page, 'Escape', '0');
 	check(await page.get(`document.getElementById('details').hidden`), 'Escape selects nothing');
 	await press(page, '?');
@@ -167,8 +174,8 @@ async function checkDevices(page) {
 
 async function checkPointer(page) {
 	const box = await page.get(`(({left, top, width}) => ({left, top, width}))(document.getElementById('lanes').getBoundingClientRect())`);
-	const middle = box.left + 220 + (box.width - 220) / 2, height = `document.getElementById('extent').offsetHeight`;
-	const tall = await page.get(height), before = await page.get(PICTURE);
+	const middle = box.left + 220 + (box.width - 220) / 2;
+	const tall = await page.get(HEIGHT), before = await page.get(PICTURE);
 
 	await page.drag(middle, box.top + 60, middle - 200, box.top + 60);
 	await page.frames(3);
@@ -178,7 +185,7 @@ async function checkPointer(page) {
 	check(/measured/.test(await page.get(`document.getElementById('measure').textContent`)), 'Shift and dragging measures');
 	await page.click(box.left + 60, box.top + 12);
 	await page.frames(3);
-	check(await page.get(height) < tall, 'a click on a process folds it');
+	check(await page.get(HEIGHT) < tall, 'a click on a process folds it');
 	await page.click(box.left + 60, box.top + 12);
 	await page.get(`document.getElementById('fit').click()`);
 	await page.frames(3);
