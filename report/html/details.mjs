@@ -2,7 +2,6 @@
 // What is known of one event.
 import {byId, make} from './dom.mjs';
 import {bytes, duration, instant, whole} from './format.mjs';
-import {linked} from './search.mjs';
 import {title} from './colors.mjs';
 
 function facts(model, {lane, i}) {
@@ -49,14 +48,14 @@ function stack(model, frames) {
 	return [make('h3', {}, 'Stack'), make('ol', {class: 'stack'}, ...frames.map(id => make('li', {}, model.strings[id])))];
 }
 
-// Fills the panel; `go` reveals another event.
-export function showDetails(model, selection, go) {
+// Fills the panel; `other` is what the event is linked with, `go` reveals it.
+export function showDetails(model, selection, other, go) {
 	const panel = byId('details');
 
 	panel.hidden = !selection;
 	if (!selection)
 		return;
-	const f = facts(model, selection), other = linked(model, selection);
+	const f = facts(model, selection);
 	const list = make('dl');
 
 	for (const [key, value] of rows(model, f))

@@ -17,6 +17,7 @@ export class Timeline {
 		this.groups = groups;
 		this.collapsed = new Set();
 		this.selection = null; // {lane, i}
+		this.other = null; // what the selection is linked with
 		this.span = null; // [from, to] that is measured
 		this.found = null; // by name, while something is looked for
 		this.lastMatch = null;
@@ -107,7 +108,8 @@ export class Timeline {
 
 	select(selection) {
 		this.selection = selection;
-		showDetails(this.model, selection, other => this.reveal(other));
+		this.other = selection && linked(this.model, selection);
+		showDetails(this.model, selection, this.other, other => this.reveal(other));
 		byId('measure').textContent = '';
 		this.span = null;
 		this.draw();
@@ -411,8 +413,7 @@ export class Timeline {
 		c.strokeStyle = this.colors.accent;
 		c.lineWidth = 2;
 		c.strokeRect(Math.max(from.x, -4), from.y - 0.5, Math.min(from.width, this.width + 8 - Math.max(from.x, -4)), LANE - 2);
-		const other = linked(this.model, this.selection);
-		const to = other && this.box(other, view);
+		const {other} = this, to = other && this.box(other, view);
 
 		if (to)
 			this.paintArrow(c, other.lane.track.kind === 'stream' ? [from, to] : [to, from]);
