@@ -257,7 +257,7 @@ static void add_names(struct json *j)
 	    [TF_GROUP_OSRT] = "osrt",         [TF_GROUP_CUDA] = "cuda",         [TF_GROUP_CUDA_DRIVER] = "driver",
 	    [TF_GROUP_NVTX] = "nvtx",         [TF_GROUP_CUBLAS] = "cublas",     [TF_GROUP_CUDNN] = "cudnn",
 	    [TF_GROUP_CUSPARSE] = "cusparse", [TF_GROUP_CUSOLVER] = "cusolver", [TF_GROUP_NCCL] = "nccl",
-	    [TF_GROUP_MPI] = "mpi",           [HTML_KERNEL] = "kernel",         [HTML_COPY] = "copy",
+	    [TF_GROUP_MPI] = "mpi",           [TF_GROUP_CUFFT] = "cufft",       [HTML_KERNEL] = "kernel",         [HTML_COPY] = "copy",
 	    [HTML_SET] = "set",               [HTML_GRAPH] = "graph",           [HTML_MEMORY] = "memory",
 	};
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "export_html.h"
+#include "operation.h"
 
 uint64_t html_event_limit = 4000000;
 
@@ -134,7 +135,21 @@ static void add_launch(struct html *h, uint32_t id, struct buffer *json)
 	buffer_done(&readable);
 }
 
-static void arg_members(struct html *h, uint64_t slot, struct buffer *json)
+/* What a library was asked for; the numbers in it are those of the function's group. */
+static void add_operation(struct html *h, const struct event *e, struct buffer *json)
+{
+	const struct function *f = trace_function(h->image->trace, e->id);
+	struct buffer text = {0};
+	struct tf_operation op;
+
+	if (!f || !operation_of(h->image->trace, e, &op))
+		return;
+	operation_text(&op, f->group, &text);
+	html_member_text(json, "shape", text.data ? text.data : "");
+	buffer_done(&text);
+}
+
+static void arg_members(struct html *h, const struct event *e, uint64_t slot, struct buffer *json)
 {
 	static const char *const copies[] = {"host to host", "host to device", "device to host", "device to device",
 					     "default"};
@@ -148,6 +163,9 @@ static void arg_members(struct html *h, uint64_t slot, struct buffer *json)
 		break;
 	case TF_ARG_LAUNCH:
 		add_launch(h, (uint32_t)value, json);
+		break;
+	case TF_ARG_OPERATION:
+		add_operation(h, e, json);
 		break;
 	case TF_ARG_STREAM:
 		member(json, "stream");
@@ -184,7 +202,7 @@ static void make_call_detail(struct html *h, const void *from, struct buffer *js
 	const struct event *e = from;
 
 	for (uint32_t i = 0; i < e->args_count; i++)
-		arg_members(h, e->args[i], json);
+		arg_members(h, e, e->args[i], json);
 }
 
 /* The part of an ARG slot that many calls share: its number is a column of its own. */
@@ -193,6 +211,7 @@ static uint64_t shared_part(uint64_t slot, int64_t *ret_value)
 	switch (tf_arg_kind(slot)) {
 	case TF_ARG_STACK:
 	case TF_ARG_LAUNCH:
+	case TF_ARG_OPERATION:
 	case TF_ARG_STREAM:
 	case TF_ARG_RESULT:
 		return slot;
@@ -213,14 +232,14 @@ static uint64_t shared_part(uint64_t slot, int64_t *ret_value)
 
 static uint32_t call_detail(struct html *h, const struct event *e, int64_t *ret_value)
 {
-	uint64_t shared[16];
-	size_t count = 0;
+	uint64_t shared[16] = {e->id}; /* which tells how an operation is to be read */
+	size_t count = 1;
 
 	for (uint32_t i = 0; i < e->args_count && count < sizeof(shared) / sizeof(*shared); i++) {
 		shared[count] = shared_part(e->args[i], ret_value);
 		count += shared[count] != 0;
 	}
-	return count ? html_detail(h, hash_bytes(shared, count * sizeof(*shared)), make_call_detail, e) : 0;
+	return count > 1 ? html_detail(h, hash_bytes(shared, count * sizeof(*shared)), make_call_detail, e) : 0;
 }
 
 /* ---- calls ---- */

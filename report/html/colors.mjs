@@ -5,7 +5,7 @@
 export const CATEGORIES = {
 	osrt: ['OS call', 214, 16], cuda: ['CUDA runtime', 142, 36], driver: ['CUDA driver', 96, 26],
 	nvtx: ['NVTX', 268, 36], cublas: ['cuBLAS', 176, 40], cudnn: ['cuDNN', 188, 44], cusparse: ['cuSPARSE', 164, 30],
-	cusolver: ['cuSOLVER', 158, 34], nccl: ['NCCL', 22, 55], mpi: ['MPI', 46, 46], kernel: ['Kernel', 212, 70],
+	cusolver: ['cuSOLVER', 158, 34], cufft: ['cuFFT', 150, 36], nccl: ['NCCL', 22, 55], mpi: ['MPI', 46, 46], kernel: ['Kernel', 212, 70],
 	copy: ['Copy', 32, 60], set: ['Memset', 14, 40], graph: ['Graph', 236, 44], memory: ['Memory', 338, 40],
 	frame: ['Frame', 30, 40], other: ['Other', 0, 0],
 };
