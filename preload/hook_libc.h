@@ -104,6 +104,21 @@
 	X(OWN, int, pthread_create, (pthread_t * id, const pthread_attr_t *a, void *(*f)(void *), void *arg), (id, a, f, arg), NOTHING) \
 	X(TIMED, int, pthread_join, (pthread_t id, void **ret), (id, ret), NOTHING)                                    \
 	X(OWN, int, pthread_setname_np, (pthread_t id, const char *name), (id, name), NOTHING)                         \
+	/* signals: CPU samples use one, the program sees it as free. What comes back is real for all others */         \
+	X(OWN, int, sigaction, (int signal, const struct sigaction *a, struct sigaction *old), (signal, a, old), NOTHING) \
+	X(OWN, sighandler_t, signal, (int signal, sighandler_t handler), (signal, handler), NOTHING)            \
+	X(OWN, sighandler_t, ssignal, (int signal, sighandler_t handler), (signal, handler), NOTHING)           \
+	X(OWN, sighandler_t, bsd_signal, (int signal, sighandler_t handler), (signal, handler), NOTHING)        \
+	X(OWN, sighandler_t, sysv_signal, (int signal, sighandler_t handler), (signal, handler), NOTHING)       \
+	X(OWN, sighandler_t, __sysv_signal, (int signal, sighandler_t handler), (signal, handler), NOTHING)     \
+	X(OWN, sighandler_t, sigset, (int signal, sighandler_t handler), (signal, handler), NOTHING)            \
+	X(OWN, int, sigignore, (int signal), (signal), NOTHING)                                                 \
+	X(OWN, int, sigprocmask, (int how, const sigset_t *s, sigset_t *old), (how, s, old), NOTHING)           \
+	X(OWN, int, pthread_sigmask, (int how, const sigset_t *s, sigset_t *old), (how, s, old), NOTHING)       \
+	X(OWN, int, sigwait, (const sigset_t *s, int *ret), (s, ret), NOTHING)                                  \
+	X(OWN, int, sigwaitinfo, (const sigset_t *s, siginfo_t *info), (s, info), NOTHING)                      \
+	X(OWN, int, sigtimedwait, (const sigset_t *s, siginfo_t *info, const struct timespec *t), (s, info, t), NOTHING) \
+	X(OWN, int, signalfd, (int fd, const sigset_t *s, int flags), (fd, s, flags), NOTHING)                  \
 	/* processes; vfork has no row: a C frame cannot return twice from it. The child is met at its exec */         \
 	X(OWN, pid_t, fork, (void), (), NOTHING)                                                                       \
 	X(OWN, int, daemon, (int keep_directory, int keep_files), (keep_directory, keep_files), NOTHING)               \

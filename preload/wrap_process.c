@@ -8,6 +8,7 @@
 #include "../runtime/stack.h"
 #include "caller.h"
 #include "hook.h"
+#include "wrap_signal.h"
 
 /* ---- beginnings ---- */
 
@@ -50,12 +51,21 @@ int wrap_daemon(int keep_directory, int keep_files)
 int wrap_pthread_create(pthread_t *id, const pthread_attr_t *attributes, void *(*function)(void *), void *argument)
 {
 	enum { HOOK_CURRENT = HOOK_pthread_create };
+	struct start *start;
+	struct event e;
+	bool is_timed;
 	int result;
 
 	/* With two threads the first one's page must lie in the file, and only it can move it there. */
 	if (process_gate.groups && event_enter())
 		event_many_short();
-	HOOK_TIME(real_pthread_create(id, attributes, function, argument), NOTHING);
+	start = sampled_start(&function, &argument);
+	is_timed = event_wanted(TF_GROUP_OSRT) && event_begin(&e, HOOK_CURRENT);
+	result = real_pthread_create(id, attributes, function, argument);
+	if (result)
+		sampled_start_failed(start);
+	if (is_timed && event_end(&e, HOOK_CURRENT, process_osrt_threshold))
+		event_record(&e, HOOK_CURRENT, process_osrt_backtrace, NULL, 0);
 	return result;
 }
 

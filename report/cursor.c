@@ -123,7 +123,7 @@ bool trace_shows_span(const struct trace *t, uint64_t from, uint64_t to)
 
 static bool passes(const struct cursor *c, const struct event *e)
 {
-	if (!c->trace->is_filtered || c->is_unfiltered || (e->kind != TF_CALL && e->kind != TF_MARK))
+	if (!c->trace->is_filtered || c->is_unfiltered || (e->kind != TF_CALL && e->kind != TF_MARK && e->kind != TF_SAMPLE))
 		return true;
 	return trace_shows_span(c->trace, event_start(e), e->ticks);
 }
@@ -150,6 +150,7 @@ bool cursor_step(struct cursor *c, struct event *e)
 		case TF_RANGE_START:
 		case TF_RANGE_END:
 		case TF_MARK:
+		case TF_SAMPLE:
 			take_event(c, slot, e);
 			if (passes(c, e))
 				return true;

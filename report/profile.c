@@ -124,7 +124,10 @@ static size_t call_ids(struct work *w, const struct event *e, uint32_t stack)
 	w->ids[used++] = w->head[1];
 	while (count > 0)
 		w->ids[used++] = name_id(w->profile, w->frames[--count].text);
-	w->ids[used++] = name_id(w->profile, f ? f->name : "?");
+	if (e->kind != TF_SAMPLE)
+		w->ids[used++] = name_id(w->profile, f ? f->name : "?");
+	else if (used == 2)
+		w->ids[used++] = name_id(w->profile, "(stack lost)");
 	return used;
 }
 
@@ -228,6 +231,12 @@ static void add_device_work(struct work *w)
 	}
 }
 
+static void visit_sample(struct scan *s, const struct event *e)
+{
+	if (e->kind == TF_SAMPLE)
+		add(s->more, e, sample_ns(e));
+}
+
 static bool has_args(const struct model *m, uint32_t args)
 {
 	for (size_t i = 0; i < m->image_count; i++)
@@ -250,7 +259,7 @@ int profile_make(const struct report_context *context, enum metric metric, struc
 	struct work w = {.scan = {.context = context, .sums = &ret->sums}, .profile = ret};
 
 	*ret = (struct profile){.metric = metric};
-	if (metric == METRIC_CPU)
+	if (metric == METRIC_CPU && !has_samples(context->model))
 		return err_set(err, -ENODATA, "cpu: the captures have no CPU samples");
 	if (metric == METRIC_GPU && !has_device_records(context->model))
 		return err_set(err, -ENODATA, "gpu: the captures have no device records");
@@ -263,7 +272,7 @@ int profile_make(const struct report_context *context, enum metric metric, struc
 	if (metric == METRIC_GPU)
 		add_device_work(&w);
 	else
-		scan_events(&w.scan, metric == METRIC_ALLOC ? visit_allocation : visit_call);
+		scan_events(&w.scan, metric == METRIC_ALLOC ? visit_allocation : metric == METRIC_CPU ? visit_sample : visit_call);
 	free(w.frames);
 	free(w.ids);
 	return 0;

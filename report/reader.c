@@ -249,6 +249,11 @@ static void read_thread(struct trace *t, struct trace_thread *thread)
 		if (e.ticks > thread->last_ticks)
 			thread->last_ticks = e.ticks;
 		thread->kinds |= 1u << e.kind;
+		if (e.kind == TF_SAMPLE) {
+			thread->samples++;
+			thread->sampled_us += e.text;
+			thread->stackless_samples += !e.args_count;
+		}
 		for (uint32_t i = 0; i < e.args_count; i++)
 			thread->args |= 1u << tf_arg_kind(e.args[i]);
 		if (e.kind == TF_PUSH || e.kind == TF_POP)

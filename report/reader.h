@@ -32,6 +32,8 @@ struct trace_thread {
 	/* found by reading all of it once */
 	uint64_t events, first_ticks, last_ticks;
 	uint64_t unmatched_pushes, unmatched_pops;
+	uint64_t samples, sampled_us; /* the CPU time that they stand for */
+	uint64_t stackless_samples;
 	uint32_t kinds,
 		args; /* bits of enum tf_kind and tf_arg_kind that occur: who looks for others need not read it */
 	bool has_device_records;

@@ -75,6 +75,9 @@ int report_cuda_mem_usage(const struct report_context *, struct table *, struct 
 int report_cuda_mem_peak(const struct report_context *, struct table *, struct err *);
 int report_cuda_mem_leaks(const struct report_context *, struct table *, struct err *);
 int report_cuda_mem_failures(const struct report_context *, struct table *, struct err *);
+int report_sample_sum(const struct report_context *, struct table *, struct err *);
+int report_sample_line_sum(const struct report_context *, struct table *, struct err *);
+int report_sample_thread_sum(const struct report_context *, struct table *, struct err *);
 int report_stacks_sum(const struct report_context *, struct table *, struct err *);
 int report_processes(const struct report_context *, struct table *, struct err *);
 int report_ledger(const struct report_context *, struct table *, struct err *);
@@ -221,6 +224,12 @@ int device_none(const struct model *m, struct err *err);
 
 /* One line on the sources of a model's device times. */
 void device_remark(const struct model *m, struct buffer *ret);
+
+/* ---- report_samples.c ---- */
+
+/* The CPU time that a sample stands for. */
+uint64_t sample_ns(const struct event *e);
+bool has_samples(const struct model *m);
 
 /* ---- summary.c ---- */
 

@@ -20,12 +20,16 @@ struct facts {
 	uint64_t recorded, below, lost, threads_lost, torn, unmatched_pushes, unmatched_pops, unmatched_starts,
 		unmatched_ends, stacks_lost, own_ns, unreadable;
 	uint64_t unknown_frees, replaced_blocks, failures_left_out; /* memory.h */
+	uint64_t samples, sampled_us, stackless_samples, slowed;
 };
 
 static void thread_facts(const struct model *m, const struct image *image, const struct trace_thread *thread,
 			 struct facts *f)
 {
 	f->recorded += thread->events;
+	f->samples += thread->samples;
+	f->sampled_us += thread->sampled_us;
+	f->stackless_samples += thread->stackless_samples;
 	f->unmatched_pushes += thread->unmatched_pushes;
 	f->unmatched_pops += thread->unmatched_pops;
 	for (uint32_t i = 0; i < thread->counter_count; i++)
@@ -86,6 +90,19 @@ static void memory_facts(const struct model *m, const struct image *image, struc
 	memory_done(&memory);
 }
 
+static uint64_t count_slowed(const struct trace *t)
+{
+	uint64_t slowed = 0;
+
+	for (size_t i = 0; i < t->blob_count; i++) {
+		struct tf_sampling sampling;
+
+		slowed += t->blobs[i].type == TF_BLOB_SAMPLING && trace_blob(t, &t->blobs[i], &sampling, sizeof(sampling)) == sizeof(sampling) &&
+			  sampling.is_slowed;
+	}
+	return slowed;
+}
+
 static void image_facts(const struct model *m, const struct image *image, struct facts *f)
 {
 	const struct trace *t = image->trace;
@@ -100,6 +117,7 @@ static void image_facts(const struct model *m, const struct image *image, struct
 	for (size_t i = 0; i < t->thread_count; i++)
 		thread_facts(m, image, &t->threads[i], f);
 	f->threads_lost += t->header.threads_lost;
+	f->slowed += count_slowed(t);
 	f->torn += t->torn;
 	f->unreadable += t->broken + t->orphans;
 	nvtx_ranges(image, &counts, NULL, no_visit);
@@ -149,6 +167,10 @@ static void process_rows(const struct report_context *c, const struct process *p
 		{"unmatched start", "NVTX ranges open at the end", f.unmatched_starts, false},
 		{"unmatched end", "NVTX ends without a start", f.unmatched_ends, false},
 		{"stacks lost", "stacks that could not be taken", f.stacks_lost, false},
+		{"CPU samples", "of running threads, see sample_sum", f.samples, false},
+		{"CPU time sampled", "us that they stand for", f.sampled_us, false},
+		{"samples without stack", "of threads that stood where none can be told", f.stackless_samples, false},
+		{"samples slowed down", "times that a thread's period was doubled, its samples cost more than 3 % of it", f.slowed, false},
 		{"device records", "kernels, copies, memsets and graphs as CUPTI told them", device_records(&f), f.sources > 0},
 		{"other device facts", "waits, allocations, overhead, managed memory, compiling", f.more, false},
 		{"unmatched calls", "launches, copies and memsets without device record: captured into a graph, lost, or not yet handed over",

@@ -305,13 +305,11 @@ size_t symbols_frames(struct symbols *s, const struct image *image, uint32_t sta
 	const struct blob *b = trace_definition(image->trace, TF_BLOB_STACK, stack);
 	uint64_t addresses[STACK_FRAMES];
 	size_t count = b ? trace_blob(image->trace, b, addresses, sizeof(addresses)) / sizeof(uint64_t) : 0, used = 0;
-	bool in_recorder = true;
 
 	for (size_t i = 0; i < count && used < size; i++) {
 		const struct mapped_module *module = frame_module(s, image, addresses[i]);
 
-		in_recorder = in_recorder && module && s->files[module->file].is_recorder;
-		if (!in_recorder)
+		if (!module || !s->files[module->file].is_recorder)
 			ret[used++] = (struct symbol_frame){module_frame(s, module, addresses[i]),
 							    module ? s->files[module->file].path : "", addresses[i]};
 	}

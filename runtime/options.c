@@ -20,12 +20,12 @@ const struct option option_table[] = {
 	{"trace", 't', OPTION_OWN, OPTION_WORKS, RECORDED, NO_FIELD, .value = "LIST",
 	 .initial = "cuda,nvtx,osrt,cublas,cudnn",
 	 .help = "what to record; also cusparse, cusolver, cufft, nccl, mpi, or none", .set = set_trace, .print = print_trace},
-	{"sample", 's', OPTION_CHOICE, OPTION_WORKS, AT(sample), .value = "none|~cpu|~process-tree|!system-wide",
+	{"sample", 's', OPTION_CHOICE, OPTION_WORKS, RECORDED, AT(sample), .value = "none|cpu|process-tree|!system-wide",
 	 .initial = "none",
-	 .help = "CPU sampling"},
-	{"sampling-frequency", 0, OPTION_COUNT, OPTION_NOTED, AT(sampling_frequency), .value = "HZ", .initial = "99",
+	 .help = "CPU samples: what threads do while they run; cpu is process-tree"},
+	{"sampling-frequency", 0, OPTION_COUNT, OPTION_WORKS, RECORDED, AT(sampling_frequency), .value = "HZ", .initial = "99",
 	 .minimum = 1,
-	 .maximum = 100000, .help = "CPU sampling: samples per second of a thread's CPU time"},
+	 .maximum = 100000, .help = "CPU samples per second of a thread's CPU time, no more than the kernel's ticks (250 or 1000)"},
 	{"capture-range", 'c', OPTION_CHOICE, OPTION_WORKS, RECORDED, AT(capture_range),
 	 .value = "none|cudaProfilerApi|!nvtx",
 	 .initial = "none", .help = "record only between the program's own start and stop"},
@@ -105,8 +105,8 @@ const struct option option_table[] = {
 	{"cpuctxsw", 0, OPTION_TEXT, OPTION_IGNORED, NO_FIELD, .help = "context switches are not recorded"},
 	{"resolve-symbols", 0, OPTION_TEXT, OPTION_IGNORED, NO_FIELD, .help = "names are found when a report is made"},
 	{"trace-fork-before-exec", 0, OPTION_TEXT, OPTION_IGNORED, NO_FIELD, .help = "forked children are always recorded"},
-	{"samples-per-backtrace", 0, OPTION_TEXT, OPTION_IGNORED, NO_FIELD, .help = "CPU sampling comes later"},
-	{"sampling-period", 0, OPTION_TEXT, OPTION_IGNORED, NO_FIELD, .help = "CPU sampling comes later"},
+	{"samples-per-backtrace", 0, OPTION_TEXT, OPTION_IGNORED, NO_FIELD, .help = "see --sampling-frequency"},
+	{"sampling-period", 0, OPTION_TEXT, OPTION_IGNORED, NO_FIELD, .help = "see --sampling-frequency"},
 	{"osrt-backtrace-stack-size", 0, OPTION_TEXT, OPTION_IGNORED, NO_FIELD,
 	 .help = "stacks are unwound whole, see --backtrace-depth"},
 	{"cuda-trace-all-apis", 0, OPTION_TEXT, OPTION_IGNORED, NO_FIELD, .help = "every hooked function is recorded"},
@@ -273,12 +273,6 @@ static int set_choice(const struct option *row, void *field, const char *value, 
 		text_add(why, row->help);
 		text_add(why, ")");
 		return -ENOTSUP;
-	}
-	if (mark == '~') {
-		say_option(row, value, why);
-		text_add(why, ": ");
-		text_add(why, row->help);
-		text_add(why, " comes later; recording the rest");
 	}
 	if (field)
 		memcpy(field, &choice, sizeof(choice));

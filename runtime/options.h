@@ -55,6 +55,8 @@ struct options {
 	uint32_t cuda_flush_interval_ms;
 	enum gpu_activity gpu_activity;
 	bool follow_clean_env;
+	int sample; /* position in its choices, 0: none */
+	uint32_t sampling_frequency;
 	const char *output; /* as given; NULL: report# */
 	/* read by pillion-launch alone */
 	bool force_overwrite, append, stop_on_exit, wait_all, show_output, inherit_environment;
@@ -62,8 +64,7 @@ struct options {
 	enum stats_mode stats;
 	const char *env_var;
 	const char *command_file;
-	int sample, pytorch; /* positions in their choices; only 0, none, records so far */
-	uint32_t sampling_frequency;
+	int pytorch; /* position in its choices; only 0, none, so far */
 	/* what cuda_backtrace_ns is worked out from, whichever of the two spellings comes first */
 	uint64_t cuda_backtrace_given[CUDA_KINDS];
 	uint64_t cuda_backtrace_threshold_ns;
@@ -74,7 +75,7 @@ struct options {
 enum option_kind {
 	OPTION_BOOL,	/* true or false, to be given */
 	OPTION_FLAG,	/* the same, but alone it is true */
-	OPTION_CHOICE,	/* one of `value`, kept as its position: "a|!b|~c", !: not yet, ~: taken, but comes later */
+	OPTION_CHOICE,	/* one of `value`, kept as its position: "a|!b", !: not yet */
 	OPTION_NUMBER,	/* uint64_t from minimum to maximum */
 	OPTION_COUNT,	/* uint32_t, the same */
 	OPTION_SECONDS, /* double */
@@ -85,7 +86,6 @@ enum option_kind {
 
 enum option_state {
 	OPTION_WORKS,
-	OPTION_NOTED,	/* checked and kept; says that its function comes later */
 	OPTION_LATER,	/* refused with "not yet" */
 	OPTION_IGNORED, /* an option of nsys whose absence harms nobody: any value, one line */
 	OPTION_REFUSED, /* an option of nsys whose absence would mislead */

@@ -76,7 +76,7 @@ const char *value_choice_at(const char *choices, int position, size_t *ret_lengt
 		if (!*choices++)
 			return NULL;
 	}
-	if (*choices == '!' || *choices == '~')
+	if (*choices == '!')
 		choices++;
 	*ret_length = strcspn(choices, "|");
 	return choices;

@@ -12,7 +12,7 @@ void text_add_seconds(struct text *t, double seconds);
 bool value_number(const char *s, size_t length, uint64_t *ret);
 bool value_seconds(const char *s, double *ret);
 bool value_bool(const char *s, bool *ret);
-/* Position of `word` in the choices "a|!b|~c", -1: not there. *ret_mark is '!', '~' or 0. */
+/* Position of `word` in the choices "a|!b", -1: not there. *ret_mark is '!' or 0. */
 int value_choice(const char *choices, const char *word, char *ret_mark);
 /* The choice at `position`; its length in *ret_length. */
 const char *value_choice_at(const char *choices, int position, size_t *ret_length);

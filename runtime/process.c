@@ -16,6 +16,7 @@
 #include "index.h"
 #include "loaded.h"
 #include "module.h"
+#include "sample.h"
 #include "stack.h"
 #include "sys.h"
 #include "text.h"
@@ -324,10 +325,12 @@ static bool start(void)
 		say("Linux 4.14 or newer is needed, to tell forked children");
 		return false;
 	}
-	process_gate.groups = process_options.trace;
+	process_gate.groups = process_options.trace | (process_options.sample ? PROCESS_SAMPLES : 0);
 	/* Not in a child: the loader's lock may be held by a thread that is not here any more. What it found is inherited. */
-	if (!is_fork)
+	if (!is_fork) {
 		stack_init();
+		sample_init();
+	}
 	__atomic_store_n(&process.generation, ++inherited.generations, __ATOMIC_RELEASE);
 	return true;
 }
@@ -526,6 +529,7 @@ void process_freeze(bool silent)
 	process_is_frozen = true;
 	if (!silent)
 		return;
+	sample_stop();
 	__atomic_store_n(&process.is_closing, true, __ATOMIC_SEQ_CST);
 	for (int i = 0; __atomic_load_n(&process.guarded, __ATOMIC_SEQ_CST) && i < 500; i++)
 		sys_wait(i);

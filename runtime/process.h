@@ -40,6 +40,9 @@ struct process {
 	uint32_t end;  /* enum tf_end, with its status; kept for a file that is made later */
 	int32_t end_status;
 	uint64_t end_ticks;
+	struct sampler *samplers; /* see sample.c */
+	uint32_t sampling;	  /* lock of these */
+	bool said_unsampled;
 	struct table modules; /* that the trace has */
 	struct table interned; /* strings, stacks, launches, modules: number = id in the trace */
 	uint32_t line_lock; /* of line[] */
@@ -59,6 +62,7 @@ struct process_gate {
 	const uint32_t *recording;
 };
 extern struct process_gate process_gate;
+#define PROCESS_SAMPLES (1u << 31) /* in `groups`: samples may be all that is wanted */
 
 /* Thresholds in ticks. */
 extern uint64_t process_osrt_threshold, process_osrt_backtrace, process_cuda_backtrace[CUDA_KINDS];

@@ -123,6 +123,12 @@ static struct table_entry *entry_of(uint64_t hash, uint32_t *ret_id, bool *ret_i
 	return table_add(&process.interned, hash ? hash : 1, ret_id, ret_is_new);
 }
 
+static void write_stack(uint32_t id, void *const *frames, int count)
+{
+	module_write(frames, count);
+	event_blob(TF_BLOB_STACK, id, frames, (size_t)count * sizeof(*frames));
+}
+
 /* Walks, and writes what it finds. `known`: an entry that was made for it; NULL: not looked for yet. */
 static struct table_entry *walk(struct thread *t, uintptr_t frame, uint32_t depth, struct table_entry *known, uint32_t *id)
 {
@@ -139,10 +145,8 @@ static struct table_entry *walk(struct thread *t, uintptr_t frame, uint32_t dept
 		count = (int)depth;
 	if (count && !known)
 		known = entry_of(hash, id, &is_new);
-	if (known && is_new) {
-		module_write(frames, count);
-		event_blob(TF_BLOB_STACK, *id, frames, (size_t)count * sizeof(*frames));
-	}
+	if (known && is_new)
+		write_stack(*id, frames, count);
 	return known;
 }
 
@@ -167,6 +171,51 @@ uint32_t stack_take(struct thread *t, uintptr_t frame)
 	if (is_new)
 		known = walk(t, frame, depth, known, &id);
 	t->walk_frame = 0;
+	if (!known)
+		t->page->stacks_lost++;
+	return known ? id : 0;
+}
+
+/* The stack that `sp` lies in, as far as it is known. */
+static bool find_bounds(struct thread *t, uintptr_t sp, uintptr_t *ret_low, uintptr_t *ret_high)
+{
+	bool is_main = sp >= main_low && sp < main_high;
+
+	*ret_low = is_main ? main_low : t->stack_low;
+	*ret_high = is_main ? main_high : t->stack_high;
+	if (is_main || (sp >= t->stack_low && sp < t->stack_high))
+		return true;
+	if ((uintptr_t)__builtin_thread_pointer() == main_top || !learn_bounds(t, sp))
+		return false;
+	*ret_low = t->stack_low;
+	*ret_high = t->stack_high;
+	return true;
+}
+
+uint32_t stack_take_at(struct thread *t, const struct stack_place *place)
+{
+	uint32_t depth = process_options.backtrace_depth < STACK_FRAMES ? process_options.backtrace_depth : STACK_FRAMES;
+	void **frames = alloca(depth * sizeof(*frames));
+	struct table_entry *known;
+	uintptr_t low, high;
+	uint64_t hash;
+	uint32_t id;
+	bool is_new;
+	int count;
+
+	if (!find_bounds(t, place->sp, &low, &high)) {
+		low = high = 0;
+		if (sys_is_silent || !is_readable(place->sp)) {
+			t->page->stacks_lost++;
+			return 0;
+		}
+	}
+	count = unw_pillion_backtrace_at(frames, (int)depth, low, high, &(struct unw_pillion_place){place->pc, place->sp, place->fp, place->lr}, &hash) &
+		~UNW_PILLION_CUT;
+	frames[0] = (char *)frames[0] + 1;
+	known = count ? entry_of(~hash, &id, &is_new) : NULL;
+	if (known && is_new)
+		write_stack(id, frames, count);
 	if (!known)
 		t->page->stacks_lost++;
 	return known ? id : 0;
@@ -215,6 +264,12 @@ uint32_t stack_take(struct thread *t, uintptr_t frame)
 void stack_thread_end(struct thread *t)
 {
 	(void)t;
+}
+
+uint32_t stack_take_at(struct thread *t, const struct stack_place *place)
+{
+	t->page->stacks_lost++;
+	return 0;
 }
 
 void stack_alternate_seen(void)

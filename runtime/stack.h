@@ -21,6 +21,16 @@ uint32_t stack_take(struct thread *t, uintptr_t frame);
 /* The thread ends: gives back what its walks kept. Signals must be blocked. */
 void stack_thread_end(struct thread *t);
 
+/* Where a signal came upon the thread: its program counter, stack pointer, frame pointer and (aarch64) link register. */
+struct stack_place {
+	uintptr_t pc, sp, fp, lr;
+};
+
+/* Likewise for the stack that a signal interrupted, from a handler on another stack, which has ROOM for it. The first address is one
+ * past the interrupted instruction's first byte, so that it reads as the others, return addresses, do. Where the stack is not
+ * known, each page of it is asked for. */
+uint32_t stack_take_at(struct thread *t, const struct stack_place *place);
+
 /* After a dlclose: other code may come to lie there. */
 void stack_module_gone(void);
 

@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "file.h"
 #include "loaded.h"
+#include "sample.h"
 #include "stack.h"
 #include "sys.h"
 
@@ -117,6 +118,7 @@ static bool attach(struct thread *t)
 	/* Of a thread whose end we do not see nothing could be given back. */
 	if ((!set_key || set_key(death_key, t)) && t->number && !t->memo)
 		t->memo = THREAD_NO_MEMO;
+	sample_thread_begin(t);
 	return true;
 }
 
@@ -216,6 +218,7 @@ static void finish(struct thread *t)
 	struct thread_guard guard;
 
 	thread_guard_enter(t, &guard);
+	sample_thread_end(t);
 	thread_refresh_name(t);
 	t->page->current = 0;
 	t->page->end_ticks = clock_now();

@@ -28,6 +28,7 @@ struct thread {
 	uint8_t deaths;			 /* rounds of the key's destructor */
 	uintptr_t walk_frame; /* of the backtrace being taken; 0: none */
 	void *memo;	      /* stack.c's own, of walks made before, or THREAD_NO_MEMO; a forked child goes on with it */
+	struct sampler *sampler; /* NULL: no CPU samples of this thread */
 };
 
 #define THREAD_NO_MEMO ((void *)-1)

@@ -147,6 +147,8 @@ struct tf_thread {
  *   ARG          5..9 enum tf_arg 10..15 `small`  16..63 `value`; belongs to the event before it
  *   BLOB         5..9 enum tf_blob 16..31 length in bytes  32..63 id; DATA slots follow
  *   DATA         8..63 seven bytes of a blob, the first in bits 8..15
+ *   SAMPLE       16..39 time      40..63 CPU time in us that the thread has used since its sample before (all ones: or more, the
+ *                rest comes with the next one)   TF_ARG_STACK: where the thread was, if that could be told
  *   NOTHING      given up by its writer: no loss
  *
  * An event and its ARGs, a blob and its DATA are taken by one add, so nothing stands between them; their first slot is
@@ -168,6 +170,7 @@ enum tf_kind {
 	TF_BLOB = 9,
 	TF_DATA = 10,
 	TF_NOTHING = 11,
+	TF_SAMPLE = 12,
 };
 
 #define TF_TIME_BITS 24
@@ -305,6 +308,7 @@ enum tf_blob_kind {
 	TF_BLOB_DEVICE_MORE = 19, /* as TF_BLOB_DEVICE, of kinds of work from TF_WORK_WAIT on: no device was busy with them */
 	TF_BLOB_DEVICE_GAP = 18, /* struct tf_device_gap, then the path of who took the source */
 	TF_BLOB_OPERATION = 22, /* struct tf_operation */
+	TF_BLOB_SAMPLING = 25,	 /* struct tf_sampling, id = the thread's number: how its samples come from here on */
 };
 
 struct tf_module {
@@ -312,6 +316,12 @@ struct tf_module {
 	uint64_t bias;	     /* address in memory minus address in the file (dlpi_addr) */
 	uint8_t build_id_length, build_id[20], reserved[3];
 	/* path follows, not NUL-terminated; the executable's is header.executable where the loader has "" */
+};
+
+struct tf_sampling {
+	uint64_t period_ns; /* of the thread's CPU time; the kernel's tick may be longer */
+	uint32_t signal;
+	uint32_t is_slowed; /* 1: asked for more often, but samples cost too much here */
 };
 
 struct tf_child {

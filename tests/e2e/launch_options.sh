@@ -54,7 +54,6 @@ warned '--cpuctxsw is ignored' --cpuctxsw=none
 warned '--resolve-symbols is ignored' --resolve-symbols false
 warned '--trace-fork-before-exec is ignored' --trace-fork-before-exec=true
 warned '--backtrace is ignored' -b dwarf
-warned 'CPU sampling comes later; recording the rest' -s cpu
 warned 'opengl is not recorded by pillion, vulkan is not' -t cuda,opengl,vulkan
 pillion -f -o w --cuda-um-cpu-page-faults=false --gpuctxsw=false --export none -t cuda,nvtx,osrt,cublas,cudnn true 2>err
 is "$(grep -vc 'capture in' err)" 0 'what changes nothing is silent'

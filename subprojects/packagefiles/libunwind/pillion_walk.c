@@ -35,6 +35,7 @@ enum rule_kind {
 	RULE_GUESS,		/* no call frame information: a chain of frame pointers, or nothing */
 	RULE_LAST,		/* the outermost frame */
 	RULE_OTHER,		/* something we do not follow */
+	RULE_PLT,		/* x86_64: an entry of a procedure linkage table, which has pushed a word or not yet */
 };
 
 /* How to get from a frame to its caller's. One word, so that the table can hold it. */
@@ -229,6 +230,15 @@ static bool is_realigned(const dwarf_reg_state_t *state, intptr_t *offset)
 	*offset = (int8_t)(cfa[2] << 1) >> 1;	/* 7 bits and a sign: SLEB128 of one byte */
 	return true;
 }
+
+/* What linkers write for a table's entries: CFA is rsp + 8, and 8 more from the 11th byte of each 16 on. */
+static bool is_plt(const dwarf_reg_state_t *state)
+{
+	static const uint8_t expression[] = {11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22};
+
+	return state->reg.where[DWARF_CFA_REG_COLUMN] == DWARF_WHERE_EXPR &&
+		memcmp((const void *)state->reg.val[DWARF_CFA_REG_COLUMN], expression, sizeof expression) == 0;
+}
 #endif
 
 static union rule rule_from(const dwarf_reg_state_t *state, bool is_signal)
@@ -254,6 +264,10 @@ static union rule rule_from(const dwarf_reg_state_t *state, bool is_signal)
 #endif
 	if (!saved_at(state, DWARF_FP, &fp_offset))
 		return other;
+#ifdef __x86_64__
+	if (is_plt(state))
+		return (union rule){.kind = RULE_PLT};
+#endif
 	if (state->reg.where[DWARF_CFA_REG_COLUMN] != DWARF_WHERE_REG ||
 		(cfa_register != DWARF_SP && cfa_register != DWARF_FP) ||
 		cfa_offset < -(1 << 23) || cfa_offset >= 1 << 23)
@@ -425,6 +439,9 @@ static inline bool walk_step(struct walk *walk, union rule rule)
 		return walk_pop_signal(walk);
 	case RULE_GUESS:
 		return walk_pop_guessed(walk);
+	case RULE_PLT:
+		cfa = walk->sp + ((walk->pc & 15) >= 11 ? 16 : 8);
+		return walk_pop(walk, cfa, 0, cfa - 8);
 	default:
 		return false;
 	}
@@ -572,6 +589,19 @@ int unw_pillion_backtrace_from(void **buffer, int size, uintptr_t stack_low, uin
 	}
 	return count;
 #endif
+}
+
+int unw_pillion_backtrace_at(void **buffer, int size, uintptr_t stack_low, uintptr_t stack_high, const struct unw_pillion_place *place,
+	uint64_t *ret_hash)
+{
+	struct walk walk = {.low = place->sp, .high = stack_high, .fp = place->fp, .sp = place->sp, .pc = place->pc, .is_interrupted = true};
+
+#ifdef __aarch64__
+	walk.lr = without_signature(place->lr);
+#endif
+	if (place->sp < stack_low || place->sp >= stack_high)
+		walk_probe_from(&walk, place->sp);
+	return walk_all(&walk, buffer, size, ret_hash);
 }
 
 void unw_pillion_flush(void)

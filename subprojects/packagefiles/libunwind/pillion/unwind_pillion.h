@@ -41,6 +41,16 @@ enum { UNW_PILLION_MEMO = 192 << 10 };
 int unw_pillion_hash_from(struct unw_pillion_memo *memo, int size, uintptr_t stack_low, uintptr_t stack_high, uintptr_t frame,
 	uint64_t *ret_hash);
 
+/* Where a signal interrupted the thread; lr is aarch64's. */
+struct unw_pillion_place {
+	uintptr_t pc, sp, fp, lr;
+};
+
+/* The same for the code that a signal has interrupted, anywhere in it: the first address is pc itself. To be called on another
+ * stack than that. With stack_low and stack_high both 0 the page of sp must be known to be readable. */
+int unw_pillion_backtrace_at(void **buffer, int size, uintptr_t stack_low, uintptr_t stack_high, const struct unw_pillion_place *place,
+	uint64_t *ret_hash);
+
 /* Forgets what is known about all addresses: to be called after dlclose. Costs one add; what is
  * still needed is read again. */
 void unw_pillion_flush(void);

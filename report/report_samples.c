@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sample_sum, sample_line_sum, sample_thread_sum: where threads were while they ran. A sample stands for the CPU time that its
+ * thread has used since the one before. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frame.h"
+#include "report.h"
+
+enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t), NANOSECONDS = 1000 };
+
+uint64_t sample_ns(const struct event *e)
+{
+	return (uint64_t)e->text * NANOSECONDS;
+}
+
+bool has_samples(const struct model *m)
+{
+	for (size_t i = 0; i < m->image_count; i++)
+		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->thread_count; k++)
+			if (m->images[i].trace->threads[k].samples)
+				return true;
+	return false;
+}
+
+/* ---- by function, by line ---- */
+
+/* All samples of one stack. */
+struct bucket {
+	const struct image *image;
+	uint32_t range, stack;
+	uint64_t count, ns;
+};
+
+struct share {
+	uint64_t self_count, self_ns, ns;
+	size_t counted; /* the bucket that has been added last, + 1: a recursive function counts once */
+};
+
+struct work {
+	struct bucket *buckets;
+	size_t bucket_count, bucket_capacity;
+	struct map places; /* image, range and stack -> bucket */
+	struct sums names; /* row = position in shares */
+	struct share *shares;
+	size_t share_count, share_capacity;
+	uint64_t ns;
+	bool by_line;
+};
+
+static void visit_sample(struct scan *s, const struct event *e)
+{
+	struct work *w = s->more;
+	uint32_t range, stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
+	uint64_t *place;
+	bool is_new;
+
+	if (e->kind != TF_SAMPLE)
+		return;
+	range = scan_range(s, e->ticks);
+	place = map_put(&w->places, (uint64_t)(s->image - s->context->model->images) << 32 | range, stack, &is_new);
+	if (is_new) {
+		*place = w->bucket_count;
+		w->buckets = mem_grow(w->buckets, w->bucket_count, &w->bucket_capacity, sizeof(*w->buckets));
+		w->buckets[w->bucket_count++] = (struct bucket){s->image, range, stack, 0, 0};
+	}
+	w->buckets[*place].count++;
+	w->buckets[*place].ns += sample_ns(e);
+}
+
+/* Where a module has no names its addresses say nothing: they count as one. */
+static void add_function(const struct symbol_frame *f, const char *name, struct buffer *key)
+{
+	const char *base = strrchr(f->module, '/'), *offset = strstr(name, "+0x");
+
+	base = base ? base + 1 : f->module;
+	if (*base && offset && (size_t)(offset - name) == strlen(base) && !strncmp(name, base, strlen(base)))
+		buffer_print(key, "[%s]", base);
+	else if (!*base && !strncmp(name, "0x", 2))
+		buffer_text(key, "[unknown]");
+	else
+		buffer_text(key, name);
+}
+
+static uint32_t name_row(struct scan *s, uint32_t range, const struct symbol_frame *f)
+{
+	struct work *w = s->more;
+	struct buffer key = {0};
+	struct frame parts;
+	uint32_t row;
+
+	frame_split(f->text, &parts);
+	scan_group(s, range, &key);
+	if (w->by_line && parts.file)
+		buffer_print(&key, "%s:%" PRIu32, parts.file, parts.line);
+	else if (w->by_line)
+		buffer_text(&key, "?");
+	if (w->by_line)
+		buffer_add(&key, "", 1);
+	add_function(f, parts.name, &key);
+	buffer_add(&key, "", 1);
+	buffer_text(&key, *f->module ? f->module : "?");
+	row = scan_row(s, &key);
+	while (w->share_count <= row) {
+		w->shares = mem_grow(w->shares, w->share_count, &w->share_capacity, sizeof(*w->shares));
+		w->shares[w->share_count++] = (struct share){0};
+	}
+	frame_done(&parts);
+	buffer_done(&key);
+	return row;
+}
+
+static void share_bucket(struct scan *s, size_t number, struct symbol_frame *frames)
+{
+	static const struct symbol_frame lost = {"(stack lost)", "", 0};
+	struct work *w = s->more;
+	const struct bucket *b = &w->buckets[number];
+	size_t count = b->stack ? symbols_frames(s->context->symbols, b->image, b->stack, frames, STACK_FRAMES) : 0;
+
+	s->image = b->image;
+	w->ns += b->ns;
+	if (!count) {
+		frames[0] = lost;
+		count = 1;
+	}
+	for (size_t i = 0; i < count; i++) {
+		uint32_t row = name_row(s, b->range, &frames[i]); /* may move the shares */
+		struct share *share = &w->shares[row];
+
+		if (i == 0) {
+			share->self_count += b->count;
+			share->self_ns += b->ns;
+		}
+		if (share->counted != number + 1)
+			share->ns += b->ns;
+		share->counted = number + 1;
+	}
+}
+
+static const struct work *sorted; /* qsort has no argument of its own */
+
+static int compare_rows(const void *left, const void *right)
+{
+	uint32_t i = *(const uint32_t *)left, k = *(const uint32_t *)right;
+	const struct share *a = &sorted->shares[i], *b = &sorted->shares[k];
+
+	if (a->self_ns != b->self_ns)
+		return a->self_ns > b->self_ns ? -1 : 1;
+	if (a->ns != b->ns)
+		return a->ns > b->ns ? -1 : 1;
+	return strcmp(sorted->names.rows[i].key, sorted->names.rows[k].key);
+}
+
+static double percent(uint64_t part, uint64_t all)
+{
+	return all ? 100 * (double)part / (double)all : 0;
+}
+
+static void fill(const struct report_context *c, struct work *w, struct table *table)
+{
+	uint32_t *order = mem_alloc(w->share_count * sizeof(*order));
+
+	for (size_t i = 0; i < w->share_count; i++)
+		order[i] = (uint32_t)i;
+	sorted = w;
+	qsort(order, w->share_count, sizeof(*order), compare_rows);
+	for (size_t i = 0; i < w->share_count; i++) {
+		const struct share *share = &w->shares[order[i]];
+		const struct sums_row *row = &w->names.rows[order[i]];
+		size_t field = 0;
+
+		if (c->by != BY_NOTHING)
+			by_cell(c, table, sums_field(row, field++));
+		table_real(table, percent(share->self_ns, w->ns));
+		table_number(table, share->self_ns);
+		table_number(table, share->self_count);
+		table_real(table, percent(share->ns, w->ns));
+		table_number(table, share->ns);
+		if (w->by_line)
+			table_text(table, sums_field(row, field++));
+		table_text(table, sums_field(row, field));
+		table_text(table, sums_field(row, field + 1));
+	}
+	free(order);
+}
+
+static int run(const struct report_context *c, bool by_line, struct table *table)
+{
+	struct work w = {.by_line = by_line};
+	struct scan s = {.context = c, .sums = &w.names, .more = &w};
+	struct symbol_frame *frames = mem_alloc(STACK_FRAMES * sizeof(*frames));
+
+	by_column(c, table);
+	table_column(table, "Time (%)", COLUMN_PERCENT);
+	table_column(table, "Self Time (ns)", COLUMN_NS);
+	table_column(table, "Samples", COLUMN_COUNT);
+	table_column(table, "Cumulative (%)", COLUMN_PERCENT);
+	table_column(table, "Cumulative Time (ns)", COLUMN_NS);
+	if (by_line)
+		table_column(table, "Line", COLUMN_TEXT);
+	table_column(table, by_line ? "Function" : "Name", COLUMN_TEXT);
+	table_column(table, "Module", COLUMN_TEXT);
+	scan_events(&s, visit_sample);
+	for (size_t i = 0; i < w.bucket_count; i++)
+		share_bucket(&s, i, frames);
+	fill(c, &w, table);
+	free(frames);
+	free(w.buckets);
+	free(w.shares);
+	map_done(&w.places);
+	sums_done(&w.names);
+	return 0;
+}
+
+int report_sample_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	(void)err;
+	return run(c, false, table);
+}
+
+int report_sample_line_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	(void)err;
+	return run(c, true, table);
+}
+
+/* ---- by thread ---- */
+
+static uint64_t os_calls_ns(const struct image *image, const struct trace_thread *thread, const struct axis *axis)
+{
+	struct cursor cursor;
+	struct event e;
+	uint64_t ns = 0;
+
+	cursor_init(&cursor, image->trace, thread);
+	while (cursor_next(&cursor, &e)) {
+		const struct function *f = e.kind == TF_CALL ? trace_function(image->trace, e.id) : NULL;
+
+		if (f && f->group == TF_GROUP_OSRT)
+			ns += axis_duration(axis, e.duration);
+	}
+	return ns;
+}
+
+/* Running by samples beside waiting by recorded OS calls: what a thread did with its time. */
+int report_sample_thread_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	const struct model *m = c->model;
+
+	(void)err;
+	table_column(table, "CPU Time (ns)", COLUMN_NS);
+	table_column(table, "Samples", COLUMN_COUNT);
+	table_column(table, "OS Calls Time (ns)", COLUMN_NS);
+	table_column(table, "PID", COLUMN_ID);
+	table_column(table, "TID", COLUMN_ID);
+	table_column(table, "Host", COLUMN_TEXT);
+	table_column(table, "Name", COLUMN_TEXT);
+	for (size_t i = 0; i < m->image_count && has_samples(m); i++) {
+		const struct image *image = &m->images[i];
+
+		for (size_t k = 0; image->trace && k < image->trace->thread_count; k++) {
+			const struct trace_thread *thread = &image->trace->threads[k];
+
+			if (!thread->events)
+				continue;
+			table_number(table, thread->sampled_us * NANOSECONDS);
+			table_number(table, thread->samples);
+			table_number(table, os_calls_ns(image, thread, &m->machines[image->machine].axis));
+			table_number(table, image->pid);
+			table_number(table, thread->tid);
+			table_text(table, m->machines[image->machine].host);
+			table_text(table, thread->name);
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What CPU samples are taken of, and programs that use signals themselves. samples WHAT [NUMBER]
+ * Each prints what it found of its own signals; the output must be the same with and without samples. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define NOINLINE __attribute__((noinline, noclone))
+#define KEEP(x) __asm__ volatile("" : "+r"(x))
+
+NOINLINE static unsigned long turn(unsigned long n)
+{
+	unsigned long x = n;
+
+	for (unsigned long i = 0; i < n; i++) {
+		x = x * 6364136223846793005ul + 1;
+		KEEP(x);
+	}
+	return x;
+}
+
+NOINLINE unsigned long three_parts(void)
+{
+	unsigned long x = turn(300000);
+
+	KEEP(x);
+	return x;
+}
+
+NOINLINE unsigned long one_part(void)
+{
+	unsigned long x = turn(100000);
+
+	KEEP(x);
+	return x;
+}
+
+static double cpu_s(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+NOINLINE void shares(double seconds)
+{
+	double end = cpu_s(CLOCK_THREAD_CPUTIME_ID) + seconds;
+
+	while (cpu_s(CLOCK_THREAD_CPUTIME_ID) < end) {
+		three_parts();
+		one_part();
+	}
+}
+
+/* ---- threads, children ---- */
+
+static void *busy_thread(void *seconds)
+{
+	shares(*(double *)seconds);
+	return NULL;
+}
+
+static void *blocked_thread(void *unused)
+{
+	(void)unused;
+	sleep(1);
+	return NULL;
+}
+
+static void threads(int count)
+{
+	double seconds = 0.1;
+	pthread_t ids[64], blocked;
+
+	pthread_create(&blocked, NULL, blocked_thread, NULL);
+	pthread_setname_np(blocked, "blocked");
+	for (int i = 0; i < count; i++)
+		pthread_create(&ids[i], NULL, busy_thread, &seconds);
+	for (int i = 0; i < count; i++)
+		pthread_join(ids[i], NULL);
+	pthread_join(blocked, NULL);
+}
+
+/* A child, its child, and an exec in each. */
+static void children(const char *self, int depth)
+{
+	int status = 0;
+	pid_t child = fork();
+
+	if (!child) {
+		shares(0.1);
+		if (depth > 1)
+			children(self, depth - 1);
+		execl(self, self, "shares", "0.1", NULL);
+		_exit(127);
+	}
+	waitpid(child, &status, 0);
+	printf("child: %d\n", status);
+}
+
+/* ---- the program's own signals ---- */
+
+static volatile sig_atomic_t seen, foreign;
+
+static void count(int signal, siginfo_t *info, void *context)
+{
+	(void)context;
+	seen++;
+	if (info->si_code == SI_TIMER && info->si_value.sival_ptr)
+		foreign++;
+	(void)signal;
+}
+
+static void install(int signal)
+{
+	struct sigaction action = {.sa_sigaction = count, .sa_flags = SA_SIGINFO | SA_RESTART};
+
+	if (sigaction(signal, &action, NULL))
+		perror("sigaction");
+}
+
+/* Queued real-time signals are each delivered: exactly as many come as were sent, whoever else uses the number. */
+static void queued(int signal, int number)
+{
+	union sigval value = {0};
+
+	install(signal);
+	for (int i = 0; i < number; i++) {
+		turn(20000);
+		sigqueue(getpid(), signal, value);
+	}
+	printf("signal %d: %d of %d, %d foreign\n", signal, (int)seen, number, (int)foreign);
+}
+
+static void profiled(void)
+{
+	struct itimerval often = {{0, 4000}, {0, 4000}};
+
+	install(SIGPROF);
+	setitimer(ITIMER_PROF, &often, NULL);
+	shares(0.5);
+	memset(&often, 0, sizeof(often));
+	setitimer(ITIMER_PROF, &often, NULL);
+	printf("SIGPROF: %s, %d foreign\n", seen > 20 && seen <= 126 ? "some" : "wrong", (int)foreign);
+}
+
+static void show(const char *what, const sigset_t *set)
+{
+	printf("%s:", what);
+	for (int signal = 1; signal <= SIGRTMAX; signal++)
+		if (signal != 32 && signal != 33 && sigismember(set, signal))
+			printf(" %d", signal);
+	printf("\n");
+}
+
+static void *print_inherited(void *unused)
+{
+	sigset_t now;
+
+	pthread_sigmask(SIG_SETMASK, NULL, &now);
+	show("inherited", &now);
+	return unused;
+}
+
+/* What the program is told of every signal and of its masks. */
+static void view(void)
+{
+	struct sigaction now;
+	sigset_t all, some, before, after;
+	pthread_t id;
+
+	for (int signal = 1; signal <= SIGRTMAX; signal++)
+		if (signal != 32 && signal != 33 && !sigaction(signal, NULL, &now) && now.sa_handler != SIG_DFL)
+			printf("signal %d is taken\n", signal);
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, NULL, &before);
+	show("at first", &before);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	pthread_sigmask(SIG_SETMASK, NULL, &after);
+	show("all", &after);
+	pthread_create(&id, NULL, print_inherited, NULL);
+	pthread_join(id, NULL);
+	shares(0.05);
+	sigpending(&after);
+	show("pending", &after);
+	sigemptyset(&some);
+	for (int signal = 40; signal < 64; signal++)
+		sigaddset(&some, signal);
+	sigprocmask(SIG_UNBLOCK, &some, &after);
+	sigprocmask(SIG_BLOCK, NULL, &after);
+	show("without some", &after);
+	sigprocmask(SIG_SETMASK, &before, &after);
+	show("was", &after);
+	if (signal(59, SIG_DFL) != SIG_DFL || signal(59, SIG_IGN) != SIG_DFL || signal(59, SIG_DFL) != SIG_IGN)
+		printf("signal() tells of others\n");
+	shares(0.05);
+}
+
+/* Waits for a signal that it has blocked and never handles. */
+static void waited(int number)
+{
+	union sigval value = {0};
+	struct timespec moment = {1, 0};
+	siginfo_t info;
+	sigset_t set;
+	int got = 0;
+
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	for (int i = 0; i < 20; i++) {
+		turn(2000000);
+		value.sival_int = i;
+		sigqueue(getpid(), number, value);
+		got += sigtimedwait(&set, &info, &moment) == number && info.si_value.sival_int == i;
+	}
+	printf("waited for %d: %d\n", number, got);
+}
+
+/* ---- odd places ---- */
+
+static char small_stack[49152];
+static ucontext_t coroutine, caller;
+
+static void in_coroutine(void)
+{
+	shares(0.3);
+	swapcontext(&coroutine, &caller);
+}
+
+static void coroutines(void)
+{
+	getcontext(&coroutine);
+	coroutine.uc_stack.ss_sp = small_stack;
+	coroutine.uc_stack.ss_size = sizeof(small_stack);
+	coroutine.uc_link = &caller;
+	makecontext(&coroutine, in_coroutine, 0);
+	swapcontext(&caller, &coroutine);
+}
+
+static void in_handler(int signal)
+{
+	(void)signal;
+	shares(0.2);
+}
+
+/* A handler that burns time on an alternate stack. */
+static void alternate(void)
+{
+	static char stack[32768];
+	struct sigaction action = {.sa_handler = in_handler, .sa_flags = SA_ONSTACK};
+	stack_t s = {.ss_sp = stack, .ss_size = sizeof(stack)};
+
+	sigaltstack(&s, NULL);
+	sigaction(SIGUSR1, &action, NULL);
+	raise(SIGUSR1);
+}
+
+/* After this even the return from a handler may be forbidden. */
+static void confined(void)
+{
+	shares(0.1);
+	if (prctl(PR_SET_SECCOMP, 1, 0, 0, 0))
+		return;
+	turn(200000000);
+	write(1, "confined\n", 9);
+	syscall(SYS_exit, 0);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	double number = argc > 2 ? atof(argv[2]) : 1;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (!strcmp(what, "shares"))
+		shares(number);
+	else if (!strcmp(what, "threads"))
+		threads((int)number);
+	else if (!strcmp(what, "children"))
+		children(argv[0], (int)number);
+	else if (!strcmp(what, "queued"))
+		queued((int)number, 2000);
+	else if (!strcmp(what, "profiled"))
+		profiled();
+	else if (!strcmp(what, "view"))
+		view();
+	else if (!strcmp(what, "waited"))
+		waited((int)number);
+	else if (!strcmp(what, "killed"))
+		kill(getpid(), (int)number), turn(1000000000);
+	else if (!strcmp(what, "coroutines"))
+		coroutines();
+	else if (!strcmp(what, "alternate"))
+		alternate();
+	else if (!strcmp(what, "confined"))
+		confined();
+	else
+		return 2;
+	return 0;
+}
