@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes and threads: what begins, ends or hides one. */
 #include <stdarg.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -250,6 +251,9 @@ HOOK_EXPORT int prctl(int option, ...)
 	c = va_arg(list, unsigned long);
 	d = va_arg(list, unsigned long);
 	va_end(list);
+	/* Seccomp's strict mode forbids the time stamp counter, too. */
+	if ((option == PR_SET_SECCOMP && a == SECCOMP_MODE_STRICT) || (option == PR_SET_TSC && a == PR_TSC_SIGSEGV))
+		process_fail("the program gave up reading the clock");
 	if (option == PR_SET_SECCOMP)
 		process_freeze(true);
 	result = real_prctl(option, a, b, c, d);

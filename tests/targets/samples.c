@@ -252,8 +252,8 @@ static void coroutines(void)
 
 static void in_handler(int signal)
 {
-	(void)signal;
 	shares(0.2);
+	seen = signal; /* or it would be left before */
 }
 
 /* A handler that burns time on an alternate stack. */

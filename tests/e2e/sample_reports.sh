@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# CPU samples: shares by function and line as they are, every thread and process, odd stacks, what they cost.
+. "$(dirname -- "$0")/lib.sh"
+
+# take NAME ARG...: samples of "samples ARG...", silent and well ended.
+take() {
+	name=$1
+	shift
+	pillion -s cpu --sampling-frequency=999 -o "$name" "$targets/samples" "$@" >out 2>err
+	is "$? $(grep -v '^pillion: capture' err)" '0 ' "samples $*"
+}
+
+# cumulative NAME FUNCTION: its share in percent, 0 if it is not there.
+cumulative() {
+	report stats -r sample_sum -f csv "$1.pillion" | awk -F, -v f="$2" '$6 == f { n = $4 } END { print n + 0 }'
+}
+
+# ms NAME: CPU time that all samples stand for.
+ms() {
+	report stats -r sample_sum -f csv "$1.pillion" | awk -F, 'NR > 1 { n += $2 } END { printf "%d\n", n / 1e6 }'
+}
+
+# within NUMBER LOW HIGH TEXT
+within() {
+	if awk "BEGIN { exit !($1 >= $2 && $1 <= $3) }"; then
+		pass "$4"
+	else
+		fail "$4" "got $1, wanted $2 to $3"
+	fi
+}
+
+take shares shares 4
+within "$(cumulative shares three_parts)" 72 78 'three parts of four, within 3 points'
+within "$(cumulative shares one_part)" 22 28 'one part of four'
+within "$(ms shares)" 3900 4100 'the samples stand for all of the CPU time'
+line=$(grep -n 'x = x \* 6364136223846793005ul' "$tests_dir/../targets/samples.c" | cut -d: -f1)
+like "$(report stats -r sample_line_sum -f csv shares.pillion)" "samples.c:($line|$((line - 1))|$((line - 2))|$((line + 1)))" 'by line: the loop'
+report export -t folded --metric cpu -o shares.folded shares.pillion
+within "$(awk '/;three_parts/ { a += $NF } { n += $NF } END { printf "%f\n", 100 * a / n }' shares.folded)" 72 78 'folded'
+for type in speedscope pprof chrome; do
+	ok "export -t $type" report export -t "$type" -o "shares.$type" shares.pillion
+done
+like "$(report stats -r ledger -f csv shares.pillion)" 'CPU time sampled,[0-9]{7}' 'the ledger counts them'
+pillion -o none "$targets/samples" shares 0.1 2>err
+like "$(report export -t folded --metric cpu -o - none.pillion 2>&1)" 'no CPU samples' 'none without -s'
+unlike "$(report stats none.pillion 2>/dev/null)" 'sample_sum.:' 'and no table'
+
+take threads threads 32
+within "$(ms threads)" 2600 3400 '32 threads of 0.1 s each'
+threads=$(report stats -r sample_thread_sum -f csv threads.pillion)
+is "$(printf '%s\n' "$threads" | awk -F, 'NR > 1 && $1 > 5e7' | grep -c ,)" 32 'each of them by itself'
+like "$threads" '^0,0,[0-9]{9,},.*,blocked$' 'a blocked one has waited, not run'
+
+take children children 3
+is "$(report stats -r sample_sum --by process -f csv children.pillion | awk -F, '$7 == "three_parts" { n++ } END { print n }')" 3 'children and what they exec'
+within "$(ms children)" 480 640 'all of their time'
+
+take coroutines coroutines
+within "$(cumulative coroutines in_coroutine)" 90 100 'a coroutine'
+take alternate alternate
+within "$(cumulative alternate in_handler)" 90 100 'a handler on an alternate stack'
+within "$(cumulative alternate main)" 90 100 'and what it interrupted'
+
+pillion -t none -s cpu -o only "$targets/samples" shares 0.3 2>err
+within "$(ms only)" 250 310 '-t none -s cpu'
+done_testing

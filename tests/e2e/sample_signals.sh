@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# CPU samples and the program's own signals: it gets all of them, no other, and its calls end as they would have.
+. "$(dirname -- "$0")/lib.sh"
+seconds=${PILLION_SAMPLE_SECONDS:-3}
+rounds=${PILLION_SAMPLE_ROUNDS:-1}
+
+# same TEXT ARG...: samples ARG... prints and ends with -s cpu as without; the capture is CAPTURE.
+same() {
+	text=$1
+	shift
+	timeout 60 "$targets/samples" "$@" >plain 2>/dev/null
+	plain_status=$?
+	pillion -s cpu --sampling-frequency=10000 -f true -o own "$targets/samples" "$@" >own 2>own_err
+	own_status=$?
+	is "$own_status $(cat own) $(grep -v '^pillion: capture' own_err)" "$plain_status $(cat plain) " "$text"
+}
+
+note() {
+	report stats -r ledger -f csv own.pillion | grep -c "$1"
+}
+
+pillion -s cpu --sampling-frequency=10000 -o never "$targets/never_restarted" "$seconds" >out 2>err
+is "$? $(cat out)" '0 0 interrupted' 'no call returns EINTR that never would'
+like "$(report stats -r ledger -f csv never.pillion)" 'CPU samples,[0-9]{2,}' 'while samples were taken'
+
+round=0
+while [ "$round" -lt "$rounds" ]; do
+	round=$((round + 1))
+	same 'SIGPROF and its timer stay the program'\''s' profiled
+	is "$(note 'another')" 0 'and are not ours'
+	same 'queued signals come, each' queued 34
+	same 'queued signals of our number come, each' queued 59
+	is "$(note 'moved to another')" 1 'and the ledger says that we moved'
+	same 'a signal waited for, of our number' waited 59
+	same 'one of another number' waited 58
+	same 'what the program is told of signals and masks' view
+	same 'a signal of our number, sent: ends the program' killed 59
+	same 'SIGPROF, sent: ends the program' killed 27
+	same 'seccomp'\''s strict mode' confined
+done
+
+if command -v python3 >/dev/null 2>&1; then
+	pillion -s cpu --sampling-frequency=999 -o py python3 -c '
+import signal, time
+assert signal.getsignal(59) == signal.SIG_DFL
+before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+assert 59 in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+signal.pthread_sigmask(signal.SIG_SETMASK, before)
+assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == before
+n = 0
+def count(*_):
+    global n
+    n += 1
+signal.signal(signal.SIGPROF, count)
+signal.setitimer(signal.ITIMER_PROF, 0.01, 0.01)
+end = time.process_time() + 0.5
+while time.process_time() < end:
+    pass
+signal.setitimer(signal.ITIMER_PROF, 0)
+assert 20 <= n <= 51, n
+' 2>err
+	is "$?" 0 'Python keeps its signals'
+else
+	skip 'Python keeps its signals' 'no python3'
+fi
+done_testing
