@@ -58,7 +58,7 @@ end = time.process_time() + 0.5
 while time.process_time() < end:
     pass
 signal.setitimer(signal.ITIMER_PROF, 0)
-assert 20 <= n <= 51, n
+assert 10 <= n <= 150, n
 ' 2>err
 	is "$?" 0 'Python keeps its signals'
 else
