@@ -286,6 +286,22 @@ static void add_mark(struct chrome *w, const struct event *e)
 	sink_text(w->out, "}");
 }
 
+static void add_sample(struct chrome *w, const struct event *e)
+{
+	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_STACK) : 0;
+
+	chrome_begin(w);
+	sink_text(w->out, "{\"ph\":\"i\",\"s\":\"t\",\"cat\":\"cpu_sample\",\"name\":\"CPU sample\",");
+	sink_add(w->out, w->lane.data, w->lane.size);
+	add_time(w, e->ticks);
+	chrome_number(w, ",\"args\":{\"CPU time (ns)\":", sample_ns(e));
+	if (arg) {
+		sink_text(w->out, ",\"stack\":");
+		sink_text(w->out, stack(w, (uint32_t)tf_arg_value(arg)));
+	}
+	sink_text(w->out, "}}");
+}
+
 static void add_range_args(struct chrome *w, const struct nvtx_range *r)
 {
 	if (!r->domain && !r->is_unfinished)
@@ -416,6 +432,8 @@ static void add_thread(struct chrome *w, const struct trace_thread *thread)
 			add_call(w, &e);
 		else if (e.kind == TF_MARK)
 			add_mark(w, &e);
+		else if (e.kind == TF_SAMPLE)
+			add_sample(w, &e);
 }
 
 static void add_image(struct chrome *w, const struct image *image)

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../report/profile.h"
+#include "../../report/report.h"
+#include "trace_writer.h"
+
+static struct writer w;
+static struct writer_thread t;
+static struct model model;
+static struct report_context context = {.model = &model};
+static struct table table;
+
+static void setup(void)
+{
+	writer_init(&w, 1, 10, 1, 1000);
+	writer_thread(&w, &t, 10, "main", 4 * TF_PAGE);
+	writer_module(&t, 0x1000, 0x2000, 0, NULL, 0, "/a/one.so");
+	writer_module(&t, 0x3000, 0x4000, 0, NULL, 0, "/a/two.so");
+}
+
+static void teardown(void)
+{
+	table_done(&table);
+	symbols_free(context.symbols);
+	model_done(&model);
+	writer_done(&w);
+}
+
+TestSuite(samples, .init = setup, .fini = teardown);
+
+static void open_model(void)
+{
+	struct err err;
+	size_t size;
+	const uint8_t *bytes = writer_bytes(&w, &size);
+
+	cr_assert_eq(model_open_bytes(&model, bytes, size, &err), 0, "%s", err.text);
+	context.symbols = symbols_new(&model, false);
+}
+
+static void stack(uint32_t id, const uint64_t *addresses, size_t count)
+{
+	writer_blob(&t, TF_BLOB_STACK, id, addresses, count * sizeof(*addresses));
+}
+
+static void sample(uint64_t time, uint64_t us, uint32_t id)
+{
+	writer_event(&t, TF_SAMPLE, 0, time, us);
+	if (id)
+		writer_slot(&t, tf_arg(TF_ARG_STACK, 0, id));
+}
+
+/* Row of a name in sample_sum: self ns, samples, cumulative ns. */
+static void check_row(size_t row, const char *name, uint64_t self, uint64_t count, uint64_t all)
+{
+	const union cell *c = &table.cells[row * table.column_count];
+
+	cr_assert_lt(row, table_rows(&table));
+	cr_assert_str_eq(c[5].text, name);
+	cr_assert_eq(c[1].count, self, "%s", name);
+	cr_assert_eq(c[2].count, count, "%s", name);
+	cr_assert_eq(c[4].count, all, "%s", name);
+}
+
+Test(samples, self_is_of_the_innermost_and_each_name_counts_once)
+{
+	const uint64_t deep[] = {0x1101, 0x3102, 0x3202, 0x1202}, flat[] = {0x3102};
+	struct err err;
+
+	stack(1, deep, 4);
+	stack(2, flat, 1);
+	sample(2000, 4000, 1);
+	sample(3000, 1000, 2);
+	sample(4000, 2000, 1);
+	sample(5000, 500, 0);
+	open_model();
+	cr_assert_eq(report_sample_sum(&context, &table, &err), 0);
+	cr_assert_eq(table_rows(&table), 3);
+	check_row(0, "[one.so]", 6000000, 2, 6000000);
+	check_row(1, "[two.so]", 1000000, 1, 7000000);
+	check_row(2, "(stack lost)", 500000, 1, 500000);
+	cr_assert_float_eq(table.cells[0].real, 80, 1e-9);
+	cr_assert_eq(model.images[0].trace->threads[0].samples, 4);
+	cr_assert_eq(model.images[0].trace->threads[0].sampled_us, 7500);
+	cr_assert_eq(model.images[0].trace->threads[0].stackless_samples, 1);
+}
+
+Test(samples, a_profile_adds_up_to_them)
+{
+	const uint64_t flat[] = {0x3102};
+	struct profile profile;
+	struct err err;
+
+	stack(2, flat, 1);
+	sample(3000, 0xffffff, 2);
+	sample(4000, 1, 2);
+	sample(4001, 7, 0);
+	open_model();
+	cr_assert_eq(profile_make(&context, METRIC_CPU, &profile, &err), 0);
+	cr_assert_eq(profile.total, (0xffffffull + 8) * 1000);
+	cr_assert_eq(profile.sums.count, 2);
+	profile_done(&profile);
+}
+
+Test(samples, none_make_no_rows_and_no_profile)
+{
+	struct profile profile;
+	struct err err;
+
+	open_model();
+	cr_assert_eq(report_sample_sum(&context, &table, &err), 0);
+	cr_assert_eq(table_rows(&table), 0);
+	cr_assert_lt(profile_make(&context, METRIC_CPU, &profile, &err), 0);
+	profile_done(&profile);
+}
+
+Test(samples, of_a_stack_that_is_not_there_are_still_counted)
+{
+	struct err err;
+
+	sample(2000, 10, 77);
+	open_model();
+	cr_assert_eq(report_sample_line_sum(&context, &table, &err), 0);
+	cr_assert_eq(table_rows(&table), 1);
+	cr_assert_str_eq(table.cells[6].text, "(stack lost)");
+}
