@@ -8,6 +8,7 @@
 
 #include "../runtime/identity.h"
 #include "../runtime/preloadable.h"
+#include "../runtime/sample.h"
 #include "../runtime/sys.h"
 #include "hook.h"
 
@@ -212,8 +213,18 @@ static bool is_following(void)
 
 /* ---- the calls ---- */
 
+/* The new image inherits the mask as the program believes it to be. */
+static void set_mask(int how)
+{
+	uint64_t ours = sample_is_masked && sample_signal ? 1ull << (sample_signal - 1) : 0;
+
+	if (ours)
+		sys_call(SYS_rt_sigprocmask, how, &ours, NULL, sizeof(ours));
+}
+
 static void about_to_exec(const char *path)
 {
+	set_mask(SIG_BLOCK);
 	if (!path || is_executable(path))
 		process_end(TF_END_EXEC, 0);
 }
@@ -222,6 +233,7 @@ static int exec_failed(int result)
 {
 	int error = errno;
 
+	set_mask(SIG_UNBLOCK);
 	if (process.end == TF_END_EXEC)
 		process_end(TF_END_NONE, 0);
 	errno = error;

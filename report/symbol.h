@@ -20,7 +20,8 @@ struct symbol_frame {
 	uint64_t address;
 };
 
-/* The frames of a stack, innermost first, those of the recorder left out. Borrowed. Returns how many, at most `size`. */
+/* The frames of a stack, innermost first, those of the recorder left out wherever they stand: a sample may come upon what a wrapper
+ * calls. Borrowed. Returns how many, at most `size`. */
 size_t symbols_frames(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret,
 		      size_t size);
 

@@ -4,6 +4,7 @@
 . "$(dirname -- "$0")/lib.sh"
 seconds=${PILLION_SAMPLE_SECONDS:-3}
 rounds=${PILLION_SAMPLE_ROUNDS:-1}
+stress=${PILLION_SAMPLE_STRESS:-10}
 
 # same TEXT ARG...: samples ARG... prints and ends with -s cpu as without; the capture is CAPTURE.
 same() {
@@ -39,6 +40,16 @@ while [ "$round" -lt "$rounds" ]; do
 	same 'SIGPROF, sent: ends the program' killed 27
 	same 'seccomp'\''s strict mode' confined
 done
+
+round=0
+failures=
+while [ "$round" -lt "$stress" ]; do
+	round=$((round + 1))
+	pillion -s cpu --sampling-frequency=10000 -f true -o own "$targets/samples" stress 32 >own 2>own_err
+	[ "$? $(cat own) $(grep -v '^pillion: capture' own_err)" = '0 64 children ended, 256 signals ' ] ||
+		failures="$failures round $round: $(cat own own_err)"
+done
+is "$failures" '' "32 threads that fork, load and signal, $stress rounds"
 
 if command -v python3 >/dev/null 2>&1; then
 	pillion -s cpu --sampling-frequency=999 -o py python3 -c '

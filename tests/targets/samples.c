@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What CPU samples are taken of, and programs that use signals themselves. samples WHAT [NUMBER]
  * Each prints what it found of its own signals; the output must be the same with and without samples. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,7 +17,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define NOINLINE __attribute__((noinline, noclone))
+#define NOINLINE __attribute__((noinline))
 #define KEEP(x) __asm__ volatile("" : "+r"(x))
 
 NOINLINE static unsigned long turn(unsigned long n)
@@ -113,6 +114,51 @@ static void children(const char *self, int depth)
 /* ---- the program's own signals ---- */
 
 static volatile sig_atomic_t seen, foreign;
+static int children_ended, signals_seen;
+
+static void count_one(int signal)
+{
+	(void)signal;
+	__atomic_fetch_add(&signals_seen, 1, __ATOMIC_RELAXED);
+}
+
+/* Works, forks, loads and unloads, and signals itself, on a small stack. */
+static void *stressed(void *unused)
+{
+	for (int i = 0; i < 8; i++) {
+		int status = -1;
+		void *library = dlopen("libm.so.6", RTLD_NOW);
+		pid_t child = i % 4 ? 0 : fork();
+
+		if (i % 4 == 0 && !child) {
+			turn(300000);
+			_exit(7);
+		}
+		turn(3000000);
+		pthread_kill(pthread_self(), SIGUSR1);
+		if (library)
+			dlclose(library);
+		if (child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 7)
+			__atomic_fetch_add(&children_ended, 1, __ATOMIC_RELAXED);
+	}
+	return unused;
+}
+
+static void stress(int count)
+{
+	struct sigaction action = {.sa_handler = count_one, .sa_flags = SA_RESTART};
+	pthread_attr_t attributes;
+	pthread_t ids[64];
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, 65536);
+	sigaction(SIGUSR1, &action, NULL);
+	for (int i = 0; i < count; i++)
+		pthread_create(&ids[i], &attributes, stressed, NULL);
+	for (int i = 0; i < count; i++)
+		pthread_join(ids[i], NULL);
+	printf("%d children ended, %d signals\n", children_ended, signals_seen);
+}
 
 static void count(int signal, siginfo_t *info, void *context)
 {
@@ -290,6 +336,8 @@ int main(int argc, char **argv)
 		shares(number);
 	else if (!strcmp(what, "threads"))
 		threads((int)number);
+	else if (!strcmp(what, "stress"))
+		stress((int)number);
 	else if (!strcmp(what, "children"))
 		children(argv[0], (int)number);
 	else if (!strcmp(what, "queued"))

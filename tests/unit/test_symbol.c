@@ -130,7 +130,7 @@ Test(symbol, leaves_the_recorders_own_frames_out)
 	writer_blob(&t, TF_BLOB_STACK, 7, stack, sizeof(stack));
 	open_model(true);
 	symbols_stack(symbols, model.images, 7, &text);
-	cr_assert_str_eq(text.data, "app+0x20 <- libpillion.so+0x30");
+	cr_assert_str_eq(text.data, "app+0x20");
 	buffer_clear(&text);
 	symbols_stack(symbols, model.images, 8, &text);
 	cr_assert_str_eq(text.data, "(stack lost)");
