@@ -9,7 +9,10 @@
  * and, when the program wants it, hand it over (sample_release). It never stays blocked, for a call like sigsuspend() or
  * ppoll() that unblocks all would then return EINTR: masks are given to the kernel without it and shown with it
  * (sample_is_masked). It cannot end a system call either: since Linux 5.9 (x86-64) the kernel sends it on the way back to the program
- * only, when the call has its result; elsewhere sampling stays off, and the ledger says so. */
+ * only, when the call has its result; elsewhere sampling stays off, and the ledger says so. Where a signal of the program has ended
+ * the call and ours has come with it, it is settled as the program's handler wants it. One case is open: a call with a mask of its own
+ * (sigsuspend, ppoll, pselect, epoll_pwait) then returns EINTR before the program's handler has run, which runs when the signal is next
+ * let through. */
 #ifndef PILLION_SAMPLE_H
 #define PILLION_SAMPLE_H
 

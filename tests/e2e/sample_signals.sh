@@ -38,6 +38,8 @@ while [ "$round" -lt "$rounds" ]; do
 	same 'what the program is told of signals and masks' view
 	same 'a signal of our number, sent: ends the program' killed 59
 	same 'SIGPROF, sent: ends the program' killed 27
+	same 'a handler without SA_RESTART ends a read' ended 1
+	same 'one with it does not' ended 2
 	same 'seccomp'\''s strict mode' confined
 done
 

@@ -3,6 +3,7 @@
  * Each prints what it found of its own signals; the output must be the same with and without samples. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -114,12 +115,14 @@ static void children(const char *self, int depth)
 /* ---- the program's own signals ---- */
 
 static volatile sig_atomic_t seen, foreign;
-static int children_ended, signals_seen;
+static int children_ended, signals_seen, alarm_writes;
 
 static void count_one(int signal)
 {
 	(void)signal;
 	__atomic_fetch_add(&signals_seen, 1, __ATOMIC_RELAXED);
+	if (alarm_writes)
+		(void)!write(alarm_writes, "", 1);
 }
 
 /* Works, forks, loads and unloads, and signals itself, on a small stack. */
@@ -276,6 +279,37 @@ static void waited(int number)
 	printf("waited for %d: %d\n", number, got);
 }
 
+/* A handler without SA_RESTART ends a read, each time; one with it never does. */
+static void ended(bool restarts)
+{
+	struct sigaction action = {.sa_handler = count_one, .sa_flags = restarts ? SA_RESTART : 0};
+	struct itimerval once = {{0, 50000}, {0, 300}};
+	struct timespec start, now;
+	int fds[2], wrong = 0;
+	char byte;
+
+	if (pipe(fds))
+		return;
+	sigaction(SIGALRM, &action, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	do {
+		signals_seen = 0;
+		if (restarts)
+			alarm_writes = fds[1];
+		setitimer(ITIMER_REAL, &once, NULL);
+		for (int i = 0; i < 300; i++)
+			poll(NULL, 0, 0);
+		if (restarts)
+			wrong += read(fds[0], &byte, 1) != 1;
+		else
+			wrong += signals_seen == 0 && (read(fds[0], &byte, 1) != -1 || errno != EINTR || signals_seen != 1);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (now.tv_sec < start.tv_sec + 3);
+	memset(&once, 0, sizeof(once));
+	setitimer(ITIMER_REAL, &once, NULL);
+	printf("%s: %d wrong\n", restarts ? "restarted" : "ended", wrong);
+}
+
 /* ---- odd places ---- */
 
 static char small_stack[49152];
@@ -350,6 +384,8 @@ int main(int argc, char **argv)
 		waited((int)number);
 	else if (!strcmp(what, "killed"))
 		kill(getpid(), (int)number), turn(1000000000);
+	else if (!strcmp(what, "ended"))
+		ended(number > 1);
 	else if (!strcmp(what, "coroutines"))
 		coroutines();
 	else if (!strcmp(what, "alternate"))
