@@ -48,6 +48,10 @@ int report_osrt_sum(const struct report_context *, struct table *, struct err *)
 int report_osrt_short_sum(const struct report_context *, struct table *, struct err *);
 int report_nvtx_sum(const struct report_context *, struct table *, struct err *);
 int report_nvtx_pushpop_sum(const struct report_context *, struct table *, struct err *);
+int report_nvtx_pushpop_trace(const struct report_context *, struct table *, struct err *);
+int report_nvtx_gpu_proj_trace(const struct report_context *, struct table *, struct err *);
+int report_nvtx_gpu_proj_sum(const struct report_context *, struct table *, struct err *);
+int report_nvtx_kern_sum(const struct report_context *, struct table *, struct err *);
 int report_nvtx_startend_sum(const struct report_context *, struct table *, struct err *);
 int report_cuda_gpu_kern_sum(const struct report_context *, struct table *, struct err *);
 int report_cuda_gpu_mem_time_sum(const struct report_context *, struct table *, struct err *);

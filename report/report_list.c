@@ -50,6 +50,10 @@ const struct report report_list[] = {
 	{"cuda_mem_peak", NULL, "CUDA Memory At Its Peak (by Call Site)", 0, report_cuda_mem_peak},
 	{"cuda_mem_leaks", NULL, "CUDA Memory Never Freed (by Call Site)", 0, report_cuda_mem_leaks},
 	{"nvtx_pushpop_sum", "nvtxppsum", "NVTX Push/Pop Range Summary", REPORT_BY, report_nvtx_pushpop_sum},
+	{"nvtx_pushpop_trace", "nvtxpptrace", "NVTX Push/Pop Range Trace", 0, report_nvtx_pushpop_trace},
+	{"nvtx_gpu_proj_sum", "nvtxgpuprojsum", "NVTX GPU Projection Summary", REPORT_DEVICE, report_nvtx_gpu_proj_sum},
+	{"nvtx_gpu_proj_trace", "nvtxgpuproj", "NVTX GPU Projection Trace", REPORT_DEVICE, report_nvtx_gpu_proj_trace},
+	{"nvtx_kern_sum", "nvtxkernsum", "NVTX Range Kernel Summary", REPORT_DEVICE | REPORT_NAMES, report_nvtx_kern_sum},
 	{"nvtx_startend_sum", "nvtxsesum", "NVTX Start/End Range Summary", REPORT_BY, report_nvtx_startend_sum},
 	{"um_sum", "umsum", "Unified Memory Analysis Summary", REPORT_DEVICE, report_um_sum},
 	{"um_total_sum", "umtotalsum", "Unified Memory Totals Summary", REPORT_DEVICE, report_um_total_sum},
@@ -60,10 +64,6 @@ const struct report report_list[] = {
 	{"correlated", NULL, "Host Calls and Their Device Work", REPORT_HIDDEN | REPORT_DEVICE, report_correlated},
 	{"device_facts", NULL, "Device Facts", REPORT_HIDDEN | REPORT_DEVICE, report_device_facts},
 	{"not_recorded", NULL, "Programs Not Recorded", REPORT_HIDDEN, report_bare},
-	LATER("nvtx_pushpop_trace", "nvtxpptrace", "NVTX Push/Pop Range Trace"),
-	LATER("nvtx_gpu_proj_sum", "nvtxgpuprojsum", "NVTX GPU Projection Summary"),
-	LATER("nvtx_gpu_proj_trace", "nvtxgpuproj", "NVTX GPU Projection Trace"),
-	LATER("nvtx_kern_sum", "nvtxkernsum", "NVTX Range Kernel Summary"),
 	LATER("openmp_sum", "openmpevtsum", "OpenMP Summary"),
 };
 

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nvtx_tree.h"
+
+#include <stdlib.h>
+
+struct making {
+	struct nvtx_tree *tree;
+	bool only_pushpop;
+};
+
+static void add(void *context, const struct nvtx_range *r)
+{
+	struct making *m = context;
+	struct nvtx_tree *t = m->tree;
+
+	if ((r->end_thread && r->end_thread != r->thread) || (m->only_pushpop && !r->is_pushpop))
+		return;
+	t->nodes = mem_grow(t->nodes, t->count, &t->capacity, sizeof(*t->nodes));
+	t->nodes[t->count++] = (struct nvtx_node){
+		.start = r->start,
+		.end = r->end,
+		.parent = NVTX_NO_PARENT,
+		.domain = r->domain,
+		.text = r->text,
+		.is_pushpop = r->is_pushpop,
+		.thread = r->thread,
+	};
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct nvtx_node *a = left, *b = right;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return (a->end < b->end) - (a->end > b->end);
+}
+
+/* Those still open at a range's start are few: the depth of nesting, and start/end ranges that overlap. */
+static void find_parents(struct nvtx_tree *t)
+{
+	size_t *open = mem_alloc((t->count + 1) * sizeof(*open)), count = 0;
+
+	for (size_t i = 0; i < t->count; i++) {
+		struct nvtx_node *n = &t->nodes[i];
+		size_t kept = 0;
+		uint64_t least = UINT64_MAX;
+
+		for (size_t k = 0; k < count; k++) {
+			const struct nvtx_node *o = &t->nodes[open[k]];
+
+			if (o->thread != n->thread || o->end < n->start)
+				continue;
+			open[kept++] = open[k];
+			if (o->end >= n->end && n->start - o->start + (o->end - n->end) <= least) {
+				least = n->start - o->start + (o->end - n->end);
+				n->parent = open[k];
+			}
+		}
+		count = kept;
+		open[count++] = i;
+		if (n->parent == NVTX_NO_PARENT)
+			continue;
+		n->level = t->nodes[n->parent].level + 1;
+		t->nodes[n->parent].children++;
+	}
+	free(open);
+}
+
+/* The search tree over nodes[low, high) of one thread has its root in the middle. */
+static uint64_t set_last(struct nvtx_tree *t, size_t low, size_t high)
+{
+	size_t middle = low + (high - low) / 2;
+	struct nvtx_node *n;
+	uint64_t left, right;
+
+	if (low == high)
+		return 0;
+	n = &t->nodes[middle];
+	left = set_last(t, low, middle);
+	right = set_last(t, middle + 1, high);
+	n->last = n->end > left ? n->end : left;
+	if (right > n->last)
+		n->last = right;
+	return n->last;
+}
+
+static size_t thread_end(const struct nvtx_tree *t, size_t from)
+{
+	size_t low = from, high = t->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (t->nodes[middle].thread <= t->nodes[from].thread)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static size_t thread_begin(const struct nvtx_tree *t, const struct trace_thread *thread)
+{
+	size_t low = 0, high = t->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (t->nodes[middle].thread < thread)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+void nvtx_tree_make(struct nvtx_tree *t, const struct image *image, bool only_pushpop)
+{
+	struct making m = {t, only_pushpop};
+
+	*t = (struct nvtx_tree){.image = image};
+	if (!image->trace)
+		return;
+	nvtx_ranges(image, NULL, &m, add);
+	if (!t->count)
+		return;
+	qsort(t->nodes, t->count, sizeof(*t->nodes), compare);
+	find_parents(t);
+	for (size_t from = 0, to; from < t->count; from = to) {
+		to = thread_end(t, from);
+		set_last(t, from, to);
+	}
+}
+
+void nvtx_tree_done(struct nvtx_tree *t)
+{
+	free(t->nodes);
+	*t = (struct nvtx_tree){0};
+}
+
+struct asking {
+	const struct nvtx_tree *tree;
+	uint64_t start, end;
+	void *context;
+	void (*visit)(void *, size_t);
+};
+
+static void ask(const struct asking *a, size_t low, size_t high)
+{
+	size_t middle = low + (high - low) / 2;
+	const struct nvtx_node *n;
+
+	if (low == high)
+		return;
+	n = &a->tree->nodes[middle];
+	if (n->last < a->end)
+		return;
+	ask(a, low, middle);
+	if (n->start > a->start)
+		return;
+	if (n->end >= a->end)
+		a->visit(a->context, middle);
+	ask(a, middle + 1, high);
+}
+
+void nvtx_tree_around(const struct nvtx_tree *t, const struct trace_thread *thread, uint64_t start, uint64_t end, void *context,
+		      void (*visit)(void *, size_t))
+{
+	size_t from = thread_begin(t, thread);
+
+	if (from < t->count && t->nodes[from].thread == thread)
+		ask(&(struct asking){t, start, end, context, visit}, from, thread_end(t, from));
+}
+
+void nvtx_tree_name(const struct nvtx_tree *t, size_t node, struct buffer *ret)
+{
+	const struct nvtx_node *n = &t->nodes[node];
+	struct buffer name = {0};
+
+	nvtx_name(t->image->trace, n->domain, n->text, &name);
+	buffer_text(ret, n->domain || !name.data ? (name.data ? name.data : "") : name.data + 1); /* without its ':' */
+	buffer_done(&name);
+}
+
+void nvtx_tree_path(const struct nvtx_tree *t, size_t node, size_t first, struct buffer *ret)
+{
+	if (t->nodes[node].parent != NVTX_NO_PARENT)
+		nvtx_tree_path(t, t->nodes[node].parent, first, ret);
+	buffer_print(ret, ":%zu", node + 1 + first);
+}
