@@ -3,6 +3,7 @@
 #include "emit.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,6 +78,12 @@ static void separate(struct buffer *b, size_t from)
 	}
 }
 
+/* With one decimal, a tie away from zero as SQL's round() has it, so that figures equal those of other tools. */
+static double tenths(double number)
+{
+	return floor(number * 10 + 0.5) / 10;
+}
+
 static void add_number(struct buffer *b, enum column_type type, union cell cell, enum time_unit unit)
 {
 	switch (type) {
@@ -91,10 +98,13 @@ static void add_number(struct buffer *b, enum column_type type, union cell cell,
 			buffer_print(b, "%.3f", (double)cell.count / unit_ns[unit]);
 		break;
 	case COLUMN_NS_MEAN:
-		buffer_print(b, unit == UNIT_NS ? "%.1f" : "%.3f", cell.real / unit_ns[unit]);
+		if (unit == UNIT_NS)
+			buffer_print(b, "%.1f", tenths(cell.real));
+		else
+			buffer_print(b, "%.3f", cell.real / unit_ns[unit]);
 		break;
 	case COLUMN_PERCENT:
-		buffer_print(b, "%.1f", cell.real);
+		buffer_print(b, "%.1f", tenths(cell.real));
 		break;
 	case COLUMN_MB:
 		buffer_print(b, "%.3f", cell.real / 1e6);

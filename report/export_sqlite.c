@@ -241,7 +241,8 @@ static void visit_range(void *context, const struct nvtx_range *r)
 
 	if (!r->is_pushpop) {
 		row.id = (int64_t)tf_arg_value(find_arg(&row, TF_ARG_VALUE));
-		row.end_tid = r->end_thread ? thread_id(w, r->end_thread->tid) : NSYS_NULL;
+		/* As nsys does it: only where it is another one. */
+		row.end_tid = r->end_thread && r->end_thread != r->thread ? thread_id(w, r->end_thread->tid) : NSYS_NULL;
 	}
 	nvtx_row(w, &row);
 }

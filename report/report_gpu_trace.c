@@ -77,11 +77,12 @@ static void memory_cells(struct table *table, const struct tf_work *w, const str
 		table_real(table, (double)l->bytes / (double)l->duration_ns * 1e9);
 	else
 		table_nothing(table);
+	/* nsys shows what a memset sets in the first of the two. */
+	table_text(table, memory(w->kind == TF_WORK_COPY ? w->source : w->target));
 	if (w->kind == TF_WORK_COPY)
-		table_text(table, memory(w->source));
+		table_text(table, memory(w->target));
 	else
 		table_nothing(table);
-	table_text(table, memory(w->target));
 }
 
 static void row(const struct report_context *c, struct table *table, const struct line *l)

@@ -117,8 +117,9 @@ static int by_mean(const void *left, const void *right)
 static void part_cells(struct table *table, const struct sums_row *r)
 {
 	if (!r->count) {
-		for (int i = 0; i < 5; i++)
+		for (int i = 0; i < 4; i++)
 			table_nothing(table);
+		table_real(table, 0); /* as nsys has it */
 		return;
 	}
 	table_real(table, mean(r));

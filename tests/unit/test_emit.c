@@ -83,7 +83,7 @@ Test(emit, json_is_one_array_of_objects)
 {
 	add_row(1234567, 1000, 2.25, 3, "q\"\\\n\x01\x7f\xc2\x85");
 	cr_assert_str_eq(written(FORMAT_JSON, UNIT_S),
-			 "[\n {\"Total Time (ns)\":1234567,\"Num Calls\":1000,\"Avg (ns)\":2.2,\"PID\":3,"
+			 "[\n {\"Total Time (ns)\":1234567,\"Num Calls\":1000,\"Avg (ns)\":2.3,\"PID\":3,"
 			 "\"Name\":\"q\\\"\\\\\\u000a\\u0001\\u007f\\u0085\"}\n]\n");
 }
 
