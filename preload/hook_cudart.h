@@ -5,9 +5,9 @@
  *   TIMED  the wrapper is generated, and its prototype checked against the CUDA header's
  *   WORDS  generated too, for functions that not every header has, or whose prototype differs between versions: each
  *          parameter is a register wide, and those past what a version takes are passed on as they came
- *   NAKED  the exported symbol itself stands in wrap_cudart_names.c, CUPTI's in wrap_cupti.c
+ *   OWN    the body is wrap_<symbol>() in wrap_cudart.c, CUPTI's in wrap_cupti.c
  * about: which of the thresholds for stacks counts, enum cuda_kind.
- * record: what a row keeps beside the times and an error code, see wrap_cudart.h.
+ * record: what a row keeps beside the times and an error code, see cuda_call.h.
  * CUDA_PTDS, CUDA_PTSZ: a row and its twin for programs built with a default stream per thread.
  *
  * What is cheap and tells little (cudaGetLastError, cudaGetDevice, __cudaPushCallConfiguration) has no row. */
@@ -40,11 +40,11 @@
 	CUDA_PTSZ(X, TIMED, cudaGraphLaunch, (cudaGraphExec_t g, cudaStream_t s), (g, s), KERNEL, HANDED(g, s))         \
 	CUDA_PTSZ(X, TIMED, cudaLaunchHostFunc, (cudaStream_t s, cudaHostFn_t f, void *data), (s, f, data), KERNEL, HANDED(f, s)) \
 	/* which kernel a launch means */                                                                              \
-	X(NAKED, void, __cudaRegisterFunction, (void **, const char *, char *, const char *, int, void *, void *, void *, void *, int *), (), OTHER, NOTHING) \
-	X(NAKED, cudaError_t, __cudaGetKernel, (void **kernel, const void *function), (kernel, function), OTHER, NOTHING) \
-	X(NAKED, cudaError_t, cudaGetKernel, (void **kernel, const void *function), (kernel, function), OTHER, NOTHING) \
-	X(NAKED, cudaError_t, cudaGetFuncBySymbol, (void **function, const void *symbol), (function, symbol), OTHER, NOTHING) \
-	X(NAKED, cudaError_t, cudaLibraryGetKernel, (void **kernel, void *library, const char *name), (kernel, library, name), OTHER, NOTHING)
+	X(OWN, void, __cudaRegisterFunction, (void **binary, const char *f, char *device, const char *name, int limit, void *tid, void *bid, void *block, void *grid, int *warp), (binary, f, device, name, limit, tid, bid, block, grid, warp), OTHER, NOTHING) \
+	X(OWN, cudaError_t, __cudaGetKernel, (void **kernel, const void *function), (kernel, function), OTHER, NOTHING) \
+	X(OWN, cudaError_t, cudaGetKernel, (void **kernel, const void *function), (kernel, function), OTHER, NOTHING) \
+	X(OWN, cudaError_t, cudaGetFuncBySymbol, (void **function, const void *symbol), (function, symbol), OTHER, NOTHING) \
+	X(OWN, cudaError_t, cudaLibraryGetKernel, (void **kernel, void *library, const char *name), (kernel, library, name), OTHER, NOTHING)
 
 #define HOOK_CUDART_MEMORY(X)                                                                                          \
 	X(TIMED, cudaError_t, cudaMalloc, (void **p, size_t n), (p, n), MEMORY, ALLOC(DEVICE, *p, n))                   \
@@ -55,9 +55,9 @@
 	X(TIMED, cudaError_t, cudaHostUnregister, (void *p), (p), MEMORY, FREE(HOST, p))                                \
 	X(TIMED, cudaError_t, cudaMallocPitch, (void **p, size_t *pitch, size_t width, size_t height), (p, pitch, width, height), MEMORY, ALLOC(DEVICE, *p, (result ? width : *pitch) * height)) \
 	X(TIMED, cudaError_t, cudaMalloc3D, (struct cudaPitchedPtr *p, struct cudaExtent e), (p, e), MEMORY, ALLOC(DEVICE, p->ptr, (result ? e.width : p->pitch) * e.height * e.depth)) \
-	X(TIMED, cudaError_t, cudaMallocArray, (cudaArray_t *p, const struct cudaChannelFormatDesc *d, size_t width, size_t height, unsigned flags), (p, d, width, height, flags), MEMORY, ARRAY(*p, d, width, height, 0, 1)) \
-	X(TIMED, cudaError_t, cudaMalloc3DArray, (cudaArray_t *p, const struct cudaChannelFormatDesc *d, struct cudaExtent e, unsigned flags), (p, d, e, flags), MEMORY, ARRAY(*p, d, e.width, e.height, e.depth, 1)) \
-	X(TIMED, cudaError_t, cudaMallocMipmappedArray, (cudaMipmappedArray_t *p, const struct cudaChannelFormatDesc *d, struct cudaExtent e, unsigned levels, unsigned flags), (p, d, e, levels, flags), MEMORY, ARRAY(*p, d, e.width, e.height, e.depth, levels)) \
+	X(TIMED, cudaError_t, cudaMallocArray, (cudaArray_t *p, const struct cudaChannelFormatDesc *d, size_t width, size_t height, unsigned flags), (p, d, width, height, flags), MEMORY, ARRAY(*p, element_of(d), width, height, 0, 1)) \
+	X(TIMED, cudaError_t, cudaMalloc3DArray, (cudaArray_t *p, const struct cudaChannelFormatDesc *d, struct cudaExtent e, unsigned flags), (p, d, e, flags), MEMORY, ARRAY(*p, element_of(d), e.width, e.height, e.depth, 1)) \
+	X(TIMED, cudaError_t, cudaMallocMipmappedArray, (cudaMipmappedArray_t *p, const struct cudaChannelFormatDesc *d, struct cudaExtent e, unsigned levels, unsigned flags), (p, d, e, levels, flags), MEMORY, ARRAY(*p, element_of(d), e.width, e.height, e.depth, levels)) \
 	CUDA_PTSZ(X, TIMED, cudaMallocAsync, (void **p, size_t n, cudaStream_t s), (p, n, s), MEMORY, ALLOC(POOL, *p, n)) \
 	CUDA_PTSZ(X, TIMED, cudaMallocFromPoolAsync, (void **p, size_t n, cudaMemPool_t pool, cudaStream_t s), (p, n, pool, s), MEMORY, ALLOC(POOL, *p, n)) \
 	X(TIMED, cudaError_t, cudaFree, (void *p), (p), MEMORY, FREE(DEVICE, p))                                        \
@@ -76,15 +76,15 @@
 	X(WORDS, cudaError_t, cudaMemAdvise_v2, (const void *p, size_t n, size_t advice, size_t where), (p, n, advice, where), MEMORY, BYTES(n)) \
 	CUDA_PTSZ(X, WORDS, cudaMemPrefetchAsync, (const void *p, size_t n, size_t c, size_t d, size_t e), (p, n, c, d, e), MEMORY, BYTES(n)) \
 	CUDA_PTSZ(X, WORDS, cudaMemPrefetchAsync_v2, (const void *p, size_t n, size_t c, size_t d, size_t e), (p, n, c, d, e), MEMORY, BYTES(n)) \
-	CUDA_PTSZ(X, WORDS, cudaMemPrefetchBatchAsync, (void **p, size_t *sizes, size_t n, size_t d, size_t e, size_t f, size_t g, size_t h), (p, sizes, n, d, e, f, g, h), MEMORY, BYTES(cudart_total(sizes, n))) \
-	CUDA_PTSZ(X, WORDS, cudaMemDiscardBatchAsync, (void **p, size_t *sizes, size_t n, size_t d, size_t e), (p, sizes, n, d, e), MEMORY, BYTES(cudart_total(sizes, n))) \
-	CUDA_PTSZ(X, WORDS, cudaMemDiscardAndPrefetchBatchAsync, (void **p, size_t *sizes, size_t n, size_t d, size_t e, size_t f, size_t g, size_t h), (p, sizes, n, d, e, f, g, h), MEMORY, BYTES(cudart_total(sizes, n)))
+	CUDA_PTSZ(X, WORDS, cudaMemPrefetchBatchAsync, (void **p, size_t *sizes, size_t n, size_t d, size_t e, size_t f, size_t g, size_t h), (p, sizes, n, d, e, f, g, h), MEMORY, BYTES(cuda_total(sizes, n))) \
+	CUDA_PTSZ(X, WORDS, cudaMemDiscardBatchAsync, (void **p, size_t *sizes, size_t n, size_t d, size_t e), (p, sizes, n, d, e), MEMORY, BYTES(cuda_total(sizes, n))) \
+	CUDA_PTSZ(X, WORDS, cudaMemDiscardAndPrefetchBatchAsync, (void **p, size_t *sizes, size_t n, size_t d, size_t e, size_t f, size_t g, size_t h), (p, sizes, n, d, e, f, g, h), MEMORY, BYTES(cuda_total(sizes, n)))
 
 #define HOOK_CUDART_COPY(X)                                                                                            \
 	CUDA_PTDS(X, cudaMemcpy, (void *to, const void *from, size_t n, enum cudaMemcpyKind k), (to, from, n, k), MEMORY, COPY(k, n)) \
 	CUDA_PTDS(X, cudaMemcpy2D, (void *to, size_t tp, const void *from, size_t fp, size_t width, size_t height, enum cudaMemcpyKind k), (to, tp, from, fp, width, height, k), MEMORY, COPY(k, width * height)) \
-	CUDA_PTDS(X, cudaMemcpy3D, (const struct cudaMemcpy3DParms *p), (p), MEMORY, COPY(p->kind, cudart_extent(p->extent, p->srcArray, p->dstArray))) \
-	CUDA_PTDS(X, cudaMemcpy3DPeer, (const struct cudaMemcpy3DPeerParms *p), (p), MEMORY, COPY(cudaMemcpyDeviceToDevice, cudart_extent(p->extent, p->srcArray, p->dstArray))) \
+	CUDA_PTDS(X, cudaMemcpy3D, (const struct cudaMemcpy3DParms *p), (p), MEMORY, COPY(p->kind, extent(p->extent, p->srcArray, p->dstArray))) \
+	CUDA_PTDS(X, cudaMemcpy3DPeer, (const struct cudaMemcpy3DPeerParms *p), (p), MEMORY, COPY(cudaMemcpyDeviceToDevice, extent(p->extent, p->srcArray, p->dstArray))) \
 	X(TIMED, cudaError_t, cudaMemcpyPeer, (void *to, int td, const void *from, int fd, size_t n), (to, td, from, fd, n), MEMORY, COPY(cudaMemcpyDeviceToDevice, n)) \
 	CUDA_PTDS(X, cudaMemcpyToSymbol, (const void *to, const void *from, size_t n, size_t at, enum cudaMemcpyKind k), (to, from, n, at, k), MEMORY, COPY(k, n)) \
 	CUDA_PTDS(X, cudaMemcpyFromSymbol, (void *to, const void *from, size_t n, size_t at, enum cudaMemcpyKind k), (to, from, n, at, k), MEMORY, COPY(k, n)) \
@@ -96,8 +96,8 @@
 	CUDA_PTDS(X, cudaMemcpy2DArrayToArray, (cudaArray_t to, size_t x, size_t y, cudaArray_const_t from, size_t fx, size_t fy, size_t width, size_t height, enum cudaMemcpyKind k), (to, x, y, from, fx, fy, width, height, k), MEMORY, COPY(k, width * height)) \
 	CUDA_PTSZ(X, TIMED, cudaMemcpyAsync, (void *to, const void *from, size_t n, enum cudaMemcpyKind k, cudaStream_t s), (to, from, n, k, s), MEMORY, COPY_ASYNC(k, n, s)) \
 	CUDA_PTSZ(X, TIMED, cudaMemcpy2DAsync, (void *to, size_t tp, const void *from, size_t fp, size_t width, size_t height, enum cudaMemcpyKind k, cudaStream_t s), (to, tp, from, fp, width, height, k, s), MEMORY, COPY_ASYNC(k, width * height, s)) \
-	CUDA_PTSZ(X, TIMED, cudaMemcpy3DAsync, (const struct cudaMemcpy3DParms *p, cudaStream_t s), (p, s), MEMORY, COPY_ASYNC(p->kind, cudart_extent(p->extent, p->srcArray, p->dstArray), s)) \
-	CUDA_PTSZ(X, TIMED, cudaMemcpy3DPeerAsync, (const struct cudaMemcpy3DPeerParms *p, cudaStream_t s), (p, s), MEMORY, COPY_ASYNC(cudaMemcpyDeviceToDevice, cudart_extent(p->extent, p->srcArray, p->dstArray), s)) \
+	CUDA_PTSZ(X, TIMED, cudaMemcpy3DAsync, (const struct cudaMemcpy3DParms *p, cudaStream_t s), (p, s), MEMORY, COPY_ASYNC(p->kind, extent(p->extent, p->srcArray, p->dstArray), s)) \
+	CUDA_PTSZ(X, TIMED, cudaMemcpy3DPeerAsync, (const struct cudaMemcpy3DPeerParms *p, cudaStream_t s), (p, s), MEMORY, COPY_ASYNC(cudaMemcpyDeviceToDevice, extent(p->extent, p->srcArray, p->dstArray), s)) \
 	X(TIMED, cudaError_t, cudaMemcpyPeerAsync, (void *to, int td, const void *from, int fd, size_t n, cudaStream_t s), (to, td, from, fd, n, s), MEMORY, COPY_ASYNC(cudaMemcpyDeviceToDevice, n, s)) \
 	CUDA_PTSZ(X, TIMED, cudaMemcpyToSymbolAsync, (const void *to, const void *from, size_t n, size_t at, enum cudaMemcpyKind k, cudaStream_t s), (to, from, n, at, k, s), MEMORY, COPY_ASYNC(k, n, s)) \
 	CUDA_PTSZ(X, TIMED, cudaMemcpyFromSymbolAsync, (void *to, const void *from, size_t n, size_t at, enum cudaMemcpyKind k, cudaStream_t s), (to, from, n, at, k, s), MEMORY, COPY_ASYNC(k, n, s)) \
@@ -106,7 +106,7 @@
 	CUDA_PTSZ(X, TIMED, cudaMemcpy2DToArrayAsync, (cudaArray_t to, size_t x, size_t y, const void *from, size_t fp, size_t width, size_t height, enum cudaMemcpyKind k, cudaStream_t s), (to, x, y, from, fp, width, height, k, s), MEMORY, COPY_ASYNC(k, width * height, s)) \
 	CUDA_PTSZ(X, TIMED, cudaMemcpy2DFromArrayAsync, (void *to, size_t tp, cudaArray_const_t from, size_t x, size_t y, size_t width, size_t height, enum cudaMemcpyKind k, cudaStream_t s), (to, tp, from, x, y, width, height, k, s), MEMORY, COPY_ASYNC(k, width * height, s)) \
 	/* the eighth word is the stream in 13, the ninth in 12 */                                                     \
-	CUDA_PTSZ(X, WORDS, cudaMemcpyBatchAsync, (void **to, void **from, size_t *sizes, size_t n, size_t e, size_t f, size_t g, size_t h, size_t i), (to, from, sizes, n, e, f, g, h, i), MEMORY, COPY(cudaMemcpyDefault, cudart_total(sizes, n))) \
+	CUDA_PTSZ(X, WORDS, cudaMemcpyBatchAsync, (void **to, void **from, size_t *sizes, size_t n, size_t e, size_t f, size_t g, size_t h, size_t i), (to, from, sizes, n, e, f, g, h, i), MEMORY, COPY(cudaMemcpyDefault, cuda_total(sizes, n))) \
 	CUDA_PTSZ(X, WORDS, cudaMemcpy3DBatchAsync, (size_t n, void *list, size_t c, size_t d, size_t e), (n, list, c, d, e), MEMORY, NOTHING)
 
 #define HOOK_CUDART_SET(X)                                                                                             \
@@ -168,12 +168,12 @@
 	X(WORDS, cudaError_t, cudaLibraryLoadData, (void *a, void *b, void *c, void *d, size_t e, void *f, void *g, size_t h), (a, b, c, d, e, f, g, h), OTHER, NOTHING) \
 	X(WORDS, cudaError_t, cudaLibraryLoadFromFile, (void *a, void *b, void *c, void *d, size_t e, void *f, void *g, size_t h), (a, b, c, d, e, f, g, h), OTHER, NOTHING) \
 	X(WORDS, cudaError_t, cudaLibraryUnload, (void *library), (library), OTHER, NOTHING)                            \
-	X(NAKED, int, cuptiActivityRegisterCallbacks, (void *request, void *complete), (request, complete), OTHER, NOTHING) \
-	X(NAKED, int, cuptiActivityRegisterTimestampCallback, (void *now), (now), OTHER, NOTHING)                       \
-	X(NAKED, int, cuptiActivityEnable, (uint32_t kind), (kind), OTHER, NOTHING)                                     \
-	X(NAKED, int, cuptiActivityDisable, (uint32_t kind), (kind), OTHER, NOTHING)                                    \
-	X(NAKED, int, cuptiFinalize, (void), (), OTHER, NOTHING)                                                        \
-	X(NAKED, cudaError_t, cudaProfilerStart, (void), (), OTHER, NOTHING)                                            \
-	X(NAKED, cudaError_t, cudaProfilerStop, (void), (), OTHER, NOTHING)
+	X(OWN, int, cuptiActivityRegisterCallbacks, (void *request, void *complete), (request, complete), OTHER, NOTHING) \
+	X(OWN, int, cuptiActivityRegisterTimestampCallback, (void *now), (now), OTHER, NOTHING)                       \
+	X(OWN, int, cuptiActivityEnable, (uint32_t kind), (kind), OTHER, NOTHING)                                     \
+	X(OWN, int, cuptiActivityDisable, (uint32_t kind), (kind), OTHER, NOTHING)                                    \
+	X(OWN, int, cuptiFinalize, (void), (), OTHER, NOTHING)                                                        \
+	X(OWN, cudaError_t, cudaProfilerStart, (void), (), OTHER, NOTHING)                                            \
+	X(OWN, cudaError_t, cudaProfilerStop, (void), (), OTHER, NOTHING)
 
 #endif

@@ -261,6 +261,14 @@ static int visit_place(struct dl_phdr_info *info, size_t size, void *data)
 	return p->is_found;
 }
 
+void *loaded_beside(const void *address, const char *symbol)
+{
+	struct place p = {.address = address};
+
+	dl_iterate_phdr(visit_place, &p);
+	return p.is_found ? find_symbol(&p.object, symbol) : NULL;
+}
+
 bool loaded_path(const void *address, char *ret, size_t size)
 {
 	struct place p = {.address = address};

@@ -17,6 +17,9 @@ void *loaded_next(const char *symbol);
  * its dependencies, breadth first; for the main program, or where those have none, loaded_next(). Never ours. */
 void *loaded_from(const void *caller, const char *symbol);
 
+/* `symbol` as the object around `address` defines it; NULL: it does not. */
+void *loaded_beside(const void *address, const char *symbol);
+
 /* The path of the object around `address` as the loader knows it ("" for the main program). False: cut or none. */
 bool loaded_path(const void *address, char *ret, size_t size);
 

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The two ways into a wrapper of a library that a process may hold several of.
+ *
+ * By its name: the exported symbol. The real function is what the name means to the code that calls (caller.h).
+ * By a pointer that a look-up handed out (door.h): via_<symbol>. The real function is the one that the look-up found, come
+ * what may: it travels with the call. A trampoline adds it as a last argument of type double: such arguments have registers of
+ * their own, so it moves none of the others, on neither architecture, and signals, threads and longjmp cannot mix it up.
+ * Rows with floating arguments before it, or variable ones, cannot be handed out like that: they have no ENTRY_HANDED. */
+#ifndef PILLION_ENTRY_H
+#define PILLION_ENTRY_H
+
+#include <string.h>
+
+#include "caller.h"
+#include "hook.h"
+
+static inline double entry_hand(void *real)
+{
+	double handed;
+
+	_Static_assert(sizeof(handed) == sizeof(real), "a pointer is a double wide");
+	memcpy(&handed, &real, sizeof(handed));
+	return handed;
+}
+
+static inline void *entry_real(double handed)
+{
+	void *real;
+
+	memcpy(&real, &handed, sizeof(real));
+	return real;
+}
+
+/* What door.c knows of a row: one word pair in a section of its own, so there is no second list. */
+struct entry_row {
+	uintptr_t function; /* id */
+	void *via;
+};
+#define ENTRY_HANDED(symbol)                                                                                           \
+	static const struct entry_row handed_##symbol __attribute__((used, section("pillion_entries"), aligned(16))) = { \
+		HOOK_##symbol, (void *)via_##symbol};
+
+/* (a, b) and `more` give (a, b, more); () and `more` give (more). `arguments` tells which: parameters may be (void). */
+#define ENTRY_APPEND(list, arguments, more) ENTRY_JOIN(ENTRY_APPEND_, ENTRY_HAS arguments)(list, more)
+#define ENTRY_HAS(...) __VA_OPT__(MORE)
+#define ENTRY_JOIN(a, b) ENTRY_JOIN_(a, b)
+#define ENTRY_JOIN_(a, b) a##b
+#define ENTRY_APPEND_(list, more) (more)
+#define ENTRY_APPEND_MORE(list, more) (ENTRY_BARE list, more)
+#define ENTRY_BARE(...) __VA_ARGS__
+
+/* The real `symbol` for whoever called the exported wrapper that this stands in. */
+#define ENTRY_CALLER_REAL(symbol)                                                                                      \
+	({                                                                                                             \
+		static struct caller_place place_;                                                                     \
+                                                                                                                       \
+		caller_real(&place_, HOOK_##symbol, #symbol, __builtin_return_address(0));                             \
+	})
+
+/* Both ways in. `name` is what the compiler knows the exported function by, `none` what is returned where no library has it.
+ * `body` finds the real function in `real`, the row's id in HOOK_CURRENT. */
+#define ENTRY_TIMED(name, returns, symbol, parameters, arguments, none, body)                                          \
+	static returns via_##symbol ENTRY_APPEND(parameters, arguments, double handed_)                                \
+	{                                                                                                              \
+		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
+		__typeof__(&name) real = entry_real(handed_);                                                          \
+		body                                                                                                   \
+	}                                                                                                              \
+	ENTRY_HANDED(symbol)                                                                                           \
+	HOOK_EXPORT returns name parameters                                                                            \
+	{                                                                                                              \
+		void *found_ = ENTRY_CALLER_REAL(symbol);                                                              \
+                                                                                                                       \
+		if (!found_)                                                                                           \
+			return none;                                                                                   \
+		return via_##symbol ENTRY_APPEND(arguments, arguments, entry_hand(found_));                            \
+	}
+
+/* Under a name of ours for the compiler, which may know another prototype, and the ABI's for the linker. */
+#define ENTRY_WORDS(returns, symbol, parameters, arguments, none, body)                                                \
+	HOOK_EXPORT returns words_##symbol parameters __asm__(#symbol);                                                \
+	ENTRY_TIMED(words_##symbol, returns, symbol, parameters, arguments, none, body)
+
+/* What an OWN body is told of its call. */
+struct entry {
+	void *real; /* NULL: no library has the function */
+	void *caller;
+};
+
+/* The body is wrap_<symbol>(), with a struct entry after the row's own parameters. */
+#define ENTRY_OWN(returns, symbol, parameters, arguments)                                                              \
+	returns wrap_##symbol ENTRY_APPEND(parameters, arguments, struct entry);                                       \
+	static returns via_##symbol ENTRY_APPEND(parameters, arguments, double handed_)                                \
+	{                                                                                                              \
+		struct entry from_ = {entry_real(handed_), __builtin_return_address(0)};                               \
+                                                                                                                       \
+		return wrap_##symbol ENTRY_APPEND(arguments, arguments, from_);                                        \
+	}                                                                                                              \
+	ENTRY_HANDED(symbol)                                                                                           \
+	HOOK_EXPORT returns words_##symbol parameters __asm__(#symbol);                                                \
+	HOOK_EXPORT returns words_##symbol parameters                                                                  \
+	{                                                                                                              \
+		struct entry from_ = {ENTRY_CALLER_REAL(symbol), __builtin_return_address(0)};                         \
+                                                                                                                       \
+		return wrap_##symbol ENTRY_APPEND(arguments, arguments, from_);                                        \
+	}
+
+#endif
