@@ -65,3 +65,18 @@ size_t cuda_total(const size_t *sizes, size_t count)
 		total += sizes[i];
 	return total;
 }
+
+void cuda_move_range(void (*move)(struct tf_range_page *page, uint32_t pid, uint64_t ticks))
+{
+	int error = errno;
+
+	if (process_gate.groups && event_enter() && process_range && process_range->mode == TF_RANGE_PROFILER_API) {
+		struct thread_guard guard;
+
+		thread_guard_enter(&thread_self, &guard);
+		move(process_range, process.pid, clock_now());
+		thread_guard_leave(&thread_self, &guard);
+	}
+	cupti_follow(event_wanted(TF_GROUP_CUDA));
+	errno = error;
+}

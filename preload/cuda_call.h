@@ -95,6 +95,10 @@ size_t cuda_total(const size_t *sizes, size_t count);
 /* Adds the error, if there is one, and writes it all. */
 void cuda_record(const struct event *e, unsigned function, unsigned about, unsigned result, uint64_t *words, unsigned count);
 
+/* cudaProfilerStart and Stop. Also where recording is off just now, and where there is no CUDA: scripts call these wherever they
+ * run. */
+void cuda_move_range(void (*move)(struct tf_range_page *page, uint32_t pid, uint64_t ticks));
+
 /* ---- cuda_name.c: which kernel a function or a handle means ---- */
 
 /* `name` stays where it is, in a library. */

@@ -70,13 +70,14 @@ HOOK_LIBC(HOOK_EXPORT_ROW)
 /* Fortified twins are reported under the name that stands in the source: __read_chk is read, __open_2 open. */
 #define HOOK_PLAIN_NAME(group, symbol) {#symbol, group},
 #define HOOK_NAME_OSRT(kind, returns, symbol, ...) HOOK_PLAIN_NAME(TF_GROUP_OSRT, symbol)
-#define HOOK_NAME_CUDA(kind, returns, symbol, ...) HOOK_PLAIN_NAME(TF_GROUP_CUDA, symbol)
+#define HOOK_NAME_CUDART(kind, returns, symbol, ...) HOOK_PLAIN_NAME(TF_GROUP_CUDA, symbol)
+#define HOOK_NAME_CUDA(kind, returns, symbol, ...) HOOK_PLAIN_NAME(TF_GROUP_CUDA_DRIVER, symbol)
 
 #define HOOK_NAME_LIBRARY(kind, group, symbol, name, ...)                                                              \
 	LIBRARY_IF_RECORDED(kind, HOOK_PLAIN_NAME(TF_GROUP_##group, name))
 
 static struct file_function functions[HOOK_COUNT] = {
-	HOOK_LIBC(HOOK_NAME_OSRT) HOOK_CUDART(HOOK_NAME_CUDA) HOOK_LIBRARY(HOOK_NAME_LIBRARY)};
+	HOOK_LIBC(HOOK_NAME_OSRT) HOOK_CUDART(HOOK_NAME_CUDART) HOOK_CUDA(HOOK_NAME_CUDA) HOOK_LIBRARY(HOOK_NAME_LIBRARY)};
 const struct file_function *const file_functions = functions;
 const uint32_t file_function_count = HOOK_COUNT, file_counter_count = HOOK_LIBC_COUNT;
 static char plain_names[512];

@@ -32,6 +32,7 @@
 enum hook_id {
 	HOOK_LIBC(HOOK_ENUM)
 	HOOK_CUDART(HOOK_ENUM)
+	HOOK_CUDA(HOOK_ENUM)
 	HOOK_LIBRARY(HOOK_ENUM_LIBRARY)
 	HOOK_COUNT
 };
@@ -44,6 +45,7 @@ enum { HOOK_PLACES = HOOK_COUNT - 1, HOOK_LIBRARY(HOOK_PLACE) };
 #undef HOOK_PLACE
 #define HOOK_ONE(...) +1
 enum { HOOK_LIBC_COUNT = 0 HOOK_LIBC(HOOK_ONE) }; /* their ids come first */
+enum { HOOK_CUDA_COUNT = 0 HOOK_CUDA(HOOK_ONE), HOOK_CUDA_FIRST = HOOK_LIBC_COUNT HOOK_CUDART(HOOK_ONE) };
 #undef HOOK_ONE
 
 /* real_<symbol>: libc's own, or the next interposer's; resolves itself at the first call. A function that this libc does

@@ -168,6 +168,8 @@
 	X(WORDS, cudaError_t, cudaLibraryLoadData, (void *a, void *b, void *c, void *d, size_t e, void *f, void *g, size_t h), (a, b, c, d, e, f, g, h), OTHER, NOTHING) \
 	X(WORDS, cudaError_t, cudaLibraryLoadFromFile, (void *a, void *b, void *c, void *d, size_t e, void *f, void *g, size_t h), (a, b, c, d, e, f, g, h), OTHER, NOTHING) \
 	X(WORDS, cudaError_t, cudaLibraryUnload, (void *library), (library), OTHER, NOTHING)                            \
+	CUDA_PTSZ(X, OWN, cudaGetDriverEntryPoint, (const char *name, void **ret, uint64_t flags, void *status), (name, ret, flags, status), OTHER, NOTHING) \
+	CUDA_PTSZ(X, OWN, cudaGetDriverEntryPointByVersion, (const char *name, void **ret, unsigned version, uint64_t flags, void *status), (name, ret, version, flags, status), OTHER, NOTHING) \
 	X(OWN, int, cuptiActivityRegisterCallbacks, (void *request, void *complete), (request, complete), OTHER, NOTHING) \
 	X(OWN, int, cuptiActivityRegisterTimestampCallback, (void *now), (now), OTHER, NOTHING)                       \
 	X(OWN, int, cuptiActivityEnable, (uint32_t kind), (kind), OTHER, NOTHING)                                     \

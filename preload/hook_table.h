@@ -6,9 +6,11 @@
 #include "hook_libc.h"
 #include "hook_library.h"
 #ifdef HAVE_CUDA_HEADERS
+#include "hook_cuda.h"
 #include "hook_cudart.h"
 #else
 #define HOOK_CUDART(X)
+#define HOOK_CUDA(X)
 #endif
 
 #endif

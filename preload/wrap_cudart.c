@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The wrappers that the CUDA runtime's rows generate, calls that name kernels, the capture range's Start and Stop. */
+#include "../runtime/loaded.h"
 #include "cuda_call.h"
+#include "door.h"
 
 enum { CUDA_LAYER = TF_GROUP_CUDA };
 #define CUDA_NAMER NULL
@@ -90,22 +92,6 @@ cudaError_t wrap_cudaLibraryGetKernel(void **kernel, void *library, const char *
 
 /* ---- the capture range ---- */
 
-/* Also where recording is off just now, and where there is no CUDA: scripts call these wherever they run. */
-static void move_range(void (*move)(struct tf_range_page *page, uint32_t pid, uint64_t ticks))
-{
-	int error = errno;
-
-	if (process_gate.groups && event_enter() && process_range && process_range->mode == TF_RANGE_PROFILER_API) {
-		struct thread_guard guard;
-
-		thread_guard_enter(&thread_self, &guard);
-		move(process_range, process.pid, clock_now());
-		thread_guard_leave(&thread_self, &guard);
-	}
-	cupti_follow(event_wanted(TF_GROUP_CUDA));
-	errno = error;
-}
-
 cudaError_t wrap_cudaProfilerStart(struct entry from)
 {
 	enum { HOOK_CURRENT = HOOK_cudaProfilerStart };
@@ -113,7 +99,7 @@ cudaError_t wrap_cudaProfilerStart(struct entry from)
 
 	if (real)
 		CUDA_TIME(real(), OTHER, NOTHING);
-	move_range(range_start);
+	cuda_move_range(range_start);
 	return result;
 }
 
@@ -124,6 +110,67 @@ cudaError_t wrap_cudaProfilerStop(struct entry from)
 
 	if (real)
 		CUDA_TIME(real(), OTHER, NOTHING);
-	move_range(range_stop);
+	cuda_move_range(range_stop);
 	return result;
+}
+
+/* ---- the driver's functions, by way of the runtime: cheap, and not recorded ---- */
+
+static void replace(const char *name, int version, uint64_t flags, void **found, struct entry from)
+{
+	void *lookup = loaded_in("libcuda.so", "cuGetProcAddress_v2");
+
+	if (lookup && name && found && *found)
+		*found = door_hand_driver(name, version <= CUDART_VERSION ? version : 0, flags, *found, lookup, from.caller);
+}
+
+/* The version asked for is then the runtime's own. */
+static cudaError_t find(const char *name, void **ret, uint64_t flags, void *status, uint64_t twins, struct entry from)
+{
+	cudaError_t (*real)(const char *, void **, uint64_t, void *) = from.real, result;
+	cudaError_t (*get_version)(int *);
+	int version = 0;
+
+	if (!real)
+		return CUDART_NONE;
+	result = real(name, ret, flags, status);
+	get_version = result ? NULL : loaded_beside(from.real, "cudaRuntimeGetVersion");
+	if (get_version && !get_version(&version))
+		replace(name, version, flags ? flags : twins, ret, from);
+	return result;
+}
+
+cudaError_t wrap_cudaGetDriverEntryPoint(const char *name, void **ret, uint64_t flags, void *status, struct entry from)
+{
+	return find(name, ret, flags, status, 0, from);
+}
+
+cudaError_t wrap_cudaGetDriverEntryPoint_ptsz(const char *name, void **ret, uint64_t flags, void *status, struct entry from)
+{
+	return find(name, ret, flags, status, cudaEnablePerThreadDefaultStream, from);
+}
+
+static cudaError_t find_by_version(const char *name, void **ret, unsigned version, uint64_t flags, void *status, uint64_t twins,
+				   struct entry from)
+{
+	cudaError_t (*real)(const char *, void **, unsigned, uint64_t, void *) = from.real, result;
+
+	if (!real)
+		return CUDART_NONE;
+	result = real(name, ret, version, flags, status);
+	if (!result)
+		replace(name, (int)version, flags ? flags : twins, ret, from);
+	return result;
+}
+
+cudaError_t wrap_cudaGetDriverEntryPointByVersion(const char *name, void **ret, unsigned version, uint64_t flags, void *status,
+						  struct entry from)
+{
+	return find_by_version(name, ret, version, flags, status, 0, from);
+}
+
+cudaError_t wrap_cudaGetDriverEntryPointByVersion_ptsz(const char *name, void **ret, unsigned version, uint64_t flags, void *status,
+						       struct entry from)
+{
+	return find_by_version(name, ret, version, flags, status, cudaEnablePerThreadDefaultStream, from);
 }

@@ -161,6 +161,26 @@ void *loaded_next(const char *symbol)
 	return n.found;
 }
 
+static int visit_before(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct next *n = data;
+	struct object o;
+
+	read_object(info, &o);
+	if (holds(&o, (const void *)visit_before))
+		return 1;
+	n->found = find_symbol(&o, n->symbol);
+	return n->found != NULL;
+}
+
+bool loaded_before(const char *symbol)
+{
+	struct next n = {.symbol = symbol};
+
+	dl_iterate_phdr(visit_before, &n);
+	return n.found;
+}
+
 /* ---- from a caller ---- */
 
 /* Names of the objects to be searched, in order. They lie in the objects' own string tables. */
@@ -234,14 +254,21 @@ static int visit_dependency(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
-void *loaded_from(const void *caller, const char *symbol)
+void *loaded_below(const void *caller, const char *symbol)
 {
 	struct tree t = {.caller = caller, .symbol = symbol};
 
 	dl_iterate_phdr(visit_caller, &t);
 	for (; !t.found && t.at < t.count; t.at++)
 		dl_iterate_phdr(visit_dependency, &t);
-	return t.found ? t.found : loaded_next(symbol);
+	return t.found;
+}
+
+void *loaded_from(const void *caller, const char *symbol)
+{
+	void *found = loaded_below(caller, symbol);
+
+	return found ? found : loaded_next(symbol);
 }
 
 /* ---- objects ---- */
@@ -267,6 +294,18 @@ void *loaded_beside(const void *address, const char *symbol)
 
 	dl_iterate_phdr(visit_place, &p);
 	return p.is_found ? find_symbol(&p.object, symbol) : NULL;
+}
+
+void loaded_all_beside(const void *address, const char *const *symbols, void **ret, size_t count, uintptr_t *ret_start,
+		       uintptr_t *ret_end)
+{
+	struct place p = {.address = address};
+
+	dl_iterate_phdr(visit_place, &p);
+	*ret_start = p.is_found ? p.object.start : 0;
+	*ret_end = p.is_found ? p.object.end : 0;
+	for (size_t i = 0; i < count; i++)
+		ret[i] = p.is_found ? find_symbol(&p.object, symbols[i]) : NULL;
 }
 
 bool loaded_path(const void *address, char *ret, size_t size)

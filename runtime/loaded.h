@@ -20,6 +20,16 @@ void *loaded_from(const void *caller, const char *symbol);
 /* `symbol` as the object around `address` defines it; NULL: it does not. */
 void *loaded_beside(const void *address, const char *symbol);
 
+/* Many of them at once, and where the object lies: 0 and 0, there is none. */
+void loaded_all_beside(const void *address, const char *const *symbols, void **ret, size_t count, uintptr_t *ret_start,
+		       uintptr_t *ret_end);
+
+/* Is there a definition of `symbol` in an object before ours? */
+bool loaded_before(const char *symbol);
+
+/* As loaded_from(), but in the caller's own object and its dependencies alone: NULL for the main program. */
+void *loaded_below(const void *caller, const char *symbol);
+
 /* The path of the object around `address` as the loader knows it ("" for the main program). False: cut or none. */
 bool loaded_path(const void *address, char *ret, size_t size);
 

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Look-ups by name, dlsym's and the driver's own: what they find is replaced by our wrapper of it.
+ *
+ * A wrapper that is handed out calls the very function that the look-up found, for as long as it lives: each pair of wrapper and
+ * function has a trampoline, which is the pointer that the program gets. So two libraries may hold functions of one name,
+ * and the driver may give several for one name.
+ *
+ * One layer: a shared libcudart gets the driver's functions as they are, for its callers come through our wrappers of it; so do the
+ * driver's own tools. Who asks is told by the return address.
+ *
+ * Any thread, any time, also before our constructor. Not from a signal handler that has interrupted the loader, as dlsym itself. */
+#ifndef PILLION_DOOR_H
+#define PILLION_DOOR_H
+
+#define DOOR_SLOTS 4096 /* pairs; dlsym_*.S has a trampoline of 16 bytes for each */
+
+#ifndef __ASSEMBLER__
+#include <stdint.h>
+
+/* What a program is to be given in place of `real`: a way into the wrapper of the row `function`; `real` itself where trampolines
+ * have run out, which the ledger then says. */
+void *door_hand(unsigned function, void *real);
+
+/* The same for what the driver's look-up `lookup` (a function of the driver's library) has found for `name`. `version`: of CUDA,
+ * 0: not known, then only a function that bears one of our names in that library is replaced. */
+void *door_hand_driver(const char *name, int version, uint64_t flags, void *real, const void *lookup, const void *caller);
+
+/* What dlsym() does: return `value`, or go on to `jump` with the caller's arguments. */
+struct door_answer {
+	void *value, *jump;
+};
+struct door_answer door_dlsym(void *handle, const char *name, const void *caller);
+#endif
+
+#endif
