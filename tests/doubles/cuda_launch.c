@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The driver double: modules, kernels, launches, occupancy. */
 #include "cuda_entry.h"
+#include "simgpu_kernel.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -144,6 +145,23 @@ ENTRY(cuLibraryUnload, 12000, (library), CUlibrary library)
 ENTRY(cuLibraryGetKernel, 12000, (pKernel, library, name), CUkernel *pKernel, CUlibrary library, const char *name)
 {
 	return module_function((struct sim_module *)library, name, (struct sim_function **)pKernel);
+}
+
+ENTRY(cuLibraryEnumerateKernels, 12040, (kernels, numKernels, lib), CUkernel *kernels, unsigned int numKernels,
+	    CUlibrary lib)
+{
+	struct sim_module *module = (struct sim_module *)lib;
+	const struct simgpu_image *image = module ? module->image : NULL;
+
+	if (!kernels || !module)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (unsigned i = 0; image && i < numKernels && i < image->count; i++) {
+		CUresult result = module_function(module, image->kernels[i].name, (struct sim_function **)&kernels[i]);
+
+		if (result != CUDA_SUCCESS)
+			return result;
+	}
+	return CUDA_SUCCESS;
 }
 
 ENTRY(cuLibraryGetModule, 12000, (pMod, library), CUmodule *pMod, CUlibrary library)

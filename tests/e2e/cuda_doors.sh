@@ -1,0 +1,112 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# However a program reaches CUDA, what the simulated GPU counted is in the trace, once: the driver by every kind of look-up, static
+# runtimes, libraries that nobody else sees, interposers of a user's own, several runtimes. And look-ups find what they
+# would find without us.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+doubles=$PILLION_BUILD_DIR/tests/doubles
+nm -D --defined-only "$library" | awk '{ print $3 }' >exported
+grep -q '^cuLaunchKernel' exported && [ -e "$doubles/libcuda.so.1" ] || skip_all 'built without CUDA headers'
+export LD_LIBRARY_PATH="$doubles:$targets"
+export PILLION_GPU_ACTIVITY=none # the host's side alone
+
+equal() { # CAPTURE LOG OPTION...
+	report stats -q -r cuda_api_sum -f csv "$1" >api.csv && report stats -q -r cuda_launch_sum -f csv "$1" >launch.csv &&
+		report stats -q -r cuda_gpu_mem_size_sum -f csv "$1" >memory.csv || return
+	capture=$1
+	log=$2
+	shift 2
+	python3 "$tests_dir/cuda_account.py" "$log" exported api.csv launch.csv memory.csv "$@"
+}
+
+as_bare() { # NAME OPTIONS PROGRAM ARGUMENT...: runs it with and without us, and compares with the account
+	local name=$1 options=$2
+	shift 2
+	rm -rf log "$name.pillion"
+	"$@" >wanted 2>wanted_err
+	local plain=$?
+	PILLION_SIMGPU_LOG=log pillion -o "$name" "$@" >out 2>err
+	is "$? $(cat out)" "$plain $(cat wanted)" "$name: status and output"
+	is "$(grep -v '^pillion: ' err)" "$(cat wanted_err)" "$name: its stderr"
+	ok "$name: recorded is what was done, once" equal "$name.pillion" log $options
+}
+
+# ---- the driver API ----
+
+for door in dlsym global proc newer self old entry; do
+	as_bare $door --driver "$targets/cuda_driver" $door 3
+	like "$(cat launch.csv)" ',3,.*,2 1 1,512 1 1,"add\(int\*, int\)"' "$door: the driver names the kernel that the program did not"
+done
+as_bare twin --driver "$targets/cuda_driver" twin 3
+like "$(cat api.csv)" 'cuLaunchKernel_ptsz' 'twins go by their own names'
+as_bare linked --driver "$targets/cuda_driver_linked" linked 3
+as_bare linked_ptds --driver "$targets/cuda_driver_linked_ptds" linked 3
+like "$(cat api.csv)" 'cuLaunchKernel_ptsz' 'twins by the linker, too'
+
+# ---- runtimes ----
+
+as_bare static '--work --captured' "$doubles/cuda_launches_static" 3
+is "$(grep -c ',cuda[A-Z]' api.csv)" 0 'a static runtime is seen by what it asks of the driver'
+as_bare plugin --captured "$targets/cuda_doors" plugin "$targets/cuda_launches_plugin.so" 2
+is "$(grep -c ',cu[A-Z]' api.csv)" 0 'a library of its own scope: one layer'
+
+both() { # A...: as many calls as it takes, by the same code
+	"$targets/cuda_doors" two "$@" >wanted
+	rm -rf two.pillion
+	pillion -o two "$targets/cuda_doors" two "$@" >out
+	is "$(cat out)" "$(cat wanted)" "two runtimes by dlsym: each answers for itself"
+	is "$(report stats -q -r cuda_api_sum -f csv two.pillion | awk -F, '$9 == "cudaMalloc" { print $3 }')" $((3 * $#)) 'and is recorded'
+}
+both "$targets/libfake12.so" "$targets/libfake13.so"
+both "$targets/libfake13.so" "$targets/libfake12.so"
+ok 'by 16 threads at once' pillion -o many "$targets/cuda_doors" many "$doubles/libcudart.so.13" 16
+
+python=$(command -v python3)
+cat >job.py <<'PYTHON'
+import ctypes
+for name in ('libcudart.so.13', 'libcudart.so.12'):
+    rt = ctypes.CDLL(name)
+    p = ctypes.c_void_p()
+    assert rt.cudaMalloc(ctypes.byref(p), 4096) == 0
+    assert rt.cudaMemset(p, 1, ctypes.c_size_t(4096)) == 0
+    host = ctypes.create_string_buffer(4096)
+    assert rt.cudaMemcpy(host, p, ctypes.c_size_t(4096), 2) == 0
+    assert rt.cudaFree(p) == 0
+    print(host.raw[:4])
+PYTHON
+rm -f log
+PILLION_SIMGPU_LOG=log pillion -o ctypes -t cuda "$python" job.py >out 2>err
+is "$? $(sort -u out)" "0 b'\\x01\\x01\\x01\\x01'" 'ctypes with two runtimes: status and output'
+report stats -q -r cuda_api_sum -f csv ctypes.pillion >api.csv
+is "$(awk -F, '$9 ~ /^cu/ { print $9, $3 }' api.csv | sort | tr '\n' ' ')" 'cudaFree 2 cudaMalloc 2 cudaMemcpy 2 cudaMemset 2 ' \
+	'ctypes: each call once'
+
+# ---- interposers ----
+
+LD_PRELOAD=$targets/cuda_interposer.so "$doubles/cuda_launches" 2 >wanted
+rm -rf chain.pillion log
+PILLION_SIMGPU_LOG=log LD_PRELOAD=$targets/cuda_interposer.so pillion -t cuda -o chain "$doubles/cuda_launches" 2 >out 2>err
+# Every process of the launcher's has it, too, and nothing to interpose.
+is "$(grep -v 'interposed 0' out)" "$(cat wanted)" "a user's interposer: sees what it would see"
+is "$(report stats -q -r cuda_api_sum -f csv chain.pillion | awk -F, '$9 == "cudaMalloc" { print $3 }')" \
+	"$(grep -c '"name":"cudaMalloc"' log)" 'and its calls are recorded once'
+LD_PRELOAD="$targets/cuda_interposer.so:$library" PILLION_OUTPUT=$work/before "$doubles/cuda_launches" 2 >out 2>err
+is "$(cat out)" "$(cat wanted)" 'an interposer before us: the same'
+
+# ---- look-ups without CUDA ----
+
+probe() { # NAME
+	"$targets/cuda_doors" probe >wanted
+	pillion -o "$1" "$targets/cuda_doors" probe >out
+	is "$(cat out)" "$(cat wanted)" "$1: look-ups find what they would find, and fail in the same words"
+}
+unset LD_LIBRARY_PATH
+probe nothing
+LD_LIBRARY_PATH=$doubles
+export LD_LIBRARY_PATH
+LD_PRELOAD=$doubles/libcudart.so.13 "$targets/cuda_doors" probe >wanted
+LD_PRELOAD="$library:$doubles/libcudart.so.13" PILLION_OUTPUT=$work/present "$targets/cuda_doors" probe >out
+is "$(cat out)" "$(cat wanted)" 'a runtime that is there is found'
+done_testing

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What looking a name up gives.
+ *   cuda_doors probe              names of CUDA and others, by RTLD_DEFAULT, RTLD_NEXT and the program's handle
+ *   cuda_doors two LIBRARY...     cudaMalloc of each, by the same code, in turn
+ *   cuda_doors plugin LIBRARY N [deep]   plugin_main(N) of a library that nobody else sees
+ *   cuda_doors real LIBRARY NAME...      those functions of a library, called with zeroes
+ *   cuda_doors many LIBRARY N     N copies of a look-up by threads at once */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void probe(void *handle, const char *what)
+{
+	static const char *const names[] = {"cudaMalloc", "cuInit", "cuMemAlloc_v2", "__cudaRegisterFunction", "cuptiActivityRegisterCallbacks",
+					    "cuNothing", "interposer_id", "printf"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const char *error;
+		void *found;
+
+		dlerror();
+		found = dlsym(handle, names[i]);
+		error = dlerror();
+		/* A version is no part of the question, and none of the answer's. */
+		printf("%s %s: %s %.*s\n", what, names[i], found ? "found" : "none", error ? (int)strcspn(error, ",") : 0, error ? error : "");
+	}
+}
+
+static int two(int count, char **paths)
+{
+	int (*allocate[8])(void **, size_t);
+	void *p = NULL;
+
+	for (int i = 0; i < count && i < 8; i++) {
+		void *handle = dlopen(paths[i], RTLD_NOW | RTLD_LOCAL);
+
+		if (!handle)
+			return fprintf(stderr, "%s\n", dlerror()), 1;
+		*(void **)&allocate[i] = dlsym(handle, "cudaMalloc");
+		if ((void *)allocate[i] != dlsym(handle, "cudaMalloc"))
+			return printf("the same question, another answer\n"), 1;
+	}
+	for (int round = 0; round < 3; round++)
+		for (int i = 0; i < count; i++)
+			printf("%d %zu\n", allocate[i](&p, 1), (size_t)p);
+	return 0;
+}
+
+static int plugin(char **argv, int mode)
+{
+	char *arguments[] = {argv[0], argv[1], NULL};
+	void *handle = dlopen(argv[0], RTLD_NOW | RTLD_LOCAL | mode);
+	int (*run)(int, char **);
+
+	if (!handle)
+		return fprintf(stderr, "%s\n", dlerror()), 1;
+	*(void **)&run = dlsym(handle, "plugin_main");
+	return run(2, arguments);
+}
+
+static int real(int count, char **argv)
+{
+	void *handle = dlopen(argv[0], RTLD_NOW | RTLD_LOCAL);
+
+	if (!handle)
+		return fprintf(stderr, "%s\n", dlerror()), 1;
+	for (int i = 1; i < count; i++) {
+		unsigned (*f)(void *, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+		char room[4096] = {0};
+
+		*(void **)&f = dlsym(handle, argv[i]);
+		if (f)
+			printf("%s %u\n", argv[i], f(room, 64, 0, 0, 0, 0));
+		else
+			printf("%s none\n", argv[i]);
+	}
+	return 0;
+}
+
+static void *look_up(void *handle)
+{
+	void *first = dlsym(handle, "cudaMalloc");
+
+	for (int i = 0; i < 1000; i++)
+		if (dlsym(handle, "cudaMalloc") != first || dlsym(handle, "cudaNothing") || !dlsym(handle, "cudaFree"))
+			return NULL;
+	return first;
+}
+
+static int many(const char *path, int count)
+{
+	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL), *found, *all = NULL;
+	pthread_t threads[64];
+
+	for (int i = 0; i < count && i < 64; i++)
+		pthread_create(&threads[i], NULL, look_up, handle);
+	for (int i = 0; i < count && i < 64; i++) {
+		pthread_join(threads[i], &found);
+		if (!found || (all && found != all))
+			return puts("threads differ"), 1;
+		all = found;
+	}
+	return puts("all the same"), 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "probe")) {
+		probe(RTLD_DEFAULT, "default");
+		probe(RTLD_NEXT, "next");
+		probe(dlopen(NULL, RTLD_NOW), "program");
+		return 0;
+	}
+	if (argc > 2 && !strcmp(argv[1], "two"))
+		return two(argc - 2, argv + 2);
+	if (argc > 3 && !strcmp(argv[1], "plugin"))
+		return plugin(argv + 2, argc > 4 ? RTLD_DEEPBIND : 0);
+	if (argc > 3 && !strcmp(argv[1], "real"))
+		return real(argc - 2, argv + 2);
+	if (argc > 3 && !strcmp(argv[1], "many"))
+		return many(argv[2], atoi(argv[3]));
+	return 2;
+}
