@@ -240,19 +240,34 @@ static const struct entry_row *choose(const char *name, int version, uint64_t fl
 	return best.row;
 }
 
-void *door_hand_driver(const char *name, int version, uint64_t flags, void *real, const void *lookup, const void *caller)
+static void *replace(const char *name, int version, uint64_t flags, void *real, const void *lookup)
 {
 	const struct entry_row *row;
-	int error = errno;
 
-	if (strlen(name) > NAME - 16 || asker_of(caller) != ASKER_PROGRAM || is_ours(real))
+	if (strlen(name) > NAME - 16 || is_ours(real))
 		return real;
 	if (!__atomic_load_n(&is_listed, __ATOMIC_ACQUIRE))
 		list();
 	row = choose(name, version, flags, real, lookup);
-	real = row ? hand(row, real) : real;
-	errno = error;
-	return real;
+	return row ? hand(row, real) : real;
+}
+
+void *door_hand_driver(const char *name, int version, uint64_t flags, void *real, const void *lookup, const void *caller)
+{
+	static struct table answers; /* runtimes ask hundreds of questions, and several runtimes the same ones */
+	uint64_t key, answer;
+	int error = errno;
+
+	if (asker_of(caller) != ASKER_PROGRAM)
+		return real;
+	key = table_hash(caller_key((unsigned)version, (uintptr_t)real) ^ flags << 40, name, strlen(name));
+	answer = table_get(&answers, key);
+	if (!answer) {
+		answer = (uint64_t)replace(name, version, flags, real, lookup);
+		table_set(&answers, key, answer);
+		errno = error;
+	}
+	return (void *)answer;
 }
 
 /* ---- dlsym ---- */

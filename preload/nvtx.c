@@ -9,6 +9,7 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "../runtime/cupti.h"
 #include "../runtime/event.h"
 #include "../runtime/sys.h"
 #include "hook.h"
@@ -592,5 +593,10 @@ HOOK_EXPORT int InitializeInjectionNvtx2(const void *(*export_table)(uint32_t id
 /* What the CUDA driver calls in the library that CUDA_INJECTION64_PATH names. */
 HOOK_EXPORT int InitializeInjection(void)
 {
+	int error = errno;
+
+	if (event_enter())
+		cupti_driver_loads_us();
+	errno = error;
 	return 1;
 }

@@ -93,6 +93,14 @@ static void refused(const char *what, int result)
 
 /* ---- start ---- */
 
+static uint64_t told; /* generation of the image in which the driver has loaded us */
+
+/* Not the time to start: it is in the middle of its own. The next call finds it up, however many have looked in vain. */
+void cupti_driver_loads_us(void)
+{
+	told = process.generation;
+}
+
 /* A question that does not initialise the driver, as others would. */
 static bool driver_is_up(void)
 {
@@ -100,7 +108,7 @@ static bool driver_is_up(void)
 	void *context;
 
 	if (!get_context) {
-		if (++attempts > PATIENCE && attempts & (attempts - 1))
+		if (++attempts > PATIENCE && attempts & (attempts - 1) && told != process.generation)
 			return false; /* looking through all libraries at each call would cost too much */
 		get_context = loaded_in("libcuda.so", "cuCtxGetCurrent");
 	}
@@ -187,7 +195,7 @@ static void start(void)
 	if (!driver_is_up())
 		return;
 	cupti_state.generation = process.generation;
-	if (injection && *injection) {
+	if (injection && *injection && strcmp(injection, process_library()) != 0 && told != process.generation) {
 		give_up("CUDA_INJECTION64_PATH names another tool, which CUPTI is left to", NULL, 0);
 		return;
 	}

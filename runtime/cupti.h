@@ -35,6 +35,9 @@ static inline void cupti_succeeded(void)
 		cupti_change(true);
 }
 
+/* The CUDA driver has loaded us by CUDA_INJECTION64_PATH: the program is bringing it up. */
+void cupti_driver_loads_us(void);
+
 /* Brings in what CUPTI still holds. Not from where the program may be interrupted: then nothing is done and the ledger
  * says so. */
 void cupti_flush(void);

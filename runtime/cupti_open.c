@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which libcupti: the one that is loaded, else the one that belongs to the CUDA runtime that is. Never a second one. */
+/* Which libcupti: the one that is loaded, else the one that belongs to the CUDA runtime that is, else, the runtime being a part of
+ * the program or there being none, the newest that the driver can do with. Never a second one. */
 #include <dlfcn.h>
 #include <limits.h>
 #include <string.h>
@@ -57,6 +58,18 @@ static bool try_name(const char *runtime, unsigned major, int minor)
 	return try_beside(runtime, name);
 }
 
+static bool load_for_driver(void)
+{
+	int (*get_version)(int *) = loaded_in("libcuda.so", "cuDriverGetVersion"), version;
+
+	if (!get_version || get_version(&version))
+		return false;
+	for (unsigned major = (unsigned)version / 1000; major >= 12; major--)
+		if (try_name("", major, -1) || try_name("/usr/local/cuda/lib64/", major, -1))
+			return true;
+	return false;
+}
+
 static bool load(void)
 {
 	char runtime[PATH_MAX];
@@ -64,8 +77,10 @@ static bool load(void)
 	unsigned major = 0;
 
 	open_library = loaded_next("dlopen");
-	if (!open_library || !loaded_library("libcudart.so", runtime, sizeof(runtime)))
+	if (!open_library)
 		return false;
+	if (!loaded_library("libcudart.so", runtime, sizeof(runtime)))
+		return load_for_driver();
 	for (version = runtime_version(runtime); *version >= '0' && *version <= '9'; version++)
 		major = major * 10 + (unsigned)(*version - '0');
 	if (major != 11)

@@ -239,6 +239,9 @@ static void complete_environment(char *const *environment)
 	environ = replaced_environment;
 }
 
+/* Variables that name the library which NVTX and the CUDA driver load into every process: us, where nobody else is named. */
+static const char *const injections[] = {"NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH"};
+
 void identity_export(char *const *environment, const char *directory, uint64_t run, const char *library)
 {
 	struct text room = text_init(exported_bytes, sizeof(exported_bytes));
@@ -255,10 +258,15 @@ void identity_export(char *const *environment, const char *directory, uint64_t r
 	keep(&room, &count, "PILLION_RUN=", digits);
 	if (!has_launcher)
 		keep(&room, &count, "PILLION_OUTPUT=", directory);
-	if (!identity_variable(environment, "NVTX_INJECTION64_PATH"))
-		keep(&room, &count, "NVTX_INJECTION64_PATH=", library);
-	else
-		keep(&room, &count, "NVTX_INJECTION64_PATH=", identity_variable(environment, "NVTX_INJECTION64_PATH"));
+	for (int i = 0; i < 2; i++) {
+		const char *value = identity_variable(environment, injections[i]);
+		char name[32];
+		struct text t = text_init(name, sizeof(name));
+
+		text_add(&t, injections[i]);
+		text_char(&t, '=');
+		keep(&room, &count, name, value ? value : library);
+	}
 	exported[count] = NULL;
 	complete_environment(environment);
 }

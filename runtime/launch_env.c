@@ -285,6 +285,8 @@ static void run_hand_on(const struct launch *l, struct environment *e)
 	}
 	if ((l->options.trace & TRACE_NVTX) && !value_get(e, "NVTX_INJECTION64_PATH"))
 		value_set(e, "NVTX_INJECTION64_PATH", l->library);
+	if ((l->options.trace & TRACE_CUDA) && !value_get(e, "CUDA_INJECTION64_PATH"))
+		value_set(e, "CUDA_INJECTION64_PATH", l->library);
 }
 
 /* Variables that the script's shell could not carry, NUL after NUL in a file that it made for us. */

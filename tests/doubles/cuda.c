@@ -63,6 +63,17 @@ static CUdriverProcAddressQueryResult find(const char *name, int version, cuuint
 	return is_known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
 }
 
+/* Only where asked for: there are hundreds. */
+static void log_lookup(const char *name, int version, cuuint64_t flags, const void *found)
+{
+	static int is_wanted = -1;
+
+	if (is_wanted < 0)
+		is_wanted = getenv("PILLION_SIMGPU_LOOKUPS") != NULL;
+	if (is_wanted)
+		sim_log("lookup", ",\"name\":\"%s\",\"version\":%d,\"flags\":%d,\"found\":%d", name, version, (int)flags, found != NULL);
+}
+
 ENTRY_QUIET(cuGetProcAddress_v2, 12000, (symbol, pfn, cudaVersion, flags, symbolStatus), const char *symbol,
 	    void **pfn, int cudaVersion, cuuint64_t flags, CUdriverProcAddressQueryResult *symbolStatus)
 {
@@ -71,6 +82,7 @@ ENTRY_QUIET(cuGetProcAddress_v2, 12000, (symbol, pfn, cudaVersion, flags, symbol
 	if (!symbol || !pfn)
 		return CUDA_ERROR_INVALID_VALUE;
 	status = find(symbol, cudaVersion, flags, pfn);
+	log_lookup(symbol, cudaVersion, flags, *pfn);
 	if (symbolStatus)
 		*symbolStatus = status;
 	return CUDA_SUCCESS;	/* and a null pointer for what is not there: so cuda.h documents it */
@@ -79,10 +91,13 @@ ENTRY_QUIET(cuGetProcAddress_v2, 12000, (symbol, pfn, cudaVersion, flags, symbol
 ENTRY_QUIET(cuGetProcAddress, 11030, (symbol, pfn, cudaVersion, flags), const char *symbol, void **pfn,
 	    int cudaVersion, cuuint64_t flags)
 {
+	bool found;
+
 	if (!symbol || !pfn)
 		return CUDA_ERROR_INVALID_VALUE;
-	return find(symbol, cudaVersion, flags, pfn) == CU_GET_PROC_ADDRESS_SUCCESS ? CUDA_SUCCESS :
-										     CUDA_ERROR_NOT_FOUND;
+	found = find(symbol, cudaVersion, flags, pfn) == CU_GET_PROC_ADDRESS_SUCCESS;
+	log_lookup(symbol, cudaVersion, flags, *pfn);
+	return found ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
 /* One table, for the other doubles. NVIDIA's own tables are not imitated, on purpose. */

@@ -8,6 +8,7 @@
  * No lock is held while foreign code (tool, host function, kernel body) runs. */
 #include "simgpu.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,8 +63,24 @@ static void fork_child(void)
 	sim_log_fork_child();
 }
 
+/* As the driver does once it is up: whoever is named may look at all that follows. */
+static void inject(void)
+{
+	const char *path = getenv("CUDA_INJECTION64_PATH");
+	void *library = path && *path ? dlopen(path, RTLD_NOW) : NULL;
+	int (*initialize)(void);
+
+	if (!library)
+		return;
+	*(void **)&initialize = dlsym(library, "InitializeInjection");
+	if (initialize)
+		sim_log("injected", ",\"result\":%d", initialize());
+}
+
 CUresult sim_init(void)
 {
+	bool is_first = false;
+
 	if (sim.is_forked)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	sim_lock();
@@ -82,7 +99,7 @@ CUresult sim_init(void)
 			snprintf(device->name, sizeof(device->name), "Simulated GPU %d", i);
 		}
 		pthread_atfork(NULL, NULL, fork_child);
-		sim.is_ready = true;
+		sim.is_ready = is_first = true;
 		sim_log("init", ",\"devices\":%d", sim.device_count);
 	}
 	sim_unlock();
@@ -90,6 +107,8 @@ CUresult sim_init(void)
 		if (!sim.devices[i].default_pool)
 			sim.devices[i].pool = sim.devices[i].default_pool = sim_pool_new(i);
 	}
+	if (is_first)
+		inject();
 	return CUDA_SUCCESS;
 }
 

@@ -109,4 +109,21 @@ export LD_LIBRARY_PATH
 LD_PRELOAD=$doubles/libcudart.so.13 "$targets/cuda_doors" probe >wanted
 LD_PRELOAD="$library:$doubles/libcudart.so.13" PILLION_OUTPUT=$work/present "$targets/cuda_doors" probe >out
 is "$(cat out)" "$(cat wanted)" 'a runtime that is there is found'
+# ---- the driver loads us ----
+
+by_injection() { # PROGRAM ARGUMENT...: device records of programs whose runtime nobody can name
+	rm -rf injected.pillion log
+	PILLION_GPU_ACTIVITY=auto PILLION_SIMGPU_LOG=log pillion -o injected --cuda-graph-trace=node "$@" >out 2>err
+	is "$(report stats -q -r cuda_gpu_kern_sum -f csv injected.pillion | awk -F, 'NR > 1 { n += $3 } END { print n }')" \
+		"$(grep -c '"ev":"launch"' log)" "${1##*/}: every kernel of the device is recorded"
+	is "$(grep -c '"ev":"injected","result":1' log || grep -c '"ev":"injected".*"result":1' log)" 1 "${1##*/}: the driver has loaded us"
+}
+by_injection "$doubles/cuda_launches_static" 3
+by_injection "$targets/cuda_driver" proc 3
+
+is "$(pillion -o variable sh -c 'echo "$CUDA_INJECTION64_PATH"; env -i sh -c "" ; exit 3' 2>/dev/null; echo $?)" "$(realpath "$library")
+3" 'children are told of us'
+is "$(CUDA_INJECTION64_PATH=/tool.so pillion -o foreign sh -c 'echo "$CUDA_INJECTION64_PATH"' 2>/dev/null)" /tool.so 'a variable of another tool is kept'
+CUDA_INJECTION64_PATH=/tool.so PILLION_GPU_ACTIVITY=auto pillion -o stranger "$doubles/cuda_launches" 1 >out 2>err
+like "$(report info stranger.pillion 2>&1)" 'another tool' 'and that tool has CUPTI, which the ledger says'
 done_testing
