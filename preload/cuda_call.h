@@ -13,6 +13,12 @@
 #include "../runtime/cupti.h"
 #include "entry.h"
 
+/* Nothing to do but to go on: not selected, or outside the capture range, and CUPTI has been told so. */
+static inline bool cuda_is_off(unsigned layer)
+{
+	return __builtin_expect(!event_wanted(layer), 0) && !cupti_on;
+}
+
 /* Times `call` into `result` and records it as its row says. HOOK_CURRENT is the row's id. */
 #define CUDA_TIME(call, about, record)                                                                                 \
 	do {                                                                                                           \

@@ -58,13 +58,20 @@ struct entry_row {
 	})
 
 /* Both ways in. `name` is what the compiler knows the exported function by, `none` what is returned where no library has it.
- * `body` finds the real function in `real`, the row's id in HOOK_CURRENT. */
-#define ENTRY_TIMED(name, returns, symbol, parameters, arguments, none, body)                                          \
-	static returns via_##symbol ENTRY_APPEND(parameters, arguments, double handed_)                                \
+ * Where `is_off` the call goes straight on, by a jump: what a deselected call costs. Else `body` finds the real function in `real`,
+ * the row's id in HOOK_CURRENT. */
+#define ENTRY_TIMED(name, returns, symbol, parameters, arguments, none, is_off, body)                                  \
+	__attribute__((noinline)) static returns timed_##symbol ENTRY_APPEND(parameters, arguments, double handed_)    \
 	{                                                                                                              \
 		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
 		__typeof__(&name) real = entry_real(handed_);                                                          \
 		body                                                                                                   \
+	}                                                                                                              \
+	static returns via_##symbol ENTRY_APPEND(parameters, arguments, double handed_)                                \
+	{                                                                                                              \
+		if (is_off)                                                                                            \
+			return ((__typeof__(&name))entry_real(handed_))arguments;                                      \
+		return timed_##symbol ENTRY_APPEND(arguments, arguments, handed_);                                     \
 	}                                                                                                              \
 	ENTRY_HANDED(symbol)                                                                                           \
 	HOOK_EXPORT returns name parameters                                                                            \
@@ -77,9 +84,9 @@ struct entry_row {
 	}
 
 /* Under a name of ours for the compiler, which may know another prototype, and the ABI's for the linker. */
-#define ENTRY_WORDS(returns, symbol, parameters, arguments, none, body)                                                \
+#define ENTRY_WORDS(returns, symbol, parameters, arguments, none, is_off, body)                                                \
 	HOOK_EXPORT returns words_##symbol parameters __asm__(#symbol);                                                \
-	ENTRY_TIMED(words_##symbol, returns, symbol, parameters, arguments, none, body)
+	ENTRY_TIMED(words_##symbol, returns, symbol, parameters, arguments, none, is_off, body)
 
 /* What an OWN body is told of its call. */
 struct entry {

@@ -52,9 +52,11 @@ static unsigned copy_kind(CUmemorytype from, CUmemorytype to)
 	return result;
 
 #define CUDA_ROW_TIMED(returns, symbol, parameters, arguments, about, record)                                          \
-	ENTRY_TIMED(symbol, returns, symbol, parameters, arguments, CUDA_NONE, CUDA_BODY(arguments, about, record))
+	ENTRY_TIMED(symbol, returns, symbol, parameters, arguments, CUDA_NONE, cuda_is_off(CUDA_LAYER),                       \
+		    CUDA_BODY(arguments, about, record))
 #define CUDA_ROW_WORDS(returns, symbol, parameters, arguments, about, record)                                          \
-	ENTRY_WORDS(returns, symbol, parameters, arguments, CUDA_NONE, CUDA_BODY(arguments, about, record))
+	ENTRY_WORDS(returns, symbol, parameters, arguments, CUDA_NONE, cuda_is_off(CUDA_LAYER),                       \
+		    CUDA_BODY(arguments, about, record))
 #define CUDA_ROW_OWN(returns, symbol, parameters, arguments, about, record) ENTRY_OWN(returns, symbol, parameters, arguments)
 #define CUDA_ROW(kind, returns, symbol, parameters, arguments, about, record, since)                                   \
 	CUDA_ROW_##kind(returns, symbol, parameters, arguments, about, record)

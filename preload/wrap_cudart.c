@@ -36,9 +36,11 @@ static size_t extent(struct cudaExtent e, cudaArray_const_t from, cudaArray_cons
 	return result;
 
 #define CUDART_ROW_TIMED(returns, symbol, parameters, arguments, about, record)                                        \
-	ENTRY_TIMED(symbol, returns, symbol, parameters, arguments, CUDART_NONE, CUDART_BODY(arguments, about, record))
+	ENTRY_TIMED(symbol, returns, symbol, parameters, arguments, CUDART_NONE, cuda_is_off(CUDA_LAYER),                       \
+		    CUDART_BODY(arguments, about, record))
 #define CUDART_ROW_WORDS(returns, symbol, parameters, arguments, about, record)                                        \
-	ENTRY_WORDS(returns, symbol, parameters, arguments, CUDART_NONE, CUDART_BODY(arguments, about, record))
+	ENTRY_WORDS(returns, symbol, parameters, arguments, CUDART_NONE, cuda_is_off(CUDA_LAYER),                       \
+		    CUDART_BODY(arguments, about, record))
 #define CUDART_ROW_OWN(returns, symbol, parameters, arguments, about, record) ENTRY_OWN(returns, symbol, parameters, arguments)
 #define CUDART_ROW(kind, returns, symbol, parameters, arguments, about, record)                                        \
 	CUDART_ROW_##kind(returns, symbol, parameters, arguments, about, record)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lookups ROUNDS: a program that finds the driver's functions as a CUDA runtime does, again and again; each look-up by name
- * and version, the functions that it gets called now and then. Prints ns per look-up: the best round. */
+/* doorloop lookup ROUNDS: finds the driver's functions as a CUDA runtime does, again and again, and calls one of them.
+ * doorloop call ROUNDS LIBRARY: calls cuLaunchKernel of a library (emptycuda.c), found by dlsym.
+ * doorloop bound ROUNDS: the same, bound by the linker. Prints ns of each: median and best round. */
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -26,7 +27,7 @@ static const struct {
 	{"cuStreamGetPriority", 5050, 0}, {"cuGraphLaunch", 10000, 0}, {"cuGraphCreate", 10000, 0},
 	{"cuGetErrorString", 6000, 0}, {"cuTexObjectCreate", 5000, 0}, {"cuProfilerStart", 4000, 0}, {"cuGetProcAddress", 12000, 0},
 };
-enum { COUNT = sizeof(wanted) / sizeof(*wanted), PASSES = 10 };
+enum { COUNT = sizeof(wanted) / sizeof(*wanted), PASSES = 10, CALLS = 2000 };
 
 static double now(void)
 {
@@ -36,28 +37,70 @@ static double now(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-int main(int argc, char **argv)
+static double ns[4096];
+static int count;
+
+static int compare(const void *a, const void *b)
 {
-	int rounds = argc > 1 ? atoi(argv[1]) : 1;
+	return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+}
+
+static int tell(void)
+{
+	qsort(ns, (size_t)count, sizeof(*ns), compare);
+	printf("median=%.2f min=%.2f\n", ns[count / 2], ns[0]);
+	return 0;
+}
+
+static int look_up(int rounds)
+{
 	void *library = dlopen("libcuda.so.1", RTLD_NOW), *found;
-	__typeof__(&cuGetProcAddress) look_up = NULL;
+	__typeof__(&cuGetProcAddress) ask = NULL;
 	int (*get_version)(int *) = NULL, version = 0;
-	double best = 1e18, start;
 
 	if (library)
-		*(void **)&look_up = dlsym(library, "cuGetProcAddress_v2");
-	if (!look_up || look_up("cuDriverGetVersion", (void **)&get_version, 2020, 0, NULL) || !get_version)
+		*(void **)&ask = dlsym(library, "cuGetProcAddress_v2");
+	if (!ask || ask("cuDriverGetVersion", (void **)&get_version, 2020, 0, NULL) || !get_version)
 		return 1;
-	for (int i = 0; i < rounds; i++) {
-		start = now();
+	for (count = 0; count < rounds; count++) {
+		double start = now();
+
 		for (int j = 0; j < PASSES; j++)
 			for (int k = 0; k < COUNT; k++)
-				if (look_up(wanted[k].name, &found, wanted[k].version, wanted[k].flags, NULL))
+				if (ask(wanted[k].name, &found, wanted[k].version, wanted[k].flags, NULL))
 					return 1;
 		get_version(&version);
-		if (now() - start < best)
-			best = now() - start;
+		ns[count] = (now() - start) / (PASSES * COUNT);
 	}
-	printf("%.1f\n", best / (PASSES * COUNT));
-	return 0;
+	return tell();
+}
+
+static int call(int rounds, __typeof__(&cuLaunchKernel) launch)
+{
+	for (count = 0; count < rounds; count++) {
+		double start = now();
+
+		for (int i = 0; i < CALLS; i++)
+			if (launch(NULL, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL))
+				return 1;
+		ns[count] = (now() - start) / CALLS;
+	}
+	return tell();
+}
+
+int main(int argc, char **argv)
+{
+	int rounds = argc > 2 ? atoi(argv[2]) : 1;
+	void *library, *launch;
+
+	if (rounds > (int)(sizeof(ns) / sizeof(*ns)))
+		return 2;
+	if (argc > 2 && argv[1][0] == 'l')
+		return look_up(rounds);
+	if (argc > 3 && argv[1][0] == 'c') {
+		library = dlopen(argv[3], RTLD_NOW);
+		launch = library ? dlsym(library, "cuLaunchKernel") : NULL;
+		return launch ? call(rounds, (__typeof__(&cuLaunchKernel))launch) : 1;
+	}
+	return call(rounds, cuLaunchKernel);
 }
