@@ -66,6 +66,8 @@ static void ask(uintptr_t function, void *namer)
 	for (size_t i = 0; i < 2 && !name; i++) {
 		CUresult (*get_name)(const char **, uintptr_t) = loaded_beside(namer, questions[i]);
 
+		if (!get_name)
+			get_name = loaded_in("libcuda.so", questions[i]);
 		if (!get_name || get_name(&name, function))
 			name = NULL;
 	}

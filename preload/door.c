@@ -176,33 +176,23 @@ void *door_hand(unsigned function, void *real)
 
 /* ---- the driver's own look-up ---- */
 
-/* Where the driver has the functions of our rows; of the first driver, there being no second one but in tests. */
-static struct {
-	uintptr_t start, end; /* of its object; start is stored last */
-	void *at[HOOK_CUDA_COUNT];
-} driver;
-
-static void list_functions(const void *lookup)
-{
-	const char *names[HOOK_CUDA_COUNT];
-	uintptr_t start;
-
-	for (unsigned i = 0; i < HOOK_CUDA_COUNT; i++)
-		names[i] = file_functions[HOOK_CUDA_FIRST + i].name;
-	loaded_all_beside(lookup, names, driver.at, HOOK_CUDA_COUNT, &start, &driver.end);
-	__atomic_store_n(&driver.start, start, __ATOMIC_RELEASE);
-}
+/* Where the driver, there being one in a process, exports the functions of our rows. */
+static void *driver_at[HOOK_CUDA_COUNT];
 
 static void *driver_function(unsigned function, const void *lookup)
 {
-	uintptr_t start = __atomic_load_n(&driver.start, __ATOMIC_ACQUIRE);
+	static bool is_known;
 
-	if (start && (uintptr_t)lookup >= start && (uintptr_t)lookup < driver.end)
-		return driver.at[function - HOOK_CUDA_FIRST];
-	if (start)
-		return loaded_beside(lookup, file_functions[function].name);
-	list_functions(lookup);
-	return driver.at[function - HOOK_CUDA_FIRST];
+	if (!__atomic_load_n(&is_known, __ATOMIC_ACQUIRE)) {
+		const char *names[HOOK_CUDA_COUNT];
+
+		for (unsigned i = 0; i < HOOK_CUDA_COUNT; i++)
+			names[i] = file_functions[HOOK_CUDA_FIRST + i].name;
+		if (!loaded_all_beside(lookup, names, driver_at, HOOK_CUDA_COUNT))
+			loaded_all_beside(loaded_in("libcuda.so", "cuInit"), names, driver_at, HOOK_CUDA_COUNT);
+		__atomic_store_n(&is_known, true, __ATOMIC_RELEASE);
+	}
+	return driver_at[function - HOOK_CUDA_FIRST];
 }
 
 struct choice {

@@ -3,6 +3,7 @@
  * the process itself, with less known. */
 #include <stdlib.h>
 
+#include "../runtime/cupti.h"
 #include "../runtime/process.h"
 #include "../runtime/thread.h"
 #include "hook.h"
@@ -24,4 +25,15 @@ __attribute__((constructor)) static void load(int argc, char **argv, char **envi
 	if (event_enter())
 		on_exit(at_exit, NULL);
 	errno = error;
+}
+
+/* What the CUDA driver calls in the library that CUDA_INJECTION64_PATH names. */
+HOOK_EXPORT int InitializeInjection(void)
+{
+	int error = errno;
+
+	if (event_enter())
+		cupti_driver_loads_us();
+	errno = error;
+	return 1;
 }

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "../runtime/cupti.h"
 #include "../runtime/event.h"
 #include "../runtime/sys.h"
 #include "hook.h"
@@ -587,16 +586,5 @@ HOOK_EXPORT int InitializeInjectionNvtx2(const void *(*export_table)(uint32_t id
 		return 0;
 	fill(callbacks, NVTX_CORE);
 	fill(callbacks, NVTX_CORE2);
-	return 1;
-}
-
-/* What the CUDA driver calls in the library that CUDA_INJECTION64_PATH names. */
-HOOK_EXPORT int InitializeInjection(void)
-{
-	int error = errno;
-
-	if (event_enter())
-		cupti_driver_loads_us();
-	errno = error;
 	return 1;
 }

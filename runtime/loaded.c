@@ -296,16 +296,14 @@ void *loaded_beside(const void *address, const char *symbol)
 	return p.is_found ? find_symbol(&p.object, symbol) : NULL;
 }
 
-void loaded_all_beside(const void *address, const char *const *symbols, void **ret, size_t count, uintptr_t *ret_start,
-		       uintptr_t *ret_end)
+bool loaded_all_beside(const void *address, const char *const *symbols, void **ret, size_t count)
 {
 	struct place p = {.address = address};
 
 	dl_iterate_phdr(visit_place, &p);
-	*ret_start = p.is_found ? p.object.start : 0;
-	*ret_end = p.is_found ? p.object.end : 0;
 	for (size_t i = 0; i < count; i++)
 		ret[i] = p.is_found ? find_symbol(&p.object, symbols[i]) : NULL;
+	return p.is_found;
 }
 
 bool loaded_path(const void *address, char *ret, size_t size)

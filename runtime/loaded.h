@@ -20,9 +20,8 @@ void *loaded_from(const void *caller, const char *symbol);
 /* `symbol` as the object around `address` defines it; NULL: it does not. */
 void *loaded_beside(const void *address, const char *symbol);
 
-/* Many of them at once, and where the object lies: 0 and 0, there is none. */
-void loaded_all_beside(const void *address, const char *const *symbols, void **ret, size_t count, uintptr_t *ret_start,
-		       uintptr_t *ret_end);
+/* Many of them at once. False: there is no such object. */
+bool loaded_all_beside(const void *address, const char *const *symbols, void **ret, size_t count);
 
 /* Is there a definition of `symbol` in an object before ours? */
 bool loaded_before(const char *symbol);

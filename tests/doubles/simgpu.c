@@ -63,24 +63,8 @@ static void fork_child(void)
 	sim_log_fork_child();
 }
 
-/* As the driver does once it is up: whoever is named may look at all that follows. */
-static void inject(void)
-{
-	const char *path = getenv("CUDA_INJECTION64_PATH");
-	void *library = path && *path ? dlopen(path, RTLD_NOW) : NULL;
-	int (*initialize)(void);
-
-	if (!library)
-		return;
-	*(void **)&initialize = dlsym(library, "InitializeInjection");
-	if (initialize)
-		sim_log("injected", ",\"result\":%d", initialize());
-}
-
 CUresult sim_init(void)
 {
-	bool is_first = false;
-
 	if (sim.is_forked)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	sim_lock();
@@ -99,7 +83,7 @@ CUresult sim_init(void)
 			snprintf(device->name, sizeof(device->name), "Simulated GPU %d", i);
 		}
 		pthread_atfork(NULL, NULL, fork_child);
-		sim.is_ready = is_first = true;
+		sim.is_ready = true;
 		sim_log("init", ",\"devices\":%d", sim.device_count);
 	}
 	sim_unlock();
@@ -107,8 +91,6 @@ CUresult sim_init(void)
 		if (!sim.devices[i].default_pool)
 			sim.devices[i].pool = sim.devices[i].default_pool = sim_pool_new(i);
 	}
-	if (is_first)
-		inject();
 	return CUDA_SUCCESS;
 }
 

@@ -45,6 +45,16 @@ as_bare linked --driver "$targets/cuda_driver_linked" linked 3
 as_bare linked_ptds --driver "$targets/cuda_driver_linked_ptds" linked 3
 like "$(cat api.csv)" 'cuLaunchKernel_ptsz' 'twins by the linker, too'
 
+# A driver whose look-up gives other addresses than those it exports: name, version and flags tell which functions they are.
+export PILLION_SIMGPU_ALIASES=1
+for door in proc twin newer self old entry; do
+	as_bare $door --driver "$targets/cuda_driver" $door 2
+done
+like "$(report stats -q -r cuda_api_sum -f csv twin.pillion)" 'cuLaunchKernel_ptsz' 'twins are told by the flags'
+as_bare static '--work --captured' "$doubles/cuda_launches_static" 2
+as_bare shared --captured "$doubles/cuda_launches" 2
+unset PILLION_SIMGPU_ALIASES
+
 # ---- runtimes ----
 
 as_bare static '--work --captured' "$doubles/cuda_launches_static" 3
