@@ -140,6 +140,18 @@ extern const char door_trampolines[DOOR_SLOTS][16] __attribute__((visibility("hi
 
 static struct table handed; /* hash of row and real function -> slot + 1 */
 
+static void say_full(void)
+{
+	static bool is_said;
+	struct thread_guard guard;
+
+	if (__atomic_exchange_n(&is_said, true, __ATOMIC_RELAXED) || !event_enter())
+		return;
+	thread_guard_enter(&thread_self, &guard);
+	process_note("some CUDA calls are missing: the program has looked up more functions than there is room for");
+	thread_guard_leave(&thread_self, &guard);
+}
+
 static void *hand(const struct entry_row *row, void *real)
 {
 	static uint32_t taken;
@@ -148,6 +160,8 @@ static void *hand(const struct entry_row *row, void *real)
 	uint32_t number, slot;
 	bool is_new;
 
+	if (!process_gate.groups)
+		return real; /* nothing is recorded in this process */
 	e = table_add(&handed, table_hash(row->function, &real, sizeof(real)), &number, &is_new);
 	if (!e)
 		return real;
@@ -156,8 +170,7 @@ static void *hand(const struct entry_row *row, void *real)
 		return (void *)door_trampolines[old - 1];
 	slot = __atomic_load_n(&taken, __ATOMIC_RELAXED) < DOOR_SLOTS ? __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED) : DOOR_SLOTS;
 	if (slot >= DOOR_SLOTS) {
-		if (slot == DOOR_SLOTS && event_enter())
-			process_note("some CUDA calls are missing: the program has looked up more functions than there is room for");
+		say_full();
 		return real;
 	}
 	door_slots[slot] = (struct door_slot){real, row->via};
@@ -326,7 +339,7 @@ struct door_answer door_dlsym(void *handle, const char *name, const void *caller
 	if (!find_real())
 		return answer;
 	answer.jump = (void *)real_dlsym;
-	if (name && may_be_ours(name) && process_gate.groups) {
+	if (name && may_be_ours(name)) {
 		row = find_row(name);
 		if (row)
 			answer = look_up(row, handle, name, caller);

@@ -234,6 +234,10 @@ static void preload_set(const struct launch *l, struct environment *e)
 	const char *runtime = l->preloadable.runtime;
 
 	if (l->preloadable.kind == PRELOADABLE_HARM) {
+		const char *injection = value_get(e, "CUDA_INJECTION64_PATH");
+
+		if (injection && !strcmp(injection, l->library))
+			value_unset(e, "CUDA_INJECTION64_PATH");
 		if (*others)
 			value_set(e, "LD_PRELOAD", others);
 		else

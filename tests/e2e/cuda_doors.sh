@@ -131,8 +131,12 @@ by_injection() { # PROGRAM ARGUMENT...: device records of programs whose runtime
 by_injection "$doubles/cuda_launches_static" 3
 by_injection "$targets/cuda_driver" proc 3
 
-is "$(pillion -o variable sh -c 'echo "$CUDA_INJECTION64_PATH"; env -i sh -c "" ; exit 3' 2>/dev/null; echo $?)" "$(realpath "$library")
-3" 'children are told of us'
+is "$(pillion -o variable sh -c 'echo "$CUDA_INJECTION64_PATH"; env -i sh -c "echo \$CUDA_INJECTION64_PATH"; exit 3' 2>/dev/null; echo $?)" \
+	"$(realpath "$library")
+$(realpath "$library")
+3" 'children are told of us, by a clean environment, too'
+is "$(PILLION_OUTPUT=$work/nowhere/at/all LD_PRELOAD=$library LD_LIBRARY_PATH= "$targets/cuda_doors" probe 2>/dev/null)" \
+	"$(LD_LIBRARY_PATH= "$targets/cuda_doors" probe)" 'where nothing can be recorded, look-ups are as they were, too'
 is "$(CUDA_INJECTION64_PATH=/tool.so pillion -o foreign sh -c 'echo "$CUDA_INJECTION64_PATH"' 2>/dev/null)" /tool.so 'a variable of another tool is kept'
 CUDA_INJECTION64_PATH=/tool.so PILLION_GPU_ACTIVITY=auto pillion -o stranger "$doubles/cuda_launches" 1 >out 2>err
 like "$(report info stranger.pillion 2>&1)" 'another tool' 'and that tool has CUPTI, which the ledger says'
