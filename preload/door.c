@@ -280,13 +280,20 @@ const char door_no_version[] __attribute__((visibility("hidden"))) = "CUDA";
 static void *(*real_dlsym)(void *, const char *);
 static void *real_dlvsym;
 
+static void *find_libc(const char *symbol)
+{
+	void *found = loaded_next_unasked(symbol);
+
+	return found ? found : loaded_next(symbol);
+}
+
 /* Not a row of the table: where libdl is a library of its own, it may be loaded after us. */
 static bool find_real(void)
 {
 	if (__atomic_load_n(&real_dlsym, __ATOMIC_ACQUIRE))
 		return true;
-	__atomic_store_n(&real_dlvsym, loaded_next("dlvsym"), __ATOMIC_RELAXED);
-	__atomic_store_n(&real_dlsym, (void *(*)(void *, const char *))loaded_next("dlsym"), __ATOMIC_RELEASE);
+	__atomic_store_n(&real_dlvsym, find_libc("dlvsym"), __ATOMIC_RELAXED);
+	__atomic_store_n(&real_dlsym, (void *(*)(void *, const char *))find_libc("dlsym"), __ATOMIC_RELEASE);
 	return real_dlsym;
 }
 

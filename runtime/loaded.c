@@ -6,6 +6,7 @@
 #include <elf.h>
 #include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 enum { TREE = 256, HIDDEN = 0x8000 };
 
@@ -25,20 +26,8 @@ static const void *pointer(const struct object *o, const ElfW(Dyn) *entry)
 	return (const void *)(entry->d_un.d_ptr >= o->base ? entry->d_un.d_ptr : o->base + entry->d_un.d_ptr);
 }
 
-static void read_object(const struct dl_phdr_info *info, struct object *o)
+static void read_dynamic(struct object *o)
 {
-	*o = (struct object){.base = info->dlpi_addr, .start = UINTPTR_MAX, .path = info->dlpi_name};
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *h = &info->dlpi_phdr[i];
-		uintptr_t start = info->dlpi_addr + h->p_vaddr;
-
-		if (h->p_type == PT_DYNAMIC)
-			o->dynamic = (const ElfW(Dyn) *)start;
-		if (h->p_type == PT_LOAD && start < o->start)
-			o->start = start;
-		if (h->p_type == PT_LOAD && start + h->p_memsz > o->end)
-			o->end = start + h->p_memsz;
-	}
 	for (const ElfW(Dyn) *d = o->dynamic; d && d->d_tag != DT_NULL; d++) {
 		switch (d->d_tag) {
 		case DT_SYMTAB:
@@ -60,9 +49,34 @@ static void read_object(const struct dl_phdr_info *info, struct object *o)
 	}
 }
 
+static void read_object(const struct dl_phdr_info *info, struct object *o)
+{
+	*o = (struct object){.base = info->dlpi_addr, .start = UINTPTR_MAX, .path = info->dlpi_name};
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *h = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + h->p_vaddr;
+
+		if (h->p_type == PT_DYNAMIC)
+			o->dynamic = (const ElfW(Dyn) *)start;
+		if (h->p_type == PT_LOAD && start < o->start)
+			o->start = start;
+		if (h->p_type == PT_LOAD && start + h->p_memsz > o->end)
+			o->end = start + h->p_memsz;
+	}
+	read_dynamic(o);
+}
+
 static bool holds(const struct object *o, const void *address)
 {
 	return (uintptr_t)address >= o->start && (uintptr_t)address < o->end;
+}
+
+/* Not strcmp: see loaded_next_unasked(). */
+static bool is_equal(const char *a, const char *b)
+{
+	for (; *a && *a == *b; a++, b++)
+		;
+	return *a == *b;
 }
 
 static bool is_definition(const struct object *o, uint32_t i, const char *name)
@@ -70,7 +84,7 @@ static bool is_definition(const struct object *o, uint32_t i, const char *name)
 	const ElfW(Sym) *s = &o->symbols[i];
 
 	return s->st_shndx != SHN_UNDEF && (s->st_value || s->st_shndx == SHN_ABS) && !(o->versions && o->versions[i] & HIDDEN) &&
-	       !strcmp(o->strings + s->st_name, name);
+	       is_equal(o->strings + s->st_name, name);
 }
 
 static uint32_t find_by_gnu_hash(const struct object *o, const char *name)
@@ -159,6 +173,36 @@ void *loaded_next(const char *symbol)
 
 	dl_iterate_phdr(visit_next, &n);
 	return n.found;
+}
+
+void *loaded_next_unasked(const char *symbol)
+{
+	extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
+	const ElfW(Phdr) *h = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+	struct object program = {0};
+	const struct r_debug *list = NULL;
+	bool is_after = false;
+
+	for (unsigned long i = 0; h && i < getauxval(AT_PHNUM); i++) {
+		if (h[i].p_type == PT_PHDR)
+			program.base = (uintptr_t)h - h[i].p_vaddr;
+		if (h[i].p_type == PT_DYNAMIC)
+			program.dynamic = (const ElfW(Dyn) *)(program.base + h[i].p_vaddr);
+	}
+	for (const ElfW(Dyn) *d = program.dynamic; d && d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_DEBUG)
+			list = (const struct r_debug *)d->d_un.d_ptr;
+	for (const struct link_map *m = list ? list->r_map : NULL; m; m = m->l_next) {
+		struct object o = {.base = m->l_addr, .dynamic = m->l_ld};
+		void *found;
+
+		read_dynamic(&o);
+		found = is_after ? find_symbol(&o, symbol) : NULL;
+		if (found)
+			return found;
+		is_after |= m->l_ld == _DYNAMIC;
+	}
+	return NULL;
 }
 
 static int visit_before(struct dl_phdr_info *info, size_t size, void *data)

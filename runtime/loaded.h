@@ -13,6 +13,10 @@
 /* What RTLD_NEXT means: the default version of `symbol` in the first object after ours that defines it; NULL: none. */
 void *loaded_next(const char *symbol);
 
+/* The same from the loader's list for debuggers, without a lock or a call into libc: for our first moments, when a sanitizer's
+ * runtime has put its strcmp and dl_iterate_phdr before libc's and does not know those yet. NULL also where there is no such list. */
+void *loaded_next_unasked(const char *symbol);
+
 /* What a reference in the code at `caller` means without interposers: the first definition in the object around `caller` and
  * its dependencies, breadth first; for the main program, or where those have none, loaded_next(). Never ours. */
 void *loaded_from(const void *caller, const char *symbol);
