@@ -12,6 +12,7 @@
 static void at_exit(int status, void *unused)
 {
 	(void)unused;
+	cupti_say_unseen();
 	process_end(TF_END_EXIT, status);
 }
 

@@ -101,6 +101,20 @@ void cupti_driver_loads_us(void)
 	told = process.generation;
 }
 
+/* A recorded call would have looked for the driver, or settled that it is not wanted. Outside a range none is recorded. */
+void cupti_say_unseen(void)
+{
+	struct thread_guard guard;
+
+	if (!told || told != process.generation || attempts || cupti_state.generation || cupti_settled)
+		return;
+	if ((process_range && process_range->mode != TF_RANGE_WHOLE_RUN) || !event_wanted(TF_GROUP_CUDA_DRIVER) || !event_enter())
+		return;
+	thread_guard_enter(&thread_self, &guard);
+	process_note("CUDA was used by calls that cannot be seen: a library opened with RTLD_DEEPBIND, or a process of other name spaces");
+	thread_guard_leave(&thread_self, &guard);
+}
+
 /* A question that does not initialise the driver, as others would. */
 static bool driver_is_up(void)
 {

@@ -38,6 +38,9 @@ static inline void cupti_succeeded(void)
 /* The CUDA driver has loaded us by CUDA_INJECTION64_PATH: the program is bringing it up. */
 void cupti_driver_loads_us(void);
 
+/* At the end of the image: says so if the driver came up in it by no call that we saw. */
+void cupti_say_unseen(void);
+
 /* Brings in what CUPTI still holds. Not from where the program may be interrupted: then nothing is done and the ledger
  * says so. */
 void cupti_flush(void);

@@ -62,6 +62,12 @@ is "$(grep -c ',cuda[A-Z]' api.csv)" 0 'a static runtime is seen by what it asks
 as_bare plugin --captured "$targets/cuda_doors" plugin "$targets/cuda_launches_plugin.so" 2
 is "$(grep -c ',cu[A-Z]' api.csv)" 0 'a library of its own scope: one layer'
 
+"$targets/cuda_doors" plugin "$targets/cuda_launches_plugin.so" 2 deep >wanted
+pillion -o deep "$targets/cuda_doors" plugin "$targets/cuda_launches_plugin.so" 2 deep >out
+is "$? $(cat out)" "0 $(cat wanted)" 'RTLD_DEEPBIND: status and output'
+like "$(report info deep.pillion 2>&1)" 'calls that cannot be seen' 'and the ledger says that it was not seen'
+unlike "$(report info plugin.pillion 2>&1)" 'calls that cannot be seen' 'as it does of nothing else'
+
 both() { # A...: as many calls as it takes, by the same code
 	"$targets/cuda_doors" two "$@" >wanted
 	rm -rf two.pillion
