@@ -59,7 +59,7 @@
 
 #define HOOK_CUDA_MEMORY(X)                                                                                     \
 	X(TIMED, CUresult, cuMemAlloc_v2, (CUdeviceptr *dptr, size_t bytesize), (dptr, bytesize), MEMORY, ALLOC(DEVICE, *dptr, bytesize), 3020) \
-	X(TIMED, CUresult, cuMemAllocPitch_v2, (CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height, unsigned ElementSizeBytes), (dptr, pPitch, WidthInBytes, Height, ElementSizeBytes), MEMORY, ALLOC(DEVICE, *dptr, *pPitch * Height), 3020) \
+	X(TIMED, CUresult, cuMemAllocPitch_v2, (CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height, unsigned ElementSizeBytes), (dptr, pPitch, WidthInBytes, Height, ElementSizeBytes), MEMORY, ALLOC(DEVICE, *dptr, (result ? WidthInBytes : *pPitch) * Height), 3020) \
 	X(TIMED, CUresult, cuMemAllocManaged, (CUdeviceptr *dptr, size_t bytesize, unsigned flags), (dptr, bytesize, flags), MEMORY, ALLOC(MANAGED, *dptr, bytesize), 6000) \
 	X(TIMED, CUresult, cuMemAllocHost_v2, (void **pp, size_t bytesize), (pp, bytesize), MEMORY, ALLOC(HOST, *pp, bytesize), 3020) \
 	X(TIMED, CUresult, cuMemHostAlloc, (void **pp, size_t bytesize, unsigned Flags), (pp, bytesize, Flags), MEMORY, ALLOC(HOST, *pp, bytesize), 2020) \
@@ -92,7 +92,7 @@
 	X(TIMED, CUresult, cuIpcGetMemHandle, (CUipcMemHandle *pHandle, CUdeviceptr dptr), (pHandle, dptr), MEMORY, NOTHING, 4010) \
 	X(TIMED, CUresult, cuIpcOpenMemHandle_v2, (CUdeviceptr *pdptr, CUipcMemHandle handle, unsigned Flags), (pdptr, handle, Flags), MEMORY, NOTHING, 11000) \
 	X(TIMED, CUresult, cuIpcCloseMemHandle, (CUdeviceptr dptr), (dptr), MEMORY, NOTHING, 4010)              \
-	X(TIMED, CUresult, cuMemGetInfo_v2, (size_t *free, size_t *total), (free, total), MEMORY, NOTHING, 3020) \
+	X(TIMED, CUresult, cuMemGetInfo_v2, (size_t *free, size_t *total), (free, total), MEMORY, LEFT(*free, *total), 3020) \
 	X(TIMED, CUresult, cuMemAdvise, (CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUdevice device), (devPtr, count, advice, device), MEMORY, BYTES(count), 8000) \
 	X(WORDS, CUresult, cuMemAdvise_v2, (CUdeviceptr devPtr, size_t count, size_t advice, uint64_t location), (devPtr, count, advice, location), MEMORY, BYTES(count), 12020) \
 	CU_PTSZ(X, TIMED, cuMemPrefetchAsync, (CUdeviceptr devPtr, size_t count, CUdevice dstDevice, CUstream hStream), (devPtr, count, dstDevice, hStream), MEMORY, BYTES(count), 8000) \
