@@ -69,54 +69,6 @@ static void find_parents(struct nvtx_tree *t)
 	free(open);
 }
 
-/* The search tree over nodes[low, high) of one thread has its root in the middle. */
-static uint64_t set_last(struct nvtx_tree *t, size_t low, size_t high)
-{
-	size_t middle = low + (high - low) / 2;
-	struct nvtx_node *n;
-	uint64_t left, right;
-
-	if (low == high)
-		return 0;
-	n = &t->nodes[middle];
-	left = set_last(t, low, middle);
-	right = set_last(t, middle + 1, high);
-	n->last = n->end > left ? n->end : left;
-	if (right > n->last)
-		n->last = right;
-	return n->last;
-}
-
-static size_t thread_end(const struct nvtx_tree *t, size_t from)
-{
-	size_t low = from, high = t->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (t->nodes[middle].thread <= t->nodes[from].thread)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static size_t thread_begin(const struct nvtx_tree *t, const struct trace_thread *thread)
-{
-	size_t low = 0, high = t->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (t->nodes[middle].thread < thread)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 void nvtx_tree_make(struct nvtx_tree *t, const struct image *image, bool only_pushpop)
 {
 	struct making m = {t, only_pushpop};
@@ -129,50 +81,35 @@ void nvtx_tree_make(struct nvtx_tree *t, const struct image *image, bool only_pu
 		return;
 	qsort(t->nodes, t->count, sizeof(*t->nodes), compare);
 	find_parents(t);
-	for (size_t from = 0, to; from < t->count; from = to) {
-		to = thread_end(t, from);
-		set_last(t, from, to);
-	}
+	for (size_t i = 0; i < t->count; i++)
+		spans_add(&t->spans, t->nodes[i].thread, t->nodes[i].start, t->nodes[i].end, i);
+	spans_build(&t->spans);
 }
 
 void nvtx_tree_done(struct nvtx_tree *t)
 {
 	free(t->nodes);
+	spans_done(&t->spans);
 	*t = (struct nvtx_tree){0};
 }
 
 struct asking {
 	const struct nvtx_tree *tree;
-	uint64_t start, end;
 	void *context;
 	void (*visit)(void *, size_t);
 };
 
-static void ask(const struct asking *a, size_t low, size_t high)
+static void found(void *context, size_t span)
 {
-	size_t middle = low + (high - low) / 2;
-	const struct nvtx_node *n;
+	const struct asking *a = context;
 
-	if (low == high)
-		return;
-	n = &a->tree->nodes[middle];
-	if (n->last < a->end)
-		return;
-	ask(a, low, middle);
-	if (n->start > a->start)
-		return;
-	if (n->end >= a->end)
-		a->visit(a->context, middle);
-	ask(a, middle + 1, high);
+	a->visit(a->context, (size_t)a->tree->spans.items[span].value);
 }
 
 void nvtx_tree_around(const struct nvtx_tree *t, const struct trace_thread *thread, uint64_t start, uint64_t end, void *context,
 		      void (*visit)(void *, size_t))
 {
-	size_t from = thread_begin(t, thread);
-
-	if (from < t->count && t->nodes[from].thread == thread)
-		ask(&(struct asking){t, start, end, context, visit}, from, thread_end(t, from));
+	spans_around(&t->spans, thread, start, end, &(struct asking){t, context, visit}, found);
 }
 
 void nvtx_tree_name(const struct nvtx_tree *t, size_t node, struct buffer *ret)

@@ -4,10 +4,10 @@
 #define PILLION_NVTX_TREE_H
 
 #include "report.h"
+#include "spans.h"
 
 struct nvtx_node {
 	uint64_t start, end; /* ticks */
-	uint64_t last;	     /* the latest end of those that stand below it in the search tree */
 	size_t parent;	     /* the tightest range around it, in nodes; NVTX_NO_PARENT: none */
 	uint32_t domain, text, level, children;
 	bool is_pushpop;
@@ -20,6 +20,7 @@ struct nvtx_tree {
 	const struct image *image;
 	struct nvtx_node *nodes; /* by thread, then by start, the longer ones first */
 	size_t count, capacity;
+	struct spans spans; /* of the nodes */
 };
 
 /* Only push/pop ranges, or start/end ones too. To be freed with nvtx_tree_done. */

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "correlate.h"
 #include "operation.h"
-#include "report.h"
+#include "spans.h"
 
 /* One report: how a call becomes a key, the last field of which is a number that no column shows. */
 struct kind {
@@ -81,6 +82,16 @@ static void bandwidth_cell(struct table *table, const struct sums_row *row, doub
 		table_nothing(table);
 }
 
+/* What devices did for the CUDA calls that the library made. */
+static void device_cell(struct table *table, const struct sums_row *row, double number)
+{
+	(void)number;
+	if (row->beside)
+		table_number(table, row->beside);
+	else
+		table_nothing(table);
+}
+
 /* ---- the reports ---- */
 
 static uint32_t call_row(struct scan *s, const struct kind *kind, const struct function *f, const struct event *e, uint32_t range)
@@ -99,16 +110,16 @@ static uint32_t call_row(struct scan *s, const struct kind *kind, const struct f
 	return row;
 }
 
-static void visit(struct scan *s, const struct event *e)
+/* The call's row; false: not a call of these libraries. */
+static bool find_row(struct scan *s, const struct kind *kind, const struct event *e, uint32_t *ret)
 {
-	const struct kind *kind = s->more;
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
 	const uint64_t *known;
 	uint32_t range, row;
 	uint64_t a, b;
 
 	if (!f || f->group >= TF_GROUP_COUNT || !(kind->groups & 1u << f->group))
-		return;
+		return false;
 	range = scan_range(s, event_start(e));
 	a = (uint64_t)(s->image - s->context->model->images) << 32 | range;
 	b = (uint64_t)e->id << 48 | (e->args_count ? tf_arg_value(event_arg(e, TF_ARG_OPERATION)) : 0);
@@ -116,7 +127,66 @@ static void visit(struct scan *s, const struct event *e)
 	row = known ? (uint32_t)*known : call_row(s, kind, f, e, range);
 	if (!known)
 		sums_remember(s->sums, a, b, row);
-	sums_add(s->sums, row, axis_duration(s->axis, e->duration));
+	*ret = row;
+	return true;
+}
+
+static void visit(struct scan *s, const struct event *e)
+{
+	uint32_t row;
+
+	if (find_row(s, s->more, e, &row))
+		sums_add(s->sums, row, axis_duration(s->axis, e->duration));
+}
+
+/* ---- device time ---- */
+
+struct device_time {
+	struct scan scan;
+	const struct kind *kind;
+	struct spans spans; /* the library's calls of one image, by their rows */
+	size_t innermost;
+};
+
+static void add_span(struct scan *s, const struct event *e)
+{
+	struct device_time *d = s->more;
+	uint32_t row;
+
+	if (find_row(s, d->kind, e, &row))
+		spans_add(&d->spans, s->thread, event_start(e), e->ticks, row);
+}
+
+static void take_innermost(void *context, size_t span)
+{
+	((struct device_time *)context)->innermost = span;
+}
+
+static void add_work(void *context, const struct correlated *k)
+{
+	struct device_time *d = context;
+
+	if (!k->thread || !k->record_count)
+		return;
+	d->innermost = SIZE_MAX;
+	spans_around(&d->spans, k->thread, event_start(&k->event), k->event.ticks, d, take_innermost);
+	for (size_t i = 0; d->innermost != SIZE_MAX && i < k->record_count; i++)
+		d->scan.sums->rows[d->spans.items[d->innermost].value].beside += k->records[i].duration_ns;
+}
+
+static void add_device_time(const struct report_context *c, struct sums *sums, const struct kind *kind)
+{
+	struct device_time d = {.scan = {.context = c, .sums = sums}, .kind = kind};
+
+	d.scan.more = &d;
+	for (size_t i = 0; i < c->model->image_count; i++) {
+		d.scan.image = &c->model->images[i];
+		scan_image(&d.scan, add_span);
+		spans_build(&d.spans);
+		if (d.spans.count)
+			correlate_image(c, d.scan.image, &d, add_work, NULL);
+		spans_done(&d.spans);
+	}
 }
 
 static int run(const struct report_context *c, struct table *table, const struct kind *kind)
@@ -124,11 +194,13 @@ static int run(const struct report_context *c, struct table *table, const struct
 	struct sums sums = {0};
 
 	scan_sums(&(struct scan){.context = c, .sums = &sums, .more = (void *)kind}, visit);
+	add_device_time(c, &sums, kind);
 	sums_table(c, &sums, &kind->shape, table);
 	sums_done(&sums);
 	return 0;
 }
 
+#define DEVICE {"GPU Time (ns)", COLUMN_NS, device_cell}
 #define TIMES .total = "Total Time (ns)", .count = "Num Calls", .type = COLUMN_NS, .has_percent = true
 #define LIBRARY_REPORT(name, ...)                                                                                      \
 	int report_##name(const struct report_context *c, struct table *table, struct err *err)                        \
@@ -140,17 +212,17 @@ static int run(const struct report_context *c, struct table *table, const struct
 	}
 
 LIBRARY_REPORT(blas_sum, 1u << TF_GROUP_CUBLAS, blas_key,
-	       {TIMES, .names = {"Name", "Shape"}, .more = {{"FLOP", COLUMN_COUNT, total_cell}}})
-LIBRARY_REPORT(cudnn_sum, 1u << TF_GROUP_CUDNN, shape_key, {TIMES, .names = {"Name", "Shape"}})
-LIBRARY_REPORT(cusparse_sum, 1u << TF_GROUP_CUSPARSE, shape_key, {TIMES, .names = {"Name", "Shape"}})
-LIBRARY_REPORT(cusolver_sum, 1u << TF_GROUP_CUSOLVER, shape_key, {TIMES, .names = {"Name", "Shape"}})
-LIBRARY_REPORT(cufft_sum, 1u << TF_GROUP_CUFFT, shape_key, {TIMES, .names = {"Name", "Shape"}})
+	       {TIMES, .names = {"Name", "Shape"}, .more = {{"FLOP", COLUMN_COUNT, total_cell}, DEVICE}})
+LIBRARY_REPORT(cudnn_sum, 1u << TF_GROUP_CUDNN, shape_key, {TIMES, .names = {"Name", "Shape"}, .more = {DEVICE}})
+LIBRARY_REPORT(cusparse_sum, 1u << TF_GROUP_CUSPARSE, shape_key, {TIMES, .names = {"Name", "Shape"}, .more = {DEVICE}})
+LIBRARY_REPORT(cusolver_sum, 1u << TF_GROUP_CUSOLVER, shape_key, {TIMES, .names = {"Name", "Shape"}, .more = {DEVICE}})
+LIBRARY_REPORT(cufft_sum, 1u << TF_GROUP_CUFFT, shape_key, {TIMES, .names = {"Name", "Shape"}, .more = {DEVICE}})
 
 #define MESSAGES                                                                                                       \
 	{                                                                                                              \
 		TIMES, .names = {"Name", "Count", "Type", "Operation", "Peer", "Communicator", "Rank"}, .more = {              \
 			{"Bytes", COLUMN_COUNT, total_cell},                                                           \
-			{"Bandwidth (GB/s)", COLUMN_TEXT, bandwidth_cell},                                             \
+			{"Bandwidth (GB/s)", COLUMN_TEXT, bandwidth_cell}, DEVICE,                                             \
 		}                                                                                                      \
 	}
 LIBRARY_REPORT(nccl_sum, 1u << TF_GROUP_NCCL, message_key, MESSAGES)

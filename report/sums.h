@@ -16,6 +16,7 @@ struct sums_row {
 	uint64_t count, total, least, most;
 	unsigned __int128 squares;
 	double median;
+	uint64_t beside; /* whatever the report adds up besides */
 	/* towards the median: values kept, or counted in buckets of [low, low + width) */
 	uint64_t *values, *buckets;
 	size_t value_count, value_capacity;

@@ -71,4 +71,15 @@ is "$(recorded none.pillion 2>/dev/null)" '' 'and nothing is recorded'
 is "$("$targets/library_weak")" '-1 -1 -1 -1' 'no library: weak references are empty without us'
 pillion -o weak -t $all,mpi "$targets/library_weak" >out 2>err
 is "$? $(cat out)" '0 1 1001 2 16' 'with us each says that it is not initialised'
+doubles=$PILLION_BUILD_DIR/tests/doubles
+if [ -x "$targets/cuda_gemm" ]; then
+	LD_LIBRARY_PATH=$doubles pillion -o gemm -t cuda,cublas "$targets/cuda_gemm" 5 >out 2>err
+	is "$? $(grep -v '^pillion: ' err)" '0 ' 'products on the simulated GPU'
+	kernels=$(report stats -q -r cuda_gpu_kern_sum -f csv gemm.pillion | awk -F, '$2 ~ /^[0-9]+$/ { time += $2; n += $3 } END { print n, time }')
+	is "${kernels% *}" 5 "the library's kernels, launched by its own runtime, are recorded once"
+	is "$(report stats -q -r blas_sum -f csv gemm.pillion | awk -F, '$9 == "cublasSgemm" { print $3, $12 }')" "5 ${kernels#* }" \
+		'and their time stands beside the products'
+else
+	skip 'device time of products' 'built without CUDA headers'
+fi
 done_testing
