@@ -132,9 +132,32 @@ void sqlite_device(struct sqlite_writer *w, const struct blob *b)
 	buffer_done(&name);
 }
 
+/* Waits, allocations and frees. nsys counts operations on memory from 0, CUPTI from 1. */
+static void visit_more(struct scan *s, const struct device_record *r)
+{
+	struct sqlite_writer *w = s->more;
+	int64_t start = (int64_t)(r->start_ns + (uint64_t)s->axis->offset_ns - w->origin_ns);
+	int64_t correlation = (int64_t)correlation_number(w->model, w->image, r);
+	struct tf_work t;
+
+	if (!device_work(w->image->trace, r->work, &t))
+		return;
+	if (t.kind == TF_WORK_WAIT)
+		nsys_row(&w->nsys, NSYS_SYNC,
+			 (int64_t[]){start, start + (int64_t)r->duration_ns, t.device, t.context, t.stream, correlation, w->global_pid,
+				     t.value, 0},
+			 9);
+	else if (t.kind == TF_WORK_ALLOCATE || t.kind == TF_WORK_FREE)
+		nsys_row(&w->nsys, NSYS_MEMORY,
+			 (int64_t[]){start, w->global_pid, t.device, t.context, (int64_t)r->address, 0, (int64_t)r->bytes,
+				     memory_kind(t.target), t.kind == TF_WORK_FREE, NSYS_NULL, correlation},
+			 11);
+}
+
 void sqlite_device_events(struct sqlite_writer *w)
 {
 	struct scan s = {.context = w->x->context, .image = w->image, .more = w};
 
 	device_scan_image(&s, visit_device, NULL);
+	device_scan_more(&s, visit_more, NULL);
 }

@@ -104,6 +104,14 @@ static const struct {
 		    "(start" NEED ",end" NEED ",deviceId" NEED ",contextId" NEED ",streamId" NEED ",correlationId" INT
 		    ",globalPid" INT ",graphId" NEED ",graphExecId" NEED ")",
 		    9, false},
+	[NSYS_SYNC] = {"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+		   "(start" NEED ",end" NEED ",deviceId" NEED ",contextId" NEED ",streamId" NEED ",correlationId" INT
+		   ",globalPid" INT ",syncType" NEED ",eventId" NEED ")",
+		   9, false},
+	[NSYS_MEMORY] = {"CUDA_GPU_MEMORY_USAGE_EVENTS",
+		     "(start" NEED ",globalPid" NEED ",deviceId" NEED ",contextId" NEED ",address" NEED ",pc" NEED ",bytes" NEED
+		     ",memKind" NEED ",memoryOperationType" NEED ",name TEXT,correlationId" INT ")",
+		     11, false},
 };
 
 static void failed(struct nsys *n, int code)

@@ -27,6 +27,8 @@ enum nsys_table {
 	NSYS_MEMCPY,
 	NSYS_MEMSET,
 	NSYS_GRAPH,
+	NSYS_SYNC,
+	NSYS_MEMORY,
 	NSYS_TABLES
 };
 

@@ -28,6 +28,10 @@ if [ -x "$targets/cuda_steps" ] && [ -e "$doubles/libcuda.so.1" ]; then
 	is "$?" 0 'a program with CUDA and NVTX runs'
 	same steps cudaapisum cudaapitrace gpukernsum gpumemsizesum gpumemtimesum gpusum apigpusum gputrace kernexecsum kernexectrace \
 		nvtxsum nvtxppsum nvtxpptrace nvtxsesum nvtxgpuproj nvtxkernsum
+	is "$(python3 -c 'import sqlite3
+for table in ("CUDA_GPU_MEMORY_USAGE_EVENTS where memoryOperationType = 1 and bytes = 4096", "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"):
+	print(sqlite3.connect("steps.sqlite").execute("select count(*) > 0 from " + table).fetchone()[0])' | tr '\n' ' ')" '1 1 ' \
+		'its tables of memory and of waits are filled'
 else
 	skip 'CUDA and NVTX' 'built without CUDA headers'
 fi
