@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 
 #include "../runtime/event.h"
+#include "../runtime/stack.h"
 #include "hook_table.h"
 
 #define HOOK_EXPORT __attribute__((visibility("default")))
@@ -94,6 +95,12 @@ static inline uint64_t hook_fd_arg(int fd, int64_t result)
 #define HOOK_RECORD_NOTHING event_record(&event_, HOOK_CURRENT, process_osrt_backtrace, NULL, 0)
 #define HOOK_RECORD_FD(fd) HOOK_RECORD_ARG(hook_fd_arg((fd), (int64_t)result))
 #define HOOK_RECORD_BYTES(bytes) HOOK_RECORD_ARG(tf_arg(TF_ARG_BYTES, 0, (uint64_t)(bytes)))
+/* Memory managers call these in the midst of their work. */
+#define HOOK_RECORD_MEMORY(bytes)                                                                                      \
+	do {                                                                                                           \
+		event_.frame |= STACK_NATIVE_ONLY;                                                                     \
+		HOOK_RECORD_BYTES(bytes);                                                                              \
+	} while (0)
 #define HOOK_RECORD_VALUE(number) HOOK_RECORD_ARG(tf_arg(TF_ARG_VALUE, 0, (uint64_t)(number)))
 
 #endif

@@ -79,9 +79,9 @@
 	X(TIMED, ssize_t, recvmsg, (int fd, struct msghdr *m, int flags), (fd, m, flags), FD(fd))                      \
 	X(TIMED, int, recvmmsg, (int fd, struct mmsghdr *m, unsigned n, int flags, struct timespec *t), (fd, m, n, flags, t), FD(fd)) \
 	/* memory mappings */                                                                                          \
-	X(TIMED, void *, mmap, (void *at, size_t n, int protection, int flags, int fd, off_t from), (at, n, protection, flags, fd, from), BYTES(n)) \
-	X(TIMED, void *, mmap64, (void *at, size_t n, int protection, int flags, int fd, off64_t from), (at, n, protection, flags, fd, from), BYTES(n)) \
-	X(TIMED, int, munmap, (void *at, size_t n), (at, n), BYTES(n))                                                 \
+	X(TIMED, void *, mmap, (void *at, size_t n, int protection, int flags, int fd, off_t from), (at, n, protection, flags, fd, from), MEMORY(n)) \
+	X(TIMED, void *, mmap64, (void *at, size_t n, int protection, int flags, int fd, off64_t from), (at, n, protection, flags, fd, from), MEMORY(n)) \
+	X(TIMED, int, munmap, (void *at, size_t n), (at, n), MEMORY(n))                                                 \
 	/* locks: OWN ones try first and time only what blocks */                                                      \
 	X(OWN, int, pthread_mutex_lock, (pthread_mutex_t * m), (m), NOTHING)                                           \
 	X(TIMED, int, pthread_mutex_timedlock, (pthread_mutex_t * m, const struct timespec *t), (m, t), NOTHING)       \

@@ -2,6 +2,8 @@
 /* Symbols by elfutils: DWARF where there is some, else the symbol table, else module and offset. */
 #include "symbol.h"
 
+#include "python.h"
+
 #include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -299,6 +301,122 @@ const char *symbols_frame(struct symbols *s, const struct image *image, uint64_t
 	return module_frame(s, frame_module(s, image, address), address);
 }
 
+/* ---- Python ---- */
+
+/* The code that a Python frame runs, as "function (file:line)". */
+static void describe_code(const struct trace *t, const struct tf_python_frame *f, struct buffer *ret)
+{
+	const struct blob *b = trace_definition(t, TF_BLOB_PYTHON_CODE, f->code);
+	char *bytes = mem_alloc(TF_BLOB_BYTES);
+	size_t size = b ? trace_blob(t, b, bytes, TF_BLOB_BYTES) : 0;
+	struct tf_python_code code;
+	const char *file = bytes + sizeof(code);
+	int64_t line;
+
+	if (size >= sizeof(code))
+		memcpy(&code, bytes, sizeof(code));
+	if (size < sizeof(code) || size - sizeof(code) < (size_t)code.file_bytes + code.name_bytes) {
+		buffer_text(ret, "Python code that could not be read");
+	} else {
+		const char *name = file + code.file_bytes, *lines = name + code.name_bytes;
+
+		line = python_line(code.version, (const uint8_t *)lines, (size_t)(bytes + size - lines), code.first_line,
+				   f->place & ~TF_PYTHON_ENTRY);
+		buffer_print(ret, "%.*s (%.*s:%lld)", (int)code.name_bytes, name, (int)code.file_bytes, file,
+			     (long long)(line ? line : code.first_line));
+	}
+	free(bytes);
+}
+
+static const char *python_frame(struct symbols *s, const struct image *image, const struct tf_python_frame *f)
+{
+	uint64_t *place = map_put(&s->frames, 1ull << 63 | (uint64_t)(image - s->model->images),
+				  (uint64_t)f->code << 32 | (f->place & ~TF_PYTHON_ENTRY), NULL);
+	struct buffer text = {0};
+
+	if (!*place) {
+		describe_code(image->trace, f, &text);
+		texts_add(&s->texts, "%s", text.data);
+		buffer_done(&text);
+		*place = s->texts.count;
+	}
+	return s->texts.items[*place - 1];
+}
+
+/* The Python side of a stack, from its innermost frame on. */
+struct python_side {
+	struct tf_python_frame frames[STACK_FRAMES];
+	size_t count, next;
+};
+
+/* Those that one C invocation of the interpreter, the native frame `native`, ran. Returns how many now. */
+static size_t add_python(struct symbols *s, const struct image *image, struct python_side *p, struct symbol_frame native,
+			 struct symbol_frame *ret, size_t used, size_t size)
+{
+	bool is_last = false;
+
+	for (; p->next < p->count && !is_last; p->next++) {
+		const struct tf_python_frame *f = &p->frames[p->next];
+
+		is_last = f->place & TF_PYTHON_ENTRY;
+		if (f->code && used < size) {
+			native.text = python_frame(s, image, f);
+			ret[used++] = native;
+		}
+	}
+	return used;
+}
+
+static bool is_evaluation(const char *text)
+{
+	return !strncmp(text, "_PyEval_EvalFrameDefault", strlen("_PyEval_EvalFrameDefault"));
+}
+
+/* Puts each invocation's Python frames in the place of its native frame. What finds no place, where the unwinder ended
+ * early, comes below the native frames, so that none is lost. */
+static size_t merge_python(struct symbols *s, const struct image *image, struct python_side *p, struct symbol_frame *ret,
+			   size_t count, size_t size)
+{
+	struct symbol_frame *native = mem_alloc(count * sizeof(*native) + 1), last = {"", "", 0, true, false};
+	const char *interpreter = NULL;
+	size_t used = 0;
+
+	memcpy(native, ret, count * sizeof(*native));
+	for (size_t i = 0; i < count && !interpreter; i++)
+		interpreter = is_evaluation(native[i].text) ? native[i].module : NULL;
+	for (size_t i = 0; i < count && used < size; i++) {
+		struct symbol_frame f = native[i];
+
+		f.is_interpreter = interpreter && f.module == interpreter;
+		if (is_evaluation(f.text) && p->next < p->count) {
+			f.is_interpreter = false;
+			f.is_python = true;
+			used = add_python(s, image, p, f, ret, used, size);
+		} else {
+			ret[used++] = f;
+		}
+	}
+	while (p->next < p->count && used < size)
+		used = add_python(s, image, p, last, ret, used, size);
+	free(native);
+	return used;
+}
+
+static size_t add_python_side(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret,
+			      size_t count, size_t size)
+{
+	const struct blob *b = trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack);
+	struct python_side *p = b ? mem_alloc(sizeof(*p)) : NULL;
+
+	if (p) {
+		p->count = trace_blob(image->trace, b, p->frames, sizeof(p->frames)) / sizeof(*p->frames);
+		p->next = 0;
+		count = merge_python(s, image, p, ret, count, size);
+	}
+	free(p);
+	return count;
+}
+
 size_t symbols_frames(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret,
 		      size_t size)
 {
@@ -311,9 +429,9 @@ size_t symbols_frames(struct symbols *s, const struct image *image, uint32_t sta
 
 		if (!module || !s->files[module->file].is_recorder)
 			ret[used++] = (struct symbol_frame){module_frame(s, module, addresses[i]),
-							    module ? s->files[module->file].path : "", addresses[i]};
+							    module ? s->files[module->file].path : "", addresses[i], false, false};
 	}
-	return used;
+	return add_python_side(s, image, stack, ret, used, size);
 }
 
 void symbols_stack(struct symbols *s, const struct image *image, uint32_t stack, struct buffer *ret)
@@ -321,8 +439,10 @@ void symbols_stack(struct symbols *s, const struct image *image, uint32_t stack,
 	struct symbol_frame *frames = mem_alloc(STACK_FRAMES * sizeof(*frames));
 	size_t count = symbols_frames(s, image, stack, frames, STACK_FRAMES);
 
-	for (size_t i = 0; i < count; i++) {
-		if (i)
+	for (size_t i = 0, shown = 0; i < count; i++) {
+		if (frames[i].is_interpreter)
+			continue;
+		if (shown++)
 			buffer_text(ret, " <- ");
 		buffer_text(ret, frames[i].text);
 	}

@@ -18,6 +18,8 @@ struct symbol_frame {
 	const char *text;   /* as symbols_frame gives it */
 	const char *module; /* path, "" if not known */
 	uint64_t address;
+	bool is_python;      /* module and address are those of the interpreter's native frame */
+	bool is_interpreter; /* the interpreter's own C code in a stack that has Python frames */
 };
 
 /* The frames of a stack, innermost first, those of the recorder left out wherever they stand: a sample may come upon what a wrapper
@@ -25,7 +27,8 @@ struct symbol_frame {
 size_t symbols_frames(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret,
 		      size_t size);
 
-/* Appends a stack's frames, innermost first, " <- " between them. Frames of the recorder itself are left out. */
+/* Appends a stack's frames, innermost first, " <- " between them. Frames of the recorder itself are left out, and those of the
+ * Python interpreter's C code where Python frames stand for them. */
 void symbols_stack(struct symbols *s, const struct image *image, uint32_t stack, struct buffer *ret);
 
 /* Appends a C++ name in readable form, any other as it is. */

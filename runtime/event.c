@@ -197,8 +197,24 @@ void event_instant(unsigned kind, unsigned id, uint64_t last, const uint64_t *ar
 
 bool event_blob(unsigned blob, uint32_t id, const void *bytes, size_t size)
 {
+	return event_blob_of_two(blob, id, bytes, size, NULL, 0);
+}
+
+/* Bytes of the first part, then of the second. */
+static void copy_parts(void *to, const unsigned char *p, size_t size, const unsigned char *more, size_t at, size_t count)
+{
+	size_t here = at >= size ? 0 : size - at < count ? size - at : count;
+
+	if (here)
+		memcpy(to, p + at, here);
+	if (count > here)
+		memcpy((char *)to + here, more + (at + here - size), count - here);
+}
+
+bool event_blob_of_two(unsigned blob, uint32_t id, const void *bytes, size_t first, const void *more, size_t second)
+{
 	struct thread *t = &thread_self;
-	const unsigned char *p = bytes;
+	const size_t size = first + second;
 	unsigned data = (unsigned)((size + TF_DATA_BYTES - 1) / TF_DATA_BYTES);
 	uint64_t *at = take(t, 1 + data);
 
@@ -210,7 +226,7 @@ bool event_blob(unsigned blob, uint32_t id, const void *bytes, size_t size)
 		size_t left = size - (size_t)(i - 1) * TF_DATA_BYTES;
 		uint64_t seven = 0;
 
-		memcpy(&seven, p + (size_t)(i - 1) * TF_DATA_BYTES, left < TF_DATA_BYTES ? left : TF_DATA_BYTES);
+		copy_parts(&seven, bytes, first, more, size - left, left < TF_DATA_BYTES ? left : TF_DATA_BYTES);
 		at[i] = TF_DATA | seven << 8;
 	}
 	store(at, tf_blob(blob, (unsigned)size, id));

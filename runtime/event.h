@@ -98,5 +98,7 @@ uint32_t event_intern(unsigned blob, const void *bytes, size_t size);
 
 /* Writes a blob that is no interned definition. At most TF_BLOB_BYTES. False: no room; counted as lost. */
 bool event_blob(unsigned blob, uint32_t id, const void *bytes, size_t size);
+/* Likewise, of two parts, one after the other. */
+bool event_blob_of_two(unsigned blob, uint32_t id, const void *bytes, size_t first, const void *more, size_t second);
 
 #endif

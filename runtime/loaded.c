@@ -144,6 +144,14 @@ static void *find_symbol(const struct object *o, const char *name)
 	return (void *)(o->base + s->st_value);
 }
 
+void *loaded_symbol(uintptr_t base, const void *dynamic, const char *symbol)
+{
+	struct object o = {.base = base, .dynamic = dynamic};
+
+	read_dynamic(&o);
+	return find_symbol(&o, symbol);
+}
+
 /* ---- after ours ---- */
 
 struct next {

@@ -33,6 +33,9 @@ bool loaded_before(const char *symbol);
 /* As loaded_from(), but in the caller's own object and its dependencies alone: NULL for the main program. */
 void *loaded_below(const void *caller, const char *symbol);
 
+/* The definition of `symbol` in the object whose load bias and dynamic section these are; NULL: none. Takes no lock. */
+void *loaded_symbol(uintptr_t base, const void *dynamic, const char *symbol);
+
 /* The path of the object around `address` as the loader knows it ("" for the main program). False: cut or none. */
 bool loaded_path(const void *address, char *ret, size_t size);
 

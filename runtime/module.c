@@ -11,6 +11,7 @@
 #include "event.h"
 #include "loaded.h"
 #include "process.h"
+#include "pystack.h"
 
 /* glibc's struct dl_find_object (dlfcn.h of 2.35); own declaration, for the C library of the build may be older. */
 struct found_object {
@@ -77,15 +78,19 @@ static void write_found(const struct found_object *found)
 	    head->e_phoff + head->e_phnum * sizeof(ElfW(Phdr)) <= TF_PAGE)
 		find_build_id(found->link_map->l_addr, (const ElfW(Phdr) *)((const char *)head + head->e_phoff), head->e_phnum, &blob.module);
 	write_blob(&blob, found->link_map->l_name);
+	pystack_look(found->link_map->l_addr, found->link_map->l_ld);
 }
 
 static int write_listed(struct dl_phdr_info *info, size_t size, void *unused)
 {
 	struct blob blob = {{.start = UINT64_MAX, .bias = info->dlpi_addr}, ""};
+	const void *dynamic = NULL;
 
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		uint64_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
 
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			dynamic = (const void *)start;
 		if (info->dlpi_phdr[i].p_type != PT_LOAD)
 			continue;
 		if (start < blob.module.start)
@@ -96,6 +101,8 @@ static int write_listed(struct dl_phdr_info *info, size_t size, void *unused)
 	find_build_id(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, &blob.module);
 	if (blob.module.end)
 		write_blob(&blob, info->dlpi_name);
+	if (dynamic)
+		pystack_look(info->dlpi_addr, dynamic);
 	return 0;
 }
 

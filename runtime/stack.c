@@ -11,13 +11,14 @@
 #include "identity.h"
 #include "loaded.h"
 #include "module.h"
+#include "pystack.h"
 #include "sys.h"
 
 #ifdef HAVE_UNWIND
 #include <unwind_pillion.h>
 
 /* An unwind takes a few KiB; nearer to a stack's end than this we do not dare. */
-enum { ROOM = 16384, PAGE = 4096, WARM = 8, PROBES = 2048, MAIN_STACK = 8 << 20 };
+enum { ROOM = 16384, PAGE = 4096, WARM = 8, PROBES = 2048, HANDLER_FRAMES = 16, MAIN_STACK = 8 << 20 };
 
 /* Frames of our own that come first: none where the walk starts at the wrapper's caller. */
 #if defined(__x86_64__)
@@ -61,6 +62,11 @@ static bool are_readable(uintptr_t from, uintptr_t to)
 		if (!is_readable(from))
 			return false;
 	return true;
+}
+
+bool stack_is_readable(const void *from, uint64_t size)
+{
+	return are_readable((uintptr_t)from, (uintptr_t)from + size);
 }
 
 static bool is_on_alternate(void)
@@ -123,41 +129,83 @@ static struct table_entry *entry_of(uint64_t hash, uint32_t *ret_id, bool *ret_i
 	return table_add(&process.interned, hash ? hash : 1, ret_id, ret_is_new);
 }
 
-static void write_stack(uint32_t id, void *const *frames, int count)
+/* A stack's native side. */
+struct native {
+	void **frames; /* NULL: the memo alone has been asked */
+	int count;
+	bool is_handlers; /* a signal handler is among them */
+	uint64_t hash;
+};
+
+static void set_found(struct native *n, int found)
+{
+	n->count = found & UNW_PILLION_COUNT;
+	n->is_handlers = found & UNW_PILLION_SIGNAL;
+}
+
+static void walk(const struct thread *t, uintptr_t frame, uint32_t depth, struct native *n)
+{
+	set_found(n, unw_pillion_backtrace_from(n->frames, (int)(depth + SKIPPED), t->stack_low, t->stack_high, frame, &n->hash));
+	while (n->count && module_is_ours((uintptr_t)n->frames[0])) {
+		n->frames++;
+		n->count--;
+	}
+	if (n->count > (int)depth)
+		n->count = (int)depth;
+}
+
+static void write_native(uint32_t id, void *const *frames, int count)
 {
 	module_write(frames, count);
 	event_blob(TF_BLOB_STACK, id, frames, (size_t)count * sizeof(*frames));
 }
 
-/* Walks, and writes what it finds. `known`: an entry that was made for it; NULL: not looked for yet. */
-static struct table_entry *walk(struct thread *t, uintptr_t frame, uint32_t depth, struct table_entry *known, uint32_t *id)
+static void write_stack(uint32_t id, const struct native *n, struct pystack_frame *python, unsigned python_count, bool has_python)
 {
-	void **frames = alloca((depth + SKIPPED) * sizeof(*frames)); /* only now, where there is room */
-	bool is_new = known != NULL;
-	uint64_t hash;
-	int count = unw_pillion_backtrace_from(frames, (int)(depth + SKIPPED), t->stack_low, t->stack_high, frame, &hash) & ~UNW_PILLION_CUT;
+	uint64_t unused = 0;
 
-	while (count && module_is_ours((uintptr_t)frames[0])) {
-		frames++;
-		count--;
+	write_native(id, n->frames, n->count);
+	/* The first stack through an interpreter is the one that finds it. */
+	if (has_python && !python_count)
+		python_count = pystack_take(python, PYSTACK_FRAMES, &unused);
+	pystack_write(id, python, python_count);
+}
+
+static uint32_t take(struct thread *t, uintptr_t frame, uint32_t depth, bool has_python)
+{
+	struct unw_pillion_memo *memo = memo_of(t);
+	struct pystack_frame python[PYSTACK_FRAMES];
+	struct native n = {NULL, 0, false, 0};
+	unsigned python_count = 0;
+	uint32_t id = 0;
+	bool is_new;
+
+	if (memo)
+		set_found(&n, unw_pillion_hash_from(memo, (int)(depth + SKIPPED), t->stack_low, t->stack_high, frame, &n.hash));
+	if (!n.count) {
+		n.frames = alloca((depth + SKIPPED) * sizeof(*n.frames)); /* only now, where there is room */
+		walk(t, frame, depth, &n);
 	}
-	if (count > (int)depth)
-		count = (int)depth;
-	if (count && !known)
-		known = entry_of(hash, id, &is_new);
-	if (known && is_new)
-		write_stack(*id, frames, count);
-	return known;
+	/* A handler may have come at any instruction of the interpreter; a short backtrace may not reach down to where it came. */
+	has_python = has_python && !n.is_handlers && (n.count < (int)depth || depth >= HANDLER_FRAMES);
+	if (has_python)
+		python_count = pystack_take(python, PYSTACK_FRAMES, &n.hash);
+	if (!n.count || !entry_of(n.hash, &id, &is_new))
+		return 0;
+	if (is_new) {
+		if (!n.frames) {
+			n.frames = alloca((depth + SKIPPED) * sizeof(*n.frames));
+			walk(t, frame, depth, &n);
+		}
+		write_stack(id, &n, python, python_count, has_python);
+	}
+	return id;
 }
 
 uint32_t stack_take(struct thread *t, uintptr_t frame)
 {
 	uintptr_t sp = (uintptr_t)__builtin_frame_address(0), outer = t->walk_frame;
-	uint32_t depth = process_options.backtrace_depth < STACK_FRAMES ? process_options.backtrace_depth : STACK_FRAMES, id = 0;
-	struct unw_pillion_memo *memo;
-	struct table_entry *known = NULL;
-	bool is_new = true;
-	uint64_t hash;
+	uint32_t depth = process_options.backtrace_depth < STACK_FRAMES ? process_options.backtrace_depth : STACK_FRAMES, id;
 
 	/* A walk that lies deeper in the stack than we do was left by longjmp out of a handler. */
 	if (!depth || (outer && outer > sp) || !is_safe(t, sp)) {
@@ -165,15 +213,11 @@ uint32_t stack_take(struct thread *t, uintptr_t frame)
 		return 0;
 	}
 	t->walk_frame = sp; /* from here to the end nobody else uses the memo */
-	memo = memo_of(t);
-	if (memo && unw_pillion_hash_from(memo, (int)(depth + SKIPPED), t->stack_low, t->stack_high, frame, &hash))
-		known = entry_of(hash, &id, &is_new);
-	if (is_new)
-		known = walk(t, frame, depth, known, &id);
+	id = take(t, frame & ~(uintptr_t)STACK_NATIVE_ONLY, depth, !(frame & STACK_NATIVE_ONLY));
 	t->walk_frame = 0;
-	if (!known)
+	if (!id)
 		t->page->stacks_lost++;
-	return known ? id : 0;
+	return id;
 }
 
 /* The stack that `sp` lies in, as far as it is known. */
@@ -211,11 +255,11 @@ uint32_t stack_take_at(struct thread *t, const struct stack_place *place)
 		}
 	}
 	count = unw_pillion_backtrace_at(frames, (int)depth, low, high, &(struct unw_pillion_place){place->pc, place->sp, place->fp, place->lr}, &hash) &
-		~UNW_PILLION_CUT;
+		UNW_PILLION_COUNT;
 	frames[0] = (char *)frames[0] + 1;
 	known = count ? entry_of(~hash, &id, &is_new) : NULL;
 	if (known && is_new)
-		write_stack(id, frames, count);
+		write_native(id, frames, count);
 	if (!known)
 		t->page->stacks_lost++;
 	return known ? id : 0;
@@ -236,6 +280,7 @@ void stack_alternate_seen(void)
 void stack_module_gone(void)
 {
 	unw_pillion_flush();
+	pystack_module_gone();
 }
 
 void stack_fork_begin(void)
@@ -270,6 +315,11 @@ uint32_t stack_take_at(struct thread *t, const struct stack_place *place)
 {
 	t->page->stacks_lost++;
 	return 0;
+}
+
+bool stack_is_readable(const void *from, uint64_t size)
+{
+	return false;
 }
 
 void stack_alternate_seen(void)

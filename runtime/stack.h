@@ -9,6 +9,7 @@
 #include "thread.h"
 
 enum { STACK_FRAMES = 512 }; /* --backtrace-depth goes no further */
+enum { STACK_NATIVE_ONLY = 1 }; /* in `frame`: the call may come from the midst of an interpreter's own work */
 
 /* Once per image, at the start. */
 void stack_init(void);
@@ -17,6 +18,9 @@ void stack_init(void);
  * wrapper's); 0: none could be taken, counted in the thread's page. Not on an alternate signal stack, on a coroutine's, nor
  * near a stack's end. Safe in a signal handler from glibc 2.35 on; before that a new stack takes the loader's lock. */
 uint32_t stack_take(struct thread *t, uintptr_t frame);
+
+/* May these bytes be read? Asks the kernel, a system call for each page; false where no system call is allowed. */
+bool stack_is_readable(const void *from, uint64_t size);
 
 /* The thread ends: gives back what its walks kept. Signals must be blocked. */
 void stack_thread_end(struct thread *t);

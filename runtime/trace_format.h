@@ -306,6 +306,8 @@ enum tf_blob_kind {
 	TF_BLOB_DEVICE_LOST = 16, /* struct tf_device_lost */
 	TF_BLOB_DEVICE_CALLS = 17, /* struct tf_device_batch, then calls as the driver's tools saw them, packed */
 	TF_BLOB_DEVICE_MORE = 19, /* as TF_BLOB_DEVICE, of kinds of work from TF_WORK_WAIT on: no device was busy with them */
+	TF_BLOB_PYTHON_CODE = 23, /* struct tf_python_code, then file, qualified name (UTF-8), line table as CPython has it */
+	TF_BLOB_PYTHON_STACK = 24, /* struct tf_python_frame, innermost first: the Python side of the TF_BLOB_STACK of this id */
 	TF_BLOB_DEVICE_GAP = 18, /* struct tf_device_gap, then the path of who took the source */
 	TF_BLOB_OPERATION = 22, /* struct tf_operation */
 	TF_BLOB_SAMPLING = 25,	 /* struct tf_sampling, id = the thread's number: how its samples come from here on */
@@ -322,6 +324,22 @@ struct tf_sampling {
 	uint64_t period_ns; /* of the thread's CPU time; the kernel's tick may be longer */
 	uint32_t signal;
 	uint32_t is_slowed; /* 1: asked for more often, but samples cost too much here */
+};
+
+/* The line table's form is the version's: up to 3.9 lnotab pairs, 3.10 line deltas, from 3.11 on location entries. */
+struct tf_python_code {
+	uint32_t first_line;
+	uint16_t version; /* of CPython: major << 8 | minor */
+	uint16_t file_bytes, name_bytes, reserved;
+};
+
+/* One invocation of the interpreter's loop in C, a native frame of its own, may run several Python frames: the
+ * outermost of them has TF_PYTHON_ENTRY. */
+#define TF_PYTHON_ENTRY (1u << 31)
+
+struct tf_python_frame {
+	uint32_t code;  /* id of a TF_BLOB_PYTHON_CODE, 0: no frame to show */
+	uint32_t place; /* of the instruction, in bytes; | TF_PYTHON_ENTRY */
 };
 
 struct tf_child {

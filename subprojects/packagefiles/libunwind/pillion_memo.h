@@ -52,8 +52,10 @@ static void memo_age(struct unw_pillion_memo *memo, uint64_t seed, uintptr_t hig
 static __attribute__((noinline)) enum outcome stretch_make(struct stretch *s, struct walk *walk, uint64_t seed, uint64_t age,
 	int *ret_count, uint64_t *ret_hash)
 {
+	bool had_handler = walk->has_handler;
 	enum outcome outcome;
 
+	walk->has_handler = false;
 	s->age = 0;
 	atomic_signal_fence(memory_order_seq_cst);
 	s->sp = walk->sp;
@@ -69,9 +71,10 @@ static __attribute__((noinline)) enum outcome stretch_make(struct stretch *s, st
 	s->frames = (uint8_t)*ret_count;
 	s->is_last = outcome == WALK_ENDED;
 	atomic_signal_fence(memory_order_seq_cst);
-	/* A cut may be for now only; a probed page is readable for now only; the next stretch begins at a return address. */
-	if (walk->noted && outcome != WALK_CUT && !walk->is_probed && !walk->is_interrupted)
+	/* A cut may be for now only; a probed page is readable for now only; that a handler is there is to be seen. */
+	if (walk->noted && outcome != WALK_CUT && !walk->is_probed && !walk->has_handler)
 		s->age = age;
+	walk->has_handler |= had_handler;
 	walk->noted = NULL;
 	return outcome;
 }

@@ -73,6 +73,7 @@ struct walk {
 	bool is_probed;			/* high is as far as we have looked, and may move up */
 	uintptr_t fp, sp, pc;
 	bool is_interrupted;		/* pc is where a signal came, not a return address */
+	bool has_handler;		/* a signal handler's frame was among those walked */
 	struct stretch *noted;		/* keeps what is read; NULL: nobody does */
 #ifdef __aarch64__
 	uintptr_t lr;			/* known for the frame a signal interrupted, else 0 */
@@ -287,6 +288,7 @@ static inline __attribute__((always_inline)) enum outcome walk_stretch(struct wa
 		else if (walk->pc == 0)
 			outcome = WALK_ENDED;
 		walk->is_interrupted = rule.kind == RULE_SIGNAL;
+		walk->has_handler |= walk->is_interrupted;
 	}
 	*ret_count = n;
 	*ret_hash = hash;
@@ -317,7 +319,7 @@ static int walk_all(struct walk *walk, void **buffer, int size, uint64_t *ret_ha
 		n += count;
 		*ret_hash = hash_join(*ret_hash, hash);
 	}
-	return n | (outcome == WALK_CUT ? UNW_PILLION_CUT : 0);
+	return n | (outcome == WALK_CUT ? UNW_PILLION_CUT : 0) | (walk->has_handler ? UNW_PILLION_SIGNAL : 0);
 }
 
 #ifdef __x86_64__
@@ -346,7 +348,7 @@ int unw_pillion_hash_from(struct unw_pillion_memo *memo, int size, uintptr_t sta
 		n += count;
 		*ret_hash = hash_join(*ret_hash, hash);
 	}
-	return n;
+	return n | (walk.has_handler ? UNW_PILLION_SIGNAL : 0);
 }
 #else
 int unw_pillion_hash_from(struct unw_pillion_memo *memo, int size, uintptr_t stack_low, uintptr_t stack_high, uintptr_t frame,
@@ -395,7 +397,7 @@ int unw_pillion_backtrace_from(void **buffer, int size, uintptr_t stack_low, uin
 
 	(void)frame;
 	*ret_hash = 0;
-	for (int i = 0; i < (count & ~UNW_PILLION_CUT); i++) {
+	for (int i = 0; i < (count & UNW_PILLION_COUNT); i++) {
 		*ret_hash = (*ret_hash ^ (uintptr_t)buffer[i]) * 0x9fb21c651e98df25;
 		*ret_hash ^= *ret_hash >> 32;
 	}

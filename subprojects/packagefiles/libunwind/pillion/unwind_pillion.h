@@ -11,6 +11,9 @@
 /* Set in the result of unw_pillion_backtrace when it stopped before the stack's outermost frame for
  * another reason than a full buffer. The lower bits still count the frames that were found. */
 #define UNW_PILLION_CUT 0x40000000
+/* Set when one of the frames is a signal handler's. */
+#define UNW_PILLION_SIGNAL 0x20000000
+#define UNW_PILLION_COUNT 0xffffff
 
 /* Names libc's _dl_find_object (glibc 2.35 and newer), as void *. Without it modules are found with
  * dl_iterate_phdr, which takes the loader's lock. May be called again, and at any time. */
@@ -36,7 +39,7 @@ int unw_pillion_backtrace_from(void **buffer, int size, uintptr_t stack_low, uin
 struct unw_pillion_memo;
 enum { UNW_PILLION_MEMO = 192 << 10 };
 
-/* The hash, and the number of frames, that unw_pillion_backtrace_from would give; 0: it cannot tell (aarch64, a stack
+/* The hash, the number of frames and UNW_PILLION_SIGNAL that unw_pillion_backtrace_from would give; 0: it cannot tell (aarch64, a stack
  * whose bounds are not known). */
 int unw_pillion_hash_from(struct unw_pillion_memo *memo, int size, uintptr_t stack_low, uintptr_t stack_high, uintptr_t frame,
 	uint64_t *ret_hash);

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sleeps in shapes of many kinds, and prints what Python itself says of each stack: "function (file:line) <- ...", from the outermost
+# caller of interest inwards to the sleep. Each sleep is longer than the threshold of the test.
+import asyncio
+import sys
+import threading
+import time
+
+seen = []
+
+
+def here():
+    f, frames = sys._getframe(1), []
+    while f:
+        code = f.f_code
+        frames.append("%s (%s:%d)" % (getattr(code, "co_qualname", code.co_name), code.co_filename, f.f_lineno))
+        f = f.f_back
+    seen.append(" <- ".join(frames))
+
+
+def nap(): here(); time.sleep(0.004)
+
+
+def recursion(n):
+    return nap() if n == 0 else recursion(n - 1)
+
+
+def generator():
+    for i in range(2):
+        nap()
+        yield i
+
+
+def delegating():
+    yield from generator()
+
+
+class Thing:
+    def __init__(self, sleeps=True):
+        if sleeps:
+            nap()
+
+    @property
+    def value(self):
+        return nap()
+
+    def __del__(self):
+        nap()
+
+    def __enter__(self):
+        nap()
+
+    def __exit__(self, *_):
+        nap()
+
+    def __lt__(self, other):
+        nap()
+        return False
+
+
+async def coroutine():
+    await asyncio.sleep(0)
+    nap()
+
+
+def naïve_名():
+    nap()
+
+
+def shapes():
+    recursion(30)
+    list(generator())
+    list(delegating())
+    [nap() for _ in range(2)]
+    (lambda: nap())()
+    thing = Thing()
+    thing.value
+    with thing:
+        nap()
+    sorted([thing, Thing()])
+    del thing
+    exec("nap()")
+    max([1, 2], key=lambda _: nap() or 0)
+    asyncio.run(coroutine())
+    naïve_名()
+    Thing(
+        sleeps=nap() is None,
+    )
+    for _ in range(100):
+        Thing(sleeps=False)
+
+
+shapes()
+threads = [threading.Thread(target=recursion, args=(i,)) for i in range(3)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+print("\n".join(seen))
