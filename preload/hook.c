@@ -16,29 +16,31 @@ static long missing(void)
 	return -1;
 }
 
+/* Where the function has not been found by now it may have come since, with a library that older glibcs keep it in (librt). */
 #define HOOK_RESOLVE(kind, returns, symbol, parameters, arguments, record)                                             \
 	static returns resolve_##symbol parameters                                                                     \
 	{                                                                                                              \
+		__typeof__(real_##symbol) next_;                                                                       \
+                                                                                                                       \
 		hook_resolve();                                                                                        \
-		return real_##symbol arguments;                                                                        \
+		next_ = __atomic_load_n(&real_##symbol, __ATOMIC_ACQUIRE);                                             \
+		if (next_ == resolve_##symbol)                                                                          \
+			next_ = (__typeof__(next_))(void *)missing;                                                      \
+		return next_ arguments;                                                                                 \
 	}                                                                                                              \
 	returns(*real_##symbol) parameters = resolve_##symbol;
 HOOK_LIBC(HOOK_RESOLVE)
 #undef HOOK_RESOLVE
 
+#define HOOK_WANTED(kind, returns, symbol, ...) {#symbol, (loaded_place *)&real_##symbol, (void *)resolve_##symbol},
+static const struct loaded_wanted wanted[] = {HOOK_LIBC(HOOK_WANTED)};
+#undef HOOK_WANTED
+
 bool hook_is_resolved;
 
 void hook_resolve(void)
 {
-	void *found;
-
-#define HOOK_FIND(kind, returns, symbol, ...)                                                                          \
-	if (__atomic_load_n(&real_##symbol, __ATOMIC_RELAXED) == resolve_##symbol) {                                   \
-		found = loaded_next(#symbol);                                                                          \
-		__atomic_store_n(&real_##symbol, (__typeof__(real_##symbol))(found ? found : (void *)missing), __ATOMIC_RELEASE); \
-	}
-	HOOK_LIBC(HOOK_FIND)
-#undef HOOK_FIND
+	loaded_next_each(wanted, HOOK_LIBC_COUNT);
 	__atomic_store_n(&hook_is_resolved, true, __ATOMIC_RELEASE);
 }
 
@@ -53,12 +55,27 @@ void hook_resolve(void)
 		HOOK_TIME(real_##symbol arguments, record);                                                            \
 		return result;                                                                                         \
 	}
+#define HOOK_EXPORT_TIMEDV(returns, symbol, parameters, arguments, record)                                             \
+	HOOK_EXPORT returns symbol parameters                                                                          \
+	{                                                                                                              \
+		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
+		struct event event_;                                                                                   \
+                                                                                                                       \
+		if (!event_wanted(TF_GROUP_OSRT) || !event_begin(&event_, HOOK_CURRENT)) {                             \
+			real_##symbol arguments;                                                                       \
+			return;                                                                                        \
+		}                                                                                                      \
+		real_##symbol arguments;                                                                               \
+		if (event_end(&event_, HOOK_CURRENT, process_osrt_threshold))                                          \
+			HOOK_RECORD_##record;                                                                          \
+	}
 #define HOOK_EXPORT_OWN(returns, symbol, parameters, arguments, record)                                                \
 	HOOK_EXPORT returns symbol parameters                                                                          \
 	{                                                                                                              \
 		return wrap_##symbol arguments;                                                                        \
 	}
 #define HOOK_EXPORT_NAKED(returns, symbol, parameters, arguments, record)
+#define HOOK_EXPORT_RAW(returns, symbol, parameters, arguments, record)
 #define HOOK_EXPORT_REAL(returns, symbol, parameters, arguments, record)
 #define HOOK_EXPORT_ROW(kind, returns, symbol, parameters, arguments, record)                                          \
 	HOOK_EXPORT_##kind(returns, symbol, parameters, arguments, record)
@@ -67,7 +84,7 @@ HOOK_LIBC(HOOK_EXPORT_ROW)
 
 /* ---- names ---- */
 
-/* Fortified twins are reported under the name that stands in the source: __read_chk is read, __open_2 open. */
+/* Twins are reported under the name that stands in the source: __read_chk is read, __open_2 open, __xstat stat, _IO_getc getc. */
 #define HOOK_PLAIN_NAME(group, symbol) {#symbol, group},
 #define HOOK_NAME_OSRT(kind, returns, symbol, ...) HOOK_PLAIN_NAME(TF_GROUP_OSRT, symbol)
 #define HOOK_NAME_CUDART(kind, returns, symbol, ...) HOOK_PLAIN_NAME(TF_GROUP_CUDA, symbol)
@@ -80,19 +97,27 @@ static struct file_function functions[HOOK_COUNT] = {
 	HOOK_LIBC(HOOK_NAME_OSRT) HOOK_CUDART(HOOK_NAME_CUDART) HOOK_CUDA(HOOK_NAME_CUDA) HOOK_LIBRARY(HOOK_NAME_LIBRARY)};
 const struct file_function *const file_functions = functions;
 const uint32_t file_function_count = HOOK_COUNT, file_counter_count = HOOK_LIBC_COUNT;
-static char plain_names[512];
+static char plain_names[1024];
 
 static void name_plainly(struct file_function *f, char **room)
 {
-	size_t length = strlen(f->name);
-	size_t tail = length > 6 && !strcmp(f->name + length - 4, "_chk") ? 4 : length > 4 && !strcmp(f->name + length - 2, "_2") ? 2 : 0;
+	static const char *const tails[] = {"_chk", "_2"};
+	char *name = *room, *x;
 
-	if (f->group != TF_GROUP_OSRT || strncmp(f->name, "__", 2) != 0 || !tail)
+	if (f->group != TF_GROUP_OSRT || f->name[0] != '_' || (strncmp(f->name, "__", 2) != 0 && strncmp(f->name, "_IO_", 4) != 0))
 		return;
-	length -= 2 + tail;
-	memcpy(*room, f->name + 2, length);
-	f->name = *room;
-	*room += length + 1;
+	strcpy(name, f->name + (f->name[1] == '_' ? 2 : 4));
+	for (size_t i = 0; i < sizeof(tails) / sizeof(*tails); i++) {
+		size_t length = strlen(name), tail = strlen(tails[i]);
+
+		if (length > tail && !strcmp(name + length - tail, tails[i]))
+			name[length - tail] = '\0';
+	}
+	x = strstr(name, "xstat");
+	if (x)
+		memmove(x, x + 1, strlen(x));
+	f->name = name;
+	*room += strlen(name) + 1;
 }
 
 void hook_init(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* syscall(number, ...): looked at and jumped through, never called: clone comes back on another stack, or twice, and
- * would find a C frame gone. */
+ * would find a C frame gone. Those that wait, and surely come back once, go by wrap_syscall.c. */
 	.text
 	.globl	syscall
 	.type	syscall, %function
@@ -11,6 +11,12 @@ syscall:
 	cbz	w16, 2f
 	cmp	x0, #277		/* SYS_seccomp */
 	b.eq	1f
+	cmp	x0, #98			/* SYS_futex */
+	b.eq	wrap_syscall_futex
+	cmp	x0, #426		/* SYS_io_uring_enter */
+	b.eq	wrap_syscall_io_uring_enter
+	cmp	x0, #283		/* SYS_membarrier */
+	b.eq	wrap_syscall_membarrier
 	cmp	x0, #167		/* SYS_prctl */
 	b.ne	5f
 	cmp	x1, #22			/* PR_SET_SECCOMP */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* syscall(number, ...): looked at and jumped through, never called: clone and vfork come back on another stack, or
- * twice, and would find a C frame gone. */
+ * twice, and would find a C frame gone. Those that wait, and surely come back once, go by wrap_syscall.c. */
 	.text
 	.globl	syscall
 	.type	syscall, @function
@@ -13,6 +13,12 @@ syscall:
 	je	1f
 	cmpq	$157, %rdi		/* SYS_prctl */
 	je	3f
+	cmpq	$202, %rdi		/* SYS_futex */
+	je	wrap_syscall_futex
+	cmpq	$426, %rdi		/* SYS_io_uring_enter */
+	je	wrap_syscall_io_uring_enter
+	cmpq	$324, %rdi		/* SYS_membarrier */
+	je	wrap_syscall_membarrier
 	jmpq	*real_syscall(%rip)
 3:	cmpq	$22, %rsi		/* PR_SET_SECCOMP */
 	je	1f

@@ -23,6 +23,20 @@ LOCK(pthread_mutex_lock, pthread_mutex_trylock, pthread_mutex_t)
 LOCK(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, pthread_rwlock_t)
 LOCK(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, pthread_rwlock_t)
 
+int wrap_pthread_spin_lock(pthread_spinlock_t *lock)
+{
+	enum { HOOK_CURRENT = HOOK_pthread_spin_lock };
+	int result;
+
+	if (!event_wanted(TF_GROUP_OSRT))
+		return real_pthread_spin_lock(lock);
+	result = real_pthread_spin_trylock(lock);
+	if (__builtin_expect(result != EBUSY && result != -1, 1))
+		return result;
+	HOOK_TIME(real_pthread_spin_lock(lock), NOTHING);
+	return result;
+}
+
 int wrap_sem_wait(sem_t *s)
 {
 	enum { HOOK_CURRENT = HOOK_sem_wait };

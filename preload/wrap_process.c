@@ -13,25 +13,34 @@
 
 /* ---- beginnings ---- */
 
-pid_t wrap_fork(void)
-{
-	enum { HOOK_CURRENT = HOOK_fork };
-	struct event e;
-	pid_t result;
-	bool is_timed = event_wanted(TF_GROUP_OSRT) && event_begin(&e, HOOK_CURRENT);
-
-	stack_fork_begin();
-	result = real_fork();
-	stack_fork_end(result == 0);
-	if (result == 0) {
-		/* Makes the child known even if it never calls us again. */
-		if (process_gate.groups)
-			event_enter();
-	} else if (is_timed && event_end(&e, HOOK_CURRENT, process_osrt_threshold)) {
-		event_record(&e, HOOK_CURRENT, process_osrt_backtrace, (uint64_t[]){tf_arg(TF_ARG_VALUE, 0, (uint64_t)result)}, 1);
+/* A macro, as event_begin() is to see the wrapper's own frame. */
+#define FORK(symbol, parameters, arguments, after)                                                                     \
+	pid_t wrap_##symbol parameters                                                                                 \
+	{                                                                                                              \
+		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
+		bool is_timed;                                                                                         \
+		struct event e;                                                                                        \
+		pid_t result;                                                                                          \
+                                                                                                                       \
+		is_timed = event_wanted(TF_GROUP_OSRT) && event_begin(&e, HOOK_CURRENT);                               \
+		stack_fork_begin();                                                                                    \
+		result = real_##symbol arguments;                                                                      \
+		stack_fork_end(result == 0);                                                                           \
+		if (result > 0)                                                                                        \
+			after;                                                                                         \
+		if (result == 0) {                                                                                     \
+			/* Makes the child known even if it never calls us again. */                                   \
+			if (process_gate.groups)                                                                       \
+				event_enter();                                                                         \
+		} else if (is_timed && event_end(&e, HOOK_CURRENT, process_osrt_threshold)) {                          \
+			event_record(&e, HOOK_CURRENT, process_osrt_backtrace,                                         \
+				     (uint64_t[]){tf_arg(TF_ARG_VALUE, 0, (uint64_t)result)}, 1);                      \
+		}                                                                                                      \
+		return result;                                                                                         \
 	}
-	return result;
-}
+
+FORK(fork, (void), (), (void)0)
+FORK(forkpty, (int *fd, char *name, const struct termios *t, const struct winsize *w), (fd, name, t, w), descriptor_forget(*fd))
 
 /* The parent leaves inside of it, by an _exit that we do not see; the child is met here. */
 int wrap_daemon(int keep_directory, int keep_files)

@@ -11,6 +11,9 @@
 
 int wrap_sigaction(int signal, const struct sigaction *action, struct sigaction *old)
 {
+	enum { HOOK_CURRENT = HOOK_sigaction };
+	int result;
+
 	if (__builtin_expect(signal && signal == sample_signal, 0)) {
 		bool is_standard = !action || (!(action->sa_flags & SA_SIGINFO) && action->sa_handler == SIG_DFL);
 
@@ -21,7 +24,8 @@ int wrap_sigaction(int signal, const struct sigaction *action, struct sigaction 
 		}
 		sample_release(signal);
 	}
-	return real_sigaction(signal, action, old);
+	HOOK_TIME(real_sigaction(signal, action, old), VALUE(signal));
+	return result;
 }
 
 #define SIGNAL(symbol)                                                                                                 \
@@ -122,7 +126,7 @@ int wrap_sigwaitinfo(const sigset_t *set, siginfo_t *info)
 	int result;
 
 	hand_over(set);
-	HOOK_TIME(real_sigwaitinfo(set, info), NOTHING);
+	HOOK_TIME(real_sigwaitinfo(set, info), VALUE(result < 0 ? 0 : result));
 	return result;
 }
 
@@ -132,14 +136,18 @@ int wrap_sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespe
 	int result;
 
 	hand_over(set);
-	HOOK_TIME(real_sigtimedwait(set, info, timeout), NOTHING);
+	HOOK_TIME(real_sigtimedwait(set, info, timeout), TIMEOUT(hook_us(timeout)));
 	return result;
 }
 
 int wrap_signalfd(int fd, const sigset_t *set, int flags)
 {
+	enum { HOOK_CURRENT = HOOK_signalfd };
+	int result;
+
 	hand_over(set);
-	return real_signalfd(fd, set, flags);
+	HOOK_TIME(real_signalfd(fd, set, flags), NEW);
+	return result;
 }
 
 /* ---- threads ---- */

@@ -177,6 +177,11 @@ static void add_arg(struct chrome *w, const struct event *e, uint64_t slot)
 			chrome_number(w, ",\"fd\":", value & 0xffff);
 		signed_number(w, ",\"result\":", (int32_t)(value >> 16));
 		break;
+	case TF_ARG_TIMEOUT:
+		if (value >> 16 != UINT32_MAX)
+			chrome_number(w, ",\"timeout_us\":", value >> 16);
+		signed_number(w, ",\"result\":", (int16_t)value);
+		break;
 	case TF_ARG_VALUE:
 		chrome_number(w, ",\"value\":", value);
 		break;

@@ -101,9 +101,11 @@ static int64_t chain(struct sqlite_writer *w, const struct event *e, enum nsys_t
 
 static int64_t result_of(const struct event *e)
 {
-	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_FD) : 0;
+	uint64_t fd = e->args_count ? event_arg(e, TF_ARG_FD) : 0, timeout = e->args_count && !fd ? event_arg(e, TF_ARG_TIMEOUT) : 0;
 
-	return arg ? (int32_t)(tf_arg_value(arg) >> 16) : 0;
+	if (timeout)
+		return (int16_t)tf_arg_value(timeout);
+	return fd ? (int32_t)(tf_arg_value(fd) >> 16) : 0;
 }
 
 static void cuda_call(struct sqlite_writer *w, const struct event *e, int64_t start, int64_t end, int64_t class)

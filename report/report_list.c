@@ -14,6 +14,8 @@ const struct report report_list[] = {
 	{"osrt_sum", "osrtsum", "OS Runtime Summary", REPORT_DEFAULT | REPORT_BY, report_osrt_sum},
 	{"osrt_short_sum", NULL, "OS Runtime Calls Below The Threshold", REPORT_DEFAULT | REPORT_BY,
 	 report_osrt_short_sum},
+	{"files", NULL, "Files By Time", REPORT_BY, report_files},
+	{"sockets", NULL, "Sockets By Time", REPORT_BY, report_sockets},
 	{"cuda_api_sum", "cudaapisum", "CUDA API Summary", REPORT_DEFAULT | REPORT_BY, report_cuda_api_sum},
 	{"cuda_launch_sum", NULL, "CUDA Kernel Launch Summary", REPORT_DEFAULT | REPORT_BY, report_cuda_launch_sum},
 	{"cuda_gpu_kern_sum", "gpukernsum", "CUDA GPU Kernel Summary", REPORT_DEFAULT | REPORT_BY | REPORT_DEVICE | REPORT_NAMES,

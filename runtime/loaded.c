@@ -233,6 +233,39 @@ bool loaded_before(const char *symbol)
 	return n.found;
 }
 
+struct each {
+	const struct loaded_wanted *wanted;
+	size_t count;
+	bool is_after;
+};
+
+static int visit_each(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct each *e = data;
+	struct object o;
+
+	read_object(info, &o);
+	if (holds(&o, (const void *)visit_each)) {
+		e->is_after = true;
+		return 0;
+	}
+	for (size_t i = 0; e->is_after && i < e->count; i++) {
+		const struct loaded_wanted *w = &e->wanted[i];
+		void *found = __atomic_load_n(w->place, __ATOMIC_RELAXED) == w->initial ? find_symbol(&o, w->symbol) : NULL;
+
+		if (found)
+			__atomic_store_n(w->place, found, __ATOMIC_RELEASE);
+	}
+	return 0;
+}
+
+void loaded_next_each(const struct loaded_wanted *wanted, size_t count)
+{
+	struct each e = {.wanted = wanted, .count = count};
+
+	dl_iterate_phdr(visit_each, &e);
+}
+
 /* ---- from a caller ---- */
 
 /* Names of the objects to be searched, in order. They lie in the objects' own string tables. */

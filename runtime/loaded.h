@@ -17,6 +17,15 @@ void *loaded_next(const char *symbol);
  * runtime has put its strcmp and dl_iterate_phdr before libc's and does not know those yet. NULL also where there is no such list. */
 void *loaded_next_unasked(const char *symbol);
 
+/* loaded_next() for many at once: each *place that still holds `initial` is given the definition, where there is one. */
+typedef void *loaded_place __attribute__((may_alias));
+struct loaded_wanted {
+	const char *symbol;
+	loaded_place *place;
+	void *initial;
+};
+void loaded_next_each(const struct loaded_wanted *wanted, size_t count);
+
 /* What a reference in the code at `caller` means without interposers: the first definition in the object around `caller` and
  * its dependencies, breadth first; for the main program, or where those have none, loaded_next(). Never ours. */
 void *loaded_from(const void *caller, const char *symbol);

@@ -15,7 +15,7 @@
 #include "table.h"
 #include "trace_format.h"
 
-enum { PROCESS_NAME_BYTES = 4096, PROCESS_MAIN_PAGE = 16384 };
+enum { PROCESS_NAME_BYTES = 4096, PROCESS_MAIN_PAGE = 16384, PROCESS_DESCRIPTORS = 65535 };
 #if defined(__aarch64__)
 #define PROCESS_ALIGN 65536 /* the largest page of the architecture */
 #else
@@ -49,6 +49,8 @@ struct process {
 	char line[8192];    /* for the index, as the two after it */
 	char line_counts[2048], line_names[2048];
 	char path[PROCESS_NAME_BYTES];
+	uint32_t descriptor_last, descriptor_texts; /* descriptor.c: the highest that the trace tells of; ids given out */
+	uint16_t descriptors[PROCESS_DESCRIPTORS];
 	/* The first thread's page, until there is a file. */
 	uint64_t main_page[PROCESS_MAIN_PAGE / sizeof(uint64_t)];
 } __attribute__((aligned(PROCESS_ALIGN)));

@@ -280,6 +280,8 @@ enum tf_arg_kind {
 	TF_ARG_OPERATION = 16, /* value = id of a TF_BLOB_OPERATION */
 	TF_ARG_DEVICE = 21, /* value = the device that the thread is on from now on; before it says so, 0 */
 	TF_ARG_LEFT = 22,   /* value = bytes that the thread's device has free; TF_ARG_BYTES: of how many */
+	TF_ARG_TIMEOUT = 19, /* value = the call's result in its low 16 bits (a count saturated at 32767, or -errno), in the 32
+				above the longest time that it was to wait, in us (all ones: without end, or longer) */
 };
 
 enum tf_memory { TF_MEMORY_DEVICE = 1, TF_MEMORY_MANAGED = 2, TF_MEMORY_HOST = 3, TF_MEMORY_POOL = 4, TF_MEMORY_FREE = 32 };
@@ -311,6 +313,7 @@ enum tf_blob_kind {
 	TF_BLOB_DEVICE_GAP = 18, /* struct tf_device_gap, then the path of who took the source */
 	TF_BLOB_OPERATION = 22, /* struct tf_operation */
 	TF_BLOB_SAMPLING = 25,	 /* struct tf_sampling, id = the thread's number: how its samples come from here on */
+	TF_BLOB_DESCRIPTOR = 26, /* struct tf_descriptor, then what it was: a path, a socket's peer. id = a running number */
 };
 
 struct tf_module {
@@ -423,6 +426,21 @@ struct tf_device_batch {
 	uint32_t count; /* records */
 	uint8_t source, time;
 	uint16_t epoch; /* times that the source was started before: correlation ids are one's own */
+};
+
+enum tf_descriptor_kind {
+	TF_DESCRIPTOR_UNKNOWN = 0, /* no text: it could not be found out. What was known of the number before is void */
+	TF_DESCRIPTOR_FILE = 1,	   /* also a directory or a device: its path */
+	TF_DESCRIPTOR_SOCKET = 2,  /* "tcp 127.0.0.1:80", "unix /run/x", ...: the peer, or its own address if it has none */
+	TF_DESCRIPTOR_OTHER = 3,   /* "pipe:[1]", "anon_inode:[eventfd]": as the kernel names it */
+};
+
+/* What a descriptor's number means to calls that end at from_ticks or later, until the next blob of this number. A call
+ * that closes it means what it was when the call began. */
+struct tf_descriptor {
+	uint64_t from_ticks;
+	uint16_t fd, kind; /* enum tf_descriptor_kind */
+	uint32_t reserved;
 };
 
 /* Calls that asked a device for something, which is where correlation ids are given out. A record is four numbers, packed
