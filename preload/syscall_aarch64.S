@@ -17,6 +17,12 @@ syscall:
 	b.eq	wrap_syscall_io_uring_enter
 	cmp	x0, #283		/* SYS_membarrier */
 	b.eq	wrap_syscall_membarrier
+	cmp	x0, #57			/* SYS_close */
+	b.eq	wrap_syscall_close
+	cmp	x0, #436		/* SYS_close_range */
+	b.eq	wrap_syscall_close_range
+	cmp	x0, #24			/* SYS_dup3 */
+	b.eq	wrap_syscall_dup
 	cmp	x0, #167		/* SYS_prctl */
 	b.ne	5f
 	cmp	x1, #22			/* PR_SET_SECCOMP */

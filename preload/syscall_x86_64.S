@@ -19,6 +19,14 @@ syscall:
 	je	wrap_syscall_io_uring_enter
 	cmpq	$324, %rdi		/* SYS_membarrier */
 	je	wrap_syscall_membarrier
+	cmpq	$3, %rdi		/* SYS_close */
+	je	wrap_syscall_close
+	cmpq	$436, %rdi		/* SYS_close_range */
+	je	wrap_syscall_close_range
+	cmpq	$33, %rdi		/* SYS_dup2 */
+	je	wrap_syscall_dup
+	cmpq	$292, %rdi		/* SYS_dup3 */
+	je	wrap_syscall_dup
 	jmpq	*real_syscall(%rip)
 3:	cmpq	$22, %rsi		/* PR_SET_SECCOMP */
 	je	1f

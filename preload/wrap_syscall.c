@@ -18,3 +18,16 @@
 RAW(futex, VALUE(b & 0xff))
 RAW(io_uring_enter, FD((int)a))
 RAW(membarrier, NOTHING)
+
+/* ---- not recorded, but descriptors go ---- */
+
+#define FORGET(symbol, what)                                                                                           \
+	__attribute__((visibility("hidden"))) long wrap_syscall_##symbol(long number, long a, long b, long c, long d, long e, long f) \
+	{                                                                                                              \
+		what;                                                                                                  \
+		return ((long (*)(long, ...))(void *)real_syscall)(number, a, b, c, d, e, f);                          \
+	}
+
+FORGET(close, descriptor_forget((int)a))
+FORGET(close_range, descriptor_forget_range((unsigned)a, (unsigned)b))
+FORGET(dup, descriptor_forget((int)b)) /* dup2, dup3 */

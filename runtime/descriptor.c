@@ -23,18 +23,10 @@ struct telling {
 	int fd;
 	uint16_t state;
 	uint64_t from_ticks;
+	bool is_borrowed; /* by the child of a vfork, whose descriptors are not this image's */
 };
 
 /* ---- the blob ---- */
-
-/* False: known already, or the child of a vfork asks, whose descriptors are not this image's. */
-static bool tell_begin(struct telling *t, int fd, uint64_t from_ticks)
-{
-	if (descriptor_is_known(fd))
-		return false;
-	*t = (struct telling){fd, __atomic_load_n(&process.descriptors[fd], __ATOMIC_RELAXED), from_ticks};
-	return !(t->state & 1) && !process_is_borrowed();
-}
 
 /* Known only once it is told: a handler may leave by longjmp before that. */
 static void tell(const struct telling *t, unsigned kind, const char *text, size_t size)
@@ -53,7 +45,19 @@ static void tell(const struct telling *t, unsigned kind, const char *text, size_
 	while (last < (uint32_t)t->fd &&
 	       !__atomic_compare_exchange_n(&process.descriptor_last, &last, (uint32_t)t->fd, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
-	__atomic_compare_exchange_n(&process.descriptors[t->fd], &state, t->state | 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	if (!t->is_borrowed)
+		__atomic_compare_exchange_n(&process.descriptors[t->fd], &state, t->state | 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+/* False: known already, or it shall not be known. */
+static bool tell_begin(struct telling *t, int fd, uint64_t from_ticks)
+{
+	if (descriptor_is_known(fd))
+		return false;
+	*t = (struct telling){fd, __atomic_load_n(&process.descriptors[fd], __ATOMIC_RELAXED), from_ticks, process_is_borrowed()};
+	if (t->is_borrowed && !(t->state & 1))
+		tell(t, TF_DESCRIPTOR_UNKNOWN, "", 0);
+	return !t->is_borrowed && !(t->state & 1);
 }
 
 /* ---- sockets ---- */

@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# osrt_sum against the real Nsight Systems on the same program: the same names and counts, waits within 5 % of its medians.
+#   NSYS           nsys, default: the one on PATH
+#   NSYS_IMPORTER  QdstrmImporter, for installations whose nsys does not find it
+set -u
+. "$(dirname "$0")/lib.sh"
+
+nsys=${NSYS:-$(command -v nsys)} || skip_all 'no nsys'
+importer=${NSYS_IMPORTER:-/usr/lib/nsight-systems/host-linux-x64/QdstrmImporter}
+rounds=5
+
+# It sticks now and then, so more than once.
+for try in 1 2 3; do
+	mkdir -p theirs
+	(cd theirs && timeout 120 "$nsys" profile -t osrt -s none --cpuctxsw=none --osrt-threshold=1 --osrt-backtrace-threshold=1000000000 \
+		-f true -o "$work/theirs" "$targets/osrt" $rounds) >nsys.log 2>&1
+	[ -e theirs.nsys-rep ] || timeout 120 "$importer" -i theirs.qdstrm -o theirs.nsys-rep >>nsys.log 2>&1
+	[ ! -e theirs.nsys-rep ] || break
+	diag "nsys, try $try: $(tail -n 2 nsys.log)"
+done
+[ -e theirs.nsys-rep ] || skip_all 'nsys gave no report'
+timeout 120 "$nsys" stats -q -r osrtsum -f csv --force-export=true theirs.nsys-rep >theirs.csv 2>>nsys.log
+ok 'nsys has rows' test "$(wc -l <theirs.csv)" -gt 50
+
+mkdir ours
+(cd ours && pillion -t osrt --osrt-threshold=0 --osrt-backtrace-threshold=1000000000 -o "$work/ours" "$targets/osrt" $rounds >/dev/null 2>&1)
+report stats -r osrt_sum -f csv ours.pillion >ours.csv
+
+# Not compared: getline, which the compiler makes a __getdelim that nsys does not know; times of calls that run other programs
+# under the tool; and whatever it does to its own.
+compare() { # WHAT
+	awk -F, -v what="$1" '
+		FNR == 1 || $9 == "" { next }
+		NR == FNR { count[$9] = $3; median[$9] = $5; next }
+		$9 ~ /^(getline|getdelim)$/ { next }
+		what == "counts" && count[$9] != $3 { print $9, "nsys", $3, "ours", count[$9] + 0 }
+		what == "times" && $5 > 2500000 && $9 !~ /^(waitpid|system|popen|pclose|fork|posix_spawn|pthread_join|accept)$/ {
+			seen++
+			if (median[$9] < 0.95 * $5 || median[$9] > 1.05 * $5)
+				print $9, "nsys", $5, "ours", median[$9]
+		}
+		END { if (what == "times" && seen < 10) print "only", seen, "waits" }' ours.csv theirs.csv
+}
+is "$(compare counts)" '' 'the same names and counts as nsys'
+is "$(compare times)" '' 'medians of waits within 5 %'
+done_testing
