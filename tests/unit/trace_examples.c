@@ -123,8 +123,10 @@ static void os_calls(struct writer_thread *t, uint16_t read, uint16_t usleep)
 
 	writer_module(t, 0x400000, 0x500000, 0x400000, NULL, 0, "/nonexistent/train");
 	writer_blob(t, TF_BLOB_STACK, 1, stack, sizeof(stack));
+	writer_descriptor(t, 1, 3, 1201 * MS - 10 * US, TF_DESCRIPTOR_FILE, "/data/train, 1.bin");
 	for (uint64_t i = 1; i <= 4; i++)
-		writer_call(t, read, 1200 * MS + i * MS, i * 10 * US, (uint64_t[]){tf_arg(TF_ARG_FD, 0, 3)}, 1);
+		writer_call(t, read, 1200 * MS + i * MS, i * 10 * US, (uint64_t[]){tf_arg(TF_ARG_FD, 0, 3 | i * 4096 << 16)}, 1);
+	writer_descriptor(t, 2, 3, 1204 * MS - 40 * US, TF_DESCRIPTOR_SOCKET, "tcp 10.0.0.2:5000");
 	writer_call(t, usleep, 1300 * MS, 50 * MS, (uint64_t[]){tf_arg(TF_ARG_STACK, 0, 1)}, 1);
 }
 

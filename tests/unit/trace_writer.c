@@ -178,6 +178,17 @@ void writer_slot(struct writer_thread *t, uint64_t slot)
 	put(t, slot);
 }
 
+void writer_descriptor(struct writer_thread *t, uint32_t id, uint16_t fd, uint64_t from, enum tf_descriptor_kind kind, const char *text)
+{
+	unsigned char bytes[sizeof(struct tf_descriptor) + 256];
+	struct tf_descriptor head = {.from_ticks = from, .fd = fd, .kind = (uint16_t)kind};
+	size_t size = strlen(text) < 256 ? strlen(text) : 256;
+
+	memcpy(bytes, &head, sizeof(head));
+	memcpy(bytes + sizeof(head), text, size);
+	writer_blob(t, TF_BLOB_DESCRIPTOR, id, bytes, sizeof(head) + size);
+}
+
 void writer_torn(struct writer_thread *t, size_t slots)
 {
 	need(t, slots);

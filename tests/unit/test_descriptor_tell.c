@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The recorder's side of descriptors: told once, and again when the number means something else. */
+#include <criterion/criterion.h>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../runtime/descriptor.h"
+#include "../../runtime/event.h"
+#include "../../runtime/file.h"
+
+static const struct file_function functions[] = {{"alpha", TF_GROUP_OSRT}};
+const struct file_function *const file_functions = functions;
+const uint32_t file_function_count = 1, file_counter_count = 1;
+
+static char directory[64];
+
+static void start(void)
+{
+	strcpy(directory, "/tmp/pillion-descriptor.XXXXXX");
+	cr_assert(mkdtemp(directory));
+	strcat(directory, "/c");
+	setenv("PILLION_OUTPUT", directory, 1);
+	thread_init();
+	cr_assert(event_enter());
+}
+
+static void clean(void)
+{
+	char command[128];
+
+	*strrchr(directory, '/') = '\0';
+	snprintf(command, sizeof(command), "rm -rf %s", directory);
+	cr_assert(system(command) == 0);
+}
+
+TestSuite(descriptor_tell, .init = start, .fini = clean);
+
+/* The text of the blob told last, out of the file that it was written to. */
+static const char *told(void)
+{
+	static char text[TF_BLOB_BYTES + 1], bytes[1 << 20];
+	FILE *f = fopen(process.path, "re");
+	size_t size = f ? fread(bytes, 1, sizeof(bytes), f) : 0;
+
+	memset(text, 0, sizeof(text));
+	if (f)
+		fclose(f);
+	for (size_t at = 0; at + 8 <= size; at += 8) {
+		uint64_t slot;
+		unsigned length, done = 0;
+
+		memcpy(&slot, bytes + at, 8);
+		if (tf_kind(slot) != TF_BLOB || tf_blob_kind(slot) != TF_BLOB_DESCRIPTOR || tf_blob_id(slot) != process.descriptor_texts)
+			continue;
+		length = tf_blob_length(slot);
+		for (size_t i = at + 8; done < length && i + 8 <= size && (bytes[i] & 31) == TF_DATA; i += 8)
+			for (unsigned k = 1; k < 8 && done < length; k++)
+				text[done++] = bytes[i + k];
+		text[done] = '\0';
+	}
+	return text + sizeof(struct tf_descriptor);
+}
+
+Test(descriptor_tell, is_told_once_until_it_is_forgotten)
+{
+	int fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+
+	cr_assert_not(descriptor_is_known(fd));
+	descriptor_tell(fd, 1);
+	cr_assert(descriptor_is_known(fd));
+	cr_assert_str_eq(told(), "/etc/passwd");
+	descriptor_tell(fd, 2);
+	cr_assert_eq(process.descriptor_texts, 1);
+	descriptor_forget(fd);
+	cr_assert_not(descriptor_is_known(fd));
+	descriptor_tell_path(fd, 3, "/given/path");
+	cr_assert_str_eq(told(), "/given/path");
+	descriptor_forget_range(0, ~0u);
+	cr_assert_not(descriptor_is_known(fd));
+	descriptor_tell_path(fd, 3, "passwd");
+	cr_assert_str_eq(told(), "/etc/passwd");
+}
+
+Test(descriptor_tell, a_number_that_is_not_open_is_told_to_be_nothing)
+{
+	descriptor_tell(1000, 1);
+	cr_assert(descriptor_is_known(1000));
+	cr_assert_str_eq(told(), "");
+	cr_assert(descriptor_is_known(65535));
+	cr_assert(descriptor_is_known(-1));
+	descriptor_forget(-1);
+	descriptor_forget(1 << 30);
+	descriptor_tell(-1, 1);
+}
+
+Test(descriptor_tell, peers_are_written_as_their_readers_write_them)
+{
+	static const struct {
+		const char *address, *text;
+	} cases[] = {
+		{"::", "tcp [::]:80"},
+		{"::1", "tcp [::1]:80"},
+		{"2001:db8::8:0:0:1", "tcp [2001:db8::8:0:0:1]:80"},
+		{"2001:db8:0:1:1:1:1:1", "tcp [2001:db8:0:1:1:1:1:1]:80"},
+		{"fe80:0:0:1::", "tcp [fe80:0:0:1::]:80"},
+		{"::ffff:10.0.0.1", "tcp [::ffff:10.0.0.1]:80"},
+	};
+	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(65535), .sin_addr.s_addr = htonl(0x7f000001)};
+
+	if (fd < 0)
+		cr_skip_test("no IPv6");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct sockaddr_in6 a = {.sin6_family = AF_INET6, .sin6_port = htons(80)};
+
+		cr_assert_eq(inet_pton(AF_INET6, cases[i].address, &a.sin6_addr), 1);
+		descriptor_forget(fd);
+		descriptor_tell_peer(fd, 1, (struct sockaddr *)&a, sizeof(a));
+		cr_assert_str_eq(told(), cases[i].text);
+	}
+	descriptor_forget(fd);
+	descriptor_tell_peer(fd, 1, (struct sockaddr *)&in, sizeof(in));
+	cr_assert_str_eq(told(), "tcp 127.0.0.1:65535");
+	descriptor_forget(fd);
+	descriptor_tell(fd, 1);
+	cr_assert_str_eq(told(), "tcp [::]:0 (not connected)");
+}
+
+Test(descriptor_tell, a_forked_child_tells_its_own)
+{
+	int fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC), status;
+	pid_t child;
+
+	descriptor_tell(fd, 1);
+	child = fork();
+	if (!child)
+		_exit(descriptor_is_known(fd) ? 1 : 0);
+	waitpid(child, &status, 0);
+	cr_assert_eq(status, 0);
+}
