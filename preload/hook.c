@@ -93,6 +93,8 @@ HOOK_LIBC(HOOK_EXPORT_ROW)
 #define HOOK_NAME_LIBRARY(kind, group, symbol, name, ...)                                                              \
 	LIBRARY_IF_RECORDED(kind, HOOK_PLAIN_NAME(TF_GROUP_##group, name))
 
+_Static_assert(sizeof(struct tf_thread) + HOOK_LIBC_COUNT * sizeof(struct tf_counter) <= PROCESS_MAIN_PAGE, "a page for a thread's counters");
+
 static struct file_function functions[HOOK_COUNT] = {
 	HOOK_LIBC(HOOK_NAME_OSRT) HOOK_CUDART(HOOK_NAME_CUDART) HOOK_CUDA(HOOK_NAME_CUDA) HOOK_LIBRARY(HOOK_NAME_LIBRARY)};
 const struct file_function *const file_functions = functions;

@@ -22,7 +22,7 @@ static const struct {
 int main(int argc, char **argv)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (argc < 2 && strcmp(rows[i].kind, "REAL") != 0)
+		if (argc < 2 && strcmp(rows[i].kind, "REAL") != 0 && strcmp(rows[i].kind, "RAW") != 0)
 			puts(rows[i].symbol);
 		else if (argc > 1 && rows[i].words && strcmp(rows[i].kind, "OWN") != 0)
 			printf("%s %s %d\n", rows[i].kind, rows[i].symbol, rows[i].words);
