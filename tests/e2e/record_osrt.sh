@@ -57,4 +57,6 @@ like "$(cat sockets.csv)" ',1,3200,unix pair$' 'a pair has none'
 like "$(cat sockets.csv)" ',udp \[::\]:[0-9]*$' 'one without a peer goes by its own address'
 like "$(report stats -r files --by process -f csv files.pillion | head -1)" '^PID,Time \(%\)' 'by process'
 is "$(report stats -r files --by process -f csv files.pillion | awk -F, 'NR > 1 { print $1 }' | sort -u | wc -l)" 2 'of which there are two'
+pillion -t osrt -o threads "$targets/calls" 5 exit 3 >/dev/null 2>&1
+is "$(report stats -r osrt_sum --by thread -f csv threads.pillion | awk -F, '$10 == "usleep" { print $4 }' | paste -sd' ')" '5 5 5' 'each thread has its own calls'
 done_testing

@@ -28,6 +28,8 @@ ParameterizedTestParameters(golden, report_is_as_it_was)
 		{"osrt_sum", FORMAT_CSV, BY_THREAD, ".by_thread"},
 		{"osrt_sum", FORMAT_JSON, BY_NOTHING, ""},
 		{"osrt_short_sum", FORMAT_CSV, BY_NOTHING, ""},
+		{"osrt_short_sum", FORMAT_CSV, BY_THREAD, ".by_thread"},
+		{"nvtx_sum", FORMAT_CSV, BY_THREAD, ".by_thread"},
 		{"files", FORMAT_CSV, BY_NOTHING, ""},
 		{"files", FORMAT_CSV, BY_PROCESS, ".by_process"},
 		{"sockets", FORMAT_CSV, BY_NOTHING, ""},
