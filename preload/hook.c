@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* All that the hook table generates for libc's rows: resolvers, exported wrappers, names. */
+#define __NO_INLINE__ 1 /* or libc's own bodies of getc_unlocked and its like were in the way of ours */
 #include "hook.h"
 
 #include <string.h>

@@ -44,9 +44,6 @@
 #include "../runtime/descriptor.h"
 #include "../runtime/event.h"
 #include "../runtime/stack.h"
-
-#undef fread_unlocked
-#undef fwrite_unlocked
 #include "hook_table.h"
 
 #define HOOK_EXPORT __attribute__((visibility("default")))
