@@ -280,9 +280,10 @@ static void *hold(void *arg)
 	__atomic_store_n(&shared.ready, 1, __ATOMIC_RELEASE);
 	syscall(SYS_nanosleep, &t, NULL);
 	pthread_mutex_unlock(&shared.mutex);
+	t.tv_nsec = 40000000; /* the other one is to meet the lock, however busy the machine */
 	syscall(SYS_nanosleep, &t, NULL);
 	pthread_rwlock_unlock(&shared.rwlock);
-	t.tv_nsec *= 2;
+	t.tv_nsec = 8000000;
 	syscall(SYS_nanosleep, &t, NULL);
 	sem_post(&shared.semaphore);
 	pthread_barrier_wait(&shared.barrier);
