@@ -63,6 +63,7 @@ int report_osrt_sum(const struct report_context *c, struct table *table, struct 
 
 static void add_counters(struct scan *s, const struct trace_thread *thread)
 {
+	s->thread = thread;
 	for (uint32_t i = 0; i < thread->counter_count; i++) {
 		const struct function *f = trace_function(s->image->trace, i);
 		struct tf_counter counter;
@@ -85,6 +86,7 @@ int report_osrt_short_sum(const struct report_context *c, struct table *table, s
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		s.image = &c->model->images[i];
 		s.axis = &c->model->machines[s.image->machine].axis;
+		s.thread = NULL;
 		for (size_t k = 0; s.image->trace && k < s.image->trace->thread_count; k++)
 			add_counters(&s, &s.image->trace->threads[k]);
 		for (size_t k = 0; !s.image->trace && k < s.image->short_count; k++)

@@ -63,7 +63,8 @@ void scan_group(const struct scan *s, uint32_t range, struct buffer *key)
 		buffer_text(key, m->machines[s->image->machine].host);
 		break;
 	case BY_THREAD:
-		buffer_print(key, "%" PRIu32, s->thread->tid);
+		/* An image without a trace told of its first thread alone. */
+		buffer_print(key, "%" PRIu32, s->thread ? s->thread->tid : p->pid);
 		break;
 	case BY_DEVICE:
 		buffer_text(key, s->device ? s->device : "");

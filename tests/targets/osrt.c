@@ -268,7 +268,7 @@ static struct shared {
 	pthread_cond_t cond;
 	pthread_barrier_t barrier;
 	sem_t semaphore;
-	int ready;
+	int ready, tried;
 } shared;
 
 static void *hold(void *arg)
@@ -278,6 +278,8 @@ static void *hold(void *arg)
 	pthread_mutex_lock(&shared.mutex);
 	pthread_rwlock_wrlock(&shared.rwlock);
 	__atomic_store_n(&shared.ready, 1, __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&shared.tried, __ATOMIC_ACQUIRE))
+		syscall(SYS_sched_yield);
 	syscall(SYS_nanosleep, &t, NULL);
 	pthread_mutex_unlock(&shared.mutex);
 	t.tv_nsec = 40000000; /* the other one is to meet the lock, however busy the machine */
@@ -295,7 +297,7 @@ static void locks(void)
 	pthread_t thread;
 	struct timespec t;
 
-	shared.ready = 0;
+	shared.ready = shared.tried = 0;
 	pthread_mutex_init(&shared.mutex, NULL);
 	pthread_rwlock_init(&shared.rwlock, NULL);
 	pthread_spin_init(&shared.spin, 0);
@@ -307,6 +309,7 @@ static void locks(void)
 		syscall(SYS_sched_yield);
 	SEE(pthread_mutex_trylock(&shared.mutex));
 	SEE(pthread_rwlock_tryrdlock(&shared.rwlock));
+	__atomic_store_n(&shared.tried, 1, __ATOMIC_RELEASE);
 	SEE(pthread_mutex_lock(&shared.mutex));
 	SEE(pthread_rwlock_rdlock(&shared.rwlock));
 	t = in_ms(CLOCK_REALTIME, 3);
@@ -315,7 +318,7 @@ static void locks(void)
 	SEE(pthread_cond_broadcast(&shared.cond));
 	pthread_mutex_unlock(&shared.mutex);
 	pthread_rwlock_unlock(&shared.rwlock);
-	t = in_ms(CLOCK_REALTIME, 1000);
+	t = in_ms(CLOCK_REALTIME, 10000);
 	SEE(sem_timedwait(&shared.semaphore, &t));
 	SEE(sem_trywait(&shared.semaphore));
 	SEEN(pthread_barrier_wait(&shared.barrier) + 2);
