@@ -51,6 +51,10 @@
 	/* threads */                                                                                                  \
 	X(OWN, int, pthread_create, (pthread_t * id, const pthread_attr_t *a, void *(*f)(void *), void *arg), (id, a, f, arg), NOTHING) \
 	X(TIMED, int, pthread_join, (pthread_t id, void **ret), (id, ret), NOTHING)                                    \
+	X(TIMED, int, pthread_timedjoin_np, (pthread_t id, void **ret, const struct timespec *t), (id, ret, t), NOTHING) \
+	X(TIMED, int, pthread_clockjoin_np, (pthread_t id, void **ret, clockid_t k, const struct timespec *t), (id, ret, k, t), NOTHING) \
+	X(TIMED, int, pthread_tryjoin_np, (pthread_t id, void **ret), (id, ret), NOTHING)                              \
+	X(TIMED, int, pthread_cancel, (pthread_t id), (id), NOTHING)                                                   \
 	X(OWN, int, pthread_setname_np, (pthread_t id, const char *name), (id, name), NOTHING)                         \
 	/* signals: CPU samples use one, the program sees it as free. What comes back is real for all others */         \
 	X(OWN, int, sigaction, (int signal, const struct sigaction *a, struct sigaction *old), (signal, a, old), NOTHING) \
@@ -67,10 +71,6 @@
 	X(OWN, int, sigwaitinfo, (const sigset_t *s, siginfo_t *info), (s, info), NOTHING)                      \
 	X(OWN, int, sigtimedwait, (const sigset_t *s, siginfo_t *info, const struct timespec *t), (s, info, t), NOTHING) \
 	X(OWN, int, signalfd, (int fd, const sigset_t *s, int flags), (fd, s, flags), NOTHING)                  \
-	X(TIMED, int, pthread_timedjoin_np, (pthread_t id, void **ret, const struct timespec *t), (id, ret, t), NOTHING) \
-	X(TIMED, int, pthread_clockjoin_np, (pthread_t id, void **ret, clockid_t k, const struct timespec *t), (id, ret, k, t), NOTHING) \
-	X(TIMED, int, pthread_tryjoin_np, (pthread_t id, void **ret), (id, ret), NOTHING)                              \
-	X(TIMED, int, pthread_cancel, (pthread_t id), (id), NOTHING)                                                   \
 	/* processes; vfork has no row: a C frame cannot return twice from it. The child is met at its exec */         \
 	X(OWN, pid_t, fork, (void), (), NOTHING)                                                                       \
 	X(OWN, int, daemon, (int keep_directory, int keep_files), (keep_directory, keep_files), NOTHING)               \
