@@ -78,8 +78,7 @@ static void separate(struct buffer *b, size_t from)
 	}
 }
 
-/* With one decimal, a tie away from zero as SQL's round() has it, so that figures equal those of other tools. */
-static double tenths(double number)
+double emit_tenths(double number)
 {
 	return floor(number * 10 + 0.5) / 10;
 }
@@ -99,12 +98,12 @@ static void add_number(struct buffer *b, enum column_type type, union cell cell,
 		break;
 	case COLUMN_NS_MEAN:
 		if (unit == UNIT_NS)
-			buffer_print(b, "%.1f", tenths(cell.real));
+			buffer_print(b, "%.1f", emit_tenths(cell.real));
 		else
 			buffer_print(b, "%.3f", cell.real / unit_ns[unit]);
 		break;
 	case COLUMN_PERCENT:
-		buffer_print(b, "%.1f", tenths(cell.real));
+		buffer_print(b, "%.1f", emit_tenths(cell.real));
 		break;
 	case COLUMN_MB:
 		buffer_print(b, "%.3f", cell.real / 1e6);

@@ -81,6 +81,10 @@ void emit_table(struct emit *e, const char *name, const char *title, const struc
 void emit_remark(struct emit *e, const char *text);
 void emit_end(struct emit *e);
 
+/* A mean or a percentage with the one decimal that is shown: a tie upwards as SQL's round() has it, so that figures equal
+ * those of other tools. */
+double emit_tenths(double number);
+
 /* Whether the format is for people. */
 bool format_is_human(enum format f);
 

@@ -133,7 +133,7 @@ static void add_cell(struct json *j, const struct table *t, size_t cell)
 		break;
 	case COLUMN_NS_MEAN:
 	case COLUMN_PERCENT:
-		add_real(&j->text, "%.1f", value.real);
+		add_real(&j->text, "%.1f", emit_tenths(value.real));
 		break;
 	case COLUMN_MB:
 		add_real(&j->text, "%.3f", value.real / 1e6);

@@ -35,13 +35,6 @@ export function whole(count) {
 	return String(Math.trunc(count)).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
-// With one decimal, a tie upwards, as in the tables of `pillion stats`.
-function tenths(value) {
-	const up = Math.floor(value * 10 + 0.5) / 10;
-
-	return `${whole(up)}${up.toFixed(1).slice(-2)}`;
-}
-
 // A cell of a table by its column's type.
 export function cell(value, type) {
 	if (value === null)
@@ -52,7 +45,7 @@ export function cell(value, type) {
 		return whole(value);
 	case 'mean':
 	case 'percent':
-		return tenths(value);
+		return `${whole(value)}${value.toFixed(1).slice(-2)}`;
 	case 'mb':
 		return `${whole(value)}${value.toFixed(3).slice(-4)}`;
 	default:
