@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small programs that count what they do: what was recorded is what they did, and they notice nothing."""
+import collections
+
+from checks import check
+from session import account, kernels_of
+
+ROUNDS = 25
+# One launch of the graph of cuda_launches.
+IN_GRAPH = {"kernel:_Z3addPfi": 1, "kernel:_Z5scalePffi": 1, "memcpy:DtoD": 1, "memset": 1}
+
+
+def undisturbed(session, seen, argv, options=(), **more):
+    """The command bare and under pillion: same output, same status. Gives the capture and the program's own account."""
+    bare = session.done(argv, **more)
+    capture = session.pillion(argv, options, **more)
+    seen.equal(capture.ran.out, bare.out, "its output")
+    said = [line for line in capture.ran.err.splitlines() if not line.startswith("pillion: ")]
+    seen.equal(said, bare.err.splitlines(), "its stderr")
+    lost = capture.ledger("lost") + capture.ledger("device records dropped") + capture.ledger("device buffers unreadable")
+    seen.equal(lost, 0, "lost or dropped")
+    return capture, account(bare.out)
+
+
+def equal_work(seen, capture, rows, without=None):
+    """Device records against the program's own account, less what is `without` of it: (times, rows)."""
+    left = collections.Counter({name: int(count) for name, (count, _) in rows.items()})
+    times, inside = without or (0, {})
+    for name, count in inside.items():
+        left[name] -= times * count
+    seen.equal(capture.kernels(), kernels_of({n: (c, 0) for n, c in left.items()}), "kernels by CUPTI")
+    works = {"[CUDA memcpy %s]" % kind: left["memcpy:" + kind] for kind in ("HtoD", "DtoH", "DtoD") if left["memcpy:" + kind]}
+    if left["memset"]:
+        works["[CUDA memset]"] = left["memset"]
+    if works:
+        seen.equal({k: v for k, v in capture.works().items() if k in works}, works, "copies and memsets")
+    return sum(kernels_of(rows).values())
+
+
+def whole_program(session, seen, program, argv, source):
+    nodes, rows = undisturbed(session, seen, [program, *argv], ["--cuda-graph-trace=node"])
+    launched = equal_work(seen, nodes, rows)
+    seen.note(f"{launched} kernels, {source}")
+    whole, rows = undisturbed(session, seen, [program, *argv])
+    graphs = int(rows["graph"][0])
+    equal_work(seen, whole, rows, (graphs, IN_GRAPH))
+    seen.equal(sum(r["Name"].startswith("[CUDA graph") for r in whole.trace()), graphs, "whole graphs")
+    by_host = launched - 2 * graphs + 2  # the graph's two kernels were launched once, into it
+    seen.equal(whole.launches(), by_host, "launches by the host")
+
+
+@check("nvcc, shared cudart", "nvcc", "libcudart.so")
+def shared_cudart(session, seen):
+    whole_program(session, seen, session.program("cuda_launches.cu"), [str(ROUNDS)], "every form of launch, copy and graph")
+
+
+@check("nvcc, shared cudart, a default stream per thread", "nvcc", "libcudart.so")
+def shared_cudart_ptds(session, seen):
+    program = session.program("cuda_launches.cu", "--default-stream", "per-thread", name="cuda_launches-ptds")
+    whole_program(session, seen, program, [str(ROUNDS)], "the _ptsz twins")
+
+
+@check("nvcc, static cudart", "nvcc")
+def static_cudart(session, seen):
+    program = session.program("cuda_launches.cu", cudart="static")
+    capture, rows = undisturbed(session, seen, [program, str(ROUNDS)], ["--cuda-graph-trace=node"])
+    launched = equal_work(seen, capture, rows)
+    seen.ok(capture.launches() > 0, "no launch was seen on the host's side")
+    seen.note(f"{launched} kernels; the runtime called the driver by pointers that we gave it")
+
+
+@check("driver API: linked, dlsym, cuGetProcAddress", "headers", "libcuda.so")
+def driver_api(session, seen):
+    for door in ("linked", "dlsym", "proc"):
+        words = ["-DLINKED"] if door == "linked" else []
+        program = session.program("driver.c", *words, cudart="none", name="driver-" + door, libraries=["libcuda.so"] if words else [])
+        capture, rows = undisturbed(session, seen, [program, door, "40"])
+        before = len(seen.problems)
+        equal_work(seen, capture, rows)
+        seen.equal(capture.launches(), 80, "launches by the host")
+        seen.problems[before:] = [door + ": " + p for p in seen.problems[before:]]
+    seen.note("80 launches through each door")
+
+
+def library(session, seen, define, stem, function, report, count=20):
+    # A library linked by its file finds its own relatives; the runtime is the toolkit's.
+    program = session.program("libraries.c", "-D" + define, name="libraries-" + define, libraries=[stem])
+    argv = [program, str(count)]
+    capture, _ = undisturbed(session, seen, argv, timeout=90)
+    seen.equal(capture.calls(report).get(function), count, function)
+    counted = kernels_of(session.by_cupti(argv))
+    seen.equal(capture.kernels(), counted, "kernels, against CUPTI's own count")
+    seen.ok(counted, "no kernel at all")
+    seen.note(f"{count} calls, {sum(counted.values())} kernels of {len(counted)} names")
+
+
+@check("cuBLAS", "libcublas.so", "headers", "cupti.h")
+def cublas(session, seen):
+    library(session, seen, "CUBLAS", "libcublas.so", "cublasSgemm", "blas_sum")
+
+
+@check("cuDNN", "libcudnn.so", "headers", "cupti.h", "real")
+def cudnn(session, seen):
+    library(session, seen, "CUDNN", "libcudnn.so", "cudnnSoftmaxForward", "cudnn_sum")
+
+
+@check("NCCL, one GPU", "libnccl.so", "headers", "cupti.h", "real")
+def nccl(session, seen):
+    library(session, seen, "NCCL", "libnccl.so", "ncclAllReduce", "nccl_sum")
+
+
+@check("CUDA graphs, whole and by nodes", "nvcc", "libcudart.so")
+def graphs(session, seen):
+    argv = [session.program("jobs.cu"), "graph", "200"]
+    nodes, rows = undisturbed(session, seen, argv, ["--cuda-graph-trace=node"])
+    equal_work(seen, nodes, rows)
+    whole, rows = undisturbed(session, seen, argv, ["--cuda-graph-trace=graph"])
+    seen.equal(sum(r["Name"].startswith("[CUDA graph") for r in whole.trace()), 200, "graphs as wholes")
+    seen.equal(whole.kernels(), {}, "kernels beside them")
+    seen.note("200 graphs, 600 nodes")
+
+
+@check("four threads, four streams", "nvcc", "libcudart.so")
+def streams(session, seen):
+    capture, rows = undisturbed(session, seen, [session.program("jobs.cu"), "streams", "500"])
+    equal_work(seen, capture, rows)
+    used = {r["Strm"] for r in capture.trace() if r["GrdX"]}
+    seen.equal(len(used), 4, "streams")
+    seen.equal(capture.launches(), 2000, "launches by the host")
+
+
+@check("unified memory", "nvcc", "libcudart.so", "real")
+def unified(session, seen):
+    options = ["--cuda-um-cpu-page-faults=true", "--cuda-um-gpu-page-faults=true"]
+    capture, rows = undisturbed(session, seen, [session.program("jobs.cu"), "managed", "20"], options)
+    equal_work(seen, capture, {"kernel:_Z11step_kernelPf": rows["kernel:_Z11step_kernelPf"]})
+    totals = capture.report("um_total_sum")
+    seen.ok(totals or capture.notes(), "nothing moved, and no word of why")
+    seen.note("moved: " + (", ".join(f"{k} {v}" for k, v in totals[0].items()) if totals else "; ".join(capture.notes())))
+
+
+@check("memory", "nvcc", "libcudart.so")
+def memory(session, seen):
+    capture, _ = undisturbed(session, seen, [session.program("jobs.cu"), "memory", "30"])
+    seen.equal(sum(capture.calls(pattern=r"^cudaMalloc$").values()), 31, "cudaMalloc calls")
+    seen.equal(sum(capture.calls(pattern=r"^cudaFree$").values()), 30, "cudaFree calls")
+    usage = capture.report("cuda_mem_usage", status=(0, 1, 2))
+    seen.note("cuda_mem_usage: " + (", ".join(f"{k} {v}" for k, v in usage[0].items() if v) if usage else "not in this pillion"))
+
+
+@check("out of memory", "nvcc", "libcudart.so")
+def out_of_memory(session, seen):
+    capture, rows = undisturbed(session, seen, [session.program("jobs.cu"), "oom", "50"])
+    equal_work(seen, capture, rows)
+    seen.note("the program goes on after cudaErrorMemoryAllocation, and so do we")
