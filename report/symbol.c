@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbols by elfutils: DWARF where there is some, else the symbol table, else module and offset. */
+/* Symbols: what the files of the modules call their addresses, else module and offset. */
 #include "symbol.h"
 
-#include "python.h"
-
-#include <elfutils/libdwfl.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "python.h"
+#include "symbol_file.h"
 
 /* libstdc++'s, the one that knows every name. */
 char *__cxa_demangle(const char *name, char *buffer, size_t *length, int *status);
@@ -20,8 +16,7 @@ struct module_file {
 	char *path;
 	uint8_t build_id[20];
 	uint8_t build_id_length;
-	Dwfl *dwfl;
-	Dwfl_Module *module; /* NULL: cannot be used */
+	struct symbol_file *file; /* NULL: cannot be used */
 	bool is_recorder;
 };
 
@@ -65,8 +60,7 @@ void symbols_free(struct symbols *s)
 	if (!s)
 		return;
 	for (size_t i = 0; i < s->file_count; i++) {
-		if (s->files[i].dwfl)
-			dwfl_end(s->files[i].dwfl);
+		symbol_file_close(s->files[i].file);
 		free(s->files[i].path);
 	}
 	for (size_t i = 0; i < s->space_count; i++)
@@ -85,63 +79,6 @@ const struct texts *symbols_problems(const struct symbols *s)
 	return &s->problems;
 }
 
-/* Takes fd. */
-static Dwfl_Module *report_file(struct module_file *file, int fd)
-{
-	static const Dwfl_Callbacks callbacks = {
-		.find_elf = dwfl_build_id_find_elf,
-		.find_debuginfo = dwfl_standard_find_debuginfo,
-		.section_address = dwfl_offline_section_address,
-	};
-	Dwfl_Module *module;
-
-	file->dwfl = dwfl_begin(&callbacks);
-	if (!file->dwfl) {
-		close(fd);
-		return NULL;
-	}
-	dwfl_report_begin(file->dwfl);
-	module = dwfl_report_elf(file->dwfl, file->path, file->path, fd, 0, true);
-	if (!module)
-		close(fd);
-	dwfl_report_end(file->dwfl, NULL, NULL);
-	return module;
-}
-
-static bool is_that_build(const struct module_file *file, Dwfl_Module *module)
-{
-	const unsigned char *bits;
-	GElf_Addr address;
-	int length = dwfl_module_build_id(module, &bits, &address);
-
-	if (!file->build_id_length || length <= 0)
-		return true; /* nothing to tell them apart by */
-	return length == file->build_id_length && !memcmp(bits, file->build_id, (size_t)length);
-}
-
-static void open_file(struct symbols *s, struct module_file *file)
-{
-	struct stat st;
-	int fd;
-
-	if (file->path[0] != '/')
-		return; /* the vdso */
-	fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (fd < 0) {
-		texts_add(&s->problems, "%s: %s, its functions have no names", file->path, strerror(errno));
-		return;
-	}
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		close(fd);
-		return;
-	}
-	file->module = report_file(file, fd);
-	if (file->module && !is_that_build(file, file->module)) {
-		texts_add(&s->problems, "%s: changed since it was recorded, its functions have no names", file->path);
-		file->module = NULL;
-	}
-}
-
 static size_t find_file(struct symbols *s, const char *path, const struct tf_module *m)
 {
 	uint8_t length = m->build_id_length <= sizeof(m->build_id) ? m->build_id_length : 0;
@@ -157,8 +94,8 @@ static size_t find_file(struct symbols *s, const char *path, const struct tf_mod
 	*file = (struct module_file){.path = mem_copy_text(path, strlen(path)), .build_id_length = length};
 	memcpy(file->build_id, m->build_id, length);
 	file->is_recorder = !strncmp(base ? base + 1 : path, "libpillion.so", strlen("libpillion.so"));
-	if (s->opens_files)
-		open_file(s, file);
+	if (s->opens_files && path[0] == '/') /* the vdso has none */
+		file->file = symbol_file_open(path, file->build_id, length, &s->problems);
 	return s->file_count++;
 }
 
@@ -228,29 +165,11 @@ void symbols_demangle(struct buffer *ret, const char *name)
 	free(readable);
 }
 
-/* clang writes no .debug_aranges, and without it libdw finds no unit by an address: then every unit is asked. */
-static const char *source_line(Dwfl_Module *module, uint64_t address, int *ret_number)
-{
-	Dwfl_Line *found = dwfl_module_getsrc(module, address);
-	Dwarf_Die *unit = NULL;
-	Dwarf_Addr bias;
-
-	if (found)
-		return dwfl_lineinfo(found, NULL, ret_number, NULL, NULL, NULL);
-	while ((unit = dwfl_module_nextcu(module, unit, &bias))) {
-		Dwarf_Line *line = dwarf_haspc(unit, address - bias) > 0 ? dwarf_getsrc_die(unit, address - bias) : NULL;
-
-		if (line && !dwarf_lineno(line, ret_number))
-			return dwarf_linesrc(line, NULL, NULL);
-	}
-	return NULL;
-}
-
 static void describe(const struct module_file *file, uint64_t address, struct buffer *ret)
 {
-	const char *name = file->module ? dwfl_module_addrname(file->module, address) : NULL, *base;
+	const char *name = file->file ? symbol_file_name(file->file, address) : NULL, *base;
 	int number = 0;
-	const char *source = file->module ? source_line(file->module, address, &number) : NULL;
+	const char *source = file->file ? symbol_file_source(file->file, address, &number) : NULL;
 
 	if (!name && !source) {
 		base = strrchr(file->path, '/');

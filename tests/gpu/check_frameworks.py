@@ -4,19 +4,8 @@ import os
 
 from check_ends import FLUSH_MS, lines_before
 from checks import check
-from session import PROGRAMS, Wrong, account, kernels_of
-
-STEPS = 20
-NODES = ["--cuda-graph-trace=node"]
-LIMIT = 150
-
-
-def script(session, name, *words):
-    return [session.machine.python, os.path.join(PROGRAMS, name), *words]
-
-
-def training(session, *words):
-    return script(session, "torch_train.py", "--steps", str(STEPS), *words)
+from session import Wrong, account, kernels_of
+from training import LIMIT_S as LIMIT, NODES, STEPS, script, training
 
 
 def results(text):

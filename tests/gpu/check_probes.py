@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Questions to NVIDIA's libraries that nobody has answered in writing. A probe has no right answer: it passes when it got one."""
-from check_frameworks import LIMIT, training
 from checks import check
+from training import LIMIT_S, training
 
 QUESTIONS = {
     "flush": "what cuptiActivityFlushAll brings, and whether it waits for a callback that is under way",
@@ -30,9 +30,9 @@ for name, text in QUESTIONS.items():
     add(name, text)
 
 
-@check("probe: how PyTorch has libcupti", "torch", limit=LIMIT)
+@check("probe: how PyTorch has libcupti", "torch", limit=LIMIT_S)
 def torch_libraries(session, seen):
-    lines = session.done(training(session, "--steps", "2", "--workers", "0", "--maps"), LIMIT).out.splitlines()
+    lines = session.done(training(session, "--steps", "2", "--workers", "0", "--maps"), LIMIT_S).out.splitlines()
     maps = [line[len("maps "):] for line in lines if line.startswith("maps ")]
     seen.ok(maps, "no answer")
     seen.note("; ".join(maps))

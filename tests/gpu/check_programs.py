@@ -29,6 +29,8 @@ def equal_work(seen, capture, rows, without=None):
     for name, count in inside.items():
         left[name] -= times * count
     seen.equal(capture.kernels(), kernels_of({n: (c, 0) for n, c in left.items()}), "kernels by CUPTI")
+    if seen.problems:
+        seen.note("the ledger: " + ("; ".join(capture.notes()) or "no notes"))
     works = {"[CUDA memcpy %s]" % kind: left["memcpy:" + kind] for kind in ("HtoD", "DtoH", "DtoD") if left["memcpy:" + kind]}
     if left["memset"]:
         works["[CUDA memset]"] = left["memset"]

@@ -13,6 +13,7 @@ def check(title, *needs, limit=90):
 
 
 def load():
-    # In this order they run.
-    import check_programs, check_ends, check_frameworks, check_compare, check_probes  # noqa: E401, F401, pylint: disable=all
+    # In this order they run: what takes longest comes last.
+    import check_programs, check_ends, check_compare, check_probes  # noqa: E401, F401, pylint: disable=all
+    import check_frameworks, check_compare_torch  # noqa: E401, F401, pylint: disable=all
     return CHECKS

@@ -254,11 +254,17 @@ class Session:
 
 
 def children(pid):
-    try:
-        tasks = os.listdir(f"/proc/{pid}/task")
-        return [int(child) for task in tasks for child in open(f"/proc/{pid}/task/{task}/children", encoding="ascii").read().split()]
-    except OSError:
-        return []
+    """Not every kernel has /proc/PID/task/TID/children."""
+    found = []
+    for name in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as file:
+                parent = int(file.read().rpartition(")")[2].split()[1])
+        except (OSError, IndexError, ValueError):
+            continue
+        if parent == pid and name.isdigit():
+            found.append(int(name))
+    return found
 
 
 def median_of(rounds, candidates):

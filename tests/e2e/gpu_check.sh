@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# scripts/gpu-check on the simulated GPU: its checks run, find what a double gives, and say why they skip; a wrong count and a
+# missing build do not pass.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+root=$tests_dir/../..
+command -v python3 >/dev/null || skip_all 'no python3'
+[ -e "$PILLION_BUILD_DIR/tests/doubles/libcuda.so.1" ] || skip_all 'built without CUDA headers'
+command -v cc >/dev/null || skip_all 'no compiler'
+
+gpu_check() {
+	timeout 400 python3 "$root/scripts/gpu-check" --doubles --build "$PILLION_BUILD_DIR" --out "$work/out" "$@" >out.txt 2>err.txt
+}
+
+gpu_check --minutes 5
+is "$? $(cat err.txt)" '0 ' 'all checks: status'
+like "$(tail -n 1 out.txt)" '^[0-9]+ passed, 0 failed, [0-9]+ skipped$' 'the last line'
+is "$(grep -c '^not ok' out.txt)" 0 'none failed'
+unlike "$(grep '# SKIP' out.txt)" '# SKIP *$' 'each skip says why'
+is "$(grep -c '^ok' out/results.tap) $(python3 -c 'import json; print(len(json.load(open("out/results.json"))["checks"]))')" \
+	"$(grep -c '^ok' out.txt) $(grep -c '^ok' out.txt)" 'TAP and JSON have all of them'
+is "$(grep -c '| passed, \|| skipped, ' out/results.md)" "$(grep -c '^ok' out.txt)" 'so does the table'
+
+# A tool that is not there is a skip.
+mkdir bin
+for tool in python3 cc gcc sh bash env timeout grep awk sed readlink mktemp cat; do
+	ln -s "$(command -v $tool)" bin/$tool
+done
+PATH=$work/bin CUDA_HOME=/nonexistent gpu_check --minutes 2 --only exit
+is "$?" 0 'without nvcc on PATH: the rest runs'
+
+# A pillion that records nothing does not pass.
+mkdir -p broken/preload broken/runtime broken/report broken/tests
+cp "$PILLION_BUILD_DIR/runtime/pillion-launch" broken/runtime
+cp "$PILLION_BUILD_DIR/report/pillion-report" broken/report
+ln -s "$PILLION_BUILD_DIR/tests/doubles" broken/tests/doubles
+printf '' >empty.c && cc -shared -fPIC -o broken/preload/libpillion.so empty.c
+gpu_check --build "$work/broken" --minutes 2 --only 'exit, _exit' --only 'fork before'
+is "$? $(grep -c '^not ok' out.txt)" '1 2' 'a pillion that records nothing: both fail'
+
+timeout 60 python3 "$root/scripts/gpu-check" --doubles --build "$work" --out "$work/out" >out.txt 2>err.txt
+is "$? $(grep -c 'has not been built' err.txt)" '2 1' 'no build: status 2, one line'
+done_testing
