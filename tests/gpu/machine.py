@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """What this machine has: GPU, driver, toolkit, profilers, frameworks; or the doubles in place of all of NVIDIA's."""
-import ctypes.util
 import glob
 import json
 import os
@@ -102,6 +101,11 @@ class Machine:
             if whole:
                 return whole[-1]
         return None
+
+    def with_library(self, stem):
+        """A LD_LIBRARY_PATH with a library's folder in it."""
+        now = self.environment.get("LD_LIBRARY_PATH") or os.environ.get("LD_LIBRARY_PATH")
+        return ":".join(filter(None, [now, os.path.dirname(self.library(stem))]))
 
     def find_gpu(self):
         env = dict(os.environ)
