@@ -31,27 +31,28 @@ def run(argv, log):
                               env={**os.environ, "NINJA": tools()[1] or "ninja"}).returncode == 0
 
 
-def make(tree, log, tests):
+def make(tree, log, tests, toolkit):
     meson, ninja = tools()
     if not meson or not ninja:
         return f"no {'meson' if not meson else 'ninja'} here: name a built tree by --build DIR"
     if os.path.exists(log):
         os.unlink(log)
     for options in OPTIONS:
-        words = [*options, "--buildtype=debugoptimized", "-Dtests=" + ("auto" if tests else "disabled")]
+        words = [*options, *([f"-Dtoolkit={toolkit}"] if toolkit else []), "--buildtype=debugoptimized",
+                 "-Dtests=" + ("auto" if tests else "disabled")]
         again = ["--wipe"] if os.path.exists(os.path.join(tree, "meson-private")) else []
         if run([*meson, "setup", *again, tree, ROOT, *words], log) and run([ninja, "-C", tree], log) and is_built(tree):
             return None
     return f"pillion does not build here, see {log}"
 
 
-def find(named, out, tests):
-    """(tree, why there is none)"""
+def find(named, out, tests=False, toolkit=None):
+    """(tree, why there is none). tests: with the simulated GPU."""
     if named:
         tree = os.path.abspath(named)
         return (tree, None) if is_built(tree) else (None, f"{named} has not been built: {', '.join(PARTS)} should be in it")
     tree = os.path.join(os.path.abspath(out), "build")
-    why = make(tree, os.path.join(out, "build.log"), tests)
+    why = make(tree, os.path.join(out, "build.log"), tests, toolkit)
     return (None, why) if why else (tree, None)
 
 

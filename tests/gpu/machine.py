@@ -107,6 +107,9 @@ class Machine:
         now = self.environment.get("LD_LIBRARY_PATH") or os.environ.get("LD_LIBRARY_PATH")
         return ":".join(filter(None, [now, os.path.dirname(self.library(stem))]))
 
+    def everywhere(self):
+        return ":".join([*self.libraries, *filter(None, [self.environment.get("LD_LIBRARY_PATH"), os.environ.get("LD_LIBRARY_PATH")])])
+
     def find_gpu(self):
         env = dict(os.environ)
         if self.is_simulated:
@@ -146,13 +149,18 @@ class Machine:
             return "not on the simulated GPU" if self.is_simulated else ""
         if name.startswith("lib"):
             return "" if self.library(name) else f"no {name} found"
+        if name in ("cupti.h", "headers", "nvcc") and not self.cc:
+            return "no C compiler here"
         if name == "cupti.h":
             return "" if self.header(name) else "no cupti.h found"
-        if name == "nvcc" and self.nvcc and not self.cc:
-            return "nvcc has no host compiler"
         if name == "headers":
             return "" if self.header("cuda_runtime_api.h") else "no CUDA headers found"
         return "" if getattr(self, name) else f"no {name} here"
+
+    def toolkit(self):
+        """What pillion is built with, if it is none that Meson would find."""
+        headers = self.header("cuda_runtime_api.h")
+        return self.root or (os.path.dirname(headers) if headers else None)
 
     def header(self, name):
         return next((p for p in self.include if os.path.exists(os.path.join(p, name))), None)

@@ -241,11 +241,11 @@ class Session:
             raise self.compiled[name]
         return out
 
-    def by_cupti(self, argv, timeout=60):
+    def by_cupti(self, argv, timeout=60, env=None):
         """CUPTI's own account of another run of the same command."""
         counter = self.program("cupti_count.c", name="libcupti_count.so", cudart="none", shared=True)
         out = self.capture_path() + ".count"
-        env = {"CUPTI_COUNT": out, **self.machine.injection(counter)}
+        env = {**(env or {}), "CUPTI_COUNT": out, **self.machine.injection(counter)}
         ran = self.done(argv, timeout, env)
         if not os.path.exists(out):
             raise Skip("CUPTI's own count wrote nothing: " + (ran.err.strip()[-200:] or "no word"))

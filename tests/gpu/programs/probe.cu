@@ -25,7 +25,7 @@
 
 #include "account.h"
 
-enum { BUFFER = 1 << 20, MANY = 200, BATCHES = 21 };
+enum { BUFFER = 1 << 20, MANY = 200, BATCH = 500, BATCHES = 101 };
 
 __global__ void spin(long long cycles)
 {
@@ -409,14 +409,14 @@ static int ask_cost(const char *way)
 	for (int batch = 0; batch < BATCHES; batch++) {
 		double begin = now_ns();
 
-		for (int i = 0; i < 1000; i++) {
+		for (int i = 0; i < BATCH; i++) {
 			if (is_external)
 				cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, (uint64_t)i);
 			spin<<<1, 1>>>(0);
 			if (is_external)
 				cuptiActivityPopExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, &id);
 		}
-		cost[batch] = (now_ns() - begin) / 1000;
+		cost[batch] = (now_ns() - begin) / BATCH;
 		NEED(cudaDeviceSynchronize());
 	}
 	printf("ns_per_launch %.1f\n", median_of(cost, BATCHES));
