@@ -56,9 +56,15 @@ def find(named, out, tests=False, toolkit=None):
     return (None, why) if why else (tree, None)
 
 
+def said(argv):
+    try:
+        ran = subprocess.run(argv, capture_output=True, check=False, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return ran.stdout.decode(errors="replace").strip() if ran.returncode == 0 else ""
+
+
 def describe(tree):
-    """Version and what it was built with, in a line."""
-    ran = subprocess.run([os.path.join(tree, "runtime", "pillion-launch"), "--version"], capture_output=True, check=False, timeout=20)
-    commit = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, check=False)
-    said = "; ".join(ran.stdout.decode(errors="replace").split("\n")).strip("; ")
-    return said + (", " + commit.stdout.decode().strip() if commit.returncode == 0 else "")
+    """Version, what it was built with and the commit, in a line."""
+    lines = said([os.path.join(tree, "runtime", "pillion-launch"), "--version"]).splitlines()
+    return "; ".join(filter(None, [*lines, said(["git", "-C", ROOT, "describe", "--always", "--dirty"])]))

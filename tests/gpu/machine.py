@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 
 import session
 
@@ -46,6 +47,18 @@ def output(argv, timeout=60, env=None):
     return ran.returncode == 0, ran.stdout.decode(errors="replace").strip()
 
 
+def why_not(compiler, suffix):
+    """Why a compiler cannot make a program; empty: it can."""
+    if not compiler:
+        return "none here"
+    with tempfile.TemporaryDirectory() as place:
+        source = os.path.join(place, "empty" + suffix)
+        with open(source, "w", encoding="ascii") as file:
+            file.write("int main(void) { return 0; }\n")
+        ok, said = output([compiler, "-o", os.path.join(place, "empty"), source])
+    return "" if ok else "does not work here: " + said[-150:]
+
+
 def cuda_version(number):
     return f"{number // 1000}.{number % 1000 // 10}" if number else "unknown"
 
@@ -63,6 +76,7 @@ class Machine:
         self.wheels = self.find_wheels()
         self.include, self.libraries = self.find_headers(), self.find_libraries()
         self.driver, self.why_no_gpu = self.find_gpu()
+        self.why_no = {"nvcc": why_not(self.nvcc, ".cu"), "cc": why_not(self.cc, ".c")}
         self.frameworks = {}
 
     # ---- what is there ----
@@ -149,8 +163,9 @@ class Machine:
             return "not on the simulated GPU" if self.is_simulated else ""
         if name.startswith("lib"):
             return "" if self.library(name) else f"no {name} found"
-        if name in ("cupti.h", "headers", "nvcc") and not self.cc:
-            return "no C compiler here"
+        compiler = {"cupti.h": "cc", "headers": "cc", "nvcc": "nvcc"}.get(name)
+        if compiler and self.why_no[compiler]:
+            return f"{compiler}: {self.why_no[compiler]}"
         if name == "cupti.h":
             return "" if self.header(name) else "no cupti.h found"
         if name == "headers":
