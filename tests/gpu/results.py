@@ -7,7 +7,7 @@ import os
 def tap(number, seen):
     """The lines of one check."""
     word = "not ok" if seen.outcome == "failed" else "ok"
-    skip = f" # SKIP {seen.notes[0] if seen.notes else ''}" if seen.outcome == "skipped" else ""
+    skip = f" # SKIP {' '.join(seen.notes[0].split())}" if seen.outcome == "skipped" else ""
     lines = [f"{word} {number} - {seen.name.replace('#', '')}{skip}"]
     if seen.outcome != "skipped":
         lines += [f"# {line}" for text in seen.problems + seen.notes for line in text.splitlines()]
