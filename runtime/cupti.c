@@ -197,7 +197,7 @@ static void take(void)
 	cupti_set(process.generation, process.generation);
 }
 
-static void start(void)
+static void start(bool has_driver)
 {
 	const char *injection = identity_variable(environ, "CUDA_INJECTION64_PATH"), *why;
 	int result;
@@ -206,7 +206,8 @@ static void start(void)
 		cupti_set(0, process.generation);
 		return;
 	}
-	if (!driver_is_up())
+	/* Else libcuda may be half loaded, in another thread's dlopen: its symbols are there, and crash. */
+	if (!(has_driver || told == process.generation) || !driver_is_up())
 		return;
 	cupti_state.generation = process.generation;
 	if (injection && *injection && strcmp(injection, process_library()) != 0 && told != process.generation) {
@@ -266,7 +267,7 @@ static void resume_kinds(void)
 	cupti_set(process.generation, process.generation);
 }
 
-void cupti_change(bool is_wanted)
+void cupti_change(bool is_wanted, bool has_driver)
 {
 	struct thread_guard guard;
 
@@ -282,7 +283,7 @@ void cupti_change(bool is_wanted)
 	if (!is_wanted && cupti_on == process.generation)
 		pause_kinds();
 	else if (is_wanted && !cupti_state.generation)
-		start();
+		start(has_driver);
 	else if (is_wanted && cupti_settled != process.generation)
 		resume_kinds();
 	cupti_leave(&guard);

@@ -18,21 +18,21 @@
 extern uint64_t cupti_settled; /* generation of the image where recording needs nothing done to go on */
 extern uint64_t cupti_on;      /* generation of the image where CUPTI records */
 
-/* Out of line: starts, pauses, or goes on. */
-void cupti_change(bool is_wanted);
+/* Out of line: starts, pauses, or goes on. has_driver: this thread has come back from the driver, so it is loaded as a whole. */
+void cupti_change(bool is_wanted, bool has_driver);
 
 /* Before a CUDA call: is it recorded? Two loads where nothing changes. */
 static inline void cupti_follow(bool is_wanted)
 {
 	if (__builtin_expect(is_wanted ? cupti_settled != process.generation : cupti_on && cupti_on == process.generation, 0))
-		cupti_change(is_wanted);
+		cupti_change(is_wanted, false);
 }
 
 /* After a recorded CUDA call without an error. */
 static inline void cupti_succeeded(void)
 {
 	if (__builtin_expect(cupti_settled != process.generation, 0))
-		cupti_change(true);
+		cupti_change(true, true);
 }
 
 /* The CUDA driver has loaded us by CUDA_INJECTION64_PATH: the program is bringing it up. */
