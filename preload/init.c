@@ -6,6 +6,7 @@
 #include "../runtime/cupti.h"
 #include "../runtime/process.h"
 #include "../runtime/thread.h"
+#include "annotate.h"
 #include "hook.h"
 
 /* on_exit gives the status, and being registered first makes it run last. atexit would not tell. */
@@ -25,6 +26,7 @@ __attribute__((constructor)) static void load(int argc, char **argv, char **envi
 	thread_init();
 	if (event_enter())
 		on_exit(at_exit, NULL);
+	annotate_init();
 	errno = error;
 }
 

@@ -2,6 +2,7 @@
 /* Files and mappings: variadic calls, and those that close many descriptors. */
 #include <stdarg.h>
 
+#include "annotate.h"
 #include "hook.h"
 
 /* The mode is there only where the flags ask for it; reading it otherwise would be reading what is not. */
@@ -25,6 +26,7 @@
 		mode_t mode = MODE(flags);                                                                             \
 		int result;                                                                                            \
                                                                                                                        \
+		annotate_here();                                                                                       \
 		HOOK_TIME(real_##symbol(path, flags, mode), OPENED(path));                                                   \
 		return result;                                                                                         \
 	}

@@ -84,6 +84,7 @@ int report_cuda_mem_failures(const struct report_context *, struct table *, stru
 int report_sample_sum(const struct report_context *, struct table *, struct err *);
 int report_sample_line_sum(const struct report_context *, struct table *, struct err *);
 int report_sample_thread_sum(const struct report_context *, struct table *, struct err *);
+int report_python_import_sum(const struct report_context *, struct table *, struct err *);
 int report_stacks_sum(const struct report_context *, struct table *, struct err *);
 int report_processes(const struct report_context *, struct table *, struct err *);
 int report_ledger(const struct report_context *, struct table *, struct err *);

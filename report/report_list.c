@@ -37,6 +37,7 @@ const struct report report_list[] = {
 	{"sample_sum", NULL, "CPU Samples by Function", REPORT_DEFAULT | REPORT_BY, report_sample_sum},
 	{"sample_line_sum", NULL, "CPU Samples by Line", REPORT_BY, report_sample_line_sum},
 	{"sample_thread_sum", NULL, "CPU Samples by Thread", 0, report_sample_thread_sum},
+	{"python_import_sum", NULL, "Python Imports (Tree)", REPORT_DEFAULT | REPORT_BY, report_python_import_sum},
 	{"processes", NULL, "Processes", REPORT_DEFAULT, report_processes},
 	{"ledger", NULL, "Ledger", REPORT_DEFAULT, report_ledger},
 	{"cuda_gpu_sum", "gpusum", "CUDA GPU Summary (Kernels/MemOps)", REPORT_BY | REPORT_DEVICE | REPORT_NAMES,

@@ -56,6 +56,9 @@ uint64_t monotonic_ns(void);
 /* launch_options.c: 0, or prints and returns the exit status wanted; -1: all is said and done (--help, --version). */
 int launch_options(struct launch *l, int argc, char **argv);
 
+/* launch_python.c: 0, or EXIT_USAGE with the line said. A path in it becomes absolute. */
+int python_options_check(struct launch *l);
+
 /* launch_capture.c: each 0, or says why and returns EXIT_USAGE. */
 int capture_open(struct launch *l);
 int capture_write_launch(struct launch *l); /* the launch and clock lines */

@@ -258,7 +258,7 @@ static void options_hand_on(const struct launch *l, struct environment *e)
 	options_init(&initial);
 	for (size_t i = 0; i < option_count; i++) {
 		const struct option *row = &option_table[i];
-		char name[OPTION_NAME_BYTES], now[512], then[512];
+		char name[OPTION_NAME_BYTES], now[PATH_MAX], then[PATH_MAX];
 		bool has_value;
 
 		if (!row->is_recorded)

@@ -317,7 +317,7 @@ static int options_apply(struct launch *l, const struct line *line)
 		say("--force-overwrite replaces a capture, --append joins it: choose one");
 		rc = EXIT_USAGE;
 	}
-	return rc;
+	return rc ? rc : python_options_check(l);
 }
 
 int launch_options(struct launch *l, int argc, char **argv)

@@ -31,6 +31,7 @@ enum cuda_kind { CUDA_KERNEL, CUDA_MEMORY, CUDA_SYNC, CUDA_OTHER, CUDA_KINDS };
 enum capture_range { CAPTURE_ALL, CAPTURE_PROFILER_API, CAPTURE_NVTX };
 enum range_end { RANGE_END_NONE, RANGE_END_STOP, RANGE_END_STOP_SHUTDOWN, RANGE_END_REPEAT, RANGE_END_REPEAT_SHUTDOWN };
 enum gpu_activity { GPU_ACTIVITY_AUTO, GPU_ACTIVITY_CUPTI, GPU_ACTIVITY_EVENTS, GPU_ACTIVITY_NONE };
+enum pytorch { PYTORCH_NONE, PYTORCH_OPERATORS, PYTORCH_SHAPES };
 enum stats_mode { STATS_SUMMARY, STATS_TRUE, STATS_FALSE };
 
 #define OPTION_NEVER UINT64_MAX /* a threshold that no call passes */
@@ -57,6 +58,9 @@ struct options {
 	bool follow_clean_env;
 	int sample; /* position in its choices, 0: none */
 	uint32_t sampling_frequency;
+	enum pytorch pytorch;
+	const char *python_functions; /* path of a JSON file, NULL: none */
+	bool python_import_time;
 	const char *output; /* as given; NULL: report# */
 	/* read by pillion-launch alone */
 	bool force_overwrite, append, stop_on_exit, wait_all, show_output, inherit_environment;
@@ -64,7 +68,6 @@ struct options {
 	enum stats_mode stats;
 	const char *env_var;
 	const char *command_file;
-	int pytorch; /* position in its choices; only 0, none, so far */
 	/* what cuda_backtrace_ns is worked out from, whichever of the two spellings comes first */
 	uint64_t cuda_backtrace_given[CUDA_KINDS];
 	uint64_t cuda_backtrace_threshold_ns;

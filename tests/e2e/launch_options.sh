@@ -30,7 +30,13 @@ refused 'repeat-shutdown:N' --capture-range-end=repeat-shutdown
 refused 'repeat\[:N\]' --capture-range-end=repeat:0
 refused 'each with :NS' --cudabacktrace=kernel:x
 refused "signal's number" --kill=99
-refused 'not yet' --pytorch=autograd-nvtx
+refused 'not yet' --pytorch=functions-trace
+refused '--python-import-time makes NVTX ranges: --trace must have nvtx' -t osrt --python-import-time=true
+refused 'cannot read /no/such/file: No such file' --python-functions-trace=/no/such/file
+printf '[{"module": "m",\n"functions": ["f" "g"]}]' >functions.json
+refused "functions.json: line 2: expected ',' or ']'" --python-functions-trace=functions.json
+echo '[]' >functions.json
+refused 'functions.json names no function' --python-functions-trace=functions.json
 refused 'not yet' -c nvtx
 refused 'not yet' --gpu-activity=events
 refused 'is not for pillion' --ftrace=sched

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+# What pillion does in a Python program. annotate.c runs it once per interpreter, in a namespace that no module has, and gives it:
+#   annotation(domain, text, color) -> (begin, end)   import_begin(name)   import_end()   note(text)
+#   wants_imports, wants_operators, wants_shapes, functions: [(domain, module, qualified name, color)]
+# All of it hangs on one thing that is replaced: the function by which both `import` and importlib load a module. CPython 3.8 and
+# newer. Nothing here may raise into the program, print, import what is not built in, or leave a name behind.
+import sys
+import _thread
+
+FUNCTION = type(lambda: None)
+GENERATOR, COROUTINE, ASYNC_GENERATOR = 0x20, 0x80, 0x200
+wanted = {}
+for domain, module, name, color in functions:
+    wanted.setdefault(module, []).append((domain, name, color))
+
+
+# ---- functions ----
+
+def stepping(inner, begin, end):
+    """A generator or coroutine in `inner`, with a range around each step of it: between two steps its thread does other things."""
+    value, error = None, None
+    while True:
+        begin()
+        try:
+            if error is None:
+                result = inner.send(value)
+            else:
+                result = inner.throw(error)
+        except StopIteration as stop:
+            return stop.value
+        finally:
+            end()
+        try:
+            value, error = (yield result), None
+        except GeneratorExit:
+            inner.close()
+            raise
+        except BaseException as thrown:
+            error = thrown
+
+
+class Awaited:
+    __slots__ = ('steps',)
+
+    def __init__(self, steps):
+        self.steps = steps
+
+    def __await__(self):
+        return self.steps
+
+
+def wrapped(function, begin, end):
+    flags = getattr(getattr(function, '__code__', None), 'co_flags', 0)
+    if flags & ASYNC_GENERATOR:
+        return None
+    if flags & GENERATOR:
+        def wrapper(*args, **kwargs):
+            return (yield from stepping(function(*args, **kwargs), begin, end))
+    elif flags & COROUTINE:
+        async def wrapper(*args, **kwargs):
+            return await Awaited(stepping(function(*args, **kwargs), begin, end))
+    else:
+        def wrapper(*args, **kwargs):
+            begin()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                end()
+    for name in ('__module__', '__name__', '__qualname__', '__doc__', '__annotations__'):
+        if hasattr(function, name):
+            setattr(wrapper, name, getattr(function, name))
+    wrapper.__dict__.update(getattr(function, '__dict__', {}))
+    wrapper.__wrapped__ = function
+    return wrapper
+
+
+def owner_of(module, path):
+    """The module or class that has it, and how it is kept there: a static method is not what getattr gives of it."""
+    owner, parts = module, path.split('.')
+    for part in parts[:-1]:
+        owner = getattr(owner, part)
+    for place in getattr(owner, '__mro__', (owner,)):
+        if parts[-1] in vars(place):
+            return owner, parts[-1], vars(place)[parts[-1]]
+    return owner, parts[-1], getattr(owner, parts[-1])
+
+
+def trace_function(module, domain, path, color):
+    owner, name, kept = owner_of(module, path)
+    kind = type(kept) if isinstance(kept, (classmethod, staticmethod)) else None
+    function = kept.__func__ if kind else kept
+    ends = annotation(domain, path, color)
+    if not callable(function) or isinstance(function, type) or not ends:
+        return False
+    wrapper = wrapped(function, *ends)
+    if wrapper and isinstance(owner, type) and not kind and not hasattr(type(function), '__get__'):
+        kind = staticmethod
+    if wrapper:
+        setattr(owner, name, kind(wrapper) if kind else wrapper)
+    return bool(wrapper)
+
+
+def trace_functions(module, rows):
+    for domain, path, color in rows:
+        why = 'not a function that can be wrapped'
+        try:
+            if trace_function(module, domain, path, color):
+                continue
+        except AttributeError:
+            why = 'no such function'
+        except Exception as error:
+            why = type(error).__name__
+        note('--python-functions-trace: %s.%s: %s' % (getattr(module, '__name__', '?'), path, why))
+
+
+# ---- PyTorch ----
+
+class Quiet:
+    """Stands in for the name `torch` in emit_nvtx: a context must not be made in a process that might fork yet."""
+
+    def __init__(self, torch):
+        self.torch = torch
+        self.cuda = self
+
+    def __getattr__(self, name):
+        return getattr(self.torch, name)
+
+    def synchronize(self, *args):
+        pass
+
+
+def trace_operators(torch):
+    """emit_nvtx on each thread, but where the program profiles by itself. It is thread-local; autograd's threads inherit it."""
+    import atexit
+    import threading
+    profiler = sys.modules['torch.autograd.profiler']
+    space = dict(vars(profiler), torch=Quiet(torch))
+    emit = profiler.emit_nvtx
+    enter_quietly, leave_quietly = (FUNCTION(f.__code__, space) for f in (emit.__enter__, emit.__exit__))
+    here = _thread._local()
+
+    def enter():
+        context = emit(record_shapes=bool(wants_shapes))
+        try:
+            enter_quietly(context)
+        except BaseException:
+            if '_run_on_profiler_stop' in space:
+                space['_run_on_profiler_stop']()
+            raise
+        here.context = context
+
+    def enter_anew(*unused):
+        try:
+            enter()
+        except Exception as error:
+            note('--pytorch: a thread without ranges: ' + str(error).split('\n')[0])
+
+    def leave(*unused):
+        context = getattr(here, 'context', None)
+        if context is not None:
+            here.context = None
+            leave_quietly(context, None, None, None)
+        return context is not None
+
+    def beside(start):
+        def own_start(*args, **kwargs):
+            if leave():
+                here.left = True
+            return start(*args, **kwargs)
+        return own_start
+
+    def own_stop(*args, **kwargs):
+        result = space[last](*args, **kwargs)
+        if getattr(here, 'left', False):
+            here.left = False
+            enter_anew()
+        return result
+
+    def run(thread):
+        enter_anew()
+        try:
+            run_thread(thread)
+        finally:
+            leave()
+
+    enter()
+    for name in ('_prepare_profiler', '_enable_profiler'):
+        if name in space:
+            setattr(profiler, name, beside(space[name]))
+    last = '_run_on_profiler_stop' if '_run_on_profiler_stop' in space else '_disable_profiler'
+    setattr(profiler, last, own_stop)
+    atexit.register(leave)
+    run_thread = threading.Thread._bootstrap_inner
+    threading.Thread._bootstrap_inner = run
+
+
+def torch_is_there(torch):
+    try:
+        trace_operators(torch)
+    except Exception as error:
+        note('--pytorch: no ranges of its operators: ' + (str(error) or type(error).__name__).split('\n')[0])
+
+
+# ---- imports ----
+
+def is_loaded(name):
+    module = sys.modules.get(name)
+    spec = getattr(module, '__spec__', None)
+    return module is not None and not getattr(spec, '_initializing', False)
+
+
+def loaded(name):
+    module = sys.modules.get(name)
+    rows = wanted.pop(name, None)
+    if module is None or (rows is None and name != 'torch'):
+        return
+    if rows:
+        trace_functions(module, rows)
+    if name == 'torch' and wants_operators:
+        torch_is_there(module)
+
+
+def watch(importlib):
+    find_and_load = importlib._find_and_load
+    begin, end = import_begin, import_end
+
+    def _find_and_load(name, import_):
+        if is_loaded(name):
+            return find_and_load(name, import_)
+        if wants_imports:
+            begin(name)
+            try:
+                module = find_and_load(name, import_)
+            finally:
+                end()
+        else:
+            module = find_and_load(name, import_)
+        if (name in wanted or name == 'torch') and is_loaded(name):
+            loaded(name)
+        return module
+
+    # Under importlib's own file name, so that tracebacks leave it out and warnings look past it, as they do with the rest of it.
+    _find_and_load.__code__ = _find_and_load.__code__.replace(co_filename=find_and_load.__code__.co_filename)
+    importlib._find_and_load = _find_and_load
+
+
+def begin_here():
+    if wants_imports:
+        note('--python-import-time: %d modules were there before' % len(sys.modules))
+    for name in list(wanted) + ['torch']:
+        if is_loaded(name):
+            loaded(name)
+    watch(sys.modules['_frozen_importlib'])
+
+
+begin_here()

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* python_import_sum: which module was imported by which, and how long each took, alone and with all that it imported. They are
+ * recorded as ranges of an NVTX domain; those of several processes and threads are one tree, a module's children in the order in which
+ * they were first met. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+
+static const char domain_name[] = "python import";
+
+/* Node 0 is above all; below it, one for each group of --by, then modules. */
+struct node {
+	uint32_t name; /* row of `names`: a group's key, or a module */
+	uint32_t parent, first_child, last_child, next; /* 0: none */
+	uint64_t count, total, inside; /* ns; inside: of its children */
+};
+
+struct open_import {
+	uint32_t node;
+	uint64_t start; /* ticks */
+};
+
+struct imports {
+	struct scan scan;
+	struct sums names; /* for the names' numbers alone */
+	struct map places; /* (parent, name) -> node */
+	struct node *nodes;
+	size_t node_count, node_capacity;
+	struct open_import *stack;
+	size_t depth, stack_capacity;
+	struct map texts; /* text of the image at hand -> its name */
+	uint32_t domain, other; /* in this image, the domain of imports, and one that is known to be another; 0: none */
+};
+
+static uint32_t node_add(struct imports *m, uint32_t parent, uint32_t name)
+{
+	bool is_new;
+	uint64_t *place = map_put(&m->places, parent, name, &is_new);
+	uint32_t node = (uint32_t)*place;
+
+	if (!is_new)
+		return node;
+	*place = node = (uint32_t)m->node_count;
+	m->nodes = mem_grow(m->nodes, m->node_count, &m->node_capacity, sizeof(*m->nodes));
+	m->nodes[m->node_count++] = (struct node){.name = name, .parent = parent};
+	if (m->nodes[parent].last_child)
+		m->nodes[m->nodes[parent].last_child].next = node;
+	else
+		m->nodes[parent].first_child = node;
+	m->nodes[parent].last_child = node;
+	return node;
+}
+
+static uint32_t group_node(struct imports *m, uint64_t ticks)
+{
+	struct buffer key = {0};
+	uint32_t name;
+
+	scan_group(&m->scan, scan_range(&m->scan, ticks), &key);
+	name = sums_row(&m->names, key.data ? key.data : "", key.size);
+	buffer_done(&key);
+	return node_add(m, 0, name);
+}
+
+static bool is_import(struct imports *m, uint32_t domain)
+{
+	const struct blob *name;
+	struct buffer text = {0};
+
+	if (!domain || domain == m->domain || domain == m->other)
+		return domain && domain == m->domain;
+	name = trace_definition(m->scan.image->trace, TF_BLOB_DOMAIN, domain);
+	if (name)
+		trace_text(m->scan.image->trace, name, &text);
+	if (text.data && !strcmp(text.data, domain_name))
+		m->domain = domain;
+	else
+		m->other = domain;
+	buffer_done(&text);
+	return domain == m->domain;
+}
+
+/* Names of modules end by a NUL, so none is a group's. */
+static uint32_t module_name(struct imports *m, uint32_t text)
+{
+	bool is_new;
+	uint64_t *name = map_put(&m->texts, text, 0, &is_new);
+	const struct blob *words;
+	struct buffer key = {0};
+
+	if (!is_new)
+		return (uint32_t)*name;
+	words = trace_definition(m->scan.image->trace, TF_BLOB_STRING, text);
+	if (words)
+		trace_text(m->scan.image->trace, words, &key);
+	else
+		buffer_text(&key, "(lost)");
+	buffer_add(&key, "", 1);
+	*name = sums_row(&m->names, key.data, key.size);
+	buffer_done(&key);
+	return (uint32_t)*name;
+}
+
+static void begin(struct imports *m, const struct event *e)
+{
+	uint32_t parent = m->depth ? m->stack[m->depth - 1].node : group_node(m, e->ticks);
+
+	m->stack = mem_grow(m->stack, m->depth, &m->stack_capacity, sizeof(*m->stack));
+	m->stack[m->depth++] = (struct open_import){node_add(m, parent, module_name(m, e->text)), e->ticks};
+}
+
+static void end(struct imports *m, uint64_t ticks)
+{
+	struct open_import *o = &m->stack[--m->depth];
+	struct node *n = &m->nodes[o->node];
+	uint64_t ns;
+
+	if (ticks < o->start || !trace_shows(m->scan.image->trace, o->start, ticks))
+		return;
+	ns = axis_duration(m->scan.axis, ticks - o->start);
+	n->count++;
+	n->total += ns;
+	m->nodes[n->parent].inside += ns;
+}
+
+static void read_thread(struct imports *m, const struct trace_thread *thread)
+{
+	struct cursor cursor;
+	struct event e;
+
+	if (!(thread->kinds & 1u << TF_PUSH))
+		return;
+	m->scan.thread = thread;
+	cursor_init(&cursor, m->scan.image->trace, thread);
+	while (cursor_next(&cursor, &e)) {
+		if (e.kind == TF_PUSH && is_import(m, e.id))
+			begin(m, &e);
+		else if (e.kind == TF_POP && m->depth && is_import(m, e.id))
+			end(m, e.ticks);
+	}
+	while (m->depth) /* killed while it imported */
+		end(m, image_last_ticks(m->scan.image));
+}
+
+static void add_row(const struct imports *m, const struct node *n, const char *group, unsigned depth, struct table *table)
+{
+	const char *module = m->names.rows[n->name].key;
+	struct buffer indented = {0};
+
+	by_cell(m->scan.context, table, group);
+	table_number(table, n->total > n->inside ? n->total - n->inside : 0);
+	table_number(table, n->total);
+	table_number(table, n->count);
+	table_number(table, depth);
+	for (unsigned i = 0; i < depth && i < 64; i++)
+		buffer_text(&indented, "  ");
+	buffer_text(&indented, module);
+	table_text(table, indented.data);
+	buffer_done(&indented);
+}
+
+/* Parents before their children. */
+static void add_rows(const struct imports *m, uint32_t group, struct table *table)
+{
+	const char *group_text = m->names.rows[m->nodes[group].name].key;
+	uint32_t at = m->nodes[group].first_child;
+	unsigned depth = 0;
+
+	while (at) {
+		const struct node *n = &m->nodes[at];
+
+		if (n->count)
+			add_row(m, n, group_text, depth, table);
+		if (n->first_child) {
+			at = n->first_child;
+			depth++;
+			continue;
+		}
+		while (!m->nodes[at].next && m->nodes[at].parent != group) {
+			at = m->nodes[at].parent;
+			depth--;
+		}
+		at = m->nodes[at].next;
+	}
+}
+
+int report_python_import_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct imports m = {.scan = {.context = c}};
+
+	(void)err;
+	m.scan.sums = &m.names;
+	m.nodes = mem_grow(m.nodes, 0, &m.node_capacity, sizeof(*m.nodes));
+	m.nodes[m.node_count++] = (struct node){0};
+	for (size_t i = 0; i < c->model->image_count; i++) {
+		const struct image *image = m.scan.image = &c->model->images[i];
+
+		m.scan.axis = &c->model->machines[image->machine].axis;
+		m.domain = m.other = 0;
+		for (size_t j = 0; image->trace && j < image->trace->thread_count; j++)
+			read_thread(&m, &image->trace->threads[j]);
+		map_done(&m.texts);
+		m.texts = (struct map){0};
+	}
+	by_column(c, table);
+	table_column(table, "Self (ns)", COLUMN_NS);
+	table_column(table, "Cumulative (ns)", COLUMN_NS);
+	table_column(table, "Instances", COLUMN_COUNT);
+	table_column(table, "Depth", COLUMN_COUNT);
+	table_column(table, "Module", COLUMN_TEXT);
+	for (uint32_t group = m.nodes[0].first_child; group; group = m.nodes[group].next)
+		add_rows(&m, group, table);
+	sums_done(&m.names);
+	map_done(&m.places);
+	free(m.nodes);
+	free(m.stack);
+	return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The file of --python-functions-trace, in nsys's form: JSON, a list of
+ *	{"domain": "PyTorch", "color": "blue", "module": "torch.amp", "functions": ["GradScaler.scale", {"function": "autocast"}]}
+ * where domain and color may be missing, and other keys are stepped over. The launcher checks with it, the recorder reads.
+ *
+ * Nothing here allocates or does I/O: strings are unescaped where they stand. Any thread. */
+#ifndef PILLION_FUNCTIONS_H
+#define PILLION_FUNCTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { FUNCTIONS_FILE_BYTES = 1 << 20 };
+
+/* Borrowed from the file's bytes. */
+struct functions_entry {
+	const char *domain, *module, *name; /* domain "": the default one */
+	uint32_t color;			    /* ARGB; 0: none */
+};
+
+struct functions {
+	char *start, *at, *end;
+	char *after;   /* of the object whose functions are being read; NULL: between objects */
+	bool is_first; /* no item of the list has been read */
+	struct functions_entry now;
+};
+
+/* `bytes` are written to, and must have room for a byte more than `size`. */
+void functions_begin(struct functions *f, char *bytes, size_t size);
+
+/* 1: *ret is the next function; 0: there is none; -EINVAL: `why` has a line for the user, with the file's line. */
+int functions_next(struct functions *f, struct functions_entry *ret, char *why, size_t size);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options that reach into a Python program: what can be wrong with them is said before it starts. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "functions.h"
+#include "launch.h"
+
+static int functions_check(const char *path, char *bytes, size_t size)
+{
+	struct functions_entry e;
+	struct functions f;
+	char why[256];
+	size_t count = 0;
+	int rc;
+
+	functions_begin(&f, bytes, size);
+	while ((rc = functions_next(&f, &e, why, sizeof(why))) > 0)
+		count++;
+	if (rc)
+		say("--python-functions-trace: %s: %s", path, why);
+	else if (!count)
+		say("--python-functions-trace: %s names no function", path);
+	return rc || !count ? EXIT_USAGE : 0;
+}
+
+/* Processes may change their directory: the path that they get is absolute. It stays. */
+static int functions_take(struct launch *l)
+{
+	const char *path = l->options.python_functions;
+	char *bytes = malloc(FUNCTIONS_FILE_BYTES), *real = realpath(path, NULL);
+	FILE *f = real ? fopen(real, "re") : NULL;
+	size_t size = f && bytes ? fread(bytes, 1, FUNCTIONS_FILE_BYTES, f) : 0;
+	int rc = EXIT_USAGE;
+
+	if (!f || !bytes || ferror(f))
+		say("--python-functions-trace: cannot read %s: %s", path, strerror(errno));
+	else if (size == FUNCTIONS_FILE_BYTES)
+		say("--python-functions-trace: %s is larger than %d bytes", path, FUNCTIONS_FILE_BYTES - 1);
+	else
+		rc = functions_check(path, bytes, size);
+	if (f)
+		fclose(f);
+	free(bytes);
+	if (rc)
+		free(real);
+	else
+		l->options.python_functions = real;
+	return rc;
+}
+
+int python_options_check(struct launch *l)
+{
+	const struct options *o = &l->options;
+	const char *name = o->pytorch != PYTORCH_NONE ? "pytorch" : o->python_functions ? "python-functions-trace" : "python-import-time";
+
+	if (o->pytorch == PYTORCH_NONE && !o->python_functions && !o->python_import_time)
+		return 0;
+	if (!(o->trace & TRACE_NVTX)) {
+		say("--%s makes NVTX ranges: --trace must have nvtx", name);
+		return EXIT_USAGE;
+	}
+	return o->python_functions ? functions_take(l) : 0;
+}

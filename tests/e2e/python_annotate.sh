@@ -1,0 +1,155 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Annotations from outside: imports, functions and PyTorch's operators have ranges, on every CPython of this machine, and the script is as
+# without us.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+jobs=$tests_dir/../targets/python
+export NVTX_TEXT=$targets/nvtx_text.so
+
+# ranges NAME DOMAIN: texts in NAME.pillion, each with its instances.
+ranges() {
+	report stats -q -r nvtx_pushpop_sum -f json "$1.pillion" | /usr/bin/python3 -c 'import json, sys
+for row in sorted(json.load(sys.stdin), key=lambda row: row["Range"]):
+    domain, text = row["Range"].split(":", 1)
+    if domain == sys.argv[1]:
+        print(text, "=%d" % row["Instances"], sep="")' "$2"
+}
+notes() { report stats -q -r ledger -f csv "$1.pillion" | sed -n 's/.*,note,1,//p' | tr -d '"' | sort -u; }
+
+# TEXT NAME OPTION... -- COMMAND...: status, output and errors are those without us.
+same() {
+	local text=$1 name=$2 options=() bare
+	shift 2
+	while [ "$1" != -- ]; do
+		options+=("$1")
+		shift
+	done
+	shift
+	timeout 60 "$@" >bare.out 2>bare.err
+	bare=$?
+	pillion -f -o "$name" "${options[@]}" "$@" >out 2>err
+	is "$? $(cat out)" "$bare $(cat bare.out)" "$text: status and output"
+	is "$(grep -v '^pillion: ' err)" "$(cat bare.err)" "$text: errors"
+}
+
+imported() { # PYTHON: what -X importtime says, without what comes before anything can be watched
+	"$1" -X importtime "${@:2}" 2>&1 >/dev/null | sed -n 's/^import time: *[0-9]* | *[0-9]* |//p' | tr -d ' ' |
+		grep -Ev '^(_frozen_importlib_external|_io|encodings|importedpackage|marshal|posix|nt|time|zipimport)$' | sort -u
+}
+cat >imports.py <<'END'
+import email.message, importlib, json
+importlib.import_module("wave")
+try:
+    import absent
+except ImportError as error:
+    print(error, error.__traceback__.tb_next is None)
+from xml.etree import ElementTree
+END
+cat >chain.py <<'END'
+import broken
+END
+echo 'raise ValueError(1)' >broken.py
+
+tried=0
+for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11,12,13,14}.*/bin/python3; do
+	[ -x "$python" ] || continue
+	tried=$((tried + 1))
+	version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+
+	for flags in '' -I '-I -E -S'; do
+		# shellcheck disable=SC2086
+		same "$version $flags imports" imports --python-import-time=true -- "$python" $flags imports.py
+		# shellcheck disable=SC2086
+		like "$(ranges imports 'python import')" '^wave=1$' "$version $flags: a module by importlib, too, which -X importtime leaves out"
+		# shellcheck disable=SC2086
+		is "$(comm -3 <(imported "$python" $flags imports.py) <(ranges imports 'python import' | sed 's/=.*//; /^wave$/d' | sort -u) | tr -d '\t' | tr '\n' ' ')" '' \
+			"$version $flags: the modules of -X importtime"
+	done
+	report stats -q -r python_import_sum -f csv imports.pillion >tree
+	is "$(grep -c 'json.scanner$' tree) $(awk -F, '/,  json.decoder$/ && $4 == 1' tree | wc -l)" '1 1' "$version: a tree, each module below its importer"
+	is "$(awk -F, 'NR > 1 && $1 > $2' tree | wc -l)" 0 "$version: no module alone took longer than with what it imported"
+	same "$version: an import that fails" broken --python-import-time=true -- "$python" chain.py
+
+	same "$version functions" functions --python-functions-trace="$jobs/functions.json" -- "$python" "$jobs/functions.py"
+	is "$(ranges functions traced | tr '\n' ' ')" \
+		'Thing.inherited=1 Thing.made=2 Thing.method=1 Thing.still=2 fails=1 plain=3 steps=6 waits=10 ' "$version: each call, and each step of what is suspended"
+	is "$(ranges functions '' | tr '\n' ' ')" 'dumps=1 ' "$version: a function of the library, in the default domain"
+	is "$(notes functions | tr '\n' ';')" \
+		'--python-functions-trace: traced.absent: no such function;--python-functions-trace: traced.produces: not a function that can be wrapped;' \
+		"$version: what was not traced is in the ledger"
+
+	if [ -e "$NVTX_TEXT" ]; then
+		for method in fork spawn forkserver; do
+			same "$version operators by $method" operators --pytorch=autograd-shapes-nvtx -- "$python" "$jobs/operators.py" $method
+			for name in main main_thread after child child_thread forked; do
+				is "$(ranges operators '' | grep -cE "^$name(Backward0)?, seq = [0-9], sizes = \[\[2, 3\], \[3\]\]=1$")" 2 "$version $method: $name, forward and backward"
+			done
+		done
+		like "$(ranges operators '')" '^own, seq = 1=1' "$version: the program's own profiler has its thread for itself"
+		pillion -f -o plain --pytorch=autograd-nvtx "$python" "$jobs/operators.py" fork >/dev/null 2>err
+		like "$(ranges plain '')" '^main, seq = 0=1' "$version: without shapes"
+	fi
+done
+[ "$tried" -gt 0 ] || skip_all 'no CPython'
+[ -e "$NVTX_TEXT" ] || skip 'operators' 'built without the headers of NVTX'
+
+if [ -e "$NVTX_TEXT" ]; then
+	pillion -f -o jax "$python" -c 'import ctypes, os
+xla = ctypes.CDLL(os.environ["NVTX_TEXT"])
+for text in b"XlaModule:#hlo_module=jit_f,program_id=7#", b"Thunk:#hlo_op=fusion.1#", b"Thunk:#hlo_op=fusion.1#":
+    xla.xla_step(text)' 2>err
+	is "$? $(ranges jax TSL | tr '\n' ' ')" '0 Thunk:#hlo_op=fusion.1#=2 XlaModule:#hlo_module=jit_f,program_id=7#=1 ' "XLA's own domain, as it is"
+fi
+
+pillion -f -o bare --trace=osrt "$python" -c 'import json' 2>err
+is "$? $(ranges bare 'python import')" '0 ' 'nothing is done in Python unless asked for'
+PILLION_OUTPUT=$work/env.pillion PILLION_PYTHON_IMPORT_TIME=true LD_PRELOAD=$library "$python" -c 'import json' 2>err
+like "$(ranges env 'python import')" '^json.decoder=1$' 'by the environment alone'
+pillion -f -o not --python-import-time=true /bin/sh -c 'cat /dev/null; : >file' 2>err
+is "$? $(notes not)" '0 ' 'a program without Python is as before'
+
+# A real PyTorch; a CPU build lacks its way to NVTX, which torch_nvtx.cpp gives it.
+real=${PYTHON_TORCH:-}
+for python in $real python3 /tmp/venv/bin/python; do
+	[ -z "$real" ] && "$python" -c 'import torch.autograd.profiler' 2>/dev/null && real=$python
+done
+if [ -z "$real" ]; then
+	skip 'the operators of a real PyTorch' 'no torch for python3; PYTHON_TORCH names one'
+	done_testing
+fi
+cat >train.py <<'END'
+import threading, torch
+model = torch.nn.Linear(4, 5)
+optimizer = torch.optim.SGD(model.parameters())
+def step():
+    model(torch.ones(3, 4)).relu().sum().backward()
+    optimizer.step()
+step()
+thread = threading.Thread(target=step)
+thread.start()
+thread.join()
+with torch.autograd.profiler.profile() as p:
+    step()
+print(len(p.function_events) > 5)
+step()
+END
+same 'a PyTorch without NVTX' real --pytorch=autograd-nvtx -- "$real" train.py
+"$real" -c 'import torch, sys; sys.exit(torch.version.cuda is None)' || like "$(notes real)" 'compiled without CUDA' 'says so'
+include=$("$real" -c 'import os, torch; print(os.path.dirname(torch.__file__))')
+headers=$(sed -n 's/.*-isystem\([^ "]*\)".*/\1/p' "$PILLION_BUILD_DIR/compile_commands.json" | head -1)
+if [ -d "$include/include" ] && g++ -std=c++20 -shared -fPIC -I"$include/include" -isystem "${CUDA_HOME:-/usr/local/cuda}/include" ${headers:+-isystem "$headers"} \
+	-o "$work/torch_nvtx.so" "$jobs/torch_nvtx.cpp" -L"$include/lib" -ltorch_cpu -lc10 2>/dev/null; then
+	mkdir standin
+	cp -r "$jobs"/torch_nvtx* standin
+	export PYTHONPATH=$work/standin TORCH_NVTX=$work/torch_nvtx.so
+	same 'a real PyTorch' real --pytorch=autograd-shapes-nvtx -- "$real" train.py
+	ranges real '' >texts
+	is "$(grep -cE '^aten::addmm, seq = [0-9]+, (op_id = [0-9]+, )?sizes = \[\[5\], \[3, 4\], \[4, 5\], \[\], \[\]\]' texts)" 3 'forward in each thread, not while the program profiles'
+	is "$(grep -cE '^AddmmBackward0, seq = [0-9]+, (op_id = [0-9]+, )?sizes = \[\[3, 5\]\]' texts)" 3 'and backward'
+	is "$(notes real)" '' 'nothing is missing'
+else
+	skip 'a real PyTorch with NVTX' 'no headers of PyTorch'
+fi
+done_testing

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+import threading
+
+import torch
+import torch.cuda
+
+here = threading.local()
+
+
+def _enable_profiler(kind):
+    if getattr(here, 'on', None):
+        raise RuntimeError('Profiler is already enabled on this thread')
+    here.on = kind
+
+
+def _disable_profiler():
+    here.on = None
+
+
+class emit_nvtx:
+    def __init__(self, enabled=True, record_shapes=False):
+        self.record_shapes = record_shapes
+
+    def __enter__(self):
+        torch.cuda.synchronize()
+        _enable_profiler('shapes' if self.record_shapes else 'plain')
+        return self
+
+    def __exit__(self, *error):
+        torch.cuda.synchronize()
+        _disable_profiler()
+        return False
+
+
+class profile:
+    def __enter__(self):
+        _enable_profiler('other')
+        return self
+
+    def __exit__(self, *error):
+        _disable_profiler()
