@@ -31,7 +31,7 @@ same() {
 	bare=$?
 	pillion -f -o "$name" "${options[@]}" "$@" >out 2>err
 	is "$? $(cat out)" "$bare $(cat bare.out)" "$text: status and output"
-	is "$(grep -v '^pillion: ' err)" "$(cat bare.err)" "$text: errors"
+	is "$(grep -Ev '^(pillion|USDT): ?' err)" "$(grep -v '^USDT:' bare.err)" "$text: errors" # USDT: lines of PyTorch's, with times
 }
 
 imported() { # PYTHON: what -X importtime says, without what comes before anything can be watched
@@ -56,6 +56,7 @@ tried=0
 for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11,12,13,14}.*/bin/python3; do
 	[ -x "$python" ] || continue
 	tried=$((tried + 1))
+	one=$python
 	version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
 	for flags in '' -I '-I -E -S'; do
@@ -64,7 +65,7 @@ for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11
 		# shellcheck disable=SC2086
 		like "$(ranges imports 'python import')" '^wave=1$' "$version $flags: a module by importlib, too, which -X importtime leaves out"
 		# shellcheck disable=SC2086
-		is "$(comm -3 <(imported "$python" $flags imports.py) <(ranges imports 'python import' | sed 's/=.*//; /^wave$/d' | sort -u) | tr -d '\t' | tr '\n' ' ')" '' \
+		is "$(comm -3 <(imported "$python" $flags imports.py) <(ranges imports 'python import' | sed 's/=.*//; /^wave$/d; /^nt$/d' | sort -u) | tr -d '\t' | tr '\n' ' ')" '' \
 			"$version $flags: the modules of -X importtime"
 	done
 	report stats -q -r python_import_sum -f csv imports.pillion >tree
@@ -92,6 +93,7 @@ for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11
 		like "$(ranges plain '')" '^main, seq = 0=1' "$version: without shapes"
 	fi
 done
+python=${one:-}
 [ "$tried" -gt 0 ] || skip_all 'no CPython'
 [ -e "$NVTX_TEXT" ] || skip 'operators' 'built without the headers of NVTX'
 
@@ -140,10 +142,10 @@ same 'a PyTorch without NVTX' real --pytorch=autograd-nvtx -- "$real" train.py
 include=$("$real" -c 'import os, torch; print(os.path.dirname(torch.__file__))')
 headers=$(sed -n 's/.*-isystem\([^ "]*\)".*/\1/p' "$PILLION_BUILD_DIR/compile_commands.json" | head -1)
 if [ -d "$include/include" ] && g++ -std=c++20 -shared -fPIC -I"$include/include" -isystem "${CUDA_HOME:-/usr/local/cuda}/include" ${headers:+-isystem "$headers"} \
-	-o "$work/torch_nvtx.so" "$jobs/torch_nvtx.cpp" -L"$include/lib" -ltorch_cpu -lc10 2>/dev/null; then
+	-o "$work/libtorch_nvtx.so" "$jobs/torch_nvtx.cpp" -L"$include/lib" -ltorch_cpu -lc10 2>/dev/null; then
 	mkdir standin
 	cp -r "$jobs"/torch_nvtx* standin
-	export PYTHONPATH=$work/standin TORCH_NVTX=$work/torch_nvtx.so
+	export PYTHONPATH=$work/standin TORCH_NVTX=$work/libtorch_nvtx.so
 	same 'a real PyTorch' real --pytorch=autograd-shapes-nvtx -- "$real" train.py
 	ranges real '' >texts
 	is "$(grep -cE '^aten::addmm, seq = [0-9]+, (op_id = [0-9]+, )?sizes = \[\[5\], \[3, 4\], \[4, 5\], \[\], \[\]\]' texts)" 3 'forward in each thread, not while the program profiles'
