@@ -329,7 +329,7 @@ static int install(void *unused)
 	if (code)
 		result = python.PyEval_EvalCode(code, space, space);
 	if (!result) {
-		rc = python.PyErr_ExceptionMatches(*python.PyExc_Exception) ? 0 : -1;
+		rc = python.PyErr_ExceptionMatches(**python.PyExc_Exception) ? 0 : -1;
 		if (!rc)
 			python.PyErr_Clear();
 		note("nothing of Python is annotated: our code does not run in this interpreter");

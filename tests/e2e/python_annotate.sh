@@ -73,6 +73,15 @@ for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11
 	is "$(awk -F, 'NR > 1 && $1 > $2' tree | wc -l)" 0 "$version: no module alone took longer than with what it imported"
 	same "$version: an import that fails" broken --python-import-time=true -- "$python" chain.py
 
+	libpython=$("$python" -c 'import os, sysconfig; print(os.path.join(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("INSTSONAME")))')
+	if [ "${libpython%.so*}" != "$libpython" ] && [ -e "$libpython" ]; then
+		export PYTHONHOME
+		PYTHONHOME=$("$python" -c 'import sys; print(sys.base_prefix)')
+		same "$version within a program, begun three times" embedded --python-import-time=true -- "$targets/python_embed" "$libpython" 3
+		unset PYTHONHOME
+		is "$(ranges embedded 'python import' | grep '^json=')" json=3 "$version: watched each time"
+	fi
+
 	same "$version functions" functions --python-functions-trace="$jobs/functions.json" -- "$python" "$jobs/functions.py"
 	is "$(ranges functions traced | tr '\n' ' ')" \
 		'Thing.inherited=1 Thing.made=2 Thing.method=1 Thing.still=2 fails=1 plain=3 steps=6 waits=10 ' "$version: each call, and each step of what is suspended"
@@ -111,6 +120,12 @@ PILLION_OUTPUT=$work/env.pillion PILLION_PYTHON_IMPORT_TIME=true LD_PRELOAD=$lib
 like "$(ranges env 'python import')" '^json.decoder=1$' 'by the environment alone'
 pillion -f -o not --python-import-time=true /bin/sh -c 'cat /dev/null; : >file' 2>err
 is "$? $(notes not)" '0 ' 'a program without Python is as before'
+
+for old in "$HOME"/.pyenv/versions/{2.7,3.6,3.7}.*/bin/python; do
+	[ -x "$old" ] || continue
+	same "$old" old --python-import-time=true --pytorch=autograd-nvtx -- "$old" -c 'import json; print(json.dumps([1]))'
+	is "$(ranges old 'python import')" '' 'nothing is done in a Python before 3.8'
+done
 
 # A real PyTorch; a CPU build lacks its way to NVTX, which torch_nvtx.cpp gives it.
 real=${PYTHON_TORCH:-}
