@@ -129,9 +129,7 @@ done
 
 # A real PyTorch; a CPU build lacks its way to NVTX, which torch_nvtx.cpp gives it.
 real=${PYTHON_TORCH:-}
-for python in $real python3 /tmp/venv/bin/python; do
-	[ -z "$real" ] && "$python" -c 'import torch.autograd.profiler' 2>/dev/null && real=$python
-done
+[ -z "$real" ] && python3 -c 'import torch.autograd.profiler' 2>/dev/null && real=python3
 if [ -z "$real" ]; then
 	skip 'the operators of a real PyTorch' 'no torch for python3; PYTHON_TORCH names one'
 	done_testing
