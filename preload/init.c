@@ -8,6 +8,7 @@
 #include "../runtime/thread.h"
 #include "annotate.h"
 #include "hook.h"
+#include "nvtx_tool.h"
 
 /* on_exit gives the status, and being registered first makes it run last. atexit would not tell. */
 static void at_exit(int status, void *unused)
@@ -24,8 +25,10 @@ __attribute__((constructor)) static void load(int argc, char **argv, char **envi
 	process_set_arguments(argc, argv, environment);
 	hook_init();
 	thread_init();
-	if (event_enter())
+	if (event_enter()) {
+		nvtx_filter_init();
 		on_exit(at_exit, NULL);
+	}
 	annotate_init();
 	errno = error;
 }

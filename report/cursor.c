@@ -83,6 +83,22 @@ static bool take_blob(struct cursor *c, uint64_t slot, struct event *e)
 	return true;
 }
 
+static void remember_payload(struct cursor *c, const uint64_t *slot)
+{
+	memmove(c->payloads + 1, c->payloads, sizeof(c->payloads) - sizeof(*c->payloads));
+	c->payloads[0] = slot;
+}
+
+static const uint64_t *find_payload(const struct cursor *c, const struct event *e)
+{
+	uint64_t arg = event_arg(e, TF_ARG_EXTENDED);
+
+	for (size_t i = 0; arg && i < sizeof(c->payloads) / sizeof(*c->payloads) && c->payloads[i]; i++)
+		if (tf_blob_id(*c->payloads[i]) == tf_arg_value(arg))
+			return c->payloads[i];
+	return NULL;
+}
+
 static void take_event(struct cursor *c, uint64_t slot, struct event *e)
 {
 	const uint64_t *args = c->at + 1;
@@ -97,8 +113,11 @@ static void take_event(struct cursor *c, uint64_t slot, struct event *e)
 		.ticks = c->now,
 		.args = args,
 	};
-	if (e->kind != TF_CALL)
+	if (e->kind != TF_CALL) {
+		if (e->args_count)
+			e->payload = find_payload(c, e);
 		return;
+	}
 	e->duration = e->text;
 	if (e->duration == TF_DURATION_LONG)
 		for (; args < c->at; args++)
@@ -160,9 +179,16 @@ bool cursor_step(struct cursor *c, struct event *e)
 			c->at++;
 			break;
 		case TF_BLOB:
-			if (take_blob(c, slot, e))
+		{
+			const uint64_t *at = c->at;
+
+			if (!take_blob(c, slot, e))
+				break;
+			if (e->blob != TF_BLOB_PAYLOAD)
 				return true;
+			remember_payload(c, at);
 			break;
+		}
 		case TF_ARG:
 		case TF_DATA:
 			c->orphans++;

@@ -275,17 +275,66 @@ static void set_lane(struct chrome *w, const struct trace_thread *thread)
 	buffer_print(&w->lane, "\"pid\":%" PRIu32 ",\"tid\":%" PRIu32, w->pid, thread->tid);
 }
 
+static void add_members(struct chrome *w, uint32_t domain, const uint64_t *args, uint32_t count, const uint64_t *payload)
+{
+	buffer_clear(&w->scratch);
+	if (nvtx_category(&w->nvtx, domain, args, count, &w->scratch)) {
+		sink_text(w->out, ",\"category\":");
+		sink_json(w->out, w->scratch.data);
+	}
+	buffer_clear(&w->scratch);
+	if (nvtx_color(args, count, &w->scratch)) {
+		sink_text(w->out, ",\"color\":");
+		sink_json(w->out, w->scratch.data);
+	}
+	buffer_clear(&w->scratch);
+	if (nvtx_payload_any(&w->nvtx, args, count, payload, &w->scratch)) {
+		sink_text(w->out, ",\"payload\":");
+		sink_text(w->out, w->scratch.data);
+	}
+}
+
+/* A counter's sample is a point of its curve; without a value it has none. */
+static void add_counter(struct chrome *w, const struct event *e)
+{
+	bool is_plain = event_arg(e, TF_ARG_PAYLOAD) != 0;
+
+	if (!is_plain && !e->payload && tf_arg_small(event_arg(e, TF_ARG_COUNTER)))
+		return;
+	chrome_begin(w);
+	sink_text(w->out, "{\"ph\":\"C\",\"cat\":\"user_counter\",\"name\":");
+	sink_text(w->out, string(w, e->text));
+	sink_text(w->out, ",");
+	sink_add(w->out, w->lane.data, w->lane.size);
+	add_time(w, e->ticks);
+	buffer_clear(&w->scratch);
+	if (e->payload)
+		nvtx_payload_json(&w->nvtx, e->payload, &w->scratch);
+	else if (is_plain)
+		nvtx_payload_plain(e->args, e->args_count, &w->scratch);
+	else
+		buffer_text(&w->scratch, "0");
+	sink_text(w->out, *w->scratch.data == '{' ? ",\"args\":" : ",\"args\":{\"value\":");
+	sink_text(w->out, w->scratch.data);
+	sink_text(w->out, *w->scratch.data == '{' ? "}" : "}}");
+}
+
 static void add_mark(struct chrome *w, const struct event *e)
 {
+	if (e->args_count && event_arg(e, TF_ARG_COUNTER)) {
+		add_counter(w, e);
+		return;
+	}
 	chrome_begin(w);
 	sink_text(w->out, "{\"ph\":\"i\",\"s\":\"t\",\"cat\":\"user_annotation\",\"name\":");
 	sink_text(w->out, string(w, e->text));
 	sink_text(w->out, ",");
 	sink_add(w->out, w->lane.data, w->lane.size);
 	add_time(w, e->ticks);
-	if (e->id) {
+	if (e->id || e->args_count) {
 		chrome_number(w, ",\"args\":{\"domain id\":", e->id);
 		add_domain(w, e->id);
+		add_members(w, e->id, e->args, e->args_count, e->payload);
 		sink_text(w->out, "}");
 	}
 	sink_text(w->out, "}");
@@ -309,10 +358,17 @@ static void add_sample(struct chrome *w, const struct event *e)
 
 static void add_range_args(struct chrome *w, const struct nvtx_range *r)
 {
-	if (!r->domain && !r->is_unfinished)
+	if (!r->domain && !r->is_unfinished && !r->args_count && !r->end_payload)
 		return;
 	chrome_number(w, ",\"args\":{\"domain id\":", r->domain);
 	add_domain(w, r->domain);
+	add_members(w, r->domain, r->args, r->args_count, r->payload);
+	if (r->end_payload) {
+		buffer_clear(&w->scratch);
+		nvtx_payload_json(&w->nvtx, r->end_payload, &w->scratch);
+		sink_text(w->out, ",\"end payload\":");
+		sink_text(w->out, w->scratch.data);
+	}
 	if (r->is_unfinished)
 		sink_text(w->out, ",\"unfinished\":true");
 	sink_text(w->out, "}");
@@ -456,12 +512,14 @@ static void add_image(struct chrome *w, const struct image *image)
 		w->correlation = 0;
 	}
 	correlation_ids(w->x->context, image, &w->ids);
+	nvtx_definitions_make(&w->nvtx, t);
 	for (size_t i = 0; t && i < t->thread_count; i++)
 		add_thread(w, &t->threads[i]);
 	nvtx_ranges(image, NULL, w, visit_range);
 	if (w->has_device_records)
 		chrome_device_events(w);
 	correlation_ids_done(&w->ids);
+	nvtx_definitions_done(&w->nvtx);
 	chrome_memory(w);
 	cache_done(&w->calls);
 	cache_done(&w->strings);

@@ -5,6 +5,7 @@
 
 #include "correlate.h"
 #include "export.h"
+#include "nvtx_define.h"
 
 /* Texts by number, made when they are first needed. */
 struct chrome_cache {
@@ -27,6 +28,7 @@ struct chrome {
 	const struct trace_thread *thread;
 	struct buffer scratch;
 	struct correlation_ids ids; /* of the image */
+	struct nvtx_definitions nvtx; /* likewise */
 	uint64_t correlation; /* unique in a process */
 	uint64_t next_flow;
 	uint64_t next_range;

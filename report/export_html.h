@@ -7,6 +7,7 @@
 #define PILLION_EXPORT_HTML_H
 
 #include "export.h"
+#include "nvtx_define.h"
 #include "html_pack.h"
 
 enum { HTML_BLOCK_EVENTS = 65536 };
@@ -67,6 +68,7 @@ struct html {
 	/* of the image being read */
 	const struct image *image;
 	const struct axis *axis;
+	struct nvtx_definitions nvtx;
 	struct map known_calls, known_texts, known_works; /* id -> name + 1, with a detail + 1 above 2^32 */
 };
 

@@ -325,6 +325,8 @@ static void add_current(struct html *h, const struct trace_thread *thread)
 struct range_facts {
 	uint32_t domain;
 	bool is_unfinished;
+	const uint64_t *args, *payload;
+	uint32_t args_count;
 };
 
 static void make_range_detail(struct html *h, const void *from, struct buffer *json)
@@ -337,9 +339,44 @@ static void make_range_detail(struct html *h, const void *from, struct buffer *j
 		trace_text(h->image->trace, b, &name);
 	if (f->domain)
 		html_member_text(json, "domain", name.data ? name.data : "?");
+	buffer_clear(&name);
+	if (nvtx_category(&h->nvtx, f->domain, f->args, f->args_count, &name))
+		html_member_text(json, "category", name.data);
+	buffer_clear(&name);
+	if (nvtx_color(f->args, f->args_count, &name))
+		html_member_text(json, "color", name.data);
+	buffer_clear(&name);
+	if (nvtx_payload_any(&h->nvtx, f->args, f->args_count, f->payload, &name))
+		html_member_text(json, "payload", name.data);
 	if (f->is_unfinished)
 		html_member_text(json, "state", "not ended: drawn up to the end of its process");
 	buffer_done(&name);
+}
+
+/* The id of a start/end range is no detail; each has another. */
+static bool is_more(uint64_t arg)
+{
+	return tf_arg_kind(arg) != TF_ARG_VALUE;
+}
+
+static bool has_more(const struct range_facts *f)
+{
+	for (uint32_t i = 0; i < f->args_count; i++)
+		if (is_more(f->args[i]))
+			return true;
+	return false;
+}
+
+/* 0 and 1 are others'. */
+static uint64_t detail_key(const struct range_facts *f)
+{
+	uint64_t more[8];
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < f->args_count && count < sizeof(more) / sizeof(*more); i++)
+		if (is_more(f->args[i]))
+			more[count++] = f->args[i];
+	return (count ? hash_bytes(more, count * sizeof(*more)) & ~0xffffull : 2) + ((uint64_t)f->domain << 1 | f->is_unfinished);
 }
 
 static void add_annotation(struct html *h, struct html_track *t, uint32_t text, struct range_facts facts,
@@ -357,8 +394,8 @@ static void add_annotation(struct html *h, struct html_track *t, uint32_t text, 
 		buffer_done(&name);
 	}
 	e->name = (uint32_t)*place;
-	if (facts.domain || facts.is_unfinished)
-		e->detail = html_detail(h, 2 + ((uint64_t)facts.domain << 1 | facts.is_unfinished), make_range_detail, &facts);
+	if (facts.domain || facts.is_unfinished || has_more(&facts))
+		e->detail = html_detail(h, detail_key(&facts), make_range_detail, &facts);
 	html_add(h, t, e);
 }
 
@@ -366,7 +403,7 @@ static void add_mark(struct html *h, const struct trace_thread *thread, const st
 {
 	struct html_event out = {.start = html_since_origin(h, e->ticks, 0)};
 
-	add_annotation(h, html_thread_track(h, HTML_NVTX, thread), e->text, (struct range_facts){.domain = e->id}, &out);
+	add_annotation(h, html_thread_track(h, HTML_NVTX, thread), e->text, (struct range_facts){.domain = e->id, .args = e->args, .args_count = e->args_count, .payload = e->payload}, &out);
 }
 
 static struct html_track *ranges_track(struct html *h)
@@ -386,7 +423,7 @@ static void visit_range(void *context, const struct nvtx_range *r)
 
 	out.duration = axis_duration(h->axis, r->end - r->start);
 	add_annotation(h, r->is_pushpop ? html_thread_track(h, HTML_NVTX, r->thread) : ranges_track(h), r->text,
-		       (struct range_facts){.domain = r->domain, .is_unfinished = r->is_unfinished}, &out);
+		       (struct range_facts){r->domain, r->is_unfinished, r->args, r->payload, r->args_count}, &out);
 }
 
 /* ---- all of it ---- */
@@ -417,9 +454,11 @@ static void add_image(struct html *h, const struct image *image)
 	h->axis = &h->model->machines[image->machine].axis;
 	if (image == &h->model->images[h->model->processes[image->process].first_image])
 		html_memory(h, image->process);
+	nvtx_definitions_make(&h->nvtx, t);
 	for (size_t i = 0; t && i < t->thread_count; i++)
 		add_thread(h, &t->threads[i]);
 	nvtx_ranges(image, NULL, h, visit_range);
+	nvtx_definitions_done(&h->nvtx);
 	html_device(h);
 	map_done(&h->known_calls);
 	map_done(&h->known_texts);

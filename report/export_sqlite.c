@@ -155,11 +155,11 @@ static void add_call(struct sqlite_writer *w, const struct event *e)
 /* ---- NVTX ---- */
 
 /* Columns of NVTX_EVENTS by number. */
-enum { NVTX_TEXT = 7, NVTX_UINT64 = 12 };
+enum { NVTX_TEXT = 7, NVTX_UINT64 = 12, NVTX_JSON = 19 };
 
 struct nvtx_row {
 	int64_t start, end, type, id, tid, end_tid, text, domain;
-	const uint64_t *args;
+	const uint64_t *args, *payload, *end_payload;
 	uint32_t args_count;
 };
 
@@ -188,6 +188,25 @@ static void bind_payload(sqlite3_stmt *insert, const struct nvtx_row *r, uint64_
 					       : (int64_t)bits);
 }
 
+/* What a range was given at its start and what at its end, as an array where it is both. */
+static void bind_json(struct sqlite_writer *w, sqlite3_stmt *insert, const struct nvtx_row *r)
+{
+	struct buffer json = {0};
+
+	if (r->payload && r->end_payload)
+		buffer_text(&json, "[");
+	if (r->payload)
+		nvtx_payload_json(&w->nvtx, r->payload, &json);
+	if (r->payload && r->end_payload)
+		buffer_text(&json, ",");
+	if (r->end_payload)
+		nvtx_payload_json(&w->nvtx, r->end_payload, &json);
+	if (r->payload && r->end_payload)
+		buffer_text(&json, "]");
+	nsys_bind_text(insert, NVTX_JSON, json.data ? json.data : "");
+	buffer_done(&json);
+}
+
 static void nvtx_row(struct sqlite_writer *w, const struct nvtx_row *r)
 {
 	uint64_t color = find_arg(r, TF_ARG_COLOR), payload = find_arg(r, TF_ARG_PAYLOAD);
@@ -206,7 +225,7 @@ static void nvtx_row(struct sqlite_writer *w, const struct nvtx_row *r)
 	};
 	sqlite3_stmt *insert;
 
-	if (!payload) {
+	if (!payload && !r->payload && !r->end_payload) {
 		nsys_row(&w->nsys, NSYS_NVTX, values, sizeof(values) / sizeof(*values));
 		return;
 	}
@@ -215,7 +234,10 @@ static void nvtx_row(struct sqlite_writer *w, const struct nvtx_row *r)
 		return;
 	sqlite3_clear_bindings(insert);
 	nsys_bind(insert, 1, values, sizeof(values) / sizeof(*values));
-	bind_payload(insert, r, payload);
+	if (payload)
+		bind_payload(insert, r, payload);
+	if (r->payload || r->end_payload)
+		bind_json(w, insert, r);
 	nsys_step(&w->nsys, insert);
 }
 
@@ -239,6 +261,8 @@ static void visit_range(void *context, const struct nvtx_range *r)
 	    .domain = domain_id(w, r->domain),
 	    .args = r->args,
 	    .args_count = r->args_count,
+	    .payload = r->payload,
+	    .end_payload = r->end_payload,
 	};
 
 	if (!r->is_pushpop) {
@@ -262,36 +286,65 @@ static void add_mark(struct sqlite_writer *w, const struct event *e)
 			.domain = domain_id(w, e->id),
 			.args = e->args,
 			.args_count = e->args_count,
+			.payload = e->payload,
 		    });
 }
 
-/* Domains and categories are rows, too, with the name in `text`. */
-static void add_definition(struct sqlite_writer *w, const struct blob *b)
+static void name_row(struct sqlite_writer *w, int64_t type, uint32_t domain, int64_t category, const char *name)
 {
-	sqlite3_stmt *insert;
-	struct buffer text = {0};
-	uint32_t domain = 0;
-	size_t skip = b->type == TF_BLOB_CATEGORY ? sizeof(domain) : 0;
+	sqlite3_stmt *insert = nsys_insert(&w->nsys, NSYS_NVTX);
 
-	if ((b->type != TF_BLOB_DOMAIN && b->type != TF_BLOB_CATEGORY) ||
-	    trace_definition(w->image->trace, b->type, b->id) != b || b->length < skip)
-		return;
-	insert = nsys_insert(&w->nsys, NSYS_NVTX);
 	if (!insert)
 		return;
-	if (skip)
-		trace_blob(w->image->trace, b, &domain, sizeof(domain));
-	trace_text(w->image->trace, b, &text);
 	sqlite3_clear_bindings(insert);
 	sqlite3_bind_int64(insert, 1, time_ns(w, w->image->start_ticks));
-	sqlite3_bind_int64(insert, 3, skip ? TYPE_CATEGORY : TYPE_DOMAIN);
-	if (skip)
-		sqlite3_bind_int64(insert, 5, b->id);
-	nsys_bind_text(insert, NVTX_TEXT, text.size > skip ? text.data + skip : "");
+	sqlite3_bind_int64(insert, 3, type);
+	if (type == TYPE_CATEGORY)
+		sqlite3_bind_int64(insert, 5, category);
+	nsys_bind_text(insert, NVTX_TEXT, name);
 	sqlite3_bind_int64(insert, 8, w->global_pid);
-	sqlite3_bind_int64(insert, 11, domain_id(w, skip ? domain : b->id));
+	sqlite3_bind_int64(insert, 11, domain_id(w, domain));
 	nsys_step(&w->nsys, insert);
-	buffer_done(&text);
+}
+
+/* A device that the program gave a name; nsys has such tables for contexts and streams as well. */
+static void device_name_row(struct sqlite_writer *w, const struct nvtx_definition *n)
+{
+	sqlite3_stmt *insert = nsys_insert(&w->nsys, NSYS_NVTX_DEVICE);
+
+	if (!insert)
+		return;
+	nsys_bind_text(insert, 1, n->name);
+	sqlite3_bind_int64(insert, 2, host_number(w->model, w->image->machine) + 1);
+	sqlite3_bind_int64(insert, 3, 0);
+	sqlite3_bind_int64(insert, 4, (int64_t)n->head.id);
+	nsys_step(&w->nsys, insert);
+}
+
+/* Domains and categories are rows, too, with the name in `text`. */
+static void add_names(struct sqlite_writer *w)
+{
+	const struct trace *t = w->image->trace;
+
+	for (size_t i = 0; i < t->blob_count; i++) {
+		const struct blob *b = &t->blobs[i];
+		struct buffer text = {0};
+
+		if (b->type != TF_BLOB_DOMAIN || trace_definition(t, b->type, b->id) != b)
+			continue;
+		trace_text(t, b, &text);
+		name_row(w, TYPE_DOMAIN, b->id, 0, text.data ? text.data : "");
+		buffer_done(&text);
+	}
+	for (size_t i = 0; i < w->nvtx.count; i++) {
+		const struct nvtx_definition *n = &w->nvtx.items[i];
+
+		if (n->head.kind == TF_NVTX_CATEGORY)
+			name_row(w, TYPE_CATEGORY, n->head.domain, (int64_t)n->head.id, n->name);
+		else if (n->head.kind == TF_NVTX_RESOURCE &&
+			 (n->head.type == TF_NVTX_CUDA_DEVICE || n->head.type == TF_NVTX_CUDART_DEVICE))
+			device_name_row(w, n);
+	}
 }
 
 /* ---- images ---- */
@@ -332,14 +385,15 @@ static void add_image(struct sqlite_writer *w, const struct image *image)
 	for (size_t i = 0; i < t->blob_count; i++)
 		if (t->blobs[i].type == TF_BLOB_DEVICE_NAME)
 			sqlite_device(w, &t->blobs[i]);
-		else
-			add_definition(w, &t->blobs[i]);
+	nvtx_definitions_make(&w->nvtx, t);
+	add_names(w);
 	correlation_ids(w->x->context, image, &w->ids);
 	for (size_t i = 0; i < t->thread_count; i++)
 		add_thread(w, &t->threads[i]);
 	nvtx_ranges(image, NULL, w, visit_range);
 	sqlite_device_events(w);
 	correlation_ids_done(&w->ids);
+	nvtx_definitions_done(&w->nvtx);
 	free(w->functions);
 	w->work_count = 0;
 	map_done(&w->works_by_id);

@@ -6,6 +6,7 @@
 #include "correlate.h"
 #include "export.h"
 #include "nsys_tables.h"
+#include "nvtx_define.h"
 
 struct known_work {
 	struct tf_work work;
@@ -28,6 +29,7 @@ struct sqlite_writer {
 	struct map thread_names, devices;
 	bool has_device_records; /* of the image */
 	struct correlation_ids ids; /* likewise */
+	struct nvtx_definitions nvtx; /* likewise */
 	struct symbol_frame *frames;
 	uint64_t origin_ns;
 	int64_t next_chain, correlation, first_domain;

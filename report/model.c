@@ -377,6 +377,7 @@ void model_done(struct model *m)
 	free(m->bare);
 	free(m->launches);
 	free(m->notes);
+	texts_done(&m->seen);
 	free(m->ranges);
 	free(m->told);
 	*m = (struct model){0};

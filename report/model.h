@@ -91,6 +91,7 @@ struct model {
 	struct bare_program *bare;
 	struct launch *launches;
 	struct note *notes;
+	struct texts seen; /* NVTX ranges that were not the one of -c nvtx, a few */
 	struct ranges *ranges;
 	size_t machine_count, image_count, process_count, bare_count, launch_count, note_count, ranges_count;
 	size_t machine_capacity, image_capacity, process_capacity, bare_capacity, launch_capacity, note_capacity,

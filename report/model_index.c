@@ -215,6 +215,18 @@ static void clock_line(struct model *m, struct place *place, const struct index_
 	place->open_child = 0;
 }
 
+static void seen_line(struct model *m, const struct index_line *l)
+{
+	enum { SEEN = 8 };
+	const char *text = index_text(l, "text");
+
+	for (size_t i = 0; i < m->seen.count; i++)
+		if (!strcmp(m->seen.items[i], text))
+			return;
+	if (m->seen.count < SEEN)
+		texts_add(&m->seen, "%s", text);
+}
+
 static void note_line(struct model *m, struct place *place, const struct index_line *l)
 {
 	m->notes = mem_grow(m->notes, m->note_count, &m->note_capacity, sizeof(*m->notes));
@@ -240,6 +252,8 @@ static bool take_line(struct model *m, struct place *place, const struct index_l
 		launch_line(m, place, l);
 	else if (!strcmp(l->name, "clock"))
 		clock_line(m, place, l);
+	else if (!strcmp(l->name, "seen"))
+		seen_line(m, l);
 	else if (!strcmp(l->name, "note"))
 		note_line(m, place, l);
 	else

@@ -78,6 +78,7 @@ static const struct {
 		   ",int64Value" INT ",doubleValue REAL,uint32Value" INT ",int32Value" INT ",floatValue REAL"
 		   ",jsonTextId" INT ",jsonText TEXT)",
 		   19, false},
+	[NSYS_NVTX_DEVICE] = {"TARGET_INFO_NVTX_CUDA_DEVICE", "(name TEXT,hwId" INT ",vmId" INT ",deviceId" INT ")", 4, false},
 	[NSYS_CUBLAS] = {"CUBLAS_EVENTS", "(start" NEED ",end" NEED ",eventClass" NEED ",globalTid" INT ",nameId" NEED ")",
 		     5, false},
 	[NSYS_CUDNN] = {"CUDNN_EVENTS", "(start" NEED ",end" NEED ",eventClass" NEED ",globalTid" INT ",nameId" NEED ")", 5,

@@ -8,7 +8,7 @@ struct open_range {
 	uint64_t start;
 	uint32_t text, domain;
 	uint32_t args_count;
-	const uint64_t *args;
+	const uint64_t *args, *payload;
 	const struct trace_thread *thread;
 };
 
@@ -22,7 +22,7 @@ struct walk {
 	size_t *spare;
 	size_t spare_count, spare_capacity;
 	struct map by_id; /* range -> position in starts */
-	struct map ends;  /* (range, 0) -> ticks, (range, 1) -> thread: ranges whose end was read before their start,
+	struct map ends;  /* (range, 0) -> ticks, (range, 1) -> thread, (range, 2) -> payload: ranges whose end was read before their start,
 			     as threads are read one after the other */
 	void *context;
 	void (*visit)(void *context, const struct nvtx_range *range);
@@ -30,11 +30,11 @@ struct walk {
 
 static struct open_range opened(const struct walk *w, const struct event *e)
 {
-	return (struct open_range){e->ticks, e->text, e->id, e->args_count, e->args, w->thread};
+	return (struct open_range){e->ticks, e->text, e->id, e->args_count, e->args, e->payload, w->thread};
 }
 
 static void close_range(struct walk *w, const struct open_range *o, uint64_t end, bool is_pushpop,
-			const struct trace_thread *end_thread)
+			const struct trace_thread *end_thread, const uint64_t *end_payload)
 {
 	if (end < o->start)
 		end = o->start;
@@ -51,6 +51,8 @@ static void close_range(struct walk *w, const struct open_range *o, uint64_t end
 				 .end_thread = end_thread,
 				 .args = o->args,
 				 .args_count = o->args_count,
+				 .payload = o->payload,
+				 .end_payload = end_payload,
 			     });
 }
 
@@ -66,19 +68,21 @@ static void pop(struct walk *w, const struct event *e)
 	closed = w->stack[i - 1];
 	for (w->depth--; i <= w->depth; i++)
 		w->stack[i - 1] = w->stack[i];
-	close_range(w, &closed, e->ticks, true, w->thread);
+	close_range(w, &closed, e->ticks, true, w->thread, e->payload);
 }
 
 static void range_start(struct walk *w, const struct event *e)
 {
 	uint64_t id = tf_arg_value(event_arg(e, TF_ARG_VALUE));
-	const uint64_t *end = map_find(&w->ends, id, 0), *thread = map_find(&w->ends, id, 1);
+	const uint64_t *end = map_find(&w->ends, id, 0), *thread = map_find(&w->ends, id, 1), *payload = map_find(&w->ends, id, 2);
 	struct open_range start = opened(w, e);
 	uint64_t *place;
 	bool is_new;
 
 	if (end && thread && *end >= e->ticks) {
-		close_range(w, &start, *end, false, (const struct trace_thread *)(uintptr_t)*thread);
+		close_range(w, &start, *end, false, (const struct trace_thread *)(uintptr_t)*thread,
+			    payload ? (const uint64_t *)(uintptr_t)*payload : NULL);
+		map_remove(&w->ends, id, 2);
 		map_remove(&w->ends, id, 0);
 		map_remove(&w->ends, id, 1);
 		return;
@@ -101,9 +105,11 @@ static void range_end(struct walk *w, const struct event *e)
 	if (!place || w->starts[*place].start > e->ticks) {
 		*map_put(&w->ends, id, 0, NULL) = e->ticks;
 		*map_put(&w->ends, id, 1, NULL) = (uintptr_t)w->thread;
+		if (e->payload)
+			*map_put(&w->ends, id, 2, NULL) = (uintptr_t)e->payload;
 		return;
 	}
-	close_range(w, &w->starts[*place], e->ticks, false, w->thread);
+	close_range(w, &w->starts[*place], e->ticks, false, w->thread, e->payload);
 	w->spare = mem_grow(w->spare, w->spare_count, &w->spare_capacity, sizeof(*w->spare));
 	w->spare[w->spare_count++] = *place;
 	map_remove(&w->by_id, id, 0);
@@ -133,7 +139,7 @@ static void walk_thread(struct walk *w, const struct trace *t, const struct trac
 		}
 	}
 	while (w->depth > 0)
-		close_range(w, &w->stack[--w->depth], last, true, NULL);
+		close_range(w, &w->stack[--w->depth], last, true, NULL, NULL);
 }
 
 static void end_starts(struct walk *w, uint64_t last, struct nvtx_counts *counts)
@@ -144,7 +150,7 @@ static void end_starts(struct walk *w, uint64_t last, struct nvtx_counts *counts
 		if (!slot->used)
 			continue;
 		counts->unmatched_starts++;
-		close_range(w, &w->starts[slot->value], last, false, NULL);
+		close_range(w, &w->starts[slot->value], last, false, NULL, NULL);
 	}
 	for (size_t i = 0; i < w->ends.size; i++)
 		counts->unmatched_ends += w->ends.slots[i].used && !w->ends.slots[i].b;
@@ -176,7 +182,8 @@ void nvtx_name(const struct trace *t, uint32_t domain, uint32_t text, struct buf
 		trace_text(t, name, ret);
 	else if (domain)
 		buffer_print(ret, "domain %u", domain);
-	buffer_text(ret, ":");
+	if (domain)
+		buffer_text(ret, ":");
 	if (words)
 		trace_text(t, words, ret);
 	else

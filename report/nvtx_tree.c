@@ -115,11 +115,8 @@ void nvtx_tree_around(const struct nvtx_tree *t, const struct trace_thread *thre
 void nvtx_tree_name(const struct nvtx_tree *t, size_t node, struct buffer *ret)
 {
 	const struct nvtx_node *n = &t->nodes[node];
-	struct buffer name = {0};
 
-	nvtx_name(t->image->trace, n->domain, n->text, &name);
-	buffer_text(ret, n->domain || !name.data ? (name.data ? name.data : "") : name.data + 1); /* without its ':' */
-	buffer_done(&name);
+	nvtx_name(t->image->trace, n->domain, n->text, ret);
 }
 
 void nvtx_tree_path(const struct nvtx_tree *t, size_t node, size_t first, struct buffer *ret)

@@ -3,6 +3,7 @@
 #include "reader.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -223,6 +224,14 @@ static void count_nesting(struct map *depths, struct trace_thread *thread, const
 		thread->unmatched_pops++;
 }
 
+static void name_thread(struct trace *t, struct trace_thread *thread, const struct event *e)
+{
+	struct blob b = {.offset = (uint64_t)((const uint8_t *)e->args - t->bytes.data), .length = e->length};
+	size_t length = trace_blob(t, &b, thread->name, sizeof(thread->name) - 1);
+
+	thread->name[length] = '\0';
+}
+
 /* Reads all of a thread once: definitions, what wait() told, how much there is. */
 static void read_thread(struct trace *t, struct trace_thread *thread)
 {
@@ -237,6 +246,8 @@ static void read_thread(struct trace *t, struct trace_thread *thread)
 			if (e.blob == TF_BLOB_CHILD) {
 				open_child = t->child_count;
 				add_child(t, &e, thread->last_ticks);
+			} else if (e.blob == TF_BLOB_THREAD_NAME) {
+				name_thread(t, thread, &e);
 			} else if (e.blob == TF_BLOB_DEVICE || e.blob == TF_BLOB_DEVICE_CALLS || e.blob == TF_BLOB_DEVICE_MORE) {
 				thread->has_device_records = true; /* no definition, and as many as events */
 			} else {
@@ -271,6 +282,27 @@ static void read_thread(struct trace *t, struct trace_thread *thread)
 	t->broken += cursor.broken;
 }
 
+/* Names that one thread gave another: nvtxNameOsThread. Tids are used again; then the thread that came last has it. */
+static void name_others(struct trace *t)
+{
+	for (size_t i = 0; i < t->blob_count; i++) {
+		char bytes[sizeof(struct tf_nvtx) + sizeof(uint16_t) + sizeof(t->threads->name) - 1] = {0};
+		size_t size = t->blobs[i].type == TF_BLOB_NVTX ? trace_blob(t, &t->blobs[i], bytes, sizeof(bytes)) : 0;
+		const char *name = bytes + sizeof(struct tf_nvtx) + sizeof(uint16_t);
+		struct trace_thread *thread = NULL;
+		struct tf_nvtx head;
+
+		memcpy(&head, bytes, sizeof(head));
+		if (size <= (size_t)(name - bytes) || head.kind != TF_NVTX_RESOURCE || head.type != TF_NVTX_OS_THREAD)
+			continue;
+		for (size_t k = 0; k < t->thread_count; k++)
+			if (t->threads[k].tid == head.id)
+				thread = &t->threads[k];
+		if (thread)
+			snprintf(thread->name, sizeof(thread->name), "%.*s", (int)(size - (size_t)(name - bytes)), name);
+	}
+}
+
 static int open_trace(struct trace *t, struct trace **ret, struct err *err)
 {
 	int code = read_header(t, err);
@@ -285,6 +317,7 @@ static int open_trace(struct trace *t, struct trace **ret, struct err *err)
 	read_threads(t);
 	for (size_t i = 0; i < t->thread_count; i++)
 		read_thread(t, &t->threads[i]);
+	name_others(t);
 	*ret = t;
 	return 0;
 }

@@ -26,7 +26,7 @@ struct trace_thread {
 	uint32_t number, tid;
 	size_t first_window, window_count; /* in trace.windows */
 	const struct tf_thread *page;	   /* in the file; NULL: it has none */
-	char name[sizeof(((struct tf_thread *)0)->name)];
+	char name[64];
 	const struct tf_counter *counters; /* in the file */
 	uint32_t counter_count;
 	/* found by reading all of it once */
@@ -91,6 +91,7 @@ struct event {
 	uint64_t ticks;	      /* the end of a call */
 	uint64_t duration;    /* of a call, in ticks */
 	const uint64_t *args; /* args_count slots, all TF_ARG */
+	const uint64_t *payload; /* slot of its TF_BLOB_PAYLOAD, which is whole; NULL: none */
 };
 
 /* Reads the events of one thread. Pushes, pops, starts and ends come whether filtered or not: nvtx.c makes ranges of them. */
@@ -101,6 +102,7 @@ struct cursor {
 	const uint64_t *at, *end;
 	uint64_t now;
 	uint64_t torn, orphans, broken;
+	const uint64_t *payloads[4]; /* the last ones: between one and its event a handler's may stand */
 	bool is_unfiltered; /* set after cursor_init: calls and marks outside of trace.shown come too */
 };
 

@@ -159,6 +159,7 @@ struct nvtx_range {
 	const struct trace_thread *thread, *end_thread; /* end_thread NULL: unfinished */
 	const uint64_t *args;				/* ARG slots of its push or start */
 	uint32_t args_count;
+	const uint64_t *payload, *end_payload; /* as struct event has it: of its start, of its end */
 };
 
 struct nvtx_counts {
@@ -169,7 +170,7 @@ struct nvtx_counts {
 void nvtx_ranges(const struct image *image, struct nvtx_counts *counts, void *context,
 		 void (*visit)(void *context, const struct nvtx_range *range));
 
-/* Appends "domain:text"; the default domain has no name. */
+/* Appends "domain:text", or in the default domain just the text, as nsys does. */
 void nvtx_name(const struct trace *t, uint32_t domain, uint32_t text, struct buffer *ret);
 
 /* ---- device.c: what the devices did ---- */

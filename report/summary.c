@@ -115,9 +115,27 @@ static void ends(const struct model *m, struct buffer *out)
 		buffer_print(out, " %zu more did not exit 0\n", others);
 }
 
+/* -c nvtx whose range never came: nothing was recorded, and this is why. */
+static void range_never_seen(const struct model *m, struct buffer *out)
+{
+	for (size_t i = 0; i < m->ranges_count; i++)
+		if (m->ranges[i].mode != TF_RANGE_NVTX || m->ranges[i].count)
+			return;
+	if (!m->ranges_count)
+		return;
+	buffer_text(out, " --nvtx-capture: range never seen; ");
+	buffer_text(out, m->seen.count ? "seen were: " : "nor any other");
+	for (size_t i = 0; i < m->seen.count; i++) {
+		buffer_text(out, i ? ", " : "");
+		add_name(out, m->seen.items[i]);
+	}
+	buffer_text(out, "\n");
+}
+
 void summary_text(const struct report_context *c, struct buffer *ret)
 {
 	head(c->model, ret);
+	range_never_seen(c->model, ret);
 	ends(c->model, ret);
 	top(c, ret, "CUDA API", 1, false, report_cuda_api_sum);
 	if (!top(c, ret, "GPU", 1, false, report_cuda_gpu_sum))

@@ -287,7 +287,7 @@ static void run_hand_on(const struct launch *l, struct environment *e)
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)clock_hz());
 		value_set(e, "PILLION_CLOCK_HZ", number);
 	}
-	if ((l->options.trace & TRACE_NVTX) && !value_get(e, "NVTX_INJECTION64_PATH"))
+	if ((l->options.trace & TRACE_NVTX || l->options.capture_range == CAPTURE_NVTX) && !value_get(e, "NVTX_INJECTION64_PATH"))
 		value_set(e, "NVTX_INJECTION64_PATH", l->library);
 	if ((l->options.trace & TRACE_CUDA) && !value_get(e, "CUDA_INJECTION64_PATH"))
 		value_set(e, "CUDA_INJECTION64_PATH", l->library);

@@ -289,6 +289,21 @@ static int variables_keep(struct launch *l, const struct line *line)
 	return 0;
 }
 
+static int options_agree(const struct options *o)
+{
+	const char *why = NULL;
+
+	if (o->force_overwrite && o->append)
+		why = "--force-overwrite replaces a capture, --append joins it: choose one";
+	else if (o->nvtx_domain_include && o->nvtx_domain_exclude)
+		why = "--nvtx-domain-include and --nvtx-domain-exclude: choose one";
+	else if (o->capture_range == CAPTURE_NVTX && !o->nvtx_capture)
+		why = "-c nvtx needs --nvtx-capture=RANGE[@DOMAIN]";
+	if (why)
+		say("%s", why);
+	return why ? EXIT_USAGE : 0;
+}
+
 static int options_apply(struct launch *l, const struct line *line)
 {
 	extern char **environ;
@@ -313,10 +328,8 @@ static int options_apply(struct launch *l, const struct line *line)
 		rc = variables_keep(l, line);
 	for (size_t i = 0; i < line->count && !rc; i++)
 		rc = given_apply(l, &line->given[i], "");
-	if (!rc && l->options.force_overwrite && l->options.append) {
-		say("--force-overwrite replaces a capture, --append joins it: choose one");
-		rc = EXIT_USAGE;
-	}
+	if (!rc)
+		rc = options_agree(&l->options);
 	return rc ? rc : python_options_check(l);
 }
 

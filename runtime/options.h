@@ -47,7 +47,7 @@ struct options {
 	enum capture_range capture_range;
 	enum range_end range_end;
 	uint32_t range_limit; /* ranges that may begin, 0: no limit; follows from range_end */
-	const char *nvtx_capture;
+	const char *nvtx_capture, *nvtx_domain_include, *nvtx_domain_exclude;
 	double delay_s, duration_s;
 	bool cuda_launch_stacks;
 	bool cuda_memory_usage;

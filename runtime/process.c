@@ -106,16 +106,26 @@ static int write_process_line(bool is_fork)
 	return line_end(&line);
 }
 
-void process_note(const char *text)
+static void tell(const char *kind, const char *text)
 {
 	struct index_line line;
 
-	if (process_is_frozen || !line_begin(&line, "note"))
+	if (process_is_frozen || !line_begin(&line, kind))
 		return;
 	index_hex(&line, "nonce", process.nonce);
 	index_number(&line, "pid", process.pid);
 	index_text(&line, "text", text);
 	line_end(&line);
+}
+
+void process_note(const char *text)
+{
+	tell("note", text);
+}
+
+void process_seen(const char *range)
+{
+	tell("seen", range);
 }
 
 void process_bare(const char *executable, const char *reason)

@@ -97,6 +97,9 @@ void process_fail(const char *why);
 /* A fact for the ledger. */
 void process_note(const char *text);
 
+/* A range that was not the one of -c nvtx: RANGE or RANGE@DOMAIN. Under a guard. */
+void process_seen(const char *range);
+
 /* The file system as we know it, or our rights in it, are about to go (chroot, setuid, unshare): the calling thread takes
  * a large window, the file a reserve, and nothing is opened from here on. With `silent` (a seccomp filter) no system call is made at all. */
 void process_freeze(bool silent);

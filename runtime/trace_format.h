@@ -277,6 +277,9 @@ enum tf_arg_kind {
 	TF_ARG_COLOR = 11, /* value = ARGB in its low 32 bits, category above */
 	TF_ARG_PAYLOAD = 12, /* small = nvtxPayloadType_t, value = low 48 bits of the payload */
 	TF_ARG_PAYLOAD_HIGH = 13, /* value = its high 16 bits */
+	TF_ARG_EXTENDED = 24, /* value = id of the TF_BLOB_PAYLOAD just before the event, in the same thread */
+	TF_ARG_COUNTER = 25,  /* of a MARK: it is a sample of a counter. value = the counter's id; its value is the mark's payload,
+				 extended or not; neither: small = why there is none: 0 it is 0, 1 as before, 2 unavailable */
 	TF_ARG_OPERATION = 16, /* value = id of a TF_BLOB_OPERATION */
 	TF_ARG_DEVICE = 21, /* value = the device that the thread is on from now on; before it says so, 0 */
 	TF_ARG_LEFT = 22,   /* value = bytes that the thread's device has free; TF_ARG_BYTES: of how many */
@@ -299,7 +302,6 @@ enum tf_blob_kind {
 	TF_BLOB_DOMAIN = 7,	 /* NVTX domain: id = its number, text = its name. Domain 0 is the default one */
 	TF_BLOB_NOTE = 8,	 /* text: something that went wrong, for the ledger */
 	TF_BLOB_KERNEL = 9,	 /* a kernel's mangled name; its id is used by struct tf_launch */
-	TF_BLOB_CATEGORY = 10,	 /* NVTX category: id = its number, uint32_t domain, then its name */
 	TF_BLOB_DEVICE = 11,	 /* struct tf_device_batch, then device records, packed */
 	TF_BLOB_WORK = 12,	 /* struct tf_work: what device records refer to by id */
 	TF_BLOB_DEVICE_NAME = 13, /* id = the device's number, text = its name */
@@ -312,6 +314,8 @@ enum tf_blob_kind {
 	TF_BLOB_PYTHON_STACK = 24, /* struct tf_python_frame, innermost first: the Python side of the TF_BLOB_STACK of this id */
 	TF_BLOB_DEVICE_GAP = 18, /* struct tf_device_gap, then the path of who took the source */
 	TF_BLOB_OPERATION = 22, /* struct tf_operation */
+	TF_BLOB_NVTX = 28,	 /* struct tf_nvtx, what follows it: something that an NVTX domain has */
+	TF_BLOB_PAYLOAD = 29,	 /* struct tf_payloads, what follows it: of the event after it. No definition: only cursors meet it */
 	TF_BLOB_SAMPLING = 25,	 /* struct tf_sampling, id = the thread's number: how its samples come from here on */
 	TF_BLOB_DESCRIPTOR = 26, /* struct tf_descriptor, then what it was: a path, a socket's peer. id = a running number */
 };
@@ -356,6 +360,55 @@ struct tf_launch {
 	uint32_t shared_bytes; /* dynamic */
 	uint64_t stream;       /* cudaStream_t */
 	uint64_t function;     /* host function, cudaKernel_t or cudaGraphExec_t as given */
+};
+
+/* ---- what NVTX domains have ----
+ * A struct tf_nvtx, its name, then `count` entries: of a schema struct tf_nvtx_entry and a name each, of an enum likewise
+ * (type = its value, flags = 1: a bit of several), of a counter names alone: unit, description. A name is a uint16_t, its length,
+ * and its bytes. Nothing is aligned. */
+enum tf_nvtx_kind {
+	TF_NVTX_CATEGORY = 1, /* id = its number */
+	TF_NVTX_RESOURCE = 2, /* id = its handle, type = enum tf_nvtx_resource or nvtxResourceAttributes_t's */
+	TF_NVTX_SCHEMA = 3,   /* id = what payloads call it; type, flags as nvtxPayloadSchemaAttr_t has them */
+	TF_NVTX_ENUM = 4,     /* likewise; size = of a value */
+	TF_NVTX_SCOPE = 5,    /* type = its parent */
+	TF_NVTX_COUNTER = 6,  /* type = the schema of its values, flags = its scope */
+};
+
+enum tf_nvtx_resource {
+	TF_NVTX_OS_THREAD = 0x10003,
+	TF_NVTX_CUDA_DEVICE = 0x40001,
+	TF_NVTX_CUDA_CONTEXT = 0x40002,
+	TF_NVTX_CUDA_STREAM = 0x40003,
+	TF_NVTX_CUDA_EVENT = 0x40004,
+	TF_NVTX_CUDART_DEVICE = 0x50000,
+	TF_NVTX_CUDART_STREAM = 0x50001,
+	TF_NVTX_CUDART_EVENT = 0x50002,
+};
+
+struct tf_nvtx {
+	uint32_t kind, domain;
+	uint64_t id, type, flags;
+	uint64_t size; /* of a payload in bytes; 0: it varies */
+	uint32_t count, reserved;
+};
+
+#define TF_NVTX_FOLLOWS UINT64_MAX /* as an offset: where the entry before it ends, aligned */
+
+struct tf_nvtx_entry {
+	uint64_t flags, type, detail; /* as nvtxPayloadSchemaEntry_t has them */
+	uint64_t offset;	      /* in bytes, worked out */
+};
+
+/* `count` payloads, each a struct tf_payload, its bytes as the program gave them, and `texts` texts: what stood behind the addresses
+ * and handles among the bytes, each a uint32_t, its offset there, and a name. */
+struct tf_payloads {
+	uint32_t domain, count;
+};
+
+struct tf_payload {
+	uint64_t schema;
+	uint32_t size, texts;
 };
 
 /* ---- what a library was asked for: cuBLAS, cuDNN, NCCL, MPI ... ----
@@ -552,5 +605,6 @@ enum tf_range_mode { TF_RANGE_WHOLE_RUN = 0, TF_RANGE_PROFILER_API = 1, TF_RANGE
  *   bare    pid= exe= reason=   a program started without the recorder, and why: static, setuid, musl, machine, script, gone
  *   launch  run= pid= realtime_ns= command= options= version=
  *   clock   ticks= monotonic_ns= realtime_ns= error_ticks= clock=   the launcher's, from time to time
- *   note    nonce= pid= text=  */
+ *   note    nonce= pid= text=
+ *   seen    nonce= pid= text=   one of the first NVTX ranges that were not the one of -c nvtx: RANGE or RANGE@DOMAIN  */
 #endif

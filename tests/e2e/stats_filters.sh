@@ -19,8 +19,8 @@ is "$(sleeps --filter-nvtx=step@*)" 6 'any domain'
 is "$(sleeps --filter-nvtx=step/1)" 2 'one of them'
 is "$(sleeps --filter-nvtx=half@other)" 3 'a range of a domain'
 is "$(sleeps --filter-nvtx='a\/b\@c')" 1 'a text with signs that mean something'
-is "$(report stats -r nvtx_sum -f csv --filter-nvtx=step/2 run.pillion | grep -c ':step')" 1 'ranges are filtered, too'
-is "$(report stats -r nvtx_sum -f csv --filter-nvtx=step/2 run.pillion | awk -F, '/:step/ { print $3 }')" 1 'by time'
+is "$(report stats -r nvtx_sum -f csv --filter-nvtx=step/2 run.pillion | grep -c ',step')" 1 'ranges are filtered, too'
+is "$(report stats -r nvtx_sum -f csv --filter-nvtx=step/2 run.pillion | awk -F, '/,step/ { print $3 }')" 1 'by time'
 is "$(sleeps --filter-nvtx=step --filter-time=/0)" '' 'both: what passes both'
 
 is "$(sleeps --filter-time=0/1h 2>&1)" '' 'a unit that is none'
@@ -38,7 +38,7 @@ report stats -r osrt_sum --filter-nvtx=step/x run.pillion >out 2>err
 is "$?" 2 'an index that is none'
 
 # A call that is cut by the edge counts whole, wherever its parts lie.
-first=$(report stats -r nvtx_pushpop_sum -f csv run.pillion | awk -F, '/:step/ { print $2 }')
+first=$(report stats -r nvtx_pushpop_sum -f csv run.pillion | awk -F, '/,step/ { print $2 }')
 [ "$first" -gt 0 ] && pass 'ranges last' || fail 'ranges last'
 is "$(report stats -r ledger -f csv --filter-nvtx=step/0 run.pillion)" "$(report stats -r ledger -f csv run.pillion)" \
 	'the ledger is of the whole run'
@@ -50,7 +50,7 @@ is "$(grep -c usleep some.folded)" 2 'exports are filtered: both stacks'
 report export -t chrome --filter-nvtx=step/1 -o some.json run.pillion 2>err
 is "$(python3 -c 'import json; print(sum(e.get("name") == "usleep" for e in json.load(open("some.json"))["traceEvents"]))')" 2 'event by event'
 is "$(report stats -r osrt_sum --by thread -f csv run.pillion | head -1 | cut -d, -f1)" TID 'by thread: its number comes first'
-like "$(report stats -q -r nvtx_sum --by thread -f csv run.pillion)" '^[0-9]+,.*:step' 'ranges by thread, too'
+like "$(report stats -q -r nvtx_sum --by thread -f csv run.pillion)" '^[0-9]+,.*,step' 'ranges by thread, too'
 report stats -r cuda_gpu_kern_sum --by thread run.pillion >out 2>err
 like "$(cat err)" 'by thread does not apply' 'device records have no thread'
 done_testing

@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Payloads by their schemas, counters, categories and names, as they come out of the exports.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+"$targets/nvtx_extended" >out 2>err
+[ $? -ne 77 ] || skip_all "built without the headers of NVTX's extensions"
+
+pillion -o run "$targets/nvtx_extended" >out 2>err
+is "$? $(cat out)$(grep line err)" '0 ' 'depths, ids and handles are as NVTX says'
+report export -t chrome -o run.json run.pillion >/dev/null 2>err
+is "$? $(cat err)" '0 ' 'chrome export'
+if ! command -v python3 >/dev/null; then
+	skip 'what it holds' 'no python3'
+	done_testing
+fi
+
+# Each fact on a line of its own: args of the events by their text.
+python3 - >facts <<'END'
+import json
+for e in json.load(open('run.json'))['traceEvents']:
+    a = e.get('args', {})
+    if e['ph'] == 'M' and e['name'] == 'thread_name':
+        print('thread', a['name'])
+    if e['ph'] in 'XCib' and e.get('cat') in ('user_annotation', 'user_counter'):
+        print(e['ph'], e['name'], json.dumps({k: v for k, v in a.items() if k not in ('domain', 'domain id')}, sort_keys=True))
+END
+message='"at": {"x": -1, "y": 2}, "bytes": 1099511627776, "dims": \[3, -4, 5\], "flags": "EAGER|PINNED", "kind": "RECEIVE"'
+text='"phase": "exchange", "ratio": 0.5, "tag": "tagged"'
+like "$(cat facts)" "^X exchange {\"end payload\": 4386, \"payload\": {$message, \"peer\": \"node \\\\\"seven\\\\\"\", $text}}$" \
+	'a structure with enums, flags, texts behind addresses and handles, arrays and a structure; message of the range'
+like "$(cat facts)" "^b exchange {\"end payload\": 4386, \"payload\": {$message" 'likewise of a start/end range'
+like "$(cat facts)" "^i exchange {\"payload\": {$message, \"peer\": \"0x10\", $text}}$" 'an address that leads nowhere is shown, not followed'
+like "$(cat facts)" '^X with a list {"category": "seven here", "color": "#ff102030", "payload": \[{"count": 2, "last": -9, "values": \[1.5, -0.25\]}, "0x2211"\]}$' \
+	'an array as long as another entry says, raw bytes, a category of the domain, a color'
+for value in 18364758544493064720 -5 1.5 4294967294 -7 1.25; do
+	like "$(cat facts)" "^i plain {\"payload\": $value}$" "plain payload $value"
+done
+is "$(grep -c '^C queue' facts) $(grep -c '^C queue {"value": -2}$' facts) $(grep '^C position' facts)" '6 1 C position {"x": 11, "y": -12}' 'counters'
+like "$(cat facts)" '^thread .*named by another' 'a thread that another one named'
+like "$(cat facts)" "^thread .*a name of its own that is longer than the kernel's" 'a thread that named itself'
+
+report export -t sqlite -o run.sqlite run.pillion >/dev/null 2>err
+if [ $? -ne 0 ]; then
+	skip 'sqlite' 'built without sqlite'
+	done_testing
+fi
+python3 - >rows <<'END'
+import sqlite3
+d = sqlite3.connect('run.sqlite')
+for row in d.execute('''select eventType, coalesce(text, (select value from StringIds where id = textId)), domainId, category, color, uint64Value,
+	int64Value, doubleValue, uint32Value, int32Value, floatValue, jsonText from NVTX_EVENTS'''):
+    print('|'.join('' if v is None else str(v) for v in row))
+END
+like "$(cat rows)" '^33|seven here|1|7|' 'categories of one number in two domains'
+like "$(cat rows)" '^33|seven there|0|7|' 'are two'
+like "$(cat rows)" '^59|with a list|1|7|4279246896|' 'category and color of a range'
+for value in '-81985529216486896|||||' '|-5||||' '||1.5|||' '|||4294967294||' '||||-7|' '|||||1.25'; do
+	like "$(cat rows)" "^34|plain|0|||$value|$" "column of $value"
+done
+like "$(cat rows)" '^60|exchange|1|.*\[{"kind":"RECEIVE","bytes":1099511627776,.*},4386\]$' 'jsonText: of the start and of the end'
+report export -t html -o run.html run.pillion >/dev/null 2>err
+is "$? $(cat err)" '0 ' 'html export'
+done_testing
