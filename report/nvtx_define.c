@@ -48,6 +48,8 @@ static void add(struct nvtx_definitions *d, const struct blob *b)
 	}
 	n.more = at;
 	n.more_size = (size_t)(end - at);
+	if (n.head.count > n.more_size / sizeof(length))
+		n.head.count = (uint32_t)(n.more_size / sizeof(length));
 	d->items = mem_grow(d->items, d->count, &d->capacity, sizeof(n));
 	*map_put(&d->by_id, (uint64_t)n.head.kind << 32 | n.head.domain, n.head.id, NULL) = d->count;
 	d->items[d->count++] = n;

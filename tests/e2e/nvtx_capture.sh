@@ -25,8 +25,8 @@ captured() {
 
 repeat='-c nvtx --capture-range-end=repeat'
 captured 'RANGE is of the default domain' '2 PushPop inner;4 PushPop step' $repeat -p step
-captured 'RANGE@DOMAIN: registered, wide, ended in another thread' '2 PushPop in a thread;2 PushPop domain:step;2 StartEnd domain:step' $repeat -p step@domain
-captured 'RANGE@*' '2 PushPop in a thread;2 PushPop inner;2 PushPop domain:step;2 StartEnd domain:step;4 PushPop step' $repeat -p 'step@*'
+captured 'RANGE@DOMAIN: registered, wide, ended in another thread' '2 PushPop domain:step;2 PushPop in a thread;2 StartEnd domain:step' $repeat -p step@domain
+captured 'RANGE@*' '2 PushPop domain:step;2 PushPop in a thread;2 PushPop inner;2 StartEnd domain:step;4 PushPop step' $repeat -p 'step@*'
 captured 'an escaped @' '2 PushPop "odd' $repeat -p 'a\@b@odd,name'
 captured 'by default the first range is the only one' '1 PushPop inner;2 PushPop step' -c nvtx -p step
 captured 'a range of a domain that is left out; its end is ignored' '1 PushPop inner;2 PushPop "odd;2 PushPop in a thread;2 PushPop step' \

@@ -69,6 +69,53 @@ Test(nvtx, event_attributes_lie_as_in_the_headers)
 	SAME(NVTX_REGISTERED, NVTX_MESSAGE_TYPE_REGISTERED);
 	_Static_assert(sizeof(struct nvtx_callbacks) == sizeof(NvtxExportTableCallbacks), "size");
 }
+
+#if __has_include(<nvtx3/nvToolsExtPayload.h>) && __has_include(<nvtx3/nvToolsExtCounters.h>)
+#include <nvtx3/nvToolsExtCounters.h>
+#include <nvtx3/nvToolsExtPayload.h>
+#include <nvtx3/nvToolsExtSemanticsCounters.h>
+
+#define SAME_STRUCT(ours, theirs) _Static_assert(sizeof(struct ours) == sizeof(theirs), #ours)
+#define SAME_MEMBER(ours, our_member, theirs, their_member)                                                            \
+	_Static_assert(offsetof(struct ours, our_member) == offsetof(theirs, their_member), #our_member)
+
+Test(nvtx, extensions_are_those_of_the_headers)
+{
+	SAME_STRUCT(nvtx_payload, nvtxPayloadData_t);
+	SAME_MEMBER(nvtx_payload, bytes, nvtxPayloadData_t, payload);
+	SAME_STRUCT(nvtx_schema, nvtxPayloadSchemaAttr_t);
+	SAME_MEMBER(nvtx_schema, entries, nvtxPayloadSchemaAttr_t, entries);
+	SAME_MEMBER(nvtx_schema, alignment, nvtxPayloadSchemaAttr_t, packAlign);
+	SAME_MEMBER(nvtx_schema, id, nvtxPayloadSchemaAttr_t, schemaId);
+	SAME_STRUCT(nvtx_schema_entry, nvtxPayloadSchemaEntry_t);
+	SAME_MEMBER(nvtx_schema_entry, detail, nvtxPayloadSchemaEntry_t, arrayOrUnionDetail);
+	SAME_MEMBER(nvtx_schema_entry, offset, nvtxPayloadSchemaEntry_t, offset);
+	SAME_STRUCT(nvtx_enum, nvtxPayloadEnumAttr_t);
+	SAME_MEMBER(nvtx_enum, id, nvtxPayloadEnumAttr_t, schemaId);
+	SAME_STRUCT(nvtx_enum_entry, nvtxPayloadEnum_t);
+	SAME_MEMBER(nvtx_enum_entry, is_flag, nvtxPayloadEnum_t, isFlag);
+	SAME_STRUCT(nvtx_scope, nvtxScopeAttr_t);
+	SAME_STRUCT(nvtx_counter, nvtxCounterAttr_t);
+	SAME_MEMBER(nvtx_counter, semantics, nvtxCounterAttr_t, semantics);
+	SAME_STRUCT(nvtx_counter_batch, nvtxCounterBatch_t);
+	SAME_STRUCT(nvtx_semantics, nvtxSemanticsHeader_t);
+	SAME_MEMBER(nvtx_counter_semantics, unit, nvtxSemanticsCounter_t, unit);
+	SAME_STRUCT(nvtx_extension_module, nvtxExtModuleInfo_t);
+	SAME_STRUCT(nvtx_segment, nvtxExtModuleSegment_t);
+	SAME_STRUCT(nvtx_resource, nvtxResourceAttributes_t);
+	SAME(NVTX_PAYLOAD_EXTENDED, NVTX_PAYLOAD_TYPE_EXT);
+	SAME(NVTX_EXTENSION_PAYLOAD, NVTX_EXT_PAYLOAD_MODULEID);
+	SAME(NVTX_EXTENSION_COUNTER, NVTX_EXT_COUNTERS_MODULEID);
+	SAME(NVTX_PAYLOAD_END, NVTX3EXT_CBID_nvtxRangeEndPayload);
+	SAME(NVTX_DOMAIN_IS_ENABLED, NVTX3EXT_CBID_nvtxDomainIsEnabled);
+	SAME(NVTX_SCOPE_REGISTER, NVTX3EXT_CBID_nvtxScopeRegister);
+	SAME(NVTX_EVENT_BATCH_SUBMIT, NVTX3EXT_CBID_nvtxEventBatchSubmit);
+	SAME(NVTX_COUNTER_NO_VALUE, NVTX3EXT_CBID_nvtxCounterSampleNoValue);
+	SAME(NVTX_COUNTER_BATCH, NVTX3EXT_CBID_nvtxCounterBatchSubmit);
+	SAME(NVTX_NAME_CU_EVENT_W, NVTX_CBID_CUDA_NameCuEventW);
+	SAME(NVTX_NAME_CUDA_EVENT_W, NVTX_CBID_CUDART_NameCudaEventW);
+}
+#endif
 #else
 Test(nvtx, slots_are_those_of_the_headers)
 {

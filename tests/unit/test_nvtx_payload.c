@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Extended payloads: what a trace holds, as JSON; also where it holds nonsense. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "../../report/nvtx_define.h"
+#include "trace_writer.h"
+
+enum { INT32 = 15, UINT8 = 12, DOUBLE = 20, TEXT = 75, FIXED = 1 << 4, COUNTED = 3 << 4, FLAG_MESSAGE = 1 << 10, SCHEMA = 1 << 24, LIST = SCHEMA + 1 };
+
+static struct writer writer;
+static struct writer_thread thread;
+static struct trace *trace;
+static struct nvtx_definitions definitions;
+static struct buffer json;
+static uint8_t bytes[4096];
+static size_t used;
+
+static void put(const void *from, size_t size)
+{
+	memcpy(bytes + used, from, size);
+	used += size;
+}
+
+static void put_name(const char *name)
+{
+	uint16_t length = (uint16_t)strlen(name);
+
+	put(&length, sizeof(length));
+	put(name, length);
+}
+
+static void define(struct tf_nvtx head, const char *name)
+{
+	put(&head, sizeof(head));
+	put_name(name);
+}
+
+static void end_blob(enum tf_blob_kind kind, uint32_t id)
+{
+	writer_blob(&thread, kind, id, bytes, used);
+	used = 0;
+}
+
+static void add_entry(uint64_t flags, uint64_t type, uint64_t detail, uint64_t offset, const char *name)
+{
+	struct tf_nvtx_entry e = {flags, type, detail, offset};
+
+	put(&e, sizeof(e));
+	put_name(name);
+}
+
+/* A mark with one payload. `claimed`: the size that it says it has. */
+static void mark(uint64_t schema, const void *payload, uint32_t size, uint32_t claimed)
+{
+	static uint32_t id;
+	struct tf_payloads head = {.count = 1};
+	struct tf_payload one = {.schema = schema, .size = claimed};
+
+	put(&head, sizeof(head));
+	put(&one, sizeof(one));
+	put(payload, size);
+	end_blob(TF_BLOB_PAYLOAD, ++id);
+	writer_event(&thread, TF_MARK, 0, 1000, 0);
+	writer_slot(&thread, tf_arg(TF_ARG_EXTENDED, 0, id));
+}
+
+static void setup(void)
+{
+	writer_init(&writer, 1, 10, 1, 100);
+	writer_thread(&writer, &thread, 10, "t", 4 * TF_PAGE);
+}
+
+static void teardown(void)
+{
+	nvtx_definitions_done(&definitions);
+	reader_close(trace);
+	writer_done(&writer);
+	buffer_done(&json);
+}
+
+TestSuite(nvtx_payload, .init = setup, .fini = teardown);
+
+/* The JSON of the only mark. */
+static const char *read_back(void)
+{
+	struct cursor cursor;
+	struct event e;
+	struct err err;
+	size_t size;
+	const uint8_t *data = writer_bytes(&writer, &size);
+
+	cr_assert_eq(reader_open_bytes(data, size, &trace, &err), 0, "%s", err.text);
+	nvtx_definitions_make(&definitions, trace);
+	cursor_init(&cursor, trace, &trace->threads[0]);
+	cr_assert(cursor_next(&cursor, &e));
+	cr_assert(e.payload);
+	nvtx_payload_json(&definitions, e.payload, &json);
+	cr_assert_not(cursor_next(&cursor, &e));
+	return json.data ? json.data : "";
+}
+
+Test(nvtx_payload, is_read_by_its_schema)
+{
+	const struct {
+		int32_t n;
+		uint8_t list[3], unused;
+		char tag[4];
+	} payload = {-7, {1, 2, 255}, 0, "ab"};
+
+	define((struct tf_nvtx){.kind = TF_NVTX_SCHEMA, .id = SCHEMA, .type = 1, .size = sizeof(payload), .count = 3}, "s");
+	add_entry(0, INT32, 0, 0, "n");
+	add_entry(FIXED, UINT8, 3, 4, "list");
+	add_entry(0, TEXT, 4, 8, "a \"tag\"");
+	end_blob(TF_BLOB_NVTX, 1);
+	mark(SCHEMA, &payload, sizeof(payload), sizeof(payload));
+	cr_expect_str_eq(read_back(), "{\"n\":-7,\"list\":[1,2,255],\"a \\\"tag\\\"\":\"ab\"}");
+}
+
+Test(nvtx_payload, counts_that_the_payload_holds_stay_within_it)
+{
+	const struct {
+		int32_t count, unused;
+		double values[2];
+	} payload = {1000000, 0, {1.5, 2}};
+
+	define((struct tf_nvtx){.kind = TF_NVTX_SCHEMA, .id = SCHEMA, .type = 2, .count = 2}, "s");
+	add_entry(0, INT32, 0, 0, "count");
+	add_entry(COUNTED, DOUBLE, 0, TF_NVTX_FOLLOWS, "values");
+	end_blob(TF_BLOB_NVTX, 1);
+	mark(SCHEMA, &payload, sizeof(payload), sizeof(payload));
+	cr_expect_str_eq(read_back(), "{\"count\":1000000,\"values\":[1.5,2]}");
+}
+
+Test(nvtx_payload, schemas_that_hold_themselves_end)
+{
+	int32_t payload = 5;
+
+	define((struct tf_nvtx){.kind = TF_NVTX_SCHEMA, .id = SCHEMA, .type = 1, .count = 2}, "s");
+	add_entry(0, INT32, 0, 0, "n");
+	add_entry(0, SCHEMA, 0, 0, "self");
+	end_blob(TF_BLOB_NVTX, 1);
+	mark(SCHEMA, &payload, sizeof(payload), sizeof(payload));
+	cr_expect_not_null(strstr(read_back(), "{\"n\":5,\"self\":{\"n\":5"));
+}
+
+Test(nvtx_payload, unknown_ones_are_bytes)
+{
+	mark(SCHEMA + 9, "\x12\xff", 2, 2);
+	cr_expect_str_eq(read_back(), "\"0x12ff\"");
+}
+
+Test(nvtx_payload, a_size_past_the_end_is_nothing)
+{
+	mark(INT32, "abcd", 4, 4000000000u);
+	cr_expect_str_eq(read_back(), "null");
+}
+
+Test(nvtx_payload, entries_past_the_payload_are_null)
+{
+	define((struct tf_nvtx){.kind = TF_NVTX_SCHEMA, .id = SCHEMA, .type = 1, .count = UINT32_MAX}, "s");
+	add_entry(0, DOUBLE, 0, 1 << 20, "far");
+	end_blob(TF_BLOB_NVTX, 1);
+	mark(SCHEMA, "abcd", 4, 4);
+	cr_expect_str_eq(read_back(), "{\"far\":null}");
+}
+
+Test(nvtx_payload, enums_have_names)
+{
+	struct tf_nvtx_entry one = {.type = 2}, bit = {.flags = 1, .type = 4};
+
+	define((struct tf_nvtx){.kind = TF_NVTX_ENUM, .id = LIST, .size = 1, .count = 2}, "e");
+	put(&one, sizeof(one));
+	put_name("TWO");
+	put(&bit, sizeof(bit));
+	put_name("FOUR");
+	end_blob(TF_BLOB_NVTX, 1);
+	mark(LIST, "\x04", 1, 1);
+	cr_expect_str_eq(read_back(), "\"FOUR\"");
+}
