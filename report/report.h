@@ -48,6 +48,7 @@ int report_osrt_sum(const struct report_context *, struct table *, struct err *)
 int report_osrt_short_sum(const struct report_context *, struct table *, struct err *);
 int report_files(const struct report_context *, struct table *, struct err *);
 int report_sockets(const struct report_context *, struct table *, struct err *);
+int report_nvtx_names(const struct report_context *, struct table *, struct err *);
 int report_nvtx_sum(const struct report_context *, struct table *, struct err *);
 int report_nvtx_pushpop_sum(const struct report_context *, struct table *, struct err *);
 int report_nvtx_pushpop_trace(const struct report_context *, struct table *, struct err *);

@@ -52,6 +52,7 @@ const struct report report_list[] = {
 	{"cuda_gpu_trace", "gputrace", "CUDA GPU Trace", REPORT_DEVICE | REPORT_NAMES, report_cuda_gpu_trace},
 	{"cuda_mem_peak", NULL, "CUDA Memory At Its Peak (by Call Site)", 0, report_cuda_mem_peak},
 	{"cuda_mem_leaks", NULL, "CUDA Memory Never Freed (by Call Site)", 0, report_cuda_mem_leaks},
+	{"nvtx_names", NULL, "NVTX Categories, Resources, Schemas and Counters", 0, report_nvtx_names},
 	{"nvtx_pushpop_sum", "nvtxppsum", "NVTX Push/Pop Range Summary", REPORT_BY, report_nvtx_pushpop_sum},
 	{"nvtx_pushpop_trace", "nvtxpptrace", "NVTX Push/Pop Range Trace", 0, report_nvtx_pushpop_trace},
 	{"nvtx_gpu_proj_sum", "nvtxgpuprojsum", "NVTX GPU Projection Summary", REPORT_DEVICE, report_nvtx_gpu_proj_sum},

@@ -9,6 +9,11 @@ set -u
 
 pillion -o run "$targets/nvtx_extended" >out 2>err
 is "$? $(cat out)$(grep line err)" '0 ' 'depths, ids and handles are as NVTX says'
+names=$(report stats -q -r nvtx_names -f csv run.pillion | cut -d, -f2-)
+for name in ',CUDA device,0,the first device' ',CUDA stream,4660,copies' 'extended,category,7,seven here' ',category,7,seven there' \
+	'extended,counter,0x[0-9a-f]*,queue' 'extended,payload schema,16777223,point' 'extended,payload enum,0x[0-9a-f]*,kind' 'extended,resource,1,the lock'; do
+	like "$names" "^$name$" "nvtx_names: $name"
+done
 report export -t chrome -o run.json run.pillion >/dev/null 2>err
 is "$? $(cat err)" '0 ' 'chrome export'
 if ! command -v python3 >/dev/null; then
@@ -59,6 +64,8 @@ like "$(cat rows)" '^59|with a list|1|7|4279246896|' 'category and color of a ra
 for value in '-81985529216486896|||||' '|-5||||' '||1.5|||' '|||4294967294||' '||||-7|' '|||||1.25'; do
 	like "$(cat rows)" "^34|plain|0|||$value|$" "column of $value"
 done
+is "$(python3 -c "import sqlite3; print(*sqlite3.connect('run.sqlite').execute('select name, deviceId from TARGET_INFO_NVTX_CUDA_DEVICE'))")" \
+	"('the first device', 0)" 'the name of a device'
 like "$(cat rows)" '^60|exchange|1|.*\[{"kind":"RECEIVE","bytes":1099511627776,.*},4386\]$' 'jsonText: of the start and of the end'
 report export -t html -o run.html run.pillion >/dev/null 2>err
 is "$? $(cat err)" '0 ' 'html export'

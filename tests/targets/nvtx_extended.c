@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Payloads of every kind, counters, categories and names of resources. 1 and a line on stderr if NVTX gives back what it should not.
- * 77: built without the headers of NVTX's extensions. */
-#if __has_include(<nvtx3/nvToolsExtPayload.h>) && __has_include(<nvtx3/nvToolsExtCounters.h>)
+ * 77: built without the headers of CUDA and of NVTX's extensions. */
+#if __has_include(<nvtx3/nvToolsExtPayload.h>) && __has_include(<nvtx3/nvToolsExtCounters.h>) && __has_include(<cuda_runtime_api.h>)
 #include <math.h>
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtCounters.h>
+#include <nvtx3/nvToolsExtCudaRt.h>
 #include <nvtx3/nvToolsExtPayload.h>
 #include <nvtx3/nvToolsExtSemanticsCounters.h>
 #include <pthread.h>
@@ -190,6 +191,8 @@ int main(void)
 	handle = nvtxDomainResourceCreate(domain, &resource);
 	CHECK(handle);
 	nvtxDomainResourceDestroy(handle);
+	nvtxNameCudaDeviceA(0, "the first device");
+	nvtxNameCudaStreamA((cudaStream_t)0x1234, "copies");
 	pthread_barrier_init(&barrier, NULL, 2);
 	range = nvtxRangeStartA("across threads");
 	pthread_create(&thread, NULL, worker, &range);

@@ -57,6 +57,7 @@ ParameterizedTestParameters(golden, report_is_as_it_was)
 		{"cuda_api_gpu_sum", FORMAT_CSV, BY_NOTHING, ""},
 		{"cuda_kern_exec_sum", FORMAT_CSV, BY_NOTHING, ""},
 		{"cuda_kern_exec_trace", FORMAT_CSV, BY_NOTHING, ""},
+		{"nvtx_names", FORMAT_CSV, BY_NOTHING, ""},
 		{"nvtx_pushpop_trace", FORMAT_CSV, BY_NOTHING, ""},
 		{"nvtx_gpu_proj_sum", FORMAT_CSV, BY_NOTHING, ""},
 		{"nvtx_gpu_proj_trace", FORMAT_CSV, BY_NOTHING, ""},

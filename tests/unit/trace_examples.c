@@ -132,7 +132,13 @@ static void os_calls(struct writer_thread *t, uint16_t read, uint16_t usleep)
 
 static void nvtx(struct writer_thread *t)
 {
+	struct {
+		struct tf_nvtx head;
+		char name[8];
+	} category = {{.kind = TF_NVTX_CATEGORY, .domain = 1, .id = 7}, "\6\0ring<b"};
+
 	writer_text(t, TF_BLOB_DOMAIN, 1, "NCCL");
+	writer_blob(t, TF_BLOB_NVTX, 1, &category, sizeof(category));
 	writer_text(t, TF_BLOB_STRING, 1, "epoch, \"one\"");
 	writer_text(t, TF_BLOB_STRING, 2, "batch \xff\x1b[31m");
 	writer_text(t, TF_BLOB_STRING, 3, "all|reduce<b>");
