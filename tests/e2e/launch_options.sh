@@ -37,7 +37,7 @@ printf '[{"module": "m",\n"functions": ["f" "g"]}]' >functions.json
 refused "functions.json: line 2: expected ',' or ']'" --python-functions-trace=functions.json
 echo '[]' >functions.json
 refused 'functions.json names no function' --python-functions-trace=functions.json
-refused 'not yet' -c nvtx
+refused '-c nvtx needs' -c nvtx
 refused 'not yet' --gpu-activity=events
 refused 'is not for pillion' --ftrace=sched
 refused 'A=B,C=D' -e 5

@@ -12,7 +12,7 @@ is "$(objdump -p "$library" | grep -c 'STACK off.*\n.*rwx')" 0 'no executable st
 # The table as the compiler sees it. Beside it stand the two injection entries.
 {
 	"$PILLION_BUILD_DIR/tests/hook-names"
-	printf '%s\n' InitializeInjectionNvtx2 InitializeInjection
+	printf '%s\n' InitializeInjectionNvtx2 InitializeInjectionNvtxExtension InitializeInjection
 } | sort -u >table
 nm -D --defined-only "$library" | awk '{ print $3 }' | sort -u >exported
 is "$(comm -13 table exported)" '' 'exports nothing that is not in the table'
