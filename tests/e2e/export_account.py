@@ -73,7 +73,7 @@ def check_sqlite():
         for kind, pid, domain, text, duration in db.execute(
                 'SELECT eventType, globalTid >> 24, domainId, coalesce(text, value), end - start FROM NVTX_EVENTS '
                 'LEFT JOIN StringIds ON id = textId WHERE eventType IN (59, 60) AND end NOT NULL'):
-            add(got, ({59: 'PushPop', 60: 'StartEnd'}[kind], domains.get((pid, domain), '') + ':' + text), duration)
+            add(got, ({59: 'PushPop', 60: 'StartEnd'}[kind], (domains[pid, domain] + ':' if domain else '') + text), duration)
     for key, (count, total) in got.items():  # those that never ended have no end there
         check(key in nvtx and count <= nvtx[key][0] and total <= nvtx[key][1], f'sqlite NVTX_EVENTS: {key}: {count}, {total}')
     if 'OSRT_CALLCHAINS' in tables:
