@@ -291,23 +291,62 @@ static bool is_evaluation(const char *text)
 	return !strncmp(text, "_PyEval_EvalFrameDefault", strlen("_PyEval_EvalFrameDefault"));
 }
 
-/* Puts each invocation's Python frames in the place of its native frame. What finds no place, where the unwinder ended
- * early, comes below the native frames, so that none is lost. */
+static bool is_end(const struct tf_python_frame *f)
+{
+	return !f->code && !(f->place & TF_PYTHON_ENTRY);
+}
+
+/* Native frames of the interpreter's loop that have no Python frames: the innermost, where a sample came while an invocation
+ * began or ended. Where the Python side has been cut, they are the outermost, and not looked for. */
+static size_t bare_evaluations(const struct python_side *p, const struct symbol_frame *native, size_t count)
+{
+	size_t evaluations = 0, entries = 0;
+
+	if (!p->count || is_end(&p->frames[p->count - 1]))
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		evaluations += is_evaluation(native[i].text);
+	for (size_t i = 0; i < p->count; i++)
+		entries += (p->frames[i].place & TF_PYTHON_ENTRY) != 0;
+	return evaluations > entries ? evaluations - entries : 0;
+}
+
+/* What finds no place, where the unwinder ended early, comes below the native frames, and below a line that says so. */
+static size_t add_left_over(struct symbols *s, const struct image *image, struct python_side *p, struct symbol_frame *ret,
+			    size_t used, size_t size)
+{
+	static const struct symbol_frame mark = {"(Python frames whose place is not known)", "", 0, true, false};
+	struct symbol_frame frame = {"", "", 0, true, false};
+	size_t before = used;
+
+	if (used < size)
+		ret[used++] = mark;
+	while (p->next < p->count && used < size)
+		used = add_python(s, image, p, frame, ret, used, size);
+	return used > before + 1 ? used : before;
+}
+
+/* Puts each invocation's Python frames in the place of its native frame. None is lost. */
 static size_t merge_python(struct symbols *s, const struct image *image, struct python_side *p, struct symbol_frame *ret,
 			   size_t count, size_t size)
 {
-	struct symbol_frame *native = mem_alloc(count * sizeof(*native) + 1), last = {"", "", 0, true, false};
+	struct symbol_frame *native = mem_alloc(count * sizeof(*native) + 1);
 	const char *interpreter = NULL;
-	size_t used = 0;
+	size_t used = 0, bare;
 
 	memcpy(native, ret, count * sizeof(*native));
+	bare = bare_evaluations(p, native, count);
 	for (size_t i = 0; i < count && !interpreter; i++)
 		interpreter = is_evaluation(native[i].text) ? native[i].module : NULL;
 	for (size_t i = 0; i < count && used < size; i++) {
 		struct symbol_frame f = native[i];
+		bool is_place = is_evaluation(f.text);
 
 		f.is_interpreter = interpreter && f.module == interpreter;
-		if (is_evaluation(f.text) && p->next < p->count) {
+		if (is_place && bare) {
+			bare--;
+			ret[used++] = f;
+		} else if (is_place && p->next < p->count) {
 			f.is_interpreter = false;
 			f.is_python = true;
 			used = add_python(s, image, p, f, ret, used, size);
@@ -315,10 +354,8 @@ static size_t merge_python(struct symbols *s, const struct image *image, struct 
 			ret[used++] = f;
 		}
 	}
-	while (p->next < p->count && used < size)
-		used = add_python(s, image, p, last, ret, used, size);
 	free(native);
-	return used;
+	return p->next < p->count ? add_left_over(s, image, p, ret, used, size) : used;
 }
 
 static size_t add_python_side(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret,

@@ -15,7 +15,7 @@
 #include "sys.h"
 #include "text.h"
 
-enum { STACK_BYTES = 65536, CHECKED = 16, COST_SHARE = 32, MICROSECOND = 1000, LONGEST_US = 0xffffff };
+enum { STACK_BYTES = 131072, CHECKED = 16, COST_SHARE = 32, MICROSECOND = 1000, LONGEST_US = 0xffffff };
 
 /* A thread's timer, and the stack that its samples are taken on: the one that is interrupted may be nearly full, and an
  * alternate one tiny. Lies at the low end of that stack. Given to another thread when its own has ended; never unmapped. */

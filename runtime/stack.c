@@ -160,15 +160,18 @@ static void write_native(uint32_t id, void *const *frames, int count)
 	event_blob(TF_BLOB_STACK, id, frames, (size_t)count * sizeof(*frames));
 }
 
-static void write_stack(uint32_t id, const struct native *n, struct pystack_frame *python, unsigned python_count, bool has_python)
+typedef unsigned python_walk(struct pystack_frame *ret, unsigned size, uint64_t *hash);
+
+/* `again` NULL: a stack without Python frames. */
+static void write_stack(uint32_t id, const struct native *n, struct pystack_frame *python, unsigned python_count, python_walk *again)
 {
 	uint64_t unused = 0;
 
 	write_native(id, n->frames, n->count);
 	/* The first stack through an interpreter is the one that finds it. */
-	if (has_python && !python_count)
-		python_count = pystack_take(python, PYSTACK_FRAMES, &unused);
-	pystack_write(id, python, python_count);
+	if (again && !python_count)
+		python_count = again(python, PYSTACK_FRAMES, &unused);
+	pystack_write(id, python, python_count, again == pystack_sample);
 }
 
 static uint32_t take(struct thread *t, uintptr_t frame, uint32_t depth, bool has_python)
@@ -197,7 +200,7 @@ static uint32_t take(struct thread *t, uintptr_t frame, uint32_t depth, bool has
 			n.frames = alloca((depth + SKIPPED) * sizeof(*n.frames));
 			walk(t, frame, depth, &n);
 		}
-		write_stack(id, &n, python, python_count, has_python);
+		write_stack(id, &n, python, python_count, has_python ? pystack_take : NULL);
 	}
 	return id;
 }
@@ -239,13 +242,13 @@ static bool find_bounds(struct thread *t, uintptr_t sp, uintptr_t *ret_low, uint
 uint32_t stack_take_at(struct thread *t, const struct stack_place *place)
 {
 	uint32_t depth = process_options.backtrace_depth < STACK_FRAMES ? process_options.backtrace_depth : STACK_FRAMES;
-	void **frames = alloca(depth * sizeof(*frames));
+	struct native n = {alloca(depth * sizeof(*n.frames)), 0, false, 0};
+	struct pystack_frame python[PYSTACK_FRAMES];
 	struct table_entry *known;
+	unsigned python_count;
 	uintptr_t low, high;
-	uint64_t hash;
 	uint32_t id;
 	bool is_new;
-	int count;
 
 	if (!find_bounds(t, place->sp, &low, &high)) {
 		low = high = 0;
@@ -254,12 +257,13 @@ uint32_t stack_take_at(struct thread *t, const struct stack_place *place)
 			return 0;
 		}
 	}
-	count = unw_pillion_backtrace_at(frames, (int)depth, low, high, &(struct unw_pillion_place){place->pc, place->sp, place->fp, place->lr}, &hash) &
-		UNW_PILLION_COUNT;
-	frames[0] = (char *)frames[0] + 1;
-	known = count ? entry_of(~hash, &id, &is_new) : NULL;
+	set_found(&n, unw_pillion_backtrace_at(n.frames, (int)depth, low, high,
+					       &(struct unw_pillion_place){place->pc, place->sp, place->fp, place->lr}, &n.hash));
+	n.frames[0] = (char *)n.frames[0] + 1;
+	python_count = pystack_sample(python, PYSTACK_FRAMES, &n.hash);
+	known = n.count ? entry_of(~n.hash, &id, &is_new) : NULL;
 	if (known && is_new)
-		write_native(id, frames, count);
+		write_stack(id, &n, python, python_count, pystack_sample);
 	if (!known)
 		t->page->stacks_lost++;
 	return known ? id : 0;

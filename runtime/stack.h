@@ -30,7 +30,7 @@ struct stack_place {
 	uintptr_t pc, sp, fp, lr;
 };
 
-/* Likewise for the stack that a signal interrupted, from a handler on another stack, which has ROOM for it. The first address is one
+/* Likewise for the stack that a signal interrupted, from a handler on another stack, which has 100 KiB of room. The first address is one
  * past the interrupted instruction's first byte, so that it reads as the others, return addresses, do. Where the stack is not
  * known, each page of it is asked for. */
 uint32_t stack_take_at(struct thread *t, const struct stack_place *place);

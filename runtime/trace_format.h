@@ -345,7 +345,7 @@ struct tf_python_code {
 #define TF_PYTHON_ENTRY (1u << 31)
 
 struct tf_python_frame {
-	uint32_t code;  /* id of a TF_BLOB_PYTHON_CODE, 0: no frame to show */
+	uint32_t code;  /* id of a TF_BLOB_PYTHON_CODE, 0: no frame to show, or without TF_PYTHON_ENTRY: more were not read */
 	uint32_t place; /* of the instruction, in bytes; | TF_PYTHON_ENTRY */
 };
 
