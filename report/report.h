@@ -83,6 +83,7 @@ int report_cuda_mem_peak(const struct report_context *, struct table *, struct e
 int report_cuda_mem_leaks(const struct report_context *, struct table *, struct err *);
 int report_cuda_mem_failures(const struct report_context *, struct table *, struct err *);
 int report_sample_sum(const struct report_context *, struct table *, struct err *);
+int report_sample_python_sum(const struct report_context *, struct table *, struct err *);
 int report_sample_line_sum(const struct report_context *, struct table *, struct err *);
 int report_sample_thread_sum(const struct report_context *, struct table *, struct err *);
 int report_python_import_sum(const struct report_context *, struct table *, struct err *);

@@ -36,6 +36,7 @@ const struct report report_list[] = {
 	{"stacks_sum", NULL, "Stack Summary", REPORT_DEFAULT | REPORT_BY, report_stacks_sum},
 	{"sample_sum", NULL, "CPU Samples by Function", REPORT_DEFAULT | REPORT_BY, report_sample_sum},
 	{"sample_line_sum", NULL, "CPU Samples by Line", REPORT_BY, report_sample_line_sum},
+	{"sample_python_sum", NULL, "CPU Samples by Python Function", REPORT_DEFAULT | REPORT_BY, report_sample_python_sum},
 	{"sample_thread_sum", NULL, "CPU Samples by Thread", 0, report_sample_thread_sum},
 	{"python_import_sum", NULL, "Python Imports (Tree)", REPORT_DEFAULT | REPORT_BY, report_python_import_sum},
 	{"processes", NULL, "Processes", REPORT_DEFAULT, report_processes},

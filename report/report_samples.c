@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sample_sum, sample_line_sum, sample_thread_sum: where threads were while they ran. A sample stands for the CPU time that its
+/* sample_sum, sample_line_sum, sample_python_sum, sample_thread_sum: where threads were while they ran. A sample stands for the CPU time that its
  * thread has used since the one before. */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -33,8 +33,10 @@ struct bucket {
 	uint64_t count, ns;
 };
 
+enum unit { FUNCTIONS, LINES, PYTHON_FUNCTIONS };
+
 struct share {
-	uint64_t self_count, self_ns, ns;
+	uint64_t self_count, self_ns, native_ns, ns; /* native: of self, in C that a Python function called */
 	size_t counted; /* the bucket that has been added last, + 1: a recursive function counts once */
 };
 
@@ -46,7 +48,7 @@ struct work {
 	struct share *shares;
 	size_t share_count, share_capacity;
 	uint64_t ns;
-	bool by_line;
+	enum unit unit;
 };
 
 static void visit_sample(struct scan *s, const struct event *e)
@@ -92,15 +94,18 @@ static uint32_t name_row(struct scan *s, uint32_t range, const struct symbol_fra
 
 	frame_split(f->text, &parts);
 	scan_group(s, range, &key);
-	if (w->by_line && parts.file)
+	if (w->unit == LINES && parts.file)
 		buffer_print(&key, "%s:%" PRIu32, parts.file, parts.line);
-	else if (w->by_line)
+	else if (w->unit == LINES)
 		buffer_text(&key, "?");
-	if (w->by_line)
+	if (w->unit == LINES)
 		buffer_add(&key, "", 1);
 	add_function(f, parts.name, &key);
 	buffer_add(&key, "", 1);
-	buffer_text(&key, *f->module ? f->module : "?");
+	if (w->unit == PYTHON_FUNCTIONS)
+		buffer_text(&key, parts.file ? parts.file : "?");
+	else
+		buffer_text(&key, *f->module ? f->module : "?");
 	row = scan_row(s, &key);
 	while (w->share_count <= row) {
 		w->shares = mem_grow(w->shares, w->share_count, &w->share_capacity, sizeof(*w->shares));
@@ -117,6 +122,7 @@ static void share_bucket(struct scan *s, size_t number, struct symbol_frame *fra
 	struct work *w = s->more;
 	const struct bucket *b = &w->buckets[number];
 	size_t count = b->stack ? symbols_frames(s->context->symbols, b->image, b->stack, frames, STACK_FRAMES) : 0;
+	bool is_found = false, is_native = false;
 
 	s->image = b->image;
 	w->ns += b->ns;
@@ -125,13 +131,21 @@ static void share_bucket(struct scan *s, size_t number, struct symbol_frame *fra
 		count = 1;
 	}
 	for (size_t i = 0; i < count; i++) {
-		uint32_t row = name_row(s, b->range, &frames[i]); /* may move the shares */
-		struct share *share = &w->shares[row];
+		uint32_t row;
+		struct share *share;
 
-		if (i == 0) {
+		if (w->unit == PYTHON_FUNCTIONS && !frames[i].is_python) {
+			is_native = is_native || !frames[i].is_interpreter;
+			continue;
+		}
+		row = name_row(s, b->range, &frames[i]); /* may move the shares */
+		share = &w->shares[row];
+		if (!is_found) {
 			share->self_count += b->count;
 			share->self_ns += b->ns;
+			share->native_ns += is_native ? b->ns : 0;
 		}
+		is_found = true;
 		if (share->counted != number + 1)
 			share->ns += b->ns;
 		share->counted = number + 1;
@@ -174,10 +188,12 @@ static void fill(const struct report_context *c, struct work *w, struct table *t
 			by_cell(c, table, sums_field(row, field++));
 		table_real(table, percent(share->self_ns, w->ns));
 		table_number(table, share->self_ns);
+		if (w->unit == PYTHON_FUNCTIONS)
+			table_number(table, share->native_ns);
 		table_number(table, share->self_count);
 		table_real(table, percent(share->ns, w->ns));
 		table_number(table, share->ns);
-		if (w->by_line)
+		if (w->unit == LINES)
 			table_text(table, sums_field(row, field++));
 		table_text(table, sums_field(row, field));
 		table_text(table, sums_field(row, field + 1));
@@ -185,22 +201,24 @@ static void fill(const struct report_context *c, struct work *w, struct table *t
 	free(order);
 }
 
-static int run(const struct report_context *c, bool by_line, struct table *table)
+static int run(const struct report_context *c, enum unit unit, struct table *table)
 {
-	struct work w = {.by_line = by_line};
+	struct work w = {.unit = unit};
 	struct scan s = {.context = c, .sums = &w.names, .more = &w};
 	struct symbol_frame *frames = mem_alloc(STACK_FRAMES * sizeof(*frames));
 
 	by_column(c, table);
 	table_column(table, "Time (%)", COLUMN_PERCENT);
 	table_column(table, "Self Time (ns)", COLUMN_NS);
+	if (unit == PYTHON_FUNCTIONS)
+		table_column(table, "Native Time (ns)", COLUMN_NS);
 	table_column(table, "Samples", COLUMN_COUNT);
 	table_column(table, "Cumulative (%)", COLUMN_PERCENT);
 	table_column(table, "Cumulative Time (ns)", COLUMN_NS);
-	if (by_line)
+	if (unit == LINES)
 		table_column(table, "Line", COLUMN_TEXT);
-	table_column(table, by_line ? "Function" : "Name", COLUMN_TEXT);
-	table_column(table, "Module", COLUMN_TEXT);
+	table_column(table, unit == LINES ? "Function" : "Name", COLUMN_TEXT);
+	table_column(table, unit == PYTHON_FUNCTIONS ? "File" : "Module", COLUMN_TEXT);
 	scan_events(&s, visit_sample);
 	for (size_t i = 0; i < w.bucket_count; i++)
 		share_bucket(&s, i, frames);
@@ -216,13 +234,20 @@ static int run(const struct report_context *c, bool by_line, struct table *table
 int report_sample_sum(const struct report_context *c, struct table *table, struct err *err)
 {
 	(void)err;
-	return run(c, false, table);
+	return run(c, FUNCTIONS, table);
 }
 
 int report_sample_line_sum(const struct report_context *c, struct table *table, struct err *err)
 {
 	(void)err;
-	return run(c, true, table);
+	return run(c, LINES, table);
+}
+
+/* Only samples in Python: a function's own time has that of the C functions which it called. */
+int report_sample_python_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	(void)err;
+	return run(c, PYTHON_FUNCTIONS, table);
 }
 
 /* ---- by thread ---- */

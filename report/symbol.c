@@ -315,7 +315,7 @@ static size_t bare_evaluations(const struct python_side *p, const struct symbol_
 static size_t add_left_over(struct symbols *s, const struct image *image, struct python_side *p, struct symbol_frame *ret,
 			    size_t used, size_t size)
 {
-	static const struct symbol_frame mark = {"(Python frames whose place is not known)", "", 0, true, false};
+	static const struct symbol_frame mark = {"(Python frames whose place is not known)", "", 0, false, false};
 	struct symbol_frame frame = {"", "", 0, true, false};
 	size_t before = used;
 

@@ -137,6 +137,116 @@ Test(symbol, leaves_the_recorders_own_frames_out)
 	buffer_done(&text);
 }
 
+/* ---- Python's frames at the native ones of the interpreter's loop ---- */
+
+__attribute__((noinline)) uint64_t _PyEval_EvalFrameDefault(void);
+__attribute__((noinline)) uint64_t _PyEval_EvalFrameDefault(void)
+{
+	return (uint64_t)(uintptr_t)__builtin_return_address(0);
+}
+
+enum { LOOP, OTHER }; /* native frames: the interpreter's loop, anything else */
+
+static void add_stack(const unsigned *frames, size_t count, const struct tf_python_frame *python, size_t python_bytes)
+{
+	uint64_t addresses[8];
+
+	writer_module(&t, 0x1000, 0x2000, 0x1000, NULL, 0, "c.so");
+	for (size_t i = 0; i < count; i++)
+		addresses[i] = frames[i] == LOOP ? (uint64_t)(uintptr_t)&_PyEval_EvalFrameDefault + 1 : 0x1001 + i;
+	writer_blob(&t, TF_BLOB_STACK, 9, addresses, count * sizeof(*addresses));
+	writer_blob(&t, TF_BLOB_PYTHON_STACK, 9, python, python_bytes);
+}
+
+/* Codes 1, 2...: functions a, b... at line 10. */
+static void add_codes(uint32_t count)
+{
+	for (uint32_t i = 1; i <= count; i++) {
+		struct {
+			struct tf_python_code head;
+			char text[5];
+		} code = {{.first_line = 10, .version = 0x30c, .file_bytes = 4, .name_bytes = 1}, {'f', '.', 'p', 'y', (char)('a' + i - 1)}};
+
+		writer_blob(&t, TF_BLOB_PYTHON_CODE, i, &code, sizeof(code.head) + sizeof(code.text));
+	}
+}
+
+static void assert_stack(const char *wanted)
+{
+	struct buffer text = {0};
+
+	open_model(true);
+	symbols_stack(symbols, model.images, 9, &text);
+	cr_assert_str_eq(text.data, wanted);
+	buffer_done(&text);
+}
+
+#define ENTRY TF_PYTHON_ENTRY
+#define LEFT_OVER "(Python frames whose place is not known)"
+
+Test(symbol, puts_python_frames_in_the_place_of_the_loop_that_ran_them)
+{
+	static const unsigned native[] = {OTHER, LOOP, OTHER, LOOP};
+	static const struct tf_python_frame python[] = {{1, 0}, {2, ENTRY}, {3, ENTRY}};
+
+	add_self(NULL, 0);
+	add_codes(3);
+	add_stack(native, 4, python, sizeof(python));
+	assert_stack("c.so+0x1 <- a (f.py:10) <- b (f.py:10) <- c.so+0x3 <- c (f.py:10)");
+}
+
+Test(symbol, an_invocation_that_has_just_begun_has_no_python_frame)
+{
+	static const unsigned native[] = {LOOP, OTHER, LOOP};
+	static const struct tf_python_frame python[] = {{1, ENTRY}};
+	struct symbol_frame frames[4];
+
+	add_self(NULL, 0);
+	add_codes(1);
+	add_stack(native, 3, python, sizeof(python));
+	assert_stack("c.so+0x2 <- a (f.py:10)");
+	cr_assert_eq(symbols_frames(symbols, model.images, 9, frames, 4), 3);
+	cr_assert(frames[0].is_interpreter && frames[2].is_python);
+}
+
+Test(symbol, marks_python_frames_that_find_no_place)
+{
+	static const unsigned native[] = {OTHER, LOOP};
+	static const struct tf_python_frame python[] = {{1, ENTRY}, {2, ENTRY}, {0, ENTRY}, {3, 0}};
+
+	add_self(NULL, 0);
+	add_codes(3);
+	add_stack(native, 2, python, sizeof(python));
+	assert_stack("c.so+0x1 <- a (f.py:10) <- " LEFT_OVER " <- b (f.py:10) <- c (f.py:10)");
+}
+
+Test(symbol, a_python_side_that_was_cut_is_met_from_the_innermost_frame_on)
+{
+	static const unsigned native[] = {LOOP, OTHER, LOOP, LOOP};
+	static const struct tf_python_frame python[] = {{1, ENTRY}, {0, 0}};
+
+	add_self(NULL, 0);
+	add_codes(1);
+	add_stack(native, 4, python, sizeof(python));
+	assert_stack("a (f.py:10) <- c.so+0x2");
+}
+
+Test(symbol, damaged_python_frames_name_nothing)
+{
+	static const unsigned native[] = {LOOP, OTHER};
+	static const struct tf_python_frame python[] = {{77, 0}, {2, ENTRY}, {1, ENTRY}};
+	struct {
+		struct tf_python_code head;
+		char text[3];
+	} code = {{.first_line = UINT32_MAX, .version = 0x30c, .file_bytes = UINT16_MAX, .name_bytes = UINT16_MAX}, "abc"};
+
+	add_self(NULL, 0);
+	writer_blob(&t, TF_BLOB_PYTHON_CODE, 1, &code, sizeof(code));
+	writer_blob(&t, TF_BLOB_PYTHON_CODE, 2, &code, 3);
+	add_stack(native, 2, python, sizeof(python) - 3);
+	assert_stack("Python code that could not be read <- Python code that could not be read <- c.so+0x2");
+}
+
 Test(symbol, demangles_cpp)
 {
 	struct buffer b = {0};

@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Python frames in CPU samples: true ones wherever a sample comes, and no harm done, on every CPython of this machine.
+set -u
+. "$(dirname "$0")/lib.sh"
+rounds=${PILLION_PYTHON_ROUNDS:-2}
+
+"$PILLION" --version | grep -q 'native stacks' || skip_all 'built without the unwinder'
+script=$tests_dir/../targets/python_samples.py
+
+# percent NAME FUNCTION: its cumulative share of the samples.
+percent() {
+	report stats -r sample_python_sum -f csv "$1.pillion" | awk -F, -v f="$2" '$7 == f { n += $5 } END { print int(n) }'
+}
+
+tried=0
+for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11,12,13}.*/bin/python3; do
+	[ -x "$python" ] || continue
+	version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+	tried=$((tried + 1))
+	pillion -f -t none -s cpu --sampling-frequency=1000 -o busy "$python" "$script" busy 1 >said 2>err
+	is "$? $(cat said) $(grep -vc '^pillion: ' err)" '0 done 0' "$python: runs"
+	report export -t folded --metric cpu -o busy.folded busy.pillion 2>/dev/null
+	account=$(/usr/bin/python3 "$tests_dir/python_account.py" "$script" <busy.folded 2>wrong)
+	eval "$account"
+	is "$((stacks > 60)) $wrong $((short * 20 <= stacks))" '1 0 1' "$version: $account"
+	[ -s wrong ] && diag "$(head -3 wrong)"
+	like "$(percent busy round_)" '^(8.|9.|100)$' "$version: nearly all samples know of the function that all are in"
+	round=0
+	failures=
+	while [ "$round" -lt "$rounds" ]; do
+		round=$((round + 1))
+		PYTHONWARNINGS=ignore pillion -f -s cpu --sampling-frequency=1000 -o stress "$python" "$script" stress >said 2>err
+		[ "$? $(cat said) $(grep -vc '^pillion: ' err)" = '0 done 0' ] || failures="$failures round $round: $(cat said err)"
+	done
+	is "$failures" '' "$version: $rounds rounds of threads, forks and the interpreter's end"
+done
+[ "$tried" -gt 0 ] || skip_all 'no CPython'
+pillion -f -t none -s cpu -o none --python-backtrace=none "$python" "$script" busy 0.2 >/dev/null 2>err
+unlike "$(report stats -r sample_sum -f csv none.pillion)" 'round_' '--python-backtrace=none: no Python frames'
+done_testing
