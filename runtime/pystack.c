@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPython's frames by their offsets in each version (Include/internal/pycore_frame.h, pycore_code.h and cpython/pystate.h of that
- * version). A thread that is in a call of its own keeps its frames and their code objects alive, so no GIL is needed. */
+/* A thread that is in a call of its own keeps its frames and their code objects alive, so no GIL is needed. */
 #include "pystack.h"
 
 #include <string.h>
@@ -8,32 +7,19 @@
 
 #include "event.h"
 #include "loaded.h"
+#include "pystack_layout.h"
 #include "stack.h"
 #include "sys.h"
 
-enum { NONE = 0xffff, OWNED_BY_GENERATOR = 1, OWNED_BY_C = 3, CHECKED_STACKS = 16, FILE_BYTES = 1024, NAME_BYTES = 512,
+enum { NONE = PYSTACK_NONE, OWNED_BY_GENERATOR = 1, OWNED_BY_C = 3, CHECKED_STACKS = 16, FILE_BYTES = 1024, NAME_BYTES = 512,
        TABLE_BYTES = 60000, LINES = 10000000, UNIT = 2, PAGE = 4096 };
 /* What is looked at of a frame and of a code object; how many of a sample's are read at a time. */
-enum { FRAME_BYTES = 128, CODE_BYTES = 192, BATCH = 32 };
-
-/* Offsets in bytes. `state_frame`: from the thread state, by way of `state_cframe` in 3.11 and 3.12. */
-struct layout {
-	uint16_t version, state_cframe, state_frame, previous, code, instruction, owner, is_entry;
-	uint16_t file, name, first_line, lines, start, traceable, ascii, compact;
-};
-
-static const struct layout layouts[] = {
-	{0x308, NONE, 24, 24, 32, 104, NONE, NONE, 104, 112, 40, 120, NONE, NONE, 48, 72},
-	{0x309, NONE, 24, 24, 32, 104, NONE, NONE, 104, 112, 40, 120, NONE, NONE, 48, 72},
-	{0x30a, NONE, 24, 24, 32, 96, NONE, NONE, 104, 112, 40, 120, NONE, NONE, 48, 72},
-	{0x30b, 56, 8, 48, 32, 56, 69, 68, 112, 128, 72, 136, 184, 168, 48, 72},
-	{0x30c, 56, 0, 8, 0, 56, 70, NONE, 112, 128, 68, 136, 192, 176, 40, 56},
-	{0x30d, NONE, 72, 8, 0, 56, 70, NONE, 112, 128, 68, 136, 200, 184, 40, 56},
-};
+enum { FRAME_BYTES = PYSTACK_FRAME_BYTES, CODE_BYTES = PYSTACK_CODE_BYTES, BATCH = 32 };
 
 /* One interpreter per process, the first that is met. */
 static struct {
-	const struct layout *layout; /* NULL: none, or not to be read */
+	const struct pystack_layout *layout; /* NULL: none, or not to be read */
+	struct pystack_layout found;
 	void *(*state)(void);
 	int (*is_finalizing)(void);
 	const char *code_type, *text_type, *bytes_type;
@@ -44,6 +30,10 @@ static struct {
 	uint32_t unchecked; /* stacks yet to be walked with a look at each pointer */
 } python;
 
+/* From 3.14 on the thread's state is in a thread-local variable: to look at it may allocate it, but not where it was looked at. */
+enum { THREAD_LOCAL_STATE = 0x30e };
+static __thread bool has_state __attribute__((tls_model("initial-exec")));
+
 static uint64_t word(const char *object, unsigned offset)
 {
 	return *(const uint64_t *)(object + offset);
@@ -52,6 +42,12 @@ static uint64_t word(const char *object, unsigned offset)
 static const char *pointer(const char *object, unsigned offset)
 {
 	return (const char *)word(object, offset);
+}
+
+/* What a frame runs. From 3.14 on the pointer's low bits tell of its reference. */
+static const char *code_of(const struct pystack_layout *l, const char *frame)
+{
+	return (const char *)(word(frame, l->code) & ~(uint64_t)l->tags);
 }
 
 /* Not what we take it for: no Python frames from here on. */
@@ -71,49 +67,52 @@ static bool copy(void *to, const void *from, size_t size)
 
 /* ---- finding it ---- */
 
-/* By a number from 3.11 on, before it by the first function that came with a version: Py_GetVersion() fills a buffer. */
 static unsigned version_of(uintptr_t base, const void *dynamic)
 {
 	const uint32_t *number = loaded_symbol(base, dynamic, "Py_Version");
 
+	/* By a number from 3.11 on, before it by the first function that came with a version: Py_GetVersion() fills a buffer. */
 	if (number)
 		return *number >> 16;
-	return loaded_symbol(base, dynamic, "Py_NewRef")		  ? 0x30a
-	       : loaded_symbol(base, dynamic, "PyObject_GC_IsTracked")	  ? 0x309
+	return loaded_symbol(base, dynamic, "Py_NewRef")		   ? 0x30a
+	       : loaded_symbol(base, dynamic, "PyObject_GC_IsTracked")	   ? 0x309
 	       : loaded_symbol(base, dynamic, "PyCode_NewWithPosOnlyArgs") ? 0x308
-									  : 0;
+									   : 0;
 }
 
-/* From 3.13 on the runtime says of itself whether it runs without a GIL. */
-static bool is_free_threaded(const char *runtime)
+/* What of an interpreter cannot be read, or NULL. */
+static const char *missing(uintptr_t base, const void *dynamic, unsigned version)
 {
-	return !runtime || memcmp(runtime, "xdebugpy", 8) != 0 || word(runtime, 16) != 0;
-}
+	const char *runtime = version >= 0x30d ? loaded_symbol(base, dynamic, "_PyRuntime") : NULL;
 
-static void start(uintptr_t base, const void *dynamic)
-{
-	const struct layout *found = NULL;
-	unsigned version = version_of(base, dynamic);
-
-	for (unsigned i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
-		if (layouts[i].version == version)
-			found = &layouts[i];
 	python.state = (void *(*)(void))loaded_symbol(base, dynamic, "PyGILState_GetThisThreadState");
 	python.is_finalizing = (int (*)(void))loaded_symbol(base, dynamic, version >= 0x30d ? "Py_IsFinalizing" : "_Py_IsFinalizing");
 	python.code_type = loaded_symbol(base, dynamic, "PyCode_Type");
 	python.text_type = loaded_symbol(base, dynamic, "PyUnicode_Type");
 	python.bytes_type = loaded_symbol(base, dynamic, "PyBytes_Type");
-	if (!found || !python.state || !python.is_finalizing || !python.code_type || !python.text_type || !python.bytes_type)
-		process_note("stacks have no Python frames: not a CPython from 3.8 to 3.13");
-	else if (version >= 0x30d && is_free_threaded(loaded_symbol(base, dynamic, "_PyRuntime")))
-		process_note("stacks have no Python frames: a free-threaded CPython");
-	else {
-		python.unchecked = CHECKED_STACKS;
-		python.is_sampled = copy(&version, python.code_type, sizeof(version));
-		if (process_options.sample && !python.is_sampled)
-			process_note("CPU samples have no Python frames: process_vm_readv is not allowed here");
-		__atomic_store_n(&python.layout, found, __ATOMIC_RELEASE);
+	if (!python.state || !python.is_finalizing || !python.code_type || !python.text_type || !python.bytes_type)
+		return "stacks have no Python frames: not a CPython from 3.8 to 3.14";
+	if (version >= 0x30d && pystack_is_free_threaded(runtime))
+		return "stacks have no Python frames: a free-threaded CPython";
+	if (!pystack_layout_find(version, runtime, &python.found))
+		return "stacks have no Python frames: not a CPython from 3.8 to 3.14, or laid out in a way of its own";
+	return NULL;
+}
+
+static void start(uintptr_t base, const void *dynamic)
+{
+	unsigned version = version_of(base, dynamic);
+	const char *why = missing(base, dynamic, version);
+
+	if (why) {
+		process_note(why);
+		return;
 	}
+	python.unchecked = CHECKED_STACKS;
+	python.is_sampled = copy(&version, python.code_type, sizeof(version));
+	if (process_options.sample && !python.is_sampled)
+		process_note("CPU samples have no Python frames: process_vm_readv is not allowed here");
+	__atomic_store_n(&python.layout, &python.found, __ATOMIC_RELEASE);
 }
 
 void pystack_look(uintptr_t base, const void *dynamic)
@@ -125,7 +124,7 @@ void pystack_look(uintptr_t base, const void *dynamic)
 }
 
 /* The interpreter's layout; NULL: there is none, or none that we can read. */
-static const struct layout *layout(void)
+static const struct pystack_layout *layout(void)
 {
 	const void *dynamic = __atomic_load_n(&python.dynamic, __ATOMIC_ACQUIRE);
 
@@ -148,19 +147,19 @@ static bool is_object(const char *object, unsigned size, const char *type)
 }
 
 /* What every load of the walk relies on, looked at before it is made. */
-static bool is_frame(const struct layout *l, const char *frame)
+static bool is_frame(const struct pystack_layout *l, const char *frame)
 {
 	return !((uintptr_t)frame & 7) && may_read(frame, 128) &&
-	       (l->owner != NONE && frame[l->owner] >= OWNED_BY_C ? true : is_object(pointer(frame, l->code), 208, python.code_type));
+	       (l->owner != NONE && frame[l->owner] >= OWNED_BY_C ? true : is_object(code_of(l, frame), 208, python.code_type));
 }
 
-static bool has_code(const struct layout *l, const char *frame)
+static bool has_code(const struct pystack_layout *l, const char *frame)
 {
-	return l->version < 0x30d || pointer(pointer(frame, l->code), 8) == python.code_type;
+	return l->version < 0x30d || pointer(code_of(l, frame), 8) == python.code_type;
 }
 
 /* Bytes into the code; below 0: the frame has not begun. */
-static int64_t offset_of(const struct layout *l, const char *frame, const char *code)
+static int64_t offset_of(const struct pystack_layout *l, const char *frame, const char *code)
 {
 	if (l->start != NONE)
 		return (int64_t)(word(frame, l->instruction) - (uint64_t)(code + l->start));
@@ -168,20 +167,20 @@ static int64_t offset_of(const struct layout *l, const char *frame, const char *
 }
 
 /* CPython's own rule of frames that it does not show: still on their way in. */
-static bool is_hidden(const struct layout *l, const char *frame, const char *code, int64_t offset)
+static bool is_hidden(const struct pystack_layout *l, const char *frame, const char *code, int64_t offset)
 {
 	return l->traceable != NONE && frame[l->owner] != OWNED_BY_GENERATOR &&
 	       offset < (int64_t)*(const int32_t *)(code + l->traceable) * UNIT;
 }
 
 /* The line table and the first line, too: an address may be used again for other code. `bytes`: what the code object has. */
-static uint64_t identity(const struct layout *l, const char *code, const char *bytes)
+static uint64_t identity(const struct pystack_layout *l, const char *code, const char *bytes)
 {
 	return (uint64_t)code + word(bytes, l->lines) * 0x9fb21c651e98df25ull + *(const uint32_t *)(bytes + l->first_line);
 }
 
 /* Where an invocation of the interpreter in C begins, from 3.12 on: no frame to show. */
-static bool is_shim(const struct layout *l, const char *frame)
+static bool is_shim(const struct pystack_layout *l, const char *frame)
 {
 	return l->owner != NONE && l->is_entry == NONE && frame[l->owner] >= OWNED_BY_C;
 }
@@ -204,7 +203,7 @@ static void close_entry(struct walk *w)
 }
 
 /* `frame` and `bytes`, the code object's, may be copies; no bytes: it runs no code. */
-static inline __attribute__((always_inline)) void add_frame(const struct layout *l, struct walk *w, const char *frame,
+static inline __attribute__((always_inline)) void add_frame(const struct pystack_layout *l, struct walk *w, const char *frame,
 							    const char *code, const char *bytes)
 {
 	bool is_entry = l->is_entry != NONE && frame[l->is_entry];
@@ -235,12 +234,12 @@ static bool is_ending(void)
 	return python.is_finalizing() && sys_gettid() != sys_getpid();
 }
 
-static const char *innermost(const struct layout *l, const char *state)
+static const char *innermost(const struct pystack_layout *l, const char *state)
 {
 	return pointer(l->state_cframe == NONE ? state : pointer(state, l->state_cframe), l->state_frame);
 }
 
-static bool may_be_walked(const struct layout *l, const char *state)
+static bool may_be_walked(const struct pystack_layout *l, const char *state)
 {
 	if (!state || (python.unchecked && sys_is_silent) || is_ending())
 		return false;
@@ -250,13 +249,14 @@ static bool may_be_walked(const struct layout *l, const char *state)
 
 unsigned pystack_take(struct pystack_frame *ret, unsigned size, uint64_t *hash)
 {
-	const struct layout *l = layout();
+	const struct pystack_layout *l = layout();
 	const char *state = l ? python.state() : NULL, *frame;
 	bool is_checked = python.unchecked && l;
 	struct walk w = {ret, 0, false, *hash};
 
 	if (!l || !may_be_walked(l, state))
 		return 0;
+	has_state = true;
 	for (frame = innermost(l, state); frame && w.count + 1 < size; frame = pointer(frame, l->previous)) {
 		if (is_checked && !is_frame(l, frame)) {
 			refuse("stacks have no Python frames: this build of CPython is laid out in a way of its own");
@@ -265,7 +265,7 @@ unsigned pystack_take(struct pystack_frame *ret, unsigned size, uint64_t *hash)
 		if (is_shim(l, frame))
 			close_entry(&w);
 		else
-			add_frame(l, &w, frame, pointer(frame, l->code), has_code(l, frame) ? pointer(frame, l->code) : NULL);
+			add_frame(l, &w, frame, code_of(l, frame), has_code(l, frame) ? code_of(l, frame) : NULL);
 	}
 	if (frame)
 		add_end(&w);
@@ -316,7 +316,7 @@ static bool copy_frame(struct batch *b, uintptr_t frame)
 }
 
 /* The next frames from `frame` on, and their code. Returns where the ones after them are, 0: that was all; 1: they cannot be read. */
-static uintptr_t copy_batch(const struct layout *l, struct batch *b, uintptr_t frame)
+static uintptr_t copy_batch(const struct pystack_layout *l, struct batch *b, uintptr_t frame)
 {
 	unsigned read;
 
@@ -327,7 +327,7 @@ static uintptr_t copy_batch(const struct layout *l, struct batch *b, uintptr_t f
 			frame = 1;
 			break;
 		}
-		b->code[b->count] = is_shim(l, copied) ? NULL : pointer(copied, l->code);
+		b->code[b->count] = is_shim(l, copied) ? NULL : code_of(l, copied);
 		frame = word(copied, l->previous);
 	}
 	read = copy_codes(b->code, b->count, b->codes);
@@ -341,7 +341,7 @@ static uintptr_t copy_batch(const struct layout *l, struct batch *b, uintptr_t f
 }
 
 /* The innermost frames. An invocation of the interpreter that is just beginning may have none yet: then those of the one before. */
-static uintptr_t copy_innermost(const struct layout *l, struct batch *b, const char *state)
+static uintptr_t copy_innermost(const struct pystack_layout *l, struct batch *b, const char *state)
 {
 	uintptr_t frame, next = 0;
 
@@ -361,8 +361,9 @@ static uintptr_t copy_innermost(const struct layout *l, struct batch *b, const c
 
 unsigned pystack_sample(struct pystack_frame *ret, unsigned size, uint64_t *hash)
 {
-	const struct layout *l = sys_is_silent ? NULL : layout();
-	const char *state = l && python.is_sampled ? python.state() : NULL;
+	const struct pystack_layout *l = sys_is_silent ? NULL : layout();
+	bool may_ask = l && python.is_sampled && (l->version < THREAD_LOCAL_STATE || has_state);
+	const char *state = may_ask ? python.state() : NULL;
 	struct walk w = {ret, 0, false, *hash};
 	struct batch b;
 	uintptr_t frame;
@@ -430,7 +431,7 @@ static bool copy_object(void *to, const char *from, size_t size)
 }
 
 /* A str in its compact form (all that the compiler makes) as UTF-8, cut to `size`. */
-static bool copy_text(const struct layout *l, const char *text, char *ret, unsigned size, uint16_t *ret_length)
+static bool copy_text(const struct pystack_layout *l, const char *text, char *ret, unsigned size, uint16_t *ret_length)
 {
 	char head[40];
 	uint32_t state, kind, part[64];
@@ -473,7 +474,7 @@ static __attribute__((noinline)) bool write_copied(uint32_t id, const struct cod
 	return copy(table, lines, size) && event_blob_of_two(TF_BLOB_PYTHON_CODE, id, blob, blob->size, table, size);
 }
 
-static bool write_code(const struct layout *l, uint32_t id, const char *bytes, bool is_sample)
+static bool write_code(const struct pystack_layout *l, uint32_t id, const char *bytes, bool is_sample)
 {
 	struct code_blob blob = {{.first_line = *(const uint32_t *)(bytes + l->first_line), .version = l->version}, "", 0};
 	const char *lines = pointer(bytes, l->lines);
@@ -493,7 +494,7 @@ static bool write_code(const struct layout *l, uint32_t id, const char *bytes, b
 }
 
 /* The id of a code object whose bytes these are; it may be new. */
-static uint32_t code_id(const struct layout *l, const char *code, const char *bytes, bool is_sample)
+static uint32_t code_id(const struct pystack_layout *l, const char *code, const char *bytes, bool is_sample)
 {
 	const uint64_t what[] = {(uint64_t)code, word(bytes, l->file), word(bytes, l->name),
 				 *(const uint32_t *)(bytes + l->first_line), word(bytes, l->lines)};
@@ -507,7 +508,7 @@ static uint32_t code_id(const struct layout *l, const char *code, const char *by
 }
 
 /* Part of a stack: at most BATCH frames. */
-static void write_ids(const struct layout *l, const struct pystack_frame *frames, unsigned count, bool is_sample,
+static void write_ids(const struct pystack_layout *l, const struct pystack_frame *frames, unsigned count, bool is_sample,
 		      struct tf_python_frame *ret)
 {
 	char codes[BATCH][CODE_BYTES];
@@ -527,7 +528,7 @@ static void write_ids(const struct layout *l, const struct pystack_frame *frames
 
 void pystack_write(uint32_t id, const struct pystack_frame *frames, unsigned count, bool is_sample)
 {
-	const struct layout *l = __atomic_load_n(&python.layout, __ATOMIC_ACQUIRE);
+	const struct pystack_layout *l = __atomic_load_n(&python.layout, __ATOMIC_ACQUIRE);
 	struct tf_python_frame out[PYSTACK_FRAMES];
 
 	if (!l || !count)

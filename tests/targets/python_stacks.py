@@ -2,11 +2,13 @@
 # Sleeps in shapes of many kinds, and prints what Python itself says of each stack: "function (file:line) <- ...", from the outermost
 # caller of interest inwards to the sleep. Each sleep is longer than the threshold of the test.
 import asyncio
+import ctypes
 import sys
 import threading
 import time
 
 seen = []
+released, held = ctypes.CDLL(None), ctypes.PyDLL(None)
 
 
 def here():
@@ -18,7 +20,17 @@ def here():
     seen.append(" <- ".join(frames))
 
 
-def nap(): here(); time.sleep(0.004)
+def asleep(): here(); time.sleep(0.004)
+
+
+def gil_released(): here(); released.usleep(4000)
+
+
+def gil_held(): here(); held.usleep(4000)
+
+
+def nap():
+    way()
 
 
 def recursion(n):
@@ -90,8 +102,9 @@ def shapes():
         Thing(sleeps=False)
 
 
-shapes()
-threads = [threading.Thread(target=recursion, args=(i,)) for i in range(3)]
-[t.start() for t in threads]
-[t.join() for t in threads]
+for way in asleep, gil_released, gil_held:
+    shapes()
+    threads = [threading.Thread(target=recursion, args=(i,)) for i in range(3)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
 print("\n".join(seen))
