@@ -30,10 +30,10 @@ for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11
 	failures=
 	while [ "$round" -lt "$rounds" ]; do
 		round=$((round + 1))
-		PYTHONWARNINGS=ignore pillion -f -s cpu --sampling-frequency=1000 -o stress "$python" "$script" stress >said 2>err
+		PYTHONWARNINGS=ignore pillion -f -s cpu --sampling-frequency=1000 --osrt-threshold=0 --osrt-backtrace-threshold=0 -o stress "$python" "$script" stress >said 2>err
 		[ "$? $(cat said) $(grep -vc '^pillion: ' err)" = '0 done 0' ] || failures="$failures round $round: $(cat said err)"
 	done
-	is "$failures" '' "$version: $rounds rounds of threads, forks and the interpreter's end"
+	is "$failures" '' "$version: $rounds rounds of threads, forks and the interpreter's end, stacks at calls and in samples"
 done
 [ "$tried" -gt 0 ] || skip_all 'no CPython'
 pillion -f -t none -s cpu -o none --python-backtrace=none "$python" "$script" busy 0.2 >/dev/null 2>err
