@@ -62,7 +62,7 @@ static bool copy(void *to, const void *from, size_t size)
 {
 	struct iovec local = {to, size}, remote = {(void *)from, size};
 
-	return sys_call6(SYS_process_vm_readv, sys_getpid(), (long)&local, 1, (long)&remote, 1, 0) == (long)size;
+	return sys_call6(SYS_process_vm_readv, process.pid, (long)&local, 1, (long)&remote, 1, 0) == (long)size;
 }
 
 /* ---- finding it ---- */
@@ -295,7 +295,7 @@ static unsigned copy_codes(const char *const *code, unsigned count, char (*ret)[
 	/* In the place of a frame without one, what can be read and is no code object. */
 	for (unsigned i = 0; i < count; i++)
 		remote[i] = (struct iovec){(void *)(code[i] ? code[i] : python.code_type), CODE_BYTES};
-	size = sys_call6(SYS_process_vm_readv, sys_getpid(), (long)&local, 1, (long)remote, count, 0);
+	size = sys_call6(SYS_process_vm_readv, process.pid, (long)&local, 1, (long)remote, count, 0);
 	return size > 0 ? (unsigned)(size / CODE_BYTES) : 0;
 }
 

@@ -28,10 +28,10 @@ def main():
     lines = lines_of(sys.argv[1])
     stacks = short = wrong = unplaced = 0
     for text in sys.stdin:
+        if "python_samples.py:" not in text:
+            continue  # the interpreter's own start
         frames = [FRAME.fullmatch(f) for f in text.rsplit(" ", 1)[0].split(";")]
         frames = [(m[1].split(".")[-1], int(m[2])) for m in frames if m]
-        if not frames:
-            continue
         stacks += 1
         unplaced += "place is not known" in text
         chain = [name for name, _ in frames]
