@@ -8,6 +8,7 @@
 
 enum option_id {
 	OPTION_REPORT,
+	OPTION_RULE,
 	OPTION_FORMAT,
 	OPTION_OUTPUT,
 	OPTION_UNIT,
@@ -30,17 +31,18 @@ static const struct option {
 	unsigned int verbs;
 } options[] = {
 	{OPTION_REPORT, 'r', "report", "REPORT[,REPORT]...", "reports to show; may be repeated", VERB_STATS},
+	{OPTION_RULE, 'r', "rule", "RULE[,RULE]...", "rules to apply; may be repeated", VERB_ANALYZE},
 	{OPTION_FORMAT, 'f', "format", "FORMAT", "column, table, csv, tsv, json, markdown, html",
-	 VERB_STATS | VERB_INFO},
+	 VERB_STATS | VERB_INFO | VERB_ANALYZE},
 	{OPTION_TYPE, 't', "type", "TYPE", "what to make, see below", VERB_EXPORT},
 	{OPTION_OUTPUT, 'o', "output", "-|FILE", "where to, - is standard output",
-	 VERB_STATS | VERB_INFO | VERB_EXPORT},
+	 VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE},
 	{OPTION_FORCE, 'f', "force-overwrite", "true|false", "replace a file that is there; alone it is true",
 	 VERB_EXPORT},
 	{OPTION_METRIC, 0, "metric", "METRIC", "calls, gpu, cpu, alloc: what folded, speedscope and pprof show",
 	 VERB_EXPORT},
 	{OPTION_UNIT, 0, "timeunit", "UNIT", "ns, us, ms, s, auto; csv, tsv and json always carry ns",
-	 VERB_STATS | VERB_INFO},
+	 VERB_STATS | VERB_INFO | VERB_ANALYZE},
 	{OPTION_BY, 0, "by", "WHAT", "process, rank, host, thread, device, range: one row for each", VERB_STATS},
 	{OPTION_FILTER_TIME, 0, "filter-time", "START/END",
 	 "only what overlaps this time since the start; ns, or with us, ms, s; either may be left out",
@@ -48,7 +50,8 @@ static const struct option {
 	{OPTION_FILTER_NVTX, 0, "filter-nvtx", "RANGE[@DOMAIN][/INDEX]",
 	 "only what overlaps such a range, all of them or the one of that number from 0; @* is any domain",
 	 VERB_STATS | VERB_EXPORT | VERB_ANALYZE},
-	{OPTION_QUIET, 'q', "quiet", NULL, "no remarks, errors only", VERB_STATS | VERB_INFO | VERB_EXPORT},
+	{OPTION_QUIET, 'q', "quiet", NULL, "no remarks, errors only",
+	 VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE},
 	{OPTION_SUMMARY, 0, "summary", NULL, "a few lines on the whole run instead of reports", VERB_STATS},
 	{OPTION_HELP, 'h', "help", NULL, "this text", VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE},
 	{OPTION_VERSION, 0, "version", NULL, "the version", VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE},
@@ -178,6 +181,41 @@ static int take_reports(struct command_line *l, const char *list, struct err *er
 	return l->report_count ? 0 : err_set(err, -EINVAL, "-r needs the name of a report");
 }
 
+static int unknown_rule(const char *name, struct err *err)
+{
+	const char **names = mem_alloc(2 * rule_count * sizeof(*names)), *best;
+
+	for (size_t i = 0; i < rule_count; i++) {
+		names[2 * i] = rule_list[i].name;
+		names[2 * i + 1] = rule_list[i].alias;
+	}
+	best = nearest(name, names, 2 * rule_count);
+	free(names);
+	if (best)
+		return err_set(err, -EINVAL, "unknown rule '%.100s', did you mean %s?", name, best);
+	return err_set(err, -EINVAL, "unknown rule '%.100s', see pillion analyze --help", name);
+}
+
+static int take_rules(struct command_line *l, const char *list, struct err *err)
+{
+	while (*list) {
+		size_t length = strcspn(list, ",");
+		char *name = mem_copy_text(list, length);
+		const struct rule *r = rule_find(name);
+		int code = r || !length ? 0 : unknown_rule(name, err);
+
+		free(name);
+		if (code)
+			return code;
+		if (r) {
+			l->rules = mem_grow(l->rules, l->rule_count, &l->rule_capacity, sizeof(*l->rules));
+			l->rules[l->rule_count++] = r;
+		}
+		list += length + (list[length] == ',');
+	}
+	return l->rule_count ? 0 : err_set(err, -EINVAL, "-r needs the name of a rule");
+}
+
 /* nsys's words for the units. */
 static const char *unit_word(const char *value)
 {
@@ -256,6 +294,8 @@ static int take_option(struct command_line *l, const struct option *o, const cha
 	switch (o->id) {
 	case OPTION_REPORT:
 		return take_reports(l, value, err);
+	case OPTION_RULE:
+		return take_rules(l, value, err);
 	case OPTION_OUTPUT:
 		if (!*value)
 			return err_set(err, -EINVAL, "-o needs the name of a file, or -");
@@ -352,7 +392,9 @@ int command_line_parse(unsigned int verb, int argc, char **argv, struct command_
 void command_line_done(struct command_line *l)
 {
 	free(l->reports);
+	free(l->rules);
 	l->reports = NULL;
+	l->rules = NULL;
 }
 
 void command_line_help(unsigned int verb, FILE *out)

@@ -4,6 +4,7 @@
 #define PILLION_COMMAND_LINE_H
 
 #include "export.h"
+#include "rule.h"
 
 enum { VERB_STATS = 1, VERB_INFO = 2, VERB_EXPORT = 4, VERB_ANALYZE = 8 };
 
@@ -15,6 +16,8 @@ struct asked_report {
 struct command_line {
 	struct asked_report *reports; /* NULL: the default set */
 	size_t report_count, report_capacity;
+	const struct rule **rules; /* NULL: all */
+	size_t rule_count, rule_capacity;
 	enum format format;
 	enum time_unit unit;
 	enum by by;

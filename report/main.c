@@ -21,7 +21,7 @@ enum { EXIT_DONE = 0, EXIT_INCOMPLETE = 1, EXIT_UNUSABLE = 2 };
 static int run_stats(const struct command_line *l);
 static int run_info(const struct command_line *l);
 static int run_export(const struct command_line *l);
-static int run_later(const struct command_line *l);
+static int run_analyze(const struct command_line *l);
 
 static const struct verb {
 	const char *name, *usage, *help;
@@ -31,7 +31,7 @@ static const struct verb {
 	{"stats", "[OPTION]... CAPTURE...", "tables of where the time went", VERB_STATS, run_stats},
 	{"info", "[OPTION]... CAPTURE...", "calls in progress, processes, settings, the ledger", VERB_INFO, run_info},
 	{"export", "-t TYPE [OPTION]... CAPTURE...", "files for other tools", VERB_EXPORT, run_export},
-	{"analyze", "[OPTION]... CAPTURE...", "rules that look for trouble (not yet)", VERB_ANALYZE, run_later},
+	{"analyze", "[OPTION]... CAPTURE...", "rules that look for trouble: found, clean, or could not check", VERB_ANALYZE, run_analyze},
 };
 enum { VERBS = sizeof(verbs) / sizeof(*verbs) };
 
@@ -395,11 +395,48 @@ static int run_export(const struct command_line *l)
 	return work_end(&w);
 }
 
-static int run_later(const struct command_line *l)
+/* is_asked: by its name, so that not having been able to look is a failure. */
+static void show_rule(struct work *w, struct rules *rules, const struct rule *rule, bool is_asked)
 {
-	(void)l;
-	say("not yet in this version");
-	return EXIT_UNUSABLE;
+	struct finding f;
+	struct buffer text = {0};
+
+	progress_begin(rule->name, w->model.trace_bytes);
+	rule_run(rules, rule, &f);
+	progress_clear();
+	emit_table(&w->emit, rule->name, rule->title, &f.table);
+	if (f.verdict == VERDICT_UNCHECKED) {
+		if (is_asked || !w->line->quiet)
+			say("%s: could not check: %s", rule->name, f.text.data);
+		if (is_asked)
+			w->status = EXIT_INCOMPLETE;
+	} else if (f.verdict == VERDICT_FOUND && !w->line->quiet && format_is_human(w->emit.format)) {
+		buffer_print(&text, "%s. %s", f.text.data ? f.text.data : "", rule->advice);
+		emit_remark(&w->emit, text.data);
+	}
+	buffer_done(&text);
+	finding_done(&f);
+}
+
+static int run_analyze(const struct command_line *l)
+{
+	struct rules rules = {0};
+	struct work w;
+	int status = work_begin(&w, l);
+
+	if (status)
+		return status;
+	rules.context = &w.context;
+	w.emit.is_list = l->rule_count != 1;
+	emit_begin(&w.emit);
+	for (size_t i = 0; i < l->rule_count; i++)
+		show_rule(&w, &rules, l->rules[i], true);
+	for (size_t i = 0; i < rule_count && !l->rule_count; i++)
+		show_rule(&w, &rules, &rule_list[i], false);
+	remark_ledger(&w);
+	emit_end(&w.emit);
+	rules_done(&rules);
+	return work_end(&w);
 }
 
 /* ---- usage ---- */
@@ -424,6 +461,14 @@ static void print_reports(FILE *out)
 	}
 }
 
+static void print_rules(FILE *out)
+{
+	fputs("\nrules, all of them without -r:\n", out);
+	for (size_t i = 0; i < rule_count; i++)
+		fprintf(out, "  %-18s %s%s%s%s\n", rule_list[i].name, rule_list[i].title, rule_list[i].alias ? " (" : "",
+			rule_list[i].alias ? rule_list[i].alias : "", rule_list[i].alias ? ")" : "");
+}
+
 static void print_exports(FILE *out)
 {
 	fputs("\ntypes:\n", out);
@@ -442,6 +487,8 @@ static void print_help(const struct verb *v)
 	command_line_help(v->bit, stdout);
 	if (v->bit == VERB_STATS)
 		print_reports(stdout);
+	if (v->bit == VERB_ANALYZE)
+		print_rules(stdout);
 	if (v->bit == VERB_EXPORT)
 		print_exports(stdout);
 	puts("\nexit status: 0 done, 1 done but something is missing or damaged, 2 wrong usage or unreadable input");
@@ -460,8 +507,7 @@ static int run_verb(const struct verb *v, int argc, char **argv)
 
 	verb_now = v;
 	if (command_line_parse(v->bit, argc, argv, &line, &err)) {
-		/* Verbs that are not built have options that are not known. */
-		say("%s", v->run == run_later ? "not yet in this version" : err.text);
+		say("%s", err.text);
 		status = EXIT_UNUSABLE;
 	} else if (line.help) {
 		print_help(v);

@@ -225,6 +225,40 @@ double operation_flops(const char *function, const struct tf_operation *op)
 	return 0;
 }
 
+/* Of one element of A; 32-bit ones only if they are allowed to be rounded. */
+static unsigned int product_bytes(const char *function, const struct tf_operation *op)
+{
+	int64_t type, compute;
+	const struct named *n;
+
+	if (operation_field(op, TF_FIELD_TYPE | TF_ROLE_A, &type)) {
+		n = find(cuda_types, type);
+		if (!n || n->name[0] == 'C')
+			return 0;
+		if (n->bytes != 4)
+			return n->bytes;
+		return operation_field(op, TF_FIELD_COMPUTE, &compute) && (compute == 74 || compute == 75 || compute == 77) ? 4 : 0;
+	}
+	return function[6] == 'H' ? 2 : function[6] == 'D' ? 8 : 0;
+}
+
+bool operation_product(const char *function, const struct tf_operation *op, int64_t ret_sizes[3], unsigned int *ret_multiple)
+{
+	bool is_lt = !strcmp(function, "cublasLtMatmul");
+	unsigned int out = value(op, TF_FIELD_M | TF_ROLE_D, 0) > 0 ? TF_ROLE_D : TF_ROLE_C, bytes;
+	bool is_turned = is_lt && value(op, TF_FIELD_TRANSPOSE | TF_ROLE_A, 0) > 0;
+
+	if (strncmp(function, "cublas", 6) != 0 || !(is_lt || strstr(function, "emm")) || strstr(function, "emmGrouped"))
+		return false;
+	if (!operation_field(op, is_lt ? TF_FIELD_M | out : TF_FIELD_M, &ret_sizes[0]) ||
+	    !operation_field(op, is_lt ? TF_FIELD_N | out : TF_FIELD_N, &ret_sizes[1]) ||
+	    !operation_field(op, !is_lt ? TF_FIELD_K : is_turned ? TF_FIELD_M | TF_ROLE_A : TF_FIELD_N | TF_ROLE_A, &ret_sizes[2]))
+		return false;
+	bytes = product_bytes(function, op);
+	*ret_multiple = bytes && bytes <= 8 ? 16 / bytes : 0;
+	return ret_sizes[0] > 0 && ret_sizes[1] > 0 && ret_sizes[2] > 0;
+}
+
 double operation_bytes(const char *function, unsigned int group, const struct tf_operation *op)
 {
 	double count = value(op, TF_FIELD_COUNT, 0), ranks = value(op, TF_FIELD_RANKS, 1);

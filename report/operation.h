@@ -20,6 +20,10 @@ bool operation_value(const struct tf_operation *op, unsigned int group, unsigned
 /* Floating point operations of a product or a solution of linear equations by its definition; 0: not known. */
 double operation_flops(const char *function, const struct tf_operation *op);
 
+/* A product of matrices: its sizes, and the multiple that they should be of for tensor cores (16 bytes of its type); multiple 0:
+ * it would not run on them, or its type is not known. False: no product, or its sizes are not told. */
+bool operation_product(const char *function, const struct tf_operation *op, int64_t ret_sizes[3], unsigned int *ret_multiple);
+
 /* Bytes of a message as its size is told in benchmarks: of a collective, what the largest buffer of a rank holds. */
 double operation_bytes(const char *function, unsigned int group, const struct tf_operation *op);
 

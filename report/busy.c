@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "busy.h"
+
+#include <stdlib.h>
+
+size_t busy_stretch = 1u << 20;
+
+struct state {
+	const struct report_context *report;
+	const struct image *image;
+	uint64_t low, high, first, last, count;
+	struct busy *items;
+	size_t item_count, capacity;
+	struct map works; /* image and id -> kind << 56 | device << 32 | context */
+};
+
+static void place(struct state *s, uint32_t id, struct busy *b)
+{
+	bool is_new;
+	uint64_t *known = map_put(&s->works, (uint64_t)(s->image - s->report->model->images), id, &is_new);
+	struct tf_work work;
+
+	if (is_new)
+		*known = device_work(s->image->trace, id, &work) ? (uint64_t)work.kind << 56 | (uint64_t)(work.device & 0xffffff) << 32 | work.context : 0;
+	b->kind = (uint8_t)(*known >> 56);
+	b->device = (uint32_t)(*known >> 32) & 0xffffff;
+	b->context = (uint32_t)*known;
+}
+
+static uint64_t start_of(const struct state *s, const struct device_record *r)
+{
+	return r->start_ns + (uint64_t)s->report->model->machines[s->image->machine].axis.offset_ns;
+}
+
+static struct busy *keep(struct state *s, const struct device_record *r)
+{
+	uint64_t start = start_of(s, r);
+	struct busy *b;
+
+	if (start < s->low || start - s->low >= s->high - s->low)
+		return NULL;
+	s->items = mem_grow(s->items, s->item_count, &s->capacity, sizeof(*s->items));
+	b = &s->items[s->item_count++];
+	*b = (struct busy){.start = start, .end = start + r->duration_ns, .image = s->image, .work = r->work};
+	if (b->end < b->start)
+		b->end = b->start;
+	place(s, r->work, b);
+	return b;
+}
+
+static void measure(struct scan *scan, const struct device_record *r)
+{
+	struct state *s = scan->more;
+	uint64_t start = start_of(s, r);
+
+	if (!s->count++ || start < s->first)
+		s->first = start;
+	if (start > s->last)
+		s->last = start;
+}
+
+static void keep_record(struct scan *scan, const struct device_record *r)
+{
+	keep(scan->more, r);
+}
+
+static void keep_correlated(void *context, const struct correlated *k)
+{
+	struct state *s = context;
+	const struct axis *axis = &s->report->model->machines[s->image->machine].axis;
+
+	for (size_t i = 0; i < k->record_count; i++) {
+		struct busy *b = keep(s, &k->records[i]);
+
+		if (!b || !k->thread)
+			continue;
+		b->thread = k->thread;
+		b->call_end = axis_ns(axis, k->event.ticks);
+		b->call_start = b->call_end - axis_duration(axis, k->event.duration);
+		b->function = k->event.id;
+		b->stack = k->event.args_count ? (uint32_t)tf_arg_value(event_arg(&k->event, TF_ARG_STACK)) : 0;
+	}
+}
+
+static int by_start(const void *left, const void *right)
+{
+	const struct busy *a = left, *b = right;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return (a->end > b->end) - (a->end < b->end);
+}
+
+static void scan_process(struct state *s, size_t process, void (*visit)(struct scan *, const struct device_record *))
+{
+	const struct process *p = &s->report->model->processes[process];
+
+	for (size_t i = 0; i < p->image_count; i++) {
+		struct scan scan = {.context = s->report, .more = s};
+
+		scan.image = s->image = &s->report->model->images[p->first_image + i];
+		if (!scan.image->trace)
+			continue;
+		if (visit)
+			device_scan_image(&scan, visit, NULL);
+		else
+			correlate_image(s->report, s->image, s, keep_correlated, NULL);
+	}
+}
+
+uint64_t busy_process(const struct report_context *c, size_t process, bool with_calls, void *context,
+		      void (*visit)(void *context, const struct busy *))
+{
+	struct state s = {.report = c};
+	uint64_t stretches, step, count;
+
+	scan_process(&s, process, measure);
+	count = s.count;
+	stretches = count / busy_stretch + 1;
+	step = (s.last - s.first) / stretches + 1;
+	for (uint64_t i = 0; count && i < stretches; i++) {
+		s.item_count = 0;
+		s.low = s.first + i * step;
+		s.high = s.low + step;
+		scan_process(&s, process, with_calls ? NULL : keep_record);
+		if (s.item_count)
+			qsort(s.items, s.item_count, sizeof(*s.items), by_start);
+		for (size_t k = 0; k < s.item_count; k++)
+			visit(context, &s.items[k]);
+	}
+	free(s.items);
+	map_done(&s.works);
+	return count;
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What rules share: their answers, what they need, lines of source. */
+#include "rule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { STACK_FRAMES = 256 };
+
+/* ---- answers ---- */
+
+void rule_columns(struct finding *f, const struct rule_column *columns, size_t count)
+{
+	table_column(&f->table, "Rule", COLUMN_TEXT);
+	table_column(&f->table, "Verdict", COLUMN_TEXT);
+	for (size_t i = 0; i < count; i++)
+		table_column(&f->table, columns[i].title, columns[i].type);
+}
+
+void rule_row(struct finding *f)
+{
+	f->verdict = VERDICT_FOUND;
+	table_text(&f->table, f->rule->name);
+	table_text(&f->table, "found");
+}
+
+void rule_unchecked(struct finding *f, const char *format, ...)
+{
+	va_list list;
+	char text[256];
+
+	if (f->verdict != VERDICT_CLEAN)
+		return;
+	f->verdict = VERDICT_UNCHECKED;
+	va_start(list, format);
+	vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	buffer_clear(&f->text);
+	buffer_text(&f->text, text);
+}
+
+void finding_verdict(const struct finding *f, struct buffer *ret)
+{
+	static const char *const words[] = {"clean", "found", "could not check: "};
+
+	buffer_text(ret, words[f->verdict]);
+	if (f->verdict == VERDICT_UNCHECKED)
+		buffer_text(ret, f->text.data ? f->text.data : "");
+}
+
+void rule_run(struct rules *rules, const struct rule *rule, struct finding *ret)
+{
+	struct buffer verdict = {0};
+
+	*ret = (struct finding){.rule = rule};
+	rule->run(rules, ret);
+	if (ret->verdict == VERDICT_FOUND)
+		return;
+	finding_verdict(ret, &verdict);
+	table_text(&ret->table, rule->name);
+	table_text(&ret->table, verdict.data);
+	for (size_t i = 2; i < ret->table.column_count; i++)
+		table_nothing(&ret->table);
+	buffer_done(&verdict);
+}
+
+void finding_done(struct finding *f)
+{
+	table_done(&f->table);
+	buffer_done(&f->text);
+	buffer_done(&f->line);
+}
+
+void rules_done(struct rules *rules)
+{
+	gaps_free(rules->gaps);
+	rules->gaps = NULL;
+}
+
+const struct gaps *rules_gaps(struct rules *rules)
+{
+	if (!rules->gaps)
+		rules->gaps = gaps_find(rules->context);
+	return rules->gaps;
+}
+
+size_t rules_worst(struct rules *rules, struct finding *ret, size_t size)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < rule_count; i++) {
+		struct finding f;
+		size_t at = count;
+
+		if (rule_list[i].flags & RULE_NSYS)
+			continue;
+		rule_run(rules, &rule_list[i], &f);
+		while (at && ret[at - 1].cost_ns < f.cost_ns)
+			at--;
+		if (f.verdict != VERDICT_FOUND || at == size) {
+			finding_done(&f);
+			continue;
+		}
+		if (count == size)
+			finding_done(&ret[--count]);
+		memmove(ret + at + 1, ret + at, (count - at) * sizeof(*ret));
+		ret[at] = f;
+		count++;
+	}
+	return count;
+}
+
+/* ---- what there is to look at ---- */
+
+const struct function *rule_cuda_function(const struct image *image, const struct event *e)
+{
+	const struct function *f = e->kind == TF_CALL ? trace_function(image->trace, e->id) : NULL;
+
+	return f && (f->group == TF_GROUP_CUDA || f->group == TF_GROUP_CUDA_DRIVER) ? f : NULL;
+}
+
+static bool has_call(const struct image *image)
+{
+	const struct trace *t = image->trace;
+	bool knows = false;
+
+	for (uint32_t i = 0; t && i < t->function_count; i++)
+		knows |= t->functions[i].group == TF_GROUP_CUDA || t->functions[i].group == TF_GROUP_CUDA_DRIVER;
+	for (size_t k = 0; knows && k < t->thread_count; k++) {
+		struct cursor cursor;
+		struct event e;
+
+		if (!(t->threads[k].kinds & 1u << TF_CALL))
+			continue;
+		cursor_init(&cursor, t, &t->threads[k]);
+		cursor.is_unfiltered = true;
+		while (cursor_next(&cursor, &e))
+			if (rule_cuda_function(image, &e))
+				return true;
+	}
+	return false;
+}
+
+bool rule_has_calls(const struct rules *r, struct finding *f)
+{
+	const struct model *m = r->context->model;
+
+	for (size_t i = 0; i < m->image_count; i++)
+		if (has_call(&m->images[i]))
+			return true;
+	rule_unchecked(f, "no CUDA calls were recorded");
+	return false;
+}
+
+static bool asks_for_work(const struct trace *t)
+{
+	uint32_t args = 0;
+
+	for (size_t k = 0; t && k < t->thread_count; k++)
+		args |= t->threads[k].args;
+	return args & (1u << TF_ARG_COPY | 1u << TF_ARG_LAUNCH);
+}
+
+bool rule_has_devices(const struct rules *r, struct finding *f)
+{
+	const struct model *m = r->context->model;
+
+	for (size_t i = 0; i < m->image_count; i++)
+		if (device_source(m->images[i].trace).is_known)
+			return true;
+	if (rule_has_calls(r, f))
+		rule_unchecked(f, "no device records, the ledger says why");
+	return false;
+}
+
+void rule_missed_devices(const struct rules *r, struct finding *f)
+{
+	const struct model *m = r->context->model;
+	size_t asking = 0, missing = 0;
+
+	for (size_t i = 0; i < m->image_count; i++) {
+		bool asks = asks_for_work(m->images[i].trace);
+
+		asking += asks;
+		missing += asks && !device_source(m->images[i].trace).is_known;
+	}
+	if (missing)
+		rule_unchecked(f, "%zu of %zu processes that asked for device work have no device records", missing, asking);
+}
+
+uint64_t rule_wall(const struct process *p)
+{
+	return p->end_ns > p->start_ns ? p->end_ns - p->start_ns : 0;
+}
+
+/* ---- lines ---- */
+
+uint32_t rule_stack(const struct event *e)
+{
+	return e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
+}
+
+/* Libraries of which nobody looks for a line to change. */
+static bool is_library(const char *module)
+{
+	static const char *const names[] = {"libcuda", "libcublas", "libcudnn", "libtorch", "libc10", "libnccl", "libc.so",
+					    "libpthread", "libpython", "libstdc++", "ld-linux"};
+	const char *base = strrchr(module, '/');
+
+	base = base ? base + 1 : module;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(base, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+void rule_line(const struct rules *r, const struct image *image, uint32_t stack, struct buffer *ret)
+{
+	struct symbol_frame frames[STACK_FRAMES];
+	size_t count = stack ? symbols_frames(r->context->symbols, image, stack, frames, STACK_FRAMES) : 0, best = count;
+
+	for (size_t i = 0; i < count && best == count; i++)
+		if (strstr(frames[i].text, ".py:"))
+			best = i;
+	for (size_t i = 0; i < count && best == count; i++)
+		if (!is_library(frames[i].module))
+			best = i;
+	if (count)
+		buffer_text(ret, frames[best == count ? 0 : best].text);
+}
+
+void rule_line_cell(struct finding *f, const char *line)
+{
+	if (line && *line)
+		table_text(&f->table, line);
+	else
+		table_nothing(&f->table);
+}
+
+void rule_time(struct buffer *b, uint64_t ns)
+{
+	if (ns >= 1000000000)
+		buffer_print(b, "%.3f s", (double)ns / 1e9);
+	else if (ns >= 1000000)
+		buffer_print(b, "%.3f ms", (double)ns / 1e6);
+	else
+		buffer_print(b, "%.3f us", (double)ns / 1e3);
+}

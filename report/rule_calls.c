@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* implicit_sync, alloc_churn, pageable_copies, unpinned_loader: CUDA calls that cost more than they look, by line. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "rule.h"
+
+enum { ROWS = 50, MIN_CALLS = 3, CHURN_CALLS = 20, LOADER_COPIES = 8 };
+enum { MEMORY_PAGEABLE = 1, COPY_HTOD = 1, COPY_DTOH = 2 };
+enum { MIN_BYTES = 65536, LOADER_BYTES = 4096, PER_MILLE = 10 };
+
+/* Calls, or copies, by name and line. */
+struct lines {
+	struct rules *rules;
+	struct sums sums;
+	uint64_t *bytes; /* of each row */
+	size_t bytes_capacity, bytes_count;
+	uint64_t count, total_ns, total_bytes;
+	uint64_t span_ns; /* of the process at hand: since its first launch */
+	uint64_t steady;  /* ticks of that launch */
+	uint64_t last_copy; /* thread of the scan: its last CUDA call was a copy back, and did not wait */
+	const struct trace_thread *thread;
+};
+
+static uint32_t row_of(struct lines *l, const struct image *image, uint32_t function, unsigned int variant, const char *name, uint32_t stack)
+{
+	uint64_t a = (uint64_t)(image - l->rules->context->model->images) << 16 | function;
+	uint64_t b = (uint64_t)variant << 32 | stack;
+	const uint64_t *known = sums_recall(&l->sums, a, b);
+	struct buffer key = {0};
+	uint32_t row;
+
+	if (known)
+		return (uint32_t)*known;
+	buffer_print(&key, "%u%c%s%c", image->pid, 0, name, 0);
+	rule_line(l->rules, image, stack, &key);
+	buffer_add(&key, "", 1);
+	buffer_print(&key, "%zu", image->process);
+	row = sums_row(&l->sums, key.data, key.size);
+	sums_remember(&l->sums, a, b, row);
+	buffer_done(&key);
+	return row;
+}
+
+static void add(struct lines *l, uint32_t row, uint64_t ns)
+{
+	sums_add(&l->sums, row, ns);
+	l->count++;
+	l->total_ns += ns;
+}
+
+/* ---- where the steady state begins ---- */
+
+struct steady {
+	uint64_t first, last;
+};
+
+static void find_steady(struct scan *s, const struct event *e)
+{
+	struct steady *t = s->more;
+	const struct function *f = rule_cuda_function(s->image, e);
+
+	if (!f || !event_arg(e, TF_ARG_LAUNCH))
+		return;
+	if (!t->first || event_start(e) < t->first)
+		t->first = event_start(e);
+	if (e->ticks > t->last)
+		t->last = e->ticks;
+}
+
+/* Calls visit for each CUDA call after the first launch of its image, or its first tenth from there if `later`. */
+static void each_steady(struct lines *l, bool later, void (*visit)(struct scan *, const struct event *))
+{
+	const struct model *m = l->rules->context->model;
+
+	for (size_t i = 0; i < m->image_count; i++) {
+		struct steady t = {0};
+		struct scan s = {.context = l->rules->context, .image = &m->images[i], .args = 1u << TF_ARG_LAUNCH, .more = &t};
+
+		if (!m->images[i].trace)
+			continue;
+		scan_image(&s, find_steady);
+		if (!t.first)
+			continue;
+		l->span_ns += axis_duration(s.axis, t.last - t.first);
+		l->steady = t.first + (later ? (t.last - t.first) / 10 : 0);
+		s.args = 0;
+		s.more = l;
+		scan_image(&s, visit);
+	}
+}
+
+/* ---- rows ---- */
+
+static void rows(struct lines *l, struct finding *f)
+{
+	sums_sort(&l->sums);
+	for (size_t i = 0; i < l->sums.count && i < ROWS; i++) {
+		const struct sums_row *r = &l->sums.rows[i];
+
+		rule_row(f);
+		table_number(&f->table, strtoull(sums_field(r, 0), NULL, 10));
+		table_number(&f->table, r->total);
+		table_number(&f->table, r->count);
+		table_real(&f->table, (double)r->total / (double)r->count);
+		table_number(&f->table, r->most);
+		table_text(&f->table, sums_field(r, 1));
+		rule_line_cell(f, sums_field(r, 2));
+		if (!f->line.size)
+			buffer_text(&f->line, sums_field(r, 2));
+	}
+}
+
+static void conclude(struct lines *l, struct finding *f, const char *what)
+{
+	f->cost_ns = l->total_ns;
+	buffer_print(&f->text, "%llu %s, ", (unsigned long long)l->count, what);
+	rule_time(&f->text, l->total_ns);
+	if (l->sums.count)
+		buffer_print(&f->text, ", most in %s", sums_field(&l->sums.rows[0], 1));
+}
+
+static const struct rule_column call_columns[] = {{"PID", COLUMN_ID}, {"Total Time (ns)", COLUMN_NS}, {"Num Calls", COLUMN_COUNT},
+						  {"Avg (ns)", COLUMN_NS_MEAN}, {"Max (ns)", COLUMN_NS}, {"Name", COLUMN_TEXT},
+						  {"Line", COLUMN_TEXT}};
+enum { CALL_COLUMNS = sizeof(call_columns) / sizeof(*call_columns) };
+
+/* ---- implicit_sync ---- */
+
+static bool waits_unasked(const char *name)
+{
+	static const char *const names[] = {"cudaMemcpy", "cuMemcpy", "cudaFree", "cuMemFree", "cudaMalloc", "cuMemAlloc", "cudaHostAlloc",
+					    "cuMemHostAlloc", "cudaHostRegister", "cuMemHostRegister", "cudaHostUnregister"};
+
+	if (strstr(name, "Async"))
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+static bool copies_back(const struct function *f, const struct event *e)
+{
+	uint64_t copy = e->args_count ? event_arg(e, TF_ARG_COPY) : 0;
+
+	return copy && strstr(f->name, "Async") && tf_arg_small(copy) == COPY_DTOH;
+}
+
+static void visit_waiting(struct scan *s, const struct event *e)
+{
+	struct lines *l = s->more;
+	const struct function *f = rule_cuda_function(s->image, e);
+	const char *name = NULL;
+
+	if (!f)
+		return;
+	if (l->thread != s->thread)
+		l->last_copy = 0;
+	l->thread = s->thread;
+	/* What tensor.item(), .cpu() and printing do. */
+	if (l->last_copy && strstr(f->name, "StreamSynchronize"))
+		name = "copy to the host, then cudaStreamSynchronize";
+	else if (waits_unasked(f->name))
+		name = f->name;
+	l->last_copy = copies_back(f, e);
+	if (name && event_start(e) >= l->steady)
+		add(l, row_of(l, s->image, e->id, name != f->name, name, rule_stack(e)), axis_duration(s->axis, e->duration));
+}
+
+void rule_implicit_sync(struct rules *r, struct finding *f)
+{
+	struct lines l = {.rules = r};
+
+	rule_columns(f, call_columns, CALL_COLUMNS);
+	if (!rule_has_calls(r, f))
+		return;
+	each_steady(&l, false, visit_waiting);
+	if (l.count >= MIN_CALLS && l.total_ns * 1000 >= l.span_ns * PER_MILLE) {
+		rows(&l, f);
+		conclude(&l, f, "calls between launches that wait for the device without being asked to");
+	}
+	sums_done(&l.sums);
+}
+
+/* ---- alloc_churn ---- */
+
+static void visit_memory(struct scan *s, const struct event *e)
+{
+	struct lines *l = s->more;
+	const struct function *f = rule_cuda_function(s->image, e);
+	uint64_t memory = f && e->args_count ? event_arg(e, TF_ARG_MEMORY) : 0;
+
+	if (!memory || event_start(e) < l->steady || (tf_arg_small(memory) & ~(unsigned int)TF_MEMORY_FREE) == TF_MEMORY_POOL)
+		return;
+	add(l, row_of(l, s->image, e->id, 0, f->name, rule_stack(e)), axis_duration(s->axis, e->duration));
+}
+
+void rule_alloc_churn(struct rules *r, struct finding *f)
+{
+	struct lines l = {.rules = r};
+
+	rule_columns(f, call_columns, CALL_COLUMNS);
+	if (!rule_has_calls(r, f))
+		return;
+	each_steady(&l, true, visit_memory);
+	if (l.count >= CHURN_CALLS && l.total_ns * 1000 >= l.span_ns * PER_MILLE) {
+		rows(&l, f);
+		conclude(&l, f, "allocations and frees after warming up");
+	}
+	sums_done(&l.sums);
+}
+
+/* ---- pageable_copies, unpinned_loader ---- */
+
+static void add_copy(struct lines *l, const struct correlated *k, const struct device_record *record, const struct tf_work *w)
+{
+	static const char *const directions[] = {"copy", "HtoD", "DtoH"};
+	const struct function *f = k->thread ? trace_function(k->image->trace, k->event.id) : NULL;
+	unsigned int direction = w->copy <= COPY_DTOH ? w->copy : 0;
+	char name[192];
+	uint32_t row;
+
+	snprintf(name, sizeof(name), "%s %s", f ? f->name : "(call not recorded)", directions[direction]);
+	row = row_of(l, k->image, k->thread ? k->event.id : UINT16_MAX, direction, name, k->thread ? rule_stack(&k->event) : 0);
+	add(l, row, record->duration_ns);
+	while (l->bytes_count <= row) {
+		l->bytes = mem_grow(l->bytes, l->bytes_count, &l->bytes_capacity, sizeof(*l->bytes));
+		l->bytes[l->bytes_count++] = 0;
+	}
+	l->bytes[row] += record->bytes;
+	l->total_bytes += record->bytes;
+}
+
+static bool is_pageable(const struct tf_work *w)
+{
+	return w->kind == TF_WORK_COPY && (w->source == MEMORY_PAGEABLE || w->target == MEMORY_PAGEABLE);
+}
+
+static void visit_pageable(void *context, const struct correlated *k)
+{
+	for (size_t i = 0; i < k->record_count; i++) {
+		struct tf_work w;
+
+		if (k->records[i].bytes >= MIN_BYTES && device_work(k->image->trace, k->records[i].work, &w) && is_pageable(&w))
+			add_copy(context, k, &k->records[i], &w);
+	}
+}
+
+static void visit_loaded(void *context, const struct correlated *k)
+{
+	struct lines *l = context;
+
+	for (size_t i = 0; i < k->record_count; i++) {
+		struct tf_work w;
+
+		if (k->thread && k->records[i].bytes >= LOADER_BYTES && event_start(&k->event) >= l->steady &&
+		    device_work(k->image->trace, k->records[i].work, &w) && is_pageable(&w) && w.copy == COPY_HTOD)
+			add_copy(l, k, &k->records[i], &w);
+	}
+}
+
+static const struct sums *ordered_sums; /* qsort has no context */
+
+static int by_total(const void *left, const void *right)
+{
+	const struct sums_row *a = &ordered_sums->rows[*(const uint32_t *)left], *b = &ordered_sums->rows[*(const uint32_t *)right];
+
+	if (a->total != b->total)
+		return a->total < b->total ? 1 : -1;
+	return strcmp(sums_field(a, 1), sums_field(b, 1));
+}
+
+/* Sorts by number: bytes stand beside the rows. */
+static void copy_rows(struct lines *l, struct finding *f)
+{
+	uint32_t *order = mem_alloc((l->sums.count + 1) * sizeof(*order));
+
+	for (uint32_t i = 0; i < l->sums.count; i++)
+		order[i] = i;
+	ordered_sums = &l->sums;
+	qsort(order, l->sums.count, sizeof(*order), by_total);
+	for (size_t i = 0; i < l->sums.count && i < ROWS; i++) {
+		const struct sums_row *r = &l->sums.rows[order[i]];
+		char rate[32];
+
+		snprintf(rate, sizeof(rate), "%.3f", r->total ? (double)l->bytes[order[i]] / (double)r->total : 0);
+		rule_row(f);
+		table_number(&f->table, strtoull(sums_field(r, 0), NULL, 10));
+		table_number(&f->table, r->total);
+		table_number(&f->table, r->count);
+		table_real(&f->table, (double)l->bytes[order[i]]);
+		table_text(&f->table, rate);
+		table_text(&f->table, sums_field(r, 1));
+		rule_line_cell(f, sums_field(r, 2));
+		if (!f->line.size)
+			buffer_text(&f->line, sums_field(r, 2));
+	}
+	free(order);
+}
+
+static void conclude_copies(struct lines *l, struct finding *f, const char *what)
+{
+	f->cost_ns = l->total_ns;
+	buffer_print(&f->text, "%llu %s, %.3f MB, ", (unsigned long long)l->count, what, (double)l->total_bytes / 1e6);
+	rule_time(&f->text, l->total_ns);
+}
+
+static const struct rule_column copy_columns[] = {{"PID", COLUMN_ID}, {"Total Time (ns)", COLUMN_NS}, {"Count", COLUMN_COUNT},
+						  {"Total (MB)", COLUMN_MB}, {"GB/s", COLUMN_TEXT}, {"Name", COLUMN_TEXT},
+						  {"Line", COLUMN_TEXT}};
+enum { COPY_COLUMNS = sizeof(copy_columns) / sizeof(*copy_columns) };
+
+void rule_pageable_copies(struct rules *r, struct finding *f)
+{
+	const struct model *m = r->context->model;
+	struct lines l = {.rules = r};
+
+	rule_columns(f, copy_columns, COPY_COLUMNS);
+	if (!rule_has_devices(r, f))
+		return;
+	for (size_t i = 0; i < m->image_count; i++)
+		correlate_image(r->context, &m->images[i], &l, visit_pageable, NULL);
+	if (l.count) {
+		copy_rows(&l, f);
+		conclude_copies(&l, f, "copies of pageable host memory");
+	}
+	rule_missed_devices(r, f);
+	sums_done(&l.sums);
+	free(l.bytes);
+}
+
+static bool has_workers(const struct model *m, const struct image *image)
+{
+	for (size_t i = 0; i < m->image_count; i++)
+		if (m->images[i].parent_nonce == image->nonce && m->images[i].via == TF_VIA_FORK && image->nonce)
+			return true;
+	return false;
+}
+
+void rule_unpinned_loader(struct rules *r, struct finding *f)
+{
+	const struct model *m = r->context->model;
+	struct lines l = {.rules = r};
+
+	rule_columns(f, copy_columns, COPY_COLUMNS);
+	if (!rule_has_devices(r, f))
+		return;
+	for (size_t i = 0; i < m->image_count; i++) {
+		struct steady t = {0};
+		struct scan s = {.context = r->context, .image = &m->images[i], .args = 1u << TF_ARG_LAUNCH, .more = &t};
+
+		if (!m->images[i].trace || !has_workers(m, &m->images[i]))
+			continue;
+		scan_image(&s, find_steady);
+		l.steady = t.first;
+		correlate_image(r->context, &m->images[i], &l, visit_loaded, NULL);
+	}
+	if (l.count >= LOADER_COPIES) {
+		copy_rows(&l, f);
+		conclude_copies(&l, f, "copies of unpinned batches to the device, in a process with loader workers");
+	}
+	rule_missed_devices(r, f);
+	sums_done(&l.sums);
+	free(l.bytes);
+}

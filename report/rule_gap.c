@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpu_idle, input_bound, launch_bound: what devices waited for. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "busy.h"
+#include "rule.h"
+
+/* Shares of a time from which on something is worth a line. */
+enum { IDLE_PERCENT = 10, INPUT_PERCENT = 10, LAUNCH_PERCENT = 10, STEPS = 5, KERNELS = 20 };
+
+static void device_cells(const struct rules *r, struct finding *f, size_t process, uint32_t device)
+{
+	const struct model *m = r->context->model;
+	const struct process *p = &m->processes[process];
+	struct buffer name = {0};
+
+	for (size_t i = 0; i < p->image_count && !name.size; i++)
+		if (trace_definition(m->images[p->first_image + i].trace, TF_BLOB_DEVICE_NAME, device))
+			device_name(m->images[p->first_image + i].trace, device, &name);
+	if (!name.size)
+		buffer_print(&name, "GPU (%u)", device);
+	table_number(&f->table, p->pid);
+	table_text(&f->table, name.data);
+	buffer_done(&name);
+}
+
+static uint64_t span_ns(const struct gap_device *d)
+{
+	return d->last > d->first ? d->last - d->first : 0;
+}
+
+static bool is_of(const struct gap_sum *s, const struct gap_device *d)
+{
+	return s->process == d->process && s->device == d->device;
+}
+
+static void line_of(const struct rules *r, const struct gap_sum *s, struct buffer *ret)
+{
+	buffer_clear(ret);
+	if (s->image && s->stack)
+		rule_line(r, s->image, s->stack, ret);
+}
+
+/* ---- gpu_idle ---- */
+
+static bool is_idle(const struct gaps *g, const struct gap_device *d, const struct process *p)
+{
+	uint64_t idle = 0;
+
+	for (size_t i = 0; i < g->sum_count; i++)
+		if (is_of(&g->sums[i], d) && g->sums[i].cause > GAP_NOT_RECORDED)
+			idle += g->sums[i].total_ns;
+	return idle > rule_wall(p) / 100 * IDLE_PERCENT;
+}
+
+static void idle_row(struct rules *r, struct finding *f, const struct gap_device *d, const struct gap_sum *s, struct buffer *text)
+{
+	rule_row(f);
+	device_cells(r, f, s->process, s->device);
+	buffer_clear(text);
+	gap_words(s, text);
+	table_text(&f->table, text->data);
+	table_real(&f->table, 100 * (double)s->total_ns / (double)(d->wall_ns - d->busy_ns));
+	table_number(&f->table, s->total_ns);
+	table_number(&f->table, s->count);
+	table_number(&f->table, s->longest_ns);
+	table_number(&f->table, rule_since_origin(r, s->longest_start));
+	line_of(r, s, text);
+	rule_line_cell(f, text->size ? text->data : NULL);
+	/* Input and launches have rules of their own. */
+	if (s->cause > GAP_LAUNCH && s->cause != GAP_OS && s->between_ns > f->cost_ns) {
+		f->cost_ns = s->between_ns;
+		buffer_clear(&f->line);
+		buffer_text(&f->line, text->size ? text->data : "");
+		buffer_clear(&f->text);
+		rule_time(&f->text, s->between_ns);
+		buffer_text(&f->text, " of device time lost to ");
+		gap_words(s, &f->text);
+		buffer_print(&f->text, ", in %llu gaps", (unsigned long long)s->count);
+	}
+}
+
+void rule_gpu_idle(struct rules *r, struct finding *f)
+{
+	static const struct rule_column columns[] = {{"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Cause", COLUMN_TEXT},
+						     {"Time (%)", COLUMN_PERCENT}, {"Idle Time (ns)", COLUMN_NS}, {"Gaps", COLUMN_COUNT},
+						     {"Longest (ns)", COLUMN_NS}, {"Longest Start (ns)", COLUMN_NS}, {"Line", COLUMN_TEXT}};
+	const struct gaps *g;
+	struct buffer text = {0};
+
+	rule_columns(f, columns, sizeof(columns) / sizeof(*columns));
+	if (!rule_has_devices(r, f))
+		return;
+	g = rules_gaps(r);
+	for (size_t k = 0; k < g->device_count; k++) {
+		const struct gap_device *d = &g->devices[k];
+
+		if (!is_idle(g, d, &r->context->model->processes[d->process]))
+			continue;
+		for (size_t i = 0; i < g->sum_count; i++)
+			if (is_of(&g->sums[i], d))
+				idle_row(r, f, d, &g->sums[i], &text);
+	}
+	if (f->verdict == VERDICT_FOUND && !f->text.size)
+		buffer_print(&f->text, "devices were idle for more than %d %% of their processes' time", IDLE_PERCENT);
+	rule_missed_devices(r, f);
+	buffer_done(&text);
+}
+
+/* ---- input_bound ---- */
+
+static bool brings_input(const char *function)
+{
+	static const char *const names[] = {"read", "pread", "readv", "recv", "fread", "fgets", "getline", "poll", "ppoll", "select", "pselect",
+					    "epoll_", "sem_", "pthread_cond_", "futex", "mq_", "open", "mmap", "accept", "connect",
+					    "getrandom", "msgrcv"};
+
+	for (size_t i = 0; function && i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(function, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+/* The range that stands for a step of the program: the one that took the most time of those that come often. */
+struct step {
+	const struct image *image;
+	struct map places; /* text -> position */
+	struct step_sum {
+		uint32_t domain, text;
+		uint64_t count, ticks;
+	} *sums;
+	size_t count, capacity;
+};
+
+static void add_step(void *context, const struct nvtx_range *range)
+{
+	struct step *s = context;
+	bool is_new;
+	uint64_t *place;
+
+	if (!range->is_pushpop || range->is_unfinished)
+		return;
+	place = map_put(&s->places, range->text, range->domain, &is_new);
+	if (is_new) {
+		*place = s->count;
+		s->sums = mem_grow(s->sums, s->count, &s->capacity, sizeof(*s->sums));
+		s->sums[s->count++] = (struct step_sum){.domain = range->domain, .text = range->text};
+	}
+	s->sums[*place].count++;
+	s->sums[*place].ticks += range->end - range->start;
+}
+
+/* Appends its name; returns how many there were, 0: there is none. */
+static uint64_t find_step(const struct rules *r, size_t process, struct buffer *ret)
+{
+	const struct process *p = &r->context->model->processes[process];
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < p->image_count && !count; i++) {
+		struct step s = {.image = &r->context->model->images[p->first_image + i]};
+		const struct step_sum *best = NULL;
+
+		nvtx_ranges(s.image, NULL, &s, add_step);
+		for (size_t k = 0; k < s.count; k++)
+			if (s.sums[k].count >= STEPS && (!best || s.sums[k].ticks > best->ticks))
+				best = &s.sums[k];
+		if (best) {
+			nvtx_name(s.image->trace, best->domain, best->text, ret);
+			count = best->count;
+		}
+		map_done(&s.places);
+		free(s.sums);
+	}
+	return count;
+}
+
+static void input_rows(struct rules *r, struct finding *f, const struct gap_device *d, uint64_t waited)
+{
+	const struct gaps *g = rules_gaps(r);
+	struct buffer step = {0}, line = {0};
+	uint64_t steps = find_step(r, d->process, &step);
+
+	for (size_t i = 0; i < g->sum_count; i++) {
+		const struct gap_sum *s = &g->sums[i];
+
+		if (!is_of(s, d) || s->cause != GAP_OS || !s->between_ns || !brings_input(s->function))
+			continue;
+		rule_row(f);
+		device_cells(r, f, d->process, d->device);
+		if (steps) {
+			table_text(&f->table, step.data);
+			table_number(&f->table, steps);
+			table_real(&f->table, (double)s->between_ns / (double)steps);
+		} else {
+			table_nothing(&f->table);
+			table_nothing(&f->table);
+			table_nothing(&f->table);
+		}
+		table_number(&f->table, s->between_ns);
+		table_real(&f->table, 100 * (double)s->between_ns / (double)span_ns(d));
+		table_text(&f->table, s->function);
+		line_of(r, s, &line);
+		rule_line_cell(f, line.data);
+		if (line.size && !f->line.size)
+			buffer_text(&f->line, line.data);
+	}
+	if (waited > f->cost_ns) {
+		f->cost_ns = waited;
+		buffer_clear(&f->text);
+		buffer_text(&f->text, "the device waits for input, ");
+		rule_time(&f->text, waited);
+		buffer_print(&f->text, ", %.1f %% of its time", 100 * (double)waited / (double)span_ns(d));
+		if (steps)
+			buffer_print(&f->text, ", over %llu steps", (unsigned long long)steps);
+	}
+	buffer_done(&step);
+	buffer_done(&line);
+}
+
+void rule_input_bound(struct rules *r, struct finding *f)
+{
+	static const struct rule_column columns[] = {{"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Step", COLUMN_TEXT},
+						     {"Steps", COLUMN_COUNT}, {"Wait By Step (ns)", COLUMN_NS_MEAN}, {"Wait (ns)", COLUMN_NS},
+						     {"Share (%)", COLUMN_PERCENT}, {"Function", COLUMN_TEXT}, {"Line", COLUMN_TEXT}};
+	const struct gaps *g;
+
+	rule_columns(f, columns, sizeof(columns) / sizeof(*columns));
+	if (!rule_has_devices(r, f))
+		return;
+	g = rules_gaps(r);
+	for (size_t k = 0; k < g->device_count; k++) {
+		uint64_t waited = 0;
+
+		for (size_t i = 0; i < g->sum_count; i++)
+			if (is_of(&g->sums[i], &g->devices[k]) && g->sums[i].cause == GAP_OS && brings_input(g->sums[i].function))
+				waited += g->sums[i].between_ns;
+		if (waited && waited * 100 >= span_ns(&g->devices[k]) * INPUT_PERCENT)
+			input_rows(r, f, &g->devices[k], waited);
+	}
+	rule_missed_devices(r, f);
+}
+
+/* ---- launch_bound ---- */
+
+struct launches {
+	const struct report_context *context;
+	uint32_t device;
+	uint64_t works, shorter;
+	struct sums sums, calls; /* by kernel, of those shorter than their launch: their time, that of the calls */
+	const struct image *image;
+	uint32_t stack;
+	uint64_t longest;
+};
+
+static uint32_t kernel_row(struct launches *l, const struct busy *b)
+{
+	uint64_t image = (uint64_t)(b->image - l->context->model->images);
+	const uint64_t *known = sums_recall(&l->sums, image, b->work);
+	struct buffer name = {0};
+	struct tf_work work;
+	uint32_t row;
+
+	if (known)
+		return (uint32_t)*known;
+	if (!device_work(b->image->trace, b->work, &work))
+		work = (struct tf_work){.kind = TF_WORK_KERNEL};
+	device_operation(l->context, b->image->trace, &work, &name);
+	buffer_add(&name, "", 1);
+	row = sums_row(&l->sums, name.data, name.size);
+	sums_row(&l->calls, name.data, name.size);
+	sums_remember(&l->sums, image, b->work, row);
+	buffer_done(&name);
+	return row;
+}
+
+static void add_launch(void *context, const struct busy *b)
+{
+	struct launches *l = context;
+	uint64_t call = b->call_end - b->call_start;
+	const struct function *f = b->thread ? trace_function(b->image->trace, b->function) : NULL;
+	uint32_t row;
+
+	if (b->device != l->device || !f || !strstr(f->name, "Launch"))
+		return;
+	l->works++;
+	if (b->end - b->start >= call)
+		return;
+	l->shorter++;
+	row = kernel_row(l, b);
+	sums_add(&l->sums, row, b->end - b->start);
+	sums_add(&l->calls, row, call);
+	if (b->stack && call > l->longest) {
+		l->longest = call;
+		l->image = b->image;
+		l->stack = b->stack;
+	}
+}
+
+static void launch_rows(struct rules *r, struct finding *f, const struct gap_device *d, struct launches *l, uint64_t lost)
+{
+	struct buffer line = {0};
+
+	if (l->stack)
+		rule_line(r, l->image, l->stack, &line);
+	for (size_t i = 0; i < l->sums.count && i < KERNELS; i++) {
+		rule_row(f);
+		device_cells(r, f, d->process, d->device);
+		table_number(&f->table, l->sums.rows[i].count);
+		table_real(&f->table, (double)l->sums.rows[i].total / (double)l->sums.rows[i].count);
+		table_real(&f->table, (double)l->calls.rows[i].total / (double)l->calls.rows[i].count);
+		table_number(&f->table, lost);
+		table_real(&f->table, 100 * (double)lost / (double)span_ns(d));
+		table_text(&f->table, sums_field(&l->sums.rows[i], 0));
+		rule_line_cell(f, line.data);
+	}
+	if (lost > f->cost_ns) {
+		f->cost_ns = lost;
+		buffer_clear(&f->text);
+		buffer_print(&f->text, "%llu of %llu kernels are shorter than their launch, and the device lost ",
+			     (unsigned long long)l->shorter, (unsigned long long)l->works);
+		rule_time(&f->text, lost);
+		buffer_text(&f->text, " waiting for launches");
+		buffer_clear(&f->line);
+		buffer_text(&f->line, line.data ? line.data : "");
+	}
+	buffer_done(&line);
+}
+
+void rule_launch_bound(struct rules *r, struct finding *f)
+{
+	static const struct rule_column columns[] = {
+		{"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Short Kernels", COLUMN_COUNT}, {"Kernel Avg (ns)", COLUMN_NS_MEAN},
+		{"Launch Avg (ns)", COLUMN_NS_MEAN}, {"Lost (ns)", COLUMN_NS}, {"Share (%)", COLUMN_PERCENT}, {"Name", COLUMN_TEXT},
+		{"Line", COLUMN_TEXT}};
+	const struct gaps *g;
+
+	rule_columns(f, columns, sizeof(columns) / sizeof(*columns));
+	if (!rule_has_devices(r, f))
+		return;
+	g = rules_gaps(r);
+	for (size_t k = 0; k < g->device_count; k++) {
+		const struct gap_device *d = &g->devices[k];
+		struct launches l = {.context = r->context, .device = d->device};
+		uint64_t lost = 0;
+
+		for (size_t i = 0; i < g->sum_count; i++)
+			if (is_of(&g->sums[i], d) && g->sums[i].cause == GAP_LAUNCH)
+				lost += g->sums[i].between_ns;
+		if (lost && lost * 100 >= span_ns(d) * LAUNCH_PERCENT)
+			busy_process(r->context, d->process, true, &l, add_launch);
+		if (l.shorter && l.shorter * 2 >= l.works)
+			launch_rows(r, f, d, &l, lost);
+		sums_done(&l.sums);
+		sums_done(&l.calls);
+	}
+	rule_missed_devices(r, f);
+}

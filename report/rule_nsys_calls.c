@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda_memcpy_async, cuda_memcpy_sync, cuda_memset_sync, cuda_api_sync: nsys's rules on copies and waits, with its thresholds
+ * and columns (Nsight Systems 2022.4, host-linux-x64/rules). Matching is by the runtime's names alone, as there. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "rule.h"
+
+enum { ROWS = 50, SMALL_BYTES = 64000 };
+
+/* CUpti_ActivityMemoryKind, enum tf_work's copy. */
+enum { MEMORY_PAGEABLE = 1, MEMORY_PINNED = 2, MEMORY_MANAGED = 5, COPY_HTOD = 1, COPY_PTOP = 10 };
+
+struct line {
+	uint64_t duration, start, bytes;
+	const struct image *image;
+	uint32_t tid, function, stack;
+	struct tf_work work;
+};
+
+struct search {
+	struct rules *rules;
+	uint64_t total_ns, count;
+	struct line worst[ROWS]; /* longest first */
+	size_t rows;
+	bool (*is_function)(const char *name);
+	bool (*is_work)(const struct tf_work *work, uint64_t bytes);
+};
+
+static bool is_before(const struct line *a, const struct line *b)
+{
+	return a->duration != b->duration ? a->duration > b->duration : a->start < b->start;
+}
+
+static void keep(struct search *s, const struct line *line)
+{
+	size_t at = s->rows;
+
+	s->total_ns += line->duration;
+	s->count++;
+	while (at && is_before(line, &s->worst[at - 1]))
+		at--;
+	if (at == ROWS)
+		return;
+	s->rows -= s->rows == ROWS;
+	memmove(s->worst + at + 1, s->worst + at, (s->rows - at) * sizeof(*line));
+	s->worst[at] = *line;
+	s->rows++;
+}
+
+static const char *name_of(const struct line *line)
+{
+	const struct function *f = trace_function(line->image->trace, line->function);
+
+	return f ? f->name : "?";
+}
+
+/* ---- which calls and which work ---- */
+
+static bool is_async_copy(const char *name)
+{
+	return !strncasecmp(name, "cudaMemcpy", 10) && strcasestr(name, "Async");
+}
+
+static bool is_sync_copy(const char *name)
+{
+	return !strncasecmp(name, "cudaMemcpy", 10) && !strcasestr(name, "Async");
+}
+
+static bool is_sync_set(const char *name)
+{
+	return !strncasecmp(name, "cudaMemset", 10) && !strcasestr(name, "Async");
+}
+
+static bool is_wait(const char *name)
+{
+	return !strncasecmp(name, "cudaDeviceSynchronize", 21) || !strncasecmp(name, "cudaStreamSynchronize", 21);
+}
+
+static bool is_pageable_copy(const struct tf_work *w, uint64_t bytes)
+{
+	(void)bytes;
+	return w->kind == TF_WORK_COPY && (w->source == MEMORY_PAGEABLE || w->target == MEMORY_PAGEABLE);
+}
+
+/* Small copies to a device return at once. */
+static bool is_blocking_copy(const struct tf_work *w, uint64_t bytes)
+{
+	return w->kind == TF_WORK_COPY && !(bytes <= SMALL_BYTES && w->copy == COPY_HTOD) &&
+	       !(w->copy == COPY_PTOP && w->source_device == w->target_device);
+}
+
+static bool is_host_set(const struct tf_work *w, uint64_t bytes)
+{
+	(void)bytes;
+	return w->kind == TF_WORK_SET && (w->target == MEMORY_PINNED || w->target == MEMORY_MANAGED);
+}
+
+/* ---- looking ---- */
+
+static void visit_work(void *context, const struct correlated *k)
+{
+	struct search *s = context;
+	const struct function *f = k->thread ? trace_function(k->image->trace, k->event.id) : NULL;
+	uint64_t offset = (uint64_t)s->rules->context->model->machines[k->image->machine].axis.offset_ns;
+
+	if (!f || !s->is_function(f->name))
+		return;
+	for (size_t i = 0; i < k->record_count; i++) {
+		const struct device_record *r = &k->records[i];
+		struct line line = {.duration = r->duration_ns,
+				    .start = rule_since_origin(s->rules, r->start_ns + offset),
+				    .bytes = r->bytes,
+				    .image = k->image,
+				    .function = k->event.id,
+				    .stack = rule_stack(&k->event)};
+
+		if (device_work(k->image->trace, r->work, &line.work) && s->is_work(&line.work, r->bytes))
+			keep(s, &line);
+	}
+}
+
+static void visit_call(struct scan *scan, const struct event *e)
+{
+	struct search *s = scan->more;
+	const struct function *f = e->kind == TF_CALL ? trace_function(scan->image->trace, e->id) : NULL;
+	uint64_t duration = axis_duration(scan->axis, e->duration);
+
+	if (f && f->group == TF_GROUP_CUDA && s->is_function(f->name))
+		keep(s, &(struct line){.duration = duration,
+				       .start = rule_since_origin(s->rules, axis_ns(scan->axis, e->ticks)) - duration,
+				       .image = scan->image,
+				       .tid = scan->thread->tid,
+				       .function = e->id,
+				       .stack = rule_stack(e)});
+}
+
+static void conclude(struct search *s, struct finding *f, const char *what)
+{
+	if (!s->count)
+		return;
+	f->cost_ns = s->total_ns;
+	buffer_print(&f->text, "%llu %s, ", (unsigned long long)s->count, what);
+	rule_time(&f->text, s->total_ns);
+	buffer_text(&f->text, " in all");
+	rule_line(s->rules, s->worst[0].image, s->worst[0].stack, &f->line);
+}
+
+static const char *memory_name(uint8_t kind)
+{
+	static const char *const names[] = {"Unknown", "Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static"};
+
+	return names[kind < sizeof(names) / sizeof(*names) ? kind : 0];
+}
+
+static void place_cells(struct finding *f, const struct line *line)
+{
+	table_number(&f->table, line->image->pid);
+	table_number(&f->table, line->work.device);
+	table_number(&f->table, line->work.context);
+	table_number(&f->table, line->work.stream);
+	table_text(&f->table, name_of(line));
+}
+
+static void copy_rows(const struct search *s, struct finding *f)
+{
+	for (size_t i = 0; i < s->rows; i++) {
+		const struct line *line = &s->worst[i];
+
+		rule_row(f);
+		table_number(&f->table, line->duration);
+		table_number(&f->table, line->start);
+		table_text(&f->table, memory_name(line->work.source));
+		table_text(&f->table, memory_name(line->work.target));
+		table_real(&f->table, (double)line->bytes);
+		place_cells(f, line);
+	}
+}
+
+static void look_at_work(struct search *s, struct finding *f)
+{
+	const struct model *m = s->rules->context->model;
+
+	if (!rule_has_devices(s->rules, f))
+		return;
+	for (size_t i = 0; i < m->image_count; i++)
+		correlate_image(s->rules->context, &m->images[i], s, visit_work, NULL);
+	if (!s->count)
+		rule_missed_devices(s->rules, f);
+}
+
+static void copies(struct rules *r, struct finding *f, bool (*is_function)(const char *), bool (*is_work)(const struct tf_work *, uint64_t),
+		   const char *what)
+{
+	static const struct rule_column columns[] = {
+		{"Duration (ns)", COLUMN_NS}, {"Start (ns)", COLUMN_NS}, {"Src Kind", COLUMN_TEXT}, {"Dst Kind", COLUMN_TEXT},
+		{"Bytes (MB)", COLUMN_MB}, {"PID", COLUMN_ID}, {"Device ID", COLUMN_ID}, {"Context ID", COLUMN_ID},
+		{"Stream ID", COLUMN_ID}, {"API Name", COLUMN_TEXT}};
+	struct search s = {.rules = r, .is_function = is_function, .is_work = is_work};
+
+	rule_columns(f, columns, sizeof(columns) / sizeof(*columns));
+	look_at_work(&s, f);
+	copy_rows(&s, f);
+	conclude(&s, f, what);
+}
+
+void rule_cuda_memcpy_async(struct rules *r, struct finding *f)
+{
+	copies(r, f, is_async_copy, is_pageable_copy, "asynchronous copies of pageable memory");
+}
+
+void rule_cuda_memcpy_sync(struct rules *r, struct finding *f)
+{
+	copies(r, f, is_sync_copy, is_blocking_copy, "synchronous copies");
+}
+
+void rule_cuda_memset_sync(struct rules *r, struct finding *f)
+{
+	static const struct rule_column columns[] = {
+		{"Duration (ns)", COLUMN_NS}, {"Start (ns)", COLUMN_NS}, {"Memory Kind", COLUMN_TEXT}, {"Bytes (MB)", COLUMN_MB},
+		{"PID", COLUMN_ID}, {"Device ID", COLUMN_ID}, {"Context ID", COLUMN_ID}, {"Stream ID", COLUMN_ID},
+		{"API Name", COLUMN_TEXT}};
+	struct search s = {.rules = r, .is_function = is_sync_set, .is_work = is_host_set};
+
+	rule_columns(f, columns, sizeof(columns) / sizeof(*columns));
+	look_at_work(&s, f);
+	for (size_t i = 0; i < s.rows; i++) {
+		const struct line *line = &s.worst[i];
+
+		rule_row(f);
+		table_number(&f->table, line->duration);
+		table_number(&f->table, line->start);
+		table_text(&f->table, memory_name(line->work.target));
+		table_real(&f->table, (double)line->bytes);
+		place_cells(f, line);
+	}
+	conclude(&s, f, "synchronous memsets of host memory");
+}
+
+void rule_cuda_api_sync(struct rules *r, struct finding *f)
+{
+	static const struct rule_column columns[] = {{"Duration (ns)", COLUMN_NS}, {"Start (ns)", COLUMN_NS}, {"PID", COLUMN_ID},
+						     {"TID", COLUMN_ID}, {"API Name", COLUMN_TEXT}};
+	struct search s = {.rules = r, .is_function = is_wait};
+
+	rule_columns(f, columns, sizeof(columns) / sizeof(*columns));
+	if (!rule_has_calls(r, f))
+		return;
+	scan_events(&(struct scan){.context = r->context, .more = &s}, visit_call);
+	for (size_t i = 0; i < s.rows; i++) {
+		rule_row(f);
+		table_number(&f->table, s.worst[i].duration);
+		table_number(&f->table, s.worst[i].start);
+		table_number(&f->table, s.worst[i].image->pid);
+		table_number(&f->table, s.worst[i].tid);
+		table_text(&f->table, name_of(&s.worst[i]));
+	}
+	conclude(&s, f, "calls that waited for the device");
+}
