@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "export_html.h"
+#include "rule.h"
 #include "text.h"
 
 #ifndef PILLION_VERSION
@@ -154,13 +155,13 @@ static void add_columns(struct json *j, const struct table *t)
 	buffer_text(&j->text, "],\"cells\":[");
 }
 
-static void add_table(struct json *j, const struct report *r, const struct table *t)
+static void add_table(struct json *j, const char *name, const char *title, bool is_info, const struct table *t)
 {
 	size_t rows = table_rows(t), kept = rows < TABLE_ROWS ? rows : TABLE_ROWS;
 
-	buffer_print(&j->text, "{\"name\":\"%s\",\"title\":", r->name);
-	json_add(&j->text, r->title);
-	buffer_print(&j->text, ",\"rows\":%zu,\"info\":%s", rows, r->flags & REPORT_HIDDEN ? "true" : "false");
+	buffer_print(&j->text, "{\"name\":\"%s\",\"title\":", name);
+	json_add(&j->text, title);
+	buffer_print(&j->text, ",\"rows\":%zu,\"info\":%s", rows, is_info ? "true" : "false");
 	add_columns(j, t);
 	for (size_t column = 0; column < t->column_count; column++) {
 		buffer_text(&j->text, column ? ",[" : "[");
@@ -191,11 +192,44 @@ static void add_tables(struct json *j)
 		r->run(&context, &table, &err);
 		if (table_rows(&table)) {
 			buffer_text(&j->text, separator);
-			add_table(j, r, &table);
+			add_table(j, r->name, r->title, r->flags & REPORT_HIDDEN, &table);
 			separator = ",";
 		}
 		table_done(&table);
 	}
+}
+
+static void add_finding(struct json *j, const struct finding *f)
+{
+	static const char *const verdicts[] = {"clean", "found", "unchecked"};
+
+	buffer_print(&j->text, "{\"rule\":\"%s\",\"verdict\":\"%s\",\"cost\":%" PRIu64 ",\"title\":", f->rule->name,
+		     verdicts[f->verdict], f->cost_ns);
+	json_add(&j->text, f->rule->title);
+	buffer_text(&j->text, ",\"advice\":");
+	json_add(&j->text, f->rule->advice);
+	buffer_text(&j->text, ",\"text\":");
+	add_string(j, f->text.data ? f->text.data : "");
+	buffer_text(&j->text, ",\"line\":");
+	add_string(j, f->line.data ? f->line.data : "");
+	buffer_text(&j->text, ",\"table\":");
+	add_table(j, f->rule->name, f->rule->title, false, &f->table);
+	buffer_text(&j->text, "}");
+}
+
+static void add_findings(struct json *j)
+{
+	struct rules rules = {.context = j->html->x->context};
+
+	for (size_t i = 0; i < rule_count; i++) {
+		struct finding f;
+
+		rule_run(&rules, &rule_list[i], &f);
+		buffer_text(&j->text, i ? "," : "");
+		add_finding(j, &f);
+		finding_done(&f);
+	}
+	rules_done(&rules);
 }
 
 static void add_profile(struct json *j, const struct profile *p)
@@ -336,6 +370,8 @@ static void add_model(struct json *j)
 	add_remarks(j);
 	buffer_text(&j->text, ",\"tables\":[");
 	add_tables(j);
+	buffer_text(&j->text, "],\"findings\":[");
+	add_findings(j);
 	buffer_text(&j->text, "],\"profiles\":[");
 	add_profiles(j);
 	buffer_text(&j->text, "],\"details\":[");

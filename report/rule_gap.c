@@ -77,7 +77,7 @@ static void idle_row(struct rules *r, struct finding *f, const struct gap_device
 		rule_time(&f->text, s->between_ns);
 		buffer_text(&f->text, " of device time lost to ");
 		gap_words(s, &f->text);
-		buffer_print(&f->text, ", in %llu gaps", (unsigned long long)s->count);
+		buffer_print(&f->text, ", in %llu gap%s", (unsigned long long)s->count, s->count == 1 ? "" : "s");
 	}
 }
 

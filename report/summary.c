@@ -3,10 +3,16 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "gap.h"
+#include "memory.h"
 #include "report.h"
+#include "rule.h"
 #include "text.h"
 
-enum { TOP = 3, NAME_WIDTH = 70 };
+enum { TOP = 3, FEW = 2, NAME_WIDTH = 70, LINES = 24 }; /* with the launcher's own: 25 */
+
+/* Beyond that the end of a run would keep its user waiting for what `pillion analyze` tells as well. */
+#define ANALYZE_BYTES (256ull << 20)
 
 static void add_time(struct buffer *b, double ns)
 {
@@ -35,7 +41,7 @@ static void add_name(struct buffer *b, const char *text)
 
 /* The first rows of a table of sums: total in column `total`, count behind it, name in the last column. Returns how many
  * it has. */
-static size_t top(const struct report_context *c, struct buffer *out, const char *title, size_t total, bool in_bytes,
+static size_t top(const struct report_context *c, struct buffer *out, size_t shown, const char *title, size_t total, bool in_bytes,
 		int (*run)(const struct report_context *, struct table *, struct err *))
 {
 	struct table t = {0};
@@ -47,7 +53,7 @@ static size_t top(const struct report_context *c, struct buffer *out, const char
 	rows = table_rows(&t);
 	if (rows)
 		buffer_print(out, " %s\n", title);
-	for (size_t i = 0; i < rows && i < TOP; i++) {
+	for (size_t i = 0; i < rows && i < shown; i++) {
 		const union cell *cells = t.cells + i * t.column_count;
 
 		buffer_clear(&sum);
@@ -57,8 +63,8 @@ static size_t top(const struct report_context *c, struct buffer *out, const char
 			add_time(&sum, (double)cells[total].count);
 		buffer_print(out, "  %12s %9" PRIu64 " x  ", sum.data, cells[total + 1].count);
 		add_name(out, cells[t.column_count - 1].text);
-		if (i + 1 == TOP && rows > TOP)
-			buffer_print(out, "  (%zu more)", rows - TOP);
+		if (i + 1 == shown && rows > shown)
+			buffer_print(out, "  (%zu more)", rows - shown);
 		buffer_text(out, "\n");
 	}
 	buffer_done(&sum);
@@ -132,17 +138,140 @@ static void range_never_seen(const struct model *m, struct buffer *out)
 	buffer_text(out, "\n");
 }
 
+/* Busy for any process: the sum over processes of one device may exceed its time where they share it. */
+static void busy(const struct gaps *g, struct buffer *out)
+{
+	uint64_t least = UINT64_MAX, most = 0;
+	double sum = 0;
+
+	for (size_t i = 0; i < g->device_count; i++) {
+		const struct gap_device *d = &g->devices[i];
+
+		sum += d->wall_ns ? (double)d->busy_ns / (double)d->wall_ns : 0;
+		least = d->busy_ns < least ? d->busy_ns : least;
+		most = d->busy_ns > most ? d->busy_ns : most;
+	}
+	if (!g->device_count)
+		return;
+	buffer_print(out, " GPU busy %.1f %% of the time", 100 * sum / (double)g->device_count);
+	if (g->device_count > 1) {
+		buffer_print(out, " on average, over %zu pairs of process and device: ", g->device_count);
+		add_time(out, (double)least);
+		buffer_text(out, " to ");
+		add_time(out, (double)most);
+	}
+	buffer_text(out, "\n");
+}
+
+static const char *rank_of(const struct process *p)
+{
+	return p->rank ? p->rank : "";
+}
+
+/* How far apart the ranks' lengths are. */
+static void ranks(const struct model *m, struct buffer *out)
+{
+	const struct process *shortest = NULL, *longest = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < m->process_count; i++) {
+		const struct process *p = &m->processes[i];
+		bool is_first = *rank_of(p) != 0;
+
+		for (size_t k = 0; k < i && is_first; k++) /* the rank's first process is the rank; the others are its children */
+			is_first = strcmp(rank_of(&m->processes[k]), rank_of(p)) != 0;
+		if (!is_first)
+			continue;
+		count++;
+		shortest = !shortest || rule_wall(p) < rule_wall(shortest) ? p : shortest;
+		longest = !longest || rule_wall(p) > rule_wall(longest) ? p : longest;
+	}
+	if (count < 2)
+		return;
+	buffer_print(out, " %zu ranks: ", count);
+	add_time(out, (double)rule_wall(shortest));
+	buffer_text(out, " (rank ");
+	add_name(out, rank_of(shortest));
+	buffer_text(out, ") to ");
+	add_time(out, (double)rule_wall(longest));
+	buffer_text(out, " (rank ");
+	add_name(out, rank_of(longest));
+	buffer_text(out, ")\n");
+}
+
+static void memory_peak(const struct model *m, struct buffer *out)
+{
+	uint64_t most = 0;
+	const struct image *of = NULL;
+
+	for (size_t i = 0; i < m->image_count; i++) {
+		struct memory memory;
+
+		memory_replay(m, &m->images[i], &memory, NULL, NULL);
+		for (size_t k = 0; k < memory.use_count; k++)
+			if (!memory.uses[k].kind && memory.uses[k].peak > most) {
+				most = memory.uses[k].peak;
+				of = &m->images[i];
+			}
+		memory_done(&memory);
+	}
+	if (of)
+		buffer_print(out, " GPU memory peak %.3f MB in process %" PRIu32 "\n", (double)most / 1e6, of->pid);
+}
+
+static void findings(struct rules *rules, struct buffer *out)
+{
+	struct finding worst[TOP];
+	size_t count = rules_worst(rules, worst, TOP);
+
+	for (size_t i = 0; i < count; i++) {
+		buffer_print(out, " %s: ", worst[i].rule->name);
+		add_name(out, worst[i].text.data ? worst[i].text.data : worst[i].rule->title);
+		if (worst[i].line.size) {
+			buffer_text(out, "; ");
+			add_name(out, worst[i].line.data);
+		}
+		buffer_text(out, "\n");
+		finding_done(&worst[i]);
+	}
+}
+
+static size_t lines(const struct buffer *b)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < b->size; i++)
+		n += b->data[i] == '\n';
+	return n;
+}
+
 void summary_text(const struct report_context *c, struct buffer *ret)
 {
+	struct rules rules = {.context = c};
+	bool is_small = c->model->trace_bytes <= ANALYZE_BYTES;
+	struct buffer found = {0}, kernels = {0};
+	size_t shown = top(c, &kernels, FEW, "GPU", 1, false, report_cuda_gpu_kern_sum) ? FEW : TOP;
+
 	head(c->model, ret);
 	range_never_seen(c->model, ret);
+	ranks(c->model, ret);
 	ends(c->model, ret);
-	top(c, ret, "CUDA API", 1, false, report_cuda_api_sum);
-	if (!top(c, ret, "GPU", 1, false, report_cuda_gpu_sum))
-		top(c, ret, "copies", 0, true, report_cuda_gpu_mem_size_sum);
-	top(c, ret, "OS calls", 1, false, report_osrt_sum);
-	top(c, ret, "NVTX ranges", 1, false, report_nvtx_sum);
+	if (is_small) {
+		busy(rules_gaps(&rules), ret);
+		memory_peak(c->model, ret);
+		findings(&rules, &found);
+	}
+	top(c, ret, shown, "CUDA API", 1, false, report_cuda_api_sum);
+	buffer_add(ret, kernels.data, kernels.size);
+	top(c, ret, shown, "copies", 0, true, report_cuda_gpu_mem_size_sum);
+	top(c, ret, shown, "OS calls", 1, false, report_osrt_sum);
+	if (lines(ret) + lines(&found) + 1 + shown < LINES)
+		top(c, ret, shown, "NVTX ranges", 1, false, report_nvtx_sum);
+	buffer_add(ret, found.data, found.size);
 	buffer_text(ret, " ");
 	ledger_line(c->model, ret);
 	buffer_text(ret, "\n");
+	buffer_done(&found);
+	buffer_done(&kernels);
+	rules_done(&rules);
 }

@@ -2,6 +2,7 @@
 // Reads the data, fills the views, switches between them.
 import {byId, make} from './dom.mjs';
 import {readEvents, unpack} from './decode.mjs';
+import {findingsView} from './findings.mjs';
 import {FlameView} from './flameview.mjs';
 import {overview} from './overview.mjs';
 import {makeGroups} from './rows.mjs';
@@ -95,7 +96,7 @@ function onKey(event) {
 		const view = views.find(name => !byId(name).hidden), field = byId(view).querySelector('input[type=search]');
 
 		(field || byId('search')).focus();
-	} else if (/^[1-5]$/.test(event.key) && !isTyping && views[event.key - 1]) {
+	} else if (/^[1-6]$/.test(event.key) && !isTyping && views[event.key - 1]) {
 		show(views[event.key - 1]);
 	}
 }
@@ -127,6 +128,7 @@ async function start() {
 	byId('overview').replaceChildren(...overview(model, showTable));
 	drawn.push(new Timeline(model, model.groups), new FlameView(model));
 	listTables();
+	byId('findings').replaceChildren(...findingsView(model));
 	fillLedger();
 	listen();
 	/* page.html#timeline opens there. */
