@@ -165,11 +165,12 @@ bool rule_has_devices(const struct rules *r, struct finding *f)
 {
 	const struct model *m = r->context->model;
 
+	if (!rule_has_calls(r, f))
+		return false;
 	for (size_t i = 0; i < m->image_count; i++)
 		if (device_source(m->images[i].trace).is_known)
 			return true;
-	if (rule_has_calls(r, f))
-		rule_unchecked(f, "no device records, the ledger says why");
+	rule_unchecked(f, "no device records, the ledger says why");
 	return false;
 }
 
@@ -186,6 +187,17 @@ void rule_missed_devices(const struct rules *r, struct finding *f)
 	}
 	if (missing)
 		rule_unchecked(f, "%zu of %zu processes that asked for device work have no device records", missing, asking);
+}
+
+bool rule_has_work(struct rules *r, struct finding *f)
+{
+	if (!rule_has_devices(r, f))
+		return false;
+	if (rules_gaps(r)->device_count)
+		return true;
+	rule_missed_devices(r, f);
+	rule_unchecked(f, "no device did anything");
+	return false;
 }
 
 uint64_t rule_wall(const struct process *p)

@@ -69,6 +69,9 @@ void rule_unchecked(struct finding *f, const char *format, ...) __attribute__((f
 bool rule_has_calls(const struct rules *r, struct finding *f);
 bool rule_has_devices(const struct rules *r, struct finding *f);
 
+/* Likewise where devices did nothing at all; makes the gaps. */
+bool rule_has_work(struct rules *r, struct finding *f);
+
 /* At the end of a rule that needs device records: one that found nothing is not clean where some processes have none. */
 void rule_missed_devices(const struct rules *r, struct finding *f);
 

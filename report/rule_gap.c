@@ -90,7 +90,7 @@ void rule_gpu_idle(struct rules *r, struct finding *f)
 	struct buffer text = {0};
 
 	rule_columns(f, columns, sizeof(columns) / sizeof(*columns));
-	if (!rule_has_devices(r, f))
+	if (!rule_has_work(r, f))
 		return;
 	g = rules_gaps(r);
 	for (size_t k = 0; k < g->device_count; k++) {
@@ -226,7 +226,7 @@ void rule_input_bound(struct rules *r, struct finding *f)
 	const struct gaps *g;
 
 	rule_columns(f, columns, sizeof(columns) / sizeof(*columns));
-	if (!rule_has_devices(r, f))
+	if (!rule_has_work(r, f))
 		return;
 	g = rules_gaps(r);
 	for (size_t k = 0; k < g->device_count; k++) {
@@ -336,7 +336,7 @@ void rule_launch_bound(struct rules *r, struct finding *f)
 	const struct gaps *g;
 
 	rule_columns(f, columns, sizeof(columns) / sizeof(*columns));
-	if (!rule_has_devices(r, f))
+	if (!rule_has_work(r, f))
 		return;
 	g = rules_gaps(r);
 	for (size_t k = 0; k < g->device_count; k++) {

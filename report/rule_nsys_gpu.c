@@ -109,7 +109,7 @@ void rule_gpu_gaps(struct rules *r, struct finding *f)
 	const struct model *m = r->context->model;
 
 	rule_columns(f, columns, sizeof(columns) / sizeof(*columns));
-	if (!rule_has_devices(r, f))
+	if (!rule_has_work(r, f))
 		return;
 	for (size_t i = 0; i < m->process_count; i++) {
 		l.pid = m->processes[i].pid;
@@ -216,7 +216,7 @@ void rule_gpu_time_util(struct rules *r, struct finding *f)
 	const struct model *m = r->context->model;
 
 	rule_columns(f, columns, sizeof(columns) / sizeof(*columns));
-	if (!rule_has_devices(r, f))
+	if (!rule_has_work(r, f))
 		return;
 	for (size_t i = 0; i < m->process_count; i++) {
 		l.pid = m->processes[i].pid;

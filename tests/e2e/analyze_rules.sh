@@ -1,0 +1,116 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# analyze on real processes: trouble is found where it was planted, with its line, and nowhere else; and nsys's own rules, run
+# by the real nsys on our export, print the same rows.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+doubles=$PILLION_BUILD_DIR/tests/doubles
+trouble=$targets/cuda_trouble
+[ -x "$trouble" ] || skip_all 'built without CUDA headers'
+
+record() { # NAME OPTION... COMMAND
+	LD_LIBRARY_PATH=$doubles pillion -o "$@" >out 2>err
+}
+
+verdict() { # CAPTURE RULE: found, clean, could not check: why
+	report analyze -q -r "$2" -f csv "$1.pillion" 2>/dev/null | python3 -c 'import csv, sys; print(list(csv.DictReader(sys.stdin))[0]["Verdict"])'
+}
+
+line() { # TEXT: the line of the target that holds it
+	grep -n "$1" "$tests_dir/../targets/cuda_trouble.c" | sed 's/:.*//'
+}
+
+for kind in none input copies memset gap; do
+	record $kind "$trouble" $kind
+	is "$? $(cat out)" "0 $kind" "$kind: its status and output"
+	like "$(cat err)" '^pillion: capture in ' "$kind: its stderr has the capture's line"
+done
+
+# ---- found where planted, clean where not ----
+
+is "$(verdict copies cuda_memcpy_async)" found 'pageable memory in an asynchronous copy'
+is "$(verdict copies cuda_memcpy_sync)" found 'synchronous copies'
+is "$(verdict copies pageable_copies)" found 'pageable copies'
+like "$(report analyze -q -r pageable_copies -f csv copies.pillion)" "cudaMemcpyAsync HtoD,copies \(.*cuda_trouble\.c:$(line '/\* pageable \*/')\)" 'with its line'
+is "$(verdict none cuda_memcpy_async) $(verdict none cuda_memcpy_sync) $(verdict none pageable_copies)" 'clean clean clean' 'pinned copies: clean'
+is "$(verdict memset cuda_memset_sync) $(verdict none cuda_memset_sync)" 'found clean' 'memsets of pinned memory'
+is "$(verdict gap gpu_gaps) $(verdict none gpu_gaps)" 'found clean' 'a gap over 500 ms'
+is "$(verdict gap gpu_time_util)" found 'a device hardly used'
+is "$(verdict copies cuda_api_sync) $(verdict input cuda_api_sync)" 'clean found' 'calls that wait'
+is "$(verdict input input_bound) $(verdict copies input_bound)" 'found clean' 'steps that wait for input'
+like "$(report analyze -q -r input_bound -f csv input.pillion)" ',read,input \(.*cuda_trouble\.c:[0-9]+\)$' 'the call and its line'
+like "$(report analyze -r input_bound input.pillion 2>&1)" 'the device waits for input, .*Load ahead' 'what was found, and what to change'
+
+# ---- gaps: causes add up ----
+
+sums() { # CAPTURE: idle time by cause, all in all; and wall less busy
+	report analyze -q -r gpu_idle -f csv "$1.pillion" >idle.csv
+	report stats -q -r cuda_gpu_trace -f csv "$1.pillion" >trace.csv
+	report stats -q -r processes -f csv "$1.pillion" >processes.csv
+	python3 - <<'END'
+import csv
+idle = sum(int(r['Idle Time (ns)']) for r in csv.DictReader(open('idle.csv')))
+wall = max(int(r['Start (ns)']) + int(r['Duration (ns)']) for r in csv.DictReader(open('processes.csv')))
+busy, last = 0, 0
+for start, length in sorted((int(r['Start (ns)']), int(r['Duration (ns)'])) for r in csv.DictReader(open('trace.csv'))):
+    busy += max(0, min(start + length, wall) - max(start, last))
+    last = max(last, start + length)
+print(idle, wall - busy)
+END
+}
+for kind in input gap; do
+	set -- $(sums $kind)
+	is "$1" "$2" "$kind: the causes add up to the time without work"
+done
+like "$(report analyze -q -r gpu_idle -f csv gap.pillion)" ',host in OS call: usleep,' 'a gap while the host sleeps'
+
+# ---- could not check ----
+
+record host --gpu-activity=none "$trouble" copies
+for rule in cuda_memcpy_async gpu_gaps gpu_idle input_bound pageable_copies; do
+	is "$(verdict host $rule)" 'could not check: no device records, the ledger says why' "$rule without device records"
+done
+report analyze -r gpu_gaps host.pillion >out 2>err
+is "$? $(cat err)" '1 pillion analyze: gpu_gaps: could not check: no device records, the ledger says why' 'asked for: status 1'
+report analyze host.pillion >out 2>err
+is $? 0 'not asked for: status 0'
+pillion -o none_at_all true >out 2>err
+for rule in cuda_api_sync implicit_sync alloc_churn tensor_dims cpu_oversubscribed; do
+	like "$(verdict none_at_all $rule)" '^could not check: ' "$rule without any CUDA call"
+done
+
+# ---- forms ----
+
+report analyze -q -f json copies.pillion >out.json
+ok 'json of all rules' python3 -c 'import json; d = json.load(open("out.json")); assert len(d) == 15 and d["cuda_memcpy_sync"][0]["Verdict"] == "found", d.keys()'
+report analyze -r gpu-starv,cuda-sync-api copies.pillion >out 2>err
+is $? 0 "nsys's older names"
+report analyze -r gpu_gap copies.pillion >out 2>err
+is "$? $(cat err)" "2 pillion analyze: unknown rule 'gpu_gap', did you mean gpu_gaps?" 'a rule that there is not'
+report analyze >out 2>err
+is "$? $(cat err)" '2 pillion analyze: which capture? See pillion analyze --help' 'no capture'
+like "$(report analyze --help)" '^  gpu_idle ' '--help lists the rules'
+LD_LIBRARY_PATH=$doubles PILLION_STATS=summary pillion -o told "$trouble" input >out 2>err
+is "$(wc -l <err | awk '{ print ($1 <= 25) }')" 1 'the summary has at most 25 lines'
+like "$(cat err)" ' input_bound: .*cuda_trouble\.c:' 'and the finding with its line'
+
+# ---- the real nsys ----
+
+nsys=${PILLION_NSYS:-$(command -v nsys)}
+if [ -z "$nsys" ]; then
+	skip "nsys's own rules" 'no nsys'
+	done_testing
+fi
+for kind in none input copies memset gap; do
+	report export -q -t sqlite $kind.pillion
+	for pair in cuda_memcpy_async:cuda-async-memcpy cuda_memcpy_sync:cuda-sync-memcpy cuda_memset_sync:cuda-sync-memset \
+		cuda_api_sync:cuda-sync-api gpu_gaps:gpu-starv gpu_time_util:gpu-low-util; do
+		case $(verdict $kind ${pair%:*}) in
+		found) report analyze -q -r ${pair%:*} -f csv $kind.pillion | cut -d, -f3- ;;
+		esac | sort >ours
+		timeout 60 "$nsys" analyze -q -r ${pair#*:} -f csv -o - $kind.sqlite 2>nsys.err | sed '/^$/d' | sort >theirs
+		ok "$kind: ${pair%:*} has nsys's rows ($(wc -l <theirs))" diff ours theirs
+	done
+done
+done_testing

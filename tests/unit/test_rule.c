@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../report/busy.h"
+#include "../../report/rule.h"
+#include "trace_writer.h"
+
+#define US 1000ull
+#define MS 1000000ull
+#define BEGIN (1000 * MS)
+
+enum { KERNEL = 1, PAGED_IN, PINNED_IN, PAGED_OUT, HOST_SET, OTHER_DEVICE, GRAPH };
+
+static struct writer w;
+static struct writer_thread host, cupti;
+static uint16_t f_launch, f_copy, f_copy_async, f_set, f_wait, f_free, f_malloc, f_read, f_gemm;
+static uint32_t next_id;
+static struct model model;
+static struct report_context context = {.model = &model};
+static struct rules rules = {.context = &context};
+
+static void works(void)
+{
+	static const struct tf_work all[] = {
+		{.kind = TF_WORK_KERNEL, .kernel = 1, .context = 1, .stream = 7},
+		{.kind = TF_WORK_COPY, .copy = 1, .source = 1, .target = 3, .context = 1, .stream = 7},
+		{.kind = TF_WORK_COPY, .copy = 1, .source = 2, .target = 3, .context = 1, .stream = 7},
+		{.kind = TF_WORK_COPY, .copy = 2, .source = 3, .target = 1, .context = 1, .stream = 7},
+		{.kind = TF_WORK_SET, .target = 2, .context = 1, .stream = 7},
+		{.kind = TF_WORK_KERNEL, .kernel = 1, .device = 1, .context = 2, .stream = 8},
+		{.kind = TF_WORK_GRAPH, .context = 1, .stream = 7, .graph = 3},
+	};
+
+	for (uint32_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		writer_blob(&cupti, TF_BLOB_WORK, i + 1, &all[i], sizeof(all[i]));
+	writer_text(&cupti, TF_BLOB_KERNEL, 1, "_Z4stepPf");
+}
+
+static void begin(uint64_t nonce, uint32_t pid, bool has_source)
+{
+	writer_init(&w, nonce, pid, 1, BEGIN);
+	f_launch = writer_function(&w, TF_GROUP_CUDA, "cudaLaunchKernel");
+	f_copy = writer_function(&w, TF_GROUP_CUDA, "cudaMemcpy");
+	f_copy_async = writer_function(&w, TF_GROUP_CUDA, "cudaMemcpyAsync");
+	f_set = writer_function(&w, TF_GROUP_CUDA, "cudaMemset");
+	f_wait = writer_function(&w, TF_GROUP_CUDA, "cudaStreamSynchronize");
+	f_free = writer_function(&w, TF_GROUP_CUDA, "cudaFree");
+	f_malloc = writer_function(&w, TF_GROUP_CUDA, "cudaMalloc");
+	f_read = writer_function(&w, TF_GROUP_OSRT, "read");
+	f_gemm = writer_function(&w, TF_GROUP_CUBLAS, "cublasGemmEx");
+	writer_thread(&w, &host, pid, "main", 64 * TF_PAGE);
+	writer_thread(&w, &cupti, pid + 1, "cupti", 64 * TF_PAGE);
+	next_id = 0;
+	if (has_source)
+		writer_device_source(&cupti, TF_DEVICE_TIME_MONOTONIC, 130001, "libcupti.so.13");
+	works();
+}
+
+static void setup(void)
+{
+	begin(1, 10, true);
+	busy_stretch = 1u << 20;
+}
+
+static void teardown(void)
+{
+	rules_done(&rules);
+	symbols_free(context.symbols);
+	context.symbols = NULL;
+	model_done(&model);
+	writer_done(&w);
+}
+
+TestSuite(rule, .init = setup, .fini = teardown);
+
+static void call(uint16_t function, uint64_t at, uint64_t duration, uint64_t arg)
+{
+	writer_call(&host, function, BEGIN + at + duration, duration, &arg, arg ? 1 : 0);
+}
+
+/* A call, and its work. Times since the process began. */
+static void work(uint16_t function, uint64_t at, uint64_t duration, uint64_t arg, uint32_t id, uint64_t start, uint64_t length,
+		 uint64_t bytes)
+{
+	call(function, at, duration, arg);
+	next_id++;
+	writer_device_calls(&cupti, TF_DEVICE_TIME_MONOTONIC,
+			    &(struct writer_device_call){10, next_id, BEGIN + at + 1, duration > 2 ? duration - 2 : 0, false}, 1);
+	writer_device(&cupti, TF_DEVICE_TIME_MONOTONIC, &(struct writer_device_record){id, next_id, BEGIN + start, length, bytes}, 1);
+}
+
+static void kernel(uint64_t at, uint64_t duration, uint64_t start, uint64_t length)
+{
+	work(f_launch, at, duration, tf_arg(TF_ARG_LAUNCH, 0, 1), KERNEL, start, length, 0);
+}
+
+static void open_model(uint64_t end)
+{
+	struct err err;
+	size_t size;
+	const uint8_t *bytes;
+
+	writer_end(&w, TF_END_EXIT, 0, BEGIN + end);
+	bytes = writer_bytes(&w, &size);
+	cr_assert_eq(model_open_bytes(&model, bytes, size, &err), 0, "%s", err.text);
+	context.symbols = symbols_new(&model, false);
+}
+
+static enum verdict verdict_of(const char *name)
+{
+	struct finding f;
+	enum verdict verdict;
+
+	cr_assert_not_null(rule_find(name), "%s", name);
+	rule_run(&rules, rule_find(name), &f);
+	verdict = f.verdict;
+	cr_assert_geq(table_rows(&f.table), 1);
+	cr_assert_str_eq(f.table.cells[0].text, rule_find(name)->name);
+	if (verdict != VERDICT_FOUND)
+		cr_assert_eq(table_rows(&f.table), 1);
+	else
+		cr_assert_gt(f.text.size, 0, "%s says what it found", name);
+	finding_done(&f);
+	return verdict;
+}
+
+static void assert_verdict(const char *name, enum verdict wanted)
+{
+	static const char *const words[] = {"clean", "found", "could not check"};
+	enum verdict got = verdict_of(name);
+
+	cr_expect_eq(got, wanted, "%s: %s, wanted %s", name, words[got], words[wanted]);
+}
+
+/* Row 0's number in the column of that title. */
+static uint64_t number(const char *name, const char *title, size_t row)
+{
+	struct finding f;
+	uint64_t found = UINT64_MAX;
+
+	rule_run(&rules, rule_find(name), &f);
+	cr_assert_lt(row, table_rows(&f.table));
+	for (size_t i = 0; i < f.table.column_count; i++)
+		if (!strcmp(f.table.columns[i].title, title))
+			found = f.table.cells[row * f.table.column_count + i].count;
+	finding_done(&f);
+	return found;
+}
+
+Test(rule, names_and_aliases_are_those_of_nsys)
+{
+	static const char *const names[][2] = {{"cuda_memcpy_async", "cuda-async-memcpy"}, {"cuda_memcpy_sync", "cuda-sync-memcpy"},
+					       {"cuda_memset_sync", "cuda-sync-memset"}, {"cuda_api_sync", "cuda-sync-api"},
+					       {"gpu_gaps", "gpu-starv"}, {"gpu_time_util", "gpu-low-util"}};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		cr_assert_not_null(rule_find(names[i][0]));
+		cr_assert_eq(rule_find(names[i][0]), rule_find(names[i][1]));
+	}
+	cr_assert_null(rule_find("gpu_gap"));
+	open_model(MS);
+}
+
+Test(rule, nothing_recorded_is_not_clean)
+{
+	open_model(MS);
+	for (size_t i = 0; i < rule_count; i++)
+		assert_verdict(rule_list[i].name, VERDICT_UNCHECKED);
+}
+
+Test(rule, calls_without_device_records_are_not_clean)
+{
+	writer_done(&w);
+	begin(1, 10, false);
+	call(f_launch, MS, 5 * US, tf_arg(TF_ARG_LAUNCH, 0, 1));
+	call(f_copy, 2 * MS, 5 * US, tf_arg(TF_ARG_COPY, 1, 100000));
+	open_model(10 * MS);
+	for (size_t i = 0; i < rule_count; i++) {
+		bool needs_calls_alone = !strcmp(rule_list[i].name, "cuda_api_sync") || !strcmp(rule_list[i].name, "implicit_sync") ||
+					 !strcmp(rule_list[i].name, "alloc_churn");
+
+		assert_verdict(rule_list[i].name, needs_calls_alone ? VERDICT_CLEAN : VERDICT_UNCHECKED);
+	}
+}
+
+/* A device that always has work: kernels of 1 ms, launched ahead. */
+static void busy_device(uint64_t kernels)
+{
+	for (uint64_t i = 0; i < kernels; i++)
+		kernel(i * 10 * US, 5 * US, 20 * US + i * MS, MS);
+}
+
+Test(rule, a_busy_device_is_clean)
+{
+	busy_device(100);
+	open_model(100 * MS + 30 * US);
+	for (size_t i = 0; i < rule_count; i++) {
+		bool lacks_data = !strcmp(rule_list[i].name, "tensor_dims") || !strcmp(rule_list[i].name, "cpu_oversubscribed");
+
+		assert_verdict(rule_list[i].name, lacks_data ? VERDICT_UNCHECKED : VERDICT_CLEAN);
+	}
+}
+
+Test(rule, copies_and_memsets_by_nsys_thresholds)
+{
+	work(f_copy_async, 1 * MS, 50 * US, tf_arg(TF_ARG_COPY, 1, 4096), PAGED_IN, 1 * MS + 10 * US, 20 * US, 4096);
+	work(f_copy_async, 2 * MS, 50 * US, tf_arg(TF_ARG_COPY, 1, 4096), PINNED_IN, 2 * MS + 10 * US, 20 * US, 4096);
+	work(f_copy, 3 * MS, 50 * US, tf_arg(TF_ARG_COPY, 1, 64000), PAGED_IN, 3 * MS + 10 * US, 20 * US, 64000); /* small */
+	work(f_copy, 4 * MS, 50 * US, tf_arg(TF_ARG_COPY, 1, 64001), PAGED_IN, 4 * MS + 10 * US, 30 * US, 64001);
+	work(f_copy, 5 * MS, 50 * US, tf_arg(TF_ARG_COPY, 2, 4), PAGED_OUT, 5 * MS + 10 * US, 40 * US, 4);
+	work(f_set, 6 * MS, 50 * US, tf_arg(TF_ARG_COPY, 63, 4096), HOST_SET, 6 * MS + 10 * US, 7 * US, 4096);
+	call(f_wait, 7 * MS, 123 * US, 0);
+	open_model(10 * MS);
+	assert_verdict("cuda_memcpy_async", VERDICT_FOUND);
+	cr_expect_eq(number("cuda_memcpy_async", "Start (ns)", 0), 1 * MS + 10 * US);
+	assert_verdict("cuda_memcpy_sync", VERDICT_FOUND);
+	cr_expect_eq(number("cuda_memcpy_sync", "Duration (ns)", 0), 40 * US, "the longest comes first");
+	cr_expect_eq(number("cuda_memcpy_sync", "Duration (ns)", 1), 30 * US);
+	cr_expect_eq(number("cuda_memset_sync", "Duration (ns)", 0), 7 * US);
+	cr_expect_eq(number("cuda_api_sync", "Duration (ns)", 0), 123 * US);
+}
+
+Test(rule, gaps_over_half_a_second)
+{
+	kernel(0, 5 * US, 10 * US, 100 * US);
+	kernel(1000 * MS, 5 * US, 1000 * MS + 10 * US, 100 * US);
+	kernel(1400 * MS, 5 * US, 1400 * MS + 10 * US, 100 * US);
+	open_model(2000 * MS);
+	assert_verdict("gpu_gaps", VERDICT_FOUND);
+	cr_expect_eq(number("gpu_gaps", "Duration (ns)", 0), 1000 * MS - 100 * US);
+	cr_expect_eq(number("gpu_gaps", "Start (ns)", 0), 110 * US);
+	assert_verdict("gpu_time_util", VERDICT_FOUND);
+	cr_expect_eq(number("gpu_time_util", "Duration (ns)", 0), 1400 * MS + 100 * US, "neighbours are one line");
+}
+
+Test(rule, a_graph_as_a_whole_is_work_for_gpu_idle_alone)
+{
+	kernel(0, 5 * US, 10 * US, 100 * US);
+	work(f_launch, 10 * US, 5 * US, tf_arg(TF_ARG_LAUNCH, 0, 1), GRAPH, 110 * US, 1000 * MS, 0);
+	kernel(30 * US, 5 * US, 1000 * MS + 110 * US, 100 * US);
+	open_model(1000 * MS + 300 * US);
+	assert_verdict("gpu_gaps", VERDICT_FOUND);
+	assert_verdict("gpu_idle", VERDICT_CLEAN);
+}
+
+/* Steps: a read() of 3 ms, a launch, a kernel of 1 ms that is waited for. */
+static void input_steps(uint64_t steps)
+{
+	writer_text(&host, TF_BLOB_STRING, 1, "step");
+	for (uint64_t i = 0; i < steps; i++) {
+		uint64_t at = i * 5 * MS;
+
+		writer_event(&host, TF_PUSH, 0, BEGIN + at, 1);
+		call(f_read, at + 10 * US, 3 * MS, 0);
+		kernel(at + 3100 * US, 10 * US, at + 3110 * US, MS);
+		call(f_wait, at + 3200 * US, MS, 0);
+		writer_event(&host, TF_POP, 0, BEGIN + at + 4900 * US, 0);
+	}
+}
+
+static void assert_sums_are_whole(void)
+{
+	const struct gaps *g = rules_gaps(&rules);
+
+	cr_assert_gt(g->device_count, 0);
+	for (size_t k = 0; k < g->device_count; k++) {
+		uint64_t idle = 0;
+
+		for (size_t i = 0; i < g->sum_count; i++)
+			if (g->sums[i].device == g->devices[k].device && g->sums[i].process == g->devices[k].process)
+				idle += g->sums[i].total_ns;
+		cr_expect_eq(idle + g->devices[k].busy_ns, g->devices[k].wall_ns);
+	}
+}
+
+Test(rule, steps_that_wait_for_input)
+{
+	input_steps(10);
+	open_model(60 * MS);
+	assert_verdict("input_bound", VERDICT_FOUND);
+	cr_expect_eq(number("input_bound", "Steps", 0), 10);
+	assert_verdict("gpu_idle", VERDICT_FOUND);
+	assert_verdict("launch_bound", VERDICT_CLEAN);
+	assert_sums_are_whole();
+}
+
+Test(rule, causes_add_up_across_devices_stretches_and_overlaps)
+{
+	uint64_t seed = 7;
+
+	for (uint64_t at = MS; at < 400 * MS;) {
+		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+		work(f_launch, at, 3 * US, tf_arg(TF_ARG_LAUNCH, 0, 1), seed >> 60 & 1 ? KERNEL : OTHER_DEVICE, at + (seed >> 40) % (300 * US),
+		     (seed >> 50) % (900 * US), 0);
+		at += 10 * US + (seed >> 33) % (400 * US);
+		if (seed >> 62 == 1)
+			call(f_read, at, 50 * US, 0);
+		at += 60 * US;
+	}
+	busy_stretch = 100;
+	open_model(410 * MS);
+	assert_sums_are_whole();
+	cr_assert_eq(rules_gaps(&rules)->device_count, 2);
+}
+
+static uint64_t caused(enum gap_cause cause)
+{
+	const struct gaps *g = rules_gaps(&rules);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < g->sum_count; i++)
+		sum += g->sums[i].cause == cause ? g->sums[i].between_ns : 0;
+	return sum;
+}
+
+Test(rule, each_gap_has_the_cause_that_took_most_of_it)
+{
+	kernel(0, 5 * US, 10 * US, 90 * US);
+	call(f_read, 110 * US, 700 * US, 0);
+	call(f_free, 820 * US, 30 * US, 0);
+	kernel(900 * US, 5 * US, 1000 * US, 100 * US); /* 700 of 900 us: read */
+	call(f_free, 1110 * US, 500 * US, 0);
+	kernel(1700 * US, 5 * US, 1800 * US, 100 * US); /* 500 of 700 us: free */
+	kernel(1910 * US, 5 * US, 2900 * US, 100 * US); /* launched 990 us before */
+	kernel(4000 * US, 5 * US, 4010 * US, 100 * US); /* nothing recorded for 1000 us */
+	work(f_copy, 4120 * US, 400 * US, tf_arg(TF_ARG_COPY, 1, 9), PINNED_IN, 4510 * US, 5 * US, 9);
+	call(f_wait, 4530 * US, 90 * US, 0);
+	kernel(4620 * US, 5 * US, 4630 * US, US);
+	open_model(5 * MS);
+	cr_expect_eq(caused(GAP_OS), 900 * US);
+	cr_expect_eq(caused(GAP_MEMORY), 700 * US);
+	cr_expect_eq(caused(GAP_LAUNCH), 1000 * US + 400 * US, "%llu", (unsigned long long)caused(GAP_LAUNCH));
+	cr_expect_eq(caused(GAP_HOST), 1010 * US);
+	cr_expect_eq(caused(GAP_WAIT), 115 * US);
+	assert_sums_are_whole();
+}
+
+Test(rule, kernels_shorter_than_their_launch)
+{
+	for (uint64_t i = 0; i < 50; i++)
+		kernel(i * 12 * US, 10 * US, i * 12 * US + 11 * US, 2 * US);
+	open_model(MS);
+	assert_verdict("launch_bound", VERDICT_FOUND);
+	cr_expect_eq(number("launch_bound", "Short Kernels", 0), 50);
+}
+
+Test(rule, waits_that_nobody_asked_for)
+{
+	busy_device(20);
+	for (uint64_t i = 0; i < 5; i++) {
+		call(f_copy_async, MS + i * 2 * MS, 5 * US, tf_arg(TF_ARG_COPY, 2, 4));
+		call(f_wait, MS + i * 2 * MS + 10 * US, MS, 0);
+	}
+	open_model(30 * MS);
+	assert_verdict("implicit_sync", VERDICT_FOUND);
+	cr_expect_eq(number("implicit_sync", "Num Calls", 0), 5);
+}
+
+Test(rule, a_wait_alone_was_asked_for)
+{
+	busy_device(20);
+	for (uint64_t i = 0; i < 5; i++)
+		call(f_wait, MS + i * 2 * MS + 10 * US, MS, 0);
+	open_model(30 * MS);
+	assert_verdict("implicit_sync", VERDICT_CLEAN);
+}
+
+Test(rule, allocations_in_each_step)
+{
+	for (uint64_t i = 0; i < 40; i++) {
+		call(f_malloc, i * MS, 50 * US, tf_arg(TF_ARG_MEMORY, TF_MEMORY_DEVICE, 0x1000 + i));
+		kernel(i * MS + 100 * US, 5 * US, i * MS + 200 * US, 300 * US);
+		call(f_free, i * MS + 600 * US, 50 * US, tf_arg(TF_ARG_MEMORY, TF_MEMORY_DEVICE | TF_MEMORY_FREE, 0x1000 + i));
+	}
+	open_model(50 * MS);
+	assert_verdict("alloc_churn", VERDICT_FOUND);
+}
+
+Test(rule, allocations_from_a_pool_are_no_churn)
+{
+	for (uint64_t i = 0; i < 40; i++) {
+		call(f_malloc, i * MS, 50 * US, tf_arg(TF_ARG_MEMORY, TF_MEMORY_POOL, 0x1000 + i));
+		kernel(i * MS + 100 * US, 5 * US, i * MS + 200 * US, 300 * US);
+	}
+	open_model(50 * MS);
+	assert_verdict("alloc_churn", VERDICT_CLEAN);
+}
+
+Test(rule, large_pageable_copies)
+{
+	busy_device(2);
+	work(f_copy_async, 3 * MS, 500 * US, tf_arg(TF_ARG_COPY, 1, 1 << 20), PAGED_IN, 3 * MS + 10 * US, 300 * US, 1 << 20);
+	work(f_copy_async, 4 * MS, 500 * US, tf_arg(TF_ARG_COPY, 1, 1 << 20), PINNED_IN, 4 * MS + 10 * US, 300 * US, 1 << 20);
+	open_model(10 * MS);
+	assert_verdict("pageable_copies", VERDICT_FOUND);
+	cr_expect_eq(number("pageable_copies", "Count", 0), 1);
+	assert_verdict("unpinned_loader", VERDICT_CLEAN);
+}
+
+/* So many threads that use all of the cores for two seconds, a sample each 10 ms. */
+static void load_cores(long threads, long cores)
+{
+	struct writer_thread t;
+
+	for (long i = 0; i < threads; i++) {
+		writer_thread(&w, &t, 100 + (uint32_t)i, "busy", 64 * TF_PAGE);
+		for (uint64_t at = 10 * MS; at < 2000 * MS; at += 10 * MS)
+			writer_event(&t, TF_SAMPLE, 0, BEGIN + at, (uint64_t)(10000 * cores / threads));
+	}
+	open_model(2100 * MS);
+	model.machines[0].is_this = true;
+}
+
+Test(rule, more_threads_than_cores)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	load_cores(cores + 3, cores);
+	assert_verdict("cpu_oversubscribed", VERDICT_FOUND);
+	cr_expect_eq(number("cpu_oversubscribed", "Threads", 0), (uint64_t)cores + 3);
+	model.machines[0].is_this = false;
+	assert_verdict("cpu_oversubscribed", VERDICT_UNCHECKED);
+}
+
+Test(rule, as_many_threads_as_cores)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	load_cores(cores, cores);
+	assert_verdict("cpu_oversubscribed", VERDICT_CLEAN);
+}
+
+static void gemm(int64_t m, int64_t n, int64_t k, int64_t type, uint32_t id)
+{
+	struct tf_operation op = {.count = 4, .fields = {TF_FIELD_M, TF_FIELD_N, TF_FIELD_K, TF_FIELD_TYPE | TF_ROLE_A}, .values = {m, n, k, type}};
+
+	writer_blob(&host, TF_BLOB_OPERATION, id, &op, sizeof(op) - (TF_OPERATION_FIELDS - 4) * sizeof(op.values[0]));
+	call(f_gemm, id * MS, 10 * US, tf_arg(TF_ARG_OPERATION, 0, id));
+}
+
+Test(rule, sizes_off_the_tensor_cores)
+{
+	gemm(4096, 4096, 50257, 2, 1); /* half: multiples of 8 */
+	gemm(4096, 4096, 4096, 2, 2);
+	gemm(4095, 17, 33, 0, 3); /* float, not rounded: not on them at all */
+	open_model(10 * MS);
+	assert_verdict("tensor_dims", VERDICT_FOUND);
+	cr_expect_eq(number("tensor_dims", "Num Calls", 0), 1);
+	cr_expect_eq(number("tensor_dims", "Multiple", 0), 8);
+}
+
+Test(rule, sizes_on_the_tensor_cores)
+{
+	gemm(4096, 4096, 50264, 14, 1);
+	open_model(10 * MS);
+	assert_verdict("tensor_dims", VERDICT_CLEAN);
+}
+
+Test(rule, batches_of_a_loader_that_does_not_pin)
+{
+	char directory[] = "/tmp/pillion-rule.XXXXXX", *paths[] = {directory};
+	struct err err;
+
+	cr_assert_not_null(mkdtemp(directory));
+	rmdir(directory);
+	capture_create(directory);
+	busy_device(2);
+	for (uint64_t i = 0; i < 10; i++)
+		work(f_copy_async, (3 + i) * MS, 500 * US, tf_arg(TF_ARG_COPY, 1, 1 << 16), PAGED_IN, (3 + i) * MS + 10 * US, 30 * US, 1 << 16);
+	writer_end(&w, TF_END_EXIT, 0, BEGIN + 20 * MS);
+	writer_save(&w, directory);
+	writer_done(&w);
+	writer_init(&w, 2, 20, 10, BEGIN + MS);
+	w.header.via = TF_VIA_FORK;
+	w.header.parent_nonce = 1;
+	f_read = writer_function(&w, TF_GROUP_OSRT, "read");
+	writer_thread(&w, &host, 20, "worker", 2 * TF_PAGE);
+	call(f_read, 2 * MS, MS, 0);
+	writer_save(&w, directory);
+	cr_assert_eq(model_open(&model, paths, 1, &err), 0, "%s", err.text);
+	context.symbols = symbols_new(&model, false);
+	assert_verdict("unpinned_loader", VERDICT_FOUND);
+	capture_remove(directory);
+}
+
+Test(rule, the_costliest_come_first)
+{
+	struct finding worst[2];
+	size_t count;
+
+	input_steps(10);
+	work(f_copy_async, 60 * MS, 500 * US, tf_arg(TF_ARG_COPY, 1, 1 << 20), PAGED_IN, 60 * MS + 10 * US, 300 * US, 1 << 20);
+	open_model(61 * MS);
+	count = rules_worst(&rules, worst, 2);
+	cr_assert_eq(count, 2);
+	cr_expect_str_eq(worst[0].rule->name, "input_bound");
+	cr_expect_geq(worst[0].cost_ns, worst[1].cost_ns);
+	for (size_t i = 0; i < count; i++)
+		finding_done(&worst[i]);
+}
