@@ -108,13 +108,29 @@ static int64_t result_of(const struct event *e)
 	return fd ? (int32_t)(tf_arg_value(fd) >> 16) : 0;
 }
 
+int64_t sqlite_correlation(struct sqlite_writer *w, uint64_t number)
+{
+	bool is_new;
+	uint64_t *source = map_put(&w->sources, w->image->process, number >> 32, &is_new);
+
+	if (is_new)
+		*source = w->sources.count - 1;
+	return (int64_t)(*source << 32 | (uint32_t)number);
+}
+
+/* Of a process without device records. */
+static int64_t own_correlation(struct sqlite_writer *w)
+{
+	return sqlite_correlation(w, (uint64_t)UINT32_MAX << 32 | (uint32_t)++w->correlation);
+}
+
 static void cuda_call(struct sqlite_writer *w, const struct event *e, int64_t start, int64_t end, int64_t class)
 {
 	uint64_t error = e->args_count ? tf_arg_value(event_arg(e, TF_ARG_RESULT)) : 0;
 	int64_t callchain = chain(w, e, NSYS_CUDA_STACKS);
 	/* The ids of device records are CUPTI's; a call without any is left without. */
 	uint64_t matched = correlation_of(&w->ids, e);
-	int64_t correlation = matched ? (int64_t)matched : w->has_device_records ? NSYS_NULL : ++w->correlation;
+	int64_t correlation = matched ? sqlite_correlation(w, matched) : w->has_device_records ? NSYS_NULL : own_correlation(w);
 
 	nsys_row(&w->nsys, NSYS_RUNTIME,
 		 (int64_t[]){start, end, class, w->global_tid, correlation, function_name(w, e->id), (int64_t)error,
@@ -492,5 +508,6 @@ int export_sqlite(struct export *x, struct err *err)
 	free(w.works);
 	map_done(&w.devices);
 	map_done(&w.thread_names);
+	map_done(&w.sources);
 	return nsys_close(&w.nsys, err);
 }

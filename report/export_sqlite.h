@@ -32,11 +32,15 @@ struct sqlite_writer {
 	struct nvtx_definitions nvtx; /* likewise */
 	struct symbol_frame *frames;
 	uint64_t origin_ns;
+	struct map sources; /* (process, which of its sources of correlation ids) -> number of it in the capture */
 	int64_t next_chain, correlation, first_domain;
 };
 
 /* Device records of the writer's image. */
 void sqlite_device_events(struct sqlite_writer *w);
+
+/* A process's correlation number as one that the capture uses once: nsys's rules join by it alone. */
+int64_t sqlite_correlation(struct sqlite_writer *w, uint64_t number);
 
 /* A row for a device, where it is the first one to name it. */
 void sqlite_device(struct sqlite_writer *w, const struct blob *name);

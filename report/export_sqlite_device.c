@@ -99,7 +99,7 @@ static void visit_device(struct scan *s, const struct device_record *r)
 	int64_t start = (int64_t)(r->start_ns + (uint64_t)s->axis->offset_ns - w->origin_ns);
 	int64_t row[11] = {
 	    start, start + (int64_t)r->duration_ns, t->device, t->context, t->stream,
-	    (int64_t)correlation_number(w->model, w->image, r), w->global_pid};
+	    sqlite_correlation(w, correlation_number(w->model, w->image, r)), w->global_pid};
 
 	if (t->kind == TF_WORK_KERNEL) {
 		kernel_row(w, row, k);
@@ -137,7 +137,7 @@ static void visit_more(struct scan *s, const struct device_record *r)
 {
 	struct sqlite_writer *w = s->more;
 	int64_t start = (int64_t)(r->start_ns + (uint64_t)s->axis->offset_ns - w->origin_ns);
-	int64_t correlation = (int64_t)correlation_number(w->model, w->image, r);
+	int64_t correlation = sqlite_correlation(w, correlation_number(w->model, w->image, r));
 	struct tf_work t;
 
 	if (!device_work(w->image->trace, r->work, &t))

@@ -286,6 +286,15 @@ static const struct trace_thread *main_thread(const struct image *image)
 	return image->trace->thread_count ? &image->trace->threads[0] : NULL;
 }
 
+static void count_launch(struct gap_device *d, const struct busy *b)
+{
+	const struct function *f = b->thread ? trace_function(b->image->trace, b->function) : NULL;
+	bool is_launch = f && strstr(f->name, "Launch");
+
+	d->launches += is_launch;
+	d->shorter += is_launch && b->end - b->start < b->call_end - b->call_start;
+}
+
 static void visit(void *context, const struct busy *b)
 {
 	struct state *s = context;
@@ -301,8 +310,8 @@ static void visit(void *context, const struct busy *b)
 			    .thread = b->thread ? b->thread : main_thread(b->image),
 			    .device = b->device,
 			    .stack = b->stack,
-			    .is_between = d->works});
-	d->works++;
+			    .is_between = d->last > d->first});
+	count_launch(d, b);
 	if (end > d->last) {
 		d->busy_ns += end - (start > d->last ? start : d->last);
 		d->last = end;

@@ -39,7 +39,7 @@ struct gap_device {
 	uint32_t device;
 	uint64_t wall_ns, busy_ns; /* the run's length; what the device did for this process */
 	uint64_t first, last;	   /* CLOCK_REALTIME of its first work's start and its last work's end */
-	uint64_t works;
+	uint64_t launches, shorter; /* kernels whose launch is recorded; those that took less time than it */
 };
 
 struct gaps {

@@ -141,13 +141,16 @@ static bool has_call(const struct image *image)
 	return false;
 }
 
-bool rule_has_calls(const struct rules *r, struct finding *f)
+bool rule_has_calls(struct rules *r, struct finding *f)
 {
 	const struct model *m = r->context->model;
 
-	for (size_t i = 0; i < m->image_count; i++)
+	for (size_t i = 0; i < m->image_count && r->calls == CALLS_UNKNOWN; i++)
 		if (has_call(&m->images[i]))
-			return true;
+			r->calls = CALLS_SOME;
+	if (r->calls == CALLS_SOME)
+		return true;
+	r->calls = CALLS_NONE;
 	rule_unchecked(f, "no CUDA calls were recorded");
 	return false;
 }
@@ -161,7 +164,7 @@ static bool asks_for_work(const struct trace *t)
 	return args & (1u << TF_ARG_COPY | 1u << TF_ARG_LAUNCH);
 }
 
-bool rule_has_devices(const struct rules *r, struct finding *f)
+bool rule_has_devices(struct rules *r, struct finding *f)
 {
 	const struct model *m = r->context->model;
 
@@ -187,6 +190,22 @@ void rule_missed_devices(const struct rules *r, struct finding *f)
 	}
 	if (missing)
 		rule_unchecked(f, "%zu of %zu processes that asked for device work have no device records", missing, asking);
+}
+
+bool rule_has_copies(const struct rules *r, uint8_t memory)
+{
+	const struct model *m = r->context->model;
+
+	for (size_t i = 0; i < m->image_count; i++)
+		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->blob_count; k++) {
+			const struct blob *b = &m->images[i].trace->blobs[k];
+			struct tf_work w;
+
+			if (b->type == TF_BLOB_WORK && device_work(m->images[i].trace, b->id, &w) && w.kind == TF_WORK_COPY &&
+			    (w.source == memory || w.target == memory))
+				return true;
+		}
+	return false;
 }
 
 bool rule_has_work(struct rules *r, struct finding *f)
@@ -232,7 +251,7 @@ void rule_line(const struct rules *r, const struct image *image, uint32_t stack,
 	size_t count = stack ? symbols_frames(r->context->symbols, image, stack, frames, STACK_FRAMES) : 0, best = count;
 
 	for (size_t i = 0; i < count && best == count; i++)
-		if (strstr(frames[i].text, ".py:"))
+		if (frames[i].is_python)
 			best = i;
 	for (size_t i = 0; i < count && best == count; i++)
 		if (!is_library(frames[i].module))

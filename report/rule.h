@@ -22,6 +22,7 @@ struct finding {
 struct rules {
 	const struct report_context *context;
 	struct gaps *gaps; /* made by the first that asks, see rules_gaps */
+	enum { CALLS_UNKNOWN, CALLS_NONE, CALLS_SOME } calls; /* of CUDA, as rule_has_calls found */
 };
 
 enum { RULE_NSYS = 1 };
@@ -66,14 +67,17 @@ void rule_row(struct finding *f); /* begins a row: its Rule and Verdict; makes i
 void rule_unchecked(struct finding *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* False, and the finding says so: no CUDA call was recorded; no device record was. */
-bool rule_has_calls(const struct rules *r, struct finding *f);
-bool rule_has_devices(const struct rules *r, struct finding *f);
+bool rule_has_calls(struct rules *r, struct finding *f);
+bool rule_has_devices(struct rules *r, struct finding *f);
 
 /* Likewise where devices did nothing at all; makes the gaps. */
 bool rule_has_work(struct rules *r, struct finding *f);
 
 /* At the end of a rule that needs device records: one that found nothing is not clean where some processes have none. */
 void rule_missed_devices(const struct rules *r, struct finding *f);
+
+/* Whether any copy of that memory (CUpti_ActivityMemoryKind) is defined at all, so that it is worth looking. */
+bool rule_has_copies(const struct rules *r, uint8_t memory);
 
 /* The line to show for a stack: the innermost frame of the program itself rather than of a library. "" if there is none. */
 void rule_line(const struct rules *r, const struct image *image, uint32_t stack, struct buffer *ret);

@@ -319,7 +319,7 @@ void rule_pageable_copies(struct rules *r, struct finding *f)
 	rule_columns(f, copy_columns, COPY_COLUMNS);
 	if (!rule_has_devices(r, f))
 		return;
-	for (size_t i = 0; i < m->image_count; i++)
+	for (size_t i = 0; i < m->image_count && rule_has_copies(r, MEMORY_PAGEABLE); i++)
 		correlate_image(r->context, &m->images[i], &l, visit_pageable, NULL);
 	if (l.count) {
 		copy_rows(&l, f);

@@ -246,7 +246,6 @@ void rule_input_bound(struct rules *r, struct finding *f)
 struct launches {
 	const struct report_context *context;
 	uint32_t device;
-	uint64_t works, shorter;
 	struct sums sums, calls; /* by kernel, of those shorter than their launch: their time, that of the calls */
 	const struct image *image;
 	uint32_t stack;
@@ -283,10 +282,8 @@ static void add_launch(void *context, const struct busy *b)
 
 	if (b->device != l->device || !f || !strstr(f->name, "Launch"))
 		return;
-	l->works++;
 	if (b->end - b->start >= call)
 		return;
-	l->shorter++;
 	row = kernel_row(l, b);
 	sums_add(&l->sums, row, b->end - b->start);
 	sums_add(&l->calls, row, call);
@@ -318,7 +315,7 @@ static void launch_rows(struct rules *r, struct finding *f, const struct gap_dev
 		f->cost_ns = lost;
 		buffer_clear(&f->text);
 		buffer_print(&f->text, "%llu of %llu kernels are shorter than their launch, and the device lost ",
-			     (unsigned long long)l->shorter, (unsigned long long)l->works);
+			     (unsigned long long)d->shorter, (unsigned long long)d->launches);
 		rule_time(&f->text, lost);
 		buffer_text(&f->text, " waiting for launches");
 		buffer_clear(&f->line);
@@ -347,10 +344,10 @@ void rule_launch_bound(struct rules *r, struct finding *f)
 		for (size_t i = 0; i < g->sum_count; i++)
 			if (is_of(&g->sums[i], d) && g->sums[i].cause == GAP_LAUNCH)
 				lost += g->sums[i].between_ns;
-		if (lost && lost * 100 >= span_ns(d) * LAUNCH_PERCENT)
-			busy_process(r->context, d->process, true, &l, add_launch);
-		if (l.shorter && l.shorter * 2 >= l.works)
-			launch_rows(r, f, d, &l, lost);
+		if (!lost || lost * 100 < span_ns(d) * LAUNCH_PERCENT || !d->shorter || d->shorter * 2 < d->launches)
+			continue;
+		busy_process(r->context, d->process, true, &l, add_launch);
+		launch_rows(r, f, d, &l, lost);
 		sums_done(&l.sums);
 		sums_done(&l.calls);
 	}

@@ -28,9 +28,12 @@ struct search {
 	bool (*is_work)(const struct tf_work *work, uint64_t bytes);
 };
 
+/* Of equals those of the first process, as nsys has them where it shows only some. */
 static bool is_before(const struct line *a, const struct line *b)
 {
-	return a->duration != b->duration ? a->duration > b->duration : a->start < b->start;
+	if (a->duration != b->duration)
+		return a->duration > b->duration;
+	return a->image != b->image ? a->image < b->image : a->start < b->start;
 }
 
 static void keep(struct search *s, const struct line *line)

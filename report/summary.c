@@ -12,7 +12,7 @@
 enum { TOP = 3, FEW = 2, NAME_WIDTH = 70, LINES = 24 }; /* with the launcher's own: 25 */
 
 /* Beyond that the end of a run would keep its user waiting for what `pillion analyze` tells as well. */
-#define ANALYZE_BYTES (256ull << 20)
+#define ANALYZE_BYTES (64ull << 20)
 
 static void add_time(struct buffer *b, double ns)
 {
@@ -268,6 +268,8 @@ void summary_text(const struct report_context *c, struct buffer *ret)
 	if (lines(ret) + lines(&found) + 1 + shown < LINES)
 		top(c, ret, shown, "NVTX ranges", 1, false, report_nvtx_sum);
 	buffer_add(ret, found.data, found.size);
+	if (!is_small)
+		buffer_text(ret, " findings: a large capture, pillion analyze looks for them\n");
 	buffer_text(ret, " ");
 	ledger_line(c->model, ret);
 	buffer_text(ret, "\n");

@@ -102,10 +102,13 @@ if [ -z "$nsys" ]; then
 	skip "nsys's own rules" 'no nsys'
 	done_testing
 fi
-for kind in none input copies memset gap; do
+record eight sh -c "for kind in copies input gap memset gap none gap gap; do '$trouble' \$kind & done; wait"
+for kind in none input copies memset gap eight; do
 	report export -q -t sqlite $kind.pillion
 	for pair in cuda_memcpy_async:cuda-async-memcpy cuda_memcpy_sync:cuda-sync-memcpy cuda_memset_sync:cuda-sync-memset \
 		cuda_api_sync:cuda-sync-api gpu_gaps:gpu-starv gpu_time_util:gpu-low-util; do
+		# Of several processes nsys takes the times without any work for those of one of them.
+		[ "$kind ${pair%:*}" = 'eight gpu_time_util' ] && continue
 		case $(verdict $kind ${pair%:*}) in
 		found) report analyze -q -r ${pair%:*} -f csv $kind.pillion | cut -d, -f3- ;;
 		esac | sort >ours

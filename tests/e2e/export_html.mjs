@@ -276,10 +276,24 @@ async function checkWithoutScript(browser, url) {
 	check(/wall .* process/.test(outerHTML) && !outerHTML.includes('<img'), 'a summary without JavaScript', outerHTML);
 }
 
+// Each rule once, with the verdict and as many rows as `analyze` gives it.
+async function checkFindings(page) {
+	const wanted = Object.entries(JSON.parse(readFileSync(file.replace(/\.html$/, '.findings.json'), 'utf8')))
+		.map(([rule, rows]) => `${rule} ${rows[0].Verdict.split(':')[0]} ${rows[0].Verdict === 'found' ? rows.length : 0}`).sort();
+
+	await page.get(`document.getElementById('tab-findings').click()`);
+	await page.frames(2);
+	const shown = await page.get(`[...document.querySelectorAll('#findings .finding')].map(e => e.dataset.rule + ' ' +
+		{found: 'found', clean: 'clean', unchecked: 'could not check'}[e.dataset.verdict] + ' ' +
+		(e.querySelector('[role=table]') ? Number(e.querySelector('[role=table]').getAttribute('aria-rowcount')) - 1 : 0)).sort()`);
+
+	check(JSON.stringify(shown) === JSON.stringify(wanted), `${shown.length} rules as analyze has them`, shown.join(), wanted.join());
+}
+
 async function pictures(page) {
 	if (!process.env.PILLION_PICTURES)
 		return;
-	for (const view of ['overview', 'tables', 'flames', 'ledger']) {
+	for (const view of ['overview', 'tables', 'flames', 'findings', 'ledger']) {
 		await page.get(`document.getElementById('tab-${view}').click()`);
 		await page.frames(4);
 		await page.picture(join(process.env.PILLION_PICTURES, `${kind}-${view}.png`));
@@ -302,6 +316,7 @@ async function run(browser) {
 	check(paint < 2000, 'the first paint within 2 s', paint);
 	note(`first paint ${paint.toFixed(0)} ms, all there ${ready.toFixed(0)} ms`);
 	await checkTables(page);
+	await checkFindings(page);
 	if (kind === 'hostile') {
 		await checkHostile(page);
 	} else {

@@ -16,6 +16,7 @@ drive() {
 		report stats -q -r "$name" -f csv -o "$1.tables/$name.csv" "$1.pillion" 2>/dev/null
 		[ "$(wc -l <"$1.tables/$name.csv")" -gt 1 ] || rm -f "$1.tables/$name.csv"
 	done
+	report analyze -q -f json "$1.pillion" >"$1.findings.json" 2>err
 	report export -q -t html "$1.pillion" 2>err
 	is "$? $(grep -cv 'its functions have no names' err)" '0 0' "$1: exported"
 	[ -s "$1.html" ] || return
