@@ -132,7 +132,7 @@ static void visit_call(struct scan *scan, const struct event *e)
 
 	if (f && f->group == TF_GROUP_CUDA && s->is_function(f->name))
 		keep(s, &(struct line){.duration = duration,
-				       .start = rule_since_origin(s->rules, axis_ns(scan->axis, e->ticks)) - duration,
+				       .start = rule_since_origin(s->rules, axis_ns(scan->axis, e->ticks) - duration),
 				       .image = scan->image,
 				       .tid = scan->thread->tid,
 				       .function = e->id,

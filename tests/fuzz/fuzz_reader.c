@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer's entry: one trace file in memory through the reader, the merge, every report and every format; what is no
+/* libFuzzer's entry: one trace file in memory through the reader, the merge, every report, rule and format; what is no
  * trace goes through the index lines' parser. Files that a trace names are not opened. */
 #include <stdlib.h>
 
 #include "../../report/index.h"
-#include "../../report/report.h"
+#include "../../report/rule.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -26,6 +26,19 @@ static void run_reports(const struct report_context *context, enum format format
 		table_done(&table);
 	}
 	emit_end(&emit);
+}
+
+static void run_rules(const struct report_context *context)
+{
+	struct rules rules = {.context = context};
+
+	for (size_t i = 0; i < rule_count; i++) {
+		struct finding f;
+
+		rule_run(&rules, &rule_list[i], &f);
+		finding_done(&f);
+	}
+	rules_done(&rules);
 }
 
 static void run_line(const uint8_t *data, size_t size)
@@ -63,6 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		context.symbols = symbols_new(&model, false);
 		run_merge(&model);
 		run_reports(&context, (enum format)(size % FORMAT_COUNT));
+		run_rules(&context);
 		summary_text(&context, &summary);
 		buffer_done(&summary);
 		symbols_free(context.symbols);
