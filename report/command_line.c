@@ -19,6 +19,8 @@ enum option_id {
 	OPTION_FILTER_NVTX,
 	OPTION_TYPE,
 	OPTION_FORCE,
+	OPTION_LINES_ALL,
+	OPTION_SOURCE,
 	OPTION_METRIC,
 	OPTION_HELP,
 	OPTION_VERSION
@@ -50,8 +52,14 @@ static const struct option {
 	{OPTION_FILTER_NVTX, 0, "filter-nvtx", "RANGE[@DOMAIN][/INDEX]",
 	 "only what overlaps such a range, all of them or the one of that number from 0; @* is any domain",
 	 VERB_STATS | VERB_EXPORT | VERB_ANALYZE},
+<<<<<<< HEAD
 	{OPTION_QUIET, 'q', "quiet", NULL, "no remarks, errors only",
 	 VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE},
+=======
+	{OPTION_SOURCE, 0, "source", "FILE", "lines: the text of this file with what each line cost; the end of its path will do", VERB_STATS},
+	{OPTION_LINES_ALL, 0, "lines-all", NULL, "lines: charge the innermost line, also of libraries", VERB_STATS},
+	{OPTION_QUIET, 'q', "quiet", NULL, "no remarks, errors only", VERB_STATS | VERB_INFO | VERB_EXPORT},
+>>>>>>> 8746147 (lines: what each source line cost, as a table and beside its text)
 	{OPTION_SUMMARY, 0, "summary", NULL, "a few lines on the whole run instead of reports", VERB_STATS},
 	{OPTION_HELP, 'h', "help", NULL, "this text", VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE},
 	{OPTION_VERSION, 0, "version", NULL, "the version", VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE},
@@ -304,6 +312,14 @@ static int take_option(struct command_line *l, const struct option *o, const cha
 	case OPTION_QUIET:
 		l->quiet = true;
 		return 0;
+	case OPTION_LINES_ALL:
+		l->lines_all = true;
+		return 0;
+	case OPTION_SOURCE:
+		if (!*value)
+			return err_set(err, -EINVAL, "--source needs the name of a file");
+		l->source = value;
+		return 0;
 	case OPTION_SUMMARY:
 		l->summary = true;
 		return 0;
@@ -354,6 +370,16 @@ static const struct option *find_option(unsigned int verb, const char *typed, co
 	return NULL;
 }
 
+/* What options mean together. */
+static int combine(struct command_line *l, struct err *err)
+{
+	if (!l->source)
+		return 0;
+	if (l->by != BY_NOTHING)
+		return err_set(err, -EINVAL, "--source shows one text: --by does not go with it");
+	return l->report_count ? 0 : take_reports(l, "lines", err);
+}
+
 int command_line_parse(unsigned int verb, int argc, char **argv, struct command_line *ret, struct err *err)
 {
 	bool only_captures = false;
@@ -386,7 +412,7 @@ int command_line_parse(unsigned int verb, int argc, char **argv, struct command_
 		if (code)
 			return code;
 	}
-	return 0;
+	return combine(ret, err);
 }
 
 void command_line_done(struct command_line *l)

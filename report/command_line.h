@@ -23,6 +23,8 @@ struct command_line {
 	enum by by;
 	const char *output; /* NULL or "-": stdout */
 	const char *filter_time, *filter_nvtx; /* NULL: everything; see filter.h */
+	bool lines_all;
+	const char *source; /* NULL: not given */
 	bool quiet, summary, help, version;
 	const struct export_type *type; /* NULL: not given */
 	enum metric metric;

@@ -156,7 +156,7 @@ static int work_begin(struct work *w, const struct command_line *l)
 	}
 	progress_clear();
 	w->status = say_all(&w->model.problems);
-	w->context = (struct report_context){&w->model, l->by, symbols_new(&w->model, true)};
+	w->context = (struct report_context){&w->model, l->by, symbols_new(&w->model, true), .lines_all = l->lines_all, .source = l->source};
 	w->emit = (struct emit){.file = stdout, .format = l->format, .unit = l->unit};
 	if (!l->output || !strcmp(l->output, "-"))
 		w->emit.columns = terminal_columns();

@@ -19,6 +19,8 @@ struct report_context {
 	enum by by;
 	struct symbols *symbols;
 	enum kernel_name kernel_name;
+	bool lines_all;     /* see lines.h */
+	const char *source; /* see source.h; NULL: not asked for */
 };
 
 enum {
@@ -87,6 +89,7 @@ int report_sample_python_sum(const struct report_context *, struct table *, stru
 int report_sample_line_sum(const struct report_context *, struct table *, struct err *);
 int report_sample_thread_sum(const struct report_context *, struct table *, struct err *);
 int report_python_import_sum(const struct report_context *, struct table *, struct err *);
+int report_lines(const struct report_context *, struct table *, struct err *);
 int report_stacks_sum(const struct report_context *, struct table *, struct err *);
 int report_processes(const struct report_context *, struct table *, struct err *);
 int report_ledger(const struct report_context *, struct table *, struct err *);
@@ -240,6 +243,10 @@ void device_remark(const struct model *m, struct buffer *ret);
 /* The CPU time that a sample stands for. */
 uint64_t sample_ns(const struct event *e);
 bool has_samples(const struct model *m);
+
+/* Appends the function of a frame; `name` is that of its text (frame.h). Where a module has no names its addresses say nothing:
+ * they count as one, "[module]". */
+void frame_function(const struct symbol_frame *f, const char *name, struct buffer *key);
 
 /* ---- summary.c ---- */
 

@@ -39,6 +39,7 @@ const struct report report_list[] = {
 	{"sample_python_sum", NULL, "CPU Samples by Python Function", REPORT_DEFAULT | REPORT_BY, report_sample_python_sum},
 	{"sample_thread_sum", NULL, "CPU Samples by Thread", 0, report_sample_thread_sum},
 	{"python_import_sum", NULL, "Python Imports (Tree)", REPORT_DEFAULT | REPORT_BY, report_python_import_sum},
+	{"lines", NULL, "Source Lines", REPORT_BY, report_lines},
 	{"processes", NULL, "Processes", REPORT_DEFAULT, report_processes},
 	{"ledger", NULL, "Ledger", REPORT_DEFAULT, report_ledger},
 	{"cuda_gpu_sum", "gpusum", "CUDA GPU Summary (Kernels/MemOps)", REPORT_BY | REPORT_DEVICE | REPORT_NAMES,

@@ -71,8 +71,7 @@ static void visit_sample(struct scan *s, const struct event *e)
 	w->buckets[*place].ns += sample_ns(e);
 }
 
-/* Where a module has no names its addresses say nothing: they count as one. */
-static void add_function(const struct symbol_frame *f, const char *name, struct buffer *key)
+void frame_function(const struct symbol_frame *f, const char *name, struct buffer *key)
 {
 	const char *base = strrchr(f->module, '/'), *offset = strstr(name, "+0x");
 
@@ -100,7 +99,7 @@ static uint32_t name_row(struct scan *s, uint32_t range, const struct symbol_fra
 		buffer_text(&key, "?");
 	if (w->unit == LINES)
 		buffer_add(&key, "", 1);
-	add_function(f, parts.name, &key);
+	frame_function(f, parts.name, &key);
 	buffer_add(&key, "", 1);
 	if (w->unit == PYTHON_FUNCTIONS)
 		buffer_text(&key, parts.file ? parts.file : "?");

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../report/lines.h"
+#include "../../report/source.h"
+#include "trace_writer.h"
+
+static struct writer w;
+static struct writer_thread t;
+static struct model model;
+static struct report_context context;
+static struct lines lines;
+static unsigned int nap, launch, tool;
+
+static void setup(void)
+{
+	writer_init(&w, 1, 10, 1, 1000);
+	nap = writer_function(&w, TF_GROUP_OSRT, "nap");
+	launch = writer_function(&w, TF_GROUP_CUDA, "launch");
+	tool = writer_function(&w, TF_GROUP_NCCL, "tool");
+	writer_thread(&w, &t, 10, "main", 4 * TF_PAGE);
+	writer_module(&t, 0x1000, 0x2000, 0, NULL, 0, "/a/one.so");
+	context = (struct report_context){.model = &model};
+}
+
+static void teardown(void)
+{
+	lines_done(&lines);
+	symbols_free(context.symbols);
+	model_done(&model);
+	writer_done(&w);
+}
+
+TestSuite(lines, .init = setup, .fini = teardown);
+
+static void gather(void)
+{
+	struct err err;
+	size_t size;
+	const uint8_t *bytes = writer_bytes(&w, &size);
+
+	cr_assert_eq(model_open_bytes(&model, bytes, size, &err), 0, "%s", err.text);
+	context.symbols = symbols_new(&model, false);
+	lines_gather(&context, &lines);
+}
+
+/* A stack of Python frames alone, the innermost first: each at the first line of its code. */
+static void python_stack(uint32_t id, const uint32_t *codes, size_t count)
+{
+	struct tf_python_frame frames[8];
+	uint64_t address = 0x1100;
+
+	for (size_t i = 0; i < count; i++)
+		frames[i] = (struct tf_python_frame){codes[i], TF_PYTHON_ENTRY};
+	writer_blob(&t, TF_BLOB_STACK, id, &address, sizeof(address));
+	writer_blob(&t, TF_BLOB_PYTHON_STACK, id, frames, count * sizeof(*frames));
+}
+
+static void code(uint32_t id, uint32_t line, const char *file, const char *name)
+{
+	char bytes[256];
+	struct tf_python_code head = {.first_line = line, .version = 0x309, .file_bytes = (uint16_t)strlen(file), .name_bytes = (uint16_t)strlen(name)};
+
+	memcpy(bytes, &head, sizeof(head));
+	snprintf(bytes + sizeof(head), sizeof(bytes) - sizeof(head), "%s%s", file, name);
+	writer_blob(&t, TF_BLOB_PYTHON_CODE, id, bytes, sizeof(head) + head.file_bytes + head.name_bytes);
+}
+
+static void call(unsigned int function, uint64_t end, uint64_t duration, uint32_t stack)
+{
+	uint64_t arg = tf_arg(TF_ARG_STACK, 0, stack);
+
+	writer_call(&t, function, end, duration, &arg, stack ? 1 : 0);
+}
+
+static const uint64_t *values_of(const char *file, const char *line)
+{
+	for (size_t i = 0; i < lines.count; i++)
+		if (!strcmp(lines_field(&context, &lines, i, 0), file) && !strcmp(lines_field(&context, &lines, i, 1), line))
+			return lines.values[i].of;
+	cr_assert_fail("no row of %s:%s", file, line);
+	return NULL;
+}
+
+Test(lines, the_users_innermost_frame_is_charged)
+{
+	const uint32_t in_library[] = {1, 2, 3}, library_alone[] = {1};
+
+	code(1, 7, "/usr/lib/python3.11/threading.py", "wait");
+	code(2, 20, "/home/u/train.py", "step");
+	code(3, 90, "/home/u/train.py", "main");
+	python_stack(1, in_library, 3);
+	python_stack(2, library_alone, 1);
+	call(nap, 5000, 1000, 1);
+	call(nap, 6000, 500, 2);
+	call(nap, 7000, 300, 0);
+	gather();
+	cr_assert(lines.has_stacks);
+	cr_assert_eq(values_of("/home/u/train.py", "20")[LINE_OS], 1000);
+	cr_assert_eq(values_of("/usr/lib/python3.11/threading.py", "7")[LINE_OS], 500);
+	cr_assert_eq(values_of("", "")[LINE_OS], 300);
+	cr_assert_eq(lines.count, 3);
+	for (size_t i = 0; i < lines.count; i++)
+		cr_assert_eq(lines.values[i].is_users, !strcmp(lines_field(&context, &lines, i, 0), "/home/u/train.py"));
+}
+
+Test(lines, with_lines_all_the_innermost_is_charged)
+{
+	const uint32_t in_library[] = {1, 2};
+
+	code(1, 7, "/usr/lib/python3.11/threading.py", "wait");
+	code(2, 20, "/home/u/train.py", "step");
+	python_stack(1, in_library, 2);
+	call(nap, 5000, 1000, 1);
+	context.lines_all = true;
+	gather();
+	/* The frame of C, whose place in the stack is not known, stands before those of Python. */
+	cr_assert_eq(lines.count, 1);
+	cr_assert_str_eq(lines_field(&context, &lines, 0, 2), "[one.so]");
+}
+
+Test(lines, no_moment_of_a_thread_counts_twice)
+{
+	const uint32_t user[] = {1};
+	const uint64_t *v;
+
+	code(1, 20, "/home/u/train.py", "step");
+	python_stack(1, user, 1);
+	/* launch holds nap holds a sample; another sample lies outside. */
+	writer_event(&t, TF_SAMPLE, 0, 10000, 1);
+	writer_slot(&t, tf_arg(TF_ARG_STACK, 0, 1));
+	writer_event(&t, TF_SAMPLE, 0, 30000, 2);
+	writer_slot(&t, tf_arg(TF_ARG_STACK, 0, 1));
+	call(nap, 40000, 15000, 1);
+	call(launch, 50000, 30000, 1);
+	call(tool, 60000, 45000, 1);
+	gather();
+	v = values_of("/home/u/train.py", "20");
+	cr_assert_eq(v[LINE_TOTAL], 31000);
+	cr_assert_eq(v[LINE_NATIVE] + v[LINE_PYTHON], 3000);
+	cr_assert_eq(v[LINE_OS], 15000);
+	cr_assert_eq(v[LINE_OFF_CPU], 13000);
+	cr_assert_eq(v[LINE_CUDA], 30000);
+	cr_assert_eq(v[LINE_SAMPLES], 2);
+	cr_assert_eq(v[LINE_CALLS], 2);
+}
+
+Test(lines, many_samples_within_one_call_are_still_taken_off)
+{
+	const uint32_t user[] = {1};
+	const uint64_t *v;
+
+	code(1, 20, "/home/u/train.py", "step");
+	python_stack(1, user, 1);
+	for (uint64_t i = 0; i < 1000; i++)
+		writer_event(&t, TF_SAMPLE, 0, 10000 + i * 1000, 1);
+	call(nap, 2009000, 2000000, 1);
+	gather();
+	v = values_of("/home/u/train.py", "20");
+	cr_assert_eq(v[LINE_OS], 2000000);
+	cr_assert_eq(v[LINE_OFF_CPU], 1000000);
+}
+
+Test(lines, bytes_are_those_of_calls_that_succeeded)
+{
+	const uint32_t user[] = {1};
+	const uint64_t good[] = {tf_arg(TF_ARG_STACK, 0, 1), tf_arg(TF_ARG_MEMORY, TF_MEMORY_DEVICE, 0x7000), tf_arg(TF_ARG_BYTES, 0, 100)},
+		       freed[] = {tf_arg(TF_ARG_STACK, 0, 1), tf_arg(TF_ARG_MEMORY, TF_MEMORY_FREE, 0x7000)},
+		       failed[] = {tf_arg(TF_ARG_STACK, 0, 1), tf_arg(TF_ARG_MEMORY, TF_MEMORY_DEVICE, 0), tf_arg(TF_ARG_BYTES, 0, 100),
+				   tf_arg(TF_ARG_RESULT, 0, 2)},
+		       copy[] = {tf_arg(TF_ARG_STACK, 0, 1), tf_arg(TF_ARG_COPY, 1, 64)};
+	const uint64_t *v;
+
+	code(1, 20, "/home/u/train.py", "step");
+	python_stack(1, user, 1);
+	writer_call(&t, launch, 2000, 10, good, 3);
+	writer_call(&t, launch, 3000, 10, freed, 2);
+	writer_call(&t, launch, 4000, 10, failed, 4);
+	writer_call(&t, launch, 5000, 10, copy, 2);
+	gather();
+	v = values_of("/home/u/train.py", "20");
+	cr_assert_eq(v[LINE_ALLOCATED], 100);
+	cr_assert_eq(v[LINE_COPIED], 64);
+	cr_assert_eq(v[LINE_CALLS], 4);
+}
+
+Test(lines, libraries_are_known_by_their_paths)
+{
+	static const char *const libraries[] = {"/usr/lib/python3.11/queue.py", "/opt/conda/lib64/python3.9/os.py",
+						"/v/lib/python3.12/site-packages/torch/nn.py", "/usr/lib/python3/dist-packages/six.py",
+						"<frozen importlib._bootstrap>"},
+				 *const users[] = {"/home/u/train.py", "train.py", "<string>", "/home/u/lib/python/x.py", "/home/site-packages.py", ""};
+
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
+		cr_assert(lines_is_library(libraries[i]), "%s", libraries[i]);
+	for (size_t i = 0; i < sizeof(users) / sizeof(*users); i++)
+		cr_assert_not(lines_is_library(users[i]), "%s", users[i]);
+}
+
+/* The chosen file, or NULL. */
+static const char *chosen(const char *named)
+{
+	struct err err;
+	const char *file;
+
+	context.source = named;
+	return source_choose(&context, &lines, &file, &err) ? NULL : file;
+}
+
+Test(lines, a_source_is_named_by_the_end_of_its_path_if_that_is_one)
+{
+	const uint32_t one[] = {1}, two[] = {2}, three[] = {3};
+
+	code(1, 1, "/a/util.py", "f");
+	code(2, 1, "/b/util.py", "f");
+	code(3, 1, "/a/train.py", "f");
+	python_stack(1, one, 1);
+	python_stack(2, two, 1);
+	python_stack(3, three, 1);
+	for (uint32_t i = 1; i <= 3; i++)
+		call(nap, 1000 * (i + 4), 10, i);
+	gather();
+	cr_assert_str_eq(chosen("train.py"), "/a/train.py");
+	cr_assert_str_eq(chosen("b/util.py"), "/b/util.py");
+	cr_assert_str_eq(chosen("/a/util.py"), "/a/util.py");
+	cr_assert_null(chosen("util.py"));
+	cr_assert_null(chosen("ain.py"));
+	cr_assert_null(chosen("/util.py"));
+}
+
+static void check_lines(const char *text, size_t size, const char *const *wanted)
+{
+	struct source s = {.bytes = mem_copy_text(text, size), .size = size};
+	struct buffer line = {0};
+
+	for (; *wanted; wanted++) {
+		cr_assert(source_next(&s, &line));
+		cr_assert_str_eq(line.data, *wanted);
+	}
+	cr_assert_not(source_next(&s, &line));
+	buffer_done(&line);
+	source_done(&s);
+}
+
+Test(lines, a_source_is_cut_at_its_line_ends)
+{
+	static const char *const none[] = {NULL}, *const three[] = {"a       b", "", "c d", NULL};
+
+	check_lines("", 0, none);
+	check_lines("a\tb\r\n\nc\0d", 9, three);
+	check_lines("a\tb\n\nc d\n", 9, three);
+}
