@@ -52,14 +52,10 @@ static const struct option {
 	{OPTION_FILTER_NVTX, 0, "filter-nvtx", "RANGE[@DOMAIN][/INDEX]",
 	 "only what overlaps such a range, all of them or the one of that number from 0; @* is any domain",
 	 VERB_STATS | VERB_EXPORT | VERB_ANALYZE},
-<<<<<<< HEAD
-	{OPTION_QUIET, 'q', "quiet", NULL, "no remarks, errors only",
-	 VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE},
-=======
 	{OPTION_SOURCE, 0, "source", "FILE", "lines: the text of this file with what each line cost; the end of its path will do", VERB_STATS},
 	{OPTION_LINES_ALL, 0, "lines-all", NULL, "lines: charge the innermost line, also of libraries", VERB_STATS},
-	{OPTION_QUIET, 'q', "quiet", NULL, "no remarks, errors only", VERB_STATS | VERB_INFO | VERB_EXPORT},
->>>>>>> 8746147 (lines: what each source line cost, as a table and beside its text)
+	{OPTION_QUIET, 'q', "quiet", NULL, "no remarks, errors only",
+	 VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE},
 	{OPTION_SUMMARY, 0, "summary", NULL, "a few lines on the whole run instead of reports", VERB_STATS},
 	{OPTION_HELP, 'h', "help", NULL, "this text", VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE},
 	{OPTION_VERSION, 0, "version", NULL, "the version", VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE},

@@ -78,6 +78,17 @@ else
 	skip 'device time by line' 'built without CUDA headers'
 fi
 
+if "$python" -c 'import torch' 2>/dev/null; then
+	# At the thresholds that go without saying: torch's start alone makes stacks by the ten thousand.
+	pillion -f -o torch "$python" "$job" torch >out 2>err
+	is "$? $(cat out) $(grep -v '^pillion: capture' err)" '0 done ' 'torch: runs as without'
+	is "$(first torch)" "$(planted fetch)" 'a DataLoader of PyTorch, slow to collate: first'
+	is "$(report stats -q -r lines --by process -f csv torch.pillion | awk -F, -v place="$(planted fetch)" '$14 == place' | wc -l)" 2 \
+		'a DataLoader of PyTorch: by each of its workers'
+else
+	skip 'a DataLoader of PyTorch' 'no torch for this python3'
+fi
+
 # Beside the text.
 is "$(report stats --source lines_job.py -f json file.pillion | "$python" -c 'import json, sys
 rows = json.load(sys.stdin)

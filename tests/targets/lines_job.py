@@ -98,6 +98,27 @@ def train_with_file():
         step(i)
 
 
+class Samples(list):
+    """A data set: what torch asks of one is __len__ and __getitem__."""
+
+
+def collate_tensors(samples):
+    import torch
+    return torch.tensor([float(fetch(s)) for s in samples])
+
+
+def train_with_torch():
+    import torch
+    torch.set_num_threads(1)
+    loader = torch.utils.data.DataLoader(Samples(range(batches * 24)), batch_size=24, num_workers=2, collate_fn=collate_tensors)
+    model = torch.nn.Linear(24, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-6)
+    for batch in loader:
+        optimizer.zero_grad()
+        model(batch).sum().backward()
+        optimizer.step()
+
+
 def register_kernel(cuda):
     """What nvcc's start-up code does, for a kernel that the simulated device runs: getpid(), which takes no arguments."""
     run = ctypes.cast(ctypes.CDLL(None).getpid, ctypes.c_void_p).value
@@ -143,6 +164,7 @@ if __name__ == "__main__":
         "spawn": lambda: train_with_workers("spawn"),
         "lock": train_with_lock,
         "file": train_with_file,
+        "torch": train_with_torch,
         "device": train_on_device,
     }[sys.argv[1]]()
     print("done")
