@@ -22,6 +22,7 @@ enum option_id {
 	OPTION_LINES_ALL,
 	OPTION_SOURCE,
 	OPTION_METRIC,
+	OPTION_REPLACE,
 	OPTION_HELP,
 	OPTION_VERSION
 };
@@ -39,8 +40,11 @@ static const struct option {
 	{OPTION_TYPE, 't', "type", "TYPE", "what to make, see below", VERB_EXPORT},
 	{OPTION_OUTPUT, 'o', "output", "-|FILE", "where to, - is standard output",
 	 VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE},
+	{OPTION_OUTPUT, 'o', "output", "FILE", "where to; without it report1.pillpack for report1.pillion", VERB_PACK},
+	{OPTION_OUTPUT, 'o', "output", "DIRECTORY", "where to; without it as it was called, beside the file", VERB_UNPACK},
 	{OPTION_FORCE, 'f', "force-overwrite", "true|false", "replace a file that is there; alone it is true",
-	 VERB_EXPORT},
+	 VERB_EXPORT | VERB_PACK},
+	{OPTION_REPLACE, 0, "replace", NULL, "put the file in the place of the capture's directory, once it is whole", VERB_PACK},
 	{OPTION_METRIC, 0, "metric", "METRIC", "calls, gpu, cpu, alloc: what folded, speedscope and pprof show",
 	 VERB_EXPORT},
 	{OPTION_UNIT, 0, "timeunit", "UNIT", "ns, us, ms, s, auto; csv, tsv and json always carry ns",
@@ -55,10 +59,10 @@ static const struct option {
 	{OPTION_SOURCE, 0, "source", "FILE", "lines: the text of this file with what each line cost; the end of its path will do", VERB_STATS},
 	{OPTION_LINES_ALL, 0, "lines-all", NULL, "lines: charge the innermost line, also of libraries", VERB_STATS},
 	{OPTION_QUIET, 'q', "quiet", NULL, "no remarks, errors only",
-	 VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE},
+	 VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE | VERB_PACK | VERB_UNPACK},
 	{OPTION_SUMMARY, 0, "summary", NULL, "a few lines on the whole run instead of reports", VERB_STATS},
-	{OPTION_HELP, 'h', "help", NULL, "this text", VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE},
-	{OPTION_VERSION, 0, "version", NULL, "the version", VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE},
+	{OPTION_HELP, 'h', "help", NULL, "this text", ~0u},
+	{OPTION_VERSION, 0, "version", NULL, "the version", ~0u},
 };
 enum { OPTIONS = sizeof(options) / sizeof(*options) };
 
@@ -304,6 +308,9 @@ static int take_option(struct command_line *l, const struct option *o, const cha
 		if (!*value)
 			return err_set(err, -EINVAL, "-o needs the name of a file, or -");
 		l->output = value;
+		return 0;
+	case OPTION_REPLACE:
+		l->is_replacing = true;
 		return 0;
 	case OPTION_QUIET:
 		l->quiet = true;

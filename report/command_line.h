@@ -6,7 +6,7 @@
 #include "export.h"
 #include "rule.h"
 
-enum { VERB_STATS = 1, VERB_INFO = 2, VERB_EXPORT = 4, VERB_ANALYZE = 8 };
+enum { VERB_STATS = 1, VERB_INFO = 2, VERB_EXPORT = 4, VERB_ANALYZE = 8, VERB_PACK = 16, VERB_UNPACK = 32 };
 
 struct asked_report {
 	const struct report *report;
@@ -28,7 +28,7 @@ struct command_line {
 	bool quiet, summary, help, version;
 	const struct export_type *type; /* NULL: not given */
 	enum metric metric;
-	bool is_metric_given, is_forced;
+	bool is_metric_given, is_forced, is_replacing;
 	char **captures; /* borrowed from argv */
 	size_t capture_count;
 };

@@ -22,6 +22,8 @@ static int run_stats(const struct command_line *l);
 static int run_info(const struct command_line *l);
 static int run_export(const struct command_line *l);
 static int run_analyze(const struct command_line *l);
+static int run_pack(const struct command_line *l);
+static int run_unpack(const struct command_line *l);
 
 static const struct verb {
 	const char *name, *usage, *help;
@@ -31,6 +33,8 @@ static const struct verb {
 	{"stats", "[OPTION]... CAPTURE...", "tables of where the time went", VERB_STATS, run_stats},
 	{"info", "[OPTION]... CAPTURE...", "calls in progress, processes, settings, the ledger", VERB_INFO, run_info},
 	{"export", "-t TYPE [OPTION]... CAPTURE...", "files for other tools", VERB_EXPORT, run_export},
+	{"pack", "[OPTION]... CAPTURE...", "one small file of captures, which every verb reads", VERB_PACK, run_pack},
+	{"unpack", "[OPTION]... FILE", "the captures as they were before pack", VERB_UNPACK, run_unpack},
 	{"analyze", "[OPTION]... CAPTURE...", "rules that look for trouble: found, clean, or could not check", VERB_ANALYZE, run_analyze},
 };
 enum { VERBS = sizeof(verbs) / sizeof(*verbs) };
@@ -393,6 +397,47 @@ static int run_export(const struct command_line *l)
 	if (exported > w.status)
 		w.status = exported;
 	return work_end(&w);
+}
+
+static int run_pack(const struct command_line *l)
+{
+	struct pack_wish wish = {l->captures, l->capture_count, l->output, l->is_forced, l->is_replacing};
+	struct buffer path = {0};
+	struct err err;
+	int code;
+
+	if (!l->capture_count || (l->is_replacing && (l->capture_count > 1 || l->output))) {
+		say(l->capture_count ? "--replace takes one capture and no -o" : "which capture? See pillion pack --help");
+		return EXIT_UNUSABLE;
+	}
+	progress_begin("packing", 0);
+	code = pack_write(&wish, &path, &err);
+	progress_clear();
+	if (code)
+		say("%s", err.text);
+	else if (!l->quiet && (!l->output || l->is_replacing))
+		say("wrote %s", path.data);
+	buffer_done(&path);
+	return code ? EXIT_UNUSABLE : EXIT_DONE;
+}
+
+static int run_unpack(const struct command_line *l)
+{
+	struct buffer path = {0};
+	struct err err;
+	int code;
+
+	if (l->capture_count != 1) {
+		say("which packed file? See pillion unpack --help");
+		return EXIT_UNUSABLE;
+	}
+	code = pack_extract(l->captures[0], l->output, &path, &err);
+	if (code)
+		say("%s", err.text);
+	else if (!l->quiet && !l->output)
+		say("wrote %s", path.data);
+	buffer_done(&path);
+	return code == -EBADMSG ? EXIT_INCOMPLETE : code ? EXIT_UNUSABLE : EXIT_DONE;
 }
 
 /* is_asked: by its name, so that not having been able to look is a failure. */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,53 +12,209 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What the handler may patch. Only the main thread changes it. */
-static struct {
+struct lazy {
+	struct mapping_source source;
+	uintptr_t start;
+	size_t size, kept; /* what mapping_keep added */
+};
+
+/* What the handlers may patch, and the blocks that stand in memory, the oldest first. Changed under the lock alone, which
+ * a handler that interrupts its holder does not take again. */
+enum { PLACED_LEAST = 64, PLACED_MOST = 16384 };
+
+static struct region {
 	uintptr_t start, end;
+	struct lazy *lazy;
 } * mapped;
 static size_t mapped_count, mapped_capacity;
+static uintptr_t placed[PLACED_MOST]; /* a ring of addresses; 0: taken away with its mapping */
+static size_t placed_first, placed_count, placed_limit = PLACED_LEAST;
 static volatile sig_atomic_t was_cut;
+static bool is_locked;
+static __thread bool has_lock;
 
-/* Puts zeros where the file no longer is; a fault elsewhere is not ours and kills, as it would have. */
-static void on_bus_error(int signal, siginfo_t *info, void *context)
+static bool lock(void)
 {
-	uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)(sysconf(_SC_PAGESIZE) - 1);
+	if (has_lock)
+		return false;
+	while (__atomic_exchange_n(&is_locked, true, __ATOMIC_ACQUIRE))
+		sched_yield();
+	return has_lock = true;
+}
 
-	(void)context;
-	for (size_t i = 0; i < mapped_count; i++) {
-		if (page < mapped[i].start || page >= mapped[i].end)
-			continue;
-		if (mmap((void *)page, mapped[i].end - page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-			 0) == MAP_FAILED)
-			break;
-		was_cut = 1;
+static void unlock(bool is_mine)
+{
+	if (!is_mine)
 		return;
-	}
+	has_lock = false;
+	__atomic_store_n(&is_locked, false, __ATOMIC_RELEASE);
+}
+
+static struct region *find_region(uintptr_t address)
+{
+	for (size_t i = 0; i < mapped_count; i++)
+		if (address >= mapped[i].start && address < mapped[i].end)
+			return &mapped[i];
+	return NULL;
+}
+
+/* A fault elsewhere is not ours and kills, as it would have. */
+static void be_killed(int signal)
+{
 	sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 }
 
-static void register_mapping(const void *data, size_t size)
+/* Puts zeros where the file no longer is. */
+static void on_bus_error(int signal, siginfo_t *info, void *context)
 {
-	struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO | SA_NODEFER};
+	uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)(sysconf(_SC_PAGESIZE) - 1);
+	bool is_mine = lock();
+	struct region *r = find_region(page);
+
+	(void)context;
+	if (!r || mmap((void *)page, r->end - page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+		be_killed(signal);
+	else
+		was_cut = 1;
+	unlock(is_mine);
+}
+
+/* ---- blocks that are made when they are looked at ---- */
+
+static void *reserve(void *at, size_t size)
+{
+	return mmap(at, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED : 0), -1, 0);
+}
+
+static size_t block_size(const struct lazy *z, size_t offset)
+{
+	return z->size - offset < z->source.block_bytes ? z->size - offset : z->source.block_bytes;
+}
+
+/* Room for one more: the oldest goes. It is made again if it is looked at again. */
+static void place_free(void)
+{
+	while (placed_count >= placed_limit) {
+		uintptr_t oldest = placed[placed_first];
+		struct region *r = oldest ? find_region(oldest) : NULL;
+
+		if (r)
+			reserve((void *)oldest, block_size(r->lazy, oldest - r->start));
+		placed_first = (placed_first + 1) % PLACED_MOST;
+		placed_count--;
+	}
+}
+
+/* Elsewhere first, and moved to its place when it is whole: other threads see all of it or fault too. */
+static bool place(struct lazy *z, uintptr_t address)
+{
+	size_t offset = (address - z->start) & ~(z->source.block_bytes - 1), size = block_size(z, offset);
+	uint8_t *made = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *at = (void *)(z->start + offset);
+
+	if (made == MAP_FAILED)
+		return false;
+	z->source.fill(z->source.source, offset / z->source.block_bytes, made, size);
+	place_free();
+	if (mprotect(made, size, PROT_READ) || mremap(made, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, at) != at) {
+		munmap(made, size);
+		return false;
+	}
+	placed[(placed_first + placed_count++) % PLACED_MOST] = z->start + offset;
+	return true;
+}
+
+static bool is_placed(uintptr_t address, const struct lazy *z)
+{
+	uintptr_t block = z->start + ((address - z->start) & ~(z->source.block_bytes - 1));
+
+	for (size_t i = placed_count; i > 0; i--)
+		if (placed[(placed_first + i - 1) % PLACED_MOST] == block)
+			return true;
+	return false;
+}
+
+static void on_fault(int signal, siginfo_t *info, void *context)
+{
+	uintptr_t address = (uintptr_t)info->si_addr;
+	int saved = errno;
+	bool is_mine = lock();
+	struct region *r = is_mine ? find_region(address) : NULL;
+
+	(void)context;
+	/* Another thread may have been first. */
+	if (!r || !r->lazy || (!is_placed(address, r->lazy) && !place(r->lazy, address)))
+		be_killed(signal);
+	unlock(is_mine);
+	errno = saved;
+}
+
+/* ---- the list of mappings ---- */
+
+static void register_mapping(const void *data, size_t size, struct lazy *lazy)
+{
+	struct sigaction bus = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO | SA_NODEFER};
+	struct sigaction fault = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER};
+	bool is_mine = lock();
 
 	mapped = mem_grow(mapped, mapped_count, &mapped_capacity, sizeof(*mapped));
-	mapped[mapped_count].start = (uintptr_t)data;
-	mapped[mapped_count].end = (uintptr_t)data + size;
-	mapped_count++;
-	if (mapped_count == 1)
-		sigaction(SIGBUS, &action, NULL);
+	mapped[mapped_count++] = (struct region){(uintptr_t)data, (uintptr_t)data + size, lazy};
+	sigaction(SIGBUS, &bus, NULL);
+	if (lazy)
+		sigaction(SIGSEGV, &fault, NULL);
+	unlock(is_mine);
 }
 
 static void unregister_mapping(const void *data)
 {
-	for (size_t i = 0; i < mapped_count; i++)
-		if (mapped[i].start == (uintptr_t)data)
-			mapped[i--] = mapped[--mapped_count];
-	if (mapped_count)
-		return;
-	free(mapped);
-	mapped = NULL;
-	mapped_capacity = 0;
+	bool is_mine = lock();
+	struct region *r = find_region((uintptr_t)data);
+
+	for (size_t i = 0; i < placed_count && r; i++) {
+		uintptr_t *address = &placed[(placed_first + i) % PLACED_MOST];
+
+		if (*address >= r->start && *address < r->end)
+			*address = 0;
+	}
+	if (r)
+		*r = mapped[--mapped_count];
+	if (!mapped_count) {
+		free(mapped);
+		mapped = NULL;
+		mapped_capacity = placed_first = placed_count = 0;
+	}
+	unlock(is_mine);
+}
+
+int mapping_open_source(const struct mapping_source *source, size_t size, struct mapping *ret, struct err *err)
+{
+	struct lazy *z;
+	void *data;
+
+	*ret = (struct mapping){0};
+	if (!size)
+		return 0;
+	data = reserve(NULL, size);
+	if (data == MAP_FAILED)
+		return err_set(err, -errno, "%zu bytes: %s", size, strerror(errno));
+	z = mem_alloc(sizeof(*z));
+	*z = (struct lazy){.source = *source, .start = (uintptr_t)data, .size = size};
+	*ret = (struct mapping){data, size, true, z};
+	register_mapping(data, size, z);
+	return 0;
+}
+
+void mapping_keep(const struct mapping *m, size_t places)
+{
+	bool is_mine = lock();
+
+	if (m->lazy) {
+		places = places < m->size / m->lazy->source.block_bytes + 1 ? places : m->size / m->lazy->source.block_bytes + 1;
+		places = places < PLACED_MOST - placed_limit ? places : PLACED_MOST - placed_limit;
+		m->lazy->kept += places;
+		placed_limit += places;
+	}
+	unlock(is_mine);
 }
 
 /* For file systems that cannot map, and when a capture has more files than a process may have mappings. */
@@ -81,7 +238,7 @@ static int read_whole(int fd, size_t size, struct mapping *ret)
 			break;
 		have += (size_t)n;
 	}
-	*ret = (struct mapping){data, have, false};
+	*ret = (struct mapping){.data = data, .size = have};
 	return 0;
 }
 
@@ -102,8 +259,8 @@ static int map_descriptor(int fd, const char *path, struct mapping *ret, struct 
 		code = read_whole(fd, (size_t)st.st_size, ret);
 		return code ? err_set(err, code, "%s: %s", path, strerror(-code)) : 0;
 	}
-	*ret = (struct mapping){data, (size_t)st.st_size, true};
-	register_mapping(data, ret->size);
+	*ret = (struct mapping){.data = data, .size = (size_t)st.st_size, .is_mapped = true};
+	register_mapping(data, ret->size, NULL);
 	return 0;
 }
 
@@ -127,7 +284,7 @@ void mapping_from_bytes(const void *data, size_t size, struct mapping *ret)
 
 	if (size)
 		memcpy(copy, data, size);
-	*ret = (struct mapping){copy, size, false};
+	*ret = (struct mapping){.data = copy, .size = size};
 }
 
 void mapping_close(struct mapping *m)
@@ -135,6 +292,8 @@ void mapping_close(struct mapping *m)
 	if (m->data && m->is_mapped) {
 		unregister_mapping(m->data);
 		munmap((void *)m->data, m->size);
+		placed_limit -= m->lazy ? m->lazy->kept : 0;
+		free(m->lazy);
 	} else {
 		free((void *)m->data);
 	}
@@ -147,7 +306,7 @@ void mapping_forget(const struct mapping *m, uint64_t offset, size_t size)
 		  start = ((uintptr_t)m->data + offset + page - 1) & ~(page - 1);
 	uintptr_t end;
 
-	if (offset >= m->size)
+	if (offset >= m->size || m->lazy) /* blocks go by age */
 		return;
 	end = ((uintptr_t)m->data + offset + (size < m->size - offset ? size : m->size - offset)) & ~(page - 1);
 	if (m->is_mapped && end > start)

@@ -9,11 +9,28 @@
 struct mapping {
 	const uint8_t *data;
 	size_t size;
-	bool is_mapped; /* else allocated */
+	bool is_mapped;		/* else allocated */
+	struct lazy *lazy;	/* NULL: a file, or allocated */
 };
 
 /* 0 or -errno. A file of no bytes gives size 0. */
 int mapping_open(const char *path, struct mapping *ret, struct err *err);
+
+/* Bytes that are made when somebody looks at them, block by block, and given up again for others. Whoever reads them need
+ * not know. */
+struct mapping_source {
+	/* Fills `ret`, which is zeros, with the block's bytes. Runs where the reader stood, in a signal handler: no
+	 * allocation, no lock, no stdio. One at a time. */
+	void (*fill)(void *source, size_t block, uint8_t *ret, size_t size);
+	void *source;	    /* borrowed */
+	size_t block_bytes; /* a power of two, 64 KiB or more */
+};
+
+int mapping_open_source(const struct mapping_source *source, size_t size, struct mapping *ret, struct err *err);
+
+/* So many places of a mapping are looked at in turn, by so many cursors: that many blocks more are kept in memory. Of
+ * files nothing is to be kept. */
+void mapping_keep(const struct mapping *m, size_t places);
 
 /* Takes a copy of bytes in memory. */
 void mapping_from_bytes(const void *data, size_t size, struct mapping *ret);

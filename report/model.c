@@ -162,42 +162,34 @@ static void add_trace(struct model *m, struct trace *t)
 	tell_children(m, t, machine);
 }
 
-static void open_trace(struct model *m, const char *path)
+static void open_trace(struct model *m, const char *path, struct mapping *file)
 {
 	struct trace *t;
 	struct err err;
 
-	if (reader_open(path, &t, &err))
+	if (reader_open_mapping(path, file, &t, &err))
 		texts_add(&m->problems, "%s", err.text);
 	else
 		add_trace(m, t);
 }
 
-static void open_range(struct model *m, const char *path)
+static void open_range(struct model *m, const char *path, const struct mapping *file)
 {
-	struct mapping file;
-	struct err err;
 	struct tf_range_page page;
 	size_t room;
 
-	if (mapping_open(path, &file, &err)) {
-		texts_add(&m->problems, "%s", err.text);
-		return;
-	}
-	if (file.size < sizeof(page) || (memcpy(&page, file.data, sizeof(page)), page.magic != TF_RANGE_MAGIC)) {
+	if (file->size < sizeof(page) || (memcpy(&page, file->data, sizeof(page)), page.magic != TF_RANGE_MAGIC)) {
 		texts_add(&m->problems, "%s: not a range file", path);
-		mapping_close(&file);
 		return;
 	}
-	room = (file.size - sizeof(page)) / sizeof(struct tf_range);
+	room = (file->size - sizeof(page)) / sizeof(struct tf_range);
 	m->ranges = mem_grow(m->ranges, m->ranges_count, &m->ranges_capacity, sizeof(*m->ranges));
 	m->ranges[m->ranges_count] =
 		(struct ranges){.run = page.run, .mode = page.mode, .count = page.begun < room ? page.begun : room};
 	m->ranges[m->ranges_count].items = mem_alloc(m->ranges[m->ranges_count].count * sizeof(struct tf_range));
-	memcpy(m->ranges[m->ranges_count].items, file.data + sizeof(page),
+	memcpy(m->ranges[m->ranges_count].items, file->data + sizeof(page),
 	       m->ranges[m->ranges_count].count * sizeof(struct tf_range));
 	m->ranges_count++;
-	mapping_close(&file);
 }
 
 static bool ends_with(const char *name, const char *end)
@@ -207,36 +199,61 @@ static bool ends_with(const char *name, const char *end)
 	return length > tail && !strcmp(name + length - tail, end);
 }
 
-/* The file that makes a directory a capture. Without it the directory may still hold traces of a run that was started
- * by LD_PRELOAD alone. */
-static int read_capture_file(const char *path, bool *ret_found, struct err *err)
+static bool is_of_capture(const char *name)
 {
-	FILE *f = fopen(path, "re");
-	unsigned int format = 0;
-	char line[4096];
+	return ends_with(name, ".trace") || ends_with(name, ".index") || ends_with(name, ".range");
+}
 
-	*ret_found = f != NULL;
-	if (!f)
-		return errno == ENOENT ? 0 : err_set(err, -errno, "%s: %s", path, strerror(errno));
-	while (fgets(line, sizeof(line), f))
-		sscanf(line, "format=%u", &format);
-	fclose(f);
+/* Takes the file's bytes. */
+static void open_file(struct model *m, const char *path, const char *name, struct mapping *file)
+{
+	if (ends_with(name, ".trace"))
+		open_trace(m, path, file);
+	else if (ends_with(name, ".index"))
+		model_index(m, path, name, file);
+	else
+		open_range(m, path, file);
+	mapping_close(file);
+}
+
+static void open_named(struct model *m, const char *path, const char *name)
+{
+	struct mapping file;
+	struct err err;
+
+	if (!is_of_capture(name))
+		texts_add(&m->problems, "%s: not a file of a capture", path);
+	else if (mapping_open(path, &file, &err))
+		texts_add(&m->problems, "%s", err.text);
+	else
+		open_file(m, path, name, &file);
+}
+
+static int check_format(const char *path, const char *text, struct err *err)
+{
+	unsigned int format = 0;
+
+	for (; text; text = strchr(text, '\n'))
+		sscanf(text += *text == '\n', "format=%u", &format);
 	if (format > TF_VERSION_MAJOR)
 		return err_set(err, -ENOTSUP, "%s: capture format %u, this program reads %u", path, format,
 			       TF_VERSION_MAJOR);
 	return 0;
 }
 
-static void open_file(struct model *m, const char *path, const char *name)
+/* The file that makes a directory a capture. Without it the directory may still hold traces of a run that was started
+ * by LD_PRELOAD alone. */
+static int read_capture_file(const char *path, bool *ret_found, struct err *err)
 {
-	if (ends_with(name, ".trace"))
-		open_trace(m, path);
-	else if (ends_with(name, ".index"))
-		model_index(m, path, name);
-	else if (ends_with(name, ".range"))
-		open_range(m, path);
-	else
-		texts_add(&m->problems, "%s: not a file of a capture", path);
+	FILE *f = fopen(path, "re");
+	char text[4096];
+
+	*ret_found = f != NULL;
+	if (!f)
+		return errno == ENOENT ? 0 : err_set(err, -errno, "%s: %s", path, strerror(errno));
+	text[fread(text, 1, sizeof(text) - 1, f)] = 0;
+	fclose(f);
+	return check_format(path, text, err);
 }
 
 static int open_directory(struct model *m, const char *path, struct err *err)
@@ -265,13 +282,63 @@ static int open_directory(struct model *m, const char *path, struct err *err)
 		if (!code && name[0] != '.' && strcmp(name, "capture")) {
 			buffer_clear(&file);
 			buffer_print(&file, "%s/%s", path, name);
-			open_file(m, file.data, name);
+			open_named(m, file.data, name);
 		}
 		free(entries[i]);
 	}
 	free(entries);
 out:
 	buffer_done(&file);
+	return code;
+}
+
+/* ---- packed ---- */
+
+static int open_packed_file(struct model *m, struct pack_file *f, struct err *err)
+{
+	struct buffer path = {0};
+	struct mapping file;
+	int code = pack_map(f, &file, err);
+
+	buffer_print(&path, "%s/%s", f->pack->path, f->name);
+	if (code) {
+		texts_add(&m->problems, "%s: %s", path.data, err->text);
+		code = 0;
+	} else if (!strcmp(f->name, "capture")) {
+		char *text = mem_copy_text(file.data ? (const char *)file.data : "", file.size < 4095 ? file.size : 4095);
+
+		code = check_format(path.data, text, err);
+		free(text);
+		mapping_close(&file);
+	} else if (f->name[0] != '.' && is_of_capture(f->name)) {
+		open_file(m, path.data, f->name, &file);
+	} else {
+		if (f->name[0] != '.')
+			texts_add(&m->problems, "%s: not a file of a capture", path.data);
+		mapping_close(&file);
+	}
+	if (f->lost_bytes)
+		texts_add(&m->problems, "%s: damaged, %llu bytes cannot be read", path.data,
+			  (unsigned long long)f->lost_bytes);
+	buffer_done(&path);
+	return code;
+}
+
+static int open_packed(struct model *m, const char *path, struct err *err)
+{
+	struct pack *p;
+	int code = pack_open(path, &p, err);
+
+	if (code)
+		return code;
+	m->packs = mem_grow(m->packs, m->pack_count, &m->pack_capacity, sizeof(*m->packs));
+	m->packs[m->pack_count++] = p;
+	if (!p->is_whole)
+		texts_add(&m->problems, "%s: truncated, its end is missing", path);
+	if (p->damaged_bytes)
+		texts_add(&m->problems, "%s: damaged, %llu bytes cannot be read", path, (unsigned long long)p->damaged_bytes);
+	for (size_t i = 0; i < p->file_count && !code; i++)
+		code = open_packed_file(m, p->files[i], err);
 	return code;
 }
 
@@ -287,12 +354,14 @@ static int open_single(struct model *m, const char *path, struct err *err)
 
 static int open_path(struct model *m, const char *path, struct err *err)
 {
+	static const char *const endings[] = {".pillion", ".pillpack"};
 	struct buffer longer = {0};
 	struct stat st;
 	int code = stat(path, &st) < 0 ? -errno : 0;
 
-	if (code == -ENOENT && path[0]) {
-		buffer_print(&longer, "%s.pillion", path);
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings) && code == -ENOENT && path[0]; i++) {
+		buffer_clear(&longer);
+		buffer_print(&longer, "%s%s", path, endings[i]);
 		if (!stat(longer.data, &st)) {
 			path = longer.data;
 			code = 0;
@@ -302,6 +371,8 @@ static int open_path(struct model *m, const char *path, struct err *err)
 		code = err_set(err, code, "%s: %s", path, strerror(-code));
 	else if (S_ISDIR(st.st_mode))
 		code = open_directory(m, path, err);
+	else if (pack_is_one(path))
+		code = open_packed(m, path, err);
 	else
 		code = open_single(m, path, err);
 	buffer_done(&longer);
@@ -356,6 +427,9 @@ void model_done(struct model *m)
 	}
 	for (size_t i = 0; i < m->image_count; i++)
 		image_done(&m->images[i]);
+	for (size_t i = 0; i < m->pack_count; i++) /* after the traces in them */
+		pack_close(m->packs[i]);
+	free(m->packs);
 	for (size_t i = 0; i < m->bare_count; i++) {
 		free(m->bare[i].executable);
 		free(m->bare[i].reason);

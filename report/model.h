@@ -6,6 +6,7 @@
 #define PILLION_MODEL_H
 
 #include "axis.h"
+#include "pack.h"
 #include "reader.h"
 
 /* One boot of one machine, seen by one clock. */
@@ -96,6 +97,8 @@ struct model {
 	size_t machine_count, image_count, process_count, bare_count, launch_count, note_count, ranges_count;
 	size_t machine_capacity, image_capacity, process_capacity, bare_capacity, launch_capacity, note_capacity,
 		ranges_capacity;
+	struct pack **packs; /* that files came from */
+	size_t pack_count, pack_capacity;
 	struct map by_nonce; /* image while reading */
 	struct told *told;
 	size_t told_count, told_capacity;
@@ -131,7 +134,7 @@ uint64_t image_last_ticks(const struct image *image);
 
 size_t model_machine(struct model *m, const char *host, const char *boot, uint32_t clock);
 struct image *model_image(struct model *m, uint64_t nonce);
-void model_index(struct model *m, const char *path, const char *name);
+void model_index(struct model *m, const char *path, const char *name, const struct mapping *file);
 void model_link(struct model *m); /* after all files: axes, processes, ends */
 
 #endif

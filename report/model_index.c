@@ -290,20 +290,12 @@ static void place_from_lines(struct model *m, struct place *place, const char *a
 	}
 }
 
-void model_index(struct model *m, const char *path, const char *name)
+void model_index(struct model *m, const char *path, const char *name, const struct mapping *file)
 {
-	struct mapping file;
 	struct place place = {.clock = TF_CLOCK_MONOTONIC};
-	struct err err;
-	const char *at, *end;
+	const char *at = (const char *)file->data, *end = at + file->size;
 	size_t foreign = 0;
 
-	if (mapping_open(path, &file, &err)) {
-		texts_add(&m->problems, "%s", err.text);
-		return;
-	}
-	at = (const char *)file.data;
-	end = at + file.size;
 	place_from_name(&place, name);
 	place_from_lines(m, &place, at, end);
 	while (at < end) {
@@ -323,5 +315,4 @@ void model_index(struct model *m, const char *path, const char *name)
 		texts_add(&m->problems, "%s: damaged, %zu lines cannot be read", path, foreign);
 	free(place.host);
 	free(place.boot);
-	mapping_close(&file);
 }

@@ -315,6 +315,7 @@ static int open_trace(struct trace *t, struct trace **ret, struct err *err)
 	read_functions(t);
 	read_windows(t);
 	read_threads(t);
+	mapping_keep(&t->bytes, 2 * t->thread_count); /* a window may lie in two blocks */
 	for (size_t i = 0; i < t->thread_count; i++)
 		read_thread(t, &t->threads[i]);
 	name_others(t);
@@ -322,28 +323,31 @@ static int open_trace(struct trace *t, struct trace **ret, struct err *err)
 	return 0;
 }
 
-int reader_open(const char *path, struct trace **ret, struct err *err)
+int reader_open_mapping(const char *path, struct mapping *bytes, struct trace **ret, struct err *err)
 {
 	struct trace *t = mem_alloc(sizeof(*t));
-	int code;
+
+	t->path = mem_copy_text(path, strlen(path));
+	t->bytes = *bytes;
+	*bytes = (struct mapping){0};
+	return open_trace(t, ret, err);
+}
+
+int reader_open(const char *path, struct trace **ret, struct err *err)
+{
+	struct mapping bytes;
+	int code = mapping_open(path, &bytes, err);
 
 	*ret = NULL;
-	t->path = mem_copy_text(path, strlen(path));
-	code = mapping_open(path, &t->bytes, err);
-	if (code) {
-		reader_close(t);
-		return code;
-	}
-	return open_trace(t, ret, err);
+	return code ? code : reader_open_mapping(path, &bytes, ret, err);
 }
 
 int reader_open_bytes(const void *data, size_t size, struct trace **ret, struct err *err)
 {
-	struct trace *t = mem_alloc(sizeof(*t));
+	struct mapping bytes;
 
-	t->path = mem_copy_text("(bytes)", 7);
-	mapping_from_bytes(data, size, &t->bytes);
-	return open_trace(t, ret, err);
+	mapping_from_bytes(data, size, &bytes);
+	return reader_open_mapping("(bytes)", &bytes, ret, err);
 }
 
 void reader_close(struct trace *t)

@@ -109,6 +109,8 @@ struct cursor {
 /* Opens a trace file. On failure *ret is NULL and err says why, with the path: -ENODATA for an empty file, -EPROTO for
  * a foreign one, -ENOTSUP for one from a later major version. Damage further in is counted, not fatal. */
 int reader_open(const char *path, struct trace **ret, struct err *err);
+/* Likewise; takes the bytes, also on failure. `path` is what messages call them. */
+int reader_open_mapping(const char *path, struct mapping *bytes, struct trace **ret, struct err *err);
 int reader_open_bytes(const void *data, size_t size, struct trace **ret, struct err *err);
 void reader_close(struct trace *t);
 

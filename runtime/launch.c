@@ -253,6 +253,7 @@ static void end(struct launch *l)
 	capture_line_clock(l);
 	spool_finish(l, living);
 	summary_print(l);
+	summary_pack(l, living);
 }
 
 int main(int argc, char **argv)

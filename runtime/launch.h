@@ -104,5 +104,7 @@ unsigned processes_alive(struct launch *l);
 
 /* launch_summary.c */
 void summary_print(struct launch *l);
+/* --pack: says so where it cannot be done; the directory stays then. */
+void summary_pack(struct launch *l, unsigned living);
 
 #endif

@@ -25,7 +25,7 @@
 enum { REPORTS_MAX = 1000000, WAIT_STEP_MS = 20, WAIT_FILE_MS = 3000, WAIT_REPLACE_MS = 15000, FRESH_S = 30 };
 
 /* What stands at a path where a capture is wanted. */
-enum found { FOUND_NOTHING, FOUND_OURS, FOUND_OTHER, FOUND_FOREIGN };
+enum found { FOUND_NOTHING, FOUND_OURS, FOUND_OTHER, FOUND_PACKED, FOUND_FOREIGN };
 
 static void pause_ms(int ms)
 {
@@ -101,13 +101,24 @@ static int key_wait(const struct launch *l, int directory, char ret[512])
 	return rc;
 }
 
+static bool is_packed(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	uint64_t magic = 0;
+	bool is_one = fd >= 0 && read(fd, &magic, sizeof(magic)) == sizeof(magic) && magic == TF_PACK_MAGIC;
+
+	if (fd >= 0)
+		close(fd);
+	return is_one;
+}
+
 static enum found look(const struct launch *l, const char *path, int *ret_directory)
 {
 	char key[512];
 
 	*ret_directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (*ret_directory < 0)
-		return errno == ENOENT ? FOUND_NOTHING : FOUND_FOREIGN;
+		return errno == ENOENT ? FOUND_NOTHING : is_packed(path) ? FOUND_PACKED : FOUND_FOREIGN;
 	if (key_wait(l, *ret_directory, key))
 		return FOUND_FOREIGN;
 	return l->key[0] && !strcmp(key, l->key) && !step_has_rank(l, path) ? FOUND_OURS : FOUND_OTHER;
@@ -199,10 +210,21 @@ static int replace(const char *path, int old)
 	return 0;
 }
 
+/* 0: look again, also if another rank was first and has made its directory. */
+static int replace_packed(const char *path)
+{
+	if (!unlink(path) || errno == ENOENT || errno == EISDIR)
+		return 0;
+	say("cannot replace %s: %s", path, strerror(errno));
+	return EXIT_USAGE;
+}
+
 static int refuse(const struct launch *l, const char *path, enum found found)
 {
 	if (found == FOUND_FOREIGN)
 		say("%s exists and is not a capture: choose another name", path);
+	else if (found == FOUND_PACKED)
+		say("%s exists, packed: use -f true to replace it", path);
 	else if (l->key[0])
 		say("%s exists, of another run or with this rank in it: use -f true to replace it, --append to join it",
 		    path);
@@ -230,6 +252,8 @@ static int open_named(struct launch *l, const char *path)
 			strcpy(l->directory, path);
 		else if (found == FOUND_OTHER && l->options.force_overwrite)
 			rc = replace(path, old);
+		else if (found == FOUND_PACKED && l->options.force_overwrite)
+			rc = replace_packed(path);
 		else if (found != FOUND_NOTHING)
 			rc = refuse(l, path, found);
 		if (old >= 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the user sees at the end: where the capture is, and pillion-report's summary of it, on stderr. */
+/* What happens at the end: the user sees where the capture is, and pillion-report's summary of it, on stderr; with --pack
+ * the capture becomes one file. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,16 +26,11 @@ static void others_wait(const struct launch *l)
 		say("%u other ranks still run; the summary has what they recorded so far", n);
 }
 
-static pid_t report_start(const struct launch *l)
+static pid_t report_start(const char *const *arguments)
 {
-	const char *arguments[5] = {l->report, "stats"};
-	size_t n = 2;
 	sigset_t none;
 	pid_t pid;
 
-	if (l->options.stats == STATS_SUMMARY)
-		arguments[n++] = "--summary";
-	arguments[n++] = l->directory;
 	pid = fork();
 	if (pid)
 		return pid;
@@ -42,11 +38,11 @@ static pid_t report_start(const struct launch *l)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGCHLD, SIG_DFL);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
-	execv(l->report, (char *const *)arguments);
+	execv(arguments[0], (char *const *)arguments);
 	_exit(EXIT_NOT_FOUND);
 }
 
-/* Told to end meanwhile, we end the report too: the capture is whole without it. */
+/* Told to end meanwhile, we end the report too: the capture is whole without it, and while it is packed. */
 static int report_wait(pid_t pid)
 {
 	sigset_t all;
@@ -67,27 +63,57 @@ static int report_wait(pid_t pid)
 	return status;
 }
 
-void summary_print(struct launch *l)
+/* Its wait status, or -1: `what` is missing, which is said. */
+static int report_run(const struct launch *l, const char *const *arguments, const char *what)
 {
 	pid_t pid;
 	int status;
+
+	if (!l->report[0]) {
+		say("%s: pillion-report was not found", what);
+		return -1;
+	}
+	pid = report_start(arguments);
+	if (pid < 0) {
+		say("%s: %s", what, strerror(errno));
+		return -1;
+	}
+	status = report_wait(pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NOT_FOUND) {
+		say("%s: %s could not be run", what, l->report);
+		return -1;
+	}
+	return status;
+}
+
+void summary_print(struct launch *l)
+{
+	bool is_short = l->options.stats == STATS_SUMMARY;
+	const char *arguments[] = {l->report, "stats", is_short ? "--summary" : l->directory, is_short ? l->directory : NULL, NULL};
 
 	if (!l->is_creator && l->key[0])
 		return; /* a rank that joined */
 	others_wait(l);
 	say("capture in %s", l->directory);
-	if (l->options.stats == STATS_FALSE)
+	if (l->options.stats != STATS_FALSE)
+		report_run(l, arguments, "no summary");
+}
+
+void summary_pack(struct launch *l, unsigned living)
+{
+	const char *arguments[] = {l->report, "pack", "--quiet", "--replace", l->directory, NULL};
+	unsigned others;
+	int status;
+
+	if (!l->options.pack || (!l->is_creator && l->key[0]))
 		return;
-	if (!l->report[0]) {
-		say("no summary: pillion-report was not found");
+	others = l->key[0] ? capture_launchers_running(l) : 0;
+	if (living || others) {
+		say("not packed: %u %s still run; pillion pack does it later", living ? living : others,
+		    living ? "processes" : "other ranks");
 		return;
 	}
-	pid = report_start(l);
-	if (pid < 0) {
-		say("no summary: %s", strerror(errno));
-		return;
-	}
-	status = report_wait(pid);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NOT_FOUND)
-		say("no summary: %s could not be run", l->report);
+	status = report_run(l, arguments, "not packed");
+	if (status > 0)
+		say("not packed: the capture is in %s as it was", l->directory);
 }

@@ -103,6 +103,8 @@ const struct option option_table[] = {
 	 .help = "false: COMMAND has the variables of --env-var only"},
 	{"stats", 0, OPTION_CHOICE, OPTION_WORKS, AT(stats), .value = "summary|true|false", .initial = "summary",
 	 .help = "on stderr at the end: at most 25 lines, all default reports, nothing"},
+	{"pack", 0, OPTION_FLAG, OPTION_WORKS, AT(pack), .initial = "false",
+	 .help = "at the end the capture becomes one small file of the same name, see `pillion pack --help`"},
 	{"command-file", 0, OPTION_TEXT, OPTION_WORKS, AT(command_file), .value = "FILE",
 	 .help = "options from FILE; the command line overrides them"},
 	{"help", 'h', OPTION_ACTION, OPTION_WORKS, NO_FIELD, .help = "this text"},

@@ -63,7 +63,7 @@ struct options {
 	bool python_import_time;
 	const char *output; /* as given; NULL: report# */
 	/* read by pillion-launch alone */
-	bool force_overwrite, append, stop_on_exit, wait_all, show_output, inherit_environment;
+	bool force_overwrite, append, pack, stop_on_exit, wait_all, show_output, inherit_environment;
 	int kill_signal; /* 0: none */
 	enum stats_mode stats;
 	const char *env_var;

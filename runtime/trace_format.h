@@ -7,6 +7,8 @@
  *   HOST.RUN.range        struct tf_range_page: the capture range of one launcher, mapped by all its processes
  *   HOST.PID.NONCE.trace  one process image (a fork or an exec begins a new one), below
  *
+ * Or it is one file that begins with TF_PACK_MAGIC and has all of these packed: report/pack.h, its only reader and writer.
+ *
  * A trace file is a struct tf_header in its first TF_PAGE bytes, then the function names (header.function_bytes,
  * padded to TF_PAGE), then windows. A window starts on a multiple of TF_PAGE with a struct tf_window; the next one
  * follows after size_bytes. A writer may die between taking space and writing the window's head: then a reader
@@ -25,6 +27,7 @@
 #define TF_MAGIC 0x0a4e4f494c4c4950ull /* "PILLION\n" read as little-endian */
 #define TF_WINDOW_MAGIC 0x574c4950u    /* "PILW" */
 #define TF_RANGE_MAGIC 0x45474e41524c4950ull /* "PILRANGE" */
+#define TF_PACK_MAGIC 0x0a4b4341504c4950ull /* "PILPACK\n" */
 #define TF_BYTE_ORDER 0x01020304u
 /* A reader takes any minor version of its major one: new kinds of slots, blobs and windows are stepped over. */
 #define TF_VERSION_MAJOR 1

@@ -1,0 +1,112 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A packed capture is the capture: every verb reads it, nothing of it is lost, and it only ever replaces a directory whole.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+doubles=$PILLION_BUILD_DIR/tests/doubles
+writer=$PILLION_BUILD_DIR/tests/trace-writer
+"$writer" example probe.pillion
+report pack -q probe.pillion 2>err || { grep -q 'no zstd' err && skip_all 'built without zstd'; }
+
+# said NAME VERB...: what the verb says of NAME, on both streams, without the name itself.
+said() {
+	said_of=$1
+	shift
+	report "$@" "$said_of" 2>&1 | sed "s@${said_of%.*}\.pill[a-z]*@CAPTURE@g"
+}
+
+# same NAME: every verb of the directory and of the packed file, byte by byte.
+same() {
+	report pack -q -f true "$1.pillion" || return
+	for arguments in 'stats -f csv' 'stats --summary' 'stats -r processes,ledger,osrt_short_sum,stacks_sum -f json' \
+		'stats -r osrt_sum --by thread -f csv' 'info -f csv' 'export -t chrome -o -' 'export -t folded -o -' \
+		'export -t speedscope -o -'; do
+		[ "$(said "$1.pillion" $arguments)" = "$(said "$1.pillpack" $arguments)" ] || { echo "$arguments differs"; return 1; }
+		[ "$(said "$1.pillion" $arguments | wc -c)" -gt 100 ] || { echo "$arguments says nothing"; return 1; }
+	done
+	report export -q -f true -t sqlite -o raw.sqlite "$1.pillion" && report export -q -f true -t sqlite -o packed.sqlite "$1.pillpack" &&
+		[ "$(sqlite3 raw.sqlite .dump | sha1sum)" = "$(sqlite3 packed.sqlite .dump | sha1sum)" ] || { echo 'sqlite differs'; return 1; }
+	rm -rf back
+	report unpack -q -o back "$1.pillpack" && diff -r back "$1.pillion"
+}
+
+ok 'a capture of a test' same probe
+pillion -o job --osrt-threshold=0 python3 -c 'import subprocess, time
+for i in range(3): subprocess.run(["true"])
+for i in range(2000): open("/dev/null").close()' >out 2>err
+ok 'a Python job with children' same job
+pillion -o stacks "$targets/stacks" >out 2>err
+ok 'calls with stacks' same stacks
+if [ -x "$doubles/cuda_launches" ]; then
+	LD_LIBRARY_PATH=$doubles pillion -o cuda "$doubles/cuda_launches" 7 >out 2>err
+	ok 'a CUDA program' same cuda
+else
+	skip 'a CUDA program' 'no doubles'
+fi
+"$writer" large large.pillion 1000000 8
+ok 'a million calls' same large
+bytes=$(stat -c %s large.pillpack)
+ok "8 bytes an event or less: $bytes for 1000000" test "$bytes" -le 8000000
+ok 'and less than the directory' test "$bytes" -lt "$(du -sb large.pillion | cut -f1)"
+
+# ---- several, names ----
+"$writer" example other.pillion
+ok 'two captures in one file' report pack -q -o both.pillpack large.pillion other.pillion
+is "$(report stats -q -r osrt_sum -f csv both.pillpack | sha1sum)" "$(report stats -q -r osrt_sum -f csv large.pillion other.pillion | sha1sum)" \
+	'read as the two of them'
+ok 'unpacked as two' report unpack -q -o two both.pillpack
+ok 'the first is as it was' diff -r two/large.pillion large.pillion
+ok 'the second is as it was' diff -r two/other.pillion other.pillion
+mv other.pillpack other.gone 2>/dev/null
+rm -rf other.pillion
+report pack -q probe.pillion -o other.pillpack
+ok 'a name without its ending' report stats -q -r processes other
+like "$(report pack -q probe.pillion 2>&1)" 'probe.pillpack: exists, -f true replaces it' 'a file that is there stays'
+like "$(report pack probe.pillpack 2>&1)" 'is packed already' 'packed twice is refused'
+report pack nothing.pillion >out 2>err
+is $? 2 'no capture: status 2'
+like "$(cat err)" 'nothing.pillion: No such file' 'and says which'
+
+# ---- damage ----
+head -c "$((bytes / 2))" large.pillpack >cut.pillpack
+report stats -r osrt_sum -f csv cut.pillpack >out 2>err
+is $? 1 'half a file: status 1'
+like "$(cat err)" 'cut.pillpack: truncated' 'and says so'
+ok 'what is there is read' test "$(wc -l <out)" -gt 5
+cp large.pillpack bad.pillpack
+printf 'damaged here' | dd of=bad.pillpack bs=1 seek="$((bytes / 2))" conv=notrunc 2>dd
+report stats -r osrt_sum -f csv bad.pillpack >out 2>err
+is $? 1 'a damaged block: status 1'
+like "$(cat err)" 'bad.pillpack/.*damaged, 262144 bytes cannot be read' 'and names the file in it'
+ok 'the others are read' test "$(wc -l <out)" -gt 5
+report unpack -q -o bad.out bad.pillpack 2>err
+is $? 1 'unpacking it: status 1'
+printf 'PILPACK\n\4\3\2\1\11\0\0\0' >later.pillpack
+like "$(report stats later.pillpack 2>&1)" 'packed format 9, this program reads 1' 'a later version'
+report stats later.pillpack >out 2>err
+is $? 2 'gives status 2'
+printf 'PILPACK\n' >short.pillpack
+like "$(report info short.pillpack 2>&1)" 'short.pillpack: not a packed capture' 'a head alone'
+
+# ---- --pack ----
+pillion -o run --pack sh -c 'echo hello; sleep 0.01; exit 7' >out 2>err
+is $? 7 '--pack: the status is the command'\''s'
+is "$(cat out)" hello 'its output too'
+ok 'the capture is one file' test -f run.pillion
+is "$(stat -c %a run.pillion)" 600 'for its owner alone'
+is "$(find . -name 'run*' | wc -l)" 1 'and nothing stands beside it'
+ok 'which the verbs read' report stats -q -r processes run.pillion
+like "$(PILLION_STATS=summary pillion -f true -o run --pack sleep 0.01 2>&1)" 'capture in .*run.pillion' '-f true replaces it'
+ok 'by a packed one' test -f run.pillion
+pillion -o run true 2>err
+is $? 2 'without -f it stays'
+like "$(cat err)" 'exists, packed: use -f true' 'and says why'
+pillion -o late --pack -x false sh -c 'sleep 2 & exit 0' >out 2>err
+like "$(cat err)" 'not packed: 1 processes still run' 'not while a process is still recorded'
+ok 'then the directory stays' test -d late.pillion
+mkdir -p odd.pillion && cp probe.pillion/* odd.pillion && mkdir odd.pillion/inner
+report pack --replace odd.pillion >out 2>err
+is $? 2 'what is no file of a capture cannot be packed'
+ok 'and is still there' test -d odd.pillion/inner
+done_testing

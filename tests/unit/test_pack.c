@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../report/pack.h"
+#include "../../report/pack_block.h"
+#include "../../report/report.h"
+#include "trace_writer.h"
+
+static char directory[] = "/tmp/pillion-pack.XXXXXX";
+static struct block_coder *coder;
+
+static void begin(void)
+{
+	cr_assert(mkdtemp(directory));
+	cr_assert_eq(chdir(directory), 0);
+	coder = block_coder_new();
+}
+
+static void end(void)
+{
+	block_coder_free(coder);
+	cr_assert_eq(system("rm -rf \"$PWD\""), 0);
+}
+
+TestSuite(pack, .init = begin, .fini = end);
+
+static uint64_t next(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	return *seed >> 11 ^ *seed << 21;
+}
+
+static size_t assert_comes_back(const uint8_t *bytes, size_t size)
+{
+	uint8_t *back = malloc(size + 8);
+	size_t packed_size;
+	const uint8_t *packed = block_encode(coder, bytes, size, &packed_size);
+
+	memset(back, 0x5a, size + 8);
+	cr_assert(block_decode(coder, packed, packed_size, back, size));
+	cr_assert_arr_eq(back, bytes, size);
+	cr_assert_eq(back[size], 0x5a, "wrote past its end");
+	free(back);
+	return packed_size;
+}
+
+Test(pack, a_block_of_any_bytes_comes_back_the_same)
+{
+	static const size_t sizes[] = {0, 1, 7, 8, 9, 4095, 4096, BLOCK_BYTES - 1, BLOCK_BYTES};
+	uint8_t *bytes = malloc(BLOCK_BYTES);
+	uint64_t seed = 1;
+
+	for (size_t i = 0; i < BLOCK_BYTES; i++)
+		bytes[i] = (uint8_t)next(&seed);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+		assert_comes_back(bytes, sizes[i]);
+	memset(bytes, 0xff, BLOCK_BYTES);
+	assert_comes_back(bytes, BLOCK_BYTES);
+	memset(bytes, 0, BLOCK_BYTES);
+	cr_assert_lt(assert_comes_back(bytes, BLOCK_BYTES), 100);
+	free(bytes);
+}
+
+Test(pack, a_block_of_slots_of_every_kind_comes_back_the_same)
+{
+	enum { SLOTS = BLOCK_BYTES / 8 };
+	uint64_t *slots = malloc(BLOCK_BYTES), seed = 7;
+
+	for (unsigned int round = 0; round < 8; round++) {
+		/* Fewer heads each round: from more than a dictionary holds to two. */
+		uint64_t heads = (0xffffull >> (2 * round)) | 31;
+
+		for (size_t i = 0; i < SLOTS; i++)
+			slots[i] = (next(&seed) & ~0xffffull) | (next(&seed) & heads);
+		assert_comes_back((const uint8_t *)slots, BLOCK_BYTES);
+	}
+	free(slots);
+}
+
+Test(pack, calls_one_after_the_other_take_less_than_their_noise_and_a_half)
+{
+	enum { SLOTS = BLOCK_BYTES / 8 };
+	uint64_t *slots = malloc(BLOCK_BYTES), seed = 7, now = 0;
+
+	/* 8 bits of duration, 6 of the pause between: 1.75 bytes that nobody can save. */
+	for (size_t i = 0; i < SLOTS; i++) {
+		uint64_t duration = 500 + (next(&seed) & 255);
+
+		now += duration + 20 + (next(&seed) & 63);
+		slots[i] = tf_event(TF_CALL, 3, now, duration);
+	}
+	cr_assert_lt(assert_comes_back((const uint8_t *)slots, BLOCK_BYTES), SLOTS * 11 / 4);
+	free(slots);
+}
+
+Test(pack, a_damaged_block_is_refused)
+{
+	static uint8_t bytes[4096], back[4096], copy[16384];
+	size_t size, refused = 0;
+	const uint8_t *packed;
+	uint64_t seed = 3;
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(next(&seed) & 31);
+	packed = block_encode(coder, bytes, sizeof(bytes), &size);
+	cr_assert_leq(size, sizeof(copy));
+	memcpy(copy, packed, size);
+	for (size_t i = 0; i < size; i++) {
+		copy[i] ^= 1 << i % 8;
+		if (!block_decode(coder, copy, size, back, sizeof(back)))
+			refused++;
+		else
+			cr_assert_arr_eq(back, bytes, sizeof(back));
+		copy[i] ^= 1 << i % 8;
+	}
+	cr_assert_gt(refused, size - 8);
+	cr_assert(!block_decode(coder, copy, size - 1, back, sizeof(back)));
+	cr_assert(!block_decode(coder, copy, size, back, sizeof(back) - 8), "another size than was packed");
+	cr_assert(!block_decode(coder, copy, size, back, sizeof(back) - 1));
+}
+
+/* ---- files ---- */
+
+static void make_pack(const char *output)
+{
+	char *captures[] = {(char *)"a.pillion"};
+	struct pack_wish wish = {.captures = captures, .count = 1, .output = output};
+	struct buffer path = {0};
+	struct err err;
+
+	cr_assert_eq(pack_write(&wish, &path, &err), 0, "%s", err.text);
+	buffer_done(&path);
+}
+
+static char *report_text(const char *capture, const char *name)
+{
+	char *paths[] = {(char *)capture}, *text = NULL;
+	size_t size;
+	struct model m;
+	struct err err;
+	struct table table = {0};
+	struct report_context context = {.model = &m};
+	struct emit emit = {.format = FORMAT_CSV};
+
+	cr_assert_eq(model_open(&m, paths, 1, &err), 0, "%s", err.text);
+	for (size_t i = 0; i < m.problems.count; i++)
+		cr_log_error("%s", m.problems.items[i]);
+	cr_assert_eq(m.problems.count, 0);
+	context.symbols = symbols_new(&m, false);
+	emit.file = open_memstream(&text, &size);
+	cr_assert_eq(report_find(name)->run(&context, &table, &err), 0);
+	emit_table(&emit, name, name, &table);
+	fclose(emit.file);
+	table_done(&table);
+	symbols_free(context.symbols);
+	model_done(&m);
+	return text;
+}
+
+static void assert_same_report(const char *name)
+{
+	char *raw = report_text("a.pillion", name), *packed = report_text("a.pillpack", name);
+
+	cr_assert_str_eq(raw, packed);
+	cr_assert_gt(strlen(raw), 40);
+	free(raw);
+	free(packed);
+}
+
+Test(pack, reports_of_a_packed_capture_are_those_of_its_directory)
+{
+	capture_example("a.pillion");
+	make_pack("a.pillpack");
+	assert_same_report("osrt_sum");
+	assert_same_report("processes");
+	assert_same_report("nvtx_sum");
+}
+
+Test(pack, blocks_that_went_for_others_come_again)
+{
+	/* More than the blocks that are kept for eight threads. */
+	capture_large("a.pillion", 4000000, 8);
+	make_pack("a.pillpack");
+	assert_same_report("osrt_sum");
+}
+
+Test(pack, mappings_of_one_file_side_by_side_show_the_same)
+{
+	struct pack *p;
+	struct mapping one, two;
+	struct err err;
+	size_t i = 0;
+
+	capture_large("a.pillion", 4000000, 2);
+	make_pack("a.pillpack");
+	cr_assert_eq(pack_open("a.pillpack", &p, &err), 0);
+	while (strcmp(p->files[i]->name, "capture") == 0)
+		i++;
+	cr_assert_eq(pack_map(p->files[i], &one, &err), 0);
+	cr_assert_eq(pack_map(p->files[i], &two, &err), 0);
+	cr_assert_gt(one.size, 100 * BLOCK_BYTES);
+	for (size_t at = 0; at < one.size; at += 999)
+		cr_assert_eq(one.data[at], two.data[one.size - 1 - (one.size - 1 - at)]);
+	cr_assert_eq(memcmp(one.data, two.data, one.size), 0);
+	mapping_close(&one);
+	cr_assert_eq(memcmp(two.data, two.data, two.size), 0);
+	mapping_close(&two);
+	pack_close(p);
+}
+
+static void *load(const char *path, size_t *ret_size)
+{
+	FILE *f = fopen(path, "r");
+	void *data = malloc(1 << 20);
+
+	*ret_size = fread(data, 1, 1 << 20, f);
+	fclose(f);
+	return data;
+}
+
+static void save(const char *path, const void *data, size_t size)
+{
+	FILE *f = fopen(path, "w");
+
+	cr_assert_eq(fwrite(data, 1, size, f), size);
+	fclose(f);
+}
+
+/* Problems that opening names, or -1 if it cannot be opened. */
+static int problems(const char *path)
+{
+	char *paths[] = {(char *)path};
+	struct model m;
+	struct err err;
+	int count = -1;
+
+	if (!model_open(&m, paths, 1, &err))
+		count = (int)m.problems.count;
+	model_done(&m);
+	return count;
+}
+
+Test(pack, a_file_cut_anywhere_is_read_as_far_as_it_goes_and_said)
+{
+	size_t size;
+	uint8_t *data;
+
+	capture_example("a.pillion");
+	make_pack("a.pillpack");
+	data = load("a.pillpack", &size);
+	cr_assert_eq(problems("a.pillpack"), 0);
+	for (size_t cut = 0; cut < size; cut += 7) {
+		save("cut.pillpack", data, cut);
+		cr_assert_neq(problems("cut.pillpack"), 0, "at %zu of %zu", cut, size);
+	}
+	free(data);
+}
+
+Test(pack, a_byte_changed_anywhere_is_said)
+{
+	size_t size;
+	uint8_t *data;
+
+	capture_example("a.pillion");
+	make_pack("a.pillpack");
+	data = load("a.pillpack", &size);
+	for (size_t at = 0; at < size; at += 7) {
+		data[at] ^= 0x41;
+		save("bad.pillpack", data, size);
+		problems("bad.pillpack"); /* bytes between records say nothing: not all need be seen */
+		data[at] ^= 0x41;
+	}
+	/* In the middle of the first trace file's block. */
+	data[size / 2] ^= 0x41;
+	save("bad.pillpack", data, size);
+	cr_assert_gt(problems("bad.pillpack"), 0);
+	free(data);
+}
+
+Test(pack, what_is_extracted_is_what_was_packed)
+{
+	struct buffer path = {0};
+	struct err err;
+
+	capture_example("a.pillion");
+	make_pack("a.pillpack");
+	cr_assert_eq(pack_extract("a.pillpack", "b.pillion", &path, &err), 0, "%s", err.text);
+	cr_assert_eq(system("diff -r a.pillion b.pillion"), 0);
+	buffer_clear(&path);
+	cr_assert_eq(pack_extract("a.pillpack", "b.pillion", &path, &err), -EEXIST);
+	buffer_done(&path);
+}
+
+Test(pack, a_directory_gives_its_place_only_to_a_whole_file)
+{
+	char *captures[] = {(char *)"a.pillion/"};
+	struct pack_wish wish = {.captures = captures, .count = 1, .is_replacing = true};
+	struct buffer path = {0};
+	struct err err;
+	struct stat st;
+
+	capture_example("a.pillion");
+	cr_assert_eq(mkdir("a.pillion/odd", 0700), 0);
+	cr_assert_eq(pack_write(&wish, &path, &err), -EINVAL);
+	cr_assert_eq(stat("a.pillion/odd", &st), 0);
+	cr_assert_neq(stat("a.pillion.packing", &st), 0);
+	cr_assert_eq(rmdir("a.pillion/odd"), 0);
+	buffer_clear(&path);
+	captures[0] = (char *)"a.pillion";
+	cr_assert_eq(pack_write(&wish, &path, &err), 0, "%s", err.text);
+	cr_assert(!stat("a.pillion", &st) && S_ISREG(st.st_mode));
+	cr_assert_eq(st.st_mode & 07777, 0600);
+	cr_assert_neq(stat("a.pillion.packing", &st), 0);
+	cr_assert_eq(problems("a.pillion"), 0);
+	buffer_done(&path);
+}
