@@ -15,7 +15,7 @@ static bool next_window(struct cursor *c)
 {
 	const struct window *last = c->at ? &c->trace->windows[c->window - 1] : NULL;
 
-	if (last && c->trace->bytes.size > READER_LARGE)
+	if (last)
 		mapping_forget(&c->trace->bytes, last->offset, last->size);
 	while (c->window < c->thread->first_window + c->thread->window_count) {
 		const struct window *w = &c->trace->windows[c->window++];

@@ -20,6 +20,7 @@ struct lazy {
 
 /* What the handlers may patch, and the blocks that stand in memory, the oldest first. Changed under the lock alone, which
  * a handler that interrupts its holder does not take again. */
+enum { LARGE = 4 << 20, MANY = 64 << 20, AROUND = 64 << 10 };
 enum { PLACED_LEAST = 64, PLACED_MOST = 16384 };
 
 static struct region {
@@ -27,6 +28,7 @@ static struct region {
 	struct lazy *lazy;
 } * mapped;
 static size_t mapped_count, mapped_capacity;
+static uint64_t mapped_bytes; /* of files */
 static uintptr_t placed[PLACED_MOST]; /* a ring of addresses; 0: taken away with its mapping */
 static size_t placed_first, placed_count, placed_limit = PLACED_LEAST;
 static volatile sig_atomic_t was_cut;
@@ -159,6 +161,7 @@ static void register_mapping(const void *data, size_t size, struct lazy *lazy)
 
 	mapped = mem_grow(mapped, mapped_count, &mapped_capacity, sizeof(*mapped));
 	mapped[mapped_count++] = (struct region){(uintptr_t)data, (uintptr_t)data + size, lazy};
+	mapped_bytes += lazy ? 0 : size;
 	sigaction(SIGBUS, &bus, NULL);
 	if (lazy)
 		sigaction(SIGSEGV, &fault, NULL);
@@ -176,8 +179,10 @@ static void unregister_mapping(const void *data)
 		if (*address >= r->start && *address < r->end)
 			*address = 0;
 	}
-	if (r)
+	if (r) {
+		mapped_bytes -= r->lazy ? 0 : r->end - r->start;
 		*r = mapped[--mapped_count];
+	}
 	if (!mapped_count) {
 		free(mapped);
 		mapped = NULL;
@@ -300,17 +305,20 @@ void mapping_close(struct mapping *m)
 	*m = (struct mapping){0};
 }
 
+/* A fault maps what lies around it too, AROUND at most: bytes that were forgotten before come back by their neighbours, and
+ * have to go with these. */
 void mapping_forget(const struct mapping *m, uint64_t offset, size_t size)
 {
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE),
-		  start = ((uintptr_t)m->data + offset + page - 1) & ~(page - 1);
-	uintptr_t end;
+	uintptr_t base = (uintptr_t)m->data, start, end;
 
-	if (offset >= m->size || m->lazy) /* blocks go by age */
+	if (offset >= m->size || !m->is_mapped || m->lazy /* blocks go by age */ || (m->size <= LARGE && mapped_bytes <= MANY))
 		return;
-	end = ((uintptr_t)m->data + offset + (size < m->size - offset ? size : m->size - offset)) & ~(page - 1);
-	if (m->is_mapped && end > start)
-		madvise((void *)start, end - start, MADV_DONTNEED);
+	size = size < m->size - offset ? size : (size_t)(m->size - offset);
+	start = (base + offset) & ~(uintptr_t)(AROUND - 1);
+	end = (base + offset + size + AROUND - 1) & ~(uintptr_t)(AROUND - 1);
+	start = start > base ? start : base;
+	end = end < base + m->size ? end : base + m->size;
+	madvise((void *)start, end - start, MADV_DONTNEED);
 }
 
 bool mapping_was_cut(void)

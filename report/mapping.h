@@ -36,7 +36,8 @@ void mapping_keep(const struct mapping *m, size_t places);
 void mapping_from_bytes(const void *data, size_t size, struct mapping *ret);
 void mapping_close(struct mapping *m);
 
-/* Bytes that are not needed soon leave our memory; they are read again if they are. */
+/* Bytes that are not needed soon leave our memory; they are read again if they are. Of small files, while there are few,
+ * nothing leaves: reading again costs more than they take. */
 void mapping_forget(const struct mapping *m, uint64_t offset, size_t size);
 
 /* True once any mapped file turned out shorter than it was. */

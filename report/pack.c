@@ -205,8 +205,12 @@ static void fill_block(void *source, size_t place, uint8_t *ret, size_t size)
 	struct pack_file *f = source;
 	struct pack_block *b = &f->blocks[place];
 
-	if (!b->at || block_decode(f->pack->coder, f->pack->bytes.data + b->at, b->size, ret, size))
+	if (!b->at)
 		return;
+	if (block_decode(f->pack->coder, f->pack->bytes.data + b->at, b->size, ret, size)) {
+		mapping_forget(&f->pack->bytes, b->at, b->size);
+		return;
+	}
 	memset(ret, 0, size);
 	b->at = 0;
 	f->lost_bytes += size;

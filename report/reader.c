@@ -104,8 +104,7 @@ static void read_windows(struct trace *t)
 
 		if (window_head(t, offset, &head)) {
 			add_window(t, offset, &head);
-			if (t->bytes.size > READER_LARGE)
-				mapping_forget(&t->bytes, offset, head.size_bytes);
+			mapping_forget(&t->bytes, offset, head.size_bytes);
 			offset += head.size_bytes;
 			in_hole = false;
 			continue;

@@ -8,9 +8,6 @@
 #include "../runtime/trace_format.h"
 #include "mapping.h"
 
-/* A file of this size is not kept in memory behind the cursors, so that memory does not grow with the events. */
-#define READER_LARGE (4u << 20)
-
 struct function {
 	const char *name;
 	uint8_t group; /* enum tf_group */
