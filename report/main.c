@@ -539,11 +539,6 @@ static void print_help(const struct verb *v)
 	puts("\nexit status: 0 done, 1 done but something is missing or damaged, 2 wrong usage or unreadable input");
 }
 
-static void print_version(void)
-{
-	puts("pillion-report " PILLION_VERSION);
-}
-
 static int run_verb(const struct verb *v, int argc, char **argv)
 {
 	struct command_line line;
@@ -557,7 +552,7 @@ static int run_verb(const struct verb *v, int argc, char **argv)
 	} else if (line.help) {
 		print_help(v);
 	} else if (line.version) {
-		print_version();
+		puts("pillion-report " PILLION_VERSION);
 	} else {
 		status = v->run(&line);
 	}
@@ -592,7 +587,7 @@ int main(int argc, char **argv)
 		return EXIT_DONE;
 	}
 	if (!strcmp(argv[1], "--version")) {
-		print_version();
+		puts("pillion-report " PILLION_VERSION);
 		return EXIT_DONE;
 	}
 	for (size_t i = 0; i < VERBS; i++)
