@@ -11,6 +11,7 @@
 #include <cuda_runtime_api.h>
 
 #include "../runtime/cupti.h"
+#include "../runtime/pair.h"
 #include "entry.h"
 
 /* Nothing to do but to go on: not selected, or outside the capture range, and CUPTI has been told so. */
@@ -22,10 +23,16 @@ static inline bool cuda_is_off(unsigned layer)
 /* Times `call` into `result` and records it as its row says. HOOK_CURRENT is the row's id. */
 #define CUDA_TIME(call, about, record)                                                                                 \
 	do {                                                                                                           \
+		struct cuda_work work_;                                                                                \
 		struct event event_;                                                                                   \
                                                                                                                        \
+		work_.pair.number = 0;                                                                                 \
 		cupti_follow(event_wanted(CUDA_LAYER));                                                                \
-		if (!event_wanted(CUDA_LAYER) || cuda_is_inside(HOOK_CURRENT) || !event_begin(&event_, HOOK_CURRENT)) { \
+		if (!event_wanted(CUDA_LAYER) || cuda_is_inside(HOOK_CURRENT) || ({                                    \
+			    if (pair_is_on())                                                                          \
+				    CUDA_WORK_##record;                                                                \
+			    !event_begin(&event_, HOOK_CURRENT);                                                       \
+		    })) {                                                                                              \
 			result = call;                                                                                 \
 		} else {                                                                                               \
 			result = call;                                                                                 \
@@ -34,6 +41,8 @@ static inline bool cuda_is_off(unsigned layer)
 				unsigned count_ = 0;                                                                   \
                                                                                                                        \
 				CUDA_RECORD_##record;                                                                  \
+				if (__builtin_expect(work_.pair.number != 0, 0))                                       \
+					count_ = cuda_work_asked(&work_, (unsigned)result, words_, count_);            \
 				cuda_record(&event_, HOOK_CURRENT, CUDA_##about, (unsigned)result, words_, count_);    \
 			}                                                                                              \
 		}                                                                                                      \
@@ -51,6 +60,8 @@ static inline bool cuda_is_off(unsigned layer)
 	if (c)                                                                                                         \
 	CUDA_RECORD_LAUNCH(f, CUDA_GRID(c), CUDA_BLOCK(c), CUDA_SHARED(c), CUDA_STREAM(c))
 #define CUDA_RECORD_HANDED(f, stream) count_ = cuda_launch(words_, (uintptr_t)(f), NULL, NULL, 0, (uintptr_t)(stream), NULL)
+#define CUDA_RECORD_HOST(f, stream) CUDA_RECORD_HANDED(f, stream)
+#define CUDA_RECORD_BATCH(kind, bytes) CUDA_RECORD_COPY(kind, bytes)
 #define CUDA_RECORD_COPY(kind, bytes)                                                                                  \
 	if (!result)                                                                                                   \
 	words_[count_++] = tf_arg(TF_ARG_COPY, (unsigned)(kind), (bytes))
@@ -75,6 +86,42 @@ static inline bool cuda_is_off(unsigned layer)
 		words_[count_++] = tf_arg(TF_ARG_LEFT, 0, (left));                                                     \
 		words_[count_++] = tf_arg(TF_ARG_BYTES, 0, (total));                                                   \
 	}
+
+/* What of these asks a device for work, on which stream, where device times come from pairs of events. Twins for a default
+ * stream per thread tell by their names. */
+#define CUDA_WORK_NOTHING (void)0
+#define CUDA_WORK_STREAM(stream) (void)0
+#define CUDA_WORK_BYTES(bytes) (void)0
+#define CUDA_WORK_ALLOC(memory, address, bytes) (void)0
+#define CUDA_WORK_FREE(memory, address) (void)0
+#define CUDA_WORK_ARRAY(array, element, width, height, depth, levels) (void)0
+#define CUDA_WORK_DEVICE(device) (void)0
+#define CUDA_WORK_LEFT(left, total) (void)0
+#define CUDA_WORK_HOST(f, stream) (void)0
+#define CUDA_WORK_BATCH(kind, bytes) (void)0 /* its stream is one word or another, by the version */
+#define CUDA_WORK_LAUNCH(f, grid, block, shared, stream)                                                               \
+	cuda_work_launch(&work_, (uintptr_t)(f), (const dim3[]){grid}, (const dim3[]){block}, (shared), (void *)(stream), \
+			 HOOK_CURRENT)
+#define CUDA_WORK_CONFIGURED(c, f)                                                                                     \
+	if (c)                                                                                                         \
+	CUDA_WORK_LAUNCH(f, CUDA_GRID(c), CUDA_BLOCK(c), CUDA_SHARED(c), CUDA_STREAM(c))
+#define CUDA_WORK_HANDED(f, stream) cuda_work_launch(&work_, (uintptr_t)(f), NULL, NULL, 0, (void *)(stream), HOOK_CURRENT)
+#define CUDA_WORK_COPY(kind, bytes) cuda_work_copy(&work_, NULL, HOOK_CURRENT)
+#define CUDA_WORK_COPY_ASYNC(kind, bytes, stream) cuda_work_copy(&work_, (void *)(stream), HOOK_CURRENT)
+
+struct cuda_work {
+	struct pair pair;
+	struct tf_work work; /* of a launch; what a copy is, its record tells */
+	uintptr_t function;
+};
+
+/* Before the call. grid NULL: `f` is a graph. */
+void cuda_work_launch(struct cuda_work *w, uintptr_t f, const dim3 *grid, const dim3 *block, size_t shared, void *stream,
+		      unsigned function);
+void cuda_work_copy(struct cuda_work *w, void *stream, unsigned function);
+
+/* After it: adds the number of its device record to what is kept of the call. */
+unsigned cuda_work_asked(struct cuda_work *w, unsigned result, uint64_t *words, unsigned count);
 
 /* Is this call part of one that is being recorded already? A runtime whose calls we see asks the driver; a stub of the same
  * name goes on to the library. Nothing is told twice. */
@@ -111,5 +158,8 @@ void cuda_move_range(void (*move)(struct tf_range_page *page, uint32_t pid, uint
 void cuda_name_know(uintptr_t function, const char *name);
 void cuda_name_know_copy(uintptr_t handle, const char *name);
 void cuda_name_know_as(uintptr_t handle, uintptr_t function);
+
+/* The id of its TF_BLOB_KERNEL; 0: no name. */
+uint32_t cuda_name_id(uintptr_t function);
 
 #endif

@@ -105,10 +105,21 @@ static uint32_t kernel_id(uintptr_t function, uint64_t salt)
 	return id;
 }
 
+/* Known names change when libraries come and go. */
+static uint64_t salt_now(void)
+{
+	return (__atomic_load_n(&renamed, __ATOMIC_RELAXED) + __atomic_load_n(&caller_epoch, __ATOMIC_RELAXED)) << 8;
+}
+
+uint32_t cuda_name_id(uintptr_t function)
+{
+	return kernel_id(function, salt_now());
+}
+
 unsigned cuda_launch(uint64_t *words, uintptr_t function, const dim3 *grid, const dim3 *block, size_t shared, uintptr_t stream,
 		     void *namer)
 {
-	uint64_t salt = (__atomic_load_n(&renamed, __ATOMIC_RELAXED) + __atomic_load_n(&caller_epoch, __ATOMIC_RELAXED)) << 8;
+	uint64_t salt = salt_now();
 	struct tf_launch launch = {.shared_bytes = (uint32_t)shared, .stream = stream, .function = function};
 	uint32_t id;
 	bool is_new;

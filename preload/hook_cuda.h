@@ -37,7 +37,7 @@
 	X(TIMED, CUresult, cuLaunchGrid, (CUfunction f, int grid_width, int grid_height), (f, grid_width, grid_height), KERNEL, LAUNCH(f, dim(grid_width, grid_height, 1), dim(0, 0, 0), 0, NULL), 2000) \
 	X(TIMED, CUresult, cuLaunchGridAsync, (CUfunction f, int grid_width, int grid_height, CUstream hStream), (f, grid_width, grid_height, hStream), KERNEL, LAUNCH(f, dim(grid_width, grid_height, 1), dim(0, 0, 0), 0, hStream), 2000) \
 	CU_PTSZ(X, TIMED, cuGraphLaunch, (CUgraphExec hGraph, CUstream hStream), (hGraph, hStream), KERNEL, HANDED(hGraph, hStream), 10000) \
-	CU_PTSZ(X, TIMED, cuLaunchHostFunc, (CUstream hStream, CUhostFn fn, void *userData), (hStream, fn, userData), KERNEL, HANDED(fn, hStream), 10000) \
+	CU_PTSZ(X, TIMED, cuLaunchHostFunc, (CUstream hStream, CUhostFn fn, void *userData), (hStream, fn, userData), KERNEL, HOST(fn, hStream), 10000) \
 	/* which kernel a launch means */                                                                       \
 	X(OWN, CUresult, cuModuleGetFunction, (void **hfunc, void *hmod, const char *name), (hfunc, hmod, name), OTHER, NOTHING, 2000) \
 	X(OWN, CUresult, cuLibraryGetKernel, (void **pKernel, void *library, const char *name), (pKernel, library, name), OTHER, NOTHING, 12000) \
@@ -197,10 +197,10 @@
 	X(TIMED, CUresult, cuCtxCreate_v2, (CUcontext *pctx, unsigned flags, CUdevice dev), (pctx, flags, dev), OTHER, NOTHING, 3020) \
 	X(TIMED, CUresult, cuCtxCreate_v3, (CUcontext *pctx, CUexecAffinityParam *paramsArray, int numParams, unsigned flags, CUdevice dev), (pctx, paramsArray, numParams, flags, dev), OTHER, NOTHING, 11040) \
 	X(WORDS, CUresult, cuCtxCreate_v4, (void *pctx, void *ctxCreateParams, size_t flags, size_t dev), (pctx, ctxCreateParams, flags, dev), OTHER, NOTHING, 12050) \
-	X(TIMED, CUresult, cuCtxDestroy_v2, (CUcontext ctx), (ctx), OTHER, NOTHING, 4000)                       \
+	X(OWN, CUresult, cuCtxDestroy_v2, (void *ctx), (ctx), OTHER, NOTHING, 4000)                       \
 	X(TIMED, CUresult, cuDevicePrimaryCtxRetain, (CUcontext *pctx, CUdevice dev), (pctx, dev), OTHER, NOTHING, 7000) \
-	X(TIMED, CUresult, cuDevicePrimaryCtxRelease_v2, (CUdevice dev), (dev), OTHER, NOTHING, 11000)          \
-	X(TIMED, CUresult, cuDevicePrimaryCtxReset_v2, (CUdevice dev), (dev), OTHER, NOTHING, 11000)            \
+	X(OWN, CUresult, cuDevicePrimaryCtxRelease_v2, (CUdevice dev), (dev), OTHER, NOTHING, 11000)          \
+	X(OWN, CUresult, cuDevicePrimaryCtxReset_v2, (CUdevice dev), (dev), OTHER, NOTHING, 11000)            \
 	X(TIMED, CUresult, cuCtxSetLimit, (CUlimit limit, size_t value), (limit, value), OTHER, NOTHING, 3010)  \
 	X(TIMED, CUresult, cuCtxEnablePeerAccess, (CUcontext peerContext, unsigned Flags), (peerContext, Flags), OTHER, NOTHING, 4000) \
 	X(TIMED, CUresult, cuCtxDisablePeerAccess, (CUcontext peerContext), (peerContext), OTHER, NOTHING, 4000) \

@@ -38,7 +38,7 @@
 	CUDA_PTSZ(X, TIMED, cudaLaunchKernelExC, (const cudaLaunchConfig_t *c, const void *f, void **a), (c, f, a), KERNEL, CONFIGURED(c, f)) \
 	X(WORDS, cudaError_t, cudaLaunchCooperativeKernelMultiDevice, (void *list, size_t n, size_t flags), (list, n, flags), KERNEL, NOTHING) \
 	CUDA_PTSZ(X, TIMED, cudaGraphLaunch, (cudaGraphExec_t g, cudaStream_t s), (g, s), KERNEL, HANDED(g, s))         \
-	CUDA_PTSZ(X, TIMED, cudaLaunchHostFunc, (cudaStream_t s, cudaHostFn_t f, void *data), (s, f, data), KERNEL, HANDED(f, s)) \
+	CUDA_PTSZ(X, TIMED, cudaLaunchHostFunc, (cudaStream_t s, cudaHostFn_t f, void *data), (s, f, data), KERNEL, HOST(f, s)) \
 	/* which kernel a launch means */                                                                              \
 	X(OWN, void, __cudaRegisterFunction, (void **binary, const char *f, char *device, const char *name, int limit, void *tid, void *bid, void *block, void *grid, int *warp), (binary, f, device, name, limit, tid, bid, block, grid, warp), OTHER, NOTHING) \
 	X(OWN, cudaError_t, __cudaGetKernel, (void **kernel, const void *function), (kernel, function), OTHER, NOTHING) \
@@ -106,7 +106,7 @@
 	CUDA_PTSZ(X, TIMED, cudaMemcpy2DToArrayAsync, (cudaArray_t to, size_t x, size_t y, const void *from, size_t fp, size_t width, size_t height, enum cudaMemcpyKind k, cudaStream_t s), (to, x, y, from, fp, width, height, k, s), MEMORY, COPY_ASYNC(k, width * height, s)) \
 	CUDA_PTSZ(X, TIMED, cudaMemcpy2DFromArrayAsync, (void *to, size_t tp, cudaArray_const_t from, size_t x, size_t y, size_t width, size_t height, enum cudaMemcpyKind k, cudaStream_t s), (to, tp, from, x, y, width, height, k, s), MEMORY, COPY_ASYNC(k, width * height, s)) \
 	/* the eighth word is the stream in 13, the ninth in 12 */                                                     \
-	CUDA_PTSZ(X, WORDS, cudaMemcpyBatchAsync, (void **to, void **from, size_t *sizes, size_t n, size_t e, size_t f, size_t g, size_t h, size_t i), (to, from, sizes, n, e, f, g, h, i), MEMORY, COPY(cudaMemcpyDefault, cuda_total(sizes, n))) \
+	CUDA_PTSZ(X, WORDS, cudaMemcpyBatchAsync, (void **to, void **from, size_t *sizes, size_t n, size_t e, size_t f, size_t g, size_t h, size_t i), (to, from, sizes, n, e, f, g, h, i), MEMORY, BATCH(cudaMemcpyDefault, cuda_total(sizes, n))) \
 	CUDA_PTSZ(X, WORDS, cudaMemcpy3DBatchAsync, (size_t n, void *list, size_t c, size_t d, size_t e), (n, list, c, d, e), MEMORY, NOTHING)
 
 #define HOOK_CUDART_SET(X)                                                                                             \
@@ -159,7 +159,7 @@
 	X(TIMED, cudaError_t, cudaSetDevice, (int device), (device), OTHER, DEVICE(device))                                    \
 	X(WORDS, cudaError_t, cudaInitDevice, (size_t device, size_t flags, size_t more), (device, flags, more), OTHER, NOTHING) \
 	X(TIMED, cudaError_t, cudaSetDeviceFlags, (unsigned flags), (flags), OTHER, NOTHING)                            \
-	X(TIMED, cudaError_t, cudaDeviceReset, (void), (), OTHER, NOTHING)                                              \
+	X(OWN, cudaError_t, cudaDeviceReset, (void), (), OTHER, NOTHING)                                              \
 	X(TIMED, cudaError_t, cudaDeviceSetLimit, (enum cudaLimit limit, size_t value), (limit, value), OTHER, NOTHING) \
 	X(TIMED, cudaError_t, cudaDeviceEnablePeerAccess, (int device, unsigned flags), (device, flags), OTHER, NOTHING) \
 	X(TIMED, cudaError_t, cudaDeviceDisablePeerAccess, (int device), (device), OTHER, NOTHING)                      \

@@ -46,8 +46,6 @@ static unsigned copy_kind(CUmemorytype from, CUmemorytype to)
 #define CUDA_BODY(arguments, about, record)                                                                            \
 	CUresult result;                                                                                               \
                                                                                                                        \
-	if (HOOK_CURRENT == (int)HOOK_cuDevicePrimaryCtxReset_v2 || HOOK_CURRENT == (int)HOOK_cuCtxDestroy_v2)         \
-		cupti_flush(); /* with the context go its records */                                                   \
 	CUDA_TIME(real arguments, about, record);                                                                      \
 	return result;
 
@@ -95,6 +93,35 @@ CUresult wrap_cuKernelGetFunction(void **function, void *kernel, struct entry fr
 		cuda_name_know_as((uintptr_t)*function, (uintptr_t)kernel);
 	return result;
 }
+
+/* ---- calls that end contexts, also where nothing is recorded just now ---- */
+
+CUresult wrap_cuCtxDestroy_v2(void *context, struct entry from)
+{
+	enum { HOOK_CURRENT = HOOK_cuCtxDestroy_v2 };
+	CUresult (*real)(void *) = from.real, result = CUDA_NONE;
+
+	cupti_context_ends(context, -1);
+	if (real)
+		CUDA_TIME(real(context), OTHER, NOTHING);
+	cupti_context_ended(-1);
+	return result;
+}
+
+#define ENDS_PRIMARY(symbol)                                                                                           \
+	CUresult wrap_##symbol(CUdevice device, struct entry from)                                                     \
+	{                                                                                                              \
+		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
+		CUresult (*real)(CUdevice) = from.real, result = CUDA_NONE;                                            \
+                                                                                                                       \
+		cupti_context_ends(NULL, device);                                                                      \
+		if (real)                                                                                              \
+			CUDA_TIME(real(device), OTHER, NOTHING);                                                       \
+		cupti_context_ended(device);                                                                           \
+		return result;                                                                                         \
+	}
+ENDS_PRIMARY(cuDevicePrimaryCtxReset_v2)
+ENDS_PRIMARY(cuDevicePrimaryCtxRelease_v2)
 
 /* ---- the capture range ---- */
 

@@ -30,8 +30,6 @@ static size_t extent(struct cudaExtent e, cudaArray_const_t from, cudaArray_cons
 #define CUDART_BODY(arguments, about, record)                                                                          \
 	cudaError_t result;                                                                                            \
                                                                                                                        \
-	if (HOOK_CURRENT == (int)HOOK_cudaDeviceReset)                                                                 \
-		cupti_flush(); /* with the context go its records */                                                   \
 	CUDA_TIME(real arguments, about, record);                                                                      \
 	return result;
 
@@ -89,6 +87,20 @@ cudaError_t wrap_cudaLibraryGetKernel(void **kernel, void *library, const char *
 	CUDA_TIME(real(kernel, library, name), OTHER, NOTHING);
 	if (!result && kernel && name)
 		cuda_name_know_copy((uintptr_t)*kernel, name);
+	return result;
+}
+
+/* ---- the end of a context, also where nothing is recorded just now ---- */
+
+cudaError_t wrap_cudaDeviceReset(struct entry from)
+{
+	enum { HOOK_CURRENT = HOOK_cudaDeviceReset };
+	cudaError_t (*real)(void) = from.real, result = CUDART_NONE;
+
+	cupti_context_ends(NULL, -1);
+	if (real)
+		CUDA_TIME(real(), OTHER, NOTHING);
+	cupti_context_ended(-1);
 	return result;
 }
 

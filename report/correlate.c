@@ -224,12 +224,11 @@ static bool asks_for_work(const struct trace *t, const struct event *e)
 	return has;
 }
 
-static void match(struct state *s, size_t thread, uint64_t number, const struct event *e, struct entry *entry)
+static void match_id(struct state *s, size_t thread, uint64_t number, const struct event *e, uint64_t id)
 {
-	size_t from = find_records(s, entry->id), count;
+	size_t from = find_records(s, id), count;
 
-	entry->next++;
-	if (from == s->record_count || id_of(s->records[from].epoch, s->records[from].correlation) != entry->id)
+	if (from == s->record_count || id_of(s->records[from].epoch, s->records[from].correlation) != id)
 		return; /* an allocation, or work that is in a later stretch of the file, or lost */
 	count = same_id(s, from);
 	s->counts->matched += count;
@@ -237,6 +236,12 @@ static void match(struct state *s, size_t thread, uint64_t number, const struct 
 	for (size_t i = 0; i < count; i++)
 		s->is_used[from + i] = true;
 	tell(s, &s->image->trace->threads[thread], e, from, count);
+}
+
+static void match(struct state *s, size_t thread, uint64_t number, const struct event *e, struct entry *entry)
+{
+	entry->next++;
+	match_id(s, thread, number, e, entry->id);
 }
 
 /* ---- host calls ---- */
@@ -346,6 +351,28 @@ static bool has_work(const struct state *s, const struct entry *entry)
 	return at < s->record_count && id_of(s->records[at].epoch, s->records[at].correlation) == entry->id;
 }
 
+/* The recorder has asked the device itself, and has written down for what. */
+static void match_by_number(struct state *s, size_t k)
+{
+	const struct trace *t = s->image->trace;
+	struct cursor cursor;
+	struct event e;
+	uint64_t number = 0;
+
+	cursor_init(&cursor, t, &t->threads[k]);
+	cursor.is_unfiltered = true;
+	while (cursor_next(&cursor, &e)) {
+		uint64_t slot = e.kind == TF_CALL ? event_arg(&e, TF_ARG_WORK) : 0;
+		uint64_t id = tf_arg_value(slot);
+
+		if (!is_cuda(t, &e))
+			continue;
+		if (slot && id >= s->low && id - s->low < s->high - s->low)
+			match_id(s, k, number, &e, id);
+		number++;
+	}
+}
+
 static void match_by_order(struct state *s, size_t k, size_t from, size_t end)
 {
 	const struct trace *t = s->image->trace;
@@ -410,6 +437,8 @@ static void match_stretch(struct state *s)
 	for (size_t k = 0; k < t->thread_count; k++) {
 		size_t from, end = entries_of(s, t->threads[k].tid, &from);
 
+		if (s->met[k] && t->threads[k].args & 1u << TF_ARG_WORK)
+			match_by_number(s, k);
 		if (from == end || !s->met[k])
 			continue;
 		if (goes_by_order(s, k, from, end))

@@ -7,6 +7,8 @@
  * thread's fit nowhere, and there are as many of them as of host calls that ask for work, they are matched in their order
  * instead. A call that runtime and driver both recorded has one id, so it is matched once.
  *
+ * Where CUDA events give the times, the call's own record has the number (TF_ARG_WORK).
+ *
  * An image is gone through in stretches of ids, each small enough to be held: memory grows with the threads and, by one
  * bit each, with the host calls, not with the device records. */
 #ifndef PILLION_CORRELATE_H

@@ -27,42 +27,63 @@ struct device_source device_source(const struct trace *t)
 			continue;
 		memcpy(&head, bytes, sizeof(head));
 		s.is_known = true;
+		s.kind = head.source;
 		s.version = head.version;
-		s.is_translated = head.time == TF_DEVICE_TIME_OWN;
+		s.is_translated = head.time == TF_DEVICE_TIME_OWN || head.source == TF_SOURCE_EVENTS;
 		memcpy(s.library, bytes + sizeof(head), size - sizeof(head));
 		s.library[size - sizeof(head)] = 0;
 	}
 	return s;
 }
 
+static size_t count_graphs(const struct trace *t)
+{
+	struct tf_work work;
+	size_t n = 0;
+
+	for (size_t k = 0; k < t->blob_count; k++)
+		n += t->blobs[k].type == TF_BLOB_WORK && device_work(t, t->blobs[k].id, &work) && work.kind == TF_WORK_GRAPH;
+	return n;
+}
+
+static void remark_on(struct buffer *ret, const char *source, size_t images, uint64_t error, const char *clock)
+{
+	if (!images)
+		return;
+	buffer_print(ret, "%s%s, %zu process image%s", ret->size && ret->data[ret->size - 1] != ' ' ? "; " : "", source, images,
+		     images == 1 ? "" : "s");
+	if (error)
+		buffer_print(ret, ", on %s clock, placed to %llu ns", clock, (unsigned long long)error);
+}
+
 void device_remark(const struct model *m, struct buffer *ret)
 {
-	size_t known = 0, graphs = 0;
-	uint64_t error = 0;
+	size_t known[2] = {0}, graphs[2] = {0};
+	uint64_t error[2] = {0};
 
 	for (size_t i = 0; i < m->image_count; i++) {
 		const struct trace *t = m->images[i].trace;
 		struct device_source s = device_source(t);
+		int k = s.kind == TF_SOURCE_EVENTS;
 
-		known += s.is_known;
-		if (s.is_translated && s.error_ns > error)
-			error = s.error_ns;
-		for (size_t k = 0; s.is_known && k < t->blob_count; k++) {
-			struct tf_work work;
-
-			graphs += t->blobs[k].type == TF_BLOB_WORK && device_work(t, t->blobs[k].id, &work) &&
-				  work.kind == TF_WORK_GRAPH;
-		}
+		if (!s.is_known)
+			continue;
+		known[k]++;
+		if (s.is_translated && s.error_ns > error[k])
+			error[k] = s.error_ns;
+		graphs[k] += count_graphs(t);
 	}
-	if (!known) {
+	if (!known[0] && !known[1]) {
 		buffer_text(ret, "device times: none");
 		return;
 	}
-	buffer_print(ret, "device times: CUPTI, %zu process image%s", known, known == 1 ? "" : "s");
-	if (error)
-		buffer_print(ret, ", on CUPTI's clock, placed to %llu ns", (unsigned long long)error);
-	if (graphs)
+	buffer_text(ret, "device times: ");
+	remark_on(ret, "CUPTI", known[0], error[0], "CUPTI's");
+	remark_on(ret, "CUDA events around each piece of work, from queue to queue", known[1], error[1], "the device's");
+	if (graphs[0])
 		buffer_text(ret, "; CUDA graphs as a whole (--cuda-graph-trace=node has their kernels and copies)");
+	else if (graphs[1])
+		buffer_text(ret, "; CUDA graphs as a whole");
 }
 
 /* ---- names ---- */

@@ -201,6 +201,7 @@ struct device_call {
 /* Where an image's device times come from. */
 struct device_source {
 	uint32_t version;
+	uint16_t kind;	   /* enum tf_source */
 	bool is_known;	   /* false: nothing recorded any */
 	bool is_translated; /* times were on another clock, and placed on ours by the pairs: */
 	uint64_t error_ns;

@@ -14,6 +14,7 @@
 #include "event.h"
 #include "identity.h"
 #include "loaded.h"
+#include "pair.h"
 #include "sys.h"
 #include "text.h"
 
@@ -60,13 +61,38 @@ void cupti_set(uint64_t on, uint64_t settled)
 	__atomic_store_n(&cupti_settled, settled, __ATOMIC_RELAXED);
 }
 
-/* For good, in this image. */
-static void give_up(const char *why, const char *what, int result)
+static void at_exit(int status, void *unused);
+
+/* Records of either source are brought in before CUDA's own handlers, which were registered when it was loaded. */
+static void bring_in_at_exit(void)
+{
+	static bool has_exit;
+
+	if (!has_exit)
+		has_exit = !on_exit(at_exit, NULL);
+}
+
+static void tell_source(unsigned kind)
+{
+	char bytes[sizeof(struct tf_device_source) + PATH_MAX];
+	struct tf_device_source source = {TF_SOURCE_CUPTI, cupti_state.time, cupti_state.version};
+	size_t size = strlen(library);
+
+	if (kind == TF_SOURCE_EVENTS) {
+		source = (struct tf_device_source){TF_SOURCE_EVENTS, TF_DEVICE_TIME_MONOTONIC, 0};
+		size = 0;
+	}
+	memcpy(bytes, &source, sizeof(source));
+	memcpy(bytes + sizeof(source), library, size);
+	event_blob(TF_BLOB_DEVICE_SOURCE, 0, bytes, sizeof(source) + size);
+}
+
+static void note(const char *start, const char *why, const char *what, int result)
 {
 	char bytes[PATH_MAX + 256];
 	struct text t = text_init(bytes, sizeof(bytes));
 
-	text_add(&t, "no device times: ");
+	text_add(&t, start);
 	text_add(&t, why);
 	if (what) {
 		text_add(&t, " (");
@@ -80,15 +106,45 @@ static void give_up(const char *why, const char *what, int result)
 		text_add(&t, library);
 	}
 	process_note(bytes);
+}
+
+/* For good, in this image. */
+static void give_up(const char *why, const char *what, int result)
+{
+	note("no device times: ", why, what, result);
 	cupti_set(0, process.generation);
+}
+
+static bool use_events(void)
+{
+	const char *why = pair_start();
+
+	if (why) {
+		library[0] = 0;
+		give_up(why, NULL, 0);
+		return false;
+	}
+	bring_in_at_exit();
+	tell_source(TF_SOURCE_EVENTS);
+	cupti_set(process.generation, process.generation);
+	return true;
+}
+
+/* Nobody has CUPTI, so nobody is disturbed by events. */
+static void do_without(const char *why, const char *what, int result)
+{
+	if (process_options.gpu_activity != GPU_ACTIVITY_AUTO)
+		give_up(why, what, result);
+	else if (use_events())
+		note("device times are from CUDA events, for want of CUPTI: ", why, what, result);
 }
 
 static void refused(const char *what, int result)
 {
-	give_up(result == CUPTI_OTHER_SUBSCRIBER ? "another tool has CUPTI"
-		: result == CUPTI_UNINITIALIZED	 ? "CUPTI does not find an initialised driver"
-						 : "CUPTI does not work here",
-		what, result);
+	do_without(result == CUPTI_OTHER_SUBSCRIBER ? "another tool has CUPTI"
+		   : result == CUPTI_UNINITIALIZED  ? "CUPTI does not find an initialised driver"
+						    : "CUPTI does not work here",
+		   what, result);
 }
 
 /* ---- start ---- */
@@ -129,39 +185,43 @@ static bool driver_is_up(void)
 	return get_context && !get_context(&context);
 }
 
-bool cupti_is_asked_for(void)
+static bool is_asked_for(void)
 {
 	return process_options.trace & 1u << TF_GROUP_CUDA && !sys_is_silent && !process_is_frozen &&
-	       (process_options.gpu_activity == GPU_ACTIVITY_AUTO || process_options.gpu_activity == GPU_ACTIVITY_CUPTI);
+	       process_options.gpu_activity != GPU_ACTIVITY_NONE;
 }
 
-static void tell_source(void)
+bool cupti_is_asked_for(void)
 {
-	char bytes[sizeof(struct tf_device_source) + PATH_MAX];
-	struct tf_device_source source = {TF_SOURCE_CUPTI, cupti_state.time, cupti_state.version};
-
-	memcpy(bytes, &source, sizeof(source));
-	memcpy(bytes + sizeof(source), library, strlen(library));
-	event_blob(TF_BLOB_DEVICE_SOURCE, 0, bytes, sizeof(source) + strlen(library));
-	cupti_take_clock();
+	return is_asked_for() && !pair_is_on() && process_options.gpu_activity != GPU_ACTIVITY_EVENTS;
 }
 
-static void flush(void)
+static void flush(bool is_last)
 {
+	if (pair_is_on()) {
+		pair_collect(is_last);
+		return;
+	}
 	cupti_take_clock();
 	cupti_api.flush_all(FLUSH_FORCED);
 	cupti_count_dropped(NULL, 0);
 }
 
-/* Before CUDA's own handlers, which were registered when it was loaded. */
+/* Pairs that a range has left behind are pending still. */
+static bool has_records(void)
+{
+	return (cupti_on && cupti_on == process.generation) || pair_is_on();
+}
+
 static void at_exit(int status, void *unused)
 {
 	struct thread_guard guard;
 
-	if (!cupti_on || cupti_on != process.generation || sys_is_silent || !event_enter())
+	if (!has_records() || sys_is_silent || !event_enter())
 		return;
 	cupti_enter(&guard);
-	flush();
+	flush(true);
+	pair_on = 0;
 	cupti_set(0, process.generation);
 	cupti_leave(&guard);
 }
@@ -169,7 +229,6 @@ static void at_exit(int status, void *unused)
 /* CUPTI is ours from now on. */
 static void take(void)
 {
-	static bool has_exit;
 	int result;
 
 	if (cupti_foreign_has_it() && !cupti_foreign_gives_back()) {
@@ -191,9 +250,9 @@ static void take(void)
 	}
 	if (!cupti_api.flush_period || cupti_api.flush_period(process_options.cuda_flush_interval_ms))
 		process_note("this CUPTI hands records over when its buffers are full: a kill loses more than the flush interval");
-	if (!has_exit)
-		has_exit = !on_exit(at_exit, NULL);
-	tell_source();
+	bring_in_at_exit();
+	tell_source(TF_SOURCE_CUPTI);
+	cupti_take_clock();
 	cupti_set(process.generation, process.generation);
 }
 
@@ -202,7 +261,7 @@ static void start(bool has_driver)
 	const char *injection = identity_variable(environ, "CUDA_INJECTION64_PATH"), *why;
 	int result;
 
-	if (!cupti_is_asked_for()) {
+	if (!is_asked_for()) {
 		cupti_set(0, process.generation);
 		return;
 	}
@@ -210,6 +269,10 @@ static void start(bool has_driver)
 	if (!(has_driver || told == process.generation) || !driver_is_up())
 		return;
 	cupti_state.generation = process.generation;
+	if (process_options.gpu_activity == GPU_ACTIVITY_EVENTS) {
+		use_events();
+		return;
+	}
 	if (injection && *injection && strcmp(injection, process_library()) != 0 && told != process.generation) {
 		give_up("CUDA_INJECTION64_PATH names another tool, which CUPTI is left to", NULL, 0);
 		return;
@@ -223,7 +286,7 @@ static void start(bool has_driver)
 	if (!why && (result || cupti_state.version < CUPTI_OLDEST))
 		why = "this CUPTI is older than 11.0's";
 	if (why) {
-		give_up(why, NULL, 0);
+		do_without(why, NULL, 0);
 		return;
 	}
 	take();
@@ -233,8 +296,9 @@ static void start(bool has_driver)
 
 static void pause_kinds(void)
 {
-	flush();
-	cupti_kinds_disable();
+	flush(false);
+	if (!pair_is_on())
+		cupti_kinds_disable();
 	cupti_set(0, 0);
 }
 
@@ -243,9 +307,9 @@ void cupti_let_go(void)
 {
 	if (!cupti_api.flush_all)
 		return;
-	flush();
+	flush(false);
 	cupti_kinds_disable();
-	flush();
+	flush(false);
 	if (cupti_state.time == TF_DEVICE_TIME_MONOTONIC)
 		cupti_api.register_timestamp(clock_realtime_ns);
 }
@@ -256,6 +320,10 @@ static void resume_kinds(void)
 
 	if (cupti_foreign_has_it()) {
 		take();
+		return;
+	}
+	if (pair_is_on()) {
+		cupti_set(process.generation, process.generation);
 		return;
 	}
 	result = cupti_kinds_enable();
@@ -309,11 +377,11 @@ static bool is_interrupted(void)
 	return false;
 }
 
-void cupti_flush(void)
+static void bring_in(bool is_last)
 {
 	struct thread_guard guard;
 
-	if (!cupti_on || cupti_on != process.generation || sys_is_silent || cupti_is_inside)
+	if (!has_records() || sys_is_silent || cupti_is_inside)
 		return;
 	if (is_interrupted()) {
 		process_note("device records of the last moments are missing: the process may have ended in a signal handler");
@@ -322,6 +390,24 @@ void cupti_flush(void)
 	if (!event_enter())
 		return;
 	cupti_enter(&guard);
-	flush();
+	flush(is_last);
 	cupti_leave(&guard);
+}
+
+void cupti_flush(void)
+{
+	bring_in(true);
+}
+
+void cupti_context_ends(void *context, int device)
+{
+	bring_in(false);
+	if (pair_is_on() && event_enter())
+		pair_context_ends(context, device);
+}
+
+void cupti_context_ended(int device)
+{
+	if (pair_is_on())
+		pair_context_ended(device);
 }

@@ -45,6 +45,11 @@ void cupti_say_unseen(void);
  * says so. */
 void cupti_flush(void);
 
+/* Around a call that may end contexts, and with them what is known of their work: this one, or (NULL) those of a device, or
+ * (< 0) the current one. */
+void cupti_context_ends(void *context, int device);
+void cupti_context_ended(int device);
+
 /* ---- another profiler in the program: cupti_foreign.c ---- */
 
 /* The code at `caller` is about to use CUPTI for itself: it has it from now on, and the ledger says so. */

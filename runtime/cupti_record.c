@@ -4,13 +4,14 @@
 #include <errno.h>
 #include <string.h>
 
+#include "batch.h"
 #include "clock.h"
 #include "cupti.h"
 #include "cupti_layout.h"
 #include "event.h"
 #include "sys.h"
 
-enum { BUFFER = 1 << 20, BUFFERS = 128, KEPT = 8, BATCH = 2000, RECORD = 10 * 6 };
+enum { BUFFER = 1 << 20, BUFFERS = 128, KEPT = 8 };
 
 /* ---- buffers ---- */
 
@@ -64,97 +65,11 @@ static void give_back(uint8_t *buffer)
 	__atomic_store_n(&taken[i], 0, __ATOMIC_RELEASE);
 }
 
-/* ---- packing ---- */
-
-struct batch {
-	union {
-		struct tf_device_batch head;
-		uint8_t bytes[BATCH];
-	};
-	size_t used;
-	uint64_t start; /* of the record before, as are the next two */
-	uint32_t correlation, thread;
-	uint8_t blob; /* enum tf_blob_kind */
-	struct tf_device_lost lost;
-};
-
 /* What one buffer of CUPTI's becomes. */
 struct batches {
 	struct batch work, calls, more;
 	struct cupti_call twin; /* the driver's record, while the runtime's of the same call may follow; correlation 0: none */
 };
-
-struct item {
-	struct tf_work work;
-	uint64_t start, end, bytes, address;
-	uint32_t correlation;
-};
-
-static void begin(struct batch *b)
-{
-	b->head = (struct tf_device_batch){.source = TF_SOURCE_CUPTI, .time = cupti_state.time, .epoch = cupti_state.epoch};
-	b->used = sizeof(b->head);
-	b->correlation = b->thread = 0;
-}
-
-static void end(struct batch *b)
-{
-	if (b->head.count)
-		event_blob(b->blob, 0, b->bytes, b->used);
-	begin(b);
-}
-
-static void number(struct batch *b, uint64_t n)
-{
-	for (; n >= 0x80; n >>= 7)
-		b->bytes[b->used++] = (uint8_t)(n | 0x80);
-	b->bytes[b->used++] = (uint8_t)n;
-}
-
-static void distance(struct batch *b, int64_t n)
-{
-	number(b, (uint64_t)n << 1 ^ (uint64_t)(n >> 63));
-}
-
-/* Room for one more record. */
-static void next(struct batch *b, uint64_t start)
-{
-	if (b->used + RECORD > BATCH)
-		end(b);
-	if (!b->head.count++)
-		b->head.base_ns = b->start = start;
-}
-
-static void put_times(struct batch *b, uint64_t start, uint64_t end_ns, uint32_t correlation)
-{
-	distance(b, (int64_t)(start - b->start));
-	number(b, end_ns - start);
-	distance(b, (int64_t)correlation - (int64_t)b->correlation);
-	b->start = start;
-	b->correlation = correlation;
-}
-
-static void put(struct batch *b, const struct item *item)
-{
-	uint32_t work;
-
-	if (!item->start || item->end < item->start) {
-		b->lost.timeless++;
-		return;
-	}
-	work = event_intern(TF_BLOB_WORK, &item->work, sizeof(item->work));
-	if (!work) {
-		b->lost.unreadable++;
-		return;
-	}
-	next(b, item->start);
-	number(b, (uint64_t)work << 2 | (item->address != 0) << 1 | (item->bytes != 0));
-	put_times(b, item->start, item->end, item->correlation);
-	if (item->bytes)
-		number(b, item->bytes);
-	if (item->address)
-		number(b, item->address);
-}
 
 /* ---- CUPTI's records ---- */
 
@@ -172,7 +87,7 @@ static uint32_t name_id(const char *name)
 
 static void put_kernel(struct batch *b, const struct cupti_kernel *r)
 {
-	struct item item = {.start = r->start, .end = r->end, .correlation = r->correlation};
+	struct batch_item item = {.start = r->start, .end = r->end, .correlation = r->correlation};
 	struct tf_work *w = &item.work;
 
 	w->kind = TF_WORK_KERNEL;
@@ -187,12 +102,12 @@ static void put_kernel(struct batch *b, const struct cupti_kernel *r)
 	w->static_shared_bytes = r->static_shared;
 	w->dynamic_shared_bytes = r->dynamic_shared;
 	w->local_bytes = r->local_per_thread;
-	put(b, &item);
+	batch_put(b, &item);
 }
 
 static void put_copy(struct batch *b, const struct cupti_memcpy *r)
 {
-	struct item item = {.start = r->start, .end = r->end, .bytes = r->bytes, .correlation = r->correlation};
+	struct batch_item item = {.start = r->start, .end = r->end, .bytes = r->bytes, .correlation = r->correlation};
 	struct tf_work *w = &item.work;
 
 	w->kind = TF_WORK_COPY;
@@ -203,12 +118,12 @@ static void put_copy(struct batch *b, const struct cupti_memcpy *r)
 	w->context = r->context;
 	w->stream = r->stream;
 	w->graph = has_graph_ids() ? r->graph : 0;
-	put(b, &item);
+	batch_put(b, &item);
 }
 
 static void put_peer_copy(struct batch *b, const struct cupti_memcpy_peer *r)
 {
-	struct item item = {.start = r->start, .end = r->end, .bytes = r->bytes, .correlation = r->correlation};
+	struct batch_item item = {.start = r->start, .end = r->end, .bytes = r->bytes, .correlation = r->correlation};
 	struct tf_work *w = &item.work;
 
 	w->kind = TF_WORK_COPY;
@@ -221,12 +136,12 @@ static void put_peer_copy(struct batch *b, const struct cupti_memcpy_peer *r)
 	w->source_device = (uint16_t)r->source_device;
 	w->target_device = (uint16_t)r->target_device;
 	w->graph = has_graph_ids() ? r->graph : 0;
-	put(b, &item);
+	batch_put(b, &item);
 }
 
 static void put_set(struct batch *b, const struct cupti_memset *r)
 {
-	struct item item = {.start = r->start, .end = r->end, .bytes = r->bytes, .correlation = r->correlation};
+	struct batch_item item = {.start = r->start, .end = r->end, .bytes = r->bytes, .correlation = r->correlation};
 	struct tf_work *w = &item.work;
 
 	w->kind = TF_WORK_SET;
@@ -236,12 +151,12 @@ static void put_set(struct batch *b, const struct cupti_memset *r)
 	w->context = r->context;
 	w->stream = r->stream;
 	w->graph = has_graph_ids() ? r->graph : 0;
-	put(b, &item);
+	batch_put(b, &item);
 }
 
 static void put_graph(struct batch *b, const struct cupti_graph *r)
 {
-	struct item item = {.start = r->start, .end = r->end, .correlation = r->correlation};
+	struct batch_item item = {.start = r->start, .end = r->end, .correlation = r->correlation};
 	struct tf_work *w = &item.work;
 
 	w->kind = TF_WORK_GRAPH;
@@ -249,7 +164,7 @@ static void put_graph(struct batch *b, const struct cupti_graph *r)
 	w->context = r->context;
 	w->stream = r->stream;
 	w->graph = r->graph;
-	put(b, &item);
+	batch_put(b, &item);
 }
 
 static void write_call(struct batch *b, const struct cupti_call *r)
@@ -260,10 +175,10 @@ static void write_call(struct batch *b, const struct cupti_call *r)
 		b->lost.timeless++;
 		return;
 	}
-	next(b, r->start);
+	batch_next(b, r->start);
 	thread = (int64_t)r->thread - (int64_t)b->thread;
-	number(b, ((uint64_t)thread << 1 ^ (uint64_t)(thread >> 63)) << 1 | (r->kind == CUPTI_DRIVER_CALL));
-	put_times(b, r->start, r->end, r->correlation);
+	batch_number(b, ((uint64_t)thread << 1 ^ (uint64_t)(thread >> 63)) << 1 | (r->kind == CUPTI_DRIVER_CALL));
+	batch_times(b, r->start, r->end, r->correlation);
 	b->thread = r->thread;
 }
 
@@ -294,15 +209,15 @@ static void put_call(struct batches *all, const struct cupti_call *r)
 
 static void put_wait(struct batch *b, const struct cupti_wait *r)
 {
-	struct item item = {.start = r->start, .end = r->end, .correlation = r->correlation};
+	struct batch_item item = {.start = r->start, .end = r->end, .correlation = r->correlation};
 
 	item.work = (struct tf_work){.kind = TF_WORK_WAIT, .value = r->type, .context = r->context, .stream = r->stream};
-	put(b, &item);
+	batch_put(b, &item);
 }
 
 static void put_memory(struct batch *b, const struct cupti_memory *r)
 {
-	struct item item = {.start = r->time, .end = r->time, .bytes = r->bytes, .address = r->address, .correlation = r->correlation};
+	struct batch_item item = {.start = r->time, .end = r->time, .bytes = r->bytes, .address = r->address, .correlation = r->correlation};
 
 	item.work = (struct tf_work){.kind = r->operation == 1 ? TF_WORK_ALLOCATE : TF_WORK_FREE,
 				     .copy = r->pool != 0,
@@ -310,36 +225,36 @@ static void put_memory(struct batch *b, const struct cupti_memory *r)
 				     .device = r->device,
 				     .context = r->context,
 				     .stream = r->stream};
-	put(b, &item);
+	batch_put(b, &item);
 }
 
 static void put_overhead(struct batch *b, const struct cupti_overhead *r)
 {
-	struct item item = {.start = r->start, .end = r->end};
+	struct batch_item item = {.start = r->start, .end = r->end};
 
 	item.work = (struct tf_work){.kind = TF_WORK_OVERHEAD, .value = r->overhead};
-	put(b, &item);
+	batch_put(b, &item);
 }
 
 /* Counters of faults have no end. */
 static void put_managed(struct batch *b, const struct cupti_managed *r)
 {
-	struct item item = {.start = r->start, .end = r->end > r->start ? r->end : r->start, .bytes = r->value, .address = r->address};
+	struct batch_item item = {.start = r->start, .end = r->end > r->start ? r->end : r->start, .bytes = r->value, .address = r->address};
 
 	item.work = (struct tf_work){.kind = TF_WORK_MANAGED,
 				     .copy = (uint8_t)r->counter,
 				     .value = r->flags,
 				     .source_device = (uint16_t)r->source,
 				     .target_device = (uint16_t)r->target};
-	put(b, &item);
+	batch_put(b, &item);
 }
 
 static void put_jit(struct batch *b, const struct cupti_jit *r)
 {
-	struct item item = {.start = r->start, .end = r->end, .correlation = r->correlation};
+	struct batch_item item = {.start = r->start, .end = r->end, .correlation = r->correlation};
 
 	item.work = (struct tf_work){.kind = TF_WORK_COMPILE, .copy = (uint8_t)r->entry, .value = r->operation, .device = r->device};
-	put(b, &item);
+	batch_put(b, &item);
 }
 
 static void tell_context(const struct cupti_context *r)
@@ -425,31 +340,27 @@ static void put_record(struct batches *all, const void *record)
 
 static uint64_t unwritten; /* buffers that came to threads that can no longer write */
 
-static void tell_lost(const struct tf_device_lost *lost)
-{
-	if (lost->dropped || lost->timeless || lost->unreadable)
-		event_blob(TF_BLOB_DEVICE_LOST, 0, lost, sizeof(*lost));
-}
-
 static void read_buffer(uint8_t *buffer, size_t used)
 {
-	struct batches b = {.work.blob = TF_BLOB_DEVICE, .calls.blob = TF_BLOB_DEVICE_CALLS, .more.blob = TF_BLOB_DEVICE_MORE};
+	struct tf_device_batch head = {.source = TF_SOURCE_CUPTI, .time = cupti_state.time, .epoch = cupti_state.epoch};
+	struct batches b;
 	void *record = NULL;
 	int result;
 
-	begin(&b.work);
-	begin(&b.calls);
-	begin(&b.more);
+	b.twin.correlation = 0;
+	batch_begin(&b.work, TF_BLOB_DEVICE, &head);
+	batch_begin(&b.calls, TF_BLOB_DEVICE_CALLS, &head);
+	batch_begin(&b.more, TF_BLOB_DEVICE_MORE, &head);
 	while (!(result = cupti_api.next_record(buffer, used, &record)))
 		put_record(&b, record);
 	end_twin(&b);
-	end(&b.work);
-	end(&b.calls);
-	end(&b.more);
+	batch_end(&b.work);
+	batch_end(&b.calls);
+	batch_end(&b.more);
 	b.work.lost.unreadable += result != CUPTI_AT_END;
 	b.work.lost.timeless += b.calls.lost.timeless + b.more.lost.timeless;
 	b.work.lost.unreadable += b.more.lost.unreadable;
-	tell_lost(&b.work.lost);
+	batch_tell_lost(&b.work.lost);
 }
 
 void cupti_count_dropped(void *context, uint32_t stream)
@@ -459,7 +370,7 @@ void cupti_count_dropped(void *context, uint32_t stream)
 
 	if (!cupti_api.get_dropped(context, stream, &dropped))
 		lost.dropped = dropped;
-	tell_lost(&lost);
+	batch_tell_lost(&lost);
 }
 
 void cupti_take_clock(void)

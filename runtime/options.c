@@ -85,7 +85,7 @@ const struct option option_table[] = {
 	 .initial = "1000",
 	 .maximum = 3600000, .help = "how long device records may wait in the driver's buffers"},
 	{"gpu-activity", 0, OPTION_CHOICE, OPTION_WORKS, RECORDED, AT(gpu_activity),
-	 .value = "auto|cupti|!events|none", .initial = "auto",
+	 .value = "auto|cupti|events|none", .initial = "auto",
 	 .help = "where device times come from"},
 	{"follow-clean-env", 0, OPTION_BOOL, OPTION_WORKS, RECORDED, AT(follow_clean_env), .initial = "true",
 	 .help = "record children that start with a cleaned environment"},

@@ -280,6 +280,7 @@ enum tf_arg_kind {
 	TF_ARG_COLOR = 11, /* value = ARGB in its low 32 bits, category above */
 	TF_ARG_PAYLOAD = 12, /* small = nvtxPayloadType_t, value = low 48 bits of the payload */
 	TF_ARG_PAYLOAD_HIGH = 13, /* value = its high 16 bits */
+	TF_ARG_WORK = 14, /* value = number of its device record: epoch << 32, correlation id */
 	TF_ARG_EXTENDED = 24, /* value = id of the TF_BLOB_PAYLOAD just before the event, in the same thread */
 	TF_ARG_COUNTER = 25,  /* of a MARK: it is a sample of a counter. value = the counter's id; its value is the mark's payload,
 				 extended or not; neither: small = why there is none: 0 it is 0, 1 as before, 2 unavailable */
@@ -455,7 +456,7 @@ enum tf_role { TF_ROLE_NONE = 0, TF_ROLE_A = 1 << 5, TF_ROLE_B = 2 << 5, TF_ROLE
  *   address
  *
  * Signed: n >= 0 as 2n, n < 0 as -2n - 1. A kernel launched again and again takes 7 to 9 bytes, so 8 to 11 in the file. */
-enum tf_source { TF_SOURCE_CUPTI = 1 };
+enum tf_source { TF_SOURCE_CUPTI = 1, TF_SOURCE_EVENTS = 2 }; /* EVENTS: CUDA events around the work */
 enum tf_device_time {
 	TF_DEVICE_TIME_MONOTONIC = 0, /* CLOCK_MONOTONIC, as far as the source's own conversion is right */
 	TF_DEVICE_TIME_OWN = 1,	      /* the source's: TF_BLOB_DEVICE_CLOCK of the same file tell where it stood */

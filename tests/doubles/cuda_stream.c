@@ -227,6 +227,30 @@ ENTRY(cuCtxSynchronize_v2, 13000, (ctx), CUcontext ctx)
 	return waited(WAIT_CONTEXT, context, 0, 0, start_ns);
 }
 
+/* ---- what may not be asked while something is captured ---- */
+
+static unsigned global_captures;	/* under way, in any thread */
+static __thread unsigned own_captures;	/* of this thread, but for relaxed ones */
+static __thread CUstreamCaptureMode thread_mode;	/* 0 is global */
+
+static void capture_counts(const struct sim_stream *stream, unsigned more)
+{
+	if (stream->capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED)
+		own_captures += more;
+	if (stream->capture_mode == CU_STREAM_CAPTURE_MODE_GLOBAL)
+		__atomic_fetch_add(&global_captures, more, __ATOMIC_RELAXED);
+}
+
+static bool is_unsafe(const char *what)
+{
+	if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED ||
+	    (!own_captures && (thread_mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL ||
+			       !__atomic_load_n(&global_captures, __ATOMIC_RELAXED))))
+		return false;
+	sim_log("unsafe", ",\"name\":\"%s\"", what);
+	return true;
+}
+
 /* ---- events ---- */
 
 ENTRY(cuEventCreate, 2000, (phEvent, Flags), CUevent *phEvent, unsigned int Flags)
@@ -255,6 +279,7 @@ static CUresult record(struct sim_stream *stream, struct sim_event *event, bool 
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (stream->capture && !is_external) {
 		event->capture = stream->capture;
+		sim_log("event_captured", ",\"stream\":%u", stream->id);
 		return CUDA_SUCCESS;
 	}
 	event->capture = NULL;
@@ -284,6 +309,8 @@ ENTRY(cuEventQuery, 2000, (hEvent), CUevent hEvent)
 
 	if (!event)
 		return CUDA_ERROR_INVALID_HANDLE;
+	if (is_unsafe("cuEventQuery"))
+		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	return __atomic_load_n(&event->done, __ATOMIC_ACQUIRE) >= event->queued ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
@@ -339,13 +366,14 @@ ENTRY_STREAM(cuStreamBeginCapture_v2, 10010, _ptsz, 10010, (hStream, mode), CUst
 	struct sim_graph *graph;
 	STREAM_OR_RETURN(stream, hStream);
 
-	UNUSED(&mode);
 	if (stream->capture || stream == stream->context->legacy)
 		return stream->capture ? CUDA_ERROR_ILLEGAL_STATE : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	graph = sim_graph_new();
 	if (!graph)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	sim_capture_begin(stream, graph);
+	stream->capture_mode = mode;
+	capture_counts(stream, 1);
 	return CUDA_SUCCESS;
 }
 
@@ -356,10 +384,12 @@ ENTRY_STREAM(cuStreamBeginCaptureToGraph, 12030, _ptsz, 12030,
 {
 	STREAM_OR_RETURN(stream, hStream);
 
-	UNUSED(dependencies, dependencyData, &numDependencies, &mode);
+	UNUSED(dependencies, dependencyData, &numDependencies);
 	if (stream->capture || !hGraph)
 		return CUDA_ERROR_ILLEGAL_STATE;
 	sim_capture_begin(stream, (struct sim_graph *)hGraph);
+	stream->capture_mode = mode;
+	capture_counts(stream, 1);
 	return CUDA_SUCCESS;
 }
 
@@ -369,6 +399,8 @@ ENTRY_STREAM(cuStreamEndCapture, 10000, _ptsz, 10000, (hStream, phGraph), CUstre
 	CUresult result;
 	STREAM_OR_RETURN(stream, hStream);
 
+	if (stream->capture)
+		capture_counts(stream, -1u);
 	result = sim_capture_end(stream, &graph);
 	if (phGraph)
 		*phGraph = (CUgraph)graph;
@@ -422,5 +454,11 @@ ENTRY_STREAM(cuStreamGetCaptureInfo_v3, 12030, _ptsz, 12030,
 
 ENTRY(cuThreadExchangeStreamCaptureMode, 10010, (mode), CUstreamCaptureMode *mode)
 {
-	return mode ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	CUstreamCaptureMode old = thread_mode;
+
+	if (!mode)
+		return CUDA_ERROR_INVALID_VALUE;
+	thread_mode = *mode;
+	*mode = old;
+	return CUDA_SUCCESS;
 }

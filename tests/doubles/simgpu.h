@@ -107,6 +107,7 @@ struct sim_stream {
 	struct sim_op *head, *tail;
 	uint64_t queued_seq, done_seq, done_ns;
 	struct sim_graph *capture;	/* being recorded into; NULL: executing */
+	CUstreamCaptureMode capture_mode;
 	bool is_capture_origin, is_dead;
 };
 

@@ -60,7 +60,7 @@ is "$(report stats -q -r cuda_gpu_sum --by device -f csv cuda_launches.pillion |
 # ---- CUPTI that does not work ----
 
 export PILLION_SIMCUPTI=notinit
-run mood "$doubles/cuda_launches" 3
+run mood --gpu-activity=cupti "$doubles/cuda_launches" 3
 is $? 0 'CUPTI that does not work: status'
 like "$(notes mood)" 'no device times: .*cupti.* gave 15' 'and the ledger says so'
 not_ok 'and cuda_gpu_kern_sum does not pretend' report stats -q -r cuda_gpu_kern_sum -f csv mood.pillion

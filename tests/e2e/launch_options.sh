@@ -38,7 +38,6 @@ refused "functions.json: line 2: expected ',' or ']'" --python-functions-trace=f
 echo '[]' >functions.json
 refused 'functions.json names no function' --python-functions-trace=functions.json
 refused '-c nvtx needs' -c nvtx
-refused 'not yet' --gpu-activity=events
 refused 'is not for pillion' --ftrace=sched
 refused 'A=B,C=D' -e 5
 refused 'cannot read' --command-file=/no/such/file

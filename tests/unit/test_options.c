@@ -120,7 +120,6 @@ ParameterizedTestParameters(options, take_or_refuse_a_value)
 		{"pytorch", "functions-trace", -ENOTSUP, "not yet"},
 		{"python-functions-trace", "", -EINVAL, "a text"},
 		{"python-import-time", "maybe", -EINVAL, "true or false"},
-		{"gpu-activity", "events", -ENOTSUP, "not yet"},
 		{"gpu-activity", "auto", 0, ""},
 		{"cuda-graph-trace", "graph", 0, ""},
 		{"kill", "15", 0, ""},

@@ -1,0 +1,127 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Device times without CUPTI, by pairs of CUDA events: each piece of work has one record that holds its time, the driver is never
+# made to wait, nothing goes into a capture, and what could not be had is in the ledger.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+doubles=$PILLION_BUILD_DIR/tests/doubles
+nm -D --defined-only "$library" | grep -q ' cudaMalloc$' && [ -e "$doubles/libcuda.so.1" ] || skip_all 'built without CUDA headers'
+export LD_LIBRARY_PATH="$doubles:$targets"
+export PILLION_GPU_ACTIVITY=events
+unset CUDA_INJECTION64_PATH
+
+# equal CAPTURE OPTION...: with log and bare
+equal() {
+	report stats -q -r cuda_gpu_trace:mangled -f csv "$1.pillion" >trace.csv && report stats -q -r correlated -f csv "$1.pillion" >calls.csv &&
+		python3 "$tests_dir/events_account.py" log trace.csv calls.csv bare "${@:2}"
+}
+
+# as_bare NAME COMMAND...: with what $account adds; status, output and account are as without us, and recorded is what was done.
+as_bare() {
+	local name=$1 plain
+	shift
+	rm -rf log bare "$name.pillion"
+	PILLION_SIMGPU_LOG=bare "$@" >wanted 2>&1
+	plain=$?
+	PILLION_SIMGPU_LOG=log pillion -o "$name" "$@" >out 2>err
+	is "$? $(cat out)" "$plain $(cat wanted)" "$name: status and output"
+	ok "$name: one record of each piece of work, around its time" equal "$name" $account
+}
+
+run() { # NAME COMMAND...: into NAME.pillion and log
+	rm -rf log "$1.pillion"
+	PILLION_SIMGPU_LOG=log pillion -o "$@" >out 2>err
+}
+
+ledger() { # CAPTURE FACT: its count
+	report stats -q -r ledger -f csv "$1.pillion" | awk -F, -v fact="$2" '$3 == fact { n += $4 } END { print n + 0 }'
+}
+
+notes() { # CAPTURE
+	report stats -q -r ledger -f csv "$1.pillion" | grep ',note,'
+}
+
+sets() { # CAPTURE: memsets by their bytes, as "COUNTxMB"
+	report stats -q -r cuda_gpu_trace -f csv "$1.pillion" 2>/dev/null | awk -F, '$20 == "[CUDA memset]" { n[$13]++ } END { for (b in n) print n[b] "x" b }' | sort | tr '\n' ' '
+}
+
+# ---- programs of every kind ----
+
+for program in cuda_launches cuda_launches_ptds cuda_launches_12 cuda_launches_static cuda_launches_nvcc cuda_launches_nvcc_ptds; do
+	account=
+	[ "${program%static}" = "$program" ] || account=--driver
+	if [ -x "$doubles/$program" ]; then
+		as_bare $program "$doubles/$program" 7
+	else
+		skip "$program" 'no nvcc'
+	fi
+done
+account=
+is "$(ledger cuda_launches 'unmatched calls') $(ledger cuda_launches 'unmatched device records')" '4 0' 'only what went into a graph has no record'
+like "$(report stats -r cuda_gpu_kern_sum cuda_launches.pillion 2>&1)" 'device times: CUDA events .* placed to [0-9]+ ns; CUDA graphs as a whole' \
+	'the table says where its times come from, and how exact they are'
+like "$(report info cuda_launches.pillion)" 'device-times +CUDA events' 'info says so, too'
+
+# ---- the driver API ----
+
+account=--driver
+for door in dlsym proc twin; do
+	as_bare $door "$targets/cuda_driver" $door 3
+done
+account=
+
+# ---- ends ----
+
+for how in return _exit quick_exit exec; do
+	run end "$targets/cuda_ends" $how 40
+	is "$? $(sets end)" '3 40x0.004 ' "$how: status, and each record"
+done
+run end "$targets/cuda_ends" reset 40
+is "$? $(sets end)" '137 40x0.004 ' 'cudaDeviceReset brings the records in, SIGKILL cannot take them'
+run end "$targets/cuda_ends" handler 40
+is "$? $(sets end)" '5 40x0.004 ' '_exit in a signal handler: what was waited for is there'
+run end "$targets/cuda_ends" before 40
+is "$? $(sets end)" '0 40x0.001 40x0.004 ' 'fork before CUDA: both have their records'
+run end "$targets/cuda_ends" after 40
+is "$? $(sets end)" '0 80x0.004 ' 'fork after CUDA: the child leaves the events alone'
+
+# ---- capture ranges ----
+
+run range -c cudaProfilerApi --capture-range-end=repeat "$targets/cuda_ends" ranges 20
+is "$? $(sets range)" '0 60x0.004 ' 'three ranges: their work alone'
+ok 'and no event outside of them' [ "$(grep -c '"name":"cuEventRecord"' log)" -le 130 ] # some tell where the clock stands
+
+# ---- SIGKILL ----
+
+killed() {
+	local launcher pid
+	rm -rf killed.pillion log
+	PILLION_SIMGPU_LOG=log PILLION_STATS=false "$PILLION" -o killed "$doubles/cuda_launches" 100000 >out 2>err &
+	launcher=$!
+	for _ in $(seq 100); do
+		[ -s log ] && [ "$(wc -l <log)" -gt $((RANDOM % 4000 + 4000)) ] && break
+		sleep 0.05
+	done
+	pid=$(cat /proc/$launcher/task/*/children 2>/dev/null)
+	kill -KILL $pid
+	wait $launcher
+	[ $? -eq 137 ] || return
+	equal killed --killed 400
+}
+ok 'killed in mid-run: all but what was under way' killed
+
+# ---- auto: for want of CUPTI ----
+
+export PILLION_GPU_ACTIVITY=auto
+mkdir without && cp "$doubles/libcuda.so.1" "$doubles/libcudart.so.13" without/ # NVIDIA's own may be there, and does not go with this driver
+LD_LIBRARY_PATH=$PWD/without as_bare without "$doubles/cuda_launches" 3
+like "$(notes without)" 'from CUDA events, for want of CUPTI: (there is no libcupti|CUPTI does not work)' 'auto, no libcupti: events, and the ledger says why'
+for mood in notinit error39; do
+	PILLION_SIMCUPTI=$mood run mood "$doubles/cuda_launches" 3
+	is "$? $(ledger mood 'device records') $(ledger mood 'unmatched device records')" "0 51 0" "auto, $mood: all records"
+	[ $mood = error39 ] || like "$(notes mood)" 'from CUDA events, for want of CUPTI: CUPTI .* gave 15' 'by events, and the ledger says why'
+done
+NSYS_PROFILING_SESSION_ID=1 run other "$doubles/cuda_launches" 2
+is "$(ledger other 'device records')$(notes other | grep -c 'under nsys')" 01 "auto under nsys: no events in the other's run, and the ledger says so"
+done_testing
