@@ -31,6 +31,8 @@ const char *pair_start(void)
 	FIND(stream_id, "cuStreamGetId")
 	FIND(context_id, "cuCtxGetId")
 	FIND(current, "cuCtxGetCurrent")
+	FIND(push, "cuCtxPushCurrent_v2")
+	FIND(pop, "cuCtxPopCurrent_v2")
 	FIND(device, "cuCtxGetDevice")
 	FIND(device_name, "cuDeviceGetName")
 	FIND(primary_state, "cuDevicePrimaryCtxGetState")
@@ -154,10 +156,11 @@ static bool is_busy(const struct collecting *c, const void *stream)
 
 static void keep(struct collecting *c, const struct pair_pool *p, const struct pair_slot *s)
 {
-	struct batch_item item = {.start = pair_pool_time(p, s->begin), .bytes = s->bytes, .correlation = (uint32_t)s->number};
+	struct batch_item item = {.bytes = s->bytes, .correlation = (uint32_t)s->number};
 	uint16_t epoch = (uint16_t)(s->number >> 32);
 	float ms;
 
+	item.start = p->has_clock ? pair_pool_time(p, s->begin) : 0;
 	if (!item.start || !s->work || pair_api.elapsed(&ms, s->begin, s->end) || ms < 0) {
 		c->batch.lost.timeless++;
 		return;
@@ -194,7 +197,7 @@ static void collect_pool(struct collecting *c, struct pair_pool *p)
 
 	__atomic_store_n(&p->taken, 0, __ATOMIC_RELAXED);
 	c->busy_count = 0;
-	if (!made || (!pair_pool_clock(p) && !c->is_last))
+	if (!made || (!pair_pool_clock(p, c->is_last) && !c->is_last))
 		return;
 	made = made < PAIR_SLOTS ? made : PAIR_SLOTS;
 	for (uint32_t i = 0; i < made; i++) {

@@ -6,7 +6,8 @@
  * ours, once per flush interval (pair_pool.h).
  *
  * The functions are the driver's own, version 12 or later: contexts have numbers there that do not come again. None of them
- * waits for the device, changes the context or initialises anything; what fails is not asked for again, and is the program's
+ * waits for the device or initialises anything; the thread's context is another one only while events are made for a stream that
+ * does not belong to it; what fails is not asked for again, and is the program's
  * error, which it finds for itself.
  * Any thread, no signal handler. errno is left alone. A forked child has no pairs. */
 #ifndef PILLION_PAIR_H

@@ -11,6 +11,7 @@
 enum { MODE_RELAXED = 2, STREAM_NON_BLOCKING = 1, LOOKS = 16, PROBES = 3 };
 #define PROBE_NS 200000ull     /* how long we look for an event of ours; one on an idle stream takes some 10000 */
 #define FIRST_PROBE_NS 2000000ull
+#define LAST_PROBE_NS 50000000ull /* at the end, where all would be lost without it */
 #define START_NS 1000000ull    /* how long a thread waits for another that makes the pool */
 
 struct pair_api pair_api;
@@ -31,11 +32,24 @@ void pair_restore(int mode)
 
 /* ---- pools ---- */
 
-static bool is_current(const struct pair_pool *p)
+/* Things are made in the context that is current: mostly it is the one already. */
+static bool enter(const struct pair_pool *p, bool *ret_is_pushed)
 {
 	unsigned long long id;
 
-	return !pair_api.context_id(NULL, &id) && id == p->id;
+	*ret_is_pushed = false;
+	if (!pair_api.context_id(NULL, &id) && id == p->id)
+		return true;
+	*ret_is_pushed = !pair_api.push(p->context);
+	return *ret_is_pushed;
+}
+
+static void leave(bool is_pushed)
+{
+	void *context;
+
+	if (is_pushed)
+		pair_api.pop(&context);
 }
 
 static void tell_device(const struct pair_pool *p)
@@ -48,12 +62,11 @@ static void tell_device(const struct pair_pool *p)
 		event_blob(TF_BLOB_DEVICE_NAME, (uint32_t)p->device, name, strnlen(name, sizeof(name)));
 }
 
-/* The context is the current one. */
 static bool fill(struct pair_pool *p)
 {
 	size_t size = PAIR_SLOTS * sizeof(*p->slots);
 
-	if (!is_current(p) || pair_api.device(&p->device) || pair_api.stream_create(&p->probe_stream, STREAM_NON_BLOCKING) ||
+	if (pair_api.device(&p->device) || pair_api.stream_create(&p->probe_stream, STREAM_NON_BLOCKING) ||
 	    pair_api.create(&p->base, 0) || pair_api.create(&p->probe, 0))
 		return false;
 	p->slots = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -66,13 +79,14 @@ static bool fill(struct pair_pool *p)
 static void make(struct pair_pool *p)
 {
 	struct thread_guard guard;
-	bool is_ready;
+	bool is_ready, is_pushed;
 	int mode;
 
 	thread_guard_enter(&thread_self, &guard);
 	mode = pair_relax();
 	p->rate = 1;
-	is_ready = fill(p);
+	is_ready = enter(p, &is_pushed) && fill(p);
+	leave(is_pushed);
 	pair_restore(mode);
 	__atomic_store_n(&p->state, is_ready ? POOL_READY : POOL_DEAD, __ATOMIC_RELEASE);
 	if (!is_ready)
@@ -99,11 +113,11 @@ static bool is_of(struct pair_pool *p, void *context, uint64_t id)
 
 	if (__atomic_load_n(&p->id, __ATOMIC_ACQUIRE) == id)
 		return __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != POOL_DEAD;
-	if (__atomic_load_n(&p->id, __ATOMIC_RELAXED) || pair_api.current(&current) || !current || (context && current != context))
-		return false; /* events can be made in the current context only */
+	if (__atomic_load_n(&p->id, __ATOMIC_RELAXED) || (!context && (pair_api.current(&current) || !current)))
+		return false;
 	if (!__atomic_compare_exchange_n(&p->id, &none, id, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return none == id;
-	p->context = current;
+	p->context = context ? context : current;
 	__atomic_store_n(&p->state, POOL_STARTING, __ATOMIC_RELEASE);
 	make(p);
 	return true;
@@ -126,28 +140,30 @@ struct pair_pool *pair_pool_of(void *context, uint64_t id)
 
 /* ---- slots ---- */
 
+static bool fill_slot(const struct pair_pool *p, struct pair_slot *s)
+{
+	int mode = pair_relax();
+	bool is_pushed, is_done;
+
+	is_done = enter(p, &is_pushed) && !pair_api.create(&s->begin, 0) && !pair_api.create(&s->end, 0);
+	leave(is_pushed);
+	pair_restore(mode);
+	__atomic_store_n(&s->state, is_done ? PAIR_TAKEN : PAIR_BROKEN, __ATOMIC_RELEASE);
+	return is_done;
+}
+
 static struct pair_slot *make_slot(struct pair_pool *p)
 {
 	struct thread_guard guard;
 	struct pair_slot *s = NULL;
 	uint32_t i;
-	int mode;
 
-	if (__atomic_load_n(&p->made, __ATOMIC_RELAXED) >= PAIR_SLOTS || !is_current(p))
+	if (__atomic_load_n(&p->made, __ATOMIC_RELAXED) >= PAIR_SLOTS)
 		return NULL;
 	thread_guard_enter(&thread_self, &guard);
 	i = __atomic_fetch_add(&p->made, 1, __ATOMIC_RELAXED);
-	if (i < PAIR_SLOTS) {
+	if (i < PAIR_SLOTS && fill_slot(p, &p->slots[i]))
 		s = &p->slots[i];
-		mode = pair_relax();
-		if (pair_api.create(&s->begin, 0) || pair_api.create(&s->end, 0)) {
-			s->state = PAIR_BROKEN;
-			s = NULL;
-		} else {
-			__atomic_store_n(&s->state, PAIR_TAKEN, __ATOMIC_RELEASE);
-		}
-		pair_restore(mode);
-	}
 	thread_guard_leave(&thread_self, &guard);
 	return s;
 }
@@ -215,26 +231,23 @@ static void rebase(struct pair_pool *p, const struct reading *r)
 	event_blob(TF_BLOB_DEVICE_CLOCK, 0, &told, sizeof(told));
 }
 
-bool pair_pool_clock(struct pair_pool *p)
+bool pair_pool_clock(struct pair_pool *p, bool is_last)
 {
-	uint64_t now = clock_monotonic_ns();
-	struct reading best = {.error_ns = UINT64_MAX}, one;
+	uint64_t now = clock_monotonic_ns(), patience = p->has_clock ? PROBE_NS : is_last ? LAST_PROBE_NS : FIRST_PROBE_NS;
+	struct reading r;
+	bool is_read = false;
 
-	if (p->taken_ns && now - p->taken_ns < process_options.cuda_flush_interval_ms * 1000000ull)
-		return p->has_clock;
+	if (p->has_clock && now - p->taken_ns < process_options.cuda_flush_interval_ms * 1000000ull)
+		return true;
 	p->taken_ns = now;
-	/* Of several the last: the probe is the event of that one. A slow one is tried again. */
+	/* A slow one is tried again. The last one counts, for the event is that one's. */
 	for (int i = 0; i < PROBES; i++) {
-		if (!probe(p, p->has_clock ? PROBE_NS : FIRST_PROBE_NS, &one))
-			break;
-		best = one;
-		if (one.error_ns < PROBE_NS / 8)
+		is_read = probe(p, patience, &r);
+		if (!is_read || r.error_ns < PROBE_NS / 8)
 			break;
 	}
-	if (best.error_ns == UINT64_MAX)
-		p->taken_ns = p->has_clock ? now : 0;
-	else if (!pair_api.query(p->probe))
-		rebase(p, &best);
+	if (is_read)
+		rebase(p, &r);
 	return p->has_clock;
 }
 

@@ -16,6 +16,8 @@ struct pair_api {
 	int (*stream_id)(void *stream, unsigned long long *ret);
 	int (*context_id)(void *context, unsigned long long *ret);
 	int (*current)(void **ret);
+	int (*push)(void *context);
+	int (*pop)(void **ret);
 	int (*device)(int *ret);
 	int (*device_name)(char *ret, int size, int device);
 	int (*primary_state)(int device, unsigned *ret_flags, int *ret_is_active);
@@ -70,7 +72,7 @@ struct pair_slot *pair_pool_take(struct pair_pool *p);
 
 /* Looks where the clock stands, if that is older than the flush interval. False: it is not known. In a guard, and with
  * the capture mode relaxed. */
-bool pair_pool_clock(struct pair_pool *p);
+bool pair_pool_clock(struct pair_pool *p, bool is_last);
 
 /* When an event of this context was reached, in ns of CLOCK_MONOTONIC. 0: the driver does not tell. */
 uint64_t pair_pool_time(const struct pair_pool *p, void *event);

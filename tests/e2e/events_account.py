@@ -14,7 +14,7 @@ import csv
 import json
 import sys
 
-OURS = {'cuStreamIsCapturing', 'cuStreamGetCtx', 'cuStreamGetId', 'cuStreamCreate', 'cuCtxGetId', 'cuCtxGetCurrent', 'cuCtxGetDevice',
+OURS = {'cuStreamIsCapturing', 'cuStreamGetCtx', 'cuStreamGetId', 'cuStreamCreate', 'cuCtxGetId', 'cuCtxGetCurrent', 'cuCtxGetDevice', 'cuCtxPushCurrent_v2', 'cuCtxPopCurrent_v2',
         'cuDeviceGetName', 'cuDevicePrimaryCtxGetState', 'cuThreadExchangeStreamCaptureMode', 'cuEventCreate', 'cuEventRecord',
         'cuEventQuery', 'cuEventElapsedTime', 'cuFuncGetName', 'cuKernelGetName'}
 

@@ -71,6 +71,35 @@ for door in dlsym proc twin; do
 done
 account=
 
+# ---- streams, devices, contexts ----
+
+export PILLION_SIMGPU_DEVICES=2
+account=--driver
+as_bare threads "$targets/cuda_pairs" threads 30
+as_bare devices "$targets/cuda_pairs" devices 40
+as_bare contexts "$targets/cuda_pairs" contexts 5
+as_bare release "$targets/cuda_pairs" release 4
+as_bare fail "$targets/cuda_pairs" fail 20
+as_bare queue "$targets/cuda_pairs" queue 3000
+account=
+run capture "$targets/cuda_pairs" capture 500
+is "$? $(cat out) $(sets capture)" '0 done 500x0.001 ' 'beside a capture of another thread: all records'
+is "$(grep -c -e '"ev":"unsafe"' -e '"ev":"event_captured"' log)" 0 'and the capture is not disturbed'
+
+# ---- what is not there is counted ----
+
+lost() { # CAPTURE: records, those without times, dropped ones, calls without any
+	echo "$(ledger "$1" 'device records') $(ledger "$1" 'device records without times') $(ledger "$1" 'device records dropped') $(ledger "$1" 'unmatched calls')"
+}
+PILLION_SIMGPU_SLOWDOWN=20000 run left "$targets/cuda_pairs" left 50
+set -- $(lost left)
+is "$(($1 + $2)) $3 $(($1 + $4))" '50 0 50' 'ended before the device was through: what it was not through with is counted'
+ok 'and not waited for' [ "$2" -gt 10 ]
+PILLION_SIMGPU_SLOWDOWN=150 run deep "$targets/cuda_pairs" queue 18000
+set -- $(lost deep)
+is "$(($1 + $3)) $2 $(($1 + $4))" '18000 0 18000' 'a queue of 18000: a record, or counted'
+ok 'most of them records' [ "$1" -ge 16384 ]
+
 # ---- ends ----
 
 for how in return _exit quick_exit exec; do
