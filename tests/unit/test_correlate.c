@@ -162,6 +162,29 @@ Test(correlate, runtime_and_driver_of_one_call_are_one)
 	free(all);
 }
 
+/* As CUDA events around each piece of work give it: no calls of CUPTI's, and any thread has the records. */
+Test(correlate, a_call_that_has_its_records_number_needs_no_time)
+{
+	const uint64_t near[] = {tf_arg(TF_ARG_LAUNCH, 0, 7), tf_arg(TF_ARG_WORK, 0, 3)};
+	const uint64_t far[] = {tf_arg(TF_ARG_COPY, 1, 64), tf_arg(TF_ARG_WORK, 0, 4)};
+	struct all *all;
+
+	writer_call(&main_thread, launch, 1100, 100, near, 2);
+	writer_call(&other_thread, copy, 1100, 100, far, 2);
+	call(&main_thread, launch, 1200, 100, TF_ARG_LAUNCH);
+	work(4, 9000);
+	work(3, 5000);
+	all = correlate();
+	cr_assert_eq(all->counts.matched, 2);
+	cr_assert_eq(all->counts.idle, 1);
+	cr_assert_eq(all->counts.without_call, 0);
+	cr_assert_eq(find(all, 3)->tid, 10);
+	cr_assert_eq(find(all, 3)->start, 1000);
+	cr_assert_eq(find(all, 4)->tid, 11);
+	cr_assert_eq(find(all, 4)->first_ns, 9000);
+	free(all);
+}
+
 Test(correlate, the_inner_of_two_recorded_calls_has_the_work_and_the_outer_the_rest)
 {
 	struct all *all;

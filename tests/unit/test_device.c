@@ -122,6 +122,27 @@ Test(device, times_of_another_clock_are_placed_between_its_pairs)
 	free(out);
 }
 
+Test(device, times_by_events_say_so_and_how_exact_they_are)
+{
+	static const struct tf_device_source source = {TF_SOURCE_EVENTS, TF_DEVICE_TIME_MONOTONIC, 0};
+	static const struct tf_device_clock pair = {10000, 2000, 70};
+	struct writer_device_record in = {1, 1, 15000, 100, 0};
+	struct seen *out = malloc(sizeof(*out));
+	struct buffer text = {0};
+
+	writer_blob(&t, TF_BLOB_DEVICE_SOURCE, 0, &source, sizeof(source));
+	writer_blob(&t, TF_BLOB_DEVICE_CLOCK, 0, &pair, sizeof(pair));
+	writer_device(&t, TF_DEVICE_TIME_MONOTONIC, &in, 1);
+	open_model();
+	scan_all(out);
+	cr_assert_eq(out->records[0].start_ns, 15000, "placed already");
+	device_remark(&model, &text);
+	cr_assert_str_eq(text.data, "device times: CUDA events around each piece of work, from queue to queue, 1 process image, on the "
+				    "device's clock, placed to 70 ns");
+	buffer_done(&text);
+	free(out);
+}
+
 struct name {
 	char mangled[120], base[40], plain[120];
 };
