@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "batch.h"
+#include "clock.h"
 #include "event.h"
 #include "loaded.h"
 #include "pair_pool.h"
@@ -17,6 +18,7 @@ uint64_t pair_on;
 static uint64_t numbers;	/* given out so far */
 static uint64_t without_pair;	/* pieces of work that asked for one */
 static uint64_t pending;
+static uint64_t next_look_ns;	/* when a flush interval will have gone by */
 static uint64_t collecting;	/* generation of the image one of whose threads is at it */
 
 const char *pair_start(void)
@@ -82,7 +84,8 @@ static void take(struct pair *p)
 		no_pair();
 		return;
 	}
-	if (__atomic_add_fetch(&pool->taken, 1, __ATOMIC_RELAXED) >= TAKEN_BEFORE_LOOK)
+	if (__atomic_add_fetch(&pool->taken, 1, __ATOMIC_RELAXED) >= TAKEN_BEFORE_LOOK ||
+	    clock_monotonic_ns() > __atomic_load_n(&next_look_ns, __ATOMIC_RELAXED))
 		pair_collect(false);
 	p->pool = pool;
 	p->slot = pair_pool_take(pool);
@@ -214,6 +217,7 @@ static void collect(bool is_last)
 	struct collecting c = {.is_last = is_last};
 	int mode = pair_relax();
 
+	__atomic_store_n(&next_look_ns, clock_monotonic_ns() + process_options.cuda_flush_interval_ms * 1000000ull, __ATOMIC_RELAXED);
 	batch_begin(&c.batch, TF_BLOB_DEVICE, &head);
 	for (struct pair_pool *p = pair_pools; p < pair_pools + PAIR_POOLS; p++)
 		if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == POOL_READY)
