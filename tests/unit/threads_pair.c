@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Event pairs of one context that threads take, finish and look at all at once. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../runtime/event.h"
+#include "../../runtime/file.h"
+#include "../../runtime/pair.h"
+#include "../../runtime/pair_pool.h"
+#include "threads.h"
+
+enum { WORK = 20000 };
+
+static const struct file_function functions[] = {{"cudaLaunchKernel", TF_GROUP_CUDA}};
+const struct file_function *const file_functions = functions;
+const uint32_t file_function_count = 1, file_counter_count = 1;
+
+/* A driver without a clock: an event is a number, and has it from when it was recorded. */
+static uint64_t created, answered, pairs, refused;
+
+static int fake_state(void *stream, int *ret)
+{
+	return *ret = 0;
+}
+
+static int fake_context(void *stream, void **ret)
+{
+	*ret = (void *)1;
+	return 0;
+}
+
+static int fake_id(void *of, unsigned long long *ret)
+{
+	*ret = 1;
+	return 0;
+}
+
+static int fake_get(void **ret)
+{
+	*ret = (void *)1;
+	return 0;
+}
+
+static int fake_push(void *context)
+{
+	return 0;
+}
+
+static int fake_device(int *ret)
+{
+	return *ret = 0;
+}
+
+static int fake_name(char *ret, int size, int device)
+{
+	*ret = 0;
+	return 0;
+}
+
+static int fake_primary(int device, unsigned *flags, int *ret)
+{
+	return *ret = 0;
+}
+
+static int fake_mode(int *mode)
+{
+	return *mode = 0;
+}
+
+static int fake_create(void **ret, unsigned flags)
+{
+	*ret = calloc(1, sizeof(uint64_t));
+	__atomic_fetch_add(&created, 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+/* Not atomic: a slot is one thread's at a time, which is what ThreadSanitizer is to see. */
+static int fake_record(void *event, void *stream)
+{
+	++*(uint64_t *)event;
+	return 0;
+}
+
+static int fake_query(void *event)
+{
+	return !*(uint64_t *)event;
+}
+
+static int fake_elapsed(float *ret_ms, void *start, void *end)
+{
+	*ret_ms = 1;
+	__atomic_fetch_add(&answered, *(uint64_t *)start && *(uint64_t *)end, __ATOMIC_RELAXED);
+	return 0;
+}
+
+static void *work(void *number)
+{
+	(void)number;
+	for (unsigned i = 0; i < WORK; i++) {
+		struct tf_work w = {.kind = TF_WORK_SET};
+		struct pair p;
+
+		pair_begin(&p, NULL, false);
+		if (p.number)
+			__atomic_fetch_add(&pairs, pair_end(&p, &w, i), __ATOMIC_RELAXED);
+		else
+			__atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
+		if (i % 16 == 0)
+			pair_collect(false);
+	}
+	return NULL;
+}
+
+int main(void)
+{
+	char directory[64] = "/tmp/pillion-threads.XXXXXX", command[128];
+	unsigned pending = 0, taken = 0;
+
+	ok(mkdtemp(directory), "a directory");
+	snprintf(command, sizeof(command), "%s/c", directory);
+	setenv("PILLION_OUTPUT", command, 1);
+	thread_init();
+	ok(event_enter(), "the recorder starts");
+	pair_api = (struct pair_api){fake_state, fake_context, fake_id,	    fake_id,	  fake_get,	fake_push,  fake_get,	 fake_device,
+				     fake_name,	 fake_primary, fake_mode, fake_create, fake_create, fake_record, fake_query, fake_elapsed};
+	pair_on = process.generation;
+	ok(in_threads(work), "threads at work");
+	pair_collect(true);
+	for (uint32_t i = 0; i < pair_pools[0].made && i < PAIR_SLOTS; i++) {
+		pending += pair_pools[0].slots[i].state == PAIR_PENDING;
+		taken += pair_pools[0].slots[i].state == PAIR_TAKEN;
+	}
+	/* Refused is what finds no slot: where one thread looks while the others go on, all may be pending for a moment. */
+	ok(pairs + refused == (uint64_t)THREADS * WORK && pairs > refused, "%llu pairs", (unsigned long long)pairs);
+	ok(created <= 2 + 1 + 2 * PAIR_SLOTS, "%llu events", (unsigned long long)created);
+	ok(!pending && !taken, "%u pending, %u taken at the end", pending, taken);
+	ok(answered >= 2 * pairs, "each was asked for its times");
+	ok(pair_pools[0].state == POOL_READY && !pair_pools[1].id, "one pool");
+	snprintf(command, sizeof(command), "rm -rf %s", directory);
+	ok(system(command) == 0, "tidied up");
+	return done();
+}
