@@ -146,7 +146,7 @@ struct collecting {
 	struct batch batch;
 	void *busy[BUSY_STREAMS]; /* streams of this pool that have not come to some pair of theirs: nor to a later one */
 	unsigned busy_count;
-	bool is_last;
+	bool is_last, is_patient; /* is_patient: about the clock, if there is none yet */
 };
 
 static bool is_busy(const struct collecting *c, const void *stream)
@@ -200,7 +200,7 @@ static void collect_pool(struct collecting *c, struct pair_pool *p)
 
 	__atomic_store_n(&p->taken, 0, __ATOMIC_RELAXED);
 	c->busy_count = 0;
-	if (!made || (!pair_pool_clock(p, c->is_last) && !c->is_last))
+	if (!made || (!pair_pool_clock(p, c->is_patient) && !c->is_last))
 		return;
 	made = made < PAIR_SLOTS ? made : PAIR_SLOTS;
 	for (uint32_t i = 0; i < made; i++) {
@@ -211,10 +211,10 @@ static void collect_pool(struct collecting *c, struct pair_pool *p)
 	}
 }
 
-static void collect(bool is_last)
+static void collect(bool is_last, bool is_patient)
 {
 	struct tf_device_batch head = {.source = TF_SOURCE_EVENTS, .time = TF_DEVICE_TIME_MONOTONIC};
-	struct collecting c = {.is_last = is_last};
+	struct collecting c = {.is_last = is_last, .is_patient = is_patient};
 	int mode = pair_relax();
 
 	__atomic_store_n(&next_look_ns, clock_monotonic_ns() + process_options.cuda_flush_interval_ms * 1000000ull, __ATOMIC_RELAXED);
@@ -228,7 +228,7 @@ static void collect(bool is_last)
 	pair_restore(mode);
 }
 
-void pair_collect(bool is_last)
+static void try_collect(bool is_last, bool is_patient)
 {
 	uint64_t old = __atomic_load_n(&collecting, __ATOMIC_RELAXED);
 	struct thread_guard guard;
@@ -239,9 +239,14 @@ void pair_collect(bool is_last)
 	    !__atomic_compare_exchange_n(&collecting, &old, process.generation, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;
 	thread_guard_enter(&thread_self, &guard);
-	collect(is_last);
+	collect(is_last, is_patient);
 	thread_guard_leave(&thread_self, &guard);
 	__atomic_store_n(&collecting, 0, __ATOMIC_RELEASE);
+}
+
+void pair_collect(bool is_last)
+{
+	try_collect(is_last, is_last);
 }
 
 /* ---- contexts that end ---- */
@@ -264,7 +269,7 @@ static void move(struct pair_pool *p, uint32_t from, uint32_t to)
 
 void pair_context_ends(void *context, int device)
 {
-	pair_collect(false);
+	try_collect(false, true);
 	for (struct pair_pool *p = pair_pools; p < pair_pools + PAIR_POOLS; p++)
 		if (p->id && is_meant(p, context, device))
 			move(p, POOL_READY, POOL_RESTING);

@@ -231,9 +231,9 @@ static void rebase(struct pair_pool *p, const struct reading *r)
 	event_blob(TF_BLOB_DEVICE_CLOCK, 0, &told, sizeof(told));
 }
 
-bool pair_pool_clock(struct pair_pool *p, bool is_last)
+bool pair_pool_clock(struct pair_pool *p, bool is_patient)
 {
-	uint64_t now = clock_monotonic_ns(), patience = p->has_clock ? PROBE_NS : is_last ? LAST_PROBE_NS : FIRST_PROBE_NS;
+	uint64_t now = clock_monotonic_ns(), patience = p->has_clock ? PROBE_NS : is_patient ? LAST_PROBE_NS : FIRST_PROBE_NS;
 	struct reading r;
 	bool is_read = false;
 

@@ -71,8 +71,8 @@ struct pair_pool *pair_pool_of(void *context, uint64_t id);
 struct pair_slot *pair_pool_take(struct pair_pool *p);
 
 /* Looks where the clock stands, if that is older than the flush interval. False: it is not known. In a guard, and with
- * the capture mode relaxed. */
-bool pair_pool_clock(struct pair_pool *p, bool is_last);
+ * the capture mode relaxed. is_patient: all would be lost without it. */
+bool pair_pool_clock(struct pair_pool *p, bool is_patient);
 
 /* When an event of this context was reached, in ns of CLOCK_MONOTONIC. 0: the driver does not tell. */
 uint64_t pair_pool_time(const struct pair_pool *p, void *event);

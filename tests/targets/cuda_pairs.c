@@ -164,6 +164,7 @@ static void refused(void)
 		CHECK(cudaMemset(device_memory[0], 0, 1000));
 		CHECK(cudaGetLastError());
 	}
+	CHECK(cudaDeviceSynchronize());
 }
 
 static void queued(void)
