@@ -155,7 +155,7 @@ def main():
         parser.add_argument(name)
     parser.add_argument('--driver', action='store_true')
     parser.add_argument('--killed', type=float)
-    parser.add_argument('--loose', type=int, default=500000)
+    parser.add_argument('--loose', type=int, default=0)
     a = parser.parse_args()
     events = read_log(a.log)
     wanted, got, pairs = wanted_work(events, a.driver), got_work(a.trace, a.driver), []
