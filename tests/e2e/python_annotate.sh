@@ -12,7 +12,9 @@ export NVTX_TEXT=$targets/nvtx_text.so
 ranges() {
 	report stats -q -r nvtx_pushpop_sum -f json "$1.pillion" | /usr/bin/python3 -c 'import json, sys
 for row in sorted(json.load(sys.stdin), key=lambda row: row["Range"]):
-    domain, text = row["Range"].split(":", 1)
+    domain, _, text = row["Range"].partition(":")
+    if domain not in ("python import", "TSL", "traced"): # then it is of the default domain, whose name is not shown
+        domain, text = "", row["Range"]
     if domain == sys.argv[1]:
         print(text, "=%d" % row["Instances"], sep="")' "$2"
 }
