@@ -154,7 +154,8 @@ uint64_t hash_bytes(const void *data, size_t size)
 		h = mix(h ^ word) * 0x9e3779b97f4a7c15ull;
 	}
 	word = 0;
-	memcpy(&word, p, size);
+	if (size) /* nothing may have no address */
+		memcpy(&word, p, size);
 	return mix(h ^ word);
 }
 
