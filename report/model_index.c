@@ -293,7 +293,7 @@ static void place_from_lines(struct model *m, struct place *place, const char *a
 void model_index(struct model *m, const char *path, const char *name, const struct mapping *file)
 {
 	struct place place = {.clock = TF_CLOCK_MONOTONIC};
-	const char *at = (const char *)file->data, *end = at + file->size;
+	const char *at = file->size ? (const char *)file->data : "", *end = at + file->size; /* an empty file has no bytes */
 	size_t foreign = 0;
 
 	place_from_name(&place, name);
