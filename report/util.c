@@ -77,8 +77,7 @@ void buffer_text(struct buffer *b, const char *text)
 	buffer_add(b, text, strlen(text));
 }
 
-__attribute__((format(printf, 2, 0), nonnull(2))) static void buffer_vprint(struct buffer *b, const char *format,
-									    va_list list)
+void buffer_vprint(struct buffer *b, const char *format, va_list list)
 {
 	va_list again;
 	int length;

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a verb begins and ends, and what it says. */
+#include "verb.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "filter.h"
+#include "text.h"
+
+const struct verb *verb_now;
+
+void say(const char *format, ...)
+{
+	struct buffer line = {0}, safe = {0};
+	va_list list;
+
+	buffer_print(&line, "pillion%s%s: ", verb_now ? " " : "", verb_now ? verb_now->name : "");
+	va_start(list, format);
+	buffer_vprint(&line, format, list);
+	va_end(list);
+	text_escape(&safe, line.data, "");
+	progress_clear();
+	fprintf(stderr, "%s\n", safe.data);
+	buffer_done(&line);
+	buffer_done(&safe);
+}
+
+int say_all(const struct texts *texts)
+{
+	for (size_t i = 0; i < texts->count; i++)
+		say("%s", texts->items[i]);
+	return texts->count ? EXIT_INCOMPLETE : EXIT_DONE;
+}
+
+/* How wide the terminal is that we print to; 0: none, or not known. */
+static size_t terminal_columns(void)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	if (columns && atoi(columns) > 0)
+		return (size_t)atoi(columns);
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
+}
+
+int work_begin(struct work *w, const struct command_line *l)
+{
+	struct err err;
+
+	*w = (struct work){.line = l};
+	if (!l->capture_count) {
+		say("which capture? See pillion %s --help", verb_now->name);
+		return EXIT_UNUSABLE;
+	}
+	progress_begin("opening", 0);
+	if (model_open(&w->model, l->captures, l->capture_count, &err) ||
+	    (l->filter_time && filter_time(&w->model, l->filter_time, &err)) ||
+	    (l->filter_nvtx && filter_nvtx(&w->model, l->filter_nvtx, &err))) {
+		progress_clear();
+		say("%s", err.text);
+		model_done(&w->model);
+		return EXIT_UNUSABLE;
+	}
+	progress_clear();
+	w->status = say_all(&w->model.problems);
+	w->context = (struct report_context){&w->model, l->by, symbols_new(&w->model, true), .lines_all = l->lines_all, .source = l->source};
+	w->emit = (struct emit){.file = stdout, .format = l->format, .unit = l->unit};
+	if (!l->output || !strcmp(l->output, "-"))
+		w->emit.columns = terminal_columns();
+	if (l->output && strcmp(l->output, "-"))
+		w->emit.file = fopen(l->output, "we");
+	if (w->emit.file)
+		return EXIT_DONE;
+	say("%s: %s", l->output, strerror(errno));
+	symbols_free(w->context.symbols);
+	model_done(&w->model);
+	return EXIT_UNUSABLE;
+}
+
+int work_end(struct work *w)
+{
+	bool failed = ferror(w->emit.file) || fflush(w->emit.file);
+
+	if (!w->line->quiet)
+		say_all(symbols_problems(w->context.symbols));
+	if (w->emit.file != stdout)
+		failed |= fclose(w->emit.file) != 0;
+	if (failed) {
+		say("%s: %s", w->line->output ? w->line->output : "standard output", strerror(errno));
+		w->status = EXIT_UNUSABLE;
+	}
+	symbols_free(w->context.symbols);
+	model_done(&w->model);
+	progress_clear();
+	return w->status;
+}
+
+void work_ledger(struct work *w)
+{
+	struct buffer text = {0};
+
+	if (w->line->quiet || !format_is_human(w->emit.format))
+		return;
+	ledger_line(&w->model, &text);
+	progress_clear();
+	emit_remark(&w->emit, text.data);
+	buffer_done(&text);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* analyze: rules that look for trouble. */
+#include "verb.h"
+
+/* is_asked: by its name, so that not having been able to look is a failure. */
+static void show_rule(struct work *w, struct rules *rules, const struct rule *rule, bool is_asked)
+{
+	struct finding f;
+	struct buffer text = {0};
+
+	progress_begin(rule->name, w->model.trace_bytes);
+	rule_run(rules, rule, &f);
+	progress_clear();
+	emit_table(&w->emit, rule->name, rule->title, &f.table);
+	if (f.verdict == VERDICT_UNCHECKED) {
+		if (is_asked || !w->line->quiet)
+			say("%s: could not check: %s", rule->name, f.text.data);
+		if (is_asked)
+			w->status = EXIT_INCOMPLETE;
+	} else if (f.verdict == VERDICT_FOUND && !w->line->quiet && format_is_human(w->emit.format)) {
+		buffer_print(&text, "%s. %s", f.text.data ? f.text.data : "", rule->advice);
+		emit_remark(&w->emit, text.data);
+	}
+	buffer_done(&text);
+	finding_done(&f);
+}
+
+static int run_analyze(const struct command_line *l)
+{
+	struct rules rules = {0};
+	struct work w;
+	int status = work_begin(&w, l);
+
+	if (status)
+		return status;
+	rules.context = &w.context;
+	w.emit.is_list = l->rule_count != 1;
+	emit_begin(&w.emit);
+	for (size_t i = 0; i < l->rule_count; i++)
+		show_rule(&w, &rules, l->rules[i], true);
+	for (size_t i = 0; i < rule_count && !l->rule_count; i++)
+		show_rule(&w, &rules, &rule_list[i], false);
+	work_ledger(&w);
+	emit_end(&w.emit);
+	rules_done(&rules);
+	return work_end(&w);
+}
+
+static void more_help(FILE *out)
+{
+	fputs("\nrules, all of them without -r:\n", out);
+	for (size_t i = 0; i < rule_count; i++)
+		fprintf(out, "  %-18s %s%s%s%s\n", rule_list[i].name, rule_list[i].title, rule_list[i].alias ? " (" : "",
+			rule_list[i].alias ? rule_list[i].alias : "", rule_list[i].alias ? ")" : "");
+}
+
+const struct verb verb_analyze = {
+	"analyze", "[OPTION]... CAPTURE...", "rules that look for trouble: found, clean, or could not check", VERB_ANALYZE,
+	run_analyze, more_help,
+};

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* export: files for other tools. */
+#include <errno.h>
+
+#include "verb.h"
+
+/* Whether what was asked for makes sense, before anything is read. */
+static int check_export(const struct command_line *l)
+{
+	const struct export_type *type = l->type;
+
+	if (!type)
+		say("which type? -t TYPE, see pillion export --help");
+	else if (type->flags & EXPORT_LATER)
+		say("%s: not yet in this version", type->name);
+	else if (type->missing)
+		say("%s: this build has no %s", type->name, type->missing);
+	else if (l->is_metric_given && !(type->flags & EXPORT_METRIC))
+		say("--metric does not apply to %s", type->name);
+	else if (!l->capture_count)
+		say("which capture? See pillion export --help");
+	else
+		return EXIT_DONE;
+	return EXIT_UNUSABLE;
+}
+
+static int export_to(struct work *w, const char *path)
+{
+	const struct command_line *l = w->line;
+	struct export x = {.context = &w->context, .metric = l->metric, .is_metric_given = l->is_metric_given};
+	struct err err;
+	int code;
+
+	progress_begin(l->type->name, w->model.trace_bytes);
+	code = export_write(&x, l->type, path, l->is_forced, &err);
+	if (code)
+		say("%s", err.text);
+	else if (!l->output && !l->quiet)
+		say("wrote %s", path);
+	return code == -ENODATA ? EXIT_INCOMPLETE : code ? EXIT_UNUSABLE : EXIT_DONE;
+}
+
+static int run_export(const struct command_line *l)
+{
+	struct command_line opening = *l;
+	struct buffer name = {0};
+	struct work w;
+	int status = check_export(l), exported;
+
+	opening.output = NULL;
+	if (!status)
+		status = work_begin(&w, &opening);
+	if (status)
+		return status;
+	w.line = l;
+	if (!l->output)
+		export_name(l->captures[0], l->type, &name);
+	exported = export_to(&w, l->output ? l->output : name.data);
+	buffer_done(&name);
+	if (exported > w.status)
+		w.status = exported;
+	return work_end(&w);
+}
+
+static void more_help(FILE *out)
+{
+	fputs("\ntypes:\n", out);
+	for (size_t i = 0; i < export_count; i++) {
+		const struct export_type *t = &export_list[i];
+
+		fprintf(out, "  %-11s %s%s%s%s%s\n", t->name, t->title, t->flags & EXPORT_LATER ? " (not yet)" : "",
+			t->missing ? " (this build has no " : "", t->missing ? t->missing : "", t->missing ? ")" : "");
+	}
+	fputs("\nWithout -o the file bears the name of the first capture: report1.sqlite for report1.pillion.\n", out);
+}
+
+const struct verb verb_export = {
+	"export", "-t TYPE [OPTION]... CAPTURE...", "files for other tools", VERB_EXPORT, run_export, more_help,
+};

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stats: tables of where the time went. */
+#include "verb.h"
+
+static void show_empty(struct work *w, const struct report *r, const struct table *table, bool is_asked)
+{
+	if (is_asked)
+		emit_table(&w->emit, r->name, r->title, table);
+	if (!w->line->quiet)
+		say("%s: no rows%s", r->name, is_asked ? "" : ", skipped");
+}
+
+/* What the device times of the table above rest on. */
+static void remark_source(struct work *w, const struct report *r)
+{
+	struct buffer text = {0};
+
+	if (!(r->flags & REPORT_DEVICE) || w->line->quiet || !format_is_human(w->emit.format))
+		return;
+	device_remark(&w->model, &text);
+	emit_remark(&w->emit, text.data);
+	buffer_done(&text);
+}
+
+/* is_asked: named by the user, so that what cannot be shown is a failure. */
+static void show_report(struct work *w, const struct report *r, bool is_asked)
+{
+	struct table table = {0};
+	struct err err;
+	int code;
+
+	if (r->flags & REPORT_LATER) {
+		say("%s: not yet in this version", r->name);
+		w->status = EXIT_INCOMPLETE;
+		return;
+	}
+	if (w->context.by != BY_NOTHING && !(r->flags & REPORT_BY) && is_asked && !w->line->quiet)
+		say("%s: --by does not apply", r->name);
+	progress_begin(r->name, w->model.trace_bytes);
+	code = r->run(&w->context, &table, &err);
+	progress_clear();
+	if (code && (is_asked || !w->line->quiet))
+		say("%s: %s", r->name, err.text);
+	if (code && is_asked)
+		w->status = EXIT_INCOMPLETE;
+	if (table_rows(&table)) {
+		emit_table(&w->emit, r->name, r->title, &table);
+		remark_source(w, r);
+	} else if (!code || is_asked) {
+		show_empty(w, r, &table, is_asked);
+	}
+	table_done(&table);
+}
+
+/* Device records come in the threads of CUPTI, which say nothing. */
+static bool by_applies(enum by by, const struct report *r)
+{
+	bool has_devices = r->flags & REPORT_DEVICE;
+
+	return by == BY_DEVICE ? has_devices : by == BY_THREAD ? !has_devices : true;
+}
+
+static void show_asked(struct work *w, const struct asked_report *asked)
+{
+	enum by by = w->context.by;
+
+	if (!by_applies(by, asked->report)) {
+		if (!w->line->quiet)
+			say("%s: --by %s does not apply", asked->report->name, by_names[by]);
+		w->context.by = BY_NOTHING;
+	}
+	w->context.kernel_name = asked->kernel_name;
+	show_report(w, asked->report, true);
+	w->context.kernel_name = KERNEL_DEMANGLED;
+	w->context.by = by;
+}
+
+static void show_summary(struct work *w)
+{
+	struct buffer text = {0};
+
+	summary_text(&w->context, &text);
+	progress_clear();
+	fwrite(text.data, 1, text.size, w->emit.file);
+	buffer_done(&text);
+}
+
+static int run_stats(const struct command_line *l)
+{
+	struct work w;
+	int status;
+
+	status = work_begin(&w, l);
+	if (status)
+		return status;
+	if (l->summary) {
+		show_summary(&w);
+		return work_end(&w);
+	}
+	w.emit.is_list = l->report_count != 1;
+	emit_begin(&w.emit);
+	for (size_t i = 0; i < l->report_count; i++)
+		show_asked(&w, &l->reports[i]);
+	for (size_t i = 0; i < report_count && !l->report_count; i++)
+		if (report_list[i].flags & REPORT_DEFAULT && by_applies(l->by, &report_list[i]))
+			show_report(&w, &report_list[i], false);
+	work_ledger(&w);
+	emit_end(&w.emit);
+	return work_end(&w);
+}
+
+static void more_help(FILE *out)
+{
+	fputs("\nreports (* in the default set):\n", out);
+	for (size_t i = 0; i < report_count; i++) {
+		const struct report *r = &report_list[i];
+
+		if (!(r->flags & (REPORT_HIDDEN | REPORT_LATER)))
+			fprintf(out, " %c%-24s %s%s%s%s\n", r->flags & REPORT_DEFAULT ? '*' : ' ', r->name, r->title,
+				r->alias ? " (" : "", r->alias ? r->alias : "", r->alias ? ")" : "");
+	}
+}
+
+const struct verb verb_stats = {
+	"stats", "[OPTION]... CAPTURE...", "tables of where the time went", VERB_STATS, run_stats, more_help,
+};
