@@ -229,31 +229,37 @@ static void open_named(struct model *m, const char *path, const char *name)
 		open_file(m, path, name, &file);
 }
 
-static int check_format(const char *path, const char *text, struct err *err)
+/* The file that makes a directory a capture. Without it the directory may still hold traces of a run that was started
+ * by LD_PRELOAD alone. */
+static int check_format(const char *path, const struct mapping *file, struct err *err)
 {
-	unsigned int format = 0;
+	char *text = mem_copy_text((const char *)file->data, file->size < TF_PAGE ? file->size : TF_PAGE), *at = text;
+	unsigned long format = 0;
 
-	for (; text; text = strchr(text, '\n'))
-		sscanf(text += *text == '\n', "format=%u", &format);
+	for (; at; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (!strncmp(at, "format=", 7))
+			format = strtoul(at + 7, NULL, 10);
+	}
+	free(text);
 	if (format > TF_VERSION_MAJOR)
-		return err_set(err, -ENOTSUP, "%s: capture format %u, this program reads %u", path, format,
-			       TF_VERSION_MAJOR);
+		return err_set(err, -ENOTSUP, "%s: capture format %lu, this program reads %u", path, format, TF_VERSION_MAJOR);
 	return 0;
 }
 
-/* The file that makes a directory a capture. Without it the directory may still hold traces of a run that was started
- * by LD_PRELOAD alone. */
-static int read_capture_file(const char *path, bool *ret_found, struct err *err)
+static int read_capture_file(struct model *m, const char *path, bool *ret_found, struct err *err)
 {
-	FILE *f = fopen(path, "re");
-	char text[4096];
+	struct mapping file;
+	int code = mapping_open(path, &file, err);
 
-	*ret_found = f != NULL;
-	if (!f)
-		return errno == ENOENT ? 0 : err_set(err, -errno, "%s: %s", path, strerror(errno));
-	text[fread(text, 1, sizeof(text) - 1, f)] = 0;
-	fclose(f);
-	return check_format(path, text, err);
+	*ret_found = code != -ENOENT;
+	if (code && *ret_found)
+		texts_add(&m->problems, "%s", err->text);
+	if (code)
+		return 0;
+	code = check_format(path, &file, err);
+	mapping_close(&file);
+	return code;
 }
 
 static int open_directory(struct model *m, const char *path, struct err *err)
@@ -264,7 +270,7 @@ static int open_directory(struct model *m, const char *path, struct err *err)
 	int count, code;
 
 	buffer_print(&file, "%s/capture", path);
-	code = read_capture_file(file.data, &is_capture, err);
+	code = read_capture_file(m, file.data, &is_capture, err);
 	if (code)
 		goto out;
 	count = scandir(path, &entries, NULL, alphasort);
@@ -305,10 +311,7 @@ static int open_packed_file(struct model *m, struct pack_file *f, struct err *er
 		texts_add(&m->problems, "%s: %s", path.data, err->text);
 		code = 0;
 	} else if (!strcmp(f->name, "capture")) {
-		char *text = mem_copy_text(file.data ? (const char *)file.data : "", file.size < 4095 ? file.size : 4095);
-
-		code = check_format(path.data, text, err);
-		free(text);
+		code = check_format(path.data, &file, err);
 		mapping_close(&file);
 	} else if (f->name[0] != '.' && is_of_capture(f->name)) {
 		open_file(m, path.data, f->name, &file);

@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What a capture holds may be damaged, cut or meant to harm: every verb names it, reads the rest, and ends.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+writer=$PILLION_BUILD_DIR/tests/trace-writer
+escape=$(printf '\033')
+"$writer" example good.pillion
+
+# ---- one list of verbs ----
+is "$(report --help | sed -n 's/^  \([a-z]*\) .*/\1/p' | sort)" "$(sed -n "s/^verbs='\(.*\)'/\1/p" "$PILLION" | tr ' ' '\n' | sort)" \
+	'the launcher script knows the verbs'
+
+# every_verb CAPTURE: no verb is killed, and none takes long. The worst status is left in the file worst, what was said in err.
+every_verb() {
+	worst=0
+	: >err
+	for arguments in 'stats -f csv' 'stats --summary' 'info' 'analyze -f json' 'export -t chrome -o -' 'export -t folded -o -' \
+		'export -f true -t sqlite -o out.sqlite' 'export -f true -t html -o out.html' 'export -f true -t pprof -o out.pprof' \
+		'pack -f true -o out.pillpack'; do
+		# shellcheck disable=SC2086
+		report $arguments "$1" >out 2>>err
+		verb_status=$?
+		[ "$verb_status" -le "$worst" ] || worst=$verb_status
+		[ "$verb_status" -le 2 ] || { echo "$arguments $1: status $verb_status"; return 1; }
+	done
+	echo "$worst" >worst
+}
+
+# ---- names that a terminal would obey ----
+cp -r good.pillion names.pillion
+printf 'junk' >names.pillion/"a${escape}[31m$(printf '\r\377\342\200\256').trace"
+printf 'junk' >names.pillion/"$(printf 'b\n\033]0;title\007')"
+ok 'odd names of files' every_verb names.pillion
+unlike "$(cat -v err)" '\^\[|\^M|\^G|M-b' 'reach no terminal'
+like "$(cat err)" 'a\\x1b\[31m\\x0d' 'but as escapes'
+report stats "$(printf 'no\033[31m')" 2>err
+unlike "$(cat -v err)" '\^\[' 'nor does the name of a capture that is not there'
+
+# ---- what is no file ----
+for name in capture x.trace x.index x.range; do
+	cp -r good.pillion odd.pillion && rm -f "odd.pillion/$name" && mkfifo "odd.pillion/$name"
+	ok "a FIFO called $name" every_verb odd.pillion
+	report stats -q -r osrt_sum -f csv odd.pillion >out 2>err
+	is $? 1 'gives status 1'
+	ok 'the rest is read' test "$(wc -l <out)" -gt 2
+	rm -rf odd.pillion
+done
+
+# ---- later versions, empty files ----
+cp -r good.pillion later.pillion
+sed -i 's/^format=.*/format=7/' later.pillion/capture
+like "$(report stats later.pillion 2>&1)" 'capture format 7, this program reads 1' 'a later format'
+report info later.pillion >out 2>&1
+is $? 2 'gives status 2'
+cp -r good.pillion empty.pillion
+for file in empty.pillion/*.trace; do : >"$file"; done
+ok 'empty files' every_verb empty.pillion
+is "$(cat worst)" 1 'give status 1'
+like "$(cat err)" 'trace: empty file' 'and are named'
+
+# ---- cut and flipped ----
+trace=$(basename "$(ls good.pillion/*.trace | head -n 1)")
+size=$(stat -c %s "good.pillion/$trace")
+cut_everywhere() {
+	for i in $(seq 0 15); do
+		rm -rf cut.pillion && cp -r good.pillion cut.pillion
+		truncate -s $((size * i / 16 + i)) "cut.pillion/$trace"
+		every_verb cut.pillion || return 1
+	done
+}
+ok 'a trace that is cut anywhere' cut_everywhere
+flipped() {
+	for i in $(seq 1 16); do
+		rm -rf flip.pillion && cp -r good.pillion flip.pillion
+		for k in 0 1 2 3 4 5 6 7; do
+			# Places that are the same each time, and spread.
+			at=$(((i * 7919 + k * 104729) * 31 % size))
+			# shellcheck disable=SC2059
+			printf "\\x$(printf %02x $(((i * 37 + k * 11) % 256)))" |
+				dd of="flip.pillion/$trace" bs=1 seek="$at" conv=notrunc status=none
+		done
+		every_verb flip.pillion || return 1
+	done
+}
+ok 'a trace with bytes that are not its own' flipped
+done_testing
