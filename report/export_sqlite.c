@@ -397,7 +397,7 @@ static void add_image(struct sqlite_writer *w, const struct image *image)
 	if (!t)
 		return;
 	w->has_device_records = device_source(t).is_known;
-	w->functions = mem_alloc(t->function_count * sizeof(*w->functions));
+	w->functions = mem_alloc(t->functions->count * sizeof(*w->functions));
 	for (size_t i = 0; i < t->blob_count; i++)
 		if (t->blobs[i].type == TF_BLOB_DEVICE_NAME)
 			sqlite_device(w, &t->blobs[i]);

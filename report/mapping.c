@@ -15,7 +15,7 @@
 struct lazy {
 	struct mapping_source source;
 	uintptr_t start;
-	size_t size, kept; /* what mapping_keep added */
+	size_t size;
 };
 
 /* What the handlers may patch, and the blocks that stand in memory, the oldest first. Changed under the lock alone, which
@@ -187,6 +187,7 @@ static void unregister_mapping(const void *data)
 		free(mapped);
 		mapped = NULL;
 		mapped_capacity = placed_first = placed_count = 0;
+		placed_limit = PLACED_LEAST;
 	}
 	unlock(is_mine);
 }
@@ -213,12 +214,8 @@ void mapping_keep(const struct mapping *m, size_t places)
 {
 	bool is_mine = lock();
 
-	if (m->lazy) {
-		places = places < m->size / m->lazy->source.block_bytes + 1 ? places : m->size / m->lazy->source.block_bytes + 1;
-		places = places < PLACED_MOST - placed_limit ? places : PLACED_MOST - placed_limit;
-		m->lazy->kept += places;
-		placed_limit += places;
-	}
+	if (m->lazy && places > placed_limit - PLACED_LEAST)
+		placed_limit = places < PLACED_MOST - PLACED_LEAST ? PLACED_LEAST + places : PLACED_MOST;
 	unlock(is_mine);
 }
 
@@ -297,7 +294,6 @@ void mapping_close(struct mapping *m)
 	if (m->data && m->is_mapped) {
 		unregister_mapping(m->data);
 		munmap((void *)m->data, m->size);
-		placed_limit -= m->lazy ? m->lazy->kept : 0;
 		free(m->lazy);
 	} else {
 		free((void *)m->data);
@@ -311,7 +307,7 @@ void mapping_forget(const struct mapping *m, uint64_t offset, size_t size)
 {
 	uintptr_t base = (uintptr_t)m->data, start, end;
 
-	if (offset >= m->size || !m->is_mapped || m->lazy /* blocks go by age */ || (m->size <= LARGE && mapped_bytes <= MANY))
+	if (offset >= m->size || !m->is_mapped || m->lazy /* blocks go by age */ || (m->size <= LARGE && __atomic_load_n(&mapped_bytes, __ATOMIC_RELAXED) <= MANY))
 		return;
 	size = size < m->size - offset ? size : (size_t)(m->size - offset);
 	start = (base + offset) & ~(uintptr_t)(AROUND - 1);

@@ -28,8 +28,8 @@ struct mapping_source {
 
 int mapping_open_source(const struct mapping_source *source, size_t size, struct mapping *ret, struct err *err);
 
-/* So many places of a mapping are looked at in turn, by so many cursors: that many blocks more are kept in memory. Of
- * files nothing is to be kept. */
+/* So many places of a mapping are looked at in turn, by so many cursors: that many blocks are kept in memory, for one such
+ * mapping at a time. Of files nothing is to be kept. */
 void mapping_keep(const struct mapping *m, size_t places);
 
 /* Takes a copy of bytes in memory. */

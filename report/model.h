@@ -134,6 +134,8 @@ uint64_t image_last_ticks(const struct image *image);
 
 size_t model_machine(struct model *m, const char *host, const char *boot, uint32_t clock);
 struct image *model_image(struct model *m, uint64_t nonce);
+int model_path(struct model *m, const char *path, struct err *err); /* one of model_open's */
+void model_trace(struct model *m, struct trace *t);		     /* takes it */
 void model_index(struct model *m, const char *path, const char *name, const struct mapping *file);
 void model_link(struct model *m); /* after all files: axes, processes, ends */
 

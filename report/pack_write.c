@@ -3,8 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +13,10 @@
 #include "export.h"
 #include "pack.h"
 #include "pack_block.h"
+#include "parallel.h"
 #include "reader.h"
 
-enum { THREADS_MOST = 16, BATCH = 64 };
+enum { BATCH = 64 };
 
 struct work {
 	struct mapping file;
@@ -30,11 +29,7 @@ struct work {
 struct packer {
 	FILE *out;
 	uint64_t records;
-	struct block_coder *coders[THREADS_MOST];
-	struct worker {
-		struct work *work;
-		struct block_coder *coder;
-	} workers[THREADS_MOST];
+	struct block_coder *coders[PARALLEL_MOST]; /* of each thread */
 	size_t thread_count;
 	struct work work;
 	bool is_failed;
@@ -57,37 +52,21 @@ static void put_record(struct packer *p, enum pack_kind kind, uint64_t value, co
 	p->records++;
 }
 
-static void *pack_blocks(void *argument)
+static void pack_blocks(void *argument, size_t thread)
 {
-	struct worker *w = argument;
-	struct work *work = w->work;
+	struct packer *p = argument;
+	struct work *work = &p->work;
 	uint64_t i;
 
 	while ((i = __atomic_fetch_add(&work->next, 1, __ATOMIC_RELAXED)) < work->count) {
 		uint64_t at = (work->first + i) * BLOCK_BYTES, left = work->file.size - at;
 		const uint8_t *packed;
 
-		packed = block_encode(w->coder, work->file.data + at, left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES,
+		packed = block_encode(p->coders[thread], work->file.data + at, left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES,
 				      &work->packed_size[i]);
 		work->packed[i] = mem_alloc(work->packed_size[i]);
 		memcpy(work->packed[i], packed, work->packed_size[i]);
 	}
-	return NULL;
-}
-
-/* This thread works too, so it goes on where no other can be had. */
-static void pack_batch(struct packer *p)
-{
-	pthread_t threads[THREADS_MOST];
-	size_t started = 0;
-
-	p->work.next = 0;
-	while (started + 1 < p->thread_count && started + 1 < p->work.count &&
-	       !pthread_create(&threads[started], NULL, pack_blocks, &p->workers[started + 1]))
-		started++;
-	pack_blocks(&p->workers[0]);
-	while (started)
-		pthread_join(threads[--started], NULL);
 }
 
 /* Takes the file's bytes as they are now: a recorder may still be at it. */
@@ -99,7 +78,8 @@ static void put_file(struct packer *p, const char *name)
 	put_record(p, PACK_FILE, w->file.size, name, strlen(name));
 	for (w->first = 0; w->first < blocks && !p->is_failed; w->first += w->count) {
 		w->count = blocks - w->first < BATCH ? blocks - w->first : BATCH;
-		pack_batch(p);
+		w->next = 0;
+		parallel_run(p->thread_count < w->count ? p->thread_count : (size_t)w->count, pack_blocks, p);
 		for (size_t i = 0; i < w->count; i++) {
 			put_record(p, PACK_BLOCK, w->first + i, w->packed[i], w->packed_size[i]);
 			free(w->packed[i]);
@@ -240,15 +220,10 @@ struct job {
 
 static void packer_init(struct packer *p, FILE *out)
 {
-	cpu_set_t cpus;
-	size_t count = sched_getaffinity(0, sizeof(cpus), &cpus) ? 1 : (size_t)CPU_COUNT(&cpus);
-
 	p->out = out;
-	p->thread_count = count < THREADS_MOST ? count : THREADS_MOST;
-	for (size_t i = 0; i < p->thread_count; i++) {
+	p->thread_count = parallel_threads(BATCH);
+	for (size_t i = 0; i < p->thread_count; i++)
 		p->coders[i] = block_coder_new();
-		p->workers[i] = (struct worker){&p->work, p->coders[i]};
-	}
 }
 
 static int write_all(struct packer *p, const struct pack_wish *wish, struct err *err)

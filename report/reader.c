@@ -38,25 +38,14 @@ static int read_header(struct trace *t, struct err *err)
 
 static void read_functions(struct trace *t)
 {
-	const uint8_t *p = t->bytes.data + TF_PAGE, *end;
-	size_t size = t->header.function_bytes, used = 0;
+	size_t size = t->header.function_bytes;
 
 	if (size > t->bytes.size - TF_PAGE) {
 		t->missing_bytes += size - (t->bytes.size - TF_PAGE);
 		size = t->bytes.size - TF_PAGE;
 	}
-	end = p + size;
-	/* An entry is two bytes and a name: as many names and NULs as bytes at most. */
-	t->function_names = mem_alloc(size);
-	t->functions = mem_alloc((size / 2) * sizeof(*t->functions));
-	while (t->function_count < t->header.function_count && end - p >= 2 && end - p - 2 >= p[1]) {
-		t->functions[t->function_count++] = (struct function){t->function_names + used, p[0]};
-		memcpy(t->function_names + used, p + 2, p[1]);
-		used += p[1] + 1u;
-		p += 2 + p[1];
-	}
-	if (t->function_count < t->header.function_count)
-		t->broken++;
+	t->functions = functions_take(t->bytes.data + TF_PAGE, size, t->header.function_count);
+	t->broken += t->functions->count < t->header.function_count;
 }
 
 static bool is_zero(const uint8_t *p, size_t size)
@@ -356,8 +345,7 @@ void reader_close(struct trace *t)
 	mapping_close(&t->bytes);
 	map_done(&t->definitions);
 	free(t->path);
-	free(t->functions);
-	free(t->function_names);
+	functions_give(t->functions);
 	free(t->windows);
 	free(t->threads);
 	free(t->shown);
@@ -368,7 +356,7 @@ void reader_close(struct trace *t)
 
 const struct function *trace_function(const struct trace *t, uint32_t id)
 {
-	return id < t->function_count ? &t->functions[id] : NULL;
+	return id < t->functions->count ? &t->functions->items[id] : NULL;
 }
 
 const struct blob *trace_definition(const struct trace *t, enum tf_blob_kind type, uint32_t id)

@@ -6,12 +6,8 @@
 #define PILLION_READER_H
 
 #include "../runtime/trace_format.h"
+#include "functions.h"
 #include "mapping.h"
-
-struct function {
-	const char *name;
-	uint8_t group; /* enum tf_group */
-};
 
 struct window {
 	uint64_t offset, base_ticks;
@@ -58,9 +54,7 @@ struct trace {
 	struct mapping bytes;
 	char *path;
 	struct tf_header header; /* a copy with every string ended */
-	struct function *functions;
-	uint32_t function_count;
-	char *function_names;
+	struct functions *functions;
 	struct window *windows;
 	size_t window_count, window_capacity;
 	struct trace_thread *threads;
@@ -149,7 +143,7 @@ bool thread_current(const struct trace_thread *thread, uint32_t *ret_function, u
 /* NULL if there is no such id. */
 const struct function *trace_function(const struct trace *t, uint32_t id);
 
-/* Called with the bytes gone through, now and then while events are read. */
+/* Called with the bytes gone through, now and then while events are read, by any thread. */
 extern void (*reader_progress)(uint64_t bytes);
 
 #endif

@@ -124,8 +124,8 @@ static bool has_call(const struct image *image)
 	const struct trace *t = image->trace;
 	bool knows = false;
 
-	for (uint32_t i = 0; t && i < t->function_count; i++)
-		knows |= t->functions[i].group == TF_GROUP_CUDA || t->functions[i].group == TF_GROUP_CUDA_DRIVER;
+	for (uint32_t i = 0; t && i < t->functions->count; i++)
+		knows |= t->functions->items[i].group == TF_GROUP_CUDA || t->functions->items[i].group == TF_GROUP_CUDA_DRIVER;
 	for (size_t k = 0; knows && k < t->thread_count; k++) {
 		struct cursor cursor;
 		struct event e;

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of function names, each kept once. */
+#include "functions.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct functions *tables;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void parse(struct functions *f)
+{
+	const uint8_t *p = f->bytes, *end = p + f->size;
+	size_t used = 0;
+
+	/* An entry is two bytes and a name: as many names and NULs as bytes at most. */
+	f->names = mem_alloc(f->size);
+	f->items = mem_alloc(f->size / 2 * sizeof(*f->items));
+	while (f->count < f->wanted && end - p >= 2 && end - p - 2 >= p[1]) {
+		f->items[f->count++] = (struct function){f->names + used, p[0]};
+		memcpy(f->names + used, p + 2, p[1]);
+		used += p[1] + 1u;
+		p += 2 + p[1];
+	}
+	f->items = mem_resize(f->items, f->count * sizeof(*f->items));
+}
+
+static struct functions *find(const uint8_t *bytes, size_t size, uint32_t wanted, uint64_t hash)
+{
+	struct functions *f = tables;
+
+	while (f && (f->hash != hash || f->size != size || f->wanted != wanted || (size && memcmp(f->bytes, bytes, size) != 0)))
+		f = f->next;
+	return f;
+}
+
+struct functions *functions_take(const uint8_t *bytes, size_t size, uint32_t wanted)
+{
+	uint64_t hash = hash_bytes(bytes, size);
+	struct functions *f;
+
+	pthread_mutex_lock(&lock);
+	f = find(bytes, size, wanted, hash);
+	if (!f) {
+		f = mem_alloc(sizeof(*f));
+		*f = (struct functions){.size = size, .hash = hash, .wanted = wanted, .next = tables};
+		f->bytes = (uint8_t *)mem_copy_text((const char *)bytes, size);
+		parse(f);
+		tables = f;
+	}
+	f->users++;
+	pthread_mutex_unlock(&lock);
+	return f;
+}
+
+void functions_give(struct functions *f)
+{
+	struct functions **at = &tables;
+
+	if (!f)
+		return;
+	pthread_mutex_lock(&lock);
+	if (!--f->users) {
+		while (*at != f)
+			at = &(*at)->next;
+		*at = f->next;
+		free(f->items);
+		free(f->names);
+		free(f->bytes);
+		free(f);
+	}
+	pthread_mutex_unlock(&lock);
+}
