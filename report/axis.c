@@ -2,7 +2,9 @@
 /* From ticks to time. The shape comes from CLOCK_MONOTONIC, which is never set, the place from CLOCK_REALTIME. */
 #include "axis.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Nearer pairs tell less about the rate than their own errors spoil. */
 #define SPACING_NS 1000000000u
@@ -115,46 +117,69 @@ void axis_build(struct axis *a)
 			       (double)(a->pairs[i + 1].ticks - a->pairs[i].ticks);
 }
 
-uint64_t axis_ns(const struct axis *a, uint64_t ticks)
+uint64_t axis_realtime(const struct axis *a, uint64_t realtime_ns)
+{
+	if (a->ahead_ns == 0 && a->drift == 0)
+		return realtime_ns;
+	return realtime_ns - (uint64_t)(int64_t)(a->ahead_ns + (double)(int64_t)(realtime_ns - a->since_ns) * a->drift);
+}
+
+uint64_t axis_monotonic(const struct axis *a, uint64_t monotonic_ns)
+{
+	return axis_realtime(a, monotonic_ns + (uint64_t)a->offset_ns);
+}
+
+/* The pair from which to go on: the last one that is not later on that clock, or the first. */
+static inline size_t pair_before(const struct axis *a, size_t clock, uint64_t at)
 {
 	size_t low = 0, high = a->count;
-	double ns;
 
-	if (!a->count)
-		return ticks;
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
+		uint64_t there;
 
-		if (a->pairs[middle].ticks <= ticks)
+		memcpy(&there, (const char *)&a->pairs[middle] + clock, sizeof(there));
+		if (there <= at)
 			low = middle;
 		else
 			high = middle;
 	}
-	ns = (double)(int64_t)(ticks - a->pairs[low].ticks) * a->slopes[low];
-	if (ns > 4e18 || ns < -4e18)
-		ns = 0; /* no time of this boot */
-	return a->pairs[low].monotonic_ns + (uint64_t)a->offset_ns + (uint64_t)(int64_t)ns;
+	return low;
+}
+
+/* 0 where it would be no time of this boot. */
+static uint64_t distance(double n)
+{
+	return n > 4e18 || n < -4e18 ? 0 : (uint64_t)(int64_t)n;
+}
+
+uint64_t axis_ns(const struct axis *a, uint64_t ticks)
+{
+	size_t i;
+
+	if (!a->count)
+		return ticks;
+	i = pair_before(a, offsetof(struct tf_clock_pair, ticks), ticks);
+	return axis_monotonic(a, a->pairs[i].monotonic_ns + distance((double)(int64_t)(ticks - a->pairs[i].ticks) * a->slopes[i]));
 }
 
 uint64_t axis_ticks(const struct axis *a, uint64_t monotonic_ns)
 {
-	size_t low = 0, high = a->count;
-	double ticks;
+	size_t i;
 
 	if (!a->count || a->clock == TF_CLOCK_MONOTONIC)
 		return monotonic_ns;
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
+	i = pair_before(a, offsetof(struct tf_clock_pair, monotonic_ns), monotonic_ns);
+	if (a->slopes[i] <= 0)
+		return a->pairs[i].ticks;
+	return a->pairs[i].ticks + distance((double)(int64_t)(monotonic_ns - a->pairs[i].monotonic_ns) / a->slopes[i]);
+}
 
-		if (a->pairs[middle].monotonic_ns <= monotonic_ns)
-			low = middle;
-		else
-			high = middle;
-	}
-	ticks = a->slopes[low] > 0 ? (double)(int64_t)(monotonic_ns - a->pairs[low].monotonic_ns) / a->slopes[low] : 0;
-	if (ticks > 4e18 || ticks < -4e18)
-		ticks = 0;
-	return a->pairs[low].ticks + (uint64_t)(int64_t)ticks;
+uint64_t axis_tick_at(const struct axis *a, uint64_t ns)
+{
+	if (a->ahead_ns != 0 || a->drift != 0)
+		ns = a->since_ns + distance(((double)(int64_t)(ns - a->since_ns) + a->ahead_ns) / (1 - a->drift));
+	return axis_ticks(a, ns - (uint64_t)a->offset_ns);
 }
 
 void axis_done(struct axis *a)

@@ -29,7 +29,7 @@ static void place(struct state *s, uint32_t id, struct busy *b)
 
 static uint64_t start_of(const struct state *s, const struct device_record *r)
 {
-	return r->start_ns + (uint64_t)s->report->model->machines[s->image->machine].axis.offset_ns;
+	return axis_monotonic(&s->report->model->machines[s->image->machine].axis, r->start_ns);
 }
 
 static struct busy *keep(struct state *s, const struct device_record *r)

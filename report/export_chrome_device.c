@@ -172,7 +172,7 @@ static void add_record(struct scan *s, const struct device_record *r)
 		}
 	}
 	sink_text(w->out, "},\"ts\":");
-	sink_us(w->out, (int64_t)(r->start_ns + (uint64_t)s->axis->offset_ns - w->model->origin_ns));
+	sink_us(w->out, (int64_t)(axis_monotonic(s->axis, r->start_ns) - w->model->origin_ns));
 	sink_text(w->out, ",\"dur\":");
 	sink_us(w->out, (int64_t)r->duration_ns);
 	sink_text(w->out, "}");
@@ -207,7 +207,7 @@ static void add_flows(void *context, const struct correlated *k)
 		pid = device_pid(w, work.device);
 		w->next_flow++;
 		flow_end(w, true, w->next_flow, w->pid, k->thread->tid, call_ns);
-		flow_end(w, false, w->next_flow, pid, stream_tid(w, pid, &work), r->start_ns + (uint64_t)w->axis->offset_ns);
+		flow_end(w, false, w->next_flow, pid, stream_tid(w, pid, &work), axis_monotonic(w->axis, r->start_ns));
 	}
 }
 

@@ -100,7 +100,7 @@ static void add_record(struct scan *s, const struct device_record *r)
 	if (is_new)
 		*place = new_work(h, r->work, &pass->works);
 	memcpy(&k, pass->works.data + *place * sizeof(k), sizeof(k));
-	out.start = (int64_t)(r->start_ns + (uint64_t)h->axis->offset_ns - h->model->origin_ns);
+	out.start = (int64_t)(axis_monotonic(h->axis, r->start_ns) - h->model->origin_ns);
 	out.name = k.name;
 	out.detail = k.detail;
 	html_add(h, &h->tracks[k.track], &out);

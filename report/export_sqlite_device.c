@@ -96,7 +96,7 @@ static void visit_device(struct scan *s, const struct device_record *r)
 	struct sqlite_writer *w = s->more;
 	const struct known_work *k = known_work(w, r->work);
 	const struct tf_work *t = &k->work;
-	int64_t start = (int64_t)(r->start_ns + (uint64_t)s->axis->offset_ns - w->origin_ns);
+	int64_t start = (int64_t)(axis_monotonic(s->axis, r->start_ns) - w->origin_ns);
 	int64_t row[11] = {
 	    start, start + (int64_t)r->duration_ns, t->device, t->context, t->stream,
 	    sqlite_correlation(w, correlation_number(w->model, w->image, r)), w->global_pid};
@@ -136,7 +136,7 @@ void sqlite_device(struct sqlite_writer *w, const struct blob *b)
 static void visit_more(struct scan *s, const struct device_record *r)
 {
 	struct sqlite_writer *w = s->more;
-	int64_t start = (int64_t)(r->start_ns + (uint64_t)s->axis->offset_ns - w->origin_ns);
+	int64_t start = (int64_t)(axis_monotonic(s->axis, r->start_ns) - w->origin_ns);
 	int64_t correlation = sqlite_correlation(w, correlation_number(w->model, w->image, r));
 	struct tf_work t;
 

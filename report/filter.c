@@ -13,12 +13,9 @@ struct times {
 	uint64_t from_ns, to_ns; /* CLOCK_REALTIME */
 };
 
-/* The tick of a machine's clock at CLOCK_REALTIME `ns`, as axis_ns counts it. */
 static uint64_t tick_at(const struct axis *a, uint64_t ns)
 {
-	uint64_t offset = (uint64_t)a->offset_ns;
-
-	return ns == UINT64_MAX ? UINT64_MAX : axis_ticks(a, ns - offset);
+	return ns == UINT64_MAX ? UINT64_MAX : axis_tick_at(a, ns);
 }
 
 /* Puts sorted, disjoint spans on every trace, in its own ticks; over those of another filter: what both let through. */

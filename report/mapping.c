@@ -153,6 +153,11 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 
 /* ---- the list of mappings ---- */
 
+static void add_mapped(uint64_t bytes)
+{
+	__atomic_add_fetch(&mapped_bytes, bytes, __ATOMIC_RELAXED);
+}
+
 static void register_mapping(const void *data, size_t size, struct lazy *lazy)
 {
 	struct sigaction bus = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO | SA_NODEFER};
@@ -161,7 +166,7 @@ static void register_mapping(const void *data, size_t size, struct lazy *lazy)
 
 	mapped = mem_grow(mapped, mapped_count, &mapped_capacity, sizeof(*mapped));
 	mapped[mapped_count++] = (struct region){(uintptr_t)data, (uintptr_t)data + size, lazy};
-	mapped_bytes += lazy ? 0 : size;
+	add_mapped(lazy ? 0 : size);
 	sigaction(SIGBUS, &bus, NULL);
 	if (lazy)
 		sigaction(SIGSEGV, &fault, NULL);
@@ -180,7 +185,7 @@ static void unregister_mapping(const void *data)
 			*address = 0;
 	}
 	if (r) {
-		mapped_bytes -= r->lazy ? 0 : r->end - r->start;
+		add_mapped(r->lazy ? 0 : r->start - r->end);
 		*r = mapped[--mapped_count];
 	}
 	if (!mapped_count) {

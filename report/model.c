@@ -72,12 +72,6 @@ static char *join_items(const char *items, size_t size)
 	return b.data ? b.data : mem_copy_text("", 0);
 }
 
-static void set_text(char **place, char *text)
-{
-	free(*place);
-	*place = text;
-}
-
 static void damage(struct model *m, const struct trace *t)
 {
 	if (t->missing_bytes)
@@ -150,11 +144,11 @@ void model_trace(struct model *m, struct trace *t)
 		.short_count = image->short_count,
 	};
 	if (!image->executable || !image->executable[0])
-		set_text(&image->executable, mem_copy_text(h->executable, strlen(h->executable)));
+		mem_replace_text(&image->executable, mem_copy_text(h->executable, strlen(h->executable)));
 	if (!image->command || !image->command[0])
-		set_text(&image->command, join_items(h->arguments, sizeof(h->arguments)));
+		mem_replace_text(&image->command, join_items(h->arguments, sizeof(h->arguments)));
 	if (!image->variables || !image->variables[0])
-		set_text(&image->variables, mem_copy_text(h->variables, sizeof(h->variables)));
+		mem_replace_text(&image->variables, mem_copy_text(h->variables, sizeof(h->variables)));
 	m->trace_bytes += t->bytes.size;
 	tell_children(m, t, machine);
 }
@@ -203,6 +197,7 @@ void model_done(struct model *m)
 		free(m->machines[i].host);
 		free(m->machines[i].boot);
 		free(m->machines[i].rough);
+		free(m->machines[i].placed);
 		axis_done(&m->machines[i].axis);
 	}
 	for (size_t i = 0; i < m->image_count; i++)

@@ -14,6 +14,7 @@ struct machine {
 	char *host, *boot;
 	struct axis axis;
 	bool is_this;	  /* the one we run on, still in that boot */
+	char *placed;	  /* by what its clock was placed beside the others', NULL: its time of day */
 	size_t own_pairs; /* of the axis, the others being those of its boot under other names */
 	struct tf_clock_pair
 		*rough; /* from process lines, which carry no CLOCK_MONOTONIC: used where nothing better is */
@@ -127,6 +128,9 @@ int model_open_bytes(struct model *m, const void *data, size_t size, struct err 
 /* The capture range (from 1) that the image's tick lies in; 0: none. */
 uint32_t model_range(const struct model *m, const struct image *image, uint64_t ticks);
 
+/* "" if it is none of several. */
+const char *image_rank(const struct image *image);
+
 /* When the image was last heard of, in its ticks. */
 uint64_t image_last_ticks(const struct image *image);
 
@@ -137,6 +141,7 @@ struct image *model_image(struct model *m, uint64_t nonce);
 int model_path(struct model *m, const char *path, struct err *err); /* one of model_open's */
 void model_trace(struct model *m, struct trace *t);		     /* takes it */
 void model_index(struct model *m, const char *path, const char *name, const struct mapping *file);
+void model_align(struct model *m); /* once axes are built: places several machines by what they did together */
 void model_link(struct model *m); /* after all files: axes, processes, ends */
 
 #endif

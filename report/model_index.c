@@ -69,12 +69,6 @@ static char *join_field(const struct index_field *f)
 	return b.data ? b.data : mem_copy_text("", 0);
 }
 
-static void set_text(char **place, char *text)
-{
-	free(*place);
-	*place = text;
-}
-
 static void process_line(struct model *m, struct place *place, const struct index_line *l)
 {
 	size_t machine = line_machine(m, place, l);
@@ -87,9 +81,9 @@ static void process_line(struct model *m, struct place *place, const struct inde
 	where->rough = mem_grow(where->rough, where->rough_count, &where->rough_capacity, sizeof(rough));
 	where->rough[where->rough_count++] = rough;
 	/* These are whole here, and cut in a trace's head. */
-	set_text(&image->executable, copy_field(l, "exe"));
-	set_text(&image->command, join_field(index_find(l, "args")));
-	set_text(&image->variables,
+	mem_replace_text(&image->executable, copy_field(l, "exe"));
+	mem_replace_text(&image->command, join_field(index_find(l, "args")));
+	mem_replace_text(&image->variables,
 		 variables ? mem_copy_text(variables->value, variables->length + 1) : mem_copy_text("\0", 1));
 	if (image->trace)
 		return;

@@ -152,7 +152,7 @@ static const char *variable(const struct image *image, const char *name)
 }
 
 /* What a launcher of the ranks themselves sets comes before what a scheduler sets for the step around it. */
-static const char *rank_of(const struct image *image)
+const char *image_rank(const struct image *image)
 {
 	static const char *const names[] = {"RANK",	"OMPI_COMM_WORLD_RANK", "PMIX_RANK",
 					    "PMI_RANK", "MV2_COMM_WORLD_RANK",	"SLURM_PROCID"};
@@ -174,7 +174,7 @@ static bool same_boot(const struct model *m, size_t a, size_t b)
 static uint64_t told_time(const struct model *m, const struct told *t)
 {
 	if (t->realtime_ns)
-		return t->realtime_ns;
+		return axis_realtime(&m->machines[t->machine].axis, t->realtime_ns);
 	return t->ticks ? axis_ns(&m->machines[t->machine].axis, t->ticks) : 0;
 }
 
@@ -288,9 +288,9 @@ static void describe(struct model *m, struct process *p)
 	struct timespec now;
 
 	p->command = last->command && *last->command ? last->command : last->executable;
-	p->rank = rank_of(last);
+	p->rank = image_rank(last);
 	describe_end(m, p, last);
-	p->end_ns = last->end_realtime_ns ? last->end_realtime_ns : axis_ns(axis, image_last_ticks(last));
+	p->end_ns = last->end_realtime_ns ? axis_realtime(axis, last->end_realtime_ns) : axis_ns(axis, image_last_ticks(last));
 	p->end_is_known = last->end_ticks || last->end_realtime_ns;
 	if (!p->end_is_known && p->told_ns > p->end_ns) {
 		p->end_ns = p->told_ns;
@@ -298,7 +298,7 @@ static void describe(struct model *m, struct process *p)
 	}
 	if (p->is_running) {
 		clock_gettime(CLOCK_REALTIME, &now);
-		p->end_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+		p->end_ns = axis_realtime(axis, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
 	}
 	if (p->end_ns < p->start_ns)
 		p->end_ns = p->start_ns;
@@ -307,6 +307,7 @@ static void describe(struct model *m, struct process *p)
 void model_link(struct model *m)
 {
 	build_axes(m);
+	model_align(m);
 	make_processes(m);
 	take_words(m);
 	m->origin_ns = UINT64_MAX;
@@ -315,9 +316,12 @@ void model_link(struct model *m)
 		if (m->processes[i].start_ns < m->origin_ns)
 			m->origin_ns = m->processes[i].start_ns;
 	}
-	for (size_t i = 0; i < m->launch_count; i++)
-		if (m->launches[i].realtime_ns && m->launches[i].realtime_ns < m->origin_ns)
-			m->origin_ns = m->launches[i].realtime_ns;
+	for (size_t i = 0; i < m->launch_count; i++) {
+		uint64_t at = axis_realtime(&m->machines[m->launches[i].machine].axis, m->launches[i].realtime_ns);
+
+		if (m->launches[i].realtime_ns && at < m->origin_ns)
+			m->origin_ns = at;
+	}
 	if (m->origin_ns == UINT64_MAX)
 		m->origin_ns = 0;
 	if (mapping_was_cut())

@@ -65,7 +65,7 @@ static void fact_row(struct scan *s, const struct device_record *r)
 	struct tf_work w;
 	bool is_known = device_work(s->image->trace, r->work, &w) && w.kind >= TF_WORK_WAIT && w.kind <= TF_WORK_COMPILE;
 
-	table_number(table, r->start_ns + (uint64_t)s->axis->offset_ns - s->context->model->origin_ns);
+	table_number(table, axis_monotonic(s->axis, r->start_ns) - s->context->model->origin_ns);
 	table_number(table, r->duration_ns);
 	table_number(table, s->image->pid);
 	table_text(table, is_known ? kinds[w.kind - TF_WORK_WAIT] : "unknown");

@@ -22,7 +22,7 @@ static void collect(struct scan *s, const struct device_record *r)
 
 	l->items = mem_grow(l->items, l->count, &l->capacity, sizeof(*l->items));
 	l->items[l->count++] = (struct line){
-		.start_ns = r->start_ns + (uint64_t)s->axis->offset_ns,
+		.start_ns = axis_monotonic(s->axis, r->start_ns),
 		.duration_ns = r->duration_ns,
 		.bytes = r->bytes,
 		.image = s->image,

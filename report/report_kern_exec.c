@@ -14,7 +14,7 @@ struct execution {
 static struct execution execution(const struct report_context *c, const struct correlated *k, const struct device_record *r)
 {
 	const struct axis *axis = &c->model->machines[k->image->machine].axis;
-	struct execution e = {.call_end = axis_ns(axis, k->event.ticks), .start = r->start_ns + (uint64_t)axis->offset_ns};
+	struct execution e = {.call_end = axis_ns(axis, k->event.ticks), .start = axis_monotonic(axis, r->start_ns)};
 
 	e.call_start = e.call_end - axis_duration(axis, k->event.duration);
 	e.end = e.start + r->duration_ns;

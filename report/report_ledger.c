@@ -244,6 +244,31 @@ static void image_gaps(const struct model *m, const struct image *image, struct 
 	}
 }
 
+/* How well several machines stand beside each other. */
+static void clock_rows(const struct model *m, struct table *table)
+{
+	struct map used = {0};
+
+	for (size_t i = 0; i < m->process_count; i++)
+		map_put(&used, m->processes[i].machine, 0, NULL);
+	for (size_t i = 0; i < m->machine_count && used.count > 1; i++) {
+		const struct machine *machine = &m->machines[i];
+		struct buffer text = {0};
+
+		if (!map_find(&used, i, 0))
+			continue;
+		buffer_print(&text, "ns at most, by %s",
+			     machine->placed ? machine->placed : "its time of day; how well the hosts' agree is not known");
+		table_nothing(table);
+		table_text(table, machine->host);
+		table_text(table, "clock placed to");
+		table_number(table, machine->axis.error_ns);
+		table_text(table, text.data);
+		buffer_done(&text);
+	}
+	map_done(&used);
+}
+
 int report_ledger(const struct report_context *c, struct table *table, struct err *err)
 {
 	const struct model *m = c->model;
@@ -263,6 +288,7 @@ int report_ledger(const struct report_context *c, struct table *table, struct er
 		image_gaps(m, &m->images[i], table);
 	for (size_t i = 0; i < m->note_count; i++)
 		row(table, m->notes[i].pid, m->machines[m->notes[i].machine].host, "note", 1, m->notes[i].text);
+	clock_rows(m, table);
 	for (size_t i = 0; i < m->bare_count; i++) {
 		buffer_clear(&text);
 		buffer_print(&text, "%s: %s", m->bare[i].executable, m->bare[i].reason);

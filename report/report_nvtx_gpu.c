@@ -22,7 +22,7 @@ struct projecting {
 
 static uint64_t record_start(const struct projecting *p, const struct device_record *r)
 {
-	return r->start_ns + (uint64_t)p->context->model->machines[p->call->image->machine].axis.offset_ns;
+	return axis_monotonic(&p->context->model->machines[p->call->image->machine].axis, r->start_ns);
 }
 
 static void widen(void *context, size_t node)

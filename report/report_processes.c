@@ -152,6 +152,8 @@ static void axes(const struct model *m, struct table *table)
 		buffer_clear(&text);
 		buffer_print(&text, "%s: %s, placed to %" PRIu64 " ns", m->machines[i].host,
 			     names[a->clock < 4 ? a->clock : 0], a->error_ns);
+		if (m->machines[i].placed)
+			buffer_print(&text, ", by %s", m->machines[i].placed);
 		setting(table, "clock", text.data);
 	}
 	buffer_done(&text);

@@ -106,14 +106,14 @@ static void visit_work(void *context, const struct correlated *k)
 {
 	struct search *s = context;
 	const struct function *f = k->thread ? trace_function(k->image->trace, k->event.id) : NULL;
-	uint64_t offset = (uint64_t)s->rules->context->model->machines[k->image->machine].axis.offset_ns;
+	const struct axis *axis = &s->rules->context->model->machines[k->image->machine].axis;
 
 	if (!f || !s->is_function(f->name))
 		return;
 	for (size_t i = 0; i < k->record_count; i++) {
 		const struct device_record *r = &k->records[i];
 		struct line line = {.duration = r->duration_ns,
-				    .start = rule_since_origin(s->rules, r->start_ns + offset),
+				    .start = rule_since_origin(s->rules, axis_monotonic(axis, r->start_ns)),
 				    .bytes = r->bytes,
 				    .image = k->image,
 				    .function = k->event.id,

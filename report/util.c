@@ -45,6 +45,12 @@ char *mem_copy_text(const char *text, size_t length)
 	return copy;
 }
 
+void mem_replace_text(char **place, char *text)
+{
+	free(*place);
+	*place = text;
+}
+
 void *mem_grow(void *array, size_t count, size_t *capacity, size_t element)
 {
 	if (count < *capacity)

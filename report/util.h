@@ -24,6 +24,7 @@ extern void (*mem_failed)(void);
 void *mem_alloc(size_t size); /* zeroed */
 void *mem_resize(void *p, size_t size);
 char *mem_copy_text(const char *text, size_t length); /* adds the NUL */
+void mem_replace_text(char **place, char *text);      /* takes it, frees what was there */
 
 /* Makes room for one more element of an array that the caller counts. */
 void *mem_grow(void *array, size_t count, size_t *capacity, size_t element);

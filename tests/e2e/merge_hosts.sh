@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Two ranks of a real MPI job, one of which is made to come from another host whose clock is 5 s ahead: both are placed by what
+# they did together.
+set -u
+. "$(dirname "$0")/lib.sh"
+
+[ -x "$targets/mpi_calls" ] || skip_all 'built without MPI'
+command -v mpirun >/dev/null || skip_all 'no mpirun'
+run() {
+	timeout 60 mpirun -n 2 --oversubscribe $([ "$(id -u)" -ne 0 ] || echo --allow-run-as-root) "$@"
+}
+run true >out 2>err || skip_all "mpirun does not run here: $(head -1 err)"
+
+run "$targets/mpi_calls" 40 >wanted
+PILLION_STATS=false run "$PILLION" -o job -t mpi "$targets/mpi_calls" 40 >out 2>err
+is "$? $(cat out)" "0 $(cat wanted)" 'status and output'
+
+# As seconds between the first recorded ends of MPI_Init of both ranks, whose order of magnitude is what counts here.
+apart() {
+	report stats -q -r processes -f csv "$1" | awk -F, '$4 == 0 { a = $5 } $4 == 1 { b = $5 } END { printf "%.4f\n", (b - a) / 1e9 }'
+}
+near() { # A B: within 20 ms
+	awk -v a="$1" -v b="$2" 'BEGIN { d = a - b; exit !(d < 0.02 && d > -0.02) }'
+}
+apart job.pillion >before
+
+python3 - job.pillion <<'END' || fail 'planting an offset'
+import glob, struct, sys
+planted = 0
+for path in glob.glob(sys.argv[1] + '/*.trace'):
+    with open(path, 'r+b') as f:
+        head = bytearray(f.read(4096))
+        if b'OMPI_COMM_WORLD_RANK=1\0' not in head:
+            continue
+        for pair in (72, 104, 136):
+            real, = struct.unpack_from('<Q', head, pair + 16)
+            if real:
+                struct.pack_into('<Q', head, pair + 16, real + 5000000000)
+        head[208:272] = b'elsewhere'.ljust(64, b'\0')
+        head[272:312] = b'another-boot'.ljust(40, b'\0')
+        f.seek(0)
+        f.write(head)
+        planted += 1
+sys.exit(planted != 1)
+END
+ok 'the hosts stand as before' near "$(cat before)" "$(apart job.pillion)"
+like "$(report info -f csv job.pillion)" 'elsewhere: .* by [0-9]+ MPI collectives: it was (4999|5000)[0-9]{6} ns ahead' 'info says by what, and how far it was off'
+error=$(report stats -q -r ledger -f csv job.pillion | awk -F, '$2 == "elsewhere" && $3 == "clock placed to" { print $4 }')
+ok "the ledger states the error: ${error:-none} ns" test "${error:-99999999}" -lt 20000000
+if report pack -q -o job.pillpack job.pillion 2>err; then
+	is "$(report stats -q -r processes,mpi_sum,ledger -f csv job.pillpack)" "$(report stats -q -r processes,mpi_sum,ledger -f csv job.pillion)" 'packed, too'
+fi
+
+# Without the calls in common there is only the time of day.
+PILLION_STATS=false run "$PILLION" -o other -t osrt --osrt-threshold=0 "$targets/mpi_calls" 3 >out 2>err
+unlike "$(report info job.pillion other.pillion 2>&1)" 'Segmentation|AddressSanitizer' 'beside another job'
+like "$(report stats -q -r ledger -f csv job.pillion other.pillion)" 'elsewhere,clock placed to,[0-9]+,"?ns at most' 'the ledger still says how far'
+done_testing

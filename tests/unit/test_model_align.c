@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../report/model.h"
+#include "../../report/report.h"
+#include "trace_writer.h"
+
+enum { WORLD = 0x44000000, BARRIERS = 300 };
+#define MS 1000000ull
+#define REALTIME 1700000000000000000ull
+
+static char directory[] = "/tmp/pillion-align-XXXXXX";
+static struct model model;
+
+static void setup(void)
+{
+	cr_assert_not_null(mkdtemp(directory));
+	capture_create(directory);
+}
+
+static void teardown(void)
+{
+	model_done(&model);
+	capture_remove(directory);
+}
+
+TestSuite(model_align, .init = setup, .fini = teardown);
+
+static void open_model(void)
+{
+	char *path = directory;
+	struct err err;
+
+	cr_assert_eq(model_open(&model, &path, 1, &err), 0, "%s", err.text);
+}
+
+/* A rank on a host whose day is ahead by `offset` ns at the start and by `ppm` more. */
+struct rank {
+	uint32_t number;
+	const char *host;
+	int64_t offset;
+	double ppm;
+	bool has_no_init;
+	uint32_t barriers; /* 0: BARRIERS */
+	const char *variable; /* NULL: RANK=number */
+	uint32_t left_out; /* the barrier that it does not have, from 1; 0: none */
+};
+
+/* True time in ns since the start, on the rank's clock. */
+static uint64_t on_clock(const struct rank *r, uint64_t at)
+{
+	return 1000 * MS + at + (uint64_t)((double)at * r->ppm / 1e6);
+}
+
+/* A barrier every 100 ms: rank n comes n * 20 us later in one, earlier in the next; all leave within 5 us. */
+static void write_rank(const struct rank *r)
+{
+	char variables[32];
+	struct tf_operation op = {.count = 1, .fields = {TF_FIELD_COMMUNICATOR}, .values = {WORLD}};
+	struct writer w;
+	struct writer_thread t;
+	uint16_t init, barrier;
+	uint64_t arg = tf_arg(TF_ARG_OPERATION, 0, 1);
+
+	writer_init(&w, 10 + r->number, 100 + r->number, 1, 1000 * MS);
+	snprintf(w.header.host, sizeof(w.header.host), "%s", r->host);
+	snprintf(w.header.boot, sizeof(w.header.boot), "boot-of-%s", r->host);
+	w.header.first = (struct tf_clock_pair){1000 * MS, 1000 * MS, REALTIME + (uint64_t)r->offset, 100};
+	snprintf(variables, sizeof(variables), "RANK=%u", r->number);
+	writer_variables(&w, r->variable ? r->variable : variables, strlen(r->variable ? r->variable : variables) + 1);
+	init = writer_function(&w, TF_GROUP_MPI, "MPI_Init");
+	barrier = writer_function(&w, TF_GROUP_MPI, "MPI_Barrier");
+	writer_thread(&w, &t, 100 + r->number, "main", 2 * TF_PAGE);
+	writer_blob(&t, TF_BLOB_OPERATION, 1, &op, sizeof(op) - sizeof(op.values) + sizeof(op.values[0]));
+	if (!r->has_no_init)
+		writer_call(&t, init, on_clock(r, 50 * MS), 10 * MS, NULL, 0);
+	for (uint32_t i = 1; i <= (r->barriers ? r->barriers : BARRIERS); i++) {
+		uint64_t last = 100 * MS * i, late = (i & 1 ? r->number : 7 - r->number) * 20000ull;
+		uint64_t enter = on_clock(r, last - 200000 + late), leave = on_clock(r, last + r->number * 1000);
+
+		if (i != r->left_out)
+			writer_call(&t, barrier, leave, leave - enter, &arg, 1);
+	}
+	writer_save(&w, directory);
+	writer_done(&w);
+}
+
+static const struct machine *host(const char *name)
+{
+	for (size_t i = 0; i < model.machine_count; i++)
+		if (!strcmp(model.machines[i].host, name))
+			return &model.machines[i];
+	cr_assert_fail("no host %s", name);
+	return NULL;
+}
+
+/* How far the host is from true time at `at`. */
+static double error_at(const struct rank *r, uint64_t at)
+{
+	return (double)(int64_t)(axis_ns(&host(r->host)->axis, on_clock(r, at)) - REALTIME - at);
+}
+
+static void assert_within(const struct rank *r, double ns)
+{
+	for (uint64_t s = 0; s <= 30; s += 5)
+		cr_assert_lt(fabs(error_at(r, s * 1000 * MS)), ns, "%s at %d s: off by %f ns", r->host, (int)s, error_at(r, s * 1000 * MS));
+}
+
+static void write_ranks(const struct rank *ranks, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		write_rank(&ranks[i]);
+	open_model();
+}
+
+Test(model_align, finds_an_offset_and_states_its_error)
+{
+	static const struct rank ranks[] = {{0, "a"}, {1, "b", 5000 * (int64_t)MS}};
+
+	write_ranks(ranks, 2);
+	assert_within(&ranks[0], 1);
+	assert_within(&ranks[1], 2000);
+	cr_assert_gt(host("b")->axis.error_ns, 1000);
+	cr_assert_lt(host("b")->axis.error_ns, 400000);
+	cr_assert_not_null(strstr(host("b")->placed, "300 MPI collectives"));
+}
+
+Test(model_align, finds_a_drift_of_each_of_several_hosts)
+{
+	static const struct rank ranks[] = {{0, "a"}, {1, "b", -3000 * (int64_t)MS, 50}, {2, "c", 12345678, -80}, {3, "c", 12345678, -80}};
+
+	write_ranks(ranks, 4);
+	assert_within(&ranks[1], 4000);
+	assert_within(&ranks[2], 4000);
+	assert_within(&ranks[3], 4000);
+	/* A drift that is left out would be 1.5 ms at the end. */
+	for (size_t i = 1; i < 3; i++)
+		cr_assert_lt(host(ranks[i].host)->axis.error_ns, 400000);
+}
+
+Test(model_align, orders_events_of_both_hosts_as_they_were)
+{
+	static const struct rank ranks[] = {{0, "a"}, {1, "b", 77 * (int64_t)MS}};
+	struct merge *g;
+
+	write_ranks(ranks, 2);
+	g = merge_new(&model, SIZE_MAX);
+	/* MPI_Init, then each barrier, of both. */
+	for (int i = 0; i <= BARRIERS; i++) {
+		struct merge_event first = *merge_next(g), second = *merge_next(g);
+
+		cr_assert_neq(first.image, second.image);
+		cr_assert_lt(second.ns - first.ns, 10000);
+	}
+	cr_assert_null(merge_next(g));
+	merge_free(g);
+}
+
+Test(model_align, goes_back_from_the_common_time_to_ticks)
+{
+	static const struct rank ranks[] = {{0, "a"}, {1, "b", 5000 * (int64_t)MS, 50}};
+	const struct axis *axis;
+
+	write_ranks(ranks, 2);
+	axis = &host("b")->axis;
+	for (uint64_t s = 0; s < 30; s += 3) {
+		uint64_t ticks = on_clock(&ranks[1], s * 1000 * MS), back = axis_tick_at(axis, axis_ns(axis, ticks));
+
+		cr_assert_leq(llabs((long long)(back - ticks)), 2);
+	}
+}
+
+Test(model_align, leaves_out_what_not_every_rank_has_yet)
+{
+	static const struct rank ranks[] = {{0, "a"}, {1, "b", 5000 * (int64_t)MS, 0, false, BARRIERS - 1}};
+
+	write_ranks(ranks, 2);
+	assert_within(&ranks[1], 2000);
+	cr_assert_not_null(strstr(host("b")->placed, "299 MPI collectives"));
+}
+
+static void assert_by_time_of_day(const struct rank *ranks)
+{
+	write_ranks(ranks, 2);
+	cr_assert_float_eq(error_at(&ranks[1], 0), (double)ranks[1].offset, 1);
+	cr_assert_eq(host("b")->axis.ahead_ns, 0);
+}
+
+Test(model_align, without_its_begin_a_rank_may_have_missed_some)
+{
+	static const struct rank ranks[] = {{0, "a"}, {1, "b", 7 * (int64_t)MS, 0, true}};
+
+	assert_by_time_of_day(ranks);
+}
+
+Test(model_align, contradictions_are_said_and_change_nothing)
+{
+	/* From the 150th on each is taken for the one before: 100 ms off. */
+	static const struct rank ranks[] = {{0, "a"}, {1, "b", 7 * (int64_t)MS, 0, false, 0, NULL, 150}};
+
+	assert_by_time_of_day(ranks);
+	cr_assert_not_null(strstr(host("b")->placed, "contradict each other"));
+}
+
+Test(model_align, a_rank_that_is_there_twice_is_of_another_job)
+{
+	static const struct rank ranks[] = {{0, "a"}, {1, "b", 7 * (int64_t)MS, .variable = "RANK=0"}};
+
+	assert_by_time_of_day(ranks);
+}
