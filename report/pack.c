@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../runtime/trace_format.h"
 #include "pack_block.h"
 
 bool pack_is_one(const char *path)
@@ -54,7 +53,7 @@ static bool record_at(const struct pack *p, uint64_t at, struct pack_record *ret
 	if (ret->magic != PACK_RECORD_MAGIC || ret->size_bytes > left - sizeof(*ret))
 		return false;
 	check = hash_bytes(ret, offsetof(struct pack_record, check));
-	if (ret->kind != PACK_BLOCK) {
+	if (ret->kind != PACK_BLOCK && ret->kind != PACK_TABLE) {
 		if (ret->size_bytes > PACK_NAME_BYTES)
 			return false;
 		check ^= hash_bytes(p->bytes.data + at + sizeof(*ret), (size_t)ret->size_bytes);
@@ -106,6 +105,45 @@ static bool add_block(struct pack *p, uint64_t place, uint64_t at, uint64_t size
 	return true;
 }
 
+static const struct pack_table *find_table(const struct pack *p, uint64_t hash, uint64_t size)
+{
+	for (size_t i = 0; i < p->table_count; i++)
+		if (p->tables[i].hash == hash && p->tables[i].size == size)
+			return &p->tables[i];
+	return NULL;
+}
+
+static bool add_table(struct pack *p, uint64_t hash, const uint8_t *packed, uint64_t packed_size)
+{
+	uint64_t size;
+	uint8_t *bytes;
+
+	if (packed_size < sizeof(size) || (memcpy(&size, packed, sizeof(size)), size > BLOCK_BYTES - SHARED_AT))
+		return false;
+	bytes = mem_alloc((size_t)size);
+	if (!block_decode(p->coder, packed + sizeof(size), (size_t)packed_size - sizeof(size), bytes, (size_t)size) ||
+	    hash_bytes(bytes, (size_t)size) != hash) {
+		free(bytes);
+		return false;
+	}
+	if (find_table(p, hash, size) || p->table_count == PACK_TABLES)
+		free(bytes);
+	else
+		p->tables[p->table_count++] = (struct pack_table){hash, bytes, (size_t)size};
+	return true;
+}
+
+static bool add_shared(struct pack *p, uint64_t hash, const void *bytes, uint64_t size)
+{
+	struct pack_file *f = p->file_count ? p->files[p->file_count - 1] : NULL;
+
+	if (!f || f->block_count || f->shared_bytes || size != sizeof(f->shared_bytes))
+		return false;
+	memcpy(&f->shared_bytes, bytes, sizeof(f->shared_bytes));
+	f->shared_hash = hash;
+	return true;
+}
+
 static bool take_record(struct pack *p, const struct pack_record *r, uint64_t at, uint64_t before, uint64_t *room)
 {
 	const char *name = (const char *)p->bytes.data + at;
@@ -117,6 +155,10 @@ static bool take_record(struct pack *p, const struct pack_record *r, uint64_t at
 		return add_file(p, name, (size_t)r->size_bytes, r->value);
 	case PACK_BLOCK:
 		return add_block(p, r->value, at, r->size_bytes, room);
+	case PACK_TABLE:
+		return add_table(p, r->value, p->bytes.data + at, r->size_bytes);
+	case PACK_SHARED:
+		return add_shared(p, r->value, name, r->size_bytes);
 	case PACK_END:
 		p->is_whole = r->value == before;
 		return p->is_whole;
@@ -143,18 +185,21 @@ static void read_records(struct pack *p)
 	}
 }
 
-/* What a file says that it has, and no block is there for. */
+/* What a file says that it has, and no block is there for, or no table. */
 static void count_lost(struct pack_file *f)
 {
 	uint64_t size = (uint64_t)f->block_count * BLOCK_BYTES;
 
+	f->shared = f->shared_bytes ? find_table(f->pack, f->shared_hash, f->shared_bytes) : NULL;
+	if (f->shared_bytes && !f->shared)
+		f->lost_bytes += f->shared_bytes < f->size ? f->shared_bytes : f->size;
 	if (f->size > size) {
 		f->lost_bytes += f->size - size;
 		f->size = size;
 	}
 	for (size_t i = 0; i < f->block_count; i++)
 		if (!f->blocks[i].at)
-			f->lost_bytes += BLOCK_BYTES;
+			f->lost_bytes += f->size - i * BLOCK_BYTES < BLOCK_BYTES ? f->size - i * BLOCK_BYTES : BLOCK_BYTES;
 }
 
 int pack_open(const char *path, struct pack **ret, struct err *err)
@@ -190,6 +235,8 @@ void pack_close(struct pack *p)
 	}
 	for (size_t i = 0; i < p->capture_count; i++)
 		free(p->captures[i]);
+	for (size_t i = 0; i < p->table_count; i++)
+		free(p->tables[i].bytes);
 	free(p->files);
 	free(p->captures);
 	mapping_close(&p->bytes);
@@ -209,6 +256,8 @@ static void fill_block(void *source, size_t place, uint8_t *ret, size_t size)
 		return;
 	if (block_decode(f->pack->coder, f->pack->bytes.data + b->at, b->size, ret, size)) {
 		mapping_forget(&f->pack->bytes, b->at, b->size);
+		if (!place && f->shared && size >= SHARED_AT && size - SHARED_AT >= f->shared->size)
+			memcpy(ret + SHARED_AT, f->shared->bytes, f->shared->size);
 		return;
 	}
 	memset(ret, 0, size);

@@ -5,16 +5,20 @@
  * its own:
  *   CAPTURE  its name; the files after it are of this capture
  *   FILE     its name; value = its size in bytes; the blocks after it are of this file
+ *   TABLE    pack_block.h, behind a uint64_t: its bytes. Names of functions, which thousands of traces have alike behind their head;
+ *            value = their hash. Stands before its first use and again at the end: one damaged place must not cost all names
+ *   SHARED   a uint64_t: the bytes of that hash that the file before has at SHARED_AT; in its blocks they are zeros
  *   BLOCK    pack_block.h; value = its place in the file, in blocks of BLOCK_BYTES; the last one may be shorter
  *   END      value = how many records stand before it. A file without it is not whole
  * A damaged record costs what it holds: the next one is looked for from there. */
 #ifndef PILLION_PACK_H
 #define PILLION_PACK_H
 
+#include "../runtime/trace_format.h"
 #include "mapping.h"
 
 #define PACK_RECORD_MAGIC 0x524c4950u	 /* "PILR" */
-enum { PACK_VERSION = 1, PACK_ALIGN = 8, PACK_NAME_BYTES = 255 };
+enum { PACK_VERSION = 1, PACK_ALIGN = 8, PACK_NAME_BYTES = 255, PACK_TABLES = 16, SHARED_AT = TF_PAGE };
 
 struct pack_head {
 	uint64_t magic; /* TF_PACK_MAGIC */
@@ -22,12 +26,18 @@ struct pack_head {
 	uint32_t version;
 };
 
-enum pack_kind { PACK_CAPTURE = 1, PACK_FILE = 2, PACK_BLOCK = 3, PACK_END = 4 };
+enum pack_kind { PACK_CAPTURE = 1, PACK_FILE = 2, PACK_BLOCK = 3, PACK_END = 4, PACK_TABLE = 5, PACK_SHARED = 6 };
 
 struct pack_record {
 	uint32_t magic, kind;
 	uint64_t size_bytes, value;
-	uint64_t check; /* hash_bytes of all before it, and of the bytes that follow unless they are a BLOCK, which has its own */
+	uint64_t check; /* hash_bytes of all before it, and of the bytes that follow unless they are packed: then they have their own */
+};
+
+struct pack_table {
+	uint64_t hash;
+	uint8_t *bytes;
+	size_t size;
 };
 
 struct pack_file {
@@ -40,6 +50,8 @@ struct pack_file {
 		size_t size;
 	} *blocks;
 	size_t block_count, block_capacity;
+	uint64_t shared_hash, shared_bytes; /* 0 bytes: it has no TABLE */
+	const struct pack_table *shared;    /* NULL: none, or lost */
 	uint64_t lost_bytes; /* missing, or found damaged so far */
 };
 
@@ -51,6 +63,8 @@ struct pack {
 	size_t capture_count, capture_capacity;
 	struct pack_file **files;
 	size_t file_count, file_capacity;
+	struct pack_table tables[PACK_TABLES];
+	size_t table_count;
 	uint64_t damaged_bytes;
 	bool is_whole; /* has its end */
 };

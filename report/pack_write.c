@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../runtime/trace_format.h"
 #include "export.h"
 #include "pack.h"
 #include "pack_block.h"
@@ -32,10 +31,24 @@ struct packer {
 	struct block_coder *coders[PARALLEL_MOST]; /* of each thread */
 	size_t thread_count;
 	struct work work;
+	struct shared_table {
+		uint64_t hash;
+		size_t size;
+		uint8_t *record; /* its bytes in the file */
+		size_t record_size;
+	} tables[PACK_TABLES];
+	size_t table_count;
+	const struct shared_table *shared; /* of the file at work; NULL: none */
+	uint8_t without[BLOCK_BYTES]; /* the first block of a file without what it shares */
 	bool is_failed;
 };
 
 /* ---- records ---- */
+
+static bool is_packed_kind(enum pack_kind kind)
+{
+	return kind == PACK_BLOCK || kind == PACK_TABLE;
+}
 
 static void put_record(struct packer *p, enum pack_kind kind, uint64_t value, const void *bytes, size_t size)
 {
@@ -43,7 +56,7 @@ static void put_record(struct packer *p, enum pack_kind kind, uint64_t value, co
 	struct pack_record r = {.magic = PACK_RECORD_MAGIC, .kind = kind, .size_bytes = size, .value = value};
 
 	r.check = hash_bytes(&r, offsetof(struct pack_record, check));
-	if (kind != PACK_BLOCK)
+	if (!is_packed_kind(kind))
 		r.check ^= hash_bytes(bytes, size);
 	p->is_failed |= fwrite(&r, sizeof(r), 1, p->out) != 1;
 	p->is_failed |= size && fwrite(bytes, size, 1, p->out) != 1;
@@ -51,6 +64,52 @@ static void put_record(struct packer *p, enum pack_kind kind, uint64_t value, co
 	p->is_failed |= size && fwrite(zeros, size, 1, p->out) != 1;
 	p->records++;
 }
+
+/* ---- names of functions, once for all traces ---- */
+
+static const struct shared_table *make_table(struct packer *p, uint64_t hash, const uint8_t *bytes, size_t size)
+{
+	struct shared_table *t = &p->tables[p->table_count++];
+	uint64_t size_bytes = size;
+	const uint8_t *packed = block_encode(p->coders[0], bytes, size, &t->record_size);
+
+	t->hash = hash;
+	t->size = size;
+	t->record = mem_alloc(sizeof(size_bytes) + t->record_size);
+	memcpy(t->record, &size_bytes, sizeof(size_bytes));
+	memcpy(t->record + sizeof(size_bytes), packed, t->record_size);
+	t->record_size += sizeof(size_bytes);
+	put_record(p, PACK_TABLE, t->hash, t->record, t->record_size);
+	return t;
+}
+
+/* The table of the trace at work, before its FILE; NULL: it is no trace, or too odd. */
+static const struct shared_table *find_table(struct packer *p)
+{
+	const struct mapping *file = &p->work.file;
+	struct tf_header head;
+	const uint8_t *names;
+	uint64_t hash;
+
+	if (file->size < SHARED_AT || (memcpy(&head, file->data, sizeof(head)), head.magic != TF_MAGIC) || !head.function_bytes ||
+	    head.function_bytes > BLOCK_BYTES - SHARED_AT || head.function_bytes > file->size - SHARED_AT)
+		return NULL;
+	names = file->data + SHARED_AT;
+	hash = hash_bytes(names, head.function_bytes);
+	for (size_t i = 0; i < p->table_count; i++)
+		if (p->tables[i].hash == hash && p->tables[i].size == head.function_bytes)
+			return &p->tables[i];
+	return p->table_count < PACK_TABLES ? make_table(p, hash, names, head.function_bytes) : NULL;
+}
+
+static const uint8_t *without_shared(struct packer *p, const uint8_t *block, size_t size)
+{
+	memcpy(p->without, block, size);
+	memset(p->without + SHARED_AT, 0, p->shared->size);
+	return p->without;
+}
+
+/* ---- files ---- */
 
 static void pack_blocks(void *argument, size_t thread)
 {
@@ -60,10 +119,12 @@ static void pack_blocks(void *argument, size_t thread)
 
 	while ((i = __atomic_fetch_add(&work->next, 1, __ATOMIC_RELAXED)) < work->count) {
 		uint64_t at = (work->first + i) * BLOCK_BYTES, left = work->file.size - at;
-		const uint8_t *packed;
+		size_t size = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
+		const uint8_t *block = work->file.data + at, *packed;
 
-		packed = block_encode(p->coders[thread], work->file.data + at, left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES,
-				      &work->packed_size[i]);
+		if (!at && p->shared)
+			block = without_shared(p, block, size);
+		packed = block_encode(p->coders[thread], block, size, &work->packed_size[i]);
 		work->packed[i] = mem_alloc(work->packed_size[i]);
 		memcpy(work->packed[i], packed, work->packed_size[i]);
 	}
@@ -75,7 +136,10 @@ static void put_file(struct packer *p, const char *name)
 	struct work *w = &p->work;
 	uint64_t blocks = (w->file.size + BLOCK_BYTES - 1) / BLOCK_BYTES;
 
+	p->shared = find_table(p);
 	put_record(p, PACK_FILE, w->file.size, name, strlen(name));
+	if (p->shared)
+		put_record(p, PACK_SHARED, p->shared->hash, &(uint64_t){p->shared->size}, sizeof(uint64_t));
 	for (w->first = 0; w->first < blocks && !p->is_failed; w->first += w->count) {
 		w->count = blocks - w->first < BATCH ? blocks - w->first : BATCH;
 		w->next = 0;
@@ -234,6 +298,10 @@ static int write_all(struct packer *p, const struct pack_wish *wish, struct err 
 	p->is_failed = fwrite(&head, sizeof(head), 1, p->out) != 1;
 	for (size_t i = 0; i < wish->count && !code; i++)
 		code = pack_capture(p, wish->captures[i], err);
+	for (size_t i = 0; i < p->table_count; i++) {
+		put_record(p, PACK_TABLE, p->tables[i].hash, p->tables[i].record, p->tables[i].record_size);
+		free(p->tables[i].record);
+	}
 	put_record(p, PACK_END, p->records, NULL, 0);
 	p->is_failed |= fflush(p->out) || fsync(fileno(p->out));
 	if (p->is_failed && !code)
