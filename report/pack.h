@@ -88,6 +88,7 @@ struct pack_wish {
 	size_t count;
 	const char *output; /* NULL: named after the first capture */
 	bool is_forced, is_replacing;
+	struct texts *left_out; /* gets a line for each file that cannot be packed; NULL: then nothing is */
 };
 int pack_write(const struct pack_wish *wish, struct buffer *ret_path, struct err *err);
 

@@ -165,10 +165,26 @@ static void base_name(const char *path, struct buffer *ret)
 	free(real);
 }
 
-typedef int visit_fn(void *argument, const char *path, const char *name, struct err *err);
+typedef int visit_fn(void *argument, const char *path, const char *name, const struct mapping *file, struct err *err);
 
-/* Every file of a capture, in the order of their names. What is no file is refused, for it would be lost. */
-static int visit_files(const char *directory, visit_fn *visit, void *argument, struct err *err)
+static int visit_file(const char *path, const char *name, visit_fn *visit, void *argument, struct texts *left_out, struct err *err)
+{
+	struct mapping file;
+	int code = mapping_open(path, &file, err);
+
+	if (code && left_out) {
+		texts_add(left_out, "%s, left out", err->text);
+		return 0;
+	}
+	if (!code)
+		code = visit(argument, path, name, &file, err);
+	mapping_close(&file);
+	return code;
+}
+
+/* Every file of a capture, in the order of their names. What cannot be read, or is no file: with a list that is left out and
+ * told there, without one it is refused, for it would be lost. */
+static int visit_files(const char *directory, visit_fn *visit, void *argument, struct texts *left_out, struct err *err)
 {
 	struct dirent **entries;
 	int count = scandir(directory, &entries, NULL, alphasort), code = 0;
@@ -178,17 +194,10 @@ static int visit_files(const char *directory, visit_fn *visit, void *argument, s
 	for (int i = 0; i < count; i++) {
 		const char *name = entries[i]->d_name;
 		struct buffer path = {0};
-		struct stat st;
 
 		buffer_print(&path, "%s/%s", directory, name);
-		if (!code && strcmp(name, ".") && strcmp(name, "..")) {
-			if (lstat(path.data, &st) < 0)
-				code = err_set(err, -errno, "%s: %s", path.data, strerror(errno));
-			else if (!S_ISREG(st.st_mode))
-				code = err_set(err, -EINVAL, "%s: not a file, cannot be packed", path.data);
-			else
-				code = visit(argument, path.data, name, err);
-		}
+		if (!code && strcmp(name, ".") && strcmp(name, ".."))
+			code = visit_file(path.data, name, visit, argument, left_out, err);
 		buffer_done(&path);
 		free(entries[i]);
 	}
@@ -196,26 +205,25 @@ static int visit_files(const char *directory, visit_fn *visit, void *argument, s
 	return code;
 }
 
-static int pack_one(void *argument, const char *path, const char *name, struct err *err)
+static int pack_one(void *argument, const char *path, const char *name, const struct mapping *file, struct err *err)
 {
 	struct packer *p = argument;
-	int code = mapping_open(path, &p->work.file, err);
 
-	if (code)
-		return code;
+	(void)path;
+	(void)err;
+	p->work.file = *file;
 	put_file(p, name);
-	mapping_close(&p->work.file);
 	return 0;
 }
 
-static int pack_capture(struct packer *p, const char *path, struct err *err)
+static int pack_capture(struct packer *p, const char *path, struct texts *left_out, struct err *err)
 {
 	struct buffer name = {0};
 
 	base_name(path, &name);
 	put_record(p, PACK_CAPTURE, 0, name.data, name.size);
 	buffer_done(&name);
-	return visit_files(path, pack_one, p, err);
+	return visit_files(path, pack_one, p, left_out, err);
 }
 
 /* ---- reading back ---- */
@@ -239,22 +247,19 @@ static bool is_same(const struct mapping *a, const struct mapping *b)
 	return true;
 }
 
-static int check_one(void *argument, const char *path, const char *name, struct err *err)
+static int check_one(void *argument, const char *path, const char *name, const struct mapping *file, struct err *err)
 {
 	struct check *c = argument;
 	struct pack_file *f = c->next < c->pack->file_count ? c->pack->files[c->next++] : NULL;
-	struct mapping before = {0}, packed = {0};
-	int code = 0;
+	struct mapping packed = {0};
+	int code;
 
 	if (!f || strcmp(f->name, name))
 		return err_set(err, -EIO, "%s: is not in the packed file", path);
-	code = mapping_open(path, &before, err);
-	if (!code)
-		code = pack_map(f, &packed, err);
-	if (!code && !is_same(&before, &packed))
+	code = pack_map(f, &packed, err);
+	if (!code && !is_same(file, &packed))
 		code = err_set(err, -EAGAIN, "%s: changed while it was packed, or does not read back", path);
 	mapping_close(&packed);
-	mapping_close(&before);
 	if (!code && f->lost_bytes)
 		code = err_set(err, -EIO, "%s: does not read back", path);
 	return code;
@@ -263,15 +268,17 @@ static int check_one(void *argument, const char *path, const char *name, struct 
 static int check_pack(const struct pack_wish *w, const char *path, struct err *err)
 {
 	struct check check = {0};
+	struct texts said = {0};
 	int code = pack_open(path, &check.pack, err);
 
 	if (!code && (!check.pack->is_whole || check.pack->damaged_bytes))
 		code = err_set(err, -EIO, "%s: does not read back", path);
 	for (size_t i = 0; i < w->count && !code; i++)
-		code = visit_files(w->captures[i], check_one, &check, err);
+		code = visit_files(w->captures[i], check_one, &check, w->left_out ? &said : NULL, err);
 	if (!code && check.next < check.pack->file_count)
 		code = err_set(err, -EAGAIN, "%s: a file went while it was packed", path);
 	pack_close(check.pack);
+	texts_done(&said);
 	return code;
 }
 
@@ -297,7 +304,7 @@ static int write_all(struct packer *p, const struct pack_wish *wish, struct err 
 
 	p->is_failed = fwrite(&head, sizeof(head), 1, p->out) != 1;
 	for (size_t i = 0; i < wish->count && !code; i++)
-		code = pack_capture(p, wish->captures[i], err);
+		code = pack_capture(p, wish->captures[i], wish->left_out, err);
 	for (size_t i = 0; i < p->table_count; i++) {
 		put_record(p, PACK_TABLE, p->tables[i].hash, p->tables[i].record, p->tables[i].record_size);
 		free(p->tables[i].record);

@@ -6,10 +6,12 @@
 
 static int run_pack(const struct command_line *l)
 {
-	struct pack_wish wish = {l->captures, l->capture_count, l->output, l->is_forced, l->is_replacing};
+	struct texts left_out = {0};
+	struct pack_wish wish = {l->captures, l->capture_count, l->output, l->is_forced, l->is_replacing,
+				 l->is_replacing ? NULL : &left_out};
 	struct buffer path = {0};
 	struct err err;
-	int code;
+	int code, status;
 
 	if (!l->capture_count || (l->is_replacing && (l->capture_count > 1 || l->output))) {
 		say(l->capture_count ? "--replace takes one capture and no -o" : "which capture? See pillion pack --help");
@@ -18,12 +20,14 @@ static int run_pack(const struct command_line *l)
 	progress_begin("packing", 0);
 	code = pack_write(&wish, &path, &err);
 	progress_clear();
+	status = say_all(&left_out);
+	texts_done(&left_out);
 	if (code)
 		say("%s", err.text);
 	else if (!l->quiet && (!l->output || l->is_replacing))
 		say("wrote %s", path.data);
 	buffer_done(&path);
-	return code ? EXIT_UNUSABLE : EXIT_DONE;
+	return code ? EXIT_UNUSABLE : status;
 }
 
 static int run_unpack(const struct command_line *l)

@@ -89,6 +89,18 @@ is $? 2 'gives status 2'
 printf 'PILPACK\n' >short.pillpack
 like "$(report info short.pillpack 2>&1)" 'short.pillpack: not a packed capture' 'a head alone'
 
+cp -r probe.pillion part.pillion && mkfifo part.pillion/x.trace && mkdir part.pillion/inner
+report pack part.pillion >out 2>err
+is $? 1 'a capture with what cannot be packed: status 1'
+is "$(grep -c 'left out' err)" 2 'and says what was left out'
+is "$(report stats -q -r osrt_sum -f csv part.pillpack)" "$(report stats -q -r osrt_sum -f csv probe.pillion)" 'the rest is packed'
+truncate -s -1000 "$(ls part.pillion/*.trace | head -n 1)"
+rm -rf part.pillion/x.trace part.pillion/inner
+rm -rf back
+ok 'a cut trace is packed' report pack -q -f true part.pillion
+ok 'and unpacked' report unpack -q -o back part.pillpack
+ok 'as it is' diff -r back part.pillion
+
 # ---- --pack ----
 pillion -o run --pack sh -c 'echo hello; sleep 0.01; exit 7' >out 2>err
 is $? 7 '--pack: the status is the command'\''s'
