@@ -33,13 +33,20 @@ struct side {
 	struct meeting meetings[MEETINGS];
 };
 
+struct rank {
+	const struct image *image;
+	const struct trace_thread *thread;
+	uint64_t collectives;
+};
+
 struct alignment {
 	struct model *m;
+	struct rank *ranks; /* that can be counted on */
+	size_t rank_count, rank_capacity;
 	struct side **sides; /* the first is the one by which the others are placed */
 	size_t count, capacity;
 	uint64_t stride; /* every so many-th collective is kept */
 	uint64_t common; /* collectives that every rank has */
-	uint32_t ranks;
 	bool is_mixed; /* they do not match */
 };
 
@@ -140,26 +147,23 @@ static struct side *side_of(struct alignment *a, size_t machine)
 	return a->sides[a->count++];
 }
 
-static void add_rank(struct alignment *a, const struct image *image)
+static void add_rank(struct alignment *a, const struct rank *r)
 {
-	const struct axis *axis = &a->m->machines[image->machine].axis;
-	uint64_t number = 0, count = 0;
-	const struct trace_thread *thread = rank_thread(image->trace, &count);
+	const struct axis *axis = &a->m->machines[r->image->machine].axis;
+	struct side *s = side_of(a, r->image->machine);
+	uint64_t number = 0;
 	struct cursor cursor;
 	struct event e;
-	struct side *s;
 
-	if (!thread)
-		return;
-	s = side_of(a, image->machine);
-	cursor_init(&cursor, image->trace, thread);
+	cursor_init(&cursor, r->image->trace, r->thread);
 	while (cursor_next(&cursor, &e)) {
-		enum collective kind = collective_of(image->trace, &e);
+		enum collective kind = collective_of(r->image->trace, &e);
 
 		if (kind)
 			add_meeting(a, s, number++, kind, axis_ns(axis, event_start(&e)), axis_ns(axis, e.ticks));
 	}
-	a->common = a->ranks++ && a->common < count ? a->common : count;
+	if (r->collectives < a->common)
+		a->common = r->collectives;
 }
 
 /* ---- one clock beside another ---- */
@@ -278,40 +282,30 @@ static void place(struct alignment *a, const struct side *s, const struct fit *f
 	}
 }
 
-/* The one of rank 0, or the first. */
-static void choose_base(struct alignment *a, size_t machine)
+static void find_ranks(struct alignment *a)
 {
-	for (size_t i = 1; i < a->count; i++)
-		if (same_clock(&a->m->machines[a->sides[i]->machine], &a->m->machines[machine])) {
-			struct side *s = a->sides[0];
+	for (size_t i = 0; i < a->m->image_count; i++) {
+		struct rank r = {.image = &a->m->images[i]};
 
-			a->sides[0] = a->sides[i];
-			a->sides[i] = s;
-		}
+		r.thread = rank_thread(r.image->trace, &r.collectives);
+		if (!r.thread)
+			continue;
+		a->ranks = mem_grow(a->ranks, a->rank_count, &a->rank_capacity, sizeof(*a->ranks));
+		a->ranks[a->rank_count++] = r;
+	}
 }
 
-/* False: not of several machines, or there is a rank twice. */
-static bool is_one_job(const struct model *m, size_t *ret_base)
+/* False: there is a rank twice. */
+static bool is_one_job(const struct alignment *a)
 {
-	struct map ranks = {0};
-	const struct machine *first = NULL;
-	bool is_one = true, are_several = false;
+	struct map known = {0};
+	bool is_one = true;
 
-	for (size_t i = 0; i < m->image_count && is_one; i++) {
-		const struct image *image = &m->images[i];
-		uint64_t count;
-
-		if (!image->trace || !rank_thread(image->trace, &count))
-			continue;
-		if (!first || !strcmp(image_rank(image), "0"))
-			*ret_base = image->machine;
-		first = first ? first : &m->machines[image->machine];
-		are_several |= !same_clock(first, &m->machines[image->machine]);
-		if (image_rank(image)[0])
-			map_put(&ranks, strtoull(image_rank(image), NULL, 10), 0, &is_one);
-	}
-	map_done(&ranks);
-	return is_one && are_several;
+	for (size_t i = 0; i < a->rank_count && is_one; i++)
+		if (image_rank(a->ranks[i].image)[0])
+			map_put(&known, strtoull(image_rank(a->ranks[i].image), NULL, 10), 0, &is_one);
+	map_done(&known);
+	return is_one;
 }
 
 static bool are_several(const struct model *m)
@@ -322,28 +316,38 @@ static bool are_several(const struct model *m)
 	return false;
 }
 
-void model_align(struct model *m)
+/* By the machine of rank 0, or of the first. */
+static void place_all(struct alignment *a)
 {
-	struct alignment a = {.m = m, .stride = 1};
-	struct fit *f;
-	size_t base = 0;
+	struct fit *f = mem_alloc(sizeof(*f));
 
-	if (!are_several(m) || !is_one_job(m, &base))
-		return;
-	for (size_t i = 0; i < m->image_count; i++)
-		add_rank(&a, &m->images[i]);
-	choose_base(&a, base);
-	f = mem_alloc(sizeof(*f));
-	for (size_t i = 1; i < a.count; i++) {
-		collect(&a, a.sides[0], a.sides[i], f);
-		if (a.is_mixed || f->count < FEWEST)
+	for (size_t i = 0; i < a->rank_count; i++)
+		if (!strcmp(image_rank(a->ranks[i].image), "0"))
+			side_of(a, a->ranks[i].image->machine);
+	for (size_t i = 0; i < a->rank_count; i++)
+		add_rank(a, &a->ranks[i]);
+	for (size_t i = 1; i < a->count; i++) {
+		collect(a, a->sides[0], a->sides[i], f);
+		if (a->is_mixed || f->count < FEWEST)
 			continue;
 		find_drift(f);
 		find_offset(f);
-		place(&a, a.sides[i], f);
+		place(a, a->sides[i], f);
 	}
 	free(f);
+}
+
+void model_align(struct model *m)
+{
+	struct alignment a = {.m = m, .stride = 1, .common = UINT64_MAX};
+
+	if (!are_several(m))
+		return;
+	find_ranks(&a);
+	if (is_one_job(&a))
+		place_all(&a);
 	for (size_t i = 0; i < a.count; i++)
 		free(a.sides[i]);
 	free(a.sides);
+	free(a.ranks);
 }
