@@ -324,8 +324,6 @@ void model_link(struct model *m)
 	}
 	if (m->origin_ns == UINT64_MAX)
 		m->origin_ns = 0;
-	if (mapping_was_cut())
-		texts_add(&m->problems, "a file became shorter while it was read");
 }
 
 uint32_t model_range(const struct model *m, const struct image *image, uint64_t ticks)

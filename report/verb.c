@@ -95,6 +95,10 @@ int work_end(struct work *w)
 		say("%s: %s", w->line->output ? w->line->output : "standard output", strerror(errno));
 		w->status = EXIT_UNUSABLE;
 	}
+	if (mapping_was_cut()) {
+		say("a file became shorter while it was read");
+		w->status = w->status ? w->status : EXIT_INCOMPLETE;
+	}
 	symbols_free(w->context.symbols);
 	model_done(&w->model);
 	progress_clear();
