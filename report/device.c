@@ -14,7 +14,7 @@ struct device_source device_source(const struct trace *t)
 	for (size_t i = 0; t && i < t->blob_count; i++) {
 		struct tf_device_source head;
 		struct tf_device_clock pair;
-		char bytes[sizeof(head) + sizeof(s.library) - 1];
+		char bytes[sizeof(head) + sizeof(s.soname) - 1];
 		size_t size;
 
 		if (t->blobs[i].type == TF_BLOB_DEVICE_CLOCK && trace_blob(t, &t->blobs[i], &pair, sizeof(pair)) == sizeof(pair) &&
@@ -30,8 +30,8 @@ struct device_source device_source(const struct trace *t)
 		s.kind = head.source;
 		s.version = head.version;
 		s.is_translated = head.time == TF_DEVICE_TIME_OWN || head.source == TF_SOURCE_EVENTS;
-		memcpy(s.library, bytes + sizeof(head), size - sizeof(head));
-		s.library[size - sizeof(head)] = 0;
+		memcpy(s.soname, bytes + sizeof(head), size - sizeof(head));
+		s.soname[size - sizeof(head)] = 0;
 	}
 	return s;
 }

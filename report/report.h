@@ -205,7 +205,7 @@ struct device_source {
 	bool is_known;	   /* false: nothing recorded any */
 	bool is_translated; /* times were on another clock, and placed on ours by the pairs: */
 	uint64_t error_ns;
-	char library[256];
+	char soname[256];
 };
 struct device_source device_source(const struct trace *t);
 

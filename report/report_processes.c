@@ -122,14 +122,14 @@ static void sources(const struct model *m, struct table *table)
 
 		if (!s.is_known)
 			continue;
-		map_put(&seen, hash_bytes(s.library, strlen(s.library)), (uint64_t)s.kind << 32 | s.version, &is_new);
+		map_put(&seen, hash_bytes(s.soname, strlen(s.soname)), (uint64_t)s.kind << 32 | s.version, &is_new);
 		if (!is_new)
 			continue;
 		buffer_clear(&text);
 		if (s.kind == TF_SOURCE_EVENTS)
 			buffer_print(&text, "CUDA events around each piece of work, from queue to queue");
 		else
-			buffer_print(&text, "CUPTI (interface %" PRIu32 "), %s", s.version, s.library);
+			buffer_print(&text, "CUPTI (interface %" PRIu32 "), %s", s.version, s.soname);
 		setting(table, "device-times", text.data);
 	}
 	buffer_done(&text);

@@ -118,7 +118,7 @@ Test(device, times_of_another_clock_are_placed_between_its_pairs)
 	source = device_source(model.images[0].trace);
 	cr_assert(source.is_known && source.is_translated);
 	cr_assert_eq(source.error_ns, 50);
-	cr_assert_str_eq(source.library, "libcupti.so.11.0");
+	cr_assert_str_eq(source.soname, "libcupti.so.11.0");
 	free(out);
 }
 
