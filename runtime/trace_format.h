@@ -366,108 +366,11 @@ struct tf_launch {
 	uint64_t function;     /* host function, cudaKernel_t or cudaGraphExec_t as given */
 };
 
-/* ---- what NVTX domains have ----
- * A struct tf_nvtx, its name, then `count` entries: of a schema struct tf_nvtx_entry and a name each, of an enum likewise
- * (type = its value, flags = 1: a bit of several), of a counter names alone: unit, description. A name is a uint16_t, its length,
- * and its bytes. Nothing is aligned. */
-enum tf_nvtx_kind {
-	TF_NVTX_CATEGORY = 1, /* id = its number */
-	TF_NVTX_RESOURCE = 2, /* id = its handle, type as nvtxResourceAttributes_t has it */
-	TF_NVTX_SCHEMA = 3,   /* id = what payloads call it; type, flags as nvtxPayloadSchemaAttr_t has them */
-	TF_NVTX_ENUM = 4,     /* likewise; size = of a value */
-	TF_NVTX_SCOPE = 5,    /* type = its parent */
-	TF_NVTX_COUNTER = 6,  /* type = the schema of its values, flags = its scope */
-};
+#include "trace_nvtx.h"
+#include "trace_library.h"
+#include "trace_device.h"
 
-enum tf_nvtx_resource { TF_NVTX_OS_THREAD = 0x10003 };
-enum tf_nvtx_cuda { TF_NVTX_CUDA_DEVICE = 0x40001, TF_NVTX_CUDA_CONTEXT, TF_NVTX_CUDA_STREAM, TF_NVTX_CUDA_EVENT };
-enum tf_nvtx_cudart { TF_NVTX_CUDART_DEVICE = 0x50000, TF_NVTX_CUDART_STREAM, TF_NVTX_CUDART_EVENT };
-
-struct tf_nvtx {
-	uint32_t kind, domain;
-	uint64_t id, type, flags;
-	uint64_t size; /* of a payload in bytes; 0: it varies */
-	uint32_t count, reserved;
-};
-
-/* As nvtxPayloadSchemaEntry_t has them, but that the offset is worked out: bytes, or where the entry before ends, aligned. */
-struct tf_nvtx_entry { uint64_t flags, type, detail, offset; };
-#define TF_NVTX_FOLLOWS UINT64_MAX
-
-/* `count` payloads, each a struct tf_payload, its bytes as the program gave them, and `texts` texts: what stood behind the addresses
- * and handles among the bytes, each a uint32_t, its offset there, and a name. */
-struct tf_payloads { uint32_t domain, count; };
-struct tf_payload { uint64_t schema; uint32_t size, texts; };
-
-/* ---- what a library was asked for: cuBLAS, cuDNN, NCCL, MPI ... ----
- * A list of fields, each a byte (enum tf_field | enum tf_role) and a value, as the call had it: enums are the library's own.
- * A field may come several times: the dimensions of a tensor. What a call lacks is not there. */
-enum { TF_OPERATION_FIELDS = 31 };
-
-struct tf_operation {
-	uint8_t count, fields[TF_OPERATION_FIELDS]; /* those past count are 0 */
-	int64_t values[TF_OPERATION_FIELDS];	    /* count of them are written */
-};
-
-enum tf_field {
-	TF_FIELD_M = 1,
-	TF_FIELD_N = 2,
-	TF_FIELD_K = 3,
-	TF_FIELD_BATCH = 4,
-	TF_FIELD_TRANSPOSE = 5,
-	TF_FIELD_LEADING = 6, /* dimension */
-	TF_FIELD_STRIDE = 7,  /* between the matrices of a batch, in elements */
-	TF_FIELD_TYPE = 8,
-	TF_FIELD_COMPUTE = 9, /* type */
-	TF_FIELD_ALGORITHM = 10,
-	TF_FIELD_DIMENSION = 11,
-	TF_FIELD_PADDING = 12,
-	TF_FIELD_STEP = 13, /* of a window */
-	TF_FIELD_DILATION = 14,
-	TF_FIELD_GROUPS = 15,
-	TF_FIELD_MODE = 16,
-	TF_FIELD_DIRECTION = 17,
-	TF_FIELD_NONZEROS = 18,
-	TF_FIELD_COUNT = 19,	/* elements of a message */
-	TF_FIELD_REDUCTION = 20,
-	TF_FIELD_PEER = 21,	/* or root */
-	TF_FIELD_COMMUNICATOR = 22, /* MPI: 0x44000000 is MPI_COMM_WORLD, 0x44000001 MPI_COMM_SELF, whatever the implementation */
-	TF_FIELD_RANK = 23, /* our own */
-	TF_FIELD_RANKS = 24,
-	TF_FIELD_ELEMENT = 25, /* bytes of one */
-	TF_FIELD_TAG = 26,
-	TF_FIELD_ENGINE = 27,
-	TF_FIELD_KIND = 28, /* of a descriptor: cudnnBackendDescriptorType_t */
-	TF_FIELDS = 32
-};
-
-/* Which of the call's operands it is about. */
-enum tf_role { TF_ROLE_NONE = 0, TF_ROLE_A = 1 << 5, TF_ROLE_B = 2 << 5, TF_ROLE_C = 3 << 5, TF_ROLE_D = 4 << 5, TF_ROLE_MASK = 7 << 5 };
-
-/* ---- what the devices did ----
- * Records come in batches, when the driver hands them over, in the windows of whichever thread it does that in, and in no
- * order. A record is four to six numbers, each in groups of 7 bits, the lowest first, bit 7 set on all but the last:
- *
- *   4 * id of a TF_BLOB_WORK, + 1 if the number of bytes follows at the end, + 2 if an address follows after all
- *   start in ns, as the distance from the start before it (of the first: from base_ns), signed
- *   end - start in ns
- *   correlation id, as the distance from the one before it (of the first: from 0), signed
- *   bytes copied or set, allocated or freed, moved; or another number, see enum tf_work_kind
- *   address
- *
- * Signed: n >= 0 as 2n, n < 0 as -2n - 1. A kernel launched again and again takes 7 to 9 bytes, so 8 to 11 in the file. */
-enum tf_source { TF_SOURCE_CUPTI = 1, TF_SOURCE_EVENTS = 2 }; /* EVENTS: CUDA events around the work */
-enum tf_device_time {
-	TF_DEVICE_TIME_MONOTONIC = 0, /* CLOCK_MONOTONIC, as far as the source's own conversion is right */
-	TF_DEVICE_TIME_OWN = 1,	      /* the source's: TF_BLOB_DEVICE_CLOCK of the same file tell where it stood */
-};
-
-struct tf_device_batch {
-	uint64_t base_ns;
-	uint32_t count; /* records */
-	uint8_t source, time;
-	uint16_t epoch; /* times that the source was started before: correlation ids are one's own */
-};
+/* ---- descriptors ---- */
 
 enum tf_descriptor_kind {
 	TF_DESCRIPTOR_UNKNOWN = 0, /* no text: it could not be found out. What was known of the number before is void */
@@ -482,76 +385,6 @@ struct tf_descriptor {
 	uint64_t from_ticks;
 	uint16_t fd, kind; /* enum tf_descriptor_kind */
 	uint32_t reserved;
-};
-
-/* Calls that asked a device for something, which is where correlation ids are given out. A record is four numbers, packed
- * like the above:
- *
- *   2 * the distance of its thread's kernel id from that of the record before it (of the first: from 0), signed, as one
- *   number; + 1 if the driver saw the call, + 0 if the runtime did: of a call that both saw, the ids are the same
- *   start in ns, as the distance from the start before it (of the first: from base_ns), signed
- *   end - start in ns
- *   correlation id, as the distance from the one before it (of the first: from 0), signed
- *
- * 5 to 8 bytes where a thread makes several in a row. */
-
-enum tf_work_kind {
-	TF_WORK_KERNEL = 1,
-	TF_WORK_COPY = 2,
-	TF_WORK_SET = 3,
-	TF_WORK_GRAPH = 4,
-	/* in TF_BLOB_DEVICE_MORE */
-	TF_WORK_WAIT = 5,     /* value = CUpti_ActivitySynchronizationType: 1 event 2 stream waits for event 3 stream 4 context */
-	TF_WORK_ALLOCATE = 6, /* target = CUpti_ActivityMemoryKind, copy = 1 if from a pool; with bytes and address */
-	TF_WORK_FREE = 7,     /* likewise */
-	TF_WORK_OVERHEAD = 8, /* value = CUpti_ActivityOverheadKind: what recording, or the driver's own compiling, cost */
-	TF_WORK_MANAGED = 9,  /* copy = CUpti_ActivityUnifiedMemoryCounterKind: 1 bytes HtoD 2 bytes DtoH 3 CPU page fault (bytes =
-				 address of the instruction) 4 GPU page faults (bytes = how many) 8 bytes DtoD; with address */
-	TF_WORK_COMPILE = 10, /* copy = CUpti_ActivityJitEntryType, value = CUpti_ActivityJitOperationType */
-	/* without records: facts that others refer to */
-	TF_WORK_CONTEXT = 11, /* device, context, stream = its default stream */
-	TF_WORK_STREAM = 12,  /* context, stream, value = CUpti_ActivityStreamFlag */
-};
-
-/* Everything about a piece of work that tends to come again. */
-struct tf_work {
-	uint8_t kind;		/* enum tf_work_kind */
-	uint8_t copy;		/* CUpti_ActivityMemcpyKind: 1 HtoD 2 DtoH 3 HtoA 4 AtoH 5 AtoA 6 AtoD 7 DtoA 8 DtoD 9 HtoH 10 PtoP */
-	uint8_t source, target; /* CUpti_ActivityMemoryKind: 1 pageable 2 pinned 3 device 4 array 5 managed 6, 7 the static ones; of
-				   a memset target alone */
-	uint32_t kernel;	/* id of a TF_BLOB_KERNEL, 0 if it has no name */
-	uint32_t device, context, stream;
-	uint32_t graph; /* the executable graph that it is a node of, or (TF_WORK_GRAPH) is; 0: none */
-	uint32_t grid[3], block[3];
-	uint32_t registers;			     /* per thread */
-	uint32_t static_shared_bytes, dynamic_shared_bytes; /* per block */
-	uint32_t local_bytes;			     /* per thread */
-	uint32_t value;				     /* of a memset */
-	uint16_t source_device, target_device;	     /* of a copy between devices */
-};
-
-struct tf_device_source {
-	uint16_t source, time; /* enum tf_source, enum tf_device_time */
-	uint32_t version;      /* of CUPTI's interface: cuptiGetVersion */
-};
-
-struct tf_device_clock {
-	uint64_t device_ns, monotonic_ns;
-	uint64_t error_ns; /* how long reading the two took */
-};
-
-/* The source was the program's own for a while: nothing is known of what the devices did then. */
-struct tf_device_gap {
-	uint64_t ticks;
-	uint32_t is_end; /* 1: ours again */
-	uint32_t reserved;
-};
-
-/* Since the last one of these in the file. */
-struct tf_device_lost {
-	uint64_t dropped;    /* records that the source says it had no room for */
-	uint64_t timeless;   /* records without a start and an end */
-	uint64_t unreadable; /* buffers that could not be read to their end, or not be kept */
 };
 
 /* ---- the capture range of one launcher ---- */

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A part of trace_format.h: what a library was asked for: cuBLAS, cuDNN, NCCL, MPI ... */
+#ifndef PILLION_TRACE_LIBRARY_H
+#define PILLION_TRACE_LIBRARY_H
+
+#include <stdint.h>
+
+/* A list of fields, each a byte (enum tf_field | enum tf_role) and a value, as the call had it: enums are the library's own.
+ * A field may come several times: the dimensions of a tensor. What a call lacks is not there. */
+enum { TF_OPERATION_FIELDS = 31 };
+
+struct tf_operation {
+	uint8_t count, fields[TF_OPERATION_FIELDS]; /* those past count are 0 */
+	int64_t values[TF_OPERATION_FIELDS];	    /* count of them are written */
+};
+
+enum tf_field {
+	TF_FIELD_M = 1,
+	TF_FIELD_N = 2,
+	TF_FIELD_K = 3,
+	TF_FIELD_BATCH = 4,
+	TF_FIELD_TRANSPOSE = 5,
+	TF_FIELD_LEADING = 6, /* dimension */
+	TF_FIELD_STRIDE = 7,  /* between the matrices of a batch, in elements */
+	TF_FIELD_TYPE = 8,
+	TF_FIELD_COMPUTE = 9, /* type */
+	TF_FIELD_ALGORITHM = 10,
+	TF_FIELD_DIMENSION = 11,
+	TF_FIELD_PADDING = 12,
+	TF_FIELD_STEP = 13, /* of a window */
+	TF_FIELD_DILATION = 14,
+	TF_FIELD_GROUPS = 15,
+	TF_FIELD_MODE = 16,
+	TF_FIELD_DIRECTION = 17,
+	TF_FIELD_NONZEROS = 18,
+	TF_FIELD_COUNT = 19,	/* elements of a message */
+	TF_FIELD_REDUCTION = 20,
+	TF_FIELD_PEER = 21,	/* or root */
+	TF_FIELD_COMMUNICATOR = 22, /* MPI: 0x44000000 is MPI_COMM_WORLD, 0x44000001 MPI_COMM_SELF, whatever the implementation */
+	TF_FIELD_RANK = 23, /* our own */
+	TF_FIELD_RANKS = 24,
+	TF_FIELD_ELEMENT = 25, /* bytes of one */
+	TF_FIELD_TAG = 26,
+	TF_FIELD_ENGINE = 27,
+	TF_FIELD_KIND = 28, /* of a descriptor: cudnnBackendDescriptorType_t */
+	TF_FIELDS = 32
+};
+
+/* Which of the call's operands it is about. */
+enum tf_role { TF_ROLE_NONE = 0, TF_ROLE_A = 1 << 5, TF_ROLE_B = 2 << 5, TF_ROLE_C = 3 << 5, TF_ROLE_D = 4 << 5, TF_ROLE_MASK = 7 << 5 };
+
+#endif
