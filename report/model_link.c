@@ -151,11 +151,9 @@ static const char *variable(const struct image *image, const char *name)
 	return NULL;
 }
 
-/* What a launcher of the ranks themselves sets comes before what a scheduler sets for the step around it. */
 const char *image_rank(const struct image *image)
 {
-	static const char *const names[] = {"RANK",	"OMPI_COMM_WORLD_RANK", "PMIX_RANK",
-					    "PMI_RANK", "MV2_COMM_WORLD_RANK",	"SLURM_PROCID"};
+	static const char *const names[] = {TF_RANK_VARIABLES};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		const char *value = variable(image, names[i]);

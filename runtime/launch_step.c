@@ -26,9 +26,7 @@ static const struct step {
 	{"torch", {"MASTER_ADDR", "MASTER_PORT", "RANK", "?TORCHELASTIC_RUN_ID"}},
 };
 
-static const char *const ranks[] = {
-	"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "RANK", "PMI_RANK", "PALS_RANKID", "FLUX_TASK_RANK", "SLURM_PROCID",
-};
+static const char *const ranks[] = {TF_RANK_VARIABLES};
 
 static bool is_rank(const char *name)
 {
@@ -39,10 +37,12 @@ static bool is_rank(const char *name)
 	return false;
 }
 
-static bool step_key(const struct step *step, char *ret, size_t size)
+/* *ret_rank: the variable by which the step itself numbers its ranks, or NULL. */
+static bool step_key(const struct step *step, char *ret, size_t size, const char **ret_rank)
 {
 	size_t used = (size_t)snprintf(ret, size, "%s", step->name);
 
+	*ret_rank = NULL;
 	for (size_t i = 0; i < 4 && step->variables[i]; i++) {
 		const char *name = step->variables[i];
 		bool may_miss = *name == '?';
@@ -50,8 +50,10 @@ static bool step_key(const struct step *step, char *ret, size_t size)
 
 		if ((!value || !*value) && !may_miss)
 			return false;
-		if (is_rank(name))
+		if (is_rank(name)) {
+			*ret_rank = name;
 			continue;
+		}
 		used += (size_t)snprintf(ret + used, size - used, ":%s", value ? value : "");
 		if (used >= size)
 			return false;
@@ -68,12 +70,23 @@ static bool hydra_key(const struct launch *l, char *ret, size_t size)
 	return true;
 }
 
+static bool take_rank(struct launch *l, const char *name)
+{
+	const char *value = getenv(name);
+
+	if (!value || !*value || strlen(value) >= sizeof(l->rank) || strspn(value, "0123456789") != strlen(value))
+		return false;
+	strcpy(l->rank, value);
+	return true;
+}
+
 void step_find(struct launch *l)
 {
+	const char *rank = NULL;
 	bool is_known = false;
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !is_known; i++)
-		is_known = step_key(&steps[i], l->key, sizeof(l->key));
+		is_known = step_key(&steps[i], l->key, sizeof(l->key), &rank);
 	if (!is_known && !hydra_key(l, l->key, sizeof(l->key))) {
 		l->key[0] = '\0';
 		return;
@@ -82,12 +95,10 @@ void step_find(struct launch *l)
 		if ((unsigned char)*c < ' ')
 			*c = '_';
 	}
-	for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]) && !l->rank[0]; i++) {
-		const char *value = getenv(ranks[i]);
-
-		if (value && strlen(value) < sizeof(l->rank) && strspn(value, "0123456789") == strlen(value))
-			strcpy(l->rank, value);
-	}
+	if (rank && take_rank(l, rank))
+		return;
+	for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]) && !take_rank(l, ranks[i]); i++)
+		;
 }
 
 /* Looks for this rank's launch line in one index. */

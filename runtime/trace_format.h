@@ -81,6 +81,12 @@ struct tf_header {
 	char variables[1024];  /* NAME=value separated by NUL: ranks, CUDA_VISIBLE_DEVICES, PILLION_* */
 };
 
+/* Which of the variables says a process's rank: the first that is there. What starts the ranks themselves (torchrun, mpirun)
+ * comes before what a scheduler sets for the step around it. */
+#define TF_RANK_VARIABLES                                                                                              \
+	"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "PALS_RANKID", "FLUX_TASK_RANK", \
+		"SLURM_PROCID"
+
 /* Function names: function_count entries, id = position. Each is a byte of enum tf_group, a byte of length, the name. */
 enum tf_group {
 	TF_GROUP_OSRT = 0,

@@ -60,6 +60,15 @@ is $? 2 'a rank that is in it already is of another run'
 is "$(MASTER_ADDR=a MASTER_PORT=1 pillion -o torch true 2>&1 | grep -c exists)" 1 'MASTER_ADDR alone is no rank'
 MASTER_ADDR=localhost MASTER_PORT=29500 RANK=1 TORCHELASTIC_RESTART_COUNT=1 pillion -o torch true 2>err
 is $? 0 'workers that torchrun starts anew join'
+rank_of() { # CAPTURE
+	pillion stats -r processes -f csv "$1" | cut -d, -f4 | tail -n +2 | sort -u
+}
+for variable in FLUX_TASK_RANK PALS_RANKID MV2_COMM_WORLD_RANK; do
+	(export "$variable=3" && pillion -o "rank_$variable" sleep 0 2>err)
+	is "$(rank_of "rank_$variable.pillion")" 3 "$variable says a process's rank"
+done
+SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURM_PROCID=1 RANK=5 OMPI_COMM_WORLD_RANK=2 pillion -o inner sleep 0 2>err
+is "$(rank_of inner.pillion)" 5 'of several, what started the rank itself comes first'
 SLURM_JOB_ID=7 pillion -o single true 2>err
 SLURM_JOB_ID=7 pillion -o single true 2>err
 is $? 2 'runs of one allocation without a step do not join'
