@@ -116,26 +116,54 @@ uint32_t cuda_name_id(uintptr_t function)
 	return kernel_id(function, salt_now());
 }
 
-unsigned cuda_launch(uint64_t *words, uintptr_t function, const dim3 *grid, const dim3 *block, size_t shared, uintptr_t stream,
-		     void *namer)
+/* The launch's definition, where it is the first of its kind. */
+static __attribute__((noinline)) uint32_t launch_define(uint64_t key, uint64_t salt, struct tf_launch *launch, bool is_kernel, void *namer)
 {
-	uint64_t salt = salt_now();
-	struct tf_launch launch = {.shared_bytes = (uint32_t)shared, .stream = stream, .function = function};
 	uint32_t id;
 	bool is_new;
 
-	if (grid && block) {
-		memcpy(launch.grid, &(uint32_t[]){grid->x, grid->y, grid->z}, sizeof(launch.grid));
-		memcpy(launch.block, &(uint32_t[]){block->x, block->y, block->z}, sizeof(launch.block));
-	}
-	/* The kernel's id follows from the function, so the launch is known without looking that up. */
-	if (!table_add(&process.interned, table_hash(salt ^ TF_BLOB_LAUNCH, &launch, sizeof(launch)), &id, &is_new))
+	if (!table_add(&process.interned, key, &id, &is_new))
 		return 0;
 	if (is_new) {
-		if (namer && grid && !table_get(&name_of, function))
-			ask(function, namer);
-		launch.kernel = grid ? kernel_id(function, salt) : 0;
-		event_blob(TF_BLOB_LAUNCH, id, &launch, sizeof(launch));
+		if (namer && is_kernel && !table_get(&name_of, launch->function))
+			ask(launch->function, namer);
+		launch->kernel = is_kernel ? kernel_id(launch->function, salt) : 0;
+		event_blob(TF_BLOB_LAUNCH, id, launch, sizeof(*launch));
+	}
+	return id;
+}
+
+/* x and y of each in one word: as they came in registers, and are loaded again without waiting. */
+static inline uint64_t launch_key(uint64_t salt, uintptr_t function, const dim3 *grid, const dim3 *block, size_t shared, uintptr_t stream)
+{
+	uint64_t grid_xy = ~0ull, block_xy = ~0ull, both_z = ~0ull, key;
+
+	if (grid) {
+		memcpy(&grid_xy, grid, sizeof(grid_xy));
+		memcpy(&block_xy, block, sizeof(block_xy));
+		both_z = grid->z | (uint64_t)block->z << 32;
+	}
+	key = table_fold(table_fold(function, grid_xy) + table_fold(block_xy, both_z), table_fold(shared ^ salt, stream));
+	return key ? key : 1;
+}
+
+unsigned cuda_launch(uint64_t *words, uintptr_t function, const dim3 *grid, const dim3 *block, size_t shared, uintptr_t stream,
+		     void *namer)
+{
+	/* The kernel's id follows from the function, so the launch is known without looking that up. */
+	uint64_t salt = salt_now(), key = launch_key(salt, function, grid, block, shared, stream);
+	uint32_t id = table_number(&process.interned, key);
+
+	if (__builtin_expect(!id, 0)) {
+		struct tf_launch launch = {.shared_bytes = (uint32_t)shared, .stream = stream, .function = function};
+
+		if (grid) {
+			memcpy(launch.grid, &(uint32_t[]){grid->x, grid->y, grid->z}, sizeof(launch.grid));
+			memcpy(launch.block, &(uint32_t[]){block->x, block->y, block->z}, sizeof(launch.block));
+		}
+		id = launch_define(key, salt, &launch, grid, namer);
+		if (!id)
+			return 0;
 	}
 	words[0] = tf_arg(TF_ARG_LAUNCH, 0, id);
 	return 1;

@@ -133,6 +133,11 @@ static const struct pystack_layout *layout(void)
 	return __atomic_load_n(&python.layout, __ATOMIC_ACQUIRE);
 }
 
+bool pystack_is_there(void)
+{
+	return __atomic_load_n(&python.dynamic, __ATOMIC_ACQUIRE);
+}
+
 /* ---- walking ---- */
 
 /* Where the kernel may not be asked any more, only what has been walked with a look before is walked. */

@@ -18,6 +18,9 @@ struct pystack_frame {
  * lock; any signal handler. The first walk after it finds the version, or writes into the ledger why there are no frames. */
 void pystack_look(uintptr_t base, const void *dynamic);
 
+/* Has an interpreter been met? Without one no stack has Python frames. */
+bool pystack_is_there(void);
+
 /* The calling thread's Python frames, innermost first, at most `size`; 0 where it runs none. Plain loads, with or without the
  * GIL: the thread must be in a call that it made itself, not in a signal handler. *hash covers what tells two stacks apart. */
 unsigned pystack_take(struct pystack_frame *ret, unsigned size, uint64_t *hash);

@@ -122,11 +122,11 @@ static struct unw_pillion_memo *memo_of(struct thread *t)
 	return t->memo == THREAD_NO_MEMO ? NULL : t->memo;
 }
 
-/* The entry of a stack with this hash; not of another kind: texts and shapes are in the same table. */
-static struct table_entry *entry_of(uint64_t hash, uint32_t *ret_id, bool *ret_is_new)
+/* A stack's key by its hash; not another kind's: texts and shapes are in the same table. */
+static inline uint64_t key_of(uint64_t hash)
 {
 	hash = hash * 0xff51afd7ed558ccd + TF_BLOB_STACK;
-	return table_add(&process.interned, hash ? hash : 1, ret_id, ret_is_new);
+	return hash ? hash : 1;
 }
 
 /* A stack's native side. */
@@ -174,17 +174,14 @@ static void write_stack(uint32_t id, const struct native *n, struct pystack_fram
 	pystack_write(id, python, python_count, again == pystack_sample);
 }
 
-static uint32_t take(struct thread *t, uintptr_t frame, uint32_t depth, bool has_python)
+/* `n` as far as the memo knew it. */
+static __attribute__((noinline)) uint32_t take(struct thread *t, uintptr_t frame, uint32_t depth, bool has_python, struct native n)
 {
-	struct unw_pillion_memo *memo = memo_of(t);
 	struct pystack_frame python[PYSTACK_FRAMES];
-	struct native n = {NULL, 0, false, 0};
 	unsigned python_count = 0;
 	uint32_t id = 0;
 	bool is_new;
 
-	if (memo)
-		set_found(&n, unw_pillion_hash_from(memo, (int)(depth + SKIPPED), t->stack_low, t->stack_high, frame, &n.hash));
 	if (!n.count) {
 		n.frames = alloca((depth + SKIPPED) * sizeof(*n.frames)); /* only now, where there is room */
 		walk(t, frame, depth, &n);
@@ -193,7 +190,7 @@ static uint32_t take(struct thread *t, uintptr_t frame, uint32_t depth, bool has
 	has_python = has_python && !n.is_handlers && (n.count < (int)depth || depth >= HANDLER_FRAMES);
 	if (has_python)
 		python_count = pystack_take(python, PYSTACK_FRAMES, &n.hash);
-	if (!n.count || !entry_of(n.hash, &id, &is_new))
+	if (!n.count || !table_add(&process.interned, key_of(n.hash), &id, &is_new))
 		return 0;
 	if (is_new) {
 		if (!n.frames) {
@@ -203,6 +200,20 @@ static uint32_t take(struct thread *t, uintptr_t frame, uint32_t depth, bool has
 		write_stack(id, &n, python, python_count, has_python ? pystack_take : NULL);
 	}
 	return id;
+}
+
+/* What nearly every stack is, one that has been taken before, is told at once. */
+static inline uint32_t take_again(struct thread *t, uintptr_t frame, uint32_t depth, bool has_python)
+{
+	struct unw_pillion_memo *memo = memo_of(t);
+	struct native n = {NULL, 0, false, 0};
+	uint32_t id = 0;
+
+	if (memo)
+		set_found(&n, unw_pillion_hash_from(memo, (int)(depth + SKIPPED), t->stack_low, t->stack_high, frame, &n.hash));
+	if (n.count && !(has_python && pystack_is_there()))
+		id = table_number(&process.interned, key_of(n.hash));
+	return id ? id : take(t, frame, depth, has_python, n);
 }
 
 uint32_t stack_take(struct thread *t, uintptr_t frame)
@@ -216,7 +227,7 @@ uint32_t stack_take(struct thread *t, uintptr_t frame)
 		return 0;
 	}
 	t->walk_frame = sp; /* from here to the end nobody else uses the memo */
-	id = take(t, frame & ~(uintptr_t)STACK_NATIVE_ONLY, depth, !(frame & STACK_NATIVE_ONLY));
+	id = take_again(t, frame & ~(uintptr_t)STACK_NATIVE_ONLY, depth, !(frame & STACK_NATIVE_ONLY));
 	t->walk_frame = 0;
 	if (!id)
 		t->page->stacks_lost++;
@@ -244,11 +255,10 @@ uint32_t stack_take_at(struct thread *t, const struct stack_place *place)
 	uint32_t depth = process_options.backtrace_depth < STACK_FRAMES ? process_options.backtrace_depth : STACK_FRAMES;
 	struct native n = {alloca(depth * sizeof(*n.frames)), 0, false, 0};
 	struct pystack_frame python[PYSTACK_FRAMES];
-	struct table_entry *known;
+	bool is_known, is_new = false;
 	unsigned python_count;
 	uintptr_t low, high;
-	uint32_t id;
-	bool is_new;
+	uint32_t id = 0;
 
 	if (!find_bounds(t, place->sp, &low, &high)) {
 		low = high = 0;
@@ -261,12 +271,12 @@ uint32_t stack_take_at(struct thread *t, const struct stack_place *place)
 					       &(struct unw_pillion_place){place->pc, place->sp, place->fp, place->lr}, &n.hash));
 	n.frames[0] = (char *)n.frames[0] + 1;
 	python_count = pystack_sample(python, PYSTACK_FRAMES, &n.hash);
-	known = n.count ? entry_of(~n.hash, &id, &is_new) : NULL;
-	if (known && is_new)
+	is_known = n.count && table_add(&process.interned, key_of(~n.hash), &id, &is_new);
+	if (is_new)
 		write_stack(id, &n, python, python_count, pystack_sample);
-	if (!known)
+	if (!is_known)
 		t->page->stacks_lost++;
-	return known ? id : 0;
+	return is_known ? id : 0;
 }
 
 void stack_thread_end(struct thread *t)

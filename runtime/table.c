@@ -7,18 +7,11 @@
 
 #include "sys.h"
 
-enum { FIRST_LEVEL = 4096, PROBES = 8 };
+enum { PROBES = 8 };
 
 static uint64_t level_size(int level)
 {
-	return (uint64_t)FIRST_LEVEL << 2 * level;
-}
-
-static uint64_t mix(uint64_t x)
-{
-	x ^= x >> 32;
-	x *= 0x9e3779b97f4a7c15ull;
-	return x ^ x >> 29;
+	return (uint64_t)TABLE_FIRST_LEVEL << 2 * level;
 }
 
 static struct table_entry *level_new(struct table *t, int level)
@@ -37,7 +30,7 @@ static struct table_entry *level_new(struct table *t, int level)
 
 struct table_entry *table_add(struct table *t, uint64_t key, uint32_t *ret_number, bool *ret_is_new)
 {
-	uint64_t hash = mix(key), base = 1;
+	uint64_t hash = table_mix(key), base = 1;
 
 	*ret_is_new = false;
 	for (int level = 0; level < TABLE_LEVELS; level++) {
@@ -67,7 +60,7 @@ struct table_entry *table_add(struct table *t, uint64_t key, uint32_t *ret_numbe
 
 uint64_t table_get(const struct table *t, uint64_t key)
 {
-	uint64_t hash = mix(key);
+	uint64_t hash = table_mix(key);
 
 	for (int level = 0; level < TABLE_LEVELS; level++) {
 		const struct table_entry *entries = __atomic_load_n(&t->level[level], __ATOMIC_ACQUIRE);
@@ -125,6 +118,6 @@ uint64_t table_hash(uint64_t seed, const void *bytes, uint64_t size)
 		lane[i] ^= lane[i] >> 32;
 		size -= part;
 	}
-	hash = mix(mix(lane[0] + lane[1] * 0xff51afd7ed558ccdull) ^ (lane[2] + lane[3] * 0xc4ceb9fe1a85ec53ull));
+	hash = table_mix(table_mix(lane[0] + lane[1] * 0xff51afd7ed558ccdull) ^ (lane[2] + lane[3] * 0xc4ceb9fe1a85ec53ull));
 	return hash ? hash : 1;
 }

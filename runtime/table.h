@@ -13,7 +13,7 @@ struct table_entry {
 	uint64_t value; /* atomic; 0 until somebody stores one */
 };
 
-enum { TABLE_LEVELS = 10 };
+enum { TABLE_LEVELS = 10, TABLE_FIRST_LEVEL = 4096 };
 
 /* All zeroes is an empty table. Level n holds 4096 << 2n entries. */
 struct table {
@@ -24,6 +24,22 @@ struct table {
  * call added it (of several at once, one). */
 struct table_entry *table_add(struct table *t, uint64_t key, uint32_t *ret_number, bool *ret_is_new);
 
+static inline uint64_t table_mix(uint64_t x)
+{
+	x ^= x >> 32;
+	x *= 0x9e3779b97f4a7c15ull;
+	return x ^ x >> 29;
+}
+
+/* The number of `key` where it stands in the place that it asks for first, as most do; else 0: table_add() tells. */
+static inline uint32_t table_number(const struct table *t, uint64_t key)
+{
+	const struct table_entry *first = __atomic_load_n(&t->level[0], __ATOMIC_ACQUIRE);
+	uint64_t place = table_mix(key) & (TABLE_FIRST_LEVEL - 1);
+
+	return __builtin_expect(first && __atomic_load_n(&first[place].key, __ATOMIC_ACQUIRE) == key, 1) ? (uint32_t)place + 1 : 0;
+}
+
 /* The value of `key`, 0 if it is not there. */
 uint64_t table_get(const struct table *t, uint64_t key);
 
@@ -32,5 +48,13 @@ bool table_set(struct table *t, uint64_t key, uint64_t value);
 
 /* A key from any bytes. 64 bits: two different texts meet once in 2^32 tables of 65,000. Never 0. */
 uint64_t table_hash(uint64_t seed, const void *bytes, uint64_t size);
+
+/* Two words into one. All 128 bits of the product count: a key made of some of these is as good as table_hash's. */
+static inline uint64_t table_fold(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)(a ^ 0xd6e8feb86659fd93ull) * (b ^ 0xa0761d6478bd642full);
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
 
 #endif

@@ -9,14 +9,11 @@ static inline bool begins_here(const struct stretch *s, const struct walk *walk,
 static inline bool stretch_holds(const struct stretch *s)
 {
 	uint64_t change = 0, more = 0;
-	unsigned i = 0;
 
-	for (; i + 1 < s->reads; i += 2) {
-		change |= *s->read[i].at ^ s->read[i].value;
-		more |= *s->read[i + 1].at ^ s->read[i + 1].value;
+	for (const struct read *r = s->read, *end = r + s->reads; r < end; r += READS_AT_ONCE) {
+		change |= (*r[0].at ^ r[0].value) | (*r[1].at ^ r[1].value);
+		more |= (*r[2].at ^ r[2].value) | (*r[3].at ^ r[3].value);
 	}
-	if (i < s->reads)
-		change |= *s->read[i].at ^ s->read[i].value;
 	return (change | more) == 0;
 }
 
@@ -70,6 +67,11 @@ static __attribute__((noinline)) enum outcome stretch_make(struct stretch *s, st
 	s->hash = *ret_hash;
 	s->frames = (uint8_t)*ret_count;
 	s->is_last = outcome == WALK_ENDED;
+	/* To be compared a few at once. */
+	while (s->reads % READS_AT_ONCE) {
+		s->read[s->reads] = s->read[s->reads - 1];
+		s->reads++;
+	}
 	atomic_signal_fence(memory_order_seq_cst);
 	/* A cut may be for now only; a probed page is readable for now only; that a handler is there is to be seen. */
 	if (walk->noted && outcome != WALK_CUT && !walk->is_probed && !walk->has_handler)
@@ -79,26 +81,29 @@ static __attribute__((noinline)) enum outcome stretch_make(struct stretch *s, st
 	return outcome;
 }
 
-/* Many stacks may begin alike, so the way to a stretch is by what stands where the last one from here has read. That is a
- * guess at its place, no more: it counts only if all that it read itself holds. */
-static inline enum outcome memo_step(struct unw_pillion_memo *memo, struct walk *walk, uint64_t seed, int *ret_count, uint64_t *ret_hash)
+/* Where the way goes on from a stretch, or begins, is remembered in *hint: the stretch that was met there last. Many stacks may go
+ * on alike, so if that one does not hold, what stands now where it has read says where to look. Both are guesses at a place,
+ * no more: a stretch counts only if all that it read itself holds. */
+static inline enum outcome memo_step(struct unw_pillion_memo *memo, struct walk *walk, uint64_t seed, uint16_t **hint, int *ret_count, uint64_t *ret_hash)
 {
-	uint64_t begin = beginning(walk), mix;
-	uint16_t *hint = &memo->hints[begin >> 55];
-	struct stretch *s = &memo->stretches[*hint % MEMO_PLACES];
+	struct stretch *s = &memo->stretches[**hint % MEMO_PLACES];
 	bool is_alike = begins_here(s, walk, memo->age);
 
 	if (__builtin_expect(!is_alike || !stretch_holds(s), 0)) {
-		mix = ((is_alike ? stretch_mix(s) : 0) ^ begin) * 0xd6e8feb86659fd93;
+		uint64_t mix = ((is_alike ? stretch_mix(s) : 0) ^ beginning(walk)) * 0xd6e8feb86659fd93;
+
 		for (unsigned place = mix >> 55, way = 0;; way++) {
 			s = &memo->stretches[place ^ way];
-			*hint = (uint16_t)(place ^ way);
+			**hint = (uint16_t)(place ^ way);
 			if (begins_here(s, walk, memo->age) && stretch_holds(s))
 				break;
-			if (way == 1 || s->age != memo->age)
+			if (way == 1 || s->age != memo->age) {
+				*hint = &s->next;
 				return stretch_make(s, walk, seed, memo->age, ret_count, ret_hash);
+			}
 		}
 	}
+	*hint = &s->next;
 	walk->sp = s->next_sp;
 	walk->fp = s->next_fp;
 	walk->pc = s->next_pc;

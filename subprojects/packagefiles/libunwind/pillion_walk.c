@@ -80,7 +80,12 @@ struct walk {
 #endif
 };
 
-enum { STRETCH_FRAMES = 8, STRETCH_READS = 2 * STRETCH_FRAMES };
+enum { STRETCH_FRAMES = 16, READS_AT_ONCE = 4, STRETCH_READS = 2 * STRETCH_FRAMES + READS_AT_ONCE };
+
+struct read {
+	const uintptr_t *at;
+	uintptr_t value;
+};
 
 /* A few frames that were walked before, and all that was read on the way. Where a walk goes from (sp, fp, pc) is told by
  * the rules, which are the same until the next flush, and by what stands where it reads: so if that is unchanged, it
@@ -92,10 +97,8 @@ struct stretch {
 	uint64_t hash;
 	uint8_t frames, reads;
 	bool is_last;
-	struct {
-		const uintptr_t *at;
-		uintptr_t value;
-	} read[STRETCH_READS];
+	uint16_t next;			/* a hint, see memo_step */
+	struct read read[STRETCH_READS];
 };
 
 enum { MEMO_PLACES = 512, MEMO_HINTS = 512 };
@@ -103,7 +106,7 @@ enum { MEMO_PLACES = 512, MEMO_HINTS = 512 };
 struct unw_pillion_memo {
 	uint64_t age, seed;
 	uintptr_t high;
-	uint16_t hints[MEMO_HINTS];	/* by where it begins: the stretch that was met last */
+	uint16_t hints[MEMO_HINTS];	/* by where it begins */
 	struct stretch stretches[MEMO_PLACES]; /* by what was read */
 };
 _Static_assert(sizeof(struct unw_pillion_memo) <= UNW_PILLION_MEMO, "what callers map for it");
@@ -331,6 +334,7 @@ int unw_pillion_hash_from(struct unw_pillion_memo *memo, int size, uintptr_t sta
 	struct walk walk = {.low = frame, .high = stack_high, .sp = frame + 16};
 	enum outcome outcome = WALK_GOES_ON;
 	uint64_t seed = rules_seed(), hash;
+	uint16_t *hint;
 	int n = 0, count;
 
 	if (frame < stack_low || frame >= stack_high)
@@ -340,9 +344,10 @@ int unw_pillion_hash_from(struct unw_pillion_memo *memo, int size, uintptr_t sta
 	if (memo->age == 0 || memo->seed != seed || memo->high != stack_high)
 		memo_age(memo, seed, stack_high);
 	*ret_hash = 0;
+	hint = &memo->hints[beginning(&walk) >> 55];
 	while (n < size && outcome == WALK_GOES_ON) {
 		if (size - n >= STRETCH_FRAMES && !walk.is_probed && !walk.is_interrupted)
-			outcome = memo_step(memo, &walk, seed, &count, &hash);
+			outcome = memo_step(memo, &walk, seed, &hint, &count, &hash);
 		else
 			outcome = walk_stretch(&walk, NULL, size - n < STRETCH_FRAMES ? size - n : STRETCH_FRAMES, seed, &count, &hash);
 		n += count;

@@ -37,7 +37,7 @@ int unw_pillion_backtrace_from(void **buffer, int size, uintptr_t stack_low, uin
  * changed is not walked again, but compared. Exact: all that a walk would read is read. Not to be entered again by a handler
  * that interrupts it; a handler may leave it for good by longjmp. A forked child may go on with it. */
 struct unw_pillion_memo;
-enum { UNW_PILLION_MEMO = 192 << 10 };
+enum { UNW_PILLION_MEMO = 336 << 10 };
 
 /* The hash, the number of frames and UNW_PILLION_SIGNAL that unw_pillion_backtrace_from would give; 0: it cannot tell (aarch64, a stack
  * whose bounds are not known). */
