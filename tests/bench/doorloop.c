@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* doorloop lookup ROUNDS: finds the driver's functions as a CUDA runtime does, again and again, and calls one of them.
  * doorloop call ROUNDS LIBRARY: calls cuLaunchKernel of a library (emptycuda.c), found by dlsym.
- * doorloop bound ROUNDS: the same, bound by the linker. Prints ns of each: median and best round. */
+ * doorloop bound ROUNDS: the same, bound by the linker. doorloop deep ROUNDS: likewise, 14 frames down.
+ * Prints ns of each: median and best round. */
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -88,6 +89,15 @@ static int call(int rounds, __typeof__(&cuLaunchKernel) launch)
 	return tell();
 }
 
+/* Each of its frames is there: something is left to do after the call. */
+__attribute__((noinline)) static int call_deep(int rounds, int frames)
+{
+	int status = frames ? call_deep(rounds, frames - 1) : call(rounds, cuLaunchKernel);
+
+	__asm__ volatile("" : "+r"(status));
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	int rounds = argc > 2 ? atoi(argv[2]) : 1;
@@ -102,5 +112,7 @@ int main(int argc, char **argv)
 		launch = library ? dlsym(library, "cuLaunchKernel") : NULL;
 		return launch ? call(rounds, (__typeof__(&cuLaunchKernel))launch) : 1;
 	}
+	if (argc > 2 && argv[1][0] == 'd')
+		return call_deep(rounds, 10);
 	return call(rounds, cuLaunchKernel);
 }
