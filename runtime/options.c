@@ -9,6 +9,8 @@
 #define AT(field) .offset = offsetof(struct options, field)
 #define NO_FIELD .offset = OPTION_NO_FIELD
 #define RECORDED .is_recorded = true
+#define DIGITS(number) DIGITS_(number)
+#define DIGITS_(number) #number
 
 /* Order matters once: an older spelling stands after the option that it sets, so that in the environment it wins. */
 const struct option option_table[] = {
@@ -51,10 +53,11 @@ const struct option option_table[] = {
 	 .initial = "all",
 	 .help = "stacks of long CUDA calls; KIND: kernel, memory, sync, other",
 	 .set = set_cuda_backtrace, .print = print_cuda_backtrace},
-	{"cudabacktrace-threshold", 0, OPTION_OWN, OPTION_WORKS, RECORDED, NO_FIELD, .value = "NS", .initial = "10000",
+	{"cudabacktrace-threshold", 0, OPTION_OWN, OPTION_WORKS, RECORDED, NO_FIELD, .value = "NS",
+	 .initial = DIGITS(OPTION_CUDA_BACKTRACE_NS),
 	 .help = "a CUDA call that lasted longer has a stack", .set = set_cuda_backtrace_threshold},
-	{"cuda-launch-stacks", 0, OPTION_BOOL, OPTION_WORKS, RECORDED, AT(cuda_launch_stacks), .initial = "false",
-	 .help = "stacks of all kernel and graph launches, however short; --cudabacktrace=none goes before it"},
+	{"cuda-launch-stacks", 0, OPTION_CHOICE, OPTION_WORKS, RECORDED, AT(launch_stacks), .value = "auto|true|false", .initial = "auto",
+	 .help = "stacks of all kernel and graph launches, however short; auto: unless --cudabacktrace asks for longer ones or none"},
 	{"osrt-threshold", 0, OPTION_NUMBER, OPTION_WORKS, RECORDED, AT(osrt_threshold_ns), .value = "NS",
 	 .initial = "1000",
 	 .maximum = UINT64_MAX - 1, .help = "shorter OS calls are counted and summed only; 0: record all"},

@@ -28,12 +28,14 @@ enum {
 };
 
 enum cuda_kind { CUDA_KERNEL, CUDA_MEMORY, CUDA_SYNC, CUDA_OTHER, CUDA_KINDS };
+enum launch_stacks { LAUNCH_STACKS_AUTO, LAUNCH_STACKS_ALL, LAUNCH_STACKS_LONG };
 enum capture_range { CAPTURE_ALL, CAPTURE_PROFILER_API, CAPTURE_NVTX };
 enum range_end { RANGE_END_NONE, RANGE_END_STOP, RANGE_END_STOP_SHUTDOWN, RANGE_END_REPEAT, RANGE_END_REPEAT_SHUTDOWN };
 enum gpu_activity { GPU_ACTIVITY_AUTO, GPU_ACTIVITY_CUPTI, GPU_ACTIVITY_EVENTS, GPU_ACTIVITY_NONE };
 enum pytorch { PYTORCH_NONE, PYTORCH_OPERATORS, PYTORCH_SHAPES };
 enum stats_mode { STATS_SUMMARY, STATS_TRUE, STATS_FALSE };
 
+#define OPTION_CUDA_BACKTRACE_NS 10000 /* by default */
 #define OPTION_NEVER UINT64_MAX /* a threshold that no call passes */
 
 struct options {
@@ -49,7 +51,7 @@ struct options {
 	uint32_t range_limit; /* ranges that may begin, 0: no limit; follows from range_end */
 	const char *nvtx_capture, *nvtx_domain_include, *nvtx_domain_exclude;
 	double delay_s, duration_s;
-	bool cuda_launch_stacks;
+	enum launch_stacks launch_stacks;
 	bool cuda_memory_usage;
 	bool cuda_um_cpu_page_faults, cuda_um_gpu_page_faults;
 	int cuda_graph_nodes; /* 0: graphs as a whole, 1: their nodes */

@@ -196,14 +196,24 @@ static bool set_path(void)
 	return !t.cut;
 }
 
+/* So that each kernel can be charged to who launched it. */
+static bool has_stacks_of_all_launches(void)
+{
+	uint64_t asked_ns = process_options.cuda_backtrace_ns[CUDA_KERNEL];
+
+	if (process_options.launch_stacks == LAUNCH_STACKS_AUTO)
+		return asked_ns <= OPTION_CUDA_BACKTRACE_NS;
+	return process_options.launch_stacks == LAUNCH_STACKS_ALL && asked_ns != OPTION_NEVER;
+}
+
 static void set_thresholds(void)
 {
 	process_osrt_threshold = clock_ticks(process_options.osrt_threshold_ns);
 	process_osrt_backtrace = clock_ticks(process_options.osrt_backtrace_ns);
 	for (int i = 0; i < CUDA_KINDS; i++)
 		process_cuda_backtrace[i] = clock_ticks(process_options.cuda_backtrace_ns[i]);
-	if (process_options.cuda_launch_stacks && process_options.cuda_backtrace_ns[CUDA_KERNEL] != OPTION_NEVER)
-		process_cuda_backtrace[CUDA_KERNEL] = 0; /* so that each kernel can be charged to who launched it */
+	if (has_stacks_of_all_launches())
+		process_cuda_backtrace[CUDA_KERNEL] = 0;
 }
 
 static uint64_t parse_hex(const char *s)

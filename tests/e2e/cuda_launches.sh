@@ -45,11 +45,20 @@ PILLION_SIMGPU_LOG=log LD_PRELOAD=$library PILLION_OUTPUT=$work/bare PILLION_TRA
 ok 'without the launcher' equal bare log --captured
 
 # Stacks of launches, however short they are.
+launches_in() { # CAPTURE: how many have a stack
+	report stats -q -r stacks_sum -f csv "$1.pillion" | awk -F, '$9 ~ /Launch/ { n += $3 } END { print n + 0 }'
+}
 if "$PILLION" --version | grep -q 'native stacks'; then
 	for all in true false; do
 		pillion -o stacks_$all -t cuda --cuda-launch-stacks=$all --cudabacktrace-threshold=60000000000 "$doubles/cuda_launches" 2 >out 2>err
 		report stats -q -r stacks_sum -f csv stacks_$all.pillion | grep '[lL]aunch' >stacks_$all
 	done
+	for threshold in 10000 60000000000; do
+		pillion -o auto_$threshold -t cuda --cudabacktrace-threshold=$threshold "$doubles/cuda_launches" 2 >out 2>err
+	done
+	pillion -o auto_none -t cuda --cudabacktrace=none "$doubles/cuda_launches" 2 >out 2>err
+	is "$(launches_in auto_10000) $(launches_in auto_60000000000)" "$(launches_in stacks_true) 0" 'by itself, but not where --cudabacktrace asks for longer calls'
+	is "$(report stats -q -r stacks_sum -f csv auto_none.pillion | wc -l)" 1 'or for none'
 	like "$(cat stacks_true)" '__cudaLaunchKernel,.*main \([^)]*cuda_launches\.c:[0-9]+\)' '--cuda-launch-stacks: who launched, by source line'
 	is "$(cat stacks_false)" '' 'without it: none under the threshold'
 	is "$(report stats -q -r stacks_sum -f csv stacks_true.pillion | grep -vc 'Launch')" 1 'and of nothing else'
