@@ -22,6 +22,7 @@ struct module_file {
 
 struct mapped_module {
 	uint64_t start, end, bias;
+	unsigned unloads;
 	size_t file;
 };
 
@@ -114,7 +115,7 @@ static void add_module(struct symbols *s, struct space *space, const struct imag
 		path = image->executable;
 	space->modules = mem_grow(space->modules, space->count, &space->capacity, sizeof(*space->modules));
 	space->modules[space->count++] =
-		(struct mapped_module){module.start, module.end, module.bias, find_file(s, path, &module)};
+		(struct mapped_module){module.start, module.end, module.bias, module.unloads, find_file(s, path, &module)};
 }
 
 static const struct image *image_by_nonce(const struct model *m, uint64_t nonce)
@@ -138,9 +139,11 @@ static void fill_space(struct symbols *s, struct space *space, const struct imag
 			add_module(s, space, image, &image->trace->blobs[i]);
 }
 
-static const struct mapped_module *find_module(struct symbols *s, const struct image *image, uint64_t address)
+/* unloads: as TF_STACK_UNLOADS has it, of the stack that the address stands in. */
+static const struct mapped_module *find_module(struct symbols *s, const struct image *image, uint64_t address, unsigned unloads)
 {
 	uint64_t *place = map_put(&s->spaces, (uint64_t)(image - s->model->images), 0, NULL);
+	const struct mapped_module *latest = NULL;
 	const struct space *space;
 
 	if (!*place) {
@@ -150,10 +153,13 @@ static const struct mapped_module *find_module(struct symbols *s, const struct i
 		fill_space(s, &s->all_spaces[s->space_count - 1], image, 0);
 	}
 	space = &s->all_spaces[*place - 1];
-	for (size_t i = space->count; i-- > 0;)
-		if (address >= space->modules[i].start && address < space->modules[i].end)
-			return &space->modules[i];
-	return NULL;
+	for (size_t i = space->count; i-- > 0;) {
+		const struct mapped_module *m = &space->modules[i];
+
+		if (address >= m->start && address < m->end && m->unloads <= unloads && (!latest || m->unloads > latest->unloads))
+			latest = m;
+	}
+	return latest;
 }
 
 void symbols_demangle(struct buffer *ret, const char *name)
@@ -190,11 +196,11 @@ static void describe(const struct module_file *file, uint64_t address, struct bu
 		buffer_print(ret, " (%s:%d)", source, number);
 }
 
-static const struct mapped_module *frame_module(struct symbols *s, const struct image *image, uint64_t address)
+static const struct mapped_module *frame_module(struct symbols *s, const struct image *image, uint64_t address, unsigned unloads)
 {
 	/* Return addresses point after the call; step back so that a call that ends its function is not blamed on the
 	 * next. */
-	return find_module(s, image, address - 1);
+	return find_module(s, image, address - 1, unloads);
 }
 
 static const char *module_frame(struct symbols *s, const struct mapped_module *module, uint64_t address)
@@ -217,7 +223,7 @@ static const char *module_frame(struct symbols *s, const struct mapped_module *m
 
 const char *symbols_frame(struct symbols *s, const struct image *image, uint64_t address)
 {
-	return module_frame(s, frame_module(s, image, address), address);
+	return module_frame(s, frame_module(s, image, address, UINT16_MAX), address);
 }
 
 /* ---- Python ---- */
@@ -379,9 +385,11 @@ size_t symbols_frames(struct symbols *s, const struct image *image, uint32_t sta
 	const struct blob *b = trace_definition(image->trace, TF_BLOB_STACK, stack);
 	uint64_t addresses[STACK_FRAMES];
 	size_t count = b ? trace_blob(image->trace, b, addresses, sizeof(addresses)) / sizeof(uint64_t) : 0, used = 0;
+	bool has_unloads = count && addresses[0] & TF_STACK_UNLOADS;
+	unsigned unloads = has_unloads ? (uint16_t)addresses[0] : 0;
 
-	for (size_t i = 0; i < count && used < size; i++) {
-		const struct mapped_module *module = frame_module(s, image, addresses[i]);
+	for (size_t i = has_unloads; i < count && used < size; i++) {
+		const struct mapped_module *module = frame_module(s, image, addresses[i], unloads);
 
 		if (!module || !s->files[module->file].is_recorder)
 			ret[used++] = (struct symbol_frame){module_frame(s, module, addresses[i]),

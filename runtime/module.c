@@ -60,19 +60,29 @@ static void write_blob(struct blob *blob, const char *path)
 	if (length > sizeof(blob->path))
 		length = sizeof(blob->path);
 	memcpy(blob->path, path, length);
+	blob->module.unloads = (uint16_t)__atomic_load_n(&process.unloads, __ATOMIC_RELAXED);
 	event_intern(TF_BLOB_MODULE, blob, sizeof(blob->module) + length);
+}
+
+static uint64_t key_of(const struct found_object *found)
+{
+	uint64_t identity[3] = {(uint64_t)found->map_start, (uint64_t)found->map_end, (uint64_t)found->link_map};
+
+	return table_hash(__atomic_load_n(&process.unloads, __ATOMIC_RELAXED), identity, sizeof(identity));
 }
 
 static void write_found(const struct found_object *found)
 {
 	const ElfW(Ehdr) *head = found->map_start;
-	uint64_t identity[3] = {(uint64_t)found->map_start, (uint64_t)found->map_end, (uint64_t)found->link_map};
-	struct blob blob = {{.start = identity[0], .end = identity[1], .bias = found->link_map->l_addr}, ""};
+	struct blob blob = {{.start = (uint64_t)found->map_start, .end = (uint64_t)found->map_end, .bias = found->link_map->l_addr}, ""};
+	struct table_entry *e;
 	uint32_t number;
 	bool is_new;
 
-	if (!table_add(&process.modules, table_hash(0, identity, sizeof(identity)), &number, &is_new) || !is_new)
+	e = table_add(&process.modules, key_of(found), &number, &is_new);
+	if (!e || !is_new)
 		return;
+	__atomic_store_n(&e->value, blob.module.start, __ATOMIC_RELAXED);
 	/* The first segment begins with the file's head, but for objects of unusual make. */
 	if (!memcmp(head->e_ident, ELFMAG, SELFMAG) && head->e_phentsize == sizeof(ElfW(Phdr)) &&
 	    head->e_phoff + head->e_phnum * sizeof(ElfW(Phdr)) <= TF_PAGE)
@@ -118,6 +128,30 @@ void module_write(void *const *addresses, int count)
 	for (int i = 0; i < count; i++)
 		if (!find_object((char *)addresses[i] - 1, &found) && found.link_map)
 			write_found(&found);
+}
+
+static bool is_still_there(struct table_entry *e)
+{
+	void *start = (void *)__atomic_load_n(&e->value, __ATOMIC_RELAXED);
+	struct found_object found;
+
+	return !start || (!find_object(start, &found) && found.link_map && key_of(&found) == e->key);
+}
+
+/* All are written anew once a stack meets them again. */
+static bool forget(struct table_entry *e)
+{
+	__atomic_store_n(&e->value, 0, __ATOMIC_RELAXED);
+	return true;
+}
+
+/* Without _dl_find_object any of them may have gone. */
+void module_gone(void)
+{
+	if (process.unloads == UINT16_MAX || (find_object ? table_each(&process.modules, is_still_there) : !process.interned.level[0]))
+		return;
+	table_each(&process.modules, forget);
+	__atomic_fetch_add(&process.unloads, 1, __ATOMIC_RELAXED);
 }
 
 bool module_is_ours(uintptr_t address)

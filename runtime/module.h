@@ -10,6 +10,10 @@
  * stack, so that none can be unloaded meanwhile. */
 void module_write(void *const *addresses, int count);
 
+/* After a dlclose: if it took a module that the trace has, stacks are others from now on (process.unloads), for their addresses may
+ * come to mean other code. Up to 65535 times: then a program that loads and unloads for ever no longer makes the trace grow by it. */
+void module_gone(void);
+
 /* Is the address in our own object? */
 bool module_is_ours(uintptr_t address);
 

@@ -43,7 +43,8 @@ struct process {
 	struct sampler *samplers; /* see sample.c */
 	uint32_t sampling;	  /* lock of these */
 	bool said_unsampled;
-	struct table modules; /* that the trace has */
+	struct table modules; /* that the trace has; value = where it starts, until one of them has gone */
+	uint32_t unloads;     /* times that one of them had gone, 65535 at most */
 	struct table interned; /* strings, stacks, launches, modules: number = id in the trace */
 	uint32_t line_lock; /* of line[] */
 	char line[8192];    /* for the index, as the two after it */

@@ -122,10 +122,11 @@ static struct unw_pillion_memo *memo_of(struct thread *t)
 	return t->memo == THREAD_NO_MEMO ? NULL : t->memo;
 }
 
-/* A stack's key by its hash; not another kind's: texts and shapes are in the same table. */
+/* A stack's key by its hash; not another kind's: texts and shapes are in the same table. Nor that of the same addresses before
+ * modules were unloaded. */
 static inline uint64_t key_of(uint64_t hash)
 {
-	hash = hash * 0xff51afd7ed558ccd + TF_BLOB_STACK;
+	hash = (hash + __atomic_load_n(&process.unloads, __ATOMIC_RELAXED)) * 0xff51afd7ed558ccd + TF_BLOB_STACK;
 	return hash ? hash : 1;
 }
 
@@ -156,8 +157,10 @@ static void walk(const struct thread *t, uintptr_t frame, uint32_t depth, struct
 
 static void write_native(uint32_t id, void *const *frames, int count)
 {
+	uint64_t unloads = __atomic_load_n(&process.unloads, __ATOMIC_RELAXED), first = TF_STACK_UNLOADS | unloads;
+
 	module_write(frames, count);
-	event_blob(TF_BLOB_STACK, id, frames, (size_t)count * sizeof(*frames));
+	event_blob_of_two(TF_BLOB_STACK, id, &first, unloads ? sizeof(first) : 0, frames, (size_t)count * sizeof(*frames));
 }
 
 typedef unsigned python_walk(struct pystack_frame *ret, unsigned size, uint64_t *hash);
@@ -294,6 +297,7 @@ void stack_alternate_seen(void)
 void stack_module_gone(void)
 {
 	unw_pillion_flush();
+	module_gone();
 	pystack_module_gone();
 }
 

@@ -81,6 +81,18 @@ uint64_t table_get(const struct table *t, uint64_t key)
 	return 0;
 }
 
+bool table_each(struct table *t, bool (*visit)(struct table_entry *e))
+{
+	for (int level = 0; level < TABLE_LEVELS; level++) {
+		struct table_entry *entries = __atomic_load_n(&t->level[level], __ATOMIC_ACQUIRE);
+
+		for (uint64_t i = 0; entries && i < level_size(level); i++)
+			if (__atomic_load_n(&entries[i].key, __ATOMIC_ACQUIRE) && !visit(&entries[i]))
+				return false;
+	}
+	return true;
+}
+
 bool table_set(struct table *t, uint64_t key, uint64_t value)
 {
 	uint32_t number;

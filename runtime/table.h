@@ -43,6 +43,9 @@ static inline uint32_t table_number(const struct table *t, uint64_t key)
 /* The value of `key`, 0 if it is not there. */
 uint64_t table_get(const struct table *t, uint64_t key);
 
+/* Calls visit for every key, in no order, until it returns false. False: it did. */
+bool table_each(struct table *t, bool (*visit)(struct table_entry *e));
+
 /* Sets or replaces the value of `key`. False: out of memory. */
 bool table_set(struct table *t, uint64_t key, uint64_t value);
 

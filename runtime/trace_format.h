@@ -304,7 +304,7 @@ enum tf_memory { TF_MEMORY_DEVICE = 1, TF_MEMORY_MANAGED = 2, TF_MEMORY_HOST = 3
 enum { TF_BLOB_BYTES = 0xffff, TF_DATA_BYTES = 7 };
 enum tf_blob_kind {
 	TF_BLOB_STRING = 1,	 /* as the program gave it, no NUL */
-	TF_BLOB_STACK = 2,	 /* uint64_t return addresses, innermost first */
+	TF_BLOB_STACK = 2,	 /* uint64_t return addresses, innermost first; see TF_STACK_UNLOADS */
 	TF_BLOB_MODULE = 3,	 /* struct tf_module, then its path */
 	TF_BLOB_THREAD_NAME = 4, /* text; the thread's name from now on (its thread page has the last one) */
 	TF_BLOB_CHILD = 5,	 /* struct tf_child: what wait() told of a child */
@@ -333,9 +333,14 @@ enum tf_blob_kind {
 struct tf_module {
 	uint64_t start, end; /* addresses [start, end) of its loaded segments */
 	uint64_t bias;	     /* address in memory minus address in the file (dlpi_addr) */
-	uint8_t build_id_length, build_id[20], reserved[3];
+	uint8_t build_id_length, build_id[20], reserved;
+	uint16_t unloads; /* of modules that the trace had, before this one was there: see TF_STACK_UNLOADS */
 	/* path follows, not NUL-terminated; the executable's is header.executable where the loader has "" */
 };
+
+/* A stack's first word where modules had been unloaded before it was taken; its low 16 bits: how many times. Its addresses lie in
+ * modules of no higher count, the latest of them: another may have lain there before. No address has the highest bit. */
+#define TF_STACK_UNLOADS (1ull << 63)
 
 struct tf_sampling {
 	uint64_t period_ns; /* of the thread's CPU time; the kernel's tick may be longer */

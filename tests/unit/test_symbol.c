@@ -120,6 +120,36 @@ Test(symbol, takes_the_module_that_was_mapped_last)
 	cr_assert_str_eq(frame(0x490000), "old.so+0x90000");
 }
 
+static void add_module_after(unsigned unloads, const char *path)
+{
+	struct {
+		struct tf_module module;
+		char path[16];
+	} blob = {{.start = 0x400000, .end = 0x500000, .bias = 0x400000, .unloads = (uint16_t)unloads}, ""};
+
+	memcpy(blob.path, path, strlen(path));
+	writer_blob(&t, TF_BLOB_MODULE, 100 + unloads, &blob, sizeof(blob.module) + strlen(path));
+}
+
+Test(symbol, takes_the_module_that_lay_there_when_the_stack_was_taken)
+{
+	static const char *const wanted[] = {"first.so+0x20", "second.so+0x20", "second.so+0x20", "fourth.so+0x20"};
+	struct buffer text = {0};
+
+	add_module_after(3, "fourth.so"); /* of another thread's window */
+	add_module_after(0, "first.so");
+	add_module_after(1, "second.so");
+	for (uint64_t i = 0; i < 4; i++)
+		writer_blob(&t, TF_BLOB_STACK, (uint32_t)(7 + i), (uint64_t[]){i ? TF_STACK_UNLOADS | i : 0x400020, 0x400020}, i ? 16 : 8);
+	open_model(true);
+	for (uint32_t i = 0; i < 4; i++) {
+		buffer_clear(&text);
+		symbols_stack(symbols, model.images, 7 + i, &text);
+		cr_assert_str_eq(text.data, wanted[i], "%s", text.data);
+	}
+	buffer_done(&text);
+}
+
 Test(symbol, leaves_the_recorders_own_frames_out)
 {
 	static const uint64_t stack[] = {0x600010, 0x400020, 0x600030};

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stacks_plugin PLUGIN...: loads each in turn, has it sleep, and unloads it, so that each lies where the one before did. With SLEEPER
+ * such a plugin: they differ in nothing but that name. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#ifdef SLEEPER
+__attribute__((noinline)) static int SLEEPER(int us)
+{
+	return usleep((useconds_t)us) + us;
+}
+
+__attribute__((visibility("default"))) int plugin_sleep(int us)
+{
+	return SLEEPER(us) + 1;
+}
+#else
+int main(int argc, char **argv)
+{
+	void *at = NULL;
+	int moved = 0;
+
+	for (int i = 1; i < argc; i++) {
+		void *plugin = dlopen(argv[i], RTLD_NOW);
+		int (*plugin_sleep)(int) = plugin ? (int (*)(int))dlsym(plugin, "plugin_sleep") : NULL;
+
+		if (!plugin_sleep || plugin_sleep(300) != 301)
+			return 1;
+		moved += at && at != (void *)plugin_sleep;
+		at = (void *)plugin_sleep;
+		if (dlclose(plugin))
+			return 1;
+	}
+	printf("%d moved\n", moved);
+	return 0;
+}
+#endif
