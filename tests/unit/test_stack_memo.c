@@ -5,8 +5,10 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #ifdef HAVE_UNWIND
 #include <unwind_pillion.h>
@@ -167,6 +169,66 @@ Test(stack_memo, tells_the_same_after_longjmp)
 			longjmp(out, 1);
 		}
 		down(3);
+	}
+}
+
+#ifdef __x86_64__
+static void from_jit(void)
+{
+	compare(FRAMES);
+}
+
+/* Code without call frame information calls `to`: with a frame pointer (push %rbp; mov %rsp,%rbp; sub; call *%rdi; leave; ret), or
+ * without one (sub; call *%rdi; add; ret), and with a frame of another size each time, at the same address. */
+static void jit(unsigned char *code, bool has_pointer, uint32_t size)
+{
+	static const unsigned char with[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x81, 0xec, 0, 0, 0, 0, 0xff, 0xd7, 0xc9, 0xc3};
+	static const unsigned char without[] = {0x48, 0x81, 0xec, 0, 0, 0, 0, 0xff, 0xd7, 0x48, 0x81, 0xc4, 0, 0, 0, 0, 0xc3};
+
+	memcpy(code, has_pointer ? with : without, has_pointer ? sizeof(with) : sizeof(without));
+	size += has_pointer ? 0 : 8; /* the stack stays aligned */
+	memcpy(code + (has_pointer ? 7 : 3), &size, sizeof(size));
+	if (!has_pointer)
+		memcpy(code + 12, &size, sizeof(size));
+}
+
+Test(stack_memo, tells_the_same_of_code_made_while_it_runs)
+{
+	unsigned char *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	union {
+		unsigned char *code;
+		void (*call)(void (*to)(void));
+	} made = {code};
+
+	cr_assert_neq(code, MAP_FAILED);
+	for (unsigned i = 0; i < 2000; i++) {
+		if (i % 3 == 0)
+			jit(code, i % 2, 16 * (i % 7));
+		made.call(from_jit);
+	}
+	cr_assert_eq(told, walks);
+	cr_assert_eq(walks, 2000);
+}
+#endif
+
+static void *in_a_thread(void *unused)
+{
+	(void)unused;
+	begin();
+	for (unsigned i = 0; i < 300; i++) {
+		dice = i % 4;
+		down(11);
+	}
+	return NULL;
+}
+
+Test(stack_memo, tells_the_same_on_a_threads_stack_that_another_thread_had_before)
+{
+	for (unsigned i = 0; i < 8; i++) {
+		pthread_t thread;
+
+		cr_assert_eq(pthread_create(&thread, NULL, in_a_thread, NULL), 0);
+		pthread_join(thread, NULL);
 	}
 }
 

@@ -39,3 +39,53 @@ Test(table, hash_depends_on_every_byte_the_length_and_the_seed)
 		text[i] ^= 1;
 	}
 }
+
+Test(table, tells_a_keys_number_at_once_or_not_at_all)
+{
+	struct table t = {0};
+	unsigned told = 0;
+
+	cr_assert_eq(table_number(&t, 7), 0);
+	for (uint64_t i = 1; i <= 3000; i++) {
+		uint32_t number, known;
+		bool is_new;
+
+		cr_assert_eq(table_number(&t, i), 0);
+		cr_assert(table_add(&t, i, &number, &is_new) && is_new);
+		known = table_number(&t, i);
+		cr_assert(!known || known == number);
+		told += known != 0;
+	}
+	cr_assert_gt(told, 1500);
+}
+
+static uint64_t sum;
+
+static bool add_up(struct table_entry *e)
+{
+	sum += e->value;
+	return e->key != 9999;
+}
+
+Test(table, visits_every_key)
+{
+	struct table t = {0};
+
+	for (uint64_t i = 1; i <= 9000; i++)
+		table_set(&t, i, i);
+	cr_assert(table_each(&t, add_up));
+	cr_assert_eq(sum, 9000ull * 9001 / 2);
+	table_set(&t, 9999, 0);
+	cr_assert_not(table_each(&t, add_up));
+}
+
+Test(table, a_fold_depends_on_every_bit_of_both_words)
+{
+	uint64_t first = table_fold(0x123456789, 0x7f0000001000);
+
+	for (unsigned i = 0; i < 64; i++) {
+		cr_assert_neq(table_fold(0x123456789 ^ 1ull << i, 0x7f0000001000), first);
+		cr_assert_neq(table_fold(0x123456789, 0x7f0000001000 ^ 1ull << i), first);
+	}
+	cr_assert_neq(table_fold(0x7f0000001000, 0x123456789), first);
+}
