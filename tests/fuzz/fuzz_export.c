@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libFuzzer's entry: one trace file in memory through one of the exports. What is JSON has to pass
+ * SQLite's parser. Files that a trace names are not opened. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sqlite3.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../../report/export.h"
+#include "../../report/export_html.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static sqlite3 *checker;
+static sqlite3_stmt *is_json;
+
+static void fail(const char *name, const char *why)
+{
+	fprintf(stderr, "export %s: %s\n", name, why);
+	abort();
+}
+
+static void start(void)
+{
+	if (sqlite3_open(":memory:", &checker) || sqlite3_prepare_v2(checker, "SELECT json_valid(?)", -1, &is_json, NULL))
+		fail("checker", sqlite3_errmsg(checker));
+	/* As few that a small file already leaves some out. */
+	html_event_limit = 100;
+}
+
+static void check_json(const char *name, const char *text, size_t size)
+{
+	sqlite3_bind_text64(is_json, 1, text, size, SQLITE_STATIC, SQLITE_UTF8);
+	if (sqlite3_step(is_json) != SQLITE_ROW || !sqlite3_column_int(is_json, 0))
+		fail(name, "no JSON");
+	sqlite3_reset(is_json);
+	sqlite3_clear_bindings(is_json);
+}
+
+static void run_stream(struct export *x, const struct export_type *type)
+{
+	int fd = memfd_create(type->name, MFD_CLOEXEC);
+	struct sink sink;
+	struct err err = {""};
+	off_t size;
+	char *text;
+
+	if (fd < 0 || sink_open(&sink, fd, type->flags & EXPORT_GZIP, &err))
+		fail(type->name, "cannot start");
+	x->out = &sink;
+	if (type->run(x, &err) && !*err.text)
+		fail(type->name, "no word of what failed");
+	if (sink_close(&sink))
+		fail(type->name, "cannot be written");
+	size = lseek(fd, 0, SEEK_CUR);
+	text = size ? mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
+	if (text && strstr(type->extension, "json"))
+		check_json(type->name, text, (size_t)size);
+	if (text)
+		munmap(text, (size_t)size);
+	close(fd);
+}
+
+/* The database stays in memory. */
+static void run_file(struct export *x, const struct export_type *type)
+{
+	struct err err = {""};
+
+	x->path = ":memory:";
+	if (type->run(x, &err))
+		fail(type->name, err.text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct report_context context = {0};
+	/* Picked by the size, so that a file gives the same run each time. */
+	const struct export_type *type = &export_list[size % export_count];
+	struct export x = {.context = &context, .metric = (enum metric)(size / export_count % METRIC_COUNT)};
+	struct model model;
+	struct err err;
+
+	if (!checker)
+		start();
+	if (!model_open_bytes(&model, data, size, &err)) {
+		context.model = &model;
+		context.symbols = symbols_new(&model, false);
+		if (type->run && type->flags & EXPORT_FILE)
+			run_file(&x, type);
+		else if (type->run)
+			run_stream(&x, type);
+		texts_done(&x.remarks);
+		symbols_free(context.symbols);
+	}
+	model_done(&model);
+	return 0;
+}
