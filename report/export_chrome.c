@@ -105,7 +105,7 @@ static const char *launch(struct chrome *w, uint32_t id)
 		buffer_text(&w->scratch, ",\"kernel\":");
 		json_add(&w->scratch, readable.data);
 	}
-	buffer_print(&w->scratch, ",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"shared memory\":%u,\"stream\":%" PRIu64,
+	buffer_print(&w->scratch, ",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"shared memory\":%u,\"stream handle\":%" PRIu64,
 		     l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2], l.shared_bytes, l.stream);
 	buffer_done(&name);
 	buffer_done(&readable);
@@ -161,6 +161,7 @@ static void signed_number(struct chrome *w, const char *name, int64_t value)
 	sink_number(w->out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
+/* A call has no "stream": what has one is a device's work to HTA. */
 static void add_arg(struct chrome *w, const struct event *e, uint64_t slot)
 {
 	static const char *const kinds[] = {"HtoH", "HtoD", "DtoH", "DtoD", "default"};
@@ -200,7 +201,7 @@ static void add_arg(struct chrome *w, const struct event *e, uint64_t slot)
 		chrome_number(w, ",\"bytes\":", value);
 		break;
 	case TF_ARG_STREAM:
-		chrome_number(w, ",\"stream\":", value);
+		chrome_number(w, ",\"stream handle\":", value);
 		break;
 	case TF_ARG_RESULT:
 		chrome_number(w, ",\"error\":", value);

@@ -99,7 +99,9 @@ def check_chrome():
         elif e['ph'] == 'X':
             check((e['pid'], e['tid']) in named, f'chrome: a thread without a name: {e["pid"]} {e["tid"]}')
             add(got[e['cat']], (e['name'],), ns(e['dur']))
-            lanes[e['cat'].startswith(('kernel', 'gpu_')), e['pid'], e['tid']].append((ns(e['ts']), -ns(e['dur'])))
+            is_device = e['cat'].startswith(('kernel', 'gpu_'))
+            check(is_device == ('stream' in e.get('args', {})), f'chrome: what has a stream is a device to HTA: {e}')
+            lanes[is_device, e['pid'], e['tid']].append((ns(e['ts']), -ns(e['dur'])))
         elif e['ph'] in 'be':
             halves[e['id'], e['name']] += 1 if e['ph'] == 'b' else -1
     same(got['osrt'], osrt, 'chrome osrt')
