@@ -414,6 +414,7 @@ static void visit_range(void *context, const struct nvtx_range *r)
 	set_lane(w, r->thread);
 	if (r->is_pushpop) {
 		add_pushpop(w, r);
+		chrome_autograd_range(&w->autograd, string(w, r->text), r->thread->tid, axis_ns(w->axis, r->start));
 		return;
 	}
 	w->next_range++;
@@ -517,6 +518,7 @@ static void add_image(struct chrome *w, const struct image *image)
 	for (size_t i = 0; t && i < t->thread_count; i++)
 		add_thread(w, &t->threads[i]);
 	nvtx_ranges(image, NULL, w, visit_range);
+	chrome_autograd_flows(w);
 	if (w->has_device_records)
 		chrome_device_events(w);
 	correlation_ids_done(&w->ids);

@@ -13,6 +13,13 @@ struct chrome_cache {
 	struct texts texts;
 };
 
+/* What is known of the sequence numbers of autograd. */
+struct chrome_autograd {
+	struct map by_sequence; /* number -> position in pairs */
+	struct chrome_pair *pairs;
+	size_t count, capacity;
+};
+
 struct chrome {
 	struct export *x;
 	struct sink *out;
@@ -29,6 +36,7 @@ struct chrome {
 	struct buffer scratch;
 	struct correlation_ids ids; /* of the image */
 	struct nvtx_definitions nvtx; /* likewise */
+	struct chrome_autograd autograd; /* likewise */
 	uint64_t correlation; /* unique in a process */
 	uint64_t next_flow;
 	uint64_t next_range;
@@ -53,6 +61,13 @@ void chrome_device_properties(struct chrome *w);
 
 /* Bytes in use by device and kind, over time, of the writer's image. */
 void chrome_memory(struct chrome *w);
+
+/* One end of an arrow, the one numbered next_flow. */
+void chrome_flow(struct chrome *w, const char *category, bool is_start, uint32_t pid, uint32_t tid, uint64_t ns);
+
+/* Looks at a range of a thread; the arrows that have come up, after all of an image. */
+void chrome_autograd_range(struct chrome_autograd *a, const char *text, uint32_t tid, uint64_t start_ns);
+void chrome_autograd_flows(struct chrome *w);
 
 /* Device records of the writer's image, and the arrows to them from the calls. */
 void chrome_device_events(struct chrome *w);

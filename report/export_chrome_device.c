@@ -178,12 +178,15 @@ static void add_record(struct scan *s, const struct device_record *r)
 	sink_text(w->out, "}");
 }
 
-static void flow_end(struct chrome *w, bool is_start, uint64_t id, uint32_t pid, uint32_t tid, uint64_t ns)
+void chrome_flow(struct chrome *w, const char *category, bool is_start, uint32_t pid, uint32_t tid, uint64_t ns)
 {
 	chrome_begin(w);
 	sink_text(w->out, is_start ? "{\"ph\":\"s\"" : "{\"ph\":\"f\",\"bp\":\"e\"");
-	sink_text(w->out, ",\"cat\":\"ac2g\",\"name\":\"ac2g\"");
-	chrome_number(w, ",\"id\":", id);
+	sink_text(w->out, ",\"cat\":\"");
+	sink_text(w->out, category);
+	sink_text(w->out, "\",\"name\":\"");
+	sink_text(w->out, category);
+	chrome_number(w, "\",\"id\":", w->next_flow);
 	chrome_number(w, ",\"pid\":", pid);
 	chrome_number(w, ",\"tid\":", tid);
 	sink_text(w->out, ",\"ts\":");
@@ -206,8 +209,8 @@ static void add_flows(void *context, const struct correlated *k)
 			work = (struct tf_work){0};
 		pid = device_pid(w, work.device);
 		w->next_flow++;
-		flow_end(w, true, w->next_flow, w->pid, k->thread->tid, call_ns);
-		flow_end(w, false, w->next_flow, pid, stream_tid(w, pid, &work), axis_monotonic(w->axis, r->start_ns));
+		chrome_flow(w, "ac2g", true, w->pid, k->thread->tid, call_ns);
+		chrome_flow(w, "ac2g", false, pid, stream_tid(w, pid, &work), axis_monotonic(w->axis, r->start_ns));
 	}
 }
 

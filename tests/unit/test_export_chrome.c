@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What chrome's timeline draws beside the events: arrows of autograd. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../../report/export.h"
+#include "trace_writer.h"
+
+#define US 1000ull
+
+struct range {
+	size_t thread;
+	const char *text;
+	uint64_t start_us, end_us;
+};
+
+/* The export of a process whose threads, 100 and 101, had these ranges, ordered by their starts. */
+static char *exported(const struct range *ranges, size_t count)
+{
+	struct writer w;
+	struct writer_thread threads[2];
+	struct model model;
+	struct report_context context = {.model = &model};
+	struct export x = {.context = &context};
+	struct sink sink;
+	struct err err = {""};
+	const uint8_t *bytes;
+	char *text = calloc(1, 1 << 16);
+	size_t size;
+	int fd = memfd_create("chrome", MFD_CLOEXEC);
+
+	writer_init(&w, 1, 100, 90, 1000 * US);
+	for (uint32_t i = 0; i < 2; i++)
+		writer_thread(&w, &threads[i], 100 + i, "thread", 4096);
+	for (uint64_t us = 1000; us < 2000; us++)
+		for (size_t i = 0; i < count; i++) {
+			if (ranges[i].end_us == us)
+				writer_event(&threads[ranges[i].thread], TF_POP, 0, us * US, 0);
+			if (ranges[i].start_us != us)
+				continue;
+			writer_text(&threads[ranges[i].thread], TF_BLOB_STRING, (uint32_t)i + 1, ranges[i].text);
+			writer_event(&threads[ranges[i].thread], TF_PUSH, 0, us * US, i + 1);
+		}
+	bytes = writer_bytes(&w, &size);
+	cr_assert_eq(model_open_bytes(&model, bytes, size, &err), 0, "%s", err.text);
+	context.symbols = symbols_new(&model, false);
+	cr_assert_eq(sink_open(&sink, fd, false, &err), 0);
+	x.out = &sink;
+	cr_assert_eq(export_chrome(&x, &err), 0, "%s", err.text);
+	cr_assert_eq(sink_close(&sink), 0);
+	cr_assert_gt(pread(fd, text, (1 << 16) - 1, 0), 0);
+	symbols_free(context.symbols);
+	model_done(&model);
+	writer_done(&w);
+	close(fd);
+	return text;
+}
+
+static size_t arrows(const char *text)
+{
+	size_t count = 0;
+
+	while ((text = strstr(text, "\"cat\":\"fwdbwd\"")) != NULL) {
+		text++;
+		count++;
+	}
+	return count;
+}
+
+Test(export_chrome, draws_an_arrow_from_the_innermost_forward_operator_to_the_engine)
+{
+	static const struct range ranges[] = {
+		{0, "aten::linear, seq = 7", 1100, 1200},
+		{0, "aten::addmm, seq = 7, op_id = 2, sizes = [[2]]", 1110, 1190},
+		{0, "aten::detach", 1120, 1130},
+		{0, "aten::relu, seq = 8", 1210, 1220}, /* without a backward */
+		{1, "autograd::engine::evaluate_function: AddmmBackward0, seq = 7", 1300, 1400},
+		{1, "AddmmBackward0, seq = 7", 1310, 1390},
+		{1, "MulBackward0, seq = 9", 1410, 1420}, /* without a forward */
+	};
+	char *text = exported(ranges, sizeof(ranges) / sizeof(*ranges));
+
+	cr_expect_eq(arrows(text), 2, "%s", text);
+	cr_expect(strstr(text, "{\"ph\":\"s\",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\",\"id\":1,\"pid\":100,\"tid\":100,\"ts\":110.000}"), "%s", text);
+	cr_expect(strstr(text, "{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\",\"id\":1,\"pid\":100,\"tid\":101,\"ts\":300.000}"), "%s", text);
+	free(text);
+}
+
+Test(export_chrome, draws_none_where_two_threads_have_the_number)
+{
+	static const struct range ranges[] = {
+		{0, "aten::mul, seq = 1", 1100, 1110},
+		{1, "aten::mul, seq = 1", 1120, 1130},
+		{1, "MulBackward0, seq = 1", 1200, 1210},
+		{0, "no number, seq = x", 1300, 1310},
+		{0, "a number, seq = 99999999999999999999", 1400, 1410},
+	};
+	char *text = exported(ranges, sizeof(ranges) / sizeof(*ranges));
+
+	cr_expect_eq(arrows(text), 0, "%s", text);
+	free(text);
+}
