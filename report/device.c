@@ -5,6 +5,10 @@
 
 #include "report.h"
 
+const char *const device_overheads[DEVICE_OVERHEADS] = {
+	"the driver's compiling", "handing buffers over", "patching kernels", "CUPTI's own resources", "loading modules",
+	"loading functions", "a full command buffer", "asking for buffers", "starting to watch managed memory"};
+
 /* ---- sources ---- */
 
 struct device_source device_source(const struct trace *t)

@@ -93,7 +93,7 @@ static void add_process(struct json *j, const struct process *p)
 
 static void add_track(struct json *j, const struct html_track *t)
 {
-	static const char *const kinds[] = {"calls", "nvtx", "ranges", "stream", "counter", "links"};
+	static const char *const kinds[] = {"calls", "nvtx", "ranges", "stream", "samples", "counter", "links"};
 
 	buffer_print(&j->text, "{\"kind\":\"%s\",\"process\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"label\":%" PRIu32, kinds[t->kind],
 		     t->process, t->tid, t->label);
@@ -293,6 +293,7 @@ static void add_names(struct json *j)
 	    [TF_GROUP_CUSPARSE] = "cusparse", [TF_GROUP_CUSOLVER] = "cusolver", [TF_GROUP_NCCL] = "nccl",
 	    [TF_GROUP_MPI] = "mpi",           [TF_GROUP_CUFFT] = "cufft",       [HTML_KERNEL] = "kernel",         [HTML_COPY] = "copy",
 	    [HTML_SET] = "set",               [HTML_GRAPH] = "graph",           [HTML_MEMORY] = "memory",
+	    [HTML_SAMPLE] = "sample",         [HTML_WAIT] = "wait",             [HTML_OVERHEAD] = "overhead",
 	};
 
 	buffer_text(&j->text, "\"categories\":[");

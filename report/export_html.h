@@ -26,10 +26,10 @@ enum html_column {
 };
 
 /* Links are no events: the start of a call in the track that they are `of`, and the id of its work. */
-enum html_track_kind { HTML_CALLS, HTML_NVTX, HTML_RANGES, HTML_STREAM, HTML_COUNTER, HTML_LINKS };
+enum html_track_kind { HTML_CALLS, HTML_NVTX, HTML_RANGES, HTML_STREAM, HTML_SAMPLES, HTML_COUNTER, HTML_LINKS };
 
 /* Categories of names: enum tf_group, then these. */
-enum { HTML_KERNEL = TF_GROUP_COUNT, HTML_COPY, HTML_SET, HTML_GRAPH, HTML_MEMORY, HTML_CATEGORIES };
+enum { HTML_KERNEL = TF_GROUP_COUNT, HTML_COPY, HTML_SET, HTML_GRAPH, HTML_MEMORY, HTML_SAMPLE, HTML_WAIT, HTML_OVERHEAD, HTML_CATEGORIES };
 
 struct html_event {
 	int64_t start;
@@ -69,7 +69,7 @@ struct html {
 	const struct image *image;
 	const struct axis *axis;
 	struct nvtx_definitions nvtx;
-	struct map known_calls, known_texts, known_works; /* id -> name + 1, with a detail + 1 above 2^32 */
+	struct map known_calls, known_texts, known_samples, known_works; /* id -> name; of works a position */
 };
 
 /* ---- html_track.c: names, details and tracks by number, and blocks ---- */
@@ -99,6 +99,9 @@ void html_member_text(struct buffer *json, const char *name, const char *text);
 void html_member_number(struct buffer *json, const char *name, uint64_t number);
 void html_member_shape(struct buffer *json, const uint32_t *grid, const uint32_t *block);
 
+/* The track of an image's process that is of no thread. */
+struct html_track *html_process_track(struct html *h, enum html_track_kind kind, uint64_t which, const char *label);
+
 /* So many ns before that tick. */
 int64_t html_since_origin(const struct html *h, uint64_t ticks, uint64_t before_ns);
 
@@ -110,8 +113,8 @@ struct html_track *html_thread_track(struct html *h, enum html_track_kind kind, 
 /* What the devices did for the image, and which calls asked for it. */
 void html_device(struct html *h);
 
-/* The memory in use of a process, with its first image. */
-void html_memory(struct html *h, size_t process);
+/* The memory in use of the image, by device. */
+void html_memory(struct html *h);
 
 /* ---- made from report/html by join.py ---- */
 

@@ -5,6 +5,7 @@
 
 #include "correlate.h"
 #include "export_html.h"
+#include "memory.h"
 
 /* ---- devices ---- */
 
@@ -106,12 +107,35 @@ static void add_record(struct scan *s, const struct device_record *r)
 	html_add(h, &h->tracks[k.track], &out);
 }
 
+/* What no device was busy with: waits for it, and what recording or compiling cost. */
+static void add_more(struct scan *s, const struct device_record *r)
+{
+	static const char *const waits[] = {"wait", "wait for an event", "stream waits for an event", "wait for a stream",
+					    "wait for a context"};
+	struct html *h = s->more;
+	struct html_event out = {.start = (int64_t)(r->start_ns + (uint64_t)s->axis->offset_ns - h->model->origin_ns),
+				 .duration = r->duration_ns};
+	bool is_wait;
+	struct tf_work w;
+
+	if (!device_work(h->image->trace, r->work, &w) || (w.kind != TF_WORK_WAIT && w.kind != TF_WORK_OVERHEAD) ||
+	    r->duration_ns < h->least_ns)
+		return;
+	is_wait = w.kind == TF_WORK_WAIT;
+	out.name = is_wait ? html_name(h, HTML_WAIT, waits[w.value < 5 ? w.value : 0])
+			   : html_name(h, HTML_OVERHEAD, w.value >> 16 < DEVICE_OVERHEADS ? device_overheads[w.value >> 16] : "?");
+	html_add(h, is_wait ? html_process_track(h, HTML_RANGES, 1, "Waits for devices")
+			    : html_process_track(h, HTML_RANGES, 2, "Overhead of recording"), &out);
+}
+
 static void add_records(struct html *h)
 {
 	struct device_pass pass = {.html = h};
 	struct scan s = {.context = h->x->context, .image = h->image, .more = &pass};
 
 	device_scan_image(&s, add_record, NULL);
+	s.more = h;
+	device_scan_more(&s, add_more, NULL);
 	buffer_done(&pass.works);
 }
 
@@ -146,66 +170,43 @@ void html_device(struct html *h)
 
 /* ---- memory in use ---- */
 
-/* A filter hides what was allocated before, so that what is in use is not known. */
-static bool has_memory(const struct html *h, const struct process *p)
+struct memory_lane {
+	struct html *html;
+	struct map last; /* device -> bytes at its last change */
+};
+
+/* Changes of all kinds together, of those on a device. */
+static void add_change(void *context, const struct memory *m, const struct memory_use *use, uint64_t ns)
 {
-	for (size_t i = 0; i < p->image_count; i++) {
-		const struct trace *t = h->model->images[p->first_image + i].trace;
+	struct memory_lane *lane = context;
+	struct html *h = lane->html;
+	struct html_event out = {.start = (int64_t)(ns - h->model->origin_ns), .value = (int64_t)use->in_use};
+	struct buffer label = {0};
 
-		if (t && t->is_filtered)
-			return false;
-		for (size_t k = 0; t && k < t->thread_count; k++)
-			if (t->threads[k].args & 1u << TF_ARG_MEMORY)
-				return true;
-	}
-	return false;
-}
-
-/* How many bytes more are in use after the call. */
-static int64_t memory_change(struct map *live, const struct event *e)
-{
-	uint64_t arg = e->kind == TF_CALL && e->args_count ? event_arg(e, TF_ARG_MEMORY) : 0;
-	unsigned int memory = tf_arg_small(arg);
-	uint64_t *bytes;
-	int64_t freed;
-
-	if (!arg || event_arg(e, TF_ARG_RESULT) || (memory & 31) == TF_MEMORY_HOST)
-		return 0;
-	if (!(memory & TF_MEMORY_FREE)) {
-		bytes = map_put(live, tf_arg_value(arg), 0, NULL);
-		freed = (int64_t)*bytes;
-		*bytes = tf_arg_value(event_arg(e, TF_ARG_BYTES));
-		return (int64_t)(*bytes - (uint64_t)freed);
-	}
-	bytes = map_find(live, tf_arg_value(arg), 0);
-	freed = bytes ? (int64_t)*bytes : 0;
-	if (bytes)
-		map_remove(live, tf_arg_value(arg), 0);
-	return -freed;
-}
-
-void html_memory(struct html *h, size_t process)
-{
-	const struct merge_event *e;
-	struct map live = {0};
-	struct html_event out = {0};
-	struct html_track *t;
-	struct merge *g;
-
-	if (!has_memory(h, &h->model->processes[process]))
+	(void)m;
+	if (use->kind || use->device == MEMORY_HOST)
 		return;
-	g = merge_new(h->model, process);
-	t = html_track(h, HTML_COUNTER, process << 1, 0, NULL);
-	out.name = html_name(h, HTML_MEMORY, "Device memory in use");
-	t->label = html_string(h, "Device memory in use");
-	while ((e = merge_next(g))) {
-		int64_t change = memory_change(&live, &e->event);
+	*map_put(&lane->last, use->device, 0, NULL) = use->in_use;
+	buffer_print(&label, "Memory in use, device %" PRIu32, use->device);
+	out.name = html_name(h, HTML_MEMORY, label.data);
+	html_add(h, html_process_track(h, HTML_COUNTER, use->device, label.data), &out);
+	buffer_done(&label);
+}
 
-		out.start = (int64_t)(e->ns - h->model->origin_ns);
-		out.value = (int64_t)((uint64_t)out.value + (uint64_t)change);
-		if (change)
-			html_add(h, t, &out);
-	}
-	map_done(&live);
-	merge_free(g);
+/* A filter hides what was allocated before, so that what is in use is not known. */
+void html_memory(struct html *h)
+{
+	struct memory_lane lane = {.html = h};
+	struct memory m;
+
+	if (h->image->trace && h->image->trace->is_filtered)
+		return;
+	memory_replay(h->model, h->image, &m, add_change, &lane);
+	/* What comes after an exec has nothing of it. */
+	for (size_t i = 0; h->image->end == TF_END_EXEC && i < lane.last.size; i++)
+		if (lane.last.slots[i].used)
+			add_change(&lane, &m, &(struct memory_use){.device = (uint32_t)lane.last.slots[i].a},
+				   axis_ns(h->axis, image_last_ticks(h->image)));
+	map_done(&lane.last);
+	memory_done(&m);
 }

@@ -72,6 +72,8 @@ static uint64_t least_ns(struct html *h)
 
 /* ---- details: JSON members after a "{" ---- */
 
+enum { FRAMES = 512 };
+
 static void member(struct buffer *json, const char *name)
 {
 	buffer_print(json, "%s\"%s\":", json->data[json->size - 1] == '{' ? "" : ",", name);
@@ -99,7 +101,6 @@ void html_member_shape(struct buffer *json, const uint32_t *grid, const uint32_t
 
 static void add_stack(struct html *h, uint32_t stack, struct buffer *json)
 {
-	enum { FRAMES = 512 };
 	struct symbol_frame *frames = mem_alloc(FRAMES * sizeof(*frames));
 	size_t count = symbols_frames(h->x->context->symbols, h->image, stack, frames, FRAMES);
 
@@ -406,13 +407,13 @@ static void add_mark(struct html *h, const struct trace_thread *thread, const st
 	add_annotation(h, html_thread_track(h, HTML_NVTX, thread), e->text, (struct range_facts){.domain = e->id, .args = e->args, .args_count = e->args_count, .payload = e->payload}, &out);
 }
 
-static struct html_track *ranges_track(struct html *h)
+struct html_track *html_process_track(struct html *h, enum html_track_kind kind, uint64_t which, const char *label)
 {
 	bool is_new;
-	struct html_track *t = html_track(h, HTML_RANGES, h->image->process << 1, 0, &is_new);
+	struct html_track *t = html_track(h, kind, h->image->process << 1, which, &is_new);
 
 	if (is_new)
-		t->label = html_string(h, "NVTX start/end ranges");
+		t->label = html_string(h, label);
 	return t;
 }
 
@@ -422,8 +423,45 @@ static void visit_range(void *context, const struct nvtx_range *r)
 	struct html_event out = {.start = html_since_origin(h, r->start, 0)};
 
 	out.duration = axis_duration(h->axis, r->end - r->start);
-	add_annotation(h, r->is_pushpop ? html_thread_track(h, HTML_NVTX, r->thread) : ranges_track(h), r->text,
+	add_annotation(h, r->is_pushpop ? html_thread_track(h, HTML_NVTX, r->thread) : html_process_track(h, HTML_RANGES, 0, "NVTX start/end ranges"), r->text,
 		       (struct range_facts){r->domain, r->is_unfinished, r->args, r->payload, r->args_count}, &out);
+}
+
+/* ---- CPU samples ---- */
+
+static void make_sample_detail(struct html *h, const void *from, struct buffer *json)
+{
+	add_stack(h, *(const uint32_t *)from, json);
+}
+
+/* By the innermost frame of the program's own language. */
+static uint32_t sample_name(struct html *h, uint32_t stack)
+{
+	bool is_new;
+	uint64_t *place = map_put(&h->known_samples, stack, 0, &is_new);
+	struct symbol_frame *frames;
+	size_t count, i = 0;
+
+	if (!is_new)
+		return (uint32_t)*place;
+	frames = mem_alloc(FRAMES * sizeof(*frames));
+	count = stack ? symbols_frames(h->x->context->symbols, h->image, stack, frames, FRAMES) : 0;
+	while (i + 1 < count && frames[i].is_interpreter)
+		i++;
+	*place = html_name(h, HTML_SAMPLE, count ? frames[i].text : "(stack lost)");
+	free(frames);
+	return (uint32_t)*place;
+}
+
+static void add_sample(struct html *h, const struct trace_thread *thread, const struct event *e)
+{
+	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_STACK) : 0;
+	uint32_t stack = (uint32_t)tf_arg_value(arg);
+	struct html_event out = {.start = html_since_origin(h, e->ticks, 0), .name = sample_name(h, stack)};
+
+	if (stack)
+		out.detail = html_detail(h, (uint64_t)1 << 62 | stack, make_sample_detail, &stack);
+	html_add(h, html_thread_track(h, HTML_SAMPLES, thread), &out);
 }
 
 /* ---- all of it ---- */
@@ -442,6 +480,9 @@ static void add_thread(struct html *h, const struct trace_thread *thread)
 		} else if (e.kind == TF_MARK) {
 			add_mark(h, thread, &e);
 			t = NULL; /* the tracks may have moved */
+		} else if (e.kind == TF_SAMPLE) {
+			add_sample(h, thread, &e);
+			t = NULL;
 		}
 	add_current(h, thread);
 }
@@ -452,8 +493,7 @@ static void add_image(struct html *h, const struct image *image)
 
 	h->image = image;
 	h->axis = &h->model->machines[image->machine].axis;
-	if (image == &h->model->images[h->model->processes[image->process].first_image])
-		html_memory(h, image->process);
+	html_memory(h);
 	nvtx_definitions_make(&h->nvtx, t);
 	for (size_t i = 0; t && i < t->thread_count; i++)
 		add_thread(h, &t->threads[i]);
@@ -462,8 +502,8 @@ static void add_image(struct html *h, const struct image *image)
 	html_device(h);
 	map_done(&h->known_calls);
 	map_done(&h->known_texts);
+	map_done(&h->known_samples);
 	map_done(&h->known_works);
-	h->known_calls = h->known_texts = h->known_works = (struct map){0};
 	html_flush(h);
 }
 

@@ -215,6 +215,10 @@ void device_scan(struct scan *s, void (*visit)(struct scan *, const struct devic
 /* Likewise of one image. */
 void device_scan_image(struct scan *s, void (*visit)(struct scan *, const struct device_record *), uint64_t *ret_broken);
 
+/* What a TF_WORK_OVERHEAD was spent on, by CUpti_ActivityOverheadKind >> 16: 0 the driver's compiling, else CUPTI's own. */
+enum { DEVICE_OVERHEADS = 9 };
+extern const char *const device_overheads[DEVICE_OVERHEADS];
+
 /* Likewise what no device was busy with: waits, allocations, overhead, managed memory's traffic, compiling. */
 void device_scan_more(struct scan *s, void (*visit)(struct scan *, const struct device_record *), uint64_t *ret_broken);
 

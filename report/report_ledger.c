@@ -7,12 +7,6 @@
 #include "correlate.h"
 #include "memory.h"
 
-/* CUpti_ActivityOverheadKind >> 16: what CUPTI cost, and 0 what the driver compiled. */
-enum { DEVICE_OVERHEADS = 9 };
-static const char *const overhead_names[DEVICE_OVERHEADS] = {
-	"the driver's compiling", "handing buffers over", "patching kernels", "CUPTI's own resources", "loading modules",
-	"loading functions", "a full command buffer", "asking for buffers", "starting to watch managed memory"};
-
 struct facts {
 	struct correlate_counts work;
 	uint64_t overhead_ns[DEVICE_OVERHEADS], more;
@@ -192,7 +186,7 @@ static void process_rows(const struct report_context *c, const struct process *p
 			row(table, p->pid, host, rows[i].fact, rows[i].count, rows[i].detail);
 	for (size_t i = 0; i < DEVICE_OVERHEADS; i++)
 		if (f.overhead_ns[i])
-			row(table, p->pid, host, i ? "CUPTI's overhead" : "driver's overhead", f.overhead_ns[i], overhead_names[i]);
+			row(table, p->pid, host, i ? "CUPTI's overhead" : "driver's overhead", f.overhead_ns[i], device_overheads[i]);
 }
 
 static void image_notes(const struct model *m, const struct image *image, struct table *table)

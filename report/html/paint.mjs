@@ -68,22 +68,22 @@ class Batch {
 
 // `found`: by name, whether it is looked for; null: nothing is. Small events take the style of the first of their pixel.
 function gather(row, y, view, width, styles, found, plain, hits, texts) {
-	const {lane} = row, names = lane.track.name, height = LANE - 3;
+	const {lane} = row, {name: names, detail: details} = lane.track, height = LANE - 3;
 
 	visit(lane, view.t0, view.t0 + width * view.nsPerPixel, view.nsPerPixel, (x, w, i, cover, count) => {
-		const name = names[lane.event[i]];
+		const name = names[lane.event[i]], style = styles.byDetail[details[lane.event[i]]] || styles.byName[name];
 		const left = Math.max(x, -2), right = Math.min(x + w, width + 2);
 		let isHit = found && found[name];
 
 		for (let k = i + 1; found && !isHit && k < i + count && k < i + 64; k++)
 			isHit = found[names[lane.event[k]]];
 		if (w === 1) {
-			(isHit ? hits : plain).add(styles.byName[name], Math.ceil(cover * (COVERS - 1)), left, y, right - left, height);
+			(isHit ? hits : plain).add(style, Math.ceil(cover * (COVERS - 1)), left, y, right - left, height);
 			return;
 		}
 		const gap = right - left > 3 ? 1 : 0;
 
-		(isHit ? hits : plain).add(styles.byName[name], COVERS, left, y, right - left - gap, height);
+		(isHit ? hits : plain).add(style, COVERS, left, y, right - left - gap, height);
 		if (right - left > TEXT_WIDTH)
 			texts.push(name, left + 5, y + height / 2, right - left - 10);
 	});

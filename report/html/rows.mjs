@@ -27,7 +27,7 @@ function processGroup(model, process, index, tracks) {
 	const of = kind => tracks.filter(track => track.kind === kind);
 	const counters = of('counter').map(track => ({label: model.strings[track.label], counter: track}));
 	const ranges = of('ranges').map(track => ({label: model.strings[track.label], lanes: track.lanes}));
-	const threads = threadItems(model, tracks.filter(track => track.kind === 'calls' || track.kind === 'nvtx'));
+	const threads = threadItems(model, tracks.filter(track => ['calls', 'nvtx', 'samples'].includes(track.kind)));
 
 	return {id: `p${index}`, title: model.strings[process.label], note: model.strings[process.ended], start: process.start,
 		end: process.end, items: [...counters, ...ranges, ...threads]};

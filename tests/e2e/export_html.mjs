@@ -239,6 +239,19 @@ async function checkFlames(page) {
 	check(all.includes('100.0 %') && inner !== all, 'the flame graph is gone through by keys', all, inner);
 }
 
+// What samples show of the program: its own function, with the stack that led there.
+async function checkSamples(page) {
+	await page.get(`document.getElementById('tab-timeline').click()`);
+	await page.frames(3);
+	await press(page, '/');
+	await page.type('burn (');
+	await press(page, 'Enter');
+	const details = await page.get(`document.getElementById('details').innerText`);
+
+	check(/CPU sample/.test(details) && /Stack/.test(details) && /work \(/.test(details), 'samples are on the timeline, with their stacks', details);
+	await press(page, 'Escape');
+}
+
 async function checkTheme(page) {
 	const color = `getComputedStyle(document.body).backgroundColor`, colors = new Set();
 
@@ -326,6 +339,8 @@ async function run(browser) {
 		await checkFlames(page);
 		await checkTheme(page);
 	}
+	if (kind === 'job')
+		await checkSamples(page);
 	if (kind === 'cuda')
 		await checkDevices(page);
 	if (kind === 'large')

@@ -35,9 +35,13 @@ drive() {
 cat >job.py <<'END'
 import multiprocessing, time
 
+def burn(n):
+    return sum(k * k for k in range(n))
+
 def work(i):
     for _ in range(200):
         time.sleep(0.0001 * i)
+        burn(2000)
 
 if __name__ == '__main__':
     jobs = [multiprocessing.Process(target=work, args=(i,)) for i in range(1, 5)]
@@ -46,7 +50,7 @@ if __name__ == '__main__':
     for j in jobs:
         j.join()
 END
-pillion -o job python3 job.py >out 2>err
+pillion -o job -s cpu --sampling-frequency=500 python3 job.py >out 2>err
 is "$? $(cat out)" '0 ' 'a Python job with processes'
 drive job job
 doubles=$PILLION_BUILD_DIR/tests/doubles

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import {boxes, makeTree} from '../../report/html/flame.mjs';
 import {bytes, cell, duration, instant, whole} from '../../report/html/format.mjs';
+import {makeStyles, ownColor} from '../../report/html/colors.mjs';
 import {layout, makeGroups, rowAt} from '../../report/html/rows.mjs';
 import {findNames, linked, nextMatch} from '../../report/html/search.mjs';
 import {pickRows} from '../../report/html/sheet.mjs';
@@ -94,4 +95,17 @@ test('a search goes through its matches by time, and around the end', () => {
 	assert.deepEqual(nextMatch(rows, found.names, null, -1), {lane: kernels, i: 1});
 	assert.equal(findNames(model, model.groups, ''), null);
 	assert.equal(nextMatch(rows, findNames(model, model.groups, 'none').names, null, 1), null);
+});
+
+test("the program's own colours keep their hue and stay readable, others keep the style of their name", () => {
+	assert.equal(ownColor('#ff0000ff', true), 'hsl(240 100% 36%)');
+	assert.equal(ownColor('#00FF00', false), 'hsl(120 100% 68%)');
+	assert.equal(ownColor('#ffffffff', false), 'hsl(0 0% 78%)');
+	for (const none of ['', 'red', '#12345', '#1234567', 'url(x)'])
+		assert.equal(ownColor(none, false), '');
+	const {colors, byName, byDetail} = makeStyles({strings: ['a'], categories: ['nvtx'], names: [0, 0],
+		details: [{color: '#ff00ff00'}, {domain: 'x'}, {color: '#ff00ff00'}]}, false);
+
+	assert.deepEqual([...byDetail].map(style => colors[style]), ['', 'hsl(120 100% 68%)', '', 'hsl(120 100% 68%)']);
+	assert.match(colors[byName[0]], /^hsl/);
 });
