@@ -22,6 +22,8 @@ enum option_id {
 	OPTION_LINES_ALL,
 	OPTION_SOURCE,
 	OPTION_METRIC,
+	OPTION_SPLIT_TIME,
+	OPTION_SPLIT_SIZE,
 	OPTION_REPLACE,
 	OPTION_HELP,
 	OPTION_VERSION
@@ -47,6 +49,9 @@ static const struct option {
 	{OPTION_REPLACE, 0, "replace", NULL, "put the file in the place of the capture's directory, once it is whole", VERB_PACK},
 	{OPTION_METRIC, 0, "metric", "METRIC", "calls, gpu, cpu, alloc: what folded, speedscope and pprof show",
 	 VERB_EXPORT},
+	{OPTION_SPLIT_TIME, 0, "split-time", "TIME", "chrome: a file for each such time, NAME.001.json and so on; ns, or with us, ms, s",
+	 VERB_EXPORT},
+	{OPTION_SPLIT_SIZE, 0, "split-size", "SIZE", "chrome: files of at most so many bytes, or with K, M, G", VERB_EXPORT},
 	{OPTION_UNIT, 0, "timeunit", "UNIT", "ns, us, ms, s, auto; csv, tsv and json always carry ns",
 	 VERB_STATS | VERB_INFO | VERB_ANALYZE},
 	{OPTION_BY, 0, "by", "WHAT", "process, rank, host, thread, device, range: one row for each", VERB_STATS},
@@ -336,6 +341,10 @@ static int take_option(struct command_line *l, const struct option *o, const cha
 		return take_type(l, value, err);
 	case OPTION_METRIC:
 		return take_metric(l, value, err);
+	case OPTION_SPLIT_TIME:
+		return split_time(value, &l->split.time_ns, err);
+	case OPTION_SPLIT_SIZE:
+		return split_size(value, &l->split.bytes, err);
 	case OPTION_FORCE:
 		return take_force(l, value, err);
 	case OPTION_HELP:

@@ -3,7 +3,7 @@
 #ifndef PILLION_COMMAND_LINE_H
 #define PILLION_COMMAND_LINE_H
 
-#include "export.h"
+#include "export_split.h"
 #include "rule.h"
 
 enum { VERB_STATS = 1, VERB_INFO = 2, VERB_EXPORT = 4, VERB_ANALYZE = 8, VERB_PACK = 16, VERB_UNPACK = 32 };
@@ -28,6 +28,7 @@ struct command_line {
 	bool quiet, summary, help, version;
 	const struct export_type *type; /* NULL: not given */
 	enum metric metric;
+	struct split split;
 	bool is_metric_given, is_forced, is_replacing;
 	char **captures; /* borrowed from argv */
 	size_t capture_count;

@@ -188,11 +188,16 @@ static int place_close(struct place *p, int code, struct err *err)
 
 /* ---- writing ---- */
 
+bool export_is_gzip(const struct export_type *type, const char *path)
+{
+	return type->flags & EXPORT_GZIP || ends_with(path, ".gz");
+}
+
 static int write_stream(struct export *x, const struct export_type *type, struct place *p, const char *path,
 			struct err *err)
 {
 	struct sink sink;
-	int code = sink_open(&sink, p->fd, (type->flags & EXPORT_GZIP) || ends_with(path, ".gz"), err), failed;
+	int code = sink_open(&sink, p->fd, export_is_gzip(type, path), err), failed;
 
 	if (code)
 		return code;

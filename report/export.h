@@ -7,10 +7,10 @@
 #include "sink.h"
 
 enum {
-	EXPORT_LATER = 1,  /* a name that is known, and not yet built */
-	EXPORT_METRIC = 2, /* takes --metric */
-	EXPORT_GZIP = 4,   /* always gzipped; the others that are streams are where the name ends with .gz */
-	EXPORT_FILE = 8,   /* writes a file of its own by its path, instead of to a stream */
+	EXPORT_METRIC = 1, /* takes --metric */
+	EXPORT_GZIP = 2,   /* always gzipped; the others that are streams are where the name ends with .gz */
+	EXPORT_FILE = 4,   /* writes a file of its own by its path, instead of to a stream */
+	EXPORT_SPLIT = 8,  /* takes --split-time and --split-size */
 };
 
 struct export
@@ -20,7 +20,7 @@ struct export
 	bool is_metric_given;
 	struct sink *out;     /* NULL with EXPORT_FILE */
 	const char *path;     /* with EXPORT_FILE: an empty file to fill */
-	struct texts remarks; /* what is missing, one line each */
+	struct texts written; /* files, by export_split.h */
 };
 
 struct export_type {
@@ -46,6 +46,9 @@ int export_sqlite(struct export *x, struct err *err);
 
 /* The file that an export of this capture goes to without -o: report1.sqlite for report1.pillion. */
 void export_name(const char *capture, const struct export_type *type, struct buffer *ret);
+
+/* Whether an export to `path` is gzipped. */
+bool export_is_gzip(const struct export_type *type, const char *path);
 
 /* Writes the export to `path`, "-" being standard output. A file comes to be whole or not at all, and replaces another
  * one only if is_forced. Returns as run() does; -EEXIST: there is one. */

@@ -3,13 +3,16 @@
 #include "export_chrome.h"
 #include "memory.h"
 
-/* Changes of all kinds together are left out: the kinds are stacked on each other. */
+/* Changes of all kinds together are left out: the kinds are stacked on each other. So is what a filter hides. */
 static void add_change(void *context, const struct memory *m, const struct memory_use *use, uint64_t ns)
 {
 	struct chrome *w = context;
 
+	const struct trace *t = w->image->trace;
+	uint64_t ticks = t->is_filtered ? axis_tick_at(w->axis, ns) : 0;
+
 	(void)m;
-	if (!use->kind)
+	if (!use->kind || !trace_shows(t, ticks, ticks))
 		return;
 	chrome_begin(w);
 	sink_text(w->out, "{\"ph\":\"C\",\"name\":\"CUDA memory in use");

@@ -113,7 +113,7 @@ static void add_more(struct scan *s, const struct device_record *r)
 	static const char *const waits[] = {"wait", "wait for an event", "stream waits for an event", "wait for a stream",
 					    "wait for a context"};
 	struct html *h = s->more;
-	struct html_event out = {.start = (int64_t)(r->start_ns + (uint64_t)s->axis->offset_ns - h->model->origin_ns),
+	struct html_event out = {.start = (int64_t)(axis_monotonic(s->axis, r->start_ns) - h->model->origin_ns),
 				 .duration = r->duration_ns};
 	bool is_wait;
 	struct tf_work w;

@@ -19,7 +19,7 @@
 
 const struct export_type export_list[] = {
 	{"sqlite", "sqlite", "database with the tables of Nsight Systems", EXPORT_FILE, SQLITE},
-	{"chrome", "json", "timeline for Perfetto, chrome://tracing and HTA; gzipped if the name ends with .gz", 0, NULL,
+	{"chrome", "json", "timeline for Perfetto, chrome://tracing and HTA; gzipped if the name ends with .gz", EXPORT_SPLIT, NULL,
      export_chrome},
 	{"speedscope", "speedscope.json", "flame graphs for speedscope", EXPORT_METRIC, NULL, export_speedscope},
 	{"folded", "folded", "stacks for flamegraph.pl", EXPORT_METRIC, NULL, export_folded},

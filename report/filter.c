@@ -55,7 +55,7 @@ static void apply(struct model *m, const struct times *times, size_t count)
 
 /* ---- time ---- */
 
-static const char *take_time(const char *at, double *ret_ns)
+const char *filter_duration(const char *at, double *ret_ns)
 {
 	static const struct unit {
 		const char *name;
@@ -85,8 +85,8 @@ int filter_time(struct model *m, const char *spec, struct err *err)
 
 	if (!slash || !strcmp(spec, "/"))
 		return err_set(err, -EINVAL, "--filter-time=%.100s: must be START/END, as in 2s/2500ms", spec);
-	end = slash == spec ? slash : take_time(spec, &from);
-	if (end != slash || (slash[1] && ((end = take_time(slash + 1, &to)) == NULL || *end)))
+	end = slash == spec ? slash : filter_duration(spec, &from);
+	if (end != slash || (slash[1] && ((end = filter_duration(slash + 1, &to)) == NULL || *end)))
 		return err_set(err, -EINVAL, "--filter-time=%.100s: times are numbers with ns, us, ms or s behind them", spec);
 	if (to < from)
 		return err_set(err, -EINVAL, "--filter-time=%.100s: ends before it starts", spec);

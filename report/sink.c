@@ -22,7 +22,8 @@ static void write_out(struct sink *s, const void *data, size_t size)
 {
 	const char *at = data;
 
-	while (size && !s->error) {
+	s->written += size;
+	while (size && !s->error && s->fd != SINK_NOWHERE) {
 		ssize_t done = write(s->fd, at, size);
 
 		if (done < 0 && errno == EINTR)

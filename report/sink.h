@@ -6,14 +6,15 @@
 
 #include "util.h"
 
-enum { SINK_BYTES = 1 << 16 };
+enum { SINK_BYTES = 1 << 16, SINK_NOWHERE = -1 };
 
 struct sink {
-	int fd; /* borrowed */
+	int fd; /* borrowed; SINK_NOWHERE: bytes are only counted */
 	char *bytes;
 	size_t used;
 	struct sink_gzip *gzip; /* NULL: as it is */
 	int error;              /* errno of the first failure */
+	uint64_t written;       /* bytes, gzipped if they are */
 };
 
 /* -ENOTSUP if gzip is asked for and this build has no zlib. */

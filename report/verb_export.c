@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* export: files for other tools. */
 #include <errno.h>
+#include <string.h>
 
 #include "verb.h"
 
@@ -11,12 +12,12 @@ static int check_export(const struct command_line *l)
 
 	if (!type)
 		say("which type? -t TYPE, see pillion export --help");
-	else if (type->flags & EXPORT_LATER)
-		say("%s: not yet in this version", type->name);
 	else if (type->missing)
 		say("%s: this build has no %s", type->name, type->missing);
 	else if (l->is_metric_given && !(type->flags & EXPORT_METRIC))
 		say("--metric does not apply to %s", type->name);
+	else if (split_is_asked(&l->split) && !(type->flags & EXPORT_SPLIT))
+		say("--split-time and --split-size do not apply to %s", type->name);
 	else if (!l->capture_count)
 		say("which capture? See pillion export --help");
 	else
@@ -32,11 +33,13 @@ static int export_to(struct work *w, const char *path)
 	int code;
 
 	progress_begin(l->type->name, w->model.trace_bytes);
-	code = export_write(&x, l->type, path, l->is_forced, &err);
+	code = export_split(&x, &w->model, l->type, path, l->is_forced, &l->split, &err);
+	for (size_t i = 0; i < x.written.count && !l->quiet; i++)
+		if (!l->output || strcmp(x.written.items[i], path) != 0)
+			say("wrote %s", x.written.items[i]);
 	if (code)
 		say("%s", err.text);
-	else if (!l->output && !l->quiet)
-		say("wrote %s", path);
+	texts_done(&x.written);
 	return code == -ENODATA ? EXIT_INCOMPLETE : code ? EXIT_UNUSABLE : EXIT_DONE;
 }
 
@@ -68,7 +71,7 @@ static void more_help(FILE *out)
 	for (size_t i = 0; i < export_count; i++) {
 		const struct export_type *t = &export_list[i];
 
-		fprintf(out, "  %-11s %s%s%s%s%s\n", t->name, t->title, t->flags & EXPORT_LATER ? " (not yet)" : "",
+		fprintf(out, "  %-11s %s%s%s%s\n", t->name, t->title,
 			t->missing ? " (this build has no " : "", t->missing ? t->missing : "", t->missing ? ")" : "");
 	}
 	fputs("\nWithout -o the file bears the name of the first capture: report1.sqlite for report1.pillion.\n", out);

@@ -61,6 +61,20 @@ if [ -x "$doubles/cuda_launches" ]; then
 	report export -t folded --metric gpu -o - host.pillion >out 2>err
 	is "$? $(cat out) $(cat err)" '1  pillion export: gpu: the captures have no device records' 'no device records: said by name'
 	like "$(report export -q -t folded --metric alloc -o - host.pillion)" ';cudaMalloc [0-9]+$' 'device memory by function'
+	# In parts, by size and by time: together they have every event of the whole, and a filter holds in each.
+	report export -q -t chrome --split-size=60k cuda.pillion
+	report export -q -t chrome --split-time=10ms -o timed.json.gz cuda.pillion
+	ok 'the parts are the whole' timeout 60 python3 - <<'END'
+import glob, gzip, json, os
+def events(name):
+    with (gzip.open if name.endswith('.gz') else open)(name, 'rt') as f:
+        return {json.dumps(e, sort_keys=True) for e in json.load(f)['traceEvents'] if e['ph'] in 'XiC'}
+whole = events('cuda.json')
+for names in glob.glob('cuda.0*.json'), glob.glob('timed.0*.json.gz'):
+    assert len(names) > 1, names
+    assert set.union(*map(events, names)) == whole, [len(whole), *map(lambda n: len(events(n)), names)]
+assert all(os.path.getsize(name) <= 60 << 10 for name in glob.glob('cuda.0*.json'))
+END
 else
 	skip 'CUDA' 'built without CUDA headers'
 fi
@@ -98,6 +112,10 @@ refused 'which type? -t TYPE, see pillion export --help' stacks.pillion
 refused 'which capture? See pillion export --help' -t folded
 refused '--type=svg: must be one of sqlite, chrome, speedscope, folded, pprof, html' -t svg stacks.pillion
 refused '--metric does not apply to chrome' -t chrome --metric calls stacks.pillion
+refused '--split-time and --split-size do not apply to folded' -t folded --split-size 1M stacks.pillion
+refused '--split-time=1: must be a time, 1ms at least, with ns, us, ms or s behind it' -t chrome --split-time 1 stacks.pillion
+refused '--split-size=2x: must be bytes, 4096 at least, or a number with K, M or G' -t chrome --split-size 2x stacks.pillion
+refused 'several files do not go to standard output' -t chrome --split-time 1s -o - stacks.pillion
 refused '--metric=x: must be one of calls, gpu, cpu, alloc' -t folded --metric x stacks.pillion
 refused 'none.pillion: No such file or directory' -t folded none.pillion
 refused '/nonexistent/x: No such file or directory' -t folded -o /nonexistent/x stacks.pillion

@@ -100,6 +100,19 @@ skip() { # TEXT REASON
 	printf 'ok %d - %s # SKIP %s\n' "$count" "$1" "$2"
 }
 
+# adopt COMMAND...: its lines "ok - ..." and "not ok - ..." become checks of ours; all of them are in ./seen.
+adopt() {
+	timeout 240 "$@" >seen 2>err
+	[ ! -s err ] || diag "$(cat err)"
+	while read -r line; do
+		case $line in
+		'ok - '*) pass "${line#ok - }" ;;
+		'not ok - '*) fail "${line#not ok - }" ;;
+		*) printf '%s\n' "$line" ;;
+		esac
+	done <seen
+}
+
 # skip_all REASON: for a script that cannot run here at all.
 skip_all() {
 	printf '1..0 # SKIP %s\n' "$1"

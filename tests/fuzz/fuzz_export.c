@@ -92,7 +92,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			run_file(&x, type);
 		else if (type->run)
 			run_stream(&x, type);
-		texts_done(&x.remarks);
 		symbols_free(context.symbols);
 	}
 	model_done(&model);
