@@ -163,6 +163,9 @@ static void add_call(struct sqlite_writer *w, const struct event *e)
 				     w->global_tid, function_name(w, e->id)},
 			 5);
 		break;
+	case TF_GROUP_MPI:
+		sqlite_mpi_call(w, e, f, start, end, function_name(w, e->id));
+		break;
 	default: /* nsys has no table for it */
 		break;
 	}

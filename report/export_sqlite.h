@@ -36,6 +36,10 @@ struct sqlite_writer {
 	int64_t next_chain, correlation, first_domain;
 };
 
+/* A row for a call of MPI. */
+void sqlite_mpi_call(struct sqlite_writer *w, const struct event *e, const struct function *f, int64_t start, int64_t end,
+		     int64_t name);
+
 /* Device records of the writer's image. */
 void sqlite_device_events(struct sqlite_writer *w);
 

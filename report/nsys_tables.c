@@ -37,6 +37,7 @@ static const char setup[] =
 
 #define INT " INTEGER"
 #define NEED " INTEGER NOT NULL"
+#define MPI "(start" NEED ",end" NEED ",globalTid" INT ",textId" INT
 #define STACK "(id" NEED ",symbol" NEED ",module" NEED
 
 static const struct {
@@ -113,6 +114,12 @@ static const struct {
 		     "(start" NEED ",globalPid" NEED ",deviceId" NEED ",contextId" NEED ",address" NEED ",pc" NEED ",bytes" NEED
 		     ",memKind" NEED ",memoryOperationType" NEED ",name TEXT,correlationId" INT ")",
 		     11, false},
+	[NSYS_MPI_P2P] = {"MPI_P2P_EVENTS",
+		      MPI ",commHandle" INT ",tag" INT ",remoteRank" INT ",size" INT ",requestHandle" INT ")", 9, false},
+	[NSYS_MPI_COLLECTIVE] = {"MPI_COLLECTIVES_EVENTS",
+			     MPI ",commHandle" INT ",rootRank" INT ",size" INT ",recvSize" INT ",requestHandle" INT ")", 9, false},
+	[NSYS_MPI_WAIT] = {"MPI_START_WAIT_EVENTS", MPI ",requestHandle" INT ")", 5, false},
+	[NSYS_MPI_OTHER] = {"MPI_OTHER_EVENTS", MPI ")", 4, false},
 };
 
 static void failed(struct nsys *n, int code)

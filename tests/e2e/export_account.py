@@ -43,6 +43,11 @@ cuda = table('cuda_api_sum', ['Name'])
 nvtx = table('nvtx_sum', ['Style', 'Range'], count='Instances')
 kernels = table('cuda_gpu_kern_sum', ['Name'], count='Instances')
 copies = table('cuda_gpu_mem_time_sum', ['Operation'], count='Count')
+mpi = collections.defaultdict(lambda: (0, 0))
+with open(f'{name}.mpi_sum.csv', encoding='utf-8', newline='') as f:
+    for row in csv.DictReader(f):  # there each shape of a call is a row
+        count, total = mpi[row['Name'],]
+        mpi[row['Name'],] = count + int(row['Num Calls']), total + int(row['Total Time (ns)'])
 calls_total = sum(total for _, total in list(osrt.values()) + list(cuda.values()))
 calls_count = sum(count for count, _ in list(osrt.values()) + list(cuda.values()))
 
@@ -60,6 +65,11 @@ def check_sqlite():
     check(db.execute('PRAGMA integrity_check').fetchone() == ('ok',), 'sqlite: damaged')
     same(sums('OSRT_API'), osrt, 'sqlite OSRT_API')
     same(sums('CUPTI_ACTIVITY_KIND_RUNTIME'), cuda, 'sqlite RUNTIME')
+    got = {key: value for kind in ('P2P', 'COLLECTIVES', 'START_WAIT', 'OTHER')
+           for key, value in sums(f'MPI_{kind}_EVENTS', 'textId').items()}
+    same({key: count for key, (count, _) in got.items()}, {key: count for key, (count, _) in mpi.items()}, 'sqlite MPI')
+    for key, (count, total) in got.items():  # mpi_sum takes the difference of two rounded times
+        check(abs(total - mpi[key][1]) <= count, f'sqlite MPI: {key}: {total}, wanted {mpi[key][1]}')
     same(sums('CUPTI_ACTIVITY_KIND_KERNEL', 'demangledName'), kernels, 'sqlite KERNEL')
     for kind in 'MEMCPY', 'MEMSET':
         rows = db.execute(f'SELECT count(*), sum(end - start) FROM CUPTI_ACTIVITY_KIND_{kind}').fetchone() \

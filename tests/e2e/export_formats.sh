@@ -15,7 +15,7 @@ account() {
 	for type in $types; do
 		report export -q -t "$type" "$1.pillion" || return
 	done
-	for table in osrt_sum cuda_api_sum nvtx_sum cuda_gpu_kern_sum cuda_gpu_mem_time_sum; do
+	for table in osrt_sum cuda_api_sum nvtx_sum cuda_gpu_kern_sum cuda_gpu_mem_time_sum mpi_sum; do
 		report stats -q -r $table -f csv -o "$1.$table.csv" "$1.pillion"
 	done
 	timeout 60 python3 "$tests_dir/export_account.py" "$1"
@@ -77,6 +77,16 @@ assert all(os.path.getsize(name) <= 60 << 10 for name in glob.glob('cuda.0*.json
 END
 else
 	skip 'CUDA' 'built without CUDA headers'
+fi
+
+if [ -x "$targets/mpi_calls" ]; then
+	LD_LIBRARY_PATH=$targets pillion -o mpi -t mpi "$targets/mpi_calls" >out 2>err
+	ok 'a program with MPI' account mpi
+	is "$(python3 -c 'import sqlite3
+for row in sqlite3.connect("mpi.sqlite").execute("SELECT value, tag, remoteRank, size FROM MPI_P2P_EVENTS JOIN StringIds ON id = textId"):
+    print(*row)')" "$(printf 'MPI_Irecv 42 0 32\nMPI_Isend 42 0 32')" 'messages with their peer and size'
+else
+	skip 'MPI' 'built without it'
 fi
 
 # Where it goes.
