@@ -76,3 +76,14 @@ export function clippedText(context, text, x, y, width) {
 	if (keep > 1)
 		context.fillText(`${text.slice(0, keep)}…`, x, y);
 }
+
+// Paints with x counted from `left`, and nothing outside of width and height from there.
+export function rightOf(c, left, width, height, paint) {
+	c.save();
+	c.translate(left, 0);
+	c.beginPath();
+	c.rect(0, 0, width, height);
+	c.clip();
+	paint();
+	c.restore();
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The timeline: what is seen of it, and how hands move it.
-import {byId, fit, make, onceAFrame, palette} from './dom.mjs';
+import {byId, fit, make, onceAFrame, palette, rightOf} from './dom.mjs';
 import {showDetails, summaryOf} from './details.mjs';
 import {duration} from './format.mjs';
 import {at} from './lanes.mjs';
@@ -351,15 +351,11 @@ export class Timeline {
 
 		c.fillStyle = colors.page;
 		c.fillRect(0, 0, LABELS + width, height);
-		c.save();
-		c.translate(LABELS, 0);
-		c.beginPath();
-		c.rect(0, 0, width, height);
-		c.clip();
-		paintRows(c, this.rows, first, view, width, this.model, this.styles, this.found, colors);
-		this.paintSpan(c, height);
-		this.paintSelection(c, view);
-		c.restore();
+		rightOf(c, LABELS, width, height, () => {
+			paintRows(c, this.rows, first, view, width, this.model, this.styles, this.found, colors);
+			this.paintSpan(c, height);
+			this.paintSelection(c, view);
+		});
 		paintLabels(c, this.rows, first, view, LABELS, this.collapsed, colors);
 		this.paintTop(width, view);
 	}
@@ -370,18 +366,14 @@ export class Timeline {
 
 		c.fillStyle = colors.page;
 		c.fillRect(0, 0, LABELS + width, RULER);
-		c.save();
-		c.translate(LABELS, 0);
-		c.beginPath();
-		c.rect(0, 0, width, RULER);
-		c.clip();
-		paintRuler(c, view, width, colors);
-		/* Which part of all this is. */
-		c.fillStyle = colors.line;
-		c.fillRect(0, RULER - 5, width, 3);
-		c.fillStyle = colors.accent;
-		c.fillRect(Math.max(0, from) * width, RULER - 5, Math.max(3, (Math.min(1, from + share) - Math.max(0, from)) * width), 3);
-		c.restore();
+		rightOf(c, LABELS, width, RULER, () => {
+			paintRuler(c, view, width, colors);
+			/* Which part of all this is. */
+			c.fillStyle = colors.line;
+			c.fillRect(0, RULER - 5, width, 3);
+			c.fillStyle = colors.accent;
+			c.fillRect(Math.max(0, from) * width, RULER - 5, Math.max(3, (Math.min(1, from + share) - Math.max(0, from)) * width), 3);
+		});
 		byId('seen').textContent = `${duration(width * this.nsPerPixel)} seen`;
 	}
 
