@@ -4,12 +4,12 @@
 #include <string.h>
 
 static const struct pystack_layout layouts[] = {
-	{0x308, PYSTACK_NONE, 24, 24, 32, 104, PYSTACK_NONE, PYSTACK_NONE, 104, 112, 40, 120, PYSTACK_NONE, PYSTACK_NONE, 48, 72},
-	{0x309, PYSTACK_NONE, 24, 24, 32, 104, PYSTACK_NONE, PYSTACK_NONE, 104, 112, 40, 120, PYSTACK_NONE, PYSTACK_NONE, 48, 72},
-	{0x30a, PYSTACK_NONE, 24, 24, 32, 96, PYSTACK_NONE, PYSTACK_NONE, 104, 112, 40, 120, PYSTACK_NONE, PYSTACK_NONE, 48, 72},
-	{0x30b, 56, 8, 48, 32, 56, 69, 68, 112, 128, 72, 136, 184, 168, 48, 72},
-	{0x30c, 56, 0, 8, 0, 56, 70, PYSTACK_NONE, 112, 128, 68, 136, 192, 176, 40, 56},
-	{0x30d, PYSTACK_NONE, 72, 8, 0, 56, 70, PYSTACK_NONE, 112, 128, 68, 136, 200, 184, 40, 56},
+	{0x308, PYSTACK_NONE, 24, 24, 32, 104, PYSTACK_NONE, PYSTACK_NONE, 104, 112, 40, 120, PYSTACK_NONE, PYSTACK_NONE, 48, 72, 112},
+	{0x309, PYSTACK_NONE, 24, 24, 32, 104, PYSTACK_NONE, PYSTACK_NONE, 104, 112, 40, 120, PYSTACK_NONE, PYSTACK_NONE, 48, 72, 112},
+	{0x30a, PYSTACK_NONE, 24, 24, 32, 96, PYSTACK_NONE, PYSTACK_NONE, 104, 112, 40, 120, PYSTACK_NONE, PYSTACK_NONE, 48, 72, 112},
+	{0x30b, 56, 8, 48, 32, 56, 69, 68, 112, 128, 72, 136, 184, 168, 48, 72, 120},
+	{0x30c, 56, 0, 8, 0, 56, 70, PYSTACK_NONE, 112, 128, 68, 136, 192, 176, 40, 56, 120},
+	{0x30d, PYSTACK_NONE, 72, 8, 0, 56, 70, PYSTACK_NONE, 112, 128, 68, 136, 200, 184, 40, 56, 120},
 };
 
 /* _Py_DebugOffsets, with which _PyRuntime begins, as words (Include/internal/pycore_debug_offsets.h of 3.14). It has another form in
@@ -24,7 +24,8 @@ enum {
 	FRAME_INSTRUCTION,
 	FRAME_OWNER = 36,
 	CODE_FILE = 40,
-	CODE_QUALIFIED = 42,
+	CODE_NAME,
+	CODE_QUALIFIED,
 	CODE_LINES,
 	CODE_FIRST_LINE,
 	CODE_START = 48,
@@ -66,7 +67,7 @@ static bool read_offsets(const char *runtime, const unsigned *words, unsigned co
 static bool read_layout(unsigned version, const char *runtime, struct pystack_layout *l)
 {
 	static const unsigned frame[] = {FRAME_PREVIOUS, FRAME_CODE, FRAME_INSTRUCTION, FRAME_OWNER};
-	static const unsigned code[] = {CODE_FILE, CODE_QUALIFIED, CODE_FIRST_LINE, CODE_LINES};
+	static const unsigned code[] = {CODE_FILE, CODE_NAME, CODE_QUALIFIED, CODE_FIRST_LINE, CODE_LINES};
 
 	*l = (struct pystack_layout){version, PYSTACK_NONE, .is_entry = PYSTACK_NONE, .ascii = 40, .compact = 56, .tags = TAGS};
 	if (!has_cookie(runtime) || word(runtime, HEX_VERSION) >> 16 != version || word(runtime, OBJECT_SIZE) != 16 ||
@@ -79,7 +80,8 @@ static bool read_layout(unsigned version, const char *runtime, struct pystack_la
 	l->traceable = (uint16_t)(l->start - TRACEABLE_TO_START);
 	return read_offsets(runtime, frame, 4, PYSTACK_FRAME_BYTES,
 			    (uint16_t *const[]){&l->previous, &l->code, &l->instruction, &l->owner}) &&
-	       read_offsets(runtime, code, 4, PYSTACK_CODE_BYTES, (uint16_t *const[]){&l->file, &l->name, &l->first_line, &l->lines});
+	       read_offsets(runtime, code, 5, PYSTACK_CODE_BYTES,
+			    (uint16_t *const[]){&l->file, &l->known, &l->name, &l->first_line, &l->lines});
 }
 
 bool pystack_layout_find(unsigned version, const char *runtime, struct pystack_layout *ret)

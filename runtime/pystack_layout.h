@@ -18,6 +18,7 @@ struct pystack_layout {
 	uint16_t previous, code, instruction, owner, is_entry;
 	uint16_t file, name, first_line, lines, start, traceable;
 	uint16_t ascii, compact; /* where a str's characters begin */
+	uint16_t known;		 /* of the code: a str that always knows its hash, co_name */
 	uint16_t tags;		 /* bits of the pointer to the code object that are not part of it */
 };
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sleeps in shapes of many kinds, and prints what Python itself says of each stack: "function (file:line) <- ...", from the outermost
-# caller of interest inwards to the sleep. Each sleep is longer than the threshold of the test.
+# caller of interest inwards to the sleep.
 import asyncio
 import ctypes
 import sys
@@ -20,13 +20,13 @@ def here():
     seen.append(" <- ".join(frames))
 
 
-def asleep(): here(); time.sleep(0.004)
+def asleep(): here(); time.sleep(0.0001)
 
 
-def gil_released(): here(); released.usleep(4000)
+def gil_released(): here(); released.usleep(100)
 
 
-def gil_held(): here(); held.usleep(4000)
+def gil_held(): here(); held.usleep(100)
 
 
 def nap():
@@ -79,8 +79,21 @@ def naïve_名():
     nap()
 
 
+def generated(i):
+    """Code that lies where other code has just been."""
+    names = {"nap": nap}
+    exec(compile("def made():\n    nap()\nmade()", "generated-%03d.py" % i, "exec"), names)
+    names.clear()
+    names = {"nap": nap}
+    exec(compile("def made_%03d():\n    nap()\nmade_%03d()" % (i, i), "generated.py", "exec"), names)
+    names.clear()
+
+
 def shapes():
-    recursion(30)
+    for i in range(60):
+        recursion(i)
+    for i in range(50):
+        generated(i)
     list(generator())
     list(delegating())
     [nap() for _ in range(2)]

@@ -40,6 +40,7 @@ static void setup(void)
 	runtime.frame.instr_ptr = 56;
 	runtime.frame.owner = 74;
 	runtime.code.filename = 112;
+	runtime.code.name = 120;
 	runtime.code.qualname = 128;
 	runtime.code.linetable = 136;
 	runtime.code.firstlineno = 68;
@@ -68,6 +69,7 @@ Test(pystack_layout, reads_what_3_14_tells)
 	cr_assert_eq(layout.is_entry, PYSTACK_NONE);
 	cr_assert_eq(layout.file, 112);
 	cr_assert_eq(layout.name, 128);
+	cr_assert_eq(layout.known, 120);
 	cr_assert_eq(layout.lines, 136);
 	cr_assert_eq(layout.first_line, 68);
 	cr_assert_eq(layout.start, 200);
@@ -79,7 +81,7 @@ Test(pystack_layout, does_not_believe_another_runtime)
 {
 	uint64_t *const words[] = {(uint64_t *)runtime.cookie,	   &runtime.version,	  &runtime.state.current_frame, &runtime.frame.previous,
 				   &runtime.frame.executable, &runtime.frame.instr_ptr, &runtime.frame.owner,	     &runtime.code.filename,
-				   &runtime.code.qualname,    &runtime.code.linetable,  &runtime.code.firstlineno,	     &runtime.code.co_code_adaptive,
+				   &runtime.code.name, &runtime.code.qualname,    &runtime.code.linetable,  &runtime.code.firstlineno,	     &runtime.code.co_code_adaptive,
 				   &runtime.object.size,      &runtime.object.ob_type};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
