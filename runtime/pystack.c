@@ -216,24 +216,19 @@ static bool may_be_walked(const struct pystack_layout *l, const char *state, boo
 				     (l->state_cframe == NONE || may_read(pointer(state, l->state_cframe), 64)));
 }
 
-unsigned pystack_take(struct pystack_frame *ret, unsigned size, uint64_t *hash)
+/* False: a frame is not what we take it for. */
+static inline __attribute__((always_inline)) bool walk_frames(const struct pystack_layout *l, const char *state, bool is_checked,
+							      struct walk *ret, unsigned size)
 {
-	const struct pystack_layout *l = layout();
-	const char *state = l ? pystack_python.state() : NULL, *frame;
-	uint32_t unchecked = __atomic_load_n(&pystack_python.unchecked, __ATOMIC_RELAXED);
-	struct walk w = {ret, 0, false, *hash};
 	struct pystack_file file = {NULL, 0};
+	struct walk w = *ret;
+	const char *frame;
 
-	if (!l || !may_be_walked(l, state, unchecked))
-		return 0;
-	has_state = true;
 	for (frame = innermost(l, state); frame && w.count + 1 < size; frame = pointer(frame, l->previous)) {
 		const char *code;
 
-		if (unchecked && !is_frame(l, frame)) {
-			refuse("stacks have no Python frames: this build of CPython is laid out in a way of its own");
-			return 0;
-		}
+		if (is_checked && !is_frame(l, frame))
+			return false;
 		code = code_of(l, frame);
 		if (is_shim(l, frame))
 			close_entry(&w);
@@ -244,6 +239,38 @@ unsigned pystack_take(struct pystack_frame *ret, unsigned size, uint64_t *hash)
 	}
 	if (frame)
 		add_end(&w);
+	*ret = w;
+	return true;
+}
+
+/* With the offsets of each version in the instructions: half as many. */
+static bool walk_version(const struct pystack_layout *l, const char *state, bool is_checked, struct walk *ret, unsigned size)
+{
+#define WALK(number, ...)                                                                                                                  \
+	case number:                                                                                                                       \
+		return walk_frames(&(const struct pystack_layout){number, __VA_ARGS__}, state, is_checked, ret, size);
+	switch (l->version) {
+		PYSTACK_LAYOUTS(WALK)
+	default:
+		return walk_frames(l, state, is_checked, ret, size);
+	}
+#undef WALK
+}
+
+unsigned pystack_take(struct pystack_frame *ret, unsigned size, uint64_t *hash)
+{
+	const struct pystack_layout *l = layout();
+	const char *state = l ? pystack_python.state() : NULL;
+	uint32_t unchecked = __atomic_load_n(&pystack_python.unchecked, __ATOMIC_RELAXED);
+	struct walk w = {ret, 0, false, *hash};
+
+	if (!l || !may_be_walked(l, state, unchecked))
+		return 0;
+	has_state = true;
+	if (!walk_version(l, state, unchecked, &w, size)) {
+		refuse("stacks have no Python frames: this build of CPython is laid out in a way of its own");
+		return 0;
+	}
 	/* Not a subtraction: threads that are here at once would go below 0. */
 	if (unchecked)
 		__atomic_store_n(&pystack_python.unchecked, unchecked - 1, __ATOMIC_RELAXED);

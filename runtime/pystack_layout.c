@@ -3,14 +3,8 @@
 
 #include <string.h>
 
-static const struct pystack_layout layouts[] = {
-	{0x308, PYSTACK_NONE, 24, 24, 32, 104, PYSTACK_NONE, PYSTACK_NONE, 104, 112, 40, 120, PYSTACK_NONE, PYSTACK_NONE, 48, 72, 112},
-	{0x309, PYSTACK_NONE, 24, 24, 32, 104, PYSTACK_NONE, PYSTACK_NONE, 104, 112, 40, 120, PYSTACK_NONE, PYSTACK_NONE, 48, 72, 112},
-	{0x30a, PYSTACK_NONE, 24, 24, 32, 96, PYSTACK_NONE, PYSTACK_NONE, 104, 112, 40, 120, PYSTACK_NONE, PYSTACK_NONE, 48, 72, 112},
-	{0x30b, 56, 8, 48, 32, 56, 69, 68, 112, 128, 72, 136, 184, 168, 48, 72, 120},
-	{0x30c, 56, 0, 8, 0, 56, 70, PYSTACK_NONE, 112, 128, 68, 136, 192, 176, 40, 56, 120},
-	{0x30d, PYSTACK_NONE, 72, 8, 0, 56, 70, PYSTACK_NONE, 112, 128, 68, 136, 200, 184, 40, 56, 120},
-};
+#define ROW(...) {__VA_ARGS__},
+static const struct pystack_layout layouts[] = {PYSTACK_LAYOUTS(ROW)};
 
 /* _Py_DebugOffsets, with which _PyRuntime begins, as words (Include/internal/pycore_debug_offsets.h of 3.14). It has another form in
  * each minor version, and one form in all of a version's releases. */
