@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# python_samples.py busy SECONDS: runs, in the main thread and another, functions that call each other in known ways only; then says how
-# much CPU time it used. python_samples.py stress: threads that run and are still running when the interpreter ends, while it forks.
-import os
+# python_samples.py busy SECONDS: runs, in the main thread and another, functions that call each other in known ways only.
 import sys
 import threading
 import time
@@ -58,26 +56,5 @@ def busy(seconds):
     print("done")
 
 
-def forever(stop):
-    while not stop:
-        round_()
-        new = {}
-        exec("import time\ndef made(n):\n    return made(n - 1) if n else time.sleep(0)\nmade(20)", new)  # code that comes and goes
-
-
-def stress():
-    stop = []
-    for _ in range(6):
-        threading.Thread(target=forever, args=(stop,), daemon=True).start()
-    for i in range(4):
-        child = os.fork()
-        if child == 0:
-            run(0.02)
-            (os._exit if i % 2 else sys.exit)(7)
-        run(0.02)
-        assert os.waitpid(child, 0)[1] == 7 << 8
-    print("done", flush=True)
-
-
 if __name__ == "__main__":
-    stress() if sys.argv[1] == "stress" else busy(float(sys.argv[2]))
+    busy(float(sys.argv[2]))

@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Calls of the OS runtime with their stacks, CPU samples and a simulated device in one Python of 32 threads, with forks, signals and an end
+# in the midst of all: the results are the same, and nothing is said. Each round on the next CPython of this machine.
+set -u
+. "$(dirname "$0")/lib.sh"
+rounds=${PILLION_STRESS_ROUNDS:-10}
+
+"$PILLION" --version | grep -q 'native stacks' || skip_all 'built without the unwinder'
+script=$tests_dir/../targets/python_stress.py
+doubles=$PILLION_BUILD_DIR/tests/doubles
+[ -e "$doubles/libcudart.so.13" ] && export STRESS_CUDART="$doubles/libcudart.so.13" LD_LIBRARY_PATH=$doubles
+export PYTHONWARNINGS=ignore
+
+pythons=()
+for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11,12,13}.*/bin/python3; do
+	[ -x "$python" ] || continue
+	pythons+=("$python")
+done
+[ "${#pythons[@]}" -gt 0 ] || skip_all 'no CPython'
+wanted="0 $(timeout 60 "${pythons[0]}" "$script" 2>&1) 0"
+like "$wanted" '^0 \[[0-9, ]{30,}\] True 0$' 'it computes something without us'
+
+failures=
+for ((i = 0; i < rounds; i++)); do
+	python=${pythons[i % ${#pythons[@]}]}
+	pillion -f true -o stress -s cpu --sampling-frequency=1000 --osrt-threshold=0 --osrt-backtrace-threshold=0 --cudabacktrace=all:0 \
+		--cuda-launch-stacks=true "$python" "$script" >said 2>err
+	got="$? $(cat said) $(grep -vc '^pillion: capture' err)"
+	[ "$got" = "$wanted" ] || failures="$failures round $i, $python: $got $(head -5 err);"
+	report stats -q -r ledger -f csv stress.pillion >ledger 2>&1 || failures="$failures round $i, $python: $(head -3 ledger);"
+done
+is "$failures" '' "$rounds rounds: as without us, every time"
+
+# What it was all for: stacks of each kind are there.
+report stats -q -r lines -f csv stress.pillion >lines
+for name in leaf call_system generate ${STRESS_CUDART:+work}; do
+	is "$(($(grep -c "python_stress\.py:[0-9]*,$name\$" lines) > 0))" 1 "and $name is in the report"
+done
+done_testing
