@@ -12,6 +12,25 @@ percent() {
 	report stats -r sample_python_sum -f csv "$1.pillion" | awk -F, -v f="$2" '$7 == f { n += $5 } END { print int(n) }'
 }
 
+# Code that lies where other code has just been: every function has as much time as the others.
+cat >generated.py <<END
+import time
+
+def run(i):
+    names = {"time": time}
+    exec(compile("""def made_%02d():
+    end = time.thread_time() + 0.08
+    while time.thread_time() < end:
+        pass
+""" % i, "generated.py", "exec"), names)
+    names["made_%02d" % i]()
+    names.clear()
+
+for i in range(10):
+    run(i)
+print("done")
+END
+
 tried=0
 for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11,12,13}.*/bin/python3; do
 	[ -x "$python" ] || continue
@@ -25,6 +44,9 @@ for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11
 	is "$((stacks > 60)) $wrong $((short * 20 <= stacks))" '1 0 1' "$version: $account"
 	[ -s wrong ] && diag "$(head -3 wrong)"
 	like "$(percent busy round_)" '^(8.|9.|100)$' "$version: nearly all samples know of the function that all are in"
+	pillion -f -t none -s cpu --sampling-frequency=1000 -o generated "$python" generated.py >said 2>err
+	is "$? $(cat said) $(report stats -q -r sample_python_sum -f csv generated.pillion | grep -c ',made_[0-9]*,')" '0 done 10' \
+		"$version: of functions that come and go each is known by its name"
 done
 [ "$tried" -gt 0 ] || skip_all 'no CPython'
 pillion -f -t none -s cpu -o none --python-backtrace=none "$python" "$script" busy 0.2 >/dev/null 2>err
