@@ -14,6 +14,7 @@
 #include "../runtime/sys.h"
 #include "names.h"
 #include "nvtx.h"
+#include "nvtx_tool.h"
 
 /* ---- CPython: its stable functions, all from the object that defines the first of them ---- */
 
@@ -240,11 +241,24 @@ static void *note_text(void *self, void *text)
 	return none();
 }
 
+/* Of the calling thread. */
+static void *thread_name(void *self, void *text)
+{
+	const char *name = python.PyUnicode_AsUTF8(text);
+
+	if (!name)
+		python.PyErr_Clear();
+	else if (event_enter())
+		event_blob(TF_BLOB_THREAD_NAME, 0, name, nvtx_text_length(name));
+	return none();
+}
+
 static const struct method natives[] = {
 	{"annotation", annotation_make, TAKES_TUPLE, NULL},
 	{"import_begin", import_begin, TAKES_ONE, NULL},
 	{"import_end", import_end, TAKES_NOTHING, NULL},
 	{"note", note_text, TAKES_ONE, NULL},
+	{"thread_name", thread_name, TAKES_ONE, NULL},
 };
 
 /* ---- running it ---- */

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What pillion does in a Python program. annotate.c runs it once per interpreter, in a namespace that no module has, and gives it:
-#   annotation(domain, text, color) -> (begin, end)   import_begin(name)   import_end()   note(text)
+#   annotation(domain, text, color) -> (begin, end)   import_begin(name)   import_end()   note(text)   thread_name(text)
 #   wants_imports, wants_operators, wants_shapes, functions: [(domain, module, qualified name, color)]
 # All of it hangs on one thing that is replaced: the function by which both `import` and importlib load a module. CPython 3.8 and
 # newer. Nothing here may raise into the program, print, import what is not built in, or leave a name behind.
@@ -9,6 +9,7 @@ import _thread
 
 FUNCTION = type(lambda: None)
 GENERATOR, COROUTINE, ASYNC_GENERATOR = 0x20, 0x80, 0x200
+known = ['threading', 'torch']
 wanted = {}
 for domain, module, name, color in functions:
     wanted.setdefault(module, []).append((domain, name, color))
@@ -201,6 +202,20 @@ def torch_is_there(torch):
         note('--pytorch: no ranges of its operators: ' + (str(error) or type(error).__name__).split('\n')[0])
 
 
+# ---- threads ----
+
+def name_threads(threading):
+    """At what a thread does first of all. The main thread is called what the program is."""
+    def _set_native_id(thread):
+        set_native_id(thread)
+        if thread._name != 'MainThread':
+            thread_name(thread._name)
+
+    set_native_id = threading.Thread._set_native_id
+    _set_native_id.__code__ = _set_native_id.__code__.replace(co_filename=set_native_id.__code__.co_filename)
+    threading.Thread._set_native_id = _set_native_id
+
+
 # ---- imports ----
 
 def is_loaded(name):
@@ -212,12 +227,14 @@ def is_loaded(name):
 def loaded(name):
     module = sys.modules.get(name)
     rows = wanted.pop(name, None)
-    if module is None or (rows is None and name != 'torch'):
+    if module is None or (rows is None and name not in known):
         return
     if rows:
         trace_functions(module, rows)
     if name == 'torch' and wants_operators:
         torch_is_there(module)
+    if name == 'threading' and hasattr(getattr(module, 'Thread', None), '_set_native_id'):
+        name_threads(module)
 
 
 def watch(importlib):
@@ -235,7 +252,7 @@ def watch(importlib):
                 end()
         else:
             module = find_and_load(name, import_)
-        if (name in wanted or name == 'torch') and is_loaded(name):
+        if (name in wanted or name in known) and is_loaded(name):
             loaded(name)
         return module
 
@@ -247,7 +264,7 @@ def watch(importlib):
 def begin_here():
     if wants_imports:
         note('--python-import-time: %d modules were there before' % len(sys.modules))
-    for name in list(wanted) + ['torch']:
+    for name in list(wanted) + known:
         if is_loaded(name):
             loaded(name)
     watch(sys.modules['_frozen_importlib'])

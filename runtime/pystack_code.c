@@ -141,11 +141,13 @@ static uint32_t code_id(const struct pystack_layout *l, const char *code, const 
 {
 	const uint64_t what[] = {(uint64_t)code, word(bytes, l->file), word(bytes, l->name),
 				 *(const uint32_t *)(bytes + l->first_line), word(bytes, l->lines), key};
+	static bool is_said;
 	uint32_t number = 0;
 	bool is_new = false;
 
 	table_add(&process.interned, table_hash(TF_BLOB_PYTHON_CODE, what, sizeof(what)), &number, &is_new);
-	if (is_new && !write_code(l, number, bytes, is_sample))
+	/* Once: generated code may come by the million. */
+	if (is_new && !write_code(l, number, bytes, is_sample) && !__atomic_exchange_n(&is_said, true, __ATOMIC_RELAXED))
 		process_note("a Python function without a name: its code object could not be read");
 	return number;
 }

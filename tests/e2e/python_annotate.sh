@@ -49,6 +49,16 @@ except ImportError as error:
     print(error, error.__traceback__.tb_next is None)
 from xml.etree import ElementTree
 END
+cat >threads.py <<'END'
+import concurrent.futures, threading, time
+def load(i):
+    time.sleep(0.01)
+threads = [threading.Thread(target=load, args=(i,), name="loader é%d" % i) for i in range(2)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+with concurrent.futures.ThreadPoolExecutor(1, "pool") as pool:
+    print(pool.submit(load, 2).result())
+END
 cat >chain.py <<'END'
 import broken
 END
@@ -91,6 +101,11 @@ for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11
 	is "$(notes functions | tr '\n' ';')" \
 		'--python-functions-trace: traced.absent: no such function;--python-functions-trace: traced.produces: not a function that can be wrapped;' \
 		"$version: what was not traced is in the ledger"
+
+	same "$version threads" threads --python-functions-trace="$jobs/functions.json" -- "$python" threads.py
+	report export -t chrome -f true -o threads.json threads.pillion
+	is "$(grep -o '"thread_name"[^}]*}' threads.json | grep -o '"name":"[lp]o[^[]*' | sort | tr '\n' ' ')" \
+		'"name":"loader é0  "name":"loader é1  "name":"pool_0  ' "$version: threads are called what Python calls them"
 
 	if [ -e "$NVTX_TEXT" ]; then
 		for method in fork spawn forkserver; do
