@@ -57,12 +57,10 @@ static void device_facts(const struct report_context *c, const struct image *ima
 {
 	const struct trace *t = image->trace;
 
-	if (!device_source(t).is_known)
-		return;
-	f->sources++;
+	f->sources += device_source(t).is_known;
 	correlate_image(c, image, NULL, NULL, &f->work);
 	device_scan_more(&(struct scan){.context = c, .image = image, .is_unfiltered = true, .more = f}, count_more, &f->work.broken);
-	for (size_t i = 0; i < t->blob_count; i++) {
+	for (size_t i = 0; t && i < t->blob_count; i++) {
 		struct tf_device_lost lost;
 
 		if (t->blobs[i].type != TF_BLOB_DEVICE_LOST || trace_blob(t, &t->blobs[i], &lost, sizeof(lost)) < sizeof(lost))
@@ -167,7 +165,7 @@ static void process_rows(const struct report_context *c, const struct process *p
 		{"samples slowed down", "times that a thread's period was doubled, its samples cost more than 3 % of it", f.slowed, false},
 		{"device records", "kernels, copies, memsets and graphs, by CUPTI or CUDA events", device_records(&f), f.sources > 0},
 		{"other device facts", "waits, allocations, overhead, managed memory, compiling", f.more, false},
-		{"unmatched calls", "launches, copies and memsets without device record: captured into a graph, lost, or not yet handed over",
+		{"unmatched calls", "launches, copies and memsets without device record: captured into a graph, lost, not yet handed over, or none were taken",
 		 f.work.idle, false},
 		{"unmatched device records", "of no recorded call: under a threshold, out of the range, or by a way that is not recorded",
 		 f.work.without_call, false},
@@ -317,6 +315,8 @@ void ledger_line(const struct model *m, struct buffer *ret)
 		buffer_print(ret, ", %" PRIu64 " device records", device_records(&f));
 	if (device_lost)
 		buffer_print(ret, " (%" PRIu64 " lost)", device_lost);
+	if (f.sources && f.work.idle)
+		buffer_print(ret, ", %" PRIu64 " launch%s, copies or memsets without one", f.work.idle, f.work.idle == 1 ? "" : "es");
 	if (f.stacks_lost)
 		buffer_print(ret, ", %" PRIu64 " stacks lost", f.stacks_lost);
 	if (f.threads_lost)

@@ -19,6 +19,7 @@
 #include "text.h"
 
 enum { FLUSH_FORCED = 1, PATIENCE = 16 };
+#define CLAIM_NS 5000000000ull /* opening CUPTI may take as long on a machine with much to do */
 
 uint64_t cupti_settled, cupti_on;
 struct cupti_api cupti_api;
@@ -41,6 +42,24 @@ bool cupti_claim(void)
 void cupti_release(void)
 {
 	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+}
+
+bool cupti_claim_patiently(void)
+{
+	static uint64_t impatient; /* generation of the image in which a wait was in vain: the next would be, too */
+	struct timespec pause = {.tv_nsec = 100000};
+	uint64_t until = clock_monotonic_ns() + CLAIM_NS;
+
+	while (!cupti_claim()) {
+		if (sys_is_silent || impatient == process.generation)
+			return false;
+		if (clock_monotonic_ns() > until) {
+			impatient = process.generation;
+			return false;
+		}
+		sys_call(SYS_nanosleep, &pause, NULL, 0, 0);
+	}
+	return true;
 }
 
 void cupti_enter(struct thread_guard *guard)
@@ -130,10 +149,14 @@ static bool use_events(void)
 	return true;
 }
 
+static bool is_early; /* the driver is about to be up: what fails is tried again when it is */
+
 /* Nobody has CUPTI, so nobody is disturbed by events. */
 static void do_without(const char *why, const char *what, int result)
 {
-	if (process_options.gpu_activity != GPU_ACTIVITY_AUTO)
+	if (is_early)
+		cupti_state.generation = 0;
+	else if (process_options.gpu_activity != GPU_ACTIVITY_AUTO)
 		give_up(why, what, result);
 	else if (use_events())
 		note("device times are from CUDA events, for want of CUPTI: ", why, what, result);
@@ -150,12 +173,6 @@ static void refused(const char *what, int result)
 /* ---- start ---- */
 
 static uint64_t told; /* generation of the image in which the driver has loaded us */
-
-/* Not the time to start: it is in the middle of its own. The next call finds it up, however many have looked in vain. */
-void cupti_driver_loads_us(void)
-{
-	told = process.generation;
-}
 
 /* A recorded call would have looked for the driver, or settled that it is not wanted. Outside a range none is recorded. */
 void cupti_say_unseen(void)
@@ -256,18 +273,11 @@ static void take(void)
 	cupti_set(process.generation, process.generation);
 }
 
-static void start(bool has_driver)
+static void start(void)
 {
 	const char *injection = identity_variable(environ, "CUDA_INJECTION64_PATH"), *why;
 	int result;
 
-	if (!is_asked_for()) {
-		cupti_set(0, process.generation);
-		return;
-	}
-	/* Else libcuda may be half loaded, in another thread's dlopen: its symbols are there, and crash. */
-	if (!(has_driver || told == process.generation) || !driver_is_up())
-		return;
 	cupti_state.generation = process.generation;
 	if (process_options.gpu_activity == GPU_ACTIVITY_EVENTS) {
 		use_events();
@@ -285,11 +295,36 @@ static void start(bool has_driver)
 	result = why ? 0 : cupti_api.get_version(&cupti_state.version);
 	if (!why && (result || cupti_state.version < CUPTI_OLDEST))
 		why = "this CUPTI is older than 11.0's";
-	if (why) {
+	if (why)
 		do_without(why, NULL, 0);
+	else
+		take();
+}
+
+static void start_if_driver_is_up(bool has_driver)
+{
+	if (!is_asked_for())
+		cupti_set(0, process.generation);
+	/* Else libcuda may be half loaded, in another thread's dlopen: its symbols are there, and crash. */
+	else if ((has_driver || told == process.generation) && driver_is_up())
+		start();
+}
+
+/* In the program's cuInit, for which its other threads wait: no work is asked for before CUPTI records it. Events need a driver
+ * that is up. If this is not the time, the next call finds the driver up, however many have looked in vain. */
+void cupti_driver_loads_us(void)
+{
+	struct thread_guard guard;
+
+	told = process.generation;
+	if (!event_wanted(TF_GROUP_CUDA) || !cupti_is_asked_for() || cupti_state.generation || !cupti_claim())
 		return;
-	}
-	take();
+	cupti_enter(&guard);
+	is_early = true;
+	start();
+	is_early = false;
+	cupti_leave(&guard);
+	cupti_release();
 }
 
 /* ---- pauses ---- */
@@ -335,6 +370,26 @@ static void resume_kinds(void)
 	cupti_set(process.generation, process.generation);
 }
 
+/* A thread whose call is to be recorded waits for another that starts: CUPTI has no records of what came before. */
+static bool claim(bool is_wanted)
+{
+	static uint64_t said;
+	struct thread_guard guard;
+
+	if (cupti_claim())
+		return true;
+	if (!is_wanted || (attempts > PATIENCE && !cupti_state.generation))
+		return false;
+	if (cupti_claim_patiently())
+		return true;
+	if (__atomic_exchange_n(&said, process.generation, __ATOMIC_RELAXED) == process.generation)
+		return false;
+	thread_guard_enter(&thread_self, &guard);
+	process_note("device records are missing of what was asked for while CUPTI was being opened by another thread");
+	thread_guard_leave(&thread_self, &guard);
+	return false;
+}
+
 void cupti_change(bool is_wanted, bool has_driver)
 {
 	struct thread_guard guard;
@@ -345,13 +400,13 @@ void cupti_change(bool is_wanted, bool has_driver)
 		cupti_set(0, process.generation); /* the parent's CUPTI is no good here */
 		return;
 	}
-	if (!cupti_claim())
+	if (!claim(is_wanted))
 		return;
 	cupti_enter(&guard);
 	if (!is_wanted && cupti_on == process.generation)
 		pause_kinds();
 	else if (is_wanted && !cupti_state.generation)
-		start(has_driver);
+		start_if_driver_is_up(has_driver);
 	else if (is_wanted && cupti_settled != process.generation)
 		resume_kinds();
 	cupti_leave(&guard);

@@ -21,7 +21,7 @@ extern uint64_t cupti_on;      /* generation of the image where CUPTI records */
 /* Out of line: starts, pauses, or goes on. has_driver: this thread has come back from the driver, so it is loaded as a whole. */
 void cupti_change(bool is_wanted, bool has_driver);
 
-/* Before a CUDA call: is it recorded? Two loads where nothing changes. */
+/* Before a CUDA call: is it recorded? Two loads where nothing changes. While another thread starts, this one waits. */
 static inline void cupti_follow(bool is_wanted)
 {
 	if (__builtin_expect(is_wanted ? cupti_settled != process.generation : cupti_on && cupti_on == process.generation, 0))
@@ -35,7 +35,7 @@ static inline void cupti_succeeded(void)
 		cupti_change(true, true);
 }
 
-/* The CUDA driver has loaded us by CUDA_INJECTION64_PATH: the program is bringing it up. */
+/* The CUDA driver has loaded us by CUDA_INJECTION64_PATH: the program is bringing it up. Starts, if recording is wanted. */
 void cupti_driver_loads_us(void);
 
 /* At the end of the image: says so if the driver came up in it by no call that we saw. */
@@ -79,6 +79,8 @@ void cupti_foreign_complete(void *context, uint32_t stream, uint8_t *buffer, siz
 
 /* cupti.c: only one thread at a time changes who has CUPTI; false: another one is at it. */
 bool cupti_claim(void);
+/* The other one may be in calls of CUPTI's that take long; but it may also wait for this thread: then false, and at once from then on. */
+bool cupti_claim_patiently(void);
 void cupti_release(void);
 bool cupti_is_asked_for(void);
 

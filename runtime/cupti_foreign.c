@@ -6,12 +6,10 @@
 
 #include <limits.h>
 #include <string.h>
-#include <time.h>
 
 #include "clock.h"
 #include "event.h"
 #include "loaded.h"
-#include "sys.h"
 
 /* Beside a bit for each kind of records. */
 #define REGISTERED (1ull << 63)
@@ -52,20 +50,6 @@ bool cupti_foreign_gives_back(void)
 	return true;
 }
 
-/* Another thread of ours may be starting, in calls of CUPTI's that take long; but it may also wait for this thread, in the
- * other's code. */
-static bool claim_patiently(void)
-{
-	struct timespec pause = {.tv_nsec = 100000};
-
-	for (int i = 0; i < 10000; i++) {
-		if (cupti_claim())
-			return true;
-		sys_call(SYS_nanosleep, &pause, NULL, 0, 0);
-	}
-	return false;
-}
-
 /* True: the other has CUPTI. */
 static bool step_aside(const void *caller)
 {
@@ -91,7 +75,7 @@ static bool take_away(const void *caller, uint64_t use)
 
 	if (!(process_gate.groups & 1u << TF_GROUP_CUDA) || cupti_is_inside || !cupti_is_asked_for() || !event_enter())
 		return false;
-	is_claimed = claim_patiently();
+	is_claimed = cupti_claim_patiently();
 	has_it = step_aside(caller);
 	if (has_it) {
 		foreign.uses = use == REGISTERED ? foreign.uses | use : (foreign.uses | use) & ~REGISTERED;
@@ -132,7 +116,7 @@ void cupti_foreign_disabled(uint32_t kind)
 
 	if (cupti_is_inside || !cupti_foreign_has_it())
 		return;
-	is_claimed = claim_patiently();
+	is_claimed = cupti_claim_patiently();
 	foreign.uses &= ~kind_bit(kind);
 	if (cupti_foreign_has_it() && !foreign.uses)
 		cupti_set(0, 0); /* ours again from the next recorded call on */

@@ -3,24 +3,37 @@
 #include "cuda_entry.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-/* As the driver does once it is up: whoever is named may look at all that follows. */
 static void inject(void)
 {
 	const char *path = getenv("CUDA_INJECTION64_PATH");
 	void *library = path && *path ? dlopen(path, RTLD_NOW) : NULL;
-	static int is_done;
 	int (*initialize)(void);
 
-	if (!library || __atomic_exchange_n(&is_done, 1, __ATOMIC_RELAXED))
+	if (!library)
 		return;
 	*(void **)&initialize = dlsym(library, "InitializeInjection");
 	if (initialize)
 		sim_log("injected", ",\"result\":%d", initialize());
+}
+
+/* As the driver does once it is up: whoever is named may look at all that follows. Other threads wait; the one that is
+ * within may well come here again. */
+static void inject_once(void)
+{
+	static __thread bool is_inside;
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	if (is_inside || getenv("PILLION_SIMGPU_UNTOLD"))
+		return;
+	is_inside = true;
+	pthread_once(&once, inject);
+	is_inside = false;
 }
 
 ENTRY_EARLY(cuInit, 2000, (Flags), unsigned int Flags)
@@ -28,7 +41,7 @@ ENTRY_EARLY(cuInit, 2000, (Flags), unsigned int Flags)
 	CUresult result = Flags ? CUDA_ERROR_INVALID_VALUE : sim_init();
 
 	if (result == CUDA_SUCCESS)
-		inject();
+		inject_once();
 	return result;
 }
 

@@ -46,6 +46,8 @@ __attribute__((constructor)) static void settings_read(void)
 	simcupti.has_old_clock = is_word(list, "oldclock");
 	simcupti.is_odd = is_word(list, "odd");
 	simcupti.is_broken = is_word(list, "broken");
+	at = strstr(list, "slow=");
+	simcupti.slow_ms = at ? (unsigned)strtoul(at + 5, NULL, 10) : 0;
 	at = strstr(list, "layout=");
 	for (int i = 0; at && i < LAYOUT_COUNT; i++) {
 		if (strncmp(at + 7, layouts[i].name, strlen(layouts[i].name)) == 0)
@@ -85,6 +87,15 @@ static void clock_take(void)
 uint64_t simcupti_time(uint64_t ns)
 {
 	return ns + (uint64_t)simcupti.clock_offset_ns;
+}
+
+/* As the real one is when it is called for the first time. */
+void simcupti_take_time(void)
+{
+	struct timespec pause = {.tv_sec = simcupti.slow_ms / 1000, .tv_nsec = simcupti.slow_ms % 1000 * 1000000l};
+
+	if (simcupti.slow_ms)
+		nanosleep(&pause, NULL);
 }
 
 CUptiResult simcupti_ready(void)
@@ -177,6 +188,7 @@ static CUptiResult kind_set(CUpti_ActivityKind kind, bool is_on)
 {
 	CUptiResult result = simcupti_ready();
 
+	simcupti_take_time();
 	if (result != CUPTI_SUCCESS)
 		return result;
 	if ((unsigned)kind >= CUPTI_ACTIVITY_KIND_COUNT || !simcupti_record_size(kind))

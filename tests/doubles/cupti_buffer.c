@@ -298,6 +298,7 @@ CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequest
 {
 	if (!funcBufferRequested || !funcBufferCompleted)
 		return CUPTI_ERROR_INVALID_PARAMETER;
+	simcupti_take_time();
 	/* The last caller wins, and gets the buffers of the one before too: that is what the real one does. */
 	lock();
 	buffers.request = funcBufferRequested;

@@ -16,6 +16,7 @@ struct simcupti {
 	/* PILLION_SIMCUPTI */
 	enum cupti_layout layout;
 	bool drops, is_late, reorders, has_thread, refuses_subscribers, is_not_initialized, has_old_clock, is_odd, is_broken;
+	unsigned slow_ms;
 	uint64_t seed;
 
 	bool enabled[CUPTI_ACTIVITY_KIND_COUNT];
@@ -30,6 +31,7 @@ extern struct simcupti simcupti;
 
 /* Finds the driver double; CUPTI_ERROR_UNKNOWN when there is none, as the real one answers without a driver. */
 CUptiResult simcupti_ready(void);
+void simcupti_take_time(void);
 uint64_t simcupti_time(uint64_t ns);
 uint32_t simcupti_thread_id(void);
 uint32_t simcupti_random(uint32_t below);

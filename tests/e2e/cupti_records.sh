@@ -57,6 +57,20 @@ like "$(report stats -r cuda_gpu_kern_sum cuda_launches.pillion 2>&1)" 'device t
 like "$(report info cuda_launches.pillion)" 'device-times +CUPTI .*libcupti\.so\.1[23]' 'info names the library'
 is "$(report stats -q -r cuda_gpu_sum --by device -f csv cuda_launches.pillion | sed -n '2s/,.*//p')" 'Simulated GPU 0 (0)' '--by device'
 
+# ---- threads that come while CUPTI is being opened ----
+
+for door in told untold; do
+	[ $door = told ] || export PILLION_SIMGPU_UNTOLD=1
+	PILLION_SIMCUPTI=slow=20 run first "$targets/cuda_pairs" first 50
+	is "$? $(cat out) $(sets first)" '0 done 150x0.001 150x0.002 150x0.003 150x0.004 ' "four threads at once, $door when the driver comes up"
+	is "$(ledger first 'unmatched calls') $(notes first)" '0 ' 'and each call has its record'
+done
+PILLION_SIMCUPTI=slow=600 run first "$targets/cuda_pairs" first 50
+is "$? $(cat out)" '0 done' 'a CUPTI that takes longer than anybody waits: the program goes on'
+like "$(notes first)" 'missing of what was asked for while CUPTI was being opened' 'and the ledger says so'
+like "$(ledger first 'unmatched calls')" '^[1-9]' 'with the calls that have no record'
+unset PILLION_SIMGPU_UNTOLD
+
 # ---- CUPTI that does not work ----
 
 export PILLION_SIMCUPTI=notinit

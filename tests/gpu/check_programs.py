@@ -40,7 +40,7 @@ def equal_work(seen, capture, rows, without=None):
         left[name] -= times * count
     seen.equal(capture.kernels(), kernels_of({n: (c, 0) for n, c in left.items()}), "kernels by CUPTI")
     if seen.problems:
-        seen.note("the ledger: " + ("; ".join(capture.notes()) or "no notes"))
+        seen.note("the ledger: " + "; ".join(capture.losses()))
     works = {"[CUDA memcpy %s]" % kind: left["memcpy:" + kind] for kind in ("HtoD", "DtoH", "DtoD") if left["memcpy:" + kind]}
     if left["memset"]:
         works["[CUDA memset]"] = left["memset"]
@@ -106,7 +106,7 @@ def environment_for(session, argv):
     return env
 
 
-def library(session, seen, define, stem, function, report, count=20):
+def calls_of(session, seen, define, stem, function, report, count=20):
     program = session.program("libraries.c", "-D" + define, name="libraries-" + define, libraries=[stem])
     argv = [program, str(count)]
     env = environment_for(session, argv)
@@ -122,17 +122,17 @@ def library(session, seen, define, stem, function, report, count=20):
 
 @check("cuBLAS", "libcublas.so", "headers", "cupti.h")
 def cublas(session, seen):
-    library(session, seen, "CUBLAS", "libcublas.so", "cublasSgemm", "blas_sum")
+    calls_of(session, seen, "CUBLAS", "libcublas.so", "cublasSgemm", "blas_sum")
 
 
 @check("cuDNN", "libcudnn.so", "headers", "cupti.h", "real")
 def cudnn(session, seen):
-    library(session, seen, "CUDNN", "libcudnn.so", "cudnnSoftmaxForward", "cudnn_sum")
+    calls_of(session, seen, "CUDNN", "libcudnn.so", "cudnnSoftmaxForward", "cudnn_sum")
 
 
 @check("NCCL, one GPU", "libnccl.so", "headers", "cupti.h", "real")
 def nccl(session, seen):
-    library(session, seen, "NCCL", "libnccl.so", "ncclAllReduce", "nccl_sum")
+    calls_of(session, seen, "NCCL", "libnccl.so", "ncclAllReduce", "nccl_sum")
 
 
 @check("CUDA graphs, whole and by nodes", "nvcc", "libcudart.so")

@@ -105,7 +105,7 @@ class Machine:
         places += [os.path.join(w, "lib") for w in self.wheels] + DRIVER_PLACES
         return [p for p in places if os.path.isdir(p)]
 
-    def library(self, stem):
+    def shared_object(self, stem):
         """The file of a library, by the start of its name ("libcublas.so"); the newest of its major versions."""
         if stem == DRIVER:
             return self.driver.get("path")
@@ -119,7 +119,7 @@ class Machine:
     def with_library(self, stem):
         """A LD_LIBRARY_PATH with a library's folder in it."""
         now = self.environment.get("LD_LIBRARY_PATH") or os.environ.get("LD_LIBRARY_PATH")
-        return ":".join(filter(None, [now, os.path.dirname(self.library(stem))]))
+        return ":".join(filter(None, [now, os.path.dirname(self.shared_object(stem))]))
 
     def everywhere(self):
         return ":".join([*self.libraries, *filter(None, [self.environment.get("LD_LIBRARY_PATH"), os.environ.get("LD_LIBRARY_PATH")])])
@@ -162,7 +162,7 @@ class Machine:
         if name == "real":
             return "not on the simulated GPU" if self.is_simulated else ""
         if name.startswith("lib"):
-            return "" if self.library(name) else f"no {name} found"
+            return "" if self.shared_object(name) else f"no {name} found"
         compiler = {"cupti.h": "cc", "headers": "cc", "nvcc": "nvcc"}.get(name)
         if compiler and self.why_no[compiler]:
             return f"{compiler}: {self.why_no[compiler]}"
@@ -186,7 +186,7 @@ class Machine:
         """Libraries by their files' names, so that a .so without a version is not needed; found again at run time."""
         words = []
         for stem in libraries:
-            path = self.library(stem)
+            path = self.shared_object(stem)
             if not path:
                 raise session.Skip(f"no {stem} found")
             place, name = os.path.split(path)
@@ -217,7 +217,7 @@ class Machine:
 
     def injection(self, library):
         """How a library gets into a process that uses CUDA."""
-        cupti = self.library("libcupti.so")
+        cupti = self.shared_object("libcupti.so")
         named = {"CUPTI_COUNT_LIBRARY": cupti} if cupti else {}
         if self.is_simulated:
             return {"LD_PRELOAD": library, "CUPTI_COUNT_NOW": "1", **named}
@@ -247,7 +247,7 @@ class Machine:
         return rows
 
     def cupti_version(self):
-        path = self.library("libcupti.so")
+        path = self.shared_object("libcupti.so")
         if not path:
             return "none"
         ask = f"import ctypes; v = ctypes.c_uint32(); c = ctypes.CDLL({path!r}); c.cuptiGetVersion(ctypes.byref(v)); print(v.value)"

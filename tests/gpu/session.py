@@ -125,6 +125,11 @@ class Capture:
     def notes(self):
         return [r["Detail"] for r in self.report("ledger") if r["Fact"] in ("note", "device time gap")]
 
+    def losses(self):
+        """What the ledger says of device records that are not there."""
+        facts = ("unmatched", "lost", "torn", "unreadable", "device records", "device buffers")
+        return [f"{r['Fact']} {r['Count']}" for r in self.report("ledger") if r["Fact"].startswith(facts)] + self.notes()
+
 
 class Session:
     """One go of gpu-check: the machine, the build, a scratch directory, and the time that is left."""

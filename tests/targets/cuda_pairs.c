@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_pairs HOW N: work on many streams, devices and contexts, whose bytes tell them apart.
  *   threads   four threads, each with three streams, N memsets on each
+ *   first     the same, and nobody has called CUDA before
  *   devices   two devices in turn; and copies into a stream of the other one
  *   capture   one thread captures in the global mode again and again while another makes N memsets and asks whether they are done
  *   contexts  N contexts one after the other, three memsets in each
@@ -35,13 +36,16 @@ static void *work(void *data)
 {
 	size_t bytes = 1000 * (1 + (size_t)data);
 	cudaStream_t streams[STREAMS];
+	void *memory = device_memory[0];
 
 	CHECK(cudaSetDevice(0));
+	if (!memory)
+		CHECK(cudaMalloc(&memory, ROOM));
 	for (int i = 0; i < STREAMS; i++)
 		CHECK(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
 	for (int i = 0; i < n; i++)
 		for (int k = 0; k < STREAMS; k++)
-			CHECK(cudaMemsetAsync(device_memory[0], 0, bytes, streams[k]));
+			CHECK(cudaMemsetAsync(memory, 0, bytes, streams[k]));
 	for (int i = 0; i < STREAMS; i++)
 		CHECK(cudaStreamSynchronize(streams[i]));
 	return NULL;
@@ -181,11 +185,11 @@ int main(int argc, char **argv)
 	n = argc > 2 ? atoi(argv[2]) : 0;
 	if (driver) {
 		driver();
-	} else {
+	} else if (strcmp(how, "first") != 0) {
 		CHECK(cudaSetDevice(0));
 		CHECK(cudaMalloc(&device_memory[0], ROOM));
 	}
-	if (!strcmp(how, "threads"))
+	if (!strcmp(how, "threads") || !strcmp(how, "first"))
 		in_threads();
 	else if (!strcmp(how, "devices"))
 		on_devices();
