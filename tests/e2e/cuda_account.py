@@ -7,9 +7,9 @@ have other names, and its copies may go between unified addresses; its allocatio
 captured: its two launches, copy and memset were calls, but no work. --slack: calls in flight when the program was killed.
 Prints what differs; status 1 if anything does."""
 import collections
-import csv
-import json
 import sys
+
+from account import read_log, read_table
 
 KERNELS = {'_Z3addPfi': 'add(float*, int)', '_Z5scalePffi': 'scale(float*, float, int)', '_Z3addPii': 'add(int*, int)',
            '_Z5add_nPii': 'add_n(int*, int)', '_Z5add_lPii': 'add_l(int*, int)'}
@@ -26,19 +26,10 @@ def triple(value):
     return ' '.join(str(n) for n in value) if isinstance(value, list) else str(value).replace(',', ' ')
 
 
-def rows(path):
-    with open(path, newline='', encoding='utf-8') as file:
-        return list(csv.DictReader(line for line in file if line.strip()))
-
-
 def account(log, exported):
     calls, launches, counts, sizes, allocations = (collections.Counter() for _ in range(5))
     layer = 'driver' if '--driver' in sys.argv else 'runtime'
-    for line in open(log, encoding='utf-8'):
-        try:
-            e = json.loads(line)
-        except ValueError:
-            continue  # the last line of a killed program
+    for e in read_log(log):
         event = e['ev']
         if event == 'api' and e['layer'] == layer and e['name'] in exported:
             calls[e['name']] += 1
@@ -74,7 +65,7 @@ def main():
             if abs(wanted.get(key, 0) - got[key]) > allowed:
                 differences.append(f'{what} {key}: recorded {got[key]}, the account has {wanted.get(key, 0)}')
 
-    recorded = collections.Counter({r['Name']: int(r['Num Calls']) for r in rows(api)})
+    recorded = collections.Counter({r['Name']: int(r['Num Calls']) for r in read_table(api)})
     if '--work' not in sys.argv:
         compare('calls of', calls, recorded, slack)
     plain = collections.Counter()
@@ -83,11 +74,11 @@ def main():
     compare('allocations', allocations,
             collections.Counter({kind: sum(plain[n] for n in names) for kind, names in ALLOCATIONS.items()}), slack)
     recorded = collections.Counter()
-    for r in rows(launch):
+    for r in read_table(launch):
         name = '' if r['GridXYZ'] == '0 0 0' else r['Name']
         recorded[r['GridXYZ'], r['BlockXYZ'], name] += int(r['Num Launches'])
     compare('launches', launches, recorded, slack)
-    table = rows(memory)
+    table = read_table(memory)
     if '--work' in sys.argv:
         for r in table:
             r['Operation'] = r['Operation'] if 'memset' in r['Operation'] else 'copy'

@@ -6,10 +6,7 @@
 set -u
 . "$(dirname "$0")/lib.sh"
 
-doubles=$PILLION_BUILD_DIR/tests/doubles
-nm -D --defined-only "$library" | awk '{ print $3 }' >exported
-grep -q '^cuLaunchKernel' exported && [ -e "$doubles/libcuda.so.1" ] || skip_all 'built without CUDA headers'
-export LD_LIBRARY_PATH="$doubles:$targets"
+on_doubles
 export PILLION_GPU_ACTIVITY=none # the host's side alone
 
 equal() { # CAPTURE LOG OPTION...
@@ -18,7 +15,7 @@ equal() { # CAPTURE LOG OPTION...
 	capture=$1
 	log=$2
 	shift 2
-	python3 "$tests_dir/cuda_account.py" "$log" exported api.csv launch.csv memory.csv "$@"
+	account_says cuda_account.py "$log" exported api.csv launch.csv memory.csv "$@"
 }
 
 as_bare() { # NAME OPTIONS PROGRAM ARGUMENT...: runs it with and without us, and compares with the account

@@ -5,10 +5,7 @@
 set -u
 . "$(dirname "$0")/lib.sh"
 
-doubles=$PILLION_BUILD_DIR/tests/doubles
-nm -D --defined-only "$library" | awk '{ print $3 }' >exported
-grep -q '^cudaMalloc' exported && [ -e "$doubles/libcuda.so.1" ] || skip_all 'built without CUDA headers'
-export LD_LIBRARY_PATH="$doubles"
+on_doubles
 export PILLION_GPU_ACTIVITY=none # the host's side alone; cupti_records has the devices'
 
 tables() { # CAPTURE
@@ -21,7 +18,7 @@ equal() { # CAPTURE LOG OPTION...
 	capture=$1
 	log=$2
 	shift 2
-	python3 "$tests_dir/cuda_account.py" "$log" exported api.csv launch.csv memory.csv "$@"
+	account_says cuda_account.py "$log" exported api.csv launch.csv memory.csv "$@"
 }
 
 for program in cuda_launches cuda_launches_ptds cuda_launches_12 cuda_launches_nvcc cuda_launches_nvcc_ptds; do
@@ -75,24 +72,9 @@ PILLION_SIMGPU_DEVICES=0 pillion -o failing "$doubles/cuda_launches" >out 2>err
 is "$? $(head -n 1 err)" "$plain $(head -n 1 wanted_err)" 'a machine without devices: same status, same message'
 
 # A kill loses no call but those in flight.
-killed() {
-	local launcher pid
-	rm -rf killed.pillion log
-	PILLION_SIMGPU_LOG=log PILLION_STATS=false "$PILLION" -o killed "$doubles/cuda_launches" 100000 >out 2>err &
-	launcher=$!
-	for _ in $(seq 100); do
-		[ -s log ] && [ "$(wc -l <log)" -gt $((RANDOM % 1000 + 200)) ] && break
-		sleep 0.05
-	done
-	pid=$(cat /proc/$launcher/task/*/children 2>/dev/null)
-	kill -KILL $pid
-	wait $launcher
-	[ $? -eq 137 ] || return
-	equal killed.pillion log --captured --slack 1
-}
 killed_often() {
 	for _ in 1 2 3; do
-		killed || return
+		kill_accounted 200 && equal killed.pillion log --captured --slack 1 || return
 	done
 }
 ok 'killed in mid-run: all but the call in flight' killed_often

@@ -1,35 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulated GPU's own account beside the device records of the same run.
 
-cupti_account.py LOG TRACE.csv [--calls CORRELATED.csv] [--facts FACTS.csv] [--nodes] [--dropped] [--lossy] [--killed MS] [--loose NS]
-TRACE.csv is cuda_gpu_trace:mangled. --calls: the report `correlated`; each piece of work must be with the call that asked for it. --facts: the report `device_facts`;
-allocations, frees and waits must be the account's. --nodes: graphs were recorded by their nodes. --dropped: as many may be missing as CUPTI
-says it dropped. --lossy: any may be missing, and kernels may have lost their names. --killed: of the work that ended within MS before the last line of the account any may be missing. --loose:
-times were on another clock, and may be off by as much. Prints what differs; status 1 if anything does."""
+cupti_account.py [--nodes] [--dropped] [--lossy] [--broken] [--killed MS] [--loose NS] DIRECTORY...
+Each directory has an account, `log`, and in `tables` the reports cuda_gpu_trace:mangled, correlated, device_facts and ledger as
+CSV: work with its times, each with the call that asked for it; allocations, frees and waits; and what CUPTI lost.
+--nodes: graphs were recorded by their nodes. --dropped: as many may be missing as CUPTI says it dropped. --lossy: any may be missing, and
+kernels may have lost their names. --broken: the same where the ledger says that a buffer could not be read. --killed: of the work
+that ended within MS before the last line of the account any may be missing. --loose: times were on another clock, and may be off by
+as much. Prints what differs, and how many buffers could not be read; status 1 if anything differs."""
 import argparse
 import collections
-import csv
-import json
+import os
 import sys
+
+from account import read_log, read_tables
 
 OPERATIONS = {'HtoD', 'DtoH', 'DtoD', 'HtoH', 'PtoP'}
 PLACES = {'pageable': 'Pageable', 'pinned': 'Pinned', 'managed': 'Managed'}
 KINDS = {1, 2, 3, 10, 22, 51}
-
-
-def number(text):
-    return int(float(text)) if text else 0
-
-
-def read_log(path):
-    events = []
-    with open(path, encoding='utf-8') as file:
-        for line in file:
-            try:
-                events.append(json.loads(line))
-            except ValueError:
-                pass  # the last line of a killed program
-    return events
 
 
 def wanted_work(events, nodes):
@@ -54,20 +42,19 @@ def wanted_work(events, nodes):
         yield key, times[0], times[1]
 
 
-def got_work(path):
-    with open(path, newline='', encoding='utf-8') as file:
-        for r in csv.DictReader(line for line in file if line.strip()):
-            corr, duration, stream = int(r['CorrId']), int(r['Duration (ns)']), int(r['Strm'])
-            if r['GrdX']:
-                key = ('kernel', corr, r['Name'], tuple(int(r['Grd' + c]) for c in 'XYZ'), tuple(int(r['Blk' + c]) for c in 'XYZ'),
-                       int(r['Device'].rpartition('(')[2].rstrip(')')), stream, duration)
-            elif r['Name'].startswith('[CUDA graph'):
-                key = ('graph', corr, int(r['Name'].split()[2].rstrip(']')))
-            elif r['Name'] == '[CUDA memset]':
-                key = ('set', corr, r['Bytes (MB)'], stream, duration)
-            else:
-                key = ('copy', corr, r['Name'], r['Bytes (MB)'], r['SrcMemKd'], r['DstMemKd'], stream, duration)
-            yield key, int(r['Start (ns)'])
+def got_work(rows):
+    for r in rows:
+        corr, duration, stream = int(r['CorrId']), int(r['Duration (ns)']), int(r['Strm'])
+        if r['GrdX']:
+            key = ('kernel', corr, r['Name'], tuple(int(r['Grd' + c]) for c in 'XYZ'), tuple(int(r['Blk' + c]) for c in 'XYZ'),
+                   int(r['Device'].rpartition('(')[2].rstrip(')')), stream, duration)
+        elif r['Name'].startswith('[CUDA graph'):
+            key = ('graph', corr, int(r['Name'].split()[2].rstrip(']')))
+        elif r['Name'] == '[CUDA memset]':
+            key = ('set', corr, r['Bytes (MB)'], stream, duration)
+        else:
+            key = ('copy', corr, r['Name'], r['Bytes (MB)'], r['SrcMemKd'], r['DstMemKd'], stream, duration)
+        yield key, int(r['Start (ns)'])
 
 
 def as_shown(key):
@@ -79,30 +66,27 @@ def as_shown(key):
     return key
 
 
-def check_calls(events, path, nodes, a):
+def check_calls(events, rows, a, is_partial):
     """Thread, name and id of each call with as many records as its work has."""
-    work = collections.Counter(key[1] for key, _, _ in wanted_work(events, nodes))
+    work = collections.Counter(key[1] for key, _, _ in wanted_work(events, a.nodes))
     api = {e['corr']: e for e in events if e['ev'] == 'api'}
     problems, got = [], collections.Counter()
-    with open(path, newline='', encoding='utf-8') as file:
-        for r in csv.DictReader(line for line in file if line.strip()):
-            if not r['CorrId']:
-                continue
-            corr, count = int(r['CorrId']), int(r['Device Records'])
-            got[corr] += count
-            if not r['Call']:
-                if not a.dropped and a.killed is None:
-                    problems.append(f'no call for correlation id {corr}')
-            elif corr in api and (int(r['TID']), r['Call'].strip('_')) != (api[corr]['tid'], api[corr]['name'].strip('_')):
-                problems.append(f"{corr} is with {r['TID']} {r['Call']}, not {api[corr]['tid']} {api[corr]['name']}")
-    if not a.dropped and a.killed is None and got != work:
+    for r in rows:
+        if not r['CorrId']:
+            continue
+        corr, count = int(r['CorrId']), int(r['Device Records'])
+        got[corr] += count
+        if not r['Call']:
+            if not is_partial:
+                problems.append(f'no call for correlation id {corr}')
+        elif corr in api and (int(r['TID']), r['Call'].strip('_')) != (api[corr]['tid'], api[corr]['name'].strip('_')):
+            problems.append(f"{corr} is with {r['TID']} {r['Call']}, not {api[corr]['tid']} {api[corr]['name']}")
+    if not is_partial and got != work:
         problems.append(f'calls with other work: {list(((work - got) + (got - work)).items())[:10]}')
-    if not got and not a.lossy:
-        problems.append('no call has work')
     return problems
 
 
-def check_facts(events, path, is_partial):
+def check_facts(events, rows, is_partial):
     """Allocations and frees by id, size and address, waits by id."""
     wanted, got = collections.Counter(), collections.Counter()
     for e in events:
@@ -110,10 +94,9 @@ def check_facts(events, path, is_partial):
             wanted[({'alloc': 'allocate', 'free': 'free'}[e['ev']], e['corr'], e['bytes'], e['address'])] += 1
         elif e['ev'] == 'sync':
             wanted[('wait', e['corr'], 0, 0)] += 1
-    with open(path, newline='', encoding='utf-8') as file:
-        for r in csv.DictReader(line for line in file if line.strip()):
-            if r['Kind'] in ('allocate', 'free', 'wait'):
-                got[(r['Kind'], int(r['CorrId']), int(r['Bytes']), int(r['Address']))] += 1
+    for r in rows:
+        if r['Kind'] in ('allocate', 'free', 'wait'):
+            got[(r['Kind'], int(r['CorrId']), int(r['Bytes']), int(r['Address']))] += 1
     problems = [f'facts that were none: {k} {n}' for k, n in (got - wanted).items()]
     if not is_partial:
         problems += [f'facts missing: {k} {n}' for k, n in (wanted - got).items()]
@@ -122,19 +105,26 @@ def check_facts(events, path, is_partial):
     return problems
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument('log')
-    parser.add_argument('trace')
-    parser.add_argument('--calls')
-    parser.add_argument('--facts')
-    parser.add_argument('--nodes', action='store_true')
-    parser.add_argument('--dropped', action='store_true')
-    parser.add_argument('--lossy', action='store_true')
-    parser.add_argument('--killed', type=float)
-    parser.add_argument('--loose', type=int, default=0)
-    a = parser.parse_args()
-    events = read_log(a.log)
+def check_ledger(events, ledger, is_broken):
+    """Whatever CUPTI lost is in the ledger, and nothing else."""
+    count = collections.Counter(e['ev'] for e in events)
+    wanted = {'lost': 0, 'device records dropped': count['cupti_dropped'], 'device records without times': count['cupti_odd'],
+              'device buffers unreadable': 0}
+    if is_broken:
+        wanted = {'lost': 0, 'device records dropped': 0}
+    return [f'the ledger has {fact} {ledger[fact]}, not {n}' for fact, n in wanted.items() if ledger[fact] != n]
+
+
+def forgive_names(wanted, got):
+    """Kernels that have lost their names stand for those that they are otherwise equal to."""
+    for key in [k for k in got if k[0] == 'kernel' and k[2] == '(kernel without a name)']:
+        for named in [w for w in wanted if w[:2] == key[:2] and w[3:] == key[3:]]:
+            moved = min(got[key], wanted[named] - got[named])
+            got[named] += moved
+            got[key] -= moved
+
+
+def check_work(events, rows, a, is_lossy):
     last = events[-1]['t'] if events else 0
     wanted, may_miss, starts = collections.Counter(), collections.Counter(), {}
     for key, start, end in wanted_work(events, a.nodes):
@@ -144,19 +134,13 @@ def main():
         if a.killed is not None and (end is None or end > last - a.killed * 1e6):
             may_miss[key] += 1
     got, offsets = collections.Counter(), []
-    for key, start in got_work(a.trace):
+    for key, start in got_work(rows):
         got[key] += 1
         if len(starts.get(key, [])) == 1 and starts[key][0] is not None:
             offsets.append(start - starts[key][0])
-    if a.lossy:
-        nameless = [k for k in got if k[0] == 'kernel' and k[2] == '(kernel without a name)']
-        for key in nameless:
-            for named in [w for w in wanted if w[:2] == key[:2] and w[3:] == key[3:]]:
-                moved = min(got[key], wanted[named] - got[named])
-                got[named] += moved
-                got[key] -= moved
+    if is_lossy:
+        forgive_names(wanted, got)
         may_miss = wanted
-        a.dropped = True
     missing, extra = wanted - got - may_miss, got - wanted
     if a.killed is not None:  # not yet written down as done when it was killed
         extra = collections.Counter({k: n for k, n in extra.items() if k[:-1] not in {w[:-1] for w in wanted}})
@@ -167,14 +151,47 @@ def main():
     problems += [f'missing: {k} {n}' for k, n in missing.items()]
     if offsets and max(offsets) - min(offsets) > a.loose:
         problems.append(f'starts are off by up to {max(offsets) - min(offsets)} ns')
-    if not wanted or (not a.lossy and (not got or not offsets)):
+    if not wanted or (not is_lossy and (not got or not offsets)):
         problems.append(f'nothing to compare: {len(wanted)} in the account, {len(got)} recorded')
-    if a.calls:
-        problems += check_calls(events, a.calls, a.nodes, a)
-    if a.facts:
-        problems += check_facts(events, a.facts, a.killed is not None or a.dropped)
-    print('\n'.join(problems[:20]))
-    return 1 if problems else 0
+    return problems
+
+
+def check(directory, a):
+    """What is wrong, and how many buffers could not be read."""
+    events, rows = read_log(os.path.join(directory, 'log')), {'Fact': [], 'GrdX': [], 'Device Records': [], 'Address': []}
+    for columns, table in read_tables(os.path.join(directory, 'tables')):
+        rows.update((column, table) for column in rows if column in columns)
+    ledger = collections.Counter()
+    for r in rows['Fact']:
+        ledger[r['Fact']] += int(r['Count'])
+    unreadable = ledger['device buffers unreadable']
+    is_lossy = a.lossy or (a.broken and unreadable > 0)
+    is_partial = is_lossy or a.dropped or a.killed is not None
+    problems = [] if ledger else ['no ledger']
+    problems += check_work(events, rows['GrdX'], a, is_lossy)
+    problems += check_calls(events, rows['Device Records'], a, is_partial)
+    problems += check_facts(events, rows['Address'], is_partial)
+    problems += check_ledger(events, ledger, a.broken)
+    return problems, unreadable
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('directories', nargs='+')
+    for option in ('--nodes', '--dropped', '--lossy', '--broken'):
+        parser.add_argument(option, action='store_true')
+    parser.add_argument('--killed', type=float)
+    parser.add_argument('--loose', type=int, default=0)
+    a = parser.parse_args()
+    is_wrong, broken = False, 0
+    for directory in a.directories:
+        problems, unreadable = check(directory, a)
+        broken += unreadable
+        is_wrong |= bool(problems)
+        for problem in problems[:20]:
+            print(f'{directory}: {problem}')
+    print(f'{broken} buffers could not be read')
+    return 1 if is_wrong else 0
 
 
 if __name__ == '__main__':

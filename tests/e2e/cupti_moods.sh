@@ -5,58 +5,49 @@
 set -u
 . "$(dirname "$0")/lib.sh"
 
-doubles=$PILLION_BUILD_DIR/tests/doubles
-nm -D --defined-only "$library" | grep -q ' cudaMalloc$' && [ -e "$doubles/libcuda.so.1" ] || skip_all 'built without CUDA headers'
-export LD_LIBRARY_PATH="$doubles"
-unset CUDA_INJECTION64_PATH
+on_doubles
 rounds=${MOODS_ROUNDS:-20}
+reports=cuda_gpu_trace:mangled,correlated,device_facts,ledger
 
-table() { # REPORT FILE
-	report stats -q -r "$1" -f csv mood.pillion >"$2"
-}
-
-ledger() { # FACT: its count
-	awk -F, -v fact="$1" '$3 == fact { n += $4 } END { print n + 0 }' ledger.csv
-}
-
-# round MOOD SEED OPTION...: one run; says what is wrong with it.
+# round MOOD SEED: one run, with what it left in a directory of its own; says what is wrong with it.
 round() {
-	local mood=$1 seed=$2 n=$((1 + $2 % 7)) status lost
-	shift 2
-	rm -rf log mood.pillion
-	PILLION_SIMCUPTI=$mood,seed=$seed PILLION_SIMGPU_LOG=log pillion -o mood --cuda-graph-trace=node "$doubles/cuda_launches" $n >out 2>err
+	local n=$((1 + $2 % 7)) status
+	rm -rf "$2" mood.pillion
+	mkdir "$2"
+	PILLION_SIMCUPTI=$1,seed=$2 PILLION_SIMGPU_LOG=$2/log pillion -o mood --cuda-graph-trace=node "$doubles/cuda_launches" $n >out 2>err
 	status=$?
-	[ "$status $(cat out)" = "0 $(cat wanted.$n)" ] || { echo "status $status: $(cat out err)" && return 1; }
-	table ledger ledger.csv && table cuda_gpu_trace:mangled trace.csv && table correlated calls.csv && table device_facts facts.csv || return 1
-	[ "$mood $(ledger 'device buffers unreadable')" = 'broken 0' ] && set --
-	python3 "$tests_dir/cupti_account.py" log trace.csv --calls calls.csv --facts facts.csv --nodes "$@" || return 1
-	case $mood in
-	dropped*) lost="$(ledger 'device records dropped') $(grep -c cupti_dropped log)" ;;
-	odd*) lost="$(ledger 'device records without times') $(grep -c cupti_odd log)" ;;
-	broken*) lost='0 0' && broken=$((broken + $(ledger 'device buffers unreadable'))) ;;
-	*) lost="$(($(ledger 'device records dropped') + $(ledger 'device records without times') + $(ledger 'device buffers unreadable'))) 0" ;;
-	esac
-	[ "${lost% *}" = "${lost#* }" ] || { echo "in the ledger and in fact: $lost" && return 1; }
+	[ "$status $(<out)" = "0 ${wanted[n]}" ] || { echo "seed $2: status $status: $(cat out err)" && return 1; }
+	report stats -q -r $reports -f csv mood.pillion >"$2/tables" || { echo "seed $2: no report" && return 1; }
 }
 
 for n in 1 2 3 4 5 6 7; do
-	"$doubles/cuda_launches" $n >wanted.$n 2>&1
+	wanted[n]=$("$doubles/cuda_launches" $n 2>&1)
 done
-broken=0 # buffers
+# compare OPTION... SEED...: all their runs at once
+compare() {
+	account_says cupti_account.py --nodes "$@" >said || return
+	broken=$((broken + $(sed -n '$s/ .*//p' said)))
+}
+
 mood() { # MOOD OPTION...
-	local name=$1 seed bad=
+	local name=$1 seed is_good=1 seeds=()
 	shift
-	for seed in $(seq "$rounds"); do
-		round "$name" "$seed" "$@" >said || bad="$bad seed $seed: $(cat said)"
-		[ -z "$bad" ] || break
+	for ((seed = 1; seed <= rounds && is_good; seed++)); do
+		round "$name" $seed >said || { is_good=0 && break; }
+		seeds+=($seed)
+		[ $((seed % 100)) -eq 0 ] || [ $seed -eq "$rounds" ] || continue
+		compare "$@" "${seeds[@]}" || is_good=0
+		[ $is_good -eq 0 ] || rm -rf "${seeds[@]}"
+		seeds=()
 	done
-	if [ -z "$bad" ]; then
+	if [ $is_good -eq 1 ]; then
 		pass "$name, $rounds seeds"
 	else
-		fail "$name" "$bad"
+		fail "$name" "$(cat said)"
 	fi
 }
 
+broken=0 # buffers
 for name in late reorder thread late,thread reorder,thread,late layout=11.8 layout=12.0 layout=12.4 layout=12.8 layout=13.0 error39; do
 	mood $name
 done
@@ -64,6 +55,6 @@ mood oldclock --loose 100000
 mood thread,layout=11.8,oldclock --loose 100000
 mood dropped --dropped
 mood odd --lossy
-mood broken --lossy
+mood broken --broken
 [ "$rounds" -lt 10 ] || ok 'some of them could not be read' [ $broken -gt 0 ]
 done_testing

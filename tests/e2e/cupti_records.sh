@@ -5,35 +5,12 @@
 set -u
 . "$(dirname "$0")/lib.sh"
 
-doubles=$PILLION_BUILD_DIR/tests/doubles
-nm -D --defined-only "$library" | grep -q ' cudaMalloc$' && [ -e "$doubles/libcuda.so.1" ] || skip_all 'built without CUDA headers'
-export LD_LIBRARY_PATH="$doubles"
-unset CUDA_INJECTION64_PATH
+on_doubles
 
-# equal CAPTURE LOG OPTION...
+# equal NAME OPTION...: the tables of NAME.pillion, and log
 equal() {
-	report stats -q -r cuda_gpu_trace:mangled -f csv "$1" >trace.csv &&
-		report stats -q -r correlated -f csv "$1" >calls.csv &&
-		report stats -q -r device_facts -f csv "$1" >facts.csv &&
-		python3 "$tests_dir/cupti_account.py" "$2" trace.csv --calls calls.csv --facts facts.csv "${@:3}"
-}
-
-# run NAME COMMAND...: into NAME.pillion and log
-run() {
-	rm -rf log "$1.pillion"
-	PILLION_SIMGPU_LOG=log pillion -o "$@" >out 2>err
-}
-
-ledger() { # CAPTURE FACT: its count
-	report stats -q -r ledger -f csv "$1.pillion" | awk -F, -v fact="$2" '$3 == fact { n += $4 } END { print n + 0 }'
-}
-
-notes() { # CAPTURE
-	report stats -q -r ledger -f csv "$1.pillion" | grep ',note,'
-}
-
-sets() { # CAPTURE: memsets by their bytes, as "COUNTxMB"
-	report stats -q -r cuda_gpu_trace -f csv "$1.pillion" | awk -F, '$20 == "[CUDA memset]" { n[$13]++ } END { for (b in n) print n[b] "x" b }' | sort | tr '\n' ' '
+	report stats -q -r cuda_gpu_trace:mangled,correlated,device_facts,ledger -f csv "$1.pillion" >tables &&
+		account_says cupti_account.py . "${@:2}"
 }
 
 # ---- every program ----
@@ -44,11 +21,11 @@ for program in cuda_launches cuda_launches_ptds cuda_launches_12 cuda_launches_n
 		continue
 	fi
 	"$doubles/$program" 7 >wanted 2>&1
-	run $program "$doubles/$program" 7
+	accounted $program "$doubles/$program" 7
 	is "$? $(cat out)" "0 $(cat wanted)" "$program: its status and output"
-	ok "$program: what was recorded is what was done" equal $program.pillion log
-	run $program --cuda-graph-trace=node "$doubles/$program" 7
-	ok "$program: the same with graphs by their nodes" equal $program.pillion log --nodes
+	ok "$program: what was recorded is what was done" equal $program
+	accounted $program --cuda-graph-trace=node "$doubles/$program" 7
+	ok "$program: the same with graphs by their nodes" equal $program --nodes
 done
 is "$(report stats -q -r cuda_gpu_kern_sum -f csv cuda_launches.pillion | awk -F, 'NR > 1 { n += $3 } END { print n }')" \
 	"$(grep -c '"ev":"launch"' log)" 'cuda_gpu_kern_sum: as many kernels as the account, graphs by their nodes'
@@ -61,11 +38,11 @@ is "$(report stats -q -r cuda_gpu_sum --by device -f csv cuda_launches.pillion |
 
 for door in told untold; do
 	[ $door = told ] || export PILLION_SIMGPU_UNTOLD=1
-	PILLION_SIMCUPTI=slow=20 run first "$targets/cuda_pairs" first 50
+	PILLION_SIMCUPTI=slow=20 accounted first "$targets/cuda_pairs" first 50
 	is "$? $(cat out) $(sets first)" '0 done 150x0.001 150x0.002 150x0.003 150x0.004 ' "four threads at once, $door when the driver comes up"
 	is "$(ledger first 'unmatched calls') $(notes first)" '0 ' 'and each call has its record'
 done
-PILLION_SIMCUPTI=slow=600 run first "$targets/cuda_pairs" first 50
+PILLION_SIMCUPTI=slow=600 accounted first "$targets/cuda_pairs" first 50
 is "$? $(cat out)" '0 done' 'a CUPTI that takes longer than anybody waits: the program goes on'
 like "$(notes first)" 'missing of what was asked for while CUPTI was being opened' 'and the ledger says so'
 like "$(ledger first 'unmatched calls')" '^[1-9]' 'with the calls that have no record'
@@ -74,7 +51,7 @@ unset PILLION_SIMGPU_UNTOLD
 # ---- CUPTI that does not work ----
 
 export PILLION_SIMCUPTI=notinit
-run mood --gpu-activity=cupti "$doubles/cuda_launches" 3
+accounted mood --gpu-activity=cupti "$doubles/cuda_launches" 3
 is $? 0 'CUPTI that does not work: status'
 like "$(notes mood)" 'no device times: .*cupti.* gave 15' 'and the ledger says so'
 not_ok 'and cuda_gpu_kern_sum does not pretend' report stats -q -r cuda_gpu_kern_sum -f csv mood.pillion
@@ -83,17 +60,17 @@ unset PILLION_SIMCUPTI
 
 # ---- not asked for ----
 
-run off --gpu-activity=none "$doubles/cuda_launches" 2
+accounted off --gpu-activity=none "$doubles/cuda_launches" 2
 is "$(ledger off 'device records')$(notes off)" 0 '--gpu-activity=none: no records, and no note'
 like "$(report stats -q -r cuda_gpu_mem_size_sum -f csv off.pillion)" 'CUDA memcpy HtoD' "the host's side of copies is there all the same"
-CUDA_INJECTION64_PATH=$work/other.so run other "$doubles/cuda_launches" 2
+CUDA_INJECTION64_PATH=$work/other.so accounted other "$doubles/cuda_launches" 2
 like "$(notes other)" 'CUDA_INJECTION64_PATH' "another tool's CUPTI is left alone, and the ledger says so"
-NSYS_PROFILING_SESSION_ID=1 run other "$doubles/cuda_launches" 2
+NSYS_PROFILING_SESSION_ID=1 accounted other "$doubles/cuda_launches" 2
 like "$(notes other)" 'under nsys or ncu' 'likewise under nsys'
 
 profiler() { # MODE MOOD WANTED-SETS
 	PILLION_SIMCUPTI=$2 "$targets/cuda_profiler" 30 $1 >wanted
-	PILLION_SIMCUPTI=$2 run inside "$targets/cuda_profiler" 30 $1
+	PILLION_SIMCUPTI=$2 accounted inside "$targets/cuda_profiler" 30 $1
 	is "$? $(cat out) $(sets inside)" "0 $(cat wanted) $3 " "a profiler inside the program ($1, $2): it has its records, we have ours"
 	like "$(report stats -q -r ledger -f csv inside.pillion)" 'device time gap,[1-9][0-9]*,.*another tool had CUPTI' 'and the ledger has the gap'
 }
@@ -106,7 +83,7 @@ for mood in '' thread late,thread; do
 done
 like "$(report stats -q -r ledger -f csv inside.pillion)" 'CUPTI, .*, to the end' 'a gap without an end says so'
 for mood in '' thread; do
-	PILLION_SIMCUPTI=$mood run inside "$targets/cuda_profiler" 10 threads
+	PILLION_SIMCUPTI=$mood accounted inside "$targets/cuda_profiler" 10 threads
 	is "$? $(cat out)" '0 all records' "on and off while another thread works ($mood)"
 	like "$(report stats -q -r ledger -f csv inside.pillion | grep -c 'device time gap')" '^(1.|20)$' 'a gap for nearly each time'
 	like "$(sets inside)" '10x0.004' 'and what came before is ours'
@@ -114,59 +91,46 @@ done
 
 # ---- managed memory ----
 
-run managed --cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true "$targets/cuda_managed" 6
+accounted managed --cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true "$targets/cuda_managed" 6
 is "$? $(report stats -q -r um_sum -f csv managed.pillion | sed '1d; s/^0x[0-9a-f]*,//; s/,[0-9.]*$//' | tr '\n' ' ')" \
 	'0 0.049,0.025,6,6 0.066,0.000,0,1 ' 'um_sum: what moved, and the faults'
 is "$(report stats -q -r um_total_sum -f csv managed.pillion | sed '1d; s/,0x.*//')" '0.115,0.025,6,7' 'um_total_sum'
 is "$(report stats -q -r um_cpu_page_faults_sum -f csv managed.pillion | tail -1)" '6,0x401000' 'um_cpu_page_faults_sum'
-run managed --cuda-memory-usage=false "$targets/cuda_managed" 6
+accounted managed --cuda-memory-usage=false "$targets/cuda_managed" 6
 like "$(report stats -r um_sum managed.pillion 2>&1)" 'not watched' 'not asked for: says so'
 is "$(report stats -q -r device_facts -f csv managed.pillion | grep -c 'allocate')" 0 '--cuda-memory-usage=false: no allocations from CUPTI'
 
 # ---- ends ----
 
 for how in return _exit quick_exit exec; do
-	run end "$targets/cuda_ends" $how 40
+	accounted end "$targets/cuda_ends" $how 40
 	is "$? $(sets end)" '3 40x0.004 ' "$how: status, and each record"
 done
-run end "$targets/cuda_ends" reset 40
+accounted end "$targets/cuda_ends" reset 40
 is "$? $(sets end)" '137 40x0.004 ' 'cudaDeviceReset brings the records in, SIGKILL cannot take them'
-run end "$targets/cuda_ends" handler 40
+accounted end "$targets/cuda_ends" handler 40
 is $? 5 '_exit in a signal handler: status'
 like "$(sets end)$(notes end)" '40x|signal handler' 'its records, or a note'
-PILLION_SIMCUPTI=thread run end "$targets/cuda_ends" before 40
+PILLION_SIMCUPTI=thread accounted end "$targets/cuda_ends" before 40
 is "$? $(sets end)" '0 40x0.001 40x0.004 ' 'fork before CUDA: both have their records'
-run end "$targets/cuda_ends" after 40
+accounted end "$targets/cuda_ends" after 40
 is "$? $(sets end)" '0 80x0.004 ' 'fork after CUDA: the child leaves CUPTI alone'
-PILLION_SIMCUPTI=thread,late run end "$targets/cuda_ends" after 40
+PILLION_SIMCUPTI=thread,late accounted end "$targets/cuda_ends" after 40
 is "$? $(sets end)" '0 80x0.004 ' 'the same with a thread of its own'
 
 # ---- capture ranges ----
 
-run range -c cudaProfilerApi --capture-range-end=repeat "$targets/cuda_ends" ranges 20
+accounted range -c cudaProfilerApi --capture-range-end=repeat "$targets/cuda_ends" ranges 20
 is "$? $(sets range)" '0 60x0.004 ' 'three ranges: their work alone'
 is "$(report stats -q -r cuda_gpu_mem_time_sum --by range -f csv range.pillion | sed -n 's/^\([0-9]*\),.*,\(20\),.*,\[CUDA memset\]$/\1:\2/p' | sort | tr '\n' ' ')" \
 	'1:20 2:20 3:20 ' 'each in its range'
-run range -c cudaProfilerApi --capture-range-end=stop "$targets/cuda_ends" ranges 20
+accounted range -c cudaProfilerApi --capture-range-end=stop "$targets/cuda_ends" ranges 20
 is "$? $(sets range)" '0 20x0.004 ' 'the first range only'
 
 # ---- SIGKILL ----
 
 killed() {
-	local launcher pid
-	rm -rf killed.pillion log
-	PILLION_SIMGPU_LOG=log PILLION_STATS=false "$PILLION" -o killed --cuda-flush-interval=100 --cuda-graph-trace=node "$doubles/cuda_launches" 100000 >out 2>err &
-	launcher=$!
-	for _ in $(seq 100); do
-		[ -s log ] && [ "$(wc -l <log)" -gt $((RANDOM % 4000 + 4000)) ] && break
-		sleep 0.05
-	done
-	sleep "0.$((RANDOM % 900 + 100))"
-	pid=$(cat /proc/$launcher/task/*/children 2>/dev/null)
-	kill -KILL $pid
-	wait $launcher
-	[ $? -eq 137 ] || return
-	equal killed.pillion log --nodes --killed 400
+	linger=1 kill_accounted 4000 --cuda-flush-interval=100 --cuda-graph-trace=node && equal killed --nodes --killed 400
 }
 for mood in "" thread; do
 	export PILLION_SIMCUPTI=$mood

@@ -10,29 +10,13 @@ of the work that ended within MS before the last line any may be missing. Prints
 import argparse
 import bisect
 import collections
-import csv
-import json
 import sys
+
+from account import read_log, read_table
 
 OURS = {'cuStreamIsCapturing', 'cuStreamGetCtx', 'cuStreamGetId', 'cuStreamCreate', 'cuCtxGetId', 'cuCtxGetCurrent', 'cuCtxGetDevice', 'cuCtxPushCurrent_v2', 'cuCtxPopCurrent_v2',
         'cuDeviceGetName', 'cuDevicePrimaryCtxGetState', 'cuThreadExchangeStreamCaptureMode', 'cuEventCreate', 'cuEventRecord',
         'cuEventQuery', 'cuEventElapsedTime', 'cuFuncGetName', 'cuKernelGetName'}
-
-
-def read_log(path):
-    events = []
-    with open(path, encoding='utf-8') as file:
-        for line in file:
-            try:
-                events.append(json.loads(line))
-            except ValueError:
-                pass  # the last line of a killed program
-    return events
-
-
-def read_table(path):
-    with open(path, newline='', encoding='utf-8') as file:
-        return list(csv.DictReader(line for line in file if line.strip()))
 
 
 class Recorded:

@@ -5,18 +5,15 @@
 set -u
 . "$(dirname "$0")/lib.sh"
 
-doubles=$PILLION_BUILD_DIR/tests/doubles
-nm -D --defined-only "$library" | grep -q ' cudaMalloc$' && [ -e "$doubles/libcuda.so.1" ] || skip_all 'built without CUDA headers'
-export LD_LIBRARY_PATH="$doubles:$targets"
+on_doubles
 export PILLION_GPU_ACTIVITY=events
-unset CUDA_INJECTION64_PATH
 
 # equal CAPTURE OPTION...: with log and bare. Times may be off by what the report says, and a little.
 equal() {
 	local said
 	said=$(report stats -r cuda_gpu_trace "$1.pillion" 2>&1 | sed -n 's/.*placed to \([0-9]*\) ns.*/\1/p')
 	report stats -q -r cuda_gpu_trace:mangled -f csv "$1.pillion" >trace.csv && report stats -q -r correlated -f csv "$1.pillion" >calls.csv &&
-		python3 "$tests_dir/events_account.py" log trace.csv calls.csv bare --loose $((${said:-0} + 100000)) "${@:2}"
+		account_says events_account.py log trace.csv calls.csv bare --loose $((${said:-0} + 100000)) "${@:2}"
 }
 
 # as_bare NAME COMMAND...: with what $account adds; status, output and account are as without us, and recorded is what was done.
@@ -29,23 +26,6 @@ as_bare() {
 	PILLION_SIMGPU_LOG=log pillion -o "$name" "$@" >out 2>err
 	is "$? $(cat out)" "$plain $(cat wanted)" "$name: status and output"
 	ok "$name: one record of each piece of work, around its time" equal "$name" $account
-}
-
-run() { # NAME COMMAND...: into NAME.pillion and log
-	rm -rf log "$1.pillion"
-	PILLION_SIMGPU_LOG=log pillion -o "$@" >out 2>err
-}
-
-ledger() { # CAPTURE FACT: its count
-	report stats -q -r ledger -f csv "$1.pillion" | awk -F, -v fact="$2" '$3 == fact { n += $4 } END { print n + 0 }'
-}
-
-notes() { # CAPTURE
-	report stats -q -r ledger -f csv "$1.pillion" | grep ',note,'
-}
-
-sets() { # CAPTURE: memsets by their bytes, as "COUNTxMB"
-	report stats -q -r cuda_gpu_trace -f csv "$1.pillion" 2>/dev/null | awk -F, '$20 == "[CUDA memset]" { n[$13]++ } END { for (b in n) print n[b] "x" b }' | sort | tr '\n' ' '
 }
 
 # ---- programs of every kind ----
@@ -84,7 +64,7 @@ as_bare release "$targets/cuda_pairs" release 4
 as_bare fail "$targets/cuda_pairs" fail 20
 as_bare queue "$targets/cuda_pairs" queue 3000
 account=
-run capture "$targets/cuda_pairs" capture 500
+accounted capture "$targets/cuda_pairs" capture 500
 is "$? $(cat out) $(sets capture)" '0 done 500x0.001 ' 'beside a capture of another thread: all records'
 is "$(grep -c -e '"ev":"unsafe"' -e '"ev":"event_captured"' log)" 0 'and the capture is not disturbed'
 
@@ -93,11 +73,11 @@ is "$(grep -c -e '"ev":"unsafe"' -e '"ev":"event_captured"' log)" 0 'and the cap
 lost() { # CAPTURE: records, those without times, dropped ones, calls without any
 	echo "$(ledger "$1" 'device records') $(ledger "$1" 'device records without times') $(ledger "$1" 'device records dropped') $(ledger "$1" 'unmatched calls')"
 }
-PILLION_SIMGPU_SLOWDOWN=20000 run left "$targets/cuda_pairs" left 50
+PILLION_SIMGPU_SLOWDOWN=20000 accounted left "$targets/cuda_pairs" left 50
 set -- $(lost left)
 is "$(($1 + $2)) $3 $(($1 + $4))" '50 0 50' 'ended before the device was through: what it was not through with is counted'
 ok 'and not waited for' [ "$2" -gt 10 ]
-PILLION_SIMGPU_SLOWDOWN=150 run deep "$targets/cuda_pairs" queue 18000
+PILLION_SIMGPU_SLOWDOWN=150 accounted deep "$targets/cuda_pairs" queue 18000
 set -- $(lost deep)
 is "$(($1 + $3)) $2 $(($1 + $4))" '18000 0 18000' 'a queue of 18000: a record, or counted'
 ok 'most of them records' [ "$1" -ge 16384 ]
@@ -105,41 +85,29 @@ ok 'most of them records' [ "$1" -ge 16384 ]
 # ---- ends ----
 
 for how in return _exit quick_exit exec; do
-	run end "$targets/cuda_ends" $how 40
+	accounted end "$targets/cuda_ends" $how 40
 	is "$? $(sets end)" '3 40x0.004 ' "$how: status, and each record"
 done
-run end "$targets/cuda_ends" reset 40
+accounted end "$targets/cuda_ends" reset 40
 is "$? $(sets end)" '137 40x0.004 ' 'cudaDeviceReset brings the records in, SIGKILL cannot take them'
-run end "$targets/cuda_ends" handler 40
+accounted end "$targets/cuda_ends" handler 40
 is $? 5 '_exit in a signal handler: status'
 like "$(sets end)$(notes end)" '40x0.004|signal handler' 'its records, or a note'
-run end "$targets/cuda_ends" before 40
+accounted end "$targets/cuda_ends" before 40
 is "$? $(sets end)" '0 40x0.001 40x0.004 ' 'fork before CUDA: both have their records'
-run end "$targets/cuda_ends" after 40
+accounted end "$targets/cuda_ends" after 40
 is "$? $(sets end)" '0 80x0.004 ' 'fork after CUDA: the child leaves the events alone'
 
 # ---- capture ranges ----
 
-run range -c cudaProfilerApi --capture-range-end=repeat "$targets/cuda_ends" ranges 20
+accounted range -c cudaProfilerApi --capture-range-end=repeat "$targets/cuda_ends" ranges 20
 is "$? $(sets range)" '0 60x0.004 ' 'three ranges: their work alone'
 ok 'and no event outside of them' [ "$(grep -c '"name":"cuEventRecord"' log)" -le 130 ] # some tell where the clock stands
 
 # ---- SIGKILL ----
 
 killed() {
-	local launcher pid
-	rm -rf killed.pillion log
-	PILLION_SIMGPU_LOG=log PILLION_STATS=false "$PILLION" -o killed "$doubles/cuda_launches" 100000 >out 2>err &
-	launcher=$!
-	for _ in $(seq 100); do
-		[ -s log ] && [ "$(wc -l <log)" -gt $((RANDOM % 4000 + 4000)) ] && break
-		sleep 0.05
-	done
-	pid=$(cat /proc/$launcher/task/*/children 2>/dev/null)
-	kill -KILL $pid
-	wait $launcher
-	[ $? -eq 137 ] || return
-	equal killed --killed 400
+	kill_accounted 4000 && equal killed --killed 400
 }
 ok 'killed in mid-run: all but what was under way' killed
 
@@ -150,10 +118,10 @@ mkdir without && cp "$doubles/libcuda.so.1" "$doubles/libcudart.so.13" without/ 
 LD_LIBRARY_PATH=$PWD/without as_bare without "$doubles/cuda_launches" 3
 like "$(notes without)" 'from CUDA events, for want of CUPTI: (there is no libcupti|CUPTI does not work)' 'auto, no libcupti: events, and the ledger says why'
 for mood in notinit error39; do
-	PILLION_SIMCUPTI=$mood run mood "$doubles/cuda_launches" 3
+	PILLION_SIMCUPTI=$mood accounted mood "$doubles/cuda_launches" 3
 	is "$? $(ledger mood 'device records') $(ledger mood 'unmatched device records')" "0 51 0" "auto, $mood: all records"
 	[ $mood = error39 ] || like "$(notes mood)" 'from CUDA events, for want of CUPTI: CUPTI .* gave 15' 'by events, and the ledger says why'
 done
-NSYS_PROFILING_SESSION_ID=1 run other "$doubles/cuda_launches" 2
+NSYS_PROFILING_SESSION_ID=1 accounted other "$doubles/cuda_launches" 2
 is "$(ledger other 'device records')$(notes other | grep -c 'under nsys')" 01 "auto under nsys: no events in the other's run, and the ledger says so"
 done_testing

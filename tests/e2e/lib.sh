@@ -119,6 +119,59 @@ skip_all() {
 	exit 0
 }
 
+# ---- the simulated GPU of tests/doubles ----
+
+# on_doubles: from here on this is a machine with that GPU; a build without it is skipped.
+on_doubles() {
+	doubles=$PILLION_BUILD_DIR/tests/doubles
+	nm -D --defined-only "$library" | awk '{ print $3 }' >exported
+	grep -q '^cudaMalloc$' exported && [ -e "$doubles/libcuda.so.1" ] || skip_all 'built without CUDA headers'
+	export LD_LIBRARY_PATH="$doubles:$targets"
+	unset CUDA_INJECTION64_PATH
+}
+
+# accounted NAME [OPTION...] COMMAND...: recorded as NAME.pillion, with the GPU's account in log.
+accounted() {
+	rm -rf log "$1.pillion"
+	PILLION_SIMGPU_LOG=log pillion -o "$@" >out 2>err
+}
+
+# account_says SCRIPT ARG...: compares with the account; no bytecode beside the scripts.
+account_says() {
+	python3 -B "$tests_dir/$1" "${@:2}"
+}
+
+# kill_accounted LINES OPTION...: records cuda_launches as `killed`, and kills it once its account has a random number of lines, at
+# least LINES and at most twice as many; with `linger` set, up to a second later. Fails unless the kill was what ended it.
+kill_accounted() {
+	local launcher pid enough=$(($1 + RANDOM % $1))
+	shift
+	rm -rf killed.pillion log
+	PILLION_SIMGPU_LOG=log PILLION_STATS=false "$PILLION" -o killed "$@" "$doubles/cuda_launches" 100000 >out 2>err &
+	launcher=$!
+	for _ in $(seq 100); do
+		[ -s log ] && [ "$(wc -l <log)" -gt $enough ] && break
+		sleep 0.05
+	done
+	[ -z "${linger:-}" ] || sleep "0.$((RANDOM % 900 + 100))"
+	pid=$(cat /proc/$launcher/task/*/children 2>/dev/null)
+	kill -KILL $pid
+	wait $launcher
+	[ $? -eq 137 ]
+}
+
+ledger() { # NAME FACT: its count
+	report stats -q -r ledger -f csv "$1.pillion" | awk -F, -v fact="$2" '$3 == fact { n += $4 } END { print n + 0 }'
+}
+
+notes() { # NAME
+	report stats -q -r ledger -f csv "$1.pillion" | grep ',note,'
+}
+
+sets() { # NAME: memsets by their bytes, as "COUNTxMB"
+	report stats -q -r cuda_gpu_trace -f csv "$1.pillion" 2>/dev/null | awk -F, '$20 == "[CUDA memset]" { n[$13]++ } END { for (b in n) print n[b] "x" b }' | sort | tr '\n' ' '
+}
+
 done_testing() {
 	printf '1..%d\n' "$count"
 	[ "$failed" -eq 0 ]
