@@ -22,8 +22,8 @@ void batch_begin(struct batch *b, unsigned blob, const struct tf_device_batch *h
 
 void batch_end(struct batch *b)
 {
-	if (b->head.count)
-		event_blob(b->blob, 0, b->bytes, b->used);
+	if (b->head.count && !event_blob(b->blob, 0, b->bytes, b->used))
+		thread_self.page->lost += b->head.count - 1; /* each record; the blob has been counted */
 	empty(b);
 }
 

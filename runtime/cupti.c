@@ -82,13 +82,14 @@ void cupti_set(uint64_t on, uint64_t settled)
 
 static void at_exit(int status, void *unused);
 
-/* Records of either source are brought in before CUDA's own handlers, which were registered when it was loaded. */
-static void bring_in_at_exit(void)
+/* Records are brought in before CUDA's own handlers, which were registered when it was loaded, and when it was first used: so at
+ * the first call that succeeds; and within cuInit, for no call of the program's may ever be seen. Once is enough. */
+static void bring_in_at_exit(bool is_within)
 {
-	static bool has_exit;
+	static bool has_exit[2];
 
-	if (!has_exit)
-		has_exit = !on_exit(at_exit, NULL);
+	if (!has_exit[is_within])
+		has_exit[is_within] = !on_exit(at_exit, NULL);
 }
 
 static void tell_source(unsigned kind)
@@ -143,13 +144,14 @@ static bool use_events(void)
 		give_up(why, NULL, 0);
 		return false;
 	}
-	bring_in_at_exit();
+	bring_in_at_exit(false);
 	tell_source(TF_SOURCE_EVENTS);
 	cupti_set(process.generation, process.generation);
 	return true;
 }
 
-static bool is_early; /* the driver is about to be up: what fails is tried again when it is */
+static bool is_early;  /* the driver is about to be up: what fails is tried again when it is */
+static uint64_t early; /* generation of the image where CUPTI was opened then, and no call has been recorded since */
 
 /* Nobody has CUPTI, so nobody is disturbed by events. */
 static void do_without(const char *why, const char *what, int result)
@@ -179,7 +181,7 @@ void cupti_say_unseen(void)
 {
 	struct thread_guard guard;
 
-	if (!told || told != process.generation || attempts || cupti_state.generation || cupti_settled)
+	if (!told || told != process.generation || attempts || ((cupti_state.generation || cupti_settled) && early != told))
 		return;
 	if ((process_range && process_range->mode != TF_RANGE_WHOLE_RUN) || !event_wanted(TF_GROUP_CUDA_DRIVER) || !event_enter())
 		return;
@@ -267,10 +269,11 @@ static void take(void)
 	}
 	if (!cupti_api.flush_period || cupti_api.flush_period(process_options.cuda_flush_interval_ms))
 		process_note("this CUPTI hands records over when its buffers are full: a kill loses more than the flush interval");
-	bring_in_at_exit();
+	bring_in_at_exit(is_early);
 	tell_source(TF_SOURCE_CUPTI);
 	cupti_take_clock();
-	cupti_set(process.generation, process.generation);
+	early = is_early ? process.generation : 0;
+	cupti_set(process.generation, is_early ? 0 : process.generation);
 }
 
 static void start(void)
@@ -340,6 +343,7 @@ static void pause_kinds(void)
 /* Others read CUPTI's times as CLOCK_REALTIME, which they are until somebody says otherwise. */
 void cupti_let_go(void)
 {
+	early = 0;
 	if (!cupti_api.flush_all)
 		return;
 	flush(false);
@@ -367,6 +371,16 @@ static void resume_kinds(void)
 		return;
 	}
 	cupti_take_clock();
+	cupti_set(process.generation, process.generation);
+}
+
+/* CUPTI has been on since cuInit. */
+static void settle(bool has_driver)
+{
+	early = 0;
+	if (!has_driver || cupti_settled == process.generation)
+		return;
+	bring_in_at_exit(false);
 	cupti_set(process.generation, process.generation);
 }
 
@@ -407,6 +421,8 @@ void cupti_change(bool is_wanted, bool has_driver)
 		pause_kinds();
 	else if (is_wanted && !cupti_state.generation)
 		start_if_driver_is_up(has_driver);
+	else if (is_wanted && cupti_on == process.generation)
+		settle(has_driver);
 	else if (is_wanted && cupti_settled != process.generation)
 		resume_kinds();
 	cupti_leave(&guard);

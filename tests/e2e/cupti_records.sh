@@ -48,6 +48,12 @@ like "$(notes first)" 'missing of what was asked for while CUPTI was being opene
 like "$(ledger first 'unmatched calls')" '^[1-9]' 'with the calls that have no record'
 unset PILLION_SIMGPU_UNTOLD
 
+# ---- calls that cannot be seen ----
+
+accounted deep "$targets/cuda_doors" plugin "$targets/cuda_launches_plugin.so" 2 deep
+is "$? $(ledger deep 'unmatched device records')" "0 $(ledger deep 'device records')" 'a library opened with RTLD_DEEPBIND: device records alone'
+like "$(ledger deep 'device records') $(notes deep)" '^[1-9].*calls that cannot be seen' 'of all that it did, and the ledger says why'
+
 # ---- CUPTI that does not work ----
 
 export PILLION_SIMCUPTI=notinit
@@ -126,6 +132,20 @@ is "$(report stats -q -r cuda_gpu_mem_time_sum --by range -f csv range.pillion |
 	'1:20 2:20 3:20 ' 'each in its range'
 accounted range -c cudaProfilerApi --capture-range-end=stop "$targets/cuda_ends" ranges 20
 is "$? $(sets range)" '0 20x0.004 ' 'the first range only'
+
+# ---- a full disk ----
+
+mkdir small
+if mount -t tmpfs -o size=2m none small 2>/dev/null; then
+	rm -f log
+	PILLION_SIMGPU_LOG=log pillion -o small/full -t cuda --cuda-graph-trace=node "$doubles/cuda_launches" 2000 >out 2>err
+	is $? 0 'a full disk: status'
+	done=$(grep -c '"ev":"\(api\|launch\|memcpy\|memset\)"' log) said=$(($(ledger small/full recorded) + $(ledger small/full 'device records') + $(ledger small/full lost)))
+	ok 'each call and each device record is there, or counted as lost' [ "$said" -ge "$done" ]
+	umount small
+else
+	skip 'a full disk' 'no mount allowed here'
+fi
 
 # ---- SIGKILL ----
 
