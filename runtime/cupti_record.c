@@ -85,86 +85,45 @@ static uint32_t name_id(const char *name)
 	return length ? event_intern(TF_BLOB_KERNEL, name, length) : 0;
 }
 
+/* Work of a device; what follows the bytes is its kind's own. */
+#define WORK(r, count, ...)                                                                                            \
+	(&(const struct batch_item){.start = (r)->start,                                                               \
+				    .end = (r)->end,                                                                   \
+				    .bytes = (count),                                                                  \
+				    .correlation = (r)->correlation,                                                   \
+				    .work = {.device = (r)->device,                                                    \
+					     .context = (r)->context,                                                  \
+					     .stream = (r)->stream,                                                    \
+					     .graph = has_graph_ids() ? (r)->graph : 0,                                \
+					     __VA_ARGS__}})
+
 static void put_kernel(struct batch *b, const struct cupti_kernel *r)
 {
-	struct batch_item item = {.start = r->start, .end = r->end, .correlation = r->correlation};
-	struct tf_work *w = &item.work;
-
-	w->kind = TF_WORK_KERNEL;
-	w->kernel = name_id(r->name);
-	w->device = r->device;
-	w->context = r->context;
-	w->stream = r->stream;
-	w->graph = has_graph_ids() ? r->graph : 0;
-	memcpy(w->grid, r->grid, sizeof(w->grid));
-	memcpy(w->block, r->block, sizeof(w->block));
-	w->registers = r->registers;
-	w->static_shared_bytes = r->static_shared;
-	w->dynamic_shared_bytes = r->dynamic_shared;
-	w->local_bytes = r->local_per_thread;
-	batch_put(b, &item);
+	batch_put(b, WORK(r, 0, .kind = TF_WORK_KERNEL, .kernel = name_id(r->name), .grid = {r->grid[0], r->grid[1], r->grid[2]},
+			  .block = {r->block[0], r->block[1], r->block[2]}, .registers = r->registers,
+			  .static_shared_bytes = r->static_shared, .dynamic_shared_bytes = r->dynamic_shared,
+			  .local_bytes = r->local_per_thread));
 }
 
 static void put_copy(struct batch *b, const struct cupti_memcpy *r)
 {
-	struct batch_item item = {.start = r->start, .end = r->end, .bytes = r->bytes, .correlation = r->correlation};
-	struct tf_work *w = &item.work;
-
-	w->kind = TF_WORK_COPY;
-	w->copy = r->copy;
-	w->source = r->source;
-	w->target = r->target;
-	w->device = r->device;
-	w->context = r->context;
-	w->stream = r->stream;
-	w->graph = has_graph_ids() ? r->graph : 0;
-	batch_put(b, &item);
+	batch_put(b, WORK(r, r->bytes, .kind = TF_WORK_COPY, .copy = r->copy, .source = r->source, .target = r->target));
 }
 
 static void put_peer_copy(struct batch *b, const struct cupti_memcpy_peer *r)
 {
-	struct batch_item item = {.start = r->start, .end = r->end, .bytes = r->bytes, .correlation = r->correlation};
-	struct tf_work *w = &item.work;
-
-	w->kind = TF_WORK_COPY;
-	w->copy = r->copy;
-	w->source = r->source;
-	w->target = r->target;
-	w->device = r->device;
-	w->context = r->context;
-	w->stream = r->stream;
-	w->source_device = (uint16_t)r->source_device;
-	w->target_device = (uint16_t)r->target_device;
-	w->graph = has_graph_ids() ? r->graph : 0;
-	batch_put(b, &item);
+	batch_put(b, WORK(r, r->bytes, .kind = TF_WORK_COPY, .copy = r->copy, .source = r->source, .target = r->target,
+			  .source_device = (uint16_t)r->source_device, .target_device = (uint16_t)r->target_device));
 }
 
 static void put_set(struct batch *b, const struct cupti_memset *r)
 {
-	struct batch_item item = {.start = r->start, .end = r->end, .bytes = r->bytes, .correlation = r->correlation};
-	struct tf_work *w = &item.work;
-
-	w->kind = TF_WORK_SET;
-	w->value = r->value;
-	w->target = (uint8_t)r->memory;
-	w->device = r->device;
-	w->context = r->context;
-	w->stream = r->stream;
-	w->graph = has_graph_ids() ? r->graph : 0;
-	batch_put(b, &item);
+	batch_put(b, WORK(r, r->bytes, .kind = TF_WORK_SET, .value = r->value, .target = (uint8_t)r->memory));
 }
 
 static void put_graph(struct batch *b, const struct cupti_graph *r)
 {
-	struct batch_item item = {.start = r->start, .end = r->end, .correlation = r->correlation};
-	struct tf_work *w = &item.work;
-
-	w->kind = TF_WORK_GRAPH;
-	w->device = r->device;
-	w->context = r->context;
-	w->stream = r->stream;
-	w->graph = r->graph;
-	batch_put(b, &item);
+	batch_put(b, WORK(r, 0, .kind = TF_WORK_GRAPH));
 }
 
 static void write_call(struct batch *b, const struct cupti_call *r)
@@ -207,54 +166,45 @@ static void put_call(struct batches *all, const struct cupti_call *r)
 
 /* ---- what no device is busy with ---- */
 
+#define FACT(from, to, ...) (&(const struct batch_item){.start = (from), .end = (to), __VA_ARGS__})
+
 static void put_wait(struct batch *b, const struct cupti_wait *r)
 {
-	struct batch_item item = {.start = r->start, .end = r->end, .correlation = r->correlation};
-
-	item.work = (struct tf_work){.kind = TF_WORK_WAIT, .value = r->type, .context = r->context, .stream = r->stream};
-	batch_put(b, &item);
+	batch_put(b, FACT(r->start, r->end, .correlation = r->correlation,
+			  .work = {.kind = TF_WORK_WAIT, .value = r->type, .context = r->context, .stream = r->stream}));
 }
 
 static void put_memory(struct batch *b, const struct cupti_memory *r)
 {
-	struct batch_item item = {.start = r->time, .end = r->time, .bytes = r->bytes, .address = r->address, .correlation = r->correlation};
-
-	item.work = (struct tf_work){.kind = r->operation == 1 ? TF_WORK_ALLOCATE : TF_WORK_FREE,
-				     .copy = r->pool != 0,
-				     .target = (uint8_t)r->memory,
-				     .device = r->device,
-				     .context = r->context,
-				     .stream = r->stream};
-	batch_put(b, &item);
+	batch_put(b, FACT(r->time, r->time, .bytes = r->bytes, .address = r->address, .correlation = r->correlation,
+			  .work = {.kind = r->operation == 1 ? TF_WORK_ALLOCATE : TF_WORK_FREE,
+				   .copy = r->pool != 0,
+				   .target = (uint8_t)r->memory,
+				   .device = r->device,
+				   .context = r->context,
+				   .stream = r->stream}));
 }
 
 static void put_overhead(struct batch *b, const struct cupti_overhead *r)
 {
-	struct batch_item item = {.start = r->start, .end = r->end};
-
-	item.work = (struct tf_work){.kind = TF_WORK_OVERHEAD, .value = r->overhead};
-	batch_put(b, &item);
+	batch_put(b, FACT(r->start, r->end, .work = {.kind = TF_WORK_OVERHEAD, .value = r->overhead}));
 }
 
 /* Counters of faults have no end. */
 static void put_managed(struct batch *b, const struct cupti_managed *r)
 {
-	struct batch_item item = {.start = r->start, .end = r->end > r->start ? r->end : r->start, .bytes = r->value, .address = r->address};
-
-	item.work = (struct tf_work){.kind = TF_WORK_MANAGED,
-				     .copy = (uint8_t)r->counter,
-				     .value = r->flags,
-				     .source_device = (uint16_t)r->source,
-				     .target_device = (uint16_t)r->target};
-	batch_put(b, &item);
+	batch_put(b, FACT(r->start, r->end > r->start ? r->end : r->start, .bytes = r->value, .address = r->address,
+			  .work = {.kind = TF_WORK_MANAGED,
+				   .copy = (uint8_t)r->counter,
+				   .value = r->flags,
+				   .source_device = (uint16_t)r->source,
+				   .target_device = (uint16_t)r->target}));
 }
 
 static void put_jit(struct batch *b, const struct cupti_jit *r)
 {
-	struct batch_item item = {.start = r->start, .end = r->end, .correlation = r->correlation};
-
-	item.work = (struct tf_work){.kind = TF_WORK_COMPILE, .copy = (uint8_t)r->entry, .value = r->operation, .device = r->device};
-	batch_put(b, &item);
+	batch_put(b, FACT(r->start, r->end, .correlation = r->correlation,
+			  .work = {.kind = TF_WORK_COMPILE, .copy = (uint8_t)r->entry, .value = r->operation, .device = r->device}));
 }
 
 static void tell_context(const struct cupti_context *r)
