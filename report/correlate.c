@@ -12,6 +12,7 @@ struct entry {
 	uint64_t middle; /* ticks */
 	uint32_t tid;
 	uint32_t next; /* where to look for the next one that is not taken: itself if it is not */
+	uint32_t half; /* ticks from the middle to either end, at most 2^32 - 1 */
 	bool is_driver, is_placed;
 };
 
@@ -101,13 +102,15 @@ static void measure_record(struct scan *scan, const struct device_record *r)
 static void keep_call(struct scan *scan, const struct device_call *c)
 {
 	struct state *s = scan->more;
-	uint64_t id = id_of(c->epoch, c->correlation);
+	uint64_t id = id_of(c->epoch, c->correlation), middle = axis_ticks(scan->axis, c->start_ns + c->duration_ns / 2), half;
 
 	if (id < s->low || id - s->low >= s->high - s->low)
 		return;
+	half = middle - axis_ticks(scan->axis, c->start_ns);
 	s->entries = mem_grow(s->entries, s->entry_count, &s->entry_capacity, sizeof(*s->entries));
 	s->entries[s->entry_count++] = (struct entry){.id = id,
-						      .middle = axis_ticks(scan->axis, c->start_ns + c->duration_ns / 2),
+						      .middle = middle,
+						      .half = half < UINT32_MAX ? (uint32_t)half : UINT32_MAX,
 						      .tid = c->tid,
 						      .is_driver = c->is_driver,
 						      .is_placed = c->is_placed};
@@ -330,6 +333,57 @@ static void match_by_time(struct state *s, size_t k, size_t from, size_t end)
 	}
 }
 
+/* Only what has work is counted on both sides: allocations have no records, and may be below a threshold. */
+static bool has_work(const struct state *s, const struct entry *entry)
+{
+	size_t at = find_records(s, entry->id);
+
+	return at < s->record_count && id_of(s->records[at].epoch, s->records[at].correlation) == entry->id;
+}
+
+static bool is_met(const struct state *s, size_t k, uint64_t number)
+{
+	return s->met[k][number / 8] & 1 << number % 8;
+}
+
+/* An entry with work that no host call has, and that was under way then. */
+static bool is_left(const struct state *s, const struct entry *e, uint64_t ticks)
+{
+	uint64_t distance = e->middle > ticks ? e->middle - ticks : ticks - e->middle;
+
+	return e->next == (size_t)(e - s->entries) && distance <= e->half && has_work(s, e);
+}
+
+/* A runtime that is a part of the program asks the driver from within its own call. The host call is the one for the driver;
+ * CUPTI's is the runtime's, whose middle may lie beside it. */
+static void match_from_within(struct state *s, size_t k, size_t from, size_t end)
+{
+	const struct trace *t = s->image->trace;
+	struct cursor cursor;
+	struct event e;
+	uint64_t number = 0;
+	size_t left = 0;
+
+	for (size_t i = from; i < end; i++)
+		left += is_left(s, &s->entries[i], s->entries[i].middle);
+	cursor_init(&cursor, t, &t->threads[k]);
+	cursor.is_unfiltered = true;
+	while (left && cursor_next(&cursor, &e)) {
+		uint64_t middle = e.ticks - (e.ticks - event_start(&e)) / 2;
+		size_t at = seek(s->entries, from, end, middle);
+
+		if (!is_cuda(t, &e))
+			continue;
+		if (at == end || !is_left(s, &s->entries[at], middle))
+			at--; /* the one before, if there is one */
+		if (at >= from && at < end && asks_for_work(t, &e) && !is_met(s, k, number) && is_left(s, &s->entries[at], middle)) {
+			match(s, k, number, &e, &s->entries[at]);
+			left--;
+		}
+		number++;
+	}
+}
+
 static uint64_t host_calls(const struct trace *t, size_t k, bool all)
 {
 	struct cursor cursor;
@@ -341,14 +395,6 @@ static uint64_t host_calls(const struct trace *t, size_t k, bool all)
 	while (cursor_next(&cursor, &e))
 		n += is_cuda(t, &e) && (all || asks_for_work(t, &e));
 	return n;
-}
-
-/* Only what has work is counted on both sides: allocations have no records, and may be below a threshold. */
-static bool has_work(const struct state *s, const struct entry *entry)
-{
-	size_t at = find_records(s, entry->id);
-
-	return at < s->record_count && id_of(s->records[at].epoch, s->records[at].correlation) == entry->id;
 }
 
 /* The recorder has asked the device itself, and has written down for what. */
@@ -441,10 +487,12 @@ static void match_stretch(struct state *s)
 			match_by_number(s, k);
 		if (from == end || !s->met[k])
 			continue;
-		if (goes_by_order(s, k, from, end))
+		if (goes_by_order(s, k, from, end)) {
 			match_by_order(s, k, from, end);
-		else
-			match_by_time(s, k, from, end);
+			continue;
+		}
+		match_by_time(s, k, from, end);
+		match_from_within(s, k, from, end);
 	}
 	for (size_t i = 0; i < s->entry_count; i++)
 		s->counts->foreign += s->entries[i].next == i;
@@ -473,7 +521,7 @@ static void tell_idle(struct state *s, size_t k)
 			continue;
 		if (asks_for_work(t, &e)) {
 			s->counts->calls++;
-			if (!(s->met[k][number / 8] & 1 << number % 8)) {
+			if (!is_met(s, k, number)) {
 				s->counts->idle++;
 				tell(s, &t->threads[k], &e, 0, 0);
 			}

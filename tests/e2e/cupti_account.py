@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulated GPU's own account beside the device records of the same run.
 
-cupti_account.py [--nodes] [--dropped] [--lossy] [--broken] [--killed MS] [--loose NS] DIRECTORY...
+cupti_account.py [--nodes] [--dropped] [--lossy] [--broken] [--killed MS] [--loose NS] [--driver] DIRECTORY...
 Each directory has an account, `log`, and in `tables` the reports cuda_gpu_trace:mangled, correlated, device_facts and ledger as
 CSV: work with its times, each with the call that asked for it; allocations, frees and waits; and what CUPTI lost.
 --nodes: graphs were recorded by their nodes. --dropped: as many may be missing as CUPTI says it dropped. --lossy: any may be missing, and
 kernels may have lost their names. --broken: the same where the ledger says that a buffer could not be read. --killed: of the work
 that ended within MS before the last line of the account any may be missing. --loose: times were on another clock, and may be off by
-as much. Prints what differs, and how many buffers could not be read; status 1 if anything differs."""
+as much. --driver: calls are the driver's, under whatever name. Prints what differs, and how many buffers could not be read; status 1 if anything differs."""
 import argparse
 import collections
 import os
@@ -79,7 +79,7 @@ def check_calls(events, rows, a, is_partial):
         if not r['Call']:
             if not is_partial:
                 problems.append(f'no call for correlation id {corr}')
-        elif corr in api and (int(r['TID']), r['Call'].strip('_')) != (api[corr]['tid'], api[corr]['name'].strip('_')):
+        elif corr in api and (int(r['TID']) != api[corr]['tid'] or not a.driver and r['Call'].strip('_') != api[corr]['name'].strip('_')):
             problems.append(f"{corr} is with {r['TID']} {r['Call']}, not {api[corr]['tid']} {api[corr]['name']}")
     if not is_partial and got != work:
         problems.append(f'calls with other work: {list(((work - got) + (got - work)).items())[:10]}')
@@ -178,7 +178,7 @@ def check(directory, a):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('directories', nargs='+')
-    for option in ('--nodes', '--dropped', '--lossy', '--broken'):
+    for option in ('--nodes', '--dropped', '--lossy', '--broken', '--driver'):
         parser.add_argument(option, action='store_true')
     parser.add_argument('--killed', type=float)
     parser.add_argument('--loose', type=int, default=0)

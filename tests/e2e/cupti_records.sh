@@ -15,18 +15,33 @@ equal() {
 
 # ---- every program ----
 
+# as_alone NAME OPTIONS COMMAND...: its output and status are as without us, and what was recorded is what was done.
+as_alone() {
+	local name=$1 options=$2
+	shift 2
+	"$@" >wanted 2>&1
+	accounted "$name" --cuda-graph-trace=node "$@"
+	is "$? $(cat out)" "0 $(cat wanted)" "$name: its status and output"
+	ok "$name: what was recorded is what was done" equal "$name" --nodes $options
+}
+
 for program in cuda_launches cuda_launches_ptds cuda_launches_12 cuda_launches_nvcc cuda_launches_nvcc_ptds; do
 	if [ ! -x "$doubles/$program" ]; then
 		skip "$program" 'no nvcc'
 		continue
 	fi
-	"$doubles/$program" 7 >wanted 2>&1
-	accounted $program "$doubles/$program" 7
-	is "$? $(cat out)" "0 $(cat wanted)" "$program: its status and output"
-	ok "$program: what was recorded is what was done" equal $program
-	accounted $program --cuda-graph-trace=node "$doubles/$program" 7
-	ok "$program: the same with graphs by their nodes" equal $program --nodes
+	as_alone $program '' "$doubles/$program" 7
+	accounted whole "$doubles/$program" 7
+	ok "$program: the same with graphs as wholes" equal whole
 done
+for door in dlsym global proc newer self old entry twin; do
+	as_alone $door --driver "$targets/cuda_driver" $door 3
+done
+as_alone linked --driver "$targets/cuda_driver_linked" linked 3
+as_alone linked_ptds --driver "$targets/cuda_driver_linked_ptds" linked 3
+as_alone static --driver "$doubles/cuda_launches_static" 3
+as_alone plugin '' "$targets/cuda_doors" plugin "$targets/cuda_launches_plugin.so" 3
+accounted whole "$doubles/cuda_launches" 7
 is "$(report stats -q -r cuda_gpu_kern_sum -f csv cuda_launches.pillion | awk -F, 'NR > 1 { n += $3 } END { print n }')" \
 	"$(grep -c '"ev":"launch"' log)" 'cuda_gpu_kern_sum: as many kernels as the account, graphs by their nodes'
 is "$(report stats -q -r cuda_gpu_kern_sum:base -f csv cuda_launches.pillion | sed -n 's/.*,//p' | sort | tr '\n' ' ')" 'Name add scale ' ':base'

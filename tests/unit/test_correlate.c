@@ -101,6 +101,25 @@ static const struct work_told *find(const struct all *all, uint32_t correlation)
 	return NULL;
 }
 
+Test(correlate, a_call_within_cuptis_own_has_its_work)
+{
+	struct all *all;
+
+	call(&main_thread, drive, 2010, 10, TF_ARG_LAUNCH);
+	call(&main_thread, drive, 3080, 10, TF_ARG_LAUNCH);
+	call(&main_thread, drive, 3300, 10, TF_ARG_LAUNCH);
+	calls((struct writer_device_call[]){{10, 1, 2000, 100, false}, {10, 2, 3000, 100, false}}, 2);
+	work(1, 5000);
+	work(2, 6000);
+	all = correlate();
+	cr_assert_eq(all->counts.matched, 2);
+	cr_assert_eq(find(all, 1)->start, 2010);
+	cr_assert_eq(find(all, 2)->start, 3080);
+	cr_assert_eq(all->counts.idle, 1, "what lies in none has none");
+	cr_assert_eq(all->counts.without_call + all->counts.foreign, 0);
+	free(all);
+}
+
 Test(correlate, each_call_gets_its_records_and_each_record_its_call)
 {
 	struct all *all;
