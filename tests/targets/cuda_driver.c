@@ -8,28 +8,21 @@
  *   self     cuGetProcAddress found through itself; old: cuGetProcAddress of CUDA 11
  *   entry    cudaGetDriverEntryPointByVersion of a shared libcudart
  * Prints what it computed. */
-#include <cuda.h>
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver_functions.h"
 #include "simgpu_kernel.h"
 
-/* Name, suffix of the ABI, first version of it. */
 #define FUNCTIONS(X)                                                                                                   \
-	X(cuInit, , 2000)                                                                                              \
-	X(cuDevicePrimaryCtxRetain, , 7000)                                                                            \
-	X(cuCtxSetCurrent, , 4000)                                                                                     \
-	X(cuModuleLoadData, , 2000)                                                                                    \
-	X(cuModuleGetFunction, , 2000)                                                                                 \
+	DRIVER_BASICS(X)                                                                                               \
 	X(cuLibraryLoadData, , 12000)                                                                                  \
 	X(cuLibraryGetKernel, , 12000)                                                                                 \
 	X(cuKernelGetFunction, , 12000)                                                                                \
 	X(cuLibraryEnumerateKernels, , 12040)                                                                          \
-	X(cuMemAlloc, _v2, 3020)                                                                                       \
-	X(cuMemFree, _v2, 3020)                                                                                        \
 	X(cuMemAllocAsync, , 11020)                                                                                    \
 	X(cuMemFreeAsync, , 11020)                                                                                     \
 	X(cuMemAllocManaged, , 6000)                                                                                   \
@@ -45,22 +38,16 @@
 	X(cuMemcpyDtoH, _v2, 3020)                                                                                     \
 	X(cuMemcpyDtoDAsync, _v2, 3020)                                                                                \
 	X(cuMemsetD32, _v2, 3020)                                                                                      \
-	X(cuMemsetD8Async, , 3020)                                                                                     \
 	X(cuMemcpy2DAsync, _v2, 3020)                                                                                  \
-	X(cuStreamCreate, , 2000)                                                                                      \
-	X(cuStreamSynchronize, , 2000)                                                                                 \
 	X(cuStreamDestroy, _v2, 4000)                                                                                  \
 	X(cuEventCreate, , 2000)                                                                                       \
 	X(cuEventRecord, , 2000)                                                                                       \
 	X(cuEventDestroy, _v2, 4000)                                                                                   \
-	X(cuLaunchKernel, , 4000)                                                                                      \
-	X(cuLaunchKernelEx, , 11060)                                                                                   \
 	X(cuLaunchHostFunc, , 10000)                                                                                   \
 	X(cuCtxSynchronize, , 2000)
 
-#define FIELD(base, suffix, version) __typeof__(&base) base;
 static struct {
-	FUNCTIONS(FIELD)
+	FUNCTIONS(DRIVER_FIELD)
 } d;
 
 #define NEED(what)                                                                                                     \
@@ -74,11 +61,10 @@ static struct {
 	} while (0)
 
 #ifdef LINKED
-#define LINK(base, suffix, version) d.base = base;
 static void find(const char *door)
 {
 	NEED(strcmp(door, "linked"));
-	FUNCTIONS(LINK)
+	FUNCTIONS(DRIVER_LINK)
 }
 #else
 static __typeof__(&cuGetProcAddress) look_up;

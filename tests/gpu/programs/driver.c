@@ -4,44 +4,30 @@
  *   dlsym   dlopen and dlsym
  *   proc    cuGetProcAddress_v2, as static runtimes, Triton and XLA do
  * The kernel is PTX, which the driver compiles. -DSIMULATED: for the simulated GPU, which knows no PTX. */
-#include <cuda.h>
 #include <dlfcn.h>
 #include <string.h>
 
+#include "../../targets/driver_functions.h"
 #include "account.h"
 #ifdef SIMULATED
 #include "simgpu_kernel.h"
 #endif
 
-/* Name, suffix of the ABI, the version that it came with. */
 #define FUNCTIONS(X)                                                                                                   \
-	X(cuInit, , 2000)                                                                                              \
+	DRIVER_BASICS(X)                                                                                               \
 	X(cuDeviceGet, , 2000)                                                                                         \
-	X(cuDevicePrimaryCtxRetain, , 7000)                                                                            \
-	X(cuCtxSetCurrent, , 4000)                                                                                     \
-	X(cuModuleLoadData, , 2000)                                                                                    \
-	X(cuModuleGetFunction, , 2000)                                                                                 \
-	X(cuStreamCreate, , 2000)                                                                                      \
-	X(cuStreamSynchronize, , 2000)                                                                                 \
-	X(cuMemAlloc, _v2, 3020)                                                                                       \
-	X(cuMemFree, _v2, 3020)                                                                                        \
 	X(cuMemcpyHtoDAsync, _v2, 3020)                                                                                \
-	X(cuMemcpyDtoHAsync, _v2, 3020)                                                                                \
-	X(cuMemsetD8Async, , 3020)                                                                                     \
-	X(cuLaunchKernel, , 4000)                                                                                      \
-	X(cuLaunchKernelEx, , 11060)
+	X(cuMemcpyDtoHAsync, _v2, 3020)
 
-#define FIELD(base, suffix, version) __typeof__(&base) base;
 static struct {
-	FUNCTIONS(FIELD)
+	FUNCTIONS(DRIVER_FIELD)
 } d;
 
 #ifdef LINKED
-#define LINK(base, suffix, version) d.base = base;
 static void find(const char *door)
 {
 	NEED(strcmp(door, "linked"));
-	FUNCTIONS(LINK)
+	FUNCTIONS(DRIVER_LINK)
 }
 #else
 static void *library;
