@@ -31,14 +31,14 @@ dlsym:
 	.cfi_endproc
 	.size	dlsym, .-dlsym
 
-/* The slot's real function as an argument of type double, then the wrapper. */
+/* The slot's real function as the fifth argument of type double, then the wrapper. */
 	.type	pass_through, %function
 pass_through:
 	.cfi_startproc
 	adrp	x16, door_slots
 	add	x16, x16, #:lo12:door_slots
 	add	x16, x16, x17, lsl #4
-	ldr	d0, [x16]
+	ldr	d4, [x16]
 	ldr	x16, [x16, #8]
 	br	x16
 	.cfi_endproc

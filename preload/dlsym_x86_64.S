@@ -31,14 +31,14 @@ dlsym:
 	.cfi_endproc
 	.size	dlsym, .-dlsym
 
-/* The slot's real function as an argument of type double, then the wrapper. */
+/* The slot's real function as the fifth argument of type double, then the wrapper. */
 	.type	pass_through, @function
 pass_through:
 	.cfi_startproc
 	shlq	$4, %r11
 	leaq	door_slots(%rip), %r10
 	addq	%r11, %r10
-	movq	(%r10), %xmm0
+	movq	(%r10), %xmm4
 	jmpq	*8(%r10)
 	.cfi_endproc
 	.size	pass_through, .-pass_through

@@ -15,14 +15,27 @@
 #define DOOR_SLOTS 4096 /* pairs; dlsym_*.S has a trampoline of 16 bytes for each */
 
 #ifndef __ASSEMBLER__
+#include <stdbool.h>
 #include <stdint.h>
 
-/* What a program is to be given in place of `real`: a way into the wrapper of the row `function`; `real` itself where trampolines
- * have run out, which the ledger then says. */
-void *door_hand(unsigned function, void *real);
+struct entry_row;
 
-/* The same for what the driver's look-up `lookup` (a function of the driver's library) has found for `name`. `version`: of CUDA,
- * 0: not known, then only a function that bears one of our names in that library is replaced. */
+/* The row of this symbol, or NULL. */
+const struct entry_row *door_row(const char *symbol);
+
+/* What a program is to be given in place of `real`: a way into the row's wrapper; `real` itself where nothing of its kind is recorded,
+ * and where trampolines have run out, which the ledger then says. */
+void *door_hand(const struct entry_row *row, void *real);
+
+/* Who asks: the code at `caller`. RUNTIME: a shared libcudart. TOOL: a part of the driver, of its tools, or of us. */
+enum door_asker { DOOR_PROGRAM = 1, DOOR_RUNTIME, DOOR_TOOL };
+enum door_asker door_asker_of(const void *caller);
+
+/* Does it lie in our object? */
+bool door_is_ours(const void *address);
+
+/* door_driver.c: the same as door_hand() for what the driver's look-up `lookup` (a function of the driver's library) has found for
+ * `name`. `version`: of CUDA, 0: not known, then only a function that bears one of our names in that library is replaced. */
 void *door_hand_driver(const char *name, int version, uint64_t flags, void *real, const void *lookup, const void *caller);
 
 /* What dlsym() does: return `value`, or go on to `jump` with the caller's arguments. */

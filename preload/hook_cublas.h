@@ -10,22 +10,11 @@
 	X(CALL, CUBLAS, name##suffix, name, words, shape)                                                              \
 	X(TWIN, CUBLAS, name##suffix##_64, name, words, shape)
 /* ... of the four types, of the real ones, of the complex ones. */
-#define CUBLAS_SD(X, form, name, suffix, words, shape)                                                                 \
-	CUBLAS_##form(X, cublasS##name, suffix, words, shape)                                                          \
-	CUBLAS_##form(X, cublasD##name, suffix, words, shape)
-#define CUBLAS_CZ(X, form, name, suffix, words, shape)                                                                 \
-	CUBLAS_##form(X, cublasC##name, suffix, words, shape)                                                          \
-	CUBLAS_##form(X, cublasZ##name, suffix, words, shape)
-#define CUBLAS_SDCZ(X, form, name, suffix, words, shape)                                                               \
-	CUBLAS_SD(X, form, name, suffix, words, shape)                                                                 \
-	CUBLAS_CZ(X, form, name, suffix, words, shape)
-#define CUBLAS_XT_SDCZ(X, name, words, shape)                                                                          \
-	CUBLAS_ONE(X, cublasXtS##name, , words, shape)                                                                 \
-	CUBLAS_ONE(X, cublasXtD##name, , words, shape)                                                                 \
-	CUBLAS_XT_CZ(X, name, words, shape)
-#define CUBLAS_XT_CZ(X, name, words, shape)                                                                            \
-	CUBLAS_ONE(X, cublasXtC##name, , words, shape)                                                                 \
-	CUBLAS_ONE(X, cublasXtZ##name, , words, shape)
+#define CUBLAS_SD(X, form, name, suffix, words, shape) LIBRARY_SD(CUBLAS_##form, X, cublas, name, suffix, words, shape)
+#define CUBLAS_CZ(X, form, name, suffix, words, shape) LIBRARY_CZ(CUBLAS_##form, X, cublas, name, suffix, words, shape)
+#define CUBLAS_SDCZ(X, form, name, suffix, words, shape) LIBRARY_SDCZ(CUBLAS_##form, X, cublas, name, suffix, words, shape)
+#define CUBLAS_XT_SDCZ(X, name, words, shape) LIBRARY_SDCZ(CUBLAS_ONE, X, cublasXt, name, , words, shape)
+#define CUBLAS_XT_CZ(X, name, words, shape) LIBRARY_CZ(CUBLAS_ONE, X, cublasXt, name, , words, shape)
 
 #define HOOK_CUBLAS(X) HOOK_CUBLAS_VECTOR(X) HOOK_CUBLAS_MATRIX_VECTOR(X) HOOK_CUBLAS_MATRIX(X) HOOK_CUBLAS_SOLVE(X) HOOK_CUBLAS_LT(X)
 

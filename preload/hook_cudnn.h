@@ -5,7 +5,6 @@
 #define PILLION_HOOK_CUDNN_H
 
 #define CUDNN(X, name, words, shape) X(CALL, CUDNN, name, name, words, shape)
-#define CUDNN_REALS(X, name, words, shape) X(REALS, CUDNN, name, name, words, shape)
 #define CUDNN_NOTE(X, name, words, shape) X(NOTE, CUDNN, name, name, words, shape)
 
 #define HOOK_CUDNN(X) HOOK_CUDNN_DESCRIBE(X) HOOK_CUDNN_CALL(X)
@@ -76,14 +75,14 @@
 	CUDNN(X, cudnnSpatialTfGridGeneratorBackward, 4, NOTHING)                                                      \
 	CUDNN(X, cudnnSpatialTfSamplerForward, 9, DNN_A4_C8)                                                           \
 	CUDNN(X, cudnnSpatialTfSamplerBackward, 14, DNN_A4_C7)                                                         \
-	CUDNN_REALS(X, cudnnBatchNormalizationForwardInference, 13, DNN_NORM)                                          \
-	CUDNN_REALS(X, cudnnBatchNormalizationForwardTraining, 15, DNN_NORM)                                           \
-	CUDNN_REALS(X, cudnnBatchNormalizationForwardTrainingEx, 23, DNN_NORM_EX)                                      \
-	CUDNN_REALS(X, cudnnBatchNormalizationBackward, 18, DNN_NORM_BACKWARD)                                         \
-	CUDNN_REALS(X, cudnnBatchNormalizationBackwardEx, 29, DNN_NORM_BACKWARD_EX)                                    \
-	CUDNN_REALS(X, cudnnNormalizationForwardInference, 20, DNN_NORM_7)                                             \
-	CUDNN_REALS(X, cudnnNormalizationForwardTraining, 26, DNN_NORM_7)                                              \
-	CUDNN_REALS(X, cudnnNormalizationBackward, 32, DNN_NORM_9)                                                     \
+	CUDNN(X, cudnnBatchNormalizationForwardInference, 13, DNN_NORM)                                          \
+	CUDNN(X, cudnnBatchNormalizationForwardTraining, 15, DNN_NORM)                                           \
+	CUDNN(X, cudnnBatchNormalizationForwardTrainingEx, 23, DNN_NORM_EX)                                      \
+	CUDNN(X, cudnnBatchNormalizationBackward, 18, DNN_NORM_BACKWARD)                                         \
+	CUDNN(X, cudnnBatchNormalizationBackwardEx, 29, DNN_NORM_BACKWARD_EX)                                    \
+	CUDNN(X, cudnnNormalizationForwardInference, 20, DNN_NORM_7)                                             \
+	CUDNN(X, cudnnNormalizationForwardTraining, 26, DNN_NORM_7)                                              \
+	CUDNN(X, cudnnNormalizationBackward, 32, DNN_NORM_9)                                                     \
 	CUDNN(X, cudnnRNNForward, 20, DNN_RNN_FORWARD)                                                                 \
 	CUDNN(X, cudnnRNNBackwardData_v8, 22, DNN_RNN_BACKWARD)                                                        \
 	CUDNN(X, cudnnRNNBackwardWeights_v8, 16, DNN_RNN_WEIGHTS)                                                      \

@@ -5,28 +5,11 @@
 #define PILLION_HOOK_CUSOLVER_H
 
 #define CUSOLVER(X, name, words, shape) X(CALL, CUSOLVER, name, name, words, shape)
-#define CUSOLVER_REALS(X, name, words, shape) X(REALS, CUSOLVER, name, name, words, shape)
-#define CUSOLVER_SDCZ(X, name, words, shape)                                                                           \
-	CUSOLVER(X, cusolverDnS##name, words, shape)                                                                   \
-	CUSOLVER(X, cusolverDnD##name, words, shape)                                                                   \
-	CUSOLVER(X, cusolverDnC##name, words, shape)                                                                   \
-	CUSOLVER(X, cusolverDnZ##name, words, shape)
+#define CUSOLVER_SDCZ(X, name, words, shape) LIBRARY_SDCZ(CUSOLVER, X, cusolverDn, name, words, shape)
 /* Those whose name says symmetric or Hermitian, orthogonal or unitary. */
 #define CUSOLVER_SD_CZ(X, real, complex, words, shape)                                                                 \
-	CUSOLVER(X, cusolverDnS##real, words, shape)                                                                   \
-	CUSOLVER(X, cusolverDnD##real, words, shape)                                                                   \
-	CUSOLVER(X, cusolverDnC##complex, words, shape)                                                                \
-	CUSOLVER(X, cusolverDnZ##complex, words, shape)
-#define CUSOLVER_REALS_SD_CZ(X, real, complex, words, shape)                                                           \
-	CUSOLVER_REALS(X, cusolverDnS##real, words, shape)                                                             \
-	CUSOLVER_REALS(X, cusolverDnD##real, words, shape)                                                             \
-	CUSOLVER_REALS(X, cusolverDnC##complex, words, shape)                                                          \
-	CUSOLVER_REALS(X, cusolverDnZ##complex, words, shape)
-#define CUSOLVER_SPARSE_SDCZ(X, kind, name, words, shape)                                                              \
-	X(kind, CUSOLVER, cusolverSpS##name, cusolverSpS##name, words, shape)                                          \
-	X(kind, CUSOLVER, cusolverSpD##name, cusolverSpD##name, words, shape)                                          \
-	X(kind, CUSOLVER, cusolverSpC##name, cusolverSpC##name, words, shape)                                          \
-	X(kind, CUSOLVER, cusolverSpZ##name, cusolverSpZ##name, words, shape)
+	LIBRARY_SD(CUSOLVER, X, cusolverDn, real, words, shape) LIBRARY_CZ(CUSOLVER, X, cusolverDn, complex, words, shape)
+#define CUSOLVER_SPARSE_SDCZ(X, name, words, shape) LIBRARY_SDCZ(CUSOLVER, X, cusolverSp, name, words, shape)
 /* Iterative refinement: the precision of the problem, then that of the factors. */
 #define CUSOLVER_REFINED(X, name, shape)                                                                               \
 	CUSOLVER(X, cusolverDnZZ##name, 14, shape)                                                                     \
@@ -81,8 +64,8 @@
 	CUSOLVER_SD_CZ(X, syevjBatched, heevjBatched, 12, SOLVE_SYEVJ_BATCHED)                                         \
 	CUSOLVER_SD_CZ(X, sygvd, hegvd, 13, SOLVE_TYPE_JOB_UPLO_N)                                                     \
 	CUSOLVER_SD_CZ(X, sygvj, hegvj, 14, SOLVE_TYPE_JOB_UPLO_N)                                                     \
-	CUSOLVER_REALS_SD_CZ(X, syevdx, heevdx, 14, SOLVE_JOB_RANGE_UPLO_N)                                            \
-	CUSOLVER_REALS_SD_CZ(X, sygvdx, hegvdx, 17, SOLVE_TYPE_JOB_RANGE_UPLO_N)                                       \
+	CUSOLVER_SD_CZ(X, syevdx, heevdx, 14, SOLVE_JOB_RANGE_UPLO_N)                                            \
+	CUSOLVER_SD_CZ(X, sygvdx, hegvdx, 17, SOLVE_TYPE_JOB_RANGE_UPLO_N)                                       \
 	CUSOLVER_REFINED(X, gesv, SOLVE_REFINED)                                                                       \
 	CUSOLVER_REFINED(X, gels, SOLVE_REFINED_LEAST)                                                                 \
 	CUSOLVER(X, cusolverDnIRSXgesv, 15, SOLVE_IRS)                                                                 \
@@ -115,13 +98,13 @@
 #define HOOK_CUSOLVER_SPARSE(X)                                                                                        \
 	CUSOLVER(X, cusolverSpCreate, 1, NOTHING)                                                                      \
 	CUSOLVER(X, cusolverSpDestroy, 1, NOTHING)                                                                     \
-	CUSOLVER_SPARSE_SDCZ(X, REALS, csrlsvqr, 11, SOLVE_SPARSE)                                                     \
-	CUSOLVER_SPARSE_SDCZ(X, REALS, csrlsvchol, 11, SOLVE_SPARSE)                                                   \
-	CUSOLVER_SPARSE_SDCZ(X, REALS, csrlsvluHost, 11, SOLVE_SPARSE)                                                 \
-	CUSOLVER_SPARSE_SDCZ(X, REALS, csrlsvqrHost, 11, SOLVE_SPARSE)                                                 \
-	CUSOLVER_SPARSE_SDCZ(X, REALS, csrlsvcholHost, 11, SOLVE_SPARSE)                                               \
-	CUSOLVER_SPARSE_SDCZ(X, REALS, csrlsqvqrHost, 13, SOLVE_SPARSE_LEAST)                                          \
-	CUSOLVER_SPARSE_SDCZ(X, CALL, csrqrsvBatched, 13, SOLVE_SPARSE_BATCHED)                                        \
+	CUSOLVER_SPARSE_SDCZ(X, csrlsvqr, 11, SOLVE_SPARSE)                                                     \
+	CUSOLVER_SPARSE_SDCZ(X, csrlsvchol, 11, SOLVE_SPARSE)                                                   \
+	CUSOLVER_SPARSE_SDCZ(X, csrlsvluHost, 11, SOLVE_SPARSE)                                                 \
+	CUSOLVER_SPARSE_SDCZ(X, csrlsvqrHost, 11, SOLVE_SPARSE)                                                 \
+	CUSOLVER_SPARSE_SDCZ(X, csrlsvcholHost, 11, SOLVE_SPARSE)                                               \
+	CUSOLVER_SPARSE_SDCZ(X, csrlsqvqrHost, 13, SOLVE_SPARSE_LEAST)                                          \
+	CUSOLVER_SPARSE_SDCZ(X, csrqrsvBatched, 13, SOLVE_SPARSE_BATCHED)                                        \
 	CUSOLVER(X, cusolverSpXcsrqrAnalysisBatched, 8, SOLVE_SPARSE_LEAST)
 
 #define SHAPES_CUSOLVER(S)                                                                                             \

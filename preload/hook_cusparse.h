@@ -4,11 +4,7 @@
 #define PILLION_HOOK_CUSPARSE_H
 
 #define CUSPARSE(X, name, words, shape) X(CALL, CUSPARSE, name, name, words, shape)
-#define CUSPARSE_SDCZ(X, name, words, shape)                                                                           \
-	CUSPARSE(X, cusparseS##name, words, shape)                                                                     \
-	CUSPARSE(X, cusparseD##name, words, shape)                                                                     \
-	CUSPARSE(X, cusparseC##name, words, shape)                                                                     \
-	CUSPARSE(X, cusparseZ##name, words, shape)
+#define CUSPARSE_SDCZ(X, name, words, shape) LIBRARY_SDCZ(CUSPARSE, X, cusparse, name, words, shape)
 /* A descriptor, and its twin for data that stays as it is. */
 #define CUSPARSE_MADE(X, what, words, shape)                                                                           \
 	X(NOTE, CUSPARSE, cusparseCreate##what, cusparseCreate##what, words, shape)                                    \
@@ -51,7 +47,7 @@
 	CUSPARSE(X, cusparseSpGEMMreuse_compute, 11, SPMM)                                                             \
 	CUSPARSE(X, cusparseSDDMM_preprocess, 11, SPMM)                                                                \
 	CUSPARSE(X, cusparseSDDMM, 11, SPMM)                                                                           \
-	X(REALS, CUSPARSE, cusparseSpGEMM_estimateMemory, cusparseSpGEMM_estimateMemory, 14, SPMM)                     \
+	CUSPARSE(X, cusparseSpGEMM_estimateMemory, 14, SPMM)                                                           \
 	CUSPARSE_SDCZ(X, gemvi, 14, SPARSE_GEMVI)                                                                      \
 	CUSPARSE_SDCZ(X, bsrmv, 15, SPARSE_BSRMV)                                                                      \
 	CUSPARSE_SDCZ(X, bsrmm, 19, SPARSE_BSRMM)                                                                      \

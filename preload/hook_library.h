@@ -4,19 +4,24 @@
  * X(kind, group, symbol, name, words, shape)
  *   CALL   the wrapper is generated, the call is recorded
  *   TWIN   likewise, for a function of 64-bit integers: it has the id and the name of the CALL row of that name
- *   REALS  likewise, for a function with floating arguments (four at most): words counts the others. Both have registers of
- *          their own, so how they are mixed in the prototype does not matter
  *   MAKER  a CALL that makes a handle: what its shape says of it is noted, also where nothing is recorded
  *   NOTE   not recorded: only noted
  *   SET    not recorded: shape is a function that is given the words of a call that succeeded
  *   OWN    the exported symbol itself stands in wrap_nccl.c; recorded
  * group: TF_GROUP_<group>. symbol: the ABI's. name: as it is reported. All return an int, 0 for success.
  * words: how many parameters there are, each a register or eight bytes of stack wide. A function without any is given one,
- * which is passed on as it came.
+ * which is passed on as it came. Floating ones are not counted: they have registers of their own, so how they are mixed in the
+ * prototype does not matter, and four, which is all that any has, are passed on in every call.
  * shape: what is kept of the arguments. S(name, key, parts...) beside the rows; parts are FIELD(field, position), fields those of
  * enum tf_field, positions from 1; _A _B _C: of this operand. See library.h. */
 #ifndef PILLION_HOOK_LIBRARY_H
 #define PILLION_HOOK_LIBRARY_H
+
+/* Rows of functions whose names tell the type: real, complex, both. ROW(X, name, ...) is the library's own. */
+#define LIBRARY_SD(ROW, X, prefix, name, ...) ROW(X, prefix##S##name, __VA_ARGS__) ROW(X, prefix##D##name, __VA_ARGS__)
+#define LIBRARY_CZ(ROW, X, prefix, name, ...) ROW(X, prefix##C##name, __VA_ARGS__) ROW(X, prefix##Z##name, __VA_ARGS__)
+#define LIBRARY_SDCZ(ROW, X, prefix, name, ...)                                                                        \
+	LIBRARY_SD(ROW, X, prefix, name, __VA_ARGS__) LIBRARY_CZ(ROW, X, prefix, name, __VA_ARGS__)
 
 #include "hook_cublas.h"
 #include "hook_cudnn.h"
@@ -44,7 +49,6 @@
 /* The kinds that have an id. */
 #define LIBRARY_IF_RECORDED(kind, ...) LIBRARY_IF_RECORDED_##kind(__VA_ARGS__)
 #define LIBRARY_IF_RECORDED_CALL(...) __VA_ARGS__
-#define LIBRARY_IF_RECORDED_REALS(...) __VA_ARGS__
 #define LIBRARY_IF_RECORDED_MAKER(...) __VA_ARGS__
 #define LIBRARY_IF_RECORDED_OWN(...) __VA_ARGS__
 #define LIBRARY_IF_RECORDED_TWIN(...)

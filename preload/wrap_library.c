@@ -53,10 +53,6 @@ SHAPES_LIBRARY(LIBRARY_SHAPE)
 	LIBRARY_ENTRY(group, symbol, name, (DECLARE(words)), (PASS(words)),                                            \
 		      library_end(&event_, HOOK_##name, result, &shape_##shape, LIST_OF(words), false),             \
 		      library_note(&shape_##shape, LIST_OF(words)))
-#define LIBRARY_EXPORT_REALS(group, symbol, name, words, shape)                                                        \
-	LIBRARY_ENTRY(group, symbol, name, (DECLARE(words), double r1, double r2, double r3, double r4),               \
-		      (PASS(words), r1, r2, r3, r4),                                                                   \
-		      library_end(&event_, HOOK_##name, result, &shape_##shape, LIST_OF(words), false), (void)0)
 #define LIBRARY_EXPORT_NOTE(group, symbol, name, words, shape)                                                         \
 	LIBRARY_UNTIMED(group, symbol, (DECLARE(words)), (PASS(words)), library_note(&shape_##shape, LIST_OF(words)))
 #define LIBRARY_EXPORT_SET(group, symbol, name, words, set)                                                            \

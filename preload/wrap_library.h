@@ -3,8 +3,7 @@
 #ifndef PILLION_WRAP_LIBRARY_H
 #define PILLION_WRAP_LIBRARY_H
 
-#include "caller.h"
-#include "hook.h"
+#include "entry.h"
 #include "library.h"
 #include "library_mpi.h"
 #include "library_set.h"
@@ -16,49 +15,46 @@ static inline bool library_selected(unsigned group)
 	return process_gate.groups & 1u << group;
 }
 
-/* The real `symbol` for whoever called the wrapper that this stands in. */
-#define LIBRARY_REAL(symbol)                                                                                           \
-	({                                                                                                             \
-		static struct caller_place place_;                                                                     \
+/* Both ways in (entry.h). The floating arguments of a call are passed on, whether it has any or not. `body` finds the real
+ * function in `real`, and has `result`; CALL_REAL calls it. */
+#define LIBRARY_WAYS(group, symbol, parameters, arguments, body)                                                       \
+	static int via_##symbol ENTRY_APPEND(parameters, arguments, ENTRY_REALS, double handed_)                       \
+	{                                                                                                              \
+		int(*real) ENTRY_APPEND(parameters, arguments, ENTRY_REALS) = entry_real(handed_), result;             \
                                                                                                                        \
-		caller_real(&place_, HOOK_PLACE_##symbol, #symbol, __builtin_return_address(0));                       \
-	})
+		body                                                                                                   \
+		return result;                                                                                         \
+	}                                                                                                              \
+	ENTRY_HANDED(symbol, HOOK_PLACE_##symbol, TF_GROUP_##group)                                                    \
+	HOOK_EXPORT int words_##symbol ENTRY_APPEND(parameters, arguments, ENTRY_REALS) __asm__(#symbol);              \
+	HOOK_EXPORT int words_##symbol ENTRY_APPEND(parameters, arguments, ENTRY_REALS)                                \
+	{                                                                                                              \
+		void *found_ = ENTRY_CALLER_REAL(symbol, HOOK_PLACE_##symbol);                                         \
+                                                                                                                       \
+		if (!found_)                                                                                           \
+			return LIBRARY_NONE_##group;                                                                   \
+		return via_##symbol ENTRY_APPEND(arguments, arguments, ENTRY_REALS_PASS, entry_hand(found_));          \
+	}
+#define CALL_REAL(arguments) result = real ENTRY_APPEND(arguments, arguments, ENTRY_REALS_PASS)
 
 /* A recorded function: `end` ends and writes the call, `note` is done after every one that succeeded. */
 #define LIBRARY_ENTRY(group, symbol, name, parameters, arguments, end, note)                                           \
-	HOOK_EXPORT int words_##symbol parameters __asm__(#symbol);                                                    \
-	HOOK_EXPORT int words_##symbol parameters                                                                      \
-	{                                                                                                              \
-		int(*real) parameters = LIBRARY_REAL(symbol), result;                                                  \
+	LIBRARY_WAYS(group, symbol, parameters, arguments,                                                             \
 		struct event event_;                                                                                   \
-                                                                                                                       \
-		if (!real)                                                                                             \
-			return LIBRARY_NONE_##group;                                                                   \
+		                                                                                                       \
 		if (!event_wanted(TF_GROUP_##group) || library_is_inside(HOOK_##name) || !event_begin(&event_, HOOK_##name)) { \
-			result = real arguments;                                                                       \
-			if (!result && library_selected(TF_GROUP_##group))                                             \
-				note;                                                                                  \
-			return result;                                                                                 \
+			CALL_REAL(arguments);                                                                          \
+		} else {                                                                                               \
+			CALL_REAL(arguments);                                                                          \
+			end;                                                                                           \
 		}                                                                                                      \
-		result = real arguments;                                                                               \
-		end;                                                                                                   \
-		if (!result)                                                                                           \
-			note;                                                                                          \
-		return result;                                                                                         \
-	}
+		if (!result && library_selected(TF_GROUP_##group))                                                     \
+			note;)
 
 #define LIBRARY_UNTIMED(group, symbol, parameters, arguments, note)                                                    \
-	HOOK_EXPORT int words_##symbol parameters __asm__(#symbol);                                                    \
-	HOOK_EXPORT int words_##symbol parameters                                                                      \
-	{                                                                                                              \
-		int(*real) parameters = LIBRARY_REAL(symbol), result;                                                  \
-                                                                                                                       \
-		if (!real)                                                                                             \
-			return LIBRARY_NONE_##group;                                                                   \
-		result = real arguments;                                                                               \
+	LIBRARY_WAYS(group, symbol, parameters, arguments,                                                             \
+		CALL_REAL(arguments);                                                                                  \
 		if (!result && library_selected(TF_GROUP_##group))                                                     \
-			note;                                                                                          \
-		return result;                                                                                         \
-	}
+			note;)
 
 #endif

@@ -64,6 +64,23 @@ pillion -o local -t $all "$targets/library_local" "$targets/library_plugin.so" 3
 is "$? $(sed "$addresses" raw)" "0 $(cat wanted)" 'RTLD_LOCAL: as without us'
 is "$(recorded local.pillion)" "$(said wanted)" 'RTLD_LOCAL: every call is recorded, once'
 
+# Nobody else sees the library, and no symbol of it is bound; as without us also where a stub of the same name goes on to it.
+SIMLIBRARIES=$targets/libsimlibraries.so
+export SIMLIBRARIES
+for way in library_looked_up library_stubbed; do
+	"$targets/$way" 3 | sed "$addresses" >wanted
+	pillion -o $way -t $all "$targets/$way" 3 >raw 2>err
+	is "$? $(sed "$addresses" raw)" "0 $(cat wanted)" "$way: as without us"
+	is "$(grep -v '^pillion: ' err)" '' "$way: nothing is printed"
+	is "$(recorded $way.pillion)" "$(if [ $way = library_stubbed ]; then said wanted | sed 's/4 cublasSgemm/3 cublasSgemm/' | sort; else said wanted; fi)" \
+		"$way: every call is recorded, once"
+done
+is "$(shapes library_looked_up.pillion blas_sum cublasZgemm)" "$(shapes calls.pillion blas_sum cublasZgemm)" 'with the same arguments'
+like "$(report stats -q -r nccl_sum -f csv library_looked_up.pillion | grep ncclAllReduce)" ',3 of 8,' "and what a handle's maker said"
+pillion -o one -t cublas "$targets/library_looked_up" 2 >raw 2>err
+is "$(recorded one.pillion | sed 's/.* //' | sort -u | tr '\n' ' ')" 'cublasCreate cublasGemmStridedBatchedEx cublasLtMatmul cublasSgemm cublasZgemm ' \
+	'looked up: what is not selected is not recorded'
+
 pillion -o none -t osrt "$targets/library_calls" 2 >raw 2>err
 is "$? $(sed "$addresses" raw | head -n 20)" "0 $("$targets/library_calls" 2 | sed "$addresses" | head -n 20)" 'deselected: as without us'
 is "$(recorded none.pillion 2>/dev/null)" '' 'and nothing is recorded'

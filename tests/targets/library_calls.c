@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of every library, with arguments that differ, as many rounds as argv[1] says. Also built as a plugin. */
+/* Calls of every library, with arguments that differ, as many rounds as argv[1] says. Also built as a plugin, and with LOOK_UP to
+ * call none by its name. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../doubles/libraries.h"
+#ifdef LOOK_UP
+#include "library_looked_up.h"
+#endif
 
 #define AT(n) ((void *)(uintptr_t)(0x1000 + (n)))
 
