@@ -34,8 +34,8 @@ enum door_asker door_asker_of(const void *caller);
 /* Does it lie in our object? */
 bool door_is_ours(const void *address);
 
-/* door_driver.c: the same as door_hand() for what the driver's look-up `lookup` (a function of the driver's library) has found for
- * `name`. `version`: of CUDA, 0: not known, then only a function that bears one of our names in that library is replaced. */
+/* door_driver.c: the same as door_hand() for what the driver's look-up `lookup` (a function of the driver's library, or NULL: not known)
+ * has found for `name`. `version`: of CUDA, 0: not known, then only a function that bears one of our names in that library is replaced. */
 void *door_hand_driver(const char *name, int version, uint64_t flags, void *real, const void *lookup, const void *caller);
 
 /* What dlsym() does: return `value`, or go on to `jump` with the caller's arguments. */

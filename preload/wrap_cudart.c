@@ -132,10 +132,8 @@ cudaError_t wrap_cudaProfilerStop(struct entry from)
 
 static void replace(const char *name, int version, uint64_t flags, void **found, struct entry from)
 {
-	void *lookup = loaded_in("libcuda.so", "cuGetProcAddress_v2");
-
-	if (lookup && name && found && *found)
-		*found = door_hand_driver(name, version <= CUDART_VERSION ? version : 0, flags, *found, lookup, from.caller);
+	if (name && found && *found)
+		*found = door_hand_driver(name, version <= CUDART_VERSION ? version : 0, flags, *found, NULL, from.caller);
 }
 
 /* The version asked for is then the runtime's own. */

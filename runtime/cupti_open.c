@@ -76,9 +76,6 @@ static bool load(void)
 	const char *version;
 	unsigned major = 0;
 
-	open_library = loaded_next("dlopen");
-	if (!open_library)
-		return false;
 	if (!loaded_library("libcudart.so", runtime, sizeof(runtime)))
 		return load_for_driver();
 	for (version = runtime_version(runtime); *version >= '0' && *version <= '9'; version++)
@@ -91,9 +88,16 @@ static bool load(void)
 	return false;
 }
 
+/* Opened once more: waits until a thread that is loading it has done so, and keeps it. */
+static bool hold(char *ret_path, size_t size)
+{
+	return loaded_library("libcupti.so", ret_path, size) && open_library(ret_path, RTLD_NOW | RTLD_NOLOAD);
+}
+
 const char *cupti_open(struct cupti_api *api, char *ret_path, size_t size)
 {
-	if (!loaded_library("libcupti.so", ret_path, size) && !(load() && loaded_library("libcupti.so", ret_path, size)))
+	open_library = loaded_next("dlopen");
+	if (!open_library || !(hold(ret_path, size) || (load() && hold(ret_path, size))))
 		return "there is no libcupti";
 #define FIND(field, symbol) api->field = loaded_in("libcupti.so", symbol)
 	FIND(get_version, "cuptiGetVersion");

@@ -2,6 +2,9 @@
 /* Symbols of the objects that are loaded, found in their ELF tables. Not by dlsym: that takes the lock that dlopen holds
  * while constructors run, may allocate, and lies in libdl on older systems, which we must not pull in.
  *
+ * An object is in the list before its relocations and constructors are through: what is found may not be called but where this
+ * thread has come back from the library, or has opened it.
+ *
  * Any thread; takes the loader's list lock (dl_iterate_phdr), so not from a signal handler. errno is left alone. */
 #ifndef PILLION_LOADED_H
 #define PILLION_LOADED_H

@@ -134,6 +134,12 @@ by_injection() { # PROGRAM ARGUMENT...: device records of programs whose runtime
 by_injection "$doubles/cuda_launches_static" 3
 by_injection "$targets/cuda_driver" proc 3
 
+# CUPTI's library is in the loader's list long before its constructors are through.
+mkdir slow && cp "$targets/cupti_slow.so" slow/libcupti.so.13
+"$targets/cuda_slow" "$work/slow/libcupti.so.13" >wanted
+PILLION_GPU_ACTIVITY=auto pillion -o slow -c cudaProfilerApi "$targets/cuda_slow" "$work/slow/libcupti.so.13" >out 2>err
+is "$? $(cat out)" "0 $(cat wanted)" 'a CUPTI that another thread is loading is waited for'
+
 is "$(pillion -o variable sh -c 'echo "$CUDA_INJECTION64_PATH"; env -i sh -c "echo \$CUDA_INJECTION64_PATH"; exit 3' 2>/dev/null; echo $?)" \
 	"$(realpath "$library")
 $(realpath "$library")
