@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../runtime/loaded.h"
+#include "../runtime/text.h"
 #include "entry.h"
 
 /* ---- the rows by name ---- */
@@ -218,4 +219,41 @@ struct door_answer door_dlsym(void *handle, const char *name, const void *caller
 		errno = error;
 	}
 	return answer;
+}
+
+/* ---- what no door leads to ---- */
+
+static bool is_unseen(const char *symbol)
+{
+	const struct entry_row *row = may_be_ours(symbol) ? door_row(symbol) : NULL;
+
+	return row && process_gate.groups & 1u << row->group;
+}
+
+static void say_unseen(const char *path, const char *symbol)
+{
+	char bytes[PATH_MAX + 256];
+	struct text t = text_init(bytes, sizeof(bytes));
+
+	text_add(&t, "calls of ");
+	text_add(&t, symbol);
+	text_add(&t, " and its like cannot be seen, bound past us as with RTLD_DEEPBIND: ");
+	text_add(&t, path);
+	process_note(bytes);
+}
+
+void door_say_unseen(void)
+{
+	static const char *const libraries[] = {"libcu", "libnccl", "libmpi"};
+	struct thread_guard guard;
+	bool is_worth_it = false;
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
+		is_worth_it |= loaded_library(libraries[i], path, sizeof(path));
+	if (!is_worth_it || !process_gate.groups || !event_enter())
+		return;
+	thread_guard_enter(&thread_self, &guard);
+	loaded_past(is_unseen, say_unseen);
+	thread_guard_leave(&thread_self, &guard);
 }

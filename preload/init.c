@@ -7,6 +7,7 @@
 #include "../runtime/process.h"
 #include "../runtime/thread.h"
 #include "annotate.h"
+#include "door.h"
 #include "hook.h"
 #include "nvtx_tool.h"
 
@@ -15,6 +16,7 @@ static void at_exit(int status, void *unused)
 {
 	(void)unused;
 	cupti_say_unseen();
+	door_say_unseen();
 	process_end(TF_END_EXIT, status);
 }
 

@@ -18,6 +18,8 @@ struct object {
 	const char *strings;
 	const uint32_t *gnu_hash, *hash;
 	const uint16_t *versions;
+	const ElfW(Rela) *relocations, *calls; /* of data and of calls, and their bytes */
+	size_t relocation_bytes, call_bytes;
 };
 
 /* glibc relocates these entries in place; the vDSO's and some architectures' stay offsets. */
@@ -44,6 +46,18 @@ static void read_dynamic(struct object *o)
 			break;
 		case DT_VERSYM:
 			o->versions = pointer(o, d);
+			break;
+		case DT_RELA:
+			o->relocations = pointer(o, d);
+			break;
+		case DT_RELASZ:
+			o->relocation_bytes = d->d_un.d_val;
+			break;
+		case DT_JMPREL:
+			o->calls = pointer(o, d);
+			break;
+		case DT_PLTRELSZ:
+			o->call_bytes = d->d_un.d_val;
 			break;
 		}
 	}
@@ -446,4 +460,76 @@ void loaded_ours(uintptr_t *ret_start, uintptr_t *ret_end)
 	dl_iterate_phdr(visit_place, &p);
 	*ret_start = p.is_found ? p.object.start : 0;
 	*ret_end = p.is_found ? p.object.end : 0;
+}
+
+/* ---- what is bound past us ---- */
+
+#ifdef __aarch64__
+enum { CALLED = R_AARCH64_JUMP_SLOT, ADDRESSED = R_AARCH64_GLOB_DAT };
+#else
+enum { CALLED = R_X86_64_JUMP_SLOT, ADDRESSED = R_X86_64_GLOB_DAT };
+#endif
+
+struct past {
+	bool (*is_wanted)(const char *symbol);
+	void (*say)(const char *path, const char *symbol);
+	uintptr_t at; /* which object lies around it? */
+	bool is_after;
+};
+
+static int visit_definition(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct past *p = data;
+	struct object o;
+
+	read_object(info, &o);
+	if (holds(&o, (const void *)p->at))
+		return 1;
+	p->is_after |= holds(&o, (const void *)visit_definition);
+	return 0;
+}
+
+/* Of calls not yet bound, the place still leads into the object itself. Who comes before us goes on to us, or is meant. */
+static bool is_past(struct past *p, const struct object *o, uintptr_t at)
+{
+	p->at = at;
+	p->is_after = false;
+	return at && !holds(o, (const void *)at) && dl_iterate_phdr(visit_definition, p) && p->is_after;
+}
+
+static const char *find_past(struct past *p, const struct object *o, const ElfW(Rela) *list, size_t bytes)
+{
+	for (size_t i = 0; list && i < bytes / sizeof(*list); i++) {
+		unsigned type = (unsigned)ELF64_R_TYPE(list[i].r_info);
+		const ElfW(Sym) *s = &o->symbols[ELF64_R_SYM(list[i].r_info)];
+
+		if ((type == CALLED || type == ADDRESSED) && s->st_shndx == SHN_UNDEF && p->is_wanted(o->strings + s->st_name) &&
+		    is_past(p, o, *(const uintptr_t *)(o->base + list[i].r_offset)))
+			return o->strings + s->st_name;
+	}
+	return NULL;
+}
+
+static int visit_past(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct past *p = data;
+	const char *symbol;
+	struct object o;
+
+	read_object(info, &o);
+	if (!o.symbols || !o.strings || holds(&o, (const void *)visit_past))
+		return 0;
+	symbol = find_past(p, &o, o.calls, o.call_bytes);
+	if (!symbol)
+		symbol = find_past(p, &o, o.relocations, o.relocation_bytes);
+	if (symbol)
+		p->say(o.path, symbol);
+	return 0;
+}
+
+void loaded_past(bool (*is_wanted)(const char *symbol), void (*say)(const char *path, const char *symbol))
+{
+	struct past p = {.is_wanted = is_wanted, .say = say};
+
+	dl_iterate_phdr(visit_past, &p);
 }

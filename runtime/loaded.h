@@ -57,6 +57,10 @@ bool loaded_library(const char *prefix, char *ret, size_t size);
 /* `symbol` as that object defines it; NULL: there is no such object, or it does not. */
 void *loaded_in(const char *prefix, const char *symbol);
 
+/* For each object that has a reference to a wanted function bound to an object after ours: past us, as those do that are opened with
+ * RTLD_DEEPBIND. `symbol`: the first of them. Both are called with the loader's list lock held. */
+void loaded_past(bool (*is_wanted)(const char *symbol), void (*say)(const char *path, const char *symbol));
+
 /* The loaded segments of our own object. */
 void loaded_ours(uintptr_t *ret_start, uintptr_t *ret_end);
 

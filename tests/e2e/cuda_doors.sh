@@ -63,6 +63,10 @@ is "$(grep -c ',cu[A-Z]' api.csv)" 0 'a library of its own scope: one layer'
 pillion -o deep "$targets/cuda_doors" plugin "$targets/cuda_launches_plugin.so" 2 deep >out
 is "$? $(cat out)" "0 $(cat wanted)" 'RTLD_DEEPBIND: status and output'
 like "$(report info deep.pillion 2>&1)" 'calls that cannot be seen' 'and the ledger says that it was not seen'
+like "$(report info deep.pillion 2>&1)" "calls of cuda[A-Za-z]* and its like cannot be seen, bound past us .*: $targets/cuda_launches_plugin.so" 'by name'
+LD_PRELOAD=$doubles/libcudart.so.13 pillion -o deeper "$targets/cuda_doors" plugin "$targets/cuda_launches_plugin.so" 2 deep >out
+like "$(report info deeper.pillion 2>&1)" "cannot be seen, bound past us .*: $targets/cuda_launches_plugin.so" 'also where others are seen'
+unlike "$(report info plugin.pillion 2>&1)" 'bound past us' 'and of nothing else'
 unlike "$(report info plugin.pillion 2>&1)" 'calls that cannot be seen' 'as it does of nothing else'
 
 both() { # A...: as many calls as it takes, by the same code
@@ -105,8 +109,9 @@ PILLION_SIMGPU_LOG=log LD_PRELOAD=$targets/cuda_interposer.so pillion -t cuda -o
 is "$(grep -v 'interposed 0' out)" "$(cat wanted)" "a user's interposer: sees what it would see"
 is "$(report stats -q -r cuda_api_sum -f csv chain.pillion | awk -F, '$9 == "cudaMalloc" { print $3 }')" \
 	"$(grep -c '"name":"cudaMalloc"' log)" 'and its calls are recorded once'
-LD_PRELOAD="$targets/cuda_interposer.so:$library" PILLION_OUTPUT=$work/before "$doubles/cuda_launches" 2 >out 2>err
+LD_PRELOAD="$targets/cuda_interposer.so:$library" PILLION_OUTPUT=$work/before.pillion "$doubles/cuda_launches" 2 >out 2>err
 is "$(cat out)" "$(cat wanted)" 'an interposer before us: the same'
+unlike "$(report info before.pillion 2>&1; report info chain.pillion 2>&1)" 'bound past us' "and nobody's calls are said to be lost"
 
 # ---- look-ups without CUDA ----
 
