@@ -15,12 +15,19 @@ uint64_t caller_epoch;
 static void *resolve(unsigned function, const char *symbol, uintptr_t caller)
 {
 	struct thread_guard guard;
+	uint64_t key;
 	void *found;
 
+	/* The same for all that lies in one object; a library has a place that calls for each kernel it launches. */
 	thread_guard_enter(&thread_self, &guard);
-	found = loaded_from((const void *)caller, symbol);
-	if (found)
+	key = caller_key(function, loaded_start((const void *)caller));
+	found = (void *)table_get(&known, key);
+	if (!found)
+		found = loaded_from((const void *)caller, symbol);
+	if (found) {
+		table_set(&known, key, (uint64_t)found);
 		table_set(&known, caller_key(function, caller), (uint64_t)found);
+	}
 	thread_guard_leave(&thread_self, &guard);
 	return found;
 }

@@ -63,7 +63,7 @@ static void read_dynamic(struct object *o)
 	}
 }
 
-static void read_object(const struct dl_phdr_info *info, struct object *o)
+static void read_bounds(const struct dl_phdr_info *info, struct object *o)
 {
 	*o = (struct object){.base = info->dlpi_addr, .start = UINTPTR_MAX, .path = info->dlpi_name};
 	for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -77,6 +77,11 @@ static void read_object(const struct dl_phdr_info *info, struct object *o)
 		if (h->p_type == PT_LOAD && start + h->p_memsz > o->end)
 			o->end = start + h->p_memsz;
 	}
+}
+
+static void read_object(const struct dl_phdr_info *info, struct object *o)
+{
+	read_bounds(info, o);
 	read_dynamic(o);
 }
 
@@ -332,9 +337,10 @@ static int visit_caller(struct dl_phdr_info *info, size_t size, void *data)
 	struct tree *t = data;
 	struct object o;
 
-	read_object(info, &o);
+	read_bounds(info, &o);
 	if (!holds(&o, t->caller))
 		return 0;
+	read_dynamic(&o);
 	t->is_main = !o.path[0];
 	if (!t->is_main)
 		search(t, &o);
@@ -382,8 +388,10 @@ static int visit_place(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct place *p = data;
 
-	read_object(info, &p->object);
+	read_bounds(info, &p->object);
 	p->is_found = holds(&p->object, p->address);
+	if (p->is_found)
+		read_dynamic(&p->object);
 	return p->is_found;
 }
 
@@ -414,6 +422,14 @@ bool loaded_path(const void *address, char *ret, size_t size)
 		return false;
 	memcpy(ret, p.object.path, strlen(p.object.path) + 1);
 	return true;
+}
+
+uintptr_t loaded_start(const void *address)
+{
+	struct place p = {.address = address};
+
+	dl_iterate_phdr(visit_place, &p);
+	return p.is_found ? p.object.start : (uintptr_t)address;
 }
 
 struct library {
@@ -482,7 +498,7 @@ static int visit_definition(struct dl_phdr_info *info, size_t size, void *data)
 	struct past *p = data;
 	struct object o;
 
-	read_object(info, &o);
+	read_bounds(info, &o);
 	if (holds(&o, (const void *)p->at))
 		return 1;
 	p->is_after |= holds(&o, (const void *)visit_definition);
