@@ -22,16 +22,44 @@ struct state {
 	void *context;
 	void (*visit)(void *, const struct correlated *);
 	struct correlate_counts *counts;
+	uint8_t *classes; /* of each function: bits of enum class */
 	uint64_t low, high; /* ids of this stretch: low <= id < high */
 	uint64_t first, last, total;
+	bool is_measuring; /* the first load: all is counted, and kept while it is little */
 	bool is_single; /* the one stretch there is */
 	struct entry *entries; /* by thread and time, once sorted */
 	size_t entry_count, entry_capacity;
 	struct device_record *records; /* by id and start */
 	bool *is_used;
 	size_t record_count, record_capacity;
-	uint8_t **met; /* by thread of the trace: a bit for each host call that has had its work */
+	size_t hint; /* in records: where the next call's are, as long as calls and ids go on in the same order */
+	struct bits *met; /* by thread of the trace: the host calls that have had their work */
 };
+
+enum class { CLASS_CUDA = 1, CLASS_HOST_FUNCTION = 2 };
+
+/* Grows as it is set: the file may, too, while it is read. */
+struct bits {
+	uint8_t *bytes;
+	size_t size;
+};
+
+static void bits_set(struct bits *b, uint64_t i)
+{
+	if (i / 8 >= b->size) {
+		size_t size = (size_t)(i / 8 + 1) * 2;
+
+		b->bytes = mem_resize(b->bytes, size);
+		memset(b->bytes + b->size, 0, size - b->size);
+		b->size = size;
+	}
+	b->bytes[i / 8] |= (uint8_t)(1 << i % 8);
+}
+
+static bool bits_get(const struct bits *b, uint64_t i)
+{
+	return i / 8 < b->size && b->bytes[i / 8] >> i % 8 & 1;
+}
 
 static uint64_t id_of(uint16_t epoch, uint32_t correlation)
 {
@@ -81,22 +109,15 @@ static void sort(void *items, size_t count, size_t size, int (*compare_items)(co
 
 /* ---- a stretch ---- */
 
-static void measure_id(struct state *s, uint64_t id)
+static bool is_kept(struct state *s, uint64_t id)
 {
+	if (!s->is_measuring)
+		return id >= s->low && id - s->low < s->high - s->low;
 	if (!s->total++ || id < s->first)
 		s->first = id;
 	if (id > s->last)
 		s->last = id;
-}
-
-static void measure_call(struct scan *scan, const struct device_call *c)
-{
-	measure_id(scan->more, id_of(c->epoch, c->correlation));
-}
-
-static void measure_record(struct scan *scan, const struct device_record *r)
-{
-	measure_id(scan->more, id_of(r->epoch, r->correlation));
+	return s->total < 2 * correlate_stretch;
 }
 
 static void keep_call(struct scan *scan, const struct device_call *c)
@@ -104,7 +125,7 @@ static void keep_call(struct scan *scan, const struct device_call *c)
 	struct state *s = scan->more;
 	uint64_t id = id_of(c->epoch, c->correlation), middle = axis_ticks(scan->axis, c->start_ns + c->duration_ns / 2), half;
 
-	if (id < s->low || id - s->low >= s->high - s->low)
+	if (!is_kept(s, id))
 		return;
 	half = middle - axis_ticks(scan->axis, c->start_ns);
 	s->entries = mem_grow(s->entries, s->entry_count, &s->entry_capacity, sizeof(*s->entries));
@@ -119,9 +140,8 @@ static void keep_call(struct scan *scan, const struct device_call *c)
 static void keep_record(struct scan *scan, const struct device_record *r)
 {
 	struct state *s = scan->more;
-	uint64_t id = id_of(r->epoch, r->correlation);
 
-	if (id < s->low || id - s->low >= s->high - s->low)
+	if (!is_kept(s, id_of(r->epoch, r->correlation)))
 		return;
 	s->records = mem_grow(s->records, s->record_count, &s->record_capacity, sizeof(*s->records));
 	s->records[s->record_count++] = *r;
@@ -142,29 +162,33 @@ static void drop_twins(struct state *s)
 		s->entries[i].next = (uint32_t)i;
 }
 
-static void load(struct state *s)
+static void load(struct state *s, uint64_t *ret_broken)
 {
 	struct scan scan = {.context = s->report, .image = s->image, .is_unfiltered = true, .more = s};
 
-	s->entry_count = s->record_count = 0;
-	device_scan_calls(&scan, keep_call, NULL);
-	device_scan_image(&scan, keep_record, NULL);
-	drop_twins(s);
-	sort(s->records, s->record_count, sizeof(*s->records), compare_records);
-	s->is_used = mem_alloc(s->record_count + 1);
+	s->entry_count = s->record_count = s->hint = 0;
+	device_scan_calls(&scan, keep_call, ret_broken);
+	device_scan_image(&scan, keep_record, ret_broken);
 }
 
 /* ---- telling ---- */
+
+static uint64_t id_at(const struct state *s, size_t record)
+{
+	return id_of(s->records[record].epoch, s->records[record].correlation);
+}
 
 /* The first record whose id is at least this one. */
 static size_t find_records(const struct state *s, uint64_t id)
 {
 	size_t low = 0, high = s->record_count;
 
+	if (s->hint < high && id_at(s, s->hint) == id && (!s->hint || id_at(s, s->hint - 1) != id))
+		return s->hint;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (id_of(s->records[middle].epoch, s->records[middle].correlation) < id)
+		if (id_at(s, middle) < id)
 			low = middle + 1;
 		else
 			high = middle;
@@ -176,8 +200,7 @@ static size_t same_id(const struct state *s, size_t from)
 {
 	size_t n = 1;
 
-	while (from + n < s->record_count && s->records[from + n].correlation == s->records[from].correlation &&
-	       s->records[from + n].epoch == s->records[from].epoch)
+	while (from + n < s->record_count && id_at(s, from + n) == id_at(s, from))
 		n++;
 	return n;
 }
@@ -212,9 +235,8 @@ static void tell(struct state *s, const struct trace_thread *thread, const struc
 }
 
 /* Host functions are launched like kernels, but no device does them. */
-static bool asks_for_work(const struct trace *t, const struct event *e)
+static bool asks_for_work(const struct state *s, const struct event *e)
 {
-	const struct function *f = trace_function(t, e->id);
 	bool has = false;
 
 	for (uint32_t i = 0; i < e->args_count; i++) {
@@ -222,39 +244,66 @@ static bool asks_for_work(const struct trace *t, const struct event *e)
 
 		if (kind == TF_ARG_RESULT)
 			return false;
-		has |= kind == TF_ARG_COPY || (kind == TF_ARG_LAUNCH && !strstr(f->name, "HostFunc"));
+		has |= kind == TF_ARG_COPY || (kind == TF_ARG_LAUNCH && !(s->classes[e->id] & CLASS_HOST_FUNCTION));
 	}
 	return has;
 }
 
-static void match_id(struct state *s, size_t thread, uint64_t number, const struct event *e, uint64_t id)
-{
-	size_t from = find_records(s, id), count;
+/* The calls of CUDA's of one thread, with their number in it. */
+struct calls {
+	const struct state *state;
+	struct cursor cursor;
+	struct event event;
+	uint64_t number;
+};
 
-	if (from == s->record_count || id_of(s->records[from].epoch, s->records[from].correlation) != id)
-		return; /* an allocation, or work that is in a later stretch of the file, or lost */
-	count = same_id(s, from);
-	s->counts->matched += count;
-	s->met[thread][number / 8] |= (uint8_t)(1 << number % 8);
-	for (size_t i = 0; i < count; i++)
-		s->is_used[from + i] = true;
-	tell(s, &s->image->trace->threads[thread], e, from, count);
+static void calls_begin(struct calls *c, const struct state *s, size_t thread)
+{
+	c->state = s;
+	c->number = UINT64_MAX;
+	cursor_init(&c->cursor, s->image->trace, &s->image->trace->threads[thread]);
+	c->cursor.is_unfiltered = true;
 }
 
-static void match(struct state *s, size_t thread, uint64_t number, const struct event *e, struct entry *entry)
+static bool calls_next(struct calls *c)
+{
+	const struct trace *t = c->state->image->trace;
+
+	while (cursor_next(&c->cursor, &c->event))
+		if (c->event.kind == TF_CALL && c->event.id < t->functions->count && c->state->classes[c->event.id] & CLASS_CUDA) {
+			c->number++;
+			return true;
+		}
+	return false;
+}
+
+static bool has_records(const struct state *s, uint64_t id, size_t *ret_from)
+{
+	*ret_from = find_records(s, id);
+	return *ret_from < s->record_count && id_at(s, *ret_from) == id;
+}
+
+static void match(struct state *s, size_t thread, const struct calls *call, uint64_t id)
+{
+	size_t from, count;
+
+	if (!has_records(s, id, &from))
+		return; /* an allocation, or work that is in a later stretch of the file, or lost */
+	count = same_id(s, from);
+	s->hint = from + count;
+	s->counts->matched += count;
+	bits_set(&s->met[thread], call->number);
+	memset(s->is_used + from, true, count);
+	tell(s, &s->image->trace->threads[thread], &call->event, from, count);
+}
+
+static void match_entry(struct state *s, size_t thread, const struct calls *call, struct entry *entry)
 {
 	entry->next++;
-	match_id(s, thread, number, e, entry->id);
+	match(s, thread, call, entry->id);
 }
 
 /* ---- host calls ---- */
-
-static bool is_cuda(const struct trace *t, const struct event *e)
-{
-	const struct function *f = e->kind == TF_CALL ? trace_function(t, e->id) : NULL;
-
-	return f && (f->group == TF_GROUP_CUDA || f->group == TF_GROUP_CUDA_DRIVER);
-}
 
 static bool may_ask(const struct trace_thread *thread)
 {
@@ -316,34 +365,20 @@ static size_t next_free(struct state *s, size_t at)
 /* Calls come in the order of their ends, so of two that hold an entry the inner one takes it. */
 static void match_by_time(struct state *s, size_t k, size_t from, size_t end)
 {
-	const struct trace *t = s->image->trace;
-	struct cursor cursor;
-	struct event e;
-	uint64_t number = 0;
+	struct calls c;
 
-	cursor_init(&cursor, t, &t->threads[k]);
-	cursor.is_unfiltered = true;
-	while (cursor_next(&cursor, &e)) {
-		if (!is_cuda(t, &e))
-			continue;
-		for (size_t i = next_free(s, seek(s->entries, from, end, event_start(&e)));
-		     i < end && s->entries[i].middle <= e.ticks; i = next_free(s, i))
-			match(s, k, number, &e, &s->entries[i]);
-		number++;
-	}
+	for (calls_begin(&c, s, k); calls_next(&c);)
+		for (size_t i = next_free(s, seek(s->entries, from, end, event_start(&c.event)));
+		     i < end && s->entries[i].middle <= c.event.ticks; i = next_free(s, i))
+			match_entry(s, k, &c, &s->entries[i]);
 }
 
 /* Only what has work is counted on both sides: allocations have no records, and may be below a threshold. */
 static bool has_work(const struct state *s, const struct entry *entry)
 {
-	size_t at = find_records(s, entry->id);
+	size_t at;
 
-	return at < s->record_count && id_of(s->records[at].epoch, s->records[at].correlation) == entry->id;
-}
-
-static bool is_met(const struct state *s, size_t k, uint64_t number)
-{
-	return s->met[k][number / 8] & 1 << number % 8;
+	return has_records(s, entry->id, &at);
 }
 
 /* An entry with work that no host call has, and that was under way then. */
@@ -358,109 +393,78 @@ static bool is_left(const struct state *s, const struct entry *e, uint64_t ticks
  * CUPTI's is the runtime's, whose middle may lie beside it. */
 static void match_from_within(struct state *s, size_t k, size_t from, size_t end)
 {
-	const struct trace *t = s->image->trace;
-	struct cursor cursor;
-	struct event e;
-	uint64_t number = 0;
+	struct calls c;
 	size_t left = 0;
 
 	for (size_t i = from; i < end; i++)
 		left += is_left(s, &s->entries[i], s->entries[i].middle);
-	cursor_init(&cursor, t, &t->threads[k]);
-	cursor.is_unfiltered = true;
-	while (left && cursor_next(&cursor, &e)) {
-		uint64_t middle = e.ticks - (e.ticks - event_start(&e)) / 2;
+	for (calls_begin(&c, s, k); left && calls_next(&c);) {
+		uint64_t middle = c.event.ticks - (c.event.ticks - event_start(&c.event)) / 2;
 		size_t at = seek(s->entries, from, end, middle);
 
-		if (!is_cuda(t, &e))
-			continue;
 		if (at == end || !is_left(s, &s->entries[at], middle))
 			at--; /* the one before, if there is one */
-		if (at >= from && at < end && asks_for_work(t, &e) && !is_met(s, k, number) && is_left(s, &s->entries[at], middle)) {
-			match(s, k, number, &e, &s->entries[at]);
+		if (at >= from && at < end && asks_for_work(s, &c.event) && !bits_get(&s->met[k], c.number) &&
+		    is_left(s, &s->entries[at], middle)) {
+			match_entry(s, k, &c, &s->entries[at]);
 			left--;
 		}
-		number++;
 	}
 }
 
-static uint64_t host_calls(const struct trace *t, size_t k, bool all)
+static uint64_t asking_calls(const struct state *s, size_t k)
 {
-	struct cursor cursor;
-	struct event e;
+	struct calls c;
 	uint64_t n = 0;
 
-	cursor_init(&cursor, t, &t->threads[k]);
-	cursor.is_unfiltered = true;
-	while (cursor_next(&cursor, &e))
-		n += is_cuda(t, &e) && (all || asks_for_work(t, &e));
+	for (calls_begin(&c, s, k); calls_next(&c);)
+		n += asks_for_work(s, &c.event);
 	return n;
 }
 
 /* The recorder has asked the device itself, and has written down for what. */
 static void match_by_number(struct state *s, size_t k)
 {
-	const struct trace *t = s->image->trace;
-	struct cursor cursor;
-	struct event e;
-	uint64_t number = 0;
+	struct calls c;
 
-	cursor_init(&cursor, t, &t->threads[k]);
-	cursor.is_unfiltered = true;
-	while (cursor_next(&cursor, &e)) {
-		uint64_t slot = e.kind == TF_CALL ? event_arg(&e, TF_ARG_WORK) : 0;
-		uint64_t id = tf_arg_value(slot);
+	for (calls_begin(&c, s, k); calls_next(&c);) {
+		uint64_t slot = event_arg(&c.event, TF_ARG_WORK), id = tf_arg_value(slot);
 
-		if (!is_cuda(t, &e))
-			continue;
 		if (slot && id >= s->low && id - s->low < s->high - s->low)
-			match_id(s, k, number, &e, id);
-		number++;
+			match(s, k, &c, id);
 	}
 }
 
 static void match_by_order(struct state *s, size_t k, size_t from, size_t end)
 {
-	const struct trace *t = s->image->trace;
-	struct cursor cursor;
-	struct event e;
-	uint64_t number = 0;
+	struct calls c;
 
-	cursor_init(&cursor, t, &t->threads[k]);
-	cursor.is_unfiltered = true;
-	while (cursor_next(&cursor, &e)) {
-		if (!is_cuda(t, &e))
+	for (calls_begin(&c, s, k); calls_next(&c);) {
+		if (!asks_for_work(s, &c.event))
 			continue;
-		if (asks_for_work(t, &e)) {
-			while (from < end && !has_work(s, &s->entries[from]))
-				from++;
-			if (from == end)
-				return;
-			match(s, k, number, &e, &s->entries[from++]);
-			s->counts->by_order++;
-		}
-		number++;
+		while (from < end && !has_work(s, &s->entries[from]))
+			from++;
+		if (from == end)
+			return;
+		match_entry(s, k, &c, &s->entries[from++]);
+		s->counts->by_order++;
 	}
 }
 
 /* How many of a thread's entries lie in a host call: a look ahead, nothing is matched. */
 static size_t fitting(const struct state *s, size_t k, size_t from, size_t end)
 {
-	const struct trace *t = s->image->trace;
-	struct cursor cursor;
-	struct event e;
+	struct calls c;
 	size_t at = from, n = 0;
 	uint64_t behind = 0; /* no entry counts twice */
 
-	cursor_init(&cursor, t, &t->threads[k]);
-	cursor.is_unfiltered = true;
-	while (cursor_next(&cursor, &e)) {
-		if (!is_cuda(t, &e))
-			continue;
-		at = seek(s->entries, at, end, event_start(&e) > behind ? event_start(&e) : behind + 1);
-		for (; at < end && s->entries[at].middle <= e.ticks; at++)
+	for (calls_begin(&c, s, k); calls_next(&c);) {
+		uint64_t start = event_start(&c.event);
+
+		at = seek(s->entries, at, end, start > behind ? start : behind + 1);
+		for (; at < end && s->entries[at].middle <= c.event.ticks; at++)
 			n++;
-		behind = e.ticks > behind ? e.ticks : behind;
+		behind = c.event.ticks > behind ? c.event.ticks : behind;
 	}
 	return n;
 }
@@ -473,7 +477,7 @@ static bool goes_by_order(const struct state *s, size_t k, size_t from, size_t e
 		return false;
 	for (size_t i = from; i < end; i++)
 		working += has_work(s, &s->entries[i]);
-	return working && working == host_calls(s->image->trace, k, false);
+	return working && working == asking_calls(s, k);
 }
 
 static void match_stretch(struct state *s)
@@ -483,9 +487,11 @@ static void match_stretch(struct state *s)
 	for (size_t k = 0; k < t->thread_count; k++) {
 		size_t from, end = entries_of(s, t->threads[k].tid, &from);
 
-		if (s->met[k] && t->threads[k].args & 1u << TF_ARG_WORK)
+		if (!may_ask(&t->threads[k]))
+			continue;
+		if (t->threads[k].args & 1u << TF_ARG_WORK)
 			match_by_number(s, k);
-		if (from == end || !s->met[k])
+		if (from == end)
 			continue;
 		if (goes_by_order(s, k, from, end)) {
 			match_by_order(s, k, from, end);
@@ -509,40 +515,62 @@ static void match_stretch(struct state *s)
 
 static void tell_idle(struct state *s, size_t k)
 {
-	const struct trace *t = s->image->trace;
-	struct cursor cursor;
-	struct event e;
-	uint64_t number = 0;
+	struct calls c;
 
-	cursor_init(&cursor, t, &t->threads[k]);
-	cursor.is_unfiltered = true;
-	while (cursor_next(&cursor, &e)) {
-		if (!is_cuda(t, &e))
+	for (calls_begin(&c, s, k); calls_next(&c);) {
+		if (!asks_for_work(s, &c.event))
 			continue;
-		if (asks_for_work(t, &e)) {
-			s->counts->calls++;
-			if (!is_met(s, k, number)) {
-				s->counts->idle++;
-				tell(s, &t->threads[k], &e, 0, 0);
-			}
-		}
-		number++;
+		s->counts->calls++;
+		if (bits_get(&s->met[k], c.number))
+			continue;
+		s->counts->idle++;
+		tell(s, &s->image->trace->threads[k], &c.event, 0, 0);
 	}
+}
+
+static void stretch(struct state *s)
+{
+	drop_twins(s);
+	sort(s->records, s->record_count, sizeof(*s->records), compare_records);
+	s->is_used = mem_alloc(s->record_count + 1);
+	match_stretch(s);
+	free(s->is_used);
 }
 
 static void match_all(struct state *s)
 {
-	uint64_t stretches = s->total / (2 * correlate_stretch) + 1;
-	uint64_t step = (s->last - s->first) / stretches + 1;
+	uint64_t stretches, step;
 
+	s->is_measuring = true;
+	s->high = UINT64_MAX;
+	load(s, &s->counts->broken);
+	s->is_measuring = false;
+	stretches = s->total / (2 * correlate_stretch) + 1;
 	s->is_single = stretches == 1;
-	for (uint64_t i = 0; s->total && i < stretches; i++) {
+	if (s->is_single) {
+		stretch(s);
+		return;
+	}
+	step = (s->last - s->first) / stretches + 1;
+	for (uint64_t i = 0; i < stretches; i++) {
 		s->low = s->first + i * step;
 		s->high = s->low + step;
-		load(s);
-		match_stretch(s);
-		free(s->is_used);
+		load(s, NULL);
+		stretch(s);
 	}
+}
+
+static uint8_t *classify(const struct trace *t)
+{
+	uint8_t *classes = mem_alloc(t->functions->count + 1);
+
+	for (uint32_t i = 0; i < t->functions->count; i++) {
+		const struct function *f = trace_function(t, i);
+
+		if (f && (f->group == TF_GROUP_CUDA || f->group == TF_GROUP_CUDA_DRIVER))
+			classes[i] = (uint8_t)(CLASS_CUDA | (strstr(f->name, "HostFunc") ? CLASS_HOST_FUNCTION : 0));
+	}
+	return classes;
 }
 
 void correlate_image(const struct report_context *c, const struct image *image, void *context,
@@ -551,23 +579,19 @@ void correlate_image(const struct report_context *c, const struct image *image, 
 	const struct trace *t = image->trace;
 	struct correlate_counts own = {0};
 	struct state s = {.report = c, .image = image, .context = context, .visit = visit, .counts = ret_counts ? ret_counts : &own};
-	struct scan scan = {.context = c, .image = image, .is_unfiltered = true, .more = &s};
 
 	if (!t)
 		return;
-	device_scan_calls(&scan, measure_call, &s.counts->broken);
-	device_scan_image(&scan, measure_record, &s.counts->broken);
+	s.classes = classify(t);
 	s.met = mem_alloc((t->thread_count + 1) * sizeof(*s.met));
-	for (size_t k = 0; k < t->thread_count; k++)
-		if (may_ask(&t->threads[k]))
-			s.met[k] = mem_alloc(host_calls(t, k, true) / 8 + 1);
 	match_all(&s);
 	for (size_t k = 0; k < t->thread_count; k++)
-		if (s.met[k])
+		if (may_ask(&t->threads[k]))
 			tell_idle(&s, k);
 	for (size_t k = 0; k < t->thread_count; k++)
-		free(s.met[k]);
+		free(s.met[k].bytes);
 	free(s.met);
+	free(s.classes);
 	free(s.entries);
 	free(s.records);
 }

@@ -321,3 +321,35 @@ Test(correlate, a_batch_that_breaks_off_is_counted)
 	cr_assert_eq(all->counts.idle, 1);
 	free(all);
 }
+
+static void keep_while_written(void *arg, const struct correlated *c)
+{
+	struct all *all = arg;
+
+	if (!all->count) {
+		for (uint64_t i = 0; i < 900; i++)
+			call(&main_thread, launch, 10000 + i * 200, 100, TF_ARG_LAUNCH);
+		memcpy((void *)(uintptr_t)c->image->trace->bytes.data, w.data, c->image->trace->bytes.size);
+	}
+	keep(arg, c);
+}
+
+Test(correlate, a_file_may_grow_while_it_is_read)
+{
+	struct all *all = calloc(1, sizeof(*all));
+	struct err err;
+	size_t size;
+	const uint8_t *bytes;
+
+	call(&main_thread, launch, 2000, 100, TF_ARG_LAUNCH);
+	calls((struct writer_device_call[]){{10, 1, 2010, 80, false}, {10, 2, 10000 + 899 * 200 + 10, 80, false}}, 2);
+	work(1, 3000);
+	work(2, 500000);
+	bytes = writer_bytes(&w, &size);
+	cr_assert_eq(model_open_bytes(&model, bytes, size, &err), 0, "%s", err.text);
+	correlate_image(&context, &model.images[0], all, keep_while_written, &all->counts);
+	cr_assert_eq(all->counts.matched, 2);
+	cr_assert_eq(all->counts.calls, 901);
+	cr_assert_eq(all->counts.idle, 899);
+	free(all);
+}
