@@ -242,6 +242,17 @@ static void told(struct replay *r, uint32_t device, uint64_t left, uint64_t tota
 	r->told[*place - 1].total = total;
 }
 
+/* Most calls say nothing of memory. */
+static bool tells(const struct event *e, const struct function *f)
+{
+	const uint32_t kinds = 1u << TF_ARG_MEMORY | 1u << TF_ARG_RESULT | 1u << TF_ARG_DEVICE | 1u << TF_ARG_LEFT;
+
+	for (uint32_t i = 0; i < e->args_count; i++)
+		if (kinds & 1u << tf_arg_kind(e->args[i]))
+			return true;
+	return !strcmp(f->name, "cudaDeviceReset");
+}
+
 static void replay_one(struct replay *r, const struct merge_event *g)
 {
 	const struct event *e = &g->event;
@@ -249,7 +260,7 @@ static void replay_one(struct replay *r, const struct merge_event *g)
 	uint64_t *device, arg;
 	unsigned int kind;
 
-	if (!f || (f->group != TF_GROUP_CUDA && f->group != TF_GROUP_CUDA_DRIVER))
+	if (!f || (f->group != TF_GROUP_CUDA && f->group != TF_GROUP_CUDA_DRIVER) || !tells(e, f))
 		return;
 	r->ns = g->ns;
 	device = map_put(&r->devices, g->thread->number, 0, NULL); /* a thread begins on device 0 */
@@ -291,12 +302,10 @@ static void take_peaks(struct replay *r, const struct memory_use *peaks, size_t 
 /* `peaks`: what an earlier pass found; then the owners of each are taken as it goes by. */
 static void pass(struct replay *r, const struct memory_use *peaks, size_t count)
 {
-	struct merge *merge = merge_new(r->model, r->m->image->process);
+	struct merge *merge = merge_new_image(r->model, r->m->image);
 	const struct merge_event *g;
 
 	while ((g = merge_next(merge)) != NULL) {
-		if (g->image != r->m->image)
-			continue;
 		r->event++;
 		replay_one(r, g);
 		take_peaks(r, peaks, count);
@@ -333,16 +342,23 @@ static bool has_memory(const struct trace *t)
 
 void memory_replay(const struct model *model, const struct image *image, struct memory *ret, memory_watch *watch, void *context)
 {
-	struct memory first = {.image = image};
-	struct replay r = {.m = &first, .model = model};
+	struct replay r = {.m = ret, .model = model, .watch = watch, .context = context};
 
 	*ret = (struct memory){.image = image};
-	if (!has_memory(image->trace))
-		return;
-	pass(&r, NULL, 0);
+	if (has_memory(image->trace))
+		pass(&r, NULL, 0);
 	replay_done(&r);
-	r = (struct replay){.m = ret, .model = model, .watch = watch, .context = context};
-	pass(&r, first.uses, first.use_count);
+}
+
+void memory_replay_peaks(const struct model *model, const struct image *image, struct memory *ret)
+{
+	struct memory first;
+	struct replay r = {.m = ret, .model = model};
+
+	memory_replay(model, image, &first, NULL, NULL);
+	*ret = (struct memory){.image = image};
+	if (first.use_count || first.failure_count || first.unknown_frees)
+		pass(&r, first.uses, first.use_count);
 	replay_done(&r);
 	memory_done(&first);
 }

@@ -14,7 +14,7 @@ struct memory_site {
 	uint32_t function, stack, device;
 	uint8_t kind;			/* enum tf_memory */
 	uint64_t in_use, blocks;	/* bytes and blocks now */
-	uint64_t peak_in_use, peak_blocks; /* when its device's memory was at its peak */
+	uint64_t peak_in_use, peak_blocks; /* when its device's memory was at its peak, if that was asked for */
 	uint64_t first_ns;		/* of the oldest block in use at the end */
 };
 
@@ -55,6 +55,9 @@ struct memory {
 /* Replays the image. watch (may be NULL) is called after each change of a use. To be freed with memory_done. */
 typedef void memory_watch(void *context, const struct memory *m, const struct memory_use *use, uint64_t ns);
 void memory_replay(const struct model *model, const struct image *image, struct memory *ret, memory_watch *watch, void *context);
+
+/* Likewise, twice: the second time for who had what at each peak. */
+void memory_replay_peaks(const struct model *model, const struct image *image, struct memory *ret);
 void memory_done(struct memory *m);
 
 /* "Device", "Managed", "Pinned host", "Async pool". */

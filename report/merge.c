@@ -69,13 +69,8 @@ static void add_threads(struct merge *g, const struct model *m, const struct ima
 	}
 }
 
-struct merge *merge_new(const struct model *m, size_t process)
+static struct merge *started(struct merge *g)
 {
-	struct merge *g = mem_alloc(sizeof(*g));
-
-	for (size_t i = 0; i < m->image_count; i++)
-		if (process == SIZE_MAX || m->images[i].process == process)
-			add_threads(g, m, &m->images[i]);
 	g->heap = mem_alloc(g->count * sizeof(*g->heap));
 	for (size_t i = 0; i < g->count; i++)
 		if (advance(&g->streams[i]))
@@ -83,6 +78,24 @@ struct merge *merge_new(const struct model *m, size_t process)
 	for (size_t i = g->heap_count / 2; i-- > 0;)
 		sift_down(g, i);
 	return g;
+}
+
+struct merge *merge_new(const struct model *m, size_t process)
+{
+	struct merge *g = mem_alloc(sizeof(*g));
+
+	for (size_t i = 0; i < m->image_count; i++)
+		if (process == SIZE_MAX || m->images[i].process == process)
+			add_threads(g, m, &m->images[i]);
+	return started(g);
+}
+
+struct merge *merge_new_image(const struct model *m, const struct image *image)
+{
+	struct merge *g = mem_alloc(sizeof(*g));
+
+	add_threads(g, m, image);
+	return started(g);
 }
 
 void merge_free(struct merge *g)

@@ -15,8 +15,9 @@ struct merge_event {
 
 struct merge;
 
-/* Only the images of one process, or all with SIZE_MAX. */
+/* Only the images of one process, or all with SIZE_MAX; or one image. */
 struct merge *merge_new(const struct model *m, size_t process);
+struct merge *merge_new_image(const struct model *m, const struct image *image);
 void merge_free(struct merge *g);
 
 /* Next event in order of its end, or NULL. Borrowed: valid until the next call. Ties keep the order of images and

@@ -19,6 +19,7 @@ struct report_context {
 	enum by by;
 	struct symbols *symbols;
 	enum kernel_name kernel_name;
+	bool totals_only;   /* medians are not shown */
 	bool lines_all;     /* see lines.h */
 	const char *source; /* see source.h; NULL: not asked for */
 };

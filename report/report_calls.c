@@ -41,7 +41,7 @@ static void visit_call(struct scan *s, const struct event *e)
 
 static int calls(const struct report_context *c, struct table *table, uint32_t groups)
 {
-	struct sums sums = {0};
+	struct sums sums = {.totals_only = c->totals_only};
 
 	scan_sums(&(struct scan){.context = c, .sums = &sums, .more = &groups}, visit_call);
 	sums_table(c, &sums, &shape, table);

@@ -85,7 +85,7 @@ int device_none(const struct model *m, struct err *err)
 
 static int by_time(const struct report_context *c, struct table *table, struct err *err, struct gpu_sum g, const struct sums_shape *shape)
 {
-	struct sums sums = {0};
+	struct sums sums = {.totals_only = c->totals_only};
 	struct scan s = {.context = c, .sums = &sums, .more = &g};
 
 	do
@@ -159,7 +159,7 @@ int report_cuda_api_gpu_sum(const struct report_context *c, struct table *table,
 						.names = {"Category", "Operation"},
 						.has_percent = true};
 	struct gpu_sum g = {.kinds = ~0u, .has_category = true};
-	struct sums sums = {0};
+	struct sums sums = {.totals_only = c->totals_only};
 	struct scan host = {.context = c, .sums = &sums}, device = {.context = c, .sums = &sums, .more = &g};
 
 	(void)err;
@@ -177,7 +177,7 @@ int report_cuda_gpu_mem_size_sum(const struct report_context *c, struct table *t
 	static const struct sums_shape shape = {
 		.total = "Total (MB)", .count = "Count", .type = COLUMN_MB, .names = {"Operation"}};
 	struct gpu_sum g = {.kinds = 1u << TF_WORK_COPY | 1u << TF_WORK_SET, .in_bytes = true};
-	struct sums sums = {0};
+	struct sums sums = {.totals_only = c->totals_only};
 	bool any = false, *has = images_with_source(c->model, &any);
 	struct scan host = {.context = c, .sums = &sums, .args = 1u << TF_ARG_COPY, .more = has};
 	struct scan device = {.context = c, .sums = &sums, .more = &g};

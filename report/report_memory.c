@@ -51,7 +51,7 @@ static void each_image(const struct report_context *c, struct table *table, void
 		struct memory m;
 		struct view v = {.context = c, .table = table, .memory = &m};
 
-		memory_replay(c->model, &c->model->images[i], &m, NULL, NULL);
+		memory_replay_peaks(c->model, &c->model->images[i], &m);
 		v.order = mem_alloc((m.site_count + 1) * sizeof(*v.order));
 		rows(&v);
 		free(v.order);

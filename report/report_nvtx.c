@@ -43,7 +43,7 @@ static void visit_range(void *context, const struct nvtx_range *r)
 
 static int ranges(const struct report_context *c, struct table *table, enum style style)
 {
-	struct sums sums = {0};
+	struct sums sums = {.totals_only = c->totals_only};
 	struct visitor v = {.scan = {.context = c, .sums = &sums}, .style = style};
 	struct sums_shape shape = {.total = "Total Time (ns)",
 				   .count = "Instances",

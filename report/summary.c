@@ -245,13 +245,17 @@ static size_t lines(const struct buffer *b)
 	return n;
 }
 
-void summary_text(const struct report_context *c, struct buffer *ret)
+void summary_text(const struct report_context *context, struct buffer *ret)
 {
+	struct report_context totals = *context;
+	const struct report_context *c = &totals;
 	struct rules rules = {.context = c};
 	bool is_small = c->model->trace_bytes <= ANALYZE_BYTES;
 	struct buffer found = {0}, kernels = {0};
-	size_t shown = top(c, &kernels, FEW, "GPU", 1, false, report_cuda_gpu_kern_sum) ? FEW : TOP;
+	size_t shown;
 
+	totals.totals_only = true;
+	shown = top(c, &kernels, FEW, "GPU", 1, false, report_cuda_gpu_kern_sum) ? FEW : TOP;
 	head(c->model, ret);
 	range_never_seen(c->model, ret);
 	ranks(c->model, ret);

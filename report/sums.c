@@ -82,6 +82,10 @@ static void add_first(struct sums_row *r, uint64_t value)
 		r->least = value;
 	if (value > r->most)
 		r->most = value;
+}
+
+static void note_first(struct sums_row *r, uint64_t value)
+{
 	if (!r->buckets && r->value_count == KEEP)
 		start_buckets(r);
 	if (r->buckets)
@@ -96,6 +100,8 @@ void sums_add(struct sums *s, uint32_t row, uint64_t value)
 
 	if (!s->pass) {
 		add_first(r, value);
+		if (!s->totals_only)
+			note_first(r, value);
 		return;
 	}
 	if (r->is_settled || value < r->low)
@@ -206,7 +212,7 @@ bool sums_next_pass(struct sums *s)
 {
 	bool again = false;
 
-	for (size_t i = 0; i < s->count; i++)
+	for (size_t i = 0; i < s->count && !s->totals_only; i++)
 		if (s->rows[i].count)
 			again |= end_pass(&s->rows[i], !s->pass);
 	s->pass++;

@@ -33,6 +33,7 @@ struct sums {
 	struct map keys;  /* hash of a key -> row + 1; on a collision the next hash */
 	struct map cache; /* whatever numbers the caller knows a row by -> row */
 	unsigned int pass;
+	bool totals_only; /* medians are not wanted: one pass is all */
 };
 
 /* The row of a key, made if there is none. */

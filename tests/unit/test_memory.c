@@ -57,7 +57,10 @@ static void replay(memory_watch *watch, void *context)
 	const uint8_t *bytes = writer_bytes(&w, &size);
 
 	cr_assert_eq(model_open_bytes(&model, bytes, size, &err), 0, "%s", err.text);
-	memory_replay(&model, &model.images[0], &memory, watch, context);
+	if (watch)
+		memory_replay(&model, &model.images[0], &memory, watch, context);
+	else
+		memory_replay_peaks(&model, &model.images[0], &memory);
 }
 
 static const struct memory_use *use(uint32_t device, unsigned kind)
