@@ -9,6 +9,7 @@ struct state {
 	const struct report_context *report;
 	const struct image *image;
 	uint64_t low, high, first, last, count;
+	bool is_measuring; /* the first time: all is counted, and kept while it is little */
 	struct busy *items;
 	size_t item_count, capacity;
 	struct map works; /* image and id -> kind << 56 | device << 32 | context */
@@ -32,12 +33,22 @@ static uint64_t start_of(const struct state *s, const struct device_record *r)
 	return axis_monotonic(&s->report->model->machines[s->image->machine].axis, r->start_ns);
 }
 
+static void measure(struct state *s, uint64_t start)
+{
+	if (!s->count++ || start < s->first)
+		s->first = start;
+	if (start > s->last)
+		s->last = start;
+}
+
 static struct busy *keep(struct state *s, const struct device_record *r)
 {
 	uint64_t start = start_of(s, r);
 	struct busy *b;
 
-	if (start < s->low || start - s->low >= s->high - s->low)
+	if (s->is_measuring)
+		measure(s, start);
+	if (s->is_measuring ? s->count >= busy_stretch : start < s->low || start - s->low >= s->high - s->low)
 		return NULL;
 	s->items = mem_grow(s->items, s->item_count, &s->capacity, sizeof(*s->items));
 	b = &s->items[s->item_count++];
@@ -46,17 +57,6 @@ static struct busy *keep(struct state *s, const struct device_record *r)
 		b->end = b->start;
 	place(s, r->work, b);
 	return b;
-}
-
-static void measure(struct scan *scan, const struct device_record *r)
-{
-	struct state *s = scan->more;
-	uint64_t start = start_of(s, r);
-
-	if (!s->count++ || start < s->first)
-		s->first = start;
-	if (start > s->last)
-		s->last = start;
 }
 
 static void keep_record(struct scan *scan, const struct device_record *r)
@@ -91,44 +91,51 @@ static int by_start(const void *left, const void *right)
 	return (a->end > b->end) - (a->end < b->end);
 }
 
-static void scan_process(struct state *s, size_t process, void (*visit)(struct scan *, const struct device_record *))
+static void load(struct state *s, size_t process, bool with_calls)
 {
 	const struct process *p = &s->report->model->processes[process];
 
+	s->item_count = 0;
 	for (size_t i = 0; i < p->image_count; i++) {
 		struct scan scan = {.context = s->report, .more = s};
 
 		scan.image = s->image = &s->report->model->images[p->first_image + i];
 		if (!scan.image->trace)
 			continue;
-		if (visit)
-			device_scan_image(&scan, visit, NULL);
+		if (!with_calls)
+			device_scan_image(&scan, keep_record, NULL);
 		else
 			correlate_image(s->report, s->image, s, keep_correlated, NULL);
 	}
 }
 
+static void tell(struct state *s, void *context, void (*visit)(void *, const struct busy *))
+{
+	if (s->item_count)
+		qsort(s->items, s->item_count, sizeof(*s->items), by_start);
+	for (size_t k = 0; k < s->item_count; k++)
+		visit(context, &s->items[k]);
+}
+
 uint64_t busy_process(const struct report_context *c, size_t process, bool with_calls, void *context,
 		      void (*visit)(void *context, const struct busy *))
 {
-	struct state s = {.report = c};
-	uint64_t stretches, step, count;
+	struct state s = {.report = c, .is_measuring = true};
+	uint64_t stretches, step;
 
-	scan_process(&s, process, measure);
-	count = s.count;
-	stretches = count / busy_stretch + 1;
+	load(&s, process, with_calls);
+	s.is_measuring = false;
+	stretches = s.count / busy_stretch + 1;
 	step = (s.last - s.first) / stretches + 1;
-	for (uint64_t i = 0; count && i < stretches; i++) {
-		s.item_count = 0;
+	if (stretches == 1)
+		tell(&s, context, visit);
+	for (uint64_t i = 0; stretches > 1 && i < stretches; i++) {
 		s.low = s.first + i * step;
 		s.high = s.low + step;
-		scan_process(&s, process, with_calls ? NULL : keep_record);
-		if (s.item_count)
-			qsort(s.items, s.item_count, sizeof(*s.items), by_start);
-		for (size_t k = 0; k < s.item_count; k++)
-			visit(context, &s.items[k]);
+		load(&s, process, with_calls);
+		tell(&s, context, visit);
 	}
 	free(s.items);
 	map_done(&s.works);
-	return count;
+	return s.count;
 }

@@ -560,17 +560,11 @@ static void match_all(struct state *s)
 	}
 }
 
-static uint8_t *classify(const struct trace *t)
+static uint8_t classify(const struct function *f)
 {
-	uint8_t *classes = mem_alloc(t->functions->count + 1);
-
-	for (uint32_t i = 0; i < t->functions->count; i++) {
-		const struct function *f = trace_function(t, i);
-
-		if (f && (f->group == TF_GROUP_CUDA || f->group == TF_GROUP_CUDA_DRIVER))
-			classes[i] = (uint8_t)(CLASS_CUDA | (strstr(f->name, "HostFunc") ? CLASS_HOST_FUNCTION : 0));
-	}
-	return classes;
+	if (f->group != TF_GROUP_CUDA && f->group != TF_GROUP_CUDA_DRIVER)
+		return 0;
+	return strstr(f->name, "HostFunc") ? CLASS_CUDA | CLASS_HOST_FUNCTION : CLASS_CUDA;
 }
 
 void correlate_image(const struct report_context *c, const struct image *image, void *context,
@@ -582,7 +576,7 @@ void correlate_image(const struct report_context *c, const struct image *image, 
 
 	if (!t)
 		return;
-	s.classes = classify(t);
+	s.classes = scan_classes(t, classify);
 	s.met = mem_alloc((t->thread_count + 1) * sizeof(*s.met));
 	match_all(&s);
 	for (size_t k = 0; k < t->thread_count; k++)

@@ -368,13 +368,13 @@ const struct blob *trace_definition(const struct trace *t, enum tf_blob_kind typ
 
 size_t trace_blob(const struct trace *t, const struct blob *b, void *ret, size_t size)
 {
-	size_t length = b->length < size ? b->length : size;
+	size_t length = b->length < size ? b->length : size, done = 0;
+	const uint8_t *piece = t->bytes.data + b->offset + 1;
 
-	for (size_t done = 0, slot = 0; done < length; done += TF_DATA_BYTES, slot++) {
-		size_t piece = length - done < TF_DATA_BYTES ? length - done : TF_DATA_BYTES;
-
-		memcpy((uint8_t *)ret + done, t->bytes.data + b->offset + slot * TF_SLOT + 1, piece);
-	}
+	for (; length - done >= TF_DATA_BYTES; done += TF_DATA_BYTES, piece += TF_SLOT)
+		memcpy((uint8_t *)ret + done, piece, TF_DATA_BYTES);
+	if (done < length)
+		memcpy((uint8_t *)ret + done, piece, length - done);
 	return length;
 }
 

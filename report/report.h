@@ -118,6 +118,9 @@ void scan_image(struct scan *s, void (*visit)(struct scan *, const struct event 
 /* Likewise of each image. */
 void scan_events(struct scan *s, void (*visit)(struct scan *, const struct event *));
 
+/* What `classify` says of each function, by its id, so that names are looked at once. To be freed. */
+uint8_t *scan_classes(const struct trace *t, uint8_t (*classify)(const struct function *));
+
 /* Reads the events as often as exact medians need it. */
 void scan_sums(struct scan *s, void (*visit)(struct scan *, const struct event *));
 

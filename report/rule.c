@@ -74,7 +74,9 @@ void finding_done(struct finding *f)
 void rules_done(struct rules *rules)
 {
 	gaps_free(rules->gaps);
+	free(rules->steady);
 	rules->gaps = NULL;
+	rules->steady = NULL;
 }
 
 const struct gaps *rules_gaps(struct rules *rules)
@@ -217,6 +219,31 @@ bool rule_has_work(struct rules *r, struct finding *f)
 	rule_missed_devices(r, f);
 	rule_unchecked(f, "no device did anything");
 	return false;
+}
+
+static void find_steady(struct scan *s, const struct event *e)
+{
+	struct steady *t = s->more;
+
+	if (!e->args_count || !event_arg(e, TF_ARG_LAUNCH) || !rule_cuda_function(s->image, e))
+		return;
+	if (!t->first || event_start(e) < t->first)
+		t->first = event_start(e);
+	if (e->ticks > t->last)
+		t->last = e->ticks;
+}
+
+struct steady rule_steady(struct rules *r, const struct image *image)
+{
+	const struct model *m = r->context->model;
+
+	if (!r->steady) {
+		r->steady = mem_alloc((m->image_count + 1) * sizeof(*r->steady));
+		for (size_t i = 0; i < m->image_count; i++)
+			scan_image(&(struct scan){.context = r->context, .image = &m->images[i], .args = 1u << TF_ARG_LAUNCH,
+						  .more = &r->steady[i]}, find_steady);
+	}
+	return r->steady[image - m->images];
 }
 
 uint64_t rule_wall(const struct process *p)

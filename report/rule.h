@@ -23,6 +23,7 @@ struct rules {
 	const struct report_context *context;
 	struct gaps *gaps; /* made by the first that asks, see rules_gaps */
 	enum { CALLS_UNKNOWN, CALLS_NONE, CALLS_SOME } calls; /* of CUDA, as rule_has_calls found */
+	struct steady *steady; /* of each image, see rule_steady */
 };
 
 enum { RULE_NSYS = 1 };
@@ -78,6 +79,12 @@ void rule_missed_devices(const struct rules *r, struct finding *f);
 
 /* Whether any copy of that memory (CUpti_ActivityMemoryKind) is defined at all, so that it is worth looking. */
 bool rule_has_copies(const struct rules *r, uint8_t memory);
+
+/* From the first launch of an image to the end of its last, in ticks; first 0: it launches nothing. */
+struct steady {
+	uint64_t first, last;
+};
+struct steady rule_steady(struct rules *r, const struct image *image);
 
 /* The line to show for a stack: the innermost frame of the program itself rather than of a library. "" if there is none. */
 void rule_line(const struct rules *r, const struct image *image, uint32_t stack, struct buffer *ret);

@@ -18,6 +18,7 @@ struct lines {
 	uint64_t count, total_ns, total_bytes;
 	uint64_t span_ns; /* of the process at hand: since its first launch */
 	uint64_t steady;  /* ticks of that launch */
+	uint8_t *classes; /* of the functions of the image at hand */
 	uint64_t last_copy; /* thread of the scan: its last CUDA call was a copy back, and did not wait */
 	const struct trace_thread *thread;
 };
@@ -49,23 +50,29 @@ static void add(struct lines *l, uint32_t row, uint64_t ns)
 	l->total_ns += ns;
 }
 
-/* ---- where the steady state begins ---- */
+/* ---- the steady state ---- */
 
-struct steady {
-	uint64_t first, last;
-};
+enum class { CLASS_CUDA = 1, CLASS_WAITS = 2, CLASS_STREAM = 4, CLASS_ASYNC = 8 };
 
-static void find_steady(struct scan *s, const struct event *e)
+static bool waits_unasked(const char *name)
 {
-	struct steady *t = s->more;
-	const struct function *f = rule_cuda_function(s->image, e);
+	static const char *const names[] = {"cudaMemcpy", "cuMemcpy", "cudaFree", "cuMemFree", "cudaMalloc", "cuMemAlloc", "cudaHostAlloc",
+					    "cuMemHostAlloc", "cudaHostRegister", "cuMemHostRegister", "cudaHostUnregister"};
 
-	if (!f || !event_arg(e, TF_ARG_LAUNCH))
-		return;
-	if (!t->first || event_start(e) < t->first)
-		t->first = event_start(e);
-	if (e->ticks > t->last)
-		t->last = e->ticks;
+	if (strstr(name, "Async"))
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+static uint8_t classify(const struct function *f)
+{
+	if (f->group != TF_GROUP_CUDA && f->group != TF_GROUP_CUDA_DRIVER)
+		return 0;
+	return (uint8_t)(CLASS_CUDA | (waits_unasked(f->name) ? CLASS_WAITS : 0) | (strstr(f->name, "StreamSynchronize") ? CLASS_STREAM : 0) |
+			 (strstr(f->name, "Async") ? CLASS_ASYNC : 0));
 }
 
 /* Calls visit for each CUDA call after the first launch of its image, or its first tenth from there if `later`. */
@@ -74,19 +81,16 @@ static void each_steady(struct lines *l, bool later, void (*visit)(struct scan *
 	const struct model *m = l->rules->context->model;
 
 	for (size_t i = 0; i < m->image_count; i++) {
-		struct steady t = {0};
-		struct scan s = {.context = l->rules->context, .image = &m->images[i], .args = 1u << TF_ARG_LAUNCH, .more = &t};
+		struct steady t = rule_steady(l->rules, &m->images[i]);
+		struct scan s = {.context = l->rules->context, .image = &m->images[i], .more = l};
 
-		if (!m->images[i].trace)
-			continue;
-		scan_image(&s, find_steady);
 		if (!t.first)
 			continue;
-		l->span_ns += axis_duration(s.axis, t.last - t.first);
+		l->classes = scan_classes(s.image->trace, classify);
+		l->span_ns += axis_duration(&m->machines[s.image->machine].axis, t.last - t.first);
 		l->steady = t.first + (later ? (t.last - t.first) / 10 : 0);
-		s.args = 0;
-		s.more = l;
 		scan_image(&s, visit);
+		free(l->classes);
 	}
 }
 
@@ -127,45 +131,32 @@ enum { CALL_COLUMNS = sizeof(call_columns) / sizeof(*call_columns) };
 
 /* ---- implicit_sync ---- */
 
-static bool waits_unasked(const char *name)
-{
-	static const char *const names[] = {"cudaMemcpy", "cuMemcpy", "cudaFree", "cuMemFree", "cudaMalloc", "cuMemAlloc", "cudaHostAlloc",
-					    "cuMemHostAlloc", "cudaHostRegister", "cuMemHostRegister", "cudaHostUnregister"};
-
-	if (strstr(name, "Async"))
-		return false;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strncmp(name, names[i], strlen(names[i])))
-			return true;
-	return false;
-}
-
-static bool copies_back(const struct function *f, const struct event *e)
+static bool copies_back(const struct event *e)
 {
 	uint64_t copy = e->args_count ? event_arg(e, TF_ARG_COPY) : 0;
 
-	return copy && strstr(f->name, "Async") && tf_arg_small(copy) == COPY_DTOH;
+	return copy && tf_arg_small(copy) == COPY_DTOH;
 }
 
 static void visit_waiting(struct scan *s, const struct event *e)
 {
 	struct lines *l = s->more;
-	const struct function *f = rule_cuda_function(s->image, e);
+	uint8_t class = e->kind == TF_CALL && e->id < s->image->trace->functions->count ? l->classes[e->id] : 0;
 	const char *name = NULL;
 
-	if (!f)
+	if (!class)
 		return;
 	if (l->thread != s->thread)
 		l->last_copy = 0;
 	l->thread = s->thread;
 	/* What tensor.item(), .cpu() and printing do. */
-	if (l->last_copy && strstr(f->name, "StreamSynchronize"))
+	if (l->last_copy && class & CLASS_STREAM)
 		name = "copy to the host, then cudaStreamSynchronize";
-	else if (waits_unasked(f->name))
-		name = f->name;
-	l->last_copy = copies_back(f, e);
+	else if (class & CLASS_WAITS)
+		name = trace_function(s->image->trace, e->id)->name;
 	if (name && event_start(e) >= l->steady)
-		add(l, row_of(l, s->image, e->id, name != f->name, name, rule_stack(e)), axis_duration(s->axis, e->duration));
+		add(l, row_of(l, s->image, e->id, l->last_copy && class & CLASS_STREAM, name, rule_stack(e)), axis_duration(s->axis, e->duration));
+	l->last_copy = class & CLASS_ASYNC && copies_back(e);
 }
 
 void rule_implicit_sync(struct rules *r, struct finding *f)
@@ -188,10 +179,10 @@ void rule_implicit_sync(struct rules *r, struct finding *f)
 static void visit_memory(struct scan *s, const struct event *e)
 {
 	struct lines *l = s->more;
-	const struct function *f = rule_cuda_function(s->image, e);
-	uint64_t memory = f && e->args_count ? event_arg(e, TF_ARG_MEMORY) : 0;
+	uint64_t memory = e->args_count ? event_arg(e, TF_ARG_MEMORY) : 0;
+	const struct function *f = memory ? rule_cuda_function(s->image, e) : NULL;
 
-	if (!memory || event_start(e) < l->steady || (tf_arg_small(memory) & ~(unsigned int)TF_MEMORY_FREE) == TF_MEMORY_POOL)
+	if (!f || event_start(e) < l->steady || (tf_arg_small(memory) & ~(unsigned int)TF_MEMORY_FREE) == TF_MEMORY_POOL)
 		return;
 	add(l, row_of(l, s->image, e->id, 0, f->name, rule_stack(e)), axis_duration(s->axis, e->duration));
 }
@@ -347,13 +338,9 @@ void rule_unpinned_loader(struct rules *r, struct finding *f)
 	if (!rule_has_devices(r, f))
 		return;
 	for (size_t i = 0; i < m->image_count; i++) {
-		struct steady t = {0};
-		struct scan s = {.context = r->context, .image = &m->images[i], .args = 1u << TF_ARG_LAUNCH, .more = &t};
-
 		if (!m->images[i].trace || !has_workers(m, &m->images[i]))
 			continue;
-		scan_image(&s, find_steady);
-		l.steady = t.first;
+		l.steady = rule_steady(r, &m->images[i]).first;
 		correlate_image(r->context, &m->images[i], &l, visit_loaded, NULL);
 	}
 	if (l.count >= LOADER_COPIES) {
