@@ -41,10 +41,23 @@ struct table {
 /* ---- filling: columns first, then cells from left to right, row after row ---- */
 
 void table_column(struct table *t, const char *title, enum column_type type);
+
+struct column_head {
+	const char *title;
+	enum column_type type;
+};
+void table_columns(struct table *t, const struct column_head *heads, size_t count);
+
+/* table_has(t, {"PID", COLUMN_ID}, {"Name", COLUMN_TEXT}) */
+#define table_has(t, ...)                                               \
+	table_columns(t, (const struct column_head[]){__VA_ARGS__},     \
+		      sizeof((const struct column_head[]){__VA_ARGS__}) / sizeof(struct column_head))
 void table_text(struct table *t, const char *text);  /* copied */
 void table_number(struct table *t, uint64_t number); /* ID, COUNT, NS, MB */
 void table_real(struct table *t, double real);	     /* NS_MEAN, PERCENT, MB */
 void table_nothing(struct table *t);		     /* no value known */
+void table_nothings(struct table *t, size_t count);
+void table_number_if(struct table *t, bool is_known, uint64_t number);
 size_t table_rows(const struct table *t);
 void table_done(struct table *t);
 

@@ -131,6 +131,12 @@ uint32_t model_range(const struct model *m, const struct image *image, uint64_t 
 /* "" if it is none of several. */
 const char *image_rank(const struct image *image);
 
+/* ns of CLOCK_REALTIME as reports show it. */
+static inline uint64_t model_since_origin(const struct model *m, uint64_t ns)
+{
+	return ns > m->origin_ns ? ns - m->origin_ns : 0;
+}
+
 /* When the image was last heard of, in its ticks. */
 uint64_t image_last_ticks(const struct image *image);
 

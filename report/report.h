@@ -106,7 +106,7 @@ struct scan {
 	const struct trace_thread *thread;
 	const struct axis *axis;
 	struct sums *sums;
-	const char *device; /* name and number, while device records are visited */
+	struct buffer device; /* name and number: a key of device work appends them with --by device */
 	uint32_t args;	    /* bits of enum tf_arg_kind: threads without any of them are left out; 0: all are read */
 	bool is_unfiltered; /* all device records, whatever filter.h says */
 	void *more;    /* the report's own */
@@ -133,6 +133,18 @@ void scan_group(const struct scan *s, uint32_t range, struct buffer *key);
 
 /* Ends a key: two processes of one number stay two rows. */
 uint32_t scan_row(const struct scan *s, struct buffer *key);
+
+/* Both of that for most reports: the row of something that began at that tick. `key` appends its fields; it is asked once for
+ * each `what` of an image and group, and is false for what the report is not about: then the row is SCAN_NO_ROW. */
+enum { SCAN_NO_ROW = UINT32_MAX };
+typedef bool scan_key(struct scan *s, const void *of, struct buffer *fields);
+uint32_t scan_row_of(struct scan *s, uint64_t start_ticks, uint64_t what, scan_key *key, const void *of);
+
+/* Adds a call's time to its row. */
+void scan_add_call(struct scan *s, const struct event *e, uint64_t what, scan_key *key, const void *of);
+
+/* A key: the name of a struct function. */
+bool scan_name_key(struct scan *s, const void *function, struct buffer *fields);
 
 /* ---- sums_table.c ---- */
 

@@ -8,35 +8,13 @@
 static const struct sums_shape shape = {
 	.total = "Total Time (ns)", .count = "Num Calls", .type = COLUMN_NS, .names = {"Name"}, .has_percent = true};
 
-static uint32_t function_row(struct scan *s, uint32_t range, const char *name)
-{
-	struct buffer key = {0};
-	uint32_t row;
-
-	scan_group(s, range, &key);
-	buffer_text(&key, name);
-	row = scan_row(s, &key);
-	buffer_done(&key);
-	return row;
-}
-
 /* more points to the groups' bits */
 static void visit_call(struct scan *s, const struct event *e)
 {
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
-	uint32_t range;
-	const uint64_t *known;
-	uint64_t a, row;
 
-	if (!f || f->group >= TF_GROUP_COUNT || !(*(const uint32_t *)s->more & 1u << f->group))
-		return;
-	range = scan_range(s, event_start(e));
-	a = (uint64_t)(s->image - s->context->model->images) << 32 | range;
-	known = sums_recall(s->sums, a, e->id);
-	row = known ? *known : function_row(s, range, f->name);
-	if (!known)
-		sums_remember(s->sums, a, e->id, (uint32_t)row);
-	sums_add(s->sums, (uint32_t)row, axis_duration(s->axis, e->duration));
+	if (f && f->group < TF_GROUP_COUNT && *(const uint32_t *)s->more & 1u << f->group)
+		scan_add_call(s, e, e->id, scan_name_key, f);
 }
 
 static int calls(const struct report_context *c, struct table *table, uint32_t groups)
@@ -61,6 +39,17 @@ int report_osrt_sum(const struct report_context *c, struct table *table, struct 
 	return calls(c, table, 1u << TF_GROUP_OSRT);
 }
 
+/* Counters have no time, and so no range. */
+static void add_short(struct scan *s, const char *name, uint64_t calls, uint64_t ticks)
+{
+	struct buffer key = {0};
+
+	scan_group(s, 0, &key);
+	buffer_text(&key, name);
+	sums_add_total(s->sums, scan_row(s, &key), calls, axis_duration(s->axis, ticks));
+	buffer_done(&key);
+}
+
 static void add_counters(struct scan *s, const struct trace_thread *thread)
 {
 	s->thread = thread;
@@ -70,8 +59,7 @@ static void add_counters(struct scan *s, const struct trace_thread *thread)
 
 		memcpy(&counter, &thread->counters[i], sizeof(counter));
 		if (f && f->group == TF_GROUP_OSRT && counter.calls)
-			sums_add_total(s->sums, function_row(s, 0, f->name), counter.calls,
-				       axis_duration(s->axis, counter.ticks));
+			add_short(s, f->name, counter.calls, counter.ticks);
 	}
 }
 
@@ -90,8 +78,7 @@ int report_osrt_short_sum(const struct report_context *c, struct table *table, s
 		for (size_t k = 0; s.image->trace && k < s.image->trace->thread_count; k++)
 			add_counters(&s, &s.image->trace->threads[k]);
 		for (size_t k = 0; !s.image->trace && k < s.image->short_count; k++)
-			sums_add_total(&sums, function_row(&s, 0, s.image->shorts[k].name), s.image->shorts[k].calls,
-				       axis_duration(s.axis, s.image->shorts[k].ticks));
+			add_short(&s, s.image->shorts[k].name, s.image->shorts[k].calls, s.image->shorts[k].ticks);
 	}
 	totals.totals_only = true;
 	sums_table(c, &sums, &totals, table);

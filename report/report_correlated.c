@@ -19,23 +19,12 @@ static void row(void *arg, const struct correlated *c)
 
 	for (size_t i = 0; i < c->record_count; i++)
 		work_ns += c->records[i].duration_ns;
-	if (f) {
-		table_number(x->table, axis_ns(axis, event_start(&c->event)) - x->model->origin_ns);
-		table_number(x->table, axis_duration(axis, c->event.duration));
-	} else {
-		table_nothing(x->table);
-		table_nothing(x->table);
-	}
+	table_number_if(x->table, f, model_since_origin(x->model, axis_ns(axis, event_start(&c->event))));
+	table_number_if(x->table, f, axis_duration(axis, c->event.duration));
 	table_number(x->table, c->image->pid);
-	if (f)
-		table_number(x->table, c->thread->tid);
-	else
-		table_nothing(x->table);
+	table_number_if(x->table, f, f ? c->thread->tid : 0);
 	table_text(x->table, f ? f->name : "");
-	if (c->record_count)
-		table_number(x->table, c->correlation);
-	else
-		table_nothing(x->table);
+	table_number_if(x->table, c->record_count, c->correlation);
 	table_number(x->table, c->record_count);
 	table_number(x->table, work_ns);
 }
@@ -45,14 +34,9 @@ int report_correlated(const struct report_context *c, struct table *table, struc
 	struct context x = {c->model, table};
 	struct correlate_counts counts = {0};
 
-	table_column(table, "Call Start (ns)", COLUMN_NS);
-	table_column(table, "Call Duration (ns)", COLUMN_NS);
-	table_column(table, "PID", COLUMN_ID);
-	table_column(table, "TID", COLUMN_ID);
-	table_column(table, "Call", COLUMN_TEXT);
-	table_column(table, "CorrId", COLUMN_ID);
-	table_column(table, "Device Records", COLUMN_COUNT);
-	table_column(table, "Device Time (ns)", COLUMN_NS);
+	table_has(table, {"Call Start (ns)", COLUMN_NS}, {"Call Duration (ns)", COLUMN_NS}, {"PID", COLUMN_ID},
+		  {"TID", COLUMN_ID}, {"Call", COLUMN_TEXT}, {"CorrId", COLUMN_ID}, {"Device Records", COLUMN_COUNT},
+		  {"Device Time (ns)", COLUMN_NS});
 	for (size_t i = 0; i < c->model->image_count; i++)
 		correlate_image(c, &c->model->images[i], &x, row, &counts);
 	return table_rows(table) ? 0 : device_none(c->model, err);
@@ -65,7 +49,7 @@ static void fact_row(struct scan *s, const struct device_record *r)
 	struct tf_work w;
 	bool is_known = device_work(s->image->trace, r->work, &w) && w.kind >= TF_WORK_WAIT && w.kind <= TF_WORK_COMPILE;
 
-	table_number(table, axis_monotonic(s->axis, r->start_ns) - s->context->model->origin_ns);
+	table_number(table, model_since_origin(s->context->model, axis_monotonic(s->axis, r->start_ns)));
 	table_number(table, r->duration_ns);
 	table_number(table, s->image->pid);
 	table_text(table, is_known ? kinds[w.kind - TF_WORK_WAIT] : "unknown");
@@ -80,15 +64,9 @@ int report_device_facts(const struct report_context *c, struct table *table, str
 {
 	struct scan s = {.context = c, .more = table};
 
-	table_column(table, "Start (ns)", COLUMN_NS);
-	table_column(table, "Duration (ns)", COLUMN_NS);
-	table_column(table, "PID", COLUMN_ID);
-	table_column(table, "Kind", COLUMN_TEXT);
-	table_column(table, "CorrId", COLUMN_ID);
-	table_column(table, "Device", COLUMN_ID);
-	table_column(table, "Strm", COLUMN_ID);
-	table_column(table, "Bytes", COLUMN_ID);
-	table_column(table, "Address", COLUMN_ID);
+	table_has(table, {"Start (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS}, {"PID", COLUMN_ID},
+		  {"Kind", COLUMN_TEXT}, {"CorrId", COLUMN_ID}, {"Device", COLUMN_ID}, {"Strm", COLUMN_ID},
+		  {"Bytes", COLUMN_ID}, {"Address", COLUMN_ID});
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		s.image = &c->model->images[i];
 		device_scan_more(&s, fact_row, NULL);

@@ -14,43 +14,33 @@ static const char *operation(unsigned int kind)
 	return kind < sizeof(names) / sizeof(*names) ? names[kind] : "[CUDA memcpy Unknown]";
 }
 
+static bool copy_key(struct scan *s, const void *kind, struct buffer *fields)
+{
+	(void)s;
+	buffer_text(fields, operation(*(const unsigned int *)kind));
+	return true;
+}
+
 /* more: by image, whether its device records tell this better */
 void host_copy_visit(struct scan *s, const struct event *e)
 {
-	uint64_t arg = e->kind == TF_CALL && e->args_count && !event_arg(e, TF_ARG_RESULT) ? event_arg(e, TF_ARG_COPY)
-											   : 0,
-		 row;
-	uint32_t range;
-	const uint64_t *known;
-	struct buffer key = {0};
-	uint64_t a;
+	uint64_t arg = e->kind == TF_CALL && e->args_count && !event_arg(e, TF_ARG_RESULT) ? event_arg(e, TF_ARG_COPY) : 0;
+	unsigned int kind = tf_arg_small(arg);
 
-	if (!arg || ((const bool *)s->more)[s->image - s->context->model->images])
-		return;
-	range = scan_range(s, event_start(e));
-	a = (uint64_t)(s->image - s->context->model->images) << 32 | range;
-	known = sums_recall(s->sums, a, tf_arg_small(arg));
-	if (known) {
-		row = *known;
-	} else {
-		scan_group(s, range, &key);
-		buffer_text(&key, operation(tf_arg_small(arg)));
-		row = scan_row(s, &key);
-		sums_remember(s->sums, a, tf_arg_small(arg), (uint32_t)row);
-		buffer_done(&key);
-	}
-	sums_add(s->sums, (uint32_t)row, tf_arg_value(arg));
+	if (arg && !((const bool *)s->more)[s->image - s->context->model->images])
+		sums_add(s->sums, scan_row_of(s, event_start(e), kind, copy_key, &kind), tf_arg_value(arg));
 }
 
-static void launch_key(const struct trace *t, uint32_t id, struct buffer *key)
+static bool launch_key(struct scan *s, const void *id, struct buffer *key)
 {
-	const struct blob *b = trace_definition(t, TF_BLOB_LAUNCH, id), *kernel;
+	const struct trace *t = s->image->trace;
+	const struct blob *b = trace_definition(t, TF_BLOB_LAUNCH, *(const uint32_t *)id), *kernel;
 	struct tf_launch launch;
 	struct buffer name = {0};
 
 	if (!b || trace_blob(t, b, &launch, sizeof(launch)) < sizeof(launch)) {
 		buffer_add(key, "\0\0(launch lost)", 15);
-		return;
+		return true;
 	}
 	buffer_print(key, "%u %u %u", launch.grid[0], launch.grid[1], launch.grid[2]);
 	buffer_add(key, "", 1);
@@ -64,31 +54,16 @@ static void launch_key(const struct trace *t, uint32_t id, struct buffer *key)
 		buffer_print(key, "kernel at 0x%llx", (unsigned long long)launch.function);
 	}
 	buffer_done(&name);
+	return true;
 }
 
 static void visit_launch(struct scan *s, const struct event *e)
 {
-	uint64_t arg = e->kind == TF_CALL && e->args_count ? event_arg(e, TF_ARG_LAUNCH) : 0, row;
-	uint32_t range;
-	const uint64_t *known;
-	struct buffer key = {0};
-	uint64_t a;
+	uint64_t arg = e->kind == TF_CALL && e->args_count ? event_arg(e, TF_ARG_LAUNCH) : 0;
+	uint32_t id = (uint32_t)tf_arg_value(arg);
 
-	if (!arg)
-		return;
-	range = scan_range(s, event_start(e));
-	a = (uint64_t)(s->image - s->context->model->images) << 32 | range;
-	known = sums_recall(s->sums, a, tf_arg_value(arg));
-	if (known) {
-		row = *known;
-	} else {
-		scan_group(s, range, &key);
-		launch_key(s->image->trace, (uint32_t)tf_arg_value(arg), &key);
-		row = scan_row(s, &key);
-		sums_remember(s->sums, a, tf_arg_value(arg), (uint32_t)row);
-		buffer_done(&key);
-	}
-	sums_add(s->sums, (uint32_t)row, axis_duration(s->axis, e->duration));
+	if (arg)
+		scan_add_call(s, e, id, launch_key, &id);
 }
 
 int report_cuda_launch_sum(const struct report_context *c, struct table *table, struct err *err)

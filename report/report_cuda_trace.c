@@ -52,14 +52,11 @@ static void row(const struct model *m, struct table *table, const struct line *l
 {
 	const struct function *f = trace_function(l->image->trace, l->function);
 
-	table_number(table, l->start_ns > m->origin_ns ? l->start_ns - m->origin_ns : 0);
+	table_number(table, model_since_origin(m, l->start_ns));
 	table_number(table, l->duration_ns);
 	table_text(table, f ? f->name : "");
 	table_number(table, l->error);
-	if (l->correlation)
-		table_number(table, l->correlation);
-	else
-		table_nothing(table);
+	table_number_if(table, l->correlation, l->correlation);
 	table_number(table, l->image->pid);
 	table_number(table, l->thread->tid);
 	table_nothing(table); /* priorities are not recorded */
@@ -68,10 +65,7 @@ static void row(const struct model *m, struct table *table, const struct line *l
 
 int report_cuda_api_trace(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct {
-		const char *title;
-		enum column_type type;
-	} columns[] = {
+	static const struct column_head columns[] = {
 		{"Start (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS}, {"Name", COLUMN_TEXT}, {"Result", COLUMN_ID}, {"CorrID", COLUMN_ID},
 		{"Pid", COLUMN_ID}, {"Tid", COLUMN_ID}, {"T-Pri", COLUMN_ID}, {"Thread Name", COLUMN_TEXT},
 	};
@@ -79,8 +73,7 @@ int report_cuda_api_trace(const struct report_context *c, struct table *table, s
 	struct scan s = {.context = c, .more = &l};
 
 	(void)err;
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		table_column(table, columns[i].title, columns[i].type);
+	table_columns(table, columns, sizeof(columns) / sizeof(*columns));
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		correlation_ids(c, &c->model->images[i], &l.ids);
 		s.image = &c->model->images[i];

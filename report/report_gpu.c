@@ -5,52 +5,42 @@
 
 #include "report.h"
 
-enum { NO_ROW = UINT32_MAX };
-
 /* Which work a report is about, and what of it is summed. */
 struct gpu_sum {
 	uint32_t kinds; /* bits of enum tf_work_kind */
 	bool has_category, in_bytes;
 };
 
-static uint32_t make_row(struct scan *s, uint32_t id, uint32_t range, const struct gpu_sum *g)
-{
-	const struct trace *t = s->image->trace;
-	struct buffer key = {0}, device = {0};
-	struct tf_work work;
-	uint32_t row;
+/* Of what devices did, and of CUDA calls where a report has both: the calls are told from the work by this. */
+#define A_CALL ((uint64_t)1 << 32)
 
-	if (!device_work(t, id, &work))
+static bool work_key(struct scan *s, const void *id, struct buffer *fields)
+{
+	const struct gpu_sum *g = s->more;
+	const struct trace *t = s->image->trace;
+	struct tf_work work;
+
+	if (!device_work(t, *(const uint32_t *)id, &work))
 		work = (struct tf_work){.kind = TF_WORK_KERNEL};
 	if (work.kind >= 32 || !(g->kinds & 1u << work.kind))
-		return NO_ROW;
+		return false;
 	if (s->context->by == BY_DEVICE)
-		device_name(t, work.device, &device);
-	s->device = device.data;
-	scan_group(s, range, &key);
+		device_name(t, work.device, &s->device);
 	if (g->has_category) {
-		buffer_text(&key, work.kind == TF_WORK_KERNEL || work.kind == TF_WORK_GRAPH ? "CUDA_KERNEL" : "MEMORY_OPER");
-		buffer_add(&key, "", 1);
+		buffer_text(fields, work.kind == TF_WORK_KERNEL || work.kind == TF_WORK_GRAPH ? "CUDA_KERNEL" : "MEMORY_OPER");
+		buffer_add(fields, "", 1);
 	}
-	device_operation(s->context, t, &work, &key);
-	row = scan_row(s, &key);
-	s->device = NULL;
-	buffer_done(&key);
-	buffer_done(&device);
-	return row;
+	device_operation(s->context, t, &work, fields);
+	return true;
 }
 
 static void visit(struct scan *s, const struct device_record *r)
 {
 	const struct gpu_sum *g = s->more;
-	uint32_t range = s->context->by == BY_RANGE ? scan_range(s, axis_ticks(s->axis, r->start_ns)) : 0, row;
-	uint64_t a = (uint64_t)(s->image - s->context->model->images) << 32 | range;
-	const uint64_t *known = sums_recall(s->sums, a, r->work);
+	uint64_t start = s->context->by == BY_RANGE ? axis_ticks(s->axis, r->start_ns) : 0;
+	uint32_t row = scan_row_of(s, start, r->work, work_key, &r->work);
 
-	row = known ? (uint32_t)*known : make_row(s, r->work, range, g);
-	if (!known)
-		sums_remember(s->sums, a, r->work, row);
-	if (row != NO_ROW)
+	if (row != SCAN_NO_ROW)
 		sums_add(s->sums, row, g->in_bytes ? r->bytes : r->duration_ns);
 }
 
@@ -123,32 +113,18 @@ int report_cuda_gpu_sum(const struct report_context *c, struct table *table, str
 	return by_time(c, table, err, (struct gpu_sum){.kinds = ~0u, .has_category = true}, &shape);
 }
 
-static uint32_t call_row(struct scan *s, const struct function *f, uint32_t range)
+static bool call_key(struct scan *s, const void *function, struct buffer *fields)
 {
-	struct buffer key = {0};
-	uint32_t row;
-
-	scan_group(s, range, &key);
-	buffer_print(&key, "CUDA_API%c%s", 0, f->name);
-	row = scan_row(s, &key);
-	buffer_done(&key);
-	return row;
+	buffer_add(fields, "CUDA_API", sizeof("CUDA_API"));
+	return scan_name_key(s, function, fields);
 }
 
 static void visit_call(struct scan *s, const struct event *e)
 {
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
-	uint32_t range = scan_range(s, event_start(e)), row;
-	uint64_t a = (uint64_t)(s->image - s->context->model->images) << 32 | range, b = (uint64_t)1 << 32 | e->id;
-	const uint64_t *known;
 
-	if (!f || (f->group != TF_GROUP_CUDA && f->group != TF_GROUP_CUDA_DRIVER))
-		return;
-	known = sums_recall(s->sums, a, b);
-	row = known ? (uint32_t)*known : call_row(s, f, range);
-	if (!known)
-		sums_remember(s->sums, a, b, row);
-	sums_add(s->sums, row, axis_duration(s->axis, e->duration));
+	if (f && (f->group == TF_GROUP_CUDA || f->group == TF_GROUP_CUDA_DRIVER))
+		scan_add_call(s, e, A_CALL | e->id, call_key, f);
 }
 
 int report_cuda_api_gpu_sum(const struct report_context *c, struct table *table, struct err *err)

@@ -52,8 +52,7 @@ static const char *memory(uint8_t kind)
 static void kernel_cells(struct table *table, const struct tf_work *w)
 {
 	if (w->kind != TF_WORK_KERNEL) {
-		for (int i = 0; i < 9; i++)
-			table_nothing(table);
+		table_nothings(table, 9);
 		return;
 	}
 	for (int i = 0; i < 3; i++)
@@ -68,8 +67,7 @@ static void kernel_cells(struct table *table, const struct tf_work *w)
 static void memory_cells(struct table *table, const struct tf_work *w, const struct line *l)
 {
 	if (w->kind != TF_WORK_COPY && w->kind != TF_WORK_SET) {
-		for (int i = 0; i < 4; i++)
-			table_nothing(table);
+		table_nothings(table, 4);
 		return;
 	}
 	table_number(table, l->bytes);
@@ -93,7 +91,7 @@ static void row(const struct report_context *c, struct table *table, const struc
 
 	if (!device_work(t, l->work, &w))
 		w = (struct tf_work){0};
-	table_number(table, l->start_ns > c->model->origin_ns ? l->start_ns - c->model->origin_ns : 0);
+	table_number(table, model_since_origin(c->model, l->start_ns));
 	table_number(table, l->duration_ns);
 	table_number(table, l->correlation);
 	kernel_cells(table, &w);
@@ -110,10 +108,7 @@ static void row(const struct report_context *c, struct table *table, const struc
 
 int report_cuda_gpu_trace(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct {
-		const char *title;
-		enum column_type type;
-	} columns[] = {
+	static const struct column_head columns[] = {
 		{"Start (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS}, {"CorrId", COLUMN_ID}, {"GrdX", COLUMN_ID}, {"GrdY", COLUMN_ID},
 		{"GrdZ", COLUMN_ID}, {"BlkX", COLUMN_ID}, {"BlkY", COLUMN_ID}, {"BlkZ", COLUMN_ID}, {"Reg/Trd", COLUMN_ID},
 		{"StcSMem (MB)", COLUMN_MB}, {"DymSMem (MB)", COLUMN_MB}, {"Bytes (MB)", COLUMN_MB}, {"Throughput (MB/s)", COLUMN_MB},
@@ -123,8 +118,7 @@ int report_cuda_gpu_trace(const struct report_context *c, struct table *table, s
 	struct lines l = {0};
 	struct scan s = {.context = c, .more = &l};
 
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		table_column(table, columns[i].title, columns[i].type);
+	table_columns(table, columns, sizeof(columns) / sizeof(*columns));
 	device_scan(&s, collect, NULL);
 	if (l.count)
 		qsort(l.items, l.count, sizeof(*l.items), compare);

@@ -117,8 +117,7 @@ static int by_mean(const void *left, const void *right)
 static void part_cells(struct table *table, const struct sums_row *r)
 {
 	if (!r->count) {
-		for (int i = 0; i < 4; i++)
-			table_nothing(table);
+		table_nothings(table, 4);
 		table_real(table, 0); /* as nsys has it */
 		return;
 	}
@@ -149,11 +148,8 @@ static void summary_table(struct summary *s, struct table *table)
 	uint32_t *order = mem_alloc((s->parts[PART_TOTAL].count + 1) * sizeof(*order));
 	size_t count = s->parts[PART_TOTAL].count;
 
-	table_column(table, "PID", COLUMN_ID);
-	table_column(table, "TID", COLUMN_ID);
-	table_column(table, "DevId", COLUMN_ID);
-	table_column(table, "Count", COLUMN_COUNT);
-	table_column(table, "QCount", COLUMN_COUNT);
+	table_has(table, {"PID", COLUMN_ID}, {"TID", COLUMN_ID}, {"DevId", COLUMN_ID}, {"Count", COLUMN_COUNT},
+		  {"QCount", COLUMN_COUNT});
 	for (int part = 0; part < PARTS; part++)
 		for (int i = 0; i < 5; i++) {
 			static const char *const words[] = {"Avg", "Med", "Min", "Max", "StdDev"};
@@ -162,8 +158,7 @@ static void summary_table(struct summary *s, struct table *table)
 			snprintf(title, sizeof(title), "%s%s (ns)", letters[part], words[i]);
 			table_column(table, title, i == 2 || i == 3 ? COLUMN_NS : COLUMN_NS_MEAN);
 		}
-	table_column(table, "API Name", COLUMN_TEXT);
-	table_column(table, "Kernel Name", COLUMN_TEXT);
+	table_has(table, {"API Name", COLUMN_TEXT}, {"Kernel Name", COLUMN_TEXT});
 	for (uint32_t i = 0; i < count; i++)
 		order[i] = i;
 	sorted_by = s->parts[PART_TOTAL].rows;
@@ -242,22 +237,17 @@ static void shape_cell(struct table *table, const uint32_t *shape)
 static void line_row(const struct lines *l, struct table *table, const struct line *line)
 {
 	const struct execution *e = &line->times;
-	uint64_t origin = l->context->model->origin_ns;
+	const struct model *m = l->context->model;
 	struct tf_work work;
 	struct buffer name = {0};
 
 	if (!device_work(line->image->trace, line->work, &work))
 		work = (struct tf_work){.kind = TF_WORK_KERNEL};
-	table_number(table, e->call_start - origin);
+	table_number(table, model_since_origin(m, e->call_start));
 	table_number(table, e->call_end - e->call_start);
-	if (e->has_queue) {
-		table_number(table, e->call_end - origin);
-		table_number(table, e->start - e->call_end);
-	} else {
-		table_nothing(table);
-		table_nothing(table);
-	}
-	table_number(table, e->start - origin);
+	table_number_if(table, e->has_queue, model_since_origin(m, e->call_end));
+	table_number_if(table, e->has_queue, e->start - e->call_end);
+	table_number(table, model_since_origin(m, e->start));
 	table_number(table, e->end - e->start);
 	table_number(table, total_ns(e));
 	table_number(table, line->image->pid);
@@ -273,10 +263,7 @@ static void line_row(const struct lines *l, struct table *table, const struct li
 
 int report_cuda_kern_exec_trace(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct {
-		const char *title;
-		enum column_type type;
-	} columns[] = {
+	static const struct column_head columns[] = {
 		{"API Start (ns)", COLUMN_NS}, {"API Dur (ns)", COLUMN_NS}, {"Queue Start (ns)", COLUMN_NS}, {"Queue Dur (ns)", COLUMN_NS},
 		{"Kernel Start (ns)", COLUMN_NS}, {"Kernel Dur (ns)", COLUMN_NS}, {"Total Dur (ns)", COLUMN_NS}, {"PID", COLUMN_ID},
 		{"TID", COLUMN_ID}, {"DevId", COLUMN_ID}, {"API Function", COLUMN_TEXT}, {"GridXYZ", COLUMN_TEXT}, {"BlockXYZ", COLUMN_TEXT},
@@ -284,8 +271,7 @@ int report_cuda_kern_exec_trace(const struct report_context *c, struct table *ta
 	};
 	struct lines l = {.context = c};
 
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		table_column(table, columns[i].title, columns[i].type);
+	table_columns(table, columns, sizeof(columns) / sizeof(*columns));
 	for (size_t i = 0; i < c->model->image_count; i++)
 		correlate_image(c, &c->model->images[i], &l, collect, NULL);
 	if (l.count)

@@ -267,11 +267,8 @@ int report_ledger(const struct report_context *c, struct table *table, struct er
 	struct buffer text = {0};
 
 	(void)err;
-	table_column(table, "PID", COLUMN_ID);
-	table_column(table, "Host", COLUMN_TEXT);
-	table_column(table, "Fact", COLUMN_TEXT);
-	table_column(table, "Count", COLUMN_COUNT);
-	table_column(table, "Detail", COLUMN_TEXT);
+	table_has(table, {"PID", COLUMN_ID}, {"Host", COLUMN_TEXT}, {"Fact", COLUMN_TEXT}, {"Count", COLUMN_COUNT},
+		  {"Detail", COLUMN_TEXT});
 	for (size_t i = 0; i < m->process_count; i++)
 		process_rows(c, &m->processes[i], table);
 	for (size_t i = 0; i < m->image_count; i++)

@@ -64,10 +64,9 @@ static void message_key(const struct function *f, const struct tf_operation *op,
 
 static void total_cell(struct table *table, const struct sums_row *row, double number)
 {
-	if (number > 0 && number * (double)row->count < 1.8e19)
-		table_number(table, (uint64_t)(number * (double)row->count));
-	else
-		table_nothing(table);
+	bool is_known = number > 0 && number * (double)row->count < 1.8e19;
+
+	table_number_if(table, is_known, is_known ? (uint64_t)(number * (double)row->count) : 0);
 }
 
 /* Bytes by ns are 10^9 bytes by second. */
@@ -86,48 +85,38 @@ static void bandwidth_cell(struct table *table, const struct sums_row *row, doub
 static void device_cell(struct table *table, const struct sums_row *row, double number)
 {
 	(void)number;
-	if (row->beside)
-		table_number(table, row->beside);
-	else
-		table_nothing(table);
+	table_number_if(table, row->beside, row->beside);
 }
 
 /* ---- the reports ---- */
 
-static uint32_t call_row(struct scan *s, const struct kind *kind, const struct function *f, const struct event *e, uint32_t range)
-{
-	struct tf_operation op;
-	struct buffer key = {0};
-	uint32_t row;
+struct call {
+	const struct kind *kind;
+	const struct function *function;
+	const struct event *event;
+};
 
-	operation_of(s->image->trace, e, &op);
-	scan_group(s, range, &key);
-	buffer_text(&key, f->name);
-	end_field(&key);
-	kind->key(f, &op, &key);
-	row = scan_row(s, &key);
-	buffer_done(&key);
-	return row;
+static bool call_key(struct scan *s, const void *of, struct buffer *fields)
+{
+	const struct call *c = of;
+	struct tf_operation op;
+
+	operation_of(s->image->trace, c->event, &op);
+	buffer_text(fields, c->function->name);
+	end_field(fields);
+	c->kind->key(c->function, &op, fields);
+	return true;
 }
 
 /* The call's row; false: not a call of these libraries. */
 static bool find_row(struct scan *s, const struct kind *kind, const struct event *e, uint32_t *ret)
 {
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
-	const uint64_t *known;
-	uint32_t range, row;
-	uint64_t a, b;
+	uint64_t operation = e->args_count ? tf_arg_value(event_arg(e, TF_ARG_OPERATION)) : 0;
 
 	if (!f || f->group >= TF_GROUP_COUNT || !(kind->groups & 1u << f->group))
 		return false;
-	range = scan_range(s, event_start(e));
-	a = (uint64_t)(s->image - s->context->model->images) << 32 | range;
-	b = (uint64_t)e->id << 48 | (e->args_count ? tf_arg_value(event_arg(e, TF_ARG_OPERATION)) : 0);
-	known = sums_recall(s->sums, a, b);
-	row = known ? (uint32_t)*known : call_row(s, kind, f, e, range);
-	if (!known)
-		sums_remember(s->sums, a, b, row);
-	*ret = row;
+	*ret = scan_row_of(s, event_start(e), (uint64_t)e->id << 48 | operation, call_key, &(struct call){kind, f, e});
 	return true;
 }
 

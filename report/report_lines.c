@@ -85,8 +85,7 @@ static void fill(const struct report_context *c, const struct lines *l, struct t
 
 	by_column(c, table);
 	value_columns(table);
-	table_column(table, "Line", COLUMN_TEXT);
-	table_column(table, "Function", COLUMN_TEXT);
+	table_has(table, {"Line", COLUMN_TEXT}, {"Function", COLUMN_TEXT});
 	for (size_t i = 0; i < l->count; i++)
 		order[i] = (uint32_t)i;
 	sorted = l;
@@ -176,8 +175,7 @@ static int annotate(const struct report_context *c, const struct lines *l, struc
 	int code = source_choose(c, l, &file, err);
 
 	value_columns(table);
-	table_column(table, "Line", COLUMN_ID);
-	table_column(table, "Source", COLUMN_TEXT);
+	table_has(table, {"Line", COLUMN_ID}, {"Source", COLUMN_TEXT});
 	if (code)
 		return code;
 	count = noted_lines(c, l, file, &noted);

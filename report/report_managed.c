@@ -114,12 +114,9 @@ int report_um_sum(const struct report_context *c, struct table *table, struct er
 {
 	struct pages p = {0};
 
-	table_column(table, "Virtual Address", COLUMN_TEXT);
-	table_column(table, "HtoD Migration Size (MB)", COLUMN_MB);
-	table_column(table, "DtoH Migration Size (MB)", COLUMN_MB);
-	table_column(table, "CPU Page Faults", COLUMN_COUNT);
-	table_column(table, "GPU Page Faults", COLUMN_COUNT);
-	table_column(table, "Migration Throughput (MB/s)", COLUMN_MB);
+	table_has(table, {"Virtual Address", COLUMN_TEXT}, {"HtoD Migration Size (MB)", COLUMN_MB},
+		  {"DtoH Migration Size (MB)", COLUMN_MB}, {"CPU Page Faults", COLUMN_COUNT},
+		  {"GPU Page Faults", COLUMN_COUNT}, {"Migration Throughput (MB/s)", COLUMN_MB});
 	collect(c, &p);
 	for (size_t i = 0; i < p.count; i++) {
 		const struct page *page = &p.items[i];
@@ -143,12 +140,9 @@ int report_um_total_sum(const struct report_context *c, struct table *table, str
 	struct page total = {0};
 	uint64_t lowest = UINT64_MAX, highest = 0;
 
-	table_column(table, "Total HtoD Migration Size (MB)", COLUMN_MB);
-	table_column(table, "Total DtoH Migration Size (MB)", COLUMN_MB);
-	table_column(table, "Total CPU Page Faults", COLUMN_COUNT);
-	table_column(table, "Total GPU Page Faults", COLUMN_COUNT);
-	table_column(table, "Minimum Virtual Address", COLUMN_TEXT);
-	table_column(table, "Maximum Virtual Address", COLUMN_TEXT);
+	table_has(table, {"Total HtoD Migration Size (MB)", COLUMN_MB}, {"Total DtoH Migration Size (MB)", COLUMN_MB},
+		  {"Total CPU Page Faults", COLUMN_COUNT}, {"Total GPU Page Faults", COLUMN_COUNT},
+		  {"Minimum Virtual Address", COLUMN_TEXT}, {"Maximum Virtual Address", COLUMN_TEXT});
 	collect(c, &p);
 	for (size_t i = 0; i < p.count; i++) {
 		total.to_device += p.items[i].to_device;
@@ -173,8 +167,7 @@ int report_um_cpu_page_faults_sum(const struct report_context *c, struct table *
 {
 	struct pages p = {.by_instruction = true};
 
-	table_column(table, "CPU Page Faults", COLUMN_COUNT);
-	table_column(table, "CPU Instruction Address", COLUMN_TEXT);
+	table_has(table, {"CPU Page Faults", COLUMN_COUNT}, {"CPU Instruction Address", COLUMN_TEXT});
 	collect(c, &p);
 	for (size_t i = 0; i < p.count; i++) {
 		table_number(table, p.items[i].cpu_faults);

@@ -12,11 +12,6 @@ struct view {
 	size_t *order; /* of sites, for those who sort them */
 };
 
-static uint64_t since_origin(const struct view *v, uint64_t ns)
-{
-	return ns > v->context->model->origin_ns ? ns - v->context->model->origin_ns : 0;
-}
-
 static void process_cells(const struct view *v, uint32_t device)
 {
 	struct buffer text = {0};
@@ -85,7 +80,7 @@ static void usage_rows(const struct view *v)
 		table_number(v->table, u->frees);
 		table_number(v->table, u->bytes);
 		table_number(v->table, u->peak);
-		table_number(v->table, since_origin(v, u->peak_ns));
+		table_number(v->table, model_since_origin(v->context->model, u->peak_ns));
 		table_number(v->table, u->blocks);
 		table_number(v->table, u->in_use);
 	}
@@ -94,16 +89,10 @@ static void usage_rows(const struct view *v)
 int report_cuda_mem_usage(const struct report_context *c, struct table *table, struct err *err)
 {
 	(void)err;
-	table_column(table, "PID", COLUMN_ID);
-	table_column(table, "Device", COLUMN_TEXT);
-	table_column(table, "Memory", COLUMN_TEXT);
-	table_column(table, "Allocations", COLUMN_COUNT);
-	table_column(table, "Frees", COLUMN_COUNT);
-	table_column(table, "Total (MB)", COLUMN_MB);
-	table_column(table, "Peak (MB)", COLUMN_MB);
-	table_column(table, "Peak At (ns)", COLUMN_NS);
-	table_column(table, "Not Freed", COLUMN_COUNT);
-	table_column(table, "In Use At End (MB)", COLUMN_MB);
+	table_has(table, {"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Memory", COLUMN_TEXT},
+		  {"Allocations", COLUMN_COUNT}, {"Frees", COLUMN_COUNT}, {"Total (MB)", COLUMN_MB},
+		  {"Peak (MB)", COLUMN_MB}, {"Peak At (ns)", COLUMN_NS}, {"Not Freed", COLUMN_COUNT},
+		  {"In Use At End (MB)", COLUMN_MB});
 	each_image(c, table, usage_rows);
 	return 0;
 }
@@ -159,7 +148,7 @@ static void peak_rows(const struct view *v)
 		if (!s->peak_in_use || !all)
 			continue;
 		process_cells(v, s->device);
-		table_number(v->table, since_origin(v, all->peak_ns));
+		table_number(v->table, model_since_origin(v->context->model, all->peak_ns));
 		table_real(v->table, 100.0 * (double)s->peak_in_use / (double)all->peak);
 		table_number(v->table, s->peak_in_use);
 		table_number(v->table, s->peak_blocks);
@@ -171,15 +160,9 @@ static void peak_rows(const struct view *v)
 int report_cuda_mem_peak(const struct report_context *c, struct table *table, struct err *err)
 {
 	(void)err;
-	table_column(table, "PID", COLUMN_ID);
-	table_column(table, "Device", COLUMN_TEXT);
-	table_column(table, "Peak At (ns)", COLUMN_NS);
-	table_column(table, "Share (%)", COLUMN_PERCENT);
-	table_column(table, "In Use (MB)", COLUMN_MB);
-	table_column(table, "Blocks", COLUMN_COUNT);
-	table_column(table, "Memory", COLUMN_TEXT);
-	table_column(table, "Name", COLUMN_TEXT);
-	table_column(table, "Stack", COLUMN_TEXT);
+	table_has(table, {"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Peak At (ns)", COLUMN_NS},
+		  {"Share (%)", COLUMN_PERCENT}, {"In Use (MB)", COLUMN_MB}, {"Blocks", COLUMN_COUNT},
+		  {"Memory", COLUMN_TEXT}, {"Name", COLUMN_TEXT}, {"Stack", COLUMN_TEXT});
 	each_image(c, table, peak_rows);
 	return 0;
 }
@@ -197,7 +180,7 @@ static void leak_rows(const struct view *v)
 		process_cells(v, s->device);
 		table_number(v->table, s->in_use);
 		table_number(v->table, s->blocks);
-		table_number(v->table, since_origin(v, s->first_ns));
+		table_number(v->table, model_since_origin(v->context->model, s->first_ns));
 		table_text(v->table, memory_kind(s->kind));
 		site_cells(v, s->function, s->stack);
 	}
@@ -206,40 +189,26 @@ static void leak_rows(const struct view *v)
 int report_cuda_mem_leaks(const struct report_context *c, struct table *table, struct err *err)
 {
 	(void)err;
-	table_column(table, "PID", COLUMN_ID);
-	table_column(table, "Device", COLUMN_TEXT);
-	table_column(table, "Not Freed (MB)", COLUMN_MB);
-	table_column(table, "Blocks", COLUMN_COUNT);
-	table_column(table, "Oldest At (ns)", COLUMN_NS);
-	table_column(table, "Memory", COLUMN_TEXT);
-	table_column(table, "Name", COLUMN_TEXT);
-	table_column(table, "Stack", COLUMN_TEXT);
+	table_has(table, {"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Not Freed (MB)", COLUMN_MB},
+		  {"Blocks", COLUMN_COUNT}, {"Oldest At (ns)", COLUMN_NS}, {"Memory", COLUMN_TEXT},
+		  {"Name", COLUMN_TEXT}, {"Stack", COLUMN_TEXT});
 	each_image(c, table, leak_rows);
 	return 0;
 }
 
 /* ---- cuda_mem_failures: a row for the call, then one for each of the largest owners ---- */
 
-static void bytes_or_nothing(struct table *table, uint64_t bytes, bool is_known)
-{
-	if (is_known)
-		table_number(table, bytes);
-	else
-		table_nothing(table);
-}
-
 static void owner_rows(const struct view *v, const struct memory_failure *f)
 {
 	for (size_t i = 0; i < f->owner_count; i++) {
 		const struct memory_site *s = &v->memory->sites[f->owners[i].site];
 
-		table_number(v->table, since_origin(v, f->ns));
+		table_number(v->table, model_since_origin(v->context->model, f->ns));
 		process_cells(v, f->device);
 		table_text(v->table, "had");
 		table_number(v->table, f->owners[i].in_use);
 		table_number(v->table, f->owners[i].blocks);
-		for (int k = 0; k < 3; k++)
-			table_nothing(v->table);
+		table_nothings(v->table, 3);
 		table_text(v->table, memory_kind(s->kind));
 		site_cells(v, s->function, s->stack);
 	}
@@ -250,14 +219,14 @@ static void failure_rows(const struct view *v)
 	for (size_t i = 0; i < v->memory->failure_count; i++) {
 		const struct memory_failure *f = &v->memory->failures[i];
 
-		table_number(v->table, since_origin(v, f->ns));
+		table_number(v->table, model_since_origin(v->context->model, f->ns));
 		process_cells(v, f->device);
 		table_text(v->table, "asked");
-		bytes_or_nothing(v->table, f->asked, f->kind != 0);
+		table_number_if(v->table, f->kind != 0, f->asked);
 		table_nothing(v->table);
 		table_number(v->table, f->in_use);
-		bytes_or_nothing(v->table, f->left, f->total != 0);
-		bytes_or_nothing(v->table, f->total, f->total != 0);
+		table_number_if(v->table, f->total != 0, f->left);
+		table_number_if(v->table, f->total != 0, f->total);
 		table_text(v->table, f->kind ? memory_kind(f->kind) : "");
 		site_cells(v, f->function, f->stack);
 		owner_rows(v, f);
@@ -267,18 +236,10 @@ static void failure_rows(const struct view *v)
 int report_cuda_mem_failures(const struct report_context *c, struct table *table, struct err *err)
 {
 	(void)err;
-	table_column(table, "At (ns)", COLUMN_NS);
-	table_column(table, "PID", COLUMN_ID);
-	table_column(table, "Device", COLUMN_TEXT);
-	table_column(table, "Who", COLUMN_TEXT);
-	table_column(table, "Bytes (MB)", COLUMN_MB);
-	table_column(table, "Blocks", COLUMN_COUNT);
-	table_column(table, "In Use Then (MB)", COLUMN_MB);
-	table_column(table, "Free When Last Told (MB)", COLUMN_MB);
-	table_column(table, "Of (MB)", COLUMN_MB);
-	table_column(table, "Memory", COLUMN_TEXT);
-	table_column(table, "Name", COLUMN_TEXT);
-	table_column(table, "Stack", COLUMN_TEXT);
+	table_has(table, {"At (ns)", COLUMN_NS}, {"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Who", COLUMN_TEXT},
+		  {"Bytes (MB)", COLUMN_MB}, {"Blocks", COLUMN_COUNT}, {"In Use Then (MB)", COLUMN_MB},
+		  {"Free When Last Told (MB)", COLUMN_MB}, {"Of (MB)", COLUMN_MB}, {"Memory", COLUMN_TEXT},
+		  {"Name", COLUMN_TEXT}, {"Stack", COLUMN_TEXT});
 	each_image(c, table, failure_rows);
 	return 0;
 }

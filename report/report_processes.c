@@ -10,14 +10,9 @@ int report_processes(const struct report_context *c, struct table *table, struct
 	const struct model *m = c->model;
 
 	(void)err;
-	table_column(table, "PID", COLUMN_ID);
-	table_column(table, "PPID", COLUMN_ID);
-	table_column(table, "Host", COLUMN_TEXT);
-	table_column(table, "Rank", COLUMN_TEXT);
-	table_column(table, "Start (ns)", COLUMN_NS);
-	table_column(table, "Duration (ns)", COLUMN_NS);
-	table_column(table, "Ended", COLUMN_TEXT);
-	table_column(table, "Command", COLUMN_TEXT);
+	table_has(table, {"PID", COLUMN_ID}, {"PPID", COLUMN_ID}, {"Host", COLUMN_TEXT}, {"Rank", COLUMN_TEXT},
+		  {"Start (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS}, {"Ended", COLUMN_TEXT},
+		  {"Command", COLUMN_TEXT});
 	for (size_t i = 0; i < m->process_count; i++) {
 		const struct process *p = &m->processes[i];
 
@@ -25,7 +20,7 @@ int report_processes(const struct report_context *c, struct table *table, struct
 		table_number(table, p->parent_pid);
 		table_text(table, m->machines[p->machine].host);
 		table_text(table, p->rank);
-		table_number(table, p->start_ns - m->origin_ns);
+		table_number(table, model_since_origin(m, p->start_ns));
 		table_number(table, p->end_ns - p->start_ns);
 		table_text(table, p->ended);
 		table_text(table, p->command ? p->command : "");
@@ -62,13 +57,8 @@ int report_in_progress(const struct report_context *c, struct table *table, stru
 	const struct model *m = c->model;
 
 	(void)err;
-	table_column(table, "PID", COLUMN_ID);
-	table_column(table, "Host", COLUMN_TEXT);
-	table_column(table, "TID", COLUMN_ID);
-	table_column(table, "Thread", COLUMN_TEXT);
-	table_column(table, "Name", COLUMN_TEXT);
-	table_column(table, "Age (ns)", COLUMN_NS);
-	table_column(table, "Until", COLUMN_TEXT);
+	table_has(table, {"PID", COLUMN_ID}, {"Host", COLUMN_TEXT}, {"TID", COLUMN_ID}, {"Thread", COLUMN_TEXT},
+		  {"Name", COLUMN_TEXT}, {"Age (ns)", COLUMN_NS}, {"Until", COLUMN_TEXT});
 	for (size_t i = 0; i < m->image_count; i++) {
 		const struct image *image = &m->images[i];
 		bool is_last = i + 1 == m->image_count || m->images[i + 1].process != image->process;
@@ -165,8 +155,7 @@ int report_settings(const struct report_context *c, struct table *table, struct 
 	struct buffer text = {0};
 
 	(void)err;
-	table_column(table, "Setting", COLUMN_TEXT);
-	table_column(table, "Value", COLUMN_TEXT);
+	table_has(table, {"Setting", COLUMN_TEXT}, {"Value", COLUMN_TEXT});
 	for (size_t i = 0; i < m->launch_count; i++) {
 		setting(table, "command", m->launches[i].command);
 		setting(table, "options", m->launches[i].options);
@@ -192,10 +181,7 @@ int report_bare(const struct report_context *c, struct table *table, struct err 
 	const struct model *m = c->model;
 
 	(void)err;
-	table_column(table, "PID", COLUMN_ID);
-	table_column(table, "Host", COLUMN_TEXT);
-	table_column(table, "Program", COLUMN_TEXT);
-	table_column(table, "Reason", COLUMN_TEXT);
+	table_has(table, {"PID", COLUMN_ID}, {"Host", COLUMN_TEXT}, {"Program", COLUMN_TEXT}, {"Reason", COLUMN_TEXT});
 	for (size_t i = 0; i < m->bare_count; i++) {
 		table_number(table, m->bare[i].pid);
 		table_text(table, m->machines[m->bare[i].machine].host);

@@ -204,11 +204,8 @@ int report_python_import_sum(const struct report_context *c, struct table *table
 		m.texts = (struct map){0};
 	}
 	by_column(c, table);
-	table_column(table, "Self (ns)", COLUMN_NS);
-	table_column(table, "Cumulative (ns)", COLUMN_NS);
-	table_column(table, "Instances", COLUMN_COUNT);
-	table_column(table, "Depth", COLUMN_COUNT);
-	table_column(table, "Module", COLUMN_TEXT);
+	table_has(table, {"Self (ns)", COLUMN_NS}, {"Cumulative (ns)", COLUMN_NS}, {"Instances", COLUMN_COUNT},
+		  {"Depth", COLUMN_COUNT}, {"Module", COLUMN_TEXT});
 	for (uint32_t group = m.nodes[0].first_child; group; group = m.nodes[group].next)
 		add_rows(&m, group, table);
 	sums_done(&m.names);

@@ -9,12 +9,11 @@ enum { STACK_FRAMES = 256 };
 
 /* ---- answers ---- */
 
-void rule_columns(struct finding *f, const struct rule_column *columns, size_t count)
+void rule_columns(struct finding *f, const struct column_head *columns, size_t count)
 {
 	table_column(&f->table, "Rule", COLUMN_TEXT);
 	table_column(&f->table, "Verdict", COLUMN_TEXT);
-	for (size_t i = 0; i < count; i++)
-		table_column(&f->table, columns[i].title, columns[i].type);
+	table_columns(&f->table, columns, count);
 }
 
 void rule_row(struct finding *f)
@@ -59,8 +58,7 @@ void rule_run(struct rules *rules, const struct rule *rule, struct finding *ret)
 	finding_verdict(ret, &verdict);
 	table_text(&ret->table, rule->name);
 	table_text(&ret->table, verdict.data);
-	for (size_t i = 2; i < ret->table.column_count; i++)
-		table_nothing(&ret->table);
+	table_nothings(&ret->table, ret->table.column_count - 2);
 	buffer_done(&verdict);
 }
 

@@ -56,12 +56,7 @@ size_t rules_worst(struct rules *rules, struct finding *ret, size_t size);
 
 /* ---- rule.c: for those who write rules ---- */
 
-struct rule_column {
-	const char *title;
-	enum column_type type;
-};
-
-void rule_columns(struct finding *f, const struct rule_column *columns, size_t count);
+void rule_columns(struct finding *f, const struct column_head *columns, size_t count);
 void rule_row(struct finding *f); /* begins a row: its Rule and Verdict; makes it `found` */
 
 /* Could not look, and why. Does nothing once anything was found. */
@@ -93,11 +88,6 @@ uint32_t rule_stack(const struct event *e); /* id, 0: not taken */
 
 /* Appends "1.234 ms". */
 void rule_time(struct buffer *b, uint64_t ns);
-
-static inline uint64_t rule_since_origin(const struct rules *r, uint64_t ns)
-{
-	return ns > r->context->model->origin_ns ? ns - r->context->model->origin_ns : 0;
-}
 
 /* ns of CLOCK_REALTIME that the process lasted. */
 uint64_t rule_wall(const struct process *p);

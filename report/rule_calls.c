@@ -124,7 +124,7 @@ static void conclude(struct lines *l, struct finding *f, const char *what)
 		buffer_print(&f->text, ", most in %s", sums_field(&l->sums.rows[0], 1));
 }
 
-static const struct rule_column call_columns[] = {{"PID", COLUMN_ID}, {"Total Time (ns)", COLUMN_NS}, {"Num Calls", COLUMN_COUNT},
+static const struct column_head call_columns[] = {{"PID", COLUMN_ID}, {"Total Time (ns)", COLUMN_NS}, {"Num Calls", COLUMN_COUNT},
 						  {"Avg (ns)", COLUMN_NS_MEAN}, {"Max (ns)", COLUMN_NS}, {"Name", COLUMN_TEXT},
 						  {"Line", COLUMN_TEXT}};
 enum { CALL_COLUMNS = sizeof(call_columns) / sizeof(*call_columns) };
@@ -297,7 +297,7 @@ static void conclude_copies(struct lines *l, struct finding *f, const char *what
 	rule_time(&f->text, l->total_ns);
 }
 
-static const struct rule_column copy_columns[] = {{"PID", COLUMN_ID}, {"Total Time (ns)", COLUMN_NS}, {"Count", COLUMN_COUNT},
+static const struct column_head copy_columns[] = {{"PID", COLUMN_ID}, {"Total Time (ns)", COLUMN_NS}, {"Count", COLUMN_COUNT},
 						  {"Total (MB)", COLUMN_MB}, {"GB/s", COLUMN_TEXT}, {"Name", COLUMN_TEXT},
 						  {"Line", COLUMN_TEXT}};
 enum { COPY_COLUMNS = sizeof(copy_columns) / sizeof(*copy_columns) };

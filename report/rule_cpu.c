@@ -90,7 +90,7 @@ static void judge(const struct rules *r, struct finding *f, const struct load *l
 
 void rule_cpu_oversubscribed(struct rules *r, struct finding *f)
 {
-	static const struct rule_column columns[] = {{"Host", COLUMN_TEXT}, {"Cores", COLUMN_COUNT}, {"Threads", COLUMN_COUNT},
+	static const struct column_head columns[] = {{"Host", COLUMN_TEXT}, {"Cores", COLUMN_COUNT}, {"Threads", COLUMN_COUNT},
 						     {"Time (ns)", COLUMN_NS}, {"Share (%)", COLUMN_PERCENT}};
 	const struct model *m = r->context->model;
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);

@@ -65,7 +65,7 @@ static void idle_row(struct rules *r, struct finding *f, const struct gap_device
 	table_number(&f->table, s->total_ns);
 	table_number(&f->table, s->count);
 	table_number(&f->table, s->longest_ns);
-	table_number(&f->table, rule_since_origin(r, s->longest_start));
+	table_number(&f->table, model_since_origin(r->context->model, s->longest_start));
 	line_of(r, s, text);
 	rule_line_cell(f, text->size ? text->data : NULL);
 	/* Input and launches have rules of their own. */
@@ -83,7 +83,7 @@ static void idle_row(struct rules *r, struct finding *f, const struct gap_device
 
 void rule_gpu_idle(struct rules *r, struct finding *f)
 {
-	static const struct rule_column columns[] = {{"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Cause", COLUMN_TEXT},
+	static const struct column_head columns[] = {{"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Cause", COLUMN_TEXT},
 						     {"Time (%)", COLUMN_PERCENT}, {"Idle Time (ns)", COLUMN_NS}, {"Gaps", COLUMN_COUNT},
 						     {"Longest (ns)", COLUMN_NS}, {"Longest Start (ns)", COLUMN_NS}, {"Line", COLUMN_TEXT}};
 	const struct gaps *g;
@@ -193,9 +193,7 @@ static void input_rows(struct rules *r, struct finding *f, const struct gap_devi
 			table_number(&f->table, steps);
 			table_real(&f->table, (double)s->between_ns / (double)steps);
 		} else {
-			table_nothing(&f->table);
-			table_nothing(&f->table);
-			table_nothing(&f->table);
+			table_nothings(&f->table, 3);
 		}
 		table_number(&f->table, s->between_ns);
 		table_real(&f->table, 100 * (double)s->between_ns / (double)span_ns(d));
@@ -220,7 +218,7 @@ static void input_rows(struct rules *r, struct finding *f, const struct gap_devi
 
 void rule_input_bound(struct rules *r, struct finding *f)
 {
-	static const struct rule_column columns[] = {{"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Step", COLUMN_TEXT},
+	static const struct column_head columns[] = {{"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Step", COLUMN_TEXT},
 						     {"Steps", COLUMN_COUNT}, {"Wait By Step (ns)", COLUMN_NS_MEAN}, {"Wait (ns)", COLUMN_NS},
 						     {"Share (%)", COLUMN_PERCENT}, {"Function", COLUMN_TEXT}, {"Line", COLUMN_TEXT}};
 	const struct gaps *g;
@@ -326,7 +324,7 @@ static void launch_rows(struct rules *r, struct finding *f, const struct gap_dev
 
 void rule_launch_bound(struct rules *r, struct finding *f)
 {
-	static const struct rule_column columns[] = {
+	static const struct column_head columns[] = {
 		{"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Short Kernels", COLUMN_COUNT}, {"Kernel Avg (ns)", COLUMN_NS_MEAN},
 		{"Launch Avg (ns)", COLUMN_NS_MEAN}, {"Lost (ns)", COLUMN_NS}, {"Share (%)", COLUMN_PERCENT}, {"Name", COLUMN_TEXT},
 		{"Line", COLUMN_TEXT}};

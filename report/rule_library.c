@@ -99,7 +99,7 @@ static void rows(struct products *p, struct finding *f)
 
 void rule_tensor_dims(struct rules *r, struct finding *f)
 {
-	static const struct rule_column columns[] = {{"PID", COLUMN_ID}, {"Num Calls", COLUMN_COUNT}, {"Sizes", COLUMN_TEXT},
+	static const struct column_head columns[] = {{"PID", COLUMN_ID}, {"Num Calls", COLUMN_COUNT}, {"Sizes", COLUMN_TEXT},
 						     {"Multiple", COLUMN_COUNT}, {"Pad To", COLUMN_TEXT}, {"Name", COLUMN_TEXT},
 						     {"Line", COLUMN_TEXT}};
 	struct products p = {.rules = r};

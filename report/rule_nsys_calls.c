@@ -113,7 +113,7 @@ static void visit_work(void *context, const struct correlated *k)
 	for (size_t i = 0; i < k->record_count; i++) {
 		const struct device_record *r = &k->records[i];
 		struct line line = {.duration = r->duration_ns,
-				    .start = rule_since_origin(s->rules, axis_monotonic(axis, r->start_ns)),
+				    .start = model_since_origin(s->rules->context->model, axis_monotonic(axis, r->start_ns)),
 				    .bytes = r->bytes,
 				    .image = k->image,
 				    .function = k->event.id,
@@ -132,7 +132,7 @@ static void visit_call(struct scan *scan, const struct event *e)
 
 	if (f && f->group == TF_GROUP_CUDA && s->is_function(f->name))
 		keep(s, &(struct line){.duration = duration,
-				       .start = rule_since_origin(s->rules, axis_ns(scan->axis, e->ticks) - duration),
+				       .start = model_since_origin(s->rules->context->model, axis_ns(scan->axis, e->ticks) - duration),
 				       .image = scan->image,
 				       .tid = scan->thread->tid,
 				       .function = e->id,
@@ -196,7 +196,7 @@ static void look_at_work(struct search *s, struct finding *f)
 static void copies(struct rules *r, struct finding *f, bool (*is_function)(const char *), bool (*is_work)(const struct tf_work *, uint64_t),
 		   const char *what)
 {
-	static const struct rule_column columns[] = {
+	static const struct column_head columns[] = {
 		{"Duration (ns)", COLUMN_NS}, {"Start (ns)", COLUMN_NS}, {"Src Kind", COLUMN_TEXT}, {"Dst Kind", COLUMN_TEXT},
 		{"Bytes (MB)", COLUMN_MB}, {"PID", COLUMN_ID}, {"Device ID", COLUMN_ID}, {"Context ID", COLUMN_ID},
 		{"Stream ID", COLUMN_ID}, {"API Name", COLUMN_TEXT}};
@@ -220,7 +220,7 @@ void rule_cuda_memcpy_sync(struct rules *r, struct finding *f)
 
 void rule_cuda_memset_sync(struct rules *r, struct finding *f)
 {
-	static const struct rule_column columns[] = {
+	static const struct column_head columns[] = {
 		{"Duration (ns)", COLUMN_NS}, {"Start (ns)", COLUMN_NS}, {"Memory Kind", COLUMN_TEXT}, {"Bytes (MB)", COLUMN_MB},
 		{"PID", COLUMN_ID}, {"Device ID", COLUMN_ID}, {"Context ID", COLUMN_ID}, {"Stream ID", COLUMN_ID},
 		{"API Name", COLUMN_TEXT}};
@@ -243,7 +243,7 @@ void rule_cuda_memset_sync(struct rules *r, struct finding *f)
 
 void rule_cuda_api_sync(struct rules *r, struct finding *f)
 {
-	static const struct rule_column columns[] = {{"Duration (ns)", COLUMN_NS}, {"Start (ns)", COLUMN_NS}, {"PID", COLUMN_ID},
+	static const struct column_head columns[] = {{"Duration (ns)", COLUMN_NS}, {"Start (ns)", COLUMN_NS}, {"PID", COLUMN_ID},
 						     {"TID", COLUMN_ID}, {"API Name", COLUMN_TEXT}};
 	struct search s = {.rules = r, .is_function = is_wait};
 

@@ -70,7 +70,7 @@ static void visit_gap(void *context, const struct busy *b)
 		return;
 	if (b->start > d->last && b->start - d->last > GAP_NS) {
 		l->lines = mem_grow(l->lines, l->count, &l->capacity, sizeof(*l->lines));
-		l->lines[l->count++] = (struct line){.duration = b->start - d->last, .start = rule_since_origin(l->rules, d->last),
+		l->lines[l->count++] = (struct line){.duration = b->start - d->last, .start = model_since_origin(l->rules->context->model, d->last),
 						     .pid = l->pid, .device = d->device, .context = d->last_context};
 		l->total_ns += b->start - d->last;
 	}
@@ -103,7 +103,7 @@ static void place_cells(struct finding *f, const struct line *line)
 
 void rule_gpu_gaps(struct rules *r, struct finding *f)
 {
-	static const struct rule_column columns[] = {{"Row#", COLUMN_COUNT}, {"Duration (ns)", COLUMN_NS}, {"Start (ns)", COLUMN_NS},
+	static const struct column_head columns[] = {{"Row#", COLUMN_COUNT}, {"Duration (ns)", COLUMN_NS}, {"Start (ns)", COLUMN_NS},
 						     {"PID", COLUMN_ID}, {"Device ID", COLUMN_ID}, {"Context ID", COLUMN_ID}};
 	struct look l = {.rules = r};
 	const struct model *m = r->context->model;
@@ -188,7 +188,7 @@ static void low_lines(struct look *l, const struct device *d)
 			busy += d->busy[i];
 		} else if (end) {
 			l->lines = mem_grow(l->lines, l->count, &l->capacity, sizeof(*l->lines));
-			l->lines[l->count++] = (struct line){.duration = end - begin, .start = rule_since_origin(l->rules, begin),
+			l->lines[l->count++] = (struct line){.duration = end - begin, .start = model_since_origin(l->rules->context->model, begin),
 							     .percent = round_tenth(busy / (double)(end - begin) * 100),
 							     .pid = l->pid, .device = d->device, .context = d->context};
 			l->total_ns += end - begin - least((uint64_t)busy, end - begin);
@@ -209,7 +209,7 @@ static int by_percent(const void *left, const void *right)
 
 void rule_gpu_time_util(struct rules *r, struct finding *f)
 {
-	static const struct rule_column columns[] = {{"Row#", COLUMN_COUNT}, {"In-Use (%)", COLUMN_PERCENT}, {"Duration (ns)", COLUMN_NS},
+	static const struct column_head columns[] = {{"Row#", COLUMN_COUNT}, {"In-Use (%)", COLUMN_PERCENT}, {"Duration (ns)", COLUMN_NS},
 						     {"Start (ns)", COLUMN_NS}, {"PID", COLUMN_ID}, {"Device ID", COLUMN_ID},
 						     {"Context ID", COLUMN_ID}};
 	struct look l = {.rules = r};

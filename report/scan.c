@@ -76,7 +76,7 @@ void scan_group(const struct scan *s, uint32_t range, struct buffer *key)
 		buffer_print(key, "%" PRIu32, s->thread ? s->thread->tid : p->pid);
 		break;
 	case BY_DEVICE:
-		buffer_text(key, s->device ? s->device : "");
+		buffer_text(key, s->device.data ? s->device.data : "");
 		break;
 	case BY_RANGE:
 		if (range)
@@ -94,4 +94,37 @@ uint32_t scan_row(const struct scan *s, struct buffer *key)
 	if (s->context->by == BY_PROCESS || s->context->by == BY_THREAD)
 		buffer_print(key, "%zu", s->image->process);
 	return sums_row(s->sums, key->data, key->size);
+}
+
+uint32_t scan_row_of(struct scan *s, uint64_t start_ticks, uint64_t what, scan_key *key, const void *of)
+{
+	uint32_t range = scan_range(s, start_ticks), row = SCAN_NO_ROW;
+	uint64_t place = (uint64_t)(s->image - s->context->model->images) << 32 | range;
+	const uint64_t *known = sums_recall(s->sums, place, what);
+	struct buffer fields = {0}, all = {0};
+
+	if (known)
+		return (uint32_t)*known;
+	if (key(s, of, &fields)) {
+		scan_group(s, range, &all);
+		buffer_add(&all, fields.data, fields.size);
+		row = scan_row(s, &all);
+	}
+	sums_remember(s->sums, place, what, row);
+	buffer_done(&s->device);
+	buffer_done(&fields);
+	buffer_done(&all);
+	return row;
+}
+
+void scan_add_call(struct scan *s, const struct event *e, uint64_t what, scan_key *key, const void *of)
+{
+	sums_add(s->sums, scan_row_of(s, event_start(e), what, key, of), axis_duration(s->axis, e->duration));
+}
+
+bool scan_name_key(struct scan *s, const void *function, struct buffer *fields)
+{
+	(void)s;
+	buffer_text(fields, ((const struct function *)function)->name);
+	return true;
 }

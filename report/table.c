@@ -11,6 +11,12 @@ void table_column(struct table *t, const char *title, enum column_type type)
 		t->columns[t->column_count++] = (struct column){mem_copy_text(title, strlen(title)), type};
 }
 
+void table_columns(struct table *t, const struct column_head *heads, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		table_column(t, heads[i].title, heads[i].type);
+}
+
 static void add_cell(struct table *t, union cell cell, bool absent)
 {
 	t->cells = mem_grow(t->cells, t->cell_count, &t->cell_capacity, sizeof(*t->cells));
@@ -51,6 +57,20 @@ void table_nothing(struct table *t)
 	if (next_type(t) == COLUMN_TEXT)
 		none.text = mem_copy_text("", 0);
 	add_cell(t, none, true);
+}
+
+void table_nothings(struct table *t, size_t count)
+{
+	while (count--)
+		table_nothing(t);
+}
+
+void table_number_if(struct table *t, bool is_known, uint64_t number)
+{
+	if (is_known)
+		table_number(t, number);
+	else
+		table_nothing(t);
 }
 
 size_t table_rows(const struct table *t)
