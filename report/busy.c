@@ -86,9 +86,7 @@ static int by_start(const void *left, const void *right)
 {
 	const struct busy *a = left, *b = right;
 
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	return (a->end > b->end) - (a->end < b->end);
+	return order_of(a->start, b->start) ?: order_of(a->end, b->end);
 }
 
 static void load(struct state *s, size_t process, bool with_calls)

@@ -66,33 +66,25 @@ static uint64_t id_of(uint16_t epoch, uint32_t correlation)
 	return (uint64_t)epoch << 32 | correlation;
 }
 
-static int compare(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 static int compare_ids(const void *left, const void *right)
 {
 	const struct entry *a = left, *b = right;
 
-	return a->id != b->id ? compare(a->id, b->id) : a->is_driver - b->is_driver;
+	return order_of(a->id, b->id) ?: a->is_driver - b->is_driver;
 }
 
 static int compare_times(const void *left, const void *right)
 {
 	const struct entry *a = left, *b = right;
 
-	if (a->tid != b->tid)
-		return compare(a->tid, b->tid);
-	return a->middle != b->middle ? compare(a->middle, b->middle) : compare(a->id, b->id);
+	return order_of(a->tid, b->tid) ?: order_of(a->middle, b->middle) ?: order_of(a->id, b->id);
 }
 
 static int compare_records(const void *left, const void *right)
 {
 	const struct device_record *a = left, *b = right;
-	uint64_t first = id_of(a->epoch, a->correlation), second = id_of(b->epoch, b->correlation);
 
-	return first != second ? compare(first, second) : compare(a->start_ns, b->start_ns);
+	return order_of(id_of(a->epoch, a->correlation), id_of(b->epoch, b->correlation)) ?: order_of(a->start_ns, b->start_ns);
 }
 
 /* Mostly there is nothing to do. */
@@ -181,19 +173,9 @@ static uint64_t id_at(const struct state *s, size_t record)
 /* The first record whose id is at least this one. */
 static size_t find_records(const struct state *s, uint64_t id)
 {
-	size_t low = 0, high = s->record_count;
-
-	if (s->hint < high && id_at(s, s->hint) == id && (!s->hint || id_at(s, s->hint - 1) != id))
+	if (s->hint < s->record_count && id_at(s, s->hint) == id && (!s->hint || id_at(s, s->hint - 1) != id))
 		return s->hint;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (id_at(s, middle) < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return first_place(i, 0, s->record_count, id_at(s, i) < id);
 }
 
 static size_t same_id(const struct state *s, size_t from)
@@ -313,40 +295,14 @@ static bool may_ask(const struct trace_thread *thread)
 /* The entries of a thread: [*ret_from, returned). */
 static size_t entries_of(const struct state *s, uint32_t tid, size_t *ret_from)
 {
-	size_t low = 0, high = s->entry_count, end;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->entries[middle].tid < tid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*ret_from = low;
-	for (end = low, high = s->entry_count; end < high;) {
-		size_t middle = end + (high - end) / 2;
-
-		if (s->entries[middle].tid <= tid)
-			end = middle + 1;
-		else
-			high = middle;
-	}
-	return end;
+	*ret_from = first_place(i, 0, s->entry_count, s->entries[i].tid < tid);
+	return first_place(i, *ret_from, s->entry_count, s->entries[i].tid <= tid);
 }
 
 /* The first entry of [from, end) whose middle is at `ticks` or later. */
 static size_t seek(const struct entry *entries, size_t from, size_t end, uint64_t ticks)
 {
-	while (from < end) {
-		size_t middle = from + (end - from) / 2;
-
-		if (entries[middle].middle < ticks)
-			from = middle + 1;
-		else
-			end = middle;
-	}
-	return from;
+	return first_place(i, from, end, entries[i].middle < ticks);
 }
 
 /* The first from here on that is not taken; the way there is shorter the next time. */

@@ -30,9 +30,7 @@ static int compare(const void *left, const void *right)
 {
 	const struct correlation_id *a = left, *b = right;
 
-	if (a->place != b->place)
-		return a->place < b->place ? -1 : 1;
-	return (a->number > b->number) - (a->number < b->number);
+	return order_of((uintptr_t)a->place, (uintptr_t)b->place) ?: order_of(a->number, b->number);
 }
 
 void correlation_ids(const struct report_context *c, const struct image *image, struct correlation_ids *ret)
@@ -55,15 +53,7 @@ void correlation_ids_done(struct correlation_ids *ids)
 
 uint64_t correlation_of(const struct correlation_ids *ids, const struct event *e)
 {
-	size_t low = 0, high = ids->count;
+	size_t at = first_place(i, 0, ids->count, ids->items[i].place < e->args);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ids->items[middle].place < e->args)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < ids->count && ids->items[low].place == e->args ? ids->items[low].number : 0;
+	return at < ids->count && ids->items[at].place == e->args ? ids->items[at].number : 0;
 }

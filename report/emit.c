@@ -144,22 +144,6 @@ static void add_tsv(struct buffer *b, const char *text)
 	}
 }
 
-static void add_json(struct buffer *b, const char *text)
-{
-	buffer_text(b, "\"");
-	while (*text) {
-		uint32_t code = text_next(&text);
-
-		if (code == '"' || code == '\\')
-			buffer_print(b, "\\%c", (char)code);
-		else if (text_is_control(code))
-			buffer_print(b, "\\u%04x", code);
-		else
-			text_add_code(b, code);
-	}
-	buffer_text(b, "\"");
-}
-
 static const char *html_entity(char c)
 {
 	switch (c) {
@@ -214,7 +198,7 @@ static void add_text(struct buffer *b, enum format format, const char *text)
 		add_tsv(b, text);
 		break;
 	case FORMAT_JSON:
-		add_json(b, text);
+		json_add(b, text);
 		break;
 	case FORMAT_HTML:
 		add_html(b, text);
@@ -399,7 +383,7 @@ static void emit_json(struct emit *e, const char *name, const struct table *t)
 
 	if (e->is_list) {
 		buffer_text(&b, e->emitted ? ",\n" : "");
-		add_json(&b, name);
+		json_add(&b, name);
 		buffer_text(&b, ":");
 	}
 	buffer_text(&b, "[");
@@ -407,7 +391,7 @@ static void emit_json(struct emit *e, const char *name, const struct table *t)
 		size_t column = i % t->column_count;
 
 		buffer_text(&b, column ? "," : i ? ",\n {" : "\n {");
-		add_json(&b, t->columns[column].title);
+		json_add(&b, t->columns[column].title);
 		buffer_text(&b, ":");
 		add_cell(&b, e, t, i, UNIT_NS);
 		if (column + 1 < t->column_count)

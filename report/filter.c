@@ -207,7 +207,7 @@ static int by_start(const void *a, const void *b)
 {
 	const struct times *x = a, *y = b;
 
-	return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
+	return order_of(x->from_ns, y->from_ns);
 }
 
 static size_t join_overlapping(struct times *times, size_t count)

@@ -177,11 +177,7 @@ static int by_thread(const void *left, const void *right)
 {
 	const struct gap *a = left, *b = right;
 
-	if (a->thread != b->thread)
-		return (uintptr_t)a->thread < (uintptr_t)b->thread ? -1 : 1;
-	if (a->device != b->device)
-		return a->device < b->device ? -1 : 1;
-	return (a->start > b->start) - (a->start < b->start);
+	return order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->device, b->device) ?: order_of(a->start, b->start);
 }
 
 static void settle(struct state *s)
@@ -381,7 +377,7 @@ static int by_from(const void *left, const void *right)
 {
 	const struct span *a = left, *b = right;
 
-	return a->from < b->from ? -1 : a->from > b->from;
+	return order_of(a->from, b->from);
 }
 
 static void find_unrecorded(struct state *s)
@@ -418,13 +414,8 @@ static int by_total(const void *left, const void *right)
 {
 	const struct gap_sum *a = left, *b = right;
 
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	if (a->device != b->device)
-		return a->device < b->device ? -1 : 1;
-	if (a->total_ns != b->total_ns)
-		return a->total_ns > b->total_ns ? -1 : 1;
-	return (a->cause > b->cause) - (a->cause < b->cause);
+	return order_of(a->process, b->process) ?: order_of(a->device, b->device) ?: order_of(b->total_ns, a->total_ns) ?:
+	       order_of(a->cause, b->cause);
 }
 
 struct gaps *gaps_find(const struct report_context *c)

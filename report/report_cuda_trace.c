@@ -41,11 +41,8 @@ static int by_start(const void *left, const void *right)
 {
 	const struct line *a = left, *b = right;
 
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	if (a->image != b->image)
-		return a->image < b->image ? -1 : 1;
-	return (a->thread > b->thread) - (a->thread < b->thread);
+	return order_of(a->start_ns, b->start_ns) ?: order_of((uintptr_t)a->image, (uintptr_t)b->image) ?:
+	       order_of((uintptr_t)a->thread, (uintptr_t)b->thread);
 }
 
 static void row(const struct model *m, struct table *table, const struct line *l)

@@ -35,11 +35,8 @@ static int compare(const void *left, const void *right)
 {
 	const struct line *a = left, *b = right;
 
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	if (a->image != b->image)
-		return a->image < b->image ? -1 : 1;
-	return a->correlation < b->correlation ? -1 : a->correlation > b->correlation;
+	return order_of(a->start_ns, b->start_ns) ?: order_of((uintptr_t)a->image, (uintptr_t)b->image) ?:
+	       order_of(a->correlation, b->correlation);
 }
 
 static const char *memory(uint8_t kind)

@@ -221,9 +221,7 @@ static int by_call(const void *left, const void *right)
 {
 	const struct line *a = left, *b = right;
 
-	if (a->times.call_start != b->times.call_start)
-		return a->times.call_start < b->times.call_start ? -1 : 1;
-	return (a->times.start > b->times.start) - (a->times.start < b->times.start);
+	return order_of(a->times.call_start, b->times.call_start) ?: order_of(a->times.start, b->times.start);
 }
 
 static void shape_cell(struct table *table, const uint32_t *shape)

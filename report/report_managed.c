@@ -69,13 +69,9 @@ static void visit(struct scan *s, const struct device_record *r)
 static int compare(const void *left, const void *right)
 {
 	const struct page *a = left, *b = right;
-	uint64_t first = a->to_device + a->to_host, second = b->to_device + b->to_host;
 
-	if (first != second)
-		return first > second ? -1 : 1;
-	if (a->cpu_faults != b->cpu_faults)
-		return a->cpu_faults > b->cpu_faults ? -1 : 1;
-	return a->address < b->address ? -1 : a->address > b->address;
+	return order_of(b->to_device + b->to_host, a->to_device + a->to_host) ?: order_of(b->cpu_faults, a->cpu_faults) ?:
+	       order_of(a->address, b->address);
 }
 
 static void collect(const struct report_context *c, struct pages *p)

@@ -60,9 +60,7 @@ static int compare_uses(const void *a, const void *b)
 {
 	const struct memory_use *x = a, *y = b;
 
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	return x->kind < y->kind ? -1 : x->kind > y->kind;
+	return order_of(x->device, y->device) ?: order_of(x->kind, y->kind);
 }
 
 static void usage_rows(const struct view *v)
@@ -105,20 +103,14 @@ static int compare_peaks(const void *a, const void *b)
 {
 	const struct memory_site *x = &sorted[*(const size_t *)a], *y = &sorted[*(const size_t *)b];
 
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->peak_in_use != y->peak_in_use)
-		return x->peak_in_use > y->peak_in_use ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return order_of(x->device, y->device) ?: order_of(y->peak_in_use, x->peak_in_use) ?: order_of((uintptr_t)x, (uintptr_t)y);
 }
 
 static int compare_rests(const void *a, const void *b)
 {
 	const struct memory_site *x = &sorted[*(const size_t *)a], *y = &sorted[*(const size_t *)b];
 
-	if (x->in_use != y->in_use)
-		return x->in_use > y->in_use ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return order_of(y->in_use, x->in_use) ?: order_of((uintptr_t)x, (uintptr_t)y);
 }
 
 static void sort_sites(const struct view *v, int (*compare)(const void *, const void *))

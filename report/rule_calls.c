@@ -159,19 +159,26 @@ static void visit_waiting(struct scan *s, const struct event *e)
 	l->last_copy = class & CLASS_ASYNC && copies_back(e);
 }
 
-void rule_implicit_sync(struct rules *r, struct finding *f)
+/* Found, if there are that many and they take their share. */
+static void calls_rule(struct rules *r, struct finding *f, bool later, void (*visit)(struct scan *, const struct event *), uint64_t least,
+		       const char *what)
 {
 	struct lines l = {.rules = r};
 
 	rule_columns(f, call_columns, CALL_COLUMNS);
 	if (!rule_has_calls(r, f))
 		return;
-	each_steady(&l, false, visit_waiting);
-	if (l.count >= MIN_CALLS && l.total_ns * 1000 >= l.span_ns * PER_MILLE) {
+	each_steady(&l, later, visit);
+	if (l.count >= least && l.total_ns * 1000 >= l.span_ns * PER_MILLE) {
 		rows(&l, f);
-		conclude(&l, f, "calls between launches that wait for the device without being asked to");
+		conclude(&l, f, what);
 	}
 	sums_done(&l.sums);
+}
+
+void rule_implicit_sync(struct rules *r, struct finding *f)
+{
+	calls_rule(r, f, false, visit_waiting, MIN_CALLS, "calls between launches that wait for the device without being asked to");
 }
 
 /* ---- alloc_churn ---- */
@@ -189,17 +196,7 @@ static void visit_memory(struct scan *s, const struct event *e)
 
 void rule_alloc_churn(struct rules *r, struct finding *f)
 {
-	struct lines l = {.rules = r};
-
-	rule_columns(f, call_columns, CALL_COLUMNS);
-	if (!rule_has_calls(r, f))
-		return;
-	each_steady(&l, true, visit_memory);
-	if (l.count >= CHURN_CALLS && l.total_ns * 1000 >= l.span_ns * PER_MILLE) {
-		rows(&l, f);
-		conclude(&l, f, "allocations and frees after warming up");
-	}
-	sums_done(&l.sums);
+	calls_rule(r, f, true, visit_memory, CHURN_CALLS, "allocations and frees after warming up");
 }
 
 /* ---- pageable_copies, unpinned_loader ---- */

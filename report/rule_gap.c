@@ -35,6 +35,17 @@ static bool is_of(const struct gap_sum *s, const struct gap_device *d)
 	return s->process == d->process && s->device == d->device;
 }
 
+/* What a device lost between its first and last work, by causes of a kind. */
+static uint64_t lost_to(const struct gaps *g, const struct gap_device *d, bool (*is_kind)(const struct gap_sum *))
+{
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < g->sum_count; i++)
+		if (is_of(&g->sums[i], d) && is_kind(&g->sums[i]))
+			lost += g->sums[i].between_ns;
+	return lost;
+}
+
 static void line_of(const struct rules *r, const struct gap_sum *s, struct buffer *ret)
 {
 	buffer_clear(ret);
@@ -110,14 +121,14 @@ void rule_gpu_idle(struct rules *r, struct finding *f)
 
 /* ---- input_bound ---- */
 
-static bool brings_input(const char *function)
+static bool brings_input(const struct gap_sum *s)
 {
 	static const char *const names[] = {"read", "pread", "readv", "recv", "fread", "fgets", "getline", "poll", "ppoll", "select", "pselect",
 					    "epoll_", "sem_", "pthread_cond_", "futex", "mq_", "open", "mmap", "accept", "connect",
 					    "getrandom", "msgrcv"};
 
-	for (size_t i = 0; function && i < sizeof(names) / sizeof(*names); i++)
-		if (!strncmp(function, names[i], strlen(names[i])))
+	for (size_t i = 0; s->cause == GAP_OS && s->function && i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(s->function, names[i], strlen(names[i])))
 			return true;
 	return false;
 }
@@ -184,7 +195,7 @@ static void input_rows(struct rules *r, struct finding *f, const struct gap_devi
 	for (size_t i = 0; i < g->sum_count; i++) {
 		const struct gap_sum *s = &g->sums[i];
 
-		if (!is_of(s, d) || s->cause != GAP_OS || !s->between_ns || !brings_input(s->function))
+		if (!is_of(s, d) || !s->between_ns || !brings_input(s))
 			continue;
 		rule_row(f);
 		device_cells(r, f, d->process, d->device);
@@ -228,11 +239,8 @@ void rule_input_bound(struct rules *r, struct finding *f)
 		return;
 	g = rules_gaps(r);
 	for (size_t k = 0; k < g->device_count; k++) {
-		uint64_t waited = 0;
+		uint64_t waited = lost_to(g, &g->devices[k], brings_input);
 
-		for (size_t i = 0; i < g->sum_count; i++)
-			if (is_of(&g->sums[i], &g->devices[k]) && g->sums[i].cause == GAP_OS && brings_input(g->sums[i].function))
-				waited += g->sums[i].between_ns;
 		if (waited && waited * 100 >= span_ns(&g->devices[k]) * INPUT_PERCENT)
 			input_rows(r, f, &g->devices[k], waited);
 	}
@@ -249,6 +257,11 @@ struct launches {
 	uint32_t stack;
 	uint64_t longest;
 };
+
+static bool is_launch(const struct gap_sum *s)
+{
+	return s->cause == GAP_LAUNCH;
+}
 
 static uint32_t kernel_row(struct launches *l, const struct busy *b)
 {
@@ -337,11 +350,8 @@ void rule_launch_bound(struct rules *r, struct finding *f)
 	for (size_t k = 0; k < g->device_count; k++) {
 		const struct gap_device *d = &g->devices[k];
 		struct launches l = {.context = r->context, .device = d->device};
-		uint64_t lost = 0;
+		uint64_t lost = lost_to(g, d, is_launch);
 
-		for (size_t i = 0; i < g->sum_count; i++)
-			if (is_of(&g->sums[i], d) && g->sums[i].cause == GAP_LAUNCH)
-				lost += g->sums[i].between_ns;
 		if (!lost || lost * 100 < span_ns(d) * LAUNCH_PERCENT || !d->shorter || d->shorter * 2 < d->launches)
 			continue;
 		busy_process(r->context, d->process, true, &l, add_launch);

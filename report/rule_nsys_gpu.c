@@ -55,9 +55,7 @@ static int by_duration(const void *left, const void *right)
 {
 	const struct line *a = left, *b = right;
 
-	if (a->duration != b->duration)
-		return a->duration < b->duration ? 1 : -1;
-	return (a->start > b->start) - (a->start < b->start);
+	return order_of(b->duration, a->duration) ?: order_of(a->start, b->start);
 }
 
 /* Those over the threshold: at 500 ms each they are few. */
@@ -101,6 +99,24 @@ static void place_cells(struct finding *f, const struct line *line)
 	table_number(&f->table, line->context);
 }
 
+/* The first of them in that order; makes the finding. */
+static void show(struct look *l, struct finding *f, int (*compare)(const void *, const void *), bool has_percent, const char *what)
+{
+	if (l->count)
+		qsort(l->lines, l->count, sizeof(*l->lines), compare);
+	else
+		rule_missed_devices(l->rules, f);
+	for (size_t i = 0; i < l->count && i < ROWS; i++) {
+		rule_row(f);
+		table_number(&f->table, i + 1);
+		if (has_percent)
+			table_real(&f->table, l->lines[i].percent);
+		place_cells(f, &l->lines[i]);
+	}
+	conclude(l, f, what);
+	free(l->lines);
+}
+
 void rule_gpu_gaps(struct rules *r, struct finding *f)
 {
 	static const struct column_head columns[] = {{"Row#", COLUMN_COUNT}, {"Duration (ns)", COLUMN_NS}, {"Start (ns)", COLUMN_NS},
@@ -116,17 +132,7 @@ void rule_gpu_gaps(struct rules *r, struct finding *f)
 		l.device_count = 0;
 		busy_process(r->context, i, false, &l, visit_gap);
 	}
-	if (l.count)
-		qsort(l.lines, l.count, sizeof(*l.lines), by_duration);
-	else
-		rule_missed_devices(r, f);
-	for (size_t i = 0; i < l.count && i < ROWS; i++) {
-		rule_row(f);
-		table_number(&f->table, i + 1);
-		place_cells(f, &l.lines[i]);
-	}
-	conclude(&l, f, "times without work over 500 ms");
-	free(l.lines);
+	show(&l, f, by_duration, false, "times without work over 500 ms");
 }
 
 /* ---- utilisation ---- */
@@ -227,16 +233,5 @@ void rule_gpu_time_util(struct rules *r, struct finding *f)
 		for (size_t k = 0; k < l.device_count; k++)
 			low_lines(&l, &l.devices[k]);
 	}
-	if (l.count)
-		qsort(l.lines, l.count, sizeof(*l.lines), by_percent);
-	else
-		rule_missed_devices(r, f);
-	for (size_t i = 0; i < l.count && i < ROWS; i++) {
-		rule_row(f);
-		table_number(&f->table, i + 1);
-		table_real(&f->table, l.lines[i].percent);
-		place_cells(f, &l.lines[i]);
-	}
-	conclude(&l, f, "times with the device in use less than 50 %");
-	free(l.lines);
+	show(&l, f, by_percent, true, "times with the device in use less than 50 %");
 }

@@ -189,22 +189,6 @@ void sink_us(struct sink *s, int64_t ns)
 	sink_add(s, at, (size_t)(end - at));
 }
 
-void json_add(struct buffer *b, const char *text)
-{
-	buffer_add(b, "\"", 1);
-	while (*text) {
-		uint32_t code = text_next(&text);
-
-		if (code == '"' || code == '\\')
-			buffer_print(b, "\\%c", (char)code);
-		else if (text_is_control(code))
-			buffer_print(b, "\\u%04x", code);
-		else
-			text_add_code(b, code);
-	}
-	buffer_add(b, "\"", 1);
-}
-
 void sink_json(struct sink *s, const char *text)
 {
 	struct buffer b = {0};

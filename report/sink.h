@@ -4,7 +4,7 @@
 #ifndef PILLION_SINK_H
 #define PILLION_SINK_H
 
-#include "util.h"
+#include "text.h"
 
 enum { SINK_BYTES = 1 << 16, SINK_NOWHERE = -1 };
 
@@ -35,6 +35,5 @@ void sink_us(struct sink *s, int64_t ns);
 
 /* A JSON string with its quotes. */
 void sink_json(struct sink *s, const char *text);
-void json_add(struct buffer *b, const char *text);
 
 #endif

@@ -19,11 +19,7 @@ static int compare(const void *left, const void *right)
 {
 	const struct span *a = left, *b = right;
 
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	return (a->end < b->end) - (a->end > b->end);
+	return order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->start, b->start) ?: order_of(b->end, a->end);
 }
 
 /* The search tree over items[low, high) of one thread has its root in the middle. */
@@ -46,32 +42,7 @@ static uint64_t set_last(struct spans *s, size_t low, size_t high)
 
 static size_t thread_end(const struct spans *s, size_t from)
 {
-	size_t low = from, high = s->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->items[middle].thread <= s->items[from].thread)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static size_t thread_begin(const struct spans *s, const struct trace_thread *thread)
-{
-	size_t low = 0, high = s->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->items[middle].thread < thread)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return first_place(i, from, s->count, s->items[i].thread <= s->items[from].thread);
 }
 
 void spans_build(struct spans *s)
@@ -112,9 +83,8 @@ static void ask(const struct asking *a, size_t low, size_t high)
 void spans_around(const struct spans *s, const struct trace_thread *thread, uint64_t start, uint64_t end, void *context,
 		      void (*visit)(void *, size_t))
 {
-	size_t from = thread_begin(s, thread);
+	size_t from = first_place(i, 0, s->count, s->items[i].thread < thread);
 
 	if (from < s->count && s->items[from].thread == thread)
 		ask(&(struct asking){s, start, end, context, visit}, from, thread_end(s, from));
 }
-

@@ -122,3 +122,19 @@ void text_escape(struct buffer *b, const char *text, const char *keep)
 			buffer_print(b, code < 0x80 ? "\\x%02x" : "\\u%04x", code);
 	}
 }
+
+void json_add(struct buffer *b, const char *text)
+{
+	buffer_add(b, "\"", 1);
+	while (*text) {
+		uint32_t code = text_next(&text);
+
+		if (code == '"' || code == '\\')
+			buffer_print(b, "\\%c", (char)code);
+		else if (text_is_control(code))
+			buffer_print(b, "\\u%04x", code);
+		else
+			text_add_code(b, code);
+	}
+	buffer_add(b, "\"", 1);
+}

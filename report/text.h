@@ -24,4 +24,7 @@ size_t text_shorten(struct buffer *b, const char *text, size_t width);
  */
 void text_escape(struct buffer *b, const char *text, const char *keep);
 
+/* Appends a JSON string with its quotes. */
+void json_add(struct buffer *b, const char *text);
+
 #endif

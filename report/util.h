@@ -73,6 +73,27 @@ uint64_t *map_put(struct map *m, uint64_t a, uint64_t b, bool *ret_new);
 void map_remove(struct map *m, uint64_t a, uint64_t b);
 void map_done(struct map *m);
 
+/* ---- order: for comparators, as in order_of(a->pid, b->pid) ?: order_of(a->start, b->start) ---- */
+
+static inline int order_of(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* The first place of [from, to) of which `is_before` (an expression of `at`) is false, being true of all ahead of it; or `to`. */
+#define first_place(at, from, to, is_before)                  \
+	({                                                    \
+		size_t low_ = (from), high_ = (to);           \
+		while (low_ < high_) {                        \
+			size_t at = low_ + (high_ - low_) / 2; \
+			if (is_before)                        \
+				low_ = at + 1;                \
+			else                                  \
+				high_ = at;                   \
+		}                                             \
+		low_;                                         \
+	})
+
 uint64_t hash_bytes(const void *data, size_t size);
 
 #endif
