@@ -40,6 +40,59 @@ struct device_source device_source(const struct trace *t)
 	return s;
 }
 
+static bool read_gap(const struct trace *t, const struct blob *b, struct tf_device_gap *ret, char *path, size_t size)
+{
+	char bytes[sizeof(*ret) + sizeof(((struct device_gap *)0)->path)] = {0};
+
+	if (b->type != TF_BLOB_DEVICE_GAP || trace_blob(t, b, bytes, sizeof(bytes) - 1) < sizeof(*ret))
+		return false;
+	memcpy(ret, bytes, sizeof(*ret));
+	snprintf(path, size, "%s", bytes + sizeof(*ret));
+	return true;
+}
+
+static int by_ticks(const void *left, const void *right)
+{
+	return order_of(*(const uint64_t *)left, *(const uint64_t *)right);
+}
+
+/* A gap's end may stand in another thread's window than its beginning, and ahead of it. */
+size_t device_gaps(const struct image *image, struct device_gap **ret)
+{
+	const struct trace *t = image->trace;
+	struct device_gap *gaps = NULL;
+	uint64_t *ends = NULL;
+	size_t count = 0, capacity = 0, end_count = 0, end_capacity = 0;
+
+	for (size_t i = 0; t && i < t->blob_count; i++) {
+		struct device_gap g = {0};
+		struct tf_device_gap head;
+
+		if (!read_gap(t, &t->blobs[i], &head, g.path, sizeof(g.path)))
+			continue;
+		if (head.is_end) {
+			ends = mem_grow(ends, end_count, &end_capacity, sizeof(*ends));
+			ends[end_count++] = head.ticks;
+			continue;
+		}
+		g.from = head.ticks;
+		gaps = mem_grow(gaps, count, &capacity, sizeof(*gaps));
+		gaps[count++] = g;
+	}
+	if (end_count)
+		qsort(ends, end_count, sizeof(*ends), by_ticks);
+	for (size_t i = 0; i < count; i++) {
+		size_t at = first_place(k, 0, end_count, ends[k] < gaps[i].from);
+		uint64_t last = image_last_ticks(image);
+
+		gaps[i].is_open = at == end_count;
+		gaps[i].to = at < end_count ? ends[at] : last > gaps[i].from ? last : gaps[i].from;
+	}
+	free(ends);
+	*ret = gaps;
+	return count;
+}
+
 static size_t count_graphs(const struct trace *t)
 {
 	struct tf_work work;

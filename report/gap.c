@@ -357,20 +357,12 @@ static void outside_of_ranges(struct state *s, const struct image *image)
 static void lost_sources(struct state *s, const struct image *image)
 {
 	const struct axis *axis = &s->context->model->machines[image->machine].axis;
-	uint64_t from = 0;
+	struct device_gap *gaps;
+	size_t count = device_gaps(image, &gaps);
 
-	for (size_t i = 0; image->trace && i < image->trace->blob_count; i++) {
-		struct tf_device_gap g;
-
-		if (image->trace->blobs[i].type != TF_BLOB_DEVICE_GAP ||
-		    trace_blob(image->trace, &image->trace->blobs[i], &g, sizeof(g)) != sizeof(g))
-			continue;
-		if (g.is_end && from)
-			add_unrecorded(s, from, axis_ns(axis, g.ticks));
-		from = g.is_end ? 0 : axis_ns(axis, g.ticks);
-	}
-	if (from)
-		add_unrecorded(s, from, s->life->end_ns);
+	for (size_t i = 0; i < count; i++)
+		add_unrecorded(s, axis_ns(axis, gaps[i].from), gaps[i].is_open ? s->life->end_ns : axis_ns(axis, gaps[i].to));
+	free(gaps);
 }
 
 static int by_from(const void *left, const void *right)

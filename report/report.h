@@ -225,6 +225,16 @@ struct device_source {
 };
 struct device_source device_source(const struct trace *t);
 
+/* Times in which another tool had the source, and who: the library's path, "" the program itself. */
+struct device_gap {
+	uint64_t from, to; /* ticks */
+	bool is_open;	   /* to the image's end */
+	char path[512];
+};
+
+/* Those of an image in no order; *ret is to be freed. Returns how many. */
+size_t device_gaps(const struct image *image, struct device_gap **ret);
+
 /* Calls visit for each record of each image. Records that cannot be read are counted in *ret_broken, if it is not NULL. */
 void device_scan(struct scan *s, void (*visit)(struct scan *, const struct device_record *), uint64_t *ret_broken);
 

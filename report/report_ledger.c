@@ -2,7 +2,7 @@
 /* ledger: what was recorded, what was not, and what recording cost, by process. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "correlate.h"
 #include "memory.h"
@@ -202,38 +202,22 @@ static void image_notes(const struct model *m, const struct image *image, struct
 	buffer_done(&text);
 }
 
-static bool read_gap(const struct trace *t, size_t i, struct tf_device_gap *ret, char *path, size_t size)
-{
-	char bytes[sizeof(*ret) + 512] = {0};
-
-	if (t->blobs[i].type != TF_BLOB_DEVICE_GAP || trace_blob(t, &t->blobs[i], bytes, sizeof(bytes) - 1) < sizeof(*ret))
-		return false;
-	memcpy(ret, bytes, sizeof(*ret));
-	snprintf(path, size, "%s", bytes + sizeof(*ret));
-	return true;
-}
-
-/* While the program's own profiler had CUPTI. A gap's end may stand in another thread's window than its beginning. */
+/* While the program's own profiler had CUPTI. */
 static void image_gaps(const struct model *m, const struct image *image, struct table *table)
 {
-	const struct axis *axis = &m->machines[image->machine].axis;
-	const struct trace *t = image->trace;
+	struct device_gap *gaps;
+	size_t count = device_gaps(image, &gaps);
 
-	for (size_t i = 0; t && i < t->blob_count; i++) {
-		struct tf_device_gap begin, end = {.ticks = image_last_ticks(image)}, other;
-		char path[512], unused[1], detail[640];
+	for (size_t i = 0; i < count; i++) {
+		const struct device_gap *g = &gaps[i];
+		char detail[640];
 
-		if (!read_gap(t, i, &begin, path, sizeof(path)) || begin.is_end)
-			continue;
-		for (size_t k = 0; k < t->blob_count; k++)
-			if (read_gap(t, k, &other, unused, sizeof(unused)) && other.is_end && other.ticks >= begin.ticks &&
-			    (!end.is_end || other.ticks < end.ticks))
-				end = other;
 		snprintf(detail, sizeof(detail), "ns without device times: another tool had CUPTI, %s%s",
-			 path[0] ? path : "in the program itself", end.is_end ? "" : ", to the end");
+			 g->path[0] ? g->path : "in the program itself", g->is_open ? ", to the end" : "");
 		row(table, image->pid, m->machines[image->machine].host, "device time gap",
-		    axis_duration(axis, end.ticks > begin.ticks ? end.ticks - begin.ticks : 0), detail);
+		    axis_duration(&m->machines[image->machine].axis, g->to - g->from), detail);
 	}
+	free(gaps);
 }
 
 /* How well several machines stand beside each other. */

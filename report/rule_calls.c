@@ -303,11 +303,13 @@ void rule_pageable_copies(struct rules *r, struct finding *f)
 {
 	const struct model *m = r->context->model;
 	struct lines l = {.rules = r};
+	bool has_any;
 
 	rule_columns(f, copy_columns, COPY_COLUMNS);
 	if (!rule_has_devices(r, f))
 		return;
-	for (size_t i = 0; i < m->image_count && rule_has_copies(r, MEMORY_PAGEABLE); i++)
+	has_any = rule_has_copies(r, MEMORY_PAGEABLE);
+	for (size_t i = 0; has_any && i < m->image_count; i++)
 		correlate_image(r->context, &m->images[i], &l, visit_pageable, NULL);
 	if (l.count) {
 		copy_rows(&l, f);

@@ -338,6 +338,22 @@ Test(rule, each_gap_has_the_cause_that_took_most_of_it)
 	assert_sums_are_whole();
 }
 
+/* The end of the gap stands in a window that is read before the one with its begin. */
+Test(rule, another_tool_had_the_source)
+{
+	struct tf_device_gap begin = {.ticks = BEGIN + 1000 * US}, end = {.ticks = BEGIN + 3000 * US, .is_end = 1};
+
+	writer_blob(&host, TF_BLOB_DEVICE_GAP, 0, &end, sizeof(end));
+	writer_blob(&cupti, TF_BLOB_DEVICE_GAP, 0, &begin, sizeof(begin));
+	kernel(0, 5 * US, 10 * US, 990 * US);
+	kernel(2900 * US, 5 * US, 3000 * US, 100 * US);
+	kernel(3900 * US, 5 * US, 4100 * US, 100 * US);
+	open_model(5 * MS);
+	cr_expect_eq(caused(GAP_NOT_RECORDED), 2000 * US, "%llu", (unsigned long long)caused(GAP_NOT_RECORDED));
+	cr_expect_eq(caused(GAP_HOST), 1000 * US);
+	assert_sums_are_whole();
+}
+
 Test(rule, kernels_shorter_than_their_launch)
 {
 	for (uint64_t i = 0; i < 50; i++)
