@@ -70,15 +70,26 @@ static void total_cell(struct table *table, const struct sums_row *row, double n
 }
 
 /* Bytes by ns are 10^9 bytes by second. */
-static void bandwidth_cell(struct table *table, const struct sums_row *row, double number)
+static void rate_cell(struct table *table, double bytes, uint64_t ns)
 {
 	char text[32];
 
-	snprintf(text, sizeof(text), "%.3f", row->total ? number * (double)row->count / (double)row->total : 0);
-	if (number > 0 && row->total)
+	snprintf(text, sizeof(text), "%.3f", ns ? bytes / (double)ns : 0);
+	if (bytes > 0 && ns)
 		table_text(table, text);
 	else
 		table_nothing(table);
+}
+
+static void call_rate_cell(struct table *table, const struct sums_row *row, double number)
+{
+	rate_cell(table, number * (double)row->count, row->total);
+}
+
+/* NCCL's calls only hand the work over: they last as long whether it is much or little. */
+static void device_rate_cell(struct table *table, const struct sums_row *row, double number)
+{
+	rate_cell(table, number * (double)row->count, row->beside);
 }
 
 /* What devices did for the CUDA calls that the library made. */
@@ -207,12 +218,12 @@ LIBRARY_REPORT(cusparse_sum, 1u << TF_GROUP_CUSPARSE, shape_key, {TIMES, .names 
 LIBRARY_REPORT(cusolver_sum, 1u << TF_GROUP_CUSOLVER, shape_key, {TIMES, .names = {"Name", "Shape"}, .more = {DEVICE}})
 LIBRARY_REPORT(cufft_sum, 1u << TF_GROUP_CUFFT, shape_key, {TIMES, .names = {"Name", "Shape"}, .more = {DEVICE}})
 
-#define MESSAGES                                                                                                       \
+#define MESSAGES(rate)                                                                                                 \
 	{                                                                                                              \
 		TIMES, .names = {"Name", "Count", "Type", "Operation", "Peer", "Communicator", "Rank"}, .more = {              \
 			{"Bytes", COLUMN_COUNT, total_cell},                                                           \
-			{"Bandwidth (GB/s)", COLUMN_TEXT, bandwidth_cell}, DEVICE,                                             \
+			{"Bandwidth (GB/s)", COLUMN_TEXT, rate}, DEVICE,                                             \
 		}                                                                                                      \
 	}
-LIBRARY_REPORT(nccl_sum, 1u << TF_GROUP_NCCL, message_key, MESSAGES)
-LIBRARY_REPORT(mpi_sum, 1u << TF_GROUP_MPI, message_key, MESSAGES)
+LIBRARY_REPORT(nccl_sum, 1u << TF_GROUP_NCCL, message_key, MESSAGES(device_rate_cell))
+LIBRARY_REPORT(mpi_sum, 1u << TF_GROUP_MPI, message_key, MESSAGES(call_rate_cell))
