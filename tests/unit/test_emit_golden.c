@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every report in some format, of the example capture, against tests/golden/REPORT.FORMAT. Where PILLION_GOLDEN names a
+/* Every report in some format, of the example capture or of the job (.job), against tests/golden/REPORT.FORMAT. Where PILLION_GOLDEN names a
  * directory they are taken from there; with PILLION_GOLDEN_UPDATE set they are written instead. */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
@@ -9,7 +9,10 @@
 #include <unistd.h>
 
 #include "../../report/report.h"
+#include "../../report/rule.h"
 #include "trace_writer.h"
+
+#define JOB ".job"
 
 struct golden {
 	char report[32];
@@ -73,6 +76,25 @@ ParameterizedTestParameters(golden, report_is_as_it_was)
 		{"calls_in_progress", FORMAT_CSV, BY_NOTHING, ""},
 		{"settings", FORMAT_CSV, BY_NOTHING, ""},
 		{"not_recorded", FORMAT_CSV, BY_NOTHING, ""},
+		{"cuda_mem_usage", FORMAT_CSV, BY_NOTHING, JOB},
+		{"cuda_mem_usage", FORMAT_COLUMN, BY_NOTHING, JOB},
+		{"cuda_mem_peak", FORMAT_CSV, BY_NOTHING, JOB},
+		{"cuda_mem_leaks", FORMAT_CSV, BY_NOTHING, JOB},
+		{"cuda_mem_failures", FORMAT_CSV, BY_NOTHING, JOB},
+		{"cuda_mem_failures", FORMAT_JSON, BY_NOTHING, JOB},
+		{"blas_sum", FORMAT_CSV, BY_NOTHING, JOB},
+		{"blas_sum", FORMAT_JSON, BY_NOTHING, JOB},
+		{"cudnn_sum", FORMAT_CSV, BY_NOTHING, JOB},
+		{"nccl_sum", FORMAT_CSV, BY_NOTHING, JOB},
+		{"nccl_sum", FORMAT_COLUMN, BY_NOTHING, JOB},
+		{"sample_sum", FORMAT_CSV, BY_NOTHING, JOB},
+		{"sample_sum", FORMAT_COLUMN, BY_NOTHING, JOB},
+		{"sample_line_sum", FORMAT_CSV, BY_NOTHING, JOB},
+		{"sample_thread_sum", FORMAT_JSON, BY_NOTHING, JOB},
+		{"lines", FORMAT_CSV, BY_NOTHING, JOB},
+		{"analyze", FORMAT_CSV, BY_NOTHING, JOB},
+		{"analyze", FORMAT_COLUMN, BY_NOTHING, JOB},
+		{"analyze", FORMAT_JSON, BY_NOTHING, JOB},
 	};
 
 	return cr_make_param_array(struct golden, cases, sizeof(cases) / sizeof(*cases));
@@ -90,28 +112,61 @@ static void golden_path(const struct golden *g, char *path, size_t size)
 			 format_names[g->format]);
 }
 
+static void emit_report(struct emit *e, const struct report_context *c, const char *name)
+{
+	struct table table = {0};
+	struct err err;
+
+	cr_assert_eq(report_find(name)->run(c, &table, &err), 0);
+	emit_table(e, name, report_find(name)->title, &table);
+	table_done(&table);
+}
+
+/* What the rule found stands with its rows: the text, and the line of source. */
+static void emit_rules(struct emit *e, const struct report_context *c)
+{
+	struct rules rules = {.context = c};
+
+	for (size_t i = 0; i < rule_count; i++) {
+		struct finding f;
+
+		rule_run(&rules, &rule_list[i], &f);
+		emit_table(e, rule_list[i].name, rule_list[i].title, &f.table);
+		if (f.text.size)
+			emit_remark(e, f.text.data);
+		if (f.line.size)
+			emit_remark(e, f.line.data);
+		finding_done(&f);
+	}
+	rules_done(&rules);
+}
+
 static char *made(const struct golden *g)
 {
 	char directory[] = "/tmp/pillion-golden-XXXXXX", *paths[] = {directory}, *text = NULL;
 	struct model model;
 	struct report_context context = {.model = &model, .by = g->by};
-	struct table table = {0};
-	struct emit emit = {.format = g->format};
+	bool is_analyze = !strcmp(g->report, "analyze");
+	struct emit emit = {.format = g->format, .is_list = is_analyze};
 	struct err err;
 	size_t size;
 
 	cr_assert_not_null(mkdtemp(directory));
-	capture_example(directory);
+	if (!strcmp(g->suffix, JOB))
+		capture_job(directory);
+	else
+		capture_example(directory);
 	cr_assert_eq(model_open(&model, paths, 1, &err), 0, "%s", err.text);
 	cr_assert_eq(model.problems.count, 0);
 	context.symbols = symbols_new(&model, true);
-	cr_assert_eq(report_find(g->report)->run(&context, &table, &err), 0);
 	emit.file = open_memstream(&text, &size);
 	emit_begin(&emit);
-	emit_table(&emit, g->report, report_find(g->report)->title, &table);
+	if (is_analyze)
+		emit_rules(&emit, &context);
+	else
+		emit_report(&emit, &context, g->report);
 	emit_end(&emit);
 	fclose(emit.file);
-	table_done(&table);
 	symbols_free(context.symbols);
 	model_done(&model);
 	capture_remove(directory);

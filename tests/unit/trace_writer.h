@@ -97,6 +97,10 @@ void capture_remove(const char *directory);
  */
 void capture_example(const char *directory);
 
+/* A training job with a loader, for what the example lacks: device memory and a call that got none, calls of cuBLAS, cuDNN and
+ * NCCL, CPU samples, trouble for most rules. */
+void capture_job(const char *directory);
+
 /* Names that would be markup: of the command, a thread, a function, a kernel, a range, a domain. */
 #define WRITER_HOSTILE "<img src=x onerror=alert(1)>"
 void capture_hostile(const char *directory);
