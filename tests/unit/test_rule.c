@@ -306,6 +306,49 @@ Test(rule, causes_add_up_across_devices_stretches_and_overlaps)
 	cr_assert_eq(rules_gaps(&rules)->device_count, 2);
 }
 
+static uint64_t random_state;
+
+static uint64_t below(uint64_t limit)
+{
+	random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
+	return (random_state >> 33) % limit;
+}
+
+/* Work on two devices that overlaps, is asked for late, before the process or after it; calls within calls; another tool that
+ * takes the source and does not always give it back. */
+static void random_events(void)
+{
+	for (uint64_t at = MS; at < 50 * MS; at += 10 * US + below(300 * US)) {
+		struct tf_device_gap g = {.ticks = BEGIN + below(60 * MS), .is_end = (uint32_t)below(2)};
+		uint64_t start = below(20) ? at + below(400 * US) : below(70 * MS), length = below(3) ? below(50 * US) : below(3 * MS);
+
+		if (!below(40))
+			writer_blob(below(2) ? &host : &cupti, TF_BLOB_DEVICE_GAP, 0, &g, sizeof(g));
+		if (!below(4))
+			call(f_free, at, 2 * US, 0);
+		if (!below(3))
+			call(below(2) ? f_read : f_wait, at - below(5 * US), 4 * US + below(200 * US), 0);
+		work(below(5) ? f_launch : f_copy, at, 3 * US, tf_arg(TF_ARG_LAUNCH, 0, 1), below(2) ? KERNEL : OTHER_DEVICE, start, length, 0);
+	}
+}
+
+Test(rule, each_ns_of_a_device_has_one_cause)
+{
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		random_state = seed;
+		random_events();
+		busy_stretch = 20 + below(300);
+		open_model(40 * MS + below(20 * MS));
+		assert_sums_are_whole();
+		for (size_t i = 0; i < rules_gaps(&rules)->sum_count; i++)
+			cr_expect(rules_gaps(&rules)->sums[i].count && rules_gaps(&rules)->sums[i].longest_ns <= rules_gaps(&rules)->sums[i].total_ns,
+				  "seed %d", (int)seed);
+		teardown();
+		begin(1, 10, true);
+	}
+	open_model(MS);
+}
+
 static uint64_t caused(enum gap_cause cause)
 {
 	const struct gaps *g = rules_gaps(&rules);
@@ -499,6 +542,36 @@ Test(rule, batches_of_a_loader_that_does_not_pin)
 	cr_assert_eq(model_open(&model, paths, 1, &err), 0, "%s", err.text);
 	context.symbols = symbols_new(&model, false);
 	assert_verdict("unpinned_loader", VERDICT_FOUND);
+	capture_remove(directory);
+}
+
+Test(rule, a_process_without_device_records_is_not_clean)
+{
+	char directory[] = "/tmp/pillion-rule.XXXXXX", *paths[] = {directory};
+	struct finding f;
+	struct err err;
+
+	cr_assert_not_null(mkdtemp(directory));
+	rmdir(directory);
+	capture_create(directory);
+	busy_device(100);
+	writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * MS + 30 * US);
+	writer_save(&w, directory);
+	writer_done(&w);
+	begin(2, 20, false);
+	call(f_launch, MS, 5 * US, tf_arg(TF_ARG_LAUNCH, 0, 1));
+	writer_end(&w, TF_END_EXIT, 0, BEGIN + 2 * MS);
+	writer_save(&w, directory);
+	cr_assert_eq(model_open(&model, paths, 1, &err), 0, "%s", err.text);
+	context.symbols = symbols_new(&model, false);
+	for (size_t i = 0; i < rule_count; i++) {
+		rule_run(&rules, &rule_list[i], &f);
+		if (strcmp(f.rule->name, "cuda_api_sync") && strcmp(f.rule->name, "implicit_sync") && strcmp(f.rule->name, "alloc_churn"))
+			cr_expect_eq(f.verdict, VERDICT_UNCHECKED, "%s", f.rule->name);
+		if (!strcmp(f.rule->name, "gpu_idle"))
+			cr_expect_str_eq(f.text.data, "1 of 2 processes that asked for device work have no device records");
+		finding_done(&f);
+	}
 	capture_remove(directory);
 }
 
