@@ -97,7 +97,7 @@ like "$(cat err)" ' input_bound: .*cuda_trouble\.c:' 'and the finding with its l
 
 # ---- the real nsys ----
 
-nsys=${PILLION_NSYS:-$(command -v nsys)}
+nsys=${NSYS:-$(command -v nsys)}
 if [ -z "$nsys" ]; then
 	skip "nsys's own rules" 'no nsys'
 	done_testing
