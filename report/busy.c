@@ -5,6 +5,8 @@
 
 size_t busy_stretch = 1u << 20;
 
+enum { RECORD_BYTES = 48 }; /* of a trace, about: a call, its record, CUPTI's record of the call */
+
 struct state {
 	const struct report_context *report;
 	const struct image *image;
@@ -115,19 +117,31 @@ static void tell(struct state *s, void *context, void (*visit)(void *, const str
 		visit(context, &s->items[k]);
 }
 
+/* Matching calls for more than can be kept would be in vain. */
+static bool may_be_few(const struct process *p, const struct model *m)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < p->image_count; i++)
+		bytes += m->images[p->first_image + i].trace ? m->images[p->first_image + i].trace->bytes.size : 0;
+	return bytes < RECORD_BYTES * (uint64_t)busy_stretch;
+}
+
 uint64_t busy_process(const struct report_context *c, size_t process, bool with_calls, void *context,
 		      void (*visit)(void *context, const struct busy *))
 {
 	struct state s = {.report = c, .is_measuring = true};
+	bool is_whole = !with_calls || may_be_few(&c->model->processes[process], c->model);
 	uint64_t stretches, step;
 
-	load(&s, process, with_calls);
+	load(&s, process, with_calls && is_whole);
 	s.is_measuring = false;
 	stretches = s.count / busy_stretch + 1;
 	step = (s.last - s.first) / stretches + 1;
-	if (stretches == 1)
+	is_whole &= stretches == 1;
+	if (is_whole)
 		tell(&s, context, visit);
-	for (uint64_t i = 0; stretches > 1 && i < stretches; i++) {
+	for (uint64_t i = 0; !is_whole && i < stretches; i++) {
 		s.low = s.first + i * step;
 		s.high = s.low + step;
 		load(&s, process, with_calls);

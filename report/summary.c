@@ -12,7 +12,7 @@
 enum { TOP = 3, FEW = 2, NAME_WIDTH = 70, LINES = 24 }; /* with the launcher's own: 25 */
 
 /* Beyond that the end of a run would keep its user waiting for what `pillion analyze` tells as well. */
-#define ANALYZE_BYTES (128ull << 20)
+#define ANALYZE_BYTES (64ull << 20)
 
 static void add_time(struct buffer *b, double ns)
 {
