@@ -99,7 +99,7 @@ static const struct pystack_layout *layout(void)
 
 bool pystack_is_there(void)
 {
-	return __atomic_load_n(&python.dynamic, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&pystack_python.dynamic, __ATOMIC_ACQUIRE);
 }
 
 /* ---- walking ---- */
