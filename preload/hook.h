@@ -111,6 +111,11 @@ static inline uint64_t hook_timeout_arg(int64_t us, int64_t result)
 	return tf_arg(TF_ARG_TIMEOUT, 0, (uint64_t)(uint16_t)result | (uint64_t)(uint32_t)(us < 0 || us > UINT32_MAX ? UINT32_MAX : us) << 16);
 }
 
+static inline bool hook_is_fault(int64_t result)
+{
+	return result == -1 && errno == EFAULT;
+}
+
 static inline int64_t hook_us(const struct timespec *t)
 {
 	return !t || t->tv_sec < 0 || t->tv_sec > UINT32_MAX ? -1 : t->tv_sec * 1000000ll + t->tv_nsec / 1000;
@@ -176,10 +181,11 @@ static inline size_t hook_length(const char *s)
 		HOOK_RECORD_BYTES(bytes);                                                                              \
 	} while (0)
 
-/* TIMEOUT: how long it was to wait at most, and the result */
+/* TIMEOUT: how long it was to wait at most, and the result. It is not looked at where the kernel could not read it */
 #define HOOK_BEFORE_TIMEOUT(us)
 #define HOOK_AFTER_TIMEOUT(us)
-#define HOOK_RECORD_TIMEOUT(us) HOOK_RECORD_ARG(hook_timeout_arg((us), (int64_t)result))
+#define HOOK_RECORD_TIMEOUT(us)                                                                                        \
+	HOOK_RECORD_ARG(hook_timeout_arg(hook_is_fault((int64_t)result) ? -1 : (int64_t)(us), (int64_t)result))
 
 /* FD: works on this descriptor; the result is a count of bytes. STREAM, DIRECTORY: likewise, the count being told */
 #define HOOK_BEFORE_FD(fd)
@@ -208,7 +214,8 @@ static inline size_t hook_length(const char *s)
 #define HOOK_RECORD_OPENED(path)                                                                                       \
 	do {                                                                                                           \
 		HOOK_RECORD_NEW;                                                                                       \
-		descriptor_tell_path(HOOK_MADE, event_.end, (path));                                                   \
+		if (HOOK_MADE >= 0)                                                                                    \
+			descriptor_tell_path(HOOK_MADE, event_.end, (path));                                           \
 	} while (0)
 #define HOOK_BEFORE_REOPENED(stream) descriptor_forget(hook_stream_fd(stream))
 #define HOOK_AFTER_REOPENED(stream) HOOK_AFTER_NEW

@@ -37,6 +37,8 @@ same 'close_range, dup2 onto every number' "$hostile" closerange
 adds_up 200001 closerange
 same 'ulimit -n 16' "$hostile" few
 same 'daemon' "$hostile" daemon
+same 'addresses where nothing is' "$hostile" faults
+like "$(cat recorded.out)" '^open 1 Bad address' 'which are errors as ever'
 if [ "$(id -u)" -eq 0 ]; then
 	same 'chroot' "$hostile" chroot
 	adds_up 200000 chroot

@@ -14,7 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/sem.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -173,6 +176,30 @@ static void full_of_signals(void)
 	printf("signals done\n");
 }
 
+static void failed(const char *what, int has_failed)
+{
+	printf("%s %d %s\n", what, has_failed, strerror(errno));
+}
+
+/* Addresses where nothing is: the kernel says so, and nobody else may look there. */
+static void faults(void)
+{
+	void *volatile nowhere = (void *)8;
+	struct epoll_event event;
+	sigset_t set;
+	int fd = epoll_create1(0), s = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	sigemptyset(&set);
+	failed("open", open(nowhere, O_RDONLY) < 0);
+	failed("openat", openat(AT_FDCWD, nowhere, O_RDONLY) < 0);
+	failed("creat", creat(nowhere, 0600) < 0);
+	failed("fopen", fopen(nowhere, "r") == NULL);
+	failed("epoll_pwait2", epoll_pwait2(fd, &event, 1, nowhere, NULL) < 0);
+	failed("sigtimedwait", sigtimedwait(&set, NULL, nowhere) < 0);
+	failed("semtimedop", semtimedop(0, nowhere, 1, nowhere) < 0);
+	failed("connect", connect(s, nowhere, 16) < 0);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -195,6 +222,8 @@ int main(int argc, char **argv)
 		daemonized();
 	else if (!strcmp(what, "signals"))
 		full_of_signals();
+	else if (!strcmp(what, "faults"))
+		faults();
 	else if (!strcmp(what, "calls"))
 		make_calls(), printf("calls done\n");
 	else
