@@ -117,7 +117,7 @@ HOOK_EXPORT void *mremap(void *at, size_t n, size_t size, int flags, ...)
 	va_start(list, flags);
 	to = va_arg(list, void *);
 	va_end(list);
-	HOOK_TIME(real_mremap(at, n, size, flags, to), BYTES(size));
+	HOOK_TIME(real_mremap(at, n, size, flags, to), MEMORY(size));
 	return result;
 }
 
