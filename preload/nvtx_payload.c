@@ -79,9 +79,10 @@ struct layout {
 	struct pointer pointers[POINTERS];
 };
 
+/* A handle is followed by plain loads, so not where it may be another member of a union. */
 static void add_pointer(struct layout *l, uint64_t offset, uint64_t type, bool is_message)
 {
-	if (l->count < POINTERS && offset < PAYLOAD_BYTES)
+	if (l->count < POINTERS && offset < PAYLOAD_BYTES && !(l->is_union && type == TYPE_REGISTERED))
 		l->pointers[l->count++] = (struct pointer){(uint32_t)offset, (uint8_t)type, is_message};
 }
 
@@ -212,7 +213,7 @@ static void remember(struct nvtx_domain *d, uint64_t id, const struct layout *l,
 	if (!e)
 		return;
 	s->size = size < PAYLOAD_BYTES ? (uint32_t)size : 0;
-	s->alignment = (uint32_t)(l->alignment ? l->alignment : 1);
+	s->alignment = l->alignment && l->alignment <= 64 ? (uint32_t)l->alignment : 1;
 	s->pointer_count = l->count;
 	memcpy(s->pointers, l->pointers, l->count * sizeof(*l->pointers));
 	__atomic_store_n(&e->value, (uint64_t)s, __ATOMIC_RELEASE);

@@ -39,6 +39,7 @@ like "$(cat facts)" "^b exchange {\"end payload\": 4386, \"payload\": {$message"
 like "$(cat facts)" "^i exchange {\"payload\": {$message, \"peer\": \"0x10\", $text}}$" 'an address that leads nowhere is shown, not followed'
 like "$(cat facts)" '^X with a list {"category": "seven here", "color": "#ff102030", "payload": \[{"count": 2, "last": -9, "values": \[1.5, -0.25\]}, "0x2211"\]}$' \
 	'an array as long as another entry says, raw bytes, a category of the domain, a color'
+like "$(cat facts)" '^i  {"payload": {"either": {"number": 8}}}$' 'the member of a union that another entry selects; no other is followed'
 for value in 18364758544493064720 -5 1.5 4294967294 -7 1.25; do
 	like "$(cat facts)" "^i plain {\"payload\": $value}$" "plain payload $value"
 done

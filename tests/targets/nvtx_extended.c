@@ -129,6 +129,25 @@ static void payloads(void)
 	nvtxMarkPayload(domain, data, 1);
 }
 
+/* A union whose members are a handle and a number; here it is the number, and must not be followed. */
+static void unions(void)
+{
+	static const nvtxPayloadSchemaEntry_t either[] = {{0, NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE, "text"}, {0, NVTX_PAYLOAD_ENTRY_TYPE_INT64, "number"}};
+	nvtxPayloadSchemaEntry_t message[] = {{NVTX_PAYLOAD_ENTRY_FLAG_HIDE, NVTX_PAYLOAD_ENTRY_TYPE_UINT64, "which"}, {0, 0, "either", NULL, 0}};
+	struct {
+		uint64_t which;
+		int64_t number;
+	} m = {1, 8};
+	uint64_t schema;
+
+	message[1].type = schema_register("either", NVTX_PAYLOAD_SCHEMA_TYPE_UNION, either, 2, 8, 0);
+	schema = schema_register("with a union", NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, message, 2, sizeof(m), 0);
+	CHECK(message[1].type && schema);
+	nvtxMarkPayload(domain, &(nvtxPayloadData_t){schema, sizeof(m), &m}, 1);
+	message[1].type = enum_register("of an impossible size", &(nvtxPayloadEnum_t){"ONE", 1, 0}, 1, (size_t)1 << 32);
+	CHECK(schema_register("of an impossible size", NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, message, 2, 0, 0));
+}
+
 static void plain_payloads(void)
 {
 	static const struct {
@@ -186,6 +205,7 @@ int main(void)
 	CHECK(nvtxDomainIsEnabled(domain));
 	register_all();
 	payloads();
+	unions();
 	plain_payloads();
 	counters();
 	handle = nvtxDomainResourceCreate(domain, &resource);
