@@ -94,8 +94,13 @@ struct reading {
 	uint32_t text_count;
 	struct buffer *out;
 	int depth;
-	size_t values_left;
+	size_t values_left; /* entries may overlap and nest, so that little data could become very much text */
 };
+
+static void spend(struct reading *r, size_t values)
+{
+	r->values_left -= values < r->values_left ? values : r->values_left;
+}
 
 static uint64_t integer_at(const struct reading *r, uint64_t offset, size_t size)
 {
@@ -283,7 +288,7 @@ static uint64_t put_one(struct reading *r, uint64_t type, uint64_t offset, uint6
 		buffer_text(r->out, "null");
 		return r->size;
 	}
-	r->values_left--;
+	spend(r, list || type < TYPES || schema ? 1 : r->size / 8 + 1);
 	if (schema && r->depth < DEPTH) {
 		r->depth++;
 		offset = put_schema(r, schema, offset, selected);
@@ -308,10 +313,12 @@ static uint64_t put_array(struct reading *r, uint64_t type, uint64_t offset, uin
 
 		if (count > left)
 			count = left;
+		spend(r, count * unit / 8 + 1);
 		put_text(r, r->bytes + (offset < r->size ? offset : r->size), count * unit, unit);
 		return offset + count * unit;
 	}
 	if (type == TYPE_BYTE) {
+		spend(r, r->size / 8 + 1);
 		put_hex(r, offset, count);
 		return offset + count;
 	}
@@ -331,7 +338,9 @@ static uint64_t count_up_to_zero(const struct reading *r, uint64_t type, uint64_
 	size_t unit = size_of(r, type);
 	uint64_t count = 0;
 
-	while (unit && unit <= sizeof(zeroes) && offset + (count + 1) * unit <= r->size && memcmp(r->bytes + offset + count * unit, zeroes, unit) != 0)
+	if (!unit || unit > sizeof(zeroes) || offset > r->size)
+		return 0;
+	while (count < (r->size - offset) / unit && memcmp(r->bytes + offset + count * unit, zeroes, unit) != 0)
 		count++;
 	return count;
 }
@@ -346,6 +355,10 @@ static uint64_t put_entry(struct reading *r, const struct tf_nvtx_entry *e, uint
 {
 	uint64_t kind = e->flags & ENTRY_ARRAY, end;
 
+	if (!r->values_left) {
+		buffer_text(r->out, "null");
+		return r->size;
+	}
 	if (e->flags & ENTRY_POINTER || (is_text(e->type) && !kind && !e->detail)) {
 		if (!put_behind(r, offset))
 			put_scalar(r, TYPE_ADDRESS, offset);

@@ -178,3 +178,22 @@ Test(nvtx_payload, enums_have_names)
 	mark(LIST, "\x04", 1, 1);
 	cr_expect_str_eq(read_back(), "\"FOUR\"");
 }
+
+/* Each entry all of the payload, in a structure in a structure. */
+Test(nvtx_payload, entries_that_overlap_do_not_become_much_more_than_the_payload)
+{
+	enum { CHAR = 1, ENTRIES = 100, BYTES = 3000 };
+	char text[BYTES];
+
+	memset(text, 'a', sizeof(text));
+	define((struct tf_nvtx){.kind = TF_NVTX_SCHEMA, .id = SCHEMA, .type = 1, .count = ENTRIES}, "s");
+	for (int i = 0; i < ENTRIES; i++)
+		add_entry(FIXED, CHAR, BYTES, 0, "");
+	end_blob(TF_BLOB_NVTX, 1);
+	define((struct tf_nvtx){.kind = TF_NVTX_SCHEMA, .id = LIST, .type = 1, .count = ENTRIES}, "l");
+	for (int i = 0; i < ENTRIES; i++)
+		add_entry(0, SCHEMA, 0, 0, "");
+	end_blob(TF_BLOB_NVTX, 2);
+	mark(LIST, text, sizeof(text), sizeof(text));
+	cr_expect_lt(strlen(read_back()), 1 << 20);
+}
