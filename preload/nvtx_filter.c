@@ -88,12 +88,10 @@ void nvtx_filter_init(void)
 	nvtx_is_watched = true;
 }
 
-/* Ranges of ours that are open, one image's. A forked child has none of its parent's. */
-static struct {
-	uint64_t generation;
-	uint32_t inside;
-	uint64_t open[OPEN]; /* ids of start/end ranges, 0: free */
-} watch;
+/* How many ranges of ours are open, and the ids of those that are start/end ranges, each with its image's generation: a forked
+ * child has none of its parent's. */
+static uint64_t inside; /* generation << 32 | how many */
+static uint64_t started[OPEN]; /* id << 16 | generation, those of another one are free */
 
 /* Pushes of this thread that matched, each with how many more of its domain lie above it. */
 static __thread struct {
@@ -109,19 +107,21 @@ static void move(int step)
 {
 	struct thread_guard guard;
 	int error = errno;
-	uint32_t inside;
+	uint64_t known = __atomic_load_n(&inside, __ATOMIC_RELAXED);
+	uint32_t before;
 
 	if (!event_enter())
 		return;
-	if (watch.generation != process.generation) {
-		memset(&watch, 0, sizeof(watch));
-		watch.generation = process.generation;
-	}
-	inside = __atomic_add_fetch(&watch.inside, (uint32_t)step, __ATOMIC_RELAXED);
+	do {
+		before = known >> 32 == (uint32_t)process.generation ? (uint32_t)known : 0;
+		if (step < 0 && !before)
+			return;
+	} while (!__atomic_compare_exchange_n(&inside, &known, process.generation << 32 | (uint32_t)(before + (uint32_t)step), true,
+					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	thread_guard_enter(&thread_self, &guard);
-	if (step > 0 && inside == 1)
+	if (step > 0 && before == 0)
 		range_start(process_range, process.pid, clock_now());
-	else if (step < 0 && inside == 0)
+	else if (step < 0 && before == 1)
 		range_stop(process_range, process.pid, clock_now());
 	thread_guard_leave(&thread_self, &guard);
 	errno = error;
@@ -221,15 +221,21 @@ void nvtx_watch_pop(struct nvtx_domain *d)
 	move(-1);
 }
 
+static uint64_t started_key(uint64_t id)
+{
+	return id << 16 | (uint16_t)process.generation;
+}
+
 void nvtx_watch_start(struct nvtx_domain *d, int type, const void *message, uint64_t id)
 {
 	if (!is_match(d, type, message))
 		return;
 	move(1);
 	for (int i = 0; i < OPEN; i++) {
-		uint64_t none = 0;
+		uint64_t before = __atomic_load_n(&started[i], __ATOMIC_RELAXED);
 
-		if (__atomic_compare_exchange_n(&watch.open[i], &none, id, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		if ((!before || (uint16_t)before != (uint16_t)process.generation) &&
+		    __atomic_compare_exchange_n(&started[i], &before, started_key(id), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			return;
 	}
 	move(-1); /* more at once than we can tell apart: as if it had not been there */
@@ -237,10 +243,10 @@ void nvtx_watch_start(struct nvtx_domain *d, int type, const void *message, uint
 
 void nvtx_watch_end(uint64_t id)
 {
-	for (int i = 0; id && watch.generation == process.generation && i < OPEN; i++) {
-		uint64_t known = id;
+	for (int i = 0; id && i < OPEN; i++) {
+		uint64_t known = started_key(id);
 
-		if (__atomic_compare_exchange_n(&watch.open[i], &known, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+		if (__atomic_compare_exchange_n(&started[i], &known, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
 			move(-1);
 			return;
 		}
