@@ -152,7 +152,12 @@ static void domain_push(void *domain, const struct nvtx_attributes *a)
 	((int (*)(void *, const struct nvtx_attributes *))nvtx_functions[NVTX_DOMAIN_PUSH_EX])(domain, a);
 }
 
-static void domain_pop(void *domain)
+void annotate_push(void *domain, const char *text)
+{
+	domain_push(domain, &(struct nvtx_attributes){.version = 3, .size = sizeof(struct nvtx_attributes), .message_type = NVTX_ASCII, .message = text});
+}
+
+void annotate_pop(void *domain)
 {
 	((int (*)(void *))nvtx_functions[NVTX_DOMAIN_POP])(domain);
 }
@@ -179,7 +184,7 @@ static void *annotation_end(void *self, void *unused)
 {
 	const struct annotation *a = python.PyLong_AsVoidPtr(self);
 
-	domain_pop(a->domain);
+	annotate_pop(a->domain);
 	return none();
 }
 
@@ -219,14 +224,13 @@ static void *import_begin(void *self, void *name)
 
 	if (!text)
 		python.PyErr_Clear();
-	domain_push(imports, &(struct nvtx_attributes){.version = 3, .size = sizeof(struct nvtx_attributes),
-						      .message_type = NVTX_ASCII, .message = text ? text : "?"});
+	annotate_push(imports, text ? text : "?");
 	return none();
 }
 
 static void *import_end(void *self, void *unused)
 {
-	domain_pop(imports);
+	annotate_pop(imports);
 	return none();
 }
 
@@ -253,12 +257,43 @@ static void *thread_name(void *self, void *text)
 	return none();
 }
 
+static void *truth(bool is_true)
+{
+	return python.Py_BuildValue("i", (int)is_true);
+}
+
+static void *torch_offer(void *self, void *unused)
+{
+	return truth(annotate_torch_offer());
+}
+
+static void *torch_settle(void *self, void *unused)
+{
+	return truth(annotate_torch_settle());
+}
+
+static void *torch_open(void *self, void *unused)
+{
+	annotate_torch_open(true);
+	return none();
+}
+
+static void *torch_close(void *self, void *unused)
+{
+	annotate_torch_open(false);
+	return none();
+}
+
 static const struct method natives[] = {
 	{"annotation", annotation_make, TAKES_TUPLE, NULL},
 	{"import_begin", import_begin, TAKES_ONE, NULL},
 	{"import_end", import_end, TAKES_NOTHING, NULL},
 	{"note", note_text, TAKES_ONE, NULL},
 	{"thread_name", thread_name, TAKES_ONE, NULL},
+	{"torch_offer", torch_offer, TAKES_NOTHING, NULL},
+	{"torch_settle", torch_settle, TAKES_NOTHING, NULL},
+	{"torch_open", torch_open, TAKES_NOTHING, NULL},
+	{"torch_close", torch_close, TAKES_NOTHING, NULL},
 };
 
 /* ---- running it ---- */

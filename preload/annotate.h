@@ -23,6 +23,17 @@ static inline void annotate_here(void)
 		annotate_meet();
 }
 
+/* A range of an NVTX domain, NULL being the default one; as any program makes them. Any thread, once install() has run. */
+void annotate_push(void *domain, const char *text);
+void annotate_pop(void *domain);
+
+/* A PyTorch without NVTX (annotate_torch.c). offer() gives it ours, on trial; false: there is none, or it is not one that we know.
+ * settle(), when one operator has run under emit_nvtx, makes it so; false: it is as it was before. emit_nvtx then works on a thread
+ * while it is open there. With the GIL. */
+bool annotate_torch_offer(void);
+bool annotate_torch_settle(void);
+void annotate_torch_open(bool is_open);
+
 /* annotate.py's text, see embed.py. */
 extern const char annotate_source[];
 

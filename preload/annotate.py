@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What pillion does in a Python program. annotate.c runs it once per interpreter, in a namespace that no module has, and gives it:
 #   annotation(domain, text, color) -> (begin, end)   import_begin(name)   import_end()   note(text)   thread_name(text)
+#   torch_offer() -> bool   torch_settle() -> bool   torch_open()   torch_close()
 #   wants_imports, wants_operators, wants_shapes, functions: [(domain, module, qualified name, color)]
 # All of it hangs on one thing that is replaced: the function by which both `import` and importlib load a module. CPython 3.8 and
 # newer. Nothing here may raise into the program, print, import what is not built in, or leave a name behind.
@@ -142,12 +143,15 @@ def trace_operators(torch):
 
     def enter():
         context = emit(record_shapes=bool(wants_shapes))
+        torch_open()
         try:
             enter_quietly(context)
         except BaseException:
             if '_run_on_profiler_stop' in space:
                 space['_run_on_profiler_stop']()
             raise
+        finally:
+            torch_close()
         here.context = context
 
     def enter_anew(*unused):
@@ -184,7 +188,25 @@ def trace_operators(torch):
         finally:
             leave()
 
-    enter()
+    def enter_without_nvtx():
+        """As in a build with NVTX, if one operator tells that what we give in its place is called as we think."""
+        if not torch_offer():
+            return False
+        try:
+            enter()
+            torch.empty(0)
+        finally:
+            leave()
+            is_settled = torch_settle()
+        if is_settled:
+            enter()
+        return bool(is_settled)
+
+    try:
+        enter()
+    except RuntimeError:
+        if not enter_without_nvtx():
+            raise
     for name in ('_prepare_profiler', '_enable_profiler'):
         if name in space:
             setattr(profiler, name, beside(space[name]))

@@ -64,6 +64,14 @@ import broken
 END
 echo 'raise ValueError(1)' >broken.py
 
+# TEXT: operators.py's ranges, in operators.pillion.
+all_threads() {
+	local name
+	for name in main main_thread after child child_thread forked; do
+		is "$(ranges operators '' | grep -cE "^$name(Backward0)?, seq = [0-9], sizes = \[\[2, 3\], \[3\]\]=1$")" 2 "$1: $name, forward and backward"
+	done
+}
+
 tried=0
 for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11,12,13,14}.*/bin/python3; do
 	[ -x "$python" ] || continue
@@ -110,14 +118,26 @@ for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11
 	if [ -e "$NVTX_TEXT" ]; then
 		for method in fork spawn forkserver; do
 			same "$version operators by $method" operators --pytorch=autograd-shapes-nvtx -- "$python" "$jobs/operators.py" $method
-			for name in main main_thread after child child_thread forked; do
-				is "$(ranges operators '' | grep -cE "^$name(Backward0)?, seq = [0-9], sizes = \[\[2, 3\], \[3\]\]=1$")" 2 "$version $method: $name, forward and backward"
-			done
+			all_threads "$version $method"
 		done
 		like "$(ranges operators '')" '^own, seq = 1=1' "$version: the program's own profiler has its thread for itself"
 		pillion -f -o plain --pytorch=autograd-nvtx "$python" "$jobs/operators.py" fork >/dev/null 2>err
 		like "$(ranges plain '')" '^main, seq = 0=1' "$version: without shapes"
 	fi
+
+	export TORCH_STUBS=$targets/libtorch_cpu.so
+	for method in fork spawn; do
+		same "$version without NVTX, by $method" operators --pytorch=autograd-shapes-nvtx -- "$python" "$jobs/operators.py" $method
+		all_threads "$version without NVTX, $method"
+		is "$(notes operators)" '' "$version without NVTX: nothing is missing"
+	done
+	export TORCH_ORDER=other
+	same "$version without NVTX, its table in another order" operators --pytorch=autograd-nvtx -- "$python" "$jobs/operators.py" fork
+	is "$(ranges operators '')" '' "$version: a table that is not as we know it is not used"
+	like "$(notes operators)" 'compiled without CUDA' "$version: which the ledger says"
+	is "$(PYTHONPATH=$jobs pillion -f -o operators --pytorch=autograd-nvtx "$python" -c 'import torch; print(torch._stubs.torch_is_registered())' 2>err)" 0 \
+		"$version: and PyTorch has its own back"
+	unset TORCH_STUBS TORCH_ORDER
 done
 python=${one:-}
 [ "$tried" -gt 0 ] || skip_all 'no CPython'
@@ -167,8 +187,15 @@ with torch.autograd.profiler.profile() as p:
 print(len(p.function_events) > 5)
 step()
 END
-same 'a PyTorch without NVTX' real --pytorch=autograd-nvtx -- "$real" train.py
-"$real" -c 'import torch, sys; sys.exit(torch.version.cuda is None)' || like "$(notes real)" 'compiled without CUDA' 'says so'
+# TEXT: train.py's ranges, in real.pillion.
+trained() {
+	same "$1" real --pytorch=autograd-shapes-nvtx -- "$real" train.py
+	ranges real '' >texts
+	is "$(grep -cE '^aten::addmm, seq = [0-9]+, (op_id = [0-9]+, )?sizes = \[\[5\], \[3, 4\], \[4, 5\], \[\], \[\]\]' texts)" 3 "$1: forward in each thread, not while the program profiles"
+	is "$(grep -cE '^AddmmBackward0, seq = [0-9]+, (op_id = [0-9]+, )?sizes = \[\[3, 5\]\]' texts)" 3 "$1: and backward"
+	is "$(notes real)" '' "$1: nothing is missing"
+}
+trained 'a real PyTorch as it is'
 include=$("$real" -c 'import os, torch; print(os.path.dirname(torch.__file__))')
 headers=$(sed -n 's/.*-isystem\([^ "]*\)".*/\1/p' "$PILLION_BUILD_DIR/compile_commands.json" | head -1)
 if [ -d "$include/include" ] && g++ -std=c++20 -shared -fPIC -I"$include/include" -isystem "${CUDA_HOME:-/usr/local/cuda}/include" ${headers:+-isystem "$headers"} \
@@ -176,11 +203,7 @@ if [ -d "$include/include" ] && g++ -std=c++20 -shared -fPIC -I"$include/include
 	mkdir standin
 	cp -r "$jobs"/torch_nvtx* standin
 	export PYTHONPATH=$work/standin TORCH_NVTX=$work/libtorch_nvtx.so
-	same 'a real PyTorch' real --pytorch=autograd-shapes-nvtx -- "$real" train.py
-	ranges real '' >texts
-	is "$(grep -cE '^aten::addmm, seq = [0-9]+, (op_id = [0-9]+, )?sizes = \[\[5\], \[3, 4\], \[4, 5\], \[\], \[\]\]' texts)" 3 'forward in each thread, not while the program profiles'
-	is "$(grep -cE '^AddmmBackward0, seq = [0-9]+, (op_id = [0-9]+, )?sizes = \[\[3, 5\]\]' texts)" 3 'and backward'
-	is "$(notes real)" '' 'nothing is missing'
+	trained 'a real PyTorch with NVTX'
 else
 	skip 'a real PyTorch with NVTX' 'no headers of PyTorch'
 fi

@@ -6,7 +6,10 @@ import threading
 
 from . import autograd, cuda
 
-_texts = ctypes.CDLL(os.environ['NVTX_TEXT'])
+_stubs = ctypes.CDLL(os.environ['TORCH_STUBS']) if 'TORCH_STUBS' in os.environ else None # as of a build without CUDA
+_texts = _stubs or ctypes.CDLL(os.environ['NVTX_TEXT'])
+_push = _stubs.torch_push if _stubs else _texts.text_push
+_pop = _stubs.torch_pop if _stubs else _texts.text_pop
 _seq = threading.local()
 
 
@@ -15,7 +18,13 @@ def operator(name, sizes):
     _seq.number = getattr(_seq, 'number', -1) + 1
     for text in (name, name + 'Backward0'):
         on = getattr(autograd.profiler.here, 'on', None)
-        if on:
+        if on and not (_stubs and on == 'other'):
             text += ', seq = %d' % _seq.number + (', sizes = %s' % sizes if on == 'shapes' else '')
-            _texts.text_push(text.encode())
-            _texts.text_pop()
+            _push(text.encode())
+            _pop()
+
+
+def empty(size):
+    if getattr(autograd.profiler.here, 'on', None):
+        _push(b'aten::empty')
+        _pop()

@@ -10,6 +10,8 @@ here = threading.local()
 def _enable_profiler(kind):
     if getattr(here, 'on', None):
         raise RuntimeError('Profiler is already enabled on this thread')
+    if kind != 'other' and torch._stubs and not torch._stubs.torch_enabled():
+        raise RuntimeError("Can't use NVTX profiler - PyTorch was compiled without CUDA")
     here.on = kind
 
 
