@@ -26,11 +26,10 @@ struct report_context {
 
 enum {
 	REPORT_DEFAULT = 1, /* in the set of `stats` without -r */
-	REPORT_LATER = 2,   /* a name that is known, and not yet built */
-	REPORT_BY = 4,	    /* takes --by */
-	REPORT_HIDDEN = 8,  /* a part of `info`, not listed */
-	REPORT_DEVICE = 16, /* has device times: says where from, takes --by device */
-	REPORT_NAMES = 32,  /* takes :base and :mangled */
+	REPORT_BY = 2,	    /* takes --by */
+	REPORT_HIDDEN = 4,  /* a part of `info`, not listed */
+	REPORT_DEVICE = 8,  /* has device times: says where from, takes --by device */
+	REPORT_NAMES = 16,  /* takes :base and :mangled */
 };
 
 struct report {
@@ -49,6 +48,7 @@ const struct report *report_find(const char *name);
 int report_cuda_api_sum(const struct report_context *, struct table *, struct err *);
 int report_osrt_sum(const struct report_context *, struct table *, struct err *);
 int report_osrt_short_sum(const struct report_context *, struct table *, struct err *);
+int report_openmp_sum(const struct report_context *, struct table *, struct err *);
 int report_files(const struct report_context *, struct table *, struct err *);
 int report_sockets(const struct report_context *, struct table *, struct err *);
 int report_nvtx_names(const struct report_context *, struct table *, struct err *);

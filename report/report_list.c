@@ -4,11 +4,6 @@
 
 #include "report.h"
 
-#define LATER(name, alias, title)                                                                                      \
-	{                                                                                                              \
-		name, alias, title, REPORT_LATER, NULL                                                                 \
-	}
-
 const struct report report_list[] = {
 	{"nvtx_sum", "nvtxsum", "NVTX Range Summary", REPORT_DEFAULT | REPORT_BY, report_nvtx_sum},
 	{"osrt_sum", "osrtsum", "OS Runtime Summary", REPORT_DEFAULT | REPORT_BY, report_osrt_sum},
@@ -70,7 +65,7 @@ const struct report report_list[] = {
 	{"correlated", NULL, "Host Calls and Their Device Work", REPORT_HIDDEN | REPORT_DEVICE, report_correlated},
 	{"device_facts", NULL, "Device Facts", REPORT_HIDDEN | REPORT_DEVICE, report_device_facts},
 	{"not_recorded", NULL, "Programs Not Recorded", REPORT_HIDDEN, report_bare},
-	LATER("openmp_sum", "openmpevtsum", "OpenMP Summary"),
+	{"openmp_sum", "openmpevtsum", "OpenMP Summary", 0, report_openmp_sum},
 };
 
 const size_t report_count = sizeof(report_list) / sizeof(*report_list);

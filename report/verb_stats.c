@@ -29,11 +29,6 @@ static void show_report(struct work *w, const struct report *r, bool is_asked)
 	struct err err;
 	int code;
 
-	if (r->flags & REPORT_LATER) {
-		say("%s: not yet in this version", r->name);
-		w->status = EXIT_INCOMPLETE;
-		return;
-	}
 	if (w->context.by != BY_NOTHING && !(r->flags & REPORT_BY) && is_asked && !w->line->quiet)
 		say("%s: --by does not apply", r->name);
 	progress_begin(r->name, w->model.trace_bytes);
@@ -115,7 +110,7 @@ static void more_help(FILE *out)
 	for (size_t i = 0; i < report_count; i++) {
 		const struct report *r = &report_list[i];
 
-		if (!(r->flags & (REPORT_HIDDEN | REPORT_LATER)))
+		if (!(r->flags & REPORT_HIDDEN))
 			fprintf(out, " %c%-24s %s%s%s%s\n", r->flags & REPORT_DEFAULT ? '*' : ' ', r->name, r->title,
 				r->alias ? " (" : "", r->alias ? r->alias : "", r->alias ? ")" : "");
 	}

@@ -59,4 +59,10 @@ like "$(report stats -r files --by process -f csv files.pillion | head -1)" '^PI
 is "$(report stats -r files --by process -f csv files.pillion | awk -F, 'NR > 1 { print $1 }' | sort -u | wc -l)" 2 'of which there are two'
 pillion -t osrt -o threads "$targets/calls" 5 exit 3 >/dev/null 2>&1
 is "$(report stats -r osrt_sum --by thread -f csv threads.pillion | awk -F, '$10 == "usleep" { print $4 }' | paste -sd' ')" '5 5 5' 'each thread has its own calls'
+
+# A report of nsys's that has nothing to report here.
+capture=$(ls -d *.pillion | head -1)
+report stats -q -r openmp_sum -f csv "$capture" >out 2>err
+is "$? $(head -1 out) $(cat err)" '1 Time (%),Total Time (ns),Count,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name pillion stats: openmp_sum: pillion does not record OpenMP' \
+	"openmp_sum: nsys's columns, and that it is not recorded"
 done_testing
