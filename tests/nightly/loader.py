@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""loader.py METHOD WORKERS: two epochs of PyTorch's DataLoader, its workers living on and not."""
+import hashlib
+import sys
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+
+class Squares(Dataset):
+    def __len__(self):
+        return 64
+
+    def __getitem__(self, i):
+        return torch.full((32, 32), float(i * i))
+
+
+if __name__ == '__main__':
+    method, workers = sys.argv[1], int(sys.argv[2])
+    for persistent in (False, True):
+        if persistent and not workers:
+            continue
+        loader = DataLoader(Squares(), batch_size=8, num_workers=workers, persistent_workers=persistent, pin_memory=False,
+                            multiprocessing_context=method if workers else None)
+        digest = hashlib.sha256()
+        for epoch in range(2):
+            for batch in loader:
+                digest.update(batch.numpy().tobytes())
+        print(persistent, digest.hexdigest())
