@@ -519,8 +519,11 @@ static void add_image(struct chrome *w, const struct image *image)
 		add_thread(w, &t->threads[i]);
 	nvtx_ranges(image, NULL, w, visit_range);
 	chrome_autograd_flows(w);
-	if (w->has_device_records)
+	if (w->has_device_records) {
+		stream_names_make(&w->streams, w->x->context, image, &w->nvtx);
 		chrome_device_events(w);
+		stream_names_done(&w->streams);
+	}
 	correlation_ids_done(&w->ids);
 	nvtx_definitions_done(&w->nvtx);
 	chrome_memory(w);

@@ -5,7 +5,7 @@
 
 #include "correlate.h"
 #include "export.h"
-#include "nvtx_define.h"
+#include "stream_name.h"
 
 /* Texts by number, made when they are first needed. */
 struct chrome_cache {
@@ -37,6 +37,7 @@ struct chrome {
 	struct correlation_ids ids; /* of the image */
 	struct nvtx_definitions nvtx; /* likewise */
 	struct chrome_autograd autograd; /* likewise */
+	struct stream_names streams; /* likewise */
 	uint64_t correlation; /* unique in a process */
 	uint64_t next_flow;
 	uint64_t next_range;

@@ -112,7 +112,8 @@ static uint32_t stream_tid(struct chrome *w, uint32_t pid, const struct tf_work 
 			break;
 	}
 	if (is_new) {
-		buffer_print(&name, "stream %" PRIu32 " of ", work->stream);
+		stream_label(&w->streams, work, &name);
+		buffer_text(&name, " of ");
 		process_label(w->model, &w->model->processes[w->image->process], &name);
 		json_add(&json, name.data);
 		chrome_meta(w, pid, tid, "thread_name", "name", json.data);

@@ -7,7 +7,7 @@
 #define PILLION_EXPORT_HTML_H
 
 #include "export.h"
-#include "nvtx_define.h"
+#include "stream_name.h"
 #include "html_pack.h"
 
 enum { HTML_BLOCK_EVENTS = 65536 };
@@ -69,6 +69,7 @@ struct html {
 	const struct image *image;
 	const struct axis *axis;
 	struct nvtx_definitions nvtx;
+	struct stream_names streams;
 	struct map known_calls, known_texts, known_samples, known_works; /* id -> name; of works a position */
 };
 

@@ -40,7 +40,7 @@ static struct html_track *stream_track(struct html *h, const struct tf_work *w)
 
 	if (!is_new)
 		return t;
-	buffer_print(&text, "stream %" PRIu32, w->stream);
+	stream_label(&h->streams, w, &text);
 	t->label = html_string(h, text.data);
 	buffer_clear(&text);
 	device_name(h->image->trace, w->device, &text);

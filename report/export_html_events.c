@@ -498,8 +498,10 @@ static void add_image(struct html *h, const struct image *image)
 	for (size_t i = 0; t && i < t->thread_count; i++)
 		add_thread(h, &t->threads[i]);
 	nvtx_ranges(image, NULL, h, visit_range);
-	nvtx_definitions_done(&h->nvtx);
+	stream_names_make(&h->streams, h->x->context, image, &h->nvtx);
 	html_device(h);
+	stream_names_done(&h->streams);
+	nvtx_definitions_done(&h->nvtx);
 	map_done(&h->known_calls);
 	map_done(&h->known_texts);
 	map_done(&h->known_samples);

@@ -16,6 +16,14 @@ for name in ',CUDA device,0,the first device' ',CUDA stream,4660,copies' 'extend
 done
 report export -t chrome -o run.json run.pillion >/dev/null 2>err
 is "$? $(cat err)" '0 ' 'chrome export'
+if [ -x "$targets/cuda_steps" ]; then
+	LD_LIBRARY_PATH=$PILLION_BUILD_DIR/tests/doubles pillion -o steps "$targets/cuda_steps" 2 >out 2>err
+	report export -t chrome -o steps.json steps.pillion >/dev/null 2>err
+	is "$(grep -oE '"stream [0-9]+ [^"]*of' steps.json | sed 's/[0-9]\+/N/' | sort | tr '\n' ';')" "\"stream N (the last one's) of;\"stream N of;" \
+		'a stream goes by the name that its handle was given'
+else
+	skip 'names of streams' 'built without CUDA headers'
+fi
 if ! command -v python3 >/dev/null; then
 	skip 'what it holds' 'no python3'
 	done_testing

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_steps N: N steps of copies, a memset and launches, in NVTX ranges of two domains; one range from start to end. */
+/* cuda_steps N: N steps of copies, a memset and launches, in NVTX ranges of two domains; one range from start to end. The last
+ * launch is on a stream that has a name. */
 #include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtCudaRt.h>
 #include <stdio.h>
 
 #include "cuda_stub.h"
@@ -26,11 +28,13 @@ __attribute__((constructor)) static void register_all(void)
 	cuda_stub_end();
 }
 
+static cudaStream_t stream; /* NULL but for the last launch */
+
 static void launch(const void *kernel, unsigned blocks)
 {
 	static cudaKernel_t handles[2];
 
-	cuda_stub_launch(&handles[kernel == OTHER], kernel, (dim3){blocks, 1, 1}, (dim3){32, 1, 1}, NULL, NULL);
+	cuda_stub_launch(&handles[kernel == OTHER], kernel, (dim3){blocks, 1, 1}, (dim3){32, 1, 1}, stream, NULL);
 }
 
 static void step(nvtxDomainHandle_t domain, char *device, int i)
@@ -66,6 +70,9 @@ int main(int argc, char **argv)
 	for (int i = 0; i < (argc > 1 ? atoi(argv[1]) : 1); i++)
 		step(domain, device, i);
 	nvtxRangeEnd(all);
+	if (cudaStreamCreate(&stream))
+		return 1;
+	nvtxNameCudaStreamA(stream, "the last one's");
 	launch(WORK, 1);
 	cudaDeviceSynchronize();
 	return cudaFree(device) != cudaSuccess;
