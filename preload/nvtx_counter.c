@@ -117,9 +117,9 @@ static void counter_no_value(struct nvtx_domain *d, uint64_t id, uint8_t reason)
 /* Their times are on clocks of the program's choice. */
 static void counter_batch(struct nvtx_domain *d, const struct nvtx_counter_batch *batch)
 {
-	static bool is_noted;
+	static uint64_t noted;
 
-	nvtx_note_once(&is_noted, "NVTX's batches of counter samples are not recorded");
+	nvtx_note_once(&noted, "NVTX's batches of counter samples are not recorded");
 }
 
 #define SLOT(slot, function) [NVTX_##slot] = (intptr_t)(function)

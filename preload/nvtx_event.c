@@ -22,11 +22,11 @@ static uint32_t message_id(const struct nvtx_attributes *a)
 
 static uint32_t category_of(const struct nvtx_attributes *a)
 {
-	static bool is_noted;
+	static uint64_t noted;
 
 	if (a->category < CATEGORIES)
 		return a->category;
-	nvtx_note_once(&is_noted, "NVTX categories over 65535 are not kept");
+	nvtx_note_once(&noted, "NVTX categories over 65535 are not kept");
 	return 0;
 }
 

@@ -43,12 +43,12 @@ static struct nvtx_string *domain_register_wide(struct nvtx_domain *d, const wch
 
 static uint32_t next_domain(void)
 {
-	static bool is_noted;
+	static uint64_t noted;
 	uint32_t number = __atomic_add_fetch(&domains, 1, __ATOMIC_RELAXED);
 
 	if (number < DOMAINS)
 		return number;
-	nvtx_note_once(&is_noted, "more than 2047 NVTX domains: the rest counts as the default one");
+	nvtx_note_once(&noted, "more than 2047 NVTX domains: the rest counts as the default one");
 	return 0;
 }
 

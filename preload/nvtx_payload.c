@@ -189,11 +189,11 @@ static struct definition *definition_begin(void)
 
 static void definition_end(struct nvtx_domain *d, struct definition *n, const struct tf_nvtx *head)
 {
-	static bool is_noted;
+	static uint64_t noted;
 
 	memcpy(n->bytes, head, sizeof(*head));
 	if (n->is_cut || !nvtx_define(d, n->bytes, n->size))
-		nvtx_note_once(&is_noted, "an NVTX schema or enum is too large: payloads of it are shown as bytes");
+		nvtx_note_once(&noted, "an NVTX schema or enum is too large: payloads of it are shown as bytes");
 	sys_munmap(n, sizeof(*n));
 }
 
@@ -391,7 +391,7 @@ static void put_payload(struct nvtx_domain *d, struct output *o, struct nvtx_pay
 
 uint32_t nvtx_payload(struct nvtx_domain *d, const struct nvtx_payload *payloads, size_t count)
 {
-	static bool is_noted;
+	static uint64_t noted;
 	static uint32_t ids;
 	struct output o;
 	struct tf_payloads head = {.domain = d ? d->number : 0};
@@ -410,7 +410,7 @@ uint32_t nvtx_payload(struct nvtx_domain *d, const struct nvtx_payload *payloads
 	}
 	memcpy(o.bytes, &head, sizeof(head));
 	if (o.is_cut)
-		nvtx_note_once(&is_noted, "NVTX payloads of more than 8 KB are cut");
+		nvtx_note_once(&noted, "NVTX payloads of more than 8 KB are cut");
 	id = __atomic_add_fetch(&ids, 1, __ATOMIC_RELAXED);
 	return event_blob(TF_BLOB_PAYLOAD, id, o.bytes, o.size) ? id : 0;
 }
@@ -453,9 +453,9 @@ static int64_t timestamp(void)
 
 static void note_deferred(void)
 {
-	static bool is_noted;
+	static uint64_t noted;
 
-	nvtx_note_once(&is_noted, "NVTX's deferred events (nvtxEventSubmit, nvtxEventBatchSubmit) are not recorded");
+	nvtx_note_once(&noted, "NVTX's deferred events (nvtxEventSubmit, nvtxEventBatchSubmit) are not recorded");
 }
 
 static void event_submit(struct nvtx_domain *d, const struct nvtx_payload *payloads, size_t count)

@@ -8,11 +8,11 @@ enum { STRING_IDS = 1 << 24 };
 
 struct nvtx_recent nvtx_recent[256];
 
-void nvtx_note_once(bool *is_noted, const char *text)
+void nvtx_note_once(uint64_t *noted, const char *text)
 {
 	struct thread_guard guard;
 
-	if (__atomic_exchange_n(is_noted, true, __ATOMIC_RELAXED))
+	if (!event_enter() || __atomic_exchange_n(noted, process.generation, __ATOMIC_RELAXED) == process.generation)
 		return;
 	thread_guard_enter(&thread_self, &guard);
 	process_note(text);
@@ -21,11 +21,11 @@ void nvtx_note_once(bool *is_noted, const char *text)
 
 static uint32_t fitting(uint32_t id)
 {
-	static bool is_noted;
+	static uint64_t noted;
 
 	if (__builtin_expect(id < STRING_IDS, 1))
 		return id;
-	nvtx_note_once(&is_noted, "more than 16 million different NVTX texts: the rest is nameless");
+	nvtx_note_once(&noted, "more than 16 million different NVTX texts: the rest is nameless");
 	return 0;
 }
 

@@ -67,8 +67,8 @@ const char *nvtx_text_narrow(char *ret, const wchar_t *text);
 /* The one struct of a text, made at its first use; NULL: out of memory. */
 struct nvtx_string *nvtx_text_string(const char *text, size_t length);
 
-/* A line for the ledger, of which one is enough. */
-void nvtx_note_once(bool *is_noted, const char *text);
+/* A line for the ledger, of which one is enough in each image: `noted` is the last one that has it. */
+void nvtx_note_once(uint64_t *noted, const char *text);
 
 /* ---- nvtx_name.c: what names stand for ---- */
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int failed;
@@ -180,6 +181,16 @@ static void counters(void)
 	nvtxCounterSample(domain, position, &p, sizeof(p));
 }
 
+/* Twice: one line in the ledger of each process is enough. */
+static void not_recorded(void)
+{
+	uint64_t number = 5;
+	nvtxPayloadData_t data = {NVTX_PAYLOAD_ENTRY_TYPE_UINT64, sizeof(number), &number};
+
+	nvtxEventSubmit(domain, &data, 1);
+	nvtxEventSubmit(domain, &data, 1);
+}
+
 static uint32_t worker_tid;
 static pthread_barrier_t barrier;
 
@@ -208,6 +219,12 @@ int main(void)
 	unions();
 	plain_payloads();
 	counters();
+	not_recorded();
+	if (!fork()) {
+		not_recorded();
+		_exit(0);
+	}
+	wait(NULL);
 	handle = nvtxDomainResourceCreate(domain, &resource);
 	CHECK(handle);
 	nvtxDomainResourceDestroy(handle);
