@@ -242,6 +242,7 @@ static void say_unseen(const char *path, const char *symbol)
 	process_note(bytes);
 }
 
+/* A forked child leaves it to its parent: another thread may have had the loader's list lock at the fork, and has it there for ever. */
 void door_say_unseen(void)
 {
 	static const char *const libraries[] = {"libcu", "libnccl", "libmpi"};
@@ -249,6 +250,8 @@ void door_say_unseen(void)
 	bool is_worth_it = false;
 	char path[PATH_MAX];
 
+	if (process.generation > 1)
+		return;
 	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
 		is_worth_it |= loaded_library(libraries[i], path, sizeof(path));
 	if (!is_worth_it || !process_gate.groups || !event_enter())

@@ -44,7 +44,7 @@ struct door_answer {
 };
 struct door_answer door_dlsym(void *handle, const char *name, const void *caller);
 
-/* At the end of the image: the ledger names the libraries whose calls come by none of these ways. */
+/* At the end of the image, if it is no forked child: the ledger names the libraries whose calls come by none of these ways. */
 void door_say_unseen(void);
 #endif
 

@@ -31,37 +31,6 @@ static uint64_t busy; /* generation of the image one of whose threads is changin
 static uint32_t attempts;
 static char library[PATH_MAX];
 
-bool cupti_claim(void)
-{
-	uint64_t old = __atomic_load_n(&busy, __ATOMIC_RELAXED);
-
-	return old != process.generation &&
-	       __atomic_compare_exchange_n(&busy, &old, process.generation, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
-}
-
-void cupti_release(void)
-{
-	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
-}
-
-bool cupti_claim_patiently(void)
-{
-	static uint64_t impatient; /* generation of the image in which a wait was in vain: the next would be, too */
-	struct timespec pause = {.tv_nsec = 100000};
-	uint64_t until = clock_monotonic_ns() + CLAIM_NS;
-
-	while (!cupti_claim()) {
-		if (sys_is_silent || impatient == process.generation)
-			return false;
-		if (clock_monotonic_ns() > until) {
-			impatient = process.generation;
-			return false;
-		}
-		sys_call(SYS_nanosleep, &pause, NULL, 0, 0);
-	}
-	return true;
-}
-
 void cupti_enter(struct thread_guard *guard)
 {
 	thread_guard_enter(&thread_self, guard);
@@ -72,6 +41,43 @@ void cupti_leave(struct thread_guard *guard)
 {
 	cupti_is_inside = false;
 	thread_guard_leave(&thread_self, guard);
+}
+
+bool cupti_claim(struct thread_guard *guard)
+{
+	uint64_t old = __atomic_load_n(&busy, __ATOMIC_RELAXED);
+
+	if (old == process.generation)
+		return false;
+	cupti_enter(guard);
+	if (__atomic_compare_exchange_n(&busy, &old, process.generation, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return true;
+	cupti_leave(guard);
+	return false;
+}
+
+void cupti_release(struct thread_guard *guard)
+{
+	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+	cupti_leave(guard);
+}
+
+bool cupti_claim_patiently(struct thread_guard *guard)
+{
+	static uint64_t impatient; /* generation of the image in which a wait was in vain: the next would be, too */
+	struct timespec pause = {.tv_nsec = 100000};
+	uint64_t until = clock_monotonic_ns() + CLAIM_NS;
+
+	while (!cupti_claim(guard)) {
+		if (sys_is_silent || impatient == process.generation)
+			return false;
+		if (clock_monotonic_ns() > until) {
+			impatient = process.generation;
+			return false;
+		}
+		sys_call(SYS_nanosleep, &pause, NULL, 0, 0);
+	}
+	return true;
 }
 
 void cupti_set(uint64_t on, uint64_t settled)
@@ -150,13 +156,18 @@ static bool use_events(void)
 	return true;
 }
 
-static bool is_early;  /* the driver is about to be up: what fails is tried again when it is */
+static uint64_t starts_early; /* generation of the image where the driver is about to be up: what fails is tried again when it is */
 static uint64_t early; /* generation of the image where CUPTI was opened then, and no call has been recorded since */
+
+static bool is_early(void)
+{
+	return starts_early && starts_early == process.generation;
+}
 
 /* Nobody has CUPTI, so nobody is disturbed by events. */
 static void do_without(const char *why, const char *what, int result)
 {
-	if (is_early)
+	if (is_early())
 		cupti_state.generation = 0;
 	else if (process_options.gpu_activity != GPU_ACTIVITY_AUTO)
 		give_up(why, what, result);
@@ -269,11 +280,11 @@ static void take(void)
 	}
 	if (!cupti_api.flush_period || cupti_api.flush_period(process_options.cuda_flush_interval_ms))
 		process_note("this CUPTI hands records over when its buffers are full: a kill loses more than the flush interval");
-	bring_in_at_exit(is_early);
+	bring_in_at_exit(is_early());
 	tell_source(TF_SOURCE_CUPTI);
 	cupti_take_clock();
-	early = is_early ? process.generation : 0;
-	cupti_set(process.generation, is_early ? 0 : process.generation);
+	early = is_early() ? process.generation : 0;
+	cupti_set(process.generation, is_early() ? 0 : process.generation);
 }
 
 static void start(void)
@@ -320,14 +331,12 @@ void cupti_driver_loads_us(void)
 	struct thread_guard guard;
 
 	told = process.generation;
-	if (!event_wanted(TF_GROUP_CUDA) || !cupti_is_asked_for() || cupti_state.generation || !cupti_claim())
+	if (!event_wanted(TF_GROUP_CUDA) || !cupti_is_asked_for() || cupti_state.generation || !cupti_claim(&guard))
 		return;
-	cupti_enter(&guard);
-	is_early = true;
+	starts_early = process.generation;
 	start();
-	is_early = false;
-	cupti_leave(&guard);
-	cupti_release();
+	starts_early = 0;
+	cupti_release(&guard);
 }
 
 /* ---- pauses ---- */
@@ -385,22 +394,21 @@ static void settle(bool has_driver)
 }
 
 /* A thread whose call is to be recorded waits for another that starts: CUPTI has no records of what came before. */
-static bool claim(bool is_wanted)
+static bool claim(bool is_wanted, struct thread_guard *guard)
 {
 	static uint64_t said;
-	struct thread_guard guard;
 
-	if (cupti_claim())
+	if (cupti_claim(guard))
 		return true;
 	if (!is_wanted || (attempts > PATIENCE && !cupti_state.generation))
 		return false;
-	if (cupti_claim_patiently())
+	if (cupti_claim_patiently(guard))
 		return true;
 	if (__atomic_exchange_n(&said, process.generation, __ATOMIC_RELAXED) == process.generation)
 		return false;
-	thread_guard_enter(&thread_self, &guard);
+	thread_guard_enter(&thread_self, guard);
 	process_note("device records are missing of what was asked for while CUPTI was being opened by another thread");
-	thread_guard_leave(&thread_self, &guard);
+	thread_guard_leave(&thread_self, guard);
 	return false;
 }
 
@@ -414,9 +422,8 @@ void cupti_change(bool is_wanted, bool has_driver)
 		cupti_set(0, process.generation); /* the parent's CUPTI is no good here */
 		return;
 	}
-	if (!claim(is_wanted))
+	if (!claim(is_wanted, &guard))
 		return;
-	cupti_enter(&guard);
 	if (!is_wanted && cupti_on == process.generation)
 		pause_kinds();
 	else if (is_wanted && !cupti_state.generation)
@@ -425,8 +432,7 @@ void cupti_change(bool is_wanted, bool has_driver)
 		settle(has_driver);
 	else if (is_wanted && cupti_settled != process.generation)
 		resume_kinds();
-	cupti_leave(&guard);
-	cupti_release();
+	cupti_release(&guard);
 }
 
 /* ---- ends ---- */

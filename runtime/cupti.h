@@ -77,11 +77,12 @@ bool cupti_foreign_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_l
 void cupti_foreign_copy(void *context, uint32_t stream, const uint8_t *buffer, size_t used);
 void cupti_foreign_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t used);
 
-/* cupti.c: only one thread at a time changes who has CUPTI; false: another one is at it. */
-bool cupti_claim(void);
+/* cupti.c: only one thread at a time changes who has CUPTI; false: another one is at it. In a guard up to the release, or a handler that
+ * leaves by longjmp would keep it. */
+bool cupti_claim(struct thread_guard *guard);
 /* The other one may be in calls of CUPTI's that take long; but it may also wait for this thread: then false, and at once from then on. */
-bool cupti_claim_patiently(void);
-void cupti_release(void);
+bool cupti_claim_patiently(struct thread_guard *guard);
+void cupti_release(struct thread_guard *guard);
 bool cupti_is_asked_for(void);
 
 /* CUPTI without us, and with what others expect of it. */

@@ -53,36 +53,37 @@ bool cupti_foreign_gives_back(void)
 /* True: the other has CUPTI. */
 static bool step_aside(const void *caller)
 {
-	struct thread_guard guard;
-
 	if (cupti_foreign_has_it())
 		return true;
 	if (cupti_settled == process.generation && cupti_on != process.generation)
 		return false; /* we do not have it, and shall not */
-	cupti_enter(&guard);
 	tell_gap(false, caller);
 	if (cupti_state.generation == process.generation)
 		cupti_let_go();
 	foreign.uses = 0;
 	foreign.generation = process.generation;
-	cupti_leave(&guard);
 	return true;
 }
 
 static bool take_away(const void *caller, uint64_t use)
 {
+	struct thread_guard guard;
 	bool is_claimed, has_it;
 
 	if (!(process_gate.groups & 1u << TF_GROUP_CUDA) || cupti_is_inside || !cupti_is_asked_for() || !event_enter())
 		return false;
-	is_claimed = cupti_claim_patiently();
+	is_claimed = cupti_claim_patiently(&guard);
+	if (!is_claimed)
+		cupti_enter(&guard);
 	has_it = step_aside(caller);
 	if (has_it) {
 		foreign.uses = use == REGISTERED ? foreign.uses | use : (foreign.uses | use) & ~REGISTERED;
 		cupti_set(0, process.generation);
 	}
 	if (is_claimed)
-		cupti_release();
+		cupti_release(&guard);
+	else
+		cupti_leave(&guard);
 	return has_it;
 }
 
@@ -112,16 +113,17 @@ void cupti_foreign_enables(const void *caller, uint32_t kind)
 
 void cupti_foreign_disabled(uint32_t kind)
 {
+	struct thread_guard guard;
 	bool is_claimed;
 
 	if (cupti_is_inside || !cupti_foreign_has_it())
 		return;
-	is_claimed = cupti_claim_patiently();
+	is_claimed = cupti_claim_patiently(&guard);
 	foreign.uses &= ~kind_bit(kind);
 	if (cupti_foreign_has_it() && !foreign.uses)
 		cupti_set(0, 0); /* ours again from the next recorded call on */
 	if (is_claimed)
-		cupti_release();
+		cupti_release(&guard);
 }
 
 void cupti_foreign_end(void)

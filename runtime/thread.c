@@ -31,6 +31,9 @@ static int (*set_key)(pthread_key_t, const void *); /* NULL: no key to be had */
 void thread_guard_enter(struct thread *t, struct thread_guard *g)
 {
 	g->error = errno;
+	/* Others' code may come to a cancellation point in it; there glibc would wait for its signal, which is blocked. */
+	g->cancel = PTHREAD_CANCEL_ENABLE;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &g->cancel);
 	__atomic_fetch_add(&process.guarded, 1, __ATOMIC_SEQ_CST);
 	g->has_blocked = !__atomic_load_n(&process.is_closing, __ATOMIC_SEQ_CST);
 	if (g->has_blocked)
@@ -49,6 +52,7 @@ void thread_guard_leave(struct thread *t, const struct thread_guard *g)
 		sys_signals_restore(&g->signals);
 	__atomic_fetch_sub(&process.guarded, 1, __ATOMIC_SEQ_CST);
 	errno = g->error;
+	pthread_setcancelstate(g->cancel, NULL);
 }
 
 void thread_refresh_name(struct thread *t)

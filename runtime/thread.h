@@ -42,10 +42,10 @@ extern __thread struct thread thread_self __attribute__((tls_model("initial-exec
  * the call is to be forwarded. */
 bool thread_enter(struct thread *t);
 
-/* Guards a stretch of our own slow code: calls made in it are forwarded, signals wait. Not across a real call. */
+/* Guards a stretch of our own slow code: calls made in it are forwarded, signals wait, cancellation too. Not across a real call. */
 struct thread_guard {
 	uint64_t generation, signals, start_ticks;
-	int error;
+	int error, cancel;
 	bool has_blocked;
 };
 void thread_guard_enter(struct thread *t, struct thread_guard *g);

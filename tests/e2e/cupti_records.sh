@@ -61,7 +61,15 @@ PILLION_SIMCUPTI=slow=600 accounted first "$targets/cuda_pairs" first 50
 is "$? $(cat out)" '0 done' 'a CUPTI that takes longer than anybody waits: the program goes on'
 like "$(notes first)" 'missing of what was asked for while CUPTI was being opened' 'and the ledger says so'
 like "$(ledger first 'unmatched calls')" '^[1-9]' 'with the calls that have no record'
+for how in cancel jump fork; do
+	PILLION_SIMCUPTI=slow=20 accounted amid -c cudaProfilerApi --capture-range-end=stop "$targets/cuda_opening" $how 7
+	is "$? $(cat out) $(sets amid)$(notes amid)" '0 done 7x0.004 ' "a $how while CUPTI is being opened: the range is recorded, and ends"
+done
 unset PILLION_SIMGPU_UNTOLD
+for how in fork iterate; do
+	PILLION_SIMCUPTI=slow=20 accounted amid "$targets/cuda_opening" $how 7
+	is "$? $(cat out) $(sets amid)$(notes amid)" '0 done 7x0.002 7x0.004 ' "$how: the child ends as without us"
+done
 
 # ---- calls that cannot be seen ----
 
