@@ -68,7 +68,8 @@ bool annotate_torch_offer(void)
 
 	give = loaded_in(library, "_ZN5torch8profiler4impl19registerCUDAMethodsEPNS1_13ProfilerStubsE");
 	before = ask && give ? ask() : NULL;
-	if (!before || before == &ours)
+	/* Its own for want of CUDA has no members; another's, of a library beside it, may. */
+	if (!before || before == &ours || loaded_start(before) != loaded_start((void *)ask))
 		return false;
 	memcpy(table, before->slots - HEAD, HEAD * sizeof(*table));
 	for (unsigned i = 0; i < SLOTS; i++)

@@ -137,6 +137,8 @@ for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11
 	like "$(notes operators)" 'compiled without CUDA' "$version: which the ledger says"
 	is "$(PYTHONPATH=$jobs pillion -f -o operators --pytorch=autograd-nvtx "$python" -c 'import torch; print(torch._stubs.torch_is_registered())' 2>err)" 0 \
 		"$version: and PyTorch has its own back"
+	is "$(TORCH_ORDER=elsewhere PYTHONPATH=$jobs pillion -f -o operators --pytorch=autograd-nvtx "$python" -c 'import torch; print(torch._stubs.torch_is_registered())' 2>err)" 0 \
+		"$version: what another library has given PyTorch stays"
 	unset TORCH_STUBS TORCH_ORDER
 done
 python=${one:-}

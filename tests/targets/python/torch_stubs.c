@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stands in for libtorch_cpu.so of a build without CUDA: the table by which PyTorch's profiler reaches NVTX, and a profiler that
- * uses it. TORCH_ORDER=other: a later version might have that table in another order. */
+ * uses it. TORCH_ORDER=other: a later version might have that table in another order; elsewhere: another library has registered an
+ * object of its own. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@ static int no(void)
 }
 
 static const slot absent[2 + 10] = {0, 0, fail, fail, fail, fail, fail, (slot)no, fail, fail, fail, fail};
-static struct stubs none = {absent + 2}, *stubs = &none;
+static struct stubs none = {absent + 2}, *first = &none, *stubs = &none;
 
 static int place(int usual, int other)
 {
@@ -41,10 +42,23 @@ void _ZN5torch8profiler4impl19registerCUDAMethodsEPNS1_13ProfilerStubsE(struct s
 	stubs = s;
 }
 
+__attribute__((constructor)) static void begin(void)
+{
+	const char *order = getenv("TORCH_ORDER");
+
+	if (!order || strcmp(order, "elsewhere") != 0)
+		return;
+	stubs = malloc(sizeof(*stubs));
+	if (!stubs)
+		abort();
+	*stubs = none;
+	first = stubs;
+}
+
 int torch_is_registered(void);
 int torch_is_registered(void)
 {
-	return stubs != &none;
+	return stubs != first;
 }
 
 int torch_enabled(void);
