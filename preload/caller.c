@@ -57,10 +57,12 @@ static int count_unloads(struct dl_phdr_info *info, size_t size, void *ret_count
 void caller_unloaded(void)
 {
 	int error = errno;
-	uint64_t count = 0;
+	uint64_t count = 0, epoch = __atomic_load_n(&caller_epoch, __ATOMIC_RELAXED);
 
 	dl_iterate_phdr(count_unloads, &count);
-	__atomic_store_n(&caller_epoch, count, __ATOMIC_RELAXED);
+	/* Of several threads the last to come here may know the least. */
+	while (epoch < count && !__atomic_compare_exchange_n(&caller_epoch, &epoch, count, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
 	errno = error;
 }
 
