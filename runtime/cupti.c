@@ -187,12 +187,14 @@ static void refused(const char *what, int result)
 
 static uint64_t told; /* generation of the image in which the driver has loaded us */
 
-/* A recorded call would have looked for the driver, or settled that it is not wanted. Outside a range none is recorded. */
+/* A recorded call would have looked for the driver, or settled that it is not wanted; calls that ask no device for anything have no
+ * rows. Outside a range none is recorded. */
 void cupti_say_unseen(void)
 {
 	struct thread_guard guard;
 
-	if (!told || told != process.generation || attempts || ((cupti_state.generation || cupti_settled) && early != told))
+	if (!told || told != process.generation || attempts ||
+	    ((cupti_state.generation || cupti_settled) && (early != told || !cupti_state.has_work)))
 		return;
 	if ((process_range && process_range->mode != TF_RANGE_WHOLE_RUN) || !event_wanted(TF_GROUP_CUDA_DRIVER) || !event_enter())
 		return;
@@ -293,6 +295,7 @@ static void start(void)
 	int result;
 
 	cupti_state.generation = process.generation;
+	cupti_state.has_work = false;
 	if (process_options.gpu_activity == GPU_ACTIVITY_EVENTS) {
 		use_events();
 		return;

@@ -117,6 +117,7 @@ struct cupti_state {
 	uint8_t time; /* enum tf_device_time */
 	uint16_t epoch;	 /* of correlation ids */
 	uint64_t kinds;	 /* that we have switched on */
+	bool has_work;	 /* a device has done something since */
 };
 extern struct cupti_state cupti_state;
 

@@ -258,7 +258,7 @@ static void put_record(struct batches *all, const void *record)
 
 	if (put_more(&all->more, record))
 		return;
-
+	cupti_state.has_work |= ((const struct cupti_record *)record)->kind != CUPTI_DEVICE;
 	switch (((const struct cupti_record *)record)->kind) {
 	case CUPTI_KERNEL:
 		put_kernel(b, record);

@@ -76,6 +76,8 @@ done
 accounted deep "$targets/cuda_doors" plugin "$targets/cuda_launches_plugin.so" 2 deep
 is "$? $(ledger deep 'unmatched device records')" "0 $(ledger deep 'device records')" 'a library opened with RTLD_DEEPBIND: device records alone'
 like "$(ledger deep 'device records') $(notes deep)" '^[1-9].*calls that cannot be seen' 'of all that it did, and the ledger says why'
+accounted count "$targets/cuda_opening" count 0
+is "$? $(cat out)$(notes count)" '0 1 devices' 'a program that counts devices only: nothing is said to be missing'
 
 # ---- CUPTI that does not work ----
 

@@ -3,6 +3,7 @@
  *   cancel   it is cancelled
  *   jump     a signal's handler leaves the call by siglongjmp
  *   fork     the process forks; the child ends at once
+ *   count    nothing: the process counts devices, and ends
  *   iterate  the process forks while a thread is in dl_iterate_phdr; the child ends by exit()
  * That call begins a capture range, which ends after these; then there are as many of half the size. Prints what went wrong, and "done". */
 #include <cuda_profiler_api.h>
@@ -120,12 +121,20 @@ static void iterate(void)
 	pthread_join(thread, NULL);
 }
 
+static void count(void)
+{
+	int devices = 0, result = cudaGetDeviceCount(&devices);
+
+	printf("%d devices\n", devices);
+	exit(result);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} ways[] = {{"cancel", cancel}, {"jump", jump}, {"fork", fork_amid}, {"iterate", iterate}};
+	} ways[] = {{"cancel", cancel}, {"jump", jump}, {"fork", fork_amid}, {"count", count}, {"iterate", iterate}};
 	void *memory;
 
 	if (argc < 3)
