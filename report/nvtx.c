@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NVTX ranges out of their pushes, pops, starts and ends. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "report.h"
+
+/* Domains have 11 bits of an event. */
+enum { DOMAINS = 1 << 11, MANY_HOLES = 1 << 12 };
 
 struct open_range {
 	uint64_t start;
@@ -10,13 +14,16 @@ struct open_range {
 	uint32_t args_count;
 	const uint64_t *args, *payload;
 	const struct trace_thread *thread;
+	size_t below; /* on the stack: the one of its domain before it, its position + 1; 0: none */
+	bool is_hole; /* popped, while one of another domain above it was not */
 };
 
 struct walk {
 	const struct trace *trace;
 	const struct trace_thread *thread; /* the one being read */
 	struct open_range *stack;          /* of one thread, all domains */
-	size_t depth, capacity;
+	size_t depth, capacity, holes;
+	size_t top[DOMAINS]; /* of each domain: its last one's position + 1 */
 	struct open_range *starts; /* open ones; unused places are listed in `spare` */
 	size_t start_count, start_capacity;
 	size_t *spare;
@@ -30,7 +37,13 @@ struct walk {
 
 static struct open_range opened(const struct walk *w, const struct event *e)
 {
-	return (struct open_range){e->ticks, e->text, e->id, e->args_count, e->args, e->payload, w->thread};
+	return (struct open_range){.start = e->ticks,
+				   .text = e->text,
+				   .domain = e->id,
+				   .args_count = e->args_count,
+				   .args = e->args,
+				   .payload = e->payload,
+				   .thread = w->thread};
 }
 
 static void close_range(struct walk *w, const struct open_range *o, uint64_t end, bool is_pushpop,
@@ -56,19 +69,43 @@ static void close_range(struct walk *w, const struct open_range *o, uint64_t end
 			     });
 }
 
+static void push_one(struct walk *w, struct open_range o)
+{
+	size_t *top = &w->top[o.domain % DOMAINS];
+
+	o.below = *top;
+	w->stack = mem_grow(w->stack, w->depth, &w->capacity, sizeof(*w->stack));
+	w->stack[w->depth++] = o;
+	*top = w->depth;
+}
+
+/* Domains that take turns for ever would leave holes for ever. */
+static void close_holes(struct walk *w)
+{
+	size_t depth = w->depth;
+
+	memset(w->top, 0, sizeof(w->top));
+	w->depth = w->holes = 0;
+	for (size_t i = 0; i < depth; i++)
+		if (!w->stack[i].is_hole)
+			push_one(w, w->stack[i]);
+}
+
 static void pop(struct walk *w, const struct event *e)
 {
-	struct open_range closed;
-	size_t i = w->depth;
+	size_t *top = &w->top[e->id % DOMAINS];
+	struct open_range *o = *top ? &w->stack[*top - 1] : NULL;
 
-	while (i > 0 && w->stack[i - 1].domain != e->id)
-		i--;
-	if (!i)
+	if (!o)
 		return; /* counted by the reader */
-	closed = w->stack[i - 1];
-	for (w->depth--; i <= w->depth; i++)
-		w->stack[i - 1] = w->stack[i];
-	close_range(w, &closed, e->ticks, true, w->thread, e->payload);
+	close_range(w, o, e->ticks, true, w->thread, e->payload);
+	*top = o->below;
+	o->is_hole = true;
+	w->holes++;
+	for (; w->depth && w->stack[w->depth - 1].is_hole; w->depth--)
+		w->holes--;
+	if (w->holes > MANY_HOLES && w->holes > w->depth / 2)
+		close_holes(w);
 }
 
 static void range_start(struct walk *w, const struct event *e)
@@ -124,12 +161,12 @@ static void walk_thread(struct walk *w, const struct trace *t, const struct trac
 	if (!(thread->kinds & kinds))
 		return;
 	cursor_init(&cursor, t, thread);
-	w->depth = 0;
+	w->depth = w->holes = 0;
+	memset(w->top, 0, sizeof(w->top));
 	w->thread = thread;
 	while (cursor_next(&cursor, &e)) {
 		if (e.kind == TF_PUSH) {
-			w->stack = mem_grow(w->stack, w->depth, &w->capacity, sizeof(*w->stack));
-			w->stack[w->depth++] = opened(w, &e);
+			push_one(w, opened(w, &e));
 		} else if (e.kind == TF_POP) {
 			pop(w, &e);
 		} else if (e.kind == TF_RANGE_START) {
@@ -139,7 +176,8 @@ static void walk_thread(struct walk *w, const struct trace *t, const struct trac
 		}
 	}
 	while (w->depth > 0)
-		close_range(w, &w->stack[--w->depth], last, true, NULL, NULL);
+		if (!w->stack[--w->depth].is_hole)
+			close_range(w, &w->stack[w->depth], last, true, NULL, NULL);
 }
 
 static void end_starts(struct walk *w, uint64_t last, struct nvtx_counts *counts)

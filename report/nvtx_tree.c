@@ -31,42 +31,53 @@ static int compare(const void *left, const void *right)
 {
 	const struct nvtx_node *a = left, *b = right;
 
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	return (a->end < b->end) - (a->end > b->end);
+	return order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->start, b->start) ?: order_of(b->end, a->end);
 }
 
-/* Those still open at a range's start are few: the depth of nesting, and start/end ranges that overlap. */
-static void find_parents(struct nvtx_tree *t)
+static int compare_ends(const void *left, const void *right)
 {
-	size_t *open = mem_alloc((t->count + 1) * sizeof(*open)), count = 0;
+	return order_of(*(const uint64_t *)left, *(const uint64_t *)right);
+}
 
-	for (size_t i = 0; i < t->count; i++) {
+/* The shorter one, of equals the later. */
+static size_t tighter(const struct nvtx_tree *t, size_t a, size_t b)
+{
+	uint64_t x, y;
+
+	if (a == NVTX_NO_PARENT || b == NVTX_NO_PARENT)
+		return a == NVTX_NO_PARENT ? b : a;
+	x = t->nodes[a].end - t->nodes[a].start;
+	y = t->nodes[b].end - t->nodes[b].start;
+	return x != y ? (x < y ? a : b) : (a > b ? a : b);
+}
+
+/* Of one thread's nodes [from, to): the tightest one that began before and ends behind. Those that have begun stand in a Fenwick
+ * tree by their ends, latest first: however many are open at once, each asks for a few places. */
+static void find_parents(struct nvtx_tree *t, size_t from, size_t to)
+{
+	size_t count = to - from, *best = mem_alloc((count + 1) * sizeof(*best));
+	uint64_t *ends = mem_alloc(count * sizeof(*ends));
+
+	for (size_t i = 0; i < count; i++) {
+		ends[i] = t->nodes[from + i].end;
+		best[i + 1] = NVTX_NO_PARENT;
+	}
+	qsort(ends, count, sizeof(*ends), compare_ends);
+	for (size_t i = from; i < to; i++) {
 		struct nvtx_node *n = &t->nodes[i];
-		size_t kept = 0;
-		uint64_t least = UINT64_MAX;
+		size_t place = count - first_place(k, 0, count, ends[k] < n->end);
 
-		for (size_t k = 0; k < count; k++) {
-			const struct nvtx_node *o = &t->nodes[open[k]];
-
-			if (o->thread != n->thread || o->end < n->start)
-				continue;
-			open[kept++] = open[k];
-			if (o->end >= n->end && n->start - o->start + (o->end - n->end) <= least) {
-				least = n->start - o->start + (o->end - n->end);
-				n->parent = open[k];
-			}
-		}
-		count = kept;
-		open[count++] = i;
+		for (size_t p = place; p; p &= p - 1)
+			n->parent = tighter(t, n->parent, best[p]);
+		for (size_t p = place; p <= count; p += p & -p)
+			best[p] = tighter(t, best[p], i);
 		if (n->parent == NVTX_NO_PARENT)
 			continue;
 		n->level = t->nodes[n->parent].level + 1;
 		t->nodes[n->parent].children++;
 	}
-	free(open);
+	free(ends);
+	free(best);
 }
 
 void nvtx_tree_make(struct nvtx_tree *t, const struct image *image, bool only_pushpop)
@@ -80,7 +91,10 @@ void nvtx_tree_make(struct nvtx_tree *t, const struct image *image, bool only_pu
 	if (!t->count)
 		return;
 	qsort(t->nodes, t->count, sizeof(*t->nodes), compare);
-	find_parents(t);
+	for (size_t from = 0, next; from < t->count; from = next) {
+		next = first_place(i, from, t->count, t->nodes[i].thread <= t->nodes[from].thread);
+		find_parents(t, from, next);
+	}
 	for (size_t i = 0; i < t->count; i++)
 		spans_add(&t->spans, t->nodes[i].thread, t->nodes[i].start, t->nodes[i].end, i);
 	spans_build(&t->spans);
@@ -121,7 +135,12 @@ void nvtx_tree_name(const struct nvtx_tree *t, size_t node, struct buffer *ret)
 
 void nvtx_tree_path(const struct nvtx_tree *t, size_t node, size_t first, struct buffer *ret)
 {
-	if (t->nodes[node].parent != NVTX_NO_PARENT)
-		nvtx_tree_path(t, t->nodes[node].parent, first, ret);
-	buffer_print(ret, ":%zu", node + 1 + first);
+	size_t way[NVTX_TREE_LEVELS], count = 0;
+
+	for (; node != NVTX_NO_PARENT && count < NVTX_TREE_LEVELS; node = t->nodes[node].parent)
+		way[count++] = node;
+	if (node != NVTX_NO_PARENT)
+		buffer_text(ret, ":...");
+	while (count)
+		buffer_print(ret, ":%zu", way[--count] + 1 + first);
 }

@@ -34,7 +34,10 @@ void nvtx_tree_around(const struct nvtx_tree *t, const struct trace_thread *thre
 /* Appends "domain:text", or just the text in the default domain. */
 void nvtx_tree_name(const struct nvtx_tree *t, size_t node, struct buffer *ret);
 
-/* Appends ":1:4:7", the ids (position + 1 + first) of the ranges from the outermost to this one. */
+/* Of ranges that lie deeper in others, paths and pictures show this many levels. */
+enum { NVTX_TREE_LEVELS = 256 };
+
+/* Appends ":1:4:7", the ids (position + 1 + first) of the ranges from the outermost to this one; of too many, ":..." and the innermost. */
 void nvtx_tree_path(const struct nvtx_tree *t, size_t node, size_t first, struct buffer *ret);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nvtx_pushpop_trace: each push/pop range in its place among the others, thread by thread. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "nvtx_tree.h"
 
@@ -9,7 +8,6 @@ static uint64_t *child_durations(const struct nvtx_tree *t, const struct axis *a
 {
 	uint64_t *sums = mem_alloc((t->count + 1) * sizeof(*sums));
 
-	memset(sums, 0, (t->count + 1) * sizeof(*sums));
 	for (size_t i = 0; i < t->count; i++)
 		if (t->nodes[i].parent != NVTX_NO_PARENT)
 			sums[t->nodes[i].parent] += axis_duration(axis, t->nodes[i].end - t->nodes[i].start);
@@ -25,7 +23,7 @@ static void row(const struct report_context *c, struct table *table, const struc
 
 	nvtx_tree_name(t, i, &name);
 	nvtx_tree_path(t, i, first, &path);
-	for (uint32_t level = 0; level < n->level; level++)
+	for (uint32_t level = 0; level < n->level && level < NVTX_TREE_LEVELS; level++)
 		buffer_text(&indented, "--");
 	buffer_text(&indented, name.data ? name.data : "");
 	table_number(table, start);
@@ -39,10 +37,7 @@ static void row(const struct report_context *c, struct table *table, const struc
 	table_number(table, n->level);
 	table_number(table, n->children);
 	table_number(table, first + i + 1);
-	if (n->parent == NVTX_NO_PARENT)
-		table_nothing(table);
-	else
-		table_number(table, first + n->parent + 1);
+	table_number_if(table, n->parent != NVTX_NO_PARENT, first + n->parent + 1);
 	table_text(table, path.data);
 	table_text(table, indented.data ? indented.data : "");
 	buffer_done(&name);
@@ -52,20 +47,13 @@ static void row(const struct report_context *c, struct table *table, const struc
 
 int report_nvtx_pushpop_trace(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct {
-		const char *title;
-		enum column_type type;
-	} columns[] = {
-		{"Start (ns)", COLUMN_NS}, {"End (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS}, {"DurChild (ns)", COLUMN_NS},
-		{"DurNonChild (ns)", COLUMN_NS}, {"Name", COLUMN_TEXT}, {"PID", COLUMN_ID}, {"TID", COLUMN_ID}, {"Lvl", COLUMN_COUNT},
-		{"NumChild", COLUMN_COUNT}, {"RangeId", COLUMN_ID}, {"ParentId", COLUMN_ID}, {"RangeStack", COLUMN_TEXT},
-		{"NameTree", COLUMN_TEXT},
-	};
 	size_t first = 0;
 
 	(void)err;
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		table_column(table, columns[i].title, columns[i].type);
+	table_has(table, {"Start (ns)", COLUMN_NS}, {"End (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS}, {"DurChild (ns)", COLUMN_NS},
+		  {"DurNonChild (ns)", COLUMN_NS}, {"Name", COLUMN_TEXT}, {"PID", COLUMN_ID}, {"TID", COLUMN_ID}, {"Lvl", COLUMN_COUNT},
+		  {"NumChild", COLUMN_COUNT}, {"RangeId", COLUMN_ID}, {"ParentId", COLUMN_ID}, {"RangeStack", COLUMN_TEXT},
+		  {"NameTree", COLUMN_TEXT});
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		struct nvtx_tree t;
 		uint64_t *children;
