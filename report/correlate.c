@@ -523,15 +523,32 @@ static uint8_t classify(const struct function *f)
 	return strstr(f->name, "HostFunc") ? CLASS_CUDA | CLASS_HOST_FUNCTION : CLASS_CUDA;
 }
 
+static void counts_add(struct correlate_counts *to, const struct correlate_counts *more)
+{
+	if (!to)
+		return;
+	to->matched += more->matched;
+	to->without_call += more->without_call;
+	to->calls += more->calls;
+	to->idle += more->idle;
+	to->foreign += more->foreign;
+	to->by_order += more->by_order;
+	to->broken += more->broken;
+}
+
 void correlate_image(const struct report_context *c, const struct image *image, void *context,
 		     void (*visit)(void *, const struct correlated *), struct correlate_counts *ret_counts)
 {
-	const struct trace *t = image->trace;
-	struct correlate_counts own = {0};
-	struct state s = {.report = c, .image = image, .context = context, .visit = visit, .counts = ret_counts ? ret_counts : &own};
+	struct trace *t = image->trace;
+	struct correlate_counts counts = {0};
+	struct state s = {.report = c, .image = image, .context = context, .visit = visit, .counts = &counts};
 
 	if (!t)
 		return;
+	if (!visit && t->correlated) {
+		counts_add(ret_counts, t->correlated);
+		return;
+	}
 	s.classes = scan_classes(t, classify);
 	s.met = mem_alloc((t->thread_count + 1) * sizeof(*s.met));
 	match_all(&s);
@@ -544,4 +561,8 @@ void correlate_image(const struct report_context *c, const struct image *image, 
 	free(s.classes);
 	free(s.entries);
 	free(s.records);
+	if (!t->correlated)
+		t->correlated = mem_alloc(sizeof(*t->correlated));
+	*t->correlated = counts;
+	counts_add(ret_counts, &counts);
 }

@@ -42,8 +42,7 @@ struct correlate_counts {
 
 /* Calls visit (may be NULL) for each of the above of one image, in no order in time; each device record comes once.
  * Under a filter (filter.h) everything is matched, and told of are the calls that it lets through, with all their work.
- * ret_counts (may be NULL) is added to, and is of the
- * whole image. */
+ * ret_counts (may be NULL) is added to, and is of the whole image: known, without a visit, from the first time on. */
 void correlate_image(const struct report_context *c, const struct image *image, void *context,
 		     void (*visit)(void *context, const struct correlated *), struct correlate_counts *ret_counts);
 

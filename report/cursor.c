@@ -11,6 +11,16 @@ void cursor_init(struct cursor *c, const struct trace *t, const struct trace_thr
 	*c = (struct cursor){.trace = t, .thread = thread, .window = thread->first_window};
 }
 
+/* What is written in a window ended before the next one began, but for a handler's events: so one more is kept. */
+void cursor_skip_to(struct cursor *c, uint64_t ticks)
+{
+	const struct window *windows = c->trace->windows;
+	size_t last = c->thread->first_window + c->thread->window_count - 1;
+
+	while (c->window + 2 <= last && windows[c->window + 2].base_ticks < ticks)
+		c->window++;
+}
+
 static bool next_window(struct cursor *c)
 {
 	const struct window *last = c->at ? &c->trace->windows[c->window - 1] : NULL;

@@ -59,12 +59,15 @@ void host_time(const struct model *m, const struct image *image, const struct tr
 {
 	const struct axis *axis = &m->machines[image->machine].axis;
 	struct holding h = {.held = mem_alloc(HELD * sizeof(*h.held)), .context = context, .visit = visit};
+	uint64_t last = axis_tick_at(axis, to), late = thread->longest_ticks + 2 * TF_TIME_BEHIND;
 	struct cursor cursor;
 	struct event e;
 
 	cursor_init(&cursor, image->trace, thread);
+	cursor_skip_to(&cursor, axis_tick_at(axis, from));
 	cursor.is_unfiltered = true;
-	while (cursor_next(&cursor, &e)) {
+	/* One that ends later than that began after `to`. */
+	while (cursor_next(&cursor, &e) && (e.ticks <= last || e.ticks - last <= late)) {
 		const struct function *f = e.kind == TF_CALL ? trace_function(image->trace, e.id) : NULL;
 		struct host_span span;
 

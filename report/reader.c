@@ -248,6 +248,8 @@ static void read_thread(struct trace *t, struct trace_thread *thread)
 		if (e.ticks > thread->last_ticks)
 			thread->last_ticks = e.ticks;
 		thread->kinds |= 1u << e.kind;
+		if (e.duration > thread->longest_ticks)
+			thread->longest_ticks = e.duration;
 		if (e.kind == TF_SAMPLE) {
 			thread->samples++;
 			thread->sampled_us += e.text;
@@ -351,6 +353,7 @@ void reader_close(struct trace *t)
 	free(t->shown);
 	free(t->blobs);
 	free(t->children);
+	free(t->correlated);
 	free(t);
 }
 

@@ -23,7 +23,7 @@ struct trace_thread {
 	const struct tf_counter *counters; /* in the file */
 	uint32_t counter_count;
 	/* found by reading all of it once */
-	uint64_t events, first_ticks, last_ticks;
+	uint64_t events, first_ticks, last_ticks, longest_ticks; /* the longest call */
 	uint64_t unmatched_pushes, unmatched_pops;
 	uint64_t samples, sampled_us; /* the CPU time that they stand for */
 	uint64_t stackless_samples;
@@ -68,6 +68,7 @@ struct trace {
 	struct tick_span *shown;
 	size_t shown_count;
 	bool is_filtered;
+	struct correlate_counts *correlated; /* correlate.c's own: what it found, NULL: nobody asked yet */
 	/* what could not be read */
 	uint64_t torn, orphans, broken, holes, damaged_bytes, missing_bytes;
 };
@@ -106,6 +107,9 @@ int reader_open_bytes(const void *data, size_t size, struct trace **ret, struct 
 void reader_close(struct trace *t);
 
 void cursor_init(struct cursor *c, const struct trace *t, const struct trace_thread *thread);
+
+/* Right after cursor_init: leaves out windows that were full well before that tick. */
+void cursor_skip_to(struct cursor *c, uint64_t ticks);
 
 /* The next event, definitions left out. False at the end. */
 bool cursor_next(struct cursor *c, struct event *ret);

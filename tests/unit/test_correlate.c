@@ -353,3 +353,26 @@ Test(correlate, a_file_may_grow_while_it_is_read)
 	cr_assert_eq(all->counts.idle, 899);
 	free(all);
 }
+
+/* Who wants the counts alone need not go through it all again. */
+Test(correlate, counts_are_kept)
+{
+	struct correlate_counts again = {0};
+	struct all *all;
+
+	call(&main_thread, launch, 1000, 100, TF_ARG_LAUNCH);
+	call(&main_thread, launch, 2000, 100, TF_ARG_LAUNCH);
+	calls((struct writer_device_call[]){{10, 1, 1010, 50, false}, {10, 9, 1900, 5, false}}, 2);
+	work(1, 1200);
+	work(7, 1300);
+	all = correlate();
+	cr_assert_not_null(model.images[0].trace->correlated);
+	correlate_image(&context, &model.images[0], NULL, NULL, &again);
+	cr_assert_eq(memcmp(&all->counts, &again, sizeof(again)), 0);
+	cr_assert_eq(again.matched, 1);
+	cr_assert_eq(again.without_call, 1);
+	cr_assert_eq(again.idle, 1);
+	correlate_image(&context, &model.images[0], NULL, NULL, &again);
+	cr_assert_eq(again.matched, 2, "they are added to");
+	free(all);
+}
