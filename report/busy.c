@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "busy.h"
 
-#include <stdlib.h>
+#include "runs.h"
 
 size_t busy_stretch = 1u << 20;
-
-enum { RECORD_BYTES = 48 }; /* of a trace, about: a call, its record, CUPTI's record of the call */
 
 struct state {
 	const struct report_context *report;
 	const struct image *image;
-	uint64_t low, high, first, last, count;
-	bool is_measuring; /* the first time: all is counted, and kept while it is little */
-	struct busy *items;
-	size_t item_count, capacity;
+	struct runs runs; /* of struct busy */
+	uint64_t count;
 	struct map works; /* image and id -> kind << 56 | device << 32 | context */
 };
 
@@ -30,30 +26,12 @@ static void place(struct state *s, uint32_t id, struct busy *b)
 	b->context = (uint32_t)*known;
 }
 
-static uint64_t start_of(const struct state *s, const struct device_record *r)
-{
-	return axis_monotonic(&s->report->model->machines[s->image->machine].axis, r->start_ns);
-}
-
-static void measure(struct state *s, uint64_t start)
-{
-	if (!s->count++ || start < s->first)
-		s->first = start;
-	if (start > s->last)
-		s->last = start;
-}
-
 static struct busy *keep(struct state *s, const struct device_record *r)
 {
-	uint64_t start = start_of(s, r);
-	struct busy *b;
+	uint64_t start = axis_monotonic(&s->report->model->machines[s->image->machine].axis, r->start_ns);
+	struct busy *b = runs_add(&s->runs);
 
-	if (s->is_measuring)
-		measure(s, start);
-	if (s->is_measuring ? s->count >= busy_stretch : start < s->low || start - s->low >= s->high - s->low)
-		return NULL;
-	s->items = mem_grow(s->items, s->item_count, &s->capacity, sizeof(*s->items));
-	b = &s->items[s->item_count++];
+	s->count++;
 	*b = (struct busy){.start = start, .end = start + r->duration_ns, .image = s->image, .work = r->work};
 	if (b->end < b->start)
 		b->end = b->start;
@@ -74,7 +52,7 @@ static void keep_correlated(void *context, const struct correlated *k)
 	for (size_t i = 0; i < k->record_count; i++) {
 		struct busy *b = keep(s, &k->records[i]);
 
-		if (!b || !k->thread)
+		if (!k->thread)
 			continue;
 		b->thread = k->thread;
 		b->call_end = axis_ns(axis, k->event.ticks);
@@ -91,63 +69,28 @@ static int by_start(const void *left, const void *right)
 	return order_of(a->start, b->start) ?: order_of(a->end, b->end);
 }
 
-static void load(struct state *s, size_t process, bool with_calls)
-{
-	const struct process *p = &s->report->model->processes[process];
-
-	s->item_count = 0;
-	for (size_t i = 0; i < p->image_count; i++) {
-		struct scan scan = {.context = s->report, .more = s};
-
-		scan.image = s->image = &s->report->model->images[p->first_image + i];
-		if (!scan.image->trace)
-			continue;
-		if (!with_calls)
-			device_scan_image(&scan, keep_record, NULL);
-		else
-			correlate_image(s->report, s->image, s, keep_correlated, NULL);
-	}
-}
-
-static void tell(struct state *s, void *context, void (*visit)(void *, const struct busy *))
-{
-	if (s->item_count)
-		qsort(s->items, s->item_count, sizeof(*s->items), by_start);
-	for (size_t k = 0; k < s->item_count; k++)
-		visit(context, &s->items[k]);
-}
-
-/* Matching calls for more than can be kept would be in vain. */
-static bool may_be_few(const struct process *p, const struct model *m)
-{
-	uint64_t bytes = 0;
-
-	for (size_t i = 0; i < p->image_count; i++)
-		bytes += m->images[p->first_image + i].trace ? m->images[p->first_image + i].trace->bytes.size : 0;
-	return bytes < RECORD_BYTES * (uint64_t)busy_stretch;
-}
-
 uint64_t busy_process(const struct report_context *c, size_t process, bool with_calls, void *context,
 		      void (*visit)(void *context, const struct busy *))
 {
-	struct state s = {.report = c, .is_measuring = true};
-	bool is_whole = !with_calls || may_be_few(&c->model->processes[process], c->model);
-	uint64_t stretches, step;
+	const struct process *p = &c->model->processes[process];
+	struct state s = {.report = c};
+	const struct busy *b;
 
-	load(&s, process, with_calls && is_whole);
-	s.is_measuring = false;
-	stretches = s.count / busy_stretch + 1;
-	step = (s.last - s.first) / stretches + 1;
-	is_whole &= stretches == 1;
-	if (is_whole)
-		tell(&s, context, visit);
-	for (uint64_t i = 0; !is_whole && i < stretches; i++) {
-		s.low = s.first + i * step;
-		s.high = s.low + step;
-		load(&s, process, with_calls);
-		tell(&s, context, visit);
+	runs_init(&s.runs, sizeof(struct busy), busy_stretch, by_start);
+	for (size_t i = 0; i < p->image_count; i++) {
+		struct scan scan = {.context = c, .image = &c->model->images[p->first_image + i], .more = &s};
+
+		s.image = scan.image;
+		if (!scan.image->trace)
+			continue;
+		if (with_calls)
+			correlate_image(c, s.image, &s, keep_correlated, NULL);
+		else
+			device_scan_image(&scan, keep_record, NULL);
 	}
-	free(s.items);
+	while ((b = runs_next(&s.runs)) != NULL)
+		visit(context, b);
+	runs_done(&s.runs);
 	map_done(&s.works);
 	return s.count;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What devices did for one process, in order of its start. The records stand in no order in a trace: they are sorted in
- * stretches of time, so that memory does not grow with their number. */
+/* What devices did for one process, in order of its start. The records stand in no order in a trace: they are sorted
+ * by runs.h, so that memory does not grow with their number, and each is looked at once. */
 #ifndef PILLION_BUSY_H
 #define PILLION_BUSY_H
 

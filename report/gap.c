@@ -7,7 +7,7 @@
 #include "busy.h"
 #include "host_time.h"
 
-enum { BATCH = 1 << 18, DEVICES = 64 };
+enum { BATCH = 1 << 18 };
 
 /* Between two pieces of work of one device, within the process's life. */
 struct gap {
@@ -26,12 +26,13 @@ struct state {
 	const struct report_context *context;
 	struct gaps *gaps;
 	struct map by_cause; /* -> position in gaps.sums */
+	struct map by_work;  /* image and work -> position in gaps.shorts */
 	size_t process, first_device;
 	const struct process *life;
 	uint64_t run_end;
 	struct gap *batch;
 	size_t count;
-	struct span *unrecorded; /* in order */
+	struct span *unrecorded; /* in order, disjoint */
 	size_t unrecorded_count, unrecorded_capacity;
 };
 
@@ -218,12 +219,12 @@ static void look_into(struct state *s, struct gap g)
 /* Cuts what was not recorded out of it. */
 static void within_life(struct state *s, struct gap g)
 {
-	for (size_t i = 0; i < s->unrecorded_count && g.start < g.end; i++) {
+	size_t first = first_place(i, 0, s->unrecorded_count, s->unrecorded[i].to <= g.start);
+
+	for (size_t i = first; i < s->unrecorded_count && g.start < g.end && s->unrecorded[i].from < g.end; i++) {
 		const struct span *off = &s->unrecorded[i];
 		struct gap before = g, inside = g;
 
-		if (off->to <= g.start || off->from >= g.end)
-			continue;
 		if (off->from > g.start) {
 			before.end = before.call_start = off->from;
 			look_into(s, before);
@@ -263,8 +264,10 @@ static struct gap_device *device_of(struct state *s, const struct busy *b)
 	for (size_t i = s->first_device; i < g->device_count; i++)
 		if (g->devices[i].device == b->device)
 			return &g->devices[i];
-	if (g->device_count - s->first_device == DEVICES)
+	if (g->device_count - s->first_device == GAP_DEVICES) {
+		g->left_out++;
 		return NULL;
+	}
 	g->devices = mem_grow(g->devices, g->device_count, &g->device_capacity, sizeof(*g->devices));
 	g->devices[g->device_count] = (struct gap_device){.process = s->process,
 							  .device = b->device,
@@ -282,13 +285,41 @@ static const struct trace_thread *main_thread(const struct image *image)
 	return image->trace->thread_count ? &image->trace->threads[0] : NULL;
 }
 
-static void count_launch(struct gap_device *d, const struct busy *b)
+static void count_short(struct state *s, const struct busy *b, uint64_t call_ns)
+{
+	struct gaps *g = s->gaps;
+	bool is_new;
+	uint64_t *place = map_put(&s->by_work, (uint64_t)(b->image - s->context->model->images), b->work, &is_new);
+	struct gap_short *kind;
+
+	if (is_new) {
+		*place = g->short_count;
+		g->shorts = mem_grow(g->shorts, g->short_count, &g->short_capacity, sizeof(*g->shorts));
+		g->shorts[g->short_count++] =
+			(struct gap_short){.process = s->process, .image = b->image, .device = b->device, .work = b->work};
+	}
+	kind = &g->shorts[*place];
+	kind->count++;
+	kind->kernels_ns += b->end - b->start;
+	kind->calls_ns += call_ns;
+	if (b->stack && call_ns > kind->longest_ns) {
+		kind->longest_ns = call_ns;
+		kind->stack = b->stack;
+	}
+}
+
+static void count_launch(struct state *s, struct gap_device *d, const struct busy *b)
 {
 	const struct function *f = b->thread ? trace_function(b->image->trace, b->function) : NULL;
-	bool is_launch = f && strstr(f->name, "Launch");
+	uint64_t call_ns = b->call_end - b->call_start;
 
-	d->launches += is_launch;
-	d->shorter += is_launch && b->end - b->start < b->call_end - b->call_start;
+	if (!f || !strstr(f->name, "Launch"))
+		return;
+	d->launches++;
+	if (b->end - b->start >= call_ns)
+		return;
+	d->shorter++;
+	count_short(s, b, call_ns);
 }
 
 static void visit(void *context, const struct busy *b)
@@ -307,7 +338,7 @@ static void visit(void *context, const struct busy *b)
 			    .device = b->device,
 			    .stack = b->stack,
 			    .is_between = d->last > d->first});
-	count_launch(d, b);
+	count_launch(s, d, b);
 	if (end > d->last) {
 		d->busy_ns += end - (start > d->last ? start : d->last);
 		d->last = end;
@@ -374,6 +405,8 @@ static int by_from(const void *left, const void *right)
 
 static void find_unrecorded(struct state *s)
 {
+	size_t used = 0;
+
 	s->unrecorded_count = 0;
 	for (size_t i = 0; i < s->life->image_count; i++) {
 		const struct image *image = &s->context->model->images[s->life->first_image + i];
@@ -384,6 +417,15 @@ static void find_unrecorded(struct state *s)
 	}
 	if (s->unrecorded_count)
 		qsort(s->unrecorded, s->unrecorded_count, sizeof(*s->unrecorded), by_from);
+	for (size_t i = 0; i < s->unrecorded_count; i++) {
+		const struct span *next = &s->unrecorded[i];
+
+		if (!used || next->from > s->unrecorded[used - 1].to)
+			s->unrecorded[used++] = *next;
+		else if (next->to > s->unrecorded[used - 1].to)
+			s->unrecorded[used - 1].to = next->to;
+	}
+	s->unrecorded_count = used;
 }
 
 /* ---- all of it ---- */
@@ -402,12 +444,23 @@ static void process_gaps(struct state *s)
 	settle(s);
 }
 
+/* A sum beside a device: where it stands in the order of both. */
+static int order_of_device(const struct gap_sum *s, size_t process, uint32_t device)
+{
+	return order_of(s->process, process) ?: order_of(s->device, device);
+}
+
 static int by_total(const void *left, const void *right)
 {
 	const struct gap_sum *a = left, *b = right;
 
-	return order_of(a->process, b->process) ?: order_of(a->device, b->device) ?: order_of(b->total_ns, a->total_ns) ?:
-	       order_of(a->cause, b->cause);
+	return order_of_device(a, b->process, b->device) ?: order_of(b->total_ns, a->total_ns) ?: order_of(a->cause, b->cause);
+}
+
+size_t gaps_of(const struct gaps *g, const struct gap_device *d, size_t *ret_from)
+{
+	*ret_from = first_place(i, 0, g->sum_count, order_of_device(&g->sums[i], d->process, d->device) < 0);
+	return first_place(i, *ret_from, g->sum_count, order_of_device(&g->sums[i], d->process, d->device) == 0);
 }
 
 struct gaps *gaps_find(const struct report_context *c)
@@ -425,6 +478,7 @@ struct gaps *gaps_find(const struct report_context *c)
 	if (s.gaps->sum_count)
 		qsort(s.gaps->sums, s.gaps->sum_count, sizeof(*s.gaps->sums), by_total);
 	map_done(&s.by_cause);
+	map_done(&s.by_work);
 	free(s.batch);
 	free(s.unrecorded);
 	return s.gaps;
@@ -435,6 +489,7 @@ void gaps_free(struct gaps *g)
 	if (!g)
 		return;
 	free(g->sums);
+	free(g->shorts);
 	free(g->devices);
 	free(g);
 }

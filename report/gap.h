@@ -42,16 +42,34 @@ struct gap_device {
 	uint64_t launches, shorter; /* kernels whose launch is recorded; those that took less time than it */
 };
 
+/* Kernels of one kind on one device that took less time than the calls that launched them. */
+struct gap_short {
+	size_t process;
+	const struct image *image;
+	uint32_t device, work;
+	uint64_t count, kernels_ns, calls_ns;
+	uint64_t longest_ns; /* of the calls that have a stack */
+	uint32_t stack;	     /* of that one; 0: none was taken */
+};
+
 struct gaps {
 	struct gap_sum *sums; /* by process and device, largest first */
 	size_t sum_count, sum_capacity;
-	struct gap_device *devices; /* those that did anything */
+	struct gap_device *devices; /* those that did anything, by process */
 	size_t device_count, device_capacity;
+	struct gap_short *shorts; /* by process, then as they came */
+	size_t short_count, short_capacity;
+	uint64_t left_out; /* pieces of work on devices beyond the first GAP_DEVICES of a process */
 };
+
+enum { GAP_DEVICES = 1024 };
 
 /* Under a filter (filter.h) gaps are those of the work that it lets through. */
 struct gaps *gaps_find(const struct report_context *c);
 void gaps_free(struct gaps *g);
+
+/* The sums of a device: [*ret_from, returned). */
+size_t gaps_of(const struct gaps *g, const struct gap_device *d, size_t *ret_from);
 
 /* "host in OS call: read", "launch latency". Appends. */
 void gap_words(const struct gap_sum *s, struct buffer *ret);

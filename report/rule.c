@@ -188,6 +188,9 @@ void rule_missed_devices(const struct rules *r, struct finding *f)
 		asking += asks;
 		missing += asks && !device_source(m->images[i].trace).is_known;
 	}
+	if (r->gaps && r->gaps->left_out)
+		rule_unchecked(f, "%llu pieces of work are on devices beyond the first %d of a process, which were not looked at",
+			       (unsigned long long)r->gaps->left_out, GAP_DEVICES);
 	if (missing)
 		rule_unchecked(f, "%zu of %zu processes that asked for device work have no device records", missing, asking);
 }

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "busy.h"
 #include "rule.h"
 
 /* Shares of a time from which on something is worth a line. */
@@ -30,18 +29,14 @@ static uint64_t span_ns(const struct gap_device *d)
 	return d->last > d->first ? d->last - d->first : 0;
 }
 
-static bool is_of(const struct gap_sum *s, const struct gap_device *d)
-{
-	return s->process == d->process && s->device == d->device;
-}
-
 /* What a device lost between its first and last work, by causes of a kind. */
 static uint64_t lost_to(const struct gaps *g, const struct gap_device *d, bool (*is_kind)(const struct gap_sum *))
 {
+	size_t i, end = gaps_of(g, d, &i);
 	uint64_t lost = 0;
 
-	for (size_t i = 0; i < g->sum_count; i++)
-		if (is_of(&g->sums[i], d) && is_kind(&g->sums[i]))
+	for (; i < end; i++)
+		if (is_kind(&g->sums[i]))
 			lost += g->sums[i].between_ns;
 	return lost;
 }
@@ -57,10 +52,11 @@ static void line_of(const struct rules *r, const struct gap_sum *s, struct buffe
 
 static bool is_idle(const struct gaps *g, const struct gap_device *d, const struct process *p)
 {
+	size_t i, end = gaps_of(g, d, &i);
 	uint64_t idle = 0;
 
-	for (size_t i = 0; i < g->sum_count; i++)
-		if (is_of(&g->sums[i], d) && g->sums[i].cause > GAP_NOT_RECORDED)
+	for (; i < end; i++)
+		if (g->sums[i].cause > GAP_NOT_RECORDED)
 			idle += g->sums[i].total_ns;
 	return idle > rule_wall(p) / 100 * IDLE_PERCENT;
 }
@@ -106,12 +102,12 @@ void rule_gpu_idle(struct rules *r, struct finding *f)
 	g = rules_gaps(r);
 	for (size_t k = 0; k < g->device_count; k++) {
 		const struct gap_device *d = &g->devices[k];
+		size_t i, end = gaps_of(g, d, &i);
 
 		if (!is_idle(g, d, &r->context->model->processes[d->process]))
 			continue;
-		for (size_t i = 0; i < g->sum_count; i++)
-			if (is_of(&g->sums[i], d))
-				idle_row(r, f, d, &g->sums[i], &text);
+		for (; i < end; i++)
+			idle_row(r, f, d, &g->sums[i], &text);
 	}
 	if (f->verdict == VERDICT_FOUND && !f->text.size)
 		buffer_print(&f->text, "devices were idle for more than %d %% of their processes' time", IDLE_PERCENT);
@@ -191,11 +187,12 @@ static void input_rows(struct rules *r, struct finding *f, const struct gap_devi
 	const struct gaps *g = rules_gaps(r);
 	struct buffer step = {0}, line = {0};
 	uint64_t steps = find_step(r, d->process, &step);
+	size_t i, end = gaps_of(g, d, &i);
 
-	for (size_t i = 0; i < g->sum_count; i++) {
+	for (; i < end; i++) {
 		const struct gap_sum *s = &g->sums[i];
 
-		if (!is_of(s, d) || !s->between_ns || !brings_input(s))
+		if (!s->between_ns || !brings_input(s))
 			continue;
 		rule_row(f);
 		device_cells(r, f, d->process, d->device);
@@ -249,13 +246,10 @@ void rule_input_bound(struct rules *r, struct finding *f)
 
 /* ---- launch_bound ---- */
 
+/* Of one device, by kernel: the time of those shorter than their launch, and that of the calls. */
 struct launches {
-	const struct report_context *context;
-	uint32_t device;
-	struct sums sums, calls; /* by kernel, of those shorter than their launch: their time, that of the calls */
-	const struct image *image;
-	uint32_t stack;
-	uint64_t longest;
+	struct sums kernels, calls;
+	const struct gap_short *longest; /* whose longest call is the longest of all */
 };
 
 static bool is_launch(const struct gap_sum *s)
@@ -263,63 +257,53 @@ static bool is_launch(const struct gap_sum *s)
 	return s->cause == GAP_LAUNCH;
 }
 
-static uint32_t kernel_row(struct launches *l, const struct busy *b)
+static void add_launches(const struct report_context *c, struct launches *l, const struct gap_short *kind)
 {
-	uint64_t image = (uint64_t)(b->image - l->context->model->images);
-	const uint64_t *known = sums_recall(&l->sums, image, b->work);
 	struct buffer name = {0};
 	struct tf_work work;
 	uint32_t row;
 
-	if (known)
-		return (uint32_t)*known;
-	if (!device_work(b->image->trace, b->work, &work))
+	if (!device_work(kind->image->trace, kind->work, &work))
 		work = (struct tf_work){.kind = TF_WORK_KERNEL};
-	device_operation(l->context, b->image->trace, &work, &name);
+	device_operation(c, kind->image->trace, &work, &name);
 	buffer_add(&name, "", 1);
-	row = sums_row(&l->sums, name.data, name.size);
+	row = sums_row(&l->kernels, name.data, name.size);
 	sums_row(&l->calls, name.data, name.size);
-	sums_remember(&l->sums, image, b->work, row);
+	sums_add_total(&l->kernels, row, kind->count, kind->kernels_ns);
+	sums_add_total(&l->calls, row, kind->count, kind->calls_ns);
+	if (kind->stack && (!l->longest || kind->longest_ns > l->longest->longest_ns))
+		l->longest = kind;
 	buffer_done(&name);
-	return row;
 }
 
-static void add_launch(void *context, const struct busy *b)
+static void gather_launches(const struct report_context *c, const struct gaps *g, const struct gap_device *d, struct launches *l)
 {
-	struct launches *l = context;
-	uint64_t call = b->call_end - b->call_start;
-	const struct function *f = b->thread ? trace_function(b->image->trace, b->function) : NULL;
-	uint32_t row;
+	size_t first = first_place(i, 0, g->short_count, g->shorts[i].process < d->process);
 
-	if (b->device != l->device || !f || !strstr(f->name, "Launch"))
-		return;
-	if (b->end - b->start >= call)
-		return;
-	row = kernel_row(l, b);
-	sums_add(&l->sums, row, b->end - b->start);
-	sums_add(&l->calls, row, call);
-	if (b->stack && call > l->longest) {
-		l->longest = call;
-		l->image = b->image;
-		l->stack = b->stack;
-	}
+	for (size_t i = first; i < g->short_count && g->shorts[i].process == d->process; i++)
+		if (g->shorts[i].device == d->device)
+			add_launches(c, l, &g->shorts[i]);
 }
 
-static void launch_rows(struct rules *r, struct finding *f, const struct gap_device *d, struct launches *l, uint64_t lost)
+static void launch_rows(struct rules *r, struct finding *f, const struct gap_device *d, uint64_t lost)
 {
+	struct launches l = {0};
 	struct buffer line = {0};
 
-	if (l->stack)
-		rule_line(r, l->image, l->stack, &line);
-	for (size_t i = 0; i < l->sums.count && i < KERNELS; i++) {
+	gather_launches(r->context, rules_gaps(r), d, &l);
+	if (l.longest)
+		rule_line(r, l.longest->image, l.longest->stack, &line);
+	for (size_t i = 0; i < l.kernels.count && i < KERNELS; i++) {
+		const struct sums_row *kernels = &l.kernels.rows[i], *calls = &l.calls.rows[i];
+
 		rule_row(f);
 		device_cells(r, f, d->process, d->device);
-		table_number(&f->table, l->sums.rows[i].count);
-		table_real(&f->table, (double)l->sums.rows[i].total / (double)l->sums.rows[i].count);
-		table_real(&f->table, (double)l->calls.rows[i].total / (double)l->calls.rows[i].count);
+		table_number(&f->table, kernels->count);
+		table_real(&f->table, (double)kernels->total / (double)kernels->count);
+		table_real(&f->table, (double)calls->total / (double)calls->count);
 		table_number(&f->table, lost);
 		table_real(&f->table, 100 * (double)lost / (double)span_ns(d));
-		table_text(&f->table, sums_field(&l->sums.rows[i], 0));
+		table_text(&f->table, sums_field(kernels, 0));
 		rule_line_cell(f, line.data);
 	}
 	if (lost > f->cost_ns) {
@@ -332,6 +316,8 @@ static void launch_rows(struct rules *r, struct finding *f, const struct gap_dev
 		buffer_clear(&f->line);
 		buffer_text(&f->line, line.data ? line.data : "");
 	}
+	sums_done(&l.kernels);
+	sums_done(&l.calls);
 	buffer_done(&line);
 }
 
@@ -349,15 +335,10 @@ void rule_launch_bound(struct rules *r, struct finding *f)
 	g = rules_gaps(r);
 	for (size_t k = 0; k < g->device_count; k++) {
 		const struct gap_device *d = &g->devices[k];
-		struct launches l = {.context = r->context, .device = d->device};
 		uint64_t lost = lost_to(g, d, is_launch);
 
-		if (!lost || lost * 100 < span_ns(d) * LAUNCH_PERCENT || !d->shorter || d->shorter * 2 < d->launches)
-			continue;
-		busy_process(r->context, d->process, true, &l, add_launch);
-		launch_rows(r, f, d, &l, lost);
-		sums_done(&l.sums);
-		sums_done(&l.calls);
+		if (lost && lost * 100 >= span_ns(d) * LAUNCH_PERCENT && d->shorter && d->shorter * 2 >= d->launches)
+			launch_rows(r, f, d, lost);
 	}
 	rule_missed_devices(r, f);
 }

@@ -8,7 +8,7 @@
 #include "busy.h"
 #include "rule.h"
 
-enum { ROWS = 50, CHUNKS = 30, LOW_PERCENT = 50, DEVICES = 64 };
+enum { ROWS = 50, CHUNKS = 30, LOW_PERCENT = 50 };
 #define GAP_NS 500000000ull
 
 struct line {
@@ -28,8 +28,8 @@ struct device {
 struct look {
 	struct rules *rules;
 	uint32_t pid;
-	struct device devices[DEVICES];
-	size_t device_count;
+	struct device *devices; /* GAP_DEVICES at most: then rules_gaps says what was left out */
+	size_t device_count, device_capacity;
 	struct line *lines;
 	size_t count, capacity;
 	uint64_t total_ns, graphs;
@@ -44,8 +44,9 @@ static struct device *device_of(struct look *l, const struct busy *b)
 	for (size_t i = 0; i < l->device_count; i++)
 		if (l->devices[i].device == b->device)
 			return &l->devices[i];
-	if (l->device_count == DEVICES)
+	if (l->device_count == GAP_DEVICES)
 		return NULL;
+	l->devices = mem_grow(l->devices, l->device_count, &l->device_capacity, sizeof(*l->devices));
 	l->devices[l->device_count] = (struct device){.device = b->device, .context = b->context, .first = b->start, .last = b->start,
 						      .last_context = b->context};
 	return &l->devices[l->device_count++];
@@ -115,6 +116,7 @@ static void show(struct look *l, struct finding *f, int (*compare)(const void *,
 	}
 	conclude(l, f, what);
 	free(l->lines);
+	free(l->devices);
 }
 
 void rule_gpu_gaps(struct rules *r, struct finding *f)

@@ -289,11 +289,17 @@ Test(rule, steps_that_wait_for_input)
 
 Test(rule, causes_add_up_across_devices_stretches_and_overlaps)
 {
+	enum { DEVICES = 100, FIRST = GRAPH + 1 };
 	uint64_t seed = 7;
 
+	for (uint32_t i = 0; i < DEVICES; i++) {
+		struct tf_work on = {.kind = TF_WORK_KERNEL, .kernel = 1, .device = i, .context = i + 1, .stream = 7};
+
+		writer_blob(&cupti, TF_BLOB_WORK, FIRST + i, &on, sizeof(on));
+	}
 	for (uint64_t at = MS; at < 400 * MS;) {
 		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-		work(f_launch, at, 3 * US, tf_arg(TF_ARG_LAUNCH, 0, 1), seed >> 60 & 1 ? KERNEL : OTHER_DEVICE, at + (seed >> 40) % (300 * US),
+		work(f_launch, at, 3 * US, tf_arg(TF_ARG_LAUNCH, 0, 1), FIRST + (uint32_t)(seed >> 57) % DEVICES, at + (seed >> 40) % (300 * US),
 		     (seed >> 50) % (900 * US), 0);
 		at += 10 * US + (seed >> 33) % (400 * US);
 		if (seed >> 62 == 1)
@@ -303,7 +309,8 @@ Test(rule, causes_add_up_across_devices_stretches_and_overlaps)
 	busy_stretch = 100;
 	open_model(410 * MS);
 	assert_sums_are_whole();
-	cr_assert_eq(rules_gaps(&rules)->device_count, 2);
+	cr_assert_eq(rules_gaps(&rules)->device_count, DEVICES);
+	cr_assert_eq(rules_gaps(&rules)->left_out, 0);
 }
 
 static uint64_t random_state;

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PIECE = 1024 }; /* items of a run in memory while all are merged */
+
+struct run {
+	uint64_t offset, left; /* of what is still in the file; items */
+	uint8_t *piece;	       /* NULL: the items that never left memory */
+	const uint8_t *at;     /* in memory; the next one */
+	size_t have;
+};
+
+void runs_init(struct runs *r, size_t item_bytes, size_t held, int (*compare)(const void *, const void *))
+{
+	*r = (struct runs){.item_bytes = item_bytes, .held = held, .compare = compare, .fd = -1};
+}
+
+static int open_scratch(void)
+{
+	const char *wished = getenv("TMPDIR"), *directory = wished && *wished ? wished : "/var/tmp";
+	int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
+	struct buffer name = {0};
+
+	if (fd >= 0)
+		return fd;
+	buffer_print(&name, "%s/pillion-report.XXXXXX", directory);
+	fd = mkostemp(name.data, O_CLOEXEC);
+	if (fd >= 0)
+		unlink(name.data);
+	buffer_done(&name);
+	return fd;
+}
+
+static bool write_all(int fd, const uint8_t *data, size_t size, uint64_t at)
+{
+	while (size) {
+		ssize_t n = pwrite(fd, data, size, (off_t)at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		data += n;
+		size -= (size_t)n;
+		at += (uint64_t)n;
+	}
+	return true;
+}
+
+static void add_run(struct runs *r, struct run run)
+{
+	r->runs = mem_grow(r->runs, r->run_count, &r->run_capacity, sizeof(*r->runs));
+	r->runs[r->run_count++] = run;
+}
+
+/* Mostly there is nothing to do. */
+static void sort_held(struct runs *r)
+{
+	const uint8_t *item = r->items;
+	size_t i = 1;
+
+	for (; i < r->count && r->compare(item, item + r->item_bytes) <= 0; i++)
+		item += r->item_bytes;
+	if (i < r->count)
+		qsort(r->items, r->count, r->item_bytes, r->compare);
+}
+
+static void spill(struct runs *r)
+{
+	size_t size = r->count * r->item_bytes;
+
+	sort_held(r);
+	if (r->fd < 0)
+		r->fd = open_scratch();
+	r->is_stuck = r->fd < 0 || !write_all(r->fd, r->items, size, r->file_bytes);
+	if (r->is_stuck)
+		return;
+	add_run(r, (struct run){.offset = r->file_bytes, .left = r->count});
+	r->file_bytes += size;
+	r->count = 0;
+}
+
+void *runs_add(struct runs *r)
+{
+	uint8_t *place;
+
+	if (r->count >= r->held && !r->is_stuck)
+		spill(r);
+	r->items = mem_grow(r->items, r->count, &r->capacity, r->item_bytes);
+	place = r->items + r->count++ * r->item_bytes;
+	memset(place, 0, r->item_bytes);
+	return place;
+}
+
+/* ---- merging ---- */
+
+/* False: the run is at its end. A disk that does not give back what it took leaves us as badly off as no memory. */
+static bool fill(struct runs *r, struct run *run)
+{
+	size_t count = run->left < PIECE ? (size_t)run->left : PIECE, size = count * r->item_bytes, done = 0;
+
+	while (done < size) {
+		ssize_t n = pread(r->fd, run->piece + done, size - done, (off_t)(run->offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			mem_failed();
+		done += (size_t)n;
+	}
+	run->offset += size;
+	run->left -= count;
+	run->at = run->piece;
+	run->have = count;
+	return count;
+}
+
+static bool is_before(const struct runs *r, size_t a, size_t b)
+{
+	int order = r->compare(r->runs[a].at, r->runs[b].at);
+
+	return order ? order < 0 : a < b;
+}
+
+static void sink_down(struct runs *r, size_t at)
+{
+	for (;;) {
+		size_t least = at, moved = r->heap[at];
+
+		for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < r->heap_count; child++)
+			if (is_before(r, r->heap[child], r->heap[least]))
+				least = child;
+		if (least == at)
+			return;
+		r->heap[at] = r->heap[least];
+		r->heap[least] = moved;
+		at = least;
+	}
+}
+
+static void begin_merging(struct runs *r)
+{
+	r->is_merging = true;
+	sort_held(r);
+	for (size_t i = 0; i < r->run_count; i++) {
+		r->runs[i].piece = mem_alloc(PIECE * r->item_bytes);
+		fill(r, &r->runs[i]);
+	}
+	if (r->count)
+		add_run(r, (struct run){.at = r->items, .have = r->count});
+	r->heap = mem_alloc((r->run_count + 1) * sizeof(*r->heap));
+	r->heap_count = r->run_count;
+	for (size_t i = 0; i < r->heap_count; i++)
+		r->heap[i] = i;
+	for (size_t i = r->heap_count / 2; i > 0; i--)
+		sink_down(r, i - 1);
+}
+
+/* The item that was given out last goes only now, so that it could be borrowed. */
+static void step(struct runs *r)
+{
+	struct run *run = &r->runs[r->heap[0]];
+
+	run->at += r->item_bytes;
+	if (!--run->have && !(run->left && fill(r, run)))
+		r->heap[0] = r->heap[--r->heap_count];
+	if (r->heap_count)
+		sink_down(r, 0);
+}
+
+const void *runs_next(struct runs *r)
+{
+	if (!r->is_merging)
+		begin_merging(r);
+	else if (r->heap_count)
+		step(r);
+	return r->heap_count ? r->runs[r->heap[0]].at : NULL;
+}
+
+void runs_done(struct runs *r)
+{
+	for (size_t i = 0; i < r->run_count; i++)
+		free(r->runs[i].piece);
+	free(r->runs);
+	free(r->items);
+	free(r->heap);
+	if (r->fd >= 0)
+		close(r->fd);
+	*r = (struct runs){.fd = -1};
+}
