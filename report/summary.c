@@ -172,20 +172,20 @@ static const char *rank_of(const struct process *p)
 static void ranks(const struct model *m, struct buffer *out)
 {
 	const struct process *shortest = NULL, *longest = NULL;
+	struct sums known = {0};
 	size_t count = 0;
 
 	for (size_t i = 0; i < m->process_count; i++) {
 		const struct process *p = &m->processes[i];
-		bool is_first = *rank_of(p) != 0;
 
-		for (size_t k = 0; k < i && is_first; k++) /* the rank's first process is the rank; the others are its children */
-			is_first = strcmp(rank_of(&m->processes[k]), rank_of(p)) != 0;
-		if (!is_first)
+		/* The rank's first process is the rank; the others are its children. */
+		if (!*rank_of(p) || sums_row(&known, rank_of(p), strlen(rank_of(p))) < count)
 			continue;
 		count++;
 		shortest = !shortest || rule_wall(p) < rule_wall(shortest) ? p : shortest;
 		longest = !longest || rule_wall(p) > rule_wall(longest) ? p : longest;
 	}
+	sums_done(&known);
 	if (count < 2)
 		return;
 	buffer_print(out, " %zu ranks: ", count);
