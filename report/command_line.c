@@ -139,21 +139,6 @@ static int choose(const char *option, const char *value, const char *const *name
 	return -EINVAL;
 }
 
-static int unknown_report(const char *name, struct err *err)
-{
-	const char **names = mem_alloc(2 * report_count * sizeof(*names)), *best;
-
-	for (size_t i = 0; i < report_count; i++) {
-		names[2 * i] = report_list[i].name;
-		names[2 * i + 1] = report_list[i].alias;
-	}
-	best = nearest(name, names, 2 * report_count);
-	free(names);
-	if (best)
-		return err_set(err, -EINVAL, "unknown report '%.100s', did you mean %s?", name, best);
-	return err_set(err, -EINVAL, "unknown report '%.100s', see pillion stats --help", name);
-}
-
 /* Cuts ":base" or ":mangled" off a report's name. */
 static enum kernel_name take_suffix(char *name)
 {
@@ -173,61 +158,83 @@ static enum kernel_name take_suffix(char *name)
 	return how;
 }
 
-static int take_reports(struct command_line *l, const char *list, struct err *err)
+static bool take_report(struct command_line *l, char *name)
 {
-	while (*list) {
-		size_t length = strcspn(list, ",");
-		char *name = mem_copy_text(list, length);
-		enum kernel_name how = take_suffix(name);
-		const struct report *r = report_find(name);
-		int code = r || !length ? 0 : unknown_report(name, err);
+	enum kernel_name how = take_suffix(name);
+	const struct report *r = report_find(name);
 
-		free(name);
-		if (code)
-			return code;
-		if (r) {
-			l->reports = mem_grow(l->reports, l->report_count, &l->report_capacity, sizeof(*l->reports));
-			l->reports[l->report_count++] = (struct asked_report){r, how};
-		}
-		list += length + (list[length] == ',');
-	}
-	return l->report_count ? 0 : err_set(err, -EINVAL, "-r needs the name of a report");
+	if (!r)
+		return false;
+	l->reports = mem_grow(l->reports, l->report_count, &l->report_capacity, sizeof(*l->reports));
+	l->reports[l->report_count++] = (struct asked_report){r, how};
+	return true;
 }
 
-static int unknown_rule(const char *name, struct err *err)
+static bool take_rule(struct command_line *l, char *name)
 {
-	const char **names = mem_alloc(2 * rule_count * sizeof(*names)), *best;
+	const struct rule *r = rule_find(name);
 
-	for (size_t i = 0; i < rule_count; i++) {
-		names[2 * i] = rule_list[i].name;
-		names[2 * i + 1] = rule_list[i].alias;
-	}
-	best = nearest(name, names, 2 * rule_count);
+	if (!r)
+		return false;
+	l->rules = mem_grow(l->rules, l->rule_count, &l->rule_capacity, sizeof(*l->rules));
+	l->rules[l->rule_count++] = r;
+	return true;
+}
+
+/* Names and aliases in turn. */
+static const char *report_name(size_t i)
+{
+	return i % 2 ? report_list[i / 2].alias : report_list[i / 2].name;
+}
+
+static const char *rule_name(size_t i)
+{
+	return i % 2 ? rule_list[i / 2].alias : rule_list[i / 2].name;
+}
+
+/* What -r takes names of. */
+struct named {
+	const char *what, *verb;
+	const size_t *count;
+	const char *(*name)(size_t i);
+	bool (*take)(struct command_line *l, char *name); /* false: there is none of that name */
+};
+
+static int unknown_name(const struct named *n, const char *typed, struct err *err)
+{
+	size_t count = 2 * *n->count;
+	const char **names = mem_alloc(count * sizeof(*names)), *best;
+
+	for (size_t i = 0; i < count; i++)
+		names[i] = n->name(i);
+	best = nearest(typed, names, count);
 	free(names);
 	if (best)
-		return err_set(err, -EINVAL, "unknown rule '%.100s', did you mean %s?", name, best);
-	return err_set(err, -EINVAL, "unknown rule '%.100s', see pillion analyze --help", name);
+		return err_set(err, -EINVAL, "unknown %s '%.100s', did you mean %s?", n->what, typed, best);
+	return err_set(err, -EINVAL, "unknown %s '%.100s', see pillion %s --help", n->what, typed, n->verb);
 }
 
-static int take_rules(struct command_line *l, const char *list, struct err *err)
+static int take_names(struct command_line *l, const struct named *n, const char *list, struct err *err)
 {
+	size_t taken = 0;
+
 	while (*list) {
 		size_t length = strcspn(list, ",");
 		char *name = mem_copy_text(list, length);
-		const struct rule *r = rule_find(name);
-		int code = r || !length ? 0 : unknown_rule(name, err);
+		bool is_known = !length || n->take(l, name);
+		int code = is_known ? 0 : unknown_name(n, name, err);
 
 		free(name);
 		if (code)
 			return code;
-		if (r) {
-			l->rules = mem_grow(l->rules, l->rule_count, &l->rule_capacity, sizeof(*l->rules));
-			l->rules[l->rule_count++] = r;
-		}
+		taken += length > 0;
 		list += length + (list[length] == ',');
 	}
-	return l->rule_count ? 0 : err_set(err, -EINVAL, "-r needs the name of a rule");
+	return taken ? 0 : err_set(err, -EINVAL, "-r needs the name of a %s", n->what);
 }
+
+static const struct named named_reports = {"report", "stats", &report_count, report_name, take_report};
+static const struct named named_rules = {"rule", "analyze", &rule_count, rule_name, take_rule};
 
 /* nsys's words for the units. */
 static const char *unit_word(const char *value)
@@ -306,9 +313,9 @@ static int take_option(struct command_line *l, const struct option *o, const cha
 {
 	switch (o->id) {
 	case OPTION_REPORT:
-		return take_reports(l, value, err);
+		return take_names(l, &named_reports, value, err);
 	case OPTION_RULE:
-		return take_rules(l, value, err);
+		return take_names(l, &named_rules, value, err);
 	case OPTION_OUTPUT:
 		if (!*value)
 			return err_set(err, -EINVAL, "-o needs the name of a file, or -");
@@ -389,7 +396,7 @@ static int combine(struct command_line *l, struct err *err)
 		return 0;
 	if (l->by != BY_NOTHING)
 		return err_set(err, -EINVAL, "--source shows one text: --by does not go with it");
-	return l->report_count ? 0 : take_reports(l, "lines", err);
+	return l->report_count ? 0 : take_names(l, &named_reports, "lines", err);
 }
 
 int command_line_parse(unsigned int verb, int argc, char **argv, struct command_line *ret, struct err *err)

@@ -69,23 +69,26 @@ static enum role event_role(struct traffics *t, uint32_t function)
 	return t->role[function];
 }
 
-static uint32_t traffic_row(struct traffics *t, const struct descriptor *d, uint32_t range)
+static bool traffic_key(struct scan *s, const void *descriptor, struct buffer *fields)
 {
-	struct buffer key = {0}, text = {0};
-	uint32_t row;
+	const struct traffics *t = s->more;
 
-	scan_group(&t->scan, range, &key);
-	if (d)
-		descriptors_text(&t->descriptors, d, &text);
-	buffer_text(&key, text.size ? text.data : "(not known)");
-	row = scan_row(&t->scan, &key);
+	if (descriptor)
+		descriptors_text(&t->descriptors, descriptor, fields);
+	if (!fields->size)
+		buffer_text(fields, "(not known)");
+	return true;
+}
+
+static struct traffic *traffic_row(struct traffics *t, const struct descriptor *d, uint64_t start)
+{
+	uint32_t row = scan_row_of(&t->scan, start, d ? (uint64_t)(d - t->descriptors.items) : UINT64_MAX, traffic_key, d);
+
 	while (t->row_count <= row) {
 		t->rows = mem_grow(t->rows, t->row_count, &t->row_capacity, sizeof(*t->rows));
 		t->rows[t->row_count++] = (struct traffic){0};
 	}
-	buffer_done(&key);
-	buffer_done(&text);
-	return row;
+	return &t->rows[row];
 }
 
 static void add_call(struct traffic *r, const struct scan *s, const struct event *e, enum role role, int64_t result)
@@ -113,10 +116,7 @@ static void visit(struct scan *s, const struct event *e)
 	uint64_t arg = e->kind == TF_CALL && e->args_count ? event_arg(e, TF_ARG_FD) : 0, fd = tf_arg_value(arg) & 0xffff;
 	int64_t result = (int32_t)(tf_arg_value(arg) >> 16);
 	const struct descriptor *d;
-	const uint64_t *known;
-	uint32_t range, row;
 	enum role role;
-	uint64_t a, b;
 
 	if (!arg)
 		return;
@@ -129,14 +129,7 @@ static void visit(struct scan *s, const struct event *e)
 	d = descriptors_find(&t->descriptors, fd, role == ROLE_CLOSE ? event_start(e) : e->ticks);
 	if (t->is_sockets != (d && d->kind == TF_DESCRIPTOR_SOCKET))
 		return;
-	range = scan_range(s, event_start(e));
-	a = (uint64_t)(s->image - s->context->model->images) << 32 | range;
-	b = d ? (uint64_t)(d - t->descriptors.items) : UINT64_MAX;
-	known = sums_recall(&t->keys, a, b);
-	row = known ? (uint32_t)*known : traffic_row(t, d, range);
-	if (!known)
-		sums_remember(&t->keys, a, b, row);
-	add_call(&t->rows[row], s, e, role, result);
+	add_call(traffic_row(t, d, event_start(e)), s, e, role, result);
 }
 
 /* ---- the table ---- */
@@ -148,24 +141,16 @@ static int compare(const void *left, const void *right)
 	size_t i = *(const size_t *)left, j = *(const size_t *)right;
 	const struct traffic *a = &sorted_rows[i], *b = &sorted_rows[j];
 
-	if (a->total_ns != b->total_ns)
-		return a->total_ns > b->total_ns ? -1 : 1;
-	return i < j ? -1 : i > j;
+	return order_of(b->total_ns, a->total_ns) ?: order_of(i, j);
 }
 
 static void columns(const struct traffics *t, struct table *table)
 {
 	by_column(t->scan.context, table);
-	table_column(table, "Time (%)", COLUMN_PERCENT);
-	table_column(table, "Total Time (ns)", COLUMN_NS);
-	table_column(table, "Num Calls", COLUMN_COUNT);
-	table_column(table, "Max (ns)", COLUMN_NS);
-	table_column(table, t->is_sockets ? "Connects" : "Opens", COLUMN_COUNT);
-	table_column(table, t->is_sockets ? "Receives" : "Reads", COLUMN_COUNT);
-	table_column(table, t->is_sockets ? "Received (bytes)" : "Read (bytes)", COLUMN_COUNT);
-	table_column(table, t->is_sockets ? "Sends" : "Writes", COLUMN_COUNT);
-	table_column(table, t->is_sockets ? "Sent (bytes)" : "Written (bytes)", COLUMN_COUNT);
-	table_column(table, t->is_sockets ? "Peer" : "Path", COLUMN_TEXT);
+	table_has(table, {"Time (%)", COLUMN_PERCENT}, {"Total Time (ns)", COLUMN_NS}, {"Num Calls", COLUMN_COUNT}, {"Max (ns)", COLUMN_NS},
+		  {t->is_sockets ? "Connects" : "Opens", COLUMN_COUNT}, {t->is_sockets ? "Receives" : "Reads", COLUMN_COUNT},
+		  {t->is_sockets ? "Received (bytes)" : "Read (bytes)", COLUMN_COUNT}, {t->is_sockets ? "Sends" : "Writes", COLUMN_COUNT},
+		  {t->is_sockets ? "Sent (bytes)" : "Written (bytes)", COLUMN_COUNT}, {t->is_sockets ? "Peer" : "Path", COLUMN_TEXT});
 }
 
 static void fill(const struct traffics *t, struct table *table)

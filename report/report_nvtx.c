@@ -9,36 +9,29 @@ struct visitor {
 	enum style style;
 };
 
+static bool range_key(struct scan *s, const void *range, struct buffer *fields)
+{
+	const struct visitor *v = s->more;
+	const struct nvtx_range *r = range;
+
+	if (v->style == STYLE_BOTH) {
+		buffer_text(fields, r->is_pushpop ? "PushPop" : "StartEnd");
+		buffer_add(fields, "", 1);
+	}
+	nvtx_name(s->image->trace, r->domain, r->text, fields);
+	return true;
+}
+
 static void visit_range(void *context, const struct nvtx_range *r)
 {
 	struct visitor *v = context;
 	struct scan *s = &v->scan;
-	uint32_t range, row;
-	struct buffer key = {0};
-	const uint64_t *known;
-	uint64_t a, b;
+	uint64_t what = (uint64_t)r->is_pushpop << 63 | (uint64_t)r->domain << 32 | r->text;
 
 	if (!(v->style & (r->is_pushpop ? STYLE_PUSHPOP : STYLE_STARTEND)))
 		return;
 	s->thread = r->thread;
-	range = scan_range(s, r->start);
-	a = (uint64_t)(s->image - s->context->model->images) << 32 | range;
-	b = (uint64_t)r->is_pushpop << 63 | (uint64_t)r->domain << 32 | r->text;
-	known = sums_recall(s->sums, a, b);
-	if (known) {
-		row = (uint32_t)*known;
-	} else {
-		scan_group(s, range, &key);
-		if (v->style == STYLE_BOTH) {
-			buffer_text(&key, r->is_pushpop ? "PushPop" : "StartEnd");
-			buffer_add(&key, "", 1);
-		}
-		nvtx_name(s->image->trace, r->domain, r->text, &key);
-		row = scan_row(s, &key);
-		sums_remember(s->sums, a, b, row);
-		buffer_done(&key);
-	}
-	sums_add(s->sums, row, axis_duration(s->axis, r->end - r->start));
+	sums_add(s->sums, scan_row_of(s, r->start, what, range_key, r), axis_duration(s->axis, r->end - r->start));
 }
 
 static int ranges(const struct report_context *c, struct table *table, enum style style)
@@ -51,6 +44,7 @@ static int ranges(const struct report_context *c, struct table *table, enum styl
 				   .names = {"Range"},
 				   .has_percent = true};
 
+	v.scan.more = &v;
 	if (style == STYLE_BOTH) {
 		shape.names[0] = "Style";
 		shape.names[1] = "Range";

@@ -55,7 +55,6 @@ static void projecting_image(struct projecting *p, const struct image *image)
 {
 	nvtx_tree_make(&p->tree, image, false);
 	p->projections = mem_alloc((p->tree.count + 1) * sizeof(*p->projections));
-	memset(p->projections, 0, (p->tree.count + 1) * sizeof(*p->projections));
 	if (p->tree.count)
 		correlate_image(p->context, image, p, project, NULL);
 }
@@ -76,7 +75,6 @@ static uint32_t *count_children(const struct projecting *p)
 {
 	uint32_t *children = mem_alloc((p->tree.count + 1) * sizeof(*children));
 
-	memset(children, 0, (p->tree.count + 1) * sizeof(*children));
 	for (size_t i = 0; i < p->tree.count; i++)
 		if (p->projections[i].calls && p->tree.nodes[i].parent != NVTX_NO_PARENT)
 			children[p->tree.nodes[i].parent]++;
@@ -136,11 +134,7 @@ static int by_start(const void *left, const void *right)
 	const struct line *a = left, *b = right;
 	uint64_t x = a->projection.end_ns - a->projection.start_ns, y = b->projection.end_ns - b->projection.start_ns;
 
-	if (a->projection.start_ns != b->projection.start_ns)
-		return a->projection.start_ns < b->projection.start_ns ? -1 : 1;
-	if (x != y)
-		return x < y ? 1 : -1;
-	return (a->id > b->id) - (a->id < b->id);
+	return order_of(a->projection.start_ns, b->projection.start_ns) ?: order_of(y, x) ?: order_of(a->id, b->id);
 }
 
 static void line_row(struct table *table, const struct line *l, uint64_t origin)
@@ -157,38 +151,20 @@ static void line_row(struct table *table, const struct line *l, uint64_t origin)
 	table_number(table, l->level);
 	table_number(table, l->children);
 	table_number(table, l->id);
-	if (l->parent)
-		table_number(table, l->parent);
-	else
-		table_nothing(table);
+	table_number_if(table, l->parent, l->parent);
 	table_text(table, l->path);
 }
 
-struct title {
-	const char *text;
-	enum column_type type;
-};
-
-static void add_columns(struct table *table, const struct title *titles, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		table_column(table, titles[i].text, titles[i].type);
-}
-#define ADD_COLUMNS(table, titles) add_columns(table, titles, sizeof(titles) / sizeof(*(titles)))
-
 int report_nvtx_gpu_proj_trace(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct title titles[] = {
-		{"Name", COLUMN_TEXT}, {"Projected Start (ns)", COLUMN_NS}, {"Projected Duration (ns)", COLUMN_NS},
-		{"Orig Start (ns)", COLUMN_NS}, {"Orig Duration (ns)", COLUMN_NS}, {"Style", COLUMN_TEXT}, {"PID", COLUMN_ID},
-		{"TID", COLUMN_ID}, {"NumGPUOps", COLUMN_COUNT}, {"Lvl", COLUMN_COUNT}, {"NumChild", COLUMN_COUNT},
-		{"RangeId", COLUMN_ID}, {"ParentId", COLUMN_ID}, {"RangeStack", COLUMN_TEXT},
-	};
 	struct projecting p = {.context = c};
 	struct lines l = {0};
 	size_t first = 0;
 
-	ADD_COLUMNS(table, titles);
+	table_has(table, {"Name", COLUMN_TEXT}, {"Projected Start (ns)", COLUMN_NS}, {"Projected Duration (ns)", COLUMN_NS},
+		  {"Orig Start (ns)", COLUMN_NS}, {"Orig Duration (ns)", COLUMN_NS}, {"Style", COLUMN_TEXT}, {"PID", COLUMN_ID},
+		  {"TID", COLUMN_ID}, {"NumGPUOps", COLUMN_COUNT}, {"Lvl", COLUMN_COUNT}, {"NumChild", COLUMN_COUNT},
+		  {"RangeId", COLUMN_ID}, {"ParentId", COLUMN_ID}, {"RangeStack", COLUMN_TEXT});
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		projecting_image(&p, &c->model->images[i]);
 		add_lines(&l, &p, first);
@@ -255,9 +231,20 @@ static const struct sums *sorted; /* qsort has no context */
 static int by_total(const void *left, const void *right)
 {
 	const uint32_t *a = left, *b = right;
-	uint64_t x = sorted->rows[*a].total, y = sorted->rows[*b].total;
 
-	return x != y ? (x < y ? 1 : -1) : (*a > *b) - (*a < *b);
+	return order_of(sorted->rows[*b].total, sorted->rows[*a].total) ?: order_of(*a, *b);
+}
+
+/* The rows of the sums in that order; to be freed. */
+static uint32_t *in_order(const struct sums *sums, int (*compare)(const void *, const void *))
+{
+	uint32_t *order = mem_alloc(sums->count * sizeof(*order));
+
+	for (uint32_t i = 0; i < sums->count; i++)
+		order[i] = i;
+	sorted = sums;
+	qsort(order, sums->count, sizeof(*order), compare);
+	return order;
 }
 
 static void group_row(struct table *table, const struct sums_row *r, const struct group *g)
@@ -282,18 +269,15 @@ static void group_row(struct table *table, const struct sums_row *r, const struc
 
 int report_nvtx_gpu_proj_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct title titles[] = {
-		{"Range", COLUMN_TEXT}, {"Style", COLUMN_TEXT}, {"Total Proj Time (ns)", COLUMN_NS}, {"Total Range Time (ns)", COLUMN_NS},
-		{"Range Instances", COLUMN_COUNT}, {"Proj Avg (ns)", COLUMN_NS_MEAN}, {"Proj Med (ns)", COLUMN_NS_MEAN},
-		{"Proj Min (ns)", COLUMN_NS}, {"Proj Max (ns)", COLUMN_NS}, {"Proj StdDev (ns)", COLUMN_NS_MEAN},
-		{"Total GPU Ops", COLUMN_COUNT}, {"Avg GPU Ops", COLUMN_PERCENT}, {"Avg Range Lvl", COLUMN_PERCENT},
-		{"Avg Num Child", COLUMN_PERCENT},
-	};
 	struct projecting p = {.context = c};
 	struct groups g = {0};
 	uint32_t *order;
 
-	ADD_COLUMNS(table, titles);
+	table_has(table, {"Range", COLUMN_TEXT}, {"Style", COLUMN_TEXT}, {"Total Proj Time (ns)", COLUMN_NS}, {"Total Range Time (ns)", COLUMN_NS},
+		  {"Range Instances", COLUMN_COUNT}, {"Proj Avg (ns)", COLUMN_NS_MEAN}, {"Proj Med (ns)", COLUMN_NS_MEAN},
+		  {"Proj Min (ns)", COLUMN_NS}, {"Proj Max (ns)", COLUMN_NS}, {"Proj StdDev (ns)", COLUMN_NS_MEAN},
+		  {"Total GPU Ops", COLUMN_COUNT}, {"Avg GPU Ops", COLUMN_PERCENT}, {"Avg Range Lvl", COLUMN_PERCENT},
+		  {"Avg Num Child", COLUMN_PERCENT});
 	do
 		for (size_t i = 0; i < c->model->image_count; i++) {
 			projecting_image(&p, &c->model->images[i]);
@@ -301,11 +285,7 @@ int report_nvtx_gpu_proj_sum(const struct report_context *c, struct table *table
 			projecting_done(&p);
 		}
 	while (sums_next_pass(&g.sums));
-	order = mem_alloc((g.sums.count + 1) * sizeof(*order));
-	for (uint32_t i = 0; i < g.sums.count; i++)
-		order[i] = i;
-	sorted = &g.sums;
-	qsort(order, g.sums.count, sizeof(*order), by_total);
+	order = in_order(&g.sums, by_total);
 	for (size_t i = 0; i < g.sums.count; i++)
 		group_row(table, &g.sums.rows[order[i]], &g.items[order[i]]);
 	free(order);
@@ -387,16 +367,10 @@ static int by_range(const void *left, const void *right)
 {
 	const struct sums_row *a = &sorted->rows[*(const uint32_t *)left], *b = &sorted->rows[*(const uint32_t *)right];
 	int order = strcmp(sums_field(a, 0), sums_field(b, 0));
-	unsigned long x, y;
 
-	for (size_t field = 2; !order && field < 4; field++) {
-		x = strtoul(sums_field(a, field), NULL, 10);
-		y = strtoul(sums_field(b, field), NULL, 10);
-		order = (x > y) - (x < y);
-	}
-	if (!order)
-		order = (a->total < b->total) - (a->total > b->total);
-	return order ? order : strcmp(sums_field(a, 4), sums_field(b, 4));
+	for (size_t field = 2; !order && field < 4; field++)
+		order = order_of(strtoul(sums_field(a, field), NULL, 10), strtoul(sums_field(b, field), NULL, 10));
+	return order ?: order_of(b->total, a->total) ?: strcmp(sums_field(a, 4), sums_field(b, 4));
 }
 
 static void number_or_nothing(struct table *table, const char *text)
@@ -429,15 +403,12 @@ static void kernel_row(struct table *table, struct kernels *k, uint32_t row)
 
 int report_nvtx_kern_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct title titles[] = {
-		{"NVTX Range", COLUMN_TEXT}, {"Style", COLUMN_TEXT}, {"PID", COLUMN_ID}, {"TID", COLUMN_ID}, {"NVTX Inst", COLUMN_COUNT},
-		{"Kern Inst", COLUMN_COUNT}, {"Total Time (ns)", COLUMN_NS}, {"Avg (ns)", COLUMN_NS_MEAN}, {"Med (ns)", COLUMN_NS_MEAN},
-		{"Min (ns)", COLUMN_NS}, {"Max (ns)", COLUMN_NS}, {"StdDev (ns)", COLUMN_NS_MEAN}, {"Kernel Name", COLUMN_TEXT},
-	};
 	struct kernels k = {.p = {.context = c}};
 	uint32_t *order;
 
-	ADD_COLUMNS(table, titles);
+	table_has(table, {"NVTX Range", COLUMN_TEXT}, {"Style", COLUMN_TEXT}, {"PID", COLUMN_ID}, {"TID", COLUMN_ID}, {"NVTX Inst", COLUMN_COUNT},
+		  {"Kern Inst", COLUMN_COUNT}, {"Total Time (ns)", COLUMN_NS}, {"Avg (ns)", COLUMN_NS_MEAN}, {"Med (ns)", COLUMN_NS_MEAN},
+		  {"Min (ns)", COLUMN_NS}, {"Max (ns)", COLUMN_NS}, {"StdDev (ns)", COLUMN_NS_MEAN}, {"Kernel Name", COLUMN_TEXT});
 	do {
 		k.first = 0;
 		for (size_t i = 0; i < c->model->image_count; i++) {
@@ -447,11 +418,7 @@ int report_nvtx_kern_sum(const struct report_context *c, struct table *table, st
 			nvtx_tree_done(&k.p.tree);
 		}
 	} while (sums_next_pass(&k.sums));
-	order = mem_alloc((k.sums.count + 1) * sizeof(*order));
-	for (uint32_t i = 0; i < k.sums.count; i++)
-		order[i] = i;
-	sorted = &k.sums;
-	qsort(order, k.sums.count, sizeof(*order), by_range);
+	order = in_order(&k.sums, by_range);
 	for (size_t i = 0; i < k.sums.count; i++)
 		kernel_row(table, &k, order[i]);
 	free(order);

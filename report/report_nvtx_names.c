@@ -67,11 +67,7 @@ static void add_image(const struct image *image, struct table *table)
 int report_nvtx_names(const struct report_context *c, struct table *table, struct err *err)
 {
 	(void)err;
-	table_column(table, "PID", COLUMN_ID);
-	table_column(table, "Domain", COLUMN_TEXT);
-	table_column(table, "Kind", COLUMN_TEXT);
-	table_column(table, "Id", COLUMN_TEXT);
-	table_column(table, "Name", COLUMN_TEXT);
+	table_has(table, {"PID", COLUMN_ID}, {"Domain", COLUMN_TEXT}, {"Kind", COLUMN_TEXT}, {"Id", COLUMN_TEXT}, {"Name", COLUMN_TEXT});
 	for (size_t i = 0; i < c->model->image_count; i++)
 		if (c->model->images[i].trace)
 			add_image(&c->model->images[i], table);

@@ -158,11 +158,7 @@ static int compare_rows(const void *left, const void *right)
 	uint32_t i = *(const uint32_t *)left, k = *(const uint32_t *)right;
 	const struct share *a = &sorted->shares[i], *b = &sorted->shares[k];
 
-	if (a->self_ns != b->self_ns)
-		return a->self_ns > b->self_ns ? -1 : 1;
-	if (a->ns != b->ns)
-		return a->ns > b->ns ? -1 : 1;
-	return strcmp(sorted->names.rows[i].key, sorted->names.rows[k].key);
+	return order_of(b->self_ns, a->self_ns) ?: order_of(b->ns, a->ns) ?: strcmp(sorted->names.rows[i].key, sorted->names.rows[k].key);
 }
 
 static double percent(uint64_t part, uint64_t all)
@@ -273,13 +269,8 @@ int report_sample_thread_sum(const struct report_context *c, struct table *table
 	const struct model *m = c->model;
 
 	(void)err;
-	table_column(table, "CPU Time (ns)", COLUMN_NS);
-	table_column(table, "Samples", COLUMN_COUNT);
-	table_column(table, "OS Calls Time (ns)", COLUMN_NS);
-	table_column(table, "PID", COLUMN_ID);
-	table_column(table, "TID", COLUMN_ID);
-	table_column(table, "Host", COLUMN_TEXT);
-	table_column(table, "Name", COLUMN_TEXT);
+	table_has(table, {"CPU Time (ns)", COLUMN_NS}, {"Samples", COLUMN_COUNT}, {"OS Calls Time (ns)", COLUMN_NS}, {"PID", COLUMN_ID},
+		  {"TID", COLUMN_ID}, {"Host", COLUMN_TEXT}, {"Name", COLUMN_TEXT});
 	for (size_t i = 0; i < m->image_count && has_samples(m); i++) {
 		const struct image *image = &m->images[i];
 
