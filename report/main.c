@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pillion-report: picks the verb. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,6 +37,15 @@ static void print_help(const struct verb *v)
 	puts("\nexit status: 0 done, 1 done but something is missing or damaged, 2 wrong usage or unreadable input");
 }
 
+/* Of what was printed for its own sake. */
+static int printed(void)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return EXIT_DONE;
+	say("standard output: %s", strerror(errno));
+	return EXIT_UNUSABLE;
+}
+
 static int run_verb(const struct verb *v, int argc, char **argv)
 {
 	struct command_line line;
@@ -48,8 +58,10 @@ static int run_verb(const struct verb *v, int argc, char **argv)
 		status = EXIT_UNUSABLE;
 	} else if (line.help) {
 		print_help(v);
+		status = printed();
 	} else if (line.version) {
 		puts("pillion-report " PILLION_VERSION);
+		status = printed();
 	} else {
 		status = v->run(&line);
 	}
@@ -80,11 +92,11 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
 		print_verbs(stdout);
-		return EXIT_DONE;
+		return printed();
 	}
 	if (!strcmp(argv[1], "--version")) {
 		puts("pillion-report " PILLION_VERSION);
-		return EXIT_DONE;
+		return printed();
 	}
 	for (size_t i = 0; i < VERBS; i++)
 		if (!strcmp(argv[1], verbs[i]->name))

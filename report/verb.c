@@ -85,14 +85,15 @@ int work_begin(struct work *w, const struct command_line *l)
 
 int work_end(struct work *w)
 {
-	bool failed = ferror(w->emit.file) || fflush(w->emit.file);
+	/* Of a write that failed long ago only that is left. */
+	int failed = fflush(w->emit.file) ? errno : ferror(w->emit.file) ? EIO : 0;
 
 	if (!w->line->quiet)
 		say_all(symbols_problems(w->context.symbols));
-	if (w->emit.file != stdout)
-		failed |= fclose(w->emit.file) != 0;
+	if (w->emit.file != stdout && fclose(w->emit.file) && !failed)
+		failed = errno;
 	if (failed) {
-		say("%s: %s", w->line->output ? w->line->output : "standard output", strerror(errno));
+		say("%s: %s", w->line->output ? w->line->output : "standard output", strerror(failed));
 		w->status = EXIT_UNUSABLE;
 	}
 	if (mapping_was_cut()) {

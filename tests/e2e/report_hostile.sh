@@ -83,4 +83,12 @@ flipped() {
 	done
 }
 ok 'a trace with bytes that are not its own' flipped
+
+# ---- nobody takes what is printed ----
+for arguments in 'stats -q -r processes good.pillion' 'stats --summary good.pillion' 'info -q good.pillion' 'analyze -q good.pillion' \
+	'stats --help' '--version'; do
+	# shellcheck disable=SC2086
+	report $arguments >/dev/full 2>err
+	is "$? $(sed 's/^[^:]*: //' err)" '2 standard output: No space left on device' "$arguments: a full disk"
+done
 done_testing
