@@ -11,9 +11,9 @@
 	X(OWN, NCCL, ncclCommInitRank, ncclCommInitRank, 4, NOTHING)                                                   \
 	X(OWN, NCCL, ncclCommInitRankConfig, ncclCommInitRankConfig, 5, NOTHING)                                       \
 	X(OWN, NCCL, ncclCommInitAll, ncclCommInitAll, 3, NOTHING)                                                     \
-	X(MAKER, NCCL, ncclCommInitRankScalable, ncclCommInitRankScalable, 6, NCCL_SCALABLE)                           \
-	X(MAKER, NCCL, ncclCommSplit, ncclCommSplit, 5, NCCL_SPLIT)                                                    \
-	X(MAKER, NCCL, ncclCommShrink, ncclCommShrink, 6, NCCL_SPLIT)                                                  \
+	X(OWN, NCCL, ncclCommInitRankScalable, ncclCommInitRankScalable, 6, NOTHING)                                   \
+	X(OWN, NCCL, ncclCommSplit, ncclCommSplit, 5, NOTHING)                                                         \
+	X(OWN, NCCL, ncclCommShrink, ncclCommShrink, 6, NOTHING)                                                       \
 	NCCL(X, ncclGetUniqueId, 1, NOTHING)                                                                           \
 	NCCL(X, ncclCommFinalize, 1, NCCL_COMMUNICATOR)                                                                \
 	NCCL(X, ncclCommDestroy, 1, NCCL_COMMUNICATOR)                                                                 \
@@ -41,8 +41,6 @@
 	NCCL(X, ncclRecv, 6, NCCL_PEER)
 
 #define SHAPES_NCCL(S)                                                                                                 \
-	S(NCCL_SCALABLE, KEY_OUT(1), ENUM(RANKS, 2), ENUM(RANK, 3))                                                    \
-	S(NCCL_SPLIT, KEY_OUT(4))                                                                                      \
 	S(NCCL_COMMUNICATOR, KEY_NONE, WIDE(COMMUNICATOR, 1), OF(NONE, 1))                                             \
 	S(NCCL_REDUCE_ALL, KEY_NONE, WIDE(COUNT, 3), ENUM(TYPE, 4), ENUM(REDUCTION, 5), WIDE(COMMUNICATOR, 6), OF(NONE, 6)) \
 	S(NCCL_REDUCE_ROOT, KEY_NONE, WIDE(COUNT, 3), ENUM(TYPE, 4), ENUM(REDUCTION, 5), ENUM(PEER, 6), WIDE(COMMUNICATOR, 7), OF(NONE, 7)) \

@@ -15,6 +15,12 @@ static inline bool library_selected(unsigned group)
 	return process_gate.groups & 1u << group;
 }
 
+/* A communicator that is being made in the background is there already: ncclInProgress. */
+static inline bool library_has_done(unsigned group, int result)
+{
+	return !result || (group == TF_GROUP_NCCL && result == 7);
+}
+
 /* Both ways in (entry.h). The floating arguments of a call are passed on, whether it has any or not. `body` finds the real
  * function in `real`, and has `result`; CALL_REAL calls it. */
 #define LIBRARY_WAYS(group, symbol, parameters, arguments, body)                                                       \
@@ -48,13 +54,13 @@ static inline bool library_selected(unsigned group)
 			CALL_REAL(arguments);                                                                          \
 			end;                                                                                           \
 		}                                                                                                      \
-		if (!result && library_selected(TF_GROUP_##group))                                                     \
+		if (library_has_done(TF_GROUP_##group, result) && library_selected(TF_GROUP_##group))                  \
 			note;)
 
 #define LIBRARY_UNTIMED(group, symbol, parameters, arguments, note)                                                    \
 	LIBRARY_WAYS(group, symbol, parameters, arguments,                                                             \
 		CALL_REAL(arguments);                                                                                  \
-		if (!result && library_selected(TF_GROUP_##group))                                                     \
+		if (library_has_done(TF_GROUP_##group, result) && library_selected(TF_GROUP_##group))                  \
 			note;)
 
 #endif

@@ -39,7 +39,7 @@ static const char *const field_names[TF_FIELDS] = {
 	[TF_FIELD_DIRECTION] = "direction", [TF_FIELD_NONZEROS] = "nnz", [TF_FIELD_COUNT] = "count",
 	[TF_FIELD_REDUCTION] = "op", [TF_FIELD_PEER] = "peer", [TF_FIELD_COMMUNICATOR] = "comm", [TF_FIELD_RANK] = "rank",
 	[TF_FIELD_RANKS] = "ranks", [TF_FIELD_ELEMENT] = "element", [TF_FIELD_TAG] = "tag", [TF_FIELD_ENGINE] = "engine",
-	[TF_FIELD_KIND] = "kind",
+	[TF_FIELD_KIND] = "kind", [TF_FIELD_COMMUNICATOR_ID] = "id",
 };
 
 struct named {
@@ -128,7 +128,7 @@ static void add_value(unsigned int group, unsigned int field, int64_t value, str
 		add_named(kinds, value, ret);
 	else if (field == TF_FIELD_COMMUNICATOR && group == TF_GROUP_MPI && find(communicators, value))
 		add_named(communicators, value, ret);
-	else if (field == TF_FIELD_COMMUNICATOR)
+	else if (field == TF_FIELD_COMMUNICATOR || field == TF_FIELD_COMMUNICATOR_ID)
 		buffer_print(ret, "0x%" PRIx64, (uint64_t)value);
 	else
 		buffer_print(ret, "%" PRId64, value);

@@ -41,7 +41,8 @@ static void blas_key(const struct function *f, const struct tf_operation *op, st
 	end_field(key);
 }
 
-/* Name, count, type, operation, peer, communicator, "0 of 8". */
+/* Name, count, type, operation, peer, communicator, "0 of 8". A communicator by what it is in all ranks, else by the process's
+ * own handle. */
 static void message_key(const struct function *f, const struct tf_operation *op, struct buffer *key)
 {
 	int64_t bytes, rank, ranks;
@@ -52,7 +53,9 @@ static void message_key(const struct function *f, const struct tf_operation *op,
 	end_field(key);
 	add_value(f, op, TF_FIELD_REDUCTION, key);
 	add_value(f, op, TF_FIELD_PEER, key);
-	add_value(f, op, TF_FIELD_COMMUNICATOR, key);
+	if (!operation_value(op, f->group, TF_FIELD_COMMUNICATOR_ID, key))
+		operation_value(op, f->group, TF_FIELD_COMMUNICATOR, key);
+	end_field(key);
 	if (operation_field(op, TF_FIELD_RANK, &rank) && operation_field(op, TF_FIELD_RANKS, &ranks))
 		buffer_print(key, "%" PRId64 " of %" PRId64, rank, ranks);
 	end_field(key);

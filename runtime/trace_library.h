@@ -43,6 +43,7 @@ enum tf_field {
 	TF_FIELD_TAG = 26,
 	TF_FIELD_ENGINE = 27,
 	TF_FIELD_KIND = 28, /* of a descriptor: cudnnBackendDescriptorType_t */
+	TF_FIELD_COMMUNICATOR_ID = 29, /* NCCL: the same number in all ranks of a communicator, and of no other */
 	TF_FIELDS = 32
 };
 

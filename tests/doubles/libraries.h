@@ -58,6 +58,7 @@ int cufftPlanMany(int *plan, int rank, int *n, int *in, int is, int id, int *on,
 int cufftExecC2C(int plan, void *in, void *out, int direction);
 
 int ncclCommInitRank(void **comm, int ranks, nccl_id id, int rank);
+int ncclCommSplit(void *comm, int color, int key, void **made, void *config);
 int ncclGroupStart(void);
 int ncclGroupEnd(void);
 int ncclAllReduce(const void *send, void *receive, size_t count, int type, int op, void *comm, void *stream);

@@ -47,6 +47,14 @@ is "$(shapes calls.pillion cusolver_sum cusolverDnSsyevdx)" 'n=55 ldA=56' 'eigen
 is "$(shapes calls.pillion cufft_sum cufftExecC2C)" 'dim=256x128 type=C2C batch=10 direction=-1' "a transform with its plan's sizes"
 like "$(report stats -q -r nccl_sum -f csv calls.pillion | grep ncclAllReduce)" ",1048576,float32,sum,,0x[0-9a-f]+,3 of 8,$((7 * 4 << 20))," \
 	'a collective with count, type, operation, communicator, rank, bytes'
+parts() { # CAPTURE: operation, communicator and rank of each collective, by name
+	report stats -q -r nccl_sum -f csv "$1" | awk -F, '$9 == "ncclAllReduce" { print $12, $14, $15 }' | sort
+}
+is "$(parts calls.pillion | awk '{ print $2 }' | sort -u | wc -l)" 3 'a communicator and two that are made of it: each is another'
+pillion -o ranks -t nccl sh -c 'for r in 0 1; do RANK=$r "$0" 2 || exit; done' "$targets/library_calls" >raw 2>err
+is "$(parts ranks.pillion | sort -k 1,1 -u | awk '{ print $1 }' | tr '\n' ' ')$(parts ranks.pillion | awk '{ print $2 }' | sort -u | wc -l)" 'max min sum 3' \
+	'two ranks know a communicator by the same number, and what is made of it, too'
+is "$(parts ranks.pillion | sed -n 's/^sum .* \(. of .\)$/\1/p' | tr '\n' ' ')" '0 of 8 1 of 8 ' 'with the rank that each is'
 like "$(report stats -q -r nccl_sum -f csv calls.pillion | grep ncclSend)" ',4096,bfloat16,,5,' 'a message with its peer'
 
 ok 'chrome' report export -t chrome -o calls.json calls.pillion
@@ -77,6 +85,8 @@ for way in library_looked_up library_stubbed; do
 done
 is "$(shapes library_looked_up.pillion blas_sum cublasZgemm)" "$(shapes calls.pillion blas_sum cublasZgemm)" 'with the same arguments'
 like "$(report stats -q -r nccl_sum -f csv library_looked_up.pillion | grep ncclAllReduce)" ',3 of 8,' "and what a handle's maker said"
+SIMNCCL_IN_PROGRESS=1 pillion -o progress -t nccl "$targets/library_calls" 1 >raw 2>err
+like "$(report stats -q -r nccl_sum -f csv progress.pillion | grep ncclAllReduce)" ',3 of 8,' 'also where it makes it in the background'
 pillion -o one -t cublas "$targets/library_looked_up" 2 >raw 2>err
 is "$(recorded one.pillion | sed 's/.* //' | sort -u | tr '\n' ' ')" 'cublasCreate cublasGemmStridedBatchedEx cublasLtMatmul cublasSgemm cublasZgemm ' \
 	'looked up: what is not selected is not recorded'

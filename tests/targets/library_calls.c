@@ -12,7 +12,7 @@
 
 #define AT(n) ((void *)(uintptr_t)(0x1000 + (n)))
 
-static void *blas, *layouts[3], *product, *sparse[3], *communicator, *plan;
+static void *blas, *layouts[3], *product, *sparse[3], *communicator, *parts[2], *plan;
 static int fft;
 
 static void set_backend(void *descriptor, int name, void *child)
@@ -81,7 +81,9 @@ static void make(void)
 	cusparseCreateDnMat(&sparse[1], 500, 64, 500, AT(8), 0, 1);
 	cusparseCreateDnMat(&sparse[2], 1000, 64, 1000, AT(9), 0, 1);
 	cufftPlanMany(&fft, 2, (int[]){256, 128}, NULL, 1, 0, NULL, 1, 0, 0x29, 10);
-	ncclCommInitRank(&communicator, 8, id, 3);
+	ncclCommInitRank(&communicator, 8, id, getenv("RANK") ? atoi(getenv("RANK")) : 3);
+	for (int color = 1; color <= 2; color++)
+		ncclCommSplit(communicator, color, 0, &parts[color - 1], NULL);
 }
 
 static void compute(int i)
@@ -109,6 +111,8 @@ static void compute(int i)
 	ncclGroupStart();
 	ncclAllReduce(AT(1), AT(2), 1 << 20, 7, 0, communicator, AT(3));
 	ncclSend(AT(1), 4096, 9, 5, communicator, AT(3));
+	ncclAllReduce(AT(1), AT(2), 2048, 7, 2, parts[0], AT(3));
+	ncclAllReduce(AT(1), AT(2), 2048, 7, 3, parts[1], AT(3));
 	ncclGroupEnd();
 }
 

@@ -61,9 +61,10 @@ static void definitions(struct writer_thread *host, struct writer_thread *cupti)
 	operation(host, GEMM, &(struct tf_operation){.count = 4, .fields = {TF_FIELD_M, TF_FIELD_N, TF_FIELD_K, TF_FIELD_TYPE | TF_ROLE_A},
 						     .values = {4096, 1000, 50257, 2}});
 	operation(host, CONVOLUTION, &(struct tf_operation){.count = 2, .fields = {TF_FIELD_PADDING, TF_FIELD_GROUPS}, .values = {1, 4}});
-	operation(host, ALL_REDUCE, &(struct tf_operation){.count = 6, .fields = {TF_FIELD_COUNT, TF_FIELD_TYPE, TF_FIELD_REDUCTION,
-										TF_FIELD_COMMUNICATOR, TF_FIELD_RANK, TF_FIELD_RANKS},
-							   .values = {1048576, 7, 0, 1, 0, 8}});
+	operation(host, ALL_REDUCE, &(struct tf_operation){.count = 7, .fields = {TF_FIELD_COUNT, TF_FIELD_TYPE, TF_FIELD_REDUCTION,
+										TF_FIELD_COMMUNICATOR, TF_FIELD_RANK, TF_FIELD_RANKS,
+										TF_FIELD_COMMUNICATOR_ID},
+							   .values = {1048576, 7, 0, 1, 0, 8, 0x5eed}});
 }
 
 static void call(struct writer_thread *t, uint16_t function, uint64_t at, uint64_t duration, uint32_t stack, uint64_t arg)
