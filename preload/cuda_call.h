@@ -152,6 +152,19 @@ void cuda_record(const struct event *e, unsigned function, unsigned about, unsig
  * run. */
 void cuda_move_range(void (*move)(struct tf_range_page *page, uint32_t pid, uint64_t ticks));
 
+/* Their bodies. */
+#define CUDA_MOVES_RANGE(returns, symbol, none, move)                                                                  \
+	returns wrap_##symbol(struct entry from)                                                                       \
+	{                                                                                                              \
+		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
+		returns (*real)(void) = from.real, result = none;                                                      \
+                                                                                                                       \
+		if (real)                                                                                              \
+			CUDA_TIME(real(), OTHER, NOTHING);                                                             \
+		cuda_move_range(move);                                                                                 \
+		return result;                                                                                         \
+	}
+
 /* ---- cuda_name.c: which kernel a function or a handle means ---- */
 
 /* `name` stays where it is, in a library. */

@@ -125,27 +125,8 @@ ENDS_PRIMARY(cuDevicePrimaryCtxRelease_v2)
 
 /* ---- the capture range ---- */
 
-CUresult wrap_cuProfilerStart(struct entry from)
-{
-	enum { HOOK_CURRENT = HOOK_cuProfilerStart };
-	CUresult (*real)(void) = from.real, result = CUDA_NONE;
-
-	if (real)
-		CUDA_TIME(real(), OTHER, NOTHING);
-	cuda_move_range(range_start);
-	return result;
-}
-
-CUresult wrap_cuProfilerStop(struct entry from)
-{
-	enum { HOOK_CURRENT = HOOK_cuProfilerStop };
-	CUresult (*real)(void) = from.real, result = CUDA_NONE;
-
-	if (real)
-		CUDA_TIME(real(), OTHER, NOTHING);
-	cuda_move_range(range_stop);
-	return result;
-}
+CUDA_MOVES_RANGE(CUresult, cuProfilerStart, CUDA_NONE, range_start)
+CUDA_MOVES_RANGE(CUresult, cuProfilerStop, CUDA_NONE, range_stop)
 
 /* ---- look-ups: cheap, hundreds of them when a program starts, and not recorded ---- */
 

@@ -106,27 +106,8 @@ cudaError_t wrap_cudaDeviceReset(struct entry from)
 
 /* ---- the capture range ---- */
 
-cudaError_t wrap_cudaProfilerStart(struct entry from)
-{
-	enum { HOOK_CURRENT = HOOK_cudaProfilerStart };
-	cudaError_t (*real)(void) = from.real, result = CUDART_NONE;
-
-	if (real)
-		CUDA_TIME(real(), OTHER, NOTHING);
-	cuda_move_range(range_start);
-	return result;
-}
-
-cudaError_t wrap_cudaProfilerStop(struct entry from)
-{
-	enum { HOOK_CURRENT = HOOK_cudaProfilerStop };
-	cudaError_t (*real)(void) = from.real, result = CUDART_NONE;
-
-	if (real)
-		CUDA_TIME(real(), OTHER, NOTHING);
-	cuda_move_range(range_stop);
-	return result;
-}
+CUDA_MOVES_RANGE(cudaError_t, cudaProfilerStart, CUDART_NONE, range_start)
+CUDA_MOVES_RANGE(cudaError_t, cudaProfilerStop, CUDART_NONE, range_stop)
 
 /* ---- the driver's functions, by way of the runtime: cheap, and not recorded ---- */
 
