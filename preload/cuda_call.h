@@ -55,11 +55,11 @@ static inline bool cuda_is_off(unsigned layer)
 #define CUDA_RECORD_BYTES(bytes) words_[count_++] = tf_arg(TF_ARG_BYTES, 0, (bytes))
 #define CUDA_RECORD_LAUNCH(f, grid, block, shared, stream)                                                             \
 	count_ = cuda_launch(words_, (uintptr_t)(f), (const dim3[]){grid}, (const dim3[]){block}, (shared),           \
-			     (uintptr_t)(stream), CUDA_NAMER)
+			     (uintptr_t)(stream), result ? NULL : (void *)real, CUDA_LAYER)
 #define CUDA_RECORD_CONFIGURED(c, f)                                                                                   \
 	if (c)                                                                                                         \
 	CUDA_RECORD_LAUNCH(f, CUDA_GRID(c), CUDA_BLOCK(c), CUDA_SHARED(c), CUDA_STREAM(c))
-#define CUDA_RECORD_HANDED(f, stream) count_ = cuda_launch(words_, (uintptr_t)(f), NULL, NULL, 0, (uintptr_t)(stream), NULL)
+#define CUDA_RECORD_HANDED(f, stream) count_ = cuda_launch(words_, (uintptr_t)(f), NULL, NULL, 0, (uintptr_t)(stream), NULL, CUDA_LAYER)
 #define CUDA_RECORD_HOST(f, stream) CUDA_RECORD_HANDED(f, stream)
 #define CUDA_RECORD_BATCH(kind, bytes) CUDA_RECORD_COPY(kind, bytes)
 #define CUDA_RECORD_COPY(kind, bytes)                                                                                  \
@@ -134,10 +134,10 @@ static inline __attribute__((always_inline)) bool cuda_is_inside(unsigned functi
 	       cuda_is_nested(function, t->page->current, (uintptr_t)__builtin_frame_address(0));
 }
 
-/* These fill in `words` and return how many. `namer`: the driver's own launch, whose library is asked for the kernel's name if
- * the program has not said it; or NULL. element: bytes of one. */
+/* These fill in `words` and return how many. `namer`: the real launch, whose library is asked for the kernel's name if the
+ * program has not said it; NULL: it failed, so the handle may be none. layer: the group of the launch. element: bytes of one. */
 unsigned cuda_launch(uint64_t *words, uintptr_t function, const dim3 *grid, const dim3 *block, size_t shared, uintptr_t stream,
-		     void *namer);
+		     void *namer, unsigned layer);
 unsigned cuda_memory(uint64_t *words, unsigned memory, uintptr_t address, size_t bytes);
 unsigned cuda_array(uint64_t *words, uintptr_t array, size_t element, size_t width, size_t height, size_t depth, unsigned levels);
 

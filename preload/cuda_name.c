@@ -54,15 +54,25 @@ void cuda_name_know_copy(uintptr_t handle, const char *name)
 	}
 }
 
-/* A handle that came another way (cuModuleEnumerateFunctions, a look-up before us): the driver knows, from CUDA 12.3 on. It
- * has just launched it, so the handle is a good one; which of the two kinds the driver can tell. */
-static void ask(uintptr_t function, void *namer)
+/* A runtime that refuses would leave its program an error to find. */
+static const char *ask_runtime(uintptr_t function, void *namer)
 {
-	static const char *const questions[] = {"cuFuncGetName", "cuKernelGetName"};
-	struct thread_guard guard;
+	cudaError_t (*get_name)(const char **, uintptr_t) = loaded_beside(namer, "cudaFuncGetName");
+	cudaError_t (*peek)(void) = loaded_beside(namer, "cudaPeekAtLastError"), (*forget)(void) = loaded_beside(namer, "cudaGetLastError");
 	const char *name = NULL;
 
-	thread_guard_enter(&thread_self, &guard);
+	if (!get_name || !peek || !forget || peek() || !get_name(&name, function))
+		return name;
+	forget();
+	return NULL;
+}
+
+/* Which of the two kinds the handle is, the driver can tell. */
+static const char *ask_driver(uintptr_t function, void *namer)
+{
+	static const char *const questions[] = {"cuFuncGetName", "cuKernelGetName"};
+	const char *name = NULL;
+
 	for (size_t i = 0; i < 2 && !name; i++) {
 		CUresult (*get_name)(const char **, uintptr_t) = loaded_beside(namer, questions[i]);
 
@@ -71,6 +81,18 @@ static void ask(uintptr_t function, void *namer)
 		if (!get_name || get_name(&name, function))
 			name = NULL;
 	}
+	return name;
+}
+
+/* A handle that came another way (cuModuleEnumerateFunctions, a look-up before us), or whose name was not in a library: whoever
+ * has just launched it knows, from CUDA 12.3 on. It did, so the handle is a good one. */
+static void ask(uintptr_t function, void *namer, unsigned layer)
+{
+	struct thread_guard guard;
+	const char *name;
+
+	thread_guard_enter(&thread_self, &guard);
+	name = layer == TF_GROUP_CUDA ? ask_runtime(function, namer) : ask_driver(function, namer);
 	thread_guard_leave(&thread_self, &guard);
 	if (name)
 		cuda_name_know_copy(function, name);
@@ -117,7 +139,8 @@ uint32_t cuda_name_id(uintptr_t function)
 }
 
 /* The launch's definition, where it is the first of its kind. */
-static __attribute__((noinline)) uint32_t launch_define(uint64_t key, uint64_t salt, struct tf_launch *launch, bool is_kernel, void *namer)
+static __attribute__((noinline)) uint32_t launch_define(uint64_t key, uint64_t salt, struct tf_launch *launch, bool is_kernel, void *namer,
+							unsigned layer)
 {
 	uint32_t id;
 	bool is_new;
@@ -125,9 +148,11 @@ static __attribute__((noinline)) uint32_t launch_define(uint64_t key, uint64_t s
 	if (!table_add(&process.interned, key, &id, &is_new))
 		return 0;
 	if (is_new) {
-		if (namer && is_kernel && !table_get(&name_of, launch->function))
-			ask(launch->function, namer);
 		launch->kernel = is_kernel ? kernel_id(launch->function, salt) : 0;
+		if (namer && is_kernel && !launch->kernel) {
+			ask(launch->function, namer, layer);
+			launch->kernel = kernel_id(launch->function, salt);
+		}
 		event_blob(TF_BLOB_LAUNCH, id, launch, sizeof(*launch));
 	}
 	return id;
@@ -148,7 +173,7 @@ static inline uint64_t launch_key(uint64_t salt, uintptr_t function, const dim3 
 }
 
 unsigned cuda_launch(uint64_t *words, uintptr_t function, const dim3 *grid, const dim3 *block, size_t shared, uintptr_t stream,
-		     void *namer)
+		     void *namer, unsigned layer)
 {
 	/* The kernel's id follows from the function, so the launch is known without looking that up. */
 	uint64_t salt = salt_now(), key = launch_key(salt, function, grid, block, shared, stream);
@@ -161,7 +186,7 @@ unsigned cuda_launch(uint64_t *words, uintptr_t function, const dim3 *grid, cons
 			memcpy(launch.grid, &(uint32_t[]){grid->x, grid->y, grid->z}, sizeof(launch.grid));
 			memcpy(launch.block, &(uint32_t[]){block->x, block->y, block->z}, sizeof(launch.block));
 		}
-		id = launch_define(key, salt, &launch, grid, namer);
+		id = launch_define(key, salt, &launch, grid, namer, layer);
 		if (!id)
 			return 0;
 	}

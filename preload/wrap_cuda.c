@@ -4,7 +4,6 @@
 #include "door.h"
 
 enum { CUDA_LAYER = TF_GROUP_CUDA_DRIVER };
-#define CUDA_NAMER (void *)real
 #define CUDA_GRID(c) dim((c)->gridDimX, (c)->gridDimY, (c)->gridDimZ)
 #define CUDA_BLOCK(c) dim((c)->blockDimX, (c)->blockDimY, (c)->blockDimZ)
 #define CUDA_SHARED(c) (c)->sharedMemBytes

@@ -5,7 +5,6 @@
 #include "door.h"
 
 enum { CUDA_LAYER = TF_GROUP_CUDA };
-#define CUDA_NAMER NULL
 #define CUDA_GRID(c) (c)->gridDim
 #define CUDA_BLOCK(c) (c)->blockDim
 #define CUDA_SHARED(c) (c)->dynamicSmemBytes

@@ -172,7 +172,8 @@ RT(cudaFuncGetName, v12030, (name, func), const char **name, const void *func)
 {
 	CUfunction function = simrt_function(func);
 
-	return function ? RT_ERROR(DRV(cuFuncGetName)(name, function)) : cudaErrorInvalidDeviceFunction;
+	/* What is no function of the program's is a handle, as documented. */
+	return RT_ERROR(DRV(cuFuncGetName)(name, function ? function : (CUfunction)(uintptr_t)func));
 }
 
 RT(cudaGetFuncBySymbol, v11000, (functionPtr, symbolPtr), cudaFunction_t* functionPtr, const void* symbolPtr)
