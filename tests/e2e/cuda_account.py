@@ -2,9 +2,9 @@
 """The simulated GPU's own account beside what the reports say of the same run.
 
 cuda_account.py LOG EXPORTED API.csv LAUNCH.csv MEMORY.csv [--captured] [--slack N] [--driver | --work]
---driver: the program calls the driver, not the runtime. --work: its calls cannot be compared, for those of a static runtime
+--driver: the program calls the driver; what it asks the runtime is not compared. --work: its calls cannot be compared, for those of a static runtime
 have other names, and its copies may go between unified addresses; its allocations are compared. EXPORTED lists the functions that are hooked; the account has the others too. --captured: one graph of cuda_launches was
-captured: its two launches, copy and memset were calls, but no work. --slack: calls in flight when the program was killed.
+captured: its two launches, copy and memset were calls, but no work; given twice: of two. --slack: calls in flight when the program was killed.
 Prints what differs; status 1 if anything does."""
 import collections
 import sys
@@ -28,10 +28,9 @@ def triple(value):
 
 def account(log, exported):
     calls, launches, counts, sizes, allocations = (collections.Counter() for _ in range(5))
-    layer = 'driver' if '--driver' in sys.argv else 'runtime'
     for e in read_log(log):
         event = e['ev']
-        if event == 'api' and e['layer'] == layer and e['name'] in exported:
+        if event == 'api' and (e['layer'] == 'driver' or '--driver' not in sys.argv) and e['name'] in exported:
             calls[e['name']] += 1
         elif event == 'alloc':
             allocations[e['kind']] += 1
@@ -52,7 +51,7 @@ def main():
     log, exported, api, launch, memory = arguments
     with open(exported, encoding='utf-8') as file:
         calls, launches, counts, sizes, allocations = account(log, {line.split('@')[0].strip() for line in file})
-    if '--captured' in sys.argv:
+    for _ in range(sys.argv.count('--captured')):
         launches['16 1 1', '256 1 1', KERNELS['_Z3addPfi']] += 1
         launches['16 1 1', '256 1 1', KERNELS['_Z5scalePffi']] += 1
         for operation in ('DtoD', 'memset'):

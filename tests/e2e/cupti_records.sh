@@ -41,6 +41,18 @@ as_alone linked --driver "$targets/cuda_driver_linked" linked 3
 as_alone linked_ptds --driver "$targets/cuda_driver_linked_ptds" linked 3
 as_alone static --driver "$doubles/cuda_launches_static" 3
 as_alone plugin '' "$targets/cuda_doors" plugin "$targets/cuda_launches_plugin.so" 3
+
+# Two runtimes at work in one process, at once; and under ctypes, where nothing but dlsym is asked.
+"$targets/cuda_doors" plugins 3 "$targets/cuda_launches_plugin.so" "$targets/cuda_launches_plugin12.so" | sort >wanted
+accounted two --cuda-graph-trace=node "$targets/cuda_doors" plugins 3 "$targets/cuda_launches_plugin.so" "$targets/cuda_launches_plugin12.so"
+is "$? $(sort out)" "0 $(cat wanted)" 'two runtimes: status and output'
+ok 'two runtimes: what was recorded is what was done' equal two --nodes
+if command -v python3 >/dev/null; then
+	as_alone ctypes '' python3 "$tests_dir/../targets/python/cuda_ctypes.py" 3
+	like "$(report stats -q -r cuda_gpu_kern_sum -f csv ctypes.pillion)" ',6,.*,"add\(int\*, int\)"$' 'ctypes: its kernels by their name'
+else
+	skip ctypes 'no python3'
+fi
 accounted whole "$doubles/cuda_launches" 7
 is "$(report stats -q -r cuda_gpu_kern_sum -f csv cuda_launches.pillion | awk -F, 'NR > 1 { n += $3 } END { print n }')" \
 	"$(grep -c '"ev":"launch"' log)" 'cuda_gpu_kern_sum: as many kernels as the account, graphs by their nodes'

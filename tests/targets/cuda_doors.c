@@ -3,6 +3,7 @@
  *   cuda_doors probe              names of CUDA and others, by RTLD_DEFAULT, RTLD_NEXT and the program's handle
  *   cuda_doors two LIBRARY...     cudaMalloc of each, by the same code, in turn
  *   cuda_doors plugin LIBRARY N [deep]   plugin_main(N) of a library that nobody else sees
+ *   cuda_doors plugins N LIBRARY...      of several, by threads at once
  *   cuda_doors real LIBRARY NAME...      those functions of a library, called with zeroes
  *   cuda_doors many LIBRARY N     N copies of a look-up by threads at once */
 #include <dlfcn.h>
@@ -59,6 +60,30 @@ static int plugin(char **argv, int mode)
 		return fprintf(stderr, "%s\n", dlerror()), 1;
 	*(void **)&run = dlsym(handle, "plugin_main");
 	return run(2, arguments);
+}
+
+static void *run_one(void *given)
+{
+	return (void *)(intptr_t)plugin(given, 0);
+}
+
+static int plugins(int count, char **argv)
+{
+	pthread_t threads[8];
+	char *arguments[8][3];
+	int status = 0;
+
+	for (int i = 1; i < count && i < 8; i++) {
+		memcpy(arguments[i], (char *[]){argv[i], argv[0], NULL}, sizeof(arguments[i]));
+		pthread_create(&threads[i], NULL, run_one, arguments[i]);
+	}
+	for (int i = 1; i < count && i < 8; i++) {
+		void *result;
+
+		pthread_join(threads[i], &result);
+		status |= (int)(intptr_t)result;
+	}
+	return status;
 }
 
 static int real(int count, char **argv)
@@ -118,6 +143,8 @@ int main(int argc, char **argv)
 		return two(argc - 2, argv + 2);
 	if (argc > 3 && !strcmp(argv[1], "plugin"))
 		return plugin(argv + 2, argc > 4 ? RTLD_DEEPBIND : 0);
+	if (argc > 3 && !strcmp(argv[1], "plugins"))
+		return plugins(argc - 2, argv + 2);
 	if (argc > 3 && !strcmp(argv[1], "real"))
 		return real(argc - 2, argv + 2);
 	if (argc > 3 && !strcmp(argv[1], "many"))
