@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # NVIDIA's own libraries over the simulated driver: a real runtime, shared and static, cuBLAS and cuDNN. They ask it for hundreds of
 # functions, find those of NVIDIA's that it lacks missing, and give up. With us they ask the same, and give up alike.
-#   PILLION_NVIDIA_LIBRARIES  directories that hold libcublas.so.13 and libcudnn.so.9, with colons; none: wheels of python3
+#   PILLION_NVIDIA_LIBRARIES  directories that hold libcublas.so.13 and libcudnn.so.9, with colons; none: wheels of python3, the
+#                             toolkit, the system's
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -12,7 +13,7 @@ cuda=${CUDA_HOME:-/usr/local/cuda}
 wheels=$(python3 -c 'import glob, site, sys
 for d in site.getsitepackages() + [site.getusersitepackages()]:
     print("\n".join(glob.glob(d + "/nvidia/*/lib")))' 2>/dev/null | paste -sd:)
-libraries=${PILLION_NVIDIA_LIBRARIES:-$wheels}
+libraries=${PILLION_NVIDIA_LIBRARIES:-$wheels:$cuda/lib64:/usr/lib/$(uname -m)-linux-gnu}
 mkdir driver
 ln -s "$doubles/libcuda.so.1" driver/
 export LD_LIBRARY_PATH="$work/driver:$cuda/lib64:$libraries"
