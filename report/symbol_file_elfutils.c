@@ -97,13 +97,22 @@ const char *symbol_file_name(struct symbol_file *f, uint64_t address)
 }
 
 /* clang writes no .debug_aranges, and without it libdw finds no unit by an address: then every unit is asked. */
+/* What lies behind a unit's last function and has no lines of its own would be given that function's. */
+static bool is_behind(struct symbol_file *f, uint64_t address)
+{
+	Dwarf_Addr bias, base, start, end;
+	Dwarf_Die *unit = dwfl_module_addrdie(f->module, address, &bias);
+
+	return unit && dwarf_ranges(unit, 0, &base, &start, &end) > 0 && !dwarf_haspc(unit, address - bias);
+}
+
 const char *symbol_file_source(struct symbol_file *f, uint64_t address, int *ret_line)
 {
 	Dwfl_Line *found = dwfl_module_getsrc(f->module, address);
 	Dwarf_Die *unit = NULL;
 	Dwarf_Addr bias;
 
-	if (found)
+	if (found && !is_behind(f, address))
 		return dwfl_lineinfo(found, NULL, ret_line, NULL, NULL, NULL);
 	while ((unit = dwfl_module_nextcu(f->module, unit, &bias))) {
 		Dwarf_Line *line = dwarf_haspc(unit, address - bias) > 0 ? dwarf_getsrc_die(unit, address - bias) : NULL;

@@ -57,6 +57,7 @@ if "$PILLION" --version | grep -q 'native stacks'; then
 	is "$(launches_in auto_10000) $(launches_in auto_60000000000)" "$(launches_in stacks_true) 0" 'by itself, but not where --cudabacktrace asks for longer calls'
 	is "$(report stats -q -r stacks_sum -f csv auto_none.pillion | wc -l)" 1 'or for none'
 	like "$(cat stacks_true)" '__cudaLaunchKernel,.*main \([^)]*cuda_launches\.c:[0-9]+\)' '--cuda-launch-stacks: who launched, by source line'
+	unlike "$(cat stacks_true)" '_start \(.*\.[ch]:' 'what has no lines is not given those of its neighbour'
 	is "$(cat stacks_false)" '' 'without it: none under the threshold'
 	is "$(report stats -q -r stacks_sum -f csv stacks_true.pillion | grep -vc 'Launch')" 1 'and of nothing else'
 fi

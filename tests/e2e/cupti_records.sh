@@ -57,6 +57,14 @@ accounted whole "$doubles/cuda_launches" 7
 is "$(report stats -q -r cuda_gpu_kern_sum -f csv cuda_launches.pillion | awk -F, 'NR > 1 { n += $3 } END { print n }')" \
 	"$(grep -c '"ev":"launch"' log)" 'cuda_gpu_kern_sum: as many kernels as the account, graphs by their nodes'
 is "$(report stats -q -r cuda_gpu_kern_sum:base -f csv cuda_launches.pillion | sed -n 's/.*,//p' | sort | tr '\n' ' ')" 'Name add scale ' ':base'
+if "$PILLION" --version | grep -q 'native stacks'; then
+	ok 'folded by who launched' report export -t folded --metric gpu -o folded whole.pillion
+	is "$(awk '/Launch[^;]*;[^;]*$/ { if (!/;main \(.*cuda_launches\.[ch]:[0-9]+\);/) print; else if (!/CUDA graph/) sum += $NF } END { print sum }' folded)" \
+		"$(report stats -q -r cuda_gpu_kern_sum -f csv whole.pillion | awk -F, '{ sum += $2 } END { print sum }')" \
+		'all time of kernels is charged to the source lines that launched them, if nothing is said'
+else
+	skip 'who launched' 'built without the unwinder'
+fi
 like "$(report stats -r cuda_gpu_kern_sum cuda_launches.pillion 2>&1)" 'device times: CUPTI' 'the table says where its times come from'
 like "$(report info cuda_launches.pillion)" 'device-times +CUPTI .*libcupti\.so\.1[23]' 'info names the library'
 is "$(report stats -q -r cuda_gpu_sum --by device -f csv cuda_launches.pillion | sed -n '2s/,.*//p')" 'Simulated GPU 0 (0)' '--by device'
