@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels with all kinds of C++ names, each launched once. Also built as a library, with names_main in main's place. */
+/* Kernels with all kinds of C++ names, each launched once. Also built as a library, with plugin_main in main's place. */
 #include <cstdio>
 #include <utility>
 
@@ -65,11 +65,11 @@ __device__ float twice(float x)
 	return 2 * x;
 }
 
-#ifndef MAIN
-#define MAIN main
+#ifdef PLUGIN
+extern "C" int plugin_main()
+#else
+int main()
 #endif
-
-extern "C" int MAIN()
 {
 	float *x = nullptr;
 
