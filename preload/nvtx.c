@@ -48,7 +48,15 @@ HOOK_EXPORT int InitializeInjectionNvtx2(const void *(*export_table)(uint32_t id
 	return 1;
 }
 
-/* An extension that we do not know is told so: its calls then do nothing. */
+/* An extension that we do not know (of memory, say) is told so: its calls then do nothing. */
+static int is_unknown(void)
+{
+	static uint64_t noted;
+
+	nvtx_note_once(&noted, "an extension of NVTX other than payloads and counters is not recorded");
+	return 0;
+}
+
 HOOK_EXPORT int InitializeInjectionNvtxExtension(struct nvtx_extension_module *module)
 {
 	if (!is_tool() || !module || module->size < sizeof(*module) || !module->segment_count)
@@ -58,6 +66,6 @@ HOOK_EXPORT int InitializeInjectionNvtxExtension(struct nvtx_extension_module *m
 	else if (module->module == NVTX_EXTENSION_COUNTER)
 		nvtx_counter_fill(module);
 	else
-		return 0;
+		return is_unknown();
 	return 1;
 }

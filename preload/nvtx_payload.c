@@ -468,6 +468,16 @@ static void event_batch_submit(struct nvtx_domain *d, const void *batch)
 	note_deferred();
 }
 
+/* For deferred events alone, which are not recorded; 0: the domain is not registered. All that there is to say of times comes here,
+ * whatever its arguments are. */
+static uint64_t time_domain(struct nvtx_domain *d)
+{
+	static uint64_t noted;
+
+	nvtx_note_once(&noted, "NVTX's time domains (nvtxTimeDomainRegister, nvtxTimerSource, nvtxTimeSyncPoint ...) are not recorded");
+	return 0;
+}
+
 #define SLOT(slot, function) [NVTX_##slot] = (intptr_t)(function)
 void nvtx_payload_fill(struct nvtx_extension_module *module)
 {
@@ -481,7 +491,13 @@ void nvtx_payload_fill(struct nvtx_extension_module *module)
 		SLOT(PAYLOAD_END, nvtx_event_end),
 		SLOT(DOMAIN_IS_ENABLED, domain_is_enabled),
 		SLOT(TIMESTAMP_GET, timestamp),
+		SLOT(TIME_DOMAIN_REGISTER, time_domain),
+		SLOT(TIMER_SOURCE, time_domain),
+		SLOT(TIMER_SOURCE_DATA, time_domain),
 		SLOT(SCOPE_REGISTER, scope_register),
+		SLOT(TIME_SYNC_POINT, time_domain),
+		SLOT(TIME_SYNC_TABLE, time_domain),
+		SLOT(TIME_CONVERSION, time_domain),
 		SLOT(EVENT_SUBMIT, event_submit),
 		SLOT(EVENT_BATCH_SUBMIT, event_batch_submit),
 	};

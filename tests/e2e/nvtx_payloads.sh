@@ -14,7 +14,9 @@ for name in ',CUDA device,0,the first device' ',CUDA stream,4660,copies' 'extend
 	'extended,counter,0x[0-9a-f]*,queue' 'extended,payload schema,16777223,point' 'extended,payload enum,0x[0-9a-f]*,kind' 'extended,resource,1,the lock'; do
 	like "$names" "^$name$" "nvtx_names: $name"
 done
-is "$(report stats -q -r ledger -f csv run.pillion | grep -c 'deferred events (nvtxEventSubmit')" 2 'what is not recorded is in the ledger of each process'
+for what in 'deferred events (nvtxEventSubmit' 'time domains (nvtxTimeDomainRegister' 'batches of counter samples'; do
+	is "$(report stats -q -r ledger -f csv run.pillion | grep -cF "$what")" 2 "what is not recorded is in the ledger of each process once: $what"
+done
 report export -t chrome -o run.json run.pillion >/dev/null 2>err
 is "$? $(cat err)" '0 ' 'chrome export'
 if [ -x "$targets/cuda_steps" ]; then

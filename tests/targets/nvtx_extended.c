@@ -189,6 +189,12 @@ static void not_recorded(void)
 
 	nvtxEventSubmit(domain, &data, 1);
 	nvtxEventSubmit(domain, &data, 1);
+	nvtxEventBatchSubmit(domain, &(nvtxEventBatch_t){.eventSchemaId = message_schema});
+	CHECK(nvtxTimeDomainRegister(domain, &(nvtxTimeDomainAttr_t){.timestampTypeId = NVTX_TIMESTAMP_TYPE_CPU_TSC}) == 0);
+	nvtxTimerSource(domain, 1, 0, NULL);
+	nvtxTimeSyncPoint(domain, 1, 2, 3, 4);
+	nvtxTimestampConversionFactor(domain, 1, 2, 1.5, 3, 4);
+	nvtxCounterBatchSubmit(domain, &(nvtxCounterBatch_t){.counterId = 1});
 }
 
 static uint32_t worker_tid;
