@@ -88,9 +88,7 @@ void nvtx_filter_init(void)
 	nvtx_is_watched = true;
 }
 
-/* How many ranges of ours are open, and the ids of those that are start/end ranges, each with its image's generation: a forked
- * child has none of its parent's. */
-static uint64_t inside; /* generation << 32 | how many */
+/* The ids of start/end ranges of ours that are open, each with its image's generation: a forked child has none of its parent's. */
 static uint64_t started[OPEN]; /* id << 16 | generation, those of another one are free */
 
 /* Pushes of this thread that matched, each with how many more of its domain lie above it. */
@@ -107,22 +105,11 @@ static void move(int step)
 {
 	struct thread_guard guard;
 	int error = errno;
-	uint64_t known = __atomic_load_n(&inside, __ATOMIC_RELAXED);
-	uint32_t before;
 
 	if (!event_enter())
 		return;
-	do {
-		before = known >> 32 == (uint32_t)process.generation ? (uint32_t)known : 0;
-		if (step < 0 && !before)
-			return;
-	} while (!__atomic_compare_exchange_n(&inside, &known, process.generation << 32 | (uint32_t)(before + (uint32_t)step), true,
-					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	thread_guard_enter(&thread_self, &guard);
-	if (step > 0 && before == 0)
-		range_start(process_range, process.pid, clock_now());
-	else if (step < 0 && before == 1)
-		range_stop(process_range, process.pid, clock_now());
+	range_step(process_range, process.pid, clock_now(), &process.nvtx_inside, step);
 	thread_guard_leave(&thread_self, &guard);
 	errno = error;
 }

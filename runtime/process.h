@@ -50,6 +50,7 @@ struct process {
 	char line[8192];    /* for the index, as the two after it */
 	char line_counts[2048], line_names[2048];
 	char path[PROCESS_NAME_BYTES];
+	uint32_t nvtx_inside; /* ranges of -c nvtx that are open */
 	uint32_t descriptor_last, descriptor_texts; /* descriptor.c: the highest that the trace tells of; ids given out */
 	uint16_t descriptors[PROCESS_DESCRIPTORS];
 	/* The first thread's page, until there is a file. */

@@ -124,6 +124,9 @@ static void open_locked(struct tf_range_page *page, uint64_t ticks)
 		return;
 	if ((page->limit && i >= page->limit) || i >= RANGE_ENTRIES)
 		return;
+	/* The clock was read before the lock was had. */
+	if (i && ticks < page->ranges[i - 1].end_ticks)
+		ticks = page->ranges[i - 1].end_ticks;
 	page->ranges[i] = (struct tf_range){.begin_ticks = ticks};
 	__atomic_store_n(&page->begun, i + 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&page->recording, ~0u, __ATOMIC_RELEASE);
@@ -153,17 +156,22 @@ static int find(const struct tf_range_page *page, uint32_t pid)
 	return -1;
 }
 
-void range_start(struct tf_range_page *page, uint32_t pid, uint64_t ticks)
+static void start_locked(struct tf_range_page *page, uint32_t pid, uint64_t ticks)
 {
 	int i;
 
-	lock(page);
 	/* A second Start of one process changes nothing, as in CUDA. With the table full the range is open anyhow. */
 	if (find(page, pid) < 0 && (i = find(page, 0)) >= 0) {
 		page->members[i] = pid;
 		page->inside++;
 		open_locked(page, ticks);
 	}
+}
+
+void range_start(struct tf_range_page *page, uint32_t pid, uint64_t ticks)
+{
+	lock(page);
+	start_locked(page, pid, ticks);
 	unlock(page);
 }
 
@@ -176,14 +184,34 @@ static void leave_locked(struct tf_range_page *page, int i, uint64_t ticks)
 		close_locked(page, ticks);
 }
 
-void range_stop(struct tf_range_page *page, uint32_t pid, uint64_t ticks)
+static void stop_locked(struct tf_range_page *page, uint32_t pid, uint64_t ticks)
 {
-	int i;
+	int i = find(page, pid);
 
-	lock(page);
-	i = find(page, pid);
 	if (i >= 0)
 		leave_locked(page, i, ticks);
+}
+
+void range_stop(struct tf_range_page *page, uint32_t pid, uint64_t ticks)
+{
+	lock(page);
+	stop_locked(page, pid, ticks);
+	unlock(page);
+}
+
+void range_step(struct tf_range_page *page, uint32_t pid, uint64_t ticks, uint32_t *inside, int step)
+{
+	uint32_t before;
+
+	lock(page);
+	before = __atomic_load_n(inside, __ATOMIC_RELAXED);
+	/* By an add: a lock that was waited for too long is gone past. */
+	if (step > 0 || before)
+		before = __atomic_fetch_add(inside, (uint32_t)step, __ATOMIC_RELAXED);
+	if (step > 0 && before == 0)
+		start_locked(page, pid, ticks);
+	else if (step < 0 && before == 1)
+		stop_locked(page, pid, ticks);
 	unlock(page);
 }
 

@@ -37,6 +37,10 @@ void range_unmap(struct tf_range_page *page);
 void range_start(struct tf_range_page *page, uint32_t pid, uint64_t ticks);
 void range_stop(struct tf_range_page *page, uint32_t pid, uint64_t ticks);
 
+/* Of a process that may be inside several times over, *inside of them, which nobody else changes: `step` 1 begins one more, -1 ends one.
+ * What is counted last is what the page has, in whatever order threads come. */
+void range_step(struct tf_range_page *page, uint32_t pid, uint64_t ticks, uint32_t *inside, int step);
+
 /* The launcher's. Opens regardless of who is inside (whole run: --delay, --duration). */
 void range_open(struct tf_range_page *page, uint64_t ticks);
 /* --delay is over: opens if somebody is inside. */

@@ -38,6 +38,11 @@ pillion -f true -o run $repeat -p 'step@*' "$targets/nvtx_capture" >out 2>err
 report export -t chrome -o run.json -f true run.pillion >/dev/null 2>&1
 is "$(grep -o '"name":"out' run.json | wc -l) $(grep -o '"name":"in ' run.json | wc -l)" '0 5' 'marks: those inside, and no other'
 
+pillion -f true -o run $repeat -p step "$targets/nvtx_capture" race >out 2>err
+report export -t chrome -o run.json -f true run.pillion >/dev/null 2>&1
+is "$(cat out) $(grep -o '"name":"in"' run.json | wc -l) $(grep -o '"name":"out"' run.json | wc -l)" 'done 40000 0' \
+	'two threads in and out of it at the same instants: what is inside is recorded, every time'
+
 PILLION_STATS=summary pillion -f true -o run -c nvtx -p stepp "$targets/nvtx_capture" >out 2>err
 is "$? $(cat out)" '0 done' 'a range that never comes: the program goes on'
 like "$(cat err)" 'range never seen; seen were: step, inner, step@domain, in a thread, a\\@b@odd,name$' 'and the summary names what came instead'

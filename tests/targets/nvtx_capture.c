@@ -59,8 +59,35 @@ static void each_form(void)
 	nvtxMarkA("out 5");
 }
 
+/* Two threads meet the range at the same instants: as one goes in the other may go out. */
+static void *in_and_out(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < 20000; i++) {
+		nvtxRangePushA("step");
+		nvtxMarkA("in");
+		nvtxRangePop();
+	}
+	return NULL;
+}
+
+static int race(void)
+{
+	pthread_t threads[2];
+
+	for (int i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, in_and_out, NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	nvtxMarkA("out");
+	puts("done");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 1 && argv[1][0] == 'r')
+		return race();
 	domain = nvtxDomainCreateA("domain");
 	odd = nvtxDomainCreateA("odd,name");
 	each_form();

@@ -122,3 +122,27 @@ Test(range, end_is_for_good)
 	cr_assert_eq(page->begun, 1);
 	assert_range(0, 100, 120);
 }
+
+Test(range, a_process_inside_twice_over_leaves_with_the_last_step)
+{
+	uint32_t inside = 0;
+
+	range_step(page, 11, 90, &inside, -1); /* more ends than beginnings */
+	cr_assert_eq(inside, 0);
+	range_step(page, 11, 100, &inside, 1);
+	range_step(page, 11, 110, &inside, 1);
+	range_step(page, 11, 120, &inside, -1);
+	cr_assert_eq(page->recording, ~0u);
+	range_step(page, 11, 130, &inside, -1);
+	cr_assert_eq(page->recording, 0);
+	assert_range(0, 100, 130);
+}
+
+Test(range, one_begins_no_earlier_than_the_one_before_it_ended)
+{
+	range_start(page, 11, 100);
+	range_stop(page, 11, 130);
+	range_start(page, 12, 125); /* waited for the lock meanwhile */
+	range_stop(page, 12, 140);
+	assert_range(1, 130, 140);
+}
