@@ -2,7 +2,9 @@
 /* A thread that is in a call of its own keeps its frames and their code objects alive, so no GIL is needed. */
 #include "pystack.h"
 
+#include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "loaded.h"
 #include "pystack_object.h"
@@ -12,7 +14,8 @@ enum { FRAME_BYTES = PYSTACK_FRAME_BYTES, CODE_BYTES = PYSTACK_CODE_BYTES, BATCH
 
 struct pystack_python pystack_python;
 
-/* From 3.14 on the thread's state is in a thread-local variable: to look at it may allocate it, but not where it was looked at. */
+/* From 3.14 on the thread's state is in a thread-local variable: to look at it may allocate it, but not where it was looked at, nor
+ * where it is the executable's own. */
 enum { THREAD_LOCAL_STATE = 0x30e };
 static __thread bool has_state __attribute__((tls_model("initial-exec")));
 
@@ -63,6 +66,20 @@ static const char *missing(uintptr_t base, const void *dynamic, unsigned version
 	return NULL;
 }
 
+static bool is_executable(const void *dynamic)
+{
+	const ElfW(Phdr) *headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+	uintptr_t bias = 0;
+
+	for (unsigned long i = 0; headers && i < getauxval(AT_PHNUM); i++) {
+		if (headers[i].p_type == PT_PHDR)
+			bias = (uintptr_t)headers - headers[i].p_vaddr;
+		else if (headers[i].p_type == PT_DYNAMIC && (const void *)(bias + headers[i].p_vaddr) == dynamic)
+			return true;
+	}
+	return false;
+}
+
 static void start(uintptr_t base, const void *dynamic)
 {
 	unsigned version = version_of(base, dynamic);
@@ -73,6 +90,7 @@ static void start(uintptr_t base, const void *dynamic)
 		return;
 	}
 	pystack_python.unchecked = CHECKED_STACKS;
+	pystack_python.has_state = version < THREAD_LOCAL_STATE || is_executable(dynamic);
 	pystack_python.is_sampled = copy(&version, pystack_python.code_type, sizeof(version));
 	if (process_options.sample && !pystack_python.is_sampled)
 		process_note("CPU samples have no Python frames: process_vm_readv is not allowed here");
@@ -354,7 +372,7 @@ static uintptr_t copy_innermost(const struct pystack_layout *l, struct batch *b,
 unsigned pystack_sample(struct pystack_frame *ret, unsigned size, uint64_t *hash)
 {
 	const struct pystack_layout *l = sys_is_silent ? NULL : layout();
-	bool may_ask = l && pystack_python.is_sampled && (l->version < THREAD_LOCAL_STATE || has_state);
+	bool may_ask = l && pystack_python.is_sampled && (pystack_python.has_state || has_state);
 	const char *state = may_ask ? pystack_python.state() : NULL;
 	struct walk w = {ret, 0, false, *hash};
 	struct batch b;

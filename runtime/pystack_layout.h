@@ -8,7 +8,7 @@
 
 enum { PYSTACK_NONE = 0xffff };
 /* All that is looked at of a frame and of a code object is within that many bytes. */
-enum { PYSTACK_FRAME_BYTES = 128, PYSTACK_CODE_BYTES = 192 };
+enum { PYSTACK_FRAME_BYTES = 128, PYSTACK_CODE_BYTES = 200 };
 
 /* Offsets in bytes, PYSTACK_NONE: this version has none. */
 struct pystack_layout {

@@ -25,6 +25,7 @@ extern struct pystack_python {
 	uintptr_t base;
 	const void *dynamic; /* its object's; NULL: none was met */
 	bool is_started;
+	bool has_state;	 /* a handler may ask for any thread's state */
 	bool is_sampled; /* the kernel reads for us what may be gone */
 	uint32_t unchecked; /* stacks yet to be walked with a look at each pointer */
 } pystack_python;

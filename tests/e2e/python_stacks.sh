@@ -34,8 +34,9 @@ while time.monotonic() < end:
 print("done")
 END
 
-for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11,12,13}.*/bin/python3; do
+for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11,12,13,14}.*/bin/python3; do
 	[ -x "$python" ] || continue
+	one=$python
 	version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 	tried=$((tried + 1))
 	PYTHONIOENCODING=utf-8 pillion -f -o stacks --osrt-threshold=0 --osrt-backtrace-threshold=0 --backtrace-depth=256 "$python" "$script" >said 2>err
@@ -51,6 +52,6 @@ for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11
 	is "$(($(wc -l <got) > 0)) $(grep -c '\.py:' got)" '1 0' "$version: its stacks are native"
 done
 [ "$tried" -gt 0 ] || skip_all 'no CPython'
-pillion -f -o none --python-backtrace=none --osrt-threshold=0 --osrt-backtrace-threshold=0 "$python" "$script" >/dev/null 2>err
+pillion -f -o none --python-backtrace=none --osrt-threshold=0 --osrt-backtrace-threshold=0 "$one" "$script" >/dev/null 2>err
 unlike "$(report stats -r stacks_sum -f csv none.pillion)" 'python_stacks\.py' '--python-backtrace=none: no Python frames'
 done_testing

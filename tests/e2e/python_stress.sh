@@ -13,7 +13,7 @@ doubles=$PILLION_BUILD_DIR/tests/doubles
 export PYTHONWARNINGS=ignore
 
 pythons=()
-for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11,12,13}.*/bin/python3; do
+for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11,12,13,14}.*/bin/python3; do
 	[ -x "$python" ] || continue
 	pythons+=("$python")
 done
@@ -35,6 +35,6 @@ is "$failures" '' "$rounds rounds: as without us, every time"
 # What it was all for: stacks of each kind are there.
 report stats -q -r lines -f csv stress.pillion >lines
 for name in leaf call_system generate ${STRESS_CUDART:+work}; do
-	is "$(($(grep -c "python_stress\.py:[0-9]*,$name\$" lines) > 0))" 1 "and $name is in the report"
+	is "$(($(grep -cE "python_stress\.py:[0-9]*,(Device\.)?$name\$" lines) > 0))" 1 "and $name is in the report"
 done
 done_testing
