@@ -89,6 +89,7 @@ int report_sample_sum(const struct report_context *, struct table *, struct err 
 int report_sample_python_sum(const struct report_context *, struct table *, struct err *);
 int report_sample_line_sum(const struct report_context *, struct table *, struct err *);
 int report_sample_thread_sum(const struct report_context *, struct table *, struct err *);
+int report_pytorch_sum(const struct report_context *, struct table *, struct err *);
 int report_python_import_sum(const struct report_context *, struct table *, struct err *);
 int report_lines(const struct report_context *, struct table *, struct err *);
 int report_stacks_sum(const struct report_context *, struct table *, struct err *);

@@ -33,6 +33,7 @@ const struct report report_list[] = {
 	{"sample_line_sum", NULL, "CPU Samples by Line", REPORT_BY, report_sample_line_sum},
 	{"sample_python_sum", NULL, "CPU Samples by Python Function", REPORT_DEFAULT | REPORT_BY, report_sample_python_sum},
 	{"sample_thread_sum", NULL, "CPU Samples by Thread", 0, report_sample_thread_sum},
+	{"pytorch_sum", NULL, "PyTorch Operators", REPORT_BY, report_pytorch_sum},
 	{"python_import_sum", NULL, "Python Imports (Tree)", REPORT_DEFAULT | REPORT_BY, report_python_import_sum},
 	{"lines", NULL, "Source Lines", REPORT_BY, report_lines},
 	{"processes", NULL, "Processes", REPORT_DEFAULT, report_processes},

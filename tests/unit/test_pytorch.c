@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pytorch_sum, of captures made here. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "../../report/report.h"
+#include "trace_writer.h"
+
+enum { START = 1000, LINEAR = 1, MM, MM_AGAIN, MINE, BACKWARD, COLONS, KERNEL = 1 };
+
+static const char *const texts[] = {
+	NULL, "aten::linear, seq = 3, op_id = 7, sizes = [[3, 4], [5]]", "aten::mm, seq = 3, sizes = [[3, 4], [4, 5]], input_op_ids = [(7,0)]",
+	"aten::mm, seq = 4, sizes = [[3, 4], [4, 5]]", "my step", "AddmmBackward0, seq = 3", "aten::empty",
+};
+
+static void launch(struct writer_thread *host, struct writer_thread *cupti, uint16_t function, uint32_t id, uint64_t at, uint64_t duration)
+{
+	uint64_t arg = tf_arg(TF_ARG_LAUNCH, 0, 1);
+
+	writer_call(host, function, at + 10, 10, &arg, 1);
+	writer_device_calls(cupti, TF_DEVICE_TIME_MONOTONIC, &(struct writer_device_call){host->tid, id, at + 1, 8, false}, 1);
+	writer_device(cupti, TF_DEVICE_TIME_MONOTONIC, &(struct writer_device_record){KERNEL, id, at + 5000, duration, 0}, 1);
+}
+
+/* A step of the user's, in it linear (mm (mm)) and a mm of its own; another thread goes backward. */
+static void operators(const char *directory, bool has_operators)
+{
+	static const struct tf_work work = {.kind = TF_WORK_KERNEL, .kernel = 1, .grid = {1, 1, 1}, .block = {1, 1, 1}};
+	static const struct tf_launch launched = {.kernel = 1, .grid = {1, 1, 1}, .block = {1, 1, 1}};
+	struct writer w;
+	struct writer_thread t, autograd, cupti;
+	uint16_t function;
+
+	writer_init(&w, 7, 7, 1, START);
+	function = writer_function(&w, TF_GROUP_CUDA, "cudaLaunchKernel");
+	writer_thread(&w, &t, 7, "python", TF_PAGE * 4);
+	writer_thread(&w, &autograd, 8, "autograd", TF_PAGE * 4);
+	writer_thread(&w, &cupti, 9, "cupti", TF_PAGE * 4);
+	for (uint32_t i = 1; i < sizeof(texts) / sizeof(*texts); i++)
+		writer_text(&t, TF_BLOB_STRING, i, texts[i]);
+	writer_text(&t, TF_BLOB_DOMAIN, 1, "other");
+	writer_device_source(&cupti, TF_DEVICE_TIME_MONOTONIC, 130001, "libcupti.so.13");
+	writer_text(&cupti, TF_BLOB_KERNEL, 1, "k");
+	writer_blob(&cupti, TF_BLOB_WORK, KERNEL, &work, sizeof(work));
+	writer_blob(&t, TF_BLOB_LAUNCH, 1, &launched, sizeof(launched));
+	writer_event(&t, TF_PUSH, 0, START + 100, MINE);
+	if (has_operators) {
+		writer_event(&t, TF_PUSH, 0, START + 200, LINEAR);
+		writer_event(&t, TF_PUSH, 1, START + 210, MM); /* of another domain */
+		launch(&t, &cupti, function, 1, START + 220, 1000);
+		writer_event(&t, TF_PUSH, 0, START + 300, MM);
+		writer_event(&t, TF_PUSH, 0, START + 310, MM_AGAIN);
+		launch(&t, &cupti, function, 2, START + 320, 200);
+		writer_event(&t, TF_POP, 0, START + 350, 0);
+		launch(&t, &cupti, function, 3, START + 360, 30);
+		writer_event(&t, TF_POP, 0, START + 400, 0);
+		writer_event(&t, TF_POP, 0, START + 500, 0);
+		writer_event(&t, TF_POP, 1, START + 510, 0);
+		writer_event(&t, TF_PUSH, 0, START + 600, MM_AGAIN);
+		writer_event(&t, TF_POP, 0, START + 605, 0);
+		writer_event(&t, TF_PUSH, 0, START + 610, COLONS);
+		writer_event(&t, TF_POP, 0, START + 611, 0);
+		writer_event(&autograd, TF_PUSH, 0, START + 700, BACKWARD);
+		launch(&autograd, &cupti, function, 4, START + 710, 5);
+		writer_event(&autograd, TF_POP, 0, START + 760, 0);
+	}
+	launch(&t, &cupti, function, 5, START + 800, 7777);
+	writer_event(&t, TF_POP, 0, START + 900, 0);
+	writer_end(&w, TF_END_EXIT, 0, START + 9000);
+	writer_save(&w, directory);
+	writer_done(&w);
+}
+
+static void check(bool has_operators, enum by by, int wanted_code, const char *wanted)
+{
+	char directory[] = "/tmp/pillion-pytorch-XXXXXX", *paths[] = {directory}, *text = NULL;
+	struct model model;
+	struct report_context context = {.model = &model, .by = by};
+	struct emit emit = {.format = FORMAT_CSV};
+	struct table table = {0};
+	struct err err = {{0}};
+	size_t size;
+
+	cr_assert_not_null(mkdtemp(directory));
+	capture_create(directory);
+	operators(directory, has_operators);
+	cr_assert_eq(model_open(&model, paths, 1, &err), 0, "%s", err.text);
+	cr_expect_eq(report_find("pytorch_sum")->run(&context, &table, &err), wanted_code, "%s", err.text);
+	emit.file = open_memstream(&text, &size);
+	emit_begin(&emit);
+	emit_table(&emit, "x", "x", &table);
+	emit_end(&emit);
+	fclose(emit.file);
+	cr_expect_str_eq(text, wanted, "%s", text);
+	free(text);
+	table_done(&table);
+	model_done(&model);
+	capture_remove(directory);
+}
+
+#define HEAD "GPU (%),GPU Self (ns),GPU Total (ns),CPU (%),CPU Self (ns),CPU Total (ns),Calls,Operator,Sizes\n"
+
+/* linear 300, of which mm 100; mm within mm counts once in the total; the thread's launch outside of any operator is nobody's. */
+Test(pytorch, operators_by_name_and_sizes_with_and_without_those_within)
+{
+	check(true, BY_NOTHING, 0,
+	      HEAD "81.0,1000,1230,54.6,200,300,1,aten::linear,\"[[3, 4], [5]]\"\n"
+		   "18.6,230,230,28.7,105,105,3,aten::mm,\"[[3, 4], [4, 5]]\"\n"
+		   "0.4,5,5,16.4,60,60,1,AddmmBackward0,\n"
+		   "0.0,0,0,0.3,1,1,1,aten::empty,\n");
+}
+
+Test(pytorch, by_thread_forward_and_backward_are_two)
+{
+	check(true, BY_THREAD, 0,
+	      "TID," HEAD "7,81.0,1000,1230,54.6,200,300,1,aten::linear,\"[[3, 4], [5]]\"\n"
+	      "7,18.6,230,230,28.7,105,105,3,aten::mm,\"[[3, 4], [4, 5]]\"\n"
+	      "8,0.4,5,5,16.4,60,60,1,AddmmBackward0,\n"
+	      "7,0.0,0,0,0.3,1,1,1,aten::empty,\n");
+}
+
+Test(pytorch, without_operators_it_could_not_look)
+{
+	check(false, BY_NOTHING, -ENODATA, HEAD);
+}
