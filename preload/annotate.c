@@ -176,6 +176,8 @@ static void *annotation_begin(void *self, void *unused)
 {
 	const struct annotation *a = python.PyLong_AsVoidPtr(self);
 
+	if (nvtx_wanted(a->domain))
+		nvtx_definitions();
 	domain_push(a->domain, &a->attributes);
 	return none();
 }
@@ -188,16 +190,17 @@ static void *annotation_end(void *self, void *unused)
 	return none();
 }
 
-/* annotation(domain, text, color) -> (begin, end). An empty domain is the default one; colour 0 is none. */
+/* annotation(domain, text, color, name, file, first_line) -> (begin, end). An empty domain is the default one; colour 0 is none. Where the
+ * range is each call of one function, its code is named; elsewhere first_line is 0. */
 static void *annotation_make(void *self, void *arguments)
 {
 	static const struct method methods[] = {{"begin", annotation_begin, TAKES_NOTHING, NULL}, {"end", annotation_end, TAKES_NOTHING, NULL}};
-	const char *domain, *text;
+	const char *domain, *text, *name, *file;
 	struct annotation *a;
 	void *number, *begin, *end;
-	unsigned color;
+	unsigned color, first_line;
 
-	if (!python.PyArg_ParseTuple(arguments, "ssI", &domain, &text, &color))
+	if (!python.PyArg_ParseTuple(arguments, "ssIssI", &domain, &text, &color, &name, &file, &first_line))
 		return NULL;
 	a = names_take(sizeof(*a));
 	if (!a)
@@ -211,6 +214,8 @@ static void *annotation_make(void *self, void *arguments)
 		.message_type = NVTX_REGISTERED,
 		.message = domain_register(a->domain, text),
 	};
+	if (first_line)
+		nvtx_name_function(a->domain, text, name, file, first_line);
 	number = python.PyLong_FromVoidPtr(a);
 	begin = number ? python.PyCFunction_NewEx((void *)&methods[0], number, NULL) : NULL;
 	end = number ? python.PyCFunction_NewEx((void *)&methods[1], number, NULL) : NULL;

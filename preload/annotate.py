@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What pillion does in a Python program. annotate.c runs it once per interpreter, in a namespace that no module has, and gives it:
-#   annotation(domain, text, color) -> (begin, end)   import_begin(name)   import_end()   note(text)   thread_name(text)
+#   annotation(domain, text, color, name, file, first_line) -> (begin, end)   import_begin(name)   import_end()   note(text)   thread_name(text)
 #   torch_offer() -> bool   torch_settle() -> bool   torch_open()   torch_close()
 #   wants_imports, wants_operators, wants_shapes, functions: [(domain, module, qualified name, color)]
 # All of it hangs on one thing that is replaced: the function by which both `import` and importlib load a module. CPython 3.8 and
@@ -87,11 +87,19 @@ def owner_of(module, path):
     return owner, parts[-1], getattr(owner, parts[-1])
 
 
+def code_of(function):
+    """Name, file and first line of what each range is a call of: nothing where ranges are steps, or the code is not Python's."""
+    code = getattr(function, '__code__', None)
+    if not code or code.co_flags & (GENERATOR | COROUTINE) or code.co_filename == '<pillion>':
+        return '', '', 0
+    return getattr(code, 'co_qualname', code.co_name), code.co_filename, code.co_firstlineno
+
+
 def trace_function(module, domain, path, color):
     owner, name, kept = owner_of(module, path)
     kind = type(kept) if isinstance(kept, (classmethod, staticmethod)) else None
     function = kept.__func__ if kind else kept
-    ends = annotation(domain, path, color)
+    ends = annotation(domain, path, color, *code_of(function))
     if not callable(function) or isinstance(function, type) or not ends:
         return False
     wrapper = wrapped(function, *ends)

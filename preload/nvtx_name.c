@@ -5,7 +5,7 @@
 #include "../runtime/sys.h"
 #include "names.h"
 
-enum { DOMAINS = 2048, CATEGORIES = 1 << 16 };
+enum { DOMAINS = 2048, CATEGORIES = 1 << 16, FUNCTION_TEXTS = 4096 };
 
 struct nvtx_definition {
 	struct nvtx_definition *next; /* the one before it */
@@ -121,21 +121,44 @@ __attribute__((noinline)) void nvtx_definitions_write(void)
 	nvtx_written_generation = process.generation;
 }
 
+static size_t add_text(char *to, size_t at, const char *text)
+{
+	uint16_t length = (uint16_t)nvtx_text_length(text);
+
+	memcpy(to + at, &length, sizeof(length));
+	memcpy(to + at + sizeof(length), text, length);
+	return at + sizeof(length) + length;
+}
+
 static bool define_name(enum tf_nvtx_kind kind, struct nvtx_domain *d, uint64_t id, uint64_t type, const char *name)
 {
 	struct {
 		struct tf_nvtx head;
 		char text[sizeof(uint16_t) + EVENT_TEXT];
 	} blob = {.head = {.kind = kind, .domain = d ? d->number : 0, .id = id, .type = type}};
-	uint16_t length = (uint16_t)nvtx_text_length(name);
-	struct table_entry *e;
+	size_t size = sizeof(blob.head) + add_text(blob.text, 0, name);
+	struct table_entry *e = nvtx_entry(3, &blob, size);
 
-	memcpy(blob.text, &length, sizeof(length));
-	memcpy(blob.text + sizeof(length), name, length);
-	e = nvtx_entry(3, &blob, sizeof(blob.head) + sizeof(length) + length);
 	if (!e || __atomic_exchange_n(&e->value, 1, __ATOMIC_RELAXED))
 		return false; /* known */
-	return nvtx_define(d, &blob, sizeof(blob.head) + sizeof(length) + length);
+	return nvtx_define(d, &blob, size);
+}
+
+void nvtx_name_function(struct nvtx_domain *d, const char *text, const char *name, const char *file, unsigned first_line)
+{
+	struct {
+		struct tf_nvtx head;
+		char texts[FUNCTION_TEXTS];
+	} blob = {.head = {.kind = TF_NVTX_FUNCTION, .domain = d ? d->number : 0, .id = first_line, .count = 2}};
+	const char *texts[] = {text, name, file};
+	size_t at = 0;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		if (at + sizeof(uint16_t) + nvtx_text_length(texts[i]) > sizeof(blob.texts))
+			return;
+		at = add_text(blob.texts, at, texts[i]);
+	}
+	nvtx_define(d, &blob, sizeof(blob.head) + at);
 }
 
 static void domain_name_category(struct nvtx_domain *d, uint32_t number, const char *name)

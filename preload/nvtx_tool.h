@@ -91,6 +91,9 @@ static inline uint32_t nvtx_domain_number(struct nvtx_domain *d)
  * a number that no other one has, 0: out of memory, or too long. */
 uint32_t nvtx_define(struct nvtx_domain *d, const void *bytes, size_t size);
 
+/* Pushes of `text` are calls of that Python function. */
+void nvtx_name_function(struct nvtx_domain *d, const char *text, const char *name, const char *file, unsigned first_line);
+
 struct nvtx_definition;
 extern struct nvtx_definition *nvtx_defined __attribute__((visibility("hidden"))); /* the newest */
 extern struct nvtx_definition *nvtx_written __attribute__((visibility("hidden"))); /* the newest that the trace has */

@@ -84,7 +84,7 @@ const struct nvtx_definition *nvtx_definition_find(const struct nvtx_definitions
 bool nvtx_definition_entry(const struct nvtx_definition *n, uint32_t i, struct tf_nvtx_entry *ret, char *name, size_t size)
 {
 	const uint8_t *at = n->more, *end = n->more + n->more_size;
-	bool has_head = n->head.kind != TF_NVTX_COUNTER;
+	bool has_head = n->head.kind != TF_NVTX_COUNTER && n->head.kind != TF_NVTX_FUNCTION;
 
 	for (uint32_t k = 0; k <= i && k < n->head.count; k++) {
 		if (has_head && (size_t)(end - at) < sizeof(*ret))

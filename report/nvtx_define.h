@@ -28,8 +28,8 @@ void nvtx_definitions_done(struct nvtx_definitions *d);
 /* NULL: not known. Borrowed. */
 const struct nvtx_definition *nvtx_definition_find(const struct nvtx_definitions *d, enum tf_nvtx_kind kind, uint32_t domain, uint64_t id);
 
-/* Entry `i` of a schema or enum, with its name (NUL-terminated, cut) in `name`; or of a counter, whose entries are names
- * alone (`ret` NULL). False: there is none. */
+/* Entry `i` of a schema or enum, with its name (NUL-terminated, cut) in `name`; or of a counter or a function, whose
+ * entries are names alone (`ret` NULL). False: there is none. */
 bool nvtx_definition_entry(const struct nvtx_definition *n, uint32_t i, struct tf_nvtx_entry *ret, char *name, size_t size);
 
 /* Appends the event's payloads as JSON: one alone as what it is, several as an array. `payload` as struct event has it. */

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "frame.h"
-#include "report.h"
+#include "nvtx_define.h"
 
-enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t), NANOSECONDS = 1000 };
+enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t), NANOSECONDS = 1000, FUNCTION_TEXT = 4096 };
 
 uint64_t sample_ns(const struct event *e)
 {
@@ -29,6 +29,7 @@ bool has_samples(const struct model *m)
 /* All samples of one stack. */
 struct bucket {
 	const struct image *image;
+	const struct trace_thread *thread; /* with --by thread of all, else of the first of them */
 	uint32_t range, stack;
 	uint64_t count, ns;
 };
@@ -38,6 +39,8 @@ enum unit { FUNCTIONS, LINES, PYTHON_FUNCTIONS };
 struct share {
 	uint64_t self_count, self_ns, native_ns, ns; /* native: of self, in C that a Python function called */
 	size_t counted; /* the bucket that has been added last, + 1: a recursive function counts once */
+	uint64_t calls;
+	uint32_t first_line; /* of the Python function; 0: of several, or not known */
 };
 
 struct work {
@@ -65,7 +68,7 @@ static void visit_sample(struct scan *s, const struct event *e)
 	if (is_new) {
 		*place = w->bucket_count;
 		w->buckets = mem_grow(w->buckets, w->bucket_count, &w->bucket_capacity, sizeof(*w->buckets));
-		w->buckets[w->bucket_count++] = (struct bucket){s->image, range, stack, 0, 0};
+		w->buckets[w->bucket_count++] = (struct bucket){s->image, s->thread, range, stack, 0, 0};
 	}
 	w->buckets[*place].count++;
 	w->buckets[*place].ns += sample_ns(e);
@@ -108,8 +111,10 @@ static uint32_t name_row(struct scan *s, uint32_t range, const struct symbol_fra
 	row = scan_row(s, &key);
 	while (w->share_count <= row) {
 		w->shares = mem_grow(w->shares, w->share_count, &w->share_capacity, sizeof(*w->shares));
-		w->shares[w->share_count++] = (struct share){0};
+		w->shares[w->share_count++] = (struct share){.first_line = f->first_line};
 	}
+	if (w->shares[row].first_line != f->first_line)
+		w->shares[row].first_line = 0;
 	frame_done(&parts);
 	buffer_done(&key);
 	return row;
@@ -124,6 +129,7 @@ static void share_bucket(struct scan *s, size_t number, struct symbol_frame *fra
 	bool is_found = false, is_native = false;
 
 	s->image = b->image;
+	s->thread = b->thread;
 	w->ns += b->ns;
 	if (!count) {
 		frames[0] = lost;
@@ -149,6 +155,80 @@ static void share_bucket(struct scan *s, size_t number, struct symbol_frame *fra
 			share->ns += b->ns;
 		share->counted = number + 1;
 	}
+}
+
+/* ---- calls: where --python-functions-trace had a range around each ---- */
+
+struct counting {
+	struct scan *scan;
+	struct nvtx_definitions definitions;
+	struct map named; /* domain, hash of the text -> position of the definition */
+	struct map known; /* domain and text, range -> row + 1; 0: not such a range */
+};
+
+/* The row of the function that the range is a call of, + 1, or 0. A row without samples will not be shown. */
+static uint64_t called(struct counting *c, const struct nvtx_range *r, uint32_t range)
+{
+	const struct trace *t = c->scan->image->trace;
+	const struct blob *text = trace_definition(t, TF_BLOB_STRING, r->text);
+	char name[FUNCTION_TEXT], file[FUNCTION_TEXT];
+	const struct nvtx_definition *n;
+	struct symbol_frame f = {.module = ""};
+	struct buffer b = {0};
+	const uint64_t *place = NULL;
+	uint64_t row = 0;
+
+	if (text) {
+		trace_text(t, text, &b);
+		place = map_find(&c->named, r->domain, hash_bytes(b.data, b.size));
+	}
+	n = place ? &c->definitions.items[*place] : NULL;
+	if (n && !strcmp(n->name, b.data) && nvtx_definition_entry(n, 0, NULL, name, sizeof(name)) &&
+	    nvtx_definition_entry(n, 1, NULL, file, sizeof(file))) {
+		buffer_clear(&b);
+		buffer_print(&b, "%s (%s:1)", name, file);
+		f.text = b.data;
+		f.first_line = (uint32_t)n->head.id;
+		row = name_row(c->scan, range, &f) + 1;
+	}
+	buffer_done(&b);
+	return row;
+}
+
+static void count_call(void *context, const struct nvtx_range *r)
+{
+	struct counting *c = context;
+	struct work *w = c->scan->more;
+	uint64_t *row;
+	uint32_t range;
+	bool is_new;
+
+	c->scan->thread = r->thread;
+	range = scan_range(c->scan, r->start);
+	row = map_put(&c->known, (uint64_t)r->domain << 32 | r->text, range, &is_new);
+	if (is_new)
+		*row = called(c, r, range);
+	if (*row)
+		w->shares[*row - 1].calls++;
+}
+
+static void count_calls(struct scan *s, const struct image *image)
+{
+	struct counting c = {.scan = s};
+
+	s->image = image;
+	nvtx_definitions_make(&c.definitions, image->trace);
+	for (size_t i = 0; i < c.definitions.count; i++) {
+		const struct nvtx_definition *n = &c.definitions.items[i];
+
+		if (n->head.kind == TF_NVTX_FUNCTION)
+			*map_put(&c.named, n->head.domain, hash_bytes(n->name, strlen(n->name)), NULL) = i;
+	}
+	if (c.named.count)
+		nvtx_ranges(image, NULL, &c, count_call);
+	map_done(&c.named);
+	map_done(&c.known);
+	nvtx_definitions_done(&c.definitions);
 }
 
 static const struct work *sorted; /* qsort has no argument of its own */
@@ -179,6 +259,8 @@ static void fill(const struct report_context *c, struct work *w, struct table *t
 		const struct sums_row *row = &w->names.rows[order[i]];
 		size_t field = 0;
 
+		if (!share->counted)
+			continue;
 		if (c->by != BY_NOTHING)
 			by_cell(c, table, sums_field(row, field++));
 		table_real(table, percent(share->self_ns, w->ns));
@@ -186,6 +268,10 @@ static void fill(const struct report_context *c, struct work *w, struct table *t
 		if (w->unit == PYTHON_FUNCTIONS)
 			table_number(table, share->native_ns);
 		table_number(table, share->self_count);
+		if (w->unit == PYTHON_FUNCTIONS && share->calls && share->first_line)
+			table_number(table, share->calls);
+		else if (w->unit == PYTHON_FUNCTIONS)
+			table_nothing(table);
 		table_real(table, percent(share->ns, w->ns));
 		table_number(table, share->ns);
 		if (w->unit == LINES)
@@ -208,6 +294,8 @@ static int run(const struct report_context *c, enum unit unit, struct table *tab
 	if (unit == PYTHON_FUNCTIONS)
 		table_column(table, "Native Time (ns)", COLUMN_NS);
 	table_column(table, "Samples", COLUMN_COUNT);
+	if (unit == PYTHON_FUNCTIONS)
+		table_column(table, "Calls", COLUMN_COUNT);
 	table_column(table, "Cumulative (%)", COLUMN_PERCENT);
 	table_column(table, "Cumulative Time (ns)", COLUMN_NS);
 	if (unit == LINES)
@@ -217,6 +305,8 @@ static int run(const struct report_context *c, enum unit unit, struct table *tab
 	scan_events(&s, visit_sample);
 	for (size_t i = 0; i < w.bucket_count; i++)
 		share_bucket(&s, i, frames);
+	for (size_t i = 0; unit == PYTHON_FUNCTIONS && i < c->model->image_count; i++)
+		count_calls(&s, &c->model->images[i]);
 	fill(c, &w, table);
 	free(frames);
 	free(w.buckets);
@@ -238,7 +328,8 @@ int report_sample_line_sum(const struct report_context *c, struct table *table, 
 	return run(c, LINES, table);
 }
 
-/* Only samples in Python: a function's own time has that of the C functions which it called. */
+/* Only samples in Python: a function's own time has that of the C functions which it called. Calls are known of what
+ * --python-functions-trace names, where all of a row is that one function. */
 int report_sample_python_sum(const struct report_context *c, struct table *table, struct err *err)
 {
 	(void)err;

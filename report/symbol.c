@@ -268,6 +268,14 @@ static const char *python_frame(struct symbols *s, const struct image *image, co
 	return s->texts.items[*place - 1];
 }
 
+static uint32_t first_line(const struct trace *t, uint32_t id)
+{
+	const struct blob *b = trace_definition(t, TF_BLOB_PYTHON_CODE, id);
+	struct tf_python_code code;
+
+	return b && trace_blob(t, b, &code, sizeof(code)) == sizeof(code) ? code.first_line : 0;
+}
+
 /* The Python side of a stack, from its innermost frame on. */
 struct python_side {
 	struct tf_python_frame frames[STACK_FRAMES];
@@ -286,6 +294,7 @@ static size_t add_python(struct symbols *s, const struct image *image, struct py
 		is_last = f->place & TF_PYTHON_ENTRY;
 		if (f->code && used < size) {
 			native.text = python_frame(s, image, f);
+			native.first_line = first_line(image->trace, f->code);
 			ret[used++] = native;
 		}
 	}
@@ -321,8 +330,8 @@ static size_t bare_evaluations(const struct python_side *p, const struct symbol_
 static size_t add_left_over(struct symbols *s, const struct image *image, struct python_side *p, struct symbol_frame *ret,
 			    size_t used, size_t size)
 {
-	static const struct symbol_frame mark = {"(Python frames whose place is not known)", "", 0, false, false};
-	struct symbol_frame frame = {"", "", 0, true, false};
+	static const struct symbol_frame mark = {.text = "(Python frames whose place is not known)", .module = ""};
+	struct symbol_frame frame = {.text = "", .module = "", .is_python = true};
 	size_t before = used;
 
 	if (used < size)
@@ -392,8 +401,9 @@ size_t symbols_frames(struct symbols *s, const struct image *image, uint32_t sta
 		const struct mapped_module *module = frame_module(s, image, addresses[i], unloads);
 
 		if (!module || !s->files[module->file].is_recorder)
-			ret[used++] = (struct symbol_frame){module_frame(s, module, addresses[i]),
-							    module ? s->files[module->file].path : "", addresses[i], false, false};
+			ret[used++] = (struct symbol_frame){.text = module_frame(s, module, addresses[i]),
+							    .module = module ? s->files[module->file].path : "",
+							    .address = addresses[i]};
 	}
 	return add_python_side(s, image, stack, ret, used, size);
 }

@@ -19,6 +19,7 @@ struct symbol_frame {
 	const char *module; /* path, "" if not known */
 	uint64_t address;
 	bool is_python;      /* module and address are those of the interpreter's native frame */
+	uint32_t first_line; /* of a Python function; 0: not known */
 	bool is_interpreter; /* the interpreter's own C code in a stack that has Python frames */
 };
 

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /* A struct tf_nvtx, its name, then `count` entries: of a schema struct tf_nvtx_entry and a name each, of an enum likewise
- * (type = its value, flags = 1: a bit of several), of a counter names alone: unit, description. A name is a uint16_t, its length,
- * and its bytes. Nothing is aligned. */
+ * (type = its value, flags = 1: a bit of several), of a counter names alone: unit, description; of a function likewise: its qualified
+ * name, its file. A name is a uint16_t, its length, and its bytes. Nothing is aligned. */
 enum tf_nvtx_kind {
 	TF_NVTX_CATEGORY = 1, /* id = its number */
 	TF_NVTX_RESOURCE = 2, /* id = its handle, type as nvtxResourceAttributes_t has it */
@@ -15,6 +15,7 @@ enum tf_nvtx_kind {
 	TF_NVTX_ENUM = 4,     /* likewise; size = of a value */
 	TF_NVTX_SCOPE = 5,    /* type = its parent */
 	TF_NVTX_COUNTER = 6,  /* type = the schema of its values, flags = its scope */
+	TF_NVTX_FUNCTION = 7, /* each push of its name is a call of one Python function; id = the function's first line */
 };
 
 enum tf_nvtx_resource { TF_NVTX_OS_THREAD = 0x10003 };

@@ -120,6 +120,7 @@ for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11
 			same "$version operators by $method" operators --pytorch=autograd-shapes-nvtx -- "$python" "$jobs/operators.py" $method
 			all_threads "$version $method"
 		done
+		is "$(report stats -q -r pytorch_sum -f csv operators.pillion | grep -cE ',1,(main|child|after)(Backward0)?,"\[\[2, 3\], \[3\]\]"$')" 6 "$version: pytorch_sum, a row for each"
 		like "$(ranges operators '')" '^own, seq = 1=1' "$version: the program's own profiler has its thread for itself"
 		pillion -f -o plain --pytorch=autograd-nvtx "$python" "$jobs/operators.py" fork >/dev/null 2>err
 		like "$(ranges plain '')" '^main, seq = 0=1' "$version: without shapes"
@@ -196,6 +197,8 @@ trained() {
 	is "$(grep -cE '^aten::addmm, seq = [0-9]+, (op_id = [0-9]+, )?sizes = \[\[5\], \[3, 4\], \[4, 5\], \[\], \[\]\]' texts)" 3 "$1: forward in each thread, not while the program profiles"
 	is "$(grep -cE '^AddmmBackward0, seq = [0-9]+, (op_id = [0-9]+, )?sizes = \[\[3, 5\]\]' texts)" 3 "$1: and backward"
 	is "$(notes real)" '' "$1: nothing is missing"
+	like "$(report stats -q -r pytorch_sum -f csv real.pillion)" ',[1-9][0-9]*,[1-9][0-9]*,3,aten::addmm,"\[\[5\], \[3, 4\], \[4, 5\], \[\], \[\]\]"$' \
+		"$1: pytorch_sum has it with its calls and times"
 }
 trained 'a real PyTorch as it is'
 include=$("$real" -c 'import os, torch; print(os.path.dirname(torch.__file__))')

@@ -127,3 +127,22 @@ Test(samples, of_a_stack_that_is_not_there_are_still_counted)
 	cr_assert_eq(table_rows(&table), 1);
 	cr_assert_str_eq(table.cells[6].text, "(stack lost)");
 }
+
+Test(samples, by_thread_each_has_its_own)
+{
+	struct writer_thread other;
+	struct err err;
+
+	stack(1, (uint64_t[]){0x1101}, 1);
+	sample(2000, 10, 1);
+	writer_thread(&w, &other, 11, "other", 4 * TF_PAGE);
+	writer_event(&other, TF_SAMPLE, 0, 2100, 30);
+	writer_slot(&other, tf_arg(TF_ARG_STACK, 0, 1));
+	open_model();
+	context.by = BY_THREAD;
+	cr_assert_eq(report_find("sample_sum")->run(&context, &table, &err), 0);
+	context.by = BY_NOTHING;
+	cr_assert_eq(table_rows(&table), 2);
+	cr_assert_eq(table.cells[0].count, 11);
+	cr_assert_eq(table.cells[table.column_count].count, 10);
+}
