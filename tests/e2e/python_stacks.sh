@@ -9,12 +9,50 @@ script=$tests_dir/../targets/python_stacks.py
 
 # The frames of sleeps, those of Python alone; threads' stacks go on in C below them.
 recorded() {
-	report stats -r stacks_sum -f json "$1.pillion" | "$2" -c 'import json, sys
+	report stats -r stacks_sum -f json "$1.pillion" | env -u PYTHONHOME "$2" -c 'import json, sys
 for row in json.load(sys.stdin):
     frames = [f for f in row["Stack"].split(" <- ") if ".py:" in f or "<string>" in f or "<frozen" in f]
     if frames and frames[0].split()[0] in ("asleep", "gil_released", "gil_held"):
         print(" <- ".join(frames))'
 }
+
+# taken TEXT COMMAND...: a run of the script, of which every stack is what Python said.
+taken() {
+	local text=$1
+	shift
+	PYTHONIOENCODING=utf-8 pillion -f -o stacks --osrt-threshold=0 --osrt-backtrace-threshold=0 --backtrace-depth=256 "$@" >said 2>err
+	is "$? $(grep -vc '^pillion: ' err)" '0 0' "$text: runs, and prints no error"
+	sort -u said >wanted
+	recorded stacks /usr/bin/python3 | sort -u >got
+	is "$(($(grep -c ^gil_held said) >= 200)) $(($(grep -c ^gil_released said) >= 200)) $(comm -3 wanted got | head -3)" '1 1 ' \
+		"$text: $(wc -l <said) sleeps ($(wc -l <wanted) stacks), GIL held and released, have the stacks that Python tells of"
+}
+
+# Another interpreter of the process, on the thread that made it and on one of its own.
+cat >several.py <<'END'
+import threading, time
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+
+def run(number):
+    text = "import time\ndef within():\n    time.sleep(0.001)\nfor i in range(20): within()\n"
+    getattr(interpreters, "exec", interpreters.run_string)(number, text)
+
+def outside():
+    time.sleep(0.002)
+
+number = interpreters.create()
+run(number)
+outside()
+thread = threading.Thread(target=run, args=(number,))
+thread.start()
+thread.join()
+interpreters.destroy(number)
+outside()
+print("done")
+END
 
 tried=0
 cat >interrupted.py <<END
@@ -39,13 +77,18 @@ for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11
 	one=$python
 	version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 	tried=$((tried + 1))
-	PYTHONIOENCODING=utf-8 pillion -f -o stacks --osrt-threshold=0 --osrt-backtrace-threshold=0 --backtrace-depth=256 "$python" "$script" >said 2>err
-	is $? 0 "$python: runs"
-	is "$(grep -vc '^pillion: ' err)" 0 "$python: prints no error"
-	sort -u said >wanted
-	recorded stacks /usr/bin/python3 | sort -u >got
-	is "$(($(grep -c ^gil_held said) >= 200)) $(($(grep -c ^gil_released said) >= 200)) $(comm -3 wanted got | head -3)" '1 1 ' \
-		"$version: $(wc -l <said) sleeps ($(wc -l <wanted) stacks), GIL held and released, have the stacks that Python tells of"
+	taken "$version, $python" "$python" "$script"
+	libpython=$("$python" -c 'import os, sysconfig; print(os.path.join(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("INSTSONAME")))')
+	if [ "${libpython%.so*}" != "$libpython" ] && [ -e "$libpython" ]; then
+		PYTHONHOME=$("$python" -c 'import sys; print(sys.base_prefix)') taken "$version within a program" "$targets/python_embed" "$libpython" 1 \
+			"import sys; sys.path.insert(0, ''); exec(compile(open('$script').read(), '$script', 'exec'))"
+	fi
+	# Up to 3.11 a thread is known by the interpreter that it began with: the line that runs the other one.
+	case $version in 3.8 | 3.9 | 3.10 | 3.11) within=run ;; *) within=within ;; esac
+	pillion -f -o several -s cpu --sampling-frequency=1000 --osrt-threshold=0 --osrt-backtrace-threshold=0 "$python" -W ignore several.py >said 2>err
+	is "$? $(cat said) $(grep -vc '^pillion: ' err)" '0 done 0' "$version: several interpreters"
+	is "$(report stats -q -r stacks_sum -f csv several.pillion | grep -E ',(clock_nanosleep|select),' |
+		awk -F, -v within="[ ,\"]$within [(]" '$0 ~ within { n += $3 } /[ ,"]outside [(]/ { m += $3 } END { print n, m }')" '40 2' "$version: each sleep has its interpreter's stack"
 	pillion -f -o interrupted --osrt-threshold=0 --osrt-backtrace-threshold=0 "$python" interrupted.py >said 2>err
 	is "$? $(cat said) $(grep -vc '^pillion: ' err)" '0 done 0' "$version: a handler in C may record wherever it interrupts the interpreter"
 	report stats -r stacks_sum -f csv interrupted.pillion | grep 'handler ' >got

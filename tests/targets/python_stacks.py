@@ -70,9 +70,26 @@ class Thing:
         return False
 
 
+async def produced():
+    for i in range(2):
+        await asyncio.sleep(0)
+        nap()
+        yield i
+
+
+async def task():
+    await asyncio.sleep(0.001)
+    nap()
+
+
 async def coroutine():
     await asyncio.sleep(0)
     nap()
+    async for _ in produced():
+        nap()
+    [nap() async for _ in produced()]
+    await asyncio.gather(task(), task())
+    await asyncio.get_running_loop().run_in_executor(None, nap)
 
 
 def naïve_名():

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* embed LIBPYTHON ROUNDS: Python within a program: begun, ended, begun anew, unloaded. Prints what each round's script does. */
+/* embed LIBPYTHON ROUNDS [SCRIPT]: Python within a program: begun, ended, begun anew, unloaded. Prints what each round's script does. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ int main(int argc, char **argv)
 		return 2;
 	for (int i = 0; i < rounds; i++) {
 		begin(0);
-		if (run("import json; print(json.dumps([1]))"))
+		if (run(argc > 3 ? argv[3] : "import json; print(json.dumps([1]))"))
 			return 1;
 		if (end())
 			return 1;
