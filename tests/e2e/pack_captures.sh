@@ -50,6 +50,17 @@ bytes=$(stat -c %s large.pillpack)
 ok "8 bytes an event or less: $bytes for 1000000" test "$bytes" -le 8000000
 ok 'and less than the directory' test "$bytes" -lt "$(du -sb large.pillion | cut -f1)"
 
+for kind in nvtx mpi files samples launches; do
+	"$writer" $kind $kind.pillion 100000
+	rm -rf back
+	ok "$kind, packed" report pack -q $kind.pillion
+	report unpack -q -o back $kind.pillpack
+	ok "$kind, as it was" diff -r back $kind.pillion
+	bytes=$(stat -c %s $kind.pillpack)
+	ok "8 bytes an event or less of $kind: $bytes for 100000" test "$bytes" -le 800000
+done
+bytes=$(stat -c %s large.pillpack)
+
 # ---- several, names ----
 "$writer" example other.pillion
 ok 'two captures in one file' report pack -q -o both.pillpack large.pillion other.pillion

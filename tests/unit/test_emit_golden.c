@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every report in some format, of the example capture or of the job (.job), against tests/golden/REPORT.FORMAT. Where PILLION_GOLDEN names a
+/* Every report in some format, of the example capture, of the job (.job) or of messages (.mpi), against tests/golden/REPORT.FORMAT. Where PILLION_GOLDEN names a
  * directory they are taken from there; with PILLION_GOLDEN_UPDATE set they are written instead. */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
@@ -13,6 +13,7 @@
 #include "trace_writer.h"
 
 #define JOB ".job"
+#define MPI ".mpi"
 
 struct golden {
 	char report[32];
@@ -87,6 +88,8 @@ ParameterizedTestParameters(golden, report_is_as_it_was)
 		{"cudnn_sum", FORMAT_CSV, BY_NOTHING, JOB},
 		{"nccl_sum", FORMAT_CSV, BY_NOTHING, JOB},
 		{"nccl_sum", FORMAT_COLUMN, BY_NOTHING, JOB},
+		{"mpi_sum", FORMAT_CSV, BY_NOTHING, MPI},
+		{"mpi_sum", FORMAT_COLUMN, BY_NOTHING, MPI},
 		{"sample_sum", FORMAT_CSV, BY_NOTHING, JOB},
 		{"sample_sum", FORMAT_COLUMN, BY_NOTHING, JOB},
 		{"sample_line_sum", FORMAT_CSV, BY_NOTHING, JOB},
@@ -154,6 +157,8 @@ static char *made(const struct golden *g)
 	cr_assert_not_null(mkdtemp(directory));
 	if (!strcmp(g->suffix, JOB))
 		capture_job(directory);
+	else if (!strcmp(g->suffix, MPI))
+		cr_assert(capture_kind(directory, "mpi", 40));
 	else
 		capture_example(directory);
 	cr_assert_eq(model_open(&model, paths, 1, &err), 0, "%s", err.text);

@@ -209,7 +209,7 @@ Test(export_html, keeps_markup_in_names_as_text)
 
 static void make_large(const char *directory)
 {
-	capture_large(directory, 100000, 2);
+	capture_large(directory, 100000, 2, 1);
 }
 
 Test(export_html, leaves_out_the_shortest_where_there_are_too_many)

@@ -184,7 +184,7 @@ Test(pack, reports_of_a_packed_capture_are_those_of_its_directory)
 Test(pack, blocks_that_went_for_others_come_again)
 {
 	/* More than the blocks that are kept for eight threads. */
-	capture_large("a.pillion", 4000000, 8);
+	capture_large("a.pillion", 4000000, 8, 1);
 	make_pack("a.pillpack");
 	assert_same_report("osrt_sum");
 }
@@ -197,7 +197,7 @@ Test(pack, mappings_of_one_file_side_by_side_show_the_same)
 	uint64_t before;
 	size_t i = 0;
 
-	capture_large("a.pillion", 4000000, 2);
+	capture_large("a.pillion", 4000000, 2, 1);
 	make_pack("a.pillpack");
 	cr_assert_eq(pack_open("a.pillpack", &p, &err), 0);
 	while (strcmp(p->files[i]->name, "capture") == 0)

@@ -254,34 +254,3 @@ void capture_hostile(const char *directory)
 	writer_save(&w, directory);
 	writer_done(&w);
 }
-
-void capture_large(const char *directory, uint64_t calls, uint32_t threads)
-{
-	struct writer w;
-	uint64_t seed = 42, last = 0;
-	uint16_t ids[8];
-	static const char *const names[8] = {"read",	  "write", "poll", "futex",
-					     "nanosleep", "recv",  "send", "pthread_mutex_lock"};
-
-	capture_remove(directory);
-	capture_create(directory);
-	writer_init(&w, 0xbeef, 4000, 1, 1000 * MS);
-	writer_command(&w, "/bin/large", "large", 6);
-	for (size_t i = 0; i < 8; i++)
-		ids[i] = writer_function(&w, TF_GROUP_OSRT, names[i]);
-	for (uint32_t k = 0; k < threads; k++) {
-		struct writer_thread t;
-		uint64_t now = 1000 * MS + k * 17;
-
-		writer_thread(&w, &t, 4000 + k, "worker", 256 * 1024);
-		for (uint64_t i = 0; i < calls / threads; i++) {
-			seed = seed * 6364136223846793005u + 1442695040888963407u;
-			now += 100 + (seed >> 50);
-			writer_call(&t, ids[seed >> 33 & 7], now, 1000 + (seed >> 40 & 0xffff), NULL, 0);
-		}
-		last = now > last ? now : last;
-	}
-	writer_end(&w, TF_END_EXIT, 0, last + MS);
-	writer_save(&w, directory);
-	writer_done(&w);
-}

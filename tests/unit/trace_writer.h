@@ -105,7 +105,10 @@ void capture_job(const char *directory);
 #define WRITER_HOSTILE "<img src=x onerror=alert(1)>"
 void capture_hostile(const char *directory);
 
-/* `calls` OS calls over `threads` threads of one process. */
-void capture_large(const char *directory, uint64_t calls, uint32_t threads);
+/* `calls` OS calls over so many processes, of `threads` threads each. */
+void capture_large(const char *directory, uint64_t calls, uint32_t threads, uint32_t processes);
+
+/* So many events of one kind: nvtx, mpi, files, samples, launches (with them two records of CUPTI each). False: no such kind. */
+bool capture_kind(const char *directory, const char *kind, uint64_t events);
 
 #endif

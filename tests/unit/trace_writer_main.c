@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace-writer example|hostile DIRECTORY | large DIRECTORY CALLS THREADS: makes a capture for a test or a benchmark. */
+/* Makes a capture for a test or a benchmark. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "trace_writer.h"
+
+static uint32_t number(const char *text)
+{
+	return (uint32_t)strtoul(text, NULL, 10);
+}
 
 int main(int argc, char **argv)
 {
@@ -15,10 +20,13 @@ int main(int argc, char **argv)
 		capture_hostile(argv[2]);
 		return 0;
 	}
-	if (argc == 5 && !strcmp(argv[1], "large") && strtoul(argv[4], NULL, 10)) {
-		capture_large(argv[2], strtoull(argv[3], NULL, 10), (uint32_t)strtoul(argv[4], NULL, 10));
+	if ((argc == 5 || argc == 6) && !strcmp(argv[1], "large") && number(argv[4]) && number(argv[argc - 1])) {
+		capture_large(argv[2], strtoull(argv[3], NULL, 10), number(argv[4]), argc == 6 ? number(argv[5]) : 1);
 		return 0;
 	}
-	fprintf(stderr, "usage: trace-writer example|hostile DIRECTORY | large DIRECTORY CALLS THREADS\n");
+	if (argc == 4 && capture_kind(argv[2], argv[1], strtoull(argv[3], NULL, 10)))
+		return 0;
+	fprintf(stderr, "usage: trace-writer example|hostile DIRECTORY | large DIRECTORY CALLS THREADS [PROCESSES] |\n"
+			"       nvtx|mpi|files|samples|launches DIRECTORY EVENTS\n");
 	return 2;
 }
