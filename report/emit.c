@@ -244,13 +244,57 @@ static void pad(struct buffer *b, char with, size_t count)
 
 enum { LEAST_TEXT = 24 };
 
-/* Takes from the widest columns of text until the row fits, or they are as narrow as can be read. */
-static void fit_widths(const struct emit *e, const struct table *t, size_t *widths)
+static size_t row_width(const struct emit *e, const struct table *t, const size_t *widths)
 {
-	size_t between = e->format == FORMAT_TABLE ? 3 : 2, total = 1 + between * t->column_count;
+	size_t total = 1 + (e->format == FORMAT_TABLE ? 3 : 2) * t->column_count;
 
 	for (size_t i = 0; i < t->column_count; i++)
 		total += widths[i];
+	return total;
+}
+
+/* The space at which a title is best cut in two; NULL: it is one word. */
+static char *title_space(char *title)
+{
+	size_t length = strlen(title), least = length;
+	char *best = NULL;
+
+	for (char *p = strchr(title, ' '); p; p = strchr(p + 1, ' ')) {
+		size_t before = (size_t)(p - title), behind = length - before - 1, longest = before > behind ? before : behind;
+
+		if (longest < least) {
+			least = longest;
+			best = p;
+		}
+	}
+	return best;
+}
+
+static size_t cut_width(char *title)
+{
+	char *space = title_space(title);
+	size_t before = space ? (size_t)(space - title) : 0, behind = text_width(space ? space + 1 : title);
+
+	return before > behind ? before : behind;
+}
+
+/* Of titles in one line or cut in two, and of the cells. */
+static void measure(const struct table *t, char *const *texts, size_t cells, bool is_cut, size_t *widths)
+{
+	memset(widths, 0, t->column_count * sizeof(*widths));
+	for (size_t i = 0; i < cells; i++) {
+		size_t width = i < t->column_count && is_cut ? cut_width(texts[i]) : text_width(texts[i]);
+
+		if (width > widths[i % t->column_count])
+			widths[i % t->column_count] = width;
+	}
+}
+
+/* Takes from the widest columns of text until the row fits, or they are as narrow as can be read. */
+static void fit_widths(const struct emit *e, const struct table *t, size_t *widths)
+{
+	size_t total = row_width(e, t, widths);
+
 	while (e->columns && total > e->columns) {
 		size_t widest = t->column_count, next = LEAST_TEXT, cut;
 
@@ -294,8 +338,7 @@ static void add_rule(struct buffer *b, const size_t *widths, size_t count, bool 
 	buffer_text(b, has_frame ? "+\n" : "\n");
 }
 
-static void add_row(struct buffer *b, const struct emit *e, const struct table *t, const char *const *cells,
-		    const size_t *widths)
+static void add_row(struct buffer *b, const struct emit *e, const struct table *t, char *const *cells, const size_t *widths)
 {
 	bool has_frame = e->format == FORMAT_TABLE;
 
@@ -308,12 +351,31 @@ static void add_row(struct buffer *b, const struct emit *e, const struct table *
 	buffer_text(b, has_frame ? " |\n" : "\n");
 }
 
+/* Cuts them in place. */
+static void add_titles(struct buffer *b, const struct emit *e, const struct table *t, char *const *titles, const size_t *widths, bool is_cut)
+{
+	char *upper[TABLE_COLUMNS], *lower[TABLE_COLUMNS], nothing[] = "";
+
+	for (size_t i = 0; i < t->column_count; i++) {
+		char *space = is_cut ? title_space(titles[i]) : NULL;
+
+		upper[i] = space ? titles[i] : nothing;
+		lower[i] = space ? space + 1 : titles[i];
+		if (space)
+			*space = 0;
+	}
+	if (is_cut)
+		add_row(b, e, t, upper, widths);
+	add_row(b, e, t, lower, widths);
+}
+
 static void emit_columns(struct emit *e, const char *name, const char *title, const struct table *t)
 {
 	size_t cells = t->column_count + t->cell_count, widths[TABLE_COLUMNS] = {0},
 	       *places = mem_alloc(cells * sizeof(*places));
-	const char **texts = mem_alloc(cells * sizeof(*texts));
+	char **texts = mem_alloc(cells * sizeof(*texts));
 	struct buffer all = {0}, out = {0};
+	bool is_cut;
 
 	for (size_t i = 0; i < cells; i++) {
 		size_t column = i % t->column_count;
@@ -325,19 +387,17 @@ static void emit_columns(struct emit *e, const char *name, const char *title, co
 			add_cell(&all, e, t, i - t->column_count, column_unit(e, t, column));
 		buffer_add(&all, "", 1);
 	}
-	for (size_t i = 0; i < cells; i++) {
-		size_t width;
-
+	for (size_t i = 0; i < cells; i++)
 		texts[i] = all.data + places[i];
-		width = text_width(texts[i]);
-		if (width > widths[i % t->column_count])
-			widths[i % t->column_count] = width;
-	}
+	measure(t, texts, cells, false, widths);
+	is_cut = e->columns && row_width(e, t, widths) > e->columns;
+	if (is_cut)
+		measure(t, texts, cells, true, widths);
 	fit_widths(e, t, widths);
 	buffer_print(&out, "%s ** %s (%s):\n\n", e->emitted ? "\n" : "", title, name);
 	if (e->format == FORMAT_TABLE)
 		add_rule(&out, widths, t->column_count, true);
-	add_row(&out, e, t, texts, widths);
+	add_titles(&out, e, t, texts, widths, is_cut);
 	add_rule(&out, widths, t->column_count, e->format == FORMAT_TABLE);
 	for (size_t i = t->column_count; i < cells; i += t->column_count) {
 		add_row(&out, e, t, texts + i, widths);

@@ -201,6 +201,24 @@ Test(emit, cuts_long_names_in_the_middle_where_the_terminal_is_narrow)
 		cr_expect_leq(text_width(line), 80, "%s", line);
 }
 
+Test(emit, titles_take_two_lines_where_one_is_too_wide)
+{
+	struct emit e = {.format = FORMAT_COLUMN, .columns = 60};
+	size_t size;
+
+	add_row(5, 1, 5, 7, "a name that is shown in the same ");
+	free(out);
+	e.file = open_memstream(&out, &size);
+	emit_table(&e, "some_sum", "Some Summary", &table);
+	e.columns = 200;
+	emit_table(&e, "some_sum", "Some Summary", &table);
+	fclose(e.file);
+	assert_has(out, "     Total    Num   Avg       \n Time (ns)  Calls  (ns)  PID  Name\n ---------  -----  ----  ---  ----");
+	assert_has(out, " Total Time (ns)  Num Calls  Avg (ns)  PID  Name\n");
+	for (char *line = strtok(strchr(out, '\n'), "\n"); line && !strstr(line, "Total Time"); line = strtok(NULL, "\n"))
+		cr_expect_leq(text_width(line), 60, "%s", line);
+}
+
 Test(emit, keeps_both_ends_of_a_cut_name)
 {
 	struct buffer b = {0};
