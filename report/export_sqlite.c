@@ -326,7 +326,7 @@ static void name_row(struct sqlite_writer *w, int64_t type, uint32_t domain, int
 	nsys_step(&w->nsys, insert);
 }
 
-/* A device that the program gave a name; nsys has such tables for contexts and streams as well. */
+/* A device that the program gave a name. */
 static void device_name_row(struct sqlite_writer *w, const struct nvtx_definition *n)
 {
 	sqlite3_stmt *insert = nsys_insert(&w->nsys, NSYS_NVTX_DEVICE);
@@ -511,6 +511,7 @@ int export_sqlite(struct export *x, struct err *err)
 	free(w.works);
 	map_done(&w.devices);
 	map_done(&w.thread_names);
+	map_done(&w.mpi_threads);
 	map_done(&w.sources);
 	return nsys_close(&w.nsys, err);
 }

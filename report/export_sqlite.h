@@ -27,6 +27,7 @@ struct sqlite_writer {
 	size_t work_count, work_capacity;
 	struct map works_by_id;
 	struct map thread_names, devices;
+	struct map mpi_threads; /* global ids of those that have a row in MPI_RANKS */
 	bool has_device_records; /* of the image */
 	struct correlation_ids ids; /* likewise */
 	struct nvtx_definitions nvtx; /* likewise */
@@ -40,7 +41,7 @@ struct sqlite_writer {
 void sqlite_mpi_call(struct sqlite_writer *w, const struct event *e, const struct function *f, int64_t start, int64_t end,
 		     int64_t name);
 
-/* Device records of the writer's image. */
+/* Device records of the writer's image, and the names that NVTX gave its streams. */
 void sqlite_device_events(struct sqlite_writer *w);
 
 /* A process's correlation number as one that the capture uses once: nsys's rules join by it alone. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "export_sqlite.h"
+#include "stream_name.h"
 
 /* The id of a kernel's name in StringIds, in one of its forms. */
 static int64_t kernel_name(struct sqlite_writer *w, const struct tf_work *work, enum kernel_name form)
@@ -154,10 +155,45 @@ static void visit_more(struct scan *s, const struct device_record *r)
 			 11);
 }
 
+static void stream_name_row(struct sqlite_writer *w, const char *name, const struct tf_work *work)
+{
+	sqlite3_stmt *insert = nsys_insert(&w->nsys, NSYS_NVTX_STREAM);
+	const int64_t rest[] = {(int64_t)host_number(w->model, w->image->machine) + 1, 0, w->image->pid, work->device, work->context, work->stream};
+
+	if (!insert)
+		return;
+	nsys_bind_text(insert, 1, name);
+	nsys_bind(insert, 2, rest, sizeof(rest) / sizeof(*rest));
+	nsys_step(&w->nsys, insert);
+}
+
+/* Of those that had work. */
+static void stream_names(struct sqlite_writer *w)
+{
+	struct stream_names names;
+	struct map told = {0};
+
+	stream_names_make(&names, w->x->context, w->image, &w->nvtx);
+	for (size_t i = 0; i < w->work_count; i++) {
+		const struct tf_work *work = &w->works[i].work;
+		const char *name = stream_name(&names, work);
+		bool is_new;
+
+		if (!name)
+			continue;
+		map_put(&told, work->context, work->stream, &is_new);
+		if (is_new)
+			stream_name_row(w, name, work);
+	}
+	map_done(&told);
+	stream_names_done(&names);
+}
+
 void sqlite_device_events(struct sqlite_writer *w)
 {
 	struct scan s = {.context = w->x->context, .image = w->image, .more = w};
 
 	device_scan_image(&s, visit_device, NULL);
 	device_scan_more(&s, visit_more, NULL);
+	stream_names(w);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls of MPI as rows of nsys's tables: one for messages between two, one for collectives, one for waits, one for the rest. */
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -38,6 +39,19 @@ static int64_t field(const struct tf_operation *op, unsigned int which)
 	return operation_field(op, which, &value) ? value : NSYS_NULL;
 }
 
+/* Once for each thread that calls; the table is there even if no rank is known. */
+static void rank_row(struct sqlite_writer *w)
+{
+	const char *rank = w->model->processes[w->image->process].rank;
+	char *end = NULL;
+	long number = rank && *rank ? strtol(rank, &end, 10) : 0;
+	bool is_new;
+
+	map_put(&w->mpi_threads, (uint64_t)w->global_tid, 0, &is_new);
+	if (is_new && nsys_insert(&w->nsys, NSYS_MPI_RANKS) && end && !*end)
+		nsys_row(&w->nsys, NSYS_MPI_RANKS, (int64_t[]){w->global_tid, number}, 2);
+}
+
 void sqlite_mpi_call(struct sqlite_writer *w, const struct event *e, const struct function *f, int64_t start, int64_t end,
 		     int64_t name)
 {
@@ -50,6 +64,7 @@ void sqlite_mpi_call(struct sqlite_writer *w, const struct event *e, const struc
 	bool is_size = (bytes > 0 && bytes < 9e18) || (is_told && !field(&op, TF_FIELD_COUNT));
 	int64_t size = is_size ? (int64_t)bytes : NSYS_NULL;
 
+	rank_row(w);
 	if (is_told && table == NSYS_MPI_P2P) {
 		row[4] = field(&op, TF_FIELD_COMMUNICATOR);
 		row[5] = field(&op, TF_FIELD_TAG);

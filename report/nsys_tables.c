@@ -80,6 +80,8 @@ static const struct {
 		   ",jsonTextId" INT ",jsonText TEXT)",
 		   19, false},
 	[NSYS_NVTX_DEVICE] = {"TARGET_INFO_NVTX_CUDA_DEVICE", "(name TEXT,hwId" INT ",vmId" INT ",deviceId" INT ")", 4, false},
+	[NSYS_NVTX_STREAM] = {"TARGET_INFO_NVTX_CUDA_STREAM",
+			  "(name TEXT,hwId" INT ",vmId" INT ",processId" INT ",deviceId" INT ",contextId" INT ",streamId" INT ")", 7, false},
 	[NSYS_CUBLAS] = {"CUBLAS_EVENTS", "(start" NEED ",end" NEED ",eventClass" NEED ",globalTid" INT ",nameId" NEED ")",
 		     5, false},
 	[NSYS_CUDNN] = {"CUDNN_EVENTS", "(start" NEED ",end" NEED ",eventClass" NEED ",globalTid" INT ",nameId" NEED ")", 5,
@@ -114,6 +116,8 @@ static const struct {
 		     "(start" NEED ",globalPid" NEED ",deviceId" NEED ",contextId" NEED ",address" NEED ",pc" NEED ",bytes" NEED
 		     ",memKind" NEED ",memoryOperationType" NEED ",name TEXT,correlationId" INT ")",
 		     11, false},
+	/* nsys's mpi_event_trace looks into it unasked. */
+	[NSYS_MPI_RANKS] = {"MPI_RANKS", "(globalTid" NEED ",rank" NEED ")", 2, false},
 	[NSYS_MPI_P2P] = {"MPI_P2P_EVENTS",
 		      MPI ",commHandle" INT ",tag" INT ",remoteRank" INT ",size" INT ",requestHandle" INT ")", 9, false},
 	[NSYS_MPI_COLLECTIVE] = {"MPI_COLLECTIVES_EVENTS",

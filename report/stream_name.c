@@ -67,11 +67,18 @@ void stream_names_done(struct stream_names *n)
 	*n = (struct stream_names){0};
 }
 
-void stream_label(const struct stream_names *n, const struct tf_work *work, struct buffer *ret)
+const char *stream_name(const struct stream_names *n, const struct tf_work *work)
 {
 	const uint64_t *position = map_find(&n->streams, work->context, work->stream);
 
+	return position ? n->definitions->items[*position].name : NULL;
+}
+
+void stream_label(const struct stream_names *n, const struct tf_work *work, struct buffer *ret)
+{
+	const char *name = stream_name(n, work);
+
 	buffer_print(ret, "stream %" PRIu32, work->stream);
-	if (position)
-		buffer_print(ret, " (%s)", n->definitions->items[*position].name);
+	if (name)
+		buffer_print(ret, " (%s)", name);
 }

@@ -15,6 +15,9 @@ struct stream_names {
 void stream_names_make(struct stream_names *n, const struct report_context *c, const struct image *image, const struct nvtx_definitions *definitions);
 void stream_names_done(struct stream_names *n);
 
+/* Borrowed; NULL: it has none. */
+const char *stream_name(const struct stream_names *n, const struct tf_work *work);
+
 /* Appends "stream 7", and its name behind it if it has one. */
 void stream_label(const struct stream_names *n, const struct tf_work *work, struct buffer *ret);
 

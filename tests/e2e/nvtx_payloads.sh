@@ -78,6 +78,18 @@ for value in '-81985529216486896|||||' '|-5||||' '||1.5|||' '|||4294967294||' '|
 done
 is "$(python3 -c "import sqlite3; print(*sqlite3.connect('run.sqlite').execute('select name, deviceId from TARGET_INFO_NVTX_CUDA_DEVICE'))")" \
 	"('the first device', 0)" 'the name of a device'
+if [ -e steps.pillion ]; then
+	report export -q -t sqlite steps.pillion 2>err
+	is "$(python3 -c "import sqlite3; print(*sqlite3.connect('steps.sqlite').execute('select name, streamId in (select streamId from CUPTI_ACTIVITY_KIND_KERNEL) from TARGET_INFO_NVTX_CUDA_STREAM'))")" \
+		'("the last one'\''s", 1)' 'the name of a stream'
+	report export -q -t html steps.pillion 2>err
+	is "$? $(python3 - <<'END'
+import base64, re, zlib
+packs = re.findall('<script type="text/plain" id="[^"]*">([^<]*)<', open('steps.html').read())
+print(sum("(the last one's)" in zlib.decompress(base64.b64decode(p), -15).decode('latin-1') for p in packs))
+END
+)" '0 1' 'on the page, too'
+fi
 like "$(cat rows)" '^60|exchange|1|.*\[{"kind":"RECEIVE","bytes":1099511627776,.*},4386\]$' 'jsonText: of the start and of the end'
 report export -t html -o run.html run.pillion >/dev/null 2>err
 is "$? $(cat err)" '0 ' 'html export'
