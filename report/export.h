@@ -21,6 +21,7 @@ struct export
 	struct sink *out;     /* NULL with EXPORT_FILE */
 	const char *path;     /* with EXPORT_FILE: an empty file to fill */
 	struct texts written; /* files, by export_split.h */
+	struct texts left;    /* files of an earlier export in more parts */
 };
 
 struct export_type {

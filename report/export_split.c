@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "filter.h"
 
@@ -146,6 +147,21 @@ static int write_part(struct parts *p, struct err *err)
 	return code;
 }
 
+/* Whoever takes all that are there would read them along. They may be somebody's: not ours to remove. */
+static void name_left(struct parts *p)
+{
+	struct buffer name = {0};
+
+	for (size_t number = p->count + 1; number <= MOST_PARTS; number++) {
+		buffer_clear(&name);
+		part_name(p->path, number, &name);
+		if (access(name.data, F_OK) < 0)
+			break;
+		texts_add(&p->x->left, "%s", name.data);
+	}
+	buffer_done(&name);
+}
+
 /* How large the part would be. */
 static int measure(struct parts *p, uint64_t *ret_bytes, struct err *err)
 {
@@ -202,5 +218,7 @@ int export_split(struct export *x, struct model *m, const struct export_type *ty
 	for (uint64_t from = 0; from < p.length && !code; from += step)
 		code = write_span(&p, from, p.length - from > step ? from + step : p.length, err);
 	restore_filters(&p, true);
+	if (!code)
+		name_left(&p);
 	return code;
 }

@@ -37,9 +37,12 @@ static int export_to(struct work *w, const char *path)
 	for (size_t i = 0; i < x.written.count && !l->quiet; i++)
 		if (!l->output || strcmp(x.written.items[i], path) != 0)
 			say("wrote %s", x.written.items[i]);
+	for (size_t i = 0; i < x.left.count; i++)
+		say("%s: no part of this export, but of an earlier one in more parts", x.left.items[i]);
 	if (code)
 		say("%s", err.text);
 	texts_done(&x.written);
+	texts_done(&x.left);
 	return code == -ENODATA ? EXIT_INCOMPLETE : code ? EXIT_UNUSABLE : EXIT_DONE;
 }
 
