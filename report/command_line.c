@@ -47,7 +47,7 @@ static const struct option {
 	{OPTION_FORCE, 'f', "force-overwrite", "true|false", "replace a file that is there; alone it is true",
 	 VERB_EXPORT | VERB_PACK},
 	{OPTION_REPLACE, 0, "replace", NULL, "put the file in the place of the capture's directory, once it is whole", VERB_PACK},
-	{OPTION_METRIC, 0, "metric", "METRIC", "calls, gpu, cpu, alloc: what folded, speedscope and pprof show",
+	{OPTION_METRIC, 0, "metric", "METRIC", "calls, gpu, cpu, alloc, off-cpu: what folded, speedscope and pprof show",
 	 VERB_EXPORT},
 	{OPTION_SPLIT_TIME, 0, "split-time", "TIME", "chrome: a file for each such time, NAME.001.json and so on; ns, or with us, ms, s",
 	 VERB_EXPORT},

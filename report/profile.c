@@ -17,6 +17,7 @@ const struct metric_words metrics[METRIC_COUNT] = {
 	[METRIC_GPU] = {"gpu", "GPU time", "operations", "gpu_time", "nanoseconds"},
 	[METRIC_CPU] = {"cpu", "CPU samples", "samples", "cpu_time", "nanoseconds"},
 	[METRIC_ALLOC] = {"alloc", "device memory allocated", "allocations", "alloc_space", "bytes"},
+	[METRIC_OFF_CPU] = {"off-cpu", "time in OS calls, off the CPU for most of it", "calls", "off_cpu_time", "nanoseconds"},
 };
 
 struct work {
@@ -180,13 +181,23 @@ static void add(struct work *w, const struct event *e, uint64_t value)
 	w->profile->total += value;
 }
 
-static void visit_call(struct scan *s, const struct event *e)
+static void add_call_of(struct scan *s, const struct event *e, uint32_t groups)
 {
-	const uint32_t groups = 1u << TF_GROUP_OSRT | 1u << TF_GROUP_CUDA | 1u << TF_GROUP_CUDA_DRIVER;
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
 
 	if (f && f->group < TF_GROUP_COUNT && (groups & 1u << f->group))
 		add(s->more, e, axis_duration(s->axis, e->duration));
+}
+
+static void visit_call(struct scan *s, const struct event *e)
+{
+	add_call_of(s, e, 1u << TF_GROUP_OSRT | 1u << TF_GROUP_CUDA | 1u << TF_GROUP_CUDA_DRIVER);
+}
+
+/* A thread leaves the CPU in a call of the OS, and the quick ones are below the threshold. */
+static void visit_os_call(struct scan *s, const struct event *e)
+{
+	add_call_of(s, e, 1u << TF_GROUP_OSRT);
 }
 
 static void visit_allocation(struct scan *s, const struct event *e)
@@ -254,6 +265,13 @@ static bool has_device_records(const struct model *m)
 	return false;
 }
 
+static void (*const visits[METRIC_COUNT])(struct scan *, const struct event *) = {
+	[METRIC_CALLS] = visit_call,
+	[METRIC_CPU] = visit_sample,
+	[METRIC_ALLOC] = visit_allocation,
+	[METRIC_OFF_CPU] = visit_os_call,
+};
+
 int profile_make(const struct report_context *context, enum metric metric, struct profile *ret, struct err *err)
 {
 	struct work w = {.scan = {.context = context, .sums = &ret->sums}, .profile = ret};
@@ -272,10 +290,10 @@ int profile_make(const struct report_context *context, enum metric metric, struc
 	if (metric == METRIC_GPU)
 		add_device_work(&w);
 	else
-		scan_events(&w.scan, metric == METRIC_ALLOC ? visit_allocation : metric == METRIC_CPU ? visit_sample : visit_call);
+		scan_events(&w.scan, visits[metric]);
 	free(w.frames);
 	free(w.ids);
-	return 0;
+	return metric == METRIC_OFF_CPU && !ret->sums.count ? err_set(err, -ENODATA, "off-cpu: the captures have no calls of the OS") : 0;
 }
 
 const uint32_t *profile_stack(const struct profile *p, size_t row, size_t *ret_count)

@@ -6,7 +6,7 @@
 
 #include "report.h"
 
-enum metric { METRIC_CALLS, METRIC_GPU, METRIC_CPU, METRIC_ALLOC, METRIC_COUNT };
+enum metric { METRIC_CALLS, METRIC_GPU, METRIC_CPU, METRIC_ALLOC, METRIC_OFF_CPU, METRIC_COUNT };
 
 struct metric_words {
 	const char *name;                 /* on the command line */

@@ -44,6 +44,8 @@ pillion -o python python3 job.py >out 2>err
 ok 'a Python job with processes and threads' account python
 pillion -o stacks "$targets/stacks" >out 2>err
 ok 'calls with stacks' account stacks
+is "$(report export -q -t folded --metric off-cpu -o - stacks.pillion | awk '{ n += $NF } END { print n }')" \
+	"$(report stats -q -r osrt_sum -f csv stacks.pillion | awk -F, 'NR > 1 { n += $2 } END { print n }')" 'off the CPU: what osrt_sum has'
 like "$(cat stacks.folded)" ';main( \(.*\))?;caller_of_long_sleep( \(.*\))?;long_sleep( \(.*\))?;usleep [0-9]+$' \
 	'a stack, the outermost frame first'
 "$targets/nvtx_forms" >out 2>err
@@ -64,6 +66,11 @@ if [ -x "$doubles/cuda_launches" ]; then
 	# In parts, by size and by time: together they have every event of the whole, and a filter holds in each.
 	report export -q -t chrome --split-size=60k cuda.pillion
 	report export -q -t chrome --split-time=10ms -o timed.json.gz cuda.pillion
+	cp cuda.001.json cuda.$(printf %03d $(($(ls cuda.0*.json | wc -l) + 1))).json
+	last=$(ls cuda.0*.json | tail -n 1)
+	is "$(report export -q -t chrome --split-size=60k -f true cuda.pillion 2>&1)" \
+		"pillion export: $last: no part of this export, but of an earlier one in more parts" 'a part that an earlier export left is named'
+	rm "$last"
 	ok 'the parts are the whole' timeout 60 python3 - <<'END'
 import glob, gzip, json, os
 def events(name):
@@ -80,8 +87,11 @@ else
 fi
 
 if [ -x "$targets/mpi_calls" ]; then
-	LD_LIBRARY_PATH=$targets pillion -o mpi -t mpi "$targets/mpi_calls" >out 2>err
+	RANK=3 LD_LIBRARY_PATH=$targets pillion -o mpi -t mpi "$targets/mpi_calls" >out 2>err
 	ok 'a program with MPI' account mpi
+	is "$(python3 -c 'import sqlite3
+print(*sqlite3.connect("mpi.sqlite").execute("SELECT DISTINCT rank FROM MPI_RANKS JOIN MPI_COLLECTIVES_EVENTS USING (globalTid)"))')" '(3,)' \
+		'ranks by thread, as nsys joins them'
 	is "$(python3 -c 'import sqlite3
 for row in sqlite3.connect("mpi.sqlite").execute("SELECT value, tag, remoteRank, size FROM MPI_P2P_EVENTS JOIN StringIds ON id = textId"):
     print(*row)')" "$(printf 'MPI_Irecv 42 0 32\nMPI_Isend 42 0 32')" 'messages with their peer and size'
@@ -126,7 +136,7 @@ refused '--split-time and --split-size do not apply to folded' -t folded --split
 refused '--split-time=1: must be a time, 1ms at least, with ns, us, ms or s behind it' -t chrome --split-time 1 stacks.pillion
 refused '--split-size=2x: must be bytes, 4096 at least, or a number with K, M or G' -t chrome --split-size 2x stacks.pillion
 refused 'several files do not go to standard output' -t chrome --split-time 1s -o - stacks.pillion
-refused '--metric=x: must be one of calls, gpu, cpu, alloc' -t folded --metric x stacks.pillion
+refused '--metric=x: must be one of calls, gpu, cpu, alloc, off-cpu' -t folded --metric x stacks.pillion
 refused 'none.pillion: No such file or directory' -t folded none.pillion
 refused '/nonexistent/x: No such file or directory' -t folded -o /nonexistent/x stacks.pillion
 report export -t pprof --metric cpu stacks.pillion -o cpu.pb.gz >out 2>err

@@ -69,7 +69,7 @@ struct golden {
 ParameterizedTestParameters(export, is_as_it_was)
 {
 	static struct golden cases[] = {
-	    {"folded", "", "folded"},      {"folded", "gpu", "folded"}, {"speedscope", "", "json"},
+	    {"folded", "", "folded"},      {"folded", "gpu", "folded"}, {"folded", "off-cpu", "folded"}, {"speedscope", "", "json"},
 	    {"speedscope", "gpu", "json"}, {"chrome", "", "json"},
 	};
 
