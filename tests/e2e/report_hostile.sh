@@ -15,7 +15,7 @@ is "$(report --help | sed -n 's/^  \([a-z]*\) .*/\1/p' | sort)" "$(sed -n "s/^ve
 # every_verb CAPTURE: no verb is killed, and none takes long. What was said is left in err.
 every_verb() {
 	: >err
-	for arguments in 'stats -f csv' 'stats --summary' 'info' 'analyze -f json' 'export -t chrome -o -' 'export -t folded -o -' \
+	for arguments in 'stats -f csv' 'stats --summary' 'info' 'analyze -f json' 'export -t chrome -o -' 'export -t folded -o -' 'export -t speedscope -o -' \
 		'export -f true -t sqlite -o out.sqlite' 'export -f true -t html -o out.html' 'export -f true -t pprof -o out.pprof' \
 		'pack -f true -o out.pillpack'; do
 		# shellcheck disable=SC2086
@@ -90,5 +90,52 @@ for arguments in 'stats -q -r processes good.pillion' 'stats --summary good.pill
 	# shellcheck disable=SC2086
 	report $arguments >/dev/full 2>err
 	is "$? $(sed 's/^[^:]*: //' err)" '2 standard output: No space left on device' "$arguments: a full disk"
+done
+
+# ---- packed: the same, of a file in which no place is where a trace has it ----
+if report pack -q -o good.pillpack good.pillion 2>err; then
+	size=$(stat -c %s good.pillpack)
+	packed() { # CUT or FLIP, at each of 24 places
+		for i in $(seq 0 23); do
+			at=$((size * i / 24 + i))
+			cp good.pillpack bad.pillpack
+			if [ "$1" = cut ]; then
+				truncate -s "$at" bad.pillpack
+			else
+				# shellcheck disable=SC2059
+				printf "\\x$(printf %02x $(((i * 37 + 11) % 256)))" | dd of=bad.pillpack bs=1 seek="$at" conv=notrunc status=none
+			fi
+			every_verb bad.pillpack || return 1
+			rm -rf back
+			report unpack -q -o back bad.pillpack >out 2>>err
+			[ $? -le 2 ] || { echo "unpack, $1 at $at"; return 1; }
+		done
+	}
+	ok 'a packed file that is cut anywhere' packed cut
+	ok 'a packed file with bytes that are not its own' packed flip
+	: >empty.pillpack
+	ok 'an empty packed file' every_verb empty.pillpack
+	report stats empty.pillpack >out 2>err
+	is "$? $(grep -c 'empty.pillpack' err)" '2 1' 'gives status 2, and is named'
+	"$writer" hostile hostile.pillion
+	report pack -q -f true -o hostile.pillpack hostile.pillion
+	ok 'hostile names, packed' every_verb hostile.pillpack
+else
+	skip 'packed files' 'built without zstd'
+fi
+
+# ---- names that the program gave: every report in every format, every export ----
+pillion -o words sh -c 'sleep 0.01' "$(printf 'a\033[31mb\r\342\200\256c\377d')" >out 2>err
+plain() { # no control character, no character that turns the direction, nothing but UTF-8; csv keeps ends of lines between quotes
+	report "$@" words.pillion >out 2>err
+	! case $* in *csv) LC_ALL=C grep -v "$(printf '\r')" out ;; *) cat out ;; esac |
+		LC_ALL=C grep -nE "$escape|$(printf '\r|\342\200\256|\377')" || return 1
+	iconv -f UTF-8 -t UTF-8 out >/dev/null && [ -s out ]
+}
+for format in column table csv tsv json markdown html; do
+	ok "a command that a terminal would obey, in $format" plain stats -r processes -f "$format"
+done
+for type in chrome folded speedscope html; do
+	report export --help | grep -q "^  $type .*this build has no" || ok "likewise in $type" plain export -q -t "$type" -o -
 done
 done_testing
