@@ -73,11 +73,14 @@ class Page {
 		this.session = session;
 		this.errors = [];
 		this.requests = [];
+		this.isLoaded = false;
 		browser.listeners.push(message => message.sessionId === session && this.hear(message));
 	}
 
 	hear({method, params}) {
-		if (method === 'Runtime.exceptionThrown')
+		if (method === 'Page.loadEventFired')
+			this.isLoaded = true;
+		else if (method === 'Runtime.exceptionThrown')
 			this.errors.push(params.exceptionDetails.exception?.description || params.exceptionDetails.text);
 		else if (method === 'Runtime.consoleAPICalled' && /error|warning|assert/.test(params.type))
 			this.errors.push(params.args.map(arg => arg.value ?? arg.description).join(' '));
@@ -94,6 +97,7 @@ class Page {
 	}
 
 	async open(url) {
+		this.isLoaded = false;
 		await this.call('Page.navigate', {url});
 	}
 
@@ -114,6 +118,20 @@ class Page {
 			await new Promise(resolve => setTimeout(resolve, 50));
 		}
 		throw new Error(`never came: ${expression}`);
+	}
+
+	// Whether it comes to be so: what is behind an event of the input may take its time.
+	async becomes(expression) {
+		return this.until(expression, 10).then(() => true, () => false);
+	}
+
+	// All of it parsed; for pages that run no script, too.
+	async loaded(seconds = 60) {
+		for (const end = Date.now() + 1000 * seconds; !this.isLoaded;) {
+			if (Date.now() > end)
+				throw new Error('never loaded');
+			await new Promise(resolve => setTimeout(resolve, 50));
+		}
 	}
 
 	async frames(count = 2) {

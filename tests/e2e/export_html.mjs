@@ -14,10 +14,6 @@ function check(isGood, text, ...facts) {
 	console.log(`${isGood ? 'ok' : 'not ok'} - ${kind}: ${text}${isGood ? '' : `: ${facts.join(' | ')}`}`.replaceAll('\n', '\\n'));
 }
 
-function note(text) {
-	console.log(`# ${kind}: ${text}`);
-}
-
 // Records of a csv text.
 function parse(text) {
 	const records = [[]];
@@ -184,44 +180,31 @@ async function checkPointer(page) {
 	await page.frames(3);
 	check(/measured/.test(await page.get(`document.getElementById('measure').textContent`)), 'Shift and dragging measures');
 	await page.click(box.left + 60, box.top + 12);
-	await page.frames(3);
-	check(await page.get(HEIGHT) < tall, 'a click on a process folds it');
+	check(await page.becomes(`${HEIGHT} < ${tall}`), 'a click on a process folds it');
 	await page.click(box.left + 60, box.top + 12);
+	check(await page.becomes(`${HEIGHT} === ${tall}`), 'another one unfolds it');
 	await page.get(`document.getElementById('fit').click()`);
 	await page.frames(3);
 	/* Along the first lane there is something to point at; a counter may stand above it. */
-	for (let x = box.left + 230; x < box.left + box.width && await page.get(`document.getElementById('tip').hidden`); x += 3)
+	for (let x = box.left + 230; x < box.left + box.width && await page.get(`document.getElementById('tip').hidden`); x += 3) {
 		await page.call('Input.dispatchMouseEvent', {type: 'mouseMoved', x, y: box.top + (kind === 'cuda' ? 88 : 37)});
+		await page.frames(2);
+	}
 	check(/ · /.test(await page.get(`document.getElementById('tip').innerText`)), 'a pointer is told what it is on');
 }
 
-// The middle time between frames while the timeline moves and zooms.
-const PAN = `(async zoom => {
-	document.getElementById('tab-timeline').click();
-	const target = document.getElementById('scroller'), times = [];
-	document.getElementById('fit').click();
-	for (let i = 0; i < zoom; i++)
-		document.getElementById('zoom-in').click();
-	await new Promise(requestAnimationFrame);
-	let last = await new Promise(requestAnimationFrame);
-	for (let i = 0; i < 60; i++) {
-		target.dispatchEvent(new WheelEvent('wheel', {deltaX: i < 30 ? 25 : -25, bubbles: true, cancelable: true}));
-		const now = await new Promise(requestAnimationFrame);
-		times.push(now - last);
-		last = now;
-	}
-	return times.sort((a, b) => a - b)[30];
-})`;
+// How fast is a matter of tests/bench/run page.
+async function checkPanning(page) {
+	await page.get(`document.getElementById('tab-timeline').click(); document.getElementById('fit').click()`);
+	for (let zoom = 0; zoom < 9; zoom++) {
+		await page.frames(2);
+		const before = await page.get(PICTURE);
 
-async function checkFrames(page) {
-	for (const zoom of [0, 3, 8]) {
-		let best = Infinity;
-
-		/* Others may be at work on this machine. */
-		for (let i = 0; i < 4 && best > 33; i++)
-			best = Math.min(best, await page.get(`${PAN}(${zoom})`));
-		check(best <= 33, `a frame takes at most 33 ms while moving at zoom ${zoom}`, best);
-		note(`zoom ${zoom}: ${best.toFixed(1)} ms between frames`);
+		await page.get(`document.getElementById('scroller').dispatchEvent(new WheelEvent('wheel', {deltaX: 200, bubbles: true, cancelable: true}))`);
+		await page.frames(2);
+		if (zoom % 4 === 3)
+			check(await page.get(PICTURE) !== before, `the wheel moves at zoom ${zoom}`);
+		await page.get(`document.getElementById('zoom-in').click()`);
 	}
 }
 
@@ -281,7 +264,7 @@ async function checkWithoutScript(browser, url) {
 	const page = await browser.page({hasScript: false});
 
 	await page.open(url);
-	await new Promise(resolve => setTimeout(resolve, 1500));
+	await page.loaded();
 	const {root} = await page.call('DOM.getDocument', {depth: 1});
 	const {nodeId} = await page.call('DOM.querySelector', {nodeId: root.nodeId, selector: 'noscript pre'});
 	const {outerHTML} = nodeId ? await page.call('DOM.getOuterHTML', {nodeId}) : {outerHTML: ''};
@@ -322,12 +305,6 @@ async function run(browser) {
 
 	await page.open(url);
 	await page.until(`document.documentElement && 'ready' in document.documentElement.dataset`);
-	await page.until(`performance.getEntriesByName('first-contentful-paint').length`);
-	const paint = await page.get(`performance.getEntriesByName('first-contentful-paint')[0].startTime`);
-	const ready = await page.get(`performance.getEntriesByName('ready')[0].startTime`);
-
-	check(paint < 2000, 'the first paint within 2 s', paint);
-	note(`first paint ${paint.toFixed(0)} ms, all there ${ready.toFixed(0)} ms`);
 	await checkTables(page);
 	await checkFindings(page);
 	if (kind === 'hostile') {
@@ -344,7 +321,7 @@ async function run(browser) {
 	if (kind === 'cuda')
 		await checkDevices(page);
 	if (kind === 'large')
-		await checkFrames(page);
+		await checkPanning(page);
 	await pictures(page);
 	check(!page.errors.length, 'no error on the console', ...page.errors);
 	check(page.requests.length === 1 && page.requests[0] === url, 'no request but for itself', ...page.requests);
