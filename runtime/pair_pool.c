@@ -108,15 +108,15 @@ static bool wait_for(const struct pair_pool *p)
 /* Is it this one? An entry without a context yet becomes it. */
 static bool is_of(struct pair_pool *p, void *context, uint64_t id)
 {
-	uint64_t none = 0;
+	uint64_t seen = __atomic_load_n(&p->id, __ATOMIC_ACQUIRE); /* once: another thread may write it from one look to the next */
 	void *current = NULL;
 
-	if (__atomic_load_n(&p->id, __ATOMIC_ACQUIRE) == id)
+	if (seen == id)
 		return __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != POOL_DEAD;
-	if (__atomic_load_n(&p->id, __ATOMIC_RELAXED) || (!context && (pair_api.current(&current) || !current)))
+	if (seen || (!context && (pair_api.current(&current) || !current)))
 		return false;
-	if (!__atomic_compare_exchange_n(&p->id, &none, id, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-		return none == id;
+	if (!__atomic_compare_exchange_n(&p->id, &seen, id, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return seen == id;
 	p->context = context ? context : current;
 	__atomic_store_n(&p->state, POOL_STARTING, __ATOMIC_RELEASE);
 	make(p);
