@@ -13,9 +13,9 @@
 #include "event.h"
 #include "file.h"
 #include "identity.h"
-#include "index.h"
 #include "loaded.h"
 #include "module.h"
+#include "process_line.h"
 #include "sample.h"
 #include "stack.h"
 #include "sys.h"
@@ -35,110 +35,9 @@ struct options process_options;
 struct tf_range_page *process_range;
 bool process_is_frozen;
 
-/* What a forked child inherits. */
-static struct {
-	bool is_configured;
-	uint64_t generations, nonce, parent_nonce, run;
-	struct identity identity; /* of the image that configured itself; pids are taken anew */
-	struct tf_clock_pair loaded;
-	char directory[PROCESS_NAME_BYTES];
-} inherited;
+struct process_inherited process_inherited;
 
 static char *const *given_environment;
-
-/* ---- the index ---- */
-
-/* One line at a time: the buffer is shared. A line more or less must never hold up the target, so the lock is given up on
- * after a while. A forked child's is open: it lies in `process`. */
-
-static bool line_begin(struct index_line *line, const char *name)
-{
-	for (int i = 0; __atomic_exchange_n(&process.line_lock, 1, __ATOMIC_ACQUIRE); i++) {
-		if (i > 1000)
-			return false;
-		sys_wait(i);
-	}
-	index_begin(line, process.line, sizeof(process.line), name);
-	return true;
-}
-
-static int line_end(struct index_line *line)
-{
-	char name[INDEX_NAME_BYTES];
-	int error = -EPERM;
-
-	index_name(name, sizeof(name), inherited.identity.host, inherited.identity.boot);
-	if (!process_is_frozen)
-		error = index_append(line, inherited.directory, name);
-	__atomic_store_n(&process.line_lock, 0, __ATOMIC_RELEASE);
-	return error;
-}
-
-static void add_clocks(struct index_line *line, const struct tf_clock_pair *pair)
-{
-	index_number(line, "realtime_ns", pair->realtime_ns);
-	index_number(line, "ticks", pair->ticks);
-	index_number(line, "clock", clock_kind);
-}
-
-static int write_process_line(bool is_fork)
-{
-	const struct identity *id = &inherited.identity;
-	struct index_line line;
-	struct tf_clock_pair now;
-
-	clock_pair(&now);
-	if (!line_begin(&line, "process"))
-		return -EBUSY;
-	index_hex(&line, "nonce", process.nonce);
-	index_number(&line, "pid", process.pid);
-	index_number(&line, "ppid", id->parent_pid);
-	index_number(&line, "start", id->start);
-	index_hex(&line, "run", inherited.run);
-	index_text(&line, "via", is_fork ? "fork" : "start");
-	index_hex(&line, "parent", inherited.parent_nonce);
-	add_clocks(&line, &now);
-	index_text(&line, "host", id->host);
-	index_text(&line, "boot", id->boot);
-	index_text(&line, "exe", id->executable);
-	index_field(&line, "args", id->arguments, id->arguments_size);
-	index_field(&line, "vars", id->variables, id->variables_size);
-	return line_end(&line);
-}
-
-static void tell(const char *kind, const char *text)
-{
-	struct index_line line;
-
-	if (process_is_frozen || !line_begin(&line, kind))
-		return;
-	index_hex(&line, "nonce", process.nonce);
-	index_number(&line, "pid", process.pid);
-	index_text(&line, "text", text);
-	line_end(&line);
-}
-
-void process_note(const char *text)
-{
-	tell("note", text);
-}
-
-void process_seen(const char *range)
-{
-	tell("seen", range);
-}
-
-void process_bare(const char *executable, const char *reason)
-{
-	struct index_line line;
-
-	if (process_is_frozen || !inherited.is_configured || !line_begin(&line, "bare"))
-		return;
-	index_number(&line, "pid", process.pid);
-	index_text(&line, "exe", executable);
-	index_text(&line, "reason", reason);
-	line_end(&line);
-}
 
 /* ---- failure ---- */
 
@@ -177,7 +76,7 @@ static uint64_t random_number(void)
 	uint64_t number = 0;
 
 	if (sys_getrandom(&number, sizeof(number)) != sizeof(number))
-		number = table_hash(clock_now(), &inherited, 64) ^ (uint64_t)sys_getpid() << 32;
+		number = table_hash(clock_now(), &process_inherited, 64) ^ (uint64_t)sys_getpid() << 32;
 	return number ? number : 1;
 }
 
@@ -185,9 +84,9 @@ static bool set_path(void)
 {
 	struct text t = text_init(process.path, sizeof(process.path));
 
-	text_add(&t, inherited.directory);
+	text_add(&t, process_inherited.directory);
 	text_char(&t, '/');
-	text_add(&t, inherited.identity.host);
+	text_add(&t, process_inherited.identity.host);
 	text_char(&t, '.');
 	text_number(&t, process.pid);
 	text_char(&t, '.');
@@ -230,7 +129,7 @@ static int make_file(const char *name, int *ret_fd)
 	char path[PROCESS_NAME_BYTES];
 	struct text t = text_init(path, sizeof(path));
 
-	text_add(&t, inherited.directory);
+	text_add(&t, process_inherited.directory);
 	text_char(&t, '/');
 	text_add(&t, name);
 	*ret_fd = sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -243,15 +142,15 @@ static int make_file(const char *name, int *ret_fd)
 static int make_capture(void)
 {
 	static const char text[] = "format=1\nkey=\n";
-	int error = sys_mkdir(inherited.directory, 0700), fd;
+	int error = sys_mkdir(process_inherited.directory, 0700), fd;
 	struct stat st;
 
 	if (error && error != -EEXIST)
 		return error;
 	if (!error)
-		sys_call(SYS_fchmodat, AT_FDCWD, inherited.directory, 0700, 0);
+		sys_call(SYS_fchmodat, AT_FDCWD, process_inherited.directory, 0700, 0);
 	/* One that others may write to, or that is another's, could send our lines anywhere. */
-	if (sys_call(SYS_newfstatat, AT_FDCWD, inherited.directory, &st, 0) || st.st_uid != geteuid() || (st.st_mode & 022))
+	if (sys_call(SYS_newfstatat, AT_FDCWD, process_inherited.directory, &st, 0) || st.st_uid != geteuid() || (st.st_mode & 022))
 		return -EACCES;
 	error = make_file("capture", &fd);
 	if (error)
@@ -264,14 +163,14 @@ static int make_capture(void)
 /* Without a launcher only cudaProfilerStart and Stop move a range: what needs a timer or a kill is not done. */
 static void make_range(void)
 {
-	struct tf_range_page head = range_head(&process_options, inherited.run, clock_kind);
+	struct tf_range_page head = range_head(&process_options, process_inherited.run, clock_kind);
 
 	if (process_options.delay_s > 0 || process_options.duration_s > 0) {
 		say_line("--delay and --duration need the launcher; recording all the time");
 		return;
 	}
 	if (process_options.capture_range != CAPTURE_ALL)
-		range_make(inherited.directory, inherited.identity.host, &head);
+		range_make(process_inherited.directory, process_inherited.identity.host, &head);
 }
 
 /* The first image after an exec: reads the environment, finds the capture. */
@@ -287,17 +186,17 @@ static bool configure(void)
 		say_line(why);
 	clock_init();
 	clock_set_hz(identity_number(identity_variable(environment, "PILLION_CLOCK_HZ")));
-	clock_pair(&inherited.loaded);
-	identity_read(&inherited.identity, environment);
-	inherited.run = parse_hex(identity_variable(environment, "PILLION_RUN"));
-	if (!identity_capture(inherited.directory, sizeof(inherited.directory), environment, &inherited.identity)) {
+	clock_pair(&process_inherited.loaded);
+	identity_read(&process_inherited.identity, environment);
+	process_inherited.run = parse_hex(identity_variable(environment, "PILLION_RUN"));
+	if (!identity_capture(process_inherited.directory, sizeof(process_inherited.directory), environment, &process_inherited.identity)) {
 		say("the capture's name is too long");
 		return false;
 	}
-	if (!inherited.run) {
+	if (!process_inherited.run) {
 		int error;
 
-		inherited.run = random_number();
+		process_inherited.run = random_number();
 		error = make_capture();
 		if (error) {
 			say(error == -ENOSPC ? "the disk is full" : error == -EACCES || error == -EROFS ? "the capture cannot be written" : "the capture cannot be made");
@@ -305,13 +204,13 @@ static bool configure(void)
 		}
 		make_range();
 	}
-	identity_export(environment, inherited.directory, inherited.run, process_library());
-	process_range = range_map(inherited.directory, inherited.identity.host, inherited.run);
+	identity_export(environment, process_inherited.directory, process_inherited.run, process_library());
+	process_range = range_map(process_inherited.directory, process_inherited.identity.host, process_inherited.run);
 	if (process_range)
 		process_gate.recording = &process_range->recording;
 	set_thresholds();
 	module_init();
-	inherited.is_configured = true;
+	process_inherited.is_configured = true;
 	return true;
 }
 
@@ -319,39 +218,39 @@ static bool configure(void)
  * there is no better place to say so. */
 static bool is_lasting_line(bool is_fork)
 {
-	int error = write_process_line(is_fork);
+	int error = process_line_start(is_fork);
 
 	return !error || error == -EMFILE || error == -ENFILE || error == -EBUSY || error == -ENOMEM || error == -EINTR;
 }
 
 static bool start(void)
 {
-	bool is_fork = inherited.is_configured;
+	bool is_fork = process_inherited.is_configured;
 
 	if (!is_fork && !configure())
 		return false;
 	process.pid = (uint32_t)sys_getpid();
 	process.nonce = random_number();
 	if (is_fork) {
-		inherited.parent_nonce = inherited.nonce;
-		identity_forked(&inherited.identity);
-		clock_pair(&inherited.loaded);
+		process_inherited.parent_nonce = process_inherited.nonce;
+		identity_forked(&process_inherited.identity);
+		clock_pair(&process_inherited.loaded);
 	}
 	if (!set_path() || !is_lasting_line(is_fork))
 		return false;
-	inherited.nonce = process.nonce;
+	process_inherited.nonce = process.nonce;
 	/* Asked for once; the child inherits the wish. Without it a child by clone(2) would write into its parent's trace. */
 	if (!is_fork && sys_madvise(&process, sizeof(process), MADV_WIPEONFORK)) {
 		say("Linux 4.14 or newer is needed, to tell forked children");
 		return false;
 	}
 	process_gate.groups = process_options.trace | (process_options.sample ? PROCESS_SAMPLES : 0);
-	/* Not in a child: the loader's lock may be held by a thread that is not here any more. What it found is inherited. */
+	/* Not in a child: the loader's lock may be held by a thread that is not here any more. What it found is process_inherited. */
 	if (!is_fork) {
 		stack_init();
 		sample_init();
 	}
-	__atomic_store_n(&process.generation, ++inherited.generations, __ATOMIC_RELEASE);
+	__atomic_store_n(&process.generation, ++process_inherited.generations, __ATOMIC_RELEASE);
 	return true;
 }
 
@@ -399,16 +298,16 @@ void process_describe(struct tf_header *h)
 	h->version_major = TF_VERSION_MAJOR;
 	h->version_minor = TF_VERSION_MINOR;
 	h->nonce = process.nonce;
-	h->run = inherited.run;
-	h->parent_nonce = inherited.parent_nonce;
-	h->via = inherited.parent_nonce ? TF_VIA_FORK : TF_VIA_START;
+	h->run = process_inherited.run;
+	h->parent_nonce = process_inherited.parent_nonce;
+	h->via = process_inherited.parent_nonce ? TF_VIA_FORK : TF_VIA_START;
 	h->pid = process.pid;
 	h->clock = clock_kind;
 	h->clock_hz = clock_hz();
-	h->first = inherited.loaded;
+	h->first = process_inherited.loaded;
 	clock_pair(&h->last[0]);
 	h->osrt_threshold_ns = process_options.osrt_threshold_ns;
-	identity_describe(&inherited.identity, h);
+	identity_describe(&process_inherited.identity, h);
 	h->end_status = process.end_status;
 	h->end_ticks = process.end_ticks;
 	h->end = process.end;
@@ -441,54 +340,6 @@ void process_take_clocks(void)
 
 /* ---- the end ---- */
 
-static void add_short(struct index_line *line)
-{
-	const struct tf_thread *page = (const struct tf_thread *)process.main_page;
-	/* Not on the stack: a handler may run exec on a small one. */
-	char *bytes = process.line_counts, *names = process.line_names;
-	struct text counts = text_init(bytes, sizeof(process.line_counts)), functions = text_init(names, sizeof(process.line_names));
-
-	for (uint32_t i = 0; i < page->counter_count; i++) {
-		const struct tf_counter *c = &page->counters[i];
-
-		if (!c->calls)
-			continue;
-		if (text_length(&counts)) {
-			text_char(&counts, ',');
-			text_char(&functions, ',');
-		}
-		text_number(&counts, i);
-		text_char(&counts, ':');
-		text_number(&counts, c->calls);
-		text_char(&counts, ':');
-		text_number(&counts, c->ticks);
-		text_number(&functions, i);
-		text_char(&functions, ':');
-		text_add(&functions, file_functions[i].name);
-	}
-	index_text(line, "short", bytes);
-	index_text(line, "functions", names);
-}
-
-static void write_end_line(void)
-{
-	static const char *const kinds[] = {"none", "exit", "exec", "abort"};
-	struct index_line line;
-	struct tf_clock_pair now;
-
-	clock_pair(&now);
-	if (process_is_frozen || !line_begin(&line, "end"))
-		return;
-	index_hex(&line, "nonce", process.nonce);
-	index_number(&line, "pid", process.pid);
-	index_text(&line, "kind", kinds[process.end]);
-	index_signed(&line, "status", process.end_status);
-	add_clocks(&line, &now);
-	index_number(&line, "recorded", 0);
-	add_short(&line);
-	line_end(&line);
-}
-
 void process_end(unsigned end, int status)
 {
 	struct thread_guard guard;
@@ -511,7 +362,7 @@ void process_end(unsigned end, int status)
 		__atomic_store_n(&process.header->end, end, __ATOMIC_RELEASE);
 		process_take_clocks();
 	} else {
-		write_end_line();
+		process_line_end();
 	}
 	if (process_range && end != TF_END_EXEC)
 		range_stop(process_range, process.pid, clock_now());
@@ -521,7 +372,6 @@ void process_end(unsigned end, int status)
 void process_child_ended(int pid, int status)
 {
 	struct tf_child child = {.pid = (uint32_t)pid, .status = status};
-	struct index_line line;
 
 	if (!process.generation || !process_gate.groups)
 		return;
@@ -530,11 +380,8 @@ void process_child_ended(int pid, int status)
 		return;
 	}
 	/* An exit code is the child's own to tell; a signal is not. */
-	if ((status & 0x7f) == 0 || process_is_frozen || !line_begin(&line, "child"))
-		return;
-	index_number(&line, "pid", (uint64_t)pid);
-	index_signed(&line, "status", status);
-	line_end(&line);
+	if (status & 0x7f)
+		process_line_child(pid, status);
 }
 
 void process_freeze(bool silent)
