@@ -192,7 +192,8 @@ static bool is_naming(void)
 	return process_gate.groups & 1u << TF_GROUP_NVTX && event_enter();
 }
 
-void nvtx_name_resource(struct nvtx_domain *d, uint32_t type, uint64_t handle, const char *name)
+/* A name for something of the program's own: a CUDA stream, a thread. `type` as nvtxResourceAttributes_t has it. */
+static void name_resource(struct nvtx_domain *d, uint32_t type, uint64_t handle, const char *name)
 {
 	if (name && define_name(TF_NVTX_RESOURCE, d, handle, type, name) && is_naming())
 		nvtx_definitions();
@@ -205,7 +206,7 @@ static void name_thread(uint32_t tid, const char *name)
 	if ((long)tid == sys_call(SYS_gettid, 0, 0, 0, 0))
 		event_blob(TF_BLOB_THREAD_NAME, 0, name, nvtx_text_length(name));
 	else
-		nvtx_name_resource(NULL, TF_NVTX_OS_THREAD, tid, name);
+		name_resource(NULL, TF_NVTX_OS_THREAD, tid, name);
 }
 
 static void name_thread_wide(uint32_t tid, const wchar_t *name)
@@ -229,7 +230,7 @@ static void *resource_create(struct nvtx_domain *d, const struct nvtx_resource *
 		name = nvtx_text_narrow(bytes, r->message);
 	else if (r->message_type == NVTX_REGISTERED && r->message)
 		name = ((const struct nvtx_string *)r->message)->text;
-	nvtx_name_resource(d, (uint32_t)r->type, r->identifier, name);
+	name_resource(d, (uint32_t)r->type, r->identifier, name);
 	return nvtx_text_string(name ? name : "", nvtx_text_length(name));
 }
 
@@ -245,13 +246,13 @@ static void initialize(const void *unused)
 #define NAMES(kind, handle, type)                                                                                      \
 	static void name_##kind(handle h, const char *name)                                                            \
 	{                                                                                                              \
-		nvtx_name_resource(NULL, type, (uint64_t)h, name);                                                     \
+		name_resource(NULL, type, (uint64_t)h, name);                                                     \
 	}                                                                                                              \
 	static void name_##kind##_wide(handle h, const wchar_t *name)                                                  \
 	{                                                                                                              \
 		char bytes[EVENT_TEXT + 1];                                                                            \
                                                                                                                        \
-		nvtx_name_resource(NULL, type, (uint64_t)h, nvtx_text_narrow(bytes, name));                            \
+		name_resource(NULL, type, (uint64_t)h, nvtx_text_narrow(bytes, name));                            \
 	}
 NAMES(cuda_device, int, TF_NVTX_CUDA_DEVICE)
 NAMES(cuda_context, void *, TF_NVTX_CUDA_CONTEXT)

@@ -19,7 +19,7 @@ enum {
 
 /* As in the headers. */
 enum { ENTRY_POINTER = 1 << 1, ENTRY_RELATIVE = 3 << 2, ENTRY_ARRAY = 7 << 4, ENTRY_FIXED = 1 << 4, ENTRY_MESSAGE = 1 << 10 };
-enum { SCHEMA_STATIC = 1, SCHEMA_DYNAMIC = 2 };
+enum { SCHEMA_DYNAMIC = 2 };
 enum { TYPE_TEXT = 75, TYPE_UTF8, TYPE_UTF16, TYPE_UTF32, TYPE_REGISTERED = 80 };
 #define FIRST_DYNAMIC_ID (1ull << 32)
 
@@ -54,7 +54,8 @@ static const struct schema *schema_find(struct nvtx_domain *d, uint64_t id)
 }
 
 /* By type, of the two architectures that we know. */
-size_t nvtx_payload_size(uint64_t type)
+/* Bytes of one value of this type or schema; 0: not known. */
+static size_t payload_size(uint64_t type)
 {
 	static const uint8_t sizes[] = {
 		0, 1, 1, 2, 2, 4, 4, 8, 8, 8, 8, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 16, 8, 8, 4, 1, 2, 4,
@@ -89,7 +90,7 @@ static void add_pointer(struct layout *l, uint64_t offset, uint64_t type, bool i
 /* Size and alignment of one value; size 0: not to be told. */
 static size_t value_size(const struct nvtx_schema_entry *e, const struct schema *nested, size_t *ret_alignment)
 {
-	size_t size = nvtx_payload_size(e->type), unit = e->type == TYPE_UTF16 ? 2 : e->type == TYPE_UTF32 ? 4 : 1;
+	size_t size = payload_size(e->type), unit = e->type == TYPE_UTF16 ? 2 : e->type == TYPE_UTF32 ? 4 : 1;
 
 	if (e->flags & ENTRY_POINTER || (is_text(e->type) && !(e->flags & ENTRY_ARRAY) && !e->detail)) {
 		*ret_alignment = sizeof(void *);
@@ -360,7 +361,7 @@ static bool put_pointer(struct output *o, const struct nvtx_payload *p, const st
 
 static size_t size_of(const struct nvtx_payload *p, const struct schema *s)
 {
-	size_t size = s ? s->size : nvtx_payload_size(p->schema);
+	size_t size = s ? s->size : payload_size(p->schema);
 
 	if (p->size != NVTX_UNKNOWN_SIZE)
 		return p->size;

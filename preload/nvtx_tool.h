@@ -107,9 +107,6 @@ static inline void nvtx_definitions(void)
 		nvtx_definitions_write();
 }
 
-/* A name for something of the program's own: a CUDA stream, a thread. `type` as nvtxResourceAttributes_t has it. */
-void nvtx_name_resource(struct nvtx_domain *d, uint32_t type, uint64_t handle, const char *name);
-
 /* ---- nvtx_filter.c: which domains, and the range of -c nvtx ---- */
 
 /* Once, before the program can have changed its environment. */
@@ -146,8 +143,6 @@ void nvtx_event_end(struct nvtx_domain *d, uint64_t id, const struct nvtx_payloa
 uint32_t nvtx_payload(struct nvtx_domain *d, const struct nvtx_payload *payloads, size_t count);
 /* The one among them that is the event's message: enum nvtx_message, 0: none. */
 int nvtx_payload_message(struct nvtx_domain *d, const struct nvtx_payload *payloads, size_t count, const void **ret_message);
-/* Bytes of one value of this type or schema; 0: not known. */
-size_t nvtx_payload_size(uint64_t schema);
 void nvtx_payload_fill(struct nvtx_extension_module *module);
 void nvtx_counter_fill(struct nvtx_extension_module *module);
 

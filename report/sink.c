@@ -104,7 +104,8 @@ int sink_open(struct sink *s, int fd, bool is_gzip, struct err *err)
 	return code;
 }
 
-void sink_flush(struct sink *s)
+/* Makes the buffer empty. */
+static void flush(struct sink *s)
 {
 	if (s->gzip)
 		gzip_add(s, s->bytes, s->used, false);
@@ -118,7 +119,7 @@ int sink_close(struct sink *s)
 	if (s->gzip)
 		gzip_close(s);
 	else
-		sink_flush(s);
+		flush(s);
 	free(s->bytes);
 	s->bytes = NULL;
 	return -s->error;
@@ -135,7 +136,7 @@ void sink_add(struct sink *s, const void *data, size_t size)
 		s->used += piece;
 		at += piece;
 		size -= piece;
-		sink_flush(s);
+		flush(s);
 	}
 	memcpy(s->bytes + s->used, at, size);
 	s->used += size;

@@ -23,9 +23,6 @@ int sink_open(struct sink *s, int fd, bool is_gzip, struct err *err);
 /* 0 or -errno of whatever failed since it was opened. */
 int sink_close(struct sink *s);
 
-/* Makes the buffer empty. */
-void sink_flush(struct sink *s);
-
 void sink_add(struct sink *s, const void *data, size_t size);
 void sink_text(struct sink *s, const char *text);
 void sink_number(struct sink *s, uint64_t number);

@@ -86,16 +86,10 @@ struct tf_range_page *range_map(const char *directory, const char *host, uint64_
 		       NULL;
 	sys_close(fd);
 	if (page && (page->magic != TF_RANGE_MAGIC || page->run != run)) {
-		range_unmap(page);
+		sys_munmap(page, TF_RANGE_FILE_BYTES);
 		page = NULL;
 	}
 	return page;
-}
-
-void range_unmap(struct tf_range_page *page)
-{
-	if (page)
-		sys_munmap(page, TF_RANGE_FILE_BYTES);
 }
 
 static void lock(struct tf_range_page *page)

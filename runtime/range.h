@@ -31,7 +31,6 @@ int range_make(const char *directory, const char *host, const struct tf_range_pa
 
 /* What to map HOST.RUN.range of `directory` with, checked: NULL if it is not there or not this run's. */
 struct tf_range_page *range_map(const char *directory, const char *host, uint64_t run);
-void range_unmap(struct tf_range_page *page);
 
 /* cudaProfilerStart and Stop of process `pid`. */
 void range_start(struct tf_range_page *page, uint32_t pid, uint64_t ticks);

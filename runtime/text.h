@@ -52,13 +52,6 @@ static inline void text_number(struct text *t, uint64_t number)
 	text_bytes(t, digits + n, sizeof(digits) - (size_t)n);
 }
 
-static inline void text_signed(struct text *t, int64_t number)
-{
-	if (number < 0)
-		text_char(t, '-');
-	text_number(t, number < 0 ? -(uint64_t)number : (uint64_t)number);
-}
-
 /* At least `width` digits. */
 static inline void text_hex(struct text *t, uint64_t number, int width)
 {
