@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports: each is one table. The list is in report_list.c; what several of them need is here. */
+/* Reports: each is one table. The list is in report_list.h; what several of them need is here. */
 #ifndef PILLION_REPORT_H
 #define PILLION_REPORT_H
 
 #include "emit.h"
 #include "merge.h"
+#include "report_list.h"
 #include "sums.h"
 #include "symbol.h"
 
@@ -45,59 +46,9 @@ extern const size_t report_count;
 /* By name or alias, or NULL. */
 const struct report *report_find(const char *name);
 
-int report_cuda_api_sum(const struct report_context *, struct table *, struct err *);
-int report_osrt_sum(const struct report_context *, struct table *, struct err *);
-int report_osrt_short_sum(const struct report_context *, struct table *, struct err *);
-int report_openmp_sum(const struct report_context *, struct table *, struct err *);
-int report_files(const struct report_context *, struct table *, struct err *);
-int report_sockets(const struct report_context *, struct table *, struct err *);
-int report_nvtx_names(const struct report_context *, struct table *, struct err *);
-int report_nvtx_sum(const struct report_context *, struct table *, struct err *);
-int report_nvtx_pushpop_sum(const struct report_context *, struct table *, struct err *);
-int report_nvtx_pushpop_trace(const struct report_context *, struct table *, struct err *);
-int report_nvtx_gpu_proj_trace(const struct report_context *, struct table *, struct err *);
-int report_nvtx_gpu_proj_sum(const struct report_context *, struct table *, struct err *);
-int report_nvtx_kern_sum(const struct report_context *, struct table *, struct err *);
-int report_nvtx_startend_sum(const struct report_context *, struct table *, struct err *);
-int report_cuda_gpu_kern_sum(const struct report_context *, struct table *, struct err *);
-int report_cuda_gpu_mem_time_sum(const struct report_context *, struct table *, struct err *);
-int report_cuda_gpu_mem_size_sum(const struct report_context *, struct table *, struct err *);
-int report_cuda_gpu_sum(const struct report_context *, struct table *, struct err *);
-int report_cuda_gpu_trace(const struct report_context *, struct table *, struct err *);
-int report_um_sum(const struct report_context *, struct table *, struct err *);
-int report_um_total_sum(const struct report_context *, struct table *, struct err *);
-int report_um_cpu_page_faults_sum(const struct report_context *, struct table *, struct err *);
-int report_device_facts(const struct report_context *, struct table *, struct err *);
-int report_correlated(const struct report_context *, struct table *, struct err *);
-int report_cuda_api_trace(const struct report_context *, struct table *, struct err *);
-int report_cuda_api_gpu_sum(const struct report_context *, struct table *, struct err *);
-int report_cuda_kern_exec_sum(const struct report_context *, struct table *, struct err *);
-int report_cuda_kern_exec_trace(const struct report_context *, struct table *, struct err *);
-int report_cuda_launch_sum(const struct report_context *, struct table *, struct err *);
-int report_blas_sum(const struct report_context *, struct table *, struct err *);
-int report_cudnn_sum(const struct report_context *, struct table *, struct err *);
-int report_cusparse_sum(const struct report_context *, struct table *, struct err *);
-int report_cusolver_sum(const struct report_context *, struct table *, struct err *);
-int report_cufft_sum(const struct report_context *, struct table *, struct err *);
-int report_nccl_sum(const struct report_context *, struct table *, struct err *);
-int report_mpi_sum(const struct report_context *, struct table *, struct err *);
-int report_cuda_mem_usage(const struct report_context *, struct table *, struct err *);
-int report_cuda_mem_peak(const struct report_context *, struct table *, struct err *);
-int report_cuda_mem_leaks(const struct report_context *, struct table *, struct err *);
-int report_cuda_mem_failures(const struct report_context *, struct table *, struct err *);
-int report_sample_sum(const struct report_context *, struct table *, struct err *);
-int report_sample_python_sum(const struct report_context *, struct table *, struct err *);
-int report_sample_line_sum(const struct report_context *, struct table *, struct err *);
-int report_sample_thread_sum(const struct report_context *, struct table *, struct err *);
-int report_pytorch_sum(const struct report_context *, struct table *, struct err *);
-int report_python_import_sum(const struct report_context *, struct table *, struct err *);
-int report_lines(const struct report_context *, struct table *, struct err *);
-int report_stacks_sum(const struct report_context *, struct table *, struct err *);
-int report_processes(const struct report_context *, struct table *, struct err *);
-int report_ledger(const struct report_context *, struct table *, struct err *);
-int report_in_progress(const struct report_context *, struct table *, struct err *);
-int report_settings(const struct report_context *, struct table *, struct err *);
-int report_bare(const struct report_context *, struct table *, struct err *);
+#define REPORT_DECLARE(name, ...) int report_##name(const struct report_context *, struct table *, struct err *);
+REPORTS(REPORT_DECLARE)
+#undef REPORT_DECLARE
 
 /* ---- scan.c: going through events ---- */
 

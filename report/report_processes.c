@@ -52,7 +52,7 @@ static void thread_in_progress(const struct report_context *c, const struct imag
 					    : "at least: the instant of its end is not known");
 }
 
-int report_in_progress(const struct report_context *c, struct table *table, struct err *err)
+int report_calls_in_progress(const struct report_context *c, struct table *table, struct err *err)
 {
 	const struct model *m = c->model;
 
@@ -176,7 +176,7 @@ int report_settings(const struct report_context *c, struct table *table, struct 
 	return 0;
 }
 
-int report_bare(const struct report_context *c, struct table *table, struct err *err)
+int report_not_recorded(const struct report_context *c, struct table *table, struct err *err)
 {
 	const struct model *m = c->model;
 

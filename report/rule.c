@@ -38,7 +38,7 @@ void rule_unchecked(struct finding *f, const char *format, ...)
 	buffer_text(&f->text, text);
 }
 
-void finding_verdict(const struct finding *f, struct buffer *ret)
+static void add_verdict(const struct finding *f, struct buffer *ret)
 {
 	static const char *const words[] = {"clean", "found", "could not check: "};
 
@@ -55,7 +55,7 @@ void rule_run(struct rules *rules, const struct rule *rule, struct finding *ret)
 	rule->run(rules, ret);
 	if (ret->verdict == VERDICT_FOUND)
 		return;
-	finding_verdict(ret, &verdict);
+	add_verdict(ret, &verdict);
 	table_text(&ret->table, rule->name);
 	table_text(&ret->table, verdict.data);
 	table_nothings(&ret->table, ret->table.column_count - 2);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules: each looks for one kind of trouble and answers found, clean, or could not check. The list is in rule_list.c; what
+/* Rules: each looks for one kind of trouble and answers found, clean, or could not check. The list is in rule_list.h; what
  * several of them need is in rule.c. Bounded: a rule keeps its worst rows and sums by name, never all events. */
 #ifndef PILLION_RULE_H
 #define PILLION_RULE_H
 
 #include "correlate.h"
 #include "gap.h"
+#include "rule_list.h"
 
 enum verdict { VERDICT_CLEAN, VERDICT_FOUND, VERDICT_UNCHECKED };
 
@@ -47,9 +48,6 @@ void rule_run(struct rules *rules, const struct rule *rule, struct finding *ret)
 void finding_done(struct finding *f);
 void rules_done(struct rules *rules);
 const struct gaps *rules_gaps(struct rules *rules);
-
-/* "found", "clean", "could not check: why". Appends. */
-void finding_verdict(const struct finding *f, struct buffer *ret);
 
 /* The `size` costliest that found anything, of our own rules; to be freed. Returns how many. */
 size_t rules_worst(struct rules *rules, struct finding *ret, size_t size);
@@ -97,20 +95,8 @@ const struct function *rule_cuda_function(const struct image *image, const struc
 
 /* ---- the rules ---- */
 
-void rule_cuda_memcpy_async(struct rules *, struct finding *);
-void rule_cuda_memcpy_sync(struct rules *, struct finding *);
-void rule_cuda_memset_sync(struct rules *, struct finding *);
-void rule_cuda_api_sync(struct rules *, struct finding *);
-void rule_gpu_gaps(struct rules *, struct finding *);
-void rule_gpu_time_util(struct rules *, struct finding *);
-void rule_gpu_idle(struct rules *, struct finding *);
-void rule_input_bound(struct rules *, struct finding *);
-void rule_launch_bound(struct rules *, struct finding *);
-void rule_implicit_sync(struct rules *, struct finding *);
-void rule_alloc_churn(struct rules *, struct finding *);
-void rule_pageable_copies(struct rules *, struct finding *);
-void rule_unpinned_loader(struct rules *, struct finding *);
-void rule_tensor_dims(struct rules *, struct finding *);
-void rule_cpu_oversubscribed(struct rules *, struct finding *);
+#define RULE_DECLARE(name, ...) void rule_##name(struct rules *, struct finding *);
+RULES(RULE_DECLARE)
+#undef RULE_DECLARE
 
 #endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of reports, in the order in which they are shown: X(name, older alias or NULL, title, flags). What makes the table is
+ * report_<name>() in a report_*.c. */
+#ifndef PILLION_REPORT_LIST_H
+#define PILLION_REPORT_LIST_H
+
+#define REPORTS(X)                                                                                                     \
+	X(nvtx_sum, "nvtxsum", "NVTX Range Summary", REPORT_DEFAULT | REPORT_BY)                                       \
+	X(osrt_sum, "osrtsum", "OS Runtime Summary", REPORT_DEFAULT | REPORT_BY)                                       \
+	X(osrt_short_sum, NULL, "OS Runtime Calls Below The Threshold", REPORT_DEFAULT | REPORT_BY)                    \
+	X(files, NULL, "Files By Time", REPORT_BY)                                                                     \
+	X(sockets, NULL, "Sockets By Time", REPORT_BY)                                                                 \
+	X(cuda_api_sum, "cudaapisum", "CUDA API Summary", REPORT_DEFAULT | REPORT_BY)                                  \
+	X(cuda_launch_sum, NULL, "CUDA Kernel Launch Summary", REPORT_DEFAULT | REPORT_BY)                             \
+	X(cuda_gpu_kern_sum, "gpukernsum", "CUDA GPU Kernel Summary", REPORT_DEFAULT | REPORT_BY | REPORT_DEVICE | REPORT_NAMES) \
+	X(cuda_gpu_mem_time_sum, "gpumemtimesum", "CUDA GPU MemOps Summary (by Time)", REPORT_DEFAULT | REPORT_BY | REPORT_DEVICE) \
+	X(cuda_gpu_mem_size_sum, "gpumemsizesum", "CUDA GPU MemOps Summary (by Size)", REPORT_DEFAULT | REPORT_BY | REPORT_DEVICE) \
+	X(blas_sum, "cublas_sum", "cuBLAS Summary", REPORT_DEFAULT | REPORT_BY)                                        \
+	X(cudnn_sum, "cudnnsum", "cuDNN Summary", REPORT_DEFAULT | REPORT_BY)                                          \
+	X(cusparse_sum, "cusparsesum", "cuSPARSE Summary", REPORT_DEFAULT | REPORT_BY)                                 \
+	X(cusolver_sum, "cusolversum", "cuSOLVER Summary", REPORT_DEFAULT | REPORT_BY)                                 \
+	X(cufft_sum, "cufftsum", "cuFFT Summary", REPORT_DEFAULT | REPORT_BY)                                          \
+	X(nccl_sum, "ncclsum", "NCCL Summary", REPORT_DEFAULT | REPORT_BY)                                             \
+	X(mpi_sum, "mpisum", "MPI Summary", REPORT_DEFAULT | REPORT_BY)                                                \
+	X(cuda_mem_usage, NULL, "CUDA Memory Usage", REPORT_DEFAULT)                                                   \
+	X(cuda_mem_failures, NULL, "CUDA Calls That Got No Memory", REPORT_DEFAULT)                                    \
+	X(stacks_sum, NULL, "Stack Summary", REPORT_DEFAULT | REPORT_BY)                                               \
+	X(sample_sum, NULL, "CPU Samples by Function", REPORT_DEFAULT | REPORT_BY)                                     \
+	X(sample_line_sum, NULL, "CPU Samples by Line", REPORT_BY)                                                     \
+	X(sample_python_sum, NULL, "CPU Samples by Python Function", REPORT_DEFAULT | REPORT_BY)                       \
+	X(sample_thread_sum, NULL, "CPU Samples by Thread", 0)                                                         \
+	X(pytorch_sum, NULL, "PyTorch Operators", REPORT_BY)                                                           \
+	X(python_import_sum, NULL, "Python Imports (Tree)", REPORT_DEFAULT | REPORT_BY)                                \
+	X(lines, NULL, "Source Lines", REPORT_BY)                                                                      \
+	X(processes, NULL, "Processes", REPORT_DEFAULT)                                                                \
+	X(ledger, NULL, "Ledger", REPORT_DEFAULT)                                                                      \
+	X(cuda_gpu_sum, "gpusum", "CUDA GPU Summary (Kernels/MemOps)", REPORT_BY | REPORT_DEVICE | REPORT_NAMES)       \
+	X(cuda_api_trace, "cudaapitrace", "CUDA API Trace", 0)                                                         \
+	X(cuda_api_gpu_sum, "apigpusum", "CUDA Summary (API/Kernels/MemOps)", REPORT_BY | REPORT_DEVICE | REPORT_NAMES) \
+	X(cuda_kern_exec_sum, "kernexecsum", "CUDA Kernel Launch & Exec Time Summary", REPORT_DEVICE | REPORT_NAMES)   \
+	X(cuda_kern_exec_trace, "kernexectrace", "CUDA Kernel Launch & Exec Time Trace", REPORT_DEVICE | REPORT_NAMES) \
+	X(cuda_gpu_trace, "gputrace", "CUDA GPU Trace", REPORT_DEVICE | REPORT_NAMES)                                  \
+	X(cuda_mem_peak, NULL, "CUDA Memory At Its Peak (by Call Site)", 0)                                            \
+	X(cuda_mem_leaks, NULL, "CUDA Memory Never Freed (by Call Site)", 0)                                           \
+	X(nvtx_names, NULL, "NVTX Categories, Resources, Schemas and Counters", 0)                                     \
+	X(nvtx_pushpop_sum, "nvtxppsum", "NVTX Push/Pop Range Summary", REPORT_BY)                                     \
+	X(nvtx_pushpop_trace, "nvtxpptrace", "NVTX Push/Pop Range Trace", 0)                                           \
+	X(nvtx_gpu_proj_sum, "nvtxgpuprojsum", "NVTX GPU Projection Summary", REPORT_DEVICE)                           \
+	X(nvtx_gpu_proj_trace, "nvtxgpuproj", "NVTX GPU Projection Trace", REPORT_DEVICE)                              \
+	X(nvtx_kern_sum, "nvtxkernsum", "NVTX Range Kernel Summary", REPORT_DEVICE | REPORT_NAMES)                     \
+	X(nvtx_startend_sum, "nvtxsesum", "NVTX Start/End Range Summary", REPORT_BY)                                   \
+	X(um_sum, "umsum", "Unified Memory Analysis Summary", REPORT_DEVICE)                                           \
+	X(um_total_sum, "umtotalsum", "Unified Memory Totals Summary", REPORT_DEVICE)                                  \
+	X(um_cpu_page_faults_sum, "umcpupagefaults", "Unified Memory CPU Page Faults Summary", REPORT_DEVICE)          \
+	X(calls_in_progress, NULL, "Calls In Progress", REPORT_HIDDEN)                                                 \
+	X(settings, NULL, "Settings", REPORT_HIDDEN)                                                                   \
+	X(correlated, NULL, "Host Calls and Their Device Work", REPORT_HIDDEN | REPORT_DEVICE)                         \
+	X(device_facts, NULL, "Device Facts", REPORT_HIDDEN | REPORT_DEVICE)                                           \
+	X(not_recorded, NULL, "Programs Not Recorded", REPORT_HIDDEN)                                                  \
+	X(openmp_sum, "openmpevtsum", "OpenMP Summary", 0)
+
+#endif
