@@ -442,6 +442,8 @@ void command_line_done(struct command_line *l)
 	l->rules = NULL;
 }
 
+enum { LEFT_COLUMN = 33 };
+
 void command_line_help(unsigned int verb, FILE *out)
 {
 	for (size_t i = 0; i < OPTIONS; i++) {
@@ -452,6 +454,9 @@ void command_line_help(unsigned int verb, FILE *out)
 			continue;
 		snprintf(left, sizeof(left), "%c%c%s --%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
 			 o->letter ? "," : " ", o->name, o->value ? " " : "", o->value ? o->value : "");
-		fprintf(out, "  %-34s %s\n", left, o->help);
+		if (strlen(left) > LEFT_COLUMN)
+			fprintf(out, "  %s\n  %-*s  %s\n", left, LEFT_COLUMN, "", o->help);
+		else
+			fprintf(out, "  %-*s  %s\n", LEFT_COLUMN, left, o->help);
 	}
 }

@@ -36,10 +36,13 @@ struct line {
 	char **rest; /* the first word that is no option, or the terminating NULL */
 };
 
+/* As wide as the longest name of an option. */
+#define NAME_COLUMN "  %-30s  "
+
 static void help_print(void)
 {
 	printf("Usage: pillion [profile] [OPTION]... [--] COMMAND [ARG]...\n"
-	       "       pillion stats|export|analyze|info [OPTION]... CAPTURE...   (see pillion stats --help)\n"
+	       "       pillion stats|export|analyze|info|pack|unpack [OPTION]... CAPTURE...   (see pillion stats --help)\n"
 	       "\n"
 	       "Runs COMMAND and records it, with all its processes, into a capture; then prints a summary on stderr.\n"
 	       "Values come as --name=VALUE or --name VALUE. A variable PILLION_<NAME> in the environment does the same.\n\n");
@@ -51,19 +54,16 @@ static void help_print(void)
 			continue;
 		snprintf(name, sizeof(name), "%c%c%c --%s", row->letter ? '-' : ' ', row->letter ? row->letter : ' ',
 			 row->letter ? ',' : ' ', row->name);
-		printf("  %-28s %s", name, row->help);
-		if (row->state == OPTION_LATER)
-			printf(" (not yet)");
-		putchar('\n');
+		printf(NAME_COLUMN "%s\n", name, row->help);
 		if (row->kind == OPTION_BOOL || row->kind == OPTION_FLAG)
-			printf("  %-28s true|false", "");
+			printf(NAME_COLUMN "true|false", "");
 		else if (row->value)
-			printf("  %-28s %s", "", row->value);
+			printf(NAME_COLUMN "%s", "", row->value);
 		else
 			continue;
 		printf(row->initial ? " (default %s)\n" : "\n", row->initial);
 	}
-	printf("\nA choice marked ! is not there yet; one marked ~ is taken, and its function comes later.\n"
+	printf("\nA choice marked ! is nsys's, and not there.\n"
 	       "Taken and ignored, so that lines for nsys run:");
 	for (size_t i = 0, column = 200; i < option_count; i++) {
 		if (option_table[i].state != OPTION_IGNORED)

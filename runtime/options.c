@@ -198,7 +198,8 @@ static size_t edits(const char *a, const char *b)
 	return row[columns];
 }
 
-const struct option *option_nearest(const char *name)
+/* The known name with the fewest edits from this one, or NULL if none is near. */
+static const struct option *find_nearest(const char *name)
 {
 	const struct option *nearest = NULL;
 	size_t fewest = strlen(name) / 2 + 1; /* half of it wrong: no help */
@@ -342,10 +343,8 @@ static int set_field(const struct option *row, struct options *o, const char *va
 
 int option_set(const struct option *row, struct options *o, const char *value, char *why, size_t size)
 {
-	struct text t;
-	int rc;
+	struct text t = text_init(why, size);
 
-	t = text_init(why, size);
 	if (row->state == OPTION_IGNORED) {
 		say_option(row, NULL, &t);
 		text_add(&t, " is ignored: ");
@@ -358,14 +357,7 @@ int option_set(const struct option *row, struct options *o, const char *value, c
 		text_add(&t, row->help);
 		return -ENOTSUP;
 	}
-	rc = set_field(row, o, value, &t);
-	if (rc || row->state == OPTION_WORKS)
-		return rc;
-	say_option(row, NULL, &t);
-	text_add(&t, row->state == OPTION_LATER ? ": not yet (" : " is kept, but comes later (");
-	text_add(&t, row->help);
-	text_add(&t, ")");
-	return row->state == OPTION_LATER ? -ENOTSUP : 0;
+	return set_field(row, o, value, &t);
 }
 
 int options_set(struct options *o, const char *name, const char *value, char *why, size_t size)
@@ -375,7 +367,7 @@ int options_set(struct options *o, const char *name, const char *value, char *wh
 
 	if (row && row->kind != OPTION_ACTION)
 		return option_set(row, o, value, why, size);
-	nearest = option_nearest(name);
+	nearest = find_nearest(name);
 	t = text_init(why, size);
 	text_add(&t, "unknown option --");
 	text_add(&t, name);

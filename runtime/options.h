@@ -91,7 +91,6 @@ enum option_kind {
 
 enum option_state {
 	OPTION_WORKS,
-	OPTION_LATER,	/* refused with "not yet" */
 	OPTION_IGNORED, /* an option of nsys whose absence harms nobody: any value, one line */
 	OPTION_REFUSED, /* an option of nsys whose absence would mislead */
 };
@@ -118,8 +117,6 @@ extern const size_t option_count;
 
 const struct option *option_find(const char *name, size_t length);
 const struct option *option_by_letter(char letter);
-/* The known name with the fewest edits from this one, or NULL if none is near. */
-const struct option *option_nearest(const char *name);
 /* PILLION_OSRT_THRESHOLD for osrt-threshold. */
 void option_variable(const struct option *row, char *ret, size_t size);
 /* The value in `o` as options_set would take it; false: the row has none of its own (older spellings, no value). */
