@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../../report/correlate.h"
-#include "trace_writer.h"
+#include "opened.h"
 
 static struct writer w;
 static struct writer_thread main_thread, other_thread, cupti;
@@ -84,11 +84,8 @@ static void keep(void *arg, const struct correlated *c)
 static struct all *correlate(void)
 {
 	struct all *all = calloc(1, sizeof(*all));
-	struct err err;
-	size_t size;
-	const uint8_t *bytes = writer_bytes(&w, &size);
 
-	cr_assert_eq(model_open_bytes(&model, bytes, size, &err), 0, "%s", err.text);
+	open_written(&model, &w);
 	correlate_image(&context, &model.images[0], all, keep, &all->counts);
 	return all;
 }
@@ -337,16 +334,12 @@ static void keep_while_written(void *arg, const struct correlated *c)
 Test(correlate, a_file_may_grow_while_it_is_read)
 {
 	struct all *all = calloc(1, sizeof(*all));
-	struct err err;
-	size_t size;
-	const uint8_t *bytes;
 
 	call(&main_thread, launch, 2000, 100, TF_ARG_LAUNCH);
 	calls((struct writer_device_call[]){{10, 1, 2010, 80, false}, {10, 2, 10000 + 899 * 200 + 10, 80, false}}, 2);
 	work(1, 3000);
 	work(2, 500000);
-	bytes = writer_bytes(&w, &size);
-	cr_assert_eq(model_open_bytes(&model, bytes, size, &err), 0, "%s", err.text);
+	open_written(&model, &w);
 	correlate_image(&context, &model.images[0], all, keep_while_written, &all->counts);
 	cr_assert_eq(all->counts.matched, 2);
 	cr_assert_eq(all->counts.calls, 901);

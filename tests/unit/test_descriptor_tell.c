@@ -11,32 +11,19 @@
 #include <unistd.h>
 
 #include "../../runtime/descriptor.h"
-#include "../../runtime/event.h"
-#include "../../runtime/file.h"
+#include "recorder.h"
 
-static const struct file_function functions[] = {{"alpha", TF_GROUP_OSRT}};
-const struct file_function *const file_functions = functions;
-const uint32_t file_function_count = 1, file_counter_count = 1;
-
-static char directory[64];
+RECORDER_FUNCTIONS({"alpha", TF_GROUP_OSRT});
 
 static void start(void)
 {
-	strcpy(directory, "/tmp/pillion-descriptor.XXXXXX");
-	cr_assert(mkdtemp(directory));
-	strcat(directory, "/c");
-	setenv("PILLION_OUTPUT", directory, 1);
-	thread_init();
+	cr_assert(recorder_begin());
 	cr_assert(event_enter());
 }
 
 static void clean(void)
 {
-	char command[128];
-
-	*strrchr(directory, '/') = '\0';
-	snprintf(command, sizeof(command), "rm -rf %s", directory);
-	cr_assert(system(command) == 0);
+	cr_assert(recorder_end());
 }
 
 TestSuite(descriptor_tell, .init = start, .fini = clean);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../../report/report.h"
-#include "trace_writer.h"
+#include "opened.h"
 
 static struct writer w;
 static struct writer_thread t;
@@ -25,15 +25,6 @@ static void teardown(void)
 }
 
 TestSuite(device, .init = setup, .fini = teardown);
-
-static void open_model(void)
-{
-	struct err err;
-	size_t size;
-	const uint8_t *bytes = writer_bytes(&w, &size);
-
-	cr_assert_eq(model_open_bytes(&model, bytes, size, &err), 0, "%s", err.text);
-}
 
 struct seen {
 	struct device_record records[400];
@@ -68,7 +59,7 @@ Test(device, records_come_out_as_they_went_in)
 		in[i] = (struct writer_device_record){i * 0xfffffff, i % 2 ? UINT32_MAX - i : i, starts[i], starts[8 - i],
 						      i % 3 ? starts[i] : 0};
 	writer_device(&t, TF_DEVICE_TIME_MONOTONIC, in, 9);
-	open_model();
+	open_written(&model, &w);
 	cr_assert_eq(scan_all(out), 0);
 	cr_assert_eq(out->count, 9);
 	for (size_t i = 0; i < 9; i++) {
@@ -93,7 +84,7 @@ Test(device, a_batch_that_breaks_off_is_counted_and_the_next_one_read)
 	writer_blob(&t, TF_BLOB_DEVICE, 0, bytes, sizeof(bytes));
 	writer_blob(&t, TF_BLOB_DEVICE, 0, bytes, 7);
 	writer_device(&t, TF_DEVICE_TIME_MONOTONIC, &one, 1);
-	open_model();
+	open_written(&model, &w);
 	cr_assert_eq(scan_all(out), 1000001);
 	cr_assert_eq(out->count, 1);
 	free(out);
@@ -111,7 +102,7 @@ Test(device, times_of_another_clock_are_placed_between_its_pairs)
 	for (size_t i = 0; i < 3; i++)
 		writer_blob(&t, TF_BLOB_DEVICE_CLOCK, 0, &pairs[i], sizeof(pairs[i]));
 	writer_device(&t, TF_DEVICE_TIME_OWN, in, 4);
-	open_model();
+	open_written(&model, &w);
 	scan_all(out);
 	for (size_t i = 0; i < 4; i++)
 		cr_assert_eq(out->records[i].start_ns, wanted[i], "%zu: %llu", i, (unsigned long long)out->records[i].start_ns);
@@ -133,7 +124,7 @@ Test(device, times_by_events_say_so_and_how_exact_they_are)
 	writer_blob(&t, TF_BLOB_DEVICE_SOURCE, 0, &source, sizeof(source));
 	writer_blob(&t, TF_BLOB_DEVICE_CLOCK, 0, &pair, sizeof(pair));
 	writer_device(&t, TF_DEVICE_TIME_MONOTONIC, &in, 1);
-	open_model();
+	open_written(&model, &w);
 	scan_all(out);
 	cr_assert_eq(out->records[0].start_ns, 15000, "placed already");
 	device_remark(&model, &text);
@@ -169,7 +160,7 @@ ParameterizedTest(struct name *n, device, kernels_have_short_names)
 	struct buffer b = {0};
 
 	writer_text(&t, TF_BLOB_KERNEL, 3, n->mangled);
-	open_model();
+	open_written(&model, &w);
 	context.kernel_name = KERNEL_BASE;
 	device_operation(&context, model.images[0].trace, &work, &b);
 	cr_assert_str_eq(b.data ? b.data : "", n->base);

@@ -10,7 +10,7 @@
 
 #include "../../report/report.h"
 #include "../../report/rule.h"
-#include "trace_writer.h"
+#include "opened.h"
 
 #define JOB ".job"
 #define MPI ".mpi"
@@ -146,12 +146,11 @@ static void emit_rules(struct emit *e, const struct report_context *c)
 
 static char *made(const struct golden *g)
 {
-	char directory[] = "/tmp/pillion-golden-XXXXXX", *paths[] = {directory}, *text = NULL;
+	char directory[] = "/tmp/pillion-golden-XXXXXX", *text = NULL;
 	struct model model;
 	struct report_context context = {.model = &model, .by = g->by};
 	bool is_analyze = !strcmp(g->report, "analyze");
 	struct emit emit = {.format = g->format, .is_list = is_analyze};
-	struct err err;
 	size_t size;
 
 	cr_assert_not_null(mkdtemp(directory));
@@ -161,7 +160,7 @@ static char *made(const struct golden *g)
 		cr_assert(capture_kind(directory, "mpi", 40));
 	else
 		capture_example(directory);
-	cr_assert_eq(model_open(&model, paths, 1, &err), 0, "%s", err.text);
+	open_capture(&model, directory);
 	cr_assert_eq(model.problems.count, 0);
 	context.symbols = symbols_new(&model, true);
 	emit.file = open_memstream(&text, &size);
@@ -175,18 +174,6 @@ static char *made(const struct golden *g)
 	symbols_free(context.symbols);
 	model_done(&model);
 	capture_remove(directory);
-	return text;
-}
-
-static char *read_file(const char *path)
-{
-	FILE *f = fopen(path, "re");
-	char *text = calloc(1, 1 << 20);
-
-	cr_assert_not_null(f, "%s is missing", path);
-	if (fread(text, 1, (1 << 20) - 1, f) == 0)
-		text[0] = 0;
-	fclose(f);
 	return text;
 }
 

@@ -12,7 +12,7 @@
 
 #include "../../report/export.h"
 #include "../../report/frame.h"
-#include "trace_writer.h"
+#include "opened.h"
 
 struct opened {
 	char directory[64];
@@ -39,18 +39,6 @@ static void close_example(struct opened *o)
 	symbols_free(o->context.symbols);
 	model_done(&o->model);
 	capture_remove(o->directory);
-}
-
-static char *read_file(const char *path)
-{
-	FILE *f = fopen(path, "re");
-	char *text = calloc(1, 1 << 20);
-
-	cr_assert_not_null(f, "%s is missing", path);
-	if (fread(text, 1, (1 << 20) - 1, f) == 0)
-		text[0] = 0;
-	fclose(f);
-	return text;
 }
 
 static void write_file(const char *path, const char *text)

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "../../report/export.h"
-#include "trace_writer.h"
+#include "opened.h"
 
 #define US 1000ull
 
@@ -27,9 +27,7 @@ static char *exported(const struct range *ranges, size_t count)
 	struct export x = {.context = &context};
 	struct sink sink;
 	struct err err = {""};
-	const uint8_t *bytes;
 	char *text = calloc(1, 1 << 16);
-	size_t size;
 	int fd = memfd_create("chrome", MFD_CLOEXEC);
 
 	writer_init(&w, 1, 100, 90, 1000 * US);
@@ -44,8 +42,7 @@ static char *exported(const struct range *ranges, size_t count)
 			writer_text(&threads[ranges[i].thread], TF_BLOB_STRING, (uint32_t)i + 1, ranges[i].text);
 			writer_event(&threads[ranges[i].thread], TF_PUSH, 0, us * US, i + 1);
 		}
-	bytes = writer_bytes(&w, &size);
-	cr_assert_eq(model_open_bytes(&model, bytes, size, &err), 0, "%s", err.text);
+	open_written(&model, &w);
 	context.symbols = symbols_new(&model, false);
 	cr_assert_eq(sink_open(&sink, fd, false, &err), 0);
 	x.out = &sink;

@@ -6,7 +6,7 @@
 
 #include "../../report/filter.h"
 #include "../../report/report.h"
-#include "trace_writer.h"
+#include "opened.h"
 
 enum { START = 1000000, STEP = 1000 };
 
@@ -18,9 +18,7 @@ static struct err err;
 static void setup(void)
 {
 	struct writer_thread t;
-	const uint8_t *bytes;
 	uint16_t id;
-	size_t size;
 
 	writer_init(&writer, 1, 10, 1, START);
 	id = writer_function(&writer, TF_GROUP_OSRT, "read");
@@ -33,8 +31,7 @@ static void setup(void)
 		if (i == 6)
 			writer_event(&t, TF_POP, 0, START + i * STEP + 10, 0);
 	}
-	bytes = writer_bytes(&writer, &size);
-	cr_assert_eq(model_open_bytes(&model, bytes, size, &err), 0, "%s", err.text);
+	open_written(&model, &writer);
 }
 
 static void teardown(void)

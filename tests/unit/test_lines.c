@@ -8,7 +8,7 @@
 
 #include "../../report/lines.h"
 #include "../../report/source.h"
-#include "trace_writer.h"
+#include "opened.h"
 
 static struct writer w;
 static struct writer_thread t;
@@ -40,11 +40,7 @@ TestSuite(lines, .init = setup, .fini = teardown);
 
 static void gather(void)
 {
-	struct err err;
-	size_t size;
-	const uint8_t *bytes = writer_bytes(&w, &size);
-
-	cr_assert_eq(model_open_bytes(&model, bytes, size, &err), 0, "%s", err.text);
+	open_written(&model, &w);
 	context.symbols = symbols_new(&model, false);
 	lines_gather(&context, &lines);
 }

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "../../report/memory.h"
-#include "trace_writer.h"
+#include "opened.h"
 
 enum { MALLOC, FREE, SET_DEVICE, RESET, INFO, WRITE, FUNCTIONS };
 
@@ -52,11 +52,7 @@ static void set_device(struct writer_thread *t, uint64_t end, uint32_t device)
 
 static void replay(memory_watch *watch, void *context)
 {
-	struct err err;
-	size_t size;
-	const uint8_t *bytes = writer_bytes(&w, &size);
-
-	cr_assert_eq(model_open_bytes(&model, bytes, size, &err), 0, "%s", err.text);
+	open_written(&model, &w);
 	if (watch)
 		memory_replay(&model, &model.images[0], &memory, watch, context);
 	else

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "../../report/merge.h"
-#include "trace_writer.h"
+#include "opened.h"
 
 static char directory[] = "/tmp/pillion-merge-XXXXXX";
 static struct model model;
@@ -23,14 +23,6 @@ static void teardown(void)
 }
 
 TestSuite(merge, .init = setup, .fini = teardown);
-
-static void open_model(void)
-{
-	char *path = directory;
-	struct err err;
-
-	cr_assert_eq(model_open(&model, &path, 1, &err), 0, "%s", err.text);
-}
 
 /* One image with `threads` threads, whose calls end at base + step * i + thread. */
 static void write_image(uint64_t nonce, uint32_t pid, const char *host, uint64_t realtime, uint32_t threads,
@@ -73,7 +65,7 @@ Test(merge, orders_events_of_all_threads_and_processes)
 
 	write_image(1, 100, "a", 1700000000000000000, 3, 50);
 	write_image(2, 200, "a", 1700000000000000000, 2, 70);
-	open_model();
+	open_capture(&model, directory);
 	g = merge_new(&model, SIZE_MAX);
 	cr_assert_eq(count_in_order(g), 5000);
 	merge_free(g);
@@ -87,7 +79,7 @@ Test(merge, places_hosts_by_the_time_of_day)
 	/* The same ticks; b's day is 20 us further on. */
 	write_image(1, 100, "b", 1700000000000020000, 1, 50);
 	write_image(2, 100, "a", 1700000000000000000, 1, 50);
-	open_model();
+	open_capture(&model, directory);
 	g = merge_new(&model, SIZE_MAX);
 	for (int i = 0; i < 400; i++) {
 		e = merge_next(g);
@@ -103,7 +95,7 @@ Test(merge, keeps_to_one_process_if_told)
 
 	write_image(1, 100, "a", 1700000000000000000, 1, 50);
 	write_image(2, 200, "a", 1700000000000000000, 4, 70);
-	open_model();
+	open_capture(&model, directory);
 	for (size_t i = 0; i < 2; i++) {
 		g = merge_new(&model, i);
 		cr_assert_eq(count_in_order(g), model.processes[i].pid == 100 ? 1000 : 4000);
@@ -115,7 +107,7 @@ Test(merge, of_nothing_is_empty)
 {
 	struct merge *g;
 
-	open_model();
+	open_capture(&model, directory);
 	g = merge_new(&model, SIZE_MAX);
 	cr_assert_null(merge_next(g));
 	merge_free(g);

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "../../report/model.h"
-#include "trace_writer.h"
+#include "opened.h"
 
 #define MS 1000000ull
 #define INDEX "node1." WRITER_BOOT ".index"
@@ -34,13 +34,6 @@ static int open_paths(const char *path, struct err *err)
 	char *paths[] = {(char *)path};
 
 	return model_open(&model, paths, 1, err);
-}
-
-static void open_model(void)
-{
-	struct err err;
-
-	cr_assert_eq(open_paths(directory, &err), 0, "%s", err.text);
 }
 
 static const struct process *process(uint32_t pid)
@@ -79,7 +72,7 @@ static void assert_problem(const char *what)
 Test(model, knows_the_processes_of_index_and_traces)
 {
 	capture_example(directory);
-	open_model();
+	open_capture(&model, directory);
 	cr_assert_eq(model.process_count, 3);
 	cr_assert_eq(model.problems.count, 0);
 	cr_assert_str_eq(process(100)->command, "python3 train.py --name 'two words'");
@@ -95,7 +88,7 @@ Test(model, knows_the_processes_of_index_and_traces)
 Test(model, believes_the_parent_on_how_a_process_ended)
 {
 	capture_example(directory);
-	open_model();
+	open_capture(&model, directory);
 	cr_assert_str_eq(process(101)->ended, "killed by signal 9 (SIGKILL)");
 	cr_assert(process(101)->end_is_known);
 	cr_assert_eq(process(101)->end_ns - process(101)->start_ns, 490 * MS);
@@ -106,7 +99,7 @@ Test(model, says_killed_where_nobody_knows_more)
 	write_image(1, 50, 1, 1000 * MS, TF_END_NONE, 0);
 	write_image(2, 51, 1, 1000 * MS, TF_END_EXIT, 3);
 	write_image(3, 52, 1, 1000 * MS, TF_END_ABORT, 0);
-	open_model();
+	open_capture(&model, directory);
 	cr_assert_str_eq(process(50)->ended, "killed");
 	cr_assert_not(process(50)->end_is_known);
 	cr_assert_str_eq(process(51)->ended, "exit 3");
@@ -119,7 +112,7 @@ Test(model, takes_the_launchers_word)
 	capture_line(directory, INDEX, "child\tpid=50\tstatus=11\tlauncher=1");
 	capture_line(directory, INDEX,
 		     "clock\tticks=1500000000\tmonotonic_ns=1500000000\trealtime_ns=1700000001500000000\tclock=1");
-	open_model();
+	open_capture(&model, directory);
 	cr_assert_str_eq(process(50)->ended, "killed by signal 11 (SIGSEGV)");
 }
 
@@ -127,7 +120,7 @@ Test(model, makes_one_process_of_an_exec_chain)
 {
 	for (uint64_t i = 0; i < 50; i++)
 		write_image(100 + i, 50, 1, 1000 * MS + i * 10 * MS, i < 49 ? TF_END_EXEC : TF_END_EXIT, 0);
-	open_model();
+	open_capture(&model, directory);
 	cr_assert_eq(model.image_count, 50);
 	cr_assert_eq(model.process_count, 1);
 	cr_assert_eq(process(50)->image_count, 50);
@@ -157,7 +150,7 @@ Test(model, sees_that_a_process_is_running)
 	writer_init(&w, 2, 51, 1, 1000 * MS);
 	writer_save(&w, directory);
 	writer_done(&w);
-	open_model();
+	open_capture(&model, directory);
 	cr_assert_str_eq(process((uint32_t)getpid())->ended, "running");
 	cr_assert_str_eq(process(51)->ended, "killed");
 }
@@ -170,7 +163,7 @@ Test(model, names_each_file_that_it_cannot_read_and_reads_the_rest)
 	capture_file(directory, "notes.txt", "hello", 5);
 	capture_file(directory, "c.2.range", "hello", 5);
 	capture_file(directory, INDEX, "\x01\x02rubbish\nprocess\tnon", 22);
-	open_model();
+	open_capture(&model, directory);
 	cr_assert_eq(model.process_count, 1);
 	assert_problem("a.1.2.trace: empty");
 	assert_problem("b.1.2.trace: not a trace file");
@@ -204,7 +197,7 @@ Test(model, numbers_the_capture_ranges)
 	memcpy(file + sizeof(page), ranges, sizeof(ranges));
 	write_image(1, 50, 1, 1000 * MS, TF_END_EXIT, 0);
 	capture_file(directory, "node1.77.range", file, sizeof(file));
-	open_model();
+	open_capture(&model, directory);
 	cr_assert_eq(model_range(&model, model.images, 999 * MS), 0);
 	cr_assert_eq(model_range(&model, model.images, 1000 * MS), 1);
 	cr_assert_eq(model_range(&model, model.images, 1010 * MS), 0);
@@ -225,7 +218,7 @@ Test(model, takes_the_rate_of_a_counter_from_its_pairs)
 	writer_thread(&w, &t, 50, "main", 2 * TF_PAGE);
 	writer_save(&w, directory);
 	writer_done(&w);
-	open_model();
+	open_capture(&model, directory);
 	cr_assert_eq(axis_ns(&model.machines[0].axis, 6000000000), 1700000002000000000);
 	cr_assert_eq(axis_duration(&model.machines[0].axis, 3000000), 1000000);
 }

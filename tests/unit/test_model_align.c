@@ -7,7 +7,7 @@
 
 #include "../../report/model.h"
 #include "../../report/report.h"
-#include "trace_writer.h"
+#include "opened.h"
 
 enum { WORLD = 0x44000000, BARRIERS = 300 };
 #define MS 1000000ull
@@ -29,14 +29,6 @@ static void teardown(void)
 }
 
 TestSuite(model_align, .init = setup, .fini = teardown);
-
-static void open_model(void)
-{
-	char *path = directory;
-	struct err err;
-
-	cr_assert_eq(model_open(&model, &path, 1, &err), 0, "%s", err.text);
-}
 
 /* A rank on a host whose day is ahead by `offset` ns at the start and by `ppm` more. */
 struct rank {
@@ -114,7 +106,7 @@ static void write_ranks(const struct rank *ranks, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		write_rank(&ranks[i]);
-	open_model();
+	open_capture(&model, directory);
 }
 
 Test(model_align, finds_an_offset_and_states_its_error)

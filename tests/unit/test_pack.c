@@ -9,7 +9,7 @@
 #include "../../report/pack.h"
 #include "../../report/pack_block.h"
 #include "../../report/report.h"
-#include "trace_writer.h"
+#include "opened.h"
 
 static char directory[] = "/tmp/pillion-pack.XXXXXX";
 static struct block_coder *coder;
@@ -139,7 +139,7 @@ static void make_pack(const char *output)
 
 static char *report_text(const char *capture, const char *name)
 {
-	char *paths[] = {(char *)capture}, *text = NULL;
+	char *text = NULL;
 	size_t size;
 	struct model m;
 	struct err err;
@@ -147,7 +147,7 @@ static char *report_text(const char *capture, const char *name)
 	struct report_context context = {.model = &m};
 	struct emit emit = {.format = FORMAT_CSV};
 
-	cr_assert_eq(model_open(&m, paths, 1, &err), 0, "%s", err.text);
+	open_capture(&m, capture);
 	for (size_t i = 0; i < m.problems.count; i++)
 		cr_log_error("%s", m.problems.items[i]);
 	cr_assert_eq(m.problems.count, 0);

@@ -9,14 +9,11 @@
 #include <time.h>
 
 #include "../../runtime/clock.h"
-#include "../../runtime/event.h"
-#include "../../runtime/file.h"
 #include "../../runtime/pair.h"
 #include "../../runtime/pair_pool.h"
+#include "recorder.h"
 
-static const struct file_function functions[] = {{"cudaLaunchKernel", TF_GROUP_CUDA}};
-const struct file_function *const file_functions = functions;
-const uint32_t file_function_count = 1, file_counter_count = 1;
+RECORDER_FUNCTIONS({"cudaLaunchKernel", TF_GROUP_CUDA});
 
 /* ---- the driver ---- */
 
@@ -146,15 +143,9 @@ static int fake_elapsed(float *ret_ms, void *start, void *end)
 
 /* ---- what is in the window ---- */
 
-static char directory[64];
-
 static void setup(void)
 {
-	strcpy(directory, "/tmp/pillion-pair.XXXXXX");
-	cr_assert(mkdtemp(directory));
-	strcat(directory, "/c");
-	setenv("PILLION_OUTPUT", directory, 1);
-	thread_init();
+	cr_assert(recorder_begin());
 	cr_assert(event_enter());
 	pair_api = (struct pair_api){fake_is_capturing, fake_stream_context, fake_stream_id,	 fake_context_id, fake_current,
 				     fake_push,		fake_pop,	     fake_device,	 fake_device_name, fake_primary_state,
@@ -165,11 +156,7 @@ static void setup(void)
 
 static void clean(void)
 {
-	char command[128];
-
-	*strrchr(directory, '/') = '\0';
-	snprintf(command, sizeof(command), "rm -rf %s", directory);
-	cr_assert(system(command) == 0);
+	cr_assert(recorder_end());
 }
 
 TestSuite(pair, .init = setup, .fini = clean);

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "../../report/report.h"
-#include "trace_writer.h"
+#include "opened.h"
 
 enum { IMPORTS = 3, OTHER = 4, START = 1000 };
 
@@ -46,7 +46,7 @@ static void imports(struct writer *w, const char *directory, uint64_t nonce, boo
 
 static char *report_of(const char *directory, enum by by)
 {
-	char *paths[] = {(char *)directory}, *text = NULL;
+	char *text = NULL;
 	struct model model;
 	struct report_context context = {.model = &model, .by = by};
 	struct emit emit = {.format = FORMAT_CSV};
@@ -54,7 +54,7 @@ static char *report_of(const char *directory, enum by by)
 	struct err err;
 	size_t size;
 
-	cr_assert_eq(model_open(&model, paths, 1, &err), 0, "%s", err.text);
+	open_capture(&model, directory);
 	cr_assert_eq(report_find("python_import_sum")->run(&context, &table, &err), 0);
 	emit.file = open_memstream(&text, &size);
 	emit_begin(&emit);

@@ -6,7 +6,7 @@
 
 #include "../../report/busy.h"
 #include "../../report/rule.h"
-#include "trace_writer.h"
+#include "opened.h"
 
 #define US 1000ull
 #define MS 1000000ull
@@ -99,13 +99,8 @@ static void kernel(uint64_t at, uint64_t duration, uint64_t start, uint64_t leng
 
 static void open_model(uint64_t end)
 {
-	struct err err;
-	size_t size;
-	const uint8_t *bytes;
-
 	writer_end(&w, TF_END_EXIT, 0, BEGIN + end);
-	bytes = writer_bytes(&w, &size);
-	cr_assert_eq(model_open_bytes(&model, bytes, size, &err), 0, "%s", err.text);
+	open_written(&model, &w);
 	context.symbols = symbols_new(&model, false);
 }
 
@@ -527,8 +522,7 @@ Test(rule, sizes_on_the_tensor_cores)
 
 Test(rule, batches_of_a_loader_that_does_not_pin)
 {
-	char directory[] = "/tmp/pillion-rule.XXXXXX", *paths[] = {directory};
-	struct err err;
+	char directory[] = "/tmp/pillion-rule.XXXXXX";
 
 	cr_assert_not_null(mkdtemp(directory));
 	rmdir(directory);
@@ -546,7 +540,7 @@ Test(rule, batches_of_a_loader_that_does_not_pin)
 	writer_thread(&w, &host, 20, "worker", 2 * TF_PAGE);
 	call(f_read, 2 * MS, MS, 0);
 	writer_save(&w, directory);
-	cr_assert_eq(model_open(&model, paths, 1, &err), 0, "%s", err.text);
+	open_capture(&model, directory);
 	context.symbols = symbols_new(&model, false);
 	assert_verdict("unpinned_loader", VERDICT_FOUND);
 	capture_remove(directory);
@@ -554,9 +548,8 @@ Test(rule, batches_of_a_loader_that_does_not_pin)
 
 Test(rule, a_process_without_device_records_is_not_clean)
 {
-	char directory[] = "/tmp/pillion-rule.XXXXXX", *paths[] = {directory};
+	char directory[] = "/tmp/pillion-rule.XXXXXX";
 	struct finding f;
-	struct err err;
 
 	cr_assert_not_null(mkdtemp(directory));
 	rmdir(directory);
@@ -569,7 +562,7 @@ Test(rule, a_process_without_device_records_is_not_clean)
 	call(f_launch, MS, 5 * US, tf_arg(TF_ARG_LAUNCH, 0, 1));
 	writer_end(&w, TF_END_EXIT, 0, BEGIN + 2 * MS);
 	writer_save(&w, directory);
-	cr_assert_eq(model_open(&model, paths, 1, &err), 0, "%s", err.text);
+	open_capture(&model, directory);
 	context.symbols = symbols_new(&model, false);
 	for (size_t i = 0; i < rule_count; i++) {
 		rule_run(&rules, &rule_list[i], &f);

@@ -11,25 +11,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../runtime/event.h"
-#include "../../runtime/file.h"
 #include "../../runtime/sample.h"
+#include "recorder.h"
 
-static const struct file_function functions[] = {{"alpha", TF_GROUP_OSRT}};
-const struct file_function *const file_functions = functions;
-const uint32_t file_function_count = 1, file_counter_count = 1;
-
-static char directory[64];
+RECORDER_FUNCTIONS({"alpha", TF_GROUP_OSRT});
 
 static void start(void)
 {
-	strcpy(directory, "/tmp/pillion-sample.XXXXXX");
-	cr_assert(mkdtemp(directory));
-	strcat(directory, "/c");
-	setenv("PILLION_OUTPUT", directory, 1);
 	setenv("PILLION_SAMPLE", "cpu", 1);
 	setenv("PILLION_SAMPLING_FREQUENCY", "1000", 1);
-	thread_init();
+	cr_assert(recorder_begin());
 	cr_assert(event_enter());
 	if (!sample_signal)
 		cr_skip_test("no samples on this kernel or C library");
@@ -37,11 +28,7 @@ static void start(void)
 
 static void clean(void)
 {
-	char command[128];
-
-	*strrchr(directory, '/') = '\0';
-	snprintf(command, sizeof(command), "rm -rf %s", directory);
-	cr_assert(system(command) == 0);
+	cr_assert(recorder_end());
 }
 
 TestSuite(sample, .init = start, .fini = clean);

@@ -5,7 +5,7 @@
 
 #include "../../report/profile.h"
 #include "../../report/report.h"
-#include "trace_writer.h"
+#include "opened.h"
 
 static struct writer w;
 static struct writer_thread t;
@@ -33,11 +33,7 @@ TestSuite(samples, .init = setup, .fini = teardown);
 
 static void open_model(void)
 {
-	struct err err;
-	size_t size;
-	const uint8_t *bytes = writer_bytes(&w, &size);
-
-	cr_assert_eq(model_open_bytes(&model, bytes, size, &err), 0, "%s", err.text);
+	open_written(&model, &w);
 	context.symbols = symbols_new(&model, false);
 }
 

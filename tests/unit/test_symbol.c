@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "../../report/symbol.h"
-#include "trace_writer.h"
+#include "opened.h"
 
 static struct writer w;
 static struct writer_thread t;
@@ -30,11 +30,7 @@ TestSuite(symbol, .init = setup, .fini = teardown);
 
 static void open_model(bool opens_files)
 {
-	size_t size;
-	const uint8_t *bytes = writer_bytes(&w, &size);
-	struct err err;
-
-	cr_assert_eq(model_open_bytes(&model, bytes, size, &err), 0, "%s", err.text);
+	open_written(&model, &w);
 	symbols = symbols_new(&model, opens_files);
 }
 

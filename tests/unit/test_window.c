@@ -15,33 +15,20 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../runtime/event.h"
-#include "../../runtime/file.h"
+#include "recorder.h"
 
-static const struct file_function functions[] = {{"alpha", TF_GROUP_OSRT}, {"beta", TF_GROUP_OSRT}};
-const struct file_function *const file_functions = functions;
-const uint32_t file_function_count = 2, file_counter_count = 2;
+RECORDER_FUNCTIONS({"alpha", TF_GROUP_OSRT}, {"beta", TF_GROUP_OSRT});
 
 enum { EVENTS = 100000, THREADS = 8 };
 
-static char directory[64];
-
 static void start(void)
 {
-	strcpy(directory, "/tmp/pillion-window.XXXXXX");
-	cr_assert(mkdtemp(directory));
-	strcat(directory, "/c");
-	setenv("PILLION_OUTPUT", directory, 1);
-	thread_init();
+	cr_assert(recorder_begin());
 }
 
 static void clean(void)
 {
-	char command[128];
-
-	*strrchr(directory, '/') = '\0';
-	snprintf(command, sizeof(command), "rm -rf %s", directory);
-	cr_assert(system(command) == 0);
+	cr_assert(recorder_end());
 }
 
 TestSuite(window, .init = start, .fini = clean);
@@ -129,7 +116,7 @@ static void read_file(const char *path, struct found *f)
 
 static struct found read_back(int *ret_files)
 {
-	DIR *d = opendir(directory);
+	DIR *d = opendir(recorder_directory);
 	struct found f = {0};
 	struct dirent *entry;
 
@@ -140,7 +127,7 @@ static struct found read_back(int *ret_files)
 
 		if (!strstr(entry->d_name, ".trace"))
 			continue;
-		snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
+		snprintf(path, sizeof(path), "%s/%s", recorder_directory, entry->d_name);
 		read_file(path, &f);
 		++*ret_files;
 	}

@@ -3,17 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../runtime/event.h"
-#include "../../runtime/file.h"
 #include "../../runtime/pair.h"
 #include "../../runtime/pair_pool.h"
+#include "recorder.h"
 #include "threads.h"
 
 enum { WORK = 20000 };
 
-static const struct file_function functions[] = {{"cudaLaunchKernel", TF_GROUP_CUDA}};
-const struct file_function *const file_functions = functions;
-const uint32_t file_function_count = 1, file_counter_count = 1;
+RECORDER_FUNCTIONS({"cudaLaunchKernel", TF_GROUP_CUDA});
 
 /* A driver without a clock: an event is a number, and has it from when it was recorded. */
 static uint64_t created, answered, pairs, refused;
@@ -113,13 +110,9 @@ static void *work(void *number)
 
 int main(void)
 {
-	char directory[64] = "/tmp/pillion-threads.XXXXXX", command[128];
 	unsigned pending = 0, taken = 0;
 
-	ok(mkdtemp(directory), "a directory");
-	snprintf(command, sizeof(command), "%s/c", directory);
-	setenv("PILLION_OUTPUT", command, 1);
-	thread_init();
+	ok(recorder_begin(), "a directory");
 	ok(event_enter(), "the recorder starts");
 	pair_api = (struct pair_api){fake_state, fake_context, fake_id,	    fake_id,	  fake_get,	fake_push,  fake_get,	 fake_device,
 				     fake_name,	 fake_primary, fake_mode, fake_create, fake_create, fake_record, fake_query, fake_elapsed};
@@ -136,7 +129,6 @@ int main(void)
 	ok(!pending && !taken, "%u pending, %u taken at the end", pending, taken);
 	ok(answered >= 2 * pairs, "each was asked for its times");
 	ok(pair_pools[0].state == POOL_READY && !pair_pools[1].id, "one pool");
-	snprintf(command, sizeof(command), "rm -rf %s", directory);
-	ok(system(command) == 0, "tidied up");
+	ok(recorder_end(), "tidied up");
 	return done();
 }

@@ -9,17 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../runtime/event.h"
-#include "../../runtime/file.h"
+#include "recorder.h"
 #include "threads.h"
 
 enum { CALLS = 60000, TEXTS = 500 };
 
-static const struct file_function functions[] = {{"work", TF_GROUP_OSRT}};
-const struct file_function *const file_functions = functions;
-const uint32_t file_function_count = 1, file_counter_count = 1;
+RECORDER_FUNCTIONS({"work", TF_GROUP_OSRT});
 
-static char directory[64], path[512];
+static char path[512];
 
 static void *record(void *number)
 {
@@ -39,14 +36,14 @@ static void *record(void *number)
 
 static bool find_trace(void)
 {
-	DIR *d = opendir(directory);
+	DIR *d = opendir(recorder_directory);
 	struct dirent *entry;
 
 	while (d && (entry = readdir(d))) {
 		const char *dot = strrchr(entry->d_name, '.');
 
 		if (dot && !strcmp(dot, ".trace"))
-			snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
+			snprintf(path, sizeof(path), "%s/%s", recorder_directory, entry->d_name);
 	}
 	if (d)
 		closedir(d);
@@ -91,28 +88,13 @@ static struct found read_back(void)
 	return f;
 }
 
-static void clean_up(void)
-{
-	char command[96];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", directory);
-	if (system(command))
-		fprintf(stderr, "%s stays\n", directory);
-}
-
 int main(int argc, char **argv)
 {
-	char output[96];
-	char *environment[] = {output, NULL};
 	struct found f;
 
 	(void)argc;
-	strcpy(directory, "/tmp/pillion-threads.XXXXXX");
-	if (!mkdtemp(directory))
-		return 99;
-	snprintf(output, sizeof(output), "PILLION_OUTPUT=%s", directory);
-	process_set_arguments(1, argv, environment);
-	thread_init();
+	ok(recorder_begin(), "a directory");
+	process_set_arguments(1, argv, environ);
 	ok(event_enter(), "the recorder starts");
 	ok(in_threads(record), "threads ran");
 	ok(find_trace(), "a trace file is there");
@@ -120,6 +102,6 @@ int main(int argc, char **argv)
 	ok(f.calls == THREADS * CALLS, "%u calls of %d, in %u windows", f.calls, THREADS * CALLS, f.windows);
 	ok(f.marks == THREADS * CALLS, "%u marks", f.marks);
 	ok(f.texts == TEXTS, "%u texts are defined once each", f.texts);
-	clean_up();
+	ok(recorder_end(), "tidied up");
 	return done();
 }
