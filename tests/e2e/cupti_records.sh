@@ -153,15 +153,7 @@ is "$(report stats -q -r device_facts -f csv managed.pillion | grep -c 'allocate
 
 # ---- ends ----
 
-for how in return _exit quick_exit exec; do
-	accounted end "$targets/cuda_ends" $how 40
-	is "$? $(sets end)" '3 40x0.004 ' "$how: status, and each record"
-done
-accounted end "$targets/cuda_ends" reset 40
-is "$? $(sets end)" '137 40x0.004 ' 'cudaDeviceReset brings the records in, SIGKILL cannot take them'
-accounted end "$targets/cuda_ends" handler 40
-is $? 5 '_exit in a signal handler: status'
-like "$(sets end)$(notes end)" '40x|signal handler' 'its records, or a note'
+ends_are_recorded
 PILLION_SIMCUPTI=thread accounted end "$targets/cuda_ends" before 40
 is "$? $(sets end)" '0 40x0.001 40x0.004 ' 'fork before CUDA: both have their records'
 accounted end "$targets/cuda_ends" after 40

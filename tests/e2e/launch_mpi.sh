@@ -4,20 +4,14 @@
 set -u
 . "$(dirname "$0")/lib.sh"
 
-command -v mpirun >/dev/null || skip_all 'no mpirun'
-run() { # RANKS COMMAND...
-	local ranks=$1
-	shift
-	timeout 60 mpirun -n "$ranks" --oversubscribe $([ "$(id -u)" -ne 0 ] || echo --allow-run-as-root) "$@"
-}
-run 1 true >out 2>err || skip_all "mpirun does not run here: $(head -1 err)"
+needs_mpirun
 
-PILLION_STATS=false run 4 "$PILLION" -o job "$targets/forks" spawn 1 20 1 >out 2>err
+PILLION_STATS=false ranks 4 "$PILLION" -o job "$targets/forks" spawn 1 20 1 >out 2>err
 is $? 0 'four ranks: status'
 is "$(report stats -r processes -f csv job.pillion | awk -F, 'NR > 1 && $8 ~ /spawn/ { print $4 }' | sort | tr '\n' ' ')" '0 1 2 3 ' 'four ranks in one capture, each known by its rank'
 is "$(report stats -r osrt_sum --by rank -f csv job.pillion | awk -F, '$10 == "usleep" { print $1 }' | sort | tr '\n' ' ')" '0 1 2 3 ' '--by rank'
-PILLION_STATS=false run 2 "$PILLION" "$targets/calls" 5 _exit >out 2>err
-PILLION_STATS=false run 2 "$PILLION" "$targets/calls" 5 _exit >out 2>err
+PILLION_STATS=false ranks 2 "$PILLION" "$targets/calls" 5 _exit >out 2>err
+PILLION_STATS=false ranks 2 "$PILLION" "$targets/calls" 5 _exit >out 2>err
 is "$(ls -d report*.pillion | tr '\n' ' ')" 'report1.pillion report2.pillion ' 'without -o: a capture for each run'
 is "$(num_calls report2 usleep)" 10 'with both ranks in it'
 done_testing

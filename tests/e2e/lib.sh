@@ -119,6 +119,16 @@ skip_all() {
 	exit 0
 }
 
+# ranks N COMMAND...: N of them under mpirun.
+ranks() {
+	timeout 60 mpirun -n "$1" --oversubscribe $([ "$(id -u)" -ne 0 ] || echo --allow-run-as-root) "${@:2}"
+}
+
+needs_mpirun() {
+	command -v mpirun >/dev/null || skip_all 'no mpirun'
+	ranks 1 true >out 2>err || skip_all "mpirun does not run here: $(head -1 err)"
+}
+
 # ---- the simulated GPU of tests/doubles ----
 
 # on_doubles: from here on this is a machine with that GPU; a build without it is skipped.
@@ -170,6 +180,20 @@ notes() { # NAME
 
 sets() { # NAME: memsets by their bytes, as "COUNTxMB"
 	report stats -q -r cuda_gpu_trace -f csv "$1.pillion" 2>/dev/null | awk -F, '$20 == "[CUDA memset]" { n[$13]++ } END { for (b in n) print n[b] "x" b }' | sort | tr '\n' ' '
+}
+
+# ends_are_recorded: cuda_ends in each way to end on which records depend.
+ends_are_recorded() {
+	local how
+	for how in return _exit quick_exit exec; do
+		accounted end "$targets/cuda_ends" $how 40
+		is "$? $(sets end)" '3 40x0.004 ' "$how: status, and each record"
+	done
+	accounted end "$targets/cuda_ends" reset 40
+	is "$? $(sets end)" '137 40x0.004 ' 'cudaDeviceReset brings the records in, SIGKILL cannot take them'
+	accounted end "$targets/cuda_ends" handler 40
+	is $? 5 '_exit in a signal handler: status'
+	like "$(sets end)$(notes end)" '40x0.004|signal handler' 'its records, or a note'
 }
 
 done_testing() {

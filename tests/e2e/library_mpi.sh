@@ -5,14 +5,10 @@ set -u
 . "$(dirname "$0")/lib.sh"
 
 [ -x "$targets/mpi_calls" ] || skip_all 'built without MPI'
-command -v mpirun >/dev/null || skip_all 'no mpirun'
-run() {
-	timeout 60 mpirun -n 2 --oversubscribe $([ "$(id -u)" -ne 0 ] || echo --allow-run-as-root) "$@"
-}
-run true >out 2>err || skip_all "mpirun does not run here: $(head -1 err)"
+needs_mpirun
 
-run "$targets/mpi_calls" 10 >wanted
-PILLION_STATS=false run "$PILLION" -o job -t mpi "$targets/mpi_calls" 10 >out 2>err
+ranks 2 "$targets/mpi_calls" 10 >wanted
+PILLION_STATS=false ranks 2 "$PILLION" -o job -t mpi "$targets/mpi_calls" 10 >out 2>err
 is "$? $(cat out)" "0 $(cat wanted)" 'status and output'
 report stats -q -r mpi_sum -f csv job.pillion >sum.csv
 

@@ -6,14 +6,10 @@ set -u
 . "$(dirname "$0")/lib.sh"
 
 [ -x "$targets/mpi_calls" ] || skip_all 'built without MPI'
-command -v mpirun >/dev/null || skip_all 'no mpirun'
-run() {
-	timeout 60 mpirun -n 2 --oversubscribe $([ "$(id -u)" -ne 0 ] || echo --allow-run-as-root) "$@"
-}
-run true >out 2>err || skip_all "mpirun does not run here: $(head -1 err)"
+needs_mpirun
 
-run "$targets/mpi_calls" 40 >wanted
-PILLION_STATS=false run "$PILLION" -o job -t mpi "$targets/mpi_calls" 40 >out 2>err
+ranks 2 "$targets/mpi_calls" 40 >wanted
+PILLION_STATS=false ranks 2 "$PILLION" -o job -t mpi "$targets/mpi_calls" 40 >out 2>err
 is "$? $(cat out)" "0 $(cat wanted)" 'status and output'
 
 # As seconds between the first recorded ends of MPI_Init of both ranks, whose order of magnitude is what counts here.
@@ -53,7 +49,7 @@ if report pack -q -o job.pillpack job.pillion 2>err; then
 fi
 
 # Without the calls in common there is only the time of day.
-PILLION_STATS=false run "$PILLION" -o other -t osrt --osrt-threshold=0 "$targets/mpi_calls" 3 >out 2>err
+PILLION_STATS=false ranks 2 "$PILLION" -o other -t osrt --osrt-threshold=0 "$targets/mpi_calls" 3 >out 2>err
 unlike "$(report info job.pillion other.pillion 2>&1)" 'Segmentation|AddressSanitizer' 'beside another job'
 like "$(report stats -q -r ledger -f csv job.pillion other.pillion)" 'elsewhere,clock placed to,[0-9]+,"?ns at most' 'the ledger still says how far'
 done_testing
