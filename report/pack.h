@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A packed file: one or more captures in one file that scp and rsync take, 2 to 4 times smaller, every byte kept.
+/* A packed file: one or more captures in one file that scp and rsync take, 2 to 40 times smaller, every byte kept.
  *
  * On disk: struct pack_head, then records, each a struct pack_record on a multiple of 8 bytes, followed by size_bytes of
  * its own:
