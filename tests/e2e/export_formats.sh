@@ -65,7 +65,7 @@ if [ -x "$doubles/cuda_launches" ]; then
 	like "$(report export -q -t folded --metric alloc -o - host.pillion)" ';cudaMalloc [0-9]+$' 'device memory by function'
 	# In parts, by size and by time: together they have every event of the whole, and a filter holds in each.
 	report export -q -t chrome --split-size=60k cuda.pillion
-	report export -q -t chrome --split-time=10ms -o timed.json.gz cuda.pillion
+	report export -q -t chrome --split-time=1ms -o timed.json.gz cuda.pillion
 	cp cuda.001.json cuda.$(printf %03d $(($(ls cuda.0*.json | wc -l) + 1))).json
 	last=$(ls cuda.0*.json | tail -n 1)
 	is "$(report export -q -t chrome --split-size=60k -f true cuda.pillion 2>&1)" \
