@@ -68,8 +68,9 @@ def check_sqlite():
     got = {key: value for kind in ('P2P', 'COLLECTIVES', 'START_WAIT', 'OTHER')
            for key, value in sums(f'MPI_{kind}_EVENTS', 'textId').items()}
     same({key: count for key, (count, _) in got.items()}, {key: count for key, (count, _) in mpi.items()}, 'sqlite MPI')
-    for key, (count, total) in got.items():  # mpi_sum takes the difference of two rounded times
-        check(abs(total - mpi[key][1]) <= count, f'sqlite MPI: {key}: {total}, wanted {mpi[key][1]}')
+    # The daemon that Open MPI starts for a single process outlives it: its end is one more reading of the clocks, between the two.
+    for key, (count, total) in got.items():
+        check(abs(total - mpi[key][1]) <= count + total / 1e6, f'sqlite MPI: {key}: {total}, wanted {mpi[key][1]}')
     same(sums('CUPTI_ACTIVITY_KIND_KERNEL', 'demangledName'), kernels, 'sqlite KERNEL')
     for kind in 'MEMCPY', 'MEMSET':
         rows = db.execute(f'SELECT count(*), sum(end - start) FROM CUPTI_ACTIVITY_KIND_{kind}').fetchone() \
