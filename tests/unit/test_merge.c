@@ -5,24 +5,9 @@
 #include <unistd.h>
 
 #include "../../report/merge.h"
-#include "opened.h"
+#include "captured.h"
 
-static char directory[] = "/tmp/pillion-merge-XXXXXX";
-static struct model model;
-
-static void setup(void)
-{
-	cr_assert_not_null(mkdtemp(directory));
-	capture_create(directory);
-}
-
-static void teardown(void)
-{
-	model_done(&model);
-	capture_remove(directory);
-}
-
-TestSuite(merge, .init = setup, .fini = teardown);
+CAPTURED_SUITE(merge);
 
 /* One image with `threads` threads, whose calls end at base + step * i + thread. */
 static void write_image(uint64_t nonce, uint32_t pid, const char *host, uint64_t realtime, uint32_t threads,

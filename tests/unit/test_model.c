@@ -7,27 +7,12 @@
 #include <unistd.h>
 
 #include "../../report/model.h"
-#include "opened.h"
+#include "captured.h"
 
 #define MS 1000000ull
 #define INDEX "node1." WRITER_BOOT ".index"
 
-static char directory[] = "/tmp/pillion-model-XXXXXX";
-static struct model model;
-
-static void setup(void)
-{
-	cr_assert_not_null(mkdtemp(directory));
-	capture_create(directory);
-}
-
-static void teardown(void)
-{
-	model_done(&model);
-	capture_remove(directory);
-}
-
-TestSuite(model, .init = setup, .fini = teardown);
+CAPTURED_SUITE(model);
 
 static int open_paths(const char *path, struct err *err)
 {

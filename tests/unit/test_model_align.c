@@ -7,28 +7,13 @@
 
 #include "../../report/model.h"
 #include "../../report/report.h"
-#include "opened.h"
+#include "captured.h"
 
 enum { WORLD = 0x44000000, BARRIERS = 300 };
 #define MS 1000000ull
 #define REALTIME 1700000000000000000ull
 
-static char directory[] = "/tmp/pillion-align-XXXXXX";
-static struct model model;
-
-static void setup(void)
-{
-	cr_assert_not_null(mkdtemp(directory));
-	capture_create(directory);
-}
-
-static void teardown(void)
-{
-	model_done(&model);
-	capture_remove(directory);
-}
-
-TestSuite(model_align, .init = setup, .fini = teardown);
+CAPTURED_SUITE(model_align);
 
 /* A rank on a host whose day is ahead by `offset` ns at the start and by `ppm` more. */
 struct rank {
