@@ -55,6 +55,10 @@ size_t rules_worst(struct rules *rules, struct finding *ret, size_t size);
 /* ---- rule.c: for those who write rules ---- */
 
 void rule_columns(struct finding *f, const struct column_head *columns, size_t count);
+/* As table_has() */
+#define rule_has(f, ...)                                                \
+	rule_columns(f, (const struct column_head[]){__VA_ARGS__},      \
+		     sizeof((const struct column_head[]){__VA_ARGS__}) / sizeof(struct column_head))
 void rule_row(struct finding *f); /* begins a row: its Rule and Verdict; makes it `found` */
 
 /* Could not look, and why. Does nothing once anything was found. */

@@ -90,13 +90,12 @@ static void judge(const struct rules *r, struct finding *f, const struct load *l
 
 void rule_cpu_oversubscribed(struct rules *r, struct finding *f)
 {
-	static const struct column_head columns[] = {{"Host", COLUMN_TEXT}, {"Cores", COLUMN_COUNT}, {"Threads", COLUMN_COUNT},
-						     {"Time (ns)", COLUMN_NS}, {"Share (%)", COLUMN_PERCENT}};
 	const struct model *m = r->context->model;
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	size_t others = 0;
 
-	rule_columns(f, columns, sizeof(columns) / sizeof(*columns));
+	rule_has(f, {"Host", COLUMN_TEXT}, {"Cores", COLUMN_COUNT}, {"Threads", COLUMN_COUNT},
+		 {"Time (ns)", COLUMN_NS}, {"Share (%)", COLUMN_PERCENT});
 	if (!has_samples(m)) {
 		rule_unchecked(f, "no CPU samples, --sample=cpu takes them");
 		return;

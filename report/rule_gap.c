@@ -90,13 +90,12 @@ static void idle_row(struct rules *r, struct finding *f, const struct gap_device
 
 void rule_gpu_idle(struct rules *r, struct finding *f)
 {
-	static const struct column_head columns[] = {{"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Cause", COLUMN_TEXT},
-						     {"Time (%)", COLUMN_PERCENT}, {"Idle Time (ns)", COLUMN_NS}, {"Gaps", COLUMN_COUNT},
-						     {"Longest (ns)", COLUMN_NS}, {"Longest Start (ns)", COLUMN_NS}, {"Line", COLUMN_TEXT}};
 	const struct gaps *g;
 	struct buffer text = {0};
 
-	rule_columns(f, columns, sizeof(columns) / sizeof(*columns));
+	rule_has(f, {"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Cause", COLUMN_TEXT}, {"Time (%)", COLUMN_PERCENT},
+		 {"Idle Time (ns)", COLUMN_NS}, {"Gaps", COLUMN_COUNT}, {"Longest (ns)", COLUMN_NS},
+		 {"Longest Start (ns)", COLUMN_NS}, {"Line", COLUMN_TEXT});
 	if (!rule_has_work(r, f))
 		return;
 	g = rules_gaps(r);
@@ -226,12 +225,11 @@ static void input_rows(struct rules *r, struct finding *f, const struct gap_devi
 
 void rule_input_bound(struct rules *r, struct finding *f)
 {
-	static const struct column_head columns[] = {{"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Step", COLUMN_TEXT},
-						     {"Steps", COLUMN_COUNT}, {"Wait By Step (ns)", COLUMN_NS_MEAN}, {"Wait (ns)", COLUMN_NS},
-						     {"Share (%)", COLUMN_PERCENT}, {"Function", COLUMN_TEXT}, {"Line", COLUMN_TEXT}};
 	const struct gaps *g;
 
-	rule_columns(f, columns, sizeof(columns) / sizeof(*columns));
+	rule_has(f, {"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Step", COLUMN_TEXT}, {"Steps", COLUMN_COUNT},
+		 {"Wait By Step (ns)", COLUMN_NS_MEAN}, {"Wait (ns)", COLUMN_NS}, {"Share (%)", COLUMN_PERCENT},
+		 {"Function", COLUMN_TEXT}, {"Line", COLUMN_TEXT});
 	if (!rule_has_work(r, f))
 		return;
 	g = rules_gaps(r);
@@ -323,13 +321,11 @@ static void launch_rows(struct rules *r, struct finding *f, const struct gap_dev
 
 void rule_launch_bound(struct rules *r, struct finding *f)
 {
-	static const struct column_head columns[] = {
-		{"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Short Kernels", COLUMN_COUNT}, {"Kernel Avg (ns)", COLUMN_NS_MEAN},
-		{"Launch Avg (ns)", COLUMN_NS_MEAN}, {"Lost (ns)", COLUMN_NS}, {"Share (%)", COLUMN_PERCENT}, {"Name", COLUMN_TEXT},
-		{"Line", COLUMN_TEXT}};
 	const struct gaps *g;
 
-	rule_columns(f, columns, sizeof(columns) / sizeof(*columns));
+	rule_has(f, {"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Short Kernels", COLUMN_COUNT},
+		 {"Kernel Avg (ns)", COLUMN_NS_MEAN}, {"Launch Avg (ns)", COLUMN_NS_MEAN}, {"Lost (ns)", COLUMN_NS},
+		 {"Share (%)", COLUMN_PERCENT}, {"Name", COLUMN_TEXT}, {"Line", COLUMN_TEXT});
 	if (!rule_has_work(r, f))
 		return;
 	g = rules_gaps(r);

@@ -99,12 +99,10 @@ static void rows(struct products *p, struct finding *f)
 
 void rule_tensor_dims(struct rules *r, struct finding *f)
 {
-	static const struct column_head columns[] = {{"PID", COLUMN_ID}, {"Num Calls", COLUMN_COUNT}, {"Sizes", COLUMN_TEXT},
-						     {"Multiple", COLUMN_COUNT}, {"Pad To", COLUMN_TEXT}, {"Name", COLUMN_TEXT},
-						     {"Line", COLUMN_TEXT}};
 	struct products p = {.rules = r};
 
-	rule_columns(f, columns, sizeof(columns) / sizeof(*columns));
+	rule_has(f, {"PID", COLUMN_ID}, {"Num Calls", COLUMN_COUNT}, {"Sizes", COLUMN_TEXT},
+		 {"Multiple", COLUMN_COUNT}, {"Pad To", COLUMN_TEXT}, {"Name", COLUMN_TEXT}, {"Line", COLUMN_TEXT});
 	scan_events(&(struct scan){.context = r->context, .args = 1u << TF_ARG_OPERATION, .more = &p}, visit);
 	rows(&p, f);
 	if (!p.seen)

@@ -196,13 +196,11 @@ static void look_at_work(struct search *s, struct finding *f)
 static void copies(struct rules *r, struct finding *f, bool (*is_function)(const char *), bool (*is_work)(const struct tf_work *, uint64_t),
 		   const char *what)
 {
-	static const struct column_head columns[] = {
-		{"Duration (ns)", COLUMN_NS}, {"Start (ns)", COLUMN_NS}, {"Src Kind", COLUMN_TEXT}, {"Dst Kind", COLUMN_TEXT},
-		{"Bytes (MB)", COLUMN_MB}, {"PID", COLUMN_ID}, {"Device ID", COLUMN_ID}, {"Context ID", COLUMN_ID},
-		{"Stream ID", COLUMN_ID}, {"API Name", COLUMN_TEXT}};
 	struct search s = {.rules = r, .is_function = is_function, .is_work = is_work};
 
-	rule_columns(f, columns, sizeof(columns) / sizeof(*columns));
+	rule_has(f, {"Duration (ns)", COLUMN_NS}, {"Start (ns)", COLUMN_NS}, {"Src Kind", COLUMN_TEXT},
+		 {"Dst Kind", COLUMN_TEXT}, {"Bytes (MB)", COLUMN_MB}, {"PID", COLUMN_ID}, {"Device ID", COLUMN_ID},
+		 {"Context ID", COLUMN_ID}, {"Stream ID", COLUMN_ID}, {"API Name", COLUMN_TEXT});
 	look_at_work(&s, f);
 	copy_rows(&s, f);
 	conclude(&s, f, what);
@@ -220,13 +218,11 @@ void rule_cuda_memcpy_sync(struct rules *r, struct finding *f)
 
 void rule_cuda_memset_sync(struct rules *r, struct finding *f)
 {
-	static const struct column_head columns[] = {
-		{"Duration (ns)", COLUMN_NS}, {"Start (ns)", COLUMN_NS}, {"Memory Kind", COLUMN_TEXT}, {"Bytes (MB)", COLUMN_MB},
-		{"PID", COLUMN_ID}, {"Device ID", COLUMN_ID}, {"Context ID", COLUMN_ID}, {"Stream ID", COLUMN_ID},
-		{"API Name", COLUMN_TEXT}};
 	struct search s = {.rules = r, .is_function = is_sync_set, .is_work = is_host_set};
 
-	rule_columns(f, columns, sizeof(columns) / sizeof(*columns));
+	rule_has(f, {"Duration (ns)", COLUMN_NS}, {"Start (ns)", COLUMN_NS}, {"Memory Kind", COLUMN_TEXT},
+		 {"Bytes (MB)", COLUMN_MB}, {"PID", COLUMN_ID}, {"Device ID", COLUMN_ID}, {"Context ID", COLUMN_ID},
+		 {"Stream ID", COLUMN_ID}, {"API Name", COLUMN_TEXT});
 	look_at_work(&s, f);
 	for (size_t i = 0; i < s.rows; i++) {
 		const struct line *line = &s.worst[i];
@@ -243,11 +239,10 @@ void rule_cuda_memset_sync(struct rules *r, struct finding *f)
 
 void rule_cuda_api_sync(struct rules *r, struct finding *f)
 {
-	static const struct column_head columns[] = {{"Duration (ns)", COLUMN_NS}, {"Start (ns)", COLUMN_NS}, {"PID", COLUMN_ID},
-						     {"TID", COLUMN_ID}, {"API Name", COLUMN_TEXT}};
 	struct search s = {.rules = r, .is_function = is_wait};
 
-	rule_columns(f, columns, sizeof(columns) / sizeof(*columns));
+	rule_has(f, {"Duration (ns)", COLUMN_NS}, {"Start (ns)", COLUMN_NS}, {"PID", COLUMN_ID}, {"TID", COLUMN_ID},
+		 {"API Name", COLUMN_TEXT});
 	if (!rule_has_calls(r, f))
 		return;
 	scan_events(&(struct scan){.context = r->context, .more = &s}, visit_call);

@@ -121,12 +121,11 @@ static void show(struct look *l, struct finding *f, int (*compare)(const void *,
 
 void rule_gpu_gaps(struct rules *r, struct finding *f)
 {
-	static const struct column_head columns[] = {{"Row#", COLUMN_COUNT}, {"Duration (ns)", COLUMN_NS}, {"Start (ns)", COLUMN_NS},
-						     {"PID", COLUMN_ID}, {"Device ID", COLUMN_ID}, {"Context ID", COLUMN_ID}};
 	struct look l = {.rules = r};
 	const struct model *m = r->context->model;
 
-	rule_columns(f, columns, sizeof(columns) / sizeof(*columns));
+	rule_has(f, {"Row#", COLUMN_COUNT}, {"Duration (ns)", COLUMN_NS}, {"Start (ns)", COLUMN_NS},
+		 {"PID", COLUMN_ID}, {"Device ID", COLUMN_ID}, {"Context ID", COLUMN_ID});
 	if (!rule_has_work(r, f))
 		return;
 	for (size_t i = 0; i < m->process_count; i++) {
@@ -217,13 +216,11 @@ static int by_percent(const void *left, const void *right)
 
 void rule_gpu_time_util(struct rules *r, struct finding *f)
 {
-	static const struct column_head columns[] = {{"Row#", COLUMN_COUNT}, {"In-Use (%)", COLUMN_PERCENT}, {"Duration (ns)", COLUMN_NS},
-						     {"Start (ns)", COLUMN_NS}, {"PID", COLUMN_ID}, {"Device ID", COLUMN_ID},
-						     {"Context ID", COLUMN_ID}};
 	struct look l = {.rules = r};
 	const struct model *m = r->context->model;
 
-	rule_columns(f, columns, sizeof(columns) / sizeof(*columns));
+	rule_has(f, {"Row#", COLUMN_COUNT}, {"In-Use (%)", COLUMN_PERCENT}, {"Duration (ns)", COLUMN_NS},
+		 {"Start (ns)", COLUMN_NS}, {"PID", COLUMN_ID}, {"Device ID", COLUMN_ID}, {"Context ID", COLUMN_ID});
 	if (!rule_has_work(r, f))
 		return;
 	for (size_t i = 0; i < m->process_count; i++) {
