@@ -3,10 +3,19 @@
 #ifndef PILLION_COMMAND_LINE_H
 #define PILLION_COMMAND_LINE_H
 
-#include "export_split.h"
-#include "rule.h"
+#include "export/export_split.h"
+#include "analyze/rule.h"
+#include "stats/report.h"
 
-enum { VERB_STATS = 1, VERB_INFO = 2, VERB_EXPORT = 4, VERB_ANALYZE = 8, VERB_PACK = 16, VERB_UNPACK = 32 };
+/* The list of verbs, as they are shown: X(NAME, name). Its struct verb is verb_<name>, VERB_<NAME> the bit that its options have. */
+#define VERBS(X) X(STATS, stats) X(INFO, info) X(EXPORT, export) X(PACK, pack) X(UNPACK, unpack) X(ANALYZE, analyze)
+
+#define VERB_PLACE(NAME, name) VERB_PLACE_##NAME,
+enum { VERBS(VERB_PLACE) VERB_COUNT };
+#undef VERB_PLACE
+#define VERB_BIT(NAME, name) VERB_##NAME = 1 << VERB_PLACE_##NAME,
+enum { VERBS(VERB_BIT) };
+#undef VERB_BIT
 
 struct asked_report {
 	const struct report *report;

@@ -11,8 +11,9 @@
 #define PILLION_VERSION "unknown"
 #endif
 
-static const struct verb *const verbs[] = {&verb_stats, &verb_info, &verb_export, &verb_pack, &verb_unpack, &verb_analyze};
-enum { VERBS = sizeof(verbs) / sizeof(*verbs) };
+#define VERB_LISTED(NAME, name) &verb_##name,
+static const struct verb *const verbs[VERB_COUNT] = {VERBS(VERB_LISTED)};
+#undef VERB_LISTED
 
 static void out_of_memory(void)
 {
@@ -23,7 +24,7 @@ static void out_of_memory(void)
 static void print_verbs(FILE *out)
 {
 	fputs("usage: pillion-report VERB [OPTION]... CAPTURE...\n\n", out);
-	for (size_t i = 0; i < VERBS; i++)
+	for (size_t i = 0; i < VERB_COUNT; i++)
 		fprintf(out, "  %-9s %s\n", verbs[i]->name, verbs[i]->help);
 	fputs("\npillion-report VERB --help tells a verb's options.\n", out);
 }
@@ -71,11 +72,11 @@ static int run_verb(const struct verb *v, int argc, char **argv)
 
 static int unknown_verb(const char *typed)
 {
-	const char *names[VERBS], *best;
+	const char *names[VERB_COUNT], *best;
 
-	for (size_t i = 0; i < VERBS; i++)
+	for (size_t i = 0; i < VERB_COUNT; i++)
 		names[i] = verbs[i]->name;
-	best = nearest(typed, names, VERBS);
+	best = nearest(typed, names, VERB_COUNT);
 	say("unknown verb '%s'%s%s%s", typed, best ? ", did you mean " : ", see --help", best ? best : "",
 	    best ? "?" : "");
 	return EXIT_UNUSABLE;
@@ -98,7 +99,7 @@ int main(int argc, char **argv)
 		puts("pillion-report " PILLION_VERSION);
 		return printed();
 	}
-	for (size_t i = 0; i < VERBS; i++)
+	for (size_t i = 0; i < VERB_COUNT; i++)
 		if (!strcmp(argv[1], verbs[i]->name))
 			return run_verb(verbs[i], argc - 2, argv + 2);
 	return unknown_verb(argv[1]);

@@ -8,8 +8,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "filter.h"
-#include "text.h"
+#include "derive/filter.h"
+#include "base/text.h"
 
 const struct verb *verb_now;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the verbs share: how one begins and ends, what it says, its exit status. A verb is a file verb_<name>.c, its
- * struct verb here, its bit in command_line.h and its place in main.c's list. */
+/* What the verbs share: how one begins and ends, what it says, its exit status. A verb is a file verb_<name>.c with its
+ * struct verb, and its place in the list of command_line.h. */
 #ifndef PILLION_VERB_H
 #define PILLION_VERB_H
 
@@ -17,7 +17,9 @@ struct verb {
 	void (*more_help)(FILE *out);		  /* may be NULL */
 };
 
-extern const struct verb verb_stats, verb_info, verb_export, verb_pack, verb_unpack, verb_analyze;
+#define VERB_DECLARE(NAME, name) extern const struct verb verb_##name;
+VERBS(VERB_DECLARE)
+#undef VERB_DECLARE
 
 /* The verb that runs, NULL before there is one: what say() begins with. */
 extern const struct verb *verb_now;

@@ -7,7 +7,7 @@
  *   HOST.RUN.range        struct tf_range_page: the capture range of one launcher, mapped by all its processes
  *   HOST.PID.NONCE.trace  one process image (a fork or an exec begins a new one), below
  *
- * Or it is one file that begins with TF_PACK_MAGIC and has all of these packed: report/pack.h, its only reader and writer.
+ * Or it is one file that begins with TF_PACK_MAGIC and has all of these packed: report/read/pack.h, its only reader and writer.
  *
  * A trace file is a struct tf_header in its first TF_PAGE bytes, then the function names (header.function_bytes,
  * padded to TF_PAGE), then windows. A window starts on a multiple of TF_PAGE with a struct tf_window; the next one

@@ -7,9 +7,9 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "../../report/pack.h"
-#include "../../report/pack_block.h"
-#include "../../report/report.h"
+#include "../../report/read/pack.h"
+#include "../../report/read/pack_block.h"
+#include "../../report/stats/report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

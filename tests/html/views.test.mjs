@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {boxes, makeTree} from '../../report/html/flame.mjs';
-import {bytes, cell, duration, instant, whole} from '../../report/html/format.mjs';
-import {makeStyles, ownColor} from '../../report/html/colors.mjs';
-import {layout, makeGroups, rowAt} from '../../report/html/rows.mjs';
-import {findNames, linked, nextMatch} from '../../report/html/search.mjs';
-import {pickRows} from '../../report/html/sheet.mjs';
+import {boxes, makeTree} from '../../report/export/html/flame.mjs';
+import {bytes, cell, duration, instant, whole} from '../../report/export/html/format.mjs';
+import {makeStyles, ownColor} from '../../report/export/html/colors.mjs';
+import {layout, makeGroups, rowAt} from '../../report/export/html/rows.mjs';
+import {findNames, linked, nextMatch} from '../../report/export/html/search.mjs';
+import {pickRows} from '../../report/export/html/sheet.mjs';
 
 test('numbers are written as people read them', () => {
 	assert.deepEqual([0, 999, 1234, 12345, 123456789, 6e10].map(duration),

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "../../report/descriptor.h"
+#include "../../report/derive/descriptor.h"
 #include "trace_writer.h"
 
 static struct writer w;

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../report/report.h"
+#include "../../report/derive/device.h"
+#include "../../report/stats/report.h"
 #include "opened.h"
 
 static struct writer w;

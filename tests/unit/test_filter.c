@@ -4,8 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../report/filter.h"
-#include "../../report/report.h"
+#include "../../report/derive/filter.h"
+#include "../../report/derive/nvtx.h"
+#include "../../report/stats/report.h"
 #include "opened.h"
 
 enum { START = 1000000, STEP = 1000 };

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../report/lines.h"
-#include "../../report/source.h"
+#include "../../report/derive/lines.h"
+#include "../../report/derive/source.h"
 #include "opened.h"
 
 static struct writer w;

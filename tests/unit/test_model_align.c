@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../report/model.h"
-#include "../../report/report.h"
+#include "../../report/read/model.h"
+#include "../../report/stats/report.h"
 #include "captured.h"
 
 enum { WORLD = 0x44000000, BARRIERS = 300 };

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../report/nvtx_tree.h"
+#include "../../report/stats/report.h"
+#include "../../report/derive/nvtx_tree.h"
 #include "trace_writer.h"
 
 #define BEGIN 1000000ull

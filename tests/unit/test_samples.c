@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../report/profile.h"
-#include "../../report/report.h"
+#include "../../report/derive/profile.h"
+#include "../../report/stats/report.h"
 #include "opened.h"
 
 static struct writer w;

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpu_idle, input_bound, launch_bound: what devices waited for. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../derive/nvtx.h"
+#include "rule.h"
+
+/* Shares of a time from which on something is worth a line. */
+enum { IDLE_PERCENT = 10, INPUT_PERCENT = 10, LAUNCH_PERCENT = 10, STEPS = 5, KERNELS = 20 };
+
+static void device_cells(const struct rules *r, struct finding *f, size_t process, uint32_t device)
+{
+	const struct model *m = r->context->model;
+	const struct process *p = &m->processes[process];
+	struct buffer name = {0};
+
+	for (size_t i = 0; i < p->image_count && !name.size; i++)
+		if (trace_definition(m->images[p->first_image + i].trace, TF_BLOB_DEVICE_NAME, device))
+			device_name(m->images[p->first_image + i].trace, device, &name);
+	if (!name.size)
+		buffer_print(&name, "GPU (%u)", device);
+	table_number(&f->table, p->pid);
+	table_text(&f->table, name.data);
+	buffer_done(&name);
+}
+
+static uint64_t span_ns(const struct gap_device *d)
+{
+	return d->last > d->first ? d->last - d->first : 0;
+}
+
+/* What a device lost between its first and last work, by causes of a kind. */
+static uint64_t lost_to(const struct gaps *g, const struct gap_device *d, bool (*is_kind)(const struct gap_sum *))
+{
+	size_t i, end = gaps_of(g, d, &i);
+	uint64_t lost = 0;
+
+	for (; i < end; i++)
+		if (is_kind(&g->sums[i]))
+			lost += g->sums[i].between_ns;
+	return lost;
+}
+
+static void line_of(const struct rules *r, const struct gap_sum *s, struct buffer *ret)
+{
+	buffer_clear(ret);
+	if (s->image && s->stack)
+		rule_line(r, s->image, s->stack, ret);
+}
+
+/* ---- gpu_idle ---- */
+
+static bool is_idle(const struct gaps *g, const struct gap_device *d, const struct process *p)
+{
+	size_t i, end = gaps_of(g, d, &i);
+	uint64_t idle = 0;
+
+	for (; i < end; i++)
+		if (g->sums[i].cause > GAP_NOT_RECORDED)
+			idle += g->sums[i].total_ns;
+	return idle > rule_wall(p) / 100 * IDLE_PERCENT;
+}
+
+static void idle_row(struct rules *r, struct finding *f, const struct gap_device *d, const struct gap_sum *s, struct buffer *text)
+{
+	rule_row(f);
+	device_cells(r, f, s->process, s->device);
+	buffer_clear(text);
+	gap_words(s, text);
+	table_text(&f->table, text->data);
+	table_real(&f->table, 100 * (double)s->total_ns / (double)(d->wall_ns - d->busy_ns));
+	table_number(&f->table, s->total_ns);
+	table_number(&f->table, s->count);
+	table_number(&f->table, s->longest_ns);
+	table_number(&f->table, model_since_origin(r->context->model, s->longest_start));
+	line_of(r, s, text);
+	rule_line_cell(f, text->size ? text->data : NULL);
+	/* Input and launches have rules of their own. */
+	if (s->cause > GAP_LAUNCH && s->cause != GAP_OS && s->between_ns > f->cost_ns) {
+		f->cost_ns = s->between_ns;
+		buffer_clear(&f->line);
+		buffer_text(&f->line, text->size ? text->data : "");
+		buffer_clear(&f->text);
+		rule_time(&f->text, s->between_ns);
+		buffer_text(&f->text, " of device time lost to ");
+		gap_words(s, &f->text);
+		buffer_print(&f->text, ", in %llu gap%s", (unsigned long long)s->count, s->count == 1 ? "" : "s");
+	}
+}
+
+void rule_gpu_idle(struct rules *r, struct finding *f)
+{
+	const struct gaps *g;
+	struct buffer text = {0};
+
+	rule_has(f, {"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Cause", COLUMN_TEXT}, {"Time (%)", COLUMN_PERCENT},
+		 {"Idle Time (ns)", COLUMN_NS}, {"Gaps", COLUMN_COUNT}, {"Longest (ns)", COLUMN_NS},
+		 {"Longest Start (ns)", COLUMN_NS}, {"Line", COLUMN_TEXT});
+	if (!rule_has_work(r, f))
+		return;
+	g = rules_gaps(r);
+	for (size_t k = 0; k < g->device_count; k++) {
+		const struct gap_device *d = &g->devices[k];
+		size_t i, end = gaps_of(g, d, &i);
+
+		if (!is_idle(g, d, &r->context->model->processes[d->process]))
+			continue;
+		for (; i < end; i++)
+			idle_row(r, f, d, &g->sums[i], &text);
+	}
+	if (f->verdict == VERDICT_FOUND && !f->text.size)
+		buffer_print(&f->text, "devices were idle for more than %d %% of their processes' time", IDLE_PERCENT);
+	rule_missed_devices(r, f);
+	buffer_done(&text);
+}
+
+/* ---- input_bound ---- */
+
+static bool brings_input(const struct gap_sum *s)
+{
+	static const char *const names[] = {"read", "pread", "readv", "recv", "fread", "fgets", "getline", "poll", "ppoll", "select", "pselect",
+					    "epoll_", "sem_", "pthread_cond_", "futex", "mq_", "open", "mmap", "accept", "connect",
+					    "getrandom", "msgrcv"};
+
+	for (size_t i = 0; s->cause == GAP_OS && s->function && i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(s->function, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+/* The range that stands for a step of the program: the one that took the most time of those that come often. */
+struct step {
+	const struct image *image;
+	struct map places; /* text -> position */
+	struct step_sum {
+		uint32_t domain, text;
+		uint64_t count, ticks;
+	} *sums;
+	size_t count, capacity;
+};
+
+static void add_step(void *context, const struct nvtx_range *range)
+{
+	struct step *s = context;
+	bool is_new;
+	uint64_t *place;
+
+	if (!range->is_pushpop || range->is_unfinished)
+		return;
+	place = map_put(&s->places, range->text, range->domain, &is_new);
+	if (is_new) {
+		*place = s->count;
+		s->sums = mem_grow(s->sums, s->count, &s->capacity, sizeof(*s->sums));
+		s->sums[s->count++] = (struct step_sum){.domain = range->domain, .text = range->text};
+	}
+	s->sums[*place].count++;
+	s->sums[*place].ticks += range->end - range->start;
+}
+
+/* Appends its name; returns how many there were, 0: there is none. */
+static uint64_t find_step(const struct rules *r, size_t process, struct buffer *ret)
+{
+	const struct process *p = &r->context->model->processes[process];
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < p->image_count && !count; i++) {
+		struct step s = {.image = &r->context->model->images[p->first_image + i]};
+		const struct step_sum *best = NULL;
+
+		nvtx_ranges(s.image, NULL, &s, add_step);
+		for (size_t k = 0; k < s.count; k++)
+			if (s.sums[k].count >= STEPS && (!best || s.sums[k].ticks > best->ticks))
+				best = &s.sums[k];
+		if (best) {
+			nvtx_name(s.image->trace, best->domain, best->text, ret);
+			count = best->count;
+		}
+		map_done(&s.places);
+		free(s.sums);
+	}
+	return count;
+}
+
+static void input_rows(struct rules *r, struct finding *f, const struct gap_device *d, uint64_t waited)
+{
+	const struct gaps *g = rules_gaps(r);
+	struct buffer step = {0}, line = {0};
+	uint64_t steps = find_step(r, d->process, &step);
+	size_t i, end = gaps_of(g, d, &i);
+
+	for (; i < end; i++) {
+		const struct gap_sum *s = &g->sums[i];
+
+		if (!s->between_ns || !brings_input(s))
+			continue;
+		rule_row(f);
+		device_cells(r, f, d->process, d->device);
+		if (steps) {
+			table_text(&f->table, step.data);
+			table_number(&f->table, steps);
+			table_real(&f->table, (double)s->between_ns / (double)steps);
+		} else {
+			table_nothings(&f->table, 3);
+		}
+		table_number(&f->table, s->between_ns);
+		table_real(&f->table, 100 * (double)s->between_ns / (double)span_ns(d));
+		table_text(&f->table, s->function);
+		line_of(r, s, &line);
+		rule_line_cell(f, line.data);
+		if (line.size && !f->line.size)
+			buffer_text(&f->line, line.data);
+	}
+	if (waited > f->cost_ns) {
+		f->cost_ns = waited;
+		buffer_clear(&f->text);
+		buffer_text(&f->text, "the device waits for input, ");
+		rule_time(&f->text, waited);
+		buffer_print(&f->text, ", %.1f %% of its time", 100 * (double)waited / (double)span_ns(d));
+		if (steps)
+			buffer_print(&f->text, ", over %llu steps", (unsigned long long)steps);
+	}
+	buffer_done(&step);
+	buffer_done(&line);
+}
+
+void rule_input_bound(struct rules *r, struct finding *f)
+{
+	const struct gaps *g;
+
+	rule_has(f, {"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Step", COLUMN_TEXT}, {"Steps", COLUMN_COUNT},
+		 {"Wait By Step (ns)", COLUMN_NS_MEAN}, {"Wait (ns)", COLUMN_NS}, {"Share (%)", COLUMN_PERCENT},
+		 {"Function", COLUMN_TEXT}, {"Line", COLUMN_TEXT});
+	if (!rule_has_work(r, f))
+		return;
+	g = rules_gaps(r);
+	for (size_t k = 0; k < g->device_count; k++) {
+		uint64_t waited = lost_to(g, &g->devices[k], brings_input);
+
+		if (waited && waited * 100 >= span_ns(&g->devices[k]) * INPUT_PERCENT)
+			input_rows(r, f, &g->devices[k], waited);
+	}
+	rule_missed_devices(r, f);
+}
+
+/* ---- launch_bound ---- */
+
+/* Of one device, by kernel: the time of those shorter than their launch, and that of the calls. */
+struct launches {
+	struct sums kernels, calls;
+	const struct gap_short *longest; /* whose longest call is the longest of all */
+};
+
+static bool is_launch(const struct gap_sum *s)
+{
+	return s->cause == GAP_LAUNCH;
+}
+
+static void add_launches(const struct report_context *c, struct launches *l, const struct gap_short *kind)
+{
+	struct buffer name = {0};
+	struct tf_work work;
+	uint32_t row;
+
+	if (!device_work(kind->image->trace, kind->work, &work))
+		work = (struct tf_work){.kind = TF_WORK_KERNEL};
+	device_operation(c, kind->image->trace, &work, &name);
+	buffer_add(&name, "", 1);
+	row = sums_row(&l->kernels, name.data, name.size);
+	sums_row(&l->calls, name.data, name.size);
+	sums_add_total(&l->kernels, row, kind->count, kind->kernels_ns);
+	sums_add_total(&l->calls, row, kind->count, kind->calls_ns);
+	if (kind->stack && (!l->longest || kind->longest_ns > l->longest->longest_ns))
+		l->longest = kind;
+	buffer_done(&name);
+}
+
+static void gather_launches(const struct report_context *c, const struct gaps *g, const struct gap_device *d, struct launches *l)
+{
+	size_t first = first_place(i, 0, g->short_count, g->shorts[i].process < d->process);
+
+	for (size_t i = first; i < g->short_count && g->shorts[i].process == d->process; i++)
+		if (g->shorts[i].device == d->device)
+			add_launches(c, l, &g->shorts[i]);
+}
+
+static void launch_rows(struct rules *r, struct finding *f, const struct gap_device *d, uint64_t lost)
+{
+	struct launches l = {0};
+	struct buffer line = {0};
+
+	gather_launches(r->context, rules_gaps(r), d, &l);
+	if (l.longest)
+		rule_line(r, l.longest->image, l.longest->stack, &line);
+	for (size_t i = 0; i < l.kernels.count && i < KERNELS; i++) {
+		const struct sums_row *kernels = &l.kernels.rows[i], *calls = &l.calls.rows[i];
+
+		rule_row(f);
+		device_cells(r, f, d->process, d->device);
+		table_number(&f->table, kernels->count);
+		table_real(&f->table, (double)kernels->total / (double)kernels->count);
+		table_real(&f->table, (double)calls->total / (double)calls->count);
+		table_number(&f->table, lost);
+		table_real(&f->table, 100 * (double)lost / (double)span_ns(d));
+		table_text(&f->table, sums_field(kernels, 0));
+		rule_line_cell(f, line.data);
+	}
+	if (lost > f->cost_ns) {
+		f->cost_ns = lost;
+		buffer_clear(&f->text);
+		buffer_print(&f->text, "%llu of %llu kernels are shorter than their launch, and the device lost ",
+			     (unsigned long long)d->shorter, (unsigned long long)d->launches);
+		rule_time(&f->text, lost);
+		buffer_text(&f->text, " waiting for launches");
+		buffer_clear(&f->line);
+		buffer_text(&f->line, line.data ? line.data : "");
+	}
+	sums_done(&l.kernels);
+	sums_done(&l.calls);
+	buffer_done(&line);
+}
+
+void rule_launch_bound(struct rules *r, struct finding *f)
+{
+	const struct gaps *g;
+
+	rule_has(f, {"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Short Kernels", COLUMN_COUNT},
+		 {"Kernel Avg (ns)", COLUMN_NS_MEAN}, {"Launch Avg (ns)", COLUMN_NS_MEAN}, {"Lost (ns)", COLUMN_NS},
+		 {"Share (%)", COLUMN_PERCENT}, {"Name", COLUMN_TEXT}, {"Line", COLUMN_TEXT});
+	if (!rule_has_work(r, f))
+		return;
+	g = rules_gaps(r);
+	for (size_t k = 0; k < g->device_count; k++) {
+		const struct gap_device *d = &g->devices[k];
+		uint64_t lost = lost_to(g, d, is_launch);
+
+		if (lost && lost * 100 >= span_ns(d) * LAUNCH_PERCENT && d->shorter && d->shorter * 2 >= d->launches)
+			launch_rows(r, f, d, lost);
+	}
+	rule_missed_devices(r, f);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory in use as counters of the process: one for each device, and one for the host. */
+#include "export_chrome.h"
+#include "../derive/memory.h"
+
+/* Changes of all kinds together are left out: the kinds are stacked on each other. So is what a filter hides. */
+static void add_change(void *context, const struct memory *m, const struct memory_use *use, uint64_t ns)
+{
+	struct chrome *w = context;
+
+	const struct trace *t = w->image->trace;
+	uint64_t ticks = t->is_filtered ? axis_tick_at(w->axis, ns) : 0;
+
+	(void)m;
+	if (!use->kind || !trace_shows(t, ticks, ticks))
+		return;
+	chrome_begin(w);
+	sink_text(w->out, "{\"ph\":\"C\",\"name\":\"CUDA memory in use");
+	if (use->device == MEMORY_HOST)
+		sink_text(w->out, ", host");
+	else
+		chrome_number(w, ", device ", use->device);
+	chrome_number(w, "\",\"pid\":", w->pid);
+	sink_text(w->out, ",\"ts\":");
+	sink_us(w->out, (int64_t)(ns - w->model->origin_ns));
+	sink_text(w->out, ",\"args\":{\"");
+	sink_text(w->out, memory_kind(use->kind));
+	chrome_number(w, " (bytes)\":", use->in_use);
+	sink_text(w->out, "}}");
+}
+
+void chrome_memory(struct chrome *w)
+{
+	struct memory m;
+
+	memory_replay(w->model, w->image, &m, add_change, w);
+	memory_done(&m);
+}

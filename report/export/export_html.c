@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* html: the whole report in one page that needs nothing else. The page itself is report/html/; here the data is put in. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export_html.h"
+#include "../analyze/rule.h"
+#include "../base/text.h"
+#include "../stats/report.h"
+#include "../analyze/summary.h"
+
+#ifndef PILLION_VERSION
+#define PILLION_VERSION "unknown"
+#endif
+
+/* Rows of a table that a page takes. */
+enum { TABLE_ROWS = 100000, FULL = 1 << 16 };
+
+/* ---- text within the page itself ---- */
+
+static void add_escaped(struct sink *out, const char *text)
+{
+	struct buffer safe = {0};
+
+	text_escape(&safe, text, "\n");
+	for (const char *p = safe.data; p && *p; p++)
+		switch (*p) {
+		case '<':
+			sink_text(out, "&lt;");
+			break;
+		case '>':
+			sink_text(out, "&gt;");
+			break;
+		case '&':
+			sink_text(out, "&amp;");
+			break;
+		case '"':
+			sink_text(out, "&quot;");
+			break;
+		default:
+			sink_add(out, p, 1);
+		}
+	buffer_done(&safe);
+}
+
+static const char *title(const struct model *m)
+{
+	if (m->launch_count)
+		return m->launches[0].command;
+	return m->process_count && m->processes[0].command ? m->processes[0].command : "empty capture";
+}
+
+/* ---- the model: JSON, put into the pack piece by piece ---- */
+
+struct json {
+	struct html *html;
+	struct buffer text;
+};
+
+static void take_if_full(struct json *j)
+{
+	if (j->text.size > FULL)
+		pack_take(j->html->pack, &j->text);
+}
+
+/* A name from the program: its number among the strings. */
+static void add_string(struct json *j, const char *text)
+{
+	buffer_print(&j->text, "%" PRIu32, html_string(j->html, text));
+}
+
+static void add_process(struct json *j, const struct process *p)
+{
+	const struct model *m = j->html->model;
+	struct buffer label = {0};
+
+	process_label(m, p, &label);
+	buffer_text(&j->text, "{\"label\":");
+	add_string(j, label.data);
+	buffer_text(&j->text, ",\"command\":");
+	add_string(j, p->command ? p->command : "?");
+	buffer_text(&j->text, ",\"host\":");
+	add_string(j, m->machines[p->machine].host);
+	buffer_text(&j->text, ",\"rank\":");
+	add_string(j, p->rank);
+	buffer_text(&j->text, ",\"ended\":");
+	add_string(j, p->ended);
+	buffer_print(&j->text, ",\"pid\":%" PRIu32 ",\"parent\":%" PRIu32 ",\"start\":%" PRId64 ",\"end\":%" PRId64 "}", p->pid,
+		     p->parent_pid, (int64_t)(p->start_ns - m->origin_ns), (int64_t)(p->end_ns - m->origin_ns));
+	buffer_done(&label);
+	take_if_full(j);
+}
+
+static void add_track(struct json *j, const struct html_track *t)
+{
+	static const char *const kinds[] = {"calls", "nvtx", "ranges", "stream", "samples", "counter", "links"};
+
+	buffer_print(&j->text, "{\"kind\":\"%s\",\"process\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"label\":%" PRIu32, kinds[t->kind],
+		     t->process, t->tid, t->label);
+	if (t->kind == HTML_STREAM)
+		buffer_print(&j->text, ",\"device\":%" PRIu32, t->group);
+	if (t->kind == HTML_LINKS)
+		buffer_print(&j->text, ",\"of\":%" PRIu32, t->of);
+	buffer_text(&j->text, "}");
+	take_if_full(j);
+}
+
+static void add_real(struct buffer *b, const char *format, double real)
+{
+	/* JSON has no word for them. */
+	if (real != real || real > 1e300 || real < -1e300)
+		buffer_text(b, "null");
+	else
+		buffer_print(b, format, real);
+}
+
+/* Numbers have the digits that csv gives them. */
+static void add_cell(struct json *j, const struct table *t, size_t cell)
+{
+	union cell value = t->cells[cell];
+
+	if (t->absent[cell]) {
+		buffer_text(&j->text, "null");
+		return;
+	}
+	switch (t->columns[cell % t->column_count].type) {
+	case COLUMN_TEXT:
+		add_string(j, value.text);
+		break;
+	case COLUMN_ID:
+	case COLUMN_COUNT:
+	case COLUMN_NS:
+		buffer_print(&j->text, "%" PRIu64, value.count);
+		break;
+	case COLUMN_NS_MEAN:
+	case COLUMN_PERCENT:
+		add_real(&j->text, "%.1f", emit_tenths(value.real));
+		break;
+	case COLUMN_MB:
+		add_real(&j->text, "%.3f", value.real / 1e6);
+		break;
+	}
+}
+
+static void add_columns(struct json *j, const struct table *t)
+{
+	static const char *const types[] = {"text", "id", "count", "ns", "mean", "percent", "mb"};
+
+	buffer_text(&j->text, ",\"columns\":[");
+	for (size_t i = 0; i < t->column_count; i++) {
+		buffer_text(&j->text, i ? ",{\"title\":" : "{\"title\":");
+		json_add(&j->text, t->columns[i].title);
+		buffer_print(&j->text, ",\"type\":\"%s\"}", types[t->columns[i].type]);
+	}
+	buffer_text(&j->text, "],\"cells\":[");
+}
+
+static void add_table(struct json *j, const char *name, const char *title, bool is_info, const struct table *t)
+{
+	size_t rows = table_rows(t), kept = rows < TABLE_ROWS ? rows : TABLE_ROWS;
+
+	buffer_print(&j->text, "{\"name\":\"%s\",\"title\":", name);
+	json_add(&j->text, title);
+	buffer_print(&j->text, ",\"rows\":%zu,\"info\":%s", rows, is_info ? "true" : "false");
+	add_columns(j, t);
+	for (size_t column = 0; column < t->column_count; column++) {
+		buffer_text(&j->text, column ? ",[" : "[");
+		for (size_t row = 0; row < kept; row++) {
+			if (row)
+				buffer_text(&j->text, ",");
+			add_cell(j, t, row * t->column_count + column);
+			take_if_full(j);
+		}
+		buffer_text(&j->text, "]");
+	}
+	buffer_text(&j->text, "]}");
+}
+
+static void add_tables(struct json *j)
+{
+	struct report_context context = *j->html->x->context;
+	const char *separator = "";
+
+	context.by = BY_NOTHING;
+	for (size_t i = 0; i < report_count; i++) {
+		const struct report *r = &report_list[i];
+		struct table table = {0};
+		struct err err;
+
+		if (!r->run)
+			continue;
+		r->run(&context, &table, &err);
+		if (table_rows(&table)) {
+			buffer_text(&j->text, separator);
+			add_table(j, r->name, r->title, r->flags & REPORT_HIDDEN, &table);
+			separator = ",";
+		}
+		table_done(&table);
+	}
+}
+
+static void add_finding(struct json *j, const struct finding *f)
+{
+	static const char *const verdicts[] = {"clean", "found", "unchecked"};
+
+	buffer_print(&j->text, "{\"rule\":\"%s\",\"verdict\":\"%s\",\"cost\":%" PRIu64 ",\"title\":", f->rule->name,
+		     verdicts[f->verdict], f->cost_ns);
+	json_add(&j->text, f->rule->title);
+	buffer_text(&j->text, ",\"advice\":");
+	json_add(&j->text, f->rule->advice);
+	buffer_text(&j->text, ",\"text\":");
+	add_string(j, f->text.data ? f->text.data : "");
+	buffer_text(&j->text, ",\"line\":");
+	add_string(j, f->line.data ? f->line.data : "");
+	buffer_text(&j->text, ",\"table\":");
+	add_table(j, f->rule->name, f->rule->title, false, &f->table);
+	buffer_text(&j->text, "}");
+}
+
+static void add_findings(struct json *j)
+{
+	struct rules rules = {.context = j->html->x->context};
+
+	for (size_t i = 0; i < rule_count; i++) {
+		struct finding f;
+
+		rule_run(&rules, &rule_list[i], &f);
+		buffer_text(&j->text, i ? "," : "");
+		add_finding(j, &f);
+		finding_done(&f);
+	}
+	rules_done(&rules);
+}
+
+static void add_profile(struct json *j, const struct profile *p)
+{
+	uint32_t *strings = mem_alloc((p->names.count + 1) * sizeof(*strings));
+	const struct metric_words *words = &metrics[p->metric];
+
+	for (size_t i = 0; i < p->names.count; i++)
+		strings[i] = html_string(j->html, p->names.items[i]);
+	buffer_print(&j->text, "{\"metric\":\"%s\",\"title\":\"%s\",\"unit\":\"%s\",\"stacks\":[", words->name, words->title,
+		     words->unit);
+	for (size_t row = 0; row < p->sums.count; row++) {
+		size_t count;
+		const uint32_t *stack = profile_stack(p, row, &count);
+
+		buffer_print(&j->text, "%s[%" PRIu64, row ? "," : "", p->sums.rows[row].total);
+		for (size_t i = 0; i < count; i++)
+			buffer_print(&j->text, ",%" PRIu32, strings[stack[i]]);
+		buffer_text(&j->text, "]");
+		take_if_full(j);
+	}
+	buffer_text(&j->text, "]}");
+	free(strings);
+}
+
+static void add_profiles(struct json *j)
+{
+	const char *separator = "";
+
+	for (int metric = 0; metric < METRIC_COUNT; metric++) {
+		struct profile p;
+		struct err err;
+
+		if (!profile_make(j->html->x->context, (enum metric)metric, &p, &err) && p.sums.count) {
+			buffer_text(&j->text, separator);
+			add_profile(j, &p);
+			separator = ",";
+		}
+		profile_done(&p);
+	}
+}
+
+static void add_texts(struct json *j, const struct texts *t, bool is_json)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		if (i)
+			buffer_text(&j->text, ",");
+		if (is_json)
+			buffer_text(&j->text, t->items[i]);
+		else
+			json_add(&j->text, t->items[i]);
+		take_if_full(j);
+	}
+}
+
+static void add_names(struct json *j)
+{
+	static const char *const categories[HTML_CATEGORIES] = {
+	    [TF_GROUP_OSRT] = "osrt",         [TF_GROUP_CUDA] = "cuda",         [TF_GROUP_CUDA_DRIVER] = "driver",
+	    [TF_GROUP_NVTX] = "nvtx",         [TF_GROUP_CUBLAS] = "cublas",     [TF_GROUP_CUDNN] = "cudnn",
+	    [TF_GROUP_CUSPARSE] = "cusparse", [TF_GROUP_CUSOLVER] = "cusolver", [TF_GROUP_NCCL] = "nccl",
+	    [TF_GROUP_MPI] = "mpi",           [TF_GROUP_CUFFT] = "cufft",       [HTML_KERNEL] = "kernel",         [HTML_COPY] = "copy",
+	    [HTML_SET] = "set",               [HTML_GRAPH] = "graph",           [HTML_MEMORY] = "memory",
+	    [HTML_SAMPLE] = "sample",         [HTML_WAIT] = "wait",             [HTML_OVERHEAD] = "overhead",
+	};
+
+	buffer_text(&j->text, "\"categories\":[");
+	for (int i = 0; i < HTML_CATEGORIES; i++)
+		buffer_print(&j->text, "%s\"%s\"", i ? "," : "", categories[i] ? categories[i] : "other");
+	buffer_text(&j->text, "],\"names\":[");
+	for (size_t i = 0; i < j->html->name_count; i++) {
+		buffer_print(&j->text, "%s%" PRIu32 ",%" PRIu32, i ? "," : "", j->html->names[2 * i], j->html->names[2 * i + 1]);
+		take_if_full(j);
+	}
+	buffer_text(&j->text, "]");
+}
+
+static void add_left_out(struct json *j)
+{
+	const struct html *h = j->html;
+	struct texts said = {0};
+
+	if (h->left_out)
+		texts_add(&said,
+			  "The timeline leaves out %" PRIu64 " of %" PRIu64 " events: calls and device work shorter than %" PRIu64
+			  " ns. Tables and flame graphs count them all. --filter-time and --filter-nvtx put "
+			  "a part of the capture on a page of its own.",
+			  h->left_out, h->left_out + h->event_count, h->least_ns);
+	add_texts(j, &said, false);
+	texts_done(&said);
+}
+
+static void add_remarks(struct json *j)
+{
+	struct buffer line = {0};
+	struct texts remarks = {0};
+	bool has_devices = false;
+
+	for (size_t i = 0; i < j->html->track_count; i++)
+		has_devices |= j->html->tracks[i].kind == HTML_STREAM;
+	ledger_line(j->html->model, &line);
+	buffer_text(&j->text, ",\"ledger\":");
+	json_add(&j->text, line.data ? line.data : "");
+	buffer_clear(&line);
+	device_remark(j->html->model, &line);
+	if (has_devices)
+		texts_add(&remarks, "%s", line.data);
+	buffer_text(&j->text, ",\"remarks\":[");
+	add_texts(j, &remarks, false);
+	buffer_text(&j->text, "],\"leftOut\":[");
+	add_left_out(j);
+	buffer_text(&j->text, "],\"problems\":[");
+	add_texts(j, &j->html->model->problems, false);
+	buffer_text(&j->text, "]");
+	texts_done(&remarks);
+	buffer_done(&line);
+}
+
+/* Strings come last: all that goes before may add some. */
+static void add_model(struct json *j)
+{
+	struct html *h = j->html;
+
+	buffer_text(&j->text, "{\"version\":\"" PILLION_VERSION "\",\"title\":");
+	add_string(j, title(h->model));
+	buffer_print(&j->text, ",\"realtime\":%" PRIu64 ",\"events\":%" PRIu64 ",\"processes\":[",
+		     h->model->origin_ns / 1000000, h->event_count);
+	for (size_t i = 0; i < h->model->process_count; i++) {
+		buffer_text(&j->text, i ? "," : "");
+		add_process(j, &h->model->processes[i]);
+	}
+	buffer_text(&j->text, "],\"tracks\":[");
+	for (size_t i = 0; i < h->track_count; i++) {
+		buffer_text(&j->text, i ? "," : "");
+		add_track(j, &h->tracks[i]);
+	}
+	buffer_text(&j->text, "],");
+	add_names(j);
+	add_remarks(j);
+	buffer_text(&j->text, ",\"tables\":[");
+	add_tables(j);
+	buffer_text(&j->text, "],\"findings\":[");
+	add_findings(j);
+	buffer_text(&j->text, "],\"profiles\":[");
+	add_profiles(j);
+	buffer_text(&j->text, "],\"details\":[");
+	add_texts(j, &h->details, true);
+	buffer_text(&j->text, "],\"strings\":[");
+	add_texts(j, &h->strings, false);
+	buffer_text(&j->text, "]}");
+	pack_take(h->pack, &j->text);
+	buffer_done(&j->text);
+}
+
+/* ---- the page ---- */
+
+static void add_plain_summary(struct html *h)
+{
+	struct buffer text = {0};
+
+	summary_text(h->x->context, &text);
+	add_escaped(h->x->out, text.data ? text.data : "");
+	buffer_done(&text);
+}
+
+static int add_data(struct html *h, struct err *err)
+{
+	struct json json = {.html = h};
+
+	h->pack = pack_begin(h->x->out, "events");
+	if (h->pack) {
+		html_events(h);
+		pack_end(h->pack);
+		h->pack = pack_begin(h->x->out, "model");
+	}
+	if (!h->pack)
+		return err_set(err, -ENOMEM, "zlib: cannot start");
+	add_model(&json);
+	pack_end(h->pack);
+	return 0;
+}
+
+int export_html(struct export *x, struct err *err)
+{
+	struct html h = {.x = x, .model = x->context->model};
+	int code;
+
+	for (int i = 0; i < 2; i++) {
+		sink_text(x->out, html_parts[i]);
+		add_escaped(x->out, title(h.model));
+	}
+	sink_text(x->out, html_parts[2]);
+	add_plain_summary(&h);
+	sink_text(x->out, html_parts[3]);
+	code = add_data(&h, err);
+	if (!code)
+		sink_text(x->out, html_parts[4]);
+	html_done(&h);
+	return code;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The timeline of a page, second part: what the devices did, for which calls, and the memory in use. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "../derive/correlate.h"
+#include "export_html.h"
+#include "../derive/memory.h"
+
+/* ---- devices ---- */
+
+static void make_work_detail(struct html *h, const void *from, struct buffer *json)
+{
+	const struct tf_work *w = from;
+
+	(void)h;
+	if (w->kind == TF_WORK_KERNEL) {
+		html_member_shape(json, w->grid, w->block);
+		html_member_number(json, "registers per thread", w->registers);
+		html_member_number(json, "static shared memory", w->static_shared_bytes);
+		html_member_number(json, "dynamic shared memory", w->dynamic_shared_bytes);
+	}
+	if (w->kind == TF_WORK_SET)
+		html_member_number(json, "memset to", w->value);
+	if (w->graph)
+		html_member_number(json, "graph", w->graph);
+	html_member_number(json, "context", w->context);
+	html_member_number(json, "stream", w->stream);
+	if (w->kind == TF_WORK_COPY || w->kind == TF_WORK_SET)
+		html_member_text(json, "value", "bytes");
+}
+
+static struct html_track *stream_track(struct html *h, const struct tf_work *w)
+{
+	const uint64_t who[] = {h->image->process, w->context, w->stream};
+	uint64_t device = (uint64_t)host_number(h->model, h->image->machine) << 32 | w->device;
+	bool is_new;
+	struct html_track *t = html_track(h, HTML_STREAM, device, hash_bytes(who, sizeof(who)), &is_new);
+	struct buffer text = {0};
+
+	if (!is_new)
+		return t;
+	stream_label(&h->streams, w, &text);
+	t->label = html_string(h, text.data);
+	buffer_clear(&text);
+	device_name(h->image->trace, w->device, &text);
+	if (has_several_hosts(h->model))
+		buffer_print(&text, " on %s", h->model->machines[h->image->machine].host);
+	t->group = html_string(h, text.data);
+	t->tid = w->stream;
+	buffer_done(&text);
+	return t;
+}
+
+struct known_work {
+	uint32_t name, detail, track;
+};
+
+static uint64_t new_work(struct html *h, uint32_t id, struct buffer *works)
+{
+	static const unsigned int categories[] = {HTML_KERNEL, HTML_KERNEL, HTML_COPY, HTML_SET, HTML_GRAPH};
+	struct buffer name = {0};
+	struct known_work k;
+	struct tf_work w;
+
+	if (!device_work(h->image->trace, id, &w))
+		w = (struct tf_work){.kind = TF_WORK_KERNEL};
+	device_operation(h->x->context, h->image->trace, &w, &name);
+	k.name = html_name(h, categories[w.kind <= TF_WORK_GRAPH ? w.kind : 0], name.data ? name.data : "?");
+	k.detail = html_detail(h, (uint64_t)1 << 63 | id, make_work_detail, &w);
+	k.track = (uint32_t)(stream_track(h, &w) - h->tracks);
+	buffer_add(works, &k, sizeof(k));
+	buffer_done(&name);
+	return works->size / sizeof(k) - 1;
+}
+
+struct device_pass {
+	struct html *html;
+	struct buffer works; /* struct known_work */
+};
+
+static uint64_t link_of(const struct device_record *r)
+{
+	return r->correlation ? (uint64_t)r->epoch << 32 | r->correlation : 0;
+}
+
+static void add_record(struct scan *s, const struct device_record *r)
+{
+	struct device_pass *pass = s->more;
+	struct html *h = pass->html;
+	struct html_event out = {.duration = r->duration_ns, .value = (int64_t)r->bytes, .link = link_of(r)};
+	struct known_work k;
+	bool is_new;
+	uint64_t *place;
+
+	if (r->duration_ns < h->least_ns) {
+		h->left_out++;
+		return;
+	}
+	place = map_put(&h->known_works, r->work, 0, &is_new);
+	if (is_new)
+		*place = new_work(h, r->work, &pass->works);
+	memcpy(&k, pass->works.data + *place * sizeof(k), sizeof(k));
+	out.start = (int64_t)(axis_monotonic(h->axis, r->start_ns) - h->model->origin_ns);
+	out.name = k.name;
+	out.detail = k.detail;
+	html_add(h, &h->tracks[k.track], &out);
+}
+
+/* What no device was busy with: waits for it, and what recording or compiling cost. */
+static void add_more(struct scan *s, const struct device_record *r)
+{
+	static const char *const waits[] = {"wait", "wait for an event", "stream waits for an event", "wait for a stream",
+					    "wait for a context"};
+	struct html *h = s->more;
+	struct html_event out = {.start = (int64_t)(axis_monotonic(s->axis, r->start_ns) - h->model->origin_ns),
+				 .duration = r->duration_ns};
+	bool is_wait;
+	struct tf_work w;
+
+	if (!device_work(h->image->trace, r->work, &w) || (w.kind != TF_WORK_WAIT && w.kind != TF_WORK_OVERHEAD) ||
+	    r->duration_ns < h->least_ns)
+		return;
+	is_wait = w.kind == TF_WORK_WAIT;
+	out.name = is_wait ? html_name(h, HTML_WAIT, waits[w.value < 5 ? w.value : 0])
+			   : html_name(h, HTML_OVERHEAD, w.value >> 16 < DEVICE_OVERHEADS ? device_overheads[w.value >> 16] : "?");
+	html_add(h, is_wait ? html_process_track(h, HTML_RANGES, 1, "Waits for devices")
+			    : html_process_track(h, HTML_RANGES, 2, "Overhead of recording"), &out);
+}
+
+static void add_records(struct html *h)
+{
+	struct device_pass pass = {.html = h};
+	struct scan s = {.context = h->x->context, .image = h->image, .more = &pass};
+
+	device_scan_image(&s, add_record, NULL);
+	s.more = h;
+	device_scan_more(&s, add_more, NULL);
+	buffer_done(&pass.works);
+}
+
+/* Both ends are found by this: calls are not kept until their work is known. */
+static void add_link(void *context, const struct correlated *c)
+{
+	struct html *h = context;
+	uint64_t duration = axis_duration(h->axis, c->event.duration);
+	struct html_event out = {0};
+	struct html_track *t;
+	uint32_t calls;
+
+	if (!c->thread || !c->record_count || duration < h->least_ns)
+		return;
+	calls = (uint32_t)(html_thread_track(h, HTML_CALLS, c->thread) - h->tracks);
+	t = html_track(h, HTML_LINKS, calls, 0, NULL);
+	t->of = calls;
+	out.start = html_since_origin(h, c->event.ticks, duration);
+	out.link = link_of(&c->records[0]);
+	html_add(h, t, &out);
+}
+
+void html_device(struct html *h)
+{
+	struct correlate_counts counts = {0};
+
+	if (!h->image->trace || !device_source(h->image->trace).is_known)
+		return;
+	add_records(h);
+	correlate_image(h->x->context, h->image, h, add_link, &counts);
+}
+
+/* ---- memory in use ---- */
+
+struct memory_lane {
+	struct html *html;
+	struct map last; /* device -> bytes at its last change */
+};
+
+/* Changes of all kinds together, of those on a device. */
+static void add_change(void *context, const struct memory *m, const struct memory_use *use, uint64_t ns)
+{
+	struct memory_lane *lane = context;
+	struct html *h = lane->html;
+	struct html_event out = {.start = (int64_t)(ns - h->model->origin_ns), .value = (int64_t)use->in_use};
+	struct buffer label = {0};
+
+	(void)m;
+	if (use->kind || use->device == MEMORY_HOST)
+		return;
+	*map_put(&lane->last, use->device, 0, NULL) = use->in_use;
+	buffer_print(&label, "Memory in use, device %" PRIu32, use->device);
+	out.name = html_name(h, HTML_MEMORY, label.data);
+	html_add(h, html_process_track(h, HTML_COUNTER, use->device, label.data), &out);
+	buffer_done(&label);
+}
+
+/* A filter hides what was allocated before, so that what is in use is not known. */
+void html_memory(struct html *h)
+{
+	struct memory_lane lane = {.html = h};
+	struct memory m;
+
+	if (h->image->trace && h->image->trace->is_filtered)
+		return;
+	memory_replay(h->model, h->image, &m, add_change, &lane);
+	/* What comes after an exec has nothing of it. */
+	for (size_t i = 0; h->image->end == TF_END_EXEC && i < lane.last.size; i++)
+		if (lane.last.slots[i].used)
+			add_change(&lane, &m, &(struct memory_use){.device = (uint32_t)lane.last.slots[i].a},
+				   axis_ns(h->axis, image_last_ticks(h->image)));
+	map_done(&lane.last);
+	memory_done(&m);
+}

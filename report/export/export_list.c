@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of export_list.h, and what each needs. */
+#include <string.h>
+
+#include "export.h"
+
+#define NOTHING(run) NULL, run
+#ifdef HAVE_SQLITE
+#define SQLITE(run) NULL, run
+#else
+#define SQLITE(run) "sqlite", NULL
+#endif
+#ifdef HAVE_ZLIB
+#define ZLIB(run) NULL, run
+#else
+#define ZLIB(run) "zlib", NULL
+#endif
+
+#define EXPORT_ROW(name, extension, title, flags, needs) {#name, extension, title, flags, needs(export_##name)},
+const struct export_type export_list[] = {EXPORTS(EXPORT_ROW)};
+#undef EXPORT_ROW
+
+const size_t export_count = sizeof(export_list) / sizeof(*export_list);
+
+const struct export_type *export_find(const char *name)
+{
+	for (size_t i = 0; i < export_count; i++)
+		if (!strcmp(export_list[i].name, name))
+			return &export_list[i];
+	return NULL;
+}

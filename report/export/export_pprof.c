@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pprof: profile.proto, gzipped. Each stack is a sample of two values, how often and how much. */
+#include <string.h>
+
+#include "export.h"
+#include "../derive/frame.h"
+
+/* Field numbers of profile.proto. */
+enum {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE = 2,
+	PROFILE_LOCATION = 4,
+	PROFILE_FUNCTION = 5,
+	PROFILE_STRING = 6,
+	PROFILE_TIME_NS = 9,
+	PROFILE_DURATION_NS = 10,
+	PROFILE_DEFAULT_TYPE = 14,
+	TYPE_NAME = 1,
+	TYPE_UNIT = 2,
+	SAMPLE_LOCATIONS = 1,
+	SAMPLE_VALUES = 2,
+	LOCATION_ID = 1,
+	LOCATION_LINE = 4,
+	LINE_FUNCTION = 1,
+	LINE_NUMBER = 2,
+	FUNCTION_ID = 1,
+	FUNCTION_NAME = 2,
+	FUNCTION_FILE = 4,
+};
+
+static void add_varint(struct buffer *b, uint64_t value)
+{
+	uint8_t bytes[10];
+	size_t size = 0;
+
+	for (; value >= 0x80; value >>= 7)
+		bytes[size++] = (uint8_t)(value | 0x80);
+	bytes[size++] = (uint8_t)value;
+	buffer_add(b, bytes, size);
+}
+
+static void add_value(struct buffer *b, unsigned int field, uint64_t value)
+{
+	add_varint(b, field << 3);
+	add_varint(b, value);
+}
+
+/* A message, packed numbers or text: all that has a length. */
+static void add_bytes(struct buffer *b, unsigned int field, const void *data, size_t size)
+{
+	add_varint(b, field << 3 | 2);
+	add_varint(b, size);
+	buffer_add(b, data, size);
+}
+
+/* Strings are numbered from 0, which is the empty one, and written as they come up. */
+struct strings {
+	struct sink *out;
+	struct sums known;
+};
+
+static uint64_t string_id(struct strings *s, const char *text)
+{
+	size_t before = s->known.count;
+	uint32_t row = sums_row(&s->known, text, strlen(text) + 1);
+	struct buffer message = {0};
+
+	if (s->known.count > before) {
+		add_bytes(&message, PROFILE_STRING, text, strlen(text));
+		sink_add(s->out, message.data, message.size);
+		buffer_done(&message);
+	}
+	return row;
+}
+
+static void send(struct sink *out, unsigned int field, struct buffer *message)
+{
+	struct buffer whole = {0};
+
+	add_bytes(&whole, field, message->data, message->size);
+	sink_add(out, whole.data, whole.size);
+	buffer_done(&whole);
+	buffer_clear(message);
+}
+
+static void add_type(struct strings *s, const char *name, const char *unit)
+{
+	struct buffer b = {0};
+
+	add_value(&b, TYPE_NAME, string_id(s, name));
+	add_value(&b, TYPE_UNIT, string_id(s, unit));
+	send(s->out, PROFILE_SAMPLE_TYPE, &b);
+	buffer_done(&b);
+}
+
+/* A frame is a location and a function of its own, both numbered from 1. */
+static void add_frame(struct strings *s, const char *text, uint64_t id)
+{
+	struct buffer b = {0}, line = {0};
+	struct frame frame;
+
+	frame_split(text, &frame);
+	add_value(&b, FUNCTION_ID, id);
+	add_value(&b, FUNCTION_NAME, string_id(s, frame.name));
+	if (frame.file)
+		add_value(&b, FUNCTION_FILE, string_id(s, frame.file));
+	send(s->out, PROFILE_FUNCTION, &b);
+	add_value(&line, LINE_FUNCTION, id);
+	if (frame.line)
+		add_value(&line, LINE_NUMBER, frame.line);
+	add_value(&b, LOCATION_ID, id);
+	add_bytes(&b, LOCATION_LINE, line.data, line.size);
+	send(s->out, PROFILE_LOCATION, &b);
+	buffer_done(&line);
+	buffer_done(&b);
+	frame_done(&frame);
+}
+
+static void add_sample(struct sink *out, const struct profile *p, size_t row)
+{
+	struct buffer b = {0}, numbers = {0};
+	size_t count;
+	const uint32_t *stack = profile_stack(p, row, &count);
+
+	while (count > 0) /* the innermost first */
+		add_varint(&numbers, stack[--count] + 1u);
+	add_bytes(&b, SAMPLE_LOCATIONS, numbers.data, numbers.size);
+	buffer_clear(&numbers);
+	add_varint(&numbers, p->sums.rows[row].count);
+	add_varint(&numbers, p->sums.rows[row].total);
+	add_bytes(&b, SAMPLE_VALUES, numbers.data, numbers.size);
+	send(out, PROFILE_SAMPLE, &b);
+	buffer_done(&numbers);
+	buffer_done(&b);
+}
+
+static void add_times(struct strings *s, const struct model *m, const struct metric_words *words)
+{
+	struct buffer b = {0};
+	uint64_t end = m->origin_ns;
+
+	for (size_t i = 0; i < m->process_count; i++)
+		if (m->processes[i].end_ns > end)
+			end = m->processes[i].end_ns;
+	add_value(&b, PROFILE_TIME_NS, m->origin_ns);
+	add_value(&b, PROFILE_DURATION_NS, end - m->origin_ns);
+	add_value(&b, PROFILE_DEFAULT_TYPE, string_id(s, words->value));
+	sink_add(s->out, b.data, b.size);
+	buffer_done(&b);
+}
+
+int export_pprof(struct export *x, struct err *err)
+{
+	const struct metric_words *words = &metrics[x->metric];
+	struct profile profile;
+	struct strings strings = {.out = x->out};
+	int code = profile_make(x->context, x->metric, &profile, err);
+
+	if (!code) {
+		string_id(&strings, "");
+		add_type(&strings, words->count, "count");
+		add_type(&strings, words->value, words->unit);
+		for (size_t i = 0; i < profile.names.count; i++)
+			add_frame(&strings, profile.names.items[i], i + 1);
+		for (size_t i = 0; i < profile.sums.count; i++)
+			add_sample(x->out, &profile, i);
+		add_times(&strings, x->context->model, words);
+	}
+	sums_done(&strings.known);
+	profile_done(&profile);
+	return code;
+}

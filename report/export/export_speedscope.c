@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* speedscope: its file format, one sampled profile per metric that has data, a sample being a stack and its weight. */
+#include <errno.h>
+#include <string.h>
+
+#include "export.h"
+#include "../derive/frame.h"
+
+/* All profiles share one list of frames: those of profile i follow those of the ones before. */
+static void add_frames(struct sink *out, const struct profile *profiles, size_t count)
+{
+	const char *separator = "";
+
+	sink_text(out, "\"shared\":{\"frames\":[");
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < profiles[i].names.count; k++) {
+			struct frame frame;
+
+			frame_split(profiles[i].names.items[k], &frame);
+			sink_text(out, separator);
+			sink_text(out, "\n{\"name\":");
+			sink_json(out, frame.name);
+			if (frame.file) {
+				sink_text(out, ",\"file\":");
+				sink_json(out, frame.file);
+				sink_text(out, ",\"line\":");
+				sink_number(out, frame.line);
+			}
+			sink_text(out, "}");
+			separator = ",";
+			frame_done(&frame);
+		}
+	sink_text(out, "]}");
+}
+
+static void add_profile(struct sink *out, const struct profile *p, size_t first_frame)
+{
+	sink_text(out, "\n{\"type\":\"sampled\",\"name\":");
+	sink_json(out, metrics[p->metric].title);
+	sink_text(out, ",\"unit\":");
+	sink_json(out, metrics[p->metric].unit);
+	sink_text(out, ",\"startValue\":0,\"endValue\":");
+	sink_number(out, p->total);
+	sink_text(out, ",\"samples\":[");
+	for (size_t i = 0; i < p->sums.count; i++) {
+		size_t count;
+		const uint32_t *stack = profile_stack(p, i, &count);
+
+		sink_text(out, i ? ",\n[" : "\n[");
+		for (size_t k = 0; k < count; k++) {
+			if (k)
+				sink_text(out, ",");
+			sink_number(out, first_frame + stack[k]);
+		}
+		sink_text(out, "]");
+	}
+	sink_text(out, "],\"weights\":[");
+	for (size_t i = 0; i < p->sums.count; i++) {
+		if (i)
+			sink_text(out, ",");
+		sink_number(out, p->sums.rows[i].total);
+	}
+	sink_text(out, "]}");
+}
+
+static void add_file(struct export *x, const struct profile *profiles, size_t count)
+{
+	size_t first = 0;
+
+	sink_text(x->out,
+		  "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\"pillion\","
+		  "\"name\":");
+	sink_json(x->out, x->context->model->process_count ? x->context->model->processes[0].command : "");
+	sink_text(x->out, ",\"activeProfileIndex\":0,");
+	add_frames(x->out, profiles, count);
+	sink_text(x->out, ",\"profiles\":[");
+	for (size_t i = 0; i < count; i++) {
+		if (i)
+			sink_text(x->out, ",");
+		add_profile(x->out, &profiles[i], first);
+		first += profiles[i].names.count;
+	}
+	sink_text(x->out, "]}\n");
+}
+
+int export_speedscope(struct export *x, struct err *err)
+{
+	struct profile profiles[METRIC_COUNT];
+	size_t count = 0;
+	int code = 0;
+
+	for (enum metric i = 0; i < METRIC_COUNT; i++) {
+		if (x->is_metric_given && i != x->metric)
+			continue;
+		code = profile_make(x->context, i, &profiles[count], err);
+		if (code)
+			profile_done(&profiles[count]);
+		else
+			count++;
+	}
+	if (!x->is_metric_given || count)
+		code = 0;
+	if (!code)
+		add_file(x, profiles, count);
+	for (size_t i = 0; i < count; i++)
+		profile_done(&profiles[i]);
+	return code;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An export in several files, one for each part of the time. Each stands alone: what overlaps two parts is in both. */
+#include "export_split.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../derive/filter.h"
+
+enum { MOST_PARTS = 999, LEAST_NS = 1000, LEAST_TIME_NS = 1000000 };
+
+struct parts {
+	struct export *x;
+	struct model *model;
+	const struct export_type *type;
+	const char *path;
+	bool is_forced;
+	const struct split *split;
+	struct shown *shown; /* what the user's filters leave, by image */
+	uint64_t length;     /* of all of it, in ns */
+	size_t count;        /* written so far */
+};
+
+struct shown {
+	struct tick_span *spans;
+	size_t count;
+	bool is_filtered;
+};
+
+int split_size(const char *text, uint64_t *ret_bytes, struct err *err)
+{
+	static const char units[] = "KMGT";
+	char *end;
+	double size = strtod(text, &end);
+	const char *unit = *end ? strchr(units, *end & ~0x20) : NULL;
+
+	for (const char *p = units; unit && p <= unit; p++)
+		size *= 1024;
+	if (end == text || (*end && (!unit || (end[1] && strcmp(end + 1, "B") != 0 && strcmp(end + 1, "iB") != 0))) ||
+	    !(size >= 4096 && size < 9e18))
+		return err_set(err, -EINVAL, "--split-size=%.100s: must be bytes, 4096 at least, or a number with K, M or G", text);
+	*ret_bytes = (uint64_t)size;
+	return 0;
+}
+
+int split_time(const char *text, uint64_t *ret_ns, struct err *err)
+{
+	double ns = 0;
+	const char *end = filter_duration(text, &ns);
+
+	if (!end || *end || !(ns >= LEAST_TIME_NS && ns < 9e18))
+		return err_set(err, -EINVAL, "--split-time=%.100s: must be a time, 1ms at least, with ns, us, ms or s behind it", text);
+	*ret_ns = (uint64_t)ns;
+	return 0;
+}
+
+bool split_is_asked(const struct split *s)
+{
+	return s->bytes || s->time_ns;
+}
+
+/* ---- which part is looked at ---- */
+
+static void keep_filters(struct parts *p)
+{
+	p->shown = mem_alloc((p->model->image_count + 1) * sizeof(*p->shown));
+	for (size_t i = 0; i < p->model->image_count; i++) {
+		struct trace *t = p->model->images[i].trace;
+
+		if (!t)
+			continue;
+		p->shown[i] = (struct shown){t->shown, t->shown_count, t->is_filtered};
+		t->shown = NULL;
+	}
+}
+
+/* The spans of the user's filters, for the next part or for good. */
+static void restore_filters(struct parts *p, bool is_last)
+{
+	for (size_t i = 0; i < p->model->image_count; i++) {
+		struct trace *t = p->model->images[i].trace;
+		const struct shown *s = &p->shown[i];
+
+		if (!t)
+			continue;
+		free(t->shown);
+		t->shown = s->spans;
+		t->shown_count = s->count;
+		t->is_filtered = s->is_filtered;
+		if (is_last || !s->count)
+			continue;
+		t->shown = mem_alloc(s->count * sizeof(*t->shown));
+		memcpy(t->shown, s->spans, s->count * sizeof(*t->shown));
+	}
+	if (is_last)
+		free(p->shown);
+}
+
+static int look_at(struct parts *p, uint64_t from_ns, uint64_t to_ns, struct err *err)
+{
+	struct buffer span = {0};
+	int code;
+
+	restore_filters(p, false);
+	buffer_print(&span, "%llu/", (unsigned long long)from_ns);
+	if (to_ns < p->length)
+		buffer_print(&span, "%llu", (unsigned long long)to_ns);
+	code = filter_time(p->model, span.data, err);
+	buffer_done(&span);
+	return code;
+}
+
+/* ---- writing ---- */
+
+/* "a/report1.json.gz" becomes "a/report1.002.json.gz". */
+static void part_name(const char *path, size_t number, struct buffer *ret)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	const char *dot = *base ? strchr(base + 1, '.') : NULL, *end = dot ? dot : path + strlen(path);
+
+	buffer_add(ret, path, (size_t)(end - path));
+	buffer_print(ret, ".%03zu%s", number, end);
+}
+
+static int write_one(struct parts *p, const char *path, struct err *err)
+{
+	int code = export_write(p->x, p->type, path, p->is_forced, err);
+
+	if (!code)
+		texts_add(&p->x->written, "%s", path);
+	return code;
+}
+
+static int write_part(struct parts *p, struct err *err)
+{
+	struct buffer name = {0};
+	int code;
+
+	if (p->count == MOST_PARTS)
+		return err_set(err, -EFBIG, "more than %d parts: split less", MOST_PARTS);
+	part_name(p->path, ++p->count, &name);
+	code = write_one(p, name.data, err);
+	buffer_done(&name);
+	return code;
+}
+
+/* Whoever takes all that are there would read them along. They may be somebody's: not ours to remove. */
+static void name_left(struct parts *p)
+{
+	struct buffer name = {0};
+
+	for (size_t number = p->count + 1; number <= MOST_PARTS; number++) {
+		buffer_clear(&name);
+		part_name(p->path, number, &name);
+		if (access(name.data, F_OK) < 0)
+			break;
+		texts_add(&p->x->left, "%s", name.data);
+	}
+	buffer_done(&name);
+}
+
+/* How large the part would be. */
+static int measure(struct parts *p, uint64_t *ret_bytes, struct err *err)
+{
+	struct sink sink;
+	int code = sink_open(&sink, SINK_NOWHERE, export_is_gzip(p->type, p->path), err);
+
+	if (code)
+		return code;
+	p->x->out = &sink;
+	code = p->type->run(p->x, err);
+	sink_close(&sink);
+	p->x->out = NULL;
+	*ret_bytes = sink.written;
+	return code;
+}
+
+/* A part that is too large is cut once more; one of a microsecond is not. */
+static int write_span(struct parts *p, uint64_t from_ns, uint64_t to_ns, struct err *err)
+{
+	uint64_t size = 0, length = to_ns - from_ns, pieces;
+	int code = look_at(p, from_ns, to_ns, err);
+
+	if (!code && p->split->bytes)
+		code = measure(p, &size, err);
+	if (code || size <= p->split->bytes || length <= LEAST_NS)
+		return code ? code : write_part(p, err);
+	pieces = size / p->split->bytes + 1;
+	if (pieces > length / LEAST_NS + 1)
+		pieces = length / LEAST_NS + 1;
+	for (uint64_t i = 0; i < pieces && !code; i++)
+		code = write_span(p, from_ns + length / pieces * i, i + 1 < pieces ? from_ns + length / pieces * (i + 1) : to_ns, err);
+	return code;
+}
+
+int export_split(struct export *x, struct model *m, const struct export_type *type, const char *path, bool is_forced,
+		 const struct split *split, struct err *err)
+{
+	struct parts p = {x, m, type, path, is_forced, split, NULL, 0, 0};
+	uint64_t end = m->origin_ns, step;
+	int code = 0;
+
+	for (size_t i = 0; i < m->process_count; i++)
+		if (m->processes[i].end_ns > end)
+			end = m->processes[i].end_ns;
+	if (!split_is_asked(split))
+		return write_one(&p, path, err);
+	if (!strcmp(path, "-"))
+		return err_set(err, -EINVAL, "several files do not go to standard output");
+	p.length = end - m->origin_ns + 1;
+	step = split->time_ns ? split->time_ns : p.length;
+	if (p.length / step >= MOST_PARTS)
+		return err_set(err, -EFBIG, "more than %d parts: split less", MOST_PARTS);
+	keep_filters(&p);
+	for (uint64_t from = 0; from < p.length && !code; from += step)
+		code = write_span(&p, from, p.length - from > step ? from + step : p.length, err);
+	restore_filters(&p, true);
+	if (!code)
+		name_left(&p);
+	return code;
+}

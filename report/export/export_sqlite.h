@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of export_sqlite share. */
+#ifndef PILLION_EXPORT_SQLITE_H
+#define PILLION_EXPORT_SQLITE_H
+
+#include "../derive/correlate.h"
+#include "export.h"
+#include "nsys_tables.h"
+#include "../derive/nvtx_define.h"
+
+struct known_work {
+	struct tf_work work;
+	int64_t names[3]; /* by enum kernel_name: ids in StringIds */
+};
+
+struct sqlite_writer {
+	struct nsys nsys;
+	struct export *x;
+	const struct model *model;
+	const struct image *image;
+	const struct axis *axis;
+	int64_t global_pid, global_tid;
+	int64_t *functions;       /* of the image: id in StringIds, 0: not looked up yet */
+	struct map texts;         /* of the image: string -> id in StringIds */
+	struct map stacks;        /* of the image: (stack, table) -> call chain */
+	struct known_work *works; /* of the image */
+	size_t work_count, work_capacity;
+	struct map works_by_id;
+	struct map thread_names, devices;
+	struct map mpi_threads; /* global ids of those that have a row in MPI_RANKS */
+	bool has_device_records; /* of the image */
+	struct correlation_ids ids; /* likewise */
+	struct nvtx_definitions nvtx; /* likewise */
+	struct symbol_frame *frames;
+	uint64_t origin_ns;
+	struct map sources; /* (process, which of its sources of correlation ids) -> number of it in the capture */
+	int64_t next_chain, correlation, first_domain;
+};
+
+/* A row for a call of MPI. */
+void sqlite_mpi_call(struct sqlite_writer *w, const struct event *e, const struct function *f, int64_t start, int64_t end,
+		     int64_t name);
+
+/* Device records of the writer's image, and the names that NVTX gave its streams. */
+void sqlite_device_events(struct sqlite_writer *w);
+
+/* A process's correlation number as one that the capture uses once: nsys's rules join by it alone. */
+int64_t sqlite_correlation(struct sqlite_writer *w, uint64_t number);
+
+/* A row for a device, where it is the first one to name it. */
+void sqlite_device(struct sqlite_writer *w, const struct blob *name);
+
+#endif

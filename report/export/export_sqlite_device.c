@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels, copies, memsets and graphs as rows of nsys's tables. */
+#include <string.h>
+
+#include "export_sqlite.h"
+#include "../derive/stream_name.h"
+
+/* The id of a kernel's name in StringIds, in one of its forms. */
+static int64_t kernel_name(struct sqlite_writer *w, const struct tf_work *work, enum kernel_name form)
+{
+	struct report_context context = *w->x->context;
+	struct buffer name = {0};
+	int64_t id;
+
+	context.kernel_name = form;
+	device_operation(&context, w->image->trace, work, &name);
+	id = nsys_string(&w->nsys, name.data ? name.data : "");
+	buffer_done(&name);
+	return id;
+}
+
+static struct known_work *known_work(struct sqlite_writer *w, uint32_t id)
+{
+	bool is_new;
+	uint64_t *place = map_put(&w->works_by_id, id, 0, &is_new);
+	struct known_work *k;
+
+	if (!is_new)
+		return &w->works[*place];
+	*place = w->work_count;
+	w->works = mem_grow(w->works, w->work_count, &w->work_capacity, sizeof(*w->works));
+	k = &w->works[w->work_count++];
+	*k = (struct known_work){0};
+	if (!device_work(w->image->trace, id, &k->work))
+		k->work = (struct tf_work){.kind = TF_WORK_KERNEL};
+	for (int form = 0; k->work.kind == TF_WORK_KERNEL && form < 3; form++)
+		k->names[form] = kernel_name(w, &k->work, (enum kernel_name)form);
+	return k;
+}
+
+/* CUPTI's kinds of memory, from 1, are nsys's from 0; its unknown one is the last. */
+static int64_t memory_kind(uint8_t kind)
+{
+	return kind && kind < 8 ? kind - 1 : 7;
+}
+
+/* The columns that all kinds of work have in front. */
+enum { WORK_COLUMNS = 7 };
+
+static void kernel_row(struct sqlite_writer *w, const int64_t *front, const struct known_work *k)
+{
+	const struct tf_work *t = &k->work;
+	int64_t row[25] = {0};
+	const int64_t rest[] = {k->names[KERNEL_DEMANGLED],
+				k->names[KERNEL_BASE],
+				k->names[KERNEL_MANGLED],
+				NSYS_NULL,
+				NSYS_NULL,
+				t->registers,
+				t->grid[0],
+				t->grid[1],
+				t->grid[2],
+				t->block[0],
+				t->block[1],
+				t->block[2],
+				t->static_shared_bytes,
+				t->dynamic_shared_bytes,
+				t->local_bytes,
+				0,
+				0};
+
+	memcpy(row, front, WORK_COLUMNS * sizeof(*row));
+	memcpy(row + WORK_COLUMNS, rest, sizeof(rest));
+	nsys_row(&w->nsys, NSYS_KERNEL, row, WORK_COLUMNS + sizeof(rest) / sizeof(*rest));
+}
+
+static void copy_row(struct sqlite_writer *w, const int64_t *front, const struct tf_work *t, uint64_t bytes)
+{
+	int64_t row[15];
+	bool is_peer = t->copy == 10; /* else nsys wants no devices */
+	const int64_t rest[] = {(int64_t)bytes,
+				t->copy,
+				NSYS_NULL,
+				memory_kind(t->source),
+				memory_kind(t->target),
+				is_peer ? t->source_device : NSYS_NULL,
+				NSYS_NULL,
+				is_peer ? t->target_device : NSYS_NULL};
+
+	memcpy(row, front, WORK_COLUMNS * sizeof(*row));
+	memcpy(row + WORK_COLUMNS, rest, sizeof(rest));
+	nsys_row(&w->nsys, NSYS_MEMCPY, row, sizeof(row) / sizeof(*row));
+}
+
+static void visit_device(struct scan *s, const struct device_record *r)
+{
+	struct sqlite_writer *w = s->more;
+	const struct known_work *k = known_work(w, r->work);
+	const struct tf_work *t = &k->work;
+	int64_t start = (int64_t)(axis_monotonic(s->axis, r->start_ns) - w->origin_ns);
+	int64_t row[11] = {
+	    start, start + (int64_t)r->duration_ns, t->device, t->context, t->stream,
+	    sqlite_correlation(w, correlation_number(w->model, w->image, r)), w->global_pid};
+
+	if (t->kind == TF_WORK_KERNEL) {
+		kernel_row(w, row, k);
+	} else if (t->kind == TF_WORK_COPY) {
+		copy_row(w, row, t, r->bytes);
+	} else if (t->kind == TF_WORK_SET) {
+		memcpy(row + WORK_COLUMNS, (int64_t[]){t->value, (int64_t)r->bytes, NSYS_NULL, memory_kind(t->target)},
+		       4 * sizeof(*row));
+		nsys_row(&w->nsys, NSYS_MEMSET, row, 11);
+	} else if (t->kind == TF_WORK_GRAPH) {
+		row[WORK_COLUMNS] = row[WORK_COLUMNS + 1] = t->graph;
+		nsys_row(&w->nsys, NSYS_GRAPH, row, 9);
+	}
+}
+
+void sqlite_device(struct sqlite_writer *w, const struct blob *b)
+{
+	sqlite3_stmt *insert = nsys_insert(&w->nsys, NSYS_GPU);
+	struct buffer name = {0};
+	bool is_new;
+
+	map_put(&w->devices, host_number(w->model, w->image->machine), b->id, &is_new);
+	if (!insert || !is_new)
+		return;
+	trace_text(w->image->trace, b, &name);
+	sqlite3_bind_int64(insert, 1, (int64_t)(host_number(w->model, w->image->machine) + 1) << 48);
+	sqlite3_bind_int64(insert, 2, b->id);
+	nsys_bind_text(insert, 3, name.data ? name.data : "");
+	nsys_step(&w->nsys, insert);
+	buffer_done(&name);
+}
+
+/* Waits, allocations and frees. nsys counts operations on memory from 0, CUPTI from 1. */
+static void visit_more(struct scan *s, const struct device_record *r)
+{
+	struct sqlite_writer *w = s->more;
+	int64_t start = (int64_t)(axis_monotonic(s->axis, r->start_ns) - w->origin_ns);
+	int64_t correlation = sqlite_correlation(w, correlation_number(w->model, w->image, r));
+	struct tf_work t;
+
+	if (!device_work(w->image->trace, r->work, &t))
+		return;
+	if (t.kind == TF_WORK_WAIT)
+		nsys_row(&w->nsys, NSYS_SYNC,
+			 (int64_t[]){start, start + (int64_t)r->duration_ns, t.device, t.context, t.stream, correlation, w->global_pid,
+				     t.value, 0},
+			 9);
+	else if (t.kind == TF_WORK_ALLOCATE || t.kind == TF_WORK_FREE)
+		nsys_row(&w->nsys, NSYS_MEMORY,
+			 (int64_t[]){start, w->global_pid, t.device, t.context, (int64_t)r->address, 0, (int64_t)r->bytes,
+				     memory_kind(t.target), t.kind == TF_WORK_FREE, NSYS_NULL, correlation},
+			 11);
+}
+
+static void stream_name_row(struct sqlite_writer *w, const char *name, const struct tf_work *work)
+{
+	sqlite3_stmt *insert = nsys_insert(&w->nsys, NSYS_NVTX_STREAM);
+	const int64_t rest[] = {(int64_t)host_number(w->model, w->image->machine) + 1, 0, w->image->pid, work->device, work->context, work->stream};
+
+	if (!insert)
+		return;
+	nsys_bind_text(insert, 1, name);
+	nsys_bind(insert, 2, rest, sizeof(rest) / sizeof(*rest));
+	nsys_step(&w->nsys, insert);
+}
+
+/* Of those that had work. */
+static void stream_names(struct sqlite_writer *w)
+{
+	struct stream_names names;
+	struct map told = {0};
+
+	stream_names_make(&names, w->x->context, w->image, &w->nvtx);
+	for (size_t i = 0; i < w->work_count; i++) {
+		const struct tf_work *work = &w->works[i].work;
+		const char *name = stream_name(&names, work);
+		bool is_new;
+
+		if (!name)
+			continue;
+		map_put(&told, work->context, work->stream, &is_new);
+		if (is_new)
+			stream_name_row(w, name, work);
+	}
+	map_done(&told);
+	stream_names_done(&names);
+}
+
+void sqlite_device_events(struct sqlite_writer *w)
+{
+	struct scan s = {.context = w->x->context, .image = w->image, .more = w};
+
+	device_scan_image(&s, visit_device, NULL);
+	device_scan_more(&s, visit_more, NULL);
+	stream_names(w);
+}

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""join.py OUTPUT PAGE STYLE MODULE...: the page with its style and its script in it, as C. Modules stand so that each
+comes after those that it imports; their imports and exports go, as all of them share one function."""
+import base64
+import hashlib
+import re
+import sys
+
+
+def read(path):
+    with open(path, encoding='utf-8') as file:
+        return file.read()
+
+
+def script(paths):
+    """All modules in one strict function. A name at the top of two of them would be one variable: that is an error."""
+    owners = {}
+    parts = []
+    for path in paths:
+        text = re.sub(r'^import .*?;\n', '', read(path), flags=re.M | re.S)
+        text = re.sub(r'^export ', '', text, flags=re.M)
+        text = re.sub(r'^\s*//.*\n', '', text, flags=re.M)
+        for name in re.findall(r'^(?:async )?(?:function|class|const|let) (\w+)', text, flags=re.M):
+            if name in owners:
+                sys.exit(f'join.py: {name} is in {owners[name]} and in {path}')
+            owners[name] = path
+        parts.append(text)
+    return '(() => {\n"use strict";\n' + '\n'.join(parts) + '})();\n'
+
+
+def content_hash(text):
+    return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
+
+
+def as_c(text):
+    numbers = [str(byte) for byte in text.encode()] + ['0']
+    return '{' + ','.join(numbers) + '}'
+
+
+def main():
+    output, page_path, style_path, *modules = sys.argv[1:]
+    style, code, page = read(style_path), script(modules), read(page_path)
+    assert '</script' not in code and '</style' not in style
+    page = page.replace('@STYLE_HASH@', content_hash(style)).replace('@SCRIPT_HASH@', content_hash(code))
+    page = page.replace('@STYLE@', style).replace('@SCRIPT@', code)
+    parts = re.split('@TITLE@|@SUMMARY@|@DATA@', page)
+    with open(output, 'w', encoding='utf-8') as file:
+        file.write('/* Made by report/export/html/join.py. */\n#include "export/export_html.h"\n\n')
+        for i, part in enumerate(parts):
+            file.write(f'static const char part{i}[] = {as_c(part)};\n')
+        file.write('const char *const html_parts[HTML_PARTS] = {' + ', '.join(f'part{i}' for i in range(len(parts))) + '};\n')
+
+
+main()

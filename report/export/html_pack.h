@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Data within a page: deflated, in base64, in a script element that no browser runs. Memory does not grow with it. */
+#ifndef PILLION_HTML_PACK_H
+#define PILLION_HTML_PACK_H
+
+#include "../base/sink.h"
+
+struct pack;
+
+/* Begins an element with this id; the sink is borrowed until pack_end, and nothing else is to be added to it. NULL if
+ * zlib cannot start. */
+struct pack *pack_begin(struct sink *out, const char *id);
+void pack_add(struct pack *p, const void *data, size_t size);
+
+/* Adds the buffer's bytes and empties it. */
+void pack_take(struct pack *p, struct buffer *b);
+
+/* Ends the element and frees the pack. */
+void pack_end(struct pack *p);
+
+/* A number in groups of 7 bits, the lowest first, bit 7 set on all but the last. */
+void varint_add(struct buffer *b, uint64_t number);
+
+#endif

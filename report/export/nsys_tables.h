@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of Nsight Systems' SQLite export, schema 3.0, and inserting rows into them. A table is made with its first
+ * row: `nsys stats` skips reports by the tables that are not there. */
+#ifndef PILLION_NSYS_TABLES_H
+#define PILLION_NSYS_TABLES_H
+
+#include <sqlite3.h>
+
+#include "../derive/sums.h"
+
+enum nsys_table {
+	NSYS_META,
+	NSYS_STRINGS,
+	NSYS_START_TIME,
+	NSYS_ANALYSIS,
+	NSYS_GPU,
+	NSYS_PROCESSES,
+	NSYS_THREADS,
+	NSYS_OSRT,
+	NSYS_OSRT_STACKS,
+	NSYS_RUNTIME,
+	NSYS_CUDA_STACKS,
+	NSYS_NVTX,
+	NSYS_NVTX_DEVICE,
+	NSYS_NVTX_STREAM,
+	NSYS_CUBLAS,
+	NSYS_CUDNN,
+	NSYS_KERNEL,
+	NSYS_MEMCPY,
+	NSYS_MEMSET,
+	NSYS_GRAPH,
+	NSYS_SYNC,
+	NSYS_MEMORY,
+	NSYS_MPI_RANKS,
+	NSYS_MPI_P2P,
+	NSYS_MPI_COLLECTIVE,
+	NSYS_MPI_WAIT,
+	NSYS_MPI_OTHER,
+	NSYS_TABLES
+};
+
+/* Stands for NULL among the values of a row. */
+#define NSYS_NULL INT64_MIN
+
+/* Rows that go in by one statement: nearly twice as fast as one by one. */
+enum { NSYS_BATCH = 32 };
+
+struct nsys_rows {
+	sqlite3_stmt *one, *batch; /* insert one row, NSYS_BATCH rows */
+	int64_t *waiting;          /* rows for the next batch */
+	size_t count;              /* of them */
+};
+
+struct nsys {
+	sqlite3 *db;
+	struct nsys_rows tables[NSYS_TABLES];
+	struct sums strings; /* rows are ids of StringIds, from 1 */
+	int code;            /* of the first failure */
+	char why[256];
+};
+
+int nsys_open(struct nsys *n, const char *path, struct err *err);
+
+/* Ends the transaction. 0 or -EIO for what failed at any time since it was opened. */
+int nsys_close(struct nsys *n, struct err *err);
+
+/* The statement that inserts a row into a table, to bind values to; or NULL after a failure. What was bound stays. */
+sqlite3_stmt *nsys_insert(struct nsys *n, enum nsys_table table);
+void nsys_bind(sqlite3_stmt *insert, int first_column, const int64_t *values, size_t count);
+void nsys_step(struct nsys *n, sqlite3_stmt *insert);
+
+/* A row of numbers; columns past them are NULL. It may go in later than rows by nsys_step. */
+void nsys_row(struct nsys *n, enum nsys_table table, const int64_t *values, size_t count);
+
+/* The id of a text in StringIds. Text as a terminal can bear it. */
+int64_t nsys_string(struct nsys *n, const char *text);
+void nsys_bind_text(sqlite3_stmt *insert, int column, const char *text);
+
+#endif

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing a packed file: blocks are packed by as many threads as there are CPUs, written in order, and read back. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "export.h"
+#include "../read/pack.h"
+#include "../read/pack_block.h"
+#include "../base/parallel.h"
+#include "../read/reader.h"
+
+enum { BATCH = 64 };
+
+struct work {
+	struct mapping file;
+	uint64_t first, count; /* blocks of the batch */
+	uint64_t next;	       /* that nobody has taken */
+	uint8_t *packed[BATCH];
+	size_t packed_size[BATCH];
+};
+
+struct packer {
+	FILE *out;
+	uint64_t records;
+	struct block_coder *coders[PARALLEL_MOST]; /* of each thread */
+	size_t thread_count;
+	struct work work;
+	struct shared_table {
+		uint64_t hash;
+		size_t size;
+		uint8_t *record; /* its bytes in the file */
+		size_t record_size;
+	} tables[PACK_TABLES];
+	size_t table_count;
+	const struct shared_table *shared; /* of the file at work; NULL: none */
+	uint8_t without[BLOCK_BYTES]; /* the first block of a file without what it shares */
+	bool is_failed;
+};
+
+/* ---- records ---- */
+
+static bool is_packed_kind(enum pack_kind kind)
+{
+	return kind == PACK_BLOCK || kind == PACK_TABLE;
+}
+
+static void put_record(struct packer *p, enum pack_kind kind, uint64_t value, const void *bytes, size_t size)
+{
+	static const uint8_t zeros[PACK_ALIGN];
+	struct pack_record r = {.magic = PACK_RECORD_MAGIC, .kind = kind, .size_bytes = size, .value = value};
+
+	r.check = hash_bytes(&r, offsetof(struct pack_record, check));
+	if (!is_packed_kind(kind))
+		r.check ^= hash_bytes(bytes, size);
+	p->is_failed |= fwrite(&r, sizeof(r), 1, p->out) != 1;
+	p->is_failed |= size && fwrite(bytes, size, 1, p->out) != 1;
+	size = -size % PACK_ALIGN;
+	p->is_failed |= size && fwrite(zeros, size, 1, p->out) != 1;
+	p->records++;
+}
+
+/* ---- names of functions, once for all traces ---- */
+
+static const struct shared_table *make_table(struct packer *p, uint64_t hash, const uint8_t *bytes, size_t size)
+{
+	struct shared_table *t = &p->tables[p->table_count++];
+	uint64_t size_bytes = size;
+	const uint8_t *packed = block_encode(p->coders[0], bytes, size, &t->record_size);
+
+	t->hash = hash;
+	t->size = size;
+	t->record = mem_alloc(sizeof(size_bytes) + t->record_size);
+	memcpy(t->record, &size_bytes, sizeof(size_bytes));
+	memcpy(t->record + sizeof(size_bytes), packed, t->record_size);
+	t->record_size += sizeof(size_bytes);
+	put_record(p, PACK_TABLE, t->hash, t->record, t->record_size);
+	return t;
+}
+
+/* The table of the trace at work, before its FILE; NULL: it is no trace, or too odd. */
+static const struct shared_table *find_table(struct packer *p)
+{
+	const struct mapping *file = &p->work.file;
+	struct tf_header head;
+	const uint8_t *names;
+	uint64_t hash;
+
+	if (file->size < SHARED_AT || (memcpy(&head, file->data, sizeof(head)), head.magic != TF_MAGIC) || !head.function_bytes ||
+	    head.function_bytes > BLOCK_BYTES - SHARED_AT || head.function_bytes > file->size - SHARED_AT)
+		return NULL;
+	names = file->data + SHARED_AT;
+	hash = hash_bytes(names, head.function_bytes);
+	for (size_t i = 0; i < p->table_count; i++)
+		if (p->tables[i].hash == hash && p->tables[i].size == head.function_bytes)
+			return &p->tables[i];
+	return p->table_count < PACK_TABLES ? make_table(p, hash, names, head.function_bytes) : NULL;
+}
+
+static const uint8_t *without_shared(struct packer *p, const uint8_t *block, size_t size)
+{
+	memcpy(p->without, block, size);
+	memset(p->without + SHARED_AT, 0, p->shared->size);
+	return p->without;
+}
+
+/* ---- files ---- */
+
+static void pack_blocks(void *argument, size_t thread)
+{
+	struct packer *p = argument;
+	struct work *work = &p->work;
+	uint64_t i;
+
+	while ((i = __atomic_fetch_add(&work->next, 1, __ATOMIC_RELAXED)) < work->count) {
+		uint64_t at = (work->first + i) * BLOCK_BYTES, left = work->file.size - at;
+		size_t size = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
+		const uint8_t *block = work->file.data + at, *packed;
+
+		if (!at && p->shared)
+			block = without_shared(p, block, size);
+		packed = block_encode(p->coders[thread], block, size, &work->packed_size[i]);
+		work->packed[i] = mem_alloc(work->packed_size[i]);
+		memcpy(work->packed[i], packed, work->packed_size[i]);
+	}
+}
+
+/* Takes the file's bytes as they are now: a recorder may still be at it. */
+static void put_file(struct packer *p, const char *name)
+{
+	struct work *w = &p->work;
+	uint64_t blocks = (w->file.size + BLOCK_BYTES - 1) / BLOCK_BYTES;
+
+	p->shared = find_table(p);
+	put_record(p, PACK_FILE, w->file.size, name, strlen(name));
+	if (p->shared)
+		put_record(p, PACK_SHARED, p->shared->hash, &(uint64_t){p->shared->size}, sizeof(uint64_t));
+	for (w->first = 0; w->first < blocks && !p->is_failed; w->first += w->count) {
+		w->count = blocks - w->first < BATCH ? blocks - w->first : BATCH;
+		w->next = 0;
+		parallel_run(p->thread_count < w->count ? p->thread_count : (size_t)w->count, pack_blocks, p);
+		for (size_t i = 0; i < w->count; i++) {
+			put_record(p, PACK_BLOCK, w->first + i, w->packed[i], w->packed_size[i]);
+			free(w->packed[i]);
+		}
+		mapping_forget(&w->file, w->first * BLOCK_BYTES, (size_t)w->count * BLOCK_BYTES);
+		if (reader_progress)
+			reader_progress(w->count * BLOCK_BYTES);
+	}
+}
+
+/* ---- what is packed ---- */
+
+/* A capture's name: the last part of its path. */
+static void base_name(const char *path, struct buffer *ret)
+{
+	char *real = realpath(path, NULL), *slash = real ? strrchr(real, '/') : NULL;
+
+	buffer_text(ret, slash && slash[1] ? slash + 1 : "capture.pillion");
+	free(real);
+}
+
+typedef int visit_fn(void *argument, const char *path, const char *name, const struct mapping *file, struct err *err);
+
+static int visit_file(const char *path, const char *name, visit_fn *visit, void *argument, struct texts *left_out, struct err *err)
+{
+	struct mapping file;
+	int code = mapping_open(path, &file, err);
+
+	if (code && left_out) {
+		texts_add(left_out, "%s, left out", err->text);
+		return 0;
+	}
+	if (!code)
+		code = visit(argument, path, name, &file, err);
+	mapping_close(&file);
+	return code;
+}
+
+/* Every file of a capture, in the order of their names. What cannot be read, or is no file: with a list that is left out and
+ * told there, without one it is refused, for it would be lost. */
+static int visit_files(const char *directory, visit_fn *visit, void *argument, struct texts *left_out, struct err *err)
+{
+	struct dirent **entries;
+	int count = scandir(directory, &entries, NULL, alphasort), code = 0;
+
+	if (count < 0)
+		return err_set(err, -errno, "%s: %s", directory, strerror(errno));
+	for (int i = 0; i < count; i++) {
+		const char *name = entries[i]->d_name;
+		struct buffer path = {0};
+
+		buffer_print(&path, "%s/%s", directory, name);
+		if (!code && strcmp(name, ".") && strcmp(name, ".."))
+			code = visit_file(path.data, name, visit, argument, left_out, err);
+		buffer_done(&path);
+		free(entries[i]);
+	}
+	free(entries);
+	return code;
+}
+
+static int pack_one(void *argument, const char *path, const char *name, const struct mapping *file, struct err *err)
+{
+	struct packer *p = argument;
+
+	(void)path;
+	(void)err;
+	p->work.file = *file;
+	put_file(p, name);
+	return 0;
+}
+
+static int pack_capture(struct packer *p, const char *path, struct texts *left_out, struct err *err)
+{
+	struct buffer name = {0};
+
+	base_name(path, &name);
+	put_record(p, PACK_CAPTURE, 0, name.data, name.size);
+	buffer_done(&name);
+	return visit_files(path, pack_one, p, left_out, err);
+}
+
+/* ---- reading back ---- */
+
+struct check {
+	struct pack *pack;
+	size_t next; /* of pack.files */
+};
+
+static bool is_same(const struct mapping *a, const struct mapping *b)
+{
+	size_t piece = BLOCK_BYTES;
+
+	if (a->size != b->size)
+		return false;
+	for (size_t at = 0; at < a->size; at += piece) {
+		if (memcmp(a->data + at, b->data + at, a->size - at < piece ? a->size - at : piece) != 0)
+			return false;
+		mapping_forget(a, at, piece);
+	}
+	return true;
+}
+
+static int check_one(void *argument, const char *path, const char *name, const struct mapping *file, struct err *err)
+{
+	struct check *c = argument;
+	struct pack_file *f = c->next < c->pack->file_count ? c->pack->files[c->next++] : NULL;
+	struct mapping packed = {0};
+	int code;
+
+	if (!f || strcmp(f->name, name))
+		return err_set(err, -EIO, "%s: is not in the packed file", path);
+	code = pack_map(f, &packed, err);
+	if (!code && !is_same(file, &packed))
+		code = err_set(err, -EAGAIN, "%s: changed while it was packed, or does not read back", path);
+	mapping_close(&packed);
+	if (!code && f->lost_bytes)
+		code = err_set(err, -EIO, "%s: does not read back", path);
+	return code;
+}
+
+static int check_pack(const struct pack_wish *w, const char *path, struct err *err)
+{
+	struct check check = {0};
+	struct texts said = {0};
+	int code = pack_open(path, &check.pack, err);
+
+	if (!code && (!check.pack->is_whole || check.pack->damaged_bytes))
+		code = err_set(err, -EIO, "%s: does not read back", path);
+	for (size_t i = 0; i < w->count && !code; i++)
+		code = visit_files(w->captures[i], check_one, &check, w->left_out ? &said : NULL, err);
+	if (!code && check.next < check.pack->file_count)
+		code = err_set(err, -EAGAIN, "%s: a file went while it was packed", path);
+	pack_close(check.pack);
+	texts_done(&said);
+	return code;
+}
+
+/* ---- the file ---- */
+
+struct job {
+	struct export export; /* first: run() is given this */
+	const struct pack_wish *wish;
+};
+
+static void packer_init(struct packer *p, FILE *out)
+{
+	p->out = out;
+	p->thread_count = parallel_threads(BATCH);
+	for (size_t i = 0; i < p->thread_count; i++)
+		p->coders[i] = block_coder_new();
+}
+
+static int write_all(struct packer *p, const struct pack_wish *wish, struct err *err)
+{
+	struct pack_head head = {TF_PACK_MAGIC, TF_BYTE_ORDER, PACK_VERSION};
+	int code = 0;
+
+	p->is_failed = fwrite(&head, sizeof(head), 1, p->out) != 1;
+	for (size_t i = 0; i < wish->count && !code; i++)
+		code = pack_capture(p, wish->captures[i], wish->left_out, err);
+	for (size_t i = 0; i < p->table_count; i++) {
+		put_record(p, PACK_TABLE, p->tables[i].hash, p->tables[i].record, p->tables[i].record_size);
+		free(p->tables[i].record);
+	}
+	put_record(p, PACK_END, p->records, NULL, 0);
+	p->is_failed |= fflush(p->out) || fsync(fileno(p->out));
+	if (p->is_failed && !code)
+		code = err_set(err, errno ? -errno : -EIO, "cannot write the packed file: %s", strerror(errno));
+	return code;
+}
+
+static int run_job(struct export *x, struct err *err)
+{
+	const struct pack_wish *wish = ((struct job *)x)->wish;
+	struct packer *p;
+	FILE *out = fopen(x->path, "we");
+	int code;
+
+	if (!out)
+		return err_set(err, -errno, "%s: %s", x->path, strerror(errno));
+	fchmod(fileno(out), 0600); /* as captures are */
+	p = mem_alloc(sizeof(*p));
+	packer_init(p, out);
+	code = write_all(p, wish, err);
+	for (size_t i = 0; i < p->thread_count; i++)
+		block_coder_free(p->coders[i]);
+	free(p);
+	if (fclose(out) && !code)
+		code = err_set(err, -errno, "%s: %s", x->path, strerror(errno));
+	return code ? code : check_pack(wish, x->path, err);
+}
+
+/* ---- in the directory's place ---- */
+
+static void remove_capture(const char *path)
+{
+	DIR *d = opendir(path);
+	struct dirent *entry;
+
+	while (d && (entry = readdir(d)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			unlinkat(dirfd(d), entry->d_name, 0);
+	if (d)
+		closedir(d);
+	rmdir(path);
+}
+
+/* At each moment there is a whole capture by that name; where a file system cannot swap, it is by the other for a moment. */
+static int take_place(const char *packed, const char *directory, struct err *err)
+{
+	struct buffer aside = {0};
+	int code = 0;
+
+	if (!renameat2(AT_FDCWD, packed, AT_FDCWD, directory, RENAME_EXCHANGE)) {
+		remove_capture(packed);
+		return 0;
+	}
+	buffer_print(&aside, "%s.unpacked-%d", directory, (int)getpid());
+	if (rename(directory, aside.data) < 0) {
+		code = err_set(err, -errno, "%s: %s", directory, strerror(errno));
+	} else if (rename(packed, directory) < 0) {
+		code = err_set(err, -errno, "%s: %s", directory, strerror(errno));
+		if (rename(aside.data, directory) < 0)
+			code = err_set(err, code, "%s: is now %s, and packed %s", directory, aside.data, packed);
+	} else {
+		remove_capture(aside.data);
+	}
+	if (code)
+		unlink(packed);
+	buffer_done(&aside);
+	return code;
+}
+
+static int find_captures(const struct pack_wish *w, struct err *err)
+{
+	for (size_t i = 0; i < w->count; i++) {
+		struct stat st;
+
+		if (stat(w->captures[i], &st) < 0)
+			return err_set(err, -errno, "%s: %s", w->captures[i], strerror(errno));
+		if (!S_ISDIR(st.st_mode))
+			return err_set(err, -ENOTDIR, "%s: %s", w->captures[i],
+				       pack_is_one(w->captures[i]) ? "is packed already" : "not a capture's directory");
+	}
+	return 0;
+}
+
+static size_t trimmed(const char *path)
+{
+	size_t length = strlen(path);
+
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	return length;
+}
+
+int pack_write(const struct pack_wish *wish, struct buffer *ret_path, struct err *err)
+{
+	static const struct export_type type = {.name = "pack", .extension = "pillpack", .flags = EXPORT_FILE, .run = run_job};
+	struct job job = {.wish = wish};
+	int code = find_captures(wish, err);
+
+	if (code)
+		return code;
+	if (!block_coder_exists())
+		return err_set(err, -ENOTSUP, "this build has no zstd");
+	if (wish->is_replacing)
+		buffer_print(ret_path, "%.*s.packing", (int)trimmed(wish->captures[0]), wish->captures[0]);
+	else if (wish->output)
+		buffer_text(ret_path, wish->output);
+	else
+		export_name(wish->captures[0], &type, ret_path);
+	code = export_write(&job.export, &type, ret_path->data, wish->is_forced, err);
+	if (code || !wish->is_replacing)
+		return code;
+	code = take_place(ret_path->data, wish->captures[0], err);
+	buffer_clear(ret_path);
+	buffer_text(ret_path, wish->captures[0]);
+	return code;
+}
+
+/* ---- and out again ---- */
+
+static int extract_file(const char *directory, struct pack_file *f, struct err *err)
+{
+	struct buffer path = {0};
+	struct mapping bytes = {0};
+	FILE *out;
+	int code = pack_map(f, &bytes, err);
+	bool is_failed;
+
+	buffer_print(&path, "%s/%s", directory, f->name);
+	out = code ? NULL : fopen(path.data, "wxe");
+	if (out) {
+		is_failed = false;
+		/* Not by one write of it all: the kernel sees no block that has not been looked at. */
+		for (size_t at = 0; at < bytes.size && !is_failed; at += TF_PAGE) {
+			size_t size = bytes.size - at < TF_PAGE ? bytes.size - at : TF_PAGE;
+			uint8_t page[TF_PAGE];
+
+			memcpy(page, bytes.data + at, size);
+			is_failed = fwrite(page, size, 1, out) != 1;
+		}
+		fchmod(fileno(out), 0600);
+		is_failed |= fclose(out) != 0;
+	}
+	if (!code && (!out || is_failed))
+		code = err_set(err, -errno, "%s: %s", path.data, strerror(errno));
+	mapping_close(&bytes);
+	if (!code && f->lost_bytes)
+		code = err_set(err, -EBADMSG, "%s: damaged, %llu bytes cannot be read", path.data,
+			       (unsigned long long)f->lost_bytes);
+	buffer_done(&path);
+	return code;
+}
+
+static int make_directory(const char *path, struct err *err)
+{
+	return mkdir(path, 0700) < 0 ? err_set(err, -errno, "%s: %s", path, strerror(errno)) : 0;
+}
+
+/* Goes on after damage: the rest is wanted all the more. */
+static int extract_all(struct pack *p, const char *directory, struct err *err)
+{
+	int code = make_directory(directory, err), failed;
+	struct buffer inner = {0};
+	struct err other;
+
+	for (size_t i = 0; i < p->capture_count && !code && p->capture_count > 1; i++) {
+		buffer_clear(&inner);
+		buffer_print(&inner, "%s/%s", directory, p->captures[i]);
+		code = make_directory(inner.data, err);
+	}
+	for (size_t i = 0; i < p->file_count && (!code || code == -EBADMSG); i++) {
+		buffer_clear(&inner);
+		buffer_print(&inner, "%s%s%s", directory, p->capture_count > 1 ? "/" : "",
+			     p->capture_count > 1 ? p->captures[p->files[i]->capture] : "");
+		failed = extract_file(inner.data, p->files[i], code ? &other : err);
+		code = failed ? failed : code;
+	}
+	buffer_done(&inner);
+	return code;
+}
+
+int pack_extract(const char *path, const char *output, struct buffer *ret_path, struct err *err)
+{
+	struct pack *p;
+	const char *slash = strrchr(path, '/');
+	int code = pack_open(path, &p, err);
+
+	if (code)
+		return code;
+	if (output)
+		buffer_text(ret_path, output);
+	else
+		buffer_print(ret_path, "%.*s%s", slash ? (int)(slash - path) + 1 : 0, path,
+			     p->capture_count == 1 ? p->captures[0] : "captures");
+	code = extract_all(p, ret_path->data, err);
+	if (!code && (!p->is_whole || p->damaged_bytes))
+		code = err_set(err, -EBADMSG, "%s: damaged or truncated, the rest is in %s", path, ret_path->data);
+	pack_close(p);
+	return code;
+}

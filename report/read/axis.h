@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The time axis of one boot of one machine: from ticks of its clock to CLOCK_REALTIME, by which several machines are
+ * placed side by side. All processes of a boot share one axis, so that their order is that of their clock. */
+#ifndef PILLION_AXIS_H
+#define PILLION_AXIS_H
+
+#include "../../runtime/trace_format.h"
+#include "../base/util.h"
+
+struct axis {
+	uint32_t clock; /* enum tf_clock */
+	uint64_t hz;	/* nominal, 0 if nobody told */
+	struct tf_clock_pair *pairs;
+	size_t count, capacity;
+	/* by axis_build */
+	double *slopes;	    /* ns per tick from pair i to i + 1; the last one is for what lies behind */
+	int64_t offset_ns;  /* CLOCK_REALTIME minus CLOCK_MONOTONIC */
+	uint64_t scale;	    /* ns per tick, 32 bits behind the point */
+	uint64_t error_ns;  /* how far CLOCK_REALTIME was off this axis at most, plus the pairs' own errors */
+	bool rate_is_known; /* false: one tick is taken for one ns */
+	/* by model_align.c: how far the machine's time of day was ahead of the one that all are placed by */
+	double ahead_ns, drift; /* at since_ns, and how much of each ns is added */
+	uint64_t since_ns;
+};
+
+/* Ignores a pair that was not taken. */
+void axis_add(struct axis *a, const struct tf_clock_pair *pair);
+void axis_build(struct axis *a);
+
+/* The common time in ns, CLOCK_REALTIME of the machine that all are placed by, at that tick. */
+uint64_t axis_ns(const struct axis *a, uint64_t ticks);
+
+/* Likewise where this machine's CLOCK_MONOTONIC, or its CLOCK_REALTIME, stood there. */
+uint64_t axis_monotonic(const struct axis *a, uint64_t monotonic_ns);
+uint64_t axis_realtime(const struct axis *a, uint64_t realtime_ns);
+
+/* The tick at that common time: the other way round. */
+uint64_t axis_tick_at(const struct axis *a, uint64_t ns);
+
+/* The tick at which CLOCK_MONOTONIC stood there. */
+uint64_t axis_ticks(const struct axis *a, uint64_t monotonic_ns);
+
+/* Nanoseconds that so many ticks last. */
+static inline uint64_t axis_duration(const struct axis *a, uint64_t ticks)
+{
+	return (uint64_t)(((unsigned __int128)ticks * a->scale + ((uint64_t)1 << 31)) >> 32);
+}
+
+void axis_done(struct axis *a);
+
+#endif

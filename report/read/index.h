@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lines of a capture's text files: fields separated by TAB, the first one a word, the others key=value. */
+#ifndef PILLION_INDEX_H
+#define PILLION_INDEX_H
+
+#include "../base/util.h"
+
+enum { INDEX_FIELDS = 24 };
+
+struct index_field {
+	const char *key;
+	char *value; /* unescaped; may hold NULs, and is ended by two more than its length says */
+	size_t length;
+};
+
+struct index_line {
+	const char *name;
+	struct index_field fields[INDEX_FIELDS];
+	size_t count;
+	char *text; /* what the fields point into */
+};
+
+/* Takes one line, without its newline. Fields past INDEX_FIELDS are left out. */
+void index_parse(const char *line, size_t length, struct index_line *ret);
+void index_line_done(struct index_line *l);
+
+/* The field, or NULL. */
+const struct index_field *index_find(const struct index_line *l, const char *key);
+
+/* Its text, "" if there is none. */
+const char *index_text(const struct index_line *l, const char *key);
+
+/* Its number: decimal, or hexadecimal after 0x. 0 if there is none. */
+uint64_t index_number(const struct index_line *l, const char *key);
+
+/* A number of which only the writer knows the base: nonces and run ids, which file names carry in hexadecimal. */
+uint64_t index_hex(const struct index_line *l, const char *key);
+
+#endif

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files of a capture, a directory's or a packed one's, into the model. Traces are read whole when they are opened: by several
+ * threads, and joined in the order of their names. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "model.h"
+#include "../base/parallel.h"
+
+struct file {
+	char *path;
+	const char *name;	  /* in path, or of the pack */
+	struct pack_file *packed; /* NULL: in a directory */
+	struct trace *trace;	  /* of a trace, unless there is a problem */
+	char *problem;
+};
+
+struct files {
+	struct file *items;
+	size_t count, capacity;
+	size_t next; /* that no thread has taken */
+};
+
+/* Takes the path. */
+static void files_add(struct files *l, char *path, const char *name, struct pack_file *packed)
+{
+	l->items = mem_grow(l->items, l->count, &l->capacity, sizeof(*l->items));
+	l->items[l->count++] = (struct file){.path = path, .name = name, .packed = packed};
+}
+
+static void files_done(struct files *l)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		free(l->items[i].path);
+		free(l->items[i].problem);
+		reader_close(l->items[i].trace);
+	}
+	free(l->items);
+}
+
+static void open_range(struct model *m, const char *path, const struct mapping *file)
+{
+	struct tf_range_page page;
+	size_t room;
+
+	if (file->size < sizeof(page) || (memcpy(&page, file->data, sizeof(page)), page.magic != TF_RANGE_MAGIC)) {
+		texts_add(&m->problems, "%s: not a range file", path);
+		return;
+	}
+	room = (file->size - sizeof(page)) / sizeof(struct tf_range);
+	m->ranges = mem_grow(m->ranges, m->ranges_count, &m->ranges_capacity, sizeof(*m->ranges));
+	m->ranges[m->ranges_count] =
+		(struct ranges){.run = page.run, .mode = page.mode, .count = page.begun < room ? page.begun : room};
+	m->ranges[m->ranges_count].items = mem_alloc(m->ranges[m->ranges_count].count * sizeof(struct tf_range));
+	memcpy(m->ranges[m->ranges_count].items, file->data + sizeof(page),
+	       m->ranges[m->ranges_count].count * sizeof(struct tf_range));
+	m->ranges_count++;
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+	size_t length = strlen(name), tail = strlen(end);
+
+	return length > tail && !strcmp(name + length - tail, end);
+}
+
+static bool is_of_capture(const char *name)
+{
+	return ends_with(name, ".trace") || ends_with(name, ".index") || ends_with(name, ".range");
+}
+
+static int map_file(const struct file *f, struct mapping *ret, struct err *err)
+{
+	return f->packed ? pack_map(f->packed, ret, err) : mapping_open(f->path, ret, err);
+}
+
+static void read_trace(struct file *f)
+{
+	struct mapping bytes;
+	struct err err;
+	int code = map_file(f, &bytes, &err);
+
+	if (!code)
+		code = reader_open_mapping(f->path, &bytes, &f->trace, &err);
+	if (code)
+		f->problem = mem_copy_text(err.text, strlen(err.text));
+}
+
+static void read_traces(void *argument, size_t thread)
+{
+	struct files *l = argument;
+	size_t i;
+
+	(void)thread;
+	while ((i = __atomic_fetch_add(&l->next, 1, __ATOMIC_RELAXED)) < l->count)
+		if (ends_with(l->items[i].name, ".trace"))
+			read_trace(&l->items[i]);
+}
+
+static void join_trace(struct model *m, struct file *f)
+{
+	if (f->problem)
+		texts_add(&m->problems, "%s", f->problem);
+	else
+		model_trace(m, f->trace);
+	f->trace = NULL;
+}
+
+static void join_other(struct model *m, struct file *f)
+{
+	struct mapping bytes;
+	struct err err;
+
+	if (map_file(f, &bytes, &err)) {
+		texts_add(&m->problems, "%s", err.text);
+		return;
+	}
+	if (ends_with(f->name, ".index"))
+		model_index(m, f->path, f->name, &bytes);
+	else
+		open_range(m, f->path, &bytes);
+	mapping_close(&bytes);
+}
+
+static void join_file(struct model *m, struct file *f)
+{
+	if (ends_with(f->name, ".trace"))
+		join_trace(m, f);
+	else if (is_of_capture(f->name))
+		join_other(m, f);
+	else
+		texts_add(&m->problems, "%s: not a file of a capture", f->path);
+	if (f->packed && f->packed->lost_bytes)
+		texts_add(&m->problems, "%s: damaged, %llu bytes cannot be read", f->path,
+			  (unsigned long long)f->packed->lost_bytes);
+}
+
+static void read_files(struct model *m, struct files *l)
+{
+	parallel_run(parallel_threads(l->count), read_traces, l);
+	for (size_t i = 0; i < l->count; i++)
+		join_file(m, &l->items[i]);
+}
+
+/* The file that makes a directory a capture. Without it the directory may still hold traces of a run that was started
+ * by LD_PRELOAD alone. */
+static int check_format(const char *path, const struct mapping *file, struct err *err)
+{
+	char *text = mem_copy_text((const char *)file->data, file->size < TF_PAGE ? file->size : TF_PAGE), *at = text;
+	unsigned long format = 0;
+
+	for (; at; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (!strncmp(at, "format=", 7))
+			format = strtoul(at + 7, NULL, 10);
+	}
+	free(text);
+	if (format > TF_VERSION_MAJOR)
+		return err_set(err, -ENOTSUP, "%s: capture format %lu, this program reads %u", path, format, TF_VERSION_MAJOR);
+	return 0;
+}
+
+/* Sets *ret_found, unless it is there already, if there is such a file, be it damaged. */
+static int read_capture_file(struct model *m, const struct file *f, bool *ret_found, struct err *err)
+{
+	struct mapping bytes;
+	int code = map_file(f, &bytes, err);
+
+	if (code == -ENOENT)
+		return 0;
+	*ret_found = true;
+	if (code) {
+		texts_add(&m->problems, "%s", err->text);
+		return 0;
+	}
+	code = check_format(f->path, &bytes, err);
+	mapping_close(&bytes);
+	return code;
+}
+
+static char *join_path(const char *directory, const char *name)
+{
+	struct buffer path = {0};
+
+	buffer_print(&path, "%s/%s", directory, name);
+	return path.data;
+}
+
+static bool is_listed(const char *name)
+{
+	return name[0] != '.' && strcmp(name, "capture") != 0;
+}
+
+static int open_directory(struct model *m, const char *path, struct err *err)
+{
+	struct file capture = {.path = join_path(path, "capture")};
+	struct files files = {0};
+	struct dirent **entries;
+	bool is_capture = false;
+	int count, code = read_capture_file(m, &capture, &is_capture, err);
+
+	free(capture.path);
+	if (code)
+		return code;
+	count = scandir(path, &entries, NULL, alphasort);
+	if (count < 0)
+		return err_set(err, -errno, "%s: %s", path, strerror(errno));
+	for (int i = 0; i < count; i++) {
+		const char *name = entries[i]->d_name;
+
+		is_capture |= ends_with(name, ".trace") || ends_with(name, ".index");
+		if (is_listed(name))
+			files_add(&files, join_path(path, name), name, NULL);
+	}
+	if (is_capture)
+		read_files(m, &files);
+	else
+		code = err_set(err, -EINVAL, "%s: not a pillion capture", path);
+	files_done(&files);
+	for (int i = 0; i < count; i++)
+		free(entries[i]);
+	free(entries);
+	return code;
+}
+
+static int open_packed(struct model *m, const char *path, struct err *err)
+{
+	struct files files = {0};
+	struct pack *p;
+	bool is_found;
+	int code = pack_open(path, &p, err);
+
+	if (code)
+		return code;
+	m->packs = mem_grow(m->packs, m->pack_count, &m->pack_capacity, sizeof(*m->packs));
+	m->packs[m->pack_count++] = p;
+	if (!p->is_whole)
+		texts_add(&m->problems, "%s: truncated, its end is missing", path);
+	if (p->damaged_bytes)
+		texts_add(&m->problems, "%s: damaged, %llu bytes cannot be read", path, (unsigned long long)p->damaged_bytes);
+	for (size_t i = 0; i < p->file_count && !code; i++) {
+		struct pack_file *f = p->files[i];
+		struct file capture = {.path = join_path(path, f->name), .packed = f};
+
+		if (is_listed(f->name)) {
+			files_add(&files, capture.path, f->name, f);
+			continue;
+		}
+		if (!strcmp(f->name, "capture"))
+			code = read_capture_file(m, &capture, &is_found, err);
+		free(capture.path);
+	}
+	if (!code)
+		read_files(m, &files);
+	files_done(&files);
+	return code;
+}
+
+static int open_single(struct model *m, const char *path, struct err *err)
+{
+	struct trace *t;
+	int code = reader_open(path, &t, err);
+
+	if (!code)
+		model_trace(m, t);
+	return code;
+}
+
+int model_path(struct model *m, const char *path, struct err *err)
+{
+	static const char *const endings[] = {".pillion", ".pillpack"};
+	struct buffer longer = {0};
+	struct stat st;
+	int code = stat(path, &st) < 0 ? -errno : 0;
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings) && code == -ENOENT && path[0]; i++) {
+		buffer_clear(&longer);
+		buffer_print(&longer, "%s%s", path, endings[i]);
+		if (!stat(longer.data, &st)) {
+			path = longer.data;
+			code = 0;
+		}
+	}
+	if (code)
+		code = err_set(err, code, "%s: %s", path, strerror(-code));
+	else if (S_ISDIR(st.st_mode))
+		code = open_directory(m, path, err);
+	else if (pack_is_one(path))
+		code = open_packed(m, path, err);
+	else
+		code = open_single(m, path, err);
+	buffer_done(&longer);
+	return code;
+}
+

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One trace file: its head, windows, threads, definitions, and the events of each thread in the order they were
+ * written. Every length and index is checked here, so that what comes out is safe to use; ids are only ever looked up.
+ */
+#ifndef PILLION_READER_H
+#define PILLION_READER_H
+
+#include "../../runtime/trace_format.h"
+#include "functions.h"
+#include "mapping.h"
+
+struct window {
+	uint64_t offset, base_ticks;
+	uint32_t size; /* bytes of it that the file has */
+	uint32_t thread, sequence, tid;
+};
+
+struct trace_thread {
+	uint32_t number, tid;
+	size_t first_window, window_count; /* in trace.windows */
+	const struct tf_thread *page;	   /* in the file; NULL: it has none */
+	char name[64];
+	const struct tf_counter *counters; /* in the file */
+	uint32_t counter_count;
+	/* found by reading all of it once */
+	uint64_t events, first_ticks, last_ticks, longest_ticks; /* the longest call */
+	uint64_t unmatched_pushes, unmatched_pops;
+	uint64_t samples, sampled_us; /* the CPU time that they stand for */
+	uint64_t stackless_samples;
+	uint32_t kinds,
+		args; /* bits of enum tf_kind and tf_arg_kind that occur: who looks for others need not read it */
+	bool has_device_records;
+};
+
+/* A definition. Its bytes stand in pieces, see trace_blob. */
+struct blob {
+	uint64_t offset; /* of its first data slot */
+	uint32_t id;
+	uint16_t length;
+	uint8_t type; /* enum tf_blob_kind */
+};
+
+struct trace_child {
+	struct tf_child child;
+	uint64_t ticks; /* about when it was told; 0: not known */
+};
+
+/* Both ends belong to it. */
+struct tick_span {
+	uint64_t from, to;
+};
+
+struct trace {
+	struct mapping bytes;
+	char *path;
+	struct tf_header header; /* a copy with every string ended */
+	struct functions *functions;
+	struct window *windows;
+	size_t window_count, window_capacity;
+	struct trace_thread *threads;
+	size_t thread_count;
+	struct blob *blobs;
+	size_t blob_count, blob_capacity;
+	struct map definitions; /* (type, id) -> position in blobs */
+	struct trace_child *children;
+	size_t child_count, child_capacity;
+	/* what is looked at, filter.h: spans in order that do not overlap */
+	struct tick_span *shown;
+	size_t shown_count;
+	bool is_filtered;
+	struct correlate_counts *correlated; /* correlate.c's own: what it found, NULL: nobody asked yet */
+	/* what could not be read */
+	uint64_t torn, orphans, broken, holes, damaged_bytes, missing_bytes;
+};
+
+struct event {
+	uint8_t kind;	 /* enum tf_kind; for TF_BLOB id, blob, length and args (its first DATA slot) are set */
+	uint8_t blob;	 /* enum tf_blob_kind */
+	uint16_t length; /* of the blob in bytes */
+	uint32_t id;	 /* function, domain, or the blob's id */
+	uint32_t text;	 /* id of the string of a push, mark or range start */
+	uint32_t args_count;
+	uint64_t ticks;	      /* the end of a call */
+	uint64_t duration;    /* of a call, in ticks */
+	const uint64_t *args; /* args_count slots, all TF_ARG */
+	const uint64_t *payload; /* slot of its TF_BLOB_PAYLOAD, which is whole; NULL: none */
+};
+
+/* Reads the events of one thread. Pushes, pops, starts and ends come whether filtered or not: nvtx.c makes ranges of them. */
+struct cursor {
+	const struct trace *trace;
+	const struct trace_thread *thread;
+	size_t window; /* next one to enter */
+	const uint64_t *at, *end;
+	uint64_t now;
+	uint64_t torn, orphans, broken;
+	const uint64_t *payloads[4]; /* the last ones: between one and its event a handler's may stand */
+	bool is_unfiltered; /* set after cursor_init: calls and marks outside of trace.shown come too */
+};
+
+/* Opens a trace file. On failure *ret is NULL and err says why, with the path: -ENODATA for an empty file, -EPROTO for
+ * a foreign one, -ENOTSUP for one from a later major version. Damage further in is counted, not fatal. */
+int reader_open(const char *path, struct trace **ret, struct err *err);
+/* Likewise; takes the bytes, also on failure. `path` is what messages call them. */
+int reader_open_mapping(const char *path, struct mapping *bytes, struct trace **ret, struct err *err);
+int reader_open_bytes(const void *data, size_t size, struct trace **ret, struct err *err);
+void reader_close(struct trace *t);
+
+void cursor_init(struct cursor *c, const struct trace *t, const struct trace_thread *thread);
+
+/* Right after cursor_init: leaves out windows that were full well before that tick. */
+void cursor_skip_to(struct cursor *c, uint64_t ticks);
+
+/* The next event, definitions left out. False at the end. */
+bool cursor_next(struct cursor *c, struct event *ret);
+
+/* Likewise with definitions. */
+bool cursor_step(struct cursor *c, struct event *ret);
+
+/* Does anything from `from` to `to` pass the filter? */
+bool trace_shows_span(const struct trace *t, uint64_t from, uint64_t to);
+
+static inline bool trace_shows(const struct trace *t, uint64_t from, uint64_t to)
+{
+	return !t->is_filtered || trace_shows_span(t, from, to);
+}
+
+/* The ARG slot of this kind, or 0, which is none. */
+uint64_t event_arg(const struct event *e, enum tf_arg_kind kind);
+
+static inline uint64_t event_start(const struct event *e)
+{
+	return e->ticks > e->duration ? e->ticks - e->duration : 0;
+}
+
+const struct blob *trace_definition(const struct trace *t, enum tf_blob_kind type, uint32_t id);
+
+/* Copies at most `size` bytes of a blob, returns how many. */
+size_t trace_blob(const struct trace *t, const struct blob *b, void *ret, size_t size);
+
+/* Appends a blob's text. */
+void trace_text(const struct trace *t, const struct blob *b, struct buffer *ret);
+
+/* The call that the thread is in: true, with its function's id and start, or false. */
+bool thread_current(const struct trace_thread *thread, uint32_t *ret_function, uint64_t *ret_start);
+
+/* NULL if there is no such id. */
+const struct function *trace_function(const struct trace *t, uint32_t id);
+
+/* Called with the bytes gone through, now and then while events are read, by any thread. */
+extern void (*reader_progress)(uint64_t bytes);
+
+#endif

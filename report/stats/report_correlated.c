@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* correlated: host calls with the device work that they asked for, as correlate.h finds them.
+ * device_facts: what is known of devices besides, record by record. */
+#include <errno.h>
+
+#include "../derive/correlate.h"
+#include "report.h"
+
+struct context {
+	const struct model *model;
+	struct table *table;
+};
+
+static void row(void *arg, const struct correlated *c)
+{
+	struct context *x = arg;
+	const struct axis *axis = &x->model->machines[c->image->machine].axis;
+	const struct function *f = c->thread ? trace_function(c->image->trace, c->event.id) : NULL;
+	uint64_t work_ns = 0;
+
+	for (size_t i = 0; i < c->record_count; i++)
+		work_ns += c->records[i].duration_ns;
+	table_number_if(x->table, f, model_since_origin(x->model, axis_ns(axis, event_start(&c->event))));
+	table_number_if(x->table, f, axis_duration(axis, c->event.duration));
+	table_number(x->table, c->image->pid);
+	table_number_if(x->table, f, f ? c->thread->tid : 0);
+	table_text(x->table, f ? f->name : "");
+	table_number_if(x->table, c->record_count, c->correlation);
+	table_number(x->table, c->record_count);
+	table_number(x->table, work_ns);
+}
+
+int report_correlated(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct context x = {c->model, table};
+	struct correlate_counts counts = {0};
+
+	table_has(table, {"Call Start (ns)", COLUMN_NS}, {"Call Duration (ns)", COLUMN_NS}, {"PID", COLUMN_ID},
+		  {"TID", COLUMN_ID}, {"Call", COLUMN_TEXT}, {"CorrId", COLUMN_ID}, {"Device Records", COLUMN_COUNT},
+		  {"Device Time (ns)", COLUMN_NS});
+	for (size_t i = 0; i < c->model->image_count; i++)
+		correlate_image(c, &c->model->images[i], &x, row, &counts);
+	return table_rows(table) ? 0 : device_none(c->model, err);
+}
+
+static void fact_row(struct scan *s, const struct device_record *r)
+{
+	static const char *const kinds[] = {"wait", "allocate", "free", "overhead", "managed", "compile"};
+	struct table *table = s->more;
+	struct tf_work w;
+	bool is_known = device_work(s->image->trace, r->work, &w) && w.kind >= TF_WORK_WAIT && w.kind <= TF_WORK_COMPILE;
+
+	table_number(table, model_since_origin(s->context->model, axis_monotonic(s->axis, r->start_ns)));
+	table_number(table, r->duration_ns);
+	table_number(table, s->image->pid);
+	table_text(table, is_known ? kinds[w.kind - TF_WORK_WAIT] : "unknown");
+	table_number(table, r->correlation);
+	table_number(table, is_known ? w.device : 0);
+	table_number(table, is_known ? w.stream : 0);
+	table_number(table, r->bytes);
+	table_number(table, r->address);
+}
+
+int report_device_facts(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct scan s = {.context = c, .more = table};
+
+	table_has(table, {"Start (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS}, {"PID", COLUMN_ID},
+		  {"Kind", COLUMN_TEXT}, {"CorrId", COLUMN_ID}, {"Device", COLUMN_ID}, {"Strm", COLUMN_ID},
+		  {"Bytes", COLUMN_ID}, {"Address", COLUMN_ID});
+	for (size_t i = 0; i < c->model->image_count; i++) {
+		s.image = &c->model->images[i];
+		device_scan_more(&s, fact_row, NULL);
+	}
+	return table_rows(table) ? 0 : device_none(c->model, err);
+}

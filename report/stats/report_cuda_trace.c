@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuda_api_trace: each CUDA call, by its start. */
+#include <stdlib.h>
+
+#include "report.h"
+#include "../derive/correlate.h"
+
+struct line {
+	uint64_t start_ns, duration_ns, correlation;
+	const struct image *image;
+	const struct trace_thread *thread;
+	uint32_t function, error;
+};
+
+struct lines {
+	struct correlation_ids ids;
+	struct line *items;
+	size_t count, capacity;
+};
+
+static void collect(struct scan *s, const struct event *e)
+{
+	struct lines *l = s->more;
+	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	uint64_t duration = axis_duration(s->axis, e->duration);
+
+	if (!f || (f->group != TF_GROUP_CUDA && f->group != TF_GROUP_CUDA_DRIVER))
+		return;
+	l->items = mem_grow(l->items, l->count, &l->capacity, sizeof(*l->items));
+	l->items[l->count++] = (struct line){
+		.start_ns = axis_ns(s->axis, e->ticks) - duration,
+		.duration_ns = duration,
+		.image = s->image,
+		.thread = s->thread,
+		.function = e->id,
+		.error = (uint32_t)tf_arg_value(event_arg(e, TF_ARG_RESULT)),
+		.correlation = correlation_of(&l->ids, e),
+	};
+}
+
+static int by_start(const void *left, const void *right)
+{
+	const struct line *a = left, *b = right;
+
+	return order_of(a->start_ns, b->start_ns) ?: order_of((uintptr_t)a->image, (uintptr_t)b->image) ?:
+	       order_of((uintptr_t)a->thread, (uintptr_t)b->thread);
+}
+
+static void row(const struct model *m, struct table *table, const struct line *l)
+{
+	const struct function *f = trace_function(l->image->trace, l->function);
+
+	table_number(table, model_since_origin(m, l->start_ns));
+	table_number(table, l->duration_ns);
+	table_text(table, f ? f->name : "");
+	table_number(table, l->error);
+	table_number_if(table, l->correlation, l->correlation);
+	table_number(table, l->image->pid);
+	table_number(table, l->thread->tid);
+	table_nothing(table); /* priorities are not recorded */
+	table_text(table, l->thread->name);
+}
+
+int report_cuda_api_trace(const struct report_context *c, struct table *table, struct err *err)
+{
+	static const struct column_head columns[] = {
+		{"Start (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS}, {"Name", COLUMN_TEXT}, {"Result", COLUMN_ID}, {"CorrID", COLUMN_ID},
+		{"Pid", COLUMN_ID}, {"Tid", COLUMN_ID}, {"T-Pri", COLUMN_ID}, {"Thread Name", COLUMN_TEXT},
+	};
+	struct lines l = {0};
+	struct scan s = {.context = c, .more = &l};
+
+	(void)err;
+	table_columns(table, columns, sizeof(columns) / sizeof(*columns));
+	for (size_t i = 0; i < c->model->image_count; i++) {
+		correlation_ids(c, &c->model->images[i], &l.ids);
+		s.image = &c->model->images[i];
+		scan_image(&s, collect);
+		correlation_ids_done(&l.ids);
+	}
+	if (l.count)
+		qsort(l.items, l.count, sizeof(*l.items), by_start);
+	for (size_t i = 0; i < l.count; i++)
+		row(c->model, table, &l.items[i]);
+	free(l.items);
+	return 0;
+}

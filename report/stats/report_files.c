@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* files, sockets: recorded OS calls by what their descriptor was. Calls under the threshold are not among them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../derive/descriptor.h"
+#include "report.h"
+
+enum role { ROLE_OTHER, ROLE_OPEN, ROLE_MEET, ROLE_CLOSE, ROLE_READ, ROLE_WRITE, ROLE_UNKNOWN };
+
+/* What its result says: ROLE_OPEN a descriptor that it made; READ and WRITE bytes. MEET: connects or accepts on its own. By the
+ * beginning of the name; the first that fits. */
+static const struct {
+	const char *prefix;
+	enum role role;
+} roles[] = {
+	{"open", ROLE_OPEN},	     {"creat", ROLE_OPEN},	{"fopen", ROLE_OPEN},	{"mkstemp", ROLE_OPEN},
+	{"mkostemp", ROLE_OPEN},     {"connect", ROLE_MEET},	{"accept", ROLE_MEET},	{"close", ROLE_CLOSE},
+	{"fclose", ROLE_CLOSE},	     {"pclose", ROLE_CLOSE},	{"mq_close", ROLE_CLOSE}, {"readahead", ROLE_OTHER},
+	{"readdir", ROLE_OTHER},     {"recvmmsg", ROLE_OTHER},	{"sendmmsg", ROLE_OTHER}, {"mq_send", ROLE_OTHER},
+	{"read", ROLE_READ},	     {"pread", ROLE_READ},	{"recv", ROLE_READ},	{"fread", ROLE_READ},
+	{"fget", ROLE_READ},	     {"get", ROLE_READ},	{"mq_receive", ROLE_READ}, {"mq_timedreceive", ROLE_READ},
+	{"write", ROLE_WRITE},	     {"pwrite", ROLE_WRITE},	{"send", ROLE_WRITE},	{"fwrite", ROLE_WRITE},
+	{"fput", ROLE_WRITE},	     {"put", ROLE_WRITE},	{"copy_file_range", ROLE_WRITE}, {"splice", ROLE_WRITE},
+	{"tee", ROLE_WRITE},	     {"vmsplice", ROLE_WRITE},
+};
+
+struct traffic {
+	uint64_t total_ns, longest_ns, calls, opens, reads, read_bytes, writes, written_bytes;
+};
+
+struct traffics {
+	struct scan scan;
+	bool is_sockets;
+	const struct image *image; /* whose descriptors and roles these are */
+	struct descriptors descriptors;
+	uint8_t role[1u << 11];
+	struct sums keys; /* only what they are called; the numbers are in rows, in the same order */
+	struct traffic *rows;
+	size_t row_count, row_capacity;
+};
+
+static enum role role_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(roles) / sizeof(*roles); i++)
+		if (!strncmp(name, roles[i].prefix, strlen(roles[i].prefix)))
+			return roles[i].role;
+	return ROLE_OTHER;
+}
+
+static void enter_image(struct traffics *t)
+{
+	if (t->image == t->scan.image)
+		return;
+	t->image = t->scan.image;
+	descriptors_done(&t->descriptors);
+	descriptors_init(&t->descriptors, t->image->trace);
+	memset(t->role, ROLE_UNKNOWN, sizeof(t->role));
+}
+
+static enum role event_role(struct traffics *t, uint32_t function)
+{
+	const struct function *f = trace_function(t->image->trace, function);
+
+	if (!f || function >= sizeof(t->role))
+		return ROLE_OTHER;
+	if (t->role[function] == ROLE_UNKNOWN)
+		t->role[function] = (uint8_t)role_of(f->name);
+	return t->role[function];
+}
+
+static bool traffic_key(struct scan *s, const void *descriptor, struct buffer *fields)
+{
+	const struct traffics *t = s->more;
+
+	if (descriptor)
+		descriptors_text(&t->descriptors, descriptor, fields);
+	if (!fields->size)
+		buffer_text(fields, "(not known)");
+	return true;
+}
+
+static struct traffic *traffic_row(struct traffics *t, const struct descriptor *d, uint64_t start)
+{
+	uint32_t row = scan_row_of(&t->scan, start, d ? (uint64_t)(d - t->descriptors.items) : UINT64_MAX, traffic_key, d);
+
+	while (t->row_count <= row) {
+		t->rows = mem_grow(t->rows, t->row_count, &t->row_capacity, sizeof(*t->rows));
+		t->rows[t->row_count++] = (struct traffic){0};
+	}
+	return &t->rows[row];
+}
+
+static void add_call(struct traffic *r, const struct scan *s, const struct event *e, enum role role, int64_t result)
+{
+	uint64_t duration = axis_duration(s->axis, e->duration), many = tf_arg_value(event_arg(e, TF_ARG_BYTES));
+	uint64_t bytes = many ? many : result > 0 ? (uint64_t)result : 0;
+
+	r->calls++;
+	r->total_ns += duration;
+	if (duration > r->longest_ns)
+		r->longest_ns = duration;
+	r->opens += (role == ROLE_OPEN || role == ROLE_MEET) && result >= 0;
+	if (role == ROLE_READ) {
+		r->reads++;
+		r->read_bytes += bytes;
+	} else if (role == ROLE_WRITE) {
+		r->writes++;
+		r->written_bytes += bytes;
+	}
+}
+
+static void visit(struct scan *s, const struct event *e)
+{
+	struct traffics *t = s->more;
+	uint64_t arg = e->kind == TF_CALL && e->args_count ? event_arg(e, TF_ARG_FD) : 0, fd = tf_arg_value(arg) & 0xffff;
+	int64_t result = (int32_t)(tf_arg_value(arg) >> 16);
+	const struct descriptor *d;
+	enum role role;
+
+	if (!arg)
+		return;
+	enter_image(t);
+	role = event_role(t, e->id);
+	if (role == ROLE_OPEN)
+		fd = result < 0 || result >= 0xffff ? 0xffff : (uint64_t)result;
+	if (fd == 0xffff)
+		return; /* an open that failed, a socket that is nobody's yet, a number too large */
+	d = descriptors_find(&t->descriptors, fd, role == ROLE_CLOSE ? event_start(e) : e->ticks);
+	if (t->is_sockets != (d && d->kind == TF_DESCRIPTOR_SOCKET))
+		return;
+	add_call(traffic_row(t, d, event_start(e)), s, e, role, result);
+}
+
+/* ---- the table ---- */
+
+static const struct traffic *sorted_rows; /* qsort's comparison has no argument of its own */
+
+static int compare(const void *left, const void *right)
+{
+	size_t i = *(const size_t *)left, j = *(const size_t *)right;
+	const struct traffic *a = &sorted_rows[i], *b = &sorted_rows[j];
+
+	return order_of(b->total_ns, a->total_ns) ?: order_of(i, j);
+}
+
+static void columns(const struct traffics *t, struct table *table)
+{
+	by_column(t->scan.context, table);
+	table_has(table, {"Time (%)", COLUMN_PERCENT}, {"Total Time (ns)", COLUMN_NS}, {"Num Calls", COLUMN_COUNT}, {"Max (ns)", COLUMN_NS},
+		  {t->is_sockets ? "Connects" : "Opens", COLUMN_COUNT}, {t->is_sockets ? "Receives" : "Reads", COLUMN_COUNT},
+		  {t->is_sockets ? "Received (bytes)" : "Read (bytes)", COLUMN_COUNT}, {t->is_sockets ? "Sends" : "Writes", COLUMN_COUNT},
+		  {t->is_sockets ? "Sent (bytes)" : "Written (bytes)", COLUMN_COUNT}, {t->is_sockets ? "Peer" : "Path", COLUMN_TEXT});
+}
+
+static void fill(const struct traffics *t, struct table *table)
+{
+	size_t *order = mem_alloc((t->row_count + 1) * sizeof(*order));
+	double all = 0;
+
+	for (size_t i = 0; i < t->row_count; i++) {
+		order[i] = i;
+		all += (double)t->rows[i].total_ns;
+	}
+	sorted_rows = t->rows;
+	if (t->row_count)
+		qsort(order, t->row_count, sizeof(*order), compare);
+	for (size_t i = 0; i < t->row_count; i++) {
+		const struct traffic *r = &t->rows[order[i]];
+		const struct sums_row *key = &t->keys.rows[order[i]];
+		size_t field = 0;
+
+		if (t->scan.context->by != BY_NOTHING)
+			by_cell(t->scan.context, table, sums_field(key, field++));
+		table_real(table, all > 0 ? 100 * (double)r->total_ns / all : 0);
+		table_number(table, r->total_ns);
+		table_number(table, r->calls);
+		table_number(table, r->longest_ns);
+		table_number(table, r->opens);
+		table_number(table, r->reads);
+		table_number(table, r->read_bytes);
+		table_number(table, r->writes);
+		table_number(table, r->written_bytes);
+		table_text(table, sums_field(key, field));
+	}
+	free(order);
+}
+
+static int traffic(const struct report_context *c, struct table *table, bool is_sockets)
+{
+	struct traffics *t = mem_alloc(sizeof(*t));
+
+	t->is_sockets = is_sockets;
+	t->scan = (struct scan){.context = c, .sums = &t->keys, .args = 1u << TF_ARG_FD, .more = t};
+	columns(t, table);
+	scan_events(&t->scan, visit);
+	fill(t, table);
+	descriptors_done(&t->descriptors);
+	sums_done(&t->keys);
+	free(t->rows);
+	free(t);
+	return 0;
+}
+
+int report_files(const struct report_context *c, struct table *table, struct err *err)
+{
+	(void)err;
+	return traffic(c, table, false);
+}
+
+int report_sockets(const struct report_context *c, struct table *table, struct err *err)
+{
+	(void)err;
+	return traffic(c, table, true);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lines: what each source line cost, as a table; with --source a file's text with that beside it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../derive/lines.h"
+#include "../derive/source.h"
+#include "report.h"
+
+static const struct {
+	const char *title;
+	enum column_type type;
+} columns[LINE_VALUES] = {
+	[LINE_TOTAL] = {"Total Time (ns)", COLUMN_NS},
+	[LINE_PYTHON] = {"CPU Python (ns)", COLUMN_NS},
+	[LINE_NATIVE] = {"CPU Native (ns)", COLUMN_NS},
+	[LINE_OFF_CPU] = {"Off-CPU (ns)", COLUMN_NS},
+	[LINE_OS] = {"OS Calls (ns)", COLUMN_NS},
+	[LINE_CUDA] = {"CUDA Calls (ns)", COLUMN_NS},
+	[LINE_GPU] = {"GPU Time (ns)", COLUMN_NS},
+	[LINE_ALLOCATED] = {"Allocated (MB)", COLUMN_MB},
+	[LINE_COPIED] = {"Copied (MB)", COLUMN_MB},
+	[LINE_SAMPLES] = {"Samples", COLUMN_COUNT},
+	[LINE_CALLS] = {"Calls", COLUMN_COUNT},
+};
+
+static void value_columns(struct table *table)
+{
+	table_column(table, "Time (%)", COLUMN_PERCENT);
+	for (size_t i = 0; i < LINE_VALUES; i++)
+		table_column(table, columns[i].title, columns[i].type);
+}
+
+static void value_cells(const struct line_values *v, uint64_t all, struct table *table)
+{
+	table_real(table, all ? 100 * (double)v->of[LINE_TOTAL] / (double)all : 0);
+	for (size_t i = 0; i < LINE_VALUES; i++)
+		table_number(table, v->of[i]);
+}
+
+static uint64_t total_of(const struct lines *l)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < l->count; i++)
+		all += l->values[i].of[LINE_TOTAL];
+	return all;
+}
+
+/* ---- the table ---- */
+
+static const struct lines *sorted; /* qsort has no argument of its own */
+static const struct report_context *sorted_for;
+
+/* Threads of libraries that wait for work would stand before the program's own lines. */
+static int rank(uint32_t row)
+{
+	if (lines_is_stackless(sorted_for, sorted, row))
+		return 2;
+	return !sorted->values[row].is_users && !sorted_for->lines_all;
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+	static const enum line_value keys[] = {LINE_TOTAL, LINE_GPU, LINE_ALLOCATED, LINE_COPIED};
+	uint32_t i = *(const uint32_t *)left, k = *(const uint32_t *)right;
+
+	if (rank(i) != rank(k))
+		return rank(i) - rank(k);
+	for (size_t n = 0; n < sizeof(keys) / sizeof(*keys); n++) {
+		uint64_t a = sorted->values[i].of[keys[n]], b = sorted->values[k].of[keys[n]];
+
+		if (a != b)
+			return a > b ? -1 : 1;
+	}
+	return i < k ? -1 : i > k;
+}
+
+static void fill(const struct report_context *c, const struct lines *l, struct table *table)
+{
+	uint32_t *order = mem_alloc((l->count + 1) * sizeof(*order));
+	uint64_t all = total_of(l);
+	struct buffer place = {0};
+
+	by_column(c, table);
+	value_columns(table);
+	table_has(table, {"Line", COLUMN_TEXT}, {"Function", COLUMN_TEXT});
+	for (size_t i = 0; i < l->count; i++)
+		order[i] = (uint32_t)i;
+	sorted = l;
+	sorted_for = c;
+	qsort(order, l->count, sizeof(*order), compare_rows);
+	for (size_t i = 0; i < l->count; i++) {
+		const char *file = lines_field(c, l, order[i], 0);
+
+		by_cell(c, table, sums_field(&l->keys.rows[order[i]], 0));
+		value_cells(&l->values[order[i]], all, table);
+		buffer_clear(&place);
+		buffer_print(&place, "%s:%s", file, lines_field(c, l, order[i], 1));
+		table_text(table, *file ? place.data : "?");
+		table_text(table, lines_field(c, l, order[i], 2));
+	}
+	buffer_done(&place);
+	free(order);
+}
+
+/* ---- beside the text ---- */
+
+/* All that one line has, of whatever function. */
+struct noted {
+	uint64_t line;
+	struct line_values values;
+};
+
+static int compare_noted(const void *a, const void *b)
+{
+	const struct noted *x = a, *y = b;
+
+	return x->line < y->line ? -1 : x->line > y->line;
+}
+
+/* The rows of a file by line; returns how many, to be freed. */
+static size_t noted_lines(const struct report_context *c, const struct lines *l, const char *file, struct noted **ret)
+{
+	struct noted *all = mem_alloc((l->count + 1) * sizeof(*all));
+	size_t count = 0, used = 0;
+
+	for (size_t i = 0; i < l->count; i++)
+		if (!strcmp(lines_field(c, l, i, 0), file))
+			all[count++] = (struct noted){strtoull(lines_field(c, l, i, 1), NULL, 10), l->values[i]};
+	qsort(all, count, sizeof(*all), compare_noted);
+	for (size_t i = 0; i < count; i++) {
+		if (used && all[used - 1].line == all[i].line) {
+			for (size_t k = 0; k < LINE_VALUES; k++)
+				all[used - 1].values.of[k] += all[i].values.of[k];
+		} else {
+			all[used++] = all[i];
+		}
+	}
+	*ret = all;
+	return used;
+}
+
+/* What a line does not have is left empty, so that the eye finds what it has. */
+static void noted_row(const struct noted *n, uint64_t line, uint64_t all, const char *text, struct table *table)
+{
+	for (size_t i = 0; n && i <= LINE_VALUES; i++) {
+		uint64_t value = n->values.of[i ? i - 1 : LINE_TOTAL];
+
+		if (!value)
+			table_nothing(table);
+		else if (!i)
+			table_real(table, all ? 100 * (double)value / (double)all : 0);
+		else
+			table_number(table, value);
+	}
+	for (size_t i = 0; !n && i <= LINE_VALUES; i++)
+		table_nothing(table);
+	table_number(table, line);
+	if (text)
+		table_text(table, text);
+	else
+		table_nothing(table);
+}
+
+static int annotate(const struct report_context *c, const struct lines *l, struct table *table, struct err *err)
+{
+	uint64_t all = total_of(l), line = 0;
+	struct source source = {0};
+	struct buffer text = {0};
+	struct noted *noted;
+	const char *file;
+	size_t count, next = 0;
+	int code = source_choose(c, l, &file, err);
+
+	value_columns(table);
+	table_has(table, {"Line", COLUMN_ID}, {"Source", COLUMN_TEXT});
+	if (code)
+		return code;
+	count = noted_lines(c, l, file, &noted);
+	code = source_open(&source, c->source, file, c->model->origin_ns, err);
+	while (source_next(&source, &text)) {
+		bool has;
+
+		line++;
+		has = next < count && noted[next].line == line;
+
+		noted_row(has ? &noted[next] : NULL, line, all, text.data, table);
+		next += has;
+	}
+	if (!code && next < count)
+		code = err_set(err, -ENODATA, "%s ends before line %" PRIu64 ": it is not what ran", source.path, noted[count - 1].line);
+	for (; next < count; next++)
+		noted_row(&noted[next], noted[next].line, all, NULL, table);
+	source_done(&source);
+	buffer_done(&text);
+	free(noted);
+	return code;
+}
+
+int report_lines(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct lines lines;
+	int code = 0;
+
+	lines_gather(c, &lines);
+	if (!lines.has_stacks)
+		code = err_set(err, -ENODATA, "the captures have no stacks: record with -s cpu, or lower "
+			       "--osrt-backtrace-threshold and --cudabacktrace-threshold");
+	else if (c->source)
+		code = annotate(c, &lines, table, err);
+	else
+		fill(c, &lines, table);
+	lines_done(&lines);
+	return code;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reports on memory: how much of each kind, who had it at the peak, who kept it to the end, who had it when a call got none. */
+#include <stdlib.h>
+
+#include "../derive/device.h"
+#include "../derive/memory.h"
+#include "report.h"
+
+struct view {
+	const struct report_context *context;
+	struct table *table;
+	const struct memory *memory;
+	size_t *order; /* of sites, for those who sort them */
+};
+
+static void process_cells(const struct view *v, uint32_t device)
+{
+	struct buffer text = {0};
+
+	table_number(v->table, v->memory->image->pid);
+	if (device == MEMORY_HOST)
+		buffer_text(&text, "host");
+	else
+		device_name(v->memory->image->trace, device, &text);
+	table_text(v->table, text.data);
+	buffer_done(&text);
+}
+
+static void site_cells(const struct view *v, uint32_t function, uint32_t stack)
+{
+	const struct function *f = trace_function(v->memory->image->trace, function);
+	struct buffer text = {0};
+
+	table_text(v->table, f ? f->name : "?");
+	if (stack)
+		symbols_stack(v->context->symbols, v->memory->image, stack, &text);
+	if (text.size)
+		table_text(v->table, text.data);
+	else
+		table_nothing(v->table);
+	buffer_done(&text);
+}
+
+static void each_image(const struct report_context *c, struct table *table, void (*rows)(const struct view *))
+{
+	for (size_t i = 0; i < c->model->image_count; i++) {
+		struct memory m;
+		struct view v = {.context = c, .table = table, .memory = &m};
+
+		memory_replay_peaks(c->model, &c->model->images[i], &m);
+		v.order = mem_alloc((m.site_count + 1) * sizeof(*v.order));
+		rows(&v);
+		free(v.order);
+		memory_done(&m);
+	}
+}
+
+/* ---- cuda_mem_usage ---- */
+
+static int compare_uses(const void *a, const void *b)
+{
+	const struct memory_use *x = a, *y = b;
+
+	return order_of(x->device, y->device) ?: order_of(x->kind, y->kind);
+}
+
+static void usage_rows(const struct view *v)
+{
+	const struct memory *m = v->memory;
+
+	if (m->use_count)
+		qsort(m->uses, m->use_count, sizeof(*m->uses), compare_uses);
+	for (size_t i = 0; i < m->use_count; i++) {
+		const struct memory_use *u = &m->uses[i];
+
+		process_cells(v, u->device);
+		table_text(v->table, u->kind ? memory_kind(u->kind) : "All");
+		table_number(v->table, u->allocations);
+		table_number(v->table, u->frees);
+		table_number(v->table, u->bytes);
+		table_number(v->table, u->peak);
+		table_number(v->table, model_since_origin(v->context->model, u->peak_ns));
+		table_number(v->table, u->blocks);
+		table_number(v->table, u->in_use);
+	}
+}
+
+int report_cuda_mem_usage(const struct report_context *c, struct table *table, struct err *err)
+{
+	(void)err;
+	table_has(table, {"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Memory", COLUMN_TEXT},
+		  {"Allocations", COLUMN_COUNT}, {"Frees", COLUMN_COUNT}, {"Total (MB)", COLUMN_MB},
+		  {"Peak (MB)", COLUMN_MB}, {"Peak At (ns)", COLUMN_NS}, {"Not Freed", COLUMN_COUNT},
+		  {"In Use At End (MB)", COLUMN_MB});
+	each_image(c, table, usage_rows);
+	return 0;
+}
+
+/* ---- cuda_mem_peak ---- */
+
+static const struct memory_site *sorted; /* qsort has no context */
+
+static int compare_peaks(const void *a, const void *b)
+{
+	const struct memory_site *x = &sorted[*(const size_t *)a], *y = &sorted[*(const size_t *)b];
+
+	return order_of(x->device, y->device) ?: order_of(y->peak_in_use, x->peak_in_use) ?: order_of((uintptr_t)x, (uintptr_t)y);
+}
+
+static int compare_rests(const void *a, const void *b)
+{
+	const struct memory_site *x = &sorted[*(const size_t *)a], *y = &sorted[*(const size_t *)b];
+
+	return order_of(y->in_use, x->in_use) ?: order_of((uintptr_t)x, (uintptr_t)y);
+}
+
+static void sort_sites(const struct view *v, int (*compare)(const void *, const void *))
+{
+	for (size_t i = 0; i < v->memory->site_count; i++)
+		v->order[i] = i;
+	sorted = v->memory->sites;
+	if (v->memory->site_count)
+		qsort(v->order, v->memory->site_count, sizeof(*v->order), compare);
+}
+
+static const struct memory_use *all_of(const struct memory *m, uint32_t device)
+{
+	for (size_t i = 0; i < m->use_count; i++)
+		if (m->uses[i].device == device && !m->uses[i].kind)
+			return &m->uses[i];
+	return NULL;
+}
+
+static void peak_rows(const struct view *v)
+{
+	sort_sites(v, compare_peaks);
+	for (size_t i = 0; i < v->memory->site_count; i++) {
+		const struct memory_site *s = &v->memory->sites[v->order[i]];
+		const struct memory_use *all = all_of(v->memory, s->device);
+
+		if (!s->peak_in_use || !all)
+			continue;
+		process_cells(v, s->device);
+		table_number(v->table, model_since_origin(v->context->model, all->peak_ns));
+		table_real(v->table, 100.0 * (double)s->peak_in_use / (double)all->peak);
+		table_number(v->table, s->peak_in_use);
+		table_number(v->table, s->peak_blocks);
+		table_text(v->table, memory_kind(s->kind));
+		site_cells(v, s->function, s->stack);
+	}
+}
+
+int report_cuda_mem_peak(const struct report_context *c, struct table *table, struct err *err)
+{
+	(void)err;
+	table_has(table, {"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Peak At (ns)", COLUMN_NS},
+		  {"Share (%)", COLUMN_PERCENT}, {"In Use (MB)", COLUMN_MB}, {"Blocks", COLUMN_COUNT},
+		  {"Memory", COLUMN_TEXT}, {"Name", COLUMN_TEXT}, {"Stack", COLUMN_TEXT});
+	each_image(c, table, peak_rows);
+	return 0;
+}
+
+/* ---- cuda_mem_leaks ---- */
+
+static void leak_rows(const struct view *v)
+{
+	sort_sites(v, compare_rests);
+	for (size_t i = 0; i < v->memory->site_count; i++) {
+		const struct memory_site *s = &v->memory->sites[v->order[i]];
+
+		if (!s->blocks)
+			continue;
+		process_cells(v, s->device);
+		table_number(v->table, s->in_use);
+		table_number(v->table, s->blocks);
+		table_number(v->table, model_since_origin(v->context->model, s->first_ns));
+		table_text(v->table, memory_kind(s->kind));
+		site_cells(v, s->function, s->stack);
+	}
+}
+
+int report_cuda_mem_leaks(const struct report_context *c, struct table *table, struct err *err)
+{
+	(void)err;
+	table_has(table, {"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Not Freed (MB)", COLUMN_MB},
+		  {"Blocks", COLUMN_COUNT}, {"Oldest At (ns)", COLUMN_NS}, {"Memory", COLUMN_TEXT},
+		  {"Name", COLUMN_TEXT}, {"Stack", COLUMN_TEXT});
+	each_image(c, table, leak_rows);
+	return 0;
+}
+
+/* ---- cuda_mem_failures: a row for the call, then one for each of the largest owners ---- */
+
+static void owner_rows(const struct view *v, const struct memory_failure *f)
+{
+	for (size_t i = 0; i < f->owner_count; i++) {
+		const struct memory_site *s = &v->memory->sites[f->owners[i].site];
+
+		table_number(v->table, model_since_origin(v->context->model, f->ns));
+		process_cells(v, f->device);
+		table_text(v->table, "had");
+		table_number(v->table, f->owners[i].in_use);
+		table_number(v->table, f->owners[i].blocks);
+		table_nothings(v->table, 3);
+		table_text(v->table, memory_kind(s->kind));
+		site_cells(v, s->function, s->stack);
+	}
+}
+
+static void failure_rows(const struct view *v)
+{
+	for (size_t i = 0; i < v->memory->failure_count; i++) {
+		const struct memory_failure *f = &v->memory->failures[i];
+
+		table_number(v->table, model_since_origin(v->context->model, f->ns));
+		process_cells(v, f->device);
+		table_text(v->table, "asked");
+		table_number_if(v->table, f->kind != 0, f->asked);
+		table_nothing(v->table);
+		table_number(v->table, f->in_use);
+		table_number_if(v->table, f->total != 0, f->left);
+		table_number_if(v->table, f->total != 0, f->total);
+		table_text(v->table, f->kind ? memory_kind(f->kind) : "");
+		site_cells(v, f->function, f->stack);
+		owner_rows(v, f);
+	}
+}
+
+int report_cuda_mem_failures(const struct report_context *c, struct table *table, struct err *err)
+{
+	(void)err;
+	table_has(table, {"At (ns)", COLUMN_NS}, {"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Who", COLUMN_TEXT},
+		  {"Bytes (MB)", COLUMN_MB}, {"Blocks", COLUMN_COUNT}, {"In Use Then (MB)", COLUMN_MB},
+		  {"Free When Last Told (MB)", COLUMN_MB}, {"Of (MB)", COLUMN_MB}, {"Memory", COLUMN_TEXT},
+		  {"Name", COLUMN_TEXT}, {"Stack", COLUMN_TEXT});
+	each_image(c, table, failure_rows);
+	return 0;
+}

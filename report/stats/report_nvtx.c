@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nvtx_sum, nvtx_pushpop_sum, nvtx_startend_sum: ranges by their text. */
+#include "../derive/nvtx.h"
+#include "report.h"
+
+enum style { STYLE_PUSHPOP = 1, STYLE_STARTEND = 2, STYLE_BOTH = 3 };
+
+struct visitor {
+	struct scan scan;
+	enum style style;
+};
+
+static bool range_key(struct scan *s, const void *range, struct buffer *fields)
+{
+	const struct visitor *v = s->more;
+	const struct nvtx_range *r = range;
+
+	if (v->style == STYLE_BOTH) {
+		buffer_text(fields, r->is_pushpop ? "PushPop" : "StartEnd");
+		buffer_add(fields, "", 1);
+	}
+	nvtx_name(s->image->trace, r->domain, r->text, fields);
+	return true;
+}
+
+static void visit_range(void *context, const struct nvtx_range *r)
+{
+	struct visitor *v = context;
+	struct scan *s = &v->scan;
+	uint64_t what = (uint64_t)r->is_pushpop << 63 | (uint64_t)r->domain << 32 | r->text;
+
+	if (!(v->style & (r->is_pushpop ? STYLE_PUSHPOP : STYLE_STARTEND)))
+		return;
+	s->thread = r->thread;
+	sums_add(s->sums, scan_row_of(s, r->start, what, range_key, r), axis_duration(s->axis, r->end - r->start));
+}
+
+static int ranges(const struct report_context *c, struct table *table, enum style style)
+{
+	struct sums sums = {.totals_only = c->totals_only};
+	struct visitor v = {.scan = {.context = c, .sums = &sums}, .style = style};
+	struct sums_shape shape = {.total = "Total Time (ns)",
+				   .count = "Instances",
+				   .type = COLUMN_NS,
+				   .names = {"Range"},
+				   .has_percent = true};
+
+	v.scan.more = &v;
+	if (style == STYLE_BOTH) {
+		shape.names[0] = "Style";
+		shape.names[1] = "Range";
+	}
+	do {
+		for (size_t i = 0; i < c->model->image_count; i++) {
+			v.scan.image = &c->model->images[i];
+			v.scan.axis = &c->model->machines[v.scan.image->machine].axis;
+			nvtx_ranges(v.scan.image, NULL, &v, visit_range);
+		}
+	} while (sums_next_pass(&sums));
+	sums_table(c, &sums, &shape, table);
+	sums_done(&sums);
+	return 0;
+}
+
+int report_nvtx_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	(void)err;
+	return ranges(c, table, STYLE_BOTH);
+}
+
+int report_nvtx_pushpop_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	(void)err;
+	return ranges(c, table, STYLE_PUSHPOP);
+}
+
+int report_nvtx_startend_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	(void)err;
+	return ranges(c, table, STYLE_STARTEND);
+}

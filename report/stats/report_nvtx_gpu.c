@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nvtx_gpu_proj_trace, nvtx_gpu_proj_sum, nvtx_kern_sum: NVTX ranges and what the devices did for the calls inside them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../derive/correlate.h"
+#include "../derive/nvtx_tree.h"
+#include "report.h"
+
+/* A range and the device work of its calls. CLOCK_REALTIME. */
+struct projection {
+	uint64_t start_ns, end_ns;
+	uint64_t calls; /* calls with work, nsys's "GPU ops" */
+};
+
+struct projecting {
+	const struct report_context *context;
+	struct nvtx_tree tree;
+	struct projection *projections; /* of the tree's nodes */
+	const struct correlated *call;	/* being added */
+};
+
+static uint64_t record_start(const struct projecting *p, const struct device_record *r)
+{
+	return axis_monotonic(&p->context->model->machines[p->call->image->machine].axis, r->start_ns);
+}
+
+static void widen(void *context, size_t node)
+{
+	struct projecting *p = context;
+	struct projection *j = &p->projections[node];
+
+	j->calls++;
+	for (size_t i = 0; i < p->call->record_count; i++) {
+		uint64_t start = record_start(p, &p->call->records[i]), end = start + p->call->records[i].duration_ns;
+
+		if (!j->end_ns || start < j->start_ns)
+			j->start_ns = start;
+		if (end > j->end_ns)
+			j->end_ns = end;
+	}
+}
+
+static void project(void *context, const struct correlated *k)
+{
+	struct projecting *p = context;
+
+	if (!k->thread || !k->record_count)
+		return;
+	p->call = k;
+	nvtx_tree_around(&p->tree, k->thread, event_start(&k->event), k->event.ticks, p, widen);
+}
+
+static void projecting_image(struct projecting *p, const struct image *image)
+{
+	nvtx_tree_make(&p->tree, image, false);
+	p->projections = mem_alloc((p->tree.count + 1) * sizeof(*p->projections));
+	if (p->tree.count)
+		correlate_image(p->context, image, p, project, NULL);
+}
+
+static void projecting_done(struct projecting *p)
+{
+	free(p->projections);
+	nvtx_tree_done(&p->tree);
+}
+
+static const char *style(const struct nvtx_node *n)
+{
+	return n->is_pushpop ? "PushPop" : "StartEnd";
+}
+
+/* Children that have work. */
+static uint32_t *count_children(const struct projecting *p)
+{
+	uint32_t *children = mem_alloc((p->tree.count + 1) * sizeof(*children));
+
+	for (size_t i = 0; i < p->tree.count; i++)
+		if (p->projections[i].calls && p->tree.nodes[i].parent != NVTX_NO_PARENT)
+			children[p->tree.nodes[i].parent]++;
+	return children;
+}
+
+/* ---- the trace ---- */
+
+struct line {
+	struct projection projection;
+	uint64_t start_ns, duration_ns;
+	char *name, *path;
+	const char *style;
+	uint32_t pid, tid, level, children;
+	size_t id, parent; /* parent 0: none */
+};
+
+struct lines {
+	struct line *items;
+	size_t count, capacity;
+};
+
+static void add_lines(struct lines *l, const struct projecting *p, size_t first)
+{
+	const struct axis *axis = &p->context->model->machines[p->tree.image->machine].axis;
+	uint32_t *children = count_children(p);
+
+	for (size_t i = 0; i < p->tree.count; i++) {
+		const struct nvtx_node *n = &p->tree.nodes[i];
+		struct buffer name = {0}, path = {0};
+
+		if (!p->projections[i].calls)
+			continue;
+		nvtx_tree_name(&p->tree, i, &name);
+		nvtx_tree_path(&p->tree, i, first, &path);
+		l->items = mem_grow(l->items, l->count, &l->capacity, sizeof(*l->items));
+		l->items[l->count++] = (struct line){
+			.projection = p->projections[i],
+			.start_ns = axis_ns(axis, n->start),
+			.duration_ns = axis_duration(axis, n->end - n->start),
+			.name = name.data ? name.data : mem_copy_text("", 0),
+			.path = path.data,
+			.style = style(n),
+			.pid = p->tree.image->pid,
+			.tid = n->thread->tid,
+			.level = n->level,
+			.children = children[i],
+			.id = first + i + 1,
+			.parent = n->parent == NVTX_NO_PARENT ? 0 : first + n->parent + 1,
+		};
+	}
+	free(children);
+}
+
+static int by_start(const void *left, const void *right)
+{
+	const struct line *a = left, *b = right;
+	uint64_t x = a->projection.end_ns - a->projection.start_ns, y = b->projection.end_ns - b->projection.start_ns;
+
+	return order_of(a->projection.start_ns, b->projection.start_ns) ?: order_of(y, x) ?: order_of(a->id, b->id);
+}
+
+static void line_row(struct table *table, const struct line *l, uint64_t origin)
+{
+	table_text(table, l->name);
+	table_number(table, l->projection.start_ns - origin);
+	table_number(table, l->projection.end_ns - l->projection.start_ns);
+	table_number(table, l->start_ns - origin);
+	table_number(table, l->duration_ns);
+	table_text(table, l->style);
+	table_number(table, l->pid);
+	table_number(table, l->tid);
+	table_number(table, l->projection.calls);
+	table_number(table, l->level);
+	table_number(table, l->children);
+	table_number(table, l->id);
+	table_number_if(table, l->parent, l->parent);
+	table_text(table, l->path);
+}
+
+int report_nvtx_gpu_proj_trace(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct projecting p = {.context = c};
+	struct lines l = {0};
+	size_t first = 0;
+
+	table_has(table, {"Name", COLUMN_TEXT}, {"Projected Start (ns)", COLUMN_NS}, {"Projected Duration (ns)", COLUMN_NS},
+		  {"Orig Start (ns)", COLUMN_NS}, {"Orig Duration (ns)", COLUMN_NS}, {"Style", COLUMN_TEXT}, {"PID", COLUMN_ID},
+		  {"TID", COLUMN_ID}, {"NumGPUOps", COLUMN_COUNT}, {"Lvl", COLUMN_COUNT}, {"NumChild", COLUMN_COUNT},
+		  {"RangeId", COLUMN_ID}, {"ParentId", COLUMN_ID}, {"RangeStack", COLUMN_TEXT});
+	for (size_t i = 0; i < c->model->image_count; i++) {
+		projecting_image(&p, &c->model->images[i]);
+		add_lines(&l, &p, first);
+		first += p.tree.count;
+		projecting_done(&p);
+	}
+	if (l.count)
+		qsort(l.items, l.count, sizeof(*l.items), by_start);
+	for (size_t i = 0; i < l.count; i++) {
+		line_row(table, &l.items[i], c->model->origin_ns);
+		free(l.items[i].name);
+		free(l.items[i].path);
+	}
+	free(l.items);
+	return table_rows(table) ? 0 : device_none(c->model, err);
+}
+
+/* ---- the summary ---- */
+
+struct group {
+	uint64_t range_ns, calls, levels, children;
+};
+
+struct groups {
+	struct sums sums; /* of projected durations */
+	struct group *items; /* of its rows */
+	size_t capacity;
+};
+
+static void add_groups(struct groups *g, const struct projecting *p)
+{
+	const struct axis *axis = &p->context->model->machines[p->tree.image->machine].axis;
+	uint32_t *children = count_children(p);
+
+	for (size_t i = 0; i < p->tree.count; i++) {
+		const struct nvtx_node *n = &p->tree.nodes[i];
+		struct buffer key = {0};
+		size_t before = g->sums.count;
+		uint32_t row;
+
+		if (!p->projections[i].calls)
+			continue;
+		nvtx_tree_name(&p->tree, i, &key);
+		buffer_print(&key, "%c%s%c", 0, style(n), 0);
+		row = sums_row(&g->sums, key.data, key.size);
+		buffer_done(&key);
+		if (g->sums.count > before) {
+			g->items = mem_grow(g->items, row, &g->capacity, sizeof(*g->items));
+			g->items[row] = (struct group){0};
+		}
+		sums_add(&g->sums, row, p->projections[i].end_ns - p->projections[i].start_ns);
+		if (g->sums.pass)
+			continue;
+		g->items[row].range_ns += axis_duration(axis, n->end - n->start);
+		g->items[row].calls += p->projections[i].calls;
+		g->items[row].levels += n->level;
+		g->items[row].children += children[i];
+	}
+	free(children);
+}
+
+static const struct sums *sorted; /* qsort has no context */
+
+static int by_total(const void *left, const void *right)
+{
+	const uint32_t *a = left, *b = right;
+
+	return order_of(sorted->rows[*b].total, sorted->rows[*a].total) ?: order_of(*a, *b);
+}
+
+/* The rows of the sums in that order; to be freed. */
+static uint32_t *in_order(const struct sums *sums, int (*compare)(const void *, const void *))
+{
+	uint32_t *order = mem_alloc(sums->count * sizeof(*order));
+
+	for (uint32_t i = 0; i < sums->count; i++)
+		order[i] = i;
+	sorted = sums;
+	qsort(order, sums->count, sizeof(*order), compare);
+	return order;
+}
+
+static void group_row(struct table *table, const struct sums_row *r, const struct group *g)
+{
+	double count = (double)r->count;
+
+	table_text(table, sums_field(r, 0));
+	table_text(table, sums_field(r, 1));
+	table_number(table, r->total);
+	table_number(table, g->range_ns);
+	table_number(table, r->count);
+	table_real(table, (double)r->total / count);
+	table_real(table, r->median);
+	table_number(table, r->least);
+	table_number(table, r->most);
+	table_real(table, sums_deviation(r));
+	table_number(table, g->calls);
+	table_real(table, (double)g->calls / count);
+	table_real(table, (double)g->levels / count);
+	table_real(table, (double)g->children / count);
+}
+
+int report_nvtx_gpu_proj_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct projecting p = {.context = c};
+	struct groups g = {0};
+	uint32_t *order;
+
+	table_has(table, {"Range", COLUMN_TEXT}, {"Style", COLUMN_TEXT}, {"Total Proj Time (ns)", COLUMN_NS}, {"Total Range Time (ns)", COLUMN_NS},
+		  {"Range Instances", COLUMN_COUNT}, {"Proj Avg (ns)", COLUMN_NS_MEAN}, {"Proj Med (ns)", COLUMN_NS_MEAN},
+		  {"Proj Min (ns)", COLUMN_NS}, {"Proj Max (ns)", COLUMN_NS}, {"Proj StdDev (ns)", COLUMN_NS_MEAN},
+		  {"Total GPU Ops", COLUMN_COUNT}, {"Avg GPU Ops", COLUMN_PERCENT}, {"Avg Range Lvl", COLUMN_PERCENT},
+		  {"Avg Num Child", COLUMN_PERCENT});
+	do
+		for (size_t i = 0; i < c->model->image_count; i++) {
+			projecting_image(&p, &c->model->images[i]);
+			add_groups(&g, &p);
+			projecting_done(&p);
+		}
+	while (sums_next_pass(&g.sums));
+	order = in_order(&g.sums, by_total);
+	for (size_t i = 0; i < g.sums.count; i++)
+		group_row(table, &g.sums.rows[order[i]], &g.items[order[i]]);
+	free(order);
+	free(g.items);
+	sums_done(&g.sums);
+	return table_rows(table) ? 0 : device_none(c->model, err);
+}
+
+/* ---- kernels by range ---- */
+
+struct kernels {
+	struct projecting p;
+	struct sums sums;
+	struct map ranges; /* (row, range) seen; (row, ~0) -> how many ranges */
+	size_t first;	   /* number of the tree's first range */
+	const struct device_record *record;
+	const char *kernel;
+	bool is_inside; /* of any range */
+};
+
+static void add_kernel(struct kernels *k, const char *range, const char *how, size_t id)
+{
+	const struct correlated *call = k->p.call;
+	struct buffer key = {0};
+	bool is_new;
+	uint32_t row;
+
+	buffer_print(&key, "%s%c%s%c%u%c", range, 0, how, 0, call->image->pid, 0);
+	if (call->thread)
+		buffer_print(&key, "%u", call->thread->tid);
+	buffer_print(&key, "%c%s%c", 0, k->kernel, 0);
+	row = sums_row(&k->sums, key.data, key.size);
+	buffer_done(&key);
+	sums_add(&k->sums, row, k->record->duration_ns);
+	if (k->sums.pass || !id)
+		return;
+	map_put(&k->ranges, row, id, &is_new);
+	if (is_new)
+		++*map_put(&k->ranges, row, UINT64_MAX, NULL);
+}
+
+static void add_to_range(void *context, size_t node)
+{
+	struct kernels *k = context;
+	struct buffer name = {0};
+
+	nvtx_tree_name(&k->p.tree, node, &name);
+	add_kernel(k, name.data ? name.data : "", style(&k->p.tree.nodes[node]), k->first + node + 1);
+	buffer_done(&name);
+	k->is_inside = true;
+}
+
+static void visit_kernels(void *context, const struct correlated *call)
+{
+	struct kernels *k = context;
+
+	k->p.call = call;
+	for (size_t i = 0; i < call->record_count; i++) {
+		struct buffer name = {0};
+		struct tf_work work;
+
+		if (!device_work(call->image->trace, call->records[i].work, &work))
+			work = (struct tf_work){.kind = TF_WORK_KERNEL};
+		if (work.kind != TF_WORK_KERNEL)
+			continue;
+		device_operation(k->p.context, call->image->trace, &work, &name);
+		k->kernel = name.data ? name.data : "";
+		k->record = &call->records[i];
+		k->is_inside = false;
+		if (call->thread)
+			nvtx_tree_around(&k->p.tree, call->thread, event_start(&call->event), call->event.ticks, k, add_to_range);
+		if (!k->is_inside)
+			add_kernel(k, "", "", 0);
+		buffer_done(&name);
+	}
+}
+
+static int by_range(const void *left, const void *right)
+{
+	const struct sums_row *a = &sorted->rows[*(const uint32_t *)left], *b = &sorted->rows[*(const uint32_t *)right];
+	int order = strcmp(sums_field(a, 0), sums_field(b, 0));
+
+	for (size_t field = 2; !order && field < 4; field++)
+		order = order_of(strtoul(sums_field(a, field), NULL, 10), strtoul(sums_field(b, field), NULL, 10));
+	return order ?: order_of(b->total, a->total) ?: strcmp(sums_field(a, 4), sums_field(b, 4));
+}
+
+static void number_or_nothing(struct table *table, const char *text)
+{
+	if (*text)
+		table_number(table, strtoull(text, NULL, 10));
+	else
+		table_nothing(table);
+}
+
+static void kernel_row(struct table *table, struct kernels *k, uint32_t row)
+{
+	const struct sums_row *r = &k->sums.rows[row];
+	const uint64_t *ranges = map_find(&k->ranges, row, UINT64_MAX);
+
+	table_text(table, sums_field(r, 0));
+	table_text(table, sums_field(r, 1));
+	number_or_nothing(table, sums_field(r, 2));
+	number_or_nothing(table, sums_field(r, 3));
+	table_number(table, ranges ? *ranges : 0);
+	table_number(table, r->count);
+	table_number(table, r->total);
+	table_real(table, (double)r->total / (double)r->count);
+	table_real(table, r->median);
+	table_number(table, r->least);
+	table_number(table, r->most);
+	table_real(table, sums_deviation(r));
+	table_text(table, sums_field(r, 4));
+}
+
+int report_nvtx_kern_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct kernels k = {.p = {.context = c}};
+	uint32_t *order;
+
+	table_has(table, {"NVTX Range", COLUMN_TEXT}, {"Style", COLUMN_TEXT}, {"PID", COLUMN_ID}, {"TID", COLUMN_ID}, {"NVTX Inst", COLUMN_COUNT},
+		  {"Kern Inst", COLUMN_COUNT}, {"Total Time (ns)", COLUMN_NS}, {"Avg (ns)", COLUMN_NS_MEAN}, {"Med (ns)", COLUMN_NS_MEAN},
+		  {"Min (ns)", COLUMN_NS}, {"Max (ns)", COLUMN_NS}, {"StdDev (ns)", COLUMN_NS_MEAN}, {"Kernel Name", COLUMN_TEXT});
+	do {
+		k.first = 0;
+		for (size_t i = 0; i < c->model->image_count; i++) {
+			nvtx_tree_make(&k.p.tree, &c->model->images[i], false);
+			correlate_image(c, &c->model->images[i], &k, visit_kernels, NULL);
+			k.first += k.p.tree.count;
+			nvtx_tree_done(&k.p.tree);
+		}
+	} while (sums_next_pass(&k.sums));
+	order = in_order(&k.sums, by_range);
+	for (size_t i = 0; i < k.sums.count; i++)
+		kernel_row(table, &k, order[i]);
+	free(order);
+	sums_done(&k.sums);
+	map_done(&k.ranges);
+	return table_rows(table) ? 0 : device_none(c->model, err);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nvtx_pushpop_trace: each push/pop range in its place among the others, thread by thread. */
+#include <stdlib.h>
+
+#include "report.h"
+#include "../derive/nvtx_tree.h"
+
+static uint64_t *child_durations(const struct nvtx_tree *t, const struct axis *axis)
+{
+	uint64_t *sums = mem_alloc((t->count + 1) * sizeof(*sums));
+
+	for (size_t i = 0; i < t->count; i++)
+		if (t->nodes[i].parent != NVTX_NO_PARENT)
+			sums[t->nodes[i].parent] += axis_duration(axis, t->nodes[i].end - t->nodes[i].start);
+	return sums;
+}
+
+static void row(const struct report_context *c, struct table *table, const struct nvtx_tree *t, size_t i, size_t first, uint64_t children)
+{
+	const struct nvtx_node *n = &t->nodes[i];
+	const struct axis *axis = &c->model->machines[t->image->machine].axis;
+	uint64_t duration = axis_duration(axis, n->end - n->start), start = axis_ns(axis, n->start) - c->model->origin_ns;
+	struct buffer name = {0}, path = {0}, indented = {0};
+
+	nvtx_tree_name(t, i, &name);
+	nvtx_tree_path(t, i, first, &path);
+	for (uint32_t level = 0; level < n->level && level < NVTX_TREE_LEVELS; level++)
+		buffer_text(&indented, "--");
+	buffer_text(&indented, name.data ? name.data : "");
+	table_number(table, start);
+	table_number(table, start + duration);
+	table_number(table, duration);
+	table_number(table, children);
+	table_number(table, duration > children ? duration - children : 0);
+	table_text(table, name.data ? name.data : "");
+	table_number(table, t->image->pid);
+	table_number(table, n->thread->tid);
+	table_number(table, n->level);
+	table_number(table, n->children);
+	table_number(table, first + i + 1);
+	table_number_if(table, n->parent != NVTX_NO_PARENT, first + n->parent + 1);
+	table_text(table, path.data);
+	table_text(table, indented.data ? indented.data : "");
+	buffer_done(&name);
+	buffer_done(&path);
+	buffer_done(&indented);
+}
+
+int report_nvtx_pushpop_trace(const struct report_context *c, struct table *table, struct err *err)
+{
+	size_t first = 0;
+
+	(void)err;
+	table_has(table, {"Start (ns)", COLUMN_NS}, {"End (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS}, {"DurChild (ns)", COLUMN_NS},
+		  {"DurNonChild (ns)", COLUMN_NS}, {"Name", COLUMN_TEXT}, {"PID", COLUMN_ID}, {"TID", COLUMN_ID}, {"Lvl", COLUMN_COUNT},
+		  {"NumChild", COLUMN_COUNT}, {"RangeId", COLUMN_ID}, {"ParentId", COLUMN_ID}, {"RangeStack", COLUMN_TEXT},
+		  {"NameTree", COLUMN_TEXT});
+	for (size_t i = 0; i < c->model->image_count; i++) {
+		struct nvtx_tree t;
+		uint64_t *children;
+
+		nvtx_tree_make(&t, &c->model->images[i], true);
+		children = child_durations(&t, &c->model->machines[c->model->images[i].machine].axis);
+		for (size_t k = 0; k < t.count; k++)
+			row(c, table, &t, k, first, children[k]);
+		first += t.count;
+		free(children);
+		nvtx_tree_done(&t);
+	}
+	return 0;
+}

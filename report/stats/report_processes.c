@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* processes, and what `info` shows beside it: calls in progress, settings, programs without data. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "../derive/device.h"
+#include "report.h"
+
+int report_processes(const struct report_context *c, struct table *table, struct err *err)
+{
+	const struct model *m = c->model;
+
+	(void)err;
+	table_has(table, {"PID", COLUMN_ID}, {"PPID", COLUMN_ID}, {"Host", COLUMN_TEXT}, {"Rank", COLUMN_TEXT},
+		  {"Start (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS}, {"Ended", COLUMN_TEXT},
+		  {"Command", COLUMN_TEXT});
+	for (size_t i = 0; i < m->process_count; i++) {
+		const struct process *p = &m->processes[i];
+
+		table_number(table, p->pid);
+		table_number(table, p->parent_pid);
+		table_text(table, m->machines[p->machine].host);
+		table_text(table, p->rank);
+		table_number(table, model_since_origin(m, p->start_ns));
+		table_number(table, p->end_ns - p->start_ns);
+		table_text(table, p->ended);
+		table_text(table, p->command ? p->command : "");
+	}
+	return 0;
+}
+
+static void thread_in_progress(const struct report_context *c, const struct image *image,
+			       const struct trace_thread *thread, struct table *table)
+{
+	const struct model *m = c->model;
+	const struct process *p = &m->processes[image->process];
+	uint32_t id;
+	uint64_t start, start_ns;
+	const struct function *f;
+
+	if (!thread_current(thread, &id, &start))
+		return;
+	f = trace_function(image->trace, id);
+	start_ns = axis_ns(&m->machines[image->machine].axis, start);
+	table_number(table, p->pid);
+	table_text(table, m->machines[image->machine].host);
+	table_number(table, thread->tid);
+	table_text(table, thread->name);
+	table_text(table, f ? f->name : "?");
+	table_number(table, p->end_ns > start_ns ? p->end_ns - start_ns : 0);
+	table_text(table, p->is_running	    ? "running"
+			  : p->end_is_known ? p->ended
+					    : "at least: the instant of its end is not known");
+}
+
+int report_calls_in_progress(const struct report_context *c, struct table *table, struct err *err)
+{
+	const struct model *m = c->model;
+
+	(void)err;
+	table_has(table, {"PID", COLUMN_ID}, {"Host", COLUMN_TEXT}, {"TID", COLUMN_ID}, {"Thread", COLUMN_TEXT},
+		  {"Name", COLUMN_TEXT}, {"Age (ns)", COLUMN_NS}, {"Until", COLUMN_TEXT});
+	for (size_t i = 0; i < m->image_count; i++) {
+		const struct image *image = &m->images[i];
+		bool is_last = i + 1 == m->image_count || m->images[i + 1].process != image->process;
+
+		/* An exec that succeeded never returns, and takes all other threads' calls with it. */
+		for (size_t k = 0;
+		     is_last && image->trace && image->end != TF_END_EXEC && k < image->trace->thread_count; k++)
+			thread_in_progress(c, image, &image->trace->threads[k], table);
+	}
+	return 0;
+}
+
+static void setting(struct table *table, const char *name, const char *value)
+{
+	if (!*value)
+		return;
+	table_text(table, name);
+	table_text(table, value);
+}
+
+/* Thresholds as the recorders had them, each once. */
+static void thresholds(const struct model *m, struct table *table)
+{
+	struct map seen = {0};
+	struct buffer text = {0};
+
+	for (size_t i = 0; i < m->image_count; i++) {
+		bool is_new = false;
+
+		if (m->images[i].trace)
+			map_put(&seen, m->images[i].trace->header.osrt_threshold_ns, 0, &is_new);
+		if (!is_new)
+			continue;
+		buffer_clear(&text);
+		buffer_print(&text, "%" PRIu64 " ns", m->images[i].trace->header.osrt_threshold_ns);
+		setting(table, "osrt-threshold", text.data);
+	}
+	buffer_done(&text);
+	map_done(&seen);
+}
+
+/* Where device times come from, each once. */
+static void sources(const struct model *m, struct table *table)
+{
+	struct map seen = {0};
+	struct buffer text = {0};
+
+	for (size_t i = 0; i < m->image_count; i++) {
+		struct device_source s = device_source(m->images[i].trace);
+		bool is_new;
+
+		if (!s.is_known)
+			continue;
+		map_put(&seen, hash_bytes(s.soname, strlen(s.soname)), (uint64_t)s.kind << 32 | s.version, &is_new);
+		if (!is_new)
+			continue;
+		buffer_clear(&text);
+		if (s.kind == TF_SOURCE_EVENTS)
+			buffer_print(&text, "CUDA events around each piece of work, from queue to queue");
+		else
+			buffer_print(&text, "CUPTI (interface %" PRIu32 "), %s", s.version, s.soname);
+		setting(table, "device-times", text.data);
+	}
+	buffer_done(&text);
+	map_done(&seen);
+}
+
+static void axes(const struct model *m, struct table *table)
+{
+	static const char *const names[] = {"?", "CLOCK_MONOTONIC", "TSC", "CNTVCT"};
+	struct buffer text = {0};
+
+	for (size_t i = 0; i < m->machine_count; i++) {
+		const struct axis *a = &m->machines[i].axis;
+		bool is_used = false;
+
+		for (size_t k = 0; k < m->process_count; k++)
+			is_used |= m->processes[k].machine == i;
+		if (!a->count || !is_used)
+			continue;
+		buffer_clear(&text);
+		buffer_print(&text, "%s: %s, placed to %" PRIu64 " ns", m->machines[i].host,
+			     names[a->clock < 4 ? a->clock : 0], a->error_ns);
+		if (m->machines[i].placed)
+			buffer_print(&text, ", by %s", m->machines[i].placed);
+		setting(table, "clock", text.data);
+	}
+	buffer_done(&text);
+}
+
+int report_settings(const struct report_context *c, struct table *table, struct err *err)
+{
+	const struct model *m = c->model;
+	struct buffer text = {0};
+
+	(void)err;
+	table_has(table, {"Setting", COLUMN_TEXT}, {"Value", COLUMN_TEXT});
+	for (size_t i = 0; i < m->launch_count; i++) {
+		setting(table, "command", m->launches[i].command);
+		setting(table, "options", m->launches[i].options);
+		setting(table, "version", m->launches[i].version);
+	}
+	thresholds(m, table);
+	sources(m, table);
+	axes(m, table);
+	for (size_t i = 0; i < m->ranges_count; i++) {
+		if (m->ranges[i].mode == TF_RANGE_WHOLE_RUN)
+			continue;
+		buffer_clear(&text);
+		buffer_print(&text, "%s, %zu begun", m->ranges[i].mode == TF_RANGE_NVTX ? "nvtx" : "cudaProfilerApi",
+			     m->ranges[i].count);
+		setting(table, "capture-range", text.data);
+	}
+	buffer_done(&text);
+	return 0;
+}
+
+int report_not_recorded(const struct report_context *c, struct table *table, struct err *err)
+{
+	const struct model *m = c->model;
+
+	(void)err;
+	table_has(table, {"PID", COLUMN_ID}, {"Host", COLUMN_TEXT}, {"Program", COLUMN_TEXT}, {"Reason", COLUMN_TEXT});
+	for (size_t i = 0; i < m->bare_count; i++) {
+		table_number(table, m->bare[i].pid);
+		table_text(table, m->machines[m->bare[i].machine].host);
+		table_text(table, m->bare[i].executable);
+		table_text(table, m->bare[i].reason);
+	}
+	return 0;
+}

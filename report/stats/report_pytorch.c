@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pytorch_sum: PyTorch's operators, by name and the sizes of their arguments: on the CPU, and what the devices did for them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../derive/correlate.h"
+#include "../derive/nvtx_tree.h"
+#include "report.h"
+
+/* Total: with the operators within; one that stands within its like counts once. Self: without them. */
+struct operator_sum {
+	uint64_t calls, cpu_total, cpu_self, gpu_total, gpu_self;
+	size_t open; /* while ranges are gone through */
+};
+
+/* Of a range. */
+struct place {
+	uint32_t row; /* SCAN_NO_ROW: no operator */
+	bool is_within_its_like;
+	uint64_t self; /* ticks */
+};
+
+struct operators {
+	struct scan scan;
+	struct nvtx_tree tree;
+	struct place *places; /* of the tree's nodes */
+	struct operator_sum *items; /* of the sums' rows */
+	size_t count, capacity;
+	uint64_t gpu; /* ns of the call's work that is being added */
+	struct operator_sum *innermost;
+};
+
+/* ---- the text: "aten::mm, seq = 4, op_id = 7, sizes = [[2, 3], [3, 4]], input_op_ids = [(5,0), (6,0)]" ---- */
+
+static bool operator_key(struct scan *s, const void *of, struct buffer *fields)
+{
+	static const char *const ends[] = {", seq = ", ", op_id = ", ", sizes = "};
+	const struct nvtx_node *n = of;
+	struct buffer text = {0};
+	const char *end = NULL, *sizes, *ids;
+	bool is_operator;
+
+	if (n->domain || !n->is_pushpop)
+		return false;
+	nvtx_name(s->image->trace, 0, n->text, &text);
+	for (size_t i = 0; text.data && i < sizeof(ends) / sizeof(*ends) && !end; i++)
+		end = strstr(text.data, ends[i]);
+	/* Those without a number have names of PyTorch's kinds: aten::empty, Optimizer.step#SGD.step. */
+	is_operator = end || (text.data && strpbrk(text.data, "#:"));
+	if (is_operator) {
+		end = end ? end : text.data + text.size;
+		buffer_add(fields, text.data, (size_t)(end - text.data));
+		buffer_add(fields, "", 1);
+		sizes = strstr(end, ends[2]);
+		sizes = sizes ? sizes + strlen(ends[2]) : "";
+		ids = strstr(sizes, ", input_op_ids = ");
+		buffer_add(fields, sizes, ids ? (size_t)(ids - sizes) : strlen(sizes));
+	}
+	buffer_done(&text);
+	return is_operator;
+}
+
+/* ---- what each took ---- */
+
+static uint32_t row_of(struct operators *o, const struct nvtx_node *n)
+{
+	uint64_t what = (uint64_t)n->is_pushpop << 63 | (uint64_t)n->domain << 32 | n->text;
+	uint32_t row;
+
+	o->scan.thread = n->thread;
+	row = scan_row_of(&o->scan, n->start, what, operator_key, n);
+	while (row != SCAN_NO_ROW && o->count <= row) {
+		o->items = mem_grow(o->items, o->count, &o->capacity, sizeof(*o->items));
+		o->items[o->count++] = (struct operator_sum){0};
+	}
+	return row;
+}
+
+/* Ranges of one domain nest: what stands around one are those before it that have not ended. */
+static void find_places(struct operators *o)
+{
+	const struct nvtx_node *nodes = o->tree.nodes;
+	size_t *open = mem_alloc((o->tree.count + 1) * sizeof(*open)), count = 0;
+
+	for (size_t i = 0; i < o->tree.count; i++) {
+		struct place *p = &o->places[i], *around;
+
+		p->row = row_of(o, &nodes[i]);
+		if (p->row == SCAN_NO_ROW)
+			continue;
+		for (; count && (nodes[open[count - 1]].thread != nodes[i].thread || nodes[open[count - 1]].end < nodes[i].end); count--)
+			o->items[o->places[open[count - 1]].row].open--;
+		p->is_within_its_like = o->items[p->row].open++ > 0;
+		p->self = nodes[i].end - nodes[i].start;
+		around = count ? &o->places[open[count - 1]] : NULL;
+		if (around)
+			around->self -= p->self < around->self ? p->self : around->self;
+		open[count++] = i;
+	}
+	while (count)
+		o->items[o->places[open[--count]].row].open--;
+	free(open);
+}
+
+static void add_cpu(struct operators *o)
+{
+	for (size_t i = 0; i < o->tree.count; i++) {
+		const struct nvtx_node *n = &o->tree.nodes[i];
+		const struct place *p = &o->places[i];
+
+		if (p->row == SCAN_NO_ROW)
+			continue;
+		o->items[p->row].calls++;
+		o->items[p->row].cpu_self += axis_duration(o->scan.axis, p->self);
+		o->items[p->row].cpu_total += p->is_within_its_like ? 0 : axis_duration(o->scan.axis, n->end - n->start);
+	}
+}
+
+static void add_gpu(void *context, size_t node)
+{
+	struct operators *o = context;
+	const struct place *p = &o->places[node];
+
+	if (p->row == SCAN_NO_ROW)
+		return;
+	o->innermost = &o->items[p->row];
+	o->innermost->gpu_total += p->is_within_its_like ? 0 : o->gpu;
+}
+
+static void add_work(void *context, const struct correlated *k)
+{
+	struct operators *o = context;
+
+	if (!k->thread || !k->record_count)
+		return;
+	o->gpu = 0;
+	for (size_t i = 0; i < k->record_count; i++)
+		o->gpu += k->records[i].duration_ns;
+	o->innermost = NULL;
+	nvtx_tree_around(&o->tree, k->thread, event_start(&k->event), k->event.ticks, o, add_gpu);
+	if (o->innermost)
+		o->innermost->gpu_self += o->gpu;
+}
+
+static void add_image(struct operators *o, const struct image *image)
+{
+	o->scan.image = image;
+	o->scan.axis = &o->scan.context->model->machines[image->machine].axis;
+	nvtx_tree_make(&o->tree, image, true);
+	o->places = mem_alloc((o->tree.count + 1) * sizeof(*o->places));
+	find_places(o);
+	add_cpu(o);
+	if (o->count)
+		correlate_image(o->scan.context, image, o, add_work, NULL);
+	free(o->places);
+	nvtx_tree_done(&o->tree);
+}
+
+/* ---- the table ---- */
+
+static const struct operators *sorted; /* qsort has no context */
+
+static int compare(const void *left, const void *right)
+{
+	uint32_t i = *(const uint32_t *)left, k = *(const uint32_t *)right;
+	const struct operator_sum *a = &sorted->items[i], *b = &sorted->items[k];
+
+	return order_of(b->gpu_self, a->gpu_self) ?: order_of(b->cpu_self, a->cpu_self) ?:
+	       strcmp(sorted->scan.sums->rows[i].key, sorted->scan.sums->rows[k].key) ?: order_of(i, k);
+}
+
+static double percent(uint64_t part, uint64_t all)
+{
+	return all ? 100 * (double)part / (double)all : 0;
+}
+
+static void fill(struct operators *o, struct table *table)
+{
+	const struct report_context *c = o->scan.context;
+	uint32_t *order = mem_alloc((o->count + 1) * sizeof(*order));
+	uint64_t cpu = 0, gpu = 0;
+
+	for (uint32_t i = 0; i < o->count; i++) {
+		order[i] = i;
+		cpu += o->items[i].cpu_self;
+		gpu += o->items[i].gpu_self;
+	}
+	sorted = o;
+	qsort(order, o->count, sizeof(*order), compare);
+	for (size_t i = 0; i < o->count; i++) {
+		const struct sums_row *row = &o->scan.sums->rows[order[i]];
+		const struct operator_sum *s = &o->items[order[i]];
+		size_t field = 0;
+
+		if (c->by != BY_NOTHING)
+			by_cell(c, table, sums_field(row, field++));
+		table_real(table, percent(s->gpu_self, gpu));
+		table_number(table, s->gpu_self);
+		table_number(table, s->gpu_total);
+		table_real(table, percent(s->cpu_self, cpu));
+		table_number(table, s->cpu_self);
+		table_number(table, s->cpu_total);
+		table_number(table, s->calls);
+		table_text(table, sums_field(row, field));
+		table_text(table, sums_field(row, field + 1));
+	}
+	free(order);
+}
+
+int report_pytorch_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct sums sums = {0};
+	struct operators o = {.scan = {.context = c, .sums = &sums}};
+
+	by_column(c, table);
+	table_has(table, {"GPU (%)", COLUMN_PERCENT}, {"GPU Self (ns)", COLUMN_NS}, {"GPU Total (ns)", COLUMN_NS}, {"CPU (%)", COLUMN_PERCENT},
+		  {"CPU Self (ns)", COLUMN_NS}, {"CPU Total (ns)", COLUMN_NS}, {"Calls", COLUMN_COUNT}, {"Operator", COLUMN_TEXT},
+		  {"Sizes", COLUMN_TEXT});
+	for (size_t i = 0; i < c->model->image_count; i++)
+		add_image(&o, &c->model->images[i]);
+	fill(&o, table);
+	free(o.items);
+	sums_done(&sums);
+	return table_rows(table) ? 0 : err_set(err, -ENODATA, "no operators of PyTorch: record with --pytorch=autograd-nvtx, or autograd-shapes-nvtx");
+}

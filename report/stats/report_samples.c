@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sample_sum, sample_line_sum, sample_python_sum, sample_thread_sum: where threads were while they ran. A sample stands for the CPU time that its
+ * thread has used since the one before. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../derive/frame.h"
+#include "../derive/nvtx_define.h"
+#include "../derive/samples.h"
+#include "report.h"
+
+enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t), NANOSECONDS = 1000, FUNCTION_TEXT = 4096 };
+
+/* ---- by function, by line ---- */
+
+/* All samples of one stack. */
+struct bucket {
+	const struct image *image;
+	const struct trace_thread *thread; /* with --by thread of all, else of the first of them */
+	uint32_t range, stack;
+	uint64_t count, ns;
+};
+
+enum unit { FUNCTIONS, LINES, PYTHON_FUNCTIONS };
+
+struct share {
+	uint64_t self_count, self_ns, native_ns, ns; /* native: of self, in C that a Python function called */
+	size_t counted; /* the bucket that has been added last, + 1: a recursive function counts once */
+	uint64_t calls;
+	uint32_t first_line; /* of the Python function; 0: of several, or not known */
+};
+
+struct work {
+	struct bucket *buckets;
+	size_t bucket_count, bucket_capacity;
+	struct map places; /* image, range and stack -> bucket */
+	struct sums names; /* row = position in shares */
+	struct share *shares;
+	size_t share_count, share_capacity;
+	uint64_t ns;
+	enum unit unit;
+};
+
+static void visit_sample(struct scan *s, const struct event *e)
+{
+	struct work *w = s->more;
+	uint32_t range, stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
+	uint64_t *place;
+	bool is_new;
+
+	if (e->kind != TF_SAMPLE)
+		return;
+	range = scan_range(s, e->ticks);
+	place = map_put(&w->places, (uint64_t)(s->image - s->context->model->images) << 32 | range, stack, &is_new);
+	if (is_new) {
+		*place = w->bucket_count;
+		w->buckets = mem_grow(w->buckets, w->bucket_count, &w->bucket_capacity, sizeof(*w->buckets));
+		w->buckets[w->bucket_count++] = (struct bucket){s->image, s->thread, range, stack, 0, 0};
+	}
+	w->buckets[*place].count++;
+	w->buckets[*place].ns += samples_ns(e);
+}
+
+static uint32_t name_row(struct scan *s, uint32_t range, const struct symbol_frame *f)
+{
+	struct work *w = s->more;
+	struct buffer key = {0};
+	struct frame parts;
+	uint32_t row;
+
+	frame_split(f->text, &parts);
+	scan_group(s, range, &key);
+	if (w->unit == LINES && parts.file)
+		buffer_print(&key, "%s:%" PRIu32, parts.file, parts.line);
+	else if (w->unit == LINES)
+		buffer_text(&key, "?");
+	if (w->unit == LINES)
+		buffer_add(&key, "", 1);
+	frame_function(f, parts.name, &key);
+	buffer_add(&key, "", 1);
+	if (w->unit == PYTHON_FUNCTIONS)
+		buffer_text(&key, parts.file ? parts.file : "?");
+	else
+		buffer_text(&key, *f->module ? f->module : "?");
+	row = scan_row(s, &key);
+	while (w->share_count <= row) {
+		w->shares = mem_grow(w->shares, w->share_count, &w->share_capacity, sizeof(*w->shares));
+		w->shares[w->share_count++] = (struct share){.first_line = f->first_line};
+	}
+	if (w->shares[row].first_line != f->first_line)
+		w->shares[row].first_line = 0;
+	frame_done(&parts);
+	buffer_done(&key);
+	return row;
+}
+
+static void share_bucket(struct scan *s, size_t number, struct symbol_frame *frames)
+{
+	static const struct symbol_frame lost = {"(stack lost)", "", 0};
+	struct work *w = s->more;
+	const struct bucket *b = &w->buckets[number];
+	size_t count = b->stack ? symbols_frames(s->context->symbols, b->image, b->stack, frames, STACK_FRAMES) : 0;
+	bool is_found = false, is_native = false;
+
+	s->image = b->image;
+	s->thread = b->thread;
+	w->ns += b->ns;
+	if (!count) {
+		frames[0] = lost;
+		count = 1;
+	}
+	for (size_t i = 0; i < count; i++) {
+		uint32_t row;
+		struct share *share;
+
+		if (w->unit == PYTHON_FUNCTIONS && !frames[i].is_python) {
+			is_native = is_native || !frames[i].is_interpreter;
+			continue;
+		}
+		row = name_row(s, b->range, &frames[i]); /* may move the shares */
+		share = &w->shares[row];
+		if (!is_found) {
+			share->self_count += b->count;
+			share->self_ns += b->ns;
+			share->native_ns += is_native ? b->ns : 0;
+		}
+		is_found = true;
+		if (share->counted != number + 1)
+			share->ns += b->ns;
+		share->counted = number + 1;
+	}
+}
+
+/* ---- calls: where --python-functions-trace had a range around each ---- */
+
+struct counting {
+	struct scan *scan;
+	struct nvtx_definitions definitions;
+	struct map named; /* domain, hash of the text -> position of the definition */
+	struct map known; /* domain and text, range -> row + 1; 0: not such a range */
+};
+
+/* The row of the function that the range is a call of, + 1, or 0. A row without samples will not be shown. */
+static uint64_t called(struct counting *c, const struct nvtx_range *r, uint32_t range)
+{
+	const struct trace *t = c->scan->image->trace;
+	const struct blob *text = trace_definition(t, TF_BLOB_STRING, r->text);
+	char name[FUNCTION_TEXT], file[FUNCTION_TEXT];
+	const struct nvtx_definition *n;
+	struct symbol_frame f = {.module = ""};
+	struct buffer b = {0};
+	const uint64_t *place = NULL;
+	uint64_t row = 0;
+
+	if (text) {
+		trace_text(t, text, &b);
+		place = map_find(&c->named, r->domain, hash_bytes(b.data, b.size));
+	}
+	n = place ? &c->definitions.items[*place] : NULL;
+	if (n && !strcmp(n->name, b.data) && nvtx_definition_entry(n, 0, NULL, name, sizeof(name)) &&
+	    nvtx_definition_entry(n, 1, NULL, file, sizeof(file))) {
+		buffer_clear(&b);
+		buffer_print(&b, "%s (%s:1)", name, file);
+		f.text = b.data;
+		f.first_line = (uint32_t)n->head.id;
+		row = name_row(c->scan, range, &f) + 1;
+	}
+	buffer_done(&b);
+	return row;
+}
+
+static void count_call(void *context, const struct nvtx_range *r)
+{
+	struct counting *c = context;
+	struct work *w = c->scan->more;
+	uint64_t *row;
+	uint32_t range;
+	bool is_new;
+
+	c->scan->thread = r->thread;
+	range = scan_range(c->scan, r->start);
+	row = map_put(&c->known, (uint64_t)r->domain << 32 | r->text, range, &is_new);
+	if (is_new)
+		*row = called(c, r, range);
+	if (*row)
+		w->shares[*row - 1].calls++;
+}
+
+static void count_calls(struct scan *s, const struct image *image)
+{
+	struct counting c = {.scan = s};
+
+	s->image = image;
+	nvtx_definitions_make(&c.definitions, image->trace);
+	for (size_t i = 0; i < c.definitions.count; i++) {
+		const struct nvtx_definition *n = &c.definitions.items[i];
+
+		if (n->head.kind == TF_NVTX_FUNCTION)
+			*map_put(&c.named, n->head.domain, hash_bytes(n->name, strlen(n->name)), NULL) = i;
+	}
+	if (c.named.count)
+		nvtx_ranges(image, NULL, &c, count_call);
+	map_done(&c.named);
+	map_done(&c.known);
+	nvtx_definitions_done(&c.definitions);
+}
+
+static const struct work *sorted; /* qsort has no argument of its own */
+
+static int compare_rows(const void *left, const void *right)
+{
+	uint32_t i = *(const uint32_t *)left, k = *(const uint32_t *)right;
+	const struct share *a = &sorted->shares[i], *b = &sorted->shares[k];
+
+	return order_of(b->self_ns, a->self_ns) ?: order_of(b->ns, a->ns) ?: strcmp(sorted->names.rows[i].key, sorted->names.rows[k].key);
+}
+
+static double percent(uint64_t part, uint64_t all)
+{
+	return all ? 100 * (double)part / (double)all : 0;
+}
+
+static void fill(const struct report_context *c, struct work *w, struct table *table)
+{
+	uint32_t *order = mem_alloc(w->share_count * sizeof(*order));
+
+	for (size_t i = 0; i < w->share_count; i++)
+		order[i] = (uint32_t)i;
+	sorted = w;
+	qsort(order, w->share_count, sizeof(*order), compare_rows);
+	for (size_t i = 0; i < w->share_count; i++) {
+		const struct share *share = &w->shares[order[i]];
+		const struct sums_row *row = &w->names.rows[order[i]];
+		size_t field = 0;
+
+		if (!share->counted)
+			continue;
+		if (c->by != BY_NOTHING)
+			by_cell(c, table, sums_field(row, field++));
+		table_real(table, percent(share->self_ns, w->ns));
+		table_number(table, share->self_ns);
+		if (w->unit == PYTHON_FUNCTIONS)
+			table_number(table, share->native_ns);
+		table_number(table, share->self_count);
+		if (w->unit == PYTHON_FUNCTIONS && share->calls && share->first_line)
+			table_number(table, share->calls);
+		else if (w->unit == PYTHON_FUNCTIONS)
+			table_nothing(table);
+		table_real(table, percent(share->ns, w->ns));
+		table_number(table, share->ns);
+		if (w->unit == LINES)
+			table_text(table, sums_field(row, field++));
+		table_text(table, sums_field(row, field));
+		table_text(table, sums_field(row, field + 1));
+	}
+	free(order);
+}
+
+static int run(const struct report_context *c, enum unit unit, struct table *table)
+{
+	struct work w = {.unit = unit};
+	struct scan s = {.context = c, .sums = &w.names, .more = &w};
+	struct symbol_frame *frames = mem_alloc(STACK_FRAMES * sizeof(*frames));
+
+	by_column(c, table);
+	table_column(table, "Time (%)", COLUMN_PERCENT);
+	table_column(table, "Self Time (ns)", COLUMN_NS);
+	if (unit == PYTHON_FUNCTIONS)
+		table_column(table, "Native Time (ns)", COLUMN_NS);
+	table_column(table, "Samples", COLUMN_COUNT);
+	if (unit == PYTHON_FUNCTIONS)
+		table_column(table, "Calls", COLUMN_COUNT);
+	table_column(table, "Cumulative (%)", COLUMN_PERCENT);
+	table_column(table, "Cumulative Time (ns)", COLUMN_NS);
+	if (unit == LINES)
+		table_column(table, "Line", COLUMN_TEXT);
+	table_column(table, unit == LINES ? "Function" : "Name", COLUMN_TEXT);
+	table_column(table, unit == PYTHON_FUNCTIONS ? "File" : "Module", COLUMN_TEXT);
+	scan_events(&s, visit_sample);
+	for (size_t i = 0; i < w.bucket_count; i++)
+		share_bucket(&s, i, frames);
+	for (size_t i = 0; unit == PYTHON_FUNCTIONS && i < c->model->image_count; i++)
+		count_calls(&s, &c->model->images[i]);
+	fill(c, &w, table);
+	free(frames);
+	free(w.buckets);
+	free(w.shares);
+	map_done(&w.places);
+	sums_done(&w.names);
+	return 0;
+}
+
+int report_sample_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	(void)err;
+	return run(c, FUNCTIONS, table);
+}
+
+int report_sample_line_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	(void)err;
+	return run(c, LINES, table);
+}
+
+/* Only samples in Python: a function's own time has that of the C functions which it called. Calls are known of what
+ * --python-functions-trace names, where all of a row is that one function. */
+int report_sample_python_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	(void)err;
+	return run(c, PYTHON_FUNCTIONS, table);
+}
+
+/* ---- by thread ---- */
+
+static uint64_t os_calls_ns(const struct image *image, const struct trace_thread *thread, const struct axis *axis)
+{
+	struct cursor cursor;
+	struct event e;
+	uint64_t ns = 0;
+
+	cursor_init(&cursor, image->trace, thread);
+	while (cursor_next(&cursor, &e)) {
+		const struct function *f = e.kind == TF_CALL ? trace_function(image->trace, e.id) : NULL;
+
+		if (f && f->group == TF_GROUP_OSRT)
+			ns += axis_duration(axis, e.duration);
+	}
+	return ns;
+}
+
+/* Running by samples beside waiting by recorded OS calls: what a thread did with its time. */
+int report_sample_thread_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	const struct model *m = c->model;
+
+	(void)err;
+	table_has(table, {"CPU Time (ns)", COLUMN_NS}, {"Samples", COLUMN_COUNT}, {"OS Calls Time (ns)", COLUMN_NS}, {"PID", COLUMN_ID},
+		  {"TID", COLUMN_ID}, {"Host", COLUMN_TEXT}, {"Name", COLUMN_TEXT});
+	for (size_t i = 0; i < m->image_count && samples_any(m); i++) {
+		const struct image *image = &m->images[i];
+
+		for (size_t k = 0; image->trace && k < image->trace->thread_count; k++) {
+			const struct trace_thread *thread = &image->trace->threads[k];
+
+			if (!thread->events)
+				continue;
+			table_number(table, thread->sampled_us * NANOSECONDS);
+			table_number(table, thread->samples);
+			table_number(table, os_calls_ns(image, thread, &m->machines[image->machine].axis));
+			table_number(table, image->pid);
+			table_number(table, thread->tid);
+			table_text(table, m->machines[image->machine].host);
+			table_text(table, thread->name);
+		}
+	}
+	return 0;
+}
