@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The recorder within a test: a directory for its capture, and an environment that asks for one. */
+/* The recorder within a test: a directory for its capture, an environment that asks for one, and what it has written so far. */
 #ifndef PILLION_TEST_RECORDER_H
 #define PILLION_TEST_RECORDER_H
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "../../runtime/event.h"
 #include "../../runtime/file.h"
@@ -41,6 +45,29 @@ static inline bool recorder_end(void)
 	*strrchr(recorder_directory, '/') = '\0';
 	snprintf(command, sizeof(command), "rm -rf '%s'", recorder_directory);
 	return system(command) == 0;
+}
+
+/* Calls visit with each window of slots that a trace file has by now: however often threads have changed theirs. */
+static inline bool recorder_each_window(const char *path, void (*visit)(const struct tf_window *w, void *context), void *context)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	char *bytes = fd < 0 || fstat(fd, &st) ? MAP_FAILED : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+
+	if (fd >= 0)
+		close(fd);
+	if (bytes == MAP_FAILED)
+		return false;
+	for (off_t at = TF_PAGE; at + TF_PAGE <= st.st_size;) {
+		const struct tf_window *w = (const struct tf_window *)(bytes + at);
+		bool is_window = w->magic == TF_WINDOW_MAGIC && w->offset == (uint64_t)at && w->size_bytes;
+
+		if (is_window && w->kind == TF_WINDOW_SLOTS)
+			visit(w, context);
+		at += is_window ? w->size_bytes : TF_PAGE;
+	}
+	munmap(bytes, (size_t)st.st_size);
+	return true;
 }
 
 #endif

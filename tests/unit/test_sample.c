@@ -16,12 +16,29 @@
 
 RECORDER_FUNCTIONS({"alpha", TF_GROUP_OSRT});
 
+#define PERIOD_NS 1000000ull
+#define LIMIT_NS 20000000000ull
+
+/* Samples of the test's thread began between these two moments of its own clock. */
+static uint64_t before_ns, after_ns;
+
+/* What this thread's timers go by. */
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
 static void start(void)
 {
 	setenv("PILLION_SAMPLE", "cpu", 1);
 	setenv("PILLION_SAMPLING_FREQUENCY", "1000", 1);
 	cr_assert(recorder_begin());
+	before_ns = cpu_ns();
 	cr_assert(event_enter());
+	after_ns = cpu_ns();
 	if (!sample_signal)
 		cr_skip_test("no samples on this kernel or C library");
 }
@@ -33,56 +50,90 @@ static void clean(void)
 
 TestSuite(sample, .init = start, .fini = clean);
 
-static void burn(double seconds)
+static void burn(uint64_t ns)
 {
-	struct timespec t;
-	double end = 0;
+	uint64_t end = cpu_ns() + ns;
+
+	while (cpu_ns() < end)
+		;
+}
+
+struct samples {
+	uint64_t count, us; /* us: of CPU time that they stand for */
+};
+
+static void add_samples(const struct tf_window *w, void *sum)
+{
+	const uint64_t *slot = (const uint64_t *)(w + 1), *end = (const uint64_t *)((const char *)w + w->size_bytes);
+	struct samples *s = sum;
+
+	for (; slot < end; slot++) {
+		if (tf_kind(*slot) != TF_SAMPLE)
+			continue;
+		s->count++;
+		s->us += tf_event_last(*slot);
+	}
+}
+
+/* Those that came so far; the first record makes the file. */
+static struct samples samples(void)
+{
+	struct samples sum = {0};
+
+	cr_assert(!process.header || recorder_each_window(process.path, add_samples, &sum));
+	return sum;
+}
+
+/* Runs until this many more have come; returns the thread's clock at a moment when the last had not. How many come in a second is the
+ * kernel's tick to say, and what a hypervisor takes of it may count as run: only that none come at all is told by a limit. */
+static uint64_t burn_until_more(uint64_t count)
+{
+	uint64_t begin = cpu_ns(), wanted = samples().count + count, now = begin, known;
 
 	do {
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-		if (end == 0)
-			end = (double)t.tv_sec + (double)t.tv_nsec / 1e9 + seconds;
-	} while ((double)t.tv_sec + (double)t.tv_nsec / 1e9 < end);
+		known = now;
+		cr_assert_lt(known - begin, LIMIT_NS, "samples do not come");
+		burn(1000000);
+		now = cpu_ns();
+	} while (samples().count < wanted);
+	return known;
 }
 
-/* Slots written by this thread, of all windows it had. */
-static uint64_t written(void)
+Test(sample, come_while_a_thread_runs_and_stand_for_all_of_its_time)
 {
-	return thread_self.windows ? (thread_self.next - thread_self.base) / TF_SLOT : 0;
+	uint64_t known = burn_until_more(12), us = samples().us;
+
+	cr_assert_leq(us, (cpu_ns() - before_ns) / 1000);
+	cr_assert_geq(us + 1, (known - after_ns) / 1000);
 }
 
-Test(sample, come_while_a_thread_runs)
-{
-	burn(0.2);
-	cr_assert_gt(written(), 10);
-}
-
+/* A timer that has run out is looked at by the kernel at its tick: what was burnt before may yet bring one sample, and there is one more
+ * for each period that the thread still runs. Of those that would have come in the time that it waits there is none. */
 Test(sample, do_not_come_while_it_waits)
 {
 	const struct timespec moment = {0, 300000000};
 	struct timespec left;
-	uint64_t before;
+	uint64_t begin, before, came;
 
-	burn(0.05);
-	before = written();
-	cr_assert_eq(nanosleep(&moment, &left), 0);
-	cr_assert_leq(written(), before + 2);
+	burn_until_more(1);
+	begin = cpu_ns();
+	before = samples().count;
+	cr_assert_eq(nanosleep(&moment, &left), 0, "no system call is interrupted by them");
+	came = samples().count - before;
+	cr_assert_leq(came, 2 + (cpu_ns() - begin) / PERIOD_NS);
 }
 
 Test(sample, move_to_another_signal_and_leave_the_first_as_it_was)
 {
 	int first = sample_signal;
 	struct sigaction now;
-	uint64_t before;
 
 	sample_release(first);
 	cr_assert_neq(sample_signal, first);
 	cr_assert_neq(sample_signal, 0);
 	cr_assert_eq(sigaction(first, NULL, &now), 0);
 	cr_assert_eq(now.sa_handler, SIG_DFL);
-	before = written();
-	burn(0.1);
-	cr_assert_gt(written(), before);
+	burn_until_more(1);
 }
 
 Test(sample, end_when_no_signal_is_left_and_errno_stays)
@@ -97,9 +148,9 @@ Test(sample, end_when_no_signal_is_left_and_errno_stays)
 		cr_assert(sample_signal < signal);
 	}
 	cr_assert_eq(errno, EXDEV);
-	before = written();
-	burn(0.05);
-	cr_assert_eq(written(), before);
+	before = samples().count;
+	burn(50000000);
+	cr_assert_eq(samples().count, before);
 }
 
 Test(sample, release_of_another_signal_is_nothing)

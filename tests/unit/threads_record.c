@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The whole recorder, its windows and its table of strings, with several threads at work. */
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "recorder.h"
 #include "threads.h"
@@ -54,9 +50,10 @@ struct found {
 	unsigned windows, calls, marks, texts;
 };
 
-static void count_slots(const struct tf_window *w, struct found *f)
+static void count_slots(const struct tf_window *w, void *found)
 {
 	const uint64_t *slot = (const uint64_t *)(w + 1), *end = (const uint64_t *)((const char *)w + w->size_bytes);
+	struct found *f = found;
 
 	f->windows++;
 	for (; slot < end; slot++) {
@@ -66,39 +63,16 @@ static void count_slots(const struct tf_window *w, struct found *f)
 	}
 }
 
-static struct found read_back(void)
-{
-	struct found f = {0};
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	char *bytes;
-
-	if (fd < 0 || fstat(fd, &st))
-		return f;
-	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	for (off_t at = TF_PAGE; bytes != MAP_FAILED && at + TF_PAGE <= st.st_size;) {
-		const struct tf_window *w = (const struct tf_window *)(bytes + at);
-		bool is_window = w->magic == TF_WINDOW_MAGIC && w->offset == (uint64_t)at && w->size_bytes;
-
-		if (is_window && w->kind == TF_WINDOW_SLOTS)
-			count_slots(w, &f);
-		at += is_window ? w->size_bytes : TF_PAGE;
-	}
-	close(fd);
-	return f;
-}
-
 int main(int argc, char **argv)
 {
-	struct found f;
+	struct found f = {0};
 
 	(void)argc;
 	ok(recorder_begin(), "a directory");
 	process_set_arguments(1, argv, environ);
 	ok(event_enter(), "the recorder starts");
 	ok(in_threads(record), "threads ran");
-	ok(find_trace(), "a trace file is there");
-	f = read_back();
+	ok(find_trace() && recorder_each_window(path, count_slots, &f), "a trace file is there");
 	ok(f.calls == THREADS * CALLS, "%u calls of %d, in %u windows", f.calls, THREADS * CALLS, f.windows);
 	ok(f.marks == THREADS * CALLS, "%u marks", f.marks);
 	ok(f.texts == TEXTS, "%u texts are defined once each", f.texts);
