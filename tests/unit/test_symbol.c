@@ -34,23 +34,37 @@ static void open_model(bool opens_files)
 	symbols = symbols_new(&model, opens_files);
 }
 
-/* Where our own program stands in memory. */
+/* Where our own program lies in memory: wherever that is, all of it is the module's. */
+struct self {
+	uint64_t bias, start, end;
+};
+
 static int find_self(struct dl_phdr_info *info, size_t size, void *context)
 {
+	struct self *self = context;
+
 	(void)size;
-	*(uint64_t *)context = info->dlpi_addr;
+	*self = (struct self){.bias = info->dlpi_addr, .start = UINT64_MAX};
+	for (size_t i = 0; i < info->dlpi_phnum; i++) {
+		uint64_t at = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr, end = at + info->dlpi_phdr[i].p_memsz;
+
+		if (info->dlpi_phdr[i].p_type != PT_LOAD)
+			continue;
+		self->start = at < self->start ? at : self->start;
+		self->end = end > self->end ? end : self->end;
+	}
 	return 1;
 }
 
 static uint64_t add_self(const uint8_t *build_id, size_t length)
 {
 	char path[4096] = "";
-	uint64_t bias = 0;
+	struct self self;
 
 	cr_assert_gt(readlink("/proc/self/exe", path, sizeof(path) - 1), 0);
-	dl_iterate_phdr(find_self, &bias);
-	writer_module(&t, (uint64_t)(uintptr_t)&find_self & ~0xffffffull, UINT64_MAX, bias, build_id, length, path);
-	return bias;
+	dl_iterate_phdr(find_self, &self);
+	writer_module(&t, self.start, self.end, self.bias, build_id, length, path);
+	return self.bias;
 }
 
 static const char *frame(uint64_t address)
