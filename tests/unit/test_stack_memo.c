@@ -200,7 +200,8 @@ Test(stack_memo, tells_the_same_of_code_made_while_it_runs)
 		void (*call)(void (*to)(void));
 	} made = {code};
 
-	cr_assert_neq(code, MAP_FAILED);
+	if (code == MAP_FAILED)
+		cr_skip_test("no memory here that can be written and run");
 	for (unsigned i = 0; i < 2000; i++) {
 		if (i % 3 == 0)
 			jit(code, i % 2, 16 * (i % 7));
