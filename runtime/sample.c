@@ -24,9 +24,9 @@ struct sampler {
 	uint32_t tid; /* 0: free */
 	int timer;    /* the kernel's number, -1: none */
 	uint64_t period_ns;
-	uint64_t cpu_ns;	/* the thread's clock as far as samples account for it */
-	uint64_t cost_ticks;	/* of the samples since the last look at it */
-	uint64_t checked_ticks; /* the thread's time then, in ns */
+	uint64_t cpu_ns;     /* the thread's clock as far as samples account for it */
+	uint64_t cost_ns;    /* of the samples since the last look at it, by the same clock: while others have the processor they cost nothing */
+	uint64_t checked_ns; /* that clock then */
 	uint32_t taken;
 };
 
@@ -110,7 +110,7 @@ void sample_thread_begin(struct thread *t)
 	if (s) {
 		*s = (struct sampler){.next = s->next, .tid = (uint32_t)sys_gettid(), .timer = -1};
 		s->period_ns = 1000000000 / process_options.sampling_frequency;
-		s->cpu_ns = s->checked_ticks = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		s->cpu_ns = s->checked_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		is_armed = arm(s);
 	}
 	unlock();
@@ -237,16 +237,16 @@ static void look_at_cost(struct thread *t, struct sampler *s, uint64_t cpu_ns)
 
 	if (++s->taken % CHECKED && s->taken != 1)
 		return;
-	if (s->taken != 1 && s->cost_ticks * COST_SHARE > clock_ticks(cpu_ns - s->checked_ticks)) {
+	if (s->taken != 1 && s->cost_ns * COST_SHARE > cpu_ns - s->checked_ns) {
 		s->period_ns *= 2;
 		set_period(s);
 	} else if (s->taken != 1) {
-		s->cost_ticks = 0;
-		s->checked_ticks = cpu_ns;
+		s->cost_ns = 0;
+		s->checked_ns = cpu_ns;
 		return;
 	}
-	s->cost_ticks = 0;
-	s->checked_ticks = cpu_ns;
+	s->cost_ns = 0;
+	s->checked_ns = cpu_ns;
 	sampling = (struct tf_sampling){.period_ns = s->period_ns, .signal = (uint32_t)sample_signal};
 	sampling.is_slowed = s->period_ns > 1000000000 / process_options.sampling_frequency;
 	event_blob(TF_BLOB_SAMPLING, t->number, &sampling, sizeof(sampling));
@@ -257,7 +257,7 @@ static void take(const void *context)
 	struct thread *t = &thread_self;
 	struct sampler *s = t->sampler;
 	struct stack_place place = place_of(context);
-	uint64_t start = clock_now(), cpu_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID), us = (cpu_ns - s->cpu_ns) / MICROSECOND, stack, cost;
+	uint64_t start = clock_now(), cpu_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID), us = (cpu_ns - s->cpu_ns) / MICROSECOND, stack;
 
 	if (us > LONGEST_US)
 		us = LONGEST_US;
@@ -270,9 +270,8 @@ static void take(const void *context)
 	} else {
 		s->cpu_ns = cpu_ns;
 	}
-	cost = clock_now() - start;
-	s->cost_ticks += cost;
-	t->page->slow_ticks += cost;
+	s->cost_ns += sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	t->page->slow_ticks += clock_now() - start;
 }
 
 /* From elsewhere, by kill(2): what would have happened without us happens when we return. */
