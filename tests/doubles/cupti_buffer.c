@@ -176,6 +176,19 @@ static void hand_over(void)
 		overhead_tell(start_ns);
 }
 
+/* What was filled before `since_ns` is with the client, unless another thread is still handing some of it over. */
+static void log_handed_over(uint64_t since_ns, uint64_t period_ns)
+{
+	bool is_all;
+
+	lock();
+	is_all = !buffers.handing_over;
+	unlock();
+	if (is_all && simcupti.interface)
+		simcupti.interface->log("cupti_flushed", ",\"since\":%llu,\"period\":%llu", (unsigned long long)since_ns,
+					(unsigned long long)period_ns);
+}
+
 /* Wakes for full buffers and, if a period is set, to hand over the one being filled. */
 static void *thread_main(void *unused)
 {
@@ -185,14 +198,17 @@ static void *thread_main(void *unused)
 		unsigned seen = __atomic_load_n(&buffers.wake_word, __ATOMIC_ACQUIRE);
 		uint64_t period_ns = __atomic_load_n(&buffers.period_ns, __ATOMIC_RELAXED);
 		uint64_t now_ns = sim_now_ns();
+		bool is_due = period_ns && now_ns >= due_ns;
 
-		if (period_ns && now_ns >= due_ns) {
+		if (is_due) {
 			lock();
 			current_close();
 			unlock();
 			due_ns = now_ns + period_ns;
 		}
 		hand_over();
+		if (is_due)
+			log_handed_over(now_ns, period_ns);
 		sim_futex_wait(&buffers.wake_word, seen, period_ns ? due_ns - now_ns : 0);
 	}
 	return unused;

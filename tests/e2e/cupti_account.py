@@ -5,8 +5,8 @@ cupti_account.py [--nodes] [--dropped] [--lossy] [--broken] [--killed MS] [--loo
 Each directory has an account, `log`, and in `tables` the reports cuda_gpu_trace:mangled, correlated, device_facts and ledger as
 CSV: work with its times, each with the call that asked for it; allocations, frees and waits; and what CUPTI lost.
 --nodes: graphs were recorded by their nodes. --dropped: as many may be missing as CUPTI says it dropped. --lossy: any may be missing, and
-kernels may have lost their names. --broken: the same where the ledger says that a buffer could not be read. --killed: of the work
-that ended within MS before the last line of the account any may be missing. --loose: times were on another clock, and may be off by
+kernels may have lost their names. --broken: the same where the ledger says that a buffer could not be read. --killed: buffers were
+handed over every MS, and of the work that had not been told before the last time any may be missing. --loose: times were on another clock, and may be off by
 as much. --driver: calls are the driver's, under whatever name. Prints what differs, and how many buffers could not be read; status 1 if anything differs."""
 import argparse
 import collections
@@ -21,7 +21,7 @@ KINDS = {1, 2, 3, 10, 22, 51}
 
 
 def wanted_work(events, nodes):
-    """(key, start) of each piece of work; the key holds everything that must be equal."""
+    """(key, start, op) of each piece of work; the key holds everything that must be equal."""
     done = {e['op']: e for e in events if e['ev'] == 'done'}
     for e in events:
         if e['ev'] == 'graph' and not nodes:
@@ -30,7 +30,6 @@ def wanted_work(events, nodes):
         if e['ev'] not in ('launch', 'memcpy', 'memset') or (e['graph'] and not nodes):
             continue
         end = done.get(e['op'])
-        times = (end['start'], end['end']) if end else (None, None)
         duration = end['end'] - end['start'] if end else None
         if e['ev'] == 'launch':
             key = ('kernel', e['corr'], e['name'], tuple(e['grid']), tuple(e['block']), e['device'], e['stream'], duration)
@@ -39,7 +38,7 @@ def wanted_work(events, nodes):
                    PLACES.get(e['dst'], 'Device'), e['stream'], duration)
         else:
             key = ('set', e['corr'], e['bytes'], e['stream'], duration)
-        yield key, times[0], times[1]
+        yield key, end['start'] if end else None, e['op']
 
 
 def got_work(rows):
@@ -124,14 +123,26 @@ def forgive_names(wanted, got):
             got[key] -= moved
 
 
+def handed_over(events):
+    """The ops of work that the client had been given before it was killed. A device tells of one after the other: all but the last."""
+    since = max((e['since'] for e in events if e['ev'] == 'cupti_flushed'), default=0)
+    told = [e['op'] for e in events if e['ev'] == 'done' and e['t'] < since]
+    return set(told[:-1])
+
+
+def check_period(events, ms):
+    periods = {e['period'] for e in events if e['ev'] == 'cupti_flushed'}
+    return [] if periods == {int(ms * 1e6)} else [f'buffers were handed over every {periods} ns']
+
+
 def check_work(events, rows, a, is_lossy):
-    last = events[-1]['t'] if events else 0
+    sure = handed_over(events)
     wanted, may_miss, starts = collections.Counter(), collections.Counter(), {}
-    for key, start, end in wanted_work(events, a.nodes):
+    for key, start, op in wanted_work(events, a.nodes):
         key = as_shown(key)
         wanted[key] += 1
         starts.setdefault(key, []).append(start)
-        if a.killed is not None and (end is None or end > last - a.killed * 1e6):
+        if a.killed is not None and op not in sure:
             may_miss[key] += 1
     got, offsets = collections.Counter(), []
     for key, start in got_work(rows):
@@ -172,6 +183,7 @@ def check(directory, a):
     problems += check_calls(events, rows['Device Records'], a, is_partial)
     problems += check_facts(events, rows['Address'], is_partial)
     problems += check_ledger(events, ledger, a.broken)
+    problems += check_period(events, a.killed) if a.killed is not None else []
     return problems, unreadable
 
 

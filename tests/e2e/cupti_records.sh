@@ -187,7 +187,7 @@ fi
 # ---- SIGKILL ----
 
 killed() {
-	linger=1 kill_accounted 4000 --cuda-flush-interval=100 --cuda-graph-trace=node && equal killed --nodes --killed 400
+	flushed=1 kill_accounted 4000 --cuda-flush-interval=100 --cuda-graph-trace=node && equal killed --nodes --killed 100
 }
 for mood in "" thread; do
 	export PILLION_SIMCUPTI=$mood

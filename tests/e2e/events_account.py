@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulated GPU's own account beside device records that were made by pairs of CUDA events.
 
-events_account.py LOG TRACE.csv CALLS.csv BARE-LOG [--driver] [--killed MS] [--loose NS]
+events_account.py LOG TRACE.csv CALLS.csv BARE-LOG [--driver] [--killed] [--loose NS]
 TRACE.csv is cuda_gpu_trace:mangled, CALLS.csv the report `correlated`, BARE-LOG the account of the same run without us. Each piece of work has one
 record, with its call's name and thread; a record holds its work's time, begins after the event before it was recorded and ends before the event after it was (--loose: as far
 as the clocks were off); the driver was asked nothing more but what never waits, and nothing of it went into a capture. --driver: calls are the driver's,
 under whatever name, and some do not tell which way a copy goes. --killed:
-of the work that ended within MS before the last line any may be missing. Prints what differs; status 1 if anything does."""
+of what the device was not through with when the last WITHIN pieces of work were asked for any may be missing. Prints what differs; status 1 if anything does."""
 import argparse
 import bisect
 import collections
@@ -17,6 +17,9 @@ from account import read_log, read_table
 OURS = {'cuStreamIsCapturing', 'cuStreamGetCtx', 'cuStreamGetId', 'cuStreamCreate', 'cuCtxGetId', 'cuCtxGetCurrent', 'cuCtxGetDevice', 'cuCtxPushCurrent_v2', 'cuCtxPopCurrent_v2',
         'cuDeviceGetName', 'cuDevicePrimaryCtxGetState', 'cuThreadExchangeStreamCaptureMode', 'cuEventCreate', 'cuEventRecord',
         'cuEventQuery', 'cuEventElapsedTime', 'cuFuncGetName', 'cuKernelGetName'}
+
+
+WITHIN = 96 # the recorder looks once in 32
 
 
 class Recorded:
@@ -38,26 +41,37 @@ def copy_key(name, size, stream, driver):
     return ('copy', None if driver else name, size, stream)
 
 
+def through_with(events):
+    """By stream, the last op whose successor was done, too, when there were WITHIN pieces of work left to ask for."""
+    asked = [i for i, e in enumerate(events) if e['ev'] == 'graph' or (e['ev'] in ('launch', 'memcpy', 'memset') and not e['graph'])]
+    done = collections.defaultdict(list)
+    for e in events[:asked[-WITHIN]] if len(asked) > WITHIN else []:
+        if e['ev'] == 'done':
+            done[e['stream']].append(e['op'])
+    return {stream: sorted(ops)[-2] for stream, ops in done.items() if len(ops) > 1}
+
+
 def wanted_work(events, driver):
-    """By key, in the order of asking: (start, end, earliest, latest)."""
+    """By key, in the order of asking: (start, end, earliest, latest, whether it must have been looked at before the last piece)."""
     done = {e['op']: e for e in events if e['ev'] == 'done'}
     recorded, graphs, wanted = Recorded(events), {}, collections.defaultdict(list)
-    numbers = {}
+    numbers, through = {}, through_with(events)
     for e in events:
         if e['ev'] == 'graph':
             key = ('graph', numbers.setdefault(e['graph'], len(numbers) + 1), e['stream'])
-            graphs[e['corr']] = [None, None, *recorded.around(e['tid'], e['t'])]
+            graphs[e['corr']] = [None, None, *recorded.around(e['tid'], e['t']), False]
             wanted[key].append(graphs[e['corr']])
             continue
         if e['ev'] not in ('launch', 'memcpy', 'memset'):
             continue
         end = done.get(e['op'], {'start': None, 'end': None})
+        is_sure = e['op'] <= through.get(e['stream'], 0)
         if e['graph']:
             whole = graphs[e['corr']]
             whole[0] = whole[0] or end['start']
-            whole[1] = end['end']
+            whole[1], whole[4] = end['end'], is_sure
             continue
-        times = [end['start'], end['end'], *recorded.around(e['tid'], e['t'])]
+        times = [end['start'], end['end'], *recorded.around(e['tid'], e['t']), is_sure]
         if e['ev'] == 'launch':
             key = ('kernel', e['name'], tuple(e['grid']), tuple(e['block']), e['device'], e['stream'])
         elif e['ev'] == 'memcpy':
@@ -88,7 +102,7 @@ def got_work(path, driver):
 def check_times(pairs, loose):
     """Records are on an axis that begins somewhere: how far they may be moved to fit, each with its work."""
     problems, low, high, outer_low, outer_high = [], [], [], [], []
-    for key, (start, end), (work_start, work_end, earliest, latest) in pairs:
+    for key, (start, end), (work_start, work_end, earliest, latest, _) in pairs:
         if end - start + 1000 < work_end - work_start:
             problems.append(f'{key}: {end - start} ns, but the work took {work_end - work_start}')
         low.append(work_end - end)
@@ -138,24 +152,23 @@ def main():
     for name in ('log', 'trace', 'calls', 'bare'):
         parser.add_argument(name)
     parser.add_argument('--driver', action='store_true')
-    parser.add_argument('--killed', type=float)
+    parser.add_argument('--killed', action='store_true')
     parser.add_argument('--loose', type=int, default=0)
     a = parser.parse_args()
     events = read_log(a.log)
     wanted, got, pairs = wanted_work(events, a.driver), got_work(a.trace, a.driver), []
-    last = events[-1]['t'] if events else 0
     problems = [f'more than was done: {k}' for k in got if len(got[k]) > len(wanted.get(k, []))]
     for key, work in wanted.items():
         records = sorted(got.get(key, []))
-        must = [w for w in work if a.killed is None or (w[1] is not None and w[1] < last - a.killed * 1e6)]
+        must = [w for w in work if w[4] or not a.killed]
         if len(records) < len(must):
             problems.append(f'missing: {key}, {len(records)} of {len(must)}')
         pairs += [(key, r, w) for r, w in zip(records, work) if w[1] is not None]
-    if not pairs:
+    if not pairs or (a.killed and not any(w[4] for _, _, w in pairs)):
         problems.append('no records at all')
     elif len(problems) == 0:
         problems += check_times(pairs, a.loose)
-    if a.killed is None:
+    if not a.killed:
         problems += check_calls(events, a.calls, a.driver) + check_driver(events, read_log(a.bare))
     print('\n'.join(problems[:20]))
     sys.exit(bool(problems))

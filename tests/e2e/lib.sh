@@ -7,6 +7,8 @@
 tests_dir=$(CDPATH='' cd -P -- "$(dirname -- "$0")" && pwd)
 PILLION=${PILLION:-$tests_dir/../../scripts/pillion}
 export PILLION_BUILD_DIR="${PILLION_BUILD_DIR:-$tests_dir/../../build}"
+# Seconds that one command may take: ten times what it takes on a machine with something else to do, but a hang is ended.
+patience=${PILLION_E2E_PATIENCE:-240}
 count=0
 failed=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/pillion-e2e.XXXXXX") || exit 99
@@ -19,7 +21,7 @@ targets=$PILLION_BUILD_DIR/tests/targets
 library=$PILLION_BUILD_DIR/preload/libpillion.so
 
 report() {
-	timeout 120 "$PILLION_BUILD_DIR/report/pillion-report" "$@"
+	timeout "$patience" "$PILLION_BUILD_DIR/report/pillion-report" "$@"
 }
 
 # num_calls NAME FUNCTION: recorded calls in NAME.pillion, as osrt_sum has them; empty: none.
@@ -29,7 +31,7 @@ num_calls() {
 
 # pillion ARG...: without a summary of its own, and not for ever.
 pillion() {
-	PILLION_STATS=${PILLION_STATS:-false} timeout --foreground 60 "$PILLION" "$@"
+	PILLION_STATS=${PILLION_STATS:-false} timeout --foreground "$patience" "$PILLION" "$@"
 }
 
 diag() {
@@ -100,9 +102,19 @@ skip() { # TEXT REASON
 	printf 'ok %d - %s # SKIP %s\n' "$count" "$1" "$2"
 }
 
+# eventually COMMAND...: waits until it succeeds; a machine has two minutes for what it is to do by itself, a hang ends.
+eventually() {
+	eventually_tries=0
+	until "$@"; do
+		eventually_tries=$((eventually_tries + 1))
+		[ $eventually_tries -lt 2400 ] || return 1
+		sleep 0.05
+	done
+}
+
 # adopt COMMAND...: its lines "ok - ..." and "not ok - ..." become checks of ours; all of them are in ./seen.
 adopt() {
-	timeout 240 "$@" >seen 2>err
+	timeout "$((patience * 2))" "$@" >seen 2>err
 	[ ! -s err ] || diag "$(cat err)"
 	while read -r line; do
 		case $line in
@@ -121,7 +133,7 @@ skip_all() {
 
 # ranks N COMMAND...: N of them under mpirun.
 ranks() {
-	timeout 60 mpirun -n "$1" --oversubscribe $([ "$(id -u)" -ne 0 ] || echo --allow-run-as-root) "${@:2}"
+	timeout "$patience" mpirun -n "$1" --oversubscribe $([ "$(id -u)" -ne 0 ] || echo --allow-run-as-root) "${@:2}"
 }
 
 needs_mpirun() {
@@ -151,19 +163,25 @@ account_says() {
 	python3 -B "$tests_dir/$1" "${@:2}"
 }
 
+log_has() { # LINES, or more
+	[ -s log ] && [ "$(wc -l <log)" -gt "$1" ]
+}
+
+log_flushed() {
+	[ "$(grep -c '"ev":"cupti_flushed"' log)" -ge 2 ]
+}
+
 # kill_accounted LINES OPTION...: records cuda_launches as `killed`, and kills it once its account has a random number of lines, at
-# least LINES and at most twice as many; with `linger` set, up to a second later. Fails unless the kill was what ended it.
+# least LINES and at most twice as many; with `flushed` set, up to a second after it tells that buffers were handed over, twice. Fails unless
+# the kill was what ended it.
 kill_accounted() {
 	local launcher pid enough=$(($1 + RANDOM % $1))
 	shift
 	rm -rf killed.pillion log
 	PILLION_SIMGPU_LOG=log PILLION_STATS=false "$PILLION" -o killed "$@" "$doubles/cuda_launches" 100000 >out 2>err &
 	launcher=$!
-	for _ in $(seq 100); do
-		[ -s log ] && [ "$(wc -l <log)" -gt $enough ] && break
-		sleep 0.05
-	done
-	[ -z "${linger:-}" ] || sleep "0.$((RANDOM % 900 + 100))"
+	eventually log_has $enough
+	[ -z "${flushed:-}" ] || { eventually log_flushed && sleep "0.$((RANDOM % 900 + 100))"; }
 	pid=$(cat /proc/$launcher/task/*/children 2>/dev/null)
 	kill -KILL $pid
 	wait $launcher

@@ -24,18 +24,27 @@ ends 134 'signal 6' abort
 ends 139 'signal 11' segv
 ends 137 'signal 9' kill
 
+counted() { # what the program has counted, all threads together
+	[ -s counter ] && od -A n -t u8 -N $((8 * threads)) -v -w8 counter | awk '{ n += $1 } END { print n }'
+}
+
+has_counted() { # NUMBER, or more
+	[ "$(counted || echo 0)" -ge "$1" ]
+}
+
 # Killed from outside, at any moment: counted by the program <= recorded <= counted + 1 per thread.
 killed() { # THREADS
-	local counted recorded pid
+	local recorded pid
+	threads=$1
 	rm -rf killed.pillion counter
 	US=50 PILLION_STATS=false "$PILLION" -o killed "$calls" -1 return "$1" counter >out 2>err &
 	launcher=$!
-	sleep 0.$((RANDOM % 4 + 2))
+	eventually has_counted $((1 + RANDOM % 2000 * $1))
 	pid=$(cat /proc/$launcher/task/*/children 2>/dev/null)
 	kill -KILL $pid
 	wait $launcher
 	status=$?
-	counted=$(od -A n -t u8 -N $((8 * $1)) -v -w8 counter | awk '{ n += $1 } END { print n }')
+	counted=$(counted)
 	recorded=$(num_calls killed usleep)
 	[ "$status" -eq 137 ] && [ "$counted" -gt 0 ] && [ "$counted" -le "$recorded" ] && [ "$recorded" -le $((counted + $1)) ] && return
 	diag "status $status, $1 threads, counted $counted, recorded $recorded"
@@ -48,12 +57,21 @@ killed_often() {
 	done
 }
 ok 'killed from outside: what was counted is recorded, no more than one call a thread besides' killed_often
-is "$(report info -f csv killed.pillion 2>/dev/null | grep -c usleep)" 16 'and each thread is shown in its call'
 
-# Killed while it hangs.
+# Killed once it is seen where it hangs.
+shows() { # CAPTURE FUNCTION THREADS
+	[ "$(report info -f csv "$1.pillion" 2>/dev/null | grep -c ",$2,[0-9]*,")" -eq "$3" ]
+}
+US=100000000 PILLION_STATS=false "$PILLION" -o asleep "$calls" 1 return 16 >out 2>err &
+launcher=$!
+ok 'each of 16 threads is shown in its call' eventually shows asleep usleep 16
+kill -KILL $(cat /proc/$launcher/task/*/children)
+wait $launcher
+ok 'and as well when it has been killed there' shows asleep usleep 16
 PILLION_STATS=false "$PILLION" -f -o hang "$calls" 20 hang >out 2>err &
 launcher=$!
-sleep 1.5
+ok 'a hanging program is shown in its read' eventually shows hang read 1
+sleep 1.2
 kill -KILL $(cat /proc/$launcher/task/*/children)
 wait $launcher
 is $? 137 'a hanging program, killed: status 137'
