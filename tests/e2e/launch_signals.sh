@@ -12,7 +12,7 @@ seen = []
 for name in sys.argv[2:]:
     signal.signal(getattr(signal, name), lambda n, f: seen.append(signal.Signals(n).name))
 open(sys.argv[1], "w").write(str(os.getpid()))
-end = time.time() + 20
+end = time.time() + 100
 while not seen and time.time() < end:
     time.sleep(0.02)
 time.sleep(0.3)  # a second one would come now
@@ -24,10 +24,7 @@ begin() { # ready file, options...: starts COMMAND in the background, waits unti
 	rm -f "$1"
 	"$PILLION" -f -o sig python3 catch.py "$@" >out 2>err &
 	launcher=$!
-	for _ in $(seq 200); do
-		[ -s "$1" ] && return
-		sleep 0.05
-	done
+	eventually test -s "$1"
 }
 
 for name in TERM HUP USR1 USR2 ALRM WINCH; do
@@ -45,9 +42,9 @@ set +m
 like "$(cat err)" 'capture in' 'and the end is told'
 
 rm -f ready
-"$PILLION" -f -o sig sh -c 'echo $$ >ready; exec sleep 20' 2>err &
+"$PILLION" -f -o sig sh -c 'echo $$ >ready; exec sleep 100' 2>err &
 launcher=$!
-while [ ! -s ready ]; do sleep 0.05; done
+eventually test -s ready
 kill -TERM $launcher
 wait $launcher
 is $? 143 'a COMMAND that SIGTERM ends is 143'
@@ -55,9 +52,9 @@ like "$(cat err)" 'capture in' 'with the capture named'
 like "$(cat sig.pillion/*.index)" '^child	.*status=15	' 'and its end in the index'
 
 rm -f ready
-"$PILLION" -f -o sig sh -c 'echo $$ >ready; exec sleep 20' 2>err &
+"$PILLION" -f -o sig sh -c 'echo $$ >ready; exec sleep 100' 2>err &
 launcher=$!
-while [ ! -s ready ]; do sleep 0.05; done
+eventually test -s ready
 kill -KILL $launcher
 wait $launcher 2>/dev/null
 ok 'COMMAND outlives a killed launcher' kill -0 "$(cat ready)"
@@ -76,18 +73,21 @@ if pid == 0:
     os.environ["PS1"] = "$ "
     os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
 text = b""
-def expect(pattern, seconds=15):
+def expect(pattern, again=b"", seconds=60):
+    """Whether it comes to be seen; meanwhile `again` is typed every half second."""
     global text
     end = time.time() + seconds
     while not re.search(pattern, text):
-        if time.time() > end or not select.select([fd], [], [], 0.5)[0] and time.time() > end:
+        if time.time() > end:
             print("not seen:", pattern, text, file=sys.stderr)
             return False
-        if select.select([fd], [], [], 0.2)[0]:
+        if select.select([fd], [], [], 0.5)[0]:
             try:
                 text += os.read(fd, 4096)
             except OSError:
                 break
+        elif again:
+            send(again)
     found = re.search(pattern, text) is not None
     text = b""
     return found
@@ -99,32 +99,29 @@ expect(rb"\$ ")
 send(f"'{pillion}' -f -o tty python3 catch.py r1 SIGINT; echo status=$?\n".encode())
 while not os.path.exists("r1"):
     time.sleep(0.05)
-time.sleep(0.2)
 send(b"\x03")
 say(expect(rb"(?s)SIGINT\r.*status=9"), "Ctrl-C reaches COMMAND once, and the launcher waits")
-send(f"'{pillion}' -f -o tty sleep 20; echo status=$?\n".encode())
-time.sleep(1.5)
+send(f"'{pillion}' -f -o tty sh -c 'echo begun; exec sleep 100'; echo status=$?\n".encode())
+expect(rb"[\r\n]begun")
 send(b"\x03")
 say(expect(rb"capture in"), "a COMMAND that Ctrl-C kills is reported")
 send(b"echo again=$?\n")
 expect(rb"again=\d")
 send(f"'{pillion}' -f -o tty sh -c 'echo begun; read line; echo got:$line'\n".encode())
-expect(rb"\rbegun")
+expect(rb"[\r\n]begun")
 send(b"\x1a")
 say(expect(rb"Stopped"), "Ctrl-Z stops the job")
 send(b"jobs\n")
 say(expect(rb"Stopped"), "the shell knows it")
 send(b"fg\n")
-time.sleep(0.7)
+expect(rb"[\r\n].*got:.line")  # the shell's last word before the job has the terminal
 send(b"word\n")
 say(expect(rb"got:word"), "fg continues it, with the terminal")
 expect(rb"capture in")
 send(f"'{pillion}' -f -o tty sh -c 'read line; echo got:$line' &\n".encode())
-time.sleep(1.5)
-send(b"\n")
-say(expect(rb"Stopped"), "reading in the background stops the job")
+say(expect(rb"Stopped", again=b"\n"), "reading in the background stops the job")
 send(b"fg\n")
-time.sleep(0.7)
+expect(rb"[\r\n].*got:.line")
 send(b"more\n")
 say(expect(rb"got:more"), "fg lets it read")
 send(b"exit\n")
@@ -132,7 +129,7 @@ time.sleep(0.3)
 os.close(fd)
 os.waitpid(pid, 0)
 END
-timeout 100 python3 terminal.py "$PILLION" >answers 2>diag_text
+timeout "$patience" python3 terminal.py "$PILLION" >answers 2>diag_text
 while read -r answer name; do
 	is "$answer" ok "$name"
 done <answers
@@ -143,17 +140,17 @@ is "$(wc -l <answers)" 7 'the terminal session came to its end'
 "$PILLION" -f -o rest sh -c '(sleep 1; echo over >last) & exit 4' 2>err
 is $? 4 'with a child left: the status is COMMAND’s'
 is "$(cat last)" over '--wait all waits for it'
-"$PILLION" --wait primary -f -o rest sh -c 'sleep 20 & echo $! >child; exit 4' 2>err
+"$PILLION" --wait primary -f -o rest sh -c 'sleep 100 & echo $! >child; exit 4' 2>err
 ok '--wait primary does not' kill "$(cat child)"
-"$PILLION" -x false -f -o rest sh -c 'sleep 20 & echo $! >child; exit 4' 2>err
+"$PILLION" -x false -f -o rest sh -c 'sleep 100 & echo $! >child; exit 4' 2>err
 ok '-x false does not' kill "$(cat child)"
-"$PILLION" -f -o rest sh -c 'rm -f child; setsid sh -c "echo \$\$ >child; exec sleep 20" & until [ -s child ]; do sleep 0.1; done' 2>err
+"$PILLION" -f -o rest sh -c 'rm -f child; setsid sh -c "echo \$\$ >child; exec sleep 100" & until [ -s child ]; do sleep 0.1; done' 2>err
 ok 'nor is a daemon waited for' kill "$(cat child)"
 
-"$PILLION" -d 0.5 -f -o rest sleep 20 2>err
+"$PILLION" -d 0.5 -f -o rest sleep 100 2>err
 is $? 143 '--duration ends COMMAND by SIGTERM'
 "$PILLION" -d 0.2 --kill none -f -o rest sleep 1 2>err
 is $? 0 '--kill none lets it go on'
-"$PILLION" -y 0.2 -d 0.3 --kill 9 -f -o rest sleep 20 2>err
+"$PILLION" -y 0.2 -d 0.3 --kill 9 -f -o rest sleep 100 2>err
 is $? 137 '--delay before it, --kill by number'
 done_testing
