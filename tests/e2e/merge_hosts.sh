@@ -12,14 +12,14 @@ ranks 2 "$targets/mpi_calls" 40 >wanted
 PILLION_STATS=false ranks 2 "$PILLION" -o job -t mpi "$targets/mpi_calls" 40 >out 2>err
 is "$? $(cat out)" "0 $(cat wanted)" 'status and output'
 
-# As seconds between the first recorded ends of MPI_Init of both ranks, whose order of magnitude is what counts here.
+# Between the starts of both ranks, ns; and how long the job took.
 apart() {
-	report stats -q -r processes -f csv "$1" | awk -F, '$4 == 0 { a = $5 } $4 == 1 { b = $5 } END { printf "%.4f\n", (b - a) / 1e9 }'
+	report stats -q -r processes -f csv "$1" | awk -F, '$4 == 0 { a = $5 } $4 == 1 { b = $5 } NR > 1 && $6 > n { n = $6 } END { printf "%.0f %.0f\n", b - a, n }'
 }
-near() { # A B: within 20 ms
-	awk -v a="$1" -v b="$2" 'BEGIN { d = a - b; exit !(d < 0.02 && d > -0.02) }'
+near() { # A B ERROR: no further from each other than that and 10 us, for the clocks of each process are read one by one
+	awk -v a="$1" -v b="$2" -v error="$3" 'BEGIN { d = a - b; error += 10000; exit !(d <= error && d >= -error) }'
 }
-apart job.pillion >before
+read -r before duration < <(apart job.pillion)
 
 python3 - job.pillion <<'END' || fail 'planting an offset'
 import glob, struct, sys
@@ -40,10 +40,13 @@ for path in glob.glob(sys.argv[1] + '/*.trace'):
         planted += 1
 sys.exit(planted != 1)
 END
-ok 'the hosts stand as before' near "$(cat before)" "$(apart job.pillion)"
-like "$(report info -f csv job.pillion)" 'elsewhere: .* by [0-9]+ MPI collectives: it was (4999|5000)[0-9]{6} ns ahead' 'info says by what, and how far it was off'
+# How well that can be known depends on how busy the machine was; what is said of it must hold.
 error=$(report stats -q -r ledger -f csv job.pillion | awk -F, '$2 == "elsewhere" && $3 == "clock placed to" { print $4 }')
-ok "the ledger states the error: ${error:-none} ns" test "${error:-99999999}" -lt 20000000
+read -r after _ < <(apart job.pillion)
+ok "the hosts stand as before, within ${error:-no} ns" near "$before" "$after" "$error"
+said=$(report info -f csv job.pillion | sed -n 's/.*elsewhere: .* by [0-9][0-9]* MPI collectives: it was \([0-9]*\) ns ahead.*/\1/p')
+ok "info says by what, and how far it was off: ${said:-nothing} ns" near "${said:-0}" 5000000000 "$error"
+ok 'the error is less than the whole job took' test "${error:-$duration}" -lt "$duration"
 if report pack -q -o job.pillpack job.pillion 2>err; then
 	is "$(report stats -q -r processes,mpi_sum,ledger -f csv job.pillpack)" "$(report stats -q -r processes,mpi_sum,ledger -f csv job.pillion)" 'packed, too'
 fi
