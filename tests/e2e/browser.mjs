@@ -111,7 +111,7 @@ class Page {
 		return result.value;
 	}
 
-	async until(expression, seconds = 60) {
+	async until(expression, seconds = 120) {
 		for (const end = Date.now() + 1000 * seconds; Date.now() < end;) {
 			if (await this.get(expression))
 				return;
@@ -122,11 +122,11 @@ class Page {
 
 	// Whether it comes to be so: what is behind an event of the input may take its time.
 	async becomes(expression) {
-		return this.until(expression, 10).then(() => true, () => false);
+		return this.until(expression, 60).then(() => true, () => false);
 	}
 
 	// All of it parsed; for pages that run no script, too.
-	async loaded(seconds = 60) {
+	async loaded(seconds = 120) {
 		for (const end = Date.now() + 1000 * seconds; !this.isLoaded;) {
 			if (Date.now() > end)
 				throw new Error('never loaded');

@@ -2,16 +2,25 @@
 // export_html_firefox.mjs FIREFOX PAGE: the page of export -t html in headless Firefox, driven through Marionette: is it read,
 // does the timeline draw, zoom and search. Prints "ok - ..." or "not ok - ...".
 import {spawn} from 'node:child_process';
-import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
+import {existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {connect} from 'node:net';
 import {tmpdir} from 'node:os';
 import {join, resolve} from 'node:path';
 import {pathToFileURL} from 'node:url';
 
 const [program, file] = process.argv.slice(2);
-const port = 20000 + process.pid % 20000;
 const home = mkdtempSync(join(tmpdir(), 'pillion-firefox-'));
 const wait = ms => new Promise(done => setTimeout(done, ms));
+
+// Whether it comes to be so; for what a machine does in its own time.
+async function becomes(isSo, seconds = 60) {
+	for (const end = Date.now() + 1000 * seconds; !await isSo();) {
+		if (Date.now() > end)
+			return false;
+		await wait(100);
+	}
+	return true;
+}
 
 function check(isGood, text, ...facts) {
 	console.log(`${isGood ? 'ok' : 'not ok'} - firefox: ${text}${isGood ? '' : `: ${facts.join(' | ')}`}`.replaceAll('\n', '\\n'));
@@ -63,19 +72,21 @@ class Marionette {
 		const actions = [{type: 'key', id: 'keys', actions: [{type: 'keyDown', value: key}, {type: 'keyUp', value: key}]}];
 
 		await this.call('WebDriver:PerformActions', {actions});
-		await wait(150);
+		await this.call('WebDriver:ExecuteAsyncScript', {args: [],
+			script: `const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()))`});
 	}
 }
 
+// It takes a port that is free, and writes down which.
 async function open() {
-	for (let tries = 0; tries < 200; tries++) {
-		const socket = connect(port, '127.0.0.1');
+	const path = join(home, 'MarionetteActivePort');
 
-		if (await new Promise(done => socket.once('connect', () => done(true)).once('error', () => done(false))))
-			return new Marionette(socket);
-		await wait(100);
-	}
-	throw new Error('Firefox does not answer');
+	if (!await becomes(() => existsSync(path) && readFileSync(path, 'utf8').trim()))
+		throw new Error('Firefox does not answer');
+	const socket = connect(Number(readFileSync(path, 'utf8')), '127.0.0.1');
+
+	await new Promise((done, fail) => socket.once('connect', done).once('error', fail));
+	return new Marionette(socket);
 }
 
 async function run() {
@@ -83,31 +94,30 @@ async function run() {
 
 	await firefox.call('WebDriver:NewSession', {capabilities: {}});
 	await firefox.call('WebDriver:Navigate', {url: pathToFileURL(resolve(file)).href});
-	for (let tries = 0; tries < 200 && !await firefox.get(`'ready' in document.documentElement.dataset`); tries++)
-		await wait(100);
-	check(await firefox.get(`'ready' in document.documentElement.dataset`), 'the page is read',
+	check(await becomes(() => firefox.get(`'ready' in document.documentElement.dataset`)), 'the page is read',
 		await firefox.get(`document.getElementById('overview').textContent`));
 	await firefox.key('2');
 	const whole = await firefox.get(canvas);
 
 	await firefox.key('w');
-	check(await firefox.get(canvas) !== whole, 'w zooms');
+	check(await becomes(async () => await firefox.get(canvas) !== whole), 'w zooms');
 	const seen = () => firefox.get(`document.getElementById('seen').textContent`), near = await seen();
 
 	await firefox.key('0');
-	check(await seen() !== near, '0 shows all of it again', near);
+	check(await becomes(async () => await seen() !== near), '0 shows all of it again', near);
 	await firefox.key('/');
 	for (const letter of 'a')
 		await firefox.key(letter);
-	const found = await firefox.get(`document.getElementById('matches').textContent`);
+	let found;
 
-	check(/^[1-9].* found/.test(found), 'a search finds', found);
+	check(await becomes(async () => /^[1-9].* found/.test(found = await firefox.get(`document.getElementById('matches').textContent`))),
+		'a search finds', found);
 	if (process.env.PILLION_PICTURES)
 		writeFileSync(join(process.env.PILLION_PICTURES, 'firefox-timeline.png'),
 			Buffer.from(await firefox.call('WebDriver:TakeScreenshot', {full: false}), 'base64'));
 }
 
-writeFileSync(join(home, 'user.js'), `user_pref("marionette.port", ${port});\n`);
+writeFileSync(join(home, 'user.js'), `user_pref("marionette.port", 0);\n`);
 const browser = spawn(program, ['--headless', '--no-remote', '--profile', home, '--marionette'],
 	{stdio: 'ignore', env: {...process.env, HOME: home, MOZ_HEADLESS_WIDTH: '1400', MOZ_HEADLESS_HEIGHT: '900'}});
 const ended = new Promise(done => browser.on('exit', done));

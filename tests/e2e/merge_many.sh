@@ -5,6 +5,7 @@ set -u
 . "$(dirname "$0")/lib.sh"
 
 processes=400
+one_cpu=$(taskset -cp $$ | sed 's/.*: *//; s/[-,].*//') # that this machine lets us have
 # shellcheck disable=SC2016
 pillion -o many --osrt-threshold=0 sh -c 'i=0; while [ $i -lt '$processes' ]; do i=$((i+1)); cat /dev/null; done' >out 2>err
 is "$?" 0 'the job'
@@ -15,7 +16,7 @@ for arguments in 'stats -r osrt_sum,processes,ledger' 'info' 'export -t folded -
 	report $arguments many.pillion >all 2>err
 	is "$? $(cat err)" '0 ' "$arguments"
 	# shellcheck disable=SC2086
-	taskset -c 0 "$PILLION_BUILD_DIR/report/pillion-report" $arguments many.pillion >one 2>err || true
+	taskset -c "$one_cpu" "$PILLION_BUILD_DIR/report/pillion-report" $arguments many.pillion >one 2>err || true
 	ok "$arguments: by one thread the same" cmp all one
 	# shellcheck disable=SC2086
 	(ulimit -n 24 && report $arguments many.pillion >few 2>err)
