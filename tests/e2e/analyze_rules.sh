@@ -112,7 +112,7 @@ for kind in none input copies memset gap eight; do
 		case $(verdict $kind ${pair%:*}) in
 		found) report analyze -q -r ${pair%:*} -f csv $kind.pillion | cut -d, -f3- ;;
 		esac | sort >ours
-		timeout 60 "$nsys" analyze -q -r ${pair#*:} -f csv -o - $kind.sqlite 2>nsys.err | sed '/^$/d' | sort >theirs
+		timeout "$patience" "$nsys" analyze -q -r ${pair#*:} -f csv -o - $kind.sqlite 2>nsys.err | sed '/^$/d' | sort >theirs
 		ok "$kind: ${pair%:*} has nsys's rows ($(wc -l <theirs))" diff ours theirs
 	done
 done

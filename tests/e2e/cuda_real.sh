@@ -32,7 +32,7 @@ same() { # NAME PROGRAM ARGUMENT...
 	local name=$1
 	shift
 	rm -rf bare.log us.log "$name.pillion"
-	PILLION_SIMGPU_LOG=bare.log timeout 60 "$@" >wanted 2>wanted_err
+	PILLION_SIMGPU_LOG=bare.log timeout "$patience" "$@" >wanted 2>wanted_err
 	local plain=$?
 	PILLION_SIMGPU_LOG=us.log pillion -t cuda -o "$name" "$@" >out 2>err
 	is "$? $(cat out)" "$plain $(cat wanted)" "$name: the same end, in the same words: $(tr '\n' ' ' <wanted | cut -c1-60)"

@@ -24,7 +24,7 @@ readers() {
 	command -v npm >/dev/null || { why='no npm' && return 1; }
 	mkdir -p "$modules" && printf '{"private":true}\n' >"$modules/package.json"
 	why='npm cannot fetch them'
-	timeout 60 npm install --prefix "$modules" --no-audit --no-fund --ignore-scripts speedscope@1.25 pprof-format@2 ajv@8 \
+	timeout "$patience" npm install --prefix "$modules" --no-audit --no-fund --ignore-scripts speedscope@1.25 pprof-format@2 ajv@8 \
 		>npm.log 2>&1 && touch "$modules/.whole"
 }
 
@@ -39,7 +39,7 @@ if "${HTA_PYTHON:-python3}" -c 'import hta.trace_analysis' 2>/dev/null; then
 	for table in cuda_gpu_kern_sum cuda_gpu_mem_time_sum; do
 		report stats -q -r $table -f csv -o $table.csv cuda.pillion
 	done
-	ok 'HolisticTraceAnalysis finds the kernels of the tables' timeout 120 "${HTA_PYTHON:-python3}" "$tests_dir/export_hta.py" \
+	ok 'HolisticTraceAnalysis finds the kernels of the tables' timeout "$patience" "${HTA_PYTHON:-python3}" "$tests_dir/export_hta.py" \
 		"$PWD/cuda.json" cuda_gpu_kern_sum.csv cuda_gpu_mem_time_sum.csv
 else
 	skip 'HolisticTraceAnalysis' 'HTA_PYTHON names no Python that has it'

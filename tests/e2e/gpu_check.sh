@@ -11,10 +11,10 @@ command -v python3 >/dev/null || skip_all 'no python3'
 command -v cc >/dev/null || skip_all 'no compiler'
 
 gpu_check() {
-	timeout 400 python3 "$root/scripts/gpu-check" --doubles --build "$PILLION_BUILD_DIR" --out "$work/out" "$@" >out.txt 2>err.txt
+	timeout 800 python3 "$root/scripts/gpu-check" --doubles --build "$PILLION_BUILD_DIR" --out "$work/out" "$@" >out.txt 2>err.txt
 }
 
-gpu_check --minutes 5
+gpu_check --minutes 12
 is "$? $(cat err.txt)" '0 ' 'all checks: status'
 like "$(tail -n 1 out.txt)" '^[0-9]+ passed, 0 failed, [0-9]+ skipped$' 'the last line'
 is "$(grep -A 3 '^not ok' out.txt)" '' 'none failed'
@@ -29,7 +29,7 @@ ln -s "$(python3 -c 'import sys; print(sys.executable)')" bin/python3
 for tool in cc gcc as ld sh bash env timeout grep awk sed readlink mktemp cat; do
 	ln -s "$(command -v $tool)" bin/$tool
 done
-PATH=$work/bin CUDA_HOME=/nonexistent gpu_check --minutes 2 --only exit
+PATH=$work/bin CUDA_HOME=/nonexistent gpu_check --minutes 5 --only exit
 is "$?" 0 'without nvcc on PATH: the rest runs'
 
 # A pillion that records nothing does not pass.
@@ -38,9 +38,9 @@ cp "$PILLION_BUILD_DIR/runtime/pillion-launch" broken/runtime
 cp "$PILLION_BUILD_DIR/report/pillion-report" broken/report
 ln -s "$PILLION_BUILD_DIR/tests/doubles" broken/tests/doubles
 printf '' >empty.c && cc -shared -fPIC -o broken/preload/libpillion.so empty.c
-gpu_check --build "$work/broken" --minutes 2 --only 'exit, _exit' --only 'fork before'
+gpu_check --build "$work/broken" --minutes 5 --only 'exit, _exit' --only 'fork before'
 is "$? $(grep -c '^not ok' out.txt)" '1 2' 'a pillion that records nothing: both fail'
 
-timeout 60 python3 "$root/scripts/gpu-check" --doubles --build "$work" --out "$work/out" >out.txt 2>err.txt
+timeout "$patience" python3 "$root/scripts/gpu-check" --doubles --build "$work" --out "$work/out" >out.txt 2>err.txt
 is "$? $(grep -c 'has not been built' err.txt)" '2 1' 'no build: status 2, one line'
 done_testing

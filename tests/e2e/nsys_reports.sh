@@ -17,7 +17,7 @@ same() {
 	report export -t sqlite -f true -o "$capture.sqlite" "$capture.pillion" >out 2>err || diag "$(cat err)"
 	for name in "$@"; do
 		report stats -q -r "$name" -f csv "$capture.pillion" >ours.csv 2>err
-		timeout 60 "$nsys" stats -q -r "$name" -f csv -o - "$capture.sqlite" >theirs.csv 2>err
+		timeout "$patience" "$nsys" stats -q -r "$name" -f csv -o - "$capture.sqlite" >theirs.csv 2>err
 		ok "$capture: $name" python3 "$tests_dir/nsys_compare.py" ours.csv theirs.csv
 	done
 }

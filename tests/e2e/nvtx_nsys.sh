@@ -21,7 +21,7 @@ pillion --append -o run "$targets/nvtx_steps" 20 >>out 2>>err
 if report export -t sqlite -o run.sqlite run.pillion >/dev/null 2>err; then
 	for pair in nvtx_sum=nvtxsum nvtx_pushpop_sum=nvtxppsum nvtx_startend_sum=nvtxsesum; do
 		report stats -q -f csv -r "${pair%=*}" run.pillion | rows >ours
-		timeout 60 "$NSYS" stats -q -f csv -r "${pair#*=}" run.sqlite 2>/dev/null | rows >theirs
+		timeout "$patience" "$NSYS" stats -q -f csv -r "${pair#*=}" run.sqlite 2>/dev/null | rows >theirs
 		is "$(wc -l <ours) $(diff ours theirs)" "$(wc -l <theirs) " "${pair%=*}: nsys makes the same of our export"
 		[ "$(wc -l <ours)" -gt 1 ]
 		is $? 0 'which has rows'
@@ -35,10 +35,10 @@ summary() {
 	awk -F, 'NR > 1 && NF { print $10, $3, $5 }' | LC_ALL=C sort
 }
 
-timeout 120 "$NSYS" profile -t nvtx -s none --cpuctxsw=none -f true -o theirs "$targets/nvtx_steps" 50 >out 2>err
-[ -e theirs.nsys-rep ] || timeout 120 "$importer" -i theirs.qdstrm -o theirs.nsys-rep >>out 2>>err
-timeout 120 "$NSYS" export -t sqlite -f true -o theirs.sqlite theirs.nsys-rep >>out 2>>err
-timeout 60 "$NSYS" stats -q -f csv -r nvtxsum theirs.sqlite 2>/dev/null | summary >theirs
+timeout "$patience" "$NSYS" profile -t nvtx -s none --cpuctxsw=none -f true -o theirs "$targets/nvtx_steps" 50 >out 2>err
+[ -e theirs.nsys-rep ] || timeout "$patience" "$importer" -i theirs.qdstrm -o theirs.nsys-rep >>out 2>>err
+timeout "$patience" "$NSYS" export -t sqlite -f true -o theirs.sqlite theirs.nsys-rep >>out 2>>err
+timeout "$patience" "$NSYS" stats -q -f csv -r nvtxsum theirs.sqlite 2>/dev/null | summary >theirs
 if [ ! -s theirs ]; then
 	skip 'the same program under nsys' 'nsys recorded nothing here'
 	done_testing

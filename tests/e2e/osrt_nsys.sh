@@ -13,14 +13,14 @@ rounds=5
 # It sticks now and then, so more than once.
 for try in 1 2 3; do
 	mkdir -p theirs
-	(cd theirs && timeout 120 "$nsys" profile -t osrt -s none --cpuctxsw=none --osrt-threshold=1 --osrt-backtrace-threshold=1000000000 \
+	(cd theirs && timeout "$patience" "$nsys" profile -t osrt -s none --cpuctxsw=none --osrt-threshold=1 --osrt-backtrace-threshold=1000000000 \
 		-f true -o "$work/theirs" "$targets/osrt" $rounds) >nsys.log 2>&1
-	[ -e theirs.nsys-rep ] || timeout 120 "$importer" -i theirs.qdstrm -o theirs.nsys-rep >>nsys.log 2>&1
+	[ -e theirs.nsys-rep ] || timeout "$patience" "$importer" -i theirs.qdstrm -o theirs.nsys-rep >>nsys.log 2>&1
 	[ ! -e theirs.nsys-rep ] || break
 	diag "nsys, try $try: $(tail -n 2 nsys.log)"
 done
 [ -e theirs.nsys-rep ] || skip_all 'nsys gave no report'
-timeout 120 "$nsys" stats -q -r osrtsum -f csv --force-export=true theirs.nsys-rep >theirs.csv 2>>nsys.log
+timeout "$patience" "$nsys" stats -q -r osrtsum -f csv --force-export=true theirs.nsys-rep >theirs.csv 2>>nsys.log
 ok 'nsys has rows' test "$(wc -l <theirs.csv)" -gt 50
 
 mkdir ours

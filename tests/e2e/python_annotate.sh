@@ -29,7 +29,7 @@ same() {
 		shift
 	done
 	shift
-	timeout 60 "$@" >bare.out 2>bare.err
+	timeout "$patience" "$@" >bare.out 2>bare.err
 	bare=$?
 	pillion -f -o "$name" "${options[@]}" "$@" >out 2>err
 	is "$? $(cat out)" "$bare $(cat bare.out)" "$text: status and output"

@@ -18,7 +18,7 @@ for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11
 	pythons+=("$python")
 done
 [ "${#pythons[@]}" -gt 0 ] || skip_all 'no CPython'
-wanted="0 $(timeout 60 "${pythons[0]}" "$script" 2>&1) 0"
+wanted="0 $(timeout "$patience" "${pythons[0]}" "$script" 2>&1) 0"
 like "$wanted" '^0 \[[0-9, ]{30,}\] True 0$' 'it computes something without us'
 
 failures=

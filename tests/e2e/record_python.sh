@@ -10,7 +10,7 @@ python=$("${PYTHON:-python3}" -c 'import sys; print(sys.executable)') || skip_al
 # TEXT SCRIPT PROCESSES: same output and status; so many Python processes, each with its parent and its rows.
 job() {
 	local text=$1 script=$2 wanted=$3 bare
-	timeout 120 "$python" "$script" >bare.out 2>bare.err
+	timeout "$patience" "$python" "$script" >bare.out 2>bare.err
 	bare=$?
 	pillion -f -o job "$python" "$script" >out 2>err
 	is "$? $(cat out)" "$bare $(cat bare.out)" "$text: status and output"
@@ -66,7 +66,7 @@ os._exit(7)
 END
 job 'threads, forks, subprocesses' mixed.py 4
 for method in spawn forkserver; do
-	timeout 120 "$python" $method.py >bare.out 2>bare.err
+	timeout "$patience" "$python" $method.py >bare.out 2>bare.err
 	bare=$?
 	pillion -f -o job "$python" $method.py >out 2>err
 	is "$? $(cat out)" "$bare $(cat bare.out)" "multiprocessing by $method: status and output"

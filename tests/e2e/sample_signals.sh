@@ -10,7 +10,7 @@ stress=${PILLION_SAMPLE_STRESS:-10}
 same() {
 	text=$1
 	shift
-	timeout 60 "$targets/samples" "$@" >plain 2>/dev/null
+	timeout "$patience" "$targets/samples" "$@" >plain 2>/dev/null
 	plain_status=$?
 	pillion -s cpu --sampling-frequency=10000 -f true -o own "$targets/samples" "$@" >own 2>own_err
 	own_status=$?
