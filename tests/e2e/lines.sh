@@ -33,6 +33,16 @@ first() { # NAME
 	report stats -q -r lines -f json "$1.pillion" | "$python" -c 'import json, sys; print(json.load(sys.stdin)[0]["Line"])'
 }
 
+# first_in NAME PLACE: processes in which that line is the first.
+first_in() {
+	report stats -q -r lines --by process -f json "$1.pillion" | "$python" -c 'import json, sys
+top = {}
+for row in json.load(sys.stdin):
+    time = row["Total Time (ns)"] or 0
+    top[row["PID"]] = max(top.get(row["PID"], (0, "")), (time, row["Line"]))
+print(sum(line == sys.argv[1] for _, line in top.values()))' "$2"
+}
+
 at_least() { # NUMBER LEAST TEXT
 	if awk "BEGIN { exit !($1 >= $2) }"; then
 		pass "$3"
@@ -48,7 +58,8 @@ is "$(first file)" "$(planted file)" 'a file read in a loop: first'
 at_least "$(cell file "$(planted file)" Calls)" 400 'every read is counted'
 for method in fork spawn; do
 	take "$method" "$method"
-	is "$(first $method)" "$(planted fetch)" "workers by $method, slow to collate: first"
+	# Of all processes, too, unless the machine is so slow that the first one waits longer for them to begin.
+	is "$(first_in $method "$(planted fetch)")" 3 "workers by $method, slow to collate: first in each of them"
 	at_least "$(cell $method "$(planted fetch)" 'Off-CPU (ns)')" $((12 * 24 * 20000000)) "workers by $method: all that they slept"
 	is "$(report stats -q -r lines --by process -f csv $method.pillion | awk -F, -v place="$(planted fetch)" '$14 == place' | wc -l)" 3 \
 		"workers by $method: --by process tells the three apart"
@@ -82,7 +93,7 @@ if "$python" -c 'import torch' 2>/dev/null; then
 	# At the thresholds that go without saying: torch's start alone makes stacks by the ten thousand.
 	pillion -f -o torch "$python" "$job" torch >out 2>err
 	is "$? $(cat out) $(grep -v '^pillion: capture' err)" '0 done ' 'torch: runs as without'
-	is "$(first torch)" "$(planted fetch)" 'a DataLoader of PyTorch, slow to collate: first'
+	is "$(first_in torch "$(planted fetch)")" 2 'a DataLoader of PyTorch, slow to collate: first in each of its workers'
 	is "$(report stats -q -r lines --by process -f csv torch.pillion | awk -F, -v place="$(planted fetch)" '$14 == place' | wc -l)" 2 \
 		'a DataLoader of PyTorch: by each of its workers'
 else

@@ -36,7 +36,7 @@ cat >called.py <<END
 import time
 
 def spin():
-    end = time.thread_time() + 0.02
+    end = time.thread_time() + 0.04
     while time.thread_time() < end:
         pass
 

@@ -202,8 +202,8 @@ static void profiled(void)
 	shares(0.5);
 	memset(&often, 0, sizeof(often));
 	setitimer(ITIMER_PROF, &often, NULL);
-	/* This timer counts whole ticks, so a busy machine makes more of them; one of ours would be seen as foreign. */
-	printf("SIGPROF: %s, %d foreign\n", seen > 20 && seen <= 300 ? "some" : "wrong", (int)foreign);
+	/* This timer counts whole ticks, of 1 to 10 ms, so a busy machine makes more of them or fewer; one of ours would be seen as foreign. */
+	printf("SIGPROF: %s, %d foreign\n", seen > 5 && seen <= 300 ? "some" : "wrong", (int)foreign);
 }
 
 static void show(const char *what, const sigset_t *set)
