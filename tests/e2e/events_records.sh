@@ -73,7 +73,7 @@ is "$(grep -c -e '"ev":"unsafe"' -e '"ev":"event_captured"' log)" 0 'and the cap
 lost() { # CAPTURE: records, those without times, dropped ones, calls without any
 	echo "$(ledger "$1" 'device records') $(ledger "$1" 'device records without times') $(ledger "$1" 'device records dropped') $(ledger "$1" 'unmatched calls')"
 }
-PILLION_SIMGPU_SLOWDOWN=20000 accounted left "$targets/cuda_pairs" left 50
+PILLION_SIMGPU_SLOWDOWN=400000 accounted left "$targets/cuda_pairs" left 50
 set -- $(lost left)
 is "$(($1 + $2)) $3 $(($1 + $4))" '50 0 50' 'ended before the device was through: what it was not through with is counted'
 ok 'and not waited for' [ "$2" -gt 10 ]
@@ -94,7 +94,8 @@ is "$? $(sets end)" '0 80x0.004 ' 'fork after CUDA: the child leaves the events 
 
 accounted range -c cudaProfilerApi --capture-range-end=repeat "$targets/cuda_ends" ranges 20
 is "$? $(sets range)" '0 60x0.004 ' 'three ranges: their work alone'
-ok 'and no event outside of them' [ "$(grep -c '"name":"cuEventRecord"' log)" -le 130 ] # some tell where the clock stands
+# 120 for these, 280 with the work outside of them; some tell where the clock stands, more of them when the machine is busy.
+ok 'and no event outside of them' [ "$(grep -c '"name":"cuEventRecord"' log)" -le 200 ]
 
 # ---- SIGKILL ----
 
