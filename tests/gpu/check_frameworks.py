@@ -76,8 +76,8 @@ def torch_oom(session, seen):
 @check("PyTorch, SIGKILL in mid-training", "torch", limit=LIMIT)
 def torch_killed(session, seen):
     argv = script(session, "torch_train.py", "--forever", "--workers", "0")
-    capture, text, moment = session.kill_under_pillion(argv, 4, [f"--cuda-flush-interval={FLUSH_MS}", *NODES], LIMIT)
-    done, old = lines_before(text, moment), lines_before(text, moment - 2 * FLUSH_MS * 1000000)
+    capture, text, moment, late_ns = session.kill_under_pillion(argv, 4, [f"--cuda-flush-interval={FLUSH_MS}", *NODES], LIMIT)
+    done, old = lines_before(text, moment), lines_before(text, moment - 2 * (FLUSH_MS * 1000000 + late_ns))
     whole = session.pillion(training(session, "--workers", "0"), NODES, LIMIT)
     per_step = sum(whole.kernels().values()) / STEPS
     if not old or not per_step:

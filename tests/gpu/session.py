@@ -199,14 +199,19 @@ class Session:
         return Capture(self, path, ran)
 
     def kill_under_pillion(self, argv, seconds, options=(), timeout=60):
-        """Kills the command once it has printed for some seconds. Gives the capture, what it printed, and when it was killed."""
+        """Kills the command once it has printed for some seconds. Gives the capture, what it printed, when it was killed, and by how many
+        ns this machine was late at most for what was to be done every 100 ms, all that time."""
         path, out = self.capture_path(), os.path.join(self.scratch, f"killed{self.captures}.out")
         with open(out, "wb") as file:
             process = self.start(self.pillion_line(path, argv, options), stdout=file, stderr=subprocess.PIPE)
         limit = time.monotonic() + self.allowed(timeout)
         while time.monotonic() < limit and process.poll() is None and not os.path.getsize(out):
             time.sleep(0.05)
-        time.sleep(seconds)
+        due, late_ns = time.monotonic_ns(), 0
+        for _ in range(int(seconds * 10)):
+            due += 100000000
+            time.sleep(max(0, (due - time.monotonic_ns()) / 1e9))
+            late_ns = max(late_ns, time.monotonic_ns() - due)
         killed = children(process.pid)
         moment = time.monotonic_ns()
         for pid in killed:
@@ -221,7 +226,7 @@ class Session:
         ran = Ran(argv, process.returncode, text, err.decode(errors="replace"), seconds, False)
         if not killed or not text:
             raise ran.wrong("nothing there to kill")
-        return Capture(self, path, ran), text, moment
+        return Capture(self, path, ran), text, moment, late_ns
 
     # ---- programs ----
 
