@@ -24,7 +24,7 @@ readers() {
 	command -v npm >/dev/null || { why='no npm' && return 1; }
 	mkdir -p "$modules" && printf '{"private":true}\n' >"$modules/package.json"
 	why='npm cannot fetch them'
-	timeout "$patience" npm install --prefix "$modules" --no-audit --no-fund --ignore-scripts speedscope@1.25 pprof-format@2 ajv@8 \
+	timeout 60 npm install --prefix "$modules" --no-audit --no-fund --ignore-scripts speedscope@1.25 pprof-format@2 ajv@8 \
 		>npm.log 2>&1 && touch "$modules/.whole"
 }
 
