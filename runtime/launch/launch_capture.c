@@ -22,7 +22,7 @@
 #define PILLION_VERSION "0"
 #endif
 
-enum { REPORTS_MAX = 1000000, WAIT_STEP_MS = 20, WAIT_FILE_MS = 3000, WAIT_REPLACE_MS = 15000, FRESH_S = 30 };
+enum { REPORTS_MAX = 1000000, WAIT_STEP_MS = 20, WAIT_REPLACE_MS = 15000, FRESH_S = 30 };
 
 /* What stands at a path where a capture is wanted. */
 enum found { FOUND_NOTHING, FOUND_OURS, FOUND_OTHER, FOUND_PACKED, FOUND_FOREIGN };
@@ -86,7 +86,8 @@ static int key_read(int directory, char ret[512])
 	return 0;
 }
 
-/* A directory without the file may be one that another rank has just made. */
+/* A directory without the file may be one that another rank has just made, on a node that is slow or has much to do. To give up early would
+ * be not to start a rank, or to part it from the others. */
 static int key_wait(const struct launch *l, int directory, char ret[512])
 {
 	struct stat st;
@@ -94,7 +95,7 @@ static int key_wait(const struct launch *l, int directory, char ret[512])
 	bool is_fresh = !fstat(directory, &st) && st.st_mtime + FRESH_S >= time(NULL);
 	bool may_join = is_fresh && (l->key[0] || l->options.append);
 
-	for (int ms = 0; rc == -ENOENT && may_join && ms < WAIT_FILE_MS; ms += WAIT_STEP_MS) {
+	for (int ms = 0; rc == -ENOENT && may_join && ms < FRESH_S * 1000; ms += WAIT_STEP_MS) {
 		pause_ms(WAIT_STEP_MS);
 		rc = key_read(directory, ret);
 	}

@@ -38,6 +38,14 @@ is "$(launches report1.pillion)" 4 'in report1'
 ok 'the next step' slurm 9 true
 is "$(launches report2.pillion)" 4 'in report2'
 
+# A rank that has made the directory, and 4 s later says whose it is.
+SLURM_JOB_ID=7 SLURM_STEP_ID=20 SLURM_PROCID=0 pillion -o quick true 2>err
+mkdir -m 700 slow.pillion
+(sleep 4; cp quick.pillion/capture slow.pillion/.capture && mv slow.pillion/.capture slow.pillion/capture) &
+SLURM_JOB_ID=7 SLURM_STEP_ID=20 SLURM_PROCID=1 pillion -o slow true 2>err
+is "$? $(launches slow.pillion)" '0 1' 'a rank that is slow to say whose capture it made is waited for'
+wait
+
 mpi() {
 	for rank in 0 1 2; do
 		PMIX_NAMESPACE=$1 PMIX_RANK=$rank OMPI_COMM_WORLD_RANK=$rank SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURM_PROCID=0 pillion -o mpi "$2" 2>"err.$rank" &
