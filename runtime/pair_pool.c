@@ -12,7 +12,7 @@ enum { MODE_RELAXED = 2, STREAM_NON_BLOCKING = 1, LOOKS = 16, PROBES = 3 };
 #define PROBE_NS 200000ull     /* how long we look for an event of ours; one on an idle stream takes some 10000 */
 #define FIRST_PROBE_NS 2000000ull
 #define LAST_PROBE_NS 200000000ull /* at the end, where all would be lost without it */
-#define START_NS 1000000ull    /* how long a thread waits for another that makes the pool */
+#define START_NS 1000000000ull /* how long a thread waits for another that makes the pool, on a machine with much to do */
 
 struct pair_api pair_api;
 struct pair_pool pair_pools[PAIR_POOLS];
@@ -94,14 +94,18 @@ static void make(struct pair_pool *p)
 	thread_guard_leave(&thread_self, &guard);
 }
 
-/* It takes another thread some 100 us, once per context. */
+/* It takes another thread some 100 us of CPU time, once per context. */
 static bool wait_for(const struct pair_pool *p)
 {
+	static uint64_t impatient; /* generation of the image in which a wait was in vain: the next would be, too */
 	struct timespec pause = {.tv_nsec = 20000};
 	uint64_t until = clock_monotonic_ns() + START_NS;
 
-	while (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) < POOL_READY && clock_monotonic_ns() < until)
+	while (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) < POOL_READY && impatient != process.generation) {
+		if (clock_monotonic_ns() > until)
+			impatient = process.generation;
 		sys_call(SYS_nanosleep, &pause, NULL, 0, 0);
+	}
 	return __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == POOL_READY;
 }
 
