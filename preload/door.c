@@ -7,6 +7,7 @@
 
 #include "../runtime/loaded.h"
 #include "../runtime/text.h"
+#include "audit.h"
 #include "entry.h"
 
 /* ---- the rows by name ---- */
@@ -47,22 +48,22 @@ bool door_is_ours(const void *address)
 	return (const char *)address >= __ehdr_start && (const char *)address < _end;
 }
 
-static enum door_asker classify(const void *caller)
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static enum door_asker classify(const char *path)
 {
 	static const struct {
 		const char *prefix;
 		enum door_asker asker;
 	} kinds[] = {{"libcudart", DOOR_RUNTIME}, {"libcuda.so", DOOR_TOOL},   {"libcupti", DOOR_TOOL},
 		     {"libnvperf", DOOR_TOOL},	  {"libnvidia-", DOOR_TOOL}, {"libcudadebugger", DOOR_TOOL}};
-	char path[PATH_MAX];
-	const char *name;
+	const char *name = base_name(path);
 
-	if (door_is_ours(caller))
-		return DOOR_TOOL;
-	if (!loaded_path(caller, path, sizeof(path)))
-		return DOOR_PROGRAM;
-	name = strrchr(path, '/');
-	name = name ? name + 1 : path;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (!strncmp(name, kinds[i].prefix, strlen(kinds[i].prefix)))
 			return kinds[i].asker;
@@ -73,9 +74,14 @@ enum door_asker door_asker_of(const void *caller)
 {
 	static struct table known;
 	uint64_t key = caller_key(0, (uintptr_t)caller), asker = table_get(&known, key);
+	char path[PATH_MAX];
 
 	if (!asker) {
-		asker = classify(caller);
+		asker = DOOR_PROGRAM;
+		if (door_is_ours(caller))
+			asker = DOOR_TOOL;
+		else if (loaded_path(caller, path, sizeof(path)))
+			asker = classify(path);
 		table_set(&known, key, asker);
 	}
 	return (enum door_asker)asker;
@@ -219,6 +225,44 @@ struct door_answer door_dlsym(void *handle, const char *name, const void *caller
 		errno = error;
 	}
 	return answer;
+}
+
+/* ---- the loader's bindings, by its auditor ---- */
+
+static bool is_audited;
+
+/* Libc's functions are ours in all its libraries; one of that name in another is not the function that our wrapper would call. */
+static bool is_libc(const char *path)
+{
+	static const char *const names[] = {"libc.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(base_name(path), names[i]))
+			return true;
+	return false;
+}
+
+static bool is_left(const struct entry_row *row, const char *from)
+{
+	enum door_asker asker = classify(from);
+
+	return asker == DOOR_TOOL || (asker == DOOR_RUNTIME && row->group == TF_GROUP_CUDA_DRIVER);
+}
+
+HOOK_EXPORT uintptr_t pillion_bind(const char *name, uintptr_t bound, const char *from, const char *in)
+{
+	const struct entry_row *row;
+	uintptr_t wrapper = 0;
+	int error = errno;
+
+	if (!name)
+		is_audited = true;
+	else if (is_libc(in))
+		wrapper = (uintptr_t)loaded_ours_symbol(name);
+	else if (may_be_ours(name) && (row = door_row(name)) && !is_left(row, from))
+		wrapper = (uintptr_t)door_hand(row, (void *)bound);
+	errno = error;
+	return wrapper ? wrapper : bound;
 }
 
 /* ---- what no door leads to ---- */

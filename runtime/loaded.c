@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbol look-up in loaded objects; formats: System V gABI "Dynamic Linking", and for DT_GNU_HASH binutils' and glibc's
- * common practice (bloom filter of one word, buckets, chains whose last entry has bit 0 set). */
 #include "loaded.h"
 
 #include <elf.h>
@@ -8,64 +6,13 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-enum { TREE = 256, HIDDEN = 0x8000 };
+#include "elf_object.h"
 
-struct object {
-	uintptr_t base, start, end;
-	const char *path;
-	const ElfW(Dyn) *dynamic;
-	const ElfW(Sym) *symbols;
-	const char *strings;
-	const uint32_t *gnu_hash, *hash;
-	const uint16_t *versions;
-	const ElfW(Rela) *relocations, *calls; /* of data and of calls, and their bytes */
-	size_t relocation_bytes, call_bytes;
-};
+enum { TREE = 256 };
 
-/* glibc relocates these entries in place; the vDSO's and some architectures' stay offsets. */
-static const void *pointer(const struct object *o, const ElfW(Dyn) *entry)
+static void read_bounds(const struct dl_phdr_info *info, struct elf_object *o)
 {
-	return (const void *)(entry->d_un.d_ptr >= o->base ? entry->d_un.d_ptr : o->base + entry->d_un.d_ptr);
-}
-
-static void read_dynamic(struct object *o)
-{
-	for (const ElfW(Dyn) *d = o->dynamic; d && d->d_tag != DT_NULL; d++) {
-		switch (d->d_tag) {
-		case DT_SYMTAB:
-			o->symbols = pointer(o, d);
-			break;
-		case DT_STRTAB:
-			o->strings = pointer(o, d);
-			break;
-		case DT_GNU_HASH:
-			o->gnu_hash = pointer(o, d);
-			break;
-		case DT_HASH:
-			o->hash = pointer(o, d);
-			break;
-		case DT_VERSYM:
-			o->versions = pointer(o, d);
-			break;
-		case DT_RELA:
-			o->relocations = pointer(o, d);
-			break;
-		case DT_RELASZ:
-			o->relocation_bytes = d->d_un.d_val;
-			break;
-		case DT_JMPREL:
-			o->calls = pointer(o, d);
-			break;
-		case DT_PLTRELSZ:
-			o->call_bytes = d->d_un.d_val;
-			break;
-		}
-	}
-}
-
-static void read_bounds(const struct dl_phdr_info *info, struct object *o)
-{
-	*o = (struct object){.base = info->dlpi_addr, .start = UINTPTR_MAX, .path = info->dlpi_name};
+	*o = (struct elf_object){.base = info->dlpi_addr, .start = UINTPTR_MAX, .path = info->dlpi_name};
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *h = &info->dlpi_phdr[i];
 		uintptr_t start = info->dlpi_addr + h->p_vaddr;
@@ -79,96 +26,23 @@ static void read_bounds(const struct dl_phdr_info *info, struct object *o)
 	}
 }
 
-static void read_object(const struct dl_phdr_info *info, struct object *o)
+static void read_object(const struct dl_phdr_info *info, struct elf_object *o)
 {
 	read_bounds(info, o);
-	read_dynamic(o);
+	elf_object_read(o);
 }
 
-static bool holds(const struct object *o, const void *address)
+static bool holds(const struct elf_object *o, const void *address)
 {
 	return (uintptr_t)address >= o->start && (uintptr_t)address < o->end;
 }
 
-/* Not strcmp: see loaded_next_unasked(). */
-static bool is_equal(const char *a, const char *b)
-{
-	for (; *a && *a == *b; a++, b++)
-		;
-	return *a == *b;
-}
-
-static bool is_definition(const struct object *o, uint32_t i, const char *name)
-{
-	const ElfW(Sym) *s = &o->symbols[i];
-
-	return s->st_shndx != SHN_UNDEF && (s->st_value || s->st_shndx == SHN_ABS) && !(o->versions && o->versions[i] & HIDDEN) &&
-	       is_equal(o->strings + s->st_name, name);
-}
-
-static uint32_t find_by_gnu_hash(const struct object *o, const char *name)
-{
-	const uint32_t *table = o->gnu_hash, buckets = table[0], first = table[1], words = table[2], shift = table[3];
-	const ElfW(Addr) *bloom = (const ElfW(Addr) *)(table + 4);
-	const uint32_t *bucket = (const uint32_t *)(bloom + words), *chain = bucket + buckets;
-	enum { BITS = sizeof(ElfW(Addr)) * 8 };
-	uint32_t hash = 5381;
-	ElfW(Addr) word;
-
-	for (const unsigned char *c = (const unsigned char *)name; *c; c++)
-		hash = hash * 33 + *c;
-	if (!buckets || !words)
-		return 0;
-	word = bloom[hash / BITS % words];
-	if (!(word >> hash % BITS & word >> (hash >> shift) % BITS & 1))
-		return 0;
-	for (uint32_t i = bucket[hash % buckets]; i >= first; i++) {
-		uint32_t h = chain[i - first];
-
-		if ((h | 1) == (hash | 1) && is_definition(o, i, name))
-			return i;
-		if (h & 1)
-			break;
-	}
-	return 0;
-}
-
-static uint32_t find_by_hash(const struct object *o, const char *name)
-{
-	uint32_t buckets = o->hash[0], hash = 0;
-
-	for (const unsigned char *c = (const unsigned char *)name; *c; c++) {
-		hash = (hash << 4) + *c;
-		hash = (hash ^ (hash >> 24 & 0xf0)) & 0xfffffff;
-	}
-	for (uint32_t i = buckets ? o->hash[2 + hash % buckets] : 0; i; i = o->hash[2 + buckets + i])
-		if (is_definition(o, i, name))
-			return i;
-	return 0;
-}
-
-static void *find_symbol(const struct object *o, const char *name)
-{
-	const ElfW(Sym) *s;
-	uint32_t i;
-
-	if (!o->symbols || !o->strings || (!o->gnu_hash && !o->hash))
-		return NULL;
-	i = o->gnu_hash ? find_by_gnu_hash(o, name) : find_by_hash(o, name);
-	if (!i)
-		return NULL;
-	s = &o->symbols[i];
-	if ((s->st_info & 15) == STT_GNU_IFUNC)
-		return ((void *(*)(void))(o->base + s->st_value))();
-	return (void *)(o->base + s->st_value);
-}
-
 void *loaded_symbol(uintptr_t base, const void *dynamic, const char *symbol)
 {
-	struct object o = {.base = base, .dynamic = dynamic};
+	struct elf_object o = {.base = base, .dynamic = dynamic};
 
-	read_dynamic(&o);
-	return find_symbol(&o, symbol);
+	elf_object_read(&o);
+	return elf_object_find(&o, symbol);
 }
 
 /* ---- after ours ---- */
@@ -182,7 +56,7 @@ struct next {
 static int visit_next(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct next *n = data;
-	struct object o;
+	struct elf_object o;
 
 	read_object(info, &o);
 	if (holds(&o, (const void *)visit_next)) {
@@ -190,7 +64,7 @@ static int visit_next(struct dl_phdr_info *info, size_t size, void *data)
 		return 0;
 	}
 	if (n->is_after)
-		n->found = find_symbol(&o, n->symbol);
+		n->found = elf_object_find(&o, n->symbol);
 	return n->found != NULL;
 }
 
@@ -206,7 +80,7 @@ void *loaded_next_unasked(const char *symbol)
 {
 	extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 	const ElfW(Phdr) *h = (const ElfW(Phdr) *)getauxval(AT_PHDR);
-	struct object program = {0};
+	struct elf_object program = {0};
 	const struct r_debug *list = NULL;
 	bool is_after = false;
 
@@ -220,11 +94,11 @@ void *loaded_next_unasked(const char *symbol)
 		if (d->d_tag == DT_DEBUG)
 			list = (const struct r_debug *)d->d_un.d_ptr;
 	for (const struct link_map *m = list ? list->r_map : NULL; m; m = m->l_next) {
-		struct object o = {.base = m->l_addr, .dynamic = m->l_ld};
+		struct elf_object o = {.base = m->l_addr, .dynamic = m->l_ld};
 		void *found;
 
-		read_dynamic(&o);
-		found = is_after ? find_symbol(&o, symbol) : NULL;
+		elf_object_read(&o);
+		found = is_after ? elf_object_find(&o, symbol) : NULL;
 		if (found)
 			return found;
 		is_after |= m->l_ld == _DYNAMIC;
@@ -235,12 +109,12 @@ void *loaded_next_unasked(const char *symbol)
 static int visit_before(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct next *n = data;
-	struct object o;
+	struct elf_object o;
 
 	read_object(info, &o);
 	if (holds(&o, (const void *)visit_before))
 		return 1;
-	n->found = find_symbol(&o, n->symbol);
+	n->found = elf_object_find(&o, n->symbol);
 	return n->found != NULL;
 }
 
@@ -261,7 +135,7 @@ struct each {
 static int visit_each(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct each *e = data;
-	struct object o;
+	struct elf_object o;
 
 	read_object(info, &o);
 	if (holds(&o, (const void *)visit_each)) {
@@ -270,7 +144,7 @@ static int visit_each(struct dl_phdr_info *info, size_t size, void *data)
 	}
 	for (size_t i = 0; e->is_after && i < e->count; i++) {
 		const struct loaded_wanted *w = &e->wanted[i];
-		void *found = __atomic_load_n(w->place, __ATOMIC_RELAXED) == w->initial ? find_symbol(&o, w->symbol) : NULL;
+		void *found = __atomic_load_n(w->place, __ATOMIC_RELAXED) == w->initial ? elf_object_find(&o, w->symbol) : NULL;
 
 		if (found)
 			__atomic_store_n(w->place, found, __ATOMIC_RELEASE);
@@ -298,7 +172,7 @@ struct tree {
 	void *found;
 };
 
-static void add_dependencies(struct tree *t, const struct object *o)
+static void add_dependencies(struct tree *t, const struct elf_object *o)
 {
 	for (const ElfW(Dyn) *d = o->dynamic; d && d->d_tag != DT_NULL && o->strings; d++) {
 		const char *name = o->strings + d->d_un.d_val;
@@ -313,7 +187,7 @@ static void add_dependencies(struct tree *t, const struct object *o)
 	}
 }
 
-static const char *soname(const struct object *o)
+static const char *soname(const struct elf_object *o)
 {
 	const char *slash = strrchr(o->path, '/');
 
@@ -323,11 +197,11 @@ static const char *soname(const struct object *o)
 	return slash ? slash + 1 : o->path;
 }
 
-static void search(struct tree *t, const struct object *o)
+static void search(struct tree *t, const struct elf_object *o)
 {
 	if (holds(o, (const void *)search))
 		return;
-	t->found = find_symbol(o, t->symbol);
+	t->found = elf_object_find(o, t->symbol);
 	if (!t->found)
 		add_dependencies(t, o);
 }
@@ -335,12 +209,12 @@ static void search(struct tree *t, const struct object *o)
 static int visit_caller(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct tree *t = data;
-	struct object o;
+	struct elf_object o;
 
 	read_bounds(info, &o);
 	if (!holds(&o, t->caller))
 		return 0;
-	read_dynamic(&o);
+	elf_object_read(&o);
 	t->is_main = !o.path[0];
 	if (!t->is_main)
 		search(t, &o);
@@ -350,7 +224,7 @@ static int visit_caller(struct dl_phdr_info *info, size_t size, void *data)
 static int visit_dependency(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct tree *t = data;
-	struct object o;
+	struct elf_object o;
 
 	read_object(info, &o);
 	if (!o.dynamic || strcmp(soname(&o), t->names[t->at]) != 0)
@@ -380,7 +254,7 @@ void *loaded_from(const void *caller, const char *symbol)
 
 struct place {
 	const void *address;
-	struct object object;
+	struct elf_object object;
 	bool is_found;
 };
 
@@ -391,7 +265,7 @@ static int visit_place(struct dl_phdr_info *info, size_t size, void *data)
 	read_bounds(info, &p->object);
 	p->is_found = holds(&p->object, p->address);
 	if (p->is_found)
-		read_dynamic(&p->object);
+		elf_object_read(&p->object);
 	return p->is_found;
 }
 
@@ -400,7 +274,7 @@ void *loaded_beside(const void *address, const char *symbol)
 	struct place p = {.address = address};
 
 	dl_iterate_phdr(visit_place, &p);
-	return p.is_found ? find_symbol(&p.object, symbol) : NULL;
+	return p.is_found ? elf_object_find(&p.object, symbol) : NULL;
 }
 
 bool loaded_all_beside(const void *address, const char *const *symbols, void **ret, size_t count)
@@ -409,7 +283,7 @@ bool loaded_all_beside(const void *address, const char *const *symbols, void **r
 
 	dl_iterate_phdr(visit_place, &p);
 	for (size_t i = 0; i < count; i++)
-		ret[i] = p.is_found ? find_symbol(&p.object, symbols[i]) : NULL;
+		ret[i] = p.is_found ? elf_object_find(&p.object, symbols[i]) : NULL;
 	return p.is_found;
 }
 
@@ -434,7 +308,7 @@ uintptr_t loaded_start(const void *address)
 
 struct library {
 	const char *prefix;
-	struct object object;
+	struct elf_object object;
 	bool is_found;
 };
 
@@ -466,7 +340,7 @@ void *loaded_in(const char *prefix, const char *symbol)
 	struct library l = {.prefix = prefix};
 
 	dl_iterate_phdr(visit_library, &l);
-	return l.is_found ? find_symbol(&l.object, symbol) : NULL;
+	return l.is_found ? elf_object_find(&l.object, symbol) : NULL;
 }
 
 void loaded_ours(uintptr_t *ret_start, uintptr_t *ret_end)
@@ -476,6 +350,15 @@ void loaded_ours(uintptr_t *ret_start, uintptr_t *ret_end)
 	dl_iterate_phdr(visit_place, &p);
 	*ret_start = p.is_found ? p.object.start : 0;
 	*ret_end = p.is_found ? p.object.end : 0;
+}
+
+/* Of the first bytes the linker says that they lie where the load bias does: a shared object begins at 0. */
+void *loaded_ours_symbol(const char *symbol)
+{
+	extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+	extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
+
+	return loaded_symbol((uintptr_t)__ehdr_start, _DYNAMIC, symbol);
 }
 
 /* ---- what is bound past us ---- */
@@ -496,7 +379,7 @@ struct past {
 static int visit_definition(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct past *p = data;
-	struct object o;
+	struct elf_object o;
 
 	read_bounds(info, &o);
 	if (holds(&o, (const void *)p->at))
@@ -506,14 +389,14 @@ static int visit_definition(struct dl_phdr_info *info, size_t size, void *data)
 }
 
 /* Of calls not yet bound, the place still leads into the object itself. Who comes before us goes on to us, or is meant. */
-static bool is_past(struct past *p, const struct object *o, uintptr_t at)
+static bool is_past(struct past *p, const struct elf_object *o, uintptr_t at)
 {
 	p->at = at;
 	p->is_after = false;
 	return at && !holds(o, (const void *)at) && dl_iterate_phdr(visit_definition, p) && p->is_after;
 }
 
-static const char *find_past(struct past *p, const struct object *o, const ElfW(Rela) *list, size_t bytes)
+static const char *find_past(struct past *p, const struct elf_object *o, const ElfW(Rela) *list, size_t bytes)
 {
 	for (size_t i = 0; list && i < bytes / sizeof(*list); i++) {
 		unsigned type = (unsigned)ELF64_R_TYPE(list[i].r_info);
@@ -530,7 +413,7 @@ static int visit_past(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct past *p = data;
 	const char *symbol;
-	struct object o;
+	struct elf_object o;
 
 	read_object(info, &o);
 	if (!o.symbols || !o.strings || holds(&o, (const void *)visit_past))

@@ -48,6 +48,9 @@ void *loaded_below(const void *caller, const char *symbol);
 /* The definition of `symbol` in the object whose load bias and dynamic section these are; NULL: none. Takes no lock. */
 void *loaded_symbol(uintptr_t base, const void *dynamic, const char *symbol);
 
+/* The definition in our own object; NULL: none. Takes no lock. */
+void *loaded_ours_symbol(const char *symbol);
+
 /* Where the object around `address` begins; `address` itself: there is none (code made at run time). */
 uintptr_t loaded_start(const void *address);
 

@@ -9,10 +9,10 @@ newest=$(objdump -T "$library" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -1)
 is "$(printf '%s\nGLIBC_2.17\n' "$newest" | sort -V | tail -1)" GLIBC_2.17 "no symbol newer than GLIBC_2.17 ($newest)"
 is "$(objdump -p "$library" | grep -c 'STACK off.*\n.*rwx')" 0 'no executable stack'
 
-# The table as the compiler sees it. Beside it stand the two injection entries.
+# The table as the compiler sees it. Beside it stand the injection entries and the auditor's.
 {
 	"$PILLION_BUILD_DIR/tests/hook-names"
-	printf '%s\n' InitializeInjectionNvtx2 InitializeInjectionNvtxExtension InitializeInjection
+	printf '%s\n' InitializeInjectionNvtx2 InitializeInjectionNvtxExtension InitializeInjection pillion_bind
 } | sort -u >table
 nm -D --defined-only "$library" | awk '{ print $3 }' | sort -u >exported
 is "$(comm -13 table exported)" '' 'exports nothing that is not in the table'

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One loaded object's symbols, out of its ELF tables. No lock, no memory, no call into libc: the loader's auditor has none.
+ * Formats: System V gABI "Dynamic Linking", and for DT_GNU_HASH binutils' and glibc's common practice (bloom filter of one
+ * word, buckets, chains whose last entry has bit 0 set).
+ *
+ * Any thread, any signal handler, for as long as the object is loaded. */
+#ifndef PILLION_ELF_OBJECT_H
+#define PILLION_ELF_OBJECT_H
+
+#include <link.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct elf_object {
+	uintptr_t base, start, end;
+	const char *path;
+	const ElfW(Dyn) *dynamic;
+	const ElfW(Sym) *symbols;
+	const char *strings;
+	const uint32_t *gnu_hash, *hash;
+	const uint16_t *versions;
+	const ElfW(Rela) *relocations, *calls; /* of data and of calls, and their bytes */
+	size_t relocation_bytes, call_bytes;
+};
+
+/* Fills in what follows from `base` (the load bias) and `dynamic`. */
+void elf_object_read(struct elf_object *o);
+
+/* The default version of `symbol` in this object, an indirect function resolved; NULL: it defines none. */
+void *elf_object_find(const struct elf_object *o, const char *symbol);
+
+#endif
