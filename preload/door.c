@@ -301,6 +301,8 @@ void door_say_unseen(void)
 	if (!is_worth_it || !process_gate.groups || !event_enter())
 		return;
 	thread_guard_enter(&thread_self, &guard);
+	if (process_options.ld_audit && !is_audited)
+		process_note("--ld-audit had no effect: the loader has not loaded libpillion-audit.so, or is older than glibc 2.35's");
 	loaded_past(is_unseen, say_unseen);
 	thread_guard_leave(&thread_self, &guard);
 }

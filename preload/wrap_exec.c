@@ -68,10 +68,21 @@ static const char *find_item(const char *list, const char *library)
 	return NULL;
 }
 
+#define PRELOAD "LD_PRELOAD="
+#define AUDIT "LD_AUDIT="
+#define AUDITOR "libpillion-audit.so"
+
+static size_t auditor_bytes(void)
+{
+	return strlen(process_library()) + sizeof(AUDITOR);
+}
+
 struct plan {
-	const char *preload; /* wanted value, NULL: no such variable */
+	char *preload;	     /* wanted value, NULL: no such variable */
 	bool keep_preload;   /* as it is */
 	bool complete;	     /* add our other variables where they are missing */
+	char *audit;	     /* LD_AUDIT, likewise */
+	bool keep_audit;
 };
 
 /* The sanitizer's runtime that was put before us for another program, or NULL. */
@@ -101,14 +112,18 @@ static void without(const char *list, const char *at, size_t length, char *ret)
 		memmove(ret, ret + 1, strlen(ret));
 }
 
+/* After a chroot ld.so would complain; under a seccomp filter the new image would not know to be silent. */
+static bool is_unwelcome(const struct preloadable *program, const char *file)
+{
+	return program->kind == PRELOADABLE_HARM || sys_is_silent || sys_access(file, R_OK) != 0;
+}
+
 /* `room` holds the old value, the library and a sanitizer's name. */
 static struct plan make_plan(const struct preloadable *program, const char *list, char *room)
 {
 	const char *library = process_library(), *at = list ? find_item(list, library) : NULL;
-	/* After a chroot ld.so would complain; under a seccomp filter the new image would not know to be silent. */
-	bool is_lost = sys_is_silent || sys_access(library, R_OK) != 0;
 
-	if (program->kind == PRELOADABLE_HARM || is_lost) {
+	if (is_unwelcome(program, library)) {
 		if (!at)
 			return (struct plan){.keep_preload = true};
 		without(list, at, strlen(library), room);
@@ -137,6 +152,30 @@ static struct plan make_plan(const struct preloadable *program, const char *list
 	return (struct plan){.preload = room, .complete = process_options.follow_clean_env};
 }
 
+/* The loader's auditor, beside the library. `room` holds its path and, behind the name, the old value with it. */
+static void plan_audit(const struct preloadable *program, const char *list, char *room, struct plan *plan)
+{
+	const char *library = process_library(), *slash = strrchr(library, '/'), *at;
+	char *auditor = room, *value = room + auditor_bytes() + strlen(AUDIT);
+
+	plan->keep_audit = true;
+	if (!process_options.ld_audit || !slash)
+		return;
+	strcpy(mempcpy(auditor, library, (size_t)(slash + 1 - library)), AUDITOR);
+	at = list ? find_item(list, auditor) : NULL;
+	if (is_unwelcome(program, auditor)) {
+		plan->keep_audit = !at;
+		if (at)
+			without(list, at, strlen(auditor), value);
+	} else if (!at && process_options.follow_clean_env) {
+		plan->keep_audit = false;
+		strcpy(value, auditor);
+		if (list && *list)
+			strcat(strcat(value, ":"), list);
+	}
+	plan->audit = plan->keep_audit || !*value ? NULL : value;
+}
+
 static size_t count_strings(char *const *strings)
 {
 	size_t n = 0;
@@ -156,15 +195,24 @@ static bool has_variable(char *const *environment, const char *assignment)
 	return false;
 }
 
-/* `ret` has room for both environments and one more; `preload` is the ready "LD_PRELOAD=..." string or NULL. */
-static void merge_environment(char *const *old, const struct plan *plan, char *preload, char **ret)
+/* What stands in front of a planned value, where there is room for it, too. */
+static char *assignment(const char *name, char *value)
+{
+	return memcpy(value - strlen(name), name, strlen(name));
+}
+
+/* `ret` has room for both environments and two more. */
+static void merge_environment(char *const *old, const struct plan *plan, char **ret)
 {
 	char **out = ret;
 
-	if (preload)
-		*out++ = preload;
+	if (plan->preload)
+		*out++ = assignment(PRELOAD, plan->preload);
+	if (plan->audit)
+		*out++ = assignment(AUDIT, plan->audit);
 	for (; old && *old; old++)
-		if (plan->keep_preload || strncmp(*old, "LD_PRELOAD=", 11) != 0)
+		if ((plan->keep_preload || strncmp(*old, PRELOAD, strlen(PRELOAD)) != 0) &&
+		    (plan->keep_audit || strncmp(*old, AUDIT, strlen(AUDIT)) != 0))
 			*out++ = *old;
 	*out = NULL;
 	if (!plan->complete)
@@ -190,7 +238,7 @@ static bool is_following(void)
 		struct preloadable program_ = {0};                                                                     \
 		struct plan plan_;                                                                                     \
 		const char *list_;                                                                                     \
-		char *room_, *preload_ = NULL, **merged_;                                                              \
+		char *room_, **merged_;                                                                                \
                                                                                                                        \
 		if (!process.generation && process_gate.groups)                                                    \
 			event_enter(); /* a child of forkpty or daemon */                                              \
@@ -200,14 +248,13 @@ static bool is_following(void)
 		if (program_.reason)                                                                                   \
 			process_bare(shown, program_.reason);                                                          \
 		list_ = identity_variable(environment_, "LD_PRELOAD");                                                 \
-		room_ = alloca(11 + (list_ ? strlen(list_) : 0) + strlen(process_library()) + sizeof(program_.runtime) + 4); \
-		plan_ = make_plan(&program_, list_, room_ + 11);                                                       \
-		if (plan_.preload) {                                                                                   \
-			memcpy(room_, "LD_PRELOAD=", 11);                                                              \
-			preload_ = room_;                                                                              \
-		}                                                                                                      \
-		merged_ = alloca((count_strings(environment_) + count_strings(process_environment()) + 2) * sizeof(char *)); \
-		merge_environment(environment_, &plan_, preload_, merged_);                                            \
+		room_ = alloca(strlen(PRELOAD) + (list_ ? strlen(list_) : 0) + strlen(process_library()) + sizeof(program_.runtime) + 4); \
+		plan_ = make_plan(&program_, list_, room_ + strlen(PRELOAD));                                          \
+		list_ = identity_variable(environment_, "LD_AUDIT");                                                   \
+		room_ = alloca(2 * auditor_bytes() + strlen(AUDIT) + (list_ ? strlen(list_) : 0) + 2);                 \
+		plan_audit(&program_, list_, room_, &plan_);                                                           \
+		merged_ = alloca((count_strings(environment_) + count_strings(process_environment()) + 3) * sizeof(char *)); \
+		merge_environment(environment_, &plan_, merged_);                                                      \
 		environment_ = merged_;                                                                                \
 	} while (0)
 

@@ -92,6 +92,8 @@ const struct option option_table[] = {
 	 .help = "where device times come from"},
 	{"follow-clean-env", 0, OPTION_BOOL, OPTION_WORKS, RECORDED, AT(follow_clean_env), .initial = "true",
 	 .help = "record children that start with a cleaned environment"},
+	{"ld-audit", 0, OPTION_FLAG, OPTION_WORKS, RECORDED, AT(ld_audit), .initial = "false",
+	 .help = "calls of libraries opened with RTLD_DEEPBIND, too, by an auditor of the loader (LD_AUDIT, glibc 2.35)"},
 	{"stop-on-exit", 'x', OPTION_BOOL, OPTION_WORKS, AT(stop_on_exit), .initial = "true",
 	 .help = "false: leave when COMMAND ends, its children still recorded"},
 	{"kill", 0, OPTION_OWN, OPTION_WORKS, NO_FIELD, .value = "none|sigkill|sigterm|N", .initial = "sigterm",

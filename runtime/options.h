@@ -57,7 +57,7 @@ struct options {
 	int cuda_graph_nodes; /* 0: graphs as a whole, 1: their nodes */
 	uint32_t cuda_flush_interval_ms;
 	enum gpu_activity gpu_activity;
-	bool follow_clean_env;
+	bool follow_clean_env, ld_audit;
 	int sample; /* position in its choices, 0: none */
 	uint32_t sampling_frequency;
 	enum pytorch pytorch;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where our own files are, and COMMAND's environment: the user's, --env-var, LD_PRELOAD and PILLION_*. */
+/* Where our own files are, and COMMAND's environment: the user's, --env-var, LD_PRELOAD, LD_AUDIT and PILLION_*. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -99,12 +99,36 @@ static uint64_t hash(const char *s)
 	return h;
 }
 
-/* A link in a directory that nobody else can write to. False: somebody else was there first. */
-static bool link_make(const char *directory, const char *library, char ret[PATH_MAX])
+/* The loader's auditor lies beside the library. */
+static char *auditor_of(const char *library)
+{
+	const char *name = strrchr(library, '/') + 1;
+	char *path = NULL;
+
+	if (asprintf(&path, "%.*slibpillion-audit.so", (int)(name - library), library) < 0)
+		path = NULL;
+	must(path);
+	return path;
+}
+
+static bool link_one(const char *file, const char *link)
 {
 	char there[PATH_MAX];
-	struct stat st;
 	ssize_t n;
+
+	if (symlink(file, link) && errno != EEXIST)
+		return false;
+	n = readlink(link, there, sizeof(there) - 1);
+	there[n > 0 ? n : 0] = '\0';
+	return !strcmp(there, file);
+}
+
+/* Links in a directory that nobody else can write to. False: somebody else was there first. */
+static bool link_make(const char *directory, const char *library, char ret[PATH_MAX])
+{
+	char *auditor, *link;
+	struct stat st;
+	bool is_linked;
 
 	if (mkdir(directory, 0700) && errno != EEXIST)
 		return false;
@@ -113,11 +137,12 @@ static bool link_make(const char *directory, const char *library, char ret[PATH_
 	if ((st.st_mode & 07777) != 0700 && ((st.st_mode & 022) || chmod(directory, 0700)))
 		return false;
 	snprintf(ret, PATH_MAX, "%s/libpillion.so", directory);
-	if (symlink(library, ret) && errno != EEXIST)
-		return false;
-	n = readlink(ret, there, sizeof(there) - 1);
-	there[n > 0 ? n : 0] = '\0';
-	return !strcmp(there, library);
+	auditor = auditor_of(library);
+	link = auditor_of(ret);
+	is_linked = link_one(library, ret) && link_one(auditor, link);
+	free(auditor);
+	free(link);
+	return is_linked;
 }
 
 /* ld.so splits LD_PRELOAD at blanks and colons, and expands '$'. */
@@ -210,15 +235,15 @@ static void assignments_take(struct environment *e, const char *list)
 	free(text);
 }
 
-/* The user's own list without our library, which an outer pillion may have put there. */
-static char *preload_others(const struct launch *l, const char *list)
+/* The user's own list without `ours`, which an outer pillion may have put there. */
+static char *list_others(const char *list, const char *ours, const char *separators)
 {
 	char *others = joined("", "", "", ""), *text = joined(list ? list : "", "", "", ""), *next, *word;
 
-	for (word = strtok_r(text, ": ", &next); word; word = strtok_r(NULL, ": ", &next)) {
+	for (word = strtok_r(text, separators, &next); word; word = strtok_r(NULL, separators, &next)) {
 		char *more;
 
-		if (!strcmp(word, l->library))
+		if (!strcmp(word, ours))
 			continue;
 		more = joined(others, *others ? ":" : "", word, "");
 		free(others);
@@ -228,26 +253,44 @@ static char *preload_others(const struct launch *l, const char *list)
 	return others;
 }
 
+/* `front`, if any, before what others have there. */
+static void list_set(struct environment *e, const char *name, const char *front, const char *others)
+{
+	char *list = joined(front, *front && *others ? ":" : "", others, "");
+
+	if (*list)
+		value_set(e, name, list);
+	else
+		value_unset(e, name);
+	free(list);
+}
+
 static void preload_set(const struct launch *l, struct environment *e)
 {
-	char *others = preload_others(l, value_get(e, "LD_PRELOAD")), *list;
-	const char *runtime = l->preloadable.runtime;
+	char *others = list_others(value_get(e, "LD_PRELOAD"), l->library, ": "), *front;
+	const char *runtime = l->preloadable.runtime, *injection = value_get(e, "CUDA_INJECTION64_PATH");
+	bool is_harm = l->preloadable.kind == PRELOADABLE_HARM;
 
-	if (l->preloadable.kind == PRELOADABLE_HARM) {
-		const char *injection = value_get(e, "CUDA_INJECTION64_PATH");
-
-		if (injection && !strcmp(injection, l->library))
-			value_unset(e, "CUDA_INJECTION64_PATH");
-		if (*others)
-			value_set(e, "LD_PRELOAD", others);
-		else
-			value_unset(e, "LD_PRELOAD");
-	} else {
-		list = joined(runtime, *runtime ? ":" : "", l->library, *others ? ":" : "");
-		value_set(e, "LD_PRELOAD", joined(list, others, "", ""));
-		free(list);
-	}
+	if (is_harm && injection && !strcmp(injection, l->library))
+		value_unset(e, "CUDA_INJECTION64_PATH");
+	front = is_harm ? joined("", "", "", "") : joined(runtime, *runtime ? ":" : "", l->library, "");
+	list_set(e, "LD_PRELOAD", front, others);
+	free(front);
 	free(others);
+}
+
+/* False: it is not there, and ld.so would complain in the program's name. */
+static bool audit_set(const struct launch *l, struct environment *e)
+{
+	char *auditor = auditor_of(l->library), *others = list_others(value_get(e, "LD_AUDIT"), auditor, ":");
+	bool is_wanted = l->options.ld_audit && l->preloadable.kind != PRELOADABLE_HARM, is_there = !is_wanted || !access(auditor, R_OK);
+
+	if (!is_there)
+		say("--ld-audit: %s: %s", auditor, strerror(errno));
+	list_set(e, "LD_AUDIT", is_wanted ? auditor : "", others);
+	free(auditor);
+	free(others);
+	return is_there;
 }
 
 /* Older spellings leave: what they say stands in the options that they set. */
@@ -343,5 +386,5 @@ char **environment_build(struct launch *l)
 	options_hand_on(l, &e);
 	run_hand_on(l, &e);
 	preload_set(l, &e);
-	return e.list;
+	return audit_set(l, &e) ? e.list : NULL;
 }

@@ -2,8 +2,8 @@
 /* What looking a name up gives.
  *   cuda_doors probe              names of CUDA and others, by RTLD_DEFAULT, RTLD_NEXT and the program's handle
  *   cuda_doors two LIBRARY...     cudaMalloc of each, by the same code, in turn
- *   cuda_doors plugin LIBRARY N [deep]   plugin_main(N) of a library that nobody else sees
- *   cuda_doors plugins N LIBRARY...      of several, by threads at once
+ *   cuda_doors plugin LIBRARY N [MODE]   plugin_main(N) of a library that nobody else sees; MODE: deep (RTLD_DEEPBIND), deeplazy
+ *   cuda_doors plugins N LIBRARY...      of several, by threads at once; plugins_deep, plugins_deeplazy: in that mode
  *   cuda_doors real LIBRARY NAME...      those functions of a library, called with zeroes
  *   cuda_doors many LIBRARY N     N copies of a look-up by threads at once */
 #include <dlfcn.h>
@@ -50,10 +50,17 @@ static int two(int count, char **paths)
 	return 0;
 }
 
-static int plugin(char **argv, int mode)
+static int mode_of(const char *name)
+{
+	return !strcmp(name, "deep") ? RTLD_NOW | RTLD_DEEPBIND : !strcmp(name, "deeplazy") ? RTLD_LAZY | RTLD_DEEPBIND : RTLD_NOW;
+}
+
+static int mode = RTLD_NOW;
+
+static int plugin(char **argv)
 {
 	char *arguments[] = {argv[0], argv[1], NULL};
-	void *handle = dlopen(argv[0], RTLD_NOW | RTLD_LOCAL | mode);
+	void *handle = dlopen(argv[0], mode);
 	int (*run)(int, char **);
 
 	if (!handle)
@@ -64,7 +71,7 @@ static int plugin(char **argv, int mode)
 
 static void *run_one(void *given)
 {
-	return (void *)(intptr_t)plugin(given, 0);
+	return (void *)(intptr_t)plugin(given);
 }
 
 static int plugins(int count, char **argv)
@@ -141,10 +148,14 @@ int main(int argc, char **argv)
 	}
 	if (argc > 2 && !strcmp(argv[1], "two"))
 		return two(argc - 2, argv + 2);
-	if (argc > 3 && !strcmp(argv[1], "plugin"))
-		return plugin(argv + 2, argc > 4 ? RTLD_DEEPBIND : 0);
-	if (argc > 3 && !strcmp(argv[1], "plugins"))
+	if (argc > 3 && !strcmp(argv[1], "plugin")) {
+		mode = mode_of(argc > 4 ? argv[4] : "");
+		return plugin(argv + 2);
+	}
+	if (argc > 3 && !strncmp(argv[1], "plugins", 7)) {
+		mode = mode_of(argv[1][7] ? argv[1] + 8 : "");
 		return plugins(argc - 2, argv + 2);
+	}
 	if (argc > 3 && !strcmp(argv[1], "real"))
 		return real(argc - 2, argv + 2);
 	if (argc > 3 && !strcmp(argv[1], "many"))

@@ -18,3 +18,9 @@ __attribute__((visibility("default"))) int plugin_run(int calls)
 	}
 	return answered;
 }
+
+/* With optimisation a jump: cudaMalloc returns to whoever called this. */
+__attribute__((visibility("default"))) int plugin_jump(void **p, size_t n)
+{
+	return cudaMalloc(p, n);
+}

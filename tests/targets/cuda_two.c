@@ -1,30 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_two CALLS PLUGIN...: loads each plugin and runs it CALLS times, then all once more in turn, then unloads, loads
- * and runs them in the opposite order. Prints which CUDA runtime answered each. */
+/* cuda_two [deep] CALLS PLUGIN...: loads each plugin and runs it CALLS times, then all once more in turn, then unloads, loads
+ * and runs them in the opposite order. Prints which CUDA runtime answered each. deep: opened with RTLD_DEEPBIND; then each also has a call
+ * whose return address is not the plugin's. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { PLUGINS = 8 };
 
 static void *handles[PLUGINS];
+static int mode = RTLD_NOW | RTLD_LOCAL;
 
 static int run(const char *path, int i, int calls)
 {
-	int (*plugin_run)(int);
+	int (*plugin_run)(int), (*plugin_jump)(void **, size_t);
+	void *p = NULL;
 
 	if (!handles[i])
-		handles[i] = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+		handles[i] = dlopen(path, mode);
 	if (!handles[i])
 		return fprintf(stderr, "%s\n", dlerror()), exit(1), 0;
 	*(void **)&plugin_run = dlsym(handles[i], "plugin_run");
+	*(void **)&plugin_jump = dlsym(handles[i], "plugin_jump");
+	if (mode & RTLD_DEEPBIND && !plugin_jump(&p, 1))
+		printf("%zu ", (size_t)p / 1000);
 	return plugin_run(calls);
 }
 
 int main(int argc, char **argv)
 {
-	int calls = argc > 1 ? atoi(argv[1]) : 1, count = argc - 2;
+	int calls, count;
 
+	if (argc > 1 && !strcmp(argv[1], "deep")) {
+		mode |= RTLD_DEEPBIND;
+		argc--;
+		argv++;
+	}
+	calls = argc > 1 ? atoi(argv[1]) : 1;
+	count = argc - 2;
 	for (int i = 0; i < count && i < PLUGINS; i++)
 		printf("%d ", run(argv[2 + i], i, calls));
 	for (int i = 0; i < count && i < PLUGINS; i++)
