@@ -20,8 +20,8 @@
 static __typeof(pillion_bind) *ask;
 static bool is_able, has_begun;
 
-/* The interface's second version came with glibc 2.35 (distributions have taken it into older ones). Before, bindings that are made at once were not shown,
- * and arguments in vector registers were lost on aarch64. Then we only listen: to refuse (0) crashed before 2.32. */
+/* The interface's second version came with glibc 2.35; distributions have taken it into older ones. Before it, bindings that are made at once
+ * were not shown, and aarch64 lost arguments in vector registers. There we only listen, and libpillion.so is not told of us. */
 EXPORT unsigned la_version(unsigned version)
 {
 	is_able = version >= 2;

@@ -66,6 +66,24 @@ for list in "$a $b" "$b $a"; do
 	is "$(report stats -q -r cuda_api_sum -f csv each.pillion | awk -F, '$9 == "cudaMalloc" { print $3 }')" 210 'all calls recorded'
 done
 
+# ---- other libraries of ours, and other name spaces ----
+
+addresses='s/0x[0-9a-f]*/ADDRESS/g'
+blas() { # NAME: recorded products and collectives
+	for r in blas_sum nccl_sum; do
+		report stats -q -r $r -f csv "$1.pillion"
+	done | awk -F, '$3 ~ /^[0-9]+$/ { print $9, $3 }' | sort
+}
+pillion -t cublas,nccl -o plainly "$targets/library_local" "$targets/library_plugin.so" 3 >/dev/null 2>&1
+pillion --ld-audit -t cublas,nccl -o deeply "$targets/library_local" "$targets/library_plugin.so" 3 deep >out 2>/dev/null
+is "$(sed "$addresses" out)" "$("$targets/library_local" "$targets/library_plugin.so" 3 deep | sed "$addresses")" 'cuBLAS, NCCL: every argument as without us'
+like "$(blas plainly)" 'cublasSgemm [1-9]' 'their calls are many'
+is "$(blas deeply)" "$(blas plainly)" 'and each is recorded once, as without RTLD_DEEPBIND'
+
+"$doors" plugin "$plugin.so" 2 space >wanted 2>wanted_err
+pillion --ld-audit -o space "$doors" plugin "$plugin.so" 2 space >out 2>err
+is "$? $(cat out)$(grep -v '^pillion: ' err)" "0 $(cat wanted)$(cat wanted_err)" 'a name space of its own is left alone: status and output'
+
 # ---- libc's functions, and what only bears their names ----
 
 "$doors" plugin "$targets/deep_plugin.so" 20 deep >wanted
@@ -76,7 +94,7 @@ is "$? $(cat out)" "0 $(cat wanted)" 'with one: status and output, and a private
 is "$(num_calls calls usleep) $(num_calls calls killpg)" '20 ' 'its calls of libc are seen, once'
 is "$(report stats -q -r processes -f csv calls.pillion | grep -c 'sh -c')" 1 'and its child'
 
-# ---- other namespaces, other auditors, children ----
+# ---- other auditors, children ----
 
 is "$(LD_AUDIT=/none.so pillion --ld-audit -o e sh -c 'echo "$LD_AUDIT"' 2>/dev/null)" "$auditor:/none.so" "a user's LD_AUDIT comes after ours"
 is "$(LD_AUDIT=$auditor pillion -o e2 sh -c 'echo "${LD_AUDIT-none}"' 2>/dev/null)" none 'without the option an outer one is taken out'

@@ -2,12 +2,13 @@
 /* What looking a name up gives.
  *   cuda_doors probe              names of CUDA and others, by RTLD_DEFAULT, RTLD_NEXT and the program's handle
  *   cuda_doors two LIBRARY...     cudaMalloc of each, by the same code, in turn
- *   cuda_doors plugin LIBRARY N [MODE]   plugin_main(N) of a library that nobody else sees; MODE: deep (RTLD_DEEPBIND), deeplazy
+ *   cuda_doors plugin LIBRARY N [MODE]   plugin_main(N) of a library that nobody else sees; MODE: deep (RTLD_DEEPBIND), deeplazy, space (dlmopen)
  *   cuda_doors plugins N LIBRARY...      of several, by threads at once; plugins_deep, plugins_deeplazy: in that mode
  *   cuda_doors real LIBRARY NAME...      those functions of a library, called with zeroes
  *   cuda_doors many LIBRARY N     N copies of a look-up by threads at once */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,11 +57,12 @@ static int mode_of(const char *name)
 }
 
 static int mode = RTLD_NOW;
+static bool has_space;
 
 static int plugin(char **argv)
 {
 	char *arguments[] = {argv[0], argv[1], NULL};
-	void *handle = dlopen(argv[0], mode);
+	void *handle = has_space ? dlmopen(LM_ID_NEWLM, argv[0], mode) : dlopen(argv[0], mode);
 	int (*run)(int, char **);
 
 	if (!handle)
@@ -150,6 +152,7 @@ int main(int argc, char **argv)
 		return two(argc - 2, argv + 2);
 	if (argc > 3 && !strcmp(argv[1], "plugin")) {
 		mode = mode_of(argc > 4 ? argv[4] : "");
+		has_space = argc > 4 && !strcmp(argv[4], "space");
 		return plugin(argv + 2);
 	}
 	if (argc > 3 && !strncmp(argv[1], "plugins", 7)) {
