@@ -7,7 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-extern uint64_t caller_epoch; /* rises when libraries have been unloaded: what was learnt of addresses is void then */
+#include "../runtime/hot.h"
+
+extern uint64_t caller_epoch HIDDEN; /* rises when libraries have been unloaded: what was learnt of addresses is void then */
 
 /* Libraries may have been unloaded. */
 void caller_unloaded(void);
@@ -32,14 +34,20 @@ struct caller_place {
  * place's first call. */
 void *caller_recall(struct caller_place *p, unsigned function, const char *symbol, uintptr_t caller);
 
+/* What the place remembers, without a branch; NULL: not this caller. */
+static inline __attribute__((always_inline)) void *caller_known(const struct caller_place *p, unsigned function, const void *caller)
+{
+	uintptr_t real = (uintptr_t)__atomic_load_n(&p->real, __ATOMIC_RELAXED);
+	uint64_t check = __atomic_load_n(&p->check, __ATOMIC_RELAXED) ^ real;
+
+	return (void *)(real & -(uintptr_t)(check == caller_key(function, (uintptr_t)caller)));
+}
+
 static inline void *caller_real(struct caller_place *p, unsigned function, const char *symbol, void *caller)
 {
-	void *real = __atomic_load_n(&p->real, __ATOMIC_RELAXED);
-	uint64_t check = __atomic_load_n(&p->check, __ATOMIC_RELAXED) ^ (uintptr_t)real;
+	void *real = caller_known(p, function, caller);
 
-	if (__builtin_expect(real && check == caller_key(function, (uintptr_t)caller), 1))
-		return real;
-	return caller_recall(p, function, symbol, (uintptr_t)caller);
+	return __builtin_expect(real != NULL, 1) ? real : caller_recall(p, function, symbol, (uintptr_t)caller);
 }
 
 #endif

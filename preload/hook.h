@@ -94,7 +94,7 @@ void hook_init(void);
 /* TF_ARG_FD of a call that returned `result`, errno still being its own. */
 static inline uint64_t hook_fd_arg(int fd, int64_t result)
 {
-	if (result == -1)
+	if (__builtin_expect(result == -1, 0))
 		result = -(int64_t)errno;
 	else if (result > INT32_MAX)
 		result = INT32_MAX;

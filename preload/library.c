@@ -186,21 +186,27 @@ static struct {
 	uint64_t check, id; /* check: key ^ id */
 } remembered[REMEMBERED];
 
-/* Of all that the operation follows from. 0: of more than the words, it is not to be remembered. */
-static uint64_t key_of_call(unsigned function, const struct library_shape *shape, const uintptr_t *words, bool is_wide)
+/* Of all that the operation follows from. 0: of more than the words, it is not to be remembered. Each word is multiplied by
+ * itself, and turned by its place: the multiplications need not wait for each other. */
+static inline __attribute__((always_inline)) uint64_t key_of_call(unsigned function, const struct library_shape *shape, const uintptr_t *words,
+								  bool is_wide)
 {
+	const uint64_t many_bits = 0x9fb21c651e98df25ull;
 	uint64_t key = process.nonce + ((uint64_t)function << 1 | is_wide) + __atomic_load_n(&epoch, __ATOMIC_ACQUIRE) * 0x9e3779b97f4a7c15ull;
+	const unsigned wide = is_wide ? LIBRARY_INT : LIBRARY_WIDE; /* from there on all of a word counts */
+	const struct library_part *p = shape->parts, *end = p + shape->count;
+	unsigned how = 0;
 
-	for (unsigned i = 0; i < shape->count; i++) {
-		const struct library_part *p = &shape->parts[i];
-		bool is_int = p->how == LIBRARY_ENUM || (p->how == LIBRARY_INT && !is_wide);
+	for (; p < end; p++) {
+		uint64_t word = words[p->position];
 
-		if (p->how == LIBRARY_LIST || p->how == LIBRARY_LIST_WIDE)
-			return 0;
-		key = (key ^ (is_int ? (uint32_t)words[p->position] : words[p->position])) * 0x9fb21c651e98df25ull;
-		key ^= key >> 32;
+		word = p->how < wide ? (uint32_t)word : word;
+		how = p->how > how ? p->how : how;
+		key = (key << 11 | key >> 53) ^ word * many_bits;
 	}
-	return key;
+	key *= many_bits;
+	key ^= key >> 32;
+	return how < LIBRARY_LIST ? key : 0;
 }
 
 static uint32_t intern(const struct tf_operation *op)
@@ -210,7 +216,7 @@ static uint32_t intern(const struct tf_operation *op)
 	return event_intern(TF_BLOB_OPERATION, op, sizeof(*op) - sizeof(op->values) + op->count * sizeof(op->values[0]));
 }
 
-static void record(const struct event *e, unsigned function, int result, uint32_t operation)
+static inline __attribute__((always_inline)) void record(const struct event *e, unsigned function, int result, uint32_t operation)
 {
 	uint64_t words[2];
 	unsigned count = 0;
@@ -247,7 +253,7 @@ void library_end(struct event *e, unsigned function, int result, const struct li
 	if (key) {
 		id = __atomic_load_n(&remembered[key % REMEMBERED].id, __ATOMIC_RELAXED);
 		check = __atomic_load_n(&remembered[key % REMEMBERED].check, __ATOMIC_RELAXED);
-		if (!id || (check ^ id) != key) {
+		if (__builtin_expect(!id || (check ^ id) != key, 0)) {
 			id = operation_of(shape, words, is_wide, result);
 			__atomic_store_n(&remembered[key % REMEMBERED].check, key ^ id, __ATOMIC_RELAXED);
 			__atomic_store_n(&remembered[key % REMEMBERED].id, id, __ATOMIC_RELAXED);

@@ -11,15 +11,15 @@
 #include "../runtime/event.h"
 
 enum library_how {
-	LIBRARY_INT,	   /* an int; in a function of 64-bit integers (..._64) an int64_t */
 	LIBRARY_ENUM,	   /* always an int */
-	LIBRARY_WIDE,	   /* always an int64_t, a size_t or a pointer */
-	LIBRARY_LIST,	   /* `position`: the number of ints, `other`: their address */
-	LIBRARY_LIST_WIDE, /* likewise of int64_t */
+	LIBRARY_INT,	   /* an int; in a function of 64-bit integers (..._64) an int64_t */
+	LIBRARY_WIDE,	   /* always an int64_t, a size_t or a pointer; so are those after it */
 	LIBRARY_OF,	   /* what was noted of this handle, in the role `field` */
 	LIBRARY_OF_INT,	   /* likewise, the handle being an int */
 	LIBRARY_BYTES,	   /* bytes of an MPI datatype */
 	LIBRARY_COMMUNICATOR, /* MPI's */
+	LIBRARY_LIST,	   /* `position`: the number of ints, `other`: their address */
+	LIBRARY_LIST_WIDE, /* likewise of int64_t */
 };
 
 struct library_part {

@@ -44,11 +44,11 @@ SHAPES_LIBRARY(LIBRARY_SHAPE)
 #define LIST_OF(words) ((const uintptr_t[]){0, PASS(words)})
 
 #define LIBRARY_EXPORT_CALL(group, symbol, name, words, shape)                                                         \
-	LIBRARY_ENTRY(group, symbol, name, (DECLARE(words)), (PASS(words)),                                            \
-		      library_end(&event_, HOOK_##name, result, &shape_##shape, LIST_OF(words), false), (void)0)
+	LIBRARY_UNNOTED(group, symbol, name, (DECLARE(words)), (PASS(words)),                                          \
+			library_end(&event_, HOOK_##name, result, &shape_##shape, LIST_OF(words), false))
 #define LIBRARY_EXPORT_TWIN(group, symbol, name, words, shape)                                                         \
-	LIBRARY_ENTRY(group, symbol, name, (DECLARE(words)), (PASS(words)),                                            \
-		      library_end(&event_, HOOK_##name, result, &shape_##shape, LIST_OF(words), true), (void)0)
+	LIBRARY_UNNOTED(group, symbol, name, (DECLARE(words)), (PASS(words)),                                          \
+			library_end(&event_, HOOK_##name, result, &shape_##shape, LIST_OF(words), true))
 #define LIBRARY_EXPORT_MAKER(group, symbol, name, words, shape)                                                        \
 	LIBRARY_ENTRY(group, symbol, name, (DECLARE(words)), (PASS(words)),                                            \
 		      library_end(&event_, HOOK_##name, result, &shape_##shape, LIST_OF(words), false),             \

@@ -11,7 +11,7 @@
 #endif
 
 uint32_t clock_kind = TF_CLOCK_MONOTONIC;
-bool clock_is_counter;
+HOT __attribute__((aligned(64))) bool clock_is_counter;
 
 static struct tf_clock_pair origin;
 static uint64_t known_hz;

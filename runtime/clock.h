@@ -9,10 +9,11 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "hot.h"
 #include "trace_format.h"
 
 extern uint32_t clock_kind; /* enum tf_clock, set by clock_init */
-extern bool clock_is_counter;
+extern bool clock_is_counter HIDDEN;
 
 /* Looks which clock this machine allows. Once per image, before the first clock_now(). */
 void clock_init(void);
@@ -30,7 +31,7 @@ uint64_t clock_ticks(uint64_t ns);
 /* Takes the rate of the TSC as known, e.g. handed down by the launcher. Hz; 0 is ignored. */
 void clock_set_hz(uint64_t hz);
 
-uint64_t clock_monotonic_ns(void);
+__attribute__((cold)) uint64_t clock_monotonic_ns(void); /* of clock_now(), where there is a counter */
 uint64_t clock_realtime_ns(void);
 
 static inline uint64_t clock_now(void)

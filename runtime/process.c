@@ -28,9 +28,9 @@
 
 struct process process;
 
-static const uint32_t always = ~0u;
-struct process_gate process_gate = {.groups = ~0u, .recording = &always};
-uint64_t process_osrt_threshold, process_osrt_backtrace, process_cuda_backtrace[CUDA_KINDS];
+HOT static uint32_t always = ~0u;
+HOT struct process_gate process_gate = {.groups = ~0u, .recording = &always};
+HOT uint64_t process_osrt_threshold, process_osrt_backtrace, process_cuda_backtrace[CUDA_KINDS];
 struct options process_options;
 struct tf_range_page *process_range;
 bool process_is_frozen;

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hot.h"
 #include "options.h"
 #include "range.h"
 #include "table.h"
@@ -24,6 +25,7 @@ enum { PROCESS_NAME_BYTES = 4096, PROCESS_MAIN_PAGE = 16384, PROCESS_DESCRIPTORS
 
 struct process {
 	uint64_t generation; /* 0: not started. Else a number that no other image of this program's forks has */
+	uint16_t descriptors[PROCESS_DESCRIPTORS]; /* descriptor.h; here, for the low ones lie beside the generation */
 	uint32_t guarded;    /* threads that have blocked their signals for a stretch of our own code */
 	bool is_closing;     /* no more of these: sys_is_silent is about to be set, and they could not take it back */
 	uint32_t starting;   /* lock of the start and of making the file */
@@ -52,12 +54,11 @@ struct process {
 	char path[PROCESS_NAME_BYTES];
 	uint32_t nvtx_inside; /* ranges of -c nvtx that are open */
 	uint32_t descriptor_last, descriptor_texts; /* descriptor.c: the highest that the trace tells of; ids given out */
-	uint16_t descriptors[PROCESS_DESCRIPTORS];
 	/* The first thread's page, until there is a file. */
 	uint64_t main_page[PROCESS_MAIN_PAGE / sizeof(uint64_t)];
 } __attribute__((aligned(PROCESS_ALIGN)));
 
-extern struct process process;
+extern struct process process HIDDEN;
 
 /* What hooks look at first: groups that this process records (bits of enum tf_group, 0: recording is off), and the
  * run's range page, all ones or 0. All ones before the start, so that the first call leads to it. */
@@ -65,11 +66,11 @@ struct process_gate {
 	uint32_t groups;
 	const uint32_t *recording;
 };
-extern struct process_gate process_gate;
+extern struct process_gate process_gate HIDDEN;
 #define PROCESS_SAMPLES (1u << 31) /* in `groups`: samples may be all that is wanted */
 
 /* Thresholds in ticks. */
-extern uint64_t process_osrt_threshold, process_osrt_backtrace, process_cuda_backtrace[CUDA_KINDS];
+extern uint64_t process_osrt_threshold HIDDEN, process_osrt_backtrace HIDDEN, process_cuda_backtrace[CUDA_KINDS] HIDDEN;
 extern struct options process_options;
 extern bool process_is_frozen; /* paths no longer lead where they did: nothing is opened any more. Forked children, too */
 extern struct tf_range_page *process_range; /* NULL: none, recording goes on all the time */

@@ -14,6 +14,7 @@
 #include "trace_format.h"
 
 struct thread {
+	/* What each call reads or writes: one line of the cache. */
 	uint64_t generation; /* process.generation while attached, else one of THREAD_* */
 	struct tf_thread *page;
 	uint64_t next, base, limit; /* addresses in the window: of the next slot, the first, the end */
@@ -36,11 +37,11 @@ struct thread {
 #define THREAD_OURS (~0ull - 1) /* our own code runs: calls are forwarded */
 #define THREAD_DEAD (~0ull - 2)
 
-extern __thread struct thread thread_self __attribute__((tls_model("initial-exec")));
+extern __thread struct thread thread_self __attribute__((tls_model("initial-exec"))) HIDDEN;
 
 /* The slow way into a recorded call: attaches the thread, or starts the process (also a forked child) first. False:
  * the call is to be forwarded. */
-bool thread_enter(struct thread *t);
+__attribute__((cold)) bool thread_enter(struct thread *t);
 
 /* Guards a stretch of our own slow code: calls made in it are forwarded, signals wait, cancellation too. Not across a real call. */
 struct thread_guard {

@@ -158,9 +158,8 @@ struct tf_thread {
  *   DATA         8..63 seven bytes of a blob, the first in bits 8..15
  *   SAMPLE       16..39 time      40..63 CPU time in us that the thread has used since its sample before (all ones: or more, the
  *                rest comes with the next one)   TF_ARG_STACK: where the thread was, if that could be told
- *   NOTHING      given up by its writer: no loss
  *
- * An event and its ARGs, a blob and its DATA are taken by one add, so nothing stands between them; their first slot is
+ * An event and its ARGs, a blob and its DATA are taken by one instruction, so nothing stands between them; their first slot is
  * stored last. A torn (0) slot may be followed by ARG or DATA slots that belong to it: a reader drops those.
  *
  * Times: now = window.base_ticks at first; an event's time is now += delta, where delta = (time - now) mod 2^24, read
@@ -178,7 +177,6 @@ enum tf_kind {
 	TF_ARG = 8,
 	TF_BLOB = 9,
 	TF_DATA = 10,
-	TF_NOTHING = 11,
 	TF_SAMPLE = 12,
 };
 

@@ -204,9 +204,6 @@ bool cursor_step(struct cursor *c, struct event *e)
 			c->orphans++;
 			c->at++;
 			break;
-		case TF_NOTHING:
-			c->at++;
-			break;
 		default: /* of a later minor version */
 			c->at = skip_kind(skip_kind(c->at + 1, c->end, TF_ARG), c->end, TF_DATA);
 		}

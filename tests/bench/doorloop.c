@@ -2,6 +2,7 @@
 /* doorloop lookup ROUNDS: finds the driver's functions as a CUDA runtime does, again and again, and calls one of them.
  * doorloop call ROUNDS LIBRARY: calls cuLaunchKernel of a library (emptycuda.c), found by dlsym.
  * doorloop bound ROUNDS: the same, bound by the linker. doorloop deep ROUNDS: likewise, 14 frames down.
+ * doorloop gemm ROUNDS: calls cublasSgemm, two sizes in turn.
  * Prints ns of each: median and best round. */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -89,6 +90,27 @@ static int call(int rounds, __typeof__(&cuLaunchKernel) launch)
 	return tell();
 }
 
+int cublasSgemm_v2(void *h, int ta, int tb, int m, int n, int k, const float *alpha, const float *a, int lda, const float *b, int ldb,
+		   const float *beta, float *c, int ldc);
+
+static int multiply(int rounds)
+{
+	static float one = 1, place[1];
+
+	for (count = 0; count < rounds; count++) {
+		double start = now();
+
+		for (int i = 0; i < CALLS; i++) {
+			int m = i & 1 ? 512 : 384;
+
+			if (cublasSgemm_v2(place, 0, 1, m, 1024, 256, &one, place, m, place, 1024, &one, place, m))
+				return 1;
+		}
+		ns[count] = (now() - start) / CALLS;
+	}
+	return tell();
+}
+
 /* Each of its frames is there: something is left to do after the call. */
 __attribute__((noinline)) static int call_deep(int rounds, int frames)
 {
@@ -112,6 +134,8 @@ int main(int argc, char **argv)
 		launch = library ? dlsym(library, "cuLaunchKernel") : NULL;
 		return launch ? call(rounds, (__typeof__(&cuLaunchKernel))launch) : 1;
 	}
+	if (argc > 2 && argv[1][0] == 'g')
+		return multiply(rounds);
 	if (argc > 2 && argv[1][0] == 'd')
 		return call_deep(rounds, 10);
 	return call(rounds, cuLaunchKernel);

@@ -36,7 +36,7 @@ class Bench:
     def __init__(self, build, rounds, directories):
         self.build, self.rounds = build, rounds
         self.shared_object = os.path.join(build, "preload", "libpillion.so")
-        self.floor_libraries = {n: os.path.join(build, "tests", "bench", f"lib{n}.so") for n in ("floor", "clocks", "empty")}
+        self.floor_libraries = {n: os.path.join(build, "tests", "bench", f"lib{n}.so") for n in ("floor", "clocks", "empty", "enter")}
         self.report = os.path.join(build, "report", "pillion-report")
         self.places = []
         try:
