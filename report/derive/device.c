@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "device.h"
+#include "kernel.h"
 
 const char *const device_overheads[DEVICE_OVERHEADS] = {
 	"the driver's compiling", "handing buffers over", "patching kernels", "CUPTI's own resources", "loading modules",
@@ -149,8 +150,14 @@ void device_remark(const struct model *m, struct buffer *ret)
 bool device_work(const struct trace *t, uint32_t id, struct tf_work *ret)
 {
 	const struct blob *b = trace_definition(t, TF_BLOB_WORK, id);
+	uint32_t kernel = 0;
 
-	return b && trace_blob(t, b, ret, sizeof(*ret)) == sizeof(*ret);
+	if (!b && kernel_made(t, id, &id, &kernel))
+		b = trace_definition(t, TF_BLOB_WORK, id);
+	if (!b || trace_blob(t, b, ret, sizeof(*ret)) != sizeof(*ret))
+		return false;
+	ret->kernel = kernel ? kernel : ret->kernel;
+	return true;
 }
 
 void device_name(const struct trace *t, uint32_t device, struct buffer *ret)
@@ -164,61 +171,14 @@ void device_name(const struct trace *t, uint32_t device, struct buffer *ret)
 	buffer_print(ret, " (%u)", device);
 }
 
-/* "add" of "void ns::add<float>(float*, int)". */
-static void base_name(struct buffer *ret, const char *name)
-{
-	static const char nowhere[] = "(anonymous namespace)";
-	size_t end = 0, start;
-	int depth = 0;
-
-	for (; name[end]; end++) {
-		if (!depth && !strncmp(name + end, nowhere, strlen(nowhere)))
-			end += strlen(nowhere) - 1;
-		else if (!depth && name[end] == '(')
-			break;
-		depth += (name[end] == '<') - (name[end] == '>');
-	}
-	if (end && name[end - 1] == '>')
-		do
-			depth += (name[end - 1] == '>') - (name[end - 1] == '<');
-		while (--end && depth);
-	for (start = end; start && name[start - 1] != ':' && name[start - 1] != ' ';)
-		start--;
-	if (start == end)
-		buffer_text(ret, name);
-	else
-		buffer_add(ret, name + start, end - start);
-}
-
-static void kernel_name(enum kernel_name how, const struct trace *t, uint32_t kernel, struct buffer *ret)
-{
-	const struct blob *b = kernel ? trace_definition(t, TF_BLOB_KERNEL, kernel) : NULL;
-	struct buffer mangled = {0}, plain = {0};
-
-	if (!b) {
-		buffer_text(ret, "(kernel without a name)");
-		return;
-	}
-	trace_text(t, b, &mangled);
-	if (how == KERNEL_MANGLED) {
-		buffer_text(ret, mangled.data ? mangled.data : "");
-	} else if (how == KERNEL_DEMANGLED) {
-		symbols_demangle(ret, mangled.data ? mangled.data : "");
-	} else {
-		symbols_demangle(&plain, mangled.data ? mangled.data : "");
-		base_name(ret, plain.data ? plain.data : "");
-	}
-	buffer_done(&mangled);
-	buffer_done(&plain);
-}
-
 void device_operation(const struct report_context *c, const struct trace *t, const struct tf_work *work, struct buffer *ret)
 {
 	static const char *const copies[] = {"", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
 
 	switch (work->kind) {
 	case TF_WORK_KERNEL:
-		kernel_name(c->kernel_name, t, work->kernel, ret);
+		if (!kernel_name(t, work->kernel, c->kernel_name, ret))
+			buffer_text(ret, "(kernel without a name)");
 		break;
 	case TF_WORK_COPY:
 		buffer_print(ret, "[CUDA memcpy %s]",
@@ -351,8 +311,10 @@ static void read_records(struct walk *w, const struct tf_device_batch *head, str
 			w->broken += head->count - i;
 			return;
 		}
-		if (is_shown(w->scan, &r))
-			w->visit_record(w->scan, &r);
+		if (!is_shown(w->scan, &r))
+			continue;
+		r.work = kernel_work(w->scan->image->trace, &r);
+		w->visit_record(w->scan, &r);
 	}
 }
 
@@ -403,6 +365,8 @@ static void walk_image(struct walk *w, uint64_t *ret_broken)
 	const struct trace *t = s->image->trace;
 
 	s->axis = &s->context->model->machines[s->image->machine].axis;
+	if (t && w->blob == TF_BLOB_DEVICE)
+		kernel_find(s->context, s->image);
 	if (t)
 		read_clocks(t, &w->clocks);
 	for (size_t k = 0; t && k < t->thread_count; k++) {

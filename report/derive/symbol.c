@@ -6,10 +6,8 @@
 #include <string.h>
 
 #include "python.h"
+#include "demangle.h"
 #include "symbol_file.h"
-
-/* libstdc++'s, the one that knows every name. */
-char *__cxa_demangle(const char *name, char *buffer, size_t *length, int *status);
 
 /* A module's file, shared by all images that map it. */
 struct module_file {
@@ -162,15 +160,6 @@ static const struct mapped_module *find_module(struct symbols *s, const struct i
 	return latest;
 }
 
-void symbols_demangle(struct buffer *ret, const char *name)
-{
-	int status = -1;
-	char *readable = !strncmp(name, "_Z", 2) ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
-
-	buffer_text(ret, readable && !status ? readable : name);
-	free(readable);
-}
-
 static void describe(const struct module_file *file, uint64_t address, struct buffer *ret)
 {
 	const char *name = file->file ? symbol_file_name(file->file, address) : NULL, *base;
@@ -187,7 +176,7 @@ static void describe(const struct module_file *file, uint64_t address, struct bu
 		/* The symbol table's versions, as in name@@GLIBC_2.34, are no part of the name. */
 		char *plain = mem_copy_text(name, strcspn(name, "@"));
 
-		symbols_demangle(ret, *plain ? plain : name);
+		demangle(ret, *plain ? plain : name);
 		free(plain);
 	} else {
 		buffer_text(ret, "?");

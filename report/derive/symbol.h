@@ -32,9 +32,6 @@ size_t symbols_frames(struct symbols *s, const struct image *image, uint32_t sta
  * Python interpreter's C code where Python frames stand for them. */
 void symbols_stack(struct symbols *s, const struct image *image, uint32_t stack, struct buffer *ret);
 
-/* Appends a C++ name in readable form, any other as it is. */
-void symbols_demangle(struct buffer *ret, const char *name);
-
 /* Modules that could not be used, and why. */
 const struct texts *symbols_problems(const struct symbols *s);
 

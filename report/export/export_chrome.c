@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "export_chrome.h"
+#include "../derive/kernel.h"
 #include "../derive/samples.h"
 #include "../read/operation.h"
 #include "../base/text.h"
@@ -88,28 +89,23 @@ static const char *string(struct chrome *w, uint32_t id)
 static const char *launch(struct chrome *w, uint32_t id)
 {
 	const struct trace *t = w->image->trace;
-	const struct blob *b = trace_definition(t, TF_BLOB_LAUNCH, id), *kernel;
+	const struct blob *b = trace_definition(t, TF_BLOB_LAUNCH, id);
 	const char *text = chrome_cached(&w->launches, id);
 	struct tf_launch l;
-	struct buffer name = {0}, readable = {0};
+	struct buffer name = {0};
 
 	if (text)
 		return text;
 	if (!b || trace_blob(t, b, &l, sizeof(l)) < sizeof(l))
 		return chrome_keep(&w->launches, id, "");
-	kernel = l.kernel ? trace_definition(t, TF_BLOB_KERNEL, l.kernel) : NULL;
-	if (kernel)
-		trace_text(t, kernel, &name);
 	buffer_clear(&w->scratch);
-	if (name.size) {
-		symbols_demangle(&readable, name.data);
+	if (kernel_of_launch(w->x->context, w->image, id, &l, &name)) {
 		buffer_text(&w->scratch, ",\"kernel\":");
-		json_add(&w->scratch, readable.data);
+		json_add(&w->scratch, name.data);
 	}
 	buffer_print(&w->scratch, ",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"shared memory\":%u,\"stream handle\":%" PRIu64,
 		     l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2], l.shared_bytes, l.stream);
 	buffer_done(&name);
-	buffer_done(&readable);
 	return chrome_keep(&w->launches, id, w->scratch.data);
 }
 

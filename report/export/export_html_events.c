@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../derive/device.h"
+#include "../derive/kernel.h"
 #include "export_html.h"
 #include "../read/operation.h"
 
@@ -115,26 +115,20 @@ static void add_stack(struct html *h, uint32_t stack, struct buffer *json)
 static void add_launch(struct html *h, uint32_t id, struct buffer *json)
 {
 	const struct trace *t = h->image->trace;
-	const struct blob *b = trace_definition(t, TF_BLOB_LAUNCH, id), *kernel;
-	struct buffer name = {0}, readable = {0};
+	const struct blob *b = trace_definition(t, TF_BLOB_LAUNCH, id);
+	struct buffer name = {0};
 	struct tf_launch l;
 
 	if (!b || trace_blob(t, b, &l, sizeof(l)) < sizeof(l)) {
 		html_member_text(json, "kernel", "(launch lost)");
 		return;
 	}
-	kernel = l.kernel ? trace_definition(t, TF_BLOB_KERNEL, l.kernel) : NULL;
-	if (kernel)
-		trace_text(t, kernel, &name);
-	if (name.size) {
-		symbols_demangle(&readable, name.data);
-		html_member_text(json, "kernel", readable.data);
-	}
+	if (kernel_of_launch(h->x->context, h->image, id, &l, &name))
+		html_member_text(json, "kernel", name.data);
 	html_member_shape(json, l.grid, l.block);
 	if (l.shared_bytes)
 		html_member_number(json, "dynamic shared memory", l.shared_bytes);
 	buffer_done(&name);
-	buffer_done(&readable);
 }
 
 /* What a library was asked for; the numbers in it are those of the function's group. */

@@ -354,6 +354,7 @@ void reader_close(struct trace *t)
 	free(t->blobs);
 	free(t->children);
 	free(t->correlated);
+	map_done(&t->kernels);
 	free(t);
 }
 

@@ -69,6 +69,8 @@ struct trace {
 	size_t shown_count;
 	bool is_filtered;
 	struct correlate_counts *correlated; /* correlate.c's own: what it found, NULL: nobody asked yet */
+	struct map kernels; /* kernel.c's own: names that the other side has */
+	unsigned knows_kernels;
 	/* what could not be read */
 	uint64_t torn, orphans, broken, holes, damaged_bytes, missing_bytes;
 };

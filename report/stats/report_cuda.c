@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reports on what was asked of the GPU. Where an image has no device records, its copies' sizes are those that the host
  * calls named. */
+#include "../derive/kernel.h"
 #include "report.h"
 
 /* cudaMemcpyKind, as nsys names the operations. */
@@ -34,9 +35,8 @@ void host_copy_visit(struct scan *s, const struct event *e)
 static bool launch_key(struct scan *s, const void *id, struct buffer *key)
 {
 	const struct trace *t = s->image->trace;
-	const struct blob *b = trace_definition(t, TF_BLOB_LAUNCH, *(const uint32_t *)id), *kernel;
+	const struct blob *b = trace_definition(t, TF_BLOB_LAUNCH, *(const uint32_t *)id);
 	struct tf_launch launch;
-	struct buffer name = {0};
 
 	if (!b || trace_blob(t, b, &launch, sizeof(launch)) < sizeof(launch)) {
 		buffer_add(key, "\0\0(launch lost)", 15);
@@ -46,14 +46,8 @@ static bool launch_key(struct scan *s, const void *id, struct buffer *key)
 	buffer_add(key, "", 1);
 	buffer_print(key, "%u %u %u", launch.block[0], launch.block[1], launch.block[2]);
 	buffer_add(key, "", 1);
-	kernel = launch.kernel ? trace_definition(t, TF_BLOB_KERNEL, launch.kernel) : NULL;
-	if (kernel) {
-		trace_text(t, kernel, &name);
-		symbols_demangle(key, name.data ? name.data : "");
-	} else {
+	if (!kernel_of_launch(s->context, s->image, *(const uint32_t *)id, &launch, key))
 		buffer_print(key, "kernel at 0x%llx", (unsigned long long)launch.function);
-	}
-	buffer_done(&name);
 	return true;
 }
 

@@ -11,7 +11,7 @@
 	X(files, NULL, "Files By Time", REPORT_BY)                                                                     \
 	X(sockets, NULL, "Sockets By Time", REPORT_BY)                                                                 \
 	X(cuda_api_sum, "cudaapisum", "CUDA API Summary", REPORT_DEFAULT | REPORT_BY)                                  \
-	X(cuda_launch_sum, NULL, "CUDA Kernel Launch Summary", REPORT_DEFAULT | REPORT_BY)                             \
+	X(cuda_launch_sum, NULL, "CUDA Kernel Launch Summary", REPORT_DEFAULT | REPORT_BY | REPORT_NAMES)                             \
 	X(cuda_gpu_kern_sum, "gpukernsum", "CUDA GPU Kernel Summary", REPORT_DEFAULT | REPORT_BY | REPORT_DEVICE | REPORT_NAMES) \
 	X(cuda_gpu_mem_time_sum, "gpumemtimesum", "CUDA GPU MemOps Summary (by Time)", REPORT_DEFAULT | REPORT_BY | REPORT_DEVICE) \
 	X(cuda_gpu_mem_size_sum, "gpumemsizesum", "CUDA GPU MemOps Summary (by Size)", REPORT_DEFAULT | REPORT_BY | REPORT_DEVICE) \

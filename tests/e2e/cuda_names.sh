@@ -15,7 +15,7 @@ names=(_Z3addPfi _ZN12_GLOBAL__N_16hiddenEPf _ZN5outer5inner5applyIZ4mainEUliE_E
 	_ZN44_INTERNAL_0a1b2c3d_13_cuda_names_cu_4f5e6d7c5fixedEPf
 	_Z4manyIJifSt4pairIiPKcEcEEvDpT_ _Z4overIXadL_Z5twicefEEEvPf
 	_Z5applyI17__nv_dl_wrapper_tI11__nv_dl_tagIPFivEXadL_Z4mainEELj1EEJPfEEEvT_i
-	_Z3addPfi.part.0 _Znonsense _ZN _Z _
+	_Z3addPfi.part.0 _ZN5saxpy5apply17h930b740aa94f1d3aE '_ZN5saxpy23_$LT$T$u20$as$u20$X$GT$5apply17h930b740aa94f1d3aE' _Znonsense _ZN _Z _
 	triton_poi_fused_add_0 ampere_sgemm_128x64_nn loop_multiply_fusion_1
 	cutlass_80_tensorop_s1688gemm_128x256_16x3_nt_align4 'kernel with blanks' 'quoted"kernel'
 	"$(printf 'triton_red_fused_%0230d' 0)" "_Z$(printf '%d' 300)$(printf 'n%.0s' $(seq 300))v")

@@ -5,7 +5,7 @@ cupti_account.py [--nodes] [--dropped] [--lossy] [--broken] [--killed MS] [--loo
 Each directory has an account, `log`, and in `tables` the reports cuda_gpu_trace:mangled, correlated, device_facts and ledger as
 CSV: work with its times, each with the call that asked for it; allocations, frees and waits; and what CUPTI lost.
 --nodes: graphs were recorded by their nodes. --dropped: as many may be missing as CUPTI says it dropped. --lossy: any may be missing, and
-kernels may have lost their names. --broken: the same where the ledger says that a buffer could not be read. --killed: buffers were
+nodes of graphs may have lost their names. --broken: the same where the ledger says that a buffer could not be read. --killed: buffers were
 handed over every MS, and of the work that had not been told before the last time any may be missing. --loose: times were on another clock, and may be off by
 as much. --driver: calls are the driver's, under whatever name. Prints what differs, and how many buffers could not be read; status 1 if anything differs."""
 import argparse
@@ -114,9 +114,10 @@ def check_ledger(events, ledger, is_broken):
     return [f'the ledger has {fact} {ledger[fact]}, not {n}' for fact, n in wanted.items() if ledger[fact] != n]
 
 
-def forgive_names(wanted, got):
-    """Kernels that have lost their names stand for those that they are otherwise equal to."""
-    for key in [k for k in got if k[0] == 'kernel' and k[2] == '(kernel without a name)']:
+def forgive_names(events, wanted, got):
+    """Kernels of graphs that have lost their names stand for those that they are otherwise equal to; others have those of their calls."""
+    nodes = {e['corr'] for e in events if e['ev'] == 'launch' and e['graph']}
+    for key in [k for k in got if k[0] == 'kernel' and k[1] in nodes and k[2] == '(kernel without a name)']:
         for named in [w for w in wanted if w[:2] == key[:2] and w[3:] == key[3:]]:
             moved = min(got[key], wanted[named] - got[named])
             got[named] += moved
@@ -150,7 +151,7 @@ def check_work(events, rows, a, is_lossy):
         if len(starts.get(key, [])) == 1 and starts[key][0] is not None:
             offsets.append(start - starts[key][0])
     if is_lossy:
-        forgive_names(wanted, got)
+        forgive_names(events, wanted, got)
         may_miss = wanted
     missing, extra = wanted - got - may_miss, got - wanted
     if a.killed is not None:  # not yet written down as done when it was killed

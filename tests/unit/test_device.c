@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <criterion/criterion.h>
-#include <criterion/parameterized.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,49 +132,6 @@ Test(device, times_by_events_say_so_and_how_exact_they_are)
 				    "device's clock, placed to 70 ns");
 	buffer_done(&text);
 	free(out);
-}
-
-struct name {
-	char mangled[120], base[40], plain[120];
-};
-
-ParameterizedTestParameters(device, kernels_have_short_names)
-{
-	static struct name cases[] = {
-		{"_Z3addPfi", "add", "add(float*, int)"},
-		{"_Z5saxpyIfEviT_PS0_S1_", "saxpy", "void saxpy<float>(int, float, float*, float*)"},
-		{"_ZN2at6native4fillILi4EZNS0_4dataEvE1xEEvT0_", "fill", ""},
-		{"_ZN12_GLOBAL__N_14workEv", "work", "(anonymous namespace)::work()"},
-		{"_ZN12_GLOBAL__N_14workIiEEvv", "work", "void (anonymous namespace)::work<int>()"},
-		{"_Z1fIXadL_ZN12_GLOBAL__N_11gEvEEEvv", "f", ""},
-		{"triton_poi_fused_0", "triton_poi_fused_0", "triton_poi_fused_0"},
-		{"", "", ""},
-	};
-
-	return cr_make_param_array(struct name, cases, sizeof(cases) / sizeof(*cases));
-}
-
-ParameterizedTest(struct name *n, device, kernels_have_short_names)
-{
-	struct tf_work work = {.kind = TF_WORK_KERNEL, .kernel = 3};
-	struct buffer b = {0};
-
-	writer_text(&t, TF_BLOB_KERNEL, 3, n->mangled);
-	open_written(&model, &w);
-	context.kernel_name = KERNEL_BASE;
-	device_operation(&context, model.images[0].trace, &work, &b);
-	cr_assert_str_eq(b.data ? b.data : "", n->base);
-	buffer_clear(&b);
-	context.kernel_name = KERNEL_MANGLED;
-	device_operation(&context, model.images[0].trace, &work, &b);
-	cr_assert_str_eq(b.data ? b.data : "", n->mangled);
-	buffer_clear(&b);
-	context.kernel_name = KERNEL_DEMANGLED;
-	device_operation(&context, model.images[0].trace, &work, &b);
-	if (*n->plain)
-		cr_assert_str_eq(b.data, n->plain);
-	buffer_done(&b);
-	context.kernel_name = KERNEL_DEMANGLED;
 }
 
 Test(device, ticks_are_found_by_monotonic_time)

@@ -286,18 +286,3 @@ Test(symbol, damaged_python_frames_name_nothing)
 	add_stack(native, 2, python, sizeof(python) - 3);
 	assert_stack("Python code that could not be read <- Python code that could not be read <- c.so+0x2");
 }
-
-Test(symbol, demangles_cpp)
-{
-	struct buffer b = {0};
-
-	symbols_demangle(&b, "_ZN2at6native3addERKNS_6TensorES3_");
-	cr_assert_str_eq(b.data, "at::native::add(at::Tensor const&, at::Tensor const&)");
-	buffer_clear(&b);
-	symbols_demangle(&b, "_Znot mangled");
-	cr_assert_str_eq(b.data, "_Znot mangled");
-	buffer_clear(&b);
-	symbols_demangle(&b, "main");
-	cr_assert_str_eq(b.data, "main");
-	buffer_done(&b);
-}
