@@ -248,26 +248,18 @@ static void visit_loaded(void *context, const struct correlated *k)
 	}
 }
 
-static const struct sums *ordered_sums; /* qsort has no context */
-
-static int by_total(const void *left, const void *right)
+static int by_total(size_t left, size_t right, const void *rows)
 {
-	const struct sums_row *a = &ordered_sums->rows[*(const uint32_t *)left], *b = &ordered_sums->rows[*(const uint32_t *)right];
+	const struct sums_row *a = (const struct sums_row *)rows + left, *b = (const struct sums_row *)rows + right;
 
-	if (a->total != b->total)
-		return a->total < b->total ? 1 : -1;
-	return strcmp(sums_field(a, 1), sums_field(b, 1));
+	return order_of(b->total, a->total) ?: strcmp(sums_field(a, 1), sums_field(b, 1));
 }
 
 /* Sorts by number: bytes stand beside the rows. */
 static void copy_rows(struct lines *l, struct finding *f)
 {
-	uint32_t *order = mem_alloc((l->sums.count + 1) * sizeof(*order));
+	size_t *order = places_in_order(l->sums.count, by_total, l->sums.rows);
 
-	for (uint32_t i = 0; i < l->sums.count; i++)
-		order[i] = i;
-	ordered_sums = &l->sums;
-	qsort(order, l->sums.count, sizeof(*order), by_total);
 	for (size_t i = 0; i < l->sums.count && i < ROWS; i++) {
 		const struct sums_row *r = &l->sums.rows[order[i]];
 		char rate[32];

@@ -149,6 +149,29 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 32;
 }
 
+struct ordering {
+	place_compare *compare;
+	const void *context;
+};
+
+static int compare_places(const void *left, const void *right, void *context)
+{
+	const struct ordering *o = context;
+	size_t a = *(const size_t *)left, b = *(const size_t *)right;
+
+	return o->compare(a, b, o->context) ?: order_of(a, b);
+}
+
+size_t *places_in_order(size_t count, place_compare *compare, const void *context)
+{
+	size_t *places = mem_alloc((count + 1) * sizeof(*places));
+
+	for (size_t i = 0; i < count; i++)
+		places[i] = i;
+	qsort_r(places, count, sizeof(*places), compare_places, &(struct ordering){compare, context});
+	return places;
+}
+
 uint64_t hash_bytes(const void *data, size_t size)
 {
 	const uint8_t *p = data;

@@ -94,6 +94,11 @@ static inline int order_of(uint64_t a, uint64_t b)
 		low_;                                         \
 	})
 
+/* The places 0 to count - 1 of things that stay where they are, in the order that `compare` gives them, equal ones as they were.
+ * To be freed. */
+typedef int place_compare(size_t a, size_t b, const void *context);
+size_t *places_in_order(size_t count, place_compare *compare, const void *context);
+
 uint64_t hash_bytes(const void *data, size_t size);
 
 #endif

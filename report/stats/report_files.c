@@ -134,14 +134,11 @@ static void visit(struct scan *s, const struct event *e)
 
 /* ---- the table ---- */
 
-static const struct traffic *sorted_rows; /* qsort's comparison has no argument of its own */
-
-static int compare(const void *left, const void *right)
+static int by_total(size_t a, size_t b, const void *context)
 {
-	size_t i = *(const size_t *)left, j = *(const size_t *)right;
-	const struct traffic *a = &sorted_rows[i], *b = &sorted_rows[j];
+	const struct traffic *rows = context;
 
-	return order_of(b->total_ns, a->total_ns) ?: order_of(i, j);
+	return order_of(rows[b].total_ns, rows[a].total_ns);
 }
 
 static void columns(const struct traffics *t, struct table *table)
@@ -155,16 +152,11 @@ static void columns(const struct traffics *t, struct table *table)
 
 static void fill(const struct traffics *t, struct table *table)
 {
-	size_t *order = mem_alloc((t->row_count + 1) * sizeof(*order));
+	size_t *order = places_in_order(t->row_count, by_total, t->rows);
 	double all = 0;
 
-	for (size_t i = 0; i < t->row_count; i++) {
-		order[i] = i;
+	for (size_t i = 0; i < t->row_count; i++)
 		all += (double)t->rows[i].total_ns;
-	}
-	sorted_rows = t->rows;
-	if (t->row_count)
-		qsort(order, t->row_count, sizeof(*order), compare);
 	for (size_t i = 0; i < t->row_count; i++) {
 		const struct traffic *r = &t->rows[order[i]];
 		const struct sums_row *key = &t->keys.rows[order[i]];

@@ -100,19 +100,16 @@ static bool next_pass(struct summary *s)
 	return again;
 }
 
-static const struct sums_row *sorted_by; /* qsort has no context */
-
 static double mean(const struct sums_row *r)
 {
 	return r->count ? (double)r->total / (double)r->count : 0;
 }
 
-static int by_mean(const void *left, const void *right)
+static int by_mean(size_t a, size_t b, const void *rows)
 {
-	const uint32_t *a = left, *b = right;
-	double x = mean(&sorted_by[*a]), y = mean(&sorted_by[*b]);
+	double x = mean((const struct sums_row *)rows + a), y = mean((const struct sums_row *)rows + b);
 
-	return x != y ? (x < y ? 1 : -1) : (*a > *b) - (*a < *b);
+	return (x < y) - (x > y);
 }
 
 static void part_cells(struct table *table, const struct sums_row *r)
@@ -129,7 +126,7 @@ static void part_cells(struct table *table, const struct sums_row *r)
 	table_real(table, sums_deviation(r));
 }
 
-static void summary_row(struct summary *s, struct table *table, uint32_t row)
+static void summary_row(struct summary *s, struct table *table, size_t row)
 {
 	const struct sums_row *key = &s->parts[PART_TOTAL].rows[row];
 
@@ -146,8 +143,7 @@ static void summary_row(struct summary *s, struct table *table, uint32_t row)
 static void summary_table(struct summary *s, struct table *table)
 {
 	static const char *const letters[PARTS] = {"T", "A", "Q", "K"};
-	uint32_t *order = mem_alloc((s->parts[PART_TOTAL].count + 1) * sizeof(*order));
-	size_t count = s->parts[PART_TOTAL].count;
+	size_t count = s->parts[PART_TOTAL].count, *order = places_in_order(count, by_mean, s->parts[PART_TOTAL].rows);
 
 	table_has(table, {"PID", COLUMN_ID}, {"TID", COLUMN_ID}, {"DevId", COLUMN_ID}, {"Count", COLUMN_COUNT},
 		  {"QCount", COLUMN_COUNT});
@@ -160,10 +156,6 @@ static void summary_table(struct summary *s, struct table *table)
 			table_column(table, title, i == 2 || i == 3 ? COLUMN_NS : COLUMN_NS_MEAN);
 		}
 	table_has(table, {"API Name", COLUMN_TEXT}, {"Kernel Name", COLUMN_TEXT});
-	for (uint32_t i = 0; i < count; i++)
-		order[i] = i;
-	sorted_by = s->parts[PART_TOTAL].rows;
-	qsort(order, count, sizeof(*order), by_mean);
 	for (size_t i = 0; i < count; i++)
 		summary_row(s, table, order[i]);
 	free(order);

@@ -51,47 +51,39 @@ static uint64_t total_of(const struct lines *l)
 
 /* ---- the table ---- */
 
-static const struct lines *sorted; /* qsort has no argument of its own */
-static const struct report_context *sorted_for;
+struct sorting {
+	const struct report_context *context;
+	const struct lines *lines;
+};
 
 /* Threads of libraries that wait for work would stand before the program's own lines. */
-static int rank(uint32_t row)
+static int rank(const struct sorting *s, size_t row)
 {
-	if (lines_is_stackless(sorted_for, sorted, row))
+	if (lines_is_stackless(s->context, s->lines, (uint32_t)row))
 		return 2;
-	return !sorted->values[row].is_users && !sorted_for->lines_all;
+	return !s->lines->values[row].is_users && !s->context->lines_all;
 }
 
-static int compare_rows(const void *left, const void *right)
+static int compare_rows(size_t i, size_t k, const void *context)
 {
 	static const enum line_value keys[] = {LINE_TOTAL, LINE_GPU, LINE_ALLOCATED, LINE_COPIED};
-	uint32_t i = *(const uint32_t *)left, k = *(const uint32_t *)right;
+	const struct sorting *s = context;
+	int order = rank(s, i) - rank(s, k);
 
-	if (rank(i) != rank(k))
-		return rank(i) - rank(k);
-	for (size_t n = 0; n < sizeof(keys) / sizeof(*keys); n++) {
-		uint64_t a = sorted->values[i].of[keys[n]], b = sorted->values[k].of[keys[n]];
-
-		if (a != b)
-			return a > b ? -1 : 1;
-	}
-	return i < k ? -1 : i > k;
+	for (size_t n = 0; !order && n < sizeof(keys) / sizeof(*keys); n++)
+		order = order_of(s->lines->values[k].of[keys[n]], s->lines->values[i].of[keys[n]]);
+	return order;
 }
 
 static void fill(const struct report_context *c, const struct lines *l, struct table *table)
 {
-	uint32_t *order = mem_alloc((l->count + 1) * sizeof(*order));
+	size_t *order = places_in_order(l->count, compare_rows, &(struct sorting){c, l});
 	uint64_t all = total_of(l);
 	struct buffer place = {0};
 
 	by_column(c, table);
 	value_columns(table);
 	table_has(table, {"Line", COLUMN_TEXT}, {"Function", COLUMN_TEXT});
-	for (size_t i = 0; i < l->count; i++)
-		order[i] = (uint32_t)i;
-	sorted = l;
-	sorted_for = c;
-	qsort(order, l->count, sizeof(*order), compare_rows);
 	for (size_t i = 0; i < l->count; i++) {
 		const char *file = lines_field(c, l, order[i], 0);
 

@@ -10,7 +10,6 @@ struct view {
 	const struct report_context *context;
 	struct table *table;
 	const struct memory *memory;
-	size_t *order; /* of sites, for those who sort them */
 };
 
 static void process_cells(const struct view *v, uint32_t device)
@@ -48,9 +47,7 @@ static void each_image(const struct report_context *c, struct table *table, void
 		struct view v = {.context = c, .table = table, .memory = &m};
 
 		memory_replay_peaks(c->model, &c->model->images[i], &m);
-		v.order = mem_alloc((m.site_count + 1) * sizeof(*v.order));
 		rows(&v);
-		free(v.order);
 		memory_done(&m);
 	}
 }
@@ -98,29 +95,18 @@ int report_cuda_mem_usage(const struct report_context *c, struct table *table, s
 
 /* ---- cuda_mem_peak ---- */
 
-static const struct memory_site *sorted; /* qsort has no context */
-
-static int compare_peaks(const void *a, const void *b)
+static int by_peak(size_t a, size_t b, const void *sites)
 {
-	const struct memory_site *x = &sorted[*(const size_t *)a], *y = &sorted[*(const size_t *)b];
+	const struct memory_site *x = (const struct memory_site *)sites + a, *y = (const struct memory_site *)sites + b;
 
-	return order_of(x->device, y->device) ?: order_of(y->peak_in_use, x->peak_in_use) ?: order_of((uintptr_t)x, (uintptr_t)y);
+	return order_of(x->device, y->device) ?: order_of(y->peak_in_use, x->peak_in_use);
 }
 
-static int compare_rests(const void *a, const void *b)
+static int by_rest(size_t a, size_t b, const void *sites)
 {
-	const struct memory_site *x = &sorted[*(const size_t *)a], *y = &sorted[*(const size_t *)b];
+	const struct memory_site *x = (const struct memory_site *)sites + a, *y = (const struct memory_site *)sites + b;
 
-	return order_of(y->in_use, x->in_use) ?: order_of((uintptr_t)x, (uintptr_t)y);
-}
-
-static void sort_sites(const struct view *v, int (*compare)(const void *, const void *))
-{
-	for (size_t i = 0; i < v->memory->site_count; i++)
-		v->order[i] = i;
-	sorted = v->memory->sites;
-	if (v->memory->site_count)
-		qsort(v->order, v->memory->site_count, sizeof(*v->order), compare);
+	return order_of(y->in_use, x->in_use);
 }
 
 static const struct memory_use *all_of(const struct memory *m, uint32_t device)
@@ -133,9 +119,10 @@ static const struct memory_use *all_of(const struct memory *m, uint32_t device)
 
 static void peak_rows(const struct view *v)
 {
-	sort_sites(v, compare_peaks);
+	size_t *order = places_in_order(v->memory->site_count, by_peak, v->memory->sites);
+
 	for (size_t i = 0; i < v->memory->site_count; i++) {
-		const struct memory_site *s = &v->memory->sites[v->order[i]];
+		const struct memory_site *s = &v->memory->sites[order[i]];
 		const struct memory_use *all = all_of(v->memory, s->device);
 
 		if (!s->peak_in_use || !all)
@@ -148,6 +135,7 @@ static void peak_rows(const struct view *v)
 		table_text(v->table, memory_kind(s->kind));
 		site_cells(v, s->function, s->stack);
 	}
+	free(order);
 }
 
 int report_cuda_mem_peak(const struct report_context *c, struct table *table, struct err *err)
@@ -164,9 +152,10 @@ int report_cuda_mem_peak(const struct report_context *c, struct table *table, st
 
 static void leak_rows(const struct view *v)
 {
-	sort_sites(v, compare_rests);
+	size_t *order = places_in_order(v->memory->site_count, by_rest, v->memory->sites);
+
 	for (size_t i = 0; i < v->memory->site_count; i++) {
-		const struct memory_site *s = &v->memory->sites[v->order[i]];
+		const struct memory_site *s = &v->memory->sites[order[i]];
 
 		if (!s->blocks)
 			continue;
@@ -177,6 +166,7 @@ static void leak_rows(const struct view *v)
 		table_text(v->table, memory_kind(s->kind));
 		site_cells(v, s->function, s->stack);
 	}
+	free(order);
 }
 
 int report_cuda_mem_leaks(const struct report_context *c, struct table *table, struct err *err)

@@ -227,25 +227,11 @@ static void add_groups(struct groups *g, const struct projecting *p)
 	free(children);
 }
 
-static const struct sums *sorted; /* qsort has no context */
-
-static int by_total(const void *left, const void *right)
+static int by_total(size_t a, size_t b, const void *context)
 {
-	const uint32_t *a = left, *b = right;
+	const struct sums_row *rows = context;
 
-	return order_of(sorted->rows[*b].total, sorted->rows[*a].total) ?: order_of(*a, *b);
-}
-
-/* The rows of the sums in that order; to be freed. */
-static uint32_t *in_order(const struct sums *sums, int (*compare)(const void *, const void *))
-{
-	uint32_t *order = mem_alloc(sums->count * sizeof(*order));
-
-	for (uint32_t i = 0; i < sums->count; i++)
-		order[i] = i;
-	sorted = sums;
-	qsort(order, sums->count, sizeof(*order), compare);
-	return order;
+	return order_of(rows[b].total, rows[a].total);
 }
 
 static void group_row(struct table *table, const struct sums_row *r, const struct group *g)
@@ -272,7 +258,7 @@ int report_nvtx_gpu_proj_sum(const struct report_context *c, struct table *table
 {
 	struct projecting p = {.context = c};
 	struct groups g = {0};
-	uint32_t *order;
+	size_t *order;
 
 	table_has(table, {"Range", COLUMN_TEXT}, {"Style", COLUMN_TEXT}, {"Total Proj Time (ns)", COLUMN_NS}, {"Total Range Time (ns)", COLUMN_NS},
 		  {"Range Instances", COLUMN_COUNT}, {"Proj Avg (ns)", COLUMN_NS_MEAN}, {"Proj Med (ns)", COLUMN_NS_MEAN},
@@ -286,7 +272,7 @@ int report_nvtx_gpu_proj_sum(const struct report_context *c, struct table *table
 			projecting_done(&p);
 		}
 	while (sums_next_pass(&g.sums));
-	order = in_order(&g.sums, by_total);
+	order = places_in_order(g.sums.count, by_total, g.sums.rows);
 	for (size_t i = 0; i < g.sums.count; i++)
 		group_row(table, &g.sums.rows[order[i]], &g.items[order[i]]);
 	free(order);
@@ -364,9 +350,9 @@ static void visit_kernels(void *context, const struct correlated *call)
 	}
 }
 
-static int by_range(const void *left, const void *right)
+static int by_range(size_t left, size_t right, const void *rows)
 {
-	const struct sums_row *a = &sorted->rows[*(const uint32_t *)left], *b = &sorted->rows[*(const uint32_t *)right];
+	const struct sums_row *a = (const struct sums_row *)rows + left, *b = (const struct sums_row *)rows + right;
 	int order = strcmp(sums_field(a, 0), sums_field(b, 0));
 
 	for (size_t field = 2; !order && field < 4; field++)
@@ -382,7 +368,7 @@ static void number_or_nothing(struct table *table, const char *text)
 		table_nothing(table);
 }
 
-static void kernel_row(struct table *table, struct kernels *k, uint32_t row)
+static void kernel_row(struct table *table, struct kernels *k, size_t row)
 {
 	const struct sums_row *r = &k->sums.rows[row];
 	const uint64_t *ranges = map_find(&k->ranges, row, UINT64_MAX);
@@ -405,7 +391,7 @@ static void kernel_row(struct table *table, struct kernels *k, uint32_t row)
 int report_nvtx_kern_sum(const struct report_context *c, struct table *table, struct err *err)
 {
 	struct kernels k = {.p = {.context = c}};
-	uint32_t *order;
+	size_t *order;
 
 	table_has(table, {"NVTX Range", COLUMN_TEXT}, {"Style", COLUMN_TEXT}, {"PID", COLUMN_ID}, {"TID", COLUMN_ID}, {"NVTX Inst", COLUMN_COUNT},
 		  {"Kern Inst", COLUMN_COUNT}, {"Total Time (ns)", COLUMN_NS}, {"Avg (ns)", COLUMN_NS_MEAN}, {"Med (ns)", COLUMN_NS_MEAN},
@@ -419,7 +405,7 @@ int report_nvtx_kern_sum(const struct report_context *c, struct table *table, st
 			nvtx_tree_done(&k.p.tree);
 		}
 	} while (sums_next_pass(&k.sums));
-	order = in_order(&k.sums, by_range);
+	order = places_in_order(k.sums.count, by_range, k.sums.rows);
 	for (size_t i = 0; i < k.sums.count; i++)
 		kernel_row(table, &k, order[i]);
 	free(order);

@@ -159,15 +159,13 @@ static void add_image(struct operators *o, const struct image *image)
 
 /* ---- the table ---- */
 
-static const struct operators *sorted; /* qsort has no context */
-
-static int compare(const void *left, const void *right)
+static int by_self(size_t i, size_t k, const void *context)
 {
-	uint32_t i = *(const uint32_t *)left, k = *(const uint32_t *)right;
-	const struct operator_sum *a = &sorted->items[i], *b = &sorted->items[k];
+	const struct operators *o = context;
+	const struct operator_sum *a = &o->items[i], *b = &o->items[k];
 
 	return order_of(b->gpu_self, a->gpu_self) ?: order_of(b->cpu_self, a->cpu_self) ?:
-	       strcmp(sorted->scan.sums->rows[i].key, sorted->scan.sums->rows[k].key) ?: order_of(i, k);
+	       strcmp(o->scan.sums->rows[i].key, o->scan.sums->rows[k].key);
 }
 
 static double percent(uint64_t part, uint64_t all)
@@ -178,16 +176,13 @@ static double percent(uint64_t part, uint64_t all)
 static void fill(struct operators *o, struct table *table)
 {
 	const struct report_context *c = o->scan.context;
-	uint32_t *order = mem_alloc((o->count + 1) * sizeof(*order));
+	size_t *order = places_in_order(o->count, by_self, o);
 	uint64_t cpu = 0, gpu = 0;
 
-	for (uint32_t i = 0; i < o->count; i++) {
-		order[i] = i;
+	for (size_t i = 0; i < o->count; i++) {
 		cpu += o->items[i].cpu_self;
 		gpu += o->items[i].gpu_self;
 	}
-	sorted = o;
-	qsort(order, o->count, sizeof(*order), compare);
 	for (size_t i = 0; i < o->count; i++) {
 		const struct sums_row *row = &o->scan.sums->rows[order[i]];
 		const struct operator_sum *s = &o->items[order[i]];

@@ -206,14 +206,12 @@ static void count_calls(struct scan *s, const struct image *image)
 	nvtx_definitions_done(&c.definitions);
 }
 
-static const struct work *sorted; /* qsort has no argument of its own */
-
-static int compare_rows(const void *left, const void *right)
+static int by_self(size_t i, size_t k, const void *context)
 {
-	uint32_t i = *(const uint32_t *)left, k = *(const uint32_t *)right;
-	const struct share *a = &sorted->shares[i], *b = &sorted->shares[k];
+	const struct work *w = context;
+	const struct share *a = &w->shares[i], *b = &w->shares[k];
 
-	return order_of(b->self_ns, a->self_ns) ?: order_of(b->ns, a->ns) ?: strcmp(sorted->names.rows[i].key, sorted->names.rows[k].key);
+	return order_of(b->self_ns, a->self_ns) ?: order_of(b->ns, a->ns) ?: strcmp(w->names.rows[i].key, w->names.rows[k].key);
 }
 
 static double percent(uint64_t part, uint64_t all)
@@ -223,12 +221,8 @@ static double percent(uint64_t part, uint64_t all)
 
 static void fill(const struct report_context *c, struct work *w, struct table *table)
 {
-	uint32_t *order = mem_alloc(w->share_count * sizeof(*order));
+	size_t *order = places_in_order(w->share_count, by_self, w);
 
-	for (size_t i = 0; i < w->share_count; i++)
-		order[i] = (uint32_t)i;
-	sorted = w;
-	qsort(order, w->share_count, sizeof(*order), compare_rows);
 	for (size_t i = 0; i < w->share_count; i++) {
 		const struct share *share = &w->shares[order[i]];
 		const struct sums_row *row = &w->names.rows[order[i]];
