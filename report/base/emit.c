@@ -40,14 +40,14 @@ static enum time_unit best_unit(const struct table *t, size_t column)
 	return unit;
 }
 
-static enum time_unit column_unit(const struct emit *e, const struct table *t, size_t column)
+enum time_unit emit_unit(const struct emit *e, const struct table *t, size_t column)
 {
 	if (!format_is_human(e->format) || !is_time(t->columns[column].type))
 		return UNIT_NS;
 	return e->unit == UNIT_AUTO ? best_unit(t, column) : e->unit;
 }
 
-static void add_title(struct buffer *b, const struct table *t, size_t column, enum time_unit unit)
+void emit_title(struct buffer *b, const struct table *t, size_t column, enum time_unit unit)
 {
 	const char *title = t->columns[column].title;
 	size_t length = strlen(title);
@@ -211,7 +211,7 @@ static void add_text(struct buffer *b, enum format format, const char *text)
 	}
 }
 
-static void add_cell(struct buffer *b, const struct emit *e, const struct table *t, size_t at, enum time_unit unit)
+void emit_cell(struct buffer *b, const struct emit *e, const struct table *t, size_t at, enum time_unit unit)
 {
 	enum column_type type = t->columns[at % t->column_count].type;
 	size_t from = b->size;
@@ -227,189 +227,11 @@ static void add_cell(struct buffer *b, const struct emit *e, const struct table 
 	}
 }
 
-static void write_buffer(struct emit *e, struct buffer *b)
+void emit_write(struct emit *e, struct buffer *b)
 {
 	if (b->size)
 		fwrite(b->data, 1, b->size, e->file);
 	buffer_clear(b);
-}
-
-/* ---- column and table: widths are needed before the first row ---- */
-
-static void pad(struct buffer *b, char with, size_t count)
-{
-	while (count--)
-		buffer_add(b, &with, 1);
-}
-
-enum { LEAST_TEXT = 24 };
-
-static size_t row_width(const struct emit *e, const struct table *t, const size_t *widths)
-{
-	size_t total = 1 + (e->format == FORMAT_TABLE ? 3 : 2) * t->column_count;
-
-	for (size_t i = 0; i < t->column_count; i++)
-		total += widths[i];
-	return total;
-}
-
-/* The space at which a title is best cut in two; NULL: it is one word. */
-static char *title_space(char *title)
-{
-	size_t length = strlen(title), least = length;
-	char *best = NULL;
-
-	for (char *p = strchr(title, ' '); p; p = strchr(p + 1, ' ')) {
-		size_t before = (size_t)(p - title), behind = length - before - 1, longest = before > behind ? before : behind;
-
-		if (longest < least) {
-			least = longest;
-			best = p;
-		}
-	}
-	return best;
-}
-
-static size_t cut_width(char *title)
-{
-	char *space = title_space(title);
-	size_t before = space ? (size_t)(space - title) : 0, behind = text_width(space ? space + 1 : title);
-
-	return before > behind ? before : behind;
-}
-
-/* Of titles in one line or cut in two, and of the cells. */
-static void measure(const struct table *t, char *const *texts, size_t cells, bool is_cut, size_t *widths)
-{
-	memset(widths, 0, t->column_count * sizeof(*widths));
-	for (size_t i = 0; i < cells; i++) {
-		size_t width = i < t->column_count && is_cut ? cut_width(texts[i]) : text_width(texts[i]);
-
-		if (width > widths[i % t->column_count])
-			widths[i % t->column_count] = width;
-	}
-}
-
-/* Takes from the widest columns of text until the row fits, or they are as narrow as can be read. */
-static void fit_widths(const struct emit *e, const struct table *t, size_t *widths)
-{
-	size_t total = row_width(e, t, widths);
-
-	while (e->columns && total > e->columns) {
-		size_t widest = t->column_count, next = LEAST_TEXT, cut;
-
-		for (size_t i = 0; i < t->column_count; i++)
-			if (t->columns[i].type == COLUMN_TEXT && widths[i] > LEAST_TEXT && (widest == t->column_count || widths[i] > widths[widest]))
-				widest = i;
-		if (widest == t->column_count)
-			return;
-		for (size_t i = 0; i < t->column_count; i++)
-			if (t->columns[i].type == COLUMN_TEXT && widths[i] < widths[widest] && widths[i] > next)
-				next = widths[i];
-		cut = widths[widest] - next < total - e->columns ? widths[widest] - next : total - e->columns;
-		widths[widest] -= cut;
-		total -= cut;
-	}
-}
-
-static void add_padded(struct buffer *b, const char *text, size_t width, bool to_right)
-{
-	size_t have = text_width(text), missing = have < width ? width - have : 0;
-
-	if (have > width && width >= LEAST_TEXT) {
-		missing = width - text_shorten(b, text, width);
-		pad(b, ' ', missing);
-		return;
-	}
-
-	if (to_right)
-		pad(b, ' ', missing);
-	buffer_text(b, text);
-	if (!to_right)
-		pad(b, ' ', missing);
-}
-
-static void add_rule(struct buffer *b, const size_t *widths, size_t count, bool has_frame)
-{
-	for (size_t i = 0; i < count; i++) {
-		buffer_text(b, has_frame ? (i ? "+" : " +") : i ? "  " : " ");
-		pad(b, '-', widths[i] + (has_frame ? 2 : 0));
-	}
-	buffer_text(b, has_frame ? "+\n" : "\n");
-}
-
-static void add_row(struct buffer *b, const struct emit *e, const struct table *t, char *const *cells, const size_t *widths)
-{
-	bool has_frame = e->format == FORMAT_TABLE;
-
-	for (size_t i = 0; i < t->column_count; i++) {
-		bool is_last = i + 1 == t->column_count, to_right = t->columns[i].type != COLUMN_TEXT;
-
-		buffer_text(b, has_frame ? (i ? " | " : " | ") : i ? "  " : " ");
-		add_padded(b, cells[i], is_last && !has_frame && !to_right && text_width(cells[i]) <= widths[i] ? 0 : widths[i], to_right);
-	}
-	buffer_text(b, has_frame ? " |\n" : "\n");
-}
-
-/* Cuts them in place. */
-static void add_titles(struct buffer *b, const struct emit *e, const struct table *t, char *const *titles, const size_t *widths, bool is_cut)
-{
-	char *upper[TABLE_COLUMNS], *lower[TABLE_COLUMNS], nothing[] = "";
-
-	for (size_t i = 0; i < t->column_count; i++) {
-		char *space = is_cut ? title_space(titles[i]) : NULL;
-
-		upper[i] = space ? titles[i] : nothing;
-		lower[i] = space ? space + 1 : titles[i];
-		if (space)
-			*space = 0;
-	}
-	if (is_cut)
-		add_row(b, e, t, upper, widths);
-	add_row(b, e, t, lower, widths);
-}
-
-static void emit_columns(struct emit *e, const char *name, const char *title, const struct table *t)
-{
-	size_t cells = t->column_count + t->cell_count, widths[TABLE_COLUMNS] = {0},
-	       *places = mem_alloc(cells * sizeof(*places));
-	char **texts = mem_alloc(cells * sizeof(*texts));
-	struct buffer all = {0}, out = {0};
-	bool is_cut;
-
-	for (size_t i = 0; i < cells; i++) {
-		size_t column = i % t->column_count;
-
-		places[i] = all.size;
-		if (i < t->column_count)
-			add_title(&all, t, column, column_unit(e, t, column));
-		else
-			add_cell(&all, e, t, i - t->column_count, column_unit(e, t, column));
-		buffer_add(&all, "", 1);
-	}
-	for (size_t i = 0; i < cells; i++)
-		texts[i] = all.data + places[i];
-	measure(t, texts, cells, false, widths);
-	is_cut = e->columns && row_width(e, t, widths) > e->columns;
-	if (is_cut)
-		measure(t, texts, cells, true, widths);
-	fit_widths(e, t, widths);
-	buffer_print(&out, "%s ** %s (%s):\n\n", e->emitted ? "\n" : "", title, name);
-	if (e->format == FORMAT_TABLE)
-		add_rule(&out, widths, t->column_count, true);
-	add_titles(&out, e, t, texts, widths, is_cut);
-	add_rule(&out, widths, t->column_count, e->format == FORMAT_TABLE);
-	for (size_t i = t->column_count; i < cells; i += t->column_count) {
-		add_row(&out, e, t, texts + i, widths);
-		write_buffer(e, &out);
-	}
-	if (e->format == FORMAT_TABLE)
-		add_rule(&out, widths, t->column_count, true);
-	write_buffer(e, &out);
-	buffer_done(&out);
-	buffer_done(&all);
-	free(texts);
-	free(places);
 }
 
 /* ---- the others: a row at a time ---- */
@@ -427,13 +249,13 @@ static void emit_separated(struct emit *e, const struct table *t)
 	buffer_text(&b, "\n");
 	for (size_t i = 0; i < t->cell_count; i++) {
 		buffer_text(&b, i % t->column_count ? separator : "");
-		add_cell(&b, e, t, i, UNIT_NS);
+		emit_cell(&b, e, t, i, UNIT_NS);
 		if (i % t->column_count + 1 < t->column_count)
 			continue;
 		buffer_text(&b, "\n");
-		write_buffer(e, &b);
+		emit_write(e, &b);
 	}
-	write_buffer(e, &b);
+	emit_write(e, &b);
 	buffer_done(&b);
 }
 
@@ -453,14 +275,14 @@ static void emit_json(struct emit *e, const char *name, const struct table *t)
 		buffer_text(&b, column ? "," : i ? ",\n {" : "\n {");
 		json_add(&b, t->columns[column].title);
 		buffer_text(&b, ":");
-		add_cell(&b, e, t, i, UNIT_NS);
+		emit_cell(&b, e, t, i, UNIT_NS);
 		if (column + 1 < t->column_count)
 			continue;
 		buffer_text(&b, "}");
-		write_buffer(e, &b);
+		emit_write(e, &b);
 	}
 	buffer_text(&b, "\n]");
-	write_buffer(e, &b);
+	emit_write(e, &b);
 	buffer_done(&b);
 }
 
@@ -471,7 +293,7 @@ static void emit_markdown(struct emit *e, const char *name, const char *title, c
 	buffer_print(&b, "%s## %s (%s)\n\n|", e->emitted ? "\n" : "", title, name);
 	for (size_t i = 0; i < t->column_count; i++) {
 		buffer_text(&b, " ");
-		add_title(&b, t, i, column_unit(e, t, i));
+		emit_title(&b, t, i, emit_unit(e, t, i));
 		buffer_text(&b, " |");
 	}
 	buffer_text(&b, "\n|");
@@ -479,11 +301,11 @@ static void emit_markdown(struct emit *e, const char *name, const char *title, c
 		buffer_text(&b, t->columns[i].type == COLUMN_TEXT ? " --- |" : " ---: |");
 	for (size_t i = 0; i < t->cell_count; i++) {
 		buffer_text(&b, i % t->column_count ? " " : "\n| ");
-		add_cell(&b, e, t, i, column_unit(e, t, i % t->column_count));
+		emit_cell(&b, e, t, i, emit_unit(e, t, i % t->column_count));
 		buffer_text(&b, " |");
 	}
 	buffer_text(&b, "\n");
-	write_buffer(e, &b);
+	emit_write(e, &b);
 	buffer_done(&b);
 }
 
@@ -494,7 +316,7 @@ static void emit_html(struct emit *e, const char *name, const char *title, const
 	buffer_print(&b, "<h2 id=\"%s\">%s (%s)</h2>\n<table>\n<tr>", name, title, name);
 	for (size_t i = 0; i < t->column_count; i++) {
 		buffer_text(&b, "<th>");
-		add_title(&b, t, i, column_unit(e, t, i));
+		emit_title(&b, t, i, emit_unit(e, t, i));
 		buffer_text(&b, "</th>");
 	}
 	for (size_t i = 0; i < t->cell_count; i++) {
@@ -502,11 +324,11 @@ static void emit_html(struct emit *e, const char *name, const char *title, const
 
 		buffer_text(&b, column ? "" : "</tr>\n<tr>");
 		buffer_text(&b, t->columns[column].type == COLUMN_TEXT ? "<td>" : "<td class=\"n\">");
-		add_cell(&b, e, t, i, column_unit(e, t, column));
+		emit_cell(&b, e, t, i, emit_unit(e, t, column));
 		buffer_text(&b, "</td>");
 	}
 	buffer_text(&b, "</tr>\n</table>\n");
-	write_buffer(e, &b);
+	emit_write(e, &b);
 	buffer_done(&b);
 }
 
@@ -553,7 +375,7 @@ void emit_remark(struct emit *e, const char *text)
 	buffer_text(&b, e->format == FORMAT_HTML ? "<p>" : e->emitted ? "\n " : " ");
 	add_text(&b, e->format, text);
 	buffer_text(&b, e->format == FORMAT_HTML ? "</p>\n" : "\n");
-	write_buffer(e, &b);
+	emit_write(e, &b);
 	buffer_done(&b);
 	e->emitted++;
 }

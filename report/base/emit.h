@@ -101,4 +101,16 @@ double emit_tenths(double number);
 /* Whether the format is for people. */
 bool format_is_human(enum format f);
 
+/* ---- between emit.c and emit_columns.c ---- */
+
+void emit_columns(struct emit *e, const char *name, const char *title, const struct table *t);
+
+/* Writes it out and empties it. */
+void emit_write(struct emit *e, struct buffer *b);
+
+/* The unit of a column's times, and with it: its title, and a cell. */
+enum time_unit emit_unit(const struct emit *e, const struct table *t, size_t column);
+void emit_title(struct buffer *b, const struct table *t, size_t column, enum time_unit unit);
+void emit_cell(struct buffer *b, const struct emit *e, const struct table *t, size_t at, enum time_unit unit);
+
 #endif

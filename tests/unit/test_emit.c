@@ -184,6 +184,9 @@ Test(emit, widths_count_columns_of_a_terminal)
 	cr_assert_eq(text_width("\xe6\xbc\xa2"), 2);
 	cr_assert_eq(text_width("e\xcc\x81"), 1);
 	cr_assert_eq(text_width("\xff"), 1);
+	cr_assert_eq(text_width("\xd7\xa9\xd6\xb8"), 1, "a Hebrew letter and its vowel");
+	cr_assert_eq(text_width("\xe1\x84\x92\xe1\x85\xa1\xe1\x86\xab"), 2, "a Korean syllable in its parts");
+	cr_assert_eq(text_width("\xe0\xb8\x81\xe0\xb8\xb4"), 1, "a Thai letter and its vowel");
 }
 
 Test(emit, cuts_long_names_in_the_middle_where_the_terminal_is_narrow)
@@ -217,6 +220,45 @@ Test(emit, titles_take_two_lines_where_one_is_too_wide)
 	assert_has(out, " Total Time (ns)  Num Calls  Avg (ns)  PID  Name\n");
 	for (char *line = strtok(strchr(out, '\n'), "\n"); line && !strstr(line, "Total Time"); line = strtok(NULL, "\n"))
 		cr_expect_leq(text_width(line), 60, "%s", line);
+}
+
+/* Numbers as large as they come, in a terminal that is too narrow for one line: a row takes several, and none of them is torn. */
+Test(emit, rows_take_several_lines_where_one_is_too_narrow)
+{
+	static const char *const whole[] = {"999,999,999,999,999,999", "1,000,000,000", "123,456,789,012,345.5", "4294967295"};
+	static const enum format formats[] = {FORMAT_COLUMN, FORMAT_TABLE};
+	size_t size;
+
+	add_row(999999999999999999, 1000000000, 123456789012345.5, 4294967295,
+		"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int)");
+	add_row(1, 2, 3, 4, "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e e\xcc\x81");
+	for (size_t i = 0; i < 2; i++)
+		for (size_t columns = 34; columns <= 200; columns++) {
+			struct emit e = {.format = formats[i], .columns = columns};
+
+			free(out);
+			e.file = open_memstream(&out, &size);
+			emit_table(&e, "some_sum", "Some Summary", &table);
+			fclose(e.file);
+			for (size_t k = 0; k < sizeof(whole) / sizeof(*whole); k++)
+				assert_has(out, whole[k]);
+			assert_has(out, "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e e\xcc\x81");
+			for (char *line = strtok(strchr(out, '\n'), "\n"); line; line = strtok(NULL, "\n"))
+				cr_expect_leq(text_width(line), columns, "%zu: %s", columns, line);
+		}
+}
+
+Test(emit, a_row_of_several_lines_is_indented)
+{
+	struct emit e = {.format = FORMAT_COLUMN, .columns = 30};
+	size_t size;
+
+	add_row(123456789, 1, 5, 7, "a name that has the last line");
+	free(out);
+	e.file = open_memstream(&out, &size);
+	emit_table(&e, "some_sum", "Some Summary", &table);
+	fclose(e.file);
+	assert_has(out, " 123,456,789      1   5.0    7\n     a name that \xe2\x80\xa6he last line\n");
 }
 
 Test(emit, keeps_both_ends_of_a_cut_name)
