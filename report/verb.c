@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "derive/align.h"
 #include "derive/filter.h"
 #include "base/text.h"
 
@@ -49,6 +50,15 @@ static size_t terminal_columns(void)
 	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
 }
 
+static int open_aligned(struct model *m, const struct command_line *l, struct err *err)
+{
+	int code = model_open(m, l->captures, l->capture_count, err);
+
+	if (!code)
+		align_hosts(m);
+	return code;
+}
+
 int work_begin(struct work *w, const struct command_line *l)
 {
 	struct err err;
@@ -59,7 +69,7 @@ int work_begin(struct work *w, const struct command_line *l)
 		return EXIT_UNUSABLE;
 	}
 	progress_begin("opening", 0);
-	if (model_open(&w->model, l->captures, l->capture_count, &err) ||
+	if (open_aligned(&w->model, l, &err) ||
 	    (l->filter_time && filter_time(&w->model, l->filter_time, &err)) ||
 	    (l->filter_nvtx && filter_nvtx(&w->model, l->filter_nvtx, &err))) {
 		progress_clear();

@@ -18,7 +18,7 @@ struct axis {
 	uint64_t scale;	    /* ns per tick, 32 bits behind the point */
 	uint64_t error_ns;  /* how far CLOCK_REALTIME was off this axis at most, plus the pairs' own errors */
 	bool rate_is_known; /* false: one tick is taken for one ns */
-	/* by model_align.c: how far the machine's time of day was ahead of the one that all are placed by */
+	/* by derive/align.c: how far the machine's time of day was ahead of the one that all are placed by */
 	double ahead_ns, drift; /* at since_ns, and how much of each ns is added */
 	uint64_t since_ns;
 };

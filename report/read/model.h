@@ -117,7 +117,7 @@ struct told {
 	uint64_t ticks, realtime_ns; /* 0: not known */
 };
 
-/* Reads captures into one model. Files that cannot be read are named in model.problems; err and -errno only if a
+/* Reads captures into one model, its machines by their time of day (derive/align.h has better). Files that cannot be read are named in model.problems; err and -errno only if a
  * capture as a whole cannot be read. The model is to be freed in either case. */
 int model_open(struct model *m, char *const *paths, size_t count, struct err *err);
 void model_done(struct model *m);
@@ -127,6 +127,9 @@ int model_open_bytes(struct model *m, const void *data, size_t size, struct err 
 
 /* The capture range (from 1) that the image's tick lies in; 0: none. */
 uint32_t model_range(const struct model *m, const struct image *image, uint64_t ticks);
+
+/* Makes processes of images, in order of time: also anew, after axes were moved (derive/align.h). */
+void model_order(struct model *m);
 
 /* "" if it is none of several. */
 const char *image_rank(const struct image *image);
@@ -147,7 +150,6 @@ struct image *model_image(struct model *m, uint64_t nonce);
 int model_path(struct model *m, const char *path, struct err *err); /* one of model_open's */
 void model_trace(struct model *m, struct trace *t);		     /* takes it */
 void model_index(struct model *m, const char *path, const char *name, const struct mapping *file);
-void model_align(struct model *m); /* once axes are built: places several machines by what they did together */
-void model_link(struct model *m); /* after all files: axes, processes, ends */
+void model_link(struct model *m);  /* after all files: axes, processes, ends */
 
 #endif

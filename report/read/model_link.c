@@ -302,10 +302,11 @@ static void describe(struct model *m, struct process *p)
 		p->end_ns = p->start_ns;
 }
 
-void model_link(struct model *m)
+void model_order(struct model *m)
 {
-	build_axes(m);
-	model_align(m);
+	free(m->processes);
+	m->processes = NULL;
+	m->process_count = m->process_capacity = 0;
 	make_processes(m);
 	take_words(m);
 	m->origin_ns = UINT64_MAX;
@@ -322,6 +323,12 @@ void model_link(struct model *m)
 	}
 	if (m->origin_ns == UINT64_MAX)
 		m->origin_ns = 0;
+}
+
+void model_link(struct model *m)
+{
+	build_axes(m);
+	model_order(m);
 }
 
 uint32_t model_range(const struct model *m, const struct image *image, uint64_t ticks)

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../report/read/model.h"
+#include "../../report/derive/align.h"
 #include "../../report/stats/report.h"
 #include "captured.h"
 
@@ -13,7 +13,7 @@ enum { WORLD = 0x44000000, BARRIERS = 300 };
 #define MS 1000000ull
 #define REALTIME 1700000000000000000ull
 
-CAPTURED_SUITE(model_align);
+CAPTURED_SUITE(align);
 
 /* A rank on a host whose day is ahead by `offset` ns at the start and by `ppm` more. */
 struct rank {
@@ -92,9 +92,10 @@ static void write_ranks(const struct rank *ranks, size_t count)
 	for (size_t i = 0; i < count; i++)
 		write_rank(&ranks[i]);
 	open_capture(&model, directory);
+	align_hosts(&model);
 }
 
-Test(model_align, finds_an_offset_and_states_its_error)
+Test(align, finds_an_offset_and_states_its_error)
 {
 	static const struct rank ranks[] = {{0, "a"}, {1, "b", 5000 * (int64_t)MS}};
 
@@ -106,7 +107,7 @@ Test(model_align, finds_an_offset_and_states_its_error)
 	cr_assert_not_null(strstr(host("b")->placed, "300 MPI collectives"));
 }
 
-Test(model_align, finds_a_drift_of_each_of_several_hosts)
+Test(align, finds_a_drift_of_each_of_several_hosts)
 {
 	static const struct rank ranks[] = {{0, "a"}, {1, "b", -3000 * (int64_t)MS, 50}, {2, "c", 12345678, -80}, {3, "c", 12345678, -80}};
 
@@ -119,7 +120,7 @@ Test(model_align, finds_a_drift_of_each_of_several_hosts)
 		cr_assert_lt(host(ranks[i].host)->axis.error_ns, 400000);
 }
 
-Test(model_align, orders_events_of_both_hosts_as_they_were)
+Test(align, orders_events_of_both_hosts_as_they_were)
 {
 	static const struct rank ranks[] = {{0, "a"}, {1, "b", 77 * (int64_t)MS}};
 	struct merge *g;
@@ -137,7 +138,7 @@ Test(model_align, orders_events_of_both_hosts_as_they_were)
 	merge_free(g);
 }
 
-Test(model_align, goes_back_from_the_common_time_to_ticks)
+Test(align, goes_back_from_the_common_time_to_ticks)
 {
 	static const struct rank ranks[] = {{0, "a"}, {1, "b", 5000 * (int64_t)MS, 50}};
 	const struct axis *axis;
@@ -151,7 +152,7 @@ Test(model_align, goes_back_from_the_common_time_to_ticks)
 	}
 }
 
-Test(model_align, leaves_out_what_not_every_rank_has_yet)
+Test(align, leaves_out_what_not_every_rank_has_yet)
 {
 	static const struct rank ranks[] = {{0, "a"}, {1, "b", 5000 * (int64_t)MS, 0, false, BARRIERS - 1}};
 
@@ -167,14 +168,14 @@ static void assert_by_time_of_day(const struct rank *ranks)
 	cr_assert_eq(host("b")->axis.ahead_ns, 0);
 }
 
-Test(model_align, without_its_begin_a_rank_may_have_missed_some)
+Test(align, without_its_begin_a_rank_may_have_missed_some)
 {
 	static const struct rank ranks[] = {{0, "a"}, {1, "b", 7 * (int64_t)MS, 0, true}};
 
 	assert_by_time_of_day(ranks);
 }
 
-Test(model_align, contradictions_are_said_and_change_nothing)
+Test(align, contradictions_are_said_and_change_nothing)
 {
 	/* From the 150th on each is taken for the one before: 100 ms off. */
 	static const struct rank ranks[] = {{0, "a"}, {1, "b", 7 * (int64_t)MS, 0, false, 0, NULL, 150}};
@@ -183,7 +184,7 @@ Test(model_align, contradictions_are_said_and_change_nothing)
 	cr_assert_not_null(strstr(host("b")->placed, "contradict each other"));
 }
 
-Test(model_align, a_rank_that_is_there_twice_is_of_another_job)
+Test(align, a_rank_that_is_there_twice_is_of_another_job)
 {
 	static const struct rank ranks[] = {{0, "a"}, {1, "b", 7 * (int64_t)MS, .variable = "RANK=0"}};
 
