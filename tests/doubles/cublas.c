@@ -2,9 +2,8 @@
 /* The cuBLAS double, libcublas.so.12 and .so.13: a library that carries its own way to the driver, as those with
  * the runtime linked in do. Each product is one kernel launch; nothing is computed.
  * NVIDIA's cublas_v2.h is used where it is installed; the declarations below are the part of it that is needed. */
-#include "simgpu.h"
+#include "library_driver.h"
 
-#include <dlfcn.h>
 #include <library_types.h>
 #include <stdlib.h>
 
@@ -42,49 +41,6 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
 
 struct cublasContext { CUstream stream; CUlibrary library; };
 
-static struct {
-	__typeof__(cuInit) *init;
-	__typeof__(cuCtxGetCurrent) *context_get;
-	__typeof__(cuCtxSetCurrent) *context_set;
-	__typeof__(cuDevicePrimaryCtxRetain) *context_retain;
-	__typeof__(cuLibraryLoadData) *library_load;
-	__typeof__(cuLibraryGetKernel) *library_kernel;
-	__typeof__(cuKernelGetFunction) *kernel_function;
-	__typeof__(cuLaunchKernel) *launch;
-} driver;
-
-static bool driver_find(void)
-{
-	void *library = dlopen("libcuda.so.1", RTLD_NOW);
-	__typeof__(cuGetProcAddress_v2) *find;
-
-	if (driver.launch)
-		return true;
-	if (!library)
-		return false;
-	*(void **)&find = dlsym(library, "cuGetProcAddress_v2");
-	if (!find)
-		return false;
-	find("cuInit", (void **)&driver.init, 2000, 0, NULL);
-	find("cuCtxGetCurrent", (void **)&driver.context_get, 4000, 0, NULL);
-	find("cuCtxSetCurrent", (void **)&driver.context_set, 4000, 0, NULL);
-	find("cuDevicePrimaryCtxRetain", (void **)&driver.context_retain, 7000, 0, NULL);
-	find("cuLibraryLoadData", (void **)&driver.library_load, 12000, 0, NULL);
-	find("cuLibraryGetKernel", (void **)&driver.library_kernel, 12000, 0, NULL);
-	find("cuKernelGetFunction", (void **)&driver.kernel_function, 12000, 0, NULL);
-	find("cuLaunchKernel", (void **)&driver.launch, 4000, 0, NULL);
-	return driver.launch && driver.init(0) == CUDA_SUCCESS;
-}
-
-static bool context_ready(void)
-{
-	CUcontext context = NULL;
-
-	if (driver.context_get(&context) == CUDA_SUCCESS && context)
-		return true;
-	return driver.context_retain(&context, 0) == CUDA_SUCCESS && driver.context_set(context) == CUDA_SUCCESS;
-}
-
 cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
 {
 	static const char image[] = "simulated cublas image";
@@ -92,7 +48,7 @@ cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
 
 	if (!handle)
 		return CUBLAS_STATUS_INVALID_VALUE;
-	if (!driver_find() || !context_ready())
+	if (!driver_find() || !driver_context())
 		return CUBLAS_STATUS_NOT_INITIALIZED;
 	made = calloc(1, sizeof(*made));
 	if (!made)
@@ -133,20 +89,14 @@ cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, CUstream *stream)
 
 static cublasStatus_t product(cublasHandle_t handle, const char *kernel_name, int m, int n, int k, int batches)
 {
-	CUfunction function = NULL;
-	CUkernel kernel = NULL;
+	const unsigned grid[] = {(unsigned)(m + TILE - 1) / TILE, (unsigned)(n + TILE - 1) / TILE, (unsigned)batches};
 
 	if (!handle)
 		return CUBLAS_STATUS_NOT_INITIALIZED;
 	if (m <= 0 || n <= 0 || k <= 0 || batches <= 0)
 		return m < 0 || n < 0 || k < 0 || batches < 0 ? CUBLAS_STATUS_INVALID_VALUE : CUBLAS_STATUS_SUCCESS;
-	if (!context_ready() || driver.library_kernel(&kernel, handle->library, kernel_name) != CUDA_SUCCESS ||
-	    driver.kernel_function(&function, kernel) != CUDA_SUCCESS)
-		return CUBLAS_STATUS_EXECUTION_FAILED;
-	if (driver.launch(function, (unsigned)(m + TILE - 1) / TILE, (unsigned)(n + TILE - 1) / TILE,
-			  (unsigned)batches, 128, 1, 1, 0, handle->stream, NULL, NULL) != CUDA_SUCCESS)
-		return CUBLAS_STATUS_EXECUTION_FAILED;
-	return CUBLAS_STATUS_SUCCESS;
+	return driver_launch(handle->library, kernel_name, grid, 128, handle->stream, NULL) ? CUBLAS_STATUS_SUCCESS :
+											       CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
 cublasStatus_t cublasSgemm_v2(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,

@@ -4,7 +4,7 @@
  * Simulated time is arithmetic: an operation starts at the latest of its call, the end of what came before it
  * on its stream and the end of what it waits for, and ends after sim_work_ns(). The device thread only makes it
  * true: it sleeps until the end, does the work, tells the tool, and lets waiters go, so a late wake-up changes
- * no figure. A host function ends when it returns, in real time; while it runs, no other work is finished.
+ * no figure. A host function, and a kernel that is timed, ends when it returns, in real time; while it runs, no other work is finished.
  * No lock is held while foreign code (tool, host function, kernel body) runs. */
 #include "simgpu.h"
 
@@ -202,6 +202,8 @@ static void finish(struct sim_stream *stream)
 		host_call(op);
 	else
 		sim_work_do(&op->work);
+	if (sim_work_is_timed(&op->work) && sim_now_ns() > op->end_ns)
+		op->end_ns = sim_now_ns();
 	if (op->work.kind <= SIM_SET || op->work.kind == SIM_HOST)
 		log_end(op);
 	if (op->work.graph_id && op->work.kind != SIM_GRAPH_END && !graph_first.id)

@@ -240,6 +240,7 @@ void sim_nest(bool is_begin);
 /* simgpu_work.c: how long work takes and what it does */
 uint64_t sim_work_ns(const struct sim_work *work);
 void sim_work_do(const struct sim_work *work);
+bool sim_work_is_timed(const struct sim_work *work);	/* it ends when sim_work_do returns, if that is later */
 void sim_work_done(struct sim_work *work);	/* frees what it owns */
 CUresult sim_work_copy(struct sim_work *to, const struct sim_work *from);
 static inline size_t sim_copy_bytes(const struct sim_copy *copy)

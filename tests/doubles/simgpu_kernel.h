@@ -4,6 +4,7 @@
 #ifndef SIMGPU_KERNEL_H
 #define SIMGPU_KERNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define SIMGPU_IMAGE_MAGIC "simgpu-kernels1"
@@ -19,6 +20,7 @@ struct simgpu_image {
 	char magic[16];
 	size_t count;
 	const struct simgpu_kernel *kernels;
+	bool are_timed;	/* they end when they return, in real time */
 };
 
 #endif

@@ -3,8 +3,8 @@
  *
  * The model, in simulated nanoseconds: a kernel 2000 + one for each 64 threads; a copy 1500 + one for each
  * 16 bytes over the bus, 64 bytes between devices, 512 bytes inside a device; a memset 1000 + one for each 512
- * bytes; everything else nothing. PILLION_SIMGPU_SLOWDOWN multiplies it. Work on different streams does not slow
- * each other down. */
+ * bytes; everything else nothing. Kernels that are timed end when their bodies return, if that is later.
+ * PILLION_SIMGPU_SLOWDOWN multiplies it. Work on different streams does not slow each other down. */
 #include "simgpu.h"
 #include "simgpu_kernel.h"
 
@@ -158,6 +158,11 @@ CUresult sim_kernel_prepare(struct sim_work *work, void **params, void **extra)
 	}
 	work->kernel.host_args = args;
 	return CUDA_SUCCESS;
+}
+
+bool sim_work_is_timed(const struct sim_work *work)
+{
+	return work->kind == SIM_KERNEL && work->kernel.host_args && work->kernel.function->module->image->are_timed;
 }
 
 void sim_work_do(const struct sim_work *work)
