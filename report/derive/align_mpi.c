@@ -12,8 +12,9 @@ enum collective { NONE, BARRIER, ALLREDUCE };
 
 struct rank {
 	const struct image *image;
-	const struct trace_thread *thread;
+	const struct trace_thread *thread; /* that did all of its collectives */
 	uint64_t collectives;
+	uint32_t range; /* the capture range that began before the job: only there all of them are recorded */
 };
 
 struct ranks {
@@ -37,6 +38,11 @@ static enum collective collective_of(const struct trace *t, const struct event *
 	return kind == ALLREDUCE && (!operation_field(&op, TF_FIELD_COUNT, &count) || count <= 0) ? NONE : kind;
 }
 
+static bool may_collect(const struct trace_thread *thread)
+{
+	return thread->args & 1u << TF_ARG_OPERATION;
+}
+
 static bool begins_job(const struct trace *t, const struct event *e)
 {
 	const struct function *f = e->kind == TF_CALL ? trace_function(t, e->id) : NULL;
@@ -44,33 +50,58 @@ static bool begins_job(const struct trace *t, const struct event *e)
 	return f && f->group == TF_GROUP_MPI && (!strcmp(f->name, "MPI_Init") || !strcmp(f->name, "MPI_Init_thread"));
 }
 
-/* The thread that did all of its rank's collectives; NULL: none, several, or something of it was lost. */
-static const struct trace_thread *rank_thread(const struct trace *t, uint64_t *ret_count)
+static bool find_begin(const struct model *m, struct rank *r)
 {
-	const struct trace_thread *found = NULL;
-	bool has_begin = false;
+	const struct trace *t = r->image->trace;
 
 	for (size_t i = 0; t && i < t->thread_count; i++) {
+		struct cursor cursor;
+		struct event e;
+
+		cursor_init(&cursor, t, &t->threads[i]);
+		while (may_collect(&t->threads[i]) && cursor_next(&cursor, &e))
+			if (begins_job(t, &e)) {
+				r->range = model_range(m, r->image, event_start(&e));
+				return true;
+			}
+	}
+	return false;
+}
+
+/* The next one of a thread that counts, or none. */
+static enum collective next_collective(const struct model *m, const struct rank *r, struct cursor *cursor, struct event *e)
+{
+	while (cursor_next(cursor, e)) {
+		enum collective kind = collective_of(r->image->trace, e);
+
+		if (kind && model_range(m, r->image, event_start(e)) == r->range)
+			return kind;
+	}
+	return NONE;
+}
+
+/* False: there are none, several threads have some, or something of them was lost. */
+static bool find_thread(const struct model *m, struct rank *r)
+{
+	const struct trace *t = r->image->trace;
+
+	for (size_t i = 0; i < t->thread_count; i++) {
 		const struct trace_thread *thread = &t->threads[i];
 		uint64_t count = 0;
 		struct cursor cursor;
 		struct event e;
 
-		if (!(thread->args & 1u << TF_ARG_OPERATION))
-			continue;
 		cursor_init(&cursor, t, thread);
-		while (cursor_next(&cursor, &e)) {
-			has_begin |= begins_job(t, &e);
-			count += collective_of(t, &e) != NONE;
-		}
-		if (count && (found || !thread->page || thread->page->lost || cursor.torn || cursor.broken))
-			return NULL;
+		while (may_collect(thread) && next_collective(m, r, &cursor, &e))
+			count++;
+		if (count && (r->thread || !thread->page || thread->page->lost || cursor.torn || cursor.broken))
+			return false;
 		if (count) {
-			found = thread;
-			*ret_count = count;
+			r->thread = thread;
+			r->collectives = count;
 		}
 	}
-	return has_begin ? found : NULL;
+	return r->thread;
 }
 
 void *align_mpi_join(struct align *a, const struct model *m)
@@ -81,8 +112,7 @@ void *align_mpi_join(struct align *a, const struct model *m)
 		struct rank r = {.image = &m->images[i]};
 		const char *number = image_rank(r.image);
 
-		r.thread = rank_thread(r.image->trace, &r.collectives);
-		if (!r.thread)
+		if (!find_begin(m, &r) || !find_thread(m, &r))
 			continue;
 		ranks->items = mem_grow(ranks->items, ranks->count, &ranks->capacity, sizeof(r));
 		ranks->items[ranks->count++] = r;
@@ -95,16 +125,16 @@ void *align_mpi_join(struct align *a, const struct model *m)
 static void meet(struct align *a, const struct model *m, const struct rank *r)
 {
 	const struct axis *axis = &m->machines[r->image->machine].axis;
-	struct align_meeting meeting = {0};
+	struct align_meeting meeting;
+	enum collective kind;
 	struct cursor cursor;
 	struct event e;
 
 	cursor_init(&cursor, r->image->trace, r->thread);
-	for (uint64_t number = 0; cursor_next(&cursor, &e);) {
-		enum collective kind = collective_of(r->image->trace, &e);
-
-		if (!kind || !align_wants(a, ALIGN_MPI, 0, meeting.number = number++))
+	for (uint64_t number = 0; (kind = next_collective(m, r, &cursor, &e)); number++) {
+		if (!align_wants(a, ALIGN_MPI, 0, number))
 			continue;
+		meeting.number = number;
 		meeting.kind = kind;
 		meeting.enter = axis_ns(axis, event_start(&e));
 		meeting.exit = axis_ns(axis, e.ticks);
