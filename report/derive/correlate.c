@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "correlate.h"
+#include "correlate_calls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ struct state {
 	void *context;
 	void (*visit)(void *, const struct correlated *);
 	struct correlate_counts *counts;
-	uint8_t *classes; /* of each function: bits of enum class */
+	struct host_calls calls;
 	uint64_t low, high; /* ids of this stretch: low <= id < high */
 	uint64_t first, last, total;
 	bool is_measuring; /* the first load: all is counted, and kept while it is little */
@@ -34,9 +35,11 @@ struct state {
 	size_t record_count, record_capacity;
 	size_t hint; /* in records: where the next call's are, as long as calls and ids go on in the same order */
 	struct bits *met; /* by thread of the trace: the host calls that have had their work */
+	struct id_span {
+		uint64_t first, last; /* first > last: none */
+	} *ids; /* by trace.windows: of the device's records and CUPTI's calls in it */
+	uint8_t *has_ids; /* likewise: are there any of this stretch? */
 };
-
-enum class { CLASS_CUDA = 1, CLASS_HOST_FUNCTION = 2 };
 
 /* Grows as it is set: the file may, too, while it is read. */
 struct bits {
@@ -101,10 +104,14 @@ static void sort(void *items, size_t count, size_t size, int (*compare_items)(co
 
 /* ---- a stretch ---- */
 
-static bool is_kept(struct state *s, uint64_t id)
+static bool is_kept(struct state *s, size_t window, uint64_t id)
 {
+	struct id_span *span = &s->ids[window];
+
 	if (!s->is_measuring)
 		return id >= s->low && id - s->low < s->high - s->low;
+	span->first = id < span->first ? id : span->first;
+	span->last = id > span->last ? id : span->last;
 	if (!s->total++ || id < s->first)
 		s->first = id;
 	if (id > s->last)
@@ -117,7 +124,7 @@ static void keep_call(struct scan *scan, const struct device_call *c)
 	struct state *s = scan->more;
 	uint64_t id = id_of(c->epoch, c->correlation), middle = axis_ticks(scan->axis, c->start_ns + c->duration_ns / 2), half;
 
-	if (!is_kept(s, id))
+	if (!is_kept(s, scan->window, id))
 		return;
 	half = middle - axis_ticks(scan->axis, c->start_ns);
 	s->entries = mem_grow(s->entries, s->entry_count, &s->entry_capacity, sizeof(*s->entries));
@@ -133,7 +140,7 @@ static void keep_record(struct scan *scan, const struct device_record *r)
 {
 	struct state *s = scan->more;
 
-	if (!is_kept(s, id_of(r->epoch, r->correlation)))
+	if (!is_kept(s, scan->window, id_of(r->epoch, r->correlation)))
 		return;
 	s->records = mem_grow(s->records, s->record_count, &s->record_capacity, sizeof(*s->records));
 	s->records[s->record_count++] = *r;
@@ -156,8 +163,10 @@ static void drop_twins(struct state *s)
 
 static void load(struct state *s, uint64_t *ret_broken)
 {
-	struct scan scan = {.context = s->report, .image = s->image, .is_unfiltered = true, .more = s};
+	struct scan scan = {.context = s->report, .image = s->image, .is_unfiltered = true, .windows = s->has_ids, .more = s};
 
+	for (size_t i = 0; s->has_ids && i < s->image->trace->window_count; i++)
+		s->has_ids[i] = s->ids[i].first < s->high && s->ids[i].last >= s->low && s->ids[i].first <= s->ids[i].last;
 	s->entry_count = s->record_count = s->hint = 0;
 	device_scan_calls(&scan, keep_call, ret_broken);
 	device_scan_image(&scan, keep_record, ret_broken);
@@ -216,49 +225,6 @@ static void tell(struct state *s, const struct trace_thread *thread, const struc
 		s->visit(s->context, &c);
 }
 
-/* Host functions are launched like kernels, but no device does them. */
-static bool asks_for_work(const struct state *s, const struct event *e)
-{
-	bool has = false;
-
-	for (uint32_t i = 0; i < e->args_count; i++) {
-		unsigned int kind = tf_arg_kind(e->args[i]);
-
-		if (kind == TF_ARG_RESULT)
-			return false;
-		has |= kind == TF_ARG_COPY || (kind == TF_ARG_LAUNCH && !(s->classes[e->id] & CLASS_HOST_FUNCTION));
-	}
-	return has;
-}
-
-/* The calls of CUDA's of one thread, with their number in it. */
-struct calls {
-	const struct state *state;
-	struct cursor cursor;
-	struct event event;
-	uint64_t number;
-};
-
-static void calls_begin(struct calls *c, const struct state *s, size_t thread)
-{
-	c->state = s;
-	c->number = UINT64_MAX;
-	cursor_init(&c->cursor, s->image->trace, &s->image->trace->threads[thread]);
-	c->cursor.is_unfiltered = true;
-}
-
-static bool calls_next(struct calls *c)
-{
-	const struct trace *t = c->state->image->trace;
-
-	while (cursor_next(&c->cursor, &c->event))
-		if (c->event.kind == TF_CALL && c->event.id < t->functions->count && c->state->classes[c->event.id] & CLASS_CUDA) {
-			c->number++;
-			return true;
-		}
-	return false;
-}
-
 static bool has_records(const struct state *s, uint64_t id, size_t *ret_from)
 {
 	*ret_from = find_records(s, id);
@@ -286,11 +252,6 @@ static void match_entry(struct state *s, size_t thread, const struct calls *call
 }
 
 /* ---- host calls ---- */
-
-static bool may_ask(const struct trace_thread *thread)
-{
-	return thread->args & (1u << TF_ARG_LAUNCH | 1u << TF_ARG_COPY | 1u << TF_ARG_MEMORY);
-}
 
 /* The entries of a thread: [*ret_from, returned). */
 static size_t entries_of(const struct state *s, uint32_t tid, size_t *ret_from)
@@ -323,7 +284,7 @@ static void match_by_time(struct state *s, size_t k, size_t from, size_t end)
 {
 	struct calls c;
 
-	for (calls_begin(&c, s, k); calls_next(&c);)
+	for (calls_begin(&c, &s->calls, k); calls_next(&c);)
 		for (size_t i = next_free(s, seek(s->entries, from, end, event_start(&c.event)));
 		     i < end && s->entries[i].middle <= c.event.ticks; i = next_free(s, i))
 			match_entry(s, k, &c, &s->entries[i]);
@@ -354,13 +315,13 @@ static void match_from_within(struct state *s, size_t k, size_t from, size_t end
 
 	for (size_t i = from; i < end; i++)
 		left += is_left(s, &s->entries[i], s->entries[i].middle);
-	for (calls_begin(&c, s, k); left && calls_next(&c);) {
+	for (calls_begin(&c, &s->calls, k); left && calls_next(&c);) {
 		uint64_t middle = c.event.ticks - (c.event.ticks - event_start(&c.event)) / 2;
 		size_t at = seek(s->entries, from, end, middle);
 
 		if (at == end || !is_left(s, &s->entries[at], middle))
 			at--; /* the one before, if there is one */
-		if (at >= from && at < end && asks_for_work(s, &c.event) && !bits_get(&s->met[k], c.number) &&
+		if (at >= from && at < end && host_call_asks(&s->calls, &c.event) && !bits_get(&s->met[k], c.number) &&
 		    is_left(s, &s->entries[at], middle)) {
 			match_entry(s, k, &c, &s->entries[at]);
 			left--;
@@ -373,8 +334,8 @@ static uint64_t asking_calls(const struct state *s, size_t k)
 	struct calls c;
 	uint64_t n = 0;
 
-	for (calls_begin(&c, s, k); calls_next(&c);)
-		n += asks_for_work(s, &c.event);
+	for (calls_begin(&c, &s->calls, k); calls_next(&c);)
+		n += host_call_asks(&s->calls, &c.event);
 	return n;
 }
 
@@ -383,7 +344,7 @@ static void match_by_number(struct state *s, size_t k)
 {
 	struct calls c;
 
-	for (calls_begin(&c, s, k); calls_next(&c);) {
+	for (calls_begin(&c, &s->calls, k); calls_next(&c);) {
 		uint64_t slot = event_arg(&c.event, TF_ARG_WORK), id = tf_arg_value(slot);
 
 		if (slot && id >= s->low && id - s->low < s->high - s->low)
@@ -395,8 +356,8 @@ static void match_by_order(struct state *s, size_t k, size_t from, size_t end)
 {
 	struct calls c;
 
-	for (calls_begin(&c, s, k); calls_next(&c);) {
-		if (!asks_for_work(s, &c.event))
+	for (calls_begin(&c, &s->calls, k); calls_next(&c);) {
+		if (!host_call_asks(&s->calls, &c.event))
 			continue;
 		while (from < end && !has_work(s, &s->entries[from]))
 			from++;
@@ -414,7 +375,7 @@ static size_t fitting(const struct state *s, size_t k, size_t from, size_t end)
 	size_t at = from, n = 0;
 	uint64_t behind = 0; /* no entry counts twice */
 
-	for (calls_begin(&c, s, k); calls_next(&c);) {
+	for (calls_begin(&c, &s->calls, k); calls_next(&c);) {
 		uint64_t start = event_start(&c.event);
 
 		at = seek(s->entries, at, end, start > behind ? start : behind + 1);
@@ -436,6 +397,21 @@ static bool goes_by_order(const struct state *s, size_t k, size_t from, size_t e
 	return working && working == asking_calls(s, k);
 }
 
+/* The host calls that may have one of these entries, or a record of this stretch. */
+static void want_calls(struct state *s, size_t k, size_t from, size_t end)
+{
+	uint64_t first = UINT64_MAX, last = 0;
+
+	for (size_t i = from; i < end; i++) {
+		const struct entry *e = &s->entries[i];
+		uint64_t start = e->middle > e->half ? e->middle - e->half : 0;
+
+		first = start < first ? start : first;
+		last = e->middle + e->half > last ? e->middle + e->half : last;
+	}
+	host_calls_want(&s->calls, k, first, last, s->low, s->high);
+}
+
 static void match_stretch(struct state *s)
 {
 	const struct trace *t = s->image->trace;
@@ -443,8 +419,9 @@ static void match_stretch(struct state *s)
 	for (size_t k = 0; k < t->thread_count; k++) {
 		size_t from, end = entries_of(s, t->threads[k].tid, &from);
 
-		if (!may_ask(&t->threads[k]))
+		if (!host_calls_may_ask(&t->threads[k]))
 			continue;
+		want_calls(s, k, from, end);
 		if (t->threads[k].args & 1u << TF_ARG_WORK)
 			match_by_number(s, k);
 		if (from == end)
@@ -473,8 +450,8 @@ static void tell_idle(struct state *s, size_t k)
 {
 	struct calls c;
 
-	for (calls_begin(&c, s, k); calls_next(&c);) {
-		if (!asks_for_work(s, &c.event))
+	for (calls_begin(&c, &s->calls, k); calls_next(&c);) {
+		if (!host_call_asks(&s->calls, &c.event))
 			continue;
 		s->counts->calls++;
 		if (bits_get(&s->met[k], c.number))
@@ -495,8 +472,12 @@ static void stretch(struct state *s)
 
 static void match_all(struct state *s)
 {
+	size_t windows = s->image->trace->window_count;
 	uint64_t stretches, step;
 
+	s->ids = mem_alloc((windows + 1) * sizeof(*s->ids));
+	for (size_t i = 0; i < windows; i++)
+		s->ids[i].first = UINT64_MAX;
 	s->is_measuring = true;
 	s->high = UINT64_MAX;
 	load(s, &s->counts->broken);
@@ -507,6 +488,8 @@ static void match_all(struct state *s)
 		stretch(s);
 		return;
 	}
+	s->has_ids = mem_alloc(windows + 1);
+	host_calls_index(&s->calls);
 	step = (s->last - s->first) / stretches + 1;
 	for (uint64_t i = 0; i < stretches; i++) {
 		s->low = s->first + i * step;
@@ -514,13 +497,7 @@ static void match_all(struct state *s)
 		load(s, NULL);
 		stretch(s);
 	}
-}
-
-static uint8_t classify(const struct function *f)
-{
-	if (f->group != TF_GROUP_CUDA && f->group != TF_GROUP_CUDA_DRIVER)
-		return 0;
-	return strstr(f->name, "HostFunc") ? CLASS_CUDA | CLASS_HOST_FUNCTION : CLASS_CUDA;
+	host_calls_want_all(&s->calls);
 }
 
 static void counts_add(struct correlate_counts *to, const struct correlate_counts *more)
@@ -549,16 +526,18 @@ void correlate_image(const struct report_context *c, const struct image *image, 
 		counts_add(ret_counts, t->correlated);
 		return;
 	}
-	s.classes = scan_classes(t, classify);
+	host_calls_init(&s.calls, t);
 	s.met = mem_alloc((t->thread_count + 1) * sizeof(*s.met));
 	match_all(&s);
 	for (size_t k = 0; k < t->thread_count; k++)
-		if (may_ask(&t->threads[k]))
+		if (host_calls_may_ask(&t->threads[k]))
 			tell_idle(&s, k);
 	for (size_t k = 0; k < t->thread_count; k++)
 		free(s.met[k].bytes);
 	free(s.met);
-	free(s.classes);
+	host_calls_done(&s.calls);
+	free(s.ids);
+	free(s.has_ids);
 	free(s.entries);
 	free(s.records);
 	if (!t->correlated)

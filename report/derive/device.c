@@ -377,9 +377,12 @@ static void walk_image(struct walk *w, uint64_t *ret_broken)
 		if (!s->thread->has_device_records)
 			continue;
 		cursor_init(&cursor, t, s->thread);
-		while (cursor_step(&cursor, &event))
+		cursor.wanted = s->windows;
+		while (cursor_step(&cursor, &event)) {
+			s->window = cursor.window - 1;
 			if (event.kind == TF_BLOB && event.blob == w->blob)
 				read_batch(w, &event);
+		}
 	}
 	if (ret_broken)
 		*ret_broken += w->broken;

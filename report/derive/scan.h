@@ -32,6 +32,9 @@ struct scan {
 	struct buffer device; /* name and number: a key of device work appends them with --by device */
 	uint32_t args;	    /* bits of enum tf_arg_kind: threads without any of them are left out; 0: all are read */
 	bool is_unfiltered; /* all device records, whatever filter.h says */
+	/* for device_scan_image and _calls */
+	const uint8_t *windows; /* which of trace.windows are read; NULL: all */
+	size_t window;		/* that the record stands in */
 	void *more;    /* the report's own */
 };
 

@@ -32,7 +32,7 @@ static bool next_window(struct cursor *c)
 		const uint8_t *data = c->trace->bytes.data + w->offset;
 		struct tf_window head;
 
-		if (w->size < sizeof(head))
+		if (w->size < sizeof(head) || (c->wanted && !c->wanted[c->window - 1]))
 			continue;
 		memcpy(&head, data, sizeof(head));
 		if (head.kind != TF_WINDOW_SLOTS)

@@ -92,12 +92,13 @@ struct event {
 struct cursor {
 	const struct trace *trace;
 	const struct trace_thread *thread;
-	size_t window; /* next one to enter */
+	size_t window; /* next one to enter; the one before it is where the last event stood */
 	const uint64_t *at, *end;
 	uint64_t now;
 	uint64_t torn, orphans, broken;
 	const uint64_t *payloads[4]; /* the last ones: between one and its event a handler's may stand */
 	bool is_unfiltered; /* set after cursor_init: calls and marks outside of trace.shown come too */
+	const uint8_t *wanted; /* likewise: which of trace.windows are entered; NULL: all */
 };
 
 /* Opens a trace file. On failure *ret is NULL and err says why, with the path: -ENODATA for an empty file, -EPROTO for

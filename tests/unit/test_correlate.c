@@ -303,6 +303,75 @@ Test(correlate, stretches_change_nothing)
 	free(all);
 }
 
+static int by_start(const void *left, const void *right)
+{
+	const struct work_told *a = left, *b = right;
+
+	return (a->start > b->start) - (a->start < b->start) ?: (a->first_ns > b->first_ns) - (a->first_ns < b->first_ns);
+}
+
+/* Several windows of each thread; a call around many others; work that knows its call by number, by time, and not at all. */
+static void write_much(void)
+{
+	static struct writer_thread numbers;
+	const uint64_t failed = tf_arg(TF_ARG_RESULT, 0, 2);
+
+	for (uint32_t i = 0; i < 1700; i++) {
+		const uint64_t numbered[] = {tf_arg(TF_ARG_LAUNCH, 0, 7), tf_arg(TF_ARG_WORK, 0, i + 1)};
+		struct writer_thread *t = i % 3 ? &main_thread : &other_thread;
+		uint64_t start = 100000 + i * 1000;
+
+		if (i % 100 == 99)
+			writer_call(t, launch, start + 900, 900, &failed, 1);
+		else if (i % 7)
+			call(t, launch, start, 900, TF_ARG_LAUNCH);
+		else
+			writer_call(t, launch, start + 900, 900, numbered, 2);
+		if (i % 7)
+			calls(&(struct writer_device_call){i % 3 ? 10 : 11, i + 1, start + 10, 80, false}, 1);
+		if (i % 10)
+			work(i + 1, 9500000 - i * 1000);
+	}
+	/* A thread of which CUPTI saw nothing. */
+	writer_thread(&w, &numbers, 13, "numbers", 4 * TF_PAGE);
+	for (uint32_t i = 0; i < 200; i++) {
+		const uint64_t numbered[] = {tf_arg(TF_ARG_LAUNCH, 0, 7), tf_arg(TF_ARG_WORK, 0, 3000 + i)};
+
+		writer_call(&numbers, launch, 200000 + i * 1000, 900, numbered, 2);
+		work(3000 + i, 9600000 + i);
+	}
+	/* Not within any: the one that goes on until the end has asked for it. */
+	calls(&(struct writer_device_call){10, 1800, 100950, 20, false}, 1);
+	work(1800, 5000);
+	call(&main_thread, copy, 90000, 3000000, TF_ARG_COPY);
+}
+
+Test(correlate, what_stretches_need_not_read_again_changes_nothing)
+{
+	struct all *whole, *parts;
+
+	write_much();
+	whole = correlate();
+	model_done(&model);
+	cr_assert_gt(whole->counts.matched, 1700);
+	cr_assert_eq(find(whole, 1800)->start, 90000);
+	for (correlate_stretch = 8; correlate_stretch < 1000; correlate_stretch *= 5) {
+		parts = correlate();
+		model_done(&model);
+		cr_assert_arr_eq(&parts->counts, &whole->counts, sizeof(parts->counts));
+		cr_assert_eq(parts->count, whole->count);
+		qsort(parts->told, parts->count, sizeof(*parts->told), by_start);
+		qsort(whole->told, whole->count, sizeof(*whole->told), by_start);
+		for (size_t i = 0; i < whole->count; i++)
+			cr_assert(parts->told[i].start == whole->told[i].start && parts->told[i].correlation == whole->told[i].correlation &&
+					  parts->told[i].tid == whole->told[i].tid && parts->told[i].records == whole->told[i].records,
+				  "at %d of stretches of %d", (int)i, (int)correlate_stretch);
+		free(parts);
+	}
+	free(whole);
+	open_written(&model, &w);
+}
+
 Test(correlate, a_batch_that_breaks_off_is_counted)
 {
 	struct tf_device_batch head = {.base_ns = 5, .count = 1000};
