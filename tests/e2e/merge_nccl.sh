@@ -46,6 +46,12 @@ diag "by $*; off by $((${3:-0} - ahead)) ns"
 is "${1:-} ${2:-}" '80 NCCL' 'the end of a group launches them'
 ok 'the offset is found within the error that is stated' within "$@"
 
+PILLION_GPU_ACTIVITY=events job events cuda,nccl
+set -- $(placed events.pillion)
+diag "by $*; off by $((${3:-0} - ahead)) ns"
+is "${1:-} ${2:-}" '80 NCCL' 'device times by CUDA events'
+ok 'hold the kernels, so the bounds hold' within "$@"
+
 ok 'two ranks whose calls of NCCL are not recorded' job without cuda
 is "$(placed without.pillion)" '' 'they stay by their time of day'
 like "$(report stats -q -r ledger -f csv without.pillion)" 'elsewhere,clock placed to,[0-9]+,.*not known' 'which is said'

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "../../report/derive/align.h"
 #include "../../report/read/pack.h"
 #include "../../report/read/pack_block.h"
 #include "../../report/stats/report.h"
@@ -37,6 +38,7 @@ static void run_pack(const uint8_t *data, size_t size)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (write(fd, data, size) == (ssize_t)size && !model_open(&model, paths, 1, &err)) {
+		align_hosts(&model);
 		context.model = &model;
 		context.symbols = symbols_new(&model, false);
 		run_report(&context, "osrt_sum");

@@ -3,6 +3,8 @@
 #ifndef PILLION_TEST_CAPTURED_H
 #define PILLION_TEST_CAPTURED_H
 
+#include <string.h>
+
 #include "opened.h"
 
 static char directory[] = "/tmp/pillion-unit-XXXXXX";
@@ -18,6 +20,16 @@ static void captured_end(void)
 {
 	model_done(&model);
 	capture_remove(directory);
+}
+
+/* The capture ranges of run 0x77, page.begun of them. */
+static inline void capture_range(const char *path, const struct tf_range_page *page, const struct tf_range *spans)
+{
+	uint8_t bytes[sizeof(*page) + 16 * sizeof(*spans)];
+
+	memcpy(bytes, page, sizeof(*page));
+	memcpy(bytes + sizeof(*page), spans, page->begun * sizeof(*spans));
+	capture_file(path, "node1.77.range", bytes, sizeof(*page) + page->begun * sizeof(*spans));
 }
 
 #define CAPTURED_SUITE(name) TestSuite(name, .init = captured_begin, .fini = captured_end)

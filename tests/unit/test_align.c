@@ -175,6 +175,18 @@ Test(align, without_its_begin_a_rank_may_have_missed_some)
 	assert_by_time_of_day(ranks);
 }
 
+Test(align, what_comes_after_a_capture_range_may_not_be_all)
+{
+	static const struct rank ranks[] = {{0, "a"}, {1, "b", 5000 * (int64_t)MS, 0, false, 0, NULL, 110}};
+	const struct tf_range_page page = {.magic = TF_RANGE_MAGIC, .run = 0x77, .begun = 2, .mode = TF_RANGE_PROFILER_API};
+	const struct tf_range spans[] = {{1000 * MS, 11050 * MS}, {12050 * MS, 0}};
+
+	capture_range(directory, &page, spans);
+	write_ranks(ranks, 2);
+	assert_within(&ranks[1], 2000);
+	cr_assert_not_null(strstr(host("b")->placed, "100 MPI collectives"));
+}
+
 Test(align, contradictions_are_said_and_change_nothing)
 {
 	/* From the 150th on each is taken for the one before: 100 ms off. */

@@ -26,6 +26,7 @@ struct rank {
 	uint32_t captured; /* every so many-th has no kernel, as within a graph; 0: none */
 	uint64_t clock_error;
 	uint64_t lost, dropped;
+	uint32_t meetings;    /* 0: MEETINGS */
 	uint32_t barriers_us; /* it has an MPI_Barrier beside each collective, which all enter that long before; 0: none */
 	bool has_no_init, is_split, has_groups, has_gap, has_two_threads;
 };
@@ -160,7 +161,7 @@ static void write_rank(const struct rank *r, uint32_t i)
 	for (uint32_t k = 0; k < TEAMS; k++)
 		if (r->teams & 1u << k && !r->has_no_init)
 			call(&s, &s.host, r->is_split ? s.split : s.init, (50 + k) * MS, (51 + k) * MS - 1, tf_arg(TF_ARG_OPERATION, 0, 1 + k));
-	for (uint32_t n = 1; n <= MEETINGS; n++)
+	for (uint32_t n = 1; n <= (r->meetings ? r->meetings : MEETINGS); n++)
 		for (uint32_t k = 0; k < TEAMS; k++)
 			if (r->teams & 1u << k && n != r->left_out)
 				collective(&s, k, n);
@@ -345,6 +346,22 @@ Test(align_nccl, with_a_time_without_a_source_a_rank_is_left_out)
 {
 	WRITE({0, "a", 0, 1}, {1, "b", AHEAD, 1, .has_gap = true});
 	assert_by_time_of_day(&ranks[1], NULL);
+}
+
+Test(align_nccl, of_many_every_so_many_th_is_used)
+{
+	WRITE({0, "a", 0, 1, .meetings = 9000}, {1, "b", AHEAD, 1, 20, .meetings = 9001});
+	assert_placed(&ranks[1], 2 * US, "3000 NCCL");
+}
+
+Test(align_nccl, what_comes_after_a_capture_range_may_not_be_all)
+{
+	const struct tf_range_page page = {.magic = TF_RANGE_MAGIC, .run = 0x77, .begun = 2, .mode = TF_RANGE_PROFILER_API};
+	const struct tf_range spans[] = {{1000 * MS, 11050 * MS}, {12050 * MS, 0}};
+
+	capture_range(directory, &page, spans);
+	WRITE({0, "a", 0, 1}, {1, "b", AHEAD, 1, .left_out = 110});
+	assert_placed(&ranks[1], 2 * US, "100 NCCL");
 }
 
 Test(align_nccl, contradictions_are_said_and_change_nothing)

@@ -176,12 +176,9 @@ Test(model, numbers_the_capture_ranges)
 {
 	struct tf_range_page page = {.magic = TF_RANGE_MAGIC, .run = 0x77, .begun = 3, .mode = TF_RANGE_PROFILER_API};
 	struct tf_range ranges[] = {{1000 * MS, 1010 * MS}, {1020 * MS, 1030 * MS}, {1040 * MS, 0}};
-	uint8_t file[sizeof(page) + sizeof(ranges)];
 
-	memcpy(file, &page, sizeof(page));
-	memcpy(file + sizeof(page), ranges, sizeof(ranges));
 	write_image(1, 50, 1, 1000 * MS, TF_END_EXIT, 0);
-	capture_file(directory, "node1.77.range", file, sizeof(file));
+	capture_range(directory, &page, ranges);
 	open_capture(&model, directory);
 	cr_assert_eq(model_range(&model, model.images, 999 * MS), 0);
 	cr_assert_eq(model_range(&model, model.images, 1000 * MS), 1);
