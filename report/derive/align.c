@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "align.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +29,7 @@ struct team {
 	enum align_source source;
 	struct part *parts;
 	size_t count, capacity;
+	struct map by_side;  /* part + 1 */
 	struct map ranks;    /* number -> its image */
 	uint64_t common;     /* meetings that every rank has */
 	uint64_t stride;     /* every so many-th is kept: */
@@ -106,23 +106,29 @@ static struct team *team_of(struct align *a, enum align_source source, uint64_t 
 
 static struct part *find_part(const struct team *t, size_t side)
 {
-	for (size_t i = 0; i < t->count; i++)
-		if (t->parts[i].side == side)
-			return &t->parts[i];
-	return NULL;
+	const uint64_t *place = map_find(&t->by_side, side, 0);
+
+	return place ? &t->parts[*place - 1] : NULL;
+}
+
+static struct part *part_of(struct team *t, size_t side)
+{
+	uint64_t *place = map_put(&t->by_side, side, 0, NULL);
+
+	if (*place)
+		return &t->parts[*place - 1];
+	t->parts = mem_grow(t->parts, t->count, &t->capacity, sizeof(*t->parts));
+	t->parts[t->count] = (struct part){.side = side};
+	*place = ++t->count;
+	return &t->parts[*place - 1];
 }
 
 void align_join(struct align *a, enum align_source source, const struct align_rank *r)
 {
 	struct team *t = team_of(a, source, r->team);
 	size_t side = a->side_of[r->image->machine];
-	struct part *p = find_part(t, side);
+	struct part *p = part_of(t, side);
 
-	if (!p) {
-		t->parts = mem_grow(t->parts, t->count, &t->capacity, sizeof(*t->parts));
-		p = &t->parts[t->count++];
-		*p = (struct part){.side = side};
-	}
 	p->error_ns = r->error_ns > p->error_ns ? r->error_ns : p->error_ns;
 	t->common = r->meetings < t->common ? r->meetings : t->common;
 	if (r->number >= 0) {
@@ -368,6 +374,7 @@ static void align_done(struct align *a)
 		for (size_t k = 0; k < a->teams[i]->count; k++)
 			free(a->teams[i]->parts[k].meetings);
 		free(a->teams[i]->parts);
+		map_done(&a->teams[i]->by_side);
 		map_done(&a->teams[i]->ranks);
 		free(a->teams[i]);
 	}
