@@ -24,7 +24,7 @@ placed() {
 }
 # within FOUND...: as placed() says it; true is what was planted.
 within() {
-	[ $# -eq 4 ] && awk -v found="$3" -v wanted=$ahead -v error="$4" 'BEGIN { off = found - wanted; exit !(off <= error && off >= -error && error < 20000000) }'
+	[ $# -eq 4 ] && awk -v found="$3" -v wanted=$ahead -v error="$4" 'BEGIN { off = found - wanted; exit !(off <= error && off >= -error && error < wanted / 5) }'
 }
 
 ok 'two ranks' job plain cuda,nccl
