@@ -2,16 +2,16 @@
 /* Events by the source line that they are charged to. */
 #include "lines.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "charge.h"
 #include "correlate.h"
 #include "frame.h"
 #include "samples.h"
 
-enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t), WITHIN = 64 };
+enum { WITHIN = 64 };
 
 static const char no_stack[] = "(no stack)";
 
@@ -21,76 +21,28 @@ struct within {
 	uint64_t total, os, cuda; /* ns */
 };
 
+/* What is charged before it is named: a frame's place, in one group of --by. */
+struct site {
+	const struct image *image;
+	const struct trace_thread *thread;
+	uint32_t range;
+	bool is_users, is_stackless;
+	struct symbol_frame frame;
+	uint64_t values[LINE_VALUES];
+};
+
 struct work {
 	struct scan scan;
 	struct lines *lines;
-	struct map places; /* image, range and stack -> row << 1 | whether its innermost frame is the interpreter's */
-	struct symbol_frame *frames;
+	struct charge charge;
+	struct site *sites;
+	size_t site_count, site_capacity;
+	struct map numbers; /* image, range and place of a frame -> site + 1 */
+	struct map stacks;  /* image, range and stack -> site << 1 | whether its innermost frame is the interpreter's */
 	const struct trace_thread *thread; /* whose `within` it is */
 	struct within within[WITHIN];
 	size_t within_count;
 };
-
-/* ---- who is charged ---- */
-
-bool lines_is_library(const char *file)
-{
-	static const char *const marks[] = {"/lib/python", "/lib64/python"};
-
-	if (!strncmp(file, "<frozen", strlen("<frozen")) || strstr(file, "/site-packages/") || strstr(file, "/dist-packages/"))
-		return true;
-	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
-		const char *found = strstr(file, marks[i]);
-
-		if (found && isdigit((unsigned char)found[strlen(marks[i])]))
-			return true;
-	}
-	return false;
-}
-
-static bool is_system_module(const char *module)
-{
-	static const char *const places[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"};
-	const char *base = strrchr(module, '/');
-
-	base = base ? base + 1 : module;
-	if (!strncmp(base, "python3", strlen("python3")) || !strncmp(base, "libpython3", strlen("libpython3")))
-		return true;
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
-		if (!strncmp(module, places[i], strlen(places[i])))
-			return true;
-	return false;
-}
-
-static bool is_of_user(const struct symbol_frame *f, const struct frame *parts)
-{
-	if (!parts->file)
-		return false;
-	return f->is_python ? !lines_is_library(parts->file) : !f->is_interpreter && !is_system_module(f->module);
-}
-
-static const struct symbol_frame *charged_frame(const struct symbol_frame *frames, size_t count, bool is_innermost,
-						bool *ret_is_users)
-{
-	const struct symbol_frame *first = NULL;
-	bool has_python = false;
-
-	*ret_is_users = false;
-	for (size_t i = 0; i < count; i++)
-		has_python |= frames[i].is_python;
-	for (size_t i = 0; i < count; i++) {
-		struct frame parts;
-		if (is_innermost ? frames[i].is_interpreter : frames[i].is_python != has_python)
-			continue;
-		first = first ? first : &frames[i];
-		frame_split(frames[i].text, &parts);
-		*ret_is_users = is_of_user(&frames[i], &parts);
-		frame_done(&parts);
-		if (is_innermost || *ret_is_users)
-			return &frames[i];
-	}
-	return first;
-}
 
 /* ---- rows ---- */
 
@@ -109,31 +61,21 @@ static void add_frame(const struct symbol_frame *f, struct buffer *key)
 	frame_done(&parts);
 }
 
-static uint64_t new_place(struct work *w, uint32_t range, uint32_t stack)
+/* Of a stack that was not met yet, as `stacks` has it. */
+static uint64_t new_stack(struct work *w, uint64_t group, uint32_t range, uint32_t stack)
 {
-	struct lines *l = w->lines;
-	const struct symbol_frame *f = NULL;
-	struct buffer key = {0};
-	uint32_t row;
-	size_t count = stack ? symbols_frames(w->scan.context->symbols, w->scan.image, stack, w->frames, STACK_FRAMES) : 0;
-	bool is_users, is_interpreter = count && (w->frames[0].is_python || w->frames[0].is_interpreter);
+	struct scan *s = &w->scan;
+	struct site site = {.image = s->image, .thread = s->thread, .range = range};
+	uint64_t *number;
 
-	f = charged_frame(w->frames, count, w->scan.context->lines_all, &is_users);
-	scan_group(&w->scan, range, &key);
-	if (f) {
-		add_frame(f, &key);
-		l->has_stacks = true;
-	} else {
-		buffer_add(&key, "\0", 2);
-		buffer_text(&key, no_stack);
+	site.is_stackless = !charge_stack(&w->charge, s->image, stack, &site.frame, &site.is_users);
+	number = map_put(&w->numbers, group, site.is_stackless ? UINT64_MAX : site.frame.place, NULL);
+	if (!*number) {
+		w->sites = mem_grow(w->sites, w->site_count, &w->site_capacity, sizeof(*w->sites));
+		w->sites[w->site_count] = site;
+		*number = ++w->site_count;
 	}
-	row = scan_row(&w->scan, &key);
-	buffer_done(&key);
-	while (l->count <= row) {
-		l->values = mem_grow(l->values, l->count, &l->capacity, sizeof(*l->values));
-		l->values[l->count++] = (struct line_values){.is_users = is_users};
-	}
-	return (uint64_t)row << 1 | is_interpreter;
+	return (*number - 1) << 1 | (!site.is_stackless && symbols_ends_in_interpreter(w->charge.symbols, s->image, stack));
 }
 
 /* An event's line. Good until the next one is asked for. */
@@ -142,14 +84,42 @@ static uint64_t *line_of(struct work *w, const struct event *e, bool *ret_is_int
 	struct scan *s = &w->scan;
 	uint32_t stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
 	uint32_t range = s->thread ? scan_range(s, event_start(e)) : 0;
+	uint64_t group = (uint64_t)(s->image - s->context->model->images) << 32 | range;
 	bool is_new;
-	uint64_t *place = map_put(&w->places, (uint64_t)(s->image - s->context->model->images) << 32 | range, stack, &is_new);
+	uint64_t *known = map_put(&w->stacks, group, stack, &is_new);
 
 	if (is_new)
-		*place = new_place(w, range, stack);
+		*known = new_stack(w, group, range, stack);
 	if (ret_is_interpreter)
-		*ret_is_interpreter = *place & 1;
-	return w->lines->values[*place >> 1].of;
+		*ret_is_interpreter = *known & 1;
+	return w->sites[*known >> 1].values;
+}
+
+/* A site as a row, with all that it was charged. */
+static void add_row(struct work *w, struct site *site)
+{
+	struct lines *l = w->lines;
+	struct buffer key = {0};
+	uint32_t row;
+
+	w->scan.image = site->image;
+	w->scan.thread = site->thread;
+	scan_group(&w->scan, site->range, &key);
+	if (site->is_stackless) {
+		buffer_add(&key, "\0", 2);
+		buffer_text(&key, no_stack);
+	} else {
+		symbols_name(w->charge.symbols, &site->frame);
+		add_frame(&site->frame, &key);
+	}
+	row = scan_row(&w->scan, &key);
+	buffer_done(&key);
+	if (row == l->count) {
+		l->values = mem_grow(l->values, l->count, &l->capacity, sizeof(*l->values));
+		l->values[l->count++] = (struct line_values){.is_users = site->is_users};
+	}
+	for (size_t i = 0; i < LINE_VALUES; i++)
+		l->values[row].of[i] += site->values[i];
 }
 
 /* ---- events ---- */
@@ -263,21 +233,47 @@ static void visit_work(void *context, const struct correlated *k)
 	line_of(w, k->thread ? &k->event : &(struct event){0}, NULL)[LINE_GPU] += ns;
 }
 
+/* ---- from events to lines ---- */
+
+static void work_begin(struct work *w, const struct report_context *context, struct lines *ret)
+{
+	*ret = (struct lines){0};
+	*w = (struct work){.scan = {.context = context}, .lines = ret};
+	w->charge = (struct charge){.symbols = context->symbols, .is_innermost = context->lines_all};
+	w->scan.sums = &ret->keys;
+	w->scan.more = w;
+}
+
+static void work_done(struct work *w)
+{
+	free(w->sites);
+	map_done(&w->numbers);
+	map_done(&w->stacks);
+	charge_done(&w->charge);
+}
+
+static void gather(struct work *w)
+{
+	const struct model *m = w->scan.context->model;
+
+	scan_events(&w->scan, visit);
+	for (size_t i = 0; i < m->image_count; i++) {
+		w->scan.image = &m->images[i];
+		correlate_image(w->scan.context, w->scan.image, w, visit_work, NULL);
+	}
+	for (size_t i = 0; i < w->site_count; i++)
+		w->lines->has_stacks |= !w->sites[i].is_stackless;
+}
+
 void lines_gather(const struct report_context *context, struct lines *ret)
 {
-	struct work w = {.scan = {.context = context}, .lines = ret};
+	struct work w;
 
-	*ret = (struct lines){0};
-	w.scan.sums = &ret->keys;
-	w.scan.more = &w;
-	w.frames = mem_alloc(STACK_FRAMES * sizeof(*w.frames));
-	scan_events(&w.scan, visit);
-	for (size_t i = 0; i < context->model->image_count; i++) {
-		w.scan.image = &context->model->images[i];
-		correlate_image(context, w.scan.image, &w, visit_work, NULL);
-	}
-	map_done(&w.places);
-	free(w.frames);
+	work_begin(&w, context, ret);
+	gather(&w);
+	for (size_t i = 0; i < w.site_count; i++)
+		add_row(&w, &w.sites[i]);
+	work_done(&w);
 }
 
 void lines_done(struct lines *l)

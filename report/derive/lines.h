@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each source line cost: events by the line that they are charged to.
- *
- * That line is, out of the stack of a call or a sample, the innermost Python frame of the user's code, which is what lies neither
- * in an interpreter's lib/pythonX.Y nor in site-packages or dist-packages nor in a frozen module; if there is none the innermost
- * Python frame; if there are no Python frames the innermost native one with a source line whose module is neither the
- * system's nor the interpreter, or the innermost one. Memory grows with the distinct stacks, not with the events. */
+/* What each source line cost: events by the line that they are charged to (charge.h).
+ * Memory grows with the distinct stacks, not with the events. Frames are named at the end, once for each place that is
+ * charged: a stack's other frames cost nothing. */
 #ifndef PILLION_LINES_H
 #define PILLION_LINES_H
 
@@ -47,8 +44,5 @@ const char *lines_field(const struct report_context *context, const struct lines
 
 /* "(no stack)": what is charged to no line. */
 bool lines_is_stackless(const struct report_context *context, const struct lines *l, size_t row);
-
-/* For tests: a path as CPython gives it. */
-bool lines_is_library(const char *file);
 
 #endif

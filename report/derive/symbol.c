@@ -14,8 +14,8 @@ struct module_file {
 	char *path;
 	uint8_t build_id[20];
 	uint8_t build_id_length;
-	struct symbol_file *file; /* NULL: cannot be used */
-	bool is_recorder;
+	struct symbol_file *file; /* once is_opened; NULL: cannot be used */
+	bool is_opened, is_recorder, is_interpreter;
 };
 
 struct mapped_module {
@@ -28,7 +28,24 @@ struct mapped_module {
 struct space {
 	struct mapped_module *modules;
 	size_t count, capacity;
+	bool has_interpreter; /* that is known */
+	bool was_searched;    /* for it, in files of any name */
 };
+
+/* What a frame may stand at: an address of a file, or an instruction of Python code. */
+struct place {
+	size_t file;	  /* NO_FILE: the address is that of the image */
+	uint64_t address; /* in the file */
+	const struct image *image; /* NULL: not of Python code */
+	struct tf_python_frame python;
+	char *text;	    /* NULL: not asked for yet */
+	const char *source; /* NULL: not known */
+	int line;
+	bool knows_source;
+};
+
+#define NO_FILE SIZE_MAX
+#define NO_PLACE UINT32_MAX
 
 /* No stack has more. */
 enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
@@ -41,8 +58,11 @@ struct symbols {
 	struct map spaces; /* image -> position in all_spaces + 1 */
 	struct space *all_spaces;
 	size_t space_count, space_capacity;
-	struct map frames; /* (file + 1, address in it) or (0, address) -> position in texts + 1 */
-	struct texts texts, problems;
+	struct map frames; /* (file + 1, address in it), (0, address) or what Python code runs -> position in places + 1 */
+	struct place *places;
+	size_t place_count, place_capacity;
+	struct texts problems;
+	struct symbols_cost cost;
 };
 
 struct symbols *symbols_new(const struct model *m, bool opens_files)
@@ -64,11 +84,13 @@ void symbols_free(struct symbols *s)
 	}
 	for (size_t i = 0; i < s->space_count; i++)
 		free(s->all_spaces[i].modules);
+	for (size_t i = 0; i < s->place_count; i++)
+		free(s->places[i].text);
+	free(s->places);
 	free(s->files);
 	free(s->all_spaces);
 	map_done(&s->spaces);
 	map_done(&s->frames);
-	texts_done(&s->texts);
 	texts_done(&s->problems);
 	free(s);
 }
@@ -76,6 +98,11 @@ void symbols_free(struct symbols *s)
 const struct texts *symbols_problems(const struct symbols *s)
 {
 	return &s->problems;
+}
+
+struct symbols_cost symbols_cost(const struct symbols *s)
+{
+	return s->cost;
 }
 
 static size_t find_file(struct symbols *s, const char *path, const struct tf_module *m)
@@ -93,9 +120,18 @@ static size_t find_file(struct symbols *s, const char *path, const struct tf_mod
 	*file = (struct module_file){.path = mem_copy_text(path, strlen(path)), .build_id_length = length};
 	memcpy(file->build_id, m->build_id, length);
 	file->is_recorder = !strncmp(base ? base + 1 : path, "libpillion.so", strlen("libpillion.so"));
-	if (s->opens_files && path[0] == '/') /* the vdso has none */
-		file->file = symbol_file_open(path, file->build_id, length, &s->problems);
 	return s->file_count++;
+}
+
+/* Opened when somebody first asks for a name in it. NULL: it cannot be used. */
+static struct symbol_file *open_file(struct symbols *s, struct module_file *f)
+{
+	if (!f->is_opened && s->opens_files && f->path[0] == '/') { /* the vdso has none */
+		f->file = symbol_file_open(f->path, f->build_id, f->build_id_length, &s->problems);
+		s->cost.files++;
+	}
+	f->is_opened = true;
+	return f->file;
 }
 
 static void add_module(struct symbols *s, struct space *space, const struct image *image, const struct blob *b)
@@ -137,12 +173,9 @@ static void fill_space(struct symbols *s, struct space *space, const struct imag
 			add_module(s, space, image, &image->trace->blobs[i]);
 }
 
-/* unloads: as TF_STACK_UNLOADS has it, of the stack that the address stands in. */
-static const struct mapped_module *find_module(struct symbols *s, const struct image *image, uint64_t address, unsigned unloads)
+static struct space *space_of(struct symbols *s, const struct image *image)
 {
 	uint64_t *place = map_put(&s->spaces, (uint64_t)(image - s->model->images), 0, NULL);
-	const struct mapped_module *latest = NULL;
-	const struct space *space;
 
 	if (!*place) {
 		s->all_spaces = mem_grow(s->all_spaces, s->space_count, &s->space_capacity, sizeof(*s->all_spaces));
@@ -150,7 +183,15 @@ static const struct mapped_module *find_module(struct symbols *s, const struct i
 		*place = ++s->space_count;
 		fill_space(s, &s->all_spaces[s->space_count - 1], image, 0);
 	}
-	space = &s->all_spaces[*place - 1];
+	return &s->all_spaces[*place - 1];
+}
+
+/* unloads: as TF_STACK_UNLOADS has it, of the stack that the address stands in. */
+static const struct mapped_module *find_module(struct symbols *s, const struct image *image, uint64_t address, unsigned unloads)
+{
+	const struct space *space = space_of(s, image);
+	const struct mapped_module *latest = NULL;
+
 	for (size_t i = space->count; i-- > 0;) {
 		const struct mapped_module *m = &space->modules[i];
 
@@ -160,16 +201,42 @@ static const struct mapped_module *find_module(struct symbols *s, const struct i
 	return latest;
 }
 
-static void describe(const struct module_file *file, uint64_t address, struct buffer *ret)
-{
-	const char *name = file->file ? symbol_file_name(file->file, address) : NULL, *base;
-	int number = 0;
-	const char *source = file->file ? symbol_file_source(file->file, address, &number) : NULL;
+/* ---- places ---- */
 
-	if (!name && !source) {
-		base = strrchr(file->path, '/');
+static uint32_t place_at(struct symbols *s, uint64_t a, uint64_t b, struct place place)
+{
+	bool is_new;
+	uint64_t *known = map_put(&s->frames, a, b, &is_new);
+
+	if (is_new) {
+		s->places = mem_grow(s->places, s->place_count, &s->place_capacity, sizeof(*s->places));
+		s->places[s->place_count] = place;
+		*known = s->place_count++;
+	}
+	return (uint32_t)*known;
+}
+
+static void find_source(struct symbols *s, struct place *p)
+{
+	struct symbol_file *file = p->file != NO_FILE ? open_file(s, &s->files[p->file]) : NULL;
+
+	if (file && !p->knows_source)
+		p->source = symbol_file_source(file, p->address, &p->line);
+	p->knows_source = true;
+}
+
+static void describe(struct symbols *s, struct place *p, struct buffer *ret)
+{
+	const struct module_file *module = &s->files[p->file];
+	struct symbol_file *file = open_file(s, &s->files[p->file]);
+	const char *name = file ? symbol_file_name(file, p->address) : NULL, *base;
+
+	s->cost.names += file != NULL;
+	find_source(s, p);
+	if (!name && !p->source) {
+		base = strrchr(module->path, '/');
 		/* The return address, as it stands in the stack, not one less. */
-		buffer_print(ret, "%s+0x%llx", base ? base + 1 : file->path, (unsigned long long)address + 1);
+		buffer_print(ret, "%s+0x%llx", base ? base + 1 : module->path, (unsigned long long)p->address + 1);
 		return;
 	}
 	if (name) {
@@ -181,8 +248,8 @@ static void describe(const struct module_file *file, uint64_t address, struct bu
 	} else {
 		buffer_text(ret, "?");
 	}
-	if (source)
-		buffer_print(ret, " (%s:%d)", source, number);
+	if (p->source)
+		buffer_print(ret, " (%s:%d)", p->source, p->line);
 }
 
 static const struct mapped_module *frame_module(struct symbols *s, const struct image *image, uint64_t address, unsigned unloads)
@@ -192,27 +259,11 @@ static const struct mapped_module *frame_module(struct symbols *s, const struct 
 	return find_module(s, image, address - 1, unloads);
 }
 
-static const char *module_frame(struct symbols *s, const struct mapped_module *module, uint64_t address)
+static uint32_t native_place(struct symbols *s, const struct mapped_module *m, uint64_t address)
 {
-	uint64_t in_file = module ? address - 1 - module->bias : address;
-	uint64_t *place = map_put(&s->frames, module ? module->file + 1 : 0, in_file, NULL);
-	struct buffer text = {0};
+	uint64_t in_file = m ? address - 1 - m->bias : address;
 
-	if (!*place) {
-		if (module)
-			describe(&s->files[module->file], in_file, &text);
-		else
-			buffer_print(&text, "0x%llx", (unsigned long long)address);
-		texts_add(&s->texts, "%s", text.data);
-		buffer_done(&text);
-		*place = s->texts.count;
-	}
-	return s->texts.items[*place - 1];
-}
-
-const char *symbols_frame(struct symbols *s, const struct image *image, uint64_t address)
-{
-	return module_frame(s, frame_module(s, image, address, UINT16_MAX), address);
+	return place_at(s, m ? m->file + 1 : 0, in_file, (struct place){.file = m ? m->file : NO_FILE, .address = in_file});
 }
 
 /* ---- Python ---- */
@@ -242,19 +293,33 @@ static void describe_code(const struct trace *t, const struct tf_python_frame *f
 	free(bytes);
 }
 
-static const char *python_frame(struct symbols *s, const struct image *image, const struct tf_python_frame *f)
+static uint32_t python_place(struct symbols *s, const struct image *image, const struct tf_python_frame *f)
 {
-	uint64_t *place = map_put(&s->frames, 1ull << 63 | (uint64_t)(image - s->model->images),
-				  (uint64_t)f->code << 32 | (f->place & ~TF_PYTHON_ENTRY), NULL);
+	return place_at(s, 1ull << 63 | (uint64_t)(image - s->model->images), (uint64_t)f->code << 32 | (f->place & ~TF_PYTHON_ENTRY),
+			(struct place){.file = NO_FILE, .image = image, .python = *f});
+}
+
+static const char *place_text(struct symbols *s, uint32_t number)
+{
+	struct place *p = &s->places[number];
 	struct buffer text = {0};
 
-	if (!*place) {
-		describe_code(image->trace, f, &text);
-		texts_add(&s->texts, "%s", text.data);
-		buffer_done(&text);
-		*place = s->texts.count;
-	}
-	return s->texts.items[*place - 1];
+	if (p->text)
+		return p->text;
+	if (p->image)
+		describe_code(p->image->trace, &p->python, &text);
+	else if (p->file != NO_FILE)
+		describe(s, p, &text);
+	else
+		buffer_print(&text, "0x%llx", (unsigned long long)p->address);
+	p->text = mem_copy_text(text.data ? text.data : "", text.size);
+	buffer_done(&text);
+	return p->text;
+}
+
+const char *symbols_frame(struct symbols *s, const struct image *image, uint64_t address)
+{
+	return place_text(s, native_place(s, frame_module(s, image, address, UINT16_MAX), address));
 }
 
 static uint32_t first_line(const struct trace *t, uint32_t id)
@@ -263,6 +328,27 @@ static uint32_t first_line(const struct trace *t, uint32_t id)
 	struct tf_python_code code;
 
 	return b && trace_blob(t, b, &code, sizeof(code)) == sizeof(code) ? code.first_line : 0;
+}
+
+void symbols_name(struct symbols *s, struct symbol_frame *f)
+{
+	const struct place *p = &s->places[f->place];
+
+	f->text = place_text(s, f->place);
+	if (p->image)
+		f->first_line = first_line(p->image->trace, p->python.code);
+}
+
+const char *symbols_source(struct symbols *s, const struct symbol_frame *f, uint32_t *ret_line)
+{
+	struct place *p = f->place < s->place_count ? &s->places[f->place] : NULL;
+
+	*ret_line = 0;
+	if (!p)
+		return NULL;
+	find_source(s, p);
+	*ret_line = p->line > 0 ? (uint32_t)p->line : 0;
+	return p->source;
 }
 
 /* The Python side of a stack, from its innermost frame on. */
@@ -282,8 +368,8 @@ static size_t add_python(struct symbols *s, const struct image *image, struct py
 
 		is_last = f->place & TF_PYTHON_ENTRY;
 		if (f->code && used < size) {
-			native.text = python_frame(s, image, f);
-			native.first_line = first_line(image->trace, f->code);
+			native.place = python_place(s, image, f);
+			symbols_name(s, &native);
 			ret[used++] = native;
 		}
 	}
@@ -319,7 +405,7 @@ static size_t bare_evaluations(const struct python_side *p, const struct symbol_
 static size_t add_left_over(struct symbols *s, const struct image *image, struct python_side *p, struct symbol_frame *ret,
 			    size_t used, size_t size)
 {
-	static const struct symbol_frame mark = {.text = "(Python frames whose place is not known)", .module = ""};
+	static const struct symbol_frame mark = {.text = "(Python frames whose place is not known)", .module = "", .place = NO_PLACE};
 	struct symbol_frame frame = {.text = "", .module = "", .is_python = true};
 	size_t before = used;
 
@@ -362,23 +448,17 @@ static size_t merge_python(struct symbols *s, const struct image *image, struct 
 	return p->next < p->count ? add_left_over(s, image, p, ret, used, size) : used;
 }
 
-static size_t add_python_side(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret,
-			      size_t count, size_t size)
+/* False: the stack has no Python side. */
+static bool read_python(const struct image *image, uint32_t stack, struct python_side *ret)
 {
 	const struct blob *b = trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack);
-	struct python_side *p = b ? mem_alloc(sizeof(*p)) : NULL;
 
-	if (p) {
-		p->count = trace_blob(image->trace, b, p->frames, sizeof(p->frames)) / sizeof(*p->frames);
-		p->next = 0;
-		count = merge_python(s, image, p, ret, count, size);
-	}
-	free(p);
-	return count;
+	ret->next = 0;
+	ret->count = b ? trace_blob(image->trace, b, ret->frames, sizeof(ret->frames)) / sizeof(*ret->frames) : 0;
+	return b;
 }
 
-size_t symbols_frames(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret,
-		      size_t size)
+size_t symbols_native(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret, size_t size)
 {
 	const struct blob *b = trace_definition(image->trace, TF_BLOB_STACK, stack);
 	uint64_t addresses[STACK_FRAMES];
@@ -390,11 +470,82 @@ size_t symbols_frames(struct symbols *s, const struct image *image, uint32_t sta
 		const struct mapped_module *module = frame_module(s, image, addresses[i], unloads);
 
 		if (!module || !s->files[module->file].is_recorder)
-			ret[used++] = (struct symbol_frame){.text = module_frame(s, module, addresses[i]),
+			ret[used++] = (struct symbol_frame){.place = native_place(s, module, addresses[i]),
 							    .module = module ? s->files[module->file].path : "",
 							    .address = addresses[i]};
 	}
-	return add_python_side(s, image, stack, ret, used, size);
+	return used;
+}
+
+size_t symbols_python(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret, size_t size)
+{
+	struct python_side side;
+	size_t used = 0;
+
+	read_python(image, stack, &side);
+	for (size_t i = 0; i < side.count && used < size; i++)
+		if (side.frames[i].code)
+			ret[used++] = (struct symbol_frame){.place = python_place(s, image, &side.frames[i]), .module = "",
+							    .is_python = true};
+	return used;
+}
+
+size_t symbols_frames(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret,
+		      size_t size)
+{
+	size_t count = symbols_native(s, image, stack, ret, size);
+	struct python_side side;
+
+	for (size_t i = 0; i < count; i++)
+		symbols_name(s, &ret[i]);
+	return read_python(image, stack, &side) ? merge_python(s, image, &side, ret, count, size) : count;
+}
+
+/* Whether one of the frames is the interpreter's loop; then its file is the interpreter. Only files that are called so are looked
+ * into, from the outermost frame on: there it stands in any program that has one. */
+static bool finds_interpreter(struct symbols *s, struct symbol_frame *frames, size_t count, const char *called)
+{
+	while (count-- > 0) {
+		struct symbol_frame *f = &frames[count];
+		const char *base = strrchr(f->module, '/');
+
+		if (!*f->module || !strstr(base ? base : f->module, called))
+			continue;
+		symbols_name(s, f);
+		if (is_evaluation(f->text)) {
+			s->files[s->places[f->place].file].is_interpreter = true;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void search_interpreter(struct symbols *s, const struct image *image, uint32_t stack)
+{
+	struct symbol_frame *frames = mem_alloc(STACK_FRAMES * sizeof(*frames));
+	size_t count = symbols_native(s, image, stack, frames, STACK_FRAMES);
+	bool is_found = finds_interpreter(s, frames, count, "python");
+	struct space *space = space_of(s, image);
+
+	/* A program with an interpreter built in: any file, but for one stack of each image. */
+	if (!is_found && !space->was_searched)
+		is_found = finds_interpreter(s, frames, count, "");
+	space->was_searched = true;
+	space->has_interpreter |= is_found;
+	free(frames);
+}
+
+bool symbols_ends_in_interpreter(struct symbols *s, const struct image *image, uint32_t stack)
+{
+	struct symbol_frame innermost;
+	size_t file;
+
+	if (!trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack) || !symbols_native(s, image, stack, &innermost, 1))
+		return false;
+	file = s->places[innermost.place].file;
+	if (!space_of(s, image)->has_interpreter)
+		search_interpreter(s, image, stack);
+	return file != NO_FILE && s->files[file].is_interpreter;
 }
 
 void symbols_stack(struct symbols *s, const struct image *image, uint32_t stack, struct buffer *ret)
