@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The few lines that a run ends with. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "../base/text.h"
+#include "../derive/frame.h"
 #include "../derive/gap.h"
+#include "../derive/lines.h"
 #include "../derive/memory.h"
 #include "../stats/report.h"
 #include "rule.h"
-#include "../base/text.h"
 #include "summary.h"
 
 enum { TOP = 3, FEW = 2, NAME_WIDTH = 70, LINES = 24 }; /* with the launcher's own: 25 */
 
+/* Of a line with its place, and of what a finding says. */
+enum { LINE_WIDTH = 80, PLACE_WIDTH = 48, FINDING_WIDTH = 90 };
+
 /* Beyond that the end of a run would keep its user waiting for what `pillion analyze` tells as well. */
 #define ANALYZE_BYTES (64ull << 20)
+#define LINES_BYTES (128ull << 20)
 
 static void add_time(struct buffer *b, double ns)
 {
@@ -25,52 +32,134 @@ static void add_time(struct buffer *b, double ns)
 		buffer_print(b, "%.3f us", ns / 1e3);
 }
 
-/* A name safe for a terminal, cut to one line. */
-static void add_name(struct buffer *b, const char *text)
+/* A name safe for a terminal, on one line. */
+static void add_name(struct buffer *b, const char *text, size_t width)
 {
 	struct buffer safe = {0};
-	const char *at;
-	size_t width = 0;
 
 	text_escape(&safe, text, "");
-	for (at = safe.data; at && *at && width < NAME_WIDTH; width++)
-		text_add_code(b, text_next(&at));
-	if (at && *at)
-		buffer_text(b, "...");
+	text_shorten(b, safe.data ? safe.data : "", width);
 	buffer_done(&safe);
 }
 
-/* The first rows of a table of sums: total in column `total`, count behind it, name in the last column. Returns how many
- * it has. */
-static size_t top(const struct report_context *c, struct buffer *out, size_t shown, const char *title, size_t total, bool in_bytes,
+/* file:line (function), the file's folders left out from the left until it fits. */
+static void add_place(struct buffer *b, const char *file, const char *line, const char *function, size_t width)
+{
+	struct buffer text = {0};
+	const char *tail = file, *next;
+
+	do {
+		buffer_clear(&text);
+		buffer_print(&text, "%s:%s (%s)", tail, line, function);
+		next = strchr(tail + 1, '/');
+		tail = next ? next + 1 : tail;
+	} while (next && text_width(text.data) > width);
+	add_name(b, text.data, width);
+	buffer_done(&text);
+}
+
+/* ---- tables, of which as many rows are shown as there is room for ---- */
+
+/* A table's first rows, as lines of text. */
+struct section {
+	char *title;
+	struct texts rows;
+	size_t total; /* rows of the table */
+	size_t shown;
+};
+
+/* The first rows of a table of sums: total in column `total`, count behind it, name in the last column. */
+static void top(const struct report_context *c, struct section *ret, const char *title, size_t total, bool in_bytes,
 		int (*run)(const struct report_context *, struct table *, struct err *))
 {
 	struct table t = {0};
-	struct buffer sum = {0};
+	struct buffer row = {0}, sum = {0};
 	struct err err;
-	size_t rows;
 
 	run(c, &t, &err);
-	rows = table_rows(&t);
-	if (rows)
-		buffer_print(out, " %s\n", title);
-	for (size_t i = 0; i < rows && i < shown; i++) {
+	ret->title = mem_copy_text(title, strlen(title));
+	ret->total = table_rows(&t);
+	for (size_t i = 0; i < ret->total && i < TOP; i++) {
 		const union cell *cells = t.cells + i * t.column_count;
 
 		buffer_clear(&sum);
+		buffer_clear(&row);
 		if (in_bytes)
 			buffer_print(&sum, "%.3f MB", cells[total].real / 1e6);
 		else
 			add_time(&sum, (double)cells[total].count);
-		buffer_print(out, "  %12s %9" PRIu64 " x  ", sum.data, cells[total + 1].count);
-		add_name(out, cells[t.column_count - 1].text);
-		if (i + 1 == shown && rows > shown)
-			buffer_print(out, "  (%zu more)", rows - shown);
-		buffer_text(out, "\n");
+		buffer_print(&row, "%12s %9" PRIu64 " x  ", sum.data, cells[total + 1].count);
+		add_name(&row, cells[t.column_count - 1].text, NAME_WIDTH);
+		texts_add(&ret->rows, "%s", row.data);
 	}
 	buffer_done(&sum);
+	buffer_done(&row);
 	table_done(&t);
-	return rows;
+}
+
+/* What a line cost; a kind that none of the lines has is left out. */
+static const struct {
+	const char *title;
+	enum line_value values[2];
+} costs[] = {{"CPU", {LINE_PYTHON, LINE_NATIVE}}, {"GPU", {LINE_GPU}}, {"CUDA", {LINE_CUDA}}, {"OS wait", {LINE_OFF_CPU}}};
+
+enum { COSTS = sizeof(costs) / sizeof(*costs), COST_WIDTH = 12 };
+
+static uint64_t cost(const struct line_values *v, size_t kind)
+{
+	uint64_t ns = v->of[costs[kind].values[0]];
+
+	return costs[kind].values[1] ? ns + v->of[costs[kind].values[1]] : ns;
+}
+
+static void line_row(const struct lines *l, const struct report_context *c, size_t row, unsigned kinds, struct buffer *ret)
+{
+	size_t width = LINE_WIDTH - 4;
+
+	for (size_t k = 0; k < COSTS; k++) {
+		struct buffer ns = {0};
+
+		if (!(kinds & 1u << k))
+			continue;
+		if (cost(&l->values[row], k))
+			add_time(&ns, (double)cost(&l->values[row], k));
+		buffer_print(ret, "%*s", COST_WIDTH, ns.data ? ns.data : "");
+		buffer_done(&ns);
+		width -= COST_WIDTH;
+	}
+	buffer_text(ret, "  ");
+	add_place(ret, lines_field(c, l, row, 0), lines_field(c, l, row, 1), lines_field(c, l, row, 2), width);
+}
+
+static void top_lines(const struct report_context *c, struct section *ret)
+{
+	struct buffer text = {0};
+	struct lines l;
+	size_t *order;
+	unsigned kinds = 0;
+
+	lines_top(c, TOP, &l);
+	order = lines_order(c, &l);
+	ret->total = l.count < TOP ? l.count : TOP;
+	for (size_t i = 0; i < ret->total; i++)
+		for (size_t k = 0; k < COSTS; k++)
+			kinds |= (cost(&l.values[order[i]], k) != 0) << k;
+	buffer_text(&text, "lines");
+	for (size_t k = 0, width = COST_WIDTH - 4; k < COSTS; k++) /* the title begins one column to the left of rows */
+		if (kinds & 1u << k) {
+			buffer_print(&text, "%*s", (int)width, costs[k].title);
+			width = COST_WIDTH;
+		}
+	ret->title = text.data;
+	text = (struct buffer){0};
+	for (size_t i = 0; i < ret->total; i++) {
+		buffer_clear(&text);
+		line_row(&l, c, order[i], kinds, &text);
+		texts_add(&ret->rows, "%s", text.data);
+	}
+	buffer_done(&text);
+	free(order);
+	lines_done(&l);
 }
 
 static void head(const struct model *m, struct buffer *out)
@@ -100,7 +189,15 @@ static void head(const struct model *m, struct buffer *out)
 		     m->process_count == 1 ? "" : "es", threads, threads == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s");
 }
 
-/* Those that did not just exit 0. */
+static bool has_parent(const struct model *m, const struct process *p)
+{
+	for (size_t i = 0; i < m->process_count; i++)
+		if (m->processes[i].pid == p->parent_pid && m->processes[i].machine == p->machine)
+			return true;
+	return false;
+}
+
+/* Those that did not just exit 0. That children, of a shell say, exit as they like is nothing to read of one by one. */
 static void ends(const struct model *m, struct buffer *out)
 {
 	size_t shown = 0, others = 0;
@@ -110,16 +207,17 @@ static void ends(const struct model *m, struct buffer *out)
 
 		if (!strcmp(p->ended, "exit 0") || !strcmp(p->ended, "exec"))
 			continue;
-		if (shown++ >= TOP) {
+		if (shown == FEW || (!strncmp(p->ended, "exit ", strlen("exit ")) && has_parent(m, p))) {
 			others++;
 			continue;
 		}
+		shown++;
 		buffer_print(out, " process %" PRIu32 " %s: ", p->pid, p->ended);
-		add_name(out, p->command ? p->command : "");
+		add_name(out, p->command ? p->command : "", NAME_WIDTH);
 		buffer_text(out, "\n");
 	}
 	if (others)
-		buffer_print(out, " %zu more did not exit 0\n", others);
+		buffer_print(out, " %zu %s did not exit 0\n", others, shown ? "more" : others == 1 ? "child process" : "child processes");
 }
 
 /* -c nvtx whose range never came: nothing was recorded, and this is why. */
@@ -134,7 +232,7 @@ static void range_never_seen(const struct model *m, struct buffer *out)
 	buffer_text(out, m->seen.count ? "seen were: " : "nor any other");
 	for (size_t i = 0; i < m->seen.count; i++) {
 		buffer_text(out, i ? ", " : "");
-		add_name(out, m->seen.items[i]);
+		add_name(out, m->seen.items[i], NAME_WIDTH);
 	}
 	buffer_text(out, "\n");
 }
@@ -192,11 +290,11 @@ static void ranks(const struct model *m, struct buffer *out)
 	buffer_print(out, " %zu ranks: ", count);
 	add_time(out, (double)rule_wall(shortest));
 	buffer_text(out, " (rank ");
-	add_name(out, rank_of(shortest));
+	add_name(out, rank_of(shortest), NAME_WIDTH);
 	buffer_text(out, ") to ");
 	add_time(out, (double)rule_wall(longest));
 	buffer_text(out, " (rank ");
-	add_name(out, rank_of(longest));
+	add_name(out, rank_of(longest), NAME_WIDTH);
 	buffer_text(out, ")\n");
 }
 
@@ -227,10 +325,19 @@ static void findings(struct rules *rules, struct buffer *out)
 
 	for (size_t i = 0; i < count; i++) {
 		buffer_print(out, " %s: ", worst[i].rule->name);
-		add_name(out, worst[i].text.data ? worst[i].text.data : worst[i].rule->title);
+		add_name(out, worst[i].text.data ? worst[i].text.data : worst[i].rule->title, FINDING_WIDTH);
 		if (worst[i].line.size) {
+			struct frame parts;
+			char line[16];
+
+			frame_split(worst[i].line.data, &parts);
+			snprintf(line, sizeof(line), "%" PRIu32, parts.line);
 			buffer_text(out, "; ");
-			add_name(out, worst[i].line.data);
+			if (parts.file)
+				add_place(out, parts.file, line, parts.name, PLACE_WIDTH);
+			else
+				add_name(out, parts.name, PLACE_WIDTH);
+			frame_done(&parts);
 		}
 		buffer_text(out, "\n");
 		finding_done(&worst[i]);
@@ -246,39 +353,76 @@ static size_t lines(const struct buffer *b)
 	return n;
 }
 
+/* In the order in which they are shown. */
+enum { KERNELS, CALLS, COPIES, OS, SOURCE, RANGES, SECTIONS };
+
+/* Gives `room` lines away: one row to each section, then a second, then a third, so long as there is any. The most telling go
+ * first, and the last go without. */
+static void share(struct section *all, size_t room)
+{
+	static const uint8_t telling[SECTIONS] = {SOURCE, KERNELS, CALLS, OS, COPIES, RANGES};
+
+	for (size_t rows = 1; rows <= TOP; rows++)
+		for (size_t i = 0; i < SECTIONS; i++) {
+			struct section *s = &all[telling[i]];
+			size_t needed = rows == 1 ? 2 : 1; /* its title */
+
+			if (s->rows.count < rows || s->shown != rows - 1 || needed > room)
+				continue;
+			s->shown++;
+			room -= needed;
+		}
+}
+
+static void show(struct section *s, struct buffer *out)
+{
+	if (s->shown)
+		buffer_print(out, " %s\n", s->title);
+	for (size_t i = 0; i < s->shown; i++) {
+		buffer_print(out, "  %s", s->rows.items[i]);
+		if (i + 1 == s->shown && s->total > s->shown)
+			buffer_print(out, "  (%zu more)", s->total - s->shown);
+		buffer_text(out, "\n");
+	}
+	free(s->title);
+	texts_done(&s->rows);
+}
+
 void summary_text(const struct report_context *context, struct buffer *ret)
 {
 	struct report_context totals = *context;
 	const struct report_context *c = &totals;
 	struct rules rules = {.context = c};
-	bool is_small = c->model->trace_bytes <= ANALYZE_BYTES;
-	struct buffer found = {0}, kernels = {0};
-	size_t shown;
+	struct section sections[SECTIONS] = {0};
+	struct buffer found = {0};
 
 	totals.totals_only = true;
-	shown = top(c, &kernels, FEW, "GPU", 1, false, report_cuda_gpu_kern_sum) ? FEW : TOP;
+	totals.by = BY_NOTHING;
 	head(c->model, ret);
 	range_never_seen(c->model, ret);
 	ranks(c->model, ret);
 	ends(c->model, ret);
-	if (is_small) {
+	if (c->model->trace_bytes <= ANALYZE_BYTES) {
 		busy(rules_gaps(&rules), ret);
 		memory_peak(c->model, ret);
 		findings(&rules, &found);
+	} else {
+		buffer_text(&found, " findings: a large capture, pillion analyze looks for them\n");
 	}
-	top(c, ret, shown, "CUDA API", 1, false, report_cuda_api_sum);
-	buffer_add(ret, kernels.data, kernels.size);
-	top(c, ret, shown, "copies", 0, true, report_cuda_gpu_mem_size_sum);
-	top(c, ret, shown, "OS calls", 1, false, report_osrt_sum);
-	if (lines(ret) + lines(&found) + 1 + shown < LINES)
-		top(c, ret, shown, "NVTX ranges", 1, false, report_nvtx_sum);
+	buffer_text(&found, " ");
+	ledger_line(c->model, &found);
+	buffer_text(&found, "\n");
+	top(c, &sections[KERNELS], "GPU", 1, false, report_cuda_gpu_kern_sum);
+	top(c, &sections[CALLS], "CUDA API", 1, false, report_cuda_api_sum);
+	top(c, &sections[COPIES], "copies", 0, true, report_cuda_gpu_mem_size_sum);
+	top(c, &sections[OS], "OS calls", 1, false, report_osrt_sum);
+	top(c, &sections[RANGES], "NVTX ranges", 1, false, report_nvtx_sum);
+	if (c->model->trace_bytes <= LINES_BYTES)
+		top_lines(c, &sections[SOURCE]);
+	share(sections, LINES - lines(ret) - lines(&found));
+	for (size_t i = 0; i < SECTIONS; i++)
+		show(&sections[i], ret);
 	buffer_add(ret, found.data, found.size);
-	if (!is_small)
-		buffer_text(ret, " findings: a large capture, pillion analyze looks for them\n");
-	buffer_text(ret, " ");
-	ledger_line(c->model, ret);
-	buffer_text(ret, "\n");
 	buffer_done(&found);
-	buffer_done(&kernels);
 	rules_done(&rules);
 }

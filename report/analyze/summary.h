@@ -5,7 +5,8 @@
 
 #include "../derive/scan.h"
 
-/* At most 25 lines on the whole run. */
+/* At most 24 lines on the whole run: with the launcher's own, 25. Its lines of source are those that report lines ranks first and of the
+ * user's code, so not those of libraries, which that report shows after them; none of a capture so large that it would take long. */
 void summary_text(const struct report_context *context, struct buffer *ret);
 
 #endif

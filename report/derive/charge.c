@@ -7,7 +7,7 @@
 
 #include "frame.h"
 
-enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
+enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t), FEW = 6 };
 
 bool charge_is_library(const char *path)
 {
@@ -62,26 +62,60 @@ static bool is_users(struct charge *c, struct symbol_frame *f)
 	return *known > 1;
 }
 
-/* Not more frames than it takes: a stack's outermost are the same everywhere. */
+/* Python frames from the innermost on, until one is the user's: of most stacks that takes a few of many. */
+static size_t find_python(struct charge *c, const struct image *image, uint32_t stack, size_t *ret_at)
+{
+	size_t count = 0, at = 0, sizes[] = {FEW, STACK_FRAMES};
+
+	for (size_t i = 0; i < 2 && at == count; i++) {
+		count = symbols_python(c->symbols, image, stack, c->frames, sizes[i]);
+		while (at < count && !is_users(c, &c->frames[at]))
+			at++;
+		if (count < sizes[i])
+			break;
+	}
+	*ret_at = at;
+	return count;
+}
+
+static size_t find_native(struct charge *c, const struct image *image, uint32_t stack, size_t *ret_at)
+{
+	size_t count = symbols_native(c->symbols, image, stack, c->frames, STACK_FRAMES);
+
+	for (*ret_at = 0; *ret_at < count && !is_users(c, &c->frames[*ret_at]);)
+		++*ret_at;
+	return count;
+}
+
+static bool innermost(struct charge *c, const struct image *image, uint32_t stack, struct symbol_frame *ret, bool *ret_is_users)
+{
+	size_t count = symbols_frames(c->symbols, image, stack, c->frames, STACK_FRAMES), at = 0;
+
+	while (at < count && c->frames[at].is_interpreter)
+		at++;
+	if (at == count)
+		return false;
+	*ret = c->frames[at];
+	*ret_is_users = is_users(c, ret);
+	return true;
+}
+
 bool charge_stack(struct charge *c, const struct image *image, uint32_t stack, struct symbol_frame *ret, bool *ret_is_users)
 {
-	struct symbol_frame *frames = c->frames = c->frames ? c->frames : mem_alloc(STACK_FRAMES * sizeof(*c->frames));
-	size_t count = 0, at = 0;
+	size_t count, at;
 
 	*ret_is_users = false;
-	if (stack && c->is_innermost)
-		count = symbols_frames(c->symbols, image, stack, frames, STACK_FRAMES);
-	else if (stack)
-		count = symbols_python(c->symbols, image, stack, frames, STACK_FRAMES) ?:
-			symbols_native(c->symbols, image, stack, frames, STACK_FRAMES);
-	while (at < count && (c->is_innermost ? frames[at].is_interpreter : !is_users(c, &frames[at])))
-		at++;
-	if (at < count)
-		*ret_is_users = !c->is_innermost || is_users(c, &frames[at]);
-	else if (!count || c->is_innermost)
+	if (!stack)
 		return false;
-	*ret = frames[at < count ? at : 0];
-	return true;
+	if (!c->frames)
+		c->frames = mem_alloc(STACK_FRAMES * sizeof(*c->frames));
+	if (c->is_innermost)
+		return innermost(c, image, stack, ret, ret_is_users);
+	count = find_python(c, image, stack, &at) ?: find_native(c, image, stack, &at);
+	*ret_is_users = at < count;
+	if (count)
+		*ret = c->frames[at < count ? at : 0];
+	return count;
 }
 
 void charge_done(struct charge *c)

@@ -276,6 +276,138 @@ void lines_gather(const struct report_context *context, struct lines *ret)
 	work_done(&w);
 }
 
+/* ---- the first few ---- */
+
+/* A site of the user's, with all that the sites of its file and line have. */
+struct ranked {
+	struct site *site;
+	const uint64_t *line; /* LINE_VALUES */
+	uint32_t number;      /* of the file and line */
+};
+
+static int compare_values(const uint64_t *a, const uint64_t *b)
+{
+	static const enum line_value keys[] = {LINE_TOTAL, LINE_GPU, LINE_ALLOCATED, LINE_COPIED};
+
+	for (size_t n = 0; n < sizeof(keys) / sizeof(*keys); n++)
+		if (a[keys[n]] != b[keys[n]])
+			return a[keys[n]] > b[keys[n]] ? -1 : 1;
+	return 0;
+}
+
+static int compare_ranked(const void *left, const void *right)
+{
+	const struct ranked *a = left, *b = right;
+
+	return compare_values(a->line, b->line) ?: order_of(a->number, b->number) ?: order_of((uintptr_t)a->site, (uintptr_t)b->site);
+}
+
+/* File and line: without a function's name, which is the costly part of a native frame's. */
+static void add_place(struct work *w, struct site *site, struct buffer *key)
+{
+	uint32_t line;
+	const char *file = symbols_source(w->charge.symbols, &site->frame, &line);
+	struct frame parts;
+
+	if (!site->frame.is_python) {
+		buffer_print(key, "%s:%" PRIu32, file, line);
+		return;
+	}
+	symbols_name(w->charge.symbols, &site->frame);
+	frame_split(site->frame.text, &parts);
+	buffer_print(key, "%s:%" PRIu32, parts.file, parts.line);
+	frame_done(&parts);
+}
+
+/* The user's sites, those of the costliest line first. Returns how many; ret_lines is what their `line` points to. */
+static size_t rank(struct work *w, struct ranked *ret, uint64_t **ret_lines)
+{
+	uint64_t *lines = mem_alloc((w->site_count + 1) * LINE_VALUES * sizeof(*lines));
+	struct sums places = {0};
+	size_t count = 0;
+
+	for (size_t i = 0; i < w->site_count; i++) {
+		struct site *site = &w->sites[i];
+		struct buffer key = {0};
+		uint32_t row;
+
+		if (!site->is_users)
+			continue;
+		add_place(w, site, &key);
+		row = sums_row(&places, key.data, key.size);
+		buffer_done(&key);
+		for (size_t k = 0; k < LINE_VALUES; k++)
+			lines[row * LINE_VALUES + k] += site->values[k];
+		ret[count++] = (struct ranked){site, lines + row * LINE_VALUES, row};
+	}
+	sums_done(&places);
+	qsort(ret, count, sizeof(*ret), compare_ranked);
+	*ret_lines = lines;
+	return count;
+}
+
+/* Whether so many rows stand before whatever that line will have: a line's row has no more than the line. */
+static bool has_before(const struct lines *l, size_t wanted, const uint64_t *line)
+{
+	size_t before = 0;
+
+	for (size_t i = 0; i < l->count; i++)
+		before += compare_values(l->values[i].of, line) <= 0;
+	return before >= wanted;
+}
+
+void lines_top(const struct report_context *context, size_t wanted, struct lines *ret)
+{
+	struct report_context plain = *context;
+	struct ranked *ranked;
+	uint64_t *lines;
+	struct work w;
+	size_t count;
+
+	plain.by = BY_NOTHING;
+	plain.lines_all = false;
+	work_begin(&w, &plain, ret);
+	w.scan.args = 1u << TF_ARG_STACK;
+	gather(&w);
+	ranked = mem_alloc((w.site_count + 1) * sizeof(*ranked));
+	count = rank(&w, ranked, &lines);
+	for (size_t i = 0; i < count; i++) {
+		if ((!i || ranked[i].number != ranked[i - 1].number) && has_before(ret, wanted, ranked[i].line))
+			break;
+		add_row(&w, ranked[i].site);
+	}
+	free(ranked);
+	free(lines);
+	work_done(&w);
+}
+
+/* ---- order ---- */
+
+struct sorting {
+	const struct report_context *context;
+	const struct lines *lines;
+};
+
+/* Threads of libraries that wait for work would stand before the program's own lines. */
+static int kind(const struct sorting *s, size_t row)
+{
+	if (lines_is_stackless(s->context, s->lines, row))
+		return 2;
+	return !s->lines->values[row].is_users && !s->context->lines_all;
+}
+
+static int compare_rows(size_t i, size_t k, const void *context)
+{
+	const struct sorting *s = context;
+
+	return kind(s, i) - kind(s, k) ?: compare_values(s->lines->values[i].of, s->lines->values[k].of);
+}
+
+size_t *lines_order(const struct report_context *context, const struct lines *l)
+{
+	return places_in_order(l->count, compare_rows, &(struct sorting){context, l});
+}
+
 void lines_done(struct lines *l)
 {
 	sums_done(&l->keys);

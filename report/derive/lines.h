@@ -39,6 +39,15 @@ struct lines {
 void lines_gather(const struct report_context *context, struct lines *ret);
 void lines_done(struct lines *l);
 
+/* The first `wanted` rows in the order of lines_order, of the user's code alone, and perhaps some after them; whatever --by says, as if it
+ * said nothing. What else there is has no row. The cost is that of reading the events; names are looked for only among what may
+ * be one of those rows. */
+void lines_top(const struct report_context *context, size_t wanted, struct lines *ret);
+
+/* The numbers of all rows, as a list of lines shows them: the user's own by time, then by what they made devices do; libraries'; "(no
+ * stack)". To be freed. */
+size_t *lines_order(const struct report_context *context, const struct lines *l);
+
 /* The i-th field after that of --by, "" past the end. */
 const char *lines_field(const struct report_context *context, const struct lines *l, size_t row, size_t i);
 

@@ -51,33 +51,9 @@ static uint64_t total_of(const struct lines *l)
 
 /* ---- the table ---- */
 
-struct sorting {
-	const struct report_context *context;
-	const struct lines *lines;
-};
-
-/* Threads of libraries that wait for work would stand before the program's own lines. */
-static int rank(const struct sorting *s, size_t row)
-{
-	if (lines_is_stackless(s->context, s->lines, (uint32_t)row))
-		return 2;
-	return !s->lines->values[row].is_users && !s->context->lines_all;
-}
-
-static int compare_rows(size_t i, size_t k, const void *context)
-{
-	static const enum line_value keys[] = {LINE_TOTAL, LINE_GPU, LINE_ALLOCATED, LINE_COPIED};
-	const struct sorting *s = context;
-	int order = rank(s, i) - rank(s, k);
-
-	for (size_t n = 0; !order && n < sizeof(keys) / sizeof(*keys); n++)
-		order = order_of(s->lines->values[k].of[keys[n]], s->lines->values[i].of[keys[n]]);
-	return order;
-}
-
 static void fill(const struct report_context *c, const struct lines *l, struct table *table)
 {
-	size_t *order = places_in_order(l->count, compare_rows, &(struct sorting){c, l});
+	size_t *order = lines_order(c, l);
 	uint64_t all = total_of(l);
 	struct buffer place = {0};
 

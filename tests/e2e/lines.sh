@@ -43,6 +43,13 @@ for row in json.load(sys.stdin):
 print(sum(line == sys.argv[1] for _, line in top.values()))' "$2"
 }
 
+# named NAME WHAT TEXT: that planted line is the first of the summary's, as it is of the report's.
+named() {
+	report stats --summary "$1.pillion" >out 2>err
+	like "$(grep -A1 '^ lines ' out)" "lines_job\.py:$(grep -n "# PLANTED $2\$" "$job" | cut -d: -f1) \(" "$3"
+	is "$(awk 'END { print NR <= 24 }' out) $(cat err)" '1 ' "$1: a short summary, and nothing else to say"
+}
+
 at_least() { # NUMBER LEAST TEXT
 	if awk "BEGIN { exit !($1 >= $2) }"; then
 		pass "$3"
@@ -55,6 +62,8 @@ take lock lock
 is "$(first lock)" "$(planted lock)" 'a lock held too long: the line that waits for it is the first'
 take file file
 is "$(first file)" "$(planted file)" 'a file read in a loop: first'
+named lock lock 'it is in the summary'
+named file file 'so is the file'
 at_least "$(cell file "$(planted file)" Calls)" 400 'every read is counted'
 for method in fork spawn; do
 	take "$method" "$method"
@@ -69,6 +78,8 @@ done
 take spin spin
 if report stats -q -r sample_line_sum -f csv spin.pillion | grep -q 'lines_job\.py'; then
 	is "$(first spin)" "$(planted spin)" 'a busy loop: first'
+	named spin spin 'so is the loop'
+	like "$(grep '^ lines ' out)" ' CPU' 'with its CPU time'
 	at_least "$(cell spin "$(planted spin)" 'CPU Python (ns)')" 300000000 "its time is Python's"
 	take alone alone
 	is "$(first alone)" "$(planted collate)" 'a slow collate function: first'
@@ -82,6 +93,8 @@ if [ -e "$doubles/libcudart.so.13" ]; then
 	gpu=$(report stats -q -r cuda_gpu_kern_sum -f csv device.pillion | awk -F, 'NR > 1 { n += $2 } END { print n + 0 }')
 	is "$(cell device "$(planted launch)" 'GPU Time (ns)')" "$gpu" 'all device time of kernels lies on the line that launched them'
 	at_least "$gpu" 1 'and there is some'
+	report stats --summary device.pillion >out 2>err
+	like "$(grep -A3 '^ lines ' out)" "^ lines .* GPU " "device time is in the summary's lines"
 	is "$(cell device "$(planted allocate)" 'Allocated (MB)')" 8.389 'memory on the line that allocated it'
 	is "$(cell device "$(planted copy)" 'Copied (MB)')" 100.663 'copies on the line that asked for them'
 	at_least "$(cell device "$(planted launch)" Calls)" 12 'launches are counted'
@@ -94,10 +107,25 @@ if "$python" -c 'import torch' 2>/dev/null; then
 	pillion -f -o torch "$python" "$job" torch >out 2>err
 	is "$? $(cat out) $(grep -v '^pillion: capture' err)" '0 done ' 'torch: runs as without'
 	is "$(first_in torch "$(planted fetch)")" 2 'a DataLoader of PyTorch, slow to collate: first in each of its workers'
+	named_place=$(first torch)
+	like "$(report stats --summary torch.pillion | grep -A1 '^ lines ')" "${named_place##*/} \(" "the summary's first line is the report's"
 	is "$(report stats -q -r lines --by process -f csv torch.pillion | awk -F, -v place="$(planted fetch)" '$14 == place' | wc -l)" 2 \
 		'a DataLoader of PyTorch: by each of its workers'
 else
 	skip 'a DataLoader of PyTorch' 'no torch for this python3'
+fi
+
+# At the thresholds that go without saying, and without samples.
+pillion -f -o default "$python" "$job" lock >out 2>err
+is "$? $(cat out)" '0 done' 'default thresholds: runs as without'
+named default lock 'default thresholds: the line is in the summary'
+
+# A program of C: its own line, by name.
+if PILLION_STATS=summary pillion -f -o native --osrt-backtrace-threshold=0 "$targets/osrt" >out 2>err; then
+	like "$(grep -A1 '^ lines ' err)" ' [^ ]*targets/[a-z_]+\.[ch]:[0-9]+ \(' 'a native program: a line of its own source'
+	is "$(awk 'END { print NR <= 25 }' err)" 1 'and no more than 25 lines with all that is shown'
+else
+	fail 'a native program' "$(cat err)"
 fi
 
 # Beside the text.

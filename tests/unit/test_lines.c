@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <criterion/criterion.h>
+#include <inttypes.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,6 +186,105 @@ Test(lines, bytes_are_those_of_calls_that_succeeded)
 	cr_assert_eq(v[LINE_ALLOCATED], 100);
 	cr_assert_eq(v[LINE_COPIED], 64);
 	cr_assert_eq(v[LINE_CALLS], 4);
+}
+
+/* The first lines alone are those that all lines begin with. */
+static void assert_top(size_t wanted)
+{
+	struct lines top;
+	size_t *order = lines_order(&context, &lines), *top_order;
+
+	lines_top(&context, wanted, &top);
+	top_order = lines_order(&context, &top);
+	cr_assert_geq(top.count, wanted);
+	for (size_t i = 0; i < wanted; i++) {
+		cr_assert(top.values[top_order[i]].is_users);
+		for (size_t field = 0; field < 3; field++)
+			cr_assert_str_eq(lines_field(&context, &top, top_order[i], field), lines_field(&context, &lines, order[i], field));
+		cr_assert_arr_eq(top.values[top_order[i]].of, lines.values[order[i]].of, sizeof(top.values->of));
+	}
+	free(order);
+	free(top_order);
+	lines_done(&top);
+}
+
+Test(lines, the_first_few_are_those_that_all_begin_with)
+{
+	code(1, 7, "/usr/lib/python3.11/threading.py", "wait");
+	code(2, 20, "/home/u/train.py", "step");
+	code(3, 20, "/home/u/train.py", "<genexpr>");
+	code(4, 30, "/home/u/train.py", "load");
+	code(5, 40, "/home/u/train.py", "seldom");
+	for (uint32_t i = 1; i <= 5; i++)
+		python_stack(i, &(const uint32_t){i}, 1);
+	call(nap, 900000, 90000, 1); /* most, but a library's */
+	call(nap, 910000, 3000, 2);  /* line 20 has most, by two functions of which neither has */
+	call(nap, 920000, 3500, 3);
+	call(nap, 930000, 4000, 4);
+	call(nap, 940000, 10, 5);
+	call(nap, 990000, 20000, 0);
+	gather();
+	assert_top(1);
+	assert_top(3);
+	assert_top(4);
+}
+
+/* Our own program as the user's, of which the symbol table is not to be read for a line that is not shown. */
+__attribute__((noinline)) static uint64_t here(void)
+{
+	__asm__ volatile(""); /* not the same each time, for all that the compiler knows */
+	return (uint64_t)(uintptr_t)__builtin_return_address(0);
+}
+
+static int find_self(struct dl_phdr_info *info, size_t size, void *bias)
+{
+	(void)size;
+	*(uint64_t *)bias = info->dlpi_addr;
+	return 1;
+}
+
+Test(lines, only_what_is_shown_is_named)
+{
+	char path[4096] = "";
+	uint64_t bias = 0, places[4];
+
+	places[0] = here();
+	places[1] = here();
+	places[2] = here();
+	places[3] = here();
+	cr_assert_gt(readlink("/proc/self/exe", path, sizeof(path) - 1), 0);
+	dl_iterate_phdr(find_self, &bias);
+	writer_module(&t, bias, bias + (16 << 20), bias, NULL, 0, path);
+	writer_module(&t, 0x3000, 0x4000, 0, NULL, 0, "/usr/lib/libother.so");
+	for (uint32_t i = 0; i < 4; i++) {
+		uint64_t stack[] = {0x3100 + i, places[i]};
+
+		writer_blob(&t, TF_BLOB_STACK, i + 1, stack, sizeof(stack));
+		call(nap, 10000 * (i + 1), 1000 + i, i + 1);
+	}
+	open_written(&model, &w);
+	context.symbols = symbols_new(&model, true);
+	lines_top(&context, 1, &lines);
+	cr_assert_geq(lines.count, 1);
+	cr_assert_not_null(strstr(lines_field(&context, &lines, 0, 0), "test_lines.c"));
+	cr_assert_eq(lines.values[0].of[LINE_OS], 1003, "%" PRIu64, lines.values[0].of[LINE_OS]);
+	cr_assert_eq(symbols_cost(context.symbols).files, 1); /* the system's is not opened */
+	cr_assert_eq(symbols_cost(context.symbols).names, 1);
+}
+
+Test(lines, python_alone_opens_no_file)
+{
+	const uint32_t user[] = {1, 2};
+
+	code(1, 7, "/usr/lib/python3.11/threading.py", "wait");
+	code(2, 20, "/home/u/train.py", "step");
+	python_stack(1, user, 2);
+	call(nap, 5000, 1000, 1);
+	open_written(&model, &w);
+	context.symbols = symbols_new(&model, true);
+	lines_top(&context, 3, &lines);
+	cr_assert_str_eq(lines_field(&context, &lines, 0, 0), "/home/u/train.py");
+	cr_assert_eq(symbols_cost(context.symbols).names, 0);
 }
 
 Test(lines, libraries_are_known_by_their_paths)
