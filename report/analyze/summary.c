@@ -16,7 +16,7 @@
 enum { TOP = 3, FEW = 2, NAME_WIDTH = 70, LINES = 24 }; /* with the launcher's own: 25 */
 
 /* Of a line with its place, and of what a finding says. */
-enum { LINE_WIDTH = 80, PLACE_WIDTH = 48, FINDING_WIDTH = 90 };
+enum { LINE_WIDTH = 80, PLACE_WIDTH = 48, FINDING_WIDTH = 110 };
 
 /* Beyond that the end of a run would keep its user waiting for what `pillion analyze` tells as well. */
 #define ANALYZE_BYTES (64ull << 20)

@@ -95,6 +95,12 @@ LD_LIBRARY_PATH=$doubles PILLION_STATS=summary pillion -o told "$trouble" input 
 is "$(wc -l <err | awk '{ print ($1 <= 25) }')" 1 'the summary has at most 25 lines'
 like "$(cat err)" ' input_bound: .*cuda_trouble\.c:' 'and the finding with its line'
 
+LD_LIBRARY_PATH=$doubles PILLION_STATS=summary pillion -o all -s cpu --cudabacktrace=all:0 "$doubles/cuda_launches" 100 >out 2>err
+is "$(wc -l <err | awk '{ print ($1 <= 25) }') $(grep -cE '^ (wall|GPU busy|GPU memory peak|GPU$|CUDA API$|copies$|OS calls$|lines |ledger:)' err)" '1 9' \
+	'not more either when there is something of everything'
+is "$(grep -cE '^ [a-z_]+: .*; .*\.[ch]:[0-9]+ \([a-z_]+\)$' err)" 3 'of which three findings with their lines'
+is "$(sed -n '/^ lines /,/^ [a-z_]*:/p' err | sed '$d' | awk 'length > 80 { n++ } END { print n + 0, (NR > 1) }')" '0 1' 'lines of source are not wider than 80 columns'
+
 # ---- the real nsys ----
 
 nsys=${NSYS:-$(command -v nsys)}
