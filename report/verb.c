@@ -98,7 +98,7 @@ int work_end(struct work *w)
 	/* Of a write that failed long ago only that is left. */
 	int failed = fflush(w->emit.file) ? errno : ferror(w->emit.file) ? EIO : 0;
 
-	if (!w->line->quiet)
+	if (!w->line->quiet && !w->line->summary) /* where a run ends is no place for what files lack names */
 		say_all(symbols_problems(w->context.symbols));
 	if (w->emit.file != stdout && fclose(w->emit.file) && !failed)
 		failed = errno;

@@ -252,6 +252,16 @@ static void work_done(struct work *w)
 	charge_done(&w->charge);
 }
 
+static bool has_args(const struct image *image, uint32_t args)
+{
+	const struct trace *t = image->trace;
+
+	for (size_t k = 0; t && k < t->thread_count; k++)
+		if (t->threads[k].args & args)
+			return true;
+	return false;
+}
+
 static void gather(struct work *w)
 {
 	const struct model *m = w->scan.context->model;
@@ -259,6 +269,8 @@ static void gather(struct work *w)
 	scan_events(&w->scan, visit);
 	for (size_t i = 0; i < m->image_count; i++) {
 		w->scan.image = &m->images[i];
+		if (w->scan.args && !has_args(&m->images[i], w->scan.args))
+			continue;
 		correlate_image(w->scan.context, w->scan.image, w, visit_work, NULL);
 	}
 	for (size_t i = 0; i < w->site_count; i++)
