@@ -91,7 +91,7 @@ static bool innermost(struct charge *c, const struct image *image, uint32_t stac
 {
 	size_t count = symbols_frames(c->symbols, image, stack, c->frames, STACK_FRAMES), at = 0;
 
-	while (at < count && c->frames[at].is_interpreter)
+	while (at < count && (c->frames[at].is_interpreter || c->frames[at].place == SYMBOL_NO_PLACE))
 		at++;
 	if (at == count)
 		return false;

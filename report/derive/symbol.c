@@ -45,7 +45,6 @@ struct place {
 };
 
 #define NO_FILE SIZE_MAX
-#define NO_PLACE UINT32_MAX
 
 /* No stack has more. */
 enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
@@ -332,8 +331,11 @@ static uint32_t first_line(const struct trace *t, uint32_t id)
 
 void symbols_name(struct symbols *s, struct symbol_frame *f)
 {
-	const struct place *p = &s->places[f->place];
+	const struct place *p;
 
+	if (f->place == SYMBOL_NO_PLACE)
+		return;
+	p = &s->places[f->place];
 	f->text = place_text(s, f->place);
 	if (p->image)
 		f->first_line = first_line(p->image->trace, p->python.code);
@@ -401,19 +403,21 @@ static size_t bare_evaluations(const struct python_side *p, const struct symbol_
 	return evaluations > entries ? evaluations - entries : 0;
 }
 
-/* What finds no place, where the unwinder ended early, comes below the native frames, and below a line that says so. */
+/* What finds no place, where the unwinder ended early, comes below the native frames, and below a line that says so. Where there are
+ * none of them, nothing is left open. */
 static size_t add_left_over(struct symbols *s, const struct image *image, struct python_side *p, struct symbol_frame *ret,
 			    size_t used, size_t size)
 {
-	static const struct symbol_frame mark = {.text = "(Python frames whose place is not known)", .module = "", .place = NO_PLACE};
+	static const struct symbol_frame mark = {.text = "(Python frames whose place is not known)", .module = "", .place = SYMBOL_NO_PLACE};
 	struct symbol_frame frame = {.text = "", .module = "", .is_python = true};
-	size_t before = used;
+	size_t before = used, first;
 
-	if (used < size)
+	if (used && used < size)
 		ret[used++] = mark;
+	first = used;
 	while (p->next < p->count && used < size)
 		used = add_python(s, image, p, frame, ret, used, size);
-	return used > before + 1 ? used : before;
+	return used > first ? used : before;
 }
 
 /* Puts each invocation's Python frames in the place of its native frame. None is lost. */

@@ -25,6 +25,9 @@ struct symbol_frame {
 	uint32_t place;	     /* a number for where it stands: equal for the same address of a file, or instruction of Python code */
 };
 
+/* A place that is none: the line is a remark about those after it, and has its text. */
+#define SYMBOL_NO_PLACE UINT32_MAX
+
 /* The frames of a stack, innermost first, those of the recorder left out wherever they stand: a sample may come upon what a wrapper
  * calls. Borrowed. Returns how many, at most `size`. */
 size_t symbols_frames(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret,

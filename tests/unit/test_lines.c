@@ -48,16 +48,23 @@ static void gather(void)
 	lines_gather(&context, &lines);
 }
 
-/* A stack of Python frames alone, the innermost first: each at the first line of its code. */
-static void python_stack(uint32_t id, const uint32_t *codes, size_t count)
+/* The Python side of a stack, the innermost first: each frame at the first line of its code. */
+static void python_side(uint32_t id, const uint32_t *codes, size_t count)
 {
 	struct tf_python_frame frames[8];
-	uint64_t address = 0x1100;
 
 	for (size_t i = 0; i < count; i++)
 		frames[i] = (struct tf_python_frame){codes[i], TF_PYTHON_ENTRY};
-	writer_blob(&t, TF_BLOB_STACK, id, &address, sizeof(address));
 	writer_blob(&t, TF_BLOB_PYTHON_STACK, id, frames, count * sizeof(*frames));
+}
+
+/* With one frame of C, which is not the interpreter's. */
+static void python_stack(uint32_t id, const uint32_t *codes, size_t count)
+{
+	uint64_t address = 0x1100;
+
+	writer_blob(&t, TF_BLOB_STACK, id, &address, sizeof(address));
+	python_side(id, codes, count);
 }
 
 static void code(uint32_t id, uint32_t line, const char *file, const char *name)
@@ -121,6 +128,20 @@ Test(lines, with_lines_all_the_innermost_is_charged)
 	/* The frame of C, whose place in the stack is not known, stands before those of Python. */
 	cr_assert_eq(lines.count, 1);
 	cr_assert_str_eq(lines_field(&context, &lines, 0, 2), "[one.so]");
+}
+
+Test(lines, with_lines_all_a_stack_of_python_alone_is_charged_to_its_innermost_frame)
+{
+	const uint32_t in_library[] = {1, 2};
+
+	code(1, 7, "/usr/lib/python3.11/threading.py", "wait");
+	code(2, 20, "/home/u/train.py", "step");
+	python_side(1, in_library, 2);
+	call(nap, 5000, 1000, 1);
+	context.lines_all = true;
+	gather();
+	cr_assert_eq(lines.count, 1);
+	cr_assert_eq(values_of("/usr/lib/python3.11/threading.py", "7")[LINE_OS], 1000);
 }
 
 Test(lines, no_moment_of_a_thread_counts_twice)
