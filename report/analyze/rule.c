@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STACK_FRAMES = 256 };
-
 /* ---- answers ---- */
 
 void rule_columns(struct finding *f, const struct column_head *columns, size_t count)
@@ -73,6 +71,7 @@ void rules_done(struct rules *rules)
 {
 	gaps_free(rules->gaps);
 	free(rules->steady);
+	charge_done(&rules->charge);
 	rules->gaps = NULL;
 	rules->steady = NULL;
 }
@@ -259,33 +258,16 @@ uint32_t rule_stack(const struct event *e)
 	return e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
 }
 
-/* Libraries of which nobody looks for a line to change. */
-static bool is_library(const char *module)
+void rule_line(struct rules *r, const struct image *image, uint32_t stack, struct buffer *ret)
 {
-	static const char *const names[] = {"libcuda", "libcublas", "libcudnn", "libtorch", "libc10", "libnccl", "libc.so",
-					    "libpthread", "libpython", "libstdc++", "ld-linux"};
-	const char *base = strrchr(module, '/');
+	struct symbol_frame frame;
+	bool is_users;
 
-	base = base ? base + 1 : module;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strncmp(base, names[i], strlen(names[i])))
-			return true;
-	return false;
-}
-
-void rule_line(const struct rules *r, const struct image *image, uint32_t stack, struct buffer *ret)
-{
-	struct symbol_frame frames[STACK_FRAMES];
-	size_t count = stack ? symbols_frames(r->context->symbols, image, stack, frames, STACK_FRAMES) : 0, best = count;
-
-	for (size_t i = 0; i < count && best == count; i++)
-		if (frames[i].is_python)
-			best = i;
-	for (size_t i = 0; i < count && best == count; i++)
-		if (!is_library(frames[i].module))
-			best = i;
-	if (count)
-		buffer_text(ret, frames[best == count ? 0 : best].text);
+	r->charge.symbols = r->context->symbols;
+	if (!charge_stack(&r->charge, image, stack, &frame, &is_users))
+		return;
+	symbols_name(r->charge.symbols, &frame);
+	buffer_text(ret, frame.text);
 }
 
 void rule_line_cell(struct finding *f, const char *line)

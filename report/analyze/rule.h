@@ -5,6 +5,7 @@
 #define PILLION_RULE_H
 
 #include "../base/emit.h"
+#include "../derive/charge.h"
 #include "../derive/correlate.h"
 #include "../derive/gap.h"
 #include "rule_list.h"
@@ -26,6 +27,7 @@ struct rules {
 	struct gaps *gaps; /* made by the first that asks, see rules_gaps */
 	enum { CALLS_UNKNOWN, CALLS_NONE, CALLS_SOME } calls; /* of CUDA, as rule_has_calls found */
 	struct steady *steady; /* of each image, see rule_steady */
+	struct charge charge;  /* see rule_line */
 };
 
 enum { RULE_NSYS = 1 };
@@ -84,8 +86,8 @@ struct steady {
 };
 struct steady rule_steady(struct rules *r, const struct image *image);
 
-/* The line to show for a stack: the innermost frame of the program itself rather than of a library. "" if there is none. */
-void rule_line(const struct rules *r, const struct image *image, uint32_t stack, struct buffer *ret);
+/* Appends the line to show for a stack: that which report lines charges it to. Nothing where no stack was taken. */
+void rule_line(struct rules *r, const struct image *image, uint32_t stack, struct buffer *ret);
 void rule_line_cell(struct finding *f, const char *line);
 uint32_t rule_stack(const struct event *e); /* id, 0: not taken */
 

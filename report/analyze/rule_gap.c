@@ -42,7 +42,7 @@ static uint64_t lost_to(const struct gaps *g, const struct gap_device *d, bool (
 	return lost;
 }
 
-static void line_of(const struct rules *r, const struct gap_sum *s, struct buffer *ret)
+static void line_of(struct rules *r, const struct gap_sum *s, struct buffer *ret)
 {
 	buffer_clear(ret);
 	if (s->image && s->stack)
