@@ -10,6 +10,7 @@
 #include "../read/operation.h"
 #include "align.h"
 #include "correlate.h"
+#include "kernel.h"
 
 /* What a function is to us; from FIRST_COLLECTIVE on the place of its name in `collectives`. */
 enum { NOT_NCCL, BEGINS, GROUP_START, GROUP_END, FIRST_COLLECTIVE };
@@ -184,7 +185,6 @@ static bool is_nccls(struct reading *r, uint32_t work_id)
 	const struct trace *t = r->image->trace;
 	uint64_t *known = map_put(&r->kernels, work_id, 0, NULL);
 	struct buffer name = {0};
-	const struct blob *b;
 	struct tf_work work;
 
 	if (*known)
@@ -192,10 +192,7 @@ static bool is_nccls(struct reading *r, uint32_t work_id)
 	*known = 1;
 	if (!device_work(t, work_id, &work) || work.kind != TF_WORK_KERNEL)
 		return false;
-	b = work.kernel ? trace_definition(t, TF_BLOB_KERNEL, work.kernel) : NULL;
-	if (b)
-		trace_text(t, b, &name);
-	if (name.data && strstr(name.data, "nccl") && strstr(name.data, "Kernel"))
+	if (kernel_name(t, work.kernel, KERNEL_MANGLED, &name) && strstr(name.data, "nccl") && strstr(name.data, "Kernel"))
 		*known = 2;
 	buffer_done(&name);
 	return *known == 2;
@@ -286,11 +283,13 @@ void *align_nccl_join(struct align *a, const struct model *m)
 
 	for (size_t i = 0; i < m->image_count; i++) {
 		const char *rank = image_rank(&m->images[i]);
+		uint64_t error_ns;
 		struct reading r;
 
 		if (!m->images[i].trace)
 			continue;
 		read_image(a, m, &m->images[i], false, &r);
+		error_ns = r.member_count ? device_source(m->images[i].trace).error_ns : 0;
 		for (size_t k = 0; k < r.member_count; k++) {
 			const struct member *member = &r.members[k];
 
@@ -302,7 +301,7 @@ void *align_nccl_join(struct align *a, const struct model *m)
 				.team = (uint64_t)member->id,
 				.number = member->rank >= 0 || !rank[0] ? member->rank : strtoll(rank, NULL, 10),
 				.meetings = member->collectives,
-				.error_ns = device_source(m->images[i].trace).error_ns});
+				.error_ns = error_ns});
 		}
 		reading_done(&r);
 	}

@@ -96,7 +96,6 @@ const char *symbol_file_name(struct symbol_file *f, uint64_t address)
 	return dwfl_module_addrname(f->module, address);
 }
 
-/* clang writes no .debug_aranges, and without it libdw finds no unit by an address: then every unit is asked. */
 /* What lies behind a unit's last function and has no lines of its own would be given that function's. */
 static bool is_behind(struct symbol_file *f, uint64_t address)
 {
@@ -106,6 +105,7 @@ static bool is_behind(struct symbol_file *f, uint64_t address)
 	return unit && dwarf_ranges(unit, 0, &base, &start, &end) > 0 && !dwarf_haspc(unit, address - bias);
 }
 
+/* clang writes no .debug_aranges, and without it libdw finds no unit by an address: then every unit is asked. */
 const char *symbol_file_source(struct symbol_file *f, uint64_t address, int *ret_line)
 {
 	Dwfl_Line *found = dwfl_module_getsrc(f->module, address);
