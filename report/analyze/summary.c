@@ -22,16 +22,6 @@ enum { LINE_WIDTH = 80, PLACE_WIDTH = 48, FINDING_WIDTH = 110 };
 #define ANALYZE_BYTES (64ull << 20)
 #define LINES_BYTES (128ull << 20)
 
-static void add_time(struct buffer *b, double ns)
-{
-	if (ns >= 1e9)
-		buffer_print(b, "%.3f s", ns / 1e9);
-	else if (ns >= 1e6)
-		buffer_print(b, "%.3f ms", ns / 1e6);
-	else
-		buffer_print(b, "%.3f us", ns / 1e3);
-}
-
 /* A name safe for a terminal, on one line. */
 static void add_name(struct buffer *b, const char *text, size_t width)
 {
@@ -51,7 +41,7 @@ static void add_place(struct buffer *b, const char *file, const char *line, cons
 	do {
 		buffer_clear(&text);
 		buffer_print(&text, "%s:%s (%s)", tail, line, function);
-		next = strchr(tail + 1, '/');
+		next = *tail ? strchr(tail + 1, '/') : NULL;
 		tail = next ? next + 1 : tail;
 	} while (next && text_width(text.data) > width);
 	add_name(b, text.data, width);
@@ -87,7 +77,7 @@ static void top(const struct report_context *c, struct section *ret, const char 
 		if (in_bytes)
 			buffer_print(&sum, "%.3f MB", cells[total].real / 1e6);
 		else
-			add_time(&sum, (double)cells[total].count);
+			rule_time(&sum, cells[total].count);
 		buffer_print(&row, "%12s %9" PRIu64 " x  ", sum.data, cells[total + 1].count);
 		add_name(&row, cells[t.column_count - 1].text, NAME_WIDTH);
 		texts_add(&ret->rows, "%s", row.data);
@@ -122,7 +112,7 @@ static void line_row(const struct lines *l, const struct report_context *c, size
 		if (!(kinds & 1u << k))
 			continue;
 		if (cost(&l->values[row], k))
-			add_time(&ns, (double)cost(&l->values[row], k));
+			rule_time(&ns, cost(&l->values[row], k));
 		buffer_print(ret, "%*s", COST_WIDTH, ns.data ? ns.data : "");
 		buffer_done(&ns);
 		width -= COST_WIDTH;
@@ -184,22 +174,25 @@ static void head(const struct model *m, struct buffer *out)
 		hosts += is_new;
 	}
 	buffer_text(out, " wall ");
-	add_time(out, (double)(end - m->origin_ns));
+	rule_time(out, end - m->origin_ns);
 	buffer_print(out, ", %zu process%s, %zu thread%s with events, %zu host%s\n", m->process_count,
 		     m->process_count == 1 ? "" : "es", threads, threads == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s");
 }
 
-static bool has_parent(const struct model *m, const struct process *p)
+/* The processes' numbers, by machine. */
+static struct map all_pids(const struct model *m)
 {
+	struct map pids = {0};
+
 	for (size_t i = 0; i < m->process_count; i++)
-		if (m->processes[i].pid == p->parent_pid && m->processes[i].machine == p->machine)
-			return true;
-	return false;
+		map_put(&pids, m->processes[i].pid, m->processes[i].machine, NULL);
+	return pids;
 }
 
 /* Those that did not just exit 0. That children, of a shell say, exit as they like is nothing to read of one by one. */
 static void ends(const struct model *m, struct buffer *out)
 {
+	struct map pids = all_pids(m);
 	size_t shown = 0, others = 0;
 
 	for (size_t i = 0; i < m->process_count; i++) {
@@ -207,7 +200,7 @@ static void ends(const struct model *m, struct buffer *out)
 
 		if (!strcmp(p->ended, "exit 0") || !strcmp(p->ended, "exec"))
 			continue;
-		if (shown == FEW || (!strncmp(p->ended, "exit ", strlen("exit ")) && has_parent(m, p))) {
+		if (shown == FEW || (!strncmp(p->ended, "exit ", strlen("exit ")) && map_find(&pids, p->parent_pid, p->machine))) {
 			others++;
 			continue;
 		}
@@ -216,6 +209,7 @@ static void ends(const struct model *m, struct buffer *out)
 		add_name(out, p->command ? p->command : "", NAME_WIDTH);
 		buffer_text(out, "\n");
 	}
+	map_done(&pids);
 	if (others)
 		buffer_print(out, " %zu %s did not exit 0\n", others, shown ? "more" : others == 1 ? "child process" : "child processes");
 }
@@ -255,9 +249,9 @@ static void busy(const struct gaps *g, struct buffer *out)
 	buffer_print(out, " GPU busy %.1f %% of the time", 100 * sum / (double)g->device_count);
 	if (g->device_count > 1) {
 		buffer_print(out, " on average, over %zu pairs of process and device: ", g->device_count);
-		add_time(out, (double)least);
+		rule_time(out, least);
 		buffer_text(out, " to ");
-		add_time(out, (double)most);
+		rule_time(out, most);
 	}
 	buffer_text(out, "\n");
 }
@@ -288,11 +282,11 @@ static void ranks(const struct model *m, struct buffer *out)
 	if (count < 2)
 		return;
 	buffer_print(out, " %zu ranks: ", count);
-	add_time(out, (double)rule_wall(shortest));
+	rule_time(out, rule_wall(shortest));
 	buffer_text(out, " (rank ");
 	add_name(out, rank_of(shortest), NAME_WIDTH);
 	buffer_text(out, ") to ");
-	add_time(out, (double)rule_wall(longest));
+	rule_time(out, rule_wall(longest));
 	buffer_text(out, " (rank ");
 	add_name(out, rank_of(longest), NAME_WIDTH);
 	buffer_text(out, ")\n");
