@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../report/analyze/summary.h"
+#include "captured.h"
+
+#define US 1000ull
+#define MS 1000000ull
+#define BEGIN (1000 * MS)
+
+enum { LINES = 24, EACH = 4, MOST = 3 };
+
+/* What a run has; EACH of it. */
+enum { SOURCE = 1, KERNELS = 2, COPIES = 4, OS = 8, RANGES = 16, RANKS = 32, CHILDREN = 64, KILLED = 128, EVERYTHING = 255 };
+
+static struct report_context context = {.model = &model};
+static struct buffer text;
+
+static void begin(void)
+{
+	captured_begin();
+}
+
+static void end(void)
+{
+	buffer_done(&text);
+	symbols_free(context.symbols);
+	captured_end();
+}
+
+TestSuite(summary, .init = begin, .fini = end);
+
+static void code(struct writer_thread *t, uint32_t id, uint32_t line, const char *file, const char *name)
+{
+	const struct tf_python_frame frame = {id, TF_PYTHON_ENTRY};
+	struct tf_python_code head = {.first_line = line, .version = 0x309, .file_bytes = (uint16_t)strlen(file), .name_bytes = (uint16_t)strlen(name)};
+	char bytes[256];
+
+	memcpy(bytes, &head, sizeof(head));
+	snprintf(bytes + sizeof(head), sizeof(bytes) - sizeof(head), "%s%s", file, name);
+	writer_blob(t, TF_BLOB_PYTHON_CODE, id, bytes, sizeof(head) + head.file_bytes + head.name_bytes);
+	writer_blob(t, TF_BLOB_PYTHON_STACK, id, &frame, sizeof(frame));
+}
+
+/* Device work and its call, of a kind that the name tells; times since BEGIN. */
+static void work(struct writer_thread *t, uint32_t id, const struct tf_work *w, const char *kernel, uint16_t function, uint64_t arg, uint64_t at)
+{
+	if (kernel)
+		writer_text(t, TF_BLOB_KERNEL, id, kernel);
+	writer_blob(t, TF_BLOB_WORK, id, w, sizeof(*w));
+	writer_call(t, function, BEGIN + at + 10 * US, 10 * US, &arg, 1);
+	writer_device_calls(t, TF_DEVICE_TIME_MONOTONIC, &(struct writer_device_call){10, id, BEGIN + at + 1, 8 * US, false}, 1);
+	writer_device(t, TF_DEVICE_TIME_MONOTONIC, &(struct writer_device_record){id, id, BEGIN + at + 20 * US, 50 * US, kernel ? 0 : 4096}, 1);
+}
+
+static void device_work(struct writer_thread *t, unsigned has, const uint16_t *cuda)
+{
+	char name[32];
+
+	writer_device_source(t, TF_DEVICE_TIME_MONOTONIC, 130001, "libcupti.so.13");
+	for (uint32_t i = 1; i <= EACH; i++) {
+		snprintf(name, sizeof(name), "kernel_%u", i);
+		if (has & KERNELS)
+			work(t, i, &(struct tf_work){.kind = TF_WORK_KERNEL, .kernel = i, .context = 1, .stream = 7}, name, cuda[i - 1],
+			     tf_arg(TF_ARG_LAUNCH, 0, 1), i * MS);
+		if (has & COPIES)
+			work(t, 10 + i, &(struct tf_work){.kind = TF_WORK_COPY, .copy = (uint8_t)i, .source = 1, .target = 3, .context = 1, .stream = 7},
+			     NULL, cuda[i - 1], tf_arg(TF_ARG_COPY, i, 4096), i * MS + MS / 2);
+	}
+}
+
+static void host_work(struct writer_thread *t, unsigned has, const uint16_t *os)
+{
+	char name[32];
+
+	for (uint32_t i = 1; i <= EACH; i++) {
+		uint64_t at = BEGIN + (20 + i) * MS, stack = has & SOURCE ? tf_arg(TF_ARG_STACK, 0, i) : 0;
+
+		if (has & SOURCE)
+			code(t, i, 10 * i, "/home/u/train.py", "step");
+		if (has & RANGES) {
+			snprintf(name, sizeof(name), "range_%u", i);
+			writer_text(t, TF_BLOB_STRING, i, name);
+			writer_event(t, TF_PUSH, 0, at, i);
+		}
+		if (has & (SOURCE | OS))
+			writer_call(t, os[i - 1], at + i * 100 * US, i * 100 * US, &stack, stack ? 1 : 0);
+		if (has & RANGES)
+			writer_event(t, TF_POP, 0, at + MS, 0);
+	}
+}
+
+static void process(uint64_t nonce, uint32_t pid, uint32_t parent, const char *rank, enum tf_end how, int status)
+{
+	struct writer_thread t;
+	struct writer w;
+
+	writer_init(&w, nonce, pid, parent, BEGIN);
+	writer_command(&w, "/bin/task", "task", 5);
+	if (rank)
+		writer_variables(&w, rank, strlen(rank) + 1);
+	writer_thread(&w, &t, pid, "main", TF_PAGE);
+	writer_end(&w, how, status, BEGIN + 50 * MS + nonce * MS);
+	writer_save(&w, directory);
+	writer_done(&w);
+}
+
+/* What the run ends with. Good until the next one. */
+static const char *summary_of(unsigned has)
+{
+	struct writer_thread host;
+	struct writer w;
+	uint16_t cuda[EACH], os[EACH];
+	char name[32];
+
+	writer_init(&w, 1, 10, 1, BEGIN);
+	writer_command(&w, "/usr/bin/python3", "python3\0train.py", 17);
+	if (has & RANKS)
+		writer_variables(&w, "RANK=0", 7);
+	for (uint32_t i = 0; i < EACH; i++) {
+		snprintf(name, sizeof(name), "cudaCall%u", i);
+		cuda[i] = writer_function(&w, TF_GROUP_CUDA, name);
+		snprintf(name, sizeof(name), "wait_%u", i);
+		os[i] = writer_function(&w, TF_GROUP_OSRT, name);
+	}
+	writer_thread(&w, &host, 10, "main", 16 * TF_PAGE);
+	device_work(&host, has, cuda);
+	host_work(&host, has, os);
+	writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * MS);
+	writer_save(&w, directory);
+	writer_done(&w);
+	if (has & RANKS)
+		process(2, 20, 1, "RANK=1", TF_END_EXIT, 0);
+	for (uint32_t i = 0; has & CHILDREN && i < EACH; i++)
+		process(30 + i, 30 + i, 10, NULL, TF_END_EXIT, 1);
+	for (uint32_t i = 0; has & KILLED && i < EACH; i++)
+		process(40 + i, 40 + i, 10, NULL, TF_END_ABORT, 6);
+	open_capture(&model, directory);
+	context.symbols = symbols_new(&model, false);
+	buffer_clear(&text);
+	summary_text(&context, &text);
+	return text.data;
+}
+
+static void forget(void)
+{
+	symbols_free(context.symbols);
+	context.symbols = NULL;
+	model_done(&model);
+	capture_remove(directory);
+	capture_create(directory);
+}
+
+static size_t count_lines(const char *summary)
+{
+	size_t n = 0;
+
+	for (; *summary; summary++)
+		n += *summary == '\n';
+	return n;
+}
+
+/* Rows below the title. */
+static size_t rows_of(const char *summary, const char *title)
+{
+	const char *at = strstr(summary, title);
+	size_t n = 0;
+
+	for (at = at ? strchr(at + 1, '\n') : NULL; at && at[1] == ' ' && at[2] == ' '; at = strchr(at + 1, '\n'))
+		n++;
+	return n;
+}
+
+Test(summary, keeps_to_its_lines_whatever_has_data)
+{
+	for (unsigned has = 0; has <= EVERYTHING; has++) {
+		const char *summary = summary_of(has);
+
+		cr_assert_leq(count_lines(summary), LINES, "%u:\n%s", has, summary);
+		cr_assert_eq(summary[strlen(summary) - 1], '\n');
+		forget();
+	}
+}
+
+Test(summary, the_most_telling_have_the_most_rows)
+{
+	const char *summary = summary_of(EVERYTHING);
+	const char *const titles[] = {"\n lines ", "\n GPU\n", "\n CUDA API\n", "\n OS calls\n", "\n copies\n", "\n NVTX ranges\n"};
+	size_t before = MOST;
+
+	cr_assert_gt(rows_of(summary, titles[0]), 0, "%s", summary);
+	for (size_t i = 0; i < sizeof(titles) / sizeof(*titles); i++) {
+		cr_assert_leq(rows_of(summary, titles[i]), before, "%s:\n%s", titles[i], summary);
+		before = rows_of(summary, titles[i]);
+	}
+	cr_assert_lt(before, MOST, "there is not room for all:\n%s", summary);
+}
+
+Test(summary, the_costliest_line_comes_first)
+{
+	const char *summary = summary_of(SOURCE), *first = strstr(summary, "train.py:40 (step)"), *next = strstr(summary, "train.py:30 (step)");
+
+	cr_assert(first && next && first < next, "%s", summary);
+	cr_assert_eq(rows_of(summary, "\n lines "), MOST);
+}
+
+Test(summary, what_has_no_data_has_no_title)
+{
+	const char *summary = summary_of(0);
+
+	cr_assert_eq(count_lines(summary), 2, "%s", summary);
+}
+
+Test(summary, children_that_failed_are_one_line)
+{
+	const char *summary = summary_of(CHILDREN);
+
+	cr_assert_not_null(strstr(summary, "\n 4 child processes did not exit 0\n"), "%s", summary);
+	cr_assert_null(strstr(summary, "exit 1"), "%s", summary);
+}
+
+Test(summary, what_was_killed_is_told_but_not_of_all)
+{
+	const char *summary = summary_of(KILLED | CHILDREN);
+
+	cr_assert_not_null(strstr(summary, "\n process 40 "), "%s", summary);
+	cr_assert_not_null(strstr(summary, "\n process 41 "), "%s", summary);
+	cr_assert_null(strstr(summary, "\n process 42 "), "%s", summary);
+	cr_assert_not_null(strstr(summary, "\n 6 more did not exit 0\n"), "%s", summary);
+}
+
+/* compile(..., "", "exec"). It is the sanitizer that sees a search that goes too far. */
+Test(summary, code_may_be_of_a_file_without_a_name)
+{
+	struct writer_thread host;
+	struct writer w;
+	uint64_t stack = tf_arg(TF_ARG_STACK, 0, 1);
+	uint16_t wait;
+
+	writer_init(&w, 1, 10, 1, BEGIN);
+	wait = writer_function(&w, TF_GROUP_CUDA, "cudaDeviceSynchronize");
+	writer_thread(&w, &host, 10, "main", 4 * TF_PAGE);
+	code(&host, 1, 12, "", "a/b");
+	writer_call(&host, wait, BEGIN + 5 * MS, MS, &stack, 1);
+	writer_end(&w, TF_END_EXIT, 0, BEGIN + 10 * MS);
+	writer_save(&w, directory);
+	writer_done(&w);
+	open_capture(&model, directory);
+	context.symbols = symbols_new(&model, false);
+	summary_text(&context, &text);
+	cr_assert_not_null(strstr(text.data, "  :12 (a/b)\n"), "%s", text.data);
+}
