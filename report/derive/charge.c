@@ -7,7 +7,7 @@
 
 #include "frame.h"
 
-enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t), FEW = 6 };
+enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
 
 bool charge_is_library(const char *path)
 {
@@ -38,6 +38,11 @@ static bool is_system_module(const char *module)
 	return charge_is_library(module);
 }
 
+static bool is_users_file(const char *file)
+{
+	return !charge_is_library(file);
+}
+
 static bool is_users_python(struct charge *c, struct symbol_frame *f)
 {
 	struct frame parts;
@@ -45,7 +50,7 @@ static bool is_users_python(struct charge *c, struct symbol_frame *f)
 
 	symbols_name(c->symbols, f);
 	frame_split(f->text, &parts);
-	is_users = parts.file && !charge_is_library(parts.file);
+	is_users = parts.file && is_users_file(parts.file);
 	frame_done(&parts);
 	return is_users;
 }
@@ -62,28 +67,15 @@ static bool is_users(struct charge *c, struct symbol_frame *f)
 	return *known > 1;
 }
 
-/* Python frames from the innermost on, until one is the user's: of most stacks that takes a few of many. */
-static size_t find_python(struct charge *c, const struct image *image, uint32_t stack, size_t *ret_at)
+static bool find_native(struct charge *c, const struct image *image, uint32_t stack, struct symbol_frame *ret, bool *ret_is_users)
 {
-	size_t count = 0, at = 0, sizes[] = {FEW, STACK_FRAMES};
+	size_t count = symbols_native(c->symbols, image, stack, c->frames, STACK_FRAMES), at = 0;
 
-	for (size_t i = 0; i < 2 && at == count; i++) {
-		count = symbols_python(c->symbols, image, stack, c->frames, sizes[i]);
-		while (at < count && !is_users(c, &c->frames[at]))
-			at++;
-		if (count < sizes[i])
-			break;
-	}
-	*ret_at = at;
-	return count;
-}
-
-static size_t find_native(struct charge *c, const struct image *image, uint32_t stack, size_t *ret_at)
-{
-	size_t count = symbols_native(c->symbols, image, stack, c->frames, STACK_FRAMES);
-
-	for (*ret_at = 0; *ret_at < count && !is_users(c, &c->frames[*ret_at]);)
-		++*ret_at;
+	while (at < count && !is_users(c, &c->frames[at]))
+		at++;
+	*ret_is_users = at < count;
+	if (count)
+		*ret = c->frames[at < count ? at : 0];
 	return count;
 }
 
@@ -102,8 +94,6 @@ static bool innermost(struct charge *c, const struct image *image, uint32_t stac
 
 bool charge_stack(struct charge *c, const struct image *image, uint32_t stack, struct symbol_frame *ret, bool *ret_is_users)
 {
-	size_t count, at;
-
 	*ret_is_users = false;
 	if (!stack)
 		return false;
@@ -111,11 +101,8 @@ bool charge_stack(struct charge *c, const struct image *image, uint32_t stack, s
 		c->frames = mem_alloc(STACK_FRAMES * sizeof(*c->frames));
 	if (c->is_innermost)
 		return innermost(c, image, stack, ret, ret_is_users);
-	count = find_python(c, image, stack, &at) ?: find_native(c, image, stack, &at);
-	*ret_is_users = at < count;
-	if (count)
-		*ret = c->frames[at < count ? at : 0];
-	return count;
+	return symbols_python(c->symbols, image, stack, is_users_file, ret, ret_is_users) ||
+	       find_native(c, image, stack, ret, ret_is_users);
 }
 
 void charge_done(struct charge *c)

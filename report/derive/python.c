@@ -2,6 +2,8 @@
 /* CPython's three line tables: Objects/lnotab_notes.txt (to 3.9), PEP 626 (3.10), Objects/locations.md (from 3.11 on). */
 #include "python.h"
 
+#include <string.h>
+
 enum { UNIT = 2, KIND_NONE = 15, KIND_LONG = 14, KIND_NO_COLUMN = 13, KIND_ONE_LINE = 10 };
 
 /* Pairs of steps, of bytes and of lines: the last pair that does not pass the instruction holds. */
@@ -77,4 +79,64 @@ int64_t python_line(unsigned version, const uint8_t *table, size_t size, int64_t
 	else
 		line = line_by_steps(table, table + size, first_line, offset);
 	return line > 0 ? line : 0;
+}
+
+/* ---- what a trace has of it ---- */
+
+struct code {
+	struct tf_python_code head;
+	char bytes[TF_BLOB_BYTES]; /* head, file, name, lines */
+	const char *file, *name, *lines;
+	size_t lines_size;
+};
+
+/* False: it could not be read. */
+static bool read_code(const struct trace *t, uint32_t id, struct code *ret)
+{
+	const struct blob *b = trace_definition(t, TF_BLOB_PYTHON_CODE, id);
+	size_t size = b ? trace_blob(t, b, ret->bytes, sizeof(ret->bytes)) : 0;
+
+	if (size < sizeof(ret->head))
+		return false;
+	memcpy(&ret->head, ret->bytes, sizeof(ret->head));
+	size -= sizeof(ret->head);
+	if (size < (size_t)ret->head.file_bytes + ret->head.name_bytes)
+		return false;
+	ret->file = ret->bytes + sizeof(ret->head);
+	ret->name = ret->file + ret->head.file_bytes;
+	ret->lines = ret->name + ret->head.name_bytes;
+	ret->lines_size = size - ret->head.file_bytes - ret->head.name_bytes;
+	return true;
+}
+
+void python_describe(const struct trace *t, uint32_t id, uint32_t offset, struct buffer *ret)
+{
+	struct code c;
+	int64_t line;
+
+	if (!read_code(t, id, &c)) {
+		buffer_text(ret, "Python code that could not be read");
+		return;
+	}
+	line = python_line(c.head.version, (const uint8_t *)c.lines, c.lines_size, c.head.first_line, offset);
+	buffer_print(ret, "%.*s (%.*s:%lld)", (int)c.head.name_bytes, c.name, (int)c.head.file_bytes, c.file,
+		     (long long)(line ? line : c.head.first_line));
+}
+
+bool python_file(const struct trace *t, uint32_t id, struct buffer *ret)
+{
+	struct code c;
+
+	if (!read_code(t, id, &c))
+		return false;
+	buffer_add(ret, c.file, strnlen(c.file, c.head.file_bytes));
+	return true;
+}
+
+uint32_t python_first_line(const struct trace *t, uint32_t id)
+{
+	const struct blob *b = trace_definition(t, TF_BLOB_PYTHON_CODE, id);
+	struct tf_python_code head;
+
+	return b && trace_blob(t, b, &head, sizeof(head)) == sizeof(head) ? head.first_line : 0;
 }

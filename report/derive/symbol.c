@@ -57,6 +57,7 @@ struct symbols {
 	struct map spaces; /* image -> position in all_spaces + 1 */
 	struct space *all_spaces;
 	size_t space_count, space_capacity;
+	struct map wanted; /* image and Python code -> 1 + what symbols_python was told of it */
 	struct map frames; /* (file + 1, address in it), (0, address) or what Python code runs -> position in places + 1 */
 	struct place *places;
 	size_t place_count, place_capacity;
@@ -89,6 +90,7 @@ void symbols_free(struct symbols *s)
 	free(s->files);
 	free(s->all_spaces);
 	map_done(&s->spaces);
+	map_done(&s->wanted);
 	map_done(&s->frames);
 	texts_done(&s->problems);
 	free(s);
@@ -267,31 +269,6 @@ static uint32_t native_place(struct symbols *s, const struct mapped_module *m, u
 
 /* ---- Python ---- */
 
-/* The code that a Python frame runs, as "function (file:line)". */
-static void describe_code(const struct trace *t, const struct tf_python_frame *f, struct buffer *ret)
-{
-	const struct blob *b = trace_definition(t, TF_BLOB_PYTHON_CODE, f->code);
-	char *bytes = mem_alloc(TF_BLOB_BYTES);
-	size_t size = b ? trace_blob(t, b, bytes, TF_BLOB_BYTES) : 0;
-	struct tf_python_code code;
-	const char *file = bytes + sizeof(code);
-	int64_t line;
-
-	if (size >= sizeof(code))
-		memcpy(&code, bytes, sizeof(code));
-	if (size < sizeof(code) || size - sizeof(code) < (size_t)code.file_bytes + code.name_bytes) {
-		buffer_text(ret, "Python code that could not be read");
-	} else {
-		const char *name = file + code.file_bytes, *lines = name + code.name_bytes;
-
-		line = python_line(code.version, (const uint8_t *)lines, (size_t)(bytes + size - lines), code.first_line,
-				   f->place & ~TF_PYTHON_ENTRY);
-		buffer_print(ret, "%.*s (%.*s:%lld)", (int)code.name_bytes, name, (int)code.file_bytes, file,
-			     (long long)(line ? line : code.first_line));
-	}
-	free(bytes);
-}
-
 static uint32_t python_place(struct symbols *s, const struct image *image, const struct tf_python_frame *f)
 {
 	return place_at(s, 1ull << 63 | (uint64_t)(image - s->model->images), (uint64_t)f->code << 32 | (f->place & ~TF_PYTHON_ENTRY),
@@ -306,7 +283,7 @@ static const char *place_text(struct symbols *s, uint32_t number)
 	if (p->text)
 		return p->text;
 	if (p->image)
-		describe_code(p->image->trace, &p->python, &text);
+		python_describe(p->image->trace, p->python.code, p->python.place & ~TF_PYTHON_ENTRY, &text);
 	else if (p->file != NO_FILE)
 		describe(s, p, &text);
 	else
@@ -321,14 +298,6 @@ const char *symbols_frame(struct symbols *s, const struct image *image, uint64_t
 	return place_text(s, native_place(s, frame_module(s, image, address, UINT16_MAX), address));
 }
 
-static uint32_t first_line(const struct trace *t, uint32_t id)
-{
-	const struct blob *b = trace_definition(t, TF_BLOB_PYTHON_CODE, id);
-	struct tf_python_code code;
-
-	return b && trace_blob(t, b, &code, sizeof(code)) == sizeof(code) ? code.first_line : 0;
-}
-
 void symbols_name(struct symbols *s, struct symbol_frame *f)
 {
 	const struct place *p;
@@ -338,7 +307,7 @@ void symbols_name(struct symbols *s, struct symbol_frame *f)
 	p = &s->places[f->place];
 	f->text = place_text(s, f->place);
 	if (p->image)
-		f->first_line = first_line(p->image->trace, p->python.code);
+		f->first_line = python_first_line(p->image->trace, p->python.code);
 }
 
 const char *symbols_source(struct symbols *s, const struct symbol_frame *f, uint32_t *ret_line)
@@ -481,17 +450,34 @@ size_t symbols_native(struct symbols *s, const struct image *image, uint32_t sta
 	return used;
 }
 
-size_t symbols_python(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret, size_t size)
+static bool is_code_wanted(const struct trace *t, uint32_t code, bool (*is_wanted)(const char *file))
 {
+	struct buffer file = {0};
+	bool is = python_file(t, code, &file) && is_wanted(file.data);
+
+	buffer_done(&file);
+	return is;
+}
+
+bool symbols_python(struct symbols *s, const struct image *image, uint32_t stack, bool (*is_wanted)(const char *file),
+		    struct symbol_frame *ret, bool *ret_is_wanted)
+{
+	const struct tf_python_frame *innermost = NULL, *f;
 	struct python_side side;
-	size_t used = 0;
 
 	read_python(image, stack, &side);
-	for (size_t i = 0; i < side.count && used < size; i++)
-		if (side.frames[i].code)
-			ret[used++] = (struct symbol_frame){.place = python_place(s, image, &side.frames[i]), .module = "",
-							    .is_python = true};
-	return used;
+	*ret_is_wanted = false;
+	for (f = side.frames; f < side.frames + side.count && !*ret_is_wanted; f++) {
+		uint64_t *known = f->code ? map_put(&s->wanted, (uint64_t)(image - s->model->images), f->code, NULL) : NULL;
+
+		if (known && !*known)
+			*known = 1 + is_code_wanted(image->trace, f->code, is_wanted);
+		*ret_is_wanted = known && *known > 1;
+		innermost = known && (!innermost || *ret_is_wanted) ? f : innermost;
+	}
+	if (innermost)
+		*ret = (struct symbol_frame){.place = python_place(s, image, innermost), .module = "", .is_python = true};
+	return innermost;
 }
 
 size_t symbols_frames(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret,

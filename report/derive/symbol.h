@@ -35,10 +35,14 @@ size_t symbols_frames(struct symbols *s, const struct image *image, uint32_t sta
 
 /* ---- frames that nobody may look at: reading them opens no file ---- */
 
-/* The native frames of a stack alone, those of the recorder left out, and the Python ones alone, both innermost first and without
- * text or first_line. Returns how many, at most `size`. */
+/* The native frames of a stack alone, those of the recorder left out, innermost first and without text or first_line. Returns how
+ * many, at most `size`. */
 size_t symbols_native(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret, size_t size);
-size_t symbols_python(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret, size_t size);
+
+/* Likewise one of the Python frames alone: the innermost whose file `is_wanted` is true of, which *ret_is_wanted tells, or the
+ * innermost. False: there are none. Of each code is_wanted is asked once: it is always the same one. */
+bool symbols_python(struct symbols *s, const struct image *image, uint32_t stack, bool (*is_wanted)(const char *file),
+		    struct symbol_frame *ret, bool *ret_is_wanted);
 
 /* Gives such a frame the rest. */
 void symbols_name(struct symbols *s, struct symbol_frame *f);
