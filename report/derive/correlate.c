@@ -25,7 +25,11 @@ struct state {
 	struct correlate_counts *counts;
 	struct host_calls calls;
 	uint64_t low, high; /* ids of this stretch: low <= id < high */
-	uint64_t first, last, total;
+	struct epoch {
+		uint64_t first, last, total; /* ids; 0 in all: none */
+	} *epochs;
+	size_t epoch_count, epoch_capacity;
+	uint64_t total;
 	bool is_measuring; /* the first load: all is counted, and kept while it is little */
 	bool is_single; /* the one stretch there is */
 	struct entry *entries; /* by thread and time, once sorted */
@@ -104,6 +108,21 @@ static void sort(void *items, size_t count, size_t size, int (*compare_items)(co
 
 /* ---- a stretch ---- */
 
+static void count_id(struct state *s, uint64_t id)
+{
+	struct epoch *e;
+
+	while (s->epoch_count <= id >> 32) {
+		s->epochs = mem_grow(s->epochs, s->epoch_count, &s->epoch_capacity, sizeof(*s->epochs));
+		s->epochs[s->epoch_count++] = (struct epoch){0};
+	}
+	e = &s->epochs[id >> 32];
+	e->first = !e->total || id < e->first ? id : e->first;
+	e->last = id > e->last ? id : e->last;
+	e->total++;
+	s->total++;
+}
+
 static bool is_kept(struct state *s, size_t window, uint64_t id)
 {
 	struct id_span *span = &s->ids[window];
@@ -112,10 +131,7 @@ static bool is_kept(struct state *s, size_t window, uint64_t id)
 		return id >= s->low && id - s->low < s->high - s->low;
 	span->first = id < span->first ? id : span->first;
 	span->last = id > span->last ? id : span->last;
-	if (!s->total++ || id < s->first)
-		s->first = id;
-	if (id > s->last)
-		s->last = id;
+	count_id(s, id);
 	return s->total < 2 * correlate_stretch;
 }
 
@@ -470,10 +486,44 @@ static void stretch(struct state *s)
 	free(s->is_used);
 }
 
+/* Ids are about evenly spread within an epoch. */
+static void match_ids(struct state *s, const struct epoch *e)
+{
+	uint64_t stretches = e->total / (2 * correlate_stretch) + 1, step = (e->last - e->first) / stretches + 1;
+
+	for (uint64_t i = 0; i < stretches; i++) {
+		s->low = e->first + i * step;
+		s->high = s->low + step;
+		load(s, NULL);
+		stretch(s);
+	}
+}
+
+/* Each epoch begins anew at 1: between the last id of one and the first of the next there is nothing. Small ones go together. */
+static void match_epochs(struct state *s)
+{
+	struct epoch all = {0};
+
+	for (size_t i = 0; i < s->epoch_count; i++) {
+		const struct epoch *e = &s->epochs[i];
+
+		if (all.total && all.total + e->total >= 2 * correlate_stretch) {
+			match_ids(s, &all);
+			all.total = 0;
+		}
+		if (!e->total)
+			continue;
+		all.first = all.total ? all.first : e->first;
+		all.last = e->last;
+		all.total += e->total;
+	}
+	if (all.total)
+		match_ids(s, &all);
+}
+
 static void match_all(struct state *s)
 {
 	size_t windows = s->image->trace->window_count;
-	uint64_t stretches, step;
 
 	s->ids = mem_alloc((windows + 1) * sizeof(*s->ids));
 	for (size_t i = 0; i < windows; i++)
@@ -482,21 +532,14 @@ static void match_all(struct state *s)
 	s->high = UINT64_MAX;
 	load(s, &s->counts->broken);
 	s->is_measuring = false;
-	stretches = s->total / (2 * correlate_stretch) + 1;
-	s->is_single = stretches == 1;
+	s->is_single = s->total < 2 * correlate_stretch;
 	if (s->is_single) {
 		stretch(s);
 		return;
 	}
 	s->has_ids = mem_alloc(windows + 1);
 	host_calls_index(&s->calls);
-	step = (s->last - s->first) / stretches + 1;
-	for (uint64_t i = 0; i < stretches; i++) {
-		s->low = s->first + i * step;
-		s->high = s->low + step;
-		load(s, NULL);
-		stretch(s);
-	}
+	match_epochs(s);
 	host_calls_want_all(&s->calls);
 }
 
@@ -537,6 +580,7 @@ void correlate_image(const struct report_context *c, const struct image *image, 
 	free(s.met);
 	host_calls_done(&s.calls);
 	free(s.ids);
+	free(s.epochs);
 	free(s.has_ids);
 	free(s.entries);
 	free(s.records);

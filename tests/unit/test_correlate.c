@@ -303,6 +303,34 @@ Test(correlate, stretches_change_nothing)
 	free(all);
 }
 
+/* CUPTI taken up a second time counts from 1 again: what lies between is no id of any. Of a stretch calls with work come first. */
+Test(correlate, a_second_epoch_makes_no_stretch_larger)
+{
+	enum { EACH = 500, STRETCH = 25 };
+	size_t since = 0, most = 0;
+	struct all *all;
+
+	for (uint32_t i = 1; i <= EACH; i++) {
+		const uint64_t numbered[] = {tf_arg(TF_ARG_LAUNCH, 0, 7), tf_arg(TF_ARG_WORK, 0, i)};
+
+		if (i % 2)
+			writer_call(&main_thread, launch, 100000 + i * 1000, 900, numbered, 2);
+		work(i, 9500000 + i * 1000);
+		writer_device(&cupti, TF_DEVICE_TIME_MONOTONIC,
+			      &(struct writer_device_record){.work = 1, .correlation = i, .start = 19500000 + i * 1000, .duration = 50, .epoch = 1}, 1);
+	}
+	correlate_stretch = STRETCH;
+	all = correlate();
+	cr_assert_eq(all->counts.matched, EACH / 2);
+	cr_assert_eq(all->counts.without_call, EACH / 2 + EACH);
+	for (size_t i = 1; i < all->count; i++) {
+		since = all->told[i].tid && !all->told[i - 1].tid ? 0 : since + 1;
+		most = all->told[i].tid && since > most ? since : most;
+	}
+	cr_assert_leq(most, 2 * STRETCH, "%d", (int)most);
+	free(all);
+}
+
 static int by_start(const void *left, const void *right)
 {
 	const struct work_told *a = left, *b = right;

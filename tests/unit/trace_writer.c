@@ -279,7 +279,7 @@ static void write_records(struct writer_thread *t, enum tf_blob_kind blob, enum 
 {
 	uint8_t bytes[2000], *at = bytes + sizeof(struct tf_device_batch);
 	struct tf_device_batch head = {
-		.base_ns = records[0].start, .count = (uint32_t)count, .source = TF_SOURCE_CUPTI, .time = (uint8_t)time};
+		.base_ns = records[0].start, .count = (uint32_t)count, .source = TF_SOURCE_CUPTI, .time = (uint8_t)time, .epoch = records[0].epoch};
 
 	memcpy(bytes, &head, sizeof(head));
 	for (size_t i = 0; i < count; i++) {

@@ -63,6 +63,7 @@ struct writer_device_record {
 	uint32_t work, correlation;
 	uint64_t start, duration, bytes; /* ns; 0 bytes: not said */
 	uint64_t address;		 /* likewise */
+	uint16_t epoch;			 /* of the batch: the first one's */
 };
 
 /* One batch of device records; of facts that no device was busy with. */
