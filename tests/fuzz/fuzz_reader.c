@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const enum by groups[] = {BY_NOTHING, BY_PROCESS, BY_RANK, BY_HOST, BY_RANGE};
 	/* Picked by the size, so that a file gives the same run each time. */
-	struct report_context context = {.by = groups[size / 7 % 5]};
+	struct report_context context = {.by = groups[size / 7 % 5], .lines_all = size / 35 % 2};
 	struct buffer summary = {0};
 	struct model model;
 	struct err err;
