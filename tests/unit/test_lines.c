@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../../report/analyze/rule.h"
 #include "../../report/derive/charge.h"
 #include "../../report/derive/lines.h"
 #include "../../report/derive/source.h"
@@ -18,7 +19,7 @@ static struct writer_thread t;
 static struct model model;
 static struct report_context context;
 static struct lines lines;
-static unsigned int nap, launch, tool;
+static unsigned int nap, launch, tool, wait;
 
 static void setup(void)
 {
@@ -26,6 +27,7 @@ static void setup(void)
 	nap = writer_function(&w, TF_GROUP_OSRT, "nap");
 	launch = writer_function(&w, TF_GROUP_CUDA, "launch");
 	tool = writer_function(&w, TF_GROUP_NCCL, "tool");
+	wait = writer_function(&w, TF_GROUP_CUDA, "cudaStreamSynchronize");
 	writer_thread(&w, &t, 10, "main", 4 * TF_PAGE);
 	writer_module(&t, 0x1000, 0x2000, 0, NULL, 0, "/a/one.so");
 	context = (struct report_context){.model = &model};
@@ -48,33 +50,18 @@ static void gather(void)
 	lines_gather(&context, &lines);
 }
 
-/* The Python side of a stack, the innermost first: each frame at the first line of its code. */
-static void python_side(uint32_t id, const uint32_t *codes, size_t count)
-{
-	struct tf_python_frame frames[8];
-
-	for (size_t i = 0; i < count; i++)
-		frames[i] = (struct tf_python_frame){codes[i], TF_PYTHON_ENTRY};
-	writer_blob(&t, TF_BLOB_PYTHON_STACK, id, frames, count * sizeof(*frames));
-}
-
-/* With one frame of C, which is not the interpreter's. */
+/* Each Python frame at the first line of its code; and one frame of C, which is not the interpreter's. */
 static void python_stack(uint32_t id, const uint32_t *codes, size_t count)
 {
 	uint64_t address = 0x1100;
 
 	writer_blob(&t, TF_BLOB_STACK, id, &address, sizeof(address));
-	python_side(id, codes, count);
+	writer_python_stack(&t, id, codes, count);
 }
 
 static void code(uint32_t id, uint32_t line, const char *file, const char *name)
 {
-	char bytes[256];
-	struct tf_python_code head = {.first_line = line, .version = 0x309, .file_bytes = (uint16_t)strlen(file), .name_bytes = (uint16_t)strlen(name)};
-
-	memcpy(bytes, &head, sizeof(head));
-	snprintf(bytes + sizeof(head), sizeof(bytes) - sizeof(head), "%s%s", file, name);
-	writer_blob(&t, TF_BLOB_PYTHON_CODE, id, bytes, sizeof(head) + head.file_bytes + head.name_bytes);
+	writer_python_code(&t, id, line, file, name);
 }
 
 static void call(unsigned int function, uint64_t end, uint64_t duration, uint32_t stack)
@@ -136,12 +123,31 @@ Test(lines, with_lines_all_a_stack_of_python_alone_is_charged_to_its_innermost_f
 
 	code(1, 7, "/usr/lib/python3.11/threading.py", "wait");
 	code(2, 20, "/home/u/train.py", "step");
-	python_side(1, in_library, 2);
+	writer_python_stack(&t, 1, in_library, 2);
 	call(nap, 5000, 1000, 1);
 	context.lines_all = true;
 	gather();
 	cr_assert_eq(lines.count, 1);
 	cr_assert_eq(values_of("/usr/lib/python3.11/threading.py", "7")[LINE_OS], 1000);
+}
+
+Test(lines, a_finding_has_the_line_that_is_charged)
+{
+	const uint32_t in_library[] = {1, 2};
+	struct rules rules = {.context = &context};
+	struct finding f;
+
+	code(1, 7, "/v/lib/python3.11/site-packages/torch/cuda/__init__.py", "synchronize");
+	code(2, 20, "/home/u/train.py", "step");
+	python_stack(1, in_library, 2);
+	call(wait, 9000, 1000, 1);
+	gather();
+	cr_assert_eq(values_of("/home/u/train.py", "20")[LINE_CUDA], 1000);
+	rule_run(&rules, rule_find("cuda_api_sync"), &f);
+	cr_assert_gt(f.line.size, 0);
+	cr_assert_str_eq(f.line.data, "step (/home/u/train.py:20)");
+	finding_done(&f);
+	rules_done(&rules);
 }
 
 Test(lines, no_moment_of_a_thread_counts_twice)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <criterion/criterion.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -590,33 +589,4 @@ Test(rule, the_costliest_come_first)
 	cr_expect_geq(worst[0].cost_ns, worst[1].cost_ns);
 	for (size_t i = 0; i < count; i++)
 		finding_done(&worst[i]);
-}
-
-static void python_code(uint32_t id, uint32_t line, const char *file, const char *name)
-{
-	char bytes[256];
-	struct tf_python_code head = {.first_line = line, .version = 0x309, .file_bytes = (uint16_t)strlen(file), .name_bytes = (uint16_t)strlen(name)};
-
-	memcpy(bytes, &head, sizeof(head));
-	snprintf(bytes + sizeof(head), sizeof(bytes) - sizeof(head), "%s%s", file, name);
-	writer_blob(&host, TF_BLOB_PYTHON_CODE, id, bytes, sizeof(head) + head.file_bytes + head.name_bytes);
-}
-
-/* As report lines does. */
-Test(rule, a_findings_line_is_the_users_not_that_of_the_library_it_called)
-{
-	static const struct tf_python_frame frames[] = {{1, TF_PYTHON_ENTRY}, {2, TF_PYTHON_ENTRY}};
-	const uint64_t address = 0x1100;
-	struct finding f;
-
-	python_code(1, 7, "/v/lib/python3.11/site-packages/torch/cuda/__init__.py", "synchronize");
-	python_code(2, 20, "/home/u/train.py", "step");
-	writer_blob(&host, TF_BLOB_STACK, 1, &address, sizeof(address));
-	writer_blob(&host, TF_BLOB_PYTHON_STACK, 1, frames, sizeof(frames));
-	call(f_wait, 7 * MS, 123 * US, tf_arg(TF_ARG_STACK, 0, 1));
-	open_model(10 * MS);
-	rule_run(&rules, rule_find("cuda_api_sync"), &f);
-	cr_assert_gt(f.line.size, 0);
-	cr_assert_str_eq(f.line.data, "step (/home/u/train.py:20)");
-	finding_done(&f);
 }

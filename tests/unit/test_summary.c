@@ -36,14 +36,8 @@ TestSuite(summary, .init = begin, .fini = end);
 
 static void code(struct writer_thread *t, uint32_t id, uint32_t line, const char *file, const char *name)
 {
-	const struct tf_python_frame frame = {id, TF_PYTHON_ENTRY};
-	struct tf_python_code head = {.first_line = line, .version = 0x309, .file_bytes = (uint16_t)strlen(file), .name_bytes = (uint16_t)strlen(name)};
-	char bytes[256];
-
-	memcpy(bytes, &head, sizeof(head));
-	snprintf(bytes + sizeof(head), sizeof(bytes) - sizeof(head), "%s%s", file, name);
-	writer_blob(t, TF_BLOB_PYTHON_CODE, id, bytes, sizeof(head) + head.file_bytes + head.name_bytes);
-	writer_blob(t, TF_BLOB_PYTHON_STACK, id, &frame, sizeof(frame));
+	writer_python_code(t, id, line, file, name);
+	writer_python_stack(t, id, &id, 1);
 }
 
 /* Device work and its call, of a kind that the name tells; times since BEGIN. */

@@ -189,6 +189,25 @@ void writer_descriptor(struct writer_thread *t, uint32_t id, uint16_t fd, uint64
 	writer_blob(t, TF_BLOB_DESCRIPTOR, id, bytes, sizeof(head) + size);
 }
 
+void writer_python_code(struct writer_thread *t, uint32_t id, uint32_t line, const char *file, const char *name)
+{
+	struct tf_python_code head = {.first_line = line, .version = 0x309, .file_bytes = (uint16_t)strlen(file), .name_bytes = (uint16_t)strlen(name)};
+	char bytes[256];
+
+	memcpy(bytes, &head, sizeof(head));
+	snprintf(bytes + sizeof(head), sizeof(bytes) - sizeof(head), "%s%s", file, name);
+	writer_blob(t, TF_BLOB_PYTHON_CODE, id, bytes, sizeof(head) + head.file_bytes + head.name_bytes);
+}
+
+void writer_python_stack(struct writer_thread *t, uint32_t id, const uint32_t *codes, size_t count)
+{
+	struct tf_python_frame frames[8];
+
+	for (size_t i = 0; i < count; i++)
+		frames[i] = (struct tf_python_frame){codes[i], TF_PYTHON_ENTRY};
+	writer_blob(t, TF_BLOB_PYTHON_STACK, id, frames, count * sizeof(*frames));
+}
+
 void writer_torn(struct writer_thread *t, size_t slots)
 {
 	need(t, slots);

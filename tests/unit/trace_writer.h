@@ -55,6 +55,8 @@ void writer_call(struct writer_thread *t, unsigned int function, uint64_t end, u
 void writer_blob(struct writer_thread *t, enum tf_blob_kind kind, uint32_t id, const void *data, size_t size);
 void writer_text(struct writer_thread *t, enum tf_blob_kind kind, uint32_t id, const char *text);
 void writer_descriptor(struct writer_thread *t, uint32_t id, uint16_t fd, uint64_t from, enum tf_descriptor_kind kind, const char *text);
+void writer_python_code(struct writer_thread *t, uint32_t id, uint32_t line, const char *file, const char *name); /* a line table without a line */
+void writer_python_stack(struct writer_thread *t, uint32_t id, const uint32_t *codes, size_t count); /* innermost first; at most 8 */
 void writer_torn(struct writer_thread *t, size_t slots);
 void writer_module(struct writer_thread *t, uint64_t start, uint64_t end, uint64_t bias, const uint8_t *build_id,
 		   size_t length, const char *path);
