@@ -227,24 +227,31 @@ Test(summary, what_was_killed_is_told_but_not_of_all)
 	cr_assert_not_null(strstr(summary, "\n 6 more did not exit 0\n"), "%s", summary);
 }
 
-/* compile(..., "", "exec"). It is the sanitizer that sees a search that goes too far. */
+/* compile(..., "", "exec"): of a line, and of a finding. It is the sanitizer that sees a search that goes too far. */
 Test(summary, code_may_be_of_a_file_without_a_name)
 {
 	struct writer_thread host;
 	struct writer w;
-	uint64_t stack = tf_arg(TF_ARG_STACK, 0, 1);
-	uint16_t wait;
+	const uint64_t arg = tf_arg(TF_ARG_LAUNCH, 0, 1);
+	uint16_t allocate, launch;
 
 	writer_init(&w, 1, 10, 1, BEGIN);
-	wait = writer_function(&w, TF_GROUP_CUDA, "cudaDeviceSynchronize");
+	launch = writer_function(&w, TF_GROUP_CUDA, "cudaLaunchKernel");
+	allocate = writer_function(&w, TF_GROUP_CUDA, "cudaMalloc");
 	writer_thread(&w, &host, 10, "main", 4 * TF_PAGE);
 	code(&host, 1, 12, "", "a/b");
-	writer_call(&host, wait, BEGIN + 5 * MS, MS, &stack, 1);
-	writer_end(&w, TF_END_EXIT, 0, BEGIN + 10 * MS);
+	for (uint64_t i = 1; i < 40; i++) {
+		const uint64_t args[] = {tf_arg(TF_ARG_MEMORY, TF_MEMORY_DEVICE, 0x1000 * i), tf_arg(TF_ARG_STACK, 0, 1)};
+
+		writer_call(&host, launch, BEGIN + i * MS, 5 * US, &arg, 1);
+		writer_call(&host, allocate, BEGIN + i * MS + 100 * US, 50 * US, args, 2);
+	}
+	writer_end(&w, TF_END_EXIT, 0, BEGIN + 50 * MS);
 	writer_save(&w, directory);
 	writer_done(&w);
 	open_capture(&model, directory);
 	context.symbols = symbols_new(&model, false);
 	summary_text(&context, &text);
 	cr_assert_not_null(strstr(text.data, "  :12 (a/b)\n"), "%s", text.data);
+	cr_assert_not_null(strstr(text.data, "; :12 (a/b)\n"), "%s", text.data);
 }
