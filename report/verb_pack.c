@@ -4,11 +4,26 @@
 
 #include "verb.h"
 
+/* The captures that are meant, as other verbs find them. */
+static int find_all(const struct command_line *l, struct texts *ret, struct err *err)
+{
+	struct buffer path = {0};
+	int code = 0;
+
+	for (size_t i = 0; i < l->capture_count && !code; i++) {
+		code = model_find(l->captures[i], false, &path, err);
+		if (!code)
+			texts_add(ret, "%s", path.data);
+	}
+	buffer_done(&path);
+	return code;
+}
+
 static int run_pack(const struct command_line *l)
 {
-	struct texts left_out = {0};
-	struct pack_wish wish = {l->captures, l->capture_count, l->output, l->is_forced, l->is_replacing,
-				 l->is_replacing ? NULL : &left_out};
+	struct texts captures = {0}, left_out = {0};
+	struct pack_wish wish = {.output = l->output, .is_forced = l->is_forced, .is_replacing = l->is_replacing,
+				 .left_out = l->is_replacing ? NULL : &left_out};
 	struct buffer path = {0};
 	struct err err;
 	int code, status;
@@ -18,10 +33,15 @@ static int run_pack(const struct command_line *l)
 		return EXIT_UNUSABLE;
 	}
 	progress_begin("packing", 0);
-	code = pack_write(&wish, &path, &err);
+	code = find_all(l, &captures, &err);
+	wish.captures = captures.items;
+	wish.count = captures.count;
+	if (!code)
+		code = pack_write(&wish, &path, &err);
 	progress_clear();
 	status = say_all(&left_out);
 	texts_done(&left_out);
+	texts_done(&captures);
 	if (code)
 		say("%s", err.text);
 	else if (!l->quiet && (!l->output || l->is_replacing))
@@ -32,7 +52,7 @@ static int run_pack(const struct command_line *l)
 
 static int run_unpack(const struct command_line *l)
 {
-	struct buffer path = {0};
+	struct buffer packed = {0}, path = {0};
 	struct err err;
 	int code;
 
@@ -40,11 +60,14 @@ static int run_unpack(const struct command_line *l)
 		say("which packed file? See pillion unpack --help");
 		return EXIT_UNUSABLE;
 	}
-	code = pack_extract(l->captures[0], l->output, &path, &err);
+	code = model_find(l->captures[0], true, &packed, &err);
+	if (!code)
+		code = pack_extract(packed.data, l->output, &path, &err);
 	if (code)
 		say("%s", err.text);
 	else if (!l->quiet && !l->output)
 		say("wrote %s", path.data);
+	buffer_done(&packed);
 	buffer_done(&path);
 	return code == -EBADMSG ? EXIT_INCOMPLETE : code ? EXIT_UNUSABLE : EXIT_DONE;
 }

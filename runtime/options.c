@@ -377,6 +377,8 @@ int options_set(struct options *o, const char *name, const char *value, char *wh
 		text_add(&t, "; did you mean --");
 		text_add(&t, nearest->name);
 		text_add(&t, "?");
+	} else {
+		text_add(&t, "; see pillion --help");
 	}
 	return -ENOENT;
 }

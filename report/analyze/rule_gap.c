@@ -15,9 +15,12 @@ static void device_cells(const struct rules *r, struct finding *f, size_t proces
 	const struct process *p = &m->processes[process];
 	struct buffer name = {0};
 
-	for (size_t i = 0; i < p->image_count && !name.size; i++)
-		if (trace_definition(m->images[p->first_image + i].trace, TF_BLOB_DEVICE_NAME, device))
-			device_name(m->images[p->first_image + i].trace, device, &name);
+	for (size_t i = 0; i < p->image_count && !name.size; i++) {
+		const struct trace *t = m->images[p->first_image + i].trace;
+
+		if (t && trace_definition(t, TF_BLOB_DEVICE_NAME, device))
+			device_name(t, device, &name);
+	}
 	if (!name.size)
 		buffer_print(&name, "GPU (%u)", device);
 	table_number(&f->table, p->pid);

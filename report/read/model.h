@@ -122,6 +122,10 @@ struct told {
 int model_open(struct model *m, char *const *paths, size_t count, struct err *err);
 void model_done(struct model *m);
 
+/* The path that a user's word for a capture stands for: itself, or with .pillion or .pillpack behind it (a packed one: .pillpack first).
+ * -errno if none of them is there. Replaces ret. */
+int model_find(const char *word, bool is_packed, struct buffer *ret, struct err *err);
+
 /* For tests and the fuzzer: a capture that is one trace file in memory. */
 int model_open_bytes(struct model *m, const void *data, size_t size, struct err *err);
 

@@ -270,30 +270,36 @@ static int open_single(struct model *m, const char *path, struct err *err)
 	return code;
 }
 
-int model_path(struct model *m, const char *path, struct err *err)
+int model_find(const char *word, bool is_packed, struct buffer *ret, struct err *err)
 {
-	static const char *const endings[] = {".pillion", ".pillpack"};
-	struct buffer longer = {0};
+	static const char *const endings[] = {"", ".pillion", ".pillpack", ".pillion"};
 	struct stat st;
-	int code = stat(path, &st) < 0 ? -errno : 0;
+	int code = -ENOENT;
 
-	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings) && code == -ENOENT && path[0]; i++) {
-		buffer_clear(&longer);
-		buffer_print(&longer, "%s%s", path, endings[i]);
-		if (!stat(longer.data, &st)) {
-			path = longer.data;
-			code = 0;
-		}
+	for (size_t i = 0; i < 3 && code == -ENOENT && word[0]; i++) {
+		buffer_clear(ret);
+		buffer_print(ret, "%s%s", word, endings[i + (i && is_packed)]);
+		code = stat(ret->data, &st) < 0 ? -errno : 0;
 	}
-	if (code)
-		code = err_set(err, code, "%s: %s", path, strerror(-code));
-	else if (S_ISDIR(st.st_mode))
-		code = open_directory(m, path, err);
-	else if (pack_is_one(path))
-		code = open_packed(m, path, err);
-	else
-		code = open_single(m, path, err);
-	buffer_done(&longer);
-	return code;
+	return code ? err_set(err, code, "%s: %s", word, strerror(-code)) : 0;
 }
 
+int model_path(struct model *m, const char *word, struct err *err)
+{
+	struct buffer path = {0};
+	struct stat st;
+	int code = model_find(word, false, &path, err);
+
+	if (!code && stat(path.data, &st) < 0)
+		code = err_set(err, -errno, "%s: %s", path.data, strerror(errno));
+	if (code)
+		;
+	else if (S_ISDIR(st.st_mode))
+		code = open_directory(m, path.data, err);
+	else if (pack_is_one(path.data))
+		code = open_packed(m, path.data, err);
+	else
+		code = open_single(m, path.data, err);
+	buffer_done(&path);
+	return code;
+}

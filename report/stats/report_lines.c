@@ -174,7 +174,9 @@ int report_lines(const struct report_context *c, struct table *table, struct err
 	int code = 0;
 
 	lines_gather(c, &lines);
-	if (!lines.has_stacks)
+	if (!lines.has_stacks && c->model->is_filtered)
+		code = err_set(err, -ENODATA, "nothing that the filter lets through has a stack");
+	else if (!lines.has_stacks)
 		code = err_set(err, -ENODATA, "the captures have no stacks: record with -s cpu, or lower "
 			       "--osrt-backtrace-threshold and --cudabacktrace-threshold");
 	else if (c->source)

@@ -147,7 +147,7 @@ static int take_short(struct line *line, char *word, char ***words)
 	const struct option *row = option_by_letter(word[0]);
 
 	if (!row) {
-		say("unknown option -%s", word);
+		say("unknown option -%s; see pillion --help", word);
 		return EXIT_USAGE;
 	}
 	if (!word[1])

@@ -65,6 +65,14 @@ for kind in input gap; do
 done
 like "$(report analyze -q -r gpu_idle -f csv gap.pillion)" ',host in OS call: usleep,' 'a gap while the host sleeps'
 
+# ---- a shell that became the program: what was before exec wrote no event, and has no trace ----
+
+record became -t cuda sh -c "exec $trouble input"
+is "$(ls became.pillion/*.trace | wc -l)" 1 'one trace of two programs'
+is "$(verdict became gpu_idle)" found 'exec: idle'
+like "$(report analyze -q -r gpu_idle -f csv became.pillion)" ',Simulated GPU 0 \(0\),' 'with the name of the device'
+like "$(report stats --summary became.pillion 2>&1)" '^ ledger: ' 'and there is a summary'
+
 # ---- could not check ----
 
 record host --gpu-activity=none "$trouble" copies

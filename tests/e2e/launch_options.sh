@@ -17,8 +17,8 @@ refused() { # REGEX OPTION...
 
 refused 'unknown option --osrt-treshold; did you mean --osrt-threshold\?' --osrt-treshold=5
 refused 'did you mean --capture-range' --capture-rang=none
-refused 'unknown option --zzzzzzzzzzzz$' --zzzzzzzzzzzz
-refused 'unknown option -Z' -Z
+refused 'unknown option --zzzzzzzzzzzz; see pillion --help$' --zzzzzzzzzzzz
+refused 'unknown option -Z; see pillion --help$' -Z
 refused "does not know 'cud'.*cuda,nvtx,osrt" -t cud,nvtx
 refused "takes none\|cpu\|process-tree, not 'gpu'" -s gpu
 refused 'takes true or false' -x maybe

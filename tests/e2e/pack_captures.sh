@@ -73,6 +73,14 @@ mv other.pillpack other.gone 2>/dev/null
 rm -rf other.pillion
 report pack -q probe.pillion -o other.pillpack
 ok 'a name without its ending' report stats -q -r processes other
+rm -rf named.pill* && cp -r probe.pillion named.pillion
+ok 'pack takes a name without its ending' report pack -q named
+ok 'and has made the file' test -f named.pillpack
+mv named.pillion named.before
+ok 'so does unpack' report unpack -q named
+ok 'and gives it back' diff -r named.pillion named.before
+rm -rf back
+ok 'unpack prefers what is packed' report unpack -q -o back named
 like "$(report pack -q probe.pillion 2>&1)" 'probe.pillpack: exists, -f true replaces it' 'a file that is there stays'
 like "$(report pack probe.pillpack 2>&1)" 'is packed already' 'packed twice is refused'
 report pack nothing.pillion >out 2>err
