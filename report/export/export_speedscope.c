@@ -93,7 +93,8 @@ int export_speedscope(struct export *x, struct err *err)
 		if (x->is_metric_given && i != x->metric)
 			continue;
 		code = profile_make(x->context, i, &profiles[count], err);
-		if (code)
+		/* Nothing but the first is shown for its emptiness, so that there is one. */
+		if (code || (!profiles[count].total && count))
 			profile_done(&profiles[count]);
 		else
 			count++;

@@ -41,6 +41,9 @@ fi
 like "$(report export -q -t chrome -o - memory.pillion)" '"ph":"C","name":"CUDA memory in use, device 0".*"Device \(bytes\)":52428800' 'a counter over time'
 like "$(report stats -q -r cuda_mem_leaks --filter-time=3600s/ -f csv memory.pillion 2>&1)" ',31\.' 'what is in use does not depend on a filter'
 unlike "$(report stats -q -r ledger -f csv memory.pillion)" 'unknown frees|blocks replaced' 'nothing unexplained in the ledger'
+is "$(PILLION_GPU_ACTIVITY=cupti accounted used "$targets/cuda_memory"; report export -q -t speedscope -o - used.pillion |
+	python3 -c 'import json, sys; print([p["name"] for p in json.load(sys.stdin)["profiles"] if not p["endValue"]])')" '[]' \
+	'speedscope: a device that was watched and had nothing to do is no profile'
 pillion -o none --cuda-memory-usage=false "$targets/cuda_memory" >out 2>err
 is "$(report stats -q -r cuda_mem_usage -f csv none.pillion | wc -l)" 1 '--cuda-memory-usage=false: nothing of it'
 done_testing
