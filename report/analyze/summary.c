@@ -396,7 +396,7 @@ void summary_text(const struct report_context *context, struct buffer *ret)
 	range_never_seen(c->model, ret);
 	ranks(c->model, ret);
 	ends(c->model, ret);
-	if (c->model->trace_bytes <= ANALYZE_BYTES) {
+	if (c->model->written_bytes <= ANALYZE_BYTES) {
 		busy(rules_gaps(&rules), ret);
 		memory_peak(c->model, ret);
 		findings(&rules, &found);
@@ -411,7 +411,7 @@ void summary_text(const struct report_context *context, struct buffer *ret)
 	top(c, &sections[COPIES], "copies", 0, true, report_cuda_gpu_mem_size_sum);
 	top(c, &sections[OS], "OS calls", 1, false, report_osrt_sum);
 	top(c, &sections[RANGES], "NVTX ranges", 1, false, report_nvtx_sum);
-	if (c->model->trace_bytes <= LINES_BYTES)
+	if (c->model->written_bytes <= LINES_BYTES)
 		top_lines(c, &sections[SOURCE]);
 	share(sections, LINES - lines(ret) - lines(&found));
 	for (size_t i = 0; i < SECTIONS; i++)

@@ -150,6 +150,7 @@ void model_trace(struct model *m, struct trace *t)
 	if (!image->variables || !image->variables[0])
 		mem_replace_text(&image->variables, mem_copy_text(h->variables, sizeof(h->variables)));
 	m->trace_bytes += t->bytes.size;
+	m->written_bytes += t->written_bytes;
 	tell_children(m, t, machine);
 }
 

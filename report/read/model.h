@@ -105,6 +105,7 @@ struct model {
 	size_t told_count, told_capacity;
 	uint64_t origin_ns;    /* the earliest start: 0 in reports */
 	uint64_t trace_bytes;  /* of all files with events */
+	uint64_t written_bytes; /* of what is in them, without holes */
 	bool is_filtered;      /* by filter.h */
 	struct texts problems; /* files that are damaged, truncated or foreign, one line each */
 };

@@ -230,6 +230,7 @@ static void read_thread(struct trace *t, struct trace_thread *thread)
 
 	cursor_init(&cursor, t, thread);
 	while (cursor_step(&cursor, &e)) {
+		t->written_bytes += TF_SLOT + (e.kind == TF_BLOB ? e.length : e.args_count * TF_SLOT);
 		if (e.kind == TF_BLOB) {
 			if (e.blob == TF_BLOB_CHILD) {
 				open_child = t->child_count;

@@ -71,6 +71,7 @@ struct trace {
 	struct correlate_counts *correlated; /* correlate.c's own: what it found, NULL: nobody asked yet */
 	struct map kernels; /* kernel.c's own: names that the other side has */
 	unsigned knows_kernels;
+	uint64_t written_bytes; /* of events and definitions; the file may have holes */
 	/* what could not be read */
 	uint64_t torn, orphans, broken, holes, damaged_bytes, missing_bytes;
 };

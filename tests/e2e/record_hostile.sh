@@ -44,6 +44,7 @@ if [ "$(id -u)" -eq 0 ]; then
 	adds_up 200000 chroot
 	chmod 755 "$work"
 	same 'setuid' "$hostile" nobody
+	unlike "$(report stats --summary same.pillion 2>&1)" 'a large capture' 'a file that was made large ahead is no large capture'
 else
 	skip chroot 'needs root'
 	skip setuid 'needs root'
