@@ -214,14 +214,18 @@ static void ends(const struct model *m, struct buffer *out)
 		buffer_print(out, " %zu %s did not exit 0\n", others, shown ? "more" : others == 1 ? "child process" : "child processes");
 }
 
-/* -c nvtx whose range never came: nothing was recorded, and this is why. */
+/* A capture range that never came: nothing was recorded, and this is why. */
 static void range_never_seen(const struct model *m, struct buffer *out)
 {
 	for (size_t i = 0; i < m->ranges_count; i++)
-		if (m->ranges[i].mode != TF_RANGE_NVTX || m->ranges[i].count)
+		if (m->ranges[i].mode != m->ranges[0].mode || m->ranges[i].count)
 			return;
-	if (!m->ranges_count)
+	if (!m->ranges_count || m->ranges[0].mode == TF_RANGE_WHOLE_RUN)
 		return;
+	if (m->ranges[0].mode == TF_RANGE_PROFILER_API) {
+		buffer_text(out, " --capture-range=cudaProfilerApi: cudaProfilerStart was never called, so nothing is recorded\n");
+		return;
+	}
 	buffer_text(out, " --nvtx-capture: range never seen; ");
 	buffer_text(out, m->seen.count ? "seen were: " : "nor any other");
 	for (size_t i = 0; i < m->seen.count; i++) {

@@ -44,6 +44,8 @@ is "$(num_cuda shutdown cudaMalloc)" 12 'stop-shutdown: the range'
 pillion -f -o never -c cudaProfilerApi "$loops" >out 2>err
 is "$? $(cat out)" '0 10 loops, 0 failed' 'no Start: the program runs'
 is "$(num_calls never usleep)" '' 'no Start: nothing is recorded'
+like "$(report stats --summary never.pillion)" '^ --capture-range=cudaProfilerApi: cudaProfilerStart was never called' 'and the summary says why it is empty'
+unlike "$(report stats --summary stopped.pillion)" 'never called' 'which it does not of one that was'
 
 # By environment alone.
 LD_PRELOAD=$library PILLION_OUTPUT=$work/bare.pillion PILLION_CAPTURE_RANGE=cudaProfilerApi "$loops" 3 5 >out 2>err
