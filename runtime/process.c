@@ -53,13 +53,14 @@ static void say_line(const char *line)
 	sys_write(2, bytes, text_length(&t));
 }
 
-static void say(const char *why)
+static void say_off(const char *why, const char *capture)
 {
-	char bytes[512];
+	char bytes[480]; /* say_line has room for its own words, too */
 	struct text t = text_init(bytes, sizeof(bytes));
 
 	text_add(&t, "recording is off: ");
 	text_add(&t, why);
+	text_add(&t, capture);
 	say_line(bytes);
 }
 
@@ -190,7 +191,7 @@ static bool configure(void)
 	identity_read(&process_inherited.identity, environment);
 	process_inherited.run = parse_hex(identity_variable(environment, "PILLION_RUN"));
 	if (!identity_capture(process_inherited.directory, sizeof(process_inherited.directory), environment, &process_inherited.identity)) {
-		say("the capture's name is too long");
+		say_off("the capture's name is too long", "");
 		return false;
 	}
 	if (!process_inherited.run) {
@@ -199,7 +200,11 @@ static bool configure(void)
 		process_inherited.run = random_number();
 		error = make_capture();
 		if (error) {
-			say(error == -ENOSPC ? "the disk is full" : error == -EACCES || error == -EROFS ? "the capture cannot be written" : "the capture cannot be made");
+			say_off(error == -ENOSPC ? "the disk is full: "
+				: error == -EACCES || error == -EROFS ? "no permission to write the capture "
+				: error == -ENOENT ? "no directory to make the capture in: "
+						   : "cannot make the capture ",
+				process_inherited.directory);
 			return false;
 		}
 		make_range();
@@ -241,7 +246,7 @@ static bool start(void)
 	process_inherited.nonce = process.nonce;
 	/* Asked for once; the child inherits the wish. Without it a child by clone(2) would write into its parent's trace. */
 	if (!is_fork && sys_madvise(&process, sizeof(process), MADV_WIPEONFORK)) {
-		say("Linux 4.14 or newer is needed, to tell forked children");
+		say_off("Linux 4.14 or newer is needed, to tell forked children", "");
 		return false;
 	}
 	process_gate.groups = process_options.trace | (process_options.sample ? PROCESS_SAMPLES : 0);

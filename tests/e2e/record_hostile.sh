@@ -81,6 +81,10 @@ if [ "$(id -u)" -ne 0 ]; then
 	is "$(wc -l <err)" 1 'and one line says so'
 fi
 
+LD_PRELOAD=$library PILLION_OUTPUT=$work/none/cap "$hostile" calls >out 2>err
+is "$? $(cat out)" '0 calls done' 'no directory for the capture: the program goes on'
+is "$(cat err)" "pillion: recording is off: no directory to make the capture in: $work/none/cap" 'and one line names it'
+
 # 1e5 exceptions: the program keeps its own unwinder.
 same 'C++ exceptions' "$targets/throws" 100000
 loaded=$(LD_PRELOAD=$library PILLION_OUTPUT=$work/throw.pillion LD_DEBUG=bindings "$targets/throws" 1 2>&1 | grep '_Unwind_RaiseException' | grep -c 'libpillion')
