@@ -93,10 +93,21 @@ int work_begin(struct work *w, const struct command_line *l)
 	return EXIT_UNUSABLE;
 }
 
+/* errno of what could not be written; 0: all was. */
+static int write_error(FILE *file)
+{
+	if (fflush(file))
+		return errno;
+	if (!ferror(file))
+		return 0;
+	/* That was a while ago, and errno is no longer that of then: how one more byte fares tells why. */
+	clearerr(file);
+	return fputc('\n', file) == EOF || fflush(file) ? errno : EIO;
+}
+
 int work_end(struct work *w)
 {
-	/* Of a write that failed long ago only that is left. */
-	int failed = fflush(w->emit.file) ? errno : ferror(w->emit.file) ? EIO : 0;
+	int failed = write_error(w->emit.file);
 
 	if (!w->line->quiet && !w->line->summary) /* where a run ends is no place for what files lack names */
 		say_all(symbols_problems(w->context.symbols));
