@@ -165,6 +165,10 @@ async function checkDevices(page) {
 	await press(page, 'Escape');
 	const tiles = await page.get(`document.querySelector('.tiles').textContent`);
 
+	const wall = Math.max(...parse(readFileSync(join(folder, 'processes.csv'), 'utf8')).slice(1).map(row => +row[4] + +row[5])) / 1e6;
+	const shown = Number(/Wall time([\d.]+) ms/.exec(tiles)?.[1]);
+
+	check(Math.abs(shown - wall) < wall / 900, 'the wall time, from the launch on as in the summary', tiles, wall);
 	check(/GPU busy\d+\.\d %/.test(tiles) && /Device memory1\.1 MB/.test(tiles), 'how busy the GPU was, and its memory', tiles);
 }
 

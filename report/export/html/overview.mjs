@@ -19,10 +19,9 @@ function counted(count, word) {
 	return `${whole(count)} ${word}${count === 1 ? '' : 's'}`;
 }
 
+// Of the run: from its launch, which is 0, as in the summary.
 function wall(model) {
-	const first = model.processes.reduce((least, p) => Math.min(least, p.start), Infinity);
-
-	return model.processes.reduce((most, p) => Math.max(most, p.end), first) - first || 0;
+	return model.processes.reduce((most, p) => Math.max(most, p.end), 0);
 }
 
 // By device, the time in which any of its streams was busy.
