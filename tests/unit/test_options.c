@@ -133,12 +133,14 @@ ParameterizedTestParameters(options, take_or_refuse_a_value)
 		{"env-var", "=1", -EINVAL, "A=B,C=D"},
 		{"cpuctxsw", "process-tree", 0, "is ignored"},
 		{"samples-per-backtrace", "1", 0, "is ignored"},
+		{"sampling-trigger", "timer,sched", 0, "is ignored"},
+		{"cpu-core-metrics", "0,1", -ENOTSUP, "not for pillion"},
 		{"cuda-um-cpu-page-faults", "false", 0, ""},
 		{"cuda-um-cpu-page-faults", "true", 0, ""},
 		{"run-as", "me", -ENOTSUP, "not for pillion"},
 		{"help", "", -ENOENT, "unknown"},
 		{"osrt-treshold", "1", -ENOENT, "did you mean --osrt-threshold?"},
-		{"qqqqqqqqqqqqqqqqq", "1", -ENOENT, "unknown option --qqqqqqqqqqqqqqqqq"},
+		{"qqqqqqqqqqqqqqqqq", "1", -ENOENT, "unknown option --qqqqqqqqqqqqqqqqq; see pillion --help"},
 	};
 
 	return cr_make_param_array(struct value, values, sizeof(values) / sizeof(values[0]));
