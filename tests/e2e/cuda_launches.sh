@@ -45,7 +45,7 @@ ok 'without the launcher' equal bare log --captured
 launches_in() { # CAPTURE: how many have a stack
 	report stats -q -r stacks_sum -f csv "$1.pillion" | awk -F, '$9 ~ /Launch/ { n += $3 } END { print n + 0 }'
 }
-if "$PILLION" --version | grep -q 'native stacks'; then
+if has_unwinder; then
 	for all in true false; do
 		pillion -o stacks_$all -t cuda --cuda-launch-stacks=$all --cudabacktrace-threshold=60000000000 "$doubles/cuda_launches" 2 >out 2>err
 		report stats -q -r stacks_sum -f csv stacks_$all.pillion | grep '[lL]aunch' >stacks_$all

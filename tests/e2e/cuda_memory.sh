@@ -34,7 +34,7 @@ like "$failures" ',asked,209\.[0-9]*,,57\.[0-9]*,[0-9.]*,104\.[0-9]*,Device,cuda
 like "$failures" ',had,31\.[0-9]*,1,,,,Device,cudaMalloc,' 'who had it'
 is "$(report export -q -t folded --metric alloc -o - memory.pillion | awk '{ n += $NF } END { print n }')" \
 	$(((30 + 20 + 5 + 1) << 20)) '--metric alloc: bytes by stack'
-if "$PILLION" --version | grep -q 'native stacks'; then
+if has_unwinder; then
 	like "$leaks" 'keeps \([^)]*cuda_memory\.c:[0-9]+\) <- main' 'by source line'
 	like "$failures" 'asks_too_much[^ ]* \([^)]*cuda_memory\.c:[0-9]+\) <- main' 'the one who got none, too'
 fi

@@ -57,7 +57,7 @@ accounted whole "$doubles/cuda_launches" 7
 is "$(report stats -q -r cuda_gpu_kern_sum -f csv cuda_launches.pillion | awk -F, 'NR > 1 { n += $3 } END { print n }')" \
 	"$(grep -c '"ev":"launch"' log)" 'cuda_gpu_kern_sum: as many kernels as the account, graphs by their nodes'
 is "$(report stats -q -r cuda_gpu_kern_sum:base -f csv cuda_launches.pillion | sed -n 's/.*,//p' | sort | tr '\n' ' ')" 'Name add scale ' ':base'
-if "$PILLION" --version | grep -q 'native stacks'; then
+if has_unwinder; then
 	ok 'folded by who launched' report export -t folded --metric gpu -o folded whole.pillion
 	is "$(awk '/Launch[^;]*;[^;]*$/ { if (!/;main \(.*cuda_launches\.[ch]:[0-9]+\);/) print; else if (!/CUDA graph/) sum += $NF } END { print sum }' folded)" \
 		"$(report stats -q -r cuda_gpu_kern_sum -f csv whole.pillion | awk -F, '{ sum += $2 } END { print sum }')" \

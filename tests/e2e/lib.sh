@@ -29,6 +29,11 @@ num_calls() {
 	report stats -r osrt_sum -f csv "$1.pillion" 2>/dev/null | awk -F, -v name="$2" '$9 == name { print $3 }'
 }
 
+# Whether this build has an unwinder of its own, so that any program has native stacks.
+has_unwinder() {
+	"$PILLION" --version | grep -q 'native stacks by libunwind'
+}
+
 # pillion ARG...: without a summary of its own, and not for ever.
 pillion() {
 	PILLION_STATS=${PILLION_STATS:-false} timeout --foreground "$patience" "$PILLION" "$@"

@@ -5,7 +5,7 @@
 set -u
 . "$(dirname "$0")/lib.sh"
 
-"$PILLION" --version | grep -q 'native stacks' || skip_all 'built without the unwinder'
+has_unwinder || skip_all 'built without the unwinder'
 python=$("${PYTHON:-python3}" -c 'import sys; print(sys.executable)') || skip_all 'no python3'
 job=$(CDPATH='' cd -P -- "$tests_dir/../targets" && pwd)/lines_job.py
 

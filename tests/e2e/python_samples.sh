@@ -4,7 +4,7 @@
 set -u
 . "$(dirname "$0")/lib.sh"
 
-"$PILLION" --version | grep -q 'native stacks' || skip_all 'built without the unwinder'
+has_unwinder || skip_all 'built without the unwinder'
 script=$tests_dir/../targets/python_samples.py
 
 # percent NAME FUNCTION: its cumulative share of the samples.

@@ -6,7 +6,7 @@ set -u
 . "$(dirname "$0")/lib.sh"
 rounds=${PILLION_STRESS_ROUNDS:-10}
 
-"$PILLION" --version | grep -q 'native stacks' || skip_all 'built without the unwinder'
+has_unwinder || skip_all 'built without the unwinder'
 script=$tests_dir/../targets/python_stress.py
 doubles=$PILLION_BUILD_DIR/tests/doubles
 [ -e "$doubles/libcudart.so.13" ] && export STRESS_CUDART="$doubles/libcudart.so.13" LD_LIBRARY_PATH=$doubles

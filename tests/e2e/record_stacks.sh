@@ -8,7 +8,7 @@ sum_of_calls() { # PATTERN of rows in $stacks
 	printf '%s\n' "$stacks" | grep "$1" | awk -F, '{ n += $3 } END { print n + 0 }'
 }
 
-"$PILLION" --version | grep -q 'native stacks' || skip_all 'built without the unwinder'
+has_unwinder || skip_all 'built without the unwinder'
 pillion -f -o stacks --osrt-backtrace-threshold=40000000 "$targets/stacks" >out 2>err
 is $? 0 'runs'
 stacks=$(report stats -r stacks_sum -f csv stacks.pillion)

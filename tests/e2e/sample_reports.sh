@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # CPU samples: shares by function and line as they are, every thread and process, odd stacks, what they cost.
 . "$(dirname -- "$0")/lib.sh"
+has_unwinder || skip_all 'built without the unwinder'
 
 # take NAME ARG...: samples of "samples ARG...", silent and well ended.
 take() {
