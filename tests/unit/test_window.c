@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "recorder.h"
@@ -56,23 +58,28 @@ static void *record_many(void *unused)
 /* ---- reading back ---- */
 
 struct found {
-	uint64_t calls[2], torn, strings, windows, backwards;
+	uint64_t calls[2], torn, strings, windows, backwards, mistimed; /* mistimed: read otherwise than the argument has it */
 };
 
 static void read_window(const struct tf_window *w, struct found *f)
 {
 	const uint64_t *slot = (const uint64_t *)(w + 1), *end = (const uint64_t *)((const char *)w + w->size_bytes);
 	uint64_t now = w->base_ticks;
+	bool is_torn = false; /* arguments may have come, and belong to nothing */
 
 	while (end > slot && !end[-1])
 		end--;
 	for (; slot < end; slot++) {
+		is_torn = tf_kind(*slot) == TF_TORN || (is_torn && tf_kind(*slot) == TF_ARG);
 		switch (tf_kind(*slot)) {
 		case TF_TORN:
 			f->torn++;
 			break;
 		case TF_TIME:
 			now = tf_time_ticks(*slot, now);
+			break;
+		case TF_MARK:
+			now = tf_time_after(now, tf_event_time(*slot));
 			break;
 		case TF_CALL: {
 			uint64_t time = tf_time_after(now, tf_event_time(*slot));
@@ -82,6 +89,9 @@ static void read_window(const struct tf_window *w, struct found *f)
 			f->calls[tf_event_id(*slot)]++;
 			break;
 		}
+		case TF_ARG:
+			f->mistimed += !is_torn && tf_arg_kind(*slot) == TF_ARG_VALUE && tf_arg_value(*slot) != now << 16 >> 16;
+			break;
 		case TF_BLOB:
 			f->strings += tf_blob_kind(*slot) == TF_BLOB_STRING;
 			break;
@@ -259,3 +269,269 @@ Test(window, shows_the_call_in_progress)
 	event_end(&outer, 0, 0);
 	cr_assert_eq(thread_self.page->current, 0);
 }
+
+#if defined(__x86_64__)
+/* ---- at any instruction ---- */
+
+/* The processor traps after each instruction of a writer; at one of them the handler does what a test is of. The next call has it
+ * at the next instruction, until there is none left. */
+static struct {
+	long chosen, now;
+	bool is_timeless; /* what is written has no time */
+	void (*act)(void);
+	sigjmp_buf left;
+	uint64_t stepped, acted, expected[2];
+} step;
+
+/* What comes after the act runs freely: it may take a window, for which all signals wait, and a trap then would be the end. */
+static void on_step(int signal, siginfo_t *info, void *context)
+{
+	(void)signal;
+	(void)info;
+	if (step.now++ != step.chosen)
+		return;
+	((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~0x100;
+	step.acted++;
+	step.act();
+}
+
+#define STEP(flags) __asm__ volatile("lea -128(%%rsp), %%rsp\n\tpushfq\n\t" flags ", (%%rsp)\n\tpopfq\n\tlea 128(%%rsp), %%rsp" : : : "memory", "cc")
+#define STEP_BEGIN() STEP("orq $0x100")
+#define STEP_END() STEP("andq $~0x100")
+
+/* A call that says when it was, with so many arguments. */
+static inline __attribute__((always_inline)) void record_time(unsigned function, unsigned count)
+{
+	struct event e = {0};
+	uint64_t args[3];
+
+	if (!event_begin(&e, function) || !event_end(&e, function, 0))
+		return;
+	for (unsigned i = 0; i < count; i++)
+		args[i] = tf_arg(TF_ARG_VALUE, 0, e.end);
+	event_record(&e, function, UINT64_MAX, args, count);
+}
+
+static void write_one(void)
+{
+	record_time(0, 1);
+}
+
+static void write_slowly(void)
+{
+	record_time(0, 3);
+}
+
+static void write_instant(void)
+{
+	event_instant(TF_MARK, 0, 0, NULL, 0);
+}
+
+static void write_text(void)
+{
+	event_blob(TF_BLOB_STRING, 1, "a text of three slots", 21);
+}
+
+static void make_room(void)
+{
+	for (; !thread_self.base || thread_self.next + 64 * TF_SLOT > thread_self.limit; step.expected[1]++)
+		record(1, 1);
+}
+
+static void step_through(void (*write)(void), void (*act)(void))
+{
+	struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
+
+	cr_assert_eq(sigaction(SIGTRAP, &action, NULL), 0);
+	step.act = act;
+	step.chosen = 0;
+	do {
+		make_room();
+		step.now = 0;
+		if (!sigsetjmp(step.left, 1)) {
+			STEP_BEGIN();
+			write();
+			STEP_END();
+		}
+		step.stepped++;
+	} while (step.now > step.chosen++);
+	cr_assert_gt(step.stepped, 20);
+}
+
+static void step_through_all(void (*act)(void))
+{
+	static void (*const writers[])(void) = {write_one, write_slowly, write_instant, write_text};
+	uint64_t calls = 0;
+
+	cr_assert(event_enter());
+	memset(&step, 0, sizeof(step));
+	for (unsigned i = 0; i < sizeof(writers) / sizeof(*writers); i++) {
+		step.stepped = 0;
+		step.is_timeless = writers[i] == write_text;
+		step_through(writers[i], act);
+		calls += i < 2 ? step.stepped : 0;
+	}
+	step.expected[0] = calls;
+}
+
+static void assert_whole(unsigned files_wanted)
+{
+	struct found f;
+	int files;
+
+	f = read_back(&files);
+	cr_assert_eq(files, (int)files_wanted);
+	cr_expect_eq(f.calls[0], step.expected[0], "%lu, not %lu", f.calls[0], step.expected[0]);
+	cr_expect_eq(f.calls[1], step.expected[1], "%lu, not %lu", f.calls[1], step.expected[1]);
+	cr_expect_eq(f.torn, 0);
+	cr_expect_eq(f.mistimed, 0, "%lu", f.mistimed);
+	cr_expect_eq(thread_self.writing, 0);
+}
+
+static void act_record(void)
+{
+	record_time(1, 1);
+	step.expected[1]++;
+}
+
+Test(window, keeps_all_of_a_handler_at_any_instruction)
+{
+	step_through_all(act_record);
+	assert_whole(1);
+}
+
+static void act_fill(void)
+{
+	for (uint32_t windows = thread_self.windows + 1 + step.acted % 3; thread_self.windows < windows;)
+		act_record();
+}
+
+Test(window, keeps_all_of_a_handler_that_takes_new_windows_at_any_instruction)
+{
+	step_through_all(act_fill);
+	assert_whole(1);
+}
+
+/* Longer than the low bits of a time can tell. */
+static void act_wait(void)
+{
+	if (step.is_timeless)
+		return;
+	for (uint64_t until = clock_now() + TF_TIME_MASK + step.acted % 2 * 4096; clock_now() < until;)
+		;
+	if (step.acted % 3)
+		act_record();
+}
+
+Test(window, tells_the_time_of_a_handler_that_takes_long_at_any_instruction)
+{
+	step_through_all(act_wait);
+	assert_whole(1);
+}
+
+static void act_leave(void)
+{
+	record_time(1, 1);
+	step.expected[1]++;
+	siglongjmp(step.left, 1);
+}
+
+Test(window, goes_on_when_a_handler_leaves_it_at_any_instruction)
+{
+	struct found f;
+	int files;
+
+	step_through_all(act_leave);
+	for (int i = 0; i < EVENTS; i++)
+		act_record();
+	f = read_back(&files);
+	cr_expect_eq(f.calls[1], step.expected[1]);
+	cr_expect_eq(f.mistimed, 0);
+	cr_expect_leq(f.calls[0], step.expected[0]);
+	cr_expect_leq(f.torn, 6 * step.acted);
+}
+
+/* The child goes on where the handler was, and records both there and after it; its parent records before it does. */
+static void act_fork(void)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		event_enter(); /* as our fork does */
+		record_time(1, 1);
+		return;
+	}
+	act_record();
+	cr_assert(waitpid(pid, &status, 0) == pid && status == 0, "%d", status);
+}
+
+Test(window, goes_on_in_a_child_that_a_handler_forks_at_any_instruction)
+{
+	pid_t parent = getpid();
+	struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
+	struct found f;
+	int files;
+
+	cr_assert(event_enter());
+	cr_assert_eq(sigaction(SIGTRAP, &action, NULL), 0);
+	step.act = act_fork;
+	do {
+		make_room();
+		step.now = 0;
+		STEP_BEGIN();
+		record_time(0, 1);
+		STEP_END();
+		if (getpid() != parent) {
+			record_time(1, 1);
+			_exit(thread_self.writing != 0);
+		}
+		step.stepped++;
+	} while (step.now > step.chosen++);
+	f = read_back(&files);
+	cr_assert_eq((uint64_t)files, 1 + step.acted);
+	cr_expect_eq(f.calls[1], step.expected[1] + 2 * step.acted);
+	cr_expect_geq(f.calls[0], step.stepped);
+	cr_expect_leq(f.calls[0], step.stepped + step.acted);
+	cr_expect_eq(f.torn, 0);
+	cr_expect_eq(f.mistimed, 0);
+}
+
+static void *step_in_thread(void *chosen)
+{
+	(void)chosen;
+	make_room();
+	step.now = 0;
+	STEP_BEGIN();
+	record_time(0, 1);
+	STEP_END();
+	return NULL;
+}
+
+static void act_end(void)
+{
+	pthread_exit(NULL);
+}
+
+Test(window, lets_a_thread_end_in_a_handler_at_any_instruction)
+{
+	struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
+	struct found f;
+	pthread_t id;
+	int files;
+
+	cr_assert(event_enter());
+	cr_assert_eq(sigaction(SIGTRAP, &action, NULL), 0);
+	step.act = act_end;
+	do {
+		cr_assert_eq(pthread_create(&id, NULL, step_in_thread, NULL), 0);
+		cr_assert_eq(pthread_join(id, NULL), 0);
+		step.stepped++;
+	} while (step.now > step.chosen++);
+	f = read_back(&files);
+	cr_expect_eq(f.calls[1], step.expected[1]);
+	cr_expect_leq(f.calls[0], step.stepped);
+	cr_expect_leq(f.torn, 2 * step.acted);
+	cr_expect_eq(f.mistimed, 0);
+}
+#endif
