@@ -253,43 +253,48 @@ static char *list_others(const char *list, const char *ours, const char *separat
 	return others;
 }
 
-/* `front`, if any, before what others have there. */
-static void list_set(struct environment *e, const char *name, const char *front, const char *others)
+/* `front`, if any, before what others have there; `ours` goes. A list that neither concerns stays as the user wrote it. */
+static void list_set(struct environment *e, const char *name, const char *separators, const char *front, const char *ours)
 {
-	char *list = joined(front, *front && *others ? ":" : "", others, "");
+	const char *now = value_get(e, name);
+	char *others, *list;
 
+	if (!*front && (!now || !strstr(now, ours)))
+		return;
+	others = list_others(now, ours, separators);
+	list = joined(front, *front && *others ? ":" : "", others, "");
 	if (*list)
 		value_set(e, name, list);
 	else
 		value_unset(e, name);
+	free(others);
 	free(list);
 }
 
 static void preload_set(const struct launch *l, struct environment *e)
 {
-	char *others = list_others(value_get(e, "LD_PRELOAD"), l->library, ": "), *front;
 	const char *runtime = l->preloadable.runtime, *injection = value_get(e, "CUDA_INJECTION64_PATH");
 	bool is_harm = l->preloadable.kind == PRELOADABLE_HARM;
+	char *front;
 
 	if (is_harm && injection && !strcmp(injection, l->library))
 		value_unset(e, "CUDA_INJECTION64_PATH");
 	front = is_harm ? joined("", "", "", "") : joined(runtime, *runtime ? ":" : "", l->library, "");
-	list_set(e, "LD_PRELOAD", front, others);
+	list_set(e, "LD_PRELOAD", ": ", front, l->library);
 	free(front);
-	free(others);
 }
 
 /* False: it is not there, and ld.so would complain in the program's name. */
 static bool audit_set(const struct launch *l, struct environment *e)
 {
-	char *auditor = auditor_of(l->library), *others = list_others(value_get(e, "LD_AUDIT"), auditor, ":");
-	bool is_wanted = l->options.ld_audit && l->preloadable.kind != PRELOADABLE_HARM, is_there = !is_wanted || !access(auditor, R_OK);
+	bool is_wanted = l->options.ld_audit && l->preloadable.kind != PRELOADABLE_HARM, is_there;
+	char *auditor = auditor_of(l->library);
 
+	is_there = !is_wanted || !access(auditor, R_OK);
 	if (!is_there)
 		say("--ld-audit: %s: %s", auditor, strerror(errno));
-	list_set(e, "LD_AUDIT", is_wanted ? auditor : "", others);
+	list_set(e, "LD_AUDIT", ":", is_wanted ? auditor : "", auditor);
 	free(auditor);
-	free(others);
 	return is_there;
 }
 

@@ -98,6 +98,9 @@ is "$(report stats -q -r processes -f csv calls.pillion | grep -c 'sh -c')" 1 'a
 
 is "$(LD_AUDIT=/none.so pillion --ld-audit -o e sh -c 'echo "$LD_AUDIT"' 2>/dev/null)" "$auditor:/none.so" "a user's LD_AUDIT comes after ours"
 is "$(LD_AUDIT=$auditor pillion -o e2 sh -c 'echo "${LD_AUDIT-none}"' 2>/dev/null)" none 'without the option an outer one is taken out'
+for list in '' ':/none.so::' '/none.so:./none.so:/none.so'; do
+	is "$(LD_AUDIT=$list pillion -f -o e2 env 2>/dev/null | grep ^LD_AUDIT=)" "LD_AUDIT=$list" "and a user's stays as it is: '$list'"
+done
 is "$(pillion --ld-audit -o e3 env -i /bin/sh -c 'echo "$LD_AUDIT"' 2>/dev/null)" "$auditor" 'a clean environment gets it'
 is "$(pillion --ld-audit -o e4 env LD_AUDIT=/none.so /bin/sh -c 'echo "$LD_AUDIT"' 2>/dev/null)" "$auditor:/none.so" 'so does one with an auditor of its own'
 is "$(pillion --ld-audit --follow-clean-env=false -o e5 env -i /bin/sh -c 'echo "${LD_AUDIT-none}"' 2>/dev/null)" none 'unless that is not wanted'
