@@ -22,7 +22,7 @@
 #define PILLION_VERSION "0"
 #endif
 
-enum { REPORTS_MAX = 1000000, WAIT_STEP_MS = 20, WAIT_REPLACE_MS = 15000, FRESH_S = 30 };
+enum { REPORTS_MAX = 1000000, WAIT_STEP_MS = 20, WAIT_SILENT_MS = 2000, WAIT_REPLACE_MS = 15000, FRESH_S = 30 };
 
 /* What stands at a path where a capture is wanted. */
 enum found { FOUND_NOTHING, FOUND_OURS, FOUND_OTHER, FOUND_PACKED, FOUND_FOREIGN };
@@ -87,8 +87,8 @@ static int key_read(int directory, char ret[512])
 }
 
 /* A directory without the file may be one that another rank has just made, on a node that is slow or has much to do. To give up early would
- * be not to start a rank, or to part it from the others. */
-static int key_wait(const struct launch *l, int directory, char ret[512])
+ * be not to start a rank, or to part it from the others. But a user who made it by hand is to know what is waited for. */
+static int key_wait(const struct launch *l, const char *path, int directory, char ret[512])
 {
 	struct stat st;
 	int rc = key_read(directory, ret);
@@ -96,6 +96,8 @@ static int key_wait(const struct launch *l, int directory, char ret[512])
 	bool may_join = is_fresh && (l->key[0] || l->options.append);
 
 	for (int ms = 0; rc == -ENOENT && may_join && ms < FRESH_S * 1000; ms += WAIT_STEP_MS) {
+		if (ms == WAIT_SILENT_MS)
+			say("%s is no capture yet: waiting up to %d s for the run that has made it", path, FRESH_S);
 		pause_ms(WAIT_STEP_MS);
 		rc = key_read(directory, ret);
 	}
@@ -120,7 +122,7 @@ static enum found look(const struct launch *l, const char *path, int *ret_direct
 	*ret_directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (*ret_directory < 0)
 		return errno == ENOENT ? FOUND_NOTHING : is_packed(path) ? FOUND_PACKED : FOUND_FOREIGN;
-	if (key_wait(l, *ret_directory, key))
+	if (key_wait(l, path, *ret_directory, key))
 		return FOUND_FOREIGN;
 	return l->key[0] && !strcmp(key, l->key) && !step_has_rank(l, path) ? FOUND_OURS : FOUND_OTHER;
 }

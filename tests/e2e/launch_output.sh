@@ -50,6 +50,18 @@ is $? 0 '--append joins'
 is "$(cat a.pillion/*.index | grep -c ^launch)" 2 'and both runs are in it'
 pillion --append -f -o a true 2>err
 is $? 2 'both at once are refused'
+
+# One that is empty and new may be another rank's; whoever made it by hand is told.
+mkdir new.pillion
+pillion --append -o new echo joined >out 2>err &
+for ((i = 0; i < 200; i++)); do
+	grep -q 'new.pillion is no capture yet: waiting' err && break
+	sleep 0.1
+done
+cp a.pillion/capture new.pillion/ # as that rank would
+wait $!
+is "$? $(cat out) $(grep -c 'no capture yet' err)" '0 joined 1' '--append waits for a capture that is being made, and says so'
+
 mkdir foreign.pillion
 touch foreign.pillion/mine
 pillion -f -o foreign true 2>err
