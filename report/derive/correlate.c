@@ -314,31 +314,32 @@ static bool has_work(const struct state *s, const struct entry *entry)
 	return has_records(s, entry->id, &at);
 }
 
-/* An entry with work that no host call has, and that was under way then. */
-static bool is_left(const struct state *s, const struct entry *e, uint64_t ticks)
+/* An entry with work that no host call has, and that was under way in the time from `half` ticks before then to as many after it. */
+static bool is_left(const struct state *s, const struct entry *e, uint64_t ticks, uint64_t half)
 {
 	uint64_t distance = e->middle > ticks ? e->middle - ticks : ticks - e->middle;
 
-	return e->next == (size_t)(e - s->entries) && distance <= e->half && has_work(s, e);
+	return e->next == (size_t)(e - s->entries) && distance <= e->half + half && has_work(s, e);
 }
 
 /* A runtime that is a part of the program asks the driver from within its own call. The host call is the one for the driver;
- * CUPTI's is the runtime's, whose middle may lie beside it. */
+ * CUPTI's is the runtime's, whose middle may lie beside it. Or the call is so short that the middle is beside it by what the two clocks
+ * differ. Of what is left on both sides, those belong together that were under way at once. */
 static void match_from_within(struct state *s, size_t k, size_t from, size_t end)
 {
 	struct calls c;
 	size_t left = 0;
 
 	for (size_t i = from; i < end; i++)
-		left += is_left(s, &s->entries[i], s->entries[i].middle);
+		left += is_left(s, &s->entries[i], s->entries[i].middle, 0);
 	for (calls_begin(&c, &s->calls, k); left && calls_next(&c);) {
-		uint64_t middle = c.event.ticks - (c.event.ticks - event_start(&c.event)) / 2;
+		uint64_t half = (c.event.ticks - event_start(&c.event)) / 2, middle = c.event.ticks - half;
 		size_t at = seek(s->entries, from, end, middle);
 
-		if (at == end || !is_left(s, &s->entries[at], middle))
+		if (at == end || !is_left(s, &s->entries[at], middle, half))
 			at--; /* the one before, if there is one */
 		if (at >= from && at < end && host_call_asks(&s->calls, &c.event) && !bits_get(&s->met[k], c.number) &&
-		    is_left(s, &s->entries[at], middle)) {
+		    is_left(s, &s->entries[at], middle, half)) {
 			match_entry(s, k, &c, &s->entries[at]);
 			left--;
 		}

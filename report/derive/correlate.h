@@ -3,9 +3,9 @@
  *
  * CUPTI gives each call that asks a device for something a correlation id, and each device record the id of its call;
  * our own records of calls have none. In between stand CUPTI's records of calls (struct device_call): one belongs to the
- * innermost host call of CUDA's that holds its middle, on the same thread; or, where none does, to one that lies within it. Where times were on another clock and most of a
- * thread's fit nowhere, and there are as many of them as of host calls that ask for work, they are matched in their order
- * instead. A call that runtime and driver both recorded has one id, so it is matched once.
+ * innermost host call of CUDA's that holds its middle, on the same thread; or, where none does, to one that asks for work and was
+ * under way at the same time. Where times were on another clock and most of a thread's fit nowhere, and there are as many of them
+ * as of host calls that ask for work, they are matched in their order instead. A call that runtime and driver both recorded has one id, so it is matched once.
  *
  * Where CUDA events give the times, the call's own record has the number (TF_ARG_WORK).
  *

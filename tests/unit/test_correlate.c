@@ -117,6 +117,26 @@ Test(correlate, a_call_within_cuptis_own_has_its_work)
 	free(all);
 }
 
+/* Two clocks that differ by more than half a short call takes. */
+Test(correlate, a_call_that_begins_after_the_middle_of_cuptis_own_has_its_work)
+{
+	struct all *all;
+
+	call(&main_thread, drive, 2020, 100, TF_ARG_LAUNCH);
+	call(&main_thread, drive, 2220, 100, TF_ARG_LAUNCH);
+	call(&main_thread, drive, 2420, 100, TF_ARG_LAUNCH);
+	calls((struct writer_device_call[]){{10, 1, 1980, 70, true}, {10, 2, 2190, 70, true}, {10, 3, 2380, 20, true}}, 3);
+	work(1, 5000);
+	work(2, 6000);
+	work(3, 7000);
+	all = correlate();
+	cr_assert_eq(find(all, 1)->start, 2020);
+	cr_assert_eq(find(all, 2)->start, 2220);
+	cr_assert_eq(all->counts.matched, 2);
+	cr_assert_eq(all->counts.without_call, 1, "what was over before is another's");
+	free(all);
+}
+
 Test(correlate, each_call_gets_its_records_and_each_record_its_call)
 {
 	struct all *all;
