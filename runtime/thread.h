@@ -20,7 +20,8 @@ struct thread {
 	uint64_t next, base, limit; /* addresses in the window: of the next slot, the first, the end */
 	uint64_t last_ticks;	    /* time of the slot written last */
 	uintptr_t current_frame;    /* where the call in progress was made */
-	uint32_t writing;	    /* writers between taking space and storing: more than one if a handler interrupts */
+	uint32_t writing;	    /* writers between taking space and storing: more than one if a handler interrupts. One that is left by
+				       longjmp stays counted, for nobody can tell: the thread's later windows then stay mapped */
 	uint32_t number, windows;
 	uint32_t retired_bytes; /* the window before this one, kept while somebody may still write to it */
 	void *retired;
