@@ -17,7 +17,7 @@
 
 enum { FIRST_WINDOW = 16384, SECOND_WINDOW = 65536, WINDOW = 262144, FROZEN_WINDOW = 1 << 20, FROZEN_RESERVE = 64 << 20, RETRY_TICKS = 1 << 24 };
 
-__thread struct thread thread_self __attribute__((tls_model("initial-exec"), aligned(64))) = {.generation = THREAD_NEW};
+__thread struct thread thread_self __attribute__((tls_model("initial-exec"))) = {.generation = THREAD_NEW};
 
 #ifdef __SANITIZE_THREAD__ /* in our own tests: its state of a thread goes in the last round */
 enum { DEATH_ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS - 1 };
