@@ -203,11 +203,11 @@ static size_t edits(const char *a, const char *b)
 	return row[columns];
 }
 
-/* The known name with the fewest edits from this one, or NULL if none is near. */
-static const struct option *find_nearest(const char *name)
+/* The known name with the fewest edits from this one, NULL: none. With half of it wrong it is hardly what was meant. */
+static const struct option *find_nearest(const char *name, bool *is_near)
 {
 	const struct option *nearest = NULL;
-	size_t fewest = strlen(name) / 2 + 1; /* half of it wrong: no help */
+	size_t fewest = OPTION_NAME_BYTES;
 
 	for (size_t i = 0; i < option_count; i++) {
 		size_t n = edits(name, option_table[i].name);
@@ -217,6 +217,7 @@ static const struct option *find_nearest(const char *name)
 			nearest = &option_table[i];
 		}
 	}
+	*is_near = fewest <= strlen(name) / 2;
 	return nearest;
 }
 
@@ -369,20 +370,19 @@ int options_set(struct options *o, const char *name, const char *value, char *wh
 {
 	const struct option *row = option_find(name, strlen(name)), *nearest;
 	struct text t;
+	bool is_near;
 
 	if (row && row->kind != OPTION_ACTION)
 		return option_set(row, o, value, why, size);
-	nearest = find_nearest(name);
+	nearest = find_nearest(name, &is_near);
 	t = text_init(why, size);
 	text_add(&t, "unknown option --");
 	text_add(&t, name);
 	if (nearest) {
-		text_add(&t, "; did you mean --");
+		text_add(&t, is_near ? "; did you mean --" : "; the nearest is --");
 		text_add(&t, nearest->name);
-		text_add(&t, "?");
-	} else {
-		text_add(&t, "; see pillion --help");
 	}
+	text_add(&t, nearest && is_near ? "?" : "; see pillion --help");
 	return -ENOENT;
 }
 

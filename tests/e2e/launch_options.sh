@@ -17,7 +17,7 @@ refused() { # REGEX OPTION...
 
 refused 'unknown option --osrt-treshold; did you mean --osrt-threshold\?' --osrt-treshold=5
 refused 'did you mean --capture-range' --capture-rang=none
-refused 'unknown option --zzzzzzzzzzzz; see pillion --help$' --zzzzzzzzzzzz
+refused 'unknown option --zzzzzzzzzzzz; the nearest is --[a-z-]+; see pillion --help$' --zzzzzzzzzzzz
 refused 'unknown option -Z; see pillion --help$' -Z
 refused "does not know 'cud'.*cuda,nvtx,osrt" -t cud,nvtx
 refused "takes none\|cpu\|process-tree, not 'gpu'" -s gpu

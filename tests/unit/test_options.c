@@ -140,7 +140,7 @@ ParameterizedTestParameters(options, take_or_refuse_a_value)
 		{"run-as", "me", -ENOTSUP, "not for pillion"},
 		{"help", "", -ENOENT, "unknown"},
 		{"osrt-treshold", "1", -ENOENT, "did you mean --osrt-threshold?"},
-		{"qqqqqqqqqqqqqqqqq", "1", -ENOENT, "unknown option --qqqqqqqqqqqqqqqqq; see pillion --help"},
+		{"qqqqqqqqqqqqqqqqq", "1", -ENOENT, "; see pillion --help"},
 	};
 
 	return cr_make_param_array(struct value, values, sizeof(values) / sizeof(values[0]));
