@@ -92,6 +92,39 @@ Test(symbol, names_function_file_and_line_of_a_call)
 			   frame((uint64_t)(uintptr_t)&a_function_to_find + 1));
 }
 
+/* A function with another within it, one of two names, and a label behind them. */
+__asm__(".pushsection .text.named, \"ax\", @progbits\n"
+	".type named_outer, @function\n.globl named_outer\nnamed_outer: nop\nnop\n"
+	".type named_inner, @function\nnamed_inner: nop\nnop\n.size named_inner, . - named_inner\n"
+	"nop\nnop\n.size named_outer, . - named_outer\n"
+	".type named_weakly, @function\n.weak named_weakly\nnamed_weakly:\n"
+	".type named_twice, @function\n.globl named_twice\nnamed_twice: nop\nnop\n"
+	".size named_twice, . - named_twice\n.size named_weakly, . - named_weakly\n"
+	".type named_label, @function\nnamed_label: nop\nnop\n.popsection\n");
+extern const char named_outer[], named_twice[];
+
+Test(symbol, a_name_is_that_of_the_nearest_function_which_holds_the_address)
+{
+	static const struct {
+		const char *from;
+		unsigned offset;
+		const char *name;
+	} wanted[] = {
+		{named_outer, 1, "named_outer"}, {named_outer, 3, "named_outer"}, {named_outer, 5, "named_outer"},
+		{named_twice, 0, "named_twice"}, {named_twice, 1, "named_twice"}, {named_twice, 2, "named_label"},
+		{named_twice, 3, "named_label"},
+	};
+
+	add_self(NULL, 0);
+	open_model(true);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		const char *name = frame((uint64_t)wanted[i].from + wanted[i].offset + 1);
+
+		cr_assert_eq(strncmp(name, wanted[i].name, strlen(wanted[i].name)), 0, "%u behind a function: %s instead of %s",
+			     wanted[i].offset, name, wanted[i].name);
+	}
+}
+
 Test(symbol, does_not_believe_a_module_that_has_changed)
 {
 	static const uint8_t other[20] = {1, 2, 3};
