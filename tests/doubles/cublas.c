@@ -53,7 +53,7 @@ cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
 	made = calloc(1, sizeof(*made));
 	if (!made)
 		return CUBLAS_STATUS_ALLOC_FAILED;
-	driver.library_load(&made->library, image, NULL, NULL, 0, NULL, NULL, 0);
+	driver.load_library(&made->library, image, NULL, NULL, 0, NULL, NULL, 0);
 	*handle = made;
 	return CUBLAS_STATUS_SUCCESS;
 }

@@ -12,8 +12,8 @@ static struct {
 	__typeof__(cuCtxGetCurrent) *context_get;
 	__typeof__(cuCtxSetCurrent) *context_set;
 	__typeof__(cuDevicePrimaryCtxRetain) *context_retain;
-	__typeof__(cuLibraryLoadData) *library_load;
-	__typeof__(cuLibraryGetKernel) *library_kernel;
+	__typeof__(cuLibraryLoadData) *load_library;
+	__typeof__(cuLibraryGetKernel) *kernel_of;
 	__typeof__(cuKernelGetFunction) *kernel_function;
 	__typeof__(cuLaunchKernel) *launch;
 } driver;
@@ -34,8 +34,8 @@ static bool driver_find(void)
 	find("cuCtxGetCurrent", (void **)&driver.context_get, 4000, 0, NULL);
 	find("cuCtxSetCurrent", (void **)&driver.context_set, 4000, 0, NULL);
 	find("cuDevicePrimaryCtxRetain", (void **)&driver.context_retain, 7000, 0, NULL);
-	find("cuLibraryLoadData", (void **)&driver.library_load, 12000, 0, NULL);
-	find("cuLibraryGetKernel", (void **)&driver.library_kernel, 12000, 0, NULL);
+	find("cuLibraryLoadData", (void **)&driver.load_library, 12000, 0, NULL);
+	find("cuLibraryGetKernel", (void **)&driver.kernel_of, 12000, 0, NULL);
 	find("cuKernelGetFunction", (void **)&driver.kernel_function, 12000, 0, NULL);
 	find("cuLaunchKernel", (void **)&driver.launch, 4000, 0, NULL);
 	return driver.launch && driver.init(0) == CUDA_SUCCESS;
@@ -55,7 +55,7 @@ static bool driver_launch(CUlibrary library, const char *name, const unsigned gr
 	CUfunction function = NULL;
 	CUkernel kernel = NULL;
 
-	return driver_context() && driver.library_kernel(&kernel, library, name) == CUDA_SUCCESS &&
+	return driver_context() && driver.kernel_of(&kernel, library, name) == CUDA_SUCCESS &&
 	       driver.kernel_function(&function, kernel) == CUDA_SUCCESS &&
 	       driver.launch(function, grid[0], grid[1], grid[2], threads, 1, 1, 0, stream, params, NULL) == CUDA_SUCCESS;
 }

@@ -83,7 +83,7 @@ int ncclCommInitRank(struct ncclComm **comm, int ranks, ncclUniqueId id, int ran
 	if (!made || rank < 0 || rank >= ranks || shared == MAP_FAILED)
 		return free(made), INVALID_ARGUMENT;
 	if (!driver_find() || !driver_context() ||
-	    driver.library_load(&made->library, &image, NULL, NULL, 0, NULL, NULL, 0) != CUDA_SUCCESS)
+	    driver.load_library(&made->library, &image, NULL, NULL, 0, NULL, NULL, 0) != CUDA_SUCCESS)
 		return free(made), UNHANDLED_CUDA_ERROR;
 	made->arrivals = &shared[0];
 	made->ranks = ranks;
