@@ -53,8 +53,7 @@ static const struct schema *schema_find(struct nvtx_domain *d, uint64_t id)
 	return (const struct schema *)table_get(&schemas, table_hash(4, key, sizeof(key)));
 }
 
-/* By type, of the two architectures that we know. */
-/* Bytes of one value of this type or schema; 0: not known. */
+/* Bytes of one value of this type or schema, on the two architectures that we know; 0: not known. */
 static size_t payload_size(uint64_t type)
 {
 	static const uint8_t sizes[] = {

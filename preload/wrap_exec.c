@@ -70,11 +70,10 @@ static const char *find_item(const char *list, const char *library)
 
 #define PRELOAD "LD_PRELOAD="
 #define AUDIT "LD_AUDIT="
-#define AUDITOR "libpillion-audit.so"
 
 static size_t auditor_bytes(void)
 {
-	return strlen(process_library()) + sizeof(AUDITOR);
+	return strlen(process_library()) + sizeof(PRELOADABLE_AUDITOR);
 }
 
 struct plan {
@@ -161,7 +160,7 @@ static void plan_audit(const struct preloadable *program, const char *list, char
 	plan->keep_audit = true;
 	if (!process_options.ld_audit || !slash)
 		return;
-	strcpy(mempcpy(auditor, library, (size_t)(slash + 1 - library)), AUDITOR);
+	strcpy(mempcpy(auditor, library, (size_t)(slash + 1 - library)), PRELOADABLE_AUDITOR);
 	at = list ? find_item(list, auditor) : NULL;
 	if (is_unwelcome(program, auditor)) {
 		plan->keep_audit = !at;

@@ -7,6 +7,9 @@
 
 #include <stdbool.h>
 
+/* The loader's auditor, which lies beside libpillion.so. */
+#define PRELOADABLE_AUDITOR "libpillion-audit.so"
+
 enum preloadable_kind {
 	PRELOADABLE,	  /* or nothing is known against it */
 	PRELOADABLE_BARE, /* takes no notice of LD_PRELOAD, which stays for the children's sake */

@@ -250,7 +250,7 @@ static bool start(void)
 		return false;
 	}
 	process_gate.groups = process_options.trace | (process_options.sample ? PROCESS_SAMPLES : 0);
-	/* Not in a child: the loader's lock may be held by a thread that is not here any more. What it found is process_inherited. */
+	/* Not in a child: the loader's lock may be held by a thread that is not here any more. What it found is inherited. */
 	if (!is_fork) {
 		stack_init();
 		sample_init();

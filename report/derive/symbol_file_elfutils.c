@@ -160,12 +160,9 @@ static void make_ranges(struct symbol_file *f)
 	}
 }
 
-/* As dwfl_module_addrsym() chooses: any other before a local one; then the stronger binding or the nearer start, by their order in the
- * tables; of one start the shorter. */
+/* Much as dwfl_module_addrsym() chooses: the stronger binding, then the nearer start, then the shorter. */
 static bool is_better(const struct range *a, const struct range *than)
 {
-	if ((a->rank > 1) != (than->rank > 1))
-		return a->rank > 1;
 	if (a->rank != than->rank)
 		return a->rank > than->rank;
 	if (a->from != than->from)

@@ -105,7 +105,7 @@ static char *auditor_of(const char *library)
 	const char *name = strrchr(library, '/') + 1;
 	char *path = NULL;
 
-	if (asprintf(&path, "%.*slibpillion-audit.so", (int)(name - library), library) < 0)
+	if (asprintf(&path, "%.*s" PRELOADABLE_AUDITOR, (int)(name - library), library) < 0)
 		path = NULL;
 	must(path);
 	return path;

@@ -22,6 +22,16 @@ static void captured_end(void)
 	capture_remove(directory);
 }
 
+/* Of the model. */
+static inline const struct machine *captured_host(const char *name)
+{
+	for (size_t i = 0; i < model.machine_count; i++)
+		if (!strcmp(model.machines[i].host, name))
+			return &model.machines[i];
+	cr_assert_fail("no host %s", name);
+	return NULL;
+}
+
 /* The capture ranges of run 0x77, page.begun of them. */
 static inline void capture_range(const char *path, const struct tf_range_page *page, const struct tf_range *spans)
 {

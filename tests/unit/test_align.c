@@ -66,19 +66,10 @@ static void write_rank(const struct rank *r)
 	writer_done(&w);
 }
 
-static const struct machine *host(const char *name)
-{
-	for (size_t i = 0; i < model.machine_count; i++)
-		if (!strcmp(model.machines[i].host, name))
-			return &model.machines[i];
-	cr_assert_fail("no host %s", name);
-	return NULL;
-}
-
 /* How far the host is from true time at `at`. */
 static double error_at(const struct rank *r, uint64_t at)
 {
-	return (double)(int64_t)(axis_ns(&host(r->host)->axis, on_clock(r, at)) - REALTIME - at);
+	return (double)(int64_t)(axis_ns(&captured_host(r->host)->axis, on_clock(r, at)) - REALTIME - at);
 }
 
 static void assert_within(const struct rank *r, double ns)
@@ -102,9 +93,9 @@ Test(align, finds_an_offset_and_states_its_error)
 	write_ranks(ranks, 2);
 	assert_within(&ranks[0], 1);
 	assert_within(&ranks[1], 2000);
-	cr_assert_gt(host("b")->axis.error_ns, 1000);
-	cr_assert_lt(host("b")->axis.error_ns, 400000);
-	cr_assert_not_null(strstr(host("b")->placed, "300 MPI collectives"));
+	cr_assert_gt(captured_host("b")->axis.error_ns, 1000);
+	cr_assert_lt(captured_host("b")->axis.error_ns, 400000);
+	cr_assert_not_null(strstr(captured_host("b")->placed, "300 MPI collectives"));
 }
 
 Test(align, finds_a_drift_of_each_of_several_hosts)
@@ -117,7 +108,7 @@ Test(align, finds_a_drift_of_each_of_several_hosts)
 	assert_within(&ranks[3], 4000);
 	/* A drift that is left out would be 1.5 ms at the end. */
 	for (size_t i = 1; i < 3; i++)
-		cr_assert_lt(host(ranks[i].host)->axis.error_ns, 400000);
+		cr_assert_lt(captured_host(ranks[i].host)->axis.error_ns, 400000);
 }
 
 Test(align, orders_events_of_both_hosts_as_they_were)
@@ -144,7 +135,7 @@ Test(align, goes_back_from_the_common_time_to_ticks)
 	const struct axis *axis;
 
 	write_ranks(ranks, 2);
-	axis = &host("b")->axis;
+	axis = &captured_host("b")->axis;
 	for (uint64_t s = 0; s < 30; s += 3) {
 		uint64_t ticks = on_clock(&ranks[1], s * 1000 * MS), back = axis_tick_at(axis, axis_ns(axis, ticks));
 
@@ -158,14 +149,14 @@ Test(align, leaves_out_what_not_every_rank_has_yet)
 
 	write_ranks(ranks, 2);
 	assert_within(&ranks[1], 2000);
-	cr_assert_not_null(strstr(host("b")->placed, "299 MPI collectives"));
+	cr_assert_not_null(strstr(captured_host("b")->placed, "299 MPI collectives"));
 }
 
 static void assert_by_time_of_day(const struct rank *ranks)
 {
 	write_ranks(ranks, 2);
 	cr_assert_float_eq(error_at(&ranks[1], 0), (double)ranks[1].offset, 1);
-	cr_assert_eq(host("b")->axis.ahead_ns, 0);
+	cr_assert_eq(captured_host("b")->axis.ahead_ns, 0);
 }
 
 Test(align, without_its_begin_a_rank_may_have_missed_some)
@@ -184,7 +175,7 @@ Test(align, what_comes_after_a_capture_range_may_not_be_all)
 	capture_range(directory, &page, spans);
 	write_ranks(ranks, 2);
 	assert_within(&ranks[1], 2000);
-	cr_assert_not_null(strstr(host("b")->placed, "100 MPI collectives"));
+	cr_assert_not_null(strstr(captured_host("b")->placed, "100 MPI collectives"));
 }
 
 Test(align, contradictions_are_said_and_change_nothing)
@@ -193,7 +184,7 @@ Test(align, contradictions_are_said_and_change_nothing)
 	static const struct rank ranks[] = {{0, "a"}, {1, "b", 7 * (int64_t)MS, 0, false, 0, NULL, 150}};
 
 	assert_by_time_of_day(ranks);
-	cr_assert_not_null(strstr(host("b")->placed, "contradict each other"));
+	cr_assert_not_null(strstr(captured_host("b")->placed, "contradict each other"));
 }
 
 Test(align, a_rank_that_is_there_twice_is_of_another_job)

@@ -181,25 +181,16 @@ static void write_ranks(const struct rank *ranks, size_t count)
 	const struct rank ranks[] = {__VA_ARGS__};              \
 	write_ranks(ranks, sizeof(ranks) / sizeof(*ranks))
 
-static const struct machine *host(const char *name)
-{
-	for (size_t i = 0; i < model.machine_count; i++)
-		if (!strcmp(model.machines[i].host, name))
-			return &model.machines[i];
-	cr_assert_fail("no host %s", name);
-	return NULL;
-}
-
 /* How far the host is from true time at `at`. */
 static double error_at(const struct rank *r, uint64_t at)
 {
-	return (double)(int64_t)(axis_ns(&host(r->host)->axis, on_clock(r, at)) - REALTIME - at);
+	return (double)(int64_t)(axis_ns(&captured_host(r->host)->axis, on_clock(r, at)) - REALTIME - at);
 }
 
 /* Placed within ns, and never further off than stated. */
 static void assert_placed(const struct rank *r, double ns, const char *said)
 {
-	const struct machine *m = host(r->host);
+	const struct machine *m = captured_host(r->host);
 
 	cr_assert_not_null(m->placed, "%s is not placed", r->host);
 	cr_assert_not_null(strstr(m->placed, said), "%s: %s", r->host, m->placed);
@@ -214,7 +205,7 @@ static void assert_placed(const struct rank *r, double ns, const char *said)
 
 static void assert_by_time_of_day(const struct rank *r, const char *said)
 {
-	const struct machine *m = host(r->host);
+	const struct machine *m = captured_host(r->host);
 
 	cr_assert_eq(m->axis.ahead_ns, 0);
 	cr_assert_float_eq(error_at(r, 0), (double)r->offset, 1);
@@ -230,8 +221,8 @@ Test(align_nccl, kernels_of_two_hosts_find_an_offset_and_its_error)
 {
 	WRITE({0, "a", 0, 1}, {1, "b", AHEAD, 1});
 	assert_placed(&ranks[1], 2 * US, "200 NCCL collectives: it was 5000");
-	cr_assert_gt(host("b")->axis.error_ns, 1 * US);
-	cr_assert_str_eq(host("a")->placed, "its time of day, and others by it");
+	cr_assert_gt(captured_host("b")->axis.error_ns, 1 * US);
+	cr_assert_str_eq(captured_host("a")->placed, "its time of day, and others by it");
 }
 
 Test(align_nccl, finds_a_drift_of_each_of_three_hosts_with_several_ranks)
@@ -282,8 +273,8 @@ Test(align_nccl, a_communicator_for_each_pair_places_through_another_host)
 	assert_placed(&ranks[2], 4 * US, ", through b");
 	assert_placed(&ranks[3], 6 * US, ", through c");
 	/* By its own bounds alone each is sure to some 100 us. */
-	cr_assert_gt(host("c")->axis.error_ns, host("b")->axis.error_ns + 50 * US);
-	cr_assert_gt(host("d")->axis.error_ns, host("c")->axis.error_ns + 50 * US);
+	cr_assert_gt(captured_host("c")->axis.error_ns, captured_host("b")->axis.error_ns + 50 * US);
+	cr_assert_gt(captured_host("d")->axis.error_ns, captured_host("c")->axis.error_ns + 50 * US);
 }
 
 Test(align_nccl, those_who_met_no_other_stay_and_stand_beside_each_other)
@@ -306,9 +297,9 @@ Test(align_nccl, the_error_of_the_devices_clock_is_added)
 	assert_placed(&ranks[1], 2 * US, "NCCL");
 	assert_placed(&ranks[2], 3 * US, "NCCL");
 	/* Of b by the bounds alone some 80 us, of c 100. */
-	cr_assert_gt(host("b")->axis.error_ns, 160 * US);
-	cr_assert_gt(host("c")->axis.error_ns, 110 * US);
-	cr_assert_lt(host("c")->axis.error_ns, 150 * US);
+	cr_assert_gt(captured_host("b")->axis.error_ns, 160 * US);
+	cr_assert_gt(captured_host("c")->axis.error_ns, 110 * US);
+	cr_assert_lt(captured_host("c")->axis.error_ns, 150 * US);
 }
 
 Test(align_nccl, the_source_with_the_smaller_error_counts)
