@@ -3,13 +3,13 @@
  * the process itself, with less known. */
 #include <stdlib.h>
 
-#include "../runtime/cupti.h"
-#include "../runtime/process.h"
-#include "../runtime/thread.h"
-#include "annotate.h"
-#include "door.h"
-#include "hook.h"
-#include "nvtx_tool.h"
+#include "runtime/device/cupti.h"
+#include "runtime/record/process.h"
+#include "runtime/record/thread.h"
+#include "preload/python/annotate.h"
+#include "preload/lookup/door.h"
+#include "preload/hook/hook.h"
+#include "preload/nvtx/nvtx_tool.h"
 
 /* on_exit gives the status, and being registered first makes it run last. atexit would not tell. */
 static void at_exit(int status, void *unused)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parsing what the user typed. */
-#include "command_line.h"
+#include "report/command_line.h"
 
 #include <errno.h>
 #include <stdlib.h>

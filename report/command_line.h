@@ -3,9 +3,9 @@
 #ifndef PILLION_COMMAND_LINE_H
 #define PILLION_COMMAND_LINE_H
 
-#include "export/export_split.h"
-#include "analyze/rule.h"
-#include "stats/report.h"
+#include "report/export/export_split.h"
+#include "report/analyze/rule.h"
+#include "report/stats/report.h"
 
 /* The list of verbs, as they are shown: X(NAME, name). Its struct verb is verb_<name>, VERB_<NAME> the bit that its options have. */
 #define VERBS(X) X(STATS, stats) X(INFO, info) X(EXPORT, export) X(PACK, pack) X(UNPACK, unpack) X(ANALYZE, analyze)

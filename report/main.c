@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "verb.h"
+#include "report/verb.h"
 
 #ifndef PILLION_VERSION
 #define PILLION_VERSION "unknown"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The progress bar. */
-#include "progress.h"
+#include "report/progress.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a verb begins and ends, and what it says. */
-#include "verb.h"
+#include "report/verb.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,9 +8,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "derive/align.h"
-#include "derive/filter.h"
-#include "base/text.h"
+#include "report/derive/clocks/align.h"
+#include "report/derive/nvtx/filter.h"
+#include "report/base/text.h"
 
 const struct verb *verb_now;
 

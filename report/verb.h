@@ -4,8 +4,8 @@
 #ifndef PILLION_VERB_H
 #define PILLION_VERB_H
 
-#include "command_line.h"
-#include "progress.h"
+#include "report/command_line.h"
+#include "report/progress.h"
 
 /* Done; done but something is missing or damaged; wrong usage or unreadable input. */
 enum { EXIT_DONE = 0, EXIT_INCOMPLETE = 1, EXIT_UNUSABLE = 2 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* analyze: rules that look for trouble. */
-#include "verb.h"
+#include "report/verb.h"
 
 /* is_asked: by its name, so that not having been able to look is a failure. */
 static void show_rule(struct work *w, struct rules *rules, const struct rule *rule, bool is_asked)

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "verb.h"
+#include "report/verb.h"
 
 /* Whether what was asked for makes sense, before anything is read. */
 static int check_export(const struct command_line *l)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* info: calls in progress, processes, settings, the ledger. */
-#include "verb.h"
+#include "report/verb.h"
 
 static int run_info(const struct command_line *l)
 {

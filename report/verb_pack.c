@@ -2,7 +2,7 @@
 /* pack and unpack: captures in one small file, and out of it. */
 #include <errno.h>
 
-#include "verb.h"
+#include "report/verb.h"
 
 /* The captures that are meant, as other verbs find them. */
 static int find_all(const struct command_line *l, struct texts *ret, struct err *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stats: tables of where the time went. */
-#include "analyze/summary.h"
-#include "verb.h"
+#include "report/analyze/summary.h"
+#include "report/verb.h"
 
 static void show_empty(struct work *w, const struct report *r, const struct table *table, bool is_asked)
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../preload/hook_table.h"
+#include "preload/hook/hook_table.h"
 
 #define ROW(kind, returns, symbol, ...) {#kind, #symbol, 0},
 #define LIBRARY_ROW(kind, group, symbol, name, words, ...) {#kind, #symbol, words},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What rules share: their answers, what they need, lines of source. */
-#include "rule.h"
+#include "report/analyze/rule.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,11 +4,11 @@
 #ifndef PILLION_RULE_H
 #define PILLION_RULE_H
 
-#include "../base/emit.h"
-#include "../derive/charge.h"
-#include "../derive/correlate.h"
-#include "../derive/gap.h"
-#include "rule_list.h"
+#include "report/base/emit.h"
+#include "report/derive/stacks/charge.h"
+#include "report/derive/device/correlate.h"
+#include "report/derive/device/gap.h"
+#include "report/analyze/rule_list.h"
 
 enum verdict { VERDICT_CLEAN, VERDICT_FOUND, VERDICT_UNCHECKED };
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rule.h"
+#include "report/analyze/rule.h"
 
 enum { ROWS = 50, MIN_CALLS = 3, CHURN_CALLS = 20, LOADER_COPIES = 8 };
 enum { MEMORY_PAGEABLE = 1, COPY_HTOD = 1, COPY_DTOH = 2 };

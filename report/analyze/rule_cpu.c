@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../derive/samples.h"
-#include "rule.h"
+#include "report/derive/stacks/samples.h"
+#include "report/analyze/rule.h"
 
 enum { WINDOWS = 4096, BUSY_PERCENT = 90, FOUND_PERCENT = 10 };
 #define WINDOW_NS 100000000ull

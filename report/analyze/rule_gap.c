@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../derive/nvtx.h"
-#include "rule.h"
+#include "report/derive/nvtx/nvtx.h"
+#include "report/analyze/rule.h"
 
 /* Shares of a time from which on something is worth a line. */
 enum { IDLE_PERCENT = 10, INPUT_PERCENT = 10, LAUNCH_PERCENT = 10, STEPS = 5, KERNELS = 20 };

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "../read/operation.h"
-#include "rule.h"
+#include "report/read/operation.h"
+#include "report/analyze/rule.h"
 
 enum { ROWS = 50 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rule_list.h"
+#include "report/analyze/rule_list.h"
 
 #include <string.h>
 
-#include "rule.h"
+#include "report/analyze/rule.h"
 
 #define ROW(name, alias, title, flags, advice) {#name, alias, title, advice, flags, rule_##name},
 const struct rule rule_list[] = {RULES(ROW)};

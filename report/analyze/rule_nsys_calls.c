@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "rule.h"
+#include "report/analyze/rule.h"
 
 enum { ROWS = 50, SMALL_BYTES = 64000 };
 

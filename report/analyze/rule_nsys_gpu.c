@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../derive/busy.h"
-#include "rule.h"
+#include "report/derive/device/busy.h"
+#include "report/analyze/rule.h"
 
 enum { ROWS = 50, CHUNKS = 30, LOW_PERCENT = 50 };
 #define GAP_NS 500000000ull

@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/text.h"
-#include "../derive/frame.h"
-#include "../derive/gap.h"
-#include "../derive/lines.h"
-#include "../derive/memory.h"
-#include "../stats/report.h"
-#include "rule.h"
-#include "summary.h"
+#include "report/base/text.h"
+#include "report/derive/stacks/frame.h"
+#include "report/derive/device/gap.h"
+#include "report/derive/stacks/lines.h"
+#include "report/derive/device/memory.h"
+#include "report/stats/report.h"
+#include "report/analyze/rule.h"
+#include "report/analyze/summary.h"
 
 enum { TOP = 3, FEW = 2, NAME_WIDTH = 70, LINES = 24 }; /* with the launcher's own: 25 */
 

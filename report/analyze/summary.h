@@ -3,7 +3,7 @@
 #ifndef PILLION_SUMMARY_H
 #define PILLION_SUMMARY_H
 
-#include "../derive/scan.h"
+#include "report/derive/events/scan.h"
 
 /* At most 24 lines on the whole run: with the launcher's own, 25. Its lines of source are those that report lines ranks first and of the
  * user's code, so not those of libraries, which that report shows after them; none of a capture so large that it would take long. */

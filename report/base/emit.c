@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables in seven formats. */
-#include "emit.h"
+#include "report/base/emit.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "text.h"
+#include "report/base/text.h"
 
 const char *const format_names[FORMAT_COUNT] = {"column", "table", "csv", "tsv", "json", "markdown", "html"};
 const char *const unit_names[UNIT_COUNT] = {"ns", "us", "ms", "s", "auto"};

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "util.h"
+#include "report/base/util.h"
 
 enum column_type {
 	COLUMN_TEXT,

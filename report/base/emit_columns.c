@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emit.h"
-#include "text.h"
+#include "report/base/emit.h"
+#include "report/base/text.h"
 
 /* Texts are cut no further; lines of a row but the first are indented. */
 enum { LEAST_TEXT = 24, INDENT = 4 };

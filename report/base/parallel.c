@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Threads that work together. */
-#include "parallel.h"
+#include "report/base/parallel.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runs.h"
+#include "report/base/runs.h"
 
 #include <errno.h>
 #include <fcntl.h>

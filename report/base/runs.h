@@ -4,7 +4,7 @@
 #ifndef PILLION_RUNS_H
 #define PILLION_RUNS_H
 
-#include "util.h"
+#include "report/base/util.h"
 
 struct runs {
 	size_t item_bytes, held; /* so many items at a time */

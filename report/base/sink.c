@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Buffered writing, digits and JSON by hand: exports write millions of numbers. */
-#include "sink.h"
+#include "report/base/sink.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "text.h"
+#include "report/base/text.h"
 
 #ifdef HAVE_ZLIB
 #include <zlib.h>

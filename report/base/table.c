@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emit.h"
+#include "report/base/emit.h"
 
 void table_column(struct table *t, const char *title, enum column_type type)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* UTF-8, control characters, widths. */
-#include "text.h"
+#include "report/base/text.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef PILLION_TEXT_H
 #define PILLION_TEXT_H
 
-#include "util.h"
+#include "report/base/util.h"
 
 /* One code point of a text; U+FFFD for each byte that is no UTF-8. Moves *at. */
 uint32_t text_next(const char **at);

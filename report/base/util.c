@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory, buffers, maps. */
-#include "util.h"
+#include "report/base/util.h"
 
 #include <stdio.h>
 #include <stdlib.h>

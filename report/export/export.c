@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where an export goes: beside its place under another name, and to its place once it is whole. */
-#include "export.h"
+#include "report/export/export.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,9 +3,9 @@
 #ifndef PILLION_EXPORT_H
 #define PILLION_EXPORT_H
 
-#include "../derive/profile.h"
-#include "export_list.h"
-#include "../base/sink.h"
+#include "report/derive/stacks/profile.h"
+#include "report/export/export_list.h"
+#include "report/base/sink.h"
 
 enum {
 	EXPORT_METRIC = 1, /* takes --metric */

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export_chrome.h"
-#include "../derive/kernel.h"
-#include "../derive/samples.h"
-#include "../read/operation.h"
-#include "../base/text.h"
+#include "report/export/export_chrome.h"
+#include "report/derive/device/kernel.h"
+#include "report/derive/stacks/samples.h"
+#include "report/read/operation.h"
+#include "report/base/text.h"
 
 static const char *const categories[TF_GROUP_COUNT] = {
 	[TF_GROUP_OSRT] = "osrt",         [TF_GROUP_CUDA] = "cuda_runtime", [TF_GROUP_CUDA_DRIVER] = "cuda_driver",

@@ -3,9 +3,9 @@
 #ifndef PILLION_EXPORT_CHROME_H
 #define PILLION_EXPORT_CHROME_H
 
-#include "../derive/correlate.h"
-#include "export.h"
-#include "../derive/stream_name.h"
+#include "report/derive/device/correlate.h"
+#include "report/export/export.h"
+#include "report/derive/device/stream_name.h"
 
 /* Texts by number, made when they are first needed. */
 struct chrome_cache {

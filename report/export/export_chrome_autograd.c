@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export_chrome.h"
+#include "report/export/export_chrome.h"
 
 struct chrome_pair {
 	uint64_t forward_ns, backward_ns; /* of CLOCK_REALTIME; 0: not seen */

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "export_chrome.h"
+#include "report/export/export_chrome.h"
 
 /* Owners of lanes and pids that are devices stand above all processes. */
 static uint64_t device_owner(const struct chrome *w, uint32_t device)

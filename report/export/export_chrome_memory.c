@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory in use as counters of the process: one for each device, and one for the host. */
-#include "export_chrome.h"
-#include "../derive/memory.h"
+#include "report/export/export_chrome.h"
+#include "report/derive/device/memory.h"
 
 /* Changes of all kinds together are left out: the kinds are stacked on each other. So is what a filter hides. */
 static void add_change(void *context, const struct memory *m, const struct memory_use *use, uint64_t ns)

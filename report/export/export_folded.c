@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* folded: a line for each stack, frames separated by semicolons, the outermost first, then the value. */
-#include "export.h"
-#include "../base/text.h"
+#include "report/export/export.h"
+#include "report/base/text.h"
 
 /* What would end a frame or a line is replaced, the rest stays as it is. */
 static void add_frame(struct sink *out, const char *text)

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export_html.h"
-#include "../analyze/rule.h"
-#include "../base/text.h"
-#include "../stats/report.h"
-#include "../analyze/summary.h"
+#include "report/export/export_html.h"
+#include "report/analyze/rule.h"
+#include "report/base/text.h"
+#include "report/stats/report.h"
+#include "report/analyze/summary.h"
 
 #ifndef PILLION_VERSION
 #define PILLION_VERSION "unknown"

@@ -6,9 +6,9 @@
 #ifndef PILLION_EXPORT_HTML_H
 #define PILLION_EXPORT_HTML_H
 
-#include "export.h"
-#include "../derive/stream_name.h"
-#include "html_pack.h"
+#include "report/export/export.h"
+#include "report/derive/device/stream_name.h"
+#include "report/export/html_pack.h"
 
 enum { HTML_BLOCK_EVENTS = 65536 };
 

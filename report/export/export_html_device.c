@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "../derive/correlate.h"
-#include "export_html.h"
-#include "../derive/memory.h"
+#include "report/derive/device/correlate.h"
+#include "report/export/export_html.h"
+#include "report/derive/device/memory.h"
 
 /* ---- devices ---- */
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../derive/kernel.h"
-#include "export_html.h"
-#include "../read/operation.h"
+#include "report/derive/device/kernel.h"
+#include "report/export/export_html.h"
+#include "report/read/operation.h"
 
 uint64_t html_event_limit = 4000000;
 

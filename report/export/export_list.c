@@ -2,7 +2,7 @@
 /* The rows of export_list.h, and what each needs. */
 #include <string.h>
 
-#include "export.h"
+#include "report/export/export.h"
 
 #define NOTHING(run) NULL, run
 #ifdef HAVE_SQLITE

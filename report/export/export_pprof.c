@@ -2,8 +2,8 @@
 /* pprof: profile.proto, gzipped. Each stack is a sample of two values, how often and how much. */
 #include <string.h>
 
-#include "export.h"
-#include "../derive/frame.h"
+#include "report/export/export.h"
+#include "report/derive/stacks/frame.h"
 
 /* Field numbers of profile.proto. */
 enum {

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "export.h"
-#include "../derive/frame.h"
+#include "report/export/export.h"
+#include "report/derive/stacks/frame.h"
 
 /* All profiles share one list of frames: those of profile i follow those of the ones before. */
 static void add_frames(struct sink *out, const struct profile *profiles, size_t count)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An export in several files, one for each part of the time. Each stands alone: what overlaps two parts is in both. */
-#include "export_split.h"
+#include "report/export/export_split.h"
 
 #include <errno.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../derive/filter.h"
+#include "report/derive/nvtx/filter.h"
 
 enum { MOST_PARTS = 999, LEAST_NS = 1000, LEAST_TIME_NS = 1000000 };
 

@@ -3,7 +3,7 @@
 #ifndef PILLION_EXPORT_SPLIT_H
 #define PILLION_EXPORT_SPLIT_H
 
-#include "export.h"
+#include "report/export/export.h"
 
 /* Of a part at most; 0: as it comes. */
 struct split {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "export_sqlite.h"
+#include "report/export/export_sqlite.h"
 
 #ifndef PILLION_VERSION
 #define PILLION_VERSION "unknown"

@@ -3,10 +3,10 @@
 #ifndef PILLION_EXPORT_SQLITE_H
 #define PILLION_EXPORT_SQLITE_H
 
-#include "../derive/correlate.h"
-#include "export.h"
-#include "nsys_tables.h"
-#include "../derive/nvtx_define.h"
+#include "report/derive/device/correlate.h"
+#include "report/export/export.h"
+#include "report/export/nsys_tables.h"
+#include "report/derive/nvtx/nvtx_define.h"
 
 struct known_work {
 	struct tf_work work;

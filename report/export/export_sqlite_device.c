@@ -2,8 +2,8 @@
 /* Kernels, copies, memsets and graphs as rows of nsys's tables. */
 #include <string.h>
 
-#include "export_sqlite.h"
-#include "../derive/stream_name.h"
+#include "report/export/export_sqlite.h"
+#include "report/derive/device/stream_name.h"
 
 /* The id of a kernel's name in StringIds, in one of its forms. */
 static int64_t kernel_name(struct sqlite_writer *w, const struct tf_work *work, enum kernel_name form)

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "export_sqlite.h"
-#include "../read/operation.h"
+#include "report/export/export_sqlite.h"
+#include "report/read/operation.h"
 
 static const struct {
 	enum nsys_table table;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Deflate, base64, varints. */
-#include "html_pack.h"
+#include "report/export/html_pack.h"
 
 #include <stdlib.h>
 #include <zlib.h>

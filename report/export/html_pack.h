@@ -3,7 +3,7 @@
 #ifndef PILLION_HTML_PACK_H
 #define PILLION_HTML_PACK_H
 
-#include "../base/sink.h"
+#include "report/base/sink.h"
 
 struct pack;
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export_html.h"
-#include "../base/text.h"
+#include "report/export/export_html.h"
+#include "report/base/text.h"
 
 uint32_t html_string(struct html *h, const char *text)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables and rows. No journal: the file is thrown away as a whole if it cannot be finished. */
-#include "nsys_tables.h"
+#include "report/export/nsys_tables.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/text.h"
+#include "report/base/text.h"
 
 static const char setup[] =
 	"PRAGMA page_size=8192;PRAGMA journal_mode=OFF;PRAGMA synchronous=OFF;PRAGMA locking_mode=EXCLUSIVE;"

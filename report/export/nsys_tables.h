@@ -6,7 +6,7 @@
 
 #include <sqlite3.h>
 
-#include "../derive/sums.h"
+#include "report/base/sums.h"
 
 enum nsys_table {
 	NSYS_META,

@@ -9,11 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "export.h"
-#include "../read/pack.h"
-#include "../read/pack_block.h"
-#include "../base/parallel.h"
-#include "../read/reader.h"
+#include "report/export/export.h"
+#include "report/read/pack.h"
+#include "report/read/pack_block.h"
+#include "report/base/parallel.h"
+#include "report/read/reader.h"
 
 enum { BATCH = 64 };
 

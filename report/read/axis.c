@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From ticks to time. The shape comes from CLOCK_MONOTONIC, which is never set, the place from CLOCK_REALTIME. */
-#include "axis.h"
+#include "report/read/axis.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #ifndef PILLION_AXIS_H
 #define PILLION_AXIS_H
 
-#include "../../runtime/trace_format.h"
-#include "../base/util.h"
+#include "runtime/format/trace_format.h"
+#include "report/base/util.h"
 
 struct axis {
 	uint32_t clock; /* enum tf_clock */

@@ -2,7 +2,7 @@
 /* The events of one thread, in the order they were written. */
 #include <string.h>
 
-#include "reader.h"
+#include "report/read/reader.h"
 
 void (*reader_progress)(uint64_t bytes);
 

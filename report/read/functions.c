@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of function names, each kept once. */
-#include "functions.h"
+#include "report/read/functions.h"
 
 #include <pthread.h>
 #include <stdlib.h>

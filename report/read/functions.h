@@ -4,7 +4,7 @@
 #ifndef PILLION_FUNCTIONS_H
 #define PILLION_FUNCTIONS_H
 
-#include "../base/util.h"
+#include "report/base/util.h"
 
 struct function {
 	const char *name;

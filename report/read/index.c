@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Index lines. */
-#include "index.h"
+#include "report/read/index.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef PILLION_INDEX_H
 #define PILLION_INDEX_H
 
-#include "../base/util.h"
+#include "report/base/util.h"
 
 enum { INDEX_FIELDS = 24 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mapped files that may be truncated under us. */
-#include "mapping.h"
+#include "report/read/mapping.h"
 
 #include <errno.h>
 #include <fcntl.h>

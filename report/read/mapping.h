@@ -4,7 +4,7 @@
 #ifndef PILLION_MAPPING_H
 #define PILLION_MAPPING_H
 
-#include "../base/util.h"
+#include "report/base/util.h"
 
 struct mapping {
 	const uint8_t *data;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A k-way merge: a binary heap of threads, each with its next event. */
-#include "merge.h"
+#include "report/read/merge.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #ifndef PILLION_MERGE_H
 #define PILLION_MERGE_H
 
-#include "model.h"
+#include "report/read/model.h"
 
 struct merge_event {
 	const struct image *image;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A model is made and freed; what a trace file tells it. */
-#include "model.h"
+#include "report/read/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>

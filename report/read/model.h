@@ -5,9 +5,9 @@
 #ifndef PILLION_MODEL_H
 #define PILLION_MODEL_H
 
-#include "axis.h"
-#include "pack.h"
-#include "reader.h"
+#include "report/read/axis.h"
+#include "report/read/pack.h"
+#include "report/read/reader.h"
 
 /* One boot of one machine, seen by one clock. */
 struct machine {

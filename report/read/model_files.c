@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "model.h"
-#include "../base/parallel.h"
+#include "report/read/model.h"
+#include "report/base/parallel.h"
 
 struct file {
 	char *path;

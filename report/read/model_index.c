@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "index.h"
-#include "model.h"
+#include "report/read/index.h"
+#include "report/read/model.h"
 
 /* Where lines without host= and boot= belong. */
 struct place {

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "model.h"
+#include "report/read/model.h"
 
 /* Containers on one machine have names of their own and one clock. */
 static void share_pairs(struct model *m)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "operation.h"
+#include "report/read/operation.h"
 
 #include <inttypes.h>
 #include <string.h>

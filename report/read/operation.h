@@ -3,7 +3,7 @@
 #ifndef PILLION_OPERATION_H
 #define PILLION_OPERATION_H
 
-#include "reader.h"
+#include "report/read/reader.h"
 
 /* False: the call tells nothing, or it is lost. */
 bool operation_of(const struct trace *t, const struct event *e, struct tf_operation *ret);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a packed file. */
-#include "pack.h"
+#include "report/read/pack.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "pack_block.h"
+#include "report/read/pack_block.h"
 
 bool pack_is_one(const char *path)
 {

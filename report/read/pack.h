@@ -14,8 +14,8 @@
 #ifndef PILLION_PACK_H
 #define PILLION_PACK_H
 
-#include "../../runtime/trace_format.h"
-#include "mapping.h"
+#include "runtime/format/trace_format.h"
+#include "report/read/mapping.h"
 
 #define PACK_RECORD_MAGIC 0x524c4950u	 /* "PILR" */
 enum { PACK_VERSION = 1, PACK_ALIGN = 8, PACK_NAME_BYTES = 255, PACK_TABLES = 16, SHARED_AT = TF_PAGE };

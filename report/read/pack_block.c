@@ -5,13 +5,13 @@
  * has a byte for each slot up to the last one that is not 0: the number of its low 16 bits in a dictionary that both
  * sides build, NEW_HEAD and these bits at their first use. The others have one entry for each slot of their class, byte 0
  * of all of them, then byte 1 of all ... */
-#include "pack_block.h"
+#include "report/read/pack_block.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../runtime/trace_format.h"
-#include "../base/util.h"
+#include "runtime/format/trace_format.h"
+#include "report/base/util.h"
 
 #ifdef HAVE_ZSTD
 #include <zstd.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opening a trace file: head, function names, windows, threads. Events are in cursor.c. */
-#include "reader.h"
+#include "report/read/reader.h"
 
 #include <errno.h>
 #include <stdio.h>

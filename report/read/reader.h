@@ -5,9 +5,9 @@
 #ifndef PILLION_READER_H
 #define PILLION_READER_H
 
-#include "../../runtime/trace_format.h"
-#include "functions.h"
-#include "mapping.h"
+#include "runtime/format/trace_format.h"
+#include "report/read/functions.h"
+#include "report/read/mapping.h"
 
 struct window {
 	uint64_t offset, base_ticks;

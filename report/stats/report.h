@@ -3,9 +3,9 @@
 #ifndef PILLION_REPORT_H
 #define PILLION_REPORT_H
 
-#include "../base/emit.h"
-#include "../derive/scan.h"
-#include "report_list.h"
+#include "report/base/emit.h"
+#include "report/derive/events/scan.h"
+#include "report/stats/report_list.h"
 
 enum {
 	REPORT_DEFAULT = 1, /* in the set of `stats` without -r */

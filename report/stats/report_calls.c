@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "report.h"
+#include "report/stats/report.h"
 
 static const struct sums_shape shape = {
 	.total = "Total Time (ns)", .count = "Num Calls", .type = COLUMN_NS, .names = {"Name"}, .has_percent = true};

@@ -3,8 +3,8 @@
  * device_facts: what is known of devices besides, record by record. */
 #include <errno.h>
 
-#include "../derive/correlate.h"
-#include "report.h"
+#include "report/derive/device/correlate.h"
+#include "report/stats/report.h"
 
 struct context {
 	const struct model *model;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reports on what was asked of the GPU. Where an image has no device records, its copies' sizes are those that the host
  * calls named. */
-#include "../derive/kernel.h"
-#include "report.h"
+#include "report/derive/device/kernel.h"
+#include "report/stats/report.h"
 
 /* cudaMemcpyKind, as nsys names the operations. */
 static const char *operation(unsigned int kind)

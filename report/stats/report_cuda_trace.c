@@ -2,8 +2,8 @@
 /* cuda_api_trace: each CUDA call, by its start. */
 #include <stdlib.h>
 
-#include "report.h"
-#include "../derive/correlate.h"
+#include "report/stats/report.h"
+#include "report/derive/device/correlate.h"
 
 struct line {
 	uint64_t start_ns, duration_ns, correlation;

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../derive/descriptor.h"
-#include "report.h"
+#include "report/derive/events/descriptor.h"
+#include "report/stats/report.h"
 
 enum role { ROLE_OTHER, ROLE_OPEN, ROLE_MEET, ROLE_CLOSE, ROLE_READ, ROLE_WRITE, ROLE_UNKNOWN };
 

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../derive/device.h"
-#include "report.h"
+#include "report/derive/device/device.h"
+#include "report/stats/report.h"
 
 /* Which work a report is about, and what of it is summed. */
 struct gpu_sum {

@@ -2,8 +2,8 @@
 /* cuda_gpu_trace: each device record, by its start. */
 #include <stdlib.h>
 
-#include "../derive/device.h"
-#include "report.h"
+#include "report/derive/device/device.h"
+#include "report/stats/report.h"
 
 struct line {
 	uint64_t start_ns; /* CLOCK_REALTIME */

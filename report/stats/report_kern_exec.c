@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../derive/correlate.h"
-#include "report.h"
+#include "report/derive/device/correlate.h"
+#include "report/stats/report.h"
 
 /* CLOCK_REALTIME. The queue is what lies between the call and the kernel, if anything does. */
 struct execution {

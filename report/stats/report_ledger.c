@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../derive/correlate.h"
-#include "../derive/memory.h"
-#include "../derive/nvtx.h"
-#include "report.h"
+#include "report/derive/device/correlate.h"
+#include "report/derive/device/memory.h"
+#include "report/derive/nvtx/nvtx.h"
+#include "report/stats/report.h"
 
 struct facts {
 	struct correlate_counts work;

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../derive/correlate.h"
-#include "../read/operation.h"
-#include "../derive/spans.h"
-#include "report.h"
+#include "report/derive/device/correlate.h"
+#include "report/read/operation.h"
+#include "report/derive/events/spans.h"
+#include "report/stats/report.h"
 
 /* One report: how a call becomes a key, the last field of which is a number that no column shows. */
 struct kind {

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../derive/lines.h"
-#include "../derive/source.h"
-#include "report.h"
+#include "report/derive/stacks/lines.h"
+#include "report/derive/stacks/source.h"
+#include "report/stats/report.h"
 
 static const struct {
 	const char *title;

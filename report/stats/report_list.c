@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report_list.h"
+#include "report/stats/report_list.h"
 
 #include <string.h>
 
-#include "report.h"
+#include "report/stats/report.h"
 
 #define ROW(name, alias, title, flags) {#name, alias, title, flags, report_##name},
 const struct report report_list[] = {REPORTS(ROW)};

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "../derive/device.h"
-#include "report.h"
+#include "report/derive/device/device.h"
+#include "report/stats/report.h"
 
 enum { TO_DEVICE = 1, TO_HOST = 2, CPU_FAULT = 3, GPU_FAULT = 4 };
 

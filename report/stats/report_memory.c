@@ -2,9 +2,9 @@
 /* Reports on memory: how much of each kind, who had it at the peak, who kept it to the end, who had it when a call got none. */
 #include <stdlib.h>
 
-#include "../derive/device.h"
-#include "../derive/memory.h"
-#include "report.h"
+#include "report/derive/device/device.h"
+#include "report/derive/device/memory.h"
+#include "report/stats/report.h"
 
 struct view {
 	const struct report_context *context;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nvtx_sum, nvtx_pushpop_sum, nvtx_startend_sum: ranges by their text. */
-#include "../derive/nvtx.h"
-#include "report.h"
+#include "report/derive/nvtx/nvtx.h"
+#include "report/stats/report.h"
 
 enum style { STYLE_PUSHPOP = 1, STYLE_STARTEND = 2, STYLE_BOTH = 3 };
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../derive/correlate.h"
-#include "../derive/nvtx_tree.h"
-#include "report.h"
+#include "report/derive/device/correlate.h"
+#include "report/derive/nvtx/nvtx_tree.h"
+#include "report/stats/report.h"
 
 /* A range and the device work of its calls. CLOCK_REALTIME. */
 struct projection {

@@ -2,8 +2,8 @@
 /* nvtx_names: what a program named by NVTX beside its ranges. */
 #include <inttypes.h>
 
-#include "report.h"
-#include "../derive/nvtx_define.h"
+#include "report/stats/report.h"
+#include "report/derive/nvtx/nvtx_define.h"
 
 static const char *kind_of(const struct tf_nvtx *n)
 {

@@ -2,8 +2,8 @@
 /* nvtx_pushpop_trace: each push/pop range in its place among the others, thread by thread. */
 #include <stdlib.h>
 
-#include "report.h"
-#include "../derive/nvtx_tree.h"
+#include "report/stats/report.h"
+#include "report/derive/nvtx/nvtx_tree.h"
 
 static uint64_t *child_durations(const struct nvtx_tree *t, const struct axis *axis)
 {

@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "../derive/device.h"
-#include "report.h"
+#include "report/derive/device/device.h"
+#include "report/stats/report.h"
 
 int report_processes(const struct report_context *c, struct table *table, struct err *err)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report.h"
+#include "report/stats/report.h"
 
 static const char domain_name[] = "python import";
 

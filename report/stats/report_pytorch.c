@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../derive/correlate.h"
-#include "../derive/nvtx_tree.h"
-#include "report.h"
+#include "report/derive/device/correlate.h"
+#include "report/derive/nvtx/nvtx_tree.h"
+#include "report/stats/report.h"
 
 /* Total: with the operators within; one that stands within its like counts once. Self: without them. */
 struct operator_sum {

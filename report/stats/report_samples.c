@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../derive/frame.h"
-#include "../derive/nvtx_define.h"
-#include "../derive/samples.h"
-#include "report.h"
+#include "report/derive/stacks/frame.h"
+#include "report/derive/nvtx/nvtx_define.h"
+#include "report/derive/stacks/samples.h"
+#include "report/stats/report.h"
 
 enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t), NANOSECONDS = 1000, FUNCTION_TEXT = 4096 };
 

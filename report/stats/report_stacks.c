@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stacks_sum: calls that lasted longer than the backtrace thresholds, by stack. */
-#include "report.h"
+#include "report/stats/report.h"
 
 static bool stack_key(struct scan *s, const void *event, struct buffer *fields)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report.h"
+#include "report/stats/report.h"
 
 void by_column(const struct report_context *context, struct table *table)
 {

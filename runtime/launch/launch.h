@@ -11,10 +11,10 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "index.h"
-#include "options.h"
-#include "preloadable.h"
-#include "trace_format.h"
+#include "runtime/common/index.h"
+#include "runtime/common/options.h"
+#include "runtime/common/preloadable.h"
+#include "runtime/format/trace_format.h"
 
 enum { EXIT_USAGE = 2, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 

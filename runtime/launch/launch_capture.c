@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "launch.h"
+#include "runtime/common/clock.h"
+#include "runtime/launch/launch.h"
 
 #ifndef PILLION_VERSION
 #define PILLION_VERSION "0"

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "launch.h"
+#include "runtime/common/clock.h"
+#include "runtime/launch/launch.h"
 
 struct environment {
 	char **list; /* NULL-terminated; entries are borrowed or never freed */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "launch.h"
+#include "runtime/launch/launch.h"
 
 static const char suffix[] = ".pillion";
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch.h"
+#include "runtime/launch/launch.h"
 
 #ifndef PILLION_VERSION
 #define PILLION_VERSION "0"

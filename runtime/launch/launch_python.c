@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "functions.h"
-#include "launch.h"
+#include "runtime/common/functions.h"
+#include "runtime/launch/launch.h"
 
 static int functions_check(const char *path, char *bytes, size_t size)
 {

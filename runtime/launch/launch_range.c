@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "launch.h"
-#include "range.h"
+#include "runtime/common/clock.h"
+#include "runtime/launch/launch.h"
+#include "runtime/common/range.h"
 
 enum { POLL_MS = 50, HOUR_MS = 3600000 };
 

@@ -11,7 +11,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-#include "launch.h"
+#include "runtime/launch/launch.h"
 
 enum { COPY_BYTES = 1 << 20, ROOM_BYTES = 64 << 20, BACKGROUND_S = 2 };
 

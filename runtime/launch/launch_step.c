@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "launch.h"
+#include "runtime/launch/launch.h"
 
 /* A step is known by the first row of which every variable is there; those with '?' may be missing. Under srun, ranks
  * that mpirun or PMIx started carry the daemons' SLURM_* too, so their own names come first. */

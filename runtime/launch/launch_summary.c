@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "launch.h"
+#include "runtime/launch/launch.h"
 
 enum { OTHERS_MS = 2000, STEP_MS = 50 };
 

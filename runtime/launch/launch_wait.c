@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "launch.h"
+#include "runtime/launch/launch.h"
 
 enum { CLOCK_MS = 30000, DRAIN_MS = 2000, REST_MS = 20, TELL_REST_MS = 2000 };
 

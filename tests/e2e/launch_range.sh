@@ -5,7 +5,7 @@
 set -u
 . "$(dirname "$0")/lib.sh"
 cc=$(command -v cc || command -v gcc || command -v clang) || skip_all 'no C compiler'
-runtime=$tests_dir/../../runtime
+root=$tests_dir/../..
 cat >member.c <<'END'
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ cat >member.c <<'END'
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
-#include "range.h"
+#include "runtime/common/range.h"
 /* For what the launcher or another member does. */
 static void wait_until(struct tf_range_page *page, const char *what)
 {
@@ -56,7 +56,7 @@ int main(int argc, char **argv)
 	return 0;
 }
 END
-ok 'the member program is built' $cc -std=gnu11 -D_GNU_SOURCE -I"$runtime" -o member member.c "$runtime/range.c" "$runtime/index.c" "$runtime/sys.c"
+ok 'the member program is built' $cc -std=gnu11 -D_GNU_SOURCE -I"$root" -o member member.c "$root"/runtime/common/{range,index,sys}.c
 
 shows() { # WANTED TEXT OPTIONS... -- MEMBER'S WORDS...; when it began is in $begun
 	local wanted=$1 text=$2 options=()

@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../report/export/export.h"
-#include "../../report/export/export_html.h"
+#include "report/export/export.h"
+#include "report/export/export_html.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

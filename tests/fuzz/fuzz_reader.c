@@ -3,10 +3,10 @@
  * trace goes through the index lines' parser. Files that a trace names are not opened. */
 #include <stdlib.h>
 
-#include "../../report/read/index.h"
-#include "../../report/analyze/rule.h"
-#include "../../report/stats/report.h"
-#include "../../report/analyze/summary.h"
+#include "report/read/index.h"
+#include "report/analyze/rule.h"
+#include "report/stats/report.h"
+#include "report/analyze/summary.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../runtime/event.h"
-#include "../../runtime/file.h"
+#include "runtime/record/event.h"
+#include "runtime/record/file.h"
 
 /* The hook table of a test. */
 #define RECORDER_FUNCTIONS(...)                                                                                        \

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../../report/derive/align.h"
+#include "report/derive/clocks/align.h"
 #include "captured.h"
 
 enum { MEETINGS = 200, TEAMS = 4, CUPTI = 900 };
@@ -51,7 +51,7 @@ static void operation(struct writing *s, uint32_t id, const struct tf_operation 
 	writer_blob(&s->host, TF_BLOB_OPERATION, id, op, sizeof(*op) - sizeof(op->values) + op->count * sizeof(op->values[0]));
 }
 
-/* As preload/wrap_nccl.c writes them: 1 + team to make it, 11 + team for its collectives. */
+/* As preload/library/wrap_nccl.c writes them: 1 + team to make it, 11 + team for its collectives. */
 static void define(struct writing *s)
 {
 	const struct rank *r = s->rank;

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../report/base/emit.h"
-#include "../../report/base/text.h"
+#include "report/base/emit.h"
+#include "report/base/text.h"
 
 static struct table table;
 static char *out;

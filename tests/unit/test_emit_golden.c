@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../report/stats/report.h"
-#include "../../report/analyze/rule.h"
+#include "report/stats/report.h"
+#include "report/analyze/rule.h"
 #include "opened.h"
 
 #define JOB ".job"

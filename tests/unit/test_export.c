@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../report/export/export.h"
-#include "../../report/derive/frame.h"
+#include "report/export/export.h"
+#include "report/derive/stacks/frame.h"
 #include "opened.h"
 
 struct opened {

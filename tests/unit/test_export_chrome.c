@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../report/export/export.h"
+#include "report/export/export.h"
 #include "opened.h"
 
 #define US 1000ull

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../runtime/functions.h"
+#include "runtime/common/functions.h"
 
 /* All functions of `json` as "domain|module|name|color\n", or the error. In memory of the exact size, for AddressSanitizer. */
 static const char *all_of(const char *json)

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../report/derive/correlate.h"
-#include "../../report/derive/filter.h"
-#include "../../report/stats/report.h"
+#include "report/derive/device/correlate.h"
+#include "report/derive/nvtx/filter.h"
+#include "report/stats/report.h"
 #include "opened.h"
 
 enum { ADD = 1, MULTIPLY = 2, EMPTY = 3, LOST = 4 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <criterion/criterion.h>
 
-#include "../../preload/library.h"
-#include "../../runtime/file.h"
+#include "preload/library/library.h"
+#include "runtime/record/file.h"
 
 static const struct file_function none[] = {{"none", TF_GROUP_CUBLAS}};
 const struct file_function *const file_functions = none;

@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../report/analyze/rule.h"
-#include "../../report/derive/charge.h"
-#include "../../report/derive/lines.h"
-#include "../../report/derive/source.h"
+#include "report/analyze/rule.h"
+#include "report/derive/stacks/charge.h"
+#include "report/derive/stacks/lines.h"
+#include "report/derive/stacks/source.h"
 #include "opened.h"
 
 static struct writer w;

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../report/read/merge.h"
+#include "report/read/merge.h"
 #include "captured.h"
 
 CAPTURED_SUITE(merge);

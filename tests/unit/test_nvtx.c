@@ -2,7 +2,7 @@
 /* Our own account of NVTX's binary interface beside NVIDIA's headers. */
 #include <criterion/criterion.h>
 
-#include "../../preload/nvtx.h"
+#include "preload/nvtx/nvtx.h"
 
 #if __has_include(<nvtx3/nvToolsExt.h>)
 #include <nvtx3/nvToolsExt.h>

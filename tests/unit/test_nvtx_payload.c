@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "../../report/derive/nvtx_define.h"
+#include "report/derive/nvtx/nvtx_define.h"
 #include "trace_writer.h"
 
 enum { INT32 = 15, UINT8 = 12, DOUBLE = 20, TEXT = 75, FIXED = 1 << 4, COUNTED = 3 << 4, FLAG_MESSAGE = 1 << 10, SCHEMA = 1 << 24, LIST = SCHEMA + 1 };

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "../../report/read/operation.h"
+#include "report/read/operation.h"
 
 static struct tf_operation of(unsigned int count, const uint8_t *fields, const int64_t *values)
 {

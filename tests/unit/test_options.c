@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "../../runtime/options.h"
+#include "runtime/common/options.h"
 
 static struct options o;
 static char why[512];

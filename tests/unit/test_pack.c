@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../report/read/pack.h"
-#include "../../report/read/pack_block.h"
-#include "../../report/stats/report.h"
+#include "report/read/pack.h"
+#include "report/read/pack_block.h"
+#include "report/stats/report.h"
 #include "opened.h"
 
 static char directory[] = "/tmp/pillion-pack.XXXXXX";

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "../../runtime/clock.h"
-#include "../../runtime/pair.h"
-#include "../../runtime/pair_pool.h"
+#include "runtime/common/clock.h"
+#include "runtime/device/pair.h"
+#include "runtime/device/pair_pool.h"
 #include "recorder.h"
 
 RECORDER_FUNCTIONS({"cudaLaunchKernel", TF_GROUP_CUDA});

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "../../runtime/pystack_layout.h"
+#include "runtime/python/pystack_layout.h"
 
 /* As Include/internal/pycore_debug_offsets.h of 3.14 orders them. */
 static struct {

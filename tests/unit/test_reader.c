@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../report/read/reader.h"
+#include "report/read/reader.h"
 #include "trace_writer.h"
 
 static struct writer w;

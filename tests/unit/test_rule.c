@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../report/derive/busy.h"
-#include "../../report/analyze/rule.h"
+#include "report/derive/device/busy.h"
+#include "report/analyze/rule.h"
 #include "opened.h"
 
 #define US 1000ull

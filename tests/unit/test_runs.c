@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "../../report/base/runs.h"
+#include "report/base/runs.h"
 
 struct item {
 	uint64_t key, number;

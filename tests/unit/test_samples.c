@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../report/derive/profile.h"
-#include "../../report/stats/report.h"
+#include "report/derive/stacks/profile.h"
+#include "report/stats/report.h"
 #include "opened.h"
 
 static struct writer w;

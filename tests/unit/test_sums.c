@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../report/derive/sums.h"
+#include "report/base/sums.h"
 
 struct values {
 	size_t count;

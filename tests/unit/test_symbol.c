@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../report/derive/symbol.h"
+#include "report/derive/symbols/symbol.h"
 #include "opened.h"
 
 static struct writer w;

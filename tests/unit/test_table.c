@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "../../runtime/table.h"
+#include "runtime/record/table.h"
 
 Test(table, knows_no_key_that_nobody_added)
 {

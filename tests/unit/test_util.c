@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "../../report/base/util.h"
+#include "report/base/util.h"
 
 static int by_last_digit(size_t a, size_t b, const void *context)
 {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../runtime/pair.h"
-#include "../../runtime/pair_pool.h"
+#include "runtime/device/pair.h"
+#include "runtime/device/pair_pool.h"
 #include "recorder.h"
 #include "threads.h"
 

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../../runtime/table.h"
+#include "runtime/record/table.h"
 #include "threads.h"
 
 enum { KEYS = 40000, NUMBERS = 1 << 22 };

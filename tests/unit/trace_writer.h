@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes captures by runtime/trace_format.h, independent of the recorder: for the tests of the report, its fuzzer's
+/* Writes captures by runtime/format/trace_format.h, independent of the recorder: for the tests of the report, its fuzzer's
  * seeds and its benchmarks. What it writes is the same each time. Failure to write ends the program. */
 #ifndef PILLION_TRACE_WRITER_H
 #define PILLION_TRACE_WRITER_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "../../runtime/trace_format.h"
+#include "runtime/format/trace_format.h"
 
 #define WRITER_BOOT "11111111-2222-3333-4444-555555555555"
 

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/cuda/cuda_call.h"
+
+#include "runtime/record/file.h"
+
+void cuda_record(const struct event *e, unsigned function, unsigned about, unsigned result, uint64_t *words, unsigned count)
+{
+	if (result)
+		words[count++] = tf_arg(TF_ARG_RESULT, 0, result);
+	event_record(e, function, process_cuda_backtrace[about], words, count);
+	if (!result)
+		cupti_succeeded();
+	if (about == CUDA_SYNC && pair_is_on())
+		pair_collect(false); /* what has been waited for is done */
+}
+
+/* A call that lies deeper in the stack than this one was left by longjmp or cancellation. */
+bool cuda_is_nested(unsigned function, uint64_t current, uintptr_t frame)
+{
+	unsigned outer = (unsigned)(current >> TF_CURRENT_SHIFT) - 1;
+
+	if (thread_self.current_frame <= frame || outer >= file_function_count)
+		return false;
+	return outer == function ||
+	       (file_functions[outer].group == TF_GROUP_CUDA && file_functions[function].group == TF_GROUP_CUDA_DRIVER);
+}
+
+unsigned cuda_memory(uint64_t *words, unsigned memory, uintptr_t address, size_t bytes)
+{
+	bool is_free = memory & TF_MEMORY_FREE;
+
+	if (!process_options.cuda_memory_usage || (is_free && !address))
+		return 0; /* cudaFree(NULL) is how programs start CUDA */
+	words[0] = tf_arg(TF_ARG_MEMORY, memory, address);
+	words[1] = tf_arg(TF_ARG_BYTES, 0, bytes);
+	return is_free ? 1 : 2;
+}
+
+/* Bytes of an array's elements, for copies that count in elements. It outlives a fork, as arrays' addresses do. */
+static struct table element_bytes;
+
+unsigned cuda_array(uint64_t *words, uintptr_t array, size_t element, size_t width, size_t height, size_t depth, unsigned levels)
+{
+	size_t bytes = 0;
+
+	table_set(&element_bytes, array, element);
+	for (unsigned i = 0; i < levels && i < 32; i++) {
+		size_t w = width >> i, h = height >> i, z = depth >> i;
+
+		bytes += element * (w ? w : 1) * (h ? h : 1) * (z ? z : 1);
+	}
+	return cuda_memory(words, TF_MEMORY_DEVICE, array, bytes);
+}
+
+size_t cuda_element(const void *array)
+{
+	uint64_t element = array ? table_get(&element_bytes, (uintptr_t)array) : 1;
+
+	return element ? element : 1;
+}
+
+size_t cuda_total(const size_t *sizes, size_t count)
+{
+	size_t total = 0;
+
+	for (size_t i = 0; i < count; i++)
+		total += sizes[i];
+	return total;
+}
+
+void cuda_move_range(void (*move)(struct tf_range_page *page, uint32_t pid, uint64_t ticks))
+{
+	int error = errno;
+
+	if (process_gate.groups && event_enter() && process_range && process_range->mode == TF_RANGE_PROFILER_API) {
+		struct thread_guard guard;
+
+		thread_guard_enter(&thread_self, &guard);
+		move(process_range, process.pid, clock_now());
+		thread_guard_leave(&thread_self, &guard);
+	}
+	cupti_follow(event_wanted(TF_GROUP_CUDA));
+	errno = error;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which kernel a launch means.
+ *
+ * Programs name kernels when they load (PyTorch 100,000 of them), long before most are launched, if ever: all that is kept
+ * then is where the name lies. It goes into the trace with the first launch. */
+#include <string.h>
+
+#include "runtime/common/loaded.h"
+#include "preload/cuda/cuda_call.h"
+#include "runtime/record/names.h"
+
+#define OWN_COPY (1ull << 63) /* of a name's address: it lies in our room, not in a library that may go */
+
+static struct table name_of; /* host function or handle -> address of the kernel's name */
+static uint64_t renamed;     /* rises when a known address gets another name */
+
+static void know(uintptr_t function, uint64_t name)
+{
+	struct table_entry *e;
+	uint32_t number;
+	uint64_t old;
+	bool is_new;
+
+	if (!function || !name || !(process_gate.groups & (1u << TF_GROUP_CUDA | 1u << TF_GROUP_CUDA_DRIVER)))
+		return;
+	e = table_add(&name_of, function, &number, &is_new);
+	old = e ? __atomic_exchange_n(&e->value, name, __ATOMIC_ACQ_REL) : 0;
+	if (old && old != name)
+		__atomic_fetch_add(&renamed, 1, __ATOMIC_RELAXED);
+}
+
+void cuda_name_know(uintptr_t function, const char *name)
+{
+	know(function, (uint64_t)name);
+}
+
+void cuda_name_know_as(uintptr_t handle, uintptr_t function)
+{
+	know(handle, table_get(&name_of, function));
+}
+
+void cuda_name_know_copy(uintptr_t handle, const char *name)
+{
+	size_t length = strnlen(name, EVENT_TEXT);
+	char *copy;
+	uint64_t old = table_get(&name_of, handle);
+
+	if (old & OWN_COPY && !strncmp((const char *)(old & ~OWN_COPY), name, length + 1))
+		return;
+	copy = names_take(length + 1);
+	if (copy) {
+		memcpy(copy, name, length);
+		know(handle, (uint64_t)copy | OWN_COPY);
+	}
+}
+
+/* A runtime that refuses would leave its program an error to find. */
+static const char *ask_runtime(uintptr_t function, void *namer)
+{
+	cudaError_t (*get_name)(const char **, uintptr_t) = loaded_beside(namer, "cudaFuncGetName");
+	cudaError_t (*peek)(void) = loaded_beside(namer, "cudaPeekAtLastError"), (*forget)(void) = loaded_beside(namer, "cudaGetLastError");
+	const char *name = NULL;
+
+	if (!get_name || !peek || !forget || peek() || !get_name(&name, function))
+		return name;
+	forget();
+	return NULL;
+}
+
+/* Which of the two kinds the handle is, the driver can tell. */
+static const char *ask_driver(uintptr_t function, void *namer)
+{
+	static const char *const questions[] = {"cuFuncGetName", "cuKernelGetName"};
+	const char *name = NULL;
+
+	for (size_t i = 0; i < 2 && !name; i++) {
+		CUresult (*get_name)(const char **, uintptr_t) = loaded_beside(namer, questions[i]);
+
+		if (!get_name)
+			get_name = loaded_in("libcuda.so", questions[i]);
+		if (!get_name || get_name(&name, function))
+			name = NULL;
+	}
+	return name;
+}
+
+/* A handle that came another way (cuModuleEnumerateFunctions, a look-up before us), or whose name was not in a library: whoever
+ * has just launched it knows, from CUDA 12.3 on. It did, so the handle is a good one. */
+static void ask(uintptr_t function, void *namer, unsigned layer)
+{
+	struct thread_guard guard;
+	const char *name;
+
+	thread_guard_enter(&thread_self, &guard);
+	name = layer == TF_GROUP_CUDA ? ask_runtime(function, namer) : ask_driver(function, namer);
+	thread_guard_leave(&thread_self, &guard);
+	if (name)
+		cuda_name_know_copy(function, name);
+}
+
+static uint32_t intern_name(uintptr_t function)
+{
+	uint64_t value = table_get(&name_of, function);
+	const char *name = (const char *)(value & ~OWN_COPY);
+	int64_t length = !value ? -1 : value & OWN_COPY ? (int64_t)strlen(name) : caller_text_length(name);
+
+	if (length <= 0)
+		return 0;
+	return event_intern(TF_BLOB_KERNEL, name, length < EVENT_TEXT ? (size_t)length : EVENT_TEXT);
+}
+
+/* Once per function and image: the entry's value is the id. */
+static uint32_t kernel_id(uintptr_t function, uint64_t salt)
+{
+	struct table_entry *e;
+	uint32_t number, id;
+	bool is_new;
+
+	e = table_add(&process.interned, table_hash(salt ^ 0x6b, &function, sizeof(function)), &number, &is_new);
+	if (!e)
+		return 0;
+	id = (uint32_t)__atomic_load_n(&e->value, __ATOMIC_RELAXED);
+	if (!id) {
+		id = intern_name(function);
+		__atomic_store_n(&e->value, id, __ATOMIC_RELAXED);
+	}
+	return id;
+}
+
+/* Known names change when libraries come and go. */
+static uint64_t salt_now(void)
+{
+	return (__atomic_load_n(&renamed, __ATOMIC_RELAXED) + __atomic_load_n(&caller_epoch, __ATOMIC_RELAXED)) << 8;
+}
+
+uint32_t cuda_name_id(uintptr_t function)
+{
+	return kernel_id(function, salt_now());
+}
+
+/* The launch's definition, where it is the first of its kind. */
+static __attribute__((noinline)) uint32_t launch_define(uint64_t key, uint64_t salt, struct tf_launch *launch, bool is_kernel, void *namer,
+							unsigned layer)
+{
+	uint32_t id;
+	bool is_new;
+
+	if (!table_add(&process.interned, key, &id, &is_new))
+		return 0;
+	if (is_new) {
+		launch->kernel = is_kernel ? kernel_id(launch->function, salt) : 0;
+		if (namer && is_kernel && !launch->kernel) {
+			ask(launch->function, namer, layer);
+			launch->kernel = kernel_id(launch->function, salt);
+		}
+		event_blob(TF_BLOB_LAUNCH, id, launch, sizeof(*launch));
+	}
+	return id;
+}
+
+/* x and y of each in one word: as they came in registers, and are loaded again without waiting. */
+static inline uint64_t launch_key(uint64_t salt, uintptr_t function, const dim3 *grid, const dim3 *block, size_t shared, uintptr_t stream)
+{
+	uint64_t grid_xy = ~0ull, block_xy = ~0ull, both_z = ~0ull, key;
+
+	if (grid) {
+		memcpy(&grid_xy, grid, sizeof(grid_xy));
+		memcpy(&block_xy, block, sizeof(block_xy));
+		both_z = grid->z | (uint64_t)block->z << 32;
+	}
+	key = table_fold(table_fold(function, grid_xy) + table_fold(block_xy, both_z), table_fold(shared ^ salt, stream));
+	return key ? key : 1;
+}
+
+unsigned cuda_launch(uint64_t *words, uintptr_t function, const dim3 *grid, const dim3 *block, size_t shared, uintptr_t stream,
+		     void *namer, unsigned layer)
+{
+	/* The kernel's id follows from the function, so the launch is known without looking that up. */
+	uint64_t salt = salt_now(), key = launch_key(salt, function, grid, block, shared, stream);
+	uint32_t id = table_number(&process.interned, key);
+
+	if (__builtin_expect(!id, 0)) {
+		struct tf_launch launch = {.shared_bytes = (uint32_t)shared, .stream = stream, .function = function};
+
+		if (grid) {
+			memcpy(launch.grid, &(uint32_t[]){grid->x, grid->y, grid->z}, sizeof(launch.grid));
+			memcpy(launch.block, &(uint32_t[]){block->x, block->y, block->z}, sizeof(launch.block));
+		}
+		id = launch_define(key, salt, &launch, grid, namer, layer);
+		if (!id)
+			return 0;
+	}
+	words[0] = tf_arg(TF_ARG_LAUNCH, 0, id);
+	return 1;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls that ask a device for work, where its times come from pairs of events: what the record of the work says. */
+#include <string.h>
+
+#include "runtime/record/event.h"
+#include "runtime/record/file.h"
+#include "preload/cuda/cuda_call.h"
+
+/* NULL is another stream to the twins for a default stream per thread. */
+static bool is_twin(unsigned function)
+{
+	const char *name = file_functions[function].name;
+	size_t length = strlen(name);
+
+	return length > 5 && (!memcmp(name + length - 5, "_ptsz", 5) || !memcmp(name + length - 5, "_ptds", 5));
+}
+
+/* Graphs are numbered as they come: CUPTI's own number is not told here. */
+static uint32_t graph_number(uintptr_t graph)
+{
+	static struct table numbers; /* outlives a fork */
+	static uint32_t count;
+	uint64_t number = table_get(&numbers, graph);
+
+	if (!number) {
+		number = __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
+		table_set(&numbers, graph, number);
+	}
+	return (uint32_t)number;
+}
+
+void cuda_work_launch(struct cuda_work *w, uintptr_t f, const dim3 *grid, const dim3 *block, size_t shared, void *stream,
+		      unsigned function)
+{
+	pair_begin(&w->pair, stream, !stream && is_twin(function));
+	if (!w->pair.number)
+		return;
+	w->function = f;
+	w->work = (struct tf_work){.kind = grid ? TF_WORK_KERNEL : TF_WORK_GRAPH, .dynamic_shared_bytes = (uint32_t)shared};
+	if (grid && block) {
+		memcpy(w->work.grid, &(uint32_t[]){grid->x, grid->y, grid->z}, sizeof(w->work.grid));
+		memcpy(w->work.block, &(uint32_t[]){block->x, block->y, block->z}, sizeof(w->work.block));
+	}
+}
+
+void cuda_work_copy(struct cuda_work *w, void *stream, unsigned function)
+{
+	pair_begin(&w->pair, stream, !stream && is_twin(function));
+	w->work = (struct tf_work){.kind = TF_WORK_COPY};
+}
+
+/* CUpti_ActivityMemcpyKind of a cudaMemcpyKind; 0: only the addresses would tell. */
+static void describe_copy(struct tf_work *work, unsigned kind)
+{
+	enum { SET = 63 };
+	static const uint8_t kinds[] = {9, 1, 2, 8};
+
+	if (kind == SET)
+		work->kind = TF_WORK_SET;
+	else
+		work->copy = kind < sizeof(kinds) ? kinds[kind] : 0;
+}
+
+unsigned cuda_work_asked(struct cuda_work *w, unsigned result, uint64_t *words, unsigned count)
+{
+	uint64_t bytes = 0;
+
+	if (result || !count) {
+		pair_drop(&w->pair);
+		return count;
+	}
+	if (w->work.kind == TF_WORK_KERNEL) {
+		w->work.kernel = cuda_name_id(w->function);
+	} else if (w->work.kind == TF_WORK_GRAPH) {
+		w->work.graph = graph_number(w->function);
+	} else {
+		describe_copy(&w->work, tf_arg_small(words[0]));
+		bytes = tf_arg_value(words[0]);
+	}
+	if (pair_end(&w->pair, &w->work, bytes))
+		words[count++] = tf_arg(TF_ARG_WORK, 0, w->pair.number);
+	return count;
+}

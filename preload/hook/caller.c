@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/hook/caller.h"
+
+#include <errno.h>
+#include <link.h>
+#include <string.h>
+
+#include "runtime/common/loaded.h"
+#include "runtime/record/table.h"
+#include "runtime/record/thread.h"
+
+static struct table known;
+uint64_t caller_epoch;
+
+static void *resolve(unsigned function, const char *symbol, uintptr_t caller)
+{
+	struct thread_guard guard;
+	uint64_t key;
+	void *found;
+
+	/* The same for all that lies in one object; a library has a place that calls for each kernel it launches. */
+	thread_guard_enter(&thread_self, &guard);
+	key = caller_key(function, loaded_start((const void *)caller));
+	found = (void *)table_get(&known, key);
+	if (!found)
+		found = loaded_from((const void *)caller, symbol);
+	if (found) {
+		table_set(&known, key, (uint64_t)found);
+		table_set(&known, caller_key(function, caller), (uint64_t)found);
+	}
+	thread_guard_leave(&thread_self, &guard);
+	return found;
+}
+
+void *caller_recall(struct caller_place *p, unsigned function, const char *symbol, uintptr_t caller)
+{
+	uint64_t key = caller_key(function, caller), epoch = __atomic_load_n(&caller_epoch, __ATOMIC_RELAXED);
+	void *real = (void *)table_get(&known, key);
+
+	if (!real)
+		real = resolve(function, symbol, caller);
+	/* The first place that calls keeps it: places in turn, on several processors, would fight for the cache line. */
+	if (real && (!p->real || p->epoch != epoch)) {
+		__atomic_store_n(&p->epoch, epoch, __ATOMIC_RELAXED);
+		__atomic_store_n(&p->check, key ^ (uintptr_t)real, __ATOMIC_RELAXED);
+		__atomic_store_n(&p->real, real, __ATOMIC_RELAXED);
+	}
+	return real;
+}
+
+static int count_unloads(struct dl_phdr_info *info, size_t size, void *ret_count)
+{
+	*(uint64_t *)ret_count = info->dlpi_subs;
+	return 1;
+}
+
+void caller_unloaded(void)
+{
+	int error = errno;
+	uint64_t count = 0, epoch = __atomic_load_n(&caller_epoch, __ATOMIC_RELAXED);
+
+	dl_iterate_phdr(count_unloads, &count);
+	/* Of several threads the last to come here may know the least. */
+	while (epoch < count && !__atomic_compare_exchange_n(&caller_epoch, &epoch, count, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	errno = error;
+}
+
+struct span {
+	const char *text;
+	int64_t length;
+};
+
+static int measure(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct span *span = data;
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		uintptr_t at = (uintptr_t)span->text - (info->dlpi_addr + segment->p_vaddr);
+
+		if (segment->p_type == PT_LOAD && at < segment->p_memsz) {
+			span->length = (int64_t)strnlen(span->text, segment->p_memsz - at);
+			return 1;
+		}
+	}
+	return 0;
+}
+
+int64_t caller_text_length(const char *text)
+{
+	struct span span = {text, -1};
+
+	dl_iterate_phdr(measure, &span);
+	return span.length;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the hook table gives to wrappers: ids, the real functions, and how a call is recorded. */
+#ifndef PILLION_HOOK_H
+#define PILLION_HOOK_H
+
+#include <aio.h>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <mqueue.h>
+#include <netdb.h>
+#include <poll.h>
+#include <pthread.h>
+#include <pty.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/msg.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/select.h>
+#include <sys/sem.h>
+#include <sys/sendfile.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "runtime/record/descriptor.h"
+#include "runtime/record/event.h"
+#include "runtime/stack/stack.h"
+#include "preload/hook/hook_table.h"
+
+#define HOOK_EXPORT __attribute__((visibility("default")))
+
+/* Position in the table = id in the trace. */
+#define HOOK_ENUM(kind, returns, symbol, ...) HOOK_##symbol,
+#define HOOK_ENUM_LIBRARY(kind, group, symbol, name, ...) LIBRARY_IF_RECORDED(kind, HOOK_##name,)
+enum hook_id {
+	HOOK_LIBC(HOOK_ENUM)
+	HOOK_CUDART(HOOK_ENUM)
+	HOOK_CUDA(HOOK_ENUM)
+	HOOK_LIBRARY(HOOK_ENUM_LIBRARY)
+	HOOK_COUNT
+};
+#undef HOOK_ENUM
+_Static_assert(HOOK_COUNT < 1 << 11, "a slot has room for that many ids");
+
+/* Several symbols may share a library's id: these tell them apart. */
+#define HOOK_PLACE(kind, group, symbol, ...) HOOK_PLACE_##symbol,
+enum { HOOK_PLACES = HOOK_COUNT - 1, HOOK_LIBRARY(HOOK_PLACE) };
+#undef HOOK_PLACE
+#define HOOK_ONE(...) +1
+enum { HOOK_LIBC_COUNT = 0 HOOK_LIBC(HOOK_ONE) }; /* their ids come first */
+enum { HOOK_CUDA_COUNT = 0 HOOK_CUDA(HOOK_ONE), HOOK_CUDA_FIRST = HOOK_LIBC_COUNT HOOK_CUDART(HOOK_ONE) };
+#undef HOOK_ONE
+
+/* real_<symbol>: libc's own, or the next interposer's; resolves itself at the first call. A function that this libc does
+ * not have fails with ENOSYS. wrap_<symbol>: bodies of the OWN rows. */
+#define HOOK_DECLARE(kind, returns, symbol, parameters, arguments, record)                                             \
+	extern returns(*real_##symbol) parameters __attribute__((visibility("hidden")));                               \
+	HOOK_DECLARE_##kind(returns, symbol, parameters)
+#define HOOK_DECLARE_TIMED(returns, symbol, parameters)
+#define HOOK_DECLARE_TIMEDV(returns, symbol, parameters)
+#define HOOK_DECLARE_NAKED(returns, symbol, parameters)
+#define HOOK_DECLARE_RAW(returns, symbol, parameters)
+#define HOOK_DECLARE_REAL(returns, symbol, parameters)
+#define HOOK_DECLARE_OWN(returns, symbol, parameters) returns wrap_##symbol parameters;
+HOOK_LIBC(HOOK_DECLARE)
+#undef HOOK_DECLARE
+
+/* Resolves every libc row, once; early calls find it done or do it. */
+void hook_resolve(void);
+extern bool hook_is_resolved; /* read by the thunk of syscall() */
+
+/* Hands the names of the table to the trace. */
+void hook_init(void);
+
+/* TF_ARG_FD of a call that returned `result`, errno still being its own. */
+static inline uint64_t hook_fd_arg(int fd, int64_t result)
+{
+	if (__builtin_expect(result == -1, 0))
+		result = -(int64_t)errno;
+	else if (result > INT32_MAX)
+		result = INT32_MAX;
+	return tf_arg(TF_ARG_FD, 0, (uint64_t)(fd < 0 || fd > 0xfffe ? 0xffff : fd) | (uint64_t)(uint32_t)result << 16);
+}
+
+/* TF_ARG_TIMEOUT; us < 0: without end. */
+static inline uint64_t hook_timeout_arg(int64_t us, int64_t result)
+{
+	if (result == -1)
+		result = -(int64_t)errno;
+	else if (result > INT16_MAX)
+		result = INT16_MAX;
+	return tf_arg(TF_ARG_TIMEOUT, 0, (uint64_t)(uint16_t)result | (uint64_t)(uint32_t)(us < 0 || us > UINT32_MAX ? UINT32_MAX : us) << 16);
+}
+
+static inline bool hook_is_fault(int64_t result)
+{
+	return result == -1 && errno == EFAULT;
+}
+
+static inline int64_t hook_us(const struct timespec *t)
+{
+	return !t || t->tv_sec < 0 || t->tv_sec > UINT32_MAX ? -1 : t->tv_sec * 1000000ll + t->tv_nsec / 1000;
+}
+
+/* The descriptors behind what libc hands out, -1: none. fileno() would complain about it in errno. */
+static inline int hook_stream_fd(FILE *f)
+{
+	return f ? f->_fileno : -1;
+}
+
+static inline int hook_directory_fd(DIR *d)
+{
+	return d ? dirfd(d) : -1;
+}
+
+static inline int hook_number_fd(int fd)
+{
+	return fd;
+}
+
+static inline size_t hook_length(const char *s)
+{
+	return s ? strlen(s) : 0;
+}
+
+/* Times `call` into `result` and records it with what the row's `record` says; where it is not wanted, the function
+ * returns from here. HOOK_CURRENT is the row's id. */
+#define HOOK_TIME(call, record)                                                                                        \
+	do {                                                                                                           \
+		struct event event_;                                                                                   \
+                                                                                                                       \
+		HOOK_BEFORE_##record;                                                                                  \
+		if (!event_wanted(TF_GROUP_OSRT) || !event_begin(&event_, HOOK_CURRENT))                               \
+			return call;                                                                                   \
+		result = call;                                                                                         \
+		HOOK_AFTER_##record;                                                                                   \
+		if (event_end(&event_, HOOK_CURRENT, process_osrt_threshold))                                          \
+			HOOK_RECORD_##record;                                                                          \
+	} while (0)
+
+/* What a row's `record` may be. BEFORE the call and AFTER it: what becomes of descriptors, however short the call. */
+#define HOOK_BEFORE_NOTHING
+#define HOOK_AFTER_NOTHING
+#define HOOK_RECORD_NOTHING event_record(&event_, HOOK_CURRENT, process_osrt_backtrace, NULL, 0)
+
+#define HOOK_RECORD_ARG(arg) event_record(&event_, HOOK_CURRENT, process_osrt_backtrace, (uint64_t[]){arg}, 1)
+
+/* VALUE, BYTES: one number */
+#define HOOK_BEFORE_VALUE(number)
+#define HOOK_AFTER_VALUE(number)
+#define HOOK_RECORD_VALUE(number) HOOK_RECORD_ARG(tf_arg(TF_ARG_VALUE, 0, (uint64_t)(number)))
+#define HOOK_BEFORE_BYTES(bytes)
+#define HOOK_AFTER_BYTES(bytes)
+#define HOOK_RECORD_BYTES(bytes) HOOK_RECORD_ARG(tf_arg(TF_ARG_BYTES, 0, (uint64_t)(bytes)))
+
+/* MEMORY: bytes of a mapping. Memory managers call these in the midst of their work */
+#define HOOK_BEFORE_MEMORY(bytes)
+#define HOOK_AFTER_MEMORY(bytes)
+#define HOOK_RECORD_MEMORY(bytes)                                                                                      \
+	do {                                                                                                           \
+		event_.frame |= STACK_NATIVE_ONLY;                                                                     \
+		HOOK_RECORD_BYTES(bytes);                                                                              \
+	} while (0)
+
+/* TIMEOUT: how long it was to wait at most, and the result. It is not looked at where the kernel could not read it */
+#define HOOK_BEFORE_TIMEOUT(us)
+#define HOOK_AFTER_TIMEOUT(us)
+#define HOOK_RECORD_TIMEOUT(us)                                                                                        \
+	HOOK_RECORD_ARG(hook_timeout_arg(hook_is_fault((int64_t)result) ? -1 : (int64_t)(us), (int64_t)result))
+
+/* FD: works on this descriptor; the result is a count of bytes. STREAM, DIRECTORY: likewise, the count being told */
+#define HOOK_BEFORE_FD(fd)
+#define HOOK_AFTER_FD(fd)
+#define HOOK_RECORD_FD(fd) HOOK_RECORD_AMOUNT((fd), (int64_t)result)
+#define HOOK_RECORD_AMOUNT(fd, amount)                                                                                 \
+	do {                                                                                                           \
+		HOOK_RECORD_ARG(hook_fd_arg((fd), (amount)));                                                          \
+		if (__builtin_expect(!descriptor_is_known(fd), 0))                                                     \
+			descriptor_tell((fd), event_.start);                                                           \
+	} while (0)
+#define HOOK_BEFORE_STREAM(stream, bytes)
+#define HOOK_AFTER_STREAM(stream, bytes)
+#define HOOK_RECORD_STREAM(stream, bytes) HOOK_RECORD_AMOUNT(hook_stream_fd(stream), (int64_t)(bytes))
+#define HOOK_BEFORE_DIRECTORY(directory)
+#define HOOK_AFTER_DIRECTORY(directory)
+#define HOOK_RECORD_DIRECTORY(directory) HOOK_RECORD_AMOUNT(hook_directory_fd(directory), 0)
+
+/* NEW: the result is a new descriptor. OPENED: of the file of this path. REOPENED: in the place of this stream's. PAIR: two new ones */
+#define HOOK_MADE _Generic(result, FILE *: hook_stream_fd, DIR *: hook_directory_fd, int: hook_number_fd)(result)
+#define HOOK_BEFORE_NEW
+#define HOOK_AFTER_NEW descriptor_forget(HOOK_MADE)
+#define HOOK_RECORD_NEW HOOK_RECORD_ARG(hook_fd_arg(-1, HOOK_MADE))
+#define HOOK_BEFORE_OPENED(path)
+#define HOOK_AFTER_OPENED(path) HOOK_AFTER_NEW
+#define HOOK_RECORD_OPENED(path)                                                                                       \
+	do {                                                                                                           \
+		HOOK_RECORD_NEW;                                                                                       \
+		if (HOOK_MADE >= 0)                                                                                    \
+			descriptor_tell_path(HOOK_MADE, event_.end, (path));                                           \
+	} while (0)
+#define HOOK_BEFORE_REOPENED(stream) descriptor_forget(hook_stream_fd(stream))
+#define HOOK_AFTER_REOPENED(stream) HOOK_AFTER_NEW
+#define HOOK_RECORD_REOPENED(stream) HOOK_RECORD_NEW
+#define HOOK_BEFORE_PAIR(pair)
+#define HOOK_AFTER_PAIR(pair)                                                                                          \
+	do {                                                                                                           \
+		if (!result) {                                                                                         \
+			descriptor_forget((pair)[0]);                                                                  \
+			descriptor_forget((pair)[1]);                                                                  \
+		}                                                                                                      \
+	} while (0)
+#define HOOK_RECORD_PAIR(pair) HOOK_RECORD_NOTHING
+
+/* CLOSED: this descriptor, found before the call takes it away. CHANGED, CONNECTED: it goes on as something else */
+#define HOOK_BEFORE_CLOSED(fd)                                                                                         \
+	int closed_ = (fd);                                                                                            \
+	descriptor_forget(closed_)
+#define HOOK_AFTER_CLOSED(fd)
+#define HOOK_RECORD_CLOSED(fd) HOOK_RECORD_ARG(hook_fd_arg(closed_, (int64_t)result))
+#define HOOK_BEFORE_CHANGED(fd)
+#define HOOK_AFTER_CHANGED(fd) descriptor_forget(fd)
+#define HOOK_RECORD_CHANGED(fd) HOOK_RECORD_ARG(hook_fd_arg((fd), (int64_t)result))
+#define HOOK_BEFORE_CONNECTED(fd, address, size)
+#define HOOK_AFTER_CONNECTED(fd, address, size) descriptor_forget(fd)
+#define HOOK_RECORD_CONNECTED(fd, address, size)                                                                       \
+	do {                                                                                                           \
+		HOOK_RECORD_ARG(hook_fd_arg((fd), (int64_t)result));                                                   \
+		if (!result || errno == EINPROGRESS || errno == EINTR)                                                 \
+			descriptor_tell_peer((fd), event_.start, (address), (size));                                   \
+	} while (0)
+#define HOOK_BEFORE_ACCEPTED(fd)
+#define HOOK_AFTER_ACCEPTED(fd) descriptor_forget((int)result)
+#define HOOK_RECORD_ACCEPTED(fd) HOOK_RECORD_FD(fd)
+
+#endif

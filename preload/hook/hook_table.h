@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* THE table: one row per intercepted function. Export, id, name, resolver and listing follow from it. */
+#ifndef PILLION_HOOK_TABLE_H
+#define PILLION_HOOK_TABLE_H
+
+#include "preload/libc/hook_libc.h"
+#include "preload/library/hook_library.h"
+#ifdef HAVE_CUDA_HEADERS
+#include "preload/cuda/hook_cuda.h"
+#include "preload/cuda/hook_cudart.h"
+#else
+#define HOOK_CUDART(X)
+#define HOOK_CUDA(X)
+#endif
+
+#endif

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* exec and spawn: the new image must find us, or be kept from us where we would harm it. All of this may run in the
+ * child of a vfork, on the parent's memory: everything lives on the stack. */
+#include <alloca.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/record/identity.h"
+#include "runtime/common/preloadable.h"
+#include "runtime/stack/sample.h"
+#include "runtime/common/sys.h"
+#include "preload/hook/hook.h"
+
+/* ---- which file execvp would run ---- */
+
+static bool is_executable(const char *path)
+{
+	return sys_access(path, X_OK) == 0;
+}
+
+/* Room for any place where find_file() may find it. */
+static size_t path_bytes(const char *file)
+{
+	const char *path = identity_variable(environ, "PATH");
+
+	return (path ? strlen(path) : sizeof("/bin:/usr/bin")) + strlen(file) + 2;
+}
+
+/* Empty: not found; the real call then says so. */
+static void find_file(const char *file, char *const *environment, char *ret, size_t size)
+{
+	const char *path = identity_variable(environment, "PATH");
+	size_t length = strlen(file);
+
+	ret[0] = '\0';
+	if (length >= size)
+		return;
+	if (strchr(file, '/')) {
+		memcpy(ret, file, length + 1);
+		return;
+	}
+	for (path = path ? path : "/bin:/usr/bin"; *path;) {
+		size_t part = strcspn(path, ":");
+
+		if (part + length + 2 <= size) {
+			memcpy(ret, path, part);
+			ret[part] = '/';
+			memcpy(ret + part + !!part, file, length + 1);
+			if (is_executable(ret))
+				return;
+		}
+		path += part + (path[part] == ':');
+	}
+	ret[0] = '\0';
+}
+
+/* ---- the environment of the new image ---- */
+
+/* Is `library` one of the items of LD_PRELOAD (separated by spaces and colons)? Returns where, or NULL. */
+static const char *find_item(const char *list, const char *library)
+{
+	size_t length = strlen(library);
+
+	for (const char *at = list; (at = strstr(at, library)); at += length)
+		if ((at == list || strchr(" :", at[-1])) && strchr(" :", at[length]))
+			return at;
+	return NULL;
+}
+
+#define PRELOAD "LD_PRELOAD="
+#define AUDIT "LD_AUDIT="
+
+static size_t auditor_bytes(void)
+{
+	return strlen(process_library()) + sizeof(PRELOADABLE_AUDITOR);
+}
+
+struct plan {
+	char *preload;	     /* wanted value, NULL: no such variable */
+	bool keep_preload;   /* as it is */
+	bool complete;	     /* add our other variables where they are missing */
+	char *audit;	     /* LD_AUDIT, likewise */
+	bool keep_audit;
+};
+
+/* The sanitizer's runtime that was put before us for another program, or NULL. */
+static const char *find_runtime(const char *list, const char *at)
+{
+	const char *start = at;
+	size_t length;
+
+	if (at == list || at[-1] != ':')
+		return NULL;
+	for (start = at - 1; start > list && !strchr(" :", start[-1]); start--)
+		;
+	length = (size_t)(at - 1 - start);
+	return length > 6 && !strncmp(start, "lib", 3) && memmem(start, length, "san.so", 6) && !memchr(start, '/', length) ? start : NULL;
+}
+
+/* LD_PRELOAD's value without `length` bytes at `at`, in `ret`. */
+static void without(const char *list, const char *at, size_t length, char *ret)
+{
+	size_t before = (size_t)(at - list);
+
+	while (before && strchr(" :", list[before - 1]))
+		before--;
+	memcpy(ret, list, before);
+	strcpy(ret + before, at + length);
+	while (*ret && strchr(" :", *ret))
+		memmove(ret, ret + 1, strlen(ret));
+}
+
+/* After a chroot ld.so would complain; under a seccomp filter the new image would not know to be silent. */
+static bool is_unwelcome(const struct preloadable *program, const char *file)
+{
+	return program->kind == PRELOADABLE_HARM || sys_is_silent || sys_access(file, R_OK) != 0;
+}
+
+/* `room` holds the old value, the library and a sanitizer's name. */
+static struct plan make_plan(const struct preloadable *program, const char *list, char *room)
+{
+	const char *library = process_library(), *at = list ? find_item(list, library) : NULL;
+
+	if (is_unwelcome(program, library)) {
+		if (!at)
+			return (struct plan){.keep_preload = true};
+		without(list, at, strlen(library), room);
+		return (struct plan){.preload = *room ? room : NULL};
+	}
+	if (!at && !process_options.follow_clean_env)
+		return (struct plan){.keep_preload = true};
+	if (at && !program->runtime[0] && find_runtime(list, at)) {
+		const char *runtime = find_runtime(list, at);
+
+		without(list, runtime, (size_t)(at - runtime), room);
+		return (struct plan){.preload = room, .complete = process_options.follow_clean_env};
+	}
+	if (at && !(program->runtime[0] && !strstr(list, program->runtime)))
+		return (struct plan){.keep_preload = true, .complete = process_options.follow_clean_env};
+	room[0] = '\0';
+	if (program->runtime[0])
+		strcat(strcpy(room, program->runtime), ":");
+	if (!at) {
+		strcat(room, library);
+		if (list && *list)
+			strcat(room, ":");
+	}
+	if (list)
+		strcat(room, list);
+	return (struct plan){.preload = room, .complete = process_options.follow_clean_env};
+}
+
+/* The loader's auditor, beside the library. `room` holds its path and, behind the name, the old value with it. */
+static void plan_audit(const struct preloadable *program, const char *list, char *room, struct plan *plan)
+{
+	const char *library = process_library(), *slash = strrchr(library, '/'), *at;
+	char *auditor = room, *value = room + auditor_bytes() + strlen(AUDIT);
+
+	plan->keep_audit = true;
+	if (!process_options.ld_audit || !slash)
+		return;
+	strcpy(mempcpy(auditor, library, (size_t)(slash + 1 - library)), PRELOADABLE_AUDITOR);
+	at = list ? find_item(list, auditor) : NULL;
+	if (is_unwelcome(program, auditor)) {
+		plan->keep_audit = !at;
+		if (at)
+			without(list, at, strlen(auditor), value);
+	} else if (!at && process_options.follow_clean_env) {
+		plan->keep_audit = false;
+		strcpy(value, auditor);
+		if (list && *list)
+			strcat(strcat(value, ":"), list);
+	}
+	plan->audit = plan->keep_audit || !*value ? NULL : value;
+}
+
+static size_t count_strings(char *const *strings)
+{
+	size_t n = 0;
+
+	while (strings && strings[n])
+		n++;
+	return n;
+}
+
+static bool has_variable(char *const *environment, const char *assignment)
+{
+	size_t length = strcspn(assignment, "=") + 1;
+
+	for (; *environment; environment++)
+		if (!strncmp(*environment, assignment, length))
+			return true;
+	return false;
+}
+
+/* What stands in front of a planned value, where there is room for it, too. */
+static char *assignment(const char *name, char *value)
+{
+	return memcpy(value - strlen(name), name, strlen(name));
+}
+
+/* `ret` has room for both environments and two more. */
+static void merge_environment(char *const *old, const struct plan *plan, char **ret)
+{
+	char **out = ret;
+
+	if (plan->preload)
+		*out++ = assignment(PRELOAD, plan->preload);
+	if (plan->audit)
+		*out++ = assignment(AUDIT, plan->audit);
+	for (; old && *old; old++)
+		if ((plan->keep_preload || strncmp(*old, PRELOAD, strlen(PRELOAD)) != 0) &&
+		    (plan->keep_audit || strncmp(*old, AUDIT, strlen(AUDIT)) != 0))
+			*out++ = *old;
+	*out = NULL;
+	if (!plan->complete)
+		return;
+	for (char *const *ours = process_environment(); *ours; ours++) {
+		if (!has_variable(ret, *ours)) {
+			*out++ = *ours;
+			*out = NULL;
+		}
+	}
+}
+
+static bool is_following(void)
+{
+	return process.generation && process_options.output && process_gate.groups;
+}
+
+/* What both ways in share: the program is known by its path or its descriptor. Gives `environment_` for the real call.
+ * A macro, for alloca's sake: the memory must live until the exec. */
+#define PREPARE(check, shown, environment)                                                                             \
+	char *const *environment_ = (environment);                                                                     \
+	do {                                                                                                           \
+		struct preloadable program_ = {0};                                                                     \
+		struct plan plan_;                                                                                     \
+		const char *list_;                                                                                     \
+		char *room_, **merged_;                                                                                \
+                                                                                                                       \
+		if (!process.generation && process_gate.groups)                                                    \
+			event_enter(); /* a child of forkpty or daemon */                                              \
+		if (!is_following())                                                                               \
+			break;                                                                                         \
+		check;                                                                                                 \
+		if (program_.reason)                                                                                   \
+			process_bare(shown, program_.reason);                                                          \
+		list_ = identity_variable(environment_, "LD_PRELOAD");                                                 \
+		room_ = alloca(strlen(PRELOAD) + (list_ ? strlen(list_) : 0) + strlen(process_library()) + sizeof(program_.runtime) + 4); \
+		plan_ = make_plan(&program_, list_, room_ + strlen(PRELOAD));                                          \
+		list_ = identity_variable(environment_, "LD_AUDIT");                                                   \
+		room_ = alloca(2 * auditor_bytes() + strlen(AUDIT) + (list_ ? strlen(list_) : 0) + 2);                 \
+		plan_audit(&program_, list_, room_, &plan_);                                                           \
+		merged_ = alloca((count_strings(environment_) + count_strings(process_environment()) + 3) * sizeof(char *)); \
+		merge_environment(environment_, &plan_, merged_);                                                      \
+		environment_ = merged_;                                                                                \
+	} while (0)
+
+/* ---- the calls ---- */
+
+/* The new image inherits the mask as the program believes it to be. */
+static void set_mask(int how)
+{
+	uint64_t ours = sample_is_masked && sample_signal ? 1ull << (sample_signal - 1) : 0;
+
+	if (ours)
+		sys_call(SYS_rt_sigprocmask, how, &ours, NULL, sizeof(ours));
+}
+
+static void about_to_exec(const char *path)
+{
+	set_mask(SIG_BLOCK);
+	if (!path || is_executable(path))
+		process_end(TF_END_EXEC, 0);
+}
+
+static int exec_failed(int result)
+{
+	int error = errno;
+
+	set_mask(SIG_UNBLOCK);
+	if (process.end == TF_END_EXEC)
+		process_end(TF_END_NONE, 0);
+	errno = error;
+	return result;
+}
+
+int wrap_execve(const char *path, char *const arguments[], char *const environment[])
+{
+	PREPARE(preloadable_check(path, &program_), path, environment);
+	about_to_exec(path);
+	return exec_failed(real_execve(path, arguments, environment_));
+}
+
+int wrap_execv(const char *path, char *const arguments[])
+{
+	return wrap_execve(path, arguments, environ);
+}
+
+int wrap_execvpe(const char *file, char *const arguments[], char *const environment[])
+{
+	size_t size = path_bytes(file);
+	char *path = alloca(size);
+
+	find_file(file, environ, path, size);
+	PREPARE(preloadable_check(path, &program_), path[0] ? path : file, environment);
+	about_to_exec(path);
+	return exec_failed(real_execvpe(file, arguments, environment_));
+}
+
+int wrap_execvp(const char *file, char *const arguments[])
+{
+	return wrap_execvpe(file, arguments, environ);
+}
+
+int wrap_fexecve(int fd, char *const arguments[], char *const environment[])
+{
+	PREPARE(preloadable_check_fd(fd, &program_), "(descriptor)", environment);
+	about_to_exec(NULL);
+	return exec_failed(real_fexecve(fd, arguments, environment_));
+}
+
+int wrap_execveat(int at, const char *path, char *const arguments[], char *const environment[], int flags)
+{
+	int fd = is_following() && !sys_is_silent && !(flags & AT_EMPTY_PATH) ? sys_openat(at, path, O_RDONLY | O_CLOEXEC, 0) : at;
+
+	PREPARE(preloadable_check_fd(fd, &program_), path, environment);
+	if (fd >= 0 && fd != at)
+		sys_close(fd);
+	about_to_exec(NULL);
+	return exec_failed(real_execveat(at, path, arguments, environment_, flags));
+}
+
+int wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
+		     char *const arguments[], char *const environment[])
+{
+	enum { HOOK_CURRENT = HOOK_posix_spawn };
+	int result;
+
+	PREPARE(preloadable_check(path, &program_), path, environment);
+	HOOK_TIME(real_posix_spawn(pid, path, actions, attributes, arguments, environment_), NOTHING);
+	return result;
+}
+
+int wrap_posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
+		      char *const arguments[], char *const environment[])
+{
+	enum { HOOK_CURRENT = HOOK_posix_spawnp };
+	size_t size = path_bytes(file);
+	char *path = alloca(size);
+	int result;
+
+	find_file(file, environ, path, size);
+	PREPARE(preloadable_check(path, &program_), path[0] ? path : file, environment);
+	HOOK_TIME(real_posix_spawnp(pid, file, actions, attributes, arguments, environment_), NOTHING);
+	return result;
+}
+
+/* ---- lists of arguments ---- */
+
+/* The first argument may be NULL, whatever the header says of it; the compiler must not think otherwise. */
+#define ARGUMENTS(last)                                                                                                \
+	va_list list_, again_;                                                                                         \
+	const char *first_ = (last);                                                                                   \
+	char **arguments;                                                                                              \
+	size_t count_ = 1;                                                                                             \
+                                                                                                                       \
+	__asm__("" : "+r"(first_));                                                                                    \
+	va_start(list_, last);                                                                                         \
+	va_copy(again_, list_);                                                                                        \
+	while (first_ && va_arg(list_, char *))                                                                        \
+		count_++;                                                                                              \
+	va_end(list_);                                                                                                 \
+	arguments = alloca((count_ + 1) * sizeof(*arguments));                                                         \
+	arguments[0] = (char *)first_;                                                                                 \
+	for (size_t i_ = 1; first_ && i_ <= count_; i_++)                                                              \
+		arguments[i_] = va_arg(again_, char *)
+
+HOOK_EXPORT int execl(const char *path, const char *argument, ...)
+{
+	ARGUMENTS(argument);
+	va_end(again_);
+	return wrap_execve(path, arguments, environ);
+}
+
+HOOK_EXPORT int execlp(const char *file, const char *argument, ...)
+{
+	ARGUMENTS(argument);
+	va_end(again_);
+	return wrap_execvpe(file, arguments, environ);
+}
+
+HOOK_EXPORT int execle(const char *path, const char *argument, ...)
+{
+	char *const *environment;
+
+	ARGUMENTS(argument);
+	environment = va_arg(again_, char *const *);
+	va_end(again_);
+	return wrap_execve(path, arguments, environment);
+}

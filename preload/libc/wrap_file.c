@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files and mappings: variadic calls, and those that close many descriptors. */
+#include <stdarg.h>
+
+#include "preload/python/annotate.h"
+#include "preload/hook/hook.h"
+
+/* The mode is there only where the flags ask for it; reading it otherwise would be reading what is not. */
+#define MODE(flags)                                                                                                    \
+	({                                                                                                             \
+		mode_t mode_ = 0;                                                                                      \
+		va_list list;                                                                                          \
+                                                                                                                       \
+		if ((flags) & O_CREAT || ((flags) & O_TMPFILE) == O_TMPFILE) {                                         \
+			va_start(list, flags);                                                                         \
+			mode_ = va_arg(list, mode_t);                                                                  \
+			va_end(list);                                                                                  \
+		}                                                                                                      \
+		mode_;                                                                                                 \
+	})
+
+#define OPEN(symbol)                                                                                                   \
+	HOOK_EXPORT int symbol(const char *path, int flags, ...)                                                       \
+	{                                                                                                              \
+		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
+		mode_t mode = MODE(flags);                                                                             \
+		int result;                                                                                            \
+                                                                                                                       \
+		annotate_here();                                                                                       \
+		HOOK_TIME(real_##symbol(path, flags, mode), OPENED(path));                                                   \
+		return result;                                                                                         \
+	}
+#define OPENAT(symbol)                                                                                                 \
+	HOOK_EXPORT int symbol(int at, const char *path, int flags, ...)                                               \
+	{                                                                                                              \
+		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
+		mode_t mode = MODE(flags);                                                                             \
+		int result;                                                                                            \
+                                                                                                                       \
+		HOOK_TIME(real_##symbol(at, path, flags, mode), OPENED(path));                                               \
+		return result;                                                                                         \
+	}
+
+OPEN(open)
+OPEN(open64)
+OPENAT(openat)
+OPENAT(openat64)
+
+HOOK_EXPORT int ioctl(int fd, unsigned long request, ...)
+{
+	enum { HOOK_CURRENT = HOOK_ioctl };
+	void *argument;
+	va_list list;
+	int result;
+
+	va_start(list, request);
+	argument = va_arg(list, void *);
+	va_end(list);
+	HOOK_TIME(real_ioctl(fd, request, argument), FD(fd));
+	return result;
+}
+
+/* Some commands make a descriptor; forgetting another number in its place costs no more than telling of it again. */
+#define FCNTL(symbol)                                                                                                  \
+	HOOK_EXPORT int symbol(int fd, int command, ...)                                                               \
+	{                                                                                                              \
+		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
+		void *argument;                                                                                        \
+		va_list list;                                                                                          \
+		int result;                                                                                            \
+                                                                                                                       \
+		va_start(list, command);                                                                               \
+		argument = va_arg(list, void *);                                                                       \
+		va_end(list);                                                                                          \
+		if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)                                                  \
+			HOOK_TIME(real_##symbol(fd, command, argument), NEW);                                          \
+		else                                                                                                   \
+			HOOK_TIME(real_##symbol(fd, command, argument), FD(fd));                                       \
+		return result;                                                                                         \
+	}
+
+FCNTL(fcntl)
+FCNTL(fcntl64)
+
+int wrap_close_range(unsigned first, unsigned last, int flags)
+{
+	enum { HOOK_CURRENT = HOOK_close_range };
+	int result;
+
+	descriptor_forget_range(first, last);
+	HOOK_TIME(real_close_range(first, last, flags), NOTHING);
+	return result;
+}
+
+void wrap_closefrom(int first)
+{
+	descriptor_forget_range(first < 0 ? 0 : (unsigned)first, ~0u);
+	real_closefrom(first);
+}
+
+int wrap_fcloseall(void)
+{
+	enum { HOOK_CURRENT = HOOK_fcloseall };
+	int result;
+
+	descriptor_forget_range(0, ~0u);
+	HOOK_TIME(real_fcloseall(), NOTHING);
+	return result;
+}
+
+HOOK_EXPORT void *mremap(void *at, size_t n, size_t size, int flags, ...)
+{
+	enum { HOOK_CURRENT = HOOK_mremap };
+	void *to, *result;
+	va_list list;
+
+	va_start(list, flags);
+	to = va_arg(list, void *);
+	va_end(list);
+	HOOK_TIME(real_mremap(at, n, size, flags, to), MEMORY(size));
+	return result;
+}
+
+HOOK_EXPORT mqd_t mq_open(const char *name, int flags, ...)
+{
+	enum { HOOK_CURRENT = HOOK_mq_open };
+	struct mq_attr *attributes = NULL;
+	mode_t mode = 0;
+	mqd_t result;
+	va_list list;
+
+	if (flags & O_CREAT) {
+		va_start(list, flags);
+		mode = va_arg(list, mode_t);
+		attributes = va_arg(list, struct mq_attr *);
+		va_end(list);
+	}
+	HOOK_TIME(real_mq_open(name, flags, mode, attributes), NEW);
+	return result;
+}
+
+HOOK_EXPORT int semctl(int id, int number, int command, ...)
+{
+	enum { HOOK_CURRENT = HOOK_semctl };
+	void *argument; /* a union of an int and pointers, passed as these are */
+	va_list list;
+	int result;
+
+	va_start(list, command);
+	argument = va_arg(list, void *);
+	va_end(list);
+	HOOK_TIME(real_semctl(id, number, command, argument), NOTHING);
+	return result;
+}
+
+HOOK_EXPORT long ptrace(enum __ptrace_request request, ...)
+{
+	enum { HOOK_CURRENT = HOOK_ptrace };
+	void *at, *data;
+	va_list list;
+	long result;
+	pid_t pid;
+
+	va_start(list, request);
+	pid = va_arg(list, pid_t);
+	at = va_arg(list, void *);
+	data = va_arg(list, void *);
+	va_end(list);
+	HOOK_TIME(real_ptrace(request, pid, at, data), NOTHING);
+	return result;
+}

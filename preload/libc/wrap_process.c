@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processes and threads: what begins, ends or hides one. */
+#include <stdarg.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "runtime/stack/stack.h"
+#include "preload/hook/caller.h"
+#include "preload/hook/hook.h"
+#include "preload/libc/wrap_signal.h"
+
+/* ---- beginnings ---- */
+
+/* A macro, as event_begin() is to see the wrapper's own frame. */
+#define FORK(symbol, parameters, arguments, after)                                                                     \
+	pid_t wrap_##symbol parameters                                                                                 \
+	{                                                                                                              \
+		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
+		bool is_timed;                                                                                         \
+		struct event e;                                                                                        \
+		pid_t result;                                                                                          \
+                                                                                                                       \
+		is_timed = event_wanted(TF_GROUP_OSRT) && event_begin(&e, HOOK_CURRENT);                               \
+		stack_fork_begin();                                                                                    \
+		result = real_##symbol arguments;                                                                      \
+		stack_fork_end(result == 0);                                                                           \
+		if (result > 0)                                                                                        \
+			after;                                                                                         \
+		if (result == 0) {                                                                                     \
+			/* Makes the child known even if it never calls us again. */                                   \
+			if (process_gate.groups)                                                                       \
+				event_enter();                                                                         \
+		} else if (is_timed && event_end(&e, HOOK_CURRENT, process_osrt_threshold)) {                          \
+			event_record(&e, HOOK_CURRENT, process_osrt_backtrace,                                         \
+				     (uint64_t[]){tf_arg(TF_ARG_VALUE, 0, (uint64_t)result)}, 1);                      \
+		}                                                                                                      \
+		return result;                                                                                         \
+	}
+
+FORK(fork, (void), (), (void)0)
+FORK(forkpty, (int *fd, char *name, const struct termios *t, const struct winsize *w), (fd, name, t, w), descriptor_forget(*fd))
+
+/* The parent leaves inside of it, by an _exit that we do not see; the child is met here. */
+int wrap_daemon(int keep_directory, int keep_files)
+{
+	int result, error;
+
+	process_end(TF_END_EXIT, 0);
+	result = real_daemon(keep_directory, keep_files);
+	error = errno;
+	if (process.end)
+		process_end(TF_END_NONE, 0); /* no child was made */
+	else if (process_gate.groups)
+		event_enter();
+	errno = error;
+	return result;
+}
+
+int wrap_pthread_create(pthread_t *id, const pthread_attr_t *attributes, void *(*function)(void *), void *argument)
+{
+	enum { HOOK_CURRENT = HOOK_pthread_create };
+	struct start *start;
+	struct event e;
+	bool is_timed;
+	int result;
+
+	/* With two threads the first one's page must lie in the file, and only it can move it there. */
+	if (process_gate.groups && event_enter())
+		event_many_short();
+	start = sampled_start(&function, &argument);
+	is_timed = event_wanted(TF_GROUP_OSRT) && event_begin(&e, HOOK_CURRENT);
+	result = real_pthread_create(id, attributes, function, argument);
+	if (result)
+		sampled_start_failed(start);
+	if (is_timed && event_end(&e, HOOK_CURRENT, process_osrt_threshold))
+		event_record(&e, HOOK_CURRENT, process_osrt_backtrace, NULL, 0);
+	return result;
+}
+
+int wrap_pthread_setname_np(pthread_t id, const char *name)
+{
+	int result = real_pthread_setname_np(id, name), error = errno;
+
+	if (!result && pthread_equal(id, pthread_self()) && thread_self.generation == process.generation)
+		thread_refresh_name(&thread_self);
+	errno = error;
+	return result;
+}
+
+int wrap_dlclose(void *handle)
+{
+	int result = real_dlclose(handle);
+
+	stack_module_gone();
+	caller_unloaded();
+	return result;
+}
+
+/* ---- ends ---- */
+
+HOOK_EXPORT void _exit(int status)
+{
+	process_end(TF_END_EXIT, status);
+	real__exit(status);
+	__builtin_unreachable();
+}
+
+HOOK_EXPORT void _Exit(int status)
+{
+	process_end(TF_END_EXIT, status);
+	real__Exit(status);
+	__builtin_unreachable();
+}
+
+HOOK_EXPORT void quick_exit(int status)
+{
+	process_end(TF_END_EXIT, status);
+	real_quick_exit(status);
+	__builtin_unreachable();
+}
+
+HOOK_EXPORT void abort(void)
+{
+	process_end(TF_END_ABORT, 0);
+	real_abort();
+	__builtin_unreachable();
+}
+
+/* ---- waiting for children ---- */
+
+static void saw_child(pid_t pid, int status)
+{
+	int error = errno;
+
+	if (pid > 0 && (WIFEXITED(status) || WIFSIGNALED(status)))
+		process_child_ended(pid, status);
+	errno = error;
+}
+
+#define WAIT(symbol, parameters, arguments)                                                                            \
+	pid_t wrap_##symbol parameters                                                                                 \
+	{                                                                                                              \
+		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
+		int own_status = 0;                                                                                    \
+		pid_t result;                                                                                          \
+                                                                                                                       \
+		if (!status)                                                                                           \
+			status = &own_status;                                                                          \
+		result = timed_##symbol arguments;                                                                     \
+		if (result > 0)                                                                                        \
+			saw_child(result, *status);                                                                    \
+		return result;                                                                                         \
+	}
+#define TIMED_WAIT(symbol, parameters, arguments)                                                                      \
+	static pid_t timed_##symbol parameters                                                                         \
+	{                                                                                                              \
+		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
+		pid_t result;                                                                                          \
+                                                                                                                       \
+		HOOK_TIME(real_##symbol arguments, VALUE(result));                                                     \
+		return result;                                                                                         \
+	}                                                                                                              \
+	WAIT(symbol, parameters, arguments)
+
+TIMED_WAIT(wait, (int *status), (status))
+TIMED_WAIT(waitpid, (pid_t pid, int *status, int flags), (pid, status, flags))
+TIMED_WAIT(wait3, (int *status, int flags, struct rusage *usage), (status, flags, usage))
+TIMED_WAIT(wait4, (pid_t pid, int *status, int flags, struct rusage *usage), (pid, status, flags, usage))
+
+static int timed_waitid(idtype_t type, id_t id, siginfo_t *info, int flags)
+{
+	enum { HOOK_CURRENT = HOOK_waitid };
+	int result;
+
+	HOOK_TIME(real_waitid(type, id, info, flags), VALUE(result ? 0 : info->si_pid));
+	return result;
+}
+
+int wrap_waitid(idtype_t type, id_t id, siginfo_t *info, int flags)
+{
+	siginfo_t own = {0};
+	int result;
+
+	if (!info)
+		info = &own;
+	result = timed_waitid(type, id, info, flags);
+	if (!result && !(flags & WNOWAIT)) {
+		if (info->si_code == CLD_EXITED)
+			saw_child(info->si_pid, (info->si_status & 0xff) << 8);
+		else if (info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED)
+			saw_child(info->si_pid, (info->si_status & 0x7f) | (info->si_code == CLD_DUMPED ? 0x80 : 0));
+	}
+	return result;
+}
+
+/* ---- what takes files or system calls away ---- */
+
+/* Before the call: afterwards it may be too late. A call that fails costs us the rest of the trace's growth only where it
+ * would have been dangerous to go on. */
+int wrap_chroot(const char *path)
+{
+	process_freeze(false);
+	return real_chroot(path);
+}
+
+int wrap_unshare(int flags)
+{
+	if (flags & (CLONE_NEWNS | CLONE_NEWUSER))
+		process_freeze(false);
+	return real_unshare(flags);
+}
+
+int wrap_setns(int fd, int type)
+{
+	process_freeze(false);
+	return real_setns(fd, type);
+}
+
+static void change_user(uid_t effective)
+{
+	if (effective != (uid_t)-1 && effective != geteuid())
+		process_freeze(false);
+}
+
+int wrap_setuid(uid_t uid)
+{
+	change_user(uid);
+	return real_setuid(uid);
+}
+
+int wrap_seteuid(uid_t uid)
+{
+	change_user(uid);
+	return real_seteuid(uid);
+}
+
+int wrap_setreuid(uid_t real, uid_t effective)
+{
+	change_user(effective);
+	return real_setreuid(real, effective);
+}
+
+int wrap_setresuid(uid_t real, uid_t effective, uid_t saved)
+{
+	change_user(effective);
+	return real_setresuid(real, effective, saved);
+}
+
+HOOK_EXPORT int prctl(int option, ...)
+{
+	unsigned long a, b, c, d;
+	va_list list;
+	int result, error;
+
+	va_start(list, option);
+	a = va_arg(list, unsigned long);
+	b = va_arg(list, unsigned long);
+	c = va_arg(list, unsigned long);
+	d = va_arg(list, unsigned long);
+	va_end(list);
+	/* Seccomp's strict mode forbids the time stamp counter, too. */
+	if ((option == PR_SET_SECCOMP && a == SECCOMP_MODE_STRICT) || (option == PR_SET_TSC && a == PR_TSC_SIGSEGV))
+		process_fail("the program gave up reading the clock");
+	if (option == PR_SET_SECCOMP)
+		process_freeze(true);
+	result = real_prctl(option, a, b, c, d);
+	error = errno;
+	if (option == PR_SET_NAME && !result && thread_self.generation == process.generation)
+		thread_refresh_name(&thread_self);
+	errno = error;
+	return result;
+}
+
+int wrap_sigaltstack(const stack_t *stack, stack_t *old)
+{
+	int result = real_sigaltstack(stack, old);
+
+	if (stack && !result)
+		stack_alternate_seen();
+	return result;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/library/library.h"
+
+#include <string.h>
+
+#include "preload/library/library_mpi.h"
+#include "runtime/record/names.h"
+#include "runtime/record/table.h"
+
+/* Handle -> its note. A note is overwritten when its handle comes again, for libraries use addresses again; who reads one just
+ * then gets some of both, of a handle that no correct program uses at that moment. It outlives a fork, as handles do. */
+static struct table notes;
+
+/* Rises whenever a note changes: what has been remembered of calls is void then. */
+static uint64_t epoch;
+
+void library_forget(void)
+{
+	__atomic_fetch_add(&epoch, 1, __ATOMIC_RELEASE);
+}
+
+/* Notes are short lists mostly: fields and values follow the head, `room` of them. */
+struct note {
+	uint32_t count, room;
+	struct {
+		uint64_t field;
+		int64_t value;
+	} items[];
+};
+
+static struct note *note_of(uintptr_t handle)
+{
+	return handle ? (struct note *)table_get(&notes, handle) : NULL;
+}
+
+/* The note of a handle with room for `count` fields, or NULL. */
+static struct note *note_make(uintptr_t handle, unsigned count)
+{
+	struct note *n = note_of(handle);
+	unsigned room = count < 4 ? 4 : count < 10 ? 10 : TF_OPERATION_FIELDS;
+
+	if (!handle || (n && n->room >= count))
+		return n;
+	n = names_take(sizeof(*n) + room * sizeof(n->items[0]));
+	if (!n)
+		return NULL;
+	n->room = room;
+	n->count = 0;
+	return table_set(&notes, handle, (uint64_t)n) ? n : NULL;
+}
+
+static bool is_noted(const struct note *n, const struct tf_operation *op)
+{
+	bool is_same = n && n->count == op->count;
+
+	for (unsigned i = 0; is_same && i < op->count; i++)
+		is_same = n->items[i].field == op->fields[i] && n->items[i].value == op->values[i];
+	return is_same;
+}
+
+void library_note_all(uintptr_t handle, const struct tf_operation *op)
+{
+	struct note *n = note_of(handle);
+
+	if (is_noted(n, op))
+		return;
+	n = note_make(handle, op->count);
+	if (!n)
+		return;
+	library_forget();
+	for (unsigned i = 0; i < op->count; i++) {
+		n->items[i].field = op->fields[i];
+		n->items[i].value = op->values[i];
+	}
+	__atomic_store_n(&n->count, op->count, __ATOMIC_RELEASE);
+}
+
+void library_note_field(uintptr_t handle, uint8_t field, int64_t value)
+{
+	struct note *n = note_of(handle);
+	struct tf_operation op = {0};
+
+	for (unsigned i = 0; n && i < n->count; i++)
+		if (n->items[i].field == field) {
+			if (n->items[i].value != value) {
+				n->items[i].value = value;
+				library_forget();
+			}
+			return;
+		}
+	library_append(&op, handle, 0);
+	library_field(&op, field, value);
+	library_note_all(handle, &op);
+}
+
+void library_append(struct tf_operation *op, uintptr_t handle, uint8_t role)
+{
+	const struct note *n = note_of(handle);
+	unsigned count = n ? __atomic_load_n(&n->count, __ATOMIC_ACQUIRE) : 0;
+
+	for (unsigned i = 0; i < count; i++)
+		library_field(op, (uint8_t)n->items[i].field | role, n->items[i].value);
+}
+
+/* ---- shapes ---- */
+
+static void collect_list(struct tf_operation *op, const struct library_part *p, const uintptr_t *words)
+{
+	int count = (int)words[p->position];
+	const void *list = (const void *)words[p->other];
+
+	for (int i = 0; list && i < count && i < 8; i++)
+		library_field(op, p->field,
+			      p->how == LIBRARY_LIST_WIDE ? ((const int64_t *)list)[i] : (int64_t)((const int *)list)[i]);
+}
+
+void library_collect(struct tf_operation *op, const struct library_shape *shape, const uintptr_t *words, bool is_wide, bool is_failed)
+{
+	for (unsigned i = 0; i < shape->count; i++) {
+		const struct library_part *p = &shape->parts[i];
+		uintptr_t word = words[p->position];
+
+		switch (p->how) {
+		case LIBRARY_INT:
+			library_field(op, p->field, is_wide ? (int64_t)word : (int64_t)(int)word);
+			break;
+		case LIBRARY_ENUM:
+			library_field(op, p->field, (int)word);
+			break;
+		case LIBRARY_WIDE:
+			library_field(op, p->field, (int64_t)word);
+			break;
+		case LIBRARY_LIST:
+		case LIBRARY_LIST_WIDE:
+			if (!is_failed)
+				collect_list(op, p, words);
+			break;
+		case LIBRARY_OF:
+			library_append(op, word, p->field);
+			break;
+		case LIBRARY_OF_INT:
+			library_append(op, (unsigned)word, p->field);
+			break;
+		case LIBRARY_BYTES:
+			library_field(op, p->field, library_mpi_bytes(word));
+			break;
+		case LIBRARY_COMMUNICATOR:
+			library_field(op, p->field, (int64_t)library_mpi_communicator(word));
+			break;
+		}
+	}
+}
+
+static uintptr_t key_of(const struct library_shape *shape, const uintptr_t *words)
+{
+	uintptr_t word = words[shape->key_position];
+
+	switch (shape->key) {
+	case LIBRARY_KEY_AT:
+		return word;
+	case LIBRARY_KEY_OUT:
+		return word ? *(const uintptr_t *)word : 0;
+	case LIBRARY_KEY_INT:
+		return (unsigned)word;
+	case LIBRARY_KEY_INT_OUT:
+		return word ? *(const unsigned *)word : 0;
+	default:
+		return 0;
+	}
+}
+
+void library_note(const struct library_shape *shape, const uintptr_t *words)
+{
+	struct tf_operation op = {0};
+
+	library_collect(&op, shape, words, false, false);
+	library_note_all(key_of(shape, words), &op);
+}
+
+/* ---- into the trace ---- */
+
+/* Which operation a call with just these arguments was, so that a shape that comes again need not be put together. Two words to
+ * an entry, that may be of different writers; then they match nobody. */
+enum { REMEMBERED = 1024 };
+static struct {
+	uint64_t check, id; /* check: key ^ id */
+} remembered[REMEMBERED];
+
+/* Of all that the operation follows from. 0: of more than the words, it is not to be remembered. Each word is multiplied by
+ * itself, and turned by its place: the multiplications need not wait for each other. */
+static inline __attribute__((always_inline)) uint64_t key_of_call(unsigned function, const struct library_shape *shape, const uintptr_t *words,
+								  bool is_wide)
+{
+	const uint64_t many_bits = 0x9fb21c651e98df25ull;
+	uint64_t key = process.nonce + ((uint64_t)function << 1 | is_wide) + __atomic_load_n(&epoch, __ATOMIC_ACQUIRE) * 0x9e3779b97f4a7c15ull;
+	const unsigned wide = is_wide ? LIBRARY_INT : LIBRARY_WIDE; /* from there on all of a word counts */
+	const struct library_part *p = shape->parts, *end = p + shape->count;
+	unsigned how = 0;
+
+	for (; p < end; p++) {
+		uint64_t word = words[p->position];
+
+		word = p->how < wide ? (uint32_t)word : word;
+		how = p->how > how ? p->how : how;
+		key = (key << 11 | key >> 53) ^ word * many_bits;
+	}
+	key *= many_bits;
+	key ^= key >> 32;
+	return how < LIBRARY_LIST ? key : 0;
+}
+
+static uint32_t intern(const struct tf_operation *op)
+{
+	if (!op->count)
+		return 0;
+	return event_intern(TF_BLOB_OPERATION, op, sizeof(*op) - sizeof(op->values) + op->count * sizeof(op->values[0]));
+}
+
+static inline __attribute__((always_inline)) void record(const struct event *e, unsigned function, int result, uint32_t operation)
+{
+	uint64_t words[2];
+	unsigned count = 0;
+
+	if (operation)
+		words[count++] = tf_arg(TF_ARG_OPERATION, 0, operation);
+	if (__builtin_expect(result != 0, 0))
+		words[count++] = tf_arg(TF_ARG_RESULT, 0, (unsigned)result);
+	event_record(e, function, process_cuda_backtrace[CUDA_OTHER], words, count);
+}
+
+void library_record(const struct event *e, unsigned function, int result, const struct tf_operation *op)
+{
+	record(e, function, result, intern(op));
+}
+
+static __attribute__((noinline)) uint32_t operation_of(const struct library_shape *shape, const uintptr_t *words, bool is_wide, int result)
+{
+	struct tf_operation op;
+
+	op.count = 0;
+	memset(op.fields, 0, sizeof(op.fields));
+	library_collect(&op, shape, words, is_wide, result != 0);
+	return intern(&op);
+}
+
+void library_end(struct event *e, unsigned function, int result, const struct library_shape *shape, const uintptr_t *words, bool is_wide)
+{
+	uint64_t key, id = 0, check;
+
+	if (!event_end(e, function, 0))
+		return;
+	key = shape->count ? key_of_call(function, shape, words, is_wide) : 0;
+	if (key) {
+		id = __atomic_load_n(&remembered[key % REMEMBERED].id, __ATOMIC_RELAXED);
+		check = __atomic_load_n(&remembered[key % REMEMBERED].check, __ATOMIC_RELAXED);
+		if (__builtin_expect(!id || (check ^ id) != key, 0)) {
+			id = operation_of(shape, words, is_wide, result);
+			__atomic_store_n(&remembered[key % REMEMBERED].check, key ^ id, __ATOMIC_RELAXED);
+			__atomic_store_n(&remembered[key % REMEMBERED].id, id, __ATOMIC_RELAXED);
+		}
+	} else if (shape->count) {
+		id = operation_of(shape, words, is_wide, result);
+	}
+	record(e, function, result, (uint32_t)id);
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which NVTX domains are recorded, and the range that -c nvtx waits for. */
+#include "preload/nvtx/nvtx_tool.h"
+
+#include <errno.h>
+
+#include "runtime/common/text.h"
+#include "runtime/record/names.h"
+
+enum { PATTERN = 1024, SEEN = 8, MATCHES = 8, OPEN = 64 };
+
+bool nvtx_default_is_off, nvtx_is_watched;
+
+static char list[PATTERN]; /* of --nvtx-domain-include or -exclude */
+static bool is_include;
+static char range[PATTERN], domain[PATTERN]; /* of --nvtx-capture, without escapes */
+static bool is_any_domain;
+
+/* ---- domains ---- */
+
+/* Is `name` among the words of the list? `default` is the default domain, `\default` one of that name; '\' takes a comma in. */
+static bool is_listed(const char *name)
+{
+	const char *at = list;
+
+	while (*at) {
+		const char *word = at, *wanted = name ? name : "default";
+		bool is_default = !strncmp(word, "default", 7) && (word[7] == ',' || !word[7]), is_same = is_default == !name;
+
+		for (; *at && *at != ','; at++) {
+			if (*at == '\\' && at[1])
+				at++;
+			is_same = is_same && *at == *wanted;
+			wanted += *wanted != '\0';
+		}
+		if (is_same && !*wanted)
+			return true;
+		at += *at == ',';
+	}
+	return false;
+}
+
+bool nvtx_filter_excludes(const char *name)
+{
+	return *list && is_listed(name) != is_include;
+}
+
+/* ---- the range ---- */
+
+/* Up to an '@' without a '\' before it. */
+static const char *take_part(const char *from, char *ret)
+{
+	size_t used = 0;
+
+	for (; *from && *from != '@'; from++) {
+		if (*from == '\\' && (from[1] == '@' || from[1] == '\\'))
+			from++;
+		if (used < PATTERN - 1)
+			ret[used++] = *from;
+	}
+	ret[used] = '\0';
+	return from;
+}
+
+static void copy(char *ret, const char *text)
+{
+	size_t length = strnlen(text, PATTERN - 1);
+
+	memcpy(ret, text, length);
+	ret[length] = '\0';
+}
+
+void nvtx_filter_init(void)
+{
+	const struct options *o = &process_options;
+	const char *at;
+
+	is_include = o->nvtx_domain_include != NULL;
+	if (is_include || o->nvtx_domain_exclude)
+		copy(list, is_include ? o->nvtx_domain_include : o->nvtx_domain_exclude);
+	nvtx_default_is_off = nvtx_filter_excludes(NULL);
+	if (o->capture_range != CAPTURE_NVTX || !o->nvtx_capture || !process_range)
+		return;
+	at = take_part(o->nvtx_capture, range);
+	if (*at)
+		take_part(at + 1, domain);
+	is_any_domain = !strcmp(domain, "*");
+	nvtx_is_watched = true;
+}
+
+/* The ids of start/end ranges of ours that are open, each with its image's generation: a forked child has none of its parent's. */
+static uint64_t started[OPEN]; /* id << 16 | generation, those of another one are free */
+
+/* Pushes of this thread that matched, each with how many more of its domain lie above it. */
+static __thread struct {
+	uint64_t generation;
+	uint32_t count;
+	struct {
+		const struct nvtx_domain *domain;
+		uint32_t above;
+	} matches[MATCHES];
+} pushed;
+
+static void move(int step)
+{
+	struct thread_guard guard;
+	int error = errno;
+
+	if (!event_enter())
+		return;
+	thread_guard_enter(&thread_self, &guard);
+	range_step(process_range, process.pid, clock_now(), &process.nvtx_inside, step);
+	thread_guard_leave(&thread_self, &guard);
+	errno = error;
+}
+
+/* As --nvtx-capture takes it. */
+static void add_escaped(struct text *t, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '@' || *text == '\\')
+			text_char(t, '\\');
+		text_char(t, *text);
+	}
+}
+
+/* The first few that did not match are told, so that a typing error shows. */
+static void tell_seen(const struct nvtx_domain *d, const char *text)
+{
+	static uint64_t seen[SEEN], generation;
+	char name[512];
+	struct text t = text_init(name, sizeof(name));
+	struct thread_guard guard;
+	uint64_t hash;
+
+	if (process_range->begun || !event_enter())
+		return;
+	if (generation != process.generation) {
+		memset(seen, 0, sizeof(seen));
+		generation = process.generation;
+	}
+	add_escaped(&t, text);
+	if (d) {
+		text_char(&t, '@');
+		add_escaped(&t, d->name);
+	}
+	hash = table_hash(6, name, strlen(name));
+	for (int i = 0; i < SEEN; i++) {
+		uint64_t none = 0;
+
+		if (__atomic_load_n(&seen[i], __ATOMIC_RELAXED) == hash)
+			return;
+		if (!seen[i] && __atomic_compare_exchange_n(&seen[i], &none, hash, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+			thread_guard_enter(&thread_self, &guard);
+			process_seen(name);
+			thread_guard_leave(&thread_self, &guard);
+			return;
+		}
+	}
+}
+
+static bool is_match(const struct nvtx_domain *d, int type, const void *message)
+{
+	char bytes[EVENT_TEXT + 1];
+	const char *text = "";
+
+	if (message && type == NVTX_ASCII)
+		text = message;
+	else if (message && type == NVTX_UNICODE)
+		text = nvtx_text_narrow(bytes, message);
+	else if (message && type == NVTX_REGISTERED)
+		text = ((const struct nvtx_string *)message)->text;
+	if (!strcmp(text, range) && (is_any_domain || !strcmp(d ? d->name : "", domain)))
+		return true;
+	tell_seen(d, text);
+	return false;
+}
+
+void nvtx_watch_push(struct nvtx_domain *d, int type, const void *message)
+{
+	if (pushed.generation != process.generation) {
+		pushed.count = 0;
+		pushed.generation = process.generation;
+	}
+	if (is_match(d, type, message) && pushed.count < MATCHES) {
+		pushed.matches[pushed.count].domain = d;
+		pushed.matches[pushed.count++].above = 0;
+		move(1);
+		return;
+	}
+	for (uint32_t i = pushed.count; i-- > 0;)
+		if (pushed.matches[i].domain == d) {
+			pushed.matches[i].above++;
+			return;
+		}
+}
+
+void nvtx_watch_pop(struct nvtx_domain *d)
+{
+	uint32_t i = pushed.generation == process.generation ? pushed.count : 0;
+
+	while (i > 0 && pushed.matches[i - 1].domain != d)
+		i--;
+	if (!i || pushed.matches[i - 1].above--)
+		return;
+	for (pushed.count--; i <= pushed.count; i++)
+		pushed.matches[i - 1] = pushed.matches[i];
+	move(-1);
+}
+
+static uint64_t started_key(uint64_t id)
+{
+	return id << 16 | (uint16_t)process.generation;
+}
+
+void nvtx_watch_start(struct nvtx_domain *d, int type, const void *message, uint64_t id)
+{
+	if (!is_match(d, type, message))
+		return;
+	move(1);
+	for (int i = 0; i < OPEN; i++) {
+		uint64_t before = __atomic_load_n(&started[i], __ATOMIC_RELAXED);
+
+		if ((!before || (uint16_t)before != (uint16_t)process.generation) &&
+		    __atomic_compare_exchange_n(&started[i], &before, started_key(id), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			return;
+	}
+	move(-1); /* more at once than we can tell apart: as if it had not been there */
+}
+
+void nvtx_watch_end(uint64_t id)
+{
+	for (int i = 0; id && i < OPEN; i++) {
+		uint64_t known = started_key(id);
+
+		if (__atomic_compare_exchange_n(&started[i], &known, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+			move(-1);
+			return;
+		}
+	}
+}

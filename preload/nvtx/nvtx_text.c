@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Texts of NVTX: plain, wide and registered ones, to ids of the trace. */
+#include "preload/nvtx/nvtx_tool.h"
+
+#include "runtime/record/names.h"
+
+enum { STRING_IDS = 1 << 24 };
+
+struct nvtx_recent nvtx_recent[256];
+
+void nvtx_note_once(uint64_t *noted, const char *text)
+{
+	struct thread_guard guard;
+
+	if (!event_enter() || __atomic_exchange_n(noted, process.generation, __ATOMIC_RELAXED) == process.generation)
+		return;
+	thread_guard_enter(&thread_self, &guard);
+	process_note(text);
+	thread_guard_leave(&thread_self, &guard);
+}
+
+static uint32_t fitting(uint32_t id)
+{
+	static uint64_t noted;
+
+	if (__builtin_expect(id < STRING_IDS, 1))
+		return id;
+	nvtx_note_once(&noted, "more than 16 million different NVTX texts: the rest is nameless");
+	return 0;
+}
+
+size_t nvtx_text_length(const char *text)
+{
+	size_t length = text ? strnlen(text, EVENT_TEXT) : 0;
+
+	if (__builtin_expect(length == EVENT_TEXT, 0)) {
+		while (length > EVENT_TEXT - 4 && (text[length] & 0xc0) == 0x80)
+			length--;
+	}
+	return length;
+}
+
+static uint32_t intern(const char *text)
+{
+	return text ? fitting(event_intern(TF_BLOB_STRING, text, nvtx_text_length(text))) : event_intern(TF_BLOB_STRING, "", 0);
+}
+
+const char *nvtx_text_narrow(char *ret, const wchar_t *text)
+{
+	char *at = ret, *end = ret + EVENT_TEXT - 4;
+
+	for (; text && *text && at <= end; text++) {
+		uint32_t c = (uint32_t)*text;
+
+		if (c > 0x10ffff || (c & ~0x7ffu) == 0xd800)
+			c = 0xfffd;
+		if (c < 0x80) {
+			*at++ = (char)c;
+			continue;
+		}
+		if (c < 0x800) {
+			*at++ = (char)(0xc0 | c >> 6);
+		} else {
+			if (c < 0x10000) {
+				*at++ = (char)(0xe0 | c >> 12);
+			} else {
+				*at++ = (char)(0xf0 | c >> 18);
+				*at++ = (char)(0x80 | (c >> 12 & 0x3f));
+			}
+			*at++ = (char)(0x80 | (c >> 6 & 0x3f));
+		}
+		*at++ = (char)(0x80 | (c & 0x3f));
+	}
+	*at = '\0';
+	return ret;
+}
+
+__attribute__((noinline)) uint32_t nvtx_text_intern(const struct nvtx_string *s)
+{
+	return s ? fitting(event_intern(TF_BLOB_STRING, s->text, s->length)) : intern(NULL);
+}
+
+struct nvtx_string *nvtx_text_string(const char *text, size_t length)
+{
+	struct table_entry *e = nvtx_entry(1, text, length);
+	struct nvtx_string *s = e ? (struct nvtx_string *)__atomic_load_n(&e->value, __ATOMIC_ACQUIRE) : NULL;
+
+	if (!s && (s = names_take(sizeof(*s) + length + 1))) {
+		s->length = (uint32_t)length;
+		memcpy(s->text, text, length);
+		if (e)
+			__atomic_store_n(&e->value, (uint64_t)s, __ATOMIC_RELEASE);
+	}
+	return s;
+}
+
+__attribute__((noinline)) uint32_t nvtx_text_learn(unsigned place, const char *text)
+{
+	uint32_t id = intern(text), last = __atomic_exchange_n(&nvtx_recent[place].last, id, __ATOMIC_RELAXED);
+
+	if (text && id && id == last) {
+		size_t length = nvtx_text_length(text);
+
+		if (!text[length])
+			__atomic_store_n(&nvtx_recent[place].string, nvtx_text_string(text, length), __ATOMIC_RELEASE);
+	}
+	return id;
+}
+
+__attribute__((noinline)) uint32_t nvtx_text_wide(const wchar_t *text)
+{
+	char bytes[EVENT_TEXT + 1];
+
+	return intern(nvtx_text_narrow(bytes, text));
+}

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds an interpreter, has annotate.py run in it, and gives that its few functions: ranges and notes. Those are NVTX ranges, made
+ * as any program makes them, so that what is said of NVTX (domains, capture ranges, exports) holds for them too. */
+#include "preload/python/annotate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+
+#include "runtime/record/event.h"
+#include "runtime/common/functions.h"
+#include "runtime/common/loaded.h"
+#include "runtime/common/sys.h"
+#include "runtime/record/names.h"
+#include "preload/nvtx/nvtx.h"
+#include "preload/nvtx/nvtx_tool.h"
+
+/* ---- CPython: its stable functions, all from the object that defines the first of them ---- */
+
+#define PYTHON_FUNCTIONS(X)                                                                                            \
+	X(int, Py_AddPendingCall, (int (*call)(void *), void *argument))                                               \
+	X(int, Py_AtExit, (void (*call)(void)))                                                                        \
+	X(void *, PyGILState_GetThisThreadState, (void))                                                               \
+	X(void *, Py_CompileString, (const char *source, const char *name, int start))                                 \
+	X(void *, PyEval_EvalCode, (void *code, void *globals, void *locals))                                          \
+	X(void *, PyEval_GetBuiltins, (void))                                                                          \
+	X(void *, Py_BuildValue, (const char *format, ...))                                                            \
+	X(int, PyArg_ParseTuple, (void *tuple, const char *format, ...))                                               \
+	X(void *, PyCFunction_NewEx, (void *method, void *self, void *module))                                         \
+	X(void *, PyDict_New, (void))                                                                                  \
+	X(int, PyDict_SetItemString, (void *dict, const char *key, void *value))                                       \
+	X(void *, PyList_New, (long size))                                                                             \
+	X(int, PyList_Append, (void *list, void *item))                                                                \
+	X(void *, PyLong_FromVoidPtr, (void *pointer))                                                                 \
+	X(void *, PyLong_AsVoidPtr, (void *number))                                                                    \
+	X(const char *, PyUnicode_AsUTF8, (void *text))                                                                \
+	X(int, PyErr_ExceptionMatches, (void *type))                                                                   \
+	X(void, PyErr_Clear, (void))                                                                                   \
+	X(void, Py_IncRef, (void *object))                                                                             \
+	X(void, Py_DecRef, (void *object))                                                                             \
+	X(char, _Py_NoneStruct, [1])                                                                                   \
+	X(void *, PyExc_Exception, [1])
+
+#define DECLARE(type, name, rest) __typeof__(type rest) *name;
+static struct python {
+	PYTHON_FUNCTIONS(DECLARE)
+} python;
+#undef DECLARE
+
+/* PyMethodDef, and what its flags are. */
+enum { TAKES_TUPLE = 1, TAKES_NOTHING = 4, TAKES_ONE = 8, FILE_INPUT = 257 };
+struct method {
+	const char *name;
+	void *(*call)(void *self, void *argument);
+	int flags;
+	const char *help;
+};
+
+bool annotate_is_wanted;
+static bool is_known; /* `python` is filled in, as of these counters of the loader: */
+static unsigned long long adds, subs;
+
+static int visit(struct dl_phdr_info *info, size_t size, void *ret_seen)
+{
+	unsigned long long *seen = ret_seen;
+	const void *dynamic = NULL;
+	bool is_whole = true;
+
+	if (!seen[2]++) {
+		bool is_same = info->dlpi_adds == adds && info->dlpi_subs == subs;
+
+		adds = info->dlpi_adds;
+		subs = info->dlpi_subs;
+		if (is_same)
+			return 1;
+		is_known = false;
+	}
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			dynamic = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	if (!dynamic || !loaded_symbol(info->dlpi_addr, dynamic, "Py_AddPendingCall"))
+		return 0;
+#define FIND(type, name, rest) is_whole &= (python.name = loaded_symbol(info->dlpi_addr, dynamic, #name)) != NULL;
+	PYTHON_FUNCTIONS(FIND)
+#undef FIND
+	is_known = is_whole;
+	return is_whole;
+}
+
+/* An interpreter may be loaded at any time, and unloaded; the loader counts both. */
+static bool find_python(void)
+{
+	unsigned long long seen[3] = {0};
+
+	dl_iterate_phdr(visit, seen);
+	return is_known;
+}
+
+static void note(const char *text)
+{
+	struct thread_guard guard;
+
+	if (!event_enter())
+		return;
+	thread_guard_enter(&thread_self, &guard);
+	process_note(text);
+	thread_guard_leave(&thread_self, &guard);
+}
+
+/* ---- NVTX, from the program's side ---- */
+
+struct annotation {
+	void *domain;
+	struct nvtx_attributes attributes;
+};
+
+static void (*nvtx_functions[NVTX_DOMAIN_INITIALIZE + 1])(void);
+
+static int nvtx_table(int module, void (****ret_table)(void), unsigned *ret_size)
+{
+	static void (**places[NVTX_DOMAIN_INITIALIZE + 1])(void);
+
+	if (module != NVTX_CORE2)
+		return 0;
+	for (unsigned i = 0; i <= NVTX_DOMAIN_INITIALIZE; i++)
+		places[i] = &nvtx_functions[i];
+	*ret_table = places;
+	*ret_size = NVTX_DOMAIN_INITIALIZE + 1;
+	return 1;
+}
+
+static const void *nvtx_exports(uint32_t id)
+{
+	static const struct nvtx_callbacks callbacks = {sizeof(callbacks), nvtx_table};
+
+	return id == NVTX_EXPORT_CALLBACKS ? &callbacks : NULL;
+}
+
+static void *domain_create(const char *name)
+{
+	return ((void *(*)(const char *))nvtx_functions[NVTX_DOMAIN_CREATE_A])(name);
+}
+
+static void *domain_register(void *domain, const char *text)
+{
+	return ((void *(*)(void *, const char *))nvtx_functions[NVTX_DOMAIN_REGISTER_A])(domain, text);
+}
+
+static void domain_push(void *domain, const struct nvtx_attributes *a)
+{
+	((int (*)(void *, const struct nvtx_attributes *))nvtx_functions[NVTX_DOMAIN_PUSH_EX])(domain, a);
+}
+
+void annotate_push(void *domain, const char *text)
+{
+	domain_push(domain, &(struct nvtx_attributes){.version = 3, .size = sizeof(struct nvtx_attributes), .message_type = NVTX_ASCII, .message = text});
+}
+
+void annotate_pop(void *domain)
+{
+	((int (*)(void *))nvtx_functions[NVTX_DOMAIN_POP])(domain);
+}
+
+/* ---- what annotate.py has of us ---- */
+
+static void *imports; /* the domain of python_import_sum */
+
+static void *none(void)
+{
+	python.Py_IncRef(python._Py_NoneStruct);
+	return python._Py_NoneStruct;
+}
+
+static void *annotation_begin(void *self, void *unused)
+{
+	const struct annotation *a = python.PyLong_AsVoidPtr(self);
+
+	if (nvtx_wanted(a->domain))
+		nvtx_definitions();
+	domain_push(a->domain, &a->attributes);
+	return none();
+}
+
+static void *annotation_end(void *self, void *unused)
+{
+	const struct annotation *a = python.PyLong_AsVoidPtr(self);
+
+	annotate_pop(a->domain);
+	return none();
+}
+
+/* annotation(domain, text, color, name, file, first_line) -> (begin, end). An empty domain is the default one; colour 0 is none. Where the
+ * range is each call of one function, its code is named; elsewhere first_line is 0. */
+static void *annotation_make(void *self, void *arguments)
+{
+	static const struct method methods[] = {{"begin", annotation_begin, TAKES_NOTHING, NULL}, {"end", annotation_end, TAKES_NOTHING, NULL}};
+	const char *domain, *text, *name, *file;
+	struct annotation *a;
+	void *number, *begin, *end;
+	unsigned color, first_line;
+
+	if (!python.PyArg_ParseTuple(arguments, "ssIssI", &domain, &text, &color, &name, &file, &first_line))
+		return NULL;
+	a = names_take(sizeof(*a));
+	if (!a)
+		return none();
+	a->domain = *domain ? domain_create(domain) : NULL;
+	a->attributes = (struct nvtx_attributes){
+		.version = 3,
+		.size = sizeof(a->attributes),
+		.color_type = color ? NVTX_ARGB : 0,
+		.color = color,
+		.message_type = NVTX_REGISTERED,
+		.message = domain_register(a->domain, text),
+	};
+	if (first_line)
+		nvtx_name_function(a->domain, text, name, file, first_line);
+	number = python.PyLong_FromVoidPtr(a);
+	begin = number ? python.PyCFunction_NewEx((void *)&methods[0], number, NULL) : NULL;
+	end = number ? python.PyCFunction_NewEx((void *)&methods[1], number, NULL) : NULL;
+	python.Py_DecRef(number);
+	return begin && end ? python.Py_BuildValue("(NN)", begin, end) : NULL;
+}
+
+static void *import_begin(void *self, void *name)
+{
+	const char *text = python.PyUnicode_AsUTF8(name);
+
+	if (!text)
+		python.PyErr_Clear();
+	annotate_push(imports, text ? text : "?");
+	return none();
+}
+
+static void *import_end(void *self, void *unused)
+{
+	annotate_pop(imports);
+	return none();
+}
+
+static void *note_text(void *self, void *text)
+{
+	const char *bytes = python.PyUnicode_AsUTF8(text);
+
+	if (bytes)
+		note(bytes);
+	else
+		python.PyErr_Clear();
+	return none();
+}
+
+/* Of the calling thread. */
+static void *thread_name(void *self, void *text)
+{
+	const char *name = python.PyUnicode_AsUTF8(text);
+
+	if (!name)
+		python.PyErr_Clear();
+	else if (event_enter())
+		event_blob(TF_BLOB_THREAD_NAME, 0, name, nvtx_text_length(name));
+	return none();
+}
+
+static void *truth(bool is_true)
+{
+	return python.Py_BuildValue("i", (int)is_true);
+}
+
+static void *torch_offer(void *self, void *unused)
+{
+	return truth(annotate_torch_offer());
+}
+
+static void *torch_settle(void *self, void *unused)
+{
+	return truth(annotate_torch_settle());
+}
+
+static void *torch_open(void *self, void *unused)
+{
+	annotate_torch_open(true);
+	return none();
+}
+
+static void *torch_close(void *self, void *unused)
+{
+	annotate_torch_open(false);
+	return none();
+}
+
+static const struct method natives[] = {
+	{"annotation", annotation_make, TAKES_TUPLE, NULL},
+	{"import_begin", import_begin, TAKES_ONE, NULL},
+	{"import_end", import_end, TAKES_NOTHING, NULL},
+	{"note", note_text, TAKES_ONE, NULL},
+	{"thread_name", thread_name, TAKES_ONE, NULL},
+	{"torch_offer", torch_offer, TAKES_NOTHING, NULL},
+	{"torch_settle", torch_settle, TAKES_NOTHING, NULL},
+	{"torch_open", torch_open, TAKES_NOTHING, NULL},
+	{"torch_close", torch_close, TAKES_NOTHING, NULL},
+};
+
+/* ---- running it ---- */
+
+/* Takes the reference of `value`. */
+static void give(void *space, const char *name, void *value)
+{
+	if (value)
+		python.PyDict_SetItemString(space, name, value);
+	else
+		python.PyErr_Clear();
+	python.Py_DecRef(value);
+}
+
+static void give_function(void *list, const struct functions_entry *e)
+{
+	void *item = python.Py_BuildValue("(sssI)", e->domain, e->module, e->name, (unsigned)e->color);
+
+	if (!item || python.PyList_Append(list, item))
+		python.PyErr_Clear();
+	python.Py_DecRef(item);
+}
+
+/* The file has been checked at launch; it may have gone or changed since. */
+static void *read_functions(void)
+{
+	char why[256], *bytes = sys_mmap(NULL, FUNCTIONS_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct functions_entry e;
+	struct functions f;
+	void *list = python.PyList_New(0);
+	long size = -1;
+	int rc;
+
+	if (list && bytes && process_options.python_functions)
+		size = sys_read_file(process_options.python_functions, bytes, FUNCTIONS_FILE_BYTES);
+	if (size > 0) {
+		functions_begin(&f, bytes, (size_t)size);
+		while ((rc = functions_next(&f, &e, why, sizeof(why))) > 0)
+			give_function(list, &e);
+		if (rc < 0)
+			note(why);
+	} else if (process_options.python_functions) {
+		note("--python-functions-trace: the file could not be read");
+	}
+	if (bytes)
+		sys_munmap(bytes, FUNCTIONS_FILE_BYTES);
+	return list;
+}
+
+static void *make_space(void)
+{
+	void *space = python.PyDict_New(), *builtins = python.PyEval_GetBuiltins();
+
+	if (!space || !builtins)
+		return space;
+	python.PyDict_SetItemString(space, "__builtins__", builtins);
+	for (size_t i = 0; i < sizeof(natives) / sizeof(*natives); i++)
+		give(space, natives[i].name, python.PyCFunction_NewEx((void *)&natives[i], NULL, NULL));
+	give(space, "wants_imports", python.Py_BuildValue("i", (int)process_options.python_import_time));
+	give(space, "wants_operators", python.Py_BuildValue("i", process_options.pytorch > PYTORCH_NONE));
+	give(space, "wants_shapes", python.Py_BuildValue("i", process_options.pytorch == PYTORCH_SHAPES));
+	give(space, "functions", read_functions());
+	return space;
+}
+
+/* The interpreter has ended, and may begin anew, or be unloaded. */
+static void forget(void)
+{
+	is_known = false;
+	adds = subs = 0;
+	__atomic_store_n(&annotate_is_wanted, true, __ATOMIC_RELEASE);
+}
+
+/* Called by the interpreter, on its main thread and with the GIL. An exception that is none of ours (a signal's) goes on. */
+static int install(void *unused)
+{
+	void *space = make_space(), *code, *result = NULL;
+	int rc = 0;
+
+	imports = domain_create("python import");
+	code = space ? python.Py_CompileString(annotate_source, "<pillion>", FILE_INPUT) : NULL;
+	if (code)
+		result = python.PyEval_EvalCode(code, space, space);
+	if (!result) {
+		rc = python.PyErr_ExceptionMatches(**python.PyExc_Exception) ? 0 : -1;
+		if (!rc)
+			python.PyErr_Clear();
+		note("nothing of Python is annotated: our code does not run in this interpreter");
+	}
+	python.Py_DecRef(result);
+	python.Py_DecRef(code);
+	python.Py_DecRef(space);
+	python.Py_AtExit(forget);
+	return rc;
+}
+
+void annotate_meet(void)
+{
+	int error = errno;
+
+	if (find_python() && python.PyGILState_GetThisThreadState() && __atomic_exchange_n(&annotate_is_wanted, false, __ATOMIC_ACQ_REL) &&
+	    python.Py_AddPendingCall(install, NULL))
+		annotate_is_wanted = true; /* its queue is full */
+	errno = error;
+}
+
+void annotate_init(void)
+{
+	const struct options *o = &process_options;
+
+	if (o->pytorch == PYTORCH_NONE && !o->python_functions && !o->python_import_time)
+		return;
+	annotate_is_wanted = event_enter() && (process_gate.groups & 1u << TF_GROUP_NVTX) && InitializeInjectionNvtx2(nvtx_exports);
+}

@@ -1,0 +1,20 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""embed.py OUTPUT SOURCE: a Python file as a C string, without what its reader alone needs."""
+import sys
+
+
+def lines(path):
+    """All but comments and empty lines; a docstring that is one line goes, too."""
+    with open(path, encoding='ascii') as file:
+        for line in file.read().splitlines():
+            bare = line.strip()
+            if bare and not bare.startswith('#') and not (bare.startswith('"""') and bare.endswith('"""')):
+                yield line
+
+
+with open(sys.argv[1], 'w', encoding='ascii') as output:
+    output.write('/* Made by embed.py. */\n#include "preload/python/annotate.h"\n\nconst char annotate_source[] =\n')
+    for line in lines(sys.argv[2]):
+        output.write('\t"' + line.replace('\\', '\\\\').replace('"', '\\"') + '\\n"\n')
+    output.write('\t;\n')

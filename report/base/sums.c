@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Exact medians in bounded memory: the first pass counts values in buckets whose width is a 64th of the value; the next
+ * ones look into the bucket that holds the median, until it is one value wide or few enough values are in it to keep.
+ */
+#include "report/base/sums.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEEP = 4096, FIRST_BUCKETS = 58 * 64 + 64, NEXT_BUCKETS = 4096 };
+
+static unsigned int first_bucket(uint64_t value)
+{
+	unsigned int shift = value < 128 ? 0 : 57 - (unsigned int)__builtin_clzll(value);
+
+	return shift * 64 + (unsigned int)(value >> shift);
+}
+
+static uint64_t bucket_low(unsigned int bucket, uint64_t *ret_width)
+{
+	unsigned int shift = bucket < 128 ? 0 : bucket / 64 - 1;
+
+	*ret_width = (uint64_t)1 << shift;
+	return (uint64_t)(bucket - shift * 64) << shift;
+}
+
+uint32_t sums_row(struct sums *s, const char *key, size_t size)
+{
+	for (uint64_t hash = hash_bytes(key, size);; hash++) {
+		uint64_t *place = map_put(&s->keys, hash, 0, NULL);
+
+		if (!*place) {
+			s->rows = mem_grow(s->rows, s->count, &s->capacity, sizeof(*s->rows));
+			/* A name that shows up in a later pass belongs to a live process, and is left for the next
+			 * report. */
+			s->rows[s->count] = (struct sums_row){.key = mem_copy_text(key, size),
+							      .key_size = size,
+							      .least = UINT64_MAX,
+							      .is_settled = s->pass > 0};
+			*place = ++s->count;
+			return (uint32_t)*place - 1;
+		}
+		if (s->rows[*place - 1].key_size == size && !memcmp(s->rows[*place - 1].key, key, size))
+			return (uint32_t)*place - 1;
+	}
+}
+
+const uint64_t *sums_recall(const struct sums *s, uint64_t a, uint64_t b)
+{
+	return map_find(&s->cache, a, b);
+}
+
+void sums_remember(struct sums *s, uint64_t a, uint64_t b, uint32_t row)
+{
+	*map_put(&s->cache, a, b, NULL) = row;
+}
+
+static void keep_value(struct sums_row *r, uint64_t value)
+{
+	r->values = mem_grow(r->values, r->value_count, &r->value_capacity, sizeof(*r->values));
+	r->values[r->value_count++] = value;
+}
+
+/* Too many to keep: into buckets with them. */
+static void start_buckets(struct sums_row *r)
+{
+	r->buckets = mem_alloc(FIRST_BUCKETS * sizeof(*r->buckets));
+	for (size_t i = 0; i < r->value_count; i++)
+		r->buckets[first_bucket(r->values[i])]++;
+	free(r->values);
+	r->values = NULL;
+	r->value_count = r->value_capacity = 0;
+}
+
+static void add_first(struct sums_row *r, uint64_t value)
+{
+	r->count++;
+	r->total += value;
+	r->squares += (unsigned __int128)value * value;
+	if (value < r->least)
+		r->least = value;
+	if (value > r->most)
+		r->most = value;
+}
+
+static void note_first(struct sums_row *r, uint64_t value)
+{
+	if (!r->buckets && r->value_count == KEEP)
+		start_buckets(r);
+	if (r->buckets)
+		r->buckets[first_bucket(value)]++;
+	else
+		keep_value(r, value);
+}
+
+void sums_add(struct sums *s, uint32_t row, uint64_t value)
+{
+	struct sums_row *r = &s->rows[row];
+
+	if (!s->pass) {
+		add_first(r, value);
+		if (!s->totals_only)
+			note_first(r, value);
+		return;
+	}
+	if (r->is_settled || value < r->low)
+		return;
+	if (value - r->low >= r->width) {
+		if (value < r->next)
+			r->next = value;
+	} else if (r->buckets) {
+		r->buckets[(value - r->low) / r->step]++;
+	} else if (!r->is_lower_known) {
+		keep_value(r, value);
+	}
+}
+
+void sums_add_total(struct sums *s, uint32_t row, uint64_t count, uint64_t total)
+{
+	s->rows[row].count += count;
+	s->rows[row].total += total;
+	s->rows[row].is_settled = true;
+}
+
+static int compare_values(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+static void settle(struct sums_row *r, uint64_t upper)
+{
+	r->median = r->count % 2 ? (double)r->lower : (double)r->lower / 2 + (double)upper / 2;
+	r->is_settled = true;
+	free(r->values);
+	free(r->buckets);
+	r->values = r->buckets = NULL;
+	r->value_count = r->value_capacity = 0;
+}
+
+/* The middle values among those kept; the upper one may be the first behind them. */
+static void settle_kept(struct sums_row *r)
+{
+	uint64_t rank = (r->count - 1) / 2 - r->below, upper = r->count / 2 - r->below;
+
+	if (!r->value_count) { /* a live file changed between passes */
+		r->lower = r->low;
+		settle(r, r->low);
+		return;
+	}
+	qsort(r->values, r->value_count, sizeof(*r->values), compare_values);
+	if (rank >= r->value_count)
+		rank = r->value_count - 1;
+	r->lower = r->values[rank];
+	settle(r, upper < r->value_count ? r->values[upper] : r->next != UINT64_MAX ? r->next : r->lower);
+}
+
+/* Goes on with the bucket that holds the lower middle value. True if that settles the row. */
+static bool narrow(struct sums_row *r, size_t bucket_count)
+{
+	uint64_t rank = (r->count - 1) / 2, low = 0, width = 1;
+	size_t i = 0;
+
+	while (i + 1 < bucket_count && r->below + r->buckets[i] <= rank)
+		r->below += r->buckets[i++];
+	r->inside = r->buckets[i];
+	if (r->step) {
+		low = r->low + i * r->step;
+		width = r->step;
+	} else {
+		low = bucket_low((unsigned int)i, &width);
+	}
+	r->low = low;
+	r->width = width;
+	if (width > 1)
+		return false;
+	r->lower = low;
+	r->is_lower_known = true;
+	if (r->count / 2 - r->below >= r->inside && r->count % 2 == 0)
+		return false; /* the upper one lies further on: r->next of one more pass */
+	settle(r, low);
+	return true;
+}
+
+static bool end_pass(struct sums_row *r, bool is_first)
+{
+	if (r->is_settled)
+		return false;
+	if (r->is_lower_known) {
+		settle(r, r->next != UINT64_MAX ? r->next : r->lower);
+		return false;
+	}
+	if (!r->buckets) {
+		settle_kept(r);
+		return false;
+	}
+	if (narrow(r, is_first ? FIRST_BUCKETS : NEXT_BUCKETS))
+		return false;
+	r->next = UINT64_MAX;
+	free(r->buckets);
+	r->buckets = NULL;
+	if (!r->is_lower_known && r->inside > KEEP) {
+		r->step = r->width / NEXT_BUCKETS ? r->width / NEXT_BUCKETS : 1;
+		r->buckets = mem_alloc(NEXT_BUCKETS * sizeof(*r->buckets));
+	}
+	return true;
+}
+
+bool sums_next_pass(struct sums *s)
+{
+	bool again = false;
+
+	for (size_t i = 0; i < s->count && !s->totals_only; i++)
+		if (s->rows[i].count)
+			again |= end_pass(&s->rows[i], !s->pass);
+	s->pass++;
+	return again;
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+	const struct sums_row *a = left, *b = right;
+	size_t size = a->key_size < b->key_size ? a->key_size : b->key_size;
+	int order;
+
+	if (a->total != b->total)
+		return a->total > b->total ? -1 : 1;
+	order = memcmp(a->key, b->key, size);
+	return order ? order : a->key_size < b->key_size ? -1 : a->key_size > b->key_size;
+}
+
+void sums_sort(struct sums *s)
+{
+	if (s->count)
+		qsort(s->rows, s->count, sizeof(*s->rows), compare_rows);
+}
+
+double sums_deviation(const struct sums_row *r)
+{
+	long double mean, squares;
+
+	if (r->count < 2)
+		return 0;
+	mean = (long double)r->total / (long double)r->count;
+	squares = (long double)r->squares - mean * (long double)r->total;
+	return squares > 0 ? (double)sqrtl(squares / (long double)(r->count - 1)) : 0;
+}
+
+const char *sums_field(const struct sums_row *r, size_t i)
+{
+	const char *at = r->key, *end = r->key + r->key_size;
+
+	while (i-- && at < end)
+		at += strlen(at) + 1;
+	return at < end ? at : "";
+}
+
+void sums_done(struct sums *s)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		free(s->rows[i].key);
+		free(s->rows[i].values);
+		free(s->rows[i].buckets);
+	}
+	free(s->rows);
+	map_done(&s->keys);
+	map_done(&s->cache);
+	*s = (struct sums){0};
+}

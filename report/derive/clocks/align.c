@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/derive/clocks/align.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MEETINGS = 4096, MEETINGS_LEAST = 64, FEWEST = 3 };
+#define MEETINGS_BYTES ((size_t)256 << 20) /* of all teams together */
+#define OFFSET_MOST_NS 4e18
+#define CONTRADICTION_NS 1e6
+
+static const char *const source_names[ALIGN_SOURCES] = {[ALIGN_MPI] = "MPI", [ALIGN_NCCL] = "NCCL"};
+
+/* One meeting, of one side: the last entry, the first exit. */
+struct meeting {
+	uint64_t enter, exit;
+	uint32_t ranks, kind;
+};
+
+/* A side's share of a team. */
+struct part {
+	size_t side;
+	uint64_t error_ns;
+	struct meeting *meetings;
+};
+
+struct team {
+	enum align_source source;
+	struct part *parts;
+	size_t count, capacity;
+	struct map by_side;  /* part + 1 */
+	struct map ranks;    /* number -> its image */
+	uint64_t common;     /* meetings that every rank has */
+	uint64_t stride;     /* every so many-th is kept: */
+	size_t kept;	     /* so many */
+	const char *trouble; /* NULL: none */
+};
+
+/* All that has one clock. */
+struct side {
+	size_t machine; /* one of them */
+	struct axis place; /* only how far it is ahead of the common time, and the error */
+	size_t root;	   /* the side whose time of day is the common time; its own: itself */
+	bool is_placed, is_refused, is_followed;
+	struct buffer how;
+};
+
+struct align {
+	struct model *m;
+	struct side *sides;
+	size_t side_count, side_capacity;
+	size_t *side_of; /* by machine */
+	size_t base;	 /* that of rank 0; SIZE_MAX: of none */
+	struct team **teams;
+	size_t team_count, team_capacity;
+	struct map by_id; /* source and id -> team + 1 */
+	struct align_bound *bounds;
+	size_t bound_capacity;
+};
+
+/* ---- who ---- */
+
+static bool same_clock(const struct machine *a, const struct machine *b)
+{
+	return a == b || (a->boot[0] ? !strcmp(a->boot, b->boot) : !strcmp(a->host, b->host));
+}
+
+static void find_sides(struct align *a)
+{
+	const struct model *m = a->m;
+
+	a->side_of = mem_alloc((m->machine_count + 1) * sizeof(*a->side_of));
+	for (size_t i = 0; i < m->machine_count; i++) {
+		size_t k = 0;
+
+		while (k < a->side_count && !same_clock(&m->machines[a->sides[k].machine], &m->machines[i]))
+			k++;
+		a->side_of[i] = k;
+		if (k < a->side_count)
+			continue;
+		a->sides = mem_grow(a->sides, a->side_count, &a->side_capacity, sizeof(*a->sides));
+		a->sides[a->side_count++] = (struct side){.machine = i};
+	}
+}
+
+static struct team *find_team(const struct align *a, enum align_source source, uint64_t id)
+{
+	const uint64_t *place = map_find(&a->by_id, id, source);
+
+	return place ? a->teams[*place - 1] : NULL;
+}
+
+static struct team *team_of(struct align *a, enum align_source source, uint64_t id)
+{
+	uint64_t *place = map_put(&a->by_id, id, source, NULL);
+
+	if (*place)
+		return a->teams[*place - 1];
+	a->teams = mem_grow(a->teams, a->team_count, &a->team_capacity, sizeof(*a->teams));
+	a->teams[a->team_count] = mem_alloc(sizeof(struct team));
+	*a->teams[a->team_count] = (struct team){.source = source, .common = UINT64_MAX};
+	*place = ++a->team_count;
+	return a->teams[*place - 1];
+}
+
+static struct part *find_part(const struct team *t, size_t side)
+{
+	const uint64_t *place = map_find(&t->by_side, side, 0);
+
+	return place ? &t->parts[*place - 1] : NULL;
+}
+
+static struct part *part_of(struct team *t, size_t side)
+{
+	uint64_t *place = map_put(&t->by_side, side, 0, NULL);
+
+	if (*place)
+		return &t->parts[*place - 1];
+	t->parts = mem_grow(t->parts, t->count, &t->capacity, sizeof(*t->parts));
+	t->parts[t->count] = (struct part){.side = side};
+	*place = ++t->count;
+	return &t->parts[*place - 1];
+}
+
+void align_join(struct align *a, enum align_source source, const struct align_rank *r)
+{
+	struct team *t = team_of(a, source, r->team);
+	size_t side = a->side_of[r->image->machine];
+	struct part *p = part_of(t, side);
+
+	p->error_ns = r->error_ns > p->error_ns ? r->error_ns : p->error_ns;
+	t->common = r->meetings < t->common ? r->meetings : t->common;
+	if (r->number >= 0) {
+		bool is_new;
+		uint64_t *image = map_put(&t->ranks, (uint64_t)r->number, 0, &is_new);
+
+		if (!is_new && *image != (uintptr_t)r->image)
+			t->trouble = "are of several jobs";
+		*image = (uintptr_t)r->image;
+	}
+	if (a->base == SIZE_MAX && !strcmp(image_rank(r->image), "0"))
+		a->base = side;
+}
+
+/* ---- when ---- */
+
+/* All have joined. */
+static void settle(struct align *a)
+{
+	size_t parts = 0, most = MEETINGS;
+
+	for (size_t i = 0; i < a->team_count; i++)
+		parts += a->teams[i]->count > 1 ? a->teams[i]->count : 0;
+	while (most > MEETINGS_LEAST && parts * most * sizeof(struct meeting) > MEETINGS_BYTES)
+		most /= 2;
+	for (size_t i = 0; i < a->team_count; i++) {
+		struct team *t = a->teams[i];
+
+		if (t->count < 2 || t->trouble || t->common < 1)
+			continue;
+		t->stride = (t->common - 1) / most + 1;
+		t->kept = (size_t)((t->common - 1) / t->stride + 1);
+		for (size_t k = 0; k < t->count; k++)
+			t->parts[k].meetings = mem_alloc(t->kept * sizeof(struct meeting));
+	}
+}
+
+bool align_wants(const struct align *a, enum align_source source, uint64_t team, uint64_t number)
+{
+	const struct team *t = find_team(a, source, team);
+
+	return t && t->kept && number < t->common && number % t->stride == 0;
+}
+
+void align_meet(struct align *a, enum align_source source, uint64_t team, const struct image *image, const struct align_meeting *m)
+{
+	struct team *t = find_team(a, source, team);
+	struct part *p = t && t->kept ? find_part(t, a->side_of[image->machine]) : NULL;
+	struct meeting *to;
+
+	if (!p || !align_wants(a, source, team, m->number))
+		return;
+	to = &p->meetings[m->number / t->stride];
+	if (to->ranks && to->kind != m->kind)
+		t->trouble = "do not match";
+	to->kind = m->kind;
+	to->enter = !to->ranks || m->enter > to->enter ? m->enter : to->enter;
+	to->exit = !to->ranks || m->exit < to->exit ? m->exit : to->exit;
+	to->ranks++;
+}
+
+static void check_kinds(struct team *t)
+{
+	for (size_t i = 0; i < t->kept; i++) {
+		const struct meeting *first = NULL;
+
+		for (size_t k = 0; k < t->count; k++) {
+			const struct meeting *m = &t->parts[k].meetings[i];
+
+			if (!m->ranks)
+				continue;
+			if (first && first->kind != m->kind)
+				t->trouble = "do not match";
+			first = m;
+		}
+	}
+}
+
+/* ---- one side by another ---- */
+
+static double less(uint64_t a, uint64_t b)
+{
+	return (double)(int64_t)(a - b);
+}
+
+/* How far `y` is ahead of the common time, by its meetings with `x`, which has its place. */
+static size_t add_bounds(struct align *a, const struct team *t, const struct part *x, const struct part *y, size_t count, uint64_t *since)
+{
+	const struct axis *place = &a->sides[x->side].place;
+	double error = (double)x->error_ns + (double)y->error_ns;
+
+	for (size_t i = 0; i < t->kept; i++) {
+		const struct meeting *mx = &x->meetings[i], *my = &y->meetings[i];
+		uint64_t enter = axis_realtime(place, mx->enter), exit = axis_realtime(place, mx->exit);
+
+		if (!mx->ranks || !my->ranks)
+			continue;
+		if (!count)
+			*since = exit;
+		a->bounds = mem_grow(a->bounds, count, &a->bound_capacity, sizeof(*a->bounds));
+		a->bounds[count++] = (struct align_bound){.at = less(exit, *since),
+							  .ahead = less(my->exit, exit),
+							  .least = less(my->enter, exit) - error,
+							  .most = less(my->exit, enter) + error};
+	}
+	return count;
+}
+
+static const char *host(const struct align *a, size_t side)
+{
+	return a->m->machines[a->sides[side].machine].host;
+}
+
+static void refuse(struct side *s, const char *source, double contradiction)
+{
+	s->is_refused = true;
+	buffer_clear(&s->how);
+	buffer_print(&s->how, "its time of day: %s collectives contradict each other by %.0f ns", source, contradiction);
+}
+
+static void take_place(struct align *a, enum align_source source, size_t by, struct side *s, const struct align_fit *f, uint64_t since)
+{
+	s->is_placed = true;
+	s->root = a->sides[by].root;
+	a->sides[s->root].is_followed = true;
+	/* Drift as of this clock's own ns. */
+	s->place.drift = f->drift / (1 + f->drift);
+	s->place.ahead_ns = f->offset;
+	s->place.since_ns = since + (uint64_t)(int64_t)f->offset;
+	s->place.error_ns = (uint64_t)f->error;
+	buffer_clear(&s->how);
+	buffer_print(&s->how, "%zu %s collectives: it was %.0f ns ahead of %s, and %.3f us more each second", f->count,
+		     source_names[source], f->offset, host(a, s->root), f->drift * 1e6);
+	if (by != s->root)
+		buffer_print(&s->how, ", through %s", host(a, by));
+}
+
+/* Where the other source was not better. */
+static void place_by(struct align *a, enum align_source source, size_t by, size_t side)
+{
+	struct side *s = &a->sides[side];
+	struct align_fit f;
+	uint64_t since = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < a->team_count; i++) {
+		const struct team *t = a->teams[i];
+		const struct part *x = t->kept && !t->trouble && t->source == source ? find_part(t, by) : NULL;
+		const struct part *y = x ? find_part(t, side) : NULL;
+
+		if (y)
+			count = add_bounds(a, t, x, y, count, &since);
+	}
+	if (count < FEWEST)
+		return;
+	f = align_fit(a->bounds, count);
+	f.error += (double)a->sides[by].place.error_ns;
+	if (f.contradiction > CONTRADICTION_NS || fabs(f.offset) > OFFSET_MOST_NS || f.error > OFFSET_MOST_NS) {
+		if (!s->is_placed)
+			refuse(s, source_names[source], f.contradiction);
+	} else if (!s->is_placed || f.error < (double)s->place.error_ns) {
+		take_place(a, source, by, s, &f, since);
+	}
+}
+
+/* All that met the root, then those that met them. */
+static void place_around(struct align *a, size_t root, size_t *queue)
+{
+	size_t count = 0;
+
+	a->sides[root].is_placed = true;
+	a->sides[root].root = root;
+	queue[count++] = root;
+	for (size_t next = 0; next < count; next++)
+		for (size_t i = 0; i < a->side_count; i++) {
+			if (a->sides[i].is_placed || a->sides[i].is_refused)
+				continue;
+			for (enum align_source source = 0; source < ALIGN_SOURCES; source++)
+				place_by(a, source, queue[next], i);
+			if (a->sides[i].is_placed)
+				queue[count++] = i;
+		}
+}
+
+/* The machine of rank 0 comes first. */
+static void place_all(struct align *a)
+{
+	size_t *queue = mem_alloc(a->side_count * sizeof(*queue));
+
+	if (a->base != SIZE_MAX)
+		place_around(a, a->base, queue);
+	for (size_t i = 0; i < a->side_count; i++)
+		if (!a->sides[i].is_placed && !a->sides[i].is_refused)
+			place_around(a, i, queue);
+	free(queue);
+}
+
+/* ---- what comes of it ---- */
+
+/* Of those that nothing else placed. */
+static void tell_trouble(struct align *a)
+{
+	for (size_t i = 0; i < a->team_count; i++) {
+		const struct team *t = a->teams[i];
+
+		for (size_t k = 0; t->trouble && t->count > 1 && k < t->count; k++) {
+			struct side *s = &a->sides[t->parts[k].side];
+
+			if (!s->how.size && !s->is_followed)
+				buffer_print(&s->how, "its time of day: %s collectives %s", source_names[t->source], t->trouble);
+		}
+	}
+}
+
+static void set_axes(struct align *a)
+{
+	static const char followed[] = "its time of day, and others by it";
+	bool has_moved = false;
+
+	for (size_t i = 0; i < a->m->machine_count; i++) {
+		struct machine *machine = &a->m->machines[i];
+		const struct side *s = &a->sides[a->side_of[i]];
+
+		if (s->is_followed)
+			mem_replace_text(&machine->placed, mem_copy_text(followed, sizeof(followed) - 1));
+		else if (s->how.size)
+			mem_replace_text(&machine->placed, mem_copy_text(s->how.data, s->how.size));
+		if (!s->is_placed || s->root == a->side_of[i])
+			continue;
+		has_moved = true;
+		machine->axis.ahead_ns = s->place.ahead_ns;
+		machine->axis.drift = s->place.drift;
+		machine->axis.since_ns = s->place.since_ns;
+		machine->axis.error_ns = s->place.error_ns;
+	}
+	if (has_moved)
+		model_order(a->m);
+}
+
+static void align_done(struct align *a)
+{
+	for (size_t i = 0; i < a->team_count; i++) {
+		for (size_t k = 0; k < a->teams[i]->count; k++)
+			free(a->teams[i]->parts[k].meetings);
+		free(a->teams[i]->parts);
+		map_done(&a->teams[i]->by_side);
+		map_done(&a->teams[i]->ranks);
+		free(a->teams[i]);
+	}
+	for (size_t i = 0; i < a->side_count; i++)
+		buffer_done(&a->sides[i].how);
+	free(a->teams);
+	free(a->sides);
+	free(a->side_of);
+	free(a->bounds);
+	map_done(&a->by_id);
+}
+
+void align_hosts(struct model *m)
+{
+	struct align a = {.m = m, .base = SIZE_MAX};
+	void *mpi, *nccl;
+
+	find_sides(&a);
+	if (a.side_count > 1) {
+		mpi = align_mpi_join(&a, m);
+		nccl = align_nccl_join(&a, m);
+		settle(&a);
+		align_mpi_meet(&a, m, mpi);
+		align_nccl_meet(&a, m, nccl);
+		for (size_t i = 0; i < a.team_count; i++)
+			check_kinds(a.teams[i]);
+		place_all(&a);
+		tell_trouble(&a);
+		set_axes(&a);
+	}
+	align_done(&a);
+}

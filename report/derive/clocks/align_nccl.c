@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Collectives of NCCL's communicators. The call only queues; what meets is the kernel that it launches: of a collective to which
+ * each rank gives, and of which each has the whole result, none ends before all have begun. Kernels of calls between
+ * ncclGroupStart and ncclGroupEnd are launched by the end: all of its kernels are taken for one, which only widens the bounds.
+ * What is launched as part of a CUDA graph has no call of its own, and is left out. An image that was recorded from the making
+ * of its communicator on and without a loss is sure to count as the others do. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/read/operation.h"
+#include "report/derive/clocks/align.h"
+#include "report/derive/device/correlate.h"
+#include "report/derive/device/kernel.h"
+
+/* What a function is to us; from FIRST_COLLECTIVE on the place of its name in `collectives`. */
+enum { NOT_NCCL, BEGINS, GROUP_START, GROUP_END, FIRST_COLLECTIVE };
+static const char *const collectives[] = {"ncclAllReduce", "ncclReduceScatter", "ncclAllGather", "ncclAlltoAll"};
+static const char *const beginnings[] = {"ncclCommInitRank", "ncclCommInitRankConfig", "ncclCommInitRankScalable", "ncclCommSplit", "ncclCommShrink"};
+
+/* A communicator of an image, from its making on. */
+struct member {
+	int64_t id, rank; /* id 0: has no collective yet */
+	uint64_t collectives;
+	uint32_t range; /* the capture range in which it was made */
+};
+
+/* A collective whose kernels are looked for. */
+struct call {
+	const struct trace_thread *thread;
+	uint64_t from, to;   /* ticks of the call that launches them */
+	uint64_t start, end; /* ns as the axis has them; end 0: none found */
+	uint64_t number;
+	int64_t id;
+	uint32_t kind;
+	bool is_open; /* its group has not ended */
+};
+
+/* Where a thread is. */
+struct place {
+	uint32_t depth; /* of groups */
+	size_t first_open; /* in calls */
+};
+
+struct reading {
+	struct align *align;
+	const struct model *model;
+	const struct image *image;
+	uint8_t *classes;
+	struct map by_handle; /* member + 1 */
+	struct member *members;
+	size_t member_count, member_capacity;
+	struct place *places; /* by thread */
+	bool keeps_calls;
+	struct call *calls; /* by thread and time, once sorted */
+	size_t call_count, call_capacity;
+	struct map kernels; /* by work: 1 + whether it is one of NCCL's */
+};
+
+static bool is_one_of(const char *name, const char *const *names, size_t count, size_t *ret_place)
+{
+	for (*ret_place = 0; *ret_place < count; (*ret_place)++)
+		if (!strcmp(name, names[*ret_place]))
+			return true;
+	return false;
+}
+
+static uint8_t classify(const struct function *f)
+{
+	size_t i;
+
+	if (f->group != TF_GROUP_NCCL)
+		return NOT_NCCL;
+	if (is_one_of(f->name, collectives, sizeof(collectives) / sizeof(*collectives), &i))
+		return (uint8_t)(FIRST_COLLECTIVE + i);
+	if (is_one_of(f->name, beginnings, sizeof(beginnings) / sizeof(*beginnings), &i))
+		return BEGINS;
+	return !strcmp(f->name, "ncclGroupStart") ? GROUP_START : !strcmp(f->name, "ncclGroupEnd") ? GROUP_END : NOT_NCCL;
+}
+
+/* ---- calls ---- */
+
+static void begin(struct reading *r, const struct event *e)
+{
+	struct tf_operation op;
+	int64_t handle;
+
+	if (!operation_of(r->image->trace, e, &op) || !operation_field(&op, TF_FIELD_COMMUNICATOR, &handle))
+		return;
+	r->members = mem_grow(r->members, r->member_count, &r->member_capacity, sizeof(*r->members));
+	r->members[r->member_count++] = (struct member){.rank = -1, .range = model_range(r->model, r->image, event_start(e))};
+	*map_put(&r->by_handle, (uint64_t)handle, 0, NULL) = r->member_count;
+}
+
+static void keep_call(struct reading *r, const struct merge_event *e, const struct member *member, uint32_t kind)
+{
+	struct place *place = &r->places[e->thread - r->image->trace->threads];
+
+	if (!align_wants(r->align, ALIGN_NCCL, (uint64_t)member->id, member->collectives))
+		return;
+	if (place->depth && place->first_open == SIZE_MAX)
+		place->first_open = r->call_count;
+	r->calls = mem_grow(r->calls, r->call_count, &r->call_capacity, sizeof(*r->calls));
+	r->calls[r->call_count++] = (struct call){.thread = e->thread,
+						  .from = event_start(&e->event),
+						  .to = e->event.ticks,
+						  .number = member->collectives,
+						  .id = member->id,
+						  .kind = kind,
+						  .is_open = place->depth};
+}
+
+static void collect(struct reading *r, const struct merge_event *e, uint32_t kind)
+{
+	int64_t handle, id, rank = -1, count = 0;
+	struct tf_operation op;
+	struct member *member;
+	uint64_t *found;
+
+	if (!operation_of(r->image->trace, &e->event, &op) || !operation_field(&op, TF_FIELD_COMMUNICATOR, &handle) ||
+	    !operation_field(&op, TF_FIELD_COMMUNICATOR_ID, &id) || !id)
+		return;
+	found = map_find(&r->by_handle, (uint64_t)handle, 0);
+	member = found ? &r->members[*found - 1] : NULL;
+	if (!member || (member->id && member->id != id) || member->range != model_range(r->model, r->image, event_start(&e->event)))
+		return;
+	operation_field(&op, TF_FIELD_RANK, &rank);
+	operation_field(&op, TF_FIELD_COUNT, &count);
+	member->id = id;
+	member->rank = rank;
+	if (r->keeps_calls)
+		keep_call(r, e, member, (uint32_t)count << 3 | kind);
+	member->collectives++;
+}
+
+static void end_group(struct reading *r, const struct merge_event *e)
+{
+	struct place *place = &r->places[e->thread - r->image->trace->threads];
+
+	if (!place->depth || --place->depth)
+		return;
+	for (size_t i = place->first_open; i < r->call_count; i++)
+		if (r->calls[i].thread == e->thread && r->calls[i].is_open) {
+			r->calls[i].from = event_start(&e->event);
+			r->calls[i].to = e->event.ticks;
+			r->calls[i].is_open = false;
+		}
+	place->first_open = SIZE_MAX;
+}
+
+static void read_calls(struct reading *r)
+{
+	const struct trace *t = r->image->trace;
+	struct merge *g = merge_new_image(r->model, r->image);
+	const struct merge_event *e;
+
+	r->places = mem_alloc((t->thread_count + 1) * sizeof(*r->places));
+	for (size_t i = 0; i < t->thread_count; i++)
+		r->places[i].first_open = SIZE_MAX;
+	while ((e = merge_next(g))) {
+		uint8_t class = e->event.kind == TF_CALL && e->event.id < t->functions->count ? r->classes[e->event.id] : NOT_NCCL;
+
+		if (class >= FIRST_COLLECTIVE)
+			collect(r, e, class - FIRST_COLLECTIVE);
+		else if (class == BEGINS)
+			begin(r, &e->event);
+		else if (class == GROUP_START)
+			r->places[e->thread - t->threads].depth++;
+		else if (class == GROUP_END)
+			end_group(r, e);
+	}
+	merge_free(g);
+}
+
+/* ---- their kernels ---- */
+
+static int compare_calls(const void *left, const void *right)
+{
+	const struct call *a = left, *b = right;
+
+	return order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->from, b->from) ?: order_of(a->number, b->number);
+}
+
+static bool is_nccls(struct reading *r, uint32_t work_id)
+{
+	const struct trace *t = r->image->trace;
+	uint64_t *known = map_put(&r->kernels, work_id, 0, NULL);
+	struct buffer name = {0};
+	struct tf_work work;
+
+	if (*known)
+		return *known == 2;
+	*known = 1;
+	if (!device_work(t, work_id, &work) || work.kind != TF_WORK_KERNEL)
+		return false;
+	if (kernel_name(t, work.kernel, KERNEL_MANGLED, &name) && strstr(name.data, "nccl") && strstr(name.data, "Kernel"))
+		*known = 2;
+	buffer_done(&name);
+	return *known == 2;
+}
+
+static void add_kernel(const struct axis *axis, struct call *c, const struct device_record *record)
+{
+	uint64_t start = axis_monotonic(axis, record->start_ns), end = axis_monotonic(axis, record->start_ns + record->duration_ns);
+
+	c->start = !c->end || start < c->start ? start : c->start;
+	c->end = end > c->end ? end : c->end;
+}
+
+/* Calls of one group have the same from. */
+static void take_work(void *context, const struct correlated *k)
+{
+	struct reading *r = context;
+	uint64_t start = k->thread ? event_start(&k->event) : 0;
+	const struct call here = {.thread = k->thread, .from = start, .number = UINT64_MAX};
+	size_t i = k->thread && k->record_count ? first_place(at, 0, r->call_count, compare_calls(&r->calls[at], &here) <= 0) : 0;
+	uint64_t from = i ? r->calls[i - 1].from : 0;
+
+	for (; i && r->calls[i - 1].thread == k->thread && r->calls[i - 1].from == from; i--)
+		for (size_t n = 0; n < k->record_count && k->event.ticks <= r->calls[i - 1].to && !r->calls[i - 1].is_open; n++)
+			if (is_nccls(r, k->records[n].work))
+				add_kernel(&r->model->machines[r->image->machine].axis, &r->calls[i - 1], &k->records[n]);
+}
+
+/* ---- images ---- */
+
+/* Is all there that it did, and all that its devices did? */
+static bool is_whole(const struct image *image)
+{
+	const struct trace *t = image->trace;
+	uint64_t lost = t->header.threads_lost + t->torn + t->orphans + t->broken + t->damaged_bytes + t->missing_bytes;
+	struct device_gap *gaps;
+
+	for (size_t i = 0; i < t->thread_count; i++)
+		lost += t->threads[i].page ? t->threads[i].page->lost : 1;
+	for (size_t i = 0; i < t->blob_count; i++) {
+		struct tf_device_lost more;
+
+		if (t->blobs[i].type == TF_BLOB_DEVICE_LOST && trace_blob(t, &t->blobs[i], &more, sizeof(more)) == sizeof(more))
+			lost += more.dropped + more.timeless + more.unreadable;
+	}
+	lost += device_gaps(image, &gaps);
+	free(gaps);
+	return !lost;
+}
+
+/* By what was defined, which is little, not by its events. */
+static bool uses_nccl(const struct trace *t)
+{
+	for (size_t i = 0; i < t->blob_count; i++) {
+		struct tf_operation op = {0};
+
+		if (t->blobs[i].type != TF_BLOB_OPERATION)
+			continue;
+		trace_blob(t, &t->blobs[i], &op, sizeof(op));
+		if (memchr(op.fields, TF_FIELD_COMMUNICATOR_ID, sizeof(op.fields)))
+			return true;
+	}
+	return false;
+}
+
+static void read_image(struct align *a, const struct model *m, const struct image *image, bool keeps_calls, struct reading *ret)
+{
+	*ret = (struct reading){.align = a, .model = m, .image = image, .keeps_calls = keeps_calls};
+	ret->classes = scan_classes(image->trace, classify);
+	if (keeps_calls || (uses_nccl(image->trace) && is_whole(image)))
+		read_calls(ret);
+}
+
+static void reading_done(struct reading *r)
+{
+	free(r->classes);
+	free(r->members);
+	free(r->places);
+	free(r->calls);
+	map_done(&r->by_handle);
+	map_done(&r->kernels);
+}
+
+/* Returns which images take part: one byte each. */
+void *align_nccl_join(struct align *a, const struct model *m)
+{
+	uint8_t *joined = mem_alloc(m->image_count + 1);
+
+	for (size_t i = 0; i < m->image_count; i++) {
+		const char *rank = image_rank(&m->images[i]);
+		uint64_t error_ns;
+		struct reading r;
+
+		if (!m->images[i].trace)
+			continue;
+		read_image(a, m, &m->images[i], false, &r);
+		error_ns = r.member_count ? device_source(m->images[i].trace).error_ns : 0;
+		for (size_t k = 0; k < r.member_count; k++) {
+			const struct member *member = &r.members[k];
+
+			if (!member->collectives)
+				continue;
+			joined[i] = true;
+			align_join(a, ALIGN_NCCL, &(struct align_rank){
+				.image = &m->images[i],
+				.team = (uint64_t)member->id,
+				.number = member->rank >= 0 || !rank[0] ? member->rank : strtoll(rank, NULL, 10),
+				.meetings = member->collectives,
+				.error_ns = error_ns});
+		}
+		reading_done(&r);
+	}
+	return joined;
+}
+
+static void meet(struct align *a, const struct model *m, const struct image *image)
+{
+	const struct report_context context = {.model = m};
+	struct reading r;
+
+	read_image(a, m, image, true, &r);
+	if (r.call_count) {
+		qsort(r.calls, r.call_count, sizeof(*r.calls), compare_calls);
+		correlate_image(&context, image, &r, take_work, NULL);
+	}
+	for (size_t i = 0; i < r.call_count; i++)
+		if (r.calls[i].end)
+			align_meet(a, ALIGN_NCCL, (uint64_t)r.calls[i].id, image, &(struct align_meeting){
+				.number = r.calls[i].number, .enter = r.calls[i].start, .exit = r.calls[i].end, .kind = r.calls[i].kind});
+	reading_done(&r);
+}
+
+void align_nccl_meet(struct align *a, const struct model *m, void *joined)
+{
+	const uint8_t *is_joined = joined;
+
+	for (size_t i = 0; i < m->image_count; i++)
+		if (is_joined[i])
+			meet(a, m, &m->images[i]);
+	free(joined);
+}

@@ -1,0 +1,592 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/derive/device/correlate.h"
+#include "report/derive/device/correlate_calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+size_t correlate_stretch = 1u << 20;
+
+/* One of CUPTI's calls in this stretch. */
+struct entry {
+	uint64_t id;	 /* epoch and correlation id */
+	uint64_t middle; /* ticks */
+	uint32_t tid;
+	uint32_t next; /* where to look for the next one that is not taken: itself if it is not */
+	uint32_t half; /* ticks from the middle to either end, at most 2^32 - 1 */
+	bool is_driver, is_placed;
+};
+
+struct state {
+	const struct report_context *report;
+	const struct image *image;
+	void *context;
+	void (*visit)(void *, const struct correlated *);
+	struct correlate_counts *counts;
+	struct host_calls calls;
+	uint64_t low, high; /* ids of this stretch: low <= id < high */
+	struct epoch {
+		uint64_t first, last, total; /* ids; 0 in all: none */
+	} *epochs;
+	size_t epoch_count, epoch_capacity;
+	uint64_t total;
+	bool is_measuring; /* the first load: all is counted, and kept while it is little */
+	bool is_single; /* the one stretch there is */
+	struct entry *entries; /* by thread and time, once sorted */
+	size_t entry_count, entry_capacity;
+	struct device_record *records; /* by id and start */
+	bool *is_used;
+	size_t record_count, record_capacity;
+	size_t hint; /* in records: where the next call's are, as long as calls and ids go on in the same order */
+	struct bits *met; /* by thread of the trace: the host calls that have had their work */
+	struct id_span {
+		uint64_t first, last; /* first > last: none */
+	} *ids; /* by trace.windows: of the device's records and CUPTI's calls in it */
+	uint8_t *has_ids; /* likewise: are there any of this stretch? */
+};
+
+/* Grows as it is set: the file may, too, while it is read. */
+struct bits {
+	uint8_t *bytes;
+	size_t size;
+};
+
+static void bits_set(struct bits *b, uint64_t i)
+{
+	if (i / 8 >= b->size) {
+		size_t size = (size_t)(i / 8 + 1) * 2;
+
+		b->bytes = mem_resize(b->bytes, size);
+		memset(b->bytes + b->size, 0, size - b->size);
+		b->size = size;
+	}
+	b->bytes[i / 8] |= (uint8_t)(1 << i % 8);
+}
+
+static bool bits_get(const struct bits *b, uint64_t i)
+{
+	return i / 8 < b->size && b->bytes[i / 8] >> i % 8 & 1;
+}
+
+static uint64_t id_of(uint16_t epoch, uint32_t correlation)
+{
+	return (uint64_t)epoch << 32 | correlation;
+}
+
+static int compare_ids(const void *left, const void *right)
+{
+	const struct entry *a = left, *b = right;
+
+	return order_of(a->id, b->id) ?: a->is_driver - b->is_driver;
+}
+
+static int compare_times(const void *left, const void *right)
+{
+	const struct entry *a = left, *b = right;
+
+	return order_of(a->tid, b->tid) ?: order_of(a->middle, b->middle) ?: order_of(a->id, b->id);
+}
+
+static int compare_records(const void *left, const void *right)
+{
+	const struct device_record *a = left, *b = right;
+
+	return order_of(id_of(a->epoch, a->correlation), id_of(b->epoch, b->correlation)) ?: order_of(a->start_ns, b->start_ns);
+}
+
+/* Mostly there is nothing to do. */
+static void sort(void *items, size_t count, size_t size, int (*compare_items)(const void *, const void *))
+{
+	const char *item = items;
+
+	for (size_t i = 1; i < count; i++, item += size)
+		if (compare_items(item, item + size) > 0) {
+			qsort(items, count, size, compare_items);
+			return;
+		}
+}
+
+/* ---- a stretch ---- */
+
+static void count_id(struct state *s, uint64_t id)
+{
+	struct epoch *e;
+
+	while (s->epoch_count <= id >> 32) {
+		s->epochs = mem_grow(s->epochs, s->epoch_count, &s->epoch_capacity, sizeof(*s->epochs));
+		s->epochs[s->epoch_count++] = (struct epoch){0};
+	}
+	e = &s->epochs[id >> 32];
+	e->first = !e->total || id < e->first ? id : e->first;
+	e->last = id > e->last ? id : e->last;
+	e->total++;
+	s->total++;
+}
+
+static bool is_kept(struct state *s, size_t window, uint64_t id)
+{
+	struct id_span *span = &s->ids[window];
+
+	if (!s->is_measuring)
+		return id >= s->low && id - s->low < s->high - s->low;
+	span->first = id < span->first ? id : span->first;
+	span->last = id > span->last ? id : span->last;
+	count_id(s, id);
+	return s->total < 2 * correlate_stretch;
+}
+
+static void keep_call(struct scan *scan, const struct device_call *c)
+{
+	struct state *s = scan->more;
+	uint64_t id = id_of(c->epoch, c->correlation), middle = axis_ticks(scan->axis, c->start_ns + c->duration_ns / 2), half;
+
+	if (!is_kept(s, scan->window, id))
+		return;
+	half = middle - axis_ticks(scan->axis, c->start_ns);
+	s->entries = mem_grow(s->entries, s->entry_count, &s->entry_capacity, sizeof(*s->entries));
+	s->entries[s->entry_count++] = (struct entry){.id = id,
+						      .middle = middle,
+						      .half = half < UINT32_MAX ? (uint32_t)half : UINT32_MAX,
+						      .tid = c->tid,
+						      .is_driver = c->is_driver,
+						      .is_placed = c->is_placed};
+}
+
+static void keep_record(struct scan *scan, const struct device_record *r)
+{
+	struct state *s = scan->more;
+
+	if (!is_kept(s, scan->window, id_of(r->epoch, r->correlation)))
+		return;
+	s->records = mem_grow(s->records, s->record_count, &s->record_capacity, sizeof(*s->records));
+	s->records[s->record_count++] = *r;
+}
+
+/* Of a call that runtime and driver recorded, the runtime's is kept: the host call may lie closely around it. */
+static void drop_twins(struct state *s)
+{
+	size_t kept = 0;
+
+	sort(s->entries, s->entry_count, sizeof(*s->entries), compare_ids);
+	for (size_t i = 0; i < s->entry_count; i++)
+		if (!kept || s->entries[i].id != s->entries[kept - 1].id)
+			s->entries[kept++] = s->entries[i];
+	s->entry_count = kept;
+	sort(s->entries, kept, sizeof(*s->entries), compare_times);
+	for (size_t i = 0; i < kept; i++)
+		s->entries[i].next = (uint32_t)i;
+}
+
+static void load(struct state *s, uint64_t *ret_broken)
+{
+	struct scan scan = {.context = s->report, .image = s->image, .is_unfiltered = true, .windows = s->has_ids, .more = s};
+
+	for (size_t i = 0; s->has_ids && i < s->image->trace->window_count; i++)
+		s->has_ids[i] = s->ids[i].first < s->high && s->ids[i].last >= s->low && s->ids[i].first <= s->ids[i].last;
+	s->entry_count = s->record_count = s->hint = 0;
+	device_scan_calls(&scan, keep_call, ret_broken);
+	device_scan_image(&scan, keep_record, ret_broken);
+}
+
+/* ---- telling ---- */
+
+static uint64_t id_at(const struct state *s, size_t record)
+{
+	return id_of(s->records[record].epoch, s->records[record].correlation);
+}
+
+/* The first record whose id is at least this one. */
+static size_t find_records(const struct state *s, uint64_t id)
+{
+	if (s->hint < s->record_count && id_at(s, s->hint) == id && (!s->hint || id_at(s, s->hint - 1) != id))
+		return s->hint;
+	return first_place(i, 0, s->record_count, id_at(s, i) < id);
+}
+
+static size_t same_id(const struct state *s, size_t from)
+{
+	size_t n = 1;
+
+	while (from + n < s->record_count && id_at(s, from + n) == id_at(s, from))
+		n++;
+	return n;
+}
+
+/* By the call where there is one, so that it and its work are shown together. */
+static bool is_shown(const struct state *s, const struct event *e, size_t from, size_t count)
+{
+	const struct axis *axis = &s->report->model->machines[s->image->machine].axis;
+	const struct trace *t = s->image->trace;
+
+	if (!t->is_filtered)
+		return true;
+	if (e)
+		return trace_shows_span(t, event_start(e), e->ticks);
+	for (size_t i = from; i < from + count; i++)
+		if (trace_shows_span(t, axis_ticks(axis, s->records[i].start_ns),
+				     axis_ticks(axis, s->records[i].start_ns + s->records[i].duration_ns)))
+			return true;
+	return false;
+}
+
+static void tell(struct state *s, const struct trace_thread *thread, const struct event *e, size_t from, size_t count)
+{
+	struct correlated c = {.image = s->image, .thread = thread, .records = count ? s->records + from : NULL, .record_count = count};
+
+	if (e)
+		c.event = *e;
+	if (count)
+		c.correlation = s->records[from].correlation;
+	if (s->visit && is_shown(s, e, from, count))
+		s->visit(s->context, &c);
+}
+
+static bool has_records(const struct state *s, uint64_t id, size_t *ret_from)
+{
+	*ret_from = find_records(s, id);
+	return *ret_from < s->record_count && id_at(s, *ret_from) == id;
+}
+
+static void match(struct state *s, size_t thread, const struct calls *call, uint64_t id)
+{
+	size_t from, count;
+
+	if (!has_records(s, id, &from))
+		return; /* an allocation, or work that is in a later stretch of the file, or lost */
+	count = same_id(s, from);
+	s->hint = from + count;
+	s->counts->matched += count;
+	bits_set(&s->met[thread], call->number);
+	memset(s->is_used + from, true, count);
+	tell(s, &s->image->trace->threads[thread], &call->event, from, count);
+}
+
+static void match_entry(struct state *s, size_t thread, const struct calls *call, struct entry *entry)
+{
+	entry->next++;
+	match(s, thread, call, entry->id);
+}
+
+/* ---- host calls ---- */
+
+/* The entries of a thread: [*ret_from, returned). */
+static size_t entries_of(const struct state *s, uint32_t tid, size_t *ret_from)
+{
+	*ret_from = first_place(i, 0, s->entry_count, s->entries[i].tid < tid);
+	return first_place(i, *ret_from, s->entry_count, s->entries[i].tid <= tid);
+}
+
+/* The first entry of [from, end) whose middle is at `ticks` or later. */
+static size_t seek(const struct entry *entries, size_t from, size_t end, uint64_t ticks)
+{
+	return first_place(i, from, end, entries[i].middle < ticks);
+}
+
+/* The first from here on that is not taken; the way there is shorter the next time. */
+static size_t next_free(struct state *s, size_t at)
+{
+	while (at < s->entry_count && s->entries[at].next != at) {
+		uint32_t next = s->entries[at].next;
+
+		if (next < s->entry_count)
+			s->entries[at].next = s->entries[next].next;
+		at = next;
+	}
+	return at;
+}
+
+/* Calls come in the order of their ends, so of two that hold an entry the inner one takes it. */
+static void match_by_time(struct state *s, size_t k, size_t from, size_t end)
+{
+	struct calls c;
+
+	for (calls_begin(&c, &s->calls, k); calls_next(&c);)
+		for (size_t i = next_free(s, seek(s->entries, from, end, event_start(&c.event)));
+		     i < end && s->entries[i].middle <= c.event.ticks; i = next_free(s, i))
+			match_entry(s, k, &c, &s->entries[i]);
+}
+
+/* Only what has work is counted on both sides: allocations have no records, and may be below a threshold. */
+static bool has_work(const struct state *s, const struct entry *entry)
+{
+	size_t at;
+
+	return has_records(s, entry->id, &at);
+}
+
+/* An entry with work that no host call has, and that was under way in the time from `half` ticks before then to as many after it. */
+static bool is_left(const struct state *s, const struct entry *e, uint64_t ticks, uint64_t half)
+{
+	uint64_t distance = e->middle > ticks ? e->middle - ticks : ticks - e->middle;
+
+	return e->next == (size_t)(e - s->entries) && distance <= e->half + half && has_work(s, e);
+}
+
+/* A runtime that is a part of the program asks the driver from within its own call. The host call is the one for the driver;
+ * CUPTI's is the runtime's, whose middle may lie beside it. Or the call is so short that the middle is beside it by what the two clocks
+ * differ. Of what is left on both sides, those belong together that were under way at once. */
+static void match_from_within(struct state *s, size_t k, size_t from, size_t end)
+{
+	struct calls c;
+	size_t left = 0;
+
+	for (size_t i = from; i < end; i++)
+		left += is_left(s, &s->entries[i], s->entries[i].middle, 0);
+	for (calls_begin(&c, &s->calls, k); left && calls_next(&c);) {
+		uint64_t half = (c.event.ticks - event_start(&c.event)) / 2, middle = c.event.ticks - half;
+		size_t at = seek(s->entries, from, end, middle);
+
+		if (at == end || !is_left(s, &s->entries[at], middle, half))
+			at--; /* the one before, if there is one */
+		if (at >= from && at < end && host_call_asks(&s->calls, &c.event) && !bits_get(&s->met[k], c.number) &&
+		    is_left(s, &s->entries[at], middle, half)) {
+			match_entry(s, k, &c, &s->entries[at]);
+			left--;
+		}
+	}
+}
+
+static uint64_t asking_calls(const struct state *s, size_t k)
+{
+	struct calls c;
+	uint64_t n = 0;
+
+	for (calls_begin(&c, &s->calls, k); calls_next(&c);)
+		n += host_call_asks(&s->calls, &c.event);
+	return n;
+}
+
+/* The recorder has asked the device itself, and has written down for what. */
+static void match_by_number(struct state *s, size_t k)
+{
+	struct calls c;
+
+	for (calls_begin(&c, &s->calls, k); calls_next(&c);) {
+		uint64_t slot = event_arg(&c.event, TF_ARG_WORK), id = tf_arg_value(slot);
+
+		if (slot && id >= s->low && id - s->low < s->high - s->low)
+			match(s, k, &c, id);
+	}
+}
+
+static void match_by_order(struct state *s, size_t k, size_t from, size_t end)
+{
+	struct calls c;
+
+	for (calls_begin(&c, &s->calls, k); calls_next(&c);) {
+		if (!host_call_asks(&s->calls, &c.event))
+			continue;
+		while (from < end && !has_work(s, &s->entries[from]))
+			from++;
+		if (from == end)
+			return;
+		match_entry(s, k, &c, &s->entries[from++]);
+		s->counts->by_order++;
+	}
+}
+
+/* How many of a thread's entries lie in a host call: a look ahead, nothing is matched. */
+static size_t fitting(const struct state *s, size_t k, size_t from, size_t end)
+{
+	struct calls c;
+	size_t at = from, n = 0;
+	uint64_t behind = 0; /* no entry counts twice */
+
+	for (calls_begin(&c, &s->calls, k); calls_next(&c);) {
+		uint64_t start = event_start(&c.event);
+
+		at = seek(s->entries, at, end, start > behind ? start : behind + 1);
+		for (; at < end && s->entries[at].middle <= c.event.ticks; at++)
+			n++;
+		behind = c.event.ticks > behind ? c.event.ticks : behind;
+	}
+	return n;
+}
+
+static bool goes_by_order(const struct state *s, size_t k, size_t from, size_t end)
+{
+	uint64_t working = 0;
+
+	if (!s->is_single || !s->entries[from].is_placed || fitting(s, k, from, end) > (end - from) / 2)
+		return false;
+	for (size_t i = from; i < end; i++)
+		working += has_work(s, &s->entries[i]);
+	return working && working == asking_calls(s, k);
+}
+
+/* The host calls that may have one of these entries, or a record of this stretch. */
+static void want_calls(struct state *s, size_t k, size_t from, size_t end)
+{
+	uint64_t first = UINT64_MAX, last = 0;
+
+	for (size_t i = from; i < end; i++) {
+		const struct entry *e = &s->entries[i];
+		uint64_t start = e->middle > e->half ? e->middle - e->half : 0;
+
+		first = start < first ? start : first;
+		last = e->middle + e->half > last ? e->middle + e->half : last;
+	}
+	host_calls_want(&s->calls, k, first, last, s->low, s->high);
+}
+
+static void match_stretch(struct state *s)
+{
+	const struct trace *t = s->image->trace;
+
+	for (size_t k = 0; k < t->thread_count; k++) {
+		size_t from, end = entries_of(s, t->threads[k].tid, &from);
+
+		if (!host_calls_may_ask(&t->threads[k]))
+			continue;
+		want_calls(s, k, from, end);
+		if (t->threads[k].args & 1u << TF_ARG_WORK)
+			match_by_number(s, k);
+		if (from == end)
+			continue;
+		if (goes_by_order(s, k, from, end)) {
+			match_by_order(s, k, from, end);
+			continue;
+		}
+		match_by_time(s, k, from, end);
+		match_from_within(s, k, from, end);
+	}
+	for (size_t i = 0; i < s->entry_count; i++)
+		s->counts->foreign += s->entries[i].next == i;
+	for (size_t i = 0, n; i < s->record_count; i += n) {
+		n = same_id(s, i);
+		if (s->is_used[i])
+			continue;
+		s->counts->without_call += n;
+		tell(s, NULL, NULL, i, n);
+	}
+}
+
+/* ---- an image ---- */
+
+static void tell_idle(struct state *s, size_t k)
+{
+	struct calls c;
+
+	for (calls_begin(&c, &s->calls, k); calls_next(&c);) {
+		if (!host_call_asks(&s->calls, &c.event))
+			continue;
+		s->counts->calls++;
+		if (bits_get(&s->met[k], c.number))
+			continue;
+		s->counts->idle++;
+		tell(s, &s->image->trace->threads[k], &c.event, 0, 0);
+	}
+}
+
+static void stretch(struct state *s)
+{
+	drop_twins(s);
+	sort(s->records, s->record_count, sizeof(*s->records), compare_records);
+	s->is_used = mem_alloc(s->record_count + 1);
+	match_stretch(s);
+	free(s->is_used);
+}
+
+/* Ids are about evenly spread within an epoch. */
+static void match_ids(struct state *s, const struct epoch *e)
+{
+	uint64_t stretches = e->total / (2 * correlate_stretch) + 1, step = (e->last - e->first) / stretches + 1;
+
+	for (uint64_t i = 0; i < stretches; i++) {
+		s->low = e->first + i * step;
+		s->high = s->low + step;
+		load(s, NULL);
+		stretch(s);
+	}
+}
+
+/* Each epoch begins anew at 1: between the last id of one and the first of the next there is nothing. Small ones go together. */
+static void match_epochs(struct state *s)
+{
+	struct epoch all = {0};
+
+	for (size_t i = 0; i < s->epoch_count; i++) {
+		const struct epoch *e = &s->epochs[i];
+
+		if (all.total && all.total + e->total >= 2 * correlate_stretch) {
+			match_ids(s, &all);
+			all.total = 0;
+		}
+		if (!e->total)
+			continue;
+		all.first = all.total ? all.first : e->first;
+		all.last = e->last;
+		all.total += e->total;
+	}
+	if (all.total)
+		match_ids(s, &all);
+}
+
+static void match_all(struct state *s)
+{
+	size_t windows = s->image->trace->window_count;
+
+	s->ids = mem_alloc((windows + 1) * sizeof(*s->ids));
+	for (size_t i = 0; i < windows; i++)
+		s->ids[i].first = UINT64_MAX;
+	s->is_measuring = true;
+	s->high = UINT64_MAX;
+	load(s, &s->counts->broken);
+	s->is_measuring = false;
+	s->is_single = s->total < 2 * correlate_stretch;
+	if (s->is_single) {
+		stretch(s);
+		return;
+	}
+	s->has_ids = mem_alloc(windows + 1);
+	host_calls_index(&s->calls);
+	match_epochs(s);
+	host_calls_want_all(&s->calls);
+}
+
+static void counts_add(struct correlate_counts *to, const struct correlate_counts *more)
+{
+	if (!to)
+		return;
+	to->matched += more->matched;
+	to->without_call += more->without_call;
+	to->calls += more->calls;
+	to->idle += more->idle;
+	to->foreign += more->foreign;
+	to->by_order += more->by_order;
+	to->broken += more->broken;
+}
+
+void correlate_image(const struct report_context *c, const struct image *image, void *context,
+		     void (*visit)(void *, const struct correlated *), struct correlate_counts *ret_counts)
+{
+	struct trace *t = image->trace;
+	struct correlate_counts counts = {0};
+	struct state s = {.report = c, .image = image, .context = context, .visit = visit, .counts = &counts};
+
+	if (!t)
+		return;
+	if (!visit && t->correlated) {
+		counts_add(ret_counts, t->correlated);
+		return;
+	}
+	host_calls_init(&s.calls, t);
+	s.met = mem_alloc((t->thread_count + 1) * sizeof(*s.met));
+	match_all(&s);
+	for (size_t k = 0; k < t->thread_count; k++)
+		if (host_calls_may_ask(&t->threads[k]))
+			tell_idle(&s, k);
+	for (size_t k = 0; k < t->thread_count; k++)
+		free(s.met[k].bytes);
+	free(s.met);
+	host_calls_done(&s.calls);
+	free(s.ids);
+	free(s.epochs);
+	free(s.has_ids);
+	free(s.entries);
+	free(s.records);
+	if (!t->correlated)
+		t->correlated = mem_alloc(sizeof(*t->correlated));
+	*t->correlated = counts;
+	counts_add(ret_counts, &counts);
+}

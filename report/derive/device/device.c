@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Device records: unpacked, and placed on the host's clock. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/derive/device/device.h"
+#include "report/derive/device/kernel.h"
+
+const char *const device_overheads[DEVICE_OVERHEADS] = {
+	"the driver's compiling", "handing buffers over", "patching kernels", "CUPTI's own resources", "loading modules",
+	"loading functions", "a full command buffer", "asking for buffers", "starting to watch managed memory"};
+
+/* ---- sources ---- */
+
+struct device_source device_source(const struct trace *t)
+{
+	struct device_source s = {0};
+
+	for (size_t i = 0; t && i < t->blob_count; i++) {
+		struct tf_device_source head;
+		struct tf_device_clock pair;
+		char bytes[sizeof(head) + sizeof(s.soname) - 1];
+		size_t size;
+
+		if (t->blobs[i].type == TF_BLOB_DEVICE_CLOCK && trace_blob(t, &t->blobs[i], &pair, sizeof(pair)) == sizeof(pair) &&
+		    pair.error_ns > s.error_ns)
+			s.error_ns = pair.error_ns;
+		if (t->blobs[i].type != TF_BLOB_DEVICE_SOURCE)
+			continue;
+		size = trace_blob(t, &t->blobs[i], bytes, sizeof(bytes));
+		if (size < sizeof(head))
+			continue;
+		memcpy(&head, bytes, sizeof(head));
+		s.is_known = true;
+		s.kind = head.source;
+		s.version = head.version;
+		s.is_translated = head.time == TF_DEVICE_TIME_OWN || head.source == TF_SOURCE_EVENTS;
+		memcpy(s.soname, bytes + sizeof(head), size - sizeof(head));
+		s.soname[size - sizeof(head)] = 0;
+	}
+	return s;
+}
+
+static bool read_gap(const struct trace *t, const struct blob *b, struct tf_device_gap *ret, char *path, size_t size)
+{
+	char bytes[sizeof(*ret) + sizeof(((struct device_gap *)0)->path)] = {0};
+
+	if (b->type != TF_BLOB_DEVICE_GAP || trace_blob(t, b, bytes, sizeof(bytes) - 1) < sizeof(*ret))
+		return false;
+	memcpy(ret, bytes, sizeof(*ret));
+	snprintf(path, size, "%s", bytes + sizeof(*ret));
+	return true;
+}
+
+static int by_ticks(const void *left, const void *right)
+{
+	return order_of(*(const uint64_t *)left, *(const uint64_t *)right);
+}
+
+/* A gap's end may stand in another thread's window than its beginning, and ahead of it. */
+size_t device_gaps(const struct image *image, struct device_gap **ret)
+{
+	const struct trace *t = image->trace;
+	struct device_gap *gaps = NULL;
+	uint64_t *ends = NULL;
+	size_t count = 0, capacity = 0, end_count = 0, end_capacity = 0;
+
+	for (size_t i = 0; t && i < t->blob_count; i++) {
+		struct device_gap g = {0};
+		struct tf_device_gap head;
+
+		if (!read_gap(t, &t->blobs[i], &head, g.path, sizeof(g.path)))
+			continue;
+		if (head.is_end) {
+			ends = mem_grow(ends, end_count, &end_capacity, sizeof(*ends));
+			ends[end_count++] = head.ticks;
+			continue;
+		}
+		g.from = head.ticks;
+		gaps = mem_grow(gaps, count, &capacity, sizeof(*gaps));
+		gaps[count++] = g;
+	}
+	if (end_count)
+		qsort(ends, end_count, sizeof(*ends), by_ticks);
+	for (size_t i = 0; i < count; i++) {
+		size_t at = first_place(k, 0, end_count, ends[k] < gaps[i].from);
+		uint64_t last = image_last_ticks(image);
+
+		gaps[i].is_open = at == end_count;
+		gaps[i].to = at < end_count ? ends[at] : last > gaps[i].from ? last : gaps[i].from;
+	}
+	free(ends);
+	*ret = gaps;
+	return count;
+}
+
+static size_t count_graphs(const struct trace *t)
+{
+	struct tf_work work;
+	size_t n = 0;
+
+	for (size_t k = 0; k < t->blob_count; k++)
+		n += t->blobs[k].type == TF_BLOB_WORK && device_work(t, t->blobs[k].id, &work) && work.kind == TF_WORK_GRAPH;
+	return n;
+}
+
+static void remark_on(struct buffer *ret, const char *source, size_t images, uint64_t error, const char *clock)
+{
+	if (!images)
+		return;
+	buffer_print(ret, "%s%s, %zu process image%s", ret->size && ret->data[ret->size - 1] != ' ' ? "; " : "", source, images,
+		     images == 1 ? "" : "s");
+	if (error)
+		buffer_print(ret, ", on %s clock, placed to %llu ns", clock, (unsigned long long)error);
+}
+
+void device_remark(const struct model *m, struct buffer *ret)
+{
+	size_t known[2] = {0}, graphs[2] = {0};
+	uint64_t error[2] = {0};
+
+	for (size_t i = 0; i < m->image_count; i++) {
+		const struct trace *t = m->images[i].trace;
+		struct device_source s = device_source(t);
+		int k = s.kind == TF_SOURCE_EVENTS;
+
+		if (!s.is_known)
+			continue;
+		known[k]++;
+		if (s.is_translated && s.error_ns > error[k])
+			error[k] = s.error_ns;
+		graphs[k] += count_graphs(t);
+	}
+	if (!known[0] && !known[1]) {
+		buffer_text(ret, "device times: none");
+		return;
+	}
+	buffer_text(ret, "device times: ");
+	remark_on(ret, "CUPTI", known[0], error[0], "CUPTI's");
+	remark_on(ret, "CUDA events around each piece of work, from queue to queue", known[1], error[1], "the device's");
+	if (graphs[0])
+		buffer_text(ret, "; CUDA graphs as a whole (--cuda-graph-trace=node has their kernels and copies)");
+	else if (graphs[1])
+		buffer_text(ret, "; CUDA graphs as a whole");
+}
+
+/* ---- names ---- */
+
+bool device_work(const struct trace *t, uint32_t id, struct tf_work *ret)
+{
+	const struct blob *b = trace_definition(t, TF_BLOB_WORK, id);
+	uint32_t kernel = 0;
+
+	if (!b && kernel_made(t, id, &id, &kernel))
+		b = trace_definition(t, TF_BLOB_WORK, id);
+	if (!b || trace_blob(t, b, ret, sizeof(*ret)) != sizeof(*ret))
+		return false;
+	ret->kernel = kernel ? kernel : ret->kernel;
+	return true;
+}
+
+void device_name(const struct trace *t, uint32_t device, struct buffer *ret)
+{
+	const struct blob *b = trace_definition(t, TF_BLOB_DEVICE_NAME, device);
+
+	if (b)
+		trace_text(t, b, ret);
+	else
+		buffer_text(ret, "GPU");
+	buffer_print(ret, " (%u)", device);
+}
+
+void device_operation(const struct report_context *c, const struct trace *t, const struct tf_work *work, struct buffer *ret)
+{
+	static const char *const copies[] = {"", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
+
+	switch (work->kind) {
+	case TF_WORK_KERNEL:
+		if (!kernel_name(t, work->kernel, c->kernel_name, ret))
+			buffer_text(ret, "(kernel without a name)");
+		break;
+	case TF_WORK_COPY:
+		buffer_print(ret, "[CUDA memcpy %s]",
+			     work->copy && work->copy < sizeof(copies) / sizeof(*copies) ? copies[work->copy] : "Unknown");
+		break;
+	case TF_WORK_SET:
+		buffer_text(ret, "[CUDA memset]");
+		break;
+	case TF_WORK_GRAPH:
+		buffer_print(ret, "[CUDA graph %u]", work->graph);
+		break;
+	default:
+		buffer_print(ret, "(work of kind %u)", work->kind);
+	}
+}
+
+/* ---- clocks ---- */
+
+struct clocks {
+	struct tf_device_clock *pairs; /* by device_ns */
+	size_t count, capacity;
+};
+
+static int compare_pairs(const void *left, const void *right)
+{
+	const struct tf_device_clock *a = left, *b = right;
+
+	return a->device_ns < b->device_ns ? -1 : a->device_ns > b->device_ns;
+}
+
+static void read_clocks(const struct trace *t, struct clocks *c)
+{
+	for (size_t i = 0; i < t->blob_count; i++) {
+		if (t->blobs[i].type != TF_BLOB_DEVICE_CLOCK)
+			continue;
+		c->pairs = mem_grow(c->pairs, c->count, &c->capacity, sizeof(*c->pairs));
+		c->count += trace_blob(t, &t->blobs[i], &c->pairs[c->count], sizeof(*c->pairs)) == sizeof(*c->pairs);
+	}
+	if (c->count)
+		qsort(c->pairs, c->count, sizeof(*c->pairs), compare_pairs);
+}
+
+/* Between two pairs by their slope, outside of them as the nearest one stands. */
+static uint64_t place(const struct clocks *c, uint64_t device_ns)
+{
+	const struct tf_device_clock *before = c->pairs, *after;
+	size_t low = 0, high = c->count;
+	double share;
+
+	if (!c->count)
+		return device_ns;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (c->pairs[middle].device_ns <= device_ns)
+			low = middle;
+		else
+			high = middle;
+	}
+	before += low;
+	after = before + 1;
+	if (device_ns <= before->device_ns || low + 1 == c->count || after->device_ns == before->device_ns)
+		return before->monotonic_ns + (device_ns - before->device_ns);
+	share = (double)(device_ns - before->device_ns) / (double)(after->device_ns - before->device_ns);
+	return before->monotonic_ns + (uint64_t)(share * (double)(int64_t)(after->monotonic_ns - before->monotonic_ns));
+}
+
+/* ---- records ---- */
+
+struct unpack {
+	const uint8_t *at, *end;
+	bool failed;
+};
+
+static uint64_t take_number(struct unpack *u)
+{
+	uint64_t n = 0;
+
+	for (unsigned int shift = 0; shift < 64; shift += 7) {
+		if (u->at == u->end)
+			break;
+		n |= (uint64_t)(*u->at & 0x7f) << shift;
+		if (!(*u->at++ & 0x80))
+			return n;
+	}
+	u->failed = true;
+	return 0;
+}
+
+static uint64_t take_distance(struct unpack *u)
+{
+	uint64_t n = take_number(u);
+
+	return n >> 1 ^ -(n & 1);
+}
+
+struct walk {
+	struct scan *scan;
+	struct clocks clocks;
+	enum tf_blob_kind blob;
+	void (*visit_record)(struct scan *, const struct device_record *);
+	void (*visit_call)(struct scan *, const struct device_call *);
+	uint64_t broken;
+};
+
+static bool is_shown(const struct scan *s, const struct device_record *r)
+{
+	const struct trace *t = s->image->trace;
+
+	return !t->is_filtered || s->is_unfiltered ||
+	       trace_shows_span(t, axis_ticks(s->axis, r->start_ns), axis_ticks(s->axis, r->start_ns + r->duration_ns));
+}
+
+static void read_records(struct walk *w, const struct tf_device_batch *head, struct unpack *u)
+{
+	struct device_record r = {.epoch = head->epoch};
+	uint64_t start = head->base_ns;
+
+	for (uint32_t i = 0; i < head->count; i++) {
+		uint64_t work = take_number(u);
+
+		r.work = (uint32_t)(work >> 2);
+		start += take_distance(u);
+		r.start_ns = head->time == TF_DEVICE_TIME_OWN ? place(&w->clocks, start) : start;
+		r.duration_ns = take_number(u);
+		r.correlation += (uint32_t)take_distance(u);
+		r.bytes = work & 1 ? take_number(u) : 0;
+		r.address = work & 2 ? take_number(u) : 0;
+		if (u->failed) {
+			w->broken += head->count - i;
+			return;
+		}
+		if (!is_shown(w->scan, &r))
+			continue;
+		r.work = kernel_work(w->scan->image->trace, &r);
+		w->visit_record(w->scan, &r);
+	}
+}
+
+static void read_calls(struct walk *w, const struct tf_device_batch *head, struct unpack *u)
+{
+	struct device_call c = {.epoch = head->epoch, .is_placed = head->time == TF_DEVICE_TIME_OWN};
+	uint64_t start = head->base_ns;
+
+	for (uint32_t i = 0; i < head->count; i++) {
+		uint64_t thread = take_number(u);
+
+		c.is_driver = thread & 1;
+		c.tid += (uint32_t)(thread >> 2 ^ -(thread >> 1 & 1));
+		start += take_distance(u);
+		c.start_ns = c.is_placed ? place(&w->clocks, start) : start;
+		c.duration_ns = take_number(u);
+		c.correlation += (uint32_t)take_distance(u);
+		if (u->failed) {
+			w->broken += head->count - i;
+			return;
+		}
+		w->visit_call(w->scan, &c);
+	}
+}
+
+static void read_batch(struct walk *w, const struct event *e)
+{
+	uint8_t bytes[TF_BLOB_BYTES];
+	struct blob b = {.offset = (uint64_t)((const uint8_t *)e->args - w->scan->image->trace->bytes.data), .length = e->length};
+	struct tf_device_batch head;
+	size_t size = trace_blob(w->scan->image->trace, &b, bytes, sizeof(bytes));
+	struct unpack u = {bytes + sizeof(head), bytes + size, false};
+
+	if (size < sizeof(head)) {
+		w->broken++;
+		return;
+	}
+	memcpy(&head, bytes, sizeof(head));
+	if (w->visit_record)
+		read_records(w, &head, &u);
+	else
+		read_calls(w, &head, &u);
+}
+
+static void walk_image(struct walk *w, uint64_t *ret_broken)
+{
+	struct scan *s = w->scan;
+	const struct trace *t = s->image->trace;
+
+	s->axis = &s->context->model->machines[s->image->machine].axis;
+	if (t && w->blob == TF_BLOB_DEVICE)
+		kernel_find(s->context, s->image);
+	if (t)
+		read_clocks(t, &w->clocks);
+	for (size_t k = 0; t && k < t->thread_count; k++) {
+		struct cursor cursor;
+		struct event event;
+
+		s->thread = &t->threads[k];
+		if (!s->thread->has_device_records)
+			continue;
+		cursor_init(&cursor, t, s->thread);
+		cursor.wanted = s->windows;
+		while (cursor_step(&cursor, &event)) {
+			s->window = cursor.window - 1;
+			if (event.kind == TF_BLOB && event.blob == w->blob)
+				read_batch(w, &event);
+		}
+	}
+	if (ret_broken)
+		*ret_broken += w->broken;
+	free(w->clocks.pairs);
+}
+
+void device_scan_image(struct scan *s, void (*visit)(struct scan *, const struct device_record *), uint64_t *ret_broken)
+{
+	walk_image(&(struct walk){.scan = s, .blob = TF_BLOB_DEVICE, .visit_record = visit}, ret_broken);
+}
+
+void device_scan_more(struct scan *s, void (*visit)(struct scan *, const struct device_record *), uint64_t *ret_broken)
+{
+	walk_image(&(struct walk){.scan = s, .blob = TF_BLOB_DEVICE_MORE, .visit_record = visit}, ret_broken);
+}
+
+void device_scan_calls(struct scan *s, void (*visit)(struct scan *, const struct device_call *), uint64_t *ret_broken)
+{
+	walk_image(&(struct walk){.scan = s, .blob = TF_BLOB_DEVICE_CALLS, .visit_call = visit}, ret_broken);
+}
+
+void device_scan(struct scan *s, void (*visit)(struct scan *, const struct device_record *), uint64_t *ret_broken)
+{
+	for (size_t i = 0; i < s->context->model->image_count; i++) {
+		s->image = &s->context->model->images[i];
+		device_scan_image(s, visit, ret_broken);
+	}
+}

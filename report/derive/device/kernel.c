@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/derive/device/kernel.h"
+
+#include "report/derive/device/correlate.h"
+#include "report/derive/symbols/demangle.h"
+
+/* trace.kernels maps these, with a number each, to: */
+enum side {
+	BY_RECORD, /* number of a record's call: a kernel */
+	BY_LAUNCH, /* TF_BLOB_LAUNCH: a kernel */
+	MADE,	   /* work << 32 | kernel: id of such work */
+	MADE_OF	   /* that id: the same */
+};
+
+enum { KNOWS_RECORDS = 1, KNOWS_LAUNCHES = 2 }; /* trace.knows_kernels */
+
+#define MADE_WORK (1u << 31) /* in its ids; the recorder's are running numbers */
+
+static bool is_known(const struct trace *t, uint32_t kernel)
+{
+	const struct blob *b = kernel ? trace_definition(t, TF_BLOB_KERNEL, kernel) : NULL;
+
+	return b && b->length;
+}
+
+bool kernel_name(const struct trace *t, uint32_t kernel, enum kernel_name how, struct buffer *ret)
+{
+	struct buffer mangled = {0};
+
+	if (!is_known(t, kernel))
+		return false;
+	trace_text(t, trace_definition(t, TF_BLOB_KERNEL, kernel), &mangled);
+	if (how == KERNEL_MANGLED)
+		buffer_text(ret, mangled.data);
+	else if (how == KERNEL_BASE)
+		demangle_base(ret, mangled.data);
+	else
+		demangle(ret, mangled.data);
+	buffer_done(&mangled);
+	return true;
+}
+
+static uint64_t number_of(const struct device_record *r)
+{
+	return (uint64_t)r->epoch << 32 | r->correlation;
+}
+
+static bool is_nameless(const struct trace *t, uint32_t work)
+{
+	struct tf_work w;
+
+	return device_work(t, work, &w) && w.kind == TF_WORK_KERNEL && !is_known(t, w.kernel);
+}
+
+static bool launch_of(const struct trace *t, const struct event *e, uint32_t *ret_id, struct tf_launch *ret)
+{
+	uint64_t arg = event_arg(e, TF_ARG_LAUNCH);
+	const struct blob *b = arg ? trace_definition(t, TF_BLOB_LAUNCH, *ret_id = (uint32_t)tf_arg_value(arg)) : NULL;
+
+	return b && trace_blob(t, b, ret, sizeof(*ret)) == sizeof(*ret);
+}
+
+/* Nodes of a graph are not what the call launched. */
+static void name_launch(struct trace *t, uint32_t id, const struct device_record *r)
+{
+	struct tf_work w;
+
+	if (device_work(t, r->work, &w) && w.kind == TF_WORK_KERNEL && !w.graph && is_known(t, w.kernel))
+		*map_put(&t->kernels, BY_LAUNCH, id, NULL) = w.kernel;
+}
+
+static void visit(void *context, const struct correlated *k)
+{
+	struct trace *t = context;
+	struct tf_launch launch;
+	uint32_t id = 0;
+
+	if (!k->thread || !k->record_count || !launch_of(t, &k->event, &id, &launch))
+		return;
+	for (size_t i = 0; i < k->record_count; i++)
+		if (!is_known(t, launch.kernel))
+			name_launch(t, id, &k->records[i]);
+		else if (is_nameless(t, k->records[i].work))
+			*map_put(&t->kernels, BY_RECORD, number_of(&k->records[i]), NULL) = launch.kernel;
+}
+
+/* Of all calls and all work: a filter may leave out one of the two. */
+static void find(const struct report_context *c, const struct image *image, unsigned what)
+{
+	struct trace *t = image->trace;
+	bool is_filtered = t->is_filtered;
+
+	t->knows_kernels |= what;
+	t->is_filtered = false;
+	correlate_image(c, image, t, visit, NULL);
+	t->is_filtered = is_filtered;
+}
+
+void kernel_find(const struct report_context *c, const struct image *image)
+{
+	struct trace *t = image->trace;
+	bool has_any = false;
+
+	if (t->knows_kernels & KNOWS_RECORDS)
+		return;
+	t->knows_kernels |= KNOWS_RECORDS;
+	for (size_t i = 0; i < t->blob_count && !has_any; i++)
+		has_any = t->blobs[i].type == TF_BLOB_WORK && is_nameless(t, t->blobs[i].id);
+	if (has_any)
+		find(c, image, KNOWS_RECORDS | KNOWS_LAUNCHES);
+}
+
+uint32_t kernel_work(struct trace *t, const struct device_record *r)
+{
+	const uint64_t *kernel = t->kernels.count ? map_find(&t->kernels, BY_RECORD, number_of(r)) : NULL;
+	uint64_t pair, *place, id;
+
+	if (!kernel || !is_nameless(t, r->work))
+		return r->work;
+	pair = (uint64_t)r->work << 32 | *kernel;
+	place = map_put(&t->kernels, MADE, pair, NULL);
+	if (*place)
+		return (uint32_t)*place;
+	id = *place = MADE_WORK | t->kernels.count;
+	*map_put(&t->kernels, MADE_OF, id, NULL) = pair;
+	return (uint32_t)id;
+}
+
+bool kernel_made(const struct trace *t, uint32_t work, uint32_t *ret_work, uint32_t *ret_kernel)
+{
+	const uint64_t *pair = t->kernels.count ? map_find(&t->kernels, MADE_OF, work) : NULL;
+
+	if (!pair)
+		return false;
+	*ret_work = (uint32_t)(*pair >> 32);
+	*ret_kernel = (uint32_t)*pair;
+	return true;
+}
+
+bool kernel_of_launch(const struct report_context *c, const struct image *image, uint32_t id, const struct tf_launch *launch, struct buffer *ret)
+{
+	struct trace *t = image->trace;
+	uint64_t *other;
+
+	if (is_known(t, launch->kernel))
+		return kernel_name(t, launch->kernel, c->kernel_name, ret);
+	if (!launch->grid[0])
+		return false; /* a graph or a function of the host's */
+	if (!(t->knows_kernels & KNOWS_LAUNCHES))
+		find(c, image, KNOWS_LAUNCHES);
+	other = map_find(&t->kernels, BY_LAUNCH, id);
+	return other && kernel_name(t, (uint32_t)*other, c->kernel_name, ret);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/derive/events/descriptor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int compare(const void *left, const void *right)
+{
+	const struct descriptor *a = left, *b = right;
+
+	if (a->fd != b->fd)
+		return a->fd < b->fd ? -1 : 1;
+	if (a->from_ticks != b->from_ticks)
+		return a->from_ticks < b->from_ticks ? -1 : 1;
+	return a->blob->id < b->blob->id ? -1 : a->blob->id > b->blob->id;
+}
+
+void descriptors_init(struct descriptors *d, const struct trace *t)
+{
+	*d = (struct descriptors){.trace = t};
+	for (size_t i = 0; t && i < t->blob_count; i++) {
+		struct tf_descriptor head;
+
+		if (t->blobs[i].type != TF_BLOB_DESCRIPTOR || trace_blob(t, &t->blobs[i], &head, sizeof(head)) < sizeof(head))
+			continue;
+		d->items = mem_grow(d->items, d->count, &d->capacity, sizeof(*d->items));
+		d->items[d->count++] = (struct descriptor){head.from_ticks, head.fd, head.kind, &t->blobs[i]};
+	}
+	if (d->count)
+		qsort(d->items, d->count, sizeof(*d->items), compare);
+}
+
+void descriptors_done(struct descriptors *d)
+{
+	free(d->items);
+	*d = (struct descriptors){0};
+}
+
+const struct descriptor *descriptors_find(const struct descriptors *d, uint64_t fd, uint64_t ticks)
+{
+	size_t low = 0, high = d->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct descriptor *m = &d->items[middle];
+
+		if (m->fd < fd || (m->fd == fd && m->from_ticks <= ticks))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && d->items[low - 1].fd == fd ? &d->items[low - 1] : NULL;
+}
+
+void descriptors_text(const struct descriptors *d, const struct descriptor *item, struct buffer *ret)
+{
+	struct buffer all = {0};
+
+	trace_text(d->trace, item->blob, &all);
+	if (all.size > sizeof(struct tf_descriptor))
+		buffer_add(ret, all.data + sizeof(struct tf_descriptor), all.size - sizeof(struct tf_descriptor));
+	buffer_done(&all);
+}

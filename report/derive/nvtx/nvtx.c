@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NVTX ranges out of their pushes, pops, starts and ends. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/derive/nvtx/nvtx.h"
+
+/* Domains have 11 bits of an event. */
+enum { DOMAINS = 1 << 11, MANY_HOLES = 1 << 12 };
+
+struct open_range {
+	uint64_t start;
+	uint32_t text, domain;
+	uint32_t args_count;
+	const uint64_t *args, *payload;
+	const struct trace_thread *thread;
+	size_t below; /* on the stack: the one of its domain before it, its position + 1; 0: none */
+	bool is_hole; /* popped, while one of another domain above it was not */
+};
+
+struct walk {
+	const struct trace *trace;
+	const struct trace_thread *thread; /* the one being read */
+	struct open_range *stack;          /* of one thread, all domains */
+	size_t depth, capacity, holes;
+	size_t top[DOMAINS]; /* of each domain: its last one's position + 1 */
+	struct open_range *starts; /* open ones; unused places are listed in `spare` */
+	size_t start_count, start_capacity;
+	size_t *spare;
+	size_t spare_count, spare_capacity;
+	struct map by_id; /* range -> position in starts */
+	struct map ends;  /* (range, 0) -> ticks, (range, 1) -> thread, (range, 2) -> payload: ranges whose end was read before their start,
+			     as threads are read one after the other */
+	void *context;
+	void (*visit)(void *context, const struct nvtx_range *range);
+};
+
+static struct open_range opened(const struct walk *w, const struct event *e)
+{
+	return (struct open_range){.start = e->ticks,
+				   .text = e->text,
+				   .domain = e->id,
+				   .args_count = e->args_count,
+				   .args = e->args,
+				   .payload = e->payload,
+				   .thread = w->thread};
+}
+
+static void close_range(struct walk *w, const struct open_range *o, uint64_t end, bool is_pushpop,
+			const struct trace_thread *end_thread, const uint64_t *end_payload)
+{
+	if (end < o->start)
+		end = o->start;
+	if (!trace_shows(w->trace, o->start, end))
+		return;
+	w->visit(w->context, &(struct nvtx_range){
+				 .start = o->start,
+				 .end = end,
+				 .domain = o->domain,
+				 .text = o->text,
+				 .is_pushpop = is_pushpop,
+				 .is_unfinished = !end_thread,
+				 .thread = o->thread,
+				 .end_thread = end_thread,
+				 .args = o->args,
+				 .args_count = o->args_count,
+				 .payload = o->payload,
+				 .end_payload = end_payload,
+			     });
+}
+
+static void push_one(struct walk *w, struct open_range o)
+{
+	size_t *top = &w->top[o.domain % DOMAINS];
+
+	o.below = *top;
+	w->stack = mem_grow(w->stack, w->depth, &w->capacity, sizeof(*w->stack));
+	w->stack[w->depth++] = o;
+	*top = w->depth;
+}
+
+/* Domains that take turns for ever would leave holes for ever. */
+static void close_holes(struct walk *w)
+{
+	size_t depth = w->depth;
+
+	memset(w->top, 0, sizeof(w->top));
+	w->depth = w->holes = 0;
+	for (size_t i = 0; i < depth; i++)
+		if (!w->stack[i].is_hole)
+			push_one(w, w->stack[i]);
+}
+
+static void pop(struct walk *w, const struct event *e)
+{
+	size_t *top = &w->top[e->id % DOMAINS];
+	struct open_range *o = *top ? &w->stack[*top - 1] : NULL;
+
+	if (!o)
+		return; /* counted by the reader */
+	close_range(w, o, e->ticks, true, w->thread, e->payload);
+	*top = o->below;
+	o->is_hole = true;
+	w->holes++;
+	for (; w->depth && w->stack[w->depth - 1].is_hole; w->depth--)
+		w->holes--;
+	if (w->holes > MANY_HOLES && w->holes > w->depth / 2)
+		close_holes(w);
+}
+
+static void range_start(struct walk *w, const struct event *e)
+{
+	uint64_t id = tf_arg_value(event_arg(e, TF_ARG_VALUE));
+	const uint64_t *end = map_find(&w->ends, id, 0), *thread = map_find(&w->ends, id, 1), *payload = map_find(&w->ends, id, 2);
+	struct open_range start = opened(w, e);
+	uint64_t *place;
+	bool is_new;
+
+	if (end && thread && *end >= e->ticks) {
+		close_range(w, &start, *end, false, (const struct trace_thread *)(uintptr_t)*thread,
+			    payload ? (const uint64_t *)(uintptr_t)*payload : NULL);
+		map_remove(&w->ends, id, 2);
+		map_remove(&w->ends, id, 0);
+		map_remove(&w->ends, id, 1);
+		return;
+	}
+	place = map_put(&w->by_id, id, 0, &is_new);
+	if (is_new && w->spare_count) {
+		*place = w->spare[--w->spare_count];
+	} else if (is_new) {
+		w->starts = mem_grow(w->starts, w->start_count, &w->start_capacity, sizeof(*w->starts));
+		*place = w->start_count++;
+	}
+	w->starts[*place] = start;
+}
+
+static void range_end(struct walk *w, const struct event *e)
+{
+	uint64_t id = tf_arg_value(event_arg(e, TF_ARG_VALUE));
+	const uint64_t *place = map_find(&w->by_id, id, 0);
+
+	if (!place || w->starts[*place].start > e->ticks) {
+		*map_put(&w->ends, id, 0, NULL) = e->ticks;
+		*map_put(&w->ends, id, 1, NULL) = (uintptr_t)w->thread;
+		if (e->payload)
+			*map_put(&w->ends, id, 2, NULL) = (uintptr_t)e->payload;
+		return;
+	}
+	close_range(w, &w->starts[*place], e->ticks, false, w->thread, e->payload);
+	w->spare = mem_grow(w->spare, w->spare_count, &w->spare_capacity, sizeof(*w->spare));
+	w->spare[w->spare_count++] = *place;
+	map_remove(&w->by_id, id, 0);
+}
+
+static void walk_thread(struct walk *w, const struct trace *t, const struct trace_thread *thread, uint64_t last)
+{
+	const uint32_t kinds = 1u << TF_PUSH | 1u << TF_POP | 1u << TF_RANGE_START | 1u << TF_RANGE_END;
+	struct cursor cursor;
+	struct event e;
+
+	if (!(thread->kinds & kinds))
+		return;
+	cursor_init(&cursor, t, thread);
+	w->depth = w->holes = 0;
+	memset(w->top, 0, sizeof(w->top));
+	w->thread = thread;
+	while (cursor_next(&cursor, &e)) {
+		if (e.kind == TF_PUSH) {
+			push_one(w, opened(w, &e));
+		} else if (e.kind == TF_POP) {
+			pop(w, &e);
+		} else if (e.kind == TF_RANGE_START) {
+			range_start(w, &e);
+		} else if (e.kind == TF_RANGE_END) {
+			range_end(w, &e);
+		}
+	}
+	while (w->depth > 0)
+		if (!w->stack[--w->depth].is_hole)
+			close_range(w, &w->stack[w->depth], last, true, NULL, NULL);
+}
+
+static void end_starts(struct walk *w, uint64_t last, struct nvtx_counts *counts)
+{
+	for (size_t i = 0; i < w->by_id.size; i++) {
+		const struct map_slot *slot = &w->by_id.slots[i];
+
+		if (!slot->used)
+			continue;
+		counts->unmatched_starts++;
+		close_range(w, &w->starts[slot->value], last, false, NULL, NULL);
+	}
+	for (size_t i = 0; i < w->ends.size; i++)
+		counts->unmatched_ends += w->ends.slots[i].used && !w->ends.slots[i].b;
+}
+
+void nvtx_ranges(const struct image *image, struct nvtx_counts *counts, void *context,
+		 void (*visit)(void *context, const struct nvtx_range *range))
+{
+	struct walk w = {.trace = image->trace, .context = context, .visit = visit};
+	struct nvtx_counts own = {0};
+	uint64_t last = image_last_ticks(image);
+
+	for (size_t i = 0; image->trace && i < image->trace->thread_count; i++)
+		walk_thread(&w, image->trace, &image->trace->threads[i], last);
+	end_starts(&w, last, counts ? counts : &own);
+	free(w.stack);
+	free(w.starts);
+	free(w.spare);
+	map_done(&w.by_id);
+	map_done(&w.ends);
+}
+
+void nvtx_name(const struct trace *t, uint32_t domain, uint32_t text, struct buffer *ret)
+{
+	const struct blob *name = trace_definition(t, TF_BLOB_DOMAIN, domain),
+			  *words = trace_definition(t, TF_BLOB_STRING, text);
+
+	if (domain && name)
+		trace_text(t, name, ret);
+	else if (domain)
+		buffer_print(ret, "domain %u", domain);
+	if (domain)
+		buffer_text(ret, ":");
+	if (words)
+		trace_text(t, words, ret);
+	else
+		buffer_print(ret, "(text %u lost)", text);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/derive/stacks/charge.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/derive/stacks/frame.h"
+
+enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
+
+bool charge_is_library(const char *path)
+{
+	static const char *const marks[] = {"/lib/python", "/lib64/python"};
+
+	if (!strncmp(path, "<frozen", strlen("<frozen")) || strstr(path, "/site-packages/") || strstr(path, "/dist-packages/"))
+		return true;
+	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
+		const char *found = strstr(path, marks[i]);
+
+		if (found && isdigit((unsigned char)found[strlen(marks[i])]))
+			return true;
+	}
+	return false;
+}
+
+static bool is_system_module(const char *module)
+{
+	static const char *const places[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"};
+	const char *base = strrchr(module, '/');
+
+	base = base ? base + 1 : module;
+	if (!strncmp(base, "python3", strlen("python3")) || !strncmp(base, "libpython3", strlen("libpython3")))
+		return true;
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+		if (!strncmp(module, places[i], strlen(places[i])))
+			return true;
+	return charge_is_library(module);
+}
+
+static bool is_users_file(const char *file)
+{
+	return !charge_is_library(file);
+}
+
+static bool is_users_python(struct charge *c, struct symbol_frame *f)
+{
+	struct frame parts;
+	bool is_users;
+
+	symbols_name(c->symbols, f);
+	frame_split(f->text, &parts);
+	is_users = parts.file && is_users_file(parts.file);
+	frame_done(&parts);
+	return is_users;
+}
+
+static bool is_users(struct charge *c, struct symbol_frame *f)
+{
+	uint64_t *known = map_put(&c->users, f->place, 0, NULL);
+	uint32_t line;
+
+	if (!*known && f->is_python)
+		*known = 1 + is_users_python(c, f);
+	else if (!*known)
+		*known = 1 + (!is_system_module(f->module) && symbols_source(c->symbols, f, &line));
+	return *known > 1;
+}
+
+static bool find_native(struct charge *c, const struct image *image, uint32_t stack, struct symbol_frame *ret, bool *ret_is_users)
+{
+	size_t count = symbols_native(c->symbols, image, stack, c->frames, STACK_FRAMES), at = 0;
+
+	while (at < count && !is_users(c, &c->frames[at]))
+		at++;
+	*ret_is_users = at < count;
+	if (count)
+		*ret = c->frames[at < count ? at : 0];
+	return count;
+}
+
+static bool innermost(struct charge *c, const struct image *image, uint32_t stack, struct symbol_frame *ret, bool *ret_is_users)
+{
+	size_t count = symbols_frames(c->symbols, image, stack, c->frames, STACK_FRAMES), at = 0;
+
+	while (at < count && (c->frames[at].is_interpreter || c->frames[at].place == SYMBOL_NO_PLACE))
+		at++;
+	if (at == count)
+		return false;
+	*ret = c->frames[at];
+	*ret_is_users = is_users(c, ret);
+	return true;
+}
+
+bool charge_stack(struct charge *c, const struct image *image, uint32_t stack, struct symbol_frame *ret, bool *ret_is_users)
+{
+	*ret_is_users = false;
+	if (!stack)
+		return false;
+	if (!c->frames)
+		c->frames = mem_alloc(STACK_FRAMES * sizeof(*c->frames));
+	if (c->is_innermost)
+		return innermost(c, image, stack, ret, ret_is_users);
+	return symbols_python(c->symbols, image, stack, is_users_file, ret, ret_is_users) ||
+	       find_native(c, image, stack, ret, ret_is_users);
+}
+
+void charge_done(struct charge *c)
+{
+	free(c->frames);
+	map_done(&c->users);
+	c->frames = NULL;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/derive/stacks/frame.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/text.h"
+
+static char *safe(const char *text)
+{
+	struct buffer b = {0};
+
+	text_escape(&b, text, "");
+	return b.data ? b.data : mem_copy_text("", 0);
+}
+
+/* Where ":line)" starts, or NULL. */
+static const char *find_line(const char *text)
+{
+	const char *end = text + strlen(text), *at = end - 1;
+
+	if (end == text || *at != ')')
+		return NULL;
+	while (at > text && isdigit((unsigned char)at[-1]))
+		at--;
+	return at < end - 1 && at > text && at[-1] == ':' ? at - 1 : NULL;
+}
+
+void frame_split(const char *text, struct frame *ret)
+{
+	const char *line = find_line(text), *file = line;
+	char *part;
+
+	*ret = (struct frame){0};
+	while (file && file > text && !(file[0] == '(' && file[-1] == ' '))
+		file--;
+	if (!line || file == text) {
+		ret->name = safe(text);
+		return;
+	}
+	part = mem_copy_text(text, (size_t)(file - 1 - text));
+	ret->name = safe(part);
+	free(part);
+	part = mem_copy_text(file + 1, (size_t)(line - file - 1));
+	ret->file = safe(part);
+	free(part);
+	ret->line = (uint32_t)strtoul(line + 1, NULL, 10);
+}
+
+void frame_done(struct frame *f)
+{
+	free(f->name);
+	free(f->file);
+}
+
+void frame_function(const struct symbol_frame *f, const char *name, struct buffer *key)
+{
+	const char *base = strrchr(f->module, '/'), *offset = strstr(name, "+0x");
+
+	base = base ? base + 1 : f->module;
+	if (*base && offset && (size_t)(offset - name) == strlen(base) && !strncmp(name, base, strlen(base)))
+		buffer_print(key, "[%s]", base);
+	else if (!*base && !strncmp(name, "0x", 2))
+		buffer_text(key, "[unknown]");
+	else
+		buffer_text(key, name);
+}

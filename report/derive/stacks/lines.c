@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events by the source line that they are charged to. */
+#include "report/derive/stacks/lines.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/derive/stacks/charge.h"
+#include "report/derive/device/correlate.h"
+#include "report/derive/stacks/frame.h"
+#include "report/derive/stacks/samples.h"
+
+enum { WITHIN = 64 };
+
+static const char no_stack[] = "(no stack)";
+
+/* What has ended on a thread and may lie within a call that is still to come: calls are written at their end. */
+struct within {
+	uint64_t start; /* ticks */
+	uint64_t total, os, cuda; /* ns */
+};
+
+/* What is charged before it is named: a frame's place, in one group of --by. */
+struct site {
+	const struct image *image;
+	const struct trace_thread *thread;
+	uint32_t range;
+	bool is_users, is_stackless;
+	struct symbol_frame frame;
+	uint64_t values[LINE_VALUES];
+};
+
+struct work {
+	struct scan scan;
+	struct lines *lines;
+	struct charge charge;
+	struct site *sites;
+	size_t site_count, site_capacity;
+	struct map numbers; /* image, range and place of a frame -> site + 1 */
+	struct map stacks;  /* image, range and stack -> site << 1 | whether its innermost frame is the interpreter's */
+	const struct trace_thread *thread; /* whose `within` it is */
+	struct within within[WITHIN];
+	size_t within_count;
+};
+
+/* ---- rows ---- */
+
+/* Fields: file, line, function. */
+static void add_frame(const struct symbol_frame *f, struct buffer *key)
+{
+	struct frame parts;
+
+	frame_split(f->text, &parts);
+	buffer_text(key, parts.file ? parts.file : "");
+	buffer_add(key, "", 1);
+	if (parts.file)
+		buffer_print(key, "%" PRIu32, parts.line);
+	buffer_add(key, "", 1);
+	frame_function(f, parts.name, key);
+	frame_done(&parts);
+}
+
+/* Of a stack that was not met yet, as `stacks` has it. */
+static uint64_t new_stack(struct work *w, uint64_t group, uint32_t range, uint32_t stack)
+{
+	struct scan *s = &w->scan;
+	struct site site = {.image = s->image, .thread = s->thread, .range = range};
+	uint64_t *number;
+
+	site.is_stackless = !charge_stack(&w->charge, s->image, stack, &site.frame, &site.is_users);
+	number = map_put(&w->numbers, group, site.is_stackless ? UINT64_MAX : site.frame.place, NULL);
+	if (!*number) {
+		w->sites = mem_grow(w->sites, w->site_count, &w->site_capacity, sizeof(*w->sites));
+		w->sites[w->site_count] = site;
+		*number = ++w->site_count;
+	}
+	return (*number - 1) << 1 | (!site.is_stackless && symbols_ends_in_interpreter(w->charge.symbols, s->image, stack));
+}
+
+/* An event's line. Good until the next one is asked for. */
+static uint64_t *line_of(struct work *w, const struct event *e, bool *ret_is_interpreter)
+{
+	struct scan *s = &w->scan;
+	uint32_t stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
+	uint32_t range = s->thread ? scan_range(s, event_start(e)) : 0;
+	uint64_t group = (uint64_t)(s->image - s->context->model->images) << 32 | range;
+	bool is_new;
+	uint64_t *known = map_put(&w->stacks, group, stack, &is_new);
+
+	if (is_new)
+		*known = new_stack(w, group, range, stack);
+	if (ret_is_interpreter)
+		*ret_is_interpreter = *known & 1;
+	return w->sites[*known >> 1].values;
+}
+
+/* A site as a row, with all that it was charged. */
+static void add_row(struct work *w, struct site *site)
+{
+	struct lines *l = w->lines;
+	struct buffer key = {0};
+	uint32_t row;
+
+	w->scan.image = site->image;
+	w->scan.thread = site->thread;
+	scan_group(&w->scan, site->range, &key);
+	if (site->is_stackless) {
+		buffer_add(&key, "\0", 2);
+		buffer_text(&key, no_stack);
+	} else {
+		symbols_name(w->charge.symbols, &site->frame);
+		add_frame(&site->frame, &key);
+	}
+	row = scan_row(&w->scan, &key);
+	buffer_done(&key);
+	if (row == l->count) {
+		l->values = mem_grow(l->values, l->count, &l->capacity, sizeof(*l->values));
+		l->values[l->count++] = (struct line_values){.is_users = site->is_users};
+	}
+	for (size_t i = 0; i < LINE_VALUES; i++)
+		l->values[row].of[i] += site->values[i];
+}
+
+/* ---- events ---- */
+
+static void push_within(struct work *w, struct within item)
+{
+	if (w->within_count == WITHIN) {
+		/* The two oldest as one: they part only for a call that began between them. */
+		w->within[1].start = w->within[0].start;
+		w->within[1].total += w->within[0].total;
+		w->within[1].os += w->within[0].os;
+		w->within[1].cuda += w->within[0].cuda;
+		memmove(w->within, w->within + 1, (WITHIN - 1) * sizeof(*w->within));
+		w->within_count--;
+	}
+	w->within[w->within_count++] = item;
+}
+
+static struct within take_within(struct work *w, uint64_t start)
+{
+	struct within sum = {0};
+
+	while (w->within_count && w->within[w->within_count - 1].start >= start) {
+		const struct within *last = &w->within[--w->within_count];
+
+		sum.total += last->total;
+		sum.os += last->os;
+		sum.cuda += last->cuda;
+	}
+	return sum;
+}
+
+static uint64_t rest(uint64_t all, uint64_t part)
+{
+	return all > part ? all - part : 0;
+}
+
+static void add_sample(struct work *w, const struct event *e)
+{
+	bool is_interpreter;
+	uint64_t *line = line_of(w, e, &is_interpreter), ns = samples_ns(e);
+
+	line[is_interpreter ? LINE_PYTHON : LINE_NATIVE] += ns;
+	line[LINE_TOTAL] += ns;
+	line[LINE_SAMPLES]++;
+	push_within(w, (struct within){.start = e->ticks, .total = ns});
+}
+
+static void add_memory(uint64_t *line, const struct event *e)
+{
+	uint64_t memory = event_arg(e, TF_ARG_MEMORY), copy = event_arg(e, TF_ARG_COPY);
+
+	if (event_arg(e, TF_ARG_RESULT))
+		return;
+	if (memory && !(tf_arg_small(memory) & TF_MEMORY_FREE) && tf_arg_small(memory) != TF_MEMORY_HOST)
+		line[LINE_ALLOCATED] += tf_arg_value(event_arg(e, TF_ARG_BYTES));
+	if (copy)
+		line[LINE_COPIED] += tf_arg_value(copy);
+}
+
+static void add_call(struct work *w, const struct event *e)
+{
+	const struct function *f = trace_function(w->scan.image->trace, e->id);
+	bool is_os = f && f->group == TF_GROUP_OSRT,
+	     is_cuda = f && (f->group == TF_GROUP_CUDA || f->group == TF_GROUP_CUDA_DRIVER);
+	uint64_t ns = axis_duration(w->scan.axis, e->duration), start = event_start(e), *line;
+	struct within in;
+
+	if (!is_os && !is_cuda)
+		return;
+	line = line_of(w, e, NULL);
+	in = take_within(w, start);
+	line[LINE_CALLS]++;
+	line[LINE_TOTAL] += rest(ns, in.total);
+	if (is_os) {
+		line[LINE_OS] += rest(ns, in.os);
+		line[LINE_OFF_CPU] += rest(ns, in.total);
+		in.os = ns;
+	} else {
+		line[LINE_CUDA] += rest(ns, in.cuda);
+		in.cuda = ns;
+	}
+	if (e->args_count)
+		add_memory(line, e);
+	push_within(w, (struct within){start, ns > in.total ? ns : in.total, in.os, in.cuda});
+}
+
+static void visit(struct scan *s, const struct event *e)
+{
+	struct work *w = s->more;
+
+	if (w->thread != s->thread)
+		w->within_count = 0;
+	w->thread = s->thread;
+	if (e->kind == TF_SAMPLE)
+		add_sample(w, e);
+	else if (e->kind == TF_CALL)
+		add_call(w, e);
+}
+
+static void visit_work(void *context, const struct correlated *k)
+{
+	struct work *w = context;
+	uint64_t ns = 0;
+
+	if (!k->record_count)
+		return;
+	for (size_t i = 0; i < k->record_count; i++)
+		ns += k->records[i].duration_ns;
+	w->scan.thread = k->thread;
+	line_of(w, k->thread ? &k->event : &(struct event){0}, NULL)[LINE_GPU] += ns;
+}
+
+/* ---- from events to lines ---- */
+
+static void work_begin(struct work *w, const struct report_context *context, struct lines *ret)
+{
+	*ret = (struct lines){0};
+	*w = (struct work){.scan = {.context = context}, .lines = ret};
+	w->charge = (struct charge){.symbols = context->symbols, .is_innermost = context->lines_all};
+	w->scan.sums = &ret->keys;
+	w->scan.more = w;
+}
+
+static void work_done(struct work *w)
+{
+	free(w->sites);
+	map_done(&w->numbers);
+	map_done(&w->stacks);
+	charge_done(&w->charge);
+}
+
+static bool has_args(const struct image *image, uint32_t args)
+{
+	const struct trace *t = image->trace;
+
+	for (size_t k = 0; t && k < t->thread_count; k++)
+		if (t->threads[k].args & args)
+			return true;
+	return false;
+}
+
+static void gather(struct work *w)
+{
+	const struct model *m = w->scan.context->model;
+
+	scan_events(&w->scan, visit);
+	for (size_t i = 0; i < m->image_count; i++) {
+		w->scan.image = &m->images[i];
+		if (w->scan.args && !has_args(&m->images[i], w->scan.args))
+			continue;
+		correlate_image(w->scan.context, w->scan.image, w, visit_work, NULL);
+	}
+	for (size_t i = 0; i < w->site_count; i++)
+		w->lines->has_stacks |= !w->sites[i].is_stackless;
+}
+
+void lines_gather(const struct report_context *context, struct lines *ret)
+{
+	struct work w;
+
+	work_begin(&w, context, ret);
+	gather(&w);
+	for (size_t i = 0; i < w.site_count; i++)
+		add_row(&w, &w.sites[i]);
+	work_done(&w);
+}
+
+/* ---- the first few ---- */
+
+/* A site of the user's, with all that the sites of its file and line have. */
+struct ranked {
+	struct site *site;
+	const uint64_t *line; /* LINE_VALUES */
+	uint32_t number;      /* of the file and line */
+};
+
+static int compare_values(const uint64_t *a, const uint64_t *b)
+{
+	static const enum line_value keys[] = {LINE_TOTAL, LINE_GPU, LINE_ALLOCATED, LINE_COPIED};
+
+	for (size_t n = 0; n < sizeof(keys) / sizeof(*keys); n++)
+		if (a[keys[n]] != b[keys[n]])
+			return a[keys[n]] > b[keys[n]] ? -1 : 1;
+	return 0;
+}
+
+static int compare_ranked(const void *left, const void *right)
+{
+	const struct ranked *a = left, *b = right;
+
+	return compare_values(a->line, b->line) ?: order_of(a->number, b->number) ?: order_of((uintptr_t)a->site, (uintptr_t)b->site);
+}
+
+/* File and line: without a function's name, which is the costly part of a native frame's. */
+static void add_place(struct work *w, struct site *site, struct buffer *key)
+{
+	uint32_t line;
+	const char *file = symbols_source(w->charge.symbols, &site->frame, &line);
+	struct frame parts;
+
+	if (!site->frame.is_python) {
+		buffer_print(key, "%s:%" PRIu32, file, line);
+		return;
+	}
+	symbols_name(w->charge.symbols, &site->frame);
+	frame_split(site->frame.text, &parts);
+	buffer_print(key, "%s:%" PRIu32, parts.file, parts.line);
+	frame_done(&parts);
+}
+
+/* The user's sites, those of the costliest line first. Returns how many; ret_lines is what their `line` points to. */
+static size_t rank(struct work *w, struct ranked *ret, uint64_t **ret_lines)
+{
+	uint64_t *lines = mem_alloc((w->site_count + 1) * LINE_VALUES * sizeof(*lines));
+	struct sums places = {0};
+	size_t count = 0;
+
+	for (size_t i = 0; i < w->site_count; i++) {
+		struct site *site = &w->sites[i];
+		struct buffer key = {0};
+		uint32_t row;
+
+		if (!site->is_users)
+			continue;
+		add_place(w, site, &key);
+		row = sums_row(&places, key.data, key.size);
+		buffer_done(&key);
+		for (size_t k = 0; k < LINE_VALUES; k++)
+			lines[row * LINE_VALUES + k] += site->values[k];
+		ret[count++] = (struct ranked){site, lines + row * LINE_VALUES, row};
+	}
+	sums_done(&places);
+	qsort(ret, count, sizeof(*ret), compare_ranked);
+	*ret_lines = lines;
+	return count;
+}
+
+/* Whether so many rows stand before whatever that line will have: a line's row has no more than the line. */
+static bool has_before(const struct lines *l, size_t wanted, const uint64_t *line)
+{
+	size_t before = 0;
+
+	for (size_t i = 0; i < l->count; i++)
+		before += compare_values(l->values[i].of, line) <= 0;
+	return before >= wanted;
+}
+
+void lines_top(const struct report_context *context, size_t wanted, struct lines *ret)
+{
+	struct report_context plain = *context;
+	struct ranked *ranked;
+	uint64_t *lines;
+	struct work w;
+	size_t count;
+
+	plain.by = BY_NOTHING;
+	plain.lines_all = false;
+	work_begin(&w, &plain, ret);
+	w.scan.args = 1u << TF_ARG_STACK;
+	gather(&w);
+	ranked = mem_alloc((w.site_count + 1) * sizeof(*ranked));
+	count = rank(&w, ranked, &lines);
+	for (size_t i = 0; i < count; i++) {
+		if ((!i || ranked[i].number != ranked[i - 1].number) && has_before(ret, wanted, ranked[i].line))
+			break;
+		add_row(&w, ranked[i].site);
+	}
+	free(ranked);
+	free(lines);
+	work_done(&w);
+}
+
+/* ---- order ---- */
+
+struct sorting {
+	const struct report_context *context;
+	const struct lines *lines;
+};
+
+/* Threads of libraries that wait for work would stand before the program's own lines. */
+static int kind(const struct sorting *s, size_t row)
+{
+	if (lines_is_stackless(s->context, s->lines, row))
+		return 2;
+	return !s->lines->values[row].is_users && !s->context->lines_all;
+}
+
+static int compare_rows(size_t i, size_t k, const void *context)
+{
+	const struct sorting *s = context;
+
+	return kind(s, i) - kind(s, k) ?: compare_values(s->lines->values[i].of, s->lines->values[k].of);
+}
+
+size_t *lines_order(const struct report_context *context, const struct lines *l)
+{
+	return places_in_order(l->count, compare_rows, &(struct sorting){context, l});
+}
+
+void lines_done(struct lines *l)
+{
+	sums_done(&l->keys);
+	free(l->values);
+	*l = (struct lines){0};
+}
+
+const char *lines_field(const struct report_context *context, const struct lines *l, size_t row, size_t i)
+{
+	return sums_field(&l->keys.rows[row], i + (context->by != BY_NOTHING));
+}
+
+bool lines_is_stackless(const struct report_context *context, const struct lines *l, size_t row)
+{
+	return !*lines_field(context, l, row, 0) && !strcmp(lines_field(context, l, row, 2), no_stack);
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values by stack, out of the events. */
+#include "report/derive/stacks/profile.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/derive/device/correlate.h"
+#include "report/base/text.h"
+#include "report/derive/stacks/samples.h"
+
+enum { LABEL_WIDTH = 80, STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
+
+const struct metric_words metrics[METRIC_COUNT] = {
+	[METRIC_CALLS] = {"calls", "time in OS and CUDA calls", "calls", "time", "nanoseconds"},
+	[METRIC_GPU] = {"gpu", "GPU time", "operations", "gpu_time", "nanoseconds"},
+	[METRIC_CPU] = {"cpu", "CPU samples", "samples", "cpu_time", "nanoseconds"},
+	[METRIC_ALLOC] = {"alloc", "device memory allocated", "allocations", "alloc_space", "bytes"},
+	[METRIC_OFF_CPU] = {"off-cpu", "time in OS calls, off the CPU for most of it", "calls", "off_cpu_time", "nanoseconds"},
+};
+
+struct work {
+	struct scan scan;
+	struct profile *profile;
+	const struct trace_thread *labelled; /* the thread that `head` names */
+	uint32_t head[2];
+	struct symbol_frame *frames;
+	uint32_t *ids;
+};
+
+static uint32_t name_id(struct profile *p, const char *text)
+{
+	for (uint64_t hash = hash_bytes(text, strlen(text));; hash++) {
+		uint64_t *place = map_put(&p->by_hash, hash, 0, NULL);
+
+		if (!*place) {
+			texts_add(&p->names, "%s", text);
+			*place = p->names.count;
+		}
+		if (!strcmp(p->names.items[*place - 1], text))
+			return (uint32_t)*place - 1;
+	}
+}
+
+static bool is_same_host(const struct machine *a, const struct machine *b)
+{
+	return !strcmp(a->host, b->host) && !strcmp(a->boot, b->boot);
+}
+
+size_t host_number(const struct model *m, size_t machine)
+{
+	size_t number = 0;
+
+	for (size_t i = 0; i <= machine; i++) {
+		size_t first = 0;
+
+		while (!is_same_host(&m->machines[first], &m->machines[i]))
+			first++;
+		if (is_same_host(&m->machines[i], &m->machines[machine]))
+			return number;
+		number += first == i;
+	}
+	return number;
+}
+
+bool has_several_hosts(const struct model *m)
+{
+	for (size_t i = 1; i < m->machine_count; i++)
+		if (!is_same_host(&m->machines[i], &m->machines[0]))
+			return true;
+	return false;
+}
+
+void process_label(const struct model *m, const struct process *p, struct buffer *ret)
+{
+	const char *at = p->command && *p->command ? p->command : "?", *base = at + strcspn(at, " ");
+	size_t width = 0;
+
+	/* Without the directory of the program. */
+	while (base > at && base[-1] != '/')
+		base--;
+	for (at = base; *at && width < LABEL_WIDTH; width++)
+		text_add_code(ret, text_next(&at));
+	if (*at)
+		buffer_text(ret, "...");
+	buffer_print(ret, " [%" PRIu32, p->pid);
+	if (has_several_hosts(m))
+		buffer_print(ret, " on %s", m->machines[p->machine].host);
+	buffer_text(ret, "]");
+	if (*p->rank)
+		buffer_print(ret, " rank %s", p->rank);
+}
+
+void thread_label(const struct trace_thread *thread, struct buffer *ret)
+{
+	buffer_print(ret, "%s [%" PRIu32 "]", *thread->name ? thread->name : "thread", thread->tid);
+}
+
+static void label_thread(struct work *w)
+{
+	const struct model *m = w->scan.context->model;
+	struct buffer text = {0};
+
+	process_label(m, &m->processes[w->scan.image->process], &text);
+	w->head[0] = name_id(w->profile, text.data);
+	buffer_clear(&text);
+	thread_label(w->scan.thread, &text);
+	w->head[1] = name_id(w->profile, text.data);
+	buffer_done(&text);
+	w->labelled = w->scan.thread;
+}
+
+/* Process, thread, stack and function of a call; the number of ids. */
+static size_t call_ids(struct work *w, const struct event *e, uint32_t stack)
+{
+	const struct function *f = trace_function(w->scan.image->trace, e->id);
+	size_t count =
+		   stack ? symbols_frames(w->scan.context->symbols, w->scan.image, stack, w->frames, STACK_FRAMES) : 0,
+	       used = 0;
+
+	if (w->labelled != w->scan.thread)
+		label_thread(w);
+	w->ids[used++] = w->head[0];
+	w->ids[used++] = w->head[1];
+	while (count > 0)
+		w->ids[used++] = name_id(w->profile, w->frames[--count].text);
+	if (e->kind != TF_SAMPLE)
+		w->ids[used++] = name_id(w->profile, f ? f->name : "?");
+	else if (used == 2)
+		w->ids[used++] = name_id(w->profile, "(stack lost)");
+	return used;
+}
+
+static uint32_t new_row(struct work *w, const struct event *e, uint32_t stack)
+{
+	size_t used = call_ids(w, e, stack);
+
+	return sums_row(w->scan.sums, (const char *)w->ids, used * sizeof(*w->ids));
+}
+
+/* Under its call; work that no recorded call asked for under its device. */
+static uint32_t new_device_row(struct work *w, const struct correlated *k, uint32_t stack, uint32_t id)
+{
+	const struct model *m = w->scan.context->model;
+	const struct trace *t = k->image->trace;
+	struct buffer text = {0};
+	struct tf_work work;
+	size_t used = 0;
+
+	if (!device_work(t, id, &work))
+		work = (struct tf_work){.kind = TF_WORK_KERNEL};
+	if (k->thread) {
+		used = call_ids(w, &k->event, stack);
+	} else {
+		process_label(m, &m->processes[k->image->process], &text);
+		w->ids[used++] = name_id(w->profile, text.data);
+		buffer_clear(&text);
+		device_name(t, work.device, &text);
+		w->ids[used++] = name_id(w->profile, text.data);
+		buffer_clear(&text);
+	}
+	device_operation(w->scan.context, t, &work, &text);
+	w->ids[used++] = name_id(w->profile, text.data ? text.data : "?");
+	buffer_done(&text);
+	return sums_row(w->scan.sums, (const char *)w->ids, used * sizeof(*w->ids));
+}
+
+static void add(struct work *w, const struct event *e, uint64_t value)
+{
+	struct scan *s = &w->scan;
+	uint32_t stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
+	uint64_t a = (uint64_t)(s->image - s->context->model->images) << 32 | s->thread->number,
+		 b = (uint64_t)e->id << 32 | stack;
+	const uint64_t *known = sums_recall(s->sums, a, b);
+	uint32_t row = known ? (uint32_t)*known : new_row(w, e, stack);
+
+	if (!known)
+		sums_remember(s->sums, a, b, row);
+	sums_add_total(s->sums, row, 1, value);
+	w->profile->total += value;
+}
+
+static void add_call_of(struct scan *s, const struct event *e, uint32_t groups)
+{
+	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+
+	if (f && f->group < TF_GROUP_COUNT && (groups & 1u << f->group))
+		add(s->more, e, axis_duration(s->axis, e->duration));
+}
+
+static void visit_call(struct scan *s, const struct event *e)
+{
+	add_call_of(s, e, 1u << TF_GROUP_OSRT | 1u << TF_GROUP_CUDA | 1u << TF_GROUP_CUDA_DRIVER);
+}
+
+/* A thread leaves the CPU in a call of the OS, and the quick ones are below the threshold. */
+static void visit_os_call(struct scan *s, const struct event *e)
+{
+	add_call_of(s, e, 1u << TF_GROUP_OSRT);
+}
+
+static void visit_allocation(struct scan *s, const struct event *e)
+{
+	uint64_t arg = e->kind == TF_CALL && e->args_count ? event_arg(e, TF_ARG_MEMORY) : 0;
+	unsigned int memory = tf_arg_small(arg);
+
+	if (!arg || event_arg(e, TF_ARG_RESULT) || (memory & TF_MEMORY_FREE) || memory == TF_MEMORY_HOST)
+		return;
+	add(s->more, e, tf_arg_value(event_arg(e, TF_ARG_BYTES)));
+}
+
+static void visit_work(void *context, const struct correlated *k)
+{
+	struct work *w = context;
+	struct sums *sums = w->scan.sums;
+	uint32_t stack = k->thread && k->event.args_count ? (uint32_t)tf_arg_value(event_arg(&k->event, TF_ARG_STACK)) : 0;
+	uint64_t a = (uint64_t)(k->image - w->scan.context->model->images) << 36 | (k->thread ? (uint64_t)k->thread->number << 12 | k->event.id : ~0u);
+
+	w->scan.thread = k->thread;
+	for (size_t i = 0; i < k->record_count; i++) {
+		const struct device_record *r = &k->records[i];
+		uint64_t b = (uint64_t)stack << 32 | r->work;
+		const uint64_t *known = sums_recall(sums, a, b);
+		uint32_t row = known ? (uint32_t)*known : new_device_row(w, k, stack, r->work);
+
+		if (!known)
+			sums_remember(sums, a, b, row);
+		sums_add_total(sums, row, 1, r->duration_ns);
+		w->profile->total += r->duration_ns;
+	}
+}
+
+/* Device time by the calls that asked for it. */
+static void add_device_work(struct work *w)
+{
+	const struct model *m = w->scan.context->model;
+
+	for (size_t i = 0; i < m->image_count; i++) {
+		w->scan.image = &m->images[i];
+		correlate_image(w->scan.context, w->scan.image, w, visit_work, NULL);
+	}
+}
+
+static void visit_sample(struct scan *s, const struct event *e)
+{
+	if (e->kind == TF_SAMPLE)
+		add(s->more, e, samples_ns(e));
+}
+
+static bool has_args(const struct model *m, uint32_t args)
+{
+	for (size_t i = 0; i < m->image_count; i++)
+		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->thread_count; k++)
+			if (m->images[i].trace->threads[k].args & args)
+				return true;
+	return false;
+}
+
+static bool has_device_records(const struct model *m)
+{
+	for (size_t i = 0; i < m->image_count; i++)
+		if (device_source(m->images[i].trace).is_known)
+			return true;
+	return false;
+}
+
+static void (*const visits[METRIC_COUNT])(struct scan *, const struct event *) = {
+	[METRIC_CALLS] = visit_call,
+	[METRIC_CPU] = visit_sample,
+	[METRIC_ALLOC] = visit_allocation,
+	[METRIC_OFF_CPU] = visit_os_call,
+};
+
+int profile_make(const struct report_context *context, enum metric metric, struct profile *ret, struct err *err)
+{
+	struct work w = {.scan = {.context = context, .sums = &ret->sums}, .profile = ret};
+
+	*ret = (struct profile){.metric = metric};
+	if (metric == METRIC_CPU && !samples_any(context->model))
+		return err_set(err, -ENODATA, "cpu: the captures have no CPU samples");
+	if (metric == METRIC_GPU && !has_device_records(context->model))
+		return err_set(err, -ENODATA, "gpu: the captures have no device records");
+	if (metric == METRIC_ALLOC && !has_args(context->model, 1u << TF_ARG_MEMORY))
+		return err_set(err, -ENODATA, "alloc: the captures have no allocations of device memory");
+	w.frames = mem_alloc(STACK_FRAMES * sizeof(*w.frames));
+	w.ids = mem_alloc((STACK_FRAMES + 3) * sizeof(*w.ids));
+	w.scan.more = &w;
+	w.scan.args = metric == METRIC_ALLOC ? 1u << TF_ARG_MEMORY : 0;
+	if (metric == METRIC_GPU)
+		add_device_work(&w);
+	else
+		scan_events(&w.scan, visits[metric]);
+	free(w.frames);
+	free(w.ids);
+	return metric == METRIC_OFF_CPU && !ret->sums.count ? err_set(err, -ENODATA, "off-cpu: the captures have no calls of the OS") : 0;
+}
+
+const uint32_t *profile_stack(const struct profile *p, size_t row, size_t *ret_count)
+{
+	*ret_count = p->sums.rows[row].key_size / sizeof(uint32_t);
+	return (const uint32_t *)(const void *)p->sums.rows[row].key;
+}
+
+void profile_done(struct profile *p)
+{
+	texts_done(&p->names);
+	map_done(&p->by_hash);
+	sums_done(&p->sums);
+}

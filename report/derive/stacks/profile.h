@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What flame graphs show: a value by stack, process;thread;stack if taken;function. Memory grows with the distinct
+ * stacks and names. */
+#ifndef PILLION_PROFILE_H
+#define PILLION_PROFILE_H
+
+#include "report/derive/events/scan.h"
+
+enum metric { METRIC_CALLS, METRIC_GPU, METRIC_CPU, METRIC_ALLOC, METRIC_OFF_CPU, METRIC_COUNT };
+
+struct metric_words {
+	const char *name;                 /* on the command line */
+	const char *title;                /* of what is shown */
+	const char *count, *value, *unit; /* as pprof and speedscope name them */
+};
+extern const struct metric_words metrics[METRIC_COUNT];
+
+struct profile {
+	enum metric metric;
+	struct texts names; /* of frames */
+	struct map by_hash;
+	struct sums sums;
+	uint64_t total;
+};
+
+/* 0; -ENODATA: the captures have nothing of this kind, err says so. To be freed in either case. */
+int profile_make(const struct report_context *context, enum metric metric, struct profile *ret, struct err *err);
+void profile_done(struct profile *p);
+
+/* One stack: ids of its frames, the outermost first. Borrowed. */
+const uint32_t *profile_stack(const struct profile *p, size_t row, size_t *ret_count);
+
+/* Which machine of the model, from 0: one may be there several times, for each of its clocks. */
+size_t host_number(const struct model *m, size_t machine);
+bool has_several_hosts(const struct model *m);
+
+/* "python3 train.py [100]": a process as people look for it; its host too where there are several. */
+void process_label(const struct model *m, const struct process *p, struct buffer *ret);
+void thread_label(const struct trace_thread *thread, struct buffer *ret);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CPython's three line tables: Objects/lnotab_notes.txt (to 3.9), PEP 626 (3.10), Objects/locations.md (from 3.11 on). */
+#include "report/derive/symbols/python.h"
+
+#include <string.h>
+
+enum { UNIT = 2, KIND_NONE = 15, KIND_LONG = 14, KIND_NO_COLUMN = 13, KIND_ONE_LINE = 10 };
+
+/* Pairs of steps, of bytes and of lines: the last pair that does not pass the instruction holds. */
+static int64_t line_by_steps(const uint8_t *p, const uint8_t *end, int64_t line, uint32_t offset)
+{
+	for (uint64_t at = 0; end - p >= 2; p += 2) {
+		at += p[0];
+		if (at > offset)
+			break;
+		line += (int8_t)p[1];
+	}
+	return line;
+}
+
+/* Pairs of a length in bytes and a step in lines, -128: no line. */
+static int64_t line_by_lengths(const uint8_t *p, const uint8_t *end, int64_t line, uint32_t offset)
+{
+	for (uint64_t at = 0; end - p >= 2; p += 2) {
+		int8_t step = (int8_t)p[1];
+
+		if (step != -128)
+			line += step;
+		at += p[0];
+		if (at > offset)
+			return step == -128 ? 0 : line;
+	}
+	return 0;
+}
+
+/* Six bits a byte, the lowest first, bit 6: more follow; the sign is bit 0. */
+static int64_t signed_number(const uint8_t **p, const uint8_t *end)
+{
+	uint64_t value = 0;
+
+	for (unsigned shift = 0; *p < end; shift += 6) {
+		uint8_t byte = *(*p)++;
+
+		if (shift < 36)
+			value |= (uint64_t)(byte & 63) << shift;
+		if (!(byte & 64))
+			break;
+	}
+	return value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
+}
+
+/* Entries begin with a byte that has bit 7: kind, and how many units of code. Only they have that bit. */
+static int64_t line_by_entries(const uint8_t *p, const uint8_t *end, int64_t line, uint32_t offset)
+{
+	for (uint64_t at = 0; p < end;) {
+		uint8_t head = *p++, kind = head >> 3 & 15;
+
+		at += (uint64_t)((head & 7) + 1) * UNIT;
+		if (kind == KIND_LONG || kind == KIND_NO_COLUMN)
+			line += signed_number(&p, end);
+		else if (kind >= KIND_ONE_LINE && kind < KIND_NO_COLUMN)
+			line += kind - KIND_ONE_LINE;
+		while (p < end && !(*p & 128))
+			p++;
+		if (at > offset)
+			return kind == KIND_NONE ? 0 : line;
+	}
+	return 0;
+}
+
+int64_t python_line(unsigned version, const uint8_t *table, size_t size, int64_t first_line, uint32_t offset)
+{
+	int64_t line;
+
+	if (version >= 0x30b)
+		line = line_by_entries(table, table + size, first_line, offset);
+	else if (version == 0x30a)
+		line = line_by_lengths(table, table + size, first_line, offset);
+	else
+		line = line_by_steps(table, table + size, first_line, offset);
+	return line > 0 ? line : 0;
+}
+
+/* ---- what a trace has of it ---- */
+
+struct code {
+	struct tf_python_code head;
+	char bytes[TF_BLOB_BYTES]; /* head, file, name, lines */
+	const char *file, *name, *lines;
+	size_t lines_size;
+};
+
+/* False: it could not be read. */
+static bool read_code(const struct trace *t, uint32_t id, struct code *ret)
+{
+	const struct blob *b = trace_definition(t, TF_BLOB_PYTHON_CODE, id);
+	size_t size = b ? trace_blob(t, b, ret->bytes, sizeof(ret->bytes)) : 0;
+
+	if (size < sizeof(ret->head))
+		return false;
+	memcpy(&ret->head, ret->bytes, sizeof(ret->head));
+	size -= sizeof(ret->head);
+	if (size < (size_t)ret->head.file_bytes + ret->head.name_bytes)
+		return false;
+	ret->file = ret->bytes + sizeof(ret->head);
+	ret->name = ret->file + ret->head.file_bytes;
+	ret->lines = ret->name + ret->head.name_bytes;
+	ret->lines_size = size - ret->head.file_bytes - ret->head.name_bytes;
+	return true;
+}
+
+void python_describe(const struct trace *t, uint32_t id, uint32_t offset, struct buffer *ret)
+{
+	struct code c;
+	int64_t line;
+
+	if (!read_code(t, id, &c)) {
+		buffer_text(ret, "Python code that could not be read");
+		return;
+	}
+	line = python_line(c.head.version, (const uint8_t *)c.lines, c.lines_size, c.head.first_line, offset);
+	buffer_print(ret, "%.*s (%.*s:%lld)", (int)c.head.name_bytes, c.name, (int)c.head.file_bytes, c.file,
+		     (long long)(line ? line : c.head.first_line));
+}
+
+bool python_file(const struct trace *t, uint32_t id, struct buffer *ret)
+{
+	struct code c;
+
+	if (!read_code(t, id, &c))
+		return false;
+	buffer_add(ret, c.file, strnlen(c.file, c.head.file_bytes));
+	return true;
+}
+
+uint32_t python_first_line(const struct trace *t, uint32_t id)
+{
+	const struct blob *b = trace_definition(t, TF_BLOB_PYTHON_CODE, id);
+	struct tf_python_code head;
+
+	return b && trace_blob(t, b, &head, sizeof(head)) == sizeof(head) ? head.first_line : 0;
+}

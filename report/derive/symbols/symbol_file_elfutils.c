@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names by elfutils: DWARF where there is some, else the symbol table. */
+#include "report/derive/symbols/symbol_file.h"
+
+#include <elfutils/libdwfl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A function's range, or a label (size 0). */
+struct range {
+	uint64_t from, size, furthest; /* furthest: the highest end of this one and all before it */
+	int number;		       /* in the symbol tables */
+	uint8_t rank;		       /* of its binding: 3 global, 2 weak, 1 local */
+};
+
+struct symbol_file {
+	Dwfl *dwfl;
+	Dwfl_Module *module;
+	struct range *ranges; /* sorted by `from`, and `number`; made when the first name is asked for */
+	size_t range_count, range_capacity;
+	bool has_ranges;
+};
+
+/* Takes fd. */
+static bool report_file(struct symbol_file *f, const char *path, int fd)
+{
+	static const Dwfl_Callbacks callbacks = {
+		.find_elf = dwfl_build_id_find_elf,
+		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.section_address = dwfl_offline_section_address,
+	};
+
+	f->dwfl = dwfl_begin(&callbacks);
+	if (!f->dwfl) {
+		close(fd);
+		return false;
+	}
+	dwfl_report_begin(f->dwfl);
+	f->module = dwfl_report_elf(f->dwfl, path, path, fd, 0, true);
+	if (!f->module)
+		close(fd);
+	dwfl_report_end(f->dwfl, NULL, NULL);
+	return f->module;
+}
+
+static bool is_that_build(Dwfl_Module *module, const uint8_t *build_id, size_t wanted)
+{
+	const unsigned char *bits;
+	GElf_Addr address;
+	int length = dwfl_module_build_id(module, &bits, &address);
+
+	if (!wanted || length <= 0)
+		return true; /* nothing to tell them apart by */
+	return (size_t)length == wanted && !memcmp(bits, build_id, wanted);
+}
+
+/* -1: cannot be opened, or is nothing to look into. */
+static int open_regular(const char *path, struct texts *problems)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0) {
+		texts_add(problems, "%s: %s, its functions have no names", path, strerror(errno));
+		return -1;
+	}
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+struct symbol_file *symbol_file_open(const char *path, const uint8_t *build_id, size_t length, struct texts *problems)
+{
+	int fd = open_regular(path, problems);
+	struct symbol_file *f;
+
+	if (fd < 0)
+		return NULL;
+	f = mem_alloc(sizeof(*f));
+	if (!report_file(f, path, fd)) {
+		symbol_file_close(f);
+		return NULL;
+	}
+	if (!is_that_build(f->module, build_id, length)) {
+		texts_add(problems, "%s: changed since it was recorded, its functions have no names", path);
+		symbol_file_close(f);
+		return NULL;
+	}
+	return f;
+}
+
+void symbol_file_close(struct symbol_file *f)
+{
+	if (f && f->dwfl)
+		dwfl_end(f->dwfl);
+	if (f)
+		free(f->ranges);
+	free(f);
+}
+
+/* ---- names: dwfl_module_addrsym() goes through all symbols for each address, which takes minutes for the stacks of a PyTorch job ---- */
+
+static uint8_t rank_of(unsigned char info)
+{
+	switch (GELF_ST_BIND(info)) {
+	case STB_GLOBAL:
+		return 3;
+	case STB_WEAK:
+		return 2;
+	default:
+		return GELF_ST_BIND(info) == STB_LOCAL;
+	}
+}
+
+static int by_start(const void *left, const void *right)
+{
+	const struct range *a = left, *b = right;
+
+	return a->from != b->from ? (a->from > b->from) - (a->from < b->from) : (a->number > b->number) - (a->number < b->number);
+}
+
+static void add_range(struct symbol_file *f, int number)
+{
+	GElf_Sym symbol;
+	GElf_Addr address;
+	const char *name = dwfl_module_getsym_info(f->module, number, &symbol, &address, NULL, NULL, NULL);
+	int type = GELF_ST_TYPE(symbol.st_info);
+
+	if (!name || !*name || symbol.st_shndx == SHN_UNDEF || type == STT_SECTION || type == STT_FILE || type == STT_TLS)
+		return;
+	f->ranges = mem_grow(f->ranges, f->range_count, &f->range_capacity, sizeof(*f->ranges));
+	f->ranges[f->range_count++] = (struct range){
+		.from = address,
+		.size = symbol.st_size <= UINT64_MAX - address ? symbol.st_size : UINT64_MAX - address,
+		.number = number,
+		.rank = rank_of(symbol.st_info),
+	};
+}
+
+static void make_ranges(struct symbol_file *f)
+{
+	int count = dwfl_module_getsymtab(f->module);
+	uint64_t furthest = 0;
+
+	f->has_ranges = true;
+	for (int i = 0; i < count; i++)
+		add_range(f, i);
+	if (f->range_count)
+		qsort(f->ranges, f->range_count, sizeof(*f->ranges), by_start);
+	for (size_t i = 0; i < f->range_count; i++) {
+		uint64_t end = f->ranges[i].from + f->ranges[i].size;
+
+		furthest = end > furthest ? end : furthest;
+		f->ranges[i].furthest = furthest;
+	}
+}
+
+/* Much as dwfl_module_addrsym() chooses: the stronger binding, then the nearer start, then the shorter. */
+static bool is_better(const struct range *a, const struct range *than)
+{
+	if (a->rank != than->rank)
+		return a->rank > than->rank;
+	if (a->from != than->from)
+		return a->from > than->from;
+	return a->size != than->size ? a->size < than->size : a->number < than->number;
+}
+
+/* How many begin at or before an address. */
+static size_t ranges_before(const struct symbol_file *f, uint64_t address)
+{
+	size_t low = 0, high = f->range_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (f->ranges[middle].from <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const char *symbol_file_name(struct symbol_file *f, uint64_t address)
+{
+	const struct range *best = NULL;
+	GElf_Sym symbol;
+	GElf_Addr start;
+	size_t count;
+
+	if (!f->has_ranges)
+		make_ranges(f);
+	count = ranges_before(f, address);
+	for (size_t i = count; i-- > 0 && f->ranges[i].furthest > address;) {
+		const struct range *r = &f->ranges[i];
+
+		if (address - r->from < r->size && (!best || is_better(r, best)))
+			best = r;
+	}
+	if (best)
+		return dwfl_module_getsym_info(f->module, best->number, &symbol, &start, NULL, NULL, NULL);
+	/* A label names what follows it, up to the end of its section; none that lies within a function before. */
+	for (size_t i = count; i-- > 0 && f->ranges[i].from >= f->ranges[count - 1].furthest;)
+		if (!f->ranges[i].size)
+			return dwfl_module_addrname(f->module, address);
+	return NULL;
+}
+
+/* What lies behind a unit's last function and has no lines of its own would be given that function's. */
+static bool is_behind(struct symbol_file *f, uint64_t address)
+{
+	Dwarf_Addr bias, base, start, end;
+	Dwarf_Die *unit = dwfl_module_addrdie(f->module, address, &bias);
+
+	return unit && dwarf_ranges(unit, 0, &base, &start, &end) > 0 && !dwarf_haspc(unit, address - bias);
+}
+
+/* clang writes no .debug_aranges, and without it libdw finds no unit by an address: then every unit is asked. */
+const char *symbol_file_source(struct symbol_file *f, uint64_t address, int *ret_line)
+{
+	Dwfl_Line *found = dwfl_module_getsrc(f->module, address);
+	Dwarf_Die *unit = NULL;
+	Dwarf_Addr bias;
+
+	if (found && !is_behind(f, address))
+		return dwfl_lineinfo(found, NULL, ret_line, NULL, NULL, NULL);
+	while ((unit = dwfl_module_nextcu(f->module, unit, &bias))) {
+		Dwarf_Line *line = dwarf_haspc(unit, address - bias) > 0 ? dwarf_getsrc_die(unit, address - bias) : NULL;
+
+		if (line && !dwarf_lineno(line, ret_line))
+			return dwarf_linesrc(line, NULL, NULL);
+	}
+	return NULL;
+}

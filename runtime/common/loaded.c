@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/common/loaded.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "runtime/common/elf_object.h"
+
+enum { TREE = 256 };
+
+static void read_bounds(const struct dl_phdr_info *info, struct elf_object *o)
+{
+	*o = (struct elf_object){.base = info->dlpi_addr, .start = UINTPTR_MAX, .path = info->dlpi_name};
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *h = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + h->p_vaddr;
+
+		if (h->p_type == PT_DYNAMIC)
+			o->dynamic = (const ElfW(Dyn) *)start;
+		if (h->p_type == PT_LOAD && start < o->start)
+			o->start = start;
+		if (h->p_type == PT_LOAD && start + h->p_memsz > o->end)
+			o->end = start + h->p_memsz;
+	}
+}
+
+static void read_object(const struct dl_phdr_info *info, struct elf_object *o)
+{
+	read_bounds(info, o);
+	elf_object_read(o);
+}
+
+static bool holds(const struct elf_object *o, const void *address)
+{
+	return (uintptr_t)address >= o->start && (uintptr_t)address < o->end;
+}
+
+void *loaded_symbol(uintptr_t base, const void *dynamic, const char *symbol)
+{
+	struct elf_object o = {.base = base, .dynamic = dynamic};
+
+	elf_object_read(&o);
+	return elf_object_find(&o, symbol);
+}
+
+/* ---- after ours ---- */
+
+struct next {
+	const char *symbol;
+	bool is_after;
+	void *found;
+};
+
+static int visit_next(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct next *n = data;
+	struct elf_object o;
+
+	read_object(info, &o);
+	if (holds(&o, (const void *)visit_next)) {
+		n->is_after = true;
+		return 0;
+	}
+	if (n->is_after)
+		n->found = elf_object_find(&o, n->symbol);
+	return n->found != NULL;
+}
+
+void *loaded_next(const char *symbol)
+{
+	struct next n = {.symbol = symbol};
+
+	dl_iterate_phdr(visit_next, &n);
+	return n.found;
+}
+
+void *loaded_next_unasked(const char *symbol)
+{
+	extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
+	const ElfW(Phdr) *h = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+	struct elf_object program = {0};
+	const struct r_debug *list = NULL;
+	bool is_after = false;
+
+	for (unsigned long i = 0; h && i < getauxval(AT_PHNUM); i++) {
+		if (h[i].p_type == PT_PHDR)
+			program.base = (uintptr_t)h - h[i].p_vaddr;
+		if (h[i].p_type == PT_DYNAMIC)
+			program.dynamic = (const ElfW(Dyn) *)(program.base + h[i].p_vaddr);
+	}
+	for (const ElfW(Dyn) *d = program.dynamic; d && d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_DEBUG)
+			list = (const struct r_debug *)d->d_un.d_ptr;
+	for (const struct link_map *m = list ? list->r_map : NULL; m; m = m->l_next) {
+		struct elf_object o = {.base = m->l_addr, .dynamic = m->l_ld};
+		void *found;
+
+		elf_object_read(&o);
+		found = is_after ? elf_object_find(&o, symbol) : NULL;
+		if (found)
+			return found;
+		is_after |= m->l_ld == _DYNAMIC;
+	}
+	return NULL;
+}
+
+static int visit_before(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct next *n = data;
+	struct elf_object o;
+
+	read_object(info, &o);
+	if (holds(&o, (const void *)visit_before))
+		return 1;
+	n->found = elf_object_find(&o, n->symbol);
+	return n->found != NULL;
+}
+
+bool loaded_before(const char *symbol)
+{
+	struct next n = {.symbol = symbol};
+
+	dl_iterate_phdr(visit_before, &n);
+	return n.found;
+}
+
+struct each {
+	const struct loaded_wanted *wanted;
+	size_t count;
+	bool is_after;
+};
+
+static int visit_each(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct each *e = data;
+	struct elf_object o;
+
+	read_object(info, &o);
+	if (holds(&o, (const void *)visit_each)) {
+		e->is_after = true;
+		return 0;
+	}
+	for (size_t i = 0; e->is_after && i < e->count; i++) {
+		const struct loaded_wanted *w = &e->wanted[i];
+		void *found = __atomic_load_n(w->place, __ATOMIC_RELAXED) == w->initial ? elf_object_find(&o, w->symbol) : NULL;
+
+		if (found)
+			__atomic_store_n(w->place, found, __ATOMIC_RELEASE);
+	}
+	return 0;
+}
+
+void loaded_next_each(const struct loaded_wanted *wanted, size_t count)
+{
+	struct each e = {.wanted = wanted, .count = count};
+
+	dl_iterate_phdr(visit_each, &e);
+}
+
+/* ---- from a caller ---- */
+
+/* Names of the objects to be searched, in order. They lie in the objects' own string tables. */
+struct tree {
+	const char *names[TREE];
+	int count;
+	int at; /* the one looked for now */
+	const void *caller;
+	const char *symbol;
+	bool is_main;
+	void *found;
+};
+
+static void add_dependencies(struct tree *t, const struct elf_object *o)
+{
+	for (const ElfW(Dyn) *d = o->dynamic; d && d->d_tag != DT_NULL && o->strings; d++) {
+		const char *name = o->strings + d->d_un.d_val;
+		bool is_known = false;
+
+		if (d->d_tag != DT_NEEDED)
+			continue;
+		for (int i = 0; i < t->count && !is_known; i++)
+			is_known = !strcmp(t->names[i], name);
+		if (!is_known && t->count < TREE)
+			t->names[t->count++] = name;
+	}
+}
+
+static const char *soname(const struct elf_object *o)
+{
+	const char *slash = strrchr(o->path, '/');
+
+	for (const ElfW(Dyn) *d = o->dynamic; d && d->d_tag != DT_NULL && o->strings; d++)
+		if (d->d_tag == DT_SONAME)
+			return o->strings + d->d_un.d_val;
+	return slash ? slash + 1 : o->path;
+}
+
+static void search(struct tree *t, const struct elf_object *o)
+{
+	if (holds(o, (const void *)search))
+		return;
+	t->found = elf_object_find(o, t->symbol);
+	if (!t->found)
+		add_dependencies(t, o);
+}
+
+static int visit_caller(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct tree *t = data;
+	struct elf_object o;
+
+	read_bounds(info, &o);
+	if (!holds(&o, t->caller))
+		return 0;
+	elf_object_read(&o);
+	t->is_main = !o.path[0];
+	if (!t->is_main)
+		search(t, &o);
+	return 1;
+}
+
+static int visit_dependency(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct tree *t = data;
+	struct elf_object o;
+
+	read_object(info, &o);
+	if (!o.dynamic || strcmp(soname(&o), t->names[t->at]) != 0)
+		return 0;
+	search(t, &o);
+	return 1;
+}
+
+void *loaded_below(const void *caller, const char *symbol)
+{
+	struct tree t = {.caller = caller, .symbol = symbol};
+
+	dl_iterate_phdr(visit_caller, &t);
+	for (; !t.found && t.at < t.count; t.at++)
+		dl_iterate_phdr(visit_dependency, &t);
+	return t.found;
+}
+
+void *loaded_from(const void *caller, const char *symbol)
+{
+	void *found = loaded_below(caller, symbol);
+
+	return found ? found : loaded_next(symbol);
+}
+
+/* ---- objects ---- */
+
+struct place {
+	const void *address;
+	struct elf_object object;
+	bool is_found;
+};
+
+static int visit_place(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct place *p = data;
+
+	read_bounds(info, &p->object);
+	p->is_found = holds(&p->object, p->address);
+	if (p->is_found)
+		elf_object_read(&p->object);
+	return p->is_found;
+}
+
+void *loaded_beside(const void *address, const char *symbol)
+{
+	struct place p = {.address = address};
+
+	dl_iterate_phdr(visit_place, &p);
+	return p.is_found ? elf_object_find(&p.object, symbol) : NULL;
+}
+
+bool loaded_all_beside(const void *address, const char *const *symbols, void **ret, size_t count)
+{
+	struct place p = {.address = address};
+
+	dl_iterate_phdr(visit_place, &p);
+	for (size_t i = 0; i < count; i++)
+		ret[i] = p.is_found ? elf_object_find(&p.object, symbols[i]) : NULL;
+	return p.is_found;
+}
+
+bool loaded_path(const void *address, char *ret, size_t size)
+{
+	struct place p = {.address = address};
+
+	dl_iterate_phdr(visit_place, &p);
+	if (!p.is_found || strlen(p.object.path) >= size)
+		return false;
+	memcpy(ret, p.object.path, strlen(p.object.path) + 1);
+	return true;
+}
+
+uintptr_t loaded_start(const void *address)
+{
+	struct place p = {.address = address};
+
+	dl_iterate_phdr(visit_place, &p);
+	return p.is_found ? p.object.start : (uintptr_t)address;
+}
+
+struct library {
+	const char *prefix;
+	struct elf_object object;
+	bool is_found;
+};
+
+static int visit_library(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct library *l = data;
+	const char *slash = strrchr(info->dlpi_name, '/'), *name = slash ? slash + 1 : info->dlpi_name;
+
+	if (strncmp(name, l->prefix, strlen(l->prefix)) != 0)
+		return 0;
+	read_object(info, &l->object);
+	l->is_found = true;
+	return 1;
+}
+
+bool loaded_library(const char *prefix, char *ret, size_t size)
+{
+	struct library l = {.prefix = prefix};
+
+	dl_iterate_phdr(visit_library, &l);
+	if (!l.is_found || strlen(l.object.path) >= size)
+		return false;
+	memcpy(ret, l.object.path, strlen(l.object.path) + 1);
+	return true;
+}
+
+void *loaded_in(const char *prefix, const char *symbol)
+{
+	struct library l = {.prefix = prefix};
+
+	dl_iterate_phdr(visit_library, &l);
+	return l.is_found ? elf_object_find(&l.object, symbol) : NULL;
+}
+
+void loaded_ours(uintptr_t *ret_start, uintptr_t *ret_end)
+{
+	struct place p = {.address = (const void *)visit_place};
+
+	dl_iterate_phdr(visit_place, &p);
+	*ret_start = p.is_found ? p.object.start : 0;
+	*ret_end = p.is_found ? p.object.end : 0;
+}
+
+/* Of the first bytes the linker says that they lie where the load bias does: a shared object begins at 0. */
+void *loaded_ours_symbol(const char *symbol)
+{
+	extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+	extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
+
+	return loaded_symbol((uintptr_t)__ehdr_start, _DYNAMIC, symbol);
+}
+
+/* ---- what is bound past us ---- */
+
+#ifdef __aarch64__
+enum { CALLED = R_AARCH64_JUMP_SLOT, ADDRESSED = R_AARCH64_GLOB_DAT };
+#else
+enum { CALLED = R_X86_64_JUMP_SLOT, ADDRESSED = R_X86_64_GLOB_DAT };
+#endif
+
+struct past {
+	bool (*is_wanted)(const char *symbol);
+	void (*say)(const char *path, const char *symbol);
+	uintptr_t at; /* which object lies around it? */
+	bool is_after;
+};
+
+static int visit_definition(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct past *p = data;
+	struct elf_object o;
+
+	read_bounds(info, &o);
+	if (holds(&o, (const void *)p->at))
+		return 1;
+	p->is_after |= holds(&o, (const void *)visit_definition);
+	return 0;
+}
+
+/* Of calls not yet bound, the place still leads into the object itself. Who comes before us goes on to us, or is meant. */
+static bool is_past(struct past *p, const struct elf_object *o, uintptr_t at)
+{
+	p->at = at;
+	p->is_after = false;
+	return at && !holds(o, (const void *)at) && dl_iterate_phdr(visit_definition, p) && p->is_after;
+}
+
+static const char *find_past(struct past *p, const struct elf_object *o, const ElfW(Rela) *list, size_t bytes)
+{
+	for (size_t i = 0; list && i < bytes / sizeof(*list); i++) {
+		unsigned type = (unsigned)ELF64_R_TYPE(list[i].r_info);
+		const ElfW(Sym) *s = &o->symbols[ELF64_R_SYM(list[i].r_info)];
+
+		if ((type == CALLED || type == ADDRESSED) && s->st_shndx == SHN_UNDEF && p->is_wanted(o->strings + s->st_name) &&
+		    is_past(p, o, *(const uintptr_t *)(o->base + list[i].r_offset)))
+			return o->strings + s->st_name;
+	}
+	return NULL;
+}
+
+static int visit_past(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct past *p = data;
+	const char *symbol;
+	struct elf_object o;
+
+	read_object(info, &o);
+	if (!o.symbols || !o.strings || holds(&o, (const void *)visit_past))
+		return 0;
+	symbol = find_past(p, &o, o.calls, o.call_bytes);
+	if (!symbol)
+		symbol = find_past(p, &o, o.relocations, o.relocation_bytes);
+	if (symbol)
+		p->say(o.path, symbol);
+	return 0;
+}
+
+void loaded_past(bool (*is_wanted)(const char *symbol), void (*say)(const char *path, const char *symbol))
+{
+	struct past p = {.is_wanted = is_wanted, .say = say};
+
+	dl_iterate_phdr(visit_past, &p);
+}

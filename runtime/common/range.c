@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/common/range.h"
+
+#include <string.h>
+
+#include "runtime/common/index.h"
+#include "runtime/common/sys.h"
+#include "runtime/common/text.h"
+
+enum { RANGE_ENTRIES = (TF_RANGE_FILE_BYTES - sizeof(struct tf_range_page)) / sizeof(struct tf_range) };
+
+static bool page_path(char *ret, size_t size, const char *directory, const char *host, uint64_t run)
+{
+	char name[INDEX_NAME_BYTES];
+	struct text t = text_init(ret, size);
+
+	index_range_name(name, sizeof(name), host, run);
+	text_add(&t, directory);
+	text_char(&t, '/');
+	text_add(&t, name);
+	return *name && !t.cut;
+}
+
+struct tf_range_page range_head(const struct options *o, uint64_t run, uint32_t clock)
+{
+	bool has_ranges = o->capture_range != CAPTURE_ALL, is_timed = o->delay_s > 0 || o->duration_s > 0;
+	struct tf_range_page head = {
+		.magic = TF_RANGE_MAGIC,
+		.run = run,
+		.recording = has_ranges || is_timed ? 0 : ~0u,
+		.limit = has_ranges ? o->range_limit : 1,
+		.mode = o->capture_range == CAPTURE_NVTX ? TF_RANGE_NVTX : has_ranges ? TF_RANGE_PROFILER_API : TF_RANGE_WHOLE_RUN,
+		.ended = o->delay_s > 0 ? RANGE_HELD : 0,
+		.clock = clock,
+	};
+
+	if (has_ranges && o->range_end == RANGE_END_NONE)
+		head.shutdown = RANGE_STOP_IGNORED;
+	else if (has_ranges && (o->range_end == RANGE_END_STOP_SHUTDOWN || o->range_end == RANGE_END_REPEAT_SHUTDOWN))
+		head.shutdown = RANGE_SHUTDOWN;
+	return head;
+}
+
+/* Space is taken beforehand: a hole met on a full disk would be a SIGBUS in the target. */
+int range_make(const char *directory, const char *host, const struct tf_range_page *head)
+{
+	bool has_many = head->mode != TF_RANGE_WHOLE_RUN && head->limit != 1;
+	char path[4096];
+	int fd, error;
+
+	if (!page_path(path, sizeof(path), directory, host, head->run))
+		return -ENAMETOOLONG;
+	if (sys_file_limit() < TF_RANGE_FILE_BYTES)
+		return -EFBIG;
+	fd = sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return fd;
+	sys_fchmod(fd, 0600);
+	error = sys_ftruncate(fd, TF_RANGE_FILE_BYTES);
+	if (!error)
+		error = sys_fallocate(fd, 0, 0, has_many ? TF_RANGE_FILE_BYTES : sizeof(*head) + TF_PAGE);
+	if (error == -EOPNOTSUPP || error == -ENOSYS)
+		error = 0;
+	if (!error && sys_pwrite(fd, head, sizeof(*head), 0) != (long)sizeof(*head))
+		error = -ENOSPC;
+	sys_close(fd);
+	if (error)
+		sys_unlink(path);
+	return error;
+}
+
+struct tf_range_page *range_map(const char *directory, const char *host, uint64_t run)
+{
+	struct tf_range_page *page;
+	char path[4096];
+	struct stat st;
+	int fd;
+
+	if (!page_path(path, sizeof(path), directory, host, run))
+		return NULL;
+	fd = sys_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
+	if (fd < 0)
+		return NULL;
+	page = sys_fstat(fd, &st) == 0 && st.st_size == TF_RANGE_FILE_BYTES ?
+		       sys_mmap(NULL, TF_RANGE_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) :
+		       NULL;
+	sys_close(fd);
+	if (page && (page->magic != TF_RANGE_MAGIC || page->run != run)) {
+		sys_munmap(page, TF_RANGE_FILE_BYTES);
+		page = NULL;
+	}
+	return page;
+}
+
+static void lock(struct tf_range_page *page)
+{
+	for (int tries = 0; tries < 2000; tries++) {
+		struct timespec short_while = {0, 10000};
+
+		if (!(__atomic_fetch_or(&page->ended, RANGE_LOCKED, __ATOMIC_ACQUIRE) & RANGE_LOCKED))
+			return;
+		if (tries > 100)
+			sys_call(SYS_nanosleep, &short_while, NULL, 0, 0);
+	}
+}
+
+static void unlock(struct tf_range_page *page)
+{
+	__atomic_fetch_and(&page->ended, ~(uint32_t)RANGE_LOCKED, __ATOMIC_RELEASE);
+}
+
+/* Under the lock. */
+static void open_locked(struct tf_range_page *page, uint64_t ticks)
+{
+	uint32_t i = page->begun;
+
+	if (page->recording || (__atomic_load_n(&page->ended, __ATOMIC_RELAXED) & (RANGE_ENDED | RANGE_HELD)))
+		return;
+	if ((page->limit && i >= page->limit) || i >= RANGE_ENTRIES)
+		return;
+	/* The clock was read before the lock was had. */
+	if (i && ticks < page->ranges[i - 1].end_ticks)
+		ticks = page->ranges[i - 1].end_ticks;
+	page->ranges[i] = (struct tf_range){.begin_ticks = ticks};
+	__atomic_store_n(&page->begun, i + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&page->recording, ~0u, __ATOMIC_RELEASE);
+}
+
+static void close_locked(struct tf_range_page *page, uint64_t ticks)
+{
+	if (!page->recording)
+		return;
+	__atomic_store_n(&page->recording, 0, __ATOMIC_RELEASE);
+	if (page->begun && page->begun <= RANGE_ENTRIES)
+		page->ranges[page->begun - 1].end_ticks = ticks;
+	if (page->limit && page->begun >= page->limit) {
+		__atomic_fetch_or(&page->ended, RANGE_ENDED, __ATOMIC_RELEASE);
+		/* The launcher would look sooner or later; "at once" is sooner. To it, SIGCHLD means: look. */
+		if (page->shutdown == RANGE_SHUTDOWN && page->launcher)
+			sys_kill((int)page->launcher, SIGCHLD);
+	}
+}
+
+static int find(const struct tf_range_page *page, uint32_t pid)
+{
+	for (int i = 0; i < TF_RANGE_MEMBERS; i++) {
+		if (page->members[i] == pid)
+			return i;
+	}
+	return -1;
+}
+
+static void start_locked(struct tf_range_page *page, uint32_t pid, uint64_t ticks)
+{
+	int i;
+
+	/* A second Start of one process changes nothing, as in CUDA. With the table full the range is open anyhow. */
+	if (find(page, pid) < 0 && (i = find(page, 0)) >= 0) {
+		page->members[i] = pid;
+		page->inside++;
+		open_locked(page, ticks);
+	}
+}
+
+void range_start(struct tf_range_page *page, uint32_t pid, uint64_t ticks)
+{
+	lock(page);
+	start_locked(page, pid, ticks);
+	unlock(page);
+}
+
+static void leave_locked(struct tf_range_page *page, int i, uint64_t ticks)
+{
+	page->members[i] = 0;
+	if (page->inside)
+		page->inside--;
+	if (!page->inside && page->shutdown != RANGE_STOP_IGNORED)
+		close_locked(page, ticks);
+}
+
+static void stop_locked(struct tf_range_page *page, uint32_t pid, uint64_t ticks)
+{
+	int i = find(page, pid);
+
+	if (i >= 0)
+		leave_locked(page, i, ticks);
+}
+
+void range_stop(struct tf_range_page *page, uint32_t pid, uint64_t ticks)
+{
+	lock(page);
+	stop_locked(page, pid, ticks);
+	unlock(page);
+}
+
+void range_step(struct tf_range_page *page, uint32_t pid, uint64_t ticks, uint32_t *inside, int step)
+{
+	uint32_t before;
+
+	lock(page);
+	before = __atomic_load_n(inside, __ATOMIC_RELAXED);
+	/* By an add: a lock that was waited for too long is gone past. */
+	if (step > 0 || before)
+		before = __atomic_fetch_add(inside, (uint32_t)step, __ATOMIC_RELAXED);
+	if (step > 0 && before == 0)
+		start_locked(page, pid, ticks);
+	else if (step < 0 && before == 1)
+		stop_locked(page, pid, ticks);
+	unlock(page);
+}
+
+void range_open(struct tf_range_page *page, uint64_t ticks)
+{
+	lock(page);
+	open_locked(page, ticks);
+	unlock(page);
+}
+
+void range_release(struct tf_range_page *page, uint64_t ticks)
+{
+	lock(page);
+	__atomic_fetch_and(&page->ended, ~(uint32_t)RANGE_HELD, __ATOMIC_RELEASE);
+	if (page->inside)
+		open_locked(page, ticks);
+	unlock(page);
+}
+
+void range_end(struct tf_range_page *page, uint64_t ticks)
+{
+	lock(page);
+	close_locked(page, ticks);
+	__atomic_fetch_or(&page->ended, RANGE_ENDED, __ATOMIC_RELEASE);
+	unlock(page);
+}
+
+void range_drop_dead(struct tf_range_page *page, uint64_t ticks, bool (*is_alive)(uint32_t pid))
+{
+	if (!__atomic_load_n(&page->inside, __ATOMIC_ACQUIRE))
+		return;
+	lock(page);
+	for (int i = 0; i < TF_RANGE_MEMBERS; i++) {
+		if (page->members[i] && !is_alive(page->members[i]))
+			leave_locked(page, i, ticks);
+	}
+	unlock(page);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which calls CUPTI records. CUPTI tells a correlation id by such records and by callbacks only, and callbacks would take
+ * the one subscription that a process has. They are named by kernel thread ids, as our own threads are. */
+#include "runtime/device/cupti.h"
+#include "runtime/device/cupti_layout.h"
+
+struct stretch {
+	uint16_t first, last;
+};
+
+#define STRETCH(first_name, first, last_name, last) {first, last},
+static const struct stretch runtime_calls[] = {CUPTI_RUNTIME_CALLS(STRETCH)}, driver_calls[] = {CUPTI_DRIVER_CALLS(STRETCH)};
+enum { RUNTIME_COUNT = sizeof(runtime_calls) / sizeof(*runtime_calls), DRIVER_COUNT = sizeof(driver_calls) / sizeof(*driver_calls) };
+
+/* Older releases know all calls or none. */
+static void set(int (*one)(uint32_t, uint8_t), uint32_t kind, const struct stretch *s, size_t count, bool is_on)
+{
+	if (!one || one(s->first, is_on)) {
+		if (is_on)
+			cupti_api.enable(kind);
+		else
+			cupti_api.disable(kind);
+		return;
+	}
+	for (; count--; s++)
+		for (uint32_t function = s->first; function <= s->last; function++)
+			one(function, is_on);
+}
+
+void cupti_calls_set(bool is_on)
+{
+	if (!cupti_api.name_threads)
+		return;
+	cupti_api.name_threads(is_on ? CUPTI_THREADS_SYSTEM : CUPTI_THREADS_DEFAULT);
+	set(cupti_api.enable_runtime_call, CUPTI_RUNTIME_CALL, runtime_calls, RUNTIME_COUNT, is_on);
+	set(cupti_api.enable_driver_call, CUPTI_DRIVER_CALL, driver_calls, DRIVER_COUNT, is_on);
+}
+
+bool cupti_calls_wanted(bool is_driver, uint32_t function)
+{
+	const struct stretch *s = is_driver ? driver_calls : runtime_calls, *end = s + (is_driver ? DRIVER_COUNT : RUNTIME_COUNT);
+
+	while (s < end && function > s->last)
+		s++;
+	return s < end && function >= s->first;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which kinds of records CUPTI makes. */
+#include "runtime/device/cupti.h"
+#include "runtime/device/cupti_layout.h"
+#include "runtime/record/process.h"
+
+enum { BYTES_TO_DEVICE = 1, BYTES_TO_HOST = 2, CPU_PAGE_FAULTS = 3, GPU_PAGE_FAULTS = 4, WHOLE_PROCESS = 0 };
+
+static bool configure_managed(void)
+{
+	struct cupti_managed_config configs[4] = {{.counter = BYTES_TO_DEVICE}, {.counter = BYTES_TO_HOST}};
+	uint32_t count = 2;
+
+	if (process_options.cuda_um_cpu_page_faults)
+		configs[count++].counter = CPU_PAGE_FAULTS;
+	if (process_options.cuda_um_gpu_page_faults)
+		configs[count++].counter = GPU_PAGE_FAULTS;
+	for (uint32_t i = 0; i < count; i++) {
+		configs[i].scope = WHOLE_PROCESS;
+		configs[i].is_on = 1;
+	}
+	if (count == 2)
+		return false;
+	if (cupti_api.configure_managed && !cupti_api.configure_managed(configs, count))
+		return true;
+	process_note("CUPTI does not record page faults of managed memory here");
+	return false;
+}
+
+static bool is_wanted(uint32_t kind)
+{
+	switch (kind) {
+	case CUPTI_GRAPH: /* whole graphs, or their nodes: CUPTI records one or the other */
+		return !process_options.cuda_graph_nodes;
+	case CUPTI_DEVICE:
+		return cupti_state.version >= CUPTI_HAS_DEVICE_4;
+	case CUPTI_MEMORY:
+		return cupti_state.version >= CUPTI_HAS_MEMORY && process_options.cuda_memory_usage;
+	case CUPTI_MANAGED:
+		return configure_managed();
+	default:
+		return true;
+	}
+}
+
+int cupti_kinds_enable(void)
+{
+	/* Kernels first; without those up to peer copies we say so, the others may be too new for this CUPTI. */
+	static const uint32_t kinds[] = {CUPTI_KERNEL, CUPTI_MEMCPY, CUPTI_MEMSET, CUPTI_MEMCPY_PEER, CUPTI_GRAPH,
+					 CUPTI_DEVICE, CUPTI_CONTEXT, CUPTI_STREAM, CUPTI_WAIT, CUPTI_MEMORY,
+					 CUPTI_MANAGED, CUPTI_OVERHEAD, CUPTI_JIT};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		int result = is_wanted(kinds[i]) ? cupti_api.enable(kinds[i]) : -1;
+
+		if (!result)
+			cupti_state.kinds |= 1ull << kinds[i];
+		else if (i == 0)
+			return result;
+		else if (i < 4)
+			process_note("CUPTI refuses to record some kinds of copies");
+	}
+	cupti_calls_set(true);
+	return 0;
+}
+
+void cupti_kinds_disable(void)
+{
+	for (uint32_t kind = 0; kind < 64; kind++)
+		if (cupti_state.kinds & 1ull << kind)
+			cupti_api.disable(kind);
+	cupti_state.kinds = 0;
+	cupti_calls_set(false);
+}

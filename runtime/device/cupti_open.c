@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which libcupti: the one that is loaded, else the one that belongs to the CUDA runtime that is, else, the runtime being a part of
+ * the program or there being none, the newest that the driver can do with. Never a second one. */
+#include <dlfcn.h>
+#include <limits.h>
+#include <string.h>
+
+#include "runtime/device/cupti.h"
+#include "runtime/common/loaded.h"
+#include "runtime/common/sys.h"
+#include "runtime/common/text.h"
+
+static void *(*open_library)(const char *, int);
+
+/* The version behind "libcudart.so." in the runtime's own name: "12", "11.0". */
+static const char *runtime_version(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	name = strstr(name ? name : path, ".so.");
+	return name ? name + 4 : "";
+}
+
+static bool try_path(const char *directory, size_t length, const char *below, const char *name)
+{
+	char path[PATH_MAX];
+	struct text t = text_init(path, sizeof(path));
+
+	text_bytes(&t, directory, length);
+	text_add(&t, below);
+	text_add(&t, name);
+	return !t.cut && !sys_access(path, R_OK) && open_library(path, RTLD_NOW);
+}
+
+/* Toolkits have CUPTI beside the runtime or under extras, wheels in a package of its own. */
+static bool try_beside(const char *runtime, const char *name)
+{
+	static const char *const places[] = {"/", "/../../cuda_cupti/lib/", "/../extras/CUPTI/lib64/", "/../../../extras/CUPTI/lib64/"};
+	const char *slash = strrchr(runtime, '/');
+
+	for (size_t i = 0; slash && i < sizeof(places) / sizeof(*places); i++)
+		if (try_path(runtime, (size_t)(slash - runtime), places[i], name))
+			return true;
+	return open_library(name, RTLD_NOW);
+}
+
+static bool try_name(const char *runtime, unsigned major, int minor)
+{
+	char name[64];
+	struct text t = text_init(name, sizeof(name));
+
+	text_add(&t, "libcupti.so.");
+	text_number(&t, major);
+	if (minor >= 0) {
+		text_char(&t, '.');
+		text_number(&t, (uint64_t)minor);
+	}
+	return try_beside(runtime, name);
+}
+
+static bool load_for_driver(void)
+{
+	int (*get_version)(int *) = loaded_in("libcuda.so", "cuDriverGetVersion"), version;
+
+	if (!get_version || get_version(&version))
+		return false;
+	for (unsigned major = (unsigned)version / 1000; major >= 12; major--)
+		if (try_name("", major, -1) || try_name("/usr/local/cuda/lib64/", major, -1))
+			return true;
+	return false;
+}
+
+static bool load(void)
+{
+	char runtime[PATH_MAX];
+	const char *version;
+	unsigned major = 0;
+
+	if (!loaded_library("libcudart.so", runtime, sizeof(runtime)))
+		return load_for_driver();
+	for (version = runtime_version(runtime); *version >= '0' && *version <= '9'; version++)
+		major = major * 10 + (unsigned)(*version - '0');
+	if (major != 11)
+		return major && try_name(runtime, major, -1);
+	for (int minor = 8; minor >= 0; minor--) /* each release of 11 has a name of its own */
+		if (try_name(runtime, major, minor))
+			return true;
+	return false;
+}
+
+/* Opened once more: waits until a thread that is loading it has done so, and keeps it. */
+static bool hold(char *ret_path, size_t size)
+{
+	return loaded_library("libcupti.so", ret_path, size) && open_library(ret_path, RTLD_NOW | RTLD_NOLOAD);
+}
+
+const char *cupti_open(struct cupti_api *api, char *ret_path, size_t size)
+{
+	open_library = loaded_next("dlopen");
+	if (!open_library || !(hold(ret_path, size) || (load() && hold(ret_path, size))))
+		return "there is no libcupti";
+#define FIND(field, symbol) api->field = loaded_in("libcupti.so", symbol)
+	FIND(get_version, "cuptiGetVersion");
+	FIND(get_timestamp, "cuptiGetTimestamp");
+	FIND(register_timestamp, "cuptiActivityRegisterTimestampCallback");
+	FIND(register_callbacks, "cuptiActivityRegisterCallbacks");
+	FIND(enable, "cuptiActivityEnable");
+	FIND(disable, "cuptiActivityDisable");
+	FIND(enable_runtime_call, "cuptiActivityEnableRuntimeApi");
+	FIND(enable_driver_call, "cuptiActivityEnableDriverApi");
+	FIND(name_threads, "cuptiSetThreadIdType");
+	FIND(configure_managed, "cuptiActivityConfigureUnifiedMemoryCounter");
+	FIND(next_record, "cuptiActivityGetNextRecord");
+	FIND(get_dropped, "cuptiActivityGetNumDroppedRecords");
+	FIND(flush_all, "cuptiActivityFlushAll");
+	FIND(flush_period, "cuptiActivityFlushPeriod");
+#undef FIND
+	if (!api->get_version || !api->get_timestamp || !api->register_callbacks || !api->enable || !api->disable ||
+	    !api->next_record || !api->get_dropped || !api->flush_all)
+		return "libcupti lacks functions";
+	return NULL;
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CUPTI's buffers and what is made of them. They come back in a thread of CUPTI's or in whichever of the program's is
+ * calling CUDA just then, and are read at once, into that thread's window. */
+#include <errno.h>
+#include <string.h>
+
+#include "runtime/device/batch.h"
+#include "runtime/common/clock.h"
+#include "runtime/device/cupti.h"
+#include "runtime/device/cupti_layout.h"
+#include "runtime/record/event.h"
+#include "runtime/common/sys.h"
+
+enum { BUFFER = 1 << 20, BUFFERS = 128, KEPT = 8 };
+
+/* ---- buffers ---- */
+
+/* Address space for all that there may be at a time, so that ours are told from others'. 0 in `taken`: free. */
+static uint8_t *arena;
+static uint8_t taken[BUFFERS];
+
+static bool is_ours(const uint8_t *buffer)
+{
+	const uint8_t *start = __atomic_load_n(&arena, __ATOMIC_ACQUIRE);
+
+	return start && buffer >= start && buffer < start + (size_t)BUFFERS * BUFFER;
+}
+
+static uint8_t *find_arena(void)
+{
+	uint8_t *start = __atomic_load_n(&arena, __ATOMIC_ACQUIRE), *none = NULL;
+
+	if (start)
+		return start;
+	start = sys_mmap(NULL, (size_t)BUFFERS * BUFFER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (!start || __atomic_compare_exchange_n(&arena, &none, start, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
+		return start;
+	sys_munmap(start, (size_t)BUFFERS * BUFFER);
+	return none;
+}
+
+void cupti_buffer_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_limit)
+{
+	uint8_t *start;
+	int i;
+
+	if (cupti_foreign_request(ret_buffer, ret_size, ret_limit))
+		return;
+	start = find_arena();
+	i = start ? 0 : BUFFERS;
+	while (i < BUFFERS && __atomic_exchange_n(&taken[i], 1, __ATOMIC_ACQUIRE))
+		i++;
+	*ret_buffer = i < BUFFERS ? start + (size_t)i * BUFFER : NULL; /* without one CUPTI drops records, and counts them */
+	*ret_size = *ret_buffer ? BUFFER : 0;
+	*ret_limit = 0;
+}
+
+/* Those beyond the first few are not needed for long, and leave no memory behind. */
+static void give_back(uint8_t *buffer)
+{
+	size_t i = (size_t)(buffer - arena) / BUFFER;
+
+	if (i >= KEPT)
+		sys_madvise(buffer, BUFFER, MADV_DONTNEED);
+	__atomic_store_n(&taken[i], 0, __ATOMIC_RELEASE);
+}
+
+/* What one buffer of CUPTI's becomes. */
+struct batches {
+	struct batch work, calls, more;
+	struct cupti_call twin; /* the driver's record, while the runtime's of the same call may follow; correlation 0: none */
+};
+
+/* ---- CUPTI's records ---- */
+
+static bool has_graph_ids(void)
+{
+	return cupti_state.version >= CUPTI_HAS_GRAPH_IDS;
+}
+
+static uint32_t name_id(const char *name)
+{
+	size_t length = name ? strnlen(name, EVENT_TEXT) : 0;
+
+	return length ? event_intern(TF_BLOB_KERNEL, name, length) : 0;
+}
+
+/* Work of a device; what follows the bytes is its kind's own. */
+#define WORK(r, count, ...)                                                                                            \
+	(&(const struct batch_item){.start = (r)->start,                                                               \
+				    .end = (r)->end,                                                                   \
+				    .bytes = (count),                                                                  \
+				    .correlation = (r)->correlation,                                                   \
+				    .work = {.device = (r)->device,                                                    \
+					     .context = (r)->context,                                                  \
+					     .stream = (r)->stream,                                                    \
+					     .graph = has_graph_ids() ? (r)->graph : 0,                                \
+					     __VA_ARGS__}})
+
+static void put_kernel(struct batch *b, const struct cupti_kernel *r)
+{
+	batch_put(b, WORK(r, 0, .kind = TF_WORK_KERNEL, .kernel = name_id(r->name), .grid = {r->grid[0], r->grid[1], r->grid[2]},
+			  .block = {r->block[0], r->block[1], r->block[2]}, .registers = r->registers,
+			  .static_shared_bytes = r->static_shared, .dynamic_shared_bytes = r->dynamic_shared,
+			  .local_bytes = r->local_per_thread));
+}
+
+static void put_copy(struct batch *b, const struct cupti_memcpy *r)
+{
+	batch_put(b, WORK(r, r->bytes, .kind = TF_WORK_COPY, .copy = r->copy, .source = r->source, .target = r->target));
+}
+
+static void put_peer_copy(struct batch *b, const struct cupti_memcpy_peer *r)
+{
+	batch_put(b, WORK(r, r->bytes, .kind = TF_WORK_COPY, .copy = r->copy, .source = r->source, .target = r->target,
+			  .source_device = (uint16_t)r->source_device, .target_device = (uint16_t)r->target_device));
+}
+
+static void put_set(struct batch *b, const struct cupti_memset *r)
+{
+	batch_put(b, WORK(r, r->bytes, .kind = TF_WORK_SET, .value = r->value, .target = (uint8_t)r->memory));
+}
+
+static void put_graph(struct batch *b, const struct cupti_graph *r)
+{
+	batch_put(b, WORK(r, 0, .kind = TF_WORK_GRAPH));
+}
+
+static void write_call(struct batch *b, const struct cupti_call *r)
+{
+	int64_t thread;
+
+	if (!r->start || r->end < r->start) {
+		b->lost.timeless++;
+		return;
+	}
+	batch_next(b, r->start);
+	thread = (int64_t)r->thread - (int64_t)b->thread;
+	batch_number(b, ((uint64_t)thread << 1 ^ (uint64_t)(thread >> 63)) << 1 | (r->kind == CUPTI_DRIVER_CALL));
+	batch_times(b, r->start, r->end, r->correlation);
+	b->thread = r->thread;
+}
+
+static void end_twin(struct batches *all)
+{
+	if (all->twin.correlation)
+		write_call(&all->calls, &all->twin);
+	all->twin.correlation = 0;
+}
+
+/* What the runtime asks of the driver comes first and has the same id: one of the two is enough. */
+static void put_call(struct batches *all, const struct cupti_call *r)
+{
+	bool is_driver = r->kind == CUPTI_DRIVER_CALL;
+
+	if (!cupti_calls_wanted(is_driver, r->function))
+		return;
+	if (all->twin.correlation == r->correlation)
+		all->twin.correlation = 0;
+	end_twin(all);
+	if (is_driver)
+		all->twin = *r;
+	else
+		write_call(&all->calls, r);
+}
+
+/* ---- what no device is busy with ---- */
+
+#define FACT(from, to, ...) (&(const struct batch_item){.start = (from), .end = (to), __VA_ARGS__})
+
+static void put_wait(struct batch *b, const struct cupti_wait *r)
+{
+	batch_put(b, FACT(r->start, r->end, .correlation = r->correlation,
+			  .work = {.kind = TF_WORK_WAIT, .value = r->type, .context = r->context, .stream = r->stream}));
+}
+
+static void put_memory(struct batch *b, const struct cupti_memory *r)
+{
+	batch_put(b, FACT(r->time, r->time, .bytes = r->bytes, .address = r->address, .correlation = r->correlation,
+			  .work = {.kind = r->operation == 1 ? TF_WORK_ALLOCATE : TF_WORK_FREE,
+				   .copy = r->pool != 0,
+				   .target = (uint8_t)r->memory,
+				   .device = r->device,
+				   .context = r->context,
+				   .stream = r->stream}));
+}
+
+static void put_overhead(struct batch *b, const struct cupti_overhead *r)
+{
+	batch_put(b, FACT(r->start, r->end, .work = {.kind = TF_WORK_OVERHEAD, .value = r->overhead}));
+}
+
+/* Counters of faults have no end. */
+static void put_managed(struct batch *b, const struct cupti_managed *r)
+{
+	batch_put(b, FACT(r->start, r->end > r->start ? r->end : r->start, .bytes = r->value, .address = r->address,
+			  .work = {.kind = TF_WORK_MANAGED,
+				   .copy = (uint8_t)r->counter,
+				   .value = r->flags,
+				   .source_device = (uint16_t)r->source,
+				   .target_device = (uint16_t)r->target}));
+}
+
+static void put_jit(struct batch *b, const struct cupti_jit *r)
+{
+	batch_put(b, FACT(r->start, r->end, .correlation = r->correlation,
+			  .work = {.kind = TF_WORK_COMPILE, .copy = (uint8_t)r->entry, .value = r->operation, .device = r->device}));
+}
+
+static void tell_context(const struct cupti_context *r)
+{
+	struct tf_work work = {.kind = TF_WORK_CONTEXT, .device = r->device, .context = r->context, .stream = r->default_stream};
+
+	event_intern(TF_BLOB_WORK, &work, sizeof(work));
+}
+
+static void tell_stream(const struct cupti_stream *r)
+{
+	struct tf_work work = {.kind = TF_WORK_STREAM, .context = r->context, .stream = r->stream, .value = r->flag};
+
+	event_intern(TF_BLOB_WORK, &work, sizeof(work));
+}
+
+/* False: not one of these kinds. */
+static bool put_more(struct batch *b, const void *record)
+{
+	switch (((const struct cupti_record *)record)->kind) {
+	case CUPTI_WAIT:
+		put_wait(b, record);
+		return true;
+	case CUPTI_MEMORY:
+		put_memory(b, record);
+		return true;
+	case CUPTI_OVERHEAD:
+		put_overhead(b, record);
+		return true;
+	case CUPTI_MANAGED:
+		put_managed(b, record);
+		return true;
+	case CUPTI_JIT:
+		put_jit(b, record);
+		return true;
+	case CUPTI_CONTEXT:
+		tell_context(record);
+		return true;
+	case CUPTI_STREAM:
+		tell_stream(record);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void put_record(struct batches *all, const void *record)
+{
+	const struct cupti_device *device = record;
+	struct batch *b = &all->work;
+
+	if (put_more(&all->more, record))
+		return;
+	cupti_state.has_work |= ((const struct cupti_record *)record)->kind != CUPTI_DEVICE;
+	switch (((const struct cupti_record *)record)->kind) {
+	case CUPTI_KERNEL:
+		put_kernel(b, record);
+		break;
+	case CUPTI_MEMCPY:
+		put_copy(b, record);
+		break;
+	case CUPTI_MEMCPY_PEER:
+		put_peer_copy(b, record);
+		break;
+	case CUPTI_MEMSET:
+		put_set(b, record);
+		break;
+	case CUPTI_GRAPH:
+		put_graph(b, record);
+		break;
+	case CUPTI_RUNTIME_CALL:
+	case CUPTI_DRIVER_CALL:
+		put_call(all, record);
+		break;
+	case CUPTI_DEVICE:
+		if (device->name)
+			event_blob(TF_BLOB_DEVICE_NAME, device->id, device->name, strnlen(device->name, 256));
+		break;
+	}
+}
+
+/* ---- into the trace ---- */
+
+static uint64_t unwritten; /* buffers that came to threads that can no longer write */
+
+static void read_buffer(uint8_t *buffer, size_t used)
+{
+	struct tf_device_batch head = {.source = TF_SOURCE_CUPTI, .time = cupti_state.time, .epoch = cupti_state.epoch};
+	struct batches b;
+	void *record = NULL;
+	int result;
+
+	b.twin.correlation = 0;
+	batch_begin(&b.work, TF_BLOB_DEVICE, &head);
+	batch_begin(&b.calls, TF_BLOB_DEVICE_CALLS, &head);
+	batch_begin(&b.more, TF_BLOB_DEVICE_MORE, &head);
+	while (!(result = cupti_api.next_record(buffer, used, &record)))
+		put_record(&b, record);
+	end_twin(&b);
+	batch_end(&b.work);
+	batch_end(&b.calls);
+	batch_end(&b.more);
+	b.work.lost.unreadable += result != CUPTI_AT_END;
+	b.work.lost.timeless += b.calls.lost.timeless + b.more.lost.timeless;
+	b.work.lost.unreadable += b.more.lost.unreadable;
+	batch_tell_lost(&b.work.lost);
+}
+
+void cupti_count_dropped(void *context, uint32_t stream)
+{
+	size_t dropped = 0;
+	struct tf_device_lost lost = {.unreadable = __atomic_exchange_n(&unwritten, 0, __ATOMIC_RELAXED)};
+
+	if (!cupti_api.get_dropped(context, stream, &dropped))
+		lost.dropped = dropped;
+	batch_tell_lost(&lost);
+}
+
+void cupti_take_clock(void)
+{
+	struct tf_device_clock best = {.error_ns = UINT64_MAX};
+
+	if (cupti_state.time != TF_DEVICE_TIME_OWN)
+		return;
+	for (int i = 0; i < 3; i++) {
+		uint64_t device = 0, before = clock_monotonic_ns(), after;
+
+		if (cupti_api.get_timestamp(&device))
+			return;
+		after = clock_monotonic_ns();
+		if (after - before < best.error_ns)
+			best = (struct tf_device_clock){device, before + (after - before) / 2, after - before};
+	}
+	event_blob(TF_BLOB_DEVICE_CLOCK, 0, &best, sizeof(best));
+}
+
+/* A thread whose first call of ours this is is CUPTI's own: none of its further calls are the program's. */
+static bool can_write(void)
+{
+	struct thread *t = &thread_self;
+	bool is_new = t->generation == THREAD_NEW;
+
+	if (cupti_state.generation != process.generation)
+		return false; /* a forked child, where somebody tidies up what its parent left */
+	if (t->generation == THREAD_OURS)
+		return t->page && (cupti_is_inside || t->page->window.is_tool);
+	if (!event_enter())
+		return false;
+	if (is_new && t->number) {
+		t->page->window.is_tool = 1;
+		t->generation = THREAD_OURS;
+	}
+	return true;
+}
+
+void cupti_buffer_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t used)
+{
+	int error = errno;
+
+	if (buffer && !is_ours(buffer)) {
+		cupti_foreign_complete(context, stream, buffer, size, used);
+		return;
+	}
+	if (buffer)
+		cupti_foreign_copy(context, stream, buffer, used);
+	if (buffer && can_write()) {
+		if (used)
+			read_buffer(buffer, used);
+		cupti_count_dropped(context, stream);
+		cupti_take_clock();
+	} else if (used && cupti_state.generation == process.generation) {
+		__atomic_fetch_add(&unwritten, 1, __ATOMIC_RELAXED);
+	}
+	if (buffer)
+		give_back(buffer);
+	errno = error;
+}

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes on disk: all that the recorder and the report both know.
+ *
+ * A capture is a directory:
+ *   capture               text, "key=value" lines: format=1, key=<job step>, created_ns=<CLOCK_REALTIME>
+ *   HOST.BOOT.index       text, append-only, one line per fact; HOST and BOOT name one boot of one machine
+ *   HOST.RUN.range        struct tf_range_page: the capture range of one launcher, mapped by all its processes
+ *   HOST.PID.NONCE.trace  one process image (a fork or an exec begins a new one), below
+ *
+ * Or it is one file that begins with TF_PACK_MAGIC and has all of these packed: report/read/pack.h, its only reader and writer.
+ *
+ * A trace file is a struct tf_header in its first TF_PAGE bytes, then the function names (header.function_bytes,
+ * padded to TF_PAGE), then windows. A window starts on a multiple of TF_PAGE with a struct tf_window; the next one
+ * follows after size_bytes. A writer may die between taking space and writing the window's head: then a reader
+ * goes on page by page until it meets TF_WINDOW_MAGIC with the file's nonce.
+ *
+ * A window of kind TF_WINDOW_SLOTS holds slots of 8 bytes, written by one thread and by signal handlers that
+ * interrupt it. A slot is one store; 0 means that the writer died before it, and the reader steps over just this slot.
+ *
+ * Integers are in the byte order of the machine that wrote them, see header.byte_order. Nothing here is trusted by
+ * the reader: every length and index is checked. */
+#ifndef PILLION_TRACE_FORMAT_H
+#define PILLION_TRACE_FORMAT_H
+
+#include <stdint.h>
+
+#define TF_MAGIC 0x0a4e4f494c4c4950ull /* "PILLION\n" read as little-endian */
+#define TF_WINDOW_MAGIC 0x574c4950u    /* "PILW" */
+#define TF_RANGE_MAGIC 0x45474e41524c4950ull /* "PILRANGE" */
+#define TF_PACK_MAGIC 0x0a4b4341504c4950ull /* "PILPACK\n" */
+#define TF_BYTE_ORDER 0x01020304u
+/* A reader takes any minor version of its major one: new kinds of slots, blobs and windows are stepped over. */
+#define TF_VERSION_MAJOR 1
+#define TF_VERSION_MINOR 0
+
+enum { TF_PAGE = 4096, TF_SLOT = 8, TF_HOST = 64 };
+
+/* ---- the file's head ---- */
+
+enum tf_clock { TF_CLOCK_MONOTONIC = 1, TF_CLOCK_TSC = 2, TF_CLOCK_CNTVCT = 3 };
+
+/* One instant on three clocks. `ticks` is the clock of all events (ns for TF_CLOCK_MONOTONIC); `error_ticks` is the
+ * time that reading the three took: the instant is known no better. ticks == 0: not taken. */
+struct tf_clock_pair {
+	uint64_t ticks;
+	uint64_t monotonic_ns; /* CLOCK_MONOTONIC */
+	uint64_t realtime_ns;  /* CLOCK_REALTIME */
+	uint64_t error_ticks;
+};
+
+/* How an image came to be, and how it says that it ended. TF_END_NONE: it had no time to say; a wait() of its
+ * parent or the launcher's index line may know. */
+enum tf_via { TF_VIA_START = 1, TF_VIA_FORK = 2 };
+enum tf_end { TF_END_NONE = 0, TF_END_EXIT = 1, TF_END_EXEC = 2, TF_END_ABORT = 3 };
+
+struct tf_header {
+	uint64_t magic;
+	uint32_t byte_order;
+	uint16_t version_major, version_minor;
+	uint64_t nonce; /* random: names this image; repeated in each window */
+	uint64_t run;	/* random: the launcher's run, names the range page */
+	uint64_t parent_nonce; /* the image that forked this one, 0 if it was exec'ed or not known */
+	uint32_t pid, parent_pid;
+	uint64_t process_start; /* clock ticks since boot, field 22 of /proc/PID/stat; 0 if not known */
+	uint32_t via;		/* enum tf_via */
+	uint32_t clock;		/* enum tf_clock */
+	uint64_t clock_hz;	/* nominal ticks per second, 0 if not known */
+	struct tf_clock_pair first;
+	struct tf_clock_pair last[2]; /* written in turn, so that one is whole at any moment */
+	uint32_t function_count, function_bytes;
+	uint32_t threads_lost; /* threads that could not be recorded at all */
+	uint32_t end; /* enum tf_end, stored after status and end_ticks */
+	int32_t end_status;
+	uint32_t reserved;
+	uint64_t end_ticks;
+	uint64_t osrt_threshold_ns;
+	char host[TF_HOST];
+	char boot[40];	       /* /proc/sys/kernel/random/boot_id */
+	char executable[512];  /* NUL-terminated, cut if longer, as are the next two */
+	char arguments[1536];  /* separated by NUL, ended by an empty one */
+	char variables[1024];  /* NAME=value separated by NUL: ranks, CUDA_VISIBLE_DEVICES, PILLION_* */
+};
+
+/* Which of the variables says a process's rank: the first that is there. What starts the ranks themselves (torchrun, mpirun)
+ * comes before what a scheduler sets for the step around it. */
+#define TF_RANK_VARIABLES                                                                                              \
+	"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "PALS_RANKID", "FLUX_TASK_RANK", \
+		"SLURM_PROCID"
+
+/* Function names: function_count entries, id = position. Each is a byte of enum tf_group, a byte of length, the name. */
+enum tf_group {
+	TF_GROUP_OSRT = 0,
+	TF_GROUP_CUDA = 1,	  /* runtime API, libcudart */
+	TF_GROUP_CUDA_DRIVER = 2, /* driver API, libcuda */
+	TF_GROUP_NVTX = 3,
+	TF_GROUP_CUBLAS = 4,
+	TF_GROUP_CUDNN = 5,
+	TF_GROUP_CUSPARSE = 6,
+	TF_GROUP_CUSOLVER = 7,
+	TF_GROUP_NCCL = 8,
+	TF_GROUP_MPI = 9,
+	TF_GROUP_CUFFT = 10,
+	TF_GROUP_COUNT
+};
+
+/* ---- windows ---- */
+
+enum tf_window_kind { TF_WINDOW_THREAD = 1, TF_WINDOW_SLOTS = 2 };
+
+struct tf_window {
+	uint32_t magic; /* stored last */
+	uint32_t kind;	/* enum tf_window_kind */
+	uint64_t nonce;
+	uint32_t size_bytes; /* of the whole window, this head included; a multiple of TF_PAGE */
+	uint32_t tid;
+	uint32_t thread;   /* number of the thread in this image: tids are reused, these are not */
+	uint32_t sequence; /* number of this window among the thread's */
+	uint64_t base_ticks; /* the slots' times start from here, see below */
+	uint64_t offset;     /* of this window in the file */
+	uint32_t full;	     /* 1: its writer has left it for the next one */
+	uint32_t is_tool;    /* TF_WINDOW_THREAD: 1: not the program's thread but one of the driver's tools */
+	uint32_t reserved[2];
+};
+
+/* Calls under the threshold, by function id. */
+struct tf_counter {
+	uint64_t calls, ticks;
+};
+
+/* The first window of a thread. Stored in place while it lives, so it is true at any moment. */
+struct tf_thread {
+	struct tf_window window;
+	uint64_t start_ticks, end_ticks; /* end_ticks 0: lives, or was killed */
+	uint64_t current;    /* the call in progress: TF_CURRENT_ID | ticks at its start; 0: none */
+	uint64_t lost;	     /* events that could not be kept */
+	uint64_t slow_ticks; /* spent in our own slow paths: windows, stacks, files */
+	uint32_t stacks_lost; /* stacks that could not be taken: stack too near its end, alternate stack, table full */
+	uint32_t counter_count;
+	char name[32];
+	struct tf_counter counters[]; /* counter_count of them */
+};
+
+#define TF_CURRENT_SHIFT 48 /* current = (id + 1) << 48 | (ticks & ((1 << 48) - 1)) */
+
+/* ---- slots ---- */
+
+/* A slot is one 64-bit word, stored at once: bits 0..4 are its kind, 0 means not written. Then, by kind:
+ *
+ *   CALL         5..15 function   16..39 END of the call, low 24 bits of its ticks   40..63 duration in ticks
+ *                (all ones: TF_ARG_LONG follows)
+ *   PUSH MARK    5..15 domain     16..39 time     40..63 id of a TF_BLOB_STRING, the text
+ *   POP          5..15 domain     16..39 time
+ *   RANGE_START  as PUSH; TF_ARG_VALUE carries the range's id
+ *   RANGE_END    5..15 domain     16..39 time     TF_ARG_VALUE carries the range's id
+ *   TIME         5..63 ticks, low 59 bits: the times after it are read from here
+ *   ARG          5..9 enum tf_arg 10..15 `small`  16..63 `value`; belongs to the event before it
+ *   BLOB         5..9 enum tf_blob 16..31 length in bytes  32..63 id; DATA slots follow
+ *   DATA         8..63 seven bytes of a blob, the first in bits 8..15
+ *   SAMPLE       16..39 time      40..63 CPU time in us that the thread has used since its sample before (all ones: or more, the
+ *                rest comes with the next one)   TF_ARG_STACK: where the thread was, if that could be told
+ *
+ * An event and its ARGs, a blob and its DATA are taken by one instruction, so nothing stands between them; their first slot is
+ * stored last. A torn (0) slot may be followed by ARG or DATA slots that belong to it: a reader drops those.
+ *
+ * Times: now = window.base_ticks at first; an event's time is now += delta, where delta = (time - now) mod 2^24, read
+ * as a number from -2^20 to 2^24 - 2^20 - 1: a handler's events may stand a little before or after those of the code
+ * that it interrupted. Where that does not reach, a TIME slot stands before the event. */
+enum tf_kind {
+	TF_TORN = 0,
+	TF_CALL = 1,
+	TF_PUSH = 2,
+	TF_POP = 3,
+	TF_RANGE_START = 4,
+	TF_RANGE_END = 5,
+	TF_MARK = 6,
+	TF_TIME = 7,
+	TF_ARG = 8,
+	TF_BLOB = 9,
+	TF_DATA = 10,
+	TF_SAMPLE = 12,
+};
+
+#define TF_TIME_BITS 24
+#define TF_TIME_MASK 0xffffffull
+#define TF_TIME_BEHIND (1 << 20) /* how far a time may lie before the one read last */
+#define TF_DURATION_LONG 0xffffffull
+
+static inline unsigned tf_kind(uint64_t slot)
+{
+	return slot & 31;
+}
+
+static inline uint64_t tf_event(unsigned kind, unsigned id, uint64_t time, uint64_t last24)
+{
+	return kind | (uint64_t)(id & 0x7ff) << 5 | (time & TF_TIME_MASK) << 16 | last24 << 40;
+}
+
+static inline unsigned tf_event_id(uint64_t slot) /* function or domain */
+{
+	return slot >> 5 & 0x7ff;
+}
+
+static inline uint64_t tf_event_time(uint64_t slot) /* 24 bits */
+{
+	return slot >> 16 & TF_TIME_MASK;
+}
+
+static inline uint64_t tf_event_last(uint64_t slot) /* duration or string id, 24 bits */
+{
+	return slot >> 40;
+}
+
+/* The full time of a slot that carries 24 bits of it, `now` being the time read last. */
+static inline uint64_t tf_time_after(uint64_t now, uint64_t time24)
+{
+	return now - TF_TIME_BEHIND + ((time24 - (now - TF_TIME_BEHIND)) & TF_TIME_MASK);
+}
+
+static inline uint64_t tf_time_slot(uint64_t ticks)
+{
+	return TF_TIME | ticks << 5;
+}
+
+/* The full ticks of a TIME slot: its 59 bits, the rest from `now`. */
+static inline uint64_t tf_time_ticks(uint64_t slot, uint64_t now)
+{
+	return (now & ~(~0ull >> 5)) | slot >> 5;
+}
+
+/* `value`: 48 bits, sign kept by the caller where it matters (TF_ARG_FD). */
+static inline uint64_t tf_arg(unsigned arg, unsigned small, uint64_t value)
+{
+	return TF_ARG | (uint64_t)arg << 5 | (uint64_t)(small & 63) << 10 | value << 16;
+}
+
+static inline unsigned tf_arg_kind(uint64_t slot)
+{
+	return slot >> 5 & 31;
+}
+
+static inline unsigned tf_arg_small(uint64_t slot)
+{
+	return slot >> 10 & 63;
+}
+
+static inline uint64_t tf_arg_value(uint64_t slot)
+{
+	return slot >> 16;
+}
+
+static inline uint64_t tf_blob(unsigned blob, unsigned length, uint32_t id)
+{
+	return TF_BLOB | (uint64_t)blob << 5 | (uint64_t)length << 16 | (uint64_t)id << 32;
+}
+
+static inline unsigned tf_blob_kind(uint64_t slot)
+{
+	return slot >> 5 & 31;
+}
+
+static inline unsigned tf_blob_length(uint64_t slot)
+{
+	return slot >> 16 & 0xffff;
+}
+
+static inline uint32_t tf_blob_id(uint64_t slot)
+{
+	return slot >> 32;
+}
+
+enum tf_arg_kind {
+	TF_ARG_LONG = 1,   /* value = duration in ticks, where it does not fit 24 bits */
+	TF_ARG_STACK = 2,  /* value = id of a TF_BLOB_STACK */
+	TF_ARG_FD = 3,	   /* value = descriptor in its low 16 bits (0xffff: none, or larger), the call's result in the 32
+			      above: bytes (saturated at 2^31 - 1; TF_ARG_BYTES follows then), a new descriptor, or -errno */
+	TF_ARG_VALUE = 4,  /* value = one number: a range's id, a timeout in ns, a pid: see the function's row */
+	TF_ARG_LAUNCH = 5, /* value = id of a TF_BLOB_LAUNCH */
+	TF_ARG_COPY = 6,   /* small = cudaMemcpyKind, 63 = memset; value = bytes */
+	TF_ARG_MEMORY = 7, /* small = enum tf_memory, value = address; TF_ARG_BYTES follows if it is an allocation; of one that
+			      failed the address is 0 */
+	TF_ARG_BYTES = 8,  /* value = bytes */
+	TF_ARG_STREAM = 9, /* value = cudaStream_t */
+	TF_ARG_RESULT = 10, /* value = the error code that the call returned; absent: success */
+	TF_ARG_COLOR = 11, /* value = ARGB in its low 32 bits, category above */
+	TF_ARG_PAYLOAD = 12, /* small = nvtxPayloadType_t, value = low 48 bits of the payload */
+	TF_ARG_PAYLOAD_HIGH = 13, /* value = its high 16 bits */
+	TF_ARG_WORK = 14, /* value = number of its device record: epoch << 32, correlation id */
+	TF_ARG_EXTENDED = 24, /* value = id of the TF_BLOB_PAYLOAD just before the event, in the same thread */
+	TF_ARG_COUNTER = 25,  /* of a MARK: it is a sample of a counter. value = the counter's id; its value is the mark's payload,
+				 extended or not; neither: small = why there is none: 0 it is 0, 1 as before, 2 unavailable */
+	TF_ARG_OPERATION = 16, /* value = id of a TF_BLOB_OPERATION */
+	TF_ARG_DEVICE = 21, /* value = the device that the thread is on from now on; before it says so, 0 */
+	TF_ARG_LEFT = 22,   /* value = bytes that the thread's device has free; TF_ARG_BYTES: of how many */
+	TF_ARG_TIMEOUT = 19, /* value = the call's result in its low 16 bits (a count saturated at 32767, or -errno), in the 32
+				above the longest time that it was to wait, in us (all ones: without end, or longer) */
+};
+
+enum tf_memory { TF_MEMORY_DEVICE = 1, TF_MEMORY_MANAGED = 2, TF_MEMORY_HOST = 3, TF_MEMORY_POOL = 4, TF_MEMORY_FREE = 32 };
+
+/* Blobs: definitions that events refer to by id, ids being unique in the file, and rare facts. A definition may stand
+ * in another thread's window, or later in time, than an event that uses it. */
+enum { TF_BLOB_BYTES = 0xffff, TF_DATA_BYTES = 7 };
+enum tf_blob_kind {
+	TF_BLOB_STRING = 1,	 /* as the program gave it, no NUL */
+	TF_BLOB_STACK = 2,	 /* uint64_t return addresses, innermost first; see TF_STACK_UNLOADS */
+	TF_BLOB_MODULE = 3,	 /* struct tf_module, then its path */
+	TF_BLOB_THREAD_NAME = 4, /* text; the thread's name from now on (its thread page has the last one) */
+	TF_BLOB_CHILD = 5,	 /* struct tf_child: what wait() told of a child */
+	TF_BLOB_LAUNCH = 6,	 /* struct tf_launch */
+	TF_BLOB_DOMAIN = 7,	 /* NVTX domain: id = its number, text = its name. Domain 0 is the default one */
+	TF_BLOB_NOTE = 8,	 /* text: something that went wrong, for the ledger */
+	TF_BLOB_KERNEL = 9,	 /* a kernel's mangled name; its id is used by struct tf_launch */
+	TF_BLOB_DEVICE = 11,	 /* struct tf_device_batch, then device records, packed */
+	TF_BLOB_WORK = 12,	 /* struct tf_work: what device records refer to by id */
+	TF_BLOB_DEVICE_NAME = 13, /* id = the device's number, text = its name */
+	TF_BLOB_DEVICE_SOURCE = 14, /* struct tf_device_source, then the path of the library: device records from here on */
+	TF_BLOB_DEVICE_CLOCK = 15, /* struct tf_device_clock */
+	TF_BLOB_DEVICE_LOST = 16, /* struct tf_device_lost */
+	TF_BLOB_DEVICE_CALLS = 17, /* struct tf_device_batch, then calls as the driver's tools saw them, packed */
+	TF_BLOB_DEVICE_MORE = 19, /* as TF_BLOB_DEVICE, of kinds of work from TF_WORK_WAIT on: no device was busy with them */
+	TF_BLOB_PYTHON_CODE = 23, /* struct tf_python_code, then file, qualified name (UTF-8), line table as CPython has it */
+	TF_BLOB_PYTHON_STACK = 24, /* struct tf_python_frame, innermost first: the Python side of the TF_BLOB_STACK of this id */
+	TF_BLOB_DEVICE_GAP = 18, /* struct tf_device_gap, then the path of who took the source */
+	TF_BLOB_OPERATION = 22, /* struct tf_operation */
+	TF_BLOB_NVTX = 28,	 /* struct tf_nvtx, what follows it: something that an NVTX domain has */
+	TF_BLOB_PAYLOAD = 29,	 /* struct tf_payloads, what follows it: of the event after it. No definition: only cursors meet it */
+	TF_BLOB_SAMPLING = 25,	 /* struct tf_sampling, id = the thread's number: how its samples come from here on */
+	TF_BLOB_DESCRIPTOR = 26, /* struct tf_descriptor, then what it was: a path, a socket's peer. id = a running number */
+};
+
+struct tf_module {
+	uint64_t start, end; /* addresses [start, end) of its loaded segments */
+	uint64_t bias;	     /* address in memory minus address in the file (dlpi_addr) */
+	uint8_t build_id_length, build_id[20], reserved;
+	uint16_t unloads; /* of modules that the trace had, before this one was there: see TF_STACK_UNLOADS */
+	/* path follows, not NUL-terminated; the executable's is header.executable where the loader has "" */
+};
+
+/* A stack's first word where modules had been unloaded before it was taken; its low 16 bits: how many times. Its addresses lie in
+ * modules of no higher count, the latest of them: another may have lain there before. No address has the highest bit. */
+#define TF_STACK_UNLOADS (1ull << 63)
+
+struct tf_sampling {
+	uint64_t period_ns; /* of the thread's CPU time; the kernel's tick may be longer */
+	uint32_t signal;
+	uint32_t is_slowed; /* 1: asked for more often, but samples cost too much here */
+};
+
+/* The line table's form is the version's: up to 3.9 lnotab pairs, 3.10 line deltas, from 3.11 on location entries. */
+struct tf_python_code {
+	uint32_t first_line;
+	uint16_t version; /* of CPython: major << 8 | minor */
+	uint16_t file_bytes, name_bytes, reserved;
+};
+
+/* One invocation of the interpreter's loop in C, a native frame of its own, may run several Python frames: the
+ * outermost of them has TF_PYTHON_ENTRY. */
+#define TF_PYTHON_ENTRY (1u << 31)
+
+struct tf_python_frame {
+	uint32_t code;  /* id of a TF_BLOB_PYTHON_CODE, 0: no frame to show, or without TF_PYTHON_ENTRY: more were not read */
+	uint32_t place; /* of the instruction, in bytes; | TF_PYTHON_ENTRY */
+};
+
+struct tf_child {
+	uint32_t pid;
+	int32_t status; /* as wait(2) gives it */
+};
+
+struct tf_launch {
+	uint32_t kernel; /* id of a TF_BLOB_KERNEL, 0 if not known */
+	uint32_t grid[3], block[3];
+	uint32_t shared_bytes; /* dynamic */
+	uint64_t stream;       /* cudaStream_t */
+	uint64_t function;     /* host function, cudaKernel_t or cudaGraphExec_t as given */
+};
+
+#include "runtime/format/trace_nvtx.h"
+#include "runtime/format/trace_library.h"
+#include "runtime/format/trace_device.h"
+
+/* ---- descriptors ---- */
+
+enum tf_descriptor_kind {
+	TF_DESCRIPTOR_UNKNOWN = 0, /* no text: it could not be found out. What was known of the number before is void */
+	TF_DESCRIPTOR_FILE = 1,	   /* also a directory or a device: its path */
+	TF_DESCRIPTOR_SOCKET = 2,  /* "tcp 127.0.0.1:80", "unix /run/x", ...: the peer, or its own address if it has none */
+	TF_DESCRIPTOR_OTHER = 3,   /* "pipe:[1]", "anon_inode:[eventfd]": as the kernel names it */
+};
+
+/* What a descriptor's number means to calls that end at from_ticks or later, until the next blob of this number. A call
+ * that closes it means what it was when the call began. */
+struct tf_descriptor {
+	uint64_t from_ticks;
+	uint16_t fd, kind; /* enum tf_descriptor_kind */
+	uint32_t reserved;
+};
+
+/* ---- the capture range of one launcher ---- */
+
+enum { TF_RANGE_FILE_BYTES = 1 << 20, TF_RANGE_MEMBERS = 1024 };
+
+struct tf_range {
+	uint64_t begin_ticks, end_ticks; /* end 0: open, or lost with its processes */
+};
+
+struct tf_range_page {
+	uint64_t magic;
+	uint64_t run;
+	uint32_t recording; /* all ones: record; 0: forward. The one word that every hook reads */
+	uint32_t inside;    /* processes that called Start and not yet Stop */
+	uint32_t begun;	    /* ranges begun so far = entries of ranges[] in use */
+	uint32_t limit;	    /* ranges that may begin, 0: no limit */
+	uint32_t mode;	    /* enum tf_range_mode */
+	uint32_t shutdown;  /* 1: when the last allowed range has ended, the launcher applies --kill; 2: Stop is ignored */
+	uint32_t ended;	    /* bit 0: no further range begins; the others are the writers' own (range.h) */
+	uint32_t clock;	    /* enum tf_clock of ranges[] */
+	uint32_t launcher;  /* its pid: woken by SIGCHLD when it has to shut down; 0: none */
+	uint32_t reserved;
+	uint32_t members[TF_RANGE_MEMBERS]; /* pids inside; the launcher drops those that died */
+	struct tf_range ranges[]; /* up to the end of the file */
+};
+
+enum tf_range_mode { TF_RANGE_WHOLE_RUN = 0, TF_RANGE_PROFILER_API = 1, TF_RANGE_NVTX = 2 };
+
+/* ---- index lines ----
+ * Fields are separated by TAB, the first names the line, the others are key=value; bytes below 0x21, 0x7f, and '\'
+ * are written \xHH. A line is one write(2) to a descriptor opened O_APPEND. nonce, run and parent are hexadecimal without
+ * 0x; ticks, ns and pids are decimal.
+ *   process nonce= pid= ppid= start= run= via=start|fork parent= realtime_ns= ticks= clock= host= boot= exe= args= vars=
+ *                 (args and vars: items separated by an escaped NUL). Written when the recorder starts in an image.
+ *   end     nonce= pid= kind=exit|exec|abort status= realtime_ns= recorded=N short=ID:CALLS:TICKS,... functions=ID:NAME,...
+ *                 only for an image without a trace file of its own
+ *   child   pid= status=   what wait() told an image without a file, or the launcher of its COMMAND (then with launcher=1)
+ *   bare    pid= exe= reason=   a program started without the recorder, and why: static, setuid, musl, machine, script, gone
+ *   launch  run= pid= realtime_ns= command= options= version=
+ *   clock   ticks= monotonic_ns= realtime_ns= error_ticks= clock=   the launcher's, from time to time
+ *   note    nonce= pid= text=
+ *   seen    nonce= pid= text=   one of the first NVTX ranges that were not the one of -c nvtx: RANGE or RANGE@DOMAIN  */
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Code objects: by copies, where they may be gone; each written into the trace once. */
+#include <string.h>
+
+#include "runtime/record/event.h"
+#include "runtime/python/pystack.h"
+#include "runtime/python/pystack_object.h"
+
+enum { BATCH = PYSTACK_BATCH, CODE_BYTES = PYSTACK_CODE_BYTES, FILE_BYTES = 1024, NAME_BYTES = 512, TABLE_BYTES = 60000, LINES = 10000000 };
+
+unsigned pystack_copy_codes(const char *const *code, unsigned count, char (*ret)[CODE_BYTES])
+{
+	struct iovec local = {ret, count * CODE_BYTES}, remote[BATCH];
+	long size;
+
+	/* In the place of a frame without one, what can be read and is no code object. */
+	for (unsigned i = 0; i < count; i++)
+		remote[i] = (struct iovec){(void *)(code[i] ? code[i] : pystack_python.code_type), CODE_BYTES};
+	size = sys_call6(SYS_process_vm_readv, process.pid, (long)&local, 1, (long)remote, count, 0);
+	return size > 0 ? (unsigned)(size / CODE_BYTES) : 0;
+}
+
+void pystack_copy_keys(const struct pystack_layout *l, char (*codes)[CODE_BYTES], unsigned count, uint64_t *ret)
+{
+	char heads[BATCH][TEXT_BYTES];
+	struct iovec local = {heads, count * TEXT_BYTES}, remote[BATCH];
+	long size;
+
+	memset(heads, 0, sizeof(heads));
+	for (unsigned i = 0; i < count; i++) {
+		ret[i] = 0;
+		remote[i] = (struct iovec){(void *)(pointer(codes[i], 8) == pystack_python.code_type ? pointer(codes[i], l->known)
+											     : pystack_python.code_type),
+					   TEXT_BYTES};
+	}
+	size = sys_call6(SYS_process_vm_readv, process.pid, (long)&local, 1, (long)remote, count, 0);
+	for (unsigned i = 0; size > 0 && i < (unsigned)(size / TEXT_BYTES); i++)
+		ret[i] = known_key(heads[i]);
+}
+
+static unsigned add_utf8(char *at, uint32_t c)
+{
+	if (c < 0x80) {
+		at[0] = (char)c;
+		return 1;
+	}
+	if (c < 0x800) {
+		at[0] = (char)(0xc0 | c >> 6);
+		at[1] = (char)(0x80 | (c & 63));
+		return 2;
+	}
+	if (c < 0x10000) {
+		at[0] = (char)(0xe0 | c >> 12);
+		at[1] = (char)(0x80 | (c >> 6 & 63));
+		at[2] = (char)(0x80 | (c & 63));
+		return 3;
+	}
+	at[0] = (char)(0xf0 | (c >> 18 & 7));
+	at[1] = (char)(0x80 | (c >> 12 & 63));
+	at[2] = (char)(0x80 | (c >> 6 & 63));
+	at[3] = (char)(0x80 | (c & 63));
+	return 4;
+}
+
+/* Where the kernel may not be asked, what the thread's own frames keep alive is read as it is. */
+static bool copy_object(void *to, const char *from, size_t size)
+{
+	if (pystack_python.is_sampled && !sys_is_silent)
+		return copy(to, from, size);
+	if (!may_read(from, size))
+		return false;
+	memcpy(to, from, size);
+	return true;
+}
+
+/* A str in its compact form (all that the compiler makes) as UTF-8, cut to `size`. */
+static bool copy_text(const struct pystack_layout *l, const char *text, char *ret, unsigned size, uint16_t *ret_length)
+{
+	char head[40];
+	uint32_t state, kind, part[64];
+	uint64_t length;
+	unsigned used = 0;
+	const char *data;
+
+	if (!copy_object(head, text, sizeof(head)) || pointer(head, TEXT_TYPE) != pystack_python.text_type)
+		return false;
+	length = word(head, TEXT_LENGTH);
+	state = *(const uint32_t *)(head + TEXT_STATE);
+	kind = kind_of(state);
+	if (!(state >> 5 & 1) || (kind != 1 && kind != 2 && kind != 4))
+		return false;
+	data = text + text_start(l, state);
+	length = length < size ? length : size;
+	for (uint64_t i = 0; i < length && used + 4 <= size; i++) {
+		uint64_t at = i % (sizeof(part) / 4), left = length - i < sizeof(part) / 4 ? length - i : sizeof(part) / 4;
+
+		if (!at && !copy_object(part, data + i * kind, left * kind))
+			return false;
+		used += add_utf8(ret + used, kind == 1 ? ((const uint8_t *)part)[at]
+					     : kind == 2 ? ((const uint16_t *)part)[at] : part[at]);
+	}
+	*ret_length = (uint16_t)used;
+	return true;
+}
+
+struct code_blob {
+	struct tf_python_code head;
+	char text[FILE_BYTES + NAME_BYTES];
+	size_t size;
+};
+
+/* On a sample's own stack there is room. */
+static __attribute__((noinline)) bool write_copied(uint32_t id, const struct code_blob *blob, const char *lines, uint64_t size)
+{
+	char table[TABLE_BYTES];
+
+	return copy(table, lines, size) && event_blob_of_two(TF_BLOB_PYTHON_CODE, id, blob, blob->size, table, size);
+}
+
+static bool write_code(const struct pystack_layout *l, uint32_t id, const char *bytes, bool is_sample)
+{
+	struct code_blob blob = {{.first_line = *(const uint32_t *)(bytes + l->first_line), .version = l->version}, "", 0};
+	const char *lines = pointer(bytes, l->lines);
+	char head[24];
+	uint64_t size;
+
+	if (blob.head.first_line > LINES || !copy_text(l, pointer(bytes, l->file), blob.text, FILE_BYTES, &blob.head.file_bytes) ||
+	    !copy_text(l, pointer(bytes, l->name), blob.text + blob.head.file_bytes, NAME_BYTES, &blob.head.name_bytes) ||
+	    !copy_object(head, lines, sizeof(head)) || pointer(head, 8) != pystack_python.bytes_type)
+		return false;
+	blob.size = sizeof(blob.head) + blob.head.file_bytes + blob.head.name_bytes;
+	lines += 32;
+	size = word(head, 16) < TABLE_BYTES ? word(head, 16) : TABLE_BYTES;
+	if (is_sample)
+		return write_copied(id, &blob, lines, size);
+	return may_read(lines, size) && event_blob_of_two(TF_BLOB_PYTHON_CODE, id, &blob, blob.size, lines, size);
+}
+
+/* The id of a code object whose bytes these are; it may be new. */
+static uint32_t code_id(const struct pystack_layout *l, const char *code, const char *bytes, uint64_t key, bool is_sample)
+{
+	const uint64_t what[] = {(uint64_t)code, word(bytes, l->file), word(bytes, l->name),
+				 *(const uint32_t *)(bytes + l->first_line), word(bytes, l->lines), key};
+	static bool is_said;
+	uint32_t number = 0;
+	bool is_new = false;
+
+	table_add(&process.interned, table_hash(TF_BLOB_PYTHON_CODE, what, sizeof(what)), &number, &is_new);
+	/* Once: generated code may come by the million. */
+	if (is_new && !write_code(l, number, bytes, is_sample) && !__atomic_exchange_n(&is_said, true, __ATOMIC_RELAXED))
+		process_note("a Python function without a name: its code object could not be read");
+	return number;
+}
+
+/* Part of a stack: at most BATCH frames. */
+static void write_ids(const struct pystack_layout *l, const struct pystack_frame *frames, unsigned count, bool is_sample,
+		      struct tf_python_frame *ret)
+{
+	char codes[BATCH][CODE_BYTES];
+	const char *code[BATCH];
+	uint64_t keys[BATCH];
+	struct pystack_file file = {NULL, 0};
+	unsigned read = count;
+
+	for (unsigned i = 0; i < count; i++) {
+		ret[i] = (struct tf_python_frame){.place = frames[i].offset | (frames[i].is_entry ? TF_PYTHON_ENTRY : 0)};
+		code[i] = frames[i].code;
+	}
+	if (is_sample) {
+		read = pystack_copy_codes(code, count, codes);
+		pystack_copy_keys(l, codes, read, keys);
+	}
+	for (unsigned i = 0; i < read; i++)
+		if (code[i])
+			ret[i].code = code_id(l, code[i], is_sample ? codes[i] : code[i], is_sample ? keys[i] : pystack_code_key(l, code[i], &file),
+					      is_sample);
+}
+
+void pystack_write(uint32_t id, const struct pystack_frame *frames, unsigned count, bool is_sample)
+{
+	const struct pystack_layout *l = __atomic_load_n(&pystack_python.layout, __ATOMIC_ACQUIRE);
+	struct tf_python_frame out[PYSTACK_FRAMES];
+
+	if (!l || !count)
+		return;
+	for (unsigned i = 0; i < count; i += BATCH)
+		write_ids(l, frames + i, count - i < BATCH ? count - i : BATCH, is_sample, out + i);
+	event_blob(TF_BLOB_PYTHON_STACK, id, out, count * sizeof(*out));
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Paths from /proc/self/fd, peers from the socket itself. */
+#include "runtime/record/descriptor.h"
+
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/un.h>
+
+#include "runtime/record/event.h"
+#include "runtime/common/sys.h"
+#include "runtime/common/text.h"
+
+enum { ROOM = 512 };
+
+union address {
+	struct sockaddr any;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+	struct sockaddr_un un;
+};
+
+struct telling {
+	int fd;
+	uint16_t state;
+	uint64_t from_ticks;
+	bool is_borrowed; /* by the child of a vfork, whose descriptors are not this image's */
+};
+
+/* ---- the blob ---- */
+
+/* Known only once it is told: a handler may leave by longjmp before that. */
+static void tell(const struct telling *t, unsigned kind, const char *text, size_t size)
+{
+	unsigned char bytes[sizeof(struct tf_descriptor) + ROOM];
+	struct tf_descriptor head = {.from_ticks = t->from_ticks, .fd = (uint16_t)t->fd, .kind = (uint16_t)kind};
+	uint32_t last = __atomic_load_n(&process.descriptor_last, __ATOMIC_RELAXED);
+	uint16_t state = t->state;
+
+	size = size < ROOM ? size : ROOM;
+	memcpy(bytes, &head, sizeof(head));
+	memcpy(bytes + sizeof(head), text, size);
+	if (!event_blob(TF_BLOB_DESCRIPTOR, 1 + __atomic_fetch_add(&process.descriptor_texts, 1, __ATOMIC_RELAXED), bytes,
+			sizeof(head) + size))
+		return;
+	while (last < (uint32_t)t->fd &&
+	       !__atomic_compare_exchange_n(&process.descriptor_last, &last, (uint32_t)t->fd, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	if (!t->is_borrowed)
+		__atomic_compare_exchange_n(&process.descriptors[t->fd], &state, t->state | 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+/* False: known already, or it shall not be known. */
+static bool tell_begin(struct telling *t, int fd, uint64_t from_ticks)
+{
+	if (descriptor_is_known(fd))
+		return false;
+	*t = (struct telling){fd, __atomic_load_n(&process.descriptors[fd], __ATOMIC_RELAXED), from_ticks, process_is_borrowed()};
+	if (t->is_borrowed && !(t->state & 1))
+		tell(t, TF_DESCRIPTOR_UNKNOWN, "", 0);
+	return !t->is_borrowed && !(t->state & 1);
+}
+
+/* ---- sockets ---- */
+
+static void add_port(struct text *t, uint16_t port)
+{
+	text_char(t, ':');
+	text_number(t, ntohs(port));
+}
+
+static void add_four(struct text *t, const uint8_t *a)
+{
+	for (int i = 0; i < 4; i++) {
+		if (i)
+			text_char(t, '.');
+		text_number(t, a[i]);
+	}
+}
+
+/* As RFC 5952 has it: the longest run of zeros is left out. */
+static void add_sixteen(struct text *t, const uint8_t *a)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+	int best = 8, longest = 1;
+
+	if (!memcmp(a, mapped, sizeof(mapped))) {
+		text_add(t, "::ffff:");
+		add_four(t, a + 12);
+		return;
+	}
+	for (int i = 0, run = 0; i < 8; i++) {
+		run = a[2 * i] || a[2 * i + 1] ? 0 : run + 1;
+		if (run > longest) {
+			longest = run;
+			best = i - run + 1;
+		}
+	}
+	for (int i = 0; i < 8; i++) {
+		if (i == best) {
+			text_add(t, "::");
+			i += longest - 1;
+			continue;
+		}
+		if (i && i != best + longest)
+			text_char(t, ':');
+		text_hex(t, (uint64_t)a[2 * i] << 8 | a[2 * i + 1], 1);
+	}
+}
+
+static bool add_unix(struct text *t, const struct sockaddr_un *a, socklen_t size)
+{
+	size_t length = size > offsetof(struct sockaddr_un, sun_path) ? size - offsetof(struct sockaddr_un, sun_path) : 0;
+
+	if (!length)
+		return false;
+	text_add(t, "unix ");
+	if (a->sun_path[0]) {
+		text_bytes(t, a->sun_path, strnlen(a->sun_path, length));
+	} else {
+		text_char(t, '@');
+		text_bytes(t, a->sun_path + 1, length - 1);
+	}
+	return true;
+}
+
+static int option(int fd, int name)
+{
+	int value = -1;
+	socklen_t size = sizeof(value);
+
+	return sys_call6(SYS_getsockopt, fd, SOL_SOCKET, name, (long)&value, (long)&size, 0) ? -1 : value;
+}
+
+/* False: an address without a name. */
+static bool add_address(struct text *t, int fd, const union address *a, socklen_t size)
+{
+	if (a->any.sa_family == AF_UNIX)
+		return add_unix(t, &a->un, size);
+	if (a->any.sa_family == AF_INET || a->any.sa_family == AF_INET6) {
+		int type = option(fd, SO_TYPE);
+
+		text_add(t, type == SOCK_STREAM ? "tcp " : type == SOCK_DGRAM ? "udp " : "ip ");
+		if (a->any.sa_family == AF_INET) {
+			add_four(t, (const uint8_t *)&a->in.sin_addr);
+			add_port(t, a->in.sin_port);
+		} else {
+			text_char(t, '[');
+			add_sixteen(t, (const uint8_t *)&a->in6.sin6_addr);
+			text_char(t, ']');
+			add_port(t, a->in6.sin6_port);
+		}
+		return true;
+	}
+	text_add(t, a->any.sa_family == AF_NETLINK ? "netlink" : "family ");
+	if (a->any.sa_family != AF_NETLINK)
+		text_number(t, a->any.sa_family);
+	return true;
+}
+
+static void add_socket(struct text *t, int fd)
+{
+	union address a = {0};
+	socklen_t size = sizeof(a);
+	bool has_peer = !sys_call(SYS_getpeername, fd, &a, &size, 0) && size > 0;
+
+	if (has_peer && add_address(t, fd, &a, size))
+		return;
+	/* Accepted from a nameless client, listening, or not connected yet. */
+	memset(&a, 0, sizeof(a));
+	size = sizeof(a);
+	if (sys_call(SYS_getsockname, fd, &a, &size, 0) || !size || !add_address(t, fd, &a, size)) {
+		text_add(t, "unix pair");
+		return;
+	}
+	if (!has_peer && option(fd, SO_ACCEPTCONN) == 1)
+		text_add(t, " (listening)");
+	else if (!has_peer && option(fd, SO_TYPE) == SOCK_STREAM)
+		text_add(t, " (not connected)");
+}
+
+/* ---- */
+
+static unsigned kind_of(const char *text)
+{
+	if (text[0] == '/')
+		return TF_DESCRIPTOR_FILE;
+	return strncmp(text, "socket:", 7) ? TF_DESCRIPTOR_OTHER : TF_DESCRIPTOR_SOCKET;
+}
+
+void descriptor_tell(int fd, uint64_t from_ticks)
+{
+	char bytes[ROOM + 1], name[32];
+	struct text text = text_init(name, sizeof(name));
+	struct telling t;
+	long size;
+
+	if (!tell_begin(&t, fd, from_ticks))
+		return;
+	text_add(&text, "/proc/self/fd/");
+	text_number(&text, (uint64_t)fd);
+	size = sys_readlink(name, bytes, ROOM);
+	if (size <= 0) {
+		tell(&t, TF_DESCRIPTOR_UNKNOWN, "", 0);
+		return;
+	}
+	bytes[size] = '\0';
+	if (kind_of(bytes) != TF_DESCRIPTOR_SOCKET) {
+		tell(&t, kind_of(bytes), bytes, (size_t)size);
+		return;
+	}
+	text = text_init(bytes, sizeof(bytes));
+	add_socket(&text, fd);
+	tell(&t, TF_DESCRIPTOR_SOCKET, bytes, text_length(&text));
+}
+
+void descriptor_tell_path(int fd, uint64_t from_ticks, const char *path)
+{
+	struct telling t;
+
+	if (path[0] != '/' || !strncmp(path, "/proc/", 6) || !strncmp(path, "/dev/", 5))
+		descriptor_tell(fd, from_ticks); /* /dev/stdin and their like are another file's name */
+	else if (tell_begin(&t, fd, from_ticks))
+		tell(&t, TF_DESCRIPTOR_FILE, path, strlen(path));
+}
+
+void descriptor_tell_peer(int fd, uint64_t from_ticks, const struct sockaddr *address, socklen_t size)
+{
+	char bytes[ROOM + 1];
+	struct text text = text_init(bytes, sizeof(bytes));
+	union address a = {0};
+	struct telling t;
+
+	if (!address || size < sizeof(a.any.sa_family) || size > sizeof(a) || !tell_begin(&t, fd, from_ticks))
+		return;
+	memcpy(&a, address, size);
+	if (add_address(&text, fd, &a, size))
+		tell(&t, TF_DESCRIPTOR_SOCKET, bytes, text_length(&text));
+}
+
+void descriptor_forget_range(unsigned first, unsigned last)
+{
+	uint32_t told = __atomic_load_n(&process.descriptor_last, __ATOMIC_RELAXED);
+
+	for (unsigned fd = first; fd <= last && fd <= told; fd++)
+		descriptor_forget((int)fd);
+}

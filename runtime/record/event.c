@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Slots into the thread's window: what event.h does not do in the wrapper itself. */
+#include "runtime/record/event.h"
+
+#include <string.h>
+
+#include "runtime/record/file.h"
+#include "runtime/stack/stack.h"
+
+/* Takes `count` slots, and *far one before them: a TIME slot, where the reader could not tell `time` (NULL: there is none).
+ * NULL: no room. Else event_taken() is to follow. */
+static uint64_t *take(struct thread *t, unsigned count, const uint64_t *time, bool *far)
+{
+	for (;;) {
+		uint64_t at = event_next(t), size;
+		bool has_room;
+
+		*far = time && event_is_far(t, *time);
+		size = (count + *far) * TF_SLOT;
+		has_room = event_has_room(t, at, size);
+		if (has_room && event_take(t, at, size))
+			return (uint64_t *)at;
+		event_taken(t);
+		if (!has_room && !thread_grow(t, count + *far))
+			return NULL;
+	}
+}
+
+/* Writes one event of `count` slots. */
+static void put(struct thread *t, uint64_t time, const uint64_t *slots, unsigned count)
+{
+	bool far;
+	uint64_t *at = take(t, count, &time, &far);
+
+	if (__builtin_expect(!at, 0)) {
+		t->page->lost++;
+		return;
+	}
+	for (unsigned i = count - 1; i > 0; i--)
+		at[far + i] = slots[i];
+	if (far)
+		at[0] = tf_time_slot(time);
+	event_store(&at[far], slots[0]);
+	t->last_ticks = time;
+	event_taken(t);
+}
+
+void event_record_slowly(const struct event *e, unsigned function, uint64_t backtrace, const uint64_t *args, unsigned count)
+{
+	struct thread *t = &thread_self;
+	uint64_t slots[3 + EVENT_ARGS], duration = e->end - e->start;
+	unsigned n = 1;
+
+	if ((int64_t)duration < 0)
+		duration = 0; /* the counters of two processors may differ by a few ticks */
+	if (__builtin_expect(duration >= TF_DURATION_LONG, 0))
+		slots[n++] = tf_arg(TF_ARG_LONG, 0, duration);
+	if (duration >= backtrace) {
+		uint32_t stack = stack_take(t, e->frame);
+
+		if (stack)
+			slots[n++] = tf_arg(TF_ARG_STACK, 0, stack);
+	}
+	for (unsigned i = 0; i < count; i++)
+		slots[n++] = args[i];
+	slots[0] = tf_event(TF_CALL, function, e->end, duration < TF_DURATION_LONG ? duration : TF_DURATION_LONG);
+	if (n > 3 || !event_put(t, e->end, slots[0], slots + 1, n - 1))
+		put(t, e->end, slots, n);
+}
+
+static __attribute__((noinline, cold)) void instant_slowly(uint64_t now, uint64_t first, const uint64_t *args, unsigned count)
+{
+	uint64_t slots[1 + EVENT_ARGS];
+
+	slots[0] = first;
+	for (unsigned i = 0; i < count; i++)
+		slots[1 + i] = args[i];
+	put(&thread_self, now, slots, 1 + count);
+}
+
+void event_instant(unsigned kind, unsigned id, uint64_t last, const uint64_t *args, unsigned count)
+{
+	uint64_t now = clock_now(), first = tf_event(kind, id, now, last);
+
+	if (__builtin_expect(count > 2 || !event_put(&thread_self, now, first, args, count), 0))
+		instant_slowly(now, first, args, count);
+}
+
+bool event_blob(unsigned blob, uint32_t id, const void *bytes, size_t size)
+{
+	return event_blob_of_two(blob, id, bytes, size, NULL, 0);
+}
+
+/* Bytes of the first part, then of the second. */
+static void copy_parts(void *to, const unsigned char *p, size_t size, const unsigned char *more, size_t at, size_t count)
+{
+	size_t here = at >= size ? 0 : size - at < count ? size - at : count;
+
+	if (here)
+		memcpy(to, p + at, here);
+	if (count > here)
+		memcpy((char *)to + here, more + (at + here - size), count - here);
+}
+
+bool event_blob_of_two(unsigned blob, uint32_t id, const void *bytes, size_t first, const void *more, size_t second)
+{
+	struct thread *t = &thread_self;
+	const size_t size = first + second;
+	unsigned data = (unsigned)((size + TF_DATA_BYTES - 1) / TF_DATA_BYTES);
+	bool far;
+	uint64_t *at = take(t, 1 + data, NULL, &far);
+
+	if (!at) {
+		t->page->lost++;
+		return false;
+	}
+	for (unsigned i = 1; i <= data; i++) {
+		size_t left = size - (size_t)(i - 1) * TF_DATA_BYTES;
+		uint64_t seven = 0;
+
+		copy_parts(&seven, bytes, first, more, size - left, left < TF_DATA_BYTES ? left : TF_DATA_BYTES);
+		at[i] = TF_DATA | seven << 8;
+	}
+	event_store(at, tf_blob(blob, (unsigned)size, id));
+	event_taken(t);
+	return true;
+}
+
+uint32_t event_intern(unsigned blob, const void *bytes, size_t size)
+{
+	uint32_t id;
+	bool is_new;
+
+	if (!table_add(&process.interned, table_hash(blob, bytes, size), &id, &is_new))
+		return 0;
+	if (is_new)
+		event_blob(blob, id, bytes, size);
+	return id;
+}
+
+void event_many_short(void)
+{
+	struct thread *t = &thread_self;
+	struct thread_guard guard;
+
+	thread_guard_enter(t, &guard);
+	thread_settle(t);
+	thread_guard_leave(t, &guard);
+}

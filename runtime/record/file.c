@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The image's trace file: made with its first record, grown window by window. */
+#include "runtime/record/file.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "runtime/common/clock.h"
+#include "runtime/record/process.h"
+#include "runtime/common/sys.h"
+#include "runtime/record/thread.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+uint64_t file_round(uint64_t size)
+{
+	uint64_t page = getauxval(AT_PAGESZ);
+
+	if (page < TF_PAGE)
+		page = TF_PAGE;
+	return (size + page - 1) & ~(page - 1);
+}
+
+/* For the head, and on kernels that cannot populate (before 5.14): fallocate takes the space. */
+static void *map_by_descriptor(int fd, uint64_t offset, uint64_t size)
+{
+	void *at;
+	int error = sys_fallocate(fd, 0, offset, size);
+
+	if (error == -EOPNOTSUPP || error == -ENOSYS)
+		error = sys_ftruncate(fd, offset + size); /* populating still finds a full disk */
+	if (error)
+		return NULL;
+	at = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+	if (!at)
+		return NULL;
+	error = sys_madvise(at, size, MADV_POPULATE_WRITE);
+	if (error && error != -EINVAL) {
+		sys_munmap(at, size);
+		return NULL;
+	}
+	process.can_populate = !error;
+	return at;
+}
+
+/* Growing without a descriptor, for the program may have none left, or put its own in the place of ours meanwhile:
+ * mremap with an old size of 0 maps a shared file once more, and further than before. `near` is a mapping of ours at
+ * near_offset, not after `offset`. */
+static void *map_by_mapping(void *near, uint64_t near_offset, uint64_t offset, uint64_t size)
+{
+	uint64_t skip = offset - near_offset;
+	long at = sys_call6(SYS_mremap, (long)near, 0, (long)(skip + size), 1 /* MREMAP_MAYMOVE */, 0, 0);
+
+	if (at < 0 && at > -4096)
+		return NULL;
+	if (skip)
+		sys_munmap((void *)at, skip);
+	/* Takes the space for good, so that a store into it can raise no SIGBUS. */
+	if (!sys_madvise((void *)(at + (long)skip), size, MADV_POPULATE_WRITE))
+		return (void *)(at + (long)skip);
+	sys_munmap((void *)(at + (long)skip), size);
+	return NULL;
+}
+
+/* Names of what is not recorded stay away: the libraries' would make each file 24 KB longer. */
+static size_t name_length(uint32_t function)
+{
+	const struct file_function *f = &file_functions[function];
+
+	return process_options.trace & 1u << f->group ? strlen(f->name) : 0;
+}
+
+static uint32_t function_bytes(void)
+{
+	uint32_t bytes = 0;
+
+	for (uint32_t i = 0; i < file_function_count; i++)
+		bytes += 2 + (uint32_t)name_length(i);
+	return bytes;
+}
+
+static void write_functions(uint8_t *at)
+{
+	for (uint32_t i = 0; i < file_function_count; i++) {
+		size_t length = name_length(i);
+
+		*at++ = file_functions[i].group;
+		*at++ = (uint8_t)length;
+		memcpy(at, file_functions[i].name, length);
+		at += length;
+	}
+}
+
+int file_create(void)
+{
+	uint32_t names = function_bytes();
+	uint64_t size = file_round(TF_PAGE + names);
+	struct tf_header *header;
+	struct stat st;
+	int fd;
+
+	if (process.header)
+		return 0;
+	if (process_is_frozen || !process.path[0])
+		return -EPERM;
+	fd = sys_open(process.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return fd;
+	sys_fchmod(fd, 0600);
+	header = sys_fstat(fd, &st) || size > sys_file_limit() ? NULL : map_by_descriptor(fd, 0, size);
+	sys_close(fd);
+	if (!header) {
+		sys_unlink(process.path);
+		return -ENOSPC;
+	}
+	process.device = st.st_dev;
+	process.inode = st.st_ino;
+	process.file_end = process.file_size = size;
+	write_functions((uint8_t *)header + TF_PAGE);
+	header->function_count = file_function_count;
+	header->function_bytes = names;
+	process_describe(header);
+	__atomic_store_n(&header->magic, TF_MAGIC, __ATOMIC_RELEASE);
+	__atomic_store_n(&process.header, header, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* The program may have replaced or unmounted anything since: only the very file that we made will do. */
+static bool is_ours(const struct stat *st)
+{
+	return (uint64_t)st->st_dev == process.device && (uint64_t)st->st_ino == process.inode;
+}
+
+static int reopen(void)
+{
+	int fd = sys_open(process.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (!sys_fstat(fd, &st) && is_ours(&st))
+		return fd;
+	sys_close(fd);
+	return -ESTALE;
+}
+
+/* Makes the file `size` long. Under the lock: two threads could else cut what the other has just added. */
+static bool extend(uint64_t size)
+{
+	struct stat st;
+
+	if (size <= process.file_size)
+		return true;
+	if (process_is_frozen || size > sys_file_limit() ||
+	    sys_call(SYS_newfstatat, AT_FDCWD, process.path, &st, AT_SYMLINK_NOFOLLOW) || !is_ours(&st) ||
+	    sys_call(SYS_truncate, process.path, size, 0, 0))
+		return false;
+	process.file_size = size;
+	return true;
+}
+
+static void *map_near(uint64_t offset, uint64_t size)
+{
+	const struct tf_window *mine = thread_self.base ? (struct tf_window *)(thread_self.base - sizeof(*mine)) : NULL;
+	void *at;
+
+	if (!extend(offset + size))
+		return NULL;
+	at = mine && mine->offset < offset ? map_by_mapping((void *)mine, mine->offset, offset, size)
+					   : map_by_mapping(process.header, 0, offset, size);
+	/* A hole on a full disk would be a SIGBUS for whoever reads it. */
+	if (!at && !process_is_frozen && !sys_call(SYS_truncate, process.path, offset, 0, 0))
+		process.file_size = offset;
+	return at;
+}
+
+static void *map_window(uint64_t offset, uint64_t size)
+{
+	void *at;
+	int fd;
+
+	if (process.can_populate)
+		return map_near(offset, size);
+	fd = process_is_frozen || offset + size > sys_file_limit() ? -EPERM : reopen();
+	if (fd < 0)
+		return NULL;
+	at = map_by_descriptor(fd, offset, size);
+	sys_close(fd);
+	return at;
+}
+
+static void lock(void)
+{
+	for (int i = 0; __atomic_exchange_n(&process.growing, 1, __ATOMIC_ACQUIRE); i++)
+		sys_wait(i);
+}
+
+static void unlock(void)
+{
+	__atomic_store_n(&process.growing, 0, __ATOMIC_RELEASE);
+}
+
+void file_reserve(uint64_t size)
+{
+	if (!process.header || !process.can_populate)
+		return;
+	lock();
+	extend(process.file_end + size);
+	unlock();
+}
+
+void *file_window(uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequence)
+{
+	struct tf_window *w;
+	uint64_t offset;
+
+	if (!__atomic_load_n(&process.header, __ATOMIC_ACQUIRE))
+		return NULL;
+	lock();
+	offset = process.file_end;
+	w = map_window(offset, size);
+	if (w)
+		process.file_end += size;
+	unlock();
+	if (!w)
+		return NULL;
+	w->kind = kind;
+	w->nonce = process.nonce;
+	w->size_bytes = size;
+	w->tid = (uint32_t)sys_gettid();
+	w->thread = thread;
+	w->sequence = sequence;
+	w->offset = offset;
+	return w;
+}
+
+void file_release(void *window, uint32_t size)
+{
+	((struct tf_window *)window)->full = 1;
+	sys_munmap(window, size);
+}

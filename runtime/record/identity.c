@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who the process is, from /proc, uname and the environment. */
+#include "runtime/record/identity.h"
+
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "runtime/common/index.h"
+#include "runtime/common/sys.h"
+#include "runtime/common/text.h"
+
+/* All that is ever kept of an environment, beside PILLION_*. */
+static const char *const kept_variables[] = {
+	TF_RANK_VARIABLES,
+	"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_LOCALID", "SLURM_NODEID", "SLURM_NTASKS", "SLURM_RESTART_COUNT",
+	"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALRANKID",
+	"LOCAL_RANK", "WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT", "CUDA_VISIBLE_DEVICES",
+};
+
+enum { EXPORTED = 64, EXPORTED_BYTES = 16384, ENVIRONMENT = 4096 };
+
+static int given_argc;
+static char **given_argv;
+
+static char exported_bytes[EXPORTED_BYTES];
+static char *exported[EXPORTED + 1];
+static char *replaced_environment[ENVIRONMENT];
+
+void identity_set_arguments(int argc, char **argv)
+{
+	given_argc = argc;
+	given_argv = argv;
+}
+
+uintptr_t identity_stack_top(void)
+{
+	return (uintptr_t)(given_argv ? (void *)given_argv : (void *)environ);
+}
+
+const char *identity_variable(char *const *environment, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (; environment && *environment; environment++)
+		if (!strncmp(*environment, name, length) && (*environment)[length] == '=')
+			return *environment + length + 1;
+	return NULL;
+}
+
+uint64_t identity_number(const char *digits)
+{
+	uint64_t number = 0;
+
+	for (; digits && *digits >= '0' && *digits <= '9'; digits++)
+		number = number * 10 + (uint64_t)(*digits - '0');
+	return number;
+}
+
+/* Field 22 of /proc/self/stat. The second field is the program's name in brackets and may hold anything. */
+static uint64_t read_start(void)
+{
+	char stat[1024], *at;
+
+	if (sys_read_file("/proc/self/stat", stat, sizeof(stat)) <= 0)
+		return 0;
+	at = strrchr(stat, ')');
+	for (int field = 2; at && field < 22; field++)
+		if ((at = strchr(at, ' ')))
+			at++;
+	return identity_number(at);
+}
+
+static void add_item(struct text *t, const char *item)
+{
+	if (t->cut)
+		return;
+	text_add(t, item);
+	text_bytes(t, "", 1);
+}
+
+static void read_arguments(struct identity *id)
+{
+	struct text t = text_init(id->arguments, sizeof(id->arguments));
+	long size;
+
+	if (given_argv) {
+		for (int i = 0; i < given_argc && given_argv[i]; i++)
+			add_item(&t, given_argv[i]);
+		id->arguments_size = text_length(&t);
+		return;
+	}
+	size = sys_read_file("/proc/self/cmdline", id->arguments, sizeof(id->arguments));
+	id->arguments_size = size > 0 ? (size_t)size : 0;
+}
+
+static bool is_kept(const char *variable)
+{
+	if (!strncmp(variable, "PILLION_", 8))
+		return strncmp(variable, "PILLION_ENV_VAR=", 16) != 0; /* values for COMMAND, maybe secret ones */
+	for (size_t i = 0; i < sizeof(kept_variables) / sizeof(*kept_variables); i++) {
+		size_t length = strlen(kept_variables[i]);
+
+		if (!strncmp(variable, kept_variables[i], length) && variable[length] == '=')
+			return true;
+	}
+	return false;
+}
+
+void identity_forked(struct identity *id)
+{
+	id->parent_pid = (uint32_t)sys_getppid();
+	id->start = read_start();
+}
+
+void identity_read(struct identity *id, char *const *environment)
+{
+	struct text variables = text_init(id->variables, sizeof(id->variables));
+	struct utsname name = {0};
+	long length;
+
+	sys_call(SYS_uname, &name, 0, 0, 0);
+	index_host(id->host, sizeof(id->host), name.nodename);
+	if (sys_read_file("/proc/sys/kernel/random/boot_id", id->boot, 37) < 36)
+		memcpy(id->boot, "00000000", 9);
+	length = sys_readlink("/proc/self/exe", id->executable, sizeof(id->executable) - 1);
+	id->executable[length < 0 ? 0 : length] = '\0';
+	for (; environment && *environment; environment++)
+		if (is_kept(*environment))
+			add_item(&variables, *environment);
+	id->variables_size = text_length(&variables);
+	read_arguments(id);
+	identity_forked(id);
+}
+
+void identity_describe(const struct identity *id, struct tf_header *h)
+{
+	h->parent_pid = id->parent_pid;
+	h->process_start = id->start;
+	memcpy(h->host, id->host, sizeof(h->host));
+	memcpy(h->boot, id->boot, sizeof(h->boot));
+	memcpy(h->executable, id->executable, sizeof(h->executable));
+	memcpy(h->arguments, id->arguments, sizeof(h->arguments));
+	memcpy(h->variables, id->variables, sizeof(h->variables));
+}
+
+/* One %x; returns the bytes of the pattern that it took. */
+static size_t expand(struct text *t, const char *pattern, char *const *environment, const struct identity *id)
+{
+	const char *end = strchr(pattern, '}');
+
+	if (pattern[1] == 'p') {
+		text_number(t, (uint64_t)sys_getpid());
+	} else if (pattern[1] == 'h') {
+		text_add(t, id->host);
+	} else if (pattern[1] == '%') {
+		text_char(t, '%');
+	} else if (pattern[1] == 'q' && pattern[2] == '{' && end && end - pattern < 128) {
+		char name[128] = {0};
+		const char *value;
+
+		memcpy(name, pattern + 3, (size_t)(end - pattern - 3));
+		value = identity_variable(environment, name);
+		text_add(t, value ? value : "");
+		return (size_t)(end - pattern) + 1;
+	} else {
+		text_char(t, '%');
+		return 1;
+	}
+	return 2;
+}
+
+bool identity_capture(char *ret, size_t size, char *const *environment, const struct identity *id)
+{
+	const char *output = identity_variable(environment, "PILLION_SPOOL");
+	bool is_final = identity_variable(environment, "PILLION_RUN");
+	struct text t = text_init(ret, size);
+
+	if (!output || !is_final)
+		output = identity_variable(environment, "PILLION_OUTPUT");
+	if (output[0] != '/') {
+		if (sys_call(SYS_getcwd, ret, size, 0, 0) < 0)
+			return false;
+		t.at += strlen(ret);
+		text_char(&t, '/');
+	}
+	if (is_final)
+		text_add(&t, output);
+	for (const char *p = output; !is_final && *p;) {
+		if (*p == '%')
+			p += expand(&t, p, environment, id);
+		else
+			text_char(&t, *p++);
+	}
+	return !t.cut && text_length(&t) + 128 < size;
+}
+
+char *const *identity_exported(void)
+{
+	return exported;
+}
+
+static void keep(struct text *room, int *count, const char *name, const char *value)
+{
+	char *start = room->at;
+
+	if (*count == EXPORTED)
+		return;
+	text_add(room, name);
+	text_add(room, value);
+	if (room->cut)
+		return;
+	room->at++; /* keeps the NUL */
+	exported[(*count)++] = start;
+}
+
+/* Every variable of ours that the environment lacks is added to a copy of it. */
+static void complete_environment(char *const *environment)
+{
+	size_t count = 0, added = 0;
+
+	for (; environment[count]; count++)
+		;
+	if (count + EXPORTED >= ENVIRONMENT)
+		return;
+	for (int i = 0; exported[i]; i++) {
+		char name[128];
+		size_t length = strcspn(exported[i], "=");
+
+		if (length >= sizeof(name))
+			continue;
+		memcpy(name, exported[i], length);
+		name[length] = '\0';
+		if (!identity_variable(environment, name))
+			replaced_environment[count + added++] = exported[i];
+	}
+	if (!added)
+		return;
+	memcpy(replaced_environment, environment, count * sizeof(*environment));
+	environ = replaced_environment;
+}
+
+/* Variables that name the library which NVTX and the CUDA driver load into every process: us, where nobody else is named. */
+static const char *const injections[] = {"NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH"};
+
+void identity_export(char *const *environment, const char *directory, uint64_t run, const char *library)
+{
+	struct text room = text_init(exported_bytes, sizeof(exported_bytes));
+	bool has_launcher = identity_variable(environment, "PILLION_RUN");
+	char digits[17];
+	struct text hex = text_init(digits, sizeof(digits));
+	int count = 0;
+
+	text_hex(&hex, run, 16);
+	for (char *const *e = environment; *e; e++)
+		if (!strncmp(*e, "PILLION_", 8) && strncmp(*e, "PILLION_RUN=", 12) != 0 &&
+		    (has_launcher || strncmp(*e, "PILLION_OUTPUT=", 15) != 0))
+			keep(&room, &count, *e, "");
+	keep(&room, &count, "PILLION_RUN=", digits);
+	if (!has_launcher)
+		keep(&room, &count, "PILLION_OUTPUT=", directory);
+	for (int i = 0; i < 2; i++) {
+		const char *value = identity_variable(environment, injections[i]);
+		char name[32];
+		struct text t = text_init(name, sizeof(name));
+
+		text_add(&t, injections[i]);
+		text_char(&t, '=');
+		keep(&room, &count, name, value ? value : library);
+	}
+	exported[count] = NULL;
+	complete_environment(environment);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the image says of itself in its host's index. */
+#include "runtime/record/process_line.h"
+
+#include <errno.h>
+
+#include "runtime/common/clock.h"
+#include "runtime/record/file.h"
+#include "runtime/common/index.h"
+#include "runtime/record/process.h"
+#include "runtime/common/sys.h"
+#include "runtime/common/text.h"
+
+/* One line at a time: the buffer is shared. A line more or less must never hold up the target, so the lock is given up on
+ * after a while. A forked child's is open: it lies in `process`. */
+static bool line_begin(struct index_line *line, const char *name)
+{
+	for (int i = 0; __atomic_exchange_n(&process.line_lock, 1, __ATOMIC_ACQUIRE); i++) {
+		if (i > 1000)
+			return false;
+		sys_wait(i);
+	}
+	index_begin(line, process.line, sizeof(process.line), name);
+	return true;
+}
+
+static int line_end(struct index_line *line)
+{
+	char name[INDEX_NAME_BYTES];
+	int error = -EPERM;
+
+	index_name(name, sizeof(name), process_inherited.identity.host, process_inherited.identity.boot);
+	if (!process_is_frozen)
+		error = index_append(line, process_inherited.directory, name);
+	__atomic_store_n(&process.line_lock, 0, __ATOMIC_RELEASE);
+	return error;
+}
+
+static void add_clocks(struct index_line *line, const struct tf_clock_pair *pair)
+{
+	index_number(line, "realtime_ns", pair->realtime_ns);
+	index_number(line, "ticks", pair->ticks);
+	index_number(line, "clock", clock_kind);
+}
+
+int process_line_start(bool is_fork)
+{
+	const struct identity *id = &process_inherited.identity;
+	struct index_line line;
+	struct tf_clock_pair now;
+
+	clock_pair(&now);
+	if (!line_begin(&line, "process"))
+		return -EBUSY;
+	index_hex(&line, "nonce", process.nonce);
+	index_number(&line, "pid", process.pid);
+	index_number(&line, "ppid", id->parent_pid);
+	index_number(&line, "start", id->start);
+	index_hex(&line, "run", process_inherited.run);
+	index_text(&line, "via", is_fork ? "fork" : "start");
+	index_hex(&line, "parent", process_inherited.parent_nonce);
+	add_clocks(&line, &now);
+	index_text(&line, "host", id->host);
+	index_text(&line, "boot", id->boot);
+	index_text(&line, "exe", id->executable);
+	index_field(&line, "args", id->arguments, id->arguments_size);
+	index_field(&line, "vars", id->variables, id->variables_size);
+	return line_end(&line);
+}
+
+static void tell(const char *kind, const char *text)
+{
+	struct index_line line;
+
+	if (process_is_frozen || !line_begin(&line, kind))
+		return;
+	index_hex(&line, "nonce", process.nonce);
+	index_number(&line, "pid", process.pid);
+	index_text(&line, "text", text);
+	line_end(&line);
+}
+
+void process_note(const char *text)
+{
+	tell("note", text);
+}
+
+void process_seen(const char *range)
+{
+	tell("seen", range);
+}
+
+void process_bare(const char *executable, const char *reason)
+{
+	struct index_line line;
+
+	if (process_is_frozen || !process_inherited.is_configured || !line_begin(&line, "bare"))
+		return;
+	index_number(&line, "pid", process.pid);
+	index_text(&line, "exe", executable);
+	index_text(&line, "reason", reason);
+	line_end(&line);
+}
+
+static void add_short(struct index_line *line)
+{
+	const struct tf_thread *page = (const struct tf_thread *)process.main_page;
+	/* Not on the stack: a handler may run exec on a small one. */
+	char *bytes = process.line_counts, *names = process.line_names;
+	struct text counts = text_init(bytes, sizeof(process.line_counts)), functions = text_init(names, sizeof(process.line_names));
+
+	for (uint32_t i = 0; i < page->counter_count; i++) {
+		const struct tf_counter *c = &page->counters[i];
+
+		if (!c->calls)
+			continue;
+		if (text_length(&counts)) {
+			text_char(&counts, ',');
+			text_char(&functions, ',');
+		}
+		text_number(&counts, i);
+		text_char(&counts, ':');
+		text_number(&counts, c->calls);
+		text_char(&counts, ':');
+		text_number(&counts, c->ticks);
+		text_number(&functions, i);
+		text_char(&functions, ':');
+		text_add(&functions, file_functions[i].name);
+	}
+	index_text(line, "short", bytes);
+	index_text(line, "functions", names);
+}
+
+void process_line_end(void)
+{
+	static const char *const kinds[] = {"none", "exit", "exec", "abort"};
+	struct index_line line;
+	struct tf_clock_pair now;
+
+	clock_pair(&now);
+	if (process_is_frozen || !line_begin(&line, "end"))
+		return;
+	index_hex(&line, "nonce", process.nonce);
+	index_number(&line, "pid", process.pid);
+	index_text(&line, "kind", kinds[process.end]);
+	index_signed(&line, "status", process.end_status);
+	add_clocks(&line, &now);
+	index_number(&line, "recorded", 0);
+	add_short(&line);
+	line_end(&line);
+}
+
+void process_line_child(int pid, int status)
+{
+	struct index_line line;
+
+	if (process_is_frozen || !line_begin(&line, "child"))
+		return;
+	index_number(&line, "pid", (uint64_t)pid);
+	index_signed(&line, "status", status);
+	line_end(&line);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Insert-only hash table: levels of growing size, each probed a few places from the key's own. Nothing ever moves or
+ * leaves, so a key that is absent from all its places in one level can only be in a later level if these are taken. */
+#include "runtime/record/table.h"
+
+#include <string.h>
+
+#include "runtime/common/sys.h"
+
+enum { PROBES = 8 };
+
+static uint64_t level_size(int level)
+{
+	return (uint64_t)TABLE_FIRST_LEVEL << 2 * level;
+}
+
+static struct table_entry *level_new(struct table *t, int level)
+{
+	size_t size = level_size(level) * sizeof(struct table_entry);
+	struct table_entry *fresh = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct table_entry *other = NULL;
+
+	if (!fresh)
+		return NULL;
+	if (__atomic_compare_exchange_n(&t->level[level], &other, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return fresh;
+	sys_munmap(fresh, size);
+	return other;
+}
+
+struct table_entry *table_add(struct table *t, uint64_t key, uint32_t *ret_number, bool *ret_is_new)
+{
+	uint64_t hash = table_mix(key), base = 1;
+
+	*ret_is_new = false;
+	for (int level = 0; level < TABLE_LEVELS; level++) {
+		struct table_entry *entries = __atomic_load_n(&t->level[level], __ATOMIC_ACQUIRE);
+		uint64_t size = level_size(level);
+
+		if (!entries && !(entries = level_new(t, level)))
+			return NULL;
+		for (uint64_t i = 0; i < PROBES; i++) {
+			uint64_t place = (hash + i) & (size - 1);
+			uint64_t found = __atomic_load_n(&entries[place].key, __ATOMIC_ACQUIRE);
+
+			if (!found &&
+			    __atomic_compare_exchange_n(&entries[place].key, &found, key, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+				*ret_is_new = true;
+				found = key;
+			}
+			if (found == key) {
+				*ret_number = (uint32_t)(base + place);
+				return &entries[place];
+			}
+		}
+		base += size;
+	}
+	return NULL;
+}
+
+uint64_t table_get(const struct table *t, uint64_t key)
+{
+	uint64_t hash = table_mix(key);
+
+	for (int level = 0; level < TABLE_LEVELS; level++) {
+		const struct table_entry *entries = __atomic_load_n(&t->level[level], __ATOMIC_ACQUIRE);
+		uint64_t mask = level_size(level) - 1;
+
+		if (!entries)
+			return 0;
+		for (uint64_t i = 0; i < PROBES; i++) {
+			const struct table_entry *e = &entries[(hash + i) & mask];
+			uint64_t found = __atomic_load_n(&e->key, __ATOMIC_ACQUIRE);
+
+			if (found == key)
+				return __atomic_load_n(&e->value, __ATOMIC_ACQUIRE);
+			if (!found)
+				return 0;
+		}
+	}
+	return 0;
+}
+
+bool table_each(struct table *t, bool (*visit)(struct table_entry *e))
+{
+	for (int level = 0; level < TABLE_LEVELS; level++) {
+		struct table_entry *entries = __atomic_load_n(&t->level[level], __ATOMIC_ACQUIRE);
+
+		for (uint64_t i = 0; entries && i < level_size(level); i++)
+			if (__atomic_load_n(&entries[i].key, __ATOMIC_ACQUIRE) && !visit(&entries[i]))
+				return false;
+	}
+	return true;
+}
+
+bool table_set(struct table *t, uint64_t key, uint64_t value)
+{
+	uint32_t number;
+	bool is_new;
+	struct table_entry *e = table_add(t, key, &number, &is_new);
+
+	if (e)
+		__atomic_store_n(&e->value, value, __ATOMIC_RELEASE);
+	return e;
+}
+
+/* Four lanes: one multiplication takes as long as three more that need not wait for it. */
+uint64_t table_hash(uint64_t seed, const void *bytes, uint64_t size)
+{
+	const unsigned char *p = bytes;
+	uint64_t hash = (seed + 1) * 0xff51afd7ed558ccdull ^ size, word;
+	uint64_t lane[4] = {hash, ~hash, hash << 1, ~hash << 1};
+	unsigned i = 0;
+
+	for (; size >= 32; size -= 32, p += 32)
+		for (unsigned j = 0; j < 4; j++) {
+			memcpy(&word, p + 8 * j, 8);
+			lane[j] = (lane[j] ^ word) * 0x9fb21c651e98df25ull;
+			lane[j] ^= lane[j] >> 32;
+		}
+	for (; size > 0; i++, p += 8) {
+		uint64_t part = size < 8 ? size : 8;
+
+		word = 0;
+		if (part == 8)
+			memcpy(&word, p, 8);
+		else
+			memcpy(&word, p, part);
+		lane[i] = (lane[i] ^ word) * 0x9fb21c651e98df25ull;
+		lane[i] ^= lane[i] >> 32;
+		size -= part;
+	}
+	hash = table_mix(table_mix(lane[0] + lane[1] * 0xff51afd7ed558ccdull) ^ (lane[2] + lane[3] * 0xc4ceb9fe1a85ec53ull));
+	return hash ? hash : 1;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Birth, death and growth of a thread's part of the trace file. */
+#include "runtime/record/thread.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "runtime/common/clock.h"
+#include "runtime/record/file.h"
+#include "runtime/common/loaded.h"
+#include "runtime/stack/sample.h"
+#include "runtime/stack/stack.h"
+#include "runtime/common/sys.h"
+
+enum { FIRST_WINDOW = 16384, SECOND_WINDOW = 65536, WINDOW = 262144, FROZEN_WINDOW = 1 << 20, FROZEN_RESERVE = 64 << 20, RETRY_TICKS = 1 << 24 };
+
+__thread struct thread thread_self __attribute__((tls_model("initial-exec"))) = {.generation = THREAD_NEW};
+
+#ifdef __SANITIZE_THREAD__ /* in our own tests: its state of a thread goes in the last round */
+enum { DEATH_ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS - 1 };
+#else
+enum { DEATH_ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS };
+#endif
+
+static pthread_key_t death_key;
+static int (*set_key)(pthread_key_t, const void *); /* NULL: no key to be had */
+
+void thread_guard_enter(struct thread *t, struct thread_guard *g)
+{
+	g->error = errno;
+	/* Others' code may come to a cancellation point in it; there glibc would wait for its signal, which is blocked. */
+	g->cancel = PTHREAD_CANCEL_ENABLE;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &g->cancel);
+	__atomic_fetch_add(&process.guarded, 1, __ATOMIC_SEQ_CST);
+	g->has_blocked = !__atomic_load_n(&process.is_closing, __ATOMIC_SEQ_CST);
+	if (g->has_blocked)
+		sys_signals_block(&g->signals);
+	g->generation = t->generation;
+	t->generation = THREAD_OURS;
+	g->start_ticks = t->page ? clock_now() : 0; /* before the start there is no clock yet */
+}
+
+void thread_guard_leave(struct thread *t, const struct thread_guard *g)
+{
+	if (g->start_ticks && t->page)
+		t->page->slow_ticks += clock_now() - g->start_ticks;
+	t->generation = g->generation;
+	if (g->has_blocked)
+		sys_signals_restore(&g->signals);
+	__atomic_fetch_sub(&process.guarded, 1, __ATOMIC_SEQ_CST);
+	errno = g->error;
+	pthread_setcancelstate(g->cancel, NULL);
+}
+
+void thread_refresh_name(struct thread *t)
+{
+	if (t->page && !sys_is_silent)
+		sys_call(SYS_prctl, PR_GET_NAME, t->page->name, 0, 0);
+}
+
+static uint32_t page_bytes(void)
+{
+	size_t bytes = sizeof(struct tf_thread) + file_counter_count * sizeof(struct tf_counter);
+
+	return (uint32_t)file_round(bytes);
+}
+
+static void page_begin(struct thread *t, struct tf_thread *page)
+{
+	page->start_ticks = page->window.base_ticks = clock_now();
+	page->counter_count = file_counter_count;
+	t->page = page;
+	thread_refresh_name(t);
+	__atomic_store_n(&page->window.magic, TF_WINDOW_MAGIC, __ATOMIC_RELEASE);
+}
+
+static bool is_in_file(const struct tf_thread *page)
+{
+	return (const uint64_t *)page != process.main_page;
+}
+
+bool thread_settle(struct thread *t)
+{
+	struct tf_thread *page;
+
+	if (is_in_file(t->page))
+		return true;
+	if (!process_make_file())
+		return false;
+	page = file_window(TF_WINDOW_THREAD, page_bytes(), t->number, 0);
+	if (!page)
+		return false;
+	/* Signals wait, so nobody counts into the old page meanwhile. */
+	memcpy(&page->start_ticks, &t->page->start_ticks, page_bytes() - offsetof(struct tf_thread, start_ticks));
+	page->window.base_ticks = page->start_ticks;
+	__atomic_store_n(&page->window.magic, TF_WINDOW_MAGIC, __ATOMIC_RELEASE);
+	t->page = page;
+	return true;
+}
+
+/* The image's first thread begins on the page beside `process`: most small processes need no file at all. */
+static bool attach(struct thread *t)
+{
+	struct tf_thread *page;
+
+	/* In a child that a handler forked, the interrupted writer is still to say that it is done. */
+	*t = (struct thread){.generation = THREAD_OURS, .writing = t->writing, .memo = t->memo, .number = __atomic_fetch_add(&process.threads, 1, __ATOMIC_RELAXED)};
+	if (t->number == 0)
+		page = (struct tf_thread *)process.main_page;
+	else
+		page = process_make_file() ? file_window(TF_WINDOW_THREAD, page_bytes(), t->number, 0) : NULL;
+	if (!page) {
+		if (process.header)
+			__atomic_fetch_add(&process.header->threads_lost, 1, __ATOMIC_RELAXED);
+		return false;
+	}
+	page_begin(t, page);
+	t->last_ticks = page->start_ticks;
+	/* Of a thread whose end we do not see nothing could be given back. */
+	if ((!set_key || set_key(death_key, t)) && t->number && !t->memo)
+		t->memo = THREAD_NO_MEMO;
+	sample_thread_begin(t);
+	return true;
+}
+
+bool thread_enter(struct thread *t)
+{
+	struct thread_guard guard;
+	bool is_attached = false;
+
+	if (t->generation == THREAD_OURS || t->generation == THREAD_DEAD || !process_gate.groups)
+		return false;
+	thread_guard_enter(t, &guard);
+	/* A forked child's TLS is its parent's still: those windows are not mapped here. */
+	t->page = NULL;
+	if (process_start())
+		is_attached = attach(t);
+	guard.generation = is_attached ? process.generation : process_gate.groups ? THREAD_DEAD : guard.generation;
+	thread_guard_leave(t, &guard);
+	return is_attached;
+}
+
+/* Windows are left only by their own thread or a handler in it. If a handler came in the middle of a store, the
+ * interrupted writer (t->writing) still holds an address in the old one. */
+static void retire(struct thread *t)
+{
+	struct tf_window *old = (struct tf_window *)(t->base - sizeof(*old));
+
+	if (t->writing == 0 && t->retired) {
+		file_release(t->retired, t->retired_bytes);
+		t->retired = NULL;
+	}
+	if (!t->base)
+		return;
+	if (t->writing == 0) {
+		file_release(old, old->size_bytes);
+	} else if (!t->retired) {
+		t->retired = old;
+		t->retired_bytes = old->size_bytes;
+	}
+}
+
+static uint32_t next_size(const struct thread *t, unsigned slots)
+{
+	uint32_t size = (uint32_t)file_round(t->windows == 0 ? FIRST_WINDOW : t->windows == 1 ? SECOND_WINDOW : WINDOW);
+
+	while (size < slots * TF_SLOT + sizeof(struct tf_window))
+		size *= 2;
+	return size;
+}
+
+static bool take_window(struct thread *t, uint32_t size)
+{
+	struct tf_window *w;
+
+	if (!thread_settle(t))
+		return false;
+	w = file_window(TF_WINDOW_SLOTS, size, t->number, t->windows);
+	if (!w)
+		return false;
+	w->base_ticks = t->last_ticks;
+	__atomic_store_n(&w->magic, TF_WINDOW_MAGIC, __ATOMIC_RELEASE);
+	retire(t);
+	t->base = t->next = (uint64_t)w + sizeof(*w);
+	t->limit = (uint64_t)w + size;
+	t->windows++;
+	process_take_clocks();
+	thread_refresh_name(t);
+	return true;
+}
+
+bool thread_grow(struct thread *t, unsigned slots)
+{
+	struct thread_guard guard;
+	bool has_room;
+
+	/* Where the last try failed, not every call tries again. */
+	if (sys_is_silent || (t->retry_ticks && clock_now() < t->retry_ticks))
+		return false;
+	thread_guard_enter(t, &guard);
+	has_room = (t->base && t->next + slots * TF_SLOT <= t->limit) || take_window(t, next_size(t, slots));
+	t->retry_ticks = has_room ? 0 : clock_now() + RETRY_TICKS;
+	thread_guard_leave(t, &guard);
+	return has_room;
+}
+
+void thread_reserve(struct thread *t)
+{
+	struct thread_guard guard;
+
+	thread_guard_enter(t, &guard);
+	take_window(t, FROZEN_WINDOW);
+	file_reserve(FROZEN_RESERVE);
+	thread_guard_leave(t, &guard);
+}
+
+static void finish(struct thread *t)
+{
+	struct thread_guard guard;
+
+	thread_guard_enter(t, &guard);
+	sample_thread_end(t);
+	thread_refresh_name(t);
+	t->page->current = 0;
+	t->page->end_ticks = clock_now();
+	t->writing = 0;
+	retire(t);
+	stack_thread_end(t);
+	if (is_in_file(t->page))
+		file_release(&t->page->window, t->page->window.size_bytes);
+	t->page = NULL;
+	guard.generation = THREAD_DEAD;
+	thread_guard_leave(t, &guard);
+}
+
+static void on_death(void *thread)
+{
+	struct thread *t = thread;
+
+	if (t != &thread_self || t->generation != process.generation)
+		return;
+	if (++t->deaths < DEATH_ROUNDS && !set_key(death_key, t))
+		return;
+	finish(t);
+}
+
+/* By name: where these lie in libpthread, a program without it has one thread only. Keys from 32 on make
+ * pthread_setspecific allocate; then threads end without a word, and their windows stay mapped. */
+void thread_init(void)
+{
+	int (*create_key)(pthread_key_t *, void (*)(void *)) = loaded_next("pthread_key_create");
+
+	if (create_key && !create_key(&death_key, on_death) && death_key < 32)
+		set_key = loaded_next("pthread_setspecific");
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The module map. Modules are found by glibc's _dl_find_object (2.35), without a lock: dl_iterate_phdr takes the loader's, which
+ * the program may hold around us, in a callback or (interrupted by a signal) in the midst of dlclose. Older glibcs have
+ * nothing else. */
+#include "runtime/stack/module.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+#include "runtime/record/event.h"
+#include "runtime/common/loaded.h"
+#include "runtime/record/process.h"
+#include "runtime/python/pystack.h"
+
+/* glibc's struct dl_find_object (dlfcn.h of 2.35); own declaration, for the C library of the build may be older. */
+struct found_object {
+	unsigned long long flags;
+	void *map_start, *map_end;
+	struct link_map *link_map;
+	void *eh_frame;
+	unsigned long long reserved[7];
+};
+
+static int (*find_object)(void *address, struct found_object *ret);
+static uintptr_t ours_start, ours_end;
+
+struct blob {
+	struct tf_module module;
+	char path[1024];
+};
+
+static void find_build_id(uintptr_t bias, const ElfW(Phdr) *segments, unsigned count, struct tf_module *module)
+{
+	for (unsigned i = 0; i < count; i++) {
+		const char *at = (const char *)(bias + segments[i].p_vaddr), *end = at + segments[i].p_memsz;
+
+		if (segments[i].p_type != PT_NOTE)
+			continue;
+		while (end - at >= (long)sizeof(ElfW(Nhdr))) {
+			const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
+			const char *name = at + sizeof(*note), *value = name + ((note->n_namesz + 3) & ~3u);
+
+			if (value + note->n_descsz > end)
+				break;
+			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && !memcmp(name, "GNU", 4)) {
+				module->build_id_length = note->n_descsz < sizeof(module->build_id) ? (uint8_t)note->n_descsz : sizeof(module->build_id);
+				memcpy(module->build_id, value, module->build_id_length);
+				return;
+			}
+			at = value + ((note->n_descsz + 3) & ~3u);
+		}
+	}
+}
+
+static void write_blob(struct blob *blob, const char *path)
+{
+	size_t length = strlen(path);
+
+	if (length > sizeof(blob->path))
+		length = sizeof(blob->path);
+	memcpy(blob->path, path, length);
+	blob->module.unloads = (uint16_t)__atomic_load_n(&process.unloads, __ATOMIC_RELAXED);
+	event_intern(TF_BLOB_MODULE, blob, sizeof(blob->module) + length);
+}
+
+static uint64_t key_of(const struct found_object *found)
+{
+	uint64_t identity[3] = {(uint64_t)found->map_start, (uint64_t)found->map_end, (uint64_t)found->link_map};
+
+	return table_hash(__atomic_load_n(&process.unloads, __ATOMIC_RELAXED), identity, sizeof(identity));
+}
+
+static void write_found(const struct found_object *found)
+{
+	const ElfW(Ehdr) *head = found->map_start;
+	struct blob blob = {{.start = (uint64_t)found->map_start, .end = (uint64_t)found->map_end, .bias = found->link_map->l_addr}, ""};
+	struct table_entry *e;
+	uint32_t number;
+	bool is_new;
+
+	e = table_add(&process.modules, key_of(found), &number, &is_new);
+	if (!e || !is_new)
+		return;
+	__atomic_store_n(&e->value, blob.module.start, __ATOMIC_RELAXED);
+	/* The first segment begins with the file's head, but for objects of unusual make. */
+	if (!memcmp(head->e_ident, ELFMAG, SELFMAG) && head->e_phentsize == sizeof(ElfW(Phdr)) &&
+	    head->e_phoff + head->e_phnum * sizeof(ElfW(Phdr)) <= TF_PAGE)
+		find_build_id(found->link_map->l_addr, (const ElfW(Phdr) *)((const char *)head + head->e_phoff), head->e_phnum, &blob.module);
+	write_blob(&blob, found->link_map->l_name);
+	pystack_look(found->link_map->l_addr, found->link_map->l_ld);
+}
+
+static int write_listed(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	struct blob blob = {{.start = UINT64_MAX, .bias = info->dlpi_addr}, ""};
+	const void *dynamic = NULL;
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		uint64_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			dynamic = (const void *)start;
+		if (info->dlpi_phdr[i].p_type != PT_LOAD)
+			continue;
+		if (start < blob.module.start)
+			blob.module.start = start;
+		if (start + info->dlpi_phdr[i].p_memsz > blob.module.end)
+			blob.module.end = start + info->dlpi_phdr[i].p_memsz;
+	}
+	find_build_id(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, &blob.module);
+	if (blob.module.end)
+		write_blob(&blob, info->dlpi_name);
+	if (dynamic)
+		pystack_look(info->dlpi_addr, dynamic);
+	return 0;
+}
+
+void module_write(void *const *addresses, int count)
+{
+	struct found_object found;
+
+	if (!find_object) {
+		dl_iterate_phdr(write_listed, NULL);
+		return;
+	}
+	/* Of a return address the call before it counts. */
+	for (int i = 0; i < count; i++)
+		if (!find_object((char *)addresses[i] - 1, &found) && found.link_map)
+			write_found(&found);
+}
+
+static bool is_still_there(struct table_entry *e)
+{
+	void *start = (void *)__atomic_load_n(&e->value, __ATOMIC_RELAXED);
+	struct found_object found;
+
+	return !start || (!find_object(start, &found) && found.link_map && key_of(&found) == e->key);
+}
+
+/* All are written anew once a stack meets them again. */
+static bool forget(struct table_entry *e)
+{
+	__atomic_store_n(&e->value, 0, __ATOMIC_RELAXED);
+	return true;
+}
+
+/* Without _dl_find_object any of them may have gone. */
+void module_gone(void)
+{
+	if (process.unloads == UINT16_MAX || (find_object ? table_each(&process.modules, is_still_there) : !process.interned.level[0]))
+		return;
+	table_each(&process.modules, forget);
+	__atomic_fetch_add(&process.unloads, 1, __ATOMIC_RELAXED);
+}
+
+bool module_is_ours(uintptr_t address)
+{
+	return address >= ours_start && address < ours_end;
+}
+
+void module_init(void)
+{
+	loaded_ours(&ours_start, &ours_end);
+	find_object = loaded_next("_dl_find_object");
+}

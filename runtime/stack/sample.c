@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/stack/sample.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <ucontext.h>
+
+#include "runtime/common/clock.h"
+#include "runtime/record/event.h"
+#include "runtime/common/loaded.h"
+#include "runtime/record/process.h"
+#include "runtime/stack/stack.h"
+#include "runtime/common/sys.h"
+#include "runtime/common/text.h"
+
+enum { STACK_BYTES = 131072, CHECKED = 16, COST_SHARE = 32, MICROSECOND = 1000, LONGEST_US = 0xffffff };
+
+/* A thread's timer, and the stack that its samples are taken on: the one that is interrupted may be nearly full, and an
+ * alternate one tiny. Lies at the low end of that stack. Given to another thread when its own has ended; never unmapped. */
+struct sampler {
+	struct sampler *next;
+	uint32_t tid; /* 0: free */
+	int timer;    /* the kernel's number, -1: none */
+	uint64_t period_ns;
+	uint64_t cpu_ns;     /* the thread's clock as far as samples account for it */
+	uint64_t cost_ns;    /* of the samples since the last look at it, by the same clock: while others have the processor they cost nothing */
+	uint64_t checked_ns; /* that clock then */
+	uint32_t taken;
+};
+
+struct timer_event { /* the kernel's struct sigevent */
+	void *value;
+	int signal, notify, tid, reserved[11];
+};
+
+int sample_signal;
+__thread bool sample_is_masked __attribute__((tls_model("initial-exec")));
+static int (*set_action)(int signal, const struct sigaction *action, struct sigaction *old);
+static char mark; /* its address is in the signals of our timers */
+
+static void lock(void)
+{
+	for (int i = 0; __atomic_exchange_n(&process.sampling, 1, __ATOMIC_ACQUIRE); i++)
+		sys_wait(i);
+}
+
+static void unlock(void)
+{
+	__atomic_store_n(&process.sampling, 0, __ATOMIC_RELEASE);
+}
+
+/* ---- timers ---- */
+
+static void set_period(const struct sampler *s)
+{
+	struct timespec period = {(time_t)(s->period_ns / 1000000000), (long)(s->period_ns % 1000000000)};
+	struct itimerspec times = {period, period};
+
+	sys_call(SYS_timer_settime, s->timer, 0, &times, NULL);
+}
+
+/* Any thread may do it for any other of the process. */
+static bool arm(struct sampler *s)
+{
+	struct timer_event event = {.value = &mark, .signal = sample_signal, .notify = SIGEV_THREAD_ID, .tid = (int)s->tid};
+	clockid_t clock = (clockid_t)(~s->tid << 3 | 6); /* the kernel's name of one thread's scheduler clock */
+
+	if (!sample_signal || sys_call(SYS_timer_create, clock, &event, &s->timer, 0) < 0) {
+		s->timer = -1;
+		return false;
+	}
+	set_period(s);
+	return true;
+}
+
+static void disarm(struct sampler *s)
+{
+	if (s->timer >= 0)
+		sys_call(SYS_timer_delete, s->timer, 0, 0, 0);
+	s->timer = -1;
+}
+
+static struct sampler *find_free(void)
+{
+	struct sampler *s = process.samplers;
+
+	while (s && s->tid)
+		s = s->next;
+	if (s)
+		return s;
+	s = sys_mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	if (!s)
+		return NULL;
+	s->next = process.samplers;
+	process.samplers = s;
+	return s;
+}
+
+void sample_thread_begin(struct thread *t)
+{
+	struct sampler *s;
+	bool is_armed = false;
+
+	if (!sample_signal)
+		return;
+	lock();
+	s = find_free();
+	if (s) {
+		*s = (struct sampler){.next = s->next, .tid = (uint32_t)sys_gettid(), .timer = -1};
+		s->period_ns = 1000000000 / process_options.sampling_frequency;
+		s->cpu_ns = s->checked_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		is_armed = arm(s);
+	}
+	unlock();
+	t->sampler = s;
+	if (!is_armed && !__atomic_exchange_n(&process.said_unsampled, true, __ATOMIC_RELAXED))
+		process_note("CPU samples: a thread has none, its timer could not be made (RLIMIT_SIGPENDING?)");
+}
+
+void sample_thread_end(struct thread *t)
+{
+	struct sampler *s = t->sampler;
+
+	t->sampler = NULL;
+	if (!s)
+		return;
+	lock();
+	disarm(s);
+	s->tid = 0;
+	unlock();
+}
+
+void sample_stop(void)
+{
+	uint64_t signals;
+
+	sys_signals_block(&signals);
+	lock();
+	for (struct sampler *s = process.samplers; s; s = s->next)
+		disarm(s);
+	sample_signal = 0;
+	unlock();
+	sys_signals_restore(&signals);
+}
+
+/* ---- a sample ---- */
+
+#if defined(__x86_64__)
+static struct stack_place place_of(const ucontext_t *u)
+{
+	const greg_t *r = u->uc_mcontext.gregs;
+
+	return (struct stack_place){(uintptr_t)r[REG_RIP], (uintptr_t)r[REG_RSP], (uintptr_t)r[REG_RBP], 0};
+}
+
+/* System calls that a handler with SA_RESTART restarts and one without ends. */
+static bool is_restartable(uint64_t number, uint64_t second)
+{
+	static const uint16_t known[] = {
+		SYS_read, SYS_write, SYS_open, SYS_openat, SYS_ioctl, SYS_pread64, SYS_pwrite64, SYS_readv, SYS_writev, SYS_preadv,
+		SYS_pwritev, SYS_connect, SYS_accept, SYS_accept4, SYS_sendto, SYS_recvfrom, SYS_sendmsg, SYS_recvmsg, SYS_sendmmsg,
+		SYS_recvmmsg, SYS_wait4, SYS_waitid, SYS_fcntl, SYS_flock, SYS_mq_timedsend, SYS_mq_timedreceive,
+	};
+	enum { FUTEX_OPERATION = 127, WAIT = 0, WAIT_BITSET = 9 };
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (number == known[i])
+			return true;
+	return number == SYS_futex && ((second & FUTEX_OPERATION) == WAIT || (second & FUTEX_OPERATION) == WAIT_BITSET);
+}
+
+/* A signal of the program has ended a system call, and our timer's has come with it and is delivered first: the kernel has restarted
+ * the call for our sake. Where the program's handler is not to restart it, it ends after all. */
+static void settle_call(ucontext_t *u)
+{
+	enum { SYSCALL_BYTES = 2 };
+	greg_t *r = u->uc_mcontext.gregs;
+	const uint8_t *at = (const uint8_t *)r[REG_RIP];
+	struct sigaction action;
+	uint64_t pending = 0, blocked;
+
+	/* The instruction leaves its end in rcx. */
+	if (r[REG_RCX] != r[REG_RIP] + SYSCALL_BYTES || at[0] != 0x0f || at[1] != 0x05 ||
+	    !is_restartable((uint64_t)r[REG_RAX], (uint64_t)r[REG_RSI]))
+		return;
+	memcpy(&blocked, &u->uc_sigmask, sizeof(blocked));
+	sys_call(SYS_rt_sigpending, &pending, sizeof(pending), 0, 0);
+	pending &= ~blocked;
+	if (!pending || set_action(__builtin_ctzll(pending) + 1, NULL, &action) || action.sa_flags & SA_RESTART)
+		return;
+	if (!(action.sa_flags & SA_SIGINFO) && (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN))
+		return;
+	r[REG_RIP] += SYSCALL_BYTES;
+	r[REG_RAX] = -EINTR;
+}
+
+static __attribute__((noinline)) void call_on(void *top, void (*function)(const void *), const void *argument)
+{
+	__asm__ volatile("movq %%rsp, %%rbx\n\tmovq %[top], %%rsp\n\tcall *%[function]\n\tmovq %%rbx, %%rsp"
+			 : "+D"(argument), [top] "+r"(top), [function] "+r"(function)
+			 :
+			 : "rbx", "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc", "xmm0", "xmm1", "xmm2",
+			   "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+}
+#else
+static struct stack_place place_of(const ucontext_t *u)
+{
+	const mcontext_t *m = &u->uc_mcontext;
+
+	return (struct stack_place){(uintptr_t)m->pc, (uintptr_t)m->sp, (uintptr_t)m->regs[29], (uintptr_t)m->regs[30]};
+}
+
+static void settle_call(ucontext_t *u)
+{
+	(void)u; /* no samples here yet, see missing() */
+}
+
+static __attribute__((noinline)) void call_on(void *top, void (*function)(const void *), const void *argument)
+{
+	register const void *x0 __asm__("x0") = argument;
+
+	__asm__ volatile("mov x19, sp\n\tmov sp, %[top]\n\tblr %[function]\n\tmov sp, x19"
+			 : "+r"(x0)
+			 : [top] "r"(top), [function] "r"(function)
+			 : "x19", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16",
+			   "x17", "x30", "memory", "cc", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v16", "v17", "v18", "v19",
+			   "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31");
+}
+#endif
+
+/* Samples that cost more than a 32nd of what they measure come half as often from then on. */
+static void look_at_cost(struct thread *t, struct sampler *s, uint64_t cpu_ns)
+{
+	struct tf_sampling sampling;
+
+	if (++s->taken % CHECKED && s->taken != 1)
+		return;
+	if (s->taken != 1 && s->cost_ns * COST_SHARE > cpu_ns - s->checked_ns) {
+		s->period_ns *= 2;
+		set_period(s);
+	} else if (s->taken != 1) {
+		s->cost_ns = 0;
+		s->checked_ns = cpu_ns;
+		return;
+	}
+	s->cost_ns = 0;
+	s->checked_ns = cpu_ns;
+	sampling = (struct tf_sampling){.period_ns = s->period_ns, .signal = (uint32_t)sample_signal};
+	sampling.is_slowed = s->period_ns > 1000000000 / process_options.sampling_frequency;
+	event_blob(TF_BLOB_SAMPLING, t->number, &sampling, sizeof(sampling));
+}
+
+static void take(const void *context)
+{
+	struct thread *t = &thread_self;
+	struct sampler *s = t->sampler;
+	struct stack_place place = place_of(context);
+	uint64_t start = clock_now(), cpu_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID), us = (cpu_ns - s->cpu_ns) / MICROSECOND, stack;
+
+	if (us > LONGEST_US)
+		us = LONGEST_US;
+	if (process_gate.groups & *process_gate.recording) {
+		stack = stack_take_at(t, &place);
+		stack = stack ? tf_arg(TF_ARG_STACK, 0, stack) : 0;
+		event_instant(TF_SAMPLE, 0, us, &stack, stack != 0);
+		s->cpu_ns += us * MICROSECOND;
+		look_at_cost(t, s, cpu_ns);
+	} else {
+		s->cpu_ns = cpu_ns;
+	}
+	s->cost_ns += sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	t->page->slow_ticks += clock_now() - start;
+}
+
+/* From elsewhere, by kill(2): what would have happened without us happens when we return. */
+static void pass_on(int signal, ucontext_t *u)
+{
+	sample_release(signal);
+	if (sample_is_masked)
+		sigaddset(&u->uc_sigmask, signal);
+	sys_call(SYS_tgkill, sys_getpid(), sys_gettid(), signal, 0);
+}
+
+static void on_signal(int signal, siginfo_t *info, void *context)
+{
+	struct thread *t = &thread_self;
+
+	if (info->si_code != SI_TIMER || info->si_value.sival_ptr != &mark) {
+		pass_on(signal, context);
+		return;
+	}
+	settle_call(context);
+	if (t->generation == process.generation && t->sampler)
+		call_on((char *)t->sampler + STACK_BYTES, take, context);
+}
+
+/* ---- the signal ---- */
+
+static bool is_free(int signal)
+{
+	struct sigaction now;
+
+	return !set_action(signal, NULL, &now) && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL;
+}
+
+/* Not on the interrupted stack where there is an alternate one: Go's own are small. All signals wait meanwhile. */
+static void choose(int below)
+{
+	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+
+	sample_signal = 0;
+	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
+	for (int signal = below; signal >= SAMPLE_SIGNAL_LAST; signal--) {
+		if (is_free(signal) && !set_action(signal, &action, NULL)) {
+			sample_signal = signal;
+			return;
+		}
+	}
+}
+
+void sample_release(int signal)
+{
+	struct sigaction ignored = {.sa_handler = SIG_IGN}, standard = {.sa_handler = SIG_DFL};
+	uint64_t signals;
+	int error = errno;
+
+	if (!signal || signal != sample_signal)
+		return;
+	sys_signals_block(&signals);
+	lock();
+	if (signal == sample_signal) {
+		for (struct sampler *s = process.samplers; s; s = s->next)
+			disarm(s);
+		/* To ignore a signal takes it from all who have not yet got it. */
+		set_action(signal, &ignored, NULL);
+		set_action(signal, &standard, NULL);
+		choose(signal - 1);
+		for (struct sampler *s = process.samplers; s; s = s->next)
+			if (s->tid)
+				arm(s);
+		process_note(sample_signal ? "CPU samples: the program took our signal, we moved to another"
+					   : "CPU samples: the program uses every signal that we could, none from here on");
+	}
+	unlock();
+	sys_signals_restore(&signals);
+	errno = error;
+}
+
+/* The kernel is at least that: "6.1.0" is at least 5.9. */
+static bool is_kernel(unsigned major, unsigned minor)
+{
+	struct utsname name;
+	unsigned number[2] = {0, 0};
+	const char *at = name.release;
+
+	if (sys_call(SYS_uname, &name, 0, 0, 0))
+		return false;
+	for (int i = 0; i < 2; i++, at++)
+		for (; *at >= '0' && *at <= '9'; at++)
+			number[i] = number[i] * 10 + (unsigned)(*at - '0');
+	return number[0] > major || (number[0] == major && number[1] >= minor);
+}
+
+/* What is missing for samples that nobody notices, or NULL. */
+static const char *missing(void)
+{
+#if !defined(__x86_64__)
+	return "CPU samples: not on this architecture yet, its kernel's timers may interrupt system calls";
+#endif
+	if (!is_kernel(5, 9))
+		return "CPU samples: before Linux 5.9 the kernel's timers may interrupt system calls, so there are none";
+	if (!loaded_next("_dl_find_object"))
+		return "CPU samples: glibc before 2.35 cannot find a module without its lock, so there are none";
+	return NULL;
+}
+
+void sample_init(void)
+{
+	const char *why = process_options.sample ? missing() : NULL;
+
+	if (!process_options.sample)
+		return;
+	set_action = loaded_next("sigaction");
+	if (!why && set_action)
+		choose(SAMPLE_SIGNAL_FIRST);
+	if (why || !sample_signal)
+		process_note(why ? why : "CPU samples: the program uses every signal that we could");
+}
