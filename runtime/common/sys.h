@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -201,7 +202,28 @@ static inline void sys_signals_restore(const uint64_t *old)
 	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, old, NULL, sizeof(*old));
 }
 
-/* Between tries for a lock, this being the `round`th: a real-time thread that only yielded would never let its holder run. */
+/* A lock of one word: 0 free, 1 held, 2 held and perhaps waited for. The word lies in `process`, so it is free in a forked child.
+ * The holder has blocked its signals: no handler in its thread can want the lock as well. */
+static inline void sys_lock(uint32_t *word)
+{
+	/* Once sys_is_silent is set no holder can wake anybody; a waiter that went to sleep before has to look for itself. */
+	const struct timespec patience = {0, 100000000};
+	uint32_t free = 0;
+
+	if (__atomic_compare_exchange_n(word, &free, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return;
+	while (__atomic_exchange_n(word, 2, __ATOMIC_ACQUIRE))
+		sys_call(SYS_futex, word, FUTEX_WAIT_PRIVATE, 2, &patience);
+}
+
+static inline void sys_unlock(uint32_t *word)
+{
+	if (__atomic_exchange_n(word, 0, __ATOMIC_RELEASE) == 2)
+		sys_call(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL);
+}
+
+/* Between two looks at a state that another thread changes, this being the `round`th. It sleeps in the end, for a real-time thread
+ * that only yielded would never let the other run. */
 static inline void sys_wait(int round)
 {
 	struct timespec pause = {0, 50000};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The image's trace file: made with its first record, grown window by window. */
+/* The image's trace file: made with its first record, grown in steps, mapped window by window. */
 #include "runtime/record/file.h"
 
 #include <errno.h>
@@ -10,6 +10,8 @@
 #include "runtime/record/process.h"
 #include "runtime/common/sys.h"
 #include "runtime/record/thread.h"
+
+enum { STEP_LEAST = 256 << 10, STEP_MOST = 8 << 20 };
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -147,19 +149,46 @@ static int reopen(void)
 	return -ESTALE;
 }
 
-/* Makes the file `size` long. Under the lock: two threads could else cut what the other has just added. */
-static bool extend(uint64_t size)
+static bool path_leads_to_ours(void)
 {
 	struct stat st;
 
+	return !sys_call(SYS_newfstatat, AT_FDCWD, process.path, &st, AT_SYMLINK_NOFOLLOW) && is_ours(&st);
+}
+
+/* What the file is to have beyond its end: as much again, so that few windows need a system call for it. It is a hole. */
+static uint64_t step(void)
+{
+	if (process.end)
+		return 0;
+	return process.file_size < STEP_LEAST ? STEP_LEAST : process.file_size > STEP_MOST ? STEP_MOST : process.file_size;
+}
+
+/* Makes the file `size` long, or longer. Under the lock: two threads could else cut what the other has just added. */
+static bool extend(uint64_t size)
+{
+	uint64_t limit, ahead = process.file_size + step();
+
 	if (size <= process.file_size)
 		return true;
-	if (process_is_frozen || size > sys_file_limit() ||
-	    sys_call(SYS_newfstatat, AT_FDCWD, process.path, &st, AT_SYMLINK_NOFOLLOW) || !is_ours(&st) ||
-	    sys_call(SYS_truncate, process.path, size, 0, 0))
+	if (process_is_frozen)
 		return false;
-	process.file_size = size;
+	limit = sys_file_limit();
+	if (size > limit || !path_leads_to_ours())
+		return false;
+	ahead = ahead > limit ? limit - limit % TF_PAGE : ahead;
+	ahead = ahead < size ? size : ahead;
+	if (sys_call(SYS_truncate, process.path, ahead, 0, 0))
+		return false;
+	process.file_size = ahead;
 	return true;
+}
+
+/* Cuts what lies beyond `size`. Under the lock. */
+static void cut(uint64_t size)
+{
+	if (process.file_size > size && !process_is_frozen && path_leads_to_ours() && !sys_call(SYS_truncate, process.path, size, 0, 0))
+		process.file_size = size;
 }
 
 static void *map_near(uint64_t offset, uint64_t size)
@@ -172,8 +201,8 @@ static void *map_near(uint64_t offset, uint64_t size)
 	at = mine && mine->offset < offset ? map_by_mapping((void *)mine, mine->offset, offset, size)
 					   : map_by_mapping(process.header, 0, offset, size);
 	/* A hole on a full disk would be a SIGBUS for whoever reads it. */
-	if (!at && !process_is_frozen && !sys_call(SYS_truncate, process.path, offset, 0, 0))
-		process.file_size = offset;
+	if (!at)
+		cut(offset);
 	return at;
 }
 
@@ -192,24 +221,22 @@ static void *map_window(uint64_t offset, uint64_t size)
 	return at;
 }
 
-static void lock(void)
-{
-	for (int i = 0; __atomic_exchange_n(&process.growing, 1, __ATOMIC_ACQUIRE); i++)
-		sys_wait(i);
-}
-
-static void unlock(void)
-{
-	__atomic_store_n(&process.growing, 0, __ATOMIC_RELEASE);
-}
-
 void file_reserve(uint64_t size)
 {
 	if (!process.header || !process.can_populate)
 		return;
-	lock();
+	sys_lock(&process.growing);
 	extend(process.file_end + size);
-	unlock();
+	sys_unlock(&process.growing);
+}
+
+void file_trim(void)
+{
+	if (!process.header || process_is_frozen)
+		return;
+	sys_lock(&process.growing);
+	cut(process.file_end);
+	sys_unlock(&process.growing);
 }
 
 void *file_window(uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequence)
@@ -219,12 +246,12 @@ void *file_window(uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequen
 
 	if (!__atomic_load_n(&process.header, __ATOMIC_ACQUIRE))
 		return NULL;
-	lock();
+	sys_lock(&process.growing);
 	offset = process.file_end;
 	w = map_window(offset, size);
 	if (w)
 		process.file_end += size;
-	unlock();
+	sys_unlock(&process.growing);
 	if (!w)
 		return NULL;
 	w->kind = kind;

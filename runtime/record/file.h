@@ -34,6 +34,9 @@ void *file_window(uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequen
 /* Lengthens the file by that much, as a hole, for windows to come when its path can no longer be used. */
 void file_reserve(uint64_t size);
 
+/* Cuts what the file has been lengthened by and no window has taken, at the image's end. */
+void file_trim(void);
+
 /* Unmaps a window that nobody writes to any more. */
 void file_release(void *window, uint32_t size);
 

@@ -259,28 +259,17 @@ static bool start(void)
 	return true;
 }
 
-static void lock(void)
-{
-	for (int i = 0; __atomic_exchange_n(&process.starting, 1, __ATOMIC_ACQUIRE); i++)
-		sys_wait(i);
-}
-
-static void unlock(void)
-{
-	__atomic_store_n(&process.starting, 0, __ATOMIC_RELEASE);
-}
-
 bool process_start(void)
 {
 	bool is_on;
 
 	if (__atomic_load_n(&process.generation, __ATOMIC_ACQUIRE))
 		return process_gate.groups;
-	lock();
+	sys_lock(&process.starting);
 	is_on = process.generation || (process_gate.groups && start());
 	if (!is_on)
 		process_gate.groups = 0;
-	unlock();
+	sys_unlock(&process.starting);
 	return is_on;
 }
 
@@ -324,9 +313,9 @@ bool process_make_file(void)
 
 	if (__atomic_load_n(&process.header, __ATOMIC_ACQUIRE))
 		return true;
-	lock();
+	sys_lock(&process.starting);
 	error = file_create();
-	unlock();
+	sys_unlock(&process.starting);
 	if (error && error != -EMFILE && error != -ENFILE && error != -ENOMEM && error != -EINTR)
 		process_fail(error == -ENOSPC || error == -EDQUOT ? "no room for the trace file" : "the trace file cannot be made");
 	return !error;
@@ -366,6 +355,8 @@ void process_end(unsigned end, int status)
 		process.header->end_ticks = process.end_ticks;
 		__atomic_store_n(&process.header->end, end, __ATOMIC_RELEASE);
 		process_take_clocks();
+		if (end != TF_END_NONE)
+			file_trim();
 	} else {
 		process_line_end();
 	}

@@ -40,17 +40,6 @@ __thread bool sample_is_masked __attribute__((tls_model("initial-exec")));
 static int (*set_action)(int signal, const struct sigaction *action, struct sigaction *old);
 static char mark; /* its address is in the signals of our timers */
 
-static void lock(void)
-{
-	for (int i = 0; __atomic_exchange_n(&process.sampling, 1, __ATOMIC_ACQUIRE); i++)
-		sys_wait(i);
-}
-
-static void unlock(void)
-{
-	__atomic_store_n(&process.sampling, 0, __ATOMIC_RELEASE);
-}
-
 /* ---- timers ---- */
 
 static void set_period(const struct sampler *s)
@@ -105,7 +94,7 @@ void sample_thread_begin(struct thread *t)
 
 	if (!sample_signal)
 		return;
-	lock();
+	sys_lock(&process.sampling);
 	s = find_free();
 	if (s) {
 		*s = (struct sampler){.next = s->next, .tid = (uint32_t)sys_gettid(), .timer = -1};
@@ -113,7 +102,7 @@ void sample_thread_begin(struct thread *t)
 		s->cpu_ns = s->checked_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		is_armed = arm(s);
 	}
-	unlock();
+	sys_unlock(&process.sampling);
 	t->sampler = s;
 	if (!is_armed && !__atomic_exchange_n(&process.said_unsampled, true, __ATOMIC_RELAXED))
 		process_note("CPU samples: a thread has none, its timer could not be made (RLIMIT_SIGPENDING?)");
@@ -126,10 +115,10 @@ void sample_thread_end(struct thread *t)
 	t->sampler = NULL;
 	if (!s)
 		return;
-	lock();
+	sys_lock(&process.sampling);
 	disarm(s);
 	s->tid = 0;
-	unlock();
+	sys_unlock(&process.sampling);
 }
 
 void sample_stop(void)
@@ -137,11 +126,11 @@ void sample_stop(void)
 	uint64_t signals;
 
 	sys_signals_block(&signals);
-	lock();
+	sys_lock(&process.sampling);
 	for (struct sampler *s = process.samplers; s; s = s->next)
 		disarm(s);
 	sample_signal = 0;
-	unlock();
+	sys_unlock(&process.sampling);
 	sys_signals_restore(&signals);
 }
 
@@ -329,7 +318,7 @@ void sample_release(int signal)
 	if (!signal || signal != sample_signal)
 		return;
 	sys_signals_block(&signals);
-	lock();
+	sys_lock(&process.sampling);
 	if (signal == sample_signal) {
 		for (struct sampler *s = process.samplers; s; s = s->next)
 			disarm(s);
@@ -343,7 +332,7 @@ void sample_release(int signal)
 		process_note(sample_signal ? "CPU samples: the program took our signal, we moved to another"
 					   : "CPU samples: the program uses every signal that we could, none from here on");
 	}
-	unlock();
+	sys_unlock(&process.sampling);
 	sys_signals_restore(&signals);
 	errno = error;
 }
