@@ -7,7 +7,7 @@
 #include "runtime/record/process.h"
 #include "runtime/record/thread.h"
 #include "preload/python/annotate.h"
-#include "preload/lookup/door.h"
+#include "preload/lookup/lookup.h"
 #include "preload/hook/hook.h"
 #include "preload/nvtx/nvtx_tool.h"
 
@@ -16,7 +16,7 @@ static void at_exit(int status, void *unused)
 {
 	(void)unused;
 	cupti_say_unseen();
-	door_say_unseen();
+	lookup_note_unseen();
 	process_end(TF_END_EXIT, status);
 }
 

@@ -10,8 +10,8 @@ void cuda_record(const struct event *e, unsigned function, unsigned about, unsig
 	event_record(e, function, process_cuda_backtrace[about], words, count);
 	if (!result)
 		cupti_succeeded();
-	if (about == CUDA_SYNC && pair_is_on())
-		pair_collect(false); /* what has been waited for is done */
+	if (about == CUDA_SYNC && event_timing_is_on())
+		event_timing_collect(false); /* what has been waited for is done */
 }
 
 /* A call that lies deeper in the stack than this one was left by longjmp or cancellation. */

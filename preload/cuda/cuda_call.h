@@ -11,7 +11,7 @@
 #include <cuda_runtime_api.h>
 
 #include "runtime/device/cupti.h"
-#include "runtime/device/pair.h"
+#include "runtime/device/event_timing.h"
 #include "preload/hook/entry.h"
 
 /* Nothing to do but to go on: not selected, or outside the capture range, and CUPTI has been told so. */
@@ -26,10 +26,10 @@ static inline bool cuda_is_off(unsigned layer)
 		struct cuda_work work_;                                                                                \
 		struct event event_;                                                                                   \
                                                                                                                        \
-		work_.pair.number = 0;                                                                                 \
+		work_.timing.number = 0;                                                                                 \
 		cupti_follow(event_wanted(CUDA_LAYER));                                                                \
 		if (!event_wanted(CUDA_LAYER) || cuda_is_inside(HOOK_CURRENT) || ({                                    \
-			    if (pair_is_on())                                                                          \
+			    if (event_timing_is_on())                                                                          \
 				    CUDA_WORK_##record;                                                                \
 			    !event_begin(&event_, HOOK_CURRENT);                                                       \
 		    })) {                                                                                              \
@@ -41,7 +41,7 @@ static inline bool cuda_is_off(unsigned layer)
 				unsigned count_ = 0;                                                                   \
                                                                                                                        \
 				CUDA_RECORD_##record;                                                                  \
-				if (__builtin_expect(work_.pair.number != 0, 0))                                       \
+				if (__builtin_expect(work_.timing.number != 0, 0))                                       \
 					count_ = cuda_work_asked(&work_, (unsigned)result, words_, count_);            \
 				cuda_record(&event_, HOOK_CURRENT, CUDA_##about, (unsigned)result, words_, count_);    \
 			}                                                                                              \
@@ -110,7 +110,7 @@ static inline bool cuda_is_off(unsigned layer)
 #define CUDA_WORK_COPY_ASYNC(kind, bytes, stream) cuda_work_copy(&work_, (void *)(stream), HOOK_CURRENT)
 
 struct cuda_work {
-	struct pair pair;
+	struct event_timing timing;
 	struct tf_work work; /* of a launch; what a copy is, its record tells */
 	uintptr_t function;
 };

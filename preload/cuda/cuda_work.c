@@ -32,8 +32,8 @@ static uint32_t graph_number(uintptr_t graph)
 void cuda_work_launch(struct cuda_work *w, uintptr_t f, const dim3 *grid, const dim3 *block, size_t shared, void *stream,
 		      unsigned function)
 {
-	pair_begin(&w->pair, stream, !stream && is_twin(function));
-	if (!w->pair.number)
+	event_timing_begin(&w->timing, stream, !stream && is_twin(function));
+	if (!w->timing.number)
 		return;
 	w->function = f;
 	w->work = (struct tf_work){.kind = grid ? TF_WORK_KERNEL : TF_WORK_GRAPH, .dynamic_shared_bytes = (uint32_t)shared};
@@ -45,7 +45,7 @@ void cuda_work_launch(struct cuda_work *w, uintptr_t f, const dim3 *grid, const 
 
 void cuda_work_copy(struct cuda_work *w, void *stream, unsigned function)
 {
-	pair_begin(&w->pair, stream, !stream && is_twin(function));
+	event_timing_begin(&w->timing, stream, !stream && is_twin(function));
 	w->work = (struct tf_work){.kind = TF_WORK_COPY};
 }
 
@@ -66,7 +66,7 @@ unsigned cuda_work_asked(struct cuda_work *w, unsigned result, uint64_t *words, 
 	uint64_t bytes = 0;
 
 	if (result || !count) {
-		pair_drop(&w->pair);
+		event_timing_drop(&w->timing);
 		return count;
 	}
 	if (w->work.kind == TF_WORK_KERNEL) {
@@ -77,7 +77,7 @@ unsigned cuda_work_asked(struct cuda_work *w, unsigned result, uint64_t *words, 
 		describe_copy(&w->work, tf_arg_small(words[0]));
 		bytes = tf_arg_value(words[0]);
 	}
-	if (pair_end(&w->pair, &w->work, bytes))
-		words[count++] = tf_arg(TF_ARG_WORK, 0, w->pair.number);
+	if (event_timing_end(&w->timing, &w->work, bytes))
+		words[count++] = tf_arg(TF_ARG_WORK, 0, w->timing.number);
 	return count;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The wrappers that the CUDA driver's rows generate, calls that name kernels, and the driver's own look-up of functions. */
 #include "preload/cuda/cuda_call.h"
-#include "preload/lookup/door.h"
+#include "preload/lookup/lookup.h"
 
 enum { CUDA_LAYER = TF_GROUP_CUDA_DRIVER };
 #define CUDA_GRID(c) dim((c)->gridDimX, (c)->gridDimY, (c)->gridDimZ)
@@ -137,7 +137,7 @@ static void *replace(const char *name, int version, uint64_t flags, void *found,
 {
 	bool is_known = version <= CUDA_VERSION || older == found;
 
-	return door_hand_driver(name, !is_known ? 0 : version < CUDA_VERSION ? version : CUDA_VERSION, flags, found, from.real, from.caller);
+	return lookup_driver_trampoline(name, !is_known ? 0 : version < CUDA_VERSION ? version : CUDA_VERSION, flags, found, from.real, from.caller);
 }
 
 CUresult wrap_cuGetProcAddress(const char *name, void **ret, int version, uint64_t flags, struct entry from)

@@ -2,7 +2,7 @@
 /* The wrappers that the CUDA runtime's rows generate, calls that name kernels, the capture range's Start and Stop. */
 #include "runtime/common/loaded.h"
 #include "preload/cuda/cuda_call.h"
-#include "preload/lookup/door.h"
+#include "preload/lookup/lookup.h"
 
 enum { CUDA_LAYER = TF_GROUP_CUDA };
 #define CUDA_GRID(c) (c)->gridDim
@@ -113,7 +113,7 @@ CUDA_MOVES_RANGE(cudaError_t, cudaProfilerStop, CUDART_NONE, range_stop)
 static void replace(const char *name, int version, uint64_t flags, void **found, struct entry from)
 {
 	if (name && found && *found)
-		*found = door_hand_driver(name, version <= CUDART_VERSION ? version : 0, flags, *found, NULL, from.caller);
+		*found = lookup_driver_trampoline(name, version <= CUDART_VERSION ? version : 0, flags, *found, NULL, from.caller);
 }
 
 /* The version asked for is then the runtime's own. */

@@ -2,7 +2,7 @@
 /* The two ways into a wrapper of a library that a process may hold several of.
  *
  * By its name: the exported symbol. The real function is what the name means to the code that calls (caller.h).
- * By a pointer that a look-up handed out (door.h): via_<symbol>. The real function is the one that the look-up found, come
+ * By a pointer that a look-up handed out (lookup.h): via_<symbol>. The real function is the one that the look-up found, come
  * what may: it travels with the call. A trampoline adds it as the fifth argument of type double: such arguments have registers of
  * their own, so it moves none of the others, on neither architecture, and signals, threads and longjmp cannot mix it up.
  * No row has more than four before it (ENTRY_REALS). */
@@ -31,7 +31,7 @@ static inline void *entry_real(double handed)
 	return real;
 }
 
-/* What door.c knows of a row: in a section of its own, so there is no second list. */
+/* What lookup.c knows of a row: in a section of its own, so there is no second list. */
 struct entry_row {
 	const char *symbol;
 	void *via;

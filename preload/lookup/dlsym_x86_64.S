@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dlsym(handle, name): looked at and jumped through, never called, so that glibc sees the return address of the program: what
- * RTLD_NEXT and RTLD_DEFAULT mean depends on it. And the pointers that look-ups hand out, see door.h. */
-#include "preload/lookup/door.h"
+ * RTLD_NEXT and RTLD_DEFAULT mean depends on it. And the pointers that look-ups hand out, see lookup.h. */
+#include "preload/lookup/lookup.h"
 	.text
 	.globl	dlsym
 	.type	dlsym, @function
@@ -15,7 +15,7 @@ dlsym:
 	subq	$8, %rsp
 	.cfi_adjust_cfa_offset 8
 	movq	24(%rsp), %rdx		/* the return address */
-	call	door_dlsym
+	call	lookup_dlsym
 	addq	$8, %rsp
 	.cfi_adjust_cfa_offset -8
 	popq	%rsi
@@ -25,7 +25,7 @@ dlsym:
 	testq	%rdx, %rdx
 	je	1f
 	movq	%rdx, %r11
-	leaq	door_no_version(%rip), %rdx	/* if it is dlvsym that we go on to */
+	leaq	lookup_no_version(%rip), %rdx	/* if it is dlvsym that we go on to */
 	jmpq	*%r11
 1:	ret
 	.cfi_endproc
@@ -36,7 +36,7 @@ dlsym:
 pass_through:
 	.cfi_startproc
 	shlq	$4, %r11
-	leaq	door_slots(%rip), %r10
+	leaq	trampoline_slots(%rip), %r10
 	addq	%r11, %r10
 	movq	(%r10), %xmm4
 	jmpq	*8(%r10)
@@ -44,13 +44,13 @@ pass_through:
 	.size	pass_through, .-pass_through
 
 	.balign	16
-	.globl	door_trampolines
-	.hidden	door_trampolines
-	.type	door_trampolines, @function
-door_trampolines:
+	.globl	trampoline_code
+	.hidden	trampoline_code
+	.type	trampoline_code, @function
+trampoline_code:
 	.cfi_startproc
 	.set	slot, 0
-	.rept	DOOR_SLOTS
+	.rept	TRAMPOLINES
 	.balign	16
 	endbr64
 	movl	$slot, %r11d
@@ -59,5 +59,5 @@ door_trampolines:
 	.endr
 	.balign	16
 	.cfi_endproc
-	.size	door_trampolines, .-door_trampolines
+	.size	trampoline_code, .-trampoline_code
 	.section .note.GNU-stack, "", @progbits

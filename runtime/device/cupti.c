@@ -14,7 +14,7 @@
 #include "runtime/record/event.h"
 #include "runtime/record/identity.h"
 #include "runtime/common/loaded.h"
-#include "runtime/device/pair.h"
+#include "runtime/device/event_timing.h"
 #include "runtime/common/sys.h"
 #include "runtime/common/text.h"
 
@@ -143,7 +143,7 @@ static void give_up(const char *why, const char *what, int result)
 
 static bool use_events(void)
 {
-	const char *why = pair_start();
+	const char *why = event_timing_start();
 
 	if (why) {
 		library[0] = 0;
@@ -225,13 +225,13 @@ static bool is_asked_for(void)
 
 bool cupti_is_asked_for(void)
 {
-	return is_asked_for() && !pair_is_on() && process_options.gpu_activity != GPU_ACTIVITY_EVENTS;
+	return is_asked_for() && !event_timing_is_on() && process_options.gpu_activity != GPU_ACTIVITY_EVENTS;
 }
 
 static void flush(bool is_last)
 {
-	if (pair_is_on()) {
-		pair_collect(is_last);
+	if (event_timing_is_on()) {
+		event_timing_collect(is_last);
 		return;
 	}
 	cupti_take_clock();
@@ -242,7 +242,7 @@ static void flush(bool is_last)
 /* Pairs that a range has left behind are pending still. */
 static bool has_records(void)
 {
-	return (cupti_on && cupti_on == process.generation) || pair_is_on();
+	return (cupti_on && cupti_on == process.generation) || event_timing_is_on();
 }
 
 static void at_exit(int status, void *unused)
@@ -253,7 +253,7 @@ static void at_exit(int status, void *unused)
 		return;
 	cupti_enter(&guard);
 	flush(true);
-	pair_on = 0;
+	event_timing_on = 0;
 	cupti_set(0, process.generation);
 	cupti_leave(&guard);
 }
@@ -347,7 +347,7 @@ void cupti_driver_loads_us(void)
 static void pause_kinds(void)
 {
 	flush(false);
-	if (!pair_is_on())
+	if (!event_timing_is_on())
 		cupti_kinds_disable();
 	cupti_set(0, 0);
 }
@@ -373,7 +373,7 @@ static void resume_kinds(void)
 		take();
 		return;
 	}
-	if (pair_is_on()) {
+	if (event_timing_is_on()) {
 		cupti_set(process.generation, process.generation);
 		return;
 	}
@@ -482,12 +482,12 @@ void cupti_flush(void)
 void cupti_context_ends(void *context, int device)
 {
 	bring_in(false);
-	if (pair_is_on() && event_enter())
-		pair_context_ends(context, device);
+	if (event_timing_is_on() && event_enter())
+		event_timing_context_ends(context, device);
 }
 
 void cupti_context_ended(int device)
 {
-	if (pair_is_on())
-		pair_context_ended(device);
+	if (event_timing_is_on())
+		event_timing_context_ended(device);
 }

@@ -7,11 +7,11 @@ set -u
 
 on_doubles
 export PILLION_GPU_ACTIVITY=none # the host's side alone
-doors=$targets/cuda_doors
+program=$targets/cuda_lookups
 plugin=$targets/cuda_launches_plugin
 auditor=${library%/*}/libpillion-audit.so
-"$doors" plugin "$targets/deep_plugin.so" 1 deep >out 2>err || skip_all "$(cat err)"
-pillion --ld-audit -o probe "$doors" plugin "$plugin.so" 1 deep >/dev/null 2>&1
+"$program" plugin "$targets/deep_plugin.so" 1 deep >out 2>err || skip_all "$(cat err)"
+pillion --ld-audit -o probe "$program" plugin "$plugin.so" 1 deep >/dev/null 2>&1
 ! report info probe.pillion | grep -q 'ld-audit had no effect' || skip_all 'this loader is older than glibc 2.35'
 
 seen() { # NAME ACCOUNT-OPTIONS PROGRAM ARGUMENT...: with and without us; the account is in log
@@ -33,25 +33,25 @@ seen() { # NAME ACCOUNT-OPTIONS PROGRAM ARGUMENT...: with and without us; the ac
 # ---- a library's own runtime ----
 
 for mode in deep deeplazy; do
-	pillion -o without "$doors" plugin "$plugin.so" 2 $mode >/dev/null
+	pillion -o without "$program" plugin "$plugin.so" 2 $mode >/dev/null
 	is "$(report stats -q -r cuda_api_sum -f csv without.pillion 2>/dev/null | grep -c ',cuda[A-Z]')" 0 "$mode: not seen without an auditor"
 	rm -rf without.pillion
-	seen $mode --captured "$doors" plugin "$plugin.so" 2 $mode
+	seen $mode --captured "$program" plugin "$plugin.so" 2 $mode
 	is "$(grep -c ',cu[A-Z]' api.csv)" 0 "$mode: one layer"
 	like "$(cat launch.csv)" 'add\(float\*, int\)' "$mode: kernels have their names"
-	seen static_$mode '--work --captured' "$doors" plugin "${plugin}_static.so" 2 $mode
+	seen static_$mode '--work --captured' "$program" plugin "${plugin}_static.so" 2 $mode
 	is "$(grep -c ',cuda[A-Z]' api.csv)" 0 "$mode: a static runtime is seen by what it asks of the driver"
-	seen two_$mode '--captured --captured' "$doors" plugins_$mode 2 "$plugin.so" "${plugin}12.so"
+	seen two_$mode '--captured --captured' "$program" plugins_$mode 2 "$plugin.so" "${plugin}12.so"
 done
-LD_BIND_NOW=1 seen now --captured "$doors" plugin "$plugin.so" 2 deeplazy
-seen shallow --captured "$doors" plugin "$plugin.so" 2
+LD_BIND_NOW=1 seen now --captured "$program" plugin "$plugin.so" 2 deeplazy
+seen shallow --captured "$program" plugin "$plugin.so" 2
 seen linked --captured "$doubles/cuda_launches" 2
 seen driver --driver "$targets/cuda_driver" proc 3
 like "$(report info deep.pillion 2>&1)" 'ld-audit +true|ld-audit=true' 'info tells the mode'
 
 # Calls by a table that the loader fills in at once are not shown to auditors: the ledger still has the library's name.
-pillion --ld-audit -o table "$doors" plugin "${plugin}_noplt.so" 2 deep >out
-is "$? $(cat out)" "0 $("$doors" plugin "${plugin}_noplt.so" 2 deep)" '-fno-plt: status and output'
+pillion --ld-audit -o table "$program" plugin "${plugin}_noplt.so" 2 deep >out
+is "$? $(cat out)" "0 $("$program" plugin "${plugin}_noplt.so" 2 deep)" '-fno-plt: status and output'
 like "$(report info table.pillion 2>&1)" "cannot be seen, bound past us .*: ${plugin}_noplt.so" 'and the ledger names it'
 
 # ---- each its own, also where the return address tells nothing ----
@@ -80,16 +80,16 @@ is "$(sed "$addresses" out)" "$("$targets/library_local" "$targets/library_plugi
 like "$(blas plainly)" 'cublasSgemm [1-9]' 'their calls are many'
 is "$(blas deeply)" "$(blas plainly)" 'and each is recorded once, as without RTLD_DEEPBIND'
 
-"$doors" plugin "$plugin.so" 2 space >wanted 2>wanted_err
-pillion --ld-audit -o space "$doors" plugin "$plugin.so" 2 space >out 2>err
+"$program" plugin "$plugin.so" 2 space >wanted 2>wanted_err
+pillion --ld-audit -o space "$program" plugin "$plugin.so" 2 space >out 2>err
 is "$? $(cat out)$(grep -v '^pillion: ' err)" "0 $(cat wanted)$(cat wanted_err)" 'a name space of its own is left alone: status and output'
 
 # ---- libc's functions, and what only bears their names ----
 
-"$doors" plugin "$targets/deep_plugin.so" 20 deep >wanted
-pillion -o past "$doors" plugin "$targets/deep_plugin.so" 20 deep >out
+"$program" plugin "$targets/deep_plugin.so" 20 deep >wanted
+pillion -o past "$program" plugin "$targets/deep_plugin.so" 20 deep >out
 is "$(num_calls past usleep)" '' "a library's calls of libc are not seen without an auditor"
-pillion --ld-audit -o calls "$doors" plugin "$targets/deep_plugin.so" 20 deep >out
+pillion --ld-audit -o calls "$program" plugin "$targets/deep_plugin.so" 20 deep >out
 is "$? $(cat out)" "0 $(cat wanted)" 'with one: status and output, and a private function of that name is the one called'
 is "$(num_calls calls usleep) $(num_calls calls killpg)" '20 ' 'its calls of libc are seen, once'
 is "$(report stats -q -r processes -f csv calls.pillion | grep -c 'sh -c')" 1 'and its child'
@@ -105,8 +105,8 @@ is "$(pillion --ld-audit -o e3 env -i /bin/sh -c 'echo "$LD_AUDIT"' 2>/dev/null)
 is "$(pillion --ld-audit -o e4 env LD_AUDIT=/none.so /bin/sh -c 'echo "$LD_AUDIT"' 2>/dev/null)" "$auditor:/none.so" 'so does one with an auditor of its own'
 is "$(pillion --ld-audit --follow-clean-env=false -o e5 env -i /bin/sh -c 'echo "${LD_AUDIT-none}"' 2>/dev/null)" none 'unless that is not wanted'
 is "$(pillion --ld-audit=false -o e6 sh -c 'echo "${LD_AUDIT-none}"' 2>/dev/null)" none 'false is the default'
-seen child --captured sh -c "\"$doors\" plugin \"$plugin.so\" 2 deep; exit 3"
-seen clean --captured sh -c "exec env -i LD_LIBRARY_PATH='$LD_LIBRARY_PATH' \${PILLION_SIMGPU_LOG:+PILLION_SIMGPU_LOG=log} '$doors' plugin '$plugin.so' 2 deep"
+seen child --captured sh -c "\"$program\" plugin \"$plugin.so\" 2 deep; exit 3"
+seen clean --captured sh -c "exec env -i LD_LIBRARY_PATH='$LD_LIBRARY_PATH' \${PILLION_SIMGPU_LOG:+PILLION_SIMGPU_LOG=log} '$program' plugin '$plugin.so' 2 deep"
 
 # What cannot carry us is kept from the auditor, too.
 cc=$(command -v cc || command -v gcc || command -v clang)
@@ -130,10 +130,10 @@ if ${cc:-false} -fsanitize=address -o small small.c 2>/dev/null; ASAN_OPTIONS=de
 3' 'an AddressSanitizer program runs'
 fi
 
-LD_PRELOAD=$library LD_AUDIT=$auditor PILLION_OUTPUT=$work/bare.pillion "$doors" plugin "$plugin.so" 2 deep >out
-is "$(cat out)" "$("$doors" plugin "$plugin.so" 2 deep)" 'by the variables alone, too: output'
+LD_PRELOAD=$library LD_AUDIT=$auditor PILLION_OUTPUT=$work/bare.pillion "$program" plugin "$plugin.so" 2 deep >out
+is "$(cat out)" "$("$program" plugin "$plugin.so" 2 deep)" 'by the variables alone, too: output'
 like "$(report stats -q -r cuda_api_sum -f csv bare.pillion)" ',cudaMalloc$' 'and records'
-is "$(LD_AUDIT=$auditor "$doors" plugin "$plugin.so" 2 deep)" "$(cat out)" 'without libpillion.so the auditor does nothing'
-PILLION_LD_AUDIT=true LD_PRELOAD=$library PILLION_OUTPUT=$work/alone.pillion "$doors" plugin "$plugin.so" 2 deep >out
+is "$(LD_AUDIT=$auditor "$program" plugin "$plugin.so" 2 deep)" "$(cat out)" 'without libpillion.so the auditor does nothing'
+PILLION_LD_AUDIT=true LD_PRELOAD=$library PILLION_OUTPUT=$work/alone.pillion "$program" plugin "$plugin.so" 2 deep >out
 like "$(report info alone.pillion 2>&1)" 'ld-audit had no effect' 'asked for, but not there: the ledger says so'
 done_testing

@@ -68,8 +68,8 @@ if [ -x "$doubles/cuda_names_nvcc" ]; then
 		of_nvcc $name "$doubles/$name"
 		strip -o stripped "$doubles/$name" && of_nvcc "$name, stripped" ./stripped
 	done
-	of_nvcc library "$targets/cuda_doors" plugin "$doubles/cuda_names_nvcc_plugin.so" 1
-	strip -o stripped.so "$doubles/cuda_names_nvcc_plugin.so" && of_nvcc 'library, stripped' "$targets/cuda_doors" plugin ./stripped.so 1
+	of_nvcc library "$targets/cuda_lookups" plugin "$doubles/cuda_names_nvcc_plugin.so" 1
+	strip -o stripped.so "$doubles/cuda_names_nvcc_plugin.so" && of_nvcc 'library, stripped' "$targets/cuda_lookups" plugin ./stripped.so 1
 else
 	skip 'names by nvcc' 'no nvcc'
 fi

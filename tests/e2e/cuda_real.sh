@@ -48,7 +48,7 @@ if [ -e "$cuda/lib64/libcudart.so.13" ] && [ -x "$doubles/cuda_launches_nvcc" ];
 	same static "$doubles/cuda_launches_nvcc_static" 1
 	is "$(wc -l <us)" "$(sort -u us | wc -l)" 'a static runtime asks each question once'
 	# A runtime under ctypes, found by dlsym alone.
-	same dlsym "$targets/cuda_doors" real libcudart.so.13 cudaMalloc cudaDeviceSynchronize cudaFree
+	same dlsym "$targets/cuda_lookups" real libcudart.so.13 cudaMalloc cudaDeviceSynchronize cudaFree
 else
 	skip 'a real runtime' 'no CUDA 13 toolkit with nvcc'
 fi
@@ -57,7 +57,7 @@ real() { # LIBRARY FUNCTION...
 	local found
 	found=$(IFS=:; for d in $libraries; do [ -e "$d/$1" ] && echo "$d/$1"; done | head -n 1)
 	if [ -n "$found" ]; then
-		same "${1%.so.*}" "$targets/cuda_doors" real "$@"
+		same "${1%.so.*}" "$targets/cuda_lookups" real "$@"
 	else
 		skip "$1" 'not installed'
 	fi

@@ -49,17 +49,17 @@ for program in "$targets/cuda_steps" "$doubles/cuda_names_nvcc"; do
 	is "$? $(unmatched names)" '0 0 0' "${program##*/}: each call has its device records, and each record its call"
 	like "$(ledger names 'device records')" '^[1-9]' 'of which there are some'
 done
-for door in dlsym global proc newer self old entry twin; do
-	as_alone $door --driver "$targets/cuda_driver" $door 3
+for lookup in dlsym global proc newer self old entry twin; do
+	as_alone $lookup --driver "$targets/cuda_driver" $lookup 3
 done
 as_alone linked --driver "$targets/cuda_driver_linked" linked 3
 as_alone linked_ptds --driver "$targets/cuda_driver_linked_ptds" linked 3
 as_alone static --driver "$doubles/cuda_launches_static" 3
-as_alone plugin '' "$targets/cuda_doors" plugin "$targets/cuda_launches_plugin.so" 3
+as_alone plugin '' "$targets/cuda_lookups" plugin "$targets/cuda_launches_plugin.so" 3
 
 # Two runtimes at work in one process, at once; and under ctypes, where nothing but dlsym is asked.
-"$targets/cuda_doors" plugins 3 "$targets/cuda_launches_plugin.so" "$targets/cuda_launches_plugin12.so" | sort >wanted
-accounted two --cuda-graph-trace=node "$targets/cuda_doors" plugins 3 "$targets/cuda_launches_plugin.so" "$targets/cuda_launches_plugin12.so"
+"$targets/cuda_lookups" plugins 3 "$targets/cuda_launches_plugin.so" "$targets/cuda_launches_plugin12.so" | sort >wanted
+accounted two --cuda-graph-trace=node "$targets/cuda_lookups" plugins 3 "$targets/cuda_launches_plugin.so" "$targets/cuda_launches_plugin12.so"
 is "$? $(sort out)" "0 $(cat wanted)" 'two runtimes: status and output'
 ok 'two runtimes: what was recorded is what was done' equal two --nodes
 if command -v python3 >/dev/null; then
@@ -86,13 +86,13 @@ is "$(report stats -q -r cuda_gpu_sum --by device -f csv cuda_launches.pillion |
 
 # ---- threads that come while CUPTI is being opened ----
 
-for door in told untold; do
-	[ $door = told ] || export PILLION_SIMGPU_UNTOLD=1
-	PILLION_SIMCUPTI=slow=20 accounted first "$targets/cuda_pairs" first 50
-	is "$? $(cat out) $(sets first)" '0 done 150x0.001 150x0.002 150x0.003 150x0.004 ' "four threads at once, $door when the driver comes up"
+for mode in told untold; do
+	[ $mode = told ] || export PILLION_SIMGPU_UNTOLD=1
+	PILLION_SIMCUPTI=slow=20 accounted first "$targets/cuda_event_timing" first 50
+	is "$? $(cat out) $(sets first)" '0 done 150x0.001 150x0.002 150x0.003 150x0.004 ' "four threads at once, $mode when the driver comes up"
 	is "$(ledger first 'unmatched calls') $(notes first)" '0 ' 'and each call has its record'
 done
-PILLION_SIMCUPTI=slow=600 accounted first "$targets/cuda_pairs" first 50
+PILLION_SIMCUPTI=slow=600 accounted first "$targets/cuda_event_timing" first 50
 is "$? $(cat out)" '0 done' 'a CUPTI that takes longer than anybody waits: the program goes on'
 like "$(notes first)" 'missing of what was asked for while CUPTI was being opened' 'and the ledger says so'
 like "$(ledger first 'unmatched calls')" '^[1-9]' 'with the calls that have no record'
@@ -108,7 +108,7 @@ done
 
 # ---- calls that cannot be seen ----
 
-accounted deep "$targets/cuda_doors" plugin "$targets/cuda_launches_plugin.so" 2 deep
+accounted deep "$targets/cuda_lookups" plugin "$targets/cuda_launches_plugin.so" 2 deep
 is "$? $(ledger deep 'unmatched device records')" "0 $(ledger deep 'device records')" 'a library opened with RTLD_DEEPBIND: device records alone'
 like "$(ledger deep 'device records') $(notes deep)" '^[1-9].*calls that cannot be seen' 'of all that it did, and the ledger says why'
 accounted count "$targets/cuda_opening" count 0

@@ -48,8 +48,8 @@ like "$(report info cuda_launches.pillion)" 'device-times +CUDA events' 'info sa
 # ---- the driver API ----
 
 account=--driver
-for door in dlsym proc twin; do
-	as_bare $door "$targets/cuda_driver" $door 3
+for lookup in dlsym proc twin; do
+	as_bare $lookup "$targets/cuda_driver" $lookup 3
 done
 account=
 
@@ -57,14 +57,14 @@ account=
 
 export PILLION_SIMGPU_DEVICES=2
 account=--driver
-as_bare threads "$targets/cuda_pairs" threads 30
-as_bare devices "$targets/cuda_pairs" devices 40
-as_bare contexts "$targets/cuda_pairs" contexts 5
-as_bare release "$targets/cuda_pairs" release 4
-as_bare fail "$targets/cuda_pairs" fail 20
-as_bare queue "$targets/cuda_pairs" queue 3000
+as_bare threads "$targets/cuda_event_timing" threads 30
+as_bare devices "$targets/cuda_event_timing" devices 40
+as_bare contexts "$targets/cuda_event_timing" contexts 5
+as_bare release "$targets/cuda_event_timing" release 4
+as_bare fail "$targets/cuda_event_timing" fail 20
+as_bare queue "$targets/cuda_event_timing" queue 3000
 account=
-accounted capture "$targets/cuda_pairs" capture 500
+accounted capture "$targets/cuda_event_timing" capture 500
 is "$? $(cat out) $(sets capture)" '0 done 500x0.001 ' 'beside a capture of another thread: all records'
 is "$(grep -c -e '"ev":"unsafe"' -e '"ev":"event_captured"' log)" 0 'and the capture is not disturbed'
 
@@ -73,11 +73,11 @@ is "$(grep -c -e '"ev":"unsafe"' -e '"ev":"event_captured"' log)" 0 'and the cap
 lost() { # CAPTURE: records, those without times, dropped ones, calls without any
 	echo "$(ledger "$1" 'device records') $(ledger "$1" 'device records without times') $(ledger "$1" 'device records dropped') $(ledger "$1" 'unmatched calls')"
 }
-PILLION_SIMGPU_SLOWDOWN=400000 accounted left "$targets/cuda_pairs" left 50
+PILLION_SIMGPU_SLOWDOWN=400000 accounted left "$targets/cuda_event_timing" left 50
 set -- $(lost left)
 is "$(($1 + $2)) $3 $(($1 + $4))" '50 0 50' 'ended before the device was through: what it was not through with is counted'
 ok 'and not waited for' [ "$2" -gt 10 ]
-PILLION_SIMGPU_SLOWDOWN=150 accounted deep "$targets/cuda_pairs" queue 18000
+PILLION_SIMGPU_SLOWDOWN=150 accounted deep "$targets/cuda_event_timing" queue 18000
 set -- $(lost deep)
 is "$(($1 + $3)) $2 $(($1 + $4))" '18000 0 18000' 'a queue of 18000: a record, or counted'
 ok 'most of them records' [ "$1" -ge 16384 ]

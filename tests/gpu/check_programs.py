@@ -83,15 +83,15 @@ def static_cudart(session, seen):
 
 @check("driver API: linked, dlsym, cuGetProcAddress", "headers", "libcuda.so")
 def driver_api(session, seen):
-    for door in ("linked", "dlsym", "proc"):
-        words = ["-DLINKED"] if door == "linked" else []
-        program = session.program("driver.c", *words, cudart="none", name="driver-" + door, libraries=["libcuda.so"] if words else [])
-        capture, rows = undisturbed(session, seen, [program, door, "40"])
+    for lookup in ("linked", "dlsym", "proc"):
+        words = ["-DLINKED"] if lookup == "linked" else []
+        program = session.program("driver.c", *words, cudart="none", name="driver-" + lookup, libraries=["libcuda.so"] if words else [])
+        capture, rows = undisturbed(session, seen, [program, lookup, "40"])
         before = len(seen.problems)
         equal_work(seen, capture, rows)
         seen.equal(capture.launches(), 80, "launches by the host")
-        seen.problems[before:] = [door + ": " + p for p in seen.problems[before:]]
-    seen.note("80 launches through each door")
+        seen.problems[before:] = [lookup + ": " + p for p in seen.problems[before:]]
+    seen.note("80 launches by each look-up")
 
 
 def environment_for(session, argv):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_driver DOOR [ROUNDS]: a program of the driver API, which finds its functions through one of the doors there are:
+/* cuda_driver LOOKUP [ROUNDS]: a program of the driver API that finds its functions by one of these look-ups:
  *   linked   by the linker (built with -DLINKED)
  *   dlsym    dlopen of libcuda and dlsym of each
  *   global   dlopen with RTLD_GLOBAL and dlsym(RTLD_DEFAULT)
@@ -61,9 +61,9 @@ static struct {
 	} while (0)
 
 #ifdef LINKED
-static void find(const char *door)
+static void find(const char *lookup)
 {
-	NEED(strcmp(door, "linked"));
+	NEED(strcmp(lookup, "linked"));
 	FUNCTIONS(DRIVER_LINK)
 }
 #else
@@ -99,39 +99,39 @@ static void *find_one(const char *name, const char *suffix, int version)
 	return found;
 }
 
-static void choose(const char *door)
+static void choose(const char *lookup)
 {
 	void *runtime;
 
-	library = dlopen("libcuda.so.1", RTLD_NOW | (strcmp(door, "global") ? RTLD_LOCAL : RTLD_GLOBAL));
+	library = dlopen("libcuda.so.1", RTLD_NOW | (strcmp(lookup, "global") ? RTLD_LOCAL : RTLD_GLOBAL));
 	NEED(!library);
-	if (!strcmp(door, "dlsym"))
+	if (!strcmp(lookup, "dlsym"))
 		return;
-	if (!strcmp(door, "global")) {
+	if (!strcmp(lookup, "global")) {
 		library = RTLD_DEFAULT;
 		return;
 	}
-	if (!strcmp(door, "entry")) {
+	if (!strcmp(lookup, "entry")) {
 		runtime = dlopen("libcudart.so.13", RTLD_NOW);
 		NEED(!runtime);
 		*(void **)&look_up_runtime = dlsym(runtime, "cudaGetDriverEntryPointByVersion");
 		return;
 	}
-	if (!strcmp(door, "old")) {
+	if (!strcmp(lookup, "old")) {
 		*(void **)&look_up_old = dlsym(library, "cuGetProcAddress");
 		return;
 	}
 	*(void **)&look_up = dlsym(library, "cuGetProcAddress_v2");
-	if (!strcmp(door, "self"))
+	if (!strcmp(lookup, "self"))
 		NEED(look_up("cuGetProcAddress", (void **)&look_up, 12000, 0, NULL));
-	flags = !strcmp(door, "twin") ? CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM : 0;
-	is_newer = !strcmp(door, "newer");
+	flags = !strcmp(lookup, "twin") ? CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM : 0;
+	is_newer = !strcmp(lookup, "newer");
 }
 
 #define FIND(base, suffix, version) *(void **)&d.base = find_one(#base, #suffix, version);
-static void find(const char *door)
+static void find(const char *lookup)
 {
-	choose(door);
+	choose(lookup);
 	FUNCTIONS(FIND)
 }
 #endif

@@ -128,7 +128,7 @@ static void *wait_for_ever(void *unused)
 	return unused;
 }
 
-/* A child of many threads' parent: one of its own, and out by several doors. */
+/* A child of many threads' parent: one of its own, and it ends in one of several ways. */
 static void child(int round)
 {
 	pthread_t thread;

@@ -24,29 +24,29 @@ static struct {
 } d;
 
 #ifdef LINKED
-static void find(const char *door)
+static void find(const char *lookup)
 {
-	NEED(strcmp(door, "linked"));
+	NEED(strcmp(lookup, "linked"));
 	FUNCTIONS(DRIVER_LINK)
 }
 #else
 static void *library;
 static int (*get_address)(const char *, void **, int, cuuint64_t, void *);
 
-static void *look_up(const char *door, const char *symbol, const char *name, int version)
+static void *look_up(const char *lookup, const char *symbol, const char *name, int version)
 {
 	void *found = NULL;
 
-	if (strcmp(door, "proc"))
+	if (strcmp(lookup, "proc"))
 		return dlsym(library, symbol);
 	NEED(get_address(name, &found, version, CU_GET_PROC_ADDRESS_DEFAULT, NULL));
 	return found;
 }
 
 #define LOOK(base, suffix, version)                                                                                    \
-	d.base = (__typeof__(&base))look_up(door, #base #suffix, #base, version);                                      \
+	d.base = (__typeof__(&base))look_up(lookup, #base #suffix, #base, version);                                      \
 	NEED(!d.base);
-static void find(const char *door)
+static void find(const char *lookup)
 {
 	library = dlopen("libcuda.so.1", RTLD_NOW);
 	NEED(!library);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/device/pair_pool.h"
+#include "runtime/device/event_pool.h"
 
 #include <string.h>
 
 #include "runtime/common/clock.h"
 #include "runtime/record/event.h"
-#include "runtime/device/pair.h"
+#include "runtime/device/event_timing.h"
 #include "runtime/common/sys.h"
 
 enum { MODE_RELAXED = 2, STREAM_NON_BLOCKING = 1, LOOKS = 16, PROBES = 3 };
@@ -14,33 +14,33 @@ enum { MODE_RELAXED = 2, STREAM_NON_BLOCKING = 1, LOOKS = 16, PROBES = 3 };
 #define LAST_PROBE_NS 200000000ull /* at the end, where all would be lost without it */
 #define START_NS 1000000000ull /* how long a thread waits for another that makes the pool, on a machine with much to do */
 
-struct pair_api pair_api;
-struct pair_pool pair_pools[PAIR_POOLS];
+struct event_pool_api event_pool_api;
+struct event_pool event_pools[EVENT_POOLS];
 
-int pair_relax(void)
+int event_pool_relax(void)
 {
 	int mode = MODE_RELAXED;
 
-	return pair_api.exchange_mode(&mode) ? -1 : mode;
+	return event_pool_api.exchange_mode(&mode) ? -1 : mode;
 }
 
-void pair_restore(int mode)
+void event_pool_restore(int mode)
 {
 	if (mode >= 0)
-		pair_api.exchange_mode(&mode);
+		event_pool_api.exchange_mode(&mode);
 }
 
 /* ---- pools ---- */
 
 /* Things are made in the context that is current: mostly it is the one already. */
-static bool enter(const struct pair_pool *p, bool *ret_is_pushed)
+static bool enter(const struct event_pool *p, bool *ret_is_pushed)
 {
 	unsigned long long id;
 
 	*ret_is_pushed = false;
-	if (!pair_api.context_id(NULL, &id) && id == p->id)
+	if (!event_pool_api.context_id(NULL, &id) && id == p->id)
 		return true;
-	*ret_is_pushed = !pair_api.push(p->context);
+	*ret_is_pushed = !event_pool_api.push(p->context);
 	return *ret_is_pushed;
 }
 
@@ -49,25 +49,25 @@ static void leave(bool is_pushed)
 	void *context;
 
 	if (is_pushed)
-		pair_api.pop(&context);
+		event_pool_api.pop(&context);
 }
 
-static void tell_device(const struct pair_pool *p)
+static void tell_device(const struct event_pool *p)
 {
 	struct tf_work fact = {.kind = TF_WORK_CONTEXT, .device = (uint32_t)p->device, .context = (uint32_t)p->id};
 	char name[256] = "";
 
 	event_intern(TF_BLOB_WORK, &fact, sizeof(fact));
-	if (!pair_api.device_name(name, sizeof(name), p->device))
+	if (!event_pool_api.device_name(name, sizeof(name), p->device))
 		event_blob(TF_BLOB_DEVICE_NAME, (uint32_t)p->device, name, strnlen(name, sizeof(name)));
 }
 
-static bool fill(struct pair_pool *p)
+static bool fill(struct event_pool *p)
 {
-	size_t size = PAIR_SLOTS * sizeof(*p->slots);
+	size_t size = EVENT_SLOTS * sizeof(*p->slots);
 
-	if (pair_api.device(&p->device) || pair_api.stream_create(&p->probe_stream, STREAM_NON_BLOCKING) ||
-	    pair_api.create(&p->base, 0) || pair_api.create(&p->probe, 0))
+	if (event_pool_api.device(&p->device) || event_pool_api.stream_create(&p->probe_stream, STREAM_NON_BLOCKING) ||
+	    event_pool_api.create(&p->base, 0) || event_pool_api.create(&p->probe, 0))
 		return false;
 	p->slots = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (!p->slots)
@@ -76,66 +76,66 @@ static bool fill(struct pair_pool *p)
 	return true;
 }
 
-static void make(struct pair_pool *p)
+static void make(struct event_pool *p)
 {
 	struct thread_guard guard;
 	bool is_ready, is_pushed;
 	int mode;
 
 	thread_guard_enter(&thread_self, &guard);
-	mode = pair_relax();
+	mode = event_pool_relax();
 	p->rate = 1;
 	is_ready = enter(p, &is_pushed) && fill(p);
 	leave(is_pushed);
-	pair_restore(mode);
-	__atomic_store_n(&p->state, is_ready ? POOL_READY : POOL_DEAD, __ATOMIC_RELEASE);
+	event_pool_restore(mode);
+	__atomic_store_n(&p->state, is_ready ? EVENT_POOL_READY : EVENT_POOL_DEAD, __ATOMIC_RELEASE);
 	if (!is_ready)
 		process_note("no device times of a context: the driver gives it no events");
 	thread_guard_leave(&thread_self, &guard);
 }
 
 /* It takes another thread some 100 us of CPU time, once per context. */
-static bool wait_for(const struct pair_pool *p)
+static bool wait_for(const struct event_pool *p)
 {
 	static uint64_t impatient; /* generation of the image in which a wait was in vain: the next would be, too */
 	struct timespec pause = {.tv_nsec = 20000};
 	uint64_t until = clock_monotonic_ns() + START_NS;
 
-	while (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) < POOL_READY && impatient != process.generation) {
+	while (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) < EVENT_POOL_READY && impatient != process.generation) {
 		if (clock_monotonic_ns() > until)
 			impatient = process.generation;
 		sys_call(SYS_nanosleep, &pause, NULL, 0, 0);
 	}
-	return __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == POOL_READY;
+	return __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == EVENT_POOL_READY;
 }
 
 /* Is it this one? An entry without a context yet becomes it. */
-static bool is_of(struct pair_pool *p, void *context, uint64_t id)
+static bool is_of(struct event_pool *p, void *context, uint64_t id)
 {
 	uint64_t seen = __atomic_load_n(&p->id, __ATOMIC_ACQUIRE); /* once: another thread may write it from one look to the next */
 	void *current = NULL;
 
 	if (seen == id)
-		return __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != POOL_DEAD;
-	if (seen || (!context && (pair_api.current(&current) || !current)))
+		return __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != EVENT_POOL_DEAD;
+	if (seen || (!context && (event_pool_api.current(&current) || !current)))
 		return false;
 	if (!__atomic_compare_exchange_n(&p->id, &seen, id, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return seen == id;
 	p->context = context ? context : current;
-	__atomic_store_n(&p->state, POOL_STARTING, __ATOMIC_RELEASE);
+	__atomic_store_n(&p->state, EVENT_POOL_STARTING, __ATOMIC_RELEASE);
 	make(p);
 	return true;
 }
 
-struct pair_pool *pair_pool_of(void *context, uint64_t id)
+struct event_pool *event_pool_of(void *context, uint64_t id)
 {
-	for (struct pair_pool *p = pair_pools; p < pair_pools + PAIR_POOLS; p++) {
+	for (struct event_pool *p = event_pools; p < event_pools + EVENT_POOLS; p++) {
 		uint32_t state;
 
 		if (!is_of(p, context, id))
 			continue;
 		state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
-		if (state == POOL_READY || (state < POOL_READY && wait_for(p)))
+		if (state == EVENT_POOL_READY || (state < EVENT_POOL_READY && wait_for(p)))
 			return p;
 		return NULL;
 	}
@@ -144,47 +144,47 @@ struct pair_pool *pair_pool_of(void *context, uint64_t id)
 
 /* ---- slots ---- */
 
-static bool fill_slot(const struct pair_pool *p, struct pair_slot *s)
+static bool fill_slot(const struct event_pool *p, struct event_slot *s)
 {
-	int mode = pair_relax();
+	int mode = event_pool_relax();
 	bool is_pushed, is_done;
 
-	is_done = enter(p, &is_pushed) && !pair_api.create(&s->begin, 0) && !pair_api.create(&s->end, 0);
+	is_done = enter(p, &is_pushed) && !event_pool_api.create(&s->begin, 0) && !event_pool_api.create(&s->end, 0);
 	leave(is_pushed);
-	pair_restore(mode);
-	__atomic_store_n(&s->state, is_done ? PAIR_TAKEN : PAIR_BROKEN, __ATOMIC_RELEASE);
+	event_pool_restore(mode);
+	__atomic_store_n(&s->state, is_done ? EVENT_SLOT_TAKEN : EVENT_SLOT_BROKEN, __ATOMIC_RELEASE);
 	return is_done;
 }
 
-static struct pair_slot *make_slot(struct pair_pool *p)
+static struct event_slot *make_slot(struct event_pool *p)
 {
 	struct thread_guard guard;
-	struct pair_slot *s = NULL;
+	struct event_slot *s = NULL;
 	uint32_t i;
 
-	if (__atomic_load_n(&p->made, __ATOMIC_RELAXED) >= PAIR_SLOTS)
+	if (__atomic_load_n(&p->made, __ATOMIC_RELAXED) >= EVENT_SLOTS)
 		return NULL;
 	thread_guard_enter(&thread_self, &guard);
 	i = __atomic_fetch_add(&p->made, 1, __ATOMIC_RELAXED);
-	if (i < PAIR_SLOTS && fill_slot(p, &p->slots[i]))
+	if (i < EVENT_SLOTS && fill_slot(p, &p->slots[i]))
 		s = &p->slots[i];
 	thread_guard_leave(&thread_self, &guard);
 	return s;
 }
 
 /* Slots are taken in turn, so the next one is the one that has been away the longest. */
-struct pair_slot *pair_pool_take(struct pair_pool *p)
+struct event_slot *event_pool_take_slot(struct event_pool *p)
 {
 	uint32_t made = __atomic_load_n(&p->made, __ATOMIC_ACQUIRE);
 
-	if (made > PAIR_SLOTS)
-		made = PAIR_SLOTS;
+	if (made > EVENT_SLOTS)
+		made = EVENT_SLOTS;
 	for (uint32_t i = 0; made && i < LOOKS; i++) {
-		struct pair_slot *s = &p->slots[__atomic_fetch_add(&p->next, 1, __ATOMIC_RELAXED) % made];
-		uint32_t is_free = PAIR_FREE;
+		struct event_slot *s = &p->slots[__atomic_fetch_add(&p->next, 1, __ATOMIC_RELAXED) % made];
+		uint32_t is_free = EVENT_SLOT_FREE;
 
-		if (__atomic_load_n(&s->state, __ATOMIC_RELAXED) == PAIR_FREE &&
-		    __atomic_compare_exchange_n(&s->state, &is_free, PAIR_TAKEN, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		if (__atomic_load_n(&s->state, __ATOMIC_RELAXED) == EVENT_SLOT_FREE &&
+		    __atomic_compare_exchange_n(&s->state, &is_free, EVENT_SLOT_TAKEN, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			return s;
 	}
 	return make_slot(p);
@@ -197,16 +197,16 @@ struct reading {
 };
 
 /* Between the two looks at our clock the device came by. False: not within this time; the probe is on its way still. */
-static bool probe(struct pair_pool *p, uint64_t patience_ns, struct reading *ret)
+static bool probe(struct event_pool *p, uint64_t patience_ns, struct reading *ret)
 {
 	static const struct timespec pause = {.tv_nsec = 20000};
 	uint64_t before = clock_monotonic_ns(), after;
 	int result;
 
-	if (pair_api.record(p->probe, p->probe_stream))
+	if (event_pool_api.record(p->probe, p->probe_stream))
 		return false;
 	do {
-		result = pair_api.query(p->probe);
+		result = event_pool_api.query(p->probe);
 		after = clock_monotonic_ns();
 		if (result && after - before > PROBE_NS)
 			sys_call(SYS_nanosleep, &pause, NULL, 0, 0); /* what the driver does for it may want this CPU */
@@ -216,7 +216,7 @@ static bool probe(struct pair_pool *p, uint64_t patience_ns, struct reading *ret
 }
 
 /* The probe becomes the base: its time is known now, whatever the two clocks have drifted apart. */
-static void rebase(struct pair_pool *p, const struct reading *r)
+static void rebase(struct event_pool *p, const struct reading *r)
 {
 	struct tf_device_clock told = {.monotonic_ns = r->host_ns, .error_ns = r->error_ns};
 	void *old = p->base;
@@ -224,7 +224,7 @@ static void rebase(struct pair_pool *p, const struct reading *r)
 
 	if (!p->has_clock)
 		p->first_host_ns = r->host_ns;
-	else if (!pair_api.elapsed(&ms, p->base, p->probe) && ms > 0)
+	else if (!event_pool_api.elapsed(&ms, p->base, p->probe) && ms > 0)
 		p->device_ns += (double)ms * 1e6;
 	if (p->device_ns > 1e8)
 		p->rate = (double)(r->host_ns - p->first_host_ns) / p->device_ns;
@@ -238,7 +238,7 @@ static void rebase(struct pair_pool *p, const struct reading *r)
 	event_blob(TF_BLOB_DEVICE_CLOCK, 0, &told, sizeof(told));
 }
 
-bool pair_pool_clock(struct pair_pool *p, bool is_patient)
+bool event_pool_update_clock(struct event_pool *p, bool is_patient)
 {
 	uint64_t now = clock_monotonic_ns(), patience = p->has_clock ? PROBE_NS : is_patient ? LAST_PROBE_NS : FIRST_PROBE_NS;
 	struct reading r;
@@ -259,13 +259,13 @@ bool pair_pool_clock(struct pair_pool *p, bool is_patient)
 }
 
 /* Floats of milliseconds: 60 ns of error at a distance of a second. */
-uint64_t pair_pool_time(const struct pair_pool *p, void *event)
+uint64_t event_pool_time(const struct event_pool *p, void *event)
 {
 	float ms;
 
-	if (!pair_api.elapsed(&ms, p->base, event))
+	if (!event_pool_api.elapsed(&ms, p->base, event))
 		return p->host_ns + (uint64_t)(int64_t)((double)ms * 1e6 * p->rate);
-	if (!pair_api.elapsed(&ms, event, p->base))
+	if (!event_pool_api.elapsed(&ms, event, p->base))
 		return p->host_ns - (uint64_t)(int64_t)((double)ms * 1e6 * p->rate);
 	return 0;
 }

@@ -2,15 +2,15 @@
 /* Pairs of CUDA events of one context, to be used again and again, and where the device's clock stands.
  *
  * Without locks: a slot goes from hand to hand by its state. Pools are never given back: 64 contexts of a process have times. */
-#ifndef PILLION_PAIR_POOL_H
-#define PILLION_PAIR_POOL_H
+#ifndef PILLION_EVENT_POOL_H
+#define PILLION_EVENT_POOL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* What of the driver is called: its own functions, which no hook sees. Types are the ABI's. */
-struct pair_api {
+struct event_pool_api {
 	int (*is_capturing)(void *stream, int *ret);
 	int (*stream_context)(void *stream, void **ret);
 	int (*stream_id)(void *stream, unsigned long long *ret);
@@ -28,57 +28,57 @@ struct pair_api {
 	int (*query)(void *event);
 	int (*elapsed)(float *ret_ms, void *start, void *end);
 };
-extern struct pair_api pair_api;
+extern struct event_pool_api event_pool_api;
 
-enum pair_state {
-	PAIR_EMPTY, /* no events yet */
-	PAIR_FREE,
-	PAIR_TAKEN,   /* by a thread that is asking for the work */
-	PAIR_PENDING, /* both events are on the stream */
-	PAIR_BROKEN,  /* not to be touched any more */
+enum event_slot_state {
+	EVENT_SLOT_EMPTY, /* no events yet */
+	EVENT_SLOT_FREE,
+	EVENT_SLOT_TAKEN,   /* by a thread that is asking for the work */
+	EVENT_SLOT_PENDING, /* both events are on the stream */
+	EVENT_SLOT_BROKEN,  /* not to be touched any more */
 };
 
-struct pair_slot {
+struct event_slot {
 	uint32_t state; /* atomic */
 	uint32_t work;	/* id of a TF_BLOB_WORK */
 	uint64_t number, bytes;
 	void *begin, *end, *stream;
 };
 
-enum { PAIR_POOLS = 64, PAIR_SLOTS = 16384 };
-enum pair_pool_state { POOL_NONE, POOL_STARTING, POOL_READY, POOL_RESTING, POOL_DEAD };
+enum { EVENT_POOLS = 64, EVENT_SLOTS = 16384 };
+enum event_pool_state { EVENT_POOL_NONE, EVENT_POOL_STARTING, EVENT_POOL_READY, EVENT_POOL_RESTING, EVENT_POOL_DEAD };
 
-struct pair_pool {
+struct event_pool {
 	uint64_t id;	    /* cuCtxGetId */
 	uint32_t state;	    /* atomic; RESTING: a call is under way that may end the context */
 	uint32_t made, next; /* slots in use; where the next free one is likely */
 	uint32_t taken;	    /* since the last collecting */
 	int device;
 	void *context;
-	struct pair_slot *slots;
+	struct event_slot *slots;
 	/* The clock, touched by who collects: `base` was reached at host_ns. */
 	void *probe_stream, *base, *probe;
 	uint64_t host_ns, first_host_ns, taken_ns;
 	double device_ns, rate; /* from the first base to this one; host ns per device ns */
 	bool has_clock;
 };
-extern struct pair_pool pair_pools[PAIR_POOLS];
+extern struct event_pool event_pools[EVENT_POOLS];
 
 /* The pool of a context, made if need be; NULL: not possible now. */
-struct pair_pool *pair_pool_of(void *context, uint64_t id);
+struct event_pool *event_pool_of(void *context, uint64_t id);
 
 /* A slot whose events may be recorded; NULL: none to be had. */
-struct pair_slot *pair_pool_take(struct pair_pool *p);
+struct event_slot *event_pool_take_slot(struct event_pool *p);
 
 /* Looks where the clock stands, if that is older than the flush interval. False: it is not known. In a guard, and with
  * the capture mode relaxed. is_patient: all would be lost without it. */
-bool pair_pool_clock(struct pair_pool *p, bool is_patient);
+bool event_pool_update_clock(struct event_pool *p, bool is_patient);
 
 /* When an event of this context was reached, in ns of CLOCK_MONOTONIC. 0: the driver does not tell. */
-uint64_t pair_pool_time(const struct pair_pool *p, void *event);
+uint64_t event_pool_time(const struct event_pool *p, void *event);
 
 /* Calls that the driver calls unsafe would spoil a capture that is under way, in this thread or another: not in this mode. */
-int pair_relax(void);
-void pair_restore(int mode);
+int event_pool_relax(void);
+void event_pool_restore(int mode);
 
 #endif

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/device/pair.h"
-#include "runtime/device/pair_pool.h"
+#include "runtime/device/event_timing.h"
+#include "runtime/device/event_pool.h"
 #include "recorder.h"
 #include "threads.h"
 
@@ -96,17 +96,17 @@ static void *work(void *number)
 	(void)number;
 	for (unsigned i = 0; i < WORK; i++) {
 		struct tf_work w = {.kind = TF_WORK_SET};
-		struct pair p;
+		struct event_timing p;
 
 		/* Where one looks while the others go on, all slots may be pending: until that one is through, or lets us look. */
-		for (pair_begin(&p, NULL, false); !p.number; pair_begin(&p, NULL, false)) {
+		for (event_timing_begin(&p, NULL, false); !p.number; event_timing_begin(&p, NULL, false)) {
 			__atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
 			sched_yield();
-			pair_collect(false);
+			event_timing_collect(false);
 		}
-		__atomic_fetch_add(&pairs, pair_end(&p, &w, i), __ATOMIC_RELAXED);
+		__atomic_fetch_add(&pairs, event_timing_end(&p, &w, i), __ATOMIC_RELAXED);
 		if (i % 16 == 0)
-			pair_collect(false);
+			event_timing_collect(false);
 	}
 	return NULL;
 }
@@ -117,20 +117,20 @@ int main(void)
 
 	ok(recorder_begin(), "a directory");
 	ok(event_enter(), "the recorder starts");
-	pair_api = (struct pair_api){fake_state, fake_context, fake_id,	    fake_id,	  fake_get,	fake_push,  fake_get,	 fake_device,
+	event_pool_api = (struct event_pool_api){fake_state, fake_context, fake_id,	    fake_id,	  fake_get,	fake_push,  fake_get,	 fake_device,
 				     fake_name,	 fake_primary, fake_mode, fake_create, fake_create, fake_record, fake_query, fake_elapsed};
-	pair_on = process.generation;
+	event_timing_on = process.generation;
 	ok(in_threads(work), "threads at work");
-	pair_collect(true);
-	for (uint32_t i = 0; i < pair_pools[0].made && i < PAIR_SLOTS; i++) {
-		pending += pair_pools[0].slots[i].state == PAIR_PENDING;
-		taken += pair_pools[0].slots[i].state == PAIR_TAKEN;
+	event_timing_collect(true);
+	for (uint32_t i = 0; i < event_pools[0].made && i < EVENT_SLOTS; i++) {
+		pending += event_pools[0].slots[i].state == EVENT_SLOT_PENDING;
+		taken += event_pools[0].slots[i].state == EVENT_SLOT_TAKEN;
 	}
 	ok(pairs == (uint64_t)THREADS * WORK, "%llu pairs, %llu asked for again", (unsigned long long)pairs, (unsigned long long)refused);
-	ok(created <= 2 + 1 + 2 * PAIR_SLOTS, "%llu events", (unsigned long long)created);
+	ok(created <= 2 + 1 + 2 * EVENT_SLOTS, "%llu events", (unsigned long long)created);
 	ok(!pending && !taken, "%u pending, %u taken at the end", pending, taken);
 	ok(answered >= 2 * pairs, "each was asked for its times");
-	ok(pair_pools[0].state == POOL_READY && !pair_pools[1].id, "one pool");
+	ok(event_pools[0].state == EVENT_POOL_READY && !event_pools[1].id, "one pool");
 	ok(recorder_end(), "tidied up");
 	return done();
 }

@@ -32,9 +32,9 @@ as_bare() { # NAME OPTIONS PROGRAM ARGUMENT...: runs it with and without us, and
 
 # ---- the driver API ----
 
-for door in dlsym global proc newer self old entry; do
-	as_bare $door --driver "$targets/cuda_driver" $door 3
-	like "$(cat launch.csv)" ',3,.*,2 1 1,512 1 1,"add\(int\*, int\)"' "$door: the driver names the kernel that the program did not"
+for lookup in dlsym global proc newer self old entry; do
+	as_bare $lookup --driver "$targets/cuda_driver" $lookup 3
+	like "$(cat launch.csv)" ',3,.*,2 1 1,512 1 1,"add\(int\*, int\)"' "$lookup: the driver names the kernel that the program did not"
 done
 as_bare twin --driver "$targets/cuda_driver" twin 3
 like "$(cat api.csv)" 'cuLaunchKernel_ptsz' 'twins go by their own names'
@@ -44,8 +44,8 @@ like "$(cat api.csv)" 'cuLaunchKernel_ptsz' 'twins by the linker, too'
 
 # A driver whose look-up gives other addresses than those it exports: name, version and flags tell which functions they are.
 export PILLION_SIMGPU_ALIASES=1
-for door in proc twin newer self old entry; do
-	as_bare $door --driver "$targets/cuda_driver" $door 2
+for lookup in proc twin newer self old entry; do
+	as_bare $lookup --driver "$targets/cuda_driver" $lookup 2
 done
 like "$(report stats -q -r cuda_api_sum -f csv twin.pillion)" 'cuLaunchKernel_ptsz' 'twins are told by the flags'
 as_bare static '--work --captured' "$doubles/cuda_launches_static" 2
@@ -56,31 +56,31 @@ unset PILLION_SIMGPU_ALIASES
 
 as_bare static '--work --captured' "$doubles/cuda_launches_static" 3
 is "$(grep -c ',cuda[A-Z]' api.csv)" 0 'a static runtime is seen by what it asks of the driver'
-as_bare plugin --captured "$targets/cuda_doors" plugin "$targets/cuda_launches_plugin.so" 2
+as_bare plugin --captured "$targets/cuda_lookups" plugin "$targets/cuda_launches_plugin.so" 2
 is "$(grep -c ',cu[A-Z]' api.csv)" 0 'a library of its own scope: one layer'
 
-"$targets/cuda_doors" plugin "$targets/cuda_launches_plugin.so" 2 deep >wanted
-pillion -o deep "$targets/cuda_doors" plugin "$targets/cuda_launches_plugin.so" 2 deep >out
+"$targets/cuda_lookups" plugin "$targets/cuda_launches_plugin.so" 2 deep >wanted
+pillion -o deep "$targets/cuda_lookups" plugin "$targets/cuda_launches_plugin.so" 2 deep >out
 is "$? $(cat out)" "0 $(cat wanted)" 'RTLD_DEEPBIND: status and output'
 like "$(report info deep.pillion 2>&1)" 'calls that cannot be seen' 'and the ledger says that it was not seen'
 like "$(report info deep.pillion 2>&1)" "calls of cuda[A-Za-z]* and its like cannot be seen, bound past us .*: $targets/cuda_launches_plugin.so" 'by name'
-LD_PRELOAD=$doubles/libcudart.so.13 pillion -o deeper "$targets/cuda_doors" plugin "$targets/cuda_launches_plugin.so" 2 deep >out
+LD_PRELOAD=$doubles/libcudart.so.13 pillion -o deeper "$targets/cuda_lookups" plugin "$targets/cuda_launches_plugin.so" 2 deep >out
 like "$(report info deeper.pillion 2>&1)" "cannot be seen, bound past us .*: $targets/cuda_launches_plugin.so" 'also where others are seen'
 unlike "$(report info plugin.pillion 2>&1)" 'bound past us' 'and of nothing else'
 unlike "$(report info plugin.pillion 2>&1)" 'calls that cannot be seen' 'as it does of nothing else'
 
 both() { # A...: as many calls as it takes, by the same code
-	"$targets/cuda_doors" two "$@" >wanted
+	"$targets/cuda_lookups" two "$@" >wanted
 	rm -rf two.pillion
-	pillion -o two "$targets/cuda_doors" two "$@" >out
+	pillion -o two "$targets/cuda_lookups" two "$@" >out
 	is "$(cat out)" "$(cat wanted)" "two runtimes by dlsym: each answers for itself"
 	is "$(report stats -q -r cuda_api_sum -f csv two.pillion | awk -F, '$9 == "cudaMalloc" { print $3 }')" $((3 * $#)) 'and is recorded'
 }
 both "$targets/libfake12.so" "$targets/libfake13.so"
 both "$targets/libfake13.so" "$targets/libfake12.so"
-ok 'by 16 threads at once' pillion -o many "$targets/cuda_doors" many "$doubles/libcudart.so.13" 16
+ok 'by 16 threads at once' pillion -o many "$targets/cuda_lookups" many "$doubles/libcudart.so.13" 16
 
-as_bare two '--captured --captured' "$targets/cuda_doors" plugins 2 "$targets/cuda_launches_plugin.so" "$targets/cuda_launches_plugin12.so"
+as_bare two '--captured --captured' "$targets/cuda_lookups" plugins 2 "$targets/cuda_launches_plugin.so" "$targets/cuda_launches_plugin12.so"
 if command -v python3 >/dev/null; then
 	as_bare ctypes '' python3 "$tests_dir/../targets/python/cuda_ctypes.py" 2
 	is "$(awk -F, '$9 ~ /^cuda/ { print $9, $3 }' api.csv | sort | tr '\n' ' ')" \
@@ -105,16 +105,16 @@ unlike "$(report info before.pillion 2>&1; report info chain.pillion 2>&1)" 'bou
 # ---- look-ups without CUDA ----
 
 probe() { # NAME
-	"$targets/cuda_doors" probe >wanted
-	pillion -o "$1" "$targets/cuda_doors" probe >out
+	"$targets/cuda_lookups" probe >wanted
+	pillion -o "$1" "$targets/cuda_lookups" probe >out
 	is "$(cat out)" "$(cat wanted)" "$1: look-ups find what they would find, and fail in the same words"
 }
 unset LD_LIBRARY_PATH
 probe nothing
 LD_LIBRARY_PATH=$doubles
 export LD_LIBRARY_PATH
-LD_PRELOAD=$doubles/libcudart.so.13 "$targets/cuda_doors" probe >wanted
-LD_PRELOAD="$library:$doubles/libcudart.so.13" PILLION_OUTPUT=$work/present "$targets/cuda_doors" probe >out
+LD_PRELOAD=$doubles/libcudart.so.13 "$targets/cuda_lookups" probe >wanted
+LD_PRELOAD="$library:$doubles/libcudart.so.13" PILLION_OUTPUT=$work/present "$targets/cuda_lookups" probe >out
 is "$(cat out)" "$(cat wanted)" 'a runtime that is there is found'
 # ---- the driver loads us ----
 
@@ -138,8 +138,8 @@ is "$(pillion -o variable sh -c 'echo "$CUDA_INJECTION64_PATH"; env -i sh -c "ec
 	"$(realpath "$library")
 $(realpath "$library")
 3" 'children are told of us, by a clean environment, too'
-is "$(PILLION_OUTPUT=$work/nowhere/at/all LD_PRELOAD=$library LD_LIBRARY_PATH= "$targets/cuda_doors" probe 2>/dev/null)" \
-	"$(LD_LIBRARY_PATH= "$targets/cuda_doors" probe)" 'where nothing can be recorded, look-ups are as they were, too'
+is "$(PILLION_OUTPUT=$work/nowhere/at/all LD_PRELOAD=$library LD_LIBRARY_PATH= "$targets/cuda_lookups" probe 2>/dev/null)" \
+	"$(LD_LIBRARY_PATH= "$targets/cuda_lookups" probe)" 'where nothing can be recorded, look-ups are as they were, too'
 is "$(CUDA_INJECTION64_PATH=/tool.so pillion -o foreign sh -c 'echo "$CUDA_INJECTION64_PATH"' 2>/dev/null)" /tool.so 'a variable of another tool is kept'
 CUDA_INJECTION64_PATH=/tool.so PILLION_GPU_ACTIVITY=auto pillion -o stranger "$doubles/cuda_launches" 1 >out 2>err
 like "$(report info stranger.pillion 2>&1)" 'another tool' 'and that tool has CUPTI, which the ledger says'

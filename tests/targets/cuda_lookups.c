@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What looking a name up gives.
- *   cuda_doors probe              names of CUDA and others, by RTLD_DEFAULT, RTLD_NEXT and the program's handle
- *   cuda_doors two LIBRARY...     cudaMalloc of each, by the same code, in turn
- *   cuda_doors plugin LIBRARY N [MODE]   plugin_main(N) of a library that nobody else sees; MODE: deep (RTLD_DEEPBIND), deeplazy, space (dlmopen)
- *   cuda_doors plugins N LIBRARY...      of several, by threads at once; plugins_deep, plugins_deeplazy: in that mode
- *   cuda_doors real LIBRARY NAME...      those functions of a library, called with zeroes
- *   cuda_doors many LIBRARY N     N copies of a look-up by threads at once */
+ *   cuda_lookups probe              names of CUDA and others, by RTLD_DEFAULT, RTLD_NEXT and the program's handle
+ *   cuda_lookups two LIBRARY...     cudaMalloc of each, by the same code, in turn
+ *   cuda_lookups plugin LIBRARY N [MODE]   plugin_main(N) of a library that nobody else sees; MODE: deep (RTLD_DEEPBIND), deeplazy, space (dlmopen)
+ *   cuda_lookups plugins N LIBRARY...      of several, by threads at once; plugins_deep, plugins_deeplazy: in that mode
+ *   cuda_lookups real LIBRARY NAME...      those functions of a library, called with zeroes
+ *   cuda_lookups many LIBRARY N     N copies of a look-up by threads at once */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>

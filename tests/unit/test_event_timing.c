@@ -9,8 +9,8 @@
 #include <time.h>
 
 #include "runtime/common/clock.h"
-#include "runtime/device/pair.h"
-#include "runtime/device/pair_pool.h"
+#include "runtime/device/event_timing.h"
+#include "runtime/device/event_pool.h"
 #include "recorder.h"
 
 RECORDER_FUNCTIONS({"cudaLaunchKernel", TF_GROUP_CUDA});
@@ -151,11 +151,11 @@ static void setup(void)
 {
 	cr_assert(recorder_begin());
 	cr_assert(event_enter());
-	pair_api = (struct pair_api){fake_is_capturing, fake_stream_context, fake_stream_id,	 fake_context_id, fake_current,
+	event_pool_api = (struct event_pool_api){fake_is_capturing, fake_stream_context, fake_stream_id,	 fake_context_id, fake_current,
 				     fake_push,		fake_pop,	     fake_device,	 fake_device_name, fake_primary_state,
 				     fake_exchange_mode, fake_stream_create, fake_create,	 fake_record,	  fake_query,
 				     fake_elapsed};
-	pair_on = process.generation;
+	event_timing_on = process.generation;
 }
 
 static void clean(void)
@@ -163,7 +163,7 @@ static void clean(void)
 	cr_assert(recorder_end());
 }
 
-TestSuite(pair, .init = setup, .fini = clean);
+TestSuite(event_timing, .init = setup, .fini = clean);
 
 /* Calls visit with each blob of this kind in the thread's window. */
 static void each_blob(unsigned kind, void (*visit)(void *, const uint8_t *, size_t), void *arg)
@@ -252,39 +252,39 @@ static void add_error(void *sum, const uint8_t *bytes, size_t size)
 static bool one(void *stream)
 {
 	struct tf_work work = {.kind = TF_WORK_KERNEL};
-	struct pair p;
+	struct event_timing p;
 
-	pair_begin(&p, stream, false);
-	return p.number && pair_end(&p, &work, 0);
+	event_timing_begin(&p, stream, false);
+	return p.number && event_timing_end(&p, &work, 0);
 }
 
 /* ---- */
 
-Test(pair, a_driver_that_is_not_there_is_none_of_12)
+Test(event_timing, a_driver_that_is_not_there_is_none_of_12)
 {
-	pair_on = 0;
-	cr_assert_str_eq(pair_start(), "this driver is older than CUDA 12");
-	cr_assert_not(pair_is_on());
+	event_timing_on = 0;
+	cr_assert_str_eq(event_timing_start(), "this driver is older than CUDA 12");
+	cr_assert_not(event_timing_is_on());
 }
 
-Test(pair, a_record_lies_where_its_work_did_on_our_clock)
+Test(event_timing, a_record_lies_where_its_work_did_on_our_clock)
 {
 	struct tf_work work = {.kind = TF_WORK_KERNEL};
 	struct first first = {0};
 	uint64_t before, after, error = 1000;
-	struct pair p;
+	struct event_timing p;
 
 	cr_assert(one(STREAM(IDLE))); /* what is made once is made */
 	before = clock_monotonic_ns();
-	pair_begin(&p, NULL, false);
+	event_timing_begin(&p, NULL, false);
 	nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL);
 	errno = 77;
-	cr_assert(pair_end(&p, &work, 0));
+	cr_assert(event_timing_end(&p, &work, 0));
 	cr_assert_eq(errno, 77);
 	after = clock_monotonic_ns();
 	cr_assert_eq(work.device, 3);
 	cr_assert_eq(work.stream, 1, "the legacy stream");
-	pair_collect(false);
+	event_timing_collect(false);
 	cr_assert_eq(records(), 2);
 	each_blob(TF_BLOB_DEVICE, take_first, &first);
 	/* As far as the looks at both clocks were apart, and these go at different rates. */
@@ -296,108 +296,108 @@ Test(pair, a_record_lies_where_its_work_did_on_our_clock)
 	cr_assert_eq(mode, 0, "the capture mode is the program's again");
 }
 
-Test(pair, events_are_used_again)
+Test(event_timing, events_are_used_again)
 {
 	for (int i = 0; i < 100; i++) {
 		cr_assert(one(STREAM(IDLE)));
-		pair_collect(false);
+		event_timing_collect(false);
 	}
 	cr_assert_eq(records(), 100);
 	cr_assert_leq(created, 8);
 }
 
-Test(pair, a_stream_that_is_not_ready_is_asked_once_and_keeps_no_other)
+Test(event_timing, a_stream_that_is_not_ready_is_asked_once_and_keeps_no_other)
 {
 	for (int i = 0; i < 10; i++)
 		cr_assert(one(STREAM(BUSY)) && one(STREAM(IDLE)));
 	queries = recorded = 0;
-	pair_collect(false);
+	event_timing_collect(false);
 	cr_assert_eq(records(), 10);
 	cr_assert_leq(queries, 10 + 1 + recorded, "and for the clock");
 	is_released = true;
-	pair_collect(false);
+	event_timing_collect(false);
 	cr_assert_eq(records(), 20);
 	cr_assert_eq(lost().timeless, 0);
 }
 
-Test(pair, nothing_is_recorded_into_a_capture)
+Test(event_timing, nothing_is_recorded_into_a_capture)
 {
 	cr_assert_not(one(STREAM(CAPTURED)));
 	cr_assert_eq(recorded + created, 0);
-	pair_collect(true);
+	event_timing_collect(true);
 	cr_assert_eq(lost().dropped, 0, "it has no device time of its own");
 }
 
-Test(pair, what_the_driver_refuses_is_counted_and_costs_no_event)
+Test(event_timing, what_the_driver_refuses_is_counted_and_costs_no_event)
 {
 	for (int i = 0; i < 100; i++)
 		cr_assert_not(one(STREAM(REFUSING)));
-	pair_collect(false);
+	event_timing_collect(false);
 	cr_assert_eq(lost().dropped, 100);
 	cr_assert_leq(created, 8);
 }
 
-Test(pair, what_is_not_done_at_the_end_is_counted_once_and_not_waited_for)
+Test(event_timing, what_is_not_done_at_the_end_is_counted_once_and_not_waited_for)
 {
 	for (int i = 0; i < 5; i++)
 		cr_assert(one(STREAM(BUSY)) && one(STREAM(IDLE)));
-	pair_collect(true);
-	pair_collect(true);
+	event_timing_collect(true);
+	event_timing_collect(true);
 	cr_assert_eq(records(), 5);
 	cr_assert_eq(lost().timeless, 5);
 }
 
-Test(pair, a_context_that_has_ended_is_not_asked_again)
+Test(event_timing, a_context_that_has_ended_is_not_asked_again)
 {
 	cr_assert(one(STREAM(BUSY)) && one(STREAM(IDLE)));
-	pair_context_ends(STREAM(1), -1);
-	pair_context_ended(-1);
+	event_timing_context_ends(STREAM(1), -1);
+	event_timing_context_ended(-1);
 	cr_assert_eq(records(), 1);
 	cr_assert_eq(lost().timeless, 1);
 	queries = created = 0;
-	pair_collect(true);
+	event_timing_collect(true);
 	cr_assert_eq(queries, 0);
 	cr_assert(one(STREAM(IDLE)), "another context at the same place");
 	cr_assert_gt(created, 2);
 }
 
-Test(pair, a_device_that_others_still_hold_goes_on)
+Test(event_timing, a_device_that_others_still_hold_goes_on)
 {
 	cr_assert(one(STREAM(IDLE)));
 	created = 0;
-	pair_pools[0].device = 4;
-	pair_context_ends(NULL, 4);
+	event_pools[0].device = 4;
+	event_timing_context_ends(NULL, 4);
 	cr_assert_not(one(STREAM(IDLE)), "not while it may end");
-	pair_context_ended(4);
+	event_timing_context_ended(4);
 	cr_assert(one(STREAM(IDLE)));
-	pair_collect(true);
+	event_timing_collect(true);
 	cr_assert_eq(records(), 2);
 	cr_assert_eq(created, 0);
 }
 
-Test(pair, each_context_has_its_own_and_is_current_while_they_are_made)
+Test(event_timing, each_context_has_its_own_and_is_current_while_they_are_made)
 {
 	cr_assert(one(STREAM(IDLE)));
 	context = 2;
 	cr_assert(one(STREAM(IDLE)));
 	context = 1;
 	cr_assert(one(STREAM(IDLE)));
-	pair_collect(true);
+	event_timing_collect(true);
 	cr_assert_eq(records(), 3);
 	cr_assert_eq(pushes, 0);
-	cr_assert_eq(pair_pools[0].id + pair_pools[1].id, 3);
+	cr_assert_eq(event_pools[0].id + event_pools[1].id, 3);
 }
 
-Test(pair, no_more_than_there_is_room_for)
+Test(event_timing, no_more_than_there_is_room_for)
 {
 	unsigned had = 0;
 
-	for (int i = 0; i < PAIR_SLOTS + 20; i++)
+	for (int i = 0; i < EVENT_SLOTS + 20; i++)
 		had += one(STREAM(BUSY));
-	cr_assert_eq(had, PAIR_SLOTS);
-	cr_assert_eq(created, 2 + 2 * PAIR_SLOTS);
+	cr_assert_eq(had, EVENT_SLOTS);
+	cr_assert_eq(created, 2 + 2 * EVENT_SLOTS);
 	is_released = true;
-	pair_collect(false);
+	event_timing_collect(false);
 	cr_assert_gt(lost().dropped, 0);
 	cr_assert(one(STREAM(BUSY)), "all are free again");
 }

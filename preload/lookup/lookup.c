@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/lookup/door.h"
+#include "preload/lookup/lookup.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -31,7 +31,7 @@ static void list(void)
 	__atomic_store_n(&is_listed, true, __ATOMIC_RELEASE);
 }
 
-const struct entry_row *door_row(const char *symbol)
+const struct entry_row *lookup_row(const char *symbol)
 {
 	if (!__atomic_load_n(&is_listed, __ATOMIC_ACQUIRE))
 		list();
@@ -41,7 +41,7 @@ const struct entry_row *door_row(const char *symbol)
 /* ---- who asks ---- */
 
 /* By the linker's word, which is good before our constructor, too. */
-bool door_is_ours(const void *address)
+bool lookup_is_ours(const void *address)
 {
 	extern const char __ehdr_start[] __attribute__((visibility("hidden"))), _end[] __attribute__((visibility("hidden")));
 
@@ -55,45 +55,45 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static enum door_asker classify(const char *path)
+static enum lookup_caller classify(const char *path)
 {
 	static const struct {
 		const char *prefix;
-		enum door_asker asker;
-	} kinds[] = {{"libcudart", DOOR_RUNTIME}, {"libcuda.so", DOOR_TOOL},   {"libcupti", DOOR_TOOL},
-		     {"libnvperf", DOOR_TOOL},	  {"libnvidia-", DOOR_TOOL}, {"libcudadebugger", DOOR_TOOL}};
+		enum lookup_caller asker;
+	} kinds[] = {{"libcudart", LOOKUP_BY_RUNTIME}, {"libcuda.so", LOOKUP_BY_TOOL},   {"libcupti", LOOKUP_BY_TOOL},
+		     {"libnvperf", LOOKUP_BY_TOOL},	  {"libnvidia-", LOOKUP_BY_TOOL}, {"libcudadebugger", LOOKUP_BY_TOOL}};
 	const char *name = base_name(path);
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (!strncmp(name, kinds[i].prefix, strlen(kinds[i].prefix)))
 			return kinds[i].asker;
-	return DOOR_PROGRAM;
+	return LOOKUP_BY_PROGRAM;
 }
 
-enum door_asker door_asker_of(const void *caller)
+enum lookup_caller lookup_caller_of(const void *caller)
 {
 	static struct table known;
 	uint64_t key = caller_key(0, (uintptr_t)caller), asker = table_get(&known, key);
 	char path[PATH_MAX];
 
 	if (!asker) {
-		asker = DOOR_PROGRAM;
-		if (door_is_ours(caller))
-			asker = DOOR_TOOL;
+		asker = LOOKUP_BY_PROGRAM;
+		if (lookup_is_ours(caller))
+			asker = LOOKUP_BY_TOOL;
 		else if (loaded_path(caller, path, sizeof(path)))
 			asker = classify(path);
 		table_set(&known, key, asker);
 	}
-	return (enum door_asker)asker;
+	return (enum lookup_caller)asker;
 }
 
 /* ---- pointers handed out ---- */
 
 /* Read by the trampolines. A slot is written before anybody has its trampoline, and never again. */
-struct door_slot {
+struct trampoline_slot {
 	void *real, *via;
-} door_slots[DOOR_SLOTS] __attribute__((visibility("hidden")));
-extern const char door_trampolines[DOOR_SLOTS][16] __attribute__((visibility("hidden")));
+} trampoline_slots[TRAMPOLINES] __attribute__((visibility("hidden")));
+extern const char trampoline_code[TRAMPOLINES][16] __attribute__((visibility("hidden")));
 
 static struct table handed; /* hash of row and real function -> slot + 1 */
 
@@ -117,7 +117,7 @@ static bool is_recorded(unsigned group)
 	return process_gate.groups & (is_cuda ? ~0u : 1u << group);
 }
 
-void *door_hand(const struct entry_row *row, void *real)
+void *lookup_trampoline(const struct entry_row *row, void *real)
 {
 	static uint32_t taken;
 	struct table_entry *e;
@@ -132,22 +132,22 @@ void *door_hand(const struct entry_row *row, void *real)
 		return real;
 	old = __atomic_load_n(&e->value, __ATOMIC_ACQUIRE);
 	if (old)
-		return (void *)door_trampolines[old - 1];
-	slot = __atomic_load_n(&taken, __ATOMIC_RELAXED) < DOOR_SLOTS ? __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED) : DOOR_SLOTS;
-	if (slot >= DOOR_SLOTS) {
+		return (void *)trampoline_code[old - 1];
+	slot = __atomic_load_n(&taken, __ATOMIC_RELAXED) < TRAMPOLINES ? __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED) : TRAMPOLINES;
+	if (slot >= TRAMPOLINES) {
 		say_full();
 		return real;
 	}
-	door_slots[slot] = (struct door_slot){real, row->via};
+	trampoline_slots[slot] = (struct trampoline_slot){real, row->via};
 	/* Another thread may have been faster: its pointer is everybody's. */
 	if (!__atomic_compare_exchange_n(&e->value, &old, slot + 1ull, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		slot = (uint32_t)old - 1;
-	return (void *)door_trampolines[slot];
+	return (void *)trampoline_code[slot];
 }
 
 /* ---- dlsym ---- */
 
-const char door_no_version[] __attribute__((visibility("hidden"))) = "CUDA";
+const char lookup_no_version[] __attribute__((visibility("hidden"))) = "CUDA";
 
 static void *(*real_dlsym)(void *, const char *);
 static void *real_dlvsym;
@@ -176,29 +176,29 @@ static bool is_reachable(const char *name, const void *caller)
 }
 
 /* Our names bear no version, so no question with a version finds them: glibc fails, and words dlerror(), as without us. */
-static struct door_answer decline(void)
+static struct lookup_result decline(void)
 {
-	return (struct door_answer){NULL, real_dlvsym ? real_dlvsym : (void *)real_dlsym};
+	return (struct lookup_result){NULL, real_dlvsym ? real_dlvsym : (void *)real_dlsym};
 }
 
-static struct door_answer look_up(const struct entry_row *row, void *handle, const char *name, const void *caller)
+static struct lookup_result look_up(const struct entry_row *row, void *handle, const char *name, const void *caller)
 {
-	struct door_answer go_on = {NULL, (void *)real_dlsym};
-	enum door_asker asker = door_asker_of(caller);
+	struct lookup_result go_on = {NULL, (void *)real_dlsym};
+	enum lookup_caller asker = lookup_caller_of(caller);
 	void *real;
 
-	if (asker == DOOR_TOOL)
+	if (asker == LOOKUP_BY_TOOL)
 		return go_on;
 	if (handle == RTLD_DEFAULT || handle == RTLD_NEXT)
 		return is_reachable(name, caller) ? go_on : decline();
 	real = real_dlsym(handle, name);
 	if (!real)
-		return (struct door_answer){NULL, NULL};
-	if (door_is_ours(real)) /* the whole program's handle */
+		return (struct lookup_result){NULL, NULL};
+	if (lookup_is_ours(real)) /* the whole program's handle */
 		return is_reachable(name, caller) ? go_on : decline();
-	if (asker == DOOR_RUNTIME && row->group == TF_GROUP_CUDA_DRIVER)
-		return (struct door_answer){real, NULL};
-	return (struct door_answer){door_hand(row, real), NULL};
+	if (asker == LOOKUP_BY_RUNTIME && row->group == TF_GROUP_CUDA_DRIVER)
+		return (struct lookup_result){real, NULL};
+	return (struct lookup_result){lookup_trampoline(row, real), NULL};
 }
 
 /* Letters that all names of our rows begin with. */
@@ -209,9 +209,9 @@ static bool may_be_ours(const char *name)
 	return (name[0] == 'c' && name[1] == 'u') || (name[0] == 'n' && name[1] == 'c') || (name[0] == 'M' && name[1] == 'P');
 }
 
-struct door_answer door_dlsym(void *handle, const char *name, const void *caller)
+struct lookup_result lookup_dlsym(void *handle, const char *name, const void *caller)
 {
-	struct door_answer answer = {NULL, NULL};
+	struct lookup_result answer = {NULL, NULL};
 	const struct entry_row *row;
 	int error = errno;
 
@@ -219,7 +219,7 @@ struct door_answer door_dlsym(void *handle, const char *name, const void *caller
 		return answer;
 	answer.jump = (void *)real_dlsym;
 	if (name && may_be_ours(name)) {
-		row = door_row(name);
+		row = lookup_row(name);
 		if (row)
 			answer = look_up(row, handle, name, caller);
 		errno = error;
@@ -244,9 +244,9 @@ static bool is_libc(const char *path)
 
 static bool is_left(const struct entry_row *row, const char *from)
 {
-	enum door_asker asker = classify(from);
+	enum lookup_caller asker = classify(from);
 
-	return asker == DOOR_TOOL || (asker == DOOR_RUNTIME && row->group == TF_GROUP_CUDA_DRIVER);
+	return asker == LOOKUP_BY_TOOL || (asker == LOOKUP_BY_RUNTIME && row->group == TF_GROUP_CUDA_DRIVER);
 }
 
 HOOK_EXPORT uintptr_t pillion_bind(const char *name, uintptr_t bound, const char *from, const char *in)
@@ -259,8 +259,8 @@ HOOK_EXPORT uintptr_t pillion_bind(const char *name, uintptr_t bound, const char
 		is_audited = true;
 	else if (is_libc(in))
 		wrapper = (uintptr_t)loaded_ours_symbol(name);
-	else if (may_be_ours(name) && (row = door_row(name)) && !is_left(row, from))
-		wrapper = (uintptr_t)door_hand(row, (void *)bound);
+	else if (may_be_ours(name) && (row = lookup_row(name)) && !is_left(row, from))
+		wrapper = (uintptr_t)lookup_trampoline(row, (void *)bound);
 	errno = error;
 	return wrapper ? wrapper : bound;
 }
@@ -269,7 +269,7 @@ HOOK_EXPORT uintptr_t pillion_bind(const char *name, uintptr_t bound, const char
 
 static bool is_unseen(const char *symbol)
 {
-	const struct entry_row *row = may_be_ours(symbol) ? door_row(symbol) : NULL;
+	const struct entry_row *row = may_be_ours(symbol) ? lookup_row(symbol) : NULL;
 
 	return row && process_gate.groups & 1u << row->group;
 }
@@ -287,7 +287,7 @@ static void say_unseen(const char *path, const char *symbol)
 }
 
 /* A forked child leaves it to its parent: another thread may have had the loader's list lock at the fork, and has it there for ever. */
-void door_say_unseen(void)
+void lookup_note_unseen(void)
 {
 	static const char *const libraries[] = {"libcu", "libnccl", "libmpi"};
 	struct thread_guard guard;

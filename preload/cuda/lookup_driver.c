@@ -5,7 +5,7 @@
 
 #include "runtime/record/file.h"
 #include "runtime/common/loaded.h"
-#include "preload/lookup/door.h"
+#include "preload/lookup/lookup.h"
 #include "preload/hook/entry.h"
 
 /* Suffixes of a driver function's symbol: those of one name make a word of bits. */
@@ -102,7 +102,7 @@ static const struct entry_row *choose(const char *name, int version, uint64_t fl
 		if (!(bits & 1ull << i))
 			continue;
 		stpcpy(stpcpy(stpcpy(symbol, name), versions[i / TWINS]), twins[i % TWINS]);
-		row = door_row(symbol);
+		row = lookup_row(symbol);
 		if (!row)
 			continue;
 		if (driver_function(row->place, lookup) == real)
@@ -120,21 +120,21 @@ static void *replace(const char *name, int version, uint64_t flags, void *real, 
 {
 	const struct entry_row *row;
 
-	if (strlen(name) > NAME - 16 || door_is_ours(real))
+	if (strlen(name) > NAME - 16 || lookup_is_ours(real))
 		return real;
 	if (!__atomic_load_n(&is_listed, __ATOMIC_ACQUIRE))
 		list();
 	row = choose(name, version, flags, real, lookup);
-	return row ? door_hand(row, real) : real;
+	return row ? lookup_trampoline(row, real) : real;
 }
 
-void *door_hand_driver(const char *name, int version, uint64_t flags, void *real, const void *lookup, const void *caller)
+void *lookup_driver_trampoline(const char *name, int version, uint64_t flags, void *real, const void *lookup, const void *caller)
 {
 	static struct table answers; /* runtimes ask hundreds of questions, and several runtimes the same ones */
 	uint64_t key, answer;
 	int error = errno;
 
-	if (door_asker_of(caller) != DOOR_PROGRAM)
+	if (lookup_caller_of(caller) != LOOKUP_BY_PROGRAM)
 		return real;
 	key = table_hash(caller_key((unsigned)version, (uintptr_t)real) ^ flags << 40, name, strlen(name));
 	answer = table_get(&answers, key);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_pairs HOW N: work on many streams, devices and contexts, whose bytes tell them apart.
+/* cuda_event_timing HOW N: work on many streams, devices and contexts, whose bytes tell them apart.
  *   threads   four threads, each with three streams, N memsets on each
  *   first     the same, and nobody has called CUDA before
  *   devices   two devices in turn; and copies into a stream of the other one
