@@ -15,7 +15,7 @@
 static void at_exit(int status, void *unused)
 {
 	(void)unused;
-	cupti_say_unseen();
+	cupti_note_unseen();
 	lookup_note_unseen();
 	process_end(TF_END_EXIT, status);
 }
@@ -41,7 +41,7 @@ HOOK_EXPORT int InitializeInjection(void)
 	int error = errno;
 
 	if (event_enter())
-		cupti_driver_loads_us();
+		cupti_driver_starts();
 	errno = error;
 	return 1;
 }

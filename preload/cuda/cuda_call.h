@@ -17,7 +17,7 @@
 /* Nothing to do but to go on: not selected, or outside the capture range, and CUPTI has been told so. */
 static inline bool cuda_is_off(unsigned layer)
 {
-	return __builtin_expect(!event_wanted(layer), 0) && !cupti_on;
+	return __builtin_expect(!event_wanted(layer), 0) && !cupti_may_record();
 }
 
 /* Times `call` into `result` and records it as its row says. HOOK_CURRENT is the row's id. */

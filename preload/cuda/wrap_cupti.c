@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A profiler inside the program, as torch.profiler, that uses CUPTI for itself: it gets all of it, before its own call goes
- * on, and we come back when it has switched off what it had switched on. Our own calls do not come through here. */
-#include "runtime/device/cupti.h"
+/* A profiler inside the program, such as torch.profiler, that uses CUPTI: it gets CUPTI before its own call is made,
+ * and we take it back when it has switched off what it had switched on. Our own calls do not come through here. */
+#include "runtime/device/cupti_handover.h"
+#include "runtime/device/cupti_record.h"
 #include "preload/hook/entry.h"
 
 enum { NOT_INITIALIZED = 15 };
+
+/* A forked child may come here before any recorded call. */
+static void hand_over(struct entry from)
+{
+	if (event_enter())
+		cupti_handover(from.caller);
+}
 
 int wrap_cuptiActivityRegisterCallbacks(void *request, void *complete, struct entry from)
 {
@@ -12,7 +20,7 @@ int wrap_cuptiActivityRegisterCallbacks(void *request, void *complete, struct en
 
 	if (!real)
 		return NOT_INITIALIZED;
-	if (cupti_foreign_buffers(from.caller, request, complete))
+	if (event_enter() && cupti_handover_buffers(from.caller, request, complete))
 		return real((void *)cupti_buffer_request, (void *)cupti_buffer_complete);
 	return real(request, complete);
 }
@@ -21,7 +29,7 @@ int wrap_cuptiActivityRegisterTimestampCallback(void *now, struct entry from)
 {
 	int (*real)(void *) = from.real;
 
-	cupti_step_aside(from.caller);
+	hand_over(from);
 	return real ? real(now) : NOT_INITIALIZED;
 }
 
@@ -29,10 +37,11 @@ int wrap_cuptiActivityEnable(uint32_t kind, struct entry from)
 {
 	int (*real)(uint32_t) = from.real, result;
 
-	cupti_foreign_enables(from.caller, kind);
+	if (event_enter())
+		cupti_handover_enables(from.caller, kind);
 	result = real ? real(kind) : NOT_INITIALIZED;
 	if (result)
-		cupti_foreign_disabled(kind);
+		cupti_handover_disabled(kind);
 	return result;
 }
 
@@ -41,7 +50,7 @@ int wrap_cuptiActivityDisable(uint32_t kind, struct entry from)
 	int (*real)(uint32_t) = from.real, result;
 
 	result = real ? real(kind) : NOT_INITIALIZED;
-	cupti_foreign_disabled(kind);
+	cupti_handover_disabled(kind);
 	return result;
 }
 
@@ -49,9 +58,9 @@ int wrap_cuptiFinalize(struct entry from)
 {
 	int (*real)(void) = from.real, result;
 
-	cupti_step_aside(from.caller);
+	hand_over(from);
 	result = real ? real() : NOT_INITIALIZED;
 	if (!result)
-		cupti_foreign_end();
+		cupti_handover_finalized();
 	return result;
 }

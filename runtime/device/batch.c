@@ -3,9 +3,9 @@
 
 #include "runtime/record/event.h"
 
-enum { RECORD = 10 * 6 }; /* the longest one */
+enum { RECORD = 10 * 6 }; /* bytes of the longest one */
 
-static void empty(struct batch *b)
+static void batch_clear(struct batch *b)
 {
 	b->head.count = 0;
 	b->used = sizeof(b->head);
@@ -17,14 +17,14 @@ void batch_begin(struct batch *b, unsigned blob, const struct tf_device_batch *h
 	b->head = *head;
 	b->blob = (uint8_t)blob;
 	b->lost = (struct tf_device_lost){0};
-	empty(b);
+	batch_clear(b);
 }
 
 void batch_end(struct batch *b)
 {
 	if (b->head.count && !event_blob(b->blob, 0, b->bytes, b->used))
-		thread_self.page->lost += b->head.count - 1; /* each record; the blob has been counted */
-	empty(b);
+		thread_self.page->lost += b->head.count - 1; /* every record is lost; event_blob() has counted one */
+	batch_clear(b);
 }
 
 void batch_number(struct batch *b, uint64_t n)
@@ -34,7 +34,7 @@ void batch_number(struct batch *b, uint64_t n)
 	b->bytes[b->used++] = (uint8_t)n;
 }
 
-static void distance(struct batch *b, int64_t n)
+static void batch_signed_number(struct batch *b, int64_t n)
 {
 	batch_number(b, (uint64_t)n << 1 ^ (uint64_t)(n >> 63));
 }
@@ -49,9 +49,9 @@ void batch_next(struct batch *b, uint64_t start)
 
 void batch_times(struct batch *b, uint64_t start, uint64_t end, uint32_t correlation)
 {
-	distance(b, (int64_t)(start - b->start));
+	batch_signed_number(b, (int64_t)(start - b->start));
 	batch_number(b, end - start);
-	distance(b, (int64_t)correlation - (int64_t)b->correlation);
+	batch_signed_number(b, (int64_t)correlation - (int64_t)b->correlation);
 	b->start = start;
 	b->correlation = correlation;
 }
@@ -82,7 +82,7 @@ void batch_put(struct batch *b, const struct batch_item *item)
 		b->lost.unreadable++;
 }
 
-void batch_tell_lost(const struct tf_device_lost *lost)
+void batch_write_lost(const struct tf_device_lost *lost)
 {
 	if (lost->dropped || lost->timeless || lost->unreadable)
 		event_blob(TF_BLOB_DEVICE_LOST, 0, lost, sizeof(*lost));

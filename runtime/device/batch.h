@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Device records on their way into the trace: packed as trace_format.h says, a blob for every 2000 bytes.
+/* Device records, packed as trace_format.h describes, and written as one blob for every 2000 bytes.
  *
- * A batch is its caller's, on the stack. Only in a guard, or where no handler records: blobs go to the thread's window. */
+ * A batch lies on its caller's stack. Only under a guard, or where no signal handler records: blobs are written to the
+ * thread's window. */
 #ifndef PILLION_BATCH_H
 #define PILLION_BATCH_H
 
@@ -18,7 +19,7 @@ struct batch {
 		uint8_t bytes[BATCH_BYTES];
 	};
 	size_t used;
-	uint64_t start; /* of the record before, as are the next two */
+	uint64_t start; /* of the previous record, as are the next two */
 	uint32_t correlation, thread;
 	uint8_t blob; /* enum tf_blob_kind */
 	struct tf_device_lost lost;
@@ -30,22 +31,22 @@ struct batch_item {
 	uint32_t correlation;
 };
 
-/* Of head count the source, the time and the epoch. */
+/* Of `head` the source, the time and the epoch are used. */
 void batch_begin(struct batch *b, unsigned blob, const struct tf_device_batch *head);
 void batch_end(struct batch *b);
 
-/* One that has no times, or cannot be kept, is counted in b->lost. */
+/* A record that has no times, or for which there is no room, is counted in b->lost. */
 void batch_put(struct batch *b, const struct batch_item *item);
 
-/* The same for work that is in the trace already, by its id. */
+/* The same for work that the trace describes already, by its id. */
 void batch_put_known(struct batch *b, uint32_t work, const struct batch_item *item);
 
-/* For records of other shapes: room for one that starts then; a number; the three that all have. */
+/* For records of other shapes: begins one that starts at `start`; adds a number; adds the fields that all have. */
 void batch_next(struct batch *b, uint64_t start);
 void batch_number(struct batch *b, uint64_t n);
 void batch_times(struct batch *b, uint64_t start, uint64_t end, uint32_t correlation);
 
-/* Into the ledger, unless all are 0. */
-void batch_tell_lost(const struct tf_device_lost *lost);
+/* Writes the counts for the ledger, unless all are 0. */
+void batch_write_lost(const struct tf_device_lost *lost);
 
 #endif

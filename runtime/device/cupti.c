@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When CUPTI records: its start, its pauses outside a capture range, its last flush. */
+/* When CUPTI records: opening it, pauses outside of a capture range, the last flush. */
 #include "runtime/device/cupti.h"
 
 #include <errno.h>
@@ -10,95 +10,82 @@
 #include <unistd.h>
 
 #include "runtime/common/clock.h"
-#include "runtime/device/cupti_layout.h"
-#include "runtime/record/event.h"
-#include "runtime/record/identity.h"
 #include "runtime/common/loaded.h"
-#include "runtime/device/event_timing.h"
 #include "runtime/common/sys.h"
 #include "runtime/common/text.h"
+#include "runtime/device/cupti_foreign.h"
+#include "runtime/device/cupti_kinds.h"
+#include "runtime/device/cupti_layout.h"
+#include "runtime/device/cupti_open.h"
+#include "runtime/device/cupti_record.h"
+#include "runtime/device/event_timing.h"
+#include "runtime/record/event.h"
+#include "runtime/record/identity.h"
 
 enum { FLUSH_FORCED = 1, PATIENCE = 16 };
-#define CLAIM_NS 5000000000ull /* opening CUPTI may take as long on a machine with much to do */
 
-uint64_t cupti_settled, cupti_on;
-struct cupti_api cupti_api;
-struct cupti_state cupti_state;
-__thread bool cupti_is_inside __attribute__((tls_model("initial-exec")));
-
-/* All of this a forked child inherits, and goes by the generations in it. */
-static uint64_t busy; /* generation of the image one of whose threads is changing something */
-static uint32_t attempts;
+/* A forked child inherits all of these. */
+static uint64_t announced_in; /* generation of the image in which the driver has loaded us */
+static uint32_t recorded_calls; /* that came before CUPTI was open, or was known to be */
 static char library[PATH_MAX];
 
-void cupti_enter(struct thread_guard *guard)
+static bool is_asked_for(void)
 {
-	thread_guard_enter(&thread_self, guard);
-	cupti_is_inside = true;
+	return process_options.trace & 1u << TF_GROUP_CUDA && !sys_is_silent && !process_is_frozen &&
+	       process_options.gpu_activity != GPU_ACTIVITY_NONE;
 }
 
-void cupti_leave(struct thread_guard *guard)
+bool cupti_is_asked_for(void)
 {
-	cupti_is_inside = false;
-	thread_guard_leave(&thread_self, guard);
+	return is_asked_for() && !event_timing_is_on() && process_options.gpu_activity != GPU_ACTIVITY_EVENTS;
 }
 
-bool cupti_claim(struct thread_guard *guard)
-{
-	uint64_t old = __atomic_load_n(&busy, __ATOMIC_RELAXED);
+/* ---- records ---- */
 
-	if (old == process.generation)
-		return false;
-	cupti_enter(guard);
-	if (__atomic_compare_exchange_n(&busy, &old, process.generation, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-		return true;
-	cupti_leave(guard);
-	return false;
+/* After a range has been closed, work that was timed by events may still be pending. */
+static bool has_records(void)
+{
+	return cupti_phase_has(CUPTI_RECORDS) || event_timing_is_on();
 }
 
-void cupti_release(struct thread_guard *guard)
+static void collect_records(bool is_last)
 {
-	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
-	cupti_leave(guard);
-}
-
-bool cupti_claim_patiently(struct thread_guard *guard)
-{
-	static uint64_t impatient; /* generation of the image in which a wait was in vain: the next would be, too */
-	struct timespec pause = {.tv_nsec = 100000};
-	uint64_t until = clock_monotonic_ns() + CLAIM_NS;
-
-	while (!cupti_claim(guard)) {
-		if (sys_is_silent || impatient == process.generation)
-			return false;
-		if (clock_monotonic_ns() > until) {
-			impatient = process.generation;
-			return false;
-		}
-		sys_call(SYS_nanosleep, &pause, NULL, 0, 0);
+	if (event_timing_is_on()) {
+		event_timing_collect(is_last);
+		return;
 	}
-	return true;
+	cupti_write_clock();
+	cupti_api.flush_all(FLUSH_FORCED);
+	cupti_count_dropped(NULL, 0);
 }
 
-void cupti_set(uint64_t on, uint64_t settled)
+static void collect_at_exit(int status, void *unused)
 {
-	__atomic_store_n(&cupti_on, on, __ATOMIC_RELAXED);
-	__atomic_store_n(&cupti_settled, settled, __ATOMIC_RELAXED);
+	struct thread_guard guard;
+
+	if (!has_records() || sys_is_silent || !thread_attached())
+		return;
+	cupti_enter(&guard);
+	collect_records(true);
+	event_timing_stop();
+	cupti_set_phase(CUPTI_OFF);
+	cupti_leave(&guard);
 }
 
-static void at_exit(int status, void *unused);
-
-/* Records are brought in before CUDA's own handlers, which were registered when it was loaded, and when it was first used: so at
- * the first call that succeeds; and within cuInit, for no call of the program's may ever be seen. Once is enough. */
-static void bring_in_at_exit(bool is_within)
+/* Records are read before CUDA's own exit handlers run. Those were registered when CUDA was loaded and when it was
+ * first used, so ours is registered at the first call that succeeds, and within cuInit, because no call of the
+ * program may ever be seen. Each once. */
+static void register_exit_handler(bool is_early)
 {
-	static bool has_exit[2];
+	static bool is_registered[2];
 
-	if (!has_exit[is_within])
-		has_exit[is_within] = !on_exit(at_exit, NULL);
+	if (!is_registered[is_early])
+		is_registered[is_early] = !on_exit(collect_at_exit, NULL);
 }
 
-static void tell_source(unsigned kind)
+/* ---- where device times come from, in the ledger ---- */
+
+static void write_source(unsigned kind)
 {
 	char bytes[sizeof(struct tf_device_source) + PATH_MAX];
 	struct tf_device_source source = {TF_SOURCE_CUPTI, cupti_state.time, cupti_state.version};
@@ -113,7 +100,8 @@ static void tell_source(unsigned kind)
 	event_blob(TF_BLOB_DEVICE_SOURCE, 0, bytes, sizeof(source) + size);
 }
 
-static void note(const char *start, const char *why, const char *what, int result)
+/* `what`: the function that failed with `result`, or NULL. */
+static void note_reason(const char *start, const char *why, const char *what, int result)
 {
 	char bytes[PATH_MAX + 256];
 	struct text t = text_init(bytes, sizeof(bytes));
@@ -134,178 +122,104 @@ static void note(const char *start, const char *why, const char *what, int resul
 	process_note(bytes);
 }
 
-/* For good, in this image. */
-static void give_up(const char *why, const char *what, int result)
+static void turn_off(const char *why, const char *what, int result)
 {
-	note("no device times: ", why, what, result);
-	cupti_set(0, process.generation);
+	note_reason("no device times: ", why, what, result);
+	cupti_set_phase(CUPTI_OFF);
 }
 
-static bool use_events(void)
+static bool use_event_timing(void)
 {
 	const char *why = event_timing_start();
 
 	if (why) {
 		library[0] = 0;
-		give_up(why, NULL, 0);
+		turn_off(why, NULL, 0);
 		return false;
 	}
-	bring_in_at_exit(false);
-	tell_source(TF_SOURCE_EVENTS);
-	cupti_set(process.generation, process.generation);
+	register_exit_handler(false);
+	write_source(TF_SOURCE_EVENTS);
+	cupti_set_phase(CUPTI_RECORDING);
 	return true;
 }
 
-static uint64_t starts_early; /* generation of the image where the driver is about to be up: what fails is tried again when it is */
-static uint64_t early; /* generation of the image where CUPTI was opened then, and no call has been recorded since */
-
-static bool is_early(void)
+/* CUPTI cannot be had. Within cuInit another attempt follows when the driver has been initialised. Events may be used
+ * because nobody has CUPTI, so nobody is disturbed by them. */
+static void fall_back(const char *why, const char *what, int result)
 {
-	return starts_early && starts_early == process.generation;
-}
-
-/* Nobody has CUPTI, so nobody is disturbed by events. */
-static void do_without(const char *why, const char *what, int result)
-{
-	if (is_early())
-		cupti_state.generation = 0;
-	else if (process_options.gpu_activity != GPU_ACTIVITY_AUTO)
-		give_up(why, what, result);
-	else if (use_events())
-		note("device times are from CUDA events, for want of CUPTI: ", why, what, result);
-}
-
-static void refused(const char *what, int result)
-{
-	do_without(result == CUPTI_OTHER_SUBSCRIBER ? "another tool has CUPTI"
-		   : result == CUPTI_UNINITIALIZED  ? "CUPTI does not find an initialised driver"
-						    : "CUPTI does not work here",
-		   what, result);
-}
-
-/* ---- start ---- */
-
-static uint64_t told; /* generation of the image in which the driver has loaded us */
-
-/* A recorded call would have looked for the driver, or settled that it is not wanted; calls that ask no device for anything have no
- * rows. Outside a range none is recorded. */
-void cupti_say_unseen(void)
-{
-	struct thread_guard guard;
-
-	if (!told || told != process.generation || attempts ||
-	    ((cupti_state.generation || cupti_settled) && (early != told || !cupti_state.has_work)))
-		return;
-	if ((process_range && process_range->mode != TF_RANGE_WHOLE_RUN) || !event_wanted(TF_GROUP_CUDA_DRIVER) || !event_enter())
-		return;
-	thread_guard_enter(&thread_self, &guard);
-	process_note("CUDA was used by calls that cannot be seen: a library opened with RTLD_DEEPBIND, or a process of other name spaces");
-	thread_guard_leave(&thread_self, &guard);
-}
-
-/* A question that does not initialise the driver, as others would. */
-static bool driver_is_up(void)
-{
-	static int (*get_context)(void **);
-	void *context;
-
-	if (!get_context) {
-		if (++attempts > PATIENCE && attempts & (attempts - 1) && told != process.generation)
-			return false; /* looking through all libraries at each call would cost too much */
-		get_context = loaded_in("libcuda.so", "cuCtxGetCurrent");
+	if (cupti_phase() == CUPTI_OPENING_EARLY) {
+		cupti_state.opened_in = 0;
+		cupti_set_phase(cupti_foreign_has_it() ? CUPTI_LENT : CUPTI_UNTRIED);
+	} else if (process_options.gpu_activity != GPU_ACTIVITY_AUTO) {
+		turn_off(why, what, result);
+	} else if (use_event_timing()) {
+		note_reason("device times are from CUDA events because CUPTI is unavailable: ", why, what, result);
 	}
-	return get_context && !get_context(&context);
 }
 
-static bool is_asked_for(void)
+static void fall_back_refused(const char *what, int result)
 {
-	return process_options.trace & 1u << TF_GROUP_CUDA && !sys_is_silent && !process_is_frozen &&
-	       process_options.gpu_activity != GPU_ACTIVITY_NONE;
+	fall_back(result == CUPTI_OTHER_SUBSCRIBER ? "another tool has CUPTI"
+		  : result == CUPTI_UNINITIALIZED  ? "CUPTI does not find an initialised driver"
+						   : "CUPTI does not work here",
+		  what, result);
 }
 
-bool cupti_is_asked_for(void)
-{
-	return is_asked_for() && !event_timing_is_on() && process_options.gpu_activity != GPU_ACTIVITY_EVENTS;
-}
-
-static void flush(bool is_last)
-{
-	if (event_timing_is_on()) {
-		event_timing_collect(is_last);
-		return;
-	}
-	cupti_take_clock();
-	cupti_api.flush_all(FLUSH_FORCED);
-	cupti_count_dropped(NULL, 0);
-}
-
-/* Pairs that a range has left behind are pending still. */
-static bool has_records(void)
-{
-	return (cupti_on && cupti_on == process.generation) || event_timing_is_on();
-}
-
-static void at_exit(int status, void *unused)
-{
-	struct thread_guard guard;
-
-	if (!has_records() || sys_is_silent || !event_enter())
-		return;
-	cupti_enter(&guard);
-	flush(true);
-	event_timing_on = 0;
-	cupti_set(0, process.generation);
-	cupti_leave(&guard);
-}
+/* ---- opening ---- */
 
 /* CUPTI is ours from now on. */
-static void take(void)
+static void start_recording(void)
 {
+	bool is_early = cupti_phase() == CUPTI_OPENING_EARLY;
 	int result;
 
 	if (cupti_foreign_has_it() && !cupti_foreign_gives_back()) {
-		cupti_set(0, process.generation);
+		cupti_set_phase(CUPTI_LENT);
 		return;
 	}
-	/* The clock before the kinds: records made before would have another. */
-	cupti_state.time = cupti_api.register_timestamp && !cupti_api.register_timestamp(clock_monotonic_ns) ? TF_DEVICE_TIME_MONOTONIC
-													     : TF_DEVICE_TIME_OWN;
+	/* The clock before the kinds: records made before would have another clock. */
+	cupti_state.time = TF_DEVICE_TIME_OWN;
+	if (cupti_api.register_timestamp && !cupti_api.register_timestamp(clock_monotonic_ns))
+		cupti_state.time = TF_DEVICE_TIME_MONOTONIC;
 	result = cupti_api.register_callbacks(cupti_buffer_request, cupti_buffer_complete);
 	if (result) {
-		refused("cuptiActivityRegisterCallbacks", result);
+		fall_back_refused("cuptiActivityRegisterCallbacks", result);
 		return;
 	}
 	result = cupti_kinds_enable();
 	if (result) {
-		refused("cuptiActivityEnable", result);
+		fall_back_refused("cuptiActivityEnable", result);
 		return;
 	}
 	if (!cupti_api.flush_period || cupti_api.flush_period(process_options.cuda_flush_interval_ms))
-		process_note("this CUPTI hands records over when its buffers are full: a kill loses more than the flush interval");
-	bring_in_at_exit(is_early());
-	tell_source(TF_SOURCE_CUPTI);
-	cupti_take_clock();
-	early = is_early() ? process.generation : 0;
-	cupti_set(process.generation, is_early() ? 0 : process.generation);
+		process_note("this CUPTI hands records over when its buffers are full: a kill loses more than the "
+			     "flush interval");
+	register_exit_handler(is_early);
+	write_source(TF_SOURCE_CUPTI);
+	cupti_write_clock();
+	cupti_set_phase(is_early ? CUPTI_EARLY : CUPTI_RECORDING);
 }
 
-static void start(void)
+static void open_cupti(bool is_early)
 {
 	const char *injection = identity_variable(environ, "CUDA_INJECTION64_PATH"), *why;
 	int result;
 
-	cupti_state.generation = process.generation;
+	cupti_set_phase(is_early ? CUPTI_OPENING_EARLY : CUPTI_OPENING);
+	cupti_state.opened_in = process.generation;
 	cupti_state.has_work = false;
 	if (process_options.gpu_activity == GPU_ACTIVITY_EVENTS) {
-		use_events();
+		use_event_timing();
 		return;
 	}
-	if (injection && *injection && strcmp(injection, process_library()) != 0 && told != process.generation) {
-		give_up("CUDA_INJECTION64_PATH names another tool, which CUPTI is left to", NULL, 0);
+	if (injection && *injection && strcmp(injection, process_library()) != 0 &&
+	    announced_in != process.generation) {
+		turn_off("CUDA_INJECTION64_PATH names another tool, which CUPTI is left to", NULL, 0);
 		return;
 	}
-	if (identity_variable(environ, "NSYS_PROFILING_SESSION_ID") || identity_variable(environ, "NV_COMPUTE_PROFILER_PERFWORKS_DIR")) {
-		give_up("this runs under nsys or ncu, which CUPTI is left to", NULL, 0);
+	if (identity_variable(environ, "NSYS_PROFILING_SESSION_ID") ||
+	    identity_variable(environ, "NV_COMPUTE_PROFILER_PERFWORKS_DIR")) {
+		turn_off("this runs under nsys or ncu, which CUPTI is left to", NULL, 0);
 		return;
 	}
 	why = cupti_open(&cupti_api, library, sizeof(library));
@@ -313,104 +227,138 @@ static void start(void)
 	if (!why && (result || cupti_state.version < CUPTI_OLDEST))
 		why = "this CUPTI is older than 11.0's";
 	if (why)
-		do_without(why, NULL, 0);
+		fall_back(why, NULL, 0);
 	else
-		take();
+		start_recording();
 }
 
-static void start_if_driver_is_up(bool has_driver)
+/* Asks a question that does not initialise the driver, as other questions would. */
+static bool driver_is_initialized(void)
+{
+	static int (*get_context)(void **);
+	void *context;
+
+	if (!get_context) {
+		if (++recorded_calls > PATIENCE && recorded_calls & (recorded_calls - 1) &&
+		    announced_in != process.generation)
+			return false; /* searching all libraries at each call would cost too much */
+		get_context = loaded_in("libcuda.so", "cuCtxGetCurrent");
+	}
+	return get_context && !get_context(&context);
+}
+
+/* Unless a call has returned or the driver has loaded us, another thread may be within the dlopen of libcuda: its
+ * symbols are there already, and calling them crashes. */
+static void open_if_driver_is_initialized(bool has_driver)
 {
 	if (!is_asked_for())
-		cupti_set(0, process.generation);
-	/* Else libcuda may be half loaded, in another thread's dlopen: its symbols are there, and crash. */
-	else if ((has_driver || told == process.generation) && driver_is_up())
-		start();
+		cupti_set_phase(CUPTI_OFF);
+	else if ((has_driver || announced_in == process.generation) && driver_is_initialized())
+		open_cupti(false);
 }
 
-/* In the program's cuInit, for which its other threads wait: no work is asked for before CUPTI records it. Events need a driver
- * that is up. If this is not the time, the next call finds the driver up, however many have looked in vain. */
-void cupti_driver_loads_us(void)
+/* The program's other threads wait for its cuInit, so no work is requested before CUPTI records it. CUDA events need
+ * an initialised driver. If CUPTI cannot be opened now, the next call finds the driver initialised, however many
+ * calls have searched for it in vain. */
+void cupti_driver_starts(void)
 {
 	struct thread_guard guard;
 
-	told = process.generation;
-	if (!event_wanted(TF_GROUP_CUDA) || !cupti_is_asked_for() || cupti_state.generation || !cupti_claim(&guard))
+	announced_in = process.generation;
+	if (!event_wanted(TF_GROUP_CUDA) || !cupti_is_asked_for() || cupti_state.opened_in || !cupti_claim(&guard))
 		return;
-	starts_early = process.generation;
-	start();
-	starts_early = 0;
+	open_cupti(true);
 	cupti_release(&guard);
+}
+
+/* A recorded call would have searched for the driver, or found that recording is not wanted; calls that request no
+ * work from a device have no rows. Outside of a range none is recorded. */
+void cupti_note_unseen(void)
+{
+	struct thread_guard guard;
+
+	if (!announced_in || announced_in != process.generation || recorded_calls)
+		return;
+	if (cupti_is_open() ? !cupti_state.has_work : cupti_phase() != CUPTI_UNTRIED)
+		return;
+	if ((process_range && process_range->mode != TF_RANGE_WHOLE_RUN) || !event_wanted(TF_GROUP_CUDA_DRIVER) ||
+	    !thread_attached())
+		return;
+	thread_guard_enter(&thread_self, &guard);
+	process_note("CUDA was used by calls that cannot be seen: by a library opened with RTLD_DEEPBIND, or in "
+		     "another linker namespace");
+	thread_guard_leave(&thread_self, &guard);
 }
 
 /* ---- pauses ---- */
 
-static void pause_kinds(void)
+static void pause_recording(void)
 {
-	flush(false);
+	collect_records(false);
 	if (!event_timing_is_on())
 		cupti_kinds_disable();
-	cupti_set(0, 0);
+	cupti_set_phase(CUPTI_PAUSED);
 }
 
-/* Others read CUPTI's times as CLOCK_REALTIME, which they are until somebody says otherwise. */
+/* Other tools take CUPTI's times for CLOCK_REALTIME, which they are unless a tool registers another clock. */
 void cupti_let_go(void)
 {
-	early = 0;
 	if (!cupti_api.flush_all)
 		return;
-	flush(false);
+	collect_records(false);
 	cupti_kinds_disable();
-	flush(false);
+	collect_records(false);
 	if (cupti_state.time == TF_DEVICE_TIME_MONOTONIC)
 		cupti_api.register_timestamp(clock_realtime_ns);
 }
 
-static void resume_kinds(void)
+static void resume_recording(void)
 {
 	int result;
 
 	if (cupti_foreign_has_it()) {
-		take();
+		start_recording();
 		return;
 	}
 	if (event_timing_is_on()) {
-		cupti_set(process.generation, process.generation);
+		cupti_set_phase(CUPTI_RECORDING);
 		return;
 	}
 	result = cupti_kinds_enable();
 	if (result) {
-		refused("cuptiActivityEnable", result);
+		fall_back_refused("cuptiActivityEnable", result);
 		return;
 	}
-	cupti_take_clock();
-	cupti_set(process.generation, process.generation);
+	cupti_write_clock();
+	cupti_set_phase(CUPTI_RECORDING);
 }
 
-/* CUPTI has been on since cuInit. */
-static void settle(bool has_driver)
+/* CUPTI has been recording since cuInit, and this is a recorded call. */
+static void settle_early(bool has_driver)
 {
-	early = 0;
-	if (!has_driver || cupti_settled == process.generation)
+	recorded_calls++;
+	if (!has_driver)
 		return;
-	bring_in_at_exit(false);
-	cupti_set(process.generation, process.generation);
+	register_exit_handler(false);
+	cupti_set_phase(CUPTI_RECORDING);
 }
 
-/* A thread whose call is to be recorded waits for another that starts: CUPTI has no records of what came before. */
-static bool claim(bool is_wanted, struct thread_guard *guard)
+/* A thread whose call is to be recorded waits while another thread opens CUPTI, which has no records of earlier
+ * work. */
+static bool claim_for_call(bool is_wanted, struct thread_guard *guard)
 {
-	static uint64_t said;
+	static uint64_t noted_in; /* generation of the image that has the note */
 
 	if (cupti_claim(guard))
 		return true;
-	if (!is_wanted || (attempts > PATIENCE && !cupti_state.generation))
+	if (!is_wanted || (recorded_calls > PATIENCE && cupti_phase() == CUPTI_UNTRIED))
 		return false;
 	if (cupti_claim_patiently(guard))
 		return true;
-	if (__atomic_exchange_n(&said, process.generation, __ATOMIC_RELAXED) == process.generation)
+	if (__atomic_exchange_n(&noted_in, process.generation, __ATOMIC_RELAXED) == process.generation)
 		return false;
 	thread_guard_enter(&thread_self, guard);
-	process_note("device records are missing of what was asked for while CUPTI was being opened by another thread");
+	process_note("device records are missing of work that was requested while another thread was opening CUPTI");
 	thread_guard_leave(&thread_self, guard);
 	return false;
 }
@@ -418,31 +366,33 @@ static bool claim(bool is_wanted, struct thread_guard *guard)
 void cupti_change(bool is_wanted, bool has_driver)
 {
 	struct thread_guard guard;
+	enum cupti_phase phase;
 
-	if (!event_enter())
+	if (!thread_attached())
 		return;
-	if (cupti_state.generation && cupti_state.generation != process.generation) {
-		cupti_set(0, process.generation); /* the parent's CUPTI is no good here */
+	if (cupti_phase() == CUPTI_OFF) {
+		cupti_set_phase(CUPTI_OFF); /* inherited from the image that opened CUPTI */
 		return;
 	}
-	if (!claim(is_wanted, &guard))
+	if (!claim_for_call(is_wanted, &guard))
 		return;
-	if (!is_wanted && cupti_on == process.generation)
-		pause_kinds();
-	else if (is_wanted && !cupti_state.generation)
-		start_if_driver_is_up(has_driver);
-	else if (is_wanted && cupti_on == process.generation)
-		settle(has_driver);
-	else if (is_wanted && cupti_settled != process.generation)
-		resume_kinds();
+	phase = cupti_phase();
+	if (!is_wanted && phase & CUPTI_RECORDS)
+		pause_recording();
+	else if (is_wanted && phase == CUPTI_UNTRIED)
+		open_if_driver_is_initialized(has_driver);
+	else if (is_wanted && phase == CUPTI_EARLY)
+		settle_early(has_driver);
+	else if (is_wanted && phase == CUPTI_PAUSED)
+		resume_recording();
 	cupti_release(&guard);
 }
 
 /* ---- ends ---- */
 
-/* CUPTI locks and allocates. In a signal handler the code below it may hold those very locks: a handler has its own
- * signal blocked, and code that is no handler rarely blocks these. */
-static bool is_interrupted(void)
+/* CUPTI locks and allocates. The code that a signal handler has interrupted may hold those very locks. A handler has
+ * its own signal blocked, and other code rarely blocks these. */
+static bool is_in_handler(void)
 {
 	static const int signals[] = {SIGHUP,  SIGINT,	SIGQUIT, SIGILL,  SIGABRT, SIGBUS,  SIGFPE,
 				      SIGUSR1, SIGSEGV, SIGUSR2, SIGALRM, SIGTERM, SIGCHLD, SIGXCPU};
@@ -457,32 +407,33 @@ static bool is_interrupted(void)
 	return false;
 }
 
-static void bring_in(bool is_last)
+static void collect_now(bool is_last)
 {
 	struct thread_guard guard;
 
 	if (!has_records() || sys_is_silent || cupti_is_inside)
 		return;
-	if (is_interrupted()) {
-		process_note("device records of the last moments are missing: the process may have ended in a signal handler");
+	if (is_in_handler()) {
+		process_note("device records of the last moments are missing: the process may have ended in a signal "
+			     "handler");
 		return;
 	}
-	if (!event_enter())
+	if (!thread_attached())
 		return;
 	cupti_enter(&guard);
-	flush(is_last);
+	collect_records(is_last);
 	cupti_leave(&guard);
 }
 
 void cupti_flush(void)
 {
-	bring_in(true);
+	collect_now(true);
 }
 
 void cupti_context_ends(void *context, int device)
 {
-	bring_in(false);
-	if (event_timing_is_on() && event_enter())
+	collect_now(false);
+	if (event_timing_is_on() && thread_attached())
 		event_timing_context_ends(context, device);
 }
 

@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which calls CUPTI records. CUPTI tells a correlation id by such records and by callbacks only, and callbacks would take
- * the one subscription that a process has. They are named by kernel thread ids, as our own threads are. */
-#include "runtime/device/cupti.h"
-#include "runtime/device/cupti_layout.h"
+/* CUPTI gives correlation ids only in records of calls and to callbacks, and callbacks would take the one
+ * subscription that a process has. The records name threads by kernel thread id, as our own do. */
+#include "runtime/device/cupti_calls.h"
 
-struct stretch {
+#include "runtime/device/cupti_layout.h"
+#include "runtime/device/cupti_state.h"
+
+struct call_range {
 	uint16_t first, last;
 };
 
-#define STRETCH(first_name, first, last_name, last) {first, last},
-static const struct stretch runtime_calls[] = {CUPTI_RUNTIME_CALLS(STRETCH)}, driver_calls[] = {CUPTI_DRIVER_CALLS(STRETCH)};
-enum { RUNTIME_COUNT = sizeof(runtime_calls) / sizeof(*runtime_calls), DRIVER_COUNT = sizeof(driver_calls) / sizeof(*driver_calls) };
+#define CALL_RANGE(first_name, first, last_name, last) {first, last},
+static const struct call_range runtime_calls[] = {CUPTI_RUNTIME_CALLS(CALL_RANGE)};
+static const struct call_range driver_calls[] = {CUPTI_DRIVER_CALLS(CALL_RANGE)};
+enum {
+	RUNTIME_COUNT = sizeof(runtime_calls) / sizeof(*runtime_calls),
+	DRIVER_COUNT = sizeof(driver_calls) / sizeof(*driver_calls),
+};
 
-/* Older releases know all calls or none. */
-static void set(int (*one)(uint32_t, uint8_t), uint32_t kind, const struct stretch *s, size_t count, bool is_on)
+/* Older releases record all calls or none. */
+static void set_call_ranges(int (*one)(uint32_t, uint8_t), uint32_t kind, const struct call_range *s, size_t count,
+			    bool is_on)
 {
 	if (!one || one(s->first, is_on)) {
 		if (is_on)
@@ -32,13 +39,14 @@ void cupti_calls_set(bool is_on)
 	if (!cupti_api.name_threads)
 		return;
 	cupti_api.name_threads(is_on ? CUPTI_THREADS_SYSTEM : CUPTI_THREADS_DEFAULT);
-	set(cupti_api.enable_runtime_call, CUPTI_RUNTIME_CALL, runtime_calls, RUNTIME_COUNT, is_on);
-	set(cupti_api.enable_driver_call, CUPTI_DRIVER_CALL, driver_calls, DRIVER_COUNT, is_on);
+	set_call_ranges(cupti_api.enable_runtime_call, CUPTI_RUNTIME_CALL, runtime_calls, RUNTIME_COUNT, is_on);
+	set_call_ranges(cupti_api.enable_driver_call, CUPTI_DRIVER_CALL, driver_calls, DRIVER_COUNT, is_on);
 }
 
 bool cupti_calls_wanted(bool is_driver, uint32_t function)
 {
-	const struct stretch *s = is_driver ? driver_calls : runtime_calls, *end = s + (is_driver ? DRIVER_COUNT : RUNTIME_COUNT);
+	const struct call_range *s = is_driver ? driver_calls : runtime_calls;
+	const struct call_range *end = s + (is_driver ? DRIVER_COUNT : RUNTIME_COUNT);
 
 	while (s < end && function > s->last)
 		s++;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which kinds of records CUPTI makes. */
-#include "runtime/device/cupti.h"
+#include "runtime/device/cupti_kinds.h"
+
+#include "runtime/device/cupti_calls.h"
 #include "runtime/device/cupti_layout.h"
-#include "runtime/record/process.h"
+#include "runtime/device/cupti_state.h"
 
 enum { BYTES_TO_DEVICE = 1, BYTES_TO_HOST = 2, CPU_PAGE_FAULTS = 3, GPU_PAGE_FAULTS = 4, WHOLE_PROCESS = 0 };
 
@@ -27,7 +28,7 @@ static bool configure_managed(void)
 	return false;
 }
 
-static bool is_wanted(uint32_t kind)
+static bool is_kind_wanted(uint32_t kind)
 {
 	switch (kind) {
 	case CUPTI_GRAPH: /* whole graphs, or their nodes: CUPTI records one or the other */
@@ -45,13 +46,13 @@ static bool is_wanted(uint32_t kind)
 
 int cupti_kinds_enable(void)
 {
-	/* Kernels first; without those up to peer copies we say so, the others may be too new for this CUPTI. */
+	/* Kernels first. The ledger says if kinds up to peer copies fail; later ones may be unknown to this CUPTI. */
 	static const uint32_t kinds[] = {CUPTI_KERNEL, CUPTI_MEMCPY, CUPTI_MEMSET, CUPTI_MEMCPY_PEER, CUPTI_GRAPH,
 					 CUPTI_DEVICE, CUPTI_CONTEXT, CUPTI_STREAM, CUPTI_WAIT, CUPTI_MEMORY,
 					 CUPTI_MANAGED, CUPTI_OVERHEAD, CUPTI_JIT};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		int result = is_wanted(kinds[i]) ? cupti_api.enable(kinds[i]) : -1;
+		int result = is_kind_wanted(kinds[i]) ? cupti_api.enable(kinds[i]) : -1;
 
 		if (!result)
 			cupti_state.kinds |= 1ull << kinds[i];

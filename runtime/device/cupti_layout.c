@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nothing but comparisons, where NVIDIA's header is at hand. */
+/* Only comparisons with NVIDIA's header, where the build has it. */
 #include "runtime/device/cupti_layout.h"
 
 #if defined(HAVE_CUDA_HEADERS) && __has_include(<cupti.h>)
@@ -88,7 +88,8 @@ SAME(cupti_managed, target, CUpti_ActivityUnifiedMemoryCounter2, dstId);
 SAME(cupti_managed, flags, CUpti_ActivityUnifiedMemoryCounter2, flags);
 SAME(cupti_managed_config, counter, CUpti_ActivityUnifiedMemoryCounterConfig, kind);
 SAME(cupti_managed_config, is_on, CUpti_ActivityUnifiedMemoryCounterConfig, enable);
-_Static_assert(sizeof(struct cupti_managed_config) == sizeof(CUpti_ActivityUnifiedMemoryCounterConfig), "an array of them");
+_Static_assert(sizeof(struct cupti_managed_config) == sizeof(CUpti_ActivityUnifiedMemoryCounterConfig),
+	       "elements of an array");
 SAME(cupti_jit, entry, CUpti_ActivityJit, jitEntryType);
 SAME(cupti_jit, operation, CUpti_ActivityJit, jitOperationType);
 SAME(cupti_jit, device, CUpti_ActivityJit, deviceId);
@@ -108,19 +109,27 @@ SAME(cupti_call, thread, CUpti_ActivityAPI, threadId);
 SAME(cupti_call, correlation, CUpti_ActivityAPI, correlationId);
 SAME(cupti_device, id, CUpti_ActivityDevice4, id);
 SAME(cupti_device, name, CUpti_ActivityDevice4, name);
-_Static_assert((int)CUPTI_MEMCPY == CUPTI_ACTIVITY_KIND_MEMCPY && (int)CUPTI_MEMSET == CUPTI_ACTIVITY_KIND_MEMSET &&
-		       (int)CUPTI_DEVICE == CUPTI_ACTIVITY_KIND_DEVICE && (int)CUPTI_KERNEL == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL &&
-		       (int)CUPTI_DRIVER_CALL == CUPTI_ACTIVITY_KIND_DRIVER && (int)CUPTI_RUNTIME_CALL == CUPTI_ACTIVITY_KIND_RUNTIME &&
-		       (int)CUPTI_MEMCPY_PEER == CUPTI_ACTIVITY_KIND_MEMCPY2 && (int)CUPTI_GRAPH == CUPTI_ACTIVITY_KIND_GRAPH_TRACE,
-	       "kinds");
-_Static_assert((int)CUPTI_CONTEXT == CUPTI_ACTIVITY_KIND_CONTEXT && (int)CUPTI_OVERHEAD == CUPTI_ACTIVITY_KIND_OVERHEAD &&
-		       (int)CUPTI_MANAGED == CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER && (int)CUPTI_STREAM == CUPTI_ACTIVITY_KIND_STREAM &&
-		       (int)CUPTI_WAIT == CUPTI_ACTIVITY_KIND_SYNCHRONIZATION && (int)CUPTI_MEMORY == CUPTI_ACTIVITY_KIND_MEMORY2 &&
-		       (int)CUPTI_JIT == CUPTI_ACTIVITY_KIND_JIT,
-	       "more kinds");
-_Static_assert((int)CUPTI_AT_END == CUPTI_ERROR_MAX_LIMIT_REACHED && (int)CUPTI_UNINITIALIZED == CUPTI_ERROR_NOT_INITIALIZED &&
-		       (int)CUPTI_OTHER_SUBSCRIBER == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED,
-	       "results");
+
+#define SAME_VALUE(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #ours " is not " #theirs)
+
+SAME_VALUE(CUPTI_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY);
+SAME_VALUE(CUPTI_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET);
+SAME_VALUE(CUPTI_DEVICE, CUPTI_ACTIVITY_KIND_DEVICE);
+SAME_VALUE(CUPTI_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+SAME_VALUE(CUPTI_DRIVER_CALL, CUPTI_ACTIVITY_KIND_DRIVER);
+SAME_VALUE(CUPTI_RUNTIME_CALL, CUPTI_ACTIVITY_KIND_RUNTIME);
+SAME_VALUE(CUPTI_MEMCPY_PEER, CUPTI_ACTIVITY_KIND_MEMCPY2);
+SAME_VALUE(CUPTI_GRAPH, CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+SAME_VALUE(CUPTI_CONTEXT, CUPTI_ACTIVITY_KIND_CONTEXT);
+SAME_VALUE(CUPTI_OVERHEAD, CUPTI_ACTIVITY_KIND_OVERHEAD);
+SAME_VALUE(CUPTI_MANAGED, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
+SAME_VALUE(CUPTI_STREAM, CUPTI_ACTIVITY_KIND_STREAM);
+SAME_VALUE(CUPTI_WAIT, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
+SAME_VALUE(CUPTI_MEMORY, CUPTI_ACTIVITY_KIND_MEMORY2);
+SAME_VALUE(CUPTI_JIT, CUPTI_ACTIVITY_KIND_JIT);
+SAME_VALUE(CUPTI_AT_END, CUPTI_ERROR_MAX_LIMIT_REACHED);
+SAME_VALUE(CUPTI_UNINITIALIZED, CUPTI_ERROR_NOT_INITIALIZED);
+SAME_VALUE(CUPTI_OTHER_SUBSCRIBER, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
 _Static_assert((int)CUPTI_THREADS_DEFAULT == CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT &&
 		       (int)CUPTI_THREADS_SYSTEM == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM,
 	       "names of threads");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The beginnings of CUPTI's activity records, as every release from 11.0 on has them: later ones only append fields. Here
- * so that one build reads whatever version a process has. cupti_layout.c compares them with NVIDIA's header. */
+/* The beginnings of CUPTI's activity records, as every release from 11.0 on has them: later ones only append fields.
+ * Here so that one build reads whatever version a process has. cupti_layout.c compares them with NVIDIA's header. */
 #ifndef PILLION_CUPTI_LAYOUT_H
 #define PILLION_CUPTI_LAYOUT_H
 
@@ -26,14 +26,19 @@ enum cupti_kind {
 };
 
 /* Versions of the interface, cuptiGetVersion. */
-enum { CUPTI_OLDEST = 13 /* 11.0 */, CUPTI_HAS_GRAPH_IDS = 14 /* 11.1 */, CUPTI_HAS_MEMORY = 15 /* 11.2 */, CUPTI_HAS_DEVICE_4 = 17 /* 11.6 */ };
+enum {
+	CUPTI_OLDEST = 13,	  /* 11.0 */
+	CUPTI_HAS_GRAPH_IDS = 14, /* 11.1 */
+	CUPTI_HAS_MEMORY = 15,	  /* 11.2 */
+	CUPTI_HAS_DEVICE_4 = 17,  /* 11.6 */
+};
 
 /* How CUPTI names threads, CUpti_ActivityThreadIdType: by their pthread_t, or by what gettid() says. */
 enum { CUPTI_THREADS_DEFAULT = 0, CUPTI_THREADS_SYSTEM = 1 };
 
-/* Callback ids of the calls that launch, copy, set, allocate or free: the first and the last of each range. CUPTI records
- * the runtime's call alone, not the driver call inside it, so a call that is missing here leaves its work without a call.
- * Releases only add ids. test_cupti_calls.c compares the ranges with NVIDIA's headers. */
+/* Callback ids of the calls that launch, copy, set, allocate or free: the first and the last of each range. CUPTI
+ * records the runtime's call alone, not the driver call inside it, so a call that is missing here leaves its work
+ * without a call. Releases only add ids. test_cupti_calls.c compares the ranges with NVIDIA's headers. */
 #define CUPTI_RUNTIME_CALLS(X)                                                                                         \
 	X(cudaLaunch_v3020, 13, cudaLaunch_v3020, 13)                                                                  \
 	X(cudaMalloc_v3020, 20, cudaHostAlloc_v3020, 27)                                                               \

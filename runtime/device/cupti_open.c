@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which libcupti: the one that is loaded, else the one that belongs to the CUDA runtime that is, else, the runtime being a part of
- * the program or there being none, the newest that the driver can do with. Never a second one. */
+/* Which libcupti: the one that is loaded; else the one of the loaded CUDA runtime; else, with a static runtime or
+ * none, the newest that the driver supports. Never a second one. */
+#include "runtime/device/cupti_open.h"
+
 #include <dlfcn.h>
 #include <limits.h>
 #include <string.h>
 
-#include "runtime/device/cupti.h"
 #include "runtime/common/loaded.h"
 #include "runtime/common/sys.h"
 #include "runtime/common/text.h"
+#include "runtime/device/cupti_state.h"
 
 static void *(*open_library)(const char *, int);
 
-/* The version behind "libcudart.so." in the runtime's own name: "12", "11.0". */
+/* What follows ".so." in the runtime's file name: "12", "11.0". */
 static const char *runtime_version(const char *path)
 {
 	const char *name = strrchr(path, '/');
@@ -32,10 +34,11 @@ static bool try_path(const char *directory, size_t length, const char *below, co
 	return !t.cut && !sys_access(path, R_OK) && open_library(path, RTLD_NOW);
 }
 
-/* Toolkits have CUPTI beside the runtime or under extras, wheels in a package of its own. */
+/* Toolkits have CUPTI beside the runtime or under extras, wheels have it in a package of its own. */
 static bool try_beside(const char *runtime, const char *name)
 {
-	static const char *const places[] = {"/", "/../../cuda_cupti/lib/", "/../extras/CUPTI/lib64/", "/../../../extras/CUPTI/lib64/"};
+	static const char *const places[] = {"/", "/../../cuda_cupti/lib/", "/../extras/CUPTI/lib64/",
+					     "/../../../extras/CUPTI/lib64/"};
 	const char *slash = strrchr(runtime, '/');
 
 	for (size_t i = 0; slash && i < sizeof(places) / sizeof(*places); i++)
@@ -70,7 +73,7 @@ static bool load_for_driver(void)
 	return false;
 }
 
-static bool load(void)
+static bool load_cupti(void)
 {
 	char runtime[PATH_MAX];
 	const char *version;
@@ -82,14 +85,14 @@ static bool load(void)
 		major = major * 10 + (unsigned)(*version - '0');
 	if (major != 11)
 		return major && try_name(runtime, major, -1);
-	for (int minor = 8; minor >= 0; minor--) /* each release of 11 has a name of its own */
+	for (int minor = 8; minor >= 0; minor--) /* each release of 11 has its own file name */
 		if (try_name(runtime, major, minor))
 			return true;
 	return false;
 }
 
-/* Opened once more: waits until a thread that is loading it has done so, and keeps it. */
-static bool hold(char *ret_path, size_t size)
+/* Opening it once more waits for a thread that is loading it, and keeps it loaded. */
+static bool keep_loaded(char *ret_path, size_t size)
 {
 	return loaded_library("libcupti.so", ret_path, size) && open_library(ret_path, RTLD_NOW | RTLD_NOLOAD);
 }
@@ -97,7 +100,7 @@ static bool hold(char *ret_path, size_t size)
 const char *cupti_open(struct cupti_api *api, char *ret_path, size_t size)
 {
 	open_library = loaded_next("dlopen");
-	if (!open_library || !(hold(ret_path, size) || (load() && hold(ret_path, size))))
+	if (!open_library || !(keep_loaded(ret_path, size) || (load_cupti() && keep_loaded(ret_path, size))))
 		return "there is no libcupti";
 #define FIND(field, symbol) api->field = loaded_in("libcupti.so", symbol)
 	FIND(get_version, "cuptiGetVersion");

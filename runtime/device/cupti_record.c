@@ -1,38 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUPTI's buffers and what is made of them. They come back in a thread of CUPTI's or in whichever of the program's is
- * calling CUDA just then, and are read at once, into that thread's window. */
+/* CUPTI's buffers and what is made of them. They are returned in a thread of CUPTI's, or in one of the program's that
+ * is calling CUDA at that time, and are read at once, into that thread's window. */
+#include "runtime/device/cupti_record.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "runtime/device/batch.h"
 #include "runtime/common/clock.h"
-#include "runtime/device/cupti.h"
-#include "runtime/device/cupti_layout.h"
-#include "runtime/record/event.h"
 #include "runtime/common/sys.h"
+#include "runtime/device/batch.h"
+#include "runtime/device/cupti_calls.h"
+#include "runtime/device/cupti_foreign.h"
+#include "runtime/device/cupti_layout.h"
+#include "runtime/device/cupti_state.h"
+#include "runtime/record/event.h"
 
 enum { BUFFER = 1 << 20, BUFFERS = 128, KEPT = 8 };
 
 /* ---- buffers ---- */
 
-/* Address space for all that there may be at a time, so that ours are told from others'. 0 in `taken`: free. */
+/* Address space for as many as there may be at a time, which also tells ours from others. 0 in `taken`: free. */
 static uint8_t *arena;
 static uint8_t taken[BUFFERS];
 
-static bool is_ours(const uint8_t *buffer)
+static bool is_our_buffer(const uint8_t *buffer)
 {
 	const uint8_t *start = __atomic_load_n(&arena, __ATOMIC_ACQUIRE);
 
 	return start && buffer >= start && buffer < start + (size_t)BUFFERS * BUFFER;
 }
 
-static uint8_t *find_arena(void)
+static uint8_t *map_arena(void)
 {
 	uint8_t *start = __atomic_load_n(&arena, __ATOMIC_ACQUIRE), *none = NULL;
 
 	if (start)
 		return start;
-	start = sys_mmap(NULL, (size_t)BUFFERS * BUFFER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	start = sys_mmap(NULL, (size_t)BUFFERS * BUFFER, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (!start || __atomic_compare_exchange_n(&arena, &none, start, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
 		return start;
 	sys_munmap(start, (size_t)BUFFERS * BUFFER);
@@ -46,17 +51,18 @@ void cupti_buffer_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_li
 
 	if (cupti_foreign_request(ret_buffer, ret_size, ret_limit))
 		return;
-	start = find_arena();
+	start = map_arena();
 	i = start ? 0 : BUFFERS;
 	while (i < BUFFERS && __atomic_exchange_n(&taken[i], 1, __ATOMIC_ACQUIRE))
 		i++;
-	*ret_buffer = i < BUFFERS ? start + (size_t)i * BUFFER : NULL; /* without one CUPTI drops records, and counts them */
+	/* Without a buffer CUPTI drops records, and counts them. */
+	*ret_buffer = i < BUFFERS ? start + (size_t)i * BUFFER : NULL;
 	*ret_size = *ret_buffer ? BUFFER : 0;
 	*ret_limit = 0;
 }
 
-/* Those beyond the first few are not needed for long, and leave no memory behind. */
-static void give_back(uint8_t *buffer)
+/* Buffers beyond the first few are not needed for long: their memory is returned to the kernel. */
+static void free_buffer(uint8_t *buffer)
 {
 	size_t i = (size_t)(buffer - arena) / BUFFER;
 
@@ -65,10 +71,11 @@ static void give_back(uint8_t *buffer)
 	__atomic_store_n(&taken[i], 0, __ATOMIC_RELEASE);
 }
 
-/* What one buffer of CUPTI's becomes. */
+/* The output of one buffer. */
 struct batches {
 	struct batch work, calls, more;
-	struct cupti_call twin; /* the driver's record, while the runtime's of the same call may follow; correlation 0: none */
+	struct cupti_call pending; /* the driver's record of a call, until the runtime's of the same call could have
+				      followed; correlation 0: none */
 };
 
 /* ---- CUPTI's records ---- */
@@ -78,14 +85,14 @@ static bool has_graph_ids(void)
 	return cupti_state.version >= CUPTI_HAS_GRAPH_IDS;
 }
 
-static uint32_t name_id(const char *name)
+static uint32_t kernel_name_id(const char *name)
 {
 	size_t length = name ? strnlen(name, EVENT_TEXT) : 0;
 
 	return length ? event_intern(TF_BLOB_KERNEL, name, length) : 0;
 }
 
-/* Work of a device; what follows the bytes is its kind's own. */
+/* Work of a device. What follows `count`, its bytes, are the fields of its kind. */
 #define WORK(r, count, ...)                                                                                            \
 	(&(const struct batch_item){.start = (r)->start,                                                               \
 				    .end = (r)->end,                                                                   \
@@ -99,7 +106,8 @@ static uint32_t name_id(const char *name)
 
 static void put_kernel(struct batch *b, const struct cupti_kernel *r)
 {
-	batch_put(b, WORK(r, 0, .kind = TF_WORK_KERNEL, .kernel = name_id(r->name), .grid = {r->grid[0], r->grid[1], r->grid[2]},
+	batch_put(b, WORK(r, 0, .kind = TF_WORK_KERNEL, .kernel = kernel_name_id(r->name),
+			  .grid = {r->grid[0], r->grid[1], r->grid[2]},
 			  .block = {r->block[0], r->block[1], r->block[2]}, .registers = r->registers,
 			  .static_shared_bytes = r->static_shared, .dynamic_shared_bytes = r->dynamic_shared,
 			  .local_bytes = r->local_per_thread));
@@ -107,12 +115,14 @@ static void put_kernel(struct batch *b, const struct cupti_kernel *r)
 
 static void put_copy(struct batch *b, const struct cupti_memcpy *r)
 {
-	batch_put(b, WORK(r, r->bytes, .kind = TF_WORK_COPY, .copy = r->copy, .source = r->source, .target = r->target));
+	batch_put(b, WORK(r, r->bytes, .kind = TF_WORK_COPY, .copy = r->copy, .source = r->source,
+			  .target = r->target));
 }
 
 static void put_peer_copy(struct batch *b, const struct cupti_memcpy_peer *r)
 {
-	batch_put(b, WORK(r, r->bytes, .kind = TF_WORK_COPY, .copy = r->copy, .source = r->source, .target = r->target,
+	batch_put(b, WORK(r, r->bytes, .kind = TF_WORK_COPY, .copy = r->copy, .source = r->source,
+			  .target = r->target,
 			  .source_device = (uint16_t)r->source_device, .target_device = (uint16_t)r->target_device));
 }
 
@@ -141,37 +151,40 @@ static void write_call(struct batch *b, const struct cupti_call *r)
 	b->thread = r->thread;
 }
 
-static void end_twin(struct batches *all)
+static void write_pending(struct batches *all)
 {
-	if (all->twin.correlation)
-		write_call(&all->calls, &all->twin);
-	all->twin.correlation = 0;
+	if (all->pending.correlation)
+		write_call(&all->calls, &all->pending);
+	all->pending.correlation = 0;
 }
 
-/* What the runtime asks of the driver comes first and has the same id: one of the two is enough. */
+/* The driver's record of a call within a runtime's call comes first and has the same id: one of the two is enough. */
 static void put_call(struct batches *all, const struct cupti_call *r)
 {
 	bool is_driver = r->kind == CUPTI_DRIVER_CALL;
 
 	if (!cupti_calls_wanted(is_driver, r->function))
 		return;
-	if (all->twin.correlation == r->correlation)
-		all->twin.correlation = 0;
-	end_twin(all);
+	if (all->pending.correlation == r->correlation)
+		all->pending.correlation = 0;
+	write_pending(all);
 	if (is_driver)
-		all->twin = *r;
+		all->pending = *r;
 	else
 		write_call(&all->calls, r);
 }
 
-/* ---- what no device is busy with ---- */
+/* ---- facts that are not device work ---- */
 
 #define FACT(from, to, ...) (&(const struct batch_item){.start = (from), .end = (to), __VA_ARGS__})
 
 static void put_wait(struct batch *b, const struct cupti_wait *r)
 {
 	batch_put(b, FACT(r->start, r->end, .correlation = r->correlation,
-			  .work = {.kind = TF_WORK_WAIT, .value = r->type, .context = r->context, .stream = r->stream}));
+			  .work = {.kind = TF_WORK_WAIT,
+				   .value = r->type,
+				   .context = r->context,
+				   .stream = r->stream}));
 }
 
 static void put_memory(struct batch *b, const struct cupti_memory *r)
@@ -190,7 +203,7 @@ static void put_overhead(struct batch *b, const struct cupti_overhead *r)
 	batch_put(b, FACT(r->start, r->end, .work = {.kind = TF_WORK_OVERHEAD, .value = r->overhead}));
 }
 
-/* Counters of faults have no end. */
+/* Fault counters have no end time. */
 static void put_managed(struct batch *b, const struct cupti_managed *r)
 {
 	batch_put(b, FACT(r->start, r->end > r->start ? r->end : r->start, .bytes = r->value, .address = r->address,
@@ -204,25 +217,29 @@ static void put_managed(struct batch *b, const struct cupti_managed *r)
 static void put_jit(struct batch *b, const struct cupti_jit *r)
 {
 	batch_put(b, FACT(r->start, r->end, .correlation = r->correlation,
-			  .work = {.kind = TF_WORK_COMPILE, .copy = (uint8_t)r->entry, .value = r->operation, .device = r->device}));
+			  .work = {.kind = TF_WORK_COMPILE,
+				   .copy = (uint8_t)r->entry,
+				   .value = r->operation,
+				   .device = r->device}));
 }
 
-static void tell_context(const struct cupti_context *r)
+static void define_context(const struct cupti_context *r)
 {
-	struct tf_work work = {.kind = TF_WORK_CONTEXT, .device = r->device, .context = r->context, .stream = r->default_stream};
+	struct tf_work work = {
+		.kind = TF_WORK_CONTEXT, .device = r->device, .context = r->context, .stream = r->default_stream};
 
 	event_intern(TF_BLOB_WORK, &work, sizeof(work));
 }
 
-static void tell_stream(const struct cupti_stream *r)
+static void define_stream(const struct cupti_stream *r)
 {
 	struct tf_work work = {.kind = TF_WORK_STREAM, .context = r->context, .stream = r->stream, .value = r->flag};
 
 	event_intern(TF_BLOB_WORK, &work, sizeof(work));
 }
 
-/* False: not one of these kinds. */
-static bool put_more(struct batch *b, const void *record)
+/* False: it is device work or a call. */
+static bool put_fact(struct batch *b, const void *record)
 {
 	switch (((const struct cupti_record *)record)->kind) {
 	case CUPTI_WAIT:
@@ -241,10 +258,10 @@ static bool put_more(struct batch *b, const void *record)
 		put_jit(b, record);
 		return true;
 	case CUPTI_CONTEXT:
-		tell_context(record);
+		define_context(record);
 		return true;
 	case CUPTI_STREAM:
-		tell_stream(record);
+		define_stream(record);
 		return true;
 	default:
 		return false;
@@ -256,7 +273,7 @@ static void put_record(struct batches *all, const void *record)
 	const struct cupti_device *device = record;
 	struct batch *b = &all->work;
 
-	if (put_more(&all->more, record))
+	if (put_fact(&all->more, record))
 		return;
 	cupti_state.has_work |= ((const struct cupti_record *)record)->kind != CUPTI_DEVICE;
 	switch (((const struct cupti_record *)record)->kind) {
@@ -288,7 +305,7 @@ static void put_record(struct batches *all, const void *record)
 
 /* ---- into the trace ---- */
 
-static uint64_t unwritten; /* buffers that came to threads that can no longer write */
+static uint64_t unwritten; /* buffers that were returned to threads that can no longer write */
 
 static void read_buffer(uint8_t *buffer, size_t used)
 {
@@ -297,20 +314,20 @@ static void read_buffer(uint8_t *buffer, size_t used)
 	void *record = NULL;
 	int result;
 
-	b.twin.correlation = 0;
+	b.pending.correlation = 0;
 	batch_begin(&b.work, TF_BLOB_DEVICE, &head);
 	batch_begin(&b.calls, TF_BLOB_DEVICE_CALLS, &head);
 	batch_begin(&b.more, TF_BLOB_DEVICE_MORE, &head);
 	while (!(result = cupti_api.next_record(buffer, used, &record)))
 		put_record(&b, record);
-	end_twin(&b);
+	write_pending(&b);
 	batch_end(&b.work);
 	batch_end(&b.calls);
 	batch_end(&b.more);
 	b.work.lost.unreadable += result != CUPTI_AT_END;
 	b.work.lost.timeless += b.calls.lost.timeless + b.more.lost.timeless;
 	b.work.lost.unreadable += b.more.lost.unreadable;
-	batch_tell_lost(&b.work.lost);
+	batch_write_lost(&b.work.lost);
 }
 
 void cupti_count_dropped(void *context, uint32_t stream)
@@ -320,10 +337,10 @@ void cupti_count_dropped(void *context, uint32_t stream)
 
 	if (!cupti_api.get_dropped(context, stream, &dropped))
 		lost.dropped = dropped;
-	batch_tell_lost(&lost);
+	batch_write_lost(&lost);
 }
 
-void cupti_take_clock(void)
+void cupti_write_clock(void)
 {
 	struct tf_device_clock best = {.error_ns = UINT64_MAX};
 
@@ -341,17 +358,17 @@ void cupti_take_clock(void)
 	event_blob(TF_BLOB_DEVICE_CLOCK, 0, &best, sizeof(best));
 }
 
-/* A thread whose first call of ours this is is CUPTI's own: none of its further calls are the program's. */
+/* A thread that calls us here first is CUPTI's own: none of its later calls are the program's. */
 static bool can_write(void)
 {
 	struct thread *t = &thread_self;
 	bool is_new = t->generation == THREAD_NEW;
 
-	if (cupti_state.generation != process.generation)
-		return false; /* a forked child, where somebody tidies up what its parent left */
+	if (cupti_state.opened_in != process.generation)
+		return false; /* a forked child, where someone cleans up after its parent */
 	if (t->generation == THREAD_OURS)
 		return t->page && (cupti_is_inside || t->page->window.is_tool);
-	if (!event_enter())
+	if (!thread_attached())
 		return false;
 	if (is_new && t->number) {
 		t->page->window.is_tool = 1;
@@ -364,7 +381,7 @@ void cupti_buffer_complete(void *context, uint32_t stream, uint8_t *buffer, size
 {
 	int error = errno;
 
-	if (buffer && !is_ours(buffer)) {
+	if (buffer && !is_our_buffer(buffer)) {
 		cupti_foreign_complete(context, stream, buffer, size, used);
 		return;
 	}
@@ -374,11 +391,11 @@ void cupti_buffer_complete(void *context, uint32_t stream, uint8_t *buffer, size
 		if (used)
 			read_buffer(buffer, used);
 		cupti_count_dropped(context, stream);
-		cupti_take_clock();
-	} else if (used && cupti_state.generation == process.generation) {
+		cupti_write_clock();
+	} else if (used && cupti_state.opened_in == process.generation) {
 		__atomic_fetch_add(&unwritten, 1, __ATOMIC_RELAXED);
 	}
 	if (buffer)
-		give_back(buffer);
+		free_buffer(buffer);
 	errno = error;
 }

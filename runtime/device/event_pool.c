@@ -4,15 +4,14 @@
 #include <string.h>
 
 #include "runtime/common/clock.h"
-#include "runtime/record/event.h"
-#include "runtime/device/event_timing.h"
 #include "runtime/common/sys.h"
+#include "runtime/record/event.h"
 
 enum { MODE_RELAXED = 2, STREAM_NON_BLOCKING = 1, LOOKS = 16, PROBES = 3 };
-#define PROBE_NS 200000ull     /* how long we look for an event of ours; one on an idle stream takes some 10000 */
+#define PROBE_NS 200000ull     /* how long we wait for an event of ours; one on an idle stream takes some 10000 */
 #define FIRST_PROBE_NS 2000000ull
 #define LAST_PROBE_NS 200000000ull /* at the end, where all would be lost without it */
-#define START_NS 1000000000ull /* how long a thread waits for another that makes the pool, on a machine with much to do */
+#define START_NS 1000000000ull /* how long a thread waits for another that makes the pool, on a busy machine */
 
 struct event_pool_api event_pool_api;
 struct event_pool event_pools[EVENT_POOLS];
@@ -32,8 +31,8 @@ void event_pool_restore(int mode)
 
 /* ---- pools ---- */
 
-/* Things are made in the context that is current: mostly it is the one already. */
-static bool enter(const struct event_pool *p, bool *ret_is_pushed)
+/* Streams and events are made in the current context, which mostly is the right one already. */
+static bool push_context(const struct event_pool *p, bool *ret_is_pushed)
 {
 	unsigned long long id;
 
@@ -44,7 +43,7 @@ static bool enter(const struct event_pool *p, bool *ret_is_pushed)
 	return *ret_is_pushed;
 }
 
-static void leave(bool is_pushed)
+static void pop_context(bool is_pushed)
 {
 	void *context;
 
@@ -52,7 +51,7 @@ static void leave(bool is_pushed)
 		event_pool_api.pop(&context);
 }
 
-static void tell_device(const struct event_pool *p)
+static void define_device(const struct event_pool *p)
 {
 	struct tf_work fact = {.kind = TF_WORK_CONTEXT, .device = (uint32_t)p->device, .context = (uint32_t)p->id};
 	char name[256] = "";
@@ -62,7 +61,7 @@ static void tell_device(const struct event_pool *p)
 		event_blob(TF_BLOB_DEVICE_NAME, (uint32_t)p->device, name, strnlen(name, sizeof(name)));
 }
 
-static bool fill(struct event_pool *p)
+static bool fill_pool(struct event_pool *p)
 {
 	size_t size = EVENT_SLOTS * sizeof(*p->slots);
 
@@ -72,11 +71,11 @@ static bool fill(struct event_pool *p)
 	p->slots = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (!p->slots)
 		return false;
-	tell_device(p);
+	define_device(p);
 	return true;
 }
 
-static void make(struct event_pool *p)
+static void make_pool(struct event_pool *p)
 {
 	struct thread_guard guard;
 	bool is_ready, is_pushed;
@@ -85,8 +84,8 @@ static void make(struct event_pool *p)
 	thread_guard_enter(&thread_self, &guard);
 	mode = event_pool_relax();
 	p->rate = 1;
-	is_ready = enter(p, &is_pushed) && fill(p);
-	leave(is_pushed);
+	is_ready = push_context(p, &is_pushed) && fill_pool(p);
+	pop_context(is_pushed);
 	event_pool_restore(mode);
 	__atomic_store_n(&p->state, is_ready ? EVENT_POOL_READY : EVENT_POOL_DEAD, __ATOMIC_RELEASE);
 	if (!is_ready)
@@ -94,25 +93,25 @@ static void make(struct event_pool *p)
 	thread_guard_leave(&thread_self, &guard);
 }
 
-/* It takes another thread some 100 us of CPU time, once per context. */
-static bool wait_for(const struct event_pool *p)
+/* Making one takes the other thread some 100 us of CPU time, once per context. */
+static bool wait_for_pool(const struct event_pool *p)
 {
-	static uint64_t impatient; /* generation of the image in which a wait was in vain: the next would be, too */
+	static uint64_t given_up_in; /* generation of the image in which a wait was in vain */
 	struct timespec pause = {.tv_nsec = 20000};
 	uint64_t until = clock_monotonic_ns() + START_NS;
 
-	while (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) < EVENT_POOL_READY && impatient != process.generation) {
+	while (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) < EVENT_POOL_READY && given_up_in != process.generation) {
 		if (clock_monotonic_ns() > until)
-			impatient = process.generation;
+			given_up_in = process.generation;
 		sys_call(SYS_nanosleep, &pause, NULL, 0, 0);
 	}
 	return __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == EVENT_POOL_READY;
 }
 
-/* Is it this one? An entry without a context yet becomes it. */
-static bool is_of(struct event_pool *p, void *context, uint64_t id)
+/* Is this the context's pool? The first pool without a context becomes it. */
+static bool is_pool_of(struct event_pool *p, void *context, uint64_t id)
 {
-	uint64_t seen = __atomic_load_n(&p->id, __ATOMIC_ACQUIRE); /* once: another thread may write it from one look to the next */
+	uint64_t seen = __atomic_load_n(&p->id, __ATOMIC_ACQUIRE); /* once: another thread may write it at any time */
 	void *current = NULL;
 
 	if (seen == id)
@@ -123,7 +122,7 @@ static bool is_of(struct event_pool *p, void *context, uint64_t id)
 		return seen == id;
 	p->context = context ? context : current;
 	__atomic_store_n(&p->state, EVENT_POOL_STARTING, __ATOMIC_RELEASE);
-	make(p);
+	make_pool(p);
 	return true;
 }
 
@@ -132,10 +131,10 @@ struct event_pool *event_pool_of(void *context, uint64_t id)
 	for (struct event_pool *p = event_pools; p < event_pools + EVENT_POOLS; p++) {
 		uint32_t state;
 
-		if (!is_of(p, context, id))
+		if (!is_pool_of(p, context, id))
 			continue;
 		state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
-		if (state == EVENT_POOL_READY || (state < EVENT_POOL_READY && wait_for(p)))
+		if (state == EVENT_POOL_READY || (state < EVENT_POOL_READY && wait_for_pool(p)))
 			return p;
 		return NULL;
 	}
@@ -149,8 +148,9 @@ static bool fill_slot(const struct event_pool *p, struct event_slot *s)
 	int mode = event_pool_relax();
 	bool is_pushed, is_done;
 
-	is_done = enter(p, &is_pushed) && !event_pool_api.create(&s->begin, 0) && !event_pool_api.create(&s->end, 0);
-	leave(is_pushed);
+	is_done = push_context(p, &is_pushed) && !event_pool_api.create(&s->begin, 0) &&
+		  !event_pool_api.create(&s->end, 0);
+	pop_context(is_pushed);
 	event_pool_restore(mode);
 	__atomic_store_n(&s->state, is_done ? EVENT_SLOT_TAKEN : EVENT_SLOT_BROKEN, __ATOMIC_RELEASE);
 	return is_done;
@@ -172,7 +172,7 @@ static struct event_slot *make_slot(struct event_pool *p)
 	return s;
 }
 
-/* Slots are taken in turn, so the next one is the one that has been away the longest. */
+/* Slots are taken in turn, so the next one is the one whose work was requested the longest time ago. */
 struct event_slot *event_pool_take_slot(struct event_pool *p)
 {
 	uint32_t made = __atomic_load_n(&p->made, __ATOMIC_ACQUIRE);
@@ -184,7 +184,8 @@ struct event_slot *event_pool_take_slot(struct event_pool *p)
 		uint32_t is_free = EVENT_SLOT_FREE;
 
 		if (__atomic_load_n(&s->state, __ATOMIC_RELAXED) == EVENT_SLOT_FREE &&
-		    __atomic_compare_exchange_n(&s->state, &is_free, EVENT_SLOT_TAKEN, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		    __atomic_compare_exchange_n(&s->state, &is_free, EVENT_SLOT_TAKEN, false, __ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED))
 			return s;
 	}
 	return make_slot(p);
@@ -196,8 +197,9 @@ struct reading {
 	uint64_t host_ns, error_ns;
 };
 
-/* Between the two looks at our clock the device came by. False: not within this time; the probe is on its way still. */
-static bool probe(struct event_pool *p, uint64_t patience_ns, struct reading *ret)
+/* The device reached the probe between the two readings of our clock. False: not within patience_ns, it is pending
+ * still. */
+static bool read_probe(struct event_pool *p, uint64_t patience_ns, struct reading *ret)
 {
 	static const struct timespec pause = {.tv_nsec = 20000};
 	uint64_t before = clock_monotonic_ns(), after;
@@ -209,16 +211,16 @@ static bool probe(struct event_pool *p, uint64_t patience_ns, struct reading *re
 		result = event_pool_api.query(p->probe);
 		after = clock_monotonic_ns();
 		if (result && after - before > PROBE_NS)
-			sys_call(SYS_nanosleep, &pause, NULL, 0, 0); /* what the driver does for it may want this CPU */
+			sys_call(SYS_nanosleep, &pause, NULL, 0, 0); /* the driver's own thread may need this CPU */
 	} while (result && after - before < patience_ns);
 	*ret = (struct reading){before + (after - before) / 2, after - before};
 	return !result;
 }
 
-/* The probe becomes the base: its time is known now, whatever the two clocks have drifted apart. */
-static void rebase(struct event_pool *p, const struct reading *r)
+/* The probe becomes the base: its time is known, however far the two clocks have drifted apart. */
+static void rebase_clock(struct event_pool *p, const struct reading *r)
 {
-	struct tf_device_clock told = {.monotonic_ns = r->host_ns, .error_ns = r->error_ns};
+	struct tf_device_clock reading = {.monotonic_ns = r->host_ns, .error_ns = r->error_ns};
 	void *old = p->base;
 	float ms = 0;
 
@@ -229,36 +231,37 @@ static void rebase(struct event_pool *p, const struct reading *r)
 	if (p->device_ns > 1e8)
 		p->rate = (double)(r->host_ns - p->first_host_ns) / p->device_ns;
 	if (p->rate < 0.999 || p->rate > 1.001)
-		p->rate = 1; /* a machine that slept: the clocks count that differently */
+		p->rate = 1; /* the machine was suspended, which the clocks count differently */
 	p->base = p->probe;
 	p->probe = old;
 	p->host_ns = r->host_ns;
 	p->has_clock = true;
-	told.device_ns = (uint64_t)p->device_ns;
-	event_blob(TF_BLOB_DEVICE_CLOCK, 0, &told, sizeof(told));
+	reading.device_ns = (uint64_t)p->device_ns;
+	event_blob(TF_BLOB_DEVICE_CLOCK, 0, &reading, sizeof(reading));
 }
 
 bool event_pool_update_clock(struct event_pool *p, bool is_patient)
 {
-	uint64_t now = clock_monotonic_ns(), patience = p->has_clock ? PROBE_NS : is_patient ? LAST_PROBE_NS : FIRST_PROBE_NS;
+	uint64_t now = clock_monotonic_ns();
+	uint64_t patience = p->has_clock ? PROBE_NS : is_patient ? LAST_PROBE_NS : FIRST_PROBE_NS;
 	struct reading r;
 	bool is_read = false;
 
 	if (p->has_clock && now - p->taken_ns < process_options.cuda_flush_interval_ms * 1000000ull)
 		return true;
 	p->taken_ns = now;
-	/* A slow one is tried again. The last one counts, for the event is that one's. */
+	/* A slow reading is repeated. The last one counts, because the event is that of the last one. */
 	for (int i = 0; i < PROBES; i++) {
-		is_read = probe(p, patience, &r);
+		is_read = read_probe(p, patience, &r);
 		if (!is_read || r.error_ns < PROBE_NS / 8)
 			break;
 	}
 	if (is_read)
-		rebase(p, &r);
+		rebase_clock(p, &r);
 	return p->has_clock;
 }
 
-/* Floats of milliseconds: 60 ns of error at a distance of a second. */
+/* The driver gives floats of milliseconds: an error of 60 ns at a distance of one second. */
 uint64_t event_pool_time(const struct event_pool *p, void *event)
 {
 	float ms;

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pairs of CUDA events of one context, to be used again and again, and where the device's clock stands.
+/* The pool of CUDA events of one context, which are reused, and the device's clock.
  *
- * Without locks: a slot goes from hand to hand by its state. Pools are never given back: 64 contexts of a process have times. */
+ * Lock-free: who may use a slot or a pool follows from its state, which is changed by compare-and-swap.
+ *
+ *   slot: EMPTY -> TAKEN <-> FREE            events made; taken for a piece of work, or freed as its call failed
+ *         TAKEN -> PENDING -> FREE           both events are recorded; their times have been read
+ *         EMPTY, PENDING -> BROKEN           the driver refused; never used again
+ *   pool: NONE -> STARTING -> READY <-> RESTING    RESTING: a call that may destroy the context is in progress
+ *         STARTING, RESTING -> DEAD
+ *
+ * Pools are never freed: 64 contexts of a process have times. */
 #ifndef PILLION_EVENT_POOL_H
 #define PILLION_EVENT_POOL_H
 
@@ -9,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What of the driver is called: its own functions, which no hook sees. Types are the ABI's. */
+/* The driver's own functions, whose calls no hook sees. Types are the ABI's. */
 struct event_pool_api {
 	int (*is_capturing)(void *stream, int *ret);
 	int (*stream_context)(void *stream, void **ret);
@@ -31,11 +39,11 @@ struct event_pool_api {
 extern struct event_pool_api event_pool_api;
 
 enum event_slot_state {
-	EVENT_SLOT_EMPTY, /* no events yet */
+	EVENT_SLOT_EMPTY,
 	EVENT_SLOT_FREE,
-	EVENT_SLOT_TAKEN,   /* by a thread that is asking for the work */
+	EVENT_SLOT_TAKEN,   /* by a thread that is requesting the work */
 	EVENT_SLOT_PENDING, /* both events are on the stream */
-	EVENT_SLOT_BROKEN,  /* not to be touched any more */
+	EVENT_SLOT_BROKEN,
 };
 
 struct event_slot {
@@ -50,13 +58,13 @@ enum event_pool_state { EVENT_POOL_NONE, EVENT_POOL_STARTING, EVENT_POOL_READY, 
 
 struct event_pool {
 	uint64_t id;	    /* cuCtxGetId */
-	uint32_t state;	    /* atomic; RESTING: a call is under way that may end the context */
-	uint32_t made, next; /* slots in use; where the next free one is likely */
-	uint32_t taken;	    /* since the last collecting */
+	uint32_t state;	    /* atomic */
+	uint32_t made, next; /* slots that have events; where the next free one is likely */
+	uint32_t taken;	    /* since the events were last read */
 	int device;
 	void *context;
 	struct event_slot *slots;
-	/* The clock, touched by who collects: `base` was reached at host_ns. */
+	/* The clock, used by the thread that reads events: `base` happened at host_ns. */
 	void *probe_stream, *base, *probe;
 	uint64_t host_ns, first_host_ns, taken_ns;
 	double device_ns, rate; /* from the first base to this one; host ns per device ns */
@@ -64,20 +72,20 @@ struct event_pool {
 };
 extern struct event_pool event_pools[EVENT_POOLS];
 
-/* The pool of a context, made if need be; NULL: not possible now. */
+/* The pool of a context, made at its first use; NULL: not possible now. */
 struct event_pool *event_pool_of(void *context, uint64_t id);
 
-/* A slot whose events may be recorded; NULL: none to be had. */
+/* A slot whose events may be recorded; NULL: there is none. */
 struct event_slot *event_pool_take_slot(struct event_pool *p);
 
-/* Looks where the clock stands, if that is older than the flush interval. False: it is not known. In a guard, and with
- * the capture mode relaxed. is_patient: all would be lost without it. */
+/* Reads the device's clock if the last reading is older than the flush interval. False: it is not known. Under a
+ * guard, and with the capture mode relaxed. is_patient: all records would be lost without it. */
 bool event_pool_update_clock(struct event_pool *p, bool is_patient);
 
-/* When an event of this context was reached, in ns of CLOCK_MONOTONIC. 0: the driver does not tell. */
+/* When an event of this context happened, in ns of CLOCK_MONOTONIC. 0: the driver does not say. */
 uint64_t event_pool_time(const struct event_pool *p, void *event);
 
-/* Calls that the driver calls unsafe would spoil a capture that is under way, in this thread or another: not in this mode. */
+/* In this mode, calls that the driver considers unsafe do not invalidate a stream capture in progress in any thread. */
 int event_pool_relax(void);
 void event_pool_restore(int mode);
 

@@ -4,29 +4,29 @@
 #include <errno.h>
 #include <string.h>
 
-#include "runtime/device/batch.h"
 #include "runtime/common/clock.h"
-#include "runtime/record/event.h"
 #include "runtime/common/loaded.h"
+#include "runtime/device/batch.h"
 #include "runtime/device/event_pool.h"
+#include "runtime/record/event.h"
 
-enum { TAKEN_BEFORE_LOOK = 32, BUSY_STREAMS = 16, DEFAULT_STREAMS = 2 };
+enum { TAKEN_BEFORE_COLLECTION = 32, BUSY_STREAMS = 16, DEFAULT_STREAMS = 2 };
 #define LEGACY_STREAM ((void *)1)
 #define PER_THREAD_STREAM ((void *)2)
 
 uint64_t event_timing_on;
-static uint64_t numbers;	/* given out so far */
-static uint64_t without_pair;	/* pieces of work that asked for one */
+static uint64_t numbers; /* given out so far */
+static uint64_t untimed; /* pieces of work for which there were no events */
 static uint64_t pending;
-static uint64_t next_look_ns;	/* when a flush interval will have gone by */
-static uint64_t collecting;	/* generation of the image one of whose threads is at it */
+static uint64_t next_collection_ns; /* when a flush interval will have passed */
+static uint64_t collecting_in;	    /* generation of the image one of whose threads reads events */
 
 const char *event_timing_start(void)
 {
 	void *unknown = NULL;
 
 #define FIND(field, symbol)                                                                                            \
-	if (!(event_pool_api.field = loaded_in("libcuda.so", symbol)))                                                       \
+	if (!(event_pool_api.field = loaded_in("libcuda.so", symbol)))                                                 \
 		unknown = &event_pool_api;
 	FIND(is_capturing, "cuStreamIsCapturing")
 	FIND(stream_context, "cuStreamGetCtx")
@@ -51,11 +51,16 @@ const char *event_timing_start(void)
 	return NULL;
 }
 
+void event_timing_stop(void)
+{
+	event_timing_on = 0;
+}
+
 /* ---- around a call ---- */
 
-static void no_pair(void)
+static void count_untimed(void)
 {
-	__atomic_fetch_add(&without_pair, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&untimed, 1, __ATOMIC_RELAXED);
 }
 
 static struct event_pool *pool_of(void *stream)
@@ -72,20 +77,20 @@ static bool is_capturing(void *stream)
 {
 	int state = 0;
 
-	/* An error here: of the default stream while another one is being captured, or no stream at all. */
+	/* An error here means the default stream while another one is being captured, or no stream at all. */
 	return event_pool_api.is_capturing(stream, &state) || state;
 }
 
-static void take(struct event_timing *p)
+static void record_begin(struct event_timing *p)
 {
 	struct event_pool *pool = pool_of(p->stream);
 
 	if (!pool) {
-		no_pair();
+		count_untimed();
 		return;
 	}
-	if (__atomic_add_fetch(&pool->taken, 1, __ATOMIC_RELAXED) >= TAKEN_BEFORE_LOOK ||
-	    clock_monotonic_ns() > __atomic_load_n(&next_look_ns, __ATOMIC_RELAXED))
+	if (__atomic_add_fetch(&pool->taken, 1, __ATOMIC_RELAXED) >= TAKEN_BEFORE_COLLECTION ||
+	    clock_monotonic_ns() > __atomic_load_n(&next_collection_ns, __ATOMIC_RELAXED))
 		event_timing_collect(false);
 	p->pool = pool;
 	p->slot = event_pool_take_slot(pool);
@@ -96,7 +101,7 @@ static void take(struct event_timing *p)
 	if (p->slot)
 		p->number = p->slot->number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED);
 	else
-		no_pair();
+		count_untimed();
 }
 
 void event_timing_begin(struct event_timing *p, void *stream, bool is_per_thread)
@@ -105,8 +110,8 @@ void event_timing_begin(struct event_timing *p, void *stream, bool is_per_thread
 
 	p->number = 0;
 	p->stream = stream ? stream : is_per_thread ? PER_THREAD_STREAM : LEGACY_STREAM;
-	if (event_enter() && !is_capturing(p->stream))
-		take(p);
+	if (thread_attached() && !is_capturing(p->stream))
+		record_begin(p);
 	errno = error;
 }
 
@@ -122,7 +127,7 @@ bool event_timing_end(const struct event_timing *p, struct tf_work *work, uint64
 	int error = errno;
 
 	if (event_pool_api.record(s->end, p->stream)) {
-		no_pair();
+		count_untimed();
 		event_timing_drop(p);
 		errno = error;
 		return false;
@@ -144,9 +149,9 @@ bool event_timing_end(const struct event_timing *p, struct tf_work *work, uint64
 
 struct collecting {
 	struct batch batch;
-	void *busy[BUSY_STREAMS]; /* streams of this pool that have not come to some pair of theirs: nor to a later one */
+	void *busy[BUSY_STREAMS]; /* streams of this pool with work that is not done: their later work is not either */
 	unsigned busy_count;
-	bool is_last, is_patient; /* is_patient: about the clock, if there is none yet */
+	bool is_last, is_patient; /* is_patient: wait longer for the first clock reading */
 };
 
 static bool is_busy(const struct collecting *c, const void *stream)
@@ -157,7 +162,7 @@ static bool is_busy(const struct collecting *c, const void *stream)
 	return c->busy_count == BUSY_STREAMS;
 }
 
-static void keep(struct collecting *c, const struct event_pool *p, const struct event_slot *s)
+static void write_times(struct collecting *c, const struct event_pool *p, const struct event_slot *s)
 {
 	struct batch_item item = {.bytes = s->bytes, .correlation = (uint32_t)s->number};
 	uint16_t epoch = (uint16_t)(s->number >> 32);
@@ -175,8 +180,9 @@ static void keep(struct collecting *c, const struct event_pool *p, const struct 
 	batch_put_known(&c->batch, s->work, &item);
 }
 
-/* What is not ready at the end is given up. So is what the driver has no answer for: then it has none to the program either. */
-static void look(struct collecting *c, const struct event_pool *p, struct event_slot *s)
+/* Work that is not done at the end is given up. So is work for which the driver returns an error, as it does to the
+ * program. */
+static void collect_slot(struct collecting *c, const struct event_pool *p, struct event_slot *s)
 {
 	enum { NOT_READY = 600 };
 	int result = !c->is_last && is_busy(c, s->stream) ? NOT_READY : event_pool_api.query(s->end);
@@ -189,14 +195,15 @@ static void look(struct collecting *c, const struct event_pool *p, struct event_
 	if (result)
 		c->batch.lost.timeless++;
 	else
-		keep(c, p, s);
+		write_times(c, p, s);
 	__atomic_fetch_sub(&pending, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->state, result ? EVENT_SLOT_BROKEN : EVENT_SLOT_FREE, __ATOMIC_RELEASE);
 }
 
 static void collect_pool(struct collecting *c, struct event_pool *p)
 {
-	uint32_t made = __atomic_load_n(&p->made, __ATOMIC_ACQUIRE), first = __atomic_load_n(&p->next, __ATOMIC_RELAXED);
+	uint32_t made = __atomic_load_n(&p->made, __ATOMIC_ACQUIRE);
+	uint32_t first = __atomic_load_n(&p->next, __ATOMIC_RELAXED);
 
 	__atomic_store_n(&p->taken, 0, __ATOMIC_RELAXED);
 	c->busy_count = 0;
@@ -207,41 +214,44 @@ static void collect_pool(struct collecting *c, struct event_pool *p)
 		struct event_slot *s = &p->slots[(first + i) % made];
 
 		if (__atomic_load_n(&s->state, __ATOMIC_ACQUIRE) == EVENT_SLOT_PENDING)
-			look(c, p, s);
+			collect_slot(c, p, s);
 	}
 }
 
-static void collect(bool is_last, bool is_patient)
+static void collect_all(bool is_last, bool is_patient)
 {
 	struct tf_device_batch head = {.source = TF_SOURCE_EVENTS, .time = TF_DEVICE_TIME_MONOTONIC};
 	struct collecting c = {.is_last = is_last, .is_patient = is_patient};
 	int mode = event_pool_relax();
 
-	__atomic_store_n(&next_look_ns, clock_monotonic_ns() + process_options.cuda_flush_interval_ms * 1000000ull, __ATOMIC_RELAXED);
+	__atomic_store_n(&next_collection_ns,
+			 clock_monotonic_ns() + process_options.cuda_flush_interval_ms * 1000000ull,
+			 __ATOMIC_RELAXED);
 	batch_begin(&c.batch, TF_BLOB_DEVICE, &head);
 	for (struct event_pool *p = event_pools; p < event_pools + EVENT_POOLS; p++)
 		if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == EVENT_POOL_READY)
 			collect_pool(&c, p);
 	batch_end(&c.batch);
-	c.batch.lost.dropped += __atomic_exchange_n(&without_pair, 0, __ATOMIC_RELAXED);
-	batch_tell_lost(&c.batch.lost);
+	c.batch.lost.dropped += __atomic_exchange_n(&untimed, 0, __ATOMIC_RELAXED);
+	batch_write_lost(&c.batch.lost);
 	event_pool_restore(mode);
 }
 
 static void try_collect(bool is_last, bool is_patient)
 {
-	uint64_t old = __atomic_load_n(&collecting, __ATOMIC_RELAXED);
+	uint64_t old = __atomic_load_n(&collecting_in, __ATOMIC_RELAXED);
 	struct thread_guard guard;
 
-	if (!(__atomic_load_n(&pending, __ATOMIC_RELAXED) | __atomic_load_n(&without_pair, __ATOMIC_RELAXED)))
+	if (!(__atomic_load_n(&pending, __ATOMIC_RELAXED) | __atomic_load_n(&untimed, __ATOMIC_RELAXED)))
 		return;
 	if (old == process.generation ||
-	    !__atomic_compare_exchange_n(&collecting, &old, process.generation, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+	    !__atomic_compare_exchange_n(&collecting_in, &old, process.generation, false, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
 		return;
 	thread_guard_enter(&thread_self, &guard);
-	collect(is_last, is_patient);
+	collect_all(is_last, is_patient);
 	thread_guard_leave(&thread_self, &guard);
-	__atomic_store_n(&collecting, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&collecting_in, 0, __ATOMIC_RELEASE);
 }
 
 void event_timing_collect(bool is_last)
@@ -251,7 +261,7 @@ void event_timing_collect(bool is_last)
 
 /* ---- contexts that end ---- */
 
-static bool is_meant(const struct event_pool *p, const void *context, int device)
+static bool is_ending(const struct event_pool *p, const void *context, int device)
 {
 	unsigned long long id;
 
@@ -262,7 +272,7 @@ static bool is_meant(const struct event_pool *p, const void *context, int device
 	return !event_pool_api.context_id(NULL, &id) && p->id == id;
 }
 
-static void move(struct event_pool *p, uint32_t from, uint32_t to)
+static void change_state(struct event_pool *p, uint32_t from, uint32_t to)
 {
 	__atomic_compare_exchange_n(&p->state, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
@@ -271,8 +281,8 @@ void event_timing_context_ends(void *context, int device)
 {
 	try_collect(false, true);
 	for (struct event_pool *p = event_pools; p < event_pools + EVENT_POOLS; p++)
-		if (p->id && is_meant(p, context, device))
-			move(p, EVENT_POOL_READY, EVENT_POOL_RESTING);
+		if (p->id && is_ending(p, context, device))
+			change_state(p, EVENT_POOL_READY, EVENT_POOL_RESTING);
 }
 
 static void count_unfinished(const struct event_pool *p)
@@ -282,10 +292,10 @@ static void count_unfinished(const struct event_pool *p)
 	for (uint32_t i = 0; i < p->made && i < EVENT_SLOTS; i++)
 		lost.timeless += __atomic_load_n(&p->slots[i].state, __ATOMIC_ACQUIRE) == EVENT_SLOT_PENDING;
 	__atomic_fetch_sub(&pending, lost.timeless, __ATOMIC_RELAXED);
-	batch_tell_lost(&lost);
+	batch_write_lost(&lost);
 }
 
-/* A primary context outlives a release while others hold it. */
+/* A primary context outlives a release while other users hold it. */
 void event_timing_context_ended(int device)
 {
 	unsigned flags;
@@ -298,6 +308,6 @@ void event_timing_context_ended(int device)
 			continue;
 		if (!is_active)
 			count_unfinished(p);
-		move(p, EVENT_POOL_RESTING, is_active ? EVENT_POOL_READY : EVENT_POOL_DEAD);
+		change_state(p, EVENT_POOL_RESTING, is_active ? EVENT_POOL_READY : EVENT_POOL_DEAD);
 	}
 }

@@ -44,6 +44,12 @@ extern __thread struct thread thread_self __attribute__((tls_model("initial-exec
  * the call is to be forwarded. */
 __attribute__((cold)) bool thread_enter(struct thread *t);
 
+/* May the calling thread record? For code that runs only once the recorder has started. */
+static inline bool thread_attached(void)
+{
+	return __builtin_expect(thread_self.generation == process.generation, 1) || thread_enter(&thread_self);
+}
+
 /* Guards a stretch of our own slow code: calls made in it are forwarded, signals wait, cancellation too. Not across a real call. */
 struct thread_guard {
 	uint64_t generation, signals, start_ticks;

@@ -94,7 +94,7 @@ for mode in told untold; do
 done
 PILLION_SIMCUPTI=slow=600 accounted first "$targets/cuda_event_timing" first 50
 is "$? $(cat out)" '0 done' 'a CUPTI that takes longer than anybody waits: the program goes on'
-like "$(notes first)" 'missing of what was asked for while CUPTI was being opened' 'and the ledger says so'
+like "$(notes first)" 'missing of work that was requested while another thread was opening CUPTI' 'and the ledger says so'
 like "$(ledger first 'unmatched calls')" '^[1-9]' 'with the calls that have no record'
 for how in cancel jump fork; do
 	PILLION_SIMCUPTI=slow=20 accounted amid -c cudaProfilerApi --capture-range-end=stop "$targets/cuda_opening" $how 7

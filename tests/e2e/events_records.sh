@@ -104,16 +104,16 @@ killed() {
 }
 ok 'killed in mid-run: all but what was under way' killed
 
-# ---- auto: for want of CUPTI ----
+# ---- auto: where CUPTI is unavailable ----
 
 export PILLION_GPU_ACTIVITY=auto
 mkdir without && cp "$doubles/libcuda.so.1" "$doubles/libcudart.so.13" without/ # NVIDIA's own may be there, and does not go with this driver
 LD_LIBRARY_PATH=$PWD/without as_bare without "$doubles/cuda_launches" 3
-like "$(notes without)" 'from CUDA events, for want of CUPTI: (there is no libcupti|CUPTI does not work)' 'auto, no libcupti: events, and the ledger says why'
+like "$(notes without)" 'from CUDA events because CUPTI is unavailable: (there is no libcupti|CUPTI does not work)' 'auto, no libcupti: events, and the ledger says why'
 for mood in notinit error39; do
 	PILLION_SIMCUPTI=$mood accounted mood "$doubles/cuda_launches" 3
 	is "$? $(ledger mood 'device records') $(ledger mood 'unmatched device records')" "0 51 0" "auto, $mood: all records"
-	[ $mood = error39 ] || like "$(notes mood)" 'from CUDA events, for want of CUPTI: CUPTI .* gave 15' 'by events, and the ledger says why'
+	[ $mood = error39 ] || like "$(notes mood)" 'from CUDA events because CUPTI is unavailable: CUPTI .* gave 15' 'by events, and the ledger says why'
 done
 NSYS_PROFILING_SESSION_ID=1 accounted other "$doubles/cuda_launches" 2
 is "$(ledger other 'device records')$(notes other | grep -c 'under nsys')" 01 "auto under nsys: no events in the other's run, and the ledger says so"

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/device/cupti.h"
+#include "runtime/device/cupti_calls.h"
 #include "runtime/device/cupti_layout.h"
+#include "runtime/device/cupti_state.h"
 
 /* What a name looks like whose call launches, copies, sets, allocates or frees. */
 #define WORK                                                                                                           \

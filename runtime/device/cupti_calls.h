@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CUPTI's records of calls, by which a host call and the device work that it requested are matched. */
+#ifndef PILLION_CUPTI_CALLS_H
+#define PILLION_CUPTI_CALLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+void cupti_calls_set(bool is_on);
+
+/* Is a record of this call kept? `function` is its callback id. */
+bool cupti_calls_wanted(bool is_driver, uint32_t function);
+
+#endif
