@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dlsym(handle, name): looked at and jumped through, never called, so that glibc sees the return address of the program: what
- * RTLD_NEXT and RTLD_DEFAULT mean depends on it. And the pointers that look-ups hand out, see lookup.h. */
-#include "preload/lookup/lookup.h"
+/* dlsym(handle, name): lookup_dlsym() decides, then this jumps to the real function instead of calling it, so that
+ * glibc sees the return address of the program: the meaning of RTLD_NEXT and RTLD_DEFAULT depends on it. */
 	.text
 	.globl	dlsym
 	.type	dlsym, @function
@@ -25,39 +24,9 @@ dlsym:
 	testq	%rdx, %rdx
 	je	1f
 	movq	%rdx, %r11
-	leaq	lookup_no_version(%rip), %rdx	/* if it is dlvsym that we go on to */
+	leaq	lookup_no_version(%rip), %rdx	/* in case the target is dlvsym */
 	jmpq	*%r11
 1:	ret
 	.cfi_endproc
 	.size	dlsym, .-dlsym
-
-/* The slot's real function as the fifth argument of type double, then the wrapper. */
-	.type	pass_through, @function
-pass_through:
-	.cfi_startproc
-	shlq	$4, %r11
-	leaq	trampoline_slots(%rip), %r10
-	addq	%r11, %r10
-	movq	(%r10), %xmm4
-	jmpq	*8(%r10)
-	.cfi_endproc
-	.size	pass_through, .-pass_through
-
-	.balign	16
-	.globl	trampoline_code
-	.hidden	trampoline_code
-	.type	trampoline_code, @function
-trampoline_code:
-	.cfi_startproc
-	.set	slot, 0
-	.rept	TRAMPOLINES
-	.balign	16
-	endbr64
-	movl	$slot, %r11d
-	jmp	pass_through
-	.set	slot, slot + 1
-	.endr
-	.balign	16
-	.cfi_endproc
-	.size	trampoline_code, .-trampoline_code
 	.section .note.GNU-stack, "", @progbits

@@ -8,42 +8,44 @@
 #include "runtime/common/loaded.h"
 #include "runtime/common/text.h"
 #include "preload/lookup/audit.h"
+#include "preload/lookup/trampoline.h"
 #include "preload/hook/entry.h"
 
-/* ---- the rows by name ---- */
+/* ---- rows by name ---- */
 
 extern const struct entry_row __start_pillion_entries[] __attribute__((visibility("hidden")));
 extern const struct entry_row __stop_pillion_entries[] __attribute__((visibility("hidden")));
 
 static struct table row_of; /* hash of a symbol -> its entry */
-static bool is_listed;
+static bool has_rows;
 
-static uint64_t hash(const char *symbol)
+static uint64_t symbol_hash(const char *symbol)
 {
 	return table_hash(0x646f6f72, symbol, strlen(symbol));
 }
 
-/* At the first look-up that may concern us, by however many threads at once. */
-static void list(void)
+/* At the first lookup of a name that may be ours, possibly by several threads at once. */
+static void fill_rows(void)
 {
 	for (const struct entry_row *row = __start_pillion_entries; row < __stop_pillion_entries; row++)
-		table_set(&row_of, hash(row->symbol), (uint64_t)row);
-	__atomic_store_n(&is_listed, true, __ATOMIC_RELEASE);
+		table_set(&row_of, symbol_hash(row->symbol), (uint64_t)row);
+	__atomic_store_n(&has_rows, true, __ATOMIC_RELEASE);
 }
 
 const struct entry_row *lookup_row(const char *symbol)
 {
-	if (!__atomic_load_n(&is_listed, __ATOMIC_ACQUIRE))
-		list();
-	return (const struct entry_row *)table_get(&row_of, hash(symbol));
+	if (!__atomic_load_n(&has_rows, __ATOMIC_ACQUIRE))
+		fill_rows();
+	return (const struct entry_row *)table_get(&row_of, symbol_hash(symbol));
 }
 
-/* ---- who asks ---- */
+/* ---- callers ---- */
 
-/* By the linker's word, which is good before our constructor, too. */
+/* By addresses that the linker fills in, so it works before our constructor, too. */
 bool lookup_is_ours(const void *address)
 {
-	extern const char __ehdr_start[] __attribute__((visibility("hidden"))), _end[] __attribute__((visibility("hidden")));
+	extern const char __ehdr_start[] __attribute__((visibility("hidden"))),
+		_end[] __attribute__((visibility("hidden")));
 
 	return (const char *)address >= __ehdr_start && (const char *)address < _end;
 }
@@ -55,62 +57,58 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static enum lookup_caller classify(const char *path)
+static enum lookup_caller caller_of_path(const char *path)
 {
 	static const struct {
 		const char *prefix;
-		enum lookup_caller asker;
-	} kinds[] = {{"libcudart", LOOKUP_BY_RUNTIME}, {"libcuda.so", LOOKUP_BY_TOOL},   {"libcupti", LOOKUP_BY_TOOL},
-		     {"libnvperf", LOOKUP_BY_TOOL},	  {"libnvidia-", LOOKUP_BY_TOOL}, {"libcudadebugger", LOOKUP_BY_TOOL}};
+		enum lookup_caller caller;
+	} kinds[] = {{"libcudart", LOOKUP_BY_RUNTIME}, {"libcuda.so", LOOKUP_BY_TOOL},
+		     {"libcupti", LOOKUP_BY_TOOL},     {"libnvperf", LOOKUP_BY_TOOL},
+		     {"libnvidia-", LOOKUP_BY_TOOL},   {"libcudadebugger", LOOKUP_BY_TOOL}};
 	const char *name = base_name(path);
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (!strncmp(name, kinds[i].prefix, strlen(kinds[i].prefix)))
-			return kinds[i].asker;
+			return kinds[i].caller;
 	return LOOKUP_BY_PROGRAM;
 }
 
 enum lookup_caller lookup_caller_of(const void *caller)
 {
 	static struct table known;
-	uint64_t key = caller_key(0, (uintptr_t)caller), asker = table_get(&known, key);
+	uint64_t key = caller_key(0, (uintptr_t)caller), kind = table_get(&known, key);
 	char path[PATH_MAX];
 
-	if (!asker) {
-		asker = LOOKUP_BY_PROGRAM;
+	if (!kind) {
+		kind = LOOKUP_BY_PROGRAM;
 		if (lookup_is_ours(caller))
-			asker = LOOKUP_BY_TOOL;
+			kind = LOOKUP_BY_TOOL;
 		else if (loaded_path(caller, path, sizeof(path)))
-			asker = classify(path);
-		table_set(&known, key, asker);
+			kind = caller_of_path(path);
+		table_set(&known, key, kind);
 	}
-	return (enum lookup_caller)asker;
+	return (enum lookup_caller)kind;
 }
 
-/* ---- pointers handed out ---- */
+/* ---- trampolines ---- */
 
-/* Read by the trampolines. A slot is written before anybody has its trampoline, and never again. */
-struct trampoline_slot {
-	void *real, *via;
-} trampoline_slots[TRAMPOLINES] __attribute__((visibility("hidden")));
-extern const char trampoline_code[TRAMPOLINES][16] __attribute__((visibility("hidden")));
+static struct table slot_of; /* hash of row and real function -> slot + 1 */
 
-static struct table handed; /* hash of row and real function -> slot + 1 */
-
-static void say_full(void)
+static void note_full(void)
 {
-	static bool is_said;
+	static bool is_noted;
 	struct thread_guard guard;
 
-	if (__atomic_exchange_n(&is_said, true, __ATOMIC_RELAXED) || !event_enter())
+	if (__atomic_exchange_n(&is_noted, true, __ATOMIC_RELAXED) || !event_enter())
 		return;
 	thread_guard_enter(&thread_self, &guard);
 	process_note("some CUDA calls are missing: the program has looked up more functions than there is room for");
 	thread_guard_leave(&thread_self, &guard);
 }
 
-/* In this process, ever. CUDA's calls are followed whatever is recorded: they move the capture range and start CUPTI. */
-static bool is_recorded(unsigned group)
+/* Can a call of this group matter in this process? CUDA's calls always can: they move the capture range and open
+ * CUPTI. */
+static bool is_group_used(unsigned group)
 {
 	bool is_cuda = group == TF_GROUP_CUDA || group == TF_GROUP_CUDA_DRIVER;
 
@@ -125,21 +123,23 @@ void *lookup_trampoline(const struct entry_row *row, void *real)
 	uint32_t number, slot;
 	bool is_new;
 
-	if (!is_recorded(row->group))
+	if (!is_group_used(row->group))
 		return real;
-	e = table_add(&handed, table_hash(row->place, &real, sizeof(real)), &number, &is_new);
+	e = table_add(&slot_of, table_hash(row->place, &real, sizeof(real)), &number, &is_new);
 	if (!e)
 		return real;
 	old = __atomic_load_n(&e->value, __ATOMIC_ACQUIRE);
 	if (old)
 		return (void *)trampoline_code[old - 1];
-	slot = __atomic_load_n(&taken, __ATOMIC_RELAXED) < TRAMPOLINES ? __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED) : TRAMPOLINES;
+	slot = TRAMPOLINES;
+	if (__atomic_load_n(&taken, __ATOMIC_RELAXED) < TRAMPOLINES)
+		slot = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED);
 	if (slot >= TRAMPOLINES) {
-		say_full();
+		note_full();
 		return real;
 	}
 	trampoline_slots[slot] = (struct trampoline_slot){real, row->via};
-	/* Another thread may have been faster: its pointer is everybody's. */
+	/* Another thread may have been faster: then all use its trampoline. */
 	if (!__atomic_compare_exchange_n(&e->value, &old, slot + 1ull, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		slot = (uint32_t)old - 1;
 	return (void *)trampoline_code[slot];
@@ -152,61 +152,63 @@ const char lookup_no_version[] __attribute__((visibility("hidden"))) = "CUDA";
 static void *(*real_dlsym)(void *, const char *);
 static void *real_dlvsym;
 
-static void *find_libc(const char *symbol)
+static void *find_in_libc(const char *symbol)
 {
 	void *found = loaded_next_unasked(symbol);
 
 	return found ? found : loaded_next(symbol);
 }
 
-/* Not a row of the table: where libdl is a library of its own, it may be loaded after us. */
-static bool find_real(void)
+/* Not rows of the hook table: where libdl is a separate library, it may be loaded after us. */
+static bool find_real_dlsym(void)
 {
 	if (__atomic_load_n(&real_dlsym, __ATOMIC_ACQUIRE))
 		return true;
-	__atomic_store_n(&real_dlvsym, find_libc("dlvsym"), __ATOMIC_RELAXED);
-	__atomic_store_n(&real_dlsym, (void *(*)(void *, const char *))find_libc("dlsym"), __ATOMIC_RELEASE);
+	__atomic_store_n(&real_dlvsym, find_in_libc("dlvsym"), __ATOMIC_RELAXED);
+	__atomic_store_n(&real_dlsym, (void *(*)(void *, const char *))find_in_libc("dlsym"), __ATOMIC_RELEASE);
 	return real_dlsym;
 }
 
-/* Would the name be found without us? Asked of glibc as ourselves, "next" is everything global after us. */
+/* Would the name be found without us? For our own object RTLD_NEXT means all global objects after it. */
 static bool is_reachable(const char *name, const void *caller)
 {
 	return real_dlsym(RTLD_NEXT, name) || loaded_before(name) || loaded_below(caller, name);
 }
 
-/* Our names bear no version, so no question with a version finds them: glibc fails, and words dlerror(), as without us. */
-static struct lookup_result decline(void)
+/* Our symbols have no version, so a lookup with a version does not find them: glibc fails and sets dlerror() as
+ * without us. */
+static struct lookup_result not_found(void)
 {
 	return (struct lookup_result){NULL, real_dlvsym ? real_dlvsym : (void *)real_dlsym};
 }
 
-static struct lookup_result look_up(const struct entry_row *row, void *handle, const char *name, const void *caller)
+static struct lookup_result look_up_row(const struct entry_row *row, void *handle, const char *name, const void *caller)
 {
-	struct lookup_result go_on = {NULL, (void *)real_dlsym};
-	enum lookup_caller asker = lookup_caller_of(caller);
+	struct lookup_result unchanged = {NULL, (void *)real_dlsym};
+	enum lookup_caller kind = lookup_caller_of(caller);
 	void *real;
 
-	if (asker == LOOKUP_BY_TOOL)
-		return go_on;
+	if (kind == LOOKUP_BY_TOOL)
+		return unchanged;
 	if (handle == RTLD_DEFAULT || handle == RTLD_NEXT)
-		return is_reachable(name, caller) ? go_on : decline();
+		return is_reachable(name, caller) ? unchanged : not_found();
 	real = real_dlsym(handle, name);
 	if (!real)
 		return (struct lookup_result){NULL, NULL};
-	if (lookup_is_ours(real)) /* the whole program's handle */
-		return is_reachable(name, caller) ? go_on : decline();
-	if (asker == LOOKUP_BY_RUNTIME && row->group == TF_GROUP_CUDA_DRIVER)
+	if (lookup_is_ours(real)) /* `handle` is the whole program's */
+		return is_reachable(name, caller) ? unchanged : not_found();
+	if (kind == LOOKUP_BY_RUNTIME && row->group == TF_GROUP_CUDA_DRIVER)
 		return (struct lookup_result){real, NULL};
 	return (struct lookup_result){lookup_trampoline(row, real), NULL};
 }
 
-/* Letters that all names of our rows begin with. */
+/* A quick test: the names of all rows begin with one of these. */
 static bool may_be_ours(const char *name)
 {
 	while (*name == '_')
 		name++;
-	return (name[0] == 'c' && name[1] == 'u') || (name[0] == 'n' && name[1] == 'c') || (name[0] == 'M' && name[1] == 'P');
+	return (name[0] == 'c' && name[1] == 'u') || (name[0] == 'n' && name[1] == 'c') || (name[0] == 'M' &&
+											    name[1] == 'P');
 }
 
 struct lookup_result lookup_dlsym(void *handle, const char *name, const void *caller)
@@ -215,23 +217,23 @@ struct lookup_result lookup_dlsym(void *handle, const char *name, const void *ca
 	const struct entry_row *row;
 	int error = errno;
 
-	if (!find_real())
+	if (!find_real_dlsym())
 		return answer;
 	answer.jump = (void *)real_dlsym;
 	if (name && may_be_ours(name)) {
 		row = lookup_row(name);
 		if (row)
-			answer = look_up(row, handle, name, caller);
+			answer = look_up_row(row, handle, name, caller);
 		errno = error;
 	}
 	return answer;
 }
 
-/* ---- the loader's bindings, by its auditor ---- */
+/* ---- bindings, reported by the loader's auditor ---- */
 
 static bool is_audited;
 
-/* Libc's functions are ours in all its libraries; one of that name in another is not the function that our wrapper would call. */
+/* A function of libc's name in another library is not the function that our wrapper would call. */
 static bool is_libc(const char *path)
 {
 	static const char *const names[] = {"libc.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1"};
@@ -242,11 +244,11 @@ static bool is_libc(const char *path)
 	return false;
 }
 
-static bool is_left(const struct entry_row *row, const char *from)
+static bool is_left_unchanged(const struct entry_row *row, const char *from)
 {
-	enum lookup_caller asker = classify(from);
+	enum lookup_caller kind = caller_of_path(from);
 
-	return asker == LOOKUP_BY_TOOL || (asker == LOOKUP_BY_RUNTIME && row->group == TF_GROUP_CUDA_DRIVER);
+	return kind == LOOKUP_BY_TOOL || (kind == LOOKUP_BY_RUNTIME && row->group == TF_GROUP_CUDA_DRIVER);
 }
 
 HOOK_EXPORT uintptr_t pillion_bind(const char *name, uintptr_t bound, const char *from, const char *in)
@@ -259,22 +261,22 @@ HOOK_EXPORT uintptr_t pillion_bind(const char *name, uintptr_t bound, const char
 		is_audited = true;
 	else if (is_libc(in))
 		wrapper = (uintptr_t)loaded_ours_symbol(name);
-	else if (may_be_ours(name) && (row = lookup_row(name)) && !is_left(row, from))
+	else if (may_be_ours(name) && (row = lookup_row(name)) && !is_left_unchanged(row, from))
 		wrapper = (uintptr_t)lookup_trampoline(row, (void *)bound);
 	errno = error;
 	return wrapper ? wrapper : bound;
 }
 
-/* ---- what no door leads to ---- */
+/* ---- calls that cannot be seen ---- */
 
-static bool is_unseen(const char *symbol)
+static bool is_recorded_symbol(const char *symbol)
 {
 	const struct entry_row *row = may_be_ours(symbol) ? lookup_row(symbol) : NULL;
 
 	return row && process_gate.groups & 1u << row->group;
 }
 
-static void say_unseen(const char *path, const char *symbol)
+static void note_unseen(const char *path, const char *symbol)
 {
 	char bytes[PATH_MAX + 256];
 	struct text t = text_init(bytes, sizeof(bytes));
@@ -286,7 +288,8 @@ static void say_unseen(const char *path, const char *symbol)
 	process_note(bytes);
 }
 
-/* A forked child leaves it to its parent: another thread may have had the loader's list lock at the fork, and has it there for ever. */
+/* Not in a forked child: another thread may have held the loader's list lock at the fork, and it is held there for
+ * ever. */
 void lookup_note_unseen(void)
 {
 	static const char *const libraries[] = {"libcu", "libnccl", "libmpi"};
@@ -302,7 +305,8 @@ void lookup_note_unseen(void)
 		return;
 	thread_guard_enter(&thread_self, &guard);
 	if (process_options.ld_audit && !is_audited)
-		process_note("--ld-audit had no effect: the loader has not loaded libpillion-audit.so, or is older than glibc 2.35's");
-	loaded_past(is_unseen, say_unseen);
+		process_note("--ld-audit had no effect: the loader has not loaded libpillion-audit.so, or is older "
+			     "than glibc 2.35's");
+	loaded_past(is_recorded_symbol, note_unseen);
 	thread_guard_leave(&thread_self, &guard);
 }

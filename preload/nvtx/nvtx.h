@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of NVTX's binary interface that we meet, for versions 2 and 3. NVIDIA's headers are not needed to build; where
- * they are there, a unit test compares. */
+/* The part of NVTX's binary interface that we use, for versions 2 and 3. The build does not need NVIDIA's headers;
+ * where they are installed, a unit test compares them with this. */
 #ifndef PILLION_NVTX_H
 #define PILLION_NVTX_H
 
@@ -12,7 +12,7 @@ enum nvtx_module { NVTX_CORE = 1, NVTX_CUDA = 2, NVTX_CUDART = 4, NVTX_CORE2 = 5
 enum { NVTX_ARGB = 1 };
 enum nvtx_message { NVTX_ASCII = 1, NVTX_UNICODE = 2, NVTX_REGISTERED = 3 };
 
-/* Places in the table of module CORE. */
+/* Slots in the table of module CORE. */
 enum nvtx_core_slot {
 	NVTX_MARK_EX = 1,
 	NVTX_MARK_A,
@@ -50,7 +50,7 @@ enum nvtx_domain_slot {
 	NVTX_DOMAIN_INITIALIZE,
 };
 
-/* Those of CUDA, by the driver's handles, and of CUDART, by the runtime's, which are the same. */
+/* Those of CUDA, for the driver's handles, and of CUDART, for the runtime's, which are the same handles. */
 enum nvtx_cuda_slot {
 	NVTX_NAME_CU_DEVICE_A = 1,
 	NVTX_NAME_CU_DEVICE_W,
@@ -75,7 +75,7 @@ struct nvtx_attributes {
 	uint32_t category;
 	int32_t color_type;
 	uint32_t color;
-	int32_t payload_type, reserved; /* reserved: of an extended payload, how many */
+	int32_t payload_type, reserved; /* reserved: the count of extended payloads */
 	uint64_t payload;
 	int32_t message_type;
 	const void *message;
@@ -94,7 +94,7 @@ struct nvtx_resource {
 	const void *message;
 };
 
-/* ---- the extensions: payloads and counters, NVTX 3.1 and newer ---- */
+/* ---- extensions: payloads and counters, NVTX 3.1 and newer ---- */
 
 /* In payload_type: `payload` is the address of a struct nvtx_payload[reserved]. */
 #define NVTX_PAYLOAD_EXTENDED ((int32_t)0xDFBD0009)
@@ -130,7 +130,7 @@ enum {
 };
 
 struct nvtx_schema {
-	uint64_t fields; /* those that are given */
+	uint64_t fields; /* those that are set */
 	const char *name;
 	uint64_t type, flags;
 	const struct nvtx_schema_entry *entries;
@@ -234,10 +234,10 @@ struct nvtx_extension_module {
 	const void *info;
 };
 
-/* What an extension in a program calls once, with its table. */
+/* Called once by an extension in a program, with its table. */
 int InitializeInjectionNvtxExtension(struct nvtx_extension_module *module);
 
-/* What a copy of NVTX in a program calls once, with its way to its tables. 1: we are its tool. */
+/* Called once by a copy of NVTX in a program, with the function that returns its tables. 1: we are its tool. */
 int InitializeInjectionNvtx2(const void *(*export_table)(uint32_t id));
 
 #endif

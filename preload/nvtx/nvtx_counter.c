@@ -14,14 +14,14 @@ struct counter {
 
 static struct table counters; /* hash of domain and id -> its struct */
 
-static uint64_t key_of(struct nvtx_domain *d, uint64_t id)
+static uint64_t counter_key(struct nvtx_domain *d, uint64_t id)
 {
 	uint64_t key[2] = {d ? d->number : 0, id};
 
 	return table_hash(5, key, sizeof(key));
 }
 
-static void add_name(char **at, const char *name, size_t limit)
+static void append_counter_text(char **at, const char *name, size_t limit)
 {
 	size_t length = nvtx_text_length(name);
 	uint16_t bytes = (uint16_t)(length < limit ? length : limit);
@@ -31,7 +31,7 @@ static void add_name(char **at, const char *name, size_t limit)
 	*at += sizeof(bytes) + bytes;
 }
 
-static const char *unit_of(const struct nvtx_counter *a)
+static const char *counter_unit(const struct nvtx_counter *a)
 {
 	for (const struct nvtx_semantics *s = a->semantics; s; s = s->next)
 		if (s->id == NVTX_SEMANTICS_COUNTER && s->size >= sizeof(struct nvtx_counter_semantics))
@@ -43,7 +43,8 @@ static uint64_t counter_register(struct nvtx_domain *d, const struct nvtx_counte
 {
 	enum { NAME = 1024, UNIT = 64 };
 	static uint64_t ids;
-	char bytes[sizeof(struct tf_nvtx) + 2 * NAME + UNIT + 3 * sizeof(uint16_t)], *at = bytes + sizeof(struct tf_nvtx);
+	char bytes[sizeof(struct tf_nvtx) + 2 * NAME + UNIT + 3 * sizeof(uint16_t)];
+	char *at = bytes + sizeof(struct tf_nvtx);
 	struct tf_nvtx head = {.kind = TF_NVTX_COUNTER, .domain = d ? d->number : 0, .count = 2};
 	struct counter *c;
 
@@ -53,19 +54,19 @@ static uint64_t counter_register(struct nvtx_domain *d, const struct nvtx_counte
 	head.type = a->schema;
 	head.flags = a->scope;
 	memcpy(bytes, &head, sizeof(head));
-	add_name(&at, a->name, NAME);
-	add_name(&at, unit_of(a), UNIT);
-	add_name(&at, a->description, NAME);
+	append_counter_text(&at, a->name, NAME);
+	append_counter_text(&at, counter_unit(a), UNIT);
+	append_counter_text(&at, a->description, NAME);
 	c->schema = a->schema;
 	c->name = nvtx_text_string(a->name ? a->name : "", nvtx_text_length(a->name));
-	table_set(&counters, key_of(d, head.id), (uint64_t)c);
+	table_set(&counters, counter_key(d, head.id), (uint64_t)c);
 	nvtx_define(d, bytes, (size_t)(at - bytes));
 	return head.id;
 }
 
-static void sample(struct nvtx_domain *d, uint64_t id, unsigned why, const uint64_t *more, unsigned count)
+static void record_sample(struct nvtx_domain *d, uint64_t id, unsigned why, const uint64_t *more, unsigned count)
 {
-	const struct counter *c = (const struct counter *)table_get(&counters, key_of(d, id));
+	const struct counter *c = (const struct counter *)table_get(&counters, counter_key(d, id));
 	uint64_t args[EVENT_ARGS] = {tf_arg(TF_ARG_COUNTER, why, id)};
 
 	for (unsigned i = 0; i < count; i++)
@@ -74,17 +75,17 @@ static void sample(struct nvtx_domain *d, uint64_t id, unsigned why, const uint6
 	event_instant(TF_MARK, nvtx_domain_number(d), nvtx_text_registered(c ? c->name : NULL), args, 1 + count);
 }
 
-static void sample_bits(struct nvtx_domain *d, uint64_t id, unsigned type, uint64_t bits)
+static void record_number(struct nvtx_domain *d, uint64_t id, unsigned type, uint64_t bits)
 {
 	uint64_t args[] = {tf_arg(TF_ARG_PAYLOAD, type, bits), tf_arg(TF_ARG_PAYLOAD_HIGH, 0, bits >> 48)};
 
-	sample(d, id, 0, args, bits >> 48 ? 2 : 1);
+	record_sample(d, id, 0, args, bits >> 48 ? 2 : 1);
 }
 
 static void counter_int64(struct nvtx_domain *d, uint64_t id, int64_t value)
 {
 	if (nvtx_wanted(d))
-		sample_bits(d, id, PAYLOAD_INT64, (uint64_t)value);
+		record_number(d, id, PAYLOAD_INT64, (uint64_t)value);
 }
 
 static void counter_float64(struct nvtx_domain *d, uint64_t id, double value)
@@ -93,28 +94,28 @@ static void counter_float64(struct nvtx_domain *d, uint64_t id, double value)
 
 	memcpy(&bits, &value, sizeof(bits));
 	if (nvtx_wanted(d))
-		sample_bits(d, id, PAYLOAD_DOUBLE, bits);
+		record_number(d, id, PAYLOAD_DOUBLE, bits);
 }
 
 static void counter_values(struct nvtx_domain *d, uint64_t id, const void *values, size_t size)
 {
-	const struct counter *c = (const struct counter *)table_get(&counters, key_of(d, id));
+	const struct counter *c = (const struct counter *)table_get(&counters, counter_key(d, id));
 	uint32_t payload;
 
 	if (!values || !nvtx_wanted(d))
 		return;
 	payload = nvtx_payload(d, &(struct nvtx_payload){c ? c->schema : 0, size, values}, 1);
 	if (payload)
-		sample(d, id, 0, (uint64_t[]){tf_arg(TF_ARG_EXTENDED, 0, payload)}, 1);
+		record_sample(d, id, 0, (uint64_t[]){tf_arg(TF_ARG_EXTENDED, 0, payload)}, 1);
 }
 
 static void counter_no_value(struct nvtx_domain *d, uint64_t id, uint8_t reason)
 {
 	if (nvtx_wanted(d))
-		sample(d, id, reason, NULL, 0);
+		record_sample(d, id, reason, NULL, 0);
 }
 
-/* Their times are on clocks of the program's choice. */
+/* Their times are on clocks that the program chooses. */
 static void counter_batch(struct nvtx_domain *d, const struct nvtx_counter_batch *batch)
 {
 	static uint64_t noted;

@@ -31,7 +31,7 @@ static uint32_t category_of(const struct nvtx_attributes *a)
 }
 
 /* Fills in `args`, returns how many. */
-static unsigned describe(struct nvtx_domain *d, const struct nvtx_attributes *a, uint64_t *args)
+static unsigned attribute_args(struct nvtx_domain *d, const struct nvtx_attributes *a, uint64_t *args)
 {
 	uint32_t color, category, extended;
 	unsigned n = 0;
@@ -60,20 +60,20 @@ static unsigned describe(struct nvtx_domain *d, const struct nvtx_attributes *a,
 
 /* ---- events ---- */
 
-/* Depths beyond the first few domains are not kept: those get the default one's. */
-static int deeper(uint32_t domain)
+/* Depths are kept for the first few domains; the others return the default domain's. */
+static int enter_range(uint32_t domain)
 {
 	return domain < DEPTHS ? depths[domain]++ : depths[0];
 }
 
-static int shallower(uint32_t domain)
+static int leave_range(uint32_t domain)
 {
 	if (domain >= DEPTHS)
 		return depths[0];
 	return depths[domain] > 0 ? --depths[domain] : -1;
 }
 
-static uint32_t plain_number(const struct nvtx_domain *d)
+static uint32_t domain_index(const struct nvtx_domain *d)
 {
 	return d ? d->number : 0;
 }
@@ -81,33 +81,33 @@ static uint32_t plain_number(const struct nvtx_domain *d)
 static int push_id(struct nvtx_domain *d, uint32_t id, const struct nvtx_attributes *a)
 {
 	uint64_t args[EVENT_ARGS];
-	unsigned n = describe(d, a, args);
+	unsigned n = attribute_args(d, a, args);
 
 	event_instant(TF_PUSH, nvtx_domain_number(d), id, args, n);
-	return deeper(plain_number(d));
+	return enter_range(domain_index(d));
 }
 
-static int push(const char *text)
+static int push_text(const char *text)
 {
 	if (__builtin_expect(nvtx_is_watched, 0))
 		nvtx_watch_push(NULL, NVTX_ASCII, text);
 	if (nvtx_wanted(NULL))
 		event_instant(TF_PUSH, 0, nvtx_text(text), NULL, 0);
-	return deeper(0);
+	return enter_range(0);
 }
 
 static int push_wide(const wchar_t *text)
 {
 	if (__builtin_expect(nvtx_is_watched, 0))
 		nvtx_watch_push(NULL, NVTX_UNICODE, text);
-	return nvtx_wanted(NULL) ? push_id(NULL, nvtx_text_wide(text), NULL) : deeper(0);
+	return nvtx_wanted(NULL) ? push_id(NULL, nvtx_text_wide(text), NULL) : enter_range(0);
 }
 
 static int domain_push(struct nvtx_domain *d, const struct nvtx_attributes *a)
 {
 	if (__builtin_expect(nvtx_is_watched, 0))
 		nvtx_watch_push(d, a ? a->message_type : 0, a ? a->message : NULL);
-	return nvtx_wanted(d) ? push_id(d, message_id(a), a) : deeper(plain_number(d));
+	return nvtx_wanted(d) ? push_id(d, message_id(a), a) : enter_range(domain_index(d));
 }
 
 static int push_attributes(const struct nvtx_attributes *a)
@@ -121,10 +121,10 @@ static int domain_pop(struct nvtx_domain *d)
 		event_instant(TF_POP, nvtx_domain_number(d), 0, NULL, 0);
 	if (__builtin_expect(nvtx_is_watched, 0))
 		nvtx_watch_pop(d);
-	return shallower(plain_number(d));
+	return leave_range(domain_index(d));
 }
 
-static int pop(void)
+static int pop_default(void)
 {
 	return domain_pop(NULL);
 }
@@ -132,12 +132,12 @@ static int pop(void)
 static void mark_id(struct nvtx_domain *d, uint32_t id, const struct nvtx_attributes *a)
 {
 	uint64_t args[EVENT_ARGS];
-	unsigned n = describe(d, a, args);
+	unsigned n = attribute_args(d, a, args);
 
 	event_instant(TF_MARK, nvtx_domain_number(d), id, args, n);
 }
 
-static void mark(const char *text)
+static void mark_text(const char *text)
 {
 	if (nvtx_wanted(NULL))
 		mark_id(NULL, nvtx_text(text), NULL);
@@ -160,7 +160,7 @@ static void mark_attributes(const struct nvtx_attributes *a)
 	domain_mark(NULL, a);
 }
 
-/* Also ranges that are not recorded have an id of their own; those of a forked child go on from its parent's. */
+/* Ranges that are not recorded have ids as well. In a forked child the ids continue from its parent's. */
 static uint64_t range_id(void)
 {
 	return __atomic_add_fetch(&ranges, 1, __ATOMIC_RELAXED);
@@ -169,14 +169,14 @@ static uint64_t range_id(void)
 static uint64_t start_id(struct nvtx_domain *d, uint64_t id, uint32_t text, const struct nvtx_attributes *a)
 {
 	uint64_t args[EVENT_ARGS];
-	unsigned n = describe(d, a, args + 1);
+	unsigned n = attribute_args(d, a, args + 1);
 
 	args[0] = tf_arg(TF_ARG_VALUE, 0, id);
 	event_instant(TF_RANGE_START, nvtx_domain_number(d), text, args, 1 + n);
 	return id;
 }
 
-static uint64_t start(const char *text)
+static uint64_t start_text(const char *text)
 {
 	uint64_t id = range_id();
 
@@ -216,13 +216,13 @@ static void domain_end(struct nvtx_domain *d, uint64_t id)
 		nvtx_watch_end(id);
 }
 
-/* Also of a range of another domain: it is its id that counts. */
-static void end(uint64_t id)
+/* The range may be of another domain: only its id counts. */
+static void end_default(uint64_t id)
 {
 	domain_end(NULL, id);
 }
 
-/* ---- with payloads instead of attributes (nvtxRangePushPayload and its kin) ---- */
+/* ---- payloads instead of attributes (nvtxRangePushPayload and the like) ---- */
 
 /* The message among them, if any: enum nvtx_message, or 0. */
 static uint32_t payload_text(int type, const void *message)
@@ -252,7 +252,7 @@ int nvtx_event_push(struct nvtx_domain *d, const struct nvtx_payload *payloads, 
 
 		event_instant(TF_PUSH, nvtx_domain_number(d), payload_text(type, message), args, n);
 	}
-	return deeper(plain_number(d));
+	return enter_range(domain_index(d));
 }
 
 int nvtx_event_pop(struct nvtx_domain *d, const struct nvtx_payload *payloads, size_t count)
@@ -266,7 +266,7 @@ int nvtx_event_pop(struct nvtx_domain *d, const struct nvtx_payload *payloads, s
 	}
 	if (__builtin_expect(nvtx_is_watched, 0))
 		nvtx_watch_pop(d);
-	return shallower(plain_number(d));
+	return leave_range(domain_index(d));
 }
 
 void nvtx_event_mark(struct nvtx_domain *d, const struct nvtx_payload *payloads, size_t count)
@@ -314,16 +314,16 @@ void nvtx_event_end(struct nvtx_domain *d, uint64_t id, const struct nvtx_payloa
 
 const struct nvtx_slot nvtx_event_slots[] = {
 	NVTX_SLOT(CORE, MARK_EX, mark_attributes),
-	NVTX_SLOT(CORE, MARK_A, mark),
+	NVTX_SLOT(CORE, MARK_A, mark_text),
 	NVTX_SLOT(CORE, MARK_W, mark_wide),
 	NVTX_SLOT(CORE, START_EX, start_attributes),
-	NVTX_SLOT(CORE, START_A, start),
+	NVTX_SLOT(CORE, START_A, start_text),
 	NVTX_SLOT(CORE, START_W, start_wide),
-	NVTX_SLOT(CORE, END, end),
+	NVTX_SLOT(CORE, END, end_default),
 	NVTX_SLOT(CORE, PUSH_EX, push_attributes),
-	NVTX_SLOT(CORE, PUSH_A, push),
+	NVTX_SLOT(CORE, PUSH_A, push_text),
 	NVTX_SLOT(CORE, PUSH_W, push_wide),
-	NVTX_SLOT(CORE, POP, pop),
+	NVTX_SLOT(CORE, POP, pop_default),
 	NVTX_SLOT(CORE2, DOMAIN_MARK_EX, domain_mark),
 	NVTX_SLOT(CORE2, DOMAIN_START_EX, domain_start),
 	NVTX_SLOT(CORE2, DOMAIN_END, domain_end),

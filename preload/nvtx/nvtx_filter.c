@@ -11,21 +11,23 @@ enum { PATTERN = 1024, SEEN = 8, MATCHES = 8, OPEN = 64 };
 
 bool nvtx_default_is_off, nvtx_is_watched;
 
-static char list[PATTERN]; /* of --nvtx-domain-include or -exclude */
+static char domain_list[PATTERN]; /* of --nvtx-domain-include or -exclude */
 static bool is_include;
-static char range[PATTERN], domain[PATTERN]; /* of --nvtx-capture, without escapes */
+static char capture_range[PATTERN], capture_domain[PATTERN]; /* of --nvtx-capture, without escapes */
 static bool is_any_domain;
 
 /* ---- domains ---- */
 
-/* Is `name` among the words of the list? `default` is the default domain, `\default` one of that name; '\' takes a comma in. */
+/* Is `name` in the list? `default` is the default domain, `\default` a domain of that name; `\,` is a comma in a
+ * name. */
 static bool is_listed(const char *name)
 {
-	const char *at = list;
+	const char *at = domain_list;
 
 	while (*at) {
 		const char *word = at, *wanted = name ? name : "default";
-		bool is_default = !strncmp(word, "default", 7) && (word[7] == ',' || !word[7]), is_same = is_default == !name;
+		bool is_default = !strncmp(word, "default", 7) && (word[7] == ',' || !word[7]);
+		bool is_same = is_default == !name;
 
 		for (; *at && *at != ','; at++) {
 			if (*at == '\\' && at[1])
@@ -42,13 +44,13 @@ static bool is_listed(const char *name)
 
 bool nvtx_filter_excludes(const char *name)
 {
-	return *list && is_listed(name) != is_include;
+	return *domain_list && is_listed(name) != is_include;
 }
 
 /* ---- the range ---- */
 
-/* Up to an '@' without a '\' before it. */
-static const char *take_part(const char *from, char *ret)
+/* Up to an '@' that is not escaped by '\'. */
+static const char *copy_part(const char *from, char *ret)
 {
 	size_t used = 0;
 
@@ -62,7 +64,7 @@ static const char *take_part(const char *from, char *ret)
 	return from;
 }
 
-static void copy(char *ret, const char *text)
+static void copy_option(char *ret, const char *text)
 {
 	size_t length = strnlen(text, PATTERN - 1);
 
@@ -77,21 +79,21 @@ void nvtx_filter_init(void)
 
 	is_include = o->nvtx_domain_include != NULL;
 	if (is_include || o->nvtx_domain_exclude)
-		copy(list, is_include ? o->nvtx_domain_include : o->nvtx_domain_exclude);
+		copy_option(domain_list, is_include ? o->nvtx_domain_include : o->nvtx_domain_exclude);
 	nvtx_default_is_off = nvtx_filter_excludes(NULL);
 	if (o->capture_range != CAPTURE_NVTX || !o->nvtx_capture || !process_range)
 		return;
-	at = take_part(o->nvtx_capture, range);
+	at = copy_part(o->nvtx_capture, capture_range);
 	if (*at)
-		take_part(at + 1, domain);
-	is_any_domain = !strcmp(domain, "*");
+		copy_part(at + 1, capture_domain);
+	is_any_domain = !strcmp(capture_domain, "*");
 	nvtx_is_watched = true;
 }
 
-/* The ids of start/end ranges of ours that are open, each with its image's generation: a forked child has none of its parent's. */
-static uint64_t started[OPEN]; /* id << 16 | generation, those of another one are free */
+/* The start/end ranges that matched and are open. A forked child has none of its parent's. */
+static uint64_t started[OPEN]; /* id << 16 | generation of the image; entries of another image are free */
 
-/* Pushes of this thread that matched, each with how many more of its domain lie above it. */
+/* Pushed ranges of this thread that matched, each with the number of ranges of its domain pushed after it. */
 static __thread struct {
 	uint64_t generation;
 	uint32_t count;
@@ -101,7 +103,7 @@ static __thread struct {
 	} matches[MATCHES];
 } pushed;
 
-static void move(int step)
+static void step_capture_range(int step)
 {
 	struct thread_guard guard;
 	int error = errno;
@@ -114,7 +116,7 @@ static void move(int step)
 	errno = error;
 }
 
-/* As --nvtx-capture takes it. */
+/* In the syntax of --nvtx-capture. */
 static void add_escaped(struct text *t, const char *text)
 {
 	for (; *text; text++) {
@@ -124,8 +126,8 @@ static void add_escaped(struct text *t, const char *text)
 	}
 }
 
-/* The first few that did not match are told, so that a typing error shows. */
-static void tell_seen(const struct nvtx_domain *d, const char *text)
+/* The first few ranges that did not match are recorded, so that a misspelling shows. */
+static void record_unmatched(const struct nvtx_domain *d, const char *text)
 {
 	static uint64_t seen[SEEN], generation;
 	char name[512];
@@ -150,7 +152,8 @@ static void tell_seen(const struct nvtx_domain *d, const char *text)
 
 		if (__atomic_load_n(&seen[i], __ATOMIC_RELAXED) == hash)
 			return;
-		if (!seen[i] && __atomic_compare_exchange_n(&seen[i], &none, hash, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+		if (!seen[i] && __atomic_compare_exchange_n(&seen[i], &none, hash, false, __ATOMIC_RELAXED,
+							    __ATOMIC_RELAXED)) {
 			thread_guard_enter(&thread_self, &guard);
 			process_seen(name);
 			thread_guard_leave(&thread_self, &guard);
@@ -170,9 +173,9 @@ static bool is_match(const struct nvtx_domain *d, int type, const void *message)
 		text = nvtx_text_narrow(bytes, message);
 	else if (message && type == NVTX_REGISTERED)
 		text = ((const struct nvtx_string *)message)->text;
-	if (!strcmp(text, range) && (is_any_domain || !strcmp(d ? d->name : "", domain)))
+	if (!strcmp(text, capture_range) && (is_any_domain || !strcmp(d ? d->name : "", capture_domain)))
 		return true;
-	tell_seen(d, text);
+	record_unmatched(d, text);
 	return false;
 }
 
@@ -185,7 +188,7 @@ void nvtx_watch_push(struct nvtx_domain *d, int type, const void *message)
 	if (is_match(d, type, message) && pushed.count < MATCHES) {
 		pushed.matches[pushed.count].domain = d;
 		pushed.matches[pushed.count++].above = 0;
-		move(1);
+		step_capture_range(1);
 		return;
 	}
 	for (uint32_t i = pushed.count; i-- > 0;)
@@ -205,7 +208,7 @@ void nvtx_watch_pop(struct nvtx_domain *d)
 		return;
 	for (pushed.count--; i <= pushed.count; i++)
 		pushed.matches[i - 1] = pushed.matches[i];
-	move(-1);
+	step_capture_range(-1);
 }
 
 static uint64_t started_key(uint64_t id)
@@ -217,15 +220,16 @@ void nvtx_watch_start(struct nvtx_domain *d, int type, const void *message, uint
 {
 	if (!is_match(d, type, message))
 		return;
-	move(1);
+	step_capture_range(1);
 	for (int i = 0; i < OPEN; i++) {
 		uint64_t before = __atomic_load_n(&started[i], __ATOMIC_RELAXED);
 
 		if ((!before || (uint16_t)before != (uint16_t)process.generation) &&
-		    __atomic_compare_exchange_n(&started[i], &before, started_key(id), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		    __atomic_compare_exchange_n(&started[i], &before, started_key(id), false, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
 			return;
 	}
-	move(-1); /* more at once than we can tell apart: as if it had not been there */
+	step_capture_range(-1); /* more at once than there is room for: treated as if it had not matched */
 }
 
 void nvtx_watch_end(uint64_t id)
@@ -234,7 +238,7 @@ void nvtx_watch_end(uint64_t id)
 		uint64_t known = started_key(id);
 
 		if (__atomic_compare_exchange_n(&started[i], &known, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-			move(-1);
+			step_capture_range(-1);
 			return;
 		}
 	}

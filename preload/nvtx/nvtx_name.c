@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What NVTX names: domains, registered strings, categories, threads and other resources. */
+/* What a program names by NVTX: domains, registered strings, categories, threads and other resources. */
 #include "preload/nvtx/nvtx_tool.h"
 
 #include "runtime/common/sys.h"
@@ -8,24 +8,15 @@
 enum { DOMAINS = 2048, CATEGORIES = 1 << 16, FUNCTION_TEXTS = 4096 };
 
 struct nvtx_definition {
-	struct nvtx_definition *next; /* the one before it */
+	struct nvtx_definition *next; /* the previous one */
 	struct nvtx_domain *domain;
 	uint32_t id, length;
 	char bytes[];
 };
 
-static struct table named; /* hash of a name -> its struct */
 static uint32_t domains, definitions;
 struct nvtx_definition *nvtx_defined, *nvtx_written;
 uint64_t nvtx_written_generation;
-
-struct table_entry *nvtx_entry(uint64_t kind, const void *text, size_t length)
-{
-	uint32_t number;
-	bool is_new;
-
-	return table_add(&named, table_hash(kind, text, length), &number, &is_new);
-}
 
 /* ---- domains and strings ---- */
 
@@ -48,15 +39,15 @@ static uint32_t next_domain(void)
 
 	if (number < DOMAINS)
 		return number;
-	nvtx_note_once(&noted, "more than 2047 NVTX domains: the rest counts as the default one");
+	nvtx_note_once(&noted, "more than 2047 NVTX domains: the others count as the default domain");
 	return 0;
 }
 
-/* A domain made twice, as when every source file has its own handle, is one. */
+/* A domain that is created twice, as when each source file has its own handle, is one domain. */
 static struct nvtx_domain *domain_create(const char *name)
 {
 	size_t length = nvtx_text_length(name);
-	struct table_entry *e = nvtx_entry(2, name, length);
+	struct table_entry *e = nvtx_text_entry(2, name, length);
 	struct nvtx_domain *d = e ? (struct nvtx_domain *)__atomic_load_n(&e->value, __ATOMIC_ACQUIRE) : NULL;
 
 	if (!d && (d = names_take(sizeof(*d) + length + 1))) {
@@ -77,7 +68,7 @@ static struct nvtx_domain *domain_create_wide(const wchar_t *name)
 	return domain_create(nvtx_text_narrow(bytes, name));
 }
 
-/* Its ranges may still be open, and its name may be created anew. */
+/* Nothing is freed: its ranges may still be open, and the name may be created again. */
 static void domain_destroy(struct nvtx_domain *d)
 {
 }
@@ -107,7 +98,7 @@ uint32_t nvtx_define(struct nvtx_domain *d, const void *bytes, size_t size)
 	return n->id;
 }
 
-/* Two threads may write the same ones: a definition twice is no harm. */
+/* Two threads may write the same definition, which does no harm. */
 __attribute__((noinline)) void nvtx_definitions_write(void)
 {
 	struct nvtx_definition *first = __atomic_load_n(&nvtx_defined, __ATOMIC_ACQUIRE);
@@ -121,7 +112,7 @@ __attribute__((noinline)) void nvtx_definitions_write(void)
 	nvtx_written_generation = process.generation;
 }
 
-static size_t add_text(char *to, size_t at, const char *text)
+static size_t append_text(char *to, size_t at, const char *text)
 {
 	uint16_t length = (uint16_t)nvtx_text_length(text);
 
@@ -136,15 +127,16 @@ static bool define_name(enum tf_nvtx_kind kind, struct nvtx_domain *d, uint64_t 
 		struct tf_nvtx head;
 		char text[sizeof(uint16_t) + EVENT_TEXT];
 	} blob = {.head = {.kind = kind, .domain = d ? d->number : 0, .id = id, .type = type}};
-	size_t size = sizeof(blob.head) + add_text(blob.text, 0, name);
-	struct table_entry *e = nvtx_entry(3, &blob, size);
+	size_t size = sizeof(blob.head) + append_text(blob.text, 0, name);
+	struct table_entry *e = nvtx_text_entry(3, &blob, size);
 
 	if (!e || __atomic_exchange_n(&e->value, 1, __ATOMIC_RELAXED))
 		return false; /* known */
 	return nvtx_define(d, &blob, size);
 }
 
-void nvtx_name_function(struct nvtx_domain *d, const char *text, const char *name, const char *file, unsigned first_line)
+void nvtx_name_function(struct nvtx_domain *d, const char *text, const char *name, const char *file,
+			unsigned first_line)
 {
 	struct {
 		struct tf_nvtx head;
@@ -156,7 +148,7 @@ void nvtx_name_function(struct nvtx_domain *d, const char *text, const char *nam
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		if (at + sizeof(uint16_t) + nvtx_text_length(texts[i]) > sizeof(blob.texts))
 			return;
-		at = add_text(blob.texts, at, texts[i]);
+		at = append_text(blob.texts, at, texts[i]);
 	}
 	nvtx_define(d, &blob, sizeof(blob.head) + at);
 }
@@ -184,15 +176,15 @@ static void name_category_wide(uint32_t number, const wchar_t *name)
 	domain_name_category_wide(NULL, number, name);
 }
 
-/* ---- threads, and what else a program has ---- */
+/* ---- threads and other resources ---- */
 
-/* Such names come mostly before a capture range opens; so the range does not matter here. */
+/* Resources are mostly named before a capture range opens, so the range does not matter here. */
 static bool is_naming(void)
 {
 	return process_gate.groups & 1u << TF_GROUP_NVTX && event_enter();
 }
 
-/* A name for something of the program's own: a CUDA stream, a thread. `type` as nvtxResourceAttributes_t has it. */
+/* Names a resource of the program, such as a CUDA stream or a thread. `type` as in nvtxResourceAttributes_t. */
 static void name_resource(struct nvtx_domain *d, uint32_t type, uint64_t handle, const char *name)
 {
 	if (name && define_name(TF_NVTX_RESOURCE, d, handle, type, name) && is_naming())
@@ -216,7 +208,7 @@ static void name_thread_wide(uint32_t tid, const wchar_t *name)
 	name_thread(tid, nvtx_text_narrow(bytes, name));
 }
 
-/* The handle is the attributes' message, so to speak: nobody uses it but to destroy it. */
+/* The handle is only used to destroy the resource, so it may be the string of its name. */
 static void *resource_create(struct nvtx_domain *d, const struct nvtx_resource *r)
 {
 	char bytes[EVENT_TEXT + 1];

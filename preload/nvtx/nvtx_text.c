@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts of NVTX: plain, wide and registered ones, to ids of the trace. */
+/* From texts of NVTX, plain, wide and registered, to string ids of the trace. */
 #include "preload/nvtx/nvtx_tool.h"
 
 #include "runtime/record/names.h"
@@ -7,6 +7,15 @@
 enum { STRING_IDS = 1 << 24 };
 
 struct nvtx_recent nvtx_recent[256];
+static struct table named; /* hash of a name -> its struct */
+
+struct table_entry *nvtx_text_entry(uint64_t kind, const void *text, size_t length)
+{
+	uint32_t number;
+	bool is_new;
+
+	return table_add(&named, table_hash(kind, text, length), &number, &is_new);
+}
 
 void nvtx_note_once(uint64_t *noted, const char *text)
 {
@@ -19,13 +28,13 @@ void nvtx_note_once(uint64_t *noted, const char *text)
 	thread_guard_leave(&thread_self, &guard);
 }
 
-static uint32_t fitting(uint32_t id)
+static uint32_t string_id(uint32_t id)
 {
 	static uint64_t noted;
 
 	if (__builtin_expect(id < STRING_IDS, 1))
 		return id;
-	nvtx_note_once(&noted, "more than 16 million different NVTX texts: the rest is nameless");
+	nvtx_note_once(&noted, "more than 16 million different NVTX texts: the others have no name");
 	return 0;
 }
 
@@ -40,9 +49,10 @@ size_t nvtx_text_length(const char *text)
 	return length;
 }
 
-static uint32_t intern(const char *text)
+static uint32_t intern_text(const char *text)
 {
-	return text ? fitting(event_intern(TF_BLOB_STRING, text, nvtx_text_length(text))) : event_intern(TF_BLOB_STRING, "", 0);
+	return text ? string_id(event_intern(TF_BLOB_STRING, text,
+					   nvtx_text_length(text))) : event_intern(TF_BLOB_STRING, "", 0);
 }
 
 const char *nvtx_text_narrow(char *ret, const wchar_t *text)
@@ -77,12 +87,12 @@ const char *nvtx_text_narrow(char *ret, const wchar_t *text)
 
 __attribute__((noinline)) uint32_t nvtx_text_intern(const struct nvtx_string *s)
 {
-	return s ? fitting(event_intern(TF_BLOB_STRING, s->text, s->length)) : intern(NULL);
+	return s ? string_id(event_intern(TF_BLOB_STRING, s->text, s->length)) : intern_text(NULL);
 }
 
 struct nvtx_string *nvtx_text_string(const char *text, size_t length)
 {
-	struct table_entry *e = nvtx_entry(1, text, length);
+	struct table_entry *e = nvtx_text_entry(1, text, length);
 	struct nvtx_string *s = e ? (struct nvtx_string *)__atomic_load_n(&e->value, __ATOMIC_ACQUIRE) : NULL;
 
 	if (!s && (s = names_take(sizeof(*s) + length + 1))) {
@@ -96,7 +106,7 @@ struct nvtx_string *nvtx_text_string(const char *text, size_t length)
 
 __attribute__((noinline)) uint32_t nvtx_text_learn(unsigned place, const char *text)
 {
-	uint32_t id = intern(text), last = __atomic_exchange_n(&nvtx_recent[place].last, id, __ATOMIC_RELAXED);
+	uint32_t id = intern_text(text), last = __atomic_exchange_n(&nvtx_recent[place].last, id, __ATOMIC_RELAXED);
 
 	if (text && id && id == last) {
 		size_t length = nvtx_text_length(text);
@@ -111,5 +121,5 @@ __attribute__((noinline)) uint32_t nvtx_text_wide(const wchar_t *text)
 {
 	char bytes[EVENT_TEXT + 1];
 
-	return intern(nvtx_text_narrow(bytes, text));
+	return intern_text(nvtx_text_narrow(bytes, text));
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVTX within the tool: what its parts, one per file, know of each other. Any thread, signal handlers too; nothing locks or
- * allocates. What a program names (domains, strings, categories, schemas) it names once, maybe before the capture range
- * opens or in the parent of a fork: it is kept in memory that outlives a fork, and goes into an image's trace when an event
- * first refers to it. */
+/* NVTX in the recorder: what its parts, one per file, offer each other. Any thread, also signal handlers; nothing
+ * locks or allocates.
+ *
+ * A program names domains, strings, categories and schemas once, possibly before the capture range opens or in the
+ * parent of a fork. They are therefore kept in memory that is inherited by forked children, and written to an image's
+ * trace when an event first refers to them. */
 #ifndef PILLION_NVTX_TOOL_H
 #define PILLION_NVTX_TOOL_H
 
@@ -15,7 +17,7 @@
 struct nvtx_domain {
 	uint64_t written; /* generation of the image that has its name */
 	uint32_t number, length;
-	bool is_off; /* --nvtx-domain-include, -exclude: nothing of it is recorded */
+	bool is_off; /* excluded by --nvtx-domain-include or -exclude */
 	char name[];
 };
 
@@ -27,8 +29,8 @@ struct nvtx_string {
 
 /* ---- nvtx_text.c: texts to ids of the trace, 0 where there is no room ---- */
 
-/* Texts that came twice from one address, by that address: comparing one is cheaper than hashing it. They are never
- * changed, so a look at one that is being replaced is no harm. */
+/* Texts that were passed twice from one address, by that address: comparing a text is cheaper than hashing it. They
+ * are never changed, so reading one that is being replaced does no harm. */
 struct nvtx_recent {
 	struct nvtx_string *string;
 	uint32_t last;
@@ -37,7 +39,7 @@ extern struct nvtx_recent nvtx_recent[256] __attribute__((visibility("hidden")))
 
 uint32_t nvtx_text_learn(unsigned place, const char *text);
 uint32_t nvtx_text_wide(const wchar_t *text);
-uint32_t nvtx_text_intern(const struct nvtx_string *s); /* what registered ids are made of; NULL: the empty text */
+uint32_t nvtx_text_intern(const struct nvtx_string *s); /* the id of a registered string; NULL: of the empty text */
 
 static inline uint32_t nvtx_text_registered(struct nvtx_string *s)
 {
@@ -60,24 +62,25 @@ static inline uint32_t nvtx_text(const char *text)
 	return text && s && !strcmp(text, s->text) ? nvtx_text_registered(s) : nvtx_text_learn(place, text);
 }
 
-/* Bytes of a text as far as it is kept: one that is too long is cut between characters. NULL has none. */
+/* One entry for each name of a kind. NULL: out of memory. */
+struct table_entry *nvtx_text_entry(uint64_t kind, const void *text, size_t length);
+
+/* The number of bytes of a text that are kept: a long text is cut between characters. NULL has 0. */
 size_t nvtx_text_length(const char *text);
 /* wchar_t to UTF-8; `ret` has room for EVENT_TEXT + 1 bytes, and is returned. */
 const char *nvtx_text_narrow(char *ret, const wchar_t *text);
-/* The one struct of a text, made at its first use; NULL: out of memory. */
+/* The string of this text, created at its first use; NULL: out of memory. */
 struct nvtx_string *nvtx_text_string(const char *text, size_t length);
 
-/* A line for the ledger, of which one is enough in each image: `noted` is the last one that has it. */
+/* Adds a note to the ledger, once per image; `noted` is the generation of the last image that has it. */
 void nvtx_note_once(uint64_t *noted, const char *text);
 
-/* ---- nvtx_name.c: what names stand for ---- */
+/* ---- nvtx_name.c: domains and definitions ---- */
 
-/* One entry for each name of a kind. NULL: out of memory. */
-struct table_entry *nvtx_entry(uint64_t kind, const void *text, size_t length);
-
-/* The domain's number, 0 for NULL, the default one; the trace has its name from then on. */
+/* Writes the domain's name into this image's trace. */
 void nvtx_domain_write(struct nvtx_domain *d);
 
+/* The domain's number, for an event; 0 for NULL, the default domain. */
 static inline uint32_t nvtx_domain_number(struct nvtx_domain *d)
 {
 	if (!d)
@@ -87,49 +90,52 @@ static inline uint32_t nvtx_domain_number(struct nvtx_domain *d)
 	return d->number;
 }
 
-/* Keeps a definition, `bytes` being a struct tf_nvtx and what follows it: nvtx_definitions() writes it into each image. Returns
- * a number that no other one has, 0: out of memory, or too long. */
+/* Keeps a definition, a struct tf_nvtx and what follows it; nvtx_definitions() writes it into each image's trace.
+ * Returns its unique number; 0: out of memory, or too long. */
 uint32_t nvtx_define(struct nvtx_domain *d, const void *bytes, size_t size);
 
-/* Pushes of `text` are calls of that Python function. */
-void nvtx_name_function(struct nvtx_domain *d, const char *text, const char *name, const char *file, unsigned first_line);
+/* A push of `text` is a call of that Python function. */
+void nvtx_name_function(struct nvtx_domain *d, const char *text, const char *name, const char *file,
+			unsigned first_line);
 
 struct nvtx_definition;
-extern struct nvtx_definition *nvtx_defined __attribute__((visibility("hidden"))); /* the newest */
-extern struct nvtx_definition *nvtx_written __attribute__((visibility("hidden"))); /* the newest that the trace has */
+extern struct nvtx_definition *nvtx_defined __attribute__((visibility("hidden"))); /* the last one defined */
+extern struct nvtx_definition *nvtx_written __attribute__((visibility("hidden"))); /* the last one written */
 extern uint64_t nvtx_written_generation __attribute__((visibility("hidden")));
 void nvtx_definitions_write(void);
 
-/* Before an event that refers to one. */
+/* Before an event that refers to a definition: writes those that the trace does not have. */
 static inline void nvtx_definitions(void)
 {
-	if (nvtx_written_generation != process.generation || nvtx_written != __atomic_load_n(&nvtx_defined, __ATOMIC_RELAXED))
+	if (nvtx_written_generation != process.generation || nvtx_written != __atomic_load_n(&nvtx_defined,
+											     __ATOMIC_RELAXED))
 		nvtx_definitions_write();
 }
 
 /* ---- nvtx_filter.c: which domains, and the range of -c nvtx ---- */
 
-/* Once, before the program can have changed its environment. */
+/* Once, before the program can change its environment. */
 void nvtx_filter_init(void);
 bool nvtx_filter_excludes(const char *domain); /* NULL: the default one */
 
 extern bool nvtx_default_is_off __attribute__((visibility("hidden")));
-extern bool nvtx_is_watched __attribute__((visibility("hidden"))); /* -c nvtx: */
+extern bool nvtx_is_watched __attribute__((visibility("hidden"))); /* -c nvtx */
 
-/* Each push and start, before it is recorded, and each pop and end, after it, whether recorded or not: the range that
- * --nvtx-capture names opens the capture range, and its end closes it. */
+/* If nvtx_is_watched, called for each push and start before it is recorded and for each pop and end after that, also
+ * for those that are not recorded. The range that --nvtx-capture names opens the capture range, and its end closes
+ * it. */
 void nvtx_watch_push(struct nvtx_domain *d, int message_type, const void *message);
 void nvtx_watch_pop(struct nvtx_domain *d);
 void nvtx_watch_start(struct nvtx_domain *d, int message_type, const void *message, uint64_t id);
 void nvtx_watch_end(uint64_t id);
 
-/* Is an event of this domain wanted? What recording costs where it is off. */
+/* Is an event of this domain to be recorded? This is the whole cost of an event that is not. */
 static inline bool nvtx_wanted(const struct nvtx_domain *d)
 {
 	return event_wanted(TF_GROUP_NVTX) && !(d ? d->is_off : nvtx_default_is_off) && event_enter();
 }
 
-/* ---- nvtx_event.c: with payloads instead of attributes ---- */
+/* ---- nvtx_event.c: events with payloads instead of attributes ---- */
 
 int nvtx_event_push(struct nvtx_domain *d, const struct nvtx_payload *payloads, size_t count);
 int nvtx_event_pop(struct nvtx_domain *d, const struct nvtx_payload *payloads, size_t count);
@@ -139,14 +145,19 @@ void nvtx_event_end(struct nvtx_domain *d, uint64_t id, const struct nvtx_payloa
 
 /* ---- nvtx_payload.c, nvtx_counter.c: the extensions ---- */
 
-/* Writes the payloads of an event that is to follow, and what they refer to. Their id, 0: nothing to keep. */
+/* Writes the payloads of the next event and what they refer to. Returns their id; 0: nothing was written. */
 uint32_t nvtx_payload(struct nvtx_domain *d, const struct nvtx_payload *payloads, size_t count);
-/* The one among them that is the event's message: enum nvtx_message, 0: none. */
-int nvtx_payload_message(struct nvtx_domain *d, const struct nvtx_payload *payloads, size_t count, const void **ret_message);
-void nvtx_payload_fill(struct nvtx_extension_module *module);
+/* Finds the event's message among them. Returns an enum nvtx_message; 0: none. */
+int nvtx_payload_message(struct nvtx_domain *d, const struct nvtx_payload *payloads, size_t count,
+			 const void **ret_message);
 void nvtx_counter_fill(struct nvtx_extension_module *module);
 
-/* ---- tables of each part: which of NVTX's slots it fills ---- */
+/* ---- nvtx.c ---- */
+
+/* Is anything recorded? If not, NVTX must find no tool, so that its calls report that to the program. */
+bool nvtx_is_tool(void);
+
+/* ---- the slots of NVTX's tables that each part fills ---- */
 
 struct nvtx_slot {
 	uint8_t module, slot;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds an interpreter, has annotate.py run in it, and gives that its few functions: ranges and notes. Those are NVTX ranges, made
- * as any program makes them, so that what is said of NVTX (domains, capture ranges, exports) holds for them too. */
+/* Finds a Python interpreter, runs annotate.py in it, and provides the functions that annotate.py calls. */
 #include "preload/python/annotate.h"
 
 #include <errno.h>
@@ -13,10 +12,11 @@
 #include "runtime/common/loaded.h"
 #include "runtime/common/sys.h"
 #include "runtime/record/names.h"
-#include "preload/nvtx/nvtx.h"
 #include "preload/nvtx/nvtx_tool.h"
+#include "preload/python/annotate_range.h"
+#include "preload/python/annotate_torch.h"
 
-/* ---- CPython: its stable functions, all from the object that defines the first of them ---- */
+/* ---- CPython's stable functions, all from the object that defines the first of them ---- */
 
 #define PYTHON_FUNCTIONS(X)                                                                                            \
 	X(int, Py_AddPendingCall, (int (*call)(void *), void *argument))                                               \
@@ -48,7 +48,7 @@ static struct python {
 } python;
 #undef DECLARE
 
-/* PyMethodDef, and what its flags are. */
+/* PyMethodDef and its flags. */
 enum { TAKES_TUPLE = 1, TAKES_NOTHING = 4, TAKES_ONE = 8, FILE_INPUT = 257 };
 struct method {
 	const char *name;
@@ -58,10 +58,10 @@ struct method {
 };
 
 bool annotate_is_wanted;
-static bool is_known; /* `python` is filled in, as of these counters of the loader: */
+static bool is_known; /* `python` is valid, as of these counters of the loader: */
 static unsigned long long adds, subs;
 
-static int visit(struct dl_phdr_info *info, size_t size, void *ret_seen)
+static int look_for_python(struct dl_phdr_info *info, size_t size, void *ret_seen)
 {
 	unsigned long long *seen = ret_seen;
 	const void *dynamic = NULL;
@@ -88,16 +88,16 @@ static int visit(struct dl_phdr_info *info, size_t size, void *ret_seen)
 	return is_whole;
 }
 
-/* An interpreter may be loaded at any time, and unloaded; the loader counts both. */
+/* An interpreter may be loaded or unloaded at any time; the loader counts both. */
 static bool find_python(void)
 {
 	unsigned long long seen[3] = {0};
 
-	dl_iterate_phdr(visit, seen);
+	dl_iterate_phdr(look_for_python, seen);
 	return is_known;
 }
 
-static void note(const char *text)
+static void annotate_note(const char *text)
 {
 	struct thread_guard guard;
 
@@ -108,65 +108,16 @@ static void note(const char *text)
 	thread_guard_leave(&thread_self, &guard);
 }
 
-/* ---- NVTX, from the program's side ---- */
+/* ---- the functions that annotate.py is given ---- */
 
 struct annotation {
 	void *domain;
 	struct nvtx_attributes attributes;
 };
 
-static void (*nvtx_functions[NVTX_DOMAIN_INITIALIZE + 1])(void);
-
-static int nvtx_table(int module, void (****ret_table)(void), unsigned *ret_size)
-{
-	static void (**places[NVTX_DOMAIN_INITIALIZE + 1])(void);
-
-	if (module != NVTX_CORE2)
-		return 0;
-	for (unsigned i = 0; i <= NVTX_DOMAIN_INITIALIZE; i++)
-		places[i] = &nvtx_functions[i];
-	*ret_table = places;
-	*ret_size = NVTX_DOMAIN_INITIALIZE + 1;
-	return 1;
-}
-
-static const void *nvtx_exports(uint32_t id)
-{
-	static const struct nvtx_callbacks callbacks = {sizeof(callbacks), nvtx_table};
-
-	return id == NVTX_EXPORT_CALLBACKS ? &callbacks : NULL;
-}
-
-static void *domain_create(const char *name)
-{
-	return ((void *(*)(const char *))nvtx_functions[NVTX_DOMAIN_CREATE_A])(name);
-}
-
-static void *domain_register(void *domain, const char *text)
-{
-	return ((void *(*)(void *, const char *))nvtx_functions[NVTX_DOMAIN_REGISTER_A])(domain, text);
-}
-
-static void domain_push(void *domain, const struct nvtx_attributes *a)
-{
-	((int (*)(void *, const struct nvtx_attributes *))nvtx_functions[NVTX_DOMAIN_PUSH_EX])(domain, a);
-}
-
-void annotate_push(void *domain, const char *text)
-{
-	domain_push(domain, &(struct nvtx_attributes){.version = 3, .size = sizeof(struct nvtx_attributes), .message_type = NVTX_ASCII, .message = text});
-}
-
-void annotate_pop(void *domain)
-{
-	((int (*)(void *))nvtx_functions[NVTX_DOMAIN_POP])(domain);
-}
-
-/* ---- what annotate.py has of us ---- */
-
 static void *imports; /* the domain of python_import_sum */
 
-static void *none(void)
+static void *python_none(void)
 {
 	python.Py_IncRef(python._Py_NoneStruct);
 	return python._Py_NoneStruct;
@@ -178,23 +129,27 @@ static void *annotation_begin(void *self, void *unused)
 
 	if (nvtx_wanted(a->domain))
 		nvtx_definitions();
-	domain_push(a->domain, &a->attributes);
-	return none();
+	annotate_range_push_attributes(a->domain, &a->attributes);
+	return python_none();
 }
 
 static void *annotation_end(void *self, void *unused)
 {
 	const struct annotation *a = python.PyLong_AsVoidPtr(self);
 
-	annotate_pop(a->domain);
-	return none();
+	annotate_range_pop(a->domain);
+	return python_none();
 }
 
-/* annotation(domain, text, color, name, file, first_line) -> (begin, end). An empty domain is the default one; colour 0 is none. Where the
- * range is each call of one function, its code is named; elsewhere first_line is 0. */
+/* annotation(domain, text, color, name, file, first_line) -> (begin, end). An empty domain is the default one, color
+ * 0 is none. name, file and first_line are those of a function if each range is a call of it; otherwise first_line is
+ * 0. */
 static void *annotation_make(void *self, void *arguments)
 {
-	static const struct method methods[] = {{"begin", annotation_begin, TAKES_NOTHING, NULL}, {"end", annotation_end, TAKES_NOTHING, NULL}};
+	static const struct method methods[] = {{"begin", annotation_begin, TAKES_NOTHING, NULL}, {"end",
+												   annotation_end,
+													TAKES_NOTHING,
+														NULL}};
 	const char *domain, *text, *name, *file;
 	struct annotation *a;
 	void *number, *begin, *end;
@@ -204,15 +159,15 @@ static void *annotation_make(void *self, void *arguments)
 		return NULL;
 	a = names_take(sizeof(*a));
 	if (!a)
-		return none();
-	a->domain = *domain ? domain_create(domain) : NULL;
+		return python_none();
+	a->domain = *domain ? annotate_range_domain(domain) : NULL;
 	a->attributes = (struct nvtx_attributes){
 		.version = 3,
 		.size = sizeof(a->attributes),
 		.color_type = color ? NVTX_ARGB : 0,
 		.color = color,
 		.message_type = NVTX_REGISTERED,
-		.message = domain_register(a->domain, text),
+		.message = annotate_range_text(a->domain, text),
 	};
 	if (first_line)
 		nvtx_name_function(a->domain, text, name, file, first_line);
@@ -229,29 +184,29 @@ static void *import_begin(void *self, void *name)
 
 	if (!text)
 		python.PyErr_Clear();
-	annotate_push(imports, text ? text : "?");
-	return none();
+	annotate_range_push(imports, text ? text : "?");
+	return python_none();
 }
 
 static void *import_end(void *self, void *unused)
 {
-	annotate_pop(imports);
-	return none();
+	annotate_range_pop(imports);
+	return python_none();
 }
 
-static void *note_text(void *self, void *text)
+static void *python_note(void *self, void *text)
 {
 	const char *bytes = python.PyUnicode_AsUTF8(text);
 
 	if (bytes)
-		note(bytes);
+		annotate_note(bytes);
 	else
 		python.PyErr_Clear();
-	return none();
+	return python_none();
 }
 
-/* Of the calling thread. */
-static void *thread_name(void *self, void *text)
+/* Names the calling thread. */
+static void *python_thread_name(void *self, void *text)
 {
 	const char *name = python.PyUnicode_AsUTF8(text);
 
@@ -259,52 +214,52 @@ static void *thread_name(void *self, void *text)
 		python.PyErr_Clear();
 	else if (event_enter())
 		event_blob(TF_BLOB_THREAD_NAME, 0, name, nvtx_text_length(name));
-	return none();
+	return python_none();
 }
 
-static void *truth(bool is_true)
+static void *python_bool(bool is_true)
 {
 	return python.Py_BuildValue("i", (int)is_true);
 }
 
 static void *torch_offer(void *self, void *unused)
 {
-	return truth(annotate_torch_offer());
+	return python_bool(annotate_torch_offer());
 }
 
 static void *torch_settle(void *self, void *unused)
 {
-	return truth(annotate_torch_settle());
+	return python_bool(annotate_torch_settle());
 }
 
 static void *torch_open(void *self, void *unused)
 {
 	annotate_torch_open(true);
-	return none();
+	return python_none();
 }
 
 static void *torch_close(void *self, void *unused)
 {
 	annotate_torch_open(false);
-	return none();
+	return python_none();
 }
 
 static const struct method natives[] = {
 	{"annotation", annotation_make, TAKES_TUPLE, NULL},
 	{"import_begin", import_begin, TAKES_ONE, NULL},
 	{"import_end", import_end, TAKES_NOTHING, NULL},
-	{"note", note_text, TAKES_ONE, NULL},
-	{"thread_name", thread_name, TAKES_ONE, NULL},
+	{"note", python_note, TAKES_ONE, NULL},
+	{"thread_name", python_thread_name, TAKES_ONE, NULL},
 	{"torch_offer", torch_offer, TAKES_NOTHING, NULL},
 	{"torch_settle", torch_settle, TAKES_NOTHING, NULL},
 	{"torch_open", torch_open, TAKES_NOTHING, NULL},
 	{"torch_close", torch_close, TAKES_NOTHING, NULL},
 };
 
-/* ---- running it ---- */
+/* ---- running annotate.py ---- */
 
-/* Takes the reference of `value`. */
-static void give(void *space, const char *name, void *value)
+/* Takes over the reference to `value`. */
+static void set_item(void *space, const char *name, void *value)
 {
 	if (value)
 		python.PyDict_SetItemString(space, name, value);
@@ -313,7 +268,7 @@ static void give(void *space, const char *name, void *value)
 	python.Py_DecRef(value);
 }
 
-static void give_function(void *list, const struct functions_entry *e)
+static void append_function(void *list, const struct functions_entry *e)
 {
 	void *item = python.Py_BuildValue("(sssI)", e->domain, e->module, e->name, (unsigned)e->color);
 
@@ -322,10 +277,11 @@ static void give_function(void *list, const struct functions_entry *e)
 	python.Py_DecRef(item);
 }
 
-/* The file has been checked at launch; it may have gone or changed since. */
+/* The launcher has checked the file; it may have been removed or changed since. */
 static void *read_functions(void)
 {
-	char why[256], *bytes = sys_mmap(NULL, FUNCTIONS_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char why[256], *bytes = sys_mmap(NULL, FUNCTIONS_FILE_BYTES, PROT_READ | PROT_WRITE,
+					 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct functions_entry e;
 	struct functions f;
 	void *list = python.PyList_New(0);
@@ -337,11 +293,11 @@ static void *read_functions(void)
 	if (size > 0) {
 		functions_begin(&f, bytes, (size_t)size);
 		while ((rc = functions_next(&f, &e, why, sizeof(why))) > 0)
-			give_function(list, &e);
+			append_function(list, &e);
 		if (rc < 0)
-			note(why);
+			annotate_note(why);
 	} else if (process_options.python_functions) {
-		note("--python-functions-trace: the file could not be read");
+		annotate_note("--python-functions-trace: the file could not be read");
 	}
 	if (bytes)
 		sys_munmap(bytes, FUNCTIONS_FILE_BYTES);
@@ -356,29 +312,30 @@ static void *make_space(void)
 		return space;
 	python.PyDict_SetItemString(space, "__builtins__", builtins);
 	for (size_t i = 0; i < sizeof(natives) / sizeof(*natives); i++)
-		give(space, natives[i].name, python.PyCFunction_NewEx((void *)&natives[i], NULL, NULL));
-	give(space, "wants_imports", python.Py_BuildValue("i", (int)process_options.python_import_time));
-	give(space, "wants_operators", python.Py_BuildValue("i", process_options.pytorch > PYTORCH_NONE));
-	give(space, "wants_shapes", python.Py_BuildValue("i", process_options.pytorch == PYTORCH_SHAPES));
-	give(space, "functions", read_functions());
+		set_item(space, natives[i].name, python.PyCFunction_NewEx((void *)&natives[i], NULL, NULL));
+	set_item(space, "wants_imports", python.Py_BuildValue("i", (int)process_options.python_import_time));
+	set_item(space, "wants_operators", python.Py_BuildValue("i", process_options.pytorch > PYTORCH_NONE));
+	set_item(space, "wants_shapes", python.Py_BuildValue("i", process_options.pytorch == PYTORCH_SHAPES));
+	set_item(space, "functions", read_functions());
 	return space;
 }
 
-/* The interpreter has ended, and may begin anew, or be unloaded. */
-static void forget(void)
+/* The interpreter may be initialised again, or be unloaded. */
+static void interpreter_ended(void)
 {
 	is_known = false;
 	adds = subs = 0;
 	__atomic_store_n(&annotate_is_wanted, true, __ATOMIC_RELEASE);
 }
 
-/* Called by the interpreter, on its main thread and with the GIL. An exception that is none of ours (a signal's) goes on. */
-static int install(void *unused)
+/* Called by the interpreter, on its main thread and with the GIL. An exception that is not ours, from a signal, is
+ * passed on. */
+static int run_annotate(void *unused)
 {
 	void *space = make_space(), *code, *result = NULL;
 	int rc = 0;
 
-	imports = domain_create("python import");
+	imports = annotate_range_domain("python import");
 	code = space ? python.Py_CompileString(annotate_source, "<pillion>", FILE_INPUT) : NULL;
 	if (code)
 		result = python.PyEval_EvalCode(code, space, space);
@@ -386,12 +343,12 @@ static int install(void *unused)
 		rc = python.PyErr_ExceptionMatches(**python.PyExc_Exception) ? 0 : -1;
 		if (!rc)
 			python.PyErr_Clear();
-		note("nothing of Python is annotated: our code does not run in this interpreter");
+		annotate_note("Python is not annotated: our code does not run in this interpreter");
 	}
 	python.Py_DecRef(result);
 	python.Py_DecRef(code);
 	python.Py_DecRef(space);
-	python.Py_AtExit(forget);
+	python.Py_AtExit(interpreter_ended);
 	return rc;
 }
 
@@ -399,9 +356,10 @@ void annotate_meet(void)
 {
 	int error = errno;
 
-	if (find_python() && python.PyGILState_GetThisThreadState() && __atomic_exchange_n(&annotate_is_wanted, false, __ATOMIC_ACQ_REL) &&
-	    python.Py_AddPendingCall(install, NULL))
-		annotate_is_wanted = true; /* its queue is full */
+	if (find_python() && python.PyGILState_GetThisThreadState() && __atomic_exchange_n(&annotate_is_wanted, false,
+											   __ATOMIC_ACQ_REL) &&
+	    python.Py_AddPendingCall(run_annotate, NULL))
+		annotate_is_wanted = true; /* the interpreter's queue is full */
 	errno = error;
 }
 
@@ -411,5 +369,5 @@ void annotate_init(void)
 
 	if (o->pytorch == PYTORCH_NONE && !o->python_functions && !o->python_import_time)
 		return;
-	annotate_is_wanted = event_enter() && (process_gate.groups & 1u << TF_GROUP_NVTX) && InitializeInjectionNvtx2(nvtx_exports);
+	annotate_is_wanted = event_enter() && (process_gate.groups & 1u << TF_GROUP_NVTX) && annotate_range_init();
 }

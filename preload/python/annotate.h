@@ -1,40 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way into a Python program: annotate.py is run once in its interpreter, at a moment of the interpreter's own choice
- * (Py_AddPendingCall), and puts ranges around imports, PyTorch's operators and chosen functions. Neither the script nor the
- * environment is changed. CPython 3.8 and newer, static or libpython, by its public functions alone. */
+/* Ranges in Python programs. annotate.py is run once in the program's interpreter, when the interpreter chooses to
+ * (Py_AddPendingCall), and adds ranges to imports, PyTorch's operators and chosen functions. Neither the script nor the
+ * environment is changed. CPython 3.8 and newer, static or libpython, through its public functions only. */
 #ifndef PILLION_ANNOTATE_H
 #define PILLION_ANNOTATE_H
 
 #include <stdbool.h>
 
-/* The options ask for it, and no interpreter of this process has been met yet. */
+/* The options ask for ranges, and no interpreter has been found in this process yet. */
 extern bool annotate_is_wanted;
 
-/* Reads the options; at the constructor, after process_start(). */
+/* Reads the options. In the constructor, after the recorder has been started. */
 void annotate_init(void);
 
-/* Out of line: is the calling thread one of an interpreter? */
+/* Out of line: runs annotate.py if the calling thread belongs to an interpreter. */
 void annotate_meet(void);
 
-/* Stands in hooks that an import goes through: those that open files. Any thread, with or without the GIL; errno is left alone. */
+/* Called by wrappers that every import goes through: those that open files. Any thread, with or without the GIL;
+ * errno is kept. */
 static inline void annotate_here(void)
 {
 	if (__builtin_expect(annotate_is_wanted, 0))
 		annotate_meet();
 }
 
-/* A range of an NVTX domain, NULL being the default one; as any program makes them. Any thread, once install() has run. */
-void annotate_push(void *domain, const char *text);
-void annotate_pop(void *domain);
-
-/* A PyTorch without NVTX (annotate_torch.c). offer() gives it ours, on trial; false: there is none, or it is not one that we know.
- * settle(), when one operator has run under emit_nvtx, makes it so; false: it is as it was before. emit_nvtx then works on a thread
- * while it is open there. With the GIL. */
-bool annotate_torch_offer(void);
-bool annotate_torch_settle(void);
-void annotate_torch_open(bool is_open);
-
-/* annotate.py's text, see embed.py. */
+/* The text of annotate.py, see embed.py. */
 extern const char annotate_source[];
 
 #endif

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# What pillion does in a Python program. annotate.c runs it once per interpreter, in a namespace that no module has, and gives it:
-#   annotation(domain, text, color, name, file, first_line) -> (begin, end)   import_begin(name)   import_end()   note(text)   thread_name(text)
+# What pillion does in a Python program. annotate.c runs this file once per interpreter, in a namespace that belongs to
+# no module, and provides:
+#   annotation(domain, text, color, name, file, first_line) -> (begin, end)
+#   import_begin(name)   import_end()   note(text)   thread_name(text)
 #   torch_offer() -> bool   torch_settle() -> bool   torch_open()   torch_close()
 #   wants_imports, wants_operators, wants_shapes, functions: [(domain, module, qualified name, color)]
-# All of it hangs on one thing that is replaced: the function by which both `import` and importlib load a module. CPython 3.8 and
-# newer. Nothing here may raise into the program, print, import what is not built in, or leave a name behind.
+# Everything depends on replacing one function, by which both `import` and importlib load a module. CPython 3.8 and
+# newer. Nothing here may raise into the program, print, import a module that is not built in, or leave a name behind.
 import sys
 import _thread
 
@@ -19,7 +21,7 @@ for domain, module, name, color in functions:
 # ---- functions ----
 
 def stepping(inner, begin, end):
-    """A generator or coroutine in `inner`, with a range around each step of it: between two steps its thread does other things."""
+    """Runs a generator or coroutine with a range around each step: between steps its thread does other things."""
     value, error = None, None
     while True:
         begin()
@@ -77,7 +79,7 @@ def wrapped(function, begin, end):
 
 
 def owner_of(module, path):
-    """The module or class that has it, and how it is kept there: a static method is not what getattr gives of it."""
+    """The module or class that has it, and the value there: getattr does not return a static method itself."""
     owner, parts = module, path.split('.')
     for part in parts[:-1]:
         owner = getattr(owner, part)
@@ -88,7 +90,7 @@ def owner_of(module, path):
 
 
 def code_of(function):
-    """Name, file and first line of what each range is a call of: nothing where ranges are steps, or the code is not Python's."""
+    """Name, file and first line of the function, if each range is a call of it and it is written in Python."""
     code = getattr(function, '__code__', None)
     if not code or code.co_flags & (GENERATOR | COROUTINE) or code.co_filename == '<pillion>':
         return '', '', 0
@@ -126,7 +128,7 @@ def trace_functions(module, rows):
 # ---- PyTorch ----
 
 class Quiet:
-    """Stands in for the name `torch` in emit_nvtx: a context must not be made in a process that might fork yet."""
+    """Replaces the name `torch` in emit_nvtx: a CUDA context must not be created in a process that may still fork."""
 
     def __init__(self, torch):
         self.torch = torch
@@ -140,7 +142,7 @@ class Quiet:
 
 
 def trace_operators(torch):
-    """emit_nvtx on each thread, but where the program profiles by itself. It is thread-local; autograd's threads inherit it."""
+    """emit_nvtx on each thread, except while the program profiles. Thread-local; autograd's threads inherit it."""
     import atexit
     import threading
     profiler = sys.modules['torch.autograd.profiler']
@@ -197,7 +199,7 @@ def trace_operators(torch):
             leave()
 
     def enter_without_nvtx():
-        """As in a build with NVTX, if one operator tells that what we give in its place is called as we think."""
+        """Like in a build with NVTX, if one operator shows that our functions are called in the expected order."""
         if not torch_offer():
             return False
         try:
@@ -235,7 +237,7 @@ def torch_is_there(torch):
 # ---- threads ----
 
 def name_threads(threading):
-    """At what a thread does first of all. The main thread is called what the program is."""
+    """In the first function that a thread calls. The main thread keeps the name of the program."""
     def _set_native_id(thread):
         set_native_id(thread)
         if thread._name != 'MainThread':
@@ -286,7 +288,7 @@ def watch(importlib):
             loaded(name)
         return module
 
-    # Under importlib's own file name, so that tracebacks leave it out and warnings look past it, as they do with the rest of it.
+    # Under importlib's own file name, so that tracebacks and warnings skip it as they skip the rest of importlib.
     _find_and_load.__code__ = _find_and_load.__code__.replace(co_filename=find_and_load.__code__.co_filename)
     importlib._find_and_load = _find_and_load
 

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A PyTorch that was built without CUDA lacks one object, by which its profiler reaches NVTX; we give it ours, and emit_nvtx works as in
- * a CUDA build, with the same texts. That object has a table of virtual functions, whose order is PyTorch's own (the same
- * from 1.12 to 2.13): before it is relied upon, one operator runs on a table that only looks at which of them are called. */
-#include "preload/python/annotate.h"
+/* PyTorch's profiler reaches NVTX through an object with virtual functions, which a build without CUDA lacks. It is
+ * given ours, and emit_nvtx then works as in a build with CUDA, with the same texts.
+ *
+ * The order of the virtual functions is PyTorch's own (the same from 1.12 to 2.13). Before it is relied on, one
+ * operator runs on a table whose functions only record which of them are called. */
+#include "preload/python/annotate_torch.h"
 
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
+#include "preload/python/annotate_range.h"
 #include "runtime/common/loaded.h"
 
-/* torch::profiler::impl::ProfilerStubs, as the Itanium ABI lays it out. The rest of its functions stays PyTorch's. */
+/* torch::profiler::impl::ProfilerStubs in the Itanium ABI. Its other functions remain PyTorch's. */
 enum { PUSH = 3, POP = 4, ENABLED = 5, SLOTS = 10, HEAD = 2 };
 typedef void (*slot)(void);
 struct stubs {
@@ -19,77 +22,83 @@ struct stubs {
 
 static slot table[HEAD + SLOTS];
 static struct stubs ours = {table + HEAD};
-static struct stubs *before; /* PyTorch's, NULL: not offered */
-static void (*give)(struct stubs *);
+static struct stubs *original; /* PyTorch's; NULL: ours has not been offered */
+static void (*register_stubs)(struct stubs *);
 static uint32_t calls[SLOTS];
 static bool is_in_order;
 
-/* A program's own emit_nvtx is refused as without us. */
+/* The program's own emit_nvtx fails as it does without us. */
 static __thread bool is_opening;
 
-/* ---- what stands in the table ---- */
+/* ---- functions of the table ---- */
 
-static bool look(unsigned at)
+static bool observe_call(unsigned at)
 {
-	is_in_order &= at == ENABLED ? !calls[PUSH] : at == PUSH ? calls[ENABLED] : at == POP && calls[POP] < calls[PUSH];
+	if (at == ENABLED)
+		is_in_order &= !calls[PUSH];
+	else if (at == PUSH)
+		is_in_order &= calls[ENABLED] != 0;
+	else
+		is_in_order &= at == POP && calls[POP] < calls[PUSH];
 	calls[at]++;
 	return true;
 }
-#define LOOK(at)                                                                                                       \
-	static bool look_##at(void)                                                                                    \
+#define OBSERVE(at)                                                                                                    \
+	static bool observe_##at(void)                                                                                 \
 	{                                                                                                              \
-		return look(at);                                                                                       \
+		return observe_call(at);                                                                               \
 	}
-LOOK(0) LOOK(1) LOOK(2) LOOK(3) LOOK(4) LOOK(5) LOOK(6) LOOK(7) LOOK(8) LOOK(9)
-#undef LOOK
+OBSERVE(0) OBSERVE(1) OBSERVE(2) OBSERVE(3) OBSERVE(4) OBSERVE(5) OBSERVE(6) OBSERVE(7) OBSERVE(8) OBSERVE(9)
+#undef OBSERVE
 
-static void push(const struct stubs *self, const char *text)
+static void stub_push(const struct stubs *self, const char *text)
 {
-	annotate_push(NULL, text);
+	annotate_range_push(NULL, text);
 }
 
-static void pop(const struct stubs *self)
+static void stub_pop(const struct stubs *self)
 {
-	annotate_pop(NULL);
+	annotate_range_pop(NULL);
 }
 
-static bool enabled(const struct stubs *self)
+static bool stub_enabled(const struct stubs *self)
 {
 	return is_opening;
 }
 
-/* ---- offering it ---- */
+/* ---- replacing PyTorch's object ---- */
 
 bool annotate_torch_offer(void)
 {
-	static bool (*const looks[SLOTS])(void) = {look_0, look_1, look_2, look_3, look_4, look_5, look_6, look_7, look_8, look_9};
+	static bool (*const observers[SLOTS])(void) = {observe_0, observe_1, observe_2, observe_3, observe_4,
+						       observe_5, observe_6, observe_7, observe_8, observe_9};
 	static const char library[] = "libtorch_cpu.so";
-	struct stubs *(*ask)(void) = loaded_in(library, "_ZN5torch8profiler4impl9cudaStubsEv");
+	struct stubs *(*get_stubs)(void) = loaded_in(library, "_ZN5torch8profiler4impl9cudaStubsEv");
 
-	give = loaded_in(library, "_ZN5torch8profiler4impl19registerCUDAMethodsEPNS1_13ProfilerStubsE");
-	before = ask && give ? ask() : NULL;
-	/* Its own for want of CUDA has no members; another's, of a library beside it, may. */
-	if (!before || before == &ours || loaded_start(before) != loaded_start((void *)ask))
+	register_stubs = loaded_in(library, "_ZN5torch8profiler4impl19registerCUDAMethodsEPNS1_13ProfilerStubsE");
+	original = get_stubs && register_stubs ? get_stubs() : NULL;
+	/* PyTorch's own object has no members. One of another library may have some, and is not replaced. */
+	if (!original || original == &ours || loaded_start(original) != loaded_start((void *)get_stubs))
 		return false;
-	memcpy(table, before->slots - HEAD, HEAD * sizeof(*table));
+	memcpy(table, original->slots - HEAD, HEAD * sizeof(*table));
 	for (unsigned i = 0; i < SLOTS; i++)
-		table[HEAD + i] = (slot)looks[i];
+		table[HEAD + i] = (slot)observers[i];
 	memset(calls, 0, sizeof(calls));
 	is_in_order = true;
-	give(&ours);
+	register_stubs(&ours);
 	return true;
 }
 
 bool annotate_torch_settle(void)
 {
 	if (!is_in_order || !calls[PUSH] || calls[PUSH] != calls[POP]) {
-		give(before);
+		register_stubs(original);
 		return false;
 	}
-	memcpy(table + HEAD, before->slots, SLOTS * sizeof(*table));
-	table[HEAD + PUSH] = (slot)push;
-	table[HEAD + POP] = (slot)pop;
-	table[HEAD + ENABLED] = (slot)enabled;
+	memcpy(table + HEAD, original->slots, SLOTS * sizeof(*table));
+	table[HEAD + PUSH] = (slot)stub_push;
+	table[HEAD + POP] = (slot)stub_pop;
+	table[HEAD + ENABLED] = (slot)stub_enabled;
 	return true;
 }
 

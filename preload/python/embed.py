@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""embed.py OUTPUT SOURCE: a Python file as a C string, without what its reader alone needs."""
+"""embed.py OUTPUT SOURCE: writes a Python file as a C string, without comments and docstrings."""
 import sys
 
 
 def lines(path):
-    """All but comments and empty lines; a docstring that is one line goes, too."""
+    """All lines except comments, empty lines and docstrings of one line."""
     with open(path, encoding='ascii') as file:
         for line in file.read().splitlines():
             bare = line.strip()

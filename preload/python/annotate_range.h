@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranges around Python code. They are NVTX ranges, made through NVTX's tables as any program makes them, so all that
+ * holds for NVTX (domains, capture ranges, exports) holds for them too. */
+#ifndef PILLION_ANNOTATE_RANGE_H
+#define PILLION_ANNOTATE_RANGE_H
+
+#include <stdbool.h>
+
+#include "preload/nvtx/nvtx.h"
+
+/* Before all others. False: nothing is recorded. */
+bool annotate_range_init(void);
+
+/* A domain of that name, and a text registered in it. NULL is the default domain. */
+void *annotate_range_domain(const char *name);
+void *annotate_range_text(void *domain, const char *text);
+
+/* Any thread. */
+void annotate_range_push_attributes(void *domain, const struct nvtx_attributes *a);
+void annotate_range_push(void *domain, const char *text);
+void annotate_range_pop(void *domain);
+
+#endif
