@@ -3,7 +3,8 @@
 
 #include "runtime/record/file.h"
 
-void cuda_record(const struct event *e, unsigned function, unsigned about, unsigned result, uint64_t *words, unsigned count)
+void cuda_record(const struct event *e, unsigned function, unsigned about, unsigned result, uint64_t *words,
+		 unsigned count)
 {
 	if (result)
 		words[count++] = tf_arg(TF_ARG_RESULT, 0, result);
@@ -11,10 +12,10 @@ void cuda_record(const struct event *e, unsigned function, unsigned about, unsig
 	if (!result)
 		cupti_succeeded();
 	if (about == CUDA_SYNC && event_timing_is_on())
-		event_timing_collect(false); /* what has been waited for is done */
+		event_timing_collect(false); /* the work that the call waited for is done */
 }
 
-/* A call that lies deeper in the stack than this one was left by longjmp or cancellation. */
+/* A call in progress whose frame is deeper in the stack than this one was left by longjmp or cancellation. */
 bool cuda_is_nested(unsigned function, uint64_t current, uintptr_t frame)
 {
 	unsigned outer = (unsigned)(current >> TF_CURRENT_SHIFT) - 1;
@@ -30,16 +31,17 @@ unsigned cuda_memory(uint64_t *words, unsigned memory, uintptr_t address, size_t
 	bool is_free = memory & TF_MEMORY_FREE;
 
 	if (!process_options.cuda_memory_usage || (is_free && !address))
-		return 0; /* cudaFree(NULL) is how programs start CUDA */
+		return 0; /* programs initialise CUDA by cudaFree(NULL) */
 	words[0] = tf_arg(TF_ARG_MEMORY, memory, address);
 	words[1] = tf_arg(TF_ARG_BYTES, 0, bytes);
 	return is_free ? 1 : 2;
 }
 
-/* Bytes of an array's elements, for copies that count in elements. It outlives a fork, as arrays' addresses do. */
+/* Bytes of an array's elements, for copies that count elements. Kept across a fork, like the arrays' addresses. */
 static struct table element_bytes;
 
-unsigned cuda_array(uint64_t *words, uintptr_t array, size_t element, size_t width, size_t height, size_t depth, unsigned levels)
+unsigned cuda_array(uint64_t *words, uintptr_t array, size_t element, size_t width, size_t height, size_t depth,
+		    unsigned levels)
 {
 	size_t bytes = 0;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a call of CUDA's runtime or driver is recorded: all of them, however short, with the same arguments for both layers.
- * A file that uses CUDA_TIME has CUDA_LAYER in scope, the group of its functions. */
+/* How a call of CUDA's runtime or driver is recorded: every one, however short, and with the same arguments for both
+ * layers. A file that uses CUDA_TIME has CUDA_LAYER in scope, the group of its functions. */
 #ifndef PILLION_CUDA_CALL_H
 #define PILLION_CUDA_CALL_H
 
-/* With it the headers declare the twins for a default stream per thread beside the plain functions, and leave neither
- * renamed to the other. */
+/* With this macro the headers declare the variants for per-thread default streams beside the plain functions, and
+ * rename neither to the other. */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -14,7 +14,7 @@
 #include "runtime/device/event_timing.h"
 #include "preload/hook/entry.h"
 
-/* Nothing to do but to go on: not selected, or outside the capture range, and CUPTI has been told so. */
+/* The call is only passed on: it is not selected, or outside of the capture range and CUPTI is paused. */
 static inline bool cuda_is_off(unsigned layer)
 {
 	return __builtin_expect(!event_wanted(layer), 0) && !cupti_may_record();
@@ -26,10 +26,10 @@ static inline bool cuda_is_off(unsigned layer)
 		struct cuda_work work_;                                                                                \
 		struct event event_;                                                                                   \
                                                                                                                        \
-		work_.timing.number = 0;                                                                                 \
+		work_.timing.number = 0;                                                                               \
 		cupti_follow(event_wanted(CUDA_LAYER));                                                                \
 		if (!event_wanted(CUDA_LAYER) || cuda_is_inside(HOOK_CURRENT) || ({                                    \
-			    if (event_timing_is_on())                                                                          \
+			    if (event_timing_is_on())                                                                  \
 				    CUDA_WORK_##record;                                                                \
 			    !event_begin(&event_, HOOK_CURRENT);                                                       \
 		    })) {                                                                                              \
@@ -41,25 +41,26 @@ static inline bool cuda_is_off(unsigned layer)
 				unsigned count_ = 0;                                                                   \
                                                                                                                        \
 				CUDA_RECORD_##record;                                                                  \
-				if (__builtin_expect(work_.timing.number != 0, 0))                                       \
-					count_ = cuda_work_asked(&work_, (unsigned)result, words_, count_);            \
+				if (__builtin_expect(work_.timing.number != 0, 0))                                     \
+					count_ = cuda_work_end(&work_, (unsigned)result, words_, count_);              \
 				cuda_record(&event_, HOOK_CURRENT, CUDA_##about, (unsigned)result, words_, count_);    \
 			}                                                                                              \
 		}                                                                                                      \
 	} while (0)
 
-/* A launch that failed says which kernel it was, an allocation how much was asked for; copies and frees that failed are not
- * kept. */
+/* A failed launch is recorded with its kernel, a failed allocation with the size requested; of failed copies and
+ * frees only the call is recorded. */
 #define CUDA_RECORD_NOTHING (void)0
 #define CUDA_RECORD_STREAM(stream) words_[count_++] = tf_arg(TF_ARG_STREAM, 0, (uintptr_t)(stream))
 #define CUDA_RECORD_BYTES(bytes) words_[count_++] = tf_arg(TF_ARG_BYTES, 0, (bytes))
 #define CUDA_RECORD_LAUNCH(f, grid, block, shared, stream)                                                             \
-	count_ = cuda_launch(words_, (uintptr_t)(f), (const dim3[]){grid}, (const dim3[]){block}, (shared),           \
+	count_ = cuda_launch(words_, (uintptr_t)(f), (const dim3[]){grid}, (const dim3[]){block}, (shared),            \
 			     (uintptr_t)(stream), result ? NULL : (void *)real, CUDA_LAYER)
 #define CUDA_RECORD_CONFIGURED(c, f)                                                                                   \
 	if (c)                                                                                                         \
 	CUDA_RECORD_LAUNCH(f, CUDA_GRID(c), CUDA_BLOCK(c), CUDA_SHARED(c), CUDA_STREAM(c))
-#define CUDA_RECORD_HANDED(f, stream) count_ = cuda_launch(words_, (uintptr_t)(f), NULL, NULL, 0, (uintptr_t)(stream), NULL, CUDA_LAYER)
+#define CUDA_RECORD_HANDED(f, stream)                                                                                  \
+	count_ = cuda_launch(words_, (uintptr_t)(f), NULL, NULL, 0, (uintptr_t)(stream), NULL, CUDA_LAYER)
 #define CUDA_RECORD_HOST(f, stream) CUDA_RECORD_HANDED(f, stream)
 #define CUDA_RECORD_BATCH(kind, bytes) CUDA_RECORD_COPY(kind, bytes)
 #define CUDA_RECORD_COPY(kind, bytes)                                                                                  \
@@ -87,8 +88,8 @@ static inline bool cuda_is_off(unsigned layer)
 		words_[count_++] = tf_arg(TF_ARG_BYTES, 0, (total));                                                   \
 	}
 
-/* What of these asks a device for work, on which stream, where device times come from pairs of events. Twins for a default
- * stream per thread tell by their names. */
+/* Which rows request work from a device, and on which stream; used where device times come from CUDA events. Variants
+ * for per-thread default streams are recognised by their names. */
 #define CUDA_WORK_NOTHING (void)0
 #define CUDA_WORK_STREAM(stream) (void)0
 #define CUDA_WORK_BYTES(bytes) (void)0
@@ -98,33 +99,34 @@ static inline bool cuda_is_off(unsigned layer)
 #define CUDA_WORK_DEVICE(device) (void)0
 #define CUDA_WORK_LEFT(left, total) (void)0
 #define CUDA_WORK_HOST(f, stream) (void)0
-#define CUDA_WORK_BATCH(kind, bytes) (void)0 /* its stream is one word or another, by the version */
+#define CUDA_WORK_BATCH(kind, bytes) (void)0 /* the position of its stream depends on the version */
 #define CUDA_WORK_LAUNCH(f, grid, block, shared, stream)                                                               \
-	cuda_work_launch(&work_, (uintptr_t)(f), (const dim3[]){grid}, (const dim3[]){block}, (shared), (void *)(stream), \
-			 HOOK_CURRENT)
+	cuda_work_launch(&work_, (uintptr_t)(f), (const dim3[]){grid}, (const dim3[]){block}, (shared),                \
+			 (void *)(stream), HOOK_CURRENT)
 #define CUDA_WORK_CONFIGURED(c, f)                                                                                     \
 	if (c)                                                                                                         \
 	CUDA_WORK_LAUNCH(f, CUDA_GRID(c), CUDA_BLOCK(c), CUDA_SHARED(c), CUDA_STREAM(c))
-#define CUDA_WORK_HANDED(f, stream) cuda_work_launch(&work_, (uintptr_t)(f), NULL, NULL, 0, (void *)(stream), HOOK_CURRENT)
+#define CUDA_WORK_HANDED(f, stream)                                                                                    \
+	cuda_work_launch(&work_, (uintptr_t)(f), NULL, NULL, 0, (void *)(stream), HOOK_CURRENT)
 #define CUDA_WORK_COPY(kind, bytes) cuda_work_copy(&work_, NULL, HOOK_CURRENT)
 #define CUDA_WORK_COPY_ASYNC(kind, bytes, stream) cuda_work_copy(&work_, (void *)(stream), HOOK_CURRENT)
 
 struct cuda_work {
 	struct event_timing timing;
-	struct tf_work work; /* of a launch; what a copy is, its record tells */
+	struct tf_work work; /* of a launch; a copy is described by its record */
 	uintptr_t function;
 };
 
 /* Before the call. grid NULL: `f` is a graph. */
-void cuda_work_launch(struct cuda_work *w, uintptr_t f, const dim3 *grid, const dim3 *block, size_t shared, void *stream,
-		      unsigned function);
+void cuda_work_launch(struct cuda_work *w, uintptr_t f, const dim3 *grid, const dim3 *block, size_t shared,
+		      void *stream, unsigned function);
 void cuda_work_copy(struct cuda_work *w, void *stream, unsigned function);
 
-/* After it: adds the number of its device record to what is kept of the call. */
-unsigned cuda_work_asked(struct cuda_work *w, unsigned result, uint64_t *words, unsigned count);
+/* After the call: adds the number of its device record to the arguments of the call. */
+unsigned cuda_work_end(struct cuda_work *w, unsigned result, uint64_t *words, unsigned count);
 
-/* Is this call part of one that is being recorded already? A runtime whose calls we see asks the driver; a stub of the same
- * name goes on to the library. Nothing is told twice. */
+/* Is this call made by one that is being recorded already: by a runtime whose calls we see, or by a stub of the same
+ * name? No call is recorded twice. */
 bool cuda_is_nested(unsigned function, uint64_t current, uintptr_t frame);
 static inline __attribute__((always_inline)) bool cuda_is_inside(unsigned function)
 {
@@ -134,25 +136,28 @@ static inline __attribute__((always_inline)) bool cuda_is_inside(unsigned functi
 	       cuda_is_nested(function, t->page->current, (uintptr_t)__builtin_frame_address(0));
 }
 
-/* These fill in `words` and return how many. `namer`: the real launch, whose library is asked for the kernel's name if the
- * program has not said it; NULL: it failed, so the handle may be none. layer: the group of the launch. element: bytes of one. */
-unsigned cuda_launch(uint64_t *words, uintptr_t function, const dim3 *grid, const dim3 *block, size_t shared, uintptr_t stream,
-		     void *namer, unsigned layer);
+/* These fill in `words` and return how many. `namer`: the real launch function, whose library is asked for the
+ * kernel's name if the program has not registered it; NULL: the launch failed, so the handle may be invalid. layer:
+ * the group of the launch. element: bytes of one. */
+unsigned cuda_launch(uint64_t *words, uintptr_t function, const dim3 *grid, const dim3 *block, size_t shared,
+		     uintptr_t stream, void *namer, unsigned layer);
 unsigned cuda_memory(uint64_t *words, unsigned memory, uintptr_t address, size_t bytes);
-unsigned cuda_array(uint64_t *words, uintptr_t array, size_t element, size_t width, size_t height, size_t depth, unsigned levels);
+unsigned cuda_array(uint64_t *words, uintptr_t array, size_t element, size_t width, size_t height, size_t depth,
+		    unsigned levels);
 
 /* Bytes of one of an array's elements; 1: not known, or no array. */
 size_t cuda_element(const void *array);
 size_t cuda_total(const size_t *sizes, size_t count);
 
-/* Adds the error, if there is one, and writes it all. */
-void cuda_record(const struct event *e, unsigned function, unsigned about, unsigned result, uint64_t *words, unsigned count);
+/* Adds the error, if there is one, and records the call. */
+void cuda_record(const struct event *e, unsigned function, unsigned about, unsigned result, uint64_t *words,
+		 unsigned count);
 
-/* cudaProfilerStart and Stop. Also where recording is off just now, and where there is no CUDA: scripts call these wherever they
- * run. */
+/* cudaProfilerStart and Stop. Also while recording is off, and where there is no CUDA, because scripts call them
+ * anywhere. */
 void cuda_move_range(void (*move)(struct tf_range_page *page, uint32_t pid, uint64_t ticks));
 
-/* Their bodies. */
+/* The bodies of their wrappers. */
 #define CUDA_MOVES_RANGE(returns, symbol, none, move)                                                                  \
 	returns wrap_##symbol(struct entry from)                                                                       \
 	{                                                                                                              \
@@ -165,9 +170,9 @@ void cuda_move_range(void (*move)(struct tf_range_page *page, uint32_t pid, uint
 		return result;                                                                                         \
 	}
 
-/* ---- cuda_name.c: which kernel a function or a handle means ---- */
+/* ---- cuda_name.c: names of kernels, by function or handle ---- */
 
-/* `name` stays where it is, in a library. */
+/* `name` lies in a library and is not copied. */
 void cuda_name_know(uintptr_t function, const char *name);
 void cuda_name_know_copy(uintptr_t handle, const char *name);
 void cuda_name_know_as(uintptr_t handle, uintptr_t function);

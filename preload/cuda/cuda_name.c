@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which kernel a launch means.
+/* Which kernel a launch executes.
  *
- * Programs name kernels when they load (PyTorch 100,000 of them), long before most are launched, if ever: all that is kept
- * then is where the name lies. It goes into the trace with the first launch. */
+ * Programs register the names of kernels when they are loaded (PyTorch 100,000 of them), long before most are
+ * launched, if ever. Only the address of the name is kept then. The name is written with the first launch. */
 #include <string.h>
 
 #include "runtime/common/loaded.h"
 #include "preload/cuda/cuda_call.h"
 #include "runtime/record/names.h"
 
-#define OWN_COPY (1ull << 63) /* of a name's address: it lies in our room, not in a library that may go */
+#define OWN_COPY (1ull << 63) /* in a name's address: a copy of ours, not in a library that may be unloaded */
 
 static struct table name_of; /* host function or handle -> address of the kernel's name */
 static uint64_t renamed;     /* rises when a known address gets another name */
 
-static void know(uintptr_t function, uint64_t name)
+static void set_name(uintptr_t function, uint64_t name)
 {
 	struct table_entry *e;
 	uint32_t number;
@@ -31,12 +31,12 @@ static void know(uintptr_t function, uint64_t name)
 
 void cuda_name_know(uintptr_t function, const char *name)
 {
-	know(function, (uint64_t)name);
+	set_name(function, (uint64_t)name);
 }
 
 void cuda_name_know_as(uintptr_t handle, uintptr_t function)
 {
-	know(handle, table_get(&name_of, function));
+	set_name(handle, table_get(&name_of, function));
 }
 
 void cuda_name_know_copy(uintptr_t handle, const char *name)
@@ -50,15 +50,16 @@ void cuda_name_know_copy(uintptr_t handle, const char *name)
 	copy = names_take(length + 1);
 	if (copy) {
 		memcpy(copy, name, length);
-		know(handle, (uint64_t)copy | OWN_COPY);
+		set_name(handle, (uint64_t)copy | OWN_COPY);
 	}
 }
 
-/* A runtime that refuses would leave its program an error to find. */
-static const char *ask_runtime(uintptr_t function, void *namer)
+/* A runtime that fails would set the last error, which the program could find. */
+static const char *name_from_runtime(uintptr_t function, void *namer)
 {
 	cudaError_t (*get_name)(const char **, uintptr_t) = loaded_beside(namer, "cudaFuncGetName");
-	cudaError_t (*peek)(void) = loaded_beside(namer, "cudaPeekAtLastError"), (*forget)(void) = loaded_beside(namer, "cudaGetLastError");
+	cudaError_t (*peek)(void) = loaded_beside(namer, "cudaPeekAtLastError");
+	cudaError_t (*forget)(void) = loaded_beside(namer, "cudaGetLastError");
 	const char *name = NULL;
 
 	if (!get_name || !peek || !forget || peek() || !get_name(&name, function))
@@ -67,8 +68,8 @@ static const char *ask_runtime(uintptr_t function, void *namer)
 	return NULL;
 }
 
-/* Which of the two kinds the handle is, the driver can tell. */
-static const char *ask_driver(uintptr_t function, void *namer)
+/* The handle is a CUfunction or a CUkernel; only the driver can tell which. */
+static const char *name_from_driver(uintptr_t function, void *namer)
 {
 	static const char *const questions[] = {"cuFuncGetName", "cuKernelGetName"};
 	const char *name = NULL;
@@ -84,21 +85,22 @@ static const char *ask_driver(uintptr_t function, void *namer)
 	return name;
 }
 
-/* A handle that came another way (cuModuleEnumerateFunctions, a look-up before us), or whose name was not in a library: whoever
- * has just launched it knows, from CUDA 12.3 on. It did, so the handle is a good one. */
-static void ask(uintptr_t function, void *namer, unsigned layer)
+/* A handle that the program obtained in another way (cuModuleEnumerateFunctions, a lookup before us), or whose name
+ * was not in a library. The library that has just launched it knows the name, from CUDA 12.3 on; the launch
+ * succeeded, so the handle is valid. */
+static void find_name(uintptr_t function, void *namer, unsigned layer)
 {
 	struct thread_guard guard;
 	const char *name;
 
 	thread_guard_enter(&thread_self, &guard);
-	name = layer == TF_GROUP_CUDA ? ask_runtime(function, namer) : ask_driver(function, namer);
+	name = layer == TF_GROUP_CUDA ? name_from_runtime(function, namer) : name_from_driver(function, namer);
 	thread_guard_leave(&thread_self, &guard);
 	if (name)
 		cuda_name_know_copy(function, name);
 }
 
-static uint32_t intern_name(uintptr_t function)
+static uint32_t intern_kernel_name(uintptr_t function)
 {
 	uint64_t value = table_get(&name_of, function);
 	const char *name = (const char *)(value & ~OWN_COPY);
@@ -109,7 +111,7 @@ static uint32_t intern_name(uintptr_t function)
 	return event_intern(TF_BLOB_KERNEL, name, length < EVENT_TEXT ? (size_t)length : EVENT_TEXT);
 }
 
-/* Once per function and image: the entry's value is the id. */
+/* Looked up once per function and image: the entry's value is the id. */
 static uint32_t kernel_id(uintptr_t function, uint64_t salt)
 {
 	struct table_entry *e;
@@ -121,13 +123,13 @@ static uint32_t kernel_id(uintptr_t function, uint64_t salt)
 		return 0;
 	id = (uint32_t)__atomic_load_n(&e->value, __ATOMIC_RELAXED);
 	if (!id) {
-		id = intern_name(function);
+		id = intern_kernel_name(function);
 		__atomic_store_n(&e->value, id, __ATOMIC_RELAXED);
 	}
 	return id;
 }
 
-/* Known names change when libraries come and go. */
+/* Known names change when libraries are loaded and unloaded. */
 static uint64_t salt_now(void)
 {
 	return (__atomic_load_n(&renamed, __ATOMIC_RELAXED) + __atomic_load_n(&caller_epoch, __ATOMIC_RELAXED)) << 8;
@@ -139,8 +141,8 @@ uint32_t cuda_name_id(uintptr_t function)
 }
 
 /* The launch's definition, where it is the first of its kind. */
-static __attribute__((noinline)) uint32_t launch_define(uint64_t key, uint64_t salt, struct tf_launch *launch, bool is_kernel, void *namer,
-							unsigned layer)
+static __attribute__((noinline)) uint32_t launch_define(uint64_t key, uint64_t salt, struct tf_launch *launch,
+							bool is_kernel, void *namer, unsigned layer)
 {
 	uint32_t id;
 	bool is_new;
@@ -150,7 +152,7 @@ static __attribute__((noinline)) uint32_t launch_define(uint64_t key, uint64_t s
 	if (is_new) {
 		launch->kernel = is_kernel ? kernel_id(launch->function, salt) : 0;
 		if (namer && is_kernel && !launch->kernel) {
-			ask(launch->function, namer, layer);
+			find_name(launch->function, namer, layer);
 			launch->kernel = kernel_id(launch->function, salt);
 		}
 		event_blob(TF_BLOB_LAUNCH, id, launch, sizeof(*launch));
@@ -158,8 +160,9 @@ static __attribute__((noinline)) uint32_t launch_define(uint64_t key, uint64_t s
 	return id;
 }
 
-/* x and y of each in one word: as they came in registers, and are loaded again without waiting. */
-static inline uint64_t launch_key(uint64_t salt, uintptr_t function, const dim3 *grid, const dim3 *block, size_t shared, uintptr_t stream)
+/* x and y in one word each, as they were passed in registers: loading them that way again does not stall. */
+static inline uint64_t launch_key(uint64_t salt, uintptr_t function, const dim3 *grid, const dim3 *block,
+				  size_t shared, uintptr_t stream)
 {
 	uint64_t grid_xy = ~0ull, block_xy = ~0ull, both_z = ~0ull, key;
 
@@ -168,14 +171,15 @@ static inline uint64_t launch_key(uint64_t salt, uintptr_t function, const dim3 
 		memcpy(&block_xy, block, sizeof(block_xy));
 		both_z = grid->z | (uint64_t)block->z << 32;
 	}
-	key = table_fold(table_fold(function, grid_xy) + table_fold(block_xy, both_z), table_fold(shared ^ salt, stream));
+	key = table_fold(table_fold(function, grid_xy) + table_fold(block_xy, both_z),
+			 table_fold(shared ^ salt, stream));
 	return key ? key : 1;
 }
 
-unsigned cuda_launch(uint64_t *words, uintptr_t function, const dim3 *grid, const dim3 *block, size_t shared, uintptr_t stream,
-		     void *namer, unsigned layer)
+unsigned cuda_launch(uint64_t *words, uintptr_t function, const dim3 *grid, const dim3 *block, size_t shared,
+		     uintptr_t stream, void *namer, unsigned layer)
 {
-	/* The kernel's id follows from the function, so the launch is known without looking that up. */
+	/* The kernel's id follows from the function, so the launch is found without looking up the kernel. */
 	uint64_t salt = salt_now(), key = launch_key(salt, function, grid, block, shared, stream);
 	uint32_t id = table_number(&process.interned, key);
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that ask a device for work, where its times come from pairs of events: what the record of the work says. */
+/* Calls that request work from a device, where device times come from CUDA events: the contents of the work's
+ * record. */
 #include <string.h>
 
 #include "runtime/record/event.h"
 #include "runtime/record/file.h"
 #include "preload/cuda/cuda_call.h"
 
-/* NULL is another stream to the twins for a default stream per thread. */
-static bool is_twin(unsigned function)
+/* For the variants with per-thread default streams NULL means another stream. */
+static bool is_per_thread_variant(unsigned function)
 {
 	const char *name = file_functions[function].name;
 	size_t length = strlen(name);
@@ -15,10 +16,10 @@ static bool is_twin(unsigned function)
 	return length > 5 && (!memcmp(name + length - 5, "_ptsz", 5) || !memcmp(name + length - 5, "_ptds", 5));
 }
 
-/* Graphs are numbered as they come: CUPTI's own number is not told here. */
+/* Graphs are numbered in the order of their first launch: CUPTI's number of a graph is not known here. */
 static uint32_t graph_number(uintptr_t graph)
 {
-	static struct table numbers; /* outlives a fork */
+	static struct table numbers; /* kept across a fork */
 	static uint32_t count;
 	uint64_t number = table_get(&numbers, graph);
 
@@ -29,14 +30,15 @@ static uint32_t graph_number(uintptr_t graph)
 	return (uint32_t)number;
 }
 
-void cuda_work_launch(struct cuda_work *w, uintptr_t f, const dim3 *grid, const dim3 *block, size_t shared, void *stream,
-		      unsigned function)
+void cuda_work_launch(struct cuda_work *w, uintptr_t f, const dim3 *grid, const dim3 *block, size_t shared,
+		      void *stream, unsigned function)
 {
-	event_timing_begin(&w->timing, stream, !stream && is_twin(function));
+	event_timing_begin(&w->timing, stream, !stream && is_per_thread_variant(function));
 	if (!w->timing.number)
 		return;
 	w->function = f;
-	w->work = (struct tf_work){.kind = grid ? TF_WORK_KERNEL : TF_WORK_GRAPH, .dynamic_shared_bytes = (uint32_t)shared};
+	w->work = (struct tf_work){.kind = grid ? TF_WORK_KERNEL : TF_WORK_GRAPH,
+				   .dynamic_shared_bytes = (uint32_t)shared};
 	if (grid && block) {
 		memcpy(w->work.grid, &(uint32_t[]){grid->x, grid->y, grid->z}, sizeof(w->work.grid));
 		memcpy(w->work.block, &(uint32_t[]){block->x, block->y, block->z}, sizeof(w->work.block));
@@ -45,11 +47,11 @@ void cuda_work_launch(struct cuda_work *w, uintptr_t f, const dim3 *grid, const 
 
 void cuda_work_copy(struct cuda_work *w, void *stream, unsigned function)
 {
-	event_timing_begin(&w->timing, stream, !stream && is_twin(function));
+	event_timing_begin(&w->timing, stream, !stream && is_per_thread_variant(function));
 	w->work = (struct tf_work){.kind = TF_WORK_COPY};
 }
 
-/* CUpti_ActivityMemcpyKind of a cudaMemcpyKind; 0: only the addresses would tell. */
+/* CUpti_ActivityMemcpyKind of a cudaMemcpyKind; 0: unknown, it depends on the addresses. */
 static void describe_copy(struct tf_work *work, unsigned kind)
 {
 	enum { SET = 63 };
@@ -61,7 +63,7 @@ static void describe_copy(struct tf_work *work, unsigned kind)
 		work->copy = kind < sizeof(kinds) ? kinds[kind] : 0;
 }
 
-unsigned cuda_work_asked(struct cuda_work *w, unsigned result, uint64_t *words, unsigned count)
+unsigned cuda_work_end(struct cuda_work *w, unsigned result, uint64_t *words, unsigned count)
 {
 	uint64_t bytes = 0;
 

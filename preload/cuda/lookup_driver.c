@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The driver's own look-up of its functions: by name, version and flags. */
+/* The driver's own lookup of its functions, by name, version and flags. */
 #include <errno.h>
 #include <string.h>
 
-#include "runtime/record/file.h"
-#include "runtime/common/loaded.h"
-#include "preload/lookup/lookup.h"
 #include "preload/hook/entry.h"
+#include "preload/lookup/lookup.h"
+#include "runtime/common/loaded.h"
+#include "runtime/record/file.h"
 
-/* Suffixes of a driver function's symbol: those of one name make a word of bits. */
-static const char *const versions[] = {"", "_v2", "_v3", "_v4"}, *const twins[] = {"", "_ptds", "_ptsz"};
-enum { VERSIONS = 4, TWINS = 3, NAME = 96 };
+/* The suffixes that a driver function's symbol may have. Those that exist for a name are kept as bits of a word. */
+static const char *const versions[] = {"", "_v2", "_v3", "_v4"}, *const variants[] = {"", "_ptds", "_ptsz"};
+enum { VERSIONS = 4, VARIANTS = 3, NAME = 96 };
 
-static struct table bits_of; /* hash of a driver function's name -> its symbols: 1 << (version * TWINS + twin) */
-static bool is_listed;
+static struct table bits_of; /* hash of a driver function's name -> its symbols: 1 << (version * VARIANTS + variant) */
+static bool has_names;
 
 static const uint16_t since[] = {
 #define SINCE(kind, returns, symbol, parameters, arguments, about, record, since) since,
@@ -21,7 +21,7 @@ static const uint16_t since[] = {
 #undef SINCE
 };
 
-static uint64_t hash(const char *s, size_t length)
+static uint64_t name_hash(const char *s, size_t length)
 {
 	return table_hash(0x646f6f72, s, length);
 }
@@ -33,36 +33,36 @@ static bool ends_with(const char *s, size_t length, const char *end)
 	return length > n && !memcmp(s + length - n, end, n);
 }
 
-static void list_driver(const char *symbol)
+static void add_driver_symbol(const char *symbol)
 {
 	size_t length = strlen(symbol);
-	unsigned version = 0, twin = 0;
+	unsigned version = 0, variant = 0;
 	struct table_entry *e;
 	uint32_t number;
 	bool is_new;
 
-	for (unsigned i = 1; i < TWINS; i++)
-		if (ends_with(symbol, length, twins[i]))
-			twin = i;
-	length -= strlen(twins[twin]);
+	for (unsigned i = 1; i < VARIANTS; i++)
+		if (ends_with(symbol, length, variants[i]))
+			variant = i;
+	length -= strlen(variants[variant]);
 	for (unsigned i = 1; i < VERSIONS; i++)
 		if (ends_with(symbol, length, versions[i]))
 			version = i;
 	length -= strlen(versions[version]);
-	e = table_add(&bits_of, hash(symbol, length), &number, &is_new);
+	e = table_add(&bits_of, name_hash(symbol, length), &number, &is_new);
 	if (e)
-		__atomic_fetch_or(&e->value, 1ull << (version * TWINS + twin), __ATOMIC_RELAXED);
+		__atomic_fetch_or(&e->value, 1ull << (version * VARIANTS + variant), __ATOMIC_RELAXED);
 }
 
-/* At the first look-up, by however many threads at once. */
-static void list(void)
+/* At the first lookup, possibly by several threads at once. */
+static void fill_names(void)
 {
 	for (unsigned i = 0; i < HOOK_CUDA_COUNT; i++)
-		list_driver(file_functions[HOOK_CUDA_FIRST + i].name);
-	__atomic_store_n(&is_listed, true, __ATOMIC_RELEASE);
+		add_driver_symbol(file_functions[HOOK_CUDA_FIRST + i].name);
+	__atomic_store_n(&has_names, true, __ATOMIC_RELEASE);
 }
 
-/* Where the driver, there being one in a process, exports the functions of our rows. */
+/* The addresses that the driver, of which a process has one, exports for our rows. */
 static void *driver_at[HOOK_CUDA_COUNT];
 
 static void *driver_function(unsigned function, const void *lookup)
@@ -84,53 +84,55 @@ static void *driver_function(unsigned function, const void *lookup)
 struct choice {
 	const struct entry_row *row;
 	unsigned since;
-	bool is_twin;
+	bool is_variant;
 };
 
-/* Of the rows of a name: the one whose function the driver has given, else, the driver's functions not being those it exports,
- * the newest that the version asked for knows, a twin before a plain one. */
-static const struct entry_row *choose(const char *name, int version, uint64_t flags, void *real, const void *lookup)
+/* The row of the function that the driver has returned. If it is none of those that the driver exports: the newest
+ * row of the name that the requested version has, a variant for per-thread default streams before a plain one. */
+static const struct entry_row *choose_row(const char *name, int version, uint64_t flags, void *real, const void *lookup)
 {
-	uint64_t bits = table_get(&bits_of, hash(name, strlen(name)));
+	uint64_t bits = table_get(&bits_of, name_hash(name, strlen(name)));
 	struct choice best = {NULL, 0, false};
 	char symbol[NAME];
 
-	for (unsigned i = 0; bits && i < VERSIONS * TWINS; i++) {
+	for (unsigned i = 0; bits && i < VERSIONS * VARIANTS; i++) {
 		const struct entry_row *row;
 		struct choice this;
 
 		if (!(bits & 1ull << i))
 			continue;
-		stpcpy(stpcpy(stpcpy(symbol, name), versions[i / TWINS]), twins[i % TWINS]);
+		stpcpy(stpcpy(stpcpy(symbol, name), versions[i / VARIANTS]), variants[i % VARIANTS]);
 		row = lookup_row(symbol);
 		if (!row)
 			continue;
 		if (driver_function(row->place, lookup) == real)
 			return row;
-		this = (struct choice){row, since[row->place - HOOK_CUDA_FIRST], i % TWINS != 0};
-		if ((int)this.since > version || (this.is_twin && !(flags & 2)))
+		this = (struct choice){row, since[row->place - HOOK_CUDA_FIRST], i % VARIANTS != 0};
+		if ((int)this.since > version || (this.is_variant && !(flags & 2)))
 			continue;
-		if (!best.row || this.is_twin > best.is_twin || (this.is_twin == best.is_twin && this.since > best.since))
+		if (!best.row || this.is_variant > best.is_variant || (this.is_variant == best.is_variant &&
+								 this.since > best.since))
 			best = this;
 	}
 	return best.row;
 }
 
-static void *replace(const char *name, int version, uint64_t flags, void *real, const void *lookup)
+static void *driver_replacement(const char *name, int version, uint64_t flags, void *real, const void *lookup)
 {
 	const struct entry_row *row;
 
 	if (strlen(name) > NAME - 16 || lookup_is_ours(real))
 		return real;
-	if (!__atomic_load_n(&is_listed, __ATOMIC_ACQUIRE))
-		list();
-	row = choose(name, version, flags, real, lookup);
+	if (!__atomic_load_n(&has_names, __ATOMIC_ACQUIRE))
+		fill_names();
+	row = choose_row(name, version, flags, real, lookup);
 	return row ? lookup_trampoline(row, real) : real;
 }
 
-void *lookup_driver_trampoline(const char *name, int version, uint64_t flags, void *real, const void *lookup, const void *caller)
+void *lookup_driver_trampoline(const char *name, int version, uint64_t flags, void *real, const void *lookup,
+			       const void *caller)
 {
-	static struct table answers; /* runtimes ask hundreds of questions, and several runtimes the same ones */
+	static struct table answers; /* each runtime makes the same hundreds of lookups */
 	uint64_t key, answer;
 	int error = errno;
 
@@ -139,7 +141,7 @@ void *lookup_driver_trampoline(const char *name, int version, uint64_t flags, vo
 	key = table_hash(caller_key((unsigned)version, (uintptr_t)real) ^ flags << 40, name, strlen(name));
 	answer = table_get(&answers, key);
 	if (!answer) {
-		answer = (uint64_t)replace(name, version, flags, real, lookup);
+		answer = (uint64_t)driver_replacement(name, version, flags, real, lookup);
 		table_set(&answers, key, answer);
 		errno = error;
 	}

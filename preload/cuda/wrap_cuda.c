@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The wrappers that the CUDA driver's rows generate, calls that name kernels, and the driver's own look-up of functions. */
+/* The wrappers that the CUDA driver's rows generate, calls that name kernels, and the driver's own symbol lookup. */
 #include "preload/cuda/cuda_call.h"
 #include "preload/lookup/lookup.h"
 
@@ -9,7 +9,7 @@ enum { CUDA_LAYER = TF_GROUP_CUDA_DRIVER };
 #define CUDA_SHARED(c) (c)->sharedMemBytes
 #define CUDA_STREAM(c) (c)->hStream
 
-/* What a call gives where no library has it: as on a machine without a GPU. */
+/* The result of a call that no library has: the same as on a machine without a GPU. */
 #define CUDA_NONE CUDA_ERROR_NO_DEVICE
 
 static dim3 dim(unsigned x, unsigned y, unsigned z)
@@ -27,7 +27,7 @@ static size_t element_of(CUarray_format format, unsigned channels)
 	case CU_AD_FORMAT_SIGNED_INT32:
 	case CU_AD_FORMAT_FLOAT:
 		return 4ul * channels;
-	default: /* 16 bits; compressed and video formats are rare, and counted so */
+	default: /* 16 bits; compressed and video formats are rare and counted as such */
 		return 2ul * channels;
 	}
 }
@@ -49,12 +49,13 @@ static unsigned copy_kind(CUmemorytype from, CUmemorytype to)
 	return result;
 
 #define CUDA_ROW_TIMED(returns, symbol, parameters, arguments, about, record)                                          \
-	ENTRY_TIMED(symbol, returns, symbol, parameters, arguments, CUDA_NONE, cuda_is_off(CUDA_LAYER),                       \
+	ENTRY_TIMED(symbol, returns, symbol, parameters, arguments, CUDA_NONE, cuda_is_off(CUDA_LAYER),                \
 		    CUDA_BODY(arguments, about, record))
 #define CUDA_ROW_WORDS(returns, symbol, parameters, arguments, about, record)                                          \
-	ENTRY_WORDS(returns, symbol, parameters, arguments, CUDA_NONE, cuda_is_off(CUDA_LAYER),                       \
+	ENTRY_WORDS(returns, symbol, parameters, arguments, CUDA_NONE, cuda_is_off(CUDA_LAYER),                        \
 		    CUDA_BODY(arguments, about, record))
-#define CUDA_ROW_OWN(returns, symbol, parameters, arguments, about, record) ENTRY_OWN(returns, symbol, parameters, arguments)
+#define CUDA_ROW_OWN(returns, symbol, parameters, arguments, about, record)                                            \
+	ENTRY_OWN(returns, symbol, parameters, arguments)
 #define CUDA_ROW(kind, returns, symbol, parameters, arguments, about, record, since)                                   \
 	CUDA_ROW_##kind(returns, symbol, parameters, arguments, about, record)
 #pragma GCC diagnostic push
@@ -93,7 +94,7 @@ CUresult wrap_cuKernelGetFunction(void **function, void *kernel, struct entry fr
 	return result;
 }
 
-/* ---- calls that end contexts, also where nothing is recorded just now ---- */
+/* ---- calls that destroy contexts, also while nothing is recorded ---- */
 
 CUresult wrap_cuCtxDestroy_v2(void *context, struct entry from)
 {
@@ -127,17 +128,18 @@ ENDS_PRIMARY(cuDevicePrimaryCtxRelease_v2)
 CUDA_MOVES_RANGE(CUresult, cuProfilerStart, CUDA_NONE, range_start)
 CUDA_MOVES_RANGE(CUresult, cuProfilerStop, CUDA_NONE, range_stop)
 
-/* ---- look-ups: cheap, hundreds of them when a program starts, and not recorded ---- */
+/* ---- symbol lookups: cheap, hundreds of them when a program starts, and not recorded ---- */
 
 typedef CUresult lookup_1(const char *, void **, int, uint64_t);
 typedef CUresult lookup_2(const char *, void **, int, uint64_t, void *);
 
-/* `older`: what the look-up gives for the newest version that our table knows, if a newer one was asked for. */
-static void *replace(const char *name, int version, uint64_t flags, void *found, void *older, struct entry from)
+/* `older`: what the lookup returns for the newest version that our rows know, if a newer one was requested. */
+static void *looked_up(const char *name, int version, uint64_t flags, void *found, void *older, struct entry from)
 {
 	bool is_known = version <= CUDA_VERSION || older == found;
 
-	return lookup_driver_trampoline(name, !is_known ? 0 : version < CUDA_VERSION ? version : CUDA_VERSION, flags, found, from.real, from.caller);
+	return lookup_driver_trampoline(name, !is_known ? 0 : version < CUDA_VERSION ? version : CUDA_VERSION, flags,
+					found, from.real, from.caller);
 }
 
 CUresult wrap_cuGetProcAddress(const char *name, void **ret, int version, uint64_t flags, struct entry from)
@@ -150,11 +152,12 @@ CUresult wrap_cuGetProcAddress(const char *name, void **ret, int version, uint64
 		return result;
 	if (version > CUDA_VERSION && real(name, &older, CUDA_VERSION, flags))
 		older = NULL;
-	*ret = replace(name, version, flags, *ret, older, from);
+	*ret = looked_up(name, version, flags, *ret, older, from);
 	return result;
 }
 
-CUresult wrap_cuGetProcAddress_v2(const char *name, void **ret, int version, uint64_t flags, void *status, struct entry from)
+CUresult wrap_cuGetProcAddress_v2(const char *name, void **ret, int version, uint64_t flags, void *status,
+				  struct entry from)
 {
 	lookup_2 *real = from.real;
 	void *older = NULL;
@@ -164,6 +167,6 @@ CUresult wrap_cuGetProcAddress_v2(const char *name, void **ret, int version, uin
 		return result;
 	if (version > CUDA_VERSION && real(name, &older, CUDA_VERSION, flags, NULL))
 		older = NULL;
-	*ret = replace(name, version, flags, *ret, older, from);
+	*ret = looked_up(name, version, flags, *ret, older, from);
 	return result;
 }
