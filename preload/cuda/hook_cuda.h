@@ -129,7 +129,9 @@
 	CU_PTSZ(X, WORDS, cuMemcpyBatchAsync, (void *dsts, void *srcs, const size_t *sizes, size_t count, void *attrs, void *attrsIdxs, size_t numAttrs, void *failIdx, void *hStream), (dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, failIdx, hStream), MEMORY, COPY_ASYNC(4, cuda_total(sizes, count), hStream), 12080) \
 	CU_PTSZ(X, WORDS, cuMemcpyBatchAsync_v2, (void *dsts, void *srcs, const size_t *sizes, size_t count, void *attrs, void *attrsIdxs, size_t numAttrs, void *hStream), (dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, hStream), MEMORY, COPY_ASYNC(4, cuda_total(sizes, count), hStream), 13000) \
 	CU_PTSZ(X, WORDS, cuMemcpy3DBatchAsync, (size_t numOps, void *opList, void *failIdx, size_t flags, void *hStream), (numOps, opList, failIdx, flags, hStream), MEMORY, STREAM(hStream), 12080) \
-	CU_PTSZ(X, WORDS, cuMemcpy3DBatchAsync_v2, (size_t numOps, void *opList, size_t flags, void *hStream), (numOps, opList, flags, hStream), MEMORY, STREAM(hStream), 13000)
+	CU_PTSZ(X, WORDS, cuMemcpy3DBatchAsync_v2, (size_t numOps, void *opList, size_t flags, void *hStream), (numOps, opList, flags, hStream), MEMORY, STREAM(hStream), 13000) \
+	CU_PTSZ(X, WORDS, cuMemcpyWithAttributesAsync, (CUdeviceptr dst, CUdeviceptr src, size_t size, void *attr, void *hStream), (dst, src, size, attr, hStream), MEMORY, COPY_ASYNC(4, size, hStream), 13020) \
+	CU_PTSZ(X, WORDS, cuMemcpy3DWithAttributesAsync, (void *op, size_t flags, void *hStream), (op, flags, hStream), MEMORY, STREAM(hStream), 13020)
 
 #define HOOK_CUDA_SET(X)                                                                                        \
 	CU_PTDS(X, TIMED, cuMemsetD8_v2, (CUdeviceptr dstDevice, unsigned char uc, size_t N), (dstDevice, uc, N), MEMORY, COPY(63, N), 3020) \

@@ -107,7 +107,9 @@
 	CUDA_PTSZ(X, TIMED, cudaMemcpy2DFromArrayAsync, (void *to, size_t tp, cudaArray_const_t from, size_t x, size_t y, size_t width, size_t height, enum cudaMemcpyKind k, cudaStream_t s), (to, tp, from, x, y, width, height, k, s), MEMORY, COPY_ASYNC(k, width * height, s)) \
 	/* the eighth word is the stream in 13, the ninth in 12 */                                                     \
 	CUDA_PTSZ(X, WORDS, cudaMemcpyBatchAsync, (void **to, void **from, size_t *sizes, size_t n, size_t e, size_t f, size_t g, size_t h, size_t i), (to, from, sizes, n, e, f, g, h, i), MEMORY, BATCH(cudaMemcpyDefault, cuda_total(sizes, n))) \
-	CUDA_PTSZ(X, WORDS, cudaMemcpy3DBatchAsync, (size_t n, void *list, size_t c, size_t d, size_t e), (n, list, c, d, e), MEMORY, NOTHING)
+	CUDA_PTSZ(X, WORDS, cudaMemcpy3DBatchAsync, (size_t n, void *list, size_t c, size_t d, size_t e), (n, list, c, d, e), MEMORY, NOTHING) \
+	CUDA_PTSZ(X, WORDS, cudaMemcpyWithAttributesAsync, (void *to, const void *from, size_t n, void *attributes, cudaStream_t s), (to, from, n, attributes, s), MEMORY, COPY_ASYNC(cudaMemcpyDefault, n, s)) \
+	CUDA_PTSZ(X, WORDS, cudaMemcpy3DWithAttributesAsync, (void *op, size_t flags, cudaStream_t s), (op, flags, s), MEMORY, STREAM(s))
 
 #define HOOK_CUDART_SET(X)                                                                                             \
 	CUDA_PTDS(X, cudaMemset, (void *p, int v, size_t n), (p, v, n), MEMORY, COPY(63, n))                            \

@@ -124,14 +124,4 @@ _Static_assert((int)CUPTI_AT_END == CUPTI_ERROR_MAX_LIMIT_REACHED && (int)CUPTI_
 _Static_assert((int)CUPTI_THREADS_DEFAULT == CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT &&
 		       (int)CUPTI_THREADS_SYSTEM == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM,
 	       "names of threads");
-
-/* All of them stand in the headers of 13.0. */
-#define SAME_RUNTIME(first, first_id, last, last_id)                                                                   \
-	_Static_assert((int)CUPTI_RUNTIME_TRACE_CBID_##first == first_id && (int)CUPTI_RUNTIME_TRACE_CBID_##last == last_id, #first);
-#define SAME_DRIVER(first, first_id, last, last_id)                                                                    \
-	_Static_assert((int)CUPTI_DRIVER_TRACE_CBID_##first == first_id && (int)CUPTI_DRIVER_TRACE_CBID_##last == last_id, #first);
-#if CUPTI_API_VERSION >= 130000
-CUPTI_RUNTIME_CALLS(SAME_RUNTIME)
-CUPTI_DRIVER_CALLS(SAME_DRIVER)
-#endif
 #endif

@@ -31,8 +31,9 @@ enum { CUPTI_OLDEST = 13 /* 11.0 */, CUPTI_HAS_GRAPH_IDS = 14 /* 11.1 */, CUPTI_
 /* How CUPTI names threads, CUpti_ActivityThreadIdType: by their pthread_t, or by what gettid() says. */
 enum { CUPTI_THREADS_DEFAULT = 0, CUPTI_THREADS_SYSTEM = 1 };
 
-/* Callback ids of calls that launch, copy, set, allocate or free: first and last of each stretch. Ids are only ever
- * added, so older releases have some of them and later ones more. */
+/* Callback ids of the calls that launch, copy, set, allocate or free: the first and the last of each range. CUPTI records
+ * the runtime's call alone, not the driver call inside it, so a call that is missing here leaves its work without a call.
+ * Releases only add ids. test_cupti_calls.c compares the ranges with NVIDIA's headers. */
 #define CUPTI_RUNTIME_CALLS(X)                                                                                         \
 	X(cudaLaunch_v3020, 13, cudaLaunch_v3020, 13)                                                                  \
 	X(cudaMalloc_v3020, 20, cudaHostAlloc_v3020, 27)                                                               \
@@ -56,8 +57,10 @@ enum { CUPTI_THREADS_DEFAULT = 0, CUPTI_THREADS_SYSTEM = 1 };
 	X(cudaLaunchKernelExC_v11060, 430, cudaLaunchKernelExC_ptsz_v11060, 431)                                       \
 	X(cudaMemPrefetchAsync_v12020, 449, cudaMemPrefetchAsync_ptsz_v12020, 450)                                     \
 	X(cudaMemcpyBatchAsync_v12080, 482, cudaMemcpy3DBatchAsync_ptsz_v12080, 485)                                   \
-	X(cudaMemPrefetchBatchAsync_v13000, 487, cudaMemPrefetchBatchAsync_ptsz_v13000, 488)                           \
-	X(cudaMemcpyBatchAsync_v13000, 509, cudaMemcpy3DBatchAsync_ptsz_v13000, 512)
+	X(cudaMemPrefetchBatchAsync_v13000, 487, cudaMemDiscardAndPrefetchBatchAsync_ptsz_v13000, 492)                 \
+	X(__cudaLaunchKernel_v13000, 505, __cudaLaunchKernel_ptsz_v13000, 506)                                         \
+	X(cudaMemcpyBatchAsync_v13000, 509, cudaMemcpy3DBatchAsync_ptsz_v13000, 512)                                   \
+	X(cudaMemcpyWithAttributesAsync_v13020, 554, cudaMemcpy3DWithAttributesAsync_ptsz_v13020, 557)
 #define CUPTI_DRIVER_CALLS(X)                                                                                          \
 	X(cuMemAlloc, 29, cuMemAlloc, 29)                                                                              \
 	X(cuMemAllocPitch, 31, cuMemAllocPitch, 31)                                                                    \
@@ -65,15 +68,20 @@ enum { CUPTI_THREADS_DEFAULT = 0, CUPTI_THREADS_SYSTEM = 1 };
 	X(cuMemAllocHost, 37, cuMemHostAlloc, 39)                                                                      \
 	X(cuMemcpyHtoD, 43, cuMemcpy3DAsync, 69)                                                                       \
 	X(cuMemsetD8, 71, cuMemsetD2D32, 81)                                                                           \
+	X(cuArrayCreate, 87, cuArrayCreate, 87)                                                                        \
+	X(cuArrayDestroy, 89, cuArray3DCreate, 90)                                                                     \
 	X(cuLaunch, 115, cuLaunchGridAsync, 117)                                                                       \
 	X(cuMemsetD8Async, 216, cuMemsetD2D32Async, 226)                                                               \
 	X(cuMemAlloc_v2, 243, cuMemFree_v2, 245)                                                                       \
 	X(cuMemcpy_v2, 248, cuMemsetD2D32_v2, 254)                                                                     \
-	X(cuMemHostAlloc_v2, 271, cuMemHostAlloc_v2, 271)                                                              \
+	X(cuMemHostAlloc_v2, 271, cuArrayCreate_v2, 272)                                                               \
+	X(cuArray3DCreate_v2, 274, cuArray3DCreate_v2, 274)                                                            \
 	X(cuMemcpyHtoD_v2, 276, cuMemAllocHost_v2, 294)                                                                \
 	X(cuMemHostRegister, 301, cuMemHostUnregister, 302)                                                            \
 	X(cuMemcpy, 305, cuLaunchKernel, 307)                                                                          \
 	X(cuMemcpyPeer, 318, cuMemcpy3DPeerAsync, 321)                                                                 \
+	X(cuMipmappedArrayCreate, 347, cuMipmappedArrayCreate, 347)                                                    \
+	X(cuMipmappedArrayDestroy, 349, cuMipmappedArrayDestroy, 349)                                                  \
 	X(cuMemAllocManaged, 371, cuMemAllocManaged, 371)                                                              \
 	X(cuMemHostRegister_v2, 379, cuMemHostRegister_v2, 379)                                                        \
 	X(cuMemcpyHtoD_v2_ptds, 397, cuMemsetD2D32_v2_ptds, 416)                                                       \
@@ -90,7 +98,9 @@ enum { CUPTI_THREADS_DEFAULT = 0, CUPTI_THREADS_SYSTEM = 1 };
 	X(cuMemBatchDecompressAsync, 761, cuMemBatchDecompressAsync_ptsz, 762)                                         \
 	X(cuMemcpyBatchAsync, 776, cuMemcpy3DBatchAsync_ptsz, 779)                                                     \
 	X(cuMemPrefetchBatchAsync, 784, cuMemPrefetchBatchAsync_ptsz, 785)                                             \
-	X(cuMemcpyBatchAsync_v2, 796, cuMemcpy3DBatchAsync_v2_ptsz, 799)
+	X(cuMemDiscardBatchAsync, 789, cuMemDiscardAndPrefetchBatchAsync_ptsz, 792)                                    \
+	X(cuMemcpyBatchAsync_v2, 796, cuMemcpy3DBatchAsync_v2_ptsz, 799)                                               \
+	X(cuMemcpyWithAttributesAsync, 837, cuMemcpy3DWithAttributesAsync_ptsz, 840)
 
 /* Values of CUptiResult. */
 enum { CUPTI_OK = 0, CUPTI_AT_END = 12, CUPTI_UNINITIALIZED = 15, CUPTI_OTHER_SUBSCRIBER = 39 };
