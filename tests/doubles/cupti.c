@@ -37,6 +37,7 @@ __attribute__((constructor)) static void settings_read(void)
 	simcupti.seed = 1;
 	if (!list)
 		return;
+	simcupti.tells_nested = is_word(list, "nested");
 	simcupti.drops = is_word(list, "dropped");
 	simcupti.is_late = is_word(list, "late");
 	simcupti.reorders = is_word(list, "reorder");

@@ -99,9 +99,10 @@ static void on_api(struct sim_api *api, bool is_exit)
 	CUpti_ActivityAPI record = { .kind = CUPTI_ACTIVITY_KIND_RUNTIME };
 
 	simcupti_call_api(api, is_exit);
-	/* What the runtime asks of the driver is recorded, too, under the id of the runtime's own call. */
-	if (!is_exit || (api->is_nested && api->layer == SIM_RUNTIME) || api->cbid >= CBID_COUNT ||
-	    !simcupti.api_enabled[api->layer][api->cbid])
+	/* A correlation id has one record: the outermost call's, and none for what that asks of the driver. */
+	if (!is_exit || api->cbid >= CBID_COUNT || !simcupti.api_enabled[api->layer][api->cbid])
+		return;
+	if (api->is_nested && (api->layer == SIM_RUNTIME || !simcupti.tells_nested))
 		return;
 	if (simcupti.enabled[CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION])
 		external_tell(api->correlation);

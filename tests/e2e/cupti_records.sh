@@ -25,14 +25,29 @@ as_alone() {
 	ok "$name: what was recorded is what was done" equal "$name" --nodes $options
 }
 
+# unmatched NAME: calls without a device record, and device records without a call
+unmatched() {
+	echo "$(ledger "$1" 'unmatched calls') $(ledger "$1" 'unmatched device records')"
+}
+
 for program in cuda_launches cuda_launches_ptds cuda_launches_12 cuda_launches_nvcc cuda_launches_nvcc_ptds; do
 	if [ ! -x "$doubles/$program" ]; then
 		skip "$program" 'no nvcc'
 		continue
 	fi
 	as_alone $program '' "$doubles/$program" 7
+	is "$(unmatched $program)" '4 0' "$program: only what was captured into a graph has no record"
 	accounted whole "$doubles/$program" 7
 	ok "$program: the same with graphs as wholes" equal whole
+done
+for program in "$targets/cuda_steps" "$doubles/cuda_names_nvcc"; do
+	if [ ! -x "$program" ]; then
+		skip "${program##*/}" 'no nvcc'
+		continue
+	fi
+	accounted names "$program"
+	is "$? $(unmatched names)" '0 0 0' "${program##*/}: each call has its device records, and each record its call"
+	like "$(ledger names 'device records')" '^[1-9]' 'of which there are some'
 done
 for door in dlsym global proc newer self old entry twin; do
 	as_alone $door --driver "$targets/cuda_driver" $door 3
