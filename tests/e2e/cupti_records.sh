@@ -49,6 +49,8 @@ for program in "$targets/cuda_steps" "$doubles/cuda_names_nvcc"; do
 	is "$? $(unmatched names)" '0 0 0' "${program##*/}: each call has its device records, and each record its call"
 	like "$(ledger names 'device records')" '^[1-9]' 'of which there are some'
 done
+as_alone attributes '' "$targets/cuda_attributes" 5
+is "$(unmatched attributes) $(ledger attributes 'device records')" '0 0 40' 'attributes: each copy of CUDA 13.2 has its device record'
 for door in dlsym global proc newer self old entry twin; do
 	as_alone $door --driver "$targets/cuda_driver" $door 3
 done
