@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "runtime/record/file.h"
 #include "runtime/common/loaded.h"
 #include "preload/lookup/door.h"
 #include "preload/hook/entry.h"
@@ -58,7 +57,7 @@ static void list_driver(const char *symbol)
 static void list(void)
 {
 	for (unsigned i = 0; i < HOOK_CUDA_COUNT; i++)
-		list_driver(file_functions[HOOK_CUDA_FIRST + i].name);
+		list_driver(hook_functions.list[HOOK_CUDA_FIRST + i].name);
 	__atomic_store_n(&is_listed, true, __ATOMIC_RELEASE);
 }
 
@@ -73,7 +72,7 @@ static void *driver_function(unsigned function, const void *lookup)
 		const char *names[HOOK_CUDA_COUNT];
 
 		for (unsigned i = 0; i < HOOK_CUDA_COUNT; i++)
-			names[i] = file_functions[HOOK_CUDA_FIRST + i].name;
+			names[i] = hook_functions.list[HOOK_CUDA_FIRST + i].name;
 		if (!loaded_all_beside(lookup, names, driver_at, HOOK_CUDA_COUNT))
 			loaded_all_beside(loaded_in("libcuda.so", "cuInit"), names, driver_at, HOOK_CUDA_COUNT);
 		__atomic_store_n(&is_known, true, __ATOMIC_RELEASE);

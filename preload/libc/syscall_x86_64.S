@@ -31,7 +31,7 @@ syscall:
 3:	cmpq	$22, %rsi		/* PR_SET_SECCOMP */
 	je	1f
 	jmpq	*real_syscall(%rip)
-1:	leaq	process_freeze(%rip), %rax
+1:	leaq	recorder_freeze(%rip), %rax
 	jmp	4f
 2:	leaq	hook_resolve(%rip), %rax	/* before our constructor: a C function would lose the arguments */
 4:	pushq	%rdi

@@ -169,7 +169,7 @@ static void *begin(void *argument)
 	__atomic_store_n(&s->is_used, 0, __ATOMIC_RELEASE);
 	sample_is_masked = own.is_masked;
 	if (process_gate.groups)
-		event_enter();
+		hook_attached();
 	return own.function(own.argument); /* a jump: this frame is in nobody's stack */
 }
 

@@ -106,7 +106,7 @@ static void move(int step)
 	struct thread_guard guard;
 	int error = errno;
 
-	if (!event_enter())
+	if (!hook_attached())
 		return;
 	thread_guard_enter(&thread_self, &guard);
 	range_step(process_range, process.pid, clock_now(), &process.nvtx_inside, step);
@@ -133,7 +133,7 @@ static void tell_seen(const struct nvtx_domain *d, const char *text)
 	struct thread_guard guard;
 	uint64_t hash;
 
-	if (process_range->begun || !event_enter())
+	if (process_range->begun || !hook_attached())
 		return;
 	if (generation != process.generation) {
 		memset(seen, 0, sizeof(seen));

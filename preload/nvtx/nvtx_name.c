@@ -189,7 +189,7 @@ static void name_category_wide(uint32_t number, const wchar_t *name)
 /* Such names come mostly before a capture range opens; so the range does not matter here. */
 static bool is_naming(void)
 {
-	return process_gate.groups & 1u << TF_GROUP_NVTX && event_enter();
+	return process_gate.groups & 1u << TF_GROUP_NVTX && hook_attached();
 }
 
 /* A name for something of the program's own: a CUDA stream, a thread. `type` as nvtxResourceAttributes_t has it. */

@@ -101,7 +101,7 @@ static void note(const char *text)
 {
 	struct thread_guard guard;
 
-	if (!event_enter())
+	if (!hook_attached())
 		return;
 	thread_guard_enter(&thread_self, &guard);
 	process_note(text);
@@ -257,7 +257,7 @@ static void *thread_name(void *self, void *text)
 
 	if (!name)
 		python.PyErr_Clear();
-	else if (event_enter())
+	else if (hook_attached())
 		event_blob(TF_BLOB_THREAD_NAME, 0, name, nvtx_text_length(name));
 	return none();
 }
@@ -411,5 +411,5 @@ void annotate_init(void)
 
 	if (o->pytorch == PYTORCH_NONE && !o->python_functions && !o->python_import_time)
 		return;
-	annotate_is_wanted = event_enter() && (process_gate.groups & 1u << TF_GROUP_NVTX) && InitializeInjectionNvtx2(nvtx_exports);
+	annotate_is_wanted = hook_attached() && (process_gate.groups & 1u << TF_GROUP_NVTX) && InitializeInjectionNvtx2(nvtx_exports);
 }

@@ -196,7 +196,7 @@ void cupti_say_unseen(void)
 	if (!told || told != process.generation || attempts ||
 	    ((cupti_state.generation || cupti_settled) && (early != told || !cupti_state.has_work)))
 		return;
-	if ((process_range && process_range->mode != TF_RANGE_WHOLE_RUN) || !event_wanted(TF_GROUP_CUDA_DRIVER) || !event_enter())
+	if ((process_range && process_range->mode != TF_RANGE_WHOLE_RUN) || !event_enabled(TF_GROUP_CUDA_DRIVER) || !thread_attached())
 		return;
 	thread_guard_enter(&thread_self, &guard);
 	process_note("CUDA was used by calls that cannot be seen: a library opened with RTLD_DEEPBIND, or a process of other name spaces");
@@ -249,7 +249,7 @@ static void at_exit(int status, void *unused)
 {
 	struct thread_guard guard;
 
-	if (!has_records() || sys_is_silent || !event_enter())
+	if (!has_records() || sys_is_silent || !thread_attached())
 		return;
 	cupti_enter(&guard);
 	flush(true);
@@ -334,7 +334,7 @@ void cupti_driver_loads_us(void)
 	struct thread_guard guard;
 
 	told = process.generation;
-	if (!event_wanted(TF_GROUP_CUDA) || !cupti_is_asked_for() || cupti_state.generation || !cupti_claim(&guard))
+	if (!event_enabled(TF_GROUP_CUDA) || !cupti_is_asked_for() || cupti_state.generation || !cupti_claim(&guard))
 		return;
 	starts_early = process.generation;
 	start();
@@ -419,7 +419,7 @@ void cupti_change(bool is_wanted, bool has_driver)
 {
 	struct thread_guard guard;
 
-	if (!event_enter())
+	if (!thread_attached())
 		return;
 	if (cupti_state.generation && cupti_state.generation != process.generation) {
 		cupti_set(0, process.generation); /* the parent's CUPTI is no good here */
@@ -467,7 +467,7 @@ static void bring_in(bool is_last)
 		process_note("device records of the last moments are missing: the process may have ended in a signal handler");
 		return;
 	}
-	if (!event_enter())
+	if (!thread_attached())
 		return;
 	cupti_enter(&guard);
 	flush(is_last);
@@ -482,7 +482,7 @@ void cupti_flush(void)
 void cupti_context_ends(void *context, int device)
 {
 	bring_in(false);
-	if (pair_is_on() && event_enter())
+	if (pair_is_on() && thread_attached())
 		pair_context_ends(context, device);
 }
 

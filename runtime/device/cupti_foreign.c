@@ -70,7 +70,7 @@ static bool take_away(const void *caller, uint64_t use)
 	struct thread_guard guard;
 	bool is_claimed, has_it;
 
-	if (!(process_gate.groups & 1u << TF_GROUP_CUDA) || cupti_is_inside || !cupti_is_asked_for() || !event_enter())
+	if (!(process_gate.groups & 1u << TF_GROUP_CUDA) || cupti_is_inside || !cupti_is_asked_for() || !thread_attached())
 		return false;
 	is_claimed = cupti_claim_patiently(&guard);
 	if (!is_claimed)

@@ -351,7 +351,7 @@ static bool can_write(void)
 		return false; /* a forked child, where somebody tidies up what its parent left */
 	if (t->generation == THREAD_OURS)
 		return t->page && (cupti_is_inside || t->page->window.is_tool);
-	if (!event_enter())
+	if (!thread_attached())
 		return false;
 	if (is_new && t->number) {
 		t->page->window.is_tool = 1;

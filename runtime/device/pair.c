@@ -105,7 +105,7 @@ void pair_begin(struct pair *p, void *stream, bool is_per_thread)
 
 	p->number = 0;
 	p->stream = stream ? stream : is_per_thread ? PER_THREAD_STREAM : LEGACY_STREAM;
-	if (event_enter() && !is_capturing(p->stream))
+	if (thread_attached() && !is_capturing(p->stream))
 		take(p);
 	errno = error;
 }

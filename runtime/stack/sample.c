@@ -371,6 +371,7 @@ void sample_init(void)
 
 	if (!process_options.sample)
 		return;
+	thread_watch(&(struct thread_watch){sample_thread_begin, sample_thread_end});
 	set_action = loaded_next("sigaction");
 	if (!why && set_action)
 		choose(SAMPLE_SIGNAL_FIRST);

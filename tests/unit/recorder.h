@@ -12,20 +12,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/record/event.h"
+#include "preload/hook/call.h"
 #include "runtime/record/file.h"
+#include "runtime/recorder.h"
 
 /* The hook table of a test. */
 #define RECORDER_FUNCTIONS(...)                                                                                        \
-	static const struct file_function recorder_functions[] = {__VA_ARGS__};                                        \
+	static const struct function_name recorder_functions[] = {__VA_ARGS__};                                        \
 	enum { RECORDER_FUNCTION_COUNT = sizeof(recorder_functions) / sizeof(*recorder_functions) };                   \
-	const struct file_function *const file_functions = recorder_functions;                                         \
-	const uint32_t file_function_count = RECORDER_FUNCTION_COUNT, file_counter_count = RECORDER_FUNCTION_COUNT
+	bool hook_attach(struct thread *t)                                                                             \
+	{                                                                                                              \
+		static const struct function_table table = {recorder_functions, RECORDER_FUNCTION_COUNT,               \
+							    RECORDER_FUNCTION_COUNT};                                  \
+                                                                                                                       \
+		return recorder_attach(t, &table);                                                                     \
+	}                                                                                                              \
+	_Static_assert(RECORDER_FUNCTION_COUNT, "a test's table has a function")
 
 static char recorder_directory[] = "/tmp/pillion-unit.XXXXXX/c";
 
 /* The capture begins with the first event; what else of the environment it shall find is set before that. */
-static inline bool recorder_begin(void)
+static inline bool recording_begin(void)
 {
 	char *slash = strrchr(recorder_directory, '/');
 
@@ -38,7 +45,7 @@ static inline bool recorder_begin(void)
 	return true;
 }
 
-static inline bool recorder_end(void)
+static inline bool recording_end(void)
 {
 	char command[64];
 
@@ -48,7 +55,7 @@ static inline bool recorder_end(void)
 }
 
 /* Calls visit with each window of slots that a trace file has by now: however often threads have changed theirs. */
-static inline bool recorder_each_window(const char *path, void (*visit)(const struct tf_window *w, void *context), void *context)
+static inline bool recording_each_window(const char *path, void (*visit)(const struct tf_window *w, void *context), void *context)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;

@@ -17,13 +17,13 @@ RECORDER_FUNCTIONS({"alpha", TF_GROUP_OSRT});
 
 static void start(void)
 {
-	cr_assert(recorder_begin());
-	cr_assert(event_enter());
+	cr_assert(recording_begin());
+	cr_assert(hook_attached());
 }
 
 static void clean(void)
 {
-	cr_assert(recorder_end());
+	cr_assert(recording_end());
 }
 
 TestSuite(descriptor_tell, .init = start, .fini = clean);

@@ -2,11 +2,6 @@
 #include <criterion/criterion.h>
 
 #include "preload/library/library.h"
-#include "runtime/record/file.h"
-
-static const struct file_function none[] = {{"none", TF_GROUP_CUBLAS}};
-const struct file_function *const file_functions = none;
-const uint32_t file_function_count = 1, file_counter_count = 0;
 
 static void assert_fields(const struct tf_operation *op, unsigned int count, const uint8_t *fields, const int64_t *values)
 {

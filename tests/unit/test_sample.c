@@ -35,9 +35,9 @@ static void start(void)
 {
 	setenv("PILLION_SAMPLE", "cpu", 1);
 	setenv("PILLION_SAMPLING_FREQUENCY", "1000", 1);
-	cr_assert(recorder_begin());
+	cr_assert(recording_begin());
 	before_ns = cpu_ns();
-	cr_assert(event_enter());
+	cr_assert(hook_attached());
 	after_ns = cpu_ns();
 	if (!sample_signal)
 		cr_skip_test("no samples on this kernel or C library");
@@ -45,7 +45,7 @@ static void start(void)
 
 static void clean(void)
 {
-	cr_assert(recorder_end());
+	cr_assert(recording_end());
 }
 
 TestSuite(sample, .init = start, .fini = clean);
@@ -80,7 +80,7 @@ static struct samples samples(void)
 {
 	struct samples sum = {0};
 
-	cr_assert(!process.header || recorder_each_window(process.path, add_samples, &sum));
+	cr_assert(!process.header || recording_each_window(process.path, add_samples, &sum));
 	return sum;
 }
 
@@ -164,7 +164,7 @@ Test(sample, release_of_another_signal_is_nothing)
 
 static void *short_life(void *unused)
 {
-	event_enter();
+	hook_attached();
 	return unused;
 }
 

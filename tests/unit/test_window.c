@@ -25,25 +25,25 @@ enum { EVENTS = 100000, THREADS = 8 };
 
 static void start(void)
 {
-	cr_assert(recorder_begin());
+	cr_assert(recording_begin());
 }
 
 static void clean(void)
 {
-	cr_assert(recorder_end());
+	cr_assert(recording_end());
 }
 
 TestSuite(window, .init = start, .fini = clean);
 
 static void record(unsigned function, uint64_t duration)
 {
-	struct event e = {0};
+	struct call e = {0};
 
-	if (!event_begin(&e, function))
+	if (!call_begin(&e, function))
 		return;
-	if (event_end(&e, function, 0)) {
+	if (call_end(&e, function, 0)) {
 		e.start = e.end - duration;
-		event_record(&e, function, UINT64_MAX, NULL, 0);
+		call_record(&e, function, UINT64_MAX, NULL, 0);
 	}
 }
 
@@ -159,7 +159,7 @@ Test(window, keeps_every_event_of_many_threads)
 	struct found f;
 	int files;
 
-	cr_assert(event_enter());
+	cr_assert(hook_attached());
 	for (int i = 0; i < THREADS; i++)
 		pthread_create(&ids[i], NULL, record_many, NULL);
 	for (int i = 0; i < THREADS; i++)
@@ -192,7 +192,7 @@ Test(window, keeps_every_event_of_a_handler_that_interrupts_a_writer)
 	int files;
 
 	signal(SIGUSR1, handler);
-	cr_assert(event_enter());
+	cr_assert(hook_attached());
 	cr_assert_eq(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
 	for (unsigned i = 0; recorded < 10ull * EVENTS || inside < 20; i++) {
 		struct itimerspec once = {.it_value.tv_nsec = 1 + i * 7919 % (1000 << i % 8)};
@@ -237,7 +237,7 @@ Test(window, writes_a_text_once_however_many_threads_ask)
 	struct found f;
 	int files;
 
-	cr_assert(event_enter());
+	cr_assert(hook_attached());
 	first = event_intern(TF_BLOB_STRING, "text", 4);
 	again = event_intern(TF_BLOB_STRING, "text", 4);
 	cr_assert_neq(first, 0);
@@ -249,13 +249,13 @@ Test(window, writes_a_text_once_however_many_threads_ask)
 
 Test(window, counts_what_stays_under_the_threshold)
 {
-	struct event e = {0};
+	struct call e = {0};
 	struct found f;
 	int files;
 
 	for (int i = 0; i < 300; i++) {
-		cr_assert(event_begin(&e, 1));
-		cr_assert_not(event_end(&e, 1, UINT64_MAX));
+		cr_assert(call_begin(&e, 1));
+		cr_assert_not(call_end(&e, 1, UINT64_MAX));
 	}
 	cr_assert_eq(thread_self.page->counters[1].calls, 300);
 	f = read_back(&files);
@@ -265,14 +265,14 @@ Test(window, counts_what_stays_under_the_threshold)
 
 Test(window, shows_the_call_in_progress)
 {
-	struct event outer = {0}, inner = {0};
+	struct call outer = {0}, inner = {0};
 
-	cr_assert(event_begin(&outer, 0));
+	cr_assert(call_begin(&outer, 0));
 	cr_assert_eq(thread_self.page->current >> TF_CURRENT_SHIFT, 1);
-	cr_assert(event_begin(&inner, 1));
+	cr_assert(call_begin(&inner, 1));
 	cr_assert_eq(thread_self.page->current >> TF_CURRENT_SHIFT, 2);
-	event_end(&inner, 1, 0);
-	event_end(&outer, 0, 0);
+	call_end(&inner, 1, 0);
+	call_end(&outer, 0, 0);
 	cr_assert_eq(thread_self.page->current, 0);
 }
 
@@ -308,14 +308,14 @@ static void on_step(int signal, siginfo_t *info, void *context)
 /* A call that says when it was, with so many arguments. */
 static inline __attribute__((always_inline)) void record_time(unsigned function, unsigned count)
 {
-	struct event e = {0};
+	struct call e = {0};
 	uint64_t args[3];
 
-	if (!event_begin(&e, function) || !event_end(&e, function, 0))
+	if (!call_begin(&e, function) || !call_end(&e, function, 0))
 		return;
 	for (unsigned i = 0; i < count; i++)
 		args[i] = tf_arg(TF_ARG_VALUE, 0, e.end);
-	event_record(&e, function, UINT64_MAX, args, count);
+	call_record(&e, function, UINT64_MAX, args, count);
 }
 
 static void write_one(void)
@@ -369,7 +369,7 @@ static void step_through_all(void (*act)(void))
 	static void (*const writers[])(void) = {write_one, write_slowly, write_instant, write_text};
 	uint64_t calls = 0;
 
-	cr_assert(event_enter());
+	cr_assert(hook_attached());
 	memset(&step, 0, sizeof(step));
 	for (unsigned i = 0; i < sizeof(writers) / sizeof(*writers); i++) {
 		step.stepped = 0;
@@ -464,7 +464,7 @@ static void act_fork(void)
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		event_enter(); /* as our fork does */
+		hook_attached(); /* as our fork does */
 		record_time(1, 1);
 		return;
 	}
@@ -479,7 +479,7 @@ Test(window, goes_on_in_a_child_that_a_handler_forks_at_any_instruction)
 	struct found f;
 	int files;
 
-	cr_assert(event_enter());
+	cr_assert(hook_attached());
 	cr_assert_eq(sigaction(SIGTRAP, &action, NULL), 0);
 	step.act = act_fork;
 	do {
@@ -526,7 +526,7 @@ Test(window, lets_a_thread_end_in_a_handler_at_any_instruction)
 	pthread_t id;
 	int files;
 
-	cr_assert(event_enter());
+	cr_assert(hook_attached());
 	cr_assert_eq(sigaction(SIGTRAP, &action, NULL), 0);
 	step.act = act_end;
 	do {

@@ -115,8 +115,8 @@ int main(void)
 {
 	unsigned pending = 0, taken = 0;
 
-	ok(recorder_begin(), "a directory");
-	ok(event_enter(), "the recorder starts");
+	ok(recording_begin(), "a directory");
+	ok(hook_attached(), "the recorder starts");
 	pair_api = (struct pair_api){fake_state, fake_context, fake_id,	    fake_id,	  fake_get,	fake_push,  fake_get,	 fake_device,
 				     fake_name,	 fake_primary, fake_mode, fake_create, fake_create, fake_record, fake_query, fake_elapsed};
 	pair_on = process.generation;
@@ -131,6 +131,6 @@ int main(void)
 	ok(!pending && !taken, "%u pending, %u taken at the end", pending, taken);
 	ok(answered >= 2 * pairs, "each was asked for its times");
 	ok(pair_pools[0].state == POOL_READY && !pair_pools[1].id, "one pool");
-	ok(recorder_end(), "tidied up");
+	ok(recording_end(), "tidied up");
 	return done();
 }
