@@ -44,6 +44,7 @@ for attempt in 2 3 4 5 6 7 8; do
 	is "$(launches job.$attempt.pillion) $(keys job.$attempt.pillion)" '8 1' "attempt $attempt"
 done
 is "$(ls -d job*.pillion | wc -l)" 9 'nine captures of nine attempts'
+is "$(report stats -q -r jobs -f csv job.8.pillion | cut -d, -f1-5,8 | tail -n +2)" 'slurm,7,,0,8,8' 'the report jobs names job, step and attempt'
 rm -f ran
 
 # ---- an array: five tasks of four ranks, all at once ----
@@ -59,6 +60,7 @@ for task in $tasks; do
 done
 is "$failed_tasks $(cat task?/ran | sort | uniq -c | tr -s ' \n' ' ')" '0  5 0 5 1 5 2 5 3 ' 'array tasks at once: every rank ran'
 is "$(for c in array*.pillion; do echo "$(launches $c) $(keys $c)"; done | uniq -c | tr -s ' ')" ' 5 4 1' 'and each task has a capture with its four ranks'
+is "$(report stats -q -r jobs -f csv array*.pillion | cut -d, -f3 | tail -n +2 | sort | tr '\n' ' ')" '1 2 3 4 5 ' 'which name the tasks'
 
 # -f true is about older captures, not about what another task is writing.
 (export SLURM_JOB_ID=31 SLURM_ARRAY_JOB_ID=30 SLURM_ARRAY_TASK_ID=1 && exec "$PILLION" --stats=false -f true -o force sh -c 'while [ ! -e enough ]; do sleep 0.1; done') 2>err.1 &
@@ -130,6 +132,32 @@ is $? 2 'outside a batch job an existing capture is status 2'
 not_ok 'and COMMAND is not started' test -e touched
 batch -o no/such/directory/c touch touched 2>err
 is $? 2 'what cannot be created is status 2 in a batch job, too'
+
+# ---- steps in one capture ----
+export PILLION_OSRT_THRESHOLD=0
+both() { for step in 0 1; do step 2 SLURM_JOB_ID=60 SLURM_STEP_ID=$step -- --append -o both || return; done; }
+ok 'two steps with --append' both
+is "$(captures both)$(launches both.pillion)" 'both 4' 'share a capture'
+is "$(report stats -q -r processes -f csv both.pillion | cut -d, -f4 | tail -n +2 | sort -u | tr '\n' ' ')" '0@60.0 0@60.1 1@60.0 1@60.1 ' \
+	'rank 0 of one is not rank 0 of the other'
+is "$(report stats -q -r osrt_sum --by rank -f csv both.pillion | cut -d, -f1 | tail -n +2 | sort -u | tr '\n' ' ')" \
+	'0@60.0 0@60.1 1@60.0 1@60.1 ' 'nor with --by rank'
+is "$(report stats -q -r processes -f csv job.1.pillion | cut -d, -f4 | tail -n +2 | sort -un | tr '\n' ' ')" '0 1 2 3 4 5 6 7 ' \
+	'the ranks of one step are plain numbers'
+is "$(report stats -q -r processes -f csv both.pillion | head -n 1)" 'PID,PPID,Host,Rank,Start (ns),Duration (ns),Ended,Command' \
+	'processes has its columns, and no more'
+like "$(SLURM_JOB_ID=7 SLURMD_NODENAME=n17 pillion -o node true 2>err; report info node.pillion)" '^ *slurm  *7 .* n17 ' 'info names the node'
+unlike "$(report info foreign.pillion 2>&1; pillion -o plain true 2>err; report info plain.pillion)" 'Batch Jobs' 'and says nothing of jobs where there is none'
+
+# Where there is no array, LSF and SGE still set the task.
+task_of() { # VARIABLE=VALUE...
+	rm -rf task.pillion
+	(export "$@" && pillion -o task true 2>err)
+	report stats -q -r jobs -f csv task.pillion | sed 1d | cut -d, -f1-3
+}
+is "$(task_of LSB_JOBID=5 LSB_JOBINDEX=0) $(task_of LSB_JOBID=5 LSB_JOBINDEX=2)" 'lsf,5, lsf,5,2' 'task 0 of LSF is no task'
+is "$(task_of JOB_ID=5 SGE_ROOT=/ SGE_TASK_ID=undefined) $(task_of JOB_ID=5 SGE_ROOT=/ SGE_TASK_ID=2)" 'sge,5, sge,5,2' 'nor is an undefined one of SGE'
+is "$(task_of SLURM_JOB_ID=6 SLURM_ARRAY_JOB_ID=5 SLURM_ARRAY_TASK_ID=0)" 'slurm,5,0' "task 0 of Slurm is one, and the array's id is shown"
 
 # Ranks that were started by ssh do not know the job.
 (export MASTER_ADDR=n1 MASTER_PORT=29500 && SLURM_JOB_ID=7 RANK=0 pillion -o ssh true 2>err && RANK=1 pillion -o ssh true 2>err)

@@ -46,6 +46,7 @@ ParameterizedTestParameters(golden, report_is_as_it_was)
 		{"nvtx_startend_sum", FORMAT_CSV, BY_NOTHING, ""},
 		{"processes", FORMAT_CSV, BY_NOTHING, ""},
 		{"processes", FORMAT_TABLE, BY_NOTHING, ""},
+		{"jobs", FORMAT_CSV, BY_NOTHING, ""},
 		{"ledger", FORMAT_CSV, BY_NOTHING, ""},
 		{"stacks_sum", FORMAT_CSV, BY_NOTHING, ""},
 		{"lines", FORMAT_CSV, BY_NOTHING, ""},
