@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # In a batch job an existing capture never keeps COMMAND from running: requeued jobs, array tasks and later steps with a fixed -o. The
-# variables are those that schedulers set.
+# variables are those that schedulers set; tests/nightly/slurm.sh has a real one.
 set -u
 . "$(dirname "$0")/lib.sh"
 unset RANK MASTER_ADDR MASTER_PORT PMIX_NAMESPACE PMIX_RANK OMPI_COMM_WORLD_RANK "${!SLURM_@}" PBS_JOBID LSB_JOBID FLUX_JOB_ID
