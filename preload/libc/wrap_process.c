@@ -273,12 +273,3 @@ HOOK_EXPORT int prctl(int option, ...)
 	errno = error;
 	return result;
 }
-
-int wrap_sigaltstack(const stack_t *stack, stack_t *old)
-{
-	int result = real_sigaltstack(stack, old);
-
-	if (stack && !result)
-		stack_alternate_seen();
-	return result;
-}

@@ -43,8 +43,10 @@ struct process {
 	uint32_t end;  /* enum tf_end, with its status; kept for a file that is made later */
 	int32_t end_status;
 	uint64_t end_ticks;
-	struct sampler *samplers; /* see sample.c */
-	uint32_t sampling;	  /* lock of these */
+	struct sampler *samplers, *kept_samplers; /* see sample.c */
+	uint32_t kept_sampler_count;
+	uint32_t sampling; /* lock of these */
+	uint32_t acting;   /* lock of altstack.c */
 	bool said_unsampled;
 	struct table modules; /* that the trace has; value = where it starts, until one of them has gone */
 	uint32_t unloads;     /* times that one of them had gone, 65535 at most */

@@ -14,6 +14,7 @@
 #include "runtime/python/pystack.h"
 #include "runtime/common/readable.h"
 #include "runtime/common/sys.h"
+#include "runtime/stack/altstack.h"
 
 #ifdef HAVE_UNWIND
 #include <unwind_pillion.h>
@@ -61,6 +62,8 @@ static bool is_on_alternate(void)
 {
 	stack_t s = {0};
 
+	if (altstack_is_programs(__builtin_frame_address(0)))
+		return true;
 	return sys_call(SYS_sigaltstack, NULL, &s, 0, 0) < 0 || s.ss_flags & SS_ONSTACK;
 }
 
