@@ -11,7 +11,7 @@ refused() { # REGEX OPTION...
 	is $? 2 "$* is refused"
 	like "$(cat err)" "$regex" 'and the line helps'
 	is "$(wc -l <err)" 1 'one line'
-	[ ! -e ran ] && [ -z "$(ls -d -- *.pillion 2>/dev/null)" ] || fail 'COMMAND or a capture was begun'
+	is "$(ls -d -- ran *.pillion 2>/dev/null)" '' 'neither COMMAND nor a capture was begun'
 	rm -rf ran ./*.pillion
 }
 

@@ -32,8 +32,8 @@ ok 'but replaces it with -f true' slurm 1 -f true -o job true
 is "$(launches job.pillion)" 4 'once'
 is "$(ls -d job*)" job.pillion 'and leaves nothing beside'
 for try in 2 3 4 5 6; do
-	slurm $try -f -o job true || fail "step $try failed"
-	[ "$(launches job.pillion)" = 4 ] || fail "step $try: $(launches job.pillion) ranks in the capture"
+	ok "step $try" slurm $try -f -o job true
+	is "$(launches job.pillion)" 4 'has its four ranks in the capture'
 done
 ok 'without -o they meet as well' slurm 8 true
 is "$(launches report1.pillion)" 4 'in report1'

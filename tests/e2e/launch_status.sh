@@ -37,13 +37,14 @@ chmod +x lost
 pillion -o lost ./lost >out 2>err
 is $? 127 'a script without its interpreter is 127'
 not_ok 'and leaves no capture' test -e lost.pillion
-is "$(PATH=$work pillion -f -o plain plain x 2>/dev/null || true)" '' 'PATH without the tools finds none of them'
+is "$(PATH=$work PILLION_STATS=false "$PILLION" -f -o plain plain x 2>err; echo $?)" 'ran x
+0' 'also on a PATH without any tool'
 
 is "$(printf 'a\nb' | pillion -f -o pipe cat 2>err; echo .)" 'a
 b.' 'stdin and stdout are the pipe'
 is "$(pillion -f -o pipe sh -c 'echo out; echo err >&2' 2>/dev/null)" out 'stdout has nothing of ours'
 pillion -f -o pipe sh -c 'echo err >&2' 2>err
-unlike "$(grep -v '^pillion: ' err)" '^[^e]|^e[^r]' 'stderr has but our lines besides'
+is "$(grep -v '^pillion: ' err)" err 'stderr has but our lines besides'
 is "$(pillion -w false -f -o quiet sh -c 'echo out; echo err >&2' 2>err)" '' '-w false hides stdout'
 unlike "$(cat err)" '^err$' 'and stderr'
 is "$(pillion -f -o args printf '[%s]' -- -o 'a b' '' 2>err)" '[--][-o][a b][]' 'arguments arrive as given'

@@ -2,6 +2,8 @@
 # What every end-to-end script sources first: TAP, a scratch directory, the path of pillion.
 #   PILLION            path of the pillion script; default: scripts/pillion beside this tree
 #   PILLION_BUILD_DIR  where Meson built
+#   PILLION_E2E_SITES  not empty: before each check, the lines of the script that made it (for tests/nightly/mutants.py)
+#   PILLION_E2E_INVERT not empty: each check is given the opposite of its fact, and must fail
 # Ends with done_testing, which prints the plan; a script that dies before it prints none, and fails.
 
 tests_dir=$(CDPATH='' cd -P -- "$(dirname -- "$0")" && pwd)
@@ -43,12 +45,19 @@ diag() {
 	printf '%s\n' "$*" | sed 's/^/# /'
 }
 
+# site: where the check stands, outermost last; the frame within this file is left out.
+site() {
+	[ -z "${PILLION_E2E_SITES:-}" ] || printf '# site %s\n' "${BASH_LINENO[*]:2}"
+}
+
 pass() { # TEXT
+	site
 	count=$((count + 1))
 	printf 'ok %d - %s\n' "$count" "$1"
 }
 
 fail() { # TEXT [DIAGNOSIS...]
+	site
 	count=$((count + 1))
 	failed=$((failed + 1))
 	printf 'not ok %d - %s\n' "$count" "$1"
@@ -56,63 +65,91 @@ fail() { # TEXT [DIAGNOSIS...]
 	[ $# -eq 0 ] || diag "$@"
 }
 
+# inverted: whether checks are to be given the opposite of their facts.
+inverted() {
+	[ -n "${PILLION_E2E_INVERT:-}" ]
+}
+
 # ok TEXT COMMAND...: the command succeeds. Its output is shown only if it does not.
 ok() {
 	ok_text=$1
 	shift
-	if ok_output=$("$@" 2>&1); then
+	ok_output=$("$@" 2>&1)
+	ok_status=$?
+	! inverted || ok_status=$((! ok_status))
+	if [ "$ok_status" -eq 0 ]; then
 		pass "$ok_text"
 	else
-		fail "$ok_text" "$* gave status $?" "$ok_output"
+		fail "$ok_text" "$* gave status $ok_status" "$ok_output"
 	fi
 }
 
-# not_ok TEXT COMMAND...: the command fails.
+# not_ok TEXT COMMAND...: the command fails by itself: one that cannot be started, times out or is killed does not count.
 not_ok() {
 	ok_text=$1
 	shift
-	if ok_output=$("$@" 2>&1); then
-		fail "$ok_text" "$* succeeded" "$ok_output"
-	else
+	ok_output=$("$@" 2>&1)
+	ok_status=$?
+	! inverted || ok_status=$((! ok_status))
+	if [ "$ok_status" -gt 0 ] && [ "$ok_status" -lt 124 ]; then
 		pass "$ok_text"
+	else
+		fail "$ok_text" "$* gave status $ok_status" "$ok_output"
 	fi
 }
 
 is() { # GOT WANTED TEXT
-	if [ "$1" = "$2" ]; then
+	local got=$1
+	! inverted || got="not $2"
+	if [ "$got" = "$2" ]; then
 		pass "$3"
 	else
-		fail "$3" "got:    $1" "wanted: $2"
+		fail "$3" "got:    $got" "wanted: $2"
 	fi
+}
+
+# Text that no check is about. A pattern that matches it or an empty line, such as one with an empty alternative, proves nothing.
+unrelated='~ 9Q unrelated ~'
+
+matches() { # TEXT REGEX: any line of it; status 2 if that is not a regular expression
+	grep -Eq -- "$2" <<<"$1"
 }
 
 like() { # GOT REGEX TEXT (extended regular expression, any line of GOT)
-	if printf '%s\n' "$1" | grep -Eq -- "$2"; then
+	local got=$1
+	! inverted || got=$unrelated
+	if matches $'\n'"$unrelated" "$2"; then
+		fail "$3" "/$2/ matches anything"
+	elif matches "$got" "$2"; then
 		pass "$3"
 	else
-		fail "$3" "got:    $1" "wanted: /$2/"
+		fail "$3" "got:    $got" "wanted: /$2/"
 	fi
 }
 
-unlike() { # GOT REGEX TEXT
-	if printf '%s\n' "$1" | grep -Eq -- "$2"; then
-		fail "$3" "got:        $1" "not wanted: /$2/"
-	else
-		pass "$3"
-	fi
+# unlike GOT REGEX TEXT: GOT has lines, none of which matches. Nothing at all would be unlike every pattern; use `is` for that.
+unlike() {
+	local got=$1
+	! inverted || got=$(python3 "$tests_dir/../nightly/matching.py" "$2")
+	matches "$got" "$2"
+	case $? in
+	0) fail "$3" "got:        $got" "not wanted: /$2/" ;;
+	1) if [ -n "$got" ]; then pass "$3"; else fail "$3" 'got nothing, which says nothing'; fi ;;
+	*) fail "$3" "/$2/ is not a regular expression" ;;
+	esac
 }
 
 skip() { # TEXT REASON
+	site
 	count=$((count + 1))
 	printf 'ok %d - %s # SKIP %s\n' "$count" "$1" "$2"
 }
 
-# eventually COMMAND...: waits until it succeeds; a machine has two minutes for what it is to do by itself, a hang ends.
+# eventually COMMAND...: waits until it succeeds, for half the time that one command may take, and longer where trying it takes time.
 eventually() {
-	eventually_tries=0
+	local tries=$((patience * 10))
 	until "$@"; do
-		eventually_tries=$((eventually_tries + 1))
-		[ $eventually_tries -lt 2400 ] || return 1
+		[ $((--tries)) -gt 0 ] || return 1
 		sleep 0.05
 	done
 }
@@ -216,7 +253,8 @@ ends_are_recorded() {
 	is "$? $(sets end)" '137 40x0.004 ' 'cudaDeviceReset brings the records in, SIGKILL cannot take them'
 	accounted end "$targets/cuda_ends" handler 40
 	is $? 5 '_exit in a signal handler: status'
-	like "$(sets end)$(notes end)" '40x0.004|signal handler' 'its records, or a note'
+	is "$(($(ledger end 'device records') + $(ledger end 'unmatched calls')))" 40 'each call has its record, or is counted as one without'
+	like "$(notes end)" 'signal handler' 'and a note says why'
 }
 
 done_testing() {

@@ -70,11 +70,11 @@ for row in d.execute('''select eventType, coalesce(text, (select value from Stri
 	int64Value, doubleValue, uint32Value, int32Value, floatValue, jsonText from NVTX_EVENTS'''):
     print('|'.join('' if v is None else str(v) for v in row))
 END
-like "$(cat rows)" '^33|seven here|1|7|' 'categories of one number in two domains'
-like "$(cat rows)" '^33|seven there|0|7|' 'are two'
-like "$(cat rows)" '^59|with a list|1|7|4279246896|' 'category and color of a range'
+like "$(cat rows)" '^33\|seven here\|1\|7\|' 'categories of one number in two domains'
+like "$(cat rows)" '^33\|seven there\|0\|7\|' 'are two'
+like "$(cat rows)" '^59\|with a list\|1\|7\|4279246896\|' 'category and color of a range'
 for value in '-81985529216486896|||||' '|-5||||' '||1.5|||' '|||4294967294||' '||||-7|' '|||||1.25'; do
-	like "$(cat rows)" "^34|plain|0|||$value|$" "column of $value"
+	like "$(cat rows)" "^34\|plain\|0\|\|\|${value//|/\\|}\|$" "column of $value"
 done
 is "$(python3 -c "import sqlite3; print(*sqlite3.connect('run.sqlite').execute('select name, deviceId from TARGET_INFO_NVTX_CUDA_DEVICE'))")" \
 	"('the first device', 0)" 'the name of a device'
@@ -90,7 +90,7 @@ print(sum("(the last one's)" in zlib.decompress(base64.b64decode(p), -15).decode
 END
 )" '0 1' 'on the page, too'
 fi
-like "$(cat rows)" '^60|exchange|1|.*\[{"kind":"RECEIVE","bytes":1099511627776,.*},4386\]$' 'jsonText: of the start and of the end'
+like "$(cat rows)" '^60\|exchange\|1\|.*\[{"kind":"RECEIVE","bytes":1099511627776,.*},4386\]$' 'jsonText: of the start and of the end'
 report export -t html -o run.html run.pillion >/dev/null 2>err
 is "$? $(cat err)" '0 ' 'html export'
 done_testing

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # CPU samples: shares by function and line as they are, every thread and process, odd stacks, what they cost.
 . "$(dirname -- "$0")/lib.sh"

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # --filter-time and --filter-nvtx: what overlaps is kept whole, the ledger stays that of the whole run.
 . "$(dirname -- "$0")/lib.sh"
