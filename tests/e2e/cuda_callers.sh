@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Whoever calls CUDA gets the runtime that it would have without us: two of them in one process, unloaded and loaded anew,
-# or none at all.
+# Whoever calls CUDA gets the runtime that it would have without us: two of them in one process, unloaded and loaded
+# anew, or none at all.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -15,7 +15,8 @@ both() { # NAME PLUGIN...
 	"$targets/cuda_two" 100 "$@" >wanted
 	pillion -o "$name" "$targets/cuda_two" 100 "$@" >out
 	is "$(cat out)" "$(cat wanted)" "$name: each plugin is answered by its own runtime"
-	is "$(report stats -q -r cuda_api_sum -f csv "$name.pillion" | awk -F, '$9 == "cudaMalloc" { print $3 }')" $((102 * $#)) "$name: all calls recorded"
+	is "$(report stats -q -r cuda_api_sum -f csv "$name.pillion" | awk -F, '$9 == "cudaMalloc" { print $3 }')" \
+		$((102 * $#)) "$name: all calls recorded"
 }
 both two "$a" "$b"
 both opposite "$b" "$a"

@@ -50,7 +50,8 @@ wait
 
 mpi() {
 	for rank in 0 1 2; do
-		PMIX_NAMESPACE=$1 PMIX_RANK=$rank OMPI_COMM_WORLD_RANK=$rank SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURM_PROCID=0 pillion -o mpi "$2" 2>"err.$rank" &
+		PMIX_NAMESPACE=$1 PMIX_RANK=$rank OMPI_COMM_WORLD_RANK=$rank SLURM_JOB_ID=7 SLURM_STEP_ID=0 \
+			SLURM_PROCID=0 pillion -o mpi "$2" 2>"err.$rank" &
 	done
 	wait
 }

@@ -7,9 +7,10 @@
 # Ends with done_testing, which prints the plan; a script that dies before it prints none, and fails.
 
 tests_dir=$(CDPATH='' cd -P -- "$(dirname -- "$0")" && pwd)
-PILLION=${PILLION:-$tests_dir/../../scripts/pillion}
-export PILLION_BUILD_DIR="${PILLION_BUILD_DIR:-$tests_dir/../../build}"
-# Seconds that one command may take: ten times what it takes on a machine with something else to do, but a hang is ended.
+PILLION=${PILLION:-${tests_dir%/tests/*}/scripts/pillion}
+export PILLION_BUILD_DIR="${PILLION_BUILD_DIR:-${tests_dir%/tests/*}/build}"
+# Seconds that one command may take: ten times what it takes on a machine with something else to do, but a hang is
+# ended.
 patience=${PILLION_E2E_PATIENCE:-240}
 count=0
 failed=0
@@ -84,7 +85,8 @@ ok() {
 	fi
 }
 
-# not_ok TEXT COMMAND...: the command fails by itself: one that cannot be started, times out or is killed does not count.
+# not_ok TEXT COMMAND...: the command fails by itself: one that cannot be started, times out or is killed does not
+# count.
 not_ok() {
 	ok_text=$1
 	shift
@@ -108,7 +110,8 @@ is() { # GOT WANTED TEXT
 	fi
 }
 
-# Text that no check is about. A pattern that matches it or an empty line, such as one with an empty alternative, proves nothing.
+# Text that no check is about. A pattern that matches it or an empty line, such as one with an empty alternative, proves
+# nothing.
 unrelated='~ 9Q unrelated ~'
 
 matches() { # TEXT REGEX: any line of it; status 2 if that is not a regular expression
@@ -127,7 +130,8 @@ like() { # GOT REGEX TEXT (extended regular expression, any line of GOT)
 	fi
 }
 
-# unlike GOT REGEX TEXT: GOT has lines, none of which matches. Nothing at all would be unlike every pattern; use `is` for that.
+# unlike GOT REGEX TEXT: GOT has lines, none of which matches. Nothing at all would be unlike every pattern; use `is`
+# for that.
 unlike() {
 	local got=$1
 	! inverted || got=$(python3 "$tests_dir/../nightly/matching.py" "$2")
@@ -145,7 +149,8 @@ skip() { # TEXT REASON
 	printf 'ok %d - %s # SKIP %s\n' "$count" "$1" "$2"
 }
 
-# eventually COMMAND...: waits until it succeeds, for half the time that one command may take, and longer where trying it takes time.
+# eventually COMMAND...: waits until it succeeds, for half the time that one command may take, and longer where trying
+# it takes time.
 eventually() {
 	local tries=$((patience * 10))
 	until "$@"; do
@@ -213,14 +218,15 @@ log_flushed() {
 	[ "$(grep -c '"ev":"cupti_flushed"' log)" -ge 2 ]
 }
 
-# kill_accounted LINES OPTION...: records cuda_launches as `killed`, and kills it once its account has a random number of lines, at
-# least LINES and at most twice as many; with `flushed` set, up to a second after it tells that buffers were handed over, twice. Fails unless
-# the kill was what ended it.
+# kill_accounted LINES OPTION...: records cuda_launches as `killed`, and kills it once its account has a random number
+# of lines, at least LINES and at most twice as many; with `flushed` set, up to a second after it tells that buffers
+# were handed over, twice. Fails unless the kill was what ended it.
 kill_accounted() {
 	local launcher pid enough=$(($1 + RANDOM % $1))
 	shift
 	rm -rf killed.pillion log
-	PILLION_SIMGPU_LOG=log PILLION_STATS=false "$PILLION" -o killed "$@" "$doubles/cuda_launches" 100000 >out 2>err &
+	PILLION_SIMGPU_LOG=log PILLION_STATS=false "$PILLION" -o killed "$@" \
+		"$doubles/cuda_launches" 100000 >out 2>err &
 	launcher=$!
 	eventually log_has $enough
 	[ -z "${flushed:-}" ] || { eventually log_flushed && sleep "0.$((RANDOM % 900 + 100))"; }
@@ -231,7 +237,8 @@ kill_accounted() {
 }
 
 ledger() { # NAME FACT: its count
-	report stats -q -r ledger -f csv "$1.pillion" | awk -F, -v fact="$2" '$3 == fact { n += $4 } END { print n + 0 }'
+	report stats -q -r ledger -f csv "$1.pillion" |
+		awk -F, -v fact="$2" '$3 == fact { n += $4 } END { print n + 0 }'
 }
 
 notes() { # NAME
@@ -239,7 +246,8 @@ notes() { # NAME
 }
 
 sets() { # NAME: memsets by their bytes, as "COUNTxMB"
-	report stats -q -r cuda_gpu_trace -f csv "$1.pillion" 2>/dev/null | awk -F, '$20 == "[CUDA memset]" { n[$13]++ } END { for (b in n) print n[b] "x" b }' | sort | tr '\n' ' '
+	report stats -q -r cuda_gpu_trace -f csv "$1.pillion" 2>/dev/null |
+		awk -F, '$20 == "[CUDA memset]" { n[$13]++ } END { for (b in n) print n[b] "x" b }' | sort | tr '\n' ' '
 }
 
 # ends_are_recorded: cuda_ends in each way to end on which records depend.
@@ -253,7 +261,8 @@ ends_are_recorded() {
 	is "$? $(sets end)" '137 40x0.004 ' 'cudaDeviceReset brings the records in, SIGKILL cannot take them'
 	accounted end "$targets/cuda_ends" handler 40
 	is $? 5 '_exit in a signal handler: status'
-	is "$(($(ledger end 'device records') + $(ledger end 'unmatched calls')))" 40 'each call has its record, or is counted as one without'
+	is "$(($(ledger end 'device records') + $(ledger end 'unmatched calls')))" 40 \
+		'each call has its record, or is counted as one without'
 	like "$(notes end)" 'signal handler' 'and a note says why'
 }
 

@@ -46,7 +46,8 @@ killed() { # THREADS
 	status=$?
 	counted=$(counted)
 	recorded=$(num_calls killed usleep)
-	[ "$status" -eq 137 ] && [ "$counted" -gt 0 ] && [ "$counted" -le "$recorded" ] && [ "$recorded" -le $((counted + $1)) ] && return
+	[ "$status" -eq 137 ] && [ "$counted" -gt 0 ] && [ "$counted" -le "$recorded" ] &&
+		[ "$recorded" -le $((counted + $1)) ] && return
 	diag "status $status, $1 threads, counted $counted, recorded $recorded"
 	return 1
 }

@@ -21,6 +21,7 @@ is "$(comm -23 table exported)" '' 'exports all of the table'
 # The loader's auditor has a name space of its own, with no libc in it.
 auditor=${library%/*}/libpillion-audit.so
 is "$(objdump -p "$auditor" | grep -c NEEDED)$(nm -D --undefined-only "$auditor")" 0 'the auditor needs nothing'
-is "$(nm -D --defined-only "$auditor" | awk '{ print $3 }' | sort | tr '\n' ' ')" 'la_objopen la_preinit la_symbind64 la_version ' \
+is "$(nm -D --defined-only "$auditor" | awk '{ print $3 }' | sort | tr '\n' ' ')" \
+	'la_objopen la_preinit la_symbind64 la_version ' \
 	'and exports what the loader asks for'
 done_testing

@@ -48,8 +48,10 @@ is "$?" 1 'counts without times cannot be filtered'
 report export -t folded --filter-nvtx=step/1 -o some.folded run.pillion 2>err
 is "$(grep -c usleep some.folded)" 2 'exports are filtered: both stacks'
 report export -t chrome --filter-nvtx=step/1 -o some.json run.pillion 2>err
-is "$(python3 -c 'import json; print(sum(e.get("name") == "usleep" for e in json.load(open("some.json"))["traceEvents"]))')" 2 'event by event'
-is "$(report stats -r osrt_sum --by thread -f csv run.pillion | head -1 | cut -d, -f1)" TID 'by thread: its number comes first'
+is "$(python3 -c 'import json
+print(sum(e.get("name") == "usleep" for e in json.load(open("some.json"))["traceEvents"]))')" 2 'event by event'
+is "$(report stats -r osrt_sum --by thread -f csv run.pillion | head -1 | cut -d, -f1)" TID \
+	'by thread: its number comes first'
 like "$(report stats -q -r nvtx_sum --by thread -f csv run.pillion)" '^[0-9]+,.*,step' 'ranges by thread, too'
 report stats -r cuda_gpu_kern_sum --by thread run.pillion >out 2>err
 like "$(cat err)" 'by thread does not apply' 'device records have no thread'

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""matching.py REGEX: prints a text that the extended regular expression matches, made from it: the first alternative, each
-repetition as few times as allowed. tests/e2e/lib.sh inverts `unlike` with it."""
+"""matching.py REGEX: prints a text that the extended regular expression matches, made from it: the first alternative,
+each repetition as few times as allowed. tests/e2e/lib.sh inverts `unlike` with it."""
 import sys
 
 try:

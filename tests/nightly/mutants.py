@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """mutants.py [--build DIR] [--jobs N] [--mutant NAME]... [SCRIPT]...: whether each end-to-end check can fail.
 
-Runs the scripts of tests/e2e (all, or those named) once with the build as it is and once with each mutant: a build in which one
-program is replaced by one that is wrong in one way. A check is a call of lib.sh's functions, known by the lines of the script that
-made it and by its text. Prints TAP, one line for each script: a check that passes with every mutant fails it, unless EXPECTED
-names it, with the reason. What each run printed is in DIR/mutants/<mutant>/<script>.tap."""
+Runs the scripts of tests/e2e (all, or those named) once with the build as it is and once with each mutant: a build in
+which one program is replaced by one that is wrong in one way. A check is a call of lib.sh's functions, known by the
+lines of the script that made it and by its text. Prints TAP, one line for each script: a check that passes with every
+mutant fails it, unless EXPECTED names it, with the reason. What each run printed is in
+DIR/mutants/<mutant>/<script>.tap."""
 import argparse
 import collections
 import concurrent.futures
@@ -18,7 +19,8 @@ import sys
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ROOT = os.path.dirname(TESTS)
 
-# The report with what it writes changed: FILTER is applied to its standard output, its standard error, and files named by -o.
+# The report with what it writes changed: FILTER is applied to its standard output, its standard error, and files named
+# by -o.
 REPORT = """#!/usr/bin/python3 -ISs
 import codecs, os, re, subprocess, sys, time
 real, how, arguments = {real!r}, {how!r}, sys.argv[1:]
@@ -27,15 +29,16 @@ if how == "silent":
 if how == "unfiltered":
     kept, skipping = [], False
     for word in arguments:
-        named = word.startswith("--filter-") or word in ("--by",) or word.startswith("--by=") or word.startswith("--metric")
-        if not named and not skipping:
+        named = word.startswith("--filter-") or word in ("--by",) or word.startswith("--by=") or
+        word.startswith("--metric") if not named and not skipping:
             kept.append(word)
         skipping = named and "=" not in word
     os.execv(real, [real] + kept)
 delta = 1 + time.time_ns() // 1000 % 997
 def change(data):
     if how == "numbers":
-        return re.sub(rb"\\d+(?=\\D|$)", lambda m: b"%d" % (int(m.group()) + delta) if len(m.group()) < 19 else b"7", data)
+        return re.sub(rb"\\d+(?=\\D|$)", lambda m: b"%d" % (int(m.group()) + delta) if len(m.group()) < 19 else b"7",
+        data)
     if how == "words":
         return codecs.encode(data.decode("latin-1"), "rot13").encode("latin-1")
     if how == "doubled":
@@ -88,7 +91,8 @@ exit $status
     "quiet": 'exec "$real" "$@" >/dev/null 2>&1\n',
 }
 
-# libpillion.so that records nothing, one that besides makes itself felt in every program, and one that is built otherwise.
+# libpillion.so that records nothing, one that besides makes itself felt in every program, and one that is built
+# otherwise.
 LIBRARY = {
     "empty": "",
     "felt": """
@@ -114,10 +118,11 @@ int stranger(void)
 """,
 }
 
-MUTANTS = ([("report", how) for how in ("silent", "status", "numbers", "words", "doubled", "noisy", "short", "unfiltered",
-                                        "bloated")] +
-           [("launch", how) for how in LAUNCH] +
-           [("library", how) for how in LIBRARY] + [("checks", "inverted")])
+SOUND = ("none", "none")
+INVERTED = ("checks", "inverted")
+MUTANTS = ([("report", how) for how in ("numbers", "words", "silent", "status")] +
+           [("launch", how) for how in LAUNCH] + [("library", how) for how in LIBRARY] +
+           [("report", how) for how in ("doubled", "noisy", "short", "unfiltered", "bloated")] + [INVERTED])
 
 # Checks that hold whatever the product does: of the machine, or of the programs that tests run.
 EXPECTED = {
@@ -146,44 +151,54 @@ def mirror(build, folder, changed):
                 os.symlink(os.path.join(build, name, inner), os.path.join(folder, name, inner))
 
 
-def make(build, folder, part, how):
-    """A build with one thing wrong, and the environment that its tests need. The launcher finds the rest by its own path: a copy."""
-    shutil.rmtree(folder, ignore_errors=True)
-    launcher, library, auditor, report = ("runtime/pillion-launch", "preload/libpillion.so", "preload/libpillion-audit.so",
-                                          "report/pillion-report")
+def build_mutant(build, folder, part, how):
+    """Makes FOLDER a build with one thing wrong. The launcher finds the rest by its own path: it is a copy."""
+    launcher, library, auditor, report = ("runtime/pillion-launch", "preload/libpillion.so",
+                                          "preload/libpillion-audit.so", "report/pillion-report")
     mirror(build, folder, [launcher, library, auditor, report])
-    environment = dict(os.environ, PILLION=os.path.join(ROOT, "scripts/pillion"), PILLION_BUILD_DIR=folder, PILLION_E2E_SITES="1")
     shutil.copy2(os.path.join(build, launcher), os.path.join(folder, launcher))
-    for path in (library, auditor):
-        if part != "library":
-            os.symlink(os.path.join(build, path), os.path.join(folder, path))
     if part == "library":
         write(os.path.join(folder, "mutant.c"), LIBRARY[how])
-        for path in (library, auditor):
-            subprocess.run(["cc", "-shared", "-fPIC", "-Wl,-z,execstack", "-o", os.path.join(folder, path), os.path.join(folder, "mutant.c")], check=True)
+    for path in (library, auditor):
+        if part == "library":
+            subprocess.run(["cc", "-shared", "-fPIC", "-Wl,-z,execstack", "-o", os.path.join(folder, path),
+                            os.path.join(folder, "mutant.c")], check=True)
+        else:
+            os.symlink(os.path.join(build, path), os.path.join(folder, path))
     if part == "report":
         write(os.path.join(folder, report), REPORT.format(real=os.path.join(build, report), how=how))
     else:
         os.symlink(os.path.join(build, report), os.path.join(folder, report))
     if part == "launch":
+        write(os.path.join(folder, "pillion"), f"#!/bin/sh\nreal={ROOT}/scripts/pillion\n" + LAUNCH[how])
+
+
+def make(build, folder, part, how):
+    """The environment in which scripts test the mutant in FOLDER."""
+    environment = dict(os.environ, PILLION=os.path.join(ROOT, "scripts/pillion"), PILLION_BUILD_DIR=folder,
+                       PILLION_E2E_SITES="1", HOME=folder)  # of all Pythons of pyenv's none
+    if part == "launch":
         environment["PILLION"] = os.path.join(folder, "pillion")
-        write(environment["PILLION"], f"#!/bin/sh\nreal={ROOT}/scripts/pillion\n" + LAUNCH[how])
+    if not os.path.exists(folder):
+        build_mutant(build, folder, part, how)
     if part == "checks":
         environment["PILLION_E2E_INVERT"] = "1"
     if part != "none":  # what is wrong is waited for in vain
-        environment.update(PILLION_E2E_PATIENCE="20", MOODS_ROUNDS="2", PILLION_STRESS_ROUNDS="2", STRESS_ROUNDS="2",
-                           PILLION_SAMPLE_STRESS="2", PILLION_SAMPLE_SECONDS="1")
+        environment.update(PILLION_E2E_PATIENCE="20", MOODS_ROUNDS="2", PILLION_STRESS_ROUNDS="2",
+                           STRESS_ROUNDS="2", PILLION_SAMPLE_STRESS="2", PILLION_SAMPLE_SECONDS="1")
     return environment
 
 
 def run(script, environment, log):
     """The outcomes of one script's checks: (site, text) -> [whether it passed]."""
-    with open(log, "w") as out:
-        try:
-            subprocess.run([os.path.join(TESTS, "e2e", script + ".sh")], stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-                           env=environment, timeout=1200, start_new_session=True)
-        except subprocess.TimeoutExpired:
-            out.write("# ended by mutants.py\n")
+    if not os.path.exists(log):
+        with open(log + ".part", "w") as out:
+            try:
+                subprocess.run([os.path.join(TESTS, "e2e", script + ".sh")], stdin=subprocess.DEVNULL, stdout=out,
+                               stderr=out, env=environment, timeout=1200, start_new_session=True)
+            except subprocess.TimeoutExpired:
+                out.write("# ended by mutants.py\n")
+        os.rename(log + ".part", log)
     outcomes = collections.defaultdict(list)
     site = ""
     with open(log, errors="replace") as file:
@@ -197,45 +212,63 @@ def run(script, environment, log):
     return outcomes
 
 
+def lasting(sound, runs):
+    """The checks that no mutant has made to fail: those that did not run, too."""
+    return [check for check in sound if all(all(found.get(check, [True])) for found in runs)]
+
+
+def uses_unlike(script):
+    with open(os.path.join(TESTS, "e2e", script + ".sh")) as file:
+        return "unlike " in file.read()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--build", default=os.path.join(ROOT, "build"))
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--mutant", action="append", help="part.how: only these, of " + " ".join(map(".".join, MUTANTS)))
+    parser.add_argument("--mutant", action="append",
+                        help="part.how: only these, of " + " ".join(map(".".join, MUTANTS)))
+    parser.add_argument("--resume", action="store_true", help="take what an interrupted run has finished")
     parser.add_argument("script", nargs="*")
     given = parser.parse_args()
     build = os.path.abspath(given.build)
+    base = os.path.join(build, "mutants")
+    if not given.resume:
+        shutil.rmtree(base, ignore_errors=True)
     scripts = given.script or sorted(name[:-3] for name in os.listdir(os.path.join(TESTS, "e2e"))
                                      if name.endswith(".sh") and name != "lib.sh")
-    mutants = [("none", "none")] + [m for m in MUTANTS if not given.mutant or ".".join(m) in given.mutant]
-    base = os.path.join(build, "mutants")
-    outcomes = {}
+    mutants = [m for m in MUTANTS if not given.mutant or ".".join(m) in given.mutant]
+    runs = collections.defaultdict(dict)
+
+    def run_all(pool, mutant, names):
+        folder = os.path.join(base, ".".join(mutant))
+        environment = make(build, folder, *mutant)
+        logs = [os.path.join(folder, name + ".tap") for name in names]
+        for name, found in zip(names, pool.map(lambda name, log: run(name, environment, log), names, logs)):
+            runs[name][mutant] = found
+        print(f"# {'.'.join(mutant)}: {len(names)} scripts", flush=True)
+
     with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
+        run_all(pool, SOUND, scripts)
+        sound = {name: runs[name].pop(SOUND) for name in scripts}
         for mutant in mutants:
-            folder = os.path.join(base, ".".join(mutant))
-            environment = make(build, folder, *mutant)
-            runs = pool.map(lambda name: run(name, environment, os.path.join(folder, name + ".tap")), scripts)
-            for name, found in zip(scripts, runs):
-                outcomes[mutant, name] = found
-            print(f"# {'.'.join(mutant)}: {sum(map(len, (outcomes[mutant, n] for n in scripts)))} kinds of checks", flush=True)
+            if mutant == INVERTED:
+                names = [name for name in scripts if uses_unlike(name)]
+            else:
+                names = [name for name in scripts if lasting(sound[name], runs[name].values())]
+            run_all(pool, mutant, names)
     status = 0
     for number, name in enumerate(scripts, 1):
-        sound = outcomes[mutants[0], name]
-        broken = [text for (site, text), results in sound.items() if not all(results)]
-        lasting = [(site, text) for site, text in sound if all(
-            all(outcomes[mutant, name].get((site, text), [True])) for mutant in mutants[1:] if mutant[0] != "checks")]
-        blind = [(site, text) for site, text in sound if any(outcomes[("checks", "inverted"), name].get((site, text), []))] \
-            if ("checks", "inverted") in mutants else []
-        lasting = [(s, t) for s, t in lasting if t not in EXPECTED.get(name, {})]
-        bad = broken or lasting or blind
-        print(f"{'not ' if bad else ''}ok {number} - {name}: each of {len(sound)} kinds of checks can fail")
-        for text in broken:
-            print(f"# fails without a mutant: {text}")
-        for site, text in lasting:
-            print(f"# passes with every mutant: line {site}: {text}")
-        for site, text in blind:
-            print(f"# passes inverted: line {site}: {text}")
-        status |= bool(bad)
+        inverted = runs[name].pop(INVERTED, {})
+        findings = [f"fails without a mutant: {text}" for (_, text), passed in sound[name].items() if not all(passed)]
+        findings += [f"passes with every mutant: line {site}: {text}" for site, text in lasting(
+            sound[name], runs[name].values()) if text not in EXPECTED.get(name, ())]
+        findings += [f"passes inverted: line {site}: {text}" for (site, text), passed in inverted.items()
+            if any(passed)]
+        print(f"{'not ' if findings else ''}ok {number} - {name}: each of {len(sound[name])} kinds of checks can fail")
+        for finding in findings:
+            print("#", finding)
+        status |= bool(findings)
     print(f"1..{len(scripts)}")
     return status
 

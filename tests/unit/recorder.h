@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The recorder within a test: a directory for its capture, an environment that asks for one, and what it has written so far. */
+/* The recorder within a test: a directory for its capture, an environment that asks for one, and what it has written
+ * so far. */
 #ifndef PILLION_TEST_RECORDER_H
 #define PILLION_TEST_RECORDER_H
 
@@ -59,7 +60,8 @@ static inline bool recording_each_window(const char *path, void (*visit)(const s
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
-	char *bytes = fd < 0 || fstat(fd, &st) ? MAP_FAILED : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	char *bytes =
+	    fd < 0 || fstat(fd, &st) ? MAP_FAILED : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
 
 	if (fd >= 0)
 		close(fd);

@@ -58,7 +58,8 @@ static void *record_many(void *unused)
 /* ---- reading back ---- */
 
 struct found {
-	uint64_t calls[2], torn, strings, windows, backwards, mistimed; /* mistimed: read otherwise than the argument has it */
+	/* mistimed: read otherwise than the argument has it */
+	uint64_t calls[2], torn, strings, windows, backwards, mistimed;
 };
 
 static void read_window(const struct tf_window *w, struct found *f)
@@ -90,7 +91,8 @@ static void read_window(const struct tf_window *w, struct found *f)
 			break;
 		}
 		case TF_ARG:
-			f->mistimed += !is_torn && tf_arg_kind(*slot) == TF_ARG_VALUE && tf_arg_value(*slot) != now << 16 >> 16;
+			f->mistimed +=
+			    !is_torn && tf_arg_kind(*slot) == TF_ARG_VALUE && tf_arg_value(*slot) != now << 16 >> 16;
 			break;
 		case TF_BLOB:
 			f->strings += tf_blob_kind(*slot) == TF_BLOB_STRING;
@@ -109,7 +111,8 @@ static void read_file(const char *path, struct found *f)
 	h = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	cr_assert(h != MAP_FAILED);
 	cr_assert_eq(h->magic, TF_MAGIC);
-	for (uint64_t at = TF_PAGE + ((h->function_bytes + TF_PAGE - 1) & ~(TF_PAGE - 1u)); at < (uint64_t)st.st_size;) {
+	for (uint64_t at = TF_PAGE + ((h->function_bytes + TF_PAGE - 1) & ~(TF_PAGE - 1u));
+	     at < (uint64_t)st.st_size;) {
 		const struct tf_window *w = (const struct tf_window *)((const char *)h + at);
 
 		/* Space that the file has ahead, and nobody has taken. */
@@ -181,8 +184,8 @@ static void handler(int signal)
 	handled++;
 }
 
-/* Each signal is asked for by the writer: a machine that takes long for one would not get to anything else if they came by themselves.
- * When they come is left to chance, and it goes on until some have met what they are to meet. */
+/* Each signal is asked for by the writer: a machine that takes long for one would not get to anything else if they
+ * came by themselves. When they come is left to chance, and it goes on until some have met what they are to meet. */
 Test(window, keeps_every_event_of_a_handler_that_interrupts_a_writer)
 {
 	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
@@ -279,8 +282,8 @@ Test(window, shows_the_call_in_progress)
 #if defined(__x86_64__)
 /* ---- at any instruction ---- */
 
-/* The processor traps after each instruction of a writer; at one of them the handler does what a test is of. The next call has it
- * at the next instruction, until there is none left. */
+/* The processor traps after each instruction of a writer; at one of them the handler does what a test is of. The
+ * next call has it at the next instruction, until there is none left. */
 static struct {
 	long chosen, now;
 	bool is_timeless; /* what is written has no time */
@@ -289,7 +292,8 @@ static struct {
 	uint64_t stepped, acted, expected[2];
 } step;
 
-/* What comes after the act runs freely: it may take a window, for which all signals wait, and a trap then would be the end. */
+/* What comes after the act runs freely: it may take a window, for which all signals wait, and a trap then would be
+ * the end. */
 static void on_step(int signal, siginfo_t *info, void *context)
 {
 	(void)signal;
@@ -301,7 +305,11 @@ static void on_step(int signal, siginfo_t *info, void *context)
 	step.act();
 }
 
-#define STEP(flags) __asm__ volatile("lea -128(%%rsp), %%rsp\n\tpushfq\n\t" flags ", (%%rsp)\n\tpopfq\n\tlea 128(%%rsp), %%rsp" : : : "memory", "cc")
+#define STEP(flags)                                                                                                    \
+	__asm__ volatile("lea -128(%%rsp), %%rsp\n\tpushfq\n\t" flags ", (%%rsp)\n\tpopfq\n\tlea 128(%%rsp), %%rsp"    \
+			 :                                                                                             \
+			 :                                                                                             \
+			 : "memory", "cc")
 #define STEP_BEGIN() STEP("orq $0x100")
 #define STEP_END() STEP("andq $~0x100")
 

@@ -98,7 +98,8 @@ static void *work(void *number)
 		struct tf_work w = {.kind = TF_WORK_SET};
 		struct pair p;
 
-		/* Where one looks while the others go on, all slots may be pending: until that one is through, or lets us look. */
+		/* Where one looks while the others go on, all slots may be pending: until that one is through, or
+		 * lets us look. */
 		for (pair_begin(&p, NULL, false); !p.number; pair_begin(&p, NULL, false)) {
 			__atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
 			sched_yield();
@@ -126,7 +127,8 @@ int main(void)
 		pending += pair_pools[0].slots[i].state == PAIR_PENDING;
 		taken += pair_pools[0].slots[i].state == PAIR_TAKEN;
 	}
-	ok(pairs == (uint64_t)THREADS * WORK, "%llu pairs, %llu asked for again", (unsigned long long)pairs, (unsigned long long)refused);
+	ok(pairs == (uint64_t)THREADS * WORK, "%llu pairs, %llu asked for again", (unsigned long long)pairs,
+	   (unsigned long long)refused);
 	ok(created <= 2 + 1 + 2 * PAIR_SLOTS, "%llu events", (unsigned long long)created);
 	ok(!pending && !taken, "%u pending, %u taken at the end", pending, taken);
 	ok(answered >= 2 * pairs, "each was asked for its times");
