@@ -65,8 +65,8 @@ print(idle, wall - busy)
 END
 }
 for kind in input gap; do
-	set -- $(sums $kind)
-	is "$1" "$2" "$kind: the causes add up to the time without work"
+	read -r idle rest < <(sums $kind)
+	is "$idle" "$rest" "$kind: the causes add up to the time without work"
 done
 like "$(report analyze -q -r gpu_idle -f csv gap.pillion)" ',host in OS call: usleep,' 'a gap while the host sleeps'
 
@@ -98,7 +98,7 @@ done
 # ---- forms ----
 
 report analyze -q -f json copies.pillion >out.json
-ok 'json of all rules' python3 -c 'import json; d = json.load(open("out.json")); 
+ok 'json of all rules' python3 -c 'import json; d = json.load(open("out.json"))
 assert len(d) == 15 and d["cuda_memcpy_sync"][0]["Verdict"] == "found", d.keys()'
 report analyze -r gpu-starv,cuda-sync-api copies.pillion >out 2>err
 is $? 0 "nsys's older names"

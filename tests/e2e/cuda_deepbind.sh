@@ -27,6 +27,7 @@ seen() { # NAME ACCOUNT-OPTIONS PROGRAM ARGUMENT...: with and without us; the ac
 	report stats -q -r cuda_api_sum -f csv "$name.pillion" >api.csv
 	report stats -q -r cuda_launch_sum -f csv "$name.pillion" >launch.csv
 	report stats -q -r cuda_gpu_mem_size_sum -f csv "$name.pillion" >memory.csv
+	# shellcheck disable=SC2086
 	ok "$name: recorded is what was done, once" account_says cuda_account.py log exported api.csv launch.csv \
 		memory.csv $options
 	unlike "$(report info "$name.pillion" 2>&1)" 'cannot be seen|had no effect' \
@@ -63,10 +64,11 @@ like "$(report info table.pillion 2>&1)" "cannot be seen, bound past us .*: ${pl
 
 a=$targets/cuda_plugin12.so
 b=$targets/cuda_plugin13.so
-for list in "$a $b" "$b $a"; do
-	"$targets/cuda_two" deep 100 $list >wanted
+for second in "$b" "$a"; do
+	first=$([ "$second" = "$a" ] && echo "$b" || echo "$a")
+	"$targets/cuda_two" deep 100 "$first" "$second" >wanted
 	rm -rf each.pillion
-	pillion --ld-audit -o each "$targets/cuda_two" deep 100 $list >out
+	pillion --ld-audit -o each "$targets/cuda_two" deep 100 "$first" "$second" >out
 	is "$(cat out)" "$(cat wanted)" 'two runtimes: each library is answered by its own'
 	is "$(report stats -q -r cuda_api_sum -f csv each.pillion | awk -F, '$9 == "cudaMalloc" { print $3 }')" 210 \
 		'all calls recorded'

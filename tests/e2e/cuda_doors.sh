@@ -13,8 +13,7 @@ equal() { # CAPTURE LOG OPTION...
 	report stats -q -r cuda_api_sum -f csv "$1" >api.csv &&
 		report stats -q -r cuda_launch_sum -f csv "$1" >launch.csv &&
 		report stats -q -r cuda_gpu_mem_size_sum -f csv "$1" >memory.csv || return
-	capture=$1
-	log=$2
+	local log=$2
 	shift 2
 	account_says cuda_account.py "$log" exported api.csv launch.csv memory.csv "$@"
 }
@@ -28,6 +27,7 @@ as_bare() { # NAME OPTIONS PROGRAM ARGUMENT...: runs it with and without us, and
 	PILLION_SIMGPU_LOG=log pillion -o "$name" "$@" >out 2>err
 	is "$? $(cat out)" "$plain $(cat wanted)" "$name: status and output"
 	is "$(grep -v '^pillion: ' err)" "$(cat wanted_err)" "$name: its stderr"
+	# shellcheck disable=SC2086
 	ok "$name: recorded is what was done, once" equal "$name.pillion" log $options
 }
 

@@ -17,8 +17,7 @@ tables() { # CAPTURE
 
 equal() { # CAPTURE LOG OPTION...
 	tables "$1" || return
-	capture=$1
-	log=$2
+	local log=$2
 	shift 2
 	account_says cuda_account.py "$log" exported api.csv launch.csv memory.csv "$@"
 }

@@ -5,7 +5,7 @@ set -u
 . "$(dirname "$0")/lib.sh"
 
 doubles=$PILLION_BUILD_DIR/tests/doubles
-[ -x "$targets/cuda_memory" ] && [ -e "$doubles/libcuda.so.1" ] || skip_all 'built without CUDA headers'
+{ [ -x "$targets/cuda_memory" ] && [ -e "$doubles/libcuda.so.1" ]; } || skip_all 'built without CUDA headers'
 export LD_LIBRARY_PATH="$doubles" PILLION_GPU_ACTIVITY=none PILLION_SIMGPU_MEMORY=$((100 << 20))
 
 "$targets/cuda_memory" >wanted 2>&1

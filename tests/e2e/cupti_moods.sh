@@ -35,7 +35,7 @@ mood() { # MOOD OPTION...
 	shift
 	for ((seed = 1; seed <= rounds && is_good; seed++)); do
 		round "$name" $seed >said || { is_good=0 && break; }
-		seeds+=($seed)
+		seeds+=("$seed")
 		[ $((seed % 100)) -eq 0 ] || [ $seed -eq "$rounds" ] || continue
 		compare "$@" "${seeds[@]}" || is_good=0
 		[ $is_good -eq 0 ] || rm -rf "${seeds[@]}"

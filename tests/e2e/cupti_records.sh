@@ -22,6 +22,7 @@ as_alone() {
 	"$@" >wanted 2>&1
 	accounted "$name" --cuda-graph-trace=node "$@"
 	is "$? $(cat out)" "0 $(cat wanted)" "$name: its status and output"
+	# shellcheck disable=SC2086
 	ok "$name: what was recorded is what was done" equal "$name" --nodes $options
 }
 
@@ -153,8 +154,8 @@ NSYS_PROFILING_SESSION_ID=1 accounted other "$doubles/cuda_launches" 2
 like "$(notes other)" 'under nsys or ncu' 'likewise under nsys'
 
 profiler() { # MODE MOOD WANTED-SETS
-	PILLION_SIMCUPTI=$2 "$targets/cuda_profiler" 30 $1 >wanted
-	PILLION_SIMCUPTI=$2 accounted inside "$targets/cuda_profiler" 30 $1
+	PILLION_SIMCUPTI=$2 "$targets/cuda_profiler" 30 ${1:+"$1"} >wanted
+	PILLION_SIMCUPTI=$2 accounted inside "$targets/cuda_profiler" 30 ${1:+"$1"}
 	is "$? $(cat out) $(sets inside)" "0 $(cat wanted) $3 " \
 		"a profiler inside the program ($1, $2): it has its records, we have ours"
 	like "$(report stats -q -r ledger -f csv inside.pillion)" \

@@ -27,6 +27,7 @@ as_bare() {
 	plain=$?
 	PILLION_SIMGPU_LOG=log pillion -o "$name" "$@" >out 2>err
 	is "$? $(cat out)" "$plain $(cat wanted)" "$name: status and output"
+	# shellcheck disable=SC2086
 	ok "$name: one record of each piece of work, around its time" equal "$name" $account
 }
 
@@ -80,14 +81,14 @@ lost() { # CAPTURE: records, those without times, dropped ones, calls without an
 		"$(ledger "$1" 'device records dropped') $(ledger "$1" 'unmatched calls')"
 }
 PILLION_SIMGPU_SLOWDOWN=400000 accounted left "$targets/cuda_pairs" left 50
-set -- $(lost left)
-is "$(($1 + $2)) $3 $(($1 + $4))" '50 0 50' \
+read -r -a n < <(lost left)
+is "$((n[0] + n[1])) ${n[2]} $((n[0] + n[3]))" '50 0 50' \
 	'ended before the device was through: what it was not through with is counted'
-ok 'and not waited for' [ "$2" -gt 10 ]
+ok 'and not waited for' [ "${n[1]}" -gt 10 ]
 PILLION_SIMGPU_SLOWDOWN=150 accounted deep "$targets/cuda_pairs" queue 18000
-set -- $(lost deep)
-is "$(($1 + $3)) $2 $(($1 + $4))" '18000 0 18000' 'a queue of 18000: a record, or counted'
-ok 'most of them records' [ "$1" -ge 16384 ]
+read -r -a n < <(lost deep)
+is "$((n[0] + n[2])) ${n[1]} $((n[0] + n[3]))" '18000 0 18000' 'a queue of 18000: a record, or counted'
+ok 'most of them records' [ "${n[0]}" -ge 16384 ]
 
 # ---- ends ----
 

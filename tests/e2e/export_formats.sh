@@ -16,7 +16,7 @@ account() {
 		report export -q -t "$type" "$1.pillion" || return
 	done
 	for table in osrt_sum cuda_api_sum nvtx_sum cuda_gpu_kern_sum cuda_gpu_mem_time_sum mpi_sum; do
-		report stats -q -r $table -f csv -o "$1.$table.csv" "$1.pillion"
+		report stats -q -r "$table" -f csv -o "$1.$table.csv" "$1.pillion"
 	done
 	timeout "$patience" python3 "$tests_dir/export_account.py" "$1"
 }
@@ -70,7 +70,7 @@ if [ -x "$doubles/cuda_launches" ]; then
 	# In parts, by size and by time: together they have every event of the whole, and a filter holds in each.
 	report export -q -t chrome --split-size=60k cuda.pillion
 	report export -q -t chrome --split-time=1ms -o timed.json.gz cuda.pillion
-	cp cuda.001.json cuda.$(printf %03d $(($(ls cuda.0*.json | wc -l) + 1))).json
+	cp cuda.001.json "cuda.$(printf %03d $(($(ls cuda.0*.json | wc -l) + 1))).json"
 	last=$(ls cuda.0*.json | tail -n 1)
 	is "$(report export -q -t chrome --split-size=60k -f true cuda.pillion 2>&1)" \
 		"pillion export: $last: no part of this export, but of an earlier one in more parts" \

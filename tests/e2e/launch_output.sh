@@ -19,7 +19,7 @@ pillion -o b.pillion true 2>err
 ok 'unless it is there' test -d b.pillion
 pillion -o net.sql true 2>err
 ok 'whatever else the name ends in' test -d net.sql.pillion
-X=val pillion -o 'p-%p-%h-%q{X}-%%-%n' true 2>err
+X='val' pillion -o 'p-%p-%h-%q{X}-%%-%n' true 2>err
 like "$(ls)" "^p-[0-9]+-$(hostname | tr -c 'A-Za-z0-9._\n-' _)-val-%-%n\.pillion$" \
 	'%p %h %q{ENV} %% expand, others stay'
 pillion -o 'x%q{PILLION_NO_SUCH}' true 2>err

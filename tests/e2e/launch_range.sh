@@ -56,7 +56,7 @@ int main(int argc, char **argv)
 	return 0;
 }
 END
-ok 'the member program is built' $cc -std=gnu11 -D_GNU_SOURCE -I"$root" -o member member.c \
+ok 'the member program is built' "$cc" -std=gnu11 -D_GNU_SOURCE -I"$root" -o member member.c \
 	"$root"/runtime/common/{range,index,sys}.c
 
 shows() { # WANTED TEXT OPTIONS... -- MEMBER'S WORDS...; when it began is in $begun
@@ -73,29 +73,29 @@ not_before() { # MS: since the last one began
 }
 
 shows '1:0:0 0' 'a whole run records from the start' -- show
-api='-c cudaProfilerApi'
-shows '0:0:0 1:1:0 0:1:1 0:1:1 0' 'stop: one range, then nothing' $api -- show start show stop show start show
-shows '1:1:0 1:1:0 1:1:0 0' 'a second Start changes nothing' $api -- start show start show start show
-shows '1:1:0 1:1:0 0' 'none: Stop is ignored' $api --capture-range-end none -- start show stop show
-shows '1:1:0 0:1:0 1:2:0 0:2:1 0:2:1 0' 'repeat:2: two ranges' $api --capture-range-end repeat:2 -- start show stop \
-	show start show stop show start show
-shows '0:3:0 0' 'repeat: any number' $api --capture-range-end repeat -- start stop start stop start stop show
-shows '143' 'stop-shutdown: --kill applies' $api --capture-range-end stop-shutdown -- start stop 50 show
-shows '0:1:1 0' 'unless it is none' $api --capture-range-end stop-shutdown --kill none -- start stop 0.3 show
-shows '137' 'repeat-shutdown:2 after the second' $api --capture-range-end repeat-shutdown:2 --kill sigkill -- start \
-	stop 0.2 start stop 50 show
-is "$(pillion -f -o r $api --capture-range-end repeat sh -c './member start; ./member closed show' 2>err)" '0:1:0 ' \
-	'a process that died inside is dropped'
-is "$(pillion -f -o r $api --capture-range-end repeat \
+api=(-c cudaProfilerApi)
+shows '0:0:0 1:1:0 0:1:1 0:1:1 0' 'stop: one range, then nothing' "${api[@]}" -- show start show stop show start show
+shows '1:1:0 1:1:0 1:1:0 0' 'a second Start changes nothing' "${api[@]}" -- start show start show start show
+shows '1:1:0 1:1:0 0' 'none: Stop is ignored' "${api[@]}" --capture-range-end none -- start show stop show
+shows '1:1:0 0:1:0 1:2:0 0:2:1 0:2:1 0' 'repeat:2: two ranges' "${api[@]}" --capture-range-end repeat:2 -- \
+	start show stop show start show stop show start show
+shows '0:3:0 0' 'repeat: any number' "${api[@]}" --capture-range-end repeat -- start stop start stop start stop show
+shows '143' 'stop-shutdown: --kill applies' "${api[@]}" --capture-range-end stop-shutdown -- start stop 50 show
+shows '0:1:1 0' 'unless it is none' "${api[@]}" --capture-range-end stop-shutdown --kill none -- start stop 0.3 show
+shows '137' 'repeat-shutdown:2 after the second' "${api[@]}" --capture-range-end repeat-shutdown:2 --kill sigkill -- \
+	start stop 0.2 start stop 50 show
+is "$(pillion -f -o r "${api[@]}" --capture-range-end repeat sh -c './member start; ./member closed show' 2>err)" \
+	'0:1:0 ' 'a process that died inside is dropped'
+is "$(pillion -f -o r "${api[@]}" --capture-range-end repeat \
 	sh -c './member start file:go stop & ./member open start stop show; : >go; wait; ./member show' \
 	2>err)" '1:1:0 0:1:0 ' 'the range ends when the last one leaves'
 shows '1:1:0 0' '--delay opens later' -y 0.5 -- open show
 not_before 500
 shows '0:1:1 0' '--duration closes' -d 0.5 --kill none -- closed show
 not_before 500
-shows '1:1:0 0' '--delay holds a range back' $api -y 0.5 -- start open show
+shows '1:1:0 0' '--delay holds a range back' "${api[@]}" -y 0.5 -- start open show
 not_before 500
-is "$(pillion -f -o r $api --capture-range-end repeat \
+is "$(pillion -f -o r "${api[@]}" --capture-range-end repeat \
 	sh -c 'for i in 1 2 3 4; do ./member loop & done; wait; ./member show' 2>err | sed 's/:.*:/:/')" '0:0 ' \
 	'four processes at once leave it closed and unlocked'
 done_testing

@@ -17,7 +17,7 @@ slurm() { # STEP ARG...: four ranks at once
 	for rank in $pids; do
 		wait "$rank" || failed=1
 	done
-	return $failed
+	return "$failed"
 }
 
 ok 'four ranks of srun run' slurm 0 -o job sh -c 'sleep 0.2; echo $SLURM_PROCID'

@@ -139,7 +139,7 @@ is "$(wc -l <answers)" 7 'the terminal session came to its end'
 
 # What COMMAND leaves behind.
 "$PILLION" -f -o rest sh -c '(sleep 1; echo over >last) & exit 4' 2>err
-is $? 4 'with a child left: the status is COMMAND’s'
+is $? 4 'with a child left: the status is COMMAND'\''s'
 is "$(cat last)" over '--wait all waits for it'
 "$PILLION" --wait primary -f -o rest sh -c 'sleep 100 & echo $! >child; exit 4' 2>err
 ok '--wait primary does not' kill "$(cat child)"

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
 # What every end-to-end script sources first: TAP, a scratch directory, the path of pillion.
 #   PILLION            path of the pillion script; default: scripts/pillion beside this tree
 #   PILLION_BUILD_DIR  where Meson built
@@ -159,6 +160,11 @@ eventually() {
 	done
 }
 
+# child_of PID: that of its one child.
+child_of() {
+	cat "/proc/$1/task/"*/children 2>/dev/null | tr -d ' \n'
+}
+
 # adopt COMMAND...: its lines "ok - ..." and "not ok - ..." become checks of ours; all of them are in ./seen.
 adopt() {
 	timeout "$((patience * 2))" "$@" >seen 2>err
@@ -180,7 +186,9 @@ skip_all() {
 
 # ranks N COMMAND...: N of them under mpirun.
 ranks() {
-	timeout "$patience" mpirun -n "$1" --oversubscribe $([ "$(id -u)" -ne 0 ] || echo --allow-run-as-root) "${@:2}"
+	local flags=(--oversubscribe)
+	[ "$(id -u)" -ne 0 ] || flags+=(--allow-run-as-root)
+	timeout "$patience" mpirun -n "$1" "${flags[@]}" "${@:2}"
 }
 
 needs_mpirun() {
@@ -194,7 +202,7 @@ needs_mpirun() {
 on_doubles() {
 	doubles=$PILLION_BUILD_DIR/tests/doubles
 	nm -D --defined-only "$library" | awk '{ print $3 }' >exported
-	grep -q '^cudaMalloc$' exported && [ -e "$doubles/libcuda.so.1" ] || skip_all 'built without CUDA headers'
+	{ grep -q '^cudaMalloc$' exported && [ -e "$doubles/libcuda.so.1" ]; } || skip_all 'built without CUDA headers'
 	export LD_LIBRARY_PATH="$doubles:$targets"
 	unset CUDA_INJECTION64_PATH
 }
@@ -222,7 +230,7 @@ log_flushed() {
 # of lines, at least LINES and at most twice as many; with `flushed` set, up to a second after it tells that buffers
 # were handed over, twice. Fails unless the kill was what ended it.
 kill_accounted() {
-	local launcher pid enough=$(($1 + RANDOM % $1))
+	local launcher enough=$(($1 + RANDOM % $1))
 	shift
 	rm -rf killed.pillion log
 	PILLION_SIMGPU_LOG=log PILLION_STATS=false "$PILLION" -o killed "$@" \
@@ -230,8 +238,7 @@ kill_accounted() {
 	launcher=$!
 	eventually log_has $enough
 	[ -z "${flushed:-}" ] || { eventually log_flushed && sleep "0.$((RANDOM % 900 + 100))"; }
-	pid=$(cat /proc/$launcher/task/*/children 2>/dev/null)
-	kill -KILL $pid
+	kill -KILL "$(child_of $launcher)"
 	wait $launcher
 	[ $? -eq 137 ]
 }

@@ -11,7 +11,7 @@ addresses='s/0x7f[0-9a-f]*/LOCAL/g' # of the program's own stack
 
 recorded() { # CAPTURE: "count name" of each function
 	for r in ${reports//,/ }; do
-		report stats -q -r $r -f csv "$1"
+		report stats -q -r "$r" -f csv "$1"
 	done | awk -F, '$3 ~ /^[0-9]+$/ { count[$9] += $3 } END { for (name in count) print count[name], name }' | sort
 }
 said() { # OUTPUT: likewise, of what the double said

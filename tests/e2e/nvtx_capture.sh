@@ -24,13 +24,13 @@ captured() {
 	is "$(ranges run)" "$captured_wanted" "$captured_text"
 }
 
-repeat='-c nvtx --capture-range-end=repeat'
-captured 'RANGE is of the default domain' '2 PushPop inner;4 PushPop step' $repeat -p step
+repeat=(-c nvtx --capture-range-end=repeat)
+captured 'RANGE is of the default domain' '2 PushPop inner;4 PushPop step' "${repeat[@]}" -p step
 captured 'RANGE@DOMAIN: registered, wide, ended in another thread' \
-	'2 PushPop domain:step;2 PushPop in a thread;2 StartEnd domain:step' $repeat -p step@domain
+	'2 PushPop domain:step;2 PushPop in a thread;2 StartEnd domain:step' "${repeat[@]}" -p step@domain
 captured 'RANGE@*' '2 PushPop domain:step;2 PushPop in a thread;2 PushPop inner;2 StartEnd domain:step;4 PushPop step' \
-	$repeat -p 'step@*'
-captured 'an escaped @' '2 PushPop "odd' $repeat -p 'a\@b@odd,name'
+	"${repeat[@]}" -p 'step@*'
+captured 'an escaped @' '2 PushPop "odd' "${repeat[@]}" -p 'a\@b@odd,name'
 captured 'by default the first range is the only one' '1 PushPop inner;2 PushPop step' -c nvtx -p step
 captured 'a range of a domain that is left out; its end is ignored' \
 	'1 PushPop inner;2 PushPop "odd;2 PushPop in a thread;2 PushPop step' \
@@ -38,12 +38,12 @@ captured 'a range of a domain that is left out; its end is ignored' \
 like "$(report info run.pillion 2>/dev/null)" 'nvtx, 1 begun' 'info has the range'
 
 # Marks lie inside of it: what is outside is nowhere.
-pillion -f true -o run $repeat -p 'step@*' "$targets/nvtx_capture" >out 2>err
+pillion -f true -o run "${repeat[@]}" -p 'step@*' "$targets/nvtx_capture" >out 2>err
 report export -t chrome -o run.json -f true run.pillion >/dev/null 2>&1
 is "$(grep -o '"name":"out' run.json | wc -l) $(grep -o '"name":"in ' run.json | wc -l)" '0 5' \
 	'marks: those inside, and no other'
 
-pillion -f true -o run $repeat -p step "$targets/nvtx_capture" race >out 2>err
+pillion -f true -o run "${repeat[@]}" -p step "$targets/nvtx_capture" race >out 2>err
 report export -t chrome -o run.json -f true run.pillion >/dev/null 2>&1
 is "$(cat out) $(grep -o '"name":"in"' run.json | wc -l) $(grep -o '"name":"out"' run.json | wc -l)" 'done 40000 0' \
 	'two threads in and out of it at the same instants: what is inside is recorded, every time'

@@ -70,8 +70,7 @@ is "$(grep -c '^C queue' facts) $(grep -c '^C queue {"value": -2}$' facts) $(gre
 like "$(cat facts)" '^thread .*named by another' 'a thread that another one named'
 like "$(cat facts)" "^thread .*a name of its own that is longer than the kernel's" 'a thread that named itself'
 
-report export -t sqlite -o run.sqlite run.pillion >/dev/null 2>err
-if [ $? -ne 0 ]; then
+if ! report export -t sqlite -o run.sqlite run.pillion >/dev/null 2>err; then
 	skip 'sqlite' 'built without sqlite'
 	done_testing
 fi

@@ -82,6 +82,7 @@ for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11
 	is "$? $(cat said) $(grep -vc '^pillion: ' err)" '0 done 0' "$python: runs"
 	report export -t folded --metric cpu -o - busy.pillion >busy.folded
 	account=$(/usr/bin/python3 "$tests_dir/python_account.py" "$script" <busy.folded 2>wrong)
+	stacks='' short='' wrong=''
 	eval "$account"
 	is "$((stacks > 60)) $wrong $((short * 20 <= stacks))" '1 0 1' "$version: $account"
 	[ -s wrong ] && diag "$(head -3 wrong)"

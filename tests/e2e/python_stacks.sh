@@ -27,8 +27,7 @@ taken() {
 	recorded stacks /usr/bin/python3 | sort -u >got
 	is "$(($(grep -c ^gil_held said) >= 200)) $(($(grep -c ^gil_released said) >= 200)) $(comm -3 wanted got |
 		head -3)" '1 1 ' \
-		"$text: $(wc -l <said) sleeps ($(wc -l <wanted) stacks), GIL held and released, "\
-"have the stacks that Python tells of"
+		"$text: $(wc -l <said) sleeps have the $(wc -l <wanted) stacks that Python tells of, GIL held or not"
 }
 
 # Another interpreter of the process, on the thread that made it and on one of its own.

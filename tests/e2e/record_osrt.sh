@@ -74,7 +74,7 @@ is "$(report stats -r osrt_sum --by thread -f csv threads.pillion | awk -F, '$10
 	paste -sd' ')" '5 5 5' 'each thread has its own calls'
 
 # A report of nsys's that has nothing to report here.
-capture=$(ls -d *.pillion | head -1)
+capture=$(ls -d -- *.pillion | head -1)
 report stats -q -r openmp_sum -f csv "$capture" >out 2>err
 is "$? $(head -1 out) $(cat err)" '1 Time (%),Total Time (ns),Count,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),'\
 'Name pillion stats: openmp_sum: pillion does not record OpenMP' \

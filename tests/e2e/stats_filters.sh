@@ -39,7 +39,7 @@ is "$?" 2 'an index that is none'
 
 # A call that is cut by the edge counts whole, wherever its parts lie.
 first=$(report stats -r nvtx_pushpop_sum -f csv run.pillion | awk -F, '/,step/ { print $2 }')
-[ "$first" -gt 0 ] && pass 'ranges last' || fail 'ranges last'
+ok 'ranges last' test "${first:-0}" -gt 0
 is "$(report stats -r ledger -f csv --filter-nvtx=step/0 run.pillion)" "$(report stats -r ledger -f csv run.pillion)" \
 	'the ledger is of the whole run'
 report stats -r osrt_short_sum --filter-time=0/1s run.pillion >out 2>err

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2028
 # Forty sources and a library of them, by make -j8 with a make of its own in a directory below.
 mkdir below
 for i in $(seq 40); do

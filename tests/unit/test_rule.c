@@ -10,6 +10,7 @@
 
 #define US 1000ull
 #define MS 1000000ull
+#define MB (1 << 20)
 #define BEGIN (1000 * MS)
 
 enum { KERNEL = 1, PAGED_IN, PINNED_IN, PAGED_OUT, HOST_SET, OTHER_DEVICE, GRAPH };
@@ -85,13 +86,12 @@ static void call(uint16_t function, uint64_t at, uint64_t duration, uint64_t arg
 static void work(uint16_t function, uint64_t at, uint64_t duration, uint64_t arg, uint32_t id, uint64_t start,
 		 uint64_t length, uint64_t bytes)
 {
+	struct writer_device_call called = {10, ++next_id, BEGIN + at + 1, duration > 2 ? duration - 2 : 0, false};
+	struct writer_device_record done = {id, next_id, BEGIN + start, length, bytes};
+
 	call(function, at, duration, arg);
-	next_id++;
-	writer_device_calls(
-	    &cupti, TF_DEVICE_TIME_MONOTONIC,
-	    &(struct writer_device_call){10, next_id, BEGIN + at + 1, duration > 2 ? duration - 2 : 0, false}, 1);
-	writer_device(&cupti, TF_DEVICE_TIME_MONOTONIC,
-		      &(struct writer_device_record){id, next_id, BEGIN + start, length, bytes}, 1);
+	writer_device_calls(&cupti, TF_DEVICE_TIME_MONOTONIC, &called, 1);
+	writer_device(&cupti, TF_DEVICE_TIME_MONOTONIC, &done, 1);
 }
 
 static void kernel(uint64_t at, uint64_t duration, uint64_t start, uint64_t length)
@@ -116,10 +116,7 @@ static enum verdict verdict_of(const char *name)
 	verdict = f.verdict;
 	cr_assert_geq(table_rows(&f.table), 1);
 	cr_assert_str_eq(f.table.cells[0].text, rule_find(name)->name);
-	if (verdict != VERDICT_FOUND)
-		cr_assert_eq(table_rows(&f.table), 1);
-	else
-		cr_assert_gt(f.text.size, 0, "%s says what it found", name);
+	cr_assert(verdict == VERDICT_FOUND ? f.text.size > 0 : table_rows(&f.table) == 1, "%s: what it found", name);
 	finding_done(&f);
 	return verdict;
 }
@@ -149,12 +146,10 @@ static uint64_t number(const char *name, const char *title, size_t row)
 
 Test(rule, names_and_aliases_are_those_of_nsys)
 {
-	static const char *const names[][2] = {{"cuda_memcpy_async", "cuda-async-memcpy"},
-					       {"cuda_memcpy_sync", "cuda-sync-memcpy"},
-					       {"cuda_memset_sync", "cuda-sync-memset"},
-					       {"cuda_api_sync", "cuda-sync-api"},
-					       {"gpu_gaps", "gpu-starv"},
-					       {"gpu_time_util", "gpu-low-util"}};
+	static const char *const names[][2] = {
+		{"cuda_memcpy_async", "cuda-async-memcpy"}, {"cuda_memcpy_sync", "cuda-sync-memcpy"},
+		{"cuda_memset_sync", "cuda-sync-memset"}, {"cuda_api_sync", "cuda-sync-api"},
+		{"gpu_gaps", "gpu-starv"}, {"gpu_time_util", "gpu-low-util"}};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		cr_assert_not_null(rule_find(names[i][0]));
@@ -179,11 +174,11 @@ Test(rule, calls_without_device_records_are_not_clean)
 	call(f_copy, 2 * MS, 5 * US, tf_arg(TF_ARG_COPY, 1, 100000));
 	open_model(10 * MS);
 	for (size_t i = 0; i < rule_count; i++) {
-		bool needs_calls_alone = !strcmp(rule_list[i].name, "cuda_api_sync") ||
-					 !strcmp(rule_list[i].name, "implicit_sync") ||
-					 !strcmp(rule_list[i].name, "alloc_churn");
+		const char *name = rule_list[i].name;
+		bool needs_calls_alone = !strcmp(name, "cuda_api_sync") || !strcmp(name, "implicit_sync") ||
+					 !strcmp(name, "alloc_churn");
 
-		assert_verdict(rule_list[i].name, needs_calls_alone ? VERDICT_CLEAN : VERDICT_UNCHECKED);
+		assert_verdict(name, needs_calls_alone ? VERDICT_CLEAN : VERDICT_UNCHECKED);
 	}
 }
 
@@ -199,10 +194,10 @@ Test(rule, a_busy_device_is_clean)
 	busy_device(100);
 	open_model(100 * MS + 30 * US);
 	for (size_t i = 0; i < rule_count; i++) {
-		bool lacks_data =
-		    !strcmp(rule_list[i].name, "tensor_dims") || !strcmp(rule_list[i].name, "cpu_oversubscribed");
+		const char *name = rule_list[i].name;
+		bool lacks_data = !strcmp(name, "tensor_dims") || !strcmp(name, "cpu_oversubscribed");
 
-		assert_verdict(rule_list[i].name, lacks_data ? VERDICT_UNCHECKED : VERDICT_CLEAN);
+		assert_verdict(name, lacks_data ? VERDICT_UNCHECKED : VERDICT_CLEAN);
 	}
 }
 
@@ -330,8 +325,8 @@ static void random_events(void)
 {
 	for (uint64_t at = MS; at < 50 * MS; at += 10 * US + below(300 * US)) {
 		struct tf_device_gap g = {.ticks = BEGIN + below(60 * MS), .is_end = (uint32_t)below(2)};
-		uint64_t start = below(20) ? at + below(400 * US) : below(70 * MS),
-			 length = below(3) ? below(50 * US) : below(3 * MS);
+		uint64_t start = below(20) ? at + below(400 * US) : below(70 * MS);
+		uint64_t length = below(3) ? below(50 * US) : below(3 * MS);
 
 		if (!below(40))
 			writer_blob(below(2) ? &host : &cupti, TF_BLOB_DEVICE_GAP, 0, &g, sizeof(g));
@@ -352,10 +347,9 @@ Test(rule, each_ns_of_a_device_has_one_cause)
 		busy_stretch = 20 + below(300);
 		open_model(40 * MS + below(20 * MS));
 		assert_sums_are_whole();
-		for (size_t i = 0; i < rules_gaps(&rules)->sum_count; i++)
-			cr_expect(rules_gaps(&rules)->sums[i].count &&
-				      rules_gaps(&rules)->sums[i].longest_ns <= rules_gaps(&rules)->sums[i].total_ns,
-				  "seed %d", (int)seed);
+		const struct gaps *g = rules_gaps(&rules);
+		for (size_t i = 0; i < g->sum_count; i++)
+			cr_expect(g->sums[i].count && g->sums[i].longest_ns <= g->sums[i].total_ns, "%d", (int)seed);
 		teardown();
 		begin(1, 10, true);
 	}
@@ -465,10 +459,8 @@ Test(rule, allocations_from_a_pool_are_no_churn)
 Test(rule, large_pageable_copies)
 {
 	busy_device(2);
-	work(f_copy_async, 3 * MS, 500 * US, tf_arg(TF_ARG_COPY, 1, 1 << 20), PAGED_IN, 3 * MS + 10 * US, 300 * US,
-	     1 << 20);
-	work(f_copy_async, 4 * MS, 500 * US, tf_arg(TF_ARG_COPY, 1, 1 << 20), PINNED_IN, 4 * MS + 10 * US, 300 * US,
-	     1 << 20);
+	work(f_copy_async, 3 * MS, 500 * US, tf_arg(TF_ARG_COPY, 1, MB), PAGED_IN, 3 * MS + 10 * US, 300 * US, MB);
+	work(f_copy_async, 4 * MS, 500 * US, tf_arg(TF_ARG_COPY, 1, MB), PINNED_IN, 4 * MS + 10 * US, 300 * US, MB);
 	open_model(10 * MS);
 	assert_verdict("pageable_copies", VERDICT_FOUND);
 	cr_expect_eq(number("pageable_copies", "Count", 0), 1);
@@ -510,9 +502,8 @@ Test(rule, as_many_threads_as_cores)
 
 static void gemm(int64_t m, int64_t n, int64_t k, int64_t type, uint32_t id)
 {
-	struct tf_operation op = {.count = 4,
-				  .fields = {TF_FIELD_M, TF_FIELD_N, TF_FIELD_K, TF_FIELD_TYPE | TF_ROLE_A},
-				  .values = {m, n, k, type}};
+	struct tf_operation op = {.count = 4, .values = {m, n, k, type},
+				  .fields = {TF_FIELD_M, TF_FIELD_N, TF_FIELD_K, TF_FIELD_TYPE | TF_ROLE_A}};
 
 	writer_blob(&host, TF_BLOB_OPERATION, id, &op, sizeof(op) - (TF_OPERATION_FIELDS - 4) * sizeof(op.values[0]));
 	call(f_gemm, id * MS, 10 * US, tf_arg(TF_ARG_OPERATION, 0, id));
@@ -597,16 +588,13 @@ Test(rule, a_process_without_device_records_is_not_clean)
 Test(rule, the_costliest_come_first)
 {
 	struct finding worst[2];
-	size_t count;
 
 	input_steps(10);
-	work(f_copy_async, 60 * MS, 500 * US, tf_arg(TF_ARG_COPY, 1, 1 << 20), PAGED_IN, 60 * MS + 10 * US, 300 * US,
-	     1 << 20);
+	work(f_copy_async, 60 * MS, 500 * US, tf_arg(TF_ARG_COPY, 1, MB), PAGED_IN, 60 * MS + 10 * US, 300 * US, MB);
 	open_model(61 * MS);
-	count = rules_worst(&rules, worst, 2);
-	cr_assert_eq(count, 2);
+	cr_assert_eq(rules_worst(&rules, worst, 2), 2);
 	cr_expect_str_eq(worst[0].rule->name, "input_bound");
 	cr_expect_geq(worst[0].cost_ns, worst[1].cost_ns);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < 2; i++)
 		finding_done(&worst[i]);
 }
