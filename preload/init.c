@@ -10,6 +10,7 @@
 #include "preload/lookup/lookup.h"
 #include "preload/hook/hook.h"
 #include "preload/nvtx/nvtx_tool.h"
+#include "runtime/recorder.h"
 
 /* on_exit gives the status, and being registered first makes it run last. atexit would not tell. */
 static void at_exit(int status, void *unused)
@@ -17,17 +18,17 @@ static void at_exit(int status, void *unused)
 	(void)unused;
 	cupti_note_unseen();
 	lookup_note_unseen();
-	process_end(TF_END_EXIT, status);
+	recorder_end(TF_END_EXIT, status);
 }
 
 __attribute__((constructor)) static void load(int argc, char **argv, char **environment)
 {
 	int error = errno;
 
-	process_set_arguments(argc, argv, environment);
+	recorder_set_arguments(argc, argv, environment);
 	hook_init();
 	thread_init();
-	if (event_enter()) {
+	if (hook_attached()) {
 		nvtx_filter_init();
 		on_exit(at_exit, NULL);
 	}
@@ -40,7 +41,7 @@ HOOK_EXPORT int InitializeInjection(void)
 {
 	int error = errno;
 
-	if (event_enter())
+	if (hook_attached())
 		cupti_driver_starts();
 	errno = error;
 	return 1;

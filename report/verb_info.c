@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* info: calls in progress, processes, settings, the ledger. */
+/* info: calls in progress, processes, batch jobs, settings, the ledger. */
+#include <string.h>
+
 #include "report/verb.h"
+
+/* Most runs are in no batch job: then nothing is said of it. */
+static bool is_optional(const struct report *r)
+{
+	return !strcmp(r->name, "jobs");
+}
 
 static int run_info(const struct command_line *l)
 {
-	static const char *const parts[] = {"calls_in_progress", "processes", "settings", "not_recorded", "ledger"};
+	static const char *const parts[] = {"calls_in_progress", "processes", "jobs", "settings", "not_recorded", "ledger"};
 	struct work w;
 	int status = work_begin(&w, l);
 
@@ -21,9 +29,9 @@ static int run_info(const struct command_line *l)
 		r->run(&w.context, &table, &err);
 		progress_clear();
 		buffer_print(&text, "** %s: none", r->title);
-		if (table_rows(&table) || !format_is_human(l->format))
+		if (table_rows(&table) || (!format_is_human(l->format) && !is_optional(r)))
 			emit_table(&w.emit, r->name, r->title, &table);
-		else
+		else if (!is_optional(r))
 			emit_remark(&w.emit, text.data);
 		buffer_done(&text);
 		table_done(&table);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints the symbols of the hook table, a line each: what libpillion.so is to export. --libraries: "kind symbol words" of the
- * libraries' rows alone. */
+/* Prints the symbols of the hook table, a line each: what libpillion.so is to export. --libraries: "kind symbol
+ * words" of the libraries' rows alone. */
 #include <stdio.h>
 #include <string.h>
 

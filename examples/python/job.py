@@ -71,7 +71,8 @@ def main():
                     ranges.mark(f"{number + 1} chunks")
             pool.close()
             pool.join()
-    print(f"{chunks} chunks by {workers} workers: {chunks * CHUNK_BYTES} bytes packed to {packed}, {total.hexdigest()[:16]}")
+    print(f"{chunks} chunks by {workers} workers: {chunks * CHUNK_BYTES} bytes packed to {packed}, "
+          f"{total.hexdigest()[:16]}")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """NVTX ranges without a third-party module: `with ranges.range("load"): ...`, `ranges.mark("epoch")`.
 
-The `nvtx` package is used if it is there. Otherwise this is what NVTX's own header does in C: where a tool is, it has left
-its path in NVTX_INJECTION64_PATH; it is given a table of function pointers and fills in what it wants to be told.
+The `nvtx` package is used if it is there. Otherwise this is what NVTX's own header does in C: where a tool is, it has
+left its path in NVTX_INJECTION64_PATH; it is given a table of function pointers and fills in what it wants to be told.
 Without a tool every call here returns at once."""
 import builtins
 import contextlib
@@ -18,7 +18,8 @@ CALLBACKS, CORE = 1, 1  # NVTX_ETID_CALLBACKS, NVTX_CB_MODULE_CORE
 MARK_A, PUSH_A, POP, SLOTS = 2, 9, 11, 16  # NVTX_CBID_CORE_*
 
 _Slot = ctypes.c_void_p
-_GetModule = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_uint))
+_GetModule = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_void_p),
+    ctypes.POINTER(ctypes.c_uint))
 _GetExport = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint)
 
 
@@ -27,7 +28,8 @@ class _Callbacks(ctypes.Structure):
 
 
 _functions = (_Slot * SLOTS)()
-_table = (ctypes.c_void_p * SLOTS)(*[ctypes.addressof(_functions) + i * ctypes.sizeof(_Slot) for i in builtins.range(SLOTS)])
+_table = (ctypes.c_void_p * SLOTS)(*[ctypes.addressof(_functions) + i * ctypes.sizeof(_Slot)
+    for i in builtins.range(SLOTS)])
 
 
 @_GetModule

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/cuda/cuda_call.h"
 
-#include "runtime/record/file.h"
-
-void cuda_record(const struct event *e, unsigned function, unsigned about, unsigned result, uint64_t *words,
+void cuda_record(const struct call *e, unsigned function, unsigned about, unsigned result, uint64_t *words,
 		 unsigned count)
 {
 	if (result)
 		words[count++] = tf_arg(TF_ARG_RESULT, 0, result);
-	event_record(e, function, process_cuda_backtrace[about], words, count);
+	call_record(e, function, process_cuda_backtrace[about], words, count);
 	if (!result)
 		cupti_succeeded();
 	if (about == CUDA_SYNC && event_timing_is_on())
@@ -20,10 +18,11 @@ bool cuda_is_nested(unsigned function, uint64_t current, uintptr_t frame)
 {
 	unsigned outer = (unsigned)(current >> TF_CURRENT_SHIFT) - 1;
 
-	if (thread_self.current_frame <= frame || outer >= file_function_count)
+	if (thread_self.current_frame <= frame || outer >= HOOK_COUNT)
 		return false;
 	return outer == function ||
-	       (file_functions[outer].group == TF_GROUP_CUDA && file_functions[function].group == TF_GROUP_CUDA_DRIVER);
+	       (hook_functions.list[outer].group == TF_GROUP_CUDA &&
+		hook_functions.list[function].group == TF_GROUP_CUDA_DRIVER);
 }
 
 unsigned cuda_memory(uint64_t *words, unsigned memory, uintptr_t address, size_t bytes)
@@ -74,13 +73,13 @@ void cuda_move_range(void (*move)(struct tf_range_page *page, uint32_t pid, uint
 {
 	int error = errno;
 
-	if (process_gate.groups && event_enter() && process_range && process_range->mode == TF_RANGE_PROFILER_API) {
+	if (process_gate.groups && hook_attached() && process_range && process_range->mode == TF_RANGE_PROFILER_API) {
 		struct thread_guard guard;
 
 		thread_guard_enter(&thread_self, &guard);
 		move(process_range, process.pid, clock_now());
 		thread_guard_leave(&thread_self, &guard);
 	}
-	cupti_follow(event_wanted(TF_GROUP_CUDA));
+	cupti_follow(event_enabled(TF_GROUP_CUDA));
 	errno = error;
 }

@@ -17,26 +17,26 @@
 /* The call is only passed on: it is not selected, or outside of the capture range and CUPTI is paused. */
 static inline bool cuda_is_off(unsigned layer)
 {
-	return __builtin_expect(!event_wanted(layer), 0) && !cupti_may_record();
+	return __builtin_expect(!event_enabled(layer), 0) && !cupti_may_record();
 }
 
 /* Times `call` into `result` and records it as its row says. HOOK_CURRENT is the row's id. */
-#define CUDA_TIME(call, about, record)                                                                                 \
+#define CUDA_TIME(real_call, about, record)                                                                            \
 	do {                                                                                                           \
 		struct cuda_work work_;                                                                                \
-		struct event event_;                                                                                   \
+		struct call event_;                                                                                    \
                                                                                                                        \
 		work_.timing.number = 0;                                                                               \
-		cupti_follow(event_wanted(CUDA_LAYER));                                                                \
-		if (!event_wanted(CUDA_LAYER) || cuda_is_inside(HOOK_CURRENT) || ({                                    \
+		cupti_follow(event_enabled(CUDA_LAYER));                                                               \
+		if (!event_enabled(CUDA_LAYER) || cuda_is_inside(HOOK_CURRENT) || ({                                   \
 			    if (event_timing_is_on())                                                                  \
 				    CUDA_WORK_##record;                                                                \
-			    !event_begin(&event_, HOOK_CURRENT);                                                       \
+			    !call_begin(&event_, HOOK_CURRENT);                                                        \
 		    })) {                                                                                              \
-			result = call;                                                                                 \
+			result = real_call;                                                                            \
 		} else {                                                                                               \
-			result = call;                                                                                 \
-			if (event_end(&event_, HOOK_CURRENT, 0)) {                                                     \
+			result = real_call;                                                                            \
+			if (call_end(&event_, HOOK_CURRENT, 0)) {                                                      \
 				uint64_t words_[EVENT_ARGS];                                                           \
 				unsigned count_ = 0;                                                                   \
                                                                                                                        \
@@ -150,7 +150,7 @@ size_t cuda_element(const void *array);
 size_t cuda_total(const size_t *sizes, size_t count);
 
 /* Adds the error, if there is one, and records the call. */
-void cuda_record(const struct event *e, unsigned function, unsigned about, unsigned result, uint64_t *words,
+void cuda_record(const struct call *e, unsigned function, unsigned about, unsigned result, uint64_t *words,
 		 unsigned count);
 
 /* cudaProfilerStart and Stop. Also while recording is off, and where there is no CUDA, because scripts call them

@@ -4,13 +4,12 @@
 #include <string.h>
 
 #include "runtime/record/event.h"
-#include "runtime/record/file.h"
 #include "preload/cuda/cuda_call.h"
 
 /* For the variants with per-thread default streams NULL means another stream. */
 static bool is_per_thread_variant(unsigned function)
 {
-	const char *name = file_functions[function].name;
+	const char *name = hook_functions.list[function].name;
 	size_t length = strlen(name);
 
 	return length > 5 && (!memcmp(name + length - 5, "_ptsz", 5) || !memcmp(name + length - 5, "_ptds", 5));

@@ -6,7 +6,6 @@
 #include "preload/hook/entry.h"
 #include "preload/lookup/lookup.h"
 #include "runtime/common/loaded.h"
-#include "runtime/record/file.h"
 
 /* The suffixes that a driver function's symbol may have. Those that exist for a name are kept as bits of a word. */
 static const char *const versions[] = {"", "_v2", "_v3", "_v4"}, *const variants[] = {"", "_ptds", "_ptsz"};
@@ -58,7 +57,7 @@ static void add_driver_symbol(const char *symbol)
 static void fill_names(void)
 {
 	for (unsigned i = 0; i < HOOK_CUDA_COUNT; i++)
-		add_driver_symbol(file_functions[HOOK_CUDA_FIRST + i].name);
+		add_driver_symbol(hook_functions.list[HOOK_CUDA_FIRST + i].name);
 	__atomic_store_n(&has_names, true, __ATOMIC_RELEASE);
 }
 
@@ -73,7 +72,7 @@ static void *driver_function(unsigned function, const void *lookup)
 		const char *names[HOOK_CUDA_COUNT];
 
 		for (unsigned i = 0; i < HOOK_CUDA_COUNT; i++)
-			names[i] = file_functions[HOOK_CUDA_FIRST + i].name;
+			names[i] = hook_functions.list[HOOK_CUDA_FIRST + i].name;
 		if (!loaded_all_beside(lookup, names, driver_at, HOOK_CUDA_COUNT))
 			loaded_all_beside(loaded_in("libcuda.so", "cuInit"), names, driver_at, HOOK_CUDA_COUNT);
 		__atomic_store_n(&is_known, true, __ATOMIC_RELEASE);

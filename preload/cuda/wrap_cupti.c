@@ -10,7 +10,7 @@ enum { NOT_INITIALIZED = 15 };
 /* A forked child may come here before any recorded call. */
 static void hand_over(struct entry from)
 {
-	if (event_enter())
+	if (hook_attached())
 		cupti_handover(from.caller);
 }
 
@@ -20,7 +20,7 @@ int wrap_cuptiActivityRegisterCallbacks(void *request, void *complete, struct en
 
 	if (!real)
 		return NOT_INITIALIZED;
-	if (event_enter() && cupti_handover_buffers(from.caller, request, complete))
+	if (hook_attached() && cupti_handover_buffers(from.caller, request, complete))
 		return real((void *)cupti_buffer_request, (void *)cupti_buffer_complete);
 	return real(request, complete);
 }
@@ -37,7 +37,7 @@ int wrap_cuptiActivityEnable(uint32_t kind, struct entry from)
 {
 	int (*real)(uint32_t) = from.real, result;
 
-	if (event_enter())
+	if (hook_attached())
 		cupti_handover_enables(from.caller, kind);
 	result = real ? real(kind) : NOT_INITIALIZED;
 	if (result)

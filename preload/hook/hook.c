@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All that the hook table generates for libc's rows: resolvers, exported wrappers, names. */
-#define __NO_INLINE__ 1 /* or libc's own bodies of getc_unlocked and its like were in the way of ours */
+/* What the hook table generates below the wrappers: the real functions of libc's rows, and the names of all. */
 #include "preload/hook/hook.h"
 
 #include <string.h>
 
-#include "runtime/record/file.h"
 #include "runtime/common/loaded.h"
+#include "runtime/recorder.h"
 
 /* ---- the real functions ---- */
 
@@ -45,44 +44,6 @@ void hook_resolve(void)
 	__atomic_store_n(&hook_is_resolved, true, __ATOMIC_RELEASE);
 }
 
-/* ---- the exported symbols ---- */
-
-#define HOOK_EXPORT_TIMED(returns, symbol, parameters, arguments, record)                                              \
-	HOOK_EXPORT returns symbol parameters                                                                          \
-	{                                                                                                              \
-		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
-		returns result;                                                                                        \
-                                                                                                                       \
-		HOOK_TIME(real_##symbol arguments, record);                                                            \
-		return result;                                                                                         \
-	}
-#define HOOK_EXPORT_TIMEDV(returns, symbol, parameters, arguments, record)                                             \
-	HOOK_EXPORT returns symbol parameters                                                                          \
-	{                                                                                                              \
-		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
-		struct event event_;                                                                                   \
-                                                                                                                       \
-		if (!event_wanted(TF_GROUP_OSRT) || !event_begin(&event_, HOOK_CURRENT)) {                             \
-			real_##symbol arguments;                                                                       \
-			return;                                                                                        \
-		}                                                                                                      \
-		real_##symbol arguments;                                                                               \
-		if (event_end(&event_, HOOK_CURRENT, process_osrt_threshold))                                          \
-			HOOK_RECORD_##record;                                                                          \
-	}
-#define HOOK_EXPORT_OWN(returns, symbol, parameters, arguments, record)                                                \
-	HOOK_EXPORT returns symbol parameters                                                                          \
-	{                                                                                                              \
-		return wrap_##symbol arguments;                                                                        \
-	}
-#define HOOK_EXPORT_NAKED(returns, symbol, parameters, arguments, record)
-#define HOOK_EXPORT_RAW(returns, symbol, parameters, arguments, record)
-#define HOOK_EXPORT_REAL(returns, symbol, parameters, arguments, record)
-#define HOOK_EXPORT_ROW(kind, returns, symbol, parameters, arguments, record)                                          \
-	HOOK_EXPORT_##kind(returns, symbol, parameters, arguments, record)
-HOOK_LIBC(HOOK_EXPORT_ROW)
-#undef HOOK_EXPORT_ROW
-
 /* ---- names ---- */
 
 /* Twins are reported under the name that stands in the source: __read_chk is read, __open_2 open, __xstat stat, _IO_getc getc. */
@@ -96,13 +57,12 @@ HOOK_LIBC(HOOK_EXPORT_ROW)
 
 _Static_assert(sizeof(struct tf_thread) + HOOK_LIBC_COUNT * sizeof(struct tf_counter) <= PROCESS_MAIN_PAGE, "a page for a thread's counters");
 
-static struct file_function functions[HOOK_COUNT] = {
+static struct function_name functions[HOOK_COUNT] = {
 	HOOK_LIBC(HOOK_NAME_OSRT) HOOK_CUDART(HOOK_NAME_CUDART) HOOK_CUDA(HOOK_NAME_CUDA) HOOK_LIBRARY(HOOK_NAME_LIBRARY)};
-const struct file_function *const file_functions = functions;
-const uint32_t file_function_count = HOOK_COUNT, file_counter_count = HOOK_LIBC_COUNT;
+const struct function_table hook_functions = {functions, HOOK_COUNT, HOOK_LIBC_COUNT};
 static char plain_names[1024];
 
-static void name_plainly(struct file_function *f, char **room)
+static void name_plainly(struct function_name *f, char **room)
 {
 	static const char *const tails[] = {"_chk", "_2"};
 	char *name = *room, *x;
@@ -121,6 +81,11 @@ static void name_plainly(struct file_function *f, char **room)
 		memmove(x, x + 1, strlen(x));
 	f->name = name;
 	*room += strlen(name) + 1;
+}
+
+bool hook_attach(struct thread *t)
+{
+	return recorder_attach(t, &hook_functions);
 }
 
 void hook_init(void)

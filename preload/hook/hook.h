@@ -15,6 +15,7 @@
 #include <pty.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -42,9 +43,9 @@
 #include <wchar.h>
 
 #include "runtime/record/descriptor.h"
-#include "runtime/record/event.h"
-#include "runtime/stack/stack.h"
+#include "preload/hook/call.h"
 #include "preload/hook/hook_table.h"
+#include "runtime/stack/stack.h"
 
 #define HOOK_EXPORT __attribute__((visibility("default")))
 
@@ -88,7 +89,9 @@ HOOK_LIBC(HOOK_DECLARE)
 void hook_resolve(void);
 extern bool hook_is_resolved; /* read by the thunk of syscall() */
 
-/* Hands the names of the table to the trace. */
+/* The names of all rows, by id. */
+extern const struct function_table hook_functions;
+
 void hook_init(void);
 
 /* TF_ARG_FD of a call that returned `result`, errno still being its own. */
@@ -142,27 +145,27 @@ static inline size_t hook_length(const char *s)
 	return s ? strlen(s) : 0;
 }
 
-/* Times `call` into `result` and records it with what the row's `record` says; where it is not wanted, the function
+/* Times `real` into `result` and records it with what the row's `record` says; where it is not wanted, the function
  * returns from here. HOOK_CURRENT is the row's id. */
-#define HOOK_TIME(call, record)                                                                                        \
+#define HOOK_TIME(real, record)                                                                                        \
 	do {                                                                                                           \
-		struct event event_;                                                                                   \
+		struct call event_;                                                                                   \
                                                                                                                        \
 		HOOK_BEFORE_##record;                                                                                  \
-		if (!event_wanted(TF_GROUP_OSRT) || !event_begin(&event_, HOOK_CURRENT))                               \
-			return call;                                                                                   \
-		result = call;                                                                                         \
+		if (!event_enabled(TF_GROUP_OSRT) || !call_begin(&event_, HOOK_CURRENT))                               \
+			return real;                                                                                   \
+		result = real;                                                                                         \
 		HOOK_AFTER_##record;                                                                                   \
-		if (event_end(&event_, HOOK_CURRENT, process_osrt_threshold))                                          \
+		if (call_end(&event_, HOOK_CURRENT, process_osrt_threshold))                                          \
 			HOOK_RECORD_##record;                                                                          \
 	} while (0)
 
 /* What a row's `record` may be. BEFORE the call and AFTER it: what becomes of descriptors, however short the call. */
 #define HOOK_BEFORE_NOTHING
 #define HOOK_AFTER_NOTHING
-#define HOOK_RECORD_NOTHING event_record(&event_, HOOK_CURRENT, process_osrt_backtrace, NULL, 0)
+#define HOOK_RECORD_NOTHING call_record(&event_, HOOK_CURRENT, process_osrt_backtrace, NULL, 0)
 
-#define HOOK_RECORD_ARG(arg) event_record(&event_, HOOK_CURRENT, process_osrt_backtrace, (uint64_t[]){arg}, 1)
+#define HOOK_RECORD_ARG(arg) call_record(&event_, HOOK_CURRENT, process_osrt_backtrace, (uint64_t[]){arg}, 1)
 
 /* VALUE, BYTES: one number */
 #define HOOK_BEFORE_VALUE(number)

@@ -114,6 +114,9 @@
 	X(RAW, long, io_uring_enter, (void), (), NOTHING)                                                              \
 	X(RAW, long, membarrier, (void), (), NOTHING)                                                                  \
 	X(NAKED, long, syscall, (long number), (number), NOTHING)                                                      \
-	X(OWN, int, sigaltstack, (const stack_t *s, stack_t *old), (s, old), NOTHING)
+	/* alternate signal stacks, which CPU samples take from the kernel's view */                                   \
+	X(OWN, int, sigaltstack, (const stack_t *s, stack_t *old), (s, old), NOTHING)                                  \
+	X(REAL, void, siglongjmp, (struct __jmp_buf_tag * buffer, int value), (buffer, value), NOTHING)                \
+	X(NAKED, void, __longjmp_chk, (struct __jmp_buf_tag * buffer, int value), (buffer, value), NOTHING)
 
 #endif

@@ -27,8 +27,8 @@ syscall:
 	b.ne	5f
 	cmp	x1, #22			/* PR_SET_SECCOMP */
 	b.ne	5f
-1:	adrp	x16, process_freeze
-	add	x16, x16, #:lo12:process_freeze
+1:	adrp	x16, recorder_freeze
+	add	x16, x16, #:lo12:recorder_freeze
 	b	4f
 2:	adrp	x16, hook_resolve	/* before our constructor: a C function would lose the arguments */
 	add	x16, x16, #:lo12:hook_resolve

@@ -19,6 +19,10 @@ syscall:
 	je	wrap_syscall_io_uring_enter
 	cmpq	$324, %rdi		/* SYS_membarrier */
 	je	wrap_syscall_membarrier
+	cmpq	$13, %rdi		/* SYS_rt_sigaction */
+	je	wrap_syscall_rt_sigaction
+	cmpq	$131, %rdi		/* SYS_sigaltstack */
+	je	wrap_syscall_sigaltstack
 	cmpq	$3, %rdi		/* SYS_close */
 	je	wrap_syscall_close
 	cmpq	$436, %rdi		/* SYS_close_range */
@@ -31,7 +35,7 @@ syscall:
 3:	cmpq	$22, %rsi		/* PR_SET_SECCOMP */
 	je	1f
 	jmpq	*real_syscall(%rip)
-1:	leaq	process_freeze(%rip), %rax
+1:	leaq	recorder_freeze(%rip), %rax
 	jmp	4f
 2:	leaq	hook_resolve(%rip), %rax	/* before our constructor: a C function would lose the arguments */
 4:	pushq	%rdi

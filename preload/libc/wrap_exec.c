@@ -11,6 +11,7 @@
 #include "runtime/stack/sample.h"
 #include "runtime/common/sys.h"
 #include "preload/hook/hook.h"
+#include "runtime/recorder.h"
 
 /* ---- which file execvp would run ---- */
 
@@ -240,7 +241,7 @@ static bool is_following(void)
 		char *room_, **merged_;                                                                                \
                                                                                                                        \
 		if (!process.generation && process_gate.groups)                                                    \
-			event_enter(); /* a child of forkpty or daemon */                                              \
+			hook_attached(); /* a child of forkpty or daemon */                                              \
 		if (!is_following())                                                                               \
 			break;                                                                                         \
 		check;                                                                                                 \
@@ -272,7 +273,7 @@ static void about_to_exec(const char *path)
 {
 	set_mask(SIG_BLOCK);
 	if (!path || is_executable(path))
-		process_end(TF_END_EXEC, 0);
+		recorder_end(TF_END_EXEC, 0);
 }
 
 static int exec_failed(int result)
@@ -281,7 +282,7 @@ static int exec_failed(int result)
 
 	set_mask(SIG_UNBLOCK);
 	if (process.end == TF_END_EXEC)
-		process_end(TF_END_NONE, 0);
+		recorder_end(TF_END_NONE, 0);
 	errno = error;
 	return result;
 }

@@ -10,7 +10,7 @@
 		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
 		int result;                                                                                            \
                                                                                                                        \
-		if (!event_wanted(TF_GROUP_OSRT))                                                                      \
+		if (!event_enabled(TF_GROUP_OSRT))                                                                      \
 			return real_##symbol(lock);                                                                    \
 		result = real_##try(lock);                                                                             \
 		if (__builtin_expect(result != EBUSY && result != -1, 1))                                              \
@@ -28,7 +28,7 @@ int wrap_pthread_spin_lock(pthread_spinlock_t *lock)
 	enum { HOOK_CURRENT = HOOK_pthread_spin_lock };
 	int result;
 
-	if (!event_wanted(TF_GROUP_OSRT))
+	if (!event_enabled(TF_GROUP_OSRT))
 		return real_pthread_spin_lock(lock);
 	result = real_pthread_spin_trylock(lock);
 	if (__builtin_expect(result != EBUSY && result != -1, 1))
@@ -42,7 +42,7 @@ int wrap_sem_wait(sem_t *s)
 	enum { HOOK_CURRENT = HOOK_sem_wait };
 	int error = errno, result;
 
-	if (!event_wanted(TF_GROUP_OSRT))
+	if (!event_enabled(TF_GROUP_OSRT))
 		return real_sem_wait(s);
 	real_pthread_testcancel(); /* sem_wait is where a thread may be cancelled, sem_trywait is not */
 	if (!real_sem_trywait(s))

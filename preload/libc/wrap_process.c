@@ -10,19 +10,20 @@
 #include "preload/hook/caller.h"
 #include "preload/hook/hook.h"
 #include "preload/libc/wrap_signal.h"
+#include "runtime/recorder.h"
 
 /* ---- beginnings ---- */
 
-/* A macro, as event_begin() is to see the wrapper's own frame. */
+/* A macro, as call_begin() is to see the wrapper's own frame. */
 #define FORK(symbol, parameters, arguments, after)                                                                     \
 	pid_t wrap_##symbol parameters                                                                                 \
 	{                                                                                                              \
 		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
 		bool is_timed;                                                                                         \
-		struct event e;                                                                                        \
+		struct call e;                                                                                        \
 		pid_t result;                                                                                          \
                                                                                                                        \
-		is_timed = event_wanted(TF_GROUP_OSRT) && event_begin(&e, HOOK_CURRENT);                               \
+		is_timed = event_enabled(TF_GROUP_OSRT) && call_begin(&e, HOOK_CURRENT);                               \
 		stack_fork_begin();                                                                                    \
 		result = real_##symbol arguments;                                                                      \
 		stack_fork_end(result == 0);                                                                           \
@@ -31,9 +32,9 @@
 		if (result == 0) {                                                                                     \
 			/* Makes the child known even if it never calls us again. */                                   \
 			if (process_gate.groups)                                                                       \
-				event_enter();                                                                         \
-		} else if (is_timed && event_end(&e, HOOK_CURRENT, process_osrt_threshold)) {                          \
-			event_record(&e, HOOK_CURRENT, process_osrt_backtrace,                                         \
+				hook_attached();                                                                         \
+		} else if (is_timed && call_end(&e, HOOK_CURRENT, process_osrt_threshold)) {                          \
+			call_record(&e, HOOK_CURRENT, process_osrt_backtrace,                                         \
 				     (uint64_t[]){tf_arg(TF_ARG_VALUE, 0, (uint64_t)result)}, 1);                      \
 		}                                                                                                      \
 		return result;                                                                                         \
@@ -47,13 +48,13 @@ int wrap_daemon(int keep_directory, int keep_files)
 {
 	int result, error;
 
-	process_end(TF_END_EXIT, 0);
+	recorder_end(TF_END_EXIT, 0);
 	result = real_daemon(keep_directory, keep_files);
 	error = errno;
 	if (process.end)
-		process_end(TF_END_NONE, 0); /* no child was made */
+		recorder_end(TF_END_NONE, 0); /* no child was made */
 	else if (process_gate.groups)
-		event_enter();
+		hook_attached();
 	errno = error;
 	return result;
 }
@@ -62,20 +63,20 @@ int wrap_pthread_create(pthread_t *id, const pthread_attr_t *attributes, void *(
 {
 	enum { HOOK_CURRENT = HOOK_pthread_create };
 	struct start *start;
-	struct event e;
+	struct call e;
 	bool is_timed;
 	int result;
 
 	/* With two threads the first one's page must lie in the file, and only it can move it there. */
-	if (process_gate.groups && event_enter())
-		event_many_short();
+	if (process_gate.groups && hook_attached())
+		call_many_short();
 	start = sampled_start(&function, &argument);
-	is_timed = event_wanted(TF_GROUP_OSRT) && event_begin(&e, HOOK_CURRENT);
+	is_timed = event_enabled(TF_GROUP_OSRT) && call_begin(&e, HOOK_CURRENT);
 	result = real_pthread_create(id, attributes, function, argument);
 	if (result)
 		sampled_start_failed(start);
-	if (is_timed && event_end(&e, HOOK_CURRENT, process_osrt_threshold))
-		event_record(&e, HOOK_CURRENT, process_osrt_backtrace, NULL, 0);
+	if (is_timed && call_end(&e, HOOK_CURRENT, process_osrt_threshold))
+		call_record(&e, HOOK_CURRENT, process_osrt_backtrace, NULL, 0);
 	return result;
 }
 
@@ -102,28 +103,28 @@ int wrap_dlclose(void *handle)
 
 HOOK_EXPORT void _exit(int status)
 {
-	process_end(TF_END_EXIT, status);
+	recorder_end(TF_END_EXIT, status);
 	real__exit(status);
 	__builtin_unreachable();
 }
 
 HOOK_EXPORT void _Exit(int status)
 {
-	process_end(TF_END_EXIT, status);
+	recorder_end(TF_END_EXIT, status);
 	real__Exit(status);
 	__builtin_unreachable();
 }
 
 HOOK_EXPORT void quick_exit(int status)
 {
-	process_end(TF_END_EXIT, status);
+	recorder_end(TF_END_EXIT, status);
 	real_quick_exit(status);
 	__builtin_unreachable();
 }
 
 HOOK_EXPORT void abort(void)
 {
-	process_end(TF_END_ABORT, 0);
+	recorder_end(TF_END_ABORT, 0);
 	real_abort();
 	__builtin_unreachable();
 }
@@ -135,7 +136,7 @@ static void saw_child(pid_t pid, int status)
 	int error = errno;
 
 	if (pid > 0 && (WIFEXITED(status) || WIFSIGNALED(status)))
-		process_child_ended(pid, status);
+		recorder_child_ended(pid, status);
 	errno = error;
 }
 
@@ -201,27 +202,27 @@ int wrap_waitid(idtype_t type, id_t id, siginfo_t *info, int flags)
  * would have been dangerous to go on. */
 int wrap_chroot(const char *path)
 {
-	process_freeze(false);
+	recorder_freeze(false);
 	return real_chroot(path);
 }
 
 int wrap_unshare(int flags)
 {
 	if (flags & (CLONE_NEWNS | CLONE_NEWUSER))
-		process_freeze(false);
+		recorder_freeze(false);
 	return real_unshare(flags);
 }
 
 int wrap_setns(int fd, int type)
 {
-	process_freeze(false);
+	recorder_freeze(false);
 	return real_setns(fd, type);
 }
 
 static void change_user(uid_t effective)
 {
 	if (effective != (uid_t)-1 && effective != geteuid())
-		process_freeze(false);
+		recorder_freeze(false);
 }
 
 int wrap_setuid(uid_t uid)
@@ -264,20 +265,11 @@ HOOK_EXPORT int prctl(int option, ...)
 	if ((option == PR_SET_SECCOMP && a == SECCOMP_MODE_STRICT) || (option == PR_SET_TSC && a == PR_TSC_SIGSEGV))
 		process_fail("the program gave up reading the clock");
 	if (option == PR_SET_SECCOMP)
-		process_freeze(true);
+		recorder_freeze(true);
 	result = real_prctl(option, a, b, c, d);
 	error = errno;
 	if (option == PR_SET_NAME && !result && thread_self.generation == process.generation)
 		thread_refresh_name(&thread_self);
 	errno = error;
-	return result;
-}
-
-int wrap_sigaltstack(const stack_t *stack, stack_t *old)
-{
-	int result = real_sigaltstack(stack, old);
-
-	if (stack && !result)
-		stack_alternate_seen();
 	return result;
 }

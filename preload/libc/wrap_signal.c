@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Signals: the program sees all of them as if CPU samples took none (runtime/stack/sample.h). All of this is safe in a handler. */
+/* Signals: the program sees all of them as if CPU samples took none (../runtime/sample.h). All of this is safe in a handler. */
 #include <stdarg.h>
 #include <string.h>
 #include <sys/signalfd.h>
 
+#include "runtime/stack/altstack.h"
 #include "runtime/stack/sample.h"
 #include "preload/hook/hook.h"
 
@@ -24,7 +25,7 @@ int wrap_sigaction(int signal, const struct sigaction *action, struct sigaction 
 		}
 		sample_release(signal);
 	}
-	HOOK_TIME(real_sigaction(signal, action, old), VALUE(signal));
+	HOOK_TIME(altstack_sigaction(signal, action, old, real_sigaction), VALUE(signal));
 	return result;
 }
 
@@ -34,7 +35,7 @@ int wrap_sigaction(int signal, const struct sigaction *action, struct sigaction 
 		if (handler == SIG_DFL && signal && signal == sample_signal)                                           \
 			return SIG_DFL;                                                                                \
 		sample_release(signal);                                                                                \
-		return real_##symbol(signal, handler);                                                                 \
+		return (sighandler_t)altstack_handler(signal, (void *)real_##symbol(signal, handler));                 \
 	}
 SIGNAL(signal)
 SIGNAL(ssignal)
@@ -150,6 +151,28 @@ int wrap_signalfd(int fd, const sigset_t *set, int flags)
 	return result;
 }
 
+/* ---- alternate stacks ---- */
+
+int wrap_sigaltstack(const stack_t *stack, stack_t *old)
+{
+	int result = altstack_sigaltstack(stack, old, real_sigaltstack);
+
+	if (stack && !result) {
+		stack_alternate_seen();
+		sample_stack_changed();
+	}
+	return result;
+}
+
+/* longjmp() where _FORTIFY_SOURCE is on. It ends the program if the jump goes down and the kernel does not say that the thread is on its
+ * alternate stack: it is, where the program sees it. */
+HOOK_EXPORT void __longjmp_chk(struct __jmp_buf_tag *buffer, int value)
+{
+	if (altstack_is_programs(__builtin_frame_address(0)))
+		real_siglongjmp(buffer, value);
+	real___longjmp_chk(buffer, value);
+}
+
 /* ---- threads ---- */
 
 /* What a new thread is to do, while it begins: no allocation of ours is to be seen. */
@@ -169,7 +192,7 @@ static void *begin(void *argument)
 	__atomic_store_n(&s->is_used, 0, __ATOMIC_RELEASE);
 	sample_is_masked = own.is_masked;
 	if (process_gate.groups)
-		event_enter();
+		hook_attached();
 	return own.function(own.argument); /* a jump: this frame is in nobody's stack */
 }
 

@@ -3,6 +3,8 @@
  * the thunk, so the arguments lie where the program put them; the last ones may be whatever happened to lie there. */
 #include <sys/syscall.h>
 
+#include "runtime/stack/altstack.h"
+#include "runtime/stack/sample.h"
 #include "preload/hook/hook.h"
 
 #define RAW(symbol, record)                                                                                            \
@@ -31,3 +33,30 @@ RAW(membarrier, NOTHING)
 FORGET(close, descriptor_forget((int)a))
 FORGET(close_range, descriptor_forget_range((unsigned)a, (unsigned)b))
 FORGET(dup, descriptor_forget((int)b)) /* dup2, dup3 */
+
+/* ---- signals, as in wrap_signal.c ---- */
+
+__attribute__((visibility("hidden"))) long wrap_syscall_rt_sigaction(long number, long signal, const struct altstack_kernel_action *action,
+								     struct altstack_kernel_action *old, size_t mask_size)
+{
+	bool is_ours = signal && signal == sample_signal;
+	long result;
+
+	(void)number;
+	if (is_ours && action)
+		sample_release((int)signal);
+	result = altstack_raw_sigaction((int)signal, action, old, mask_size);
+	if (result < 0) {
+		errno = (int)-result;
+		return -1;
+	}
+	if (is_ours && !action && old)
+		*old = (struct altstack_kernel_action){.handler = (void *)SIG_DFL};
+	return 0;
+}
+
+__attribute__((visibility("hidden"))) long wrap_syscall_sigaltstack(long number, const stack_t *stack, stack_t *old)
+{
+	(void)number;
+	return wrap_sigaltstack(stack, old);
+}

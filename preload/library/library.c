@@ -216,7 +216,7 @@ static uint32_t intern(const struct tf_operation *op)
 	return event_intern(TF_BLOB_OPERATION, op, sizeof(*op) - sizeof(op->values) + op->count * sizeof(op->values[0]));
 }
 
-static inline __attribute__((always_inline)) void record(const struct event *e, unsigned function, int result, uint32_t operation)
+static inline __attribute__((always_inline)) void record(const struct call *e, unsigned function, int result, uint32_t operation)
 {
 	uint64_t words[2];
 	unsigned count = 0;
@@ -225,10 +225,10 @@ static inline __attribute__((always_inline)) void record(const struct event *e, 
 		words[count++] = tf_arg(TF_ARG_OPERATION, 0, operation);
 	if (__builtin_expect(result != 0, 0))
 		words[count++] = tf_arg(TF_ARG_RESULT, 0, (unsigned)result);
-	event_record(e, function, process_cuda_backtrace[CUDA_OTHER], words, count);
+	call_record(e, function, process_cuda_backtrace[CUDA_OTHER], words, count);
 }
 
-void library_record(const struct event *e, unsigned function, int result, const struct tf_operation *op)
+void library_record(const struct call *e, unsigned function, int result, const struct tf_operation *op)
 {
 	record(e, function, result, intern(op));
 }
@@ -243,11 +243,11 @@ static __attribute__((noinline)) uint32_t operation_of(const struct library_shap
 	return intern(&op);
 }
 
-void library_end(struct event *e, unsigned function, int result, const struct library_shape *shape, const uintptr_t *words, bool is_wide)
+void library_end(struct call *e, unsigned function, int result, const struct library_shape *shape, const uintptr_t *words, bool is_wide)
 {
 	uint64_t key, id = 0, check;
 
-	if (!event_end(e, function, 0))
+	if (!call_end(e, function, 0))
 		return;
 	key = shape->count ? key_of_call(function, shape, words, is_wide) : 0;
 	if (key) {

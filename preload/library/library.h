@@ -8,7 +8,7 @@
 #ifndef PILLION_LIBRARY_H
 #define PILLION_LIBRARY_H
 
-#include "runtime/record/event.h"
+#include "preload/hook/call.h"
 
 enum library_how {
 	LIBRARY_ENUM,	   /* always an int */
@@ -66,10 +66,10 @@ static inline void library_field(struct tf_operation *op, uint8_t field, int64_t
 }
 
 /* Ends a call and writes it with what it was asked for. result: its status, 0 if it succeeded. */
-void library_end(struct event *e, unsigned function, int result, const struct library_shape *shape, const uintptr_t *words, bool is_wide);
+void library_end(struct call *e, unsigned function, int result, const struct library_shape *shape, const uintptr_t *words, bool is_wide);
 
-/* Writes a call that event_end() let through, where the operation is known. */
-void library_record(const struct event *e, unsigned function, int result, const struct tf_operation *op);
+/* Writes a call that call_end() let through, where the operation is known. */
+void library_record(const struct call *e, unsigned function, int result, const struct tf_operation *op);
 
 /* Is this the call that its thread is in already? Libraries that only pass on to another of theirs have the same names. */
 static inline __attribute__((always_inline)) bool library_is_inside(unsigned function)

@@ -67,9 +67,9 @@ static inline __attribute__((always_inline)) void *library_way(void *real, void 
 /* A function that is recorded: `end` ends and writes the call, `note` is done after every one that succeeded. */
 #define LIBRARY_TIMED(group, symbol, name, parameters, arguments, is_wanted, end, note)                                \
 	LIBRARY_WAYS(group, symbol, parameters, arguments, is_wanted,                                                  \
-		struct event event_;                                                                                   \
+		struct call event_;                                                                                   \
 		                                                                                                       \
-		if (!event_wanted(TF_GROUP_##group) || library_is_inside(HOOK_##name) || !event_begin(&event_, HOOK_##name)) { \
+		if (!event_enabled(TF_GROUP_##group) || library_is_inside(HOOK_##name) || !call_begin(&event_, HOOK_##name)) { \
 			CALL_REAL(arguments);                                                                          \
 		} else {                                                                                               \
 			CALL_REAL(arguments);                                                                          \
@@ -80,7 +80,7 @@ static inline __attribute__((always_inline)) void *library_way(void *real, void 
 #define LIBRARY_ENTRY(group, symbol, name, parameters, arguments, end, note)                                           \
 	LIBRARY_TIMED(group, symbol, name, parameters, arguments, library_selected(TF_GROUP_##group), end, note)
 #define LIBRARY_UNNOTED(group, symbol, name, parameters, arguments, end)                                               \
-	LIBRARY_TIMED(group, symbol, name, parameters, arguments, event_wanted(TF_GROUP_##group), end, (void)0)
+	LIBRARY_TIMED(group, symbol, name, parameters, arguments, event_enabled(TF_GROUP_##group), end, (void)0)
 
 #define LIBRARY_UNTIMED(group, symbol, parameters, arguments, note)                                                    \
 	LIBRARY_WAYS(group, symbol, parameters, arguments, library_selected(TF_GROUP_##group),                         \

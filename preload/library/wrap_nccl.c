@@ -31,11 +31,11 @@ static void note_communicator(const uintptr_t *communicator, int64_t id, int ran
 	library_note_all(*communicator, &op);
 }
 
-static void end_call(struct event *e, unsigned function, int result, const uintptr_t *communicator, int64_t id, int rank, int ranks)
+static void end_call(struct call *e, unsigned function, int result, const uintptr_t *communicator, int64_t id, int rank, int ranks)
 {
 	struct tf_operation op;
 
-	if (!event_end(e, function, 0))
+	if (!call_end(e, function, 0))
 		return;
 	describe(&op, id, rank, ranks);
 	if (library_has_done(TF_GROUP_NCCL, result))
@@ -112,11 +112,11 @@ static void note_made_of(uintptr_t parent, unsigned color, const uintptr_t *made
 		library_note_all(*made, &op);
 }
 
-static void end_made_of(struct event *e, unsigned function, int result, uintptr_t parent, const uintptr_t *made)
+static void end_made_of(struct call *e, unsigned function, int result, uintptr_t parent, const uintptr_t *made)
 {
 	struct tf_operation op = {0};
 
-	if (!event_end(e, function, 0))
+	if (!call_end(e, function, 0))
 		return;
 	library_append(&op, parent, TF_ROLE_NONE);
 	if (library_has_done(TF_GROUP_NCCL, result) && made)

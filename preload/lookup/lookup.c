@@ -99,7 +99,7 @@ static void note_full(void)
 	static bool is_noted;
 	struct thread_guard guard;
 
-	if (__atomic_exchange_n(&is_noted, true, __ATOMIC_RELAXED) || !event_enter())
+	if (__atomic_exchange_n(&is_noted, true, __ATOMIC_RELAXED) || !hook_attached())
 		return;
 	thread_guard_enter(&thread_self, &guard);
 	process_note("some CUDA calls are missing: the program has looked up more functions than there is room for");
@@ -301,7 +301,7 @@ void lookup_note_unseen(void)
 		return;
 	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
 		is_worth_it |= loaded_library(libraries[i], path, sizeof(path));
-	if (!is_worth_it || !process_gate.groups || !event_enter())
+	if (!is_worth_it || !process_gate.groups || !hook_attached())
 		return;
 	thread_guard_enter(&thread_self, &guard);
 	if (process_options.ld_audit && !is_audited)

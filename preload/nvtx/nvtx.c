@@ -32,7 +32,7 @@ bool nvtx_is_tool(void)
 {
 	int error = errno;
 
-	event_enter();
+	hook_attached();
 	errno = error;
 	return process_gate.groups;
 }

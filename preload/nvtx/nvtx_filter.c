@@ -108,7 +108,7 @@ static void step_capture_range(int step)
 	struct thread_guard guard;
 	int error = errno;
 
-	if (!event_enter())
+	if (!hook_attached())
 		return;
 	thread_guard_enter(&thread_self, &guard);
 	range_step(process_range, process.pid, clock_now(), &process.nvtx_inside, step);
@@ -135,7 +135,7 @@ static void record_unmatched(const struct nvtx_domain *d, const char *text)
 	struct thread_guard guard;
 	uint64_t hash;
 
-	if (process_range->begun || !event_enter())
+	if (process_range->begun || !hook_attached())
 		return;
 	if (generation != process.generation) {
 		memset(seen, 0, sizeof(seen));

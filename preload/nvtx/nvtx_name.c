@@ -181,7 +181,7 @@ static void name_category_wide(uint32_t number, const wchar_t *name)
 /* Resources are mostly named before a capture range opens, so the range does not matter here. */
 static bool is_naming(void)
 {
-	return process_gate.groups & 1u << TF_GROUP_NVTX && event_enter();
+	return process_gate.groups & 1u << TF_GROUP_NVTX && hook_attached();
 }
 
 /* Names a resource of the program, such as a CUDA stream or a thread. `type` as in nvtxResourceAttributes_t. */

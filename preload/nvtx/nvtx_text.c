@@ -21,7 +21,7 @@ void nvtx_note_once(uint64_t *noted, const char *text)
 {
 	struct thread_guard guard;
 
-	if (!event_enter() || __atomic_exchange_n(noted, process.generation, __ATOMIC_RELAXED) == process.generation)
+	if (!hook_attached() || __atomic_exchange_n(noted, process.generation, __ATOMIC_RELAXED) == process.generation)
 		return;
 	thread_guard_enter(&thread_self, &guard);
 	process_note(text);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "runtime/record/event.h"
+#include "preload/hook/call.h"
 #include "preload/nvtx/nvtx.h"
 
 struct nvtx_domain {
@@ -132,7 +132,7 @@ void nvtx_watch_end(uint64_t id);
 /* Is an event of this domain to be recorded? This is the whole cost of an event that is not. */
 static inline bool nvtx_wanted(const struct nvtx_domain *d)
 {
-	return event_wanted(TF_GROUP_NVTX) && !(d ? d->is_off : nvtx_default_is_off) && event_enter();
+	return event_enabled(TF_GROUP_NVTX) && !(d ? d->is_off : nvtx_default_is_off) && hook_attached();
 }
 
 /* ---- nvtx_event.c: events with payloads instead of attributes ---- */

@@ -101,7 +101,7 @@ static void annotate_note(const char *text)
 {
 	struct thread_guard guard;
 
-	if (!event_enter())
+	if (!hook_attached())
 		return;
 	thread_guard_enter(&thread_self, &guard);
 	process_note(text);
@@ -212,7 +212,7 @@ static void *python_thread_name(void *self, void *text)
 
 	if (!name)
 		python.PyErr_Clear();
-	else if (event_enter())
+	else if (hook_attached())
 		event_blob(TF_BLOB_THREAD_NAME, 0, name, nvtx_text_length(name));
 	return python_none();
 }
@@ -369,5 +369,5 @@ void annotate_init(void)
 
 	if (o->pytorch == PYTORCH_NONE && !o->python_functions && !o->python_import_time)
 		return;
-	annotate_is_wanted = event_enter() && (process_gate.groups & 1u << TF_GROUP_NVTX) && annotate_range_init();
+	annotate_is_wanted = hook_attached() && (process_gate.groups & 1u << TF_GROUP_NVTX) && annotate_range_init();
 }

@@ -42,9 +42,9 @@ static int64_t field(const struct tf_operation *op, unsigned int which)
 /* Once for each thread that calls; the table is there even if no rank is known. */
 static void rank_row(struct sqlite_writer *w)
 {
-	const char *rank = w->model->processes[w->image->process].rank;
+	const char *rank = image_rank(w->image);
 	char *end = NULL;
-	long number = rank && *rank ? strtol(rank, &end, 10) : 0;
+	long number = *rank ? strtol(rank, &end, 10) : 0;
 	bool is_new;
 
 	map_put(&w->mpi_threads, (uint64_t)w->global_tid, 0, &is_new);

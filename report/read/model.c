@@ -192,6 +192,20 @@ static void image_done(struct image *image)
 	free(image->shorts);
 }
 
+static void launch_done(struct launch *l)
+{
+	free(l->command);
+	free(l->options);
+	free(l->version);
+	free(l->key);
+	free(l->scheduler);
+	free(l->job);
+	free(l->task);
+	free(l->restart);
+	free(l->step);
+	free(l->node);
+}
+
 void model_done(struct model *m)
 {
 	for (size_t i = 0; i < m->machine_count; i++) {
@@ -210,16 +224,15 @@ void model_done(struct model *m)
 		free(m->bare[i].executable);
 		free(m->bare[i].reason);
 	}
-	for (size_t i = 0; i < m->launch_count; i++) {
-		free(m->launches[i].command);
-		free(m->launches[i].options);
-		free(m->launches[i].version);
-	}
+	for (size_t i = 0; i < m->launch_count; i++)
+		launch_done(&m->launches[i]);
 	for (size_t i = 0; i < m->note_count; i++)
 		free(m->notes[i].text);
 	for (size_t i = 0; i < m->ranges_count; i++)
 		free(m->ranges[i].items);
 	map_done(&m->by_nonce);
+	map_done(&m->launch_by_run);
+	texts_done(&m->ranks);
 	texts_done(&m->problems);
 	free(m->machines);
 	free(m->images);

@@ -50,7 +50,7 @@ struct process {
 	size_t machine;
 	uint32_t pid, parent_pid;
 	const char *command; /* of its last image */
-	const char *rank;    /* "" if none */
+	const char *rank;    /* "" if none; RANK@STEP where the captures have several steps, so that these are apart */
 	char ended[48];
 	uint64_t start_ns, end_ns; /* CLOCK_REALTIME */
 	bool end_is_known;	   /* else end_ns is when it was last heard of */
@@ -71,6 +71,9 @@ struct launch {
 	uint64_t run, realtime_ns;
 	uint32_t pid;
 	char *command, *options, *version;
+	char *key; /* of its job step, "" if it is in none */
+	/* the batch job, each "" if not told */
+	char *scheduler, *job, *task, *restart, *step, *node;
 };
 
 struct note {
@@ -101,6 +104,8 @@ struct model {
 	struct pack **packs; /* that files came from */
 	size_t pack_count, pack_capacity;
 	struct map by_nonce; /* image while reading */
+	struct map launch_by_run; /* launch + 1 */
+	struct texts ranks;	  /* those with a step */
 	struct told *told;
 	size_t told_count, told_capacity;
 	uint64_t origin_ns;    /* the earliest start: 0 in reports */
@@ -136,7 +141,10 @@ uint32_t model_range(const struct model *m, const struct image *image, uint64_t 
 /* Makes processes of images, in order of time: also anew, after axes were moved (derive/align.h). */
 void model_order(struct model *m);
 
-/* "" if it is none of several. */
+/* What started the process, NULL: no launcher. */
+const struct launch *model_launch(const struct model *m, const struct image *image);
+
+/* The number that its environment says; "" if it is none of several. */
 const char *image_rank(const struct image *image);
 
 /* ns of CLOCK_REALTIME as reports show it. */

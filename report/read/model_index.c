@@ -181,6 +181,7 @@ static void bare_line(struct model *m, struct place *place, const struct index_l
 
 static void launch_line(struct model *m, struct place *place, const struct index_line *l)
 {
+	*map_put(&m->launch_by_run, index_hex(l, "run"), 0, NULL) = m->launch_count + 1;
 	m->launches = mem_grow(m->launches, m->launch_count, &m->launch_capacity, sizeof(*m->launches));
 	m->launches[m->launch_count++] = (struct launch){
 		.machine = line_machine(m, place, l),
@@ -190,6 +191,13 @@ static void launch_line(struct model *m, struct place *place, const struct index
 		.command = join_field(index_find(l, "command")),
 		.options = join_field(index_find(l, "options")),
 		.version = copy_field(l, "version"),
+		.key = copy_field(l, "key"),
+		.scheduler = copy_field(l, "scheduler"),
+		.job = copy_field(l, "job"),
+		.task = copy_field(l, "task"),
+		.restart = copy_field(l, "restart"),
+		.step = copy_field(l, "step"),
+		.node = copy_field(l, "node"),
 	};
 }
 

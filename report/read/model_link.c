@@ -164,6 +164,60 @@ const char *image_rank(const struct image *image)
 	return "";
 }
 
+const struct launch *model_launch(const struct model *m, const struct image *image)
+{
+	const uint64_t *place = map_find(&m->launch_by_run, image->run, 0);
+
+	return place ? &m->launches[*place - 1] : NULL;
+}
+
+/* Names the job step of a launch: JOB[TASK].STEP of Slurm, else what mpirun or torchrun call the step and the job. Empty: none. */
+static void step_name(const struct launch *l, struct buffer *ret)
+{
+	const char *name = l ? strchr(l->key, ':') : NULL;
+	bool is_slurm = l && *l->step && !strncmp(l->key, "slurm:", 6);
+
+	buffer_clear(ret);
+	if (!l)
+		return;
+	if (name && !is_slurm)
+		buffer_print(ret, "%s%s", name + 1, *l->job ? "/" : "");
+	buffer_text(ret, l->job);
+	if (*l->task)
+		buffer_print(ret, "[%s]", l->task);
+	if (is_slurm)
+		buffer_print(ret, ".%s", l->step);
+	if (*l->restart)
+		buffer_print(ret, ".restart%s", l->restart);
+}
+
+/* Two ranks of one number in different steps are two ranks. */
+static void tell_ranks_apart(struct model *m)
+{
+	struct map steps = {0};
+	struct buffer name = {0};
+
+	texts_done(&m->ranks);
+	for (int is_second = 0; is_second < 2; is_second++) {
+		for (size_t i = 0; i < m->process_count; i++) {
+			struct process *p = &m->processes[i];
+
+			if (!*p->rank)
+				continue;
+			step_name(model_launch(m, &m->images[p->first_image]), &name);
+			map_put(&steps, hash_bytes(name.data, name.size), 0, NULL);
+			if (!is_second || !name.size)
+				continue;
+			texts_add(&m->ranks, "%s@%s", p->rank, name.data);
+			p->rank = m->ranks.items[m->ranks.count - 1];
+		}
+		if (steps.count < 2)
+			break;
+	}
+	buffer_done(&name);
+	map_done(&steps);
+}
+
 static bool same_boot(const struct model *m, size_t a, size_t b)
 {
 	return a == b || !strcmp(m->machines[a].boot, m->machines[b].boot);
@@ -315,6 +369,7 @@ void model_order(struct model *m)
 		if (m->processes[i].start_ns < m->origin_ns)
 			m->origin_ns = m->processes[i].start_ns;
 	}
+	tell_ranks_apart(m);
 	for (size_t i = 0; i < m->launch_count; i++) {
 		uint64_t at = axis_realtime(&m->machines[m->launches[i].machine].axis, m->launches[i].realtime_ns);
 

@@ -33,6 +33,7 @@
 	X(python_import_sum, NULL, "Python Imports (Tree)", REPORT_DEFAULT | REPORT_BY)                                \
 	X(lines, NULL, "Source Lines", REPORT_BY)                                                                      \
 	X(processes, NULL, "Processes", REPORT_DEFAULT)                                                                \
+	X(jobs, NULL, "Batch Jobs", 0)                                                                                 \
 	X(ledger, NULL, "Ledger", REPORT_DEFAULT)                                                                      \
 	X(cuda_gpu_sum, "gpusum", "CUDA GPU Summary (Kernels/MemOps)", REPORT_BY | REPORT_DEVICE | REPORT_NAMES)       \
 	X(cuda_api_trace, "cudaapitrace", "CUDA API Trace", 0)                                                         \

@@ -5,26 +5,28 @@
 
 #include "report/stats/report.h"
 
+/* A rank is a number, unless it has its step with it (struct process). */
+static bool is_text(const struct report_context *context)
+{
+	return context->by == BY_HOST || context->by == BY_DEVICE || (context->by == BY_RANK && context->model->ranks.count);
+}
+
 void by_column(const struct report_context *context, struct table *table)
 {
-	static const struct {
-		const char *title;
-		enum column_type type;
-	} columns[BY_COUNT] = {
-		[BY_PROCESS] = {"PID", COLUMN_ID}, [BY_RANK] = {"Rank", COLUMN_ID},
-		[BY_HOST] = {"Host", COLUMN_TEXT}, [BY_THREAD] = {"TID", COLUMN_ID}, [BY_DEVICE] = {"Device", COLUMN_TEXT},
-		[BY_RANGE] = {"Range", COLUMN_ID},
+	static const char *const titles[BY_COUNT] = {
+		[BY_PROCESS] = "PID", [BY_RANK] = "Rank",     [BY_HOST] = "Host",
+		[BY_THREAD] = "TID",  [BY_DEVICE] = "Device", [BY_RANGE] = "Range",
 	};
 
 	if (context->by != BY_NOTHING)
-		table_column(table, columns[context->by].title, columns[context->by].type);
+		table_column(table, titles[context->by], is_text(context) ? COLUMN_TEXT : COLUMN_ID);
 }
 
 void by_cell(const struct report_context *context, struct table *table, const char *text)
 {
 	if (context->by == BY_NOTHING)
 		return;
-	if (context->by == BY_HOST || context->by == BY_DEVICE)
+	if (is_text(context))
 		table_text(table, text);
 	else if (*text && text[strspn(text, "0123456789")] == 0)
 		table_number(table, strtoull(text, NULL, 10));

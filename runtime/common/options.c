@@ -15,7 +15,7 @@
 /* Order matters once: an older spelling stands after the option that it sets, so that in the environment it wins. */
 const struct option option_table[] = {
 	{"output", 'o', OPTION_TEXT, OPTION_WORKS, AT(output), .value = "NAME",
-	 .help = "capture NAME.pillion; %p %h %q{ENV} %% expand (default: report#)"},
+	 .help = "capture NAME.pillion; %p %h %q{ENV} %% expand (default: report#); in a batch job NAME.1 where NAME exists"},
 	{"force-overwrite", 'f', OPTION_FLAG, OPTION_WORKS, AT(force_overwrite), .initial = "false",
 	 .help = "replace an existing capture"},
 	{"append", 0, OPTION_FLAG, OPTION_WORKS, AT(append), .initial = "false", .help = "join an existing capture"},

@@ -265,7 +265,7 @@ void cupti_driver_starts(void)
 	struct thread_guard guard;
 
 	announced_in = process.generation;
-	if (!event_wanted(TF_GROUP_CUDA) || !cupti_is_asked_for() || cupti_state.opened_in || !cupti_claim(&guard))
+	if (!event_enabled(TF_GROUP_CUDA) || !cupti_is_asked_for() || cupti_state.opened_in || !cupti_claim(&guard))
 		return;
 	open_cupti(true);
 	cupti_release(&guard);
@@ -281,7 +281,7 @@ void cupti_note_unseen(void)
 		return;
 	if (cupti_is_open() ? !cupti_state.has_work : cupti_phase() != CUPTI_UNTRIED)
 		return;
-	if ((process_range && process_range->mode != TF_RANGE_WHOLE_RUN) || !event_wanted(TF_GROUP_CUDA_DRIVER) ||
+	if ((process_range && process_range->mode != TF_RANGE_WHOLE_RUN) || !event_enabled(TF_GROUP_CUDA_DRIVER) ||
 	    !thread_attached())
 		return;
 	thread_guard_enter(&thread_self, &guard);

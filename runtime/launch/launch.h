@@ -18,6 +18,14 @@
 
 enum { EXIT_USAGE = 2, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
+/* The batch job that we run in. Empty strings: not told. */
+struct job {
+	const char *scheduler; /* NULL: no batch job */
+	char id[128];
+	char array[128]; /* what all tasks of an array share; the id where there is no array */
+	char task[32], restart[32], step[32], node[64];
+};
+
 struct launch {
 	struct options options;
 	bool has_output; /* -o was given: no report# */
@@ -34,6 +42,7 @@ struct launch {
 	bool is_creator;	  /* of the capture; the others are ranks that joined */
 	char key[512];		  /* names the job step, "": no rank of any */
 	char rank[32];		  /* within it, "": not told */
+	struct job job;
 	char spool[PATH_MAX];	  /* "": processes write into the capture itself */
 	struct tf_range_page *range;
 
@@ -67,8 +76,14 @@ void capture_discard(struct launch *l);
 void capture_line_clock(struct launch *l);
 void capture_line_bare(struct launch *l);
 void capture_line_child(struct launch *l);
-/* Launchers of this capture that have not yet written their child line. */
-unsigned capture_launchers_running(const struct launch *l);
+/* Launchers of the capture at `path` that have not yet written their child line, and how many have started. */
+unsigned capture_launchers_running(const char *path, unsigned *ret_started);
+
+/* launch_job.c */
+void job_find(struct job *job);
+/* Two names, "" in no batch job: of this job or task of an array, and of what all tasks of the array share. */
+enum { JOB_NAME_BYTES = 192 };
+void job_names(const struct job *job, char ret_job[JOB_NAME_BYTES], char ret_array[JOB_NAME_BYTES]);
 
 /* launch_step.c: fills key and rank from the environment of a job step. */
 void step_find(struct launch *l);
@@ -77,6 +92,10 @@ bool step_has_rank(const struct launch *l, const char *directory);
 
 /* launch_name.c: the -o patterns; 0, or says why and returns EXIT_USAGE. */
 int name_expand(const struct launch *l, const char *pattern, char ret[PATH_MAX]);
+/* PREFIX and a number, with the suffix of captures. */
+int name_number(const char *prefix, int number, char ret[PATH_MAX]);
+/* Removes that suffix. */
+void name_strip(char path[PATH_MAX]);
 
 /* launch_range.c: makes and moves the page of range.h. */
 int range_prepare(struct launch *l);

@@ -4,7 +4,10 @@
  * mkdir decides who of a job step's ranks is first. The first one puts a file "capture" with the step's key into it, by
  * rename, so that nobody reads half of it; the others wait for it and compare. To replace an older capture, a rank claims
  * it by creating "replaced" in it, through a descriptor of that very directory: one rank can, once, whatever is renamed
- * meanwhile. */
+ * meanwhile.
+ *
+ * A batch job is never refused for what already has its name: its ranks go through NAME.1, NAME.2, ... in this order,
+ * and each joins the first capture of its own step or makes the first one that does not exist. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,10 +25,15 @@
 #define PILLION_VERSION "0"
 #endif
 
-enum { REPORTS_MAX = 1000000, WAIT_STEP_MS = 20, WAIT_SILENT_MS = 2000, WAIT_REPLACE_MS = 15000, FRESH_S = 30 };
+enum { NUMBER_MAX = 1000000, TRIES_MAX = 100, WAIT_STEP_MS = 20, WAIT_SILENT_MS = 2000, WAIT_REPLACE_MS = 15000, FRESH_S = 30 };
 
-/* What stands at a path where a capture is wanted. */
-enum found { FOUND_NOTHING, FOUND_OURS, FOUND_OTHER, FOUND_PACKED, FOUND_FOREIGN };
+/* What is at a path where a capture is wanted. FOUND_STUCK: it could not be replaced, which was said. */
+enum found { FOUND_NOTHING, FOUND_OURS, FOUND_OTHER, FOUND_PACKED, FOUND_FOREIGN, FOUND_STUCK };
+
+/* Whose a capture is, as its file "capture" says. */
+struct owner {
+	char key[512], job[JOB_NAME_BYTES], array[JOB_NAME_BYTES], restart[32];
+};
 
 static void pause_ms(int ms)
 {
@@ -42,16 +50,25 @@ static int write_all(int fd, const char *text)
 	return n == (ssize_t)length ? 0 : n < 0 ? -errno : -ENOSPC;
 }
 
-/* The file "capture", complete or not at all. */
-static int key_write(const struct launch *l, int directory)
+static void owner_self(const struct launch *l, struct owner *ret)
 {
-	char text[1024], name[64];
+	strcpy(ret->key, l->key);
+	job_names(&l->job, ret->job, ret->array);
+	strcpy(ret->restart, l->job.restart);
+}
+
+/* The file "capture", complete or not at all. */
+static int owner_write(const struct launch *l, int directory)
+{
+	char text[2048], name[64];
 	struct timespec now;
+	struct owner self;
 	int fd, rc;
 
+	owner_self(l, &self);
 	clock_gettime(CLOCK_REALTIME, &now);
-	snprintf(text, sizeof(text), "format=1\nkey=%s\ncreated_ns=%lld%09ld\n", l->key, (long long)now.tv_sec,
-		 now.tv_nsec);
+	snprintf(text, sizeof(text), "format=1\nkey=%s\ncreated_ns=%lld%09ld\njob=%s\narray=%s\nrestart=%s\n", self.key,
+		 (long long)now.tv_sec, now.tv_nsec, self.job, self.array, self.restart);
 	snprintf(name, sizeof(name), ".capture.%d", (int)getpid());
 	fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -66,11 +83,19 @@ static int key_write(const struct launch *l, int directory)
 	return rc;
 }
 
-/* The key in an open capture. 0, -ENOENT: no "capture" file, -EINVAL: not one of ours. */
-static int key_read(int directory, char ret[512])
+static void line_read(const char *text, const char *name, char *ret, size_t size)
 {
-	char text[1024], *key;
-	int fd = openat(directory, "capture", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	const char *at = strstr(text, name);
+
+	at = at ? at + strlen(name) : "";
+	snprintf(ret, size, "%.*s", (int)strcspn(at, "\n"), at);
+}
+
+/* Of an open capture. 0, -ENOENT: no "capture" file, -EINVAL: not one of ours. */
+static int owner_read(int directory, struct owner *ret)
+{
+	char text[2048];
+	int fd = openat(directory, "capture", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	ssize_t n;
 
 	if (fd < 0)
@@ -78,20 +103,21 @@ static int key_read(int directory, char ret[512])
 	n = read(fd, text, sizeof(text) - 1);
 	close(fd);
 	text[n > 0 ? n : 0] = '\0';
-	key = strstr(text, "\nkey=");
-	if (strncmp(text, "format=1\n", 9) != 0 || !key)
+	if (strncmp(text, "format=1\n", 9) != 0 || !strstr(text, "\nkey="))
 		return -EINVAL;
-	key += 5;
-	snprintf(ret, 512, "%.*s", (int)strcspn(key, "\n"), key);
+	line_read(text, "\nkey=", ret->key, sizeof(ret->key));
+	line_read(text, "\njob=", ret->job, sizeof(ret->job));
+	line_read(text, "\narray=", ret->array, sizeof(ret->array));
+	line_read(text, "\nrestart=", ret->restart, sizeof(ret->restart));
 	return 0;
 }
 
 /* A directory without the file may be one that another rank has just made, on a node that is slow or has much to do. To give up early would
  * be not to start a rank, or to part it from the others. But a user who made it by hand is to know what is waited for. */
-static int key_wait(const struct launch *l, const char *path, int directory, char ret[512])
+static int owner_wait(const struct launch *l, const char *path, int directory, struct owner *ret)
 {
 	struct stat st;
-	int rc = key_read(directory, ret);
+	int rc = owner_read(directory, ret);
 	bool is_fresh = !fstat(directory, &st) && st.st_mtime + FRESH_S >= time(NULL);
 	bool may_join = is_fresh && (l->key[0] || l->options.append);
 
@@ -99,7 +125,7 @@ static int key_wait(const struct launch *l, const char *path, int directory, cha
 		if (ms == WAIT_SILENT_MS)
 			say("%s is no capture yet: waiting up to %d s for the run that has made it", path, FRESH_S);
 		pause_ms(WAIT_STEP_MS);
-		rc = key_read(directory, ret);
+		rc = owner_read(directory, ret);
 	}
 	return rc;
 }
@@ -115,16 +141,25 @@ static bool is_packed(const char *path)
 	return is_one;
 }
 
-static enum found look(const struct launch *l, const char *path, int *ret_directory)
+/* Ranks of one step that were started by ssh lack the variables of the job that others of them have: no job is any job. */
+static bool is_same_step(const struct owner *a, const struct owner *b)
 {
-	char key[512];
+	bool is_same_job = !strcmp(a->job, b->job) && !strcmp(a->restart, b->restart);
+
+	return *a->key && !strcmp(a->key, b->key) && (is_same_job || !*a->job || !*b->job);
+}
+
+static enum found look(const struct launch *l, const char *path, int *ret_directory, struct owner *ret)
+{
+	struct owner self;
 
 	*ret_directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (*ret_directory < 0)
 		return errno == ENOENT ? FOUND_NOTHING : is_packed(path) ? FOUND_PACKED : FOUND_FOREIGN;
-	if (key_wait(l, path, *ret_directory, key))
+	if (owner_wait(l, path, *ret_directory, ret))
 		return FOUND_FOREIGN;
-	return l->key[0] && !strcmp(key, l->key) && !step_has_rank(l, path) ? FOUND_OURS : FOUND_OTHER;
+	owner_self(l, &self);
+	return is_same_step(ret, &self) && !step_has_rank(l, path) ? FOUND_OURS : FOUND_OTHER;
 }
 
 /* 0; 1: there is something already; -errno */
@@ -139,7 +174,7 @@ static int make(struct launch *l, const char *path)
 	directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (directory < 0)
 		return -errno;
-	rc = key_write(l, directory);
+	rc = owner_write(l, directory);
 	close(directory);
 	if (rc) {
 		rmdir(path);
@@ -224,14 +259,16 @@ static int replace_packed(const char *path)
 
 static int refuse(const struct launch *l, const char *path, enum found found)
 {
-	if (found == FOUND_FOREIGN)
+	if (found == FOUND_NOTHING)
+		say("%s comes and goes; giving up", path);
+	else if (found == FOUND_FOREIGN)
 		say("%s exists and is not a capture: choose another name", path);
 	else if (found == FOUND_PACKED)
 		say("%s exists, packed: use -f true to replace it", path);
-	else if (l->key[0])
+	else if (found == FOUND_OTHER && l->key[0])
 		say("%s exists, of another run or with this rank in it: use -f true to replace it, --append to join it",
 		    path);
-	else
+	else if (found == FOUND_OTHER)
 		say("%s exists: use -f true to replace it, --append to join it", path);
 	return EXIT_USAGE;
 }
@@ -242,73 +279,107 @@ static int cannot(const char *path, int rc)
 	return EXIT_USAGE;
 }
 
-static int open_named(struct launch *l, const char *path)
+/* Whether -f true must leave a capture alone: another step or array task of this very job may still write it. An earlier
+ * attempt of the same task cannot. */
+static bool is_in_use(const struct launch *l, const struct owner *owner, const char *path)
 {
-	for (int tries = 0; tries < 100; tries++) {
+	struct owner self;
+	unsigned started;
+
+	owner_self(l, &self);
+	if (!*self.array || strcmp(self.array, owner->array) != 0)
+		return false;
+	if (!strcmp(self.job, owner->job) && strcmp(self.restart, owner->restart) != 0)
+		return false;
+	return capture_launchers_running(path, &started) || !started;
+}
+
+/* 0: the capture at `path` is made or joined; OPEN_TAKEN: *ret_found is in the way; or an exit status, the reason said.
+ * -f true and --append are about the name that the user gave. */
+enum { OPEN_TAKEN = -1 };
+static int open_at(struct launch *l, const char *path, bool is_as_given, enum found *ret_found)
+{
+	*ret_found = FOUND_NOTHING;
+	for (int tries = 0; tries < TRIES_MAX && *ret_found == FOUND_NOTHING; tries++) {
+		bool may_replace = is_as_given && l->options.force_overwrite;
 		int old, rc = make(l, path);
-		enum found found;
+		struct owner owner;
 
 		if (rc <= 0)
 			return rc ? cannot(path, rc) : 0;
-		found = look(l, path, &old);
-		if (found == FOUND_OURS || (found == FOUND_OTHER && l->options.append))
+		if (!is_as_given && !l->key[0])
+			break;
+		*ret_found = look(l, path, &old, &owner);
+		if (*ret_found == FOUND_OURS || (*ret_found == FOUND_OTHER && is_as_given && l->options.append))
 			strcpy(l->directory, path);
-		else if (found == FOUND_OTHER && l->options.force_overwrite)
-			rc = replace(path, old);
-		else if (found == FOUND_PACKED && l->options.force_overwrite)
-			rc = replace_packed(path);
-		else if (found != FOUND_NOTHING)
-			rc = refuse(l, path, found);
+		else if (*ret_found == FOUND_NOTHING)
+			pause_ms(WAIT_STEP_MS); /* a network file system may still have it from before */
+		else if (*ret_found == FOUND_OTHER && may_replace && !is_in_use(l, &owner, path))
+			*ret_found = replace(path, old) ? FOUND_STUCK : FOUND_NOTHING;
+		else if (*ret_found == FOUND_PACKED && may_replace)
+			*ret_found = replace_packed(path) ? FOUND_STUCK : FOUND_NOTHING;
 		if (old >= 0)
 			close(old);
-		if (l->directory[0] || rc > 1)
-			return l->directory[0] ? 0 : rc;
+		if (l->directory[0])
+			return 0;
 	}
-	say("%s comes and goes; giving up", path);
+	return OPEN_TAKEN;
+}
+
+/* The first of PREFIX1, PREFIX2, ... that does not exist or is of our step. */
+static int open_numbered(struct launch *l, const char *prefix)
+{
+	for (int n = 1; n < NUMBER_MAX; n++) {
+		char path[PATH_MAX];
+		enum found found;
+		int rc = name_number(prefix, n, path);
+
+		if (!rc)
+			rc = open_at(l, path, false, &found);
+		if (rc != OPEN_TAKEN)
+			return rc;
+	}
+	say("%s1 and so on: no free number", prefix);
 	return EXIT_USAGE;
 }
 
-static int open_numbered(struct launch *l)
+static int open_next(struct launch *l, const char *path)
 {
-	for (int n = 1; n < REPORTS_MAX; n++) {
-		char name[32], path[PATH_MAX];
-		int old, rc;
-		enum found found;
+	char prefix[PATH_MAX];
+	int rc;
 
-		snprintf(name, sizeof(name), "report%d", n);
-		if (name_expand(l, name, path))
-			return EXIT_USAGE;
-		rc = make(l, path);
-		if (rc <= 0)
-			return rc ? cannot(path, rc) : 0;
-		if (!l->key[0])
-			continue;
-		found = look(l, path, &old);
-		if (old >= 0)
-			close(old);
-		if (found == FOUND_OURS) {
-			strcpy(l->directory, path);
-			return 0;
-		}
-	}
-	say("no free report number");
-	return EXIT_USAGE;
+	strcpy(prefix, path);
+	name_strip(prefix);
+	strcat(prefix, "."); /* in the room of the suffix */
+	rc = open_numbered(l, prefix);
+	if (!rc && l->is_creator)
+		say("%s exists already: this run of the batch job is recorded in %s", path, l->directory);
+	return rc;
 }
 
 int capture_open(struct launch *l)
 {
 	char path[PATH_MAX];
+	enum found found;
+	int rc;
 
+	job_find(&l->job);
 	step_find(l);
-	if (!l->has_output)
-		return open_numbered(l);
-	if (!*l->options.output) {
+	if (l->has_output && !*l->options.output) {
 		say("--output needs a name");
 		return EXIT_USAGE;
 	}
-	if (name_expand(l, l->options.output, path))
-		return EXIT_USAGE;
-	return open_named(l, path);
+	rc = name_expand(l, l->has_output ? l->options.output : "report", path);
+	if (rc)
+		return rc;
+	if (!l->has_output) {
+		name_strip(path);
+		return open_numbered(l, path);
+	}
+	rc = open_at(l, path, true, &found);
+	if (rc != OPEN_TAKEN)
+		return rc;
+	return l->job.scheduler ? open_next(l, path) : refuse(l, path, found);
 }
 
 static int line_write(const struct launch *l, struct index_line *line)
@@ -353,6 +424,21 @@ static void command_field(struct index_line *line, const struct launch *l)
 	index_field(line, "command", text, used < sizeof(text) ? used : sizeof(text));
 }
 
+static void job_fields(struct index_line *line, const struct job *job)
+{
+	const struct {
+		const char *name, *value;
+	} fields[] = {
+		{"scheduler", job->scheduler}, {"job", job->array},   {"task", job->task},
+		{"restart", job->restart},     {"step", job->step}, {"node", job->node},
+	};
+
+	for (size_t i = 0; job->scheduler && i < sizeof(fields) / sizeof(fields[0]); i++) {
+		if (*fields[i].value)
+			index_text(line, fields[i].name, fields[i].value);
+	}
+}
+
 int capture_write_launch(struct launch *l)
 {
 	char buffer[16384];
@@ -372,6 +458,7 @@ int capture_write_launch(struct launch *l)
 		index_text(&line, "rank", l->rank); /* these two stand together: step_has_rank looks for both at once */
 		index_text(&line, "key", l->key);
 	}
+	job_fields(&line, &l->job);
 	options_field(&line, l);
 	command_field(&line, l);
 	rc = line_write(l, &line);
@@ -424,12 +511,13 @@ void capture_line_child(struct launch *l)
 }
 
 /* Launch lines less the lines of launchers whose COMMAND has ended, over all hosts. */
-unsigned capture_launchers_running(const struct launch *l)
+unsigned capture_launchers_running(const char *path, unsigned *ret_started)
 {
-	DIR *d = opendir(l->directory);
+	DIR *d = opendir(path);
 	long running = 0;
 	struct dirent *entry;
 
+	*ret_started = 0;
 	while (d && (entry = readdir(d))) {
 		size_t length = strlen(entry->d_name), size = 0;
 		char *line = NULL;
@@ -440,7 +528,10 @@ unsigned capture_launchers_running(const struct launch *l)
 			fd = openat(dirfd(d), entry->d_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 		f = fd < 0 ? NULL : fdopen(fd, "r");
 		while (f && getline(&line, &size, f) > 0) {
-			running += !strncmp(line, "launch\t", 7);
+			bool is_start = !strncmp(line, "launch\t", 7);
+
+			*ret_started += is_start;
+			running += is_start;
 			running -= !strncmp(line, "child\t", 6) && strstr(line, "\tlauncher=1");
 		}
 		free(line);

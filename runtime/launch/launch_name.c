@@ -95,3 +95,19 @@ int name_expand(const struct launch *l, const char *pattern, char ret[PATH_MAX])
 		rc = add(ret, &used, suffix, tail);
 	return rc;
 }
+
+int name_number(const char *prefix, int number, char ret[PATH_MAX])
+{
+	if (snprintf(ret, PATH_MAX, "%s%d%s", prefix, number, suffix) < PATH_MAX)
+		return 0;
+	say("--output: the name is too long");
+	return EXIT_USAGE;
+}
+
+void name_strip(char path[PATH_MAX])
+{
+	size_t length = strlen(path), tail = sizeof(suffix) - 1;
+
+	if (length >= tail && !strcmp(path + length - tail, suffix))
+		path[length - tail] = '\0';
+}

@@ -9,52 +9,47 @@
 
 #include "runtime/launch/launch.h"
 
-/* A step is known by the first row of which every variable is there; those with '?' may be missing. Under srun, ranks
- * that mpirun or PMIx started carry the daemons' SLURM_* too, so their own names come first. */
+/* A step is known by the first row whose variables are all set; those with '?' need not be. Under srun, ranks that mpirun
+ * or PMIx started have the daemons' SLURM_* as well, so their own names come first. */
 static const struct step {
 	const char *name;
-	const char *variables[4];
+	const char *variables[3];
+	const char *rank; /* must be set; the step numbers its ranks by it. NULL: the first of TF_RANK_VARIABLES does */
 } steps[] = {
-	{"pmix", {"PMIX_NAMESPACE", "PMIX_RANK"}},
-	{"ompi", {"OMPI_MCA_ess_base_jobid", "OMPI_COMM_WORLD_RANK"}},
-	{"ompi", {"OMPI_MCA_orte_ess_jobid", "OMPI_COMM_WORLD_RANK"}},
-	{"ompi", {"PMIX_NAMESPACE", "OMPI_COMM_WORLD_RANK"}},
-	{"ompi", {"OMPI_MCA_orte_hnp_uri", "OMPI_COMM_WORLD_RANK"}},
-	{"pals", {"PALS_APID", "PALS_RANKID"}},
-	{"flux", {"FLUX_JOB_ID", "FLUX_TASK_RANK"}},
-	{"slurm", {"SLURM_JOB_ID", "SLURM_STEP_ID", "?SLURM_RESTART_COUNT"}},
-	{"torch", {"MASTER_ADDR", "MASTER_PORT", "RANK", "?TORCHELASTIC_RUN_ID"}},
+	{"pmix", {"PMIX_NAMESPACE"}, "PMIX_RANK"},
+	{"ompi", {"OMPI_MCA_ess_base_jobid"}, "OMPI_COMM_WORLD_RANK"},
+	{"ompi", {"OMPI_MCA_orte_ess_jobid"}, "OMPI_COMM_WORLD_RANK"},
+	{"ompi", {"PMIX_NAMESPACE"}, "OMPI_COMM_WORLD_RANK"},
+	{"ompi", {"OMPI_MCA_orte_hnp_uri"}, "OMPI_COMM_WORLD_RANK"},
+	{"pals", {"PALS_APID"}, "PALS_RANKID"},
+	{"flux", {"FLUX_JOB_ID"}, "FLUX_TASK_RANK"},
+	{"slurm", {"SLURM_JOB_ID", "SLURM_STEP_ID", "?SLURM_RESTART_COUNT"}, NULL},
+	{"torch", {"MASTER_ADDR", "MASTER_PORT", "?TORCHELASTIC_RUN_ID"}, "RANK"},
 };
 
 static const char *const ranks[] = {TF_RANK_VARIABLES};
 
-static bool is_rank(const char *name)
+static bool is_set(const char *name)
 {
-	for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
-		if (!strcmp(ranks[i], name))
-			return true;
-	}
-	return false;
+	const char *value = getenv(name);
+
+	return value && *value;
 }
 
-/* *ret_rank: the variable by which the step itself numbers its ranks, or NULL. */
-static bool step_key(const struct step *step, char *ret, size_t size, const char **ret_rank)
+static bool step_key(const struct step *step, char *ret, size_t size)
 {
 	size_t used = (size_t)snprintf(ret, size, "%s", step->name);
 
-	*ret_rank = NULL;
-	for (size_t i = 0; i < 4 && step->variables[i]; i++) {
+	if (step->rank && !is_set(step->rank))
+		return false;
+	for (size_t i = 0; i < 3 && step->variables[i]; i++) {
 		const char *name = step->variables[i];
 		bool may_miss = *name == '?';
-		const char *value = getenv(name + may_miss);
 
-		if ((!value || !*value) && !may_miss)
+		name += may_miss;
+		if (!is_set(name) && !may_miss)
 			return false;
-		if (is_rank(name)) {
-			*ret_rank = name;
-			continue;
-		}
-		used += (size_t)snprintf(ret + used, size - used, ":%s", value ? value : "");
+		used += (size_t)snprintf(ret + used, size - used, ":%s", is_set(name) ? getenv(name) : "");
 		if (used >= size)
 			return false;
 	}
@@ -82,12 +77,11 @@ static bool take_rank(struct launch *l, const char *name)
 
 void step_find(struct launch *l)
 {
-	const char *rank = NULL;
-	bool is_known = false;
+	const struct step *step = NULL;
 
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !is_known; i++)
-		is_known = step_key(&steps[i], l->key, sizeof(l->key), &rank);
-	if (!is_known && !hydra_key(l, l->key, sizeof(l->key))) {
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !step; i++)
+		step = step_key(&steps[i], l->key, sizeof(l->key)) ? &steps[i] : NULL;
+	if (!step && !hydra_key(l, l->key, sizeof(l->key))) {
 		l->key[0] = '\0';
 		return;
 	}
@@ -95,7 +89,7 @@ void step_find(struct launch *l)
 		if ((unsigned char)*c < ' ')
 			*c = '_';
 	}
-	if (rank && take_rank(l, rank))
+	if (step && step->rank && take_rank(l, step->rank))
 		return;
 	for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]) && !take_rank(l, ranks[i]); i++)
 		;

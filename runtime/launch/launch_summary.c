@@ -16,11 +16,11 @@ enum { OTHERS_MS = 2000, STEP_MS = 50 };
 static void others_wait(const struct launch *l)
 {
 	struct timespec step = {0, STEP_MS * 1000000L};
-	unsigned n = 0;
+	unsigned n = 0, started;
 
 	if (!l->key[0])
 		return;
-	for (int ms = 0; (n = capture_launchers_running(l)) && ms < OTHERS_MS; ms += STEP_MS)
+	for (int ms = 0; (n = capture_launchers_running(l->directory, &started)) && ms < OTHERS_MS; ms += STEP_MS)
 		nanosleep(&step, NULL);
 	if (n)
 		say("%u other ranks still run; the summary has what they recorded so far", n);
@@ -102,12 +102,12 @@ void summary_print(struct launch *l)
 void summary_pack(struct launch *l, unsigned living)
 {
 	const char *arguments[] = {l->report, "pack", "--quiet", "--replace", l->directory, NULL};
-	unsigned others;
+	unsigned others, started;
 	int status;
 
 	if (!l->options.pack || (!l->is_creator && l->key[0]))
 		return;
-	others = l->key[0] ? capture_launchers_running(l) : 0;
+	others = l->key[0] ? capture_launchers_running(l->directory, &started) : 0;
 	if (living || others) {
 		say("not packed: %u %s still run; pillion pack does it later", living ? living : others,
 		    living ? "processes" : "other ranks");

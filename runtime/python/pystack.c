@@ -12,8 +12,6 @@
 enum { NONE = PYSTACK_NONE, OWNED_BY_GENERATOR = 1, OWNED_BY_C = 3, CHECKED_STACKS = 16, UNIT = 2, PAGE = 4096 };
 enum { FRAME_BYTES = PYSTACK_FRAME_BYTES, CODE_BYTES = PYSTACK_CODE_BYTES, BATCH = PYSTACK_BATCH };
 
-struct pystack_python pystack_python;
-
 /* From 3.14 on the thread's state is in a thread-local variable: to look at it may allocate it, but not where it was looked at, nor
  * where it is the executable's own. */
 enum { THREAD_LOCAL_STATE = 0x30e };
@@ -405,6 +403,6 @@ unsigned pystack_sample(struct pystack_frame *ret, unsigned size, uint64_t *hash
 
 void pystack_module_gone(void)
 {
-	if (pystack_python.state && !stack_is_readable((const void *)pystack_python.state, 1))
+	if (pystack_python.state && !readable_bytes((const void *)pystack_python.state, 1))
 		__atomic_store_n(&pystack_python.layout, NULL, __ATOMIC_RELEASE);
 }

@@ -8,6 +8,8 @@
 
 enum { BATCH = PYSTACK_BATCH, CODE_BYTES = PYSTACK_CODE_BYTES, FILE_BYTES = 1024, NAME_BYTES = 512, TABLE_BYTES = 60000, LINES = 10000000 };
 
+struct pystack_python pystack_python;
+
 unsigned pystack_copy_codes(const char *const *code, unsigned count, char (*ret)[CODE_BYTES])
 {
 	struct iovec local = {ret, count * CODE_BYTES}, remote[BATCH];

@@ -7,7 +7,7 @@
 
 #include "runtime/record/process.h"
 #include "runtime/python/pystack_layout.h"
-#include "runtime/stack/stack.h"
+#include "runtime/common/readable.h"
 #include "runtime/common/sys.h"
 
 /* How many code objects a signal handler reads at a time. */
@@ -51,7 +51,7 @@ static inline bool copy(void *to, const void *from, size_t size)
 /* Where the kernel may not be asked any more, only what has been walked with a look before is walked. */
 static inline bool may_read(const void *from, uint64_t size)
 {
-	return sys_is_silent || stack_is_readable(from, size);
+	return sys_is_silent || readable_bytes(from, size);
 }
 
 /* A str by its content, as far as its head tells: the one that lay there before was another. */

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include "runtime/record/file.h"
-#include "runtime/stack/stack.h"
 
 /* Takes `count` slots, and *far one before them: a TIME slot, where the reader could not tell `time` (NULL: there is none).
  * NULL: no room. Else event_taken() is to follow. */
@@ -26,8 +24,7 @@ static uint64_t *take(struct thread *t, unsigned count, const uint64_t *time, bo
 	}
 }
 
-/* Writes one event of `count` slots. */
-static void put(struct thread *t, uint64_t time, const uint64_t *slots, unsigned count)
+void event_put_slowly(struct thread *t, uint64_t time, const uint64_t *slots, unsigned count)
 {
 	bool far;
 	uint64_t *at = take(t, count, &time, &far);
@@ -45,29 +42,6 @@ static void put(struct thread *t, uint64_t time, const uint64_t *slots, unsigned
 	event_taken(t);
 }
 
-void event_record_slowly(const struct event *e, unsigned function, uint64_t backtrace, const uint64_t *args, unsigned count)
-{
-	struct thread *t = &thread_self;
-	uint64_t slots[3 + EVENT_ARGS], duration = e->end - e->start;
-	unsigned n = 1;
-
-	if ((int64_t)duration < 0)
-		duration = 0; /* the counters of two processors may differ by a few ticks */
-	if (__builtin_expect(duration >= TF_DURATION_LONG, 0))
-		slots[n++] = tf_arg(TF_ARG_LONG, 0, duration);
-	if (duration >= backtrace) {
-		uint32_t stack = stack_take(t, e->frame);
-
-		if (stack)
-			slots[n++] = tf_arg(TF_ARG_STACK, 0, stack);
-	}
-	for (unsigned i = 0; i < count; i++)
-		slots[n++] = args[i];
-	slots[0] = tf_event(TF_CALL, function, e->end, duration < TF_DURATION_LONG ? duration : TF_DURATION_LONG);
-	if (n > 3 || !event_put(t, e->end, slots[0], slots + 1, n - 1))
-		put(t, e->end, slots, n);
-}
-
 static __attribute__((noinline, cold)) void instant_slowly(uint64_t now, uint64_t first, const uint64_t *args, unsigned count)
 {
 	uint64_t slots[1 + EVENT_ARGS];
@@ -75,7 +49,7 @@ static __attribute__((noinline, cold)) void instant_slowly(uint64_t now, uint64_
 	slots[0] = first;
 	for (unsigned i = 0; i < count; i++)
 		slots[1 + i] = args[i];
-	put(&thread_self, now, slots, 1 + count);
+	event_put_slowly(&thread_self, now, slots, 1 + count);
 }
 
 void event_instant(unsigned kind, unsigned id, uint64_t last, const uint64_t *args, unsigned count)
@@ -136,14 +110,4 @@ uint32_t event_intern(unsigned blob, const void *bytes, size_t size)
 	if (is_new)
 		event_blob(blob, id, bytes, size);
 	return id;
-}
-
-void event_many_short(void)
-{
-	struct thread *t = &thread_self;
-	struct thread_guard guard;
-
-	thread_guard_enter(t, &guard);
-	thread_settle(t);
-	thread_guard_leave(t, &guard);
 }

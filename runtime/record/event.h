@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recording: from a hook to slots in the thread's window. Nothing here locks, allocates or (but to grow) enters the
- * kernel, and a signal handler may interrupt at any point and record itself. errno is left alone.
- *
- * A call:  if (!event_begin(&e, id)) return real();
- *          result = real();
- *          if (event_end(&e, id, threshold)) event_record(&e, id, backtrace, words, count);
- * Nothing is held across the real call: it may be cancelled, longjmp away or return twice.
- *
- * The way of nearly every call lies in the wrapper itself, and falls through all its branches; what is rare is out of line. For
- * after a system call the processor has forgotten branches and code: each jump and each line of code costs more than it does. */
+/* Recording: into slots in the thread's window. Nothing here locks, allocates or (but to grow) enters the
+ * kernel, and a signal handler may interrupt at any point and record itself. errno is left alone. */
 #ifndef PILLION_EVENT_H
 #define PILLION_EVENT_H
 
@@ -23,69 +15,10 @@
 
 enum { EVENT_ARGS = 6, EVENT_TEXT = 8192 };
 
-struct event {
-	uint64_t start, end;
-	uint64_t previous; /* the call in progress around this one: we are in a handler or a callback */
-	uintptr_t previous_frame;
-	uintptr_t frame; /* of the wrapper: a stack is walked from there, not through us */
-};
-
 /* Does the user want this group, here and now? The whole cost of a deselected call. */
-static inline bool event_wanted(unsigned group)
+static inline bool event_enabled(unsigned group)
 {
 	return process_gate.groups & *process_gate.recording & 1u << group;
-}
-
-static inline bool event_enter(void)
-{
-	return __builtin_expect(thread_self.generation == process.generation, 1) || thread_enter(&thread_self);
-}
-
-/* Always inline: the frame is to be the wrapper's, which is there until event_record(). */
-static inline __attribute__((always_inline)) bool event_begin(struct event *e, unsigned function)
-{
-	struct thread *t = &thread_self;
-	uint64_t current;
-
-	if (!event_enter())
-		return false;
-	e->frame = (uintptr_t)__builtin_frame_address(0);
-	current = t->page->current;
-	e->previous = 0;
-	if (__builtin_expect(current != 0, 0)) {
-		/* A call that lies deeper in the stack than we do was left by longjmp or cancellation. */
-		e->previous = t->current_frame > e->frame ? current : 0;
-		e->previous_frame = t->current_frame;
-	}
-	t->current_frame = e->frame;
-	e->start = clock_now();
-	__atomic_store_n(&t->page->current, (uint64_t)(function + 1) << TF_CURRENT_SHIFT | (e->start << 16 >> 16), __ATOMIC_RELAXED);
-	return true;
-}
-
-/* Out of line: the call's counter has reached a number at which the image deserves a file of its own. */
-__attribute__((noinline, cold)) void event_many_short(void);
-
-/* True: the call lasted long enough to be recorded. Otherwise it has been counted. */
-static inline __attribute__((always_inline)) bool event_end(struct event *e, unsigned function, uint64_t threshold)
-{
-	struct thread *t = &thread_self;
-	struct tf_counter *counter;
-	uint64_t end = clock_now(), duration = end - e->start, previous = e->previous;
-
-	e->end = end;
-	if (__builtin_expect(t->generation != process.generation, 0))
-		return false; /* a forked child returned here, or our own code did */
-	__atomic_store_n(&t->page->current, previous, __ATOMIC_RELAXED);
-	if (__builtin_expect(previous != 0, 0))
-		t->current_frame = e->previous_frame;
-	if (duration >= threshold)
-		return true;
-	counter = &t->page->counters[function];
-	counter->ticks += duration;
-	if (__builtin_expect(++counter->calls == 256, 0))
-		event_many_short();
-	return false;
 }
 
 /* ---- slots: between event_next() and event_taken() this thread writes to its window ---- */
@@ -162,21 +95,8 @@ static inline __attribute__((always_inline)) bool event_put(struct thread *t, ui
 	return true;
 }
 
-/* As event_record(), for all that it does not do itself: long calls, stacks, a new window. */
-__attribute__((noinline)) void event_record_slowly(const struct event *e, unsigned function, uint64_t backtrace, const uint64_t *args,
-							 unsigned count);
-
-/* Records a call that event_end() let through, with `count` (<= EVENT_ARGS) continuation slots, and with its stack if it
- * lasted `backtrace` ticks. */
-static inline __attribute__((always_inline)) void event_record(const struct event *e, unsigned function, uint64_t backtrace,
-							       const uint64_t *args, unsigned count)
-{
-	uint64_t duration = e->end - e->start; /* one below 0 is a huge one here */
-
-	if (__builtin_expect(duration >= TF_DURATION_LONG, 0) || __builtin_expect(duration >= backtrace, 0) || __builtin_expect(count > 2, 0) ||
-	    __builtin_expect(!event_put(&thread_self, e->end, tf_event(TF_CALL, function, e->end, duration), args, count), 0))
-		event_record_slowly(e, function, backtrace, args, count);
-}
+/* Writes an event of `count` slots, whatever event_put() could not do itself. No room: the event is counted as lost. */
+void event_put_slowly(struct thread *t, uint64_t time, const uint64_t *slots, unsigned count);
 
 /* An instant: PUSH, POP, MARK, RANGE_START, RANGE_END; `last` as trace_format.h has it. */
 void event_instant(unsigned kind, unsigned id, uint64_t last, const uint64_t *args, unsigned count);

@@ -70,7 +70,7 @@ static void *map_by_mapping(void *near, uint64_t near_offset, uint64_t offset, u
 /* Names of what is not recorded stay away: the libraries' would make each file 24 KB longer. */
 static size_t name_length(uint32_t function)
 {
-	const struct file_function *f = &file_functions[function];
+	const struct function_name *f = &process_functions->list[function];
 
 	return process_options.trace & 1u << f->group ? strlen(f->name) : 0;
 }
@@ -79,24 +79,25 @@ static uint32_t function_bytes(void)
 {
 	uint32_t bytes = 0;
 
-	for (uint32_t i = 0; i < file_function_count; i++)
+	for (uint32_t i = 0; i < process_functions->count; i++)
 		bytes += 2 + (uint32_t)name_length(i);
 	return bytes;
 }
 
 static void write_functions(uint8_t *at)
 {
-	for (uint32_t i = 0; i < file_function_count; i++) {
+	for (uint32_t i = 0; i < process_functions->count; i++) {
 		size_t length = name_length(i);
 
-		*at++ = file_functions[i].group;
+		*at++ = process_functions->list[i].group;
 		*at++ = (uint8_t)length;
-		memcpy(at, file_functions[i].name, length);
+		memcpy(at, process_functions->list[i].name, length);
 		at += length;
 	}
 }
 
-int file_create(void)
+/* 0 or -errno. Under process.starting. */
+static int create(void)
 {
 	uint32_t names = function_bytes();
 	uint64_t size = file_round(TF_PAGE + names);
@@ -122,12 +123,26 @@ int file_create(void)
 	process.inode = st.st_ino;
 	process.file_end = process.file_size = size;
 	write_functions((uint8_t *)header + TF_PAGE);
-	header->function_count = file_function_count;
+	header->function_count = process_functions->count;
 	header->function_bytes = names;
 	process_describe(header);
 	__atomic_store_n(&header->magic, TF_MAGIC, __ATOMIC_RELEASE);
 	__atomic_store_n(&process.header, header, __ATOMIC_RELEASE);
 	return 0;
+}
+
+bool file_make(void)
+{
+	int error;
+
+	if (__atomic_load_n(&process.header, __ATOMIC_ACQUIRE))
+		return true;
+	sys_lock(&process.starting);
+	error = create();
+	sys_unlock(&process.starting);
+	if (error && error != -EMFILE && error != -ENFILE && error != -ENOMEM && error != -EINTR)
+		process_fail(error == -ENOSPC || error == -EDQUOT ? "no room for the trace file" : "the trace file cannot be made");
+	return !error;
 }
 
 /* The program may have replaced or unmounted anything since: only the very file that we made will do. */

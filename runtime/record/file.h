@@ -11,18 +11,9 @@
 
 #include "runtime/format/trace_format.h"
 
-/* The functions that events may name, by id. Defined by whoever links the recorder: the hook table, or a test. */
-struct file_function {
-	const char *name;
-	uint8_t group; /* enum tf_group */
-};
-extern const struct file_function *const file_functions;
-extern const uint32_t file_function_count;
-extern const uint32_t file_counter_count; /* the first so many have a threshold, so a counter */
-
-/* Creates process.path and maps its head to process.header, if that has not been done. 0 or -errno. Under
- * process.starting. */
-int file_create(void);
+/* Creates process.path and maps its head to process.header, if that has not been done; a failure for good turns recording off.
+ * False: there is no file. Under a guard. */
+bool file_make(void);
 
 /* The size in whole pages of this machine, which are multiples of TF_PAGE. */
 uint64_t file_round(uint64_t size);

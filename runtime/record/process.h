@@ -13,6 +13,7 @@
 #include "runtime/common/hot.h"
 #include "runtime/common/options.h"
 #include "runtime/common/range.h"
+#include "runtime/record/identity.h"
 #include "runtime/record/table.h"
 #include "runtime/format/trace_format.h"
 
@@ -42,8 +43,10 @@ struct process {
 	uint32_t end;  /* enum tf_end, with its status; kept for a file that is made later */
 	int32_t end_status;
 	uint64_t end_ticks;
-	struct sampler *samplers; /* see sample.c */
-	uint32_t sampling;	  /* lock of these */
+	struct sampler *samplers, *kept_samplers; /* see sample.c */
+	uint32_t kept_sampler_count;
+	uint32_t sampling; /* lock of these */
+	uint32_t acting;   /* lock of altstack.c */
 	bool said_unsampled;
 	struct table modules; /* that the trace has; value = where it starts, until one of them has gone */
 	uint32_t unloads;     /* times that one of them had gone, 65535 at most */
@@ -60,6 +63,16 @@ struct process {
 
 extern struct process process HIDDEN;
 
+/* What a forked child inherits. */
+struct process_inherited {
+	bool is_configured;
+	uint64_t generations, nonce, parent_nonce, run;
+	struct identity identity; /* of the image that configured itself; pids are taken anew */
+	struct tf_clock_pair loaded;
+	char directory[PROCESS_NAME_BYTES];
+};
+extern struct process_inherited process_inherited;
+
 /* What hooks look at first: groups that this process records (bits of enum tf_group, 0: recording is off), and the
  * run's range page, all ones or 0. All ones before the start, so that the first call leads to it. */
 struct process_gate {
@@ -73,26 +86,24 @@ extern struct process_gate process_gate HIDDEN;
 extern uint64_t process_osrt_threshold HIDDEN, process_osrt_backtrace HIDDEN, process_cuda_backtrace[CUDA_KINDS] HIDDEN;
 extern struct options process_options;
 extern bool process_is_frozen; /* paths no longer lead where they did: nothing is opened any more. Forked children, too */
-extern struct tf_range_page *process_range; /* NULL: none, recording goes on all the time */
+/* The functions that events may name, by id; given to recorder_attach(). */
+struct function_name {
+	const char *name;
+	uint8_t group; /* enum tf_group */
+};
+struct function_table {
+	const struct function_name *list;
+	uint32_t count, counters; /* the first `counters` functions have a threshold, so a counter */
+};
+extern const struct function_table *process_functions;
 
-/* Starts recording in this image, if it has not been started: at load, at the first call of a forked child, or at a
- * call that comes before our constructor. False: recording is off. Signals must be blocked. */
-bool process_start(void);
+extern struct tf_range_page *process_range; /* NULL: none, recording goes on all the time */
 
 /* Fills in a new file's head: who we are. */
 void process_describe(struct tf_header *header);
 
-/* Makes the trace file, if there is none yet; a failure turns recording off. Under a guard. */
-bool process_make_file(void);
-
 /* Writes a pair of clocks into the head, where there is one. */
 void process_take_clocks(void);
-
-/* Hands over what the loader knows at our constructor; before the first process_start() if at all. */
-void process_set_arguments(int argc, char **argv, char **environment);
-
-/* Says how the image ends; `end` is an enum tf_end. TF_END_NONE takes it back (an exec that failed). */
-void process_end(unsigned end, int status);
 
 /* Something of ours failed for good: recording goes off, the capture's index says why, the target goes on. */
 void process_fail(const char *why);
@@ -102,13 +113,6 @@ void process_note(const char *text);
 
 /* A range that was not the one of -c nvtx: RANGE or RANGE@DOMAIN. Under a guard. */
 void process_seen(const char *range);
-
-/* The file system as we know it, or our rights in it, are about to go (chroot, setuid, unshare): the calling thread takes
- * a large window, the file a reserve, and nothing is opened from here on. With `silent` (a seccomp filter) no system call is made at all. */
-void process_freeze(bool silent);
-
-/* What wait() told of a child. */
-void process_child_ended(int pid, int status);
 
 /* Appends a `bare` line: a program that is started without the recorder, and why. */
 void process_bare(const char *executable, const char *reason);

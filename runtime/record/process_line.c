@@ -5,7 +5,6 @@
 #include <errno.h>
 
 #include "runtime/common/clock.h"
-#include "runtime/record/file.h"
 #include "runtime/common/index.h"
 #include "runtime/record/process.h"
 #include "runtime/common/sys.h"
@@ -85,6 +84,12 @@ void process_note(const char *text)
 	tell("note", text);
 }
 
+void process_fail(const char *why)
+{
+	if (__atomic_exchange_n(&process_gate.groups, 0, __ATOMIC_RELAXED))
+		process_note(why);
+}
+
 void process_seen(const char *range)
 {
 	tell("seen", range);
@@ -125,7 +130,7 @@ static void add_short(struct index_line *line)
 		text_number(&counts, c->ticks);
 		text_number(&functions, i);
 		text_char(&functions, ':');
-		text_add(&functions, file_functions[i].name);
+		text_add(&functions, process_functions->list[i].name);
 	}
 	index_text(line, "short", bytes);
 	index_text(line, "functions", names);

@@ -10,18 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runtime/record/identity.h"
 #include "runtime/record/process.h"
-
-/* What a forked child inherits. */
-struct process_inherited {
-	bool is_configured;
-	uint64_t generations, nonce, parent_nonce, run;
-	struct identity identity; /* of the image that configured itself; pids are taken anew */
-	struct tf_clock_pair loaded;
-	char directory[PROCESS_NAME_BYTES];
-};
-extern struct process_inherited process_inherited;
 
 /* The line that makes the image known. 0 or -errno. */
 int process_line_start(bool is_fork);

@@ -11,8 +11,6 @@
 #include "runtime/common/clock.h"
 #include "runtime/record/file.h"
 #include "runtime/common/loaded.h"
-#include "runtime/stack/sample.h"
-#include "runtime/stack/stack.h"
 #include "runtime/common/sys.h"
 
 enum { FIRST_WINDOW = 16384, SECOND_WINDOW = 65536, WINDOW = 262144, FROZEN_WINDOW = 1 << 20, FROZEN_RESERVE = 64 << 20, RETRY_TICKS = 1 << 24 };
@@ -25,8 +23,17 @@ enum { DEATH_ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS - 1 };
 enum { DEATH_ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS };
 #endif
 
+/* Set at the start, before any thread is attached; forked children inherit them. */
+static struct thread_watch watches[2];
+static unsigned watch_count;
+
 static pthread_key_t death_key;
 static int (*set_key)(pthread_key_t, const void *); /* NULL: no key to be had */
+
+void thread_watch(const struct thread_watch *watch)
+{
+	watches[watch_count++] = *watch;
+}
 
 void thread_guard_enter(struct thread *t, struct thread_guard *g)
 {
@@ -63,7 +70,7 @@ void thread_refresh_name(struct thread *t)
 
 static uint32_t page_bytes(void)
 {
-	size_t bytes = sizeof(struct tf_thread) + file_counter_count * sizeof(struct tf_counter);
+	size_t bytes = sizeof(struct tf_thread) + process_functions->counters * sizeof(struct tf_counter);
 
 	return (uint32_t)file_round(bytes);
 }
@@ -71,7 +78,7 @@ static uint32_t page_bytes(void)
 static void page_begin(struct thread *t, struct tf_thread *page)
 {
 	page->start_ticks = page->window.base_ticks = clock_now();
-	page->counter_count = file_counter_count;
+	page->counter_count = process_functions->counters;
 	t->page = page;
 	thread_refresh_name(t);
 	__atomic_store_n(&page->window.magic, TF_WINDOW_MAGIC, __ATOMIC_RELEASE);
@@ -88,7 +95,7 @@ bool thread_settle(struct thread *t)
 
 	if (is_in_file(t->page))
 		return true;
-	if (!process_make_file())
+	if (!file_make())
 		return false;
 	page = file_window(TF_WINDOW_THREAD, page_bytes(), t->number, 0);
 	if (!page)
@@ -111,7 +118,7 @@ static bool attach(struct thread *t)
 	if (t->number == 0)
 		page = (struct tf_thread *)process.main_page;
 	else
-		page = process_make_file() ? file_window(TF_WINDOW_THREAD, page_bytes(), t->number, 0) : NULL;
+		page = file_make() ? file_window(TF_WINDOW_THREAD, page_bytes(), t->number, 0) : NULL;
 	if (!page) {
 		if (process.header)
 			__atomic_fetch_add(&process.header->threads_lost, 1, __ATOMIC_RELAXED);
@@ -122,22 +129,24 @@ static bool attach(struct thread *t)
 	/* Of a thread whose end we do not see nothing could be given back. */
 	if ((!set_key || set_key(death_key, t)) && t->number && !t->memo)
 		t->memo = THREAD_NO_MEMO;
-	sample_thread_begin(t);
+	for (unsigned i = 0; i < watch_count; i++)
+		if (watches[i].begin)
+			watches[i].begin(t);
 	return true;
 }
 
 bool thread_enter(struct thread *t)
 {
 	struct thread_guard guard;
-	bool is_attached = false;
+	bool is_attached;
 
-	if (t->generation == THREAD_OURS || t->generation == THREAD_DEAD || !process_gate.groups)
+	if (t->generation == process.generation)
+		return true; /* a signal handler has done it meanwhile */
+	if (t->generation == THREAD_OURS || t->generation == THREAD_DEAD || !process_gate.groups || !process.generation)
 		return false;
 	thread_guard_enter(t, &guard);
-	/* A forked child's TLS is its parent's still: those windows are not mapped here. */
-	t->page = NULL;
-	if (process_start())
-		is_attached = attach(t);
+	t->page = NULL; /* in a forked child its parent's still, and not mapped here */
+	is_attached = attach(t);
 	guard.generation = is_attached ? process.generation : process_gate.groups ? THREAD_DEAD : guard.generation;
 	thread_guard_leave(t, &guard);
 	return is_attached;
@@ -222,13 +231,13 @@ static void finish(struct thread *t)
 	struct thread_guard guard;
 
 	thread_guard_enter(t, &guard);
-	sample_thread_end(t);
+	for (unsigned i = watch_count; i-- > 0;)
+		watches[i].end(t);
 	thread_refresh_name(t);
 	t->page->current = 0;
 	t->page->end_ticks = clock_now();
 	t->writing = 0;
 	retire(t);
-	stack_thread_end(t);
 	if (is_in_file(t->page))
 		file_release(&t->page->window, t->page->window.size_bytes);
 	t->page = NULL;

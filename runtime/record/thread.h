@@ -40,8 +40,8 @@ struct thread {
 
 extern __thread struct thread thread_self __attribute__((tls_model("initial-exec"))) HIDDEN;
 
-/* The slow way into a recorded call: attaches the thread, or starts the process (also a forked child) first. False:
- * the call is to be forwarded. */
+/* Attaches the thread, if the recorder has been started in this image (recorder_attach() starts it). False: its calls are to be
+ * forwarded. */
 __attribute__((cold)) bool thread_enter(struct thread *t);
 
 /* May the calling thread record? For code that runs only once the recorder has started. */
@@ -49,6 +49,13 @@ static inline bool thread_attached(void)
 {
 	return __builtin_expect(thread_self.generation == process.generation, 1) || thread_enter(&thread_self);
 }
+
+/* What modules that keep something for each thread do when one is attached (NULL: nothing) and when it ends. Under a guard. */
+struct thread_watch {
+	void (*begin)(struct thread *t);
+	void (*end)(struct thread *t);
+};
+void thread_watch(const struct thread_watch *watch);
 
 /* Guards a stretch of our own slow code: calls made in it are forwarded, signals wait, cancellation too. Not across a real call. */
 struct thread_guard {

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <ucontext.h>
 
+#include "runtime/stack/altstack.h"
 #include "runtime/common/clock.h"
 #include "runtime/record/event.h"
 #include "runtime/common/loaded.h"
@@ -15,20 +16,22 @@
 #include "runtime/common/sys.h"
 #include "runtime/common/text.h"
 
-enum { STACK_BYTES = 131072, CHECKED = 16, COST_SHARE = 32, MICROSECOND = 1000, LONGEST_US = 0xffffff };
+enum { GUARD_BYTES = 4096, STACK_BYTES = 131072, STACK_KEPT = 8, CHECKED = 16, COST_SHARE = 32, MICROSECOND = 1000, LONGEST_US = 0xffffff };
 
-/* A thread's timer, and the stack that its samples are taken on: the one that is interrupted may be nearly full, and an
- * alternate one tiny. Lies at the low end of that stack. Given to another thread when its own has ended; never unmapped. */
+/* A thread's timer, and above all the alternate stack that its samples run on: a guard page, the stack, and this struct. */
 struct sampler {
-	struct sampler *next;
-	uint32_t tid; /* 0: free */
-	int timer;    /* the kernel's number, -1: none */
+	struct sampler *next, *previous; /* of those in use, or, by `next` alone, of those that are kept for other threads */
+	uint32_t tid;
+	int timer;   /* the kernel's number, -1: none */
+	bool is_off; /* the thread's alternate stack is not ours any more */
 	uint64_t period_ns;
 	uint64_t cpu_ns;     /* the thread's clock as far as samples account for it */
 	uint64_t cost_ns;    /* of the samples since the last look at it, by the same clock: while others have the processor they cost nothing */
 	uint64_t checked_ns; /* that clock then */
 	uint32_t taken;
-};
+} __attribute__((aligned(64)));
+
+enum { USED_BYTES = STACK_BYTES - sizeof(struct sampler) };
 
 struct timer_event { /* the kernel's struct sigevent */
 	void *value;
@@ -39,6 +42,11 @@ int sample_signal;
 __thread bool sample_is_masked __attribute__((tls_model("initial-exec")));
 static int (*set_action)(int signal, const struct sigaction *action, struct sigaction *old);
 static char mark; /* its address is in the signals of our timers */
+
+static bool is_our_timers(const siginfo_t *info)
+{
+	return info->si_code == SI_TIMER && info->si_value.sival_ptr == &mark;
+}
 
 /* ---- timers ---- */
 
@@ -71,41 +79,113 @@ static void disarm(struct sampler *s)
 	s->timer = -1;
 }
 
-static struct sampler *find_free(void)
-{
-	struct sampler *s = process.samplers;
+/* ---- stacks ---- */
 
-	while (s && s->tid)
-		s = s->next;
-	if (s)
-		return s;
-	s = sys_mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-	if (!s)
+static char *low_of(struct sampler *s)
+{
+	return (char *)s - USED_BYTES;
+}
+
+/* Touched only when samples come, but for its last page. */
+static struct sampler *map_stack(void)
+{
+	enum { FLAGS = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK };
+	char *at = sys_mmap(NULL, GUARD_BYTES + STACK_BYTES, PROT_READ | PROT_WRITE, FLAGS, -1, 0);
+
+	if (!at)
 		return NULL;
+	sys_call(SYS_mprotect, at, GUARD_BYTES, PROT_NONE, 0);
+	return (struct sampler *)(at + GUARD_BYTES + USED_BYTES);
+}
+
+/* The calling thread's: what it has had since before a fork, one that an ended thread left, or a new one. */
+static struct sampler *take_stack(void)
+{
+	char *own = altstack_own();
+	struct sampler *s = process.kept_samplers;
+
+	if (own)
+		return (struct sampler *)(own + USED_BYTES);
+	if (s) {
+		process.kept_samplers = s->next;
+		process.kept_sampler_count--;
+		return s;
+	}
+	return map_stack();
+}
+
+static void give_stack(struct sampler *s)
+{
+	if (process.kept_sampler_count < STACK_KEPT) {
+		s->next = process.kept_samplers;
+		process.kept_samplers = s;
+		process.kept_sampler_count++;
+	} else {
+		sys_munmap(low_of(s) - GUARD_BYTES, GUARD_BYTES + STACK_BYTES);
+	}
+}
+
+static void link_sampler(struct sampler *s)
+{
+	s->previous = NULL;
 	s->next = process.samplers;
+	if (s->next)
+		s->next->previous = s;
 	process.samplers = s;
-	return s;
+}
+
+static void unlink_sampler(struct sampler *s)
+{
+	if (s->next)
+		s->next->previous = s->previous;
+	if (s->previous)
+		s->previous->next = s->next;
+	else
+		process.samplers = s->next;
+}
+
+/* ---- threads ---- */
+
+static const char *begin(struct thread *t)
+{
+	struct sampler *s = take_stack();
+
+	if (!s)
+		return "CPU samples: a thread has none, there is no room for its signal stack (RLIMIT_AS?)";
+	if (!altstack_begin(low_of(s), USED_BYTES)) {
+		give_stack(s);
+		return "CPU samples: a thread has none, it runs on an alternate signal stack of its own";
+	}
+	*s = (struct sampler){.tid = (uint32_t)sys_gettid(), .timer = -1};
+	s->period_ns = 1000000000 / process_options.sampling_frequency;
+	s->cpu_ns = s->checked_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	link_sampler(s);
+	t->sampler = s;
+	return arm(s) ? NULL : "CPU samples: a thread has none, its timer could not be made (RLIMIT_SIGPENDING?)";
 }
 
 void sample_thread_begin(struct thread *t)
 {
-	struct sampler *s;
-	bool is_armed = false;
+	const char *why;
 
 	if (!sample_signal)
 		return;
 	sys_lock(&process.sampling);
-	s = find_free();
-	if (s) {
-		*s = (struct sampler){.next = s->next, .tid = (uint32_t)sys_gettid(), .timer = -1};
-		s->period_ns = 1000000000 / process_options.sampling_frequency;
-		s->cpu_ns = s->checked_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-		is_armed = arm(s);
-	}
+	why = begin(t);
 	sys_unlock(&process.sampling);
-	t->sampler = s;
-	if (!is_armed && !__atomic_exchange_n(&process.said_unsampled, true, __ATOMIC_RELAXED))
-		process_note("CPU samples: a thread has none, its timer could not be made (RLIMIT_SIGPENDING?)");
+	if (why && !__atomic_exchange_n(&process.said_unsampled, true, __ATOMIC_RELAXED))
+		process_note(why);
+}
+
+/* A sample that is under way would come when the stack is the program's again. One that others sent is sent again. */
+static void drop_pending(void)
+{
+	uint64_t ours = sample_signal ? 1ull << (sample_signal - 1) : 0;
+	struct timespec none = {0, 0};
+	siginfo_t info;
+
+	if (ours && sys_call(SYS_rt_sigtimedwait, &ours, &info, &none, sizeof(ours)) > 0 && !is_our_timers(&info))
+		sys_call(SYS_tgkill, sys_getpid(), sys_gettid(), info.si_signo, 0);
 }
 
 void sample_thread_end(struct thread *t)
@@ -117,7 +197,10 @@ void sample_thread_end(struct thread *t)
 		return;
 	sys_lock(&process.sampling);
 	disarm(s);
-	s->tid = 0;
+	unlink_sampler(s);
+	drop_pending();
+	if (altstack_end())
+		give_stack(s);
 	sys_unlock(&process.sampling);
 }
 
@@ -131,6 +214,7 @@ void sample_stop(void)
 		disarm(s);
 	sample_signal = 0;
 	sys_unlock(&process.sampling);
+	altstack_stop();
 	sys_signals_restore(&signals);
 }
 
@@ -184,15 +268,6 @@ static void settle_call(ucontext_t *u)
 	r[REG_RIP] += SYSCALL_BYTES;
 	r[REG_RAX] = -EINTR;
 }
-
-static __attribute__((noinline)) void call_on(void *top, void (*function)(const void *), const void *argument)
-{
-	__asm__ volatile("movq %%rsp, %%rbx\n\tmovq %[top], %%rsp\n\tcall *%[function]\n\tmovq %%rbx, %%rsp"
-			 : "+D"(argument), [top] "+r"(top), [function] "+r"(function)
-			 :
-			 : "rbx", "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc", "xmm0", "xmm1", "xmm2",
-			   "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
-}
 #else
 static struct stack_place place_of(const ucontext_t *u)
 {
@@ -204,18 +279,6 @@ static struct stack_place place_of(const ucontext_t *u)
 static void settle_call(ucontext_t *u)
 {
 	(void)u; /* no samples here yet, see missing() */
-}
-
-static __attribute__((noinline)) void call_on(void *top, void (*function)(const void *), const void *argument)
-{
-	register const void *x0 __asm__("x0") = argument;
-
-	__asm__ volatile("mov x19, sp\n\tmov sp, %[top]\n\tblr %[function]\n\tmov sp, x19"
-			 : "+r"(x0)
-			 : [top] "r"(top), [function] "r"(function)
-			 : "x19", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16",
-			   "x17", "x30", "memory", "cc", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v16", "v17", "v18", "v19",
-			   "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31");
 }
 #endif
 
@@ -241,7 +304,7 @@ static void look_at_cost(struct thread *t, struct sampler *s, uint64_t cpu_ns)
 	event_blob(TF_BLOB_SAMPLING, t->number, &sampling, sizeof(sampling));
 }
 
-static void take(const void *context)
+static void take(const ucontext_t *context)
 {
 	struct thread *t = &thread_self;
 	struct sampler *s = t->sampler;
@@ -272,17 +335,46 @@ static void pass_on(int signal, ucontext_t *u)
 	sys_call(SYS_tgkill, sys_getpid(), sys_gettid(), signal, 0);
 }
 
+/* The kernel has another alternate stack than ours. */
+static void switch_off(struct sampler *s)
+{
+	s->is_off = true;
+	disarm(s);
+	if (!__atomic_exchange_n(&process.said_unsampled, true, __ATOMIC_RELAXED))
+		process_note("CPU samples: a thread has no more, its alternate signal stack cannot be ours (SS_AUTODISARM, or set past libc)");
+}
+
+void sample_stack_changed(void)
+{
+	struct thread *t = &thread_self;
+	uint64_t signals;
+	int error = errno;
+
+	if (t->generation != process.generation || !t->sampler || altstack_own())
+		return;
+	sys_signals_block(&signals);
+	sys_lock(&process.sampling);
+	switch_off(t->sampler);
+	sys_unlock(&process.sampling);
+	sys_signals_restore(&signals);
+	errno = error;
+}
+
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
 	struct thread *t = &thread_self;
 
-	if (info->si_code != SI_TIMER || info->si_value.sival_ptr != &mark) {
+	if (!is_our_timers(info)) {
 		pass_on(signal, context);
 		return;
 	}
 	settle_call(context);
-	if (t->generation == process.generation && t->sampler)
-		call_on((char *)t->sampler + STACK_BYTES, take, context);
+	if (t->generation != process.generation || !t->sampler)
+		return;
+	if (altstack_is_ours(__builtin_frame_address(0)))
+		take(context);
+	else if (!altstack_repair(&((ucontext_t *)context)->uc_stack)) /* if so, the next sample is on our stack */
+		switch_off(t->sampler);
 }
 
 /* ---- the signal ---- */
@@ -294,7 +386,7 @@ static bool is_free(int signal)
 	return !set_action(signal, NULL, &now) && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL;
 }
 
-/* Not on the interrupted stack where there is an alternate one: Go's own are small. All signals wait meanwhile. */
+/* All signals wait while a sample is taken. */
 static void choose(int below)
 {
 	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
@@ -327,7 +419,7 @@ void sample_release(int signal)
 		set_action(signal, &standard, NULL);
 		choose(signal - 1);
 		for (struct sampler *s = process.samplers; s; s = s->next)
-			if (s->tid)
+			if (!s->is_off)
 				arm(s);
 		process_note(sample_signal ? "CPU samples: the program took our signal, we moved to another"
 					   : "CPU samples: the program uses every signal that we could, none from here on");
@@ -371,9 +463,12 @@ void sample_init(void)
 
 	if (!process_options.sample)
 		return;
+	thread_watch(&(struct thread_watch){sample_thread_begin, sample_thread_end});
 	set_action = loaded_next("sigaction");
-	if (!why && set_action)
+	if (!why && set_action) {
+		altstack_init(set_action); /* before ours is one of those with SA_ONSTACK */
 		choose(SAMPLE_SIGNAL_FIRST);
+	}
 	if (why || !sample_signal)
 		process_note(why ? why : "CPU samples: the program uses every signal that we could");
 }

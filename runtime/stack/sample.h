@@ -31,6 +31,9 @@ void sample_init(void);
 void sample_thread_begin(struct thread *t);
 void sample_thread_end(struct thread *t);
 
+/* The program has set an alternate stack for the calling thread: if it does not let ours be, the thread has no samples any more. */
+void sample_stack_changed(void);
+
 /* No timer any more, for good: a seccomp filter may forbid the return from a handler. Any thread. */
 void sample_stop(void);
 

@@ -12,13 +12,15 @@
 #include "runtime/common/loaded.h"
 #include "runtime/stack/module.h"
 #include "runtime/python/pystack.h"
+#include "runtime/common/readable.h"
 #include "runtime/common/sys.h"
+#include "runtime/stack/altstack.h"
 
 #ifdef HAVE_UNWIND
 #include <unwind_pillion.h>
 
 /* An unwind takes a few KiB; nearer to a stack's end than this we do not dare. */
-enum { ROOM = 16384, PAGE = 4096, WARM = 8, PROBES = 2048, HANDLER_FRAMES = 16, MAIN_STACK = 8 << 20 };
+enum { ROOM = 16384, WARM = 8, HANDLER_FRAMES = 16, MAIN_STACK = 8 << 20 };
 
 /* Frames of our own that come first: none where the walk starts at the wrapper's caller. */
 #if defined(__x86_64__)
@@ -30,6 +32,13 @@ enum { SKIPPED = 8 };
 static uintptr_t main_low, main_high, main_top; /* main_top: its control block, which lies elsewhere */
 static bool has_alternate_stack; /* a forked child inherits it, so it is not in `process` */
 
+static void end_thread(struct thread *t)
+{
+	if (t->memo && t->memo != THREAD_NO_MEMO)
+		sys_munmap(t->memo, UNW_PILLION_MEMO);
+	t->memo = THREAD_NO_MEMO;
+}
+
 void stack_init(void)
 {
 	struct {
@@ -37,6 +46,7 @@ void stack_init(void)
 	} limit = {0, 0};
 	void *warm[WARM];
 
+	thread_watch(&(struct thread_watch){.end = end_thread});
 	/* glibc 2.35's way to find a module without a lock. */
 	unw_pillion_init(loaded_next("_dl_find_object"));
 	sys_call(SYS_prlimit64, 0, RLIMIT_STACK, NULL, &limit);
@@ -48,31 +58,12 @@ void stack_init(void)
 	unw_pillion_backtrace(warm, WARM, 0, 0);
 }
 
-/* The kernel reads the mask before it looks at an impossible "how": EFAULT or EINVAL, and no effect. */
-static bool is_readable(uintptr_t address)
-{
-	return sys_call(SYS_rt_sigprocmask, -1, address & ~7ul, 0, sizeof(uint64_t)) == -EINVAL;
-}
-
-static bool are_readable(uintptr_t from, uintptr_t to)
-{
-	if (to - from > (uintptr_t)PROBES * PAGE)
-		return false;
-	for (from &= ~(uintptr_t)(PAGE - 1); from < to; from += PAGE)
-		if (!is_readable(from))
-			return false;
-	return true;
-}
-
-bool stack_is_readable(const void *from, uint64_t size)
-{
-	return are_readable((uintptr_t)from, (uintptr_t)from + size);
-}
-
 static bool is_on_alternate(void)
 {
 	stack_t s = {0};
 
+	if (altstack_is_programs(__builtin_frame_address(0)))
+		return true;
 	return sys_call(SYS_sigaltstack, NULL, &s, 0, 0) < 0 || s.ss_flags & SS_ONSTACK;
 }
 
@@ -82,13 +73,13 @@ static bool learn_bounds(struct thread *t, uintptr_t sp)
 {
 	uintptr_t top = (uintptr_t)__builtin_thread_pointer();
 
-	if (!are_readable(sp - ROOM, sp))
+	if (!readable_between(sp - ROOM, sp))
 		return false;
-	if (t->stack_high && sp < t->stack_low && are_readable(sp, t->stack_low)) {
+	if (t->stack_high && sp < t->stack_low && readable_between(sp, t->stack_low)) {
 		t->stack_low = sp - ROOM;
 		return true;
 	}
-	if (sp >= top || !are_readable(sp, top))
+	if (sp >= top || !readable_between(sp, top))
 		return false;
 	t->stack_low = sp - ROOM;
 	t->stack_high = top;
@@ -265,7 +256,7 @@ uint32_t stack_take_at(struct thread *t, const struct stack_place *place)
 
 	if (!find_bounds(t, place->sp, &low, &high)) {
 		low = high = 0;
-		if (sys_is_silent || !is_readable(place->sp)) {
+		if (sys_is_silent || !readable_address(place->sp)) {
 			t->page->stacks_lost++;
 			return 0;
 		}
@@ -280,13 +271,6 @@ uint32_t stack_take_at(struct thread *t, const struct stack_place *place)
 	if (!is_known)
 		t->page->stacks_lost++;
 	return is_known ? id : 0;
-}
-
-void stack_thread_end(struct thread *t)
-{
-	if (t->memo && t->memo != THREAD_NO_MEMO)
-		sys_munmap(t->memo, UNW_PILLION_MEMO);
-	t->memo = THREAD_NO_MEMO;
 }
 
 void stack_alternate_seen(void)
@@ -324,20 +308,10 @@ uint32_t stack_take(struct thread *t, uintptr_t frame)
 	return 0;
 }
 
-void stack_thread_end(struct thread *t)
-{
-	(void)t;
-}
-
 uint32_t stack_take_at(struct thread *t, const struct stack_place *place)
 {
 	t->page->stacks_lost++;
 	return 0;
-}
-
-bool stack_is_readable(const void *from, uint64_t size)
-{
-	return false;
 }
 
 void stack_alternate_seen(void)

@@ -19,12 +19,6 @@ void stack_init(void);
  * near a stack's end. Safe in a signal handler from glibc 2.35 on; before that a new stack takes the loader's lock. */
 uint32_t stack_take(struct thread *t, uintptr_t frame);
 
-/* May these bytes be read? Asks the kernel, a system call for each page; false where no system call is allowed. */
-bool stack_is_readable(const void *from, uint64_t size);
-
-/* The thread ends: gives back what its walks kept. Signals must be blocked. */
-void stack_thread_end(struct thread *t);
-
 /* Where a signal came upon the thread: its program counter, stack pointer, frame pointer and (aarch64) link register. */
 struct stack_place {
 	uintptr_t pc, sp, fp, lr;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the benchmarks compare: candidates in turn, rounds and their medians, rows of figures, captures that are checked and tidied up."""
+"""How the benchmarks compare: candidates in turn, rounds and their medians, rows of figures, captures that are checked
+and tidied up."""
 import os
 import shutil
 import statistics
@@ -36,7 +37,8 @@ class Bench:
     def __init__(self, build, rounds, directories):
         self.build, self.rounds = build, rounds
         self.shared_object = os.path.join(build, "preload", "libpillion.so")
-        self.floor_libraries = {n: os.path.join(build, "tests", "bench", f"lib{n}.so") for n in ("floor", "clocks", "empty", "enter")}
+        self.floor_libraries = {n: os.path.join(build, "tests", "bench", f"lib{n}.so")
+            for n in ("floor", "clocks", "empty", "enter")}
         self.report = os.path.join(build, "report", "pillion-report")
         self.places = []
         try:
@@ -47,7 +49,8 @@ class Bench:
             raise
         self.rows, self.failures, self.captures, self.is_large = [], [], 0, False
         # Nothing of a user's own settings may leak into what is measured.
-        self.environment = {k: v for k, v in os.environ.items() if not k.startswith(("PILLION_", "NVTX_", "LD_PRELOAD"))}
+        self.environment = {k: v for k, v in os.environ.items()
+            if not k.startswith(("PILLION_", "NVTX_", "LD_PRELOAD"))}
 
     def close(self):
         for _, directory in self.places:
@@ -74,7 +77,8 @@ class Bench:
 
     def yardstick(self, name, place):
         library = self.floor_libraries[name]
-        return {"LD_PRELOAD": library, "NVTX_INJECTION64_PATH": library, "BENCH_FLOOR": os.path.join(place, "floor")}, None
+        return {"LD_PRELOAD": library, "NVTX_INJECTION64_PATH": library,
+            "BENCH_FLOOR": os.path.join(place, "floor")}, None
 
     def execute(self, argv, env):
         try:

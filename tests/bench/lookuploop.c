@@ -15,19 +15,50 @@ static const struct {
 	int version;
 	unsigned flags;
 } wanted[] = {
-	{"cuInit", 2000, 0}, {"cuDeviceGet", 2000, 0}, {"cuDeviceGetCount", 2000, 0}, {"cuDeviceGetName", 2000, 0},
-	{"cuDeviceTotalMem", 3020, 0}, {"cuDeviceGetAttribute", 2000, 0}, {"cuDriverGetVersion", 2020, 0},
-	{"cuDevicePrimaryCtxRetain", 7000, 0}, {"cuCtxGetCurrent", 4000, 0}, {"cuCtxSetCurrent", 4000, 0},
-	{"cuCtxSynchronize", 2000, 0}, {"cuModuleLoadData", 2000, 0}, {"cuModuleGetFunction", 2000, 0},
-	{"cuLibraryLoadData", 12000, 0}, {"cuLibraryGetKernel", 12000, 0}, {"cuKernelGetFunction", 12000, 0},
-	{"cuMemGetInfo", 3020, 0}, {"cuMemAlloc", 3020, 0}, {"cuMemFree", 3020, 0}, {"cuMemHostAlloc", 2020, 0},
-	{"cuPointerGetAttributes", 7000, 0}, {"cuMemAllocAsync", 11020, 0}, {"cuMemAllocAsync", 11020, 2},
-	{"cuMemcpy", 4000, 0}, {"cuMemcpy", 7000, 2}, {"cuMemcpyHtoDAsync", 3020, 0}, {"cuMemcpyHtoDAsync", 7000, 2},
-	{"cuMemsetD8Async", 3020, 0}, {"cuMemsetD8Async", 7000, 2}, {"cuFuncGetAttribute", 2020, 0},
-	{"cuLaunchKernel", 4000, 0}, {"cuLaunchKernel", 7000, 2}, {"cuLaunchKernelEx", 11060, 0},
-	{"cuEventRecord", 2000, 0}, {"cuEventQuery", 2000, 0}, {"cuStreamCreate", 2000, 0}, {"cuStreamSynchronize", 2000, 0},
-	{"cuStreamGetPriority", 5050, 0}, {"cuGraphLaunch", 10000, 0}, {"cuGraphCreate", 10000, 0},
-	{"cuGetErrorString", 6000, 0}, {"cuTexObjectCreate", 5000, 0}, {"cuProfilerStart", 4000, 0}, {"cuGetProcAddress", 12000, 0},
+    {"cuInit", 2000, 0},
+    {"cuDeviceGet", 2000, 0},
+    {"cuDeviceGetCount", 2000, 0},
+    {"cuDeviceGetName", 2000, 0},
+    {"cuDeviceTotalMem", 3020, 0},
+    {"cuDeviceGetAttribute", 2000, 0},
+    {"cuDriverGetVersion", 2020, 0},
+    {"cuDevicePrimaryCtxRetain", 7000, 0},
+    {"cuCtxGetCurrent", 4000, 0},
+    {"cuCtxSetCurrent", 4000, 0},
+    {"cuCtxSynchronize", 2000, 0},
+    {"cuModuleLoadData", 2000, 0},
+    {"cuModuleGetFunction", 2000, 0},
+    {"cuLibraryLoadData", 12000, 0},
+    {"cuLibraryGetKernel", 12000, 0},
+    {"cuKernelGetFunction", 12000, 0},
+    {"cuMemGetInfo", 3020, 0},
+    {"cuMemAlloc", 3020, 0},
+    {"cuMemFree", 3020, 0},
+    {"cuMemHostAlloc", 2020, 0},
+    {"cuPointerGetAttributes", 7000, 0},
+    {"cuMemAllocAsync", 11020, 0},
+    {"cuMemAllocAsync", 11020, 2},
+    {"cuMemcpy", 4000, 0},
+    {"cuMemcpy", 7000, 2},
+    {"cuMemcpyHtoDAsync", 3020, 0},
+    {"cuMemcpyHtoDAsync", 7000, 2},
+    {"cuMemsetD8Async", 3020, 0},
+    {"cuMemsetD8Async", 7000, 2},
+    {"cuFuncGetAttribute", 2020, 0},
+    {"cuLaunchKernel", 4000, 0},
+    {"cuLaunchKernel", 7000, 2},
+    {"cuLaunchKernelEx", 11060, 0},
+    {"cuEventRecord", 2000, 0},
+    {"cuEventQuery", 2000, 0},
+    {"cuStreamCreate", 2000, 0},
+    {"cuStreamSynchronize", 2000, 0},
+    {"cuStreamGetPriority", 5050, 0},
+    {"cuGraphLaunch", 10000, 0},
+    {"cuGraphCreate", 10000, 0},
+    {"cuGetErrorString", 6000, 0},
+    {"cuTexObjectCreate", 5000, 0},
+    {"cuProfilerStart", 4000, 0},
+    {"cuGetProcAddress", 12000, 0},
 };
 enum { COUNT = sizeof(wanted) / sizeof(*wanted), PASSES = 10, CALLS = 2000 };
 
@@ -90,8 +121,8 @@ static int call(int rounds, __typeof__(&cuLaunchKernel) launch)
 	return tell();
 }
 
-int cublasSgemm_v2(void *h, int ta, int tb, int m, int n, int k, const float *alpha, const float *a, int lda, const float *b, int ldb,
-		   const float *beta, float *c, int ldc);
+int cublasSgemm_v2(void *h, int ta, int tb, int m, int n, int k, const float *alpha, const float *a, int lda,
+		   const float *b, int ldb, const float *beta, float *c, int ldc);
 
 static int multiply(int rounds)
 {

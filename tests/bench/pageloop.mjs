@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// pageloop.mjs CHROMIUM PAGE: opens a page of export -t html and moves its timeline. Prints, in ms: when it first painted, and what CPU
-// time the page's thread used for a frame at three zooms: others at work on the machine are not in it, nor is waiting for a display.
+// pageloop.mjs CHROMIUM PAGE: opens a page of export -t html and moves its timeline. Prints, in ms: when it first
+// painted, and what CPU time the page's thread used for a frame at three zooms: others at work on the machine are not
+// in it, nor is waiting for a display.
 import {pathToFileURL} from 'node:url';
 import {Browser} from '../e2e/browser.mjs';
 
 const FRAMES = 60;
 const [chromium, file] = process.argv.slice(2);
 
-// One move, and its frame to the end: the page draws in a callback of the next one, and a task behind it comes when that is handed over.
+// One move, and its frame to the end: the page draws in a callback of the next one, and a task behind it comes when
+// that is handed over.
 const PAN = `(async zoom => {
 	document.getElementById('tab-timeline').click();
 	const target = document.getElementById('scroller');
@@ -15,7 +17,8 @@ const PAN = `(async zoom => {
 	for (let i = 0; i < zoom; i++)
 		document.getElementById('zoom-in').click();
 	for (let i = 0; i < ${FRAMES}; i++) {
-		target.dispatchEvent(new WheelEvent('wheel', {deltaX: i < ${FRAMES / 2} ? 25 : -25, bubbles: true, cancelable: true}));
+		target.dispatchEvent(new WheelEvent('wheel', {deltaX: i < ${FRAMES / 2} ? 25 : -25,
+			bubbles: true, cancelable: true}));
 		await new Promise(done => requestAnimationFrame(() => {
 			const {port1, port2} = new MessageChannel();
 			port1.onmessage = done;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampleloop TURNS SLICES: CPU time in ns of a slice of TURNS multiplications, 20 frames down. Prints "median=NS min=NS". */
+/* sampleloop TURNS SLICES: CPU time in ns of a slice of TURNS multiplications, 20 frames down. Prints "median=NS
+ * min=NS". */
 #include "bench.h"
 
 enum { DEPTH = 20, MAX_SLICES = 10000 };

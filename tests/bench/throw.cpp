@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// throw COUNT: throws and catches COUNT exceptions, a few frames and one destructor apart, and prints "median=NS min=NS" per
-// exception, over slices of a tenth each.
+// throw COUNT: throws and catches COUNT exceptions, a few frames and one destructor apart, and prints "median=NS
+// min=NS" per exception, over slices of a tenth each.
 #include <stdexcept>
 
 #include "bench.h"

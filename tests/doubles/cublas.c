@@ -95,8 +95,9 @@ static cublasStatus_t product(cublasHandle_t handle, const char *kernel_name, in
 		return CUBLAS_STATUS_NOT_INITIALIZED;
 	if (m <= 0 || n <= 0 || k <= 0 || batches <= 0)
 		return m < 0 || n < 0 || k < 0 || batches < 0 ? CUBLAS_STATUS_INVALID_VALUE : CUBLAS_STATUS_SUCCESS;
-	return driver_launch(handle->library, kernel_name, grid, 128, handle->stream, NULL) ? CUBLAS_STATUS_SUCCESS :
-											       CUBLAS_STATUS_EXECUTION_FAILED;
+	return driver_launch(handle->library, kernel_name, grid, 128, handle->stream, NULL)
+		   ? CUBLAS_STATUS_SUCCESS
+		   : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
 cublasStatus_t cublasSgemm_v2(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,

@@ -81,7 +81,8 @@ static void *alias_of(void *function)
 	if (!getenv("PILLION_SIMGPU_ALIASES"))
 		return function;
 	if (!code)
-		code = mmap(NULL, BYTES * COUNT, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		code =
+		    mmap(NULL, BYTES * COUNT, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	for (at = code; at < code + used * BYTES; at += BYTES)
 		if (!memcmp(at + 8, &function, sizeof(function)))
 			return at;
@@ -135,7 +136,8 @@ static void log_lookup(const char *name, int version, cuuint64_t flags, const vo
 	if (is_wanted < 0)
 		is_wanted = getenv("PILLION_SIMGPU_LOOKUPS") != NULL;
 	if (is_wanted)
-		sim_log("lookup", ",\"name\":\"%s\",\"version\":%d,\"flags\":%d,\"found\":%d", name, version, (int)flags, found != NULL);
+		sim_log("lookup", ",\"name\":\"%s\",\"version\":%d,\"flags\":%d,\"found\":%d", name, version,
+			(int)flags, found != NULL);
 }
 
 ENTRY_QUIET(cuGetProcAddress_v2, 12000, (symbol, pfn, cudaVersion, flags, symbolStatus), const char *symbol,

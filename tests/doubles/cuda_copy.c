@@ -78,6 +78,15 @@ ENTRY_STREAM(cuMemcpyAsync, 4000, _ptsz, 7000, (dst, src, ByteCount, hStream), C
 	return copy_line(stream, dst, src, ByteCount, true, ANY);
 }
 
+/* The attributes say what the copy may overlap with: nothing that is simulated. */
+ENTRY_STREAM(cuMemcpyWithAttributesAsync, 13020, _ptsz, 13020, (dst, src, size, attr, hStream), CUdeviceptr dst,
+	    CUdeviceptr src, size_t size, CUmemcpyAttributes *attr, CUstream hStream)
+{
+	STREAM_OR_RETURN(stream, hStream);
+
+	return copy_line(stream, dst, src, size, true, ANY);
+}
+
 ENTRY_STREAM(cuMemcpyHtoD_v2, 3020, _ptds, 7000, (dstDevice, srcHost, ByteCount), CUdeviceptr dstDevice,
 	    const void *srcHost, size_t ByteCount)
 {

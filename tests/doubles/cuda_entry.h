@@ -21,6 +21,8 @@
 #include <cupti_driver_cbid.h>
 #include <generated_cuda_meta.h>
 
+#include "cuda_13020.h"
+
 struct cuda_entry {
 	const char *symbol;
 	void (*function)(void);

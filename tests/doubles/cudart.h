@@ -24,6 +24,7 @@
 #include <cupti_runtime_cbid.h>
 #include <generated_cuda_runtime_api_meta.h>
 
+#include "cuda_13020.h"
 #include "cudart_driver.h"
 
 #define RT_FUNCTION(base, suffix, version) __typeof__(base##suffix) *base##suffix;

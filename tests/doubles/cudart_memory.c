@@ -225,6 +225,12 @@ RT_STREAM(cudaMemcpyAsync, v3020, _ptsz, v7000, (dst, src, count, kind, stream),
 	return copy_async(is_per_thread, dst, src, count, kind, stream);
 }
 
+RT_STREAM(cudaMemcpyWithAttributesAsync, v13020, _ptsz, v13020, (dst, src, size, attr, stream), void *dst,
+	    const void *src, size_t size, struct cudaMemcpyAttributes *attr, cudaStream_t stream)
+{
+	return RT_ERROR(DRV_OF(cuMemcpyAsync, _ptsz)(at(dst), at(src), size, stream));
+}
+
 RT(cudaMemcpyPeer, v4000, (dst, dstDevice, src, srcDevice, count), void *dst, int dstDevice, const void *src,
 	    int srcDevice, size_t count)
 {

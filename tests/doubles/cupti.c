@@ -75,8 +75,9 @@ static uint64_t wall_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* The offset is taken once, so that no two records change their order or their distance. CUPTI asks for the time as it makes each
- * record; of many readings here the closest stands for that: one that is interrupted would put all records beside their calls. */
+/* The offset is taken once, so that no two records change their order or their distance. CUPTI asks for the time as
+ * it makes each record; of many readings here the closest stands for that: one that is interrupted would put all
+ * records beside their calls. */
 static void clock_take(void)
 {
 	uint64_t closest = UINT64_MAX;

@@ -185,8 +185,8 @@ static void log_handed_over(uint64_t since_ns, uint64_t period_ns)
 	is_all = !buffers.handing_over;
 	unlock();
 	if (is_all && simcupti.interface)
-		simcupti.interface->log("cupti_flushed", ",\"since\":%llu,\"period\":%llu", (unsigned long long)since_ns,
-					(unsigned long long)period_ns);
+		simcupti.interface->log("cupti_flushed", ",\"since\":%llu,\"period\":%llu",
+					(unsigned long long)since_ns, (unsigned long long)period_ns);
 }
 
 /* Wakes for full buffers and, if a period is set, to hand over the one being filled. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Libraries that only say how they were called: the function's name and all its arguments, a line each, numbers to the last
- * bit. What is said with "- " before it is called to describe, not to compute. */
+/* Libraries that only say how they were called: the function's name and all its arguments, a line each, numbers to
+ * the last bit. What is said with "- " before it is called to describe, not to compute. */
 #include "libraries.h"
 
 #include <stdio.h>
@@ -36,29 +36,32 @@ int cublasSetMathMode(void *handle, int mode)
 	SAY("- cublasSetMathMode %d %d\n", handle != NULL, mode);
 }
 
-int cublasSgemm_v2(void *handle, int ta, int tb, int m, int n, int k, const float *alpha, const float *a, int lda, const float *b,
-		   int ldb, const float *beta, float *c, int ldc)
+int cublasSgemm_v2(void *handle, int ta, int tb, int m, int n, int k, const float *alpha, const float *a, int lda,
+		   const float *b, int ldb, const float *beta, float *c, int ldc)
 {
 	if (m < 0)
 		return 7; /* CUBLAS_STATUS_INVALID_VALUE */
-	SAY("cublasSgemm %d %d %d %d %d %d %lx %p %d %p %d %lx %p %d\n", handle != NULL, ta, tb, m, n, k, bits(*alpha), (void *)a, lda,
-	    (void *)b, ldb, bits(*beta), (void *)c, ldc);
+	SAY("cublasSgemm %d %d %d %d %d %d %lx %p %d %p %d %lx %p %d\n", handle != NULL, ta, tb, m, n, k, bits(*alpha),
+	    (void *)a, lda, (void *)b, ldb, bits(*beta), (void *)c, ldc);
 }
 
 int cublasZgemm_v2_64(void *handle, int ta, int tb, int64_t m, int64_t n, int64_t k, const complex_double *alpha,
-		      const complex_double *a, int64_t lda, const complex_double *b, int64_t ldb, const complex_double *beta,
-		      complex_double *c, int64_t ldc)
+		      const complex_double *a, int64_t lda, const complex_double *b, int64_t ldb,
+		      const complex_double *beta, complex_double *c, int64_t ldc)
 {
-	SAY("cublasZgemm %d %d %d %ld %ld %ld %lx %p %ld %p %ld %lx %p %ld\n", handle != NULL, ta, tb, (long)m, (long)n, (long)k,
-	    bits(alpha->imaginary), (void *)a, (long)lda, (void *)b, (long)ldb, bits(beta->real), (void *)c, (long)ldc);
+	SAY("cublasZgemm %d %d %d %ld %ld %ld %lx %p %ld %p %ld %lx %p %ld\n", handle != NULL, ta, tb, (long)m, (long)n,
+	    (long)k, bits(alpha->imaginary), (void *)a, (long)lda, (void *)b, (long)ldb, bits(beta->real), (void *)c,
+	    (long)ldc);
 }
 
-int cublasGemmStridedBatchedEx(void *handle, int ta, int tb, int m, int n, int k, const void *alpha, const void *a, int at, int lda,
-			       long long sa, const void *b, int bt, int ldb, long long sb, const void *beta, void *c, int ct, int ldc,
-			       long long sc, int batch, int compute, int algo)
+int cublasGemmStridedBatchedEx(void *handle, int ta, int tb, int m, int n, int k, const void *alpha, const void *a,
+			       int at, int lda, long long sa, const void *b, int bt, int ldb, long long sb,
+			       const void *beta, void *c, int ct, int ldc, long long sc, int batch, int compute,
+			       int algo)
 {
-	SAY("cublasGemmStridedBatchedEx %d %d %d %d %d %d %p %p %d %d %lld %p %d %d %lld %p %p %d %d %lld %d %d %d\n", handle != NULL,
-	    ta, tb, m, n, k, alpha, a, at, lda, sa, b, bt, ldb, sb, beta, c, ct, ldc, sc, batch, compute, algo);
+	SAY("cublasGemmStridedBatchedEx %d %d %d %d %d %d %p %p %d %d %lld %p %d %d %lld %p %p %d %d %lld %d %d %d\n",
+	    handle != NULL, ta, tb, m, n, k, alpha, a, at, lda, sa, b, bt, ldb, sb, beta, c, ct, ldc, sc, batch,
+	    compute, algo);
 }
 
 int cublasLtMatrixLayoutCreate(void **layout, int type, uint64_t rows, uint64_t columns, int64_t ld)
@@ -84,10 +87,11 @@ int cublasLtMatmulDescSetAttribute(void *descriptor, int attribute, const void *
 }
 
 int cublasLtMatmul(void *handle, void *descriptor, const void *alpha, const void *a, void *da, const void *b, void *db,
-		   const void *beta, const void *c, void *dc, void *d, void *dd, const void *algo, void *space, size_t size, void *stream)
+		   const void *beta, const void *c, void *dc, void *d, void *dd, const void *algo, void *space,
+		   size_t size, void *stream)
 {
-	SAY("cublasLtMatmul %d %d %p %p %d %p %d %p %p %d %p %d %p %p %zu %p\n", handle != NULL, descriptor != NULL, alpha, a,
-	    da != NULL, b, db != NULL, beta, c, dc != NULL, d, dd != NULL, algo, space, size, stream);
+	SAY("cublasLtMatmul %d %d %p %p %d %p %d %p %p %d %p %d %p %p %zu %p\n", handle != NULL, descriptor != NULL,
+	    alpha, a, da != NULL, b, db != NULL, beta, c, dc != NULL, d, dd != NULL, algo, space, size, stream);
 }
 
 int cudnnSetTensor4dDescriptor(void *tensor, int format, int type, int n, int c, int h, int w)
@@ -102,22 +106,25 @@ int cudnnSetFilter4dDescriptor(void *filter, int type, int format, int k, int c,
 
 int cudnnSetConvolution2dDescriptor(void *convolution, int ph, int pw, int u, int v, int dh, int dw, int mode, int type)
 {
-	SAY("- cudnnSetConvolution2dDescriptor %d %d %d %d %d %d %d %d %d\n", convolution != NULL, ph, pw, u, v, dh, dw, mode, type);
+	SAY("- cudnnSetConvolution2dDescriptor %d %d %d %d %d %d %d %d %d\n", convolution != NULL, ph, pw, u, v, dh, dw,
+	    mode, type);
 }
 
-int cudnnConvolutionForward(void *handle, const void *alpha, void *dx, const void *x, void *dw, const void *w, void *convolution,
-			    int algo, void *space, size_t size, const void *beta, void *dy, void *y)
+int cudnnConvolutionForward(void *handle, const void *alpha, void *dx, const void *x, void *dw, const void *w,
+			    void *convolution, int algo, void *space, size_t size, const void *beta, void *dy, void *y)
 {
-	SAY("cudnnConvolutionForward %p %p %d %p %d %p %d %d %p %zu %p %d %p\n", handle, alpha, dx != NULL, x, dw != NULL, w,
-	    convolution != NULL, algo, space, size, beta, dy != NULL, y);
+	SAY("cudnnConvolutionForward %p %p %d %p %d %p %d %d %p %zu %p %d %p\n", handle, alpha, dx != NULL, x,
+	    dw != NULL, w, convolution != NULL, algo, space, size, beta, dy != NULL, y);
 }
 
-int cudnnBatchNormalizationForwardTraining(void *handle, int mode, const void *alpha, const void *beta, void *dx, const void *x,
-					   void *dy, void *y, void *db, const void *scale, const void *bias, double factor,
-					   void *mean, void *variance, double epsilon, void *save_mean, void *save_variance)
+int cudnnBatchNormalizationForwardTraining(void *handle, int mode, const void *alpha, const void *beta, void *dx,
+					   const void *x, void *dy, void *y, void *db, const void *scale,
+					   const void *bias, double factor, void *mean, void *variance, double epsilon,
+					   void *save_mean, void *save_variance)
 {
-	SAY("cudnnBatchNormalizationForwardTraining %p %d %p %p %d %p %d %p %p %p %p %lx %p %p %lx %p %p\n", handle, mode, alpha, beta,
-	    dx != NULL, x, dy != NULL, y, db, scale, bias, bits(factor), mean, variance, bits(epsilon), save_mean, save_variance);
+	SAY("cudnnBatchNormalizationForwardTraining %p %d %p %p %d %p %d %p %p %p %p %lx %p %p %lx %p %p\n", handle,
+	    mode, alpha, beta, dx != NULL, x, dy != NULL, y, db, scale, bias, bits(factor), mean, variance,
+	    bits(epsilon), save_mean, save_variance);
 }
 
 int cudnnBackendCreateDescriptor(int type, void **descriptor)
@@ -128,7 +135,8 @@ int cudnnBackendCreateDescriptor(int type, void **descriptor)
 
 int cudnnBackendSetAttribute(void *descriptor, int name, int type, int64_t count, const void *elements)
 {
-	SAY("- cudnnBackendSetAttribute %d %d %d %ld %d\n", descriptor != NULL, name, type, (long)count, elements != NULL);
+	SAY("- cudnnBackendSetAttribute %d %d %d %ld %d\n", descriptor != NULL, name, type, (long)count,
+	    elements != NULL);
 }
 
 int cudnnBackendFinalize(void *descriptor)
@@ -141,12 +149,12 @@ int cudnnBackendExecute(void *handle, void *plan, void *pack)
 	SAY("cudnnBackendExecute %p %d %p\n", handle, plan != NULL, pack);
 }
 
-int cusparseCreateCsr(void **matrix, int64_t rows, int64_t columns, int64_t nonzeros, void *offsets, void *indices, void *values,
-		      int ot, int it, int base, int type)
+int cusparseCreateCsr(void **matrix, int64_t rows, int64_t columns, int64_t nonzeros, void *offsets, void *indices,
+		      void *values, int ot, int it, int base, int type)
 {
 	*matrix = next_handle();
-	SAY("- cusparseCreateCsr %ld %ld %ld %p %p %p %d %d %d %d\n", (long)rows, (long)columns, (long)nonzeros, offsets, indices,
-	    values, ot, it, base, type);
+	SAY("- cusparseCreateCsr %ld %ld %ld %p %p %p %d %d %d %d\n", (long)rows, (long)columns, (long)nonzeros,
+	    offsets, indices, values, ot, it, base, type);
 }
 
 int cusparseCreateDnMat(void **matrix, int64_t rows, int64_t columns, int64_t ld, void *values, int type, int order)
@@ -155,37 +163,41 @@ int cusparseCreateDnMat(void **matrix, int64_t rows, int64_t columns, int64_t ld
 	SAY("- cusparseCreateDnMat %ld %ld %ld %p %d %d\n", (long)rows, (long)columns, (long)ld, values, type, order);
 }
 
-int cusparseSpMM(void *handle, int oa, int ob, const void *alpha, void *a, void *b, const void *beta, void *c, int compute, int algo,
-		 void *buffer)
+int cusparseSpMM(void *handle, int oa, int ob, const void *alpha, void *a, void *b, const void *beta, void *c,
+		 int compute, int algo, void *buffer)
 {
-	SAY("cusparseSpMM %p %d %d %p %d %d %p %d %d %d %p\n", handle, oa, ob, alpha, a != NULL, b != NULL, beta, c != NULL, compute,
-	    algo, buffer);
+	SAY("cusparseSpMM %p %d %d %p %d %d %p %d %d %d %p\n", handle, oa, ob, alpha, a != NULL, b != NULL, beta,
+	    c != NULL, compute, algo, buffer);
 }
 
-int cusparseSpGEMM_estimateMemory(void *handle, int oa, int ob, const void *alpha, void *a, void *b, const void *beta, void *c,
-				  int compute, int algo, void *descriptor, float fraction, size_t *size3, void *buffer3, size_t *size2)
+int cusparseSpGEMM_estimateMemory(void *handle, int oa, int ob, const void *alpha, void *a, void *b, const void *beta,
+				  void *c, int compute, int algo, void *descriptor, float fraction, size_t *size3,
+				  void *buffer3, size_t *size2)
 {
-	SAY("cusparseSpGEMM_estimateMemory %p %d %d %p %d %d %p %d %d %d %p %lx %p %p %p\n", handle, oa, ob, alpha, a != NULL, b != NULL,
-	    beta, c != NULL, compute, algo, descriptor, bits(fraction), (void *)size3, buffer3, (void *)size2);
+	SAY("cusparseSpGEMM_estimateMemory %p %d %d %p %d %d %p %d %d %d %p %lx %p %p %p\n", handle, oa, ob, alpha,
+	    a != NULL, b != NULL, beta, c != NULL, compute, algo, descriptor, bits(fraction), (void *)size3, buffer3,
+	    (void *)size2);
 }
 
 int cusolverDnSgetrf(void *handle, int m, int n, float *a, int lda, float *space, int *pivots, int *info)
 {
-	SAY("cusolverDnSgetrf %p %d %d %p %d %p %p %p\n", handle, m, n, (void *)a, lda, (void *)space, (void *)pivots, (void *)info);
+	SAY("cusolverDnSgetrf %p %d %d %p %d %p %p %p\n", handle, m, n, (void *)a, lda, (void *)space, (void *)pivots,
+	    (void *)info);
 }
 
-int cusolverDnSsyevdx(void *handle, int job, int range, int uplo, int n, float *a, int lda, float vl, float vu, int il, int iu,
-		      int *meig, float *w, float *work, int lwork, int *info)
+int cusolverDnSsyevdx(void *handle, int job, int range, int uplo, int n, float *a, int lda, float vl, float vu, int il,
+		      int iu, int *meig, float *w, float *work, int lwork, int *info)
 {
-	SAY("cusolverDnSsyevdx %p %d %d %d %d %p %d %lx %lx %d %d %p %p %p %d %p\n", handle, job, range, uplo, n, (void *)a, lda,
-	    bits(vl), bits(vu), il, iu, (void *)meig, (void *)w, (void *)work, lwork, (void *)info);
+	SAY("cusolverDnSsyevdx %p %d %d %d %d %p %d %lx %lx %d %d %p %p %p %d %p\n", handle, job, range, uplo, n,
+	    (void *)a, lda, bits(vl), bits(vu), il, iu, (void *)meig, (void *)w, (void *)work, lwork, (void *)info);
 }
 
 int cusolverSpZcsrlsvqr(void *handle, int m, int nnz, void *descriptor, const complex_double *values, const int *rows,
-			const int *columns, const complex_double *b, double tolerance, int reorder, complex_double *x, int *singular)
+			const int *columns, const complex_double *b, double tolerance, int reorder, complex_double *x,
+			int *singular)
 {
-	SAY("cusolverSpZcsrlsvqr %p %d %d %p %p %p %p %p %lx %d %p %p\n", handle, m, nnz, descriptor, (void *)values, (void *)rows,
-	    (void *)columns, (void *)b, bits(tolerance), reorder, (void *)x, (void *)singular);
+	SAY("cusolverSpZcsrlsvqr %p %d %d %p %p %p %p %p %lx %d %p %p\n", handle, m, nnz, descriptor, (void *)values,
+	    (void *)rows, (void *)columns, (void *)b, bits(tolerance), reorder, (void *)x, (void *)singular);
 }
 
 int cufftPlanMany(int *plan, int rank, int *n, int *in, int is, int id, int *on, int os, int od, int type, int batch)
@@ -193,7 +205,8 @@ int cufftPlanMany(int *plan, int rank, int *n, int *in, int is, int id, int *on,
 	static int plans;
 
 	*plan = ++plans;
-	SAY("cufftPlanMany %d %d %d %d %d %d %d %d %d %d\n", rank, n[0], in != NULL, is, id, on != NULL, os, od, type, batch);
+	SAY("cufftPlanMany %d %d %d %d %d %d %d %d %d %d\n", rank, n[0], in != NULL, is, id, on != NULL, os, od, type,
+	    batch);
 }
 
 int cufftExecC2C(int plan, void *in, void *out, int direction)

@@ -50,14 +50,16 @@ static bool driver_context(void)
 	return driver.context_retain(&context, 0) == CUDA_SUCCESS && driver.context_set(context) == CUDA_SUCCESS;
 }
 
-static bool driver_launch(CUlibrary library, const char *name, const unsigned grid[3], unsigned threads, CUstream stream, void **params)
+static bool driver_launch(CUlibrary library, const char *name, const unsigned grid[3], unsigned threads,
+			  CUstream stream, void **params)
 {
 	CUfunction function = NULL;
 	CUkernel kernel = NULL;
 
 	return driver_context() && driver.kernel_of(&kernel, library, name) == CUDA_SUCCESS &&
 	       driver.kernel_function(&function, kernel) == CUDA_SUCCESS &&
-	       driver.launch(function, grid[0], grid[1], grid[2], threads, 1, 1, 0, stream, params, NULL) == CUDA_SUCCESS;
+	       driver.launch(function, grid[0], grid[1], grid[2], threads, 1, 1, 0, stream, params, NULL) ==
+		   CUDA_SUCCESS;
 }
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The NCCL double, libnccl.so.2: ranks are processes of this machine, a collective is one kernel that ends once those of all ranks
- * have begun, in real time. Calls between ncclGroupStart and ncclGroupEnd are launched by the end, as one kernel for each
- * communicator. Nothing is computed or sent. A unique id is the path of a file, which the last rank to come removes. */
+/* The NCCL double, libnccl.so.2: ranks are processes of this machine, a collective is one kernel that ends once
+ * those of all ranks have begun, in real time. Calls between ncclGroupStart and ncclGroupEnd are launched by the
+ * end, as one kernel for each communicator. Nothing is computed or sent. A unique id is the path of a file, which
+ * the last rank to come removes. */
 #include "library_driver.h"
 #include "simgpu_kernel.h"
 
@@ -39,14 +40,16 @@ int ncclCommInitRank(struct ncclComm **comm, int ranks, ncclUniqueId id, int ran
 int ncclCommDestroy(struct ncclComm *comm);
 int ncclGroupStart(void);
 int ncclGroupEnd(void);
-int ncclAllReduce(const void *send, void *receive, size_t count, int type, int op, struct ncclComm *comm, CUstream stream);
+int ncclAllReduce(const void *send, void *receive, size_t count, int type, int op, struct ncclComm *comm,
+		  CUstream stream);
 int ncclAllGather(const void *send, void *receive, size_t count, int type, struct ncclComm *comm, CUstream stream);
 
 /* On the device's thread. Whoever waits for a rank that died goes on after a while. */
 static void meet(const unsigned *grid, const unsigned *block, void **params)
 {
 	struct ncclComm *comm = *(struct ncclComm **)params[0];
-	uint64_t wanted = ++comm->meetings * (uint64_t)comm->ranks, give_up_ns = sim_now_ns() + PATIENCE_S * UINT64_C(1000000000);
+	uint64_t wanted = ++comm->meetings * (uint64_t)comm->ranks,
+		 give_up_ns = sim_now_ns() + PATIENCE_S * UINT64_C(1000000000);
 
 	(void)grid, (void)block;
 	__atomic_add_fetch(comm->arrivals, 1, __ATOMIC_ACQ_REL);
@@ -76,7 +79,8 @@ int ncclCommInitRank(struct ncclComm **comm, int ranks, ncclUniqueId id, int ran
 {
 	struct ncclComm *made = calloc(1, sizeof(*made));
 	int fd = open(id.internal, O_RDWR | O_CLOEXEC);
-	uint64_t *shared = fd < 0 ? MAP_FAILED : mmap(NULL, 2 * sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	uint64_t *shared =
+	    fd < 0 ? MAP_FAILED : mmap(NULL, 2 * sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (fd >= 0)
 		close(fd);
@@ -104,8 +108,10 @@ int ncclCommDestroy(struct ncclComm *comm)
 
 static int launch(struct ncclComm *comm, CUstream stream)
 {
-	return driver_launch(comm->library, kernels[0].name, (const unsigned[]){24, 1, 1}, 512, stream, (void *[]){&comm}) ?
-		       SUCCESS : UNHANDLED_CUDA_ERROR;
+	return driver_launch(comm->library, kernels[0].name, (const unsigned[]){24, 1, 1}, 512, stream,
+			     (void *[]){&comm})
+		   ? SUCCESS
+		   : UNHANDLED_CUDA_ERROR;
 }
 
 static int collective(struct ncclComm *comm, CUstream stream)
@@ -142,7 +148,8 @@ int ncclGroupEnd(void)
 	return status;
 }
 
-int ncclAllReduce(const void *send, void *receive, size_t count, int type, int op, struct ncclComm *comm, CUstream stream)
+int ncclAllReduce(const void *send, void *receive, size_t count, int type, int op, struct ncclComm *comm,
+		  CUstream stream)
 {
 	(void)send, (void)receive, (void)count, (void)type, (void)op;
 	return collective(comm, stream);

@@ -4,8 +4,8 @@
  * Simulated time is arithmetic: an operation starts at the latest of its call, the end of what came before it
  * on its stream and the end of what it waits for, and ends after sim_work_ns(). The device thread only makes it
  * true: it sleeps until the end, does the work, tells the tool, and lets waiters go, so a late wake-up changes
- * no figure. A host function, and a kernel that is timed, ends when it returns, in real time; while it runs, no other work is finished.
- * No lock is held while foreign code (tool, host function, kernel body) runs. */
+ * no figure. A host function, and a kernel that is timed, ends when it returns, in real time; while it runs, no
+ * other work is finished. No lock is held while foreign code (tool, host function, kernel body) runs. */
 #include "simgpu.h"
 
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# analyze on real processes: trouble is found where it was planted, with its line, and nowhere else; and nsys's own rules, run
-# by the real nsys on our export, print the same rows.
+# analyze on real processes: trouble is found where it was planted, with its line, and nowhere else; and nsys's own
+# rules, run by the real nsys on our export, print the same rows.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -14,7 +14,8 @@ record() { # NAME OPTION... COMMAND
 }
 
 verdict() { # CAPTURE RULE: found, clean, could not check: why
-	report analyze -q -r "$2" -f csv "$1.pillion" 2>/dev/null | python3 -c 'import csv, sys; print(list(csv.DictReader(sys.stdin))[0]["Verdict"])'
+	report analyze -q -r "$2" -f csv "$1.pillion" 2>/dev/null |
+		python3 -c 'import csv, sys; print(list(csv.DictReader(sys.stdin))[0]["Verdict"])'
 }
 
 line() { # TEXT: the line of the target that holds it
@@ -32,15 +33,19 @@ done
 is "$(verdict copies cuda_memcpy_async)" found 'pageable memory in an asynchronous copy'
 is "$(verdict copies cuda_memcpy_sync)" found 'synchronous copies'
 is "$(verdict copies pageable_copies)" found 'pageable copies'
-like "$(report analyze -q -r pageable_copies -f csv copies.pillion)" "cudaMemcpyAsync HtoD,copies \(.*cuda_trouble\.c:$(line '/\* pageable \*/')\)" 'with its line'
-is "$(verdict none cuda_memcpy_async) $(verdict none cuda_memcpy_sync) $(verdict none pageable_copies)" 'clean clean clean' 'pinned copies: clean'
+like "$(report analyze -q -r pageable_copies -f csv copies.pillion)" \
+	"cudaMemcpyAsync HtoD,copies \(.*cuda_trouble\.c:$(line '/\* pageable \*/')\)" 'with its line'
+is "$(verdict none cuda_memcpy_async) $(verdict none cuda_memcpy_sync) $(verdict none pageable_copies)" \
+	'clean clean clean' 'pinned copies: clean'
 is "$(verdict memset cuda_memset_sync) $(verdict none cuda_memset_sync)" 'found clean' 'memsets of pinned memory'
 is "$(verdict gap gpu_gaps) $(verdict none gpu_gaps)" 'found clean' 'a gap over 500 ms'
 is "$(verdict gap gpu_time_util)" found 'a device hardly used'
 is "$(verdict copies cuda_api_sync) $(verdict input cuda_api_sync)" 'clean found' 'calls that wait'
 is "$(verdict input input_bound) $(verdict copies input_bound)" 'found clean' 'steps that wait for input'
-like "$(report analyze -q -r input_bound -f csv input.pillion)" ',read,input \(.*cuda_trouble\.c:[0-9]+\)$' 'the call and its line'
-like "$(report analyze -r input_bound input.pillion 2>&1)" 'the device waits for input, .*Load ahead' 'what was found, and what to change'
+like "$(report analyze -q -r input_bound -f csv input.pillion)" ',read,input \(.*cuda_trouble\.c:[0-9]+\)$' \
+	'the call and its line'
+like "$(report analyze -r input_bound input.pillion 2>&1)" 'the device waits for input, .*Load ahead' \
+	'what was found, and what to change'
 
 # ---- gaps: causes add up ----
 
@@ -60,8 +65,8 @@ print(idle, wall - busy)
 END
 }
 for kind in input gap; do
-	set -- $(sums $kind)
-	is "$1" "$2" "$kind: the causes add up to the time without work"
+	read -r idle rest < <(sums $kind)
+	is "$idle" "$rest" "$kind: the causes add up to the time without work"
 done
 like "$(report analyze -q -r gpu_idle -f csv gap.pillion)" ',host in OS call: usleep,' 'a gap while the host sleeps'
 
@@ -77,10 +82,12 @@ like "$(report stats --summary became.pillion 2>&1)" '^ ledger: ' 'and there is 
 
 record host --gpu-activity=none "$trouble" copies
 for rule in cuda_memcpy_async gpu_gaps gpu_idle input_bound pageable_copies; do
-	is "$(verdict host $rule)" 'could not check: no device records, the ledger says why' "$rule without device records"
+	is "$(verdict host $rule)" 'could not check: no device records, the ledger says why' \
+		"$rule without device records"
 done
 report analyze -r gpu_gaps host.pillion >out 2>err
-is "$? $(cat err)" '1 pillion analyze: gpu_gaps: could not check: no device records, the ledger says why' 'asked for: status 1'
+is "$? $(cat err)" '1 pillion analyze: gpu_gaps: could not check: no device records, the ledger says why' \
+	'asked for: status 1'
 report analyze host.pillion >out 2>err
 is $? 0 'not asked for: status 0'
 pillion -o none_at_all true >out 2>err
@@ -91,7 +98,8 @@ done
 # ---- forms ----
 
 report analyze -q -f json copies.pillion >out.json
-ok 'json of all rules' python3 -c 'import json; d = json.load(open("out.json")); assert len(d) == 15 and d["cuda_memcpy_sync"][0]["Verdict"] == "found", d.keys()'
+ok 'json of all rules' python3 -c 'import json; d = json.load(open("out.json"))
+assert len(d) == 15 and d["cuda_memcpy_sync"][0]["Verdict"] == "found", d.keys()'
 report analyze -r gpu-starv,cuda-sync-api copies.pillion >out 2>err
 is $? 0 "nsys's older names"
 report analyze -r gpu_gap copies.pillion >out 2>err
@@ -103,12 +111,16 @@ LD_LIBRARY_PATH=$doubles PILLION_STATS=summary pillion -o told "$trouble" input 
 is "$(wc -l <err | awk '{ print ($1 <= 25) }')" 1 'the summary has at most 25 lines'
 like "$(cat err)" ' input_bound: .*cuda_trouble\.c:' 'and the finding with its line'
 
-LD_LIBRARY_PATH=$doubles PILLION_STATS=summary pillion -o all -s cpu --cudabacktrace=all:0 "$doubles/cuda_launches" 100 >out 2>err
-is "$(wc -l <err | awk '{ print ($1 <= 25) }') $(grep -cE '^ (wall|GPU busy|GPU memory peak|GPU$|CUDA API$|copies$|OS calls$|lines |ledger:)' err)" '1 9' \
+LD_LIBRARY_PATH=$doubles PILLION_STATS=summary pillion -o all -s cpu --cudabacktrace=all:0 \
+	"$doubles/cuda_launches" 100 >out 2>err
+is "$(wc -l <err | awk '{ print ($1 <= 25) }')
+$(grep -cE '^ (wall|GPU busy|GPU memory peak|GPU$|CUDA API$|copies$|OS calls$|lines |ledger:)' err)" '1
+9' \
 	'not more either when there is something of everything'
 is "$(grep -cE '^ [a-z_]+: .*; .*\.[ch]:[0-9]+ \([a-z_]+\)$' err)" 3 'of which three findings with their lines'
 # A cut name has a sign of three bytes and one column.
-is "$(sed -n '/^ lines /,/^ [a-z_]*:/p' err | sed '$d; s/…/-/g' | awk 'length > 80 { n++ } END { print n + 0, (NR > 1) }')" '0 1' 'lines of source are not wider than 80 columns'
+is "$(sed -n '/^ lines /,/^ [a-z_]*:/p' err | sed '$d; s/…/-/g' |
+	awk 'length > 80 { n++ } END { print n + 0, (NR > 1) }')" '0 1' 'lines of source are not wider than 80 columns'
 
 # ---- the real nsys ----
 
@@ -120,14 +132,16 @@ fi
 record eight sh -c "for kind in copies input gap memset gap none gap gap; do '$trouble' \$kind & done; wait"
 for kind in none input copies memset gap eight; do
 	report export -q -t sqlite $kind.pillion
-	for pair in cuda_memcpy_async:cuda-async-memcpy cuda_memcpy_sync:cuda-sync-memcpy cuda_memset_sync:cuda-sync-memset \
+	for pair in cuda_memcpy_async:cuda-async-memcpy cuda_memcpy_sync:cuda-sync-memcpy \
+		cuda_memset_sync:cuda-sync-memset \
 		cuda_api_sync:cuda-sync-api gpu_gaps:gpu-starv gpu_time_util:gpu-low-util; do
 		# Of several processes nsys takes the times without any work for those of one of them.
 		[ "$kind ${pair%:*}" = 'eight gpu_time_util' ] && continue
 		case $(verdict $kind ${pair%:*}) in
 		found) report analyze -q -r ${pair%:*} -f csv $kind.pillion | cut -d, -f3- ;;
 		esac | sort >ours
-		timeout "$patience" "$nsys" analyze -q -r ${pair#*:} -f csv -o - $kind.sqlite 2>nsys.err | sed '/^$/d' | sort >theirs
+		timeout "$patience" "$nsys" analyze -q -r ${pair#*:} -f csv -o - $kind.sqlite 2>nsys.err |
+			sed '/^$/d' | sort >theirs
 		ok "$kind: ${pair%:*} has nsys's rows ($(wc -l <theirs))" diff ours theirs
 	done
 done

@@ -5,7 +5,8 @@ import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 
-const FLAGS = ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--hide-scrollbars',
+const FLAGS = ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
+	'--hide-scrollbars',
 	'--disable-background-networking', '--disable-component-update', '--disable-sync', '--remote-debugging-pipe',
 	'--force-color-profile=srgb', 'about:blank'];
 
@@ -53,7 +54,8 @@ export class Browser {
 		const page = new Page(this, sessionId);
 
 		await Promise.all(['Page', 'Runtime', 'Network', 'Log'].map(domain => page.call(`${domain}.enable`)));
-		await page.call('Emulation.setDeviceMetricsOverride', {width, height, deviceScaleFactor: 1, mobile: false});
+		await page.call('Emulation.setDeviceMetricsOverride',
+			{width, height, deviceScaleFactor: 1, mobile: false});
 		await page.call('Emulation.setEmulatedMedia',
 			{features: [{name: 'prefers-color-scheme', value: isDark ? 'dark' : 'light'}]});
 		await page.call('Emulation.setScriptExecutionDisabled', {value: !hasScript});
@@ -62,7 +64,8 @@ export class Browser {
 
 	async close() {
 		await this.call('Browser.close').catch(() => {});
-		await new Promise(resolve => this.process.exitCode === null ? this.process.on('exit', resolve) : resolve());
+		await new Promise(resolve => this.process.exitCode === null ? this.process.on('exit', resolve)
+			: resolve());
 		rmSync(this.home, {recursive: true, force: true, maxRetries: 5});
 	}
 }
@@ -81,10 +84,12 @@ class Page {
 		if (method === 'Page.loadEventFired')
 			this.isLoaded = true;
 		else if (method === 'Runtime.exceptionThrown')
-			this.errors.push(params.exceptionDetails.exception?.description || params.exceptionDetails.text);
+			this.errors.push(params.exceptionDetails.exception?.description ||
+				params.exceptionDetails.text);
 		else if (method === 'Runtime.consoleAPICalled' && /error|warning|assert/.test(params.type))
 			this.errors.push(params.args.map(arg => arg.value ?? arg.description).join(' '));
-		else if (method === 'Log.entryAdded' && params.entry.level !== 'verbose' && params.entry.level !== 'info')
+		else if (method === 'Log.entryAdded' && params.entry.level !== 'verbose' &&
+			params.entry.level !== 'info')
 			this.errors.push(params.entry.text);
 		else if (method === 'Network.requestWillBeSent')
 			this.requests.push(params.request.url);
@@ -156,7 +161,8 @@ class Page {
 	// Presses at one place and lets go at another.
 	async drag(x0, y0, x1, y1, modifiers = 0) {
 		const send = (type, x, y) => this.call('Input.dispatchMouseEvent',
-			{type, x, y, button: 'left', buttons: type === 'mouseReleased' ? 0 : 1, clickCount: 1, modifiers});
+			{type, x, y, button: 'left', buttons: type === 'mouseReleased' ? 0 : 1, clickCount: 1,
+				modifiers});
 
 		await send('mousePressed', x0, y0);
 		await send('mouseMoved', (x0 + x1) / 2, (y0 + y1) / 2);

@@ -2,10 +2,11 @@
 """The simulated GPU's own account beside what the reports say of the same run.
 
 cuda_account.py LOG EXPORTED API.csv LAUNCH.csv MEMORY.csv [--captured] [--slack N] [--driver | --work]
---driver: the program calls the driver; what it asks the runtime is not compared. --work: its calls cannot be compared, for those of a static runtime
-have other names, and its copies may go between unified addresses; its allocations are compared. EXPORTED lists the functions that are hooked; the account has the others too. --captured: one graph of cuda_launches was
-captured: its two launches, copy and memset were calls, but no work; given twice: of two. --slack: calls in flight when the program was killed.
-Prints what differs; status 1 if anything does."""
+--driver: the program calls the driver; what it asks the runtime is not compared. --work: its calls cannot be compared,
+for those of a static runtime have other names, and its copies may go between unified addresses; its allocations are
+compared. EXPORTED lists the functions that are hooked; the account has the others too. --captured: one graph of
+cuda_launches was captured: its two launches, copy and memset were calls, but no work; given twice: of two. --slack:
+calls in flight when the program was killed. Prints what differs; status 1 if anything does."""
 import collections
 import sys
 
@@ -13,11 +14,13 @@ from account import read_log, read_table
 
 KERNELS = {'_Z3addPfi': 'add(float*, int)', '_Z5scalePffi': 'scale(float*, float, int)', '_Z3addPii': 'add(int*, int)',
            '_Z5add_nPii': 'add_n(int*, int)', '_Z5add_lPii': 'add_l(int*, int)'}
-OPERATIONS = {'HtoD': '[CUDA memcpy HtoD]', 'DtoH': '[CUDA memcpy DtoH]', 'DtoD': '[CUDA memcpy DtoD]', 'memset': '[CUDA memset]'}
+OPERATIONS = {'HtoD': '[CUDA memcpy HtoD]', 'DtoH': '[CUDA memcpy DtoH]', 'DtoD': '[CUDA memcpy DtoD]',
+    'memset': '[CUDA memset]'}
 # What the account calls memory, and what allocates it.
 ALLOCATIONS = {
     'device': ('cuMemAlloc_v2', 'cuMemAllocPitch_v2', 'cudaMalloc', 'cudaMallocPitch', 'cudaMalloc3D'),
-    'managed': ('cuMemAllocManaged', 'cudaMallocManaged'), 'pool': ('cuMemAllocAsync', 'cuMemAllocFromPoolAsync', 'cudaMallocAsync'),
+    'managed': ('cuMemAllocManaged', 'cudaMallocManaged'),
+    'pool': ('cuMemAllocAsync', 'cuMemAllocFromPoolAsync', 'cudaMallocAsync'),
     'pinned': ('cuMemHostAlloc', 'cuMemAllocHost_v2', 'cudaHostAlloc', 'cudaMallocHost'),
     'registered': ('cuMemHostRegister_v2', 'cudaHostRegister'), 'vmm': ('cuMemMap',)}
 
@@ -90,7 +93,8 @@ def main():
         megabytes[r['Operation']] += float(r['Total (MB)'])
     compare('copies', counts, number, slack)
     if not slack:
-        compare('megabytes', {k: v / 1e6 for k, v in sizes.items()}, megabytes, 0.00051 * (len(table) if '--work' in sys.argv else 1))
+        compare('megabytes', {k: v / 1e6 for k, v in sizes.items()}, megabytes, 0.00051
+            * (len(table) if '--work' in sys.argv else 1))
     if not calls or not launches or not counts:
         differences.append('the account is empty')
     print('\n'.join(differences))

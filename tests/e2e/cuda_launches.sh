@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What is recorded of a CUDA program equals what the simulated GPU itself counted: calls, kernels with their names and grids,
-# copies with their bytes; for programs of nvcc and written out in C, of CUDA 12 and 13, with a default stream per thread.
+# What is recorded of a CUDA program equals what the simulated GPU itself counted: calls, kernels with their names and
+# grids, copies with their bytes; for programs of nvcc and written out in C, of CUDA 12 and 13, with a default stream
+# per thread.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -9,14 +10,14 @@ on_doubles
 export PILLION_GPU_ACTIVITY=none # the host's side alone; cupti_records has the devices'
 
 tables() { # CAPTURE
-	report stats -q -r cuda_api_sum -f csv "$1" >api.csv && report stats -q -r cuda_launch_sum -f csv "$1" >launch.csv &&
+	report stats -q -r cuda_api_sum -f csv "$1" >api.csv &&
+		report stats -q -r cuda_launch_sum -f csv "$1" >launch.csv &&
 		report stats -q -r cuda_gpu_mem_size_sum -f csv "$1" >memory.csv
 }
 
 equal() { # CAPTURE LOG OPTION...
 	tables "$1" || return
-	capture=$1
-	log=$2
+	local log=$2
 	shift 2
 	account_says cuda_account.py "$log" exported api.csv launch.csv memory.csv "$@"
 }
@@ -33,12 +34,14 @@ for program in cuda_launches cuda_launches_ptds cuda_launches_12 cuda_launches_n
 	is "$(cat out)" "$(cat wanted)" "$program: its output"
 	ok "$program: recorded is what was done" equal $program.pillion log --captured
 done
-is "$(grep -c _ptsz api.csv)$(report stats -q -r cuda_api_sum -f csv cuda_launches_ptds.pillion | grep -c '__cudaLaunchKernel_ptsz$')" \
+is "$(grep -c _ptsz api.csv)$(report stats -q -r cuda_api_sum -f csv cuda_launches_ptds.pillion |
+	grep -c '__cudaLaunchKernel_ptsz$')" \
 	"$(grep -c _ptsz api.csv)1" 'per-thread twins go by their own names'
 
 # By the environment alone, and with the OS runtime deselected.
 rm -f log
-PILLION_SIMGPU_LOG=log LD_PRELOAD=$library PILLION_OUTPUT=$work/bare PILLION_TRACE=cuda "$doubles/cuda_launches" 2 >out 2>err
+PILLION_SIMGPU_LOG=log LD_PRELOAD=$library PILLION_OUTPUT=$work/bare PILLION_TRACE=cuda \
+	"$doubles/cuda_launches" 2 >out 2>err
 ok 'without the launcher' equal bare log --captured
 
 # Stacks of launches, however short they are.
@@ -47,16 +50,20 @@ launches_in() { # CAPTURE: how many have a stack
 }
 if has_unwinder; then
 	for all in true false; do
-		pillion -o stacks_$all -t cuda --cuda-launch-stacks=$all --cudabacktrace-threshold=60000000000 "$doubles/cuda_launches" 2 >out 2>err
+		pillion -o stacks_$all -t cuda --cuda-launch-stacks=$all --cudabacktrace-threshold=60000000000 \
+			"$doubles/cuda_launches" 2 >out 2>err
 		report stats -q -r stacks_sum -f csv stacks_$all.pillion | grep '[lL]aunch' >stacks_$all
 	done
 	for threshold in 10000 60000000000; do
-		pillion -o auto_$threshold -t cuda --cudabacktrace-threshold=$threshold "$doubles/cuda_launches" 2 >out 2>err
+		pillion -o auto_$threshold -t cuda --cudabacktrace-threshold=$threshold \
+			"$doubles/cuda_launches" 2 >out 2>err
 	done
 	pillion -o auto_none -t cuda --cudabacktrace=none "$doubles/cuda_launches" 2 >out 2>err
-	is "$(launches_in auto_10000) $(launches_in auto_60000000000)" "$(launches_in stacks_true) 0" 'by itself, but not where --cudabacktrace asks for longer calls'
+	is "$(launches_in auto_10000) $(launches_in auto_60000000000)" "$(launches_in stacks_true) 0" \
+		'by itself, but not where --cudabacktrace asks for longer calls'
 	is "$(report stats -q -r stacks_sum -f csv auto_none.pillion | wc -l)" 1 'or for none'
-	like "$(cat stacks_true)" '__cudaLaunchKernel,.*main \([^)]*cuda_launches\.c:[0-9]+\)' '--cuda-launch-stacks: who launched, by source line'
+	like "$(cat stacks_true)" '__cudaLaunchKernel,.*main \([^)]*cuda_launches\.c:[0-9]+\)' \
+		'--cuda-launch-stacks: who launched, by source line'
 	unlike "$(cat stacks_true)" '_start \(.*\.[ch]:' 'what has no lines is not given those of its neighbour'
 	is "$(cat stacks_false)" '' 'without it: none under the threshold'
 	is "$(report stats -q -r stacks_sum -f csv stacks_true.pillion | grep -vc 'Launch')" 1 'and of nothing else'

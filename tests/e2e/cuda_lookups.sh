@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# However a program reaches CUDA, what the simulated GPU counted is in the trace, once: the driver by every kind of look-up, static
-# runtimes, libraries that nobody else sees, interposers of a user's own, several runtimes. And look-ups find what they
-# would find without us.
+# However a program reaches CUDA, what the simulated GPU counted is in the trace, once: the driver by every kind of
+# look-up, static runtimes, libraries that nobody else sees, interposers of a user's own, several runtimes. And look-ups
+# find what they would find without us.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -10,10 +10,10 @@ on_doubles
 export PILLION_GPU_ACTIVITY=none # the host's side alone
 
 equal() { # CAPTURE LOG OPTION...
-	report stats -q -r cuda_api_sum -f csv "$1" >api.csv && report stats -q -r cuda_launch_sum -f csv "$1" >launch.csv &&
+	report stats -q -r cuda_api_sum -f csv "$1" >api.csv &&
+		report stats -q -r cuda_launch_sum -f csv "$1" >launch.csv &&
 		report stats -q -r cuda_gpu_mem_size_sum -f csv "$1" >memory.csv || return
-	capture=$1
-	log=$2
+	local log=$2
 	shift 2
 	account_says cuda_account.py "$log" exported api.csv launch.csv memory.csv "$@"
 }
@@ -27,6 +27,7 @@ as_bare() { # NAME OPTIONS PROGRAM ARGUMENT...: runs it with and without us, and
 	PILLION_SIMGPU_LOG=log pillion -o "$name" "$@" >out 2>err
 	is "$? $(cat out)" "$plain $(cat wanted)" "$name: status and output"
 	is "$(grep -v '^pillion: ' err)" "$(cat wanted_err)" "$name: its stderr"
+	# shellcheck disable=SC2086
 	ok "$name: recorded is what was done, once" equal "$name.pillion" log $options
 }
 
@@ -34,7 +35,8 @@ as_bare() { # NAME OPTIONS PROGRAM ARGUMENT...: runs it with and without us, and
 
 for lookup in dlsym global proc newer self old entry; do
 	as_bare $lookup --driver "$targets/cuda_driver" $lookup 3
-	like "$(cat launch.csv)" ',3,.*,2 1 1,512 1 1,"add\(int\*, int\)"' "$lookup: the driver names the kernel that the program did not"
+	like "$(cat launch.csv)" ',3,.*,2 1 1,512 1 1,"add\(int\*, int\)"' \
+		"$lookup: the driver names the kernel that the program did not"
 done
 as_bare twin --driver "$targets/cuda_driver" twin 3
 like "$(cat api.csv)" 'cuLaunchKernel_ptsz' 'twins go by their own names'
@@ -42,7 +44,8 @@ as_bare linked --driver "$targets/cuda_driver_linked" linked 3
 as_bare linked_ptds --driver "$targets/cuda_driver_linked_ptds" linked 3
 like "$(cat api.csv)" 'cuLaunchKernel_ptsz' 'twins by the linker, too'
 
-# A driver whose look-up gives other addresses than those it exports: name, version and flags tell which functions they are.
+# A driver whose look-up gives other addresses than those it exports: name, version and flags tell which functions they
+# are.
 export PILLION_SIMGPU_ALIASES=1
 for lookup in proc twin newer self old entry; do
 	as_bare $lookup --driver "$targets/cuda_driver" $lookup 2
@@ -63,9 +66,13 @@ is "$(grep -c ',cu[A-Z]' api.csv)" 0 'a library of its own scope: one layer'
 pillion -o deep "$targets/cuda_lookups" plugin "$targets/cuda_launches_plugin.so" 2 deep >out
 is "$? $(cat out)" "0 $(cat wanted)" 'RTLD_DEEPBIND: status and output'
 like "$(report info deep.pillion 2>&1)" 'calls that cannot be seen' 'and the ledger says that it was not seen'
-like "$(report info deep.pillion 2>&1)" "calls of cuda[A-Za-z]* and its like cannot be seen, bound past us .*: $targets/cuda_launches_plugin.so" 'by name'
-LD_PRELOAD=$doubles/libcudart.so.13 pillion -o deeper "$targets/cuda_lookups" plugin "$targets/cuda_launches_plugin.so" 2 deep >out
-like "$(report info deeper.pillion 2>&1)" "cannot be seen, bound past us .*: $targets/cuda_launches_plugin.so" 'also where others are seen'
+like "$(report info deep.pillion 2>&1)" \
+	"calls of cuda[A-Za-z]* and its like cannot be seen, bound past us .*: $targets/cuda_launches_plugin.so" \
+	'by name'
+LD_PRELOAD=$doubles/libcudart.so.13 pillion -o deeper "$targets/cuda_lookups" plugin \
+	"$targets/cuda_launches_plugin.so" 2 deep >out
+like "$(report info deeper.pillion 2>&1)" "cannot be seen, bound past us .*: $targets/cuda_launches_plugin.so" \
+	'also where others are seen'
 unlike "$(report info plugin.pillion 2>&1)" 'bound past us' 'and of nothing else'
 unlike "$(report info plugin.pillion 2>&1)" 'calls that cannot be seen' 'as it does of nothing else'
 
@@ -74,17 +81,20 @@ both() { # A...: as many calls as it takes, by the same code
 	rm -rf two.pillion
 	pillion -o two "$targets/cuda_lookups" two "$@" >out
 	is "$(cat out)" "$(cat wanted)" "two runtimes by dlsym: each answers for itself"
-	is "$(report stats -q -r cuda_api_sum -f csv two.pillion | awk -F, '$9 == "cudaMalloc" { print $3 }')" $((3 * $#)) 'and is recorded'
+	is "$(report stats -q -r cuda_api_sum -f csv two.pillion | awk -F, '$9 == "cudaMalloc" { print $3 }')" \
+		$((3 * $#)) 'and is recorded'
 }
 both "$targets/libfake12.so" "$targets/libfake13.so"
 both "$targets/libfake13.so" "$targets/libfake12.so"
 ok 'by 16 threads at once' pillion -o many "$targets/cuda_lookups" many "$doubles/libcudart.so.13" 16
 
-as_bare two '--captured --captured' "$targets/cuda_lookups" plugins 2 "$targets/cuda_launches_plugin.so" "$targets/cuda_launches_plugin12.so"
+as_bare two '--captured --captured' "$targets/cuda_lookups" plugins 2 "$targets/cuda_launches_plugin.so" \
+	"$targets/cuda_launches_plugin12.so"
 if command -v python3 >/dev/null; then
 	as_bare ctypes '' python3 "$tests_dir/../targets/python/cuda_ctypes.py" 2
 	is "$(awk -F, '$9 ~ /^cuda/ { print $9, $3 }' api.csv | sort | tr '\n' ' ')" \
-		'cudaDeviceSynchronize 4 cudaFree 4 cudaMalloc 4 cudaMemcpy 4 cudaMemcpyAsync 4 cudaMemset 4 ' 'ctypes: each call of both runtimes once'
+		'cudaDeviceSynchronize 4 cudaFree 4 cudaMalloc 4 cudaMemcpy 4 cudaMemcpyAsync 4 cudaMemset 4 ' \
+		'ctypes: each call of both runtimes once'
 else
 	skip ctypes 'no python3'
 fi
@@ -93,14 +103,17 @@ fi
 
 LD_PRELOAD=$targets/cuda_interposer.so "$doubles/cuda_launches" 2 >wanted
 rm -rf chain.pillion log
-PILLION_SIMGPU_LOG=log LD_PRELOAD=$targets/cuda_interposer.so pillion -t cuda -o chain "$doubles/cuda_launches" 2 >out 2>err
+PILLION_SIMGPU_LOG=log LD_PRELOAD=$targets/cuda_interposer.so pillion -t cuda -o chain \
+	"$doubles/cuda_launches" 2 >out 2>err
 # Every process of the launcher's has it, too, and nothing to interpose.
 is "$(grep -v 'interposed 0' out)" "$(cat wanted)" "a user's interposer: sees what it would see"
 is "$(report stats -q -r cuda_api_sum -f csv chain.pillion | awk -F, '$9 == "cudaMalloc" { print $3 }')" \
 	"$(grep -c '"name":"cudaMalloc"' log)" 'and its calls are recorded once'
-LD_PRELOAD="$targets/cuda_interposer.so:$library" PILLION_OUTPUT=$work/before.pillion "$doubles/cuda_launches" 2 >out 2>err
+LD_PRELOAD="$targets/cuda_interposer.so:$library" PILLION_OUTPUT=$work/before.pillion \
+	"$doubles/cuda_launches" 2 >out 2>err
 is "$(cat out)" "$(cat wanted)" 'an interposer before us: the same'
-unlike "$(report info before.pillion 2>&1; report info chain.pillion 2>&1)" 'bound past us' "and nobody's calls are said to be lost"
+unlike "$(report info before.pillion 2>&1; report info chain.pillion 2>&1)" 'bound past us' \
+	"and nobody's calls are said to be lost"
 
 # ---- look-ups without CUDA ----
 
@@ -121,9 +134,11 @@ is "$(cat out)" "$(cat wanted)" 'a runtime that is there is found'
 by_injection() { # PROGRAM ARGUMENT...: device records of programs whose runtime nobody can name
 	rm -rf injected.pillion log
 	PILLION_GPU_ACTIVITY=auto PILLION_SIMGPU_LOG=log pillion -o injected --cuda-graph-trace=node "$@" >out 2>err
-	is "$(report stats -q -r cuda_gpu_kern_sum -f csv injected.pillion | awk -F, 'NR > 1 { n += $3 } END { print n }')" \
+	is "$(report stats -q -r cuda_gpu_kern_sum -f csv injected.pillion |
+		awk -F, 'NR > 1 { n += $3 } END { print n }')" \
 		"$(grep -c '"ev":"launch"' log)" "${1##*/}: every kernel of the device is recorded"
-	is "$(grep -c '"ev":"injected","result":1' log || grep -c '"ev":"injected".*"result":1' log)" 1 "${1##*/}: the driver has loaded us"
+	is "$(grep -c '"ev":"injected","result":1' log || grep -c '"ev":"injected".*"result":1' log)" 1 \
+		"${1##*/}: the driver has loaded us"
 }
 by_injection "$doubles/cuda_launches_static" 3
 by_injection "$targets/cuda_driver" proc 3
@@ -134,13 +149,17 @@ mkdir slow && cp "$targets/cupti_slow.so" slow/libcupti.so.13
 PILLION_GPU_ACTIVITY=auto pillion -o slow -c cudaProfilerApi "$targets/cuda_slow" "$work/slow/libcupti.so.13" >out 2>err
 is "$? $(cat out)" "0 $(cat wanted)" 'a CUPTI that another thread is loading is waited for'
 
-is "$(pillion -o variable sh -c 'echo "$CUDA_INJECTION64_PATH"; env -i sh -c "echo \$CUDA_INJECTION64_PATH"; exit 3' 2>/dev/null; echo $?)" \
+is "$(pillion -o variable sh -c 'echo "$CUDA_INJECTION64_PATH"
+	env -i sh -c "echo \$CUDA_INJECTION64_PATH"; exit 3' 2>/dev/null; echo $?)" \
 	"$(realpath "$library")
 $(realpath "$library")
 3" 'children are told of us, by a clean environment, too'
-is "$(PILLION_OUTPUT=$work/nowhere/at/all LD_PRELOAD=$library LD_LIBRARY_PATH= "$targets/cuda_lookups" probe 2>/dev/null)" \
-	"$(LD_LIBRARY_PATH= "$targets/cuda_lookups" probe)" 'where nothing can be recorded, look-ups are as they were, too'
-is "$(CUDA_INJECTION64_PATH=/tool.so pillion -o foreign sh -c 'echo "$CUDA_INJECTION64_PATH"' 2>/dev/null)" /tool.so 'a variable of another tool is kept'
+is "$(PILLION_OUTPUT=$work/nowhere/at/all LD_PRELOAD=$library LD_LIBRARY_PATH='' \
+	"$targets/cuda_lookups" probe 2>/dev/null)" \
+	"$(LD_LIBRARY_PATH='' "$targets/cuda_lookups" probe)" \
+	'where nothing can be recorded, look-ups are as they were, too'
+is "$(CUDA_INJECTION64_PATH=/tool.so pillion -o foreign sh -c 'echo "$CUDA_INJECTION64_PATH"' 2>/dev/null)" /tool.so \
+	'a variable of another tool is kept'
 CUDA_INJECTION64_PATH=/tool.so PILLION_GPU_ACTIVITY=auto pillion -o stranger "$doubles/cuda_launches" 1 >out 2>err
 like "$(report info stranger.pillion 2>&1)" 'another tool' 'and that tool has CUPTI, which the ledger says'
 done_testing

@@ -1,21 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A kernel has the name that the program or CUPTI knows it by, and reports show it as c++filt does: however it was found and
-# launched, wherever its times come from, stripped or not.
+# A kernel has the name that the program or CUPTI knows it by, and reports show it as c++filt does: however it was found
+# and launched, wherever its times come from, stripped or not.
 set -u
 . "$(dirname "$0")/lib.sh"
 
 on_doubles
 command -v c++filt >/dev/null || skip_all 'no c++filt'
 
-# In PyTorch's manner, nvcc's (hidden, in several files, an extended lambda), cutlass's, Triton's, XLA's; and what is no C++.
+# In PyTorch's manner, nvcc's (hidden, in several files, an extended lambda), cutlass's, Triton's, XLA's; and what is no
+# C++.
 names=(_Z3addPfi _ZN12_GLOBAL__N_16hiddenEPf _ZN5outer5inner5applyIZ4mainEUliE_EEvT_i
 	_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEESt5arrayIPcLm3EEEEviT0_T1_
 	_ZN46_GLOBAL__N__0a1b2c3d_13_cuda_names_cu_deadbeef7unnamedENS_6hiddenEPf
 	_ZN44_INTERNAL_0a1b2c3d_13_cuda_names_cu_4f5e6d7c5fixedEPf
 	_Z4manyIJifSt4pairIiPKcEcEEvDpT_ _Z4overIXadL_Z5twicefEEEvPf
 	_Z5applyI17__nv_dl_wrapper_tI11__nv_dl_tagIPFivEXadL_Z4mainEELj1EEJPfEEEvT_i
-	_Z3addPfi.part.0 _ZN5saxpy5apply17h930b740aa94f1d3aE '_ZN5saxpy23_$LT$T$u20$as$u20$X$GT$5apply17h930b740aa94f1d3aE' _Znonsense _ZN _Z _
+	_Z3addPfi.part.0 _ZN5saxpy5apply17h930b740aa94f1d3aE \
+		'_ZN5saxpy23_$LT$T$u20$as$u20$X$GT$5apply17h930b740aa94f1d3aE' _Znonsense _ZN _Z _
 	triton_poi_fused_add_0 ampere_sgemm_128x64_nn loop_multiply_fusion_1
 	cutlass_80_tensorop_s1688gemm_128x256_16x3_nt_align4 'kernel with blanks' 'quoted"kernel'
 	"$(printf 'triton_red_fused_%0230d' 0)" "_Z$(printf '%d' 300)$(printf 'n%.0s' $(seq 300))v")
@@ -69,7 +71,8 @@ if [ -x "$doubles/cuda_names_nvcc" ]; then
 		strip -o stripped "$doubles/$name" && of_nvcc "$name, stripped" ./stripped
 	done
 	of_nvcc library "$targets/cuda_lookups" plugin "$doubles/cuda_names_nvcc_plugin.so" 1
-	strip -o stripped.so "$doubles/cuda_names_nvcc_plugin.so" && of_nvcc 'library, stripped' "$targets/cuda_lookups" plugin ./stripped.so 1
+	strip -o stripped.so "$doubles/cuda_names_nvcc_plugin.so" &&
+		of_nvcc 'library, stripped' "$targets/cuda_lookups" plugin ./stripped.so 1
 else
 	skip 'names by nvcc' 'no nvcc'
 fi

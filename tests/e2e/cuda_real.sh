@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# NVIDIA's own libraries over the simulated driver: a real runtime, shared and static, cuBLAS and cuDNN. They ask it for hundreds of
-# functions, find those of NVIDIA's that it lacks missing, and give up. With us they ask the same, and give up alike.
-#   PILLION_NVIDIA_LIBRARIES  directories that hold libcublas.so.13 and libcudnn.so.9, with colons; none: wheels of python3, the
-#                             toolkit, the system's
+# NVIDIA's own libraries over the simulated driver: a real runtime, shared and static, cuBLAS and cuDNN. They ask it for
+# hundreds of functions, find those of NVIDIA's that it lacks missing, and give up. With us they ask the same, and give
+# up alike.
+#   PILLION_NVIDIA_LIBRARIES  directories that hold libcublas.so.13 and libcudnn.so.9, with colons; none: wheels of
+#                             python3, the toolkit, the system's
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -35,7 +36,8 @@ same() { # NAME PROGRAM ARGUMENT...
 	PILLION_SIMGPU_LOG=bare.log timeout "$patience" "$@" >wanted 2>wanted_err
 	local plain=$?
 	PILLION_SIMGPU_LOG=us.log pillion -t cuda -o "$name" "$@" >out 2>err
-	is "$? $(cat out)" "$plain $(cat wanted)" "$name: the same end, in the same words: $(tr '\n' ' ' <wanted | cut -c1-60)"
+	is "$? $(cat out)" "$plain $(cat wanted)" \
+		"$name: the same end, in the same words: $(tr '\n' ' ' <wanted | cut -c1-60)"
 	is "$(grep -v '^pillion: ' err)" "$(cat wanted_err)" "$name: its stderr"
 	lookups bare.log >bare
 	lookups us.log >us

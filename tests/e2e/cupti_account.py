@@ -2,12 +2,14 @@
 """The simulated GPU's own account beside the device records of the same run.
 
 cupti_account.py [--nodes] [--dropped] [--lossy] [--broken] [--killed MS] [--loose NS] [--driver] DIRECTORY...
-Each directory has an account, `log`, and in `tables` the reports cuda_gpu_trace:mangled, correlated, device_facts and ledger as
-CSV: work with its times, each with the call that asked for it; allocations, frees and waits; and what CUPTI lost.
---nodes: graphs were recorded by their nodes. --dropped: as many may be missing as CUPTI says it dropped. --lossy: any may be missing, and
-nodes of graphs may have lost their names. --broken: the same where the ledger says that a buffer could not be read. --killed: buffers were
-handed over every MS, and of the work that had not been told before the last time any may be missing. --loose: times were on another clock, and may be off by
-as much. --driver: calls are the driver's, under whatever name. Prints what differs, and how many buffers could not be read; status 1 if anything differs."""
+Each directory has an account, `log`, and in `tables` the reports cuda_gpu_trace:mangled, correlated, device_facts and
+ledger as CSV: work with its times, each with the call that asked for it; allocations, frees and waits; and what CUPTI
+lost. --nodes: graphs were recorded by their nodes. --dropped: as many may be missing as CUPTI says it dropped. --lossy:
+any may be missing, and nodes of graphs may have lost their names. --broken: the same where the ledger says that a
+buffer could not be read. --killed: buffers were handed over every MS, and of the work that had not been told before the
+last time any may be missing. --loose: times were on another clock, and may be off by as much. --driver: calls are the
+driver's, under whatever name. Prints what differs, and how many buffers could not be read; status 1 if anything
+differs."""
 import argparse
 import collections
 import os
@@ -32,7 +34,8 @@ def wanted_work(events, nodes):
         end = done.get(e['op'])
         duration = end['end'] - end['start'] if end else None
         if e['ev'] == 'launch':
-            key = ('kernel', e['corr'], e['name'], tuple(e['grid']), tuple(e['block']), e['device'], e['stream'], duration)
+            key = ('kernel', e['corr'], e['name'], tuple(e['grid']), tuple(e['block']), e['device'], e['stream'],
+                duration)
         elif e['ev'] == 'memcpy':
             key = ('copy', e['corr'], '[CUDA memcpy %s]' % e['kind'], e['bytes'], PLACES.get(e['src'], 'Device'),
                    PLACES.get(e['dst'], 'Device'), e['stream'], duration)
@@ -45,7 +48,8 @@ def got_work(rows):
     for r in rows:
         corr, duration, stream = int(r['CorrId']), int(r['Duration (ns)']), int(r['Strm'])
         if r['GrdX']:
-            key = ('kernel', corr, r['Name'], tuple(int(r['Grd' + c]) for c in 'XYZ'), tuple(int(r['Blk' + c]) for c in 'XYZ'),
+            key = ('kernel', corr, r['Name'], tuple(int(r['Grd' + c]) for c in 'XYZ'),
+                tuple(int(r['Blk' + c]) for c in 'XYZ'),
                    int(r['Device'].rpartition('(')[2].rstrip(')')), stream, duration)
         elif r['Name'].startswith('[CUDA graph'):
             key = ('graph', corr, int(r['Name'].split()[2].rstrip(']')))
@@ -78,7 +82,8 @@ def check_calls(events, rows, a, is_partial):
         if not r['Call']:
             if not is_partial:
                 problems.append(f'no call for correlation id {corr}')
-        elif corr in api and (int(r['TID']) != api[corr]['tid'] or not a.driver and r['Call'].strip('_') != api[corr]['name'].strip('_')):
+        elif corr in api and (int(r['TID']) != api[corr]['tid'] or not a.driver
+            and r['Call'].strip('_') != api[corr]['name'].strip('_')):
             problems.append(f"{corr} is with {r['TID']} {r['Call']}, not {api[corr]['tid']} {api[corr]['name']}")
     if not is_partial and got != work:
         problems.append(f'calls with other work: {list(((work - got) + (got - work)).items())[:10]}')
@@ -107,7 +112,8 @@ def check_facts(events, rows, is_partial):
 def check_ledger(events, ledger, is_broken):
     """Whatever CUPTI lost is in the ledger, and nothing else."""
     count = collections.Counter(e['ev'] for e in events)
-    wanted = {'lost': 0, 'device records dropped': count['cupti_dropped'], 'device records without times': count['cupti_odd'],
+    wanted = {'lost': 0, 'device records dropped': count['cupti_dropped'],
+        'device records without times': count['cupti_odd'],
               'device buffers unreadable': 0}
     if is_broken:
         wanted = {'lost': 0, 'device records dropped': 0}
@@ -115,7 +121,8 @@ def check_ledger(events, ledger, is_broken):
 
 
 def forgive_names(events, wanted, got):
-    """Kernels of graphs that have lost their names stand for those that they are otherwise equal to; others have those of their calls."""
+    """Kernels of graphs that have lost their names stand for those that they are otherwise equal to; others have those
+    of their calls."""
     nodes = {e['corr'] for e in events if e['ev'] == 'launch' and e['graph']}
     for key in [k for k in got if k[0] == 'kernel' and k[1] in nodes and k[2] == '(kernel without a name)']:
         for named in [w for w in wanted if w[:2] == key[:2] and w[3:] == key[3:]]:
@@ -125,7 +132,8 @@ def forgive_names(events, wanted, got):
 
 
 def handed_over(events):
-    """The ops of work that the client had been given before it was killed. A device tells of one after the other: all but the last."""
+    """The ops of work that the client had been given before it was killed. A device tells of one after the other: all
+    but the last."""
     since = max((e['since'] for e in events if e['ev'] == 'cupti_flushed'), default=0)
     told = [e['op'] for e in events if e['ev'] == 'done' and e['t'] < since]
     return set(told[:-1])
@@ -170,7 +178,8 @@ def check_work(events, rows, a, is_lossy):
 
 def check(directory, a):
     """What is wrong, and how many buffers could not be read."""
-    events, rows = read_log(os.path.join(directory, 'log')), {'Fact': [], 'GrdX': [], 'Device Records': [], 'Address': []}
+    events, rows = read_log(os.path.join(directory, 'log')), {'Fact': [], 'GrdX': [], 'Device Records': [],
+        'Address': []}
     for columns, table in read_tables(os.path.join(directory, 'tables')):
         rows.update((column, table) for column in rows if column in columns)
     ledger = collections.Counter()

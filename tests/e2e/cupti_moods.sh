@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# CUPTI in each of its versions and moods, MOODS_ROUNDS (20) times each with other seeds: what was recorded is what was done,
-# or what is missing is in the ledger; and the program never notices.
+# CUPTI in each of its versions and moods, MOODS_ROUNDS (20) times each with other seeds: what was recorded is what was
+# done, or what is missing is in the ledger; and the program never notices.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -14,7 +14,8 @@ round() {
 	local n=$((1 + $2 % 7)) status
 	rm -rf "$2" mood.pillion
 	mkdir "$2"
-	PILLION_SIMCUPTI=$1,seed=$2 PILLION_SIMGPU_LOG=$2/log pillion -o mood --cuda-graph-trace=node "$doubles/cuda_launches" $n >out 2>err
+	PILLION_SIMCUPTI=$1,seed=$2 PILLION_SIMGPU_LOG=$2/log pillion -o mood --cuda-graph-trace=node \
+		"$doubles/cuda_launches" $n >out 2>err
 	status=$?
 	[ "$status $(<out)" = "0 ${wanted[n]}" ] || { echo "seed $2: status $status: $(cat out err)" && return 1; }
 	report stats -q -r $reports -f csv mood.pillion >"$2/tables" || { echo "seed $2: no report" && return 1; }
@@ -34,7 +35,7 @@ mood() { # MOOD OPTION...
 	shift
 	for ((seed = 1; seed <= rounds && is_good; seed++)); do
 		round "$name" $seed >said || { is_good=0 && break; }
-		seeds+=($seed)
+		seeds+=("$seed")
 		[ $((seed % 100)) -eq 0 ] || [ $seed -eq "$rounds" ] || continue
 		compare "$@" "${seeds[@]}" || is_good=0
 		[ $is_good -eq 0 ] || rm -rf "${seeds[@]}"

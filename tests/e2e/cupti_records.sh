@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Device records: each piece of work that the simulated GPU did is recorded once, with its name, sizes and times, whatever
-# CUPTI's version and mood; and what is missing is in the ledger.
+# Device records: each piece of work that the simulated GPU did is recorded once, with its name, sizes and times,
+# whatever CUPTI's version and mood; and what is missing is in the ledger.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -22,6 +22,7 @@ as_alone() {
 	"$@" >wanted 2>&1
 	accounted "$name" --cuda-graph-trace=node "$@"
 	is "$? $(cat out)" "0 $(cat wanted)" "$name: its status and output"
+	# shellcheck disable=SC2086
 	ok "$name: what was recorded is what was done" equal "$name" --nodes $options
 }
 
@@ -49,6 +50,8 @@ for program in "$targets/cuda_steps" "$doubles/cuda_names_nvcc"; do
 	is "$? $(unmatched names)" '0 0 0' "${program##*/}: each call has its device records, and each record its call"
 	like "$(ledger names 'device records')" '^[1-9]' 'of which there are some'
 done
+as_alone attributes '' "$targets/cuda_attributes" 5
+is "$(unmatched attributes) $(ledger attributes 'device records')" '0 0 40' 'attributes: each copy of CUDA 13.2 has its device record'
 for lookup in dlsym global proc newer self old entry twin; do
 	as_alone $lookup --driver "$targets/cuda_driver" $lookup 3
 done
@@ -59,37 +62,48 @@ as_alone plugin '' "$targets/cuda_lookups" plugin "$targets/cuda_launches_plugin
 
 # Two runtimes at work in one process, at once; and under ctypes, where nothing but dlsym is asked.
 "$targets/cuda_lookups" plugins 3 "$targets/cuda_launches_plugin.so" "$targets/cuda_launches_plugin12.so" | sort >wanted
-accounted two --cuda-graph-trace=node "$targets/cuda_lookups" plugins 3 "$targets/cuda_launches_plugin.so" "$targets/cuda_launches_plugin12.so"
+accounted two --cuda-graph-trace=node "$targets/cuda_lookups" plugins 3 "$targets/cuda_launches_plugin.so" \
+	"$targets/cuda_launches_plugin12.so"
 is "$? $(sort out)" "0 $(cat wanted)" 'two runtimes: status and output'
 ok 'two runtimes: what was recorded is what was done' equal two --nodes
 if command -v python3 >/dev/null; then
 	as_alone ctypes '' python3 "$tests_dir/../targets/python/cuda_ctypes.py" 3
-	like "$(report stats -q -r cuda_gpu_kern_sum -f csv ctypes.pillion)" ',6,.*,"add\(int\*, int\)"$' 'ctypes: its kernels by their name'
+	like "$(report stats -q -r cuda_gpu_kern_sum -f csv ctypes.pillion)" ',6,.*,"add\(int\*, int\)"$' \
+		'ctypes: its kernels by their name'
 else
 	skip ctypes 'no python3'
 fi
 accounted whole "$doubles/cuda_launches" 7
-is "$(report stats -q -r cuda_gpu_kern_sum -f csv cuda_launches.pillion | awk -F, 'NR > 1 { n += $3 } END { print n }')" \
+is "$(report stats -q -r cuda_gpu_kern_sum -f csv cuda_launches.pillion |
+	awk -F, 'NR > 1 { n += $3 } END { print n }')" \
 	"$(grep -c '"ev":"launch"' log)" 'cuda_gpu_kern_sum: as many kernels as the account, graphs by their nodes'
-is "$(report stats -q -r cuda_gpu_kern_sum:base -f csv cuda_launches.pillion | sed -n 's/.*,//p' | sort | tr '\n' ' ')" 'Name add scale ' ':base'
+is "$(report stats -q -r cuda_gpu_kern_sum:base -f csv cuda_launches.pillion | sed -n 's/.*,//p' | sort |
+	tr '\n' ' ')" 'Name add scale ' ':base'
 if has_unwinder; then
 	ok 'folded by who launched' report export -t folded --metric gpu -o folded whole.pillion
-	is "$(awk '/Launch[^;]*;[^;]*$/ { if (!/;main \(.*cuda_launches\.[ch]:[0-9]+\);/) print; else if (!/CUDA graph/) sum += $NF } END { print sum }' folded)" \
-		"$(report stats -q -r cuda_gpu_kern_sum -f csv whole.pillion | awk -F, '{ sum += $2 } END { print sum }')" \
+	is "$(awk '/Launch[^;]*;[^;]*$/ {
+			if (!/;main \(.*cuda_launches\.[ch]:[0-9]+\);/) print
+			else if (!/CUDA graph/) sum += $NF
+		} END { print sum }' folded)" \
+		"$(report stats -q -r cuda_gpu_kern_sum -f csv whole.pillion |
+			awk -F, '{ sum += $2 } END { print sum }')" \
 		'all time of kernels is charged to the source lines that launched them, if nothing is said'
 else
 	skip 'who launched' 'built without the unwinder'
 fi
-like "$(report stats -r cuda_gpu_kern_sum cuda_launches.pillion 2>&1)" 'device times: CUPTI' 'the table says where its times come from'
+like "$(report stats -r cuda_gpu_kern_sum cuda_launches.pillion 2>&1)" 'device times: CUPTI' \
+	'the table says where its times come from'
 like "$(report info cuda_launches.pillion)" 'device-times +CUPTI .*libcupti\.so\.1[23]' 'info names the library'
-is "$(report stats -q -r cuda_gpu_sum --by device -f csv cuda_launches.pillion | sed -n '2s/,.*//p')" 'Simulated GPU 0 (0)' '--by device'
+is "$(report stats -q -r cuda_gpu_sum --by device -f csv cuda_launches.pillion | sed -n '2s/,.*//p')" \
+	'Simulated GPU 0 (0)' '--by device'
 
 # ---- threads that come while CUPTI is being opened ----
 
 for mode in told untold; do
 	[ $mode = told ] || export PILLION_SIMGPU_UNTOLD=1
 	PILLION_SIMCUPTI=slow=20 accounted first "$targets/cuda_event_timing" first 50
-	is "$? $(cat out) $(sets first)" '0 done 150x0.001 150x0.002 150x0.003 150x0.004 ' "four threads at once, $mode when the driver comes up"
+	is "$? $(cat out) $(sets first)" '0 done 150x0.001 150x0.002 150x0.003 150x0.004 ' \
+		"four threads at once, $mode when the driver comes up"
 	is "$(ledger first 'unmatched calls') $(notes first)" '0 ' 'and each call has its record'
 done
 PILLION_SIMCUPTI=slow=600 accounted first "$targets/cuda_event_timing" first 50
@@ -97,8 +111,10 @@ is "$? $(cat out)" '0 done' 'a CUPTI that takes longer than anybody waits: the p
 like "$(notes first)" 'missing of work that was requested while another thread was opening CUPTI' 'and the ledger says so'
 like "$(ledger first 'unmatched calls')" '^[1-9]' 'with the calls that have no record'
 for how in cancel jump fork; do
-	PILLION_SIMCUPTI=slow=20 accounted amid -c cudaProfilerApi --capture-range-end=stop "$targets/cuda_opening" $how 7
-	is "$? $(cat out) $(sets amid)$(notes amid)" '0 done 7x0.004 ' "a $how while CUPTI is being opened: the range is recorded, and ends"
+	PILLION_SIMCUPTI=slow=20 accounted amid -c cudaProfilerApi --capture-range-end=stop \
+		"$targets/cuda_opening" $how 7
+	is "$? $(cat out) $(sets amid)$(notes amid)" '0 done 7x0.004 ' \
+		"a $how while CUPTI is being opened: the range is recorded, and ends"
 done
 unset PILLION_SIMGPU_UNTOLD
 for how in fork iterate; do
@@ -109,8 +125,10 @@ done
 # ---- calls that cannot be seen ----
 
 accounted deep "$targets/cuda_lookups" plugin "$targets/cuda_launches_plugin.so" 2 deep
-is "$? $(ledger deep 'unmatched device records')" "0 $(ledger deep 'device records')" 'a library opened with RTLD_DEEPBIND: device records alone'
-like "$(ledger deep 'device records') $(notes deep)" '^[1-9].*calls that cannot be seen' 'of all that it did, and the ledger says why'
+is "$? $(ledger deep 'unmatched device records')" "0 $(ledger deep 'device records')" \
+	'a library opened with RTLD_DEEPBIND: device records alone'
+like "$(ledger deep 'device records') $(notes deep)" '^[1-9].*calls that cannot be seen' \
+	'of all that it did, and the ledger says why'
 accounted count "$targets/cuda_opening" count 0
 is "$? $(cat out)$(notes count)" '0 1 devices' 'a program that counts devices only: nothing is said to be missing'
 
@@ -128,17 +146,20 @@ unset PILLION_SIMCUPTI
 
 accounted off --gpu-activity=none "$doubles/cuda_launches" 2
 is "$(ledger off 'device records')$(notes off)" 0 '--gpu-activity=none: no records, and no note'
-like "$(report stats -q -r cuda_gpu_mem_size_sum -f csv off.pillion)" 'CUDA memcpy HtoD' "the host's side of copies is there all the same"
+like "$(report stats -q -r cuda_gpu_mem_size_sum -f csv off.pillion)" 'CUDA memcpy HtoD' \
+	"the host's side of copies is there all the same"
 CUDA_INJECTION64_PATH=$work/other.so accounted other "$doubles/cuda_launches" 2
 like "$(notes other)" 'CUDA_INJECTION64_PATH' "another tool's CUPTI is left alone, and the ledger says so"
 NSYS_PROFILING_SESSION_ID=1 accounted other "$doubles/cuda_launches" 2
 like "$(notes other)" 'under nsys or ncu' 'likewise under nsys'
 
 profiler() { # MODE MOOD WANTED-SETS
-	PILLION_SIMCUPTI=$2 "$targets/cuda_profiler" 30 $1 >wanted
-	PILLION_SIMCUPTI=$2 accounted inside "$targets/cuda_profiler" 30 $1
-	is "$? $(cat out) $(sets inside)" "0 $(cat wanted) $3 " "a profiler inside the program ($1, $2): it has its records, we have ours"
-	like "$(report stats -q -r ledger -f csv inside.pillion)" 'device time gap,[1-9][0-9]*,.*another tool had CUPTI' 'and the ledger has the gap'
+	PILLION_SIMCUPTI=$2 "$targets/cuda_profiler" 30 ${1:+"$1"} >wanted
+	PILLION_SIMCUPTI=$2 accounted inside "$targets/cuda_profiler" 30 ${1:+"$1"}
+	is "$? $(cat out) $(sets inside)" "0 $(cat wanted) $3 " \
+		"a profiler inside the program ($1, $2): it has its records, we have ours"
+	like "$(report stats -q -r ledger -f csv inside.pillion)" \
+		'device time gap,[1-9][0-9]*,.*another tool had CUPTI' 'and the ledger has the gap'
 }
 for mood in '' thread late,thread; do
 	profiler '' "$mood" '30x0.004 30x0.016'
@@ -151,7 +172,8 @@ like "$(report stats -q -r ledger -f csv inside.pillion)" 'CUPTI, .*, to the end
 for mood in '' thread; do
 	PILLION_SIMCUPTI=$mood accounted inside "$targets/cuda_profiler" 10 threads
 	is "$? $(cat out)" '0 all records' "on and off while another thread works ($mood)"
-	like "$(report stats -q -r ledger -f csv inside.pillion | grep -c 'device time gap')" '^(1.|20)$' 'a gap for nearly each time'
+	like "$(report stats -q -r ledger -f csv inside.pillion | grep -c 'device time gap')" '^(1.|20)$' \
+		'a gap for nearly each time'
 	like "$(sets inside)" '10x0.004' 'and what came before is ours'
 done
 
@@ -164,7 +186,8 @@ is "$(report stats -q -r um_total_sum -f csv managed.pillion | sed '1d; s/,0x.*/
 is "$(report stats -q -r um_cpu_page_faults_sum -f csv managed.pillion | tail -1)" '6,0x401000' 'um_cpu_page_faults_sum'
 accounted managed --cuda-memory-usage=false "$targets/cuda_managed" 6
 like "$(report stats -r um_sum managed.pillion 2>&1)" 'not watched' 'not asked for: says so'
-is "$(report stats -q -r device_facts -f csv managed.pillion | grep -c 'allocate')" 0 '--cuda-memory-usage=false: no allocations from CUPTI'
+is "$(report stats -q -r device_facts -f csv managed.pillion | grep -c 'allocate')" 0 \
+	'--cuda-memory-usage=false: no allocations from CUPTI'
 
 # ---- ends ----
 
@@ -180,7 +203,8 @@ is "$? $(sets end)" '0 80x0.004 ' 'the same with a thread of its own'
 
 accounted range -c cudaProfilerApi --capture-range-end=repeat "$targets/cuda_ends" ranges 20
 is "$? $(sets range)" '0 60x0.004 ' 'three ranges: their work alone'
-is "$(report stats -q -r cuda_gpu_mem_time_sum --by range -f csv range.pillion | sed -n 's/^\([0-9]*\),.*,\(20\),.*,\[CUDA memset\]$/\1:\2/p' | sort | tr '\n' ' ')" \
+is "$(report stats -q -r cuda_gpu_mem_time_sum --by range -f csv range.pillion |
+	sed -n 's/^\([0-9]*\),.*,\(20\),.*,\[CUDA memset\]$/\1:\2/p' | sort | tr '\n' ' ')" \
 	'1:20 2:20 3:20 ' 'each in its range'
 accounted range -c cudaProfilerApi --capture-range-end=stop "$targets/cuda_ends" ranges 20
 is "$? $(sets range)" '0 20x0.004 ' 'the first range only'
@@ -190,9 +214,11 @@ is "$? $(sets range)" '0 20x0.004 ' 'the first range only'
 mkdir small
 if mount -t tmpfs -o size=2m none small 2>/dev/null; then
 	rm -f log
-	PILLION_SIMGPU_LOG=log pillion -o small/full -t cuda --cuda-graph-trace=node "$doubles/cuda_launches" 2000 >out 2>err
+	PILLION_SIMGPU_LOG=log pillion -o small/full -t cuda --cuda-graph-trace=node \
+		"$doubles/cuda_launches" 2000 >out 2>err
 	is $? 0 'a full disk: status'
-	done=$(grep -c '"ev":"\(api\|launch\|memcpy\|memset\)"' log) said=$(($(ledger small/full recorded) + $(ledger small/full 'device records') + $(ledger small/full lost)))
+	done=$(grep -c '"ev":"\(api\|launch\|memcpy\|memset\)"' log)
+	said=$(($(ledger small/full recorded) + $(ledger small/full 'device records') + $(ledger small/full lost)))
 	ok 'each call and each device record is there, or counted as lost' [ "$said" -ge "$done" ]
 	umount small
 else
@@ -202,7 +228,8 @@ fi
 # ---- SIGKILL ----
 
 killed() {
-	flushed=1 kill_accounted 4000 --cuda-flush-interval=100 --cuda-graph-trace=node && equal killed --nodes --killed 100
+	flushed=1 kill_accounted 4000 --cuda-flush-interval=100 --cuda-graph-trace=node &&
+		equal killed --nodes --killed 100
 }
 for mood in "" thread; do
 	export PILLION_SIMCUPTI=$mood

@@ -2,11 +2,12 @@
 """The simulated GPU's own account beside device records that were made by pairs of CUDA events.
 
 events_account.py LOG TRACE.csv CALLS.csv BARE-LOG [--driver] [--killed] [--loose NS]
-TRACE.csv is cuda_gpu_trace:mangled, CALLS.csv the report `correlated`, BARE-LOG the account of the same run without us. Each piece of work has one
-record, with its call's name and thread; a record holds its work's time, begins after the event before it was recorded and ends before the event after it was (--loose: as far
-as the clocks were off); the driver was asked nothing more but what never waits, and nothing of it went into a capture. --driver: calls are the driver's,
-under whatever name, and some do not tell which way a copy goes. --killed:
-of what the device was not through with when the last WITHIN pieces of work were asked for any may be missing. Prints what differs; status 1 if anything does."""
+TRACE.csv is cuda_gpu_trace:mangled, CALLS.csv the report `correlated`, BARE-LOG the account of the same run without us.
+Each piece of work has one record, with its call's name and thread; a record holds its work's time, begins after the
+event before it was recorded and ends before the event after it was (--loose: as far as the clocks were off); the driver
+was asked nothing more but what never waits, and nothing of it went into a capture. --driver: calls are the driver's,
+under whatever name, and some do not tell which way a copy goes. --killed: of what the device was not through with when
+the last WITHIN pieces of work were asked for any may be missing. Prints what differs; status 1 if anything does."""
 import argparse
 import bisect
 import collections
@@ -14,8 +15,10 @@ import sys
 
 from account import read_log, read_table
 
-OURS = {'cuStreamIsCapturing', 'cuStreamGetCtx', 'cuStreamGetId', 'cuStreamCreate', 'cuCtxGetId', 'cuCtxGetCurrent', 'cuCtxGetDevice', 'cuCtxPushCurrent_v2', 'cuCtxPopCurrent_v2',
-        'cuDeviceGetName', 'cuDevicePrimaryCtxGetState', 'cuThreadExchangeStreamCaptureMode', 'cuEventCreate', 'cuEventRecord',
+OURS = {'cuStreamIsCapturing', 'cuStreamGetCtx', 'cuStreamGetId', 'cuStreamCreate', 'cuCtxGetId', 'cuCtxGetCurrent',
+    'cuCtxGetDevice', 'cuCtxPushCurrent_v2', 'cuCtxPopCurrent_v2',
+        'cuDeviceGetName', 'cuDevicePrimaryCtxGetState', 'cuThreadExchangeStreamCaptureMode', 'cuEventCreate',
+        'cuEventRecord',
         'cuEventQuery', 'cuEventElapsedTime', 'cuFuncGetName', 'cuKernelGetName'}
 
 
@@ -43,7 +46,8 @@ def copy_key(name, size, stream, driver):
 
 def through_with(events):
     """By stream, the last op whose successor was done, too, when there were WITHIN pieces of work left to ask for."""
-    asked = [i for i, e in enumerate(events) if e['ev'] == 'graph' or (e['ev'] in ('launch', 'memcpy', 'memset') and not e['graph'])]
+    asked = [i for i, e in enumerate(events) if e['ev'] == 'graph'
+        or (e['ev'] in ('launch', 'memcpy', 'memset') and not e['graph'])]
     done = collections.defaultdict(list)
     for e in events[:asked[-WITHIN]] if len(asked) > WITHIN else []:
         if e['ev'] == 'done':
@@ -52,7 +56,8 @@ def through_with(events):
 
 
 def wanted_work(events, driver):
-    """By key, in the order of asking: (start, end, earliest, latest, whether it must have been looked at before the last piece)."""
+    """By key, in the order of asking: (start, end, earliest, latest, whether it must have been looked at before the
+    last piece)."""
     done = {e['op']: e for e in events if e['ev'] == 'done'}
     recorded, graphs, wanted = Recorded(events), {}, collections.defaultdict(list)
     numbers, through = {}, through_with(events)
@@ -87,7 +92,8 @@ def got_work(path, driver):
     for r in read_table(path):
         start, stream = int(r['Start (ns)']), int(r['Strm'])
         if r['GrdX']:
-            key = ('kernel', r['Name'], tuple(int(r['Grd' + c]) for c in 'XYZ'), tuple(int(r['Blk' + c]) for c in 'XYZ'),
+            key = ('kernel', r['Name'], tuple(int(r['Grd' + c]) for c in 'XYZ'),
+                tuple(int(r['Blk' + c]) for c in 'XYZ'),
                    int(r['Device'].rpartition('(')[2].rstrip(')')), stream)
         elif r['Name'].startswith('[CUDA graph'):
             key = ('graph', int(r['Name'].split()[2].rstrip(']')), stream)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Device times without CUPTI, by pairs of CUDA events: each piece of work has one record that holds its time, the driver is never
-# made to wait, nothing goes into a capture, and what could not be had is in the ledger.
+# Device times without CUPTI, by pairs of CUDA events: each piece of work has one record that holds its time, the driver
+# is never made to wait, nothing goes into a capture, and what could not be had is in the ledger.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -12,11 +12,13 @@ export PILLION_GPU_ACTIVITY=events
 equal() {
 	local said
 	said=$(report stats -r cuda_gpu_trace "$1.pillion" 2>&1 | sed -n 's/.*placed to \([0-9]*\) ns.*/\1/p')
-	report stats -q -r cuda_gpu_trace:mangled -f csv "$1.pillion" >trace.csv && report stats -q -r correlated -f csv "$1.pillion" >calls.csv &&
+	report stats -q -r cuda_gpu_trace:mangled -f csv "$1.pillion" >trace.csv &&
+		report stats -q -r correlated -f csv "$1.pillion" >calls.csv &&
 		account_says events_account.py log trace.csv calls.csv bare --loose $((${said:-0} + 100000)) "${@:2}"
 }
 
-# as_bare NAME COMMAND...: with what $account adds; status, output and account are as without us, and recorded is what was done.
+# as_bare NAME COMMAND...: with what $account adds; status, output and account are as without us, and recorded is what
+# was done.
 as_bare() {
 	local name=$1 plain
 	shift
@@ -25,12 +27,14 @@ as_bare() {
 	plain=$?
 	PILLION_SIMGPU_LOG=log pillion -o "$name" "$@" >out 2>err
 	is "$? $(cat out)" "$plain $(cat wanted)" "$name: status and output"
+	# shellcheck disable=SC2086
 	ok "$name: one record of each piece of work, around its time" equal "$name" $account
 }
 
 # ---- programs of every kind ----
 
-for program in cuda_launches cuda_launches_ptds cuda_launches_12 cuda_launches_static cuda_launches_nvcc cuda_launches_nvcc_ptds; do
+for program in cuda_launches cuda_launches_ptds cuda_launches_12 cuda_launches_static cuda_launches_nvcc \
+	cuda_launches_nvcc_ptds; do
 	account=
 	[ "${program%static}" = "$program" ] || account=--driver
 	if [ -x "$doubles/$program" ]; then
@@ -40,8 +44,10 @@ for program in cuda_launches cuda_launches_ptds cuda_launches_12 cuda_launches_s
 	fi
 done
 account=
-is "$(ledger cuda_launches 'unmatched calls') $(ledger cuda_launches 'unmatched device records')" '4 0' 'only what went into a graph has no record'
-like "$(report stats -r cuda_gpu_kern_sum cuda_launches.pillion 2>&1)" 'device times: CUDA events .* placed to [0-9]+ ns; CUDA graphs as a whole' \
+is "$(ledger cuda_launches 'unmatched calls') $(ledger cuda_launches 'unmatched device records')" '4 0' \
+	'only what went into a graph has no record'
+like "$(report stats -r cuda_gpu_kern_sum cuda_launches.pillion 2>&1)" \
+	'device times: CUDA events .* placed to [0-9]+ ns; CUDA graphs as a whole' \
 	'the table says where its times come from, and how exact they are'
 like "$(report info cuda_launches.pillion)" 'device-times +CUDA events' 'info says so, too'
 
@@ -71,16 +77,18 @@ is "$(grep -c -e '"ev":"unsafe"' -e '"ev":"event_captured"' log)" 0 'and the cap
 # ---- what is not there is counted ----
 
 lost() { # CAPTURE: records, those without times, dropped ones, calls without any
-	echo "$(ledger "$1" 'device records') $(ledger "$1" 'device records without times') $(ledger "$1" 'device records dropped') $(ledger "$1" 'unmatched calls')"
+	echo "$(ledger "$1" 'device records') $(ledger "$1" 'device records without times')" \
+		"$(ledger "$1" 'device records dropped') $(ledger "$1" 'unmatched calls')"
 }
 PILLION_SIMGPU_SLOWDOWN=400000 accounted left "$targets/cuda_event_timing" left 50
-set -- $(lost left)
-is "$(($1 + $2)) $3 $(($1 + $4))" '50 0 50' 'ended before the device was through: what it was not through with is counted'
-ok 'and not waited for' [ "$2" -gt 10 ]
+read -r -a n < <(lost left)
+is "$((n[0] + n[1])) ${n[2]} $((n[0] + n[3]))" '50 0 50' \
+	'ended before the device was through: what it was not through with is counted'
+ok 'and not waited for' [ "${n[1]}" -gt 10 ]
 PILLION_SIMGPU_SLOWDOWN=150 accounted deep "$targets/cuda_event_timing" queue 18000
-set -- $(lost deep)
-is "$(($1 + $3)) $2 $(($1 + $4))" '18000 0 18000' 'a queue of 18000: a record, or counted'
-ok 'most of them records' [ "$1" -ge 16384 ]
+read -r -a n < <(lost deep)
+is "$((n[0] + n[2])) ${n[1]} $((n[0] + n[3]))" '18000 0 18000' 'a queue of 18000: a record, or counted'
+ok 'most of them records' [ "${n[0]}" -ge 16384 ]
 
 # ---- ends ----
 
@@ -94,7 +102,8 @@ is "$? $(sets end)" '0 80x0.004 ' 'fork after CUDA: the child leaves the events 
 
 accounted range -c cudaProfilerApi --capture-range-end=repeat "$targets/cuda_ends" ranges 20
 is "$? $(sets range)" '0 60x0.004 ' 'three ranges: their work alone'
-# 120 for these, 280 with the work outside of them; some tell where the clock stands, more of them when the machine is busy.
+# 120 for these, 280 with the work outside of them; some tell where the clock stands, more of them when the machine is
+# busy.
 ok 'and no event outside of them' [ "$(grep -c '"name":"cuEventRecord"' log)" -le 200 ]
 
 # ---- SIGKILL ----
@@ -107,14 +116,19 @@ ok 'killed in mid-run: all but what was under way' killed
 # ---- auto: where CUPTI is unavailable ----
 
 export PILLION_GPU_ACTIVITY=auto
-mkdir without && cp "$doubles/libcuda.so.1" "$doubles/libcudart.so.13" without/ # NVIDIA's own may be there, and does not go with this driver
+# NVIDIA's own may be there, and does not go with this driver.
+mkdir without && cp "$doubles/libcuda.so.1" "$doubles/libcudart.so.13" without/
 LD_LIBRARY_PATH=$PWD/without as_bare without "$doubles/cuda_launches" 3
-like "$(notes without)" 'from CUDA events because CUPTI is unavailable: (there is no libcupti|CUPTI does not work)' 'auto, no libcupti: events, and the ledger says why'
+like "$(notes without)" 'from CUDA events because CUPTI is unavailable: (there is no libcupti|CUPTI does not work)' \
+	'auto, no libcupti: events, and the ledger says why'
 for mood in notinit error39; do
 	PILLION_SIMCUPTI=$mood accounted mood "$doubles/cuda_launches" 3
-	is "$? $(ledger mood 'device records') $(ledger mood 'unmatched device records')" "0 51 0" "auto, $mood: all records"
-	[ $mood = error39 ] || like "$(notes mood)" 'from CUDA events because CUPTI is unavailable: CUPTI .* gave 15' 'by events, and the ledger says why'
+	is "$? $(ledger mood 'device records') $(ledger mood 'unmatched device records')" "0 51 0" \
+		"auto, $mood: all records"
+	[ $mood = error39 ] || like "$(notes mood)" 'from CUDA events because CUPTI is unavailable: CUPTI .* gave 15' \
+		'by events, and the ledger says why'
 done
 NSYS_PROFILING_SESSION_ID=1 accounted other "$doubles/cuda_launches" 2
-is "$(ledger other 'device records')$(notes other | grep -c 'under nsys')" 01 "auto under nsys: no events in the other's run, and the ledger says so"
+is "$(ledger other 'device records')$(notes other | grep -c 'under nsys')" 01 \
+	"auto under nsys: no events in the other's run, and the ledger says so"
 done_testing

@@ -68,7 +68,8 @@ def check_sqlite():
     got = {key: value for kind in ('P2P', 'COLLECTIVES', 'START_WAIT', 'OTHER')
            for key, value in sums(f'MPI_{kind}_EVENTS', 'textId').items()}
     same({key: count for key, (count, _) in got.items()}, {key: count for key, (count, _) in mpi.items()}, 'sqlite MPI')
-    # The daemon that Open MPI starts for a single process outlives it: its end is one more reading of the clocks, between the two.
+    # The daemon that Open MPI starts for a single process outlives it: its end is one more reading of the clocks,
+    # between the two.
     for key, (count, total) in got.items():
         check(abs(total - mpi[key][1]) <= count + total / 1e6, f'sqlite MPI: {key}: {total}, wanted {mpi[key][1]}')
     same(sums('CUPTI_ACTIVITY_KIND_KERNEL', 'demangledName'), kernels, 'sqlite KERNEL')
@@ -76,7 +77,8 @@ def check_sqlite():
         rows = db.execute(f'SELECT count(*), sum(end - start) FROM CUPTI_ACTIVITY_KIND_{kind}').fetchone() \
             if f'CUPTI_ACTIVITY_KIND_{kind}' in tables else (0, None)
         wanted = [v for (k,), v in copies.items() if kind.lower() in k]
-        check(rows == (sum(c for c, _ in wanted), sum(t for _, t in wanted) if wanted else None), f'sqlite {kind}: {rows}')
+        check(rows == (sum(c for c, _ in wanted), sum(t for _, t in wanted) if wanted else None),
+            f'sqlite {kind}: {rows}')
     got = {}
     if 'NVTX_EVENTS' in tables:
         domains = {(pid, domain): text for text, pid, domain in db.execute(
@@ -84,9 +86,11 @@ def check_sqlite():
         for kind, pid, domain, text, duration in db.execute(
                 'SELECT eventType, globalTid >> 24, domainId, coalesce(text, value), end - start FROM NVTX_EVENTS '
                 'LEFT JOIN StringIds ON id = textId WHERE eventType IN (59, 60) AND end NOT NULL'):
-            add(got, ({59: 'PushPop', 60: 'StartEnd'}[kind], (domains[pid, domain] + ':' if domain else '') + text), duration)
+            add(got, ({59: 'PushPop', 60: 'StartEnd'}[kind], (domains[pid, domain] + ':' if domain else '') + text),
+                duration)
     for key, (count, total) in got.items():  # those that never ended have no end there
-        check(key in nvtx and count <= nvtx[key][0] and total <= nvtx[key][1], f'sqlite NVTX_EVENTS: {key}: {count}, {total}')
+        check(key in nvtx and count <= nvtx[key][0] and total <= nvtx[key][1],
+            f'sqlite NVTX_EVENTS: {key}: {count}, {total}')
     if 'OSRT_CALLCHAINS' in tables:
         lost = db.execute('SELECT count(*) FROM OSRT_API WHERE callchainId != 0 AND callchainId NOT IN '
                           '(SELECT id FROM OSRT_CALLCHAINS)').fetchone()[0]
@@ -141,7 +145,8 @@ def check_stacks():
     for profile in file['profiles']:
         check(len(profile['samples']) == len(profile['weights']), 'speedscope: samples and weights')
         check(sum(profile['weights']) == profile['endValue'] - profile['startValue'], 'speedscope: the end')
-        check(all(0 <= i < len(file['shared']['frames']) for sample in profile['samples'] for i in sample), 'speedscope: frames')
+        check(all(0 <= i < len(file['shared']['frames']) for sample in profile['samples'] for i in sample),
+            'speedscope: frames')
     check(sum(file['profiles'][0]['weights']) == calls_total, 'speedscope: total')
 
 

@@ -16,7 +16,7 @@ account() {
 		report export -q -t "$type" "$1.pillion" || return
 	done
 	for table in osrt_sum cuda_api_sum nvtx_sum cuda_gpu_kern_sum cuda_gpu_mem_time_sum mpi_sum; do
-		report stats -q -r $table -f csv -o "$1.$table.csv" "$1.pillion"
+		report stats -q -r "$table" -f csv -o "$1.$table.csv" "$1.pillion"
 	done
 	timeout "$patience" python3 "$tests_dir/export_account.py" "$1"
 }
@@ -45,8 +45,10 @@ ok 'a Python job with processes and threads' account python
 pillion -o stacks "$targets/stacks" >out 2>err
 ok 'calls with stacks' account stacks
 is "$(report export -q -t folded --metric off-cpu -o - stacks.pillion | awk '{ n += $NF } END { print n }')" \
-	"$(report stats -q -r osrt_sum -f csv stacks.pillion | awk -F, 'NR > 1 { n += $2 } END { print n }')" 'off the CPU: what osrt_sum has'
-! has_unwinder || like "$(cat stacks.folded)" ';main( \(.*\))?;caller_of_long_sleep( \(.*\))?;long_sleep( \(.*\))?;usleep [0-9]+$' \
+	"$(report stats -q -r osrt_sum -f csv stacks.pillion | awk -F, 'NR > 1 { n += $2 } END { print n }')" \
+	'off the CPU: what osrt_sum has'
+! has_unwinder || like "$(cat stacks.folded)" \
+	';main( \(.*\))?;caller_of_long_sleep( \(.*\))?;long_sleep( \(.*\))?;usleep [0-9]+$' \
 	'a stack, the outermost frame first'
 "$targets/nvtx_forms" >out 2>err
 if [ $? -eq 77 ]; then
@@ -61,15 +63,18 @@ if [ -x "$doubles/cuda_launches" ]; then
 	LD_LIBRARY_PATH=$doubles pillion -o host --gpu-activity=none "$doubles/cuda_launches" 7 >out 2>err
 	ok 'a CUDA program without device records' account host
 	report export -t folded --metric gpu -o - host.pillion >out 2>err
-	is "$? $(cat out) $(cat err)" '1  pillion export: gpu: the captures have no device records' 'no device records: said by name'
-	like "$(report export -q -t folded --metric alloc -o - host.pillion)" ';cudaMalloc [0-9]+$' 'device memory by function'
+	is "$? $(cat out) $(cat err)" '1  pillion export: gpu: the captures have no device records' \
+		'no device records: said by name'
+	like "$(report export -q -t folded --metric alloc -o - host.pillion)" ';cudaMalloc [0-9]+$' \
+		'device memory by function'
 	# In parts, by size and by time: together they have every event of the whole, and a filter holds in each.
 	report export -q -t chrome --split-size=60k cuda.pillion
 	report export -q -t chrome --split-time=1ms -o timed.json.gz cuda.pillion
-	cp cuda.001.json cuda.$(printf %03d $(($(ls cuda.0*.json | wc -l) + 1))).json
+	cp cuda.001.json "cuda.$(printf %03d $(($(ls cuda.0*.json | wc -l) + 1))).json"
 	last=$(ls cuda.0*.json | tail -n 1)
 	is "$(report export -q -t chrome --split-size=60k -f true cuda.pillion 2>&1)" \
-		"pillion export: $last: no part of this export, but of an earlier one in more parts" 'a part that an earlier export left is named'
+		"pillion export: $last: no part of this export, but of an earlier one in more parts" \
+		'a part that an earlier export left is named'
 	rm "$last"
 	ok 'the parts are the whole' timeout "$patience" python3 - <<'END'
 import glob, gzip, json, os
@@ -90,10 +95,12 @@ if [ -x "$targets/mpi_calls" ]; then
 	RANK=3 LD_LIBRARY_PATH=$targets pillion -o mpi -t mpi "$targets/mpi_calls" >out 2>err
 	ok 'a program with MPI' account mpi
 	is "$(python3 -c 'import sqlite3
-print(*sqlite3.connect("mpi.sqlite").execute("SELECT DISTINCT rank FROM MPI_RANKS JOIN MPI_COLLECTIVES_EVENTS USING (globalTid)"))')" '(3,)' \
+print(*sqlite3.connect("mpi.sqlite").execute("SELECT DISTINCT rank FROM MPI_RANKS " +
+    "JOIN MPI_COLLECTIVES_EVENTS USING (globalTid)"))')" '(3,)' \
 		'ranks by thread, as nsys joins them'
 	is "$(python3 -c 'import sqlite3
-for row in sqlite3.connect("mpi.sqlite").execute("SELECT value, tag, remoteRank, size FROM MPI_P2P_EVENTS JOIN StringIds ON id = textId"):
+for row in sqlite3.connect("mpi.sqlite").execute("SELECT value, tag, remoteRank, size FROM MPI_P2P_EVENTS " +
+    "JOIN StringIds ON id = textId"):
     print(*row)')" "$(printf 'MPI_Irecv 42 0 32\nMPI_Isend 42 0 32')" 'messages with their peer and size'
 else
 	skip 'MPI' 'built without it'
@@ -108,7 +115,8 @@ report export -q -t chrome -o t.json.gz stacks.pillion
 is "$? $(gzip -dc t.json.gz | cmp - stacks.json)" '0 ' 'a name that ends with .gz is gzipped'
 printf old >there.folded
 report export -t folded -o there.folded stacks.pillion >out 2>err
-is "$? $(cat there.folded) $(cat err)" '2 old pillion export: there.folded: exists, -f true replaces it' 'a file that is there stays'
+is "$? $(cat there.folded) $(cat err)" '2 old pillion export: there.folded: exists, -f true replaces it' \
+	'a file that is there stays'
 report export -q -t folded -f true -o there.folded stacks.pillion
 is "$? $(cmp there.folded stacks.folded)" '0 ' '-f true replaces it'
 report export -q -t folded -o there.folded -f stacks.pillion
@@ -133,8 +141,10 @@ refused 'which capture? See pillion export --help' -t folded
 refused '--type=svg: must be one of sqlite, chrome, speedscope, folded, pprof, html' -t svg stacks.pillion
 refused '--metric does not apply to chrome' -t chrome --metric calls stacks.pillion
 refused '--split-time and --split-size do not apply to folded' -t folded --split-size 1M stacks.pillion
-refused '--split-time=1: must be a time, 1ms at least, with ns, us, ms or s behind it' -t chrome --split-time 1 stacks.pillion
-refused '--split-size=2x: must be bytes, 4096 at least, or a number with K, M or G' -t chrome --split-size 2x stacks.pillion
+refused '--split-time=1: must be a time, 1ms at least, with ns, us, ms or s behind it' -t chrome --split-time 1 \
+	stacks.pillion
+refused '--split-size=2x: must be bytes, 4096 at least, or a number with K, M or G' -t chrome --split-size 2x \
+	stacks.pillion
 refused 'several files do not go to standard output' -t chrome --split-time 1s -o - stacks.pillion
 refused '--metric=x: must be one of calls, gpu, cpu, alloc, off-cpu' -t folded --metric x stacks.pillion
 refused 'none.pillion: No such file or directory' -t folded none.pillion

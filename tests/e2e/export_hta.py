@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""export_hta.py TRACE KERNELS OPERATIONS: whether HolisticTraceAnalysis finds in TRACE (-t chrome) what the tables KERNELS and
-OPERATIONS (csv of cuda_gpu_kern_sum, cuda_gpu_mem_time_sum) have."""
+"""export_hta.py TRACE KERNELS OPERATIONS: whether HolisticTraceAnalysis finds in TRACE (-t chrome) what the tables
+KERNELS and OPERATIONS (csv of cuda_gpu_kern_sum, cuda_gpu_mem_time_sum) have."""
 import csv
 import logging
 import os

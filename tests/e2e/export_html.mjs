@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // export_html.mjs CHROMIUM KIND PAGE TABLES: opens a page of export -t html, drives it, and prints "ok - ..." or
-// "not ok - ..." for what it saw. KIND: job, cuda, hostile or large. TABLES: a folder with the same capture's tables as csv.
-// PILLION_PICTURES names a folder for pictures of the views.
+// "not ok - ..." for what it saw. KIND: job, cuda, hostile or large. TABLES: a folder with the same capture's tables as
+// csv. PILLION_PICTURES names a folder for pictures of the views.
 import {readdirSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {pathToFileURL} from 'node:url';
@@ -11,7 +11,8 @@ const [chromium, kind, file, folder] = process.argv.slice(2);
 const HOSTILE = '<img src=x onerror=alert(1)>';
 
 function check(isGood, text, ...facts) {
-	console.log(`${isGood ? 'ok' : 'not ok'} - ${kind}: ${text}${isGood ? '' : `: ${facts.join(' | ')}`}`.replaceAll('\n', '\\n'));
+	console.log(`${isGood ? 'ok' : 'not ok'} - ${kind}: ${text}${isGood ? '' : `: ${facts.join(' | ')}`}`
+		.replaceAll('\n', '\\n'));
 }
 
 // Records of a csv text.
@@ -59,16 +60,19 @@ async function checkTables(page) {
 		const rows = shown.includes(name) ? await page.get(`${READ_TABLE}(${JSON.stringify(name)})`) : [];
 
 		if (JSON.stringify(rows) !== JSON.stringify(wanted))
-			wrong.push(`${name}: ${rows.length} rows for ${wanted.length}, e.g. ${rows[0]} for ${wanted[0]}`);
+			wrong.push(`${name}: ${rows.length} rows for ${wanted.length}, ` +
+				`e.g. ${rows[0]} for ${wanted[0]}`);
 	}
-	check(shown.length > 2 && names.length === shown.length && !wrong.length, `${shown.length} tables, row by row those of stats`,
+	check(shown.length > 2 && names.length === shown.length && !wrong.length,
+		`${shown.length} tables, row by row those of stats`,
 		`${names.length} wanted`, ...wrong);
 }
 
 async function checkSortAndFilter(page) {
 	await page.get(`document.querySelector('#list [data-name=osrt_sum]').click()`);
 	await page.frames(3);
-	const column = `[...document.querySelectorAll('#sheet .body [role=row]')].map(row => row.lastChild.textContent)`;
+	const column = `[...document.querySelectorAll('#sheet .body [role=row]')]
+		.map(row => row.lastChild.textContent)`;
 	const before = await page.get(column);
 
 	await page.get(`document.querySelector('#sheet [role=columnheader]:last-child button').click()`);
@@ -98,7 +102,8 @@ async function press(page, ...keys) {
 }
 
 async function checkTimeline(page) {
-	const calls = parse(readFileSync(join(folder, 'osrt_sum.csv'), 'utf8')).slice(1).map(row => [row[8], Number(row[2])]);
+	const calls = parse(readFileSync(join(folder, 'osrt_sum.csv'), 'utf8')).slice(1).map(row =>
+		[row[8], Number(row[2])]);
 	const [name] = calls[0], wanted = calls.filter(([other]) => other.toLowerCase().includes(name.toLowerCase()))
 		.reduce((sum, [, count]) => sum + count, 0);
 
@@ -126,7 +131,8 @@ async function checkTimeline(page) {
 
 	check(first.includes(name) && await page.get(SEEN) !== seen, 'Enter goes to the first', first);
 	await press(page, 'Enter');
-	check(wanted < 2 || await page.get(`document.getElementById('details').innerText`) !== first, 'Enter goes to the next');
+	check(wanted < 2 || await page.get(`document.getElementById('details').innerText`) !== first,
+		'Enter goes to the next');
 	await press(page, 'Escape', 'ArrowRight', 'm');
 	check(/measured/.test(await page.get(`document.getElementById('measure').textContent`)), 'm measures');
 	if (process.env.PILLION_PICTURES)
@@ -152,31 +158,36 @@ async function checkDevices(page) {
 	await press(page, 'Enter');
 	const kernel = await page.get(`document.getElementById('details').innerText`);
 
-	check(/Kernel/.test(kernel) && /stream \d/.test(kernel) && /256 × 1 × 1/.test(kernel), 'a kernel is found on its stream', kernel);
+	check(/Kernel/.test(kernel) && /stream \d/.test(kernel) && /256 × 1 × 1/.test(kernel),
+		'a kernel is found on its stream', kernel);
 	check(/Go to its call/.test(kernel), 'it knows its launch', kernel);
 	await page.get(`document.querySelector('#details button').click()`);
 	await page.frames(3);
 	const call = await page.get(`document.getElementById('details').innerText`);
 
-	check(/LaunchKernel/.test(call) && /add\(float\*, int\)/.test(call) && /Go to its work/.test(call), 'and leads to it', call);
+	check(/LaunchKernel/.test(call) && /add\(float\*, int\)/.test(call) && /Go to its work/.test(call),
+		'and leads to it', call);
 	await page.get(`document.querySelector('#details button').click()`);
 	await page.frames(3);
 	check(await page.get(`document.getElementById('details').innerText`) === kernel, 'and back');
 	await press(page, 'Escape');
 	const tiles = await page.get(`document.querySelector('.tiles').textContent`);
 
-	const wall = Math.max(...parse(readFileSync(join(folder, 'processes.csv'), 'utf8')).slice(1).map(row => +row[4] + +row[5])) / 1e6;
+	const wall = Math.max(...parse(readFileSync(join(folder, 'processes.csv'), 'utf8')).slice(1).map(row =>
+		+row[4] + +row[5])) / 1e6;
 	const shown = Number(/Wall time([\d.]+) ms/.exec(tiles)?.[1]);
 
 	check(Math.abs(shown - wall) < wall / 900, 'the wall time, from the launch on as in the summary', tiles, wall);
-	check(/GPU busy\d+\.\d %/.test(tiles) && /Device memory1\.1 MB/.test(tiles), 'how busy the GPU was, and its memory', tiles);
+	check(/GPU busy\d+\.\d %/.test(tiles) && /Device memory1\.1 MB/.test(tiles),
+		'how busy the GPU was, and its memory', tiles);
 }
 
 async function checkPointer(page) {
 	/* What was found last may have been further down: which process was the next to do it is chance. */
 	await page.get(`document.getElementById('scroller').scrollTop = 0`);
 	await page.frames(3);
-	const box = await page.get(`(({left, top, width}) => ({left, top, width}))(document.getElementById('lanes').getBoundingClientRect())`);
+	const box = await page.get(`(({left, top, width}) => ({left, top, width}))(
+		document.getElementById('lanes').getBoundingClientRect())`);
 	const middle = box.left + 220 + (box.width - 220) / 2;
 	const tall = await page.get(HEIGHT), before = await page.get(PICTURE);
 
@@ -185,7 +196,8 @@ async function checkPointer(page) {
 	check(await page.get(PICTURE) !== before, 'dragging moves');
 	await page.drag(middle, box.top + 60, middle - 200, box.top + 60, 8);
 	await page.frames(3);
-	check(/measured/.test(await page.get(`document.getElementById('measure').textContent`)), 'Shift and dragging measures');
+	check(/measured/.test(await page.get(`document.getElementById('measure').textContent`)),
+		'Shift and dragging measures');
 	await page.click(box.left + 60, box.top + 12);
 	check(await page.becomes(`${HEIGHT} < ${tall}`), 'a click on a process folds it');
 	const folded = await page.get(HEIGHT);
@@ -195,11 +207,14 @@ async function checkPointer(page) {
 	await page.get(`document.getElementById('fit').click()`);
 	await page.frames(3);
 	/* Along the first lane there is something to point at; a counter may stand above it. */
-	for (let x = box.left + 230; x < box.left + box.width && await page.get(`document.getElementById('tip').hidden`); x += 3) {
-		await page.call('Input.dispatchMouseEvent', {type: 'mouseMoved', x, y: box.top + (kind === 'cuda' ? 88 : 37)});
+	for (let x = box.left + 230; x < box.left + box.width &&
+		await page.get(`document.getElementById('tip').hidden`); x += 3) {
+		await page.call('Input.dispatchMouseEvent', {type: 'mouseMoved', x, y: box.top + (kind === 'cuda' ? 88
+			: 37)});
 		await page.frames(2);
 	}
-	check(/ · /.test(await page.get(`document.getElementById('tip').innerText`)), 'a pointer is told what it is on');
+	check(/ · /.test(await page.get(`document.getElementById('tip').innerText`)),
+		'a pointer is told what it is on');
 }
 
 // How fast is a matter of tests/bench/run page.
@@ -209,7 +224,8 @@ async function checkPanning(page) {
 		await page.frames(2);
 		const before = await page.get(PICTURE);
 
-		await page.get(`document.getElementById('scroller').dispatchEvent(new WheelEvent('wheel', {deltaX: 200, bubbles: true, cancelable: true}))`);
+		await page.get(`document.getElementById('scroller').dispatchEvent(new WheelEvent('wheel',
+			{deltaX: 200, bubbles: true, cancelable: true}))`);
 		await page.frames(2);
 		if (zoom % 4 === 3)
 			check(await page.get(PICTURE) !== before, `the wheel moves at zoom ${zoom}`);
@@ -240,7 +256,8 @@ async function checkSamples(page) {
 	await press(page, 'Enter');
 	const details = await page.get(`document.getElementById('details').innerText`);
 
-	check(/CPU sample/.test(details) && /Stack/.test(details) && /work \(/.test(details), 'samples are on the timeline, with their stacks', details);
+	check(/CPU sample/.test(details) && /Stack/.test(details) &&
+		/work \(/.test(details), 'samples are on the timeline, with their stacks', details);
 	await press(page, 'Escape');
 }
 
@@ -258,7 +275,8 @@ async function checkTheme(page) {
 async function checkHostile(page) {
 	const text = await page.get(`document.getElementById('overview').innerText + document.title +
 		document.querySelector('h1').textContent`);
-	const strange = await page.get(`[...document.querySelectorAll('img, script:not(:last-of-type), iframe, object')].length`);
+	const strange = await page.get(`[...document.querySelectorAll('img, script:not(:last-of-type), iframe, object')]
+		.length`);
 
 	check(text.split(HOSTILE).length > 4 && !strange, 'names that are markup stay text', strange, text);
 	await page.get(`document.getElementById('tab-timeline').click()`);
@@ -266,7 +284,8 @@ async function checkHostile(page) {
 	await press(page, '/');
 	await page.type(HOSTILE);
 	await press(page, 'Enter');
-	check((await page.get(`document.querySelector('#details h2').textContent`)).includes(HOSTILE), 'in the timeline, too');
+	check((await page.get(`document.querySelector('#details h2').textContent`)).includes(HOSTILE),
+		'in the timeline, too');
 }
 
 async function checkWithoutScript(browser, url) {
@@ -278,21 +297,26 @@ async function checkWithoutScript(browser, url) {
 	const {nodeId} = await page.call('DOM.querySelector', {nodeId: root.nodeId, selector: 'noscript pre'});
 	const {outerHTML} = nodeId ? await page.call('DOM.getOuterHTML', {nodeId}) : {outerHTML: ''};
 
-	check(/wall .* process/.test(outerHTML) && !outerHTML.includes('<img'), 'a summary without JavaScript', outerHTML);
+	check(/wall .* process/.test(outerHTML) && !outerHTML.includes('<img'), 'a summary without JavaScript',
+		outerHTML);
 }
 
 // Each rule once, with the verdict and as many rows as `analyze` gives it.
 async function checkFindings(page) {
 	const wanted = Object.entries(JSON.parse(readFileSync(file.replace(/\.html$/, '.findings.json'), 'utf8')))
-		.map(([rule, rows]) => `${rule} ${rows[0].Verdict.split(':')[0]} ${rows[0].Verdict === 'found' ? rows.length : 0}`).sort();
+		.map(([rule, rows]) => `${rule} ${rows[0].Verdict.split(':')[0]} ` +
+			`${rows[0].Verdict === 'found' ? rows.length : 0}`).sort();
 
 	await page.get(`document.getElementById('tab-findings').click()`);
 	await page.frames(2);
-	const shown = await page.get(`[...document.querySelectorAll('#findings .finding')].map(e => e.dataset.rule + ' ' +
+	const shown = await page.get(`[...document.querySelectorAll('#findings .finding')]
+		.map(e => e.dataset.rule + ' ' +
 		{found: 'found', clean: 'clean', unchecked: 'could not check'}[e.dataset.verdict] + ' ' +
-		(e.querySelector('[role=table]') ? Number(e.querySelector('[role=table]').getAttribute('aria-rowcount')) - 1 : 0)).sort()`);
+		(e.querySelector('[role=table]') ?
+			Number(e.querySelector('[role=table]').getAttribute('aria-rowcount')) - 1 : 0)).sort()`);
 
-	check(JSON.stringify(shown) === JSON.stringify(wanted), `${shown.length} rules as analyze has them`, shown.join(), wanted.join());
+	check(JSON.stringify(shown) === JSON.stringify(wanted), `${shown.length} rules as analyze has them`,
+		shown.join(), wanted.join());
 }
 
 async function pictures(page) {

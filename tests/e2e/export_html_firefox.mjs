@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// export_html_firefox.mjs FIREFOX PAGE: the page of export -t html in headless Firefox, driven through Marionette: is it read,
-// does the timeline draw, zoom and search. Prints "ok - ..." or "not ok - ...".
+// export_html_firefox.mjs FIREFOX PAGE: the page of export -t html in headless Firefox, driven through Marionette: is
+// it read, does the timeline draw, zoom and search. Prints "ok - ..." or "not ok - ...".
 import {spawn} from 'node:child_process';
 import {existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {connect} from 'node:net';
@@ -23,7 +23,8 @@ async function becomes(isSo, seconds = 60) {
 }
 
 function check(isGood, text, ...facts) {
-	console.log(`${isGood ? 'ok' : 'not ok'} - firefox: ${text}${isGood ? '' : `: ${facts.join(' | ')}`}`.replaceAll('\n', '\\n'));
+	console.log(`${isGood ? 'ok' : 'not ok'} - firefox: ${text}${isGood ? '' : `: ${facts.join(' | ')}`}`
+		.replaceAll('\n', '\\n'));
 }
 
 // Marionette speaks LENGTH:[type, id, error or command, result or parameters].
@@ -69,11 +70,13 @@ class Marionette {
 	}
 
 	async key(key) {
-		const actions = [{type: 'key', id: 'keys', actions: [{type: 'keyDown', value: key}, {type: 'keyUp', value: key}]}];
+		const actions = [{type: 'key', id: 'keys', actions: [{type: 'keyDown', value: key}, {type: 'keyUp',
+			value: key}]}];
 
 		await this.call('WebDriver:PerformActions', {actions});
 		await this.call('WebDriver:ExecuteAsyncScript', {args: [],
-			script: `const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()))`});
+			script: `const done = arguments[0];
+				requestAnimationFrame(() => requestAnimationFrame(() => done()))`});
 	}
 }
 
@@ -110,7 +113,8 @@ async function run() {
 		await firefox.key(letter);
 	let found;
 
-	check(await becomes(async () => /^[1-9].* found/.test(found = await firefox.get(`document.getElementById('matches').textContent`))),
+	check(await becomes(async () =>
+		/^[1-9].* found/.test(found = await firefox.get(`document.getElementById('matches').textContent`))),
 		'a search finds', found);
 	if (process.env.PILLION_PICTURES)
 		writeFileSync(join(process.env.PILLION_PICTURES, 'firefox-timeline.png'),

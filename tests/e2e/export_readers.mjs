@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// export_readers.mjs CHROMIUM MODULES NAME: opens NAME.speedscope.json, NAME.folded and NAME.json in speedscope, holds the first
-// against speedscope's schema, and decodes NAME.pb.gz with pprof-format. Prints "ok - ..." or "not ok - ..." for what it saw.
-// PILLION_PICTURES names a folder for pictures.
+// export_readers.mjs CHROMIUM MODULES NAME: opens NAME.speedscope.json, NAME.folded and NAME.json in speedscope, holds
+// the first against speedscope's schema, and decodes NAME.pb.gz with pprof-format. Prints "ok - ..." or "not ok - ..."
+// for what it saw. PILLION_PICTURES names a folder for pictures.
 import {readFileSync, writeFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {join, resolve} from 'node:path';
@@ -15,7 +15,8 @@ const require = createRequire(join(resolve(modules), 'node_modules/'));
 const release = join(resolve(modules), 'node_modules/speedscope/dist/release');
 
 function check(isGood, text, ...facts) {
-	console.log(`${isGood ? 'ok' : 'not ok'} - ${text}${isGood ? '' : `: ${facts.join(' | ')}`}`.replaceAll('\n', '\\n'));
+	console.log(`${isGood ? 'ok' : 'not ok'} - ${text}${isGood ? '' : `: ${facts.join(' | ')}`}`.replaceAll('\n',
+		'\\n'));
 }
 
 const flame = JSON.parse(readFileSync(`${name}.speedscope.json`, 'utf8'));
@@ -24,7 +25,8 @@ const total = folded.reduce((sum, line) => sum + Number(line.slice(line.lastInde
 
 function checkSchema() {
 	const {default: Ajv} = require('ajv');
-	const validate = new Ajv({strict: false}).compile(JSON.parse(readFileSync(join(release, 'file-format-schema.json'), 'utf8')));
+	const validate = new Ajv({strict: false}).compile(JSON.parse(readFileSync(join(release,
+		'file-format-schema.json'), 'utf8')));
 
 	check(validate(flame), 'the schema of speedscope takes our file', JSON.stringify(validate.errors));
 	check(!validate(JSON.parse(readFileSync(`${name}.json`, 'utf8'))), 'and not any file');
@@ -38,8 +40,10 @@ function checkPprof() {
 	const lost = profile.sample.flatMap(sample => sample.locationId).filter(id => !known.has(Number(id)));
 
 	check(profile.sample.length === folded.length && sum === total && !lost.length,
-		`pprof-format reads the ${folded.length} stacks and their sum`, profile.sample.length, sum, total, lost.length);
-	check(profile.sampleType.map(type => profile.stringTable.strings[Number(type.type)]).join() === 'calls,time', 'and what they are');
+		`pprof-format reads the ${folded.length} stacks and their sum`, profile.sample.length, sum, total,
+			lost.length);
+	check(profile.sampleType.map(type => profile.stringTable.strings[Number(type.type)]).join() === 'calls,time',
+		'and what they are');
 }
 
 // ---- speedscope in a browser ----
@@ -48,7 +52,8 @@ function checkPprof() {
 async function show(page, file) {
 	const script = resolve(`${file}.js`);
 
-	writeFileSync(script, `speedscope.loadFileFromBase64(${JSON.stringify(file)}, "${readFileSync(file).toString('base64')}")`);
+	writeFileSync(script,
+		`speedscope.loadFileFromBase64(${JSON.stringify(file)}, "${readFileSync(file).toString('base64')}")`);
 	await page.open('about:blank');
 	await page.until(`location.href === 'about:blank'`);
 	await page.open(`${pathToFileURL(join(release, 'index.html'))}#localProfilePath=${script.slice(1)}`);
@@ -58,9 +63,11 @@ async function show(page, file) {
 	await page.until(`document.querySelectorAll('tr').length > 1`);
 	await page.frames(3);
 	if (process.env.PILLION_PICTURES)
-		await page.picture(join(process.env.PILLION_PICTURES, `speedscope-${file.replace(/^.*\./, '')}-${name}.png`));
+		await page.picture(join(process.env.PILLION_PICTURES,
+			`speedscope-${file.replace(/^.*\./, '')}-${name}.png`));
 	return {
-		frames: await page.get(`Math.max(...[...document.querySelectorAll('div')].map(div => parseInt(div.style.height) || 0))`) / ROW,
+		frames: await page.get(`Math.max(...[...document.querySelectorAll('div')]
+			.map(div => parseInt(div.style.height) || 0))`) / ROW,
 		profiles: Number((await page.get(`document.body.innerText`)).match(/\(1\/(\d+)\)/)?.[1] ?? 1),
 	};
 }
@@ -72,11 +79,13 @@ async function checkSpeedscope(browser) {
 	const wanted = new Set(flame.profiles[0].samples.flat().map(frame)).size;
 
 	check(first.frames === wanted && first.profiles === flame.profiles.length,
-		`speedscope shows ${flame.profiles.length} profiles, the first of ${wanted} frames`, first.frames, first.profiles);
+		`speedscope shows ${flame.profiles.length} profiles, the first of ${wanted} frames`, first.frames,
+			first.profiles);
 	const plain = await show(page, `${name}.folded`);
 	const texts = new Set(folded.flatMap(line => line.slice(0, line.lastIndexOf(' ')).split(';'))).size;
 
-	check(plain.frames === texts && plain.profiles === 1, `the ${texts} frames of folded stacks`, plain.frames, plain.profiles);
+	check(plain.frames === texts && plain.profiles === 1, `the ${texts} frames of folded stacks`, plain.frames,
+		plain.profiles);
 	const trace = await show(page, `${name}.json`);
 	const events = JSON.parse(readFileSync(`${name}.json`, 'utf8')).traceEvents;
 	const lanes = new Set(events.filter(event => event.ph === 'X').map(event => `${event.pid} ${event.tid}`)).size;
@@ -86,7 +95,8 @@ async function checkSpeedscope(browser) {
 	const errors = page.errors.filter(error => /Error|exception/.test(error));
 
 	check(!errors.length, 'no error on the console', ...errors);
-	check(page.requests.every(url => /^(file|about|data|blob):/.test(url)), 'no request but for files', ...page.requests);
+	check(page.requests.every(url => /^(file|about|data|blob):/.test(url)), 'no request but for files',
+		...page.requests);
 }
 
 checkSchema();

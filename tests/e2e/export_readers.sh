@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The programs that exports are for take them: speedscope in headless Chromium and its schema, pprof-format, and
-# HolisticTraceAnalysis where HTA_PYTHON names a Python that has it. npm's packages are fetched once per build directory.
+# HolisticTraceAnalysis where HTA_PYTHON names a Python that has it. npm's packages are fetched once per build
+# directory.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -18,13 +19,16 @@ done
 
 readers() {
 	modules=$PILLION_BUILD_DIR/tests/readers
-	node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)' 2>/dev/null || { why='no Node 18' && return 1; }
-	chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || { why='no Chromium' && return 1; }
+	node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)' 2>/dev/null || { why='no Node 18' &&
+		return 1; }
+	chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
+		{ why='no Chromium' && return 1; }
 	[ ! -e "$modules/.whole" ] || return 0
 	command -v npm >/dev/null || { why='no npm' && return 1; }
 	mkdir -p "$modules" && printf '{"private":true}\n' >"$modules/package.json"
 	why='npm cannot fetch them'
-	timeout 60 npm install --prefix "$modules" --no-audit --no-fund --ignore-scripts speedscope@1.25 pprof-format@2 ajv@8 \
+	timeout 60 npm install --prefix "$modules" --no-audit --no-fund --ignore-scripts speedscope@1.25 \
+		pprof-format@2 ajv@8 \
 		>npm.log 2>&1 && touch "$modules/.whole"
 }
 
@@ -39,7 +43,8 @@ if "${HTA_PYTHON:-python3}" -c 'import hta.trace_analysis' 2>/dev/null; then
 	for table in cuda_gpu_kern_sum cuda_gpu_mem_time_sum; do
 		report stats -q -r $table -f csv -o $table.csv cuda.pillion
 	done
-	ok 'HolisticTraceAnalysis finds the kernels of the tables' timeout "$patience" "${HTA_PYTHON:-python3}" "$tests_dir/export_hta.py" \
+	ok 'HolisticTraceAnalysis finds the kernels of the tables' timeout "$patience" "${HTA_PYTHON:-python3}" \
+		"$tests_dir/export_hta.py" \
 		"$PWD/cuda.json" cuda_gpu_kern_sum.csv cuda_gpu_mem_time_sum.csv
 else
 	skip 'HolisticTraceAnalysis' 'HTA_PYTHON names no Python that has it'

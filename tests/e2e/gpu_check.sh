@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# scripts/gpu-check on the simulated GPU: its checks run, find what a double gives, and say why they skip; a wrong count and a
-# missing build do not pass.
+# scripts/gpu-check on the simulated GPU: its checks run, find what a double gives, and say why they skip; a wrong count
+# and a missing build do not pass.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -11,7 +11,8 @@ command -v python3 >/dev/null || skip_all 'no python3'
 command -v cc >/dev/null || skip_all 'no compiler'
 
 gpu_check() {
-	timeout 800 python3 "$root/scripts/gpu-check" --doubles --build "$PILLION_BUILD_DIR" --out "$work/out" "$@" >out.txt 2>err.txt
+	timeout 800 python3 "$root/scripts/gpu-check" --doubles --build "$PILLION_BUILD_DIR" --out "$work/out" \
+		"$@" >out.txt 2>err.txt
 }
 
 gpu_check --minutes 12
@@ -19,7 +20,8 @@ is "$? $(cat err.txt)" '0 ' 'all checks: status'
 like "$(tail -n 1 out.txt)" '^[0-9]+ passed, 0 failed, [0-9]+ skipped$' 'the last line'
 is "$(grep -A 3 '^not ok' out.txt)" '' 'none failed'
 unlike "$(grep '# SKIP' out.txt)" '# SKIP *$' 'each skip says why'
-is "$(grep -c '^ok' out/results.tap) $(python3 -c 'import json; print(len(json.load(open("out/results.json"))["checks"]))')" \
+is "$(grep -c '^ok' out/results.tap) $(python3 -c 'import json
+print(len(json.load(open("out/results.json"))["checks"]))')" \
 	"$(grep -c '^ok' out.txt) $(grep -c '^ok' out.txt)" 'TAP and JSON have all of them'
 is "$(grep -c '| passed, \|| skipped, ' out/results.md)" "$(grep -c '^ok' out.txt)" 'so does the table'
 

@@ -54,7 +54,8 @@ else
 fi
 # Where a kernel draws 32 bits of an address, a sanitizer of gcc 12 or clang 14 dies at its start, now and then.
 setarch -R true 2>/dev/null && fixed='setarch -R' || fixed=
-if $cc -fsanitize=address -o asan hello.c 2>/dev/null; ASAN_OPTIONS=detect_leaks=0 $fixed ./asan >/dev/null 2>&1; [ $? = 3 ]; then
+if $cc -fsanitize=address -o asan hello.c 2>/dev/null; ASAN_OPTIONS=detect_leaks=0 $fixed ./asan >/dev/null 2>&1; [ $? \
+	= 3 ]; then
 	export ASAN_OPTIONS=detect_leaks=0
 	# shellcheck disable=SC2086
 	runs 'an AddressSanitizer program' preload '' $fixed ./asan

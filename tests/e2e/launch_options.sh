@@ -11,7 +11,7 @@ refused() { # REGEX OPTION...
 	is $? 2 "$* is refused"
 	like "$(cat err)" "$regex" 'and the line helps'
 	is "$(wc -l <err)" 1 'one line'
-	[ ! -e ran ] && [ -z "$(ls -d -- *.pillion 2>/dev/null)" ] || fail 'COMMAND or a capture was begun'
+	is "$(ls -d -- ran *.pillion 2>/dev/null)" '' 'neither COMMAND nor a capture was begun'
 	rm -rf ran ./*.pillion
 }
 
@@ -63,7 +63,8 @@ warned 'opengl is not recorded by pillion, vulkan is not' -t cuda,opengl,vulkan
 pillion -f -o w --cuda-um-cpu-page-faults=false --gpuctxsw=false --export none -t cuda,nvtx,osrt,cublas,cudnn true 2>err
 is "$(grep -vc 'capture in' err)" 0 'what changes nothing is silent'
 
-like "$(PILLION_BACKTRACE_DEPTH=0 pillion true 2>&1)" 'environment: --backtrace-depth takes' 'the environment is checked as well'
+like "$(PILLION_BACKTRACE_DEPTH=0 pillion true 2>&1)" 'environment: --backtrace-depth takes' \
+	'the environment is checked as well'
 like "$(PILLION_OUTPUT=fromenv pillion true 2>&1)" 'fromenv.pillion' 'PILLION_OUTPUT is -o'
 like "$(PILLION_OUTPUT=fromenv pillion -o fromline true 2>&1)" 'fromline.pillion' 'the line overrides it'
 like "$(pillion -f -ow true 2>&1)" 'w.pillion' 'a value may stand with its letter'
@@ -72,16 +73,22 @@ cat >options <<'END'
 --output=fromfile --osrt-threshold 5
 -e "A=x y"
 END
-is "$(pillion --command-file options sh -c 'echo "$A $PILLION_OSRT_THRESHOLD"' 2>err)" 'x y 5' 'options come from a file'
+is "$(pillion --command-file options sh -c 'echo "$A $PILLION_OSRT_THRESHOLD"' 2>err)" 'x y 5' \
+	'options come from a file'
 ok 'the name too' test -d fromfile.pillion
-is "$(pillion --osrt-threshold 7 -f --command-file=options sh -c 'echo $PILLION_OSRT_THRESHOLD' 2>err)" 7 'the line overrides the file'
+is "$(pillion --osrt-threshold 7 -f --command-file=options sh -c 'echo $PILLION_OSRT_THRESHOLD' 2>err)" 7 \
+	'the line overrides the file'
 echo 'stray --append' >options
 pillion --command-file options true 2>err
 is $? 2 'a stray word in it is status 2'
 
 settings() { pillion -f -o s "$@" sh -c 'env | grep ^PILLION_C | sort | tr "\n" " "' 2>err; }
-is "$(settings --profile-from-start off)" 'PILLION_CAPTURE_RANGE=cudaProfilerApi PILLION_CAPTURE_RANGE_END=repeat ' 'nvprof: --profile-from-start off'
-is "$(settings --cudabacktrace=true --cudabacktrace-threshold=5)" 'PILLION_CUDABACKTRACE=kernel:5,memory:5,sync:5,other:5 ' 'older thresholds go into --cudabacktrace'
-is "$(settings --cudabacktrace-threshold=5 --cudabacktrace=kernel,sync:9)" 'PILLION_CUDABACKTRACE=kernel:5,sync:9 ' 'in either order'
-is "$(settings -c cudaProfilerApi --stop-on-range-end=false)" 'PILLION_CAPTURE_RANGE=cudaProfilerApi PILLION_CAPTURE_RANGE_END=none ' '--stop-on-range-end=false is none'
+is "$(settings --profile-from-start off)" 'PILLION_CAPTURE_RANGE=cudaProfilerApi PILLION_CAPTURE_RANGE_END=repeat ' \
+	'nvprof: --profile-from-start off'
+is "$(settings --cudabacktrace=true --cudabacktrace-threshold=5)" \
+	'PILLION_CUDABACKTRACE=kernel:5,memory:5,sync:5,other:5 ' 'older thresholds go into --cudabacktrace'
+is "$(settings --cudabacktrace-threshold=5 --cudabacktrace=kernel,sync:9)" 'PILLION_CUDABACKTRACE=kernel:5,sync:9 ' \
+	'in either order'
+is "$(settings -c cudaProfilerApi --stop-on-range-end=false)" \
+	'PILLION_CAPTURE_RANGE=cudaProfilerApi PILLION_CAPTURE_RANGE_END=none ' '--stop-on-range-end=false is none'
 done_testing

@@ -19,8 +19,9 @@ pillion -o b.pillion true 2>err
 ok 'unless it is there' test -d b.pillion
 pillion -o net.sql true 2>err
 ok 'whatever else the name ends in' test -d net.sql.pillion
-X=val pillion -o 'p-%p-%h-%q{X}-%%-%n' true 2>err
-like "$(ls)" "^p-[0-9]+-$(hostname | tr -c 'A-Za-z0-9._\n-' _)-val-%-%n\.pillion$" '%p %h %q{ENV} %% expand, others stay'
+X='val' pillion -o 'p-%p-%h-%q{X}-%%-%n' true 2>err
+like "$(ls)" "^p-[0-9]+-$(hostname | tr -c 'A-Za-z0-9._\n-' _)-val-%-%n\.pillion$" \
+	'%p %h %q{ENV} %% expand, others stay'
 pillion -o 'x%q{PILLION_NO_SUCH}' true 2>err
 is $? 2 'an unset variable in a name is an error'
 like "$(cat err)" 'PILLION_NO_SUCH is not set' 'that names it'
@@ -60,7 +61,8 @@ for ((i = 0; i < 200; i++)); do
 done
 cp a.pillion/capture new.pillion/ # as that rank would
 wait $!
-is "$? $(cat out) $(grep -c 'no capture yet' err)" '0 joined 1' '--append waits for a capture that is being made, and says so'
+is "$? $(cat out) $(grep -c 'no capture yet' err)" '0 joined 1' \
+	'--append waits for a capture that is being made, and says so'
 
 mkdir foreign.pillion
 touch foreign.pillion/mine

@@ -24,21 +24,25 @@ try "$work/multi" lib/x86_64-linux-gnu 'a multiarch library directory too'
 try "$work/sixty four" lib64 'a prefix with a space'
 try "$work/a:b" lib 'with a colon'
 try "$work/\$LIB [x]*" lib 'with what ld.so and the shell expand'
-link=$(env -u PILLION_BUILD_DIR PILLION_STATS=false "$work/a:b/bin/pillion" -f -o p sh -c 'echo ${LD_PRELOAD%%:*}' 2>err)
+link=$(env -u PILLION_BUILD_DIR PILLION_STATS=false "$work/a:b/bin/pillion" -f -o p \
+	sh -c 'echo ${LD_PRELOAD%%:*}' 2>err)
 is "$(readlink "$link")" "$work/a:b/lib/pillion/libpillion.so" 'the preload is then a link to it'
 is "$(stat -c '%a %u' "${link%/*}")" "700 $(id -u)" 'in a directory of ours alone'
-is "$(env -u PILLION_BUILD_DIR PILLION_STATS=false "$work/a:b/bin/pillion" --ld-audit -f -o p sh -c 'echo "$LD_AUDIT"' 2>err)" \
+is "$(env -u PILLION_BUILD_DIR PILLION_STATS=false "$work/a:b/bin/pillion" --ld-audit -f -o p \
+	sh -c 'echo "$LD_AUDIT"' 2>err)" \
 	"${link%/*}/libpillion-audit.so" 'and so is the auditor'
 is "$(grep -cv '^pillion: capture in' err)" 0 'without a word of the loader'
 rm "$work/plain/lib/pillion/libpillion-audit.so"
-is "$(env -u PILLION_BUILD_DIR "$work/plain/bin/pillion" --ld-audit -f -o none echo ran 2>err; echo $?)" 2 'an auditor that is not there: status 2'
+is "$(env -u PILLION_BUILD_DIR "$work/plain/bin/pillion" --ld-audit -f -o none echo ran 2>err; echo $?)" 2 \
+	'an auditor that is not there: status 2'
 like "$(cat err)" '^pillion: --ld-audit: .*/libpillion-audit.so: No such file' 'and why'
 ln -s "$work/a:b/bin/pillion" here
 is "$(env -u PILLION_BUILD_DIR PILLION_STATS=false ./here -f -o p echo x 2>err)" x 'and through a link'
 # Somebody was there before us.
 rm -rf "${link%/*}"
 ln -s "$work" "${link%/*}"
-is "$(env -u PILLION_BUILD_DIR PILLION_STATS=false "$work/a:b/bin/pillion" -f -o p echo x 2>err)" x 'a link in that place is not followed'
+is "$(env -u PILLION_BUILD_DIR PILLION_STATS=false "$work/a:b/bin/pillion" -f -o p echo x 2>err)" x \
+	'a link in that place is not followed'
 rm -f "${link%/*}"
 for d in /tmp/pillion-"$(id -u)"-*; do
 	case $(readlink "$d/libpillion.so") in "$work"/*) rm -rf "$d" ;; esac

@@ -17,7 +17,7 @@ slurm() { # STEP ARG...: four ranks at once
 	for rank in $pids; do
 		wait "$rank" || failed=1
 	done
-	return $failed
+	return "$failed"
 }
 
 ok 'four ranks of srun run' slurm 0 -o job sh -c 'sleep 0.2; echo $SLURM_PROCID'
@@ -25,13 +25,15 @@ is "$(launches job.pillion)" 4 'in one capture'
 is "$(cat out.? | tr '\n' ' ')" '0 1 2 3 ' 'with their own outputs'
 is "$(cat err.? | grep -c 'capture in')" 1 'and one line on where it is'
 is "$(ls job.pillion/*.range | wc -l)" 4 'each with a range of its own'
-not_ok 'another step is refused the same name' slurm 1 -o job true
+ok 'another step takes the next free name' slurm 1 -o job true
+is "$(launches job.pillion) $(launches job.1.pillion)" '4 4' 'for all of its ranks'
+rm -r job.1.pillion
 ok 'but replaces it with -f true' slurm 1 -f true -o job true
 is "$(launches job.pillion)" 4 'once'
 is "$(ls -d job*)" job.pillion 'and leaves nothing beside'
 for try in 2 3 4 5 6; do
-	slurm $try -f -o job true || fail "step $try failed"
-	[ "$(launches job.pillion)" = 4 ] || fail "step $try: $(launches job.pillion) ranks in the capture"
+	ok "step $try" slurm $try -f -o job true
+	is "$(launches job.pillion)" 4 'has its four ranks in the capture'
 done
 ok 'without -o they meet as well' slurm 8 true
 is "$(launches report1.pillion)" 4 'in report1'
@@ -48,14 +50,15 @@ wait
 
 mpi() {
 	for rank in 0 1 2; do
-		PMIX_NAMESPACE=$1 PMIX_RANK=$rank OMPI_COMM_WORLD_RANK=$rank SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURM_PROCID=0 pillion -o mpi "$2" 2>"err.$rank" &
+		PMIX_NAMESPACE=$1 PMIX_RANK=$rank OMPI_COMM_WORLD_RANK=$rank SLURM_JOB_ID=7 SLURM_STEP_ID=0 \
+			SLURM_PROCID=0 pillion -o mpi "$2" 2>"err.$rank" &
 	done
 	wait
 }
 mpi prterun-1 true
 is "$(launches mpi.pillion)" 3 "mpirun's ranks join, whatever srun left in the environment"
 mpi prterun-2 true
-is "$(launches mpi.pillion)" 3 'another job does not'
+is "$(launches mpi.pillion) $(launches mpi.1.pillion)" '3 3' 'those of another mpirun have their own'
 
 torch() { # RANK
 	MASTER_ADDR=localhost MASTER_PORT=29500 RANK=$1 pillion -o torch true 2>err
@@ -79,5 +82,5 @@ SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURM_PROCID=1 RANK=5 OMPI_COMM_WORLD_RANK=2 pill
 is "$(rank_of inner.pillion)" 5 'of several, what started the rank itself comes first'
 SLURM_JOB_ID=7 pillion -o single true 2>err
 SLURM_JOB_ID=7 pillion -o single true 2>err
-is $? 2 'runs of one allocation without a step do not join'
+is "$? $(launches single.pillion) $(launches single.1.pillion)" '0 1 1' 'runs of one allocation without a step do not join'
 done_testing

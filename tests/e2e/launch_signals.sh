@@ -61,7 +61,8 @@ ok 'COMMAND outlives a killed launcher' kill -0 "$(cat ready)"
 kill "$(cat ready)"
 ok 'whose capture is whole' grep -q '^launch' sig.pillion/*.index
 
-(trap '' HUP; "$PILLION" -f -o sig python3 -c 'import os,signal; os.kill(os.getpid(), signal.SIGHUP); print("lives")' >out 2>err)
+(trap '' HUP; "$PILLION" -f -o sig python3 \
+	-c 'import os,signal; os.kill(os.getpid(), signal.SIGHUP); print("lives")' >out 2>err)
 is "$(cat out)" lives 'nohup: an ignored SIGHUP stays ignored'
 
 # A terminal of its own: the shell in it does the job control.
@@ -138,13 +139,14 @@ is "$(wc -l <answers)" 7 'the terminal session came to its end'
 
 # What COMMAND leaves behind.
 "$PILLION" -f -o rest sh -c '(sleep 1; echo over >last) & exit 4' 2>err
-is $? 4 'with a child left: the status is COMMAND’s'
+is $? 4 'with a child left: the status is COMMAND'\''s'
 is "$(cat last)" over '--wait all waits for it'
 "$PILLION" --wait primary -f -o rest sh -c 'sleep 100 & echo $! >child; exit 4' 2>err
 ok '--wait primary does not' kill "$(cat child)"
 "$PILLION" -x false -f -o rest sh -c 'sleep 100 & echo $! >child; exit 4' 2>err
 ok '-x false does not' kill "$(cat child)"
-"$PILLION" -f -o rest sh -c 'rm -f child; setsid sh -c "echo \$\$ >child; exec sleep 100" & until [ -s child ]; do sleep 0.1; done' 2>err
+"$PILLION" -f -o rest sh \
+	-c 'rm -f child; setsid sh -c "echo \$\$ >child; exec sleep 100" & until [ -s child ]; do sleep 0.1; done' 2>err
 ok 'nor is a daemon waited for' kill "$(cat child)"
 
 "$PILLION" -d 0.5 -f -o rest sleep 100 2>err

@@ -6,7 +6,8 @@ set -u
 mkdir spools
 export PILLION_SPOOL=$work/spools
 
-is "$(pillion -o s sh -c 'echo "$PILLION_SPOOL"; stat -c %a "$PILLION_SPOOL"; (exit 5); cat /dev/null' 2>err | sed 's/-[0-9a-f]*$//')" \
+is "$(pillion -o s sh -c 'echo "$PILLION_SPOOL"; stat -c %a "$PILLION_SPOOL"; (exit 5); cat /dev/null' 2>err |
+	sed 's/-[0-9a-f]*$//')" \
 	"$work/spools/pillion-$(id -u)
 700" 'processes are told where to write'
 like "$(cat s.pillion/*.index)" '^process	' 'their lines come into the capture'
@@ -50,7 +51,8 @@ if [ -n "$cc" ] && "$PILLION" stats --help >/dev/null 2>&1 && $cc -o nap nap.c; 
 	is "$(cat naps)" '' 'which it does'
 	: >moved
 	wait
-	like "$("$PILLION" stats -r osrt_sum -f csv long.pillion 2>err)" "^[^,]*,[^,]*,$(cat naps),.*,usleep\$" 'every call is there, once'
+	like "$("$PILLION" stats -r osrt_sum -f csv long.pillion 2>err)" "^[^,]*,[^,]*,$(cat naps),.*,usleep\$" \
+		'every call is there, once'
 else
 	skip 'every call is there, once' 'no C compiler or no pillion-report'
 fi

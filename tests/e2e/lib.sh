@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
 # What every end-to-end script sources first: TAP, a scratch directory, the path of pillion.
 #   PILLION            path of the pillion script; default: scripts/pillion beside this tree
 #   PILLION_BUILD_DIR  where Meson built
+#   PILLION_E2E_SITES  not empty: before each check, the lines of the script that made it (for tests/nightly/mutants.py)
+#   PILLION_E2E_INVERT not empty: each check is given the opposite of its fact, and must fail
 # Ends with done_testing, which prints the plan; a script that dies before it prints none, and fails.
 
 tests_dir=$(CDPATH='' cd -P -- "$(dirname -- "$0")" && pwd)
-PILLION=${PILLION:-$tests_dir/../../scripts/pillion}
-export PILLION_BUILD_DIR="${PILLION_BUILD_DIR:-$tests_dir/../../build}"
-# Seconds that one command may take: ten times what it takes on a machine with something else to do, but a hang is ended.
+PILLION=${PILLION:-${tests_dir%/tests/*}/scripts/pillion}
+export PILLION_BUILD_DIR="${PILLION_BUILD_DIR:-${tests_dir%/tests/*}/build}"
+# Seconds that one command may take: ten times what it takes on a machine with something else to do, but a hang is
+# ended.
 patience=${PILLION_E2E_PATIENCE:-240}
 count=0
 failed=0
@@ -43,12 +47,19 @@ diag() {
 	printf '%s\n' "$*" | sed 's/^/# /'
 }
 
+# site: where the check stands, outermost last; the frame within this file is left out.
+site() {
+	[ -z "${PILLION_E2E_SITES:-}" ] || printf '# site %s\n' "${BASH_LINENO[*]:2}"
+}
+
 pass() { # TEXT
+	site
 	count=$((count + 1))
 	printf 'ok %d - %s\n' "$count" "$1"
 }
 
 fail() { # TEXT [DIAGNOSIS...]
+	site
 	count=$((count + 1))
 	failed=$((failed + 1))
 	printf 'not ok %d - %s\n' "$count" "$1"
@@ -56,65 +67,102 @@ fail() { # TEXT [DIAGNOSIS...]
 	[ $# -eq 0 ] || diag "$@"
 }
 
+# inverted: whether checks are to be given the opposite of their facts.
+inverted() {
+	[ -n "${PILLION_E2E_INVERT:-}" ]
+}
+
 # ok TEXT COMMAND...: the command succeeds. Its output is shown only if it does not.
 ok() {
 	ok_text=$1
 	shift
-	if ok_output=$("$@" 2>&1); then
+	ok_output=$("$@" 2>&1)
+	ok_status=$?
+	! inverted || ok_status=$((! ok_status))
+	if [ "$ok_status" -eq 0 ]; then
 		pass "$ok_text"
 	else
-		fail "$ok_text" "$* gave status $?" "$ok_output"
+		fail "$ok_text" "$* gave status $ok_status" "$ok_output"
 	fi
 }
 
-# not_ok TEXT COMMAND...: the command fails.
+# not_ok TEXT COMMAND...: the command fails by itself: one that cannot be started, times out or is killed does not
+# count.
 not_ok() {
 	ok_text=$1
 	shift
-	if ok_output=$("$@" 2>&1); then
-		fail "$ok_text" "$* succeeded" "$ok_output"
-	else
+	ok_output=$("$@" 2>&1)
+	ok_status=$?
+	! inverted || ok_status=$((! ok_status))
+	if [ "$ok_status" -gt 0 ] && [ "$ok_status" -lt 124 ]; then
 		pass "$ok_text"
+	else
+		fail "$ok_text" "$* gave status $ok_status" "$ok_output"
 	fi
 }
 
 is() { # GOT WANTED TEXT
-	if [ "$1" = "$2" ]; then
+	local got=$1
+	! inverted || got="not $2"
+	if [ "$got" = "$2" ]; then
 		pass "$3"
 	else
-		fail "$3" "got:    $1" "wanted: $2"
+		fail "$3" "got:    $got" "wanted: $2"
 	fi
+}
+
+# Text that no check is about. A pattern that matches it or an empty line, such as one with an empty alternative, proves
+# nothing.
+unrelated='~ 9Q unrelated ~'
+
+matches() { # TEXT REGEX: any line of it; status 2 if that is not a regular expression
+	grep -Eq -- "$2" <<<"$1"
 }
 
 like() { # GOT REGEX TEXT (extended regular expression, any line of GOT)
-	if printf '%s\n' "$1" | grep -Eq -- "$2"; then
+	local got=$1
+	! inverted || got=$unrelated
+	if matches $'\n'"$unrelated" "$2"; then
+		fail "$3" "/$2/ matches anything"
+	elif matches "$got" "$2"; then
 		pass "$3"
 	else
-		fail "$3" "got:    $1" "wanted: /$2/"
+		fail "$3" "got:    $got" "wanted: /$2/"
 	fi
 }
 
-unlike() { # GOT REGEX TEXT
-	if printf '%s\n' "$1" | grep -Eq -- "$2"; then
-		fail "$3" "got:        $1" "not wanted: /$2/"
-	else
-		pass "$3"
-	fi
+# unlike GOT REGEX TEXT: GOT has lines, none of which matches. Nothing at all would be unlike every pattern; use `is`
+# for that.
+unlike() {
+	local got=$1
+	! inverted || got=$(python3 "$tests_dir/../nightly/matching.py" "$2")
+	matches "$got" "$2"
+	case $? in
+	0) fail "$3" "got:        $got" "not wanted: /$2/" ;;
+	1) if [ -n "$got" ]; then pass "$3"; else fail "$3" 'got nothing, which says nothing'; fi ;;
+	*) fail "$3" "/$2/ is not a regular expression" ;;
+	esac
 }
 
 skip() { # TEXT REASON
+	site
 	count=$((count + 1))
 	printf 'ok %d - %s # SKIP %s\n' "$count" "$1" "$2"
 }
 
-# eventually COMMAND...: waits until it succeeds; a machine has two minutes for what it is to do by itself, a hang ends.
+# eventually COMMAND...: waits until it succeeds, for half the time that one command may take, and longer where trying
+# it takes time.
 eventually() {
-	eventually_tries=0
+	local tries=$((patience * 10))
 	until "$@"; do
-		eventually_tries=$((eventually_tries + 1))
-		[ $eventually_tries -lt 2400 ] || return 1
+		[ $((--tries)) -gt 0 ] || return 1
 		sleep 0.05
 	done
+}
+
+# child_of PID: that of its one child.
+child_of() {
+	cat "/proc/$1/task/"*/children 2>/dev/null | tr -d ' \n'
 }
 
 # adopt COMMAND...: its lines "ok - ..." and "not ok - ..." become checks of ours; all of them are in ./seen.
@@ -138,7 +186,9 @@ skip_all() {
 
 # ranks N COMMAND...: N of them under mpirun.
 ranks() {
-	timeout "$patience" mpirun -n "$1" --oversubscribe $([ "$(id -u)" -ne 0 ] || echo --allow-run-as-root) "${@:2}"
+	local flags=(--oversubscribe)
+	[ "$(id -u)" -ne 0 ] || flags+=(--allow-run-as-root)
+	timeout "$patience" mpirun -n "$1" "${flags[@]}" "${@:2}"
 }
 
 needs_mpirun() {
@@ -152,7 +202,7 @@ needs_mpirun() {
 on_doubles() {
 	doubles=$PILLION_BUILD_DIR/tests/doubles
 	nm -D --defined-only "$library" | awk '{ print $3 }' >exported
-	grep -q '^cudaMalloc$' exported && [ -e "$doubles/libcuda.so.1" ] || skip_all 'built without CUDA headers'
+	{ grep -q '^cudaMalloc$' exported && [ -e "$doubles/libcuda.so.1" ]; } || skip_all 'built without CUDA headers'
 	export LD_LIBRARY_PATH="$doubles:$targets"
 	unset CUDA_INJECTION64_PATH
 }
@@ -176,25 +226,26 @@ log_flushed() {
 	[ "$(grep -c '"ev":"cupti_flushed"' log)" -ge 2 ]
 }
 
-# kill_accounted LINES OPTION...: records cuda_launches as `killed`, and kills it once its account has a random number of lines, at
-# least LINES and at most twice as many; with `flushed` set, up to a second after it tells that buffers were handed over, twice. Fails unless
-# the kill was what ended it.
+# kill_accounted LINES OPTION...: records cuda_launches as `killed`, and kills it once its account has a random number
+# of lines, at least LINES and at most twice as many; with `flushed` set, up to a second after it tells that buffers
+# were handed over, twice. Fails unless the kill was what ended it.
 kill_accounted() {
-	local launcher pid enough=$(($1 + RANDOM % $1))
+	local launcher enough=$(($1 + RANDOM % $1))
 	shift
 	rm -rf killed.pillion log
-	PILLION_SIMGPU_LOG=log PILLION_STATS=false "$PILLION" -o killed "$@" "$doubles/cuda_launches" 100000 >out 2>err &
+	PILLION_SIMGPU_LOG=log PILLION_STATS=false "$PILLION" -o killed "$@" \
+		"$doubles/cuda_launches" 100000 >out 2>err &
 	launcher=$!
 	eventually log_has $enough
 	[ -z "${flushed:-}" ] || { eventually log_flushed && sleep "0.$((RANDOM % 900 + 100))"; }
-	pid=$(cat /proc/$launcher/task/*/children 2>/dev/null)
-	kill -KILL $pid
+	kill -KILL "$(child_of $launcher)"
 	wait $launcher
 	[ $? -eq 137 ]
 }
 
 ledger() { # NAME FACT: its count
-	report stats -q -r ledger -f csv "$1.pillion" | awk -F, -v fact="$2" '$3 == fact { n += $4 } END { print n + 0 }'
+	report stats -q -r ledger -f csv "$1.pillion" |
+		awk -F, -v fact="$2" '$3 == fact { n += $4 } END { print n + 0 }'
 }
 
 notes() { # NAME
@@ -202,7 +253,8 @@ notes() { # NAME
 }
 
 sets() { # NAME: memsets by their bytes, as "COUNTxMB"
-	report stats -q -r cuda_gpu_trace -f csv "$1.pillion" 2>/dev/null | awk -F, '$20 == "[CUDA memset]" { n[$13]++ } END { for (b in n) print n[b] "x" b }' | sort | tr '\n' ' '
+	report stats -q -r cuda_gpu_trace -f csv "$1.pillion" 2>/dev/null |
+		awk -F, '$20 == "[CUDA memset]" { n[$13]++ } END { for (b in n) print n[b] "x" b }' | sort | tr '\n' ' '
 }
 
 # ends_are_recorded: cuda_ends in each way to end on which records depend.
@@ -216,7 +268,9 @@ ends_are_recorded() {
 	is "$? $(sets end)" '137 40x0.004 ' 'cudaDeviceReset brings the records in, SIGKILL cannot take them'
 	accounted end "$targets/cuda_ends" handler 40
 	is $? 5 '_exit in a signal handler: status'
-	like "$(sets end)$(notes end)" '40x0.004|signal handler' 'its records, or a note'
+	is "$(($(ledger end 'device records') + $(ledger end 'unmatched calls')))" 40 \
+		'each call has its record, or is counted as one without'
+	like "$(notes end)" 'signal handler' 'and a note says why'
 }
 
 done_testing() {

@@ -19,7 +19,10 @@ is "$(row MPI_Allreduce '')" '20 16 8 bytes world 2560' 'a collective of both ra
 is "$(row MPI_Bcast 0)" '20 2 24 bytes world 960' 'a derived type has its size'
 is "$(row MPI_Isend 1)" '10 8 4 bytes world 320' 'a message to its peer'
 is "$(row MPI_Irecv 1)" '10 8 4 bytes world 320' 'a message from its peer'
-is "$(row MPI_Waitall '' | cut -d' ' -f1) $(row MPI_Barrier '' | cut -d' ' -f1) $(row MPI_Init '' | cut -d' ' -f1)" '20 20 2' 'waits, barriers, Init'
-is "$(awk -F, '$9 == "MPI_Gather" { n += $3 } END { print n }' sum.csv)" 20 'a collective whose type does not count on one side'
-is "$(report stats -q -r mpi_sum --by rank -f csv job.pillion | awk -F, '$10 == "MPI_Barrier" { print $1, $4 }' | sort | tr '\n' ' ')" '0 10 1 10 ' '--by rank'
+is "$(row MPI_Waitall '' | cut -d' ' -f1) $(row MPI_Barrier '' | cut -d' ' -f1) $(row MPI_Init '' | cut -d' ' -f1)" \
+	'20 20 2' 'waits, barriers, Init'
+is "$(awk -F, '$9 == "MPI_Gather" { n += $3 } END { print n }' sum.csv)" 20 \
+	'a collective whose type does not count on one side'
+is "$(report stats -q -r mpi_sum --by rank -f csv job.pillion | awk -F, '$10 == "MPI_Barrier" { print $1, $4 }' | sort |
+	tr '\n' ' ')" '0 10 1 10 ' '--by rank'
 done_testing

@@ -2,8 +2,8 @@
 """Compares the libraries' rows of the hook table with the prototypes of installed headers.
 
 library_prototypes.py ROWS HEADER...     ROWS: lines of "kind symbol words", as hook-names --libraries prints them.
-Prints what differs and, last, how many functions were compared. A row that passes on fewer words than a function takes would
-lose arguments; one that passes on more would read past its caller's."""
+Prints what differs and, last, how many functions were compared. A row that passes on fewer words than a function takes
+would lose arguments; one that passes on more would read past its caller's."""
 import re
 import sys
 
@@ -11,7 +11,8 @@ REALS = 4  # floating words that every row passes on
 FLOATING = {"float": 1, "double": 1, "cuComplex": 1, "cuDoubleComplex": 2}  # words of each
 PROTOTYPE = re.compile(r"\b(?:\w+Status_t|cufftResult|ncclResult_t|int)\s+(\w+)\s*\(([^;{}]*?)\)\s*(?:__\w+[^;]*)?;")
 # Calling conventions, deprecations: words and calls in capitals before a name.
-DECORATION = re.compile(r"\b[A-Z][A-Z_]*(?:WINAPI|API|DECLSPEC)\b|\b\w*DEPRECATED\w*(?:\([^)]*\))?|__attribute__\s*\(\([^)]*\)\)")
+DECORATION = re.compile(r"\b[A-Z][A-Z_]*(?:WINAPI|API|DECLSPEC)\b|\b\w*DEPRECATED\w*(?:\([^)]*\))?"
+                        r"|__attribute__\s*\(\([^)]*\)\)")
 
 
 def prototypes(path):
@@ -38,7 +39,8 @@ def main():
         compared += 1
         is_words, is_floating = known[symbol]
         if max(1, is_words) != int(words) or is_floating > REALS:
-            print(f"{symbol}: the row has {words} words ({kind}), the header {is_words} and {is_floating} floating ones")
+            print(f"{symbol}: the row has {words} words ({kind}), "
+                  f"the header {is_words} and {is_floating} floating ones")
     print(compared)
 
 

@@ -7,7 +7,8 @@ set -u
 command -v python3 >/dev/null || skip_all 'no python3'
 cuda=${CUDA_HOME:-/usr/local/cuda}/include
 "$PILLION_BUILD_DIR/tests/hook-names" --libraries >rows
-for name in cublas_api.h cublasLt.h cublasXt.h cudnn_ops.h cudnn_cnn.h cudnn_adv.h cudnn_graph.h cusparse.h cusolverDn.h cusolverSp.h \
+for name in cublas_api.h cublasLt.h cublasXt.h cudnn_ops.h cudnn_cnn.h cudnn_adv.h cudnn_graph.h cusparse.h \
+	cusolverDn.h cusolverSp.h \
 	cusolverMg.h cufft.h cufftXt.h nccl.h openmpi/mpi.h mpich/mpi.h mpi.h; do
 	found=
 	for folder in "$cuda" /usr/include /usr/lib/"$(uname -m)"-linux-gnu /usr/include/"$(uname -m)"-linux-gnu; do
@@ -18,7 +19,8 @@ for name in cublas_api.h cublasLt.h cublasXt.h cudnn_ops.h cudnn_cnn.h cudnn_adv
 	[ -n "$found" ] || continue
 	got=$(python3 "$tests_dir/library_prototypes.py" rows "$found")
 	like "$got" '^[1-9][0-9]*$' "$name: has functions of ours"
-	is "$(printf '%s\n' "$got" | sed '$d')" '' "$name: they take what we pass on ($(printf '%s\n' "$got" | tail -n 1) functions)"
+	is "$(printf '%s\n' "$got" | sed '$d')" '' \
+		"$name: they take what we pass on ($(printf '%s\n' "$got" | tail -n 1) functions)"
 done
 [ "$count" -gt 0 ] || skip_all 'no header of any library here'
 done_testing

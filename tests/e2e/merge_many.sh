@@ -1,13 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A capture of many processes: opened by several threads with the same outcome as by one, without a descriptor for each file.
+# A capture of many processes: opened by several threads with the same outcome as by one, without a descriptor for each
+# file.
 set -u
 . "$(dirname "$0")/lib.sh"
 
 processes=400
 one_cpu=$(taskset -cp $$ | sed 's/.*: *//; s/[-,].*//') # that this machine lets us have
 # shellcheck disable=SC2016
-pillion -o many --osrt-threshold=0 sh -c 'i=0; while [ $i -lt '$processes' ]; do i=$((i+1)); cat /dev/null; done' >out 2>err
+pillion -o many --osrt-threshold=0 sh \
+	-c 'i=0; while [ $i -lt '$processes' ]; do i=$((i+1)); cat /dev/null; done' >out 2>err
 is "$?" 0 'the job'
 files=$(find many.pillion -name '*.trace' | wc -l)
 ok "$files traces" test "$files" -ge "$processes"
@@ -25,7 +27,8 @@ done
 is "$(report stats -q -r processes -f csv many.pillion | grep -c 'exit 0')" "$((processes + 1))" 'each process is there'
 if report pack -q many.pillion 2>err; then
 	ok 'packed it is a tenth' test "$(($(stat -c %s many.pillpack) * 10))" -lt "$(du -sb many.pillion | cut -f1)"
-	is "$(report stats -q -r osrt_sum,processes,ledger many.pillpack | sha1sum)" "$(report stats -q -r osrt_sum,processes,ledger many.pillion | sha1sum)" \
+	is "$(report stats -q -r osrt_sum,processes,ledger many.pillpack | sha1sum)" \
+		"$(report stats -q -r osrt_sum,processes,ledger many.pillion | sha1sum)" \
 		'and reads the same'
 fi
 done_testing

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Two ranks of a job that knows no MPI, one of which is made to come from another host whose clock is 5 s ahead: both are placed by
-# the kernels of their collectives. NCCL's double has them meet in real time.
+# Two ranks of a job that knows no MPI, one of which is made to come from another host whose clock is 5 s ahead: both
+# are placed by the kernels of their collectives. NCCL's double has them meet in real time.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -14,47 +14,54 @@ job() {
 	shift 2
 	rm -rf "$name.pillion" "$name.id"
 	PILLION_STATS=false WORLD_SIZE=2 pillion -o "$name" -t "$options" \
-		sh -c 'for r in 0 1; do RANK=$r "$0" "$@" & done; wait' "$targets/cuda_nccl" 40 "$name.id" "$@" >out 2>err || return
+		sh -c 'for r in 0 1; do RANK=$r "$0" "$@" & done; wait' "$targets/cuda_nccl" 40 "$name.id" \
+		"$@" >out 2>err || return
 	account_says plant_host.py "$name.pillion" RANK=1 $ahead
 }
-# placed CAPTURE: "COUNT SOURCE NS ERROR": by how many of what, how far ahead it was said to be, and the error that is stated.
+# placed CAPTURE: "COUNT SOURCE NS ERROR": by how many of what, how far ahead it was said to be, and the error that is
+# stated.
 placed() {
 	report info -f csv "$1" |
-		sed -nE 's/.*elsewhere: .*placed to ([0-9]+) ns, by ([0-9]+) ([A-Z]+) collectives: it was (-?[0-9]+) ns ahead of .*/\2 \3 \4 \1/p'
+		sed -nE 's/.*elsewhere: .*placed to ([0-9]+) ns, by/\1/
+			s/([0-9]+) ([0-9]+) ([A-Z]+) collectives: it was (-?[0-9]+) ns ahead of .*/\2 \3 \4 \1/p'
 }
 # within FOUND...: as placed() says it; true is what was planted.
 within() {
-	[ $# -eq 4 ] && awk -v found="$3" -v wanted=$ahead -v error="$4" 'BEGIN { off = found - wanted; exit !(off <= error && off >= -error && error < wanted / 5) }'
+	[ $# -eq 4 ] && awk -v found="$3" -v wanted="$ahead" -v error="$4" \
+		'BEGIN { off = found - wanted; exit !(off <= error && off >= -error && error < wanted / 5) }'
 }
 
 ok 'two ranks' job plain cuda,nccl
-set -- $(placed plain.pillion)
-diag "by $*; off by $((${3:-0} - ahead)) ns"
-is "${1:-} ${2:-}" '80 NCCL' 'each collective of both is one meeting'
-ok 'the offset is found within the error that is stated' within "$@"
+read -r -a found < <(placed plain.pillion)
+diag "by ${found[*]}; off by $((${found[2]:-0} - ahead)) ns"
+is "${found[*]:0:2}" '80 NCCL' 'each collective of both is one meeting'
+ok 'the offset is found within the error that is stated' within "${found[@]}"
 report stats -q -r ledger -f csv plain.pillion >ledger.csv
-is "$(awk -F, '$2 == "elsewhere" && $3 == "clock placed to" { print $4 }' ledger.csv)" "${4:-none}" 'the ledger states the same error'
+is "$(awk -F, '$2 == "elsewhere" && $3 == "clock placed to" { print $4 }' ledger.csv)" "${found[3]:-none}" \
+	'the ledger states the same error'
 like "$(grep 'clock placed to' ledger.csv)" 'its time of day, and others by it' 'and by whom it stands'
-is "$(report stats -q -r processes -f csv plain.pillion | awk -F, 'NR > 1 && $5 / 1e9 > 4' | wc -l)" 0 'no process begins 5 s late'
+is "$(report stats -q -r processes -f csv plain.pillion | awk -F, 'NR > 1 && $5 / 1e9 > 4' | wc -l)" 0 \
+	'no process begins 5 s late'
 if report pack -q -o plain.pillpack plain.pillion 2>err; then
-	is "$(placed plain.pillpack)" "$*" 'packed, too'
+	is "$(placed plain.pillpack)" "${found[*]}" 'packed, too'
 fi
 
 ok 'two ranks whose calls are in groups' job grouped cuda,nccl group
-set -- $(placed grouped.pillion)
-diag "by $*; off by $((${3:-0} - ahead)) ns"
-is "${1:-} ${2:-}" '80 NCCL' 'the end of a group launches them'
-ok 'the offset is found within the error that is stated' within "$@"
+read -r -a found < <(placed grouped.pillion)
+diag "by ${found[*]}; off by $((${found[2]:-0} - ahead)) ns"
+is "${found[*]:0:2}" '80 NCCL' 'the end of a group launches them'
+ok 'the offset is found within the error that is stated' within "${found[@]}"
 
 PILLION_GPU_ACTIVITY=events job events cuda,nccl
-set -- $(placed events.pillion)
-diag "by $*; off by $((${3:-0} - ahead)) ns"
-is "${1:-} ${2:-}" '80 NCCL' 'device times by CUDA events'
-ok 'hold the kernels, so the bounds hold' within "$@"
+read -r -a found < <(placed events.pillion)
+diag "by ${found[*]}; off by $((${found[2]:-0} - ahead)) ns"
+is "${found[*]:0:2}" '80 NCCL' 'device times by CUDA events'
+ok 'hold the kernels, so the bounds hold' within "${found[@]}"
 
 ok 'two ranks whose calls of NCCL are not recorded' job without cuda
 is "$(placed without.pillion)" '' 'they stay by their time of day'
-like "$(report stats -q -r ledger -f csv without.pillion)" 'elsewhere,clock placed to,[0-9]+,.*not known' 'which is said'
+like "$(report stats -q -r ledger -f csv without.pillion)" 'elsewhere,clock placed to,[0-9]+,.*not known' \
+	'which is said'
 
 PILLION_SIMCUPTI=dropped job dropped cuda,nccl
 is "$(placed dropped.pillion)" '' 'and where device records were dropped'

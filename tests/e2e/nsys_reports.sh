@@ -26,11 +26,14 @@ doubles=$PILLION_BUILD_DIR/tests/doubles
 if [ -x "$targets/cuda_steps" ] && [ -e "$doubles/libcuda.so.1" ]; then
 	LD_LIBRARY_PATH=$doubles pillion -o steps "$targets/cuda_steps" 20 >out 2>err
 	is "$?" 0 'a program with CUDA and NVTX runs'
-	same steps cudaapisum cudaapitrace gpukernsum gpumemsizesum gpumemtimesum gpusum apigpusum gputrace kernexecsum kernexectrace \
+	same steps cudaapisum cudaapitrace gpukernsum gpumemsizesum gpumemtimesum gpusum apigpusum gputrace \
+		kernexecsum kernexectrace \
 		nvtxsum nvtxppsum nvtxpptrace nvtxsesum nvtxgpuproj nvtxkernsum
 	is "$(python3 -c 'import sqlite3
-for table in ("CUDA_GPU_MEMORY_USAGE_EVENTS where memoryOperationType = 1 and bytes = 4096", "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"):
-	print(sqlite3.connect("steps.sqlite").execute("select count(*) > 0 from " + table).fetchone()[0])' | tr '\n' ' ')" '1 1 ' \
+for table in ("CUDA_GPU_MEMORY_USAGE_EVENTS where memoryOperationType = 1 and bytes = 4096",
+	"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"):
+	print(sqlite3.connect("steps.sqlite").execute("select count(*) > 0 from " + table).fetchone()[0])' |
+		tr '\n' ' ')" '1 1 ' \
 		'its tables of memory and of waits are filled'
 else
 	skip 'CUDA and NVTX' 'built without CUDA headers'

@@ -10,7 +10,8 @@ set -u
 
 # What was recorded: instances, style and text of each range.
 ranges() {
-	report stats -q -r nvtx_sum -f csv "$1.pillion" 2>/dev/null | awk -F, 'NR > 1 { print $3, $9, $10 }' | LC_ALL=C sort | paste -s -d ';'
+	report stats -q -r nvtx_sum -f csv "$1.pillion" 2>/dev/null | awk -F, 'NR > 1 { print $3, $9, $10 }' |
+		LC_ALL=C sort | paste -s -d ';'
 }
 
 # captured TEXT WANTED OPTION...
@@ -23,29 +24,34 @@ captured() {
 	is "$(ranges run)" "$captured_wanted" "$captured_text"
 }
 
-repeat='-c nvtx --capture-range-end=repeat'
-captured 'RANGE is of the default domain' '2 PushPop inner;4 PushPop step' $repeat -p step
-captured 'RANGE@DOMAIN: registered, wide, ended in another thread' '2 PushPop domain:step;2 PushPop in a thread;2 StartEnd domain:step' $repeat -p step@domain
-captured 'RANGE@*' '2 PushPop domain:step;2 PushPop in a thread;2 PushPop inner;2 StartEnd domain:step;4 PushPop step' $repeat -p 'step@*'
-captured 'an escaped @' '2 PushPop "odd' $repeat -p 'a\@b@odd,name'
+repeat=(-c nvtx --capture-range-end=repeat)
+captured 'RANGE is of the default domain' '2 PushPop inner;4 PushPop step' "${repeat[@]}" -p step
+captured 'RANGE@DOMAIN: registered, wide, ended in another thread' \
+	'2 PushPop domain:step;2 PushPop in a thread;2 StartEnd domain:step' "${repeat[@]}" -p step@domain
+captured 'RANGE@*' '2 PushPop domain:step;2 PushPop in a thread;2 PushPop inner;2 StartEnd domain:step;4 PushPop step' \
+	"${repeat[@]}" -p 'step@*'
+captured 'an escaped @' '2 PushPop "odd' "${repeat[@]}" -p 'a\@b@odd,name'
 captured 'by default the first range is the only one' '1 PushPop inner;2 PushPop step' -c nvtx -p step
-captured 'a range of a domain that is left out; its end is ignored' '1 PushPop inner;2 PushPop "odd;2 PushPop in a thread;2 PushPop step' \
+captured 'a range of a domain that is left out; its end is ignored' \
+	'1 PushPop inner;2 PushPop "odd;2 PushPop in a thread;2 PushPop step' \
 	-c nvtx --capture-range-end=none --nvtx-domain-exclude=domain -p step@domain
 like "$(report info run.pillion 2>/dev/null)" 'nvtx, 1 begun' 'info has the range'
 
 # Marks lie inside of it: what is outside is nowhere.
-pillion -f true -o run $repeat -p 'step@*' "$targets/nvtx_capture" >out 2>err
+pillion -f true -o run "${repeat[@]}" -p 'step@*' "$targets/nvtx_capture" >out 2>err
 report export -t chrome -o run.json -f true run.pillion >/dev/null 2>&1
-is "$(grep -o '"name":"out' run.json | wc -l) $(grep -o '"name":"in ' run.json | wc -l)" '0 5' 'marks: those inside, and no other'
+is "$(grep -o '"name":"out' run.json | wc -l) $(grep -o '"name":"in ' run.json | wc -l)" '0 5' \
+	'marks: those inside, and no other'
 
-pillion -f true -o run $repeat -p step "$targets/nvtx_capture" race >out 2>err
+pillion -f true -o run "${repeat[@]}" -p step "$targets/nvtx_capture" race >out 2>err
 report export -t chrome -o run.json -f true run.pillion >/dev/null 2>&1
 is "$(cat out) $(grep -o '"name":"in"' run.json | wc -l) $(grep -o '"name":"out"' run.json | wc -l)" 'done 40000 0' \
 	'two threads in and out of it at the same instants: what is inside is recorded, every time'
 
 PILLION_STATS=summary pillion -f true -o run -c nvtx -p stepp "$targets/nvtx_capture" >out 2>err
 is "$? $(cat out)" '0 done' 'a range that never comes: the program goes on'
-like "$(cat err)" 'range never seen; seen were: step, inner, step@domain, in a thread, a\\@b@odd,name$' 'and the summary names what came instead'
+like "$(cat err)" 'range never seen; seen were: step, inner, step@domain, in a thread, a\\@b@odd,name$' \
+	'and the summary names what came instead'
 PILLION_STATS=summary pillion -f true -o run -c nvtx -p step true >out 2>err
 like "$(cat err)" 'range never seen; nor any other' 'nothing seen at all is said, too'
 
@@ -56,7 +62,8 @@ captured 'a comma in a name' '2 PushPop "odd' --nvtx-domain-include='odd\,name'
 captured 'a domain that would be called default' '' --nvtx-domain-include='\default'
 
 pillion --nvtx-domain-include=a --nvtx-domain-exclude=b touch started >out 2>err
-is "$? $(cat err) $(ls)" "2 pillion: --nvtx-domain-include and --nvtx-domain-exclude: choose one $(ls)" 'both at once are refused'
+is "$? $(cat err) $(ls)" "2 pillion: --nvtx-domain-include and --nvtx-domain-exclude: choose one $(ls)" \
+	'both at once are refused'
 pillion -c nvtx touch started >out 2>err
 is "$? $(cat err)" '2 pillion: -c nvtx needs --nvtx-capture=RANGE[@DOMAIN]' '-c nvtx alone is refused'
 [ ! -e started ]

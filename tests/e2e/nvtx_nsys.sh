@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Real `nsys stats` of our sqlite export gives our own tables; a program that nsys recorded has the same ranges, as often and as
-# long. NSYS: its path. QDSTRM_IMPORTER: where nsys leaves a .qdstrm only, as Debian's package does.
+# Real `nsys stats` of our sqlite export gives our own tables; a program that nsys recorded has the same ranges, as
+# often and as long. NSYS: its path. QDSTRM_IMPORTER: where nsys leaves a .qdstrm only, as Debian's package does.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -22,7 +22,8 @@ if report export -t sqlite -o run.sqlite run.pillion >/dev/null 2>err; then
 	for pair in nvtx_sum=nvtxsum nvtx_pushpop_sum=nvtxppsum nvtx_startend_sum=nvtxsesum; do
 		report stats -q -f csv -r "${pair%=*}" run.pillion | rows >ours
 		timeout "$patience" "$NSYS" stats -q -f csv -r "${pair#*=}" run.sqlite 2>/dev/null | rows >theirs
-		is "$(wc -l <ours) $(diff ours theirs)" "$(wc -l <theirs) " "${pair%=*}: nsys makes the same of our export"
+		is "$(wc -l <ours) $(diff ours theirs)" "$(wc -l <theirs) " \
+			"${pair%=*}: nsys makes the same of our export"
 		[ "$(wc -l <ours)" -gt 1 ]
 		is $? 0 'which has rows'
 	done
@@ -35,7 +36,8 @@ summary() {
 	awk -F, 'NR > 1 && NF { print $10, $3, $5 }' | LC_ALL=C sort
 }
 
-timeout "$patience" "$NSYS" profile -t nvtx -s none --cpuctxsw=none -f true -o theirs "$targets/nvtx_steps" 50 >out 2>err
+timeout "$patience" "$NSYS" profile -t nvtx -s none --cpuctxsw=none -f true -o theirs \
+	"$targets/nvtx_steps" 50 >out 2>err
 [ -e theirs.nsys-rep ] || timeout "$patience" "$importer" -i theirs.qdstrm -o theirs.nsys-rep >>out 2>>err
 timeout "$patience" "$NSYS" export -t sqlite -f true -o theirs.sqlite theirs.nsys-rep >>out 2>>err
 timeout "$patience" "$NSYS" stats -q -f csv -r nvtxsum theirs.sqlite 2>/dev/null | summary >theirs

@@ -10,19 +10,23 @@ set -u
 pillion -o run "$targets/nvtx_extended" >out 2>err
 is "$? $(cat out)$(grep line err)" '0 ' 'depths, ids and handles are as NVTX says'
 names=$(report stats -q -r nvtx_names -f csv run.pillion | cut -d, -f2-)
-for name in ',CUDA device,0,the first device' ',CUDA stream,4660,copies' 'extended,category,7,seven here' ',category,7,seven there' \
-	'extended,counter,0x[0-9a-f]*,queue' 'extended,payload schema,16777223,point' 'extended,payload enum,0x[0-9a-f]*,kind' 'extended,resource,1,the lock'; do
+for name in ',CUDA device,0,the first device' ',CUDA stream,4660,copies' 'extended,category,7,seven here' \
+	',category,7,seven there' \
+	'extended,counter,0x[0-9a-f]*,queue' 'extended,payload schema,16777223,point' \
+		'extended,payload enum,0x[0-9a-f]*,kind' 'extended,resource,1,the lock'; do
 	like "$names" "^$name$" "nvtx_names: $name"
 done
 for what in 'deferred events (nvtxEventSubmit' 'time domains (nvtxTimeDomainRegister' 'batches of counter samples'; do
-	is "$(report stats -q -r ledger -f csv run.pillion | grep -cF "$what")" 2 "what is not recorded is in the ledger of each process once: $what"
+	is "$(report stats -q -r ledger -f csv run.pillion | grep -cF "$what")" 2 \
+		"what is not recorded is in the ledger of each process once: $what"
 done
 report export -t chrome -o run.json run.pillion >/dev/null 2>err
 is "$? $(cat err)" '0 ' 'chrome export'
 if [ -x "$targets/cuda_steps" ]; then
 	LD_LIBRARY_PATH=$PILLION_BUILD_DIR/tests/doubles pillion -o steps "$targets/cuda_steps" 2 >out 2>err
 	report export -t chrome -o steps.json steps.pillion >/dev/null 2>err
-	is "$(grep -oE '"stream [0-9]+ [^"]*of' steps.json | sed 's/[0-9]\+/N/' | sort | tr '\n' ';')" "\"stream N (the last one's) of;\"stream N of;" \
+	is "$(grep -oE '"stream [0-9]+ [^"]*of' steps.json | sed 's/[0-9]\+/N/' | sort | tr '\n' ';')" \
+		"\"stream N (the last one's) of;\"stream N of;" \
 		'a stream goes by the name that its handle was given'
 else
 	skip 'names of streams' 'built without CUDA headers'
@@ -40,47 +44,59 @@ for e in json.load(open('run.json'))['traceEvents']:
     if e['ph'] == 'M' and e['name'] == 'thread_name':
         print('thread', a['name'])
     if e['ph'] in 'XCib' and e.get('cat') in ('user_annotation', 'user_counter'):
-        print(e['ph'], e['name'], json.dumps({k: v for k, v in a.items() if k not in ('domain', 'domain id')}, sort_keys=True))
+        print(e['ph'], e['name'], json.dumps({k: v for k, v in a.items() if k not in ('domain', 'domain id')},
+            sort_keys=True))
 END
-message='"at": {"x": -1, "y": 2}, "bytes": 1099511627776, "dims": \[3, -4, 5\], "flags": "EAGER|PINNED", "kind": "RECEIVE"'
+message='"at": {"x": -1, "y": 2}, "bytes": 1099511627776, "dims": \[3, -4, 5\], "flags": "EAGER|PINNED", '\
+'"kind": "RECEIVE"'
 text='"phase": "exchange", "ratio": 0.5, "tag": "tagged"'
-like "$(cat facts)" "^X exchange {\"end payload\": 4386, \"payload\": {$message, \"peer\": \"node \\\\\"seven\\\\\"\", $text}}$" \
-	'a structure with enums, flags, texts behind addresses and handles, arrays and a structure; message of the range'
+like "$(cat facts)" \
+	"^X exchange {\"end payload\": 4386, \"payload\": {$message, \"peer\": \"node \\\\\"seven\\\\\"\", $text}}$" \
+	'a structure with enums, flags, texts behind addresses and handles, arrays and a structure; '\
+'message of the range'
 like "$(cat facts)" "^b exchange {\"end payload\": 4386, \"payload\": {$message" 'likewise of a start/end range'
-like "$(cat facts)" "^i exchange {\"payload\": {$message, \"peer\": \"0x10\", $text}}$" 'an address that leads nowhere is shown, not followed'
-like "$(cat facts)" '^X with a list {"category": "seven here", "color": "#ff102030", "payload": \[{"count": 2, "last": -9, "values": \[1.5, -0.25\]}, "0x2211"\]}$' \
+like "$(cat facts)" "^i exchange {\"payload\": {$message, \"peer\": \"0x10\", $text}}$" \
+	'an address that leads nowhere is shown, not followed'
+like "$(cat facts)" '^X with a list {"category": "seven here", "color": "#ff102030", '\
+'"payload": \[{"count": 2, "last": -9, "values": \[1.5, -0.25\]}, "0x2211"\]}$' \
 	'an array as long as another entry says, raw bytes, a category of the domain, a color'
-like "$(cat facts)" '^i  {"payload": {"either": {"number": 8}}}$' 'the member of a union that another entry selects; no other is followed'
+like "$(cat facts)" '^i  {"payload": {"either": {"number": 8}}}$' \
+	'the member of a union that another entry selects; no other is followed'
 for value in 18364758544493064720 -5 1.5 4294967294 -7 1.25; do
 	like "$(cat facts)" "^i plain {\"payload\": $value}$" "plain payload $value"
 done
-is "$(grep -c '^C queue' facts) $(grep -c '^C queue {"value": -2}$' facts) $(grep '^C position' facts)" '6 1 C position {"x": 11, "y": -12}' 'counters'
+is "$(grep -c '^C queue' facts) $(grep -c '^C queue {"value": -2}$' facts) $(grep '^C position' facts)" \
+	'6 1 C position {"x": 11, "y": -12}' 'counters'
 like "$(cat facts)" '^thread .*named by another' 'a thread that another one named'
 like "$(cat facts)" "^thread .*a name of its own that is longer than the kernel's" 'a thread that named itself'
 
-report export -t sqlite -o run.sqlite run.pillion >/dev/null 2>err
-if [ $? -ne 0 ]; then
+if ! report export -t sqlite -o run.sqlite run.pillion >/dev/null 2>err; then
 	skip 'sqlite' 'built without sqlite'
 	done_testing
 fi
 python3 - >rows <<'END'
 import sqlite3
 d = sqlite3.connect('run.sqlite')
-for row in d.execute('''select eventType, coalesce(text, (select value from StringIds where id = textId)), domainId, category, color, uint64Value,
+for row in d.execute('''select eventType, coalesce(text, (select value from StringIds where id = textId)),
+	domainId, category, color,
+	uint64Value,
 	int64Value, doubleValue, uint32Value, int32Value, floatValue, jsonText from NVTX_EVENTS'''):
     print('|'.join('' if v is None else str(v) for v in row))
 END
-like "$(cat rows)" '^33|seven here|1|7|' 'categories of one number in two domains'
-like "$(cat rows)" '^33|seven there|0|7|' 'are two'
-like "$(cat rows)" '^59|with a list|1|7|4279246896|' 'category and color of a range'
+like "$(cat rows)" '^33\|seven here\|1\|7\|' 'categories of one number in two domains'
+like "$(cat rows)" '^33\|seven there\|0\|7\|' 'are two'
+like "$(cat rows)" '^59\|with a list\|1\|7\|4279246896\|' 'category and color of a range'
 for value in '-81985529216486896|||||' '|-5||||' '||1.5|||' '|||4294967294||' '||||-7|' '|||||1.25'; do
-	like "$(cat rows)" "^34|plain|0|||$value|$" "column of $value"
+	like "$(cat rows)" "^34\|plain\|0\|\|\|${value//|/\\|}\|$" "column of $value"
 done
-is "$(python3 -c "import sqlite3; print(*sqlite3.connect('run.sqlite').execute('select name, deviceId from TARGET_INFO_NVTX_CUDA_DEVICE'))")" \
+is "$(python3 -c "import sqlite3; print(*sqlite3.connect('run.sqlite').execute(
+	'select name, deviceId from TARGET_INFO_NVTX_CUDA_DEVICE'))")" \
 	"('the first device', 0)" 'the name of a device'
 if [ -e steps.pillion ]; then
 	report export -q -t sqlite steps.pillion 2>err
-	is "$(python3 -c "import sqlite3; print(*sqlite3.connect('steps.sqlite').execute('select name, streamId in (select streamId from CUPTI_ACTIVITY_KIND_KERNEL) from TARGET_INFO_NVTX_CUDA_STREAM'))")" \
+	is "$(python3 -c "import sqlite3; print(*sqlite3.connect('steps.sqlite').execute(
+		'select name, streamId in (select streamId from CUPTI_ACTIVITY_KIND_KERNEL) '
+		'from TARGET_INFO_NVTX_CUDA_STREAM'))")" \
 		'("the last one'\''s", 1)' 'the name of a stream'
 	report export -q -t html steps.pillion 2>err
 	is "$? $(python3 - <<'END'
@@ -90,7 +106,8 @@ print(sum("(the last one's)" in zlib.decompress(base64.b64decode(p), -15).decode
 END
 )" '0 1' 'on the page, too'
 fi
-like "$(cat rows)" '^60|exchange|1|.*\[{"kind":"RECEIVE","bytes":1099511627776,.*},4386\]$' 'jsonText: of the start and of the end'
+like "$(cat rows)" '^60\|exchange\|1\|.*\[{"kind":"RECEIVE","bytes":1099511627776,.*},4386\]$' \
+	'jsonText: of the start and of the end'
 report export -t html -o run.html run.pillion >/dev/null 2>err
 is "$? $(cat err)" '0 ' 'html export'
 done_testing

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# osrt_sum against the real Nsight Systems on the same program: the same names and counts, waits within 5 % of its medians.
+# osrt_sum against the real Nsight Systems on the same program: the same names and counts, waits within 5 % of its
+# medians.
 #   NSYS           nsys, default: the one on PATH
 #   NSYS_IMPORTER  QdstrmImporter, for installations whose nsys does not find it
 set -u
@@ -13,7 +14,8 @@ rounds=5
 # It sticks now and then, so more than once.
 for try in 1 2 3; do
 	mkdir -p theirs
-	(cd theirs && timeout "$patience" "$nsys" profile -t osrt -s none --cpuctxsw=none --osrt-threshold=1 --osrt-backtrace-threshold=1000000000 \
+	(cd theirs && timeout "$patience" "$nsys" profile -t osrt -s none --cpuctxsw=none --osrt-threshold=1 \
+		--osrt-backtrace-threshold=1000000000 \
 		-f true -o "$work/theirs" "$targets/osrt" $rounds) >nsys.log 2>&1
 	[ -e theirs.nsys-rep ] || timeout "$patience" "$importer" -i theirs.qdstrm -o theirs.nsys-rep >>nsys.log 2>&1
 	[ ! -e theirs.nsys-rep ] || break
@@ -24,18 +26,20 @@ timeout "$patience" "$nsys" stats -q -r osrtsum -f csv --force-export=true their
 ok 'nsys has rows' test "$(wc -l <theirs.csv)" -gt 50
 
 mkdir ours
-(cd ours && pillion -t osrt --osrt-threshold=0 --osrt-backtrace-threshold=1000000000 -o "$work/ours" "$targets/osrt" $rounds >/dev/null 2>&1)
+(cd ours && pillion -t osrt --osrt-threshold=0 --osrt-backtrace-threshold=1000000000 -o "$work/ours" "$targets/osrt" \
+	$rounds >/dev/null 2>&1)
 report stats -r osrt_sum -f csv ours.pillion >ours.csv
 
-# Not compared: getline, which the compiler makes a __getdelim that nsys does not know; times of calls that wait for a disk, another
-# thread or another program, which are not the same twice.
+# Not compared: getline, which the compiler makes a __getdelim that nsys does not know; times of calls that wait for a
+# disk, another thread or another program, which are not the same twice.
 compare() { # WHAT
 	awk -F, -v what="$1" '
 		FNR == 1 || $9 == "" { next }
 		NR == FNR { count[$9] = $3; median[$9] = $5; next }
 		$9 ~ /^(getline|getdelim)$/ { next }
 		what == "counts" && count[$9] != $3 { print $9, "nsys", $3, "ours", count[$9] + 0 }
-		what == "times" && $9 ~ /^(usleep|nanosleep|clock_nanosleep|poll|ppoll|select|epoll_p?wait|futex|sigtimedwait|semtimedop|mq_timedreceive|pthread_cond_timedwait)$/ {
+		what == "times" && $9 ~ ("^(usleep|nanosleep|clock_nanosleep|poll|ppoll|select|epoll_p?wait|futex|" \
+				"sigtimedwait|semtimedop|mq_timedreceive|pthread_cond_timedwait)$") {
 			seen++
 			if (median[$9] < 0.95 * $5 || median[$9] > 1.05 * $5)
 				print $9, "nsys", $5, "ours", median[$9]

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A packed capture is the capture: every verb reads it, nothing of it is lost, and it only ever replaces a directory whole.
+# A packed capture is the capture: every verb reads it, nothing of it is lost, and it only ever replaces a directory
+# whole.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -16,17 +17,27 @@ said() {
 	report "$@" "$said_of" 2>&1 | sed "s@${said_of%.*}\.pill[a-z]*@CAPTURE@g"
 }
 
+dump() { # DATABASE: all of it as SQL
+	python3 -c 'import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).iterdump(), sep="\n")' "$1"
+}
+
 # same NAME: every verb of the directory and of the packed file, byte by byte.
 same() {
 	report pack -q -f true "$1.pillion" || return
-	for arguments in 'stats -f csv' 'stats --summary' 'stats -r processes,ledger,osrt_short_sum,stacks_sum -f json' \
+	for arguments in 'stats -f csv' 'stats --summary' \
+		'stats -r processes,ledger,osrt_short_sum,stacks_sum -f json' \
 		'stats -r osrt_sum --by thread -f csv' 'info -f csv' 'export -t chrome -o -' 'export -t folded -o -' \
 		'export -t speedscope -o -'; do
-		[ "$(said "$1.pillion" $arguments)" = "$(said "$1.pillpack" $arguments)" ] || { echo "$arguments differs"; return 1; }
+		# shellcheck disable=SC2086
+		[ "$(said "$1.pillion" $arguments)" = "$(said "$1.pillpack" $arguments)" ] ||
+			{ echo "$arguments differs"; return 1; }
+		# shellcheck disable=SC2086
 		[ "$(said "$1.pillion" $arguments | wc -c)" -gt 100 ] || { echo "$arguments says nothing"; return 1; }
 	done
-	report export -q -f true -t sqlite -o raw.sqlite "$1.pillion" && report export -q -f true -t sqlite -o packed.sqlite "$1.pillpack" &&
-		[ "$(sqlite3 raw.sqlite .dump | sha1sum)" = "$(sqlite3 packed.sqlite .dump | sha1sum)" ] || { echo 'sqlite differs'; return 1; }
+	report export -q -f true -t sqlite -o raw.sqlite "$1.pillion" || return
+	report export -q -f true -t sqlite -o packed.sqlite "$1.pillpack" || return
+	dump raw.sqlite >raw.sql && dump packed.sqlite >packed.sql && grep -q INSERT raw.sql || return
+	cmp raw.sql packed.sql || return
 	rm -rf back
 	report unpack -q -o back "$1.pillpack" && diff -r back "$1.pillion"
 }
@@ -64,7 +75,8 @@ bytes=$(stat -c %s large.pillpack)
 # ---- several, names ----
 "$writer" example other.pillion
 ok 'two captures in one file' report pack -q -o both.pillpack large.pillion other.pillion
-is "$(report stats -q -r osrt_sum -f csv both.pillpack | sha1sum)" "$(report stats -q -r osrt_sum -f csv large.pillion other.pillion | sha1sum)" \
+is "$(report stats -q -r osrt_sum -f csv both.pillpack | sha1sum)" \
+	"$(report stats -q -r osrt_sum -f csv large.pillion other.pillion | sha1sum)" \
 	'read as the two of them'
 ok 'unpacked as two' report unpack -q -o two both.pillpack
 ok 'the first is as it was' diff -r two/large.pillion large.pillion
@@ -94,7 +106,7 @@ is $? 1 'half a file: status 1'
 like "$(cat err)" 'cut.pillpack: truncated' 'and says so'
 ok 'what is there is read' test "$(wc -l <out)" -gt 5
 cp large.pillpack bad.pillpack
-printf 'damaged here' | dd of=bad.pillpack bs=1 seek="$((bytes / 2))" conv=notrunc 2>dd
+printf 'damaged here' | dd of=bad.pillpack bs=1 seek="$((bytes / 2))" conv=notrunc status=none
 report stats -r osrt_sum -f csv bad.pillpack >out 2>err
 is $? 1 'a damaged block: status 1'
 like "$(cat err)" 'bad.pillpack/.*damaged, 262144 bytes cannot be read' 'and names the file in it'
@@ -112,7 +124,8 @@ cp -r probe.pillion part.pillion && mkfifo part.pillion/x.trace && mkdir part.pi
 report pack part.pillion >out 2>err
 is $? 1 'a capture with what cannot be packed: status 1'
 is "$(grep -c 'left out' err)" 2 'and says what was left out'
-is "$(report stats -q -r osrt_sum -f csv part.pillpack)" "$(report stats -q -r osrt_sum -f csv probe.pillion)" 'the rest is packed'
+is "$(report stats -q -r osrt_sum -f csv part.pillpack)" "$(report stats -q -r osrt_sum -f csv probe.pillion)" \
+	'the rest is packed'
 truncate -s -1000 "$(ls part.pillion/*.trace | head -n 1)"
 rm -rf part.pillion/x.trace part.pillion/inner
 rm -rf back
@@ -128,7 +141,8 @@ ok 'the capture is one file' test -f run.pillion
 is "$(stat -c %a run.pillion)" 600 'for its owner alone'
 is "$(find . -name 'run*' | wc -l)" 1 'and nothing stands beside it'
 ok 'which the verbs read' report stats -q -r processes run.pillion
-like "$(PILLION_STATS=summary pillion -f true -o run --pack sleep 0.01 2>&1)" 'capture in .*run.pillion' '-f true replaces it'
+like "$(PILLION_STATS=summary pillion -f true -o run --pack sleep 0.01 2>&1)" 'capture in .*run.pillion' \
+	'-f true replaces it'
 ok 'by a packed one' test -f run.pillion
 pillion -o run true 2>err
 is $? 2 'without -f it stays'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""plant_host.py CAPTURE VARIABLE AHEAD_NS: the one process that was started with VARIABLE (NAME=value) becomes one of another host,
-`elsewhere`, whose time of day is ahead."""
+"""plant_host.py CAPTURE VARIABLE AHEAD_NS: the one process that was started with VARIABLE (NAME=value) becomes one of
+another host, `elsewhere`, whose time of day is ahead."""
 import glob
 import struct
 import sys

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python_account.py SCRIPT: reads folded CPU samples of tests/targets/python_samples.py and prints "stacks=N short=N wrong=N unplaced=N": each
-Python frame must be one that the frame above it calls, at a line of its function. short: does not begin at a thread's first function."""
+"""python_account.py SCRIPT: reads folded CPU samples of tests/targets/python_samples.py and prints "stacks=N short=N
+wrong=N unplaced=N": each Python frame must be one that the frame above it calls, at a line of its function. short: does
+not begin at a thread's first function."""
 import ast
 import re
 import sys
@@ -21,7 +22,8 @@ FRAME = re.compile(r"([^ ]+) \((?:[^()]*/python_samples\.py|<string>):(\d+)\)")
 
 def lines_of(script):
     tree = ast.parse(open(script, encoding="utf-8").read())
-    return {node.name: range(node.lineno, node.end_lineno + 1) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    return {node.name: range(node.lineno, node.end_lineno + 1) for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)}
 
 
 def main():

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Annotations from outside: imports, functions and PyTorch's operators have ranges, on every CPython of this machine, and the script is as
-# without us.
+# Annotations from outside: imports, functions and PyTorch's operators have ranges, on every CPython of this machine,
+# and the script is as without us.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -33,12 +33,15 @@ same() {
 	bare=$?
 	pillion -f -o "$name" "${options[@]}" "$@" >out 2>err
 	is "$? $(cat out)" "$bare $(cat bare.out)" "$text: status and output"
-	is "$(grep -Ev '^(pillion|USDT): ?' err)" "$(grep -v '^USDT:' bare.err)" "$text: errors" # USDT: lines of PyTorch's, with times
+	# USDT: lines of PyTorch's, with times.
+	is "$(grep -Ev '^(pillion|USDT): ?' err)" "$(grep -v '^USDT:' bare.err)" "$text: errors"
 }
 
 imported() { # PYTHON: what -X importtime says, without what comes before anything can be watched
 	"$1" -X importtime "${@:2}" 2>&1 >/dev/null | sed -n 's/^import time: *[0-9]* | *[0-9]* |//p' | tr -d ' ' |
-		grep -Ev '^(_frozen_importlib_external|_io|encodings|importedpackage|marshal|posix|nt|time|zipimport)$' | sort -u
+		grep -Ev \
+			'^(_frozen_importlib_external|_io|encodings|importedpackage|marshal|posix|nt|time|zipimport)$' |
+		sort -u
 }
 cat >imports.py <<'END'
 import email.message, importlib, json
@@ -68,7 +71,9 @@ echo 'raise ValueError(1)' >broken.py
 all_threads() {
 	local name
 	for name in main main_thread after child child_thread forked; do
-		is "$(ranges operators '' | grep -cE "^$name(Backward0)?, seq = [0-9], sizes = \[\[2, 3\], \[3\]\]=1$")" 2 "$1: $name, forward and backward"
+		is "$(ranges operators '' |
+			grep -cE "^$name(Backward0)?, seq = [0-9], sizes = \[\[2, 3\], \[3\]\]=1$")" 2 \
+			"$1: $name, forward and backward"
 	done
 }
 
@@ -83,62 +88,82 @@ for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11
 		# shellcheck disable=SC2086
 		same "$version $flags imports" imports --python-import-time=true -- "$python" $flags imports.py
 		# shellcheck disable=SC2086
-		like "$(ranges imports 'python import')" '^wave=1$' "$version $flags: a module by importlib, too, which -X importtime leaves out"
+		like "$(ranges imports 'python import')" '^wave=1$' \
+			"$version $flags: a module by importlib, too, which -X importtime leaves out"
 		# shellcheck disable=SC2086
-		is "$(comm -3 <(imported "$python" $flags imports.py) <(ranges imports 'python import' | sed 's/=.*//; /^wave$/d; /^nt$/d' | sort -u) | tr -d '\t' | tr '\n' ' ')" '' \
+		is "$(comm -3 <(imported "$python" $flags imports.py) <(ranges imports 'python import' |
+			sed 's/=.*//; /^wave$/d; /^nt$/d' | sort -u) | tr -d '\t' | tr '\n' ' ')" '' \
 			"$version $flags: the modules of -X importtime"
 	done
 	report stats -q -r python_import_sum -f csv imports.pillion >tree
-	is "$(grep -c 'json.scanner$' tree) $(awk -F, '/,  json.decoder$/ && $4 == 1' tree | wc -l)" '1 1' "$version: a tree, each module below its importer"
-	is "$(awk -F, 'NR > 1 && $1 > $2' tree | wc -l)" 0 "$version: no module alone took longer than with what it imported"
+	is "$(grep -c 'json.scanner$' tree) $(awk -F, '/,  json.decoder$/ && $4 == 1' tree | wc -l)" '1 1' \
+		"$version: a tree, each module below its importer"
+	is "$(awk -F, 'NR > 1 && $1 > $2' tree | wc -l)" 0 \
+		"$version: no module alone took longer than with what it imported"
 	same "$version: an import that fails" broken --python-import-time=true -- "$python" chain.py
 
-	libpython=$("$python" -c 'import os, sysconfig; print(os.path.join(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("INSTSONAME")))')
+	libpython=$("$python" -c 'import os, sysconfig
+print(os.path.join(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("INSTSONAME")))')
 	if [ "${libpython%.so*}" != "$libpython" ] && [ -e "$libpython" ]; then
 		export PYTHONHOME
 		PYTHONHOME=$("$python" -c 'import sys; print(sys.base_prefix)')
-		same "$version within a program, begun three times" embedded --python-import-time=true -- "$targets/python_embed" "$libpython" 3
+		same "$version within a program, begun three times" embedded --python-import-time=true -- \
+			"$targets/python_embed" "$libpython" 3
 		unset PYTHONHOME
 		is "$(ranges embedded 'python import' | grep '^json=')" json=3 "$version: watched each time"
 	fi
 
-	same "$version functions" functions --python-functions-trace="$jobs/functions.json" -- "$python" "$jobs/functions.py"
+	same "$version functions" functions --python-functions-trace="$jobs/functions.json" -- "$python" \
+		"$jobs/functions.py"
 	is "$(ranges functions traced | tr '\n' ' ')" \
-		'Thing.inherited=1 Thing.made=2 Thing.method=1 Thing.still=2 fails=1 plain=3 steps=6 waits=10 ' "$version: each call, and each step of what is suspended"
-	is "$(ranges functions '' | tr '\n' ' ')" 'dumps=1 ' "$version: a function of the library, in the default domain"
+		'Thing.inherited=1 Thing.made=2 Thing.method=1 Thing.still=2 fails=1 plain=3 steps=6 waits=10 ' \
+		"$version: each call, and each step of what is suspended"
+	is "$(ranges functions '' | tr '\n' ' ')" 'dumps=1 ' \
+		"$version: a function of the library, in the default domain"
 	is "$(notes functions | tr '\n' ';')" \
-		'--python-functions-trace: traced.absent: no such function;--python-functions-trace: traced.produces: not a function that can be wrapped;' \
+		'--python-functions-trace: traced.absent: no such function;'\
+'--python-functions-trace: traced.produces: not a function that can be wrapped;' \
 		"$version: what was not traced is in the ledger"
 
 	same "$version threads" threads --python-functions-trace="$jobs/functions.json" -- "$python" threads.py
 	report export -t chrome -f true -o threads.json threads.pillion
 	is "$(grep -o '"thread_name"[^}]*}' threads.json | grep -o '"name":"[lp]o[^[]*' | sort | tr '\n' ' ')" \
-		'"name":"loader é0  "name":"loader é1  "name":"pool_0  ' "$version: threads are called what Python calls them"
+		'"name":"loader é0  "name":"loader é1  "name":"pool_0  ' \
+		"$version: threads are called what Python calls them"
 
 	if [ -e "$NVTX_TEXT" ]; then
 		for method in fork spawn forkserver; do
-			same "$version operators by $method" operators --pytorch=autograd-shapes-nvtx -- "$python" "$jobs/operators.py" $method
+			same "$version operators by $method" operators --pytorch=autograd-shapes-nvtx -- "$python" \
+				"$jobs/operators.py" $method
 			all_threads "$version $method"
 		done
-		is "$(report stats -q -r pytorch_sum -f csv operators.pillion | grep -cE ',1,(main|child|after)(Backward0)?,"\[\[2, 3\], \[3\]\]"$')" 6 "$version: pytorch_sum, a row for each"
-		like "$(ranges operators '')" '^own, seq = 1=1' "$version: the program's own profiler has its thread for itself"
+		is "$(report stats -q -r pytorch_sum -f csv operators.pillion |
+			grep -cE ',1,(main|child|after)(Backward0)?,"\[\[2, 3\], \[3\]\]"$')" 6 \
+			"$version: pytorch_sum, a row for each"
+		like "$(ranges operators '')" '^own, seq = 1=1' \
+			"$version: the program's own profiler has its thread for itself"
 		pillion -f -o plain --pytorch=autograd-nvtx "$python" "$jobs/operators.py" fork >/dev/null 2>err
 		like "$(ranges plain '')" '^main, seq = 0=1' "$version: without shapes"
 	fi
 
 	export TORCH_STUBS=$targets/libtorch_cpu.so
 	for method in fork spawn; do
-		same "$version without NVTX, by $method" operators --pytorch=autograd-shapes-nvtx -- "$python" "$jobs/operators.py" $method
+		same "$version without NVTX, by $method" operators --pytorch=autograd-shapes-nvtx -- "$python" \
+			"$jobs/operators.py" $method
 		all_threads "$version without NVTX, $method"
 		is "$(notes operators)" '' "$version without NVTX: nothing is missing"
 	done
 	export TORCH_ORDER=other
-	same "$version without NVTX, its table in another order" operators --pytorch=autograd-nvtx -- "$python" "$jobs/operators.py" fork
+	same "$version without NVTX, its table in another order" operators --pytorch=autograd-nvtx -- "$python" \
+		"$jobs/operators.py" fork
 	is "$(ranges operators '')" '' "$version: a table that is not as we know it is not used"
 	like "$(notes operators)" 'compiled without CUDA' "$version: which the ledger says"
-	is "$(PYTHONPATH=$jobs pillion -f -o operators --pytorch=autograd-nvtx "$python" -c 'import torch; print(torch._stubs.torch_is_registered())' 2>err)" 0 \
+	is "$(PYTHONPATH=$jobs pillion -f -o operators --pytorch=autograd-nvtx "$python" -c 'import torch
+print(torch._stubs.torch_is_registered())' 2>err)" 0 \
 		"$version: and PyTorch has its own back"
-	is "$(TORCH_ORDER=elsewhere PYTHONPATH=$jobs pillion -f -o operators --pytorch=autograd-nvtx "$python" -c 'import torch; print(torch._stubs.torch_is_registered())' 2>err)" 0 \
+	is "$(TORCH_ORDER=elsewhere PYTHONPATH=$jobs \
+		pillion -f -o operators --pytorch=autograd-nvtx "$python" -c 'import torch
+print(torch._stubs.torch_is_registered())' 2>err)" 0 \
 		"$version: what another library has given PyTorch stays"
 	unset TORCH_STUBS TORCH_ORDER
 done
@@ -151,7 +176,8 @@ if [ -e "$NVTX_TEXT" ]; then
 xla = ctypes.CDLL(os.environ["NVTX_TEXT"])
 for text in b"XlaModule:#hlo_module=jit_f,program_id=7#", b"Thunk:#hlo_op=fusion.1#", b"Thunk:#hlo_op=fusion.1#":
     xla.xla_step(text)' 2>err
-	is "$? $(ranges jax TSL | tr '\n' ' ')" '0 Thunk:#hlo_op=fusion.1#=2 XlaModule:#hlo_module=jit_f,program_id=7#=1 ' "XLA's own domain, as it is"
+	is "$? $(ranges jax TSL | tr '\n' ' ')" \
+		'0 Thunk:#hlo_op=fusion.1#=2 XlaModule:#hlo_module=jit_f,program_id=7#=1 ' "XLA's own domain, as it is"
 fi
 
 pillion -f -o bare --trace=osrt "$python" -c 'import json' 2>err
@@ -163,7 +189,8 @@ is "$? $(notes not)" '0 ' 'a program without Python is as before'
 
 for old in "$HOME"/.pyenv/versions/{2.7,3.6,3.7}.*/bin/python; do
 	[ -x "$old" ] || continue
-	same "$old" old --python-import-time=true --pytorch=autograd-nvtx -- "$old" -c 'import json; print(json.dumps([1]))'
+	same "$old" old --python-import-time=true --pytorch=autograd-nvtx -- \
+		"$old" -c 'import json; print(json.dumps([1]))'
 	is "$(ranges old 'python import')" '' 'nothing is done in a Python before 3.8'
 done
 
@@ -194,16 +221,21 @@ END
 trained() {
 	same "$1" real --pytorch=autograd-shapes-nvtx -- "$real" train.py
 	ranges real '' >texts
-	is "$(grep -cE '^aten::addmm, seq = [0-9]+, (op_id = [0-9]+, )?sizes = \[\[5\], \[3, 4\], \[4, 5\], \[\], \[\]\]' texts)" 3 "$1: forward in each thread, not while the program profiles"
-	is "$(grep -cE '^AddmmBackward0, seq = [0-9]+, (op_id = [0-9]+, )?sizes = \[\[3, 5\]\]' texts)" 3 "$1: and backward"
+	is "$(grep -cE '^aten::addmm, seq = [0-9]+, (op_id = [0-9]+, )?'\
+'sizes = \[\[5\], \[3, 4\], \[4, 5\], \[\], \[\]\]' \
+		texts)" 3 "$1: forward in each thread, not while the program profiles"
+	is "$(grep -cE '^AddmmBackward0, seq = [0-9]+, (op_id = [0-9]+, )?sizes = \[\[3, 5\]\]' texts)" 3 \
+		"$1: and backward"
 	is "$(notes real)" '' "$1: nothing is missing"
-	like "$(report stats -q -r pytorch_sum -f csv real.pillion)" ',[1-9][0-9]*,[1-9][0-9]*,3,aten::addmm,"\[\[5\], \[3, 4\], \[4, 5\], \[\], \[\]\]"$' \
+	like "$(report stats -q -r pytorch_sum -f csv real.pillion)" \
+		',[1-9][0-9]*,[1-9][0-9]*,3,aten::addmm,"\[\[5\], \[3, 4\], \[4, 5\], \[\], \[\]\]"$' \
 		"$1: pytorch_sum has it with its calls and times"
 }
 trained 'a real PyTorch as it is'
 include=$("$real" -c 'import os, torch; print(os.path.dirname(torch.__file__))')
 headers=$(sed -n 's/.*-isystem\([^ "]*\)".*/\1/p' "$PILLION_BUILD_DIR/compile_commands.json" | head -1)
-if [ -d "$include/include" ] && g++ -std=c++20 -shared -fPIC -I"$include/include" -isystem "${CUDA_HOME:-/usr/local/cuda}/include" ${headers:+-isystem "$headers"} \
+if [ -d "$include/include" ] && g++ -std=c++20 -shared -fPIC -I"$include/include" -isystem \
+	"${CUDA_HOME:-/usr/local/cuda}/include" ${headers:+-isystem "$headers"} \
 	-o "$work/libtorch_nvtx.so" "$jobs/torch_nvtx.cpp" -L"$include/lib" -ltorch_cpu -lc10 2>/dev/null; then
 	mkdir standin
 	cp -r "$jobs"/torch_nvtx* standin

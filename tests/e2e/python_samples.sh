@@ -9,7 +9,8 @@ script=$tests_dir/../targets/python_samples.py
 
 # percent NAME FUNCTION: its cumulative share of the samples.
 percent() {
-	report stats -r sample_python_sum -f csv "$1.pillion" | awk -F, -v f="$2" '$8 == f { n += $6 } END { print int(n) }'
+	report stats -r sample_python_sum -f csv "$1.pillion" |
+		awk -F, -v f="$2" '$8 == f { n += $6 } END { print int(n) }'
 }
 
 # Code that lies where other code has just been: every function has as much time as the others.
@@ -81,17 +82,23 @@ for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11
 	is "$? $(cat said) $(grep -vc '^pillion: ' err)" '0 done 0' "$python: runs"
 	report export -t folded --metric cpu -o - busy.pillion >busy.folded
 	account=$(/usr/bin/python3 "$tests_dir/python_account.py" "$script" <busy.folded 2>wrong)
+	stacks='' short='' wrong=''
 	eval "$account"
 	is "$((stacks > 60)) $wrong $((short * 20 <= stacks))" '1 0 1' "$version: $account"
 	[ -s wrong ] && diag "$(head -3 wrong)"
-	like "$(percent busy round_)" '^(8.|9.|100)$' "$version: nearly all samples know of the function that all are in"
+	like "$(percent busy round_)" '^(8.|9.|100)$' \
+		"$version: nearly all samples know of the function that all are in"
 	pillion -f -t none -s cpu --sampling-frequency=1000 -o generated "$python" generated.py >said 2>err
-	is "$? $(cat said) $(report stats -q -r sample_python_sum -f csv generated.pillion | grep -c ',made_[0-9]*,')" '0 done 10' \
+	is "$? $(cat said) $(report stats -q -r sample_python_sum -f csv generated.pillion | grep -c ',made_[0-9]*,')" \
+		'0 done 10' \
 		"$version: of functions that come and go each is known by its name"
-	pillion -f -s cpu --sampling-frequency=1000 --python-functions-trace=called.json -o calls "$python" calls.py >said 2>err
+	pillion -f -s cpu --sampling-frequency=1000 --python-functions-trace=called.json -o calls \
+		"$python" calls.py >said 2>err
 	# Up to 3.10 code knows no qualified names: same() and Other.same() are one row, of two functions.
-	case $version in 3.8 | 3.9 | 3.10) wanted='method 5,plain 7,same ,steps ,unnamed ,' ;; *) wanted='Other.same ,Thing.method 5,plain 7,same 5,steps ,unnamed ,' ;; esac
-	is "$(cat said) $(report stats -q -r sample_python_sum -f csv calls.pillion | awk -F, '/called.py/ && $8 != "spin" && $8 != "<module>" { print $8, $5 }' | sort | tr '\n' ,)" \
+	case $version in 3.8 | 3.9 | 3.10) wanted='method 5,plain 7,same ,steps ,unnamed ,' ;; *) \
+		wanted='Other.same ,Thing.method 5,plain 7,same 5,steps ,unnamed ,' ;; esac
+	is "$(cat said) $(report stats -q -r sample_python_sum -f csv calls.pillion |
+		awk -F, '/called.py/ && $8 != "spin" && $8 != "<module>" { print $8, $5 }' | sort | tr '\n' ,)" \
 		"done $wanted" "$version: calls, where a row is one function that had a range for each"
 done
 [ "$tried" -gt 0 ] || skip_all 'no CPython'

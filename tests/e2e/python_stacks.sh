@@ -20,12 +20,14 @@ for row in json.load(sys.stdin):
 taken() {
 	local text=$1
 	shift
-	PYTHONIOENCODING=utf-8 pillion -f -o stacks --osrt-threshold=0 --osrt-backtrace-threshold=0 --backtrace-depth=256 "$@" >said 2>err
+	PYTHONIOENCODING=utf-8 pillion -f -o stacks --osrt-threshold=0 --osrt-backtrace-threshold=0 \
+		--backtrace-depth=256 "$@" >said 2>err
 	is "$? $(grep -vc '^pillion: ' err)" '0 0' "$text: runs, and prints no error"
 	sort -u said >wanted
 	recorded stacks /usr/bin/python3 | sort -u >got
-	is "$(($(grep -c ^gil_held said) >= 200)) $(($(grep -c ^gil_released said) >= 200)) $(comm -3 wanted got | head -3)" '1 1 ' \
-		"$text: $(wc -l <said) sleeps ($(wc -l <wanted) stacks), GIL held and released, have the stacks that Python tells of"
+	is "$(($(grep -c ^gil_held said) >= 200)) $(($(grep -c ^gil_released said) >= 200)) $(comm -3 wanted got |
+		head -3)" '1 1 ' \
+		"$text: $(wc -l <said) sleeps have the $(wc -l <wanted) stacks that Python tells of, GIL held or not"
 }
 
 # Another interpreter of the process, on the thread that made it and on one of its own.
@@ -78,23 +80,31 @@ for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11
 	version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 	tried=$((tried + 1))
 	taken "$version, $python" "$python" "$script"
-	libpython=$("$python" -c 'import os, sysconfig; print(os.path.join(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("INSTSONAME")))')
+	libpython=$("$python" -c 'import os, sysconfig
+print(os.path.join(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("INSTSONAME")))')
 	if [ "${libpython%.so*}" != "$libpython" ] && [ -e "$libpython" ]; then
-		PYTHONHOME=$("$python" -c 'import sys; print(sys.base_prefix)') taken "$version within a program" "$targets/python_embed" "$libpython" 1 \
+		PYTHONHOME=$("$python" -c 'import sys; print(sys.base_prefix)') taken "$version within a program" \
+			"$targets/python_embed" "$libpython" 1 \
 			"import sys; sys.path.insert(0, ''); exec(compile(open('$script').read(), '$script', 'exec'))"
 	fi
 	# Up to 3.11 a thread is known by the interpreter that it began with: the line that runs the other one.
 	case $version in 3.8 | 3.9 | 3.10 | 3.11) within=run ;; *) within=within ;; esac
-	pillion -f -o several -s cpu --sampling-frequency=1000 --osrt-threshold=0 --osrt-backtrace-threshold=0 "$python" -W ignore several.py >said 2>err
+	pillion -f -o several -s cpu --sampling-frequency=1000 --osrt-threshold=0 --osrt-backtrace-threshold=0 \
+		"$python" -W ignore several.py >said 2>err
 	is "$? $(cat said) $(grep -vc '^pillion: ' err)" '0 done 0' "$version: several interpreters"
 	is "$(report stats -q -r stacks_sum -f csv several.pillion | grep -E ',(clock_nanosleep|select),' |
-		awk -F, -v within="[ ,\"]$within [(]" '$0 ~ within { n += $3 } /[ ,"]outside [(]/ { m += $3 } END { print n, m }')" '40 2' "$version: each sleep has its interpreter's stack"
+		awk -F, -v within="[ ,\"]$within [(]" '$0 ~ within { n += $3 }
+			/[ ,"]outside [(]/ { m += $3 } END { print n, m }')" '40 2' \
+		"$version: each sleep has its interpreter's stack"
 	pillion -f -o interrupted --osrt-threshold=0 --osrt-backtrace-threshold=0 "$python" interrupted.py >said 2>err
-	is "$? $(cat said) $(grep -vc '^pillion: ' err)" '0 done 0' "$version: a handler in C may record wherever it interrupts the interpreter"
+	is "$? $(cat said) $(grep -vc '^pillion: ' err)" '0 done 0' \
+		"$version: a handler in C may record wherever it interrupts the interpreter"
 	report stats -r stacks_sum -f csv interrupted.pillion | grep 'handler ' >got
 	is "$(($(wc -l <got) > 0)) $(grep -c '\.py:' got)" '1 0' "$version: its stacks are native"
 done
 [ "$tried" -gt 0 ] || skip_all 'no CPython'
-pillion -f -o none --python-backtrace=none --osrt-threshold=0 --osrt-backtrace-threshold=0 "$one" "$script" >/dev/null 2>err
-unlike "$(report stats -r stacks_sum -f csv none.pillion)" 'python_stacks\.py' '--python-backtrace=none: no Python frames'
+pillion -f -o none --python-backtrace=none --osrt-threshold=0 --osrt-backtrace-threshold=0 "$one" \
+	"$script" >/dev/null 2>err
+unlike "$(report stats -r stacks_sum -f csv none.pillion)" 'python_stacks\.py' \
+	'--python-backtrace=none: no Python frames'
 done_testing

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Calls of the OS runtime with their stacks, CPU samples and a simulated device in one Python of 32 threads, with forks, signals and an end
-# in the midst of all: the results are the same, and nothing is said. Each round on the next CPython of this machine.
+# Calls of the OS runtime with their stacks, CPU samples and a simulated device in one Python of 32 threads, with forks,
+# signals and an end in the midst of all: the results are the same, and nothing is said. Each round on the next CPython
+# of this machine.
 set -u
 . "$(dirname "$0")/lib.sh"
 rounds=${PILLION_STRESS_ROUNDS:-10}
@@ -24,11 +25,13 @@ like "$wanted" '^0 \[[0-9, ]{30,}\] True 0$' 'it computes something without us'
 failures=
 for ((i = 0; i < rounds; i++)); do
 	python=${pythons[i % ${#pythons[@]}]}
-	pillion -f true -o stress -s cpu --sampling-frequency=1000 --osrt-threshold=0 --osrt-backtrace-threshold=0 --cudabacktrace=all:0 \
+	pillion -f true -o stress -s cpu --sampling-frequency=1000 --osrt-threshold=0 --osrt-backtrace-threshold=0 \
+		--cudabacktrace=all:0 \
 		--cuda-launch-stacks=true "$python" "$script" >said 2>err
 	got="$? $(cat said) $(grep -vc '^pillion: capture' err)"
 	[ "$got" = "$wanted" ] || failures="$failures round $i, $python: $got $(head -5 err);"
-	report stats -q -r ledger -f csv stress.pillion >ledger 2>&1 || failures="$failures round $i, $python: $(head -3 ledger);"
+	report stats -q -r ledger -f csv stress.pillion >ledger 2>&1 ||
+		failures="$failures round $i, $python: $(head -3 ledger);"
 done
 is "$failures" '' "$rounds rounds: as without us, every time"
 

@@ -34,19 +34,19 @@ has_counted() { # NUMBER, or more
 
 # Killed from outside, at any moment: counted by the program <= recorded <= counted + 1 per thread.
 killed() { # THREADS
-	local recorded pid
+	local recorded
 	threads=$1
 	rm -rf killed.pillion counter
 	US=50 PILLION_STATS=false "$PILLION" -o killed "$calls" -1 return "$1" counter >out 2>err &
 	launcher=$!
 	eventually has_counted $((1 + RANDOM % 2000 * $1))
-	pid=$(cat /proc/$launcher/task/*/children 2>/dev/null)
-	kill -KILL $pid
-	wait $launcher
+	kill -KILL "$(child_of "$launcher")"
+	wait "$launcher"
 	status=$?
 	counted=$(counted)
 	recorded=$(num_calls killed usleep)
-	[ "$status" -eq 137 ] && [ "$counted" -gt 0 ] && [ "$counted" -le "$recorded" ] && [ "$recorded" -le $((counted + $1)) ] && return
+	[ "$status" -eq 137 ] && [ "$counted" -gt 0 ] && [ "$counted" -le "$recorded" ] &&
+		[ "$recorded" -le $((counted + $1)) ] && return
 	diag "status $status, $1 threads, counted $counted, recorded $recorded"
 	return 1
 }
@@ -65,14 +65,14 @@ shows() { # CAPTURE FUNCTION THREADS
 US=100000000 PILLION_STATS=false "$PILLION" -o asleep "$calls" 1 return 16 >out 2>err &
 launcher=$!
 ok 'each of 16 threads is shown in its call' eventually shows asleep usleep 16
-kill -KILL $(cat /proc/$launcher/task/*/children)
+kill -KILL "$(child_of $launcher)"
 wait $launcher
 ok 'and as well when it has been killed there' shows asleep usleep 16
 PILLION_STATS=false "$PILLION" -f -o hang "$calls" 20 hang >out 2>err &
 launcher=$!
 ok 'a hanging program is shown in its read' eventually shows hang read 1
 sleep 1.2
-kill -KILL $(cat /proc/$launcher/task/*/children)
+kill -KILL "$(child_of $launcher)"
 wait $launcher
 is $? 137 'a hanging program, killed: status 137'
 is "$(num_calls hang usleep)" 20 'its calls are there'

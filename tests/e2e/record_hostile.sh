@@ -13,19 +13,22 @@ same() {
 	(exec "$@") >bare.out 2>bare.err
 	bare=$?
 	rm -rf same.pillion
-	(LD_PRELOAD=$library PILLION_OUTPUT=$work/same.pillion PILLION_OSRT_THRESHOLD=0 exec "$@") >recorded.out 2>recorded.err
+	(LD_PRELOAD=$library PILLION_OUTPUT=$work/same.pillion PILLION_OSRT_THRESHOLD=0 exec \
+		"$@") >recorded.out 2>recorded.err
 	recorded=$?
 	if [ $bare -eq $recorded ] && cmp -s bare.out recorded.out && cmp -s bare.err recorded.err; then
 		pass "$text"
 	else
-		fail "$text" "status $bare and $recorded" "$(diff bare.out recorded.out | head -5)" "$(diff bare.err recorded.err | head -5)"
+		fail "$text" "status $bare and $recorded" "$(diff bare.out recorded.out | head -5)" \
+			"$(diff bare.err recorded.err | head -5)"
 	fi
 }
 
 # What is missing is said: recorded writes and lost events add up, up to a few other calls among the lost.
 adds_up() { # CALLS TEXT [CAPTURE]
 	local lost recorded
-	lost=$(report stats -r ledger -f csv "${3:-same.pillion}" | awk -F, '$3 == "lost" { n += $4 } END { print n + 0 }')
+	lost=$(report stats -r ledger -f csv "${3:-same.pillion}" |
+		awk -F, '$3 == "lost" { n += $4 } END { print n + 0 }')
 	recorded=$(report stats -r osrt_sum -f csv "${3:-same.pillion}" | awk -F, '$9 == "write" { print $3 }')
 	ok "$2: recorded ($recorded) and lost ($lost) make $1" \
 		test $((recorded + lost)) -ge "$1" -a $((recorded + lost)) -le $(($1 + 20)) -a "$recorded" -le "$1"
@@ -44,7 +47,8 @@ if [ "$(id -u)" -eq 0 ]; then
 	adds_up 200000 chroot
 	chmod 755 "$work"
 	same 'setuid' "$hostile" nobody
-	unlike "$(report stats --summary same.pillion 2>&1)" 'a large capture' 'a file that was made large ahead is no large capture'
+	unlike "$(report stats --summary same.pillion 2>&1)" 'a large capture' \
+		'a file that was made large ahead is no large capture'
 else
 	skip chroot 'needs root'
 	skip setuid 'needs root'
@@ -56,7 +60,8 @@ if [ "$(cat bare.out)" = "$(printf 'ready\nfiltered')" ]; then
 fi
 
 printf '#!/bin/sh\nulimit -f 1\nexec "%s" calls\n' "$hostile" >limited
-printf '#!/bin/sh\nfor i in 1 2 3 4 5 6 7 8 9; do /bin/true; done; ulimit -f 1\nexec "%s" calls\n' "$hostile" >limited_later
+printf '#!/bin/sh\nfor i in 1 2 3 4 5 6 7 8 9; do /bin/true; done; ulimit -f 1\nexec "%s" calls\n' \
+	"$hostile" >limited_later
 printf '#!/bin/sh\numask 0777\nexec "%s" calls\n' "$hostile" >masked
 chmod +x limited limited_later masked
 same 'ulimit -f 1' ./limited
@@ -87,6 +92,7 @@ is "$(cat err)" "pillion: recording is off: no directory to make the capture in:
 
 # 1e5 exceptions: the program keeps its own unwinder.
 same 'C++ exceptions' "$targets/throws" 100000
-loaded=$(LD_PRELOAD=$library PILLION_OUTPUT=$work/throw.pillion LD_DEBUG=bindings "$targets/throws" 1 2>&1 | grep '_Unwind_RaiseException' | grep -c 'libpillion')
+loaded=$(LD_PRELOAD=$library PILLION_OUTPUT=$work/throw.pillion LD_DEBUG=bindings "$targets/throws" 1 2>&1 |
+	grep '_Unwind_RaiseException' | grep -c 'libpillion')
 is "$loaded" 0 "C++ exceptions are not bound to us"
 done_testing

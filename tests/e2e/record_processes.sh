@@ -16,7 +16,8 @@ children() {
 	made=$(awk '{ print $2 }' out)
 	is "$(num_calls children usleep)" $((made + 1000)) "$1: the threads' calls and the children's, exactly"
 	is "$(report stats -r processes -f csv children.pillion | grep -c 'forks')" 101 "$1: 101 processes"
-	is "$(report stats -r processes -f csv children.pillion | grep -c 'exit 0')" 101 "$1: all said to have ended with 0"
+	is "$(report stats -r processes -f csv children.pillion | grep -c 'exit 0')" 101 \
+		"$1: all said to have ended with 0"
 }
 for how in fork rawclone clone vfork spawn cleanenv; do
 	children $how
@@ -30,7 +31,8 @@ is $? 0 'execve to itself 50 times: status'
 is "$(num_calls reexec usleep)" 1020 'execve to itself 50 times: exact count'
 
 pillion -f -o small sh -c 'for i in 1 2 3 4 5; do /bin/true; done' >out 2>err
-is "$(report stats -r processes -f csv small.pillion | grep -c ',/bin/true$')" 5 'processes that record nothing are known'
+is "$(report stats -r processes -f csv small.pillion | grep -c ',/bin/true$')" 5 \
+	'processes that record nothing are known'
 traces=0
 for file in small.pillion/*.trace; do
 	[ -e "$file" ] && strings -n 4 "$file" | grep -q '^/bin/true$' && traces=$((traces + 1))
@@ -42,5 +44,6 @@ PILLION_OSRT_THRESHOLD=0 pillion -f -o signals "$targets/hostile" signals >out 2
 is "$(cat out)" 'signals done' 'handlers that record: same output'
 handled=$(num_calls signals write)
 ok "handlers that record: at least the program's own 500000 calls ($handled)" test "$handled" -ge 500000
-is "$(report stats -r ledger -f csv signals.pillion | awk -F, '$3 == "lost" || $3 == "torn" { n += $4 } END { print n + 0 }')" 0 'none lost, none torn'
+is "$(report stats -r ledger -f csv signals.pillion |
+	awk -F, '$3 == "lost" || $3 == "torn" { n += $4 } END { print n + 0 }')" 0 'none lost, none torn'
 done_testing

@@ -17,7 +17,8 @@ job() {
 	is "$(grep -v '^pillion: ' err)" "$(cat bare.err)" "$text: errors"
 	report stats -r processes -f csv job.pillion | grep -F "$script" >rows
 	is "$(wc -l <rows)" "$wanted" "$text: $wanted processes"
-	is "$(awk -F, 'NR == FNR { pid[$1]; next } !($2 in pid)' rows rows | wc -l)" 1 "$text: all but the first have a parent in the table"
+	is "$(awk -F, 'NR == FNR { pid[$1]; next } !($2 in pid)' rows rows | wc -l)" 1 \
+		"$text: all but the first have a parent in the table"
 	is "$(report stats -r osrt_sum --by process -f csv job.pillion | awk -F, 'NR > 1 { print $1 }' | sort -u |
 		grep -cFxf <(cut -d, -f1 rows))" "$wanted" "$text: each has its rows in osrt_sum"
 }

@@ -29,7 +29,8 @@ mode stop $((3 + 4 + 5)) 30 3 5
 mode none $((3 + 4 + 5 + 6 + 7 + 8 + 9 + 10)) 80 3 5
 mode stop $((3 + 4 + 5)) 30 3 5 8 8
 mode repeat $((3 + 4 + 5 + 8)) 40 3 5 8 8
-is "$(report stats -r cuda_api_sum -f csv --by range range.pillion | awk -F, '$10 == "cudaMalloc" { print $1 "=" $4 }' | sort | tr '\n' ' ')" \
+is "$(report stats -r cuda_api_sum -f csv --by range range.pillion | awk -F, '$10 == "cudaMalloc" { print $1 "=" $4 }' |
+	sort | tr '\n' ' ')" \
 	'1=12 2=8 ' 'repeat: the report tells the ranges apart'
 mode repeat:2 $((2 + 4)) 20 2 2 4 4 6 6
 pillion -f -o nvprof --profile-from-start off "$loops" 3 5 8 8 >out 2>err
@@ -44,7 +45,8 @@ is "$(num_cuda shutdown cudaMalloc)" 12 'stop-shutdown: the range'
 pillion -f -o never -c cudaProfilerApi "$loops" >out 2>err
 is "$? $(cat out)" '0 10 loops, 0 failed' 'no Start: the program runs'
 is "$(num_calls never usleep)" '' 'no Start: nothing is recorded'
-like "$(report stats --summary never.pillion)" '^ --capture-range=cudaProfilerApi: cudaProfilerStart was never called' 'and the summary says why it is empty'
+like "$(report stats --summary never.pillion)" '^ --capture-range=cudaProfilerApi: cudaProfilerStart was never called' \
+	'and the summary says why it is empty'
 unlike "$(report stats --summary stopped.pillion)" 'never called' 'which it does not of one that was'
 
 # By environment alone.

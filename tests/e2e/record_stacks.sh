@@ -12,7 +12,8 @@ has_unwinder || skip_all 'built without the unwinder'
 pillion -f -o stacks --osrt-backtrace-threshold=40000000 "$targets/stacks" >out 2>err
 is $? 0 'runs'
 stacks=$(report stats -r stacks_sum -f csv stacks.pillion)
-like "$stacks" 'usleep.*long_sleep \([^)]*stacks\.c:[0-9]+\) <- caller_of_long_sleep \([^)]*stacks\.c:[0-9]+\)' 'over: innermost frames are the caller, with file and line'
+like "$stacks" 'usleep.*long_sleep \([^)]*stacks\.c:[0-9]+\) <- caller_of_long_sleep \([^)]*stacks\.c:[0-9]+\)' \
+	'over: innermost frames are the caller, with file and line'
 ok 'under: none, but where the machine made them as long' test "$(sum_of_calls short_sleep)" -lt 10
 like "$stacks" 'main' 'down to main'
 is "$(printf '%s\n' "$stacks" | grep -c long_sleep)" 1 'one stack, however often'
@@ -22,7 +23,8 @@ pillion -f -o depth --osrt-backtrace-threshold=40000000 --backtrace-depth=1 "$ta
 unlike "$(report stats -r stacks_sum -f csv depth.pillion)" 'caller_of_long_sleep' '--backtrace-depth is kept'
 
 # Another library where one lay before: the same addresses are other functions.
-pillion -f -o plugins --osrt-threshold=0 --osrt-backtrace-threshold=0 "$targets/stacks_plugin" "$targets/stacks_first.so" "$targets/stacks_other.so" \
+pillion -f -o plugins --osrt-threshold=0 --osrt-backtrace-threshold=0 "$targets/stacks_plugin" \
+	"$targets/stacks_first.so" "$targets/stacks_other.so" \
 	"$targets/stacks_first.so" "$targets/stacks_first.so" "$targets/stacks_other.so" >out 2>err
 is $? 0 'plugins in turn'
 stacks=$(report stats -q -r stacks_sum -f csv plugins.pillion)

@@ -9,14 +9,17 @@ escape=$(printf '\033')
 "$writer" example good.pillion
 
 # ---- one list of verbs ----
-is "$(report --help | sed -n 's/^  \([a-z]*\) .*/\1/p' | sort)" "$(sed -n "s/^verbs='\(.*\)'/\1/p" "$PILLION" | tr ' ' '\n' | sort)" \
+is "$(report --help | sed -n 's/^  \([a-z]*\) .*/\1/p' | sort)" \
+	"$(sed -n "s/^verbs='\(.*\)'/\1/p" "$PILLION" | tr ' ' '\n' | sort)" \
 	'the launcher script knows the verbs'
 
 # every_verb CAPTURE: no verb is killed, and none takes long. What was said is left in err.
 every_verb() {
 	: >err
-	for arguments in 'stats -f csv' 'stats --summary' 'info' 'analyze -f json' 'export -t chrome -o -' 'export -t folded -o -' 'export -t speedscope -o -' \
-		'export -f true -t sqlite -o out.sqlite' 'export -f true -t html -o out.html' 'export -f true -t pprof -o out.pprof' \
+	for arguments in 'stats -f csv' 'stats --summary' 'info' 'analyze -f json' 'export -t chrome -o -' \
+		'export -t folded -o -' 'export -t speedscope -o -' \
+		'export -f true -t sqlite -o out.sqlite' 'export -f true -t html -o out.html' \
+			'export -f true -t pprof -o out.pprof' \
 		'pack -f true -o out.pillpack'; do
 		# shellcheck disable=SC2086
 		report $arguments "$1" >out 2>>err
@@ -85,7 +88,8 @@ flipped() {
 ok 'a trace with bytes that are not its own' flipped
 
 # ---- nobody takes what is printed ----
-for arguments in 'stats -q -r processes good.pillion' 'stats --summary good.pillion' 'info -q good.pillion' 'analyze -q good.pillion' \
+for arguments in 'stats -q -r processes good.pillion' 'stats --summary good.pillion' 'info -q good.pillion' \
+	'analyze -q good.pillion' \
 	'stats --help' '--version'; do
 	# shellcheck disable=SC2086
 	report $arguments >/dev/full 2>err
@@ -103,7 +107,8 @@ if report pack -q -o good.pillpack good.pillion 2>err; then
 				truncate -s "$at" bad.pillpack
 			else
 				# shellcheck disable=SC2059
-				printf "\\x$(printf %02x $(((i * 37 + 11) % 256)))" | dd of=bad.pillpack bs=1 seek="$at" conv=notrunc status=none
+				printf "\\x$(printf %02x $(((i * 37 + 11) % 256)))" |
+					dd of=bad.pillpack bs=1 seek="$at" conv=notrunc status=none
 			fi
 			every_verb bad.pillpack || return 1
 			rm -rf back
@@ -126,7 +131,9 @@ fi
 
 # ---- names that the program gave: every report in every format, every export ----
 pillion -o words sh -c 'sleep 0.01' "$(printf 'a\033[31mb\r\342\200\256c\377d')" >out 2>err
-plain() { # no control character, no character that turns the direction, nothing but UTF-8; csv keeps ends of lines between quotes
+# plain VERB...: no control character, no character that turns the direction, nothing but UTF-8. csv keeps ends of lines
+# between quotes.
+plain() {
 	report "$@" words.pillion >out 2>err
 	! case $* in *csv) LC_ALL=C grep -v "$(printf '\r')" out ;; *) cat out ;; esac |
 		LC_ALL=C grep -nE "$escape|$(printf '\r|\342\200\256|\377')" || return 1
@@ -136,6 +143,7 @@ for format in column table csv tsv json markdown html; do
 	ok "a command that a terminal would obey, in $format" plain stats -r processes -f "$format"
 done
 for type in chrome folded speedscope html; do
-	report export --help | grep -q "^  $type .*this build has no" || ok "likewise in $type" plain export -q -t "$type" -o -
+	report export --help | grep -q "^  $type .*this build has no" ||
+		ok "likewise in $type" plain export -q -t "$type" -o -
 done
 done_testing

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # CPU samples: shares by function and line as they are, every thread and process, odd stacks, what they cost.
 . "$(dirname -- "$0")/lib.sh"
@@ -31,19 +31,22 @@ within() {
 	fi
 }
 
-# How near a share is depends on how many samples there are, and that on the kernel's ticks and on who else wants the CPU: six
-# standard deviations of as many equal ones, which they are not quite.
+# How near a share is depends on how many samples there are, and that on the kernel's ticks and on who else wants the
+# CPU: six standard deviations of as many equal ones, which they are not quite.
 take shares shares 4
-off=$(report stats -r sample_sum -f csv shares.pillion | awk -F, 'NR > 1 { n += $3 } END { printf "%.2f %d\n", n ? 600 * sqrt(0.75 * 0.25 / n) : 0, n }')
+off=$(report stats -r sample_sum -f csv shares.pillion |
+	awk -F, 'NR > 1 { n += $3 } END { printf "%.2f %d\n", n ? 600 * sqrt(0.75 * 0.25 / n) : 0, n }')
 samples=${off#* } off=${off% *}
 within "$samples" 200 4100 'there are samples enough'
 within "$(cumulative shares three_parts)" "75 - $off" "75 + $off" "three parts of four, within $off points"
 within "$(cumulative shares one_part)" "25 - $off" "25 + $off" 'one part of four'
 within "$(ms shares)" 3900 4100 'the samples stand for all of the CPU time'
 line=$(grep -n 'x = x \* 6364136223846793005ul' "$tests_dir/../targets/samples.c" | cut -d: -f1)
-like "$(report stats -r sample_line_sum -f csv shares.pillion)" "samples.c:($line|$((line - 1))|$((line - 2))|$((line + 1)))" 'by line: the loop'
+like "$(report stats -r sample_line_sum -f csv shares.pillion)" \
+	"samples.c:($line|$((line - 1))|$((line - 2))|$((line + 1)))" 'by line: the loop'
 report export -t folded --metric cpu -o shares.folded shares.pillion
-within "$(awk '/;three_parts/ { a += $NF } { n += $NF } END { printf "%f\n", 100 * a / n }' shares.folded)" "75 - $off" "75 + $off" 'folded'
+within "$(awk '/;three_parts/ { a += $NF } { n += $NF } END { printf "%f\n", 100 * a / n }' shares.folded)" \
+	"75 - $off" "75 + $off" 'folded'
 for type in speedscope pprof chrome; do
 	ok "export -t $type" report export -t "$type" -o "shares.$type" shares.pillion
 done
@@ -59,7 +62,8 @@ is "$(printf '%s\n' "$threads" | awk -F, 'NR > 1 && $1 > 5e7' | grep -c ,)" 32 '
 like "$threads" '^0,0,[0-9]{9,},.*,blocked$' 'a blocked one has waited, not run'
 
 take children children 3
-is "$(report stats -r sample_sum --by process -f csv children.pillion | awk -F, '$7 == "three_parts" { n++ } END { print n }')" 3 'children and what they exec'
+is "$(report stats -r sample_sum --by process -f csv children.pillion |
+	awk -F, '$7 == "three_parts" { n++ } END { print n }')" 3 'children and what they exec'
 within "$(ms children)" 480 750 'all of their time' # six images, each with its start
 
 take coroutines coroutines

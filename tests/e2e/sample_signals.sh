@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # CPU samples and the program's own signals: it gets all of them, no other, and its calls end as they would have.
 . "$(dirname -- "$0")/lib.sh"

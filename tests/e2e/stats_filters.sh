@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # --filter-time and --filter-nvtx: what overlaps is kept whole, the ledger stays that of the whole run.
 . "$(dirname -- "$0")/lib.sh"
@@ -39,7 +39,7 @@ is "$?" 2 'an index that is none'
 
 # A call that is cut by the edge counts whole, wherever its parts lie.
 first=$(report stats -r nvtx_pushpop_sum -f csv run.pillion | awk -F, '/,step/ { print $2 }')
-[ "$first" -gt 0 ] && pass 'ranges last' || fail 'ranges last'
+ok 'ranges last' test "${first:-0}" -gt 0
 is "$(report stats -r ledger -f csv --filter-nvtx=step/0 run.pillion)" "$(report stats -r ledger -f csv run.pillion)" \
 	'the ledger is of the whole run'
 report stats -r osrt_short_sum --filter-time=0/1s run.pillion >out 2>err
@@ -48,8 +48,10 @@ is "$?" 1 'counts without times cannot be filtered'
 report export -t folded --filter-nvtx=step/1 -o some.folded run.pillion 2>err
 is "$(grep -c usleep some.folded)" 2 'exports are filtered: both stacks'
 report export -t chrome --filter-nvtx=step/1 -o some.json run.pillion 2>err
-is "$(python3 -c 'import json; print(sum(e.get("name") == "usleep" for e in json.load(open("some.json"))["traceEvents"]))')" 2 'event by event'
-is "$(report stats -r osrt_sum --by thread -f csv run.pillion | head -1 | cut -d, -f1)" TID 'by thread: its number comes first'
+is "$(python3 -c 'import json
+print(sum(e.get("name") == "usleep" for e in json.load(open("some.json"))["traceEvents"]))')" 2 'event by event'
+is "$(report stats -r osrt_sum --by thread -f csv run.pillion | head -1 | cut -d, -f1)" TID \
+	'by thread: its number comes first'
 like "$(report stats -q -r nvtx_sum --by thread -f csv run.pillion)" '^[0-9]+,.*,step' 'ranges by thread, too'
 report stats -r cuda_gpu_kern_sum --by thread run.pillion >out 2>err
 like "$(cat err)" 'by thread does not apply' 'device records have no thread'

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Threads, forks, signals, cancellation and the end of an interpreter, all calls recorded: no crash, no hang, the same results.
+# Threads, forks, signals, cancellation and the end of an interpreter, all calls recorded: no crash, no hang, the same
+# results.
 #   STRESS_ROUNDS   10
 set -u
 . "$(dirname "$0")/lib.sh"
@@ -40,13 +41,16 @@ round_after_round() {
 	local text=$1 wanted=$2 i output status bad=
 	shift 2
 	for ((i = 1; i <= rounds && ${#bad} < 1000; i++)); do
-		output=$(pillion -f true -t osrt --osrt-threshold=0 --osrt-backtrace-threshold=2000 -o stress "$@" 2>errors)
+		output=$(pillion -f true -t osrt --osrt-threshold=0 --osrt-backtrace-threshold=2000 \
+			-o stress "$@" 2>errors)
 		status=$?
 		[ $status -eq 0 ] && [ "$output" = "$wanted" ] && ! grep -v '^pillion: capture in' errors ||
 			bad="$bad round $i: status $status, output $output, $(tail -n 2 errors);"
-		report stats -r osrt_sum -f csv stress.pillion >sum.csv 2>errors && [ "$(wc -l <sum.csv)" -gt 20 ] && ! [ -s errors ] ||
+		report stats -r osrt_sum -f csv stress.pillion >sum.csv 2>errors && [ "$(wc -l <sum.csv)" -gt 20 ] &&
+			! [ -s errors ] ||
 			bad="$bad round $i: report: $(head -n 2 errors);"
-		report stats -r files,sockets stress.pillion >/dev/null 2>errors || bad="$bad round $i: files: $(head -n 2 errors);"
+		report stats -r files,sockets stress.pillion >/dev/null 2>errors ||
+			bad="$bad round $i: files: $(head -n 2 errors);"
 	done
 	is "$bad" '' "$text, $rounds rounds"
 }

@@ -25,7 +25,8 @@ static void fail(const char *name, const char *why)
 
 static void start(void)
 {
-	if (sqlite3_open(":memory:", &checker) || sqlite3_prepare_v2(checker, "SELECT json_valid(?)", -1, &is_json, NULL))
+	if (sqlite3_open(":memory:", &checker) ||
+	    sqlite3_prepare_v2(checker, "SELECT json_valid(?)", -1, &is_json, NULL))
 		fail("checker", sqlite3_errmsg(checker));
 	/* As few that a small file already leaves some out. */
 	html_event_limit = 100;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer's entry: a packed file through pack, model and two reports. What is no packed file is taken as the columns of a
- * block, behind a fresh frame of zstd, which no mutation would get right; and as bytes that have to come back. */
+/* libFuzzer's entry: a packed file through pack, model and two reports. What is no packed file is taken as the
+ * columns of a block, behind a fresh frame of zstd, which no mutation would get right; and as bytes that have to
+ * come back. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -20,7 +20,8 @@ def tools():
     places = [os.path.dirname(sys.executable), os.path.expanduser("~/.local/bin"), "/usr/local/bin"]
     meson, ninja = which("meson", *places), which("ninja", *places)
     meson_line = [meson] if meson else None
-    if not meson and subprocess.run([sys.executable, "-c", "import mesonbuild"], capture_output=True, check=False).returncode == 0:
+    if not meson and subprocess.run([sys.executable, "-c", "import mesonbuild"], capture_output=True,
+        check=False).returncode == 0:
         meson_line = [sys.executable, "-m", "mesonbuild.mesonmain"]
     return meson_line, ninja
 
@@ -50,7 +51,8 @@ def find(named, out, tests=False, toolkit=None):
     """(tree, why there is none). tests: with the simulated GPU."""
     if named:
         tree = os.path.abspath(named)
-        return (tree, None) if is_built(tree) else (None, f"{named} has not been built: {', '.join(PARTS)} should be in it")
+        return (tree, None) if is_built(tree) else (None,
+            f"{named} has not been built: {', '.join(PARTS)} should be in it")
     tree = os.path.join(os.path.abspath(out), "build")
     why = make(tree, os.path.join(out, "build.log"), tests, toolkit)
     return (None, why) if why else (tree, None)

@@ -62,7 +62,8 @@ def tell(seen, took, unit, bare="bare"):
 def add_nsys(session, seen, candidates, argv, figure):
     """nsys, if there is one that works."""
     def line():
-        return [session.machine.nsys, "profile", "-t", "cuda,cublas,cudnn", "-s", "none", "-o", session.capture_path() + ".nsys", *argv]
+        return [session.machine.nsys, "profile", "-t", "cuda,cublas,cudnn", "-s", "none", "-o", session.capture_path()
+            + ".nsys", *argv]
 
     if not session.machine.nsys or session.machine.is_simulated:
         return
@@ -76,7 +77,8 @@ def add_nsys(session, seen, candidates, argv, figure):
 @check("cost of a launch", "nvcc", "libcudart.so", limit=200)
 def cost_of_launch(session, seen):
     argv = [session.program("jobs.cu"), "launches", "41" if session.machine.is_simulated else "401"]
-    counter = None if session.machine.lacks("cupti.h") else session.program("cupti_count.c", name="libcupti_count.so", cudart="none", shared=True)
+    counter = None if session.machine.lacks("cupti.h") else session.program("cupti_count.c", name="libcupti_count.so",
+        cudart="none", shared=True)
 
     def under(name, *options):
         return lambda: cost_and_mean(seen, name, session.pillion(argv, options).ran)
@@ -95,9 +97,11 @@ def cost_of_launch(session, seen):
 @check("cost of correlation, both ways", "nvcc", "libcudart.so", "cupti.h", "libcupti.so")
 def cost_of_correlation(session, seen):
     probe = session.program("probe.cu", libraries=["libcupti.so"])
-    ways = {"bare": "none", "kernel records": "kernels", "and records of the launches": "some", "and of all calls": "calls",
+    ways = {"bare": "none", "kernel records": "kernels", "and records of the launches": "some",
+        "and of all calls": "calls",
             "and external ids pushed": "external"}
-    tell(seen, median_of(ROUNDS, {name: (lambda w=way: cost_line(session.done([probe, "cost", w]))) for name, way in ways.items()}), "ns")
+    tell(seen, median_of(ROUNDS, {name: (lambda w=way: cost_line(session.done([probe, "cost", w]))) for name,
+        way in ways.items()}), "ns")
 
 
 def cost_line(ran):

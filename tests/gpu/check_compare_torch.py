@@ -33,11 +33,13 @@ def kernel_time(session, seen):
 
 @check("cost of a training step", "torch", limit=5 * LIMIT)
 def cost_of_step(session, seen):
-    window = training(session, "--window", "5", str(STEPS), "--workers", "0", "--trace", os.path.join(session.scratch, "cost.json"))
+    window = training(session, "--window", "5", str(STEPS), "--workers", "0", "--trace",
+        os.path.join(session.scratch, "cost.json"))
     plain = [*window, "--tool", "range"]
     candidates = {"bare": lambda: cost(session.done(plain, LIMIT), "us_per_step"),
                   "pillion": lambda: cost(session.pillion(plain, timeout=LIMIT).ran, "us_per_step"),
-                  "pillion, no device times": lambda: cost(session.pillion(plain, ["--gpu-activity=none"], LIMIT).ran, "us_per_step"),
+                  "pillion, no device times": lambda: cost(session.pillion(plain, ["--gpu-activity=none"], LIMIT).ran,
+                  "us_per_step"),
                   "torch.profiler": lambda: cost(session.done([*window, "--tool", "torch"], LIMIT), "us_per_step")}
     add_nsys(session, seen, candidates, plain, lambda ran: cost(ran, "us_per_step"))
     tell(seen, median_of(ROUNDS, candidates), "us")

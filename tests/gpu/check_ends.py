@@ -43,7 +43,8 @@ def forks(session, seen):
 @check("capture range by cudaProfilerStart and Stop", "headers", "libcudart.so")
 def ranges(session, seen):
     argv = [ends(session), "ranges", str(N)]
-    seen.equal(memsets(session.pillion(argv, ["-c", "cudaProfilerApi", "--capture-range-end=repeat"])), {"0.004": 3 * N}, "three ranges")
+    seen.equal(memsets(session.pillion(argv, ["-c", "cudaProfilerApi", "--capture-range-end=repeat"])),
+        {"0.004": 3 * N}, "three ranges")
     seen.equal(memsets(session.pillion(argv, ["-c", "cudaProfilerApi"])), {"0.004": N}, "the first alone")
 
 
@@ -69,7 +70,8 @@ def killed(session, seen):
     seen.ok(host >= done, f"{host} launches recorded, {done} were done")
     seen.ok(device >= old, f"{device} kernels recorded, {old} were older than two flush intervals")
     seen.note(f"{done} launches done, {host} recorded by the host's side; {device} kernels kept, "
-              f"{old} were older than {2 * FLUSH_MS} ms when it was killed, where this machine was up to {late_ns // 1000000} ms late")
+              f"{old} were older than {2 * FLUSH_MS} ms when it was killed, "
+              f"where this machine was up to {late_ns // 1000000} ms late")
 
 
 @check("a profiler inside the program", "headers", "cupti.h", "libcudart.so", "libcupti.so")
@@ -95,7 +97,8 @@ def under_tool(session, seen, tool):
     seen.equal(sorted(rows), sorted(bare.out.splitlines()), "the program's output")
     capture = Capture(session, path, ran)
     notes = capture.notes()
-    seen.ok(any("nsys or ncu" in n or "another tool" in n or "CUPTI" in n for n in notes), f"the ledger does not name the reason: {notes}")
+    seen.ok(any("nsys or ncu" in n or "another tool" in n or "CUPTI" in n for n in notes),
+        f"the ledger does not name the reason: {notes}")
     seen.equal(capture.launches(), 20, "launches by the host")
     seen.note("; ".join(notes)[:200])
 
@@ -107,4 +110,5 @@ def under_ncu(session, seen):
 
 @check("under nsys", "nsys", "nvcc", "libcudart.so", "real", limit=120)
 def under_nsys(session, seen):
-    under_tool(session, seen, [session.machine.nsys, "profile", "-t", "cuda", "-f", "true", "-o", session.capture_path() + ".nsys"])
+    under_tool(session, seen, [session.machine.nsys, "profile", "-t", "cuda", "-f", "true", "-o", session.capture_path()
+        + ".nsys"])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch, JAX, Triton and CuPy: the same results as bare, and as many kernels of each name as CUPTI counts in another run."""
+"""PyTorch, JAX, Triton and CuPy: the same results as bare, and as many kernels of each name as CUPTI counts in another
+run."""
 import os
 
 from check_ends import FLUSH_MS, lines_before
@@ -61,9 +62,11 @@ def torch_profiler(session, seen):
 @check("PyTorch, capture range", "torch", limit=LIMIT)
 def torch_range(session, seen):
     window = ["--window", "8", "12"]
-    profiled = session.done(training(session, *window, "--tool", "torch", "--trace", os.path.join(session.scratch, "range.json")), LIMIT)
+    profiled = session.done(training(session, *window, "--tool", "torch", "--trace",
+        os.path.join(session.scratch, "range.json")), LIMIT)
     capture = session.pillion(training(session, *window, "--tool", "range"), ["-c", "cudaProfilerApi", *NODES], LIMIT)
-    seen.equal(sum(capture.kernels().values()), sum(kernels_of(account(profiled.out)).values()), "kernels of four steps, against torch.profiler")
+    seen.equal(sum(capture.kernels().values()), sum(kernels_of(account(profiled.out)).values()),
+        "kernels of four steps, against torch.profiler")
 
 
 @check("PyTorch, out of memory", "torch", limit=LIMIT)
@@ -76,7 +79,8 @@ def torch_oom(session, seen):
 @check("PyTorch, SIGKILL in mid-training", "torch", limit=LIMIT)
 def torch_killed(session, seen):
     argv = script(session, "torch_train.py", "--forever", "--workers", "0")
-    capture, text, moment, late_ns = session.kill_under_pillion(argv, 4, [f"--cuda-flush-interval={FLUSH_MS}", *NODES], LIMIT)
+    capture, text, moment, late_ns = session.kill_under_pillion(argv, 4, [f"--cuda-flush-interval={FLUSH_MS}", *NODES],
+        LIMIT)
     done, old = lines_before(text, moment), lines_before(text, moment - 2 * (FLUSH_MS * 1000000 + late_ns))
     whole = session.pillion(training(session, "--workers", "0"), NODES, LIMIT)
     per_step = sum(whole.kernels().values()) / STEPS

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions to NVIDIA's libraries that nobody has answered in writing. A probe has no right answer: it passes when it got one."""
+"""Questions to NVIDIA's libraries that nobody has answered in writing. A probe has no right answer: it passes when it
+got one."""
 from checks import check
 from training import LIMIT_S, training
 
@@ -23,7 +24,8 @@ def ask(session, seen, question):
 
 
 def add(question, title):
-    check("probe: " + title, "nvcc", "libcudart.so", "cupti.h", "libcupti.so")(lambda session, seen: ask(session, seen, question))
+    check("probe: " + title, "nvcc", "libcudart.so", "cupti.h", "libcupti.so")(lambda session,
+        seen: ask(session, seen, question))
 
 
 for name, text in QUESTIONS.items():

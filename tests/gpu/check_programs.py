@@ -11,13 +11,15 @@ IN_GRAPH = {"kernel:_Z3addPfi": 1, "kernel:_Z5scalePffi": 1, "memcpy:DtoD": 1, "
 
 
 def recorded(session, seen, argv, options, **more):
-    """Where a process has nothing loaded that leads to a libcupti, it is told of one, and the table says that it had to be."""
+    """Where a process has nothing loaded that leads to a libcupti, it is told of one, and the table says that it had to
+    be."""
     capture = session.pillion(argv, options, **more)
     if not any("there is no libcupti" in note for note in capture.notes()):
         return capture
     session.need("libcupti.so")
     seen.note("finds no libcupti by itself; with LD_LIBRARY_PATH:")
-    return session.pillion(argv, options, **{**more, "env": {**(more.get("env") or {}), "LD_LIBRARY_PATH": session.machine.with_library("libcupti.so")}})
+    return session.pillion(argv, options, **{**more, "env": {**(more.get("env") or {}),
+        "LD_LIBRARY_PATH": session.machine.with_library("libcupti.so")}})
 
 
 def undisturbed(session, seen, argv, options=(), **more):
@@ -27,7 +29,7 @@ def undisturbed(session, seen, argv, options=(), **more):
     seen.equal(capture.ran.out, bare.out, "its output")
     said = [line for line in capture.ran.err.splitlines() if not line.startswith("pillion: ")]
     seen.equal(said, bare.err.splitlines(), "its stderr")
-    lost = capture.ledger("lost") + capture.ledger("device records dropped") + capture.ledger("device buffers unreadable")
+    lost = sum(map(capture.ledger, ("lost", "device records dropped", "device buffers unreadable")))
     seen.equal(lost, 0, "lost or dropped")
     return capture, account(bare.out)
 
@@ -41,7 +43,8 @@ def equal_work(seen, capture, rows, without=None):
     seen.equal(capture.kernels(), kernels_of({n: (c, 0) for n, c in left.items()}), "kernels by CUPTI")
     if seen.problems:
         seen.note("the ledger: " + "; ".join(capture.losses()))
-    works = {"[CUDA memcpy %s]" % kind: left["memcpy:" + kind] for kind in ("HtoD", "DtoH", "DtoD") if left["memcpy:" + kind]}
+    works = {"[CUDA memcpy %s]" % kind: left["memcpy:" + kind] for kind in ("HtoD", "DtoH", "DtoD")
+        if left["memcpy:" + kind]}
     if left["memset"]:
         works["[CUDA memset]"] = left["memset"]
     if works:
@@ -63,7 +66,8 @@ def whole_program(session, seen, program, argv, source):
 
 @check("nvcc, shared cudart", "nvcc", "libcudart.so")
 def shared_cudart(session, seen):
-    whole_program(session, seen, session.program("cuda_launches.cu"), [str(ROUNDS)], "every form of launch, copy and graph")
+    whole_program(session, seen, session.program("cuda_launches.cu"), [str(ROUNDS)],
+        "every form of launch, copy and graph")
 
 
 @check("nvcc, shared cudart, a default stream per thread", "nvcc", "libcudart.so")
@@ -85,7 +89,8 @@ def static_cudart(session, seen):
 def driver_api(session, seen):
     for lookup in ("linked", "dlsym", "proc"):
         words = ["-DLINKED"] if lookup == "linked" else []
-        program = session.program("driver.c", *words, cudart="none", name="driver-" + lookup, libraries=["libcuda.so"] if words else [])
+        program = session.program("driver.c", *words, cudart="none", name="driver-" + lookup, libraries=["libcuda.so"]
+            if words else [])
         capture, rows = undisturbed(session, seen, [program, lookup, "40"])
         before = len(seen.problems)
         equal_work(seen, capture, rows)
@@ -162,7 +167,8 @@ def unified(session, seen):
     equal_work(seen, capture, {"kernel:_Z11step_kernelPf": rows["kernel:_Z11step_kernelPf"]})
     totals = capture.report("um_total_sum")
     seen.ok(totals or capture.notes(), "nothing moved, and no word of why")
-    seen.note("moved: " + (", ".join(f"{k} {v}" for k, v in totals[0].items()) if totals else "; ".join(capture.notes())))
+    seen.note("moved: " + (", ".join(f"{k} {v}" for k, v in totals[0].items()) if totals
+        else "; ".join(capture.notes())))
 
 
 @check("memory", "nvcc", "libcudart.so")

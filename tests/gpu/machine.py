@@ -9,7 +9,8 @@ import tempfile
 
 import session
 
-DRIVER_PLACES = ["/usr/local/nvidia/lib64", "/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib/wsl/lib"]
+DRIVER_PLACES = ["/usr/local/nvidia/lib64", "/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib/wsl/lib"]
 DRIVER = "libcuda.so"
 
 # In a process of its own: a driver that is up would not survive our forks.
@@ -31,9 +32,11 @@ print(json.dumps(said))
 """
 
 ASK_FRAMEWORK = {
-    "torch": "import torch; print(torch.__version__, 'CUDA', torch.version.cuda); assert torch.cuda.is_available(), 'PyTorch here has no GPU'",
+    "torch": "import torch; print(torch.__version__, 'CUDA', torch.version.cuda); "
+             "assert torch.cuda.is_available(), 'PyTorch here has no GPU'",
     "triton": "import triton; print(triton.__version__)",
-    "jax": "import jax; print(jax.__version__); assert jax.default_backend() == 'gpu', 'JAX here has no GPU: ' + jax.default_backend()",
+    "jax": "import jax; print(jax.__version__); "
+           "assert jax.default_backend() == 'gpu', 'JAX here has no GPU: ' + jax.default_backend()",
     "cupy": "import cupy; print(cupy.__version__, 'CUDA', cupy.cuda.runtime.runtimeGetVersion())",
 }
 
@@ -41,7 +44,8 @@ ASK_FRAMEWORK = {
 def output(argv, timeout=60, env=None):
     """What a command said, both streams, and whether it succeeded."""
     try:
-        ran = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout, env=env, stdin=subprocess.DEVNULL)
+        ran = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout, env=env,
+            stdin=subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired) as error:
         return False, str(error)
     return ran.returncode == 0, ran.stdout.decode(errors="replace").strip()
@@ -71,8 +75,10 @@ class Machine:
         self.root = self.find_toolkit()
         self.nvcc = session.which("nvcc", os.path.join(self.root or "", "bin"))
         self.cc = session.which("cc") or session.which("gcc") or session.which("clang")
-        self.ncu = session.which("ncu", os.path.join(self.root or "", "bin"), *sorted(glob.glob("/opt/nvidia/nsight-compute/*")))
-        self.nsys = session.which("nsys", os.path.join(self.root or "", "bin"), *sorted(glob.glob("/opt/nvidia/nsight-systems/*/bin")))
+        self.ncu = session.which("ncu", os.path.join(self.root or "", "bin"),
+            *sorted(glob.glob("/opt/nvidia/nsight-compute/*")))
+        self.nsys = session.which("nsys", os.path.join(self.root or "", "bin"),
+            *sorted(glob.glob("/opt/nvidia/nsight-systems/*/bin")))
         self.wheels = self.find_wheels()
         self.include, self.libraries = self.find_headers(), self.find_libraries()
         self.driver, self.why_no_gpu = self.find_gpu()
@@ -83,18 +89,21 @@ class Machine:
 
     def find_toolkit(self):
         nvcc = session.which("nvcc")
-        roots = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), nvcc and os.path.dirname(os.path.dirname(os.path.realpath(nvcc))),
+        roots = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), nvcc
+            and os.path.dirname(os.path.dirname(os.path.realpath(nvcc))),
                  "/usr/local/cuda", *sorted(glob.glob("/usr/local/cuda-*"), reverse=True)]
         return next((r for r in roots if r and os.path.exists(os.path.join(r, "include", "cuda_runtime_api.h"))), None)
 
     def find_wheels(self):
         """Where NVIDIA's Python packages have their libraries."""
-        ok, said = output([self.python, "-c", "import sysconfig, site; print(sysconfig.get_path('purelib')); print(*site.getsitepackages(), sep='\\n')"])
+        ok, said = output([self.python, "-c",
+            "import sysconfig, site; print(sysconfig.get_path('purelib')); print(*site.getsitepackages(), sep='\\n')"])
         places = dict.fromkeys(said.splitlines() if ok else [])
         return [d for p in places for d in sorted(glob.glob(os.path.join(p, "nvidia", "*")))]
 
     def find_headers(self):
-        places = [os.path.join(self.root, "include"), os.path.join(self.root, "extras/CUPTI/include")] if self.root else []
+        places = [os.path.join(self.root, "include"),
+            os.path.join(self.root, "extras/CUPTI/include")] if self.root else []
         places += [os.path.join(w, "include") for w in self.wheels]
         return [p for p in places if os.path.isdir(p)]
 
@@ -122,7 +131,8 @@ class Machine:
         return ":".join(filter(None, [now, os.path.dirname(self.shared_object(stem))]))
 
     def everywhere(self):
-        return ":".join([*self.libraries, *filter(None, [self.environment.get("LD_LIBRARY_PATH"), os.environ.get("LD_LIBRARY_PATH")])])
+        return ":".join([*self.libraries, *filter(None, [self.environment.get("LD_LIBRARY_PATH"),
+            os.environ.get("LD_LIBRARY_PATH")])])
 
     def find_gpu(self):
         env = dict(os.environ)
@@ -150,7 +160,8 @@ class Machine:
             if self.is_simulated:
                 self.frameworks[name] = "", f"{name}: the simulated GPU does not run it"
             else:
-                ok, said = output([self.python, "-c", ASK_FRAMEWORK[name]], timeout=120, env={**os.environ, **self.environment})
+                ok, said = output([self.python, "-c", ASK_FRAMEWORK[name]], timeout=120,
+                    env={**os.environ, **self.environment})
                 lines = said.splitlines() or ["says nothing"]
                 self.frameworks[name] = (lines[-1] if ok else "", "" if ok else f"{name}: {lines[-1]}")
         return self.frameworks[name]
@@ -196,7 +207,8 @@ class Machine:
         return [*words, f"{linker}--disable-new-dtags"]  # libraries beside a library are found by its path, too
 
     def nvcc_line(self, source, out, cudart, libraries, shared):
-        words = [self.nvcc, "-O2", "-Wno-deprecated-gpu-targets", "-I" + os.path.join(session.ROOT, "tests", "targets"), "-o", out, source]
+        words = [self.nvcc, "-O2", "-Wno-deprecated-gpu-targets", "-I" + os.path.join(session.ROOT, "tests", "targets"),
+            "-o", out, source]
         words += ["-I" + p for p in self.include if p != os.path.join(self.root or "", "include")] if libraries else []
         if cudart == "shared":
             words += ["--cudart", "none", *self.linked(["libcudart.so"], "-Xlinker=")]
@@ -226,10 +238,12 @@ class Machine:
     # ---- in words ----
 
     def facts(self):
-        rows = {"GPU": ", ".join(self.driver.get("names", [])) or self.why_no_gpu, "CUDA of the driver": cuda_version(self.driver.get("version"))}
+        rows = {"GPU": ", ".join(self.driver.get("names", [])) or self.why_no_gpu,
+            "CUDA of the driver": cuda_version(self.driver.get("version"))}
         if not self.is_simulated and session.which("nvidia-smi", "/usr/local/nvidia/bin"):
             smi = session.which("nvidia-smi", "/usr/local/nvidia/bin")
-            ok, said = output([smi, "--query-gpu=driver_version,memory.total,clocks.sm,clocks.max.sm", "--format=csv,noheader"])
+            ok, said = output([smi, "--query-gpu=driver_version,memory.total,clocks.sm,clocks.max.sm",
+                "--format=csv,noheader"])
             rows["nvidia-smi"] = said.splitlines()[0] if ok and said else "did not answer"
         rows["toolkit"] = self.root or "none"
         if self.nvcc:
@@ -238,7 +252,8 @@ class Machine:
         for tool in ("ncu", "nsys"):
             path = getattr(self, tool)
             rows[tool] = (output([path, "--version"])[1].splitlines() or ["?"])[-1] if path else "none"
-        rows["python"] = f"{self.python} {output([self.python, '-c', 'import platform; print(platform.python_version())'])[1]}"
+        rows["python"] = f"{self.python} " + output(
+            [self.python, '-c', 'import platform; print(platform.python_version())'])[1]
         for name in ASK_FRAMEWORK:
             version, why = self.framework(name)
             rows[name] = version or why
@@ -250,6 +265,7 @@ class Machine:
         path = self.shared_object("libcupti.so")
         if not path:
             return "none"
-        ask = f"import ctypes; v = ctypes.c_uint32(); c = ctypes.CDLL({path!r}); c.cuptiGetVersion(ctypes.byref(v)); print(v.value)"
+        ask = (f"import ctypes; v = ctypes.c_uint32(); c = ctypes.CDLL({path!r}); "
+               "c.cuptiGetVersion(ctypes.byref(v)); print(v.value)")
         ok, said = output([sys.executable, "-c", ask], env={**os.environ, **self.environment})
         return f"{path}, interface {said if ok else 'unknown: ' + said[-100:]}"

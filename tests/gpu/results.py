@@ -23,12 +23,14 @@ def markdown(facts, checks, when):
     lines = [f"### {facts.get('GPU', '?')}, {when}", "", "| | |", "|---|---|"]
     lines += [f"| {name} | {shown(text)} |" for name, text in facts.items()]
     lines += ["", "| check | outcome | seen |", "|---|---|---|"]
-    lines += [f"| {c.name} | {c.outcome}, {c.seconds:.0f} s | {shown('; '.join(c.problems + c.notes))} |" for c in checks]
+    lines += [f"| {c.name} | {c.outcome}, {c.seconds:.0f} s | {shown('; '.join(c.problems + c.notes))} |"
+        for c in checks]
     return "\n".join(lines) + "\n"
 
 
 def figures(checks):
-    return {c.name: {name: {"value": value, "unit": unit} for name, value, unit in c.figures} for c in checks if c.figures}
+    return {c.name: {name: {"value": value, "unit": unit} for name, value, unit in c.figures} for c in checks
+        if c.figures}
 
 
 def write(directory, facts, checks, when):
@@ -38,6 +40,7 @@ def write(directory, facts, checks, when):
         file.write(markdown(facts, checks, when))
     with open(os.path.join(directory, "results.json"), "w", encoding="utf-8") as file:
         json.dump({"when": when, "machine": facts, "figures": figures(checks),
-                   "checks": [{"name": c.name, "outcome": c.outcome, "seconds": round(c.seconds, 1), "problems": c.problems,
+                   "checks": [{"name": c.name, "outcome": c.outcome, "seconds": round(c.seconds, 1),
+                   "problems": c.problems,
                                "notes": c.notes} for c in checks]}, file, indent=1)
         file.write("\n")

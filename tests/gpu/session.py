@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the checks of tests/gpu are made of: running commands with a limit, compiling programs on the spot, captures and their
-reports, and what a check has seen."""
+"""What the checks of tests/gpu are made of: running commands with a limit, compiling programs on the spot, captures and
+their reports, and what a check has seen."""
 import collections
 import csv
 import io
@@ -28,7 +28,8 @@ class Wrong(Exception):
 
 class Ran:
     def __init__(self, argv, status, out, err, seconds, is_late):
-        self.argv, self.status, self.out, self.err, self.seconds, self.is_late = argv, status, out, err, seconds, is_late
+        self.argv, self.status, self.out, self.err = argv, status, out, err
+        self.seconds, self.is_late = seconds, is_late
 
     def wrong(self, what):
         text = (self.err.strip() or self.out.strip())[-600:]
@@ -81,7 +82,8 @@ def account(text):
 
 def kernels_of(rows):
     """Kernels of an account, by name: how many."""
-    return {name[len("kernel:"):]: int(count) for name, (count, _) in rows.items() if name.startswith("kernel:") and count}
+    return {name[len("kernel:"):]: int(count) for name, (count, _) in rows.items() if name.startswith("kernel:")
+        and count}
 
 
 class Capture:
@@ -90,7 +92,8 @@ class Capture:
 
     def report(self, name, *options, status=(0, 1)):
         """Rows of a report; none if the capture has nothing of the kind."""
-        ran = self.session.run([self.session.report, "stats", "-q", "-r", name, "-f", "csv", *options, self.path], timeout=120)
+        ran = self.session.run([self.session.report, "stats", "-q", "-r", name, "-f", "csv", *options, self.path],
+            timeout=120)
         if ran.status not in status:
             raise ran.wrong("pillion stats -r " + name)
         return list(csv.DictReader(line for line in io.StringIO(ran.out) if line.strip()))
@@ -128,7 +131,8 @@ class Capture:
     def losses(self):
         """What the ledger says of device records that are not there."""
         facts = ("unmatched", "lost", "torn", "unreadable", "device records", "device buffers")
-        return [f"{r['Fact']} {r['Count']}" for r in self.report("ledger") if r["Fact"].startswith(facts)] + self.notes()
+        return [f"{r['Fact']} {r['Count']}" for r in self.report("ledger")
+            if r["Fact"].startswith(facts)] + self.notes()
 
 
 class Session:
@@ -155,7 +159,8 @@ class Session:
     # ---- commands ----
 
     def start(self, argv, env=None, **options):
-        return subprocess.Popen(argv, env={**self.environment, **(env or {})}, cwd=self.scratch, stdin=subprocess.DEVNULL,
+        return subprocess.Popen(argv, env={**self.environment, **(env or {})}, cwd=self.scratch,
+            stdin=subprocess.DEVNULL,
                                 start_new_session=True, **options)
 
     def run(self, argv, timeout=60, env=None):
@@ -199,8 +204,8 @@ class Session:
         return Capture(self, path, ran)
 
     def kill_under_pillion(self, argv, seconds, options=(), timeout=60):
-        """Kills the command once it has printed for some seconds. Gives the capture, what it printed, when it was killed, and by how many
-        ns this machine was late at most for what was to be done every 100 ms, all that time."""
+        """Kills the command once it has printed for some seconds. Gives the capture, what it printed, when it was
+        killed, and by how many ns this machine was late at most for what was to be done every 100 ms, all that time."""
         path, out = self.capture_path(), os.path.join(self.scratch, f"killed{self.captures}.out")
         with open(out, "wb") as file:
             process = self.start(self.pillion_line(path, argv, options), stdout=file, stderr=subprocess.PIPE)

@@ -27,10 +27,12 @@ test('a damaged pack is an error', async () => {
 test('blocks become columns, those that are absent zeros', () => {
 	const tracks = [{}, {}, {}];
 	const bytes = Uint8Array.from([
-		...varint(1), ...varint(0b000111), ...varint(2), ...folded(1e12), ...folded(-5), ...varint(3), ...varint(300),
+		...varint(1), ...varint(0b000111), ...varint(2), ...folded(1e12), ...folded(-5), ...varint(3),
+			...varint(300),
 		...varint(7), ...varint(8),
 		...varint(2), ...varint(0b110001), ...varint(1), ...folded(-40), ...folded(-2147483648), ...folded(77),
-		...varint(1), ...varint(0b100001), ...varint(2), ...folded(6), ...folded(1), ...folded(2 ** 33 + 9), ...folded(-4),
+		...varint(1), ...varint(0b100001), ...varint(2), ...folded(6), ...folded(1), ...folded(2 ** 33 + 9),
+			...folded(-4),
 	]);
 
 	readEvents(bytes, tracks);

@@ -5,7 +5,8 @@ import {at, lowerBound, makeLanes, order, union, visit} from '../../report/expor
 
 function track(...events) {
 	return {
-		count: events.length, start: Float64Array.from(events, e => e[0]), duration: Float64Array.from(events, e => e[1]),
+		count: events.length, start: Float64Array.from(events, e => e[0]),
+			duration: Float64Array.from(events, e => e[1]),
 		name: new Uint32Array(events.length), detail: new Uint32Array(events.length),
 	};
 }
@@ -22,7 +23,8 @@ test('calls come in the order of their ends and leave in that of their starts, t
 });
 
 test('any order is sorted', () => {
-	const next = random(1), t = track(...Array.from({length: 3000}, () => [Math.floor(next() * 500), Math.floor(next() * 9)]));
+	const next = random(1), t = track(...Array.from({length: 3000}, () =>
+		[Math.floor(next() * 500), Math.floor(next() * 9)]));
 	const sorted = [...order(t)];
 
 	assert.equal(new Set(sorted).size, 3000);
@@ -55,7 +57,8 @@ test('a search from anywhere finds the first that is not less', () => {
 
 	for (let from = 0; from < 100; from += 7)
 		for (let wanted = from * 2; wanted < 205; wanted++)
-			assert.equal(lowerBound(values, wanted, from, 100), Math.max(from, Math.min(100, Math.ceil(wanted / 2))));
+			assert.equal(lowerBound(values, wanted, from, 100),
+				Math.max(from, Math.min(100, Math.ceil(wanted / 2))));
 });
 
 test('a lane shows each event once, and at most one thing of small ones to a pixel', () => {
@@ -97,7 +100,8 @@ test('a view shows only what is in it', () => {
 test('a pointer hits what it is on, or what is near', () => {
 	const [lane] = makeLanes(track([0, 10], [20, 10]));
 
-	assert.deepEqual([at(lane, 5, 0), at(lane, 25, 0), at(lane, 15, 0), at(lane, 18, 3), at(lane, 12, 3), at(lane, 99, 3)],
+	assert.deepEqual([at(lane, 5, 0), at(lane, 25, 0), at(lane, 15, 0), at(lane, 18, 3), at(lane, 12, 3),
+		at(lane, 99, 3)],
 		[0, 1, -1, 1, 0, -1]);
 });
 

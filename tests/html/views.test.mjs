@@ -12,9 +12,11 @@ test('numbers are written as people read them', () => {
 	assert.deepEqual([0, 999, 1234, 12345, 123456789, 6e10].map(duration),
 		['0 ns', '999 ns', '1.234 µs', '12.35 µs', '123.5 ms', '60.00 s']);
 	assert.deepEqual([whole(0), whole(1234567), whole(-1234)], ['0', '1,234,567', '-1,234']);
-	assert.deepEqual([bytes(900), bytes(-25000), bytes(4e6), bytes(3e9)], ['900 B', '-25.0 kB', '4.0 MB', '3.00 GB']);
+	assert.deepEqual([bytes(900), bytes(-25000), bytes(4e6), bytes(3e9)],
+		['900 B', '-25.0 kB', '4.0 MB', '3.00 GB']);
 	assert.equal(instant(1.5e9, 1e6), '1.500 s');
-	assert.deepEqual([cell(null, 'ns'), cell(1234, 'id'), cell(1234.5, 'mean'), cell(0.0625, 'mb')], ['', '1234', '1,234.5', '0.063']);
+	assert.deepEqual([cell(null, 'ns'), cell(1234, 'id'), cell(1234.5, 'mean'), cell(0.0625, 'mb')],
+		['', '1234', '1,234.5', '0.063']);
 });
 
 test('stacks merge into a tree, and small boxes are left out', () => {
@@ -28,7 +30,8 @@ test('stacks merge into a tree, and small boxes are left out', () => {
 	assert.deepEqual(made.map(b => b.node.name), [-1, 1, 2, 3, 4]);
 	const inner = boxes(root.children.get(1), 900);
 
-	assert.deepEqual(inner.map(b => [b.node.name, Math.round(b.x), Math.round(b.width)]), [[-1, 0, 900], [1, 0, 900], [2, 0, 600], [3, 600, 300]]);
+	assert.deepEqual(inner.map(b => [b.node.name, Math.round(b.x), Math.round(b.width)]),
+		[[-1, 0, 900], [1, 0, 900], [2, 0, 600], [3, 600, 300]]);
 });
 
 test('rows are filtered, and sorted with the absent ones last', () => {
@@ -46,15 +49,20 @@ test('rows are filtered, and sorted with the absent ones last', () => {
 function example() {
 	const column = (array, ...values) => array.from(values);
 	const model = {
-		strings: ['launch', 'kernel', 'thread', 'GPU', 'p', ''], names: [0, 0, 1, 1], categories: ['cuda', 'kernel'], details: [],
+		strings: ['launch', 'kernel', 'thread', 'GPU', 'p', ''], names: [0, 0, 1, 1],
+			categories: ['cuda', 'kernel'], details: [],
 		processes: [{label: 4, ended: 5, start: 0, end: 100, pid: 1}],
 		tracks: [
 			{kind: 'calls', process: 0, tid: 1, label: 2, count: 2, start: column(Float64Array, 10, 30),
-				duration: column(Float64Array, 5, 5), name: column(Uint32Array, 0, 0), detail: new Uint32Array(2)},
-			{kind: 'stream', process: 0, tid: 7, label: 2, device: 3, count: 2, start: column(Float64Array, 50, 20),
-				duration: column(Float64Array, 9, 9), name: column(Uint32Array, 1, 1), detail: new Uint32Array(2),
+				duration: column(Float64Array, 5, 5), name: column(Uint32Array, 0, 0),
+					detail: new Uint32Array(2)},
+			{kind: 'stream', process: 0, tid: 7, label: 2, device: 3, count: 2,
+				start: column(Float64Array, 50, 20),
+				duration: column(Float64Array, 9, 9), name: column(Uint32Array, 1, 1),
+					detail: new Uint32Array(2),
 				link: column(Uint32Array, 12, 11)},
-			{kind: 'links', process: 0, of: 0, count: 2, start: column(Float64Array, 30, 10), link: column(Uint32Array, 12, 11)},
+			{kind: 'links', process: 0, of: 0, count: 2, start: column(Float64Array, 30, 10),
+				link: column(Uint32Array, 12, 11)},
 		],
 	};
 
@@ -68,14 +76,17 @@ test('processes stand above devices, and fold', () => {
 	assert.deepEqual(rows.map(row => row.kind), ['header', 'lane', 'header', 'lane']);
 	assert.deepEqual(rows.map((row, i) => rowAt(rows, row.y + 1)), [0, 1, 2, 3]);
 	assert.ok(rowAt(rows, height + 100) === 3 && rowAt(rows, -1) === -1);
-	assert.deepEqual(layout(model.groups, new Set([model.groups[0].id])).rows.map(row => row.kind), ['header', 'header', 'lane']);
+	assert.deepEqual(layout(model.groups, new Set([model.groups[0].id])).rows.map(row => row.kind),
+		['header', 'header', 'lane']);
 });
 
 test('a launch and its kernel lead to each other', () => {
 	const model = example(), [calls] = model.tracks[0].lanes, [kernels] = model.tracks[1].lanes;
 
-	assert.deepEqual([0, 1].map(i => linked(model, {lane: calls, i})), [{lane: kernels, i: 0}, {lane: kernels, i: 1}]);
-	assert.deepEqual([0, 1].map(i => linked(model, {lane: kernels, i})), [{lane: calls, i: 0}, {lane: calls, i: 1}]);
+	assert.deepEqual([0, 1].map(i => linked(model, {lane: calls, i})),
+		[{lane: kernels, i: 0}, {lane: kernels, i: 1}]);
+	assert.deepEqual([0, 1].map(i => linked(model, {lane: kernels, i})),
+		[{lane: calls, i: 0}, {lane: calls, i: 1}]);
 	model.tracks[2].count = 0;
 	assert.equal(linked(model, {lane: calls, i: 0}), null);
 });

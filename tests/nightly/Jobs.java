@@ -22,8 +22,10 @@ public class Jobs {
 		try {
 			for (int i = 0; i < count; i++)
 				try (Socket c = s.accept()) {
-					String line = new BufferedReader(new InputStreamReader(c.getInputStream())).readLine();
-					c.getOutputStream().write((new StringBuilder(line).reverse() + "\n").getBytes());
+					String line = new BufferedReader(
+						new InputStreamReader(c.getInputStream())).readLine();
+					c.getOutputStream().write(
+						(new StringBuilder(line).reverse() + "\n").getBytes());
 				}
 		} catch (IOException e) {
 			System.out.println(e);
@@ -47,7 +49,8 @@ public class Jobs {
 		for (int i = 0; i < 100; i++)
 			try (Socket c = new Socket(InetAddress.getLoopbackAddress(), s.getLocalPort())) {
 				c.getOutputStream().write(("line " + i + "\n").getBytes());
-				String answer = new BufferedReader(new InputStreamReader(c.getInputStream())).readLine();
+				String answer = new BufferedReader(
+					new InputStreamReader(c.getInputStream())).readLine();
 				if (i % 25 == 0)
 					System.out.println(answer);
 			}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""loader.py METHOD WORKERS: two epochs of PyTorch's DataLoader, its workers living on and not, its memory pinned and not: without a
-device PyTorch warns of that."""
+"""loader.py METHOD WORKERS: two epochs of PyTorch's DataLoader, its workers living on and not, its memory pinned and
+not: without a device PyTorch warns of that."""
 import hashlib
 import sys
 
@@ -21,7 +21,8 @@ if __name__ == '__main__':
     for persistent, pinned in ((False, False), (True, False), (False, True), (True, True)):
         if persistent and not workers:
             continue
-        loader = DataLoader(Squares(), batch_size=8, num_workers=workers, persistent_workers=persistent, pin_memory=pinned,
+        loader = DataLoader(Squares(), batch_size=8, num_workers=workers, persistent_workers=persistent,
+            pin_memory=pinned,
                             multiprocessing_context=method if workers else None)
         digest = hashlib.sha256()
         for epoch in range(2):

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2028
 # Forty sources and a library of them, by make -j8 with a make of its own in a directory below.
 mkdir below
 for i in $(seq 40); do
@@ -11,8 +12,10 @@ done
 	for i in $(seq 40); do echo "x = f$i(x) % 10007;"; done
 	echo 'printf("%d\n", x); return 0; }'
 } >main.c
-printf 'main: main.c below/all.a\n\tcc -O1 -o $@ main.c below/all.a\nbelow/all.a: FORCE\n\t+$(MAKE) -s -C below all.a\nFORCE:\n' >Makefile
-printf 'all.a: $(patsubst %%.c,%%.o,$(wildcard *.c))\n\tar rcsD $@ $^\n%%.o: %%.c\n\tcc -O1 -c -o $@ $<\n' >below/Makefile
+printf 'main: main.c below/all.a\n\tcc -O1 -o $@ main.c below/all.a\nbelow/all.a: FORCE\n'\
+'\t+$(MAKE) -s -C below all.a\nFORCE:\n' >Makefile
+printf 'all.a: $(patsubst %%.c,%%.o,$(wildcard *.c))\n\tar rcsD $@ $^\n'\
+'%%.o: %%.c\n\tcc -O1 -c -o $@ $<\n' >below/Makefile
 make -s -j8 || exit 1
 ./main
 make -s -j8 -q && echo 'nothing is left to do'

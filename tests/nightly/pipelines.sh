@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
 # What shells do: pipes, substitutions, background jobs, traps, coprocesses, signals between them.
 seq 200000 | sort -rn | awk '{ n += $1 } END { print n }'
 seq 50000 | gzip -c | gunzip | md5sum
@@ -21,6 +22,7 @@ echo "killed $?"
 yes | head -n 1000 | wc -l
 coproc cat
 echo "through a coprocess" >&"${COPROC[1]}"
+# shellcheck disable=SC1083,SC2093
 exec {COPROC[1]}>&-
 cat <&"${COPROC[0]}"
 wait

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Programs of all kinds are as without us, with OS calls, NVTX and CPU samples on: make -j, pipelines of bash, node, java, a server of
-# gunicorn and gevent, workers of PyTorch's DataLoader. Each prints what it did; that, its status and its errors must be the same.
+# Programs of all kinds are as without us, with OS calls, NVTX and CPU samples on: make -j, pipelines of bash, node,
+# java, a server of gunicorn and gevent, workers of PyTorch's DataLoader. Each prints what it did; that, its status and
+# its errors must be the same.
 #   PROGRAMS          only those whose text matches this (extended regular expression)
 #   GUNICORN_PYTHON   a Python that has gunicorn (and gevent), default: python3
 #   PYTHON_TORCH      a Python that has PyTorch, default: python3
@@ -12,8 +13,8 @@ programs=$tests_dir/../nightly
 python=${GUNICORN_PYTHON:-$(python3 -c 'import sys; print(sys.executable)')}
 torch=${PYTHON_TORCH:-$python}
 
-# TEXT PROCESSES COMMAND...: as without us, in an empty directory of its own; at least so many processes are in the capture, and nothing
-# is lost.
+# TEXT PROCESSES COMMAND...: as without us, in an empty directory of its own; at least so many processes are in the
+# capture, and nothing is lost.
 same() {
 	local text=$1 processes=$2 bare recorded
 	shift 2
@@ -22,19 +23,23 @@ same() {
 	mkdir bare recorded
 	(cd bare && timeout 300 "$@" >../bare.out 2>../bare.err)
 	bare=$?
-	(cd recorded && PILLION_STATS=false timeout --foreground 600 "$PILLION" -t osrt,nvtx -s cpu -o "$work/run" "$@" >../recorded.out 2>../recorded.err)
+	(cd recorded && PILLION_STATS=false timeout --foreground 600 "$PILLION" -t osrt,nvtx -s cpu -o "$work/run" \
+		"$@" >../recorded.out 2>../recorded.err)
 	recorded=$?
 	sed -i '/^pillion: /d' recorded.err
-	if [ $bare -eq 0 ] && [ $recorded -eq 0 ] && [ -s bare.out ] && cmp -s bare.out recorded.out && cmp -s bare.err recorded.err &&
+	if [ $bare -eq 0 ] && [ $recorded -eq 0 ] && [ -s bare.out ] && cmp -s bare.out recorded.out &&
+		cmp -s bare.err recorded.err &&
 		diff -r bare recorded >differences; then
 		pass "$text: as without us"
 	else
-		fail "$text: as without us" "status $bare and $recorded" "$(diff bare.out recorded.out | head -5)" "$(diff bare.err recorded.err | head -20)" \
+		fail "$text: as without us" "status $bare and $recorded" "$(diff bare.out recorded.out | head -5)" \
+			"$(diff bare.err recorded.err | head -20)" \
 			"$(head -5 differences)"
 	fi
 	report stats -q -f csv -r processes run.pillion >processes.csv
 	ok "$text: at least $processes processes" test "$(($(wc -l <processes.csv) - 1))" -ge "$processes"
-	is "$(report stats -q -f csv -r ledger run.pillion | awk -F, '$3 == "lost" { n += $4 } END { print n + 0 }')" 0 "$text: nothing is lost"
+	is "$(report stats -q -f csv -r ledger run.pillion | awk -F, '$3 == "lost" { n += $4 } END { print n + 0 }')" \
+		0 "$text: nothing is lost"
 }
 
 same 'make -j8' 100 bash "$programs/make.sh"
@@ -69,7 +74,8 @@ fi
 if "$torch" -c 'import torch' 2>/dev/null; then
 	for method in fork spawn forkserver; do
 		for workers in 0 2 4; do
-			same "DataLoader, $method, $workers workers" $((workers + 1)) "$torch" "$programs/loader.py" $method $workers
+			same "DataLoader, $method, $workers workers" $((workers + 1)) "$torch" \
+				"$programs/loader.py" $method $workers
 		done
 	done
 else

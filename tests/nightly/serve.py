@@ -52,8 +52,10 @@ def port_of(log):
 
 if __name__ == '__main__':
     sys.dont_write_bytecode = True
-    server = subprocess.Popen([sys.executable, '-B', '-m', 'gunicorn', '-k', sys.argv[1], '-w', '3', '-b', '127.0.0.1:0', '--threads', '2', '--no-control-socket',
-                               '--chdir', os.path.dirname(os.path.abspath(__file__)), 'serve:app'], stderr=subprocess.PIPE, text=True)
+    server = subprocess.Popen([sys.executable, '-B', '-m', 'gunicorn', '-k', sys.argv[1], '-w', '3', '-b',
+        '127.0.0.1:0', '--threads', '2', '--no-control-socket',
+                               '--chdir', os.path.dirname(os.path.abspath(__file__)), 'serve:app'],
+                               stderr=subprocess.PIPE, text=True)
     port = port_of(server.stderr)
     print(ask_all(port, {}))
     server.send_signal(signal.SIGHUP)

@@ -163,7 +163,8 @@ static void launch_all(CUmodule module, CUlibrary loaded, CUstream stream, CUdev
 {
 	int one = 1;
 	void *arguments[] = {&x, &one};
-	CUlaunchConfig config = {.gridDimX = 4, .gridDimY = 1, .gridDimZ = 1, .blockDimX = N / 4, .blockDimY = 1, .blockDimZ = 1};
+	CUlaunchConfig config = {
+	    .gridDimX = 4, .gridDimY = 1, .gridDimZ = 1, .blockDimX = N / 4, .blockDimY = 1, .blockDimZ = 1};
 	CUfunction f;
 	CUkernel kernel;
 
@@ -180,7 +181,8 @@ static void launch_all(CUmodule module, CUlibrary loaded, CUstream stream, CUdev
 
 static void use_memory(CUstream stream)
 {
-	CUmemAllocationProp property = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location.type = CU_MEM_LOCATION_TYPE_DEVICE};
+	CUmemAllocationProp property = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+					.location.type = CU_MEM_LOCATION_TYPE_DEVICE};
 	CUmemGenericAllocationHandle handle;
 	CUdeviceptr p;
 	void *host;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_ends HOW N: N memsets on the device, not waited for, and then an end; forks around them; capture ranges in them. */
+/* cuda_ends HOW N: N memsets on the device, not waited for, and then an end; forks around them; capture ranges in
+ * them. */
 #include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
 #include <signal.h>

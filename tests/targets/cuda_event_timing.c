@@ -3,13 +3,12 @@
  *   threads   four threads, each with three streams, N memsets on each
  *   first     the same, and nobody has called CUDA before
  *   devices   two devices in turn; and copies into a stream of the other one
- *   capture   one thread captures in the global mode again and again while another makes N memsets and asks whether they are done
- *   contexts  N contexts one after the other, three memsets in each
- *   release   the primary context retained twice and released once, then for good; three memsets in between, and after a new one
- *   fail      N memsets that the driver refuses, each between two that it does not
- *   queue     N memsets of which none is waited for until all have been asked for
- *   left      the same, but the process ends before the device is through
- * Prints what went wrong, and "done". */
+ *   capture   one thread captures in the global mode again and again while another makes N memsets and asks whether
+ * they are done contexts  N contexts one after the other, three memsets in each release   the primary context retained
+ * twice and released once, then for good; three memsets in between, and after a new one fail      N memsets that the
+ * driver refuses, each between two that it does not queue     N memsets of which none is waited for until all have been
+ * asked for left      the same, but the process ends before the device is through Prints what went wrong, and "done".
+ */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <pthread.h>

@@ -7,8 +7,8 @@
 /* As cublas_v2.h has them, which not every toolkit comes with. */
 int cublasCreate_v2(void **handle);
 int cublasDestroy_v2(void *handle);
-int cublasSgemm_v2(void *handle, int transa, int transb, int m, int n, int k, const float *alpha, const float *a, int lda,
-		   const float *b, int ldb, const float *beta, float *c, int ldc);
+int cublasSgemm_v2(void *handle, int transa, int transb, int m, int n, int k, const float *alpha, const float *a,
+		   int lda, const float *b, int ldb, const float *beta, float *c, int ldc);
 
 int main(int argc, char **argv)
 {

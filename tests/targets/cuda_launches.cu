@@ -18,8 +18,15 @@ __global__ void scale(float *x, float factor, int n)
 		x[i] *= factor;
 }
 
-#define ADD ((const void *)add)
-#define SCALE ((const void *)scale)
+static const void *address_of_add(void)
+{
+	return (const void *)add;
+}
+
+static const void *address_of_scale(void)
+{
+	return (const void *)scale;
+}
 
 static dim3 dim3_of(unsigned x)
 {

@@ -2,16 +2,23 @@
 /* One of each thing that CUDA programs do, a known number of times: the body of cuda_launches.cu and of its twin
  * for machines without nvcc. What the program did is printed, one "name count bytes" to a line, sorted by nothing.
  *
- * Whoever includes it defines before: ADD and SCALE (host addresses of the kernels) and launch_add() and
- * launch_scale(), which launch as nvcc's <<<>>> does. */
+ * Whoever includes it defines the functions declared first: what a dim3 is made by, the host addresses of the kernels,
+ * and launches as nvcc's <<<>>> makes them. */
 #ifndef CUDA_LAUNCHES_H
 #define CUDA_LAUNCHES_H
 
 #include <cuda_profiler_api.h>
+#include <cuda_runtime_api.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static dim3 dim3_of(unsigned x);
+static const void *address_of_add(void);
+static const void *address_of_scale(void);
+static void launch_add(unsigned grid, unsigned block, cudaStream_t stream, float *x, int n);
+static void launch_scale(unsigned grid, unsigned block, cudaStream_t stream, float *x, float factor, int n);
 
 #define COUNT 4096			/* floats in a buffer */
 #define BYTES (COUNT * sizeof(float))
@@ -100,16 +107,16 @@ static void launches(struct job *job)
 	}
 	launch_scale(GRID / 2, BLOCK * 2, 0, job->b, factor, COUNT);
 	did(KERNEL_SCALE, 0);
-	CHECK(cudaLaunchKernel(ADD, dim3_of(GRID), dim3_of(BLOCK), add_args, 0, job->stream));
+	CHECK(cudaLaunchKernel(address_of_add(), dim3_of(GRID), dim3_of(BLOCK), add_args, 0, job->stream));
 	did(KERNEL_ADD, 0);
-	CHECK(cudaLaunchCooperativeKernel(ADD, dim3_of(GRID), dim3_of(BLOCK), add_args, 0, job->stream));
+	CHECK(cudaLaunchCooperativeKernel(address_of_add(), dim3_of(GRID), dim3_of(BLOCK), add_args, 0, job->stream));
 	did(KERNEL_ADD, 0);
 	memset((void *)&config, 0, sizeof(config));
 	config.gridDim = dim3_of(GRID);
 	config.blockDim = dim3_of(BLOCK);
 	config.dynamicSmemBytes = 1024;
 	config.stream = job->stream;
-	CHECK(cudaLaunchKernelExC(&config, SCALE, scale_args));
+	CHECK(cudaLaunchKernelExC(&config, address_of_scale(), scale_args));
 	did(KERNEL_SCALE, 0);
 	CHECK(cudaLaunchHostFunc(job->stream, on_host, &host_calls));
 	did(HOST_FUNCTION, 0);

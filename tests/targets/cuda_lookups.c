@@ -2,9 +2,9 @@
 /* What looking a name up gives.
  *   cuda_lookups probe              names of CUDA and others, by RTLD_DEFAULT, RTLD_NEXT and the program's handle
  *   cuda_lookups two LIBRARY...     cudaMalloc of each, by the same code, in turn
- *   cuda_lookups plugin LIBRARY N [MODE]   plugin_main(N) of a library that nobody else sees; MODE: deep (RTLD_DEEPBIND), deeplazy, space (dlmopen)
- *   cuda_lookups plugins N LIBRARY...      of several, by threads at once; plugins_deep, plugins_deeplazy: in that mode
- *   cuda_lookups real LIBRARY NAME...      those functions of a library, called with zeroes
+ *   cuda_lookups plugin LIBRARY N [MODE]   plugin_main(N) of a library that nobody else sees; MODE: deep (RTLD_DEEPBIND),
+ * deeplazy, space (dlmopen) cuda_lookups plugins N LIBRARY...      of several, by threads at once; plugins_deep,
+ * plugins_deeplazy: in that mode cuda_lookups real LIBRARY NAME...      those functions of a library, called with zeroes
  *   cuda_lookups many LIBRARY N     N copies of a look-up by threads at once */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -16,8 +16,9 @@
 
 static void probe(void *handle, const char *what)
 {
-	static const char *const names[] = {"cudaMalloc", "cuInit", "cuMemAlloc_v2", "__cudaRegisterFunction", "cuptiActivityRegisterCallbacks",
-					    "cuNothing", "interposer_id", "printf"};
+	static const char *const names[] = {
+	    "cudaMalloc", "cuInit",        "cuMemAlloc_v2", "__cudaRegisterFunction", "cuptiActivityRegisterCallbacks",
+	    "cuNothing",  "interposer_id", "printf"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		const char *error;
@@ -27,7 +28,8 @@ static void probe(void *handle, const char *what)
 		found = dlsym(handle, names[i]);
 		error = dlerror();
 		/* A version is no part of the question, and none of the answer's. */
-		printf("%s %s: %s %.*s\n", what, names[i], found ? "found" : "none", error ? (int)strcspn(error, ",") : 0, error ? error : "");
+		printf("%s %s: %s %.*s\n", what, names[i], found ? "found" : "none",
+		       error ? (int)strcspn(error, ",") : 0, error ? error : "");
 	}
 }
 
@@ -53,7 +55,9 @@ static int two(int count, char **paths)
 
 static int mode_of(const char *name)
 {
-	return !strcmp(name, "deep") ? RTLD_NOW | RTLD_DEEPBIND : !strcmp(name, "deeplazy") ? RTLD_LAZY | RTLD_DEEPBIND : RTLD_NOW;
+	return !strcmp(name, "deep")       ? RTLD_NOW | RTLD_DEEPBIND
+	       : !strcmp(name, "deeplazy") ? RTLD_LAZY | RTLD_DEEPBIND
+					   : RTLD_NOW;
 }
 
 static int mode = RTLD_NOW;

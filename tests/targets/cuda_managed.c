@@ -17,5 +17,6 @@ int main(int argc, char **argv)
 		if (cudaMemcpy(one, host, 8192, cudaMemcpyDefault) != cudaSuccess ||
 		    cudaMemcpy(host, one, 4096, cudaMemcpyDefault) != cudaSuccess)
 			return 1;
-	return cudaMemcpy(other, host, sizeof(host), cudaMemcpyDefault) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess;
+	return cudaMemcpy(other, host, sizeof(host), cudaMemcpyDefault) != cudaSuccess ||
+	       cudaDeviceSynchronize() != cudaSuccess;
 }

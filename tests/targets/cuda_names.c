@@ -54,7 +54,8 @@ static int by_driver(int count, char **names, const char *way)
 	CUmodule module;
 	CUfunction f;
 
-	if (cudaFree(NULL) || cuModuleLoadData(&module, &cuda_stub_image) || cuLibraryLoadData(&library, &cuda_stub_image, NULL, NULL, 0, NULL, NULL, 0))
+	if (cudaFree(NULL) || cuModuleLoadData(&module, &cuda_stub_image) ||
+	    cuLibraryLoadData(&library, &cuda_stub_image, NULL, NULL, 0, NULL, NULL, 0))
 		return 1;
 	if (!strcmp(way, "unnamed") || !strcmp(way, "handle")) {
 		if (cuLibraryEnumerateKernels(handles, (unsigned)count, library))
@@ -67,7 +68,8 @@ static int by_driver(int count, char **names, const char *way)
 		return cudaGetLastError() != cudaSuccess;
 	}
 	for (int i = 0; i < count; i++) {
-		if (*way == 'm' ? cuModuleGetFunction(&f, module, names[i]) : cuLibraryGetKernel(&handles[i], library, names[i]))
+		if (*way == 'm' ? cuModuleGetFunction(&f, module, names[i])
+				: cuLibraryGetKernel(&handles[i], library, names[i]))
 			return 1;
 		if (*way == 'f' && cuKernelGetFunction(&f, handles[i]))
 			return 1;

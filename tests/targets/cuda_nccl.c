@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_nccl N FILE [group]: one of WORLD_SIZE ranks, whose number is RANK, that do N steps: an ncclAllReduce and an ncclAllGather,
- * with `group` in one group, then some waiting of which each rank does less than the one before it. The unique id goes through FILE. */
+/* cuda_nccl N FILE [group]: one of WORLD_SIZE ranks, whose number is RANK, that do N steps: an ncclAllReduce and an
+ * ncclAllGather, with `group` in one group, then some waiting of which each rank does less than the one before it.
+ * The unique id goes through FILE. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,8 +66,8 @@ int main(int argc, char **argv)
 	void *comm;
 	float *x;
 
-	if (argc < 3 || (rank ? hear_id(argv[2], &id) : say_id(argv[2], &id)) || cudaMalloc((void **)&x, 16 * COUNT * sizeof(*x)) ||
-	    ncclCommInitRank(&comm, ranks, id, rank)) {
+	if (argc < 3 || (rank ? hear_id(argv[2], &id) : say_id(argv[2], &id)) ||
+	    cudaMalloc((void **)&x, 16 * COUNT * sizeof(*x)) || ncclCommInitRank(&comm, ranks, id, rank)) {
 		fputs("no file, no device, or no communicator\n", stderr);
 		return 1;
 	}

@@ -5,7 +5,8 @@
  *   fork     the process forks; the child ends at once
  *   count    nothing: the process counts devices, and ends
  *   iterate  the process forks while a thread is in dl_iterate_phdr; the child ends by exit()
- * That call begins a capture range, which ends after these; then there are as many of half the size. Prints what went wrong, and "done". */
+ * That call begins a capture range, which ends after these; then there are as many of half the size. Prints what
+ * went wrong, and "done". */
 #include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
 #include <link.h>

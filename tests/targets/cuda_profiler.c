@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_profiler N [again|finalize|stay]: N memsets of 4 KB, N of 8 KB under a profiler of the program's own, which prints how
- * many records it got and whether their times were CUPTI's usual ones, then N of 16 KB. again: the profiler goes on without
- * registering its buffers a second time, for N of 32 KB, and N of 64 KB follow. finalize: it ends CUPTI. stay: it never
- * switches off. first: it takes
- * CUPTI before any CUDA call. threads: it goes on and off 20 times while another thread works. */
+/* cuda_profiler N [again|finalize|stay]: N memsets of 4 KB, N of 8 KB under a profiler of the program's own, which
+ * prints how many records it got and whether their times were CUPTI's usual ones, then N of 16 KB. again: the
+ * profiler goes on without registering its buffers a second time, for N of 32 KB, and N of 64 KB follow. finalize:
+ * it ends CUPTI. stay: it never switches off. first: it takes CUPTI before any CUDA call. threads: it goes on and
+ * off 20 times while another thread works. */
 #include <cupti.h>
 
 #include <cuda_runtime_api.h>
@@ -34,7 +34,8 @@ static void CUPTIAPI on_complete(CUcontext context, uint32_t stream, uint8_t *bu
 			continue;
 		}
 		__atomic_fetch_add(&records, 1, __ATOMIC_RELAXED);
-		if (set->start / 1000000000 + 3600 < (uint64_t)time(NULL)) /* another clock is years off, a busy machine seconds */
+		/* another clock is years off, a busy machine seconds */
+		if (set->start / 1000000000 + 3600 < (uint64_t)time(NULL))
 			__atomic_fetch_add(&odd, 1, __ATOMIC_RELAXED);
 	}
 	free(buffer);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_steps N: N steps of copies, a memset and launches, in NVTX ranges of two domains; one range from start to end. The last
- * launch is on a stream that has a name. */
+/* cuda_steps N: N steps of copies, a memset and launches, in NVTX ranges of two domains; one range from start to
+ * end. The last launch is on a stream that has a name. */
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtCudaRt.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_trouble KIND: one kind of trouble that `pillion analyze` looks for, each on a line of its own. KIND: none, input, copies,
- * memset, gap. */
+/* cuda_trouble KIND: one kind of trouble that `pillion analyze` looks for, each on a line of its own. KIND: none,
+ * input, copies, memset, gap. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +74,8 @@ int main(int argc, char **argv)
 	} kinds[] = {{"none", none}, {"input", input}, {"copies", copies}, {"memset", set}, {"gap", gap}};
 
 	pageable = malloc(BYTES);
-	if (!pageable || argc < 2 || cudaMalloc(&device, BYTES) || cudaMallocHost(&pinned, BYTES) || cudaStreamCreate(&stream))
+	if (!pageable || argc < 2 || cudaMalloc(&device, BYTES) || cudaMallocHost(&pinned, BYTES) ||
+	    cudaStreamCreate(&stream))
 		return 2;
 	memset(pageable, 1, BYTES);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A library for `cuda_lookups plugin`: its calls of libc, of a private library that has a function of libc's name, and a child. */
+/* A library for `cuda_lookups plugin`: its calls of libc, of a private library that has a function of libc's name, and
+ * a child. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>

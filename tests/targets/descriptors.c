@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* descriptors: closes, reuses and inherits descriptors in every way that a program may, and writes to each file the number of
- * bytes that its name says. */
+/* descriptors: closes, reuses and inherits descriptors in every way that a program may, and writes to each file the
+ * number of bytes that its name says. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -111,7 +111,8 @@ static void connections(void)
 	socklen_t size = sizeof(a);
 	int server = socket(AF_INET, SOCK_STREAM, 0), client, peer, pair[2];
 
-	if (bind(server, (struct sockaddr *)&a, sizeof(a)) || listen(server, 5) || getsockname(server, (struct sockaddr *)&a, &size))
+	if (bind(server, (struct sockaddr *)&a, sizeof(a)) || listen(server, 5) ||
+	    getsockname(server, (struct sockaddr *)&a, &size))
 		exit(9);
 	client = socket(AF_INET, SOCK_STREAM, 0);
 	connect(client, (struct sockaddr *)&a, sizeof(a));
@@ -131,8 +132,9 @@ static void connections(void)
 	recv(peer, bytes, 3100, MSG_WAITALL);
 	close(client), close(peer), close(server);
 	client = socket(AF_INET6, SOCK_DGRAM, 0);
-	sendto(client, bytes, 1, 0, (struct sockaddr *)&(struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons(9),
-									      .sin6_addr = IN6ADDR_LOOPBACK_INIT},
+	sendto(client, bytes, 1, 0,
+	       (struct sockaddr *)&(struct sockaddr_in6){
+		   .sin6_family = AF_INET6, .sin6_port = htons(9), .sin6_addr = IN6ADDR_LOOPBACK_INIT},
 	       sizeof(struct sockaddr_in6));
 	close(client);
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* forks HOW CHILDREN CALLS THREADS: while THREADS threads make usleep(100) calls, the main thread makes CHILDREN children
- * one after the other by fork, raw clone, clone with an own stack, vfork+exec, posix_spawn or daemon-like double fork; each makes CALLS usleep(100)
- * calls and leaves by _exit. Prints "threads N" with the calls that the threads made in all. */
+/* forks HOW CHILDREN CALLS THREADS: while THREADS threads make usleep(100) calls, the main thread makes CHILDREN
+ * children one after the other by fork, raw clone, clone with an own stack, vfork+exec, posix_spawn or daemon-like
+ * double fork; each makes CALLS usleep(100) calls and leaves by _exit. Prints "threads N" with the calls that the
+ * threads made in all. */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>

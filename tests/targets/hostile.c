@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hostile WHAT: a program that takes things away from a library in its process, makes many calls all the same, and prints
- * what it sees. Its output and status must not depend on whether it is being recorded. */
+/* hostile WHAT: a program that takes things away from a library in its process, makes many calls all the same, and
+ * prints what it sees. Its output and status must not depend on whether it is being recorded. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -116,7 +116,8 @@ static void filtered(int by_prctl)
 	setvbuf(stdout, NULL, _IONBF, 0);
 	printf("ready\n");
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	error = by_prctl ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) : (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+	error = by_prctl ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)
+			 : (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
 	if (error)
 		_exit(77);
 	for (int i = 0; i < 3 * CALLS; i++)

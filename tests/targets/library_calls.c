@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of every library, with arguments that differ, as many rounds as argv[1] says. Also built as a plugin, and with LOOK_UP to
- * call none by its name. */
+/* Calls of every library, with arguments that differ, as many rounds as argv[1] says. Also built as a plugin, and
+ * with LOOK_UP to call none by its name. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,17 +93,18 @@ static void compute(int i)
 
 	cublasSgemm_v2(blas, 0, 1, 64, 32, 16, &alpha, AT(1), 65, AT(2), 33, &beta, AT(3), 66);
 	cublasZgemm_v2_64(blas, 2, 0, 3000000000, 2, 1, &one, AT(1), 3000000001, AT(2), 5, &one, AT(3), 3000000002);
-	cublasGemmStridedBatchedEx(blas, 0, 0, 10, 20, 30, AT(1), AT(2), 14, 40, 5000000000, AT(3), 14, 50, 6000, AT(4), AT(5), 0, 60,
-				   7000, 12, 68, -1);
-	cublasLtMatmul(blas, product, AT(1), AT(2), layouts[0], AT(3), layouts[1], AT(4), AT(5), layouts[2], AT(6), layouts[2], NULL,
-		       AT(7), 1 << 20, AT(8));
-	cudnnConvolutionForward(AT(9), AT(10), AT(1), AT(11), AT(2), AT(12), AT(4), 6, AT(13), 99, AT(14), AT(3), AT(15));
-	cudnnBatchNormalizationForwardTraining(AT(9), 1, AT(1), AT(2), AT(1), AT(4), AT(3), AT(6), AT(7), AT(8), AT(9), 0.1 + i, AT(10),
-					       AT(11), 1e-5, AT(12), AT(13));
+	cublasGemmStridedBatchedEx(blas, 0, 0, 10, 20, 30, AT(1), AT(2), 14, 40, 5000000000, AT(3), 14, 50, 6000, AT(4),
+				   AT(5), 0, 60, 7000, 12, 68, -1);
+	cublasLtMatmul(blas, product, AT(1), AT(2), layouts[0], AT(3), layouts[1], AT(4), AT(5), layouts[2], AT(6),
+		       layouts[2], NULL, AT(7), 1 << 20, AT(8));
+	cudnnConvolutionForward(AT(9), AT(10), AT(1), AT(11), AT(2), AT(12), AT(4), 6, AT(13), 99, AT(14), AT(3),
+				AT(15));
+	cudnnBatchNormalizationForwardTraining(AT(9), 1, AT(1), AT(2), AT(1), AT(4), AT(3), AT(6), AT(7), AT(8), AT(9),
+					       0.1 + i, AT(10), AT(11), 1e-5, AT(12), AT(13));
 	cudnnBackendExecute(AT(9), plan, AT(16));
 	cusparseSpMM(AT(20), 0, 1, AT(1), sparse[0], sparse[1], AT(2), sparse[2], 0, 2, AT(3));
-	cusparseSpGEMM_estimateMemory(AT(20), 0, 0, AT(1), sparse[0], sparse[0], AT(2), sparse[0], 0, 1, AT(3), 0.3f, AT(4), AT(5),
-				      AT(6));
+	cusparseSpGEMM_estimateMemory(AT(20), 0, 0, AT(1), sparse[0], sparse[0], AT(2), sparse[0], 0, 1, AT(3), 0.3f,
+				      AT(4), AT(5), AT(6));
 	cusolverDnSgetrf(AT(21), 77, 88, AT(1), 99, AT(2), AT(3), AT(4));
 	cusolverDnSsyevdx(AT(21), 1, 2, 0, 55, AT(1), 56, -0.7f, 3.3f, 4, 5, AT(2), AT(3), AT(4), 66, AT(5));
 	cusolverSpZcsrlsvqr(AT(22), 11, 22, AT(1), AT(2), AT(3), AT(4), AT(5), 1e-12, 2, AT(6), AT(7));

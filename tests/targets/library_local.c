@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens argv[1] with RTLD_LOCAL, as Python opens its extensions, and has it call its libraries argv[2] times; with an argv[3], with
- * RTLD_DEEPBIND. */
+/* Opens argv[1] with RTLD_LOCAL, as Python opens its extensions, and has it call its libraries argv[2] times; with
+ * an argv[3], with RTLD_DEEPBIND. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -15,7 +15,8 @@ int main(int argc, char **argv)
 	status |= ncclCommInitRank(&communicator, 4, id, 2);
 	for (int i = 0; i < rounds; i++) {
 		status |= cublasSgemm_v2(blas, 0, 1, 64, 32, 16, &one, NULL, 65, NULL, 33, &zero, NULL, 66);
-		status |= cusparseSpGEMM_estimateMemory(NULL, 0, 0, &one, NULL, NULL, &zero, NULL, 0, 1, NULL, 0.3f, NULL, NULL, NULL);
+		status |= cusparseSpGEMM_estimateMemory(NULL, 0, 0, &one, NULL, NULL, &zero, NULL, 0, 1, NULL, 0.3f,
+							NULL, NULL, NULL);
 		status |= ncclAllReduce(NULL, NULL, 1 << 20, 7, 0, communicator, NULL);
 	}
 	return status;

@@ -11,7 +11,8 @@ int main(void)
 {
 	void *handle = NULL;
 
-	printf("%d %d %d %d\n", cublasCreate_v2 ? cublasCreate_v2(&handle) : -1, cudnnCreate ? cudnnCreate(&handle) : -1,
-	       ncclGroupStart ? ncclGroupStart() : -1, MPI_Init ? MPI_Init(NULL, NULL) : -1);
+	printf("%d %d %d %d\n", cublasCreate_v2 ? cublasCreate_v2(&handle) : -1,
+	       cudnnCreate ? cudnnCreate(&handle) : -1, ncclGroupStart ? ncclGroupStart() : -1,
+	       MPI_Init ? MPI_Init(NULL, NULL) : -1);
 	return handle != NULL;
 }

@@ -110,7 +110,8 @@ def collate_tensors(samples):
 def train_with_torch():
     import torch
     torch.set_num_threads(1)
-    loader = torch.utils.data.DataLoader(Samples(range(batches * 24)), batch_size=24, num_workers=2, collate_fn=collate_tensors)
+    loader = torch.utils.data.DataLoader(Samples(range(batches * 24)), batch_size=24, num_workers=2,
+        collate_fn=collate_tensors)
     model = torch.nn.Linear(24, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-6)
     for batch in loader:
@@ -120,7 +121,8 @@ def train_with_torch():
 
 
 def register_kernel(cuda):
-    """What nvcc's start-up code does, for a kernel that the simulated device runs: getpid(), which takes no arguments."""
+    """What nvcc's start-up code does, for a kernel that the simulated device runs: getpid(), which takes no
+    arguments."""
     run = ctypes.cast(ctypes.CDLL(None).getpid, ctypes.c_void_p).value
     kernels = (ctypes.c_uint64 * 12)(ctypes.addressof(kernel_name), run)
     image = struct.pack("16sQQ", b"simgpu-kernels1", 1, ctypes.addressof(kernels))

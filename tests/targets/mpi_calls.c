@@ -26,8 +26,8 @@ int main(int argc, char **argv)
 		MPI_Isend(values, 8, MPI_INT, next, 42, MPI_COMM_WORLD, &requests[1]);
 		MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
 		MPI_Bcast(values, 2, row, 0, MPI_COMM_WORLD);
-		MPI_Gather(rank ? values : MPI_IN_PLACE, 1, rank ? MPI_DOUBLE : MPI_DATATYPE_NULL, sums, 1, MPI_DOUBLE, 0,
-			   MPI_COMM_WORLD);
+		MPI_Gather(rank ? values : MPI_IN_PLACE, 1, rank ? MPI_DOUBLE : MPI_DATATYPE_NULL, sums, 1, MPI_DOUBLE,
+			   0, MPI_COMM_WORLD);
 		MPI_Barrier(MPI_COMM_WORLD);
 	}
 	MPI_Type_free(&row);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that a handler's return never restarts (signal(7)), over and over, with work before each so that a sample comes near it:
- * none may end early. Prints how many did, and how many rounds there were. never_restarted [SECONDS] */
+/* Calls that a handler's return never restarts (signal(7)), over and over, with work before each so that a sample
+ * comes near it: none may end early. Prints how many did, and how many rounds there were. never_restarted [SECONDS] */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

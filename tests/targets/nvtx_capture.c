@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranges for -c nvtx and --nvtx-domain-include. Every mark says where it stands: `in` inside of a range "step" of some kind,
- * `out` outside of all. 77: built without NVTX's headers. */
+/* Ranges for -c nvtx and --nvtx-domain-include. Every mark says where it stands: `in` inside of a range "step" of
+ * some kind, `out` outside of all. 77: built without NVTX's headers. */
 #if __has_include(<nvtx3/nvToolsExt.h>)
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
@@ -30,8 +30,10 @@ static void *end_it(void *unused)
 
 static void each_form(void)
 {
-	nvtxEventAttributes_t registered = attributes(NVTX_MESSAGE_TYPE_REGISTERED, nvtxDomainRegisterStringA(domain, "step"));
-	nvtxEventAttributes_t wide = attributes(NVTX_MESSAGE_TYPE_UNICODE, L"step"), at = attributes(NVTX_MESSAGE_TYPE_ASCII, "a@b");
+	nvtxEventAttributes_t registered =
+	    attributes(NVTX_MESSAGE_TYPE_REGISTERED, nvtxDomainRegisterStringA(domain, "step"));
+	nvtxEventAttributes_t wide = attributes(NVTX_MESSAGE_TYPE_UNICODE, L"step"),
+			      at = attributes(NVTX_MESSAGE_TYPE_ASCII, "a@b");
 	pthread_t thread;
 
 	nvtxMarkA("out 1");

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Payloads of every kind, counters, categories and names of resources. 1 and a line on stderr if NVTX gives back what it should not.
+/* Payloads of every kind, counters, categories and names of resources. 1 and a line on stderr if NVTX gives back
+ * what it should not.
  * 77: built without the headers of CUDA and of NVTX's extensions. */
-#if __has_include(<nvtx3/nvToolsExtPayload.h>) && __has_include(<nvtx3/nvToolsExtCounters.h>) && __has_include(<cuda_runtime_api.h>)
+#if __has_include(                                                                                                     \
+    <nvtx3/nvToolsExtPayload.h>) && __has_include(<nvtx3/nvToolsExtCounters.h>) && __has_include(<cuda_runtime_api.h>)
 #include <math.h>
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtCounters.h>
@@ -56,31 +58,41 @@ static uint64_t enum_register(const char *name, const nvtxPayloadEnum_t *entries
 	return nvtxPayloadEnumRegister(domain, &a);
 }
 
-static uint64_t schema_register(const char *name, uint64_t type, const nvtxPayloadSchemaEntry_t *entries, size_t count, size_t size, uint64_t id)
+static uint64_t schema_register(const char *name, uint64_t type, const nvtxPayloadSchemaEntry_t *entries, size_t count,
+				size_t size, uint64_t id)
 {
 	nvtxPayloadSchemaAttr_t a = {
-		.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE |
-			     NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES |
-			     NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE | (id ? NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID : 0),
-		.name = name, .type = type, .entries = entries, .numEntries = count, .payloadStaticSize = size, .schemaId = id};
+	    .fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE |
+			 NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES |
+			 NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE |
+			 (id ? NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_SCHEMA_ID : 0),
+	    .name = name,
+	    .type = type,
+	    .entries = entries,
+	    .numEntries = count,
+	    .payloadStaticSize = size,
+	    .schemaId = id};
 
 	return nvtxPayloadSchemaRegister(domain, &a);
 }
 
 static void register_all(void)
 {
-	static const nvtxPayloadEnum_t kinds[] = {{"SEND", 1, 0}, {"RECEIVE", 2, 0}}, bits[] = {{"EAGER", 1, 1}, {"PINNED", 4, 1}};
-	static const nvtxPayloadSchemaEntry_t point[] = {{0, NVTX_PAYLOAD_ENTRY_TYPE_INT16, "x"}, {0, NVTX_PAYLOAD_ENTRY_TYPE_INT16, "y"}};
+	static const nvtxPayloadEnum_t kinds[] = {{"SEND", 1, 0}, {"RECEIVE", 2, 0}},
+				       bits[] = {{"EAGER", 1, 1}, {"PINNED", 4, 1}};
+	static const nvtxPayloadSchemaEntry_t point[] = {{0, NVTX_PAYLOAD_ENTRY_TYPE_INT16, "x"},
+							 {0, NVTX_PAYLOAD_ENTRY_TYPE_INT16, "y"}};
 	nvtxPayloadSchemaEntry_t message[] = {
-		{0, 0, "kind"},
-		{0, NVTX_PAYLOAD_ENTRY_TYPE_UINT64, "bytes"},
-		{0, NVTX_PAYLOAD_ENTRY_TYPE_FLOAT, "ratio"},
-		{NVTX_PAYLOAD_ENTRY_FLAG_POINTER | NVTX_PAYLOAD_ENTRY_FLAG_DEEP_COPY, NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, "peer"},
-		{NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE, NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE, "phase"},
-		{0, 0, "flags"},
-		{NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE, NVTX_PAYLOAD_ENTRY_TYPE_INT32, "dims", NULL, 3},
-		{0, SHAPE_ID, "at"},
-		{0, NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, "tag", NULL, 6},
+	    {0, 0, "kind"},
+	    {0, NVTX_PAYLOAD_ENTRY_TYPE_UINT64, "bytes"},
+	    {0, NVTX_PAYLOAD_ENTRY_TYPE_FLOAT, "ratio"},
+	    {NVTX_PAYLOAD_ENTRY_FLAG_POINTER | NVTX_PAYLOAD_ENTRY_FLAG_DEEP_COPY, NVTX_PAYLOAD_ENTRY_TYPE_CSTRING,
+	     "peer"},
+	    {NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE, NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE, "phase"},
+	    {0, 0, "flags"},
+	    {NVTX_PAYLOAD_ENTRY_FLAG_ARRAY_FIXED_SIZE, NVTX_PAYLOAD_ENTRY_TYPE_INT32, "dims", NULL, 3},
+	    {0, SHAPE_ID, "at"},
+	    {0, NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, "tag", NULL, 6},
 	};
 	static const nvtxPayloadSchemaEntry_t list[] = {
 		{0, NVTX_PAYLOAD_ENTRY_TYPE_UINT32, "count"},
@@ -91,26 +103,34 @@ static void register_all(void)
 	kind_enum = enum_register("kind", kinds, 2, 1);
 	flag_enum = enum_register("flags", bits, 2, 4);
 	CHECK(kind_enum && flag_enum && kind_enum != flag_enum);
-	CHECK(schema_register("point", NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, point, 2, sizeof(struct point), SHAPE_ID) == SHAPE_ID);
+	CHECK(schema_register("point", NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, point, 2, sizeof(struct point), SHAPE_ID) ==
+	      SHAPE_ID);
 	message[0].type = kind_enum;
 	message[5].type = flag_enum;
-	message_schema = schema_register("message", NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, message, 9, sizeof(struct message), 0);
+	message_schema =
+	    schema_register("message", NVTX_PAYLOAD_SCHEMA_TYPE_STATIC, message, 9, sizeof(struct message), 0);
 	list_schema = schema_register("list", NVTX_PAYLOAD_SCHEMA_TYPE_DYNAMIC, list, 3, 0, 0);
 	CHECK(message_schema && list_schema && message_schema != list_schema);
 }
 
 static void payloads(void)
 {
-	struct message m = {2, 1ull << 40, 0.5f, "node \"seven\"", nvtxDomainRegisterStringA(domain, "exchange"), 5, {3, -4, 5}, {-1, 2}, "tagged"};
+	struct message m = {2, 1ull << 40, 0.5f,    "node \"seven\"", nvtxDomainRegisterStringA(domain, "exchange"),
+			    5, {3, -4, 5}, {-1, 2}, "tagged"};
 	struct {
 		uint32_t count, unused;
 		double values[2];
 		int8_t last;
 	} list = {2, 0, {1.5, -0.25}, -9};
 	uint64_t raw = 0x1122;
-	nvtxPayloadData_t data[] = {{message_schema, sizeof(m), &m}}, end = {NVTX_PAYLOAD_ENTRY_TYPE_UINT64, sizeof(raw), &raw};
+	nvtxPayloadData_t data[] = {{message_schema, sizeof(m), &m}},
+			  end = {NVTX_PAYLOAD_ENTRY_TYPE_UINT64, sizeof(raw), &raw};
 	nvtxPayloadData_t several[] = {{list_schema, 25, &list}, {NVTX_TYPE_PAYLOAD_SCHEMA_RAW, 2, &raw}};
-	nvtxEventAttributes_t a = {.version = NVTX_VERSION, .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE, .category = 7, .colorType = NVTX_COLOR_ARGB, .color = 0xff102030};
+	nvtxEventAttributes_t a = {.version = NVTX_VERSION,
+				   .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+				   .category = 7,
+				   .colorType = NVTX_COLOR_ARGB,
+				   .color = 0xff102030};
 	nvtxRangeId_t id;
 
 	a.messageType = NVTX_MESSAGE_TYPE_ASCII;
@@ -133,8 +153,11 @@ static void payloads(void)
 /* A union whose members are a handle and a number; here it is the number, and must not be followed. */
 static void unions(void)
 {
-	static const nvtxPayloadSchemaEntry_t either[] = {{0, NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE, "text"}, {0, NVTX_PAYLOAD_ENTRY_TYPE_INT64, "number"}};
-	nvtxPayloadSchemaEntry_t message[] = {{NVTX_PAYLOAD_ENTRY_FLAG_HIDE, NVTX_PAYLOAD_ENTRY_TYPE_UINT64, "which"}, {0, 0, "either", NULL, 0}};
+	static const nvtxPayloadSchemaEntry_t either[] = {
+	    {0, NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE, "text"},
+	    {0, NVTX_PAYLOAD_ENTRY_TYPE_INT64, "number"}};
+	nvtxPayloadSchemaEntry_t message[] = {{NVTX_PAYLOAD_ENTRY_FLAG_HIDE, NVTX_PAYLOAD_ENTRY_TYPE_UINT64, "which"},
+					      {0, 0, "either", NULL, 0}};
 	struct {
 		uint64_t which;
 		int64_t number;
@@ -154,9 +177,16 @@ static void plain_payloads(void)
 	static const struct {
 		int32_t type;
 		uint64_t bits;
-	} each[] = {{NVTX_PAYLOAD_TYPE_UNSIGNED_INT64, 0xfedcba9876543210}, {NVTX_PAYLOAD_TYPE_INT64, (uint64_t)-5}, {NVTX_PAYLOAD_TYPE_DOUBLE, 0x3ff8000000000000},
-		    {NVTX_PAYLOAD_TYPE_UNSIGNED_INT32, 0xfffffffe}, {NVTX_PAYLOAD_TYPE_INT32, 0xfffffff9}, {NVTX_PAYLOAD_TYPE_FLOAT, 0x3fa00000}};
-	nvtxEventAttributes_t a = {.version = NVTX_VERSION, .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE, .messageType = NVTX_MESSAGE_TYPE_ASCII, .message.ascii = "plain"};
+	} each[] = {{NVTX_PAYLOAD_TYPE_UNSIGNED_INT64, 0xfedcba9876543210},
+		    {NVTX_PAYLOAD_TYPE_INT64, (uint64_t)-5},
+		    {NVTX_PAYLOAD_TYPE_DOUBLE, 0x3ff8000000000000},
+		    {NVTX_PAYLOAD_TYPE_UNSIGNED_INT32, 0xfffffffe},
+		    {NVTX_PAYLOAD_TYPE_INT32, 0xfffffff9},
+		    {NVTX_PAYLOAD_TYPE_FLOAT, 0x3fa00000}};
+	nvtxEventAttributes_t a = {.version = NVTX_VERSION,
+				   .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+				   .messageType = NVTX_MESSAGE_TYPE_ASCII,
+				   .message.ascii = "plain"};
 
 	for (size_t i = 0; i < 6; i++) {
 		a.payloadType = each[i].type;
@@ -167,8 +197,12 @@ static void plain_payloads(void)
 
 static void counters(void)
 {
-	nvtxSemanticsCounter_t unit = {.header = {sizeof(unit), NVTX_SEMANTIC_ID_COUNTERS_V1, NVTX_COUNTER_SEMANTIC_VERSION, NULL}, .unit = "MB"};
-	nvtxCounterAttr_t a = {.structSize = sizeof(a), .schemaId = NVTX_PAYLOAD_ENTRY_TYPE_INT64, .name = "queue", .semantics = &unit.header};
+	nvtxSemanticsCounter_t unit = {
+	    .header = {sizeof(unit), NVTX_SEMANTIC_ID_COUNTERS_V1, NVTX_COUNTER_SEMANTIC_VERSION, NULL}, .unit = "MB"};
+	nvtxCounterAttr_t a = {.structSize = sizeof(a),
+			       .schemaId = NVTX_PAYLOAD_ENTRY_TYPE_INT64,
+			       .name = "queue",
+			       .semantics = &unit.header};
 	nvtxCounterAttr_t g = {.structSize = sizeof(g), .schemaId = SHAPE_ID, .name = "position"};
 	uint64_t queue = nvtxCounterRegister(domain, &a), position = nvtxCounterRegister(domain, &g);
 	struct point p = {11, -12};
@@ -190,7 +224,8 @@ static void not_recorded(void)
 	nvtxEventSubmit(domain, &data, 1);
 	nvtxEventSubmit(domain, &data, 1);
 	nvtxEventBatchSubmit(domain, &(nvtxEventBatch_t){.eventSchemaId = message_schema});
-	CHECK(nvtxTimeDomainRegister(domain, &(nvtxTimeDomainAttr_t){.timestampTypeId = NVTX_TIMESTAMP_TYPE_CPU_TSC}) == 0);
+	CHECK(nvtxTimeDomainRegister(domain, &(nvtxTimeDomainAttr_t){.timestampTypeId = NVTX_TIMESTAMP_TYPE_CPU_TSC}) ==
+	      0);
 	nvtxTimerSource(domain, 1, 0, NULL);
 	nvtxTimeSyncPoint(domain, 1, 2, 3, 4);
 	nvtxTimestampConversionFactor(domain, 1, 2, 1.5, 3, 4);
@@ -211,7 +246,9 @@ static void *worker(void *range)
 
 int main(void)
 {
-	nvtxResourceAttributes_t resource = {NVTX_VERSION, NVTX_RESOURCE_ATTRIB_STRUCT_SIZE, NVTX_RESOURCE_TYPE_GENERIC_POINTER, {.ullValue = 1}, NVTX_MESSAGE_TYPE_ASCII, {.ascii = "the lock"}};
+	nvtxResourceAttributes_t resource = {
+	    NVTX_VERSION,    NVTX_RESOURCE_ATTRIB_STRUCT_SIZE, NVTX_RESOURCE_TYPE_GENERIC_POINTER,
+	    {.ullValue = 1}, NVTX_MESSAGE_TYPE_ASCII,          {.ascii = "the lock"}};
 	nvtxResourceHandle_t handle;
 	nvtxRangeId_t range;
 	pthread_t thread;

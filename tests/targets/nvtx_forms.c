@@ -63,7 +63,8 @@ static void plain(void)
 
 static void in_domain(void)
 {
-	nvtxEventAttributes_t a = attributes(NVTX_MESSAGE_TYPE_REGISTERED, registered), w = attributes(NVTX_MESSAGE_TYPE_UNICODE, L"wide in domain");
+	nvtxEventAttributes_t a = attributes(NVTX_MESSAGE_TYPE_REGISTERED, registered),
+			      w = attributes(NVTX_MESSAGE_TYPE_UNICODE, L"wide in domain");
 	nvtxRangeId_t id;
 
 	a.category = 7;

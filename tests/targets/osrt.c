@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* osrt ROUNDS: each call of the OS runtime that a profiler knows, ROUNDS times, in a working directory that it may fill. Prints a
- * checksum of what the calls returned, which does not depend on who watches. */
+/* osrt ROUNDS: each call of the OS runtime that a profiler knows, ROUNDS times, in a working directory that it may
+ * fill. Prints a checksum of what the calls returned, which does not depend on who watches. */
 #include <aio.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For ctypes: a handler in C that comes every millisecond, wherever the interpreter is, and makes a call that is recorded. */
+/* For ctypes: a handler in C that comes every millisecond, wherever the interpreter is, and makes a call that is
+ * recorded. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/time.h>

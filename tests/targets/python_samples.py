@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# python_samples.py busy SECONDS: runs, in the main thread and another, functions that call each other in known ways only.
+# python_samples.py busy SECONDS: runs, in the main thread and another, functions that call each other in known ways
+# only.
 import sys
 import threading
 import time

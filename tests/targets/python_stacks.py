@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sleeps in shapes of many kinds, and prints what Python itself says of each stack: "function (file:line) <- ...", from the outermost
-# caller of interest inwards to the sleep.
+# Sleeps in shapes of many kinds, and prints what Python itself says of each stack: "function (file:line) <- ...", from
+# the outermost caller of interest inwards to the sleep.
 import asyncio
 import ctypes
 import sys

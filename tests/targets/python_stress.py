@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# All at once: 32 threads that compute, call the system, launch on the simulated device of STRESS_CUDART and run code that comes and goes,
-# signals, forks, and the interpreter's end while half of the threads are still running. Prints what it has computed.
+# All at once: 32 threads that compute, call the system, launch on the simulated device of STRESS_CUDART and run code
+# that comes and goes, signals, forks, and the interpreter's end while half of the threads are still running. Prints
+# what it has computed.
 import ctypes
 import os
 import signal
@@ -43,7 +44,8 @@ class Device:
     def __init__(self, path):
         self.cuda = ctypes.CDLL(path)
         self.cuda.cudaMemcpy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-        self.cuda.cudaLaunchKernel.argtypes = [ctypes.c_void_p, lines_job.Dim3, lines_job.Dim3, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
+        self.cuda.cudaLaunchKernel.argtypes = [ctypes.c_void_p, lines_job.Dim3, lines_job.Dim3, ctypes.c_void_p,
+            ctypes.c_size_t, ctypes.c_void_p]
         self.kernel, self.keep = lines_job.register_kernel(self.cuda)
         self.items = ctypes.c_void_p()
         assert self.cuda.cudaMalloc(ctypes.byref(self.items), ctypes.c_size_t(4096)) == 0
@@ -51,7 +53,8 @@ class Device:
     def work(self, i):
         host = ctypes.create_string_buffer(4096)
         status = self.cuda.cudaMemcpy(self.items, host, 4096, 1)
-        status += self.cuda.cudaLaunchKernel(self.kernel, lines_job.Dim3(1, 1, 1), lines_job.Dim3(32, 1, 1), None, 0, None)
+        status += self.cuda.cudaLaunchKernel(self.kernel, lines_job.Dim3(1, 1, 1), lines_job.Dim3(32, 1, 1), None, 0,
+            None)
         return status + self.cuda.cudaDeviceSynchronize()
 
 
@@ -78,7 +81,8 @@ def main():
     signals, next_alarm = [], 0.002
 
     def on_alarm(*_):
-        # One at a time: on a busy machine they would come faster than they are done with, each in the midst of the one before.
+        # One at a time: on a busy machine they would come faster than they are done with, each in the midst of the one
+        # before.
         signals.append(compute(1))
         signal.setitimer(signal.ITIMER_REAL, next_alarm)
 
@@ -97,7 +101,8 @@ def main():
         assert subprocess.call(["true"]) == 0
         assert os.waitpid(child, 0)[1] == 7 << 8
     [t.join() for t in threads]
-    # CPython says so ("ignored due to race condition") if the handler goes while an alarm is on its way to it: it stays.
+    # CPython says so ("ignored due to race condition") if the handler goes while an alarm is on its way to it: it
+    # stays.
     next_alarm = 0
     signal.setitimer(signal.ITIMER_REAL, 0)
     print(sorted(results), len(signals) > 0, flush=True)

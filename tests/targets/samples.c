@@ -202,7 +202,8 @@ static void profiled(void)
 	shares(0.5);
 	memset(&often, 0, sizeof(often));
 	setitimer(ITIMER_PROF, &often, NULL);
-	/* This timer counts whole ticks, of 1 to 10 ms, so a busy machine makes more of them or fewer; one of ours would be seen as foreign. */
+	/* This timer counts whole ticks, of 1 to 10 ms, so a busy machine makes more of them or fewer; one of ours
+	 * would be seen as foreign. */
 	printf("SIGPROF: %s, %d foreign\n", seen > 5 && seen <= 300 ? "some" : "wrong", (int)foreign);
 }
 
@@ -291,8 +292,9 @@ static long some_polls(void)
 	return (end.tv_sec - start.tv_sec) * 1000000 + (end.tv_nsec - start.tv_nsec) / 1000;
 }
 
-/* A handler without SA_RESTART ends a read; one with it never does. The signal comes when the read waits, as a rule: if it comes just before,
- * the next one ends it, which is a matter of chance. Where reads were restarted it would always be the next one. */
+/* A handler without SA_RESTART ends a read; one with it never does. The signal comes when the read waits, as a rule:
+ * if it comes just before, the next one ends it, which is a matter of chance. Where reads were restarted it would
+ * always be the next one. */
 static void ended(bool restarts)
 {
 	struct sigaction action = {.sa_handler = count_one, .sa_flags = restarts ? SA_RESTART : 0};
@@ -323,7 +325,8 @@ static void ended(bool restarts)
 	} while (now.tv_sec < start.tv_sec + 3);
 	memset(&once, 0, sizeof(once));
 	setitimer(ITIMER_REAL, &once, NULL);
-	printf("%s: %d wrong, by the next signal %s\n", restarts ? "restarted" : "ended", wrong, late * 20 > waits ? "often" : "hardly ever");
+	printf("%s: %d wrong, by the next signal %s\n", restarts ? "restarted" : "ended", wrong,
+	       late * 20 > waits ? "often" : "hardly ever");
 }
 
 /* ---- odd places ---- */

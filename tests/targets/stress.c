@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stress ROUNDS: 32 threads work on files, pipes, sockets, streams and locks; a timer's handler comes in between and makes calls of
- * its own; the main thread forks, spawns and cancels meanwhile. Prints what was done, which is the same each time; exits while
- * some threads still run. */
+/* stress ROUNDS: 32 threads work on files, pipes, sockets, streams and locks; a timer's handler comes in between and
+ * makes calls of its own; the main thread forks, spawns and cancels meanwhile. Prints what was done, which is the
+ * same each time; exits while some threads still run. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -139,7 +139,8 @@ static void child(int round)
 	sem_init(&semaphore, 0, 0);
 	for (int i = 0; i < 3; i++)
 		work_once(100 + round, i);
-	expect(!pthread_create(&thread, NULL, wait_for_ever, NULL) && !pthread_cancel(thread) && !pthread_join(thread, NULL));
+	expect(!pthread_create(&thread, NULL, wait_for_ever, NULL) && !pthread_cancel(thread) &&
+	       !pthread_join(thread, NULL));
 	if (round % 3 == 0)
 		kill(getpid(), SIGKILL);
 	if (round % 3 == 1)
@@ -159,12 +160,14 @@ static void make_children(int round)
 		child(round);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	expect(round % 3 == 0 ? WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL : WIFEXITED(status) && WEXITSTATUS(status) == 7);
+	expect(round % 3 == 0 ? WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL
+			      : WIFEXITED(status) && WEXITSTATUS(status) == 7);
 	expect(posix_spawn(&pid, "/bin/true", NULL, NULL, arguments, environ) == 0);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	expect(status == 0);
-	expect(!pthread_create(&thread, NULL, wait_for_ever, NULL) && !pthread_cancel(thread) && !pthread_join(thread, NULL));
+	expect(!pthread_create(&thread, NULL, wait_for_ever, NULL) && !pthread_cancel(thread) &&
+	       !pthread_join(thread, NULL));
 }
 
 int main(int argc, char **argv)

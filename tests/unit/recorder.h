@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The recorder within a test: a directory for its capture, an environment that asks for one, and what it has written so far. */
+/* The recorder within a test: a directory for its capture, an environment that asks for one, and what it has written
+ * so far. */
 #ifndef PILLION_TEST_RECORDER_H
 #define PILLION_TEST_RECORDER_H
 
@@ -12,20 +13,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/record/event.h"
+#include "preload/hook/call.h"
 #include "runtime/record/file.h"
+#include "runtime/recorder.h"
 
 /* The hook table of a test. */
 #define RECORDER_FUNCTIONS(...)                                                                                        \
-	static const struct file_function recorder_functions[] = {__VA_ARGS__};                                        \
+	static const struct function_name recorder_functions[] = {__VA_ARGS__};                                        \
 	enum { RECORDER_FUNCTION_COUNT = sizeof(recorder_functions) / sizeof(*recorder_functions) };                   \
-	const struct file_function *const file_functions = recorder_functions;                                         \
-	const uint32_t file_function_count = RECORDER_FUNCTION_COUNT, file_counter_count = RECORDER_FUNCTION_COUNT
+	bool hook_attach(struct thread *t)                                                                             \
+	{                                                                                                              \
+		static const struct function_table table = {recorder_functions, RECORDER_FUNCTION_COUNT,               \
+							    RECORDER_FUNCTION_COUNT};                                  \
+                                                                                                                       \
+		return recorder_attach(t, &table);                                                                     \
+	}                                                                                                              \
+	_Static_assert(RECORDER_FUNCTION_COUNT, "a test's table has a function")
 
 static char recorder_directory[] = "/tmp/pillion-unit.XXXXXX/c";
 
 /* The capture begins with the first event; what else of the environment it shall find is set before that. */
-static inline bool recorder_begin(void)
+static inline bool recording_begin(void)
 {
 	char *slash = strrchr(recorder_directory, '/');
 
@@ -38,7 +46,7 @@ static inline bool recorder_begin(void)
 	return true;
 }
 
-static inline bool recorder_end(void)
+static inline bool recording_end(void)
 {
 	char command[64];
 
@@ -48,11 +56,12 @@ static inline bool recorder_end(void)
 }
 
 /* Calls visit with each window of slots that a trace file has by now: however often threads have changed theirs. */
-static inline bool recorder_each_window(const char *path, void (*visit)(const struct tf_window *w, void *context), void *context)
+static inline bool recording_each_window(const char *path, void (*visit)(const struct tf_window *w, void *context), void *context)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
-	char *bytes = fd < 0 || fstat(fd, &st) ? MAP_FAILED : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	char *bytes =
+	    fd < 0 || fstat(fd, &st) ? MAP_FAILED : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
 
 	if (fd >= 0)
 		close(fd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of calls whose ids CUPTI records, beside the ids of NVIDIA's headers: those of the build's toolkit, and of the
- * directories in PILLION_CUPTI_HEADERS, separated by colons. */
+/* The list of calls whose ids CUPTI records, beside the ids of NVIDIA's headers: those of the build's toolkit, and of
+ * the directories in PILLION_CUPTI_HEADERS, separated by colons. */
 #include <criterion/criterion.h>
 #include <regex.h>
 #include <stdio.h>
@@ -35,7 +35,8 @@ struct row {
 };
 
 #define ROWS(first, first_id, last, last_id) {#first, first_id}, {#last, last_id},
-static const struct row runtime_rows[] = {CUPTI_RUNTIME_CALLS(ROWS) {0}}, driver_rows[] = {CUPTI_DRIVER_CALLS(ROWS) {0}};
+static const struct row runtime_rows[] = {CUPTI_RUNTIME_CALLS(ROWS) {0}},
+	driver_rows[] = {CUPTI_DRIVER_CALLS(ROWS) {0}};
 
 /* What cupti_calls.c calls, and this test does not. */
 struct cupti_api cupti_api;
@@ -78,7 +79,8 @@ static void check_id(const char *path, const struct row *rows, const char *name,
 	if (is(&reserved, name))
 		return;
 	if (is_listed)
-		cr_expect(is(&work, name) && !is_excluded(name), "%s: %s (%u) is listed, and is not to be", path, name, id);
+		cr_expect(is(&work, name) && !is_excluded(name), "%s: %s (%u) is listed, and is not to be", path,
+			  name, id);
 	else
 		cr_expect(!is(&work, name) || is_excluded(name), "%s: %s (%u) is not listed", path, name, id);
 }
@@ -90,7 +92,8 @@ static void check_header(const char *directory, const char *layer, const struct 
 	FILE *file;
 
 	snprintf(path, sizeof(path), "%s/cupti_%s_cbid.h", directory, layer);
-	snprintf(wanted, sizeof(wanted), " CUPTI_%s_TRACE_CBID_%%127s = %%u", rows == driver_rows ? "DRIVER" : "RUNTIME");
+	snprintf(wanted, sizeof(wanted), " CUPTI_%s_TRACE_CBID_%%127s = %%u",
+		 rows == driver_rows ? "DRIVER" : "RUNTIME");
 	file = fopen(path, "r");
 	cr_assert_not_null(file, "%s", path);
 	while (fgets(line, sizeof(line), file)) {

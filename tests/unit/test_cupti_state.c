@@ -3,9 +3,6 @@
 #include <criterion/criterion.h>
 
 #include "runtime/device/cupti_state.h"
-#include "recorder.h"
-
-RECORDER_FUNCTIONS({"cudaLaunchKernel", TF_GROUP_CUDA});
 
 static void begin(void)
 {
@@ -67,7 +64,8 @@ Test(cupti_state, a_forked_child_of_an_image_with_cupti_is_off)
 	process.generation = 2;
 	cr_expect(!cupti_is_open());
 	cr_expect_eq(cupti_phase(), CUPTI_OFF);
-	cr_expect(!cupti_phase_has(CUPTI_SETTLED) && !cupti_phase_has(CUPTI_RECORDS), "until it is settled in the child");
+	cr_expect(!cupti_phase_has(CUPTI_SETTLED) && !cupti_phase_has(CUPTI_RECORDS),
+		  "until it is settled in the child");
 	cupti_set_phase(CUPTI_OFF);
 	cr_expect(cupti_phase_has(CUPTI_SETTLED));
 }

@@ -17,13 +17,13 @@ RECORDER_FUNCTIONS({"alpha", TF_GROUP_OSRT});
 
 static void start(void)
 {
-	cr_assert(recorder_begin());
-	cr_assert(event_enter());
+	cr_assert(recording_begin());
+	cr_assert(hook_attached());
 }
 
 static void clean(void)
 {
-	cr_assert(recorder_end());
+	cr_assert(recording_end());
 }
 
 TestSuite(descriptor_tell, .init = start, .fini = clean);
@@ -43,7 +43,8 @@ static const char *told(void)
 		unsigned length, done = 0;
 
 		memcpy(&slot, bytes + at, 8);
-		if (tf_kind(slot) != TF_BLOB || tf_blob_kind(slot) != TF_BLOB_DESCRIPTOR || tf_blob_id(slot) != process.descriptor_texts)
+		if (tf_kind(slot) != TF_BLOB || tf_blob_kind(slot) != TF_BLOB_DESCRIPTOR ||
+		    tf_blob_id(slot) != process.descriptor_texts)
 			continue;
 		length = tf_blob_length(slot);
 		for (size_t i = at + 8; done < length && i + 8 <= size && (bytes[i] & 31) == TF_DATA; i += 8)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every report in some format, of the example capture, of the job (.job) or of messages (.mpi), against tests/golden/REPORT.FORMAT. Where PILLION_GOLDEN names a
- * directory they are taken from there; with PILLION_GOLDEN_UPDATE set they are written instead. */
+/* Every report in some format, of the example capture, of the job (.job) or of messages (.mpi), against
+ * tests/golden/REPORT.FORMAT. Where PILLION_GOLDEN names a directory they are taken from there; with
+ * PILLION_GOLDEN_UPDATE set they are written instead. */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 #include <libgen.h>
@@ -46,6 +47,7 @@ ParameterizedTestParameters(golden, report_is_as_it_was)
 		{"nvtx_startend_sum", FORMAT_CSV, BY_NOTHING, ""},
 		{"processes", FORMAT_CSV, BY_NOTHING, ""},
 		{"processes", FORMAT_TABLE, BY_NOTHING, ""},
+		{"jobs", FORMAT_CSV, BY_NOTHING, ""},
 		{"ledger", FORMAT_CSV, BY_NOTHING, ""},
 		{"stacks_sum", FORMAT_CSV, BY_NOTHING, ""},
 		{"lines", FORMAT_CSV, BY_NOTHING, ""},

@@ -149,18 +149,20 @@ static int fake_elapsed(float *ret_ms, void *start, void *end)
 
 static void setup(void)
 {
-	cr_assert(recorder_begin());
-	cr_assert(event_enter());
-	event_pool_api = (struct event_pool_api){fake_is_capturing, fake_stream_context, fake_stream_id,	 fake_context_id, fake_current,
-				     fake_push,		fake_pop,	     fake_device,	 fake_device_name, fake_primary_state,
-				     fake_exchange_mode, fake_stream_create, fake_create,	 fake_record,	  fake_query,
-				     fake_elapsed};
+	cr_assert(recording_begin());
+	cr_assert(hook_attached());
+	event_pool_api = (struct event_pool_api){
+		fake_is_capturing, fake_stream_context, fake_stream_id, fake_context_id,
+		fake_current,	   fake_push,		fake_pop,	fake_device,
+		fake_device_name,  fake_primary_state,	fake_exchange_mode, fake_stream_create,
+		fake_create,	   fake_record,		fake_query,	fake_elapsed,
+	};
 	event_timing_on = process.generation;
 }
 
 static void clean(void)
 {
-	cr_assert(recorder_end());
+	cr_assert(recording_end());
 }
 
 TestSuite(event_timing, .init = setup, .fini = clean);

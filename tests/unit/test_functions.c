@@ -7,7 +7,8 @@
 
 #include "runtime/common/functions.h"
 
-/* All functions of `json` as "domain|module|name|color\n", or the error. In memory of the exact size, for AddressSanitizer. */
+/* All functions of `json` as "domain|module|name|color\n", or the error. In memory of the exact size, for
+ * AddressSanitizer. */
 static const char *all_of(const char *json)
 {
 	static char text[4096];
@@ -21,7 +22,8 @@ static const char *all_of(const char *json)
 	functions_begin(&f, bytes, size);
 	text[0] = '\0';
 	while ((rc = functions_next(&f, &e, why, sizeof(why))) > 0)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s|%s|%s|%x\n", e.domain, e.module, e.name, e.color);
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s|%s|%s|%x\n", e.domain, e.module, e.name,
+					 e.color);
 	cr_assert(rc == 0 || rc == -EINVAL);
 	if (rc)
 		snprintf(text, sizeof(text), "%s", why);
@@ -31,27 +33,31 @@ static const char *all_of(const char *json)
 
 Test(functions, are_those_of_each_module_in_order)
 {
-	cr_assert_str_eq(all_of("[{\"domain\": \"D\", \"color\": \"red\", \"module\": \"m\", \"functions\": [\"f\", \"C.g\"]},\n"
-				"{\"module\": \"n\", \"functions\": []}, {\"module\": \"o\", \"functions\": [\"h\"]}]\n"),
-			 "D|m|f|ffff0000\nD|m|C.g|ffff0000\n|o|h|0\n");
+	cr_assert_str_eq(
+	    all_of("[{\"domain\": \"D\", \"color\": \"red\", \"module\": \"m\", \"functions\": [\"f\", \"C.g\"]},\n"
+		   "{\"module\": \"n\", \"functions\": []}, {\"module\": \"o\", \"functions\": [\"h\"]}]\n"),
+	    "D|m|f|ffff0000\nD|m|C.g|ffff0000\n|o|h|0\n");
 	cr_assert_str_eq(all_of(" [ ] "), "");
 }
 
 Test(functions, keys_come_in_any_order_and_others_are_stepped_over)
 {
-	cr_assert_str_eq(all_of("[{\"functions\":[\"f\",{\"function\":\"g\",\"color\":255,\"x\":[1,{}]}],\"y\":{\"a\":[\"]}\\\"\"],\"b\":-1.5e3},"
+	cr_assert_str_eq(all_of("[{\"functions\":[\"f\",{\"function\":\"g\",\"color\":255,\"x\":[1,{}]}],\"y\":{\"a\":["
+				"\"]}\\\"\"],\"b\":-1.5e3},"
 				"\"color\":\"#010203\",\"z\":null,\"module\":\"m\"}]"),
 			 "|m|f|ff010203\n|m|g|ff0000ff\n");
 }
 
 Test(functions, names_are_unescaped)
 {
-	cr_assert_str_eq(all_of("[{\"module\":\"a\\/\\u00e9\\ud83d\\ude00\\\\\",\"functions\":[\"\\u0066\"]}]"), "|a/é😀\\|f|0\n");
+	cr_assert_str_eq(all_of("[{\"module\":\"a\\/\\u00e9\\ud83d\\ude00\\\\\",\"functions\":[\"\\u0066\"]}]"),
+			 "|a/é😀\\|f|0\n");
 }
 
 Test(functions, colors_are_names_or_numbers_and_an_unknown_one_is_none)
 {
-	cr_assert_str_eq(all_of("[{\"module\":\"m\",\"color\":\"no such\",\"functions\":[\"f\"]}, {\"module\":\"m\",\"color\":\"0x8001ff02\","
+	cr_assert_str_eq(all_of("[{\"module\":\"m\",\"color\":\"no such\",\"functions\":[\"f\"]}, "
+				"{\"module\":\"m\",\"color\":\"0x8001ff02\","
 				"\"functions\":[\"g\"]}]"),
 			 "|m|f|0\n|m|g|8001ff02\n");
 }
@@ -93,7 +99,8 @@ Test(functions, what_is_wrong_is_told_with_its_line)
 /* Each beginning of a good file, and each single byte replaced: an answer, and no byte outside is touched. */
 Test(functions, a_torn_file_is_no_harm)
 {
-	static const char good[] = "[{\"functions\":[\"f\",{\"function\":\"\\u00e9\",\"color\":7}],\"y\":[{}],\"color\":\"#fff\",\"module\":\"m\"}]";
+	static const char good[] = "[{\"functions\":[\"f\",{\"function\":\"\\u00e9\",\"color\":7}],\"y\":[{}],"
+				   "\"color\":\"#fff\",\"module\":\"m\"}]";
 	static const char strange[] = "\"\\{}[],:0x\n\x80";
 	char copy[sizeof(good)];
 

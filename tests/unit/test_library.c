@@ -2,13 +2,9 @@
 #include <criterion/criterion.h>
 
 #include "preload/library/library.h"
-#include "runtime/record/file.h"
 
-static const struct file_function none[] = {{"none", TF_GROUP_CUBLAS}};
-const struct file_function *const file_functions = none;
-const uint32_t file_function_count = 1, file_counter_count = 0;
-
-static void assert_fields(const struct tf_operation *op, unsigned int count, const uint8_t *fields, const int64_t *values)
+static void assert_fields(const struct tf_operation *op, unsigned int count, const uint8_t *fields,
+			  const int64_t *values)
 {
 	cr_assert_eq(op->count, count);
 	for (unsigned int i = 0; i < count; i++) {
@@ -19,7 +15,8 @@ static void assert_fields(const struct tf_operation *op, unsigned int count, con
 
 Test(library, an_int_has_no_upper_half_but_in_functions_of_64_bits)
 {
-	const struct library_shape shape = {2, 0, 0, {{TF_FIELD_M, LIBRARY_INT, 1, 0}, {TF_FIELD_MODE, LIBRARY_ENUM, 2, 0}}};
+	const struct library_shape shape = {
+	    2, 0, 0, {{TF_FIELD_M, LIBRARY_INT, 1, 0}, {TF_FIELD_MODE, LIBRARY_ENUM, 2, 0}}};
 	const uintptr_t words[] = {0, 0xabcd00000007, 0xabcdffffffff};
 	struct tf_operation narrow = {0}, wide = {0};
 
@@ -31,7 +28,8 @@ Test(library, an_int_has_no_upper_half_but_in_functions_of_64_bits)
 
 Test(library, tells_what_was_noted_of_a_handle_in_the_operands_role)
 {
-	const struct library_shape made = {2, LIBRARY_KEY_AT, 1, {{TF_FIELD_M, LIBRARY_WIDE, 2, 0}, {TF_FIELD_N, LIBRARY_WIDE, 3, 0}}};
+	const struct library_shape made = {
+	    2, LIBRARY_KEY_AT, 1, {{TF_FIELD_M, LIBRARY_WIDE, 2, 0}, {TF_FIELD_N, LIBRARY_WIDE, 3, 0}}};
 	const struct library_shape used = {1, 0, 0, {{TF_ROLE_B, LIBRARY_OF, 1, 0}}};
 	const uintptr_t words[] = {0, 0x1000, 5, 6}, again[] = {0, 0x1000, 8, 9};
 	struct tf_operation op = {0};
@@ -41,7 +39,8 @@ Test(library, tells_what_was_noted_of_a_handle_in_the_operands_role)
 	library_note_field(0x1000, TF_FIELD_N, 10);
 	library_note_field(0x1000, TF_FIELD_BATCH, 3);
 	library_collect(&op, &used, words, false, false);
-	assert_fields(&op, 3, (const uint8_t[]){TF_FIELD_M | TF_ROLE_B, TF_FIELD_N | TF_ROLE_B, TF_FIELD_BATCH | TF_ROLE_B},
+	assert_fields(&op, 3,
+		      (const uint8_t[]){TF_FIELD_M | TF_ROLE_B, TF_FIELD_N | TF_ROLE_B, TF_FIELD_BATCH | TF_ROLE_B},
 		      (const int64_t[]){8, 10, 3});
 }
 
@@ -64,7 +63,8 @@ Test(library, lists_of_calls_that_failed_are_not_read)
 	library_collect(&op, &shape, (const uintptr_t[]){0, 3, 1}, false, true);
 	cr_expect_eq(op.count, 0);
 	library_collect(&op, &shape, (const uintptr_t[]){0, 3, (uintptr_t)list}, false, false);
-	assert_fields(&op, 3, (const uint8_t[]){TF_FIELD_DIMENSION, TF_FIELD_DIMENSION, TF_FIELD_DIMENSION}, (const int64_t[]){4, 5, 6});
+	assert_fields(&op, 3, (const uint8_t[]){TF_FIELD_DIMENSION, TF_FIELD_DIMENSION, TF_FIELD_DIMENSION},
+		      (const int64_t[]){4, 5, 6});
 }
 
 Test(library, more_fields_than_there_is_room_for_are_left_out)

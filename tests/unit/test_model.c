@@ -70,6 +70,57 @@ Test(model, knows_the_processes_of_index_and_traces)
 	cr_assert_str_eq(model.launches[0].command, "python3 train.py");
 }
 
+/* A rank of a step that a launcher of run `run` started as process 100 + run. */
+static void rank_of_step(unsigned run, const char *job, const char *rank)
+{
+	char line[512];
+
+	snprintf(line, sizeof(line), "launch\trun=%x\tpid=90\trealtime_ns=1700000000999000000%s", run, job);
+	capture_line(directory, INDEX, line);
+	snprintf(line, sizeof(line),
+		 "process\tnonce=%x\tpid=%u\tppid=90\tstart=1100\trun=%x\tvia=start\tparent=0\trealtime_ns=1700000001000000000\t"
+		 "ticks=1000000000\tclock=1\thost=node1\tboot=" WRITER_BOOT "\texe=/bin/x\targs=x\tvars=%s",
+		 run + 1, 100 + run, run, rank);
+	capture_line(directory, INDEX, line);
+}
+
+Test(model, ranks_of_one_step_are_plain_numbers)
+{
+	rank_of_step(1, "\tkey=slurm:7:0:\tscheduler=slurm\tjob=7\tstep=0", "RANK=0");
+	rank_of_step(2, "\tkey=slurm:7:0:\tscheduler=slurm\tjob=7\tstep=0", "RANK=1");
+	rank_of_step(3, "\tscheduler=slurm\tjob=7", "");
+	open_capture(&model, directory);
+	cr_assert_str_eq(process(101)->rank, "0");
+	cr_assert_str_eq(process(102)->rank, "1");
+	cr_assert_str_eq(process(103)->rank, "");
+}
+
+Test(model, ranks_of_several_steps_have_their_step_with_them)
+{
+	rank_of_step(1, "\tkey=slurm:7:0:\tscheduler=slurm\tjob=7\tstep=0", "RANK=0");
+	rank_of_step(2, "\tkey=slurm:7:1:\tscheduler=slurm\tjob=7\tstep=1", "RANK=0");
+	rank_of_step(3, "\tkey=slurm:7:1:2\tscheduler=slurm\tjob=7\tstep=1\trestart=2", "RANK=0");
+	rank_of_step(4, "\tkey=torch:a:29500:\tscheduler=lsf\tjob=8\ttask=5", "RANK=0");
+	rank_of_step(5, "\tkey=hydra:n1:00:17", "RANK=0");
+	rank_of_step(6, "\tscheduler=slurm\tjob=7", "RANK=0");
+	rank_of_step(7, "", "RANK=0");
+	rank_of_step(8, "\tkey=slurm:7:0:\tscheduler=slurm\tjob=7\tstep=0", "RANK=1");
+	rank_of_step(9, "\tkey=slurm:9:0:\tscheduler=slurm\tjob=7\ttask=3\tstep=0", "RANK=0");
+	open_capture(&model, directory);
+	cr_assert_str_eq(process(109)->rank, "0@7[3].0");
+	cr_assert_str_eq(process(101)->rank, "0@7.0");
+	cr_assert_str_eq(process(102)->rank, "0@7.1");
+	cr_assert_str_eq(process(103)->rank, "0@7.1.restart2");
+	cr_assert_str_eq(process(104)->rank, "0@a:29500:/8[5]");
+	cr_assert_str_eq(process(105)->rank, "0@n1:00:17");
+	cr_assert_str_eq(process(106)->rank, "0@7");
+	cr_assert_str_eq(process(107)->rank, "0");
+	cr_assert_str_eq(process(108)->rank, "1@7.0");
+	model_order(&model); /* as after its clocks were aligned */
+	cr_assert_str_eq(process(103)->rank, "0@7.1.restart2");
+	cr_assert_eq(model.ranks.count, 8);
+}
+
 Test(model, believes_the_parent_on_how_a_process_ended)
 {
 	capture_example(directory);

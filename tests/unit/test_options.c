@@ -63,7 +63,8 @@ Test(options, are_a_sound_table)
 		if (row->is_recorded && row->initial) {
 			char text[256];
 
-			cr_assert(!option_print(row, &o, text, sizeof(text)) || !option_set(row, &o, text, why, sizeof(why)),
+			cr_assert(!option_print(row, &o, text, sizeof(text)) ||
+				      !option_set(row, &o, text, why, sizeof(why)),
 				  "--%s does not take what it prints: %s", row->name, why);
 		}
 	}

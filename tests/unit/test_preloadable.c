@@ -74,7 +74,8 @@ static struct program program(const char *interpreter, const char *needed)
 	return p;
 }
 
-/* Cut behind what it is to hold: ext4 waits for the disk when a file that was emptied first is closed, and there are thousands. */
+/* Cut behind what it is to hold: ext4 waits for the disk when a file that was emptied first is closed, and there are
+ * thousands. */
 static void write_file(const char *to, const void *bytes, size_t size)
 {
 	int fd = open(to, O_WRONLY | O_CREAT, 0700);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 3.14 tells its own offsets: read right from a runtime as that version documents it, and not believed where it is another one. */
+/* 3.14 tells its own offsets: read right from a runtime as that version documents it, and not believed where it is
+ * another one. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -17,8 +18,8 @@ static struct {
 		uint64_t size, previous, executable, instr_ptr, localsplus, owner, stackpointer, tlbc_index;
 	} frame;
 	struct {
-		uint64_t size, filename, name, qualname, linetable, firstlineno, argcount, localsplusnames, localspluskinds, co_code_adaptive,
-			co_tlbc;
+		uint64_t size, filename, name, qualname, linetable, firstlineno, argcount, localsplusnames,
+		    localspluskinds, co_code_adaptive, co_tlbc;
 	} code;
 	struct {
 		uint64_t size, ob_type;
@@ -79,10 +80,12 @@ Test(pystack_layout, reads_what_3_14_tells)
 
 Test(pystack_layout, does_not_believe_another_runtime)
 {
-	uint64_t *const words[] = {(uint64_t *)runtime.cookie,	   &runtime.version,	  &runtime.state.current_frame, &runtime.frame.previous,
-				   &runtime.frame.executable, &runtime.frame.instr_ptr, &runtime.frame.owner,	     &runtime.code.filename,
-				   &runtime.code.name, &runtime.code.qualname,    &runtime.code.linetable,  &runtime.code.firstlineno,	     &runtime.code.co_code_adaptive,
-				   &runtime.object.size,      &runtime.object.ob_type};
+	uint64_t *const words[] = {
+	    (uint64_t *)runtime.cookie,     &runtime.version,          &runtime.state.current_frame,
+	    &runtime.frame.previous,        &runtime.frame.executable, &runtime.frame.instr_ptr,
+	    &runtime.frame.owner,           &runtime.code.filename,    &runtime.code.name,
+	    &runtime.code.qualname,         &runtime.code.linetable,   &runtime.code.firstlineno,
+	    &runtime.code.co_code_adaptive, &runtime.object.size,      &runtime.object.ob_type};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
 		uint64_t right = *words[i];

@@ -35,9 +35,9 @@ static void start(void)
 {
 	setenv("PILLION_SAMPLE", "cpu", 1);
 	setenv("PILLION_SAMPLING_FREQUENCY", "1000", 1);
-	cr_assert(recorder_begin());
+	cr_assert(recording_begin());
 	before_ns = cpu_ns();
-	cr_assert(event_enter());
+	cr_assert(hook_attached());
 	after_ns = cpu_ns();
 	if (!sample_signal)
 		cr_skip_test("no samples on this kernel or C library");
@@ -45,7 +45,7 @@ static void start(void)
 
 static void clean(void)
 {
-	cr_assert(recorder_end());
+	cr_assert(recording_end());
 }
 
 TestSuite(sample, .init = start, .fini = clean);
@@ -80,12 +80,13 @@ static struct samples samples(void)
 {
 	struct samples sum = {0};
 
-	cr_assert(!process.header || recorder_each_window(process.path, add_samples, &sum));
+	cr_assert(!process.header || recording_each_window(process.path, add_samples, &sum));
 	return sum;
 }
 
-/* Runs until this many more have come; returns the thread's clock at a moment when the last had not. How many come in a second is the
- * kernel's tick to say, and what a hypervisor takes of it may count as run: only that none come at all is told by a limit. */
+/* Runs until this many more have come; returns the thread's clock at a moment when the last had not. How many come
+ * in a second is the kernel's tick to say, and what a hypervisor takes of it may count as run: only that none come
+ * at all is told by a limit. */
 static uint64_t burn_until_more(uint64_t count)
 {
 	uint64_t begin = cpu_ns(), wanted = samples().count + count, now = begin, known;
@@ -107,8 +108,9 @@ Test(sample, come_while_a_thread_runs_and_stand_for_all_of_its_time)
 	cr_assert_geq(us + 1, (known - after_ns) / 1000);
 }
 
-/* A timer that has run out is looked at by the kernel at its tick: what was burnt before may yet bring one sample, and there is one more
- * for each period that the thread still runs. Of those that would have come in the time that it waits there is none. */
+/* A timer that has run out is looked at by the kernel at its tick: what was burnt before may yet bring one sample,
+ * and there is one more for each period that the thread still runs. Of those that would have come in the time that
+ * it waits there is none. */
 Test(sample, do_not_come_while_it_waits)
 {
 	const struct timespec moment = {0, 300000000};
@@ -164,7 +166,7 @@ Test(sample, release_of_another_signal_is_nothing)
 
 static void *short_life(void *unused)
 {
-	event_enter();
+	hook_attached();
 	return unused;
 }
 

@@ -178,12 +178,15 @@ static void from_jit(void)
 	compare(FRAMES);
 }
 
-/* Code without call frame information calls `to`: with a frame pointer (push %rbp; mov %rsp,%rbp; sub; call *%rdi; leave; ret), or
- * without one (sub; call *%rdi; add; ret), and with a frame of another size each time, at the same address. */
+/* Code without call frame information calls `to`: with a frame pointer (push %rbp; mov %rsp,%rbp; sub; call *%rdi;
+ * leave; ret), or without one (sub; call *%rdi; add; ret), and with a frame of another size each time, at the same
+ * address. */
 static void jit(unsigned char *code, bool has_pointer, uint32_t size)
 {
-	static const unsigned char with[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x81, 0xec, 0, 0, 0, 0, 0xff, 0xd7, 0xc9, 0xc3};
-	static const unsigned char without[] = {0x48, 0x81, 0xec, 0, 0, 0, 0, 0xff, 0xd7, 0x48, 0x81, 0xc4, 0, 0, 0, 0, 0xc3};
+	static const unsigned char with[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x81, 0xec, 0,
+					     0,    0,    0,    0xff, 0xd7, 0xc9, 0xc3};
+	static const unsigned char without[] = {0x48, 0x81, 0xec, 0, 0, 0, 0, 0xff, 0xd7,
+						0x48, 0x81, 0xc4, 0, 0, 0, 0, 0xc3};
 
 	memcpy(code, has_pointer ? with : without, has_pointer ? sizeof(with) : sizeof(without));
 	size += has_pointer ? 0 : 8; /* the stack stays aligned */

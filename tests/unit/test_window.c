@@ -25,25 +25,25 @@ enum { EVENTS = 100000, THREADS = 8 };
 
 static void start(void)
 {
-	cr_assert(recorder_begin());
+	cr_assert(recording_begin());
 }
 
 static void clean(void)
 {
-	cr_assert(recorder_end());
+	cr_assert(recording_end());
 }
 
 TestSuite(window, .init = start, .fini = clean);
 
 static void record(unsigned function, uint64_t duration)
 {
-	struct event e = {0};
+	struct call e = {0};
 
-	if (!event_begin(&e, function))
+	if (!call_begin(&e, function))
 		return;
-	if (event_end(&e, function, 0)) {
+	if (call_end(&e, function, 0)) {
 		e.start = e.end - duration;
-		event_record(&e, function, UINT64_MAX, NULL, 0);
+		call_record(&e, function, UINT64_MAX, NULL, 0);
 	}
 }
 
@@ -58,7 +58,8 @@ static void *record_many(void *unused)
 /* ---- reading back ---- */
 
 struct found {
-	uint64_t calls[2], torn, strings, windows, backwards, mistimed; /* mistimed: read otherwise than the argument has it */
+	/* mistimed: read otherwise than the argument has it */
+	uint64_t calls[2], torn, strings, windows, backwards, mistimed;
 };
 
 static void read_window(const struct tf_window *w, struct found *f)
@@ -90,7 +91,8 @@ static void read_window(const struct tf_window *w, struct found *f)
 			break;
 		}
 		case TF_ARG:
-			f->mistimed += !is_torn && tf_arg_kind(*slot) == TF_ARG_VALUE && tf_arg_value(*slot) != now << 16 >> 16;
+			f->mistimed +=
+			    !is_torn && tf_arg_kind(*slot) == TF_ARG_VALUE && tf_arg_value(*slot) != now << 16 >> 16;
 			break;
 		case TF_BLOB:
 			f->strings += tf_blob_kind(*slot) == TF_BLOB_STRING;
@@ -109,7 +111,8 @@ static void read_file(const char *path, struct found *f)
 	h = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	cr_assert(h != MAP_FAILED);
 	cr_assert_eq(h->magic, TF_MAGIC);
-	for (uint64_t at = TF_PAGE + ((h->function_bytes + TF_PAGE - 1) & ~(TF_PAGE - 1u)); at < (uint64_t)st.st_size;) {
+	for (uint64_t at = TF_PAGE + ((h->function_bytes + TF_PAGE - 1) & ~(TF_PAGE - 1u));
+	     at < (uint64_t)st.st_size;) {
 		const struct tf_window *w = (const struct tf_window *)((const char *)h + at);
 
 		/* Space that the file has ahead, and nobody has taken. */
@@ -159,7 +162,7 @@ Test(window, keeps_every_event_of_many_threads)
 	struct found f;
 	int files;
 
-	cr_assert(event_enter());
+	cr_assert(hook_attached());
 	for (int i = 0; i < THREADS; i++)
 		pthread_create(&ids[i], NULL, record_many, NULL);
 	for (int i = 0; i < THREADS; i++)
@@ -181,8 +184,8 @@ static void handler(int signal)
 	handled++;
 }
 
-/* Each signal is asked for by the writer: a machine that takes long for one would not get to anything else if they came by themselves.
- * When they come is left to chance, and it goes on until some have met what they are to meet. */
+/* Each signal is asked for by the writer: a machine that takes long for one would not get to anything else if they
+ * came by themselves. When they come is left to chance, and it goes on until some have met what they are to meet. */
 Test(window, keeps_every_event_of_a_handler_that_interrupts_a_writer)
 {
 	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
@@ -192,7 +195,7 @@ Test(window, keeps_every_event_of_a_handler_that_interrupts_a_writer)
 	int files;
 
 	signal(SIGUSR1, handler);
-	cr_assert(event_enter());
+	cr_assert(hook_attached());
 	cr_assert_eq(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
 	for (unsigned i = 0; recorded < 10ull * EVENTS || inside < 20; i++) {
 		struct itimerspec once = {.it_value.tv_nsec = 1 + i * 7919 % (1000 << i % 8)};
@@ -237,7 +240,7 @@ Test(window, writes_a_text_once_however_many_threads_ask)
 	struct found f;
 	int files;
 
-	cr_assert(event_enter());
+	cr_assert(hook_attached());
 	first = event_intern(TF_BLOB_STRING, "text", 4);
 	again = event_intern(TF_BLOB_STRING, "text", 4);
 	cr_assert_neq(first, 0);
@@ -249,13 +252,13 @@ Test(window, writes_a_text_once_however_many_threads_ask)
 
 Test(window, counts_what_stays_under_the_threshold)
 {
-	struct event e = {0};
+	struct call e = {0};
 	struct found f;
 	int files;
 
 	for (int i = 0; i < 300; i++) {
-		cr_assert(event_begin(&e, 1));
-		cr_assert_not(event_end(&e, 1, UINT64_MAX));
+		cr_assert(call_begin(&e, 1));
+		cr_assert_not(call_end(&e, 1, UINT64_MAX));
 	}
 	cr_assert_eq(thread_self.page->counters[1].calls, 300);
 	f = read_back(&files);
@@ -265,22 +268,22 @@ Test(window, counts_what_stays_under_the_threshold)
 
 Test(window, shows_the_call_in_progress)
 {
-	struct event outer = {0}, inner = {0};
+	struct call outer = {0}, inner = {0};
 
-	cr_assert(event_begin(&outer, 0));
+	cr_assert(call_begin(&outer, 0));
 	cr_assert_eq(thread_self.page->current >> TF_CURRENT_SHIFT, 1);
-	cr_assert(event_begin(&inner, 1));
+	cr_assert(call_begin(&inner, 1));
 	cr_assert_eq(thread_self.page->current >> TF_CURRENT_SHIFT, 2);
-	event_end(&inner, 1, 0);
-	event_end(&outer, 0, 0);
+	call_end(&inner, 1, 0);
+	call_end(&outer, 0, 0);
 	cr_assert_eq(thread_self.page->current, 0);
 }
 
 #if defined(__x86_64__)
 /* ---- at any instruction ---- */
 
-/* The processor traps after each instruction of a writer; at one of them the handler does what a test is of. The next call has it
- * at the next instruction, until there is none left. */
+/* The processor traps after each instruction of a writer; at one of them the handler does what a test is of. The
+ * next call has it at the next instruction, until there is none left. */
 static struct {
 	long chosen, now;
 	bool is_timeless; /* what is written has no time */
@@ -289,7 +292,8 @@ static struct {
 	uint64_t stepped, acted, expected[2];
 } step;
 
-/* What comes after the act runs freely: it may take a window, for which all signals wait, and a trap then would be the end. */
+/* What comes after the act runs freely: it may take a window, for which all signals wait, and a trap then would be
+ * the end. */
 static void on_step(int signal, siginfo_t *info, void *context)
 {
 	(void)signal;
@@ -301,21 +305,25 @@ static void on_step(int signal, siginfo_t *info, void *context)
 	step.act();
 }
 
-#define STEP(flags) __asm__ volatile("lea -128(%%rsp), %%rsp\n\tpushfq\n\t" flags ", (%%rsp)\n\tpopfq\n\tlea 128(%%rsp), %%rsp" : : : "memory", "cc")
+#define STEP(flags)                                                                                                    \
+	__asm__ volatile("lea -128(%%rsp), %%rsp\n\tpushfq\n\t" flags ", (%%rsp)\n\tpopfq\n\tlea 128(%%rsp), %%rsp"    \
+			 :                                                                                             \
+			 :                                                                                             \
+			 : "memory", "cc")
 #define STEP_BEGIN() STEP("orq $0x100")
 #define STEP_END() STEP("andq $~0x100")
 
 /* A call that says when it was, with so many arguments. */
 static inline __attribute__((always_inline)) void record_time(unsigned function, unsigned count)
 {
-	struct event e = {0};
+	struct call e = {0};
 	uint64_t args[3];
 
-	if (!event_begin(&e, function) || !event_end(&e, function, 0))
+	if (!call_begin(&e, function) || !call_end(&e, function, 0))
 		return;
 	for (unsigned i = 0; i < count; i++)
 		args[i] = tf_arg(TF_ARG_VALUE, 0, e.end);
-	event_record(&e, function, UINT64_MAX, args, count);
+	call_record(&e, function, UINT64_MAX, args, count);
 }
 
 static void write_one(void)
@@ -369,7 +377,7 @@ static void step_through_all(void (*act)(void))
 	static void (*const writers[])(void) = {write_one, write_slowly, write_instant, write_text};
 	uint64_t calls = 0;
 
-	cr_assert(event_enter());
+	cr_assert(hook_attached());
 	memset(&step, 0, sizeof(step));
 	for (unsigned i = 0; i < sizeof(writers) / sizeof(*writers); i++) {
 		step.stepped = 0;
@@ -464,7 +472,7 @@ static void act_fork(void)
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		event_enter(); /* as our fork does */
+		hook_attached(); /* as our fork does */
 		record_time(1, 1);
 		return;
 	}
@@ -479,7 +487,7 @@ Test(window, goes_on_in_a_child_that_a_handler_forks_at_any_instruction)
 	struct found f;
 	int files;
 
-	cr_assert(event_enter());
+	cr_assert(hook_attached());
 	cr_assert_eq(sigaction(SIGTRAP, &action, NULL), 0);
 	step.act = act_fork;
 	do {
@@ -526,7 +534,7 @@ Test(window, lets_a_thread_end_in_a_handler_at_any_instruction)
 	pthread_t id;
 	int files;
 
-	cr_assert(event_enter());
+	cr_assert(hook_attached());
 	cr_assert_eq(sigaction(SIGTRAP, &action, NULL), 0);
 	step.act = act_end;
 	do {

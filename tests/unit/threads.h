@@ -31,7 +31,8 @@ static inline int done(void)
 	return tap_failed != 0;
 }
 
-/* Runs `run` in THREADS threads at once, each with its number from 0, and waits for them. False: not all could start. */
+/* Runs `run` in THREADS threads at once, each with its number from 0, and waits for them. False: not all could
+ * start. */
 static inline bool in_threads(void *(*run)(void *number))
 {
 	pthread_t threads[THREADS];

@@ -98,7 +98,8 @@ static void *work(void *number)
 		struct tf_work w = {.kind = TF_WORK_SET};
 		struct event_timing p;
 
-		/* Where one looks while the others go on, all slots may be pending: until that one is through, or lets us look. */
+		/* Where one looks while the others go on, all slots may be pending: until that one is through, or
+		 * lets us look. */
 		for (event_timing_begin(&p, NULL, false); !p.number; event_timing_begin(&p, NULL, false)) {
 			__atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
 			sched_yield();
@@ -115,10 +116,12 @@ int main(void)
 {
 	unsigned pending = 0, taken = 0;
 
-	ok(recorder_begin(), "a directory");
-	ok(event_enter(), "the recorder starts");
-	event_pool_api = (struct event_pool_api){fake_state, fake_context, fake_id,	    fake_id,	  fake_get,	fake_push,  fake_get,	 fake_device,
-				     fake_name,	 fake_primary, fake_mode, fake_create, fake_create, fake_record, fake_query, fake_elapsed};
+	ok(recording_begin(), "a directory");
+	ok(hook_attached(), "the recorder starts");
+	event_pool_api = (struct event_pool_api){
+		fake_state, fake_context, fake_id,   fake_id,	  fake_get,    fake_push,   fake_get,	fake_device,
+		fake_name,  fake_primary, fake_mode, fake_create, fake_create, fake_record, fake_query, fake_elapsed,
+	};
 	event_timing_on = process.generation;
 	ok(in_threads(work), "threads at work");
 	event_timing_collect(true);
@@ -126,11 +129,12 @@ int main(void)
 		pending += event_pools[0].slots[i].state == EVENT_SLOT_PENDING;
 		taken += event_pools[0].slots[i].state == EVENT_SLOT_TAKEN;
 	}
-	ok(pairs == (uint64_t)THREADS * WORK, "%llu pairs, %llu asked for again", (unsigned long long)pairs, (unsigned long long)refused);
+	ok(pairs == (uint64_t)THREADS * WORK, "%llu pairs, %llu asked for again", (unsigned long long)pairs,
+	   (unsigned long long)refused);
 	ok(created <= 2 + 1 + 2 * EVENT_SLOTS, "%llu events", (unsigned long long)created);
 	ok(!pending && !taken, "%u pending, %u taken at the end", pending, taken);
 	ok(answered >= 2 * pairs, "each was asked for its times");
 	ok(event_pools[0].state == EVENT_POOL_READY && !event_pools[1].id, "one pool");
-	ok(recorder_end(), "tidied up");
+	ok(recording_end(), "tidied up");
 	return done();
 }

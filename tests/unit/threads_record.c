@@ -18,13 +18,13 @@ static void *record(void *number)
 {
 	(void)number;
 	for (unsigned i = 0; i < CALLS; i++) {
-		struct event e;
+		struct call e;
 		uint64_t argument = tf_arg(TF_ARG_VALUE, 0, i);
 		char text[16] = "";
 
 		snprintf(text, sizeof(text), "text %u", i % TEXTS);
-		if (event_begin(&e, 0) && event_end(&e, 0, 0))
-			event_record(&e, 0, OPTION_NEVER, &argument, 1);
+		if (call_begin(&e, 0) && call_end(&e, 0, 0))
+			call_record(&e, 0, OPTION_NEVER, &argument, 1);
 		event_instant(TF_MARK, 0, event_intern(TF_BLOB_STRING, text, strlen(text)), NULL, 0);
 	}
 	return NULL;
@@ -68,14 +68,14 @@ int main(int argc, char **argv)
 	struct found f = {0};
 
 	(void)argc;
-	ok(recorder_begin(), "a directory");
-	process_set_arguments(1, argv, environ);
-	ok(event_enter(), "the recorder starts");
+	ok(recording_begin(), "a directory");
+	recorder_set_arguments(1, argv, environ);
+	ok(hook_attached(), "the recorder starts");
 	ok(in_threads(record), "threads ran");
-	ok(find_trace() && recorder_each_window(path, count_slots, &f), "a trace file is there");
+	ok(find_trace() && recording_each_window(path, count_slots, &f), "a trace file is there");
 	ok(f.calls == THREADS * CALLS, "%u calls of %d, in %u windows", f.calls, THREADS * CALLS, f.windows);
 	ok(f.marks == THREADS * CALLS, "%u marks", f.marks);
 	ok(f.texts == TEXTS, "%u texts are defined once each", f.texts);
-	ok(recorder_end(), "tidied up");
+	ok(recording_end(), "tidied up");
 	return done();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUPTI's own count of a run, to compare with: a library that the driver loads (CUDA_INJECTION64_PATH), or that LD_PRELOAD and
- * CUPTI_COUNT_NOW start. At the end it writes to the file CUPTI_COUNT "kernel:NAME count ns", "memcpy count bytes", "memset count bytes"
- * and "dropped count 0", one to a line. Nothing of it is pillion's: another way to ask the same question.
- * CUPTI_COUNT_LIBRARY names the libcupti to open, if libcupti.so.13 is not the one. */
+/* CUPTI's own count of a run, to compare with: a library that the driver loads (CUDA_INJECTION64_PATH), or that
+ * LD_PRELOAD and CUPTI_COUNT_NOW start. At the end it writes to the file CUPTI_COUNT "kernel:NAME count ns", "memcpy
+ * count bytes", "memset count bytes" and "dropped count 0", one to a line. Nothing of it is pillion's: another way
+ * to ask the same question. CUPTI_COUNT_LIBRARY names the libcupti to open, if libcupti.so.13 is not the one. */
 #include <cupti.h>
 
 #include <dlfcn.h>
@@ -93,7 +93,8 @@ static void write_all(void)
 		return;
 	for (size_t i = 0; i < row_count; i++)
 		fprintf(file, "kernel:%s %llu %llu\n", rows[i].name, rows[i].count, rows[i].ns);
-	fprintf(file, "memcpy %llu %llu\nmemset %llu %llu\ndropped %llu 0\n", copies.count, copies.bytes, sets.count, sets.bytes, dropped);
+	fprintf(file, "memcpy %llu %llu\nmemset %llu %llu\ndropped %llu 0\n", copies.count, copies.bytes, sets.count,
+		sets.bytes, dropped);
 	fclose(file);
 }
 

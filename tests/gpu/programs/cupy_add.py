@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python3 cupy_add.py N: N launches of a raw kernel of CuPy's, compiled at run time, and N of its own ufuncs. Prints how many of the first."""
+"""python3 cupy_add.py N: N launches of a raw kernel of CuPy's, compiled at run time, and N of its own ufuncs. Prints
+how many of the first."""
 import sys
 
 import cupy
 
 COUNT = 1 << 16
-SOURCE = """extern "C" __global__ void cupy_add_kernel(const float *x, float *y) { int i = blockIdx.x * blockDim.x + threadIdx.x; y[i] += x[i]; }"""
+SOURCE = """extern "C" __global__ void cupy_add_kernel(const float *x, float *y)
+{ int i = blockIdx.x * blockDim.x + threadIdx.x; y[i] += x[i]; }"""
 
 
 def main():

@@ -104,8 +104,13 @@ int main(int argc, char **argv)
 	NEED(d.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	NEED(d.cuMemAlloc(&memory, sizeof(words)));
 	for (int i = 0; i < n; i++) {
-		CUlaunchConfig config = {.gridDimX = GRID, .gridDimY = 1, .gridDimZ = 1, .blockDimX = BLOCK, .blockDimY = 1,
-					 .blockDimZ = 1, .hStream = stream};
+		CUlaunchConfig config = {.gridDimX = GRID,
+					 .gridDimY = 1,
+					 .gridDimZ = 1,
+					 .blockDimX = BLOCK,
+					 .blockDimY = 1,
+					 .blockDimZ = 1,
+					 .hStream = stream};
 
 		NEED(d.cuMemsetD8Async(memory, 0, sizeof(words), stream));
 		NEED(d.cuMemcpyHtoDAsync(memory, words, sizeof(words), stream));

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python3 jax_jit.py N: a jitted training step of JAX, N times. Prints what came out, which every run of one machine repeats."""
+"""python3 jax_jit.py N: a jitted training step of JAX, N times. Prints what came out, which every run of one machine
+repeats."""
 import os
 import sys
 

@@ -6,8 +6,8 @@
  *   memory    N allocations of 1 MiB that are freed, and one of 3 MiB that never is
  *   oom       asks for more than there is, and goes on: N launches
  *   forever   rounds of N launches until it is killed; a line after each round that has ended on the device
- *   launches  N times 500 launches of an empty kernel, which fit into the driver's queue: the median cost of one, as "ns_per_launch",
- *             and the mean, as "ns_per_launch_mean" */
+ *   launches  N times 500 launches of an empty kernel, which fit into the driver's queue: the median cost of one, as
+ * "ns_per_launch", and the mean, as "ns_per_launch_mean" */
 #include <cuda_runtime.h>
 #include <pthread.h>
 #include <string.h>
@@ -60,8 +60,9 @@ static void *stream_worker(void *arg)
 
 static void streams(int n)
 {
-	static const char *const names[THREADS] = {"kernel:_Z13stream_kernelILi0EEvPf", "kernel:_Z13stream_kernelILi1EEvPf",
-						   "kernel:_Z13stream_kernelILi2EEvPf", "kernel:_Z13stream_kernelILi3EEvPf"};
+	static const char *const names[THREADS] = {
+	    "kernel:_Z13stream_kernelILi0EEvPf", "kernel:_Z13stream_kernelILi1EEvPf",
+	    "kernel:_Z13stream_kernelILi2EEvPf", "kernel:_Z13stream_kernelILi3EEvPf"};
 	pthread_t threads[THREADS];
 	struct worker workers[THREADS];
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libraries N: N calls of one library on one GPU, linked to it as its users' programs are. -DCUBLAS: products of 256 x 256 floats.
- * -DCUDNN: softmax of 64 x 1000 floats. -DNCCL: sums over a communicator of one rank, 65536 floats.
+/* libraries N: N calls of one library on one GPU, linked to it as its users' programs are. -DCUBLAS: products of 256
+ * x 256 floats. -DCUDNN: softmax of 64 x 1000 floats. -DNCCL: sums over a communicator of one rank, 65536 floats.
  * The prototypes are written out, so that the library alone is needed, not its headers. */
 #include <cuda_runtime_api.h>
 #include <string.h>
@@ -13,8 +13,8 @@ static float *a, *b, *c;
 #if defined(CUBLAS)
 int cublasCreate_v2(void **handle);
 int cublasDestroy_v2(void *handle);
-int cublasSgemm_v2(void *handle, int ta, int tb, int m, int n, int k, const float *alpha, const float *a, int lda, const float *b, int ldb,
-		   const float *beta, float *c, int ldc);
+int cublasSgemm_v2(void *handle, int ta, int tb, int m, int n, int k, const float *alpha, const float *a, int lda,
+		   const float *b, int ldb, const float *beta, float *c, int ldc);
 
 static void work(int n)
 {
@@ -34,8 +34,8 @@ int cudnnDestroy(void *handle);
 int cudnnCreateTensorDescriptor(void **descriptor);
 int cudnnDestroyTensorDescriptor(void *descriptor);
 int cudnnSetTensor4dDescriptor(void *descriptor, int format, int type, int n, int c, int h, int w);
-int cudnnSoftmaxForward(void *handle, int algorithm, int mode, const void *alpha, void *x_descriptor, const void *x, const void *beta,
-			void *y_descriptor, void *y);
+int cudnnSoftmaxForward(void *handle, int algorithm, int mode, const void *alpha, void *x_descriptor, const void *x,
+			const void *beta, void *y_descriptor, void *y);
 
 static void work(int n)
 {

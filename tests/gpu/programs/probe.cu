@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probe QUESTION: what NVIDIA's CUPTI does where its documentation does not say. Built by nvcc --cudart shared, linked to libcupti.
- * Prints answers, "name value" to a line; status 1 if the question could not be asked. No pillion is involved.
+/* probe QUESTION: what NVIDIA's CUPTI does where its documentation does not say. Built by nvcc --cudart shared,
+ * linked to libcupti. Prints answers, "name value" to a line; status 1 if the question could not be asked. No
+ * pillion is involved.
  *   flush     which records cuptiActivityFlushAll brings, and whether it waits for a callback that is under way
  *   period    when cuptiActivityFlushPeriod hands records over, and on which thread
  *   raw       what a buffer that was not handed over holds: what a mapped one would keep through a SIGKILL
@@ -72,7 +73,8 @@ static void take(CUpti_Activity *record)
 
 		if (name_of)
 			name_of(is_driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API, function, &name);
-		seen.functions[std::string(is_driver ? "driver:" : "runtime:") + (name ? name : std::to_string(function))]++;
+		seen.functions[std::string(is_driver ? "driver:" : "runtime:") +
+			       (name ? name : std::to_string(function))]++;
 	}
 }
 
@@ -174,7 +176,8 @@ static int ask_period(const char *)
 		begin = now_ns();
 		for (int i = 0; i < 2000 && seen.kernels == before; i++)
 			usleep(1000);
-		answer("ms_until_records_came", seen.kernels == before ? -1 : (long long)((seen.arrived_ns - begin) / 1e6));
+		answer("ms_until_records_came",
+		       seen.kernels == before ? -1 : (long long)((seen.arrived_ns - begin) / 1e6));
 		answer("records_that_came", seen.kernels - before);
 	}
 	answer("callbacks_on_another_thread", seen.other_thread);
@@ -322,8 +325,8 @@ static void place_kernels(const char *name)
 	NEED(cudaDeviceSynchronize());
 	end = our_clock();
 	NEED(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED));
-	printf("%s_start_after_our_begin_ns %lld\n%s_end_before_our_end_ns %lld\n", name, (long long)(seen.first - begin), name,
-	       (long long)(end - seen.last));
+	printf("%s_start_after_our_begin_ns %lld\n%s_end_before_our_end_ns %lld\n", name,
+	       (long long)(seen.first - begin), name, (long long)(end - seen.last));
 }
 
 static int ask_clock(const char *)
@@ -373,7 +376,8 @@ static int ask_calls(const char *)
 	tell_functions("all");
 	NEED(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_RUNTIME));
 	NEED(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_DRIVER));
-	answer("enable_one_runtime_function", cuptiActivityEnableRuntimeApi(CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, 1));
+	answer("enable_one_runtime_function",
+	       cuptiActivityEnableRuntimeApi(CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, 1));
 	some_calls();
 	tell_functions("cudaLaunchKernel_alone");
 	answer("disable_it", cuptiActivityEnableRuntimeApi(CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, 0));
@@ -411,7 +415,8 @@ static int ask_cost(const char *way)
 
 		for (int i = 0; i < BATCH; i++) {
 			if (is_external)
-				cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, (uint64_t)i);
+				cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0,
+								       (uint64_t)i);
 			spin<<<1, 1>>>(0);
 			if (is_external)
 				cuptiActivityPopExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, &id);
@@ -428,8 +433,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*ask)(const char *);
-	} questions[] = {{"flush", ask_flush}, {"period", ask_period}, {"raw", ask_raw}, {"fork", ask_fork}, {"teardown", ask_teardown},
-			 {"subscribe", ask_subscribe}, {"clock", ask_clock}, {"calls", ask_calls}, {"cost", ask_cost}};
+	} questions[] = {{"flush", ask_flush}, {"period", ask_period},     {"raw", ask_raw},
+			 {"fork", ask_fork},   {"teardown", ask_teardown}, {"subscribe", ask_subscribe},
+			 {"clock", ask_clock}, {"calls", ask_calls},       {"cost", ask_cost}};
 
 	for (size_t i = 0; argc > 1 && i < sizeof(questions) / sizeof(*questions); i++)
 		if (!strcmp(questions[i].name, argv[1]))

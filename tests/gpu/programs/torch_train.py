@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small training job of PyTorch: convolutions, a linear layer, SGD, a DataLoader with worker processes. Prints "name count bytes" lines
-as the programs beside it do, and the loss, which every run of one machine repeats.
+"""A small training job of PyTorch: convolutions, a linear layer, SGD, a DataLoader with worker processes. Prints "name
+count bytes" lines as the programs beside it do, and the loss, which every run of one machine repeats.
 
 python3 torch_train.py [--steps N] [--workers N] [--device cuda|cpu] [--window FIRST LAST --tool torch|range]
                        [--trace FILE] [--forever] [--oom] [--maps]
---window: steps FIRST to LAST-1 lie within a tool: torch.profiler, whose kernels are printed ("kernel:NAME count ns") and whose trace goes
-to FILE, or cudaProfilerStart and Stop. --forever: until it is killed; a line after each step that has ended on the device.
---oom: asks for more memory than there is, and goes on. --maps: which libcupti is loaded, before and after the profiler."""
+--window: steps FIRST to LAST-1 lie within a tool: torch.profiler, whose kernels are printed ("kernel:NAME count ns")
+and whose trace goes to FILE, or cudaProfilerStart and Stop. --forever: until it is killed; a line after each step that
+has ended on the device. --oom: asks for more memory than there is, and goes on. --maps: which libcupti is loaded,
+before and after the profiler."""
 import argparse
 import collections
 import json

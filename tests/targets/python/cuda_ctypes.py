@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cuda_ctypes.py ROUNDS: two CUDA runtimes and the driver by ctypes: allocations, copies, memsets, launches; prints what came back."""
+"""cuda_ctypes.py ROUNDS: two CUDA runtimes and the driver by ctypes: allocations, copies, memsets, launches; prints
+what came back."""
 import ctypes
 import sys
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* embed LIBPYTHON ROUNDS [SCRIPT]: Python within a program: begun, ended, begun anew, unloaded. Prints what each round's script does. */
+/* embed LIBPYTHON ROUNDS [SCRIPT]: Python within a program: begun, ended, begun anew, unloaded. Prints what each
+ * round's script does. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>

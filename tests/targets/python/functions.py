@@ -36,7 +36,8 @@ async def both():
 
 print(asyncio.run(both()))
 thing = traced.Thing()
-print(thing.method(4), thing.made(), traced.Thing.made(), thing.still(4), traced.Thing.still(5), thing.inherited(), traced.Base().inherited())
+print(thing.method(4), thing.made(), traced.Thing.made(), thing.still(4), traced.Thing.still(5), thing.inherited(),
+    traced.Base().inherited())
 print(isinstance(vars(traced.Thing)['made'], classmethod), isinstance(vars(traced.Thing)['still'], staticmethod))
 
 

@@ -15,7 +15,8 @@ __attribute__((visibility("default"))) void text_pop(void)
 __attribute__((visibility("default"))) void xla_step(const char *text)
 {
 	static nvtxDomainHandle_t domain;
-	nvtxEventAttributes_t a = {.version = NVTX_VERSION, .size = sizeof(a), .messageType = NVTX_MESSAGE_TYPE_ASCII, .message.ascii = text};
+	nvtxEventAttributes_t a = {
+	    .version = NVTX_VERSION, .size = sizeof(a), .messageType = NVTX_MESSAGE_TYPE_ASCII, .message.ascii = text};
 
 	if (!domain)
 		domain = nvtxDomainCreateA("TSL");

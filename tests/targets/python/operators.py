@@ -35,5 +35,6 @@ if __name__ == '__main__':
         os._exit(0)
     os.waitpid(pid, 0)
     print(process.exitcode, torch.cuda.contexts, threading.Thread.run is before)
-    print(sorted(name for name in sys.modules if 'pillion' in name or 'annotate' in name), len(sys.meta_path), len(sys.path_hooks))
+    print(sorted(name for name in sys.modules if 'pillion' in name or 'annotate' in name), len(sys.meta_path),
+        len(sys.path_hooks))
     print(sorted(name for name in dir(__import__('builtins')) if 'pillion' in name), sys.flags.isolated)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a CUDA build of PyTorch brings along and a CPU build lacks: the one class by which its profiler reaches NVTX. With it a
- * CPU build's own emit_nvtx works, and writes the texts that it writes on a GPU. Built by the test against PyTorch's headers. */
+/* What a CUDA build of PyTorch brings along and a CPU build lacks: the one class by which its profiler reaches NVTX.
+ * With it a CPU build's own emit_nvtx works, and writes the texts that it writes on a GPU. Built by the test against
+ * PyTorch's headers. */
 #include <nvtx3/nvToolsExt.h>
 #include <torch/csrc/profiler/stubs/base.h>
 

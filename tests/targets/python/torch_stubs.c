@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stands in for libtorch_cpu.so of a build without CUDA: the table by which PyTorch's profiler reaches NVTX, and a profiler that
- * uses it. TORCH_ORDER=other: a later version might have that table in another order; elsewhere: another library has registered an
- * object of its own. */
+/* Stands in for libtorch_cpu.so of a build without CUDA: the table by which PyTorch's profiler reaches NVTX, and a
+ * profiler that uses it. TORCH_ORDER=other: a later version might have that table in another order; elsewhere:
+ * another library has registered an object of its own. */
 #include <stdlib.h>
 #include <string.h>
 

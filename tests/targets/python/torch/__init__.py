@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stands in for PyTorch where there is none: its profiler's way in, and operators that write the texts of its NVTX observer."""
+"""Stands in for PyTorch where there is none: its profiler's way in, and operators that write the texts of its NVTX
+observer."""
 import ctypes
 import os
 import threading

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What call.h does not do in the wrapper itself. */
+#include "preload/hook/call.h"
+
+#include "runtime/stack/stack.h"
+
+void call_record_slowly(const struct call *e, unsigned function, uint64_t backtrace, const uint64_t *args, unsigned count)
+{
+	struct thread *t = &thread_self;
+	uint64_t slots[3 + EVENT_ARGS], duration = e->end - e->start;
+	unsigned n = 1;
+
+	if ((int64_t)duration < 0)
+		duration = 0; /* the counters of two processors may differ by a few ticks */
+	if (__builtin_expect(duration >= TF_DURATION_LONG, 0))
+		slots[n++] = tf_arg(TF_ARG_LONG, 0, duration);
+	if (duration >= backtrace) {
+		uint32_t stack = stack_take(t, e->frame);
+
+		if (stack)
+			slots[n++] = tf_arg(TF_ARG_STACK, 0, stack);
+	}
+	for (unsigned i = 0; i < count; i++)
+		slots[n++] = args[i];
+	slots[0] = tf_event(TF_CALL, function, e->end, duration < TF_DURATION_LONG ? duration : TF_DURATION_LONG);
+	if (n > 3 || !event_put(t, e->end, slots[0], slots + 1, n - 1))
+		event_put_slowly(t, e->end, slots, n);
+}
+
+void call_many_short(void)
+{
+	struct thread *t = &thread_self;
+	struct thread_guard guard;
+
+	thread_guard_enter(t, &guard);
+	thread_settle(t);
+	thread_guard_leave(t, &guard);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a wrapper records its call. Nothing here locks, allocates or (but to grow) enters the kernel, and a signal handler may
+ * interrupt at any point and record itself. errno is left alone.
+ *
+ * A call:  if (!call_begin(&call, id)) return real();
+ *          result = real();
+ *          if (call_end(&call, id, threshold)) call_record(&call, id, backtrace, words, count);
+ * Nothing is held across the real call: it may be cancelled, longjmp away or return twice.
+ *
+ * The path of nearly every call is inlined into the wrapper, and falls through all its branches; what is rare is out of line.
+ * After a system call the branch predictor and the instruction cache are cold: each jump and each line of code then costs more
+ * than the work itself. */
+#ifndef PILLION_CALL_H
+#define PILLION_CALL_H
+
+#include "runtime/record/event.h"
+
+/* May the calling thread record? Attaches it, after starting the recorder if that has not been done. False: the call is to be
+ * forwarded. */
+__attribute__((cold)) bool hook_attach(struct thread *t);
+static inline bool hook_attached(void)
+{
+	return __builtin_expect(thread_self.generation == process.generation, 1) || hook_attach(&thread_self);
+}
+
+struct call {
+	uint64_t start, end;
+	uint64_t previous; /* the call in progress around this one: we are in a handler or a callback */
+	uintptr_t previous_frame;
+	uintptr_t frame; /* of the wrapper: a stack is walked from there, not through us */
+};
+
+/* Always inline: the frame is to be the wrapper's, which is there until call_record(). */
+static inline __attribute__((always_inline)) bool call_begin(struct call *e, unsigned function)
+{
+	struct thread *t = &thread_self;
+	uint64_t current;
+
+	if (!hook_attached())
+		return false;
+	e->frame = (uintptr_t)__builtin_frame_address(0);
+	current = t->page->current;
+	e->previous = 0;
+	if (__builtin_expect(current != 0, 0)) {
+		/* A call that lies deeper in the stack than we do was left by longjmp or cancellation. */
+		e->previous = t->current_frame > e->frame ? current : 0;
+		e->previous_frame = t->current_frame;
+	}
+	t->current_frame = e->frame;
+	e->start = clock_now();
+	__atomic_store_n(&t->page->current, (uint64_t)(function + 1) << TF_CURRENT_SHIFT | (e->start << 16 >> 16), __ATOMIC_RELAXED);
+	return true;
+}
+
+/* Out of line: the call's counter has reached a number at which the image deserves a file of its own. */
+__attribute__((noinline, cold)) void call_many_short(void);
+
+/* True: the call lasted long enough to be recorded. Otherwise it has been counted. */
+static inline __attribute__((always_inline)) bool call_end(struct call *e, unsigned function, uint64_t threshold)
+{
+	struct thread *t = &thread_self;
+	struct tf_counter *counter;
+	uint64_t end = clock_now(), duration = end - e->start, previous = e->previous;
+
+	e->end = end;
+	if (__builtin_expect(t->generation != process.generation, 0))
+		return false; /* a forked child returned here, or our own code did */
+	__atomic_store_n(&t->page->current, previous, __ATOMIC_RELAXED);
+	if (__builtin_expect(previous != 0, 0))
+		t->current_frame = e->previous_frame;
+	if (duration >= threshold)
+		return true;
+	counter = &t->page->counters[function];
+	counter->ticks += duration;
+	if (__builtin_expect(++counter->calls == 256, 0))
+		call_many_short();
+	return false;
+}
+
+/* As call_record(), for all that it does not do itself: long calls, stacks, a new window. */
+__attribute__((noinline)) void call_record_slowly(const struct call *e, unsigned function, uint64_t backtrace, const uint64_t *args,
+							 unsigned count);
+
+/* Records a call that call_end() let through, with `count` (<= EVENT_ARGS) continuation slots, and with its stack if it
+ * lasted `backtrace` ticks. */
+static inline __attribute__((always_inline)) void call_record(const struct call *e, unsigned function, uint64_t backtrace,
+							       const uint64_t *args, unsigned count)
+{
+	uint64_t duration = e->end - e->start; /* one below 0 is a huge one here */
+
+	if (__builtin_expect(duration >= TF_DURATION_LONG, 0) || __builtin_expect(duration >= backtrace, 0) || __builtin_expect(count > 2, 0) ||
+	    __builtin_expect(!event_put(&thread_self, e->end, tf_event(TF_CALL, function, e->end, duration), args, count), 0))
+		call_record_slowly(e, function, backtrace, args, count);
+}
+
+#endif

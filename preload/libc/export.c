@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The exported symbols of libc's rows. */
+#define __NO_INLINE__ 1 /* else libc's own inline bodies of getc_unlocked and the like would replace ours */
+#include "preload/hook/hook.h"
+
+#define HOOK_EXPORT_TIMED(returns, symbol, parameters, arguments, record)                                              \
+	HOOK_EXPORT returns symbol parameters                                                                          \
+	{                                                                                                              \
+		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
+		returns result;                                                                                        \
+                                                                                                                       \
+		HOOK_TIME(real_##symbol arguments, record);                                                            \
+		return result;                                                                                         \
+	}
+#define HOOK_EXPORT_TIMEDV(returns, symbol, parameters, arguments, record)                                             \
+	HOOK_EXPORT returns symbol parameters                                                                          \
+	{                                                                                                              \
+		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
+		struct call event_;                                                                                   \
+                                                                                                                       \
+		if (!event_enabled(TF_GROUP_OSRT) || !call_begin(&event_, HOOK_CURRENT)) {                             \
+			real_##symbol arguments;                                                                       \
+			return;                                                                                        \
+		}                                                                                                      \
+		real_##symbol arguments;                                                                               \
+		if (call_end(&event_, HOOK_CURRENT, process_osrt_threshold))                                          \
+			HOOK_RECORD_##record;                                                                          \
+	}
+#define HOOK_EXPORT_OWN(returns, symbol, parameters, arguments, record)                                                \
+	HOOK_EXPORT returns symbol parameters                                                                          \
+	{                                                                                                              \
+		return wrap_##symbol arguments;                                                                        \
+	}
+#define HOOK_EXPORT_NAKED(returns, symbol, parameters, arguments, record)
+#define HOOK_EXPORT_RAW(returns, symbol, parameters, arguments, record)
+#define HOOK_EXPORT_REAL(returns, symbol, parameters, arguments, record)
+#define HOOK_EXPORT_ROW(kind, returns, symbol, parameters, arguments, record)                                          \
+	HOOK_EXPORT_##kind(returns, symbol, parameters, arguments, record)
+HOOK_LIBC(HOOK_EXPORT_ROW)
+#undef HOOK_EXPORT_ROW

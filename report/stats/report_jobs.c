@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* jobs: the batch jobs, array tasks, steps and nodes that the processes ran in. processes keeps the columns that it has. */
+#include <string.h>
+
+#include "report/stats/report.h"
+
+enum { FIELDS = 7 };
+
+/* The row of a launch, NULL: of no batch job. */
+static struct sums_row *row_of(const struct model *m, const struct launch *l, struct sums *jobs)
+{
+	const char *fields[FIELDS];
+	struct buffer key = {0};
+	uint32_t row;
+
+	if (!l || !*l->scheduler)
+		return NULL;
+	memcpy(fields, (const char *[]){l->scheduler, l->job, l->task, l->step, l->restart, l->node, m->machines[l->machine].host},
+	       sizeof(fields));
+	for (size_t i = 0; i < FIELDS; i++)
+		buffer_add(&key, fields[i], strlen(fields[i]) + 1);
+	row = sums_row(jobs, key.data, key.size);
+	buffer_done(&key);
+	return &jobs->rows[row];
+}
+
+/* Counts processes in `count`, ranks in `beside`. */
+static void count_processes(const struct model *m, struct sums *jobs)
+{
+	struct map ranks = {0};
+
+	for (size_t i = 0; i < m->process_count; i++) {
+		const struct process *p = &m->processes[i];
+		struct sums_row *row = row_of(m, model_launch(m, &m->images[p->first_image]), jobs);
+		bool is_new = false;
+
+		if (!row)
+			continue;
+		row->count++;
+		if (*p->rank)
+			map_put(&ranks, hash_bytes(p->rank, strlen(p->rank)), (uint64_t)(row - jobs->rows), &is_new);
+		row->beside += is_new;
+	}
+	map_done(&ranks);
+}
+
+int report_jobs(const struct report_context *c, struct table *table, struct err *err)
+{
+	const struct model *m = c->model;
+	struct sums jobs = {0};
+
+	(void)err;
+	table_has(table, {"Scheduler", COLUMN_TEXT}, {"Job", COLUMN_TEXT}, {"Array Task", COLUMN_TEXT}, {"Step", COLUMN_TEXT},
+		  {"Restarts", COLUMN_TEXT}, {"Node", COLUMN_TEXT}, {"Host", COLUMN_TEXT}, {"Ranks", COLUMN_COUNT},
+		  {"Processes", COLUMN_COUNT});
+	for (size_t i = 0; i < m->launch_count; i++)
+		row_of(m, &m->launches[i], &jobs);
+	count_processes(m, &jobs);
+	for (size_t i = 0; i < jobs.count; i++) {
+		for (size_t k = 0; k < FIELDS; k++)
+			table_text(table, sums_field(&jobs.rows[i], k));
+		table_number(table, jobs.rows[i].beside);
+		table_number(table, jobs.rows[i].count);
+	}
+	sums_done(&jobs);
+	return 0;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order in which the parts of the recorder start and end, in an image and in its forked children: known here alone. */
+#include "runtime/recorder.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "runtime/common/clock.h"
+#include "runtime/common/sys.h"
+#include "runtime/common/text.h"
+#include "runtime/device/cupti.h"
+#include "runtime/record/capture.h"
+#include "runtime/record/event.h"
+#include "runtime/record/file.h"
+#include "runtime/record/process_line.h"
+#include "runtime/stack/module.h"
+#include "runtime/stack/sample.h"
+#include "runtime/stack/stack.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+static char *const *given_environment;
+
+/* ---- start ---- */
+
+static bool set_path(void)
+{
+	struct text t = text_init(process.path, sizeof(process.path));
+
+	text_add(&t, process_inherited.directory);
+	text_char(&t, '/');
+	text_add(&t, process_inherited.identity.host);
+	text_char(&t, '.');
+	text_number(&t, process.pid);
+	text_char(&t, '.');
+	text_hex(&t, process.nonce, 16);
+	text_add(&t, ".trace");
+	return !t.cut;
+}
+
+/* The line that makes the image known. False: there is no capture to be in. A launcher finds it without this process then;
+ * there is no better place to say so. */
+static bool is_lasting_line(bool is_fork)
+{
+	int error = process_line_start(is_fork);
+
+	return !error || error == -EMFILE || error == -ENFILE || error == -EBUSY || error == -ENOMEM || error == -EINTR;
+}
+
+static bool start_image(void)
+{
+	bool is_fork = process_inherited.is_configured;
+
+	if (!is_fork && !capture_find(given_environment ? given_environment : environ))
+		return false;
+	process.pid = (uint32_t)sys_getpid();
+	process.nonce = capture_random_number();
+	if (is_fork) {
+		process_inherited.parent_nonce = process_inherited.nonce;
+		identity_forked(&process_inherited.identity);
+		clock_pair(&process_inherited.loaded);
+	}
+	if (!set_path() || !is_lasting_line(is_fork))
+		return false;
+	process_inherited.nonce = process.nonce;
+	/* Asked for once; the child inherits the wish. Without it a child by clone(2) would write into its parent's trace. */
+	if (!is_fork && sys_madvise(&process, sizeof(process), MADV_WIPEONFORK)) {
+		capture_report_off("Linux 4.14 or newer is needed, to tell forked children", "");
+		return false;
+	}
+	process_gate.groups = process_options.trace | (process_options.sample ? PROCESS_SAMPLES : 0);
+	/* Not in a child: the loader's lock may be held by a thread that is not here any more. What it found is inherited. */
+	if (!is_fork) {
+		module_init();
+		stack_init();
+		sample_init();
+	}
+	__atomic_store_n(&process.generation, ++process_inherited.generations, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* True: the image records. Signals must be blocked. */
+static bool start(void)
+{
+	bool is_on;
+
+	if (__atomic_load_n(&process.generation, __ATOMIC_ACQUIRE))
+		return process_gate.groups;
+	sys_lock(&process.starting);
+	is_on = process.generation || (process_gate.groups && start_image());
+	if (!is_on)
+		process_gate.groups = 0;
+	sys_unlock(&process.starting);
+	return is_on;
+}
+
+bool recorder_attach(struct thread *t, const struct function_table *functions)
+{
+	struct thread_guard guard;
+
+	if (t->generation == THREAD_OURS || t->generation == THREAD_DEAD || !process_gate.groups)
+		return false;
+	if (!__atomic_load_n(&process.generation, __ATOMIC_ACQUIRE)) {
+		thread_guard_enter(t, &guard);
+		/* A forked child's TLS is still its parent's: those windows are not mapped here. */
+		t->page = NULL;
+		process_functions = functions;
+		start();
+		thread_guard_leave(t, &guard);
+	}
+	return thread_enter(t);
+}
+
+void recorder_set_arguments(int argc, char **argv, char **environment)
+{
+	given_environment = environment;
+	identity_set_arguments(argc, argv);
+}
+
+/* ---- the end ---- */
+
+void recorder_end(unsigned end, int status)
+{
+	struct thread_guard guard;
+
+	if (!process.generation || process_is_borrowed())
+		return;
+	if (end == TF_END_EXIT || end == TF_END_EXEC)
+		cupti_flush();
+	thread_guard_enter(&thread_self, &guard);
+	process.end_ticks = clock_now();
+	process.end_status = status;
+	process.end = end;
+	if (thread_self.page && end == TF_END_EXIT)
+		thread_refresh_name(&thread_self);
+	if (process.header) {
+		if (thread_self.page)
+			thread_settle(&thread_self);
+		process.header->end_status = status;
+		process.header->end_ticks = process.end_ticks;
+		__atomic_store_n(&process.header->end, end, __ATOMIC_RELEASE);
+		process_take_clocks();
+		if (end != TF_END_NONE)
+			file_trim();
+	} else {
+		process_line_end();
+	}
+	if (process_range && end != TF_END_EXEC)
+		range_stop(process_range, process.pid, clock_now());
+	thread_guard_leave(&thread_self, &guard);
+}
+
+void recorder_child_ended(int pid, int status)
+{
+	struct tf_child child = {.pid = (uint32_t)pid, .status = status};
+
+	if (!process.generation || !process_gate.groups)
+		return;
+	if (process.header && thread_self.generation == process.generation) {
+		event_blob(TF_BLOB_CHILD, 0, &child, sizeof(child));
+		return;
+	}
+	/* An exit code is the child's own to tell; a signal is not. */
+	if (status & 0x7f)
+		process_line_child(pid, status);
+}
+
+void recorder_freeze(bool silent)
+{
+	struct thread *t = &thread_self;
+
+	if (process.generation && !process_is_frozen && t->generation == process.generation) {
+		thread_reserve(t);
+		process_note(silent ? "a seccomp filter: what no longer fits the trace is lost, children are not recorded"
+				    : "chroot, setuid or unshare: children are not recorded");
+	}
+	process_is_frozen = true;
+	if (!silent)
+		return;
+	sample_stop();
+	__atomic_store_n(&process.is_closing, true, __ATOMIC_SEQ_CST);
+	for (int i = 0; __atomic_load_n(&process.guarded, __ATOMIC_SEQ_CST) && i < 500; i++)
+		sys_wait(i);
+	sys_is_silent = true;
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/stack/altstack.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "runtime/common/hot.h"
+#include "runtime/record/process.h"
+#include "runtime/common/readable.h"
+#include "runtime/common/sys.h"
+
+enum { SIGNALS = 64, RED_ZONE = 128, FRAME_ALIGN = 16, FPU_ALIGN = 64 };
+
+#ifndef SS_AUTODISARM
+#define SS_AUTODISARM (1u << 31)
+#endif
+
+/* What the program installed. A reader takes the copy that `turn` names; a writer fills the other one first. Not in `process`: a forked
+ * child inherits its handlers. */
+struct action {
+	void *handler;
+	uint64_t mask;
+	unsigned long flags;
+};
+static struct {
+	uint32_t turn;
+	struct action of[2];
+} actions[SIGNALS + 1];
+
+/* The calling thread's. `low` NULL: the kernel has the program's own stack. */
+static __thread struct {
+	char *low, *high;
+	int tid;
+	stack_t programs;
+} self __attribute__((tls_model("initial-exec"))) = {.programs = {.ss_flags = SS_DISABLE}};
+
+static bool is_active;
+
+/* Never called: stands in the kernel for a handler with SA_ONSTACK. */
+extern char altstack_enter[] HIDDEN;
+
+/* ---- the program's actions ---- */
+
+static struct action action_of(int signal)
+{
+	uint32_t turn = __atomic_load_n(&actions[signal].turn, __ATOMIC_ACQUIRE);
+
+	return actions[signal].of[turn & 1];
+}
+
+static void note_action(int signal, struct action action)
+{
+	uint32_t turn = actions[signal].turn + 1;
+
+	actions[signal].of[turn & 1] = action;
+	__atomic_store_n(&actions[signal].turn, turn, __ATOMIC_RELEASE);
+}
+
+static void lock(uint64_t *signals)
+{
+	sys_signals_block(signals);
+	for (int i = 0; __atomic_exchange_n(&process.acting, 1, __ATOMIC_ACQUIRE); i++)
+		sys_wait(i);
+}
+
+static void unlock(const uint64_t *signals)
+{
+	__atomic_store_n(&process.acting, 0, __ATOMIC_RELEASE);
+	sys_signals_restore(signals);
+}
+
+static bool is_taken(const void *handler, unsigned long flags)
+{
+	return flags & SA_ONSTACK && handler != (void *)SIG_DFL && handler != (void *)SIG_IGN;
+}
+
+/* The child of a vfork has actions of its own, but not this table. */
+static bool concerns_us(int signal, const void *handler, unsigned long flags)
+{
+	if (!is_active || signal < 1 || signal > SIGNALS || sys_is_silent)
+		return false;
+	return (is_taken(handler, flags) && !process_is_borrowed()) || actions[signal].turn;
+}
+
+/* What the kernel has is what note_action() stands for. SA_RESETHAND leaves the mask that we set behind. */
+static bool is_stand_in(const void *handler, unsigned long flags, const struct action *noted)
+{
+	const unsigned long once = SA_ONSTACK | SA_RESETHAND;
+
+	return handler == altstack_enter || (handler == (void *)SIG_DFL && (flags & once) == once && (noted->flags & once) == once);
+}
+
+int altstack_sigaction(int signal, const struct sigaction *action, struct sigaction *old, altstack_action_call *real)
+{
+	void *handler = action ? (void *)action->sa_handler : (void *)SIG_DFL;
+	unsigned long flags = action ? (unsigned long)action->sa_flags : 0;
+	bool takes = is_taken(handler, flags) && handler != altstack_enter;
+	struct action before, wanted = {.handler = handler, .flags = flags};
+	struct sigaction changed;
+	int result, error;
+	uint64_t signals;
+
+	if (!concerns_us(signal, handler, flags))
+		return real(signal, action, old);
+	if (takes && process_is_borrowed())
+		takes = false;
+	lock(&signals);
+	before = action_of(signal);
+	if (takes) {
+		changed = *action;
+		memcpy(&wanted.mask, &action->sa_mask, sizeof(wanted.mask));
+		changed.sa_handler = (void (*)(int))(void *)altstack_enter;
+		memset(&changed.sa_mask, 0xff, sizeof(changed.sa_mask));
+		note_action(signal, wanted);
+		action = &changed;
+	}
+	result = real(signal, action, old);
+	error = errno;
+	if (result && takes)
+		note_action(signal, before);
+	if (!result && old && is_stand_in((void *)old->sa_handler, (unsigned long)old->sa_flags, &before)) {
+		if ((void *)old->sa_handler == altstack_enter)
+			old->sa_handler = (void (*)(int))before.handler;
+		memset(&old->sa_mask, 0, sizeof(old->sa_mask));
+		memcpy(&old->sa_mask, &before.mask, sizeof(before.mask));
+	}
+	unlock(&signals);
+	errno = error;
+	return result;
+}
+
+long altstack_raw_sigaction(int signal, const struct altstack_kernel_action *action, struct altstack_kernel_action *old, size_t mask_size)
+{
+	bool is_readable = action && mask_size == sizeof(action->mask) && readable_bytes(action, sizeof(*action)), takes;
+	struct altstack_kernel_action changed = is_readable ? *action : (struct altstack_kernel_action){.handler = (void *)SIG_DFL};
+	struct action before, wanted = {changed.handler, changed.mask, changed.flags};
+	uint64_t signals;
+	long result;
+
+	if (!concerns_us(signal, changed.handler, changed.flags))
+		return sys_enter(SYS_rt_sigaction, signal, (long)action, (long)old, (long)mask_size, 0, 0);
+	takes = is_taken(changed.handler, changed.flags) && changed.handler != altstack_enter && !process_is_borrowed();
+	lock(&signals);
+	before = action_of(signal);
+	if (takes) {
+		changed.handler = altstack_enter;
+		changed.mask = ~0ull;
+		note_action(signal, wanted);
+		action = &changed;
+	}
+	result = sys_enter(SYS_rt_sigaction, signal, (long)action, (long)old, (long)mask_size, 0, 0);
+	if (result && takes)
+		note_action(signal, before);
+	if (!result && old && is_stand_in(old->handler, old->flags, &before)) {
+		if (old->handler == altstack_enter)
+			old->handler = before.handler;
+		old->mask = before.mask;
+	}
+	unlock(&signals);
+	return result;
+}
+
+void *altstack_handler(int signal, void *now)
+{
+	return now == altstack_enter && signal > 0 && signal <= SIGNALS ? action_of(signal).handler : now;
+}
+
+void altstack_init(altstack_action_call *real)
+{
+	struct sigaction action;
+
+#if defined(__x86_64__)
+	is_active = true;
+#endif
+	for (int signal = 1; signal <= SIGNALS; signal++)
+		if (!real(signal, NULL, &action) && is_taken((void *)action.sa_handler, (unsigned long)action.sa_flags))
+			altstack_sigaction(signal, &action, NULL, real);
+}
+
+void altstack_stop(void)
+{
+	struct altstack_kernel_action now;
+	struct action programs;
+	uint64_t signals;
+
+	lock(&signals);
+	for (int signal = 1; signal <= SIGNALS; signal++) {
+		programs = action_of(signal);
+		if (!actions[signal].turn || sys_call(SYS_rt_sigaction, signal, NULL, &now, sizeof(now.mask)) || now.handler != altstack_enter)
+			continue;
+		now.handler = programs.handler;
+		now.mask = programs.mask;
+		sys_call(SYS_rt_sigaction, signal, &now, NULL, sizeof(now.mask));
+	}
+	is_active = false;
+	unlock(&signals);
+}
+
+/* ---- the thread's stack ---- */
+
+static long kernel_stack(const stack_t *stack, stack_t *old)
+{
+	return sys_call(SYS_sigaltstack, stack, old, 0, 0);
+}
+
+static bool is_in(const stack_t *s, uintptr_t address)
+{
+	/* As the kernel counts: the top belongs to it, the bottom does not. */
+	return !(s->ss_flags & SS_DISABLE) && address > (uintptr_t)s->ss_sp && address - (uintptr_t)s->ss_sp <= s->ss_size;
+}
+
+static long set_ours(void)
+{
+	stack_t ours = {.ss_sp = self.low, .ss_size = (size_t)(self.high - self.low)};
+
+	return kernel_stack(&ours, NULL);
+}
+
+bool altstack_begin(void *low, size_t size)
+{
+	bool is_inherited = self.low == low;
+	stack_t now;
+
+	if (kernel_stack(NULL, &now) || now.ss_flags & (int)(SS_ONSTACK | SS_AUTODISARM))
+		return false;
+	if (!is_inherited || now.ss_sp != low)
+		self.programs = now;
+	self.low = low;
+	self.high = self.low + size;
+	self.tid = sys_gettid();
+	if (!set_ours())
+		return true;
+	self.low = NULL;
+	return false;
+}
+
+bool altstack_end(void)
+{
+	if (!self.low)
+		return true;
+	if (kernel_stack(&self.programs, NULL))
+		return false;
+	self.low = NULL;
+	return true;
+}
+
+void *altstack_own(void)
+{
+	return self.low;
+}
+
+bool altstack_is_ours(const void *address)
+{
+	return self.low && (const char *)address >= self.low && (const char *)address < self.high;
+}
+
+bool altstack_is_programs(const void *address)
+{
+	return self.low && is_in(&self.programs, (uintptr_t)address);
+}
+
+bool altstack_repair(stack_t *context_stack)
+{
+	if (!self.low || (context_stack->ss_flags ^ self.programs.ss_flags) & SS_DISABLE)
+		return false;
+	if (!(context_stack->ss_flags & SS_DISABLE) && context_stack->ss_sp != self.programs.ss_sp)
+		return false;
+	*context_stack = (stack_t){.ss_sp = self.low, .ss_size = (size_t)(self.high - self.low)};
+	return true;
+}
+
+/* On its own alternate stack the program may not change it, and there the kernel would not let us put ours back. */
+static int answer_on_stack(const stack_t *stack, stack_t *old)
+{
+	if (stack) {
+		errno = EPERM;
+		return -1;
+	}
+	if (old) {
+		*old = self.programs;
+		old->ss_flags |= SS_ONSTACK;
+	}
+	return 0;
+}
+
+/* The kernel checks and answers, with the program's stack in place of ours meanwhile. */
+int altstack_sigaltstack(const stack_t *stack, stack_t *old, altstack_stack_call *real)
+{
+	int result, error;
+	uint64_t signals;
+
+	if (!self.low || sys_is_silent || self.tid != sys_gettid())
+		return real(stack, old);
+	if (altstack_is_programs(__builtin_frame_address(0)))
+		return answer_on_stack(stack, old);
+	sys_signals_block(&signals);
+	if (kernel_stack(&self.programs, NULL)) { /* a handler that was installed past libc runs on ours */
+		sys_signals_restore(&signals);
+		return real(stack, old);
+	}
+	result = real(stack, old);
+	error = errno;
+	kernel_stack(NULL, &self.programs);
+	if (self.programs.ss_flags & (int)SS_AUTODISARM)
+		self.low = NULL; /* the kernel changes it at each signal: it is left to the kernel, and the thread has no samples any more */
+	else
+		set_ours();
+	sys_signals_restore(&signals);
+	errno = error;
+	return result;
+}
+
+/* ---- a handler's frame ---- */
+
+#if defined(__x86_64__)
+
+/* The kernel's struct rt_sigframe; the FPU's state lies above it, where the context says. */
+struct frame {
+	void *restorer;
+	struct {
+		unsigned long flags;
+		void *link;
+		stack_t stack;
+		uint64_t registers[32]; /* struct sigcontext */
+		uint64_t mask;
+	} context;
+	siginfo_t info;
+};
+enum { FRAME_SP = 15, FRAME_FPU = 23 };
+_Static_assert(sizeof(struct frame) == 440 && offsetof(struct frame, info) == 312, "altstack_enter counts on it");
+
+/* How altstack_enter goes on. */
+struct landing {
+	struct frame *frame;
+	void *handler;
+	uint64_t mask, signal;
+};
+
+/* No memcpy: it may use vector registers, whose state the handler would begin with. */
+static void copy(void *to, const void *from, size_t bytes)
+{
+	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
+}
+
+static size_t fpu_bytes(const char *state)
+{
+	enum { LEGACY = 512, MAGIC_AT = 464, MAGIC = 0x46505853 };
+	const uint32_t *extension = (const uint32_t *)(state + MAGIC_AT);
+
+	return extension[0] == MAGIC ? extension[1] : LEGACY;
+}
+
+/* What the kernel does where a frame does not fit. */
+static __attribute__((noreturn)) void die(void)
+{
+	struct altstack_kernel_action standard = {.handler = (void *)SIG_DFL};
+	uint64_t none = 0;
+
+	for (;;) {
+		sys_enter(SYS_rt_sigaction, SIGSEGV, (long)&standard, 0, sizeof(standard.mask), 0, 0);
+		sys_enter(SYS_tgkill, sys_enter(SYS_getpid, 0, 0, 0, 0, 0, 0), sys_enter(SYS_gettid, 0, 0, 0, 0, 0, 0), SIGSEGV, 0, 0, 0);
+		sys_enter(SYS_rt_sigprocmask, SIG_SETMASK, (long)&none, 0, sizeof(none), 0, 0);
+	}
+}
+
+/* The frame where the kernel would have put it. */
+static struct frame *move(const struct frame *from)
+{
+	uintptr_t sp = from->context.registers[FRAME_SP] - RED_ZONE, fpu = from->context.registers[FRAME_FPU];
+	bool is_on_stack = is_in(&self.programs, sp);
+	size_t bytes = fpu ? fpu_bytes((const char *)fpu) : 0;
+	struct frame *to;
+
+	if (!is_on_stack && !(self.programs.ss_flags & SS_DISABLE)) {
+		sp = (uintptr_t)self.programs.ss_sp + self.programs.ss_size;
+		is_on_stack = true;
+	}
+	sp = (sp - bytes) & ~(uintptr_t)(FPU_ALIGN - 1);
+	to = (struct frame *)(((sp - sizeof(*to)) & ~(uintptr_t)(FRAME_ALIGN - 1)) - 8);
+	if (is_on_stack && !is_in(&self.programs, (uintptr_t)to))
+		die();
+	copy((void *)sp, (const void *)fpu, bytes);
+	copy(to, from, sizeof(*to));
+	if (fpu)
+		to->context.registers[FRAME_FPU] = sp;
+	return to;
+}
+
+/* All signals are blocked. */
+__attribute__((used)) HIDDEN void altstack_land(uint64_t signal, struct frame *from, struct landing *ret)
+{
+	struct action action = action_of((int)signal);
+
+	ret->signal = signal;
+	ret->handler = action.handler;
+	ret->mask = from->context.mask | action.mask;
+	if (!(action.flags & SA_NODEFER))
+		ret->mask |= 1ull << (signal - 1);
+	/* Not ours: a thread that is not sampled. And what came upon a handler on our stack has to stay there. */
+	ret->frame = altstack_is_ours(from) && !altstack_is_ours((void *)from->context.registers[FRAME_SP]) ? move(from) : from;
+}
+
+/* Only then are signals let in, as the kernel would have at the entry; the registers that a function keeps are as they were interrupted. */
+__asm__(".pushsection .text\n"
+	".hidden altstack_enter\n"
+	".globl altstack_enter\n"
+	".type altstack_enter, @function\n"
+	"altstack_enter:\n"
+	"	endbr64\n"
+	"	movl %edi, %edi\n"
+	"	movq %rsp, %rsi\n"
+	"	subq $40, %rsp\n"
+	"	movq %rsp, %rdx\n"
+	"	call altstack_land\n"
+	"	movq 8(%rsp), %r8\n"
+	"	movq 16(%rsp), %rax\n"
+	"	movq 24(%rsp), %r9\n"
+	"	movq (%rsp), %rsp\n"
+	"	movq %rax, -8(%rsp)\n"
+	"	leaq -8(%rsp), %rsi\n"
+	"	movl $2, %edi\n" /* SIG_SETMASK */
+	"	xorl %edx, %edx\n"
+	"	movl $8, %r10d\n"
+	"	movl $14, %eax\n" /* SYS_rt_sigprocmask */
+	"	syscall\n"
+	"	movl %r9d, %edi\n"
+	"	leaq 312(%rsp), %rsi\n"
+	"	leaq 8(%rsp), %rdx\n"
+	"	xorl %eax, %eax\n"
+	"	jmpq *%r8\n"
+	".size altstack_enter, . - altstack_enter\n"
+	".popsection\n");
+
+#else
+
+char altstack_enter[1]; /* no samples here yet: nothing is taken over */
+
+#endif
