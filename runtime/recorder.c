@@ -11,7 +11,7 @@
 #include "runtime/device/cupti.h"
 #include "runtime/record/capture.h"
 #include "runtime/record/event.h"
-#include "runtime/record/file.h"
+#include "runtime/record/chunk.h"
 #include "runtime/record/process_line.h"
 #include "runtime/stack/module.h"
 #include "runtime/stack/sample.h"
@@ -143,7 +143,7 @@ void recorder_end(unsigned end, int status)
 		__atomic_store_n(&process.header->end, end, __ATOMIC_RELEASE);
 		process_take_clocks();
 		if (end != TF_END_NONE)
-			file_trim();
+			chunk_trim();
 	} else {
 		process_line_end();
 	}

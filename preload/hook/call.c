@@ -27,6 +27,18 @@ void call_record_slowly(const struct call *e, unsigned function, uint64_t backtr
 		event_put_slowly(t, e->end, slots, n);
 }
 
+void call_count(unsigned function, uint64_t duration)
+{
+	struct tf_counter *counter = thread_counter(&thread_self, function);
+
+	if (!counter) {
+		thread_self.page->lost++;
+		return;
+	}
+	counter->ticks += duration;
+	counter->calls++;
+}
+
 void call_many_short(void)
 {
 	struct thread *t = &thread_self;

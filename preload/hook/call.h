@@ -52,6 +52,9 @@ static inline __attribute__((always_inline)) bool call_begin(struct call *e, uns
 	return true;
 }
 
+/* Out of line: the function has no counter on the thread's page. */
+__attribute__((noinline, cold)) void call_count(unsigned function, uint64_t duration);
+
 /* Out of line: the call's counter has reached a number at which the image deserves a file of its own. */
 __attribute__((noinline, cold)) void call_many_short(void);
 
@@ -61,6 +64,7 @@ static inline __attribute__((always_inline)) bool call_end(struct call *e, unsig
 	struct thread *t = &thread_self;
 	struct tf_counter *counter;
 	uint64_t end = clock_now(), duration = end - e->start, previous = e->previous;
+	unsigned place;
 
 	e->end = end;
 	if (__builtin_expect(t->generation != process.generation, 0))
@@ -70,7 +74,12 @@ static inline __attribute__((always_inline)) bool call_end(struct call *e, unsig
 		t->current_frame = e->previous_frame;
 	if (duration >= threshold)
 		return true;
-	counter = &t->page->counters[function];
+	place = t->place[function];
+	if (__builtin_expect(!place, 0)) {
+		call_count(function, duration);
+		return false;
+	}
+	counter = &t->page->counters[place - 1];
 	counter->ticks += duration;
 	if (__builtin_expect(++counter->calls == 256, 0))
 		call_many_short();

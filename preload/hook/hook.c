@@ -55,7 +55,9 @@ void hook_resolve(void)
 #define HOOK_NAME_LIBRARY(kind, group, symbol, name, ...)                                                              \
 	LIBRARY_IF_RECORDED(kind, HOOK_PLAIN_NAME(TF_GROUP_##group, name))
 
-_Static_assert(sizeof(struct tf_thread) + HOOK_LIBC_COUNT * sizeof(struct tf_counter) <= PROCESS_MAIN_PAGE, "a page for a thread's counters");
+_Static_assert(sizeof(struct tf_thread) + HOOK_LIBC_COUNT * (sizeof(struct tf_counter) + sizeof(uint16_t)) + TF_SLOT <=
+		       PROCESS_MAIN_PAGE,
+	       "a page for a thread's counters");
 
 static struct function_name functions[HOOK_COUNT] = {
 	HOOK_LIBC(HOOK_NAME_OSRT) HOOK_CUDART(HOOK_NAME_CUDART) HOOK_CUDA(HOOK_NAME_CUDA) HOOK_LIBRARY(HOOK_NAME_LIBRARY)};

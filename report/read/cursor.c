@@ -31,14 +31,16 @@ static bool next_window(struct cursor *c)
 		const struct window *w = &c->trace->windows[c->window++];
 		const uint8_t *data = c->trace->bytes.data + w->offset;
 		struct tf_window head;
+		uint32_t first;
 
 		if (w->size < sizeof(head) || (c->wanted && !c->wanted[c->window - 1]))
 			continue;
 		memcpy(&head, data, sizeof(head));
-		if (head.kind != TF_WINDOW_SLOTS)
+		first = tf_slots_offset(&head);
+		if (first < sizeof(head) || first % TF_SLOT || first >= w->size)
 			continue;
-		c->at = (const uint64_t *)(data + sizeof(head));
-		c->end = c->at + (w->size - sizeof(head)) / TF_SLOT;
+		c->at = (const uint64_t *)(data + first);
+		c->end = c->at + (w->size - first) / TF_SLOT;
 		c->now = w->base_ticks;
 		if (reader_progress)
 			reader_progress(w->size);

@@ -53,11 +53,17 @@ static bool is_zero(const uint8_t *p, size_t size)
 	return !size || (!p[0] && !memcmp(p, p + 1, size - 1));
 }
 
-static bool window_head(const struct trace *t, uint64_t offset, struct tf_window *ret)
+static bool is_window(const struct trace *t, const struct tf_window *head)
 {
-	memcpy(ret, t->bytes.data + offset, sizeof(*ret));
-	return ret->magic == TF_WINDOW_MAGIC && ret->nonce == t->header.nonce && ret->size_bytes >= TF_PAGE &&
-	       ret->size_bytes % TF_PAGE == 0;
+	return head->magic == TF_WINDOW_MAGIC && head->nonce == t->header.nonce && head->size_bytes >= TF_PAGE && head->size_bytes % TF_PAGE == 0;
+}
+
+/* Bytes of space that was taken and has no window: its writer was killed before it had the head, or in the middle of that. 0: damage. */
+static uint64_t hole_bytes(const struct trace *t, uint64_t offset, const struct tf_window *head, size_t page)
+{
+	if (!head->magic && head->nonce == t->header.nonce)
+		return head->size_bytes >= TF_PAGE && head->size_bytes % TF_PAGE == 0 ? head->size_bytes : page;
+	return is_zero(t->bytes.data + offset, page) ? page : 0;
 }
 
 static void add_window(struct trace *t, uint64_t offset, const struct tf_window *head)
@@ -67,7 +73,7 @@ static void add_window(struct trace *t, uint64_t offset, const struct tf_window 
 
 	if (head->size_bytes > left)
 		t->missing_bytes += head->size_bytes - left;
-	if (head->kind != TF_WINDOW_THREAD && head->kind != TF_WINDOW_SLOTS)
+	if (head->kind != TF_WINDOW_THREAD && head->kind != TF_WINDOW_SLOTS && head->kind != TF_WINDOW_FIRST)
 		return; /* of a later minor version */
 	t->windows = mem_grow(t->windows, t->window_count, &t->window_capacity, sizeof(*t->windows));
 	w = &t->windows[t->window_count++];
@@ -90,21 +96,23 @@ static void read_windows(struct trace *t)
 		uint64_t left = t->bytes.size - offset;
 		size_t page = left < TF_PAGE ? (size_t)left : TF_PAGE;
 		struct tf_window head;
+		uint64_t hole;
 
-		if (window_head(t, offset, &head)) {
+		memcpy(&head, t->bytes.data + offset, sizeof(head));
+		if (is_window(t, &head)) {
 			add_window(t, offset, &head);
 			mapping_forget(&t->bytes, offset, head.size_bytes);
 			offset += head.size_bytes;
 			in_hole = false;
 			continue;
 		}
-		/* Space that was taken and never written is a hole, one that a killed writer may leave; else damage. */
-		if (!is_zero(t->bytes.data + offset, page))
+		hole = hole_bytes(t, offset, &head, page);
+		if (!hole)
 			t->damaged_bytes += page;
 		else if (!in_hole)
 			t->holes++;
 		in_hole = true;
-		offset += page;
+		offset += hole ? hole : page;
 	}
 }
 
@@ -120,26 +128,58 @@ static int compare_windows(const void *left, const void *right)
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-static uint32_t window_kind(const struct trace *t, const struct window *w)
+static void add_counter(struct trace *t, struct trace_thread *thread, uint32_t function, const uint8_t *bytes)
 {
-	struct tf_window head;
+	struct trace_counter counter = {.function = function};
 
-	memcpy(&head, t->bytes.data + w->offset, sizeof(head));
-	return head.kind;
+	memcpy(&counter.sum, bytes, sizeof(counter.sum));
+	if (!counter.sum.calls)
+		return;
+	t->counters = mem_grow(t->counters, t->counter_count, &t->counter_capacity, sizeof(*t->counters));
+	t->counters[t->counter_count++] = counter;
+	thread->counter_count++;
 }
 
-static void read_thread_page(struct trace *t, struct trace_thread *thread, const struct window *w)
+static void read_counters(struct trace *t, struct trace_thread *thread, const struct tf_thread *head, const uint8_t *at, size_t size)
 {
-	size_t room;
+	const uint8_t *places = at + (size_t)head->counter_count * sizeof(struct tf_counter);
+	size_t room = size / sizeof(struct tf_counter), count = head->counter_count < room ? head->counter_count : room;
 
-	if (w->size < sizeof(struct tf_thread))
+	if (head->window.kind == TF_WINDOW_THREAD) {
+		for (size_t i = 0; i < count; i++)
+			add_counter(t, thread, (uint32_t)i, at + i * sizeof(struct tf_counter));
 		return;
-	thread->page = (const struct tf_thread *)(t->bytes.data + w->offset);
-	memcpy(thread->name, thread->page->name, sizeof(thread->name));
-	thread->name[sizeof(thread->name) - 1] = 0;
-	thread->counters = (const struct tf_counter *)(t->bytes.data + w->offset + sizeof(struct tf_thread));
-	room = (w->size - sizeof(struct tf_thread)) / sizeof(struct tf_counter);
-	thread->counter_count = thread->page->counter_count < room ? thread->page->counter_count : (uint32_t)room;
+	}
+	for (uint32_t i = 0; count == head->counter_count && places + sizeof(uint16_t) <= at + size; i++, places += sizeof(uint16_t)) {
+		uint16_t place;
+
+		memcpy(&place, places, sizeof(place));
+		if (place && place <= count)
+			add_counter(t, thread, i, at + (place - 1) * sizeof(struct tf_counter));
+	}
+}
+
+/* A thread that used many functions has counters in two pages. */
+static void read_page(struct trace *t, struct trace_thread *thread, const struct window *w)
+{
+	const uint8_t *at = t->bytes.data + w->offset;
+	struct tf_thread head;
+	size_t size = w->size;
+
+	if (size < sizeof(head))
+		return;
+	memcpy(&head, at, sizeof(head));
+	if (head.window.kind != TF_WINDOW_THREAD && head.window.kind != TF_WINDOW_FIRST)
+		return;
+	if (!thread->page) {
+		thread->page = (const struct tf_thread *)at;
+		memcpy(thread->name, head.name, sizeof(head.name));
+		thread->name[sizeof(head.name) - 1] = 0;
+	}
+	if (head.window.kind == TF_WINDOW_FIRST && head.window.slots < size)
+		size = head.window.slots;
+	if (size > sizeof(head))
+		read_counters(t, thread, &head, at + sizeof(head), size - sizeof(head));
 }
 
 static void read_threads(struct trace *t)
@@ -155,12 +195,11 @@ static void read_threads(struct trace *t)
 		if (!i || w->thread != w[-1].thread) {
 			t->threads = mem_grow(t->threads, t->thread_count, &capacity, sizeof(*t->threads));
 			t->threads[t->thread_count++] =
-				(struct trace_thread){.number = w->thread, .tid = w->tid, .first_window = i};
+				(struct trace_thread){.number = w->thread, .tid = w->tid, .first_window = i, .first_counter = t->counter_count};
 		}
 		thread = &t->threads[t->thread_count - 1];
 		thread->window_count++;
-		if (!thread->page && w->size >= sizeof(struct tf_window) && window_kind(t, w) == TF_WINDOW_THREAD)
-			read_thread_page(t, thread, w);
+		read_page(t, thread, w);
 	}
 }
 
@@ -351,6 +390,7 @@ void reader_close(struct trace *t)
 	functions_give(t->functions);
 	free(t->windows);
 	free(t->threads);
+	free(t->counters);
 	free(t->shown);
 	free(t->blobs);
 	free(t->children);

@@ -15,13 +15,18 @@ struct window {
 	uint32_t thread, sequence, tid;
 };
 
+/* Calls of one function that were counted only. */
+struct trace_counter {
+	uint32_t function;
+	struct tf_counter sum;
+};
+
 struct trace_thread {
 	uint32_t number, tid;
 	size_t first_window, window_count; /* in trace.windows */
 	const struct tf_thread *page;	   /* in the file; NULL: it has none */
 	char name[64];
-	const struct tf_counter *counters; /* in the file */
-	uint32_t counter_count;
+	size_t first_counter, counter_count; /* in trace.counters */
 	/* found by reading all of it once */
 	uint64_t events, first_ticks, last_ticks, longest_ticks; /* the longest call */
 	uint64_t unmatched_pushes, unmatched_pops;
@@ -59,6 +64,8 @@ struct trace {
 	size_t window_count, window_capacity;
 	struct trace_thread *threads;
 	size_t thread_count;
+	struct trace_counter *counters; /* of functions that were called */
+	size_t counter_count, counter_capacity;
 	struct blob *blobs;
 	size_t blob_count, blob_capacity;
 	struct map definitions; /* (type, id) -> position in blobs */

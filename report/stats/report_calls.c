@@ -53,13 +53,12 @@ static void add_short(struct scan *s, const char *name, uint64_t calls, uint64_t
 static void add_counters(struct scan *s, const struct trace_thread *thread)
 {
 	s->thread = thread;
-	for (uint32_t i = 0; i < thread->counter_count; i++) {
-		const struct function *f = trace_function(s->image->trace, i);
-		struct tf_counter counter;
+	for (size_t i = 0; i < thread->counter_count; i++) {
+		const struct trace_counter *counter = &s->image->trace->counters[thread->first_counter + i];
+		const struct function *f = trace_function(s->image->trace, counter->function);
 
-		memcpy(&counter, &thread->counters[i], sizeof(counter));
-		if (f && f->group == TF_GROUP_OSRT && counter.calls)
-			add_short(s, f->name, counter.calls, counter.ticks);
+		if (f && f->group == TF_GROUP_OSRT)
+			add_short(s, f->name, counter->sum.calls, counter->sum.ticks);
 	}
 }
 

@@ -28,8 +28,8 @@ static void thread_facts(const struct model *m, const struct image *image, const
 	f->stackless_samples += thread->stackless_samples;
 	f->unmatched_pushes += thread->unmatched_pushes;
 	f->unmatched_pops += thread->unmatched_pops;
-	for (uint32_t i = 0; i < thread->counter_count; i++)
-		f->below += thread->counters[i].calls;
+	for (size_t i = 0; i < thread->counter_count; i++)
+		f->below += image->trace->counters[thread->first_counter + i].sum.calls;
 	if (!thread->page)
 		return;
 	f->lost += thread->page->lost;

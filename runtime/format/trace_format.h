@@ -12,9 +12,10 @@
  * A trace file is a struct tf_header in its first TF_PAGE bytes, then the function names (header.function_bytes,
  * padded to TF_PAGE), then windows. A window starts on a multiple of TF_PAGE with a struct tf_window; the next one
  * follows after size_bytes. A writer may die between taking space and writing the window's head: then a reader
- * goes on page by page until it meets TF_WINDOW_MAGIC with the file's nonce.
+ * goes on page by page until it meets TF_WINDOW_MAGIC with the file's nonce. It may die within the head, too: magic is 0 then, and of the
+ * rest the nonce was stored first, size_bytes next.
  *
- * A window of kind TF_WINDOW_SLOTS holds slots of 8 bytes, written by one thread and by signal handlers that
+ * A window of kind TF_WINDOW_SLOTS or TF_WINDOW_FIRST holds slots of 8 bytes, written by one thread and by signal handlers that
  * interrupt it. A slot is one store; 0 means that the writer died before it, and the reader steps over just this slot.
  *
  * Integers are in the byte order of the machine that wrote them, see header.byte_order. Nothing here is trusted by
@@ -31,7 +32,7 @@
 #define TF_BYTE_ORDER 0x01020304u
 /* A reader takes any minor version of its major one: new kinds of slots, blobs and windows are stepped over. */
 #define TF_VERSION_MAJOR 1
-#define TF_VERSION_MINOR 0
+#define TF_VERSION_MINOR 1
 
 enum { TF_PAGE = 4096, TF_SLOT = 8, TF_HOST = 64 };
 
@@ -105,7 +106,9 @@ enum tf_group {
 
 /* ---- windows ---- */
 
-enum tf_window_kind { TF_WINDOW_THREAD = 1, TF_WINDOW_SLOTS = 2 };
+/* THREAD: struct tf_thread, with a counter for each function; written by version 1.0. SLOTS: slots from the head on.
+ * FIRST: struct tf_thread, with counters for some functions; then slots. A thread that uses more functions has another one. */
+enum tf_window_kind { TF_WINDOW_THREAD = 1, TF_WINDOW_SLOTS = 2, TF_WINDOW_FIRST = 3 };
 
 struct tf_window {
 	uint32_t magic; /* stored last */
@@ -119,7 +122,8 @@ struct tf_window {
 	uint64_t offset;     /* of this window in the file */
 	uint32_t full;	     /* 1: its writer has left it for the next one */
 	uint32_t is_tool;    /* TF_WINDOW_THREAD: 1: not the program's thread but one of the driver's tools */
-	uint32_t reserved[2];
+	uint32_t slots;	     /* TF_WINDOW_FIRST: bytes from the window's start to its first slot */
+	uint32_t reserved;
 };
 
 /* Calls under the threshold, by function id. */
@@ -127,7 +131,9 @@ struct tf_counter {
 	uint64_t calls, ticks;
 };
 
-/* The first window of a thread. Stored in place while it lives, so it is true at any moment. */
+/* The first window of a thread. Stored in place while it lives, so it is true at any moment.
+ * In a TF_WINDOW_FIRST an array of uint16_t stands behind the counters, up to the slots: the element of a function's id is 1 + the position
+ * of its counter, or 0 if it has none. In a TF_WINDOW_THREAD the position is the id. */
 struct tf_thread {
 	struct tf_window window;
 	uint64_t start_ticks, end_ticks; /* end_ticks 0: lives, or was killed */
@@ -139,6 +145,11 @@ struct tf_thread {
 	char name[32];
 	struct tf_counter counters[]; /* counter_count of them */
 };
+
+static inline uint32_t tf_slots_offset(const struct tf_window *w)
+{
+	return w->kind == TF_WINDOW_SLOTS ? (uint32_t)sizeof(*w) : w->kind == TF_WINDOW_FIRST ? w->slots : w->size_bytes;
+}
 
 #define TF_CURRENT_SHIFT 48 /* current = (id + 1) << 48 | (ticks & ((1 << 48) - 1)) */
 

@@ -9,7 +9,6 @@
 #include "runtime/common/clock.h"
 #include "runtime/record/process.h"
 #include "runtime/common/sys.h"
-#include "runtime/record/thread.h"
 
 enum { STEP_LEAST = 256 << 10, STEP_MOST = 8 << 20 };
 
@@ -199,35 +198,43 @@ static bool extend(uint64_t size)
 	return true;
 }
 
-/* Cuts what lies beyond `size`. Under the lock. */
-static void cut(uint64_t size)
+void file_cut(uint64_t size)
 {
 	if (process.file_size > size && !process_is_frozen && path_leads_to_ours() && !sys_call(SYS_truncate, process.path, size, 0, 0))
 		process.file_size = size;
 }
 
-static void *map_near(uint64_t offset, uint64_t size)
+static void *map_near(const struct tf_window *mine, uint64_t offset, uint64_t size)
 {
-	const struct tf_window *mine = thread_self.base ? (struct tf_window *)(thread_self.base - sizeof(*mine)) : NULL;
-	void *at;
+	const struct chunk_area *area = &process.areas[process.area_last];
+	void *near = area->at, *at;
+	uint64_t near_offset = area->offset;
 
 	if (!extend(offset + size))
 		return NULL;
-	at = mine && mine->offset < offset ? map_by_mapping((void *)mine, mine->offset, offset, size)
-					   : map_by_mapping(process.header, 0, offset, size);
+	if (!near) {
+		near = process.header;
+		near_offset = 0;
+	}
+	/* Not a chunk, which need not begin where a page of the machine does. */
+	if (mine && mine->kind == TF_WINDOW_SLOTS && mine->offset > near_offset && mine->offset < offset) {
+		near = (void *)mine;
+		near_offset = mine->offset;
+	}
+	at = map_by_mapping(near, near_offset, offset, size);
 	/* A hole on a full disk would be a SIGBUS for whoever reads it. */
 	if (!at)
-		cut(offset);
+		file_cut(offset);
 	return at;
 }
 
-static void *map_window(uint64_t offset, uint64_t size)
+static void *map_window(const struct tf_window *mine, uint64_t offset, uint64_t size)
 {
 	void *at;
 	int fd;
 
 	if (process.can_populate)
-		return map_near(offset, size);
+		return map_near(mine, offset, size);
 	fd = process_is_frozen || offset + size > sys_file_limit() ? -EPERM : reopen();
 	if (fd < 0)
 		return NULL;
@@ -245,16 +252,31 @@ void file_reserve(uint64_t size)
 	sys_unlock(&process.growing);
 }
 
-void file_trim(void)
+void *file_take(const struct tf_window *mine, uint64_t size, uint64_t *ret_offset)
 {
-	if (!process.header || process_is_frozen)
-		return;
-	sys_lock(&process.growing);
-	cut(process.file_end);
-	sys_unlock(&process.growing);
+	void *at = map_window(mine, process.file_end, size);
+
+	*ret_offset = process.file_end;
+	if (at)
+		process.file_end += size;
+	return at;
 }
 
-void *file_window(uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequence)
+void file_window_head(struct tf_window *w, uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequence, uint64_t offset)
+{
+	/* The order is the reader's: a head that a kill has left unfinished has at least the nonce. */
+	w->nonce = process.nonce;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	w->size_bytes = size;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	w->kind = kind;
+	w->tid = (uint32_t)sys_gettid();
+	w->thread = thread;
+	w->sequence = sequence;
+	w->offset = offset;
+}
+
+void *file_window(const struct tf_window *mine, uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequence)
 {
 	struct tf_window *w;
 	uint64_t offset;
@@ -262,20 +284,10 @@ void *file_window(uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequen
 	if (!__atomic_load_n(&process.header, __ATOMIC_ACQUIRE))
 		return NULL;
 	sys_lock(&process.growing);
-	offset = process.file_end;
-	w = map_window(offset, size);
-	if (w)
-		process.file_end += size;
+	w = file_take(mine, size, &offset);
 	sys_unlock(&process.growing);
-	if (!w)
-		return NULL;
-	w->kind = kind;
-	w->nonce = process.nonce;
-	w->size_bytes = size;
-	w->tid = (uint32_t)sys_gettid();
-	w->thread = thread;
-	w->sequence = sequence;
-	w->offset = offset;
+	if (w)
+		file_window_head(w, kind, size, thread, sequence, offset);
 	return w;
 }
 

@@ -16,6 +16,7 @@
 #include "runtime/record/identity.h"
 #include "runtime/record/table.h"
 #include "runtime/format/trace_format.h"
+#include "runtime/record/chunk.h"
 
 enum { PROCESS_NAME_BYTES = 4096, PROCESS_MAIN_PAGE = 16384, PROCESS_DESCRIPTORS = 65535 };
 #if defined(__aarch64__)
@@ -36,7 +37,10 @@ struct process {
 	/* the trace file, see file.h; header is NULL until the first record */
 	struct tf_header *header;
 	uint64_t file_end, file_size, device, inode; /* file_end: of the windows; file_size: as the file system has it */
-	uint32_t growing;			     /* lock of the two */
+	uint32_t growing;			     /* lock of the two, and of the areas */
+	uint64_t chunk_next;			     /* see chunk.c, as the three after it */
+	struct chunk_area areas[CHUNK_AREAS];
+	uint32_t area_last, chunks; /* the area made last; chunks of all */
 	bool can_populate;			     /* Linux 5.14: see file.c */
 	uint32_t pair; /* which of header->last is written next */
 	bool takes_clocks; /* somebody writes it */

@@ -12,8 +12,10 @@
 #include "runtime/record/file.h"
 #include "runtime/common/loaded.h"
 #include "runtime/common/sys.h"
+#include "runtime/record/chunk.h"
 
-enum { FIRST_WINDOW = 16384, SECOND_WINDOW = 65536, WINDOW = 262144, FROZEN_WINDOW = 1 << 20, FROZEN_RESERVE = 64 << 20, RETRY_TICKS = 1 << 24 };
+enum { FIRST_COUNTERS = 24, FIRST_SLOTS = 128, SECOND_WINDOW = 16384, THIRD_WINDOW = 65536, WINDOW = 262144 };
+enum { FROZEN_WINDOW = 1 << 20, FROZEN_RESERVE = 64 << 20, RETRY_TICKS = 1 << 24 };
 
 __thread struct thread thread_self __attribute__((tls_model("initial-exec"))) = {.generation = THREAD_NEW};
 
@@ -68,25 +70,61 @@ void thread_refresh_name(struct thread *t)
 		sys_call(SYS_prctl, PR_GET_NAME, t->page->name, 0, 0);
 }
 
-static uint32_t page_bytes(void)
+/* Bytes of a page with so many counters, up to its slots. */
+static uint32_t page_bytes(uint32_t counters)
 {
-	size_t bytes = sizeof(struct tf_thread) + process_functions->counters * sizeof(struct tf_counter);
+	size_t places = (process_functions->counters * sizeof(uint16_t) + TF_SLOT - 1) & ~(size_t)(TF_SLOT - 1);
 
-	return (uint32_t)file_round(bytes);
+	return (uint32_t)(sizeof(struct tf_thread) + counters * sizeof(struct tf_counter) + places);
 }
 
-static void page_begin(struct thread *t, struct tf_thread *page)
+static uint16_t *places_of(struct tf_thread *page)
 {
-	page->start_ticks = page->window.base_ticks = clock_now();
-	page->counter_count = process_functions->counters;
+	return (uint16_t *)&page->counters[page->counter_count];
+}
+
+/* Counters for all functions, or for the first few that the thread calls. */
+static void lay_out(struct tf_thread *page, uint32_t counters)
+{
+	page->counter_count = counters;
+	page->window.slots = page_bytes(counters);
+	for (uint32_t i = 0; counters == process_functions->counters && i < counters; i++)
+		places_of(page)[i] = (uint16_t)(i + 1);
+}
+
+static void publish(struct tf_window *w, uint64_t base_ticks)
+{
+	w->base_ticks = base_ticks;
+	__atomic_store_n(&w->magic, TF_WINDOW_MAGIC, __ATOMIC_RELEASE);
+}
+
+static void use_window(struct thread *t, struct tf_window *w)
+{
+	t->window = w;
+	t->next = (uint64_t)w + tf_slots_offset(w);
+	t->limit = (uint64_t)w + w->size_bytes;
+	t->windows++;
+}
+
+static void use_page(struct thread *t, struct tf_thread *page)
+{
 	t->page = page;
-	thread_refresh_name(t);
-	__atomic_store_n(&page->window.magic, TF_WINDOW_MAGIC, __ATOMIC_RELEASE);
+	t->place = places_of(page);
 }
 
 static bool is_in_file(const struct tf_thread *page)
 {
 	return (const uint64_t *)page != process.main_page;
+}
+
+static struct tf_thread *full_page(const struct thread *t)
+{
+	struct tf_thread *page = file_window(t->window, TF_WINDOW_FIRST, (uint32_t)file_round(page_bytes(process_functions->counters)),
+					     t->number, t->windows);
+
+	if (page)
+		lay_out(page, process_functions->counters);
+	return page;
 }
 
 bool thread_settle(struct thread *t)
@@ -97,15 +135,46 @@ bool thread_settle(struct thread *t)
 		return true;
 	if (!file_make())
 		return false;
-	page = file_window(TF_WINDOW_THREAD, page_bytes(), t->number, 0);
+	page = full_page(t);
 	if (!page)
 		return false;
 	/* Signals wait, so nobody counts into the old page meanwhile. */
-	memcpy(&page->start_ticks, &t->page->start_ticks, page_bytes() - offsetof(struct tf_thread, start_ticks));
-	page->window.base_ticks = page->start_ticks;
-	__atomic_store_n(&page->window.magic, TF_WINDOW_MAGIC, __ATOMIC_RELEASE);
-	t->page = page;
+	memcpy(&page->start_ticks, &t->page->start_ticks, page_bytes(process_functions->counters) - offsetof(struct tf_thread, start_ticks));
+	publish(&page->window, page->start_ticks);
+	use_page(t, page);
+	use_window(t, &page->window);
 	return true;
+}
+
+/* A thread's page and first slots in one: a chunk, or a window where there is none. */
+static struct tf_thread *first_window(struct thread *t)
+{
+	uint32_t counters = process_functions->counters < FIRST_COUNTERS ? process_functions->counters : FIRST_COUNTERS;
+	uint32_t size = page_bytes(counters) + FIRST_SLOTS * TF_SLOT;
+	struct tf_thread *page = NULL;
+	uint64_t offset;
+
+	if (!file_make())
+		return NULL;
+	if (size <= TF_PAGE)
+		page = chunk_take(&offset, &t->area);
+	if (page)
+		file_window_head(&page->window, TF_WINDOW_FIRST, TF_PAGE, t->number, 0, offset);
+	else
+		page = file_window(t->window, TF_WINDOW_FIRST, (uint32_t)file_round(size), t->number, 0);
+	if (page)
+		lay_out(page, counters);
+	return page;
+}
+
+static void page_begin(struct thread *t, struct tf_thread *page)
+{
+	page->start_ticks = t->last_ticks = clock_now();
+	use_page(t, page);
+	thread_refresh_name(t);
+	if (is_in_file(page))
+		use_window(t, &page->window);
+	publish(&page->window, page->start_ticks);
 }
 
 /* The image's first thread begins on the page beside `process`: most small processes need no file at all. */
@@ -114,18 +183,20 @@ static bool attach(struct thread *t)
 	struct tf_thread *page;
 
 	/* In a child that a handler forked, the interrupted writer is still to say that it is done. */
-	*t = (struct thread){.generation = THREAD_OURS, .writing = t->writing, .memo = t->memo, .number = __atomic_fetch_add(&process.threads, 1, __ATOMIC_RELAXED)};
-	if (t->number == 0)
+	*t = (struct thread){.generation = THREAD_OURS, .writing = t->writing, .memo = t->memo, .has_walked = t->memo, .area = THREAD_NO_AREA,
+			     .number = __atomic_fetch_add(&process.threads, 1, __ATOMIC_RELAXED)};
+	if (t->number == 0) {
 		page = (struct tf_thread *)process.main_page;
-	else
-		page = file_make() ? file_window(TF_WINDOW_THREAD, page_bytes(), t->number, 0) : NULL;
+		lay_out(page, process_functions->counters);
+	} else {
+		page = first_window(t);
+	}
 	if (!page) {
 		if (process.header)
 			__atomic_fetch_add(&process.header->threads_lost, 1, __ATOMIC_RELAXED);
 		return false;
 	}
 	page_begin(t, page);
-	t->last_ticks = page->start_ticks;
 	/* Of a thread whose end we do not see nothing could be given back. */
 	if ((!set_key || set_key(death_key, t)) && t->number && !t->memo)
 		t->memo = THREAD_NO_MEMO;
@@ -156,13 +227,13 @@ bool thread_enter(struct thread *t)
  * interrupted writer (t->writing) still holds an address in the old one. */
 static void retire(struct thread *t)
 {
-	struct tf_window *old = (struct tf_window *)(t->base - sizeof(*old));
+	struct tf_window *old = t->window;
 
 	if (t->writing == 0 && t->retired) {
 		file_release(t->retired, t->retired_bytes);
 		t->retired = NULL;
 	}
-	if (!t->base)
+	if (!old || old == &t->page->window) /* which stays for its counters */
 		return;
 	if (t->writing == 0) {
 		file_release(old, old->size_bytes);
@@ -174,7 +245,7 @@ static void retire(struct thread *t)
 
 static uint32_t next_size(const struct thread *t, unsigned slots)
 {
-	uint32_t size = (uint32_t)file_round(t->windows == 0 ? FIRST_WINDOW : t->windows == 1 ? SECOND_WINDOW : WINDOW);
+	uint32_t size = (uint32_t)file_round(t->windows < 2 ? SECOND_WINDOW : t->windows == 2 ? THIRD_WINDOW : WINDOW);
 
 	while (size < slots * TF_SLOT + sizeof(struct tf_window))
 		size *= 2;
@@ -185,20 +256,20 @@ static bool take_window(struct thread *t, uint32_t size)
 {
 	struct tf_window *w;
 
-	if (!thread_settle(t))
-		return false;
-	w = file_window(TF_WINDOW_SLOTS, size, t->number, t->windows);
+	w = file_window(t->window, TF_WINDOW_SLOTS, size, t->number, t->windows);
 	if (!w)
 		return false;
-	w->base_ticks = t->last_ticks;
-	__atomic_store_n(&w->magic, TF_WINDOW_MAGIC, __ATOMIC_RELEASE);
+	publish(w, t->last_ticks);
 	retire(t);
-	t->base = t->next = (uint64_t)w + sizeof(*w);
-	t->limit = (uint64_t)w + size;
-	t->windows++;
+	use_window(t, w);
 	process_take_clocks();
 	thread_refresh_name(t);
 	return true;
+}
+
+static bool has_slots(const struct thread *t, unsigned slots)
+{
+	return t->window && t->next + slots * TF_SLOT <= t->limit;
 }
 
 bool thread_grow(struct thread *t, unsigned slots)
@@ -210,10 +281,49 @@ bool thread_grow(struct thread *t, unsigned slots)
 	if (sys_is_silent || (t->retry_ticks && clock_now() < t->retry_ticks))
 		return false;
 	thread_guard_enter(t, &guard);
-	has_room = (t->base && t->next + slots * TF_SLOT <= t->limit) || take_window(t, next_size(t, slots));
+	has_room = has_slots(t, slots) || (thread_settle(t) && (has_slots(t, slots) || take_window(t, next_size(t, slots))));
 	t->retry_ticks = has_room ? 0 : clock_now() + RETRY_TICKS;
 	thread_guard_leave(t, &guard);
 	return has_room;
+}
+
+/* No lock and no guard: a handler that comes in between takes the same counter, or the next one is left unused. */
+static struct tf_counter *take_counter(struct thread *t, unsigned function)
+{
+	uint16_t none = 0, *place = &places_of(t->page)[function];
+	uint32_t position = __atomic_add_fetch(&t->counters, 1, __ATOMIC_RELAXED);
+
+	if (position > t->page->counter_count)
+		return NULL;
+	__atomic_compare_exchange_n(place, &none, (uint16_t)position, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	return &t->page->counters[*place - 1];
+}
+
+static void take_more(struct thread *t)
+{
+	struct thread_guard guard;
+	struct tf_thread *page;
+
+	if (sys_is_silent || (t->retry_ticks && clock_now() < t->retry_ticks))
+		return;
+	thread_guard_enter(t, &guard);
+	page = full_page(t);
+	if (page) {
+		page->start_ticks = t->page->start_ticks;
+		publish(&page->window, t->last_ticks);
+		t->more = page;
+	}
+	t->retry_ticks = page ? 0 : clock_now() + RETRY_TICKS;
+	thread_guard_leave(t, &guard);
+}
+
+struct tf_counter *thread_counter(struct thread *t, unsigned function)
+{
+	struct tf_counter *counter = t->more ? NULL : take_counter(t, function);
+
+	if (!counter && !t->more)
+		take_more(t);
+	return counter ? counter : t->more ? &t->more->counters[function] : NULL;
 }
 
 void thread_reserve(struct thread *t)
@@ -221,9 +331,22 @@ void thread_reserve(struct thread *t)
 	struct thread_guard guard;
 
 	thread_guard_enter(t, &guard);
-	take_window(t, FROZEN_WINDOW);
+	if (thread_settle(t))
+		take_window(t, FROZEN_WINDOW);
 	file_reserve(FROZEN_RESERVE);
 	thread_guard_leave(t, &guard);
+}
+
+static void release_page(struct thread *t)
+{
+	struct tf_window *w = &t->page->window;
+
+	if (t->area != THREAD_NO_AREA) {
+		w->full = 1;
+		chunk_release(t->area);
+	} else if (is_in_file(t->page)) {
+		file_release(w, w->size_bytes);
+	}
 }
 
 static void finish(struct thread *t)
@@ -238,8 +361,10 @@ static void finish(struct thread *t)
 	t->page->end_ticks = clock_now();
 	t->writing = 0;
 	retire(t);
-	if (is_in_file(t->page))
-		file_release(&t->page->window, t->page->window.size_bytes);
+	t->window = NULL;
+	if (t->more)
+		file_release(&t->more->window, t->more->window.size_bytes);
+	release_page(t);
 	t->page = NULL;
 	guard.generation = THREAD_DEAD;
 	thread_guard_leave(t, &guard);

@@ -17,22 +17,30 @@ struct thread {
 	/* What each call reads or writes: one line of the cache. */
 	uint64_t generation; /* process.generation while attached, else one of THREAD_* */
 	struct tf_thread *page;
-	uint64_t next, base, limit; /* addresses in the window: of the next slot, the first, the end */
+	const uint16_t *place;	    /* of the page: 1 + the position of each function's counter, 0: it has none yet */
+	uint64_t next, limit;	    /* addresses in the window: of the next slot, the end */
 	uint64_t last_ticks;	    /* time of the slot written last */
 	uintptr_t current_frame;    /* where the call in progress was made */
 	uint32_t writing;	    /* writers between taking space and storing: more than one if a handler interrupts. One that is left by
 				       longjmp stays counted, for nobody can tell: the thread's later windows then stay mapped */
-	uint32_t number, windows;
+	uint32_t number;
+	struct tf_window *window; /* that slots go to; NULL: none yet */
+	uint32_t windows;	  /* that there have been */
+	uint32_t counters;	  /* of the page that are taken */
+	uint32_t area;		  /* chunk.h; THREAD_NO_AREA: the page is no chunk */
+	struct tf_thread *more;	  /* a page with a counter for each function, once the first has no more; NULL: none */
 	uint32_t retired_bytes; /* the window before this one, kept while somebody may still write to it */
 	void *retired;
 	uintptr_t stack_low, stack_high; /* where a backtrace is known to be safe */
 	uint64_t retry_ticks;		 /* when to try again after a window could not be had */
 	uint8_t deaths;			 /* rounds of the key's destructor */
 	uintptr_t walk_frame; /* of the backtrace being taken; 0: none */
+	bool has_walked;
 	void *memo;	      /* stack.c's own, of walks made before, or THREAD_NO_MEMO; a forked child goes on with it */
 	struct sampler *sampler; /* NULL: no CPU samples of this thread */
 };
 
+#define THREAD_NO_AREA ~0u
 #define THREAD_NO_MEMO ((void *)-1)
 #define THREAD_NEW ~0ull
 #define THREAD_OURS (~0ull - 1) /* our own code runs: calls are forwarded */
@@ -68,6 +76,9 @@ void thread_guard_leave(struct thread *t, const struct thread_guard *g);
 
 /* Makes room for `slots` more slots; false: there is none to be had. */
 bool thread_grow(struct thread *t, unsigned slots);
+
+/* The counter of a function that has none on the thread's page yet, there or on another page; NULL: there is none to be had. */
+struct tf_counter *thread_counter(struct thread *t, unsigned function);
 
 /* Takes a large window, before system calls of ours become impossible. */
 void thread_reserve(struct thread *t);

@@ -101,10 +101,13 @@ static bool is_safe(struct thread *t, uintptr_t sp)
 	return (uintptr_t)__builtin_thread_pointer() != main_top && learn_bounds(t, sp);
 }
 
-/* The thread's memo of its walks: mapped at its first, NULL where there is none to be had. */
+/* The thread's memo of its walks: mapped at its second, for many threads make one only. NULL: there is none. */
 static struct unw_pillion_memo *memo_of(struct thread *t)
 {
-	if (t->memo == THREAD_NO_MEMO)
+	bool has_walked = t->has_walked;
+
+	t->has_walked = true;
+	if (t->memo == THREAD_NO_MEMO || !has_walked)
 		return NULL;
 	if (!t->memo && !sys_is_silent)
 		t->memo = sys_mmap(NULL, UNW_PILLION_MEMO, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

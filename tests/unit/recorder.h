@@ -71,7 +71,7 @@ static inline bool recording_each_window(const char *path, void (*visit)(const s
 		const struct tf_window *w = (const struct tf_window *)(bytes + at);
 		bool is_window = w->magic == TF_WINDOW_MAGIC && w->offset == (uint64_t)at && w->size_bytes;
 
-		if (is_window && w->kind == TF_WINDOW_SLOTS)
+		if (is_window && (w->kind == TF_WINDOW_SLOTS || w->kind == TF_WINDOW_FIRST))
 			visit(w, context);
 		at += is_window ? w->size_bytes : TF_PAGE;
 	}

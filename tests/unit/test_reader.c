@@ -65,6 +65,14 @@ static void assert_refused(const void *data, size_t size, int code, const char *
 	cr_assert_not_null(strstr(err.text, why), "%s", err.text);
 }
 
+static void assert_counted(size_t i, uint32_t function, uint64_t calls, uint64_t ticks)
+{
+	cr_assert_gt(trace->counter_count, i);
+	cr_assert_eq(trace->counters[i].function, function);
+	cr_assert_eq(trace->counters[i].sum.calls, calls);
+	cr_assert_eq(trace->counters[i].sum.ticks, ticks);
+}
+
 Test(reader, gives_calls_their_times_and_durations)
 {
 	static const uint64_t ends[] = {1500, 1400, 5000000, 4500000, 90000000000, 1000000000000000};
@@ -189,6 +197,28 @@ Test(reader, goes_on_behind_a_window_whose_head_was_never_written)
 	cr_assert_eq(trace->damaged_bytes, 0);
 }
 
+Test(reader, goes_on_behind_a_window_whose_head_was_never_finished)
+{
+	struct tf_window *window;
+
+	for (unsigned stored = 0; stored < 3; stored++) {
+		writer_torn(&t, 1);
+		window = (struct tf_window *)(w.data + t.window);
+		memset(window, 0, t.window_size);
+		window->nonce = w.header.nonce;
+		window->size_bytes = stored > 0 ? t.window_size : 0;
+		if (stored > 1)
+			memset((char *)window + TF_PAGE, 0x5a, 100); /* copied before the head was finished */
+		t.window = 0;
+		writer_call(&t, read_id, 1200, 5, NULL, 0);
+		t.window = 0;
+	}
+	open_it();
+	cr_assert_eq(count_events(), 3);
+	cr_assert_eq(trace->holes, 3);
+	cr_assert_eq(trace->damaged_bytes, 0);
+}
+
 Test(reader, measures_damage_and_reads_the_rest)
 {
 	size_t first;
@@ -230,7 +260,7 @@ Test(reader, refuses_what_is_no_trace)
 	assert_refused(bytes, 100, -ENODATA, "truncated in its head");
 	w.header.version_major = 2;
 	bytes = writer_bytes(&w, &size);
-	assert_refused(bytes, size, -ENOTSUP, "format version 2.0");
+	assert_refused(bytes, size, -ENOTSUP, "format version 2.");
 	w.header.byte_order = 0x04030201;
 	bytes = writer_bytes(&w, &size);
 	assert_refused(bytes, size, -ENOTSUP, "byte order");
@@ -282,9 +312,69 @@ Test(reader, knows_the_call_in_progress)
 
 Test(reader, cuts_counters_to_the_page_they_stand_in)
 {
+	writer_page(&t)->counters[write_id] = (struct tf_counter){3, 50};
 	writer_page(&t)->counter_count = 0xffffffff;
 	open_it();
-	cr_assert_leq(trace->threads[0].counter_count, TF_PAGE / sizeof(struct tf_counter));
+	assert_counted(0, write_id, 3, 50);
+}
+
+Test(reader, reads_slots_behind_the_page_of_a_first_window)
+{
+	struct writer_thread first;
+	struct cursor cursor;
+	struct event e;
+	unsigned calls = 0;
+
+	writer_thread_first(&w, &first, 11, 4, TF_PAGE);
+	for (unsigned i = 0; i < 1000; i++)
+		writer_call(&first, read_id, 1100 + 10 * i, 5, NULL, 0);
+	open_it();
+	cr_assert_eq(trace->thread_count, 2);
+	cr_assert_eq(trace->threads[1].tid, 11);
+	cr_assert_eq(trace->threads[1].window_count, 3);
+	cursor_init(&cursor, trace, &trace->threads[1]);
+	for (; cursor_next(&cursor, &e); calls++)
+		cr_assert_eq(e.ticks, 1100 + 10 * calls);
+	cr_assert_eq(calls, 1000);
+	cr_assert_eq(trace->torn + trace->orphans + trace->broken + trace->damaged_bytes, 0);
+}
+
+Test(reader, finds_counters_by_their_places)
+{
+	struct writer_thread first, more;
+
+	writer_thread_first(&w, &first, 11, 4, TF_PAGE);
+	writer_counter(&first, write_id, 2, (struct tf_counter){7, 70});
+	writer_thread_first(&w, &more, 11, 4, TF_PAGE);
+	writer_page(&more)->window.thread = first.number;
+	writer_page(&more)->window.sequence = 1;
+	writer_counter(&more, read_id, 0, (struct tf_counter){8, 80});
+	open_it();
+	cr_assert_eq(trace->thread_count, 2);
+	cr_assert_eq(trace->threads[0].counter_count, 0);
+	cr_assert_eq(trace->threads[1].counter_count, 2);
+	assert_counted(0, write_id, 7, 70);
+	assert_counted(1, read_id, 8, 80);
+}
+
+Test(reader, trusts_no_place_and_no_offset_of_a_first_window)
+{
+	static const uint32_t offsets[] = {0, 1, sizeof(struct tf_window) - 8, sizeof(struct tf_thread) + 4, TF_PAGE - 4, TF_PAGE, 0xfffffff8};
+	struct writer_thread first;
+
+	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+		writer_thread_first(&w, &first, 11, 4, TF_PAGE);
+		writer_counter(&first, write_id, 2, (struct tf_counter){7, 70});
+		writer_page(&first)->window.slots = offsets[i];
+	}
+	writer_thread_first(&w, &first, 11, 4, TF_PAGE);
+	memset(&writer_page(&first)->counters[4], 0xff, 4);
+	writer_thread_first(&w, &first, 11, 0xffffff, TF_PAGE);
+	open_it();
+	cr_assert_eq(count_events(), 0);
+	cr_assert_eq(trace->thread_count, 3 + sizeof(offsets) / sizeof(offsets[0]));
+	for (size_t i = 0; i < trace->thread_count; i++)
+		cr_assert_leq(trace->threads[i].counter_count, 2);
 }
 
 Test(reader, counts_pushes_and_pops_without_a_counterpart)

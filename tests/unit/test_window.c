@@ -64,7 +64,7 @@ struct found {
 
 static void read_window(const struct tf_window *w, struct found *f)
 {
-	const uint64_t *slot = (const uint64_t *)(w + 1), *end = (const uint64_t *)((const char *)w + w->size_bytes);
+	const uint64_t *slot = (const uint64_t *)((const char *)w + tf_slots_offset(w)), *end = (const uint64_t *)((const char *)w + w->size_bytes);
 	uint64_t now = w->base_ticks;
 	bool is_torn = false; /* arguments may have come, and belong to nothing */
 
@@ -125,7 +125,7 @@ static void read_file(const char *path, struct found *f)
 		cr_assert_eq(w->nonce, h->nonce);
 		cr_assert_eq(w->offset, at);
 		f->windows++;
-		if (w->kind == TF_WINDOW_SLOTS)
+		if (w->kind == TF_WINDOW_SLOTS || w->kind == TF_WINDOW_FIRST)
 			read_window(w, f);
 		at += w->size_bytes;
 	}
@@ -348,7 +348,7 @@ static void write_text(void)
 
 static void make_room(void)
 {
-	for (; !thread_self.base || thread_self.next + 64 * TF_SLOT > thread_self.limit; step.expected[1]++)
+	for (; !thread_self.window || thread_self.next + 64 * TF_SLOT > thread_self.limit; step.expected[1]++)
 		record(1, 1);
 }
 

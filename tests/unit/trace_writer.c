@@ -151,6 +151,27 @@ void writer_thread(struct writer *w, struct writer_thread *ret, uint32_t tid, co
 	snprintf(page->name, sizeof(page->name), "%s", name);
 }
 
+void writer_thread_first(struct writer *w, struct writer_thread *ret, uint32_t tid, uint32_t counters, uint32_t window_size)
+{
+	struct tf_thread *page;
+
+	begin_file(w);
+	*ret = (struct writer_thread){.writer = w, .number = w->threads++, .window_size = window_size, .tid = tid, .now = w->header.first.ticks};
+	ret->page = ret->window = add_window(ret, TF_WINDOW_FIRST, TF_PAGE);
+	page = writer_page(ret);
+	page->start_ticks = ret->now;
+	page->counter_count = counters;
+	page->window.slots = (uint32_t)(sizeof(*page) + counters * sizeof(struct tf_counter) + (w->header.function_count + 3) / 4 * 8);
+}
+
+void writer_counter(struct writer_thread *t, uint16_t function, uint16_t position, struct tf_counter sum)
+{
+	struct tf_thread *page = writer_page(t);
+
+	page->counters[position] = sum;
+	((uint16_t *)&page->counters[page->counter_count])[function] = (uint16_t)(position + 1);
+}
+
 struct tf_thread *writer_page(struct writer_thread *t)
 {
 	return (struct tf_thread *)(t->writer->data + t->page);
@@ -159,7 +180,9 @@ struct tf_thread *writer_page(struct writer_thread *t)
 /* What is taken by one add stands in one window. */
 static void need(struct writer_thread *t, size_t slots)
 {
-	if (t->window && sizeof(struct tf_window) + (t->used + slots) * TF_SLOT <= t->window_size)
+	const struct tf_window *w = window_at(t->writer, t->window);
+
+	if (t->window && tf_slots_offset(w) + (t->used + slots) * TF_SLOT <= w->size_bytes)
 		return;
 	if (t->window)
 		window_at(t->writer, t->window)->full = 1;
@@ -169,7 +192,7 @@ static void need(struct writer_thread *t, size_t slots)
 
 static void put(struct writer_thread *t, uint64_t slot)
 {
-	memcpy(t->writer->data + t->window + sizeof(struct tf_window) + t->used++ * TF_SLOT, &slot, sizeof(slot));
+	memcpy(t->writer->data + t->window + tf_slots_offset(window_at(t->writer, t->window)) + t->used++ * TF_SLOT, &slot, sizeof(slot));
 }
 
 void writer_slot(struct writer_thread *t, uint64_t slot)

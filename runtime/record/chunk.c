@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Space for threads that record little. */
+#include "runtime/record/chunk.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/resource.h>
+
+#include "runtime/record/file.h"
+#include "runtime/record/process.h"
+#include "runtime/common/sys.h"
+
+/* Chunks of an area. Where address space is limited an area has 256 KB of it. */
+enum { AREA_LEAST = 4, AREA_MOST = 512, AREA_LIMITED = 64 };
+
+/* process.chunk_next: the area, how many chunks it has, how many have been asked for. In one word, so that whoever adds to it knows all
+ * three; an area whose chunks have all been taken may be gone when the answer comes. */
+static uint64_t next_word(uint32_t area, uint32_t count)
+{
+	return (uint64_t)area << 48 | (uint64_t)count << 32;
+}
+
+static uint32_t area_of(uint64_t word)
+{
+	return word >> 48;
+}
+
+static uint32_t count_of(uint64_t word)
+{
+	return word >> 32 & 0xffff;
+}
+
+static bool has_chunks(uint64_t word)
+{
+	return (uint32_t)word < count_of(word);
+}
+
+/* A quarter of what there is, so that the file has few chunks that nobody takes. */
+static uint32_t next_count(void)
+{
+	uint64_t limit[2] = {UINT64_MAX, UINT64_MAX};
+	uint32_t count = process.chunks / 4, most;
+
+	sys_call(SYS_prlimit64, 0, RLIMIT_AS, NULL, limit);
+	most = limit[0] == RLIM_INFINITY ? AREA_MOST : AREA_LIMITED;
+	return count < AREA_LEAST ? AREA_LEAST : count > most ? most : count;
+}
+
+static bool make_area_of(uint32_t count)
+{
+	uint32_t number = 0;
+	uint64_t size = file_round((uint64_t)count * TF_PAGE);
+	struct chunk_area *area;
+
+	while (number < CHUNK_AREAS && process.areas[number].at)
+		number++;
+	if (number == CHUNK_AREAS)
+		return false;
+	area = &process.areas[number];
+	area->at = file_take(NULL, size, &area->offset);
+	if (!area->at)
+		return false;
+	area->count = area->live = (uint32_t)(size / TF_PAGE);
+	process.chunks += area->count;
+	process.area_last = number;
+	__atomic_store_n(&process.chunk_next, next_word(number, area->count), __ATOMIC_RELEASE);
+	return true;
+}
+
+static bool make_area(void)
+{
+	bool is_there;
+
+	sys_lock(&process.growing);
+	/* Another thread may have been first. */
+	is_there = has_chunks(__atomic_load_n(&process.chunk_next, __ATOMIC_RELAXED)) || make_area_of(next_count()) || make_area_of(1);
+	sys_unlock(&process.growing);
+	process_take_clocks();
+	return is_there;
+}
+
+void *chunk_take(uint64_t *ret_offset, uint32_t *ret_area)
+{
+	const struct chunk_area *area;
+	uint64_t word;
+
+	if (sys_is_silent)
+		return NULL;
+	while (!has_chunks(word = __atomic_fetch_add(&process.chunk_next, 1, __ATOMIC_ACQUIRE)))
+		if (!make_area())
+			return NULL;
+	*ret_area = area_of(word);
+	area = &process.areas[*ret_area];
+	*ret_offset = area->offset + (uint64_t)(uint32_t)word * TF_PAGE;
+	return (char *)area->at + (size_t)(uint32_t)word * TF_PAGE;
+}
+
+void chunk_release(uint32_t number)
+{
+	struct chunk_area *area = &process.areas[number];
+
+	if (__atomic_sub_fetch(&area->live, 1, __ATOMIC_ACQ_REL))
+		return;
+	sys_lock(&process.growing);
+	sys_munmap(area->at, (size_t)area->count * TF_PAGE);
+	area->at = NULL;
+	sys_unlock(&process.growing);
+}
+
+/* The file's end without the chunks of the present area that nobody took, `end` being the one with them; no more are handed out. */
+static uint64_t close_area(uint64_t end)
+{
+	uint64_t word = __atomic_exchange_n(&process.chunk_next, 0, __ATOMIC_ACQ_REL);
+	const struct chunk_area *area = &process.areas[area_of(word)];
+
+	if (!has_chunks(word) || area->offset + (uint64_t)area->count * TF_PAGE != end)
+		return end;
+	return area->offset + (uint64_t)(uint32_t)word * TF_PAGE;
+}
+
+void chunk_trim(void)
+{
+	if (!process.header || process_is_frozen)
+		return;
+	sys_lock(&process.growing);
+	process.file_end = file_round(close_area(process.file_end));
+	file_cut(process.file_end);
+	sys_unlock(&process.growing);
+}
