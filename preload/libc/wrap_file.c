@@ -4,6 +4,7 @@
 
 #include "preload/python/annotate.h"
 #include "preload/hook/hook.h"
+#include "runtime/stack/sample.h"
 
 /* The mode is there only where the flags ask for it; reading it otherwise would be reading what is not. */
 #define MODE(flags)                                                                                                    \
@@ -166,6 +167,8 @@ HOOK_EXPORT long ptrace(enum __ptrace_request request, ...)
 	at = va_arg(list, void *);
 	data = va_arg(list, void *);
 	va_end(list);
+	if (request == PTRACE_TRACEME)
+		sample_give_up("CPU samples: none from here on, the process lets itself be traced (PTRACE_TRACEME)");
 	HOOK_TIME(real_ptrace(request, pid, at, data), NOTHING);
 	return result;
 }

@@ -164,8 +164,8 @@ int wrap_sigaltstack(const stack_t *stack, stack_t *old)
 	return result;
 }
 
-/* longjmp() where _FORTIFY_SOURCE is on. It ends the program if the jump goes down and the kernel does not say that the thread is on its
- * alternate stack: it is, where the program sees it. */
+/* longjmp() where _FORTIFY_SOURCE is on. It ends the program if the jump goes down and the kernel does not say that the
+ * thread is on its alternate stack: it is, where the program sees it. */
 HOOK_EXPORT void __longjmp_chk(struct __jmp_buf_tag *buffer, int value)
 {
 	if (altstack_is_programs(__builtin_frame_address(0)))

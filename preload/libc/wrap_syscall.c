@@ -36,8 +36,9 @@ FORGET(dup, descriptor_forget((int)b)) /* dup2, dup3 */
 
 /* ---- signals, as in wrap_signal.c ---- */
 
-__attribute__((visibility("hidden"))) long wrap_syscall_rt_sigaction(long number, long signal, const struct altstack_kernel_action *action,
-								     struct altstack_kernel_action *old, size_t mask_size)
+__attribute__((visibility("hidden"))) long
+wrap_syscall_rt_sigaction(long number, long signal, const struct altstack_kernel_action *action,
+			  struct altstack_kernel_action *old, size_t mask_size)
 {
 	bool is_ours = signal && signal == sample_signal;
 	long result;

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/derive/device/correlate.h"
 #include "report/derive/device/memory.h"
@@ -273,6 +274,23 @@ int report_ledger(const struct report_context *c, struct table *table, struct er
 	return 0;
 }
 
+/* Who asked for samples and got none is told so at once. */
+static void add_unsampled(const struct model *m, struct buffer *ret)
+{
+	static const char start[] = "CPU samples: none";
+	const char *why = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < m->note_count; i++) {
+		if (strncmp(m->notes[i].text, start, strlen(start)))
+			continue;
+		why = why ? why : m->notes[i].text;
+		count++;
+	}
+	if (why)
+		buffer_print(ret, count == 1 ? ", %s" : ", %s (%zu times)", why, count);
+}
+
 void ledger_line(const struct model *m, struct buffer *ret)
 {
 	struct facts f = {0};
@@ -306,6 +324,7 @@ void ledger_line(const struct model *m, struct buffer *ret)
 		buffer_print(ret, ", %" PRIu64 " threads lost", f.threads_lost);
 	if (m->bare_count)
 		buffer_print(ret, ", %zu program%s not recorded", m->bare_count, m->bare_count == 1 ? "" : "s");
+	add_unsampled(m, ret);
 	if (notes)
 		buffer_print(ret, ", %zu note%s", notes, notes == 1 ? "" : "s");
 	buffer_print(ret, ", %.3f ms own overhead", (double)f.own_ns / 1e6);

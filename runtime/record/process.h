@@ -51,6 +51,7 @@ struct process {
 	uint32_t kept_sampler_count;
 	uint32_t sampling; /* lock of these */
 	uint32_t acting;   /* lock of altstack.c */
+	uint64_t tracer_asked_ticks;
 	bool said_unsampled;
 	struct table modules; /* that the trace has; value = where it starts, until one of them has gone */
 	uint32_t unloads;     /* times that one of them had gone, 65535 at most */

@@ -16,8 +16,8 @@ enum { SIGNALS = 64, RED_ZONE = 128, FRAME_ALIGN = 16, FPU_ALIGN = 64 };
 #define SS_AUTODISARM (1u << 31)
 #endif
 
-/* What the program installed. A reader takes the copy that `turn` names; a writer fills the other one first. Not in `process`: a forked
- * child inherits its handlers. */
+/* What the program installed. A reader takes the copy that `turn` names; a writer fills the other one first. Not in
+ * `process`: a forked child inherits its handlers. */
 struct action {
 	void *handler;
 	uint64_t mask;
@@ -57,11 +57,15 @@ static void note_action(int signal, struct action action)
 	__atomic_store_n(&actions[signal].turn, turn, __ATOMIC_RELEASE);
 }
 
-static void lock(uint64_t *signals)
+/* False: the child of a vfork, which has actions of its own, but not the table. */
+static bool lock(uint64_t *signals)
 {
+	if (process_is_borrowed())
+		return false;
 	sys_signals_block(signals);
 	for (int i = 0; __atomic_exchange_n(&process.acting, 1, __ATOMIC_ACQUIRE); i++)
 		sys_wait(i);
+	return true;
 }
 
 static void unlock(const uint64_t *signals)
@@ -75,12 +79,9 @@ static bool is_taken(const void *handler, unsigned long flags)
 	return flags & SA_ONSTACK && handler != (void *)SIG_DFL && handler != (void *)SIG_IGN;
 }
 
-/* The child of a vfork has actions of its own, but not this table. */
 static bool concerns_us(int signal, const void *handler, unsigned long flags)
 {
-	if (!is_active || signal < 1 || signal > SIGNALS || sys_is_silent)
-		return false;
-	return (is_taken(handler, flags) && !process_is_borrowed()) || actions[signal].turn;
+	return is_active && signal >= 1 && signal <= SIGNALS && (is_taken(handler, flags) || actions[signal].turn);
 }
 
 /* What the kernel has is what note_action() stands for. SA_RESETHAND leaves the mask that we set behind. */
@@ -88,14 +89,14 @@ static bool is_stand_in(const void *handler, unsigned long flags, const struct a
 {
 	const unsigned long once = SA_ONSTACK | SA_RESETHAND;
 
-	return handler == altstack_enter || (handler == (void *)SIG_DFL && (flags & once) == once && (noted->flags & once) == once);
+	return handler == altstack_enter || (handler == (void *)SIG_DFL && (flags & noted->flags & once) == once);
 }
 
 int altstack_sigaction(int signal, const struct sigaction *action, struct sigaction *old, altstack_action_call *real)
 {
 	void *handler = action ? (void *)action->sa_handler : (void *)SIG_DFL;
 	unsigned long flags = action ? (unsigned long)action->sa_flags : 0;
-	bool takes = is_taken(handler, flags) && handler != altstack_enter;
+	bool takes = is_taken(handler, flags) && handler != altstack_enter, is_locked;
 	struct action before, wanted = {.handler = handler, .flags = flags};
 	struct sigaction changed;
 	int result, error;
@@ -103,9 +104,8 @@ int altstack_sigaction(int signal, const struct sigaction *action, struct sigact
 
 	if (!concerns_us(signal, handler, flags))
 		return real(signal, action, old);
-	if (takes && process_is_borrowed())
-		takes = false;
-	lock(&signals);
+	is_locked = lock(&signals);
+	takes = takes && is_locked;
 	before = action_of(signal);
 	if (takes) {
 		changed = *action;
@@ -125,23 +125,27 @@ int altstack_sigaction(int signal, const struct sigaction *action, struct sigact
 		memset(&old->sa_mask, 0, sizeof(old->sa_mask));
 		memcpy(&old->sa_mask, &before.mask, sizeof(before.mask));
 	}
-	unlock(&signals);
+	if (is_locked)
+		unlock(&signals);
 	errno = error;
 	return result;
 }
 
-long altstack_raw_sigaction(int signal, const struct altstack_kernel_action *action, struct altstack_kernel_action *old, size_t mask_size)
+long altstack_raw_sigaction(int signal, const struct altstack_kernel_action *action, struct altstack_kernel_action *old,
+			    size_t mask_size)
 {
-	bool is_readable = action && mask_size == sizeof(action->mask) && readable_bytes(action, sizeof(*action)), takes;
-	struct altstack_kernel_action changed = is_readable ? *action : (struct altstack_kernel_action){.handler = (void *)SIG_DFL};
+	bool is_readable = action && mask_size == sizeof(action->mask) && readable_bytes(action, sizeof(*action));
+	bool is_locked, takes;
+	const struct altstack_kernel_action standard = {.handler = (void *)SIG_DFL};
+	struct altstack_kernel_action changed = is_readable ? *action : standard;
 	struct action before, wanted = {changed.handler, changed.mask, changed.flags};
 	uint64_t signals;
 	long result;
 
 	if (!concerns_us(signal, changed.handler, changed.flags))
 		return sys_enter(SYS_rt_sigaction, signal, (long)action, (long)old, (long)mask_size, 0, 0);
-	takes = is_taken(changed.handler, changed.flags) && changed.handler != altstack_enter && !process_is_borrowed();
-	lock(&signals);
+	is_locked = lock(&signals);
+	takes = is_locked && is_taken(changed.handler, changed.flags) && changed.handler != altstack_enter;
 	before = action_of(signal);
 	if (takes) {
 		changed.handler = altstack_enter;
@@ -157,7 +161,8 @@ long altstack_raw_sigaction(int signal, const struct altstack_kernel_action *act
 			old->handler = before.handler;
 		old->mask = before.mask;
 	}
-	unlock(&signals);
+	if (is_locked)
+		unlock(&signals);
 	return result;
 }
 
@@ -184,10 +189,13 @@ void altstack_stop(void)
 	struct action programs;
 	uint64_t signals;
 
-	lock(&signals);
+	if (!lock(&signals))
+		return;
 	for (int signal = 1; signal <= SIGNALS; signal++) {
 		programs = action_of(signal);
-		if (!actions[signal].turn || sys_call(SYS_rt_sigaction, signal, NULL, &now, sizeof(now.mask)) || now.handler != altstack_enter)
+		if (!actions[signal].turn || sys_call(SYS_rt_sigaction, signal, NULL, &now, sizeof(now.mask)))
+			continue;
+		if (now.handler != altstack_enter)
 			continue;
 		now.handler = programs.handler;
 		now.mask = programs.mask;
@@ -206,8 +214,10 @@ static long kernel_stack(const stack_t *stack, stack_t *old)
 
 static bool is_in(const stack_t *s, uintptr_t address)
 {
+	uintptr_t low = (uintptr_t)s->ss_sp;
+
 	/* As the kernel counts: the top belongs to it, the bottom does not. */
-	return !(s->ss_flags & SS_DISABLE) && address > (uintptr_t)s->ss_sp && address - (uintptr_t)s->ss_sp <= s->ss_size;
+	return !(s->ss_flags & SS_DISABLE) && address > low && address - low <= s->ss_size;
 }
 
 static long set_ours(void)
@@ -219,7 +229,7 @@ static long set_ours(void)
 
 bool altstack_begin(void *low, size_t size)
 {
-	bool is_inherited = self.low == low;
+	bool is_inherited = self.low == low; /* over a fork */
 	stack_t now;
 
 	if (kernel_stack(NULL, &now) || now.ss_flags & (int)(SS_ONSTACK | SS_AUTODISARM))
@@ -284,13 +294,29 @@ static int answer_on_stack(const stack_t *stack, stack_t *old)
 	return 0;
 }
 
+/* After altstack_stop() no system call may be made but the program's own. */
+static int answer_silently(const stack_t *stack, stack_t *old, altstack_stack_call *real)
+{
+	int result = stack ? real(stack, old) : 0;
+
+	if (result)
+		return result;
+	if (old)
+		*old = self.programs;
+	if (stack)
+		self.low = NULL;
+	return 0;
+}
+
 /* The kernel checks and answers, with the program's stack in place of ours meanwhile. */
 int altstack_sigaltstack(const stack_t *stack, stack_t *old, altstack_stack_call *real)
 {
 	int result, error;
 	uint64_t signals;
 
-	if (!self.low || sys_is_silent || self.tid != sys_gettid())
+	if (self.low && sys_is_silent)
+		return answer_silently(stack, old, real);
+	if (!self.low || self.tid != sys_gettid())
 		return real(stack, old);
 	if (altstack_is_programs(__builtin_frame_address(0)))
 		return answer_on_stack(stack, old);
@@ -303,7 +329,7 @@ int altstack_sigaltstack(const stack_t *stack, stack_t *old, altstack_stack_call
 	error = errno;
 	kernel_stack(NULL, &self.programs);
 	if (self.programs.ss_flags & (int)SS_AUTODISARM)
-		self.low = NULL; /* the kernel changes it at each signal: it is left to the kernel, and the thread has no samples any more */
+		self.low = NULL; /* the kernel changes it at each signal: no samples any more */
 	else
 		set_ours();
 	sys_signals_restore(&signals);
@@ -355,11 +381,12 @@ static size_t fpu_bytes(const char *state)
 static __attribute__((noreturn)) void die(void)
 {
 	struct altstack_kernel_action standard = {.handler = (void *)SIG_DFL};
+	long pid = sys_enter(SYS_getpid, 0, 0, 0, 0, 0, 0), tid = sys_enter(SYS_gettid, 0, 0, 0, 0, 0, 0);
 	uint64_t none = 0;
 
 	for (;;) {
 		sys_enter(SYS_rt_sigaction, SIGSEGV, (long)&standard, 0, sizeof(standard.mask), 0, 0);
-		sys_enter(SYS_tgkill, sys_enter(SYS_getpid, 0, 0, 0, 0, 0, 0), sys_enter(SYS_gettid, 0, 0, 0, 0, 0, 0), SIGSEGV, 0, 0, 0);
+		sys_enter(SYS_tgkill, pid, tid, SIGSEGV, 0, 0, 0);
 		sys_enter(SYS_rt_sigprocmask, SIG_SETMASK, (long)&none, 0, sizeof(none), 0, 0);
 	}
 }
@@ -391,6 +418,7 @@ static struct frame *move(const struct frame *from)
 __attribute__((used)) HIDDEN void altstack_land(uint64_t signal, struct frame *from, struct landing *ret)
 {
 	struct action action = action_of((int)signal);
+	bool was_on_ours = altstack_is_ours((void *)from->context.registers[FRAME_SP]);
 
 	ret->signal = signal;
 	ret->handler = action.handler;
@@ -398,10 +426,11 @@ __attribute__((used)) HIDDEN void altstack_land(uint64_t signal, struct frame *f
 	if (!(action.flags & SA_NODEFER))
 		ret->mask |= 1ull << (signal - 1);
 	/* Not ours: a thread that is not sampled. And what came upon a handler on our stack has to stay there. */
-	ret->frame = altstack_is_ours(from) && !altstack_is_ours((void *)from->context.registers[FRAME_SP]) ? move(from) : from;
+	ret->frame = altstack_is_ours(from) && !was_on_ours ? move(from) : from;
 }
 
-/* Only then are signals let in, as the kernel would have at the entry; the registers that a function keeps are as they were interrupted. */
+/* Only then are signals let in, as the kernel would have at the entry. The registers that a function keeps are as they
+ * were interrupted. */
 __asm__(".pushsection .text\n"
 	".hidden altstack_enter\n"
 	".globl altstack_enter\n"

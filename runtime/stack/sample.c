@@ -3,7 +3,6 @@
 
 #include <signal.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <ucontext.h>
 
@@ -14,13 +13,13 @@
 #include "runtime/record/process.h"
 #include "runtime/stack/stack.h"
 #include "runtime/common/sys.h"
-#include "runtime/common/text.h"
 
-enum { GUARD_BYTES = 4096, STACK_BYTES = 131072, STACK_KEPT = 8, CHECKED = 16, COST_SHARE = 32, MICROSECOND = 1000, LONGEST_US = 0xffffff };
+enum { GUARD_BYTES = 4096, STACK_BYTES = 131072, STACK_KEPT = 8 };
+enum { CHECKED = 16, COST_SHARE = 32, MICROSECOND = 1000, LONGEST_US = 0xffffff };
 
-/* A thread's timer, and above all the alternate stack that its samples run on: a guard page, the stack, and this struct. */
+/* A thread's timer. It lies at the top of the alternate stack that the samples run on; below that is a guard page. */
 struct sampler {
-	struct sampler *next, *previous; /* of those in use, or, by `next` alone, of those that are kept for other threads */
+	struct sampler *next, *previous; /* of those in use; `next` alone: of those kept for other threads */
 	uint32_t tid;
 	int timer;   /* the kernel's number, -1: none */
 	bool is_off; /* the thread's alternate stack is not ours any more */
@@ -153,7 +152,8 @@ static const char *begin(struct thread *t)
 	if (!s)
 		return "CPU samples: a thread has none, there is no room for its signal stack (RLIMIT_AS?)";
 	if (!altstack_begin(low_of(s), USED_BYTES)) {
-		give_stack(s);
+		if (low_of(s) != altstack_own())
+			give_stack(s);
 		return "CPU samples: a thread has none, it runs on an alternate signal stack of its own";
 	}
 	*s = (struct sampler){.tid = (uint32_t)sys_gettid(), .timer = -1};
@@ -215,6 +215,7 @@ void sample_stop(void)
 	sample_signal = 0;
 	sys_unlock(&process.sampling);
 	altstack_stop();
+	altstack_end();
 	sys_signals_restore(&signals);
 }
 
@@ -335,13 +336,25 @@ static void pass_on(int signal, ucontext_t *u)
 	sys_call(SYS_tgkill, sys_getpid(), sys_gettid(), signal, 0);
 }
 
+/* At most once a second: a debugger that comes stops at one of our signals, not at each. */
+static bool is_traced_now(void)
+{
+	uint64_t now = clock_now(), asked = __atomic_load_n(&process.tracer_asked_ticks, __ATOMIC_RELAXED);
+
+	if (now - asked < clock_ticks(1000000000))
+		return false;
+	__atomic_store_n(&process.tracer_asked_ticks, now, __ATOMIC_RELAXED);
+	return sample_is_traced();
+}
+
 /* The kernel has another alternate stack than ours. */
 static void switch_off(struct sampler *s)
 {
 	s->is_off = true;
 	disarm(s);
 	if (!__atomic_exchange_n(&process.said_unsampled, true, __ATOMIC_RELAXED))
-		process_note("CPU samples: a thread has no more, its alternate signal stack cannot be ours (SS_AUTODISARM, or set past libc)");
+		process_note("CPU samples: a thread has no more, its alternate signal stack is the program's "
+			     "(SS_AUTODISARM, or set past libc)");
 }
 
 void sample_stack_changed(void)
@@ -371,7 +384,9 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 	settle_call(context);
 	if (t->generation != process.generation || !t->sampler)
 		return;
-	if (altstack_is_ours(__builtin_frame_address(0)))
+	if (is_traced_now())
+		sample_give_up("CPU samples: none from here on, a debugger or tracer has come (ptrace)");
+	else if (altstack_is_ours(__builtin_frame_address(0)))
 		take(context);
 	else if (!altstack_repair(&((ucontext_t *)context)->uc_stack)) /* if so, the next sample is on our stack */
 		switch_off(t->sampler);
@@ -391,7 +406,6 @@ static void choose(int below)
 {
 	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
 
-	sample_signal = 0;
 	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
 	for (int signal = below; signal >= SAMPLE_SIGNAL_LAST; signal--) {
 		if (is_free(signal) && !set_action(signal, &action, NULL)) {
@@ -401,9 +415,38 @@ static void choose(int below)
 	}
 }
 
-void sample_release(int signal)
+/* Takes the signal back from all who have not yet got it, and the timers that would send it. */
+static void withdraw(void)
 {
 	struct sigaction ignored = {.sa_handler = SIG_IGN}, standard = {.sa_handler = SIG_DFL};
+
+	for (struct sampler *s = process.samplers; s; s = s->next)
+		disarm(s);
+	set_action(sample_signal, &ignored, NULL);
+	set_action(sample_signal, &standard, NULL);
+	sample_signal = 0;
+}
+
+void sample_give_up(const char *note)
+{
+	uint64_t signals;
+	int error = errno;
+
+	if (!sample_signal || process_is_borrowed())
+		return;
+	sys_signals_block(&signals);
+	lock();
+	if (sample_signal) {
+		withdraw();
+		process_note(note);
+	}
+	unlock();
+	sys_signals_restore(&signals);
+	errno = error;
+}
+
+void sample_release(int signal)
+{
 	uint64_t signals;
 	int error = errno;
 
@@ -412,54 +455,24 @@ void sample_release(int signal)
 	sys_signals_block(&signals);
 	sys_lock(&process.sampling);
 	if (signal == sample_signal) {
-		for (struct sampler *s = process.samplers; s; s = s->next)
-			disarm(s);
-		/* To ignore a signal takes it from all who have not yet got it. */
-		set_action(signal, &ignored, NULL);
-		set_action(signal, &standard, NULL);
+		withdraw();
 		choose(signal - 1);
 		for (struct sampler *s = process.samplers; s; s = s->next)
 			if (!s->is_off)
 				arm(s);
-		process_note(sample_signal ? "CPU samples: the program took our signal, we moved to another"
-					   : "CPU samples: the program uses every signal that we could, none from here on");
+		if (sample_signal)
+			process_note("CPU samples: the program took our signal, we moved to another");
+		else
+			process_note("CPU samples: none from here on, the program uses every signal that we could");
 	}
 	sys_unlock(&process.sampling);
 	sys_signals_restore(&signals);
 	errno = error;
 }
 
-/* The kernel is at least that: "6.1.0" is at least 5.9. */
-static bool is_kernel(unsigned major, unsigned minor)
-{
-	struct utsname name;
-	unsigned number[2] = {0, 0};
-	const char *at = name.release;
-
-	if (sys_call(SYS_uname, &name, 0, 0, 0))
-		return false;
-	for (int i = 0; i < 2; i++, at++)
-		for (; *at >= '0' && *at <= '9'; at++)
-			number[i] = number[i] * 10 + (unsigned)(*at - '0');
-	return number[0] > major || (number[0] == major && number[1] >= minor);
-}
-
-/* What is missing for samples that nobody notices, or NULL. */
-static const char *missing(void)
-{
-#if !defined(__x86_64__)
-	return "CPU samples: not on this architecture yet, its kernel's timers may interrupt system calls";
-#endif
-	if (!is_kernel(5, 9))
-		return "CPU samples: before Linux 5.9 the kernel's timers may interrupt system calls, so there are none";
-	if (!loaded_next("_dl_find_object"))
-		return "CPU samples: glibc before 2.35 cannot find a module without its lock, so there are none";
-	return NULL;
-}
-
 void sample_init(void)
 {
-	const char *why = process_options.sample ? missing() : NULL;
+	const char *why = process_options.sample ? sample_hindrance() : NULL;
 
 	if (!process_options.sample)
 		return;
@@ -470,5 +483,5 @@ void sample_init(void)
 		choose(SAMPLE_SIGNAL_FIRST);
 	}
 	if (why || !sample_signal)
-		process_note(why ? why : "CPU samples: the program uses every signal that we could");
+		process_note(why ? why : "CPU samples: none, the program uses every signal that we could");
 }

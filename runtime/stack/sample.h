@@ -27,15 +27,25 @@ enum { SAMPLE_SIGNAL_FIRST = 59, SAMPLE_SIGNAL_LAST = 50 };
 /* Once per image that was exec'ed: chooses the signal. Under a guard. */
 void sample_init(void);
 
+/* sample_hindrance.c: what is in the way of samples that nobody notices, for the ledger, or NULL. Is the process traced
+ * by ptrace()? */
+const char *sample_hindrance(void);
+bool sample_is_traced(void);
+
 /* The calling thread's timer. Under a guard. */
 void sample_thread_begin(struct thread *t);
 void sample_thread_end(struct thread *t);
 
-/* The program has set an alternate stack for the calling thread: if it does not let ours be, the thread has no samples any more. */
+/* The program has set an alternate stack for the calling thread: if it does not let ours be, the thread has no samples
+ * any more. */
 void sample_stack_changed(void);
 
 /* No timer any more, for good: a seccomp filter may forbid the return from a handler. Any thread. */
 void sample_stop(void);
+
+/* No timer and no signal of ours any more: a tracer would see them. Any thread, any handler; in the child of a vfork it
+ * does nothing. */
+void sample_give_up(const char *note);
 
 /* The signal that is ours, 0: none. */
 extern int sample_signal;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs with stacks that have no room for a signal frame, and with alternate signal stacks of their own. altstack WHAT [NUMBER]
- * What they print must be the same with and without CPU samples. */
+/* altstack WHAT [NUMBER]: stacks without room for a signal frame, and alternate signal stacks of the program's own. The output
+ * must be the same with and without CPU samples. */
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -80,22 +81,28 @@ static void small(size_t size)
 
 /* ---- handlers ---- */
 
+static const char *whose_stack(const stack_t *stack)
+{
+	if (stack->ss_flags & SS_DISABLE)
+		return "disabled";
+	return (char *)stack->ss_sp == own_low ? "own" : "another's";
+}
+
 static void print_stack(const char *when)
 {
 	stack_t now = {0};
 	int result = sigaltstack(NULL, &now);
 
-	printf("%s: %d, %s%s%s, %zu bytes\n", when, result, now.ss_flags & SS_DISABLE ? "disabled" : (char *)now.ss_sp == own_low ? "own" : "another's",
-	       now.ss_flags & SS_ONSTACK ? ", on it" : "", now.ss_flags & ~(SS_DISABLE | SS_ONSTACK) ? ", flags" : "", now.ss_size);
+	printf("%s: %d, %s, flags %x, %zu bytes\n", when, result, whose_stack(&now), (unsigned)now.ss_flags, now.ss_size);
 	now = (stack_t){0};
 	result = (int)syscall(SYS_sigaltstack, NULL, &now);
-	printf("%s, by syscall(): %d, %s%s\n", when, result, now.ss_flags & SS_DISABLE ? "disabled" : (char *)now.ss_sp == own_low ? "own" : "another's",
-	       now.ss_flags & SS_ONSTACK ? ", on it" : "");
+	printf("%s, by syscall(): %d, %s, flags %x\n", when, result, whose_stack(&now), (unsigned)now.ss_flags);
 }
 
 static const char *where(const void *at, const void *context)
 {
-	uintptr_t interrupted = (uintptr_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RSP], here = (uintptr_t)at;
+	const ucontext_t *u = context;
+	uintptr_t interrupted = (uintptr_t)u->uc_mcontext.gregs[REG_RSP], here = (uintptr_t)at;
 
 	if ((const char *)at > own_low && (const char *)at <= own_high)
 		return "its alternate stack";
@@ -107,7 +114,7 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 	char here;
 	int saved = errno;
 
-	printf("signal %d, code %s, on %s\n", signal, info->si_code == SI_TKILL ? "tkill" : info->si_code == SI_QUEUE ? "queue" : "?", where(&here, context));
+	printf("signal %d, code %d, on %s\n", signal, info->si_code, where(&here, context));
 	print_stack("in the handler");
 	burn(0.3);
 	seen++;
@@ -251,6 +258,11 @@ struct kernel_action {
 	uint64_t mask;
 };
 
+static const char *whose_handler(const void *handler)
+{
+	return handler == (void *)on_signal ? "own" : handler == (void *)SIG_DFL ? "default" : "another's";
+}
+
 static void show_action(int signal)
 {
 	struct sigaction now;
@@ -260,11 +272,10 @@ static void show_action(int signal)
 	sigaction(signal, NULL, &now);
 	for (int i = 1; i < 32; i++)
 		has_mask |= i != SIGUSR2 && sigismember(&now.sa_mask, i);
-	printf("handler %s, flags %x, mask %d %s\n", now.sa_sigaction == on_signal ? "own" : now.sa_handler == SIG_DFL ? "default" : "another's",
-	       now.sa_flags, sigismember(&now.sa_mask, SIGUSR2), has_mask ? "and more" : "alone");
+	printf("handler %s, flags %x, mask %d %s\n", whose_handler((void *)now.sa_handler), (unsigned)now.sa_flags,
+	       sigismember(&now.sa_mask, SIGUSR2), has_mask ? "and more" : "alone");
 	syscall(SYS_rt_sigaction, signal, NULL, &raw, 8);
-	printf("by syscall(): %s, flags %lx, mask %lx\n", raw.handler == (void *)on_signal ? "own" : raw.handler == SIG_DFL ? "default" : "another's",
-	       raw.flags, (unsigned long)raw.mask);
+	printf("by syscall(): %s, flags %lx, mask %" PRIx64 "\n", whose_handler(raw.handler), raw.flags, raw.mask);
 }
 
 static void print_result(long result)
@@ -318,7 +329,7 @@ static void view(void)
 	show_action(SIGUSR1);
 	siginterrupt(SIGUSR1, 1);
 	show_action(SIGUSR1);
-	printf("signal() returns %s\n", signal(SIGUSR1, SIG_IGN) == (void (*)(int))(void *)on_signal ? "own" : "another's");
+	printf("signal() returns %s\n", whose_handler((void *)signal(SIGUSR1, SIG_IGN)));
 	install(SIGUSR1, SA_ONSTACK | SA_RESETHAND);
 	syscall(SYS_rt_sigaction, SIGUSR1, NULL, &raw, 8);
 	print_result(syscall(SYS_rt_sigaction, SIGUSR1, &raw, NULL, 8));

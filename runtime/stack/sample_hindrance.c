@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where there are no CPU samples. */
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "runtime/common/loaded.h"
+#include "runtime/common/sys.h"
+#include "runtime/stack/sample.h"
+
+/* The kernel is at least that: "6.1.0" is at least 5.9. */
+static bool is_kernel(unsigned major, unsigned minor)
+{
+	struct utsname name;
+	unsigned number[2] = {0, 0};
+	const char *at = name.release;
+
+	if (sys_call(SYS_uname, &name, 0, 0, 0))
+		return false;
+	for (int i = 0; i < 2; i++, at++)
+		for (; *at >= '0' && *at <= '9'; at++)
+			number[i] = number[i] * 10 + (unsigned)(*at - '0');
+	return number[0] > major || (number[0] == major && number[1] >= minor);
+}
+
+bool sample_is_traced(void)
+{
+	static const char key[] = "\nTracerPid:\t";
+	char status[512], *at; /* the line is among the first */
+
+	if (sys_read_file("/proc/self/status", status, sizeof(status)) <= 0)
+		return false;
+	at = strstr(status, key);
+	return at && at[sizeof(key) - 1] != '0';
+}
+
+/* Valgrind's client request RUNNING_ON_VALGRIND: its translator knows these instructions, elsewhere they do nothing. */
+static bool is_under_valgrind(void)
+{
+	uint64_t result = 0;
+#if defined(__x86_64__)
+	volatile uint64_t request[6] = {0x1001};
+
+	__asm__ volatile("rolq $3, %%rdi\n\trolq $13, %%rdi\n\trolq $61, %%rdi\n\trolq $51, %%rdi\n\txchgq %%rbx, %%rbx"
+			 : "+d"(result)
+			 : "a"(request)
+			 : "cc", "memory");
+#endif
+	return result;
+}
+
+const char *sample_hindrance(void)
+{
+#if !defined(__x86_64__)
+	return "CPU samples: none on this architecture yet, its kernel's timers may interrupt system calls";
+#endif
+	if (!is_kernel(5, 9))
+		return "CPU samples: none before Linux 5.9, its timers may interrupt system calls";
+	if (!loaded_next("_dl_find_object"))
+		return "CPU samples: none with glibc before 2.35, which cannot find a module without its lock";
+	if (is_under_valgrind())
+		return "CPU samples: none under valgrind, which does not know their timers";
+	if (sample_is_traced())
+		return "CPU samples: none, the process is traced (a debugger, strace), its tracer would see the signals";
+	return NULL;
+}
