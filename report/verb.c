@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "report/derive/clocks/align.h"
-#include "report/derive/nvtx/filter.h"
+#include "report/derive/nvtx/filter_nvtx.h"
 #include "report/base/text.h"
 
 const struct verb *verb_now;

@@ -132,7 +132,6 @@ static bool has_call(const struct image *image)
 		if (!(t->threads[k].kinds & 1u << TF_CALL))
 			continue;
 		cursor_init(&cursor, t, &t->threads[k]);
-		cursor.is_unfiltered = true;
 		while (cursor_next(&cursor, &e))
 			if (rule_cuda_function(image, &e))
 				return true;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/export/export_chrome.h"
+#include "report/derive/events/filter.h"
 #include "report/derive/device/kernel.h"
 #include "report/derive/stacks/samples.h"
 #include "report/read/operation.h"
@@ -486,7 +487,7 @@ static void add_thread(struct chrome *w, const struct trace_thread *thread)
 
 	add_thread_meta(w, thread);
 	set_lane(w, thread);
-	cursor_init(&cursor, w->image->trace, thread);
+	filter_cursor_init(&cursor, w->image->trace, thread);
 	while (cursor_next(&cursor, &e))
 		if (e.kind == TF_CALL)
 			add_call(w, &e);

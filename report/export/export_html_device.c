@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "report/derive/events/filter.h"
 #include "report/derive/device/correlate.h"
 #include "report/export/export_html.h"
 #include "report/derive/device/memory.h"
@@ -199,7 +200,7 @@ void html_memory(struct html *h)
 	struct memory_lane lane = {.html = h};
 	struct memory m;
 
-	if (h->image->trace && h->image->trace->is_filtered)
+	if (h->image->trace && filter_of(h->image->trace))
 		return;
 	memory_replay(h->model, h->image, &m, add_change, &lane);
 	/* What comes after an exec has nothing of it. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/derive/events/filter.h"
 #include "report/derive/device/kernel.h"
 #include "report/export/export_html.h"
 #include "report/read/operation.h"
@@ -467,7 +468,7 @@ static void add_thread(struct html *h, const struct trace_thread *thread)
 	struct cursor cursor;
 	struct event e;
 
-	cursor_init(&cursor, h->image->trace, thread);
+	filter_cursor_init(&cursor, h->image->trace, thread);
 	while (cursor_next(&cursor, &e))
 		if (e.kind == TF_CALL) {
 			t = t ? t : html_thread_track(h, HTML_CALLS, thread);

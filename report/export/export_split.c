@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/derive/nvtx/filter.h"
+#include "report/derive/events/filter.h"
 
 enum { MOST_PARTS = 999, LEAST_NS = 1000, LEAST_TIME_NS = 1000000 };
 
@@ -19,15 +19,9 @@ struct parts {
 	const char *path;
 	bool is_forced;
 	const struct split *split;
-	struct shown *shown; /* what the user's filters leave, by image */
-	uint64_t length;     /* of all of it, in ns */
-	size_t count;        /* written so far */
-};
-
-struct shown {
-	struct tick_span *spans;
-	size_t count;
-	bool is_filtered;
+	struct filter filter; /* the user's */
+	uint64_t length;      /* of all of it, in ns */
+	size_t count;	      /* written so far */
 };
 
 int split_size(const char *text, uint64_t *ret_bytes, struct err *err)
@@ -62,55 +56,14 @@ bool split_is_asked(const struct split *s)
 	return s->bytes || s->time_ns;
 }
 
-/* ---- which part is looked at ---- */
-
-static void keep_filters(struct parts *p)
+/* Narrows the user's filter to one part. The last part has no end, so that it holds what was recorded after the last process. */
+static void look_at(struct parts *p, uint64_t from_ns, uint64_t to_ns)
 {
-	p->shown = mem_alloc((p->model->image_count + 1) * sizeof(*p->shown));
-	for (size_t i = 0; i < p->model->image_count; i++) {
-		struct trace *t = p->model->images[i].trace;
+	struct time_interval part = {from_ns ? p->model->origin_ns + from_ns : 0,
+				     to_ns < p->length ? p->model->origin_ns + to_ns : UINT64_MAX};
 
-		if (!t)
-			continue;
-		p->shown[i] = (struct shown){t->shown, t->shown_count, t->is_filtered};
-		t->shown = NULL;
-	}
-}
-
-/* The spans of the user's filters, for the next part or for good. */
-static void restore_filters(struct parts *p, bool is_last)
-{
-	for (size_t i = 0; i < p->model->image_count; i++) {
-		struct trace *t = p->model->images[i].trace;
-		const struct shown *s = &p->shown[i];
-
-		if (!t)
-			continue;
-		free(t->shown);
-		t->shown = s->spans;
-		t->shown_count = s->count;
-		t->is_filtered = s->is_filtered;
-		if (is_last || !s->count)
-			continue;
-		t->shown = mem_alloc(s->count * sizeof(*t->shown));
-		memcpy(t->shown, s->spans, s->count * sizeof(*t->shown));
-	}
-	if (is_last)
-		free(p->shown);
-}
-
-static int look_at(struct parts *p, uint64_t from_ns, uint64_t to_ns, struct err *err)
-{
-	struct buffer span = {0};
-	int code;
-
-	restore_filters(p, false);
-	buffer_print(&span, "%llu/", (unsigned long long)from_ns);
-	if (to_ns < p->length)
-		buffer_print(&span, "%llu", (unsigned long long)to_ns);
-	code = filter_time(p->model, span.data, err);
-	buffer_done(&span);
-	return code;
+	filter_restore(p->model, &p->filter);
+	filter_narrow(p->model, &part, 1);
 }
 
 /* ---- writing ---- */
@@ -182,9 +135,10 @@ static int measure(struct parts *p, uint64_t *ret_bytes, struct err *err)
 static int write_span(struct parts *p, uint64_t from_ns, uint64_t to_ns, struct err *err)
 {
 	uint64_t size = 0, length = to_ns - from_ns, pieces;
-	int code = look_at(p, from_ns, to_ns, err);
+	int code = 0;
 
-	if (!code && p->split->bytes)
+	look_at(p, from_ns, to_ns);
+	if (p->split->bytes)
 		code = measure(p, &size, err);
 	if (code || size <= p->split->bytes || length <= LEAST_NS)
 		return code ? code : write_part(p, err);
@@ -199,7 +153,7 @@ static int write_span(struct parts *p, uint64_t from_ns, uint64_t to_ns, struct 
 int export_split(struct export *x, struct model *m, const struct export_type *type, const char *path, bool is_forced,
 		 const struct split *split, struct err *err)
 {
-	struct parts p = {x, m, type, path, is_forced, split, NULL, 0, 0};
+	struct parts p = {x, m, type, path, is_forced, split, {0}, 0, 0};
 	uint64_t end = m->origin_ns, step;
 	int code = 0;
 
@@ -214,10 +168,11 @@ int export_split(struct export *x, struct model *m, const struct export_type *ty
 	step = split->time_ns ? split->time_ns : p.length;
 	if (p.length / step >= MOST_PARTS)
 		return err_set(err, -EFBIG, "more than %d parts: split less", MOST_PARTS);
-	keep_filters(&p);
+	p.filter = filter_copy(m);
 	for (uint64_t from = 0; from < p.length && !code; from += step)
 		code = write_span(&p, from, p.length - from > step ? from + step : p.length, err);
-	restore_filters(&p, true);
+	filter_restore(m, &p.filter);
+	filter_done(&p.filter);
 	if (!code)
 		name_left(&p);
 	return code;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "report/derive/events/filter.h"
 #include "report/export/export_sqlite.h"
 
 #ifndef PILLION_VERSION
@@ -377,7 +378,7 @@ static void add_thread(struct sqlite_writer *w, const struct trace_thread *threa
 	if (*thread->name)
 		*map_put(&w->thread_names, (uint64_t)w->global_tid, 0, NULL) =
 		    (uint64_t)nsys_string(&w->nsys, thread->name);
-	cursor_init(&cursor, w->image->trace, thread);
+	filter_cursor_init(&cursor, w->image->trace, thread);
 	while (!w->nsys.code && cursor_next(&cursor, &e))
 		if (e.kind == TF_CALL)
 			add_call(w, &e);

@@ -117,11 +117,22 @@ void axis_build(struct axis *a)
 			       (double)(a->pairs[i + 1].ticks - a->pairs[i].ticks);
 }
 
+void axis_place(struct axis *a, const struct clock_offset *offset, uint64_t error_ns)
+{
+	a->offset = *offset;
+	a->error_ns = error_ns;
+}
+
+uint64_t clock_offset_remove(const struct clock_offset *o, uint64_t realtime_ns)
+{
+	if (o->ahead_ns == 0 && o->drift == 0)
+		return realtime_ns;
+	return realtime_ns - (uint64_t)(int64_t)(o->ahead_ns + (double)(int64_t)(realtime_ns - o->since_ns) * o->drift);
+}
+
 uint64_t axis_realtime(const struct axis *a, uint64_t realtime_ns)
 {
-	if (a->ahead_ns == 0 && a->drift == 0)
-		return realtime_ns;
-	return realtime_ns - (uint64_t)(int64_t)(a->ahead_ns + (double)(int64_t)(realtime_ns - a->since_ns) * a->drift);
+	return clock_offset_remove(&a->offset, realtime_ns);
 }
 
 uint64_t axis_monotonic(const struct axis *a, uint64_t monotonic_ns)
@@ -177,8 +188,10 @@ uint64_t axis_ticks(const struct axis *a, uint64_t monotonic_ns)
 
 uint64_t axis_tick_at(const struct axis *a, uint64_t ns)
 {
-	if (a->ahead_ns != 0 || a->drift != 0)
-		ns = a->since_ns + distance(((double)(int64_t)(ns - a->since_ns) + a->ahead_ns) / (1 - a->drift));
+	const struct clock_offset *o = &a->offset;
+
+	if (o->ahead_ns != 0 || o->drift != 0)
+		ns = o->since_ns + distance(((double)(int64_t)(ns - o->since_ns) + o->ahead_ns) / (1 - o->drift));
 	return axis_ticks(a, ns - (uint64_t)a->offset_ns);
 }
 

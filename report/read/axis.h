@@ -7,6 +7,16 @@
 #include "runtime/format/trace_format.h"
 #include "report/base/util.h"
 
+/* How far a machine's CLOCK_REALTIME is ahead of the common time: ahead_ns when it shows since_ns, and `drift` more with each of its ns.
+ * Zeros: it is the common time. */
+struct clock_offset {
+	double ahead_ns, drift;
+	uint64_t since_ns;
+};
+
+/* The common time when that clock shows realtime_ns. */
+uint64_t clock_offset_remove(const struct clock_offset *o, uint64_t realtime_ns);
+
 struct axis {
 	uint32_t clock; /* enum tf_clock */
 	uint64_t hz;	/* nominal, 0 if nobody told */
@@ -18,14 +28,15 @@ struct axis {
 	uint64_t scale;	    /* ns per tick, 32 bits behind the point */
 	uint64_t error_ns;  /* how far CLOCK_REALTIME was off this axis at most, plus the pairs' own errors */
 	bool rate_is_known; /* false: one tick is taken for one ns */
-	/* by derive/align.c: how far the machine's time of day was ahead of the one that all are placed by */
-	double ahead_ns, drift; /* at since_ns, and how much of each ns is added */
-	uint64_t since_ns;
+	struct clock_offset offset;
 };
 
 /* Ignores a pair that was not taken. */
 void axis_add(struct axis *a, const struct tf_clock_pair *pair);
 void axis_build(struct axis *a);
+
+/* Places the machine among the others, to error_ns. */
+void axis_place(struct axis *a, const struct clock_offset *offset, uint64_t error_ns);
 
 /* The common time in ns, CLOCK_REALTIME of the machine that all are placed by, at that tick. */
 uint64_t axis_ns(const struct axis *a, uint64_t ticks);

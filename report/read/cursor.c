@@ -135,26 +135,18 @@ static void take_event(struct cursor *c, uint64_t slot, struct event *e)
 				e->duration = tf_arg_value(*args);
 }
 
-bool trace_shows_span(const struct trace *t, uint64_t from, uint64_t to)
+bool tick_spans_overlap(const struct tick_spans *s, uint64_t from, uint64_t to)
 {
-	size_t low = 0, high = t->shown_count;
+	size_t first = first_place(i, 0, s->count, s->items[i].to < from);
 
-	while (low < high) { /* the first span that ends at `from` or later */
-		size_t middle = low + (high - low) / 2;
-
-		if (t->shown[middle].to < from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < t->shown_count && t->shown[low].from <= to;
+	return first < s->count && s->items[first].from <= to;
 }
 
 static bool passes(const struct cursor *c, const struct event *e)
 {
-	if (!c->trace->is_filtered || c->is_unfiltered || (e->kind != TF_CALL && e->kind != TF_MARK && e->kind != TF_SAMPLE))
+	if (!c->shown || (e->kind != TF_CALL && e->kind != TF_MARK && e->kind != TF_SAMPLE))
 		return true;
-	return trace_shows_span(c->trace, event_start(e), e->ticks);
+	return tick_spans_overlap(c->shown, event_start(e), e->ticks);
 }
 
 bool cursor_step(struct cursor *c, struct event *e)

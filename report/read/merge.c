@@ -65,7 +65,6 @@ static void add_threads(struct merge *g, const struct model *m, const struct ima
 			.next = {.image = image, .thread = &image->trace->threads[i]},
 		};
 		cursor_init(&s->cursor, image->trace, s->next.thread);
-		s->cursor.is_unfiltered = true;
 	}
 }
 

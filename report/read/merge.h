@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All events of a model in time order, across threads, processes and hosts. Memory grows with the threads.
- * All of them, whatever filter.h says. */
+/* All events of a model in time order, across threads, processes and hosts. Memory grows with the threads. No filter applies. */
 #ifndef PILLION_MERGE_H
 #define PILLION_MERGE_H
 

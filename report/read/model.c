@@ -198,7 +198,6 @@ void model_done(struct model *m)
 		free(m->machines[i].host);
 		free(m->machines[i].boot);
 		free(m->machines[i].rough);
-		free(m->machines[i].placed);
 		axis_done(&m->machines[i].axis);
 	}
 	for (size_t i = 0; i < m->image_count; i++)
@@ -219,6 +218,7 @@ void model_done(struct model *m)
 		free(m->notes[i].text);
 	for (size_t i = 0; i < m->ranges_count; i++)
 		free(m->ranges[i].items);
+	attachments_done(&m->attachments);
 	map_done(&m->by_nonce);
 	texts_done(&m->problems);
 	free(m->machines);

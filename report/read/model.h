@@ -14,7 +14,6 @@ struct machine {
 	char *host, *boot;
 	struct axis axis;
 	bool is_this;	  /* the one we run on, still in that boot */
-	char *placed;	  /* by what its clock was placed beside the others', NULL: its time of day */
 	size_t own_pairs; /* of the axis, the others being those of its boot under other names */
 	struct tf_clock_pair
 		*rough; /* from process lines, which carry no CLOCK_MONOTONIC: used where nothing better is */
@@ -106,7 +105,7 @@ struct model {
 	uint64_t origin_ns;    /* the earliest start: 0 in reports */
 	uint64_t trace_bytes;  /* of all files with events */
 	uint64_t written_bytes; /* of what is in them, without holes */
-	bool is_filtered;      /* by filter.h */
+	struct attachments attachments; /* state of modules that derive from the model */
 	struct texts problems; /* files that are damaged, truncated or foreign, one line each */
 };
 
@@ -118,7 +117,7 @@ struct told {
 	uint64_t ticks, realtime_ns; /* 0: not known */
 };
 
-/* Reads captures into one model, its machines by their time of day (derive/align.h has better). Files that cannot be read are named in model.problems; err and -errno only if a
+/* Reads captures into one model, its machines placed by their time of day. Files that cannot be read are named in model.problems; err and -errno only if a
  * capture as a whole cannot be read. The model is to be freed in either case. */
 int model_open(struct model *m, char *const *paths, size_t count, struct err *err);
 void model_done(struct model *m);
@@ -133,7 +132,7 @@ int model_open_bytes(struct model *m, const void *data, size_t size, struct err 
 /* The capture range (from 1) that the image's tick lies in; 0: none. */
 uint32_t model_range(const struct model *m, const struct image *image, uint64_t ticks);
 
-/* Makes processes of images, in order of time: also anew, after axes were moved (derive/align.h). */
+/* Makes processes of images, in order of time: also anew, after the offset of a clock was set. */
 void model_order(struct model *m);
 
 /* "" if it is none of several. */

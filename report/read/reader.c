@@ -351,11 +351,9 @@ void reader_close(struct trace *t)
 	functions_give(t->functions);
 	free(t->windows);
 	free(t->threads);
-	free(t->shown);
 	free(t->blobs);
 	free(t->children);
-	free(t->correlated);
-	map_done(&t->kernels);
+	attachments_done(&t->attachments);
 	free(t);
 }
 

@@ -6,6 +6,7 @@
 #define PILLION_READER_H
 
 #include "runtime/format/trace_format.h"
+#include "report/base/attachment.h"
 #include "report/read/functions.h"
 #include "report/read/mapping.h"
 
@@ -45,9 +46,12 @@ struct trace_child {
 	uint64_t ticks; /* about when it was told; 0: not known */
 };
 
-/* Both ends belong to it. */
-struct tick_span {
-	uint64_t from, to;
+/* Spans of ticks, sorted and disjoint. Both ends belong to a span. */
+struct tick_spans {
+	struct tick_span {
+		uint64_t from, to;
+	} *items;
+	size_t count;
 };
 
 struct trace {
@@ -64,13 +68,7 @@ struct trace {
 	struct map definitions; /* (type, id) -> position in blobs */
 	struct trace_child *children;
 	size_t child_count, child_capacity;
-	/* what is looked at, filter.h: spans in order that do not overlap */
-	struct tick_span *shown;
-	size_t shown_count;
-	bool is_filtered;
-	struct correlate_counts *correlated; /* correlate.c's own: what it found, NULL: nobody asked yet */
-	struct map kernels; /* kernel.c's own: names that the other side has */
-	unsigned knows_kernels;
+	struct attachments attachments; /* state of modules that derive from the trace */
 	uint64_t written_bytes; /* of events and definitions; the file may have holes */
 	/* what could not be read */
 	uint64_t torn, orphans, broken, holes, damaged_bytes, missing_bytes;
@@ -89,7 +87,7 @@ struct event {
 	const uint64_t *payload; /* slot of its TF_BLOB_PAYLOAD, which is whole; NULL: none */
 };
 
-/* Reads the events of one thread. Pushes, pops, starts and ends come whether filtered or not: nvtx.c makes ranges of them. */
+/* Reads the events of one thread. Definitions, pushes, pops, starts and ends are never skipped. */
 struct cursor {
 	const struct trace *trace;
 	const struct trace_thread *thread;
@@ -98,8 +96,9 @@ struct cursor {
 	uint64_t now;
 	uint64_t torn, orphans, broken;
 	const uint64_t *payloads[4]; /* the last ones: between one and its event a handler's may stand */
-	bool is_unfiltered; /* set after cursor_init: calls and marks outside of trace.shown come too */
-	const uint8_t *wanted; /* likewise: which of trace.windows are entered; NULL: all */
+	/* may be set after cursor_init */
+	const struct tick_spans *shown; /* calls, marks and samples that overlap none of these are skipped; NULL: none is skipped */
+	const uint8_t *wanted;		/* by trace.windows: which are entered; NULL: all */
 };
 
 /* Opens a trace file. On failure *ret is NULL and err says why, with the path: -ENODATA for an empty file, -EPROTO for
@@ -121,13 +120,8 @@ bool cursor_next(struct cursor *c, struct event *ret);
 /* Likewise with definitions. */
 bool cursor_step(struct cursor *c, struct event *ret);
 
-/* Does anything from `from` to `to` pass the filter? */
-bool trace_shows_span(const struct trace *t, uint64_t from, uint64_t to);
-
-static inline bool trace_shows(const struct trace *t, uint64_t from, uint64_t to)
-{
-	return !t->is_filtered || trace_shows_span(t, from, to);
-}
+/* Does any of the spans overlap the one from `from` to `to`? */
+bool tick_spans_overlap(const struct tick_spans *s, uint64_t from, uint64_t to);
 
 /* The ARG slot of this kind, or 0, which is none. */
 uint64_t event_arg(const struct event *e, enum tf_arg_kind kind);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "report/derive/events/filter.h"
 #include "report/stats/report.h"
 
 static const struct sums_shape shape = {
@@ -69,7 +70,7 @@ int report_osrt_short_sum(const struct report_context *c, struct table *table, s
 	struct sums sums = {0};
 	struct scan s = {.context = c, .sums = &sums};
 
-	if (c->model->is_filtered)
+	if (filter_is_set(c->model))
 		return err_set(err, -ENODATA, "calls below the threshold are counted, not timed: a filter does not apply");
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		s.image = &c->model->images[i];

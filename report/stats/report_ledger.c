@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "report/derive/clocks/align.h"
 #include "report/derive/device/correlate.h"
 #include "report/derive/device/memory.h"
 #include "report/derive/nvtx/nvtx.h"
@@ -231,12 +232,13 @@ static void clock_rows(const struct model *m, struct table *table)
 		map_put(&used, m->processes[i].machine, 0, NULL);
 	for (size_t i = 0; i < m->machine_count && used.count > 1; i++) {
 		const struct machine *machine = &m->machines[i];
+		const char *method = align_method(m, i);
 		struct buffer text = {0};
 
 		if (!map_find(&used, i, 0))
 			continue;
 		buffer_print(&text, "ns at most, by %s",
-			     machine->placed ? machine->placed : "its time of day; how well the hosts' agree is not known");
+			     method ? method : "its time of day; how well the hosts' agree is not known");
 		table_nothing(table);
 		table_text(table, machine->host);
 		table_text(table, "clock placed to");

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/derive/events/filter.h"
 #include "report/derive/stacks/lines.h"
 #include "report/derive/stacks/source.h"
 #include "report/stats/report.h"
@@ -174,7 +175,7 @@ int report_lines(const struct report_context *c, struct table *table, struct err
 	int code = 0;
 
 	lines_gather(c, &lines);
-	if (!lines.has_stacks && c->model->is_filtered)
+	if (!lines.has_stacks && filter_is_set(c->model))
 		code = err_set(err, -ENODATA, "nothing that the filter lets through has a stack");
 	else if (!lines.has_stacks)
 		code = err_set(err, -ENODATA, "the captures have no stacks: record with -s cpu, or lower "

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "report/derive/clocks/align.h"
 #include "report/derive/device/device.h"
 #include "report/stats/report.h"
 
@@ -143,8 +144,8 @@ static void axes(const struct model *m, struct table *table)
 		buffer_clear(&text);
 		buffer_print(&text, "%s: %s, placed to %" PRIu64 " ns", m->machines[i].host,
 			     names[a->clock < 4 ? a->clock : 0], a->error_ns);
-		if (m->machines[i].placed)
-			buffer_print(&text, ", by %s", m->machines[i].placed);
+		if (align_method(m, i))
+			buffer_print(&text, ", by %s", align_method(m, i));
 		setting(table, "clock", text.data);
 	}
 	buffer_done(&text);

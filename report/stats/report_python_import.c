@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/derive/events/filter.h"
 #include "report/stats/report.h"
 
 static const char domain_name[] = "python import";
@@ -116,7 +117,7 @@ static void end(struct imports *m, uint64_t ticks)
 	struct node *n = &m->nodes[o->node];
 	uint64_t ns;
 
-	if (ticks < o->start || !trace_shows(m->scan.image->trace, o->start, ticks))
+	if (ticks < o->start || !filter_shows(m->scan.image->trace, o->start, ticks))
 		return;
 	ns = axis_duration(m->scan.axis, ticks - o->start);
 	n->count++;
@@ -132,7 +133,7 @@ static void read_thread(struct imports *m, const struct trace_thread *thread)
 	if (!(thread->kinds & 1u << TF_PUSH))
 		return;
 	m->scan.thread = thread;
-	cursor_init(&cursor, m->scan.image->trace, thread);
+	filter_cursor_init(&cursor, m->scan.image->trace, thread);
 	while (cursor_next(&cursor, &e)) {
 		if (e.kind == TF_PUSH && is_import(m, e.id))
 			begin(m, &e);

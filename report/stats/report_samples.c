@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/derive/events/filter.h"
 #include "report/derive/stacks/frame.h"
 #include "report/derive/nvtx/nvtx_define.h"
 #include "report/derive/stacks/samples.h"
@@ -313,7 +314,7 @@ static uint64_t os_calls_ns(const struct image *image, const struct trace_thread
 	struct event e;
 	uint64_t ns = 0;
 
-	cursor_init(&cursor, image->trace, thread);
+	filter_cursor_init(&cursor, image->trace, thread);
 	while (cursor_next(&cursor, &e)) {
 		const struct function *f = e.kind == TF_CALL ? trace_function(image->trace, e.id) : NULL;
 

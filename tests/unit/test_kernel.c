@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "report/derive/device/correlate.h"
-#include "report/derive/nvtx/filter.h"
+#include "report/derive/nvtx/filter_nvtx.h"
 #include "report/stats/report.h"
 #include "opened.h"
 

@@ -40,7 +40,8 @@ struct team {
 /* All that has one clock. */
 struct side {
 	size_t machine; /* one of them */
-	struct axis place; /* only how far it is ahead of the common time, and the error */
+	struct clock_offset offset;
+	uint64_t error_ns;
 	size_t root;	   /* the side whose time of day is the common time; its own: itself */
 	bool is_placed, is_refused, is_followed;
 	struct buffer how;
@@ -217,12 +218,12 @@ static double less(uint64_t a, uint64_t b)
 /* How far `y` is ahead of the common time, by its meetings with `x`, which has its place. */
 static size_t add_bounds(struct align *a, const struct team *t, const struct part *x, const struct part *y, size_t count, uint64_t *since)
 {
-	const struct axis *place = &a->sides[x->side].place;
+	const struct clock_offset *offset = &a->sides[x->side].offset;
 	double error = (double)x->error_ns + (double)y->error_ns;
 
 	for (size_t i = 0; i < t->kept; i++) {
 		const struct meeting *mx = &x->meetings[i], *my = &y->meetings[i];
-		uint64_t enter = axis_realtime(place, mx->enter), exit = axis_realtime(place, mx->exit);
+		uint64_t enter = clock_offset_remove(offset, mx->enter), exit = clock_offset_remove(offset, mx->exit);
 
 		if (!mx->ranks || !my->ranks)
 			continue;
@@ -255,10 +256,10 @@ static void take_place(struct align *a, enum align_source source, size_t by, str
 	s->root = a->sides[by].root;
 	a->sides[s->root].is_followed = true;
 	/* Drift as of this clock's own ns. */
-	s->place.drift = f->drift / (1 + f->drift);
-	s->place.ahead_ns = f->offset;
-	s->place.since_ns = since + (uint64_t)(int64_t)f->offset;
-	s->place.error_ns = (uint64_t)f->error;
+	s->offset.drift = f->drift / (1 + f->drift);
+	s->offset.ahead_ns = f->offset;
+	s->offset.since_ns = since + (uint64_t)(int64_t)f->offset;
+	s->error_ns = (uint64_t)f->error;
 	buffer_clear(&s->how);
 	buffer_print(&s->how, "%zu %s collectives: it was %.0f ns ahead of %s, and %.3f us more each second", f->count,
 		     source_names[source], f->offset, host(a, s->root), f->drift * 1e6);
@@ -285,11 +286,11 @@ static void place_by(struct align *a, enum align_source source, size_t by, size_
 	if (count < FEWEST)
 		return;
 	f = align_fit(a->bounds, count);
-	f.error += (double)a->sides[by].place.error_ns;
+	f.error += (double)a->sides[by].error_ns;
 	if (f.contradiction > CONTRADICTION_NS || fabs(f.offset) > OFFSET_MOST_NS || f.error > OFFSET_MOST_NS) {
 		if (!s->is_placed)
 			refuse(s, source_names[source], f.contradiction);
-	} else if (!s->is_placed || f.error < (double)s->place.error_ns) {
+	} else if (!s->is_placed || f.error < (double)s->error_ns) {
 		take_place(a, source, by, s, &f, since);
 	}
 }
@@ -343,26 +344,50 @@ static void tell_trouble(struct align *a)
 	}
 }
 
+/* What is kept with a model: how each of its machines was placed. */
+struct methods {
+	char **items; /* NULL: by its time of day */
+	size_t count;
+};
+
+static void methods_done(void *state)
+{
+	struct methods *methods = state;
+
+	for (size_t i = 0; i < methods->count; i++)
+		free(methods->items[i]);
+	free(methods->items);
+}
+
+static const struct attachment_kind methods_kind = {sizeof(struct methods), methods_done};
+
+const char *align_method(const struct model *m, size_t machine)
+{
+	const struct methods *methods = attachment_find(&m->attachments, &methods_kind);
+
+	return methods && machine < methods->count ? methods->items[machine] : NULL;
+}
+
 static void set_axes(struct align *a)
 {
 	static const char followed[] = "its time of day, and others by it";
+	struct methods *methods = attachment_get(&a->m->attachments, &methods_kind);
 	bool has_moved = false;
 
+	methods_done(methods);
+	methods->items = mem_alloc(a->m->machine_count * sizeof(*methods->items));
+	methods->count = a->m->machine_count;
 	for (size_t i = 0; i < a->m->machine_count; i++) {
-		struct machine *machine = &a->m->machines[i];
 		const struct side *s = &a->sides[a->side_of[i]];
 
 		if (s->is_followed)
-			mem_replace_text(&machine->placed, mem_copy_text(followed, sizeof(followed) - 1));
+			methods->items[i] = mem_copy_text(followed, sizeof(followed) - 1);
 		else if (s->how.size)
-			mem_replace_text(&machine->placed, mem_copy_text(s->how.data, s->how.size));
+			methods->items[i] = mem_copy_text(s->how.data, s->how.size);
 		if (!s->is_placed || s->root == a->side_of[i])
 			continue;
 		has_moved = true;
-		machine->axis.ahead_ns = s->place.ahead_ns;
-		machine->axis.drift = s->place.drift;
-		machine->axis.since_ns = s->place.since_ns;
-		machine->axis.error_ns = s->place.error_ns;
+		axis_place(&a->m->machines[i].axis, &s->offset, s->error_ns);
 	}
 	if (has_moved)
 		model_order(a->m);

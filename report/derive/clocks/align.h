@@ -12,8 +12,11 @@
 #include "report/read/model.h"
 
 /* Right after model_open, before anything is asked of its times or a filter is set. Sets the axes of machines, and what
- * machine.placed says. Where all is of one clock it does nothing. */
+ * align_method() says. Where all is of one clock it does nothing. */
 void align_hosts(struct model *m);
+
+/* How the clock of that machine of the model was placed, in words; NULL: by its time of day. */
+const char *align_method(const struct model *m, size_t machine);
 
 /* ---- for align_*.c ---- */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/derive/device/correlate.h"
 #include "report/derive/device/correlate_calls.h"
+#include "report/derive/events/filter.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@ struct state {
 	const struct image *image;
 	void *context;
 	void (*visit)(void *, const struct correlated *);
+	const struct tick_spans *shown; /* what is visited; NULL: everything */
 	struct correlate_counts *counts;
 	struct host_calls calls;
 	uint64_t low, high; /* ids of this stretch: low <= id < high */
@@ -216,15 +218,14 @@ static size_t same_id(const struct state *s, size_t from)
 static bool is_shown(const struct state *s, const struct event *e, size_t from, size_t count)
 {
 	const struct axis *axis = &s->report->model->machines[s->image->machine].axis;
-	const struct trace *t = s->image->trace;
 
-	if (!t->is_filtered)
+	if (!s->shown)
 		return true;
 	if (e)
-		return trace_shows_span(t, event_start(e), e->ticks);
+		return tick_spans_overlap(s->shown, event_start(e), e->ticks);
 	for (size_t i = from; i < from + count; i++)
-		if (trace_shows_span(t, axis_ticks(axis, s->records[i].start_ns),
-				     axis_ticks(axis, s->records[i].start_ns + s->records[i].duration_ns)))
+		if (tick_spans_overlap(s->shown, axis_ticks(axis, s->records[i].start_ns),
+				       axis_ticks(axis, s->records[i].start_ns + s->records[i].duration_ns)))
 			return true;
 	return false;
 }
@@ -557,36 +558,64 @@ static void counts_add(struct correlate_counts *to, const struct correlate_count
 	to->broken += more->broken;
 }
 
+/* What is kept with a trace: the counts, once they are known. */
+struct known_counts {
+	bool is_known;
+	struct correlate_counts counts;
+};
+
+static void known_counts_done(void *state)
+{
+	(void)state;
+}
+
+static const struct attachment_kind known_counts = {sizeof(struct known_counts), known_counts_done};
+
+static void correlate(struct state *s)
+{
+	const struct trace *t = s->image->trace;
+
+	host_calls_init(&s->calls, t);
+	s->met = mem_alloc((t->thread_count + 1) * sizeof(*s->met));
+	match_all(s);
+	for (size_t k = 0; k < t->thread_count; k++)
+		if (host_calls_may_ask(&t->threads[k]))
+			tell_idle(s, k);
+	for (size_t k = 0; k < t->thread_count; k++)
+		free(s->met[k].bytes);
+	free(s->met);
+	host_calls_done(&s->calls);
+	free(s->ids);
+	free(s->epochs);
+	free(s->has_ids);
+	free(s->entries);
+	free(s->records);
+}
+
+static void correlate_shown(const struct report_context *c, const struct image *image, const struct tick_spans *shown, void *context,
+			    void (*visit)(void *, const struct correlated *), struct correlate_counts *ret_counts)
+{
+	struct known_counts *known = attachment_get(&image->trace->attachments, &known_counts);
+	struct correlate_counts counts = {0};
+	struct state s = {.report = c, .image = image, .context = context, .visit = visit, .shown = shown, .counts = &counts};
+
+	if (visit || !known->is_known) {
+		correlate(&s);
+		*known = (struct known_counts){true, counts};
+	}
+	counts_add(ret_counts, &known->counts);
+}
+
 void correlate_image(const struct report_context *c, const struct image *image, void *context,
 		     void (*visit)(void *, const struct correlated *), struct correlate_counts *ret_counts)
 {
-	struct trace *t = image->trace;
-	struct correlate_counts counts = {0};
-	struct state s = {.report = c, .image = image, .context = context, .visit = visit, .counts = &counts};
+	if (image->trace)
+		correlate_shown(c, image, filter_of(image->trace), context, visit, ret_counts);
+}
 
-	if (!t)
-		return;
-	if (!visit && t->correlated) {
-		counts_add(ret_counts, t->correlated);
-		return;
-	}
-	host_calls_init(&s.calls, t);
-	s.met = mem_alloc((t->thread_count + 1) * sizeof(*s.met));
-	match_all(&s);
-	for (size_t k = 0; k < t->thread_count; k++)
-		if (host_calls_may_ask(&t->threads[k]))
-			tell_idle(&s, k);
-	for (size_t k = 0; k < t->thread_count; k++)
-		free(s.met[k].bytes);
-	free(s.met);
-	host_calls_done(&s.calls);
-	free(s.ids);
-	free(s.epochs);
-	free(s.has_ids);
-	free(s.entries);
-	free(s.records);
-	if (!t->correlated)
-		t->correlated = mem_alloc(sizeof(*t->correlated));
-	*t->correlated = counts;
-	counts_add(ret_counts, &counts);
+void correlate_unfiltered(const struct report_context *c, const struct image *image, void *context,
+			  void (*visit)(void *, const struct correlated *))
+{
+	if (image->trace)
+		correlate_shown(c, image, NULL, context, visit, NULL);
 }

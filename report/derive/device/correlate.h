@@ -46,6 +46,10 @@ struct correlate_counts {
 void correlate_image(const struct report_context *c, const struct image *image, void *context,
 		     void (*visit)(void *context, const struct correlated *), struct correlate_counts *ret_counts);
 
+/* Likewise whatever the filter is. */
+void correlate_unfiltered(const struct report_context *c, const struct image *image, void *context,
+			  void (*visit)(void *context, const struct correlated *));
+
 /* A record's correlation id as one number that its process uses once: CUPTI begins anew when it is taken up again, and so
  * does an image after an exec. The plain id of what is the only one. */
 uint64_t correlation_number(const struct model *m, const struct image *image, const struct device_record *r);

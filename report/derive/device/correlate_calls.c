@@ -50,7 +50,6 @@ void calls_begin(struct calls *c, const struct host_calls *h, size_t thread)
 	c->number = UINT64_MAX;
 	c->window = SIZE_MAX;
 	cursor_init(&c->cursor, h->trace, &h->trace->threads[thread]);
-	c->cursor.is_unfiltered = true;
 	c->cursor.wanted = h->wanted;
 }
 

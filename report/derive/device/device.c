@@ -6,6 +6,7 @@
 
 #include "report/derive/device/device.h"
 #include "report/derive/device/kernel.h"
+#include "report/derive/events/filter.h"
 
 const char *const device_overheads[DEVICE_OVERHEADS] = {
 	"the driver's compiling", "handing buffers over", "patching kernels", "CUPTI's own resources", "loading modules",
@@ -277,6 +278,7 @@ static uint64_t take_distance(struct unpack *u)
 
 struct walk {
 	struct scan *scan;
+	const struct tick_spans *shown; /* NULL: everything */
 	struct clocks clocks;
 	enum tf_blob_kind blob;
 	void (*visit_record)(struct scan *, const struct device_record *);
@@ -284,12 +286,12 @@ struct walk {
 	uint64_t broken;
 };
 
-static bool is_shown(const struct scan *s, const struct device_record *r)
+static bool is_shown(const struct walk *w, const struct device_record *r)
 {
-	const struct trace *t = s->image->trace;
+	const struct axis *axis = w->scan->axis;
 
-	return !t->is_filtered || s->is_unfiltered ||
-	       trace_shows_span(t, axis_ticks(s->axis, r->start_ns), axis_ticks(s->axis, r->start_ns + r->duration_ns));
+	return !w->shown ||
+	       tick_spans_overlap(w->shown, axis_ticks(axis, r->start_ns), axis_ticks(axis, r->start_ns + r->duration_ns));
 }
 
 static void read_records(struct walk *w, const struct tf_device_batch *head, struct unpack *u)
@@ -311,7 +313,7 @@ static void read_records(struct walk *w, const struct tf_device_batch *head, str
 			w->broken += head->count - i;
 			return;
 		}
-		if (!is_shown(w->scan, &r))
+		if (!is_shown(w, &r))
 			continue;
 		r.work = kernel_work(w->scan->image->trace, &r);
 		w->visit_record(w->scan, &r);
@@ -367,6 +369,7 @@ static void walk_image(struct walk *w, uint64_t *ret_broken)
 	s->axis = &s->context->model->machines[s->image->machine].axis;
 	if (t && w->blob == TF_BLOB_DEVICE)
 		kernel_find(s->context, s->image);
+	w->shown = t && !s->is_unfiltered ? filter_of(t) : NULL;
 	if (t)
 		read_clocks(t, &w->clocks);
 	for (size_t k = 0; t && k < t->thread_count; k++) {

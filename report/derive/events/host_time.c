@@ -65,7 +65,6 @@ void host_time(const struct model *m, const struct image *image, const struct tr
 
 	cursor_init(&cursor, image->trace, thread);
 	cursor_skip_to(&cursor, axis_tick_at(axis, from));
-	cursor.is_unfiltered = true;
 	/* One that ends later than that began after `to`. */
 	while (cursor_next(&cursor, &e) && (e.ticks <= last || e.ticks - last <= late)) {
 		const struct function *f = e.kind == TF_CALL ? trace_function(image->trace, e.id) : NULL;

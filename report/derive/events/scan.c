@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/derive/events/scan.h"
+#include "report/derive/events/filter.h"
 
 const char *const by_names[BY_COUNT] = {"", "process", "rank", "host", "thread", "device", "range"};
 
@@ -19,7 +20,7 @@ void scan_image(struct scan *s, void (*visit)(struct scan *, const struct event 
 		s->thread = &t->threads[k];
 		if (s->args && !(s->thread->args & s->args))
 			continue;
-		cursor_init(&cursor, t, s->thread);
+		filter_cursor_init(&cursor, t, s->thread);
 		while (cursor_next(&cursor, &event))
 			visit(s, &event);
 	}

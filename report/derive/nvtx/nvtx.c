@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/derive/nvtx/nvtx.h"
+#include "report/derive/events/filter.h"
 
 /* Domains have 11 bits of an event. */
 enum { DOMAINS = 1 << 11, MANY_HOLES = 1 << 12 };
@@ -20,6 +21,7 @@ struct open_range {
 
 struct walk {
 	const struct trace *trace;
+	const struct tick_spans *shown;	   /* NULL: everything */
 	const struct trace_thread *thread; /* the one being read */
 	struct open_range *stack;          /* of one thread, all domains */
 	size_t depth, capacity, holes;
@@ -51,7 +53,7 @@ static void close_range(struct walk *w, const struct open_range *o, uint64_t end
 {
 	if (end < o->start)
 		end = o->start;
-	if (!trace_shows(w->trace, o->start, end))
+	if (w->shown && !tick_spans_overlap(w->shown, o->start, end))
 		return;
 	w->visit(w->context, &(struct nvtx_range){
 				 .start = o->start,
@@ -161,6 +163,7 @@ static void walk_thread(struct walk *w, const struct trace *t, const struct trac
 	if (!(thread->kinds & kinds))
 		return;
 	cursor_init(&cursor, t, thread);
+	cursor.shown = w->shown;
 	w->depth = w->holes = 0;
 	memset(w->top, 0, sizeof(w->top));
 	w->thread = thread;
@@ -197,7 +200,7 @@ static void end_starts(struct walk *w, uint64_t last, struct nvtx_counts *counts
 void nvtx_ranges(const struct image *image, struct nvtx_counts *counts, void *context,
 		 void (*visit)(void *context, const struct nvtx_range *range))
 {
-	struct walk w = {.trace = image->trace, .context = context, .visit = visit};
+	struct walk w = {.trace = image->trace, .shown = image->trace ? filter_of(image->trace) : NULL, .context = context, .visit = visit};
 	struct nvtx_counts own = {0};
 	uint64_t last = image_last_ticks(image);
 

@@ -1,102 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/derive/nvtx/filter.h"
+#include "report/derive/nvtx/filter_nvtx.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/derive/nvtx/nvtx.h"
-
-struct times {
-	uint64_t from_ns, to_ns; /* CLOCK_REALTIME */
-};
-
-static uint64_t tick_at(const struct axis *a, uint64_t ns)
-{
-	return ns == UINT64_MAX ? UINT64_MAX : axis_tick_at(a, ns);
-}
-
-/* Puts sorted, disjoint spans on every trace, in its own ticks; over those of another filter: what both let through. */
-static void apply(struct model *m, const struct times *times, size_t count)
-{
-	m->is_filtered = true;
-	for (size_t i = 0; i < m->image_count; i++) {
-		const struct image *image = &m->images[i];
-		const struct axis *axis = &m->machines[image->machine].axis;
-		struct tick_span *spans;
-		size_t used = 0;
-
-		if (!image->trace)
-			continue;
-		spans = mem_alloc((count + image->trace->shown_count) * sizeof(*spans));
-		for (size_t k = 0; k < count; k++) {
-			struct tick_span span = {times[k].from_ns ? tick_at(axis, times[k].from_ns) : 0, tick_at(axis, times[k].to_ns)};
-
-			if (!image->trace->is_filtered) {
-				spans[used++] = span;
-				continue;
-			}
-			for (size_t old = 0; old < image->trace->shown_count; old++) {
-				const struct tick_span *o = &image->trace->shown[old];
-				struct tick_span both = {span.from > o->from ? span.from : o->from, span.to < o->to ? span.to : o->to};
-
-				if (both.from <= both.to)
-					spans[used++] = both;
-			}
-		}
-		free(image->trace->shown);
-		image->trace->shown = spans;
-		image->trace->shown_count = used;
-		image->trace->is_filtered = true;
-	}
-}
-
-/* ---- time ---- */
-
-const char *filter_duration(const char *at, double *ret_ns)
-{
-	static const struct unit {
-		const char *name;
-		double ns;
-	} units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"", 1}};
-	char *end;
-
-	if (!isdigit((unsigned char)*at) && *at != '.')
-		return NULL;
-	*ret_ns = strtod(at, &end);
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
-		size_t length = strlen(units[i].name);
-
-		if (!strncmp(end, units[i].name, length) && !isalnum((unsigned char)end[length])) {
-			*ret_ns *= units[i].ns;
-			return end + length;
-		}
-	}
-	return NULL;
-}
-
-int filter_time(struct model *m, const char *spec, struct err *err)
-{
-	const char *slash = strchr(spec, '/'), *end;
-	double from = 0, to = INFINITY;
-	struct times times;
-
-	if (!slash || !strcmp(spec, "/"))
-		return err_set(err, -EINVAL, "--filter-time=%.100s: must be START/END, as in 2s/2500ms", spec);
-	end = slash == spec ? slash : filter_duration(spec, &from);
-	if (end != slash || (slash[1] && ((end = filter_duration(slash + 1, &to)) == NULL || *end)))
-		return err_set(err, -EINVAL, "--filter-time=%.100s: times are numbers with ns, us, ms or s behind them", spec);
-	if (to < from)
-		return err_set(err, -EINVAL, "--filter-time=%.100s: ends before it starts", spec);
-	times.from_ns = from > 0 ? m->origin_ns + (uint64_t)(from < 9e18 ? from : 9e18) : 0;
-	times.to_ns = to < 9e18 ? m->origin_ns + (uint64_t)to : UINT64_MAX;
-	apply(m, &times, 1);
-	return 0;
-}
-
-/* ---- NVTX ---- */
 
 enum { SEEN = 8 };
 
@@ -105,7 +15,7 @@ struct search {
 	const struct image *image;
 	struct buffer range, domain; /* domain NULL: the default one; "*": any */
 	long index;		     /* -1: all */
-	struct times *found;
+	struct time_interval *found;
 	size_t count, capacity;
 	struct texts seen; /* the first few texts that did not match */
 };
@@ -196,7 +106,7 @@ static void visit_range(void *context, const struct nvtx_range *r)
 	buffer_add(&text, "", 1);
 	if (!strcmp(text.data, s->range.data) && is_domain(s, t, r->domain)) {
 		s->found = mem_grow(s->found, s->count, &s->capacity, sizeof(*s->found));
-		s->found[s->count++] = (struct times){axis_ns(axis, r->start), axis_ns(axis, r->end)};
+		s->found[s->count++] = (struct time_interval){axis_ns(axis, r->start), axis_ns(axis, r->end)};
 	} else {
 		remember_seen(s, r, text.data);
 	}
@@ -205,22 +115,22 @@ static void visit_range(void *context, const struct nvtx_range *r)
 
 static int by_start(const void *a, const void *b)
 {
-	const struct times *x = a, *y = b;
+	const struct time_interval *x = a, *y = b;
 
 	return order_of(x->from_ns, y->from_ns);
 }
 
-static size_t join_overlapping(struct times *times, size_t count)
+static size_t join_overlapping(struct time_interval *intervals, size_t count)
 {
 	size_t used = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (used && times[i].from_ns <= times[used - 1].to_ns) {
-			if (times[i].to_ns > times[used - 1].to_ns)
-				times[used - 1].to_ns = times[i].to_ns;
+		if (used && intervals[i].from_ns <= intervals[used - 1].to_ns) {
+			if (intervals[i].to_ns > intervals[used - 1].to_ns)
+				intervals[used - 1].to_ns = intervals[i].to_ns;
 			continue;
 		}
-		times[used++] = times[i];
+		intervals[used++] = intervals[i];
 	}
 	return used;
 }
@@ -256,9 +166,9 @@ int filter_nvtx(struct model *m, const char *spec, struct err *err)
 	if (!code && (!s.count || s.index >= (long)s.count))
 		code = say_none(&s, spec, err);
 	else if (!code && s.index >= 0)
-		apply(m, &s.found[s.index], 1);
+		filter_narrow(m, &s.found[s.index], 1);
 	else if (!code)
-		apply(m, s.found, join_overlapping(s.found, s.count));
+		filter_narrow(m, s.found, join_overlapping(s.found, s.count));
 	buffer_done(&s.range);
 	buffer_done(&s.domain);
 	texts_done(&s.seen);
