@@ -71,7 +71,7 @@ void rules_done(struct rules *rules)
 {
 	gaps_free(rules->gaps);
 	free(rules->steady);
-	charge_done(&rules->charge);
+	attribution_done(&rules->attribution);
 	rules->gaps = NULL;
 	rules->steady = NULL;
 }
@@ -202,7 +202,7 @@ bool rule_has_copies(const struct rules *r, uint8_t memory)
 			const struct blob *b = &m->images[i].trace->blobs[k];
 			struct tf_work w;
 
-			if (b->type == TF_BLOB_WORK && device_work(m->images[i].trace, b->id, &w) && w.kind == TF_WORK_COPY &&
+			if (b->type == TF_BLOB_WORK && device_operation(m->images[i].trace, b->id, &w) && w.kind == TF_WORK_COPY &&
 			    (w.source == memory || w.target == memory))
 				return true;
 		}
@@ -262,10 +262,10 @@ void rule_line(struct rules *r, const struct image *image, uint32_t stack, struc
 	struct symbol_frame frame;
 	bool is_users;
 
-	r->charge.symbols = r->context->symbols;
-	if (!charge_stack(&r->charge, image, stack, &frame, &is_users))
+	r->attribution.symbols = r->context->symbols;
+	if (!attribution_stack(&r->attribution, image, stack, &frame, &is_users))
 		return;
-	symbols_name(r->charge.symbols, &frame);
+	symbols_name(r->attribution.symbols, &frame);
 	buffer_text(ret, frame.text);
 }
 

@@ -5,7 +5,7 @@
 #define PILLION_RULE_H
 
 #include "report/base/emit.h"
-#include "report/derive/stacks/charge.h"
+#include "report/derive/stacks/attribution.h"
 #include "report/derive/device/correlate.h"
 #include "report/derive/device/gap.h"
 #include "report/analyze/rule_list.h"
@@ -27,7 +27,7 @@ struct rules {
 	struct gaps *gaps; /* made by the first that asks, see rules_gaps */
 	enum { CALLS_UNKNOWN, CALLS_NONE, CALLS_SOME } calls; /* of CUDA, as rule_has_calls found */
 	struct steady *steady; /* of each image, see rule_steady */
-	struct charge charge;  /* see rule_line */
+	struct attribution attribution;  /* see rule_line */
 };
 
 enum { RULE_NSYS = 1 };

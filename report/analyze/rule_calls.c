@@ -12,7 +12,7 @@ enum { MIN_BYTES = 65536, LOADER_BYTES = 4096, PER_MILLE = 10 };
 /* Calls, or copies, by name and line. */
 struct lines {
 	struct rules *rules;
-	struct sums sums;
+	struct aggregate aggregate;
 	uint64_t *bytes; /* of each row */
 	size_t bytes_capacity, bytes_count;
 	uint64_t count, total_ns, total_bytes;
@@ -23,11 +23,11 @@ struct lines {
 	const struct trace_thread *thread;
 };
 
-static uint32_t row_of(struct lines *l, const struct image *image, uint32_t function, unsigned int variant, const char *name, uint32_t stack)
+static uint32_t calls_row_of(struct lines *l, const struct image *image, uint32_t function, unsigned int variant, const char *name, uint32_t stack)
 {
 	uint64_t a = (uint64_t)(image - l->rules->context->model->images) << 16 | function;
 	uint64_t b = (uint64_t)variant << 32 | stack;
-	const uint64_t *known = sums_recall(&l->sums, a, b);
+	const uint64_t *known = aggregate_recall(&l->aggregate, a, b);
 	struct buffer key = {0};
 	uint32_t row;
 
@@ -37,15 +37,15 @@ static uint32_t row_of(struct lines *l, const struct image *image, uint32_t func
 	rule_line(l->rules, image, stack, &key);
 	buffer_add(&key, "", 1);
 	buffer_print(&key, "%zu", image->process);
-	row = sums_row(&l->sums, key.data, key.size);
-	sums_remember(&l->sums, a, b, row);
+	row = aggregate_row(&l->aggregate, key.data, key.size);
+	aggregate_remember(&l->aggregate, a, b, row);
 	buffer_done(&key);
 	return row;
 }
 
-static void add(struct lines *l, uint32_t row, uint64_t ns)
+static void calls_add_time(struct lines *l, uint32_t row, uint64_t ns)
 {
-	sums_add(&l->sums, row, ns);
+	aggregate_add(&l->aggregate, row, ns);
 	l->count++;
 	l->total_ns += ns;
 }
@@ -67,7 +67,7 @@ static bool waits_unasked(const char *name)
 	return false;
 }
 
-static uint8_t classify(const struct function *f)
+static uint8_t calls_classify(const struct function *f)
 {
 	if (f->group != TF_GROUP_CUDA && f->group != TF_GROUP_CUDA_DRIVER)
 		return 0;
@@ -86,8 +86,8 @@ static void each_steady(struct lines *l, bool later, void (*visit)(struct scan *
 
 		if (!t.first)
 			continue;
-		l->classes = scan_classes(s.image->trace, classify);
-		l->span_ns += axis_duration(&m->machines[s.image->machine].axis, t.last - t.first);
+		l->classes = scan_classes(s.image->trace, calls_classify);
+		l->span_ns += clock_map_duration(&m->machines[s.image->machine].clock, t.last - t.first);
 		l->steady = t.first + (later ? (t.last - t.first) / 10 : 0);
 		scan_image(&s, visit);
 		free(l->classes);
@@ -96,32 +96,32 @@ static void each_steady(struct lines *l, bool later, void (*visit)(struct scan *
 
 /* ---- rows ---- */
 
-static void rows(struct lines *l, struct finding *f)
+static void calls_find_rows(struct lines *l, struct finding *f)
 {
-	sums_sort(&l->sums);
-	for (size_t i = 0; i < l->sums.count && i < ROWS; i++) {
-		const struct sums_row *r = &l->sums.rows[i];
+	aggregate_sort(&l->aggregate);
+	for (size_t i = 0; i < l->aggregate.count && i < ROWS; i++) {
+		const struct aggregate_row *r = &l->aggregate.rows[i];
 
 		rule_row(f);
-		table_number(&f->table, strtoull(sums_field(r, 0), NULL, 10));
+		table_number(&f->table, strtoull(aggregate_field(r, 0), NULL, 10));
 		table_number(&f->table, r->total);
 		table_number(&f->table, r->count);
 		table_real(&f->table, (double)r->total / (double)r->count);
 		table_number(&f->table, r->most);
-		table_text(&f->table, sums_field(r, 1));
-		rule_line_cell(f, sums_field(r, 2));
+		table_text(&f->table, aggregate_field(r, 1));
+		rule_line_cell(f, aggregate_field(r, 2));
 		if (!f->line.size)
-			buffer_text(&f->line, sums_field(r, 2));
+			buffer_text(&f->line, aggregate_field(r, 2));
 	}
 }
 
-static void conclude(struct lines *l, struct finding *f, const char *what)
+static void calls_conclude(struct lines *l, struct finding *f, const char *what)
 {
 	f->cost_ns = l->total_ns;
 	buffer_print(&f->text, "%llu %s, ", (unsigned long long)l->count, what);
 	rule_time(&f->text, l->total_ns);
-	if (l->sums.count)
-		buffer_print(&f->text, ", most in %s", sums_field(&l->sums.rows[0], 1));
+	if (l->aggregate.count)
+		buffer_print(&f->text, ", most in %s", aggregate_field(&l->aggregate.rows[0], 1));
 }
 
 static const struct column_head call_columns[] = {{"PID", COLUMN_ID}, {"Total Time (ns)", COLUMN_NS}, {"Num Calls", COLUMN_COUNT},
@@ -155,7 +155,7 @@ static void visit_waiting(struct scan *s, const struct event *e)
 	else if (class & CLASS_WAITS)
 		name = trace_function(s->image->trace, e->id)->name;
 	if (name && event_start(e) >= l->steady)
-		add(l, row_of(l, s->image, e->id, l->last_copy && class & CLASS_STREAM, name, rule_stack(e)), axis_duration(s->axis, e->duration));
+		calls_add_time(l, calls_row_of(l, s->image, e->id, l->last_copy && class & CLASS_STREAM, name, rule_stack(e)), clock_map_duration(s->clock, e->duration));
 	l->last_copy = class & CLASS_ASYNC && copies_back(e);
 }
 
@@ -170,10 +170,10 @@ static void calls_rule(struct rules *r, struct finding *f, bool later, void (*vi
 		return;
 	each_steady(&l, later, visit);
 	if (l.count >= least && l.total_ns * 1000 >= l.span_ns * PER_MILLE) {
-		rows(&l, f);
-		conclude(&l, f, what);
+		calls_find_rows(&l, f);
+		calls_conclude(&l, f, what);
 	}
-	sums_done(&l.sums);
+	aggregate_done(&l.aggregate);
 }
 
 void rule_implicit_sync(struct rules *r, struct finding *f)
@@ -191,7 +191,7 @@ static void visit_memory(struct scan *s, const struct event *e)
 
 	if (!f || event_start(e) < l->steady || (tf_arg_small(memory) & ~(unsigned int)TF_MEMORY_FREE) == TF_MEMORY_POOL)
 		return;
-	add(l, row_of(l, s->image, e->id, 0, f->name, rule_stack(e)), axis_duration(s->axis, e->duration));
+	calls_add_time(l, calls_row_of(l, s->image, e->id, 0, f->name, rule_stack(e)), clock_map_duration(s->clock, e->duration));
 }
 
 void rule_alloc_churn(struct rules *r, struct finding *f)
@@ -210,8 +210,8 @@ static void add_copy(struct lines *l, const struct correlated *k, const struct d
 	uint32_t row;
 
 	snprintf(name, sizeof(name), "%s %s", f ? f->name : "(call not recorded)", directions[direction]);
-	row = row_of(l, k->image, k->thread ? k->event.id : UINT16_MAX, direction, name, k->thread ? rule_stack(&k->event) : 0);
-	add(l, row, record->duration_ns);
+	row = calls_row_of(l, k->image, k->thread ? k->event.id : UINT16_MAX, direction, name, k->thread ? rule_stack(&k->event) : 0);
+	calls_add_time(l, row, record->duration_ns);
 	while (l->bytes_count <= row) {
 		l->bytes = mem_grow(l->bytes, l->bytes_count, &l->bytes_capacity, sizeof(*l->bytes));
 		l->bytes[l->bytes_count++] = 0;
@@ -230,7 +230,7 @@ static void visit_pageable(void *context, const struct correlated *k)
 	for (size_t i = 0; i < k->record_count; i++) {
 		struct tf_work w;
 
-		if (k->records[i].bytes >= MIN_BYTES && device_work(k->image->trace, k->records[i].work, &w) && is_pageable(&w))
+		if (k->records[i].bytes >= MIN_BYTES && device_operation(k->image->trace, k->records[i].operation, &w) && is_pageable(&w))
 			add_copy(context, k, &k->records[i], &w);
 	}
 }
@@ -243,38 +243,38 @@ static void visit_loaded(void *context, const struct correlated *k)
 		struct tf_work w;
 
 		if (k->thread && k->records[i].bytes >= LOADER_BYTES && event_start(&k->event) >= l->steady &&
-		    device_work(k->image->trace, k->records[i].work, &w) && is_pageable(&w) && w.copy == COPY_HTOD)
+		    device_operation(k->image->trace, k->records[i].operation, &w) && is_pageable(&w) && w.copy == COPY_HTOD)
 			add_copy(l, k, &k->records[i], &w);
 	}
 }
 
-static int by_total(size_t left, size_t right, const void *rows)
+static int calls_by_total(size_t left, size_t right, const void *rows)
 {
-	const struct sums_row *a = (const struct sums_row *)rows + left, *b = (const struct sums_row *)rows + right;
+	const struct aggregate_row *a = (const struct aggregate_row *)rows + left, *b = (const struct aggregate_row *)rows + right;
 
-	return order_of(b->total, a->total) ?: strcmp(sums_field(a, 1), sums_field(b, 1));
+	return order_of(b->total, a->total) ?: strcmp(aggregate_field(a, 1), aggregate_field(b, 1));
 }
 
 /* Sorts by number: bytes stand beside the rows. */
-static void copy_rows(struct lines *l, struct finding *f)
+static void calls_find_copies(struct lines *l, struct finding *f)
 {
-	size_t *order = places_in_order(l->sums.count, by_total, l->sums.rows);
+	size_t *order = places_in_order(l->aggregate.count, calls_by_total, l->aggregate.rows);
 
-	for (size_t i = 0; i < l->sums.count && i < ROWS; i++) {
-		const struct sums_row *r = &l->sums.rows[order[i]];
+	for (size_t i = 0; i < l->aggregate.count && i < ROWS; i++) {
+		const struct aggregate_row *r = &l->aggregate.rows[order[i]];
 		char rate[32];
 
 		snprintf(rate, sizeof(rate), "%.3f", r->total ? (double)l->bytes[order[i]] / (double)r->total : 0);
 		rule_row(f);
-		table_number(&f->table, strtoull(sums_field(r, 0), NULL, 10));
+		table_number(&f->table, strtoull(aggregate_field(r, 0), NULL, 10));
 		table_number(&f->table, r->total);
 		table_number(&f->table, r->count);
 		table_real(&f->table, (double)l->bytes[order[i]]);
 		table_text(&f->table, rate);
-		table_text(&f->table, sums_field(r, 1));
-		rule_line_cell(f, sums_field(r, 2));
+		table_text(&f->table, aggregate_field(r, 1));
+		rule_line_cell(f, aggregate_field(r, 2));
 		if (!f->line.size)
-			buffer_text(&f->line, sums_field(r, 2));
+			buffer_text(&f->line, aggregate_field(r, 2));
 	}
 	free(order);
 }
@@ -304,11 +304,11 @@ void rule_pageable_copies(struct rules *r, struct finding *f)
 	for (size_t i = 0; has_any && i < m->image_count; i++)
 		correlate_image(r->context, &m->images[i], &l, visit_pageable, NULL);
 	if (l.count) {
-		copy_rows(&l, f);
+		calls_find_copies(&l, f);
 		conclude_copies(&l, f, "copies of pageable host memory");
 	}
 	rule_missed_devices(r, f);
-	sums_done(&l.sums);
+	aggregate_done(&l.aggregate);
 	free(l.bytes);
 }
 
@@ -335,10 +335,10 @@ void rule_unpinned_loader(struct rules *r, struct finding *f)
 		correlate_image(r->context, &m->images[i], &l, visit_loaded, NULL);
 	}
 	if (l.count >= LOADER_COPIES) {
-		copy_rows(&l, f);
+		calls_find_copies(&l, f);
 		conclude_copies(&l, f, "copies of unpinned batches to the device, in a process with loader workers");
 	}
 	rule_missed_devices(r, f);
-	sums_done(&l.sums);
+	aggregate_done(&l.aggregate);
 	free(l.bytes);
 }

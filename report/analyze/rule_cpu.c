@@ -23,10 +23,10 @@ struct load {
 	size_t last;
 };
 
-static void measure(struct scan *s, const struct event *e)
+static void cpu_measure_thread(struct scan *s, const struct event *e)
 {
 	struct load *l = s->more;
-	uint64_t ns = axis_ns(s->axis, e->ticks);
+	uint64_t ns = clock_map_ns(s->clock, e->ticks);
 
 	if (e->kind != TF_SAMPLE)
 		return;
@@ -36,10 +36,10 @@ static void measure(struct scan *s, const struct event *e)
 		l->to = ns;
 }
 
-static void add(struct scan *s, const struct event *e)
+static void cpu_add_sample(struct scan *s, const struct event *e)
 {
 	struct load *l = s->more;
-	size_t at = e->kind == TF_SAMPLE ? (axis_ns(s->axis, e->ticks) - l->from) / l->size : WINDOWS;
+	size_t at = e->kind == TF_SAMPLE ? (clock_map_ns(s->clock, e->ticks) - l->from) / l->size : WINDOWS;
 
 	if (at >= WINDOWS)
 		return;
@@ -58,7 +58,7 @@ static void scan_machine(const struct rules *r, struct load *l, void (*visit)(st
 			scan_image(&(struct scan){.context = r->context, .image = &m->images[i], .more = l}, visit);
 }
 
-static void judge(const struct rules *r, struct finding *f, const struct load *l, uint64_t cores)
+static void cpu_judge_load(const struct rules *r, struct finding *f, const struct load *l, uint64_t cores)
 {
 	uint64_t used = 0, over = 0, waiting_ns = 0;
 	uint32_t most = 0;
@@ -105,13 +105,13 @@ void rule_cpu_oversubscribed(struct rules *r, struct finding *f)
 		struct load *l = mem_alloc(sizeof(*l));
 
 		l->machine = i;
-		scan_machine(r, l, measure);
+		scan_machine(r, l, cpu_measure_thread);
 		others += l->from && !(m->machines[i].is_this && cores > 0);
 		if (l->from && m->machines[i].is_this && cores > 0) {
 			l->size = (l->to - l->from) / WINDOWS + 1;
 			l->size = l->size < WINDOW_NS ? WINDOW_NS : l->size;
-			scan_machine(r, l, add);
-			judge(r, f, l, (uint64_t)cores);
+			scan_machine(r, l, cpu_add_sample);
+			cpu_judge_load(r, f, l, (uint64_t)cores);
 		}
 		free(l);
 	}

@@ -45,7 +45,7 @@ static uint64_t lost_to(const struct gaps *g, const struct gap_device *d, bool (
 	return lost;
 }
 
-static void line_of(struct rules *r, const struct gap_sum *s, struct buffer *ret)
+static void gap_line_of_sum(struct rules *r, const struct gap_sum *s, struct buffer *ret)
 {
 	buffer_clear(ret);
 	if (s->image && s->stack)
@@ -77,7 +77,7 @@ static void idle_row(struct rules *r, struct finding *f, const struct gap_device
 	table_number(&f->table, s->count);
 	table_number(&f->table, s->longest_ns);
 	table_number(&f->table, model_since_origin(r->context->model, s->longest_start));
-	line_of(r, s, text);
+	gap_line_of_sum(r, s, text);
 	rule_line_cell(f, text->size ? text->data : NULL);
 	/* Input and launches have rules of their own. */
 	if (s->cause > GAP_LAUNCH && s->cause != GAP_OS && s->between_ns > f->cost_ns) {
@@ -209,7 +209,7 @@ static void input_rows(struct rules *r, struct finding *f, const struct gap_devi
 		table_number(&f->table, s->between_ns);
 		table_real(&f->table, 100 * (double)s->between_ns / (double)span_ns(d));
 		table_text(&f->table, s->function);
-		line_of(r, s, &line);
+		gap_line_of_sum(r, s, &line);
 		rule_line_cell(f, line.data);
 		if (line.size && !f->line.size)
 			buffer_text(&f->line, line.data);
@@ -250,7 +250,7 @@ void rule_input_bound(struct rules *r, struct finding *f)
 
 /* Of one device, by kernel: the time of those shorter than their launch, and that of the calls. */
 struct launches {
-	struct sums kernels, calls;
+	struct aggregate kernels, calls;
 	const struct gap_short *longest; /* whose longest call is the longest of all */
 };
 
@@ -262,17 +262,17 @@ static bool is_launch(const struct gap_sum *s)
 static void add_launches(const struct report_context *c, struct launches *l, const struct gap_short *kind)
 {
 	struct buffer name = {0};
-	struct tf_work work;
+	struct tf_work operation;
 	uint32_t row;
 
-	if (!device_work(kind->image->trace, kind->work, &work))
-		work = (struct tf_work){.kind = TF_WORK_KERNEL};
-	device_operation(c, kind->image->trace, &work, &name);
+	if (!device_operation(kind->image->trace, kind->operation, &operation))
+		operation = (struct tf_work){.kind = TF_WORK_KERNEL};
+	device_operation_name(c, kind->image->trace, &operation, &name);
 	buffer_add(&name, "", 1);
-	row = sums_row(&l->kernels, name.data, name.size);
-	sums_row(&l->calls, name.data, name.size);
-	sums_add_total(&l->kernels, row, kind->count, kind->kernels_ns);
-	sums_add_total(&l->calls, row, kind->count, kind->calls_ns);
+	row = aggregate_row(&l->kernels, name.data, name.size);
+	aggregate_row(&l->calls, name.data, name.size);
+	aggregate_add_total(&l->kernels, row, kind->count, kind->kernels_ns);
+	aggregate_add_total(&l->calls, row, kind->count, kind->calls_ns);
 	if (kind->stack && (!l->longest || kind->longest_ns > l->longest->longest_ns))
 		l->longest = kind;
 	buffer_done(&name);
@@ -296,7 +296,7 @@ static void launch_rows(struct rules *r, struct finding *f, const struct gap_dev
 	if (l.longest)
 		rule_line(r, l.longest->image, l.longest->stack, &line);
 	for (size_t i = 0; i < l.kernels.count && i < KERNELS; i++) {
-		const struct sums_row *kernels = &l.kernels.rows[i], *calls = &l.calls.rows[i];
+		const struct aggregate_row *kernels = &l.kernels.rows[i], *calls = &l.calls.rows[i];
 
 		rule_row(f);
 		device_cells(r, f, d->process, d->device);
@@ -305,7 +305,7 @@ static void launch_rows(struct rules *r, struct finding *f, const struct gap_dev
 		table_real(&f->table, (double)calls->total / (double)calls->count);
 		table_number(&f->table, lost);
 		table_real(&f->table, 100 * (double)lost / (double)span_ns(d));
-		table_text(&f->table, sums_field(kernels, 0));
+		table_text(&f->table, aggregate_field(kernels, 0));
 		rule_line_cell(f, line.data);
 	}
 	if (lost > f->cost_ns) {
@@ -318,8 +318,8 @@ static void launch_rows(struct rules *r, struct finding *f, const struct gap_dev
 		buffer_clear(&f->line);
 		buffer_text(&f->line, line.data ? line.data : "");
 	}
-	sums_done(&l.kernels);
-	sums_done(&l.calls);
+	aggregate_done(&l.kernels);
+	aggregate_done(&l.calls);
 	buffer_done(&line);
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/derive/device/busy.h"
+#include "report/derive/device/device_timeline.h"
 #include "report/analyze/rule.h"
 
 enum { ROWS = 50, CHUNKS = 30, LOW_PERCENT = 50 };
@@ -35,7 +35,7 @@ struct look {
 	uint64_t total_ns, graphs;
 };
 
-static struct device *device_of(struct look *l, const struct busy *b)
+static struct device *look_device(struct look *l, const struct timeline_entry *b)
 {
 	if (b->kind == TF_WORK_GRAPH) {
 		l->graphs++;
@@ -60,10 +60,10 @@ static int by_duration(const void *left, const void *right)
 }
 
 /* Those over the threshold: at 500 ms each they are few. */
-static void visit_gap(void *context, const struct busy *b)
+static void visit_gap(void *context, const struct timeline_entry *b)
 {
 	struct look *l = context;
-	struct device *d = device_of(l, b);
+	struct device *d = look_device(l, b);
 
 	if (!d)
 		return;
@@ -79,7 +79,7 @@ static void visit_gap(void *context, const struct busy *b)
 	}
 }
 
-static void conclude(const struct look *l, struct finding *f, const char *what)
+static void look_conclude(const struct look *l, struct finding *f, const char *what)
 {
 	if (!l->count)
 		return;
@@ -91,7 +91,7 @@ static void conclude(const struct look *l, struct finding *f, const char *what)
 		buffer_text(&f->text, "; as in nsys 2022.4 graphs recorded as a whole do not count as work here");
 }
 
-static void place_cells(struct finding *f, const struct line *line)
+static void add_device_cells(struct finding *f, const struct line *line)
 {
 	table_number(&f->table, line->duration);
 	table_number(&f->table, line->start);
@@ -101,7 +101,7 @@ static void place_cells(struct finding *f, const struct line *line)
 }
 
 /* The first of them in that order; makes the finding. */
-static void show(struct look *l, struct finding *f, int (*compare)(const void *, const void *), bool has_percent, const char *what)
+static void look_show_rows(struct look *l, struct finding *f, int (*compare)(const void *, const void *), bool has_percent, const char *what)
 {
 	if (l->count)
 		qsort(l->lines, l->count, sizeof(*l->lines), compare);
@@ -112,9 +112,9 @@ static void show(struct look *l, struct finding *f, int (*compare)(const void *,
 		table_number(&f->table, i + 1);
 		if (has_percent)
 			table_real(&f->table, l->lines[i].percent);
-		place_cells(f, &l->lines[i]);
+		add_device_cells(f, &l->lines[i]);
 	}
-	conclude(l, f, what);
+	look_conclude(l, f, what);
 	free(l->lines);
 	free(l->devices);
 }
@@ -131,16 +131,16 @@ void rule_gpu_gaps(struct rules *r, struct finding *f)
 	for (size_t i = 0; i < m->process_count; i++) {
 		l.pid = m->processes[i].pid;
 		l.device_count = 0;
-		busy_process(r->context, i, false, &l, visit_gap);
+		device_timeline(r->context, i, false, &l, visit_gap);
 	}
-	show(&l, f, by_duration, false, "times without work over 500 ms");
+	look_show_rows(&l, f, by_duration, false, "times without work over 500 ms");
 }
 
 /* ---- utilisation ---- */
 
-static void visit_span(void *context, const struct busy *b)
+static void visit_span(void *context, const struct timeline_entry *b)
 {
-	struct device *d = device_of(context, b);
+	struct device *d = look_device(context, b);
 
 	if (d && b->start < d->first)
 		d->first = b->start;
@@ -153,24 +153,24 @@ static uint64_t chunk_ns(const struct device *d)
 	return (uint64_t)ceil((double)(d->last - d->first) / CHUNKS);
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t smaller_of(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
 
 /* Work that runs at once adds up. */
-static void visit_share(void *context, const struct busy *b)
+static void visit_share(void *context, const struct timeline_entry *b)
 {
-	struct device *d = device_of(context, b);
+	struct device *d = look_device(context, b);
 	uint64_t size = d ? chunk_ns(d) : 0;
 
 	for (uint64_t i = size ? (b->start - d->first) / size : CHUNKS; i < CHUNKS; i++) {
-		uint64_t from = d->first + i * size, to = least(from + size, d->last);
+		uint64_t from = d->first + i * size, to = smaller_of(from + size, d->last);
 
 		if (from >= b->end)
 			break;
 		if (b->start < to)
-			d->busy[i] += (double)(least(b->end, to) - (b->start > from ? b->start : from));
+			d->busy[i] += (double)(smaller_of(b->end, to) - (b->start > from ? b->start : from));
 	}
 }
 
@@ -186,7 +186,7 @@ static void low_lines(struct look *l, const struct device *d)
 	double busy = 0;
 
 	for (uint64_t i = 0; size && i <= CHUNKS; i++) {
-		uint64_t from = d->first + i * size, to = least(from + size, d->last);
+		uint64_t from = d->first + i * size, to = smaller_of(from + size, d->last);
 		bool is_low = i < CHUNKS && from < to && d->busy[i] / (double)(to - from) * 100 < LOW_PERCENT;
 
 		if (is_low) {
@@ -198,7 +198,7 @@ static void low_lines(struct look *l, const struct device *d)
 			l->lines[l->count++] = (struct line){.duration = end - begin, .start = model_since_origin(l->rules->context->model, begin),
 							     .percent = round_tenth(busy / (double)(end - begin) * 100),
 							     .pid = l->pid, .device = d->device, .context = d->context};
-			l->total_ns += end - begin - least((uint64_t)busy, end - begin);
+			l->total_ns += end - begin - smaller_of((uint64_t)busy, end - begin);
 			end = 0;
 			busy = 0;
 		}
@@ -226,11 +226,11 @@ void rule_gpu_time_util(struct rules *r, struct finding *f)
 	for (size_t i = 0; i < m->process_count; i++) {
 		l.pid = m->processes[i].pid;
 		l.device_count = 0;
-		if (!busy_process(r->context, i, false, &l, visit_span))
+		if (!device_timeline(r->context, i, false, &l, visit_span))
 			continue;
-		busy_process(r->context, i, false, &l, visit_share);
+		device_timeline(r->context, i, false, &l, visit_share);
 		for (size_t k = 0; k < l.device_count; k++)
 			low_lines(&l, &l.devices[k]);
 	}
-	show(&l, f, by_percent, true, "times with the device in use less than 50 %");
+	look_show_rows(&l, f, by_percent, true, "times with the device in use less than 50 %");
 }

@@ -23,7 +23,7 @@ enum { LINE_WIDTH = 80, PLACE_WIDTH = 48, FINDING_WIDTH = 110 };
 #define LINES_BYTES (128ull << 20)
 
 /* A name safe for a terminal, on one line. */
-static void add_name(struct buffer *b, const char *text, size_t width)
+static void summary_add_name(struct buffer *b, const char *text, size_t width)
 {
 	struct buffer safe = {0};
 
@@ -33,7 +33,7 @@ static void add_name(struct buffer *b, const char *text, size_t width)
 }
 
 /* file:line (function), the file's folders left out from the left until it fits. */
-static void add_place(struct buffer *b, const char *file, const char *line, const char *function, size_t width)
+static void summary_add_place(struct buffer *b, const char *file, const char *line, const char *function, size_t width)
 {
 	struct buffer text = {0};
 	const char *tail = file, *next;
@@ -44,7 +44,7 @@ static void add_place(struct buffer *b, const char *file, const char *line, cons
 		next = *tail ? strchr(tail + 1, '/') : NULL;
 		tail = next ? next + 1 : tail;
 	} while (next && text_width(text.data) > width);
-	add_name(b, text.data, width);
+	summary_add_name(b, text.data, width);
 	buffer_done(&text);
 }
 
@@ -59,7 +59,7 @@ struct section {
 };
 
 /* The first rows of a table of sums: total in column `total`, count behind it, name in the last column. */
-static void top(const struct report_context *c, struct section *ret, const char *title, size_t total, bool in_bytes,
+static void section_of_report(const struct report_context *c, struct section *ret, const char *title, size_t total, bool in_bytes,
 		int (*run)(const struct report_context *, struct table *, struct err *))
 {
 	struct table t = {0};
@@ -79,7 +79,7 @@ static void top(const struct report_context *c, struct section *ret, const char 
 		else
 			rule_time(&sum, cells[total].count);
 		buffer_print(&row, "%12s %9" PRIu64 " x  ", sum.data, cells[total + 1].count);
-		add_name(&row, cells[t.column_count - 1].text, NAME_WIDTH);
+		summary_add_name(&row, cells[t.column_count - 1].text, NAME_WIDTH);
 		texts_add(&ret->rows, "%s", row.data);
 	}
 	buffer_done(&sum);
@@ -95,14 +95,14 @@ static const struct {
 
 enum { COSTS = sizeof(costs) / sizeof(*costs), COST_WIDTH = 12 };
 
-static uint64_t cost(const struct line_values *v, size_t kind)
+static uint64_t line_cost(const struct line_values *v, size_t kind)
 {
 	uint64_t ns = v->of[costs[kind].values[0]];
 
 	return costs[kind].values[1] ? ns + v->of[costs[kind].values[1]] : ns;
 }
 
-static void line_row(const struct lines *l, const struct report_context *c, size_t row, unsigned kinds, struct buffer *ret)
+static void summary_line_row(const struct lines *l, const struct report_context *c, size_t row, unsigned kinds, struct buffer *ret)
 {
 	size_t width = LINE_WIDTH - 4;
 
@@ -111,14 +111,14 @@ static void line_row(const struct lines *l, const struct report_context *c, size
 
 		if (!(kinds & 1u << k))
 			continue;
-		if (cost(&l->values[row], k))
-			rule_time(&ns, cost(&l->values[row], k));
+		if (line_cost(&l->values[row], k))
+			rule_time(&ns, line_cost(&l->values[row], k));
 		buffer_print(ret, "%*s", COST_WIDTH, ns.data ? ns.data : "");
 		buffer_done(&ns);
 		width -= COST_WIDTH;
 	}
 	buffer_text(ret, "  ");
-	add_place(ret, lines_field(c, l, row, 0), lines_field(c, l, row, 1), lines_field(c, l, row, 2), width);
+	summary_add_place(ret, lines_field(c, l, row, 0), lines_field(c, l, row, 1), lines_field(c, l, row, 2), width);
 }
 
 static void top_lines(const struct report_context *c, struct section *ret)
@@ -133,7 +133,7 @@ static void top_lines(const struct report_context *c, struct section *ret)
 	ret->total = l.count < TOP ? l.count : TOP;
 	for (size_t i = 0; i < ret->total; i++)
 		for (size_t k = 0; k < COSTS; k++)
-			kinds |= (cost(&l.values[order[i]], k) != 0) << k;
+			kinds |= (line_cost(&l.values[order[i]], k) != 0) << k;
 	buffer_text(&text, "lines");
 	for (size_t k = 0, width = COST_WIDTH - 4; k < COSTS; k++) /* the title begins one column to the left of rows */
 		if (kinds & 1u << k) {
@@ -144,7 +144,7 @@ static void top_lines(const struct report_context *c, struct section *ret)
 	text = (struct buffer){0};
 	for (size_t i = 0; i < ret->total; i++) {
 		buffer_clear(&text);
-		line_row(&l, c, order[i], kinds, &text);
+		summary_line_row(&l, c, order[i], kinds, &text);
 		texts_add(&ret->rows, "%s", text.data);
 	}
 	buffer_done(&text);
@@ -152,7 +152,7 @@ static void top_lines(const struct report_context *c, struct section *ret)
 	lines_done(&l);
 }
 
-static void head(const struct model *m, struct buffer *out)
+static void summary_head(const struct model *m, struct buffer *out)
 {
 	uint64_t end = m->origin_ns;
 	size_t hosts = 0, threads = 0;
@@ -190,7 +190,7 @@ static struct map all_pids(const struct model *m)
 }
 
 /* Those that did not just exit 0. That children, of a shell say, exit as they like is nothing to read of one by one. */
-static void ends(const struct model *m, struct buffer *out)
+static void summary_ends(const struct model *m, struct buffer *out)
 {
 	struct map pids = all_pids(m);
 	size_t shown = 0, others = 0;
@@ -206,7 +206,7 @@ static void ends(const struct model *m, struct buffer *out)
 		}
 		shown++;
 		buffer_print(out, " process %" PRIu32 " %s: ", p->pid, p->ended);
-		add_name(out, p->command ? p->command : "", NAME_WIDTH);
+		summary_add_name(out, p->command ? p->command : "", NAME_WIDTH);
 		buffer_text(out, "\n");
 	}
 	map_done(&pids);
@@ -230,13 +230,13 @@ static void range_never_seen(const struct model *m, struct buffer *out)
 	buffer_text(out, m->seen.count ? "seen were: " : "nor any other");
 	for (size_t i = 0; i < m->seen.count; i++) {
 		buffer_text(out, i ? ", " : "");
-		add_name(out, m->seen.items[i], NAME_WIDTH);
+		summary_add_name(out, m->seen.items[i], NAME_WIDTH);
 	}
 	buffer_text(out, "\n");
 }
 
 /* Busy for any process: the sum over processes of one device may exceed its time where they share it. */
-static void busy(const struct gaps *g, struct buffer *out)
+static void summary_busy_devices(const struct gaps *g, struct buffer *out)
 {
 	uint64_t least = UINT64_MAX, most = 0;
 	double sum = 0;
@@ -266,33 +266,33 @@ static const char *rank_of(const struct process *p)
 }
 
 /* How far apart the ranks' lengths are. */
-static void ranks(const struct model *m, struct buffer *out)
+static void summary_ranks(const struct model *m, struct buffer *out)
 {
 	const struct process *shortest = NULL, *longest = NULL;
-	struct sums known = {0};
+	struct aggregate known = {0};
 	size_t count = 0;
 
 	for (size_t i = 0; i < m->process_count; i++) {
 		const struct process *p = &m->processes[i];
 
 		/* The rank's first process is the rank; the others are its children. */
-		if (!*rank_of(p) || sums_row(&known, rank_of(p), strlen(rank_of(p))) < count)
+		if (!*rank_of(p) || aggregate_row(&known, rank_of(p), strlen(rank_of(p))) < count)
 			continue;
 		count++;
 		shortest = !shortest || rule_wall(p) < rule_wall(shortest) ? p : shortest;
 		longest = !longest || rule_wall(p) > rule_wall(longest) ? p : longest;
 	}
-	sums_done(&known);
+	aggregate_done(&known);
 	if (count < 2)
 		return;
 	buffer_print(out, " %zu ranks: ", count);
 	rule_time(out, rule_wall(shortest));
 	buffer_text(out, " (rank ");
-	add_name(out, rank_of(shortest), NAME_WIDTH);
+	summary_add_name(out, rank_of(shortest), NAME_WIDTH);
 	buffer_text(out, ") to ");
 	rule_time(out, rule_wall(longest));
 	buffer_text(out, " (rank ");
-	add_name(out, rank_of(longest), NAME_WIDTH);
+	summary_add_name(out, rank_of(longest), NAME_WIDTH);
 	buffer_text(out, ")\n");
 }
 
@@ -316,14 +316,14 @@ static void memory_peak(const struct model *m, struct buffer *out)
 		buffer_print(out, " GPU memory peak %.3f MB in process %" PRIu32 "\n", (double)most / 1e6, of->pid);
 }
 
-static void findings(struct rules *rules, struct buffer *out)
+static void summary_findings(struct rules *rules, struct buffer *out)
 {
 	struct finding worst[TOP];
 	size_t count = rules_worst(rules, worst, TOP);
 
 	for (size_t i = 0; i < count; i++) {
 		buffer_print(out, " %s: ", worst[i].rule->name);
-		add_name(out, worst[i].text.data ? worst[i].text.data : worst[i].rule->title, FINDING_WIDTH);
+		summary_add_name(out, worst[i].text.data ? worst[i].text.data : worst[i].rule->title, FINDING_WIDTH);
 		if (worst[i].line.size) {
 			struct frame parts;
 			char line[16];
@@ -332,9 +332,9 @@ static void findings(struct rules *rules, struct buffer *out)
 			snprintf(line, sizeof(line), "%" PRIu32, parts.line);
 			buffer_text(out, "; ");
 			if (parts.file)
-				add_place(out, parts.file, line, parts.name, PLACE_WIDTH);
+				summary_add_place(out, parts.file, line, parts.name, PLACE_WIDTH);
 			else
-				add_name(out, parts.name, PLACE_WIDTH);
+				summary_add_name(out, parts.name, PLACE_WIDTH);
 			frame_done(&parts);
 		}
 		buffer_text(out, "\n");
@@ -342,7 +342,7 @@ static void findings(struct rules *rules, struct buffer *out)
 	}
 }
 
-static size_t lines(const struct buffer *b)
+static size_t count_lines(const struct buffer *b)
 {
 	size_t n = 0;
 
@@ -356,7 +356,7 @@ enum { KERNELS, CALLS, COPIES, OS, SOURCE, RANGES, SECTIONS };
 
 /* Gives `room` lines away: one row to each section, then a second, then a third, so long as there is any. The most telling go
  * first, and the last go without. */
-static void share(struct section *all, size_t room)
+static void share_room(struct section *all, size_t room)
 {
 	static const uint8_t telling[SECTIONS] = {SOURCE, KERNELS, CALLS, OS, COPIES, RANGES};
 
@@ -372,7 +372,7 @@ static void share(struct section *all, size_t room)
 		}
 }
 
-static void show(struct section *s, struct buffer *out)
+static void section_show(struct section *s, struct buffer *out)
 {
 	if (s->shown)
 		buffer_print(out, " %s\n", s->title);
@@ -396,30 +396,30 @@ void summary_text(const struct report_context *context, struct buffer *ret)
 
 	totals.totals_only = true;
 	totals.by = BY_NOTHING;
-	head(c->model, ret);
+	summary_head(c->model, ret);
 	range_never_seen(c->model, ret);
-	ranks(c->model, ret);
-	ends(c->model, ret);
+	summary_ranks(c->model, ret);
+	summary_ends(c->model, ret);
 	if (c->model->written_bytes <= ANALYZE_BYTES) {
-		busy(rules_gaps(&rules), ret);
+		summary_busy_devices(rules_gaps(&rules), ret);
 		memory_peak(c->model, ret);
-		findings(&rules, &found);
+		summary_findings(&rules, &found);
 	} else {
 		buffer_text(&found, " findings: a large capture, pillion analyze looks for them\n");
 	}
 	buffer_text(&found, " ");
 	ledger_line(c->model, &found);
 	buffer_text(&found, "\n");
-	top(c, &sections[KERNELS], "GPU", 1, false, report_cuda_gpu_kern_sum);
-	top(c, &sections[CALLS], "CUDA API", 1, false, report_cuda_api_sum);
-	top(c, &sections[COPIES], "copies", 0, true, report_cuda_gpu_mem_size_sum);
-	top(c, &sections[OS], "OS calls", 1, false, report_osrt_sum);
-	top(c, &sections[RANGES], "NVTX ranges", 1, false, report_nvtx_sum);
+	section_of_report(c, &sections[KERNELS], "GPU", 1, false, report_cuda_gpu_kern_sum);
+	section_of_report(c, &sections[CALLS], "CUDA API", 1, false, report_cuda_api_sum);
+	section_of_report(c, &sections[COPIES], "copies", 0, true, report_cuda_gpu_mem_size_sum);
+	section_of_report(c, &sections[OS], "OS calls", 1, false, report_osrt_sum);
+	section_of_report(c, &sections[RANGES], "NVTX ranges", 1, false, report_nvtx_sum);
 	if (c->model->written_bytes <= LINES_BYTES)
 		top_lines(c, &sections[SOURCE]);
-	share(sections, LINES - lines(ret) - lines(&found));
+	share_room(sections, LINES - count_lines(ret) - count_lines(&found));
 	for (size_t i = 0; i < SECTIONS; i++)
-		show(&sections[i], ret);
+		section_show(&sections[i], ret);
 	buffer_add(ret, found.data, found.size);
 	buffer_done(&found);
 	rules_done(&rules);

@@ -61,7 +61,7 @@ void emit_title(struct buffer *b, const struct table *t, size_t column, enum tim
 }
 
 /* Puts a comma before every third digit of the whole part that starts at `from`. */
-static void separate(struct buffer *b, size_t from)
+static void separate_thousands(struct buffer *b, size_t from)
 {
 	char digits[512];
 	size_t length = b->size - from, whole;
@@ -223,7 +223,7 @@ void emit_cell(struct buffer *b, const struct emit *e, const struct table *t, si
 	} else {
 		add_number(b, type, t->cells[at], unit);
 		if (format_is_human(e->format) && type != COLUMN_ID)
-			separate(b, from);
+			separate_thousands(b, from);
 	}
 }
 

@@ -19,7 +19,7 @@ struct layout {
 	bool is_cut; /* titles */
 };
 
-static void pad(struct buffer *b, char with, size_t count)
+static void buffer_pad(struct buffer *b, char with, size_t count)
 {
 	while (count--)
 		buffer_add(b, &with, 1);
@@ -31,7 +31,7 @@ static bool has_frame(const struct layout *l)
 }
 
 /* What a column takes beside its own width, and a line beside its columns. */
-static size_t gap(const struct layout *l)
+static size_t column_gap(const struct layout *l)
 {
 	return has_frame(l) ? 3 : 2;
 }
@@ -42,7 +42,7 @@ static size_t line_width(const struct layout *l, size_t from, size_t to)
 	size_t total = (has_frame(l) ? 2 : 0) + (from ? INDENT : 0);
 
 	for (size_t i = from; i < to; i++)
-		total += gap(l) + l->widths[i];
+		total += column_gap(l) + l->widths[i];
 	return has_frame(l) ? total : total - 1;
 }
 
@@ -72,7 +72,7 @@ static size_t cut_width(char *title)
 }
 
 /* Of titles in one line or cut in two, and of the cells. */
-static void measure(struct layout *l, char *const *texts, size_t cells, bool is_cut)
+static void layout_measure(struct layout *l, char *const *texts, size_t cells, bool is_cut)
 {
 	size_t columns = l->table->column_count;
 
@@ -86,7 +86,7 @@ static void measure(struct layout *l, char *const *texts, size_t cells, bool is_
 	}
 }
 
-static bool fits(const struct layout *l)
+static bool layout_fits(const struct layout *l)
 {
 	return !l->emit->columns || line_width(l, 0, l->table->column_count) <= l->emit->columns;
 }
@@ -116,13 +116,13 @@ static void narrow_texts(struct layout *l)
 /* A text may have what is left of its line, if that is enough to read it, or a line of its own. */
 static void narrow_to_line(struct layout *l, size_t column, size_t from)
 {
-	size_t others = line_width(l, from, column) + gap(l), room = l->emit->columns > others ? l->emit->columns - others : 0;
+	size_t others = line_width(l, from, column) + column_gap(l), room = l->emit->columns > others ? l->emit->columns - others : 0;
 
 	if (l->table->columns[column].type == COLUMN_TEXT && l->widths[column] > room && (room >= LEAST_TEXT || (from == column && room > 1)))
 		l->widths[column] = room;
 }
 
-static void fold(struct layout *l)
+static void layout_fold(struct layout *l)
 {
 	size_t columns = l->table->column_count, from = 0;
 
@@ -143,17 +143,17 @@ static void lay_out(struct layout *l, char *const *texts, size_t cells)
 {
 	l->line_count = 1;
 	l->lines[1] = l->table->column_count;
-	measure(l, texts, cells, false);
-	if (fits(l))
+	layout_measure(l, texts, cells, false);
+	if (layout_fits(l))
 		return;
-	measure(l, texts, cells, true);
-	if (fits(l))
+	layout_measure(l, texts, cells, true);
+	if (layout_fits(l))
 		return;
 	narrow_texts(l);
-	if (fits(l))
+	if (layout_fits(l))
 		return;
-	measure(l, texts, cells, true);
-	fold(l);
+	layout_measure(l, texts, cells, true);
+	layout_fold(l);
 }
 
 /* ---- lines ---- */
@@ -164,23 +164,23 @@ static void add_padded(struct buffer *b, const char *text, size_t width, bool to
 	size_t have = text_width(text), missing = have < width ? width - have : 0;
 
 	if (to_right)
-		pad(b, ' ', missing);
+		buffer_pad(b, ' ', missing);
 	if (have > width)
 		missing = width - text_shorten(b, text, width);
 	else
 		buffer_text(b, text);
 	if (!to_right && !is_open)
-		pad(b, ' ', missing);
+		buffer_pad(b, ' ', missing);
 }
 
 static void add_rule(struct buffer *b, const struct layout *l, size_t line)
 {
 	size_t from = l->lines[line];
 
-	pad(b, ' ', from ? INDENT : 0);
+	buffer_pad(b, ' ', from ? INDENT : 0);
 	for (size_t i = from; i < l->lines[line + 1]; i++) {
 		buffer_text(b, has_frame(l) ? (i > from ? "+" : " +") : i > from ? "  " : " ");
-		pad(b, '-', l->widths[i] + (has_frame(l) ? 2 : 0));
+		buffer_pad(b, '-', l->widths[i] + (has_frame(l) ? 2 : 0));
 	}
 	buffer_text(b, has_frame(l) ? "+\n" : "\n");
 }
@@ -189,7 +189,7 @@ static void add_line(struct buffer *b, const struct layout *l, size_t line, char
 {
 	size_t from = l->lines[line], to = l->lines[line + 1];
 
-	pad(b, ' ', from ? INDENT : 0);
+	buffer_pad(b, ' ', from ? INDENT : 0);
 	for (size_t i = from; i < to; i++) {
 		buffer_text(b, has_frame(l) ? " | " : i > from ? "  " : " ");
 		add_padded(b, cells[i], l->widths[i], l->table->columns[i].type != COLUMN_TEXT, i + 1 == to && !has_frame(l));
@@ -198,7 +198,7 @@ static void add_line(struct buffer *b, const struct layout *l, size_t line, char
 }
 
 /* Lines of another width than those before need a frame of their own. */
-static void add_row(struct buffer *b, const struct layout *l, char *const *cells)
+static void layout_add_row(struct buffer *b, const struct layout *l, char *const *cells)
 {
 	for (size_t line = 0; line < l->line_count; line++) {
 		add_line(b, l, line, cells);
@@ -253,7 +253,7 @@ void emit_columns(struct emit *e, const char *name, const char *title, const str
 	buffer_print(&out, "%s ** %s (%s):\n\n", e->emitted ? "\n" : "", title, name);
 	add_titles(&out, &l, texts);
 	for (size_t i = t->column_count; i < cells; i += t->column_count) {
-		add_row(&out, &l, texts + i);
+		layout_add_row(&out, &l, texts + i);
 		emit_write(e, &out);
 	}
 	if (has_frame(&l) && l.line_count == 1)

@@ -105,7 +105,7 @@ int sink_open(struct sink *s, int fd, bool is_gzip, struct err *err)
 }
 
 /* Makes the buffer empty. */
-static void flush(struct sink *s)
+static void sink_flush(struct sink *s)
 {
 	if (s->gzip)
 		gzip_add(s, s->bytes, s->used, false);
@@ -119,7 +119,7 @@ int sink_close(struct sink *s)
 	if (s->gzip)
 		gzip_close(s);
 	else
-		flush(s);
+		sink_flush(s);
 	free(s->bytes);
 	s->bytes = NULL;
 	return -s->error;
@@ -136,7 +136,7 @@ void sink_add(struct sink *s, const void *data, size_t size)
 		s->used += piece;
 		at += piece;
 		size -= piece;
-		flush(s);
+		sink_flush(s);
 	}
 	memcpy(s->bytes + s->used, at, size);
 	s->used += size;
@@ -148,7 +148,7 @@ void sink_text(struct sink *s, const char *text)
 }
 
 /* Digits from right to left, ending before `end`. */
-static char *digits(char *end, uint64_t number)
+static char *write_digits(char *end, uint64_t number)
 {
 	static const char pairs[] = "0001020304050607080910111213141516171819202122232425262728293031323334353637383940"
 				    "4142434445464748495051525354555657585960616263646566676869707172737475767778798081"
@@ -170,7 +170,7 @@ static char *digits(char *end, uint64_t number)
 
 void sink_number(struct sink *s, uint64_t number)
 {
-	char text[24], *end = text + sizeof(text), *at = digits(end, number);
+	char text[24], *end = text + sizeof(text), *at = write_digits(end, number);
 
 	sink_add(s, at, (size_t)(end - at));
 }
@@ -184,7 +184,7 @@ void sink_us(struct sink *s, int64_t ns)
 	at[1] = (char)('0' + rest / 100);
 	at[2] = (char)('0' + rest / 10 % 10);
 	at[3] = (char)('0' + rest % 10);
-	at = digits(at, size / 1000);
+	at = write_digits(at, size / 1000);
 	if (ns < 0)
 		*--at = '-';
 	sink_add(s, at, (size_t)(end - at));

@@ -30,7 +30,7 @@ static void remove_unfinished(int number)
 	raise(number); /* SA_RESETHAND: ends us once this returns */
 }
 
-static void watch(char *temporary)
+static void watch_temporary(char *temporary)
 {
 	struct sigaction action = {.sa_handler = remove_unfinished, .sa_flags = (int)SA_RESETHAND}, old;
 
@@ -42,7 +42,7 @@ static void watch(char *temporary)
 
 /* ---- names ---- */
 
-static bool ends_with(const char *text, const char *end)
+static bool name_ends_with(const char *text, const char *end)
 {
 	size_t length = strlen(text), tail = strlen(end);
 
@@ -57,7 +57,7 @@ void export_name(const char *capture, const struct export_type *type, struct buf
 	while (length > 1 && capture[length - 1] == '/')
 		length--;
 	name = mem_copy_text(capture, length);
-	if (ends_with(name, ".pillion"))
+	if (name_ends_with(name, ".pillion"))
 		name[length - strlen(".pillion")] = 0;
 	buffer_print(ret, "%s.%s", name, type->extension);
 	free(name);
@@ -84,12 +84,12 @@ static int open_temporary(struct place *p, const char *beside, struct err *err)
 		/* Then it stays private. */
 	}
 	p->temporary = name.data;
-	watch(p->temporary);
+	watch_temporary(p->temporary);
 	return 0;
 }
 
 /* Stands for a stream where a format needs a file. */
-static int open_scratch(struct place *p, struct err *err)
+static int place_open_temporary(struct place *p, struct err *err)
 {
 	const char *directory = getenv("TMPDIR");
 	struct buffer name = {0};
@@ -180,7 +180,7 @@ static int place_close(struct place *p, int code, struct err *err)
 	}
 	if (p->temporary && (code || !p->path))
 		unlink(p->temporary);
-	watch(NULL);
+	watch_temporary(NULL);
 	free(p->path);
 	free(p->temporary);
 	return code;
@@ -190,7 +190,7 @@ static int place_close(struct place *p, int code, struct err *err)
 
 bool export_is_gzip(const struct export_type *type, const char *path)
 {
-	return type->flags & EXPORT_GZIP || ends_with(path, ".gz");
+	return type->flags & EXPORT_GZIP || name_ends_with(path, ".gz");
 }
 
 static int write_stream(struct export *x, const struct export_type *type, struct place *p, const char *path,
@@ -214,7 +214,7 @@ static int write_file(struct export *x, const struct export_type *type, struct p
 		      struct err *err)
 {
 	struct place scratch = *p;
-	int code = p->path ? 0 : open_scratch(&scratch, err), failed;
+	int code = p->path ? 0 : place_open_temporary(&scratch, err), failed;
 
 	if (code)
 		return code;
@@ -228,7 +228,7 @@ static int write_file(struct export *x, const struct export_type *type, struct p
 		code = err_set(err, failed, "%s: %s", path, strerror(-failed));
 	close(scratch.fd);
 	unlink(scratch.temporary);
-	watch(NULL);
+	watch_temporary(NULL);
 	free(scratch.temporary);
 	return code;
 }

@@ -51,7 +51,7 @@ void chrome_begin(struct chrome *w)
 static void add_time(struct chrome *w, uint64_t ticks)
 {
 	sink_text(w->out, ",\"ts\":");
-	sink_us(w->out, (int64_t)(axis_ns(w->axis, ticks) - w->model->origin_ns));
+	sink_us(w->out, (int64_t)(clock_map_ns(w->clock, ticks) - w->model->origin_ns));
 }
 
 static const char *call_head(struct chrome *w, uint32_t id)
@@ -129,7 +129,7 @@ static const char *operation(struct chrome *w, const struct event *e)
 {
 	const struct function *f = trace_function(w->image->trace, e->id);
 	uint64_t id = tf_arg_value(event_arg(e, TF_ARG_OPERATION)) << 8 | (f ? f->group : 0);
-	const char *text = chrome_cached(&w->operations, id);
+	const char *text = chrome_cached(&w->library_calls, id);
 	struct buffer raw = {0};
 	struct tf_operation op;
 
@@ -142,7 +142,7 @@ static const char *operation(struct chrome *w, const struct event *e)
 		json_add(&w->scratch, raw.data ? raw.data : "");
 	}
 	buffer_done(&raw);
-	return chrome_keep(&w->operations, id, w->scratch.data ? w->scratch.data : "");
+	return chrome_keep(&w->library_calls, id, w->scratch.data ? w->scratch.data : "");
 }
 
 void chrome_number(struct chrome *w, const char *name, uint64_t value)
@@ -151,7 +151,7 @@ void chrome_number(struct chrome *w, const char *name, uint64_t value)
 	sink_number(w->out, value);
 }
 
-static void signed_number(struct chrome *w, const char *name, int64_t value)
+static void chrome_signed_number(struct chrome *w, const char *name, int64_t value)
 {
 	sink_text(w->out, name);
 	if (value < 0)
@@ -174,12 +174,12 @@ static void add_arg(struct chrome *w, const struct event *e, uint64_t slot)
 	case TF_ARG_FD:
 		if ((value & 0xffff) != 0xffff)
 			chrome_number(w, ",\"fd\":", value & 0xffff);
-		signed_number(w, ",\"result\":", (int32_t)(value >> 16));
+		chrome_signed_number(w, ",\"result\":", (int32_t)(value >> 16));
 		break;
 	case TF_ARG_TIMEOUT:
 		if (value >> 16 != UINT32_MAX)
 			chrome_number(w, ",\"timeout_us\":", value >> 16);
-		signed_number(w, ",\"result\":", (int16_t)value);
+		chrome_signed_number(w, ",\"result\":", (int16_t)value);
 		break;
 	case TF_ARG_VALUE:
 		chrome_number(w, ",\"value\":", value);
@@ -235,16 +235,16 @@ static void add_args(struct chrome *w, const struct event *e, bool is_cuda)
 
 /* ---- events ---- */
 
-static void add_call(struct chrome *w, const struct event *e)
+static void chrome_add_call(struct chrome *w, const struct event *e)
 {
 	const struct function *f = trace_function(w->image->trace, e->id);
-	uint64_t duration = axis_duration(w->axis, e->duration);
+	uint64_t duration = clock_map_duration(w->clock, e->duration);
 
 	chrome_begin(w);
 	sink_text(w->out, call_head(w, e->id));
 	sink_add(w->out, w->lane.data, w->lane.size);
 	sink_text(w->out, ",\"ts\":");
-	sink_us(w->out, (int64_t)(axis_ns(w->axis, e->ticks) - duration - w->model->origin_ns));
+	sink_us(w->out, (int64_t)(clock_map_ns(w->clock, e->ticks) - duration - w->model->origin_ns));
 	sink_text(w->out, ",\"dur\":");
 	sink_us(w->out, (int64_t)duration);
 	add_args(w, e, f && (f->group == TF_GROUP_CUDA || f->group == TF_GROUP_CUDA_DRIVER));
@@ -318,7 +318,7 @@ static void add_counter(struct chrome *w, const struct event *e)
 	sink_text(w->out, *w->scratch.data == '{' ? "}" : "}}");
 }
 
-static void add_mark(struct chrome *w, const struct event *e)
+static void chrome_add_mark(struct chrome *w, const struct event *e)
 {
 	if (e->args_count && event_arg(e, TF_ARG_COUNTER)) {
 		add_counter(w, e);
@@ -339,7 +339,7 @@ static void add_mark(struct chrome *w, const struct event *e)
 	sink_text(w->out, "}");
 }
 
-static void add_sample(struct chrome *w, const struct event *e)
+static void chrome_add_sample(struct chrome *w, const struct event *e)
 {
 	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_STACK) : 0;
 
@@ -375,7 +375,7 @@ static void add_range_args(struct chrome *w, const struct nvtx_range *r)
 
 static void add_pushpop(struct chrome *w, const struct nvtx_range *r)
 {
-	uint64_t duration = axis_duration(w->axis, r->end - r->start);
+	uint64_t duration = clock_map_duration(w->clock, r->end - r->start);
 
 	chrome_begin(w);
 	sink_text(w->out, "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":");
@@ -405,14 +405,14 @@ static void add_half(struct chrome *w, const struct nvtx_range *r, bool is_end)
 	sink_text(w->out, "}");
 }
 
-static void visit_range(void *context, const struct nvtx_range *r)
+static void chrome_visit_range(void *context, const struct nvtx_range *r)
 {
 	struct chrome *w = context;
 
 	set_lane(w, r->thread);
 	if (r->is_pushpop) {
 		add_pushpop(w, r);
-		chrome_autograd_range(&w->autograd, string(w, r->text), r->thread->tid, axis_ns(w->axis, r->start));
+		chrome_autograd_range(&w->autograd, string(w, r->text), r->thread->tid, clock_map_ns(w->clock, r->start));
 		return;
 	}
 	w->next_range++;
@@ -480,7 +480,7 @@ static void add_thread_meta(struct chrome *w, const struct trace_thread *thread)
 	buffer_done(&text);
 }
 
-static void add_thread(struct chrome *w, const struct trace_thread *thread)
+static void chrome_add_thread(struct chrome *w, const struct trace_thread *thread)
 {
 	struct cursor cursor;
 	struct event e;
@@ -490,20 +490,20 @@ static void add_thread(struct chrome *w, const struct trace_thread *thread)
 	filter_cursor_init(&cursor, w->image->trace, thread);
 	while (cursor_next(&cursor, &e))
 		if (e.kind == TF_CALL)
-			add_call(w, &e);
+			chrome_add_call(w, &e);
 		else if (e.kind == TF_MARK)
-			add_mark(w, &e);
+			chrome_add_mark(w, &e);
 		else if (e.kind == TF_SAMPLE)
-			add_sample(w, &e);
+			chrome_add_sample(w, &e);
 }
 
-static void add_image(struct chrome *w, const struct image *image)
+static void chrome_add_image(struct chrome *w, const struct image *image)
 {
 	const struct trace *t = image->trace;
 	bool is_new;
 
 	w->image = image;
-	w->axis = &w->model->machines[image->machine].axis;
+	w->clock = &w->model->machines[image->machine].clock;
 	w->pid = chrome_pid(w, w->model->processes[image->process].pid, image->process, &is_new);
 	w->thread = NULL;
 	w->has_device_records = device_source(t).is_known;
@@ -514,8 +514,8 @@ static void add_image(struct chrome *w, const struct image *image)
 	correlation_ids(w->x->context, image, &w->ids);
 	nvtx_definitions_make(&w->nvtx, t);
 	for (size_t i = 0; t && i < t->thread_count; i++)
-		add_thread(w, &t->threads[i]);
-	nvtx_ranges(image, NULL, w, visit_range);
+		chrome_add_thread(w, &t->threads[i]);
+	nvtx_ranges(image, NULL, w, chrome_visit_range);
 	chrome_autograd_flows(w);
 	if (w->has_device_records) {
 		stream_names_make(&w->streams, w->x->context, image, &w->nvtx);
@@ -529,7 +529,7 @@ static void add_image(struct chrome *w, const struct image *image)
 	cache_done(&w->strings);
 	cache_done(&w->launches);
 	cache_done(&w->stacks);
-	cache_done(&w->works);
+	cache_done(&w->library_calls);
 	cache_done(&w->operations);
 }
 
@@ -544,7 +544,7 @@ int export_chrome(struct export *x, struct err *err)
 	sink_number(x->out, w.model->origin_ns);
 	sink_text(x->out, ",\"traceEvents\":[\n");
 	for (size_t i = 0; i < w.model->image_count; i++)
-		add_image(&w, &w.model->images[i]);
+		chrome_add_image(&w, &w.model->images[i]);
 	sink_text(x->out, "\n]}\n");
 	map_done(&w.process_numbers);
 	map_done(&w.lanes);

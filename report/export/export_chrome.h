@@ -25,12 +25,12 @@ struct chrome {
 	struct sink *out;
 	const struct model *model;
 	const struct image *image;
-	const struct axis *axis;
+	const struct clock_map *clock;
 	struct map process_numbers; /* pid in this file -> who has it */
 	struct map lanes;           /* (device's pid, tid) in this file -> whose stream it is */
 	uint32_t pid;
 	bool has_device_records;                                     /* of the image */
-	struct chrome_cache calls, strings, launches, stacks, works, operations; /* of the image */
+	struct chrome_cache calls, strings, launches, stacks, library_calls, operations; /* of the image */
 	struct buffer lane;                                          /* "pid":1,"tid":2 of the thread */
 	const struct trace_thread *thread;
 	struct buffer scratch;

@@ -117,7 +117,7 @@ static void add_real(struct buffer *b, const char *format, double real)
 }
 
 /* Numbers have the digits that csv gives them. */
-static void add_cell(struct json *j, const struct table *t, size_t cell)
+static void json_add_cell(struct json *j, const struct table *t, size_t cell)
 {
 	union cell value = t->cells[cell];
 
@@ -157,7 +157,7 @@ static void add_columns(struct json *j, const struct table *t)
 	buffer_text(&j->text, "],\"cells\":[");
 }
 
-static void add_table(struct json *j, const char *name, const char *title, bool is_info, const struct table *t)
+static void json_add_table(struct json *j, const char *name, const char *title, bool is_info, const struct table *t)
 {
 	size_t rows = table_rows(t), kept = rows < TABLE_ROWS ? rows : TABLE_ROWS;
 
@@ -170,7 +170,7 @@ static void add_table(struct json *j, const char *name, const char *title, bool 
 		for (size_t row = 0; row < kept; row++) {
 			if (row)
 				buffer_text(&j->text, ",");
-			add_cell(j, t, row * t->column_count + column);
+			json_add_cell(j, t, row * t->column_count + column);
 			take_if_full(j);
 		}
 		buffer_text(&j->text, "]");
@@ -194,7 +194,7 @@ static void add_tables(struct json *j)
 		r->run(&context, &table, &err);
 		if (table_rows(&table)) {
 			buffer_text(&j->text, separator);
-			add_table(j, r->name, r->title, r->flags & REPORT_HIDDEN, &table);
+			json_add_table(j, r->name, r->title, r->flags & REPORT_HIDDEN, &table);
 			separator = ",";
 		}
 		table_done(&table);
@@ -215,7 +215,7 @@ static void add_finding(struct json *j, const struct finding *f)
 	buffer_text(&j->text, ",\"line\":");
 	add_string(j, f->line.data ? f->line.data : "");
 	buffer_text(&j->text, ",\"table\":");
-	add_table(j, f->rule->name, f->rule->title, false, &f->table);
+	json_add_table(j, f->rule->name, f->rule->title, false, &f->table);
 	buffer_text(&j->text, "}");
 }
 
@@ -234,7 +234,7 @@ static void add_findings(struct json *j)
 	rules_done(&rules);
 }
 
-static void add_profile(struct json *j, const struct profile *p)
+static void json_add_profile(struct json *j, const struct profile *p)
 {
 	uint32_t *strings = mem_alloc((p->names.count + 1) * sizeof(*strings));
 	const struct metric_words *words = &metrics[p->metric];
@@ -243,11 +243,11 @@ static void add_profile(struct json *j, const struct profile *p)
 		strings[i] = html_string(j->html, p->names.items[i]);
 	buffer_print(&j->text, "{\"metric\":\"%s\",\"title\":\"%s\",\"unit\":\"%s\",\"stacks\":[", words->name, words->title,
 		     words->unit);
-	for (size_t row = 0; row < p->sums.count; row++) {
+	for (size_t row = 0; row < p->aggregate.count; row++) {
 		size_t count;
 		const uint32_t *stack = profile_stack(p, row, &count);
 
-		buffer_print(&j->text, "%s[%" PRIu64, row ? "," : "", p->sums.rows[row].total);
+		buffer_print(&j->text, "%s[%" PRIu64, row ? "," : "", p->aggregate.rows[row].total);
 		for (size_t i = 0; i < count; i++)
 			buffer_print(&j->text, ",%" PRIu32, strings[stack[i]]);
 		buffer_text(&j->text, "]");
@@ -265,9 +265,9 @@ static void add_profiles(struct json *j)
 		struct profile p;
 		struct err err;
 
-		if (!profile_make(j->html->x->context, (enum metric)metric, &p, &err) && p.sums.count) {
+		if (!profile_make(j->html->x->context, (enum metric)metric, &p, &err) && p.aggregate.count) {
 			buffer_text(&j->text, separator);
-			add_profile(j, &p);
+			json_add_profile(j, &p);
 			separator = ",";
 		}
 		profile_done(&p);
@@ -287,7 +287,7 @@ static void add_texts(struct json *j, const struct texts *t, bool is_json)
 	}
 }
 
-static void add_names(struct json *j)
+static void json_add_names(struct json *j)
 {
 	static const char *const categories[HTML_CATEGORIES] = {
 	    [TF_GROUP_OSRT] = "osrt",         [TF_GROUP_CUDA] = "cuda",         [TF_GROUP_CUDA_DRIVER] = "driver",
@@ -369,7 +369,7 @@ static void add_model(struct json *j)
 		add_track(j, &h->tracks[i]);
 	}
 	buffer_text(&j->text, "],");
-	add_names(j);
+	json_add_names(j);
 	add_remarks(j);
 	buffer_text(&j->text, ",\"tables\":[");
 	add_tables(j);

@@ -67,10 +67,10 @@ struct html {
 	uint64_t event_count, left_out;
 	/* of the image being read */
 	const struct image *image;
-	const struct axis *axis;
+	const struct clock_map *clock;
 	struct nvtx_definitions nvtx;
 	struct stream_names streams;
-	struct map known_calls, known_texts, known_samples, known_works; /* id -> name; of works a position */
+	struct map known_calls, known_texts, known_samples, known_operations; /* id -> name; of works a position */
 };
 
 /* ---- html_track.c: names, details and tracks by number, and blocks ---- */

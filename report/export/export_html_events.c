@@ -32,13 +32,13 @@ static uint64_t bucket_start(unsigned int bucket)
 	return bucket < 16 ? bucket : (uint64_t)(8 + bucket % 8) << (bucket / 8 - 1);
 }
 
-static void count_call(struct scan *s, const struct event *e)
+static void html_count_call(struct scan *s, const struct event *e)
 {
 	struct lengths *l = s->more;
 
 	l->total++;
 	if (e->kind == TF_CALL)
-		l->counts[bucket_of(axis_duration(s->axis, e->duration))]++;
+		l->counts[bucket_of(clock_map_duration(s->clock, e->duration))]++;
 }
 
 static void count_record(struct scan *s, const struct device_record *r)
@@ -64,7 +64,7 @@ static uint64_t least_ns(struct html *h)
 		return 0;
 	l = (struct lengths){0};
 	device_scan(&s, count_record, NULL);
-	scan_events(&s, count_call);
+	scan_events(&s, html_count_call);
 	if (l.total <= html_event_limit)
 		return 0;
 	for (excess = l.total - html_event_limit; bucket < BUCKETS - 1 && excess; bucket++)
@@ -76,28 +76,28 @@ static uint64_t least_ns(struct html *h)
 
 enum { FRAMES = 512 };
 
-static void member(struct buffer *json, const char *name)
+static void json_add_member(struct buffer *json, const char *name)
 {
 	buffer_print(json, "%s\"%s\":", json->data[json->size - 1] == '{' ? "" : ",", name);
 }
 
 void html_member_text(struct buffer *json, const char *name, const char *text)
 {
-	member(json, name);
+	json_add_member(json, name);
 	json_add(json, text);
 }
 
 void html_member_number(struct buffer *json, const char *name, uint64_t number)
 {
-	member(json, name);
+	json_add_member(json, name);
 	buffer_print(json, "\"%" PRIu64 "\"", number);
 }
 
 void html_member_shape(struct buffer *json, const uint32_t *grid, const uint32_t *block)
 {
-	member(json, "grid");
+	json_add_member(json, "grid");
 	buffer_print(json, "\"%u × %u × %u\"", grid[0], grid[1], grid[2]);
-	member(json, "block");
+	json_add_member(json, "block");
 	buffer_print(json, "\"%u × %u × %u\"", block[0], block[1], block[2]);
 }
 
@@ -106,7 +106,7 @@ static void add_stack(struct html *h, uint32_t stack, struct buffer *json)
 	struct symbol_frame *frames = mem_alloc(FRAMES * sizeof(*frames));
 	size_t count = symbols_frames(h->x->context->symbols, h->image, stack, frames, FRAMES);
 
-	member(json, "stack");
+	json_add_member(json, "stack");
 	for (size_t i = 0; i < count; i++)
 		buffer_print(json, "%s%" PRIu32, i ? "," : "[", html_string(h, frames[i].text));
 	buffer_text(json, count ? "]" : "[]");
@@ -165,7 +165,7 @@ static void arg_members(struct html *h, const struct event *e, uint64_t slot, st
 		add_operation(h, e, json);
 		break;
 	case TF_ARG_STREAM:
-		member(json, "stream");
+		json_add_member(json, "stream");
 		buffer_print(json, "\"0x%" PRIx64 "\"", value);
 		break;
 	case TF_ARG_RESULT:
@@ -261,7 +261,7 @@ struct html_track *html_thread_track(struct html *h, enum html_track_kind kind, 
 
 int64_t html_since_origin(const struct html *h, uint64_t ticks, uint64_t before_ns)
 {
-	return (int64_t)(axis_ns(h->axis, ticks) - before_ns - h->model->origin_ns);
+	return (int64_t)(clock_map_ns(h->clock, ticks) - before_ns - h->model->origin_ns);
 }
 
 static uint32_t call_name(struct html *h, uint32_t id)
@@ -275,9 +275,9 @@ static uint32_t call_name(struct html *h, uint32_t id)
 	return (uint32_t)*place;
 }
 
-static void add_call(struct html *h, struct html_track *t, const struct event *e)
+static void html_add_call(struct html *h, struct html_track *t, const struct event *e)
 {
-	uint64_t duration = axis_duration(h->axis, e->duration);
+	uint64_t duration = clock_map_duration(h->clock, e->duration);
 	struct html_event out = {.start = html_since_origin(h, e->ticks, duration), .duration = duration};
 
 	if (duration < h->least_ns) {
@@ -396,7 +396,7 @@ static void add_annotation(struct html *h, struct html_track *t, uint32_t text, 
 	html_add(h, t, e);
 }
 
-static void add_mark(struct html *h, const struct trace_thread *thread, const struct event *e)
+static void html_add_mark(struct html *h, const struct trace_thread *thread, const struct event *e)
 {
 	struct html_event out = {.start = html_since_origin(h, e->ticks, 0)};
 
@@ -413,12 +413,12 @@ struct html_track *html_process_track(struct html *h, enum html_track_kind kind,
 	return t;
 }
 
-static void visit_range(void *context, const struct nvtx_range *r)
+static void html_visit_range(void *context, const struct nvtx_range *r)
 {
 	struct html *h = context;
 	struct html_event out = {.start = html_since_origin(h, r->start, 0)};
 
-	out.duration = axis_duration(h->axis, r->end - r->start);
+	out.duration = clock_map_duration(h->clock, r->end - r->start);
 	add_annotation(h, r->is_pushpop ? html_thread_track(h, HTML_NVTX, r->thread) : html_process_track(h, HTML_RANGES, 0, "NVTX start/end ranges"), r->text,
 		       (struct range_facts){r->domain, r->is_unfinished, r->args, r->payload, r->args_count}, &out);
 }
@@ -449,7 +449,7 @@ static uint32_t sample_name(struct html *h, uint32_t stack)
 	return (uint32_t)*place;
 }
 
-static void add_sample(struct html *h, const struct trace_thread *thread, const struct event *e)
+static void html_add_sample(struct html *h, const struct trace_thread *thread, const struct event *e)
 {
 	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_STACK) : 0;
 	uint32_t stack = (uint32_t)tf_arg_value(arg);
@@ -462,7 +462,7 @@ static void add_sample(struct html *h, const struct trace_thread *thread, const 
 
 /* ---- all of it ---- */
 
-static void add_thread(struct html *h, const struct trace_thread *thread)
+static void html_add_thread(struct html *h, const struct trace_thread *thread)
 {
 	struct html_track *t = NULL;
 	struct cursor cursor;
@@ -472,28 +472,28 @@ static void add_thread(struct html *h, const struct trace_thread *thread)
 	while (cursor_next(&cursor, &e))
 		if (e.kind == TF_CALL) {
 			t = t ? t : html_thread_track(h, HTML_CALLS, thread);
-			add_call(h, t, &e);
+			html_add_call(h, t, &e);
 		} else if (e.kind == TF_MARK) {
-			add_mark(h, thread, &e);
+			html_add_mark(h, thread, &e);
 			t = NULL; /* the tracks may have moved */
 		} else if (e.kind == TF_SAMPLE) {
-			add_sample(h, thread, &e);
+			html_add_sample(h, thread, &e);
 			t = NULL;
 		}
 	add_current(h, thread);
 }
 
-static void add_image(struct html *h, const struct image *image)
+static void html_add_image(struct html *h, const struct image *image)
 {
 	const struct trace *t = image->trace;
 
 	h->image = image;
-	h->axis = &h->model->machines[image->machine].axis;
+	h->clock = &h->model->machines[image->machine].clock;
 	html_memory(h);
 	nvtx_definitions_make(&h->nvtx, t);
 	for (size_t i = 0; t && i < t->thread_count; i++)
-		add_thread(h, &t->threads[i]);
-	nvtx_ranges(image, NULL, h, visit_range);
+		html_add_thread(h, &t->threads[i]);
+	nvtx_ranges(image, NULL, h, html_visit_range);
 	stream_names_make(&h->streams, h->x->context, image, &h->nvtx);
 	html_device(h);
 	stream_names_done(&h->streams);
@@ -501,7 +501,7 @@ static void add_image(struct html *h, const struct image *image)
 	map_done(&h->known_calls);
 	map_done(&h->known_texts);
 	map_done(&h->known_samples);
-	map_done(&h->known_works);
+	map_done(&h->known_operations);
 	html_flush(h);
 }
 
@@ -509,5 +509,5 @@ void html_events(struct html *h)
 {
 	h->least_ns = least_ns(h);
 	for (size_t i = 0; i < h->model->image_count; i++)
-		add_image(h, &h->model->images[i]);
+		html_add_image(h, &h->model->images[i]);
 }

@@ -116,7 +116,7 @@ static void name_left(struct parts *p)
 }
 
 /* How large the part would be. */
-static int measure(struct parts *p, uint64_t *ret_bytes, struct err *err)
+static int split_measure_part(struct parts *p, uint64_t *ret_bytes, struct err *err)
 {
 	struct sink sink;
 	int code = sink_open(&sink, SINK_NOWHERE, export_is_gzip(p->type, p->path), err);
@@ -139,7 +139,7 @@ static int write_span(struct parts *p, uint64_t from_ns, uint64_t to_ns, struct 
 
 	look_at(p, from_ns, to_ns);
 	if (p->split->bytes)
-		code = measure(p, &size, err);
+		code = split_measure_part(p, &size, err);
 	if (code || size <= p->split->bytes || length <= LEAST_NS)
 		return code ? code : write_part(p, err);
 	pieces = size / p->split->bytes + 1;

@@ -19,7 +19,7 @@ enum { THREAD_NAME_PRIORITY = 20, FRAMES = TF_BLOB_BYTES / sizeof(uint64_t), DOM
 
 static int64_t time_ns(const struct sqlite_writer *w, uint64_t ticks)
 {
-	return (int64_t)(axis_ns(w->axis, ticks) - w->origin_ns);
+	return (int64_t)(clock_map_ns(w->clock, ticks) - w->origin_ns);
 }
 
 /* As nsys has it: machine, 24 bits of pid, 24 bits of tid. */
@@ -79,7 +79,7 @@ static void chain_row(struct sqlite_writer *w, enum nsys_table table, int64_t id
 		nsys_row(&w->nsys, table, (int64_t[]){id, symbol, module, NSYS_NULL, address, (int64_t)depth}, 6);
 }
 
-static int64_t chain(struct sqlite_writer *w, const struct event *e, enum nsys_table table)
+static int64_t sqlite_call_chain(struct sqlite_writer *w, const struct event *e, enum nsys_table table)
 {
 	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_STACK) : 0;
 	uint64_t *place;
@@ -128,7 +128,7 @@ static int64_t own_correlation(struct sqlite_writer *w)
 static void cuda_call(struct sqlite_writer *w, const struct event *e, int64_t start, int64_t end, int64_t class)
 {
 	uint64_t error = e->args_count ? tf_arg_value(event_arg(e, TF_ARG_RESULT)) : 0;
-	int64_t callchain = chain(w, e, NSYS_CUDA_STACKS);
+	int64_t callchain = sqlite_call_chain(w, e, NSYS_CUDA_STACKS);
 	/* The ids of device records are CUPTI's; a call without any is left without. */
 	uint64_t matched = correlation_of(&w->ids, e);
 	int64_t correlation = matched ? sqlite_correlation(w, matched) : w->has_device_records ? NSYS_NULL : own_correlation(w);
@@ -139,10 +139,10 @@ static void cuda_call(struct sqlite_writer *w, const struct event *e, int64_t st
 		 8);
 }
 
-static void add_call(struct sqlite_writer *w, const struct event *e)
+static void sqlite_add_call(struct sqlite_writer *w, const struct event *e)
 {
 	const struct function *f = trace_function(w->image->trace, e->id);
-	int64_t end = time_ns(w, e->ticks), start = end - (int64_t)axis_duration(w->axis, e->duration);
+	int64_t end = time_ns(w, e->ticks), start = end - (int64_t)clock_map_duration(w->clock, e->duration);
 
 	if (!f)
 		return;
@@ -150,7 +150,7 @@ static void add_call(struct sqlite_writer *w, const struct event *e)
 	case TF_GROUP_OSRT:
 		nsys_row(&w->nsys, NSYS_OSRT,
 			 (int64_t[]){start, end, CLASS_OSRT, w->global_tid, function_name(w, e->id), result_of(e),
-				     NSYS_NULL, chain(w, e, NSYS_OSRT_STACKS)},
+				     NSYS_NULL, sqlite_call_chain(w, e, NSYS_OSRT_STACKS)},
 			 8);
 		break;
 	case TF_GROUP_CUDA:
@@ -266,13 +266,13 @@ static int64_t domain_id(const struct sqlite_writer *w, uint32_t domain)
 	return domain ? domain + w->first_domain : 0;
 }
 
-static void visit_range(void *context, const struct nvtx_range *r)
+static void sqlite_visit_range(void *context, const struct nvtx_range *r)
 {
 	struct sqlite_writer *w = context;
 	int64_t start = time_ns(w, r->start);
 	struct nvtx_row row = {
 	    .start = start,
-	    .end = r->is_unfinished ? NSYS_NULL : start + (int64_t)axis_duration(w->axis, r->end - r->start),
+	    .end = r->is_unfinished ? NSYS_NULL : start + (int64_t)clock_map_duration(w->clock, r->end - r->start),
 	    .type = r->is_pushpop ? TYPE_PUSHPOP : TYPE_STARTEND,
 	    .id = NSYS_NULL,
 	    .tid = thread_id(w, r->thread->tid),
@@ -293,7 +293,7 @@ static void visit_range(void *context, const struct nvtx_range *r)
 	nvtx_row(w, &row);
 }
 
-static void add_mark(struct sqlite_writer *w, const struct event *e)
+static void sqlite_add_mark(struct sqlite_writer *w, const struct event *e)
 {
 	nvtx_row(w, &(struct nvtx_row){
 			.start = time_ns(w, e->ticks),
@@ -310,7 +310,7 @@ static void add_mark(struct sqlite_writer *w, const struct event *e)
 		    });
 }
 
-static void name_row(struct sqlite_writer *w, int64_t type, uint32_t domain, int64_t category, const char *name)
+static void sqlite_name_row(struct sqlite_writer *w, int64_t type, uint32_t domain, int64_t category, const char *name)
 {
 	sqlite3_stmt *insert = nsys_insert(&w->nsys, NSYS_NVTX);
 
@@ -342,7 +342,7 @@ static void device_name_row(struct sqlite_writer *w, const struct nvtx_definitio
 }
 
 /* Domains and categories are rows, too, with the name in `text`. */
-static void add_names(struct sqlite_writer *w)
+static void sqlite_add_names(struct sqlite_writer *w)
 {
 	const struct trace *t = w->image->trace;
 
@@ -353,14 +353,14 @@ static void add_names(struct sqlite_writer *w)
 		if (b->type != TF_BLOB_DOMAIN || trace_definition(t, b->type, b->id) != b)
 			continue;
 		trace_text(t, b, &text);
-		name_row(w, TYPE_DOMAIN, b->id, 0, text.data ? text.data : "");
+		sqlite_name_row(w, TYPE_DOMAIN, b->id, 0, text.data ? text.data : "");
 		buffer_done(&text);
 	}
 	for (size_t i = 0; i < w->nvtx.count; i++) {
 		const struct nvtx_definition *n = &w->nvtx.items[i];
 
 		if (n->head.kind == TF_NVTX_CATEGORY)
-			name_row(w, TYPE_CATEGORY, n->head.domain, (int64_t)n->head.id, n->name);
+			sqlite_name_row(w, TYPE_CATEGORY, n->head.domain, (int64_t)n->head.id, n->name);
 		else if (n->head.kind == TF_NVTX_RESOURCE &&
 			 (n->head.type == TF_NVTX_CUDA_DEVICE || n->head.type == TF_NVTX_CUDART_DEVICE))
 			device_name_row(w, n);
@@ -369,7 +369,7 @@ static void add_names(struct sqlite_writer *w)
 
 /* ---- images ---- */
 
-static void add_thread(struct sqlite_writer *w, const struct trace_thread *thread)
+static void sqlite_add_thread(struct sqlite_writer *w, const struct trace_thread *thread)
 {
 	struct cursor cursor;
 	struct event e;
@@ -381,18 +381,18 @@ static void add_thread(struct sqlite_writer *w, const struct trace_thread *threa
 	filter_cursor_init(&cursor, w->image->trace, thread);
 	while (!w->nsys.code && cursor_next(&cursor, &e))
 		if (e.kind == TF_CALL)
-			add_call(w, &e);
+			sqlite_add_call(w, &e);
 		else if (e.kind == TF_MARK)
-			add_mark(w, &e);
+			sqlite_add_mark(w, &e);
 }
 
-static void add_image(struct sqlite_writer *w, const struct image *image)
+static void sqlite_add_image(struct sqlite_writer *w, const struct image *image)
 {
 	const struct trace *t = image->trace;
 	const struct process *p = &w->model->processes[image->process];
 
 	w->image = image;
-	w->axis = &w->model->machines[image->machine].axis;
+	w->clock = &w->model->machines[image->machine].clock;
 	w->global_pid = process_id(w->model, image);
 	/* What a process calls a domain ends with an exec. */
 	w->first_domain = (image - &w->model->images[p->first_image]) * DOMAINS;
@@ -406,16 +406,16 @@ static void add_image(struct sqlite_writer *w, const struct image *image)
 		if (t->blobs[i].type == TF_BLOB_DEVICE_NAME)
 			sqlite_device(w, &t->blobs[i]);
 	nvtx_definitions_make(&w->nvtx, t);
-	add_names(w);
+	sqlite_add_names(w);
 	correlation_ids(w->x->context, image, &w->ids);
 	for (size_t i = 0; i < t->thread_count; i++)
-		add_thread(w, &t->threads[i]);
-	nvtx_ranges(image, NULL, w, visit_range);
+		sqlite_add_thread(w, &t->threads[i]);
+	nvtx_ranges(image, NULL, w, sqlite_visit_range);
 	sqlite_device_events(w);
 	correlation_ids_done(&w->ids);
 	nvtx_definitions_done(&w->nvtx);
 	free(w->functions);
-	w->work_count = 0;
+	w->operation_count = 0;
 	map_done(&w->works_by_id);
 	map_done(&w->texts);
 	map_done(&w->stacks);
@@ -434,13 +434,13 @@ static void add_meta(struct sqlite_writer *w, const char *name, const char *valu
 	nsys_step(&w->nsys, insert);
 }
 
-static void date(char *text, size_t size, const struct tm *tm)
+static void format_date(char *text, size_t size, const struct tm *tm)
 {
 	if (!strftime(text, size, "%Y-%m-%d %H:%M:%S", tm))
 		*text = 0;
 }
 
-static void add_times(struct sqlite_writer *w)
+static void sqlite_add_times(struct sqlite_writer *w)
 {
 	sqlite3_stmt *insert = nsys_insert(&w->nsys, NSYS_START_TIME);
 	time_t seconds = (time_t)(w->origin_ns / 1000000000u);
@@ -456,9 +456,9 @@ static void add_times(struct sqlite_writer *w)
 	if (!insert)
 		return;
 	sqlite3_bind_int64(insert, 1, (int64_t)w->origin_ns);
-	date(text, sizeof(text), gmtime_r(&seconds, &tm));
+	format_date(text, sizeof(text), gmtime_r(&seconds, &tm));
 	nsys_bind_text(insert, 2, text);
-	date(text, sizeof(text), localtime_r(&seconds, &tm));
+	format_date(text, sizeof(text), localtime_r(&seconds, &tm));
 	nsys_bind_text(insert, 3, text);
 	nsys_step(&w->nsys, insert);
 }
@@ -503,13 +503,13 @@ int export_sqlite(struct export *x, struct err *err)
 	add_meta(&w, "EXPORT_SCHEMA_VERSION_MAJOR", "3");
 	add_meta(&w, "EXPORT_SCHEMA_VERSION_MINOR", "0");
 	add_meta(&w, "EXPORT_SCHEMA_VERSION_MICRO", "0");
-	add_times(&w);
+	sqlite_add_times(&w);
 	add_processes(&w);
 	for (size_t i = 0; i < w.model->image_count && !w.nsys.code; i++)
-		add_image(&w, &w.model->images[i]);
+		sqlite_add_image(&w, &w.model->images[i]);
 	add_thread_names(&w);
 	free(w.frames);
-	free(w.works);
+	free(w.operations);
 	map_done(&w.devices);
 	map_done(&w.thread_names);
 	map_done(&w.mpi_threads);

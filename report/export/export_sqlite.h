@@ -8,8 +8,8 @@
 #include "report/export/nsys_tables.h"
 #include "report/derive/nvtx/nvtx_define.h"
 
-struct known_work {
-	struct tf_work work;
+struct known_operation {
+	struct tf_work operation;
 	int64_t names[3]; /* by enum kernel_name: ids in StringIds */
 };
 
@@ -18,13 +18,13 @@ struct sqlite_writer {
 	struct export *x;
 	const struct model *model;
 	const struct image *image;
-	const struct axis *axis;
+	const struct clock_map *clock;
 	int64_t global_pid, global_tid;
 	int64_t *functions;       /* of the image: id in StringIds, 0: not looked up yet */
 	struct map texts;         /* of the image: string -> id in StringIds */
 	struct map stacks;        /* of the image: (stack, table) -> call chain */
-	struct known_work *works; /* of the image */
-	size_t work_count, work_capacity;
+	struct known_operation *operations; /* of the image */
+	size_t operation_count, operation_capacity;
 	struct map works_by_id;
 	struct map thread_names, devices;
 	struct map mpi_threads; /* global ids of those that have a row in MPI_RANKS */

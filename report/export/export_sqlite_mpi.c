@@ -32,7 +32,7 @@ static enum nsys_table table_of(const char *function)
 	return NSYS_MPI_OTHER;
 }
 
-static int64_t field(const struct tf_operation *op, unsigned int which)
+static int64_t operation_field_or_zero(const struct tf_operation *op, unsigned int which)
 {
 	int64_t value;
 
@@ -58,21 +58,21 @@ void sqlite_mpi_call(struct sqlite_writer *w, const struct event *e, const struc
 	enum nsys_table table = table_of(f->name);
 	struct tf_operation op = {0};
 	int64_t row[8] = {start, end, w->global_tid, name, NSYS_NULL, NSYS_NULL, NSYS_NULL, NSYS_NULL};
-	bool is_told = e->args_count && operation_of(w->image->trace, e, &op);
-	double bytes = is_told ? operation_bytes(f->name, f->group, &op) : 0;
+	bool has_operation = e->args_count && operation_of(w->image->trace, e, &op);
+	double bytes = has_operation ? operation_bytes(f->name, f->group, &op) : 0;
 	/* Nothing was sent, or it is not known how much. */
-	bool is_size = (bytes > 0 && bytes < 9e18) || (is_told && !field(&op, TF_FIELD_COUNT));
+	bool is_size = (bytes > 0 && bytes < 9e18) || (has_operation && !operation_field_or_zero(&op, TF_FIELD_COUNT));
 	int64_t size = is_size ? (int64_t)bytes : NSYS_NULL;
 
 	rank_row(w);
-	if (is_told && table == NSYS_MPI_P2P) {
-		row[4] = field(&op, TF_FIELD_COMMUNICATOR);
-		row[5] = field(&op, TF_FIELD_TAG);
-		row[6] = field(&op, TF_FIELD_PEER);
+	if (has_operation && table == NSYS_MPI_P2P) {
+		row[4] = operation_field_or_zero(&op, TF_FIELD_COMMUNICATOR);
+		row[5] = operation_field_or_zero(&op, TF_FIELD_TAG);
+		row[6] = operation_field_or_zero(&op, TF_FIELD_PEER);
 		row[7] = size;
-	} else if (is_told && table == NSYS_MPI_COLLECTIVE) {
-		row[4] = field(&op, TF_FIELD_COMMUNICATOR);
-		row[5] = field(&op, TF_FIELD_PEER);
+	} else if (has_operation && table == NSYS_MPI_COLLECTIVE) {
+		row[4] = operation_field_or_zero(&op, TF_FIELD_COMMUNICATOR);
+		row[5] = operation_field_or_zero(&op, TF_FIELD_PEER);
 		row[6] = size;
 	}
 	nsys_row(&w->nsys, table, row, table == NSYS_MPI_P2P || table == NSYS_MPI_COLLECTIVE ? 8 : 4);

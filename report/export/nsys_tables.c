@@ -126,7 +126,7 @@ static const struct {
 	[NSYS_MPI_OTHER] = {"MPI_OTHER_EVENTS", MPI ")", 4, false},
 };
 
-static void failed(struct nsys *n, int code)
+static void nsys_note_failure(struct nsys *n, int code)
 {
 	if (n->code)
 		return;
@@ -134,15 +134,15 @@ static void failed(struct nsys *n, int code)
 	snprintf(n->why, sizeof(n->why), "%s", n->db ? sqlite3_errmsg(n->db) : sqlite3_errstr(code));
 }
 
-static void execute(struct nsys *n, const char *sql)
+static void nsys_execute(struct nsys *n, const char *sql)
 {
 	int code = n->code ? SQLITE_OK : sqlite3_exec(n->db, sql, NULL, NULL, NULL);
 
 	if (code)
-		failed(n, code);
+		nsys_note_failure(n, code);
 }
 
-static sqlite3_stmt *prepare(struct nsys *n, enum nsys_table table, int rows)
+static sqlite3_stmt *nsys_prepare_insert(struct nsys *n, enum nsys_table table, int rows)
 {
 	struct buffer sql = {0};
 	sqlite3_stmt *ret = NULL;
@@ -158,19 +158,19 @@ static sqlite3_stmt *prepare(struct nsys *n, enum nsys_table table, int rows)
 	if (!n->code)
 		code = sqlite3_prepare_v3(n->db, sql.data, -1, SQLITE_PREPARE_PERSISTENT, &ret, NULL);
 	if (code)
-		failed(n, code);
+		nsys_note_failure(n, code);
 	buffer_done(&sql);
 	return ret;
 }
 
-static void create(struct nsys *n, enum nsys_table table)
+static void nsys_create_table(struct nsys *n, enum nsys_table table)
 {
 	struct buffer sql = {0};
 
 	buffer_print(&sql, "CREATE TABLE %s%s;", tables[table].name, tables[table].columns);
-	execute(n, sql.data);
+	nsys_execute(n, sql.data);
 	buffer_done(&sql);
-	n->tables[table].one = prepare(n, table, 1);
+	n->tables[table].one = nsys_prepare_insert(n, table, 1);
 }
 
 int nsys_open(struct nsys *n, const char *path, struct err *err)
@@ -180,18 +180,18 @@ int nsys_open(struct nsys *n, const char *path, struct err *err)
 	*n = (struct nsys){0};
 	code = sqlite3_open_v2(path, &n->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
 	if (code)
-		failed(n, code);
-	execute(n, setup);
+		nsys_note_failure(n, code);
+	nsys_execute(n, setup);
 	for (int i = 0; i < NSYS_TABLES; i++)
 		if (tables[i].always)
-			create(n, (enum nsys_table)i);
+			nsys_create_table(n, (enum nsys_table)i);
 	return n->code ? nsys_close(n, err) : 0;
 }
 
 sqlite3_stmt *nsys_insert(struct nsys *n, enum nsys_table table)
 {
 	if (!n->tables[table].one && !n->code)
-		create(n, table);
+		nsys_create_table(n, table);
 	return n->code ? NULL : n->tables[table].one;
 }
 
@@ -209,7 +209,7 @@ void nsys_step(struct nsys *n, sqlite3_stmt *insert)
 	int code = sqlite3_step(insert);
 
 	if (code != SQLITE_DONE)
-		failed(n, code);
+		nsys_note_failure(n, code);
 	sqlite3_reset(insert);
 }
 
@@ -218,7 +218,7 @@ static void send_batch(struct nsys *n, enum nsys_table table)
 	struct nsys_rows *t = &n->tables[table];
 
 	if (!t->batch)
-		t->batch = prepare(n, table, NSYS_BATCH);
+		t->batch = nsys_prepare_insert(n, table, NSYS_BATCH);
 	t->count = 0;
 	if (n->code)
 		return;
@@ -264,11 +264,11 @@ int nsys_close(struct nsys *n, struct err *err)
 		sqlite3_finalize(n->tables[i].batch);
 		free(n->tables[i].waiting);
 	}
-	execute(n, "COMMIT");
+	nsys_execute(n, "COMMIT");
 	if (sqlite3_close(n->db) && !n->code)
-		failed(n, SQLITE_ERROR);
+		nsys_note_failure(n, SQLITE_ERROR);
 	n->db = NULL;
-	sums_done(&n->strings);
+	aggregate_done(&n->strings);
 	return n->code ? err_set(err, -EIO, "sqlite: %s", n->why) : 0;
 }
 
@@ -284,7 +284,7 @@ void nsys_bind_text(sqlite3_stmt *insert, int column, const char *text)
 int64_t nsys_string(struct nsys *n, const char *text)
 {
 	size_t before = n->strings.count;
-	int64_t id = (int64_t)sums_row(&n->strings, text, strlen(text)) + 1;
+	int64_t id = (int64_t)aggregate_row(&n->strings, text, strlen(text)) + 1;
 	sqlite3_stmt *insert = n->strings.count > before ? nsys_insert(n, NSYS_STRINGS) : NULL;
 
 	if (insert) {

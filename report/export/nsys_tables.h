@@ -6,7 +6,7 @@
 
 #include <sqlite3.h>
 
-#include "report/base/sums.h"
+#include "report/base/aggregate.h"
 
 enum nsys_table {
 	NSYS_META,
@@ -54,7 +54,7 @@ struct nsys_rows {
 struct nsys {
 	sqlite3 *db;
 	struct nsys_rows tables[NSYS_TABLES];
-	struct sums strings; /* rows are ids of StringIds, from 1 */
+	struct aggregate strings; /* rows are ids of StringIds, from 1 */
 	int code;            /* of the first failure */
 	char why[256];
 };

@@ -297,7 +297,7 @@ static void packer_init(struct packer *p, FILE *out)
 		p->coders[i] = block_coder_new();
 }
 
-static int write_all(struct packer *p, const struct pack_wish *wish, struct err *err)
+static int write_captures(struct packer *p, const struct pack_wish *wish, struct err *err)
 {
 	struct pack_head head = {TF_PACK_MAGIC, TF_BYTE_ORDER, PACK_VERSION};
 	int code = 0;
@@ -328,7 +328,7 @@ static int run_job(struct export *x, struct err *err)
 	fchmod(fileno(out), 0600); /* as captures are */
 	p = mem_alloc(sizeof(*p));
 	packer_init(p, out);
-	code = write_all(p, wish, err);
+	code = write_captures(p, wish, err);
 	for (size_t i = 0; i < p->thread_count; i++)
 		block_coder_free(p->coders[i]);
 	free(p);
@@ -353,7 +353,7 @@ static void remove_capture(const char *path)
 }
 
 /* At each moment there is a whole capture by that name; where a file system cannot swap, it is by the other for a moment. */
-static int take_place(const char *packed, const char *directory, struct err *err)
+static int replace_directory(const char *packed, const char *directory, struct err *err)
 {
 	struct buffer aside = {0};
 	int code = 0;
@@ -392,7 +392,7 @@ static int find_captures(const struct pack_wish *w, struct err *err)
 	return 0;
 }
 
-static size_t trimmed(const char *path)
+static size_t length_without_slashes(const char *path)
 {
 	size_t length = strlen(path);
 
@@ -412,7 +412,7 @@ int pack_write(const struct pack_wish *wish, struct buffer *ret_path, struct err
 	if (!block_coder_exists())
 		return err_set(err, -ENOTSUP, "this build has no zstd");
 	if (wish->is_replacing)
-		buffer_print(ret_path, "%.*s.packing", (int)trimmed(wish->captures[0]), wish->captures[0]);
+		buffer_print(ret_path, "%.*s.packing", (int)length_without_slashes(wish->captures[0]), wish->captures[0]);
 	else if (wish->output)
 		buffer_text(ret_path, wish->output);
 	else
@@ -420,7 +420,7 @@ int pack_write(const struct pack_wish *wish, struct buffer *ret_path, struct err
 	code = export_write(&job.export, &type, ret_path->data, wish->is_forced, err);
 	if (code || !wish->is_replacing)
 		return code;
-	code = take_place(ret_path->data, wish->captures[0], err);
+	code = replace_directory(ret_path->data, wish->captures[0], err);
 	buffer_clear(ret_path);
 	buffer_text(ret_path, wish->captures[0]);
 	return code;

@@ -8,31 +8,31 @@ void (*reader_progress)(uint64_t bytes);
 
 void cursor_init(struct cursor *c, const struct trace *t, const struct trace_thread *thread)
 {
-	*c = (struct cursor){.trace = t, .thread = thread, .window = thread->first_window};
+	*c = (struct cursor){.trace = t, .thread = thread, .chunk = thread->first_chunk};
 }
 
 /* What is written in a window ended before the next one began, but for a handler's events: so one more is kept. */
 void cursor_skip_to(struct cursor *c, uint64_t ticks)
 {
-	const struct window *windows = c->trace->windows;
-	size_t last = c->thread->first_window + c->thread->window_count - 1;
+	const struct chunk *chunks = c->trace->chunks;
+	size_t last = c->thread->first_chunk + c->thread->chunk_count - 1;
 
-	while (c->window + 2 <= last && windows[c->window + 2].base_ticks < ticks)
-		c->window++;
+	while (c->chunk + 2 <= last && chunks[c->chunk + 2].base_ticks < ticks)
+		c->chunk++;
 }
 
-static bool next_window(struct cursor *c)
+static bool next_chunk(struct cursor *c)
 {
-	const struct window *last = c->at ? &c->trace->windows[c->window - 1] : NULL;
+	const struct chunk *last = c->at ? &c->trace->chunks[c->chunk - 1] : NULL;
 
 	if (last)
 		mapping_forget(&c->trace->bytes, last->offset, last->size);
-	while (c->window < c->thread->first_window + c->thread->window_count) {
-		const struct window *w = &c->trace->windows[c->window++];
+	while (c->chunk < c->thread->first_chunk + c->thread->chunk_count) {
+		const struct chunk *w = &c->trace->chunks[c->chunk++];
 		const uint8_t *data = c->trace->bytes.data + w->offset;
 		struct tf_window head;
 
-		if (w->size < sizeof(head) || (c->wanted && !c->wanted[c->window - 1]))
+		if (w->size < sizeof(head) || (c->wanted && !c->wanted[c->chunk - 1]))
 			continue;
 		memcpy(&head, data, sizeof(head));
 		if (head.kind != TF_WINDOW_SLOTS)
@@ -142,7 +142,7 @@ bool tick_spans_overlap(const struct tick_spans *s, uint64_t from, uint64_t to)
 	return first < s->count && s->items[first].from <= to;
 }
 
-static bool passes(const struct cursor *c, const struct event *e)
+static bool cursor_passes(const struct cursor *c, const struct event *e)
 {
 	if (!c->shown || (e->kind != TF_CALL && e->kind != TF_MARK && e->kind != TF_SAMPLE))
 		return true;
@@ -155,7 +155,7 @@ bool cursor_step(struct cursor *c, struct event *e)
 		uint64_t slot;
 
 		if (c->at == c->end) {
-			if (!next_window(c))
+			if (!next_chunk(c))
 				return false;
 			continue;
 		}
@@ -173,7 +173,7 @@ bool cursor_step(struct cursor *c, struct event *e)
 		case TF_MARK:
 		case TF_SAMPLE:
 			take_event(c, slot, e);
-			if (passes(c, e))
+			if (cursor_passes(c, e))
 				return true;
 			break;
 		case TF_TIME:

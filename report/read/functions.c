@@ -9,7 +9,7 @@
 static struct functions *tables;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void parse(struct functions *f)
+static void functions_parse(struct functions *f)
 {
 	const uint8_t *p = f->bytes, *end = p + f->size;
 	size_t used = 0;
@@ -26,7 +26,7 @@ static void parse(struct functions *f)
 	f->items = mem_resize(f->items, f->count * sizeof(*f->items));
 }
 
-static struct functions *find(const uint8_t *bytes, size_t size, uint32_t wanted, uint64_t hash)
+static struct functions *functions_find(const uint8_t *bytes, size_t size, uint32_t wanted, uint64_t hash)
 {
 	struct functions *f = tables;
 
@@ -41,12 +41,12 @@ struct functions *functions_take(const uint8_t *bytes, size_t size, uint32_t wan
 	struct functions *f;
 
 	pthread_mutex_lock(&lock);
-	f = find(bytes, size, wanted, hash);
+	f = functions_find(bytes, size, wanted, hash);
 	if (!f) {
 		f = mem_alloc(sizeof(*f));
 		*f = (struct functions){.size = size, .hash = hash, .wanted = wanted, .next = tables};
 		f->bytes = (uint8_t *)mem_copy_text((const char *)bytes, size);
-		parse(f);
+		functions_parse(f);
 		tables = f;
 	}
 	f->users++;

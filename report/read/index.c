@@ -14,7 +14,7 @@ static int hex_digit(char c)
 }
 
 /* \xHH back to bytes, in place. Returns the new length. */
-static size_t unescape(char *text, size_t length)
+static size_t index_unescape(char *text, size_t length)
 {
 	size_t to = 0;
 
@@ -31,7 +31,7 @@ static size_t unescape(char *text, size_t length)
 }
 
 /* Copies a field behind `at` and ends it by two NULs, so that lists of items end as well. */
-static char *copy_field(char *at, const char *text, size_t length, struct index_field *field)
+static char *index_copy_field(char *at, const char *text, size_t length, struct index_field *field)
 {
 	const char *equal = memchr(text, '=', length);
 	size_t key = equal ? (size_t)(equal - text) : length;
@@ -44,7 +44,7 @@ static char *copy_field(char *at, const char *text, size_t length, struct index_
 	field->length = 0;
 	if (equal) {
 		memcpy(at, equal + 1, length - key - 1);
-		field->length = unescape(at, length - key - 1);
+		field->length = index_unescape(at, length - key - 1);
 	}
 	at[field->length] = at[field->length + 1] = 0;
 	return at + field->length + 2;
@@ -64,7 +64,7 @@ void index_parse(const char *line, size_t length, struct index_line *ret)
 		const char *tab = memchr(line, '\t', (size_t)(end - line));
 		size_t size = tab ? (size_t)(tab - line) : (size_t)(end - line);
 
-		at = copy_field(at, line, size, &field);
+		at = index_copy_field(at, line, size, &field);
 		if (is_first)
 			ret->name = field.key;
 		else if (ret->count < INDEX_FIELDS)

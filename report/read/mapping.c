@@ -35,7 +35,7 @@ static volatile sig_atomic_t was_cut;
 static bool is_locked;
 static __thread bool has_lock;
 
-static bool lock(void)
+static bool lazy_lock(void)
 {
 	if (has_lock)
 		return false;
@@ -44,7 +44,7 @@ static bool lock(void)
 	return has_lock = true;
 }
 
-static void unlock(bool is_mine)
+static void lazy_unlock(bool is_mine)
 {
 	if (!is_mine)
 		return;
@@ -70,7 +70,7 @@ static void be_killed(int signal)
 static void on_bus_error(int signal, siginfo_t *info, void *context)
 {
 	uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)(sysconf(_SC_PAGESIZE) - 1);
-	bool is_mine = lock();
+	bool is_mine = lazy_lock();
 	struct region *r = find_region(page);
 
 	(void)context;
@@ -78,12 +78,12 @@ static void on_bus_error(int signal, siginfo_t *info, void *context)
 		be_killed(signal);
 	else
 		was_cut = 1;
-	unlock(is_mine);
+	lazy_unlock(is_mine);
 }
 
 /* ---- blocks that are made when they are looked at ---- */
 
-static void *reserve(void *at, size_t size)
+static void *reserve_addresses(void *at, size_t size)
 {
 	return mmap(at, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED : 0), -1, 0);
 }
@@ -101,14 +101,14 @@ static void place_free(void)
 		struct region *r = oldest ? find_region(oldest) : NULL;
 
 		if (r)
-			reserve((void *)oldest, block_size(r->lazy, oldest - r->start));
+			reserve_addresses((void *)oldest, block_size(r->lazy, oldest - r->start));
 		placed_first = (placed_first + 1) % PLACED_MOST;
 		placed_count--;
 	}
 }
 
 /* Elsewhere first, and moved to its place when it is whole: other threads see all of it or fault too. */
-static bool place(struct lazy *z, uintptr_t address)
+static bool lazy_place(struct lazy *z, uintptr_t address)
 {
 	size_t offset = (address - z->start) & ~(z->source.block_bytes - 1), size = block_size(z, offset);
 	uint8_t *made = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -140,14 +140,14 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 {
 	uintptr_t address = (uintptr_t)info->si_addr;
 	int saved = errno;
-	bool is_mine = lock();
+	bool is_mine = lazy_lock();
 	struct region *r = is_mine ? find_region(address) : NULL;
 
 	(void)context;
 	/* Another thread may have been first. */
-	if (!r || !r->lazy || (!is_placed(address, r->lazy) && !place(r->lazy, address)))
+	if (!r || !r->lazy || (!is_placed(address, r->lazy) && !lazy_place(r->lazy, address)))
 		be_killed(signal);
-	unlock(is_mine);
+	lazy_unlock(is_mine);
 	errno = saved;
 }
 
@@ -162,7 +162,7 @@ static void register_mapping(const void *data, size_t size, struct lazy *lazy)
 {
 	struct sigaction bus = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO | SA_NODEFER};
 	struct sigaction fault = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER};
-	bool is_mine = lock();
+	bool is_mine = lazy_lock();
 
 	mapped = mem_grow(mapped, mapped_count, &mapped_capacity, sizeof(*mapped));
 	mapped[mapped_count++] = (struct region){(uintptr_t)data, (uintptr_t)data + size, lazy};
@@ -170,12 +170,12 @@ static void register_mapping(const void *data, size_t size, struct lazy *lazy)
 	sigaction(SIGBUS, &bus, NULL);
 	if (lazy)
 		sigaction(SIGSEGV, &fault, NULL);
-	unlock(is_mine);
+	lazy_unlock(is_mine);
 }
 
 static void unregister_mapping(const void *data)
 {
-	bool is_mine = lock();
+	bool is_mine = lazy_lock();
 	struct region *r = find_region((uintptr_t)data);
 
 	for (size_t i = 0; i < placed_count && r; i++) {
@@ -194,7 +194,7 @@ static void unregister_mapping(const void *data)
 		mapped_capacity = placed_first = placed_count = 0;
 		placed_limit = PLACED_LEAST;
 	}
-	unlock(is_mine);
+	lazy_unlock(is_mine);
 }
 
 int mapping_open_source(const struct mapping_source *source, size_t size, struct mapping *ret, struct err *err)
@@ -205,7 +205,7 @@ int mapping_open_source(const struct mapping_source *source, size_t size, struct
 	*ret = (struct mapping){0};
 	if (!size)
 		return 0;
-	data = reserve(NULL, size);
+	data = reserve_addresses(NULL, size);
 	if (data == MAP_FAILED)
 		return err_set(err, -errno, "%zu bytes: %s", size, strerror(errno));
 	z = mem_alloc(sizeof(*z));
@@ -217,11 +217,11 @@ int mapping_open_source(const struct mapping_source *source, size_t size, struct
 
 void mapping_keep(const struct mapping *m, size_t places)
 {
-	bool is_mine = lock();
+	bool is_mine = lazy_lock();
 
 	if (m->lazy && places > placed_limit - PLACED_LEAST)
 		placed_limit = places < PLACED_MOST - PLACED_LEAST ? PLACED_LEAST + places : PLACED_MOST;
-	unlock(is_mine);
+	lazy_unlock(is_mine);
 }
 
 /* For file systems that cannot map, and when a capture has more files than a process may have mappings. */

@@ -25,7 +25,7 @@ size_t model_machine(struct model *m, const char *host, const char *boot, uint32
 	struct machine *new;
 
 	for (size_t i = 0; i < m->machine_count; i++)
-		if (m->machines[i].axis.clock == clock && !strcmp(m->machines[i].boot, boot) &&
+		if (m->machines[i].clock.source == clock && !strcmp(m->machines[i].boot, boot) &&
 		    !strcmp(m->machines[i].host, host))
 			return i;
 	m->machines = mem_grow(m->machines, m->machine_count, &m->machine_capacity, sizeof(*m->machines));
@@ -33,7 +33,7 @@ size_t model_machine(struct model *m, const char *host, const char *boot, uint32
 	*new = (struct machine){
 		.host = mem_copy_text(host, strlen(host)),
 		.boot = mem_copy_text(boot, strlen(boot)),
-		.axis.clock = clock,
+		.clock.source = clock,
 		.is_this = boot[0] && !strcmp(boot, this_boot()),
 	};
 	return m->machine_count++;
@@ -72,7 +72,7 @@ static char *join_items(const char *items, size_t size)
 	return b.data ? b.data : mem_copy_text("", 0);
 }
 
-static void damage(struct model *m, const struct trace *t)
+static void report_damage(struct model *m, const struct trace *t)
 {
 	if (t->missing_bytes)
 		texts_add(&m->problems, "%s: truncated, %llu bytes are missing", t->path,
@@ -94,8 +94,8 @@ static const struct tf_clock_pair *last_pair(const struct tf_header *h)
 static void tell_children(struct model *m, const struct trace *t, size_t machine)
 {
 	for (size_t i = 0; i < t->child_count; i++) {
-		m->told = mem_grow(m->told, m->told_count, &m->told_capacity, sizeof(*m->told));
-		m->told[m->told_count++] = (struct told){
+		m->wait_statuses = mem_grow(m->wait_statuses, m->wait_status_count, &m->wait_status_capacity, sizeof(*m->wait_statuses));
+		m->wait_statuses[m->wait_status_count++] = (struct wait_status){
 			.machine = machine,
 			.pid = t->children[i].child.pid,
 			.parent_pid = t->header.pid,
@@ -110,7 +110,7 @@ void model_trace(struct model *m, struct trace *t)
 {
 	const struct tf_header *h = &t->header;
 	size_t machine = model_machine(m, h->host, h->boot, h->clock);
-	struct axis *axis = &m->machines[machine].axis;
+	struct clock_map *clock = &m->machines[machine].clock;
 	struct image *image = model_image(m, h->nonce);
 
 	if (image->trace) {
@@ -118,11 +118,11 @@ void model_trace(struct model *m, struct trace *t)
 		reader_close(t);
 		return;
 	}
-	damage(m, t);
-	axis_add(axis, &h->first);
-	axis_add(axis, last_pair(h));
+	report_damage(m, t);
+	clock_map_add(clock, &h->first);
+	clock_map_add(clock, last_pair(h));
 	if (h->clock_hz)
-		axis->hz = h->clock_hz;
+		clock->hz = h->clock_hz;
 	*image = (struct image){
 		.nonce = h->nonce,
 		.run = h->run,
@@ -198,7 +198,7 @@ void model_done(struct model *m)
 		free(m->machines[i].host);
 		free(m->machines[i].boot);
 		free(m->machines[i].rough);
-		axis_done(&m->machines[i].axis);
+		clock_map_done(&m->machines[i].clock);
 	}
 	for (size_t i = 0; i < m->image_count; i++)
 		image_done(&m->images[i]);
@@ -229,6 +229,6 @@ void model_done(struct model *m)
 	free(m->notes);
 	texts_done(&m->seen);
 	free(m->ranges);
-	free(m->told);
+	free(m->wait_statuses);
 	*m = (struct model){0};
 }

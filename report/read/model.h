@@ -5,14 +5,14 @@
 #ifndef PILLION_MODEL_H
 #define PILLION_MODEL_H
 
-#include "report/read/axis.h"
+#include "report/read/clock_map.h"
 #include "report/read/pack.h"
 #include "report/read/reader.h"
 
 /* One boot of one machine, seen by one clock. */
 struct machine {
 	char *host, *boot;
-	struct axis axis;
+	struct clock_map clock;
 	bool is_this;	  /* the one we run on, still in that boot */
 	size_t own_pairs; /* of the axis, the others being those of its boot under other names */
 	struct tf_clock_pair
@@ -54,9 +54,9 @@ struct process {
 	uint64_t start_ns, end_ns; /* CLOCK_REALTIME */
 	bool end_is_known;	   /* else end_ns is when it was last heard of */
 	bool is_running;
-	bool is_told; /* a wait() or the launcher told status */
+	bool has_status; /* a wait() or the launcher told status */
 	int32_t status;
-	uint64_t told_ns; /* 0: not known */
+	uint64_t waited_ns; /* 0: not known */
 };
 
 struct bare_program {
@@ -100,8 +100,8 @@ struct model {
 	struct pack **packs; /* that files came from */
 	size_t pack_count, pack_capacity;
 	struct map by_nonce; /* image while reading */
-	struct told *told;
-	size_t told_count, told_capacity;
+	struct wait_status *wait_statuses;
+	size_t wait_status_count, wait_status_capacity;
 	uint64_t origin_ns;    /* the earliest start: 0 in reports */
 	uint64_t trace_bytes;  /* of all files with events */
 	uint64_t written_bytes; /* of what is in them, without holes */
@@ -110,7 +110,7 @@ struct model {
 };
 
 /* What wait() or the launcher told of a child. */
-struct told {
+struct wait_status {
 	size_t machine;
 	uint32_t pid, parent_pid; /* parent 0: not known */
 	int32_t status;

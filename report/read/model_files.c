@@ -61,7 +61,7 @@ static void open_range(struct model *m, const char *path, const struct mapping *
 	m->ranges_count++;
 }
 
-static bool ends_with(const char *name, const char *end)
+static bool path_ends_with(const char *name, const char *end)
 {
 	size_t length = strlen(name), tail = strlen(end);
 
@@ -70,7 +70,7 @@ static bool ends_with(const char *name, const char *end)
 
 static bool is_of_capture(const char *name)
 {
-	return ends_with(name, ".trace") || ends_with(name, ".index") || ends_with(name, ".range");
+	return path_ends_with(name, ".trace") || path_ends_with(name, ".index") || path_ends_with(name, ".range");
 }
 
 static int map_file(const struct file *f, struct mapping *ret, struct err *err)
@@ -97,7 +97,7 @@ static void read_traces(void *argument, size_t thread)
 
 	(void)thread;
 	while ((i = __atomic_fetch_add(&l->next, 1, __ATOMIC_RELAXED)) < l->count)
-		if (ends_with(l->items[i].name, ".trace"))
+		if (path_ends_with(l->items[i].name, ".trace"))
 			read_trace(&l->items[i]);
 }
 
@@ -119,7 +119,7 @@ static void join_other(struct model *m, struct file *f)
 		texts_add(&m->problems, "%s", err.text);
 		return;
 	}
-	if (ends_with(f->name, ".index"))
+	if (path_ends_with(f->name, ".index"))
 		model_index(m, f->path, f->name, &bytes);
 	else
 		open_range(m, f->path, &bytes);
@@ -128,7 +128,7 @@ static void join_other(struct model *m, struct file *f)
 
 static void join_file(struct model *m, struct file *f)
 {
-	if (ends_with(f->name, ".trace"))
+	if (path_ends_with(f->name, ".trace"))
 		join_trace(m, f);
 	else if (is_of_capture(f->name))
 		join_other(m, f);
@@ -212,7 +212,7 @@ static int open_directory(struct model *m, const char *path, struct err *err)
 	for (int i = 0; i < count; i++) {
 		const char *name = entries[i]->d_name;
 
-		is_capture |= ends_with(name, ".trace") || ends_with(name, ".index");
+		is_capture |= path_ends_with(name, ".trace") || path_ends_with(name, ".index");
 		if (is_listed(name))
 			files_add(&files, join_path(path, name), name, NULL);
 	}

@@ -14,7 +14,7 @@ struct place {
 	size_t open_child; /* the launcher's word on its COMMAND + 1; the clock line behind it says when */
 };
 
-static char *copy_field(const struct index_line *l, const char *key)
+static char *field_copy(const struct index_line *l, const char *key)
 {
 	const char *text = index_text(l, key);
 
@@ -81,7 +81,7 @@ static void process_line(struct model *m, struct place *place, const struct inde
 	where->rough = mem_grow(where->rough, where->rough_count, &where->rough_capacity, sizeof(rough));
 	where->rough[where->rough_count++] = rough;
 	/* These are whole here, and cut in a trace's head. */
-	mem_replace_text(&image->executable, copy_field(l, "exe"));
+	mem_replace_text(&image->executable, field_copy(l, "exe"));
 	mem_replace_text(&image->command, join_field(index_find(l, "args")));
 	mem_replace_text(&image->variables,
 		 variables ? mem_copy_text(variables->value, variables->length + 1) : mem_copy_text("\0", 1));
@@ -156,9 +156,9 @@ static void end_line(struct model *m, const struct index_line *l)
 
 static void child_line(struct model *m, struct place *place, const struct index_line *l)
 {
-	place->open_child = index_number(l, "launcher") ? m->told_count + 1 : 0;
-	m->told = mem_grow(m->told, m->told_count, &m->told_capacity, sizeof(*m->told));
-	m->told[m->told_count++] = (struct told){
+	place->open_child = index_number(l, "launcher") ? m->wait_status_count + 1 : 0;
+	m->wait_statuses = mem_grow(m->wait_statuses, m->wait_status_count, &m->wait_status_capacity, sizeof(*m->wait_statuses));
+	m->wait_statuses[m->wait_status_count++] = (struct wait_status){
 		.machine = place_machine(m, place),
 		.pid = (uint32_t)index_number(l, "pid"),
 		.parent_pid = (uint32_t)index_number(l, "ppid"),
@@ -174,8 +174,8 @@ static void bare_line(struct model *m, struct place *place, const struct index_l
 	m->bare[m->bare_count++] = (struct bare_program){
 		.machine = place_machine(m, place),
 		.pid = (uint32_t)index_number(l, "pid"),
-		.executable = copy_field(l, "exe"),
-		.reason = copy_field(l, "reason"),
+		.executable = field_copy(l, "exe"),
+		.reason = field_copy(l, "reason"),
 	};
 }
 
@@ -189,7 +189,7 @@ static void launch_line(struct model *m, struct place *place, const struct index
 		.pid = (uint32_t)index_number(l, "pid"),
 		.command = join_field(index_find(l, "command")),
 		.options = join_field(index_find(l, "options")),
-		.version = copy_field(l, "version"),
+		.version = field_copy(l, "version"),
 	};
 }
 
@@ -203,9 +203,9 @@ static void clock_line(struct model *m, struct place *place, const struct index_
 		.error_ticks = index_number(l, "error_ticks"),
 	};
 
-	axis_add(&machine->axis, &pair);
-	if (place->open_child && !m->told[place->open_child - 1].ticks)
-		m->told[place->open_child - 1].ticks = pair.ticks;
+	clock_map_add(&machine->clock, &pair);
+	if (place->open_child && !m->wait_statuses[place->open_child - 1].ticks)
+		m->wait_statuses[place->open_child - 1].ticks = pair.ticks;
 	place->open_child = 0;
 }
 
@@ -227,7 +227,7 @@ static void note_line(struct model *m, struct place *place, const struct index_l
 	m->notes[m->note_count++] = (struct note){
 		.machine = place_machine(m, place),
 		.pid = (uint32_t)index_number(l, "pid"),
-		.text = copy_field(l, "text"),
+		.text = field_copy(l, "text"),
 	};
 }
 

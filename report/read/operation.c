@@ -106,7 +106,7 @@ static void add_named(const struct named *list, int64_t value, struct buffer *re
 		buffer_print(ret, "%" PRId64, value);
 }
 
-static void add_type(unsigned int group, int64_t type, struct buffer *ret)
+static void operation_add_type(unsigned int group, int64_t type, struct buffer *ret)
 {
 	if (group == TF_GROUP_CUFFT && find(fft_types, type))
 		add_named(fft_types, type, ret);
@@ -114,10 +114,10 @@ static void add_type(unsigned int group, int64_t type, struct buffer *ret)
 		add_named(types_of(group), type, ret);
 }
 
-static void add_value(unsigned int group, unsigned int field, int64_t value, struct buffer *ret)
+static void operation_add_value(unsigned int group, unsigned int field, int64_t value, struct buffer *ret)
 {
 	if (field == TF_FIELD_TYPE)
-		add_type(group, value, ret);
+		operation_add_type(group, value, ret);
 	else if (field == TF_FIELD_TRANSPOSE)
 		add_named(transposes, value, ret);
 	else if (field == TF_FIELD_COMPUTE)
@@ -140,7 +140,7 @@ bool operation_value(const struct tf_operation *op, unsigned int group, unsigned
 
 	if (!operation_field(op, field, &found))
 		return false;
-	add_value(group, field & ~(unsigned int)TF_ROLE_MASK, found, ret);
+	operation_add_value(group, field & ~(unsigned int)TF_ROLE_MASK, found, ret);
 	return true;
 }
 
@@ -161,14 +161,14 @@ void operation_text(const struct tf_operation *op, unsigned int group, struct bu
 				buffer_print(ret, "%c", 'A' + (int)role - 1);
 			buffer_text(ret, "=");
 		}
-		add_value(group, field, op->values[i], ret);
+		operation_add_value(group, field, op->values[i], ret);
 		is_first = false;
 	}
 }
 
 /* ---- what follows from it ---- */
 
-static double value(const struct tf_operation *op, unsigned int field, double otherwise)
+static double operation_number(const struct tf_operation *op, unsigned int field, double otherwise)
 {
 	int64_t found;
 
@@ -194,17 +194,17 @@ static double of_type(const char *function, const struct tf_operation *op)
 /* cublasLtMatmul: its sizes are those of its layouts. */
 static double product_of_layouts(const struct tf_operation *op)
 {
-	unsigned int out = value(op, TF_FIELD_M | TF_ROLE_D, 0) > 0 ? TF_ROLE_D : TF_ROLE_C;
-	double k = value(op, TF_FIELD_TRANSPOSE | TF_ROLE_A, 0) > 0 ? value(op, TF_FIELD_M | TF_ROLE_A, 0)
-								      : value(op, TF_FIELD_N | TF_ROLE_A, 0);
+	unsigned int out = operation_number(op, TF_FIELD_M | TF_ROLE_D, 0) > 0 ? TF_ROLE_D : TF_ROLE_C;
+	double k = operation_number(op, TF_FIELD_TRANSPOSE | TF_ROLE_A, 0) > 0 ? operation_number(op, TF_FIELD_M | TF_ROLE_A, 0)
+								      : operation_number(op, TF_FIELD_N | TF_ROLE_A, 0);
 
-	return 2 * value(op, TF_FIELD_M | out, 0) * value(op, TF_FIELD_N | out, 0) * k * value(op, TF_FIELD_BATCH | out, 1);
+	return 2 * operation_number(op, TF_FIELD_M | out, 0) * operation_number(op, TF_FIELD_N | out, 0) * k * operation_number(op, TF_FIELD_BATCH | out, 1);
 }
 
 double operation_flops(const char *function, const struct tf_operation *op)
 {
-	double m = value(op, TF_FIELD_M, 0), n = value(op, TF_FIELD_N, 0), k = value(op, TF_FIELD_K, 0);
-	double batch = value(op, TF_FIELD_BATCH, 1), side = value(op, TF_FIELD_MODE, 0) > 0 ? n : m;
+	double m = operation_number(op, TF_FIELD_M, 0), n = operation_number(op, TF_FIELD_N, 0), k = operation_number(op, TF_FIELD_K, 0);
+	double batch = operation_number(op, TF_FIELD_BATCH, 1), side = operation_number(op, TF_FIELD_MODE, 0) > 0 ? n : m;
 
 	if (strncmp(function, "cublas", 6) != 0)
 		return 0;
@@ -245,8 +245,8 @@ static unsigned int product_bytes(const char *function, const struct tf_operatio
 bool operation_product(const char *function, const struct tf_operation *op, int64_t ret_sizes[3], unsigned int *ret_multiple)
 {
 	bool is_lt = !strcmp(function, "cublasLtMatmul");
-	unsigned int out = value(op, TF_FIELD_M | TF_ROLE_D, 0) > 0 ? TF_ROLE_D : TF_ROLE_C, bytes;
-	bool is_turned = is_lt && value(op, TF_FIELD_TRANSPOSE | TF_ROLE_A, 0) > 0;
+	unsigned int out = operation_number(op, TF_FIELD_M | TF_ROLE_D, 0) > 0 ? TF_ROLE_D : TF_ROLE_C, bytes;
+	bool is_turned = is_lt && operation_number(op, TF_FIELD_TRANSPOSE | TF_ROLE_A, 0) > 0;
 
 	if (strncmp(function, "cublas", 6) != 0 || !(is_lt || strstr(function, "emm")) || strstr(function, "emmGrouped"))
 		return false;
@@ -261,12 +261,12 @@ bool operation_product(const char *function, const struct tf_operation *op, int6
 
 double operation_bytes(const char *function, unsigned int group, const struct tf_operation *op)
 {
-	double count = value(op, TF_FIELD_COUNT, 0), ranks = value(op, TF_FIELD_RANKS, 1);
+	double count = operation_number(op, TF_FIELD_COUNT, 0), ranks = operation_number(op, TF_FIELD_RANKS, 1);
 	const struct named *type;
 
 	if (group == TF_GROUP_MPI)
-		return count * value(op, TF_FIELD_ELEMENT, 0);
-	type = find(types_of(group), (int64_t)value(op, TF_FIELD_TYPE, -2));
+		return count * operation_number(op, TF_FIELD_ELEMENT, 0);
+	type = find(types_of(group), (int64_t)operation_number(op, TF_FIELD_TYPE, -2));
 	if (!type)
 		return 0;
 	/* their count is that of one rank's part */

@@ -76,7 +76,7 @@ static bool add_capture(struct pack *p, const char *name, size_t length)
 	return true;
 }
 
-static bool add_file(struct pack *p, const char *name, size_t length, uint64_t size)
+static bool pack_add_file(struct pack *p, const char *name, size_t length, uint64_t size)
 {
 	struct pack_file *f;
 
@@ -113,7 +113,7 @@ static const struct pack_table *find_table(const struct pack *p, uint64_t hash, 
 	return NULL;
 }
 
-static bool add_table(struct pack *p, uint64_t hash, const uint8_t *packed, uint64_t packed_size)
+static bool pack_add_table(struct pack *p, uint64_t hash, const uint8_t *packed, uint64_t packed_size)
 {
 	uint64_t size;
 	uint8_t *bytes;
@@ -152,11 +152,11 @@ static bool take_record(struct pack *p, const struct pack_record *r, uint64_t at
 	case PACK_CAPTURE:
 		return add_capture(p, name, (size_t)r->size_bytes);
 	case PACK_FILE:
-		return add_file(p, name, (size_t)r->size_bytes, r->value);
+		return pack_add_file(p, name, (size_t)r->size_bytes, r->value);
 	case PACK_BLOCK:
 		return add_block(p, r->value, at, r->size_bytes, room);
 	case PACK_TABLE:
-		return add_table(p, r->value, p->bytes.data + at, r->size_bytes);
+		return pack_add_table(p, r->value, p->bytes.data + at, r->size_bytes);
 	case PACK_SHARED:
 		return add_shared(p, r->value, name, r->size_bytes);
 	case PACK_END:
@@ -167,7 +167,7 @@ static bool take_record(struct pack *p, const struct pack_record *r, uint64_t at
 	}
 }
 
-static void read_records(struct pack *p)
+static void pack_read_records(struct pack *p)
 {
 	uint64_t at = sizeof(struct pack_head), count = 0, room = p->bytes.size / sizeof(struct pack_record);
 	struct pack_record r;
@@ -217,7 +217,7 @@ int pack_open(const char *path, struct pack **ret, struct err *err)
 		return code;
 	}
 	p->coder = block_coder_new();
-	read_records(p);
+	pack_read_records(p);
 	for (size_t i = 0; i < p->file_count; i++)
 		count_lost(p->files[i]);
 	*ret = p;

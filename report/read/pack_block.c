@@ -87,7 +87,7 @@ static enum column class_of(unsigned int head)
 }
 
 /* Distances either way as small numbers: 0, -1, 1, -2 ... of `bits` bits. */
-static uint64_t fold(uint64_t distance, unsigned int bits)
+static uint64_t zigzag_fold(uint64_t distance, unsigned int bits)
 {
 	uint64_t mask = ~0ull >> (64 - bits);
 
@@ -95,7 +95,7 @@ static uint64_t fold(uint64_t distance, unsigned int bits)
 	return (distance << 1 ^ (distance >> (bits - 1) ? mask : 0)) & mask;
 }
 
-static uint64_t unfold(uint64_t folded, unsigned int bits)
+static uint64_t zigzag_unfold(uint64_t folded, unsigned int bits)
 {
 	return (folded >> 1 ^ (folded & 1 ? ~0ull : 0)) & ~0ull >> (64 - bits);
 }
@@ -122,7 +122,7 @@ static unsigned int put_head(struct block_coder *c, unsigned int head)
 	return c->head_count++;
 }
 
-static void put(struct block_coder *c, enum column column, uint64_t entry)
+static void column_put(struct block_coder *c, enum column column, uint64_t entry)
 {
 	c->entries[column][c->count[column]++] = entry;
 }
@@ -143,31 +143,31 @@ static void put_slot(struct block_coder *c, uint64_t slot)
 	number = put_head(c, head);
 	switch (class) {
 	case PAUSES:
-		put(c, PAUSES, fold(tf_event_time(slot) - c->now - call_length(tf_event_last(slot)), 24));
-		put(c, DURATIONS, tf_event_last(slot));
+		column_put(c, PAUSES, zigzag_fold(tf_event_time(slot) - c->now - call_length(tf_event_last(slot)), 24));
+		column_put(c, DURATIONS, tf_event_last(slot));
 		c->now = tf_event_time(slot);
 		break;
 	case TIMES:
-		put(c, TIMES, fold(tf_event_time(slot) - c->now, 24));
-		put(c, LASTS, tf_event_last(slot));
+		column_put(c, TIMES, zigzag_fold(tf_event_time(slot) - c->now, 24));
+		column_put(c, LASTS, tf_event_last(slot));
 		c->now = tf_event_time(slot);
 		break;
 	case TICKS:
-		put(c, TICKS, fold((slot >> 5) - c->ticks, 59));
+		column_put(c, TICKS, zigzag_fold((slot >> 5) - c->ticks, 59));
 		c->ticks = slot >> 5;
 		c->now = c->ticks & TF_TIME_MASK;
 		break;
 	case DATA:
-		put(c, DATA, slot >> 8);
+		column_put(c, DATA, slot >> 8);
 		break;
 	default:
-		put(c, VALUES, fold((slot >> 16) - c->last[number], 48));
+		column_put(c, VALUES, zigzag_fold((slot >> 16) - c->last[number], 48));
 		c->last[number] = slot >> 16;
 	}
 }
 
 /* Byte by byte of all entries; text and packed records stay as they are. */
-static uint8_t *spread(const struct block_coder *c, enum column column, uint8_t *to)
+static uint8_t *block_spread(const struct block_coder *c, enum column column, uint8_t *to)
 {
 	const uint64_t *entries = c->entries[column];
 	uint32_t count = c->count[column];
@@ -185,7 +185,7 @@ static uint8_t *spread(const struct block_coder *c, enum column column, uint8_t 
 }
 
 /* A piece of its own has its own table of frequencies: columns differ. */
-static void compress(struct block_coder *c, ZSTD_outBuffer *out, const uint8_t *from, const uint8_t *to, bool is_last)
+static void block_compress(struct block_coder *c, ZSTD_outBuffer *out, const uint8_t *from, const uint8_t *to, bool is_last)
 {
 	ZSTD_inBuffer in = {from, (size_t)(to - from), 0};
 
@@ -213,21 +213,21 @@ const uint8_t *block_encode(struct block_coder *c, const uint8_t *bytes, size_t 
 	memcpy(at, c->head_bytes, c->count[HEADS]);
 	at += c->count[HEADS];
 	ZSTD_CCtx_reset(c->compressor, ZSTD_reset_session_only);
-	compress(c, &out, c->columns, at, false);
+	block_compress(c, &out, c->columns, at, false);
 	for (enum column column = PAUSES; column < COLUMNS; column++) {
-		uint8_t *end = spread(c, column, at);
+		uint8_t *end = block_spread(c, column, at);
 
 		/* The low byte is noise that the others are not. */
 		if (column != DATA && c->count[column]) {
-			compress(c, &out, at, at + c->count[column], false);
+			block_compress(c, &out, at, at + c->count[column], false);
 			at += c->count[column];
 		}
 		if (end > at)
-			compress(c, &out, at, end, false);
+			block_compress(c, &out, at, end, false);
 		at = end;
 	}
 	memcpy(at, bytes + slots * TF_SLOT, size % TF_SLOT);
-	compress(c, &out, at, at + size % TF_SLOT, true);
+	block_compress(c, &out, at, at + size % TF_SLOT, true);
 	*ret_size = out.pos;
 	return c->packed;
 }
@@ -262,7 +262,7 @@ static bool find_columns(struct block_coder *c, size_t have, size_t tail, struct
 }
 
 /* The next entry; 0 if there is none, which `left` then tells by having gone below 0. */
-static inline uint64_t take(const struct block_coder *c, struct columns *k, enum column column)
+static inline uint64_t column_take(const struct block_coder *c, struct columns *k, enum column column)
 {
 	uint32_t stride = c->count[column];
 	const uint8_t *at = k->at[column];
@@ -311,23 +311,23 @@ static uint64_t take_slot(struct block_coder *c, struct columns *k, unsigned int
 
 	switch (class_of(head)) {
 	case PAUSES:
-		entry = take(c, k, PAUSES);
-		last = take(c, k, DURATIONS);
-		c->now = (c->now + unfold(entry, 24) + call_length(last)) & TF_TIME_MASK;
+		entry = column_take(c, k, PAUSES);
+		last = column_take(c, k, DURATIONS);
+		c->now = (c->now + zigzag_unfold(entry, 24) + call_length(last)) & TF_TIME_MASK;
 		return head | c->now << 16 | last << 40;
 	case TIMES:
-		entry = take(c, k, TIMES);
-		last = take(c, k, LASTS);
-		c->now = (c->now + unfold(entry, 24)) & TF_TIME_MASK;
+		entry = column_take(c, k, TIMES);
+		last = column_take(c, k, LASTS);
+		c->now = (c->now + zigzag_unfold(entry, 24)) & TF_TIME_MASK;
 		return head | c->now << 16 | last << 40;
 	case TICKS:
-		c->ticks = (c->ticks + unfold(take(c, k, TICKS), 59)) & ~0ull >> 5;
+		c->ticks = (c->ticks + zigzag_unfold(column_take(c, k, TICKS), 59)) & ~0ull >> 5;
 		c->now = c->ticks & TF_TIME_MASK;
 		return TF_TIME | c->ticks << 5;
 	case DATA:
-		return TF_DATA | take(c, k, DATA) << 8;
+		return TF_DATA | column_take(c, k, DATA) << 8;
 	default:
-		c->last[number] = (c->last[number] + unfold(take(c, k, VALUES), 48)) & ~0ull >> 16;
+		c->last[number] = (c->last[number] + zigzag_unfold(column_take(c, k, VALUES), 48)) & ~0ull >> 16;
 		return head | c->last[number] << 16;
 	}
 }

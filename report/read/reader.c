@@ -53,25 +53,25 @@ static bool is_zero(const uint8_t *p, size_t size)
 	return !size || (!p[0] && !memcmp(p, p + 1, size - 1));
 }
 
-static bool window_head(const struct trace *t, uint64_t offset, struct tf_window *ret)
+static bool chunk_head(const struct trace *t, uint64_t offset, struct tf_window *ret)
 {
 	memcpy(ret, t->bytes.data + offset, sizeof(*ret));
 	return ret->magic == TF_WINDOW_MAGIC && ret->nonce == t->header.nonce && ret->size_bytes >= TF_PAGE &&
 	       ret->size_bytes % TF_PAGE == 0;
 }
 
-static void add_window(struct trace *t, uint64_t offset, const struct tf_window *head)
+static void add_chunk(struct trace *t, uint64_t offset, const struct tf_window *head)
 {
 	uint64_t left = t->bytes.size - offset;
-	struct window *w;
+	struct chunk *w;
 
 	if (head->size_bytes > left)
 		t->missing_bytes += head->size_bytes - left;
 	if (head->kind != TF_WINDOW_THREAD && head->kind != TF_WINDOW_SLOTS)
 		return; /* of a later minor version */
-	t->windows = mem_grow(t->windows, t->window_count, &t->window_capacity, sizeof(*t->windows));
-	w = &t->windows[t->window_count++];
-	*w = (struct window){
+	t->chunks = mem_grow(t->chunks, t->chunk_count, &t->chunk_capacity, sizeof(*t->chunks));
+	w = &t->chunks[t->chunk_count++];
+	*w = (struct chunk){
 		.offset = offset,
 		.base_ticks = head->base_ticks,
 		.size = head->size_bytes < left ? head->size_bytes : (uint32_t)left,
@@ -81,7 +81,7 @@ static void add_window(struct trace *t, uint64_t offset, const struct tf_window 
 	};
 }
 
-static void read_windows(struct trace *t)
+static void read_chunks(struct trace *t)
 {
 	uint64_t offset = TF_PAGE + ((uint64_t)t->header.function_bytes + TF_PAGE - 1) / TF_PAGE * TF_PAGE;
 	bool in_hole = false;
@@ -91,8 +91,8 @@ static void read_windows(struct trace *t)
 		size_t page = left < TF_PAGE ? (size_t)left : TF_PAGE;
 		struct tf_window head;
 
-		if (window_head(t, offset, &head)) {
-			add_window(t, offset, &head);
+		if (chunk_head(t, offset, &head)) {
+			add_chunk(t, offset, &head);
 			mapping_forget(&t->bytes, offset, head.size_bytes);
 			offset += head.size_bytes;
 			in_hole = false;
@@ -109,9 +109,9 @@ static void read_windows(struct trace *t)
 }
 
 /* By thread, the thread's own page first, then in the order of writing. */
-static int compare_windows(const void *left, const void *right)
+static int compare_chunks(const void *left, const void *right)
 {
-	const struct window *a = left, *b = right;
+	const struct chunk *a = left, *b = right;
 
 	if (a->thread != b->thread)
 		return a->thread < b->thread ? -1 : 1;
@@ -120,7 +120,7 @@ static int compare_windows(const void *left, const void *right)
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-static uint32_t window_kind(const struct trace *t, const struct window *w)
+static uint32_t chunk_kind(const struct trace *t, const struct chunk *w)
 {
 	struct tf_window head;
 
@@ -128,7 +128,7 @@ static uint32_t window_kind(const struct trace *t, const struct window *w)
 	return head.kind;
 }
 
-static void read_thread_page(struct trace *t, struct trace_thread *thread, const struct window *w)
+static void read_thread_page(struct trace *t, struct trace_thread *thread, const struct chunk *w)
 {
 	size_t room;
 
@@ -146,25 +146,25 @@ static void read_threads(struct trace *t)
 {
 	size_t capacity = 0;
 
-	if (t->window_count)
-		qsort(t->windows, t->window_count, sizeof(*t->windows), compare_windows);
-	for (size_t i = 0; i < t->window_count; i++) {
-		const struct window *w = &t->windows[i];
+	if (t->chunk_count)
+		qsort(t->chunks, t->chunk_count, sizeof(*t->chunks), compare_chunks);
+	for (size_t i = 0; i < t->chunk_count; i++) {
+		const struct chunk *w = &t->chunks[i];
 		struct trace_thread *thread;
 
 		if (!i || w->thread != w[-1].thread) {
 			t->threads = mem_grow(t->threads, t->thread_count, &capacity, sizeof(*t->threads));
 			t->threads[t->thread_count++] =
-				(struct trace_thread){.number = w->thread, .tid = w->tid, .first_window = i};
+				(struct trace_thread){.number = w->thread, .tid = w->tid, .first_chunk = i};
 		}
 		thread = &t->threads[t->thread_count - 1];
-		thread->window_count++;
-		if (!thread->page && w->size >= sizeof(struct tf_window) && window_kind(t, w) == TF_WINDOW_THREAD)
+		thread->chunk_count++;
+		if (!thread->page && w->size >= sizeof(struct tf_window) && chunk_kind(t, w) == TF_WINDOW_THREAD)
 			read_thread_page(t, thread, w);
 	}
 }
 
-static void define(struct trace *t, const struct event *e)
+static void trace_define(struct trace *t, const struct event *e)
 {
 	uint64_t *place = map_put(&t->definitions, e->blob, e->id, NULL);
 
@@ -192,7 +192,7 @@ static void add_child(struct trace *t, const struct event *e, uint64_t ticks)
 	t->children[t->child_count++] = (struct trace_child){child, ticks};
 }
 
-static bool is_wait(const struct trace *t, uint32_t function)
+static bool is_wait_call(const struct trace *t, uint32_t function)
 {
 	const struct function *f = trace_function(t, function);
 
@@ -221,7 +221,7 @@ static void name_thread(struct trace *t, struct trace_thread *thread, const stru
 }
 
 /* Reads all of a thread once: definitions, what wait() told, how much there is. */
-static void read_thread(struct trace *t, struct trace_thread *thread)
+static void trace_read_thread(struct trace *t, struct trace_thread *thread)
 {
 	struct cursor cursor;
 	struct event e;
@@ -240,7 +240,7 @@ static void read_thread(struct trace *t, struct trace_thread *thread)
 			} else if (e.blob == TF_BLOB_DEVICE || e.blob == TF_BLOB_DEVICE_CALLS || e.blob == TF_BLOB_DEVICE_MORE) {
 				thread->has_device_records = true; /* no definition, and as many as events */
 			} else {
-				define(t, &e);
+				trace_define(t, &e);
 			}
 			continue;
 		}
@@ -260,7 +260,7 @@ static void read_thread(struct trace *t, struct trace_thread *thread)
 			thread->args |= 1u << tf_arg_kind(e.args[i]);
 		if (e.kind == TF_PUSH || e.kind == TF_POP)
 			count_nesting(&depths, thread, &e);
-		if (open_child < t->child_count && e.kind == TF_CALL && is_wait(t, e.id))
+		if (open_child < t->child_count && e.kind == TF_CALL && is_wait_call(t, e.id))
 			t->children[open_child].ticks = e.ticks;
 		open_child = SIZE_MAX;
 	}
@@ -304,11 +304,11 @@ static int open_trace(struct trace *t, struct trace **ret, struct err *err)
 		return code;
 	}
 	read_functions(t);
-	read_windows(t);
+	read_chunks(t);
 	read_threads(t);
 	mapping_keep(&t->bytes, 2 * t->thread_count); /* a window may lie in two blocks */
 	for (size_t i = 0; i < t->thread_count; i++)
-		read_thread(t, &t->threads[i]);
+		trace_read_thread(t, &t->threads[i]);
 	name_others(t);
 	*ret = t;
 	return 0;
@@ -349,7 +349,7 @@ void reader_close(struct trace *t)
 	map_done(&t->definitions);
 	free(t->path);
 	functions_give(t->functions);
-	free(t->windows);
+	free(t->chunks);
 	free(t->threads);
 	free(t->blobs);
 	free(t->children);

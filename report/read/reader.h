@@ -10,7 +10,7 @@
 #include "report/read/functions.h"
 #include "report/read/mapping.h"
 
-struct window {
+struct chunk {
 	uint64_t offset, base_ticks;
 	uint32_t size; /* bytes of it that the file has */
 	uint32_t thread, sequence, tid;
@@ -18,7 +18,7 @@ struct window {
 
 struct trace_thread {
 	uint32_t number, tid;
-	size_t first_window, window_count; /* in trace.windows */
+	size_t first_chunk, chunk_count; /* in trace.windows */
 	const struct tf_thread *page;	   /* in the file; NULL: it has none */
 	char name[64];
 	const struct tf_counter *counters; /* in the file */
@@ -59,8 +59,8 @@ struct trace {
 	char *path;
 	struct tf_header header; /* a copy with every string ended */
 	struct functions *functions;
-	struct window *windows;
-	size_t window_count, window_capacity;
+	struct chunk *chunks;
+	size_t chunk_count, chunk_capacity;
 	struct trace_thread *threads;
 	size_t thread_count;
 	struct blob *blobs;
@@ -91,7 +91,7 @@ struct event {
 struct cursor {
 	const struct trace *trace;
 	const struct trace_thread *thread;
-	size_t window; /* next one to enter; the one before it is where the last event stood */
+	size_t chunk; /* next one to enter; the one before it is where the last event stood */
 	const uint64_t *at, *end;
 	uint64_t now;
 	uint64_t torn, orphans, broken;

@@ -32,24 +32,24 @@ const struct report *report_find(const char *name);
 REPORTS(REPORT_DECLARE)
 #undef REPORT_DECLARE
 
-/* ---- sums_table.c ---- */
+/* ---- aggregate_table.c ---- */
 
-struct sums_shape {
+struct aggregate_shape {
 	const char *total, *count; /* titles, e.g. "Total Time (ns)", "Num Calls" */
 	enum column_type type;	   /* COLUMN_NS or COLUMN_MB */
 	const char *names[8];	   /* titles of the key's fields; NULL ends them */
-	struct sums_more {
+	struct aggregate_more {
 		const char *title;
 		enum column_type type;
 		/* `number`: the key's field after the named ones */
-		void (*cell)(struct table *table, const struct sums_row *row, double number);
+		void (*cell)(struct table *table, const struct aggregate_row *row, double number);
 	} more[3]; /* columns after the names; those without a title are none */
 	bool totals_only;	   /* no median, minimum, maximum, deviation */
 	bool has_percent;
 };
 
 /* Sorts the sums and makes them the table. */
-void sums_table(const struct report_context *context, struct sums *sums, const struct sums_shape *shape,
+void aggregate_table(const struct report_context *context, struct aggregate *aggregate, const struct aggregate_shape *shape,
 		struct table *table);
 
 /* The --by column, if any; and its cell. */

@@ -29,7 +29,7 @@ void host_copy_visit(struct scan *s, const struct event *e)
 	unsigned int kind = tf_arg_small(arg);
 
 	if (arg && !((const bool *)s->more)[s->image - s->context->model->images])
-		sums_add(s->sums, scan_row_of(s, event_start(e), kind, copy_key, &kind), tf_arg_value(arg));
+		aggregate_add(s->aggregate, scan_row_of(s, event_start(e), kind, copy_key, &kind), tf_arg_value(arg));
 }
 
 static bool launch_key(struct scan *s, const void *id, struct buffer *key)
@@ -62,16 +62,16 @@ static void visit_launch(struct scan *s, const struct event *e)
 
 int report_cuda_launch_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct sums_shape shape = {.total = "Total Time (ns)",
+	static const struct aggregate_shape shape = {.total = "Total Time (ns)",
 						.count = "Num Launches",
 						.type = COLUMN_NS,
 						.names = {"GridXYZ", "BlockXYZ", "Name"},
 						.has_percent = true};
-	struct sums sums = {0};
+	struct aggregate aggregate = {0};
 
 	(void)err;
-	scan_sums(&(struct scan){.context = c, .sums = &sums, .args = 1u << TF_ARG_LAUNCH}, visit_launch);
-	sums_table(c, &sums, &shape, table);
-	sums_done(&sums);
+	scan_aggregate(&(struct scan){.context = c, .aggregate = &aggregate, .args = 1u << TF_ARG_LAUNCH}, visit_launch);
+	aggregate_table(c, &aggregate, &shape, table);
+	aggregate_done(&aggregate);
 	return 0;
 }

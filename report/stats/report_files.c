@@ -35,7 +35,7 @@ struct traffics {
 	const struct image *image; /* whose descriptors and roles these are */
 	struct descriptors descriptors;
 	uint8_t role[1u << 11];
-	struct sums keys; /* only what they are called; the numbers are in rows, in the same order */
+	struct aggregate keys; /* only what they are called; the numbers are in rows, in the same order */
 	struct traffic *rows;
 	size_t row_count, row_capacity;
 };
@@ -91,9 +91,9 @@ static struct traffic *traffic_row(struct traffics *t, const struct descriptor *
 	return &t->rows[row];
 }
 
-static void add_call(struct traffic *r, const struct scan *s, const struct event *e, enum role role, int64_t result)
+static void files_add_call(struct traffic *r, const struct scan *s, const struct event *e, enum role role, int64_t result)
 {
-	uint64_t duration = axis_duration(s->axis, e->duration), many = tf_arg_value(event_arg(e, TF_ARG_BYTES));
+	uint64_t duration = clock_map_duration(s->clock, e->duration), many = tf_arg_value(event_arg(e, TF_ARG_BYTES));
 	uint64_t bytes = many ? many : result > 0 ? (uint64_t)result : 0;
 
 	r->calls++;
@@ -110,7 +110,7 @@ static void add_call(struct traffic *r, const struct scan *s, const struct event
 	}
 }
 
-static void visit(struct scan *s, const struct event *e)
+static void files_visit_call(struct scan *s, const struct event *e)
 {
 	struct traffics *t = s->more;
 	uint64_t arg = e->kind == TF_CALL && e->args_count ? event_arg(e, TF_ARG_FD) : 0, fd = tf_arg_value(arg) & 0xffff;
@@ -129,19 +129,19 @@ static void visit(struct scan *s, const struct event *e)
 	d = descriptors_find(&t->descriptors, fd, role == ROLE_CLOSE ? event_start(e) : e->ticks);
 	if (t->is_sockets != (d && d->kind == TF_DESCRIPTOR_SOCKET))
 		return;
-	add_call(traffic_row(t, d, event_start(e)), s, e, role, result);
+	files_add_call(traffic_row(t, d, event_start(e)), s, e, role, result);
 }
 
 /* ---- the table ---- */
 
-static int by_total(size_t a, size_t b, const void *context)
+static int files_by_total(size_t a, size_t b, const void *context)
 {
 	const struct traffic *rows = context;
 
 	return order_of(rows[b].total_ns, rows[a].total_ns);
 }
 
-static void columns(const struct traffics *t, struct table *table)
+static void files_columns(const struct traffics *t, struct table *table)
 {
 	by_column(t->scan.context, table);
 	table_has(table, {"Time (%)", COLUMN_PERCENT}, {"Total Time (ns)", COLUMN_NS}, {"Num Calls", COLUMN_COUNT}, {"Max (ns)", COLUMN_NS},
@@ -150,20 +150,20 @@ static void columns(const struct traffics *t, struct table *table)
 		  {t->is_sockets ? "Sent (bytes)" : "Written (bytes)", COLUMN_COUNT}, {t->is_sockets ? "Peer" : "Path", COLUMN_TEXT});
 }
 
-static void fill(const struct traffics *t, struct table *table)
+static void files_fill_table(const struct traffics *t, struct table *table)
 {
-	size_t *order = places_in_order(t->row_count, by_total, t->rows);
+	size_t *order = places_in_order(t->row_count, files_by_total, t->rows);
 	double all = 0;
 
 	for (size_t i = 0; i < t->row_count; i++)
 		all += (double)t->rows[i].total_ns;
 	for (size_t i = 0; i < t->row_count; i++) {
 		const struct traffic *r = &t->rows[order[i]];
-		const struct sums_row *key = &t->keys.rows[order[i]];
+		const struct aggregate_row *key = &t->keys.rows[order[i]];
 		size_t field = 0;
 
 		if (t->scan.context->by != BY_NOTHING)
-			by_cell(t->scan.context, table, sums_field(key, field++));
+			by_cell(t->scan.context, table, aggregate_field(key, field++));
 		table_real(table, all > 0 ? 100 * (double)r->total_ns / all : 0);
 		table_number(table, r->total_ns);
 		table_number(table, r->calls);
@@ -173,22 +173,22 @@ static void fill(const struct traffics *t, struct table *table)
 		table_number(table, r->read_bytes);
 		table_number(table, r->writes);
 		table_number(table, r->written_bytes);
-		table_text(table, sums_field(key, field));
+		table_text(table, aggregate_field(key, field));
 	}
 	free(order);
 }
 
-static int traffic(const struct report_context *c, struct table *table, bool is_sockets)
+static int files_report_traffic(const struct report_context *c, struct table *table, bool is_sockets)
 {
 	struct traffics *t = mem_alloc(sizeof(*t));
 
 	t->is_sockets = is_sockets;
-	t->scan = (struct scan){.context = c, .sums = &t->keys, .args = 1u << TF_ARG_FD, .more = t};
-	columns(t, table);
-	scan_events(&t->scan, visit);
-	fill(t, table);
+	t->scan = (struct scan){.context = c, .aggregate = &t->keys, .args = 1u << TF_ARG_FD, .more = t};
+	files_columns(t, table);
+	scan_events(&t->scan, files_visit_call);
+	files_fill_table(t, table);
 	descriptors_done(&t->descriptors);
-	sums_done(&t->keys);
+	aggregate_done(&t->keys);
 	free(t->rows);
 	free(t);
 	return 0;
@@ -197,11 +197,11 @@ static int traffic(const struct report_context *c, struct table *table, bool is_
 int report_files(const struct report_context *c, struct table *table, struct err *err)
 {
 	(void)err;
-	return traffic(c, table, false);
+	return files_report_traffic(c, table, false);
 }
 
 int report_sockets(const struct report_context *c, struct table *table, struct err *err)
 {
 	(void)err;
-	return traffic(c, table, true);
+	return files_report_traffic(c, table, true);
 }

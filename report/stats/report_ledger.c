@@ -11,7 +11,7 @@
 #include "report/stats/report.h"
 
 struct facts {
-	struct correlate_counts work;
+	struct correlate_counts correlated;
 	uint64_t overhead_ns[DEVICE_OVERHEADS], more;
 	uint64_t dropped, timeless, device_unreadable, sources;
 	uint64_t recorded, below, lost, threads_lost, torn, unmatched_pushes, unmatched_pops, unmatched_starts,
@@ -35,7 +35,7 @@ static void thread_facts(const struct model *m, const struct image *image, const
 		return;
 	f->lost += thread->page->lost;
 	f->stacks_lost += thread->page->stacks_lost;
-	f->own_ns += axis_duration(&m->machines[image->machine].axis, thread->page->slow_ticks);
+	f->own_ns += clock_map_duration(&m->machines[image->machine].clock, thread->page->slow_ticks);
 }
 
 static void no_visit(void *context, const struct nvtx_range *range)
@@ -49,11 +49,11 @@ static void no_visit(void *context, const struct nvtx_range *range)
 static void count_more(struct scan *s, const struct device_record *r)
 {
 	struct facts *f = s->more;
-	struct tf_work work;
+	struct tf_work operation;
 
 	f->more++;
-	if (device_work(s->image->trace, r->work, &work) && work.kind == TF_WORK_OVERHEAD && work.value >> 16 < DEVICE_OVERHEADS)
-		f->overhead_ns[work.value >> 16] += r->duration_ns;
+	if (device_operation(s->image->trace, r->operation, &operation) && operation.kind == TF_WORK_OVERHEAD && operation.value >> 16 < DEVICE_OVERHEADS)
+		f->overhead_ns[operation.value >> 16] += r->duration_ns;
 }
 
 static void device_facts(const struct report_context *c, const struct image *image, struct facts *f)
@@ -61,8 +61,8 @@ static void device_facts(const struct report_context *c, const struct image *ima
 	const struct trace *t = image->trace;
 
 	f->sources += device_source(t).is_known;
-	correlate_image(c, image, NULL, NULL, &f->work);
-	device_scan_more(&(struct scan){.context = c, .image = image, .is_unfiltered = true, .more = f}, count_more, &f->work.broken);
+	correlate_image(c, image, NULL, NULL, &f->correlated);
+	device_scan_more(&(struct scan){.context = c, .image = image, .is_unfiltered = true, .more = f}, count_more, &f->correlated.broken);
 	for (size_t i = 0; t && i < t->blob_count; i++) {
 		struct tf_device_lost lost;
 
@@ -120,7 +120,7 @@ static void image_facts(const struct model *m, const struct image *image, struct
 	f->unmatched_ends += counts.unmatched_ends;
 }
 
-static void row(struct table *table, uint32_t pid, const char *host, const char *fact, uint64_t count,
+static void ledger_add_row(struct table *table, uint32_t pid, const char *host, const char *fact, uint64_t count,
 		const char *detail)
 {
 	table_number(table, pid);
@@ -132,7 +132,7 @@ static void row(struct table *table, uint32_t pid, const char *host, const char 
 
 static uint64_t device_records(const struct facts *f)
 {
-	return f->work.matched + f->work.without_call;
+	return f->correlated.matched + f->correlated.without_call;
 }
 
 static void process_rows(const struct report_context *c, const struct process *p, struct table *table)
@@ -156,7 +156,7 @@ static void process_rows(const struct report_context *c, const struct process *p
 		{"lost", "events that could not be kept", f.lost, true},
 		{"threads lost", "threads that could not be recorded", f.threads_lost, false},
 		{"torn", "slots that their writer could not finish", f.torn, false},
-		{"unreadable", "damaged records", f.unreadable + f.work.broken, false},
+		{"unreadable", "damaged records", f.unreadable + f.correlated.broken, false},
 		{"unmatched push", "NVTX ranges open at the end", f.unmatched_pushes, false},
 		{"unmatched pop", "NVTX pops without a push", f.unmatched_pops, false},
 		{"unmatched start", "NVTX ranges open at the end", f.unmatched_starts, false},
@@ -169,10 +169,10 @@ static void process_rows(const struct report_context *c, const struct process *p
 		{"device records", "kernels, copies, memsets and graphs, by CUPTI or CUDA events", device_records(&f), f.sources > 0},
 		{"other device facts", "waits, allocations, overhead, managed memory, compiling", f.more, false},
 		{"unmatched calls", "launches, copies and memsets without device record: captured into a graph, lost, not yet handed over, or none were taken",
-		 f.work.idle, false},
+		 f.correlated.idle, false},
 		{"unmatched device records", "of no recorded call: under a threshold, out of the range, or by a way that is not recorded",
-		 f.work.without_call, false},
-		{"matched by order", "calls and device records, where CUPTI's times fit no call", f.work.by_order, false},
+		 f.correlated.without_call, false},
+		{"matched by order", "calls and device records, where CUPTI's times fit no call", f.correlated.by_order, false},
 		{"device records dropped", "for want of room by CUPTI (its records of calls count, too), or of an event", f.dropped, false},
 		{"device records without times", "could not be placed, or not finished at the end", f.timeless, false},
 		{"device buffers unreadable", "of CUPTI, from some record on", f.device_unreadable, false},
@@ -184,10 +184,10 @@ static void process_rows(const struct report_context *c, const struct process *p
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (rows[i].count || rows[i].always)
-			row(table, p->pid, host, rows[i].fact, rows[i].count, rows[i].detail);
+			ledger_add_row(table, p->pid, host, rows[i].fact, rows[i].count, rows[i].detail);
 	for (size_t i = 0; i < DEVICE_OVERHEADS; i++)
 		if (f.overhead_ns[i])
-			row(table, p->pid, host, i ? "CUPTI's overhead" : "driver's overhead", f.overhead_ns[i], device_overheads[i]);
+			ledger_add_row(table, p->pid, host, i ? "CUPTI's overhead" : "driver's overhead", f.overhead_ns[i], device_overheads[i]);
 }
 
 static void image_notes(const struct model *m, const struct image *image, struct table *table)
@@ -200,7 +200,7 @@ static void image_notes(const struct model *m, const struct image *image, struct
 			continue;
 		buffer_clear(&text);
 		trace_text(t, &t->blobs[i], &text);
-		row(table, image->pid, m->machines[image->machine].host, "note", 1, text.data);
+		ledger_add_row(table, image->pid, m->machines[image->machine].host, "note", 1, text.data);
 	}
 	buffer_done(&text);
 }
@@ -217,8 +217,8 @@ static void image_gaps(const struct model *m, const struct image *image, struct 
 
 		snprintf(detail, sizeof(detail), "ns without device times: another tool had CUPTI, %s%s",
 			 g->path[0] ? g->path : "in the program itself", g->is_open ? ", to the end" : "");
-		row(table, image->pid, m->machines[image->machine].host, "device time gap",
-		    axis_duration(&m->machines[image->machine].axis, g->to - g->from), detail);
+		ledger_add_row(table, image->pid, m->machines[image->machine].host, "device time gap",
+		    clock_map_duration(&m->machines[image->machine].clock, g->to - g->from), detail);
 	}
 	free(gaps);
 }
@@ -242,7 +242,7 @@ static void clock_rows(const struct model *m, struct table *table)
 		table_nothing(table);
 		table_text(table, machine->host);
 		table_text(table, "clock placed to");
-		table_number(table, machine->axis.error_ns);
+		table_number(table, machine->clock.error_ns);
 		table_text(table, text.data);
 		buffer_done(&text);
 	}
@@ -264,12 +264,12 @@ int report_ledger(const struct report_context *c, struct table *table, struct er
 	for (size_t i = 0; i < m->image_count; i++)
 		image_gaps(m, &m->images[i], table);
 	for (size_t i = 0; i < m->note_count; i++)
-		row(table, m->notes[i].pid, m->machines[m->notes[i].machine].host, "note", 1, m->notes[i].text);
+		ledger_add_row(table, m->notes[i].pid, m->machines[m->notes[i].machine].host, "note", 1, m->notes[i].text);
 	clock_rows(m, table);
 	for (size_t i = 0; i < m->bare_count; i++) {
 		buffer_clear(&text);
 		buffer_print(&text, "%s: %s", m->bare[i].executable, m->bare[i].reason);
-		row(table, m->bare[i].pid, m->machines[m->bare[i].machine].host, "not recorded", 1, text.data);
+		ledger_add_row(table, m->bare[i].pid, m->machines[m->bare[i].machine].host, "not recorded", 1, text.data);
 	}
 	buffer_done(&text);
 	return 0;
@@ -291,8 +291,8 @@ void ledger_line(const struct model *m, struct buffer *ret)
 	unmatched = f.unmatched_pushes + f.unmatched_pops + f.unmatched_starts + f.unmatched_ends;
 	buffer_print(ret, "ledger: %" PRIu64 " recorded, %" PRIu64 " below threshold, %" PRIu64 " lost", f.recorded,
 		     f.below, f.lost);
-	if (f.torn || f.unreadable || f.work.broken)
-		buffer_print(ret, ", %" PRIu64 " torn", f.torn + f.unreadable + f.work.broken);
+	if (f.torn || f.unreadable || f.correlated.broken)
+		buffer_print(ret, ", %" PRIu64 " torn", f.torn + f.unreadable + f.correlated.broken);
 	if (unmatched)
 		buffer_print(ret, ", %" PRIu64 " unmatched", unmatched);
 	device_lost = f.dropped + f.timeless + f.device_unreadable;
@@ -300,8 +300,8 @@ void ledger_line(const struct model *m, struct buffer *ret)
 		buffer_print(ret, ", %" PRIu64 " device records", device_records(&f));
 	if (device_lost)
 		buffer_print(ret, " (%" PRIu64 " lost)", device_lost);
-	if (f.sources && f.work.idle)
-		buffer_print(ret, ", %" PRIu64 " launch%s, copies or memsets without one", f.work.idle, f.work.idle == 1 ? "" : "es");
+	if (f.sources && f.correlated.idle)
+		buffer_print(ret, ", %" PRIu64 " launch%s, copies or memsets without one", f.correlated.idle, f.correlated.idle == 1 ? "" : "es");
 	if (f.stacks_lost)
 		buffer_print(ret, ", %" PRIu64 " stacks lost", f.stacks_lost);
 	if (f.threads_lost)

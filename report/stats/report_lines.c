@@ -52,7 +52,7 @@ static uint64_t total_of(const struct lines *l)
 
 /* ---- the table ---- */
 
-static void fill(const struct report_context *c, const struct lines *l, struct table *table)
+static void lines_fill_table(const struct report_context *c, const struct lines *l, struct table *table)
 {
 	size_t *order = lines_order(c, l);
 	uint64_t all = total_of(l);
@@ -64,7 +64,7 @@ static void fill(const struct report_context *c, const struct lines *l, struct t
 	for (size_t i = 0; i < l->count; i++) {
 		const char *file = lines_field(c, l, order[i], 0);
 
-		by_cell(c, table, sums_field(&l->keys.rows[order[i]], 0));
+		by_cell(c, table, aggregate_field(&l->keys.rows[order[i]], 0));
 		value_cells(&l->values[order[i]], all, table);
 		buffer_clear(&place);
 		buffer_print(&place, "%s:%s", file, lines_field(c, l, order[i], 1));
@@ -134,7 +134,7 @@ static void noted_row(const struct noted *n, uint64_t line, uint64_t all, const 
 		table_nothing(table);
 }
 
-static int annotate(const struct report_context *c, const struct lines *l, struct table *table, struct err *err)
+static int lines_annotate_source(const struct report_context *c, const struct lines *l, struct table *table, struct err *err)
 {
 	uint64_t all = total_of(l), line = 0;
 	struct source source = {0};
@@ -181,9 +181,9 @@ int report_lines(const struct report_context *c, struct table *table, struct err
 		code = err_set(err, -ENODATA, "the captures have no stacks: record with -s cpu, or lower "
 			       "--osrt-backtrace-threshold and --cudabacktrace-threshold");
 	else if (c->source)
-		code = annotate(c, &lines, table, err);
+		code = lines_annotate_source(c, &lines, table, err);
 	else
-		fill(c, &lines, table);
+		lines_fill_table(c, &lines, table);
 	lines_done(&lines);
 	return code;
 }

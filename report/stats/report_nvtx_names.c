@@ -43,7 +43,7 @@ static void add_id(struct table *table, uint64_t id)
 	buffer_done(&text);
 }
 
-static void add_image(const struct image *image, struct table *table)
+static void nvtx_names_add_image(const struct image *image, struct table *table)
 {
 	struct nvtx_definitions d;
 
@@ -71,6 +71,6 @@ int report_nvtx_names(const struct report_context *c, struct table *table, struc
 	table_has(table, {"PID", COLUMN_ID}, {"Domain", COLUMN_TEXT}, {"Kind", COLUMN_TEXT}, {"Id", COLUMN_TEXT}, {"Name", COLUMN_TEXT});
 	for (size_t i = 0; i < c->model->image_count; i++)
 		if (c->model->images[i].trace)
-			add_image(&c->model->images[i], table);
+			nvtx_names_add_image(&c->model->images[i], table);
 	return 0;
 }

@@ -42,7 +42,7 @@ static void thread_in_progress(const struct report_context *c, const struct imag
 	if (!thread_current(thread, &id, &start))
 		return;
 	f = trace_function(image->trace, id);
-	start_ns = axis_ns(&m->machines[image->machine].axis, start);
+	start_ns = clock_map_ns(&m->machines[image->machine].clock, start);
 	table_number(table, p->pid);
 	table_text(table, m->machines[image->machine].host);
 	table_number(table, thread->tid);
@@ -73,7 +73,7 @@ int report_calls_in_progress(const struct report_context *c, struct table *table
 	return 0;
 }
 
-static void setting(struct table *table, const char *name, const char *value)
+static void add_setting(struct table *table, const char *name, const char *value)
 {
 	if (!*value)
 		return;
@@ -82,7 +82,7 @@ static void setting(struct table *table, const char *name, const char *value)
 }
 
 /* Thresholds as the recorders had them, each once. */
-static void thresholds(const struct model *m, struct table *table)
+static void add_thresholds(const struct model *m, struct table *table)
 {
 	struct map seen = {0};
 	struct buffer text = {0};
@@ -96,14 +96,14 @@ static void thresholds(const struct model *m, struct table *table)
 			continue;
 		buffer_clear(&text);
 		buffer_print(&text, "%" PRIu64 " ns", m->images[i].trace->header.osrt_threshold_ns);
-		setting(table, "osrt-threshold", text.data);
+		add_setting(table, "osrt-threshold", text.data);
 	}
 	buffer_done(&text);
 	map_done(&seen);
 }
 
 /* Where device times come from, each once. */
-static void sources(const struct model *m, struct table *table)
+static void add_device_sources(const struct model *m, struct table *table)
 {
 	struct map seen = {0};
 	struct buffer text = {0};
@@ -122,19 +122,19 @@ static void sources(const struct model *m, struct table *table)
 			buffer_print(&text, "CUDA events around each piece of work, from queue to queue");
 		else
 			buffer_print(&text, "CUPTI (interface %" PRIu32 "), %s", s.version, s.soname);
-		setting(table, "device-times", text.data);
+		add_setting(table, "device-times", text.data);
 	}
 	buffer_done(&text);
 	map_done(&seen);
 }
 
-static void axes(const struct model *m, struct table *table)
+static void add_clocks(const struct model *m, struct table *table)
 {
 	static const char *const names[] = {"?", "CLOCK_MONOTONIC", "TSC", "CNTVCT"};
 	struct buffer text = {0};
 
 	for (size_t i = 0; i < m->machine_count; i++) {
-		const struct axis *a = &m->machines[i].axis;
+		const struct clock_map *a = &m->machines[i].clock;
 		bool is_used = false;
 
 		for (size_t k = 0; k < m->process_count; k++)
@@ -143,10 +143,10 @@ static void axes(const struct model *m, struct table *table)
 			continue;
 		buffer_clear(&text);
 		buffer_print(&text, "%s: %s, placed to %" PRIu64 " ns", m->machines[i].host,
-			     names[a->clock < 4 ? a->clock : 0], a->error_ns);
+			     names[a->source < 4 ? a->source : 0], a->error_ns);
 		if (align_method(m, i))
 			buffer_print(&text, ", by %s", align_method(m, i));
-		setting(table, "clock", text.data);
+		add_setting(table, "clock", text.data);
 	}
 	buffer_done(&text);
 }
@@ -159,20 +159,20 @@ int report_settings(const struct report_context *c, struct table *table, struct 
 	(void)err;
 	table_has(table, {"Setting", COLUMN_TEXT}, {"Value", COLUMN_TEXT});
 	for (size_t i = 0; i < m->launch_count; i++) {
-		setting(table, "command", m->launches[i].command);
-		setting(table, "options", m->launches[i].options);
-		setting(table, "version", m->launches[i].version);
+		add_setting(table, "command", m->launches[i].command);
+		add_setting(table, "options", m->launches[i].options);
+		add_setting(table, "version", m->launches[i].version);
 	}
-	thresholds(m, table);
-	sources(m, table);
-	axes(m, table);
+	add_thresholds(m, table);
+	add_device_sources(m, table);
+	add_clocks(m, table);
 	for (size_t i = 0; i < m->ranges_count; i++) {
 		if (m->ranges[i].mode == TF_RANGE_WHOLE_RUN)
 			continue;
 		buffer_clear(&text);
 		buffer_print(&text, "%s, %zu begun", m->ranges[i].mode == TF_RANGE_NVTX ? "nvtx" : "cudaProfilerApi",
 			     m->ranges[i].count);
-		setting(table, "capture-range", text.data);
+		add_setting(table, "capture-range", text.data);
 	}
 	buffer_done(&text);
 	return 0;

@@ -74,7 +74,7 @@ static void write_rank(const struct rank *r)
 /* How far the host is from true time at `at`. */
 static double error_at(const struct rank *r, uint64_t at)
 {
-	return (double)(int64_t)(axis_ns(&captured_host(r->host)->axis, on_clock(r, at)) - REALTIME - at);
+	return (double)(int64_t)(clock_map_ns(&captured_host(r->host)->clock, on_clock(r, at)) - REALTIME - at);
 }
 
 static void assert_within(const struct rank *r, double ns)
@@ -98,8 +98,8 @@ Test(align, finds_an_offset_and_states_its_error)
 	write_ranks(ranks, 2);
 	assert_within(&ranks[0], 1);
 	assert_within(&ranks[1], 2000);
-	cr_assert_gt(captured_host("b")->axis.error_ns, 1000);
-	cr_assert_lt(captured_host("b")->axis.error_ns, 400000);
+	cr_assert_gt(captured_host("b")->clock.error_ns, 1000);
+	cr_assert_lt(captured_host("b")->clock.error_ns, 400000);
 	cr_assert_not_null(strstr(method_of("b"), "300 MPI collectives"));
 }
 
@@ -113,7 +113,7 @@ Test(align, finds_a_drift_of_each_of_several_hosts)
 	assert_within(&ranks[3], 4000);
 	/* A drift that is left out would be 1.5 ms at the end. */
 	for (size_t i = 1; i < 3; i++)
-		cr_assert_lt(captured_host(ranks[i].host)->axis.error_ns, 400000);
+		cr_assert_lt(captured_host(ranks[i].host)->clock.error_ns, 400000);
 }
 
 Test(align, orders_events_of_both_hosts_as_they_were)
@@ -137,12 +137,12 @@ Test(align, orders_events_of_both_hosts_as_they_were)
 Test(align, goes_back_from_the_common_time_to_ticks)
 {
 	static const struct rank ranks[] = {{0, "a"}, {1, "b", 5000 * (int64_t)MS, 50}};
-	const struct axis *axis;
+	const struct clock_map *clock;
 
 	write_ranks(ranks, 2);
-	axis = &captured_host("b")->axis;
+	clock = &captured_host("b")->clock;
 	for (uint64_t s = 0; s < 30; s += 3) {
-		uint64_t ticks = on_clock(&ranks[1], s * 1000 * MS), back = axis_tick_at(axis, axis_ns(axis, ticks));
+		uint64_t ticks = on_clock(&ranks[1], s * 1000 * MS), back = clock_map_tick_at(clock, clock_map_ns(clock, ticks));
 
 		cr_assert_leq(llabs((long long)(back - ticks)), 2);
 	}
@@ -161,7 +161,7 @@ static void assert_by_time_of_day(const struct rank *ranks)
 {
 	write_ranks(ranks, 2);
 	cr_assert_float_eq(error_at(&ranks[1], 0), (double)ranks[1].offset, 1);
-	cr_assert_eq(captured_host("b")->axis.offset.ahead_ns, 0);
+	cr_assert_eq(captured_host("b")->clock.offset.ahead_ns, 0);
 }
 
 Test(align, without_its_begin_a_rank_may_have_missed_some)

@@ -189,7 +189,7 @@ static void write_ranks(const struct rank *ranks, size_t count)
 /* How far the host is from true time at `at`. */
 static double error_at(const struct rank *r, uint64_t at)
 {
-	return (double)(int64_t)(axis_ns(&captured_host(r->host)->axis, on_clock(r, at)) - REALTIME - at);
+	return (double)(int64_t)(clock_map_ns(&captured_host(r->host)->clock, on_clock(r, at)) - REALTIME - at);
 }
 
 /* Placed within ns, and never further off than stated. */
@@ -203,16 +203,16 @@ static void assert_placed(const struct rank *r, double ns, const char *said)
 		double off = fabs(error_at(r, s * 1000 * MS));
 
 		cr_assert_lt(off, ns, "%s at %d s: off by %f ns", r->host, (int)s, off);
-		cr_assert_leq(off, (double)m->axis.error_ns + 1, "%s: off by %f ns, stated are %d", r->host, off, (int)m->axis.error_ns);
+		cr_assert_leq(off, (double)m->clock.error_ns + 1, "%s: off by %f ns, stated are %d", r->host, off, (int)m->clock.error_ns);
 	}
-	cr_assert_lt(m->axis.error_ns, 500 * US);
+	cr_assert_lt(m->clock.error_ns, 500 * US);
 }
 
 static void assert_by_time_of_day(const struct rank *r, const char *said)
 {
 	const struct machine *m = captured_host(r->host);
 
-	cr_assert_eq(m->axis.offset.ahead_ns, 0);
+	cr_assert_eq(m->clock.offset.ahead_ns, 0);
 	cr_assert_float_eq(error_at(r, 0), (double)r->offset, 1);
 	if (said)
 		cr_assert(method_of(m->host) && strstr(method_of(m->host), said), "%s", method_of(m->host));
@@ -226,7 +226,7 @@ Test(align_nccl, kernels_of_two_hosts_find_an_offset_and_its_error)
 {
 	WRITE({0, "a", 0, 1}, {1, "b", AHEAD, 1});
 	assert_placed(&ranks[1], 2 * US, "200 NCCL collectives: it was 5000");
-	cr_assert_gt(captured_host("b")->axis.error_ns, 1 * US);
+	cr_assert_gt(captured_host("b")->clock.error_ns, 1 * US);
 	cr_assert_str_eq(method_of("a"), "its time of day, and others by it");
 }
 
@@ -278,8 +278,8 @@ Test(align_nccl, a_communicator_for_each_pair_places_through_another_host)
 	assert_placed(&ranks[2], 4 * US, ", through b");
 	assert_placed(&ranks[3], 6 * US, ", through c");
 	/* By its own bounds alone each is sure to some 100 us. */
-	cr_assert_gt(captured_host("c")->axis.error_ns, captured_host("b")->axis.error_ns + 50 * US);
-	cr_assert_gt(captured_host("d")->axis.error_ns, captured_host("c")->axis.error_ns + 50 * US);
+	cr_assert_gt(captured_host("c")->clock.error_ns, captured_host("b")->clock.error_ns + 50 * US);
+	cr_assert_gt(captured_host("d")->clock.error_ns, captured_host("c")->clock.error_ns + 50 * US);
 }
 
 Test(align_nccl, those_who_met_no_other_stay_and_stand_beside_each_other)
@@ -302,9 +302,9 @@ Test(align_nccl, the_error_of_the_devices_clock_is_added)
 	assert_placed(&ranks[1], 2 * US, "NCCL");
 	assert_placed(&ranks[2], 3 * US, "NCCL");
 	/* Of b by the bounds alone some 80 us, of c 100. */
-	cr_assert_gt(captured_host("b")->axis.error_ns, 160 * US);
-	cr_assert_gt(captured_host("c")->axis.error_ns, 110 * US);
-	cr_assert_lt(captured_host("c")->axis.error_ns, 150 * US);
+	cr_assert_gt(captured_host("b")->clock.error_ns, 160 * US);
+	cr_assert_gt(captured_host("c")->clock.error_ns, 110 * US);
+	cr_assert_lt(captured_host("c")->clock.error_ns, 150 * US);
 }
 
 Test(align_nccl, the_source_with_the_smaller_error_counts)

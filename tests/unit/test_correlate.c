@@ -52,14 +52,14 @@ static void work(uint32_t correlation, uint64_t start)
 	writer_device(&cupti, TF_DEVICE_TIME_MONOTONIC, &(struct writer_device_record){1, correlation, start, 50, 0}, 1);
 }
 
-struct work_told {
+struct visited_call {
 	uint32_t tid, correlation;
 	uint64_t start, records, first_ns;
 	const char *function;
 };
 
 struct all {
-	struct work_told told[2000];
+	struct visited_call visited[2000];
 	size_t count;
 	struct correlate_counts counts;
 };
@@ -69,9 +69,9 @@ static void keep(void *arg, const struct correlated *c)
 	struct all *all = arg;
 	const struct function *f = c->thread ? trace_function(c->image->trace, c->event.id) : NULL;
 
-	cr_assert_lt(all->count, sizeof(all->told) / sizeof(*all->told));
+	cr_assert_lt(all->count, sizeof(all->visited) / sizeof(*all->visited));
 	cr_assert(c->thread || c->record_count);
-	all->told[all->count++] = (struct work_told){.tid = c->thread ? c->thread->tid : 0,
+	all->visited[all->count++] = (struct visited_call){.tid = c->thread ? c->thread->tid : 0,
 						.correlation = c->correlation,
 						.start = c->thread ? event_start(&c->event) : 0,
 						.records = c->record_count,
@@ -90,11 +90,11 @@ static struct all *correlate(void)
 	return all;
 }
 
-static const struct work_told *find(const struct all *all, uint32_t correlation)
+static const struct visited_call *find(const struct all *all, uint32_t correlation)
 {
 	for (size_t i = 0; i < all->count; i++)
-		if (all->told[i].correlation == correlation)
-			return &all->told[i];
+		if (all->visited[i].correlation == correlation)
+			return &all->visited[i];
 	return NULL;
 }
 
@@ -344,8 +344,8 @@ Test(correlate, a_second_epoch_makes_no_stretch_larger)
 	cr_assert_eq(all->counts.matched, EACH / 2);
 	cr_assert_eq(all->counts.without_call, EACH / 2 + EACH);
 	for (size_t i = 1; i < all->count; i++) {
-		since = all->told[i].tid && !all->told[i - 1].tid ? 0 : since + 1;
-		most = all->told[i].tid && since > most ? since : most;
+		since = all->visited[i].tid && !all->visited[i - 1].tid ? 0 : since + 1;
+		most = all->visited[i].tid && since > most ? since : most;
 	}
 	cr_assert_leq(most, 2 * STRETCH, "%d", (int)most);
 	free(all);
@@ -353,7 +353,7 @@ Test(correlate, a_second_epoch_makes_no_stretch_larger)
 
 static int by_start(const void *left, const void *right)
 {
-	const struct work_told *a = left, *b = right;
+	const struct visited_call *a = left, *b = right;
 
 	return (a->start > b->start) - (a->start < b->start) ?: (a->first_ns > b->first_ns) - (a->first_ns < b->first_ns);
 }
@@ -408,11 +408,11 @@ Test(correlate, what_stretches_need_not_read_again_changes_nothing)
 		model_done(&model);
 		cr_assert_arr_eq(&parts->counts, &whole->counts, sizeof(parts->counts));
 		cr_assert_eq(parts->count, whole->count);
-		qsort(parts->told, parts->count, sizeof(*parts->told), by_start);
-		qsort(whole->told, whole->count, sizeof(*whole->told), by_start);
+		qsort(parts->visited, parts->count, sizeof(*parts->visited), by_start);
+		qsort(whole->visited, whole->count, sizeof(*whole->visited), by_start);
 		for (size_t i = 0; i < whole->count; i++)
-			cr_assert(parts->told[i].start == whole->told[i].start && parts->told[i].correlation == whole->told[i].correlation &&
-					  parts->told[i].tid == whole->told[i].tid && parts->told[i].records == whole->told[i].records,
+			cr_assert(parts->visited[i].start == whole->visited[i].start && parts->visited[i].correlation == whole->visited[i].correlation &&
+					  parts->visited[i].tid == whole->visited[i].tid && parts->visited[i].records == whole->visited[i].records,
 				  "at %d of stretches of %d", (int)i, (int)correlate_stretch);
 		free(parts);
 	}

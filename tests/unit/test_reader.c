@@ -87,7 +87,7 @@ Test(reader, goes_on_from_window_to_window)
 		writer_call(&t, read_id, 2000 + i * 10, 5, NULL, 0);
 	open_it();
 	cr_assert_eq(trace->thread_count, 1);
-	cr_assert_gt(trace->window_count, 4);
+	cr_assert_gt(trace->chunk_count, 4);
 	cr_assert_eq(count_events(), 5000);
 	cr_assert_eq(trace->torn, 0);
 }
@@ -154,18 +154,18 @@ Test(reader, counts_a_blob_that_is_not_whole)
 
 Test(reader, steps_over_kinds_of_a_later_minor_version)
 {
-	struct tf_window *window;
+	struct tf_window *chunk;
 
 	w.header.version_minor = 9;
 	writer_slot(&t, 29);
 	writer_slot(&t, tf_arg(TF_ARG_FD, 0, 3));
 	writer_call(&t, read_id, 1100, 5, NULL, 0);
-	window = (struct tf_window *)(w.data + t.window);
-	t.window = 0;
+	chunk = (struct tf_window *)(w.data + t.chunk);
+	t.chunk = 0;
 	writer_call(&t, read_id, 1200, 5, NULL, 0);
-	window = (struct tf_window *)(w.data + t.window);
-	window->kind = 77;
-	t.window = 0;
+	chunk = (struct tf_window *)(w.data + t.chunk);
+	chunk->kind = 77;
+	t.chunk = 0;
 	writer_call(&t, read_id, 1300, 5, NULL, 0);
 	open_it();
 	cr_assert_eq(count_events(), 2);
@@ -174,14 +174,14 @@ Test(reader, steps_over_kinds_of_a_later_minor_version)
 
 Test(reader, goes_on_behind_a_window_whose_head_was_never_written)
 {
-	struct tf_window *window;
+	struct tf_window *chunk;
 
 	writer_call(&t, read_id, 1100, 5, NULL, 0);
-	t.window = 0;
+	t.chunk = 0;
 	writer_torn(&t, 1);
-	window = (struct tf_window *)(w.data + t.window);
-	memset(window, 0, sizeof(*window));
-	t.window = 0;
+	chunk = (struct tf_window *)(w.data + t.chunk);
+	memset(chunk, 0, sizeof(*chunk));
+	t.chunk = 0;
 	writer_call(&t, read_id, 1200, 5, NULL, 0);
 	open_it();
 	cr_assert_eq(count_events(), 2);
@@ -194,8 +194,8 @@ Test(reader, measures_damage_and_reads_the_rest)
 	size_t first;
 
 	writer_call(&t, read_id, 1100, 5, NULL, 0);
-	first = t.window;
-	t.window = 0;
+	first = t.chunk;
+	t.chunk = 0;
 	writer_call(&t, read_id, 1200, 5, NULL, 0);
 	memset(w.data + first, 0x5a, TF_PAGE);
 	open_it();

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/derive/device/busy.h"
+#include "report/derive/device/device_timeline.h"
 #include "report/analyze/rule.h"
 #include "opened.h"
 
@@ -62,7 +62,7 @@ static void begin(uint64_t nonce, uint32_t pid, bool has_source)
 static void setup(void)
 {
 	begin(1, 10, true);
-	busy_stretch = 1u << 20;
+	device_timeline_held = 1u << 20;
 }
 
 static void teardown(void)
@@ -301,7 +301,7 @@ Test(rule, causes_add_up_across_devices_stretches_and_overlaps)
 			call(f_read, at, 50 * US, 0);
 		at += 60 * US;
 	}
-	busy_stretch = 100;
+	device_timeline_held = 100;
 	open_model(410 * MS);
 	assert_sums_are_whole();
 	cr_assert_eq(rules_gaps(&rules)->device_count, DEVICES);
@@ -339,7 +339,7 @@ Test(rule, each_ns_of_a_device_has_one_cause)
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		random_state = seed;
 		random_events();
-		busy_stretch = 20 + below(300);
+		device_timeline_held = 20 + below(300);
 		open_model(40 * MS + below(20 * MS));
 		assert_sums_are_whole();
 		for (size_t i = 0; i < rules_gaps(&rules)->sum_count; i++)

@@ -147,7 +147,7 @@ void align_join(struct align *a, enum align_source source, const struct align_ra
 /* ---- when ---- */
 
 /* All have joined. */
-static void settle(struct align *a)
+static void align_choose_meetings(struct align *a)
 {
 	size_t parts = 0, most = MEETINGS;
 
@@ -210,7 +210,7 @@ static void check_kinds(struct team *t)
 
 /* ---- one side by another ---- */
 
-static double less(uint64_t a, uint64_t b)
+static double difference_ns(uint64_t a, uint64_t b)
 {
 	return (double)(int64_t)(a - b);
 }
@@ -230,10 +230,10 @@ static size_t add_bounds(struct align *a, const struct team *t, const struct par
 		if (!count)
 			*since = exit;
 		a->bounds = mem_grow(a->bounds, count, &a->bound_capacity, sizeof(*a->bounds));
-		a->bounds[count++] = (struct align_bound){.at = less(exit, *since),
-							  .ahead = less(my->exit, exit),
-							  .least = less(my->enter, exit) - error,
-							  .most = less(my->exit, enter) + error};
+		a->bounds[count++] = (struct align_bound){.at = difference_ns(exit, *since),
+							  .ahead = difference_ns(my->exit, exit),
+							  .least = difference_ns(my->enter, exit) - error,
+							  .most = difference_ns(my->exit, enter) + error};
 	}
 	return count;
 }
@@ -243,14 +243,14 @@ static const char *host(const struct align *a, size_t side)
 	return a->m->machines[a->sides[side].machine].host;
 }
 
-static void refuse(struct side *s, const char *source, double contradiction)
+static void align_refuse_side(struct side *s, const char *source, double contradiction)
 {
 	s->is_refused = true;
 	buffer_clear(&s->how);
 	buffer_print(&s->how, "its time of day: %s collectives contradict each other by %.0f ns", source, contradiction);
 }
 
-static void take_place(struct align *a, enum align_source source, size_t by, struct side *s, const struct align_fit *f, uint64_t since)
+static void align_place_side(struct align *a, enum align_source source, size_t by, struct side *s, const struct align_fit *f, uint64_t since)
 {
 	s->is_placed = true;
 	s->root = a->sides[by].root;
@@ -289,9 +289,9 @@ static void place_by(struct align *a, enum align_source source, size_t by, size_
 	f.error += (double)a->sides[by].error_ns;
 	if (f.contradiction > CONTRADICTION_NS || fabs(f.offset) > OFFSET_MOST_NS || f.error > OFFSET_MOST_NS) {
 		if (!s->is_placed)
-			refuse(s, source_names[source], f.contradiction);
+			align_refuse_side(s, source_names[source], f.contradiction);
 	} else if (!s->is_placed || f.error < (double)s->error_ns) {
-		take_place(a, source, by, s, &f, since);
+		align_place_side(a, source, by, s, &f, since);
 	}
 }
 
@@ -368,7 +368,7 @@ const char *align_method(const struct model *m, size_t machine)
 	return methods && machine < methods->count ? methods->items[machine] : NULL;
 }
 
-static void set_axes(struct align *a)
+static void place_clocks(struct align *a)
 {
 	static const char followed[] = "its time of day, and others by it";
 	struct methods *methods = attachment_get(&a->m->attachments, &methods_kind);
@@ -387,7 +387,7 @@ static void set_axes(struct align *a)
 		if (!s->is_placed || s->root == a->side_of[i])
 			continue;
 		has_moved = true;
-		axis_place(&a->m->machines[i].axis, &s->offset, s->error_ns);
+		clock_map_place(&a->m->machines[i].clock, &s->offset, s->error_ns);
 	}
 	if (has_moved)
 		model_order(a->m);
@@ -421,14 +421,14 @@ void align_hosts(struct model *m)
 	if (a.side_count > 1) {
 		mpi = align_mpi_join(&a, m);
 		nccl = align_nccl_join(&a, m);
-		settle(&a);
+		align_choose_meetings(&a);
 		align_mpi_meet(&a, m, mpi);
 		align_nccl_meet(&a, m, nccl);
 		for (size_t i = 0; i < a.team_count; i++)
 			check_kinds(a.teams[i]);
 		place_all(&a);
 		tell_trouble(&a);
-		set_axes(&a);
+		place_clocks(&a);
 	}
 	align_done(&a);
 }

@@ -122,9 +122,9 @@ void *align_mpi_join(struct align *a, const struct model *m)
 	return ranks;
 }
 
-static void meet(struct align *a, const struct model *m, const struct rank *r)
+static void mpi_meet_rank(struct align *a, const struct model *m, const struct rank *r)
 {
-	const struct axis *axis = &m->machines[r->image->machine].axis;
+	const struct clock_map *clock = &m->machines[r->image->machine].clock;
 	struct align_meeting meeting;
 	enum collective kind;
 	struct cursor cursor;
@@ -136,8 +136,8 @@ static void meet(struct align *a, const struct model *m, const struct rank *r)
 			continue;
 		meeting.number = number;
 		meeting.kind = kind;
-		meeting.enter = axis_ns(axis, event_start(&e));
-		meeting.exit = axis_ns(axis, e.ticks);
+		meeting.enter = clock_map_ns(clock, event_start(&e));
+		meeting.exit = clock_map_ns(clock, e.ticks);
 		align_meet(a, ALIGN_MPI, 0, r->image, &meeting);
 	}
 }
@@ -147,7 +147,7 @@ void align_mpi_meet(struct align *a, const struct model *m, void *joined)
 	struct ranks *ranks = joined;
 
 	for (size_t i = 0; i < ranks->count; i++)
-		meet(a, m, &ranks->items[i]);
+		mpi_meet_rank(a, m, &ranks->items[i]);
 	free(ranks->items);
 	free(ranks);
 }

@@ -64,7 +64,7 @@ static bool is_one_of(const char *name, const char *const *names, size_t count, 
 	return false;
 }
 
-static uint8_t classify(const struct function *f)
+static uint8_t nccl_classify(const struct function *f)
 {
 	size_t i;
 
@@ -79,7 +79,7 @@ static uint8_t classify(const struct function *f)
 
 /* ---- calls ---- */
 
-static void begin(struct reading *r, const struct event *e)
+static void nccl_begin_call(struct reading *r, const struct event *e)
 {
 	struct tf_operation op;
 	int64_t handle;
@@ -91,7 +91,7 @@ static void begin(struct reading *r, const struct event *e)
 	*map_put(&r->by_handle, (uint64_t)handle, 0, NULL) = r->member_count;
 }
 
-static void keep_call(struct reading *r, const struct merge_event *e, const struct member *member, uint32_t kind)
+static void nccl_keep_call(struct reading *r, const struct merge_event *e, const struct member *member, uint32_t kind)
 {
 	struct place *place = &r->places[e->thread - r->image->trace->threads];
 
@@ -109,7 +109,7 @@ static void keep_call(struct reading *r, const struct merge_event *e, const stru
 						  .is_open = place->depth};
 }
 
-static void collect(struct reading *r, const struct merge_event *e, uint32_t kind)
+static void nccl_collect_call(struct reading *r, const struct merge_event *e, uint32_t kind)
 {
 	int64_t handle, id, rank = -1, count = 0;
 	struct tf_operation op;
@@ -128,7 +128,7 @@ static void collect(struct reading *r, const struct merge_event *e, uint32_t kin
 	member->id = id;
 	member->rank = rank;
 	if (r->keeps_calls)
-		keep_call(r, e, member, (uint32_t)count << 3 | kind);
+		nccl_keep_call(r, e, member, (uint32_t)count << 3 | kind);
 	member->collectives++;
 }
 
@@ -147,7 +147,7 @@ static void end_group(struct reading *r, const struct merge_event *e)
 	place->first_open = SIZE_MAX;
 }
 
-static void read_calls(struct reading *r)
+static void nccl_read_calls(struct reading *r)
 {
 	const struct trace *t = r->image->trace;
 	struct merge *g = merge_new_image(r->model, r->image);
@@ -160,9 +160,9 @@ static void read_calls(struct reading *r)
 		uint8_t class = e->event.kind == TF_CALL && e->event.id < t->functions->count ? r->classes[e->event.id] : NOT_NCCL;
 
 		if (class >= FIRST_COLLECTIVE)
-			collect(r, e, class - FIRST_COLLECTIVE);
+			nccl_collect_call(r, e, class - FIRST_COLLECTIVE);
 		else if (class == BEGINS)
-			begin(r, &e->event);
+			nccl_begin_call(r, &e->event);
 		else if (class == GROUP_START)
 			r->places[e->thread - t->threads].depth++;
 		else if (class == GROUP_END)
@@ -180,34 +180,34 @@ static int compare_calls(const void *left, const void *right)
 	return order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->from, b->from) ?: order_of(a->number, b->number);
 }
 
-static bool is_nccls(struct reading *r, uint32_t work_id)
+static bool is_nccls(struct reading *r, uint32_t operation_id)
 {
 	const struct trace *t = r->image->trace;
-	uint64_t *known = map_put(&r->kernels, work_id, 0, NULL);
+	uint64_t *known = map_put(&r->kernels, operation_id, 0, NULL);
 	struct buffer name = {0};
-	struct tf_work work;
+	struct tf_work operation;
 
 	if (*known)
 		return *known == 2;
 	*known = 1;
-	if (!device_work(t, work_id, &work) || work.kind != TF_WORK_KERNEL)
+	if (!device_operation(t, operation_id, &operation) || operation.kind != TF_WORK_KERNEL)
 		return false;
-	if (kernel_name(t, work.kernel, KERNEL_MANGLED, &name) && strstr(name.data, "nccl") && strstr(name.data, "Kernel"))
+	if (kernel_name(t, operation.kernel, KERNEL_MANGLED, &name) && strstr(name.data, "nccl") && strstr(name.data, "Kernel"))
 		*known = 2;
 	buffer_done(&name);
 	return *known == 2;
 }
 
-static void add_kernel(const struct axis *axis, struct call *c, const struct device_record *record)
+static void nccl_add_kernel(const struct clock_map *clock, struct call *c, const struct device_record *record)
 {
-	uint64_t start = axis_monotonic(axis, record->start_ns), end = axis_monotonic(axis, record->start_ns + record->duration_ns);
+	uint64_t start = clock_map_monotonic(clock, record->start_ns), end = clock_map_monotonic(clock, record->start_ns + record->duration_ns);
 
 	c->start = !c->end || start < c->start ? start : c->start;
 	c->end = end > c->end ? end : c->end;
 }
 
 /* Calls of one group have the same from. */
-static void take_work(void *context, const struct correlated *k)
+static void nccl_take_correlated(void *context, const struct correlated *k)
 {
 	struct reading *r = context;
 	uint64_t start = k->thread ? event_start(&k->event) : 0;
@@ -217,8 +217,8 @@ static void take_work(void *context, const struct correlated *k)
 
 	for (; i && r->calls[i - 1].thread == k->thread && r->calls[i - 1].from == from; i--)
 		for (size_t n = 0; n < k->record_count && k->event.ticks <= r->calls[i - 1].to && !r->calls[i - 1].is_open; n++)
-			if (is_nccls(r, k->records[n].work))
-				add_kernel(&r->model->machines[r->image->machine].axis, &r->calls[i - 1], &k->records[n]);
+			if (is_nccls(r, k->records[n].operation))
+				nccl_add_kernel(&r->model->machines[r->image->machine].clock, &r->calls[i - 1], &k->records[n]);
 }
 
 /* ---- images ---- */
@@ -261,9 +261,9 @@ static bool uses_nccl(const struct trace *t)
 static void read_image(struct align *a, const struct model *m, const struct image *image, bool keeps_calls, struct reading *ret)
 {
 	*ret = (struct reading){.align = a, .model = m, .image = image, .keeps_calls = keeps_calls};
-	ret->classes = scan_classes(image->trace, classify);
+	ret->classes = scan_classes(image->trace, nccl_classify);
 	if (keeps_calls || (uses_nccl(image->trace) && is_whole(image)))
-		read_calls(ret);
+		nccl_read_calls(ret);
 }
 
 static void reading_done(struct reading *r)
@@ -308,7 +308,7 @@ void *align_nccl_join(struct align *a, const struct model *m)
 	return joined;
 }
 
-static void meet(struct align *a, const struct model *m, const struct image *image)
+static void nccl_meet_image(struct align *a, const struct model *m, const struct image *image)
 {
 	const struct report_context context = {.model = m};
 	struct reading r;
@@ -316,7 +316,7 @@ static void meet(struct align *a, const struct model *m, const struct image *ima
 	read_image(a, m, image, true, &r);
 	if (r.call_count) {
 		qsort(r.calls, r.call_count, sizeof(*r.calls), compare_calls);
-		correlate_image(&context, image, &r, take_work, NULL);
+		correlate_image(&context, image, &r, nccl_take_correlated, NULL);
 	}
 	for (size_t i = 0; i < r.call_count; i++)
 		if (r.calls[i].end)
@@ -331,6 +331,6 @@ void align_nccl_meet(struct align *a, const struct model *m, void *joined)
 
 	for (size_t i = 0; i < m->image_count; i++)
 		if (is_joined[i])
-			meet(a, m, &m->images[i]);
+			nccl_meet_image(a, m, &m->images[i]);
 	free(joined);
 }

@@ -97,7 +97,7 @@ static int compare_records(const void *left, const void *right)
 }
 
 /* Mostly there is nothing to do. */
-static void sort(void *items, size_t count, size_t size, int (*compare_items)(const void *, const void *))
+static void sort_unless_sorted(void *items, size_t count, size_t size, int (*compare_items)(const void *, const void *))
 {
 	const char *item = items;
 
@@ -125,9 +125,9 @@ static void count_id(struct state *s, uint64_t id)
 	s->total++;
 }
 
-static bool is_kept(struct state *s, size_t window, uint64_t id)
+static bool is_kept(struct state *s, size_t chunk, uint64_t id)
 {
-	struct id_span *span = &s->ids[window];
+	struct id_span *span = &s->ids[chunk];
 
 	if (!s->is_measuring)
 		return id >= s->low && id - s->low < s->high - s->low;
@@ -137,14 +137,14 @@ static bool is_kept(struct state *s, size_t window, uint64_t id)
 	return s->total < 2 * correlate_stretch;
 }
 
-static void keep_call(struct scan *scan, const struct device_call *c)
+static void keep_device_call(struct scan *scan, const struct device_call *c)
 {
 	struct state *s = scan->more;
-	uint64_t id = id_of(c->epoch, c->correlation), middle = axis_ticks(scan->axis, c->start_ns + c->duration_ns / 2), half;
+	uint64_t id = id_of(c->epoch, c->correlation), middle = clock_map_ticks(scan->clock, c->start_ns + c->duration_ns / 2), half;
 
-	if (!is_kept(s, scan->window, id))
+	if (!is_kept(s, scan->chunk, id))
 		return;
-	half = middle - axis_ticks(scan->axis, c->start_ns);
+	half = middle - clock_map_ticks(scan->clock, c->start_ns);
 	s->entries = mem_grow(s->entries, s->entry_count, &s->entry_capacity, sizeof(*s->entries));
 	s->entries[s->entry_count++] = (struct entry){.id = id,
 						      .middle = middle,
@@ -154,11 +154,11 @@ static void keep_call(struct scan *scan, const struct device_call *c)
 						      .is_placed = c->is_placed};
 }
 
-static void keep_record(struct scan *scan, const struct device_record *r)
+static void keep_device_record(struct scan *scan, const struct device_record *r)
 {
 	struct state *s = scan->more;
 
-	if (!is_kept(s, scan->window, id_of(r->epoch, r->correlation)))
+	if (!is_kept(s, scan->chunk, id_of(r->epoch, r->correlation)))
 		return;
 	s->records = mem_grow(s->records, s->record_count, &s->record_capacity, sizeof(*s->records));
 	s->records[s->record_count++] = *r;
@@ -169,25 +169,25 @@ static void drop_twins(struct state *s)
 {
 	size_t kept = 0;
 
-	sort(s->entries, s->entry_count, sizeof(*s->entries), compare_ids);
+	sort_unless_sorted(s->entries, s->entry_count, sizeof(*s->entries), compare_ids);
 	for (size_t i = 0; i < s->entry_count; i++)
 		if (!kept || s->entries[i].id != s->entries[kept - 1].id)
 			s->entries[kept++] = s->entries[i];
 	s->entry_count = kept;
-	sort(s->entries, kept, sizeof(*s->entries), compare_times);
+	sort_unless_sorted(s->entries, kept, sizeof(*s->entries), compare_times);
 	for (size_t i = 0; i < kept; i++)
 		s->entries[i].next = (uint32_t)i;
 }
 
-static void load(struct state *s, uint64_t *ret_broken)
+static void load_stretch(struct state *s, uint64_t *ret_broken)
 {
-	struct scan scan = {.context = s->report, .image = s->image, .is_unfiltered = true, .windows = s->has_ids, .more = s};
+	struct scan scan = {.context = s->report, .image = s->image, .is_unfiltered = true, .chunks = s->has_ids, .more = s};
 
-	for (size_t i = 0; s->has_ids && i < s->image->trace->window_count; i++)
+	for (size_t i = 0; s->has_ids && i < s->image->trace->chunk_count; i++)
 		s->has_ids[i] = s->ids[i].first < s->high && s->ids[i].last >= s->low && s->ids[i].first <= s->ids[i].last;
 	s->entry_count = s->record_count = s->hint = 0;
-	device_scan_calls(&scan, keep_call, ret_broken);
-	device_scan_image(&scan, keep_record, ret_broken);
+	device_scan_calls(&scan, keep_device_call, ret_broken);
+	device_scan_image(&scan, keep_device_record, ret_broken);
 }
 
 /* ---- telling ---- */
@@ -215,22 +215,22 @@ static size_t same_id(const struct state *s, size_t from)
 }
 
 /* By the call where there is one, so that it and its work are shown together. */
-static bool is_shown(const struct state *s, const struct event *e, size_t from, size_t count)
+static bool passes_filter(const struct state *s, const struct event *e, size_t from, size_t count)
 {
-	const struct axis *axis = &s->report->model->machines[s->image->machine].axis;
+	const struct clock_map *clock = &s->report->model->machines[s->image->machine].clock;
 
 	if (!s->shown)
 		return true;
 	if (e)
 		return tick_spans_overlap(s->shown, event_start(e), e->ticks);
 	for (size_t i = from; i < from + count; i++)
-		if (tick_spans_overlap(s->shown, axis_ticks(axis, s->records[i].start_ns),
-				       axis_ticks(axis, s->records[i].start_ns + s->records[i].duration_ns)))
+		if (tick_spans_overlap(s->shown, clock_map_ticks(clock, s->records[i].start_ns),
+				       clock_map_ticks(clock, s->records[i].start_ns + s->records[i].duration_ns)))
 			return true;
 	return false;
 }
 
-static void tell(struct state *s, const struct trace_thread *thread, const struct event *e, size_t from, size_t count)
+static void visit_correlated(struct state *s, const struct trace_thread *thread, const struct event *e, size_t from, size_t count)
 {
 	struct correlated c = {.image = s->image, .thread = thread, .records = count ? s->records + from : NULL, .record_count = count};
 
@@ -238,7 +238,7 @@ static void tell(struct state *s, const struct trace_thread *thread, const struc
 		c.event = *e;
 	if (count)
 		c.correlation = s->records[from].correlation;
-	if (s->visit && is_shown(s, e, from, count))
+	if (s->visit && passes_filter(s, e, from, count))
 		s->visit(s->context, &c);
 }
 
@@ -248,7 +248,7 @@ static bool has_records(const struct state *s, uint64_t id, size_t *ret_from)
 	return *ret_from < s->record_count && id_at(s, *ret_from) == id;
 }
 
-static void match(struct state *s, size_t thread, const struct calls *call, uint64_t id)
+static void match_call(struct state *s, size_t thread, const struct calls *call, uint64_t id)
 {
 	size_t from, count;
 
@@ -259,13 +259,13 @@ static void match(struct state *s, size_t thread, const struct calls *call, uint
 	s->counts->matched += count;
 	bits_set(&s->met[thread], call->number);
 	memset(s->is_used + from, true, count);
-	tell(s, &s->image->trace->threads[thread], &call->event, from, count);
+	visit_correlated(s, &s->image->trace->threads[thread], &call->event, from, count);
 }
 
 static void match_entry(struct state *s, size_t thread, const struct calls *call, struct entry *entry)
 {
 	entry->next++;
-	match(s, thread, call, entry->id);
+	match_call(s, thread, call, entry->id);
 }
 
 /* ---- host calls ---- */
@@ -278,7 +278,7 @@ static size_t entries_of(const struct state *s, uint32_t tid, size_t *ret_from)
 }
 
 /* The first entry of [from, end) whose middle is at `ticks` or later. */
-static size_t seek(const struct entry *entries, size_t from, size_t end, uint64_t ticks)
+static size_t seek_entry(const struct entry *entries, size_t from, size_t end, uint64_t ticks)
 {
 	return first_place(i, from, end, entries[i].middle < ticks);
 }
@@ -302,13 +302,13 @@ static void match_by_time(struct state *s, size_t k, size_t from, size_t end)
 	struct calls c;
 
 	for (calls_begin(&c, &s->calls, k); calls_next(&c);)
-		for (size_t i = next_free(s, seek(s->entries, from, end, event_start(&c.event)));
+		for (size_t i = next_free(s, seek_entry(s->entries, from, end, event_start(&c.event)));
 		     i < end && s->entries[i].middle <= c.event.ticks; i = next_free(s, i))
 			match_entry(s, k, &c, &s->entries[i]);
 }
 
 /* Only what has work is counted on both sides: allocations have no records, and may be below a threshold. */
-static bool has_work(const struct state *s, const struct entry *entry)
+static bool has_operation(const struct state *s, const struct entry *entry)
 {
 	size_t at;
 
@@ -320,7 +320,7 @@ static bool is_left(const struct state *s, const struct entry *e, uint64_t ticks
 {
 	uint64_t distance = e->middle > ticks ? e->middle - ticks : ticks - e->middle;
 
-	return e->next == (size_t)(e - s->entries) && distance <= e->half + half && has_work(s, e);
+	return e->next == (size_t)(e - s->entries) && distance <= e->half + half && has_operation(s, e);
 }
 
 /* A runtime that is a part of the program asks the driver from within its own call. The host call is the one for the driver;
@@ -335,7 +335,7 @@ static void match_from_within(struct state *s, size_t k, size_t from, size_t end
 		left += is_left(s, &s->entries[i], s->entries[i].middle, 0);
 	for (calls_begin(&c, &s->calls, k); left && calls_next(&c);) {
 		uint64_t half = (c.event.ticks - event_start(&c.event)) / 2, middle = c.event.ticks - half;
-		size_t at = seek(s->entries, from, end, middle);
+		size_t at = seek_entry(s->entries, from, end, middle);
 
 		if (at == end || !is_left(s, &s->entries[at], middle, half))
 			at--; /* the one before, if there is one */
@@ -366,7 +366,7 @@ static void match_by_number(struct state *s, size_t k)
 		uint64_t slot = event_arg(&c.event, TF_ARG_WORK), id = tf_arg_value(slot);
 
 		if (slot && id >= s->low && id - s->low < s->high - s->low)
-			match(s, k, &c, id);
+			match_call(s, k, &c, id);
 	}
 }
 
@@ -377,7 +377,7 @@ static void match_by_order(struct state *s, size_t k, size_t from, size_t end)
 	for (calls_begin(&c, &s->calls, k); calls_next(&c);) {
 		if (!host_call_asks(&s->calls, &c.event))
 			continue;
-		while (from < end && !has_work(s, &s->entries[from]))
+		while (from < end && !has_operation(s, &s->entries[from]))
 			from++;
 		if (from == end)
 			return;
@@ -387,7 +387,7 @@ static void match_by_order(struct state *s, size_t k, size_t from, size_t end)
 }
 
 /* How many of a thread's entries lie in a host call: a look ahead, nothing is matched. */
-static size_t fitting(const struct state *s, size_t k, size_t from, size_t end)
+static size_t count_fitting(const struct state *s, size_t k, size_t from, size_t end)
 {
 	struct calls c;
 	size_t at = from, n = 0;
@@ -396,7 +396,7 @@ static size_t fitting(const struct state *s, size_t k, size_t from, size_t end)
 	for (calls_begin(&c, &s->calls, k); calls_next(&c);) {
 		uint64_t start = event_start(&c.event);
 
-		at = seek(s->entries, at, end, start > behind ? start : behind + 1);
+		at = seek_entry(s->entries, at, end, start > behind ? start : behind + 1);
 		for (; at < end && s->entries[at].middle <= c.event.ticks; at++)
 			n++;
 		behind = c.event.ticks > behind ? c.event.ticks : behind;
@@ -408,10 +408,10 @@ static bool goes_by_order(const struct state *s, size_t k, size_t from, size_t e
 {
 	uint64_t working = 0;
 
-	if (!s->is_single || !s->entries[from].is_placed || fitting(s, k, from, end) > (end - from) / 2)
+	if (!s->is_single || !s->entries[from].is_placed || count_fitting(s, k, from, end) > (end - from) / 2)
 		return false;
 	for (size_t i = from; i < end; i++)
-		working += has_work(s, &s->entries[i]);
+		working += has_operation(s, &s->entries[i]);
 	return working && working == asking_calls(s, k);
 }
 
@@ -458,13 +458,13 @@ static void match_stretch(struct state *s)
 		if (s->is_used[i])
 			continue;
 		s->counts->without_call += n;
-		tell(s, NULL, NULL, i, n);
+		visit_correlated(s, NULL, NULL, i, n);
 	}
 }
 
 /* ---- an image ---- */
 
-static void tell_idle(struct state *s, size_t k)
+static void visit_idle_calls(struct state *s, size_t k)
 {
 	struct calls c;
 
@@ -475,14 +475,14 @@ static void tell_idle(struct state *s, size_t k)
 		if (bits_get(&s->met[k], c.number))
 			continue;
 		s->counts->idle++;
-		tell(s, &s->image->trace->threads[k], &c.event, 0, 0);
+		visit_correlated(s, &s->image->trace->threads[k], &c.event, 0, 0);
 	}
 }
 
-static void stretch(struct state *s)
+static void match_loaded(struct state *s)
 {
 	drop_twins(s);
-	sort(s->records, s->record_count, sizeof(*s->records), compare_records);
+	sort_unless_sorted(s->records, s->record_count, sizeof(*s->records), compare_records);
 	s->is_used = mem_alloc(s->record_count + 1);
 	match_stretch(s);
 	free(s->is_used);
@@ -496,8 +496,8 @@ static void match_ids(struct state *s, const struct epoch *e)
 	for (uint64_t i = 0; i < stretches; i++) {
 		s->low = e->first + i * step;
 		s->high = s->low + step;
-		load(s, NULL);
-		stretch(s);
+		load_stretch(s, NULL);
+		match_loaded(s);
 	}
 }
 
@@ -525,21 +525,21 @@ static void match_epochs(struct state *s)
 
 static void match_all(struct state *s)
 {
-	size_t windows = s->image->trace->window_count;
+	size_t chunks = s->image->trace->chunk_count;
 
-	s->ids = mem_alloc((windows + 1) * sizeof(*s->ids));
-	for (size_t i = 0; i < windows; i++)
+	s->ids = mem_alloc((chunks + 1) * sizeof(*s->ids));
+	for (size_t i = 0; i < chunks; i++)
 		s->ids[i].first = UINT64_MAX;
 	s->is_measuring = true;
 	s->high = UINT64_MAX;
-	load(s, &s->counts->broken);
+	load_stretch(s, &s->counts->broken);
 	s->is_measuring = false;
 	s->is_single = s->total < 2 * correlate_stretch;
 	if (s->is_single) {
-		stretch(s);
+		match_loaded(s);
 		return;
 	}
-	s->has_ids = mem_alloc(windows + 1);
+	s->has_ids = mem_alloc(chunks + 1);
 	host_calls_index(&s->calls);
 	match_epochs(s);
 	host_calls_want_all(&s->calls);
@@ -571,7 +571,7 @@ static void known_counts_done(void *state)
 
 static const struct attachment_kind known_counts = {sizeof(struct known_counts), known_counts_done};
 
-static void correlate(struct state *s)
+static void correlate_all(struct state *s)
 {
 	const struct trace *t = s->image->trace;
 
@@ -580,7 +580,7 @@ static void correlate(struct state *s)
 	match_all(s);
 	for (size_t k = 0; k < t->thread_count; k++)
 		if (host_calls_may_ask(&t->threads[k]))
-			tell_idle(s, k);
+			visit_idle_calls(s, k);
 	for (size_t k = 0; k < t->thread_count; k++)
 		free(s->met[k].bytes);
 	free(s->met);
@@ -600,7 +600,7 @@ static void correlate_shown(const struct report_context *c, const struct image *
 	struct state s = {.report = c, .image = image, .context = context, .visit = visit, .shown = shown, .counts = &counts};
 
 	if (visit || !known->is_known) {
-		correlate(&s);
+		correlate_all(&s);
 		*known = (struct known_counts){true, counts};
 	}
 	counts_add(ret_counts, &known->counts);

@@ -9,11 +9,11 @@
 struct host_calls {
 	const struct trace *trace;
 	uint8_t *classes; /* of each function */
-	struct host_window {
+	struct host_chunk {
 		uint64_t from, to;    /* ticks of its calls */
 		uint64_t first, last; /* of their TF_ARG_WORK; first > last: none */
 		uint64_t number;      /* of the first call */
-	} *windows; /* by trace.windows; NULL: there is no index */
+	} *chunks; /* by trace.windows; NULL: there is no index */
 	uint8_t *wanted; /* likewise */
 };
 
@@ -38,7 +38,7 @@ struct calls {
 	struct cursor cursor;
 	struct event event;
 	uint64_t number;
-	size_t window; /* that the number was counted in */
+	size_t chunk; /* that the number was counted in */
 };
 
 void calls_begin(struct calls *c, const struct host_calls *h, size_t thread);

@@ -98,11 +98,11 @@ size_t device_gaps(const struct image *image, struct device_gap **ret)
 
 static size_t count_graphs(const struct trace *t)
 {
-	struct tf_work work;
+	struct tf_work operation;
 	size_t n = 0;
 
 	for (size_t k = 0; k < t->blob_count; k++)
-		n += t->blobs[k].type == TF_BLOB_WORK && device_work(t, t->blobs[k].id, &work) && work.kind == TF_WORK_GRAPH;
+		n += t->blobs[k].type == TF_BLOB_WORK && device_operation(t, t->blobs[k].id, &operation) && operation.kind == TF_WORK_GRAPH;
 	return n;
 }
 
@@ -148,12 +148,12 @@ void device_remark(const struct model *m, struct buffer *ret)
 
 /* ---- names ---- */
 
-bool device_work(const struct trace *t, uint32_t id, struct tf_work *ret)
+bool device_operation(const struct trace *t, uint32_t id, struct tf_work *ret)
 {
 	const struct blob *b = trace_definition(t, TF_BLOB_WORK, id);
 	uint32_t kernel = 0;
 
-	if (!b && kernel_made(t, id, &id, &kernel))
+	if (!b && kernel_made_from(t, id, &id, &kernel))
 		b = trace_definition(t, TF_BLOB_WORK, id);
 	if (!b || trace_blob(t, b, ret, sizeof(*ret)) != sizeof(*ret))
 		return false;
@@ -172,27 +172,27 @@ void device_name(const struct trace *t, uint32_t device, struct buffer *ret)
 	buffer_print(ret, " (%u)", device);
 }
 
-void device_operation(const struct report_context *c, const struct trace *t, const struct tf_work *work, struct buffer *ret)
+void device_operation_name(const struct report_context *c, const struct trace *t, const struct tf_work *operation, struct buffer *ret)
 {
 	static const char *const copies[] = {"", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
 
-	switch (work->kind) {
+	switch (operation->kind) {
 	case TF_WORK_KERNEL:
-		if (!kernel_name(t, work->kernel, c->kernel_name, ret))
+		if (!kernel_name(t, operation->kernel, c->kernel_name, ret))
 			buffer_text(ret, "(kernel without a name)");
 		break;
 	case TF_WORK_COPY:
 		buffer_print(ret, "[CUDA memcpy %s]",
-			     work->copy && work->copy < sizeof(copies) / sizeof(*copies) ? copies[work->copy] : "Unknown");
+			     operation->copy && operation->copy < sizeof(copies) / sizeof(*copies) ? copies[operation->copy] : "Unknown");
 		break;
 	case TF_WORK_SET:
 		buffer_text(ret, "[CUDA memset]");
 		break;
 	case TF_WORK_GRAPH:
-		buffer_print(ret, "[CUDA graph %u]", work->graph);
+		buffer_print(ret, "[CUDA graph %u]", operation->graph);
 		break;
 	default:
-		buffer_print(ret, "(work of kind %u)", work->kind);
+		buffer_print(ret, "(work of kind %u)", operation->kind);
 	}
 }
 
@@ -203,7 +203,7 @@ struct clocks {
 	size_t count, capacity;
 };
 
-static int compare_pairs(const void *left, const void *right)
+static int compare_device_pairs(const void *left, const void *right)
 {
 	const struct tf_device_clock *a = left, *b = right;
 
@@ -219,11 +219,11 @@ static void read_clocks(const struct trace *t, struct clocks *c)
 		c->count += trace_blob(t, &t->blobs[i], &c->pairs[c->count], sizeof(*c->pairs)) == sizeof(*c->pairs);
 	}
 	if (c->count)
-		qsort(c->pairs, c->count, sizeof(*c->pairs), compare_pairs);
+		qsort(c->pairs, c->count, sizeof(*c->pairs), compare_device_pairs);
 }
 
 /* Between two pairs by their slope, outside of them as the nearest one stands. */
-static uint64_t place(const struct clocks *c, uint64_t device_ns)
+static uint64_t place_device_time(const struct clocks *c, uint64_t device_ns)
 {
 	const struct tf_device_clock *before = c->pairs, *after;
 	size_t low = 0, high = c->count;
@@ -286,41 +286,41 @@ struct walk {
 	uint64_t broken;
 };
 
-static bool is_shown(const struct walk *w, const struct device_record *r)
+static bool record_is_shown(const struct walk *w, const struct device_record *r)
 {
-	const struct axis *axis = w->scan->axis;
+	const struct clock_map *clock = w->scan->clock;
 
 	return !w->shown ||
-	       tick_spans_overlap(w->shown, axis_ticks(axis, r->start_ns), axis_ticks(axis, r->start_ns + r->duration_ns));
+	       tick_spans_overlap(w->shown, clock_map_ticks(clock, r->start_ns), clock_map_ticks(clock, r->start_ns + r->duration_ns));
 }
 
-static void read_records(struct walk *w, const struct tf_device_batch *head, struct unpack *u)
+static void read_device_records(struct walk *w, const struct tf_device_batch *head, struct unpack *u)
 {
 	struct device_record r = {.epoch = head->epoch};
 	uint64_t start = head->base_ns;
 
 	for (uint32_t i = 0; i < head->count; i++) {
-		uint64_t work = take_number(u);
+		uint64_t operation = take_number(u);
 
-		r.work = (uint32_t)(work >> 2);
+		r.operation = (uint32_t)(operation >> 2);
 		start += take_distance(u);
-		r.start_ns = head->time == TF_DEVICE_TIME_OWN ? place(&w->clocks, start) : start;
+		r.start_ns = head->time == TF_DEVICE_TIME_OWN ? place_device_time(&w->clocks, start) : start;
 		r.duration_ns = take_number(u);
 		r.correlation += (uint32_t)take_distance(u);
-		r.bytes = work & 1 ? take_number(u) : 0;
-		r.address = work & 2 ? take_number(u) : 0;
+		r.bytes = operation & 1 ? take_number(u) : 0;
+		r.address = operation & 2 ? take_number(u) : 0;
 		if (u->failed) {
 			w->broken += head->count - i;
 			return;
 		}
-		if (!is_shown(w, &r))
+		if (!record_is_shown(w, &r))
 			continue;
-		r.work = kernel_work(w->scan->image->trace, &r);
+		r.operation = kernel_name_operation(w->scan->image->trace, &r);
 		w->visit_record(w->scan, &r);
 	}
 }
 
-static void read_calls(struct walk *w, const struct tf_device_batch *head, struct unpack *u)
+static void read_device_calls(struct walk *w, const struct tf_device_batch *head, struct unpack *u)
 {
 	struct device_call c = {.epoch = head->epoch, .is_placed = head->time == TF_DEVICE_TIME_OWN};
 	uint64_t start = head->base_ns;
@@ -331,7 +331,7 @@ static void read_calls(struct walk *w, const struct tf_device_batch *head, struc
 		c.is_driver = thread & 1;
 		c.tid += (uint32_t)(thread >> 2 ^ -(thread >> 1 & 1));
 		start += take_distance(u);
-		c.start_ns = c.is_placed ? place(&w->clocks, start) : start;
+		c.start_ns = c.is_placed ? place_device_time(&w->clocks, start) : start;
 		c.duration_ns = take_number(u);
 		c.correlation += (uint32_t)take_distance(u);
 		if (u->failed) {
@@ -356,9 +356,9 @@ static void read_batch(struct walk *w, const struct event *e)
 	}
 	memcpy(&head, bytes, sizeof(head));
 	if (w->visit_record)
-		read_records(w, &head, &u);
+		read_device_records(w, &head, &u);
 	else
-		read_calls(w, &head, &u);
+		read_device_calls(w, &head, &u);
 }
 
 static void walk_image(struct walk *w, uint64_t *ret_broken)
@@ -366,7 +366,7 @@ static void walk_image(struct walk *w, uint64_t *ret_broken)
 	struct scan *s = w->scan;
 	const struct trace *t = s->image->trace;
 
-	s->axis = &s->context->model->machines[s->image->machine].axis;
+	s->clock = &s->context->model->machines[s->image->machine].clock;
 	if (t && w->blob == TF_BLOB_DEVICE)
 		kernel_find(s->context, s->image);
 	w->shown = t && !s->is_unfiltered ? filter_of(t) : NULL;
@@ -380,9 +380,9 @@ static void walk_image(struct walk *w, uint64_t *ret_broken)
 		if (!s->thread->has_device_records)
 			continue;
 		cursor_init(&cursor, t, s->thread);
-		cursor.wanted = s->windows;
+		cursor.wanted = s->chunks;
 		while (cursor_step(&cursor, &event)) {
-			s->window = cursor.window - 1;
+			s->chunk = cursor.chunk - 1;
 			if (event.kind == TF_BLOB && event.blob == w->blob)
 				read_batch(w, &event);
 		}

@@ -9,7 +9,7 @@ struct device_record {
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
 	uint64_t duration_ns;
 	uint64_t bytes, address; /* 0: none */
-	uint32_t work; /* id of a TF_BLOB_WORK */
+	uint32_t operation; /* id of a TF_BLOB_WORK */
 	uint32_t correlation;
 	uint16_t epoch; /* correlation ids are this one's own */
 };
@@ -61,13 +61,13 @@ void device_scan_more(struct scan *s, void (*visit)(struct scan *, const struct 
 void device_scan_calls(struct scan *s, void (*visit)(struct scan *, const struct device_call *), uint64_t *ret_broken);
 
 /* False: the definition is lost. */
-bool device_work(const struct trace *t, uint32_t id, struct tf_work *ret);
+bool device_operation(const struct trace *t, uint32_t id, struct tf_work *ret);
 
 /* Appends "NVIDIA H200 (0)". */
 void device_name(const struct trace *t, uint32_t device, struct buffer *ret);
 
 /* Appends the kernel's name, or that of a copy, memset or graph. */
-void device_operation(const struct report_context *c, const struct trace *t, const struct tf_work *work, struct buffer *ret);
+void device_operation_name(const struct report_context *c, const struct trace *t, const struct tf_work *operation, struct buffer *ret);
 
 /* One line on the sources of a model's device times. */
 void device_remark(const struct model *m, struct buffer *ret);

@@ -46,7 +46,7 @@ struct gap_device {
 struct gap_short {
 	size_t process;
 	const struct image *image;
-	uint32_t device, work;
+	uint32_t device, operation;
 	uint64_t count, kernels_ns, calls_ns;
 	uint64_t longest_ns; /* of the calls that have a stack */
 	uint32_t stack;	     /* of that one; 0: none was taken */

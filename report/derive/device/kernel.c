@@ -63,11 +63,11 @@ static uint64_t number_of(const struct device_record *r)
 	return (uint64_t)r->epoch << 32 | r->correlation;
 }
 
-static bool is_nameless(const struct trace *t, uint32_t work)
+static bool is_nameless(const struct trace *t, uint32_t operation)
 {
 	struct tf_work w;
 
-	return device_work(t, work, &w) && w.kind == TF_WORK_KERNEL && !is_known(t, w.kernel);
+	return device_operation(t, operation, &w) && w.kind == TF_WORK_KERNEL && !is_known(t, w.kernel);
 }
 
 static bool launch_of(const struct trace *t, const struct event *e, uint32_t *ret_id, struct tf_launch *ret)
@@ -83,11 +83,11 @@ static void name_launch(const struct trace *t, struct map *names, uint32_t id, c
 {
 	struct tf_work w;
 
-	if (device_work(t, r->work, &w) && w.kind == TF_WORK_KERNEL && !w.graph && is_known(t, w.kernel))
+	if (device_operation(t, r->operation, &w) && w.kind == TF_WORK_KERNEL && !w.graph && is_known(t, w.kernel))
 		*map_put(names, BY_LAUNCH, id, NULL) = w.kernel;
 }
 
-static void visit(void *context, const struct correlated *k)
+static void kernel_visit_correlated(void *context, const struct correlated *k)
 {
 	const struct trace *t = k->image->trace;
 	struct map *names = context;
@@ -99,17 +99,17 @@ static void visit(void *context, const struct correlated *k)
 	for (size_t i = 0; i < k->record_count; i++)
 		if (!is_known(t, launch.kernel))
 			name_launch(t, names, id, &k->records[i]);
-		else if (is_nameless(t, k->records[i].work))
+		else if (is_nameless(t, k->records[i].operation))
 			*map_put(names, BY_RECORD, number_of(&k->records[i]), NULL) = launch.kernel;
 }
 
 /* Of all calls and all work: a filter may leave out one of the two. */
-static void find(const struct report_context *c, const struct image *image, unsigned what)
+static void kernel_find_names(const struct report_context *c, const struct image *image, unsigned what)
 {
 	struct kernel_names *names = names_of(image->trace);
 
 	names->known |= what;
-	correlate_unfiltered(c, image, &names->map, visit);
+	correlate_unfiltered(c, image, &names->map, kernel_visit_correlated);
 }
 
 void kernel_find(const struct report_context *c, const struct image *image)
@@ -124,18 +124,18 @@ void kernel_find(const struct report_context *c, const struct image *image)
 	for (size_t i = 0; i < t->blob_count && !has_any; i++)
 		has_any = t->blobs[i].type == TF_BLOB_WORK && is_nameless(t, t->blobs[i].id);
 	if (has_any)
-		find(c, image, KNOWS_RECORDS | KNOWS_LAUNCHES);
+		kernel_find_names(c, image, KNOWS_RECORDS | KNOWS_LAUNCHES);
 }
 
-uint32_t kernel_work(struct trace *t, const struct device_record *r)
+uint32_t kernel_name_operation(struct trace *t, const struct device_record *r)
 {
 	struct map *names = &names_of(t)->map;
 	const uint64_t *kernel = names->count ? map_find(names, BY_RECORD, number_of(r)) : NULL;
 	uint64_t pair, *place, id;
 
-	if (!kernel || !is_nameless(t, r->work))
-		return r->work;
-	pair = (uint64_t)r->work << 32 | *kernel;
+	if (!kernel || !is_nameless(t, r->operation))
+		return r->operation;
+	pair = (uint64_t)r->operation << 32 | *kernel;
 	place = map_put(names, MADE, pair, NULL);
 	if (*place)
 		return (uint32_t)*place;
@@ -144,14 +144,14 @@ uint32_t kernel_work(struct trace *t, const struct device_record *r)
 	return (uint32_t)id;
 }
 
-bool kernel_made(const struct trace *t, uint32_t work, uint32_t *ret_work, uint32_t *ret_kernel)
+bool kernel_made_from(const struct trace *t, uint32_t operation, uint32_t *ret_operation, uint32_t *ret_kernel)
 {
 	const struct kernel_names *names = attachment_find(&t->attachments, &kernel_names);
-	const uint64_t *pair = names && names->map.count ? map_find(&names->map, MADE_OF, work) : NULL;
+	const uint64_t *pair = names && names->map.count ? map_find(&names->map, MADE_OF, operation) : NULL;
 
 	if (!pair)
 		return false;
-	*ret_work = (uint32_t)(*pair >> 32);
+	*ret_operation = (uint32_t)(*pair >> 32);
 	*ret_kernel = (uint32_t)*pair;
 	return true;
 }
@@ -167,7 +167,7 @@ bool kernel_of_launch(const struct report_context *c, const struct image *image,
 	if (!launch->grid[0])
 		return false; /* a graph or a function of the host's */
 	if (!(names->known & KNOWS_LAUNCHES))
-		find(c, image, KNOWS_LAUNCHES);
+		kernel_find_names(c, image, KNOWS_LAUNCHES);
 	other = map_find(&names->map, BY_LAUNCH, id);
 	return other && kernel_name(t, (uint32_t)*other, c->kernel_name, ret);
 }

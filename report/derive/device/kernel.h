@@ -18,9 +18,9 @@ bool kernel_of_launch(const struct report_context *c, const struct image *image,
 void kernel_find(const struct report_context *c, const struct image *image);
 
 /* What to take for a record's work: the same with a name, if it lacks one and the call has it. */
-uint32_t kernel_work(struct trace *t, const struct device_record *r);
+uint32_t kernel_name_operation(struct trace *t, const struct device_record *r);
 
 /* What that was made of. False: it was not made here. */
-bool kernel_made(const struct trace *t, uint32_t work, uint32_t *ret_work, uint32_t *ret_kernel);
+bool kernel_made_from(const struct trace *t, uint32_t operation, uint32_t *ret_operation, uint32_t *ret_kernel);
 
 #endif

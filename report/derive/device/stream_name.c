@@ -31,17 +31,17 @@ static bool handle_of(const struct correlated *k, uint64_t *ret)
 	return stream != 0;
 }
 
-static void visit(void *context, const struct correlated *k)
+static void stream_visit_correlated(void *context, const struct correlated *k)
 {
 	struct making *m = context;
-	struct tf_work work;
+	struct tf_work operation;
 	uint64_t handle, *position;
 
 	if (!k->thread || !k->record_count || !handle_of(k, &handle))
 		return;
 	position = map_find(&m->handles, handle, 0);
-	if (position && device_work(k->image->trace, k->records[0].work, &work))
-		*map_put(&m->names->streams, work.context, work.stream, NULL) = *position;
+	if (position && device_operation(k->image->trace, k->records[0].operation, &operation))
+		*map_put(&m->names->streams, operation.context, operation.stream, NULL) = *position;
 }
 
 void stream_names_make(struct stream_names *n, const struct report_context *c, const struct image *image, const struct nvtx_definitions *definitions)
@@ -57,7 +57,7 @@ void stream_names_make(struct stream_names *n, const struct report_context *c, c
 		has_names = true;
 	}
 	if (has_names)
-		correlate_image(c, image, &m, visit, NULL);
+		correlate_image(c, image, &m, stream_visit_correlated, NULL);
 	map_done(&m.handles);
 }
 
@@ -67,18 +67,18 @@ void stream_names_done(struct stream_names *n)
 	*n = (struct stream_names){0};
 }
 
-const char *stream_name(const struct stream_names *n, const struct tf_work *work)
+const char *stream_name(const struct stream_names *n, const struct tf_work *operation)
 {
-	const uint64_t *position = map_find(&n->streams, work->context, work->stream);
+	const uint64_t *position = map_find(&n->streams, operation->context, operation->stream);
 
 	return position ? n->definitions->items[*position].name : NULL;
 }
 
-void stream_label(const struct stream_names *n, const struct tf_work *work, struct buffer *ret)
+void stream_label(const struct stream_names *n, const struct tf_work *operation, struct buffer *ret)
 {
-	const char *name = stream_name(n, work);
+	const char *name = stream_name(n, operation);
 
-	buffer_print(ret, "stream %" PRIu32, work->stream);
+	buffer_print(ret, "stream %" PRIu32, operation->stream);
 	if (name)
 		buffer_print(ret, " (%s)", name);
 }

@@ -17,9 +17,9 @@ void stream_names_make(struct stream_names *n, const struct report_context *c, c
 void stream_names_done(struct stream_names *n);
 
 /* Borrowed; NULL: it has none. */
-const char *stream_name(const struct stream_names *n, const struct tf_work *work);
+const char *stream_name(const struct stream_names *n, const struct tf_work *operation);
 
 /* Appends "stream 7", and its name behind it if it has one. */
-void stream_label(const struct stream_names *n, const struct tf_work *work, struct buffer *ret);
+void stream_label(const struct stream_names *n, const struct tf_work *operation, struct buffer *ret);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare(const void *left, const void *right)
+static int compare_descriptors(const void *left, const void *right)
 {
 	const struct descriptor *a = left, *b = right;
 
@@ -27,7 +27,7 @@ void descriptors_init(struct descriptors *d, const struct trace *t)
 		d->items[d->count++] = (struct descriptor){head.from_ticks, head.fd, head.kind, &t->blobs[i]};
 	}
 	if (d->count)
-		qsort(d->items, d->count, sizeof(*d->items), compare);
+		qsort(d->items, d->count, sizeof(*d->items), compare_descriptors);
 }
 
 void descriptors_done(struct descriptors *d)

@@ -61,7 +61,7 @@ void filter_done(struct filter *f)
 	*f = (struct filter){0};
 }
 
-static struct filter duplicate(const struct filter *f)
+static struct filter filter_duplicate(const struct filter *f)
 {
 	struct filter copy = *f;
 
@@ -75,13 +75,13 @@ struct filter filter_copy(const struct model *m)
 {
 	const struct filter *f = attachment_find(&m->attachments, &model_filter);
 
-	return duplicate(f ? f : &(struct filter){0});
+	return filter_duplicate(f ? f : &(struct filter){0});
 }
 
 static void set_trace_filter(const struct model *m, const struct image *image, const struct filter *f)
 {
 	struct trace_filter *to = attachment_get(&image->trace->attachments, &trace_filter);
-	const struct axis *axis = &m->machines[image->machine].axis;
+	const struct clock_map *clock = &m->machines[image->machine].clock;
 
 	to->is_set = f->is_set;
 	to->shown.count = f->count;
@@ -89,14 +89,14 @@ static void set_trace_filter(const struct model *m, const struct image *image, c
 	for (size_t i = 0; i < f->count; i++) {
 		const struct time_interval *n = &f->intervals[i];
 
-		to->shown.items[i].from = n->from_ns ? axis_tick_at(axis, n->from_ns) : 0;
-		to->shown.items[i].to = n->to_ns == UINT64_MAX ? UINT64_MAX : axis_tick_at(axis, n->to_ns);
+		to->shown.items[i].from = n->from_ns ? clock_map_tick_at(clock, n->from_ns) : 0;
+		to->shown.items[i].to = n->to_ns == UINT64_MAX ? UINT64_MAX : clock_map_tick_at(clock, n->to_ns);
 	}
 }
 
 void filter_restore(struct model *m, const struct filter *f)
 {
-	struct filter *own = attachment_get(&m->attachments, &model_filter), copy = duplicate(f);
+	struct filter *own = attachment_get(&m->attachments, &model_filter), copy = filter_duplicate(f);
 
 	filter_done(own);
 	*own = copy;

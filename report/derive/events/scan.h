@@ -4,7 +4,7 @@
 #define PILLION_SCAN_H
 
 #include "report/read/merge.h"
-#include "report/base/sums.h"
+#include "report/base/aggregate.h"
 #include "report/derive/symbols/symbol.h"
 
 enum by { BY_NOTHING, BY_PROCESS, BY_RANK, BY_HOST, BY_THREAD, BY_DEVICE, BY_RANGE, BY_COUNT };
@@ -27,14 +27,14 @@ struct scan {
 	const struct report_context *context;
 	const struct image *image;
 	const struct trace_thread *thread;
-	const struct axis *axis;
-	struct sums *sums;
+	const struct clock_map *clock;
+	struct aggregate *aggregate;
 	struct buffer device; /* name and number: a key of device work appends them with --by device */
 	uint32_t args;	    /* bits of enum tf_arg_kind: threads without any of them are left out; 0: all are read */
 	bool is_unfiltered; /* all device records, whatever filter.h says */
 	/* for device_scan_image and _calls */
-	const uint8_t *windows; /* which of trace.windows are read; NULL: all */
-	size_t window;		/* that the record stands in */
+	const uint8_t *chunks; /* which of trace.windows are read; NULL: all */
+	size_t chunk;		/* that the record stands in */
 	void *more;    /* the report's own */
 };
 
@@ -48,7 +48,7 @@ void scan_events(struct scan *s, void (*visit)(struct scan *, const struct event
 uint8_t *scan_classes(const struct trace *t, uint8_t (*classify)(const struct function *));
 
 /* Reads the events as often as exact medians need it. */
-void scan_sums(struct scan *s, void (*visit)(struct scan *, const struct event *));
+void scan_aggregate(struct scan *s, void (*visit)(struct scan *, const struct event *));
 
 /* What tells rows of one image apart: with --by range the capture range of an event that began at that tick, with --by thread
  * the thread's number; else 0. */

@@ -32,7 +32,7 @@ static const char *take_part(const char *at, const char *stops, struct buffer *r
 	return at;
 }
 
-static int parse(struct search *s, const char *spec, struct err *err)
+static int parse_range_spec(struct search *s, const char *spec, struct err *err)
 {
 	const char *at = take_part(spec, "@/", &s->range);
 	char *end;
@@ -93,11 +93,11 @@ static void remember_seen(struct search *s, const struct nvtx_range *r, const ch
 	buffer_done(&name);
 }
 
-static void visit_range(void *context, const struct nvtx_range *r)
+static void search_visit_range(void *context, const struct nvtx_range *r)
 {
 	struct search *s = context;
 	const struct trace *t = s->image->trace;
-	const struct axis *axis = &s->model->machines[s->image->machine].axis;
+	const struct clock_map *clock = &s->model->machines[s->image->machine].clock;
 	const struct blob *words = trace_definition(t, TF_BLOB_STRING, r->text);
 	struct buffer text = {0};
 
@@ -106,14 +106,14 @@ static void visit_range(void *context, const struct nvtx_range *r)
 	buffer_add(&text, "", 1);
 	if (!strcmp(text.data, s->range.data) && is_domain(s, t, r->domain)) {
 		s->found = mem_grow(s->found, s->count, &s->capacity, sizeof(*s->found));
-		s->found[s->count++] = (struct time_interval){axis_ns(axis, r->start), axis_ns(axis, r->end)};
+		s->found[s->count++] = (struct time_interval){clock_map_ns(clock, r->start), clock_map_ns(clock, r->end)};
 	} else {
 		remember_seen(s, r, text.data);
 	}
 	buffer_done(&text);
 }
 
-static int by_start(const void *a, const void *b)
+static int intervals_by_start(const void *a, const void *b)
 {
 	const struct time_interval *x = a, *y = b;
 
@@ -155,14 +155,14 @@ static int say_none(const struct search *s, const char *spec, struct err *err)
 int filter_nvtx(struct model *m, const char *spec, struct err *err)
 {
 	struct search s = {.model = m};
-	int code = parse(&s, spec, err);
+	int code = parse_range_spec(&s, spec, err);
 
 	for (size_t i = 0; !code && i < m->image_count; i++) {
 		s.image = &m->images[i];
-		nvtx_ranges(s.image, NULL, &s, visit_range);
+		nvtx_ranges(s.image, NULL, &s, search_visit_range);
 	}
 	if (s.count)
-		qsort(s.found, s.count, sizeof(*s.found), by_start);
+		qsort(s.found, s.count, sizeof(*s.found), intervals_by_start);
 	if (!code && (!s.count || s.index >= (long)s.count))
 		code = say_none(&s, spec, err);
 	else if (!code && s.index >= 0)

@@ -37,7 +37,7 @@ struct walk {
 	void (*visit)(void *context, const struct nvtx_range *range);
 };
 
-static struct open_range opened(const struct walk *w, const struct event *e)
+static struct open_range open_range_of(const struct walk *w, const struct event *e)
 {
 	return (struct open_range){.start = e->ticks,
 				   .text = e->text,
@@ -71,7 +71,7 @@ static void close_range(struct walk *w, const struct open_range *o, uint64_t end
 			     });
 }
 
-static void push_one(struct walk *w, struct open_range o)
+static void nvtx_push_range(struct walk *w, struct open_range o)
 {
 	size_t *top = &w->top[o.domain % DOMAINS];
 
@@ -90,10 +90,10 @@ static void close_holes(struct walk *w)
 	w->depth = w->holes = 0;
 	for (size_t i = 0; i < depth; i++)
 		if (!w->stack[i].is_hole)
-			push_one(w, w->stack[i]);
+			nvtx_push_range(w, w->stack[i]);
 }
 
-static void pop(struct walk *w, const struct event *e)
+static void nvtx_pop_range(struct walk *w, const struct event *e)
 {
 	size_t *top = &w->top[e->id % DOMAINS];
 	struct open_range *o = *top ? &w->stack[*top - 1] : NULL;
@@ -114,7 +114,7 @@ static void range_start(struct walk *w, const struct event *e)
 {
 	uint64_t id = tf_arg_value(event_arg(e, TF_ARG_VALUE));
 	const uint64_t *end = map_find(&w->ends, id, 0), *thread = map_find(&w->ends, id, 1), *payload = map_find(&w->ends, id, 2);
-	struct open_range start = opened(w, e);
+	struct open_range start = open_range_of(w, e);
 	uint64_t *place;
 	bool is_new;
 
@@ -169,9 +169,9 @@ static void walk_thread(struct walk *w, const struct trace *t, const struct trac
 	w->thread = thread;
 	while (cursor_next(&cursor, &e)) {
 		if (e.kind == TF_PUSH) {
-			push_one(w, opened(w, &e));
+			nvtx_push_range(w, open_range_of(w, &e));
 		} else if (e.kind == TF_POP) {
-			pop(w, &e);
+			nvtx_pop_range(w, &e);
 		} else if (e.kind == TF_RANGE_START) {
 			range_start(w, &e);
 		} else if (e.kind == TF_RANGE_END) {

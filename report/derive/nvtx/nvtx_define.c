@@ -26,7 +26,7 @@ static bool take_name(const uint8_t **at, const uint8_t *end, char *ret, size_t 
 	return true;
 }
 
-static void add(struct nvtx_definitions *d, const struct blob *b)
+static void nvtx_add_definition(struct nvtx_definitions *d, const struct blob *b)
 {
 	struct nvtx_definition n = {0};
 	const uint8_t *at, *end;
@@ -60,7 +60,7 @@ void nvtx_definitions_make(struct nvtx_definitions *d, const struct trace *t)
 	*d = (struct nvtx_definitions){.trace = t};
 	for (size_t i = 0; t && i < t->blob_count; i++)
 		if (t->blobs[i].type == TF_BLOB_NVTX)
-			add(d, &t->blobs[i]);
+			nvtx_add_definition(d, &t->blobs[i]);
 }
 
 void nvtx_definitions_done(struct nvtx_definitions *d)

@@ -98,7 +98,7 @@ struct reading {
 	size_t values_left; /* entries may overlap and nest, so that little data could become very much text */
 };
 
-static void spend(struct reading *r, size_t values)
+static void spend_values(struct reading *r, size_t values)
 {
 	r->values_left -= values < r->values_left ? values : r->values_left;
 }
@@ -289,7 +289,7 @@ static uint64_t put_one(struct reading *r, uint64_t type, uint64_t offset, uint6
 		buffer_text(r->out, "null");
 		return r->size;
 	}
-	spend(r, list || type < TYPES || schema ? 1 : r->size / 8 + 1);
+	spend_values(r, list || type < TYPES || schema ? 1 : r->size / 8 + 1);
 	if (schema && r->depth < DEPTH) {
 		r->depth++;
 		offset = put_schema(r, schema, offset, selected);
@@ -314,12 +314,12 @@ static uint64_t put_array(struct reading *r, uint64_t type, uint64_t offset, uin
 
 		if (count > left)
 			count = left;
-		spend(r, count * unit / 8 + 1);
+		spend_values(r, count * unit / 8 + 1);
 		put_text(r, r->bytes + (offset < r->size ? offset : r->size), count * unit, unit);
 		return offset + count * unit;
 	}
 	if (type == TYPE_BYTE) {
-		spend(r, r->size / 8 + 1);
+		spend_values(r, r->size / 8 + 1);
 		put_hex(r, offset, count);
 		return offset + count;
 	}
@@ -376,7 +376,7 @@ static uint64_t put_entry(struct reading *r, const struct tf_nvtx_entry *e, uint
 	return put_one(r, e->type, offset, detail);
 }
 
-static uint64_t aligned(const struct reading *r, const struct tf_nvtx_entry *e, uint64_t at)
+static uint64_t aligned_offset(const struct reading *r, const struct tf_nvtx_entry *e, uint64_t at)
 {
 	size_t unit = e->type < TYPES ? types[e->type].size : 1;
 
@@ -403,7 +403,7 @@ static uint64_t put_schema(struct reading *r, const struct nvtx_definition *n, u
 		struct buffer hidden = {0}, *out = r->out;
 		uint64_t detail = e.detail;
 
-		offsets[i] = e.offset == TF_NVTX_FOLLOWS ? aligned(r, &e, at) : base + (e.offset < TF_BLOB_BYTES ? e.offset : TF_BLOB_BYTES);
+		offsets[i] = e.offset == TF_NVTX_FOLLOWS ? aligned_offset(r, &e, at) : base + (e.offset < TF_BLOB_BYTES ? e.offset : TF_BLOB_BYTES);
 		if (is_union && i != selected)
 			continue;
 		if ((e.type >= TYPES || (e.flags & ENTRY_ARRAY) == ENTRY_COUNTED) && e.detail < i &&

@@ -4,7 +4,7 @@
 #define PILLION_NVTX_TREE_H
 
 #include "report/derive/nvtx/nvtx.h"
-#include "report/derive/events/spans.h"
+#include "report/derive/events/interval_tree.h"
 
 struct nvtx_node {
 	uint64_t start, end; /* ticks */
@@ -20,7 +20,7 @@ struct nvtx_tree {
 	const struct image *image;
 	struct nvtx_node *nodes; /* by thread, then by start, the longer ones first */
 	size_t count, capacity;
-	struct spans spans; /* of the nodes */
+	struct interval_tree intervals; /* of the nodes */
 };
 
 /* Only push/pop ranges, or start/end ones too. To be freed with nvtx_tree_done. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each source line cost: events by the line that they are charged to (charge.h).
+/* What each source line cost: events by the line that they are charged to (attribution.h).
  * Memory grows with the distinct stacks, not with the events. Frames are named at the end, once for each place that is
  * charged: a stack's other frames cost nothing. */
 #ifndef PILLION_LINES_H
@@ -29,7 +29,7 @@ struct line_values {
 };
 
 struct lines {
-	struct sums keys; /* fields: of --by, file ("": not known), line, function */
+	struct aggregate keys; /* fields: of --by, file ("": not known), line, function */
 	struct line_values *values; /* by row of keys */
 	size_t count, capacity;
 	bool has_stacks; /* false: all is charged to "(no stack)" */

@@ -19,7 +19,7 @@ struct profile {
 	enum metric metric;
 	struct texts names; /* of frames */
 	struct map by_hash;
-	struct sums sums;
+	struct aggregate aggregate;
 	uint64_t total;
 };
 

@@ -17,7 +17,7 @@ enum { LARGEST = 64 << 20, TAB = 8, NAMED_FILES = 5 };
 
 enum likeness { NOT_IT, ENDS_SO, SAME };
 
-static enum likeness liken(const char *file, const char *named, const char *resolved)
+static enum likeness file_likeness(const char *file, const char *named, const char *resolved)
 {
 	size_t length = strlen(file), end = strlen(named);
 
@@ -36,7 +36,7 @@ static void list_files(const struct report_context *c, const struct lines *l, co
 		const char *file = lines_field(c, l, i, 0);
 		size_t k = 0;
 
-		if (!*file || (wanted == NOT_IT ? !l->values[i].is_users : liken(file, named, NULL) < wanted))
+		if (!*file || (wanted == NOT_IT ? !l->values[i].is_users : file_likeness(file, named, NULL) < wanted))
 			continue;
 		while (k < seen.count && strcmp(seen.items[k], file))
 			k++;
@@ -59,7 +59,7 @@ int source_choose(const struct report_context *c, const struct lines *l, const c
 	text_escape(&named, c->source, "");
 	for (size_t i = 0; i < l->count; i++) {
 		const char *file = lines_field(c, l, i, 0);
-		enum likeness how = liken(file, named.data ? named.data : "", resolved);
+		enum likeness how = file_likeness(file, named.data ? named.data : "", resolved);
 
 		if (how == NOT_IT || how < best)
 			continue;

@@ -80,7 +80,7 @@ static void rust_part(struct buffer *ret, const char *part, size_t length)
 	}
 }
 
-static void rust(struct buffer *ret, const char *name)
+static void demangle_rust(struct buffer *ret, const char *name)
 {
 	const char *at = name + 3, *part;
 	size_t length;
@@ -109,13 +109,13 @@ static void rust_base(struct buffer *ret, const char *name)
 /* ---- both ---- */
 
 /* Appends the readable form. False: it has none. */
-static bool readable(struct buffer *ret, const char *name)
+static bool demangle_readable(struct buffer *ret, const char *name)
 {
 	int status = -1;
 	char *text;
 
 	if (is_rust(name)) {
-		rust(ret, name);
+		demangle_rust(ret, name);
 		return true;
 	}
 	text = !strncmp(name, "_Z", 2) ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
@@ -127,7 +127,7 @@ static bool readable(struct buffer *ret, const char *name)
 
 void demangle(struct buffer *ret, const char *name)
 {
-	if (!readable(ret, name))
+	if (!demangle_readable(ret, name))
 		buffer_text(ret, name);
 }
 
@@ -152,7 +152,7 @@ static size_t operator_length(const char *name, size_t at)
 }
 
 /* Past what opens at `at`, with what is in it. A sign > closes nothing within parentheses: there it compares. */
-static size_t past(const char *name, size_t at)
+static size_t skip_template(const char *name, size_t at)
 {
 	size_t angles = 0, rounds = 0, length;
 
@@ -188,7 +188,7 @@ static size_t past_braces(const char *name, size_t at)
 /* Past parameters that belong to a place, as in "outer(int) const::inner(float)"; 0: they are the function's own. */
 static size_t past_place(const char *name, size_t at)
 {
-	at = past(name, at);
+	at = skip_template(name, at);
 	if (!strncmp(name + at, " const", 6))
 		at += 6;
 	return !strncmp(name + at, "::", 2) ? at : 0;
@@ -215,10 +215,10 @@ static void find_base(const char *name, size_t *ret_start, size_t *ret_end)
 			is_cast = name[at] == '"' || (name[at] == ' ' && name[at + 1] != '<');
 			at += !is_cast && name[at] == ' ';
 		} else if (name[at] == '<') {
-			at = past(name, at);
+			at = skip_template(name, at);
 			end = is_cast ? at : end;
 		} else if (name[at] == '(' && !strchr("*&", name[at + 1])) {
-			next = is_decltype(name, at) ? past(name, at) : past_place(name, at);
+			next = is_decltype(name, at) ? skip_template(name, at) : past_place(name, at);
 			if (!next)
 				break;
 			at = next;
@@ -241,7 +241,7 @@ void demangle_base(struct buffer *ret, const char *name)
 	struct buffer text = {0};
 	size_t start = 0, end = 0;
 
-	if (readable(&text, name) && text.data)
+	if (demangle_readable(&text, name) && text.data)
 		find_base(text.data, &start, &end);
 	if (is_rust(name))
 		rust_base(ret, name);

@@ -34,7 +34,7 @@ static int64_t line_by_lengths(const uint8_t *p, const uint8_t *end, int64_t lin
 }
 
 /* Six bits a byte, the lowest first, bit 6: more follow; the sign is bit 0. */
-static int64_t signed_number(const uint8_t **p, const uint8_t *end)
+static int64_t read_signed_number(const uint8_t **p, const uint8_t *end)
 {
 	uint64_t value = 0;
 
@@ -57,7 +57,7 @@ static int64_t line_by_entries(const uint8_t *p, const uint8_t *end, int64_t lin
 
 		at += (uint64_t)((head & 7) + 1) * UNIT;
 		if (kind == KIND_LONG || kind == KIND_NO_COLUMN)
-			line += signed_number(&p, end);
+			line += read_signed_number(&p, end);
 		else if (kind >= KIND_ONE_LINE && kind < KIND_NO_COLUMN)
 			line += kind - KIND_ONE_LINE;
 		while (p < end && !(*p & 128))

@@ -226,7 +226,7 @@ static void find_source(struct symbols *s, struct place *p)
 	p->knows_source = true;
 }
 
-static void describe(struct symbols *s, struct place *p, struct buffer *ret)
+static void describe_place(struct symbols *s, struct place *p, struct buffer *ret)
 {
 	const struct module_file *module = &s->files[p->file];
 	struct symbol_file *file = open_file(s, &s->files[p->file]);
@@ -285,7 +285,7 @@ static const char *place_text(struct symbols *s, uint32_t number)
 	if (p->image)
 		python_describe(p->image->trace, p->python.code, p->python.place & ~TF_PYTHON_ENTRY, &text);
 	else if (p->file != NO_FILE)
-		describe(s, p, &text);
+		describe_place(s, p, &text);
 	else
 		buffer_print(&text, "0x%llx", (unsigned long long)p->address);
 	p->text = mem_copy_text(text.data ? text.data : "", text.size);

@@ -117,7 +117,7 @@ static uint8_t rank_of(unsigned char info)
 	}
 }
 
-static int by_start(const void *left, const void *right)
+static int symbols_by_start(const void *left, const void *right)
 {
 	const struct range *a = left, *b = right;
 
@@ -151,7 +151,7 @@ static void make_ranges(struct symbol_file *f)
 	for (int i = 0; i < count; i++)
 		add_range(f, i);
 	if (f->range_count)
-		qsort(f->ranges, f->range_count, sizeof(*f->ranges), by_start);
+		qsort(f->ranges, f->range_count, sizeof(*f->ranges), symbols_by_start);
 	for (size_t i = 0; i < f->range_count; i++) {
 		uint64_t end = f->ranges[i].from + f->ranges[i].size;
 

@@ -5,12 +5,12 @@
  * interpreter nor in such a place, or the innermost one.
  *
  * No symbol table is read for that, and of files only those of the user's own modules are opened, where a stack has no Python. */
-#ifndef PILLION_CHARGE_H
-#define PILLION_CHARGE_H
+#ifndef PILLION_ATTRIBUTION_H
+#define PILLION_ATTRIBUTION_H
 
 #include "report/derive/symbols/symbol.h"
 
-struct charge {
+struct attribution {
 	struct symbols *symbols; /* borrowed */
 	bool is_innermost;	 /* the innermost frame is charged, whoever wrote it */
 	struct symbol_frame *frames;
@@ -18,10 +18,10 @@ struct charge {
 };
 
 /* False: the stack is empty, lost, or 0 (not taken). The frame has no text yet (symbols_name) unless is_innermost. */
-bool charge_stack(struct charge *c, const struct image *image, uint32_t stack, struct symbol_frame *ret, bool *ret_is_users);
-void charge_done(struct charge *c);
+bool attribution_stack(struct attribution *c, const struct image *image, uint32_t stack, struct symbol_frame *ret, bool *ret_is_users);
+void attribution_done(struct attribution *c);
 
 /* Of a file of Python code, or of a module: whether it was installed, rather than written by the user. */
-bool charge_is_library(const char *path);
+bool attribution_is_library(const char *path);
 
 #endif

@@ -3,14 +3,14 @@
  * names, not with the values. The caller reads all values once per pass:
  *
  *	do
- *		for each value: sums_add(s, sums_row(...), value);
- *	while (sums_next_pass(s));                                   */
-#ifndef PILLION_SUMS_H
-#define PILLION_SUMS_H
+ *		for each value: aggregate_add(s, aggregate_row(...), value);
+ *	while (aggregate_next_pass(s));                                   */
+#ifndef PILLION_AGGREGATE_H
+#define PILLION_AGGREGATE_H
 
 #include "report/base/util.h"
 
-struct sums_row {
+struct aggregate_row {
 	char *key; /* fields, each ended by NUL */
 	size_t key_size;
 	uint64_t count, total, least, most;
@@ -27,8 +27,8 @@ struct sums_row {
 	bool is_lower_known, is_settled;
 };
 
-struct sums {
-	struct sums_row *rows;
+struct aggregate {
+	struct aggregate_row *rows;
 	size_t count, capacity;
 	struct map keys;  /* hash of a key -> row + 1; on a collision the next hash */
 	struct map cache; /* whatever numbers the caller knows a row by -> row */
@@ -37,28 +37,28 @@ struct sums {
 };
 
 /* The row of a key, made if there is none. */
-uint32_t sums_row(struct sums *s, const char *key, size_t size);
+uint32_t aggregate_row(struct aggregate *s, const char *key, size_t size);
 
-/* The row known by (a, b), or NULL after which the caller stores it with sums_remember. */
-const uint64_t *sums_recall(const struct sums *s, uint64_t a, uint64_t b);
-void sums_remember(struct sums *s, uint64_t a, uint64_t b, uint32_t row);
+/* The row known by (a, b), or NULL after which the caller stores it with aggregate_remember. */
+const uint64_t *aggregate_recall(const struct aggregate *s, uint64_t a, uint64_t b);
+void aggregate_remember(struct aggregate *s, uint64_t a, uint64_t b, uint32_t row);
 
-void sums_add(struct sums *s, uint32_t row, uint64_t value);
+void aggregate_add(struct aggregate *s, uint32_t row, uint64_t value);
 
 /* Adds many values of which only their sum is known: no median, minimum or deviation will be true. */
-void sums_add_total(struct sums *s, uint32_t row, uint64_t count, uint64_t total);
+void aggregate_add_total(struct aggregate *s, uint32_t row, uint64_t count, uint64_t total);
 
 /* Ends a pass. True: all values are to be added once more. */
-bool sums_next_pass(struct sums *s);
+bool aggregate_next_pass(struct aggregate *s);
 
 /* Sorts by total, greatest first, then by key; row numbers are void after that. */
-void sums_sort(struct sums *s);
+void aggregate_sort(struct aggregate *s);
 
 /* Of a sample, as the square root of the sum of squared differences by count - 1; 0 for one value. */
-double sums_deviation(const struct sums_row *row);
+double aggregate_deviation(const struct aggregate_row *row);
 
 /* The i-th field of a key, "" past its end. */
-const char *sums_field(const struct sums_row *row, size_t i);
-void sums_done(struct sums *s);
+const char *aggregate_field(const struct aggregate_row *row, size_t i);
+void aggregate_done(struct aggregate *s);
 
 #endif
