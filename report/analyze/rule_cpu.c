@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu_oversubscribed: more threads that want to run than there are cores, out of CPU samples: times in which all cores were
- * taken and more threads than cores had a part in it. */
+/* cpu_oversubscribed: more runnable threads than cores, derived from CPU samples: intervals in which all cores were
+ * busy and more threads than cores were sampled. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ struct load {
 	size_t machine;
 	uint64_t from, to, size;
 	struct slice windows[WINDOWS];
-	const struct trace_thread *thread; /* of the sample before, and its window */
+	const struct trace_thread *thread; /* thread of the previous sample, and the interval it was in */
 	size_t last;
 };
 
@@ -84,7 +84,8 @@ static void cpu_judge_load(const struct rules *r, struct finding *f, const struc
 	if (waiting_ns > f->cost_ns) {
 		f->cost_ns = waiting_ns;
 		buffer_clear(&f->text);
-		buffer_print(&f->text, "up to %u threads want to run on %llu cores, for ", most, (unsigned long long)cores);
+		buffer_print(&f->text, "up to %u runnable threads on %llu cores, for ", most,
+			     (unsigned long long)cores);
 		rule_time(&f->text, over * l->size);
 	}
 }
@@ -98,7 +99,7 @@ void rule_cpu_oversubscribed(struct rules *r, struct finding *f)
 	rule_has(f, {"Host", COLUMN_TEXT}, {"Cores", COLUMN_COUNT}, {"Threads", COLUMN_COUNT},
 		 {"Time (ns)", COLUMN_NS}, {"Share (%)", COLUMN_PERCENT});
 	if (!samples_any(m)) {
-		rule_unchecked(f, "no CPU samples, --sample=cpu takes them");
+		rule_unchecked(f, "no CPU samples: record with --sample=cpu");
 		return;
 	}
 	for (size_t i = 0; i < m->machine_count; i++) {
@@ -116,5 +117,5 @@ void rule_cpu_oversubscribed(struct rules *r, struct finding *f)
 		free(l);
 	}
 	if (others)
-		rule_unchecked(f, "how many cores another machine has was not recorded");
+		rule_unchecked(f, "the number of cores of another machine was not recorded");
 }

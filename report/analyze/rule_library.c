@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tensor_dims: products of matrices whose sizes keep them off the tensor cores, or make them slow there. A type needs its
- * sizes to be multiples of 16 bytes (NVIDIA, Matrix Multiplication Background User's Guide). */
+/* tensor_dims: matrix products whose sizes prevent tensor cores from being used, or slow them down. The sizes must
+ * be multiples of 16 bytes of the data type (NVIDIA, Matrix Multiplication Background User's Guide). */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -29,8 +29,8 @@ static int64_t rounded_up(int64_t size, int64_t multiple)
 	return size > INT64_MAX - multiple ? size : (size + multiple - 1) / multiple * multiple;
 }
 
-static uint32_t products_make_row(struct products *p, const struct scan *s, const struct event *e, const char *function, const int64_t *sizes,
-			 unsigned int multiple)
+static uint32_t products_make_row(struct products *p, const struct scan *s, const struct event *e, const char *function,
+				  const int64_t *sizes, unsigned int multiple)
 {
 	struct buffer key = {0};
 	uint32_t row;
@@ -41,7 +41,8 @@ static uint32_t products_make_row(struct products *p, const struct scan *s, cons
 	buffer_add(&key, "", 1);
 	for (int i = 0; i < 3; i++)
 		if (sizes[i] % multiple)
-			buffer_print(&key, "%s%c=%" PRId64, key.data[key.size - 1] ? " " : "", "mnk"[i], rounded_up(sizes[i], multiple));
+			buffer_print(&key, "%s%c=%" PRId64, key.data[key.size - 1] ? " " : "", "mnk"[i],
+				     rounded_up(sizes[i], multiple));
 	buffer_add(&key, "", 1);
 	rule_line(p->rules, s->image, rule_stack(e), &key);
 	buffer_add(&key, "", 1);
@@ -103,14 +104,15 @@ void rule_tensor_dims(struct rules *r, struct finding *f)
 
 	rule_has(f, {"PID", COLUMN_ID}, {"Num Calls", COLUMN_COUNT}, {"Sizes", COLUMN_TEXT},
 		 {"Multiple", COLUMN_COUNT}, {"Pad To", COLUMN_TEXT}, {"Name", COLUMN_TEXT}, {"Line", COLUMN_TEXT});
-	scan_events(&(struct scan){.context = r->context, .args = 1u << TF_ARG_OPERATION, .more = &p}, products_visit_call);
+	scan_events(&(struct scan){.context = r->context, .args = 1u << TF_ARG_OPERATION, .more = &p},
+		    products_visit_call);
 	products_add_rows(&p, f);
 	if (!p.seen)
 		rule_unchecked(f, "no cuBLAS product was recorded with its sizes");
 	if (p.odd) {
 		f->cost_ns = p.total_ns;
-		buffer_print(&f->text, "%llu of %llu products have sizes that are no multiple of 16 bytes, %.3f GFLOP", (unsigned long long)p.odd,
-			     (unsigned long long)p.seen, p.flops / 1e9);
+		buffer_print(&f->text, "%llu of %llu products have sizes that are no multiple of 16 bytes, %.3f GFLOP",
+			     (unsigned long long)p.odd, (unsigned long long)p.seen, p.flops / 1e9);
 	}
 	aggregate_done(&p.aggregate);
 }

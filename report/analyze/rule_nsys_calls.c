@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_memcpy_async, cuda_memcpy_sync, cuda_memset_sync, cuda_api_sync: nsys's rules on copies and waits, with its thresholds
- * and columns (Nsight Systems 2022.4, host-linux-x64/rules). Matching is by the runtime's names alone, as there. */
+/* cuda_memcpy_async, cuda_memcpy_sync, cuda_memset_sync, cuda_api_sync: nsys's rules on copies and waits, with its
+ * thresholds and columns (Nsight Systems 2022.4, host-linux-x64/rules). As in nsys, only names of runtime functions
+ * are matched. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -9,7 +10,7 @@
 
 enum { ROWS = 50, SMALL_BYTES = 64000 };
 
-/* CUpti_ActivityMemoryKind, enum tf_work's copy. */
+/* Values of CUpti_ActivityMemoryKind and of struct tf_work's copy. */
 enum { MEMORY_PAGEABLE = 1, MEMORY_PINNED = 2, MEMORY_MANAGED = 5, COPY_HTOD = 1, COPY_PTOP = 10 };
 
 struct line {
@@ -28,7 +29,7 @@ struct search {
 	bool (*is_operation)(const struct tf_work *operation, uint64_t bytes);
 };
 
-/* Of equals those of the first process, as nsys has them where it shows only some. */
+/* Equal lines are ordered by process, as nsys orders them where it shows only some. */
 static bool line_is_before(const struct line *a, const struct line *b)
 {
 	if (a->duration != b->duration)
@@ -59,7 +60,7 @@ static const char *name_of(const struct line *line)
 	return f ? f->name : "?";
 }
 
-/* ---- which calls and which work ---- */
+/* ---- which calls and which device operations ---- */
 
 static bool is_async_copy(const char *name)
 {
@@ -87,7 +88,7 @@ static bool is_pageable_copy(const struct tf_work *w, uint64_t bytes)
 	return w->kind == TF_WORK_COPY && (w->source == MEMORY_PAGEABLE || w->target == MEMORY_PAGEABLE);
 }
 
-/* Small copies to a device return at once. */
+/* Small copies to a device return before the copy is complete. */
 static bool is_blocking_copy(const struct tf_work *w, uint64_t bytes)
 {
 	return w->kind == TF_WORK_COPY && !(bytes <= SMALL_BYTES && w->copy == COPY_HTOD) &&
@@ -100,7 +101,7 @@ static bool is_host_set(const struct tf_work *w, uint64_t bytes)
 	return w->kind == TF_WORK_SET && (w->target == MEMORY_PINNED || w->target == MEMORY_MANAGED);
 }
 
-/* ---- looking ---- */
+/* ---- search ---- */
 
 static void search_visit_correlated(void *context, const struct correlated *k)
 {
@@ -113,13 +114,15 @@ static void search_visit_correlated(void *context, const struct correlated *k)
 	for (size_t i = 0; i < k->record_count; i++) {
 		const struct device_record *r = &k->records[i];
 		struct line line = {.duration = r->duration_ns,
-				    .start = model_since_origin(s->rules->context->model, clock_map_monotonic(clock, r->start_ns)),
+				    .start = model_since_origin(s->rules->context->model,
+								clock_map_monotonic(clock, r->start_ns)),
 				    .bytes = r->bytes,
 				    .image = k->image,
 				    .function = k->event.id,
 				    .stack = rule_stack(&k->event)};
 
-		if (device_operation(k->image->trace, r->operation, &line.operation) && s->is_operation(&line.operation, r->bytes))
+		if (device_operation(k->image->trace, r->operation, &line.operation) &&
+		    s->is_operation(&line.operation, r->bytes))
 			search_keep_line(s, &line);
 	}
 }
@@ -131,12 +134,14 @@ static void search_visit_call(struct scan *scan, const struct event *e)
 	uint64_t duration = clock_map_duration(scan->clock, e->duration);
 
 	if (f && f->group == TF_GROUP_CUDA && s->is_function(f->name))
-		search_keep_line(s, &(struct line){.duration = duration,
-				       .start = model_since_origin(s->rules->context->model, clock_map_ns(scan->clock, e->ticks) - duration),
-				       .image = scan->image,
-				       .tid = scan->thread->tid,
-				       .function = e->id,
-				       .stack = rule_stack(e)});
+		search_keep_line(
+			s, &(struct line){.duration = duration,
+					  .start = model_since_origin(s->rules->context->model,
+								      clock_map_ns(scan->clock, e->ticks) - duration),
+					  .image = scan->image,
+					  .tid = scan->thread->tid,
+					  .function = e->id,
+					  .stack = rule_stack(e)});
 }
 
 static void search_conclude(struct search *s, struct finding *f, const char *what)
@@ -152,7 +157,8 @@ static void search_conclude(struct search *s, struct finding *f, const char *wha
 
 static const char *memory_name(uint8_t kind)
 {
-	static const char *const names[] = {"Unknown", "Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static"};
+	static const char *const names[] = {"Unknown", "Pageable", "Pinned",        "Device",
+					    "Array",   "Managed",  "Device Static", "Managed Static"};
 
 	return names[kind < sizeof(names) / sizeof(*names) ? kind : 0];
 }
@@ -193,8 +199,8 @@ static void look_at_work(struct search *s, struct finding *f)
 		rule_missed_devices(s->rules, f);
 }
 
-static void find_copies(struct rules *r, struct finding *f, bool (*is_function)(const char *), bool (*is_operation)(const struct tf_work *, uint64_t),
-		   const char *what)
+static void find_copies(struct rules *r, struct finding *f, bool (*is_function)(const char *),
+			bool (*is_operation)(const struct tf_work *, uint64_t), const char *what)
 {
 	struct search s = {.rules = r, .is_function = is_function, .is_operation = is_operation};
 

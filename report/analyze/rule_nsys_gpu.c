@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpu_gaps, gpu_time_util: nsys's rules on idle devices, with its thresholds and columns (Nsight Systems 2022.4). As there, a
- * graph that was recorded as a whole is no work, which is said where there are any: gpu_idle counts them. */
+/* gpu_gaps, gpu_time_util: nsys's rules on idle devices, with its thresholds and columns (Nsight Systems 2022.4). As
+ * in nsys, a graph that was recorded as a whole does not count as a device operation; the finding states that if
+ * there are any. gpu_idle counts them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@ struct device {
 struct look {
 	struct rules *rules;
 	uint32_t pid;
-	struct device *devices; /* GAP_DEVICES at most: then rules_gaps says what was left out */
+	struct device *devices; /* at most GAP_DEVICES: rules_gaps reports the others */
 	size_t device_count, device_capacity;
 	struct line *lines;
 	size_t count, capacity;
@@ -47,7 +48,10 @@ static struct device *look_device(struct look *l, const struct timeline_entry *b
 	if (l->device_count == GAP_DEVICES)
 		return NULL;
 	l->devices = mem_grow(l->devices, l->device_count, &l->device_capacity, sizeof(*l->devices));
-	l->devices[l->device_count] = (struct device){.device = b->device, .context = b->context, .first = b->start, .last = b->start,
+	l->devices[l->device_count] = (struct device){.device = b->device,
+						      .context = b->context,
+						      .first = b->start,
+						      .last = b->start,
 						      .last_context = b->context};
 	return &l->devices[l->device_count++];
 }
@@ -59,7 +63,7 @@ static int by_duration(const void *left, const void *right)
 	return order_of(b->duration, a->duration) ?: order_of(a->start, b->start);
 }
 
-/* Those over the threshold: at 500 ms each they are few. */
+/* Gaps above the threshold: at 500 ms each there are few. */
 static void visit_gap(void *context, const struct timeline_entry *b)
 {
 	struct look *l = context;
@@ -69,8 +73,11 @@ static void visit_gap(void *context, const struct timeline_entry *b)
 		return;
 	if (b->start > d->last && b->start - d->last > GAP_NS) {
 		l->lines = mem_grow(l->lines, l->count, &l->capacity, sizeof(*l->lines));
-		l->lines[l->count++] = (struct line){.duration = b->start - d->last, .start = model_since_origin(l->rules->context->model, d->last),
-						     .pid = l->pid, .device = d->device, .context = d->last_context};
+		l->lines[l->count++] = (struct line){.duration = b->start - d->last,
+						     .start = model_since_origin(l->rules->context->model, d->last),
+						     .pid = l->pid,
+						     .device = d->device,
+						     .context = d->last_context};
 		l->total_ns += b->start - d->last;
 	}
 	if (b->end >= d->last) {
@@ -86,9 +93,9 @@ static void look_conclude(const struct look *l, struct finding *f, const char *w
 	f->cost_ns = l->total_ns;
 	buffer_print(&f->text, "%zu %s, ", l->count, what);
 	rule_time(&f->text, l->total_ns);
-	buffer_text(&f->text, " idle in all");
+	buffer_text(&f->text, " idle in total");
 	if (l->graphs)
-		buffer_text(&f->text, "; as in nsys 2022.4 graphs recorded as a whole do not count as work here");
+		buffer_text(&f->text, "; as in nsys 2022.4, graphs recorded as a whole do not count here");
 }
 
 static void add_device_cells(struct finding *f, const struct line *line)
@@ -100,8 +107,9 @@ static void add_device_cells(struct finding *f, const struct line *line)
 	table_number(&f->table, line->context);
 }
 
-/* The first of them in that order; makes the finding. */
-static void look_show_rows(struct look *l, struct finding *f, int (*compare)(const void *, const void *), bool has_percent, const char *what)
+/* The first rows in that order; sets the verdict. */
+static void look_show_rows(struct look *l, struct finding *f, int (*compare)(const void *, const void *),
+			   bool has_percent, const char *what)
 {
 	if (l->count)
 		qsort(l->lines, l->count, sizeof(*l->lines), compare);
@@ -133,7 +141,7 @@ void rule_gpu_gaps(struct rules *r, struct finding *f)
 		l.device_count = 0;
 		device_timeline(r->context, i, false, &l, visit_gap);
 	}
-	look_show_rows(&l, f, by_duration, false, "times without work over 500 ms");
+	look_show_rows(&l, f, by_duration, false, "gaps of more than 500 ms");
 }
 
 /* ---- utilisation ---- */
@@ -158,7 +166,7 @@ static uint64_t smaller_of(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Work that runs at once adds up. */
+/* Operations that overlap in time add up. */
 static void visit_share(void *context, const struct timeline_entry *b)
 {
 	struct device *d = look_device(context, b);
@@ -179,7 +187,7 @@ static double round_tenth(double x)
 	return round(x * 10) / 10;
 }
 
-/* Neighbours below the threshold are one line. */
+/* Adjacent chunks below the threshold become one row. */
 static void low_lines(struct look *l, const struct device *d)
 {
 	uint64_t size = chunk_ns(d), begin = 0, end = 0;
@@ -195,9 +203,13 @@ static void low_lines(struct look *l, const struct device *d)
 			busy += d->busy[i];
 		} else if (end) {
 			l->lines = mem_grow(l->lines, l->count, &l->capacity, sizeof(*l->lines));
-			l->lines[l->count++] = (struct line){.duration = end - begin, .start = model_since_origin(l->rules->context->model, begin),
-							     .percent = round_tenth(busy / (double)(end - begin) * 100),
-							     .pid = l->pid, .device = d->device, .context = d->context};
+			l->lines[l->count++] =
+				(struct line){.duration = end - begin,
+					      .start = model_since_origin(l->rules->context->model, begin),
+					      .percent = round_tenth(busy / (double)(end - begin) * 100),
+					      .pid = l->pid,
+					      .device = d->device,
+					      .context = d->context};
 			l->total_ns += end - begin - smaller_of((uint64_t)busy, end - begin);
 			end = 0;
 			busy = 0;
@@ -232,5 +244,5 @@ void rule_gpu_time_util(struct rules *r, struct finding *f)
 		for (size_t k = 0; k < l.device_count; k++)
 			low_lines(&l, &l.devices[k]);
 	}
-	look_show_rows(&l, f, by_percent, true, "times with the device in use less than 50 %");
+	look_show_rows(&l, f, by_percent, true, "periods with the device in use for less than 50 %");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The few lines that a run ends with. */
+/* The summary printed at the end of a run. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,16 +13,17 @@
 #include "report/analyze/rule.h"
 #include "report/analyze/summary.h"
 
-enum { TOP = 3, FEW = 2, NAME_WIDTH = 70, LINES = 24 }; /* with the launcher's own: 25 */
+enum { TOP = 3, FEW = 2, NAME_WIDTH = 70, LINES = 24 }; /* with the launcher's own: 25 lines */
 
-/* Of a line with its place, and of what a finding says. */
+/* Width of a row with its source line, and of a finding's text. */
 enum { LINE_WIDTH = 80, PLACE_WIDTH = 48, FINDING_WIDTH = 110 };
 
-/* Beyond that the end of a run would keep its user waiting for what `pillion analyze` tells as well. */
+/* Above this number of events the rules are left to `pillion analyze`, so that the end of a run does not make its
+ * user wait. */
 #define ANALYZE_BYTES (64ull << 20)
 #define LINES_BYTES (128ull << 20)
 
-/* A name safe for a terminal, on one line. */
+/* A name that is safe for a terminal, on one line. */
 static void summary_add_name(struct buffer *b, const char *text, size_t width)
 {
 	struct buffer safe = {0};
@@ -32,7 +33,7 @@ static void summary_add_name(struct buffer *b, const char *text, size_t width)
 	buffer_done(&safe);
 }
 
-/* file:line (function), the file's folders left out from the left until it fits. */
+/* file:line (function); leading directories of the file are dropped until it fits. */
 static void summary_add_place(struct buffer *b, const char *file, const char *line, const char *function, size_t width)
 {
 	struct buffer text = {0};
@@ -48,9 +49,9 @@ static void summary_add_place(struct buffer *b, const char *file, const char *li
 	buffer_done(&text);
 }
 
-/* ---- tables, of which as many rows are shown as there is room for ---- */
+/* ---- tables, which share the available rows ---- */
 
-/* A table's first rows, as lines of text. */
+/* The first rows of a table, as lines of text. */
 struct section {
 	char *title;
 	struct texts rows;
@@ -58,9 +59,10 @@ struct section {
 	size_t shown;
 };
 
-/* The first rows of a table of sums: total in column `total`, count behind it, name in the last column. */
-static void section_of_report(const struct report_context *c, struct section *ret, const char *title, size_t total, bool in_bytes,
-		int (*run)(const struct report_context *, struct table *, struct err *))
+/* The first rows of an aggregated table: the total is in column `total`, the count behind it, the name in the last
+ * column. */
+static void section_of_report(const struct report_context *c, struct section *ret, const char *title, size_t total,
+			      bool in_bytes, int (*run)(const struct report_context *, struct table *, struct err *))
 {
 	struct table t = {0};
 	struct buffer row = {0}, sum = {0};
@@ -87,11 +89,12 @@ static void section_of_report(const struct report_context *c, struct section *re
 	table_done(&t);
 }
 
-/* What a line cost; a kind that none of the lines has is left out. */
+/* The costs of a source line; a kind that is 0 in all shown lines is omitted. */
 static const struct {
 	const char *title;
 	enum line_value values[2];
-} costs[] = {{"CPU", {LINE_PYTHON, LINE_NATIVE}}, {"GPU", {LINE_GPU}}, {"CUDA", {LINE_CUDA}}, {"OS wait", {LINE_OFF_CPU}}};
+} costs[] = {
+	{"CPU", {LINE_PYTHON, LINE_NATIVE}}, {"GPU", {LINE_GPU}}, {"CUDA", {LINE_CUDA}}, {"OS wait", {LINE_OFF_CPU}}};
 
 enum { COSTS = sizeof(costs) / sizeof(*costs), COST_WIDTH = 12 };
 
@@ -102,7 +105,8 @@ static uint64_t line_cost(const struct line_values *v, size_t kind)
 	return costs[kind].values[1] ? ns + v->of[costs[kind].values[1]] : ns;
 }
 
-static void summary_line_row(const struct lines *l, const struct report_context *c, size_t row, unsigned kinds, struct buffer *ret)
+static void summary_line_row(const struct lines *l, const struct report_context *c, size_t row, unsigned kinds,
+			     struct buffer *ret)
 {
 	size_t width = LINE_WIDTH - 4;
 
@@ -135,7 +139,8 @@ static void top_lines(const struct report_context *c, struct section *ret)
 		for (size_t k = 0; k < COSTS; k++)
 			kinds |= (line_cost(&l.values[order[i]], k) != 0) << k;
 	buffer_text(&text, "lines");
-	for (size_t k = 0, width = COST_WIDTH - 4; k < COSTS; k++) /* the title begins one column to the left of rows */
+	/* the title starts one column to the left of the rows */
+	for (size_t k = 0, width = COST_WIDTH - 4; k < COSTS; k++)
 		if (kinds & 1u << k) {
 			buffer_print(&text, "%*s", (int)width, costs[k].title);
 			width = COST_WIDTH;
@@ -179,7 +184,7 @@ static void summary_head(const struct model *m, struct buffer *out)
 		     m->process_count == 1 ? "" : "es", threads, threads == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s");
 }
 
-/* The processes' numbers, by machine. */
+/* Counts processes by machine and pid. */
 static struct map all_pids(const struct model *m)
 {
 	struct map pids = {0};
@@ -189,7 +194,8 @@ static struct map all_pids(const struct model *m)
 	return pids;
 }
 
-/* Those that did not just exit 0. That children, of a shell say, exit as they like is nothing to read of one by one. */
+/* Processes that did not exit with status 0. Children of processes that exited with a nonzero status are only
+ * counted: of a shell, for example, they are not worth a line each. */
 static void summary_ends(const struct model *m, struct buffer *out)
 {
 	struct map pids = all_pids(m);
@@ -200,7 +206,8 @@ static void summary_ends(const struct model *m, struct buffer *out)
 
 		if (!strcmp(p->ended, "exit 0") || !strcmp(p->ended, "exec"))
 			continue;
-		if (shown == FEW || (!strncmp(p->ended, "exit ", strlen("exit ")) && map_find(&pids, p->parent_pid, p->machine))) {
+		if (shown == FEW ||
+		    (!strncmp(p->ended, "exit ", strlen("exit ")) && map_find(&pids, p->parent_pid, p->machine))) {
 			others++;
 			continue;
 		}
@@ -211,10 +218,13 @@ static void summary_ends(const struct model *m, struct buffer *out)
 	}
 	map_done(&pids);
 	if (others)
-		buffer_print(out, " %zu %s did not exit 0\n", others, shown ? "more" : others == 1 ? "child process" : "child processes");
+		buffer_print(out, " %zu %s did not exit 0\n", others,
+			     shown         ? "more"
+			     : others == 1 ? "child process"
+					   : "child processes");
 }
 
-/* A capture range that never came: nothing was recorded, and this is why. */
+/* A capture range that never began: the reason why nothing was recorded. */
 static void range_never_seen(const struct model *m, struct buffer *out)
 {
 	for (size_t i = 0; i < m->ranges_count; i++)
@@ -223,11 +233,12 @@ static void range_never_seen(const struct model *m, struct buffer *out)
 	if (!m->ranges_count || m->ranges[0].mode == TF_RANGE_WHOLE_RUN)
 		return;
 	if (m->ranges[0].mode == TF_RANGE_PROFILER_API) {
-		buffer_text(out, " --capture-range=cudaProfilerApi: cudaProfilerStart was never called, so nothing is recorded\n");
+		buffer_text(out, " --capture-range=cudaProfilerApi: cudaProfilerStart was never called, so nothing is "
+				 "recorded\n");
 		return;
 	}
-	buffer_text(out, " --nvtx-capture: range never seen; ");
-	buffer_text(out, m->seen.count ? "seen were: " : "nor any other");
+	buffer_text(out, " --nvtx-capture: the range did not occur; ");
+	buffer_text(out, m->seen.count ? "ranges that did: " : "no other range did");
 	for (size_t i = 0; i < m->seen.count; i++) {
 		buffer_text(out, i ? ", " : "");
 		summary_add_name(out, m->seen.items[i], NAME_WIDTH);
@@ -235,7 +246,8 @@ static void range_never_seen(const struct model *m, struct buffer *out)
 	buffer_text(out, "\n");
 }
 
-/* Busy for any process: the sum over processes of one device may exceed its time where they share it. */
+/* Average utilisation over pairs of process and device: the sum over processes may exceed the time of a shared
+ * device. */
 static void summary_busy_devices(const struct gaps *g, struct buffer *out)
 {
 	uint64_t least = UINT64_MAX, most = 0;
@@ -265,7 +277,7 @@ static const char *rank_of(const struct process *p)
 	return p->rank ? p->rank : "";
 }
 
-/* How far apart the ranks' lengths are. */
+/* The range of the ranks' durations. */
 static void summary_ranks(const struct model *m, struct buffer *out)
 {
 	const struct process *shortest = NULL, *longest = NULL;
@@ -275,7 +287,7 @@ static void summary_ranks(const struct model *m, struct buffer *out)
 	for (size_t i = 0; i < m->process_count; i++) {
 		const struct process *p = &m->processes[i];
 
-		/* The rank's first process is the rank; the others are its children. */
+		/* The first process of a rank represents the rank; the others are its children. */
 		if (!*rank_of(p) || aggregate_row(&known, rank_of(p), strlen(rank_of(p))) < count)
 			continue;
 		count++;
@@ -351,11 +363,11 @@ static size_t count_lines(const struct buffer *b)
 	return n;
 }
 
-/* In the order in which they are shown. */
+/* In output order. */
 enum { KERNELS, CALLS, COPIES, OS, SOURCE, RANGES, SECTIONS };
 
-/* Gives `room` lines away: one row to each section, then a second, then a third, so long as there is any. The most telling go
- * first, and the last go without. */
+/* Distributes `room` lines: one row to each section, then a second, then a third, as long as lines are left.
+ * Sections are in order of importance; the last ones may get no row. */
 static void share_room(struct section *all, size_t room)
 {
 	static const uint8_t telling[SECTIONS] = {SOURCE, KERNELS, CALLS, OS, COPIES, RANGES};
@@ -363,7 +375,7 @@ static void share_room(struct section *all, size_t room)
 	for (size_t rows = 1; rows <= TOP; rows++)
 		for (size_t i = 0; i < SECTIONS; i++) {
 			struct section *s = &all[telling[i]];
-			size_t needed = rows == 1 ? 2 : 1; /* its title */
+			size_t needed = rows == 1 ? 2 : 1; /* for its title */
 
 			if (s->rows.count < rows || s->shown != rows - 1 || needed > room)
 				continue;
@@ -405,7 +417,7 @@ void summary_text(const struct report_context *context, struct buffer *ret)
 		memory_peak(c->model, ret);
 		summary_findings(&rules, &found);
 	} else {
-		buffer_text(&found, " findings: a large capture, pillion analyze looks for them\n");
+		buffer_text(&found, " findings: not checked in a large capture, run pillion analyze\n");
 	}
 	buffer_text(&found, " ");
 	ledger_line(c->model, &found);

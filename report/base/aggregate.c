@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exact medians in bounded memory: the first pass counts values in buckets whose width is a 64th of the value; the next
- * ones look into the bucket that holds the median, until it is one value wide or few enough values are in it to keep.
- */
+/* Exact medians in bounded memory: the first pass counts values in buckets whose width is 1/64 of the value; each
+ * further pass subdivides the bucket that holds the median, until it is one value wide or holds few enough values to
+ * be stored. */
 #include "report/base/aggregate.h"
 
 #include <math.h>
@@ -32,8 +32,8 @@ uint32_t aggregate_row(struct aggregate *s, const char *key, size_t size)
 
 		if (!*place) {
 			s->rows = mem_grow(s->rows, s->count, &s->capacity, sizeof(*s->rows));
-			/* A name that shows up in a later pass belongs to a live process, and is left for the next
-			 * report. */
+			/* A name that first occurs in a later pass comes from a process that is still running; the
+			 * next report will have it. */
 			s->rows[s->count] = (struct aggregate_row){.key = mem_copy_text(key, size),
 							      .key_size = size,
 							      .least = UINT64_MAX,
@@ -62,7 +62,7 @@ static void keep_value(struct aggregate_row *r, uint64_t value)
 	r->values[r->value_count++] = value;
 }
 
-/* Too many to keep: into buckets with them. */
+/* Too many values to store: count them in buckets instead. */
 static void start_buckets(struct aggregate_row *r)
 {
 	r->buckets = mem_alloc(FIRST_BUCKETS * sizeof(*r->buckets));
@@ -140,12 +140,12 @@ static void row_settle_median(struct aggregate_row *r, uint64_t upper)
 	r->value_count = r->value_capacity = 0;
 }
 
-/* The middle values among those kept; the upper one may be the first behind them. */
+/* The middle values among the stored ones; the upper one may be the first value above the range. */
 static void settle_kept(struct aggregate_row *r)
 {
 	uint64_t rank = (r->count - 1) / 2 - r->below, upper = r->count / 2 - r->below;
 
-	if (!r->value_count) { /* a live file changed between passes */
+	if (!r->value_count) { /* a growing file changed between two passes */
 		r->lower = r->low;
 		row_settle_median(r, r->low);
 		return;
@@ -157,7 +157,7 @@ static void settle_kept(struct aggregate_row *r)
 	row_settle_median(r, upper < r->value_count ? r->values[upper] : r->next != UINT64_MAX ? r->next : r->lower);
 }
 
-/* Goes on with the bucket that holds the lower middle value. True if that settles the row. */
+/* Continues with the bucket that holds the lower middle value. True if the median is then known. */
 static bool row_narrow_range(struct aggregate_row *r, size_t bucket_count)
 {
 	uint64_t rank = (r->count - 1) / 2, low = 0, width = 1;
@@ -179,7 +179,7 @@ static bool row_narrow_range(struct aggregate_row *r, size_t bucket_count)
 	r->lower = low;
 	r->is_lower_known = true;
 	if (r->count / 2 - r->below >= r->inside && r->count % 2 == 0)
-		return false; /* the upper one lies further on: r->next of one more pass */
+		return false; /* the upper middle value is outside the range: one more pass finds it in r->next */
 	row_settle_median(r, low);
 	return true;
 }

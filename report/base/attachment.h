@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* State that a module keeps with an object of another module: the object owns it and frees it, without knowing what it is. */
+/* State that a module keeps with an object of another module. The object owns the state and frees it without knowing
+ * what it is. */
 #ifndef PILLION_ATTACHMENT_H
 #define PILLION_ATTACHMENT_H
 

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables as columns, for a terminal: as wide as they come where there is room. Where there is not, titles take two lines, then long
- * texts lose their middle, and then a row takes several lines: each has some of the columns, so no number is lost or torn. */
+/* Tables in columns for a terminal. Columns have their natural width if the row fits. If it does not, titles are
+ * split into two lines, then the middle of long texts is cut out, and finally a row takes several lines, each with
+ * some of the columns, so that no number is cut. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/base/emit.h"
 #include "report/base/text.h"
 
-/* Texts are cut no further; lines of a row but the first are indented. */
+/* Texts are not cut below this width; continuation lines of a row are indented. */
 enum { LEAST_TEXT = 24, INDENT = 4 };
 
 struct layout {
 	const struct emit *emit;
 	const struct table *table;
 	size_t widths[TABLE_COLUMNS];
-	size_t lines[TABLE_COLUMNS + 1]; /* of a row: column with which each begins, then the number of columns */
+	size_t lines[TABLE_COLUMNS + 1]; /* the first column of each line of a row, then the number of columns */
 	size_t line_count;
 	bool is_cut; /* titles */
 };
@@ -30,13 +31,14 @@ static bool has_frame(const struct layout *l)
 	return l->emit->format == FORMAT_TABLE;
 }
 
-/* What a column takes beside its own width, and a line beside its columns. */
+/* The width that a column takes beside its cells, and a line beside its columns. */
 static size_t column_gap(const struct layout *l)
 {
 	return has_frame(l) ? 3 : 2;
 }
 
-/* A blank, or frame and blank; and the last line's end. Two blanks stand before a column but the first. */
+/* One space, or a border and a space; and the border at the end of a line. Every column but the first has two spaces
+ * before it. */
 static size_t line_width(const struct layout *l, size_t from, size_t to)
 {
 	size_t total = (has_frame(l) ? 2 : 0) + (from ? INDENT : 0);
@@ -46,14 +48,15 @@ static size_t line_width(const struct layout *l, size_t from, size_t to)
 	return has_frame(l) ? total : total - 1;
 }
 
-/* The space at which a title is best cut in two; NULL: it is one word. */
+/* The space at which a title is best split; NULL: it is a single word. */
 static char *title_space(char *title)
 {
 	size_t length = strlen(title), least = length;
 	char *best = NULL;
 
 	for (char *p = strchr(title, ' '); p; p = strchr(p + 1, ' ')) {
-		size_t before = (size_t)(p - title), behind = length - before - 1, longest = before > behind ? before : behind;
+		size_t before = (size_t)(p - title), behind = length - before - 1,
+		       longest = before > behind ? before : behind;
 
 		if (longest < least) {
 			least = longest;
@@ -71,7 +74,7 @@ static size_t cut_width(char *title)
 	return before > behind ? before : behind;
 }
 
-/* Of titles in one line or cut in two, and of the cells. */
+/* Widths of the titles, whole or split, and of the cells. */
 static void layout_measure(struct layout *l, char *const *texts, size_t cells, bool is_cut)
 {
 	size_t columns = l->table->column_count;
@@ -91,7 +94,7 @@ static bool layout_fits(const struct layout *l)
 	return !l->emit->columns || line_width(l, 0, l->table->column_count) <= l->emit->columns;
 }
 
-/* Takes from the widest columns of text until the row fits, or they are as narrow as can be read. */
+/* Narrows the widest text columns until the row fits or they have their minimum width. */
 static void narrow_texts(struct layout *l)
 {
 	size_t *widths = l->widths, columns = l->table->column_count, total = line_width(l, 0, columns);
@@ -100,25 +103,29 @@ static void narrow_texts(struct layout *l)
 		size_t widest = columns, next = LEAST_TEXT, cut;
 
 		for (size_t i = 0; i < columns; i++)
-			if (l->table->columns[i].type == COLUMN_TEXT && widths[i] > LEAST_TEXT && (widest == columns || widths[i] > widths[widest]))
+			if (l->table->columns[i].type == COLUMN_TEXT && widths[i] > LEAST_TEXT &&
+			    (widest == columns || widths[i] > widths[widest]))
 				widest = i;
 		if (widest == columns)
 			return;
 		for (size_t i = 0; i < columns; i++)
 			if (l->table->columns[i].type == COLUMN_TEXT && widths[i] < widths[widest] && widths[i] > next)
 				next = widths[i];
-		cut = widths[widest] - next < total - l->emit->columns ? widths[widest] - next : total - l->emit->columns;
+		cut = widths[widest] - next < total - l->emit->columns ? widths[widest] - next
+								       : total - l->emit->columns;
 		widths[widest] -= cut;
 		total -= cut;
 	}
 }
 
-/* A text may have what is left of its line, if that is enough to read it, or a line of its own. */
+/* Gives a text column the rest of its line if that is wide enough to be readable, else a line of its own. */
 static void narrow_to_line(struct layout *l, size_t column, size_t from)
 {
-	size_t others = line_width(l, from, column) + column_gap(l), room = l->emit->columns > others ? l->emit->columns - others : 0;
+	size_t others = line_width(l, from, column) + column_gap(l),
+	       room = l->emit->columns > others ? l->emit->columns - others : 0;
 
-	if (l->table->columns[column].type == COLUMN_TEXT && l->widths[column] > room && (room >= LEAST_TEXT || (from == column && room > 1)))
+	if (l->table->columns[column].type == COLUMN_TEXT && l->widths[column] > room &&
+	    (room >= LEAST_TEXT || (from == column && room > 1)))
 		l->widths[column] = room;
 }
 
@@ -158,7 +165,7 @@ static void lay_out(struct layout *l, char *const *texts, size_t cells)
 
 /* ---- lines ---- */
 
-/* Blanks at the end of a line are left out. */
+/* Trailing spaces are removed. */
 static void add_padded(struct buffer *b, const char *text, size_t width, bool to_right, bool is_open)
 {
 	size_t have = text_width(text), missing = have < width ? width - have : 0;
@@ -192,12 +199,13 @@ static void add_line(struct buffer *b, const struct layout *l, size_t line, char
 	buffer_pad(b, ' ', from ? INDENT : 0);
 	for (size_t i = from; i < to; i++) {
 		buffer_text(b, has_frame(l) ? " | " : i > from ? "  " : " ");
-		add_padded(b, cells[i], l->widths[i], l->table->columns[i].type != COLUMN_TEXT, i + 1 == to && !has_frame(l));
+		add_padded(b, cells[i], l->widths[i], l->table->columns[i].type != COLUMN_TEXT,
+			   i + 1 == to && !has_frame(l));
 	}
 	buffer_text(b, has_frame(l) ? " |\n" : "\n");
 }
 
-/* Lines of another width than those before need a frame of their own. */
+/* Lines whose width differs from the previous one need a border of their own. */
 static void layout_add_row(struct buffer *b, const struct layout *l, char *const *cells)
 {
 	for (size_t line = 0; line < l->line_count; line++) {
@@ -207,7 +215,7 @@ static void layout_add_row(struct buffer *b, const struct layout *l, char *const
 	}
 }
 
-/* Cuts them in place. */
+/* Cuts the cells in place. */
 static void add_titles(struct buffer *b, const struct layout *l, char *const *titles)
 {
 	char *upper[TABLE_COLUMNS], *lower[TABLE_COLUMNS], nothing[] = "";

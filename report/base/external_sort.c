@@ -7,16 +7,17 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PIECE = 1024 }; /* items of a run in memory while all are merged */
+enum { PIECE = 1024 }; /* items of a run that are in memory during the merge */
 
 struct run {
-	uint64_t offset, left; /* of what is still in the file; items */
+	uint64_t offset, left; /* what is still in the file, in items */
 	uint8_t *piece;	       /* NULL: the items that never left memory */
-	const uint8_t *at;     /* in memory; the next one */
+	const uint8_t *at;     /* in memory; the next item */
 	size_t have;
 };
 
-void external_sort_init(struct external_sort *r, size_t item_bytes, size_t held, int (*compare)(const void *, const void *))
+void external_sort_init(struct external_sort *r, size_t item_bytes, size_t held,
+			int (*compare)(const void *, const void *))
 {
 	*r = (struct external_sort){.item_bytes = item_bytes, .held = held, .compare = compare, .fd = -1};
 }
@@ -59,7 +60,7 @@ static void add_run(struct external_sort *r, struct run run)
 	r->runs[r->run_count++] = run;
 }
 
-/* Mostly there is nothing to do. */
+/* In most cases the items are already sorted. */
 static void sort_held(struct external_sort *r)
 {
 	const uint8_t *item = r->items;
@@ -100,7 +101,7 @@ void *external_sort_add(struct external_sort *r)
 
 /* ---- merging ---- */
 
-/* False: the run is at its end. A disk that does not give back what it took leaves us as badly off as no memory. */
+/* False: the run is exhausted. A disk that fails to return what it accepted is handled like a lack of memory. */
 static bool run_fill(struct external_sort *r, struct run *run)
 {
 	size_t count = run->left < PIECE ? (size_t)run->left : PIECE, size = count * r->item_bytes, done = 0;
@@ -162,7 +163,7 @@ static void begin_merging(struct external_sort *r)
 		sink_down(r, i - 1);
 }
 
-/* The item that was given out last goes only now, so that it could be borrowed. */
+/* The item returned last is released only now, because the caller borrowed it. */
 static void advance_first_run(struct external_sort *r)
 {
 	struct run *run = &r->runs[r->heap[0]];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffered writing, digits and JSON by hand: exports write millions of numbers. */
+/* Buffered output with its own conversion of digits and JSON strings, because exports write millions of numbers. */
 #include "report/base/sink.h"
 
 #include <errno.h>
@@ -38,8 +38,8 @@ static void write_out(struct sink *s, const void *data, size_t size)
 }
 
 #ifdef HAVE_ZLIB
-/* 16 more than zlib's own window bits asks for a gzip head; level 1, as 6 takes three times as long for a tenth less.
- */
+/* 15 is zlib's largest window; adding 16 requests a gzip header. Level 1: level 6 takes three times as long for 10 %
+ * less. */
 static int gzip_open(struct sink *s, struct err *err)
 {
 	s->gzip = mem_alloc(sizeof(*s->gzip));
@@ -104,7 +104,7 @@ int sink_open(struct sink *s, int fd, bool is_gzip, struct err *err)
 	return code;
 }
 
-/* Makes the buffer empty. */
+/* Empties the buffer. */
 static void sink_flush(struct sink *s)
 {
 	if (s->gzip)
@@ -147,7 +147,7 @@ void sink_text(struct sink *s, const char *text)
 	sink_add(s, text, strlen(text));
 }
 
-/* Digits from right to left, ending before `end`. */
+/* Writes the digits from right to left, ending before `end`. */
 static char *write_digits(char *end, uint64_t number)
 {
 	static const char pairs[] = "0001020304050607080910111213141516171819202122232425262728293031323334353637383940"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Filling tables. */
+/* Fills tables. */
 #include <stdlib.h>
 #include <string.h>
 

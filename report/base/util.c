@@ -182,7 +182,7 @@ uint64_t hash_bytes(const void *data, size_t size)
 		h = mix_bits(h ^ word) * 0x9e3779b97f4a7c15ull;
 	}
 	word = 0;
-	if (size) /* nothing may have no address */
+	if (size) /* the address of nothing may be NULL */
 		memcpy(&word, p, size);
 	return mix_bits(h ^ word);
 }
@@ -240,7 +240,7 @@ void map_remove(struct map *m, uint64_t a, uint64_t b)
 		return;
 	s->used = false;
 	m->count--;
-	/* Those behind it may stand there only because it was in their way. */
+	/* Entries behind it may be where they are only because its slot was taken. */
 	for (at = (size_t)(s - m->slots + 1) & (m->size - 1); m->slots[at].used; at = (at + 1) & (m->size - 1)) {
 		moved = m->slots[at];
 		m->slots[at].used = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where an export goes: beside its place under another name, and to its place once it is whole. */
+/* The file of an export: it is written under a temporary name and renamed once it is complete. */
 #include "report/export/export.h"
 
 #include <errno.h>
@@ -13,12 +13,12 @@
 
 struct place {
 	int fd;
-	char *path;      /* the real one, behind links; NULL: a stream */
-	char *temporary; /* the file being written; NULL: there is none */
+	char *path;      /* the real path, with links resolved; NULL: a stream */
+	char *temporary; /* the file being written; NULL: none */
 	bool is_forced;
 };
 
-/* ---- a file that is not whole goes when we are told to ---- */
+/* ---- an incomplete file is removed when a signal terminates the program ---- */
 
 static char *unfinished;
 static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
@@ -27,7 +27,7 @@ static void remove_unfinished(int number)
 {
 	if (unfinished)
 		unlink(unfinished);
-	raise(number); /* SA_RESETHAND: ends us once this returns */
+	raise(number); /* SA_RESETHAND: the signal terminates the program after this returns */
 }
 
 static void watch_temporary(char *temporary)
@@ -81,14 +81,14 @@ static int open_temporary(struct place *p, const char *beside, struct err *err)
 		return code;
 	}
 	if (fchmod(p->fd, 0666 & ~mask) < 0) {
-		/* Then it stays private. */
+		/* otherwise it stays private */
 	}
 	p->temporary = name.data;
 	watch_temporary(p->temporary);
 	return 0;
 }
 
-/* Stands for a stream where a format needs a file. */
+/* A temporary file in place of a stream for formats that need a file. */
 static int place_open_temporary(struct place *p, struct err *err)
 {
 	const char *directory = getenv("TMPDIR");
@@ -112,7 +112,7 @@ static int place_open(struct place *p, const char *path, bool is_forced, struct 
 		return p->fd < 0 ? err_set(err, -errno, "standard output: %s", strerror(errno)) : 0;
 	}
 	if (stat(path, &st) < 0) {
-		/* A dangling link is written through by nobody. */
+		/* A dangling link is replaced, not followed. */
 		p->path = mem_copy_text(path, strlen(path));
 		return open_temporary(p, path, err);
 	}
@@ -123,7 +123,7 @@ static int place_open(struct place *p, const char *path, bool is_forced, struct 
 		return p->fd < 0 ? err_set(err, -errno, "%s: %s", path, strerror(errno)) : 0;
 	}
 	if (!is_forced)
-		return err_set(err, -EEXIST, "%s: exists, -f true replaces it", path);
+		return err_set(err, -EEXIST, "%s: file exists, use -f true to replace it", path);
 	p->path = realpath(path, NULL);
 	if (!p->path)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
@@ -157,7 +157,7 @@ static int move_into_place(struct place *p)
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
 		return -errno;
-	/* A file system that cannot do it in one go. */
+	/* for file systems that cannot rename without replacement */
 	if (link(p->temporary, p->path) < 0)
 		return errno == EEXIST || access(p->path, F_OK) == 0 ? -EEXIST
 		       : rename(p->temporary, p->path) < 0           ? -errno
@@ -166,7 +166,7 @@ static int move_into_place(struct place *p)
 	return 0;
 }
 
-/* With a failure before, the file goes. */
+/* After an earlier failure the file is removed. */
 static int place_close(struct place *p, int code, struct err *err)
 {
 	const char *name = p->path ? p->path : "standard output";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chrome: Trace Event JSON as PyTorch's Kineto writes it, so that its readers take it: Perfetto, HTA, TensorBoard,
- * speedscope. Events stand thread by thread, as readers sort them anyway. Text is made once per name. */
+/* chrome: Trace Event JSON as PyTorch's Kineto writes it, for Perfetto, HTA, TensorBoard and speedscope. Events are
+ * written thread by thread, because readers sort them anyway. Text is made once for each name. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +104,8 @@ static const char *launch(struct chrome *w, uint32_t id)
 		buffer_text(&w->scratch, ",\"kernel\":");
 		json_add(&w->scratch, name.data);
 	}
-	buffer_print(&w->scratch, ",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"shared memory\":%u,\"stream handle\":%" PRIu64,
+	buffer_print(&w->scratch,
+		     ",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"shared memory\":%u,\"stream handle\":%" PRIu64,
 		     l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2], l.shared_bytes, l.stream);
 	buffer_done(&name);
 	return chrome_keep(&w->launches, id, w->scratch.data);
@@ -124,7 +125,7 @@ static const char *stack(struct chrome *w, uint32_t id)
 	return chrome_keep(&w->stacks, id, w->scratch.data);
 }
 
-/* What a library was asked for; the numbers in it are those of the function's group. */
+/* The operation of a library call; its enum values depend on the group of the function. */
 static const char *operation(struct chrome *w, const struct event *e)
 {
 	const struct function *f = trace_function(w->image->trace, e->id);
@@ -159,7 +160,7 @@ static void chrome_signed_number(struct chrome *w, const char *name, int64_t val
 	sink_number(w->out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
-/* A call has no "stream": what has one is a device's work to HTA. */
+/* A call must not have "stream": HTA takes an event with it for a device operation. */
 static void add_arg(struct chrome *w, const struct event *e, uint64_t slot)
 {
 	static const char *const kinds[] = {"HtoH", "HtoD", "DtoH", "DtoD", "default"};
@@ -212,7 +213,7 @@ static void add_arg(struct chrome *w, const struct event *e, uint64_t slot)
 	}
 }
 
-/* Args after a first one that is always there, so that each can begin with a comma. */
+/* Args after the first one, which is always present, so that each can begin with a comma. */
 static void add_args(struct chrome *w, const struct event *e, bool is_cuda)
 {
 	uint64_t matched;
@@ -220,7 +221,7 @@ static void add_args(struct chrome *w, const struct event *e, bool is_cuda)
 	if (!is_cuda && (!e->args_count || (e->args_count == 1 && tf_arg_kind(e->args[0]) == TF_ARG_LONG)))
 		return;
 	sink_text(w->out, ",\"args\":{");
-	/* The ids of device records are CUPTI's; a call without any is left without. */
+	/* Device records use CUPTI's correlation ids; a call without a device record has none. */
 	matched = is_cuda ? correlation_of(&w->ids, e) : 0;
 	if (matched)
 		chrome_number(w, "\"correlation\":", matched);
@@ -274,7 +275,8 @@ static void set_lane(struct chrome *w, const struct trace_thread *thread)
 	buffer_print(&w->lane, "\"pid\":%" PRIu32 ",\"tid\":%" PRIu32, w->pid, thread->tid);
 }
 
-static void add_members(struct chrome *w, uint32_t domain, const uint64_t *args, uint32_t count, const uint64_t *payload)
+static void add_members(struct chrome *w, uint32_t domain, const uint64_t *args, uint32_t count,
+			const uint64_t *payload)
 {
 	buffer_clear(&w->scratch);
 	if (nvtx_category(&w->nvtx, domain, args, count, &w->scratch)) {
@@ -293,7 +295,7 @@ static void add_members(struct chrome *w, uint32_t domain, const uint64_t *args,
 	}
 }
 
-/* A counter's sample is a point of its curve; without a value it has none. */
+/* A sample of a counter is a point of its curve; without a value there is no point. */
 static void add_counter(struct chrome *w, const struct event *e)
 {
 	bool is_plain = event_arg(e, TF_ARG_PAYLOAD) != 0;
@@ -389,7 +391,7 @@ static void add_pushpop(struct chrome *w, const struct nvtx_range *r)
 	sink_text(w->out, "}");
 }
 
-/* Ranges that need not nest are asynchronous events, which have a row of their own. */
+/* Ranges that may overlap are asynchronous events, which viewers draw in a row of their own. */
 static void add_half(struct chrome *w, const struct nvtx_range *r, bool is_end)
 {
 	chrome_begin(w);
@@ -412,7 +414,8 @@ static void chrome_visit_range(void *context, const struct nvtx_range *r)
 	set_lane(w, r->thread);
 	if (r->is_pushpop) {
 		add_pushpop(w, r);
-		chrome_autograd_range(&w->autograd, string(w, r->text), r->thread->tid, clock_map_ns(w->clock, r->start));
+		chrome_autograd_range(&w->autograd, string(w, r->text), r->thread->tid,
+				      clock_map_ns(w->clock, r->start));
 		return;
 	}
 	w->next_range++;
@@ -422,9 +425,9 @@ static void chrome_visit_range(void *context, const struct nvtx_range *r)
 	add_half(w, r, true);
 }
 
-/* ---- who is who ---- */
+/* ---- process ids ---- */
 
-/* Processes of several machines, or of a long job, may share a number: a later one gets a number that none has. */
+/* Processes of several machines, or of a long job, may have the same pid: the later one gets an unused number. */
 uint32_t chrome_pid(struct chrome *w, uint32_t wanted, uint64_t owner, bool *ret_new)
 {
 	for (;; wanted += 10000000) {

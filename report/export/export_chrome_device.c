@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the devices did, as Kineto shows it: a device is a process, a stream a thread. HTA knows copies by their names.
- */
+/* Device operations in Kineto's form: a device is a process, a stream a thread. HTA identifies copies by their
+ * names. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "report/export/export_chrome.h"
 
-/* Owners of lanes and pids that are devices stand above all processes. */
+/* Owners of lanes and pids that are devices are above all processes. */
 static uint64_t device_owner(const struct chrome *w, uint32_t device)
 {
 	return (uint64_t)(host_number(w->model, w->image->machine) + 1) << 32 | device;
@@ -70,7 +70,7 @@ static void chrome_add_operation_name(struct chrome *w, const struct tf_work *op
 	buffer_done(&name);
 }
 
-/* The pid of a device, told once. */
+/* The pid of a device; its metadata is written once. */
 static uint32_t device_pid(struct chrome *w, uint32_t device)
 {
 	struct buffer name = {0}, json = {0};
@@ -95,7 +95,7 @@ static uint32_t device_pid(struct chrome *w, uint32_t device)
 	return pid;
 }
 
-/* The tid of a stream: its number, or where another process or context has that, another. */
+/* The tid of a stream: its number, or an unused one if another process or context uses that number. */
 static uint32_t stream_tid(struct chrome *w, uint32_t pid, const struct tf_work *operation)
 {
 	uint64_t owner = (uint64_t)w->image->process << 32 | operation->context;
@@ -123,7 +123,7 @@ static uint32_t stream_tid(struct chrome *w, uint32_t pid, const struct tf_work 
 	return tid;
 }
 
-/* All of an event that is the same for each record of that work, its end open within "args". */
+/* The part of an event that is equal for all records of that operation. Its end is open within "args". */
 static const char *operation_text(struct chrome *w, uint32_t id)
 {
 	static const char *const categories[] = {"kernel", "kernel", "gpu_memcpy", "gpu_memset", "kernel"};
@@ -145,9 +145,11 @@ static const char *operation_text(struct chrome *w, uint32_t id)
 		     pid, stream_tid(w, pid, &operation), operation.device, operation.context, operation.stream);
 	if (operation.kind == TF_WORK_KERNEL)
 		buffer_print(
-		    &text, ",\"registers per thread\":%u,\"shared memory\":%u,\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u]",
-		    operation.registers, operation.static_shared_bytes + operation.dynamic_shared_bytes, operation.grid[0], operation.grid[1],
-		    operation.grid[2], operation.block[0], operation.block[1], operation.block[2]);
+			&text,
+			",\"registers per thread\":%u,\"shared memory\":%u,\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u]",
+			operation.registers, operation.static_shared_bytes + operation.dynamic_shared_bytes,
+			operation.grid[0], operation.grid[1], operation.grid[2], operation.block[0], operation.block[1],
+			operation.block[2]);
 	known = chrome_keep(&w->operations, id, text.data);
 	buffer_done(&text);
 	return known;
@@ -195,11 +197,14 @@ void chrome_flow(struct chrome *w, const char *category, bool is_start, uint32_t
 	sink_text(w->out, "}");
 }
 
-/* An arrow from a call to each piece of its work; both ends stand at the starts of what they join, as Kineto's do. */
+/* An arrow from a call to each of its device operations. As in Kineto's files, both ends are at the start of what
+ * they connect. */
 static void add_flows(void *context, const struct correlated *k)
 {
 	struct chrome *w = context;
-	uint64_t call_ns = k->thread ? clock_map_ns(w->clock, k->event.ticks) - clock_map_duration(w->clock, k->event.duration) : 0;
+	uint64_t call_ns =
+		k->thread ? clock_map_ns(w->clock, k->event.ticks) - clock_map_duration(w->clock, k->event.duration)
+			  : 0;
 
 	for (size_t i = 0; k->thread && i < k->record_count; i++) {
 		const struct device_record *r = &k->records[i];
@@ -211,7 +216,8 @@ static void add_flows(void *context, const struct correlated *k)
 		pid = device_pid(w, operation.device);
 		w->next_flow++;
 		chrome_flow(w, "ac2g", true, w->pid, k->thread->tid, call_ns);
-		chrome_flow(w, "ac2g", false, pid, stream_tid(w, pid, &operation), clock_map_monotonic(w->clock, r->start_ns));
+		chrome_flow(w, "ac2g", false, pid, stream_tid(w, pid, &operation),
+			    clock_map_monotonic(w->clock, r->start_ns));
 	}
 }
 

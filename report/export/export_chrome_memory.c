@@ -4,7 +4,7 @@
 #include "report/derive/events/filter.h"
 #include "report/derive/device/memory.h"
 
-/* Changes of all kinds together are left out: the kinds are stacked on each other. So is what a filter hides. */
+/* Omits the sum of all kinds, because viewers stack the kinds, and what the filter excludes. */
 static void chrome_add_memory_change(void *context, const struct memory *m, const struct memory_use *use, uint64_t ns)
 {
 	struct chrome *w = context;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* folded: a line for each stack, frames separated by semicolons, the outermost first, then the value. */
+/* folded: a line for each stack: frames separated by semicolons, the outermost first, then the value. */
 #include "report/export/export.h"
 #include "report/base/text.h"
 
-/* What would end a frame or a line is replaced, the rest stays as it is. */
+/* Characters that would end a frame or a line are replaced. */
 static void folded_add_frame(struct sink *out, const char *text)
 {
 	struct buffer safe = {0};

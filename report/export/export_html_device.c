@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The timeline of a page, second part: what the devices did, for which calls, and the memory in use. */
+/* The timeline of a page, second part: device operations with their calls, and memory in use. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -108,23 +108,24 @@ static void html_add_record(struct scan *s, const struct device_record *r)
 	html_add(h, &h->tracks[k.track], &out);
 }
 
-/* What no device was busy with: waits for it, and what recording or compiling cost. */
+/* Other activities: waits for devices, and the cost of recording and compiling. */
 static void add_more(struct scan *s, const struct device_record *r)
 {
-	static const char *const waits[] = {"wait", "wait for an event", "stream waits for an event", "wait for a stream",
-					    "wait for a context"};
+	static const char *const waits[] = {"wait", "wait for an event", "stream waits for an event",
+					    "wait for a stream", "wait for a context"};
 	struct html *h = s->more;
 	struct html_event out = {.start = (int64_t)(clock_map_monotonic(s->clock, r->start_ns) - h->model->origin_ns),
 				 .duration = r->duration_ns};
 	bool is_wait;
 	struct tf_work w;
 
-	if (!device_operation(h->image->trace, r->operation, &w) || (w.kind != TF_WORK_WAIT && w.kind != TF_WORK_OVERHEAD) ||
-	    r->duration_ns < h->least_ns)
+	if (!device_operation(h->image->trace, r->operation, &w) ||
+	    (w.kind != TF_WORK_WAIT && w.kind != TF_WORK_OVERHEAD) || r->duration_ns < h->least_ns)
 		return;
 	is_wait = w.kind == TF_WORK_WAIT;
 	out.name = is_wait ? html_name(h, HTML_WAIT, waits[w.value < 5 ? w.value : 0])
-			   : html_name(h, HTML_OVERHEAD, w.value >> 16 < DEVICE_OVERHEADS ? device_overheads[w.value >> 16] : "?");
+			   : html_name(h, HTML_OVERHEAD,
+				       w.value >> 16 < DEVICE_OVERHEADS ? device_overheads[w.value >> 16] : "?");
 	html_add(h, is_wait ? html_process_track(h, HTML_RANGES, 1, "Waits for devices")
 			    : html_process_track(h, HTML_RANGES, 2, "Overhead of recording"), &out);
 }
@@ -140,7 +141,7 @@ static void add_records(struct html *h)
 	buffer_done(&pass.operations);
 }
 
-/* Both ends are found by this: calls are not kept until their work is known. */
+/* Links connect both ends, because calls are not kept until their device records are known. */
 static void add_link(void *context, const struct correlated *c)
 {
 	struct html *h = context;
@@ -173,10 +174,10 @@ void html_device(struct html *h)
 
 struct memory_lane {
 	struct html *html;
-	struct map last; /* device -> bytes at its last change */
+	struct map last; /* device -> bytes after its last change */
 };
 
-/* Changes of all kinds together, of those on a device. */
+/* Only the sum of all kinds of a device is shown. */
 static void html_add_memory_change(void *context, const struct memory *m, const struct memory_use *use, uint64_t ns)
 {
 	struct memory_lane *lane = context;
@@ -194,7 +195,7 @@ static void html_add_memory_change(void *context, const struct memory *m, const 
 	buffer_done(&label);
 }
 
-/* A filter hides what was allocated before, so that what is in use is not known. */
+/* With a filter the memory in use is not known, because earlier allocations are excluded. */
 void html_memory(struct html *h)
 {
 	struct memory_lane lane = {.html = h};
@@ -203,11 +204,12 @@ void html_memory(struct html *h)
 	if (h->image->trace && filter_of(h->image->trace))
 		return;
 	memory_replay(h->model, h->image, &m, html_add_memory_change, &lane);
-	/* What comes after an exec has nothing of it. */
+	/* Memory does not survive exec. */
 	for (size_t i = 0; h->image->end == TF_END_EXEC && i < lane.last.size; i++)
 		if (lane.last.slots[i].used)
-			html_add_memory_change(&lane, &m, &(struct memory_use){.device = (uint32_t)lane.last.slots[i].a},
-				   clock_map_ns(h->clock, image_last_ticks(h->image)));
+			html_add_memory_change(&lane, &m,
+					       &(struct memory_use){.device = (uint32_t)lane.last.slots[i].a},
+					       clock_map_ns(h->clock, image_last_ticks(h->image)));
 	map_done(&lane.last);
 	memory_done(&m);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The timeline of a page: calls and NVTX go to their tracks as they are read. */
+/* The timeline of a page: calls and NVTX events are added to their tracks as they are read. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 uint64_t html_event_limit = 4000000;
 
-/* ---- what is too short, if there is too much ---- */
+/* ---- the limit on the number of events ---- */
 
 enum { BUCKETS = 512 };
 
@@ -19,7 +19,7 @@ struct lengths {
 	uint64_t counts[BUCKETS], total;
 };
 
-/* Eight buckets to a power of two: the first one is 0, each begins where the one before it ends. */
+/* Eight buckets per power of two; the first one is for 0, and each begins where the previous one ends. */
 static unsigned int bucket_of(uint64_t ns)
 {
 	unsigned int power = ns < 8 ? 0 : 60 - (unsigned int)__builtin_clzll(ns);
@@ -132,7 +132,7 @@ static void add_launch(struct html *h, uint32_t id, struct buffer *json)
 	buffer_done(&name);
 }
 
-/* What a library was asked for; the numbers in it are those of the function's group. */
+/* The operation of a library call; its enum values depend on the group of the function. */
 static void add_operation(struct html *h, const struct event *e, struct buffer *json)
 {
 	const struct function *f = trace_function(h->image->trace, e->id);
@@ -181,7 +181,8 @@ static void arg_members(struct html *h, const struct event *e, uint64_t slot, st
 		html_member_text(json, "value", "bytes");
 		break;
 	case TF_ARG_MEMORY:
-		html_member_text(json, small & TF_MEMORY_FREE ? "frees" : "allocates", memories[(small & 31) < 5 ? small & 31 : 0]);
+		html_member_text(json, small & TF_MEMORY_FREE ? "frees" : "allocates",
+				 memories[(small & 31) < 5 ? small & 31 : 0]);
 		break;
 	case TF_ARG_BYTES:
 		html_member_text(json, "value", "bytes");
@@ -202,7 +203,7 @@ static void make_call_detail(struct html *h, const void *from, struct buffer *js
 		arg_members(h, e, e->args[i], json);
 }
 
-/* The part of an ARG slot that many calls share: its number is a column of its own. */
+/* The part of an ARG slot that is equal for many calls: the rest is a column of its own. */
 static uint64_t shared_part(uint64_t slot, int64_t *ret_value)
 {
 	switch (tf_arg_kind(slot)) {
@@ -229,7 +230,7 @@ static uint64_t shared_part(uint64_t slot, int64_t *ret_value)
 
 static uint32_t call_detail(struct html *h, const struct event *e, int64_t *ret_value)
 {
-	uint64_t shared[16] = {e->id}; /* which tells how an operation is to be read */
+	uint64_t shared[16] = {e->id}; /* the group determines how an operation is read */
 	size_t count = 1;
 
 	for (uint32_t i = 0; i < e->args_count && count < sizeof(shared) / sizeof(*shared); i++) {
@@ -293,10 +294,10 @@ static void make_unfinished(struct html *h, const void *from, struct buffer *jso
 {
 	(void)h;
 	(void)from;
-	html_member_text(json, "state", "still in this call when it was last heard of");
+	html_member_text(json, "state", "still in this call when it was last recorded");
 }
 
-/* The call that a thread never came back from; one that ended in exec did not hang. */
+/* The call that a thread was in when it ended; a call that ended in exec did not hang. */
 static void add_current(struct html *h, const struct trace_thread *thread)
 {
 	const struct process *p = &h->model->processes[h->image->process];
@@ -346,11 +347,11 @@ static void make_range_detail(struct html *h, const void *from, struct buffer *j
 	if (nvtx_payload_any(&h->nvtx, f->args, f->args_count, f->payload, &name))
 		html_member_text(json, "payload", name.data);
 	if (f->is_unfinished)
-		html_member_text(json, "state", "not ended: drawn up to the end of its process");
+		html_member_text(json, "state", "not ended: drawn to the end of its process");
 	buffer_done(&name);
 }
 
-/* The id of a start/end range is no detail; each has another. */
+/* The id of a start/end range is not part of a detail, because it is different for each range. */
 static bool is_more(uint64_t arg)
 {
 	return tf_arg_kind(arg) != TF_ARG_VALUE;
@@ -364,7 +365,7 @@ static bool has_more(const struct range_facts *f)
 	return false;
 }
 
-/* 0 and 1 are others'. */
+/* 0 and 1 are used by others */
 static uint64_t detail_key(const struct range_facts *f)
 {
 	uint64_t more[8];
@@ -373,7 +374,8 @@ static uint64_t detail_key(const struct range_facts *f)
 	for (uint32_t i = 0; i < f->args_count && count < sizeof(more) / sizeof(*more); i++)
 		if (is_more(f->args[i]))
 			more[count++] = f->args[i];
-	return (count ? hash_bytes(more, count * sizeof(*more)) & ~0xffffull : 2) + ((uint64_t)f->domain << 1 | f->is_unfinished);
+	return (count ? hash_bytes(more, count * sizeof(*more)) & ~0xffffull : 2) +
+	       ((uint64_t)f->domain << 1 | f->is_unfinished);
 }
 
 static void add_annotation(struct html *h, struct html_track *t, uint32_t text, struct range_facts facts,
@@ -400,7 +402,10 @@ static void html_add_mark(struct html *h, const struct trace_thread *thread, con
 {
 	struct html_event out = {.start = html_since_origin(h, e->ticks, 0)};
 
-	add_annotation(h, html_thread_track(h, HTML_NVTX, thread), e->text, (struct range_facts){.domain = e->id, .args = e->args, .args_count = e->args_count, .payload = e->payload}, &out);
+	add_annotation(h, html_thread_track(h, HTML_NVTX, thread), e->text,
+		       (struct range_facts){
+			       .domain = e->id, .args = e->args, .args_count = e->args_count, .payload = e->payload},
+		       &out);
 }
 
 struct html_track *html_process_track(struct html *h, enum html_track_kind kind, uint64_t which, const char *label)
@@ -419,8 +424,11 @@ static void html_visit_range(void *context, const struct nvtx_range *r)
 	struct html_event out = {.start = html_since_origin(h, r->start, 0)};
 
 	out.duration = clock_map_duration(h->clock, r->end - r->start);
-	add_annotation(h, r->is_pushpop ? html_thread_track(h, HTML_NVTX, r->thread) : html_process_track(h, HTML_RANGES, 0, "NVTX start/end ranges"), r->text,
-		       (struct range_facts){r->domain, r->is_unfinished, r->args, r->payload, r->args_count}, &out);
+	add_annotation(h,
+		       r->is_pushpop ? html_thread_track(h, HTML_NVTX, r->thread)
+				     : html_process_track(h, HTML_RANGES, 0, "NVTX start/end ranges"),
+		       r->text, (struct range_facts){r->domain, r->is_unfinished, r->args, r->payload, r->args_count},
+		       &out);
 }
 
 /* ---- CPU samples ---- */
@@ -430,7 +438,7 @@ static void make_sample_detail(struct html *h, const void *from, struct buffer *
 	add_stack(h, *(const uint32_t *)from, json);
 }
 
-/* By the innermost frame of the program's own language. */
+/* Attributed to the innermost frame in the program's own language. */
 static uint32_t sample_name(struct html *h, uint32_t stack)
 {
 	bool is_new;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pprof: profile.proto, gzipped. Each stack is a sample of two values, how often and how much. */
+/* pprof: profile.proto, gzipped. Each stack is a sample with two values: count and total. */
 #include <string.h>
 
 #include "report/export/export.h"
@@ -45,7 +45,7 @@ static void pprof_add_value(struct buffer *b, unsigned int field, uint64_t value
 	add_varint(b, value);
 }
 
-/* A message, packed numbers or text: all that has a length. */
+/* A length-delimited field: a message, packed numbers or text. */
 static void add_bytes(struct buffer *b, unsigned int field, const void *data, size_t size)
 {
 	add_varint(b, field << 3 | 2);
@@ -53,7 +53,7 @@ static void add_bytes(struct buffer *b, unsigned int field, const void *data, si
 	buffer_add(b, data, size);
 }
 
-/* Strings are numbered from 0, which is the empty one, and written as they come up. */
+/* Strings are numbered from 0, the empty string, and written when they first occur. */
 struct strings {
 	struct sink *out;
 	struct aggregate known;
@@ -93,7 +93,7 @@ static void pprof_add_type(struct strings *s, const char *name, const char *unit
 	buffer_done(&b);
 }
 
-/* A frame is a location and a function of its own, both numbered from 1. */
+/* A frame is a location with a function of its own, both numbered from 1. */
 static void pprof_add_frame(struct strings *s, const char *text, uint64_t id)
 {
 	struct buffer b = {0}, line = {0};

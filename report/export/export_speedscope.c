@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* speedscope: its file format, one sampled profile per metric that has data, a sample being a stack and its weight. */
+/* speedscope: its file format with one sampled profile for each metric that has data; a sample is a stack and its
+ * weight. */
 #include <errno.h>
 #include <string.h>
 
 #include "report/export/export.h"
 #include "report/derive/stacks/frame.h"
 
-/* All profiles share one list of frames: those of profile i follow those of the ones before. */
+/* All profiles share one list of frames: those of profile i follow those of the previous ones. */
 static void add_frames(struct sink *out, const struct profile *profiles, size_t count)
 {
 	const char *separator = "";
@@ -93,7 +94,7 @@ int export_speedscope(struct export *x, struct err *err)
 		if (x->is_metric_given && i != x->metric)
 			continue;
 		code = profile_make(x->context, i, &profiles[count], err);
-		/* Nothing but the first is shown for its emptiness, so that there is one. */
+		/* Of the empty profiles only the first one is written, so that there is at least one profile. */
 		if (code || (!profiles[count].total && count))
 			profile_done(&profiles[count]);
 		else

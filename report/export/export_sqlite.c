@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sqlite: the database that `nsys export` would have made of the same run. Times are ns since the capture began. */
+/* sqlite: the database that `nsys export` would have made of the same run. Times are in ns since the start of the
+ * capture. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static int64_t time_ns(const struct sqlite_writer *w, uint64_t ticks)
 	return (int64_t)(clock_map_ns(w->clock, ticks) - w->origin_ns);
 }
 
-/* As nsys has it: machine, 24 bits of pid, 24 bits of tid. */
+/* Like nsys: machine, 24 bits of pid, 24 bits of tid. */
 static int64_t process_id(const struct model *m, const struct image *image)
 {
 	return (int64_t)(((uint64_t)host_number(m, image->machine) + 1) << 48 | (uint64_t)(image->pid & 0xffffff)
@@ -65,7 +66,8 @@ static int64_t text_id(struct sqlite_writer *w, uint32_t string)
 
 /* ---- call chains ---- */
 
-static void chain_row(struct sqlite_writer *w, enum nsys_table table, int64_t id, size_t depth, const struct symbol_frame *f)
+static void chain_row(struct sqlite_writer *w, enum nsys_table table, int64_t id, size_t depth,
+		      const struct symbol_frame *f)
 {
 	int64_t symbol = nsys_string(&w->nsys, f->text),
 		module = nsys_string(&w->nsys, *f->module ? f->module : "[unknown]"), address = (int64_t)f->address;
@@ -102,7 +104,8 @@ static int64_t sqlite_call_chain(struct sqlite_writer *w, const struct event *e,
 
 static int64_t result_of(const struct event *e)
 {
-	uint64_t fd = e->args_count ? event_arg(e, TF_ARG_FD) : 0, timeout = e->args_count && !fd ? event_arg(e, TF_ARG_TIMEOUT) : 0;
+	uint64_t fd = e->args_count ? event_arg(e, TF_ARG_FD) : 0,
+		 timeout = e->args_count && !fd ? event_arg(e, TF_ARG_TIMEOUT) : 0;
 
 	if (timeout)
 		return (int16_t)tf_arg_value(timeout);
@@ -119,7 +122,7 @@ int64_t sqlite_correlation(struct sqlite_writer *w, uint64_t number)
 	return (int64_t)(*source << 32 | (uint32_t)number);
 }
 
-/* Of a process without device records. */
+/* For a process without device records. */
 static int64_t own_correlation(struct sqlite_writer *w)
 {
 	return sqlite_correlation(w, (uint64_t)UINT32_MAX << 32 | (uint32_t)++w->correlation);
@@ -129,9 +132,11 @@ static void cuda_call(struct sqlite_writer *w, const struct event *e, int64_t st
 {
 	uint64_t error = e->args_count ? tf_arg_value(event_arg(e, TF_ARG_RESULT)) : 0;
 	int64_t callchain = sqlite_call_chain(w, e, NSYS_CUDA_STACKS);
-	/* The ids of device records are CUPTI's; a call without any is left without. */
+	/* Device records use CUPTI's correlation ids; a call without a device record has none. */
 	uint64_t matched = correlation_of(&w->ids, e);
-	int64_t correlation = matched ? sqlite_correlation(w, matched) : w->has_device_records ? NSYS_NULL : own_correlation(w);
+	int64_t correlation = matched                 ? sqlite_correlation(w, matched)
+			      : w->has_device_records ? NSYS_NULL
+						      : own_correlation(w);
 
 	nsys_row(&w->nsys, NSYS_RUNTIME,
 		 (int64_t[]){start, end, class, w->global_tid, correlation, function_name(w, e->id), (int64_t)error,
@@ -174,7 +179,7 @@ static void sqlite_add_call(struct sqlite_writer *w, const struct event *e)
 
 /* ---- NVTX ---- */
 
-/* Columns of NVTX_EVENTS by number. */
+/* Indices of columns of NVTX_EVENTS. */
 enum { NVTX_TEXT = 7, NVTX_UINT64 = 12, NVTX_JSON = 19 };
 
 struct nvtx_row {
@@ -188,7 +193,7 @@ static uint64_t find_arg(const struct nvtx_row *r, enum tf_arg_kind kind)
 	return event_arg(&(struct event){.args = r->args, .args_count = r->args_count}, kind);
 }
 
-/* A payload goes to the column of its nvtxPayloadType_t, those being in that order. */
+/* The columns for payloads are in the order of nvtxPayloadType_t. */
 static void bind_payload(sqlite3_stmt *insert, const struct nvtx_row *r, uint64_t payload)
 {
 	uint64_t bits = tf_arg_value(payload) | tf_arg_value(find_arg(r, TF_ARG_PAYLOAD_HIGH)) << 48;
@@ -208,7 +213,7 @@ static void bind_payload(sqlite3_stmt *insert, const struct nvtx_row *r, uint64_
 					       : (int64_t)bits);
 }
 
-/* What a range was given at its start and what at its end, as an array where it is both. */
+/* The payloads of a range's start and end, as an array if both have one. */
 static void bind_json(struct sqlite_writer *w, sqlite3_stmt *insert, const struct nvtx_row *r)
 {
 	struct buffer json = {0};
@@ -287,8 +292,9 @@ static void sqlite_visit_range(void *context, const struct nvtx_range *r)
 
 	if (!r->is_pushpop) {
 		row.id = (int64_t)tf_arg_value(find_arg(&row, TF_ARG_VALUE));
-		/* As nsys does it: only where it is another one. */
-		row.end_tid = r->end_thread && r->end_thread != r->thread ? thread_id(w, r->end_thread->tid) : NSYS_NULL;
+		/* Like nsys: only if it differs. */
+		row.end_tid =
+			r->end_thread && r->end_thread != r->thread ? thread_id(w, r->end_thread->tid) : NSYS_NULL;
 	}
 	nvtx_row(w, &row);
 }
@@ -327,7 +333,7 @@ static void sqlite_name_row(struct sqlite_writer *w, int64_t type, uint32_t doma
 	nsys_step(&w->nsys, insert);
 }
 
-/* A device that the program gave a name. */
+/* A device that the program named. */
 static void device_name_row(struct sqlite_writer *w, const struct nvtx_definition *n)
 {
 	sqlite3_stmt *insert = nsys_insert(&w->nsys, NSYS_NVTX_DEVICE);
@@ -341,7 +347,7 @@ static void device_name_row(struct sqlite_writer *w, const struct nvtx_definitio
 	nsys_step(&w->nsys, insert);
 }
 
-/* Domains and categories are rows, too, with the name in `text`. */
+/* Domains and categories are rows as well, with the name in `text`. */
 static void sqlite_add_names(struct sqlite_writer *w)
 {
 	const struct trace *t = w->image->trace;
@@ -394,7 +400,7 @@ static void sqlite_add_image(struct sqlite_writer *w, const struct image *image)
 	w->image = image;
 	w->clock = &w->model->machines[image->machine].clock;
 	w->global_pid = process_id(w->model, image);
-	/* What a process calls a domain ends with an exec. */
+	/* The domains of a process end with exec. */
 	w->first_domain = (image - &w->model->images[p->first_image]) * DOMAINS;
 	if (!w->first_domain)
 		w->correlation = 0;
@@ -421,7 +427,7 @@ static void sqlite_add_image(struct sqlite_writer *w, const struct image *image)
 	map_done(&w->stacks);
 }
 
-/* ---- what is told once ---- */
+/* ---- rows written once ---- */
 
 static void add_meta(struct sqlite_writer *w, const char *name, const char *value)
 {

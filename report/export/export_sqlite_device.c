@@ -38,13 +38,13 @@ static struct known_operation *known_operation(struct sqlite_writer *w, uint32_t
 	return k;
 }
 
-/* CUPTI's kinds of memory, from 1, are nsys's from 0; its unknown one is the last. */
+/* CUPTI numbers the kinds of memory from 1, nsys from 0; CUPTI's unknown kind is nsys's last one. */
 static int64_t memory_kind(uint8_t kind)
 {
 	return kind && kind < 8 ? kind - 1 : 7;
 }
 
-/* The columns that all kinds of work have in front. */
+/* The leading columns that all kinds of device operations share. */
 enum { WORK_COLUMNS = 7 };
 
 static void sqlite_kernel_row(struct sqlite_writer *w, const int64_t *front, const struct known_operation *k)
@@ -77,7 +77,7 @@ static void sqlite_kernel_row(struct sqlite_writer *w, const int64_t *front, con
 static void copy_row(struct sqlite_writer *w, const int64_t *front, const struct tf_work *t, uint64_t bytes)
 {
 	int64_t row[15];
-	bool is_peer = t->copy == 10; /* else nsys wants no devices */
+	bool is_peer = t->copy == 10; /* otherwise nsys expects no devices */
 	const int64_t rest[] = {(int64_t)bytes,
 				t->copy,
 				NSYS_NULL,
@@ -133,7 +133,7 @@ void sqlite_device(struct sqlite_writer *w, const struct blob *b)
 	buffer_done(&name);
 }
 
-/* Waits, allocations and frees. nsys counts operations on memory from 0, CUPTI from 1. */
+/* Waits, allocations and frees. nsys numbers memory operations from 0, CUPTI from 1. */
 static void visit_more(struct scan *s, const struct device_record *r)
 {
 	struct sqlite_writer *w = s->more;
@@ -145,20 +145,26 @@ static void visit_more(struct scan *s, const struct device_record *r)
 		return;
 	if (t.kind == TF_WORK_WAIT)
 		nsys_row(&w->nsys, NSYS_SYNC,
-			 (int64_t[]){start, start + (int64_t)r->duration_ns, t.device, t.context, t.stream, correlation, w->global_pid,
-				     t.value, 0},
+			 (int64_t[]){start, start + (int64_t)r->duration_ns, t.device, t.context, t.stream, correlation,
+				     w->global_pid, t.value, 0},
 			 9);
 	else if (t.kind == TF_WORK_ALLOCATE || t.kind == TF_WORK_FREE)
 		nsys_row(&w->nsys, NSYS_MEMORY,
-			 (int64_t[]){start, w->global_pid, t.device, t.context, (int64_t)r->address, 0, (int64_t)r->bytes,
-				     memory_kind(t.target), t.kind == TF_WORK_FREE, NSYS_NULL, correlation},
+			 (int64_t[]){start, w->global_pid, t.device, t.context, (int64_t)r->address, 0,
+				     (int64_t)r->bytes, memory_kind(t.target), t.kind == TF_WORK_FREE, NSYS_NULL,
+				     correlation},
 			 11);
 }
 
 static void stream_name_row(struct sqlite_writer *w, const char *name, const struct tf_work *operation)
 {
 	sqlite3_stmt *insert = nsys_insert(&w->nsys, NSYS_NVTX_STREAM);
-	const int64_t rest[] = {(int64_t)host_number(w->model, w->image->machine) + 1, 0, w->image->pid, operation->device, operation->context, operation->stream};
+	const int64_t rest[] = {(int64_t)host_number(w->model, w->image->machine) + 1,
+				0,
+				w->image->pid,
+				operation->device,
+				operation->context,
+				operation->stream};
 
 	if (!insert)
 		return;
@@ -167,7 +173,7 @@ static void stream_name_row(struct sqlite_writer *w, const char *name, const str
 	nsys_step(&w->nsys, insert);
 }
 
-/* Of those that had work. */
+/* Only streams with device operations. */
 static void stream_names(struct sqlite_writer *w)
 {
 	struct stream_names names;

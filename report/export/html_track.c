@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strings, names, details and tracks of a page by number, and the blocks of its events. */
+/* Strings, names, details and tracks of a page by index, and the blocks of its events. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,7 +92,7 @@ static void track_flush_block(struct html *h, struct html_track *t)
 	t->last_start = t->last_link = 0;
 }
 
-/* A column begins with the first value that is not 0: those before it are filled in then. */
+/* A column is created with its first nonzero value; the zeros before it are added then. */
 static void track_put_number(struct html_track *t, enum html_column column, uint64_t number)
 {
 	static const char zeros[256];
@@ -111,7 +111,7 @@ static void track_put_number(struct html_track *t, enum html_column column, uint
 	varint_add(&t->columns[column], number);
 }
 
-/* 2n, or -2n - 1. Distances of times that a damaged file made up may wrap. */
+/* 2n, or -2n - 1. Differences of times from a damaged file may wrap. */
 static uint64_t zigzag_encode(uint64_t number)
 {
 	return number << 1 ^ (number >> 63 ? UINT64_MAX : 0);

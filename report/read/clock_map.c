@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From ticks to time. The shape comes from CLOCK_MONOTONIC, which is never set, the place from CLOCK_REALTIME. */
+/* Converts ticks to time. The rate is that of CLOCK_MONOTONIC, which is never set; the offset is that of
+ * CLOCK_REALTIME. */
 #include "report/read/clock_map.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Nearer pairs tell less about the rate than their own errors spoil. */
+/* Over shorter distances the errors of two pairs spoil the rate. */
 #define SPACING_NS 1000000000u
-/* Below this span a nominal rate, if there is one, is better than a measured one. */
+/* Below this distance a nominal rate, if there is one, is more accurate than a measured one. */
 #define SHORT_NS 10000000u
 
 void clock_map_add(struct clock_map *map, const struct tf_clock_pair *pair)
@@ -33,7 +34,7 @@ static int compare_offsets(const void *left, const void *right)
 	return *a < *b ? -1 : *a > *b;
 }
 
-/* The offset that most pairs agree on; what the others differ by is the error that is stated. */
+/* The median offset of the pairs; the largest difference from it is the stated error. */
 static void find_offset(struct clock_map *map, double slope)
 {
 	int64_t *offsets = mem_alloc(map->count * sizeof(*offsets));
@@ -55,7 +56,8 @@ static void find_offset(struct clock_map *map, double slope)
 	free(offsets);
 }
 
-/* Keeps pairs that stand SPACING_NS apart, the first and the last, each later than the one before on both clocks. */
+/* Keeps the first and the last pair and pairs that are SPACING_NS apart, each later than the previous one on both
+ * clocks. */
 static void clock_map_thin(struct clock_map *map)
 {
 	size_t kept = 0;
@@ -69,7 +71,7 @@ static void clock_map_thin(struct clock_map *map)
 			      map->pairs[i].monotonic_ns > map->pairs[kept - 1].monotonic_ns &&
 			      map->pairs[i].monotonic_ns - map->pairs[kept - 1].monotonic_ns >= SPACING_NS))
 			map->pairs[kept++] = map->pairs[i];
-	/* The last one takes the place of a near one before it, except of the first. */
+	/* The last pair replaces the one before it if that is near, unless it is the first. */
 	if (last.ticks > map->pairs[kept - 1].ticks && last.monotonic_ns > map->pairs[kept - 1].monotonic_ns) {
 		if (kept > 1)
 			map->pairs[kept - 1] = last;
@@ -140,7 +142,7 @@ uint64_t clock_map_monotonic(const struct clock_map *map, uint64_t monotonic_ns)
 	return clock_map_realtime(map, monotonic_ns + (uint64_t)map->offset_ns);
 }
 
-/* The pair from which to go on: the last one that is not later on that clock, or the first. */
+/* The pair to extrapolate from: the last one that is not later on that clock, or the first. */
 static inline size_t pair_before(const struct clock_map *map, size_t clock, uint64_t at)
 {
 	size_t low = 0, high = map->count;
@@ -158,7 +160,7 @@ static inline size_t pair_before(const struct clock_map *map, size_t clock, uint
 	return low;
 }
 
-/* 0 where it would be no time of this boot. */
+/* 0 if the result is outside of this boot. */
 static uint64_t bounded_distance(double n)
 {
 	return n > 4e18 || n < -4e18 ? 0 : (uint64_t)(int64_t)n;
@@ -171,7 +173,9 @@ uint64_t clock_map_ns(const struct clock_map *map, uint64_t ticks)
 	if (!map->count)
 		return ticks;
 	i = pair_before(map, offsetof(struct tf_clock_pair, ticks), ticks);
-	return clock_map_monotonic(map, map->pairs[i].monotonic_ns + bounded_distance((double)(int64_t)(ticks - map->pairs[i].ticks) * map->slopes[i]));
+	return clock_map_monotonic(map, map->pairs[i].monotonic_ns +
+						bounded_distance((double)(int64_t)(ticks - map->pairs[i].ticks) *
+								 map->slopes[i]));
 }
 
 uint64_t clock_map_ticks(const struct clock_map *map, uint64_t monotonic_ns)
@@ -183,7 +187,8 @@ uint64_t clock_map_ticks(const struct clock_map *map, uint64_t monotonic_ns)
 	i = pair_before(map, offsetof(struct tf_clock_pair, monotonic_ns), monotonic_ns);
 	if (map->slopes[i] <= 0)
 		return map->pairs[i].ticks;
-	return map->pairs[i].ticks + bounded_distance((double)(int64_t)(monotonic_ns - map->pairs[i].monotonic_ns) / map->slopes[i]);
+	return map->pairs[i].ticks +
+	       bounded_distance((double)(int64_t)(monotonic_ns - map->pairs[i].monotonic_ns) / map->slopes[i]);
 }
 
 uint64_t clock_map_tick_at(const struct clock_map *map, uint64_t ns)
@@ -191,7 +196,8 @@ uint64_t clock_map_tick_at(const struct clock_map *map, uint64_t ns)
 	const struct clock_offset *o = &map->offset;
 
 	if (o->ahead_ns != 0 || o->drift != 0)
-		ns = o->since_ns + bounded_distance(((double)(int64_t)(ns - o->since_ns) + o->ahead_ns) / (1 - o->drift));
+		ns = o->since_ns +
+		     bounded_distance(((double)(int64_t)(ns - o->since_ns) + o->ahead_ns) / (1 - o->drift));
 	return clock_map_ticks(map, ns - (uint64_t)map->offset_ns);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The events of one thread, in the order they were written. */
+/* Reads the events of one thread in the order in which they were written. */
 #include <string.h>
 
 #include "report/read/reader.h"
@@ -11,7 +11,8 @@ void cursor_init(struct cursor *c, const struct trace *t, const struct trace_thr
 	*c = (struct cursor){.trace = t, .thread = thread, .chunk = thread->first_chunk};
 }
 
-/* What is written in a window ended before the next one began, but for a handler's events: so one more is kept. */
+/* The events of a chunk ended before the next chunk began, except those of signal handlers: so one chunk more is
+ * kept. */
 void cursor_skip_to(struct cursor *c, uint64_t ticks)
 {
 	const struct chunk *chunks = c->trace->chunks;
@@ -54,7 +55,7 @@ static const uint64_t *skip_kind(const uint64_t *at, const uint64_t *end, unsign
 	return at;
 }
 
-/* At a slot of kind 0: steps over it and what belonged to it, or to the window's end where nothing more was written. */
+/* At a slot of kind 0: skips it and what belonged to it, or to the end of the chunk if nothing was written after it. */
 static void skip_torn(struct cursor *c)
 {
 	const uint64_t *next = c->at + 1;
@@ -62,7 +63,7 @@ static void skip_torn(struct cursor *c)
 	while (next < c->end && !*next)
 		next++;
 	if (next == c->end) {
-		/* A word that is not 0 as a whole was never written by a recorder; still it was no event. */
+		/* A recorder never writes such a word with other bits set; in any case it is not an event. */
 		c->torn += *c->at != 0;
 		c->at = c->end;
 		return;
@@ -71,7 +72,7 @@ static void skip_torn(struct cursor *c)
 	c->at = skip_kind(skip_kind(next, c->end, TF_ARG), c->end, TF_DATA);
 }
 
-/* False if the blob is not whole; then its head and what there is of it are stepped over. */
+/* False if the blob is incomplete; its head and what exists of it are then skipped. */
 static bool take_blob(struct cursor *c, uint64_t slot, struct event *e)
 {
 	const uint64_t *data = c->at + 1, *after = skip_kind(data, c->end, TF_DATA);
@@ -159,7 +160,7 @@ bool cursor_step(struct cursor *c, struct event *e)
 				return false;
 			continue;
 		}
-		/* The writer may be alive: what follows a slot was stored before it. */
+		/* The writer may be running: what follows a slot was stored before it. */
 		slot = __atomic_load_n(c->at, __ATOMIC_ACQUIRE);
 		switch (tf_kind(slot)) {
 		case TF_TORN:
@@ -196,7 +197,7 @@ bool cursor_step(struct cursor *c, struct event *e)
 			c->orphans++;
 			c->at++;
 			break;
-		default: /* of a later minor version */
+		default: /* from a later minor version */
 			c->at = skip_kind(skip_kind(c->at + 1, c->end, TF_ARG), c->end, TF_DATA);
 		}
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of function names, each kept once. */
+/* Tables of function names, each stored once. */
 #include "report/read/functions.h"
 
 #include <pthread.h>
@@ -14,7 +14,7 @@ static void functions_parse(struct functions *f)
 	const uint8_t *p = f->bytes, *end = p + f->size;
 	size_t used = 0;
 
-	/* An entry is two bytes and a name: as many names and NULs as bytes at most. */
+	/* An entry is two bytes and a name: there are at most as many names and NULs as bytes. */
 	f->names = mem_alloc(f->size);
 	f->items = mem_alloc(f->size / 2 * sizeof(*f->items));
 	while (f->count < f->wanted && end - p >= 2 && end - p - 2 >= p[1]) {
@@ -30,7 +30,8 @@ static struct functions *functions_find(const uint8_t *bytes, size_t size, uint3
 {
 	struct functions *f = tables;
 
-	while (f && (f->hash != hash || f->size != size || f->wanted != wanted || (size && memcmp(f->bytes, bytes, size) != 0)))
+	while (f && (f->hash != hash || f->size != size || f->wanted != wanted ||
+		     (size && memcmp(f->bytes, bytes, size) != 0)))
 		f = f->next;
 	return f;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Index lines. */
+/* Parses index lines. */
 #include "report/read/index.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* \xHH back to bytes, in place. Returns the new length. */
+/* Unescapes \xHH in place. Returns the new length. */
 static size_t index_unescape(char *text, size_t length)
 {
 	size_t to = 0;
@@ -30,7 +30,7 @@ static size_t index_unescape(char *text, size_t length)
 	return to;
 }
 
-/* Copies a field behind `at` and ends it by two NULs, so that lists of items end as well. */
+/* Copies a field to `at` and terminates it with two NULs, so that a list of items is terminated as well. */
 static char *index_copy_field(char *at, const char *text, size_t length, struct index_field *field)
 {
 	const char *equal = memchr(text, '=', length);

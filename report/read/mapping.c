@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mapped files that may be truncated under us. */
+/* Mapped files that may be truncated while they are mapped. */
 #include "report/read/mapping.h"
 
 #include <errno.h>
@@ -18,8 +18,8 @@ struct lazy {
 	size_t size;
 };
 
-/* What the handlers may patch, and the blocks that stand in memory, the oldest first. Changed under the lock alone, which
- * a handler that interrupts its holder does not take again. */
+/* The ranges that the signal handlers may patch, and the blocks in memory, oldest first. Changed only under the
+ * lock, which a handler that interrupts its owner does not take again. */
 enum { LARGE = 4 << 20, MANY = 64 << 20, AROUND = 64 << 10 };
 enum { PLACED_LEAST = 64, PLACED_MOST = 16384 };
 
@@ -29,7 +29,7 @@ static struct region {
 } * mapped;
 static size_t mapped_count, mapped_capacity;
 static uint64_t mapped_bytes; /* of files */
-static uintptr_t placed[PLACED_MOST]; /* a ring of addresses; 0: taken away with its mapping */
+static uintptr_t placed[PLACED_MOST]; /* a ring of addresses; 0: removed with its mapping */
 static size_t placed_first, placed_count, placed_limit = PLACED_LEAST;
 static volatile sig_atomic_t was_cut;
 static bool is_locked;
@@ -60,13 +60,13 @@ static struct region *find_region(uintptr_t address)
 	return NULL;
 }
 
-/* A fault elsewhere is not ours and kills, as it would have. */
+/* A fault at another address is not ours and kills the program, as it would have without the handler. */
 static void be_killed(int signal)
 {
 	sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 }
 
-/* Puts zeros where the file no longer is. */
+/* Maps zeros where the file no longer has bytes. */
 static void on_bus_error(int signal, siginfo_t *info, void *context)
 {
 	uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)(sysconf(_SC_PAGESIZE) - 1);
@@ -74,14 +74,15 @@ static void on_bus_error(int signal, siginfo_t *info, void *context)
 	struct region *r = find_region(page);
 
 	(void)context;
-	if (!r || mmap((void *)page, r->end - page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+	if (!r ||
+	    mmap((void *)page, r->end - page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
 		be_killed(signal);
 	else
 		was_cut = 1;
 	lazy_unlock(is_mine);
 }
 
-/* ---- blocks that are made when they are looked at ---- */
+/* ---- blocks created on access ---- */
 
 static void *reserve_addresses(void *at, size_t size)
 {
@@ -93,7 +94,7 @@ static size_t block_size(const struct lazy *z, size_t offset)
 	return z->size - offset < z->source.block_bytes ? z->size - offset : z->source.block_bytes;
 }
 
-/* Room for one more: the oldest goes. It is made again if it is looked at again. */
+/* Makes room for one block by dropping the oldest, which is created again on the next access. */
 static void place_free(void)
 {
 	while (placed_count >= placed_limit) {
@@ -107,7 +108,8 @@ static void place_free(void)
 	}
 }
 
-/* Elsewhere first, and moved to its place when it is whole: other threads see all of it or fault too. */
+/* The block is created elsewhere and moved to its address when it is complete, so that other threads see all of it
+ * or fault as well. */
 static bool lazy_place(struct lazy *z, uintptr_t address)
 {
 	size_t offset = (address - z->start) & ~(z->source.block_bytes - 1), size = block_size(z, offset);
@@ -144,7 +146,7 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 	struct region *r = is_mine ? find_region(address) : NULL;
 
 	(void)context;
-	/* Another thread may have been first. */
+	/* another thread may have created it */
 	if (!r || !r->lazy || (!is_placed(address, r->lazy) && !lazy_place(r->lazy, address)))
 		be_killed(signal);
 	lazy_unlock(is_mine);
@@ -224,7 +226,7 @@ void mapping_keep(const struct mapping *m, size_t places)
 	lazy_unlock(is_mine);
 }
 
-/* For file systems that cannot map, and when a capture has more files than a process may have mappings. */
+/* For file systems that cannot map files, and for captures with more files than a process may have mappings. */
 static int read_whole(int fd, size_t size, struct mapping *ret)
 {
 	uint8_t *data = mem_alloc(size);
@@ -276,7 +278,7 @@ int mapping_open(const char *path, struct mapping *ret, struct err *err)
 	int fd, code;
 
 	*ret = (struct mapping){0};
-	/* O_NONBLOCK: a FIFO of that name must not hold us. */
+	/* O_NONBLOCK: opening a FIFO must not block. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
@@ -306,13 +308,15 @@ void mapping_close(struct mapping *m)
 	*m = (struct mapping){0};
 }
 
-/* A fault maps what lies around it too, AROUND at most: bytes that were forgotten before come back by their neighbours, and
- * have to go with these. */
+/* A fault maps up to AROUND bytes around it as well: bytes dropped before come back with their neighbours, and have
+ * to be dropped with these. */
 void mapping_forget(const struct mapping *m, uint64_t offset, size_t size)
 {
 	uintptr_t base = (uintptr_t)m->data, start, end;
 
-	if (offset >= m->size || !m->is_mapped || m->lazy /* blocks go by age */ || (m->size <= LARGE && __atomic_load_n(&mapped_bytes, __ATOMIC_RELAXED) <= MANY))
+	/* blocks are dropped by age */
+	if (offset >= m->size || !m->is_mapped || m->lazy ||
+	    (m->size <= LARGE && __atomic_load_n(&mapped_bytes, __ATOMIC_RELAXED) <= MANY))
 		return;
 	size = size < m->size - offset ? size : (size_t)(m->size - offset);
 	start = (base + offset) & ~(uintptr_t)(AROUND - 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A k-way merge: a binary heap of threads, each with its next event. */
+/* A k-way merge: a binary heap of threads by their next events. */
 #include "report/read/merge.h"
 
 #include <stdlib.h>
@@ -8,13 +8,13 @@ struct stream {
 	struct cursor cursor;
 	const struct clock_map *clock;
 	struct merge_event next;
-	uint64_t key; /* ns of the next event, not less than that of the one before */
+	uint64_t key; /* ns of the next event, at least that of the previous one */
 };
 
 struct merge {
 	struct stream *streams;
 	size_t count, capacity;
-	uint32_t *heap; /* positions in streams, the earliest first */
+	uint32_t *heap; /* indices in streams, the earliest first */
 	size_t heap_count;
 	struct merge_event current;
 };

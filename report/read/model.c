@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A model is made and freed; what a trace file tells it. */
+/* Creates and frees models; adds trace files to them. */
 #include "report/read/model.h"
 
 #include <stdio.h>
@@ -52,7 +52,7 @@ struct image *model_image(struct model *m, uint64_t nonce)
 	return &m->images[m->image_count++];
 }
 
-/* Items that end with NUL, up to an empty one or the end, as a command line. */
+/* Joins NUL-terminated items, up to an empty one or the end, to a command line. */
 static char *join_items(const char *items, size_t size)
 {
 	struct buffer b = {0};
@@ -78,14 +78,14 @@ static void report_damage(struct model *m, const struct trace *t)
 		texts_add(&m->problems, "%s: truncated, %llu bytes are missing", t->path,
 			  (unsigned long long)t->missing_bytes);
 	if (t->damaged_bytes)
-		texts_add(&m->problems, "%s: damaged, %llu bytes are no window", t->path,
+		texts_add(&m->problems, "%s: damaged, %llu bytes belong to no chunk", t->path,
 			  (unsigned long long)t->damaged_bytes);
 	if (t->broken || t->orphans)
 		texts_add(&m->problems, "%s: damaged, %llu records cannot be read", t->path,
 			  (unsigned long long)(t->broken + t->orphans));
 }
 
-/* `last` is written in turn: the later of the two that is whole. */
+/* `last` has two entries, written alternately: returns the later one that is complete. */
 static const struct tf_clock_pair *last_pair(const struct tf_header *h)
 {
 	return h->last[0].ticks > h->last[1].ticks ? &h->last[0] : &h->last[1];
@@ -94,7 +94,8 @@ static const struct tf_clock_pair *last_pair(const struct tf_header *h)
 static void tell_children(struct model *m, const struct trace *t, size_t machine)
 {
 	for (size_t i = 0; i < t->child_count; i++) {
-		m->wait_statuses = mem_grow(m->wait_statuses, m->wait_status_count, &m->wait_status_capacity, sizeof(*m->wait_statuses));
+		m->wait_statuses = mem_grow(m->wait_statuses, m->wait_status_count, &m->wait_status_capacity,
+					    sizeof(*m->wait_statuses));
 		m->wait_statuses[m->wait_status_count++] = (struct wait_status){
 			.machine = machine,
 			.pid = t->children[i].child.pid,
@@ -105,7 +106,7 @@ static void tell_children(struct model *m, const struct trace *t, size_t machine
 	}
 }
 
-/* Takes the trace. */
+/* Takes ownership of the trace. */
 void model_trace(struct model *m, struct trace *t)
 {
 	const struct tf_header *h = &t->header;
@@ -114,7 +115,7 @@ void model_trace(struct model *m, struct trace *t)
 	struct image *image = model_image(m, h->nonce);
 
 	if (image->trace) {
-		texts_add(&m->problems, "%s: the same process image as %s, left out", t->path, image->trace->path);
+		texts_add(&m->problems, "%s: the same process image as %s, ignored", t->path, image->trace->path);
 		reader_close(t);
 		return;
 	}

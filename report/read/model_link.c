@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Once every file is read: time axes, processes made of images, how each ended. */
+/* After all files were read: builds the clock maps and the processes, and determines how each ended. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "report/read/model.h"
 
-/* Containers on one machine have names of their own and one clock. */
+/* Containers on one machine have different host names and the same clock. */
 static void share_pairs(struct model *m)
 {
 	for (size_t i = 0; i < m->machine_count; i++) {
@@ -101,8 +101,8 @@ static int compare_by_process(const void *left, const void *right)
 	return compare_images(left, right);
 }
 
-/* The process that an image continues: the same pid and start, or, where the start is not known, the one that called
- * exec. */
+/* The process that an image continues: the same pid and start time, or, if the start time is not known, the one that
+ * called exec. */
 static size_t process_of(struct model *m, struct map *known, const struct image *image)
 {
 	uint64_t *place = map_put(known, (uint64_t)image->machine << 32 | image->pid, image->process_start, NULL);
@@ -176,8 +176,10 @@ static uint64_t waited_at(const struct model *m, const struct wait_status *t)
 	return t->ticks ? clock_map_ns(&m->machines[t->machine].clock, t->ticks) : 0;
 }
 
-/* The process that a word is about: the last one of that pid that had started then, or the first one without a word. */
-static struct process *waited_process(struct model *m, const struct map *by_pid, const size_t *next, const struct wait_status *t)
+/* The process to which a wait status applies: the last one of that pid that had started by then, or the first one
+ * without a status. */
+static struct process *waited_process(struct model *m, const struct map *by_pid, const size_t *next,
+				      const struct wait_status *t)
 {
 	const uint64_t *first = map_find(by_pid, t->pid, 0);
 	uint64_t at = waited_at(m, t);
@@ -227,7 +229,7 @@ static void take_words(struct model *m)
 	free(next);
 }
 
-/* Whether that very process, not a later one of its number, is there and no zombie. */
+/* Whether that process, not a later one with the same pid, exists and is not a zombie. */
 static bool is_alive(uint32_t pid, uint64_t start)
 {
 	char path[32], text[1024], state = 0, *at;
@@ -242,7 +244,7 @@ static bool is_alive(uint32_t pid, uint64_t start)
 	size = fread(text, 1, sizeof(text) - 1, f);
 	fclose(f);
 	text[size] = 0;
-	at = strrchr(text, ')'); /* its name may hold anything */
+	at = strrchr(text, ')'); /* its name may contain anything */
 	if (!at || sscanf(at + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
 			  &state, &started) != 2)
 		return false;
@@ -288,7 +290,8 @@ static void describe_process(struct model *m, struct process *p)
 	p->command = last->command && *last->command ? last->command : last->executable;
 	p->rank = image_rank(last);
 	describe_end(m, p, last);
-	p->end_ns = last->end_realtime_ns ? clock_map_realtime(clock, last->end_realtime_ns) : clock_map_ns(clock, image_last_ticks(last));
+	p->end_ns = last->end_realtime_ns ? clock_map_realtime(clock, last->end_realtime_ns)
+					  : clock_map_ns(clock, image_last_ticks(last));
 	p->end_is_known = last->end_ticks || last->end_realtime_ns;
 	if (!p->end_is_known && p->waited_ns > p->end_ns) {
 		p->end_ns = p->waited_ns;
@@ -316,7 +319,8 @@ void model_order(struct model *m)
 			m->origin_ns = m->processes[i].start_ns;
 	}
 	for (size_t i = 0; i < m->launch_count; i++) {
-		uint64_t at = clock_map_realtime(&m->machines[m->launches[i].machine].clock, m->launches[i].realtime_ns);
+		uint64_t at =
+			clock_map_realtime(&m->machines[m->launches[i].machine].clock, m->launches[i].realtime_ns);
 
 		if (m->launches[i].realtime_ns && at < m->origin_ns)
 			m->origin_ns = at;

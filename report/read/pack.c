@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a packed file. */
+/* Reads a packed file. */
 #include "report/read/pack.h"
 
 #include <errno.h>
@@ -83,18 +83,20 @@ static bool pack_add_file(struct pack *p, const char *name, size_t length, uint6
 	if (!p->capture_count || !name_is_fine(name, length))
 		return false;
 	f = mem_alloc(sizeof(*f));
-	*f = (struct pack_file){.pack = p, .name = mem_copy_text(name, length), .capture = p->capture_count - 1, .size = size};
+	*f = (struct pack_file){
+		.pack = p, .name = mem_copy_text(name, length), .capture = p->capture_count - 1, .size = size};
 	p->files = mem_grow(p->files, p->file_count, &p->file_capacity, sizeof(*p->files));
 	p->files[p->file_count++] = f;
 	return true;
 }
 
-/* Blocks come in order; those between that were damaged stay empty. `room`: how many more the packed file can have. */
+/* Blocks are in order; damaged ones in between remain empty. `room`: how many more the packed file can contain. */
 static bool add_block(struct pack *p, uint64_t place, uint64_t at, uint64_t size, uint64_t *room)
 {
 	struct pack_file *f = p->file_count ? p->files[p->file_count - 1] : NULL;
 
-	if (!f || place < f->block_count || place - f->block_count >= *room || place >= (f->size + BLOCK_BYTES - 1) / BLOCK_BYTES)
+	if (!f || place < f->block_count || place - f->block_count >= *room ||
+	    place >= (f->size + BLOCK_BYTES - 1) / BLOCK_BYTES)
 		return false;
 	*room -= place - f->block_count + 1;
 	for (; f->block_count <= place; f->block_count++) {
@@ -185,7 +187,7 @@ static void pack_read_records(struct pack *p)
 	}
 }
 
-/* What a file says that it has, and no block is there for, or no table. */
+/* Counts blocks and tables that a file should have but that do not exist. */
 static void count_lost(struct pack_file *f)
 {
 	uint64_t size = (uint64_t)f->block_count * BLOCK_BYTES;
@@ -199,7 +201,8 @@ static void count_lost(struct pack_file *f)
 	}
 	for (size_t i = 0; i < f->block_count; i++)
 		if (!f->blocks[i].at)
-			f->lost_bytes += f->size - i * BLOCK_BYTES < BLOCK_BYTES ? f->size - i * BLOCK_BYTES : BLOCK_BYTES;
+			f->lost_bytes +=
+				f->size - i * BLOCK_BYTES < BLOCK_BYTES ? f->size - i * BLOCK_BYTES : BLOCK_BYTES;
 }
 
 int pack_open(const char *path, struct pack **ret, struct err *err)
@@ -245,7 +248,7 @@ void pack_close(struct pack *p)
 	free(p);
 }
 
-/* ---- a file's bytes ---- */
+/* ---- the bytes of a file ---- */
 
 static void fill_block(void *source, size_t place, uint8_t *ret, size_t size)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slots to columns to zstd, and back.
+/* Converts slots to columns and compresses them by zstd, and back.
  *
- * A block: a zstd frame of uint32_t count[COLUMNS], then the columns, then what is left of the last slot. Column HEADS
- * has a byte for each slot up to the last one that is not 0: the number of its low 16 bits in a dictionary that both
- * sides build, NEW_HEAD and these bits at their first use. The others have one entry for each slot of their class, byte 0
- * of all of them, then byte 1 of all ... */
+ * A block is a zstd frame of uint32_t count[COLUMNS], then the columns, then the rest that is no whole slot. Column
+ * HEADS has one byte for each slot up to the last nonzero one: the index of its low 16 bits in a dictionary that
+ * both sides build, or NEW_HEAD and these bits at their first use. The other columns have one entry for each slot of
+ * their class: byte 0 of all entries, then byte 1 of all, and so on. */
 #include "report/read/pack_block.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ enum { LEVEL = 3, NEW_HEAD = 255, SLOTS = BLOCK_BYTES / TF_SLOT };
 enum column { HEADS, PAUSES, DURATIONS, TIMES, LASTS, VALUES, TICKS, DATA, COLUMNS };
 static const uint8_t widths[COLUMNS] = {1, 3, 3, 3, 3, 6, 8, TF_DATA_BYTES};
 
-/* Every slot has at most HEADS 3 and 8 more. */
+/* A slot takes at most 3 bytes of HEADS and 8 more. */
 enum { COLUMNS_BYTES = COLUMNS * 4 + SLOTS * 11 + TF_SLOT };
 
 struct block_coder {
@@ -28,10 +28,10 @@ struct block_coder {
 	ZSTD_DCtx *decompressor;
 	uint32_t count[COLUMNS];
 	uint16_t heads[NEW_HEAD]; /* the dictionary */
-	uint64_t last[NEW_HEAD + 1]; /* value of the slot before with this head */
+	uint64_t last[NEW_HEAD + 1]; /* value of the previous slot with this head */
 	unsigned int head_count;
-	uint64_t now, ticks; /* the time read last, 24 bits; the TIME slot before */
-	uint64_t entries[COLUMNS][SLOTS]; /* not of HEADS */
+	uint64_t now, ticks; /* the last time read, 24 bits; the previous TIME slot */
+	uint64_t entries[COLUMNS][SLOTS]; /* except HEADS */
 	uint8_t head_bytes[SLOTS * 3];
 	uint8_t columns[COLUMNS_BYTES];
 	uint8_t packed[ZSTD_COMPRESSBOUND(COLUMNS_BYTES) + 4096];
@@ -72,7 +72,7 @@ static void coder_reset(struct block_coder *c)
 	c->now = c->ticks = 0;
 }
 
-/* What the bits of a slot mean, by its low 16. A head of class TICKS or DATA has its kind alone. */
+/* How the bits of a slot are interpreted, by its low 16 bits. Heads of class TICKS or DATA consist of the kind only. */
 static enum column class_of(unsigned int head)
 {
 	unsigned int kind = head & 31;
@@ -86,7 +86,7 @@ static enum column class_of(unsigned int head)
 	return (head & 0xff) == TF_DATA ? DATA : VALUES;
 }
 
-/* Distances either way as small numbers: 0, -1, 1, -2 ... of `bits` bits. */
+/* Zigzag encoding of signed differences of `bits` bits: 0, -1, 1, -2 ... */
 static uint64_t zigzag_fold(uint64_t distance, unsigned int bits)
 {
 	uint64_t mask = ~0ull >> (64 - bits);
@@ -100,7 +100,7 @@ static uint64_t zigzag_unfold(uint64_t folded, unsigned int bits)
 	return (folded >> 1 ^ (folded & 1 ? ~0ull : 0)) & ~0ull >> (64 - bits);
 }
 
-/* ---- to columns ---- */
+/* ---- encoding ---- */
 
 static unsigned int put_head(struct block_coder *c, unsigned int head)
 {
@@ -127,7 +127,7 @@ static void column_put(struct block_coder *c, enum column column, uint64_t entry
 	c->entries[column][c->count[column]++] = entry;
 }
 
-/* Between the end of one call and the start of the next. */
+/* The time between the end of one call and the start of the next. */
 static uint64_t call_length(uint64_t duration)
 {
 	return duration == TF_DURATION_LONG ? 0 : duration;
@@ -166,7 +166,7 @@ static void put_slot(struct block_coder *c, uint64_t slot)
 	}
 }
 
-/* Byte by byte of all entries; text and packed records stay as they are. */
+/* Byte 0 of all entries, then byte 1; text and packed records are copied. */
 static uint8_t *block_spread(const struct block_coder *c, enum column column, uint8_t *to)
 {
 	const uint64_t *entries = c->entries[column];
@@ -184,8 +184,9 @@ static uint8_t *block_spread(const struct block_coder *c, enum column column, ui
 	return to;
 }
 
-/* A piece of its own has its own table of frequencies: columns differ. */
-static void block_compress(struct block_coder *c, ZSTD_outBuffer *out, const uint8_t *from, const uint8_t *to, bool is_last)
+/* A block of the frame for each column, because each has its own symbol frequencies. */
+static void block_compress(struct block_coder *c, ZSTD_outBuffer *out, const uint8_t *from, const uint8_t *to,
+			   bool is_last)
 {
 	ZSTD_inBuffer in = {from, (size_t)(to - from), 0};
 
@@ -217,7 +218,7 @@ const uint8_t *block_encode(struct block_coder *c, const uint8_t *bytes, size_t 
 	for (enum column column = PAUSES; column < COLUMNS; column++) {
 		uint8_t *end = block_spread(c, column, at);
 
-		/* The low byte is noise that the others are not. */
+		/* The low byte is noise, unlike the others. */
 		if (column != DATA && c->count[column]) {
 			block_compress(c, &out, at, at + c->count[column], false);
 			at += c->count[column];
@@ -232,10 +233,10 @@ const uint8_t *block_encode(struct block_coder *c, const uint8_t *bytes, size_t 
 	return c->packed;
 }
 
-/* ---- and back ---- */
+/* ---- decoding ---- */
 
 struct columns {
-	const uint8_t *at[COLUMNS]; /* the entry to come; of HEADS the byte */
+	const uint8_t *at[COLUMNS]; /* the next entry; for HEADS the next byte */
 	const uint8_t *heads_end, *tail;
 	uint32_t left[COLUMNS];
 };
@@ -261,7 +262,7 @@ static bool find_columns(struct block_coder *c, size_t have, size_t tail, struct
 	return at + tail == have;
 }
 
-/* The next entry; 0 if there is none, which `left` then tells by having gone below 0. */
+/* The next entry; 0 if there is none, which shows in `left` below 0. */
 static inline uint64_t column_take(const struct block_coder *c, struct columns *k, enum column column)
 {
 	uint32_t stride = c->count[column];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening a trace file: head, function names, windows, threads. Events are in cursor.c. */
+/* Opens a trace file: header, function names, chunks, threads. cursor.c reads the events. */
 #include "report/read/reader.h"
 
 #include <errno.h>
@@ -17,11 +17,11 @@ static int read_header(struct trace *t, struct err *err)
 		return err_set(err, -ENODATA, "%s: empty file", t->path);
 	if (t->bytes.size < sizeof(uint64_t) || memcmp(t->bytes.data, &(uint64_t){TF_MAGIC}, sizeof(uint64_t))) {
 		if (t->bytes.size >= sizeof(uint64_t) && !memcmp(t->bytes.data, &(uint64_t){0}, sizeof(uint64_t)))
-			return err_set(err, -ENODATA, "%s: has no head, its writer was killed at once", t->path);
+			return err_set(err, -ENODATA, "%s: has no header, its writer was killed immediately", t->path);
 		return err_set(err, -EPROTO, "%s: not a trace file", t->path);
 	}
 	if (t->bytes.size < TF_PAGE)
-		return err_set(err, -ENODATA, "%s: truncated in its head", t->path);
+		return err_set(err, -ENODATA, "%s: truncated within its header", t->path);
 	memcpy(&t->header, t->bytes.data, sizeof(t->header));
 	if (h->byte_order != TF_BYTE_ORDER)
 		return err_set(err, -ENOTSUP, "%s: written in another byte order", t->path);
@@ -68,7 +68,7 @@ static void add_chunk(struct trace *t, uint64_t offset, const struct tf_window *
 	if (head->size_bytes > left)
 		t->missing_bytes += head->size_bytes - left;
 	if (head->kind != TF_WINDOW_THREAD && head->kind != TF_WINDOW_SLOTS)
-		return; /* of a later minor version */
+		return; /* from a later minor version */
 	t->chunks = mem_grow(t->chunks, t->chunk_count, &t->chunk_capacity, sizeof(*t->chunks));
 	w = &t->chunks[t->chunk_count++];
 	*w = (struct chunk){
@@ -98,7 +98,8 @@ static void read_chunks(struct trace *t)
 			in_hole = false;
 			continue;
 		}
-		/* Space that was taken and never written is a hole, one that a killed writer may leave; else damage. */
+		/* Space that was allocated but never written is a hole, which a killed writer may leave; anything
+		 * else is damage. */
 		if (!is_zero(t->bytes.data + offset, page))
 			t->damaged_bytes += page;
 		else if (!in_hole)
@@ -108,7 +109,7 @@ static void read_chunks(struct trace *t)
 	}
 }
 
-/* By thread, the thread's own page first, then in the order of writing. */
+/* Sorts by thread; the thread's own page first, then in the order of writing. */
 static int compare_chunks(const void *left, const void *right)
 {
 	const struct chunk *a = left, *b = right;
@@ -168,7 +169,7 @@ static void trace_define(struct trace *t, const struct event *e)
 {
 	uint64_t *place = map_put(&t->definitions, e->blob, e->id, NULL);
 
-	/* The last one wins: ids are unique, names of threads change. */
+	/* The last definition wins: ids are unique, but thread names change. */
 	*place = t->blob_count;
 	t->blobs = mem_grow(t->blobs, t->blob_count, &t->blob_capacity, sizeof(*t->blobs));
 	t->blobs[t->blob_count++] = (struct blob){
@@ -199,7 +200,7 @@ static bool is_wait_call(const struct trace *t, uint32_t function)
 	return f && (strstr(f->name, "wait") || !strcmp(f->name, "system") || !strcmp(f->name, "pclose"));
 }
 
-/* Pushes and pops of a thread that have no counterpart. */
+/* Counts pushes and pops of a thread without a counterpart. */
 static void count_nesting(struct map *depths, struct trace_thread *thread, const struct event *e)
 {
 	uint64_t *depth = map_put(depths, e->id, 0, NULL);
@@ -220,13 +221,14 @@ static void name_thread(struct trace *t, struct trace_thread *thread, const stru
 	thread->name[length] = '\0';
 }
 
-/* Reads all of a thread once: definitions, what wait() told, how much there is. */
+/* Reads all of a thread once: definitions, wait statuses, counts. */
 static void trace_read_thread(struct trace *t, struct trace_thread *thread)
 {
 	struct cursor cursor;
 	struct event e;
 	struct map depths = {0};
-	size_t open_child = SIZE_MAX; /* told, and the wait call's own record not yet seen */
+	/* the last child recorded, until the record of the wait call itself has been read */
+	size_t open_child = SIZE_MAX;
 
 	cursor_init(&cursor, t, thread);
 	while (cursor_step(&cursor, &e)) {
@@ -237,8 +239,9 @@ static void trace_read_thread(struct trace *t, struct trace_thread *thread)
 				add_child(t, &e, thread->last_ticks);
 			} else if (e.blob == TF_BLOB_THREAD_NAME) {
 				name_thread(t, thread, &e);
-			} else if (e.blob == TF_BLOB_DEVICE || e.blob == TF_BLOB_DEVICE_CALLS || e.blob == TF_BLOB_DEVICE_MORE) {
-				thread->has_device_records = true; /* no definition, and as many as events */
+			} else if (e.blob == TF_BLOB_DEVICE || e.blob == TF_BLOB_DEVICE_CALLS ||
+				   e.blob == TF_BLOB_DEVICE_MORE) {
+				thread->has_device_records = true; /* not a definition, and as frequent as events */
 			} else {
 				trace_define(t, &e);
 			}
@@ -273,7 +276,8 @@ static void trace_read_thread(struct trace *t, struct trace_thread *thread)
 	t->broken += cursor.broken;
 }
 
-/* Names that one thread gave another: nvtxNameOsThread. Tids are used again; then the thread that came last has it. */
+/* Applies names that a thread gave to another one: nvtxNameOsThread. Tids are reused; the last thread with that tid
+ * gets the name. */
 static void name_others(struct trace *t)
 {
 	for (size_t i = 0; i < t->blob_count; i++) {
@@ -290,7 +294,8 @@ static void name_others(struct trace *t)
 			if (t->threads[k].tid == head.id)
 				thread = &t->threads[k];
 		if (thread)
-			snprintf(thread->name, sizeof(thread->name), "%.*s", (int)(size - (size_t)(name - bytes)), name);
+			snprintf(thread->name, sizeof(thread->name), "%.*s", (int)(size - (size_t)(name - bytes)),
+				 name);
 	}
 }
 
@@ -306,7 +311,7 @@ static int open_trace(struct trace *t, struct trace **ret, struct err *err)
 	read_functions(t);
 	read_chunks(t);
 	read_threads(t);
-	mapping_keep(&t->bytes, 2 * t->thread_count); /* a window may lie in two blocks */
+	mapping_keep(&t->bytes, 2 * t->thread_count); /* a chunk may be in two blocks */
 	for (size_t i = 0; i < t->thread_count; i++)
 		trace_read_thread(t, &t->threads[i]);
 	name_others(t);
@@ -386,7 +391,7 @@ void trace_text(const struct trace *t, const struct blob *b, struct buffer *ret)
 	char text[TF_BLOB_BYTES];
 	size_t size = trace_blob(t, b, text, sizeof(text));
 
-	/* A NUL would end it early for whoever prints it; 0xff comes out as U+FFFD. */
+	/* A NUL would terminate the text for whoever prints it; 0xff is shown as U+FFFD. */
 	for (size_t i = 0; i < size; i++)
 		if (!text[i])
 			text[i] = (char)0xff;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums as the table that nsys users know. */
+/* Aggregates as a table with nsys's columns. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +11,9 @@ void by_column(const struct report_context *context, struct table *table)
 		const char *title;
 		enum column_type type;
 	} columns[BY_COUNT] = {
-		[BY_PROCESS] = {"PID", COLUMN_ID}, [BY_RANK] = {"Rank", COLUMN_ID},
-		[BY_HOST] = {"Host", COLUMN_TEXT}, [BY_THREAD] = {"TID", COLUMN_ID}, [BY_DEVICE] = {"Device", COLUMN_TEXT},
-		[BY_RANGE] = {"Range", COLUMN_ID},
+		[BY_PROCESS] = {"PID", COLUMN_ID},     [BY_RANK] = {"Rank", COLUMN_ID},
+		[BY_HOST] = {"Host", COLUMN_TEXT},     [BY_THREAD] = {"TID", COLUMN_ID},
+		[BY_DEVICE] = {"Device", COLUMN_TEXT}, [BY_RANGE] = {"Range", COLUMN_ID},
 	};
 
 	if (context->by != BY_NOTHING)
@@ -39,7 +39,8 @@ static const char *with_unit(struct buffer *b, const char *word, const struct ag
 	return b->data;
 }
 
-static void aggregate_columns(const struct report_context *context, const struct aggregate_shape *shape, struct table *table)
+static void aggregate_columns(const struct report_context *context, const struct aggregate_shape *shape,
+			      struct table *table)
 {
 	enum column_type mean = shape->type == COLUMN_MB ? COLUMN_MB : COLUMN_NS_MEAN;
 	struct buffer b = {0};
@@ -63,8 +64,8 @@ static void aggregate_columns(const struct report_context *context, const struct
 	buffer_done(&b);
 }
 
-void aggregate_table(const struct report_context *context, struct aggregate *aggregate, const struct aggregate_shape *shape,
-		struct table *table)
+void aggregate_table(const struct report_context *context, struct aggregate *aggregate,
+		     const struct aggregate_shape *shape, struct table *table)
 {
 	double all = 0;
 

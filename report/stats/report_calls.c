@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_api_sum, osrt_sum, osrt_short_sum: calls by function; openmp_sum, which has none. */
+/* cuda_api_sum, osrt_sum, osrt_short_sum: calls by function; openmp_sum, which has no rows. */
 #include <errno.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 static const struct aggregate_shape shape = {
 	.total = "Total Time (ns)", .count = "Num Calls", .type = COLUMN_NS, .names = {"Name"}, .has_percent = true};
 
-/* more points to the groups' bits */
+/* `more` points to the bits of the groups */
 static void calls_visit_call(struct scan *s, const struct event *e)
 {
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
@@ -40,7 +40,7 @@ int report_osrt_sum(const struct report_context *c, struct table *table, struct 
 	return calls_by_group(c, table, 1u << TF_GROUP_OSRT);
 }
 
-/* Counters have no time, and so no range. */
+/* Counters have no time, and therefore no capture range. */
 static void add_short(struct scan *s, const char *name, uint64_t calls, uint64_t ticks)
 {
 	struct buffer key = {0};
@@ -71,7 +71,8 @@ int report_osrt_short_sum(const struct report_context *c, struct table *table, s
 	struct scan s = {.context = c, .aggregate = &aggregate};
 
 	if (filter_is_set(c->model))
-		return err_set(err, -ENODATA, "calls below the threshold are counted, not timed: a filter does not apply");
+		return err_set(err, -ENODATA,
+			       "calls below the threshold are counted, not timed: a filter does not apply");
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		s.image = &c->model->images[i];
 		s.clock = &c->model->machines[s.image->machine].clock;
@@ -87,7 +88,7 @@ int report_osrt_short_sum(const struct report_context *c, struct table *table, s
 	return 0;
 }
 
-/* nsys's columns, so that what reads them finds them. */
+/* nsys's columns, for programs that read them. */
 int report_openmp_sum(const struct report_context *c, struct table *table, struct err *err)
 {
 	struct aggregate_shape empty = shape;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* correlated: host calls with the device work that they asked for, as correlate.h finds them.
- * device_facts: what is known of devices besides, record by record. */
+/* correlated: host calls with the device operations that they submitted, from correlate.h. device_facts: other
+ * device records. */
 #include <errno.h>
 
 #include "report/derive/device/correlate.h"
@@ -48,7 +48,8 @@ static void fact_row(struct scan *s, const struct device_record *r)
 	static const char *const kinds[] = {"wait", "allocate", "free", "overhead", "managed", "compile"};
 	struct table *table = s->more;
 	struct tf_work w;
-	bool is_known = device_operation(s->image->trace, r->operation, &w) && w.kind >= TF_WORK_WAIT && w.kind <= TF_WORK_COMPILE;
+	bool is_known = device_operation(s->image->trace, r->operation, &w) && w.kind >= TF_WORK_WAIT &&
+			w.kind <= TF_WORK_COMPILE;
 
 	table_number(table, model_since_origin(s->context->model, clock_map_monotonic(s->clock, r->start_ns)));
 	table_number(table, r->duration_ns);

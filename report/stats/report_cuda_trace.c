@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_api_trace: each CUDA call, by its start. */
+/* cuda_api_trace: each CUDA call, ordered by start. */
 #include <stdlib.h>
 
 #include "report/stats/report.h"
@@ -64,8 +64,9 @@ static void cuda_trace_add_row(const struct model *m, struct table *table, const
 int report_cuda_api_trace(const struct report_context *c, struct table *table, struct err *err)
 {
 	static const struct column_head columns[] = {
-		{"Start (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS}, {"Name", COLUMN_TEXT}, {"Result", COLUMN_ID}, {"CorrID", COLUMN_ID},
-		{"Pid", COLUMN_ID}, {"Tid", COLUMN_ID}, {"T-Pri", COLUMN_ID}, {"Thread Name", COLUMN_TEXT},
+		{"Start (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS}, {"Name", COLUMN_TEXT},
+		{"Result", COLUMN_ID},     {"CorrID", COLUMN_ID},        {"Pid", COLUMN_ID},
+		{"Tid", COLUMN_ID},        {"T-Pri", COLUMN_ID},         {"Thread Name", COLUMN_TEXT},
 	};
 	struct lines l = {0};
 	struct scan s = {.context = c, .more = &l};

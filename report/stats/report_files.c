@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* files, sockets: recorded OS calls by what their descriptor was. Calls under the threshold are not among them. */
+/* files, sockets: recorded OS calls by what their file descriptor referred to, without calls below the threshold. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,21 +8,46 @@
 
 enum role { ROLE_OTHER, ROLE_OPEN, ROLE_MEET, ROLE_CLOSE, ROLE_READ, ROLE_WRITE, ROLE_UNKNOWN };
 
-/* What its result says: ROLE_OPEN a descriptor that it made; READ and WRITE bytes. MEET: connects or accepts on its own. By the
- * beginning of the name; the first that fits. */
+/* What the result of a call is: OPEN: a new descriptor; READ and WRITE: bytes; MEET: connects or accepts. Matched by
+ * the beginning of the name; the first match applies. */
 static const struct {
 	const char *prefix;
 	enum role role;
 } roles[] = {
-	{"open", ROLE_OPEN},	     {"creat", ROLE_OPEN},	{"fopen", ROLE_OPEN},	{"mkstemp", ROLE_OPEN},
-	{"mkostemp", ROLE_OPEN},     {"connect", ROLE_MEET},	{"accept", ROLE_MEET},	{"close", ROLE_CLOSE},
-	{"fclose", ROLE_CLOSE},	     {"pclose", ROLE_CLOSE},	{"mq_close", ROLE_CLOSE}, {"readahead", ROLE_OTHER},
-	{"readdir", ROLE_OTHER},     {"recvmmsg", ROLE_OTHER},	{"sendmmsg", ROLE_OTHER}, {"mq_send", ROLE_OTHER},
-	{"read", ROLE_READ},	     {"pread", ROLE_READ},	{"recv", ROLE_READ},	{"fread", ROLE_READ},
-	{"fget", ROLE_READ},	     {"get", ROLE_READ},	{"mq_receive", ROLE_READ}, {"mq_timedreceive", ROLE_READ},
-	{"write", ROLE_WRITE},	     {"pwrite", ROLE_WRITE},	{"send", ROLE_WRITE},	{"fwrite", ROLE_WRITE},
-	{"fput", ROLE_WRITE},	     {"put", ROLE_WRITE},	{"copy_file_range", ROLE_WRITE}, {"splice", ROLE_WRITE},
-	{"tee", ROLE_WRITE},	     {"vmsplice", ROLE_WRITE},
+	{"open", ROLE_OPEN},
+	{"creat", ROLE_OPEN},
+	{"fopen", ROLE_OPEN},
+	{"mkstemp", ROLE_OPEN},
+	{"mkostemp", ROLE_OPEN},
+	{"connect", ROLE_MEET},
+	{"accept", ROLE_MEET},
+	{"close", ROLE_CLOSE},
+	{"fclose", ROLE_CLOSE},
+	{"pclose", ROLE_CLOSE},
+	{"mq_close", ROLE_CLOSE},
+	{"readahead", ROLE_OTHER},
+	{"readdir", ROLE_OTHER},
+	{"recvmmsg", ROLE_OTHER},
+	{"sendmmsg", ROLE_OTHER},
+	{"mq_send", ROLE_OTHER},
+	{"read", ROLE_READ},
+	{"pread", ROLE_READ},
+	{"recv", ROLE_READ},
+	{"fread", ROLE_READ},
+	{"fget", ROLE_READ},
+	{"get", ROLE_READ},
+	{"mq_receive", ROLE_READ},
+	{"mq_timedreceive", ROLE_READ},
+	{"write", ROLE_WRITE},
+	{"pwrite", ROLE_WRITE},
+	{"send", ROLE_WRITE},
+	{"fwrite", ROLE_WRITE},
+	{"fput", ROLE_WRITE},
+	{"put", ROLE_WRITE},
+	{"copy_file_range", ROLE_WRITE},
+	{"splice", ROLE_WRITE},
+	{"tee", ROLE_WRITE},
+	{"vmsplice", ROLE_WRITE},
 };
 
 struct traffic {
@@ -32,10 +57,10 @@ struct traffic {
 struct traffics {
 	struct scan scan;
 	bool is_sockets;
-	const struct image *image; /* whose descriptors and roles these are */
+	const struct image *image; /* the trace for which descriptors and roles are valid */
 	struct descriptors descriptors;
 	uint8_t role[1u << 11];
-	struct aggregate keys; /* only what they are called; the numbers are in rows, in the same order */
+	struct aggregate keys; /* only for the keys; the numbers are in rows, in the same order */
 	struct traffic *rows;
 	size_t row_count, row_capacity;
 };
@@ -82,7 +107,8 @@ static bool traffic_key(struct scan *s, const void *descriptor, struct buffer *f
 
 static struct traffic *traffic_row(struct traffics *t, const struct descriptor *d, uint64_t start)
 {
-	uint32_t row = scan_row_of(&t->scan, start, d ? (uint64_t)(d - t->descriptors.items) : UINT64_MAX, traffic_key, d);
+	uint32_t row =
+		scan_row_of(&t->scan, start, d ? (uint64_t)(d - t->descriptors.items) : UINT64_MAX, traffic_key, d);
 
 	while (t->row_count <= row) {
 		t->rows = mem_grow(t->rows, t->row_count, &t->row_capacity, sizeof(*t->rows));
@@ -91,7 +117,8 @@ static struct traffic *traffic_row(struct traffics *t, const struct descriptor *
 	return &t->rows[row];
 }
 
-static void files_add_call(struct traffic *r, const struct scan *s, const struct event *e, enum role role, int64_t result)
+static void files_add_call(struct traffic *r, const struct scan *s, const struct event *e, enum role role,
+			   int64_t result)
 {
 	uint64_t duration = clock_map_duration(s->clock, e->duration), many = tf_arg_value(event_arg(e, TF_ARG_BYTES));
 	uint64_t bytes = many ? many : result > 0 ? (uint64_t)result : 0;
@@ -113,7 +140,8 @@ static void files_add_call(struct traffic *r, const struct scan *s, const struct
 static void files_visit_call(struct scan *s, const struct event *e)
 {
 	struct traffics *t = s->more;
-	uint64_t arg = e->kind == TF_CALL && e->args_count ? event_arg(e, TF_ARG_FD) : 0, fd = tf_arg_value(arg) & 0xffff;
+	uint64_t arg = e->kind == TF_CALL && e->args_count ? event_arg(e, TF_ARG_FD) : 0,
+		 fd = tf_arg_value(arg) & 0xffff;
 	int64_t result = (int32_t)(tf_arg_value(arg) >> 16);
 	const struct descriptor *d;
 	enum role role;
@@ -125,7 +153,7 @@ static void files_visit_call(struct scan *s, const struct event *e)
 	if (role == ROLE_OPEN)
 		fd = result < 0 || result >= 0xffff ? 0xffff : (uint64_t)result;
 	if (fd == 0xffff)
-		return; /* an open that failed, a socket that is nobody's yet, a number too large */
+		return; /* a failed open, an unconnected socket, or a number that is too large */
 	d = descriptors_find(&t->descriptors, fd, role == ROLE_CLOSE ? event_start(e) : e->ticks);
 	if (t->is_sockets != (d && d->kind == TF_DESCRIPTOR_SOCKET))
 		return;
@@ -144,10 +172,13 @@ static int files_by_total(size_t a, size_t b, const void *context)
 static void files_columns(const struct traffics *t, struct table *table)
 {
 	by_column(t->scan.context, table);
-	table_has(table, {"Time (%)", COLUMN_PERCENT}, {"Total Time (ns)", COLUMN_NS}, {"Num Calls", COLUMN_COUNT}, {"Max (ns)", COLUMN_NS},
-		  {t->is_sockets ? "Connects" : "Opens", COLUMN_COUNT}, {t->is_sockets ? "Receives" : "Reads", COLUMN_COUNT},
-		  {t->is_sockets ? "Received (bytes)" : "Read (bytes)", COLUMN_COUNT}, {t->is_sockets ? "Sends" : "Writes", COLUMN_COUNT},
-		  {t->is_sockets ? "Sent (bytes)" : "Written (bytes)", COLUMN_COUNT}, {t->is_sockets ? "Peer" : "Path", COLUMN_TEXT});
+	table_has(table, {"Time (%)", COLUMN_PERCENT}, {"Total Time (ns)", COLUMN_NS}, {"Num Calls", COLUMN_COUNT},
+		  {"Max (ns)", COLUMN_NS}, {t->is_sockets ? "Connects" : "Opens", COLUMN_COUNT},
+		  {t->is_sockets ? "Receives" : "Reads", COLUMN_COUNT},
+		  {t->is_sockets ? "Received (bytes)" : "Read (bytes)", COLUMN_COUNT},
+		  {t->is_sockets ? "Sends" : "Writes", COLUMN_COUNT},
+		  {t->is_sockets ? "Sent (bytes)" : "Written (bytes)", COLUMN_COUNT},
+		  {t->is_sockets ? "Peer" : "Path", COLUMN_TEXT});
 }
 
 static void files_fill_table(const struct traffics *t, struct table *table)

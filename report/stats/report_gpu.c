@@ -6,13 +6,13 @@
 #include "report/derive/device/device.h"
 #include "report/stats/report.h"
 
-/* Which work a report is about, and what of it is summed. */
+/* Which operations a report covers, and which of their values it aggregates. */
 struct gpu_sum {
 	uint32_t kinds; /* bits of enum tf_work_kind */
 	bool has_category, in_bytes;
 };
 
-/* Of what devices did, and of CUDA calls where a report has both: the calls are told from the work by this. */
+/* Distinguishes keys of device operations from those of CUDA calls in a report that has both. */
 #define A_CALL ((uint64_t)1 << 32)
 
 static bool operation_key(struct scan *s, const void *id, struct buffer *fields)
@@ -28,7 +28,9 @@ static bool operation_key(struct scan *s, const void *id, struct buffer *fields)
 	if (s->context->by == BY_DEVICE)
 		device_name(t, operation.device, &s->device);
 	if (g->has_category) {
-		buffer_text(fields, operation.kind == TF_WORK_KERNEL || operation.kind == TF_WORK_GRAPH ? "CUDA_KERNEL" : "MEMORY_OPER");
+		buffer_text(fields, operation.kind == TF_WORK_KERNEL || operation.kind == TF_WORK_GRAPH
+					    ? "CUDA_KERNEL"
+					    : "MEMORY_OPER");
 		buffer_add(fields, "", 1);
 	}
 	device_operation_name(s->context, t, &operation, fields);
@@ -63,7 +65,7 @@ static bool has_device_work(const struct model *m)
 	return false;
 }
 
-/* "Nothing was launched" and "there are no device records of it" are different answers. */
+/* Distinguishes "nothing was launched" from "there are no device records". */
 int device_none(const struct model *m, struct err *err)
 {
 	bool any = false;
@@ -71,10 +73,13 @@ int device_none(const struct model *m, struct err *err)
 	free(images_with_source(m, &any));
 	if (any || !has_device_work(m))
 		return 0;
-	return err_set(err, -ENODATA, "no device records, cuda_api_sum and cuda_launch_sum show the host's side; ledger says why");
+	return err_set(
+		err, -ENODATA,
+		"no device records; cuda_api_sum and cuda_launch_sum show the host's calls, ledger states the reason");
 }
 
-static int by_time(const struct report_context *c, struct table *table, struct err *err, struct gpu_sum g, const struct aggregate_shape *shape)
+static int by_time(const struct report_context *c, struct table *table, struct err *err, struct gpu_sum g,
+		   const struct aggregate_shape *shape)
 {
 	struct aggregate aggregate = {.totals_only = c->totals_only};
 	struct scan s = {.context = c, .aggregate = &aggregate, .more = &g};
@@ -89,16 +94,22 @@ static int by_time(const struct report_context *c, struct table *table, struct e
 
 int report_cuda_gpu_kern_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct aggregate_shape shape = {
-		.total = "Total Time (ns)", .count = "Instances", .type = COLUMN_NS, .names = {"Name"}, .has_percent = true};
+	static const struct aggregate_shape shape = {.total = "Total Time (ns)",
+						     .count = "Instances",
+						     .type = COLUMN_NS,
+						     .names = {"Name"},
+						     .has_percent = true};
 
 	return by_time(c, table, err, (struct gpu_sum){.kinds = 1u << TF_WORK_KERNEL}, &shape);
 }
 
 int report_cuda_gpu_mem_time_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct aggregate_shape shape = {
-		.total = "Total Time (ns)", .count = "Count", .type = COLUMN_NS, .names = {"Operation"}, .has_percent = true};
+	static const struct aggregate_shape shape = {.total = "Total Time (ns)",
+						     .count = "Count",
+						     .type = COLUMN_NS,
+						     .names = {"Operation"},
+						     .has_percent = true};
 
 	return by_time(c, table, err, (struct gpu_sum){.kinds = 1u << TF_WORK_COPY | 1u << TF_WORK_SET}, &shape);
 }
@@ -137,7 +148,8 @@ int report_cuda_api_gpu_sum(const struct report_context *c, struct table *table,
 						.has_percent = true};
 	struct gpu_sum g = {.kinds = ~0u, .has_category = true};
 	struct aggregate aggregate = {.totals_only = c->totals_only};
-	struct scan host = {.context = c, .aggregate = &aggregate}, device = {.context = c, .aggregate = &aggregate, .more = &g};
+	struct scan host = {.context = c, .aggregate = &aggregate},
+		    device = {.context = c, .aggregate = &aggregate, .more = &g};
 
 	(void)err;
 	do {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_gpu_trace: each device record, by its start. */
+/* cuda_gpu_trace: each device record, ordered by start. */
 #include <stdlib.h>
 
 #include "report/derive/device/device.h"
@@ -42,7 +42,8 @@ static int compare_trace_lines(const void *left, const void *right)
 
 static const char *memory(uint8_t kind)
 {
-	static const char *const names[] = {"Unknown", "Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static"};
+	static const char *const names[] = {"Unknown", "Pageable", "Pinned",        "Device",
+					    "Array",   "Managed",  "Device Static", "Managed Static"};
 
 	return names[kind < sizeof(names) / sizeof(*names) ? kind : 0];
 }
@@ -73,7 +74,7 @@ static void memory_cells(struct table *table, const struct tf_work *w, const str
 		table_real(table, (double)l->bytes / (double)l->duration_ns * 1e9);
 	else
 		table_nothing(table);
-	/* nsys shows what a memset sets in the first of the two. */
+	/* nsys shows the target of a memset in the first of the two columns. */
 	table_text(table, memory(w->kind == TF_WORK_COPY ? w->source : w->target));
 	if (w->kind == TF_WORK_COPY)
 		table_text(table, memory(w->target));
@@ -107,11 +108,16 @@ static void gpu_trace_add_row(const struct report_context *c, struct table *tabl
 int report_cuda_gpu_trace(const struct report_context *c, struct table *table, struct err *err)
 {
 	static const struct column_head columns[] = {
-		{"Start (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS}, {"CorrId", COLUMN_ID}, {"GrdX", COLUMN_ID}, {"GrdY", COLUMN_ID},
-		{"GrdZ", COLUMN_ID}, {"BlkX", COLUMN_ID}, {"BlkY", COLUMN_ID}, {"BlkZ", COLUMN_ID}, {"Reg/Trd", COLUMN_ID},
-		{"StcSMem (MB)", COLUMN_MB}, {"DymSMem (MB)", COLUMN_MB}, {"Bytes (MB)", COLUMN_MB}, {"Throughput (MB/s)", COLUMN_MB},
-		{"SrcMemKd", COLUMN_TEXT}, {"DstMemKd", COLUMN_TEXT}, {"Device", COLUMN_TEXT}, {"Ctx", COLUMN_ID}, {"Strm", COLUMN_ID},
-		{"Name", COLUMN_TEXT},
+		{"Start (ns)", COLUMN_NS},   {"Duration (ns)", COLUMN_NS},
+		{"CorrId", COLUMN_ID},       {"GrdX", COLUMN_ID},
+		{"GrdY", COLUMN_ID},         {"GrdZ", COLUMN_ID},
+		{"BlkX", COLUMN_ID},         {"BlkY", COLUMN_ID},
+		{"BlkZ", COLUMN_ID},         {"Reg/Trd", COLUMN_ID},
+		{"StcSMem (MB)", COLUMN_MB}, {"DymSMem (MB)", COLUMN_MB},
+		{"Bytes (MB)", COLUMN_MB},   {"Throughput (MB/s)", COLUMN_MB},
+		{"SrcMemKd", COLUMN_TEXT},   {"DstMemKd", COLUMN_TEXT},
+		{"Device", COLUMN_TEXT},     {"Ctx", COLUMN_ID},
+		{"Strm", COLUMN_ID},         {"Name", COLUMN_TEXT},
 	};
 	struct lines l = {0};
 	struct scan s = {.context = c, .more = &l};

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_kern_exec_sum, cuda_kern_exec_trace: a kernel from its call over the queue to its end. */
+/* cuda_kern_exec_sum, cuda_kern_exec_trace: kernels with their call, queue time and execution. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/derive/device/correlate.h"
 #include "report/stats/report.h"
 
-/* CLOCK_REALTIME. The queue is what lies between the call and the kernel, if anything does. */
+/* CLOCK_REALTIME. The queue time is the time between call and kernel, if any. */
 struct execution {
 	uint64_t call_start, call_end, start, end;
 	bool has_queue;
 };
 
-static struct execution execution_of(const struct report_context *c, const struct correlated *k, const struct device_record *r)
+static struct execution execution_of(const struct report_context *c, const struct correlated *k,
+				     const struct device_record *r)
 {
 	const struct clock_map *clock = &c->model->machines[k->image->machine].clock;
-	struct execution e = {.call_end = clock_map_ns(clock, k->event.ticks), .start = clock_map_monotonic(clock, r->start_ns)};
+	struct execution e = {.call_end = clock_map_ns(clock, k->event.ticks),
+			      .start = clock_map_monotonic(clock, r->start_ns)};
 
 	e.call_start = e.call_end - clock_map_duration(clock, k->event.duration);
 	e.end = e.start + r->duration_ns;
@@ -28,7 +30,7 @@ static uint64_t total_ns(const struct execution *e)
 	return (e->end > e->call_end ? e->end : e->call_end) - e->call_start;
 }
 
-/* The function's name, or "" if it was lost. */
+/* The function's name, "" if it was lost. */
 static const char *call_name(const struct correlated *k)
 {
 	const struct function *f = trace_function(k->image->trace, k->event.id);
@@ -42,7 +44,7 @@ enum part { PART_TOTAL, PART_CALL, PART_QUEUE, PART_KERNEL, PARTS };
 
 struct summary {
 	const struct report_context *context;
-	struct aggregate parts[PARTS]; /* their rows bear the same numbers */
+	struct aggregate parts[PARTS]; /* they have the same row numbers */
 };
 
 enum { NO_ROW = UINT32_MAX };
@@ -56,7 +58,8 @@ static uint32_t exec_make_row(struct summary *s, const struct correlated *k, uin
 	if (!device_operation(k->image->trace, id, &operation))
 		operation = (struct tf_work){.kind = TF_WORK_KERNEL};
 	if (operation.kind == TF_WORK_KERNEL) {
-		buffer_print(&key, "%u%c%u%c%u%c%s%c", k->image->pid, 0, k->thread->tid, 0, operation.device, 0, call_name(k), 0);
+		buffer_print(&key, "%u%c%u%c%u%c%s%c", k->image->pid, 0, k->thread->tid, 0, operation.device, 0,
+			     call_name(k), 0);
 		device_operation_name(s->context, k->image->trace, &operation, &key);
 		buffer_add(&key, "", 1);
 		buffer_print(&key, "%zu", k->image->process);
@@ -107,7 +110,8 @@ static double mean_of_row(const struct aggregate_row *r)
 
 static int by_mean(size_t a, size_t b, const void *rows)
 {
-	double x = mean_of_row((const struct aggregate_row *)rows + a), y = mean_of_row((const struct aggregate_row *)rows + b);
+	double x = mean_of_row((const struct aggregate_row *)rows + a),
+	       y = mean_of_row((const struct aggregate_row *)rows + b);
 
 	return (x < y) - (x > y);
 }
@@ -116,7 +120,7 @@ static void part_cells(struct table *table, const struct aggregate_row *r)
 {
 	if (!r->count) {
 		table_nothings(table, 4);
-		table_real(table, 0); /* as nsys has it */
+		table_real(table, 0); /* like nsys */
 		return;
 	}
 	table_real(table, mean_of_row(r));
@@ -197,7 +201,8 @@ static void exec_collect(void *context, const struct correlated *k)
 	for (size_t i = 0; k->thread && i < k->record_count; i++) {
 		struct tf_work operation;
 
-		if (device_operation(k->image->trace, k->records[i].operation, &operation) && operation.kind != TF_WORK_KERNEL)
+		if (device_operation(k->image->trace, k->records[i].operation, &operation) &&
+		    operation.kind != TF_WORK_KERNEL)
 			continue;
 		l->items = mem_grow(l->items, l->count, &l->capacity, sizeof(*l->items));
 		l->items[l->count++] = (struct line){
@@ -255,9 +260,19 @@ static void exec_add_line(const struct lines *l, struct table *table, const stru
 int report_cuda_kern_exec_trace(const struct report_context *c, struct table *table, struct err *err)
 {
 	static const struct column_head columns[] = {
-		{"API Start (ns)", COLUMN_NS}, {"API Dur (ns)", COLUMN_NS}, {"Queue Start (ns)", COLUMN_NS}, {"Queue Dur (ns)", COLUMN_NS},
-		{"Kernel Start (ns)", COLUMN_NS}, {"Kernel Dur (ns)", COLUMN_NS}, {"Total Dur (ns)", COLUMN_NS}, {"PID", COLUMN_ID},
-		{"TID", COLUMN_ID}, {"DevId", COLUMN_ID}, {"API Function", COLUMN_TEXT}, {"GridXYZ", COLUMN_TEXT}, {"BlockXYZ", COLUMN_TEXT},
+		{"API Start (ns)", COLUMN_NS},
+		{"API Dur (ns)", COLUMN_NS},
+		{"Queue Start (ns)", COLUMN_NS},
+		{"Queue Dur (ns)", COLUMN_NS},
+		{"Kernel Start (ns)", COLUMN_NS},
+		{"Kernel Dur (ns)", COLUMN_NS},
+		{"Total Dur (ns)", COLUMN_NS},
+		{"PID", COLUMN_ID},
+		{"TID", COLUMN_ID},
+		{"DevId", COLUMN_ID},
+		{"API Function", COLUMN_TEXT},
+		{"GridXYZ", COLUMN_TEXT},
+		{"BlockXYZ", COLUMN_TEXT},
 		{"Kernel Name", COLUMN_TEXT},
 	};
 	struct lines l = {.context = c};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ledger: what was recorded, what was not, and what recording cost, by process. */
+/* ledger: what was recorded, what was not, and the cost of recording, by process. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +52,8 @@ static void count_more(struct scan *s, const struct device_record *r)
 	struct tf_work operation;
 
 	f->more++;
-	if (device_operation(s->image->trace, r->operation, &operation) && operation.kind == TF_WORK_OVERHEAD && operation.value >> 16 < DEVICE_OVERHEADS)
+	if (device_operation(s->image->trace, r->operation, &operation) && operation.kind == TF_WORK_OVERHEAD &&
+	    operation.value >> 16 < DEVICE_OVERHEADS)
 		f->overhead_ns[operation.value >> 16] += r->duration_ns;
 }
 
@@ -62,11 +63,13 @@ static void device_facts(const struct report_context *c, const struct image *ima
 
 	f->sources += device_source(t).is_known;
 	correlate_image(c, image, NULL, NULL, &f->correlated);
-	device_scan_more(&(struct scan){.context = c, .image = image, .is_unfiltered = true, .more = f}, count_more, &f->correlated.broken);
+	device_scan_more(&(struct scan){.context = c, .image = image, .is_unfiltered = true, .more = f}, count_more,
+			 &f->correlated.broken);
 	for (size_t i = 0; t && i < t->blob_count; i++) {
 		struct tf_device_lost lost;
 
-		if (t->blobs[i].type != TF_BLOB_DEVICE_LOST || trace_blob(t, &t->blobs[i], &lost, sizeof(lost)) < sizeof(lost))
+		if (t->blobs[i].type != TF_BLOB_DEVICE_LOST ||
+		    trace_blob(t, &t->blobs[i], &lost, sizeof(lost)) < sizeof(lost))
 			continue;
 		f->dropped += lost.dropped;
 		f->timeless += lost.timeless;
@@ -92,7 +95,8 @@ static uint64_t count_slowed(const struct trace *t)
 	for (size_t i = 0; i < t->blob_count; i++) {
 		struct tf_sampling sampling;
 
-		slowed += t->blobs[i].type == TF_BLOB_SAMPLING && trace_blob(t, &t->blobs[i], &sampling, sizeof(sampling)) == sizeof(sampling) &&
+		slowed += t->blobs[i].type == TF_BLOB_SAMPLING &&
+			  trace_blob(t, &t->blobs[i], &sampling, sizeof(sampling)) == sizeof(sampling) &&
 			  sampling.is_slowed;
 	}
 	return slowed;
@@ -153,7 +157,7 @@ static void process_rows(const struct report_context *c, const struct process *p
 	} rows[] = {
 		{"recorded", "events", f.recorded, true},
 		{"below threshold", "calls counted and summed, see osrt_short_sum", f.below, true},
-		{"lost", "events that could not be kept", f.lost, true},
+		{"lost", "events that could not be stored", f.lost, true},
 		{"threads lost", "threads that could not be recorded", f.threads_lost, false},
 		{"torn", "slots that their writer could not finish", f.torn, false},
 		{"unreadable", "damaged records", f.unreadable + f.correlated.broken, false},
@@ -163,22 +167,33 @@ static void process_rows(const struct report_context *c, const struct process *p
 		{"unmatched end", "NVTX ends without a start", f.unmatched_ends, false},
 		{"stacks lost", "stacks that could not be taken", f.stacks_lost, false},
 		{"CPU samples", "of running threads, see sample_sum", f.samples, false},
-		{"CPU time sampled", "us that they stand for", f.sampled_us, false},
-		{"samples without stack", "of threads that stood where none can be told", f.stackless_samples, false},
-		{"samples slowed down", "times that a thread's period was doubled, its samples cost more than 3 % of it", f.slowed, false},
-		{"device records", "kernels, copies, memsets and graphs, by CUPTI or CUDA events", device_records(&f), f.sources > 0},
+		{"CPU time sampled", "us represented by the samples", f.sampled_us, false},
+		{"samples without stack", "of threads whose stack could not be determined", f.stackless_samples, false},
+		{"samples slowed down",
+		 "times that the period of a thread was doubled because samples took more than 3 % of its time",
+		 f.slowed, false},
+		{"device records", "kernels, copies, memsets and graphs, by CUPTI or CUDA events", device_records(&f),
+		 f.sources > 0},
 		{"other device facts", "waits, allocations, overhead, managed memory, compiling", f.more, false},
-		{"unmatched calls", "launches, copies and memsets without device record: captured into a graph, lost, not yet handed over, or none were taken",
+		{"unmatched calls",
+		 "launches, copies and memsets without device record: captured into a graph, lost, not yet delivered, "
+		 "or not recorded",
 		 f.correlated.idle, false},
-		{"unmatched device records", "of no recorded call: under a threshold, out of the range, or by a way that is not recorded",
+		{"unmatched device records",
+		 "without a recorded call: below a threshold, outside of the capture range, or not traced",
 		 f.correlated.without_call, false},
-		{"matched by order", "calls and device records, where CUPTI's times fit no call", f.correlated.by_order, false},
-		{"device records dropped", "for want of room by CUPTI (its records of calls count, too), or of an event", f.dropped, false},
-		{"device records without times", "could not be placed, or not finished at the end", f.timeless, false},
+		{"matched by order", "calls and device records matched in order because CUPTI's times match no call",
+		 f.correlated.by_order, false},
+		{"device records dropped",
+		 "because CUPTI's buffers were full (including call records), or no CUDA event was free", f.dropped,
+		 false},
+		{"device records without times", "not convertible to the host's clock, or not complete at the end",
+		 f.timeless, false},
 		{"device buffers unreadable", "of CUPTI, from some record on", f.device_unreadable, false},
 		{"unknown frees", "of CUDA memory whose allocation was not recorded", f.unknown_frees, false},
-		{"blocks replaced", "CUDA memory given out again without a recorded free in between", f.replaced_blocks, false},
-		{"memory failures left out", "of cuda_mem_failures, which keeps 200 of a process", f.failures_left_out, false},
+		{"blocks replaced", "CUDA memory allocated again without a recorded free", f.replaced_blocks, false},
+		{"memory failures left out", "from cuda_mem_failures, which lists 200 for each process",
+		 f.failures_left_out, false},
 		{"own overhead", "ns in the recorder's slow paths", f.own_ns, false},
 	};
 
@@ -187,7 +202,8 @@ static void process_rows(const struct report_context *c, const struct process *p
 			ledger_add_row(table, p->pid, host, rows[i].fact, rows[i].count, rows[i].detail);
 	for (size_t i = 0; i < DEVICE_OVERHEADS; i++)
 		if (f.overhead_ns[i])
-			ledger_add_row(table, p->pid, host, i ? "CUPTI's overhead" : "driver's overhead", f.overhead_ns[i], device_overheads[i]);
+			ledger_add_row(table, p->pid, host, i ? "CUPTI's overhead" : "driver's overhead",
+				       f.overhead_ns[i], device_overheads[i]);
 }
 
 static void image_notes(const struct model *m, const struct image *image, struct table *table)
@@ -205,7 +221,7 @@ static void image_notes(const struct model *m, const struct image *image, struct
 	buffer_done(&text);
 }
 
-/* While the program's own profiler had CUPTI. */
+/* Intervals in which the program's own profiler used CUPTI. */
 static void image_gaps(const struct model *m, const struct image *image, struct table *table)
 {
 	struct device_gap *gaps;
@@ -215,7 +231,7 @@ static void image_gaps(const struct model *m, const struct image *image, struct 
 		const struct device_gap *g = &gaps[i];
 		char detail[640];
 
-		snprintf(detail, sizeof(detail), "ns without device times: another tool had CUPTI, %s%s",
+		snprintf(detail, sizeof(detail), "ns without device times: another tool used CUPTI, %s%s",
 			 g->path[0] ? g->path : "in the program itself", g->is_open ? ", to the end" : "");
 		ledger_add_row(table, image->pid, m->machines[image->machine].host, "device time gap",
 		    clock_map_duration(&m->machines[image->machine].clock, g->to - g->from), detail);
@@ -223,7 +239,7 @@ static void image_gaps(const struct model *m, const struct image *image, struct 
 	free(gaps);
 }
 
-/* How well several machines stand beside each other. */
+/* The accuracy of the alignment between machines. */
 static void clock_rows(const struct model *m, struct table *table)
 {
 	struct map used = {0};
@@ -238,7 +254,8 @@ static void clock_rows(const struct model *m, struct table *table)
 		if (!map_find(&used, i, 0))
 			continue;
 		buffer_print(&text, "ns at most, by %s",
-			     method ? method : "its time of day; how well the hosts' agree is not known");
+			     method ? method
+				    : "its CLOCK_REALTIME; the difference between the hosts' clocks is not known");
 		table_nothing(table);
 		table_text(table, machine->host);
 		table_text(table, "clock placed to");
@@ -264,12 +281,14 @@ int report_ledger(const struct report_context *c, struct table *table, struct er
 	for (size_t i = 0; i < m->image_count; i++)
 		image_gaps(m, &m->images[i], table);
 	for (size_t i = 0; i < m->note_count; i++)
-		ledger_add_row(table, m->notes[i].pid, m->machines[m->notes[i].machine].host, "note", 1, m->notes[i].text);
+		ledger_add_row(table, m->notes[i].pid, m->machines[m->notes[i].machine].host, "note", 1,
+			       m->notes[i].text);
 	clock_rows(m, table);
 	for (size_t i = 0; i < m->bare_count; i++) {
 		buffer_clear(&text);
 		buffer_print(&text, "%s: %s", m->bare[i].executable, m->bare[i].reason);
-		ledger_add_row(table, m->bare[i].pid, m->machines[m->bare[i].machine].host, "not recorded", 1, text.data);
+		ledger_add_row(table, m->bare[i].pid, m->machines[m->bare[i].machine].host, "not recorded", 1,
+			       text.data);
 	}
 	buffer_done(&text);
 	return 0;
@@ -301,7 +320,8 @@ void ledger_line(const struct model *m, struct buffer *ret)
 	if (device_lost)
 		buffer_print(ret, " (%" PRIu64 " lost)", device_lost);
 	if (f.sources && f.correlated.idle)
-		buffer_print(ret, ", %" PRIu64 " launch%s, copies or memsets without one", f.correlated.idle, f.correlated.idle == 1 ? "" : "es");
+		buffer_print(ret, ", %" PRIu64 " launch%s, copies or memsets without one", f.correlated.idle,
+			     f.correlated.idle == 1 ? "" : "es");
 	if (f.stacks_lost)
 		buffer_print(ret, ", %" PRIu64 " stacks lost", f.stacks_lost);
 	if (f.threads_lost)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blas_sum, cudnn_sum, ..., nccl_sum, mpi_sum: calls of a library by function and by what they were asked for. */
+/* blas_sum, cudnn_sum, ..., nccl_sum, mpi_sum: library calls by function and operation. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "report/derive/events/interval_tree.h"
 #include "report/stats/report.h"
 
-/* One report: how a call becomes a key, the last field of which is a number that no column shows. */
+/* One report: how a call becomes a key; the last field of the key is a number that is not shown. */
 struct kind {
 	uint32_t groups;
 	void (*key)(const struct function *f, const struct tf_operation *op, struct buffer *key);
@@ -23,7 +23,8 @@ static void end_field(struct buffer *key)
 	buffer_add(key, "", 1);
 }
 
-static void library_add_value(const struct function *f, const struct tf_operation *op, unsigned int field, struct buffer *key)
+static void library_add_value(const struct function *f, const struct tf_operation *op, unsigned int field,
+			      struct buffer *key)
 {
 	operation_value(op, f->group, field, key);
 	end_field(key);
@@ -42,14 +43,15 @@ static void blas_key(const struct function *f, const struct tf_operation *op, st
 	end_field(key);
 }
 
-/* Name, count, type, operation, peer, communicator, "0 of 8". A communicator by what it is in all ranks, else by the process's
- * own handle. */
+/* Name, count, type, operation, peer, communicator, "0 of 8". A communicator is named as in all ranks, else by the
+ * handle of the process. */
 static void message_key(const struct function *f, const struct tf_operation *op, struct buffer *key)
 {
 	int64_t bytes, rank, ranks;
 
 	library_add_value(f, op, TF_FIELD_COUNT, key);
-	if (!operation_value(op, f->group, TF_FIELD_TYPE, key) && operation_field(op, TF_FIELD_ELEMENT, &bytes) && bytes)
+	if (!operation_value(op, f->group, TF_FIELD_TYPE, key) && operation_field(op, TF_FIELD_ELEMENT, &bytes) &&
+	    bytes)
 		buffer_print(key, "%" PRId64 " bytes", bytes);
 	end_field(key);
 	library_add_value(f, op, TF_FIELD_REDUCTION, key);
@@ -64,7 +66,7 @@ static void message_key(const struct function *f, const struct tf_operation *op,
 	end_field(key);
 }
 
-/* ---- columns that follow from a key's number ---- */
+/* ---- columns derived from the number of a key ---- */
 
 static void total_cell(struct table *table, const struct aggregate_row *row, double number)
 {
@@ -73,7 +75,7 @@ static void total_cell(struct table *table, const struct aggregate_row *row, dou
 	table_number_if(table, is_known, is_known ? (uint64_t)(number * (double)row->count) : 0);
 }
 
-/* Bytes by ns are 10^9 bytes by second. */
+/* Bytes per ns equal 10^9 bytes per second. */
 static void rate_cell(struct table *table, double bytes, uint64_t ns)
 {
 	char text[32];
@@ -90,13 +92,13 @@ static void call_rate_cell(struct table *table, const struct aggregate_row *row,
 	rate_cell(table, number * (double)row->count, row->total);
 }
 
-/* NCCL's calls only hand the work over: they last as long whether it is much or little. */
+/* NCCL calls only enqueue: their duration does not depend on the size. */
 static void device_rate_cell(struct table *table, const struct aggregate_row *row, double number)
 {
 	rate_cell(table, number * (double)row->count, row->beside);
 }
 
-/* What devices did for the CUDA calls that the library made. */
+/* Device time of the CUDA calls that the library made. */
 static void device_cell(struct table *table, const struct aggregate_row *row, double number)
 {
 	(void)number;
@@ -123,7 +125,7 @@ static bool library_call_key(struct scan *s, const void *of, struct buffer *fiel
 	return true;
 }
 
-/* The call's row; false: not a call of these libraries. */
+/* The row of the call. False: it is not a call of these libraries. */
 static bool find_row(struct scan *s, const struct kind *kind, const struct event *e, uint32_t *ret)
 {
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
@@ -131,7 +133,8 @@ static bool find_row(struct scan *s, const struct kind *kind, const struct event
 
 	if (!f || f->group >= TF_GROUP_COUNT || !(kind->groups & 1u << f->group))
 		return false;
-	*ret = scan_row_of(s, event_start(e), (uint64_t)e->id << 48 | operation, library_call_key, &(struct call){kind, f, e});
+	*ret = scan_row_of(s, event_start(e), (uint64_t)e->id << 48 | operation, library_call_key,
+			   &(struct call){kind, f, e});
 	return true;
 }
 
@@ -148,7 +151,7 @@ static void library_visit_call(struct scan *s, const struct event *e)
 struct device_time {
 	struct scan scan;
 	const struct kind *kind;
-	struct interval_tree intervals; /* the library's calls of one image, by their rows */
+	struct interval_tree intervals; /* the library calls of one image, with their rows */
 	size_t innermost;
 };
 
@@ -212,7 +215,7 @@ static int library_report(const struct report_context *c, struct table *table, c
 		static const struct kind kind = {__VA_ARGS__};                                                         \
                                                                                                                        \
 		(void)err;                                                                                             \
-		return library_report(c, table, &kind);                                                                           \
+		return library_report(c, table, &kind);                                                                \
 	}
 
 LIBRARY_REPORT(blas_sum, 1u << TF_GROUP_CUBLAS, blas_key,
@@ -224,9 +227,9 @@ LIBRARY_REPORT(cufft_sum, 1u << TF_GROUP_CUFFT, shape_key, {TIMES, .names = {"Na
 
 #define MESSAGES(rate)                                                                                                 \
 	{                                                                                                              \
-		TIMES, .names = {"Name", "Count", "Type", "Operation", "Peer", "Communicator", "Rank"}, .more = {              \
+		TIMES, .names = {"Name", "Count", "Type", "Operation", "Peer", "Communicator", "Rank"}, .more = {      \
 			{"Bytes", COLUMN_COUNT, total_cell},                                                           \
-			{"Bandwidth (GB/s)", COLUMN_TEXT, rate}, DEVICE,                                             \
+			{"Bandwidth (GB/s)", COLUMN_TEXT, rate}, DEVICE,                                               \
 		}                                                                                                      \
 	}
 LIBRARY_REPORT(nccl_sum, 1u << TF_GROUP_NCCL, message_key, MESSAGES(device_rate_cell))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* um_sum, um_total_sum, um_cpu_page_faults_sum: what the driver moved for managed memory, and after which faults. */
+/* um_sum, um_total_sum, um_cpu_page_faults_sum: migrations of managed memory, and the page faults that caused them. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ struct pages {
 	struct page *items;
 	size_t count, capacity;
 	struct map by_address;
-	bool by_instruction; /* faults by what caused them, in place of where */
+	bool by_instruction; /* group faults by cause instead of address */
 	bool any;
 };
 
@@ -71,7 +71,8 @@ static int compare_pages(const void *left, const void *right)
 {
 	const struct page *a = left, *b = right;
 
-	return order_of(b->to_device + b->to_host, a->to_device + a->to_host) ?: order_of(b->cpu_faults, a->cpu_faults) ?:
+	return order_of(b->to_device + b->to_host, a->to_device + a->to_host) ?:
+	       order_of(b->cpu_faults, a->cpu_faults) ?:
 	       order_of(a->address, b->address);
 }
 
@@ -87,15 +88,17 @@ static void managed_collect(const struct report_context *c, struct pages *p)
 		qsort(p->items, p->count, sizeof(*p->items), compare_pages);
 }
 
-/* Nothing moved, or nobody looked. */
+/* There was no migration, or it was not recorded. */
 static int managed_finish(struct pages *p, struct err *err)
 {
 	bool any = p->any;
 
 	free(p->items);
 	map_done(&p->by_address);
-	return any ? 0 : err_set(err, -ENODATA, "managed memory was not watched, or not used: --cuda-um-cpu-page-faults=true, "
-						"--cuda-um-gpu-page-faults=true");
+	return any ? 0
+		   : err_set(err, -ENODATA,
+			     "managed memory was not traced or not used: --cuda-um-cpu-page-faults=true, "
+			     "--cuda-um-gpu-page-faults=true");
 }
 
 static void address_cell(struct table *table, uint64_t address)

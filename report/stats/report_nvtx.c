@@ -32,7 +32,8 @@ static void nvtx_visit_range(void *context, const struct nvtx_range *r)
 	if (!(v->style & (r->is_pushpop ? STYLE_PUSHPOP : STYLE_STARTEND)))
 		return;
 	s->thread = r->thread;
-	aggregate_add(s->aggregate, scan_row_of(s, r->start, what, range_key, r), clock_map_duration(s->clock, r->end - r->start));
+	aggregate_add(s->aggregate, scan_row_of(s, r->start, what, range_key, r),
+		      clock_map_duration(s->clock, r->end - r->start));
 }
 
 static int nvtx_report_ranges(const struct report_context *c, struct table *table, enum style style)

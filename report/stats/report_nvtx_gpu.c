@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nvtx_gpu_proj_trace, nvtx_gpu_proj_sum, nvtx_kern_sum: NVTX ranges and what the devices did for the calls inside them. */
+/* nvtx_gpu_proj_trace, nvtx_gpu_proj_sum, nvtx_kern_sum: NVTX ranges with the device operations of the calls inside
+ * them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,17 +9,17 @@
 #include "report/derive/nvtx/nvtx_tree.h"
 #include "report/stats/report.h"
 
-/* A range and the device work of its calls. CLOCK_REALTIME. */
+/* A range and the device operations of its calls. CLOCK_REALTIME. */
 struct projection {
 	uint64_t start_ns, end_ns;
-	uint64_t calls; /* calls with work, nsys's "GPU ops" */
+	uint64_t calls; /* calls with device operations, nsys's "GPU ops" */
 };
 
 struct projecting {
 	const struct report_context *context;
 	struct nvtx_tree tree;
 	struct projection *projections; /* of the tree's nodes */
-	const struct correlated *call;	/* being added */
+	const struct correlated *call;	/* the one being added */
 };
 
 static uint64_t record_start(const struct projecting *p, const struct device_record *r)
@@ -71,7 +72,7 @@ static const char *style(const struct nvtx_node *n)
 	return n->is_pushpop ? "PushPop" : "StartEnd";
 }
 
-/* Children that have work. */
+/* The number of children with device operations. */
 static uint32_t *count_children(const struct projecting *p)
 {
 	uint32_t *children = mem_alloc((p->tree.count + 1) * sizeof(*children));
@@ -162,9 +163,10 @@ int report_nvtx_gpu_proj_trace(const struct report_context *c, struct table *tab
 	struct lines l = {0};
 	size_t first = 0;
 
-	table_has(table, {"Name", COLUMN_TEXT}, {"Projected Start (ns)", COLUMN_NS}, {"Projected Duration (ns)", COLUMN_NS},
-		  {"Orig Start (ns)", COLUMN_NS}, {"Orig Duration (ns)", COLUMN_NS}, {"Style", COLUMN_TEXT}, {"PID", COLUMN_ID},
-		  {"TID", COLUMN_ID}, {"NumGPUOps", COLUMN_COUNT}, {"Lvl", COLUMN_COUNT}, {"NumChild", COLUMN_COUNT},
+	table_has(table, {"Name", COLUMN_TEXT}, {"Projected Start (ns)", COLUMN_NS},
+		  {"Projected Duration (ns)", COLUMN_NS}, {"Orig Start (ns)", COLUMN_NS},
+		  {"Orig Duration (ns)", COLUMN_NS}, {"Style", COLUMN_TEXT}, {"PID", COLUMN_ID}, {"TID", COLUMN_ID},
+		  {"NumGPUOps", COLUMN_COUNT}, {"Lvl", COLUMN_COUNT}, {"NumChild", COLUMN_COUNT},
 		  {"RangeId", COLUMN_ID}, {"ParentId", COLUMN_ID}, {"RangeStack", COLUMN_TEXT});
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		projecting_image(&p, &c->model->images[i]);
@@ -191,7 +193,7 @@ struct group {
 
 struct groups {
 	struct aggregate aggregate; /* of projected durations */
-	struct group *items; /* of its rows */
+	struct group *items; /* by its rows */
 	size_t capacity;
 };
 
@@ -260,10 +262,11 @@ int report_nvtx_gpu_proj_sum(const struct report_context *c, struct table *table
 	struct groups g = {0};
 	size_t *order;
 
-	table_has(table, {"Range", COLUMN_TEXT}, {"Style", COLUMN_TEXT}, {"Total Proj Time (ns)", COLUMN_NS}, {"Total Range Time (ns)", COLUMN_NS},
-		  {"Range Instances", COLUMN_COUNT}, {"Proj Avg (ns)", COLUMN_NS_MEAN}, {"Proj Med (ns)", COLUMN_NS_MEAN},
-		  {"Proj Min (ns)", COLUMN_NS}, {"Proj Max (ns)", COLUMN_NS}, {"Proj StdDev (ns)", COLUMN_NS_MEAN},
-		  {"Total GPU Ops", COLUMN_COUNT}, {"Avg GPU Ops", COLUMN_PERCENT}, {"Avg Range Lvl", COLUMN_PERCENT},
+	table_has(table, {"Range", COLUMN_TEXT}, {"Style", COLUMN_TEXT}, {"Total Proj Time (ns)", COLUMN_NS},
+		  {"Total Range Time (ns)", COLUMN_NS}, {"Range Instances", COLUMN_COUNT},
+		  {"Proj Avg (ns)", COLUMN_NS_MEAN}, {"Proj Med (ns)", COLUMN_NS_MEAN}, {"Proj Min (ns)", COLUMN_NS},
+		  {"Proj Max (ns)", COLUMN_NS}, {"Proj StdDev (ns)", COLUMN_NS_MEAN}, {"Total GPU Ops", COLUMN_COUNT},
+		  {"Avg GPU Ops", COLUMN_PERCENT}, {"Avg Range Lvl", COLUMN_PERCENT},
 		  {"Avg Num Child", COLUMN_PERCENT});
 	do
 		for (size_t i = 0; i < c->model->image_count; i++) {
@@ -286,11 +289,11 @@ int report_nvtx_gpu_proj_sum(const struct report_context *c, struct table *table
 struct kernels {
 	struct projecting p;
 	struct aggregate aggregate;
-	struct map ranges; /* (row, range) seen; (row, ~0) -> how many ranges */
+	struct map ranges; /* (row, range) that occurred; (row, ~0) -> number of ranges */
 	size_t first;	   /* number of the tree's first range */
 	const struct device_record *record;
 	const char *kernel;
-	bool is_inside; /* of any range */
+	bool is_inside; /* aggregated over all ranges */
 };
 
 static void kernels_add(struct kernels *k, const char *range, const char *how, size_t id)
@@ -343,7 +346,8 @@ static void visit_kernels(void *context, const struct correlated *call)
 		k->record = &call->records[i];
 		k->is_inside = false;
 		if (call->thread)
-			nvtx_tree_around(&k->p.tree, call->thread, event_start(&call->event), call->event.ticks, k, add_to_range);
+			nvtx_tree_around(&k->p.tree, call->thread, event_start(&call->event), call->event.ticks, k,
+					 add_to_range);
 		if (!k->is_inside)
 			kernels_add(k, "", "", 0);
 		buffer_done(&name);
@@ -352,11 +356,13 @@ static void visit_kernels(void *context, const struct correlated *call)
 
 static int by_range(size_t left, size_t right, const void *rows)
 {
-	const struct aggregate_row *a = (const struct aggregate_row *)rows + left, *b = (const struct aggregate_row *)rows + right;
+	const struct aggregate_row *a = (const struct aggregate_row *)rows + left,
+				   *b = (const struct aggregate_row *)rows + right;
 	int order = strcmp(aggregate_field(a, 0), aggregate_field(b, 0));
 
 	for (size_t field = 2; !order && field < 4; field++)
-		order = order_of(strtoul(aggregate_field(a, field), NULL, 10), strtoul(aggregate_field(b, field), NULL, 10));
+		order = order_of(strtoul(aggregate_field(a, field), NULL, 10),
+				 strtoul(aggregate_field(b, field), NULL, 10));
 	return order ?: order_of(b->total, a->total) ?: strcmp(aggregate_field(a, 4), aggregate_field(b, 4));
 }
 
@@ -393,9 +399,10 @@ int report_nvtx_kern_sum(const struct report_context *c, struct table *table, st
 	struct kernels k = {.p = {.context = c}};
 	size_t *order;
 
-	table_has(table, {"NVTX Range", COLUMN_TEXT}, {"Style", COLUMN_TEXT}, {"PID", COLUMN_ID}, {"TID", COLUMN_ID}, {"NVTX Inst", COLUMN_COUNT},
-		  {"Kern Inst", COLUMN_COUNT}, {"Total Time (ns)", COLUMN_NS}, {"Avg (ns)", COLUMN_NS_MEAN}, {"Med (ns)", COLUMN_NS_MEAN},
-		  {"Min (ns)", COLUMN_NS}, {"Max (ns)", COLUMN_NS}, {"StdDev (ns)", COLUMN_NS_MEAN}, {"Kernel Name", COLUMN_TEXT});
+	table_has(table, {"NVTX Range", COLUMN_TEXT}, {"Style", COLUMN_TEXT}, {"PID", COLUMN_ID}, {"TID", COLUMN_ID},
+		  {"NVTX Inst", COLUMN_COUNT}, {"Kern Inst", COLUMN_COUNT}, {"Total Time (ns)", COLUMN_NS},
+		  {"Avg (ns)", COLUMN_NS_MEAN}, {"Med (ns)", COLUMN_NS_MEAN}, {"Min (ns)", COLUMN_NS},
+		  {"Max (ns)", COLUMN_NS}, {"StdDev (ns)", COLUMN_NS_MEAN}, {"Kernel Name", COLUMN_TEXT});
 	do {
 		k.first = 0;
 		for (size_t i = 0; i < c->model->image_count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nvtx_pushpop_trace: each push/pop range in its place among the others, thread by thread. */
+/* nvtx_pushpop_trace: each push/pop range with its position among the others, thread by thread. */
 #include <stdlib.h>
 
 #include "report/stats/report.h"
@@ -15,11 +15,13 @@ static uint64_t *child_durations(const struct nvtx_tree *t, const struct clock_m
 	return aggregate;
 }
 
-static void nvtx_trace_add_row(const struct report_context *c, struct table *table, const struct nvtx_tree *t, size_t i, size_t first, uint64_t children)
+static void nvtx_trace_add_row(const struct report_context *c, struct table *table, const struct nvtx_tree *t, size_t i,
+			       size_t first, uint64_t children)
 {
 	const struct nvtx_node *n = &t->nodes[i];
 	const struct clock_map *clock = &c->model->machines[t->image->machine].clock;
-	uint64_t duration = clock_map_duration(clock, n->end - n->start), start = clock_map_ns(clock, n->start) - c->model->origin_ns;
+	uint64_t duration = clock_map_duration(clock, n->end - n->start),
+		 start = clock_map_ns(clock, n->start) - c->model->origin_ns;
 	struct buffer name = {0}, path = {0}, indented = {0};
 
 	nvtx_tree_name(t, i, &name);
@@ -51,9 +53,10 @@ int report_nvtx_pushpop_trace(const struct report_context *c, struct table *tabl
 	size_t first = 0;
 
 	(void)err;
-	table_has(table, {"Start (ns)", COLUMN_NS}, {"End (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS}, {"DurChild (ns)", COLUMN_NS},
-		  {"DurNonChild (ns)", COLUMN_NS}, {"Name", COLUMN_TEXT}, {"PID", COLUMN_ID}, {"TID", COLUMN_ID}, {"Lvl", COLUMN_COUNT},
-		  {"NumChild", COLUMN_COUNT}, {"RangeId", COLUMN_ID}, {"ParentId", COLUMN_ID}, {"RangeStack", COLUMN_TEXT},
+	table_has(table, {"Start (ns)", COLUMN_NS}, {"End (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS},
+		  {"DurChild (ns)", COLUMN_NS}, {"DurNonChild (ns)", COLUMN_NS}, {"Name", COLUMN_TEXT},
+		  {"PID", COLUMN_ID}, {"TID", COLUMN_ID}, {"Lvl", COLUMN_COUNT}, {"NumChild", COLUMN_COUNT},
+		  {"RangeId", COLUMN_ID}, {"ParentId", COLUMN_ID}, {"RangeStack", COLUMN_TEXT},
 		  {"NameTree", COLUMN_TEXT});
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		struct nvtx_tree t;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* processes, and what `info` shows beside it: calls in progress, settings, programs without data. */
+/* processes, and the other tables of `info`: calls in progress, settings, programs without data. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -51,7 +51,7 @@ static void thread_in_progress(const struct report_context *c, const struct imag
 	table_number(table, p->end_ns > start_ns ? p->end_ns - start_ns : 0);
 	table_text(table, p->is_running	    ? "running"
 			  : p->end_is_known ? p->ended
-					    : "at least: the instant of its end is not known");
+					    : "at least: its end was not recorded");
 }
 
 int report_calls_in_progress(const struct report_context *c, struct table *table, struct err *err)
@@ -65,7 +65,7 @@ int report_calls_in_progress(const struct report_context *c, struct table *table
 		const struct image *image = &m->images[i];
 		bool is_last = i + 1 == m->image_count || m->images[i + 1].process != image->process;
 
-		/* An exec that succeeded never returns, and takes all other threads' calls with it. */
+		/* A successful exec does not return, and ends the calls of all other threads. */
 		for (size_t k = 0;
 		     is_last && image->trace && image->end != TF_END_EXEC && k < image->trace->thread_count; k++)
 			thread_in_progress(c, image, &image->trace->threads[k], table);
@@ -81,7 +81,7 @@ static void add_setting(struct table *table, const char *name, const char *value
 	table_text(table, value);
 }
 
-/* Thresholds as the recorders had them, each once. */
+/* The thresholds that the recorders used, each once. */
 static void add_thresholds(const struct model *m, struct table *table)
 {
 	struct map seen = {0};
@@ -102,7 +102,7 @@ static void add_thresholds(const struct model *m, struct table *table)
 	map_done(&seen);
 }
 
-/* Where device times come from, each once. */
+/* The sources of device times, each once. */
 static void add_device_sources(const struct model *m, struct table *table)
 {
 	struct map seen = {0};
@@ -119,7 +119,7 @@ static void add_device_sources(const struct model *m, struct table *table)
 			continue;
 		buffer_clear(&text);
 		if (s.kind == TF_SOURCE_EVENTS)
-			buffer_print(&text, "CUDA events around each piece of work, from queue to queue");
+			buffer_print(&text, "CUDA events before and after each operation");
 		else
 			buffer_print(&text, "CUPTI (interface %" PRIu32 "), %s", s.version, s.soname);
 		add_setting(table, "device-times", text.data);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* python_import_sum: which module was imported by which, and how long each took, alone and with all that it imported. They are
- * recorded as ranges of an NVTX domain; those of several processes and threads are one tree, a module's children in the order in which
- * they were first met. */
+/* python_import_sum: which module imported which, and how long each import took, with and without nested imports.
+ * They are recorded as ranges of an NVTX domain; all processes and threads form one tree, in which the children of a
+ * module are ordered by first occurrence. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,9 +10,9 @@
 
 static const char domain_name[] = "python import";
 
-/* Node 0 is above all; below it, one for each group of --by, then modules. */
+/* Node 0 is the root; below it is one node for each group of --by, then modules. */
 struct node {
-	uint32_t name; /* row of `names`: a group's key, or a module */
+	uint32_t name; /* row in `names`: the key of a group, or a module */
 	uint32_t parent, first_child, last_child, next; /* 0: none */
 	uint64_t count, total, inside; /* ns; inside: of its children */
 };
@@ -24,14 +24,15 @@ struct open_import {
 
 struct imports {
 	struct scan scan;
-	struct aggregate names; /* for the names' numbers alone */
+	struct aggregate names; /* only used to number the names */
 	struct map places; /* (parent, name) -> node */
 	struct node *nodes;
 	size_t node_count, node_capacity;
 	struct open_import *stack;
 	size_t depth, stack_capacity;
-	struct map texts; /* text of the image at hand -> its name */
-	uint32_t domain, other; /* in this image, the domain of imports, and one that is known to be another; 0: none */
+	struct map texts; /* text of the current image -> its name */
+	/* of the current image: the domain of imports, and one that is known to be another; 0: none */
+	uint32_t domain, other;
 };
 
 static uint32_t node_add(struct imports *m, uint32_t parent, uint32_t name)
@@ -82,7 +83,7 @@ static bool is_import(struct imports *m, uint32_t domain)
 	return domain == m->domain;
 }
 
-/* Names of modules end by a NUL, so none is a group's. */
+/* Module names end with a NUL, so they differ from all keys of groups. */
 static uint32_t module_name(struct imports *m, uint32_t text)
 {
 	bool is_new;
@@ -140,11 +141,12 @@ static void imports_read_thread(struct imports *m, const struct trace_thread *th
 		else if (e.kind == TF_POP && m->depth && is_import(m, e.id))
 			import_end(m, e.ticks);
 	}
-	while (m->depth) /* killed while it imported */
+	while (m->depth) /* the process was killed during the import */
 		import_end(m, image_last_ticks(m->scan.image));
 }
 
-static void imports_add_row(const struct imports *m, const struct node *n, const char *group, unsigned depth, struct table *table)
+static void imports_add_row(const struct imports *m, const struct node *n, const char *group, unsigned depth,
+			    struct table *table)
 {
 	const char *module = m->names.rows[n->name].key;
 	struct buffer indented = {0};
@@ -161,7 +163,7 @@ static void imports_add_row(const struct imports *m, const struct node *n, const
 	buffer_done(&indented);
 }
 
-/* Parents before their children. */
+/* Parents come before their children. */
 static void add_rows(const struct imports *m, uint32_t group, struct table *table)
 {
 	const char *group_text = m->names.rows[m->nodes[group].name].key;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pytorch_sum: PyTorch's operators, by name and the sizes of their arguments: on the CPU, and what the devices did for them. */
+/* pytorch_sum: PyTorch operators by name and argument sizes, with their time on the CPU and on the devices. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,15 +8,16 @@
 #include "report/derive/nvtx/nvtx_tree.h"
 #include "report/stats/report.h"
 
-/* Total: with the operators within; one that stands within its like counts once. Self: without them. */
+/* Total: including nested operators; an operator nested in one of the same name is counted once. Self: without
+ * nested operators. */
 struct operator_sum {
 	uint64_t calls, cpu_total, cpu_self, gpu_total, gpu_self;
-	size_t open; /* while ranges are gone through */
+	size_t open; /* number of open ranges, while ranges are read */
 };
 
-/* Of a range. */
+/* The operator of a range. */
 struct place {
-	uint32_t row; /* SCAN_NO_ROW: no operator */
+	uint32_t row; /* SCAN_NO_ROW: not an operator */
 	bool is_within_its_like;
 	uint64_t self; /* ticks */
 };
@@ -25,9 +26,9 @@ struct operators {
 	struct scan scan;
 	struct nvtx_tree tree;
 	struct place *places; /* of the tree's nodes */
-	struct operator_sum *items; /* of the sums' rows */
+	struct operator_sum *items; /* by row of the aggregate */
 	size_t count, capacity;
-	uint64_t gpu; /* ns of the call's work that is being added */
+	uint64_t gpu; /* device time in ns of the current call */
 	struct operator_sum *innermost;
 };
 
@@ -46,7 +47,7 @@ static bool operator_key(struct scan *s, const void *of, struct buffer *fields)
 	nvtx_name(s->image->trace, 0, n->text, &text);
 	for (size_t i = 0; text.data && i < sizeof(ends) / sizeof(*ends) && !end; i++)
 		end = strstr(text.data, ends[i]);
-	/* Those without a number have names of PyTorch's kinds: aten::empty, Optimizer.step#SGD.step. */
+	/* Ranges without a number are identified by PyTorch's naming: aten::empty, Optimizer.step#SGD.step. */
 	is_operator = end || (text.data && strpbrk(text.data, "#:"));
 	if (is_operator) {
 		end = end ? end : text.data + text.size;
@@ -61,7 +62,7 @@ static bool operator_key(struct scan *s, const void *of, struct buffer *fields)
 	return is_operator;
 }
 
-/* ---- what each took ---- */
+/* ---- time of each operator ---- */
 
 static uint32_t operator_row_of(struct operators *o, const struct nvtx_node *n)
 {
@@ -77,7 +78,7 @@ static uint32_t operator_row_of(struct operators *o, const struct nvtx_node *n)
 	return row;
 }
 
-/* Ranges of one domain nest: what stands around one are those before it that have not ended. */
+/* Ranges of one domain nest: those around a range are the previous ones that have not ended. */
 static void find_places(struct operators *o)
 {
 	const struct nvtx_node *nodes = o->tree.nodes;
@@ -89,7 +90,9 @@ static void find_places(struct operators *o)
 		p->row = operator_row_of(o, &nodes[i]);
 		if (p->row == SCAN_NO_ROW)
 			continue;
-		for (; count && (nodes[open[count - 1]].thread != nodes[i].thread || nodes[open[count - 1]].end < nodes[i].end); count--)
+		for (; count &&
+		       (nodes[open[count - 1]].thread != nodes[i].thread || nodes[open[count - 1]].end < nodes[i].end);
+		     count--)
 			o->items[o->places[open[count - 1]].row].open--;
 		p->is_within_its_like = o->items[p->row].open++ > 0;
 		p->self = nodes[i].end - nodes[i].start;
@@ -113,7 +116,8 @@ static void add_cpu(struct operators *o)
 			continue;
 		o->items[p->row].calls++;
 		o->items[p->row].cpu_self += clock_map_duration(o->scan.clock, p->self);
-		o->items[p->row].cpu_total += p->is_within_its_like ? 0 : clock_map_duration(o->scan.clock, n->end - n->start);
+		o->items[p->row].cpu_total +=
+			p->is_within_its_like ? 0 : clock_map_duration(o->scan.clock, n->end - n->start);
 	}
 }
 
@@ -209,13 +213,16 @@ int report_pytorch_sum(const struct report_context *c, struct table *table, stru
 	struct operators o = {.scan = {.context = c, .aggregate = &aggregate}};
 
 	by_column(c, table);
-	table_has(table, {"GPU (%)", COLUMN_PERCENT}, {"GPU Self (ns)", COLUMN_NS}, {"GPU Total (ns)", COLUMN_NS}, {"CPU (%)", COLUMN_PERCENT},
-		  {"CPU Self (ns)", COLUMN_NS}, {"CPU Total (ns)", COLUMN_NS}, {"Calls", COLUMN_COUNT}, {"Operator", COLUMN_TEXT},
-		  {"Sizes", COLUMN_TEXT});
+	table_has(table, {"GPU (%)", COLUMN_PERCENT}, {"GPU Self (ns)", COLUMN_NS}, {"GPU Total (ns)", COLUMN_NS},
+		  {"CPU (%)", COLUMN_PERCENT}, {"CPU Self (ns)", COLUMN_NS}, {"CPU Total (ns)", COLUMN_NS},
+		  {"Calls", COLUMN_COUNT}, {"Operator", COLUMN_TEXT}, {"Sizes", COLUMN_TEXT});
 	for (size_t i = 0; i < c->model->image_count; i++)
 		pytorch_add_image(&o, &c->model->images[i]);
 	pytorch_fill_table(&o, table);
 	free(o.items);
 	aggregate_done(&aggregate);
-	return table_rows(table) ? 0 : err_set(err, -ENODATA, "no operators of PyTorch: record with --pytorch=autograd-nvtx, or autograd-shapes-nvtx");
+	return table_rows(table)
+		       ? 0
+		       : err_set(err, -ENODATA,
+				 "no PyTorch operators: record with --pytorch=autograd-nvtx, or autograd-shapes-nvtx");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sample_sum, sample_line_sum, sample_python_sum, sample_thread_sum: where threads were while they ran. A sample stands for the CPU time that its
- * thread has used since the one before. */
+/* sample_sum, sample_line_sum, sample_python_sum, sample_thread_sum: where threads were while they ran. A sample
+ * represents the CPU time that its thread has used since its previous sample. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t), NANOSECONDS = 1000, FUNC
 /* All samples of one stack. */
 struct bucket {
 	const struct image *image;
-	const struct trace_thread *thread; /* with --by thread of all, else of the first of them */
+	const struct trace_thread *thread; /* with --by thread the thread of all of them, else of the first */
 	uint32_t range, stack;
 	uint64_t count, ns;
 };
@@ -26,10 +26,11 @@ struct bucket {
 enum unit { FUNCTIONS, LINES, PYTHON_FUNCTIONS };
 
 struct share {
-	uint64_t self_count, self_ns, native_ns, ns; /* native: of self, in C that a Python function called */
-	size_t counted; /* the bucket that has been added last, + 1: a recursive function counts once */
+	/* native: part of self spent in C code called by a Python function */
+	uint64_t self_count, self_ns, native_ns, ns;
+	size_t counted; /* 1 + the last bucket that was added: a recursive function counts once */
 	uint64_t calls;
-	uint32_t first_line; /* of the Python function; 0: of several, or not known */
+	uint32_t first_line; /* first line of the Python function; 0: there are several, or it is not known */
 };
 
 struct samples_pass {
@@ -133,7 +134,7 @@ static void share_bucket(struct scan *s, size_t number, struct symbol_frame *fra
 	}
 }
 
-/* ---- calls: where --python-functions-trace had a range around each ---- */
+/* ---- calls: --python-functions-trace records a range for each ---- */
 
 struct counting {
 	struct scan *scan;
@@ -142,7 +143,7 @@ struct counting {
 	struct map known; /* domain and text, range -> row + 1; 0: not such a range */
 };
 
-/* The row of the function that the range is a call of, + 1, or 0. A row without samples will not be shown. */
+/* 1 + the row of the function whose call the range is, or 0. Rows without samples are not shown. */
 static uint64_t samples_count_range(struct counting *c, const struct nvtx_range *r, uint32_t range)
 {
 	const struct trace *t = c->scan->image->trace;
@@ -212,7 +213,8 @@ static int samples_by_self(size_t i, size_t k, const void *context)
 	const struct samples_pass *w = context;
 	const struct share *a = &w->shares[i], *b = &w->shares[k];
 
-	return order_of(b->self_ns, a->self_ns) ?: order_of(b->ns, a->ns) ?: strcmp(w->names.rows[i].key, w->names.rows[k].key);
+	return order_of(b->self_ns, a->self_ns) ?: order_of(b->ns, a->ns) ?:
+	       strcmp(w->names.rows[i].key, w->names.rows[k].key);
 }
 
 static double samples_percent(uint64_t part, uint64_t all)
@@ -298,8 +300,8 @@ int report_sample_line_sum(const struct report_context *c, struct table *table, 
 	return samples_report(c, LINES, table);
 }
 
-/* Only samples in Python: a function's own time has that of the C functions which it called. Calls are known of what
- * --python-functions-trace names, where all of a row is that one function. */
+/* Only samples in Python code: a function's own time includes C functions that it called. Calls are known for
+ * functions in --python-functions-trace, if all of a row is one such function. */
 int report_sample_python_sum(const struct report_context *c, struct table *table, struct err *err)
 {
 	(void)err;
@@ -324,14 +326,14 @@ static uint64_t os_calls_ns(const struct image *image, const struct trace_thread
 	return ns;
 }
 
-/* Running by samples beside waiting by recorded OS calls: what a thread did with its time. */
+/* Time running, from samples, and time waiting, from recorded OS calls, for each thread. */
 int report_sample_thread_sum(const struct report_context *c, struct table *table, struct err *err)
 {
 	const struct model *m = c->model;
 
 	(void)err;
-	table_has(table, {"CPU Time (ns)", COLUMN_NS}, {"Samples", COLUMN_COUNT}, {"OS Calls Time (ns)", COLUMN_NS}, {"PID", COLUMN_ID},
-		  {"TID", COLUMN_ID}, {"Host", COLUMN_TEXT}, {"Name", COLUMN_TEXT});
+	table_has(table, {"CPU Time (ns)", COLUMN_NS}, {"Samples", COLUMN_COUNT}, {"OS Calls Time (ns)", COLUMN_NS},
+		  {"PID", COLUMN_ID}, {"TID", COLUMN_ID}, {"Host", COLUMN_TEXT}, {"Name", COLUMN_TEXT});
 	for (size_t i = 0; i < m->image_count && samples_any(m); i++) {
 		const struct image *image = &m->images[i];
 

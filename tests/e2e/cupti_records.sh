@@ -123,7 +123,7 @@ profiler() { # MODE MOOD WANTED-SETS
 	PILLION_SIMCUPTI=$2 "$targets/cuda_profiler" 30 $1 >wanted
 	PILLION_SIMCUPTI=$2 accounted inside "$targets/cuda_profiler" 30 $1
 	is "$? $(cat out) $(sets inside)" "0 $(cat wanted) $3 " "a profiler inside the program ($1, $2): it has its records, we have ours"
-	like "$(report stats -q -r ledger -f csv inside.pillion)" 'device time gap,[1-9][0-9]*,.*another tool had CUPTI' 'and the ledger has the gap'
+	like "$(report stats -q -r ledger -f csv inside.pillion)" 'device time gap,[1-9][0-9]*,.*another tool used CUPTI' 'and the ledger has the gap'
 }
 for mood in '' thread late,thread; do
 	profiler '' "$mood" '30x0.004 30x0.016'

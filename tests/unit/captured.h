@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For suites whose tests write a capture into a directory of their own, and open it as a model: CAPTURED_SUITE(NAME). Included once. */
+/* For suites whose tests write a capture into a directory of their own, and open it as a model:
+ * CAPTURED_SUITE(NAME). Included once. */
 #ifndef PILLION_TEST_CAPTURED_H
 #define PILLION_TEST_CAPTURED_H
 

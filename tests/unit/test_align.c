@@ -80,7 +80,8 @@ static double error_at(const struct rank *r, uint64_t at)
 static void assert_within(const struct rank *r, double ns)
 {
 	for (uint64_t s = 0; s <= 30; s += 5)
-		cr_assert_lt(fabs(error_at(r, s * 1000 * MS)), ns, "%s at %d s: off by %f ns", r->host, (int)s, error_at(r, s * 1000 * MS));
+		cr_assert_lt(fabs(error_at(r, s * 1000 * MS)), ns, "%s at %d s: off by %f ns", r->host, (int)s,
+			     error_at(r, s * 1000 * MS));
 }
 
 static void write_ranks(const struct rank *ranks, size_t count)
@@ -105,7 +106,8 @@ Test(align, finds_an_offset_and_states_its_error)
 
 Test(align, finds_a_drift_of_each_of_several_hosts)
 {
-	static const struct rank ranks[] = {{0, "a"}, {1, "b", -3000 * (int64_t)MS, 50}, {2, "c", 12345678, -80}, {3, "c", 12345678, -80}};
+	static const struct rank ranks[] = {
+	    {0, "a"}, {1, "b", -3000 * (int64_t)MS, 50}, {2, "c", 12345678, -80}, {3, "c", 12345678, -80}};
 
 	write_ranks(ranks, 4);
 	assert_within(&ranks[1], 4000);
@@ -142,7 +144,8 @@ Test(align, goes_back_from_the_common_time_to_ticks)
 	write_ranks(ranks, 2);
 	clock = &captured_host("b")->clock;
 	for (uint64_t s = 0; s < 30; s += 3) {
-		uint64_t ticks = on_clock(&ranks[1], s * 1000 * MS), back = clock_map_tick_at(clock, clock_map_ns(clock, ticks));
+		uint64_t ticks = on_clock(&ranks[1], s * 1000 * MS),
+			 back = clock_map_tick_at(clock, clock_map_ns(clock, ticks));
 
 		cr_assert_leq(llabs((long long)(back - ticks)), 2);
 	}
@@ -174,7 +177,8 @@ Test(align, without_its_begin_a_rank_may_have_missed_some)
 Test(align, what_comes_after_a_capture_range_may_not_be_all)
 {
 	static const struct rank ranks[] = {{0, "a"}, {1, "b", 5000 * (int64_t)MS, 0, false, 0, NULL, 110}};
-	const struct tf_range_page page = {.magic = TF_RANGE_MAGIC, .run = 0x77, .begun = 2, .mode = TF_RANGE_PROFILER_API};
+	const struct tf_range_page page = {
+	    .magic = TF_RANGE_MAGIC, .run = 0x77, .begun = 2, .mode = TF_RANGE_PROFILER_API};
 	const struct tf_range spans[] = {{1000 * MS, 11050 * MS}, {12050 * MS, 0}};
 
 	capture_range(directory, &page, spans);

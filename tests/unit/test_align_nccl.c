@@ -27,7 +27,8 @@ struct rank {
 	uint64_t clock_error;
 	uint64_t lost, dropped;
 	uint32_t meetings;    /* 0: MEETINGS */
-	uint32_t barriers_us; /* it has an MPI_Barrier beside each collective, which all enter that long before; 0: none */
+	/* it has an MPI_Barrier beside each collective, which all enter that long before; 0: none */
+	uint32_t barriers_us;
 	bool has_no_init, is_split, has_groups, has_gap, has_two_threads;
 };
 
@@ -53,42 +54,52 @@ static uint64_t on_clock(const struct rank *r, uint64_t at)
 
 static void operation(struct writing *s, uint32_t id, const struct tf_operation *op)
 {
-	writer_blob(&s->host, TF_BLOB_OPERATION, id, op, sizeof(*op) - sizeof(op->values) + op->count * sizeof(op->values[0]));
+	writer_blob(&s->host, TF_BLOB_OPERATION, id, op,
+		    sizeof(*op) - sizeof(op->values) + op->count * sizeof(op->values[0]));
 }
 
 /* As preload/library/wrap_nccl.c writes them: 1 + team to make it, 11 + team for its collectives. */
 static void define(struct writing *s)
 {
 	const struct rank *r = s->rank;
-	const struct tf_work work = {.kind = TF_WORK_KERNEL, .kernel = 1}, other = {.kind = TF_WORK_KERNEL, .kernel = 2};
+	const struct tf_work work = {.kind = TF_WORK_KERNEL, .kernel = 1},
+			     other = {.kind = TF_WORK_KERNEL, .kernel = 2};
 	const struct tf_operation world = {.count = 1, .fields = {TF_FIELD_COMMUNICATOR}, .values = {0x44000000}};
 
 	for (int64_t k = 0; k < TEAMS; k++) {
 		int64_t id = (int64_t)(r->ids ? r->ids : 500) + k;
 
-		operation(s, (uint32_t)(1 + k), &(struct tf_operation){
-			.count = 4, .fields = {TF_FIELD_RANKS, TF_FIELD_RANK, TF_FIELD_COMMUNICATOR_ID, TF_FIELD_COMMUNICATOR},
-			.values = {4, r->number, r->is_split ? 499 : id, 0x7000 + k}});
-		operation(s, (uint32_t)(11 + k), &(struct tf_operation){
-			.count = r->is_split ? 3 : 5,
-			.fields = {TF_FIELD_COUNT, TF_FIELD_COMMUNICATOR, TF_FIELD_COMMUNICATOR_ID, TF_FIELD_RANKS, TF_FIELD_RANK},
-			.values = {1024, 0x7000 + k, id, 4, r->number}});
+		operation(s, (uint32_t)(1 + k),
+			  &(struct tf_operation){.count = 4,
+						 .fields = {TF_FIELD_RANKS, TF_FIELD_RANK, TF_FIELD_COMMUNICATOR_ID,
+							    TF_FIELD_COMMUNICATOR},
+						 .values = {4, r->number, r->is_split ? 499 : id, 0x7000 + k}});
+		operation(s, (uint32_t)(11 + k),
+			  &(struct tf_operation){.count = r->is_split ? 3 : 5,
+						 .fields = {TF_FIELD_COUNT, TF_FIELD_COMMUNICATOR,
+							    TF_FIELD_COMMUNICATOR_ID, TF_FIELD_RANKS, TF_FIELD_RANK},
+						 .values = {1024, 0x7000 + k, id, 4, r->number}});
 	}
 	operation(s, 21, &world);
 	writer_device_source(&s->cupti, TF_DEVICE_TIME_MONOTONIC, 130001, "libcupti.so.13");
-	writer_text(&s->cupti, TF_BLOB_KERNEL, 1, "_Z40ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE");
+	writer_text(&s->cupti, TF_BLOB_KERNEL, 1,
+		    "_Z40ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE");
 	writer_text(&s->cupti, TF_BLOB_KERNEL, 2, "_Z3addPf");
 	writer_blob(&s->cupti, TF_BLOB_WORK, 1, &work, sizeof(work));
 	writer_blob(&s->cupti, TF_BLOB_WORK, 2, &other, sizeof(other));
 	if (r->clock_error)
-		writer_blob(&s->cupti, TF_BLOB_DEVICE_CLOCK, 0, &(struct tf_device_clock){1, 1, r->clock_error}, sizeof(struct tf_device_clock));
+		writer_blob(&s->cupti, TF_BLOB_DEVICE_CLOCK, 0, &(struct tf_device_clock){1, 1, r->clock_error},
+			    sizeof(struct tf_device_clock));
 	if (r->dropped)
-		writer_blob(&s->cupti, TF_BLOB_DEVICE_LOST, 0, &(struct tf_device_lost){.dropped = r->dropped}, sizeof(struct tf_device_lost));
+		writer_blob(&s->cupti, TF_BLOB_DEVICE_LOST, 0, &(struct tf_device_lost){.dropped = r->dropped},
+			    sizeof(struct tf_device_lost));
 	if (r->has_gap)
-		writer_blob(&s->cupti, TF_BLOB_DEVICE_GAP, 0, &(struct tf_device_gap){.ticks = on_clock(r, 90 * MS)}, sizeof(struct tf_device_gap));
+		writer_blob(&s->cupti, TF_BLOB_DEVICE_GAP, 0, &(struct tf_device_gap){.ticks = on_clock(r, 90 * MS)},
+			    sizeof(struct tf_device_gap));
 }
 
-static void call(const struct writing *s, struct writer_thread *t, uint16_t function, uint64_t from, uint64_t to, uint64_t arg)
+static void call(const struct writing *s, struct writer_thread *t, uint16_t function, uint64_t from, uint64_t to,
+		 uint64_t arg)
 {
 	uint64_t start = on_clock(s->rank, from), end = on_clock(s->rank, to);
 
@@ -105,7 +116,8 @@ static void launch(struct writing *s, struct writer_thread *t, uint64_t at, uint
 	writer_device_calls(&s->cupti, TF_DEVICE_TIME_MONOTONIC,
 			    &(struct writer_device_call){t->tid, ++s->correlation, from + 1 * US, 2 * US, true}, 1);
 	writer_device(&s->cupti, TF_DEVICE_TIME_MONOTONIC,
-		      &(struct writer_device_record){work, s->correlation, start, on_clock(s->rank, leave) - start, 0}, 1);
+		      &(struct writer_device_record){work, s->correlation, start, on_clock(s->rank, leave) - start, 0},
+		      1);
 }
 
 /* One of a team: rank n comes n * 20 us later in one, earlier in the next; all leave within 5 us. */
@@ -134,7 +146,8 @@ static void collective(struct writing *s, uint32_t team, uint32_t i)
 	else
 		call(s, t, function, at, at + 12 * US, arg);
 	if (r->barriers_us)
-		call(s, &s->host, s->barrier, last + 1 * MS - r->barriers_us * US, last + 1 * MS + r->number * 100, tf_arg(TF_ARG_OPERATION, 0, 21));
+		call(s, &s->host, s->barrier, last + 1 * MS - r->barriers_us * US, last + 1 * MS + r->number * 100,
+		     tf_arg(TF_ARG_OPERATION, 0, 21));
 }
 
 static void write_rank(const struct rank *r, uint32_t i)
@@ -165,7 +178,8 @@ static void write_rank(const struct rank *r, uint32_t i)
 		call(&s, &s.host, s.mpi_init, 10 * MS, 20 * MS, 0);
 	for (uint32_t k = 0; k < TEAMS; k++)
 		if (r->teams & 1u << k && !r->has_no_init)
-			call(&s, &s.host, r->is_split ? s.split : s.init, (50 + k) * MS, (51 + k) * MS - 1, tf_arg(TF_ARG_OPERATION, 0, 1 + k));
+			call(&s, &s.host, r->is_split ? s.split : s.init, (50 + k) * MS, (51 + k) * MS - 1,
+			     tf_arg(TF_ARG_OPERATION, 0, 1 + k));
 	for (uint32_t n = 1; n <= (r->meetings ? r->meetings : MEETINGS); n++)
 		for (uint32_t k = 0; k < TEAMS; k++)
 			if (r->teams & 1u << k && n != r->left_out)
@@ -203,7 +217,8 @@ static void assert_placed(const struct rank *r, double ns, const char *said)
 		double off = fabs(error_at(r, s * 1000 * MS));
 
 		cr_assert_lt(off, ns, "%s at %d s: off by %f ns", r->host, (int)s, off);
-		cr_assert_leq(off, (double)m->clock.error_ns + 1, "%s: off by %f ns, stated are %d", r->host, off, (int)m->clock.error_ns);
+		cr_assert_leq(off, (double)m->clock.error_ns + 1, "%s: off by %f ns, stated are %d", r->host, off,
+			      (int)m->clock.error_ns);
 	}
 	cr_assert_lt(m->clock.error_ns, 500 * US);
 }
@@ -225,9 +240,9 @@ static void assert_by_time_of_day(const struct rank *r, const char *said)
 Test(align_nccl, kernels_of_two_hosts_find_an_offset_and_its_error)
 {
 	WRITE({0, "a", 0, 1}, {1, "b", AHEAD, 1});
-	assert_placed(&ranks[1], 2 * US, "200 NCCL collectives: it was 5000");
+	assert_placed(&ranks[1], 2 * US, "200 NCCL collectives: 5000");
 	cr_assert_gt(captured_host("b")->clock.error_ns, 1 * US);
-	cr_assert_str_eq(method_of("a"), "its time of day, and others by it");
+	cr_assert_str_eq(method_of("a"), "its CLOCK_REALTIME, the reference of other machines");
 }
 
 Test(align_nccl, finds_a_drift_of_each_of_three_hosts_with_several_ranks)
@@ -274,7 +289,7 @@ Test(align_nccl, several_communicators_add_up)
 Test(align_nccl, a_communicator_for_each_pair_places_through_another_host)
 {
 	WRITE({0, "a", 0, 1}, {1, "b", AHEAD, 3, 20}, {2, "c", 2 * AHEAD, 6}, {3, "d", 3 * AHEAD, 4, -30});
-	assert_placed(&ranks[1], 2 * US, "ahead of a, and");
+	assert_placed(&ranks[1], 2 * US, "ahead of a, drifting");
 	assert_placed(&ranks[2], 4 * US, ", through b");
 	assert_placed(&ranks[3], 6 * US, ", through c");
 	/* By its own bounds alone each is sure to some 100 us. */
@@ -352,7 +367,8 @@ Test(align_nccl, of_many_every_so_many_th_is_used)
 
 Test(align_nccl, what_comes_after_a_capture_range_may_not_be_all)
 {
-	const struct tf_range_page page = {.magic = TF_RANGE_MAGIC, .run = 0x77, .begun = 2, .mode = TF_RANGE_PROFILER_API};
+	const struct tf_range_page page = {
+	    .magic = TF_RANGE_MAGIC, .run = 0x77, .begun = 2, .mode = TF_RANGE_PROFILER_API};
 	const struct tf_range spans[] = {{1000 * MS, 11050 * MS}, {12050 * MS, 0}};
 
 	capture_range(directory, &page, spans);
@@ -364,19 +380,19 @@ Test(align_nccl, contradictions_are_said_and_change_nothing)
 {
 	/* From the 100th on each is taken for the one before: 100 ms off. */
 	WRITE({0, "a", 0, 1}, {1, "b", AHEAD, 1, .left_out = 100});
-	assert_by_time_of_day(&ranks[1], "its time of day: NCCL collectives contradict each other by ");
+	assert_by_time_of_day(&ranks[1], "its CLOCK_REALTIME: NCCL collectives contradict each other by ");
 }
 
 Test(align_nccl, those_that_do_not_match_are_said)
 {
 	WRITE({0, "a", 0, 1}, {1, "b", AHEAD, 1, .odd = 50});
-	assert_by_time_of_day(&ranks[1], "its time of day: NCCL collectives do not match");
+	assert_by_time_of_day(&ranks[1], "its CLOCK_REALTIME: NCCL collectives do not match");
 }
 
 Test(align_nccl, a_number_that_two_jobs_share_joins_nobody)
 {
 	WRITE({0, "a", 0, 1}, {0, "b", AHEAD, 1});
-	assert_by_time_of_day(&ranks[1], "its time of day: NCCL collectives are of several jobs");
+	assert_by_time_of_day(&ranks[1], "its CLOCK_REALTIME: NCCL collectives belong to several jobs");
 }
 
 Test(align_nccl, two_jobs_with_numbers_of_their_own_stay_apart)

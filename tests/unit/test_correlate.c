@@ -49,7 +49,8 @@ static void calls(const struct writer_device_call *c, size_t count)
 
 static void work(uint32_t correlation, uint64_t start)
 {
-	writer_device(&cupti, TF_DEVICE_TIME_MONOTONIC, &(struct writer_device_record){1, correlation, start, 50, 0}, 1);
+	writer_device(&cupti, TF_DEVICE_TIME_MONOTONIC, &(struct writer_device_record){1, correlation, start, 50, 0},
+		      1);
 }
 
 struct visited_call {
@@ -125,7 +126,8 @@ Test(correlate, a_call_that_begins_after_the_middle_of_cuptis_own_has_its_work)
 	call(&main_thread, drive, 2020, 100, TF_ARG_LAUNCH);
 	call(&main_thread, drive, 2220, 100, TF_ARG_LAUNCH);
 	call(&main_thread, drive, 2420, 100, TF_ARG_LAUNCH);
-	calls((struct writer_device_call[]){{10, 1, 1980, 70, true}, {10, 2, 2190, 70, true}, {10, 3, 2380, 20, true}}, 3);
+	calls((struct writer_device_call[]){{10, 1, 1980, 70, true}, {10, 2, 2190, 70, true}, {10, 3, 2380, 20, true}},
+	      3);
 	work(1, 5000);
 	work(2, 6000);
 	work(3, 7000);
@@ -144,7 +146,9 @@ Test(correlate, each_call_gets_its_records_and_each_record_its_call)
 	call(&main_thread, launch, 2000, 100, TF_ARG_LAUNCH);
 	call(&main_thread, copy, 2200, 100, TF_ARG_COPY);
 	call(&other_thread, launch, 2010, 100, TF_ARG_LAUNCH);
-	calls((struct writer_device_call[]){{10, 2, 2210, 80, false}, {11, 3, 2020, 80, false}, {10, 1, 2010, 80, false}}, 3);
+	calls(
+	    (struct writer_device_call[]){{10, 2, 2210, 80, false}, {11, 3, 2020, 80, false}, {10, 1, 2010, 80, false}},
+	    3);
 	work(3, 5000); /* in no order */
 	work(1, 3000);
 	work(2, 4000);
@@ -168,7 +172,8 @@ Test(correlate, a_graph_has_many_records_and_a_library_call_several_launches)
 	call(&main_thread, drive, 2040, 20, TF_ARG_LAUNCH);
 	call(&main_thread, outer, 2000, 100, 0);
 	call(&main_thread, launch, 3000, 100, TF_ARG_LAUNCH);
-	calls((struct writer_device_call[]){{10, 1, 2012, 10, true}, {10, 2, 2042, 10, true}, {10, 3, 3010, 50, false}}, 3);
+	calls((struct writer_device_call[]){{10, 1, 2012, 10, true}, {10, 2, 2042, 10, true}, {10, 3, 3010, 50, false}},
+	      3);
 	for (uint32_t i = 0; i < 5; i++)
 		work(3, 9000 - i);
 	work(1, 4000);
@@ -188,7 +193,10 @@ Test(correlate, runtime_and_driver_of_one_call_are_one)
 
 	call(&main_thread, launch, 2000, 100, TF_ARG_LAUNCH);
 	call(&main_thread, launch, 2200, 100, TF_ARG_LAUNCH);
-	calls((struct writer_device_call[]){{10, 1, 2020, 40, true}, {10, 1, 2010, 80, false}, {10, 2, 2220, 40, true}, {10, 2, 2210, 80, false}}, 4);
+	calls(
+	    (struct writer_device_call[]){
+		{10, 1, 2020, 40, true}, {10, 1, 2010, 80, false}, {10, 2, 2220, 40, true}, {10, 2, 2210, 80, false}},
+	    4);
 	work(1, 3000);
 	work(2, 4000);
 	all = correlate();
@@ -246,7 +254,10 @@ Test(correlate, what_has_no_partner_is_told_and_counted)
 	call(&main_thread, launch, 2200, 100, TF_ARG_LAUNCH);	/* CUPTI's call was */
 	call(&main_thread, allocate, 2400, 100, TF_ARG_MEMORY); /* asks for no work */
 	writer_call(&main_thread, launch, 2700, 100, failed, 2);
-	calls((struct writer_device_call[]){{10, 1, 2010, 80, false}, {10, 3, 2410, 80, false}, {10, 4, 2900, 80, false}, {99, 5, 2010, 10, false}}, 4);
+	calls(
+	    (struct writer_device_call[]){
+		{10, 1, 2010, 80, false}, {10, 3, 2410, 80, false}, {10, 4, 2900, 80, false}, {99, 5, 2010, 10, false}},
+	    4);
 	work(2, 3000);
 	work(4, 3100); /* a call that was under a threshold */
 	work(5, 3200); /* of a thread that we do not know */
@@ -323,7 +334,8 @@ Test(correlate, stretches_change_nothing)
 	free(all);
 }
 
-/* CUPTI taken up a second time counts from 1 again: what lies between is no id of any. Of a stretch calls with work come first. */
+/* CUPTI taken up a second time counts from 1 again: what lies between is no id of any. Of a stretch calls with work
+ * come first. */
 Test(correlate, a_second_epoch_makes_no_stretch_larger)
 {
 	enum { EACH = 500, STRETCH = 25 };
@@ -336,8 +348,11 @@ Test(correlate, a_second_epoch_makes_no_stretch_larger)
 		if (i % 2)
 			writer_call(&main_thread, launch, 100000 + i * 1000, 900, numbered, 2);
 		work(i, 9500000 + i * 1000);
-		writer_device(&cupti, TF_DEVICE_TIME_MONOTONIC,
-			      &(struct writer_device_record){.work = 1, .correlation = i, .start = 19500000 + i * 1000, .duration = 50, .epoch = 1}, 1);
+		writer_device(
+		    &cupti, TF_DEVICE_TIME_MONOTONIC,
+		    &(struct writer_device_record){
+			.work = 1, .correlation = i, .start = 19500000 + i * 1000, .duration = 50, .epoch = 1},
+		    1);
 	}
 	correlate_stretch = STRETCH;
 	all = correlate();
@@ -355,10 +370,12 @@ static int by_start(const void *left, const void *right)
 {
 	const struct visited_call *a = left, *b = right;
 
-	return (a->start > b->start) - (a->start < b->start) ?: (a->first_ns > b->first_ns) - (a->first_ns < b->first_ns);
+	return (a->start > b->start) - (a->start < b->start)
+		   ?: (a->first_ns > b->first_ns) - (a->first_ns < b->first_ns);
 }
 
-/* Several windows of each thread; a call around many others; work that knows its call by number, by time, and not at all. */
+/* Several windows of each thread; a call around many others; work that knows its call by number, by time, and not at
+ * all. */
 static void write_much(void)
 {
 	static struct writer_thread numbers;
@@ -411,8 +428,10 @@ Test(correlate, what_stretches_need_not_read_again_changes_nothing)
 		qsort(parts->visited, parts->count, sizeof(*parts->visited), by_start);
 		qsort(whole->visited, whole->count, sizeof(*whole->visited), by_start);
 		for (size_t i = 0; i < whole->count; i++)
-			cr_assert(parts->visited[i].start == whole->visited[i].start && parts->visited[i].correlation == whole->visited[i].correlation &&
-					  parts->visited[i].tid == whole->visited[i].tid && parts->visited[i].records == whole->visited[i].records,
+			cr_assert(parts->visited[i].start == whole->visited[i].start &&
+				      parts->visited[i].correlation == whole->visited[i].correlation &&
+				      parts->visited[i].tid == whole->visited[i].tid &&
+				      parts->visited[i].records == whole->visited[i].records,
 				  "at %d of stretches of %d", (int)i, (int)correlate_stretch);
 		free(parts);
 	}

@@ -56,8 +56,8 @@ Test(device, records_come_out_as_they_went_in)
 	struct seen *out = malloc(sizeof(*out));
 
 	for (uint32_t i = 0; i < 9; i++)
-		in[i] = (struct writer_device_record){i * 0xfffffff, i % 2 ? UINT32_MAX - i : i, starts[i], starts[8 - i],
-						      i % 3 ? starts[i] : 0};
+		in[i] = (struct writer_device_record){i * 0xfffffff, i % 2 ? UINT32_MAX - i : i, starts[i],
+						      starts[8 - i], i % 3 ? starts[i] : 0};
 	writer_device(&t, TF_DEVICE_TIME_MONOTONIC, in, 9);
 	open_written(&model, &w);
 	cr_assert_eq(scan_all(out), 0);
@@ -93,7 +93,8 @@ Test(device, a_batch_that_breaks_off_is_counted_and_the_next_one_read)
 Test(device, times_of_another_clock_are_placed_between_its_pairs)
 {
 	static const struct tf_device_clock pairs[] = {{10000, 2000, 30}, {20000, 4000, 50}, {5000, 1000, 20}};
-	struct writer_device_record in[] = {{1, 1, 15000, 100, 0}, {1, 2, 5000, 100, 0}, {1, 3, 21000, 100, 0}, {1, 4, 4500, 100, 0}};
+	struct writer_device_record in[] = {
+	    {1, 1, 15000, 100, 0}, {1, 2, 5000, 100, 0}, {1, 3, 21000, 100, 0}, {1, 4, 4500, 100, 0}};
 	static const uint64_t wanted[] = {3000, 1000, 5000, 500};
 	struct seen *out = malloc(sizeof(*out));
 	struct device_source source;
@@ -105,7 +106,8 @@ Test(device, times_of_another_clock_are_placed_between_its_pairs)
 	open_written(&model, &w);
 	scan_all(out);
 	for (size_t i = 0; i < 4; i++)
-		cr_assert_eq(out->records[i].start_ns, wanted[i], "%zu: %llu", i, (unsigned long long)out->records[i].start_ns);
+		cr_assert_eq(out->records[i].start_ns, wanted[i], "%zu: %llu", i,
+			     (unsigned long long)out->records[i].start_ns);
 	source = device_source(model.images[0].trace);
 	cr_assert(source.is_known && source.is_translated);
 	cr_assert_eq(source.error_ns, 50);
@@ -128,8 +130,9 @@ Test(device, times_by_events_say_so_and_how_exact_they_are)
 	scan_all(out);
 	cr_assert_eq(out->records[0].start_ns, 15000, "placed already");
 	device_remark(&model, &text);
-	cr_assert_str_eq(text.data, "device times: CUDA events around each piece of work, from queue to queue, 1 process image, on the "
-				    "device's clock, placed to 70 ns");
+	cr_assert_str_eq(text.data,
+			 "device times: CUDA events before and after each operation, 1 process image, on the "
+			 "device's clock, placed to 70 ns");
 	buffer_done(&text);
 	free(out);
 }

@@ -216,21 +216,27 @@ Test(emit, titles_take_two_lines_where_one_is_too_wide)
 	e.columns = 200;
 	emit_table(&e, "some_sum", "Some Summary", &table);
 	fclose(e.file);
-	assert_has(out, "     Total    Num   Avg       \n Time (ns)  Calls  (ns)  PID  Name\n ---------  -----  ----  ---  ----");
+	assert_has(
+	    out,
+	    "     Total    Num   Avg       \n Time (ns)  Calls  (ns)  PID  Name\n ---------  -----  ----  ---  ----");
 	assert_has(out, " Total Time (ns)  Num Calls  Avg (ns)  PID  Name\n");
-	for (char *line = strtok(strchr(out, '\n'), "\n"); line && !strstr(line, "Total Time"); line = strtok(NULL, "\n"))
+	for (char *line = strtok(strchr(out, '\n'), "\n"); line && !strstr(line, "Total Time");
+	     line = strtok(NULL, "\n"))
 		cr_expect_leq(text_width(line), 60, "%s", line);
 }
 
-/* Numbers as large as they come, in a terminal that is too narrow for one line: a row takes several, and none of them is torn. */
+/* Numbers as large as they come, in a terminal that is too narrow for one line: a row takes several, and none of
+ * them is torn. */
 Test(emit, rows_take_several_lines_where_one_is_too_narrow)
 {
-	static const char *const whole[] = {"999,999,999,999,999,999", "1,000,000,000", "123,456,789,012,345.5", "4294967295"};
+	static const char *const whole[] = {"999,999,999,999,999,999", "1,000,000,000", "123,456,789,012,345.5",
+					    "4294967295"};
 	static const enum format formats[] = {FORMAT_COLUMN, FORMAT_TABLE};
 	size_t size;
 
 	add_row(999999999999999999, 1000000000, 123456789012345.5, 4294967295,
-		"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int)");
+		"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "
+		"std::array<char*, 3ul> >(int)");
 	add_row(1, 2, 3, 4, "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e e\xcc\x81");
 	for (size_t i = 0; i < 2; i++)
 		for (size_t columns = 34; columns <= 200; columns++) {
@@ -271,6 +277,7 @@ Test(emit, keeps_both_ends_of_a_cut_name)
 	cr_expect_eq(text_shorten(&b, "abcdefghi", 9), 9);
 	cr_expect_str_eq(b.data, "abcdefghi");
 	buffer_clear(&b);
-	cr_expect_leq(text_shorten(&b, "\xe6\x97\xa5\xe6\x9c\xac\xe6\x97\xa5\xe6\x9c\xac\xe6\x97\xa5\xe6\x9c\xac", 7), 7);
+	cr_expect_leq(text_shorten(&b, "\xe6\x97\xa5\xe6\x9c\xac\xe6\x97\xa5\xe6\x9c\xac\xe6\x97\xa5\xe6\x9c\xac", 7),
+		      7);
 	buffer_done(&b);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every report in some format, of the example capture, of the job (.job) or of messages (.mpi), against tests/golden/REPORT.FORMAT. Where PILLION_GOLDEN names a
- * directory they are taken from there; with PILLION_GOLDEN_UPDATE set they are written instead. */
+/* Every report in some format, of the example capture, of the job (.job) or of messages (.mpi), against
+ * tests/golden/REPORT.FORMAT. Where PILLION_GOLDEN names a directory they are taken from there; with
+ * PILLION_GOLDEN_UPDATE set they are written instead. */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 #include <libgen.h>

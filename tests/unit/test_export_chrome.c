@@ -81,8 +81,12 @@ Test(export_chrome, draws_an_arrow_from_the_innermost_forward_operator_to_the_en
 	char *text = exported(ranges, sizeof(ranges) / sizeof(*ranges));
 
 	cr_expect_eq(arrows(text), 2, "%s", text);
-	cr_expect(strstr(text, "{\"ph\":\"s\",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\",\"id\":1,\"pid\":100,\"tid\":100,\"ts\":110.000}"), "%s", text);
-	cr_expect(strstr(text, "{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\",\"id\":1,\"pid\":100,\"tid\":101,\"ts\":300.000}"), "%s", text);
+	cr_expect(strstr(text, "{\"ph\":\"s\",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\",\"id\":1,\"pid\":100,\"tid\":100,"
+			       "\"ts\":110.000}"),
+		  "%s", text);
+	cr_expect(strstr(text, "{\"ph\":\"f\",\"bp\":\"e\",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\",\"id\":1,\"pid\":100,"
+			       "\"tid\":101,\"ts\":300.000}"),
+		  "%s", text);
 	free(text);
 }
 

@@ -79,7 +79,8 @@ static char *unpack(const char *text, const char *id, size_t *ret_size)
 	cr_assert(end && (end - at) % 4 == 0);
 	for (; at < end; at += 4) {
 		uint32_t three = digit(at[0]) << 18 | digit(at[1]) << 12 | digit(at[2]) << 6 | digit(at[3]);
-		unsigned char bytes[] = {(unsigned char)(three >> 16), (unsigned char)(three >> 8), (unsigned char)three};
+		unsigned char bytes[] = {(unsigned char)(three >> 16), (unsigned char)(three >> 8),
+					 (unsigned char)three};
 
 		buffer_add(&packed, bytes, at[2] == '=' ? 1 : at[3] == '=' ? 2 : 3);
 	}
@@ -174,17 +175,19 @@ Test(export_html, holds_every_event_of_the_example)
 	char *model;
 
 	make_page(&p, capture_example);
-	/* CUDA calls, OS calls, the one in progress, ranges, a mark, device records, links; a wait and CUPTI's overhead. */
+	/* CUDA calls, OS calls, the one in progress, ranges, a mark, device records, links; a wait and CUPTI's
+	 * overhead. */
 	cr_expect_eq(count_events(p.text, &total), 8 + 8 + 1 + 5 + 1 + 9 + 7 + 2);
 	model = unpack(p.text, "model", &size);
 	cr_expect_not_null(strstr(model, "\"vecAdd(float const*, float const*, float*, int)\""));
 	cr_expect_not_null(strstr(model, "\"batch \xef\xbf\xbd\\\\x1b[31m\""), "names are safe before they get there");
-	cr_expect_not_null(strstr(model, "\"state\":\"still in this call when it was last heard of\""));
-	cr_expect_not_null(strstr(model, "\"grid\":\"128 × 1 × 1\",\"block\":\"256 × 1 × 1\",\"registers per thread\":\"32\""));
+	cr_expect_not_null(strstr(model, "\"state\":\"still in this call when it was last recorded\""));
+	cr_expect_not_null(
+	    strstr(model, "\"grid\":\"128 × 1 × 1\",\"block\":\"256 × 1 × 1\",\"registers per thread\":\"32\""));
 	cr_expect_not_null(strstr(model, "{\"name\":\"processes\",\"title\":\"Processes\",\"rows\":3,\"info\":false"));
 	cr_expect_not_null(strstr(model, "\"leftOut\":[]"));
 	cr_expect_not_null(strstr(model, "\"wait for a context\""));
-	cr_expect_not_null(strstr(model, "\"handing buffers over\""));
+	cr_expect_not_null(strstr(model, "\"buffer delivery\""));
 	free(model);
 	free(p.text);
 }
@@ -228,7 +231,7 @@ Test(export_html, leaves_out_the_shortest_where_there_are_too_many)
 	cr_expect(kept <= 20000 && kept > 10000, "%ju", (uintmax_t)kept);
 	cr_expect(kept_ns * 10 > all_ns * 2, "they are the longest");
 	model = unpack(part.text, "model", &size);
-	cr_expect_not_null(strstr(model, " of 100000 events: calls and device work shorter than "));
+	cr_expect_not_null(strstr(model, " of 100000 events: calls and device operations shorter than "));
 	free(model);
 	free(whole.text);
 	free(part.text);

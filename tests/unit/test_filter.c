@@ -114,7 +114,7 @@ ParameterizedTest(char (*spec)[16], filter, refuses_what_is_no_time)
 Test(filter, tells_which_ranges_there_are)
 {
 	cr_expect_eq(filter_nvtx(&model, "s", &err), -ENODATA);
-	cr_expect_not_null(strstr(err.text, "seen were: r"), "%s", err.text);
+	cr_expect_not_null(strstr(err.text, "the capture has: r"), "%s", err.text);
 	cr_expect_eq(filter_nvtx(&model, "r@other", &err), -ENODATA);
 	cr_expect_eq(filter_nvtx(&model, "r/1", &err), -ENODATA);
 	cr_expect_eq(filter_nvtx(&model, "r/-1", &err), -EINVAL);
@@ -142,7 +142,8 @@ Test(filter, a_copy_restores_what_was_narrowed)
 Test(filter, intersects_lists_of_intervals)
 {
 	const uint64_t from = model.origin_ns;
-	const struct time_interval odd[] = {{0, from + 950}, {from + 1950, from + 2050}, {from + 3950, from + 4050}, {from + 6950, UINT64_MAX}};
+	const struct time_interval odd[] = {
+	    {0, from + 950}, {from + 1950, from + 2050}, {from + 3950, from + 4050}, {from + 6950, UINT64_MAX}};
 
 	filter_narrow(&model, odd, 4);
 	cr_expect_eq(calls(), 7, "%u", calls());

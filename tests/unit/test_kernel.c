@@ -46,7 +46,8 @@ static void launch(uint32_t id, uint32_t kernel)
 
 static void work(uint32_t id, enum tf_work_kind kind, uint32_t kernel, uint32_t graph)
 {
-	struct tf_work one = {.kind = (uint8_t)kind, .kernel = kernel, .graph = graph, .grid = {1, 1, 1}, .block = {32, 1, 1}};
+	struct tf_work one = {
+	    .kind = (uint8_t)kind, .kernel = kernel, .graph = graph, .grid = {1, 1, 1}, .block = {32, 1, 1}};
 
 	writer_blob(&cupti, TF_BLOB_WORK, id, &one, sizeof(one));
 }
@@ -57,8 +58,10 @@ static void call(uint32_t n, uint32_t launch_id, uint32_t work_id)
 	uint64_t start = 1000 + n * 1000;
 
 	writer_call(&thread, launch_kernel, start + 100, 100, &(uint64_t){tf_arg(TF_ARG_LAUNCH, 0, launch_id)}, 1);
-	writer_device_calls(&cupti, TF_DEVICE_TIME_MONOTONIC, &(struct writer_device_call){10, n, start + 10, 80, false}, 1);
-	writer_device(&cupti, TF_DEVICE_TIME_MONOTONIC, &(struct writer_device_record){work_id, n, start + 300, 50, 0}, 1);
+	writer_device_calls(&cupti, TF_DEVICE_TIME_MONOTONIC,
+			    &(struct writer_device_call){10, n, start + 10, 80, false}, 1);
+	writer_device(&cupti, TF_DEVICE_TIME_MONOTONIC, &(struct writer_device_record){work_id, n, start + 300, 50, 0},
+		      1);
 }
 
 /* A report's last column, row by row. */

@@ -74,7 +74,8 @@ static void call(unsigned int function, uint64_t end, uint64_t duration, uint32_
 static const uint64_t *values_of(const char *file, const char *line)
 {
 	for (size_t i = 0; i < lines.count; i++)
-		if (!strcmp(lines_field(&context, &lines, i, 0), file) && !strcmp(lines_field(&context, &lines, i, 1), line))
+		if (!strcmp(lines_field(&context, &lines, i, 0), file) &&
+		    !strcmp(lines_field(&context, &lines, i, 1), line))
 			return lines.values[i].of;
 	cr_assert_fail("no row of %s:%s", file, line);
 	return NULL;
@@ -99,7 +100,8 @@ Test(lines, the_users_innermost_frame_is_charged)
 	cr_assert_eq(values_of("", "")[LINE_OS], 300);
 	cr_assert_eq(lines.count, 3);
 	for (size_t i = 0; i < lines.count; i++)
-		cr_assert_eq(lines.values[i].is_users, !strcmp(lines_field(&context, &lines, i, 0), "/home/u/train.py"));
+		cr_assert_eq(lines.values[i].is_users,
+			     !strcmp(lines_field(&context, &lines, i, 0), "/home/u/train.py"));
 }
 
 Test(lines, with_lines_all_the_innermost_is_charged)
@@ -195,10 +197,11 @@ Test(lines, many_samples_within_one_call_are_still_taken_off)
 Test(lines, bytes_are_those_of_calls_that_succeeded)
 {
 	const uint32_t user[] = {1};
-	const uint64_t good[] = {tf_arg(TF_ARG_STACK, 0, 1), tf_arg(TF_ARG_MEMORY, TF_MEMORY_DEVICE, 0x7000), tf_arg(TF_ARG_BYTES, 0, 100)},
+	const uint64_t good[] = {tf_arg(TF_ARG_STACK, 0, 1), tf_arg(TF_ARG_MEMORY, TF_MEMORY_DEVICE, 0x7000),
+				 tf_arg(TF_ARG_BYTES, 0, 100)},
 		       freed[] = {tf_arg(TF_ARG_STACK, 0, 1), tf_arg(TF_ARG_MEMORY, TF_MEMORY_FREE, 0x7000)},
-		       failed[] = {tf_arg(TF_ARG_STACK, 0, 1), tf_arg(TF_ARG_MEMORY, TF_MEMORY_DEVICE, 0), tf_arg(TF_ARG_BYTES, 0, 100),
-				   tf_arg(TF_ARG_RESULT, 0, 2)},
+		       failed[] = {tf_arg(TF_ARG_STACK, 0, 1), tf_arg(TF_ARG_MEMORY, TF_MEMORY_DEVICE, 0),
+				   tf_arg(TF_ARG_BYTES, 0, 100), tf_arg(TF_ARG_RESULT, 0, 2)},
 		       copy[] = {tf_arg(TF_ARG_STACK, 0, 1), tf_arg(TF_ARG_COPY, 1, 64)};
 	const uint64_t *v;
 
@@ -227,7 +230,8 @@ static void assert_top(size_t wanted)
 	for (size_t i = 0; i < wanted; i++) {
 		cr_assert(top.values[top_order[i]].is_users);
 		for (size_t field = 0; field < 3; field++)
-			cr_assert_str_eq(lines_field(&context, &top, top_order[i], field), lines_field(&context, &lines, order[i], field));
+			cr_assert_str_eq(lines_field(&context, &top, top_order[i], field),
+					 lines_field(&context, &lines, order[i], field));
 		cr_assert_arr_eq(top.values[top_order[i]].of, lines.values[order[i]].of, sizeof(top.values->of));
 	}
 	free(order);
@@ -317,9 +321,12 @@ Test(lines, python_alone_opens_no_file)
 Test(lines, libraries_are_known_by_their_paths)
 {
 	static const char *const libraries[] = {"/usr/lib/python3.11/queue.py", "/opt/conda/lib64/python3.9/os.py",
-						"/v/lib/python3.12/site-packages/torch/nn.py", "/usr/lib/python3/dist-packages/six.py",
+						"/v/lib/python3.12/site-packages/torch/nn.py",
+						"/usr/lib/python3/dist-packages/six.py",
 						"<frozen importlib._bootstrap>"},
-				 *const users[] = {"/home/u/train.py", "train.py", "<string>", "/home/u/lib/python/x.py", "/home/site-packages.py", ""};
+				 *const users[] = {
+				     "/home/u/train.py",       "train.py", "<string>", "/home/u/lib/python/x.py",
+				     "/home/site-packages.py", ""};
 
 	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
 		cr_assert(attribution_is_library(libraries[i]), "%s", libraries[i]);

@@ -35,14 +35,16 @@ TestSuite(memory, .init = setup, .fini = teardown);
 
 static void take(struct writer_thread *t, uint64_t end, unsigned kind, uint64_t address, uint64_t bytes, uint32_t stack)
 {
-	uint64_t args[] = {tf_arg(TF_ARG_MEMORY, kind, address), tf_arg(TF_ARG_BYTES, 0, bytes), tf_arg(TF_ARG_STACK, 0, stack)};
+	uint64_t args[] = {tf_arg(TF_ARG_MEMORY, kind, address), tf_arg(TF_ARG_BYTES, 0, bytes),
+			   tf_arg(TF_ARG_STACK, 0, stack)};
 
 	writer_call(t, MALLOC, end, 10, args, stack ? 3 : 2);
 }
 
 static void give(struct writer_thread *t, uint64_t end, uint64_t duration, uint64_t address)
 {
-	writer_call(t, FREE, end, duration, (uint64_t[]){tf_arg(TF_ARG_MEMORY, TF_MEMORY_FREE | TF_MEMORY_DEVICE, address)}, 1);
+	writer_call(t, FREE, end, duration,
+		    (uint64_t[]){tf_arg(TF_ARG_MEMORY, TF_MEMORY_FREE | TF_MEMORY_DEVICE, address)}, 1);
 }
 
 static void set_device(struct writer_thread *t, uint64_t end, uint32_t device)
@@ -156,7 +158,8 @@ Test(memory, is_all_given_back_by_a_reset_of_its_device)
 
 Test(memory, shows_who_had_it_when_a_call_got_none)
 {
-	uint64_t asked[] = {tf_arg(TF_ARG_MEMORY, TF_MEMORY_DEVICE, 0), tf_arg(TF_ARG_BYTES, 0, 900), tf_arg(TF_ARG_RESULT, 0, 2)};
+	uint64_t asked[] = {tf_arg(TF_ARG_MEMORY, TF_MEMORY_DEVICE, 0), tf_arg(TF_ARG_BYTES, 0, 900),
+			    tf_arg(TF_ARG_RESULT, 0, 2)};
 	uint64_t info[] = {tf_arg(TF_ARG_LEFT, 0, 500), tf_arg(TF_ARG_BYTES, 0, 1000)};
 
 	for (uint32_t i = 1; i <= 12; i++)

@@ -155,7 +155,7 @@ Test(model, names_each_file_that_it_cannot_read_and_reads_the_rest)
 	assert_problem("notes.txt");
 	assert_problem("c.2.range");
 	assert_problem("1 lines cannot be read");
-	assert_problem("last line is cut");
+	assert_problem("last line is truncated");
 }
 
 Test(model, refuses_what_is_no_capture)

@@ -6,7 +6,17 @@
 #include "report/derive/nvtx/nvtx_define.h"
 #include "trace_writer.h"
 
-enum { INT32 = 15, UINT8 = 12, DOUBLE = 20, TEXT = 75, FIXED = 1 << 4, COUNTED = 3 << 4, FLAG_MESSAGE = 1 << 10, SCHEMA = 1 << 24, LIST = SCHEMA + 1 };
+enum {
+	INT32 = 15,
+	UINT8 = 12,
+	DOUBLE = 20,
+	TEXT = 75,
+	FIXED = 1 << 4,
+	COUNTED = 3 << 4,
+	FLAG_MESSAGE = 1 << 10,
+	SCHEMA = 1 << 24,
+	LIST = SCHEMA + 1
+};
 
 static struct writer writer;
 static struct writer_thread thread;
@@ -108,7 +118,8 @@ Test(nvtx_payload, is_read_by_its_schema)
 		char tag[4];
 	} payload = {-7, {1, 2, 255}, 0, "ab"};
 
-	define((struct tf_nvtx){.kind = TF_NVTX_SCHEMA, .id = SCHEMA, .type = 1, .size = sizeof(payload), .count = 3}, "s");
+	define((struct tf_nvtx){.kind = TF_NVTX_SCHEMA, .id = SCHEMA, .type = 1, .size = sizeof(payload), .count = 3},
+	       "s");
 	add_entry(0, INT32, 0, 0, "n");
 	add_entry(FIXED, UINT8, 3, 4, "list");
 	add_entry(0, TEXT, 4, 8, "a \"tag\"");

@@ -15,7 +15,8 @@ static struct writer_thread thread, other;
 static struct model model;
 static struct report_context context = {.model = &model};
 
-/* The limit is for what grows with the square of its input. It is one of CPU time: others may have the machine meanwhile. */
+/* The limit is for what grows with the square of its input. It is one of CPU time: others may have the machine
+ * meanwhile. */
 static void setup(void)
 {
 	cr_assert_eq(setrlimit(RLIMIT_CPU, &(struct rlimit){60, 60}), 0);

@@ -26,16 +26,20 @@ static void assert_text(const struct tf_operation *op, unsigned int group, const
 
 Test(operation, says_fields_with_their_operand)
 {
-	struct tf_operation op = OPERATION(5, LIST(TF_FIELD_M, TF_FIELD_TRANSPOSE | TF_ROLE_B, TF_FIELD_TYPE | TF_ROLE_C,
-						   TF_FIELD_COMPUTE, TF_FIELD_ALGORITHM), LIST(7, 2, 14, 77, -1));
+	struct tf_operation op = OPERATION(5,
+					   LIST(TF_FIELD_M, TF_FIELD_TRANSPOSE | TF_ROLE_B, TF_FIELD_TYPE | TF_ROLE_C,
+						TF_FIELD_COMPUTE, TF_FIELD_ALGORITHM),
+					   LIST(7, 2, 14, 77, -1));
 
 	assert_text(&op, TF_GROUP_CUBLAS, "m=7 transB=C typeC=R_16BF compute=32F_FAST_TF32 algo=-1");
 }
 
 Test(operation, joins_what_comes_several_times)
 {
-	struct tf_operation op = OPERATION(5, LIST(TF_FIELD_DIMENSION, TF_FIELD_DIMENSION, TF_FIELD_DIMENSION | TF_ROLE_A,
-						   TF_FIELD_KIND, TF_FIELD_KIND), LIST(2, 3, 4, 5, 10));
+	struct tf_operation op = OPERATION(
+	    5,
+	    LIST(TF_FIELD_DIMENSION, TF_FIELD_DIMENSION, TF_FIELD_DIMENSION | TF_ROLE_A, TF_FIELD_KIND, TF_FIELD_KIND),
+	    LIST(2, 3, 4, 5, 10));
 
 	assert_text(&op, TF_GROUP_CUDNN, "dim=2x3 dimA=4 kind=plan+conv-fwd");
 }
@@ -60,7 +64,8 @@ Test(operation, steps_over_fields_of_later_versions_and_shows_numbers_it_does_no
 Test(operation, counts_products)
 {
 	const uint8_t fields[] = {TF_FIELD_M, TF_FIELD_N, TF_FIELD_K, TF_FIELD_BATCH};
-	struct tf_operation op = of(4, fields, (const int64_t[]){10, 20, 30, 4}), plain = of(3, fields, (const int64_t[]){10, 20, 30});
+	struct tf_operation op = of(4, fields, (const int64_t[]){10, 20, 30, 4}),
+			    plain = of(3, fields, (const int64_t[]){10, 20, 30});
 
 	cr_expect_eq(operation_flops("cublasSgemm", &plain), 12000);
 	cr_expect_eq(operation_flops("cublasZgemm", &plain), 48000);
@@ -73,7 +78,8 @@ Test(operation, counts_products)
 
 Test(operation, complex_by_its_types)
 {
-	struct tf_operation op = OPERATION(4, LIST(TF_FIELD_M, TF_FIELD_N, TF_FIELD_K, TF_FIELD_TYPE | TF_ROLE_A), LIST(1, 2, 3, 5));
+	struct tf_operation op =
+	    OPERATION(4, LIST(TF_FIELD_M, TF_FIELD_N, TF_FIELD_K, TF_FIELD_TYPE | TF_ROLE_A), LIST(1, 2, 3, 5));
 
 	cr_expect_eq(operation_flops("cublasGemmEx", &op), 48);
 }

@@ -291,14 +291,16 @@ Test(pack, a_byte_changed_anywhere_is_said)
 	free(data);
 }
 
-/* The place of the next record of a kind behind another one, of the same value where that is of the kind; 0: there is none. */
+/* The place of the next record of a kind behind another one, of the same value where that is of the kind; 0: there
+ * is none. */
 static size_t record_behind(const uint8_t *data, size_t size, enum pack_kind kind, size_t behind)
 {
 	struct pack_record r, before = {0};
 
 	if (behind)
 		memcpy(&before, data + behind, sizeof(before));
-	for (size_t at = (behind ? behind : sizeof(struct pack_head) - PACK_ALIGN) + PACK_ALIGN; at + sizeof(r) <= size; at += PACK_ALIGN) {
+	for (size_t at = (behind ? behind : sizeof(struct pack_head) - PACK_ALIGN) + PACK_ALIGN; at + sizeof(r) <= size;
+	     at += PACK_ALIGN) {
 		memcpy(&r, data + at, sizeof(r));
 		if (r.magic == PACK_RECORD_MAGIC && r.kind == kind && (before.kind != kind || r.value == before.value))
 			return at;

@@ -6,9 +6,9 @@
 
 static const uint8_t steps[] = {0, 1, 4, 1, 4, 1, 2, 255, 2, 3, 6, 1, 2, 255, 6, 127, 0, 127, 0, 48};
 static const uint8_t lengths[] = {4, 1, 4, 1, 2, 1, 2, 255, 6, 3, 2, 1, 6, 255, 0, 127, 0, 127, 6, 48};
-static const uint8_t entries[] = {128, 0,  216, 8,   9,   128, 65,  217, 8,   9,   217, 12,  13, 240, 6,   0,  17, 18, 246,
-				  3,   1,  16,  19,  144, 97,  146, 1,   242, 0,   1,   16,  19, 240, 0,   1,  9,  19, 240,
-				  92,  9,  0,   12,  13,  143, 54,  137, 54,  128, 77,  249, 242, 93, 9,   1,  16, 19};
+static const uint8_t entries[] = {128, 0, 216, 8,  9,   128, 65,  217, 8,   9,   217, 12,  13,  240, 6, 0, 17, 18, 246,
+				  3,   1, 16,  19, 144, 97,  146, 1,   242, 0,   1,   16,  19,  240, 0, 1, 9,  19, 240,
+				  92,  9, 0,   12, 13,  143, 54,  137, 54,  128, 77,  249, 242, 93,  9, 1, 16, 19};
 
 static void assert_line(unsigned version, const uint8_t *table, size_t size, uint32_t offset, int64_t line)
 {
@@ -19,7 +19,8 @@ static void assert_line(unsigned version, const uint8_t *table, size_t size, uin
 
 Test(python, lines_of_old_tables)
 {
-	static const uint32_t cases[][2] = {{0, 2}, {3, 2}, {4, 3}, {8, 4}, {10, 3}, {12, 6}, {17, 6}, {18, 7}, {20, 6}, {26, 308}, {30, 308}};
+	static const uint32_t cases[][2] = {{0, 2},  {3, 2},  {4, 3},  {8, 4},    {10, 3},  {12, 6},
+					    {17, 6}, {18, 7}, {20, 6}, {26, 308}, {30, 308}};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		assert_line(0x308, steps, sizeof(steps), cases[i][0], cases[i][1]);
@@ -30,7 +31,8 @@ Test(python, lines_of_old_tables)
 
 Test(python, lines_of_location_entries)
 {
-	static const uint32_t cases[][2] = {{0, 1}, {2, 2}, {6, 3}, {10, 4}, {14, 7}, {16, 6}, {46, 308}, {69, 308}, {70, 0}, {74, 6}, {1000, 0}};
+	static const uint32_t cases[][2] = {{0, 1},    {2, 2},    {6, 3},  {10, 4}, {14, 7},  {16, 6},
+					    {46, 308}, {69, 308}, {70, 0}, {74, 6}, {1000, 0}};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		assert_line(0x30c, entries, sizeof(entries), cases[i][0], cases[i][1]);

@@ -85,24 +85,28 @@ static void check(bool second, bool is_killed, enum by by, const char *wanted)
 Test(python_import, a_module_stands_below_the_one_that_imported_it)
 {
 	check(false, false, BY_NOTHING,
-	      "Self (ns),Cumulative (ns),Instances,Depth,Module\n500,1000,1,0,json\n200,500,1,1,  re\n300,300,1,2,    enum\n10,10,1,0,enum\n");
+	      "Self (ns),Cumulative (ns),Instances,Depth,Module\n500,1000,1,0,json\n200,500,1,1,  re\n300,300,1,2,    "
+	      "enum\n10,10,1,0,enum\n");
 }
 
 Test(python_import, trees_of_several_processes_are_one)
 {
 	check(true, false, BY_NOTHING,
-	      "Self (ns),Cumulative (ns),Instances,Depth,Module\n1000,2000,2,0,json\n400,1000,2,1,  re\n600,600,2,2,    enum\n20,20,2,0,enum\n");
+	      "Self (ns),Cumulative (ns),Instances,Depth,Module\n1000,2000,2,0,json\n400,1000,2,1,  re\n600,600,2,2,   "
+	      " enum\n20,20,2,0,enum\n");
 }
 
 Test(python_import, by_process_they_are_several)
 {
 	check(true, false, BY_PROCESS,
-	      "PID,Self (ns),Cumulative (ns),Instances,Depth,Module\n7,500,1000,1,0,json\n7,200,500,1,1,  re\n7,300,300,1,2,    enum\n7,10,10,1,0,enum\n"
+	      "PID,Self (ns),Cumulative (ns),Instances,Depth,Module\n7,500,1000,1,0,json\n7,200,500,1,1,  "
+	      "re\n7,300,300,1,2,    enum\n7,10,10,1,0,enum\n"
 	      "8,500,1000,1,0,json\n8,200,500,1,1,  re\n8,300,300,1,2,    enum\n8,10,10,1,0,enum\n");
 }
 
 Test(python_import, what_was_being_imported_when_the_process_ended_ends_with_it)
 {
 	check(false, true, BY_NOTHING,
-	      "Self (ns),Cumulative (ns),Instances,Depth,Module\n100,4900,1,0,json\n4500,4800,1,1,  re\n300,300,1,2,    enum\n");
+	      "Self (ns),Cumulative (ns),Instances,Depth,Module\n100,4900,1,0,json\n4500,4800,1,1,  re\n300,300,1,2,   "
+	      " enum\n");
 }

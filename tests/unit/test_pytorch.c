@@ -11,17 +11,25 @@
 enum { START = 1000, LINEAR = 1, MM, MM_AGAIN, MINE, BACKWARD, COLONS, KERNEL = 1 };
 
 static const char *const texts[] = {
-	NULL, "aten::linear, seq = 3, op_id = 7, sizes = [[3, 4], [5]]", "aten::mm, seq = 3, sizes = [[3, 4], [4, 5]], input_op_ids = [(7,0)]",
-	"aten::mm, seq = 4, sizes = [[3, 4], [4, 5]]", "my step", "AddmmBackward0, seq = 3", "aten::empty",
+    NULL,
+    "aten::linear, seq = 3, op_id = 7, sizes = [[3, 4], [5]]",
+    "aten::mm, seq = 3, sizes = [[3, 4], [4, 5]], input_op_ids = [(7,0)]",
+    "aten::mm, seq = 4, sizes = [[3, 4], [4, 5]]",
+    "my step",
+    "AddmmBackward0, seq = 3",
+    "aten::empty",
 };
 
-static void launch(struct writer_thread *host, struct writer_thread *cupti, uint16_t function, uint32_t id, uint64_t at, uint64_t duration)
+static void launch(struct writer_thread *host, struct writer_thread *cupti, uint16_t function, uint32_t id, uint64_t at,
+		   uint64_t duration)
 {
 	uint64_t arg = tf_arg(TF_ARG_LAUNCH, 0, 1);
 
 	writer_call(host, function, at + 10, 10, &arg, 1);
-	writer_device_calls(cupti, TF_DEVICE_TIME_MONOTONIC, &(struct writer_device_call){host->tid, id, at + 1, 8, false}, 1);
-	writer_device(cupti, TF_DEVICE_TIME_MONOTONIC, &(struct writer_device_record){KERNEL, id, at + 5000, duration, 0}, 1);
+	writer_device_calls(cupti, TF_DEVICE_TIME_MONOTONIC,
+			    &(struct writer_device_call){host->tid, id, at + 1, 8, false}, 1);
+	writer_device(cupti, TF_DEVICE_TIME_MONOTONIC,
+		      &(struct writer_device_record){KERNEL, id, at + 5000, duration, 0}, 1);
 }
 
 /* A step of the user's, in it linear (mm (mm)) and a mm of its own; another thread goes backward. */
@@ -102,7 +110,8 @@ static void check(bool has_operators, enum by by, int wanted_code, const char *w
 
 #define HEAD "GPU (%),GPU Self (ns),GPU Total (ns),CPU (%),CPU Self (ns),CPU Total (ns),Calls,Operator,Sizes\n"
 
-/* linear 300, of which mm 100; mm within mm counts once in the total; the thread's launch outside of any operator is nobody's. */
+/* linear 300, of which mm 100; mm within mm counts once in the total; the thread's launch outside of any operator is
+ * nobody's. */
 Test(pytorch, operators_by_name_and_sizes_with_and_without_those_within)
 {
 	check(true, BY_NOTHING, 0,

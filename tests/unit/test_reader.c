@@ -81,7 +81,7 @@ Test(reader, gives_calls_their_times_and_durations)
 	cr_assert_eq(trace->threads[0].last_ticks, 1000000000000000);
 }
 
-Test(reader, goes_on_from_window_to_window)
+Test(reader, goes_on_from_chunk_to_chunk)
 {
 	for (uint64_t i = 0; i < 5000; i++)
 		writer_call(&t, read_id, 2000 + i * 10, 5, NULL, 0);
@@ -172,7 +172,7 @@ Test(reader, steps_over_kinds_of_a_later_minor_version)
 	cr_assert_eq(trace->orphans + trace->broken + trace->damaged_bytes, 0);
 }
 
-Test(reader, goes_on_behind_a_window_whose_head_was_never_written)
+Test(reader, goes_on_behind_a_chunk_whose_head_was_never_written)
 {
 	struct tf_window *chunk;
 
@@ -225,9 +225,9 @@ Test(reader, refuses_what_is_no_trace)
 	assert_refused("", 0, -ENODATA, "empty");
 	assert_refused("#!/bin/sh\necho", 14, -EPROTO, "not a trace file");
 	assert_refused("x", 1, -EPROTO, "not a trace file");
-	assert_refused(zeros, sizeof(zeros), -ENODATA, "killed at once");
+	assert_refused(zeros, sizeof(zeros), -ENODATA, "killed immediately");
 	bytes = writer_bytes(&w, &size);
-	assert_refused(bytes, 100, -ENODATA, "truncated in its head");
+	assert_refused(bytes, 100, -ENODATA, "truncated within its header");
 	w.header.version_major = 2;
 	bytes = writer_bytes(&w, &size);
 	assert_refused(bytes, size, -ENOTSUP, "format version 2.0");

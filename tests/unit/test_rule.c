@@ -82,14 +82,16 @@ static void call(uint16_t function, uint64_t at, uint64_t duration, uint64_t arg
 }
 
 /* A call, and its work. Times since the process began. */
-static void work(uint16_t function, uint64_t at, uint64_t duration, uint64_t arg, uint32_t id, uint64_t start, uint64_t length,
-		 uint64_t bytes)
+static void work(uint16_t function, uint64_t at, uint64_t duration, uint64_t arg, uint32_t id, uint64_t start,
+		 uint64_t length, uint64_t bytes)
 {
 	call(function, at, duration, arg);
 	next_id++;
-	writer_device_calls(&cupti, TF_DEVICE_TIME_MONOTONIC,
-			    &(struct writer_device_call){10, next_id, BEGIN + at + 1, duration > 2 ? duration - 2 : 0, false}, 1);
-	writer_device(&cupti, TF_DEVICE_TIME_MONOTONIC, &(struct writer_device_record){id, next_id, BEGIN + start, length, bytes}, 1);
+	writer_device_calls(
+	    &cupti, TF_DEVICE_TIME_MONOTONIC,
+	    &(struct writer_device_call){10, next_id, BEGIN + at + 1, duration > 2 ? duration - 2 : 0, false}, 1);
+	writer_device(&cupti, TF_DEVICE_TIME_MONOTONIC,
+		      &(struct writer_device_record){id, next_id, BEGIN + start, length, bytes}, 1);
 }
 
 static void kernel(uint64_t at, uint64_t duration, uint64_t start, uint64_t length)
@@ -147,9 +149,12 @@ static uint64_t number(const char *name, const char *title, size_t row)
 
 Test(rule, names_and_aliases_are_those_of_nsys)
 {
-	static const char *const names[][2] = {{"cuda_memcpy_async", "cuda-async-memcpy"}, {"cuda_memcpy_sync", "cuda-sync-memcpy"},
-					       {"cuda_memset_sync", "cuda-sync-memset"}, {"cuda_api_sync", "cuda-sync-api"},
-					       {"gpu_gaps", "gpu-starv"}, {"gpu_time_util", "gpu-low-util"}};
+	static const char *const names[][2] = {{"cuda_memcpy_async", "cuda-async-memcpy"},
+					       {"cuda_memcpy_sync", "cuda-sync-memcpy"},
+					       {"cuda_memset_sync", "cuda-sync-memset"},
+					       {"cuda_api_sync", "cuda-sync-api"},
+					       {"gpu_gaps", "gpu-starv"},
+					       {"gpu_time_util", "gpu-low-util"}};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		cr_assert_not_null(rule_find(names[i][0]));
@@ -174,7 +179,8 @@ Test(rule, calls_without_device_records_are_not_clean)
 	call(f_copy, 2 * MS, 5 * US, tf_arg(TF_ARG_COPY, 1, 100000));
 	open_model(10 * MS);
 	for (size_t i = 0; i < rule_count; i++) {
-		bool needs_calls_alone = !strcmp(rule_list[i].name, "cuda_api_sync") || !strcmp(rule_list[i].name, "implicit_sync") ||
+		bool needs_calls_alone = !strcmp(rule_list[i].name, "cuda_api_sync") ||
+					 !strcmp(rule_list[i].name, "implicit_sync") ||
 					 !strcmp(rule_list[i].name, "alloc_churn");
 
 		assert_verdict(rule_list[i].name, needs_calls_alone ? VERDICT_CLEAN : VERDICT_UNCHECKED);
@@ -193,7 +199,8 @@ Test(rule, a_busy_device_is_clean)
 	busy_device(100);
 	open_model(100 * MS + 30 * US);
 	for (size_t i = 0; i < rule_count; i++) {
-		bool lacks_data = !strcmp(rule_list[i].name, "tensor_dims") || !strcmp(rule_list[i].name, "cpu_oversubscribed");
+		bool lacks_data =
+		    !strcmp(rule_list[i].name, "tensor_dims") || !strcmp(rule_list[i].name, "cpu_oversubscribed");
 
 		assert_verdict(rule_list[i].name, lacks_data ? VERDICT_UNCHECKED : VERDICT_CLEAN);
 	}
@@ -203,7 +210,8 @@ Test(rule, copies_and_memsets_by_nsys_thresholds)
 {
 	work(f_copy_async, 1 * MS, 50 * US, tf_arg(TF_ARG_COPY, 1, 4096), PAGED_IN, 1 * MS + 10 * US, 20 * US, 4096);
 	work(f_copy_async, 2 * MS, 50 * US, tf_arg(TF_ARG_COPY, 1, 4096), PINNED_IN, 2 * MS + 10 * US, 20 * US, 4096);
-	work(f_copy, 3 * MS, 50 * US, tf_arg(TF_ARG_COPY, 1, 64000), PAGED_IN, 3 * MS + 10 * US, 20 * US, 64000); /* small */
+	/* small */
+	work(f_copy, 3 * MS, 50 * US, tf_arg(TF_ARG_COPY, 1, 64000), PAGED_IN, 3 * MS + 10 * US, 20 * US, 64000);
 	work(f_copy, 4 * MS, 50 * US, tf_arg(TF_ARG_COPY, 1, 64001), PAGED_IN, 4 * MS + 10 * US, 30 * US, 64001);
 	work(f_copy, 5 * MS, 50 * US, tf_arg(TF_ARG_COPY, 2, 4), PAGED_OUT, 5 * MS + 10 * US, 40 * US, 4);
 	work(f_set, 6 * MS, 50 * US, tf_arg(TF_ARG_COPY, 63, 4096), HOST_SET, 6 * MS + 10 * US, 7 * US, 4096);
@@ -294,8 +302,8 @@ Test(rule, causes_add_up_across_devices_stretches_and_overlaps)
 	}
 	for (uint64_t at = MS; at < 400 * MS;) {
 		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-		work(f_launch, at, 3 * US, tf_arg(TF_ARG_LAUNCH, 0, 1), FIRST + (uint32_t)(seed >> 57) % DEVICES, at + (seed >> 40) % (300 * US),
-		     (seed >> 50) % (900 * US), 0);
+		work(f_launch, at, 3 * US, tf_arg(TF_ARG_LAUNCH, 0, 1), FIRST + (uint32_t)(seed >> 57) % DEVICES,
+		     at + (seed >> 40) % (300 * US), (seed >> 50) % (900 * US), 0);
 		at += 10 * US + (seed >> 33) % (400 * US);
 		if (seed >> 62 == 1)
 			call(f_read, at, 50 * US, 0);
@@ -316,13 +324,14 @@ static uint64_t below(uint64_t limit)
 	return (random_state >> 33) % limit;
 }
 
-/* Work on two devices that overlaps, is asked for late, before the process or after it; calls within calls; another tool that
- * takes the source and does not always give it back. */
+/* Work on two devices that overlaps, is asked for late, before the process or after it; calls within calls; another
+ * tool that takes the source and does not always give it back. */
 static void random_events(void)
 {
 	for (uint64_t at = MS; at < 50 * MS; at += 10 * US + below(300 * US)) {
 		struct tf_device_gap g = {.ticks = BEGIN + below(60 * MS), .is_end = (uint32_t)below(2)};
-		uint64_t start = below(20) ? at + below(400 * US) : below(70 * MS), length = below(3) ? below(50 * US) : below(3 * MS);
+		uint64_t start = below(20) ? at + below(400 * US) : below(70 * MS),
+			 length = below(3) ? below(50 * US) : below(3 * MS);
 
 		if (!below(40))
 			writer_blob(below(2) ? &host : &cupti, TF_BLOB_DEVICE_GAP, 0, &g, sizeof(g));
@@ -330,7 +339,8 @@ static void random_events(void)
 			call(f_free, at, 2 * US, 0);
 		if (!below(3))
 			call(below(2) ? f_read : f_wait, at - below(5 * US), 4 * US + below(200 * US), 0);
-		work(below(5) ? f_launch : f_copy, at, 3 * US, tf_arg(TF_ARG_LAUNCH, 0, 1), below(2) ? KERNEL : OTHER_DEVICE, start, length, 0);
+		work(below(5) ? f_launch : f_copy, at, 3 * US, tf_arg(TF_ARG_LAUNCH, 0, 1),
+		     below(2) ? KERNEL : OTHER_DEVICE, start, length, 0);
 	}
 }
 
@@ -343,7 +353,8 @@ Test(rule, each_ns_of_a_device_has_one_cause)
 		open_model(40 * MS + below(20 * MS));
 		assert_sums_are_whole();
 		for (size_t i = 0; i < rules_gaps(&rules)->sum_count; i++)
-			cr_expect(rules_gaps(&rules)->sums[i].count && rules_gaps(&rules)->sums[i].longest_ns <= rules_gaps(&rules)->sums[i].total_ns,
+			cr_expect(rules_gaps(&rules)->sums[i].count &&
+				      rules_gaps(&rules)->sums[i].longest_ns <= rules_gaps(&rules)->sums[i].total_ns,
 				  "seed %d", (int)seed);
 		teardown();
 		begin(1, 10, true);
@@ -434,7 +445,8 @@ Test(rule, allocations_in_each_step)
 	for (uint64_t i = 0; i < 40; i++) {
 		call(f_malloc, i * MS, 50 * US, tf_arg(TF_ARG_MEMORY, TF_MEMORY_DEVICE, 0x1000 + i));
 		kernel(i * MS + 100 * US, 5 * US, i * MS + 200 * US, 300 * US);
-		call(f_free, i * MS + 600 * US, 50 * US, tf_arg(TF_ARG_MEMORY, TF_MEMORY_DEVICE | TF_MEMORY_FREE, 0x1000 + i));
+		call(f_free, i * MS + 600 * US, 50 * US,
+		     tf_arg(TF_ARG_MEMORY, TF_MEMORY_DEVICE | TF_MEMORY_FREE, 0x1000 + i));
 	}
 	open_model(50 * MS);
 	assert_verdict("alloc_churn", VERDICT_FOUND);
@@ -453,8 +465,10 @@ Test(rule, allocations_from_a_pool_are_no_churn)
 Test(rule, large_pageable_copies)
 {
 	busy_device(2);
-	work(f_copy_async, 3 * MS, 500 * US, tf_arg(TF_ARG_COPY, 1, 1 << 20), PAGED_IN, 3 * MS + 10 * US, 300 * US, 1 << 20);
-	work(f_copy_async, 4 * MS, 500 * US, tf_arg(TF_ARG_COPY, 1, 1 << 20), PINNED_IN, 4 * MS + 10 * US, 300 * US, 1 << 20);
+	work(f_copy_async, 3 * MS, 500 * US, tf_arg(TF_ARG_COPY, 1, 1 << 20), PAGED_IN, 3 * MS + 10 * US, 300 * US,
+	     1 << 20);
+	work(f_copy_async, 4 * MS, 500 * US, tf_arg(TF_ARG_COPY, 1, 1 << 20), PINNED_IN, 4 * MS + 10 * US, 300 * US,
+	     1 << 20);
 	open_model(10 * MS);
 	assert_verdict("pageable_copies", VERDICT_FOUND);
 	cr_expect_eq(number("pageable_copies", "Count", 0), 1);
@@ -496,7 +510,9 @@ Test(rule, as_many_threads_as_cores)
 
 static void gemm(int64_t m, int64_t n, int64_t k, int64_t type, uint32_t id)
 {
-	struct tf_operation op = {.count = 4, .fields = {TF_FIELD_M, TF_FIELD_N, TF_FIELD_K, TF_FIELD_TYPE | TF_ROLE_A}, .values = {m, n, k, type}};
+	struct tf_operation op = {.count = 4,
+				  .fields = {TF_FIELD_M, TF_FIELD_N, TF_FIELD_K, TF_FIELD_TYPE | TF_ROLE_A},
+				  .values = {m, n, k, type}};
 
 	writer_blob(&host, TF_BLOB_OPERATION, id, &op, sizeof(op) - (TF_OPERATION_FIELDS - 4) * sizeof(op.values[0]));
 	call(f_gemm, id * MS, 10 * US, tf_arg(TF_ARG_OPERATION, 0, id));
@@ -529,7 +545,8 @@ Test(rule, batches_of_a_loader_that_does_not_pin)
 	capture_create(directory);
 	busy_device(2);
 	for (uint64_t i = 0; i < 10; i++)
-		work(f_copy_async, (3 + i) * MS, 500 * US, tf_arg(TF_ARG_COPY, 1, 1 << 16), PAGED_IN, (3 + i) * MS + 10 * US, 30 * US, 1 << 16);
+		work(f_copy_async, (3 + i) * MS, 500 * US, tf_arg(TF_ARG_COPY, 1, 1 << 16), PAGED_IN,
+		     (3 + i) * MS + 10 * US, 30 * US, 1 << 16);
 	writer_end(&w, TF_END_EXIT, 0, BEGIN + 20 * MS);
 	writer_save(&w, directory);
 	writer_done(&w);
@@ -566,10 +583,12 @@ Test(rule, a_process_without_device_records_is_not_clean)
 	context.symbols = symbols_new(&model, false);
 	for (size_t i = 0; i < rule_count; i++) {
 		rule_run(&rules, &rule_list[i], &f);
-		if (strcmp(f.rule->name, "cuda_api_sync") && strcmp(f.rule->name, "implicit_sync") && strcmp(f.rule->name, "alloc_churn"))
+		if (strcmp(f.rule->name, "cuda_api_sync") && strcmp(f.rule->name, "implicit_sync") &&
+		    strcmp(f.rule->name, "alloc_churn"))
 			cr_expect_eq(f.verdict, VERDICT_UNCHECKED, "%s", f.rule->name);
 		if (!strcmp(f.rule->name, "gpu_idle"))
-			cr_expect_str_eq(f.text.data, "1 of 2 processes that asked for device work have no device records");
+			cr_expect_str_eq(f.text.data,
+					 "1 of 2 processes that submitted device operations have no device records");
 		finding_done(&f);
 	}
 	capture_remove(directory);
@@ -581,7 +600,8 @@ Test(rule, the_costliest_come_first)
 	size_t count;
 
 	input_steps(10);
-	work(f_copy_async, 60 * MS, 500 * US, tf_arg(TF_ARG_COPY, 1, 1 << 20), PAGED_IN, 60 * MS + 10 * US, 300 * US, 1 << 20);
+	work(f_copy_async, 60 * MS, 500 * US, tf_arg(TF_ARG_COPY, 1, 1 << 20), PAGED_IN, 60 * MS + 10 * US, 300 * US,
+	     1 << 20);
 	open_model(61 * MS);
 	count = rules_worst(&rules, worst, 2);
 	cr_assert_eq(count, 2);

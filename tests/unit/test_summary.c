@@ -15,7 +15,17 @@
 enum { LINES = 24, EACH = 4, MOST = 3 };
 
 /* What a run has; EACH of it. */
-enum { SOURCE = 1, KERNELS = 2, COPIES = 4, OS = 8, RANGES = 16, RANKS = 32, CHILDREN = 64, KILLED = 128, EVERYTHING = 255 };
+enum {
+	SOURCE = 1,
+	KERNELS = 2,
+	COPIES = 4,
+	OS = 8,
+	RANGES = 16,
+	RANKS = 32,
+	CHILDREN = 64,
+	KILLED = 128,
+	EVERYTHING = 255
+};
 
 static struct report_context context = {.model = &model};
 static struct buffer text;
@@ -41,14 +51,17 @@ static void code(struct writer_thread *t, uint32_t id, uint32_t line, const char
 }
 
 /* Device work and its call, of a kind that the name tells; times since BEGIN. */
-static void work(struct writer_thread *t, uint32_t id, const struct tf_work *w, const char *kernel, uint16_t function, uint64_t arg, uint64_t at)
+static void work(struct writer_thread *t, uint32_t id, const struct tf_work *w, const char *kernel, uint16_t function,
+		 uint64_t arg, uint64_t at)
 {
 	if (kernel)
 		writer_text(t, TF_BLOB_KERNEL, id, kernel);
 	writer_blob(t, TF_BLOB_WORK, id, w, sizeof(*w));
 	writer_call(t, function, BEGIN + at + 10 * US, 10 * US, &arg, 1);
-	writer_device_calls(t, TF_DEVICE_TIME_MONOTONIC, &(struct writer_device_call){10, id, BEGIN + at + 1, 8 * US, false}, 1);
-	writer_device(t, TF_DEVICE_TIME_MONOTONIC, &(struct writer_device_record){id, id, BEGIN + at + 20 * US, 50 * US, kernel ? 0 : 4096}, 1);
+	writer_device_calls(t, TF_DEVICE_TIME_MONOTONIC,
+			    &(struct writer_device_call){10, id, BEGIN + at + 1, 8 * US, false}, 1);
+	writer_device(t, TF_DEVICE_TIME_MONOTONIC,
+		      &(struct writer_device_record){id, id, BEGIN + at + 20 * US, 50 * US, kernel ? 0 : 4096}, 1);
 }
 
 static void device_operation(struct writer_thread *t, unsigned has, const uint16_t *cuda)
@@ -59,10 +72,16 @@ static void device_operation(struct writer_thread *t, unsigned has, const uint16
 	for (uint32_t i = 1; i <= EACH; i++) {
 		snprintf(name, sizeof(name), "kernel_%u", i);
 		if (has & KERNELS)
-			work(t, i, &(struct tf_work){.kind = TF_WORK_KERNEL, .kernel = i, .context = 1, .stream = 7}, name, cuda[i - 1],
-			     tf_arg(TF_ARG_LAUNCH, 0, 1), i * MS);
+			work(t, i, &(struct tf_work){.kind = TF_WORK_KERNEL, .kernel = i, .context = 1, .stream = 7},
+			     name, cuda[i - 1], tf_arg(TF_ARG_LAUNCH, 0, 1), i * MS);
 		if (has & COPIES)
-			work(t, 10 + i, &(struct tf_work){.kind = TF_WORK_COPY, .copy = (uint8_t)i, .source = 1, .target = 3, .context = 1, .stream = 7},
+			work(t, 10 + i,
+			     &(struct tf_work){.kind = TF_WORK_COPY,
+					       .copy = (uint8_t)i,
+					       .source = 1,
+					       .target = 3,
+					       .context = 1,
+					       .stream = 7},
 			     NULL, cuda[i - 1], tf_arg(TF_ARG_COPY, i, 4096), i * MS + MS / 2);
 	}
 }
@@ -183,7 +202,8 @@ Test(summary, keeps_to_its_lines_whatever_has_data)
 Test(summary, the_most_telling_have_the_most_rows)
 {
 	const char *summary = summary_of(EVERYTHING);
-	const char *const titles[] = {"\n lines ", "\n GPU\n", "\n CUDA API\n", "\n OS calls\n", "\n copies\n", "\n NVTX ranges\n"};
+	const char *const titles[] = {"\n lines ",     "\n GPU\n",    "\n CUDA API\n",
+				      "\n OS calls\n", "\n copies\n", "\n NVTX ranges\n"};
 	size_t before = MOST;
 
 	cr_assert_gt(rows_of(summary, titles[0]), 0, "%s", summary);
@@ -196,7 +216,8 @@ Test(summary, the_most_telling_have_the_most_rows)
 
 Test(summary, the_costliest_line_comes_first)
 {
-	const char *summary = summary_of(SOURCE), *first = strstr(summary, "train.py:40 (step)"), *next = strstr(summary, "train.py:30 (step)");
+	const char *summary = summary_of(SOURCE), *first = strstr(summary, "train.py:40 (step)"),
+		   *next = strstr(summary, "train.py:30 (step)");
 
 	cr_assert(first && next && first < next, "%s", summary);
 	cr_assert_eq(rows_of(summary, "\n lines "), MOST);
@@ -241,7 +262,8 @@ Test(summary, code_may_be_of_a_file_without_a_name)
 	writer_thread(&w, &host, 10, "main", 4 * TF_PAGE);
 	code(&host, 1, 12, "", "a/b");
 	for (uint64_t i = 1; i < 40; i++) {
-		const uint64_t args[] = {tf_arg(TF_ARG_MEMORY, TF_MEMORY_DEVICE, 0x1000 * i), tf_arg(TF_ARG_STACK, 0, 1)};
+		const uint64_t args[] = {tf_arg(TF_ARG_MEMORY, TF_MEMORY_DEVICE, 0x1000 * i),
+					 tf_arg(TF_ARG_STACK, 0, 1)};
 
 		writer_call(&host, launch, BEGIN + i * MS, 5 * US, &arg, 1);
 		writer_call(&host, allocate, BEGIN + i * MS + 100 * US, 50 * US, args, 2);

@@ -120,8 +120,8 @@ Test(symbol, a_name_is_that_of_the_nearest_function_which_holds_the_address)
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
 		const char *name = frame((uint64_t)wanted[i].from + wanted[i].offset + 1);
 
-		cr_assert_eq(strncmp(name, wanted[i].name, strlen(wanted[i].name)), 0, "%u behind a function: %s instead of %s",
-			     wanted[i].offset, name, wanted[i].name);
+		cr_assert_eq(strncmp(name, wanted[i].name, strlen(wanted[i].name)), 0,
+			     "%u behind a function: %s instead of %s", wanted[i].offset, name, wanted[i].name);
 	}
 }
 
@@ -183,7 +183,8 @@ Test(symbol, takes_the_module_that_lay_there_when_the_stack_was_taken)
 	add_module_after(0, "first.so");
 	add_module_after(1, "second.so");
 	for (uint64_t i = 0; i < 4; i++)
-		writer_blob(&t, TF_BLOB_STACK, (uint32_t)(7 + i), (uint64_t[]){i ? TF_STACK_UNLOADS | i : 0x400020, 0x400020}, i ? 16 : 8);
+		writer_blob(&t, TF_BLOB_STACK, (uint32_t)(7 + i),
+			    (uint64_t[]){i ? TF_STACK_UNLOADS | i : 0x400020, 0x400020}, i ? 16 : 8);
 	open_model(true);
 	for (uint32_t i = 0; i < 4; i++) {
 		buffer_clear(&text);
@@ -238,7 +239,8 @@ static void add_codes(uint32_t count)
 		struct {
 			struct tf_python_code head;
 			char text[5];
-		} code = {{.first_line = 10, .version = 0x30c, .file_bytes = 4, .name_bytes = 1}, {'f', '.', 'p', 'y', (char)('a' + i - 1)}};
+		} code = {{.first_line = 10, .version = 0x30c, .file_bytes = 4, .name_bytes = 1},
+			  {'f', '.', 'p', 'y', (char)('a' + i - 1)}};
 
 		writer_blob(&t, TF_BLOB_PYTHON_CODE, i, &code, sizeof(code.head) + sizeof(code.text));
 	}
@@ -311,7 +313,8 @@ Test(symbol, damaged_python_frames_name_nothing)
 	struct {
 		struct tf_python_code head;
 		char text[3];
-	} code = {{.first_line = UINT32_MAX, .version = 0x30c, .file_bytes = UINT16_MAX, .name_bytes = UINT16_MAX}, "abc"};
+	} code = {{.first_line = UINT32_MAX, .version = 0x30c, .file_bytes = UINT16_MAX, .name_bytes = UINT16_MAX},
+		  "abc"};
 
 	add_self(NULL, 0);
 	writer_blob(&t, TF_BLOB_PYTHON_CODE, 1, &code, sizeof(code));

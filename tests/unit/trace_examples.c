@@ -57,17 +57,25 @@ static void cuda_calls(struct writer_thread *t, const uint16_t *f)
 static void device_records(struct writer_thread *t)
 {
 	static const struct tf_work works[] = {
-		{.kind = TF_WORK_KERNEL, .kernel = 1, .context = 1, .stream = 7, .grid = {128, 1, 1}, .block = {256, 1, 1},
-		 .registers = 32, .dynamic_shared_bytes = 1024},
-		{.kind = TF_WORK_COPY, .copy = 1, .source = 1, .target = 3, .context = 1, .stream = 13},
-		{.kind = TF_WORK_COPY, .copy = 2, .source = 3, .target = 2, .context = 1, .stream = 13},
-		{.kind = TF_WORK_SET, .target = 3, .context = 1, .stream = 7},
-		{.kind = TF_WORK_GRAPH, .device = 1, .context = 2, .stream = 9, .graph = 5},
+	    {.kind = TF_WORK_KERNEL,
+	     .kernel = 1,
+	     .context = 1,
+	     .stream = 7,
+	     .grid = {128, 1, 1},
+	     .block = {256, 1, 1},
+	     .registers = 32,
+	     .dynamic_shared_bytes = 1024},
+	    {.kind = TF_WORK_COPY, .copy = 1, .source = 1, .target = 3, .context = 1, .stream = 13},
+	    {.kind = TF_WORK_COPY, .copy = 2, .source = 3, .target = 2, .context = 1, .stream = 13},
+	    {.kind = TF_WORK_SET, .target = 3, .context = 1, .stream = 7},
+	    {.kind = TF_WORK_GRAPH, .device = 1, .context = 2, .stream = 9, .graph = 5},
 	};
-	struct writer_device_record kernels[4], others[] = {
-		{11, 21, 1110 * MS, 90 * US, 4000000}, {11, 22, 1111 * MS, 50 * US, 2000000},
-		{12, 23, 1112 * MS, 100 * US, 1000000}, {13, 20, 1109 * MS, 2 * US, 65536}, {14, 24, 1113 * MS, 800 * US, 0},
-	};
+	struct writer_device_record kernels[4],
+	    others[] = {
+		{11, 21, 1110 * MS, 90 * US, 4000000},  {11, 22, 1111 * MS, 50 * US, 2000000},
+		{12, 23, 1112 * MS, 100 * US, 1000000}, {13, 20, 1109 * MS, 2 * US, 65536},
+		{14, 24, 1113 * MS, 800 * US, 0},
+	    };
 	const struct tf_device_lost lost = {.dropped = 3, .timeless = 1};
 
 	writer_device_source(t, TF_DEVICE_TIME_MONOTONIC, 130001, "/opt/cuda/lib64/libcupti.so.13");
@@ -75,7 +83,8 @@ static void device_records(struct writer_thread *t)
 	for (uint32_t i = 0; i < 5; i++)
 		writer_blob(t, TF_BLOB_WORK, 10 + i, &works[i], sizeof(works[i]));
 	for (uint32_t i = 0; i < 4; i++)
-		kernels[i] = (struct writer_device_record){10, 11 + i, 1100 * MS + i * MS + 20 * US, 3 * US + i * i * US, 0};
+		kernels[i] =
+		    (struct writer_device_record){10, 11 + i, 1100 * MS + i * MS + 20 * US, 3 * US + i * i * US, 0};
 	writer_device(t, TF_DEVICE_TIME_MONOTONIC, kernels, 4);
 	writer_device(t, TF_DEVICE_TIME_MONOTONIC, others, 5);
 	writer_blob(t, TF_BLOB_DEVICE_LOST, 0, &lost, sizeof(lost));
@@ -125,7 +134,8 @@ static void os_calls(struct writer_thread *t, uint16_t read, uint16_t usleep)
 	writer_blob(t, TF_BLOB_STACK, 1, stack, sizeof(stack));
 	writer_descriptor(t, 1, 3, 1201 * MS - 10 * US, TF_DESCRIPTOR_FILE, "/data/train, 1.bin");
 	for (uint64_t i = 1; i <= 4; i++)
-		writer_call(t, read, 1200 * MS + i * MS, i * 10 * US, (uint64_t[]){tf_arg(TF_ARG_FD, 0, 3 | i * 4096 << 16)}, 1);
+		writer_call(t, read, 1200 * MS + i * MS, i * 10 * US,
+			    (uint64_t[]){tf_arg(TF_ARG_FD, 0, 3 | i * 4096 << 16)}, 1);
 	writer_descriptor(t, 2, 3, 1204 * MS - 40 * US, TF_DESCRIPTOR_SOCKET, "tcp 10.0.0.2:5000");
 	writer_call(t, usleep, 1300 * MS, 50 * MS, (uint64_t[]){tf_arg(TF_ARG_STACK, 0, 1)}, 1);
 }

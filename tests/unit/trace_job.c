@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A training job with a loader: device memory, calls of libraries, CPU samples, and something for most rules to find. */
+/* A training job with a loader: device memory, calls of libraries, CPU samples, and something for most rules to
+ * find. */
 #include "trace_writer.h"
 
 #define US 1000ull
@@ -34,16 +35,17 @@ static void functions(struct writer *w)
 
 static void operation(struct writer_thread *t, uint32_t id, const struct tf_operation *op)
 {
-	writer_blob(t, TF_BLOB_OPERATION, id, op, sizeof(*op) - (TF_OPERATION_FIELDS - op->count) * sizeof(op->values[0]));
+	writer_blob(t, TF_BLOB_OPERATION, id, op,
+		    sizeof(*op) - (TF_OPERATION_FIELDS - op->count) * sizeof(op->values[0]));
 }
 
 static void definitions(struct writer_thread *host, struct writer_thread *cupti)
 {
 	static const struct tf_work works[] = {
-		{.kind = TF_WORK_KERNEL, .kernel = 1, .context = 1, .stream = 7, .grid = {64, 2, 1}, .block = {128, 1, 1}},
-		{.kind = TF_WORK_COPY, .copy = 1, .source = 1, .target = 3, .context = 1, .stream = 7},
-		{.kind = TF_WORK_COPY, .copy = 2, .source = 3, .target = 1, .context = 1, .stream = 7},
-		{.kind = TF_WORK_SET, .target = 2, .context = 1, .stream = 7},
+	    {.kind = TF_WORK_KERNEL, .kernel = 1, .context = 1, .stream = 7, .grid = {64, 2, 1}, .block = {128, 1, 1}},
+	    {.kind = TF_WORK_COPY, .copy = 1, .source = 1, .target = 3, .context = 1, .stream = 7},
+	    {.kind = TF_WORK_COPY, .copy = 2, .source = 3, .target = 1, .context = 1, .stream = 7},
+	    {.kind = TF_WORK_SET, .target = 2, .context = 1, .stream = 7},
 	};
 	static const uint64_t stacks[][2] = {{0x401100, 0x401000}, {0x401200, 0x401000}, {0x401300, 0x401000}};
 	static const struct tf_launch launch = {.kernel = 1, .grid = {64, 2, 1}, .block = {128, 1, 1}};
@@ -58,16 +60,22 @@ static void definitions(struct writer_thread *host, struct writer_thread *cupti)
 	for (uint32_t i = 0; i < 3; i++)
 		writer_blob(host, TF_BLOB_STACK, i + 1, stacks[i], sizeof(stacks[i]));
 	writer_text(host, TF_BLOB_STRING, 1, "step");
-	operation(host, GEMM, &(struct tf_operation){.count = 4, .fields = {TF_FIELD_M, TF_FIELD_N, TF_FIELD_K, TF_FIELD_TYPE | TF_ROLE_A},
-						     .values = {4096, 1000, 50257, 2}});
-	operation(host, CONVOLUTION, &(struct tf_operation){.count = 2, .fields = {TF_FIELD_PADDING, TF_FIELD_GROUPS}, .values = {1, 4}});
-	operation(host, ALL_REDUCE, &(struct tf_operation){.count = 7, .fields = {TF_FIELD_COUNT, TF_FIELD_TYPE, TF_FIELD_REDUCTION,
-										TF_FIELD_COMMUNICATOR, TF_FIELD_RANK, TF_FIELD_RANKS,
-										TF_FIELD_COMMUNICATOR_ID},
-							   .values = {1048576, 7, 0, 1, 0, 8, 0x5eed}});
+	operation(host, GEMM,
+		  &(struct tf_operation){.count = 4,
+					 .fields = {TF_FIELD_M, TF_FIELD_N, TF_FIELD_K, TF_FIELD_TYPE | TF_ROLE_A},
+					 .values = {4096, 1000, 50257, 2}});
+	operation(host, CONVOLUTION,
+		  &(struct tf_operation){.count = 2, .fields = {TF_FIELD_PADDING, TF_FIELD_GROUPS}, .values = {1, 4}});
+	operation(
+	    host, ALL_REDUCE,
+	    &(struct tf_operation){.count = 7,
+				   .fields = {TF_FIELD_COUNT, TF_FIELD_TYPE, TF_FIELD_REDUCTION, TF_FIELD_COMMUNICATOR,
+					      TF_FIELD_RANK, TF_FIELD_RANKS, TF_FIELD_COMMUNICATOR_ID},
+				   .values = {1048576, 7, 0, 1, 0, 8, 0x5eed}});
 }
 
-static void call(struct writer_thread *t, uint16_t function, uint64_t at, uint64_t duration, uint32_t stack, uint64_t arg)
+static void call(struct writer_thread *t, uint16_t function, uint64_t at, uint64_t duration, uint32_t stack,
+		 uint64_t arg)
 {
 	uint64_t args[2];
 	size_t count = 0;
@@ -80,16 +88,21 @@ static void call(struct writer_thread *t, uint16_t function, uint64_t at, uint64
 }
 
 /* CUPTI's record of the call that was just written, and of its work. */
-static void work(struct writer_thread *t, uint64_t at, uint64_t duration, uint32_t id, uint64_t start, uint64_t length, uint64_t bytes)
+static void work(struct writer_thread *t, uint64_t at, uint64_t duration, uint32_t id, uint64_t start, uint64_t length,
+		 uint64_t bytes)
 {
 	next_id++;
-	writer_device_calls(t, TF_DEVICE_TIME_MONOTONIC, &(struct writer_device_call){200, next_id, at + 1, duration - 2, false}, 1);
-	writer_device(t, TF_DEVICE_TIME_MONOTONIC, &(struct writer_device_record){id, next_id, start, length, bytes}, 1);
+	writer_device_calls(t, TF_DEVICE_TIME_MONOTONIC,
+			    &(struct writer_device_call){200, next_id, at + 1, duration - 2, false}, 1);
+	writer_device(t, TF_DEVICE_TIME_MONOTONIC, &(struct writer_device_record){id, next_id, start, length, bytes},
+		      1);
 }
 
-static void memory(struct writer_thread *t, uint16_t function, uint64_t at, unsigned int kind, uint64_t address, uint64_t bytes, uint32_t stack)
+static void memory(struct writer_thread *t, uint16_t function, uint64_t at, unsigned int kind, uint64_t address,
+		   uint64_t bytes, uint32_t stack)
 {
-	uint64_t args[] = {tf_arg(TF_ARG_MEMORY, kind, address), tf_arg(TF_ARG_BYTES, 0, bytes), tf_arg(TF_ARG_STACK, 0, stack)};
+	uint64_t args[] = {tf_arg(TF_ARG_MEMORY, kind, address), tf_arg(TF_ARG_BYTES, 0, bytes),
+			   tf_arg(TF_ARG_STACK, 0, stack)};
 
 	writer_call(t, function, at + 40 * US, 40 * US, args, kind & TF_MEMORY_FREE ? 1 : 3);
 }
@@ -122,8 +135,8 @@ static void step(struct writer_thread *host, struct writer_thread *cupti, uint64
 static void out_of_memory(struct writer_thread *t, uint64_t at)
 {
 	uint64_t info[] = {tf_arg(TF_ARG_LEFT, 0, MEMORY_TOTAL / 4), tf_arg(TF_ARG_BYTES, 0, MEMORY_TOTAL)};
-	uint64_t args[] = {tf_arg(TF_ARG_MEMORY, TF_MEMORY_DEVICE, 0), tf_arg(TF_ARG_BYTES, 0, MEMORY_TOTAL), tf_arg(TF_ARG_RESULT, 0, 2),
-			   tf_arg(TF_ARG_STACK, 0, STACK_SAVE)};
+	uint64_t args[] = {tf_arg(TF_ARG_MEMORY, TF_MEMORY_DEVICE, 0), tf_arg(TF_ARG_BYTES, 0, MEMORY_TOTAL),
+			   tf_arg(TF_ARG_RESULT, 0, 2), tf_arg(TF_ARG_STACK, 0, STACK_SAVE)};
 
 	writer_call(t, f.info, at, 5 * US, info, 2);
 	writer_call(t, f.malloc, at + 100 * US, 50 * US, args, 4);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Captures of any number of events, for what has to hold at size: many calls, and many of each other kind of event. Lengths and pauses
- * are drawn, so that nothing packs better than it would in life. */
+/* Captures of any number of events, for what has to hold at size: many calls, and many of each other kind of event.
+ * Lengths and pauses are drawn, so that nothing packs better than it would in life. */
 #include <string.h>
 
 #include "trace_writer.h"
@@ -24,7 +24,8 @@ static uint64_t draw(uint64_t below)
 
 static void large_process(const char *directory, uint32_t number, uint64_t calls, uint32_t threads)
 {
-	static const char *const names[8] = {"read", "write", "poll", "futex", "nanosleep", "recv", "send", "pthread_mutex_lock"};
+	static const char *const names[8] = {"read",      "write", "poll", "futex",
+					     "nanosleep", "recv",  "send", "pthread_mutex_lock"};
 	struct writer w;
 	uint64_t last = 0;
 	uint16_t ids[8];
@@ -106,11 +107,13 @@ static void nvtx_event(struct kind_writer *k, uint64_t number)
 static void mpi_begin(struct kind_writer *k)
 {
 	for (uint32_t i = 0; i < MESSAGES; i++) {
-		struct tf_operation op = {.count = 5,
-					  .fields = {TF_FIELD_COUNT, TF_FIELD_ELEMENT, TF_FIELD_PEER, TF_FIELD_TAG, TF_FIELD_COMMUNICATOR},
-					  .values = {(int64_t)(1 + draw(100000)), 8, (int64_t)draw(16), (int64_t)draw(100), 0x44000000}};
+		struct tf_operation op = {
+		    .count = 5,
+		    .fields = {TF_FIELD_COUNT, TF_FIELD_ELEMENT, TF_FIELD_PEER, TF_FIELD_TAG, TF_FIELD_COMMUNICATOR},
+		    .values = {(int64_t)(1 + draw(100000)), 8, (int64_t)draw(16), (int64_t)draw(100), 0x44000000}};
 
-		writer_blob(&k->host, TF_BLOB_OPERATION, i + 1, &op, sizeof(op) - (TF_OPERATION_FIELDS - op.count) * sizeof(op.values[0]));
+		writer_blob(&k->host, TF_BLOB_OPERATION, i + 1, &op,
+			    sizeof(op) - (TF_OPERATION_FIELDS - op.count) * sizeof(op.values[0]));
 	}
 }
 
@@ -125,7 +128,8 @@ static void mpi_event(struct kind_writer *k, uint64_t number)
 static void file_event(struct kind_writer *k, uint64_t number)
 {
 	uint64_t bytes = draw(8) ? 4096 : draw(65536), duration = 1000 + draw(30000);
-	uint64_t args[] = {tf_arg(TF_ARG_FD, 0, (3 + draw(20)) | bytes << 16), tf_arg(TF_ARG_STACK, 0, 1 + draw(STACKS))};
+	uint64_t args[] = {tf_arg(TF_ARG_FD, 0, (3 + draw(20)) | bytes << 16),
+			   tf_arg(TF_ARG_STACK, 0, 1 + draw(STACKS))};
 
 	k->now += duration + 100 + draw(20000);
 	writer_call(&k->host, k->functions[number % 2], k->now, duration, args, duration > 25000 ? 2 : 1);
@@ -145,7 +149,12 @@ static void launch_begin(struct kind_writer *k)
 	writer_text(&k->cupti, TF_BLOB_DEVICE_NAME, 0, "NVIDIA H200");
 	for (uint32_t i = 1; i <= KERNELS; i++) {
 		struct tf_launch launch = {.kernel = i, .grid = {64 * i, 1, 1}, .block = {128, 1, 1}, .stream = 0x5555};
-		struct tf_work work = {.kind = TF_WORK_KERNEL, .kernel = i, .context = 1, .stream = 7, .grid = {64 * i, 1, 1}, .block = {128, 1, 1}};
+		struct tf_work work = {.kind = TF_WORK_KERNEL,
+				       .kernel = i,
+				       .context = 1,
+				       .stream = 7,
+				       .grid = {64 * i, 1, 1},
+				       .block = {128, 1, 1}};
 		char name[32];
 
 		snprintf(name, sizeof(name), "_Z8kernel%02uPf", i);
@@ -176,9 +185,12 @@ static void launch_event(struct kind_writer *k, uint64_t number)
 	k->now += duration + 1000 + draw(10000);
 	writer_call(&k->host, k->functions[0], k->now, duration, args, 2);
 	k->correlation += 1 + (uint32_t)draw(3);
-	k->calls[k->batch] = (struct writer_device_call){k->w.header.pid, k->correlation, k->now - duration + 300, duration - 600, false};
-	k->records[k->batch] = (struct writer_device_record){.work = (uint32_t)kernel, .correlation = k->correlation, .start = k->now + 2000 + draw(500),
-							   .duration = 2000 + kernel * 100 + draw(300)};
+	k->calls[k->batch] = (struct writer_device_call){k->w.header.pid, k->correlation, k->now - duration + 300,
+							 duration - 600, false};
+	k->records[k->batch] = (struct writer_device_record){.work = (uint32_t)kernel,
+							     .correlation = k->correlation,
+							     .start = k->now + 2000 + draw(500),
+							     .duration = 2000 + kernel * 100 + draw(300)};
 	if (++k->batch == BATCH)
 		launch_batch(k);
 }
@@ -201,11 +213,15 @@ static const struct kind {
 	void (*begin)(struct kind_writer *k);
 	void (*event)(struct kind_writer *k, uint64_t number);
 } kinds[] = {
-	{"nvtx", TF_GROUP_OSRT, {"read", "read", "read", "read"}, nvtx_begin, nvtx_event},
-	{"mpi", TF_GROUP_MPI, {"MPI_Isend", "MPI_Irecv", "MPI_Wait", "MPI_Allreduce"}, mpi_begin, mpi_event},
-	{"files", TF_GROUP_OSRT, {"read", "write", "lseek", "fsync"}, stacks_begin, file_event},
-	{"samples", TF_GROUP_OSRT, {"read", "write", "lseek", "fsync"}, stacks_begin, sample_event},
-	{"launches", TF_GROUP_CUDA, {"cudaLaunchKernel", "cudaMalloc", "cudaFree", "cudaMemcpy"}, launches_begin, launch_event},
+    {"nvtx", TF_GROUP_OSRT, {"read", "read", "read", "read"}, nvtx_begin, nvtx_event},
+    {"mpi", TF_GROUP_MPI, {"MPI_Isend", "MPI_Irecv", "MPI_Wait", "MPI_Allreduce"}, mpi_begin, mpi_event},
+    {"files", TF_GROUP_OSRT, {"read", "write", "lseek", "fsync"}, stacks_begin, file_event},
+    {"samples", TF_GROUP_OSRT, {"read", "write", "lseek", "fsync"}, stacks_begin, sample_event},
+    {"launches",
+     TF_GROUP_CUDA,
+     {"cudaLaunchKernel", "cudaMalloc", "cudaFree", "cudaMemcpy"},
+     launches_begin,
+     launch_event},
 };
 
 bool capture_kind(const char *directory, const char *name, uint64_t events)

@@ -178,7 +178,8 @@ void writer_slot(struct writer_thread *t, uint64_t slot)
 	put(t, slot);
 }
 
-void writer_descriptor(struct writer_thread *t, uint32_t id, uint16_t fd, uint64_t from, enum tf_descriptor_kind kind, const char *text)
+void writer_descriptor(struct writer_thread *t, uint32_t id, uint16_t fd, uint64_t from, enum tf_descriptor_kind kind,
+		       const char *text)
 {
 	unsigned char bytes[sizeof(struct tf_descriptor) + 256];
 	struct tf_descriptor head = {.from_ticks = from, .fd = fd, .kind = (uint16_t)kind};
@@ -191,7 +192,10 @@ void writer_descriptor(struct writer_thread *t, uint32_t id, uint16_t fd, uint64
 
 void writer_python_code(struct writer_thread *t, uint32_t id, uint32_t line, const char *file, const char *name)
 {
-	struct tf_python_code head = {.first_line = line, .version = 0x309, .file_bytes = (uint16_t)strlen(file), .name_bytes = (uint16_t)strlen(name)};
+	struct tf_python_code head = {.first_line = line,
+				      .version = 0x309,
+				      .file_bytes = (uint16_t)strlen(file),
+				      .name_bytes = (uint16_t)strlen(name)};
 	char bytes[256];
 
 	memcpy(bytes, &head, sizeof(head));
@@ -297,8 +301,11 @@ static void write_records(struct writer_thread *t, enum tf_blob_kind blob, enum 
 			  const struct writer_device_record *records, size_t count)
 {
 	uint8_t bytes[2000], *at = bytes + sizeof(struct tf_device_batch);
-	struct tf_device_batch head = {
-		.base_ns = records[0].start, .count = (uint32_t)count, .source = TF_SOURCE_CUPTI, .time = (uint8_t)time, .epoch = records[0].epoch};
+	struct tf_device_batch head = {.base_ns = records[0].start,
+				       .count = (uint32_t)count,
+				       .source = TF_SOURCE_CUPTI,
+				       .time = (uint8_t)time,
+				       .epoch = records[0].epoch};
 
 	memcpy(bytes, &head, sizeof(head));
 	for (size_t i = 0; i < count; i++) {
@@ -320,17 +327,20 @@ static void write_records(struct writer_thread *t, enum tf_blob_kind blob, enum 
 	writer_blob(t, blob, 0, bytes, (size_t)(at - bytes));
 }
 
-void writer_device(struct writer_thread *t, enum tf_device_time time, const struct writer_device_record *records, size_t count)
+void writer_device(struct writer_thread *t, enum tf_device_time time, const struct writer_device_record *records,
+		   size_t count)
 {
 	write_records(t, TF_BLOB_DEVICE, time, records, count);
 }
 
-void writer_device_more(struct writer_thread *t, enum tf_device_time time, const struct writer_device_record *records, size_t count)
+void writer_device_more(struct writer_thread *t, enum tf_device_time time, const struct writer_device_record *records,
+			size_t count)
 {
 	write_records(t, TF_BLOB_DEVICE_MORE, time, records, count);
 }
 
-void writer_device_calls(struct writer_thread *t, enum tf_device_time time, const struct writer_device_call *calls, size_t count)
+void writer_device_calls(struct writer_thread *t, enum tf_device_time time, const struct writer_device_call *calls,
+			 size_t count)
 {
 	uint8_t bytes[8000], *at = bytes + sizeof(struct tf_device_batch);
 	struct tf_device_batch head = {

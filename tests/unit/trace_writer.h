@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes captures by runtime/format/trace_format.h, independent of the recorder: for the tests of the report, its fuzzer's
- * seeds and its benchmarks. What it writes is the same each time. Failure to write ends the program. */
+/* Writes captures by runtime/format/trace_format.h, independent of the recorder: for the tests of the report, its
+ * fuzzer's seeds and its benchmarks. What it writes is the same each time. Failure to write ends the program. */
 #ifndef PILLION_TRACE_WRITER_H
 #define PILLION_TRACE_WRITER_H
 
@@ -54,9 +54,12 @@ void writer_call(struct writer_thread *t, unsigned int function, uint64_t end, u
 		 size_t count);
 void writer_blob(struct writer_thread *t, enum tf_blob_kind kind, uint32_t id, const void *data, size_t size);
 void writer_text(struct writer_thread *t, enum tf_blob_kind kind, uint32_t id, const char *text);
-void writer_descriptor(struct writer_thread *t, uint32_t id, uint16_t fd, uint64_t from, enum tf_descriptor_kind kind, const char *text);
-void writer_python_code(struct writer_thread *t, uint32_t id, uint32_t line, const char *file, const char *name); /* a line table without a line */
-void writer_python_stack(struct writer_thread *t, uint32_t id, const uint32_t *codes, size_t count); /* innermost first; at most 8 */
+void writer_descriptor(struct writer_thread *t, uint32_t id, uint16_t fd, uint64_t from, enum tf_descriptor_kind kind,
+		       const char *text);
+/* a line table without a line */
+void writer_python_code(struct writer_thread *t, uint32_t id, uint32_t line, const char *file, const char *name);
+/* innermost first; at most 8 */
+void writer_python_stack(struct writer_thread *t, uint32_t id, const uint32_t *codes, size_t count);
 void writer_torn(struct writer_thread *t, size_t slots);
 void writer_module(struct writer_thread *t, uint64_t start, uint64_t end, uint64_t bias, const uint8_t *build_id,
 		   size_t length, const char *path);
@@ -69,8 +72,10 @@ struct writer_device_record {
 };
 
 /* One batch of device records; of facts that no device was busy with. */
-void writer_device(struct writer_thread *t, enum tf_device_time time, const struct writer_device_record *records, size_t count);
-void writer_device_more(struct writer_thread *t, enum tf_device_time time, const struct writer_device_record *records, size_t count);
+void writer_device(struct writer_thread *t, enum tf_device_time time, const struct writer_device_record *records,
+		   size_t count);
+void writer_device_more(struct writer_thread *t, enum tf_device_time time, const struct writer_device_record *records,
+			size_t count);
 
 struct writer_device_call {
 	uint32_t tid, correlation;
@@ -79,7 +84,8 @@ struct writer_device_call {
 };
 
 /* One batch of the calls that device records come from. */
-void writer_device_calls(struct writer_thread *t, enum tf_device_time time, const struct writer_device_call *calls, size_t count);
+void writer_device_calls(struct writer_thread *t, enum tf_device_time time, const struct writer_device_call *calls,
+			 size_t count);
 void writer_device_source(struct writer_thread *t, enum tf_device_time time, uint32_t version, const char *library);
 
 /* Brings the head up to date and gives the bytes. Borrowed. */
@@ -100,8 +106,8 @@ void capture_remove(const char *directory);
  */
 void capture_example(const char *directory);
 
-/* A training job with a loader, for what the example lacks: device memory and a call that got none, calls of cuBLAS, cuDNN and
- * NCCL, CPU samples, trouble for most rules. */
+/* A training job with a loader, for what the example lacks: device memory and a call that got none, calls of cuBLAS,
+ * cuDNN and NCCL, CPU samples, trouble for most rules. */
 void capture_job(const char *directory);
 
 /* Names that would be markup: of the command, a thread, a function, a kernel, a range, a domain. */
@@ -111,7 +117,8 @@ void capture_hostile(const char *directory);
 /* `calls` OS calls over so many processes, of `threads` threads each. */
 void capture_large(const char *directory, uint64_t calls, uint32_t threads, uint32_t processes);
 
-/* So many events of one kind: nvtx, mpi, files, samples, launches (with them two records of CUPTI each). False: no such kind. */
+/* So many events of one kind: nvtx, mpi, files, samples, launches (with them two records of CUPTI each). False: no
+ * such kind. */
 bool capture_kind(const char *directory, const char *kind, uint64_t events);
 
 #endif

@@ -58,7 +58,8 @@ bool calls_next(struct calls *c)
 	const struct host_calls *h = c->of;
 
 	while (cursor_next(&c->cursor, &c->event)) {
-		if (c->event.kind != TF_CALL || c->event.id >= h->trace->functions->count || !(h->classes[c->event.id] & CLASS_CUDA))
+		if (c->event.kind != TF_CALL || c->event.id >= h->trace->functions->count ||
+		    !(h->classes[c->event.id] & CLASS_CUDA))
 			continue;
 		if (h->wanted && c->chunk != c->cursor.chunk - 1) {
 			c->chunk = c->cursor.chunk - 1;
@@ -73,7 +74,8 @@ bool calls_next(struct calls *c)
 
 static void note_call(struct host_chunk *w, const struct calls *c)
 {
-	uint64_t start = event_start(&c->event), operation = event_arg(&c->event, TF_ARG_WORK), id = tf_arg_value(operation);
+	uint64_t start = event_start(&c->event), operation = event_arg(&c->event, TF_ARG_WORK),
+		 id = tf_arg_value(operation);
 
 	if (!w->to)
 		*w = (struct host_chunk){.from = start, .first = UINT64_MAX, .number = c->number};
@@ -105,7 +107,8 @@ void host_calls_want(struct host_calls *h, size_t thread, uint64_t from, uint64_
 	for (size_t i = t->first_chunk; h->chunks && i < t->first_chunk + t->chunk_count; i++) {
 		const struct host_chunk *w = &h->chunks[i];
 
-		h->wanted[i] = w->to && ((w->from <= to && w->to >= from) || (w->first <= w->last && w->first < high && w->last >= low));
+		h->wanted[i] = w->to && ((w->from <= to && w->to >= from) ||
+					 (w->first <= w->last && w->first < high && w->last >= low));
 	}
 }
 

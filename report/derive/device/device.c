@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Device records: unpacked, and placed on the host's clock. */
+/* Unpacks device records and converts their times to the host's clock. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 #include "report/derive/events/filter.h"
 
 const char *const device_overheads[DEVICE_OVERHEADS] = {
-	"the driver's compiling", "handing buffers over", "patching kernels", "CUPTI's own resources", "loading modules",
-	"loading functions", "a full command buffer", "asking for buffers", "starting to watch managed memory"};
+	"compilation by the driver", "buffer delivery", "kernel instrumentation", "CUPTI resources", "module loading",
+	"function loading", "command buffer full", "buffer requests", "managed memory tracing setup"};
 
 /* ---- sources ---- */
 
@@ -24,8 +24,8 @@ struct device_source device_source(const struct trace *t)
 		char bytes[sizeof(head) + sizeof(s.soname) - 1];
 		size_t size;
 
-		if (t->blobs[i].type == TF_BLOB_DEVICE_CLOCK && trace_blob(t, &t->blobs[i], &pair, sizeof(pair)) == sizeof(pair) &&
-		    pair.error_ns > s.error_ns)
+		if (t->blobs[i].type == TF_BLOB_DEVICE_CLOCK &&
+		    trace_blob(t, &t->blobs[i], &pair, sizeof(pair)) == sizeof(pair) && pair.error_ns > s.error_ns)
 			s.error_ns = pair.error_ns;
 		if (t->blobs[i].type != TF_BLOB_DEVICE_SOURCE)
 			continue;
@@ -59,7 +59,7 @@ static int by_ticks(const void *left, const void *right)
 	return order_of(*(const uint64_t *)left, *(const uint64_t *)right);
 }
 
-/* A gap's end may stand in another thread's window than its beginning, and ahead of it. */
+/* The end of a gap may be in another thread's chunk than its beginning, and before it in the file. */
 size_t device_gaps(const struct image *image, struct device_gap **ret)
 {
 	const struct trace *t = image->trace;
@@ -102,7 +102,8 @@ static size_t count_graphs(const struct trace *t)
 	size_t n = 0;
 
 	for (size_t k = 0; k < t->blob_count; k++)
-		n += t->blobs[k].type == TF_BLOB_WORK && device_operation(t, t->blobs[k].id, &operation) && operation.kind == TF_WORK_GRAPH;
+		n += t->blobs[k].type == TF_BLOB_WORK && device_operation(t, t->blobs[k].id, &operation) &&
+		     operation.kind == TF_WORK_GRAPH;
 	return n;
 }
 
@@ -110,8 +111,8 @@ static void remark_on(struct buffer *ret, const char *source, size_t images, uin
 {
 	if (!images)
 		return;
-	buffer_print(ret, "%s%s, %zu process image%s", ret->size && ret->data[ret->size - 1] != ' ' ? "; " : "", source, images,
-		     images == 1 ? "" : "s");
+	buffer_print(ret, "%s%s, %zu process image%s", ret->size && ret->data[ret->size - 1] != ' ' ? "; " : "", source,
+		     images, images == 1 ? "" : "s");
 	if (error)
 		buffer_print(ret, ", on %s clock, placed to %llu ns", clock, (unsigned long long)error);
 }
@@ -139,9 +140,9 @@ void device_remark(const struct model *m, struct buffer *ret)
 	}
 	buffer_text(ret, "device times: ");
 	remark_on(ret, "CUPTI", known[0], error[0], "CUPTI's");
-	remark_on(ret, "CUDA events around each piece of work, from queue to queue", known[1], error[1], "the device's");
+	remark_on(ret, "CUDA events before and after each operation", known[1], error[1], "the device's");
 	if (graphs[0])
-		buffer_text(ret, "; CUDA graphs as a whole (--cuda-graph-trace=node has their kernels and copies)");
+		buffer_text(ret, "; CUDA graphs as a whole (--cuda-graph-trace=node records their kernels and copies)");
 	else if (graphs[1])
 		buffer_text(ret, "; CUDA graphs as a whole");
 }
@@ -172,9 +173,11 @@ void device_name(const struct trace *t, uint32_t device, struct buffer *ret)
 	buffer_print(ret, " (%u)", device);
 }
 
-void device_operation_name(const struct report_context *c, const struct trace *t, const struct tf_work *operation, struct buffer *ret)
+void device_operation_name(const struct report_context *c, const struct trace *t, const struct tf_work *operation,
+			   struct buffer *ret)
 {
-	static const char *const copies[] = {"", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
+	static const char *const copies[] = {"",     "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
+					     "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
 
 	switch (operation->kind) {
 	case TF_WORK_KERNEL:
@@ -183,7 +186,9 @@ void device_operation_name(const struct report_context *c, const struct trace *t
 		break;
 	case TF_WORK_COPY:
 		buffer_print(ret, "[CUDA memcpy %s]",
-			     operation->copy && operation->copy < sizeof(copies) / sizeof(*copies) ? copies[operation->copy] : "Unknown");
+			     operation->copy && operation->copy < sizeof(copies) / sizeof(*copies)
+				     ? copies[operation->copy]
+				     : "Unknown");
 		break;
 	case TF_WORK_SET:
 		buffer_text(ret, "[CUDA memset]");
@@ -192,7 +197,7 @@ void device_operation_name(const struct report_context *c, const struct trace *t
 		buffer_print(ret, "[CUDA graph %u]", operation->graph);
 		break;
 	default:
-		buffer_print(ret, "(work of kind %u)", operation->kind);
+		buffer_print(ret, "(operation of kind %u)", operation->kind);
 	}
 }
 
@@ -222,7 +227,7 @@ static void read_clocks(const struct trace *t, struct clocks *c)
 		qsort(c->pairs, c->count, sizeof(*c->pairs), compare_device_pairs);
 }
 
-/* Between two pairs by their slope, outside of them as the nearest one stands. */
+/* Interpolates between two pairs; outside of them the offset of the nearest pair applies. */
 static uint64_t place_device_time(const struct clocks *c, uint64_t device_ns)
 {
 	const struct tf_device_clock *before = c->pairs, *after;
@@ -278,7 +283,7 @@ static uint64_t take_distance(struct unpack *u)
 
 struct walk {
 	struct scan *scan;
-	const struct tick_spans *shown; /* NULL: everything */
+	const struct tick_spans *shown; /* NULL: everything passes */
 	struct clocks clocks;
 	enum tf_blob_kind blob;
 	void (*visit_record)(struct scan *, const struct device_record *);
@@ -290,8 +295,8 @@ static bool record_is_shown(const struct walk *w, const struct device_record *r)
 {
 	const struct clock_map *clock = w->scan->clock;
 
-	return !w->shown ||
-	       tick_spans_overlap(w->shown, clock_map_ticks(clock, r->start_ns), clock_map_ticks(clock, r->start_ns + r->duration_ns));
+	return !w->shown || tick_spans_overlap(w->shown, clock_map_ticks(clock, r->start_ns),
+					       clock_map_ticks(clock, r->start_ns + r->duration_ns));
 }
 
 static void read_device_records(struct walk *w, const struct tf_device_batch *head, struct unpack *u)
@@ -345,7 +350,8 @@ static void read_device_calls(struct walk *w, const struct tf_device_batch *head
 static void read_batch(struct walk *w, const struct event *e)
 {
 	uint8_t bytes[TF_BLOB_BYTES];
-	struct blob b = {.offset = (uint64_t)((const uint8_t *)e->args - w->scan->image->trace->bytes.data), .length = e->length};
+	struct blob b = {.offset = (uint64_t)((const uint8_t *)e->args - w->scan->image->trace->bytes.data),
+			 .length = e->length};
 	struct tf_device_batch head;
 	size_t size = trace_blob(w->scan->image->trace, &b, bytes, sizeof(bytes));
 	struct unpack u = {bytes + sizeof(head), bytes + size, false};

@@ -8,7 +8,7 @@ size_t device_timeline_held = 1u << 20;
 struct state {
 	const struct report_context *report;
 	const struct image *image;
-	struct external_sort sort; /* of struct busy */
+	struct external_sort sort; /* of struct timeline_entry */
 	uint64_t count;
 	struct map operations; /* image and id -> kind << 56 | device << 32 | context */
 };
@@ -20,7 +20,10 @@ static void set_device(struct state *s, uint32_t id, struct timeline_entry *b)
 	struct tf_work operation;
 
 	if (is_new)
-		*known = device_operation(s->image->trace, id, &operation) ? (uint64_t)operation.kind << 56 | (uint64_t)(operation.device & 0xffffff) << 32 | operation.context : 0;
+		*known = device_operation(s->image->trace, id, &operation)
+				 ? (uint64_t)operation.kind << 56 | (uint64_t)(operation.device & 0xffffff) << 32 |
+					   operation.context
+				 : 0;
 	b->kind = (uint8_t)(*known >> 56);
 	b->device = (uint32_t)(*known >> 32) & 0xffffff;
 	b->context = (uint32_t)*known;
@@ -32,7 +35,8 @@ static struct timeline_entry *keep_entry(struct state *s, const struct device_re
 	struct timeline_entry *b = external_sort_add(&s->sort);
 
 	s->count++;
-	*b = (struct timeline_entry){.start = start, .end = start + r->duration_ns, .image = s->image, .operation = r->operation};
+	*b = (struct timeline_entry){
+		.start = start, .end = start + r->duration_ns, .image = s->image, .operation = r->operation};
 	if (b->end < b->start)
 		b->end = b->start;
 	set_device(s, r->operation, b);

@@ -9,13 +9,14 @@
 
 enum { BATCH = 1 << 18 };
 
-/* Between two pieces of work of one device, within the process's life. */
+/* The time between two operations of one device, within the life of the process. */
 struct gap {
-	uint64_t start, end, call_start; /* call_start: of the call that asked for what comes next; end: not known */
+	/* call_start: of the call that submitted the next operation; end: UINT64_MAX if not known */
+	uint64_t start, end, call_start;
 	const struct image *image;
 	const struct trace_thread *thread;
 	uint32_t device, stack;
-	bool is_between; /* two pieces of work, so neither before the first nor after the last */
+	bool is_between; /* between two operations, so neither before the first nor after the last */
 };
 
 struct span {
@@ -26,7 +27,7 @@ struct state {
 	const struct report_context *context;
 	struct gaps *gaps;
 	struct map by_cause; /* -> position in gaps.sums */
-	struct map by_operation;  /* image and work -> position in gaps.shorts */
+	struct map by_operation;  /* image and operation -> position in gaps.shorts */
 	size_t process, first_device;
 	const struct process *life;
 	uint64_t run_end;
@@ -40,7 +41,8 @@ struct state {
 
 static void gap_add_cause(struct state *s, enum gap_cause cause, const struct gap *g, uint32_t function, uint32_t stack)
 {
-	const struct function *f = g->image && function != UINT32_MAX ? trace_function(g->image->trace, function) : NULL;
+	const struct function *f =
+		g->image && function != UINT32_MAX ? trace_function(g->image->trace, function) : NULL;
 	uint64_t image = g->image ? (uint64_t)(g->image - s->context->model->images) : 0, length = g->end - g->start;
 	bool is_new;
 	uint64_t *place;
@@ -54,7 +56,8 @@ static void gap_add_cause(struct state *s, enum gap_cause cause, const struct ga
 			(uint64_t)cause << 56 | (f ? (uint64_t)(function + 1) | image << 24 : 0), &is_new);
 	if (is_new) {
 		*place = s->gaps->sum_count;
-		s->gaps->sums = mem_grow(s->gaps->sums, s->gaps->sum_count, &s->gaps->sum_capacity, sizeof(*s->gaps->sums));
+		s->gaps->sums =
+			mem_grow(s->gaps->sums, s->gaps->sum_count, &s->gaps->sum_capacity, sizeof(*s->gaps->sums));
 		s->gaps->sums[s->gaps->sum_count++] = (struct gap_sum){
 			.process = s->process, .device = g->device, .cause = cause, .function = f ? f->name : NULL};
 	}
@@ -70,15 +73,16 @@ static void gap_add_cause(struct state *s, enum gap_cause cause, const struct ga
 	}
 }
 
-/* ---- what the host did ---- */
+/* ---- host activity ---- */
 
 static enum gap_cause cuda_cause(const char *name)
 {
 	static const struct {
 		const char *part;
 		enum gap_cause cause;
-	} parts[] = {{"Launch", GAP_LAUNCH}, {"Synchronize", GAP_WAIT}, {"Memcpy", GAP_COPY}, {"Memset", GAP_COPY}, {"Malloc", GAP_MEMORY},
-		     {"Free", GAP_MEMORY},   {"HostAlloc", GAP_MEMORY}, {"HostRegister", GAP_MEMORY}, {"HostUnregister", GAP_MEMORY},
+	} parts[] = {{"Launch", GAP_LAUNCH},    {"Synchronize", GAP_WAIT},    {"Memcpy", GAP_COPY},
+		     {"Memset", GAP_COPY},      {"Malloc", GAP_MEMORY},       {"Free", GAP_MEMORY},
+		     {"HostAlloc", GAP_MEMORY}, {"HostRegister", GAP_MEMORY}, {"HostUnregister", GAP_MEMORY},
 		     {"MemAlloc", GAP_MEMORY}};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
@@ -111,7 +115,7 @@ static uint64_t launch_start(const struct gap *g)
 	return g->call_start < g->start ? g->start : g->call_start > g->end ? g->end : g->call_start;
 }
 
-/* Of equals the host's own computing loses: a call tells more. */
+/* In a tie a call wins over host computing, because it is more specific. */
 static void gap_finish_filling(struct filling *f)
 {
 	const struct gap *g = &f->gaps[f->at++];
@@ -164,7 +168,8 @@ static void visit_host(void *context, const struct host_span *h)
 		gap_finish_filling(f);
 	while (f->at < f->count && f->gaps[f->at].start < h->end) {
 		const struct gap *g = &f->gaps[f->at];
-		uint64_t from = h->start > g->start ? h->start : g->start, limit = launch_start(g), to = h->end < limit ? h->end : limit;
+		uint64_t from = h->start > g->start ? h->start : g->start, limit = launch_start(g),
+			 to = h->end < limit ? h->end : limit;
 
 		if (from < to)
 			gap_fill_from_host(f, h, from, to);
@@ -178,7 +183,8 @@ static int by_thread(const void *left, const void *right)
 {
 	const struct gap *a = left, *b = right;
 
-	return order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->device, b->device) ?: order_of(a->start, b->start);
+	return order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->device, b->device) ?:
+	       order_of(a->start, b->start);
 }
 
 static void gap_settle_batch(struct state *s)
@@ -190,10 +196,12 @@ static void gap_settle_batch(struct state *s)
 	for (size_t i = 0; i < s->count; i += f.count) {
 		f.gaps = s->batch + i;
 		f.at = f.count = 0;
-		while (i + f.count < s->count && f.gaps[f.count].thread == f.gaps->thread && f.gaps[f.count].device == f.gaps->device)
+		while (i + f.count < s->count && f.gaps[f.count].thread == f.gaps->thread &&
+		       f.gaps[f.count].device == f.gaps->device)
 			f.count++;
 		if (f.gaps->thread)
-			host_time(s->context->model, f.gaps->image, f.gaps->thread, f.gaps->start, f.gaps[f.count - 1].end, &f, visit_host);
+			host_time(s->context->model, f.gaps->image, f.gaps->thread, f.gaps->start,
+				  f.gaps[f.count - 1].end, &f, visit_host);
 		while (f.at < f.count)
 			gap_finish_filling(&f);
 	}
@@ -216,7 +224,7 @@ static void look_into(struct state *s, struct gap g)
 		gap_settle_batch(s);
 }
 
-/* Cuts what was not recorded out of it. */
+/* Removes the intervals that were not recorded from the gap. */
 static void within_life(struct state *s, struct gap g)
 {
 	size_t first = first_place(i, 0, s->unrecorded_count, s->unrecorded[i].to <= g.start);
@@ -289,14 +297,15 @@ static void count_short(struct state *s, const struct timeline_entry *b, uint64_
 {
 	struct gaps *g = s->gaps;
 	bool is_new;
-	uint64_t *place = map_put(&s->by_operation, (uint64_t)(b->image - s->context->model->images), b->operation, &is_new);
+	uint64_t *place =
+		map_put(&s->by_operation, (uint64_t)(b->image - s->context->model->images), b->operation, &is_new);
 	struct gap_short *kind;
 
 	if (is_new) {
 		*place = g->short_count;
 		g->shorts = mem_grow(g->shorts, g->short_count, &g->short_capacity, sizeof(*g->shorts));
-		g->shorts[g->short_count++] =
-			(struct gap_short){.process = s->process, .image = b->image, .device = b->device, .operation = b->operation};
+		g->shorts[g->short_count++] = (struct gap_short){
+			.process = s->process, .image = b->image, .device = b->device, .operation = b->operation};
 	}
 	kind = &g->shorts[*place];
 	kind->count++;
@@ -355,7 +364,7 @@ static const struct image *last_image(const struct model *m, const struct proces
 	return last;
 }
 
-/* ---- what was not recorded ---- */
+/* ---- unrecorded intervals ---- */
 
 static void add_unrecorded(struct state *s, uint64_t from, uint64_t to)
 {
@@ -392,7 +401,8 @@ static void lost_sources(struct state *s, const struct image *image)
 	size_t count = device_gaps(image, &gaps);
 
 	for (size_t i = 0; i < count; i++)
-		add_unrecorded(s, clock_map_ns(clock, gaps[i].from), gaps[i].is_open ? s->life->end_ns : clock_map_ns(clock, gaps[i].to));
+		add_unrecorded(s, clock_map_ns(clock, gaps[i].from),
+			       gaps[i].is_open ? s->life->end_ns : clock_map_ns(clock, gaps[i].to));
 	free(gaps);
 }
 
@@ -428,7 +438,7 @@ static void find_unrecorded(struct state *s)
 	s->unrecorded_count = used;
 }
 
-/* ---- all of it ---- */
+/* ---- results ---- */
 
 static void process_gaps(struct state *s)
 {
@@ -439,12 +449,16 @@ static void process_gaps(struct state *s)
 	if (!last || !device_timeline(s->context, s->process, true, s, gap_visit_entry))
 		return;
 	for (size_t i = s->first_device; i < s->gaps->device_count; i++)
-		gap_explain(s, (struct gap){.start = s->gaps->devices[i].last, .end = s->run_end, .call_start = s->run_end, .image = last,
-				    .thread = main_thread(last), .device = s->gaps->devices[i].device});
+		gap_explain(s, (struct gap){.start = s->gaps->devices[i].last,
+					    .end = s->run_end,
+					    .call_start = s->run_end,
+					    .image = last,
+					    .thread = main_thread(last),
+					    .device = s->gaps->devices[i].device});
 	gap_settle_batch(s);
 }
 
-/* A sum beside a device: where it stands in the order of both. */
+/* Compares the key of a sum with a device. */
 static int order_of_device(const struct gap_sum *s, size_t process, uint32_t device)
 {
 	return order_of(s->process, process) ?: order_of(s->device, device);
@@ -454,7 +468,8 @@ static int gap_sums_by_total(const void *left, const void *right)
 {
 	const struct gap_sum *a = left, *b = right;
 
-	return order_of_device(a, b->process, b->device) ?: order_of(b->total_ns, a->total_ns) ?: order_of(a->cause, b->cause);
+	return order_of_device(a, b->process, b->device) ?: order_of(b->total_ns, a->total_ns) ?:
+	       order_of(a->cause, b->cause);
 }
 
 size_t gaps_of(const struct gaps *g, const struct gap_device *d, size_t *ret_from)
@@ -465,7 +480,8 @@ size_t gaps_of(const struct gaps *g, const struct gap_device *d, size_t *ret_fro
 
 struct gaps *gaps_find(const struct report_context *c)
 {
-	struct state s = {.context = c, .gaps = mem_alloc(sizeof(*s.gaps)), .batch = mem_alloc(BATCH * sizeof(*s.batch))};
+	struct state s = {
+		.context = c, .gaps = mem_alloc(sizeof(*s.gaps)), .batch = mem_alloc(BATCH * sizeof(*s.batch))};
 
 	s.run_end = c->model->origin_ns;
 	for (size_t i = 0; i < c->model->process_count; i++)
@@ -496,9 +512,10 @@ void gaps_free(struct gaps *g)
 
 void gap_words(const struct gap_sum *s, struct buffer *ret)
 {
-	static const char *const words[GAP_CAUSES] = {"process not started",  "process ended", "not recorded",	 "launch latency",
-						      "waiting for the device", "copy",	       "allocation", "CUDA call",
-						      "host in OS call",      "host computing"};
+	static const char *const words[GAP_CAUSES] = {
+		"process not started",    "process ended", "not recorded", "launch latency",
+		"waiting for the device", "copy",          "allocation",   "CUDA call",
+		"host in OS call",        "host computing"};
 
 	buffer_text(ret, words[s->cause]);
 	if (s->function)

@@ -4,20 +4,20 @@
 #include "report/derive/device/correlate.h"
 #include "report/derive/symbols/demangle.h"
 
-/* The map of kernel_names maps these, with a number each, to: */
+/* The map of kernel_names maps (side, number) to: */
 enum side {
-	BY_RECORD, /* number of a record's call: a kernel */
-	BY_LAUNCH, /* TF_BLOB_LAUNCH: a kernel */
-	MADE,	   /* work << 32 | kernel: id of such work */
-	MADE_OF	   /* that id: the same */
+	BY_RECORD, /* correlation number of a record -> kernel */
+	BY_LAUNCH, /* TF_BLOB_LAUNCH -> kernel */
+	MADE,	   /* operation << 32 | kernel -> id of the operation with that kernel's name */
+	MADE_OF	   /* that id -> operation << 32 | kernel */
 };
 
 enum { KNOWS_RECORDS = 1, KNOWS_LAUNCHES = 2 };
 
-/* What is kept with a trace: the names that only the other side has. */
+/* State kept with a trace: names that only the other source has. */
 struct kernel_names {
 	unsigned int known; /* KNOWS_... */
-	struct map map;	    /* by enum side and a number */
+	struct map map;	    /* by enum side and number */
 };
 
 static void kernel_names_done(void *state)
@@ -32,7 +32,7 @@ static struct kernel_names *names_of(struct trace *t)
 	return attachment_get(&t->attachments, &kernel_names);
 }
 
-#define MADE_WORK (1u << 31) /* in its ids; the recorder's are running numbers */
+#define MADE_WORK (1u << 31) /* set in the ids created here; the recorder's ids are consecutive numbers */
 
 static bool is_known(const struct trace *t, uint32_t kernel)
 {
@@ -78,7 +78,7 @@ static bool launch_of(const struct trace *t, const struct event *e, uint32_t *re
 	return b && trace_blob(t, b, ret, sizeof(*ret)) == sizeof(*ret);
 }
 
-/* Nodes of a graph are not what the call launched. */
+/* Nodes of a graph do not have the name of the call's kernel. */
 static void name_launch(const struct trace *t, struct map *names, uint32_t id, const struct device_record *r)
 {
 	struct tf_work w;
@@ -103,7 +103,7 @@ static void kernel_visit_correlated(void *context, const struct correlated *k)
 			*map_put(names, BY_RECORD, number_of(&k->records[i]), NULL) = launch.kernel;
 }
 
-/* Of all calls and all work: a filter may leave out one of the two. */
+/* Reads all calls and records, because a filter may exclude one of the two. */
 static void kernel_find_names(const struct report_context *c, const struct image *image, unsigned what)
 {
 	struct kernel_names *names = names_of(image->trace);
@@ -156,7 +156,8 @@ bool kernel_made_from(const struct trace *t, uint32_t operation, uint32_t *ret_o
 	return true;
 }
 
-bool kernel_of_launch(const struct report_context *c, const struct image *image, uint32_t id, const struct tf_launch *launch, struct buffer *ret)
+bool kernel_of_launch(const struct report_context *c, const struct image *image, uint32_t id,
+		      const struct tf_launch *launch, struct buffer *ret)
 {
 	struct trace *t = image->trace;
 	struct kernel_names *names = names_of(t);
@@ -165,7 +166,7 @@ bool kernel_of_launch(const struct report_context *c, const struct image *image,
 	if (is_known(t, launch->kernel))
 		return kernel_name(t, launch->kernel, c->kernel_name, ret);
 	if (!launch->grid[0])
-		return false; /* a graph or a function of the host's */
+		return false; /* a graph or a host function */
 	if (!(names->known & KNOWS_LAUNCHES))
 		kernel_find_names(c, image, KNOWS_LAUNCHES);
 	other = map_find(&names->map, BY_LAUNCH, id);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocations and frees, replayed. */
+/* Replays allocations and frees. */
 #include "report/derive/device/memory.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@ enum { OUT_OF_MEMORY = 2 }; /* cudaErrorMemoryAllocation and CUDA_ERROR_OUT_OF_M
 struct block {
 	uint64_t bytes, ns;
 	size_t site;
-	bool is_replacing; /* the free of the one before it is still to come */
+	bool is_replacing; /* the free of the block before it is still to come */
 	bool is_live;
 };
 
@@ -20,16 +20,16 @@ struct replay {
 	struct map addresses; /* address -> block + 1 */
 	struct map sites, uses; /* -> position + 1 */
 	struct map devices;   /* thread -> its current device */
-	struct map info_by_device;      /* device -> position in told + 1 */
+	struct map info_by_device;      /* device -> position in infos + 1 */
 	struct block *blocks;
 	size_t block_count, block_capacity;
-	size_t *holes; /* places of blocks that may be taken again */
+	size_t *holes; /* indices of unused blocks */
 	size_t hole_count, hole_capacity;
 	struct {
 		uint64_t left, total;
 	} *infos;
 	size_t info_count, info_capacity;
-	uint64_t event; /* number of the one being replayed */
+	uint64_t event; /* number of the current event */
 	memory_watch *watch;
 	void *context;
 	uint64_t ns;
@@ -134,7 +134,8 @@ static void memory_allocate(struct replay *r, const struct event *e, uint64_t ad
 	}
 	site = site_of(r, e, device, kind);
 	place = block_place(r);
-	r->blocks[place] = (struct block){.bytes = bytes, .ns = r->ns, .site = site, .is_replacing = is_replacing, .is_live = true};
+	r->blocks[place] = (struct block){
+		.bytes = bytes, .ns = r->ns, .site = site, .is_replacing = is_replacing, .is_live = true};
 	*known = place + 1;
 	s = &r->m->sites[site];
 	s->in_use += bytes;
@@ -153,7 +154,7 @@ static void memory_release(struct replay *r, uint64_t address, uint64_t start_ns
 		r->m->unknown_frees++;
 		return;
 	}
-	/* It began before this block was there, so it meant the one that another thread's allocation took over. */
+	/* The call began before this block was allocated, so it refers to the previous block at that address. */
 	if (b->is_replacing && start_ns < b->ns) {
 		b->is_replacing = false;
 		r->m->replaced--;
@@ -163,7 +164,7 @@ static void memory_release(struct replay *r, uint64_t address, uint64_t start_ns
 	map_remove(&r->addresses, address, 0);
 }
 
-/* cudaDeviceReset takes all that the process has on the device. */
+/* cudaDeviceReset frees all memory of the process on the device. */
 static void memory_reset_device(struct replay *r, uint32_t device)
 {
 	struct map old = r->addresses;
@@ -182,7 +183,7 @@ static void memory_reset_device(struct replay *r, uint32_t device)
 	map_done(&old);
 }
 
-/* The largest owners on the device, by insertion: there are few of them. */
+/* The largest owners on the device, by insertion sort: there are few. */
 static void take_owners(const struct memory *m, struct memory_failure *f)
 {
 	for (size_t i = 0; i < m->site_count; i++) {
@@ -242,7 +243,7 @@ static void note_memory_info(struct replay *r, uint32_t device, uint64_t left, u
 	r->infos[*place - 1].total = total;
 }
 
-/* Most calls say nothing of memory. */
+/* Most calls have no data on memory. */
 static bool is_memory_info_call(const struct event *e, const struct function *f)
 {
 	const uint32_t kinds = 1u << TF_ARG_MEMORY | 1u << TF_ARG_RESULT | 1u << TF_ARG_DEVICE | 1u << TF_ARG_LEFT;
@@ -263,7 +264,7 @@ static void replay_one(struct replay *r, const struct merge_event *g)
 	if (!f || (f->group != TF_GROUP_CUDA && f->group != TF_GROUP_CUDA_DRIVER) || !is_memory_info_call(e, f))
 		return;
 	r->ns = g->ns;
-	device = map_put(&r->devices, g->thread->number, 0, NULL); /* a thread begins on device 0 */
+	device = map_put(&r->devices, g->thread->number, 0, NULL); /* the initial device of a thread is 0 */
 	if (tf_arg_value(event_arg(e, TF_ARG_RESULT))) {
 		if (tf_arg_value(event_arg(e, TF_ARG_RESULT)) == OUT_OF_MEMORY)
 			memory_note_failure(r, g, (uint32_t)*device);
@@ -274,11 +275,14 @@ static void replay_one(struct replay *r, const struct merge_event *g)
 	if (event_arg(e, TF_ARG_DEVICE))
 		*device = (uint32_t)tf_arg_value(event_arg(e, TF_ARG_DEVICE));
 	else if (event_arg(e, TF_ARG_LEFT))
-		note_memory_info(r, (uint32_t)*device, tf_arg_value(event_arg(e, TF_ARG_LEFT)), tf_arg_value(event_arg(e, TF_ARG_BYTES)));
+		note_memory_info(r, (uint32_t)*device, tf_arg_value(event_arg(e, TF_ARG_LEFT)),
+				 tf_arg_value(event_arg(e, TF_ARG_BYTES)));
 	else if (arg && kind & TF_MEMORY_FREE)
-		memory_release(r, tf_arg_value(arg), g->ns - clock_map_duration(&r->model->machines[g->image->machine].clock, e->duration));
+		memory_release(r, tf_arg_value(arg),
+			       g->ns - clock_map_duration(&r->model->machines[g->image->machine].clock, e->duration));
 	else if (arg)
-		memory_allocate(r, e, tf_arg_value(arg), (uint8_t)kind, kind == TF_MEMORY_HOST ? MEMORY_HOST : (uint32_t)*device);
+		memory_allocate(r, e, tf_arg_value(arg), (uint8_t)kind,
+				kind == TF_MEMORY_HOST ? MEMORY_HOST : (uint32_t)*device);
 	else if (!strcmp(f->name, "cudaDeviceReset"))
 		memory_reset_device(r, (uint32_t)*device);
 }
@@ -299,7 +303,7 @@ static void take_peaks(struct replay *r, const struct memory_use *peaks, size_t 
 	}
 }
 
-/* `peaks`: what an earlier pass found; then the owners of each are taken as it goes by. */
+/* `peaks`: result of the first pass; the owners at each peak are collected when its event is replayed. */
 static void memory_pass_change(struct replay *r, const struct memory_use *peaks, size_t count)
 {
 	struct merge *merge = merge_new_image(r->model, r->m->image);
@@ -340,7 +344,8 @@ static bool has_memory(const struct trace *t)
 	return false;
 }
 
-void memory_replay(const struct model *model, const struct image *image, struct memory *ret, memory_watch *watch, void *context)
+void memory_replay(const struct model *model, const struct image *image, struct memory *ret, memory_watch *watch,
+		   void *context)
 {
 	struct replay r = {.m = ret, .model = model, .watch = watch, .context = context};
 

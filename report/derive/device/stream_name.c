@@ -12,10 +12,11 @@ struct making {
 
 static bool is_stream(const struct nvtx_definition *n)
 {
-	return n->head.kind == TF_NVTX_RESOURCE && (n->head.type == TF_NVTX_CUDA_STREAM || n->head.type == TF_NVTX_CUDART_STREAM);
+	return n->head.kind == TF_NVTX_RESOURCE &&
+	       (n->head.type == TF_NVTX_CUDA_STREAM || n->head.type == TF_NVTX_CUDART_STREAM);
 }
 
-/* False: the call does not say on which stream it was. */
+/* False: the call does not record its stream. */
 static bool handle_of(const struct correlated *k, uint64_t *ret)
 {
 	uint64_t launch = event_arg(&k->event, TF_ARG_LAUNCH), stream = event_arg(&k->event, TF_ARG_STREAM);
@@ -24,7 +25,7 @@ static bool handle_of(const struct correlated *k, uint64_t *ret)
 	struct tf_launch l;
 
 	if (b && trace_blob(t, b, &l, sizeof(l)) == sizeof(l)) {
-		*ret = l.stream & ~0ull >> 16; /* as much as the other kind has */
+		*ret = l.stream & ~0ull >> 16; /* as many as the other kind has */
 		return true;
 	}
 	*ret = tf_arg_value(stream);
@@ -44,7 +45,8 @@ static void stream_visit_correlated(void *context, const struct correlated *k)
 		*map_put(&m->names->streams, operation.context, operation.stream, NULL) = *position;
 }
 
-void stream_names_make(struct stream_names *n, const struct report_context *c, const struct image *image, const struct nvtx_definitions *definitions)
+void stream_names_make(struct stream_names *n, const struct report_context *c, const struct image *image,
+		       const struct nvtx_definitions *definitions)
 {
 	struct making m = {.names = n};
 	bool has_names = false;

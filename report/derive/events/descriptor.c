@@ -21,7 +21,8 @@ void descriptors_init(struct descriptors *d, const struct trace *t)
 	for (size_t i = 0; t && i < t->blob_count; i++) {
 		struct tf_descriptor head;
 
-		if (t->blobs[i].type != TF_BLOB_DESCRIPTOR || trace_blob(t, &t->blobs[i], &head, sizeof(head)) < sizeof(head))
+		if (t->blobs[i].type != TF_BLOB_DESCRIPTOR ||
+		    trace_blob(t, &t->blobs[i], &head, sizeof(head)) < sizeof(head))
 			continue;
 		d->items = mem_grow(d->items, d->count, &d->capacity, sizeof(*d->items));
 		d->items[d->count++] = (struct descriptor){head.from_ticks, head.fd, head.kind, &t->blobs[i]};

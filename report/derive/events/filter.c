@@ -117,7 +117,8 @@ void filter_narrow(struct model *m, const struct time_interval *intervals, size_
 	both.intervals = mem_alloc((count + old->count) * sizeof(*both.intervals));
 	for (size_t i = 0, k = 0; i < count && k < old->count;) {
 		struct time_interval n = intervals[i], o = old->intervals[k];
-		struct time_interval common = {n.from_ns > o.from_ns ? n.from_ns : o.from_ns, n.to_ns < o.to_ns ? n.to_ns : o.to_ns};
+		struct time_interval common = {n.from_ns > o.from_ns ? n.from_ns : o.from_ns,
+					       n.to_ns < o.to_ns ? n.to_ns : o.to_ns};
 
 		if (common.from_ns <= common.to_ns)
 			both.intervals[both.count++] = common;
@@ -164,7 +165,7 @@ int filter_time(struct model *m, const char *spec, struct err *err)
 		return err_set(err, -EINVAL, "--filter-time=%.100s: must be START/END, as in 2s/2500ms", spec);
 	end = slash == spec ? slash : filter_duration(spec, &from);
 	if (end != slash || (slash[1] && ((end = filter_duration(slash + 1, &to)) == NULL || *end)))
-		return err_set(err, -EINVAL, "--filter-time=%.100s: times are numbers with ns, us, ms or s behind them", spec);
+		return err_set(err, -EINVAL, "--filter-time=%.100s: a time is a number with ns, us, ms or s", spec);
 	if (to < from)
 		return err_set(err, -EINVAL, "--filter-time=%.100s: ends before it starts", spec);
 	interval.from_ns = from > 0 ? m->origin_ns + (uint64_t)(from < 9e18 ? from : 9e18) : 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which part of a capture is reported: --filter-time, --filter-nvtx (filter_nvtx.h) and the parts of a split export. A filter is
- * a list of intervals of the common time. Calls, marks, samples, ranges and device records that overlap none of them are skipped;
- * the others count in full. The ledger, the list of processes and the counts of short calls always describe the whole run. */
+/* Which part of a capture is reported: --filter-time, --filter-nvtx (filter_nvtx.h) and the parts of a split export.
+ * A filter is a list of intervals of the common time. Calls, marks, samples, ranges and device records that overlap
+ * none of them are skipped; the others count in full. The ledger, the list of processes and the counts of short
+ * calls always describe the whole run. */
 #ifndef PILLION_FILTER_H
 #define PILLION_FILTER_H
 
@@ -37,7 +38,8 @@ bool filter_shows(const struct trace *t, uint64_t from, uint64_t to);
 /* Like cursor_init; the cursor skips the events that the filter excludes. */
 void filter_cursor_init(struct cursor *c, const struct trace *t, const struct trace_thread *thread);
 
-/* "A/B": from A to B after the start of the capture, in ns or with a unit (us, ms, s); either may be omitted. 0 or -EINVAL. */
+/* "A/B": from A to B after the start of the capture, in ns or with a unit (us, ms, s); either may be omitted. 0 or
+ * -EINVAL. */
 int filter_time(struct model *m, const char *spec, struct err *err);
 
 /* Parses a time with an optional unit (ns, us, ms, s). Returns what follows it, or NULL if there is no time. */

@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Calls are written in the order of their ends, inner ones first: that many are held until an outer one may come. */
+/* Calls are written in the order of their ends, inner ones first: this many are held until their outer call has been
+ * read. */
 enum { HELD = 8192 };
 
 struct holding {
 	struct host_span *held;
 	size_t count;
-	uint64_t visited_to; /* all before it has been told of */
+	uint64_t visited_to; /* everything before it has been visited */
 	void *context;
 	void (*visit)(void *, const struct host_span *);
 };
@@ -44,7 +45,7 @@ static void hold_span(struct holding *h, struct host_span span)
 		span.start = h->visited_to;
 	while (h->count && h->held[h->count - 1].start >= span.start)
 		h->count--;
-	/* A signal handler's call may reach over the end of the one before. */
+	/* A signal handler's call may extend beyond the end of the previous one. */
 	if (h->count && h->held[h->count - 1].end > span.start)
 		span.start = h->held[h->count - 1].end;
 	if (span.start >= span.end)
@@ -54,8 +55,8 @@ static void hold_span(struct holding *h, struct host_span span)
 	h->held[h->count++] = span;
 }
 
-void host_time(const struct model *m, const struct image *image, const struct trace_thread *thread, uint64_t from, uint64_t to,
-	       void *context, void (*visit)(void *context, const struct host_span *))
+void host_time(const struct model *m, const struct image *image, const struct trace_thread *thread, uint64_t from,
+	       uint64_t to, void *context, void (*visit)(void *context, const struct host_span *))
 {
 	const struct clock_map *clock = &m->machines[image->machine].clock;
 	struct holding h = {.held = mem_alloc(HELD * sizeof(*h.held)), .context = context, .visit = visit};
@@ -65,7 +66,7 @@ void host_time(const struct model *m, const struct image *image, const struct tr
 
 	cursor_init(&cursor, image->trace, thread);
 	cursor_skip_to(&cursor, clock_map_tick_at(clock, from));
-	/* One that ends later than that began after `to`. */
+	/* A call that ends later than that began after `to`. */
 	while (cursor_next(&cursor, &e) && (e.ticks <= last || e.ticks - last <= late)) {
 		const struct function *f = e.kind == TF_CALL ? trace_function(image->trace, e.id) : NULL;
 		struct host_span span;

@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-void interval_tree_add(struct interval_tree *s, const struct trace_thread *thread, uint64_t start, uint64_t end, uint64_t value)
+void interval_tree_add(struct interval_tree *s, const struct trace_thread *thread, uint64_t start, uint64_t end,
+		       uint64_t value)
 {
 	s->items = mem_grow(s->items, s->count, &s->capacity, sizeof(*s->items));
 	s->items[s->count++] = (struct interval){.thread = thread, .start = start, .end = end, .value = value};
@@ -19,10 +20,11 @@ static int compare_intervals(const void *left, const void *right)
 {
 	const struct interval *a = left, *b = right;
 
-	return order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->start, b->start) ?: order_of(b->end, a->end);
+	return order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->start, b->start) ?:
+	       order_of(b->end, a->end);
 }
 
-/* The search tree over items[low, high) of one thread has its root in the middle. */
+/* The root of the tree over items[low, high) of one thread is the middle item. */
 static uint64_t set_latest_end(struct interval_tree *s, size_t low, size_t high)
 {
 	size_t middle = low + (high - low) / 2;
@@ -80,8 +82,8 @@ static void visit_enclosing(const struct asking *a, size_t low, size_t high)
 	visit_enclosing(a, middle + 1, high);
 }
 
-void interval_tree_around(const struct interval_tree *s, const struct trace_thread *thread, uint64_t start, uint64_t end, void *context,
-		      void (*visit)(void *, size_t))
+void interval_tree_around(const struct interval_tree *s, const struct trace_thread *thread, uint64_t start,
+			  uint64_t end, void *context, void (*visit)(void *, size_t))
 {
 	size_t from = first_place(i, 0, s->count, s->items[i].thread < thread);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Going through events for a report, and grouping its rows. */
+/* Reads events for a report, and groups its rows. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -73,7 +73,7 @@ void scan_group(const struct scan *s, uint32_t range, struct buffer *key)
 		buffer_text(key, m->machines[s->image->machine].host);
 		break;
 	case BY_THREAD:
-		/* An image without a trace told of its first thread alone. */
+		/* An image without a trace recorded only the name of its first thread. */
 		buffer_print(key, "%" PRIu32, s->thread ? s->thread->tid : p->pid);
 		break;
 	case BY_DEVICE:
@@ -120,7 +120,8 @@ uint32_t scan_row_of(struct scan *s, uint64_t start_ticks, uint64_t what, scan_k
 
 void scan_add_call(struct scan *s, const struct event *e, uint64_t what, scan_key *key, const void *of)
 {
-	aggregate_add(s->aggregate, scan_row_of(s, event_start(e), what, key, of), clock_map_duration(s->clock, e->duration));
+	aggregate_add(s->aggregate, scan_row_of(s, event_start(e), what, key, of),
+		      clock_map_duration(s->clock, e->duration));
 }
 
 bool scan_name_key(struct scan *s, const void *function, struct buffer *fields)

@@ -14,13 +14,13 @@ struct search {
 	const struct model *model;
 	const struct image *image;
 	struct buffer range, domain; /* domain NULL: the default one; "*": any */
-	long index;		     /* -1: all */
+	long index;		     /* -1: all ranges */
 	struct time_interval *found;
 	size_t count, capacity;
-	struct texts seen; /* the first few texts that did not match */
+	struct texts seen; /* the first few names that did not match */
 };
 
-/* Up to an unescaped stop character, or the end. */
+/* Copies up to an unescaped stop character or the end. */
 static const char *take_part(const char *at, const char *stops, struct buffer *ret)
 {
 	for (; *at && !strchr(stops, *at); at++) {
@@ -44,7 +44,10 @@ static int parse_range_spec(struct search *s, const char *spec, struct err *err)
 		errno = 0;
 		s->index = isdigit((unsigned char)at[1]) ? strtol(at + 1, &end, 10) : -1;
 		if (s->index < 0 || *end || errno)
-			return err_set(err, -EINVAL, "--filter-nvtx=%.200s: behind the '/' stands which one, from 0; '\\/' is a plain '/'", spec);
+			return err_set(
+				err, -EINVAL,
+				"--filter-nvtx=%.200s: an index from 0 must follow '/'; write '\\/' for a plain '/'",
+				spec);
 	}
 	if (!*s->range.data)
 		return err_set(err, -EINVAL, "--filter-nvtx=%.200s: must be RANGE[@DOMAIN][/INDEX]", spec);
@@ -106,7 +109,8 @@ static void search_visit_range(void *context, const struct nvtx_range *r)
 	buffer_add(&text, "", 1);
 	if (!strcmp(text.data, s->range.data) && is_domain(s, t, r->domain)) {
 		s->found = mem_grow(s->found, s->count, &s->capacity, sizeof(*s->found));
-		s->found[s->count++] = (struct time_interval){clock_map_ns(clock, r->start), clock_map_ns(clock, r->end)};
+		s->found[s->count++] =
+			(struct time_interval){clock_map_ns(clock, r->start), clock_map_ns(clock, r->end)};
 	} else {
 		remember_seen(s, r, text.data);
 	}
@@ -143,11 +147,13 @@ static int say_none(const struct search *s, const char *spec, struct err *err)
 	for (size_t i = 0; i < s->seen.count; i++)
 		buffer_print(&list, "%s%s", i ? ", " : "", s->seen.items[i]);
 	if (s->count)
-		code = err_set(err, -ENODATA, "--filter-nvtx=%.100s: there are only %zu of it, from 0", spec, s->count);
+		code = err_set(err, -ENODATA, "--filter-nvtx=%.100s: there are only %zu such ranges, numbered from 0",
+			       spec, s->count);
 	else if (s->seen.count)
-		code = err_set(err, -ENODATA, "--filter-nvtx=%.100s: range never seen; seen were: %.300s", spec, list.data);
+		code = err_set(err, -ENODATA, "--filter-nvtx=%.100s: no such range; the capture has: %.300s", spec,
+			       list.data);
 	else
-		code = err_set(err, -ENODATA, "--filter-nvtx=%.100s: range never seen, nor any other", spec);
+		code = err_set(err, -ENODATA, "--filter-nvtx=%.100s: no such range, and no other range", spec);
 	buffer_done(&list);
 	return code;
 }

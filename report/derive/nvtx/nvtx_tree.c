@@ -31,7 +31,8 @@ static int compare_nodes(const void *left, const void *right)
 {
 	const struct nvtx_node *a = left, *b = right;
 
-	return order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->start, b->start) ?: order_of(b->end, a->end);
+	return order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->start, b->start) ?:
+	       order_of(b->end, a->end);
 }
 
 static int compare_ends(const void *left, const void *right)
@@ -39,7 +40,7 @@ static int compare_ends(const void *left, const void *right)
 	return order_of(*(const uint64_t *)left, *(const uint64_t *)right);
 }
 
-/* The shorter one, of equals the later. */
+/* The shorter one; if equal, the later one. */
 static size_t tighter_node(const struct nvtx_tree *t, size_t a, size_t b)
 {
 	uint64_t x, y;
@@ -51,8 +52,9 @@ static size_t tighter_node(const struct nvtx_tree *t, size_t a, size_t b)
 	return x != y ? (x < y ? a : b) : (a > b ? a : b);
 }
 
-/* Of one thread's nodes [from, to): the tightest one that began before and ends behind. Those that have begun stand in a Fenwick
- * tree by their ends, latest first: however many are open at once, each asks for a few places. */
+/* For nodes [from, to) of one thread, finds the shortest node that began before each one and ends after it. Nodes
+ * that have begun are in a Fenwick tree by their ends, latest first, so each query reads O(log n) entries however
+ * many are open. */
 static void find_parents(struct nvtx_tree *t, size_t from, size_t to)
 {
 	size_t count = to - from, *best = mem_alloc((count + 1) * sizeof(*best));
@@ -120,8 +122,8 @@ static void visit_found_node(void *context, size_t span)
 	a->visit(a->context, (size_t)a->tree->intervals.items[span].value);
 }
 
-void nvtx_tree_around(const struct nvtx_tree *t, const struct trace_thread *thread, uint64_t start, uint64_t end, void *context,
-		      void (*visit)(void *, size_t))
+void nvtx_tree_around(const struct nvtx_tree *t, const struct trace_thread *thread, uint64_t start, uint64_t end,
+		      void *context, void (*visit)(void *, size_t))
 {
 	interval_tree_around(&t->intervals, thread, start, end, &(struct asking){t, context, visit}, visit_found_node);
 }

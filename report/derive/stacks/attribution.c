@@ -13,7 +13,8 @@ bool attribution_is_library(const char *path)
 {
 	static const char *const marks[] = {"/lib/python", "/lib64/python"};
 
-	if (!strncmp(path, "<frozen", strlen("<frozen")) || strstr(path, "/site-packages/") || strstr(path, "/dist-packages/"))
+	if (!strncmp(path, "<frozen", strlen("<frozen")) || strstr(path, "/site-packages/") ||
+	    strstr(path, "/dist-packages/"))
 		return true;
 	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
 		const char *found = strstr(path, marks[i]);
@@ -67,7 +68,8 @@ static bool is_users(struct attribution *c, struct symbol_frame *f)
 	return *known > 1;
 }
 
-static bool find_native(struct attribution *c, const struct image *image, uint32_t stack, struct symbol_frame *ret, bool *ret_is_users)
+static bool find_native(struct attribution *c, const struct image *image, uint32_t stack, struct symbol_frame *ret,
+			bool *ret_is_users)
 {
 	size_t count = symbols_native(c->symbols, image, stack, c->frames, STACK_FRAMES), at = 0;
 
@@ -79,7 +81,8 @@ static bool find_native(struct attribution *c, const struct image *image, uint32
 	return count;
 }
 
-static bool find_innermost(struct attribution *c, const struct image *image, uint32_t stack, struct symbol_frame *ret, bool *ret_is_users)
+static bool find_innermost(struct attribution *c, const struct image *image, uint32_t stack, struct symbol_frame *ret,
+			   bool *ret_is_users)
 {
 	size_t count = symbols_frames(c->symbols, image, stack, c->frames, STACK_FRAMES), at = 0;
 
@@ -92,7 +95,8 @@ static bool find_innermost(struct attribution *c, const struct image *image, uin
 	return true;
 }
 
-bool attribution_stack(struct attribution *c, const struct image *image, uint32_t stack, struct symbol_frame *ret, bool *ret_is_users)
+bool attribution_stack(struct attribution *c, const struct image *image, uint32_t stack, struct symbol_frame *ret,
+		       bool *ret_is_users)
 {
 	*ret_is_users = false;
 	if (!stack)

@@ -15,7 +15,7 @@ static char *text_made_safe(const char *text)
 	return b.data ? b.data : mem_copy_text("", 0);
 }
 
-/* Where ":line)" starts, or NULL. */
+/* The position of ":line)", or NULL. */
 static const char *find_line(const char *text)
 {
 	const char *end = text + strlen(text), *at = end - 1;

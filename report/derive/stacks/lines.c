@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events by the source line that they are charged to. */
+/* Aggregates events by the source line to which they are attributed. */
 #include "report/derive/stacks/lines.h"
 
 #include <inttypes.h>
@@ -15,13 +15,14 @@ enum { WITHIN = 64 };
 
 static const char no_stack[] = "(no stack)";
 
-/* What has ended on a thread and may lie within a call that is still to come: calls are written at their end. */
+/* A call or sample that has ended on a thread and may be inside a call that is still to come: calls are written when
+ * they end. */
 struct within {
 	uint64_t start; /* ticks */
 	uint64_t total, os, cuda; /* ns */
 };
 
-/* What is charged before it is named: a frame's place, in one group of --by. */
+/* Sums before they are named: the place of a frame, in one group of --by. */
 struct site {
 	const struct image *image;
 	const struct trace_thread *thread;
@@ -39,7 +40,7 @@ struct lines_pass {
 	size_t site_count, site_capacity;
 	struct map numbers; /* image, range and place of a frame -> site + 1 */
 	struct map stacks;  /* image, range and stack -> site << 1 | whether its innermost frame is the interpreter's */
-	const struct trace_thread *thread; /* whose `within` it is */
+	const struct trace_thread *thread; /* the thread to which `within` belongs */
 	struct within within[WITHIN];
 	size_t within_count;
 };
@@ -61,7 +62,7 @@ static void lines_add_frame(const struct symbol_frame *f, struct buffer *key)
 	frame_done(&parts);
 }
 
-/* Of a stack that was not met yet, as `stacks` has it. */
+/* Attributes a stack that was not seen before; returns the value stored in `stacks`. */
 static uint64_t new_stack(struct lines_pass *w, uint64_t group, uint32_t range, uint32_t stack)
 {
 	struct scan *s = &w->scan;
@@ -75,10 +76,11 @@ static uint64_t new_stack(struct lines_pass *w, uint64_t group, uint32_t range, 
 		w->sites[w->site_count] = site;
 		*number = ++w->site_count;
 	}
-	return (*number - 1) << 1 | (!site.is_stackless && symbols_ends_in_interpreter(w->attribution.symbols, s->image, stack));
+	return (*number - 1) << 1 |
+	       (!site.is_stackless && symbols_ends_in_interpreter(w->attribution.symbols, s->image, stack));
 }
 
-/* An event's line. Good until the next one is asked for. */
+/* The line of an event, or NULL. Valid until the next call. */
 static uint64_t *lines_line_of(struct lines_pass *w, const struct event *e, bool *ret_is_interpreter)
 {
 	struct scan *s = &w->scan;
@@ -95,7 +97,7 @@ static uint64_t *lines_line_of(struct lines_pass *w, const struct event *e, bool
 	return w->sites[*known >> 1].values;
 }
 
-/* A site as a row, with all that it was charged. */
+/* Adds a site to its row. */
 static void lines_add_row(struct lines_pass *w, struct site *site)
 {
 	struct lines *l = w->lines;
@@ -127,7 +129,7 @@ static void lines_add_row(struct lines_pass *w, struct site *site)
 static void push_within(struct lines_pass *w, struct within item)
 {
 	if (w->within_count == WITHIN) {
-		/* The two oldest as one: they part only for a call that began between them. */
+		/* Joins the two oldest entries: this matters only for a call that began between them. */
 		w->within[1].start = w->within[0].start;
 		w->within[1].total += w->within[0].total;
 		w->within[1].os += w->within[0].os;
@@ -290,7 +292,7 @@ void lines_gather(const struct report_context *context, struct lines *ret)
 
 /* ---- the first few ---- */
 
-/* A site of the user's, with all that the sites of its file and line have. */
+/* A site in user code, with the values of all sites of its file and line. */
 struct ranked {
 	struct site *site;
 	const uint64_t *line; /* LINE_VALUES */
@@ -311,10 +313,11 @@ static int compare_ranked(const void *left, const void *right)
 {
 	const struct ranked *a = left, *b = right;
 
-	return compare_line_values(a->line, b->line) ?: order_of(a->number, b->number) ?: order_of((uintptr_t)a->site, (uintptr_t)b->site);
+	return compare_line_values(a->line, b->line) ?: order_of(a->number, b->number) ?:
+	       order_of((uintptr_t)a->site, (uintptr_t)b->site);
 }
 
-/* File and line: without a function's name, which is the costly part of a native frame's. */
+/* File and line without the function, whose name is the expensive part of a native frame. */
 static void lines_add_place(struct lines_pass *w, struct site *site, struct buffer *key)
 {
 	uint32_t line;
@@ -331,7 +334,8 @@ static void lines_add_place(struct lines_pass *w, struct site *site, struct buff
 	frame_done(&parts);
 }
 
-/* The user's sites, those of the costliest line first. Returns how many; ret_lines is what their `line` points to. */
+/* The sites in user code, those of the most expensive line first. Returns how many; ret_lines holds the values that
+ * their `line` points to. */
 static size_t lines_rank_stacks(struct lines_pass *w, struct ranked *ret, uint64_t **ret_lines)
 {
 	uint64_t *lines = mem_alloc((w->site_count + 1) * LINE_VALUES * sizeof(*lines));
@@ -358,7 +362,7 @@ static size_t lines_rank_stacks(struct lines_pass *w, struct ranked *ret, uint64
 	return count;
 }
 
-/* Whether so many rows stand before whatever that line will have: a line's row has no more than the line. */
+/* Whether that many rows precede all rows that this line can have: a row has at most the values of its line. */
 static bool has_before(const struct lines *l, size_t wanted, const uint64_t *line)
 {
 	size_t before = 0;
@@ -400,7 +404,7 @@ struct sorting {
 	const struct lines *lines;
 };
 
-/* Threads of libraries that wait for work would stand before the program's own lines. */
+/* Library threads that wait for work would otherwise precede the program's own lines. */
 static int line_kind(const struct sorting *s, size_t row)
 {
 	if (lines_is_stackless(s->context, s->lines, row))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values by stack, out of the events. */
+/* Aggregates values by stack. */
 #include "report/derive/stacks/profile.h"
 
 #include <errno.h>
@@ -18,13 +18,13 @@ const struct metric_words metrics[METRIC_COUNT] = {
 	[METRIC_GPU] = {"gpu", "GPU time", "operations", "gpu_time", "nanoseconds"},
 	[METRIC_CPU] = {"cpu", "CPU samples", "samples", "cpu_time", "nanoseconds"},
 	[METRIC_ALLOC] = {"alloc", "device memory allocated", "allocations", "alloc_space", "bytes"},
-	[METRIC_OFF_CPU] = {"off-cpu", "time in OS calls, off the CPU for most of it", "calls", "off_cpu_time", "nanoseconds"},
+	[METRIC_OFF_CPU] = {"off-cpu", "time in OS calls, mostly off the CPU", "calls", "off_cpu_time", "nanoseconds"},
 };
 
 struct profile_pass {
 	struct scan scan;
 	struct profile *profile;
-	const struct trace_thread *labelled; /* the thread that `head` names */
+	const struct trace_thread *labelled; /* the thread for which `head` holds the names */
 	uint32_t head[2];
 	struct symbol_frame *frames;
 	uint32_t *ids;
@@ -112,7 +112,7 @@ static void label_thread(struct profile_pass *w)
 	w->labelled = w->scan.thread;
 }
 
-/* Process, thread, stack and function of a call; the number of ids. */
+/* Ids of process, thread, stack and function of a call; returns how many. */
 static size_t call_ids(struct profile_pass *w, const struct event *e, uint32_t stack)
 {
 	const struct function *f = trace_function(w->scan.image->trace, e->id);
@@ -140,7 +140,7 @@ static uint32_t new_row(struct profile_pass *w, const struct event *e, uint32_t 
 	return aggregate_row(w->scan.aggregate, (const char *)w->ids, used * sizeof(*w->ids));
 }
 
-/* Under its call; work that no recorded call asked for under its device. */
+/* Device time is added below its call; device records without a call are added below their device. */
 static uint32_t new_device_row(struct profile_pass *w, const struct correlated *k, uint32_t stack, uint32_t id)
 {
 	const struct model *m = w->scan.context->model;
@@ -195,7 +195,7 @@ static void profile_visit_call(struct scan *s, const struct event *e)
 	add_call_of(s, e, 1u << TF_GROUP_OSRT | 1u << TF_GROUP_CUDA | 1u << TF_GROUP_CUDA_DRIVER);
 }
 
-/* A thread leaves the CPU in a call of the OS, and the quick ones are below the threshold. */
+/* A thread leaves the CPU in OS calls; those that return quickly are below the threshold. */
 static void visit_os_call(struct scan *s, const struct event *e)
 {
 	add_call_of(s, e, 1u << TF_GROUP_OSRT);
@@ -215,8 +215,10 @@ static void profile_visit_correlated(void *context, const struct correlated *k)
 {
 	struct profile_pass *w = context;
 	struct aggregate *aggregate = w->scan.aggregate;
-	uint32_t stack = k->thread && k->event.args_count ? (uint32_t)tf_arg_value(event_arg(&k->event, TF_ARG_STACK)) : 0;
-	uint64_t a = (uint64_t)(k->image - w->scan.context->model->images) << 36 | (k->thread ? (uint64_t)k->thread->number << 12 | k->event.id : ~0u);
+	uint32_t stack =
+		k->thread && k->event.args_count ? (uint32_t)tf_arg_value(event_arg(&k->event, TF_ARG_STACK)) : 0;
+	uint64_t a = (uint64_t)(k->image - w->scan.context->model->images) << 36 |
+		     (k->thread ? (uint64_t)k->thread->number << 12 | k->event.id : ~0u);
 
 	w->scan.thread = k->thread;
 	for (size_t i = 0; i < k->record_count; i++) {
@@ -232,7 +234,7 @@ static void profile_visit_correlated(void *context, const struct correlated *k)
 	}
 }
 
-/* Device time by the calls that asked for it. */
+/* Device time by the calls that submitted the operations. */
 static void add_device_work(struct profile_pass *w)
 {
 	const struct model *m = w->scan.context->model;
@@ -294,7 +296,9 @@ int profile_make(const struct report_context *context, enum metric metric, struc
 		scan_events(&w.scan, visits[metric]);
 	free(w.frames);
 	free(w.ids);
-	return metric == METRIC_OFF_CPU && !ret->aggregate.count ? err_set(err, -ENODATA, "off-cpu: the captures have no calls of the OS") : 0;
+	return metric == METRIC_OFF_CPU && !ret->aggregate.count
+		       ? err_set(err, -ENODATA, "off-cpu: the captures have no calls of the OS")
+		       : 0;
 }
 
 const uint32_t *profile_stack(const struct profile *p, size_t row, size_t *ret_count)
