@@ -85,7 +85,7 @@ static void process_line(struct model *m, struct place *place, const struct inde
 	mem_replace_text(&image->executable, field_copy(l, "exe"));
 	mem_replace_text(&image->command, join_field(index_find(l, "args")));
 	mem_replace_text(&image->variables,
-		 variables ? mem_copy_text(variables->value, variables->length + 1) : mem_copy_text("\0", 1));
+			 variables ? mem_copy_text(variables->value, variables->length + 1) : mem_copy_text("\0", 1));
 	if (image->trace)
 		return;
 	image->machine = machine;

@@ -125,7 +125,7 @@ static void image_facts(const struct model *m, const struct image *image, struct
 }
 
 static void ledger_add_row(struct table *table, uint32_t pid, const char *host, const char *fact, uint64_t count,
-		const char *detail)
+			   const char *detail)
 {
 	table_number(table, pid);
 	table_text(table, host);

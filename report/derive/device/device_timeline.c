@@ -74,7 +74,7 @@ static int entries_by_start(const void *left, const void *right)
 }
 
 uint64_t device_timeline(const struct report_context *c, size_t process, bool with_calls, void *context,
-		      void (*visit)(void *context, const struct timeline_entry *))
+			 void (*visit)(void *context, const struct timeline_entry *))
 {
 	const struct process *p = &c->model->processes[process];
 	struct state s = {.report = c};

@@ -19,7 +19,7 @@ struct timeline_entry {
 
 /* Calls visit for each device operation of all images of the process. Returns how many there were. */
 uint64_t device_timeline(const struct report_context *c, size_t process, bool with_calls, void *context,
-		      void (*visit)(void *context, const struct timeline_entry *));
+			 void (*visit)(void *context, const struct timeline_entry *));
 
 /* For tests: how many records are held at a time. */
 extern size_t device_timeline_held;
