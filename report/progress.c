@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The progress bar. */
+/* The progress indicator. */
 #include "report/progress.h"
 
 #include <stdbool.h>
@@ -29,7 +29,7 @@ static void draw(uint64_t done)
 		fprintf(stderr, "\r\033[K%s: %llu MB", progress.label, (unsigned long long)done / 1000000);
 		return;
 	}
-	/* A report may read everything several times: the bar then starts anew. */
+	/* A report may read everything several times: the indicator then starts again. */
 	percent = (unsigned int)(done % progress.total * 100 / progress.total);
 	fprintf(stderr, "\r\033[K%s [%-20.*s] %u %%", progress.label, (int)percent / 5, "####################",
 		percent);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a verb begins and ends, and what it says. */
+/* How a verb begins and ends, and its messages. */
 #include "report/verb.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "report/derive/clocks/align.h"
-#include "report/derive/nvtx/filter.h"
+#include "report/derive/nvtx/filter_nvtx.h"
 #include "report/base/text.h"
 
 const struct verb *verb_now;
@@ -37,7 +37,7 @@ int say_all(const struct texts *texts)
 	return texts->count ? EXIT_INCOMPLETE : EXIT_DONE;
 }
 
-/* How wide the terminal is that we print to; 0: none, or not known. */
+/* The width of the terminal that standard output is; 0: it is none, or the width is not known. */
 static size_t terminal_columns(void)
 {
 	const char *columns = getenv("COLUMNS");
@@ -79,7 +79,8 @@ int work_begin(struct work *w, const struct command_line *l)
 	}
 	progress_clear();
 	w->status = say_all(&w->model.problems);
-	w->context = (struct report_context){&w->model, l->by, symbols_new(&w->model, true), .lines_all = l->lines_all, .source = l->source};
+	w->context = (struct report_context){&w->model, l->by, symbols_new(&w->model, true), .lines_all = l->lines_all,
+					     .source = l->source};
 	w->emit = (struct emit){.file = stdout, .format = l->format, .unit = l->unit};
 	if (!l->output || !strcmp(l->output, "-"))
 		w->emit.columns = terminal_columns();
@@ -93,14 +94,14 @@ int work_begin(struct work *w, const struct command_line *l)
 	return EXIT_UNUSABLE;
 }
 
-/* errno of what could not be written; 0: all was. */
+/* The errno of the first failed write; 0: everything was written. */
 static int write_error(FILE *file)
 {
 	if (fflush(file))
 		return errno;
 	if (!ferror(file))
 		return 0;
-	/* That was a while ago, and errno is no longer that of then: how one more byte fares tells why. */
+	/* errno has changed since the failure: writing one more byte fails for the same reason. */
 	clearerr(file);
 	return fputc('\n', file) == EOF || fflush(file) ? errno : EIO;
 }
@@ -109,7 +110,7 @@ int work_end(struct work *w)
 {
 	int failed = write_error(w->emit.file);
 
-	if (!w->line->quiet && !w->line->summary) /* where a run ends is no place for what files lack names */
+	if (!w->line->quiet && !w->line->summary) /* the end of a run does not list files without names */
 		say_all(symbols_problems(w->context.symbols));
 	if (w->emit.file != stdout && fclose(w->emit.file) && !failed)
 		failed = errno;

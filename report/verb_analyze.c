@@ -50,11 +50,16 @@ static void more_help(FILE *out)
 {
 	fputs("\nrules, all of them without -r:\n", out);
 	for (size_t i = 0; i < rule_count; i++)
-		fprintf(out, "  %-18s %s%s%s%s\n", rule_list[i].name, rule_list[i].title, rule_list[i].alias ? " (" : "",
-			rule_list[i].alias ? rule_list[i].alias : "", rule_list[i].alias ? ")" : "");
+		fprintf(out, "  %-18s %s%s%s%s\n", rule_list[i].name, rule_list[i].title,
+			rule_list[i].alias ? " (" : "", rule_list[i].alias ? rule_list[i].alias : "",
+			rule_list[i].alias ? ")" : "");
 }
 
 const struct verb verb_analyze = {
-	"analyze", "[OPTION]... CAPTURE...", "rules that look for trouble: found, clean, or could not check", VERB_ANALYZE,
-	run_analyze, more_help,
+	"analyze",
+	"[OPTION]... CAPTURE...",
+	"rules that look for trouble: found, clean, or could not check",
+	VERB_ANALYZE,
+	run_analyze,
+	more_help,
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What rules share: their answers, what they need, lines of source. */
+/* What the rules share: results, availability of data, source lines. */
 #include "report/analyze/rule.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- answers ---- */
+/* ---- results ---- */
 
 void rule_columns(struct finding *f, const struct column_head *columns, size_t count)
 {
@@ -71,7 +71,7 @@ void rules_done(struct rules *rules)
 {
 	gaps_free(rules->gaps);
 	free(rules->steady);
-	charge_done(&rules->charge);
+	attribution_done(&rules->attribution);
 	rules->gaps = NULL;
 	rules->steady = NULL;
 }
@@ -109,7 +109,7 @@ size_t rules_worst(struct rules *rules, struct finding *ret, size_t size)
 	return count;
 }
 
-/* ---- what there is to look at ---- */
+/* ---- availability of data ---- */
 
 const struct function *rule_cuda_function(const struct image *image, const struct event *e)
 {
@@ -124,7 +124,8 @@ static bool has_call(const struct image *image)
 	bool knows = false;
 
 	for (uint32_t i = 0; t && i < t->functions->count; i++)
-		knows |= t->functions->items[i].group == TF_GROUP_CUDA || t->functions->items[i].group == TF_GROUP_CUDA_DRIVER;
+		knows |= t->functions->items[i].group == TF_GROUP_CUDA ||
+			 t->functions->items[i].group == TF_GROUP_CUDA_DRIVER;
 	for (size_t k = 0; knows && k < t->thread_count; k++) {
 		struct cursor cursor;
 		struct event e;
@@ -132,7 +133,6 @@ static bool has_call(const struct image *image)
 		if (!(t->threads[k].kinds & 1u << TF_CALL))
 			continue;
 		cursor_init(&cursor, t, &t->threads[k]);
-		cursor.is_unfiltered = true;
 		while (cursor_next(&cursor, &e))
 			if (rule_cuda_function(image, &e))
 				return true;
@@ -172,7 +172,7 @@ bool rule_has_devices(struct rules *r, struct finding *f)
 	for (size_t i = 0; i < m->image_count; i++)
 		if (device_source(m->images[i].trace).is_known)
 			return true;
-	rule_unchecked(f, "no device records, the ledger says why");
+	rule_unchecked(f, "no device records; the ledger states the reason");
 	return false;
 }
 
@@ -188,10 +188,13 @@ void rule_missed_devices(const struct rules *r, struct finding *f)
 		missing += asks && !device_source(m->images[i].trace).is_known;
 	}
 	if (r->gaps && r->gaps->left_out)
-		rule_unchecked(f, "%llu pieces of work are on devices beyond the first %d of a process, which were not looked at",
-			       (unsigned long long)r->gaps->left_out, GAP_DEVICES);
+		rule_unchecked(
+			f,
+			"%llu device operations are on devices beyond the first %d of a process and were not checked",
+			(unsigned long long)r->gaps->left_out, GAP_DEVICES);
 	if (missing)
-		rule_unchecked(f, "%zu of %zu processes that asked for device work have no device records", missing, asking);
+		rule_unchecked(f, "%zu of %zu processes that submitted device operations have no device records",
+			       missing, asking);
 }
 
 bool rule_has_copies(const struct rules *r, uint8_t memory)
@@ -203,8 +206,8 @@ bool rule_has_copies(const struct rules *r, uint8_t memory)
 			const struct blob *b = &m->images[i].trace->blobs[k];
 			struct tf_work w;
 
-			if (b->type == TF_BLOB_WORK && device_work(m->images[i].trace, b->id, &w) && w.kind == TF_WORK_COPY &&
-			    (w.source == memory || w.target == memory))
+			if (b->type == TF_BLOB_WORK && device_operation(m->images[i].trace, b->id, &w) &&
+			    w.kind == TF_WORK_COPY && (w.source == memory || w.target == memory))
 				return true;
 		}
 	return false;
@@ -217,7 +220,7 @@ bool rule_has_work(struct rules *r, struct finding *f)
 	if (rules_gaps(r)->device_count)
 		return true;
 	rule_missed_devices(r, f);
-	rule_unchecked(f, "no device did anything");
+	rule_unchecked(f, "no device was used");
 	return false;
 }
 
@@ -240,8 +243,11 @@ struct steady rule_steady(struct rules *r, const struct image *image)
 	if (!r->steady) {
 		r->steady = mem_alloc((m->image_count + 1) * sizeof(*r->steady));
 		for (size_t i = 0; i < m->image_count; i++)
-			scan_image(&(struct scan){.context = r->context, .image = &m->images[i], .args = 1u << TF_ARG_LAUNCH,
-						  .more = &r->steady[i]}, find_steady);
+			scan_image(&(struct scan){.context = r->context,
+						  .image = &m->images[i],
+						  .args = 1u << TF_ARG_LAUNCH,
+						  .more = &r->steady[i]},
+				   find_steady);
 	}
 	return r->steady[image - m->images];
 }
@@ -251,7 +257,7 @@ uint64_t rule_wall(const struct process *p)
 	return p->end_ns > p->start_ns ? p->end_ns - p->start_ns : 0;
 }
 
-/* ---- lines ---- */
+/* ---- source lines ---- */
 
 uint32_t rule_stack(const struct event *e)
 {
@@ -263,10 +269,10 @@ void rule_line(struct rules *r, const struct image *image, uint32_t stack, struc
 	struct symbol_frame frame;
 	bool is_users;
 
-	r->charge.symbols = r->context->symbols;
-	if (!charge_stack(&r->charge, image, stack, &frame, &is_users))
+	r->attribution.symbols = r->context->symbols;
+	if (!attribution_stack(&r->attribution, image, stack, &frame, &is_users))
 		return;
-	symbols_name(r->charge.symbols, &frame);
+	symbols_name(r->attribution.symbols, &frame);
 	buffer_text(ret, frame.text);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* implicit_sync, alloc_churn, pageable_copies, unpinned_loader: CUDA calls that cost more than they look, by line. */
+/* implicit_sync, alloc_churn, pageable_copies, unpinned_loader: CUDA calls that cost more than they seem to, by
+ * source line. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,25 +10,26 @@ enum { ROWS = 50, MIN_CALLS = 3, CHURN_CALLS = 20, LOADER_COPIES = 8 };
 enum { MEMORY_PAGEABLE = 1, COPY_HTOD = 1, COPY_DTOH = 2 };
 enum { MIN_BYTES = 65536, LOADER_BYTES = 4096, PER_MILLE = 10 };
 
-/* Calls, or copies, by name and line. */
+/* Calls or copies, by name and source line. */
 struct lines {
 	struct rules *rules;
-	struct sums sums;
-	uint64_t *bytes; /* of each row */
+	struct aggregate aggregate;
+	uint64_t *bytes; /* by row */
 	size_t bytes_capacity, bytes_count;
 	uint64_t count, total_ns, total_bytes;
-	uint64_t span_ns; /* of the process at hand: since its first launch */
+	uint64_t span_ns; /* duration of the current process since its first launch */
 	uint64_t steady;  /* ticks of that launch */
-	uint8_t *classes; /* of the functions of the image at hand */
-	uint64_t last_copy; /* thread of the scan: its last CUDA call was a copy back, and did not wait */
+	uint8_t *classes; /* by function of the current image */
+	uint64_t last_copy; /* the thread of the scan whose last CUDA call was an asynchronous copy to the host */
 	const struct trace_thread *thread;
 };
 
-static uint32_t row_of(struct lines *l, const struct image *image, uint32_t function, unsigned int variant, const char *name, uint32_t stack)
+static uint32_t calls_row_of(struct lines *l, const struct image *image, uint32_t function, unsigned int variant,
+			     const char *name, uint32_t stack)
 {
 	uint64_t a = (uint64_t)(image - l->rules->context->model->images) << 16 | function;
 	uint64_t b = (uint64_t)variant << 32 | stack;
-	const uint64_t *known = sums_recall(&l->sums, a, b);
+	const uint64_t *known = aggregate_recall(&l->aggregate, a, b);
 	struct buffer key = {0};
 	uint32_t row;
 
@@ -37,15 +39,15 @@ static uint32_t row_of(struct lines *l, const struct image *image, uint32_t func
 	rule_line(l->rules, image, stack, &key);
 	buffer_add(&key, "", 1);
 	buffer_print(&key, "%zu", image->process);
-	row = sums_row(&l->sums, key.data, key.size);
-	sums_remember(&l->sums, a, b, row);
+	row = aggregate_row(&l->aggregate, key.data, key.size);
+	aggregate_remember(&l->aggregate, a, b, row);
 	buffer_done(&key);
 	return row;
 }
 
-static void add(struct lines *l, uint32_t row, uint64_t ns)
+static void calls_add_time(struct lines *l, uint32_t row, uint64_t ns)
 {
-	sums_add(&l->sums, row, ns);
+	aggregate_add(&l->aggregate, row, ns);
 	l->count++;
 	l->total_ns += ns;
 }
@@ -56,8 +58,10 @@ enum class { CLASS_CUDA = 1, CLASS_WAITS = 2, CLASS_STREAM = 4, CLASS_ASYNC = 8 
 
 static bool waits_unasked(const char *name)
 {
-	static const char *const names[] = {"cudaMemcpy", "cuMemcpy", "cudaFree", "cuMemFree", "cudaMalloc", "cuMemAlloc", "cudaHostAlloc",
-					    "cuMemHostAlloc", "cudaHostRegister", "cuMemHostRegister", "cudaHostUnregister"};
+	static const char *const names[] = {"cudaMemcpy",        "cuMemcpy",          "cudaFree",
+					    "cuMemFree",         "cudaMalloc",        "cuMemAlloc",
+					    "cudaHostAlloc",     "cuMemHostAlloc",    "cudaHostRegister",
+					    "cuMemHostRegister", "cudaHostUnregister"};
 
 	if (strstr(name, "Async"))
 		return false;
@@ -67,15 +71,17 @@ static bool waits_unasked(const char *name)
 	return false;
 }
 
-static uint8_t classify(const struct function *f)
+static uint8_t calls_classify(const struct function *f)
 {
 	if (f->group != TF_GROUP_CUDA && f->group != TF_GROUP_CUDA_DRIVER)
 		return 0;
-	return (uint8_t)(CLASS_CUDA | (waits_unasked(f->name) ? CLASS_WAITS : 0) | (strstr(f->name, "StreamSynchronize") ? CLASS_STREAM : 0) |
+	return (uint8_t)(CLASS_CUDA | (waits_unasked(f->name) ? CLASS_WAITS : 0) |
+			 (strstr(f->name, "StreamSynchronize") ? CLASS_STREAM : 0) |
 			 (strstr(f->name, "Async") ? CLASS_ASYNC : 0));
 }
 
-/* Calls visit for each CUDA call after the first launch of its image, or its first tenth from there if `later`. */
+/* Calls visit for each CUDA call after the first launch of its image; with `later`, after the first tenth of the
+ * time since that launch. */
 static void each_steady(struct lines *l, bool later, void (*visit)(struct scan *, const struct event *))
 {
 	const struct model *m = l->rules->context->model;
@@ -86,8 +92,8 @@ static void each_steady(struct lines *l, bool later, void (*visit)(struct scan *
 
 		if (!t.first)
 			continue;
-		l->classes = scan_classes(s.image->trace, classify);
-		l->span_ns += axis_duration(&m->machines[s.image->machine].axis, t.last - t.first);
+		l->classes = scan_classes(s.image->trace, calls_classify);
+		l->span_ns += clock_map_duration(&m->machines[s.image->machine].clock, t.last - t.first);
 		l->steady = t.first + (later ? (t.last - t.first) / 10 : 0);
 		scan_image(&s, visit);
 		free(l->classes);
@@ -96,36 +102,37 @@ static void each_steady(struct lines *l, bool later, void (*visit)(struct scan *
 
 /* ---- rows ---- */
 
-static void rows(struct lines *l, struct finding *f)
+static void calls_find_rows(struct lines *l, struct finding *f)
 {
-	sums_sort(&l->sums);
-	for (size_t i = 0; i < l->sums.count && i < ROWS; i++) {
-		const struct sums_row *r = &l->sums.rows[i];
+	aggregate_sort(&l->aggregate);
+	for (size_t i = 0; i < l->aggregate.count && i < ROWS; i++) {
+		const struct aggregate_row *r = &l->aggregate.rows[i];
 
 		rule_row(f);
-		table_number(&f->table, strtoull(sums_field(r, 0), NULL, 10));
+		table_number(&f->table, strtoull(aggregate_field(r, 0), NULL, 10));
 		table_number(&f->table, r->total);
 		table_number(&f->table, r->count);
 		table_real(&f->table, (double)r->total / (double)r->count);
 		table_number(&f->table, r->most);
-		table_text(&f->table, sums_field(r, 1));
-		rule_line_cell(f, sums_field(r, 2));
+		table_text(&f->table, aggregate_field(r, 1));
+		rule_line_cell(f, aggregate_field(r, 2));
 		if (!f->line.size)
-			buffer_text(&f->line, sums_field(r, 2));
+			buffer_text(&f->line, aggregate_field(r, 2));
 	}
 }
 
-static void conclude(struct lines *l, struct finding *f, const char *what)
+static void calls_conclude(struct lines *l, struct finding *f, const char *what)
 {
 	f->cost_ns = l->total_ns;
 	buffer_print(&f->text, "%llu %s, ", (unsigned long long)l->count, what);
 	rule_time(&f->text, l->total_ns);
-	if (l->sums.count)
-		buffer_print(&f->text, ", most in %s", sums_field(&l->sums.rows[0], 1));
+	if (l->aggregate.count)
+		buffer_print(&f->text, ", most in %s", aggregate_field(&l->aggregate.rows[0], 1));
 }
 
-static const struct column_head call_columns[] = {{"PID", COLUMN_ID}, {"Total Time (ns)", COLUMN_NS}, {"Num Calls", COLUMN_COUNT},
-						  {"Avg (ns)", COLUMN_NS_MEAN}, {"Max (ns)", COLUMN_NS}, {"Name", COLUMN_TEXT},
+static const struct column_head call_columns[] = {{"PID", COLUMN_ID},          {"Total Time (ns)", COLUMN_NS},
+						  {"Num Calls", COLUMN_COUNT}, {"Avg (ns)", COLUMN_NS_MEAN},
+						  {"Max (ns)", COLUMN_NS},     {"Name", COLUMN_TEXT},
 						  {"Line", COLUMN_TEXT}};
 enum { CALL_COLUMNS = sizeof(call_columns) / sizeof(*call_columns) };
 
@@ -149,19 +156,21 @@ static void visit_waiting(struct scan *s, const struct event *e)
 	if (l->thread != s->thread)
 		l->last_copy = 0;
 	l->thread = s->thread;
-	/* What tensor.item(), .cpu() and printing do. */
+	/* What tensor.item(), .cpu() and printing a tensor call. */
 	if (l->last_copy && class & CLASS_STREAM)
 		name = "copy to the host, then cudaStreamSynchronize";
 	else if (class & CLASS_WAITS)
 		name = trace_function(s->image->trace, e->id)->name;
 	if (name && event_start(e) >= l->steady)
-		add(l, row_of(l, s->image, e->id, l->last_copy && class & CLASS_STREAM, name, rule_stack(e)), axis_duration(s->axis, e->duration));
+		calls_add_time(
+			l, calls_row_of(l, s->image, e->id, l->last_copy && class & CLASS_STREAM, name, rule_stack(e)),
+			clock_map_duration(s->clock, e->duration));
 	l->last_copy = class & CLASS_ASYNC && copies_back(e);
 }
 
-/* Found, if there are that many and they take their share. */
-static void calls_rule(struct rules *r, struct finding *f, bool later, void (*visit)(struct scan *, const struct event *), uint64_t least,
-		       const char *what)
+/* Adds rows if there are at least that many calls and they take at least the required share. */
+static void calls_rule(struct rules *r, struct finding *f, bool later,
+		       void (*visit)(struct scan *, const struct event *), uint64_t least, const char *what)
 {
 	struct lines l = {.rules = r};
 
@@ -170,15 +179,15 @@ static void calls_rule(struct rules *r, struct finding *f, bool later, void (*vi
 		return;
 	each_steady(&l, later, visit);
 	if (l.count >= least && l.total_ns * 1000 >= l.span_ns * PER_MILLE) {
-		rows(&l, f);
-		conclude(&l, f, what);
+		calls_find_rows(&l, f);
+		calls_conclude(&l, f, what);
 	}
-	sums_done(&l.sums);
+	aggregate_done(&l.aggregate);
 }
 
 void rule_implicit_sync(struct rules *r, struct finding *f)
 {
-	calls_rule(r, f, false, visit_waiting, MIN_CALLS, "calls between launches that wait for the device without being asked to");
+	calls_rule(r, f, false, visit_waiting, MIN_CALLS, "calls between launches that wait for the device implicitly");
 }
 
 /* ---- alloc_churn ---- */
@@ -189,19 +198,22 @@ static void visit_memory(struct scan *s, const struct event *e)
 	uint64_t memory = e->args_count ? event_arg(e, TF_ARG_MEMORY) : 0;
 	const struct function *f = memory ? rule_cuda_function(s->image, e) : NULL;
 
-	if (!f || event_start(e) < l->steady || (tf_arg_small(memory) & ~(unsigned int)TF_MEMORY_FREE) == TF_MEMORY_POOL)
+	if (!f || event_start(e) < l->steady ||
+	    (tf_arg_small(memory) & ~(unsigned int)TF_MEMORY_FREE) == TF_MEMORY_POOL)
 		return;
-	add(l, row_of(l, s->image, e->id, 0, f->name, rule_stack(e)), axis_duration(s->axis, e->duration));
+	calls_add_time(l, calls_row_of(l, s->image, e->id, 0, f->name, rule_stack(e)),
+		       clock_map_duration(s->clock, e->duration));
 }
 
 void rule_alloc_churn(struct rules *r, struct finding *f)
 {
-	calls_rule(r, f, true, visit_memory, CHURN_CALLS, "allocations and frees after warming up");
+	calls_rule(r, f, true, visit_memory, CHURN_CALLS, "allocations and frees after the warm-up");
 }
 
 /* ---- pageable_copies, unpinned_loader ---- */
 
-static void add_copy(struct lines *l, const struct correlated *k, const struct device_record *record, const struct tf_work *w)
+static void add_copy(struct lines *l, const struct correlated *k, const struct device_record *record,
+		     const struct tf_work *w)
 {
 	static const char *const directions[] = {"copy", "HtoD", "DtoH"};
 	const struct function *f = k->thread ? trace_function(k->image->trace, k->event.id) : NULL;
@@ -210,8 +222,9 @@ static void add_copy(struct lines *l, const struct correlated *k, const struct d
 	uint32_t row;
 
 	snprintf(name, sizeof(name), "%s %s", f ? f->name : "(call not recorded)", directions[direction]);
-	row = row_of(l, k->image, k->thread ? k->event.id : UINT16_MAX, direction, name, k->thread ? rule_stack(&k->event) : 0);
-	add(l, row, record->duration_ns);
+	row = calls_row_of(l, k->image, k->thread ? k->event.id : UINT16_MAX, direction, name,
+			   k->thread ? rule_stack(&k->event) : 0);
+	calls_add_time(l, row, record->duration_ns);
 	while (l->bytes_count <= row) {
 		l->bytes = mem_grow(l->bytes, l->bytes_count, &l->bytes_capacity, sizeof(*l->bytes));
 		l->bytes[l->bytes_count++] = 0;
@@ -230,7 +243,8 @@ static void visit_pageable(void *context, const struct correlated *k)
 	for (size_t i = 0; i < k->record_count; i++) {
 		struct tf_work w;
 
-		if (k->records[i].bytes >= MIN_BYTES && device_work(k->image->trace, k->records[i].work, &w) && is_pageable(&w))
+		if (k->records[i].bytes >= MIN_BYTES &&
+		    device_operation(k->image->trace, k->records[i].operation, &w) && is_pageable(&w))
 			add_copy(context, k, &k->records[i], &w);
 	}
 }
@@ -243,38 +257,40 @@ static void visit_loaded(void *context, const struct correlated *k)
 		struct tf_work w;
 
 		if (k->thread && k->records[i].bytes >= LOADER_BYTES && event_start(&k->event) >= l->steady &&
-		    device_work(k->image->trace, k->records[i].work, &w) && is_pageable(&w) && w.copy == COPY_HTOD)
+		    device_operation(k->image->trace, k->records[i].operation, &w) && is_pageable(&w) &&
+		    w.copy == COPY_HTOD)
 			add_copy(l, k, &k->records[i], &w);
 	}
 }
 
-static int by_total(size_t left, size_t right, const void *rows)
+static int calls_by_total(size_t left, size_t right, const void *rows)
 {
-	const struct sums_row *a = (const struct sums_row *)rows + left, *b = (const struct sums_row *)rows + right;
+	const struct aggregate_row *a = (const struct aggregate_row *)rows + left,
+				   *b = (const struct aggregate_row *)rows + right;
 
-	return order_of(b->total, a->total) ?: strcmp(sums_field(a, 1), sums_field(b, 1));
+	return order_of(b->total, a->total) ?: strcmp(aggregate_field(a, 1), aggregate_field(b, 1));
 }
 
-/* Sorts by number: bytes stand beside the rows. */
-static void copy_rows(struct lines *l, struct finding *f)
+/* Sorts indices, because the numbers of bytes are in a parallel array. */
+static void calls_find_copies(struct lines *l, struct finding *f)
 {
-	size_t *order = places_in_order(l->sums.count, by_total, l->sums.rows);
+	size_t *order = places_in_order(l->aggregate.count, calls_by_total, l->aggregate.rows);
 
-	for (size_t i = 0; i < l->sums.count && i < ROWS; i++) {
-		const struct sums_row *r = &l->sums.rows[order[i]];
+	for (size_t i = 0; i < l->aggregate.count && i < ROWS; i++) {
+		const struct aggregate_row *r = &l->aggregate.rows[order[i]];
 		char rate[32];
 
 		snprintf(rate, sizeof(rate), "%.3f", r->total ? (double)l->bytes[order[i]] / (double)r->total : 0);
 		rule_row(f);
-		table_number(&f->table, strtoull(sums_field(r, 0), NULL, 10));
+		table_number(&f->table, strtoull(aggregate_field(r, 0), NULL, 10));
 		table_number(&f->table, r->total);
 		table_number(&f->table, r->count);
 		table_real(&f->table, (double)l->bytes[order[i]]);
 		table_text(&f->table, rate);
-		table_text(&f->table, sums_field(r, 1));
-		rule_line_cell(f, sums_field(r, 2));
+		table_text(&f->table, aggregate_field(r, 1));
+		rule_line_cell(f, aggregate_field(r, 2));
 		if (!f->line.size)
-			buffer_text(&f->line, sums_field(r, 2));
+			buffer_text(&f->line, aggregate_field(r, 2));
 	}
 	free(order);
 }
@@ -286,8 +302,9 @@ static void conclude_copies(struct lines *l, struct finding *f, const char *what
 	rule_time(&f->text, l->total_ns);
 }
 
-static const struct column_head copy_columns[] = {{"PID", COLUMN_ID}, {"Total Time (ns)", COLUMN_NS}, {"Count", COLUMN_COUNT},
-						  {"Total (MB)", COLUMN_MB}, {"GB/s", COLUMN_TEXT}, {"Name", COLUMN_TEXT},
+static const struct column_head copy_columns[] = {{"PID", COLUMN_ID},      {"Total Time (ns)", COLUMN_NS},
+						  {"Count", COLUMN_COUNT}, {"Total (MB)", COLUMN_MB},
+						  {"GB/s", COLUMN_TEXT},   {"Name", COLUMN_TEXT},
 						  {"Line", COLUMN_TEXT}};
 enum { COPY_COLUMNS = sizeof(copy_columns) / sizeof(*copy_columns) };
 
@@ -304,11 +321,11 @@ void rule_pageable_copies(struct rules *r, struct finding *f)
 	for (size_t i = 0; has_any && i < m->image_count; i++)
 		correlate_image(r->context, &m->images[i], &l, visit_pageable, NULL);
 	if (l.count) {
-		copy_rows(&l, f);
+		calls_find_copies(&l, f);
 		conclude_copies(&l, f, "copies of pageable host memory");
 	}
 	rule_missed_devices(r, f);
-	sums_done(&l.sums);
+	aggregate_done(&l.aggregate);
 	free(l.bytes);
 }
 
@@ -335,10 +352,10 @@ void rule_unpinned_loader(struct rules *r, struct finding *f)
 		correlate_image(r->context, &m->images[i], &l, visit_loaded, NULL);
 	}
 	if (l.count >= LOADER_COPIES) {
-		copy_rows(&l, f);
+		calls_find_copies(&l, f);
 		conclude_copies(&l, f, "copies of unpinned batches to the device, in a process with loader workers");
 	}
 	rule_missed_devices(r, f);
-	sums_done(&l.sums);
+	aggregate_done(&l.aggregate);
 	free(l.bytes);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu_oversubscribed: more threads that want to run than there are cores, out of CPU samples: times in which all cores were
- * taken and more threads than cores had a part in it. */
+/* cpu_oversubscribed: more runnable threads than cores, derived from CPU samples: intervals in which all cores were
+ * busy and more threads than cores were sampled. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -19,14 +19,14 @@ struct load {
 	size_t machine;
 	uint64_t from, to, size;
 	struct slice windows[WINDOWS];
-	const struct trace_thread *thread; /* of the sample before, and its window */
+	const struct trace_thread *thread; /* thread of the previous sample, and the interval it was in */
 	size_t last;
 };
 
-static void measure(struct scan *s, const struct event *e)
+static void cpu_measure_thread(struct scan *s, const struct event *e)
 {
 	struct load *l = s->more;
-	uint64_t ns = axis_ns(s->axis, e->ticks);
+	uint64_t ns = clock_map_ns(s->clock, e->ticks);
 
 	if (e->kind != TF_SAMPLE)
 		return;
@@ -36,10 +36,10 @@ static void measure(struct scan *s, const struct event *e)
 		l->to = ns;
 }
 
-static void add(struct scan *s, const struct event *e)
+static void cpu_add_sample(struct scan *s, const struct event *e)
 {
 	struct load *l = s->more;
-	size_t at = e->kind == TF_SAMPLE ? (axis_ns(s->axis, e->ticks) - l->from) / l->size : WINDOWS;
+	size_t at = e->kind == TF_SAMPLE ? (clock_map_ns(s->clock, e->ticks) - l->from) / l->size : WINDOWS;
 
 	if (at >= WINDOWS)
 		return;
@@ -58,7 +58,7 @@ static void scan_machine(const struct rules *r, struct load *l, void (*visit)(st
 			scan_image(&(struct scan){.context = r->context, .image = &m->images[i], .more = l}, visit);
 }
 
-static void judge(const struct rules *r, struct finding *f, const struct load *l, uint64_t cores)
+static void cpu_judge_load(const struct rules *r, struct finding *f, const struct load *l, uint64_t cores)
 {
 	uint64_t used = 0, over = 0, waiting_ns = 0;
 	uint32_t most = 0;
@@ -84,7 +84,8 @@ static void judge(const struct rules *r, struct finding *f, const struct load *l
 	if (waiting_ns > f->cost_ns) {
 		f->cost_ns = waiting_ns;
 		buffer_clear(&f->text);
-		buffer_print(&f->text, "up to %u threads want to run on %llu cores, for ", most, (unsigned long long)cores);
+		buffer_print(&f->text, "up to %u runnable threads on %llu cores, for ", most,
+			     (unsigned long long)cores);
 		rule_time(&f->text, over * l->size);
 	}
 }
@@ -98,23 +99,23 @@ void rule_cpu_oversubscribed(struct rules *r, struct finding *f)
 	rule_has(f, {"Host", COLUMN_TEXT}, {"Cores", COLUMN_COUNT}, {"Threads", COLUMN_COUNT},
 		 {"Time (ns)", COLUMN_NS}, {"Share (%)", COLUMN_PERCENT});
 	if (!samples_any(m)) {
-		rule_unchecked(f, "no CPU samples, --sample=cpu takes them");
+		rule_unchecked(f, "no CPU samples: record with --sample=cpu");
 		return;
 	}
 	for (size_t i = 0; i < m->machine_count; i++) {
 		struct load *l = mem_alloc(sizeof(*l));
 
 		l->machine = i;
-		scan_machine(r, l, measure);
+		scan_machine(r, l, cpu_measure_thread);
 		others += l->from && !(m->machines[i].is_this && cores > 0);
 		if (l->from && m->machines[i].is_this && cores > 0) {
 			l->size = (l->to - l->from) / WINDOWS + 1;
 			l->size = l->size < WINDOW_NS ? WINDOW_NS : l->size;
-			scan_machine(r, l, add);
-			judge(r, f, l, (uint64_t)cores);
+			scan_machine(r, l, cpu_add_sample);
+			cpu_judge_load(r, f, l, (uint64_t)cores);
 		}
 		free(l);
 	}
 	if (others)
-		rule_unchecked(f, "how many cores another machine has was not recorded");
+		rule_unchecked(f, "the number of cores of another machine was not recorded");
 }

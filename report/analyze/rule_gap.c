@@ -6,7 +6,7 @@
 #include "report/derive/nvtx/nvtx.h"
 #include "report/analyze/rule.h"
 
-/* Shares of a time from which on something is worth a line. */
+/* Shares of the time above which a finding is reported. */
 enum { IDLE_PERCENT = 10, INPUT_PERCENT = 10, LAUNCH_PERCENT = 10, STEPS = 5, KERNELS = 20 };
 
 static void device_cells(const struct rules *r, struct finding *f, size_t process, uint32_t device)
@@ -33,7 +33,7 @@ static uint64_t span_ns(const struct gap_device *d)
 	return d->last > d->first ? d->last - d->first : 0;
 }
 
-/* What a device lost between its first and last work, by causes of a kind. */
+/* Time that a device lost between its first and last operation, for the selected causes. */
 static uint64_t lost_to(const struct gaps *g, const struct gap_device *d, bool (*is_kind)(const struct gap_sum *))
 {
 	size_t i, end = gaps_of(g, d, &i);
@@ -45,7 +45,7 @@ static uint64_t lost_to(const struct gaps *g, const struct gap_device *d, bool (
 	return lost;
 }
 
-static void line_of(struct rules *r, const struct gap_sum *s, struct buffer *ret)
+static void gap_line_of_sum(struct rules *r, const struct gap_sum *s, struct buffer *ret)
 {
 	buffer_clear(ret);
 	if (s->image && s->stack)
@@ -65,7 +65,8 @@ static bool is_idle(const struct gaps *g, const struct gap_device *d, const stru
 	return idle > rule_wall(p) / 100 * IDLE_PERCENT;
 }
 
-static void idle_row(struct rules *r, struct finding *f, const struct gap_device *d, const struct gap_sum *s, struct buffer *text)
+static void idle_row(struct rules *r, struct finding *f, const struct gap_device *d, const struct gap_sum *s,
+		     struct buffer *text)
 {
 	rule_row(f);
 	device_cells(r, f, s->process, s->device);
@@ -77,7 +78,7 @@ static void idle_row(struct rules *r, struct finding *f, const struct gap_device
 	table_number(&f->table, s->count);
 	table_number(&f->table, s->longest_ns);
 	table_number(&f->table, model_since_origin(r->context->model, s->longest_start));
-	line_of(r, s, text);
+	gap_line_of_sum(r, s, text);
 	rule_line_cell(f, text->size ? text->data : NULL);
 	/* Input and launches have rules of their own. */
 	if (s->cause > GAP_LAUNCH && s->cause != GAP_OS && s->between_ns > f->cost_ns) {
@@ -122,9 +123,10 @@ void rule_gpu_idle(struct rules *r, struct finding *f)
 
 static bool brings_input(const struct gap_sum *s)
 {
-	static const char *const names[] = {"read", "pread", "readv", "recv", "fread", "fgets", "getline", "poll", "ppoll", "select", "pselect",
-					    "epoll_", "sem_", "pthread_cond_", "futex", "mq_", "open", "mmap", "accept", "connect",
-					    "getrandom", "msgrcv"};
+	static const char *const names[] = {"read",    "pread",         "readv",     "recv",   "fread",   "fgets",
+					    "getline", "poll",          "ppoll",     "select", "pselect", "epoll_",
+					    "sem_",    "pthread_cond_", "futex",     "mq_",    "open",    "mmap",
+					    "accept",  "connect",       "getrandom", "msgrcv"};
 
 	for (size_t i = 0; s->cause == GAP_OS && s->function && i < sizeof(names) / sizeof(*names); i++)
 		if (!strncmp(s->function, names[i], strlen(names[i])))
@@ -132,7 +134,7 @@ static bool brings_input(const struct gap_sum *s)
 	return false;
 }
 
-/* The range that stands for a step of the program: the one that took the most time of those that come often. */
+/* The range that represents one step of the program: of the frequent ranges the one with the longest total time. */
 struct step {
 	const struct image *image;
 	struct map places; /* text -> position */
@@ -161,7 +163,7 @@ static void add_step(void *context, const struct nvtx_range *range)
 	s->sums[*place].ticks += range->end - range->start;
 }
 
-/* Appends its name; returns how many there were, 0: there is none. */
+/* Appends its name. Returns how many there were; 0: there is no such range. */
 static uint64_t find_step(const struct rules *r, size_t process, struct buffer *ret)
 {
 	const struct process *p = &r->context->model->processes[process];
@@ -209,7 +211,7 @@ static void input_rows(struct rules *r, struct finding *f, const struct gap_devi
 		table_number(&f->table, s->between_ns);
 		table_real(&f->table, 100 * (double)s->between_ns / (double)span_ns(d));
 		table_text(&f->table, s->function);
-		line_of(r, s, &line);
+		gap_line_of_sum(r, s, &line);
 		rule_line_cell(f, line.data);
 		if (line.size && !f->line.size)
 			buffer_text(&f->line, line.data);
@@ -248,10 +250,10 @@ void rule_input_bound(struct rules *r, struct finding *f)
 
 /* ---- launch_bound ---- */
 
-/* Of one device, by kernel: the time of those shorter than their launch, and that of the calls. */
+/* By kernel of one device: the time of kernels shorter than their launch, and the time of their calls. */
 struct launches {
-	struct sums kernels, calls;
-	const struct gap_short *longest; /* whose longest call is the longest of all */
+	struct aggregate kernels, calls;
+	const struct gap_short *longest; /* the gap_short with the longest single call */
 };
 
 static bool is_launch(const struct gap_sum *s)
@@ -262,23 +264,24 @@ static bool is_launch(const struct gap_sum *s)
 static void add_launches(const struct report_context *c, struct launches *l, const struct gap_short *kind)
 {
 	struct buffer name = {0};
-	struct tf_work work;
+	struct tf_work operation;
 	uint32_t row;
 
-	if (!device_work(kind->image->trace, kind->work, &work))
-		work = (struct tf_work){.kind = TF_WORK_KERNEL};
-	device_operation(c, kind->image->trace, &work, &name);
+	if (!device_operation(kind->image->trace, kind->operation, &operation))
+		operation = (struct tf_work){.kind = TF_WORK_KERNEL};
+	device_operation_name(c, kind->image->trace, &operation, &name);
 	buffer_add(&name, "", 1);
-	row = sums_row(&l->kernels, name.data, name.size);
-	sums_row(&l->calls, name.data, name.size);
-	sums_add_total(&l->kernels, row, kind->count, kind->kernels_ns);
-	sums_add_total(&l->calls, row, kind->count, kind->calls_ns);
+	row = aggregate_row(&l->kernels, name.data, name.size);
+	aggregate_row(&l->calls, name.data, name.size);
+	aggregate_add_total(&l->kernels, row, kind->count, kind->kernels_ns);
+	aggregate_add_total(&l->calls, row, kind->count, kind->calls_ns);
 	if (kind->stack && (!l->longest || kind->longest_ns > l->longest->longest_ns))
 		l->longest = kind;
 	buffer_done(&name);
 }
 
-static void gather_launches(const struct report_context *c, const struct gaps *g, const struct gap_device *d, struct launches *l)
+static void gather_launches(const struct report_context *c, const struct gaps *g, const struct gap_device *d,
+			    struct launches *l)
 {
 	size_t first = first_place(i, 0, g->short_count, g->shorts[i].process < d->process);
 
@@ -296,7 +299,7 @@ static void launch_rows(struct rules *r, struct finding *f, const struct gap_dev
 	if (l.longest)
 		rule_line(r, l.longest->image, l.longest->stack, &line);
 	for (size_t i = 0; i < l.kernels.count && i < KERNELS; i++) {
-		const struct sums_row *kernels = &l.kernels.rows[i], *calls = &l.calls.rows[i];
+		const struct aggregate_row *kernels = &l.kernels.rows[i], *calls = &l.calls.rows[i];
 
 		rule_row(f);
 		device_cells(r, f, d->process, d->device);
@@ -305,7 +308,7 @@ static void launch_rows(struct rules *r, struct finding *f, const struct gap_dev
 		table_real(&f->table, (double)calls->total / (double)calls->count);
 		table_number(&f->table, lost);
 		table_real(&f->table, 100 * (double)lost / (double)span_ns(d));
-		table_text(&f->table, sums_field(kernels, 0));
+		table_text(&f->table, aggregate_field(kernels, 0));
 		rule_line_cell(f, line.data);
 	}
 	if (lost > f->cost_ns) {
@@ -318,8 +321,8 @@ static void launch_rows(struct rules *r, struct finding *f, const struct gap_dev
 		buffer_clear(&f->line);
 		buffer_text(&f->line, line.data ? line.data : "");
 	}
-	sums_done(&l.kernels);
-	sums_done(&l.calls);
+	aggregate_done(&l.kernels);
+	aggregate_done(&l.calls);
 	buffer_done(&line);
 }
 

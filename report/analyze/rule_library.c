@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tensor_dims: products of matrices whose sizes keep them off the tensor cores, or make them slow there. A type needs its
- * sizes to be multiples of 16 bytes (NVIDIA, Matrix Multiplication Background User's Guide). */
+/* tensor_dims: matrix products whose sizes prevent tensor cores from being used, or slow them down. The sizes must
+ * be multiples of 16 bytes of the data type (NVIDIA, Matrix Multiplication Background User's Guide). */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@ enum { ROWS = 50 };
 
 struct products {
 	struct rules *rules;
-	struct sums sums;
+	struct aggregate aggregate;
 	uint64_t seen, odd, total_ns;
 	double flops;
 };
@@ -24,13 +24,13 @@ static bool is_odd(const int64_t *sizes, unsigned int multiple)
 	return false;
 }
 
-static int64_t rounded(int64_t size, int64_t multiple)
+static int64_t rounded_up(int64_t size, int64_t multiple)
 {
 	return size > INT64_MAX - multiple ? size : (size + multiple - 1) / multiple * multiple;
 }
 
-static uint32_t make_row(struct products *p, const struct scan *s, const struct event *e, const char *function, const int64_t *sizes,
-			 unsigned int multiple)
+static uint32_t products_make_row(struct products *p, const struct scan *s, const struct event *e, const char *function,
+				  const int64_t *sizes, unsigned int multiple)
 {
 	struct buffer key = {0};
 	uint32_t row;
@@ -41,16 +41,17 @@ static uint32_t make_row(struct products *p, const struct scan *s, const struct 
 	buffer_add(&key, "", 1);
 	for (int i = 0; i < 3; i++)
 		if (sizes[i] % multiple)
-			buffer_print(&key, "%s%c=%" PRId64, key.data[key.size - 1] ? " " : "", "mnk"[i], rounded(sizes[i], multiple));
+			buffer_print(&key, "%s%c=%" PRId64, key.data[key.size - 1] ? " " : "", "mnk"[i],
+				     rounded_up(sizes[i], multiple));
 	buffer_add(&key, "", 1);
 	rule_line(p->rules, s->image, rule_stack(e), &key);
 	buffer_add(&key, "", 1);
-	row = sums_row(&p->sums, key.data, key.size);
+	row = aggregate_row(&p->aggregate, key.data, key.size);
 	buffer_done(&key);
 	return row;
 }
 
-static void visit(struct scan *s, const struct event *e)
+static void products_visit_call(struct scan *s, const struct event *e)
 {
 	struct products *p = s->more;
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
@@ -67,33 +68,33 @@ static void visit(struct scan *s, const struct event *e)
 	if (!multiple || !is_odd(sizes, multiple))
 		return;
 	p->odd++;
-	p->total_ns += axis_duration(s->axis, e->duration);
+	p->total_ns += clock_map_duration(s->clock, e->duration);
 	p->flops += operation_flops(f->name, &op);
 	a = (uint64_t)(s->image - p->rules->context->model->images) << 16 | e->id;
 	b = tf_arg_value(arg) << 32 | rule_stack(e);
-	known = sums_recall(&p->sums, a, b);
-	row = known ? (uint32_t)*known : make_row(p, s, e, f->name, sizes, multiple);
+	known = aggregate_recall(&p->aggregate, a, b);
+	row = known ? (uint32_t)*known : products_make_row(p, s, e, f->name, sizes, multiple);
 	if (!known)
-		sums_remember(&p->sums, a, b, row);
-	sums_add(&p->sums, row, axis_duration(s->axis, e->duration));
+		aggregate_remember(&p->aggregate, a, b, row);
+	aggregate_add(&p->aggregate, row, clock_map_duration(s->clock, e->duration));
 }
 
-static void rows(struct products *p, struct finding *f)
+static void products_add_rows(struct products *p, struct finding *f)
 {
-	sums_sort(&p->sums);
-	for (size_t i = 0; i < p->sums.count && i < ROWS; i++) {
-		const struct sums_row *r = &p->sums.rows[i];
+	aggregate_sort(&p->aggregate);
+	for (size_t i = 0; i < p->aggregate.count && i < ROWS; i++) {
+		const struct aggregate_row *r = &p->aggregate.rows[i];
 
 		rule_row(f);
-		table_number(&f->table, strtoull(sums_field(r, 0), NULL, 10));
+		table_number(&f->table, strtoull(aggregate_field(r, 0), NULL, 10));
 		table_number(&f->table, r->count);
-		table_text(&f->table, sums_field(r, 3));
-		table_number(&f->table, strtoull(sums_field(r, 2), NULL, 10));
-		table_text(&f->table, sums_field(r, 4));
-		table_text(&f->table, sums_field(r, 1));
-		rule_line_cell(f, sums_field(r, 5));
+		table_text(&f->table, aggregate_field(r, 3));
+		table_number(&f->table, strtoull(aggregate_field(r, 2), NULL, 10));
+		table_text(&f->table, aggregate_field(r, 4));
+		table_text(&f->table, aggregate_field(r, 1));
+		rule_line_cell(f, aggregate_field(r, 5));
 		if (!f->line.size)
-			buffer_text(&f->line, sums_field(r, 5));
+			buffer_text(&f->line, aggregate_field(r, 5));
 	}
 }
 
@@ -103,14 +104,15 @@ void rule_tensor_dims(struct rules *r, struct finding *f)
 
 	rule_has(f, {"PID", COLUMN_ID}, {"Num Calls", COLUMN_COUNT}, {"Sizes", COLUMN_TEXT},
 		 {"Multiple", COLUMN_COUNT}, {"Pad To", COLUMN_TEXT}, {"Name", COLUMN_TEXT}, {"Line", COLUMN_TEXT});
-	scan_events(&(struct scan){.context = r->context, .args = 1u << TF_ARG_OPERATION, .more = &p}, visit);
-	rows(&p, f);
+	scan_events(&(struct scan){.context = r->context, .args = 1u << TF_ARG_OPERATION, .more = &p},
+		    products_visit_call);
+	products_add_rows(&p, f);
 	if (!p.seen)
 		rule_unchecked(f, "no cuBLAS product was recorded with its sizes");
 	if (p.odd) {
 		f->cost_ns = p.total_ns;
-		buffer_print(&f->text, "%llu of %llu products have sizes that are no multiple of 16 bytes, %.3f GFLOP", (unsigned long long)p.odd,
-			     (unsigned long long)p.seen, p.flops / 1e9);
+		buffer_print(&f->text, "%llu of %llu products have sizes that are no multiple of 16 bytes, %.3f GFLOP",
+			     (unsigned long long)p.odd, (unsigned long long)p.seen, p.flops / 1e9);
 	}
-	sums_done(&p.sums);
+	aggregate_done(&p.aggregate);
 }

@@ -1,30 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of rules, in the order in which they are shown: X(name, nsys's older name or NULL, title, flags, advice). What looks is
- * rule_<name>() in a rule_*.c. */
+/* The list of rules in output order: X(name, nsys's older name or NULL, title, flags, advice). rule_<name>() in a
+ * rule_*.c implements the rule. */
 #ifndef PILLION_RULE_LIST_H
 #define PILLION_RULE_LIST_H
 
 #define RULES(X)                                                                                                       \
 	X(cuda_memcpy_async, "cuda-async-memcpy", "CUDA Async Memcpy with Pageable Memory", RULE_NSYS,                 \
-	  "Copies of pageable memory block the host whatever they are called: allocate the host's side with cudaMallocHost, or pin_memory().") \
+	  "Copies of pageable memory block the host, even asynchronous ones: allocate the host's side with "           \
+	  "cudaMallocHost, or pin_memory().")                                                                          \
 	X(cuda_memcpy_sync, "cuda-sync-memcpy", "CUDA Synchronous Memcpy", RULE_NSYS,                                  \
 	  "Use cudaMemcpyAsync on a stream, with pinned memory, and wait only where the result is needed.")            \
 	X(cuda_memset_sync, "cuda-sync-memset", "CUDA Synchronous Memset", RULE_NSYS,                                  \
 	  "Use cudaMemsetAsync, or memset() for host memory.")                                                         \
 	X(cuda_api_sync, "cuda-sync-api", "CUDA Synchronization APIs", RULE_NSYS,                                      \
-	  "Let streams wait for each other with cudaStreamWaitEvent; let the host wait once, where it needs a result.") \
+	  "Let streams wait for each other with cudaStreamWaitEvent; let the host wait once, where it needs a "        \
+	  "result.")                                                                                                   \
 	X(gpu_gaps, "gpu-starv", "GPU Gaps", RULE_NSYS,                                                                \
-	  "gpu_idle tells what each device waited for.")                                                               \
+	  "gpu_idle shows what each device waited for.")                                                               \
 	X(gpu_time_util, "gpu-low-util", "GPU Time Utilization", RULE_NSYS,                                            \
-	  "gpu_idle tells what each device waited for.")                                                               \
+	  "gpu_idle shows what each device waited for.")                                                               \
 	X(input_bound, NULL, "Steps That Wait for Input", 0,                                                           \
 	  "Load ahead of the step: more loader workers, prefetching, less decoding, or data nearer to the machine.")   \
 	X(launch_bound, NULL, "Kernels Shorter Than Their Launch", 0,                                                  \
-	  "Fuse small kernels or record them in a CUDA graph; torch.compile does both, larger batches make kernels longer.") \
+	  "Fuse small kernels or record them in a CUDA graph; torch.compile does both, larger batches make kernels "   \
+	  "longer.")                                                                                                   \
 	X(gpu_idle, NULL, "GPU Idle Time by Cause", 0,                                                                 \
-	  "Begin with the largest cause; its line gave the device its next work, or held it up.")                      \
+	  "Begin with the largest cause; its line submitted the device's next operation, or delayed it.")              \
 	X(implicit_sync, NULL, "Implicit Synchronization", 0,                                                          \
-	  "Copy asynchronously, keep results on the device until the step's end (no .item(), .cpu() or print within it), and allocate before it.") \
+	  "Copy asynchronously, keep results on the device until the step's end (no .item(), .cpu() or print "         \
+	  "within it), and allocate before it.")                                                                       \
 	X(alloc_churn, NULL, "Allocator Churn", 0,                                                                     \
 	  "Allocate once and reuse, or take memory from a pool: cudaMallocAsync, or the framework's allocator.")       \
 	X(pageable_copies, NULL, "Pageable Copies", 0,                                                                 \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_memcpy_async, cuda_memcpy_sync, cuda_memset_sync, cuda_api_sync: nsys's rules on copies and waits, with its thresholds
- * and columns (Nsight Systems 2022.4, host-linux-x64/rules). Matching is by the runtime's names alone, as there. */
+/* cuda_memcpy_async, cuda_memcpy_sync, cuda_memset_sync, cuda_api_sync: nsys's rules on copies and waits, with its
+ * thresholds and columns (Nsight Systems 2022.4, host-linux-x64/rules). As in nsys, only names of runtime functions
+ * are matched. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -9,14 +10,14 @@
 
 enum { ROWS = 50, SMALL_BYTES = 64000 };
 
-/* CUpti_ActivityMemoryKind, enum tf_work's copy. */
+/* Values of CUpti_ActivityMemoryKind and of struct tf_work's copy. */
 enum { MEMORY_PAGEABLE = 1, MEMORY_PINNED = 2, MEMORY_MANAGED = 5, COPY_HTOD = 1, COPY_PTOP = 10 };
 
 struct line {
 	uint64_t duration, start, bytes;
 	const struct image *image;
 	uint32_t tid, function, stack;
-	struct tf_work work;
+	struct tf_work operation;
 };
 
 struct search {
@@ -25,24 +26,24 @@ struct search {
 	struct line worst[ROWS]; /* longest first */
 	size_t rows;
 	bool (*is_function)(const char *name);
-	bool (*is_work)(const struct tf_work *work, uint64_t bytes);
+	bool (*is_operation)(const struct tf_work *operation, uint64_t bytes);
 };
 
-/* Of equals those of the first process, as nsys has them where it shows only some. */
-static bool is_before(const struct line *a, const struct line *b)
+/* Equal lines are ordered by process, as nsys orders them where it shows only some. */
+static bool line_is_before(const struct line *a, const struct line *b)
 {
 	if (a->duration != b->duration)
 		return a->duration > b->duration;
 	return a->image != b->image ? a->image < b->image : a->start < b->start;
 }
 
-static void keep(struct search *s, const struct line *line)
+static void search_keep_line(struct search *s, const struct line *line)
 {
 	size_t at = s->rows;
 
 	s->total_ns += line->duration;
 	s->count++;
-	while (at && is_before(line, &s->worst[at - 1]))
+	while (at && line_is_before(line, &s->worst[at - 1]))
 		at--;
 	if (at == ROWS)
 		return;
@@ -59,7 +60,7 @@ static const char *name_of(const struct line *line)
 	return f ? f->name : "?";
 }
 
-/* ---- which calls and which work ---- */
+/* ---- which calls and which device operations ---- */
 
 static bool is_async_copy(const char *name)
 {
@@ -76,7 +77,7 @@ static bool is_sync_set(const char *name)
 	return !strncasecmp(name, "cudaMemset", 10) && !strcasestr(name, "Async");
 }
 
-static bool is_wait(const char *name)
+static bool is_wait_function(const char *name)
 {
 	return !strncasecmp(name, "cudaDeviceSynchronize", 21) || !strncasecmp(name, "cudaStreamSynchronize", 21);
 }
@@ -87,7 +88,7 @@ static bool is_pageable_copy(const struct tf_work *w, uint64_t bytes)
 	return w->kind == TF_WORK_COPY && (w->source == MEMORY_PAGEABLE || w->target == MEMORY_PAGEABLE);
 }
 
-/* Small copies to a device return at once. */
+/* Small copies to a device return before the copy is complete. */
 static bool is_blocking_copy(const struct tf_work *w, uint64_t bytes)
 {
 	return w->kind == TF_WORK_COPY && !(bytes <= SMALL_BYTES && w->copy == COPY_HTOD) &&
@@ -100,46 +101,50 @@ static bool is_host_set(const struct tf_work *w, uint64_t bytes)
 	return w->kind == TF_WORK_SET && (w->target == MEMORY_PINNED || w->target == MEMORY_MANAGED);
 }
 
-/* ---- looking ---- */
+/* ---- search ---- */
 
-static void visit_work(void *context, const struct correlated *k)
+static void search_visit_correlated(void *context, const struct correlated *k)
 {
 	struct search *s = context;
 	const struct function *f = k->thread ? trace_function(k->image->trace, k->event.id) : NULL;
-	const struct axis *axis = &s->rules->context->model->machines[k->image->machine].axis;
+	const struct clock_map *clock = &s->rules->context->model->machines[k->image->machine].clock;
 
 	if (!f || !s->is_function(f->name))
 		return;
 	for (size_t i = 0; i < k->record_count; i++) {
 		const struct device_record *r = &k->records[i];
 		struct line line = {.duration = r->duration_ns,
-				    .start = model_since_origin(s->rules->context->model, axis_monotonic(axis, r->start_ns)),
+				    .start = model_since_origin(s->rules->context->model,
+								clock_map_monotonic(clock, r->start_ns)),
 				    .bytes = r->bytes,
 				    .image = k->image,
 				    .function = k->event.id,
 				    .stack = rule_stack(&k->event)};
 
-		if (device_work(k->image->trace, r->work, &line.work) && s->is_work(&line.work, r->bytes))
-			keep(s, &line);
+		if (device_operation(k->image->trace, r->operation, &line.operation) &&
+		    s->is_operation(&line.operation, r->bytes))
+			search_keep_line(s, &line);
 	}
 }
 
-static void visit_call(struct scan *scan, const struct event *e)
+static void search_visit_call(struct scan *scan, const struct event *e)
 {
 	struct search *s = scan->more;
 	const struct function *f = e->kind == TF_CALL ? trace_function(scan->image->trace, e->id) : NULL;
-	uint64_t duration = axis_duration(scan->axis, e->duration);
+	uint64_t duration = clock_map_duration(scan->clock, e->duration);
 
 	if (f && f->group == TF_GROUP_CUDA && s->is_function(f->name))
-		keep(s, &(struct line){.duration = duration,
-				       .start = model_since_origin(s->rules->context->model, axis_ns(scan->axis, e->ticks) - duration),
-				       .image = scan->image,
-				       .tid = scan->thread->tid,
-				       .function = e->id,
-				       .stack = rule_stack(e)});
+		search_keep_line(
+			s, &(struct line){.duration = duration,
+					  .start = model_since_origin(s->rules->context->model,
+								      clock_map_ns(scan->clock, e->ticks) - duration),
+					  .image = scan->image,
+					  .tid = scan->thread->tid,
+					  .function = e->id,
+					  .stack = rule_stack(e)});
 }
 
-static void conclude(struct search *s, struct finding *f, const char *what)
+static void search_conclude(struct search *s, struct finding *f, const char *what)
 {
 	if (!s->count)
 		return;
@@ -152,21 +157,22 @@ static void conclude(struct search *s, struct finding *f, const char *what)
 
 static const char *memory_name(uint8_t kind)
 {
-	static const char *const names[] = {"Unknown", "Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static"};
+	static const char *const names[] = {"Unknown", "Pageable", "Pinned",        "Device",
+					    "Array",   "Managed",  "Device Static", "Managed Static"};
 
 	return names[kind < sizeof(names) / sizeof(*names) ? kind : 0];
 }
 
-static void place_cells(struct finding *f, const struct line *line)
+static void add_call_place_cells(struct finding *f, const struct line *line)
 {
 	table_number(&f->table, line->image->pid);
-	table_number(&f->table, line->work.device);
-	table_number(&f->table, line->work.context);
-	table_number(&f->table, line->work.stream);
+	table_number(&f->table, line->operation.device);
+	table_number(&f->table, line->operation.context);
+	table_number(&f->table, line->operation.stream);
 	table_text(&f->table, name_of(line));
 }
 
-static void copy_rows(const struct search *s, struct finding *f)
+static void search_add_copy_rows(const struct search *s, struct finding *f)
 {
 	for (size_t i = 0; i < s->rows; i++) {
 		const struct line *line = &s->worst[i];
@@ -174,10 +180,10 @@ static void copy_rows(const struct search *s, struct finding *f)
 		rule_row(f);
 		table_number(&f->table, line->duration);
 		table_number(&f->table, line->start);
-		table_text(&f->table, memory_name(line->work.source));
-		table_text(&f->table, memory_name(line->work.target));
+		table_text(&f->table, memory_name(line->operation.source));
+		table_text(&f->table, memory_name(line->operation.target));
 		table_real(&f->table, (double)line->bytes);
-		place_cells(f, line);
+		add_call_place_cells(f, line);
 	}
 }
 
@@ -188,37 +194,37 @@ static void look_at_work(struct search *s, struct finding *f)
 	if (!rule_has_devices(s->rules, f))
 		return;
 	for (size_t i = 0; i < m->image_count; i++)
-		correlate_image(s->rules->context, &m->images[i], s, visit_work, NULL);
+		correlate_image(s->rules->context, &m->images[i], s, search_visit_correlated, NULL);
 	if (!s->count)
 		rule_missed_devices(s->rules, f);
 }
 
-static void copies(struct rules *r, struct finding *f, bool (*is_function)(const char *), bool (*is_work)(const struct tf_work *, uint64_t),
-		   const char *what)
+static void find_copies(struct rules *r, struct finding *f, bool (*is_function)(const char *),
+			bool (*is_operation)(const struct tf_work *, uint64_t), const char *what)
 {
-	struct search s = {.rules = r, .is_function = is_function, .is_work = is_work};
+	struct search s = {.rules = r, .is_function = is_function, .is_operation = is_operation};
 
 	rule_has(f, {"Duration (ns)", COLUMN_NS}, {"Start (ns)", COLUMN_NS}, {"Src Kind", COLUMN_TEXT},
 		 {"Dst Kind", COLUMN_TEXT}, {"Bytes (MB)", COLUMN_MB}, {"PID", COLUMN_ID}, {"Device ID", COLUMN_ID},
 		 {"Context ID", COLUMN_ID}, {"Stream ID", COLUMN_ID}, {"API Name", COLUMN_TEXT});
 	look_at_work(&s, f);
-	copy_rows(&s, f);
-	conclude(&s, f, what);
+	search_add_copy_rows(&s, f);
+	search_conclude(&s, f, what);
 }
 
 void rule_cuda_memcpy_async(struct rules *r, struct finding *f)
 {
-	copies(r, f, is_async_copy, is_pageable_copy, "asynchronous copies of pageable memory");
+	find_copies(r, f, is_async_copy, is_pageable_copy, "asynchronous copies of pageable memory");
 }
 
 void rule_cuda_memcpy_sync(struct rules *r, struct finding *f)
 {
-	copies(r, f, is_sync_copy, is_blocking_copy, "synchronous copies");
+	find_copies(r, f, is_sync_copy, is_blocking_copy, "synchronous copies");
 }
 
 void rule_cuda_memset_sync(struct rules *r, struct finding *f)
 {
-	struct search s = {.rules = r, .is_function = is_sync_set, .is_work = is_host_set};
+	struct search s = {.rules = r, .is_function = is_sync_set, .is_operation = is_host_set};
 
 	rule_has(f, {"Duration (ns)", COLUMN_NS}, {"Start (ns)", COLUMN_NS}, {"Memory Kind", COLUMN_TEXT},
 		 {"Bytes (MB)", COLUMN_MB}, {"PID", COLUMN_ID}, {"Device ID", COLUMN_ID}, {"Context ID", COLUMN_ID},
@@ -230,22 +236,22 @@ void rule_cuda_memset_sync(struct rules *r, struct finding *f)
 		rule_row(f);
 		table_number(&f->table, line->duration);
 		table_number(&f->table, line->start);
-		table_text(&f->table, memory_name(line->work.target));
+		table_text(&f->table, memory_name(line->operation.target));
 		table_real(&f->table, (double)line->bytes);
-		place_cells(f, line);
+		add_call_place_cells(f, line);
 	}
-	conclude(&s, f, "synchronous memsets of host memory");
+	search_conclude(&s, f, "synchronous memsets of host memory");
 }
 
 void rule_cuda_api_sync(struct rules *r, struct finding *f)
 {
-	struct search s = {.rules = r, .is_function = is_wait};
+	struct search s = {.rules = r, .is_function = is_wait_function};
 
 	rule_has(f, {"Duration (ns)", COLUMN_NS}, {"Start (ns)", COLUMN_NS}, {"PID", COLUMN_ID}, {"TID", COLUMN_ID},
 		 {"API Name", COLUMN_TEXT});
 	if (!rule_has_calls(r, f))
 		return;
-	scan_events(&(struct scan){.context = r->context, .more = &s}, visit_call);
+	scan_events(&(struct scan){.context = r->context, .more = &s}, search_visit_call);
 	for (size_t i = 0; i < s.rows; i++) {
 		rule_row(f);
 		table_number(&f->table, s.worst[i].duration);
@@ -254,5 +260,5 @@ void rule_cuda_api_sync(struct rules *r, struct finding *f)
 		table_number(&f->table, s.worst[i].tid);
 		table_text(&f->table, name_of(&s.worst[i]));
 	}
-	conclude(&s, f, "calls that waited for the device");
+	search_conclude(&s, f, "calls that waited for the device");
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpu_gaps, gpu_time_util: nsys's rules on idle devices, with its thresholds and columns (Nsight Systems 2022.4). As there, a
- * graph that was recorded as a whole is no work, which is said where there are any: gpu_idle counts them. */
+/* gpu_gaps, gpu_time_util: nsys's rules on idle devices, with its thresholds and columns (Nsight Systems 2022.4). As
+ * in nsys, a graph that was recorded as a whole does not count as a device operation; the finding states that if
+ * there are any. gpu_idle counts them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/derive/device/busy.h"
+#include "report/derive/device/device_timeline.h"
 #include "report/analyze/rule.h"
 
 enum { ROWS = 50, CHUNKS = 30, LOW_PERCENT = 50 };
@@ -28,14 +29,14 @@ struct device {
 struct look {
 	struct rules *rules;
 	uint32_t pid;
-	struct device *devices; /* GAP_DEVICES at most: then rules_gaps says what was left out */
+	struct device *devices; /* at most GAP_DEVICES: rules_gaps reports the others */
 	size_t device_count, device_capacity;
 	struct line *lines;
 	size_t count, capacity;
 	uint64_t total_ns, graphs;
 };
 
-static struct device *device_of(struct look *l, const struct busy *b)
+static struct device *look_device(struct look *l, const struct timeline_entry *b)
 {
 	if (b->kind == TF_WORK_GRAPH) {
 		l->graphs++;
@@ -47,7 +48,10 @@ static struct device *device_of(struct look *l, const struct busy *b)
 	if (l->device_count == GAP_DEVICES)
 		return NULL;
 	l->devices = mem_grow(l->devices, l->device_count, &l->device_capacity, sizeof(*l->devices));
-	l->devices[l->device_count] = (struct device){.device = b->device, .context = b->context, .first = b->start, .last = b->start,
+	l->devices[l->device_count] = (struct device){.device = b->device,
+						      .context = b->context,
+						      .first = b->start,
+						      .last = b->start,
 						      .last_context = b->context};
 	return &l->devices[l->device_count++];
 }
@@ -59,18 +63,21 @@ static int by_duration(const void *left, const void *right)
 	return order_of(b->duration, a->duration) ?: order_of(a->start, b->start);
 }
 
-/* Those over the threshold: at 500 ms each they are few. */
-static void visit_gap(void *context, const struct busy *b)
+/* Gaps above the threshold: at 500 ms each there are few. */
+static void visit_gap(void *context, const struct timeline_entry *b)
 {
 	struct look *l = context;
-	struct device *d = device_of(l, b);
+	struct device *d = look_device(l, b);
 
 	if (!d)
 		return;
 	if (b->start > d->last && b->start - d->last > GAP_NS) {
 		l->lines = mem_grow(l->lines, l->count, &l->capacity, sizeof(*l->lines));
-		l->lines[l->count++] = (struct line){.duration = b->start - d->last, .start = model_since_origin(l->rules->context->model, d->last),
-						     .pid = l->pid, .device = d->device, .context = d->last_context};
+		l->lines[l->count++] = (struct line){.duration = b->start - d->last,
+						     .start = model_since_origin(l->rules->context->model, d->last),
+						     .pid = l->pid,
+						     .device = d->device,
+						     .context = d->last_context};
 		l->total_ns += b->start - d->last;
 	}
 	if (b->end >= d->last) {
@@ -79,19 +86,19 @@ static void visit_gap(void *context, const struct busy *b)
 	}
 }
 
-static void conclude(const struct look *l, struct finding *f, const char *what)
+static void look_conclude(const struct look *l, struct finding *f, const char *what)
 {
 	if (!l->count)
 		return;
 	f->cost_ns = l->total_ns;
 	buffer_print(&f->text, "%zu %s, ", l->count, what);
 	rule_time(&f->text, l->total_ns);
-	buffer_text(&f->text, " idle in all");
+	buffer_text(&f->text, " idle in total");
 	if (l->graphs)
-		buffer_text(&f->text, "; as in nsys 2022.4 graphs recorded as a whole do not count as work here");
+		buffer_text(&f->text, "; as in nsys 2022.4, graphs recorded as a whole do not count here");
 }
 
-static void place_cells(struct finding *f, const struct line *line)
+static void add_device_cells(struct finding *f, const struct line *line)
 {
 	table_number(&f->table, line->duration);
 	table_number(&f->table, line->start);
@@ -100,8 +107,9 @@ static void place_cells(struct finding *f, const struct line *line)
 	table_number(&f->table, line->context);
 }
 
-/* The first of them in that order; makes the finding. */
-static void show(struct look *l, struct finding *f, int (*compare)(const void *, const void *), bool has_percent, const char *what)
+/* The first rows in that order; sets the verdict. */
+static void look_show_rows(struct look *l, struct finding *f, int (*compare)(const void *, const void *),
+			   bool has_percent, const char *what)
 {
 	if (l->count)
 		qsort(l->lines, l->count, sizeof(*l->lines), compare);
@@ -112,9 +120,9 @@ static void show(struct look *l, struct finding *f, int (*compare)(const void *,
 		table_number(&f->table, i + 1);
 		if (has_percent)
 			table_real(&f->table, l->lines[i].percent);
-		place_cells(f, &l->lines[i]);
+		add_device_cells(f, &l->lines[i]);
 	}
-	conclude(l, f, what);
+	look_conclude(l, f, what);
 	free(l->lines);
 	free(l->devices);
 }
@@ -131,16 +139,16 @@ void rule_gpu_gaps(struct rules *r, struct finding *f)
 	for (size_t i = 0; i < m->process_count; i++) {
 		l.pid = m->processes[i].pid;
 		l.device_count = 0;
-		busy_process(r->context, i, false, &l, visit_gap);
+		device_timeline(r->context, i, false, &l, visit_gap);
 	}
-	show(&l, f, by_duration, false, "times without work over 500 ms");
+	look_show_rows(&l, f, by_duration, false, "gaps of more than 500 ms");
 }
 
 /* ---- utilisation ---- */
 
-static void visit_span(void *context, const struct busy *b)
+static void visit_span(void *context, const struct timeline_entry *b)
 {
-	struct device *d = device_of(context, b);
+	struct device *d = look_device(context, b);
 
 	if (d && b->start < d->first)
 		d->first = b->start;
@@ -153,24 +161,24 @@ static uint64_t chunk_ns(const struct device *d)
 	return (uint64_t)ceil((double)(d->last - d->first) / CHUNKS);
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t smaller_of(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
 
-/* Work that runs at once adds up. */
-static void visit_share(void *context, const struct busy *b)
+/* Operations that overlap in time add up. */
+static void visit_share(void *context, const struct timeline_entry *b)
 {
-	struct device *d = device_of(context, b);
+	struct device *d = look_device(context, b);
 	uint64_t size = d ? chunk_ns(d) : 0;
 
 	for (uint64_t i = size ? (b->start - d->first) / size : CHUNKS; i < CHUNKS; i++) {
-		uint64_t from = d->first + i * size, to = least(from + size, d->last);
+		uint64_t from = d->first + i * size, to = smaller_of(from + size, d->last);
 
 		if (from >= b->end)
 			break;
 		if (b->start < to)
-			d->busy[i] += (double)(least(b->end, to) - (b->start > from ? b->start : from));
+			d->busy[i] += (double)(smaller_of(b->end, to) - (b->start > from ? b->start : from));
 	}
 }
 
@@ -179,14 +187,14 @@ static double round_tenth(double x)
 	return round(x * 10) / 10;
 }
 
-/* Neighbours below the threshold are one line. */
+/* Adjacent chunks below the threshold become one row. */
 static void low_lines(struct look *l, const struct device *d)
 {
 	uint64_t size = chunk_ns(d), begin = 0, end = 0;
 	double busy = 0;
 
 	for (uint64_t i = 0; size && i <= CHUNKS; i++) {
-		uint64_t from = d->first + i * size, to = least(from + size, d->last);
+		uint64_t from = d->first + i * size, to = smaller_of(from + size, d->last);
 		bool is_low = i < CHUNKS && from < to && d->busy[i] / (double)(to - from) * 100 < LOW_PERCENT;
 
 		if (is_low) {
@@ -195,10 +203,14 @@ static void low_lines(struct look *l, const struct device *d)
 			busy += d->busy[i];
 		} else if (end) {
 			l->lines = mem_grow(l->lines, l->count, &l->capacity, sizeof(*l->lines));
-			l->lines[l->count++] = (struct line){.duration = end - begin, .start = model_since_origin(l->rules->context->model, begin),
-							     .percent = round_tenth(busy / (double)(end - begin) * 100),
-							     .pid = l->pid, .device = d->device, .context = d->context};
-			l->total_ns += end - begin - least((uint64_t)busy, end - begin);
+			l->lines[l->count++] =
+				(struct line){.duration = end - begin,
+					      .start = model_since_origin(l->rules->context->model, begin),
+					      .percent = round_tenth(busy / (double)(end - begin) * 100),
+					      .pid = l->pid,
+					      .device = d->device,
+					      .context = d->context};
+			l->total_ns += end - begin - smaller_of((uint64_t)busy, end - begin);
 			end = 0;
 			busy = 0;
 		}
@@ -226,11 +238,11 @@ void rule_gpu_time_util(struct rules *r, struct finding *f)
 	for (size_t i = 0; i < m->process_count; i++) {
 		l.pid = m->processes[i].pid;
 		l.device_count = 0;
-		if (!busy_process(r->context, i, false, &l, visit_span))
+		if (!device_timeline(r->context, i, false, &l, visit_span))
 			continue;
-		busy_process(r->context, i, false, &l, visit_share);
+		device_timeline(r->context, i, false, &l, visit_share);
 		for (size_t k = 0; k < l.device_count; k++)
 			low_lines(&l, &l.devices[k]);
 	}
-	show(&l, f, by_percent, true, "times with the device in use less than 50 %");
+	look_show_rows(&l, f, by_percent, true, "periods with the device in use for less than 50 %");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The few lines that a run ends with. */
+/* The summary printed at the end of a run. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,17 +13,18 @@
 #include "report/analyze/rule.h"
 #include "report/analyze/summary.h"
 
-enum { TOP = 3, FEW = 2, NAME_WIDTH = 70, LINES = 24 }; /* with the launcher's own: 25 */
+enum { TOP = 3, FEW = 2, NAME_WIDTH = 70, LINES = 24 }; /* with the launcher's own: 25 lines */
 
-/* Of a line with its place, and of what a finding says. */
+/* Width of a row with its source line, and of a finding's text. */
 enum { LINE_WIDTH = 80, PLACE_WIDTH = 48, FINDING_WIDTH = 110 };
 
-/* Beyond that the end of a run would keep its user waiting for what `pillion analyze` tells as well. */
+/* Above this number of events the rules are left to `pillion analyze`, so that the end of a run does not make its
+ * user wait. */
 #define ANALYZE_BYTES (64ull << 20)
 #define LINES_BYTES (128ull << 20)
 
-/* A name safe for a terminal, on one line. */
-static void add_name(struct buffer *b, const char *text, size_t width)
+/* A name that is safe for a terminal, on one line. */
+static void summary_add_name(struct buffer *b, const char *text, size_t width)
 {
 	struct buffer safe = {0};
 
@@ -32,8 +33,8 @@ static void add_name(struct buffer *b, const char *text, size_t width)
 	buffer_done(&safe);
 }
 
-/* file:line (function), the file's folders left out from the left until it fits. */
-static void add_place(struct buffer *b, const char *file, const char *line, const char *function, size_t width)
+/* file:line (function); leading directories of the file are dropped until it fits. */
+static void summary_add_place(struct buffer *b, const char *file, const char *line, const char *function, size_t width)
 {
 	struct buffer text = {0};
 	const char *tail = file, *next;
@@ -44,13 +45,13 @@ static void add_place(struct buffer *b, const char *file, const char *line, cons
 		next = *tail ? strchr(tail + 1, '/') : NULL;
 		tail = next ? next + 1 : tail;
 	} while (next && text_width(text.data) > width);
-	add_name(b, text.data, width);
+	summary_add_name(b, text.data, width);
 	buffer_done(&text);
 }
 
-/* ---- tables, of which as many rows are shown as there is room for ---- */
+/* ---- tables, which share the available rows ---- */
 
-/* A table's first rows, as lines of text. */
+/* The first rows of a table, as lines of text. */
 struct section {
 	char *title;
 	struct texts rows;
@@ -58,9 +59,10 @@ struct section {
 	size_t shown;
 };
 
-/* The first rows of a table of sums: total in column `total`, count behind it, name in the last column. */
-static void top(const struct report_context *c, struct section *ret, const char *title, size_t total, bool in_bytes,
-		int (*run)(const struct report_context *, struct table *, struct err *))
+/* The first rows of an aggregated table: the total is in column `total`, the count behind it, the name in the last
+ * column. */
+static void section_of_report(const struct report_context *c, struct section *ret, const char *title, size_t total,
+			      bool in_bytes, int (*run)(const struct report_context *, struct table *, struct err *))
 {
 	struct table t = {0};
 	struct buffer row = {0}, sum = {0};
@@ -79,7 +81,7 @@ static void top(const struct report_context *c, struct section *ret, const char 
 		else
 			rule_time(&sum, cells[total].count);
 		buffer_print(&row, "%12s %9" PRIu64 " x  ", sum.data, cells[total + 1].count);
-		add_name(&row, cells[t.column_count - 1].text, NAME_WIDTH);
+		summary_add_name(&row, cells[t.column_count - 1].text, NAME_WIDTH);
 		texts_add(&ret->rows, "%s", row.data);
 	}
 	buffer_done(&sum);
@@ -87,22 +89,24 @@ static void top(const struct report_context *c, struct section *ret, const char 
 	table_done(&t);
 }
 
-/* What a line cost; a kind that none of the lines has is left out. */
+/* The costs of a source line; a kind that is 0 in all shown lines is omitted. */
 static const struct {
 	const char *title;
 	enum line_value values[2];
-} costs[] = {{"CPU", {LINE_PYTHON, LINE_NATIVE}}, {"GPU", {LINE_GPU}}, {"CUDA", {LINE_CUDA}}, {"OS wait", {LINE_OFF_CPU}}};
+} costs[] = {
+	{"CPU", {LINE_PYTHON, LINE_NATIVE}}, {"GPU", {LINE_GPU}}, {"CUDA", {LINE_CUDA}}, {"OS wait", {LINE_OFF_CPU}}};
 
 enum { COSTS = sizeof(costs) / sizeof(*costs), COST_WIDTH = 12 };
 
-static uint64_t cost(const struct line_values *v, size_t kind)
+static uint64_t line_cost(const struct line_values *v, size_t kind)
 {
 	uint64_t ns = v->of[costs[kind].values[0]];
 
 	return costs[kind].values[1] ? ns + v->of[costs[kind].values[1]] : ns;
 }
 
-static void line_row(const struct lines *l, const struct report_context *c, size_t row, unsigned kinds, struct buffer *ret)
+static void summary_line_row(const struct lines *l, const struct report_context *c, size_t row, unsigned kinds,
+			     struct buffer *ret)
 {
 	size_t width = LINE_WIDTH - 4;
 
@@ -111,14 +115,14 @@ static void line_row(const struct lines *l, const struct report_context *c, size
 
 		if (!(kinds & 1u << k))
 			continue;
-		if (cost(&l->values[row], k))
-			rule_time(&ns, cost(&l->values[row], k));
+		if (line_cost(&l->values[row], k))
+			rule_time(&ns, line_cost(&l->values[row], k));
 		buffer_print(ret, "%*s", COST_WIDTH, ns.data ? ns.data : "");
 		buffer_done(&ns);
 		width -= COST_WIDTH;
 	}
 	buffer_text(ret, "  ");
-	add_place(ret, lines_field(c, l, row, 0), lines_field(c, l, row, 1), lines_field(c, l, row, 2), width);
+	summary_add_place(ret, lines_field(c, l, row, 0), lines_field(c, l, row, 1), lines_field(c, l, row, 2), width);
 }
 
 static void top_lines(const struct report_context *c, struct section *ret)
@@ -133,9 +137,10 @@ static void top_lines(const struct report_context *c, struct section *ret)
 	ret->total = l.count < TOP ? l.count : TOP;
 	for (size_t i = 0; i < ret->total; i++)
 		for (size_t k = 0; k < COSTS; k++)
-			kinds |= (cost(&l.values[order[i]], k) != 0) << k;
+			kinds |= (line_cost(&l.values[order[i]], k) != 0) << k;
 	buffer_text(&text, "lines");
-	for (size_t k = 0, width = COST_WIDTH - 4; k < COSTS; k++) /* the title begins one column to the left of rows */
+	/* the title starts one column to the left of the rows */
+	for (size_t k = 0, width = COST_WIDTH - 4; k < COSTS; k++)
 		if (kinds & 1u << k) {
 			buffer_print(&text, "%*s", (int)width, costs[k].title);
 			width = COST_WIDTH;
@@ -144,7 +149,7 @@ static void top_lines(const struct report_context *c, struct section *ret)
 	text = (struct buffer){0};
 	for (size_t i = 0; i < ret->total; i++) {
 		buffer_clear(&text);
-		line_row(&l, c, order[i], kinds, &text);
+		summary_line_row(&l, c, order[i], kinds, &text);
 		texts_add(&ret->rows, "%s", text.data);
 	}
 	buffer_done(&text);
@@ -152,7 +157,7 @@ static void top_lines(const struct report_context *c, struct section *ret)
 	lines_done(&l);
 }
 
-static void head(const struct model *m, struct buffer *out)
+static void summary_head(const struct model *m, struct buffer *out)
 {
 	uint64_t end = m->origin_ns;
 	size_t hosts = 0, threads = 0;
@@ -179,7 +184,7 @@ static void head(const struct model *m, struct buffer *out)
 		     m->process_count == 1 ? "" : "es", threads, threads == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s");
 }
 
-/* The processes' numbers, by machine. */
+/* Counts processes by machine and pid. */
 static struct map all_pids(const struct model *m)
 {
 	struct map pids = {0};
@@ -189,8 +194,9 @@ static struct map all_pids(const struct model *m)
 	return pids;
 }
 
-/* Those that did not just exit 0. That children, of a shell say, exit as they like is nothing to read of one by one. */
-static void ends(const struct model *m, struct buffer *out)
+/* Processes that did not exit with status 0. Children of processes that exited with a nonzero status are only
+ * counted: of a shell, for example, they are not worth a line each. */
+static void summary_ends(const struct model *m, struct buffer *out)
 {
 	struct map pids = all_pids(m);
 	size_t shown = 0, others = 0;
@@ -200,21 +206,25 @@ static void ends(const struct model *m, struct buffer *out)
 
 		if (!strcmp(p->ended, "exit 0") || !strcmp(p->ended, "exec"))
 			continue;
-		if (shown == FEW || (!strncmp(p->ended, "exit ", strlen("exit ")) && map_find(&pids, p->parent_pid, p->machine))) {
+		if (shown == FEW ||
+		    (!strncmp(p->ended, "exit ", strlen("exit ")) && map_find(&pids, p->parent_pid, p->machine))) {
 			others++;
 			continue;
 		}
 		shown++;
 		buffer_print(out, " process %" PRIu32 " %s: ", p->pid, p->ended);
-		add_name(out, p->command ? p->command : "", NAME_WIDTH);
+		summary_add_name(out, p->command ? p->command : "", NAME_WIDTH);
 		buffer_text(out, "\n");
 	}
 	map_done(&pids);
 	if (others)
-		buffer_print(out, " %zu %s did not exit 0\n", others, shown ? "more" : others == 1 ? "child process" : "child processes");
+		buffer_print(out, " %zu %s did not exit 0\n", others,
+			     shown         ? "more"
+			     : others == 1 ? "child process"
+					   : "child processes");
 }
 
-/* A capture range that never came: nothing was recorded, and this is why. */
+/* A capture range that never began: the reason why nothing was recorded. */
 static void range_never_seen(const struct model *m, struct buffer *out)
 {
 	for (size_t i = 0; i < m->ranges_count; i++)
@@ -223,20 +233,22 @@ static void range_never_seen(const struct model *m, struct buffer *out)
 	if (!m->ranges_count || m->ranges[0].mode == TF_RANGE_WHOLE_RUN)
 		return;
 	if (m->ranges[0].mode == TF_RANGE_PROFILER_API) {
-		buffer_text(out, " --capture-range=cudaProfilerApi: cudaProfilerStart was never called, so nothing is recorded\n");
+		buffer_text(out, " --capture-range=cudaProfilerApi: cudaProfilerStart was never called, so nothing is "
+				 "recorded\n");
 		return;
 	}
-	buffer_text(out, " --nvtx-capture: range never seen; ");
-	buffer_text(out, m->seen.count ? "seen were: " : "nor any other");
+	buffer_text(out, " --nvtx-capture: the range did not occur; ");
+	buffer_text(out, m->seen.count ? "ranges that did: " : "no other range did");
 	for (size_t i = 0; i < m->seen.count; i++) {
 		buffer_text(out, i ? ", " : "");
-		add_name(out, m->seen.items[i], NAME_WIDTH);
+		summary_add_name(out, m->seen.items[i], NAME_WIDTH);
 	}
 	buffer_text(out, "\n");
 }
 
-/* Busy for any process: the sum over processes of one device may exceed its time where they share it. */
-static void busy(const struct gaps *g, struct buffer *out)
+/* Average utilisation over pairs of process and device: the sum over processes may exceed the time of a shared
+ * device. */
+static void summary_busy_devices(const struct gaps *g, struct buffer *out)
 {
 	uint64_t least = UINT64_MAX, most = 0;
 	double sum = 0;
@@ -265,34 +277,34 @@ static const char *rank_of(const struct process *p)
 	return p->rank ? p->rank : "";
 }
 
-/* How far apart the ranks' lengths are. */
-static void ranks(const struct model *m, struct buffer *out)
+/* The range of the ranks' durations. */
+static void summary_ranks(const struct model *m, struct buffer *out)
 {
 	const struct process *shortest = NULL, *longest = NULL;
-	struct sums known = {0};
+	struct aggregate known = {0};
 	size_t count = 0;
 
 	for (size_t i = 0; i < m->process_count; i++) {
 		const struct process *p = &m->processes[i];
 
-		/* The rank's first process is the rank; the others are its children. */
-		if (!*rank_of(p) || sums_row(&known, rank_of(p), strlen(rank_of(p))) < count)
+		/* The first process of a rank represents the rank; the others are its children. */
+		if (!*rank_of(p) || aggregate_row(&known, rank_of(p), strlen(rank_of(p))) < count)
 			continue;
 		count++;
 		shortest = !shortest || rule_wall(p) < rule_wall(shortest) ? p : shortest;
 		longest = !longest || rule_wall(p) > rule_wall(longest) ? p : longest;
 	}
-	sums_done(&known);
+	aggregate_done(&known);
 	if (count < 2)
 		return;
 	buffer_print(out, " %zu ranks: ", count);
 	rule_time(out, rule_wall(shortest));
 	buffer_text(out, " (rank ");
-	add_name(out, rank_of(shortest), NAME_WIDTH);
+	summary_add_name(out, rank_of(shortest), NAME_WIDTH);
 	buffer_text(out, ") to ");
 	rule_time(out, rule_wall(longest));
 	buffer_text(out, " (rank ");
-	add_name(out, rank_of(longest), NAME_WIDTH);
+	summary_add_name(out, rank_of(longest), NAME_WIDTH);
 	buffer_text(out, ")\n");
 }
 
@@ -316,14 +328,14 @@ static void memory_peak(const struct model *m, struct buffer *out)
 		buffer_print(out, " GPU memory peak %.3f MB in process %" PRIu32 "\n", (double)most / 1e6, of->pid);
 }
 
-static void findings(struct rules *rules, struct buffer *out)
+static void summary_findings(struct rules *rules, struct buffer *out)
 {
 	struct finding worst[TOP];
 	size_t count = rules_worst(rules, worst, TOP);
 
 	for (size_t i = 0; i < count; i++) {
 		buffer_print(out, " %s: ", worst[i].rule->name);
-		add_name(out, worst[i].text.data ? worst[i].text.data : worst[i].rule->title, FINDING_WIDTH);
+		summary_add_name(out, worst[i].text.data ? worst[i].text.data : worst[i].rule->title, FINDING_WIDTH);
 		if (worst[i].line.size) {
 			struct frame parts;
 			char line[16];
@@ -332,9 +344,9 @@ static void findings(struct rules *rules, struct buffer *out)
 			snprintf(line, sizeof(line), "%" PRIu32, parts.line);
 			buffer_text(out, "; ");
 			if (parts.file)
-				add_place(out, parts.file, line, parts.name, PLACE_WIDTH);
+				summary_add_place(out, parts.file, line, parts.name, PLACE_WIDTH);
 			else
-				add_name(out, parts.name, PLACE_WIDTH);
+				summary_add_name(out, parts.name, PLACE_WIDTH);
 			frame_done(&parts);
 		}
 		buffer_text(out, "\n");
@@ -342,7 +354,7 @@ static void findings(struct rules *rules, struct buffer *out)
 	}
 }
 
-static size_t lines(const struct buffer *b)
+static size_t count_lines(const struct buffer *b)
 {
 	size_t n = 0;
 
@@ -351,19 +363,19 @@ static size_t lines(const struct buffer *b)
 	return n;
 }
 
-/* In the order in which they are shown. */
+/* In output order. */
 enum { KERNELS, CALLS, COPIES, OS, SOURCE, RANGES, SECTIONS };
 
-/* Gives `room` lines away: one row to each section, then a second, then a third, so long as there is any. The most telling go
- * first, and the last go without. */
-static void share(struct section *all, size_t room)
+/* Distributes `room` lines: one row to each section, then a second, then a third, as long as lines are left.
+ * Sections are in order of importance; the last ones may get no row. */
+static void share_room(struct section *all, size_t room)
 {
 	static const uint8_t telling[SECTIONS] = {SOURCE, KERNELS, CALLS, OS, COPIES, RANGES};
 
 	for (size_t rows = 1; rows <= TOP; rows++)
 		for (size_t i = 0; i < SECTIONS; i++) {
 			struct section *s = &all[telling[i]];
-			size_t needed = rows == 1 ? 2 : 1; /* its title */
+			size_t needed = rows == 1 ? 2 : 1; /* for its title */
 
 			if (s->rows.count < rows || s->shown != rows - 1 || needed > room)
 				continue;
@@ -372,7 +384,7 @@ static void share(struct section *all, size_t room)
 		}
 }
 
-static void show(struct section *s, struct buffer *out)
+static void section_show(struct section *s, struct buffer *out)
 {
 	if (s->shown)
 		buffer_print(out, " %s\n", s->title);
@@ -396,30 +408,30 @@ void summary_text(const struct report_context *context, struct buffer *ret)
 
 	totals.totals_only = true;
 	totals.by = BY_NOTHING;
-	head(c->model, ret);
+	summary_head(c->model, ret);
 	range_never_seen(c->model, ret);
-	ranks(c->model, ret);
-	ends(c->model, ret);
+	summary_ranks(c->model, ret);
+	summary_ends(c->model, ret);
 	if (c->model->written_bytes <= ANALYZE_BYTES) {
-		busy(rules_gaps(&rules), ret);
+		summary_busy_devices(rules_gaps(&rules), ret);
 		memory_peak(c->model, ret);
-		findings(&rules, &found);
+		summary_findings(&rules, &found);
 	} else {
-		buffer_text(&found, " findings: a large capture, pillion analyze looks for them\n");
+		buffer_text(&found, " findings: not checked in a large capture, run pillion analyze\n");
 	}
 	buffer_text(&found, " ");
 	ledger_line(c->model, &found);
 	buffer_text(&found, "\n");
-	top(c, &sections[KERNELS], "GPU", 1, false, report_cuda_gpu_kern_sum);
-	top(c, &sections[CALLS], "CUDA API", 1, false, report_cuda_api_sum);
-	top(c, &sections[COPIES], "copies", 0, true, report_cuda_gpu_mem_size_sum);
-	top(c, &sections[OS], "OS calls", 1, false, report_osrt_sum);
-	top(c, &sections[RANGES], "NVTX ranges", 1, false, report_nvtx_sum);
+	section_of_report(c, &sections[KERNELS], "GPU", 1, false, report_cuda_gpu_kern_sum);
+	section_of_report(c, &sections[CALLS], "CUDA API", 1, false, report_cuda_api_sum);
+	section_of_report(c, &sections[COPIES], "copies", 0, true, report_cuda_gpu_mem_size_sum);
+	section_of_report(c, &sections[OS], "OS calls", 1, false, report_osrt_sum);
+	section_of_report(c, &sections[RANGES], "NVTX ranges", 1, false, report_nvtx_sum);
 	if (c->model->written_bytes <= LINES_BYTES)
 		top_lines(c, &sections[SOURCE]);
-	share(sections, LINES - lines(ret) - lines(&found));
+	share_room(sections, LINES - count_lines(ret) - count_lines(&found));
 	for (size_t i = 0; i < SECTIONS; i++)
-		show(&sections[i], ret);
+		section_show(&sections[i], ret);
 	buffer_add(ret, found.data, found.size);
 	buffer_done(&found);
 	rules_done(&rules);

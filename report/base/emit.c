@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables in seven formats. */
+/* Writes tables in seven formats. */
 #include "report/base/emit.h"
 
 #include <inttypes.h>
@@ -23,7 +23,7 @@ static bool is_time(enum column_type type)
 	return type == COLUMN_NS || type == COLUMN_NS_MEAN;
 }
 
-/* The largest unit in which the column's largest value is one or more. */
+/* The largest unit in which the largest value of the column is at least 1. */
 static enum time_unit best_unit(const struct table *t, size_t column)
 {
 	enum time_unit unit = UNIT_NS;
@@ -60,8 +60,8 @@ void emit_title(struct buffer *b, const struct table *t, size_t column, enum tim
 	}
 }
 
-/* Puts a comma before every third digit of the whole part that starts at `from`. */
-static void separate(struct buffer *b, size_t from)
+/* Inserts a comma before every third digit of the integer part that starts at `from`. */
+static void separate_thousands(struct buffer *b, size_t from)
 {
 	char digits[512];
 	size_t length = b->size - from, whole;
@@ -129,7 +129,7 @@ static void add_csv(struct buffer *b, const char *text)
 	buffer_done(&safe);
 }
 
-/* A tab, a newline and the backslash itself as two characters, so that a line stays a row. */
+/* Writes tab, newline and backslash as two characters, so that a row stays on one line. */
 static void add_tsv(struct buffer *b, const char *text)
 {
 	while (*text) {
@@ -223,7 +223,7 @@ void emit_cell(struct buffer *b, const struct emit *e, const struct table *t, si
 	} else {
 		add_number(b, type, t->cells[at], unit);
 		if (format_is_human(e->format) && type != COLUMN_ID)
-			separate(b, from);
+			separate_thousands(b, from);
 	}
 }
 
@@ -234,7 +234,7 @@ void emit_write(struct emit *e, struct buffer *b)
 	buffer_clear(b);
 }
 
-/* ---- the others: a row at a time ---- */
+/* ---- formats written row by row ---- */
 
 static void emit_separated(struct emit *e, const struct table *t)
 {

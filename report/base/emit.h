@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables, and the one place that writes them, in any format. A report fills a table; how it looks is decided here. */
+/* Tables, and the only place that formats them. A report fills a table; the presentation is decided here. */
 #ifndef PILLION_EMIT_H
 #define PILLION_EMIT_H
 
@@ -9,12 +9,12 @@
 
 enum column_type {
 	COLUMN_TEXT,
-	COLUMN_ID,	/* a whole number that is a name: no separators */
-	COLUMN_COUNT,	/* a whole number */
-	COLUMN_NS,	/* whole nanoseconds; the title ends with " (ns)" */
-	COLUMN_NS_MEAN, /* nanoseconds with a decimal; likewise */
+	COLUMN_ID,	/* an integer that identifies something: no separators */
+	COLUMN_COUNT,	/* an integer */
+	COLUMN_NS,	/* nanoseconds as an integer; the title ends with " (ns)" */
+	COLUMN_NS_MEAN, /* nanoseconds with one decimal; likewise */
 	COLUMN_PERCENT,
-	COLUMN_MB, /* given in bytes, shown in 10^6 bytes */
+	COLUMN_MB, /* the value is in bytes, shown in 10^6 bytes */
 };
 
 enum { TABLE_COLUMNS = 32 };
@@ -38,7 +38,7 @@ struct table {
 	size_t cell_count, cell_capacity, absent_capacity;
 };
 
-/* ---- filling: columns first, then cells from left to right, row after row ---- */
+/* ---- filling: first the columns, then the cells from left to right, row by row ---- */
 
 void table_column(struct table *t, const char *title, enum column_type type);
 
@@ -55,7 +55,7 @@ void table_columns(struct table *t, const struct column_head *heads, size_t coun
 void table_text(struct table *t, const char *text);  /* copied */
 void table_number(struct table *t, uint64_t number); /* ID, COUNT, NS, MB */
 void table_real(struct table *t, double real);	     /* NS_MEAN, PERCENT, MB */
-void table_nothing(struct table *t);		     /* no value known */
+void table_nothing(struct table *t);		     /* the value is not known */
 void table_nothings(struct table *t, size_t count);
 void table_number_if(struct table *t, bool is_known, uint64_t number);
 size_t table_rows(const struct table *t);
@@ -81,34 +81,34 @@ extern const char *const unit_names[UNIT_COUNT];
 struct emit {
 	FILE *file;
 	enum format format;
-	enum time_unit unit; /* for formats that people read; csv, tsv and json carry ns */
-	bool is_list;	     /* several tables: json becomes an object by name instead of one array */
-	size_t columns;	     /* of the terminal that FORMAT_COLUMN and FORMAT_TABLE are to fit; 0: as wide as they come */
+	enum time_unit unit; /* for formats made for people; csv, tsv and json always use ns */
+	bool is_list;	     /* there are several tables: json becomes an object by name instead of one array */
+	size_t columns;	     /* width of the terminal for FORMAT_COLUMN and FORMAT_TABLE; 0: unlimited */
 	size_t emitted;
 };
 
 void emit_begin(struct emit *e);
 void emit_table(struct emit *e, const char *name, const char *title, const struct table *t);
 
-/* A line beside the tables, in the formats that people read; nothing in csv, tsv and json. */
+/* A line of text beside the tables, in formats made for people; csv, tsv and json omit it. */
 void emit_remark(struct emit *e, const char *text);
 void emit_end(struct emit *e);
 
-/* A mean or a percentage with the one decimal that is shown: a tie upwards as SQL's round() has it, so that figures equal
- * those of other tools. */
+/* Rounds a mean or a percentage to one decimal. Ties are rounded up as in SQL's round(), so that figures equal those
+ * of other tools. */
 double emit_tenths(double number);
 
-/* Whether the format is for people. */
+/* Whether the format is made for people. */
 bool format_is_human(enum format f);
 
-/* ---- between emit.c and emit_columns.c ---- */
+/* ---- shared by emit.c and emit_columns.c ---- */
 
 void emit_columns(struct emit *e, const char *name, const char *title, const struct table *t);
 
-/* Writes it out and empties it. */
+/* Writes the buffer to the file and empties it. */
 void emit_write(struct emit *e, struct buffer *b);
 
-/* The unit of a column's times, and with it: its title, and a cell. */
+/* The unit of a column of times, the column's title in that unit, and a cell in it. */
 enum time_unit emit_unit(const struct emit *e, const struct table *t, size_t column);
 void emit_title(struct buffer *b, const struct table *t, size_t column, enum time_unit unit);
 void emit_cell(struct buffer *b, const struct emit *e, const struct table *t, size_t at, enum time_unit unit);

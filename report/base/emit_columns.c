@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables as columns, for a terminal: as wide as they come where there is room. Where there is not, titles take two lines, then long
- * texts lose their middle, and then a row takes several lines: each has some of the columns, so no number is lost or torn. */
+/* Tables in columns for a terminal. Columns have their natural width if the row fits. If it does not, titles are
+ * split into two lines, then the middle of long texts is cut out, and finally a row takes several lines, each with
+ * some of the columns, so that no number is cut. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/base/emit.h"
 #include "report/base/text.h"
 
-/* Texts are cut no further; lines of a row but the first are indented. */
+/* Texts are not cut below this width; continuation lines of a row are indented. */
 enum { LEAST_TEXT = 24, INDENT = 4 };
 
 struct layout {
 	const struct emit *emit;
 	const struct table *table;
 	size_t widths[TABLE_COLUMNS];
-	size_t lines[TABLE_COLUMNS + 1]; /* of a row: column with which each begins, then the number of columns */
+	size_t lines[TABLE_COLUMNS + 1]; /* the first column of each line of a row, then the number of columns */
 	size_t line_count;
 	bool is_cut; /* titles */
 };
 
-static void pad(struct buffer *b, char with, size_t count)
+static void buffer_pad(struct buffer *b, char with, size_t count)
 {
 	while (count--)
 		buffer_add(b, &with, 1);
@@ -30,30 +31,32 @@ static bool has_frame(const struct layout *l)
 	return l->emit->format == FORMAT_TABLE;
 }
 
-/* What a column takes beside its own width, and a line beside its columns. */
-static size_t gap(const struct layout *l)
+/* The width that a column takes beside its cells, and a line beside its columns. */
+static size_t column_gap(const struct layout *l)
 {
 	return has_frame(l) ? 3 : 2;
 }
 
-/* A blank, or frame and blank; and the last line's end. Two blanks stand before a column but the first. */
+/* One space, or a border and a space; and the border at the end of a line. Every column but the first has two spaces
+ * before it. */
 static size_t line_width(const struct layout *l, size_t from, size_t to)
 {
 	size_t total = (has_frame(l) ? 2 : 0) + (from ? INDENT : 0);
 
 	for (size_t i = from; i < to; i++)
-		total += gap(l) + l->widths[i];
+		total += column_gap(l) + l->widths[i];
 	return has_frame(l) ? total : total - 1;
 }
 
-/* The space at which a title is best cut in two; NULL: it is one word. */
+/* The space at which a title is best split; NULL: it is a single word. */
 static char *title_space(char *title)
 {
 	size_t length = strlen(title), least = length;
 	char *best = NULL;
 
 	for (char *p = strchr(title, ' '); p; p = strchr(p + 1, ' ')) {
-		size_t before = (size_t)(p - title), behind = length - before - 1, longest = before > behind ? before : behind;
+		size_t before = (size_t)(p - title), behind = length - before - 1,
+		       longest = before > behind ? before : behind;
 
 		if (longest < least) {
 			least = longest;
@@ -71,8 +74,8 @@ static size_t cut_width(char *title)
 	return before > behind ? before : behind;
 }
 
-/* Of titles in one line or cut in two, and of the cells. */
-static void measure(struct layout *l, char *const *texts, size_t cells, bool is_cut)
+/* Widths of the titles, whole or split, and of the cells. */
+static void layout_measure(struct layout *l, char *const *texts, size_t cells, bool is_cut)
 {
 	size_t columns = l->table->column_count;
 
@@ -86,12 +89,12 @@ static void measure(struct layout *l, char *const *texts, size_t cells, bool is_
 	}
 }
 
-static bool fits(const struct layout *l)
+static bool layout_fits(const struct layout *l)
 {
 	return !l->emit->columns || line_width(l, 0, l->table->column_count) <= l->emit->columns;
 }
 
-/* Takes from the widest columns of text until the row fits, or they are as narrow as can be read. */
+/* Narrows the widest text columns until the row fits or they have their minimum width. */
 static void narrow_texts(struct layout *l)
 {
 	size_t *widths = l->widths, columns = l->table->column_count, total = line_width(l, 0, columns);
@@ -100,29 +103,33 @@ static void narrow_texts(struct layout *l)
 		size_t widest = columns, next = LEAST_TEXT, cut;
 
 		for (size_t i = 0; i < columns; i++)
-			if (l->table->columns[i].type == COLUMN_TEXT && widths[i] > LEAST_TEXT && (widest == columns || widths[i] > widths[widest]))
+			if (l->table->columns[i].type == COLUMN_TEXT && widths[i] > LEAST_TEXT &&
+			    (widest == columns || widths[i] > widths[widest]))
 				widest = i;
 		if (widest == columns)
 			return;
 		for (size_t i = 0; i < columns; i++)
 			if (l->table->columns[i].type == COLUMN_TEXT && widths[i] < widths[widest] && widths[i] > next)
 				next = widths[i];
-		cut = widths[widest] - next < total - l->emit->columns ? widths[widest] - next : total - l->emit->columns;
+		cut = widths[widest] - next < total - l->emit->columns ? widths[widest] - next
+								       : total - l->emit->columns;
 		widths[widest] -= cut;
 		total -= cut;
 	}
 }
 
-/* A text may have what is left of its line, if that is enough to read it, or a line of its own. */
+/* Gives a text column the rest of its line if that is wide enough to be readable, else a line of its own. */
 static void narrow_to_line(struct layout *l, size_t column, size_t from)
 {
-	size_t others = line_width(l, from, column) + gap(l), room = l->emit->columns > others ? l->emit->columns - others : 0;
+	size_t others = line_width(l, from, column) + column_gap(l),
+	       room = l->emit->columns > others ? l->emit->columns - others : 0;
 
-	if (l->table->columns[column].type == COLUMN_TEXT && l->widths[column] > room && (room >= LEAST_TEXT || (from == column && room > 1)))
+	if (l->table->columns[column].type == COLUMN_TEXT && l->widths[column] > room &&
+	    (room >= LEAST_TEXT || (from == column && room > 1)))
 		l->widths[column] = room;
 }
 
-static void fold(struct layout *l)
+static void layout_fold(struct layout *l)
 {
 	size_t columns = l->table->column_count, from = 0;
 
@@ -143,44 +150,44 @@ static void lay_out(struct layout *l, char *const *texts, size_t cells)
 {
 	l->line_count = 1;
 	l->lines[1] = l->table->column_count;
-	measure(l, texts, cells, false);
-	if (fits(l))
+	layout_measure(l, texts, cells, false);
+	if (layout_fits(l))
 		return;
-	measure(l, texts, cells, true);
-	if (fits(l))
+	layout_measure(l, texts, cells, true);
+	if (layout_fits(l))
 		return;
 	narrow_texts(l);
-	if (fits(l))
+	if (layout_fits(l))
 		return;
-	measure(l, texts, cells, true);
-	fold(l);
+	layout_measure(l, texts, cells, true);
+	layout_fold(l);
 }
 
 /* ---- lines ---- */
 
-/* Blanks at the end of a line are left out. */
+/* Trailing spaces are removed. */
 static void add_padded(struct buffer *b, const char *text, size_t width, bool to_right, bool is_open)
 {
 	size_t have = text_width(text), missing = have < width ? width - have : 0;
 
 	if (to_right)
-		pad(b, ' ', missing);
+		buffer_pad(b, ' ', missing);
 	if (have > width)
 		missing = width - text_shorten(b, text, width);
 	else
 		buffer_text(b, text);
 	if (!to_right && !is_open)
-		pad(b, ' ', missing);
+		buffer_pad(b, ' ', missing);
 }
 
 static void add_rule(struct buffer *b, const struct layout *l, size_t line)
 {
 	size_t from = l->lines[line];
 
-	pad(b, ' ', from ? INDENT : 0);
+	buffer_pad(b, ' ', from ? INDENT : 0);
 	for (size_t i = from; i < l->lines[line + 1]; i++) {
 		buffer_text(b, has_frame(l) ? (i > from ? "+" : " +") : i > from ? "  " : " ");
-		pad(b, '-', l->widths[i] + (has_frame(l) ? 2 : 0));
+		buffer_pad(b, '-', l->widths[i] + (has_frame(l) ? 2 : 0));
 	}
 	buffer_text(b, has_frame(l) ? "+\n" : "\n");
 }
@@ -189,16 +196,17 @@ static void add_line(struct buffer *b, const struct layout *l, size_t line, char
 {
 	size_t from = l->lines[line], to = l->lines[line + 1];
 
-	pad(b, ' ', from ? INDENT : 0);
+	buffer_pad(b, ' ', from ? INDENT : 0);
 	for (size_t i = from; i < to; i++) {
 		buffer_text(b, has_frame(l) ? " | " : i > from ? "  " : " ");
-		add_padded(b, cells[i], l->widths[i], l->table->columns[i].type != COLUMN_TEXT, i + 1 == to && !has_frame(l));
+		add_padded(b, cells[i], l->widths[i], l->table->columns[i].type != COLUMN_TEXT,
+			   i + 1 == to && !has_frame(l));
 	}
 	buffer_text(b, has_frame(l) ? " |\n" : "\n");
 }
 
-/* Lines of another width than those before need a frame of their own. */
-static void add_row(struct buffer *b, const struct layout *l, char *const *cells)
+/* Lines whose width differs from the previous one need a border of their own. */
+static void layout_add_row(struct buffer *b, const struct layout *l, char *const *cells)
 {
 	for (size_t line = 0; line < l->line_count; line++) {
 		add_line(b, l, line, cells);
@@ -207,7 +215,7 @@ static void add_row(struct buffer *b, const struct layout *l, char *const *cells
 	}
 }
 
-/* Cuts them in place. */
+/* Cuts the cells in place. */
 static void add_titles(struct buffer *b, const struct layout *l, char *const *titles)
 {
 	char *upper[TABLE_COLUMNS], *lower[TABLE_COLUMNS], nothing[] = "";
@@ -253,7 +261,7 @@ void emit_columns(struct emit *e, const char *name, const char *title, const str
 	buffer_print(&out, "%s ** %s (%s):\n\n", e->emitted ? "\n" : "", title, name);
 	add_titles(&out, &l, texts);
 	for (size_t i = t->column_count; i < cells; i += t->column_count) {
-		add_row(&out, &l, texts + i);
+		layout_add_row(&out, &l, texts + i);
 		emit_write(e, &out);
 	}
 	if (has_frame(&l) && l.line_count == 1)

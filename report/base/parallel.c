@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads that work together. */
+/* Runs a function in several threads. */
 #include "report/base/parallel.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The same work in several threads at once. */
+/* Runs a function in several threads. */
 #ifndef PILLION_PARALLEL_H
 #define PILLION_PARALLEL_H
 
@@ -7,11 +7,12 @@
 
 enum { PARALLEL_MOST = 16 };
 
-/* One for each CPU that we may use, `most` and PARALLEL_MOST at most. */
+/* One thread for each CPU that the process may use, at most `most` and PARALLEL_MOST. */
 size_t parallel_threads(size_t most);
 
-/* Calls work(argument, 0) here and work(argument, 1 ...) in other threads, `threads` in all, fewer where no more can be had; all
- * have returned when this does. So what there is to do has to be taken by whoever comes. */
+/* Calls work(argument, 0) in this thread and work(argument, 1 ...) in others, `threads` in all, or fewer if no more
+ * threads can be created. Returns when all have returned. The threads must therefore take their tasks from a shared
+ * list. */
 void parallel_run(size_t threads, void (*work)(void *argument, size_t thread), void *argument);
 
 #endif

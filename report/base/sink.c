@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffered writing, digits and JSON by hand: exports write millions of numbers. */
+/* Buffered output with its own conversion of digits and JSON strings, because exports write millions of numbers. */
 #include "report/base/sink.h"
 
 #include <errno.h>
@@ -38,8 +38,8 @@ static void write_out(struct sink *s, const void *data, size_t size)
 }
 
 #ifdef HAVE_ZLIB
-/* 16 more than zlib's own window bits asks for a gzip head; level 1, as 6 takes three times as long for a tenth less.
- */
+/* 15 is zlib's largest window; adding 16 requests a gzip header. Level 1: level 6 takes three times as long for 10 %
+ * less. */
 static int gzip_open(struct sink *s, struct err *err)
 {
 	s->gzip = mem_alloc(sizeof(*s->gzip));
@@ -104,8 +104,8 @@ int sink_open(struct sink *s, int fd, bool is_gzip, struct err *err)
 	return code;
 }
 
-/* Makes the buffer empty. */
-static void flush(struct sink *s)
+/* Empties the buffer. */
+static void sink_flush(struct sink *s)
 {
 	if (s->gzip)
 		gzip_add(s, s->bytes, s->used, false);
@@ -119,7 +119,7 @@ int sink_close(struct sink *s)
 	if (s->gzip)
 		gzip_close(s);
 	else
-		flush(s);
+		sink_flush(s);
 	free(s->bytes);
 	s->bytes = NULL;
 	return -s->error;
@@ -136,7 +136,7 @@ void sink_add(struct sink *s, const void *data, size_t size)
 		s->used += piece;
 		at += piece;
 		size -= piece;
-		flush(s);
+		sink_flush(s);
 	}
 	memcpy(s->bytes + s->used, at, size);
 	s->used += size;
@@ -147,8 +147,8 @@ void sink_text(struct sink *s, const char *text)
 	sink_add(s, text, strlen(text));
 }
 
-/* Digits from right to left, ending before `end`. */
-static char *digits(char *end, uint64_t number)
+/* Writes the digits from right to left, ending before `end`. */
+static char *write_digits(char *end, uint64_t number)
 {
 	static const char pairs[] = "0001020304050607080910111213141516171819202122232425262728293031323334353637383940"
 				    "4142434445464748495051525354555657585960616263646566676869707172737475767778798081"
@@ -170,7 +170,7 @@ static char *digits(char *end, uint64_t number)
 
 void sink_number(struct sink *s, uint64_t number)
 {
-	char text[24], *end = text + sizeof(text), *at = digits(end, number);
+	char text[24], *end = text + sizeof(text), *at = write_digits(end, number);
 
 	sink_add(s, at, (size_t)(end - at));
 }
@@ -184,7 +184,7 @@ void sink_us(struct sink *s, int64_t ns)
 	at[1] = (char)('0' + rest / 100);
 	at[2] = (char)('0' + rest / 10 % 10);
 	at[3] = (char)('0' + rest % 10);
-	at = digits(at, size / 1000);
+	at = write_digits(at, size / 1000);
 	if (ns < 0)
 		*--at = '-';
 	sink_add(s, at, (size_t)(end - at));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the bytes of an export go: a file or a pipe, gzipped or not. An error is kept, what comes after it is dropped,
- * and sink_close tells it. */
+/* The destination of an export: a file or a pipe, optionally gzipped. The first error is stored, further output is
+ * discarded, and sink_close returns the error. */
 #ifndef PILLION_SINK_H
 #define PILLION_SINK_H
 
@@ -9,18 +9,18 @@
 enum { SINK_BYTES = 1 << 16, SINK_NOWHERE = -1 };
 
 struct sink {
-	int fd; /* borrowed; SINK_NOWHERE: bytes are only counted */
+	int fd; /* borrowed; SINK_NOWHERE: the bytes are only counted */
 	char *bytes;
 	size_t used;
-	struct sink_gzip *gzip; /* NULL: as it is */
+	struct sink_gzip *gzip; /* NULL: not compressed */
 	int error;              /* errno of the first failure */
-	uint64_t written;       /* bytes, gzipped if they are */
+	uint64_t written;       /* bytes written, compressed if gzipped */
 };
 
-/* -ENOTSUP if gzip is asked for and this build has no zlib. */
+/* -ENOTSUP if gzip is requested and this build has no zlib. */
 int sink_open(struct sink *s, int fd, bool is_gzip, struct err *err);
 
-/* 0 or -errno of whatever failed since it was opened. */
+/* 0, or -errno of the first failure since the sink was opened. */
 int sink_close(struct sink *s);
 
 void sink_add(struct sink *s, const void *data, size_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Filling tables. */
+/* Fills tables. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ void table_columns(struct table *t, const struct column_head *heads, size_t coun
 		table_column(t, heads[i].title, heads[i].type);
 }
 
-static void add_cell(struct table *t, union cell cell, bool absent)
+static void table_add_cell(struct table *t, union cell cell, bool absent)
 {
 	t->cells = mem_grow(t->cells, t->cell_count, &t->cell_capacity, sizeof(*t->cells));
 	t->absent = mem_grow(t->absent, t->cell_count, &t->absent_capacity, sizeof(*t->absent));
@@ -32,7 +32,7 @@ static enum column_type next_type(const struct table *t)
 
 void table_text(struct table *t, const char *text)
 {
-	add_cell(t, (union cell){.text = mem_copy_text(text, strlen(text))}, false);
+	table_add_cell(t, (union cell){.text = mem_copy_text(text, strlen(text))}, false);
 }
 
 void table_number(struct table *t, uint64_t number)
@@ -42,12 +42,12 @@ void table_number(struct table *t, uint64_t number)
 	if (type == COLUMN_NS_MEAN || type == COLUMN_PERCENT || type == COLUMN_MB)
 		table_real(t, (double)number);
 	else
-		add_cell(t, (union cell){.count = number}, false);
+		table_add_cell(t, (union cell){.count = number}, false);
 }
 
 void table_real(struct table *t, double real)
 {
-	add_cell(t, (union cell){.real = real}, false);
+	table_add_cell(t, (union cell){.real = real}, false);
 }
 
 void table_nothing(struct table *t)
@@ -56,7 +56,7 @@ void table_nothing(struct table *t)
 
 	if (next_type(t) == COLUMN_TEXT)
 		none.text = mem_copy_text("", 0);
-	add_cell(t, none, true);
+	table_add_cell(t, none, true);
 }
 
 void table_nothings(struct table *t, size_t count)

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text that came from a traced program, made safe for where it goes. */
+/* Text from a traced program, made safe for its destination. */
 #ifndef PILLION_TEXT_H
 #define PILLION_TEXT_H
 
 #include "report/base/util.h"
 
-/* One code point of a text; U+FFFD for each byte that is no UTF-8. Moves *at. */
+/* Decodes one code point and advances *at. U+FFFD for each byte that is not valid UTF-8. */
 uint32_t text_next(const char **at);
 
 void text_add_code(struct buffer *b, uint32_t code);
 
-/* One that a terminal may obey or that hides the order of what is shown. */
+/* A code point that a terminal may interpret, or that changes the display order. */
 bool text_is_control(uint32_t code);
 
-/* Columns of a terminal that the text takes. */
+/* The number of terminal columns that the text takes. */
 size_t text_width(const char *text);
 
-/* Appends at most `width` columns of the text, its middle given up for an ellipsis; both ends of a name tell something.
- * Returns the columns taken. */
+/* Appends at most `width` columns of the text. The middle is replaced by an ellipsis, because both ends of a name
+ * carry information. Returns the number of columns. */
 size_t text_shorten(struct buffer *b, const char *text, size_t width);
 
-/* Appends the text as valid UTF-8 with control characters as \xHH or \uHHHH. `keep` names control characters to leave.
- */
+/* Appends the text as valid UTF-8, with control characters as \xHH or \uHHHH. The control characters in `keep` are
+ * not escaped. */
 void text_escape(struct buffer *b, const char *text, const char *keep);
 
 /* Appends a JSON string with its quotes. */

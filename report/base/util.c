@@ -140,7 +140,7 @@ void texts_done(struct texts *t)
 	*t = (struct texts){0};
 }
 
-static uint64_t mix(uint64_t x)
+static uint64_t mix_bits(uint64_t x)
 {
 	x ^= x >> 32;
 	x *= 0xd6e8feb86659fd93ull;
@@ -179,17 +179,17 @@ uint64_t hash_bytes(const void *data, size_t size)
 
 	for (; size >= 8; size -= 8, p += 8) {
 		memcpy(&word, p, 8);
-		h = mix(h ^ word) * 0x9e3779b97f4a7c15ull;
+		h = mix_bits(h ^ word) * 0x9e3779b97f4a7c15ull;
 	}
 	word = 0;
-	if (size) /* nothing may have no address */
+	if (size) /* the address of nothing may be NULL */
 		memcpy(&word, p, size);
-	return mix(h ^ word);
+	return mix_bits(h ^ word);
 }
 
 static struct map_slot *map_slot(const struct map *m, uint64_t a, uint64_t b)
 {
-	size_t at = mix(a * 0x9e3779b97f4a7c15ull ^ mix(b)) & (m->size - 1);
+	size_t at = mix_bits(a * 0x9e3779b97f4a7c15ull ^ mix_bits(b)) & (m->size - 1);
 
 	while (m->slots[at].used && (m->slots[at].a != a || m->slots[at].b != b))
 		at = (at + 1) & (m->size - 1);
@@ -240,7 +240,7 @@ void map_remove(struct map *m, uint64_t a, uint64_t b)
 		return;
 	s->used = false;
 	m->count--;
-	/* Those behind it may stand there only because it was in their way. */
+	/* Entries behind it may be where they are only because its slot was taken. */
 	for (at = (size_t)(s - m->slots + 1) & (m->size - 1); m->slots[at].used; at = (at + 1) & (m->size - 1)) {
 		moved = m->slots[at];
 		m->slots[at].used = false;

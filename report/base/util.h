@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every part of the report leans on: memory, text buffers, a hash map, error texts. */
+/* What all parts of the report use: memory, text buffers, a hash map, error messages. */
 #ifndef PILLION_UTIL_H
 #define PILLION_UTIL_H
 
@@ -8,38 +8,39 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- errors: a module returns -errno and explains in a struct err; main prints it ---- */
+/* ---- errors: a module returns -errno and describes the error in a struct err; the verb prints it ---- */
 
 struct err {
 	char text[512];
 };
 
-/* Fills in the text and returns `code`, so that a failure is one statement. */
+/* Formats the text and returns `code`, so that a failure is a single statement. */
 int err_set(struct err *e, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* ---- memory: never NULL. mem_failed is called when there is none; main makes it say so and exit ---- */
+/* ---- memory: never NULL. mem_failed is called if there is none; main's prints a message and exits ---- */
 
 extern void (*mem_failed)(void);
 
 void *mem_alloc(size_t size); /* zeroed */
 void *mem_resize(void *p, size_t size);
-char *mem_copy_text(const char *text, size_t length); /* adds the NUL */
-void mem_replace_text(char **place, char *text);      /* takes it, frees what was there */
+char *mem_copy_text(const char *text, size_t length); /* adds the terminating NUL */
+void mem_replace_text(char **place, char *text);      /* takes ownership of text, frees the previous one */
 
-/* Makes room for one more element of an array that the caller counts. */
+/* Makes room for one more element of an array; the caller maintains the count. */
 void *mem_grow(void *array, size_t count, size_t *capacity, size_t element);
 
-/* ---- a growing text ---- */
+/* ---- a growing text buffer ---- */
 
 struct buffer {
-	char *data; /* NUL-terminated once anything was added */
+	char *data; /* terminated by NUL once anything was added */
 	size_t size, capacity;
 };
 
 void buffer_add(struct buffer *b, const void *data, size_t size);
 void buffer_text(struct buffer *b, const char *text);
 void buffer_print(struct buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void buffer_vprint(struct buffer *b, const char *format, va_list list) __attribute__((format(printf, 2, 0), nonnull(2)));
+void buffer_vprint(struct buffer *b, const char *format, va_list list)
+	__attribute__((format(printf, 2, 0), nonnull(2)));
 void buffer_clear(struct buffer *b);
 void buffer_done(struct buffer *b);
 
@@ -65,22 +66,23 @@ struct map {
 	size_t count, size; /* size: a power of two, or 0 */
 };
 
-/* The value's place for (a, b), or NULL. Borrowed until the next map_put. */
+/* The address of the value for (a, b), or NULL. Borrowed until the next map_put. */
 uint64_t *map_find(const struct map *m, uint64_t a, uint64_t b);
 
-/* Likewise, made with value 0 if it was not there; *ret_new (may be NULL) tells. */
+/* Likewise, created with value 0 if it does not exist; *ret_new (may be NULL) is set to whether it was created. */
 uint64_t *map_put(struct map *m, uint64_t a, uint64_t b, bool *ret_new);
 void map_remove(struct map *m, uint64_t a, uint64_t b);
 void map_done(struct map *m);
 
-/* ---- order: for comparators, as in order_of(a->pid, b->pid) ?: order_of(a->start, b->start) ---- */
+/* ---- comparison: for comparators, as in order_of(a->pid, b->pid) ?: order_of(a->start, b->start) ---- */
 
 static inline int order_of(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
 }
 
-/* The first place of [from, to) of which `is_before` (an expression of `at`) is false, being true of all ahead of it; or `to`. */
+/* The first index of [from, to) for which `is_before` (an expression of `at`) is false, or `to`. It must be true for
+ * all smaller ones. */
 #define first_place(at, from, to, is_before)                  \
 	({                                                    \
 		size_t low_ = (from), high_ = (to);           \
@@ -94,8 +96,8 @@ static inline int order_of(uint64_t a, uint64_t b)
 		low_;                                         \
 	})
 
-/* The places 0 to count - 1 of things that stay where they are, in the order that `compare` gives them, equal ones as they were.
- * To be freed. */
+/* The indices 0 to count - 1 of items that are not moved, sorted by `compare`; the sort is stable. The caller frees
+ * them. */
 typedef int place_compare(size_t a, size_t b, const void *context);
 size_t *places_in_order(size_t count, place_compare *compare, const void *context);
 

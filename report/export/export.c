@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where an export goes: beside its place under another name, and to its place once it is whole. */
+/* The file of an export: it is written under a temporary name and renamed once it is complete. */
 #include "report/export/export.h"
 
 #include <errno.h>
@@ -13,12 +13,12 @@
 
 struct place {
 	int fd;
-	char *path;      /* the real one, behind links; NULL: a stream */
-	char *temporary; /* the file being written; NULL: there is none */
+	char *path;      /* the real path, with links resolved; NULL: a stream */
+	char *temporary; /* the file being written; NULL: none */
 	bool is_forced;
 };
 
-/* ---- a file that is not whole goes when we are told to ---- */
+/* ---- an incomplete file is removed when a signal terminates the program ---- */
 
 static char *unfinished;
 static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
@@ -27,10 +27,10 @@ static void remove_unfinished(int number)
 {
 	if (unfinished)
 		unlink(unfinished);
-	raise(number); /* SA_RESETHAND: ends us once this returns */
+	raise(number); /* SA_RESETHAND: the signal terminates the program after this returns */
 }
 
-static void watch(char *temporary)
+static void watch_temporary(char *temporary)
 {
 	struct sigaction action = {.sa_handler = remove_unfinished, .sa_flags = (int)SA_RESETHAND}, old;
 
@@ -42,7 +42,7 @@ static void watch(char *temporary)
 
 /* ---- names ---- */
 
-static bool ends_with(const char *text, const char *end)
+static bool name_ends_with(const char *text, const char *end)
 {
 	size_t length = strlen(text), tail = strlen(end);
 
@@ -57,7 +57,7 @@ void export_name(const char *capture, const struct export_type *type, struct buf
 	while (length > 1 && capture[length - 1] == '/')
 		length--;
 	name = mem_copy_text(capture, length);
-	if (ends_with(name, ".pillion"))
+	if (name_ends_with(name, ".pillion"))
 		name[length - strlen(".pillion")] = 0;
 	buffer_print(ret, "%s.%s", name, type->extension);
 	free(name);
@@ -81,15 +81,15 @@ static int open_temporary(struct place *p, const char *beside, struct err *err)
 		return code;
 	}
 	if (fchmod(p->fd, 0666 & ~mask) < 0) {
-		/* Then it stays private. */
+		/* otherwise it stays private */
 	}
 	p->temporary = name.data;
-	watch(p->temporary);
+	watch_temporary(p->temporary);
 	return 0;
 }
 
-/* Stands for a stream where a format needs a file. */
-static int open_scratch(struct place *p, struct err *err)
+/* A temporary file in place of a stream for formats that need a file. */
+static int place_open_temporary(struct place *p, struct err *err)
 {
 	const char *directory = getenv("TMPDIR");
 	struct buffer name = {0};
@@ -112,7 +112,7 @@ static int place_open(struct place *p, const char *path, bool is_forced, struct 
 		return p->fd < 0 ? err_set(err, -errno, "standard output: %s", strerror(errno)) : 0;
 	}
 	if (stat(path, &st) < 0) {
-		/* A dangling link is written through by nobody. */
+		/* A dangling link is replaced, not followed. */
 		p->path = mem_copy_text(path, strlen(path));
 		return open_temporary(p, path, err);
 	}
@@ -123,7 +123,7 @@ static int place_open(struct place *p, const char *path, bool is_forced, struct 
 		return p->fd < 0 ? err_set(err, -errno, "%s: %s", path, strerror(errno)) : 0;
 	}
 	if (!is_forced)
-		return err_set(err, -EEXIST, "%s: exists, -f true replaces it", path);
+		return err_set(err, -EEXIST, "%s: file exists, use -f true to replace it", path);
 	p->path = realpath(path, NULL);
 	if (!p->path)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
@@ -157,7 +157,7 @@ static int move_into_place(struct place *p)
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
 		return -errno;
-	/* A file system that cannot do it in one go. */
+	/* for file systems that cannot rename without replacement */
 	if (link(p->temporary, p->path) < 0)
 		return errno == EEXIST || access(p->path, F_OK) == 0 ? -EEXIST
 		       : rename(p->temporary, p->path) < 0           ? -errno
@@ -166,7 +166,7 @@ static int move_into_place(struct place *p)
 	return 0;
 }
 
-/* With a failure before, the file goes. */
+/* After an earlier failure the file is removed. */
 static int place_close(struct place *p, int code, struct err *err)
 {
 	const char *name = p->path ? p->path : "standard output";
@@ -180,7 +180,7 @@ static int place_close(struct place *p, int code, struct err *err)
 	}
 	if (p->temporary && (code || !p->path))
 		unlink(p->temporary);
-	watch(NULL);
+	watch_temporary(NULL);
 	free(p->path);
 	free(p->temporary);
 	return code;
@@ -190,7 +190,7 @@ static int place_close(struct place *p, int code, struct err *err)
 
 bool export_is_gzip(const struct export_type *type, const char *path)
 {
-	return type->flags & EXPORT_GZIP || ends_with(path, ".gz");
+	return type->flags & EXPORT_GZIP || name_ends_with(path, ".gz");
 }
 
 static int write_stream(struct export *x, const struct export_type *type, struct place *p, const char *path,
@@ -214,7 +214,7 @@ static int write_file(struct export *x, const struct export_type *type, struct p
 		      struct err *err)
 {
 	struct place scratch = *p;
-	int code = p->path ? 0 : open_scratch(&scratch, err), failed;
+	int code = p->path ? 0 : place_open_temporary(&scratch, err), failed;
 
 	if (code)
 		return code;
@@ -228,7 +228,7 @@ static int write_file(struct export *x, const struct export_type *type, struct p
 		code = err_set(err, failed, "%s: %s", path, strerror(-failed));
 	close(scratch.fd);
 	unlink(scratch.temporary);
-	watch(NULL);
+	watch_temporary(NULL);
 	free(scratch.temporary);
 	return code;
 }

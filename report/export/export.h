@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exports: captures in the formats of other tools. The list is in export_list.h, one file for each. */
+/* Exports: captures in the formats of other tools. export_list.h has the list; each export has a file. */
 #ifndef PILLION_EXPORT_H
 #define PILLION_EXPORT_H
 
@@ -9,8 +9,8 @@
 
 enum {
 	EXPORT_METRIC = 1, /* takes --metric */
-	EXPORT_GZIP = 2,   /* always gzipped; the others that are streams are where the name ends with .gz */
-	EXPORT_FILE = 4,   /* writes a file of its own by its path, instead of to a stream */
+	EXPORT_GZIP = 2,   /* always gzipped; other streams are gzipped if the name ends with .gz */
+	EXPORT_FILE = 4,   /* writes a file by path instead of a stream */
 	EXPORT_SPLIT = 8,  /* takes --split-time and --split-size */
 };
 
@@ -20,37 +20,37 @@ struct export
 	enum metric metric;
 	bool is_metric_given;
 	struct sink *out;     /* NULL with EXPORT_FILE */
-	const char *path;     /* with EXPORT_FILE: an empty file to fill */
-	struct texts written; /* files, by export_split.h */
-	struct texts left;    /* files of an earlier export in more parts */
+	const char *path;     /* with EXPORT_FILE: an empty file to write to */
+	struct texts written; /* files written, by export_split.h */
+	struct texts left;    /* files of an earlier export with more parts */
 };
 
 struct export_type {
 	const char *name, *extension, *title;
 	unsigned int flags;
-	const char *missing; /* a library that this build lacks; NULL: it is whole */
-	/* 0; -ENODATA: there is nothing to export, err says why; any other: failed. */
+	const char *missing; /* a library that this build lacks; NULL: none is missing */
+	/* 0; -ENODATA: there is nothing to export, as err states; any other value: failed. */
 	int (*run)(struct export *x, struct err *err);
 };
 
 extern const struct export_type export_list[];
 extern const size_t export_count;
 
-/* By name, or NULL. */
+/* By name; NULL: there is no such export. */
 const struct export_type *export_find(const char *name);
 
 #define EXPORT_DECLARE(name, ...) int export_##name(struct export *x, struct err *err);
 EXPORTS(EXPORT_DECLARE)
 #undef EXPORT_DECLARE
 
-/* The file that an export of this capture goes to without -o: report1.sqlite for report1.pillion. */
+/* The default path of an export of this capture: report1.sqlite for report1.pillion. */
 void export_name(const char *capture, const struct export_type *type, struct buffer *ret);
 
 /* Whether an export to `path` is gzipped. */
 bool export_is_gzip(const struct export_type *type, const char *path);
 
-/* Writes the export to `path`, "-" being standard output. A file comes to be whole or not at all, and replaces another
- * one only if is_forced. Returns as run() does; -EEXIST: there is one. */
+/* Writes the export to `path`; "-" is standard output. The file is created complete or not at all, and replaces an
+ * existing one only if is_forced. Returns the result of run(); -EEXIST: the file exists. */
 int export_write(struct export *x, const struct export_type *type, const char *path, bool is_forced, struct err *err);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* chrome: Trace Event JSON as PyTorch's Kineto writes it, so that its readers take it: Perfetto, HTA, TensorBoard,
- * speedscope. Events stand thread by thread, as readers sort them anyway. Text is made once per name. */
+/* chrome: Trace Event JSON as PyTorch's Kineto writes it, for Perfetto, HTA, TensorBoard and speedscope. Events are
+ * written thread by thread, because readers sort them anyway. Text is made once for each name. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/export/export_chrome.h"
+#include "report/derive/events/filter.h"
 #include "report/derive/device/kernel.h"
 #include "report/derive/stacks/samples.h"
 #include "report/read/operation.h"
@@ -50,7 +51,7 @@ void chrome_begin(struct chrome *w)
 static void add_time(struct chrome *w, uint64_t ticks)
 {
 	sink_text(w->out, ",\"ts\":");
-	sink_us(w->out, (int64_t)(axis_ns(w->axis, ticks) - w->model->origin_ns));
+	sink_us(w->out, (int64_t)(clock_map_ns(w->clock, ticks) - w->model->origin_ns));
 }
 
 static const char *call_head(struct chrome *w, uint32_t id)
@@ -103,7 +104,8 @@ static const char *launch(struct chrome *w, uint32_t id)
 		buffer_text(&w->scratch, ",\"kernel\":");
 		json_add(&w->scratch, name.data);
 	}
-	buffer_print(&w->scratch, ",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"shared memory\":%u,\"stream handle\":%" PRIu64,
+	buffer_print(&w->scratch,
+		     ",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"shared memory\":%u,\"stream handle\":%" PRIu64,
 		     l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2], l.shared_bytes, l.stream);
 	buffer_done(&name);
 	return chrome_keep(&w->launches, id, w->scratch.data);
@@ -123,12 +125,12 @@ static const char *stack(struct chrome *w, uint32_t id)
 	return chrome_keep(&w->stacks, id, w->scratch.data);
 }
 
-/* What a library was asked for; the numbers in it are those of the function's group. */
+/* The operation of a library call; its enum values depend on the group of the function. */
 static const char *operation(struct chrome *w, const struct event *e)
 {
 	const struct function *f = trace_function(w->image->trace, e->id);
 	uint64_t id = tf_arg_value(event_arg(e, TF_ARG_OPERATION)) << 8 | (f ? f->group : 0);
-	const char *text = chrome_cached(&w->operations, id);
+	const char *text = chrome_cached(&w->library_calls, id);
 	struct buffer raw = {0};
 	struct tf_operation op;
 
@@ -141,7 +143,7 @@ static const char *operation(struct chrome *w, const struct event *e)
 		json_add(&w->scratch, raw.data ? raw.data : "");
 	}
 	buffer_done(&raw);
-	return chrome_keep(&w->operations, id, w->scratch.data ? w->scratch.data : "");
+	return chrome_keep(&w->library_calls, id, w->scratch.data ? w->scratch.data : "");
 }
 
 void chrome_number(struct chrome *w, const char *name, uint64_t value)
@@ -150,7 +152,7 @@ void chrome_number(struct chrome *w, const char *name, uint64_t value)
 	sink_number(w->out, value);
 }
 
-static void signed_number(struct chrome *w, const char *name, int64_t value)
+static void chrome_signed_number(struct chrome *w, const char *name, int64_t value)
 {
 	sink_text(w->out, name);
 	if (value < 0)
@@ -158,7 +160,7 @@ static void signed_number(struct chrome *w, const char *name, int64_t value)
 	sink_number(w->out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
-/* A call has no "stream": what has one is a device's work to HTA. */
+/* A call must not have "stream": HTA takes an event with it for a device operation. */
 static void add_arg(struct chrome *w, const struct event *e, uint64_t slot)
 {
 	static const char *const kinds[] = {"HtoH", "HtoD", "DtoH", "DtoD", "default"};
@@ -173,12 +175,12 @@ static void add_arg(struct chrome *w, const struct event *e, uint64_t slot)
 	case TF_ARG_FD:
 		if ((value & 0xffff) != 0xffff)
 			chrome_number(w, ",\"fd\":", value & 0xffff);
-		signed_number(w, ",\"result\":", (int32_t)(value >> 16));
+		chrome_signed_number(w, ",\"result\":", (int32_t)(value >> 16));
 		break;
 	case TF_ARG_TIMEOUT:
 		if (value >> 16 != UINT32_MAX)
 			chrome_number(w, ",\"timeout_us\":", value >> 16);
-		signed_number(w, ",\"result\":", (int16_t)value);
+		chrome_signed_number(w, ",\"result\":", (int16_t)value);
 		break;
 	case TF_ARG_VALUE:
 		chrome_number(w, ",\"value\":", value);
@@ -211,7 +213,7 @@ static void add_arg(struct chrome *w, const struct event *e, uint64_t slot)
 	}
 }
 
-/* Args after a first one that is always there, so that each can begin with a comma. */
+/* Args after the first one, which is always present, so that each can begin with a comma. */
 static void add_args(struct chrome *w, const struct event *e, bool is_cuda)
 {
 	uint64_t matched;
@@ -219,7 +221,7 @@ static void add_args(struct chrome *w, const struct event *e, bool is_cuda)
 	if (!is_cuda && (!e->args_count || (e->args_count == 1 && tf_arg_kind(e->args[0]) == TF_ARG_LONG)))
 		return;
 	sink_text(w->out, ",\"args\":{");
-	/* The ids of device records are CUPTI's; a call without any is left without. */
+	/* Device records use CUPTI's correlation ids; a call without a device record has none. */
 	matched = is_cuda ? correlation_of(&w->ids, e) : 0;
 	if (matched)
 		chrome_number(w, "\"correlation\":", matched);
@@ -234,16 +236,16 @@ static void add_args(struct chrome *w, const struct event *e, bool is_cuda)
 
 /* ---- events ---- */
 
-static void add_call(struct chrome *w, const struct event *e)
+static void chrome_add_call(struct chrome *w, const struct event *e)
 {
 	const struct function *f = trace_function(w->image->trace, e->id);
-	uint64_t duration = axis_duration(w->axis, e->duration);
+	uint64_t duration = clock_map_duration(w->clock, e->duration);
 
 	chrome_begin(w);
 	sink_text(w->out, call_head(w, e->id));
 	sink_add(w->out, w->lane.data, w->lane.size);
 	sink_text(w->out, ",\"ts\":");
-	sink_us(w->out, (int64_t)(axis_ns(w->axis, e->ticks) - duration - w->model->origin_ns));
+	sink_us(w->out, (int64_t)(clock_map_ns(w->clock, e->ticks) - duration - w->model->origin_ns));
 	sink_text(w->out, ",\"dur\":");
 	sink_us(w->out, (int64_t)duration);
 	add_args(w, e, f && (f->group == TF_GROUP_CUDA || f->group == TF_GROUP_CUDA_DRIVER));
@@ -273,7 +275,8 @@ static void set_lane(struct chrome *w, const struct trace_thread *thread)
 	buffer_print(&w->lane, "\"pid\":%" PRIu32 ",\"tid\":%" PRIu32, w->pid, thread->tid);
 }
 
-static void add_members(struct chrome *w, uint32_t domain, const uint64_t *args, uint32_t count, const uint64_t *payload)
+static void add_members(struct chrome *w, uint32_t domain, const uint64_t *args, uint32_t count,
+			const uint64_t *payload)
 {
 	buffer_clear(&w->scratch);
 	if (nvtx_category(&w->nvtx, domain, args, count, &w->scratch)) {
@@ -292,7 +295,7 @@ static void add_members(struct chrome *w, uint32_t domain, const uint64_t *args,
 	}
 }
 
-/* A counter's sample is a point of its curve; without a value it has none. */
+/* A sample of a counter is a point of its curve; without a value there is no point. */
 static void add_counter(struct chrome *w, const struct event *e)
 {
 	bool is_plain = event_arg(e, TF_ARG_PAYLOAD) != 0;
@@ -317,7 +320,7 @@ static void add_counter(struct chrome *w, const struct event *e)
 	sink_text(w->out, *w->scratch.data == '{' ? "}" : "}}");
 }
 
-static void add_mark(struct chrome *w, const struct event *e)
+static void chrome_add_mark(struct chrome *w, const struct event *e)
 {
 	if (e->args_count && event_arg(e, TF_ARG_COUNTER)) {
 		add_counter(w, e);
@@ -338,7 +341,7 @@ static void add_mark(struct chrome *w, const struct event *e)
 	sink_text(w->out, "}");
 }
 
-static void add_sample(struct chrome *w, const struct event *e)
+static void chrome_add_sample(struct chrome *w, const struct event *e)
 {
 	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_STACK) : 0;
 
@@ -374,7 +377,7 @@ static void add_range_args(struct chrome *w, const struct nvtx_range *r)
 
 static void add_pushpop(struct chrome *w, const struct nvtx_range *r)
 {
-	uint64_t duration = axis_duration(w->axis, r->end - r->start);
+	uint64_t duration = clock_map_duration(w->clock, r->end - r->start);
 
 	chrome_begin(w);
 	sink_text(w->out, "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":");
@@ -388,7 +391,7 @@ static void add_pushpop(struct chrome *w, const struct nvtx_range *r)
 	sink_text(w->out, "}");
 }
 
-/* Ranges that need not nest are asynchronous events, which have a row of their own. */
+/* Ranges that may overlap are asynchronous events, which viewers draw in a row of their own. */
 static void add_half(struct chrome *w, const struct nvtx_range *r, bool is_end)
 {
 	chrome_begin(w);
@@ -404,14 +407,15 @@ static void add_half(struct chrome *w, const struct nvtx_range *r, bool is_end)
 	sink_text(w->out, "}");
 }
 
-static void visit_range(void *context, const struct nvtx_range *r)
+static void chrome_visit_range(void *context, const struct nvtx_range *r)
 {
 	struct chrome *w = context;
 
 	set_lane(w, r->thread);
 	if (r->is_pushpop) {
 		add_pushpop(w, r);
-		chrome_autograd_range(&w->autograd, string(w, r->text), r->thread->tid, axis_ns(w->axis, r->start));
+		chrome_autograd_range(&w->autograd, string(w, r->text), r->thread->tid,
+				      clock_map_ns(w->clock, r->start));
 		return;
 	}
 	w->next_range++;
@@ -421,9 +425,9 @@ static void visit_range(void *context, const struct nvtx_range *r)
 	add_half(w, r, true);
 }
 
-/* ---- who is who ---- */
+/* ---- process ids ---- */
 
-/* Processes of several machines, or of a long job, may share a number: a later one gets a number that none has. */
+/* Processes of several machines, or of a long job, may have the same pid: the later one gets an unused number. */
 uint32_t chrome_pid(struct chrome *w, uint32_t wanted, uint64_t owner, bool *ret_new)
 {
 	for (;; wanted += 10000000) {
@@ -479,30 +483,30 @@ static void add_thread_meta(struct chrome *w, const struct trace_thread *thread)
 	buffer_done(&text);
 }
 
-static void add_thread(struct chrome *w, const struct trace_thread *thread)
+static void chrome_add_thread(struct chrome *w, const struct trace_thread *thread)
 {
 	struct cursor cursor;
 	struct event e;
 
 	add_thread_meta(w, thread);
 	set_lane(w, thread);
-	cursor_init(&cursor, w->image->trace, thread);
+	filter_cursor_init(&cursor, w->image->trace, thread);
 	while (cursor_next(&cursor, &e))
 		if (e.kind == TF_CALL)
-			add_call(w, &e);
+			chrome_add_call(w, &e);
 		else if (e.kind == TF_MARK)
-			add_mark(w, &e);
+			chrome_add_mark(w, &e);
 		else if (e.kind == TF_SAMPLE)
-			add_sample(w, &e);
+			chrome_add_sample(w, &e);
 }
 
-static void add_image(struct chrome *w, const struct image *image)
+static void chrome_add_image(struct chrome *w, const struct image *image)
 {
 	const struct trace *t = image->trace;
 	bool is_new;
 
 	w->image = image;
-	w->axis = &w->model->machines[image->machine].axis;
+	w->clock = &w->model->machines[image->machine].clock;
 	w->pid = chrome_pid(w, w->model->processes[image->process].pid, image->process, &is_new);
 	w->thread = NULL;
 	w->has_device_records = device_source(t).is_known;
@@ -513,8 +517,8 @@ static void add_image(struct chrome *w, const struct image *image)
 	correlation_ids(w->x->context, image, &w->ids);
 	nvtx_definitions_make(&w->nvtx, t);
 	for (size_t i = 0; t && i < t->thread_count; i++)
-		add_thread(w, &t->threads[i]);
-	nvtx_ranges(image, NULL, w, visit_range);
+		chrome_add_thread(w, &t->threads[i]);
+	nvtx_ranges(image, NULL, w, chrome_visit_range);
 	chrome_autograd_flows(w);
 	if (w->has_device_records) {
 		stream_names_make(&w->streams, w->x->context, image, &w->nvtx);
@@ -528,7 +532,7 @@ static void add_image(struct chrome *w, const struct image *image)
 	cache_done(&w->strings);
 	cache_done(&w->launches);
 	cache_done(&w->stacks);
-	cache_done(&w->works);
+	cache_done(&w->library_calls);
 	cache_done(&w->operations);
 }
 
@@ -543,7 +547,7 @@ int export_chrome(struct export *x, struct err *err)
 	sink_number(x->out, w.model->origin_ns);
 	sink_text(x->out, ",\"traceEvents\":[\n");
 	for (size_t i = 0; i < w.model->image_count; i++)
-		add_image(&w, &w.model->images[i]);
+		chrome_add_image(&w, &w.model->images[i]);
 	sink_text(x->out, "\n]}\n");
 	map_done(&w.process_numbers);
 	map_done(&w.lanes);

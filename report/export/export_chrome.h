@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of export_chrome share. */
+/* Shared by the parts of export_chrome. */
 #ifndef PILLION_EXPORT_CHROME_H
 #define PILLION_EXPORT_CHROME_H
 
@@ -7,13 +7,13 @@
 #include "report/export/export.h"
 #include "report/derive/device/stream_name.h"
 
-/* Texts by number, made when they are first needed. */
+/* Texts by number, created when first needed. */
 struct chrome_cache {
 	struct map places; /* number -> position in texts + 1 */
 	struct texts texts;
 };
 
-/* What is known of the sequence numbers of autograd. */
+/* What is known about the sequence numbers of autograd. */
 struct chrome_autograd {
 	struct map by_sequence; /* number -> position in pairs */
 	struct chrome_pair *pairs;
@@ -25,12 +25,12 @@ struct chrome {
 	struct sink *out;
 	const struct model *model;
 	const struct image *image;
-	const struct axis *axis;
-	struct map process_numbers; /* pid in this file -> who has it */
-	struct map lanes;           /* (device's pid, tid) in this file -> whose stream it is */
+	const struct clock_map *clock;
+	struct map process_numbers; /* pid in this file -> its owner */
+	struct map lanes;           /* (pid of a device, tid) in this file -> the owner of that stream */
 	uint32_t pid;
 	bool has_device_records;                                     /* of the image */
-	struct chrome_cache calls, strings, launches, stacks, works, operations; /* of the image */
+	struct chrome_cache calls, strings, launches, stacks, library_calls, operations; /* of the image */
 	struct buffer lane;                                          /* "pid":1,"tid":2 of the thread */
 	const struct trace_thread *thread;
 	struct buffer scratch;
@@ -44,14 +44,14 @@ struct chrome {
 	bool has_events;
 };
 
-/* Starts an event. */
+/* Begins an event. */
 void chrome_begin(struct chrome *w);
 void chrome_number(struct chrome *w, const char *name, uint64_t value);
 
 /* Metadata: `value` is JSON. */
 void chrome_meta(struct chrome *w, uint32_t pid, uint32_t tid, const char *what, const char *key, const char *value);
 
-/* The pid of this file for a process, or for a device with an owner above 2^32; `wanted` or one that nobody has. */
+/* The pid in this file for a process, or for a device with an owner above 2^32: `wanted`, or an unused number. */
 uint32_t chrome_pid(struct chrome *w, uint32_t wanted, uint64_t owner, bool *ret_new);
 
 const char *chrome_cached(const struct chrome_cache *c, uint64_t number);
@@ -60,17 +60,17 @@ const char *chrome_keep(struct chrome_cache *c, uint64_t number, const char *tex
 /* The devices of a model, as a JSON array. */
 void chrome_device_properties(struct chrome *w);
 
-/* Bytes in use by device and kind, over time, of the writer's image. */
+/* Bytes in use over time, by device and kind, of the writer's image. */
 void chrome_memory(struct chrome *w);
 
-/* One end of an arrow, the one numbered next_flow. */
+/* One end of the arrow with the number next_flow. */
 void chrome_flow(struct chrome *w, const char *category, bool is_start, uint32_t pid, uint32_t tid, uint64_t ns);
 
-/* Looks at a range of a thread; the arrows that have come up, after all of an image. */
+/* Examines a range of a thread; writes the arrows found, after all ranges of an image. */
 void chrome_autograd_range(struct chrome_autograd *a, const char *text, uint32_t tid, uint64_t start_ns);
 void chrome_autograd_flows(struct chrome *w);
 
-/* Device records of the writer's image, and the arrows to them from the calls. */
+/* Writes the device records of the writer's image, and the arrows from calls to them. */
 void chrome_device_events(struct chrome *w);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrows from PyTorch's forward operators to their backward ones. Annotations of autograd carry a number, "aten::mul, seq = 7",
- * that both sides of an operator have. The numbers are a thread's own: one that two threads go forward with tells nothing. */
+/* Arrows from PyTorch's forward operators to their backward operators. Autograd's annotations have a sequence
+ * number, "aten::mul, seq = 7", that is equal on both sides. Numbers are per thread: one that two threads use in
+ * forward operators is ambiguous and ignored. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,14 +41,14 @@ void chrome_autograd_range(struct chrome_autograd *a, const char *text, uint32_t
 		return;
 	p = pair_of(a, sequence);
 	if ((backward && backward < number) || strstr(text, engine)) {
-		/* The engine's own annotation stands around the function's. */
+		/* The engine's own annotation encloses that of the function. */
 		if (!p->backward_ns || start_ns < p->backward_ns) {
 			p->backward_ns = start_ns;
 			p->backward_tid = tid;
 		}
 		return;
 	}
-	/* Operators made of others share the number with them: it is the innermost one's, the last to begin. */
+	/* Composite operators share the number of their parts: it belongs to the innermost one, which begins last. */
 	p->is_ambiguous |= p->forward_ns && p->forward_tid != tid;
 	if (start_ns >= p->forward_ns) {
 		p->forward_ns = start_ns;

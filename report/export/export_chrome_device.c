@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the devices did, as Kineto shows it: a device is a process, a stream a thread. HTA knows copies by their names.
- */
+/* Device operations in Kineto's form: a device is a process, a stream a thread. HTA identifies copies by their
+ * names. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "report/export/export_chrome.h"
 
-/* Owners of lanes and pids that are devices stand above all processes. */
+/* Owners of lanes and pids that are devices are above all processes. */
 static uint64_t device_owner(const struct chrome *w, uint32_t device)
 {
 	return (uint64_t)(host_number(w->model, w->image->machine) + 1) << 32 | device;
@@ -52,25 +52,25 @@ static const char *memory(uint8_t kind)
 	return names[kind < sizeof(names) / sizeof(*names) ? kind : 0];
 }
 
-static void add_name(struct chrome *w, const struct tf_work *work, struct buffer *json)
+static void chrome_add_operation_name(struct chrome *w, const struct tf_work *operation, struct buffer *json)
 {
 	static const char *const copies[] = {"?",    "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
 					     "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
 	struct buffer name = {0};
 
-	if (work->kind == TF_WORK_COPY)
+	if (operation->kind == TF_WORK_COPY)
 		buffer_print(&name, "Memcpy %s (%s -> %s)",
-			     copies[work->copy < sizeof(copies) / sizeof(*copies) ? work->copy : 0],
-			     memory(work->source), memory(work->target));
-	else if (work->kind == TF_WORK_SET)
-		buffer_print(&name, "Memset (%s)", memory(work->target));
+			     copies[operation->copy < sizeof(copies) / sizeof(*copies) ? operation->copy : 0],
+			     memory(operation->source), memory(operation->target));
+	else if (operation->kind == TF_WORK_SET)
+		buffer_print(&name, "Memset (%s)", memory(operation->target));
 	else
-		device_operation(w->x->context, w->image->trace, work, &name);
+		device_operation_name(w->x->context, w->image->trace, operation, &name);
 	json_add(json, name.data ? name.data : "");
 	buffer_done(&name);
 }
 
-/* The pid of a device, told once. */
+/* The pid of a device; its metadata is written once. */
 static uint32_t device_pid(struct chrome *w, uint32_t device)
 {
 	struct buffer name = {0}, json = {0};
@@ -95,12 +95,12 @@ static uint32_t device_pid(struct chrome *w, uint32_t device)
 	return pid;
 }
 
-/* The tid of a stream: its number, or where another process or context has that, another. */
-static uint32_t stream_tid(struct chrome *w, uint32_t pid, const struct tf_work *work)
+/* The tid of a stream: its number, or an unused one if another process or context uses that number. */
+static uint32_t stream_tid(struct chrome *w, uint32_t pid, const struct tf_work *operation)
 {
-	uint64_t owner = (uint64_t)w->image->process << 32 | work->context;
+	uint64_t owner = (uint64_t)w->image->process << 32 | operation->context;
 	struct buffer name = {0}, json = {0};
-	uint32_t tid = work->stream;
+	uint32_t tid = operation->stream;
 	bool is_new;
 
 	for (;; tid += 100000) {
@@ -112,7 +112,7 @@ static uint32_t stream_tid(struct chrome *w, uint32_t pid, const struct tf_work 
 			break;
 	}
 	if (is_new) {
-		stream_label(&w->streams, work, &name);
+		stream_label(&w->streams, operation, &name);
 		buffer_text(&name, " of ");
 		process_label(w->model, &w->model->processes[w->image->process], &name);
 		json_add(&json, name.data);
@@ -123,40 +123,42 @@ static uint32_t stream_tid(struct chrome *w, uint32_t pid, const struct tf_work 
 	return tid;
 }
 
-/* All of an event that is the same for each record of that work, its end open within "args". */
-static const char *work_text(struct chrome *w, uint32_t id)
+/* The part of an event that is equal for all records of that operation. Its end is open within "args". */
+static const char *operation_text(struct chrome *w, uint32_t id)
 {
 	static const char *const categories[] = {"kernel", "kernel", "gpu_memcpy", "gpu_memset", "kernel"};
-	const char *known = chrome_cached(&w->works, id);
+	const char *known = chrome_cached(&w->operations, id);
 	struct buffer text = {0};
-	struct tf_work work;
+	struct tf_work operation;
 	uint32_t pid;
 
 	if (known)
 		return known;
-	if (!device_work(w->image->trace, id, &work))
-		work = (struct tf_work){0};
-	pid = device_pid(w, work.device);
+	if (!device_operation(w->image->trace, id, &operation))
+		operation = (struct tf_work){0};
+	pid = device_pid(w, operation.device);
 	buffer_print(&text, "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":",
-		     categories[work.kind < sizeof(categories) / sizeof(*categories) ? work.kind : 0]);
-	add_name(w, &work, &text);
+		     categories[operation.kind < sizeof(categories) / sizeof(*categories) ? operation.kind : 0]);
+	chrome_add_operation_name(w, &operation, &text);
 	buffer_print(&text,
 		     ",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"args\":{\"device\":%u,\"context\":%u,\"stream\":%u",
-		     pid, stream_tid(w, pid, &work), work.device, work.context, work.stream);
-	if (work.kind == TF_WORK_KERNEL)
+		     pid, stream_tid(w, pid, &operation), operation.device, operation.context, operation.stream);
+	if (operation.kind == TF_WORK_KERNEL)
 		buffer_print(
-		    &text, ",\"registers per thread\":%u,\"shared memory\":%u,\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u]",
-		    work.registers, work.static_shared_bytes + work.dynamic_shared_bytes, work.grid[0], work.grid[1],
-		    work.grid[2], work.block[0], work.block[1], work.block[2]);
-	known = chrome_keep(&w->works, id, text.data);
+			&text,
+			",\"registers per thread\":%u,\"shared memory\":%u,\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u]",
+			operation.registers, operation.static_shared_bytes + operation.dynamic_shared_bytes,
+			operation.grid[0], operation.grid[1], operation.grid[2], operation.block[0], operation.block[1],
+			operation.block[2]);
+	known = chrome_keep(&w->operations, id, text.data);
 	buffer_done(&text);
 	return known;
 }
 
-static void add_record(struct scan *s, const struct device_record *r)
+static void chrome_add_record(struct scan *s, const struct device_record *r)
 {
 	struct chrome *w = s->more;
-	const char *text = work_text(w, r->work);
+	const char *text = operation_text(w, r->operation);
 
 	chrome_begin(w);
 	sink_text(w->out, text);
@@ -173,7 +175,7 @@ static void add_record(struct scan *s, const struct device_record *r)
 		}
 	}
 	sink_text(w->out, "},\"ts\":");
-	sink_us(w->out, (int64_t)(axis_monotonic(s->axis, r->start_ns) - w->model->origin_ns));
+	sink_us(w->out, (int64_t)(clock_map_monotonic(s->clock, r->start_ns) - w->model->origin_ns));
 	sink_text(w->out, ",\"dur\":");
 	sink_us(w->out, (int64_t)r->duration_ns);
 	sink_text(w->out, "}");
@@ -195,23 +197,27 @@ void chrome_flow(struct chrome *w, const char *category, bool is_start, uint32_t
 	sink_text(w->out, "}");
 }
 
-/* An arrow from a call to each piece of its work; both ends stand at the starts of what they join, as Kineto's do. */
+/* An arrow from a call to each of its device operations. As in Kineto's files, both ends are at the start of what
+ * they connect. */
 static void add_flows(void *context, const struct correlated *k)
 {
 	struct chrome *w = context;
-	uint64_t call_ns = k->thread ? axis_ns(w->axis, k->event.ticks) - axis_duration(w->axis, k->event.duration) : 0;
+	uint64_t call_ns =
+		k->thread ? clock_map_ns(w->clock, k->event.ticks) - clock_map_duration(w->clock, k->event.duration)
+			  : 0;
 
 	for (size_t i = 0; k->thread && i < k->record_count; i++) {
 		const struct device_record *r = &k->records[i];
-		struct tf_work work;
+		struct tf_work operation;
 		uint32_t pid;
 
-		if (!device_work(w->image->trace, r->work, &work))
-			work = (struct tf_work){0};
-		pid = device_pid(w, work.device);
+		if (!device_operation(w->image->trace, r->operation, &operation))
+			operation = (struct tf_work){0};
+		pid = device_pid(w, operation.device);
 		w->next_flow++;
 		chrome_flow(w, "ac2g", true, w->pid, k->thread->tid, call_ns);
-		chrome_flow(w, "ac2g", false, pid, stream_tid(w, pid, &work), axis_monotonic(w->axis, r->start_ns));
+		chrome_flow(w, "ac2g", false, pid, stream_tid(w, pid, &operation),
+			    clock_map_monotonic(w->clock, r->start_ns));
 	}
 }
 
@@ -219,6 +225,6 @@ void chrome_device_events(struct chrome *w)
 {
 	struct scan s = {.context = w->x->context, .image = w->image, .more = w};
 
-	device_scan_image(&s, add_record, NULL);
+	device_scan_image(&s, chrome_add_record, NULL);
 	correlate_image(w->x->context, w->image, w, add_flows, NULL);
 }

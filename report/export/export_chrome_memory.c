@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory in use as counters of the process: one for each device, and one for the host. */
 #include "report/export/export_chrome.h"
+#include "report/derive/events/filter.h"
 #include "report/derive/device/memory.h"
 
-/* Changes of all kinds together are left out: the kinds are stacked on each other. So is what a filter hides. */
-static void add_change(void *context, const struct memory *m, const struct memory_use *use, uint64_t ns)
+/* Omits the sum of all kinds, because viewers stack the kinds, and what the filter excludes. */
+static void chrome_add_memory_change(void *context, const struct memory *m, const struct memory_use *use, uint64_t ns)
 {
 	struct chrome *w = context;
 
 	const struct trace *t = w->image->trace;
-	uint64_t ticks = t->is_filtered ? axis_tick_at(w->axis, ns) : 0;
+	uint64_t ticks = filter_of(t) ? clock_map_tick_at(w->clock, ns) : 0;
 
 	(void)m;
-	if (!use->kind || !trace_shows(t, ticks, ticks))
+	if (!use->kind || !filter_shows(t, ticks, ticks))
 		return;
 	chrome_begin(w);
 	sink_text(w->out, "{\"ph\":\"C\",\"name\":\"CUDA memory in use");
@@ -33,6 +34,6 @@ void chrome_memory(struct chrome *w)
 {
 	struct memory m;
 
-	memory_replay(w->model, w->image, &m, add_change, w);
+	memory_replay(w->model, w->image, &m, chrome_add_memory_change, w);
 	memory_done(&m);
 }

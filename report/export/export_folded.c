@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* folded: a line for each stack, frames separated by semicolons, the outermost first, then the value. */
+/* folded: a line for each stack: frames separated by semicolons, the outermost first, then the value. */
 #include "report/export/export.h"
 #include "report/base/text.h"
 
-/* What would end a frame or a line is replaced, the rest stays as it is. */
-static void add_frame(struct sink *out, const char *text)
+/* Characters that would end a frame or a line are replaced. */
+static void folded_add_frame(struct sink *out, const char *text)
 {
 	struct buffer safe = {0};
 
@@ -21,17 +21,17 @@ int export_folded(struct export *x, struct err *err)
 	struct profile profile;
 	int code = profile_make(x->context, x->metric, &profile, err);
 
-	for (size_t i = 0; i < profile.sums.count; i++) {
+	for (size_t i = 0; i < profile.aggregate.count; i++) {
 		size_t count;
 		const uint32_t *stack = profile_stack(&profile, i, &count);
 
 		for (size_t k = 0; k < count; k++) {
 			if (k)
 				sink_text(x->out, ";");
-			add_frame(x->out, profile.names.items[stack[k]]);
+			folded_add_frame(x->out, profile.names.items[stack[k]]);
 		}
 		sink_text(x->out, " ");
-		sink_number(x->out, profile.sums.rows[i].total);
+		sink_number(x->out, profile.aggregate.rows[i].total);
 		sink_text(x->out, "\n");
 	}
 	profile_done(&profile);

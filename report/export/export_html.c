@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* html: the whole report in one page that needs nothing else. The page itself is report/html/; here the data is put in. */
+/* html: the whole report in one self-contained page. The page is in report/export/html/; this file inserts the data. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #define PILLION_VERSION "unknown"
 #endif
 
-/* Rows of a table that a page takes. */
+/* Maximum number of rows of a table in the page. */
 enum { TABLE_ROWS = 100000, FULL = 1 << 16 };
 
 /* ---- text within the page itself ---- */
@@ -52,7 +52,7 @@ static const char *title(const struct model *m)
 	return m->process_count && m->processes[0].command ? m->processes[0].command : "empty capture";
 }
 
-/* ---- the model: JSON, put into the pack piece by piece ---- */
+/* ---- the model: JSON, added to the pack in pieces ---- */
 
 struct json {
 	struct html *html;
@@ -65,7 +65,7 @@ static void take_if_full(struct json *j)
 		pack_take(j->html->pack, &j->text);
 }
 
-/* A name from the program: its number among the strings. */
+/* A name from the program, as an index into the strings. */
 static void add_string(struct json *j, const char *text)
 {
 	buffer_print(&j->text, "%" PRIu32, html_string(j->html, text));
@@ -87,8 +87,8 @@ static void add_process(struct json *j, const struct process *p)
 	add_string(j, p->rank);
 	buffer_text(&j->text, ",\"ended\":");
 	add_string(j, p->ended);
-	buffer_print(&j->text, ",\"pid\":%" PRIu32 ",\"parent\":%" PRIu32 ",\"start\":%" PRId64 ",\"end\":%" PRId64 "}", p->pid,
-		     p->parent_pid, (int64_t)(p->start_ns - m->origin_ns), (int64_t)(p->end_ns - m->origin_ns));
+	buffer_print(&j->text, ",\"pid\":%" PRIu32 ",\"parent\":%" PRIu32 ",\"start\":%" PRId64 ",\"end\":%" PRId64 "}",
+		     p->pid, p->parent_pid, (int64_t)(p->start_ns - m->origin_ns), (int64_t)(p->end_ns - m->origin_ns));
 	buffer_done(&label);
 	take_if_full(j);
 }
@@ -97,8 +97,8 @@ static void add_track(struct json *j, const struct html_track *t)
 {
 	static const char *const kinds[] = {"calls", "nvtx", "ranges", "stream", "samples", "counter", "links"};
 
-	buffer_print(&j->text, "{\"kind\":\"%s\",\"process\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"label\":%" PRIu32, kinds[t->kind],
-		     t->process, t->tid, t->label);
+	buffer_print(&j->text, "{\"kind\":\"%s\",\"process\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"label\":%" PRIu32,
+		     kinds[t->kind], t->process, t->tid, t->label);
 	if (t->kind == HTML_STREAM)
 		buffer_print(&j->text, ",\"device\":%" PRIu32, t->group);
 	if (t->kind == HTML_LINKS)
@@ -109,15 +109,15 @@ static void add_track(struct json *j, const struct html_track *t)
 
 static void add_real(struct buffer *b, const char *format, double real)
 {
-	/* JSON has no word for them. */
+	/* JSON cannot represent them */
 	if (real != real || real > 1e300 || real < -1e300)
 		buffer_text(b, "null");
 	else
 		buffer_print(b, format, real);
 }
 
-/* Numbers have the digits that csv gives them. */
-static void add_cell(struct json *j, const struct table *t, size_t cell)
+/* Numbers have the same digits as in csv. */
+static void json_add_cell(struct json *j, const struct table *t, size_t cell)
 {
 	union cell value = t->cells[cell];
 
@@ -157,7 +157,7 @@ static void add_columns(struct json *j, const struct table *t)
 	buffer_text(&j->text, "],\"cells\":[");
 }
 
-static void add_table(struct json *j, const char *name, const char *title, bool is_info, const struct table *t)
+static void json_add_table(struct json *j, const char *name, const char *title, bool is_info, const struct table *t)
 {
 	size_t rows = table_rows(t), kept = rows < TABLE_ROWS ? rows : TABLE_ROWS;
 
@@ -170,7 +170,7 @@ static void add_table(struct json *j, const char *name, const char *title, bool 
 		for (size_t row = 0; row < kept; row++) {
 			if (row)
 				buffer_text(&j->text, ",");
-			add_cell(j, t, row * t->column_count + column);
+			json_add_cell(j, t, row * t->column_count + column);
 			take_if_full(j);
 		}
 		buffer_text(&j->text, "]");
@@ -194,7 +194,7 @@ static void add_tables(struct json *j)
 		r->run(&context, &table, &err);
 		if (table_rows(&table)) {
 			buffer_text(&j->text, separator);
-			add_table(j, r->name, r->title, r->flags & REPORT_HIDDEN, &table);
+			json_add_table(j, r->name, r->title, r->flags & REPORT_HIDDEN, &table);
 			separator = ",";
 		}
 		table_done(&table);
@@ -215,7 +215,7 @@ static void add_finding(struct json *j, const struct finding *f)
 	buffer_text(&j->text, ",\"line\":");
 	add_string(j, f->line.data ? f->line.data : "");
 	buffer_text(&j->text, ",\"table\":");
-	add_table(j, f->rule->name, f->rule->title, false, &f->table);
+	json_add_table(j, f->rule->name, f->rule->title, false, &f->table);
 	buffer_text(&j->text, "}");
 }
 
@@ -234,20 +234,20 @@ static void add_findings(struct json *j)
 	rules_done(&rules);
 }
 
-static void add_profile(struct json *j, const struct profile *p)
+static void json_add_profile(struct json *j, const struct profile *p)
 {
 	uint32_t *strings = mem_alloc((p->names.count + 1) * sizeof(*strings));
 	const struct metric_words *words = &metrics[p->metric];
 
 	for (size_t i = 0; i < p->names.count; i++)
 		strings[i] = html_string(j->html, p->names.items[i]);
-	buffer_print(&j->text, "{\"metric\":\"%s\",\"title\":\"%s\",\"unit\":\"%s\",\"stacks\":[", words->name, words->title,
-		     words->unit);
-	for (size_t row = 0; row < p->sums.count; row++) {
+	buffer_print(&j->text, "{\"metric\":\"%s\",\"title\":\"%s\",\"unit\":\"%s\",\"stacks\":[", words->name,
+		     words->title, words->unit);
+	for (size_t row = 0; row < p->aggregate.count; row++) {
 		size_t count;
 		const uint32_t *stack = profile_stack(p, row, &count);
 
-		buffer_print(&j->text, "%s[%" PRIu64, row ? "," : "", p->sums.rows[row].total);
+		buffer_print(&j->text, "%s[%" PRIu64, row ? "," : "", p->aggregate.rows[row].total);
 		for (size_t i = 0; i < count; i++)
 			buffer_print(&j->text, ",%" PRIu32, strings[stack[i]]);
 		buffer_text(&j->text, "]");
@@ -265,9 +265,9 @@ static void add_profiles(struct json *j)
 		struct profile p;
 		struct err err;
 
-		if (!profile_make(j->html->x->context, (enum metric)metric, &p, &err) && p.sums.count) {
+		if (!profile_make(j->html->x->context, (enum metric)metric, &p, &err) && p.aggregate.count) {
 			buffer_text(&j->text, separator);
-			add_profile(j, &p);
+			json_add_profile(j, &p);
 			separator = ",";
 		}
 		profile_done(&p);
@@ -287,15 +287,28 @@ static void add_texts(struct json *j, const struct texts *t, bool is_json)
 	}
 }
 
-static void add_names(struct json *j)
+static void json_add_names(struct json *j)
 {
 	static const char *const categories[HTML_CATEGORIES] = {
-	    [TF_GROUP_OSRT] = "osrt",         [TF_GROUP_CUDA] = "cuda",         [TF_GROUP_CUDA_DRIVER] = "driver",
-	    [TF_GROUP_NVTX] = "nvtx",         [TF_GROUP_CUBLAS] = "cublas",     [TF_GROUP_CUDNN] = "cudnn",
-	    [TF_GROUP_CUSPARSE] = "cusparse", [TF_GROUP_CUSOLVER] = "cusolver", [TF_GROUP_NCCL] = "nccl",
-	    [TF_GROUP_MPI] = "mpi",           [TF_GROUP_CUFFT] = "cufft",       [HTML_KERNEL] = "kernel",         [HTML_COPY] = "copy",
-	    [HTML_SET] = "set",               [HTML_GRAPH] = "graph",           [HTML_MEMORY] = "memory",
-	    [HTML_SAMPLE] = "sample",         [HTML_WAIT] = "wait",             [HTML_OVERHEAD] = "overhead",
+		[TF_GROUP_OSRT] = "osrt",
+		[TF_GROUP_CUDA] = "cuda",
+		[TF_GROUP_CUDA_DRIVER] = "driver",
+		[TF_GROUP_NVTX] = "nvtx",
+		[TF_GROUP_CUBLAS] = "cublas",
+		[TF_GROUP_CUDNN] = "cudnn",
+		[TF_GROUP_CUSPARSE] = "cusparse",
+		[TF_GROUP_CUSOLVER] = "cusolver",
+		[TF_GROUP_NCCL] = "nccl",
+		[TF_GROUP_MPI] = "mpi",
+		[TF_GROUP_CUFFT] = "cufft",
+		[HTML_KERNEL] = "kernel",
+		[HTML_COPY] = "copy",
+		[HTML_SET] = "set",
+		[HTML_GRAPH] = "graph",
+		[HTML_MEMORY] = "memory",
+		[HTML_SAMPLE] = "sample",
+		[HTML_WAIT] = "wait",
+		[HTML_OVERHEAD] = "overhead",
 	};
 
 	buffer_text(&j->text, "\"categories\":[");
@@ -303,7 +316,8 @@ static void add_names(struct json *j)
 		buffer_print(&j->text, "%s\"%s\"", i ? "," : "", categories[i] ? categories[i] : "other");
 	buffer_text(&j->text, "],\"names\":[");
 	for (size_t i = 0; i < j->html->name_count; i++) {
-		buffer_print(&j->text, "%s%" PRIu32 ",%" PRIu32, i ? "," : "", j->html->names[2 * i], j->html->names[2 * i + 1]);
+		buffer_print(&j->text, "%s%" PRIu32 ",%" PRIu32, i ? "," : "", j->html->names[2 * i],
+			     j->html->names[2 * i + 1]);
 		take_if_full(j);
 	}
 	buffer_text(&j->text, "]");
@@ -316,9 +330,10 @@ static void add_left_out(struct json *j)
 
 	if (h->left_out)
 		texts_add(&said,
-			  "The timeline leaves out %" PRIu64 " of %" PRIu64 " events: calls and device work shorter than %" PRIu64
-			  " ns. Tables and flame graphs count them all. --filter-time and --filter-nvtx put "
-			  "a part of the capture on a page of its own.",
+			  "The timeline omits %" PRIu64 " of %" PRIu64
+			  " events: calls and device operations shorter than %" PRIu64
+			  " ns. Tables and flame graphs count them all. --filter-time and --filter-nvtx select "
+			  "a part of the capture for a page of its own.",
 			  h->left_out, h->left_out + h->event_count, h->least_ns);
 	add_texts(j, &said, false);
 	texts_done(&said);
@@ -350,7 +365,7 @@ static void add_remarks(struct json *j)
 	buffer_done(&line);
 }
 
-/* Strings come last: all that goes before may add some. */
+/* Strings are last, because everything before may add some. */
 static void add_model(struct json *j)
 {
 	struct html *h = j->html;
@@ -369,7 +384,7 @@ static void add_model(struct json *j)
 		add_track(j, &h->tracks[i]);
 	}
 	buffer_text(&j->text, "],");
-	add_names(j);
+	json_add_names(j);
 	add_remarks(j);
 	buffer_text(&j->text, ",\"tables\":[");
 	add_tables(j);

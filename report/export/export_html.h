@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of export_html share. The page holds two packs (html_pack.h): "events", blocks of at most
- * HTML_BLOCK_EVENTS events of one track, and "model", JSON with everything else. A block is in varints: the track, a bit
- * for each column that is there, the number of events, then the columns, one after the other.
- * report/html/decode.mjs reads it. */
+/* Shared by the parts of export_html. The page contains two packs (html_pack.h): "events", blocks of at most
+ * HTML_BLOCK_EVENTS events of one track, and "model", JSON with everything else. A block consists of varints: the
+ * track, one bit for each column that is present, the number of events, then the columns one after the other.
+ * report/export/html/decode.mjs reads it. */
 #ifndef PILLION_EXPORT_HTML_H
 #define PILLION_EXPORT_HTML_H
 
@@ -12,24 +12,34 @@
 
 enum { HTML_BLOCK_EVENTS = 65536 };
 
-/* A page with more events than this one leaves out the shortest. */
+/* A page with more events than this omits the shortest ones. */
 extern uint64_t html_event_limit;
 
 enum html_column {
-	HTML_START,    /* ns since the origin, as the signed distance from the event before it in the track */
+	HTML_START,    /* ns since the origin, as the signed difference from the previous event in the track */
 	HTML_DURATION, /* ns */
 	HTML_NAME,     /* index in names */
 	HTML_DETAIL,   /* index in details + 1, 0: none */
-	HTML_VALUE,    /* signed: what a detail calls it, or a counter's value */
-	HTML_LINK,     /* epoch << 32 | correlation id, as the signed distance; 0: none */
+	HTML_VALUE,    /* signed: a number that belongs to the detail, or the value of a counter */
+	HTML_LINK,     /* epoch << 32 | correlation id, as the signed difference; 0: none */
 	HTML_COLUMNS
 };
 
-/* Links are no events: the start of a call in the track that they are `of`, and the id of its work. */
+/* A link is not an event: it has the start of a call in the track `of`, and its correlation id. */
 enum html_track_kind { HTML_CALLS, HTML_NVTX, HTML_RANGES, HTML_STREAM, HTML_SAMPLES, HTML_COUNTER, HTML_LINKS };
 
 /* Categories of names: enum tf_group, then these. */
-enum { HTML_KERNEL = TF_GROUP_COUNT, HTML_COPY, HTML_SET, HTML_GRAPH, HTML_MEMORY, HTML_SAMPLE, HTML_WAIT, HTML_OVERHEAD, HTML_CATEGORIES };
+enum {
+	HTML_KERNEL = TF_GROUP_COUNT,
+	HTML_COPY,
+	HTML_SET,
+	HTML_GRAPH,
+	HTML_MEMORY,
+	HTML_SAMPLE,
+	HTML_WAIT,
+	HTML_OVERHEAD,
+	HTML_CATEGORIES
+};
 
 struct html_event {
 	int64_t start;
@@ -44,8 +54,8 @@ struct html_track {
 	uint32_t process, tid; /* process: index in the model */
 	uint32_t label, group; /* strings; group: a stream's device */
 	uint32_t of;
-	const struct image *labelled; /* where the label is from */
-	/* of the block being made */
+	const struct image *labelled; /* origin of the label */
+	/* of the current block */
 	struct buffer columns[HTML_COLUMNS];
 	uint32_t count, used;
 	int64_t last_start;
@@ -63,63 +73,64 @@ struct html {
 	struct html_track *tracks;
 	size_t track_count, track_capacity;
 	struct buffer scratch;
-	uint64_t least_ns; /* shorter calls and device work are left out */
+	uint64_t least_ns; /* shorter calls and device operations are omitted */
 	uint64_t event_count, left_out;
 	/* of the image being read */
 	const struct image *image;
-	const struct axis *axis;
+	const struct clock_map *clock;
 	struct nvtx_definitions nvtx;
 	struct stream_names streams;
-	struct map known_calls, known_texts, known_samples, known_works; /* id -> name; of works a position */
+	/* id -> name; known_operations: id -> position */
+	struct map known_calls, known_texts, known_samples, known_operations;
 };
 
-/* ---- html_track.c: names, details and tracks by number, and blocks ---- */
+/* ---- html_track.c: names, details and tracks by index, and blocks ---- */
 
 uint32_t html_string(struct html *h, const char *text);
 uint32_t html_name(struct html *h, unsigned int category, const char *text);
 
-/* A detail is a JSON object; `key` says which, as `make` is only called for a new one. */
+/* A detail is a JSON object identified by `key`; `make` is called only for a new one. */
 uint32_t html_detail(struct html *h, uint64_t key, void (*make)(struct html *h, const void *from, struct buffer *json),
 		     const void *from);
 
-/* The track known by (a, b), or a new one of which only the kind and the process are set. ret_new may be NULL. */
+/* The track for (a, b), or a new one of which only kind and process are set. ret_new may be NULL. */
 struct html_track *html_track(struct html *h, enum html_track_kind kind, uint64_t a, uint64_t b, bool *ret_new);
 void html_add(struct html *h, struct html_track *t, const struct html_event *e);
 
-/* Writes what is left of the blocks. */
+/* Writes the incomplete blocks. */
 void html_flush(struct html *h);
 void html_done(struct html *h);
 
 /* ---- export_html_events.c ---- */
 
-/* All events of the model, within the limit. */
+/* Adds all events of the model, within the limit. */
 void html_events(struct html *h);
 
-/* Members of a detail; `json` ends with its "{" or with the member before. */
+/* Append members of a detail; `json` ends with its "{" or with the previous member. */
 void html_member_text(struct buffer *json, const char *name, const char *text);
 void html_member_number(struct buffer *json, const char *name, uint64_t number);
 void html_member_shape(struct buffer *json, const uint32_t *grid, const uint32_t *block);
 
-/* The track of an image's process that is of no thread. */
+/* A track of an image's process that belongs to no thread. */
 struct html_track *html_process_track(struct html *h, enum html_track_kind kind, uint64_t which, const char *label);
 
-/* So many ns before that tick. */
+/* ns since the origin, `before` that tick. */
 int64_t html_since_origin(const struct html *h, uint64_t ticks, uint64_t before_ns);
 
-/* The main thread of a process stays one through its images; its name is that in the last one. */
+/* The main thread of a process remains the same through exec; it is named as in the last image. */
 struct html_track *html_thread_track(struct html *h, enum html_track_kind kind, const struct trace_thread *thread);
 
 /* ---- export_html_device.c ---- */
 
-/* What the devices did for the image, and which calls asked for it. */
+/* Adds what the devices executed for the image, and the links to the calls. */
 void html_device(struct html *h);
 
-/* The memory in use of the image, by device. */
+/* Adds the memory in use of the image, by device. */
 void html_memory(struct html *h);
 
-/* ---- made from html/ by join.py ---- */
+/* ---- generated from html/ by join.py ---- */
 
-/* The page in parts: up to the title, to the title once more, to the summary as plain text, to the data, to the end. */
+/* The page in parts: up to the title, to the second title, to the plain-text summary, to the data, to the end. */
 enum { HTML_PARTS = 5 };
 extern const char *const html_parts[HTML_PARTS];
 

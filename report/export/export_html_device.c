@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The timeline of a page, second part: what the devices did, for which calls, and the memory in use. */
+/* The timeline of a page, second part: device operations with their calls, and memory in use. */
 #include <inttypes.h>
 #include <string.h>
 
+#include "report/derive/events/filter.h"
 #include "report/derive/device/correlate.h"
 #include "report/export/export_html.h"
 #include "report/derive/device/memory.h"
@@ -52,31 +53,31 @@ static struct html_track *stream_track(struct html *h, const struct tf_work *w)
 	return t;
 }
 
-struct known_work {
+struct known_operation {
 	uint32_t name, detail, track;
 };
 
-static uint64_t new_work(struct html *h, uint32_t id, struct buffer *works)
+static uint64_t new_operation(struct html *h, uint32_t id, struct buffer *operations)
 {
 	static const unsigned int categories[] = {HTML_KERNEL, HTML_KERNEL, HTML_COPY, HTML_SET, HTML_GRAPH};
 	struct buffer name = {0};
-	struct known_work k;
+	struct known_operation k;
 	struct tf_work w;
 
-	if (!device_work(h->image->trace, id, &w))
+	if (!device_operation(h->image->trace, id, &w))
 		w = (struct tf_work){.kind = TF_WORK_KERNEL};
-	device_operation(h->x->context, h->image->trace, &w, &name);
+	device_operation_name(h->x->context, h->image->trace, &w, &name);
 	k.name = html_name(h, categories[w.kind <= TF_WORK_GRAPH ? w.kind : 0], name.data ? name.data : "?");
 	k.detail = html_detail(h, (uint64_t)1 << 63 | id, make_work_detail, &w);
 	k.track = (uint32_t)(stream_track(h, &w) - h->tracks);
-	buffer_add(works, &k, sizeof(k));
+	buffer_add(operations, &k, sizeof(k));
 	buffer_done(&name);
-	return works->size / sizeof(k) - 1;
+	return operations->size / sizeof(k) - 1;
 }
 
 struct device_pass {
 	struct html *html;
-	struct buffer works; /* struct known_work */
+	struct buffer operations; /* struct known_operation */
 };
 
 static uint64_t link_of(const struct device_record *r)
@@ -84,12 +85,12 @@ static uint64_t link_of(const struct device_record *r)
 	return r->correlation ? (uint64_t)r->epoch << 32 | r->correlation : 0;
 }
 
-static void add_record(struct scan *s, const struct device_record *r)
+static void html_add_record(struct scan *s, const struct device_record *r)
 {
 	struct device_pass *pass = s->more;
 	struct html *h = pass->html;
 	struct html_event out = {.duration = r->duration_ns, .value = (int64_t)r->bytes, .link = link_of(r)};
-	struct known_work k;
+	struct known_operation k;
 	bool is_new;
 	uint64_t *place;
 
@@ -97,33 +98,34 @@ static void add_record(struct scan *s, const struct device_record *r)
 		h->left_out++;
 		return;
 	}
-	place = map_put(&h->known_works, r->work, 0, &is_new);
+	place = map_put(&h->known_operations, r->operation, 0, &is_new);
 	if (is_new)
-		*place = new_work(h, r->work, &pass->works);
-	memcpy(&k, pass->works.data + *place * sizeof(k), sizeof(k));
-	out.start = (int64_t)(axis_monotonic(h->axis, r->start_ns) - h->model->origin_ns);
+		*place = new_operation(h, r->operation, &pass->operations);
+	memcpy(&k, pass->operations.data + *place * sizeof(k), sizeof(k));
+	out.start = (int64_t)(clock_map_monotonic(h->clock, r->start_ns) - h->model->origin_ns);
 	out.name = k.name;
 	out.detail = k.detail;
 	html_add(h, &h->tracks[k.track], &out);
 }
 
-/* What no device was busy with: waits for it, and what recording or compiling cost. */
+/* Other activities: waits for devices, and the cost of recording and compiling. */
 static void add_more(struct scan *s, const struct device_record *r)
 {
-	static const char *const waits[] = {"wait", "wait for an event", "stream waits for an event", "wait for a stream",
-					    "wait for a context"};
+	static const char *const waits[] = {"wait", "wait for an event", "stream waits for an event",
+					    "wait for a stream", "wait for a context"};
 	struct html *h = s->more;
-	struct html_event out = {.start = (int64_t)(axis_monotonic(s->axis, r->start_ns) - h->model->origin_ns),
+	struct html_event out = {.start = (int64_t)(clock_map_monotonic(s->clock, r->start_ns) - h->model->origin_ns),
 				 .duration = r->duration_ns};
 	bool is_wait;
 	struct tf_work w;
 
-	if (!device_work(h->image->trace, r->work, &w) || (w.kind != TF_WORK_WAIT && w.kind != TF_WORK_OVERHEAD) ||
-	    r->duration_ns < h->least_ns)
+	if (!device_operation(h->image->trace, r->operation, &w) ||
+	    (w.kind != TF_WORK_WAIT && w.kind != TF_WORK_OVERHEAD) || r->duration_ns < h->least_ns)
 		return;
 	is_wait = w.kind == TF_WORK_WAIT;
 	out.name = is_wait ? html_name(h, HTML_WAIT, waits[w.value < 5 ? w.value : 0])
-			   : html_name(h, HTML_OVERHEAD, w.value >> 16 < DEVICE_OVERHEADS ? device_overheads[w.value >> 16] : "?");
+			   : html_name(h, HTML_OVERHEAD,
+				       w.value >> 16 < DEVICE_OVERHEADS ? device_overheads[w.value >> 16] : "?");
 	html_add(h, is_wait ? html_process_track(h, HTML_RANGES, 1, "Waits for devices")
 			    : html_process_track(h, HTML_RANGES, 2, "Overhead of recording"), &out);
 }
@@ -133,17 +135,17 @@ static void add_records(struct html *h)
 	struct device_pass pass = {.html = h};
 	struct scan s = {.context = h->x->context, .image = h->image, .more = &pass};
 
-	device_scan_image(&s, add_record, NULL);
+	device_scan_image(&s, html_add_record, NULL);
 	s.more = h;
 	device_scan_more(&s, add_more, NULL);
-	buffer_done(&pass.works);
+	buffer_done(&pass.operations);
 }
 
-/* Both ends are found by this: calls are not kept until their work is known. */
+/* Links connect both ends, because calls are not kept until their device records are known. */
 static void add_link(void *context, const struct correlated *c)
 {
 	struct html *h = context;
-	uint64_t duration = axis_duration(h->axis, c->event.duration);
+	uint64_t duration = clock_map_duration(h->clock, c->event.duration);
 	struct html_event out = {0};
 	struct html_track *t;
 	uint32_t calls;
@@ -172,11 +174,11 @@ void html_device(struct html *h)
 
 struct memory_lane {
 	struct html *html;
-	struct map last; /* device -> bytes at its last change */
+	struct map last; /* device -> bytes after its last change */
 };
 
-/* Changes of all kinds together, of those on a device. */
-static void add_change(void *context, const struct memory *m, const struct memory_use *use, uint64_t ns)
+/* Only the sum of all kinds of a device is shown. */
+static void html_add_memory_change(void *context, const struct memory *m, const struct memory_use *use, uint64_t ns)
 {
 	struct memory_lane *lane = context;
 	struct html *h = lane->html;
@@ -193,20 +195,21 @@ static void add_change(void *context, const struct memory *m, const struct memor
 	buffer_done(&label);
 }
 
-/* A filter hides what was allocated before, so that what is in use is not known. */
+/* With a filter the memory in use is not known, because earlier allocations are excluded. */
 void html_memory(struct html *h)
 {
 	struct memory_lane lane = {.html = h};
 	struct memory m;
 
-	if (h->image->trace && h->image->trace->is_filtered)
+	if (h->image->trace && filter_of(h->image->trace))
 		return;
-	memory_replay(h->model, h->image, &m, add_change, &lane);
-	/* What comes after an exec has nothing of it. */
+	memory_replay(h->model, h->image, &m, html_add_memory_change, &lane);
+	/* Memory does not survive exec. */
 	for (size_t i = 0; h->image->end == TF_END_EXEC && i < lane.last.size; i++)
 		if (lane.last.slots[i].used)
-			add_change(&lane, &m, &(struct memory_use){.device = (uint32_t)lane.last.slots[i].a},
-				   axis_ns(h->axis, image_last_ticks(h->image)));
+			html_add_memory_change(&lane, &m,
+					       &(struct memory_use){.device = (uint32_t)lane.last.slots[i].a},
+					       clock_map_ns(h->clock, image_last_ticks(h->image)));
 	map_done(&lane.last);
 	memory_done(&m);
 }

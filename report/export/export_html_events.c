@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The timeline of a page: calls and NVTX go to their tracks as they are read. */
+/* The timeline of a page: calls and NVTX events are added to their tracks as they are read. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/derive/events/filter.h"
 #include "report/derive/device/kernel.h"
 #include "report/export/export_html.h"
 #include "report/read/operation.h"
 
 uint64_t html_event_limit = 4000000;
 
-/* ---- what is too short, if there is too much ---- */
+/* ---- the limit on the number of events ---- */
 
 enum { BUCKETS = 512 };
 
@@ -18,7 +19,7 @@ struct lengths {
 	uint64_t counts[BUCKETS], total;
 };
 
-/* Eight buckets to a power of two: the first one is 0, each begins where the one before it ends. */
+/* Eight buckets per power of two; the first one is for 0, and each begins where the previous one ends. */
 static unsigned int bucket_of(uint64_t ns)
 {
 	unsigned int power = ns < 8 ? 0 : 60 - (unsigned int)__builtin_clzll(ns);
@@ -31,13 +32,13 @@ static uint64_t bucket_start(unsigned int bucket)
 	return bucket < 16 ? bucket : (uint64_t)(8 + bucket % 8) << (bucket / 8 - 1);
 }
 
-static void count_call(struct scan *s, const struct event *e)
+static void html_count_call(struct scan *s, const struct event *e)
 {
 	struct lengths *l = s->more;
 
 	l->total++;
 	if (e->kind == TF_CALL)
-		l->counts[bucket_of(axis_duration(s->axis, e->duration))]++;
+		l->counts[bucket_of(clock_map_duration(s->clock, e->duration))]++;
 }
 
 static void count_record(struct scan *s, const struct device_record *r)
@@ -63,7 +64,7 @@ static uint64_t least_ns(struct html *h)
 		return 0;
 	l = (struct lengths){0};
 	device_scan(&s, count_record, NULL);
-	scan_events(&s, count_call);
+	scan_events(&s, html_count_call);
 	if (l.total <= html_event_limit)
 		return 0;
 	for (excess = l.total - html_event_limit; bucket < BUCKETS - 1 && excess; bucket++)
@@ -75,28 +76,28 @@ static uint64_t least_ns(struct html *h)
 
 enum { FRAMES = 512 };
 
-static void member(struct buffer *json, const char *name)
+static void json_add_member(struct buffer *json, const char *name)
 {
 	buffer_print(json, "%s\"%s\":", json->data[json->size - 1] == '{' ? "" : ",", name);
 }
 
 void html_member_text(struct buffer *json, const char *name, const char *text)
 {
-	member(json, name);
+	json_add_member(json, name);
 	json_add(json, text);
 }
 
 void html_member_number(struct buffer *json, const char *name, uint64_t number)
 {
-	member(json, name);
+	json_add_member(json, name);
 	buffer_print(json, "\"%" PRIu64 "\"", number);
 }
 
 void html_member_shape(struct buffer *json, const uint32_t *grid, const uint32_t *block)
 {
-	member(json, "grid");
+	json_add_member(json, "grid");
 	buffer_print(json, "\"%u × %u × %u\"", grid[0], grid[1], grid[2]);
-	member(json, "block");
+	json_add_member(json, "block");
 	buffer_print(json, "\"%u × %u × %u\"", block[0], block[1], block[2]);
 }
 
@@ -105,7 +106,7 @@ static void add_stack(struct html *h, uint32_t stack, struct buffer *json)
 	struct symbol_frame *frames = mem_alloc(FRAMES * sizeof(*frames));
 	size_t count = symbols_frames(h->x->context->symbols, h->image, stack, frames, FRAMES);
 
-	member(json, "stack");
+	json_add_member(json, "stack");
 	for (size_t i = 0; i < count; i++)
 		buffer_print(json, "%s%" PRIu32, i ? "," : "[", html_string(h, frames[i].text));
 	buffer_text(json, count ? "]" : "[]");
@@ -131,7 +132,7 @@ static void add_launch(struct html *h, uint32_t id, struct buffer *json)
 	buffer_done(&name);
 }
 
-/* What a library was asked for; the numbers in it are those of the function's group. */
+/* The operation of a library call; its enum values depend on the group of the function. */
 static void add_operation(struct html *h, const struct event *e, struct buffer *json)
 {
 	const struct function *f = trace_function(h->image->trace, e->id);
@@ -164,7 +165,7 @@ static void arg_members(struct html *h, const struct event *e, uint64_t slot, st
 		add_operation(h, e, json);
 		break;
 	case TF_ARG_STREAM:
-		member(json, "stream");
+		json_add_member(json, "stream");
 		buffer_print(json, "\"0x%" PRIx64 "\"", value);
 		break;
 	case TF_ARG_RESULT:
@@ -180,7 +181,8 @@ static void arg_members(struct html *h, const struct event *e, uint64_t slot, st
 		html_member_text(json, "value", "bytes");
 		break;
 	case TF_ARG_MEMORY:
-		html_member_text(json, small & TF_MEMORY_FREE ? "frees" : "allocates", memories[(small & 31) < 5 ? small & 31 : 0]);
+		html_member_text(json, small & TF_MEMORY_FREE ? "frees" : "allocates",
+				 memories[(small & 31) < 5 ? small & 31 : 0]);
 		break;
 	case TF_ARG_BYTES:
 		html_member_text(json, "value", "bytes");
@@ -201,7 +203,7 @@ static void make_call_detail(struct html *h, const void *from, struct buffer *js
 		arg_members(h, e, e->args[i], json);
 }
 
-/* The part of an ARG slot that many calls share: its number is a column of its own. */
+/* The part of an ARG slot that is equal for many calls: the rest is a column of its own. */
 static uint64_t shared_part(uint64_t slot, int64_t *ret_value)
 {
 	switch (tf_arg_kind(slot)) {
@@ -228,7 +230,7 @@ static uint64_t shared_part(uint64_t slot, int64_t *ret_value)
 
 static uint32_t call_detail(struct html *h, const struct event *e, int64_t *ret_value)
 {
-	uint64_t shared[16] = {e->id}; /* which tells how an operation is to be read */
+	uint64_t shared[16] = {e->id}; /* the group determines how an operation is read */
 	size_t count = 1;
 
 	for (uint32_t i = 0; i < e->args_count && count < sizeof(shared) / sizeof(*shared); i++) {
@@ -260,7 +262,7 @@ struct html_track *html_thread_track(struct html *h, enum html_track_kind kind, 
 
 int64_t html_since_origin(const struct html *h, uint64_t ticks, uint64_t before_ns)
 {
-	return (int64_t)(axis_ns(h->axis, ticks) - before_ns - h->model->origin_ns);
+	return (int64_t)(clock_map_ns(h->clock, ticks) - before_ns - h->model->origin_ns);
 }
 
 static uint32_t call_name(struct html *h, uint32_t id)
@@ -274,9 +276,9 @@ static uint32_t call_name(struct html *h, uint32_t id)
 	return (uint32_t)*place;
 }
 
-static void add_call(struct html *h, struct html_track *t, const struct event *e)
+static void html_add_call(struct html *h, struct html_track *t, const struct event *e)
 {
-	uint64_t duration = axis_duration(h->axis, e->duration);
+	uint64_t duration = clock_map_duration(h->clock, e->duration);
 	struct html_event out = {.start = html_since_origin(h, e->ticks, duration), .duration = duration};
 
 	if (duration < h->least_ns) {
@@ -292,10 +294,10 @@ static void make_unfinished(struct html *h, const void *from, struct buffer *jso
 {
 	(void)h;
 	(void)from;
-	html_member_text(json, "state", "still in this call when it was last heard of");
+	html_member_text(json, "state", "still in this call when it was last recorded");
 }
 
-/* The call that a thread never came back from; one that ended in exec did not hang. */
+/* The call that a thread was in when it ended; a call that ended in exec did not hang. */
 static void add_current(struct html *h, const struct trace_thread *thread)
 {
 	const struct process *p = &h->model->processes[h->image->process];
@@ -345,11 +347,11 @@ static void make_range_detail(struct html *h, const void *from, struct buffer *j
 	if (nvtx_payload_any(&h->nvtx, f->args, f->args_count, f->payload, &name))
 		html_member_text(json, "payload", name.data);
 	if (f->is_unfinished)
-		html_member_text(json, "state", "not ended: drawn up to the end of its process");
+		html_member_text(json, "state", "not ended: drawn to the end of its process");
 	buffer_done(&name);
 }
 
-/* The id of a start/end range is no detail; each has another. */
+/* The id of a start/end range is not part of a detail, because it is different for each range. */
 static bool is_more(uint64_t arg)
 {
 	return tf_arg_kind(arg) != TF_ARG_VALUE;
@@ -363,7 +365,7 @@ static bool has_more(const struct range_facts *f)
 	return false;
 }
 
-/* 0 and 1 are others'. */
+/* 0 and 1 are used by others */
 static uint64_t detail_key(const struct range_facts *f)
 {
 	uint64_t more[8];
@@ -372,7 +374,8 @@ static uint64_t detail_key(const struct range_facts *f)
 	for (uint32_t i = 0; i < f->args_count && count < sizeof(more) / sizeof(*more); i++)
 		if (is_more(f->args[i]))
 			more[count++] = f->args[i];
-	return (count ? hash_bytes(more, count * sizeof(*more)) & ~0xffffull : 2) + ((uint64_t)f->domain << 1 | f->is_unfinished);
+	return (count ? hash_bytes(more, count * sizeof(*more)) & ~0xffffull : 2) +
+	       ((uint64_t)f->domain << 1 | f->is_unfinished);
 }
 
 static void add_annotation(struct html *h, struct html_track *t, uint32_t text, struct range_facts facts,
@@ -395,11 +398,14 @@ static void add_annotation(struct html *h, struct html_track *t, uint32_t text, 
 	html_add(h, t, e);
 }
 
-static void add_mark(struct html *h, const struct trace_thread *thread, const struct event *e)
+static void html_add_mark(struct html *h, const struct trace_thread *thread, const struct event *e)
 {
 	struct html_event out = {.start = html_since_origin(h, e->ticks, 0)};
 
-	add_annotation(h, html_thread_track(h, HTML_NVTX, thread), e->text, (struct range_facts){.domain = e->id, .args = e->args, .args_count = e->args_count, .payload = e->payload}, &out);
+	add_annotation(h, html_thread_track(h, HTML_NVTX, thread), e->text,
+		       (struct range_facts){
+			       .domain = e->id, .args = e->args, .args_count = e->args_count, .payload = e->payload},
+		       &out);
 }
 
 struct html_track *html_process_track(struct html *h, enum html_track_kind kind, uint64_t which, const char *label)
@@ -412,14 +418,17 @@ struct html_track *html_process_track(struct html *h, enum html_track_kind kind,
 	return t;
 }
 
-static void visit_range(void *context, const struct nvtx_range *r)
+static void html_visit_range(void *context, const struct nvtx_range *r)
 {
 	struct html *h = context;
 	struct html_event out = {.start = html_since_origin(h, r->start, 0)};
 
-	out.duration = axis_duration(h->axis, r->end - r->start);
-	add_annotation(h, r->is_pushpop ? html_thread_track(h, HTML_NVTX, r->thread) : html_process_track(h, HTML_RANGES, 0, "NVTX start/end ranges"), r->text,
-		       (struct range_facts){r->domain, r->is_unfinished, r->args, r->payload, r->args_count}, &out);
+	out.duration = clock_map_duration(h->clock, r->end - r->start);
+	add_annotation(h,
+		       r->is_pushpop ? html_thread_track(h, HTML_NVTX, r->thread)
+				     : html_process_track(h, HTML_RANGES, 0, "NVTX start/end ranges"),
+		       r->text, (struct range_facts){r->domain, r->is_unfinished, r->args, r->payload, r->args_count},
+		       &out);
 }
 
 /* ---- CPU samples ---- */
@@ -429,7 +438,7 @@ static void make_sample_detail(struct html *h, const void *from, struct buffer *
 	add_stack(h, *(const uint32_t *)from, json);
 }
 
-/* By the innermost frame of the program's own language. */
+/* Attributed to the innermost frame in the program's own language. */
 static uint32_t sample_name(struct html *h, uint32_t stack)
 {
 	bool is_new;
@@ -448,7 +457,7 @@ static uint32_t sample_name(struct html *h, uint32_t stack)
 	return (uint32_t)*place;
 }
 
-static void add_sample(struct html *h, const struct trace_thread *thread, const struct event *e)
+static void html_add_sample(struct html *h, const struct trace_thread *thread, const struct event *e)
 {
 	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_STACK) : 0;
 	uint32_t stack = (uint32_t)tf_arg_value(arg);
@@ -461,38 +470,38 @@ static void add_sample(struct html *h, const struct trace_thread *thread, const 
 
 /* ---- all of it ---- */
 
-static void add_thread(struct html *h, const struct trace_thread *thread)
+static void html_add_thread(struct html *h, const struct trace_thread *thread)
 {
 	struct html_track *t = NULL;
 	struct cursor cursor;
 	struct event e;
 
-	cursor_init(&cursor, h->image->trace, thread);
+	filter_cursor_init(&cursor, h->image->trace, thread);
 	while (cursor_next(&cursor, &e))
 		if (e.kind == TF_CALL) {
 			t = t ? t : html_thread_track(h, HTML_CALLS, thread);
-			add_call(h, t, &e);
+			html_add_call(h, t, &e);
 		} else if (e.kind == TF_MARK) {
-			add_mark(h, thread, &e);
+			html_add_mark(h, thread, &e);
 			t = NULL; /* the tracks may have moved */
 		} else if (e.kind == TF_SAMPLE) {
-			add_sample(h, thread, &e);
+			html_add_sample(h, thread, &e);
 			t = NULL;
 		}
 	add_current(h, thread);
 }
 
-static void add_image(struct html *h, const struct image *image)
+static void html_add_image(struct html *h, const struct image *image)
 {
 	const struct trace *t = image->trace;
 
 	h->image = image;
-	h->axis = &h->model->machines[image->machine].axis;
+	h->clock = &h->model->machines[image->machine].clock;
 	html_memory(h);
 	nvtx_definitions_make(&h->nvtx, t);
 	for (size_t i = 0; t && i < t->thread_count; i++)
-		add_thread(h, &t->threads[i]);
-	nvtx_ranges(image, NULL, h, visit_range);
+		html_add_thread(h, &t->threads[i]);
+	nvtx_ranges(image, NULL, h, html_visit_range);
 	stream_names_make(&h->streams, h->x->context, image, &h->nvtx);
 	html_device(h);
 	stream_names_done(&h->streams);
@@ -500,7 +509,7 @@ static void add_image(struct html *h, const struct image *image)
 	map_done(&h->known_calls);
 	map_done(&h->known_texts);
 	map_done(&h->known_samples);
-	map_done(&h->known_works);
+	map_done(&h->known_operations);
 	html_flush(h);
 }
 
@@ -508,5 +517,5 @@ void html_events(struct html *h)
 {
 	h->least_ns = least_ns(h);
 	for (size_t i = 0; i < h->model->image_count; i++)
-		add_image(h, &h->model->images[i]);
+		html_add_image(h, &h->model->images[i]);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of export_list.h, and what each needs. */
+/* The rows of export_list.h, with the library that each export needs. */
 #include <string.h>
 
 #include "report/export/export.h"

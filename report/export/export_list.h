@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of exports, in the order in which they are shown: X(name, extension, title, flags, needs). What makes one is
- * export_<name>() in an export_*.c; what it needs is a library that a build may lack (export_list.c), or NOTHING. */
+/* The list of exports in output order: X(name, extension, title, flags, needs). export_<name>() in an export_*.c
+ * implements it; `needs` is a library that a build may lack (export_list.c), or NOTHING. */
 #ifndef PILLION_EXPORT_LIST_H
 #define PILLION_EXPORT_LIST_H
 
-#define EXPORTS(X)                                                                                                     \
-	X(sqlite, "sqlite", "database with the tables of Nsight Systems", EXPORT_FILE, SQLITE)                         \
-	X(chrome, "json", "timeline for Perfetto, chrome://tracing and HTA; gzipped if the name ends with .gz", EXPORT_SPLIT, NOTHING) \
-	X(speedscope, "speedscope.json", "flame graphs for speedscope", EXPORT_METRIC, NOTHING)                        \
-	X(folded, "folded", "stacks for flamegraph.pl", EXPORT_METRIC, NOTHING)                                        \
-	X(pprof, "pb.gz", "profile for go tool pprof", EXPORT_METRIC | EXPORT_GZIP, ZLIB)                              \
-	X(html, "html", "report in one page: timeline, tables, flame graphs; needs nothing but a browser", 0, ZLIB)
+#define EXPORTS(X)                                                                                              \
+	X(sqlite, "sqlite", "database with the tables of Nsight Systems", EXPORT_FILE, SQLITE)                  \
+	X(chrome, "json", "timeline for Perfetto, chrome://tracing and HTA; gzipped if the name ends with .gz", \
+	  EXPORT_SPLIT, NOTHING)                                                                                \
+	X(speedscope, "speedscope.json", "flame graphs for speedscope", EXPORT_METRIC, NOTHING)                 \
+	X(folded, "folded", "stacks for flamegraph.pl", EXPORT_METRIC, NOTHING)                                 \
+	X(pprof, "pb.gz", "profile for go tool pprof", EXPORT_METRIC | EXPORT_GZIP, ZLIB)                       \
+	X(html, "html", "report in one page: timeline, tables, flame graphs; needs only a browser", 0, ZLIB)
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pprof: profile.proto, gzipped. Each stack is a sample of two values, how often and how much. */
+/* pprof: profile.proto, gzipped. Each stack is a sample with two values: count and total. */
 #include <string.h>
 
 #include "report/export/export.h"
@@ -39,13 +39,13 @@ static void add_varint(struct buffer *b, uint64_t value)
 	buffer_add(b, bytes, size);
 }
 
-static void add_value(struct buffer *b, unsigned int field, uint64_t value)
+static void pprof_add_value(struct buffer *b, unsigned int field, uint64_t value)
 {
 	add_varint(b, field << 3);
 	add_varint(b, value);
 }
 
-/* A message, packed numbers or text: all that has a length. */
+/* A length-delimited field: a message, packed numbers or text. */
 static void add_bytes(struct buffer *b, unsigned int field, const void *data, size_t size)
 {
 	add_varint(b, field << 3 | 2);
@@ -53,16 +53,16 @@ static void add_bytes(struct buffer *b, unsigned int field, const void *data, si
 	buffer_add(b, data, size);
 }
 
-/* Strings are numbered from 0, which is the empty one, and written as they come up. */
+/* Strings are numbered from 0, the empty string, and written when they first occur. */
 struct strings {
 	struct sink *out;
-	struct sums known;
+	struct aggregate known;
 };
 
 static uint64_t string_id(struct strings *s, const char *text)
 {
 	size_t before = s->known.count;
-	uint32_t row = sums_row(&s->known, text, strlen(text) + 1);
+	uint32_t row = aggregate_row(&s->known, text, strlen(text) + 1);
 	struct buffer message = {0};
 
 	if (s->known.count > before) {
@@ -73,7 +73,7 @@ static uint64_t string_id(struct strings *s, const char *text)
 	return row;
 }
 
-static void send(struct sink *out, unsigned int field, struct buffer *message)
+static void pprof_send_message(struct sink *out, unsigned int field, struct buffer *message)
 {
 	struct buffer whole = {0};
 
@@ -83,40 +83,40 @@ static void send(struct sink *out, unsigned int field, struct buffer *message)
 	buffer_clear(message);
 }
 
-static void add_type(struct strings *s, const char *name, const char *unit)
+static void pprof_add_type(struct strings *s, const char *name, const char *unit)
 {
 	struct buffer b = {0};
 
-	add_value(&b, TYPE_NAME, string_id(s, name));
-	add_value(&b, TYPE_UNIT, string_id(s, unit));
-	send(s->out, PROFILE_SAMPLE_TYPE, &b);
+	pprof_add_value(&b, TYPE_NAME, string_id(s, name));
+	pprof_add_value(&b, TYPE_UNIT, string_id(s, unit));
+	pprof_send_message(s->out, PROFILE_SAMPLE_TYPE, &b);
 	buffer_done(&b);
 }
 
-/* A frame is a location and a function of its own, both numbered from 1. */
-static void add_frame(struct strings *s, const char *text, uint64_t id)
+/* A frame is a location with a function of its own, both numbered from 1. */
+static void pprof_add_frame(struct strings *s, const char *text, uint64_t id)
 {
 	struct buffer b = {0}, line = {0};
 	struct frame frame;
 
 	frame_split(text, &frame);
-	add_value(&b, FUNCTION_ID, id);
-	add_value(&b, FUNCTION_NAME, string_id(s, frame.name));
+	pprof_add_value(&b, FUNCTION_ID, id);
+	pprof_add_value(&b, FUNCTION_NAME, string_id(s, frame.name));
 	if (frame.file)
-		add_value(&b, FUNCTION_FILE, string_id(s, frame.file));
-	send(s->out, PROFILE_FUNCTION, &b);
-	add_value(&line, LINE_FUNCTION, id);
+		pprof_add_value(&b, FUNCTION_FILE, string_id(s, frame.file));
+	pprof_send_message(s->out, PROFILE_FUNCTION, &b);
+	pprof_add_value(&line, LINE_FUNCTION, id);
 	if (frame.line)
-		add_value(&line, LINE_NUMBER, frame.line);
-	add_value(&b, LOCATION_ID, id);
+		pprof_add_value(&line, LINE_NUMBER, frame.line);
+	pprof_add_value(&b, LOCATION_ID, id);
 	add_bytes(&b, LOCATION_LINE, line.data, line.size);
-	send(s->out, PROFILE_LOCATION, &b);
+	pprof_send_message(s->out, PROFILE_LOCATION, &b);
 	buffer_done(&line);
 	buffer_done(&b);
 	frame_done(&frame);
 }
 
-static void add_sample(struct sink *out, const struct profile *p, size_t row)
+static void pprof_add_sample(struct sink *out, const struct profile *p, size_t row)
 {
 	struct buffer b = {0}, numbers = {0};
 	size_t count;
@@ -126,15 +126,15 @@ static void add_sample(struct sink *out, const struct profile *p, size_t row)
 		add_varint(&numbers, stack[--count] + 1u);
 	add_bytes(&b, SAMPLE_LOCATIONS, numbers.data, numbers.size);
 	buffer_clear(&numbers);
-	add_varint(&numbers, p->sums.rows[row].count);
-	add_varint(&numbers, p->sums.rows[row].total);
+	add_varint(&numbers, p->aggregate.rows[row].count);
+	add_varint(&numbers, p->aggregate.rows[row].total);
 	add_bytes(&b, SAMPLE_VALUES, numbers.data, numbers.size);
-	send(out, PROFILE_SAMPLE, &b);
+	pprof_send_message(out, PROFILE_SAMPLE, &b);
 	buffer_done(&numbers);
 	buffer_done(&b);
 }
 
-static void add_times(struct strings *s, const struct model *m, const struct metric_words *words)
+static void pprof_add_times(struct strings *s, const struct model *m, const struct metric_words *words)
 {
 	struct buffer b = {0};
 	uint64_t end = m->origin_ns;
@@ -142,9 +142,9 @@ static void add_times(struct strings *s, const struct model *m, const struct met
 	for (size_t i = 0; i < m->process_count; i++)
 		if (m->processes[i].end_ns > end)
 			end = m->processes[i].end_ns;
-	add_value(&b, PROFILE_TIME_NS, m->origin_ns);
-	add_value(&b, PROFILE_DURATION_NS, end - m->origin_ns);
-	add_value(&b, PROFILE_DEFAULT_TYPE, string_id(s, words->value));
+	pprof_add_value(&b, PROFILE_TIME_NS, m->origin_ns);
+	pprof_add_value(&b, PROFILE_DURATION_NS, end - m->origin_ns);
+	pprof_add_value(&b, PROFILE_DEFAULT_TYPE, string_id(s, words->value));
 	sink_add(s->out, b.data, b.size);
 	buffer_done(&b);
 }
@@ -158,15 +158,15 @@ int export_pprof(struct export *x, struct err *err)
 
 	if (!code) {
 		string_id(&strings, "");
-		add_type(&strings, words->count, "count");
-		add_type(&strings, words->value, words->unit);
+		pprof_add_type(&strings, words->count, "count");
+		pprof_add_type(&strings, words->value, words->unit);
 		for (size_t i = 0; i < profile.names.count; i++)
-			add_frame(&strings, profile.names.items[i], i + 1);
-		for (size_t i = 0; i < profile.sums.count; i++)
-			add_sample(x->out, &profile, i);
-		add_times(&strings, x->context->model, words);
+			pprof_add_frame(&strings, profile.names.items[i], i + 1);
+		for (size_t i = 0; i < profile.aggregate.count; i++)
+			pprof_add_sample(x->out, &profile, i);
+		pprof_add_times(&strings, x->context->model, words);
 	}
-	sums_done(&strings.known);
+	aggregate_done(&strings.known);
 	profile_done(&profile);
 	return code;
 }

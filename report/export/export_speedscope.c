@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* speedscope: its file format, one sampled profile per metric that has data, a sample being a stack and its weight. */
+/* speedscope: its file format with one sampled profile for each metric that has data; a sample is a stack and its
+ * weight. */
 #include <errno.h>
 #include <string.h>
 
 #include "report/export/export.h"
 #include "report/derive/stacks/frame.h"
 
-/* All profiles share one list of frames: those of profile i follow those of the ones before. */
+/* All profiles share one list of frames: those of profile i follow those of the previous ones. */
 static void add_frames(struct sink *out, const struct profile *profiles, size_t count)
 {
 	const char *separator = "";
@@ -33,7 +34,7 @@ static void add_frames(struct sink *out, const struct profile *profiles, size_t 
 	sink_text(out, "]}");
 }
 
-static void add_profile(struct sink *out, const struct profile *p, size_t first_frame)
+static void speedscope_add_profile(struct sink *out, const struct profile *p, size_t first_frame)
 {
 	sink_text(out, "\n{\"type\":\"sampled\",\"name\":");
 	sink_json(out, metrics[p->metric].title);
@@ -42,7 +43,7 @@ static void add_profile(struct sink *out, const struct profile *p, size_t first_
 	sink_text(out, ",\"startValue\":0,\"endValue\":");
 	sink_number(out, p->total);
 	sink_text(out, ",\"samples\":[");
-	for (size_t i = 0; i < p->sums.count; i++) {
+	for (size_t i = 0; i < p->aggregate.count; i++) {
 		size_t count;
 		const uint32_t *stack = profile_stack(p, i, &count);
 
@@ -55,15 +56,15 @@ static void add_profile(struct sink *out, const struct profile *p, size_t first_
 		sink_text(out, "]");
 	}
 	sink_text(out, "],\"weights\":[");
-	for (size_t i = 0; i < p->sums.count; i++) {
+	for (size_t i = 0; i < p->aggregate.count; i++) {
 		if (i)
 			sink_text(out, ",");
-		sink_number(out, p->sums.rows[i].total);
+		sink_number(out, p->aggregate.rows[i].total);
 	}
 	sink_text(out, "]}");
 }
 
-static void add_file(struct export *x, const struct profile *profiles, size_t count)
+static void speedscope_add_file(struct export *x, const struct profile *profiles, size_t count)
 {
 	size_t first = 0;
 
@@ -77,7 +78,7 @@ static void add_file(struct export *x, const struct profile *profiles, size_t co
 	for (size_t i = 0; i < count; i++) {
 		if (i)
 			sink_text(x->out, ",");
-		add_profile(x->out, &profiles[i], first);
+		speedscope_add_profile(x->out, &profiles[i], first);
 		first += profiles[i].names.count;
 	}
 	sink_text(x->out, "]}\n");
@@ -93,7 +94,7 @@ int export_speedscope(struct export *x, struct err *err)
 		if (x->is_metric_given && i != x->metric)
 			continue;
 		code = profile_make(x->context, i, &profiles[count], err);
-		/* Nothing but the first is shown for its emptiness, so that there is one. */
+		/* Of the empty profiles only the first one is written, so that there is at least one profile. */
 		if (code || (!profiles[count].total && count))
 			profile_done(&profiles[count]);
 		else
@@ -102,7 +103,7 @@ int export_speedscope(struct export *x, struct err *err)
 	if (!x->is_metric_given || count)
 		code = 0;
 	if (!code)
-		add_file(x, profiles, count);
+		speedscope_add_file(x, profiles, count);
 	for (size_t i = 0; i < count; i++)
 		profile_done(&profiles[i]);
 	return code;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An export in several files, one for each part of the time. Each stands alone: what overlaps two parts is in both. */
+/* Splits an export by time into several files. Each file is complete: what overlaps two parts is in both. */
 #include "report/export/export_split.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/derive/nvtx/filter.h"
+#include "report/derive/events/filter.h"
 
 enum { MOST_PARTS = 999, LEAST_NS = 1000, LEAST_TIME_NS = 1000000 };
 
@@ -19,15 +19,9 @@ struct parts {
 	const char *path;
 	bool is_forced;
 	const struct split *split;
-	struct shown *shown; /* what the user's filters leave, by image */
-	uint64_t length;     /* of all of it, in ns */
-	size_t count;        /* written so far */
-};
-
-struct shown {
-	struct tick_span *spans;
-	size_t count;
-	bool is_filtered;
+	struct filter filter; /* the user's filter */
+	uint64_t length;      /* duration of the capture in ns */
+	size_t count;	      /* number of parts written */
 };
 
 int split_size(const char *text, uint64_t *ret_bytes, struct err *err)
@@ -41,7 +35,10 @@ int split_size(const char *text, uint64_t *ret_bytes, struct err *err)
 		size *= 1024;
 	if (end == text || (*end && (!unit || (end[1] && strcmp(end + 1, "B") != 0 && strcmp(end + 1, "iB") != 0))) ||
 	    !(size >= 4096 && size < 9e18))
-		return err_set(err, -EINVAL, "--split-size=%.100s: must be bytes, 4096 at least, or a number with K, M or G", text);
+		return err_set(
+			err, -EINVAL,
+			"--split-size=%.100s: must be a number of bytes, at least 4096, optionally with K, M or G",
+			text);
 	*ret_bytes = (uint64_t)size;
 	return 0;
 }
@@ -52,7 +49,8 @@ int split_time(const char *text, uint64_t *ret_ns, struct err *err)
 	const char *end = filter_duration(text, &ns);
 
 	if (!end || *end || !(ns >= LEAST_TIME_NS && ns < 9e18))
-		return err_set(err, -EINVAL, "--split-time=%.100s: must be a time, 1ms at least, with ns, us, ms or s behind it", text);
+		return err_set(err, -EINVAL,
+			       "--split-time=%.100s: must be a time of at least 1ms, with ns, us, ms or s", text);
 	*ret_ns = (uint64_t)ns;
 	return 0;
 }
@@ -62,55 +60,15 @@ bool split_is_asked(const struct split *s)
 	return s->bytes || s->time_ns;
 }
 
-/* ---- which part is looked at ---- */
-
-static void keep_filters(struct parts *p)
+/* Narrows the user's filter to one part. The last part is unbounded, so that it includes what was recorded after the
+ * last process ended. */
+static void look_at(struct parts *p, uint64_t from_ns, uint64_t to_ns)
 {
-	p->shown = mem_alloc((p->model->image_count + 1) * sizeof(*p->shown));
-	for (size_t i = 0; i < p->model->image_count; i++) {
-		struct trace *t = p->model->images[i].trace;
+	struct time_interval part = {from_ns ? p->model->origin_ns + from_ns : 0,
+				     to_ns < p->length ? p->model->origin_ns + to_ns : UINT64_MAX};
 
-		if (!t)
-			continue;
-		p->shown[i] = (struct shown){t->shown, t->shown_count, t->is_filtered};
-		t->shown = NULL;
-	}
-}
-
-/* The spans of the user's filters, for the next part or for good. */
-static void restore_filters(struct parts *p, bool is_last)
-{
-	for (size_t i = 0; i < p->model->image_count; i++) {
-		struct trace *t = p->model->images[i].trace;
-		const struct shown *s = &p->shown[i];
-
-		if (!t)
-			continue;
-		free(t->shown);
-		t->shown = s->spans;
-		t->shown_count = s->count;
-		t->is_filtered = s->is_filtered;
-		if (is_last || !s->count)
-			continue;
-		t->shown = mem_alloc(s->count * sizeof(*t->shown));
-		memcpy(t->shown, s->spans, s->count * sizeof(*t->shown));
-	}
-	if (is_last)
-		free(p->shown);
-}
-
-static int look_at(struct parts *p, uint64_t from_ns, uint64_t to_ns, struct err *err)
-{
-	struct buffer span = {0};
-	int code;
-
-	restore_filters(p, false);
-	buffer_print(&span, "%llu/", (unsigned long long)from_ns);
-	if (to_ns < p->length)
-		buffer_print(&span, "%llu", (unsigned long long)to_ns);
-	code = filter_time(p->model, span.data, err);
-	buffer_done(&span);
-	return code;
+	filter_restore(p->model, &p->filter);
+	filter_narrow(p->model, &part, 1);
 }
 
 /* ---- writing ---- */
@@ -140,14 +98,14 @@ static int write_part(struct parts *p, struct err *err)
 	int code;
 
 	if (p->count == MOST_PARTS)
-		return err_set(err, -EFBIG, "more than %d parts: split less", MOST_PARTS);
+		return err_set(err, -EFBIG, "more than %d parts: use a larger limit", MOST_PARTS);
 	part_name(p->path, ++p->count, &name);
 	code = write_one(p, name.data, err);
 	buffer_done(&name);
 	return code;
 }
 
-/* Whoever takes all that are there would read them along. They may be somebody's: not ours to remove. */
+/* A reader that takes all parts would include these as well. They may not be ours, so they are not removed. */
 static void name_left(struct parts *p)
 {
 	struct buffer name = {0};
@@ -162,8 +120,8 @@ static void name_left(struct parts *p)
 	buffer_done(&name);
 }
 
-/* How large the part would be. */
-static int measure(struct parts *p, uint64_t *ret_bytes, struct err *err)
+/* The size of the part if it were written. */
+static int split_measure_part(struct parts *p, uint64_t *ret_bytes, struct err *err)
 {
 	struct sink sink;
 	int code = sink_open(&sink, SINK_NOWHERE, export_is_gzip(p->type, p->path), err);
@@ -178,28 +136,30 @@ static int measure(struct parts *p, uint64_t *ret_bytes, struct err *err)
 	return code;
 }
 
-/* A part that is too large is cut once more; one of a microsecond is not. */
+/* A part that is too large is split again, unless it is as short as a microsecond. */
 static int write_span(struct parts *p, uint64_t from_ns, uint64_t to_ns, struct err *err)
 {
 	uint64_t size = 0, length = to_ns - from_ns, pieces;
-	int code = look_at(p, from_ns, to_ns, err);
+	int code = 0;
 
-	if (!code && p->split->bytes)
-		code = measure(p, &size, err);
+	look_at(p, from_ns, to_ns);
+	if (p->split->bytes)
+		code = split_measure_part(p, &size, err);
 	if (code || size <= p->split->bytes || length <= LEAST_NS)
 		return code ? code : write_part(p, err);
 	pieces = size / p->split->bytes + 1;
 	if (pieces > length / LEAST_NS + 1)
 		pieces = length / LEAST_NS + 1;
 	for (uint64_t i = 0; i < pieces && !code; i++)
-		code = write_span(p, from_ns + length / pieces * i, i + 1 < pieces ? from_ns + length / pieces * (i + 1) : to_ns, err);
+		code = write_span(p, from_ns + length / pieces * i,
+				  i + 1 < pieces ? from_ns + length / pieces * (i + 1) : to_ns, err);
 	return code;
 }
 
 int export_split(struct export *x, struct model *m, const struct export_type *type, const char *path, bool is_forced,
 		 const struct split *split, struct err *err)
 {
-	struct parts p = {x, m, type, path, is_forced, split, NULL, 0, 0};
+	struct parts p = {x, m, type, path, is_forced, split, {0}, 0, 0};
 	uint64_t end = m->origin_ns, step;
 	int code = 0;
 
@@ -209,15 +169,16 @@ int export_split(struct export *x, struct model *m, const struct export_type *ty
 	if (!split_is_asked(split))
 		return write_one(&p, path, err);
 	if (!strcmp(path, "-"))
-		return err_set(err, -EINVAL, "several files do not go to standard output");
+		return err_set(err, -EINVAL, "several files cannot be written to standard output");
 	p.length = end - m->origin_ns + 1;
 	step = split->time_ns ? split->time_ns : p.length;
 	if (p.length / step >= MOST_PARTS)
-		return err_set(err, -EFBIG, "more than %d parts: split less", MOST_PARTS);
-	keep_filters(&p);
+		return err_set(err, -EFBIG, "more than %d parts: use a larger limit", MOST_PARTS);
+	p.filter = filter_copy(m);
 	for (uint64_t from = 0; from < p.length && !code; from += step)
 		code = write_span(&p, from, p.length - from > step ? from + step : p.length, err);
-	restore_filters(&p, true);
+	filter_restore(m, &p.filter);
+	filter_done(&p.filter);
 	if (!code)
 		name_left(&p);
 	return code;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sqlite: the database that `nsys export` would have made of the same run. Times are ns since the capture began. */
+/* sqlite: the database that `nsys export` would have made of the same run. Times are in ns since the start of the
+ * capture. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "report/derive/events/filter.h"
 #include "report/export/export_sqlite.h"
 
 #ifndef PILLION_VERSION
@@ -18,10 +20,10 @@ enum { THREAD_NAME_PRIORITY = 20, FRAMES = TF_BLOB_BYTES / sizeof(uint64_t), DOM
 
 static int64_t time_ns(const struct sqlite_writer *w, uint64_t ticks)
 {
-	return (int64_t)(axis_ns(w->axis, ticks) - w->origin_ns);
+	return (int64_t)(clock_map_ns(w->clock, ticks) - w->origin_ns);
 }
 
-/* As nsys has it: machine, 24 bits of pid, 24 bits of tid. */
+/* Like nsys: machine, 24 bits of pid, 24 bits of tid. */
 static int64_t process_id(const struct model *m, const struct image *image)
 {
 	return (int64_t)(((uint64_t)host_number(m, image->machine) + 1) << 48 | (uint64_t)(image->pid & 0xffffff)
@@ -64,7 +66,8 @@ static int64_t text_id(struct sqlite_writer *w, uint32_t string)
 
 /* ---- call chains ---- */
 
-static void chain_row(struct sqlite_writer *w, enum nsys_table table, int64_t id, size_t depth, const struct symbol_frame *f)
+static void chain_row(struct sqlite_writer *w, enum nsys_table table, int64_t id, size_t depth,
+		      const struct symbol_frame *f)
 {
 	int64_t symbol = nsys_string(&w->nsys, f->text),
 		module = nsys_string(&w->nsys, *f->module ? f->module : "[unknown]"), address = (int64_t)f->address;
@@ -78,7 +81,7 @@ static void chain_row(struct sqlite_writer *w, enum nsys_table table, int64_t id
 		nsys_row(&w->nsys, table, (int64_t[]){id, symbol, module, NSYS_NULL, address, (int64_t)depth}, 6);
 }
 
-static int64_t chain(struct sqlite_writer *w, const struct event *e, enum nsys_table table)
+static int64_t sqlite_call_chain(struct sqlite_writer *w, const struct event *e, enum nsys_table table)
 {
 	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_STACK) : 0;
 	uint64_t *place;
@@ -101,7 +104,8 @@ static int64_t chain(struct sqlite_writer *w, const struct event *e, enum nsys_t
 
 static int64_t result_of(const struct event *e)
 {
-	uint64_t fd = e->args_count ? event_arg(e, TF_ARG_FD) : 0, timeout = e->args_count && !fd ? event_arg(e, TF_ARG_TIMEOUT) : 0;
+	uint64_t fd = e->args_count ? event_arg(e, TF_ARG_FD) : 0,
+		 timeout = e->args_count && !fd ? event_arg(e, TF_ARG_TIMEOUT) : 0;
 
 	if (timeout)
 		return (int16_t)tf_arg_value(timeout);
@@ -118,7 +122,7 @@ int64_t sqlite_correlation(struct sqlite_writer *w, uint64_t number)
 	return (int64_t)(*source << 32 | (uint32_t)number);
 }
 
-/* Of a process without device records. */
+/* For a process without device records. */
 static int64_t own_correlation(struct sqlite_writer *w)
 {
 	return sqlite_correlation(w, (uint64_t)UINT32_MAX << 32 | (uint32_t)++w->correlation);
@@ -127,10 +131,12 @@ static int64_t own_correlation(struct sqlite_writer *w)
 static void cuda_call(struct sqlite_writer *w, const struct event *e, int64_t start, int64_t end, int64_t class)
 {
 	uint64_t error = e->args_count ? tf_arg_value(event_arg(e, TF_ARG_RESULT)) : 0;
-	int64_t callchain = chain(w, e, NSYS_CUDA_STACKS);
-	/* The ids of device records are CUPTI's; a call without any is left without. */
+	int64_t callchain = sqlite_call_chain(w, e, NSYS_CUDA_STACKS);
+	/* Device records use CUPTI's correlation ids; a call without a device record has none. */
 	uint64_t matched = correlation_of(&w->ids, e);
-	int64_t correlation = matched ? sqlite_correlation(w, matched) : w->has_device_records ? NSYS_NULL : own_correlation(w);
+	int64_t correlation = matched                 ? sqlite_correlation(w, matched)
+			      : w->has_device_records ? NSYS_NULL
+						      : own_correlation(w);
 
 	nsys_row(&w->nsys, NSYS_RUNTIME,
 		 (int64_t[]){start, end, class, w->global_tid, correlation, function_name(w, e->id), (int64_t)error,
@@ -138,10 +144,10 @@ static void cuda_call(struct sqlite_writer *w, const struct event *e, int64_t st
 		 8);
 }
 
-static void add_call(struct sqlite_writer *w, const struct event *e)
+static void sqlite_add_call(struct sqlite_writer *w, const struct event *e)
 {
 	const struct function *f = trace_function(w->image->trace, e->id);
-	int64_t end = time_ns(w, e->ticks), start = end - (int64_t)axis_duration(w->axis, e->duration);
+	int64_t end = time_ns(w, e->ticks), start = end - (int64_t)clock_map_duration(w->clock, e->duration);
 
 	if (!f)
 		return;
@@ -149,7 +155,7 @@ static void add_call(struct sqlite_writer *w, const struct event *e)
 	case TF_GROUP_OSRT:
 		nsys_row(&w->nsys, NSYS_OSRT,
 			 (int64_t[]){start, end, CLASS_OSRT, w->global_tid, function_name(w, e->id), result_of(e),
-				     NSYS_NULL, chain(w, e, NSYS_OSRT_STACKS)},
+				     NSYS_NULL, sqlite_call_chain(w, e, NSYS_OSRT_STACKS)},
 			 8);
 		break;
 	case TF_GROUP_CUDA:
@@ -173,7 +179,7 @@ static void add_call(struct sqlite_writer *w, const struct event *e)
 
 /* ---- NVTX ---- */
 
-/* Columns of NVTX_EVENTS by number. */
+/* Indices of columns of NVTX_EVENTS. */
 enum { NVTX_TEXT = 7, NVTX_UINT64 = 12, NVTX_JSON = 19 };
 
 struct nvtx_row {
@@ -187,7 +193,7 @@ static uint64_t find_arg(const struct nvtx_row *r, enum tf_arg_kind kind)
 	return event_arg(&(struct event){.args = r->args, .args_count = r->args_count}, kind);
 }
 
-/* A payload goes to the column of its nvtxPayloadType_t, those being in that order. */
+/* The columns for payloads are in the order of nvtxPayloadType_t. */
 static void bind_payload(sqlite3_stmt *insert, const struct nvtx_row *r, uint64_t payload)
 {
 	uint64_t bits = tf_arg_value(payload) | tf_arg_value(find_arg(r, TF_ARG_PAYLOAD_HIGH)) << 48;
@@ -207,7 +213,7 @@ static void bind_payload(sqlite3_stmt *insert, const struct nvtx_row *r, uint64_
 					       : (int64_t)bits);
 }
 
-/* What a range was given at its start and what at its end, as an array where it is both. */
+/* The payloads of a range's start and end, as an array if both have one. */
 static void bind_json(struct sqlite_writer *w, sqlite3_stmt *insert, const struct nvtx_row *r)
 {
 	struct buffer json = {0};
@@ -265,13 +271,13 @@ static int64_t domain_id(const struct sqlite_writer *w, uint32_t domain)
 	return domain ? domain + w->first_domain : 0;
 }
 
-static void visit_range(void *context, const struct nvtx_range *r)
+static void sqlite_visit_range(void *context, const struct nvtx_range *r)
 {
 	struct sqlite_writer *w = context;
 	int64_t start = time_ns(w, r->start);
 	struct nvtx_row row = {
 	    .start = start,
-	    .end = r->is_unfinished ? NSYS_NULL : start + (int64_t)axis_duration(w->axis, r->end - r->start),
+	    .end = r->is_unfinished ? NSYS_NULL : start + (int64_t)clock_map_duration(w->clock, r->end - r->start),
 	    .type = r->is_pushpop ? TYPE_PUSHPOP : TYPE_STARTEND,
 	    .id = NSYS_NULL,
 	    .tid = thread_id(w, r->thread->tid),
@@ -286,13 +292,14 @@ static void visit_range(void *context, const struct nvtx_range *r)
 
 	if (!r->is_pushpop) {
 		row.id = (int64_t)tf_arg_value(find_arg(&row, TF_ARG_VALUE));
-		/* As nsys does it: only where it is another one. */
-		row.end_tid = r->end_thread && r->end_thread != r->thread ? thread_id(w, r->end_thread->tid) : NSYS_NULL;
+		/* Like nsys: only if it differs. */
+		row.end_tid =
+			r->end_thread && r->end_thread != r->thread ? thread_id(w, r->end_thread->tid) : NSYS_NULL;
 	}
 	nvtx_row(w, &row);
 }
 
-static void add_mark(struct sqlite_writer *w, const struct event *e)
+static void sqlite_add_mark(struct sqlite_writer *w, const struct event *e)
 {
 	nvtx_row(w, &(struct nvtx_row){
 			.start = time_ns(w, e->ticks),
@@ -309,7 +316,7 @@ static void add_mark(struct sqlite_writer *w, const struct event *e)
 		    });
 }
 
-static void name_row(struct sqlite_writer *w, int64_t type, uint32_t domain, int64_t category, const char *name)
+static void sqlite_name_row(struct sqlite_writer *w, int64_t type, uint32_t domain, int64_t category, const char *name)
 {
 	sqlite3_stmt *insert = nsys_insert(&w->nsys, NSYS_NVTX);
 
@@ -326,7 +333,7 @@ static void name_row(struct sqlite_writer *w, int64_t type, uint32_t domain, int
 	nsys_step(&w->nsys, insert);
 }
 
-/* A device that the program gave a name. */
+/* A device that the program named. */
 static void device_name_row(struct sqlite_writer *w, const struct nvtx_definition *n)
 {
 	sqlite3_stmt *insert = nsys_insert(&w->nsys, NSYS_NVTX_DEVICE);
@@ -340,8 +347,8 @@ static void device_name_row(struct sqlite_writer *w, const struct nvtx_definitio
 	nsys_step(&w->nsys, insert);
 }
 
-/* Domains and categories are rows, too, with the name in `text`. */
-static void add_names(struct sqlite_writer *w)
+/* Domains and categories are rows as well, with the name in `text`. */
+static void sqlite_add_names(struct sqlite_writer *w)
 {
 	const struct trace *t = w->image->trace;
 
@@ -352,14 +359,14 @@ static void add_names(struct sqlite_writer *w)
 		if (b->type != TF_BLOB_DOMAIN || trace_definition(t, b->type, b->id) != b)
 			continue;
 		trace_text(t, b, &text);
-		name_row(w, TYPE_DOMAIN, b->id, 0, text.data ? text.data : "");
+		sqlite_name_row(w, TYPE_DOMAIN, b->id, 0, text.data ? text.data : "");
 		buffer_done(&text);
 	}
 	for (size_t i = 0; i < w->nvtx.count; i++) {
 		const struct nvtx_definition *n = &w->nvtx.items[i];
 
 		if (n->head.kind == TF_NVTX_CATEGORY)
-			name_row(w, TYPE_CATEGORY, n->head.domain, (int64_t)n->head.id, n->name);
+			sqlite_name_row(w, TYPE_CATEGORY, n->head.domain, (int64_t)n->head.id, n->name);
 		else if (n->head.kind == TF_NVTX_RESOURCE &&
 			 (n->head.type == TF_NVTX_CUDA_DEVICE || n->head.type == TF_NVTX_CUDART_DEVICE))
 			device_name_row(w, n);
@@ -368,7 +375,7 @@ static void add_names(struct sqlite_writer *w)
 
 /* ---- images ---- */
 
-static void add_thread(struct sqlite_writer *w, const struct trace_thread *thread)
+static void sqlite_add_thread(struct sqlite_writer *w, const struct trace_thread *thread)
 {
 	struct cursor cursor;
 	struct event e;
@@ -377,23 +384,23 @@ static void add_thread(struct sqlite_writer *w, const struct trace_thread *threa
 	if (*thread->name)
 		*map_put(&w->thread_names, (uint64_t)w->global_tid, 0, NULL) =
 		    (uint64_t)nsys_string(&w->nsys, thread->name);
-	cursor_init(&cursor, w->image->trace, thread);
+	filter_cursor_init(&cursor, w->image->trace, thread);
 	while (!w->nsys.code && cursor_next(&cursor, &e))
 		if (e.kind == TF_CALL)
-			add_call(w, &e);
+			sqlite_add_call(w, &e);
 		else if (e.kind == TF_MARK)
-			add_mark(w, &e);
+			sqlite_add_mark(w, &e);
 }
 
-static void add_image(struct sqlite_writer *w, const struct image *image)
+static void sqlite_add_image(struct sqlite_writer *w, const struct image *image)
 {
 	const struct trace *t = image->trace;
 	const struct process *p = &w->model->processes[image->process];
 
 	w->image = image;
-	w->axis = &w->model->machines[image->machine].axis;
+	w->clock = &w->model->machines[image->machine].clock;
 	w->global_pid = process_id(w->model, image);
-	/* What a process calls a domain ends with an exec. */
+	/* The domains of a process end with exec. */
 	w->first_domain = (image - &w->model->images[p->first_image]) * DOMAINS;
 	if (!w->first_domain)
 		w->correlation = 0;
@@ -405,22 +412,22 @@ static void add_image(struct sqlite_writer *w, const struct image *image)
 		if (t->blobs[i].type == TF_BLOB_DEVICE_NAME)
 			sqlite_device(w, &t->blobs[i]);
 	nvtx_definitions_make(&w->nvtx, t);
-	add_names(w);
+	sqlite_add_names(w);
 	correlation_ids(w->x->context, image, &w->ids);
 	for (size_t i = 0; i < t->thread_count; i++)
-		add_thread(w, &t->threads[i]);
-	nvtx_ranges(image, NULL, w, visit_range);
+		sqlite_add_thread(w, &t->threads[i]);
+	nvtx_ranges(image, NULL, w, sqlite_visit_range);
 	sqlite_device_events(w);
 	correlation_ids_done(&w->ids);
 	nvtx_definitions_done(&w->nvtx);
 	free(w->functions);
-	w->work_count = 0;
+	w->operation_count = 0;
 	map_done(&w->works_by_id);
 	map_done(&w->texts);
 	map_done(&w->stacks);
 }
 
-/* ---- what is told once ---- */
+/* ---- rows written once ---- */
 
 static void add_meta(struct sqlite_writer *w, const char *name, const char *value)
 {
@@ -433,13 +440,13 @@ static void add_meta(struct sqlite_writer *w, const char *name, const char *valu
 	nsys_step(&w->nsys, insert);
 }
 
-static void date(char *text, size_t size, const struct tm *tm)
+static void format_date(char *text, size_t size, const struct tm *tm)
 {
 	if (!strftime(text, size, "%Y-%m-%d %H:%M:%S", tm))
 		*text = 0;
 }
 
-static void add_times(struct sqlite_writer *w)
+static void sqlite_add_times(struct sqlite_writer *w)
 {
 	sqlite3_stmt *insert = nsys_insert(&w->nsys, NSYS_START_TIME);
 	time_t seconds = (time_t)(w->origin_ns / 1000000000u);
@@ -455,9 +462,9 @@ static void add_times(struct sqlite_writer *w)
 	if (!insert)
 		return;
 	sqlite3_bind_int64(insert, 1, (int64_t)w->origin_ns);
-	date(text, sizeof(text), gmtime_r(&seconds, &tm));
+	format_date(text, sizeof(text), gmtime_r(&seconds, &tm));
 	nsys_bind_text(insert, 2, text);
-	date(text, sizeof(text), localtime_r(&seconds, &tm));
+	format_date(text, sizeof(text), localtime_r(&seconds, &tm));
 	nsys_bind_text(insert, 3, text);
 	nsys_step(&w->nsys, insert);
 }
@@ -502,13 +509,13 @@ int export_sqlite(struct export *x, struct err *err)
 	add_meta(&w, "EXPORT_SCHEMA_VERSION_MAJOR", "3");
 	add_meta(&w, "EXPORT_SCHEMA_VERSION_MINOR", "0");
 	add_meta(&w, "EXPORT_SCHEMA_VERSION_MICRO", "0");
-	add_times(&w);
+	sqlite_add_times(&w);
 	add_processes(&w);
 	for (size_t i = 0; i < w.model->image_count && !w.nsys.code; i++)
-		add_image(&w, &w.model->images[i]);
+		sqlite_add_image(&w, &w.model->images[i]);
 	add_thread_names(&w);
 	free(w.frames);
-	free(w.works);
+	free(w.operations);
 	map_done(&w.devices);
 	map_done(&w.thread_names);
 	map_done(&w.mpi_threads);

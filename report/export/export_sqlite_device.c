@@ -6,50 +6,50 @@
 #include "report/derive/device/stream_name.h"
 
 /* The id of a kernel's name in StringIds, in one of its forms. */
-static int64_t kernel_name(struct sqlite_writer *w, const struct tf_work *work, enum kernel_name form)
+static int64_t kernel_name(struct sqlite_writer *w, const struct tf_work *operation, enum kernel_name form)
 {
 	struct report_context context = *w->x->context;
 	struct buffer name = {0};
 	int64_t id;
 
 	context.kernel_name = form;
-	device_operation(&context, w->image->trace, work, &name);
+	device_operation_name(&context, w->image->trace, operation, &name);
 	id = nsys_string(&w->nsys, name.data ? name.data : "");
 	buffer_done(&name);
 	return id;
 }
 
-static struct known_work *known_work(struct sqlite_writer *w, uint32_t id)
+static struct known_operation *known_operation(struct sqlite_writer *w, uint32_t id)
 {
 	bool is_new;
 	uint64_t *place = map_put(&w->works_by_id, id, 0, &is_new);
-	struct known_work *k;
+	struct known_operation *k;
 
 	if (!is_new)
-		return &w->works[*place];
-	*place = w->work_count;
-	w->works = mem_grow(w->works, w->work_count, &w->work_capacity, sizeof(*w->works));
-	k = &w->works[w->work_count++];
-	*k = (struct known_work){0};
-	if (!device_work(w->image->trace, id, &k->work))
-		k->work = (struct tf_work){.kind = TF_WORK_KERNEL};
-	for (int form = 0; k->work.kind == TF_WORK_KERNEL && form < 3; form++)
-		k->names[form] = kernel_name(w, &k->work, (enum kernel_name)form);
+		return &w->operations[*place];
+	*place = w->operation_count;
+	w->operations = mem_grow(w->operations, w->operation_count, &w->operation_capacity, sizeof(*w->operations));
+	k = &w->operations[w->operation_count++];
+	*k = (struct known_operation){0};
+	if (!device_operation(w->image->trace, id, &k->operation))
+		k->operation = (struct tf_work){.kind = TF_WORK_KERNEL};
+	for (int form = 0; k->operation.kind == TF_WORK_KERNEL && form < 3; form++)
+		k->names[form] = kernel_name(w, &k->operation, (enum kernel_name)form);
 	return k;
 }
 
-/* CUPTI's kinds of memory, from 1, are nsys's from 0; its unknown one is the last. */
+/* CUPTI numbers the kinds of memory from 1, nsys from 0; CUPTI's unknown kind is nsys's last one. */
 static int64_t memory_kind(uint8_t kind)
 {
 	return kind && kind < 8 ? kind - 1 : 7;
 }
 
-/* The columns that all kinds of work have in front. */
+/* The leading columns that all kinds of device operations share. */
 enum { WORK_COLUMNS = 7 };
 
-static void kernel_row(struct sqlite_writer *w, const int64_t *front, const struct known_work *k)
+static void sqlite_kernel_row(struct sqlite_writer *w, const int64_t *front, const struct known_operation *k)
 {
-	const struct tf_work *t = &k->work;
+	const struct tf_work *t = &k->operation;
 	int64_t row[25] = {0};
 	const int64_t rest[] = {k->names[KERNEL_DEMANGLED],
 				k->names[KERNEL_BASE],
@@ -77,7 +77,7 @@ static void kernel_row(struct sqlite_writer *w, const int64_t *front, const stru
 static void copy_row(struct sqlite_writer *w, const int64_t *front, const struct tf_work *t, uint64_t bytes)
 {
 	int64_t row[15];
-	bool is_peer = t->copy == 10; /* else nsys wants no devices */
+	bool is_peer = t->copy == 10; /* otherwise nsys expects no devices */
 	const int64_t rest[] = {(int64_t)bytes,
 				t->copy,
 				NSYS_NULL,
@@ -95,15 +95,15 @@ static void copy_row(struct sqlite_writer *w, const int64_t *front, const struct
 static void visit_device(struct scan *s, const struct device_record *r)
 {
 	struct sqlite_writer *w = s->more;
-	const struct known_work *k = known_work(w, r->work);
-	const struct tf_work *t = &k->work;
-	int64_t start = (int64_t)(axis_monotonic(s->axis, r->start_ns) - w->origin_ns);
+	const struct known_operation *k = known_operation(w, r->operation);
+	const struct tf_work *t = &k->operation;
+	int64_t start = (int64_t)(clock_map_monotonic(s->clock, r->start_ns) - w->origin_ns);
 	int64_t row[11] = {
 	    start, start + (int64_t)r->duration_ns, t->device, t->context, t->stream,
 	    sqlite_correlation(w, correlation_number(w->model, w->image, r)), w->global_pid};
 
 	if (t->kind == TF_WORK_KERNEL) {
-		kernel_row(w, row, k);
+		sqlite_kernel_row(w, row, k);
 	} else if (t->kind == TF_WORK_COPY) {
 		copy_row(w, row, t, r->bytes);
 	} else if (t->kind == TF_WORK_SET) {
@@ -133,32 +133,38 @@ void sqlite_device(struct sqlite_writer *w, const struct blob *b)
 	buffer_done(&name);
 }
 
-/* Waits, allocations and frees. nsys counts operations on memory from 0, CUPTI from 1. */
+/* Waits, allocations and frees. nsys numbers memory operations from 0, CUPTI from 1. */
 static void visit_more(struct scan *s, const struct device_record *r)
 {
 	struct sqlite_writer *w = s->more;
-	int64_t start = (int64_t)(axis_monotonic(s->axis, r->start_ns) - w->origin_ns);
+	int64_t start = (int64_t)(clock_map_monotonic(s->clock, r->start_ns) - w->origin_ns);
 	int64_t correlation = sqlite_correlation(w, correlation_number(w->model, w->image, r));
 	struct tf_work t;
 
-	if (!device_work(w->image->trace, r->work, &t))
+	if (!device_operation(w->image->trace, r->operation, &t))
 		return;
 	if (t.kind == TF_WORK_WAIT)
 		nsys_row(&w->nsys, NSYS_SYNC,
-			 (int64_t[]){start, start + (int64_t)r->duration_ns, t.device, t.context, t.stream, correlation, w->global_pid,
-				     t.value, 0},
+			 (int64_t[]){start, start + (int64_t)r->duration_ns, t.device, t.context, t.stream, correlation,
+				     w->global_pid, t.value, 0},
 			 9);
 	else if (t.kind == TF_WORK_ALLOCATE || t.kind == TF_WORK_FREE)
 		nsys_row(&w->nsys, NSYS_MEMORY,
-			 (int64_t[]){start, w->global_pid, t.device, t.context, (int64_t)r->address, 0, (int64_t)r->bytes,
-				     memory_kind(t.target), t.kind == TF_WORK_FREE, NSYS_NULL, correlation},
+			 (int64_t[]){start, w->global_pid, t.device, t.context, (int64_t)r->address, 0,
+				     (int64_t)r->bytes, memory_kind(t.target), t.kind == TF_WORK_FREE, NSYS_NULL,
+				     correlation},
 			 11);
 }
 
-static void stream_name_row(struct sqlite_writer *w, const char *name, const struct tf_work *work)
+static void stream_name_row(struct sqlite_writer *w, const char *name, const struct tf_work *operation)
 {
 	sqlite3_stmt *insert = nsys_insert(&w->nsys, NSYS_NVTX_STREAM);
-	const int64_t rest[] = {(int64_t)host_number(w->model, w->image->machine) + 1, 0, w->image->pid, work->device, work->context, work->stream};
+	const int64_t rest[] = {(int64_t)host_number(w->model, w->image->machine) + 1,
+				0,
+				w->image->pid,
+				operation->device,
+				operation->context,
+				operation->stream};
 
 	if (!insert)
 		return;
@@ -167,25 +173,25 @@ static void stream_name_row(struct sqlite_writer *w, const char *name, const str
 	nsys_step(&w->nsys, insert);
 }
 
-/* Of those that had work. */
+/* Only streams with device operations. */
 static void stream_names(struct sqlite_writer *w)
 {
 	struct stream_names names;
-	struct map told = {0};
+	struct map seen = {0};
 
 	stream_names_make(&names, w->x->context, w->image, &w->nvtx);
-	for (size_t i = 0; i < w->work_count; i++) {
-		const struct tf_work *work = &w->works[i].work;
-		const char *name = stream_name(&names, work);
+	for (size_t i = 0; i < w->operation_count; i++) {
+		const struct tf_work *operation = &w->operations[i].operation;
+		const char *name = stream_name(&names, operation);
 		bool is_new;
 
 		if (!name)
 			continue;
-		map_put(&told, work->context, work->stream, &is_new);
+		map_put(&seen, operation->context, operation->stream, &is_new);
 		if (is_new)
-			stream_name_row(w, name, work);
+			stream_name_row(w, name, operation);
 	}
-	map_done(&told);
+	map_done(&seen);
 	stream_names_done(&names);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of MPI as rows of nsys's tables: one for messages between two, one for collectives, one for waits, one for the rest. */
+/* MPI calls as rows of nsys's tables: one for point-to-point messages, one for collectives, one for waits, one for
+ * the rest. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -9,7 +10,7 @@
 
 static const struct {
 	enum nsys_table table;
-	const char *start; /* of the name, behind "MPI_" and the I of a call that does not wait */
+	const char *start; /* of the name, after "MPI_" and the I of a nonblocking call */
 } kinds[] = {
 	{NSYS_MPI_P2P, "Send"},           {NSYS_MPI_P2P, "Recv"},          {NSYS_MPI_P2P, "Bsend"},
 	{NSYS_MPI_P2P, "Ssend"},          {NSYS_MPI_P2P, "Rsend"},         {NSYS_MPI_P2P, "Mrecv"},
@@ -32,14 +33,14 @@ static enum nsys_table table_of(const char *function)
 	return NSYS_MPI_OTHER;
 }
 
-static int64_t field(const struct tf_operation *op, unsigned int which)
+static int64_t operation_field_or_zero(const struct tf_operation *op, unsigned int which)
 {
 	int64_t value;
 
 	return operation_field(op, which, &value) ? value : NSYS_NULL;
 }
 
-/* Once for each thread that calls; the table is there even if no rank is known. */
+/* Adds a row once for each calling thread; the table exists even if no rank is known. */
 static void rank_row(struct sqlite_writer *w)
 {
 	const char *rank = image_rank(w->image);
@@ -52,27 +53,27 @@ static void rank_row(struct sqlite_writer *w)
 		nsys_row(&w->nsys, NSYS_MPI_RANKS, (int64_t[]){w->global_tid, number}, 2);
 }
 
-void sqlite_mpi_call(struct sqlite_writer *w, const struct event *e, const struct function *f, int64_t start, int64_t end,
-		     int64_t name)
+void sqlite_mpi_call(struct sqlite_writer *w, const struct event *e, const struct function *f, int64_t start,
+		     int64_t end, int64_t name)
 {
 	enum nsys_table table = table_of(f->name);
 	struct tf_operation op = {0};
 	int64_t row[8] = {start, end, w->global_tid, name, NSYS_NULL, NSYS_NULL, NSYS_NULL, NSYS_NULL};
-	bool is_told = e->args_count && operation_of(w->image->trace, e, &op);
-	double bytes = is_told ? operation_bytes(f->name, f->group, &op) : 0;
-	/* Nothing was sent, or it is not known how much. */
-	bool is_size = (bytes > 0 && bytes < 9e18) || (is_told && !field(&op, TF_FIELD_COUNT));
+	bool has_operation = e->args_count && operation_of(w->image->trace, e, &op);
+	double bytes = has_operation ? operation_bytes(f->name, f->group, &op) : 0;
+	/* nothing was sent, or the size is not known */
+	bool is_size = (bytes > 0 && bytes < 9e18) || (has_operation && !operation_field_or_zero(&op, TF_FIELD_COUNT));
 	int64_t size = is_size ? (int64_t)bytes : NSYS_NULL;
 
 	rank_row(w);
-	if (is_told && table == NSYS_MPI_P2P) {
-		row[4] = field(&op, TF_FIELD_COMMUNICATOR);
-		row[5] = field(&op, TF_FIELD_TAG);
-		row[6] = field(&op, TF_FIELD_PEER);
+	if (has_operation && table == NSYS_MPI_P2P) {
+		row[4] = operation_field_or_zero(&op, TF_FIELD_COMMUNICATOR);
+		row[5] = operation_field_or_zero(&op, TF_FIELD_TAG);
+		row[6] = operation_field_or_zero(&op, TF_FIELD_PEER);
 		row[7] = size;
-	} else if (is_told && table == NSYS_MPI_COLLECTIVE) {
-		row[4] = field(&op, TF_FIELD_COMMUNICATOR);
-		row[5] = field(&op, TF_FIELD_PEER);
+	} else if (has_operation && table == NSYS_MPI_COLLECTIVE) {
+		row[4] = operation_field_or_zero(&op, TF_FIELD_COMMUNICATOR);
+		row[5] = operation_field_or_zero(&op, TF_FIELD_PEER);
 		row[6] = size;
 	}
 	nsys_row(&w->nsys, table, row, table == NSYS_MPI_P2P || table == NSYS_MPI_COLLECTIVE ? 8 : 4);

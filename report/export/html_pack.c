@@ -10,8 +10,8 @@ enum { PACK_BYTES = 48 * 1024, LEVEL = 6 };
 struct pack {
 	struct sink *out;
 	z_stream stream;
-	unsigned char bytes[PACK_BYTES]; /* packed; what is left of them stands at their start */
-	size_t left;			 /* 0 to 2: base64 takes three at a time */
+	unsigned char bytes[PACK_BYTES]; /* packed bytes; what is left over is at the start */
+	size_t left;			 /* 0 to 2: base64 encodes three bytes at a time */
 };
 
 static void add_base64(struct sink *out, const unsigned char *bytes, size_t size)
@@ -76,7 +76,7 @@ static void deflate_all(struct pack *p, const void *data, size_t size, bool is_l
 
 void pack_add(struct pack *p, const void *data, size_t size)
 {
-	enum { PIECE = 1 << 30 }; /* zlib counts in 32 bits */
+	enum { PIECE = 1 << 30 }; /* zlib's counters have 32 bits */
 	const char *at = data;
 
 	for (; size > PIECE; at += PIECE, size -= PIECE)

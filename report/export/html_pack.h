@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Data within a page: deflated, in base64, in a script element that no browser runs. Memory does not grow with it. */
+/* Data within a page: deflated and base64-encoded, in a script element that browsers do not execute. Memory does not
+ * grow with it. */
 #ifndef PILLION_HTML_PACK_H
 #define PILLION_HTML_PACK_H
 
@@ -7,8 +8,8 @@
 
 struct pack;
 
-/* Begins an element with this id; the sink is borrowed until pack_end, and nothing else is to be added to it. NULL if
- * zlib cannot start. */
+/* Begins an element with this id. The sink is borrowed until pack_end, and nothing else must be written to it. NULL
+ * if zlib cannot start. */
 struct pack *pack_begin(struct sink *out, const char *id);
 void pack_add(struct pack *p, const void *data, size_t size);
 
@@ -18,7 +19,7 @@ void pack_take(struct pack *p, struct buffer *b);
 /* Ends the element and frees the pack. */
 void pack_end(struct pack *p);
 
-/* A number in groups of 7 bits, the lowest first, bit 7 set on all but the last. */
+/* A number in groups of 7 bits, the lowest first; bit 7 is set in all but the last byte. */
 void varint_add(struct buffer *b, uint64_t number);
 
 #endif

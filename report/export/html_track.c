@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strings, names, details and tracks of a page by number, and the blocks of its events. */
+/* Strings, names, details and tracks of a page by index, and the blocks of its events. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,7 +74,7 @@ struct html_track *html_track(struct html *h, enum html_track_kind kind, uint64_
 	return &h->tracks[*place];
 }
 
-static void flush(struct html *h, struct html_track *t)
+static void track_flush_block(struct html *h, struct html_track *t)
 {
 	if (!t->count)
 		return;
@@ -92,8 +92,8 @@ static void flush(struct html *h, struct html_track *t)
 	t->last_start = t->last_link = 0;
 }
 
-/* A column begins with the first value that is not 0: those before it are filled in then. */
-static void put(struct html_track *t, enum html_column column, uint64_t number)
+/* A column is created with its first nonzero value; the zeros before it are added then. */
+static void track_put_number(struct html_track *t, enum html_column column, uint64_t number)
 {
 	static const char zeros[256];
 
@@ -111,31 +111,31 @@ static void put(struct html_track *t, enum html_column column, uint64_t number)
 	varint_add(&t->columns[column], number);
 }
 
-/* 2n, or -2n - 1. Distances of times that a damaged file made up may wrap. */
-static uint64_t fold(uint64_t number)
+/* 2n, or -2n - 1. Differences of times from a damaged file may wrap. */
+static uint64_t zigzag_encode(uint64_t number)
 {
 	return number << 1 ^ (number >> 63 ? UINT64_MAX : 0);
 }
 
 void html_add(struct html *h, struct html_track *t, const struct html_event *e)
 {
-	put(t, HTML_START, fold((uint64_t)e->start - (uint64_t)t->last_start));
-	put(t, HTML_DURATION, e->duration);
-	put(t, HTML_NAME, e->name);
-	put(t, HTML_DETAIL, e->detail);
-	put(t, HTML_VALUE, fold((uint64_t)e->value));
-	put(t, HTML_LINK, fold((uint64_t)e->link - t->last_link));
+	track_put_number(t, HTML_START, zigzag_encode((uint64_t)e->start - (uint64_t)t->last_start));
+	track_put_number(t, HTML_DURATION, e->duration);
+	track_put_number(t, HTML_NAME, e->name);
+	track_put_number(t, HTML_DETAIL, e->detail);
+	track_put_number(t, HTML_VALUE, zigzag_encode((uint64_t)e->value));
+	track_put_number(t, HTML_LINK, zigzag_encode((uint64_t)e->link - t->last_link));
 	t->last_start = e->start;
 	t->last_link = e->link;
 	h->event_count += t->kind < HTML_COUNTER;
 	if (++t->count == HTML_BLOCK_EVENTS)
-		flush(h, t);
+		track_flush_block(h, t);
 }
 
 void html_flush(struct html *h)
 {
 	for (size_t i = 0; i < h->track_count; i++)
-		flush(h, &h->tracks[i]);
+		track_flush_block(h, &h->tracks[i]);
 }
 
 void html_done(struct html *h)

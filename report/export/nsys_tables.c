@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables and rows. No journal: the file is thrown away as a whole if it cannot be finished. */
+/* Tables and rows. No journal is needed: the file is discarded if it cannot be completed. */
 #include "report/export/nsys_tables.h"
 
 #include <errno.h>
@@ -47,86 +47,98 @@ static const struct {
 } tables[NSYS_TABLES] = {
 	[NSYS_META] = {"EXPORT_META_DATA", "(name TEXT NOT NULL,value TEXT)", 2, true},
 	[NSYS_STRINGS] = {"StringIds", "(id" NEED " PRIMARY KEY,value TEXT NOT NULL)", 2, true},
-	[NSYS_START_TIME] = {"TARGET_INFO_SESSION_START_TIME", "(utcEpochNs" INT ",utcTime TEXT,localTime TEXT)", 3, true},
-	[NSYS_ANALYSIS] = {"ANALYSIS_DETAILS", "(globalVid" NEED ",duration" NEED ",startTime" NEED ",stopTime" NEED ")", 4,
-		       true},
-	/* nsys's gputrace looks into it unasked. */
+	[NSYS_START_TIME] = {"TARGET_INFO_SESSION_START_TIME", "(utcEpochNs" INT ",utcTime TEXT,localTime TEXT)", 3,
+			     true},
+	[NSYS_ANALYSIS] = {"ANALYSIS_DETAILS",
+			   "(globalVid" NEED ",duration" NEED ",startTime" NEED ",stopTime" NEED ")", 4, true},
+	/* nsys's gputrace reads it without checking. */
 	[NSYS_GPU] = {"TARGET_INFO_GPU",
-		  "(vmId" NEED ",id" NEED ",name TEXT,busLocation TEXT,isDiscrete" INT ",l2CacheSize" INT
-		  ",totalMemory" INT ",memoryBandwidth" INT ",clockRate" INT ",smCount" INT ",uuid TEXT"
-		  ",chipName TEXT,cuDevice" INT ",computeMajor" INT ",computeMinor" INT ")",
-		  15, true},
+		      "(vmId" NEED ",id" NEED ",name TEXT,busLocation TEXT,isDiscrete" INT ",l2CacheSize" INT
+		      ",totalMemory" INT ",memoryBandwidth" INT ",clockRate" INT ",smCount" INT ",uuid TEXT"
+		      ",chipName TEXT,cuDevice" INT ",computeMajor" INT ",computeMinor" INT ")",
+		      15, true},
 	[NSYS_PROCESSES] = {"PROCESSES", "(globalPid" INT ",pid" INT ",name TEXT)", 3, true},
 	[NSYS_THREADS] = {"ThreadNames", "(nameId" NEED ",priority" INT ",globalTid" INT ")", 3, true},
 	[NSYS_OSRT] = {"OSRT_API",
-		   "(start" NEED ",end" NEED ",eventClass" NEED ",globalTid" INT ",nameId" NEED ",returnValue" NEED
-		   ",nestingLevel" INT ",callchainId" NEED ")",
-		   8, false},
+		       "(start" NEED ",end" NEED ",eventClass" NEED ",globalTid" INT ",nameId" NEED ",returnValue" NEED
+		       ",nestingLevel" INT ",callchainId" NEED ")",
+		       8, false},
 	[NSYS_OSRT_STACKS] = {"OSRT_CALLCHAINS",
-			  STACK ",kernelMode" INT ",thumbCode" INT ",unresolved" INT ",specialEntry" INT
-				",originalIP" INT ",unwindMethod" INT ",stackDepth" NEED ",PRIMARY KEY(id,stackDepth))",
-			  10, false},
+			      STACK ",kernelMode" INT ",thumbCode" INT ",unresolved" INT ",specialEntry" INT
+				    ",originalIP" INT ",unwindMethod" INT ",stackDepth" NEED
+				    ",PRIMARY KEY(id,stackDepth))",
+			      10, false},
 	[NSYS_RUNTIME] = {"CUPTI_ACTIVITY_KIND_RUNTIME",
-		      "(start" NEED ",end" NEED ",eventClass" NEED ",globalTid" INT ",correlationId" INT ",nameId" NEED
-		      ",returnValue" NEED ",callchainId" INT ")",
-		      8, false},
+			  "(start" NEED ",end" NEED ",eventClass" NEED ",globalTid" INT ",correlationId" INT
+			  ",nameId" NEED ",returnValue" NEED ",callchainId" INT ")",
+			  8, false},
 	[NSYS_CUDA_STACKS] = {"CUDA_CALLCHAINS",
-			  STACK ",unresolved" INT ",originalIP" INT ",stackDepth" NEED ",PRIMARY KEY(id,stackDepth))",
-			  6, false},
+			      STACK ",unresolved" INT ",originalIP" INT ",stackDepth" NEED
+				    ",PRIMARY KEY(id,stackDepth))",
+			      6, false},
 	[NSYS_NVTX] = {"NVTX_EVENTS",
-		   "(start" NEED ",end" INT ",eventType" NEED ",rangeId" INT ",category" INT ",color" INT ",text TEXT"
-		   ",globalTid" INT ",endGlobalTid" INT ",textId" INT ",domainId" INT ",uint64Value" INT
-		   ",int64Value" INT ",doubleValue REAL,uint32Value" INT ",int32Value" INT ",floatValue REAL"
-		   ",jsonTextId" INT ",jsonText TEXT)",
-		   19, false},
-	[NSYS_NVTX_DEVICE] = {"TARGET_INFO_NVTX_CUDA_DEVICE", "(name TEXT,hwId" INT ",vmId" INT ",deviceId" INT ")", 4, false},
+		       "(start" NEED ",end" INT ",eventType" NEED ",rangeId" INT ",category" INT ",color" INT
+		       ",text TEXT"
+		       ",globalTid" INT ",endGlobalTid" INT ",textId" INT ",domainId" INT ",uint64Value" INT
+		       ",int64Value" INT ",doubleValue REAL,uint32Value" INT ",int32Value" INT ",floatValue REAL"
+		       ",jsonTextId" INT ",jsonText TEXT)",
+		       19, false},
+	[NSYS_NVTX_DEVICE] = {"TARGET_INFO_NVTX_CUDA_DEVICE", "(name TEXT,hwId" INT ",vmId" INT ",deviceId" INT ")", 4,
+			      false},
 	[NSYS_NVTX_STREAM] = {"TARGET_INFO_NVTX_CUDA_STREAM",
-			  "(name TEXT,hwId" INT ",vmId" INT ",processId" INT ",deviceId" INT ",contextId" INT ",streamId" INT ")", 7, false},
-	[NSYS_CUBLAS] = {"CUBLAS_EVENTS", "(start" NEED ",end" NEED ",eventClass" NEED ",globalTid" INT ",nameId" NEED ")",
-		     5, false},
-	[NSYS_CUDNN] = {"CUDNN_EVENTS", "(start" NEED ",end" NEED ",eventClass" NEED ",globalTid" INT ",nameId" NEED ")", 5,
-		    false},
+			      "(name TEXT,hwId" INT ",vmId" INT ",processId" INT ",deviceId" INT ",contextId" INT
+			      ",streamId" INT ")",
+			      7, false},
+	[NSYS_CUBLAS] = {"CUBLAS_EVENTS",
+			 "(start" NEED ",end" NEED ",eventClass" NEED ",globalTid" INT ",nameId" NEED ")", 5, false},
+	[NSYS_CUDNN] = {"CUDNN_EVENTS",
+			"(start" NEED ",end" NEED ",eventClass" NEED ",globalTid" INT ",nameId" NEED ")", 5, false},
 	[NSYS_KERNEL] = {"CUPTI_ACTIVITY_KIND_KERNEL",
-		     "(start" NEED ",end" NEED ",deviceId" NEED ",contextId" NEED ",streamId" NEED ",correlationId" INT
-		     ",globalPid" INT ",demangledName" NEED ",shortName" NEED ",mangledName" INT ",launchType" INT
-		     ",cacheConfig" INT ",registersPerThread" NEED ",gridX" NEED ",gridY" NEED ",gridZ" NEED
-		     ",blockX" NEED ",blockY" NEED ",blockZ" NEED ",staticSharedMemory" NEED ",dynamicSharedMemory" NEED
-		     ",localMemoryPerThread" NEED ",localMemoryTotal" NEED ",gridId" NEED ",sharedMemoryExecuted" INT
-		     ",graphNodeId" INT ",sharedMemoryLimitConfig" INT ")",
-		     27, false},
+			 "(start" NEED ",end" NEED ",deviceId" NEED ",contextId" NEED ",streamId" NEED
+			 ",correlationId" INT ",globalPid" INT ",demangledName" NEED ",shortName" NEED
+			 ",mangledName" INT ",launchType" INT ",cacheConfig" INT ",registersPerThread" NEED
+			 ",gridX" NEED ",gridY" NEED ",gridZ" NEED ",blockX" NEED ",blockY" NEED ",blockZ" NEED
+			 ",staticSharedMemory" NEED ",dynamicSharedMemory" NEED ",localMemoryPerThread" NEED
+			 ",localMemoryTotal" NEED ",gridId" NEED ",sharedMemoryExecuted" INT ",graphNodeId" INT
+			 ",sharedMemoryLimitConfig" INT ")",
+			 27, false},
 	[NSYS_MEMCPY] = {"CUPTI_ACTIVITY_KIND_MEMCPY",
-		     "(start" NEED ",end" NEED ",deviceId" NEED ",contextId" NEED ",streamId" NEED ",correlationId" INT
-		     ",globalPid" INT ",bytes" NEED ",copyKind" NEED ",deprecatedSrcId" INT ",srcKind" INT
-		     ",dstKind" INT ",srcDeviceId" INT ",srcContextId" INT ",dstDeviceId" INT ",dstContextId" INT
-		     ",migrationCause" INT ",graphNodeId" INT ",virtualAddress" INT ")",
-		     19, false},
+			 "(start" NEED ",end" NEED ",deviceId" NEED ",contextId" NEED ",streamId" NEED
+			 ",correlationId" INT ",globalPid" INT ",bytes" NEED ",copyKind" NEED ",deprecatedSrcId" INT
+			 ",srcKind" INT ",dstKind" INT ",srcDeviceId" INT ",srcContextId" INT ",dstDeviceId" INT
+			 ",dstContextId" INT ",migrationCause" INT ",graphNodeId" INT ",virtualAddress" INT ")",
+			 19, false},
 	[NSYS_MEMSET] = {"CUPTI_ACTIVITY_KIND_MEMSET",
-		     "(start" NEED ",end" NEED ",deviceId" NEED ",contextId" NEED ",streamId" NEED ",correlationId" INT
-		     ",globalPid" INT ",value" NEED ",bytes" NEED ",graphNodeId" INT ",memKind" INT ")",
-		     11, false},
+			 "(start" NEED ",end" NEED ",deviceId" NEED ",contextId" NEED ",streamId" NEED
+			 ",correlationId" INT ",globalPid" INT ",value" NEED ",bytes" NEED ",graphNodeId" INT
+			 ",memKind" INT ")",
+			 11, false},
 	[NSYS_GRAPH] = {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
-		    "(start" NEED ",end" NEED ",deviceId" NEED ",contextId" NEED ",streamId" NEED ",correlationId" INT
-		    ",globalPid" INT ",graphId" NEED ",graphExecId" NEED ")",
-		    9, false},
+			"(start" NEED ",end" NEED ",deviceId" NEED ",contextId" NEED ",streamId" NEED
+			",correlationId" INT ",globalPid" INT ",graphId" NEED ",graphExecId" NEED ")",
+			9, false},
 	[NSYS_SYNC] = {"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
-		   "(start" NEED ",end" NEED ",deviceId" NEED ",contextId" NEED ",streamId" NEED ",correlationId" INT
-		   ",globalPid" INT ",syncType" NEED ",eventId" NEED ")",
-		   9, false},
+		       "(start" NEED ",end" NEED ",deviceId" NEED ",contextId" NEED ",streamId" NEED
+		       ",correlationId" INT ",globalPid" INT ",syncType" NEED ",eventId" NEED ")",
+		       9, false},
 	[NSYS_MEMORY] = {"CUDA_GPU_MEMORY_USAGE_EVENTS",
-		     "(start" NEED ",globalPid" NEED ",deviceId" NEED ",contextId" NEED ",address" NEED ",pc" NEED ",bytes" NEED
-		     ",memKind" NEED ",memoryOperationType" NEED ",name TEXT,correlationId" INT ")",
-		     11, false},
-	/* nsys's mpi_event_trace looks into it unasked. */
+			 "(start" NEED ",globalPid" NEED ",deviceId" NEED ",contextId" NEED ",address" NEED ",pc" NEED
+			 ",bytes" NEED ",memKind" NEED ",memoryOperationType" NEED ",name TEXT,correlationId" INT ")",
+			 11, false},
+	/* nsys's mpi_event_trace reads it without checking. */
 	[NSYS_MPI_RANKS] = {"MPI_RANKS", "(globalTid" NEED ",rank" NEED ")", 2, false},
 	[NSYS_MPI_P2P] = {"MPI_P2P_EVENTS",
-		      MPI ",commHandle" INT ",tag" INT ",remoteRank" INT ",size" INT ",requestHandle" INT ")", 9, false},
+			  MPI ",commHandle" INT ",tag" INT ",remoteRank" INT ",size" INT ",requestHandle" INT ")", 9,
+			  false},
 	[NSYS_MPI_COLLECTIVE] = {"MPI_COLLECTIVES_EVENTS",
-			     MPI ",commHandle" INT ",rootRank" INT ",size" INT ",recvSize" INT ",requestHandle" INT ")", 9, false},
+				 MPI ",commHandle" INT ",rootRank" INT ",size" INT ",recvSize" INT ",requestHandle" INT
+				     ")",
+				 9, false},
 	[NSYS_MPI_WAIT] = {"MPI_START_WAIT_EVENTS", MPI ",requestHandle" INT ")", 5, false},
 	[NSYS_MPI_OTHER] = {"MPI_OTHER_EVENTS", MPI ")", 4, false},
 };
 
-static void failed(struct nsys *n, int code)
+static void nsys_note_failure(struct nsys *n, int code)
 {
 	if (n->code)
 		return;
@@ -134,15 +146,15 @@ static void failed(struct nsys *n, int code)
 	snprintf(n->why, sizeof(n->why), "%s", n->db ? sqlite3_errmsg(n->db) : sqlite3_errstr(code));
 }
 
-static void execute(struct nsys *n, const char *sql)
+static void nsys_execute(struct nsys *n, const char *sql)
 {
 	int code = n->code ? SQLITE_OK : sqlite3_exec(n->db, sql, NULL, NULL, NULL);
 
 	if (code)
-		failed(n, code);
+		nsys_note_failure(n, code);
 }
 
-static sqlite3_stmt *prepare(struct nsys *n, enum nsys_table table, int rows)
+static sqlite3_stmt *nsys_prepare_insert(struct nsys *n, enum nsys_table table, int rows)
 {
 	struct buffer sql = {0};
 	sqlite3_stmt *ret = NULL;
@@ -158,19 +170,19 @@ static sqlite3_stmt *prepare(struct nsys *n, enum nsys_table table, int rows)
 	if (!n->code)
 		code = sqlite3_prepare_v3(n->db, sql.data, -1, SQLITE_PREPARE_PERSISTENT, &ret, NULL);
 	if (code)
-		failed(n, code);
+		nsys_note_failure(n, code);
 	buffer_done(&sql);
 	return ret;
 }
 
-static void create(struct nsys *n, enum nsys_table table)
+static void nsys_create_table(struct nsys *n, enum nsys_table table)
 {
 	struct buffer sql = {0};
 
 	buffer_print(&sql, "CREATE TABLE %s%s;", tables[table].name, tables[table].columns);
-	execute(n, sql.data);
+	nsys_execute(n, sql.data);
 	buffer_done(&sql);
-	n->tables[table].one = prepare(n, table, 1);
+	n->tables[table].one = nsys_prepare_insert(n, table, 1);
 }
 
 int nsys_open(struct nsys *n, const char *path, struct err *err)
@@ -180,18 +192,18 @@ int nsys_open(struct nsys *n, const char *path, struct err *err)
 	*n = (struct nsys){0};
 	code = sqlite3_open_v2(path, &n->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
 	if (code)
-		failed(n, code);
-	execute(n, setup);
+		nsys_note_failure(n, code);
+	nsys_execute(n, setup);
 	for (int i = 0; i < NSYS_TABLES; i++)
 		if (tables[i].always)
-			create(n, (enum nsys_table)i);
+			nsys_create_table(n, (enum nsys_table)i);
 	return n->code ? nsys_close(n, err) : 0;
 }
 
 sqlite3_stmt *nsys_insert(struct nsys *n, enum nsys_table table)
 {
 	if (!n->tables[table].one && !n->code)
-		create(n, table);
+		nsys_create_table(n, table);
 	return n->code ? NULL : n->tables[table].one;
 }
 
@@ -209,7 +221,7 @@ void nsys_step(struct nsys *n, sqlite3_stmt *insert)
 	int code = sqlite3_step(insert);
 
 	if (code != SQLITE_DONE)
-		failed(n, code);
+		nsys_note_failure(n, code);
 	sqlite3_reset(insert);
 }
 
@@ -218,7 +230,7 @@ static void send_batch(struct nsys *n, enum nsys_table table)
 	struct nsys_rows *t = &n->tables[table];
 
 	if (!t->batch)
-		t->batch = prepare(n, table, NSYS_BATCH);
+		t->batch = nsys_prepare_insert(n, table, NSYS_BATCH);
 	t->count = 0;
 	if (n->code)
 		return;
@@ -226,7 +238,7 @@ static void send_batch(struct nsys *n, enum nsys_table table)
 	nsys_step(n, t->batch);
 }
 
-/* Fewer than a batch: at the end. */
+/* The last rows, fewer than a batch. */
 static void send_rest(struct nsys *n, enum nsys_table table)
 {
 	struct nsys_rows *t = &n->tables[table];
@@ -264,11 +276,11 @@ int nsys_close(struct nsys *n, struct err *err)
 		sqlite3_finalize(n->tables[i].batch);
 		free(n->tables[i].waiting);
 	}
-	execute(n, "COMMIT");
+	nsys_execute(n, "COMMIT");
 	if (sqlite3_close(n->db) && !n->code)
-		failed(n, SQLITE_ERROR);
+		nsys_note_failure(n, SQLITE_ERROR);
 	n->db = NULL;
-	sums_done(&n->strings);
+	aggregate_done(&n->strings);
 	return n->code ? err_set(err, -EIO, "sqlite: %s", n->why) : 0;
 }
 
@@ -284,7 +296,7 @@ void nsys_bind_text(sqlite3_stmt *insert, int column, const char *text)
 int64_t nsys_string(struct nsys *n, const char *text)
 {
 	size_t before = n->strings.count;
-	int64_t id = (int64_t)sums_row(&n->strings, text, strlen(text)) + 1;
+	int64_t id = (int64_t)aggregate_row(&n->strings, text, strlen(text)) + 1;
 	sqlite3_stmt *insert = n->strings.count > before ? nsys_insert(n, NSYS_STRINGS) : NULL;
 
 	if (insert) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of Nsight Systems' SQLite export, schema 3.0, and inserting rows into them. A table is made with its first
- * row: `nsys stats` skips reports by the tables that are not there. */
+/* The tables of Nsight Systems' SQLite export, schema 3.0, and inserting rows into them. A table is created with its
+ * first row: `nsys stats` skips reports whose tables do not exist. */
 #ifndef PILLION_NSYS_TABLES_H
 #define PILLION_NSYS_TABLES_H
 
 #include <sqlite3.h>
 
-#include "report/base/sums.h"
+#include "report/base/aggregate.h"
 
 enum nsys_table {
 	NSYS_META,
@@ -39,40 +39,41 @@ enum nsys_table {
 	NSYS_TABLES
 };
 
-/* Stands for NULL among the values of a row. */
+/* Represents NULL among the values of a row. */
 #define NSYS_NULL INT64_MIN
 
-/* Rows that go in by one statement: nearly twice as fast as one by one. */
+/* Rows inserted by one statement: nearly twice as fast as one by one. */
 enum { NSYS_BATCH = 32 };
 
 struct nsys_rows {
 	sqlite3_stmt *one, *batch; /* insert one row, NSYS_BATCH rows */
-	int64_t *waiting;          /* rows for the next batch */
-	size_t count;              /* of them */
+	int64_t *waiting;          /* rows of the next batch */
+	size_t count;              /* number of rows in it */
 };
 
 struct nsys {
 	sqlite3 *db;
 	struct nsys_rows tables[NSYS_TABLES];
-	struct sums strings; /* rows are ids of StringIds, from 1 */
+	struct aggregate strings; /* rows are ids of StringIds, from 1 */
 	int code;            /* of the first failure */
 	char why[256];
 };
 
 int nsys_open(struct nsys *n, const char *path, struct err *err);
 
-/* Ends the transaction. 0 or -EIO for what failed at any time since it was opened. */
+/* Ends the transaction. 0, or -EIO if anything failed since it was opened. */
 int nsys_close(struct nsys *n, struct err *err);
 
-/* The statement that inserts a row into a table, to bind values to; or NULL after a failure. What was bound stays. */
+/* The statement that inserts a row into a table, for binding values; NULL after a failure. Bindings of the previous
+ * row remain. */
 sqlite3_stmt *nsys_insert(struct nsys *n, enum nsys_table table);
 void nsys_bind(sqlite3_stmt *insert, int first_column, const int64_t *values, size_t count);
 void nsys_step(struct nsys *n, sqlite3_stmt *insert);
 
-/* A row of numbers; columns past them are NULL. It may go in later than rows by nsys_step. */
+/* Adds a row of numbers; the remaining columns are NULL. It may be inserted later than rows by nsys_step. */
 void nsys_row(struct nsys *n, enum nsys_table table, const int64_t *values, size_t count);
 
-/* The id of a text in StringIds. Text as a terminal can bear it. */
+/* The id of a text in StringIds. The text is made safe for a terminal. */
 int64_t nsys_string(struct nsys *n, const char *text);
 void nsys_bind_text(sqlite3_stmt *insert, int column, const char *text);
 

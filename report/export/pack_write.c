@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing a packed file: blocks are packed by as many threads as there are CPUs, written in order, and read back. */
+/* Writes a packed file: one thread for each CPU packs blocks, which are written in order and read back. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +19,8 @@ enum { BATCH = 64 };
 
 struct work {
 	struct mapping file;
-	uint64_t first, count; /* blocks of the batch */
-	uint64_t next;	       /* that nobody has taken */
+	uint64_t first, count; /* number of blocks in the batch */
+	uint64_t next;	       /* the next block that no thread has taken */
 	uint8_t *packed[BATCH];
 	size_t packed_size[BATCH];
 };
@@ -28,7 +28,7 @@ struct work {
 struct packer {
 	FILE *out;
 	uint64_t records;
-	struct block_coder *coders[PARALLEL_MOST]; /* of each thread */
+	struct block_coder *coders[PARALLEL_MOST]; /* one for each thread */
 	size_t thread_count;
 	struct work work;
 	struct shared_table {
@@ -38,8 +38,8 @@ struct packer {
 		size_t record_size;
 	} tables[PACK_TABLES];
 	size_t table_count;
-	const struct shared_table *shared; /* of the file at work; NULL: none */
-	uint8_t without[BLOCK_BYTES]; /* the first block of a file without what it shares */
+	const struct shared_table *shared; /* of the current file; NULL: none */
+	uint8_t without[BLOCK_BYTES]; /* the first block of a file without the shared bytes */
 	bool is_failed;
 };
 
@@ -65,7 +65,7 @@ static void put_record(struct packer *p, enum pack_kind kind, uint64_t value, co
 	p->records++;
 }
 
-/* ---- names of functions, once for all traces ---- */
+/* ---- function tables, stored once for all traces ---- */
 
 static const struct shared_table *make_table(struct packer *p, uint64_t hash, const uint8_t *bytes, size_t size)
 {
@@ -83,7 +83,8 @@ static const struct shared_table *make_table(struct packer *p, uint64_t hash, co
 	return t;
 }
 
-/* The table of the trace at work, before its FILE; NULL: it is no trace, or too odd. */
+/* The function table of the current trace, written before its FILE record; NULL: it is not a trace, or its table is
+ * unsuitable. */
 static const struct shared_table *find_table(struct packer *p)
 {
 	const struct mapping *file = &p->work.file;
@@ -91,8 +92,9 @@ static const struct shared_table *find_table(struct packer *p)
 	const uint8_t *names;
 	uint64_t hash;
 
-	if (file->size < SHARED_AT || (memcpy(&head, file->data, sizeof(head)), head.magic != TF_MAGIC) || !head.function_bytes ||
-	    head.function_bytes > BLOCK_BYTES - SHARED_AT || head.function_bytes > file->size - SHARED_AT)
+	if (file->size < SHARED_AT || (memcpy(&head, file->data, sizeof(head)), head.magic != TF_MAGIC) ||
+	    !head.function_bytes || head.function_bytes > BLOCK_BYTES - SHARED_AT ||
+	    head.function_bytes > file->size - SHARED_AT)
 		return NULL;
 	names = file->data + SHARED_AT;
 	hash = hash_bytes(names, head.function_bytes);
@@ -130,7 +132,7 @@ static void pack_blocks(void *argument, size_t thread)
 	}
 }
 
-/* Takes the file's bytes as they are now: a recorder may still be at it. */
+/* Packs the file's current bytes: a recorder may still be writing to it. */
 static void put_file(struct packer *p, const char *name)
 {
 	struct work *w = &p->work;
@@ -154,9 +156,9 @@ static void put_file(struct packer *p, const char *name)
 	}
 }
 
-/* ---- what is packed ---- */
+/* ---- selecting files ---- */
 
-/* A capture's name: the last part of its path. */
+/* The name of a capture: the last component of its path. */
 static void base_name(const char *path, struct buffer *ret)
 {
 	char *real = realpath(path, NULL), *slash = real ? strrchr(real, '/') : NULL;
@@ -167,13 +169,14 @@ static void base_name(const char *path, struct buffer *ret)
 
 typedef int visit_fn(void *argument, const char *path, const char *name, const struct mapping *file, struct err *err);
 
-static int visit_file(const char *path, const char *name, visit_fn *visit, void *argument, struct texts *left_out, struct err *err)
+static int visit_file(const char *path, const char *name, visit_fn *visit, void *argument, struct texts *left_out,
+		      struct err *err)
 {
 	struct mapping file;
 	int code = mapping_open(path, &file, err);
 
 	if (code && left_out) {
-		texts_add(left_out, "%s, left out", err->text);
+		texts_add(left_out, "%s, omitted", err->text);
 		return 0;
 	}
 	if (!code)
@@ -182,8 +185,8 @@ static int visit_file(const char *path, const char *name, visit_fn *visit, void 
 	return code;
 }
 
-/* Every file of a capture, in the order of their names. What cannot be read, or is no file: with a list that is left out and
- * told there, without one it is refused, for it would be lost. */
+/* Every file of a capture, sorted by name. A file that cannot be read or is not a regular file is omitted and
+ * listed; without a list it is an error, because it would be lost. */
 static int visit_files(const char *directory, visit_fn *visit, void *argument, struct texts *left_out, struct err *err)
 {
 	struct dirent **entries;
@@ -258,10 +261,10 @@ static int check_one(void *argument, const char *path, const char *name, const s
 		return err_set(err, -EIO, "%s: is not in the packed file", path);
 	code = pack_map(f, &packed, err);
 	if (!code && !is_same(file, &packed))
-		code = err_set(err, -EAGAIN, "%s: changed while it was packed, or does not read back", path);
+		code = err_set(err, -EAGAIN, "%s: changed while it was packed, or cannot be read back", path);
 	mapping_close(&packed);
 	if (!code && f->lost_bytes)
-		code = err_set(err, -EIO, "%s: does not read back", path);
+		code = err_set(err, -EIO, "%s: cannot be read back", path);
 	return code;
 }
 
@@ -272,11 +275,11 @@ static int check_pack(const struct pack_wish *w, const char *path, struct err *e
 	int code = pack_open(path, &check.pack, err);
 
 	if (!code && (!check.pack->is_whole || check.pack->damaged_bytes))
-		code = err_set(err, -EIO, "%s: does not read back", path);
+		code = err_set(err, -EIO, "%s: cannot be read back", path);
 	for (size_t i = 0; i < w->count && !code; i++)
 		code = visit_files(w->captures[i], check_one, &check, w->left_out ? &said : NULL, err);
 	if (!code && check.next < check.pack->file_count)
-		code = err_set(err, -EAGAIN, "%s: a file went while it was packed", path);
+		code = err_set(err, -EAGAIN, "%s: a file disappeared while it was packed", path);
 	pack_close(check.pack);
 	texts_done(&said);
 	return code;
@@ -285,7 +288,7 @@ static int check_pack(const struct pack_wish *w, const char *path, struct err *e
 /* ---- the file ---- */
 
 struct job {
-	struct export export; /* first: run() is given this */
+	struct export export; /* the first one is passed to run() */
 	const struct pack_wish *wish;
 };
 
@@ -297,7 +300,7 @@ static void packer_init(struct packer *p, FILE *out)
 		p->coders[i] = block_coder_new();
 }
 
-static int write_all(struct packer *p, const struct pack_wish *wish, struct err *err)
+static int write_captures(struct packer *p, const struct pack_wish *wish, struct err *err)
 {
 	struct pack_head head = {TF_PACK_MAGIC, TF_BYTE_ORDER, PACK_VERSION};
 	int code = 0;
@@ -325,10 +328,10 @@ static int run_job(struct export *x, struct err *err)
 
 	if (!out)
 		return err_set(err, -errno, "%s: %s", x->path, strerror(errno));
-	fchmod(fileno(out), 0600); /* as captures are */
+	fchmod(fileno(out), 0600); /* like the files of a capture */
 	p = mem_alloc(sizeof(*p));
 	packer_init(p, out);
-	code = write_all(p, wish, err);
+	code = write_captures(p, wish, err);
 	for (size_t i = 0; i < p->thread_count; i++)
 		block_coder_free(p->coders[i]);
 	free(p);
@@ -337,7 +340,7 @@ static int run_job(struct export *x, struct err *err)
 	return code ? code : check_pack(wish, x->path, err);
 }
 
-/* ---- in the directory's place ---- */
+/* ---- replacing the directory ---- */
 
 static void remove_capture(const char *path)
 {
@@ -352,8 +355,9 @@ static void remove_capture(const char *path)
 	rmdir(path);
 }
 
-/* At each moment there is a whole capture by that name; where a file system cannot swap, it is by the other for a moment. */
-static int take_place(const char *packed, const char *directory, struct err *err)
+/* There is a complete capture by that name at any moment; on file systems that cannot exchange names, briefly under
+ * the other name. */
+static int replace_directory(const char *packed, const char *directory, struct err *err)
 {
 	struct buffer aside = {0};
 	int code = 0;
@@ -368,7 +372,8 @@ static int take_place(const char *packed, const char *directory, struct err *err
 	} else if (rename(packed, directory) < 0) {
 		code = err_set(err, -errno, "%s: %s", directory, strerror(errno));
 		if (rename(aside.data, directory) < 0)
-			code = err_set(err, code, "%s: is now %s, and packed %s", directory, aside.data, packed);
+			code = err_set(err, code, "%s: the directory is now %s, the packed file %s", directory,
+				       aside.data, packed);
 	} else {
 		remove_capture(aside.data);
 	}
@@ -387,12 +392,12 @@ static int find_captures(const struct pack_wish *w, struct err *err)
 			return err_set(err, -errno, "%s: %s", w->captures[i], strerror(errno));
 		if (!S_ISDIR(st.st_mode))
 			return err_set(err, -ENOTDIR, "%s: %s", w->captures[i],
-				       pack_is_one(w->captures[i]) ? "is packed already" : "not a capture's directory");
+				       pack_is_one(w->captures[i]) ? "is already packed" : "not a capture directory");
 	}
 	return 0;
 }
 
-static size_t trimmed(const char *path)
+static size_t length_without_slashes(const char *path)
 {
 	size_t length = strlen(path);
 
@@ -403,7 +408,8 @@ static size_t trimmed(const char *path)
 
 int pack_write(const struct pack_wish *wish, struct buffer *ret_path, struct err *err)
 {
-	static const struct export_type type = {.name = "pack", .extension = "pillpack", .flags = EXPORT_FILE, .run = run_job};
+	static const struct export_type type = {
+		.name = "pack", .extension = "pillpack", .flags = EXPORT_FILE, .run = run_job};
 	struct job job = {.wish = wish};
 	int code = find_captures(wish, err);
 
@@ -412,7 +418,8 @@ int pack_write(const struct pack_wish *wish, struct buffer *ret_path, struct err
 	if (!block_coder_exists())
 		return err_set(err, -ENOTSUP, "this build has no zstd");
 	if (wish->is_replacing)
-		buffer_print(ret_path, "%.*s.packing", (int)trimmed(wish->captures[0]), wish->captures[0]);
+		buffer_print(ret_path, "%.*s.packing", (int)length_without_slashes(wish->captures[0]),
+			     wish->captures[0]);
 	else if (wish->output)
 		buffer_text(ret_path, wish->output);
 	else
@@ -420,13 +427,13 @@ int pack_write(const struct pack_wish *wish, struct buffer *ret_path, struct err
 	code = export_write(&job.export, &type, ret_path->data, wish->is_forced, err);
 	if (code || !wish->is_replacing)
 		return code;
-	code = take_place(ret_path->data, wish->captures[0], err);
+	code = replace_directory(ret_path->data, wish->captures[0], err);
 	buffer_clear(ret_path);
 	buffer_text(ret_path, wish->captures[0]);
 	return code;
 }
 
-/* ---- and out again ---- */
+/* ---- unpacking ---- */
 
 static int extract_file(const char *directory, struct pack_file *f, struct err *err)
 {
@@ -440,7 +447,7 @@ static int extract_file(const char *directory, struct pack_file *f, struct err *
 	out = code ? NULL : fopen(path.data, "wxe");
 	if (out) {
 		is_failed = false;
-		/* Not by one write of it all: the kernel sees no block that has not been looked at. */
+		/* Written in pieces: the kernel cannot fault in blocks that were not read before. */
 		for (size_t at = 0; at < bytes.size && !is_failed; at += TF_PAGE) {
 			size_t size = bytes.size - at < TF_PAGE ? bytes.size - at : TF_PAGE;
 			uint8_t page[TF_PAGE];
@@ -466,7 +473,7 @@ static int make_directory(const char *path, struct err *err)
 	return mkdir(path, 0700) < 0 ? err_set(err, -errno, "%s: %s", path, strerror(errno)) : 0;
 }
 
-/* Goes on after damage: the rest is wanted all the more. */
+/* Continues after damage, because the rest is needed all the more. */
 static int extract_all(struct pack *p, const char *directory, struct err *err)
 {
 	int code = make_directory(directory, err), failed;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The events of one thread, in the order they were written. */
+/* Reads the events of one thread in the order in which they were written. */
 #include <string.h>
 
 #include "report/read/reader.h"
@@ -8,32 +8,33 @@ void (*reader_progress)(uint64_t bytes);
 
 void cursor_init(struct cursor *c, const struct trace *t, const struct trace_thread *thread)
 {
-	*c = (struct cursor){.trace = t, .thread = thread, .window = thread->first_window};
+	*c = (struct cursor){.trace = t, .thread = thread, .chunk = thread->first_chunk};
 }
 
-/* What is written in a window ended before the next one began, but for a handler's events: so one more is kept. */
+/* The events of a chunk ended before the next chunk began, except those of signal handlers: so one chunk more is
+ * kept. */
 void cursor_skip_to(struct cursor *c, uint64_t ticks)
 {
-	const struct window *windows = c->trace->windows;
-	size_t last = c->thread->first_window + c->thread->window_count - 1;
+	const struct chunk *chunks = c->trace->chunks;
+	size_t last = c->thread->first_chunk + c->thread->chunk_count - 1;
 
-	while (c->window + 2 <= last && windows[c->window + 2].base_ticks < ticks)
-		c->window++;
+	while (c->chunk + 2 <= last && chunks[c->chunk + 2].base_ticks < ticks)
+		c->chunk++;
 }
 
-static bool next_window(struct cursor *c)
+static bool next_chunk(struct cursor *c)
 {
-	const struct window *last = c->at ? &c->trace->windows[c->window - 1] : NULL;
+	const struct chunk *last = c->at ? &c->trace->chunks[c->chunk - 1] : NULL;
 
 	if (last)
 		mapping_forget(&c->trace->bytes, last->offset, last->size);
-	while (c->window < c->thread->first_window + c->thread->window_count) {
-		const struct window *w = &c->trace->windows[c->window++];
+	while (c->chunk < c->thread->first_chunk + c->thread->chunk_count) {
+		const struct chunk *w = &c->trace->chunks[c->chunk++];
 		const uint8_t *data = c->trace->bytes.data + w->offset;
 		struct tf_window head;
 		uint32_t first;
 
-		if (w->size < sizeof(head) || (c->wanted && !c->wanted[c->window - 1]))
+		if (w->size < sizeof(head) || (c->wanted && !c->wanted[c->chunk - 1]))
 			continue;
 		memcpy(&head, data, sizeof(head));
 		first = tf_slots_offset(&head);
@@ -56,7 +57,7 @@ static const uint64_t *skip_kind(const uint64_t *at, const uint64_t *end, unsign
 	return at;
 }
 
-/* At a slot of kind 0: steps over it and what belonged to it, or to the window's end where nothing more was written. */
+/* At a slot of kind 0: skips it and what belonged to it, or to the end of the chunk if nothing was written after it. */
 static void skip_torn(struct cursor *c)
 {
 	const uint64_t *next = c->at + 1;
@@ -64,7 +65,7 @@ static void skip_torn(struct cursor *c)
 	while (next < c->end && !*next)
 		next++;
 	if (next == c->end) {
-		/* A word that is not 0 as a whole was never written by a recorder; still it was no event. */
+		/* A recorder never writes such a word with other bits set; in any case it is not an event. */
 		c->torn += *c->at != 0;
 		c->at = c->end;
 		return;
@@ -73,7 +74,7 @@ static void skip_torn(struct cursor *c)
 	c->at = skip_kind(skip_kind(next, c->end, TF_ARG), c->end, TF_DATA);
 }
 
-/* False if the blob is not whole; then its head and what there is of it are stepped over. */
+/* False if the blob is incomplete; its head and what exists of it are then skipped. */
 static bool take_blob(struct cursor *c, uint64_t slot, struct event *e)
 {
 	const uint64_t *data = c->at + 1, *after = skip_kind(data, c->end, TF_DATA);
@@ -137,26 +138,18 @@ static void take_event(struct cursor *c, uint64_t slot, struct event *e)
 				e->duration = tf_arg_value(*args);
 }
 
-bool trace_shows_span(const struct trace *t, uint64_t from, uint64_t to)
+bool tick_spans_overlap(const struct tick_spans *s, uint64_t from, uint64_t to)
 {
-	size_t low = 0, high = t->shown_count;
+	size_t first = first_place(i, 0, s->count, s->items[i].to < from);
 
-	while (low < high) { /* the first span that ends at `from` or later */
-		size_t middle = low + (high - low) / 2;
-
-		if (t->shown[middle].to < from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < t->shown_count && t->shown[low].from <= to;
+	return first < s->count && s->items[first].from <= to;
 }
 
-static bool passes(const struct cursor *c, const struct event *e)
+static bool cursor_passes(const struct cursor *c, const struct event *e)
 {
-	if (!c->trace->is_filtered || c->is_unfiltered || (e->kind != TF_CALL && e->kind != TF_MARK && e->kind != TF_SAMPLE))
+	if (!c->shown || (e->kind != TF_CALL && e->kind != TF_MARK && e->kind != TF_SAMPLE))
 		return true;
-	return trace_shows_span(c->trace, event_start(e), e->ticks);
+	return tick_spans_overlap(c->shown, event_start(e), e->ticks);
 }
 
 bool cursor_step(struct cursor *c, struct event *e)
@@ -165,11 +158,11 @@ bool cursor_step(struct cursor *c, struct event *e)
 		uint64_t slot;
 
 		if (c->at == c->end) {
-			if (!next_window(c))
+			if (!next_chunk(c))
 				return false;
 			continue;
 		}
-		/* The writer may be alive: what follows a slot was stored before it. */
+		/* The writer may be running: what follows a slot was stored before it. */
 		slot = __atomic_load_n(c->at, __ATOMIC_ACQUIRE);
 		switch (tf_kind(slot)) {
 		case TF_TORN:
@@ -183,7 +176,7 @@ bool cursor_step(struct cursor *c, struct event *e)
 		case TF_MARK:
 		case TF_SAMPLE:
 			take_event(c, slot, e);
-			if (passes(c, e))
+			if (cursor_passes(c, e))
 				return true;
 			break;
 		case TF_TIME:
@@ -206,7 +199,7 @@ bool cursor_step(struct cursor *c, struct event *e)
 			c->orphans++;
 			c->at++;
 			break;
-		default: /* of a later minor version */
+		default: /* from a later minor version */
 			c->at = skip_kind(skip_kind(c->at + 1, c->end, TF_ARG), c->end, TF_DATA);
 		}
 	}

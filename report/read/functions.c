@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of function names, each kept once. */
+/* Tables of function names, each stored once. */
 #include "report/read/functions.h"
 
 #include <pthread.h>
@@ -9,12 +9,12 @@
 static struct functions *tables;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void parse(struct functions *f)
+static void functions_parse(struct functions *f)
 {
 	const uint8_t *p = f->bytes, *end = p + f->size;
 	size_t used = 0;
 
-	/* An entry is two bytes and a name: as many names and NULs as bytes at most. */
+	/* An entry is two bytes and a name: there are at most as many names and NULs as bytes. */
 	f->names = mem_alloc(f->size);
 	f->items = mem_alloc(f->size / 2 * sizeof(*f->items));
 	while (f->count < f->wanted && end - p >= 2 && end - p - 2 >= p[1]) {
@@ -26,11 +26,12 @@ static void parse(struct functions *f)
 	f->items = mem_resize(f->items, f->count * sizeof(*f->items));
 }
 
-static struct functions *find(const uint8_t *bytes, size_t size, uint32_t wanted, uint64_t hash)
+static struct functions *functions_find(const uint8_t *bytes, size_t size, uint32_t wanted, uint64_t hash)
 {
 	struct functions *f = tables;
 
-	while (f && (f->hash != hash || f->size != size || f->wanted != wanted || (size && memcmp(f->bytes, bytes, size) != 0)))
+	while (f && (f->hash != hash || f->size != size || f->wanted != wanted ||
+		     (size && memcmp(f->bytes, bytes, size) != 0)))
 		f = f->next;
 	return f;
 }
@@ -41,12 +42,12 @@ struct functions *functions_take(const uint8_t *bytes, size_t size, uint32_t wan
 	struct functions *f;
 
 	pthread_mutex_lock(&lock);
-	f = find(bytes, size, wanted, hash);
+	f = functions_find(bytes, size, wanted, hash);
 	if (!f) {
 		f = mem_alloc(sizeof(*f));
 		*f = (struct functions){.size = size, .hash = hash, .wanted = wanted, .next = tables};
 		f->bytes = (uint8_t *)mem_copy_text((const char *)bytes, size);
-		parse(f);
+		functions_parse(f);
 		tables = f;
 	}
 	f->users++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names of the functions that a trace file's events are of. Thousands of processes have the same ones: they are kept once.
- * Any thread, at any time. */
+/* The names of the functions in a trace file. Thousands of processes have the same table, so it is stored once and
+ * reference-counted. May be called from any thread. */
 #ifndef PILLION_FUNCTIONS_H
 #define PILLION_FUNCTIONS_H
 
@@ -14,7 +14,7 @@ struct function {
 struct functions {
 	struct function *items;
 	uint32_t count;
-	/* functions.c's own */
+	/* private to functions.c */
 	char *names;
 	uint8_t *bytes;
 	size_t size;
@@ -23,8 +23,8 @@ struct functions {
 	struct functions *next;
 };
 
-/* `bytes` as they stand in the file, of which as many of the `wanted` ones are taken as there are: ret->count tells. To be given
- * back. */
+/* Parses `bytes` from the file, at most `wanted` entries: ret->count tells how many there are. Release with
+ * functions_give. */
 struct functions *functions_take(const uint8_t *bytes, size_t size, uint32_t wanted);
 void functions_give(struct functions *f);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Index lines. */
+/* Parses index lines. */
 #include "report/read/index.h"
 
 #include <stdlib.h>
@@ -13,8 +13,8 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* \xHH back to bytes, in place. Returns the new length. */
-static size_t unescape(char *text, size_t length)
+/* Unescapes \xHH in place. Returns the new length. */
+static size_t index_unescape(char *text, size_t length)
 {
 	size_t to = 0;
 
@@ -30,8 +30,8 @@ static size_t unescape(char *text, size_t length)
 	return to;
 }
 
-/* Copies a field behind `at` and ends it by two NULs, so that lists of items end as well. */
-static char *copy_field(char *at, const char *text, size_t length, struct index_field *field)
+/* Copies a field to `at` and terminates it with two NULs, so that a list of items is terminated as well. */
+static char *index_copy_field(char *at, const char *text, size_t length, struct index_field *field)
 {
 	const char *equal = memchr(text, '=', length);
 	size_t key = equal ? (size_t)(equal - text) : length;
@@ -44,7 +44,7 @@ static char *copy_field(char *at, const char *text, size_t length, struct index_
 	field->length = 0;
 	if (equal) {
 		memcpy(at, equal + 1, length - key - 1);
-		field->length = unescape(at, length - key - 1);
+		field->length = index_unescape(at, length - key - 1);
 	}
 	at[field->length] = at[field->length + 1] = 0;
 	return at + field->length + 2;
@@ -64,7 +64,7 @@ void index_parse(const char *line, size_t length, struct index_line *ret)
 		const char *tab = memchr(line, '\t', (size_t)(end - line));
 		size_t size = tab ? (size_t)(tab - line) : (size_t)(end - line);
 
-		at = copy_field(at, line, size, &field);
+		at = index_copy_field(at, line, size, &field);
 		if (is_first)
 			ret->name = field.key;
 		else if (ret->count < INDEX_FIELDS)

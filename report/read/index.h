@@ -9,7 +9,7 @@ enum { INDEX_FIELDS = 24 };
 
 struct index_field {
 	const char *key;
-	char *value; /* unescaped; may hold NULs, and is ended by two more than its length says */
+	char *value; /* unescaped; may contain NULs, and is terminated by two more after its length */
 	size_t length;
 };
 
@@ -20,20 +20,20 @@ struct index_line {
 	char *text; /* what the fields point into */
 };
 
-/* Takes one line, without its newline. Fields past INDEX_FIELDS are left out. */
+/* Parses one line without its newline. Fields beyond INDEX_FIELDS are ignored. */
 void index_parse(const char *line, size_t length, struct index_line *ret);
 void index_line_done(struct index_line *l);
 
 /* The field, or NULL. */
 const struct index_field *index_find(const struct index_line *l, const char *key);
 
-/* Its text, "" if there is none. */
+/* The text of the field, "" if there is none. */
 const char *index_text(const struct index_line *l, const char *key);
 
-/* Its number: decimal, or hexadecimal after 0x. 0 if there is none. */
+/* The number of the field: decimal, or hexadecimal after 0x. 0 if there is none. */
 uint64_t index_number(const struct index_line *l, const char *key);
 
-/* A number of which only the writer knows the base: nonces and run ids, which file names carry in hexadecimal. */
+/* A hexadecimal number without 0x: nonces and run ids, as in file names. */
 uint64_t index_hex(const struct index_line *l, const char *key);
 
 #endif

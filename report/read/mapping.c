@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mapped files that may be truncated under us. */
+/* Mapped files that may be truncated while they are mapped. */
 #include "report/read/mapping.h"
 
 #include <errno.h>
@@ -18,8 +18,8 @@ struct lazy {
 	size_t size;
 };
 
-/* What the handlers may patch, and the blocks that stand in memory, the oldest first. Changed under the lock alone, which
- * a handler that interrupts its holder does not take again. */
+/* The ranges that the signal handlers may patch, and the blocks in memory, oldest first. Changed only under the
+ * lock, which a handler that interrupts its owner does not take again. */
 enum { LARGE = 4 << 20, MANY = 64 << 20, AROUND = 64 << 10 };
 enum { PLACED_LEAST = 64, PLACED_MOST = 16384 };
 
@@ -29,13 +29,13 @@ static struct region {
 } * mapped;
 static size_t mapped_count, mapped_capacity;
 static uint64_t mapped_bytes; /* of files */
-static uintptr_t placed[PLACED_MOST]; /* a ring of addresses; 0: taken away with its mapping */
+static uintptr_t placed[PLACED_MOST]; /* a ring of addresses; 0: removed with its mapping */
 static size_t placed_first, placed_count, placed_limit = PLACED_LEAST;
 static volatile sig_atomic_t was_cut;
 static bool is_locked;
 static __thread bool has_lock;
 
-static bool lock(void)
+static bool lazy_lock(void)
 {
 	if (has_lock)
 		return false;
@@ -44,7 +44,7 @@ static bool lock(void)
 	return has_lock = true;
 }
 
-static void unlock(bool is_mine)
+static void lazy_unlock(bool is_mine)
 {
 	if (!is_mine)
 		return;
@@ -60,30 +60,31 @@ static struct region *find_region(uintptr_t address)
 	return NULL;
 }
 
-/* A fault elsewhere is not ours and kills, as it would have. */
+/* A fault at another address is not ours and kills the program, as it would have without the handler. */
 static void be_killed(int signal)
 {
 	sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 }
 
-/* Puts zeros where the file no longer is. */
+/* Maps zeros where the file no longer has bytes. */
 static void on_bus_error(int signal, siginfo_t *info, void *context)
 {
 	uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)(sysconf(_SC_PAGESIZE) - 1);
-	bool is_mine = lock();
+	bool is_mine = lazy_lock();
 	struct region *r = find_region(page);
 
 	(void)context;
-	if (!r || mmap((void *)page, r->end - page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+	if (!r ||
+	    mmap((void *)page, r->end - page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
 		be_killed(signal);
 	else
 		was_cut = 1;
-	unlock(is_mine);
+	lazy_unlock(is_mine);
 }
 
-/* ---- blocks that are made when they are looked at ---- */
+/* ---- blocks created on access ---- */
 
-static void *reserve(void *at, size_t size)
+static void *reserve_addresses(void *at, size_t size)
 {
 	return mmap(at, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED : 0), -1, 0);
 }
@@ -93,7 +94,7 @@ static size_t block_size(const struct lazy *z, size_t offset)
 	return z->size - offset < z->source.block_bytes ? z->size - offset : z->source.block_bytes;
 }
 
-/* Room for one more: the oldest goes. It is made again if it is looked at again. */
+/* Makes room for one block by dropping the oldest, which is created again on the next access. */
 static void place_free(void)
 {
 	while (placed_count >= placed_limit) {
@@ -101,14 +102,15 @@ static void place_free(void)
 		struct region *r = oldest ? find_region(oldest) : NULL;
 
 		if (r)
-			reserve((void *)oldest, block_size(r->lazy, oldest - r->start));
+			reserve_addresses((void *)oldest, block_size(r->lazy, oldest - r->start));
 		placed_first = (placed_first + 1) % PLACED_MOST;
 		placed_count--;
 	}
 }
 
-/* Elsewhere first, and moved to its place when it is whole: other threads see all of it or fault too. */
-static bool place(struct lazy *z, uintptr_t address)
+/* The block is created elsewhere and moved to its address when it is complete, so that other threads see all of it
+ * or fault as well. */
+static bool lazy_place(struct lazy *z, uintptr_t address)
 {
 	size_t offset = (address - z->start) & ~(z->source.block_bytes - 1), size = block_size(z, offset);
 	uint8_t *made = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -140,14 +142,14 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 {
 	uintptr_t address = (uintptr_t)info->si_addr;
 	int saved = errno;
-	bool is_mine = lock();
+	bool is_mine = lazy_lock();
 	struct region *r = is_mine ? find_region(address) : NULL;
 
 	(void)context;
-	/* Another thread may have been first. */
-	if (!r || !r->lazy || (!is_placed(address, r->lazy) && !place(r->lazy, address)))
+	/* another thread may have created it */
+	if (!r || !r->lazy || (!is_placed(address, r->lazy) && !lazy_place(r->lazy, address)))
 		be_killed(signal);
-	unlock(is_mine);
+	lazy_unlock(is_mine);
 	errno = saved;
 }
 
@@ -162,7 +164,7 @@ static void register_mapping(const void *data, size_t size, struct lazy *lazy)
 {
 	struct sigaction bus = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO | SA_NODEFER};
 	struct sigaction fault = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER};
-	bool is_mine = lock();
+	bool is_mine = lazy_lock();
 
 	mapped = mem_grow(mapped, mapped_count, &mapped_capacity, sizeof(*mapped));
 	mapped[mapped_count++] = (struct region){(uintptr_t)data, (uintptr_t)data + size, lazy};
@@ -170,12 +172,12 @@ static void register_mapping(const void *data, size_t size, struct lazy *lazy)
 	sigaction(SIGBUS, &bus, NULL);
 	if (lazy)
 		sigaction(SIGSEGV, &fault, NULL);
-	unlock(is_mine);
+	lazy_unlock(is_mine);
 }
 
 static void unregister_mapping(const void *data)
 {
-	bool is_mine = lock();
+	bool is_mine = lazy_lock();
 	struct region *r = find_region((uintptr_t)data);
 
 	for (size_t i = 0; i < placed_count && r; i++) {
@@ -194,7 +196,7 @@ static void unregister_mapping(const void *data)
 		mapped_capacity = placed_first = placed_count = 0;
 		placed_limit = PLACED_LEAST;
 	}
-	unlock(is_mine);
+	lazy_unlock(is_mine);
 }
 
 int mapping_open_source(const struct mapping_source *source, size_t size, struct mapping *ret, struct err *err)
@@ -205,7 +207,7 @@ int mapping_open_source(const struct mapping_source *source, size_t size, struct
 	*ret = (struct mapping){0};
 	if (!size)
 		return 0;
-	data = reserve(NULL, size);
+	data = reserve_addresses(NULL, size);
 	if (data == MAP_FAILED)
 		return err_set(err, -errno, "%zu bytes: %s", size, strerror(errno));
 	z = mem_alloc(sizeof(*z));
@@ -217,14 +219,14 @@ int mapping_open_source(const struct mapping_source *source, size_t size, struct
 
 void mapping_keep(const struct mapping *m, size_t places)
 {
-	bool is_mine = lock();
+	bool is_mine = lazy_lock();
 
 	if (m->lazy && places > placed_limit - PLACED_LEAST)
 		placed_limit = places < PLACED_MOST - PLACED_LEAST ? PLACED_LEAST + places : PLACED_MOST;
-	unlock(is_mine);
+	lazy_unlock(is_mine);
 }
 
-/* For file systems that cannot map, and when a capture has more files than a process may have mappings. */
+/* For file systems that cannot map files, and for captures with more files than a process may have mappings. */
 static int read_whole(int fd, size_t size, struct mapping *ret)
 {
 	uint8_t *data = mem_alloc(size);
@@ -276,7 +278,7 @@ int mapping_open(const char *path, struct mapping *ret, struct err *err)
 	int fd, code;
 
 	*ret = (struct mapping){0};
-	/* O_NONBLOCK: a FIFO of that name must not hold us. */
+	/* O_NONBLOCK: opening a FIFO must not block. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
@@ -306,13 +308,15 @@ void mapping_close(struct mapping *m)
 	*m = (struct mapping){0};
 }
 
-/* A fault maps what lies around it too, AROUND at most: bytes that were forgotten before come back by their neighbours, and
- * have to go with these. */
+/* A fault maps up to AROUND bytes around it as well: bytes dropped before come back with their neighbours, and have
+ * to be dropped with these. */
 void mapping_forget(const struct mapping *m, uint64_t offset, size_t size)
 {
 	uintptr_t base = (uintptr_t)m->data, start, end;
 
-	if (offset >= m->size || !m->is_mapped || m->lazy /* blocks go by age */ || (m->size <= LARGE && __atomic_load_n(&mapped_bytes, __ATOMIC_RELAXED) <= MANY))
+	/* blocks are dropped by age */
+	if (offset >= m->size || !m->is_mapped || m->lazy ||
+	    (m->size <= LARGE && __atomic_load_n(&mapped_bytes, __ATOMIC_RELAXED) <= MANY))
 		return;
 	size = size < m->size - offset ? size : (size_t)(m->size - offset);
 	start = (base + offset) & ~(uintptr_t)(AROUND - 1);

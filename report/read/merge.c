@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A k-way merge: a binary heap of threads, each with its next event. */
+/* A k-way merge: a binary heap of threads by their next events. */
 #include "report/read/merge.h"
 
 #include <stdlib.h>
 
 struct stream {
 	struct cursor cursor;
-	const struct axis *axis;
+	const struct clock_map *clock;
 	struct merge_event next;
-	uint64_t key; /* ns of the next event, not less than that of the one before */
+	uint64_t key; /* ns of the next event, at least that of the previous one */
 };
 
 struct merge {
 	struct stream *streams;
 	size_t count, capacity;
-	uint32_t *heap; /* positions in streams, the earliest first */
+	uint32_t *heap; /* indices in streams, the earliest first */
 	size_t heap_count;
 	struct merge_event current;
 };
 
-static bool is_before(const struct merge *g, uint32_t a, uint32_t b)
+static bool stream_is_before(const struct merge *g, uint32_t a, uint32_t b)
 {
 	return g->streams[a].key != g->streams[b].key ? g->streams[a].key < g->streams[b].key : a < b;
 }
 
-static bool advance(struct stream *s)
+static bool stream_advance(struct stream *s)
 {
 	if (!cursor_next(&s->cursor, &s->next.event))
 		return false;
-	s->next.ns = axis_ns(s->axis, s->next.event.ticks);
+	s->next.ns = clock_map_ns(s->clock, s->next.event.ticks);
 	if (s->next.ns > s->key)
 		s->key = s->next.ns;
 	return true;
@@ -43,9 +43,9 @@ static void sift_down(struct merge *g, size_t at)
 
 		if (child >= g->heap_count)
 			break;
-		if (child + 1 < g->heap_count && is_before(g, g->heap[child + 1], g->heap[child]))
+		if (child + 1 < g->heap_count && stream_is_before(g, g->heap[child + 1], g->heap[child]))
 			child++;
-		if (!is_before(g, g->heap[child], moved))
+		if (!stream_is_before(g, g->heap[child], moved))
 			break;
 		g->heap[at] = g->heap[child];
 		at = child;
@@ -61,19 +61,18 @@ static void add_threads(struct merge *g, const struct model *m, const struct ima
 		g->streams = mem_grow(g->streams, g->count, &g->capacity, sizeof(*g->streams));
 		s = &g->streams[g->count++];
 		*s = (struct stream){
-			.axis = &m->machines[image->machine].axis,
+			.clock = &m->machines[image->machine].clock,
 			.next = {.image = image, .thread = &image->trace->threads[i]},
 		};
 		cursor_init(&s->cursor, image->trace, s->next.thread);
-		s->cursor.is_unfiltered = true;
 	}
 }
 
-static struct merge *started(struct merge *g)
+static struct merge *merge_started(struct merge *g)
 {
 	g->heap = mem_alloc(g->count * sizeof(*g->heap));
 	for (size_t i = 0; i < g->count; i++)
-		if (advance(&g->streams[i]))
+		if (stream_advance(&g->streams[i]))
 			g->heap[g->heap_count++] = (uint32_t)i;
 	for (size_t i = g->heap_count / 2; i-- > 0;)
 		sift_down(g, i);
@@ -87,7 +86,7 @@ struct merge *merge_new(const struct model *m, size_t process)
 	for (size_t i = 0; i < m->image_count; i++)
 		if (process == SIZE_MAX || m->images[i].process == process)
 			add_threads(g, m, &m->images[i]);
-	return started(g);
+	return merge_started(g);
 }
 
 struct merge *merge_new_image(const struct model *m, const struct image *image)
@@ -95,7 +94,7 @@ struct merge *merge_new_image(const struct model *m, const struct image *image)
 	struct merge *g = mem_alloc(sizeof(*g));
 
 	add_threads(g, m, image);
-	return started(g);
+	return merge_started(g);
 }
 
 void merge_free(struct merge *g)
@@ -115,7 +114,7 @@ const struct merge_event *merge_next(struct merge *g)
 		return NULL;
 	s = &g->streams[g->heap[0]];
 	g->current = s->next;
-	if (!advance(s))
+	if (!stream_advance(s))
 		g->heap[0] = g->heap[--g->heap_count];
 	if (g->heap_count)
 		sift_down(g, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All events of a model in time order, across threads, processes and hosts. Memory grows with the threads.
- * All of them, whatever filter.h says. */
+/* All events of a model ordered by time, across threads, processes and hosts. Memory grows with the number of
+ * threads. No filter applies. */
 #ifndef PILLION_MERGE_H
 #define PILLION_MERGE_H
 
@@ -15,14 +15,14 @@ struct merge_event {
 
 struct merge;
 
-/* Only the images of one process, or all with SIZE_MAX; or one image. */
+/* Merges the images of one process, or all with SIZE_MAX; or a single image. */
 struct merge *merge_new(const struct model *m, size_t process);
 struct merge *merge_new_image(const struct model *m, const struct image *image);
 void merge_free(struct merge *g);
 
-/* Next event in order of its end, or NULL. Borrowed: valid until the next call. Ties keep the order of images and
- * threads, so output is repeatable. Within a thread the order is that of writing: a signal handler's event may come
- * with a time a little before its predecessor's. */
+/* The next event in the order of ends, or NULL. Borrowed: valid until the next call. Ties are ordered by image and
+ * thread, so output is reproducible. Events of a thread keep the order in which they were written: that of a signal
+ * handler may have a time slightly before that of its predecessor. */
 const struct merge_event *merge_next(struct merge *g);
 
 #endif

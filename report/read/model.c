@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A model is made and freed; what a trace file tells it. */
+/* Creates and frees models; adds trace files to them. */
 #include "report/read/model.h"
 
 #include <stdio.h>
@@ -25,7 +25,7 @@ size_t model_machine(struct model *m, const char *host, const char *boot, uint32
 	struct machine *new;
 
 	for (size_t i = 0; i < m->machine_count; i++)
-		if (m->machines[i].axis.clock == clock && !strcmp(m->machines[i].boot, boot) &&
+		if (m->machines[i].clock.source == clock && !strcmp(m->machines[i].boot, boot) &&
 		    !strcmp(m->machines[i].host, host))
 			return i;
 	m->machines = mem_grow(m->machines, m->machine_count, &m->machine_capacity, sizeof(*m->machines));
@@ -33,7 +33,7 @@ size_t model_machine(struct model *m, const char *host, const char *boot, uint32
 	*new = (struct machine){
 		.host = mem_copy_text(host, strlen(host)),
 		.boot = mem_copy_text(boot, strlen(boot)),
-		.axis.clock = clock,
+		.clock.source = clock,
 		.is_this = boot[0] && !strcmp(boot, this_boot()),
 	};
 	return m->machine_count++;
@@ -52,7 +52,7 @@ struct image *model_image(struct model *m, uint64_t nonce)
 	return &m->images[m->image_count++];
 }
 
-/* Items that end with NUL, up to an empty one or the end, as a command line. */
+/* Joins NUL-terminated items, up to an empty one or the end, to a command line. */
 static char *join_items(const char *items, size_t size)
 {
 	struct buffer b = {0};
@@ -72,20 +72,20 @@ static char *join_items(const char *items, size_t size)
 	return b.data ? b.data : mem_copy_text("", 0);
 }
 
-static void damage(struct model *m, const struct trace *t)
+static void report_damage(struct model *m, const struct trace *t)
 {
 	if (t->missing_bytes)
 		texts_add(&m->problems, "%s: truncated, %llu bytes are missing", t->path,
 			  (unsigned long long)t->missing_bytes);
 	if (t->damaged_bytes)
-		texts_add(&m->problems, "%s: damaged, %llu bytes are no window", t->path,
+		texts_add(&m->problems, "%s: damaged, %llu bytes belong to no chunk", t->path,
 			  (unsigned long long)t->damaged_bytes);
 	if (t->broken || t->orphans)
 		texts_add(&m->problems, "%s: damaged, %llu records cannot be read", t->path,
 			  (unsigned long long)(t->broken + t->orphans));
 }
 
-/* `last` is written in turn: the later of the two that is whole. */
+/* `last` has two entries, written alternately: returns the later one that is complete. */
 static const struct tf_clock_pair *last_pair(const struct tf_header *h)
 {
 	return h->last[0].ticks > h->last[1].ticks ? &h->last[0] : &h->last[1];
@@ -94,8 +94,9 @@ static const struct tf_clock_pair *last_pair(const struct tf_header *h)
 static void tell_children(struct model *m, const struct trace *t, size_t machine)
 {
 	for (size_t i = 0; i < t->child_count; i++) {
-		m->told = mem_grow(m->told, m->told_count, &m->told_capacity, sizeof(*m->told));
-		m->told[m->told_count++] = (struct told){
+		m->wait_statuses = mem_grow(m->wait_statuses, m->wait_status_count, &m->wait_status_capacity,
+					    sizeof(*m->wait_statuses));
+		m->wait_statuses[m->wait_status_count++] = (struct wait_status){
 			.machine = machine,
 			.pid = t->children[i].child.pid,
 			.parent_pid = t->header.pid,
@@ -105,24 +106,24 @@ static void tell_children(struct model *m, const struct trace *t, size_t machine
 	}
 }
 
-/* Takes the trace. */
+/* Takes ownership of the trace. */
 void model_trace(struct model *m, struct trace *t)
 {
 	const struct tf_header *h = &t->header;
 	size_t machine = model_machine(m, h->host, h->boot, h->clock);
-	struct axis *axis = &m->machines[machine].axis;
+	struct clock_map *clock = &m->machines[machine].clock;
 	struct image *image = model_image(m, h->nonce);
 
 	if (image->trace) {
-		texts_add(&m->problems, "%s: the same process image as %s, left out", t->path, image->trace->path);
+		texts_add(&m->problems, "%s: the same process image as %s, ignored", t->path, image->trace->path);
 		reader_close(t);
 		return;
 	}
-	damage(m, t);
-	axis_add(axis, &h->first);
-	axis_add(axis, last_pair(h));
+	report_damage(m, t);
+	clock_map_add(clock, &h->first);
+	clock_map_add(clock, last_pair(h));
 	if (h->clock_hz)
-		axis->hz = h->clock_hz;
+		clock->hz = h->clock_hz;
 	*image = (struct image){
 		.nonce = h->nonce,
 		.run = h->run,
@@ -212,8 +213,7 @@ void model_done(struct model *m)
 		free(m->machines[i].host);
 		free(m->machines[i].boot);
 		free(m->machines[i].rough);
-		free(m->machines[i].placed);
-		axis_done(&m->machines[i].axis);
+		clock_map_done(&m->machines[i].clock);
 	}
 	for (size_t i = 0; i < m->image_count; i++)
 		image_done(&m->images[i]);
@@ -230,6 +230,7 @@ void model_done(struct model *m)
 		free(m->notes[i].text);
 	for (size_t i = 0; i < m->ranges_count; i++)
 		free(m->ranges[i].items);
+	attachments_done(&m->attachments);
 	map_done(&m->by_nonce);
 	map_done(&m->launch_by_run);
 	texts_done(&m->ranks);
@@ -242,6 +243,6 @@ void model_done(struct model *m)
 	free(m->notes);
 	texts_done(&m->seen);
 	free(m->ranges);
-	free(m->told);
+	free(m->wait_statuses);
 	*m = (struct model){0};
 }

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a capture tells of the job: machines, images (one per fork and exec), processes (all images of one pid), how
- * each ended, programs that could not be recorded, capture ranges. Made of the index lines and the trace files
- * together. */
+/* What a capture contains about the job: machines, images (one for each fork and exec), processes (all images of a
+ * pid), how each ended, programs that could not be recorded, capture ranges. It is built from the index lines and
+ * the trace files. */
 #ifndef PILLION_MODEL_H
 #define PILLION_MODEL_H
 
-#include "report/read/axis.h"
+#include "report/read/clock_map.h"
 #include "report/read/pack.h"
 #include "report/read/reader.h"
 
-/* One boot of one machine, seen by one clock. */
+/* One boot of one machine, as seen through one clock. */
 struct machine {
 	char *host, *boot;
-	struct axis axis;
-	bool is_this;	  /* the one we run on, still in that boot */
-	char *placed;	  /* by what its clock was placed beside the others', NULL: its time of day */
-	size_t own_pairs; /* of the axis, the others being those of its boot under other names */
+	struct clock_map clock;
+	bool is_this;	  /* the machine that this program runs on, in the same boot */
+	/* pairs of clock from this machine; the others are from the same boot under another host name */
+	size_t own_pairs;
 	struct tf_clock_pair
-		*rough; /* from process lines, which carry no CLOCK_MONOTONIC: used where nothing better is */
+		*rough; /* from process lines, without CLOCK_MONOTONIC: used if there are no better ones */
 	size_t rough_count, rough_capacity;
 };
 
-/* Calls below the threshold of an image without a trace file. */
+/* Calls below the threshold, of an image without a trace file. */
 struct short_calls {
 	char *name;
 	uint64_t calls, ticks;
@@ -29,18 +29,18 @@ struct short_calls {
 
 struct image {
 	uint64_t nonce, run, parent_nonce;
-	uint64_t process_start;		 /* /proc/PID/stat's, 0: not known */
-	uint64_t start_ticks, end_ticks; /* end 0: it did not say */
-	uint64_t end_realtime_ns;	 /* as its end line says, 0: none */
+	uint64_t process_start;		 /* from /proc/PID/stat, 0: not known */
+	uint64_t start_ticks, end_ticks; /* end 0: not recorded */
+	uint64_t end_realtime_ns;	 /* from its end line, 0: none */
 	size_t machine, process;
-	struct trace *trace; /* NULL: never wrote an event */
+	struct trace *trace; /* NULL: it never wrote an event */
 	uint32_t pid, parent_pid;
 	uint32_t via; /* enum tf_via */
 	uint32_t end; /* enum tf_end */
 	int32_t end_status;
 	char *executable, *command;
-	char *variables;   /* NAME=value items, ended by an empty one */
-	uint64_t recorded; /* as its end line says, where it has no trace */
+	char *variables;   /* NAME=value items, terminated by an empty one */
+	uint64_t recorded; /* from its end line if there is no trace */
 	struct short_calls *shorts;
 	size_t short_count;
 };
@@ -53,11 +53,11 @@ struct process {
 	const char *rank;    /* "" if none; RANK@STEP where the captures have several steps, so that these are apart */
 	char ended[48];
 	uint64_t start_ns, end_ns; /* CLOCK_REALTIME */
-	bool end_is_known;	   /* else end_ns is when it was last heard of */
+	bool end_is_known;	   /* false: end_ns is the last time known */
 	bool is_running;
-	bool is_told; /* a wait() or the launcher told status */
+	bool has_status; /* status is known from wait() or the launcher */
 	int32_t status;
-	uint64_t told_ns; /* 0: not known */
+	uint64_t waited_ns; /* when it was waited for; 0: not known */
 };
 
 struct bare_program {
@@ -96,73 +96,74 @@ struct model {
 	struct bare_program *bare;
 	struct launch *launches;
 	struct note *notes;
-	struct texts seen; /* NVTX ranges that were not the one of -c nvtx, a few */
+	struct texts seen; /* the first few NVTX ranges that did not match -c nvtx */
 	struct ranges *ranges;
 	size_t machine_count, image_count, process_count, bare_count, launch_count, note_count, ranges_count;
 	size_t machine_capacity, image_capacity, process_capacity, bare_capacity, launch_capacity, note_capacity,
 		ranges_capacity;
-	struct pack **packs; /* that files came from */
+	struct pack **packs; /* packed files that were opened */
 	size_t pack_count, pack_capacity;
-	struct map by_nonce; /* image while reading */
-	struct map launch_by_run; /* launch + 1 */
+	struct map by_nonce; /* nonce -> image, while reading */
+	struct map launch_by_run; /* run -> launch + 1 */
 	struct texts ranks;	  /* those with a step */
-	struct told *told;
-	size_t told_count, told_capacity;
-	uint64_t origin_ns;    /* the earliest start: 0 in reports */
-	uint64_t trace_bytes;  /* of all files with events */
-	uint64_t written_bytes; /* of what is in them, without holes */
-	bool is_filtered;      /* by filter.h */
-	struct texts problems; /* files that are damaged, truncated or foreign, one line each */
+	struct wait_status *wait_statuses;
+	size_t wait_status_count, wait_status_capacity;
+	uint64_t origin_ns;    /* the earliest start, which is 0 in reports */
+	uint64_t trace_bytes;  /* of all trace files */
+	uint64_t written_bytes; /* of the data in them, without holes */
+	struct attachments attachments; /* state of modules that derive from the model */
+	struct texts problems; /* damaged, truncated or foreign files, one line for each */
 };
 
-/* What wait() or the launcher told of a child. */
-struct told {
+/* The wait status of a child, from wait() or the launcher. */
+struct wait_status {
 	size_t machine;
 	uint32_t pid, parent_pid; /* parent 0: not known */
 	int32_t status;
 	uint64_t ticks, realtime_ns; /* 0: not known */
 };
 
-/* Reads captures into one model, its machines by their time of day (derive/align.h has better). Files that cannot be read are named in model.problems; err and -errno only if a
- * capture as a whole cannot be read. The model is to be freed in either case. */
+/* Reads captures into one model; machines are placed by their CLOCK_REALTIME. Files that cannot be read are listed
+ * in model.problems; returns -errno with err only if a capture as a whole cannot be read. The caller frees the model
+ * in either case. */
 int model_open(struct model *m, char *const *paths, size_t count, struct err *err);
 void model_done(struct model *m);
 
-/* The path that a user's word for a capture stands for: itself, or with .pillion or .pillpack behind it (a packed one: .pillpack first).
- * -errno if none of them is there. Replaces ret. */
+/* The path for a capture named by the user: the word itself, or with .pillion or .pillpack appended (is_packed:
+ * .pillpack first). -errno if there is none. Replaces ret. */
 int model_find(const char *word, bool is_packed, struct buffer *ret, struct err *err);
 
-/* For tests and the fuzzer: a capture that is one trace file in memory. */
+/* For tests and the fuzzer: a capture that consists of one trace file in memory. */
 int model_open_bytes(struct model *m, const void *data, size_t size, struct err *err);
 
-/* The capture range (from 1) that the image's tick lies in; 0: none. */
+/* The capture range (from 1) that contains the image's tick; 0: none. */
 uint32_t model_range(const struct model *m, const struct image *image, uint64_t ticks);
 
-/* Makes processes of images, in order of time: also anew, after axes were moved (derive/align.h). */
+/* Builds the processes from the images, ordered by time. To be called again after the offset of a clock was set. */
 void model_order(struct model *m);
 
 /* What started the process, NULL: no launcher. */
 const struct launch *model_launch(const struct model *m, const struct image *image);
 
-/* The number that its environment says; "" if it is none of several. */
+/* "" if it is not one of several ranks. */
 const char *image_rank(const struct image *image);
 
-/* ns of CLOCK_REALTIME as reports show it. */
+/* A time of CLOCK_REALTIME as reports show it. */
 static inline uint64_t model_since_origin(const struct model *m, uint64_t ns)
 {
 	return ns > m->origin_ns ? ns - m->origin_ns : 0;
 }
 
-/* When the image was last heard of, in its ticks. */
+/* The last time known of the image, in its ticks. */
 uint64_t image_last_ticks(const struct image *image);
 
 /* ---- for model_*.c ---- */
 
 size_t model_machine(struct model *m, const char *host, const char *boot, uint32_t clock);
 struct image *model_image(struct model *m, uint64_t nonce);
-int model_path(struct model *m, const char *path, struct err *err); /* one of model_open's */
-void model_trace(struct model *m, struct trace *t);		     /* takes it */
+int model_path(struct model *m, const char *path, struct err *err); /* one of the paths of model_open */
+void model_trace(struct model *m, struct trace *t);		     /* takes ownership */
 void model_index(struct model *m, const char *path, const char *name, const struct mapping *file);
-void model_link(struct model *m);  /* after all files: axes, processes, ends */
+void model_link(struct model *m);  /* after all files: clock maps, processes, ends */
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of a capture, a directory's or a packed one's, into the model. Traces are read whole when they are opened: by several
- * threads, and joined in the order of their names. */
+/* Reads the files of a capture, a directory or a packed file, into the model. Several threads open the traces, which
+ * reads them completely; the results are added in the order of the file names. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -13,19 +13,19 @@
 
 struct file {
 	char *path;
-	const char *name;	  /* in path, or of the pack */
+	const char *name;	  /* within path, or the name in the packed file */
 	struct pack_file *packed; /* NULL: in a directory */
-	struct trace *trace;	  /* of a trace, unless there is a problem */
+	struct trace *trace;	  /* if it is a trace without a problem */
 	char *problem;
 };
 
 struct files {
 	struct file *items;
 	size_t count, capacity;
-	size_t next; /* that no thread has taken */
+	size_t next; /* index of the next file that no thread has taken */
 };
 
-/* Takes the path. */
+/* Takes ownership of path. */
 static void files_add(struct files *l, char *path, const char *name, struct pack_file *packed)
 {
 	l->items = mem_grow(l->items, l->count, &l->capacity, sizeof(*l->items));
@@ -61,7 +61,7 @@ static void open_range(struct model *m, const char *path, const struct mapping *
 	m->ranges_count++;
 }
 
-static bool ends_with(const char *name, const char *end)
+static bool path_ends_with(const char *name, const char *end)
 {
 	size_t length = strlen(name), tail = strlen(end);
 
@@ -70,7 +70,7 @@ static bool ends_with(const char *name, const char *end)
 
 static bool is_of_capture(const char *name)
 {
-	return ends_with(name, ".trace") || ends_with(name, ".index") || ends_with(name, ".range");
+	return path_ends_with(name, ".trace") || path_ends_with(name, ".index") || path_ends_with(name, ".range");
 }
 
 static int map_file(const struct file *f, struct mapping *ret, struct err *err)
@@ -97,7 +97,7 @@ static void read_traces(void *argument, size_t thread)
 
 	(void)thread;
 	while ((i = __atomic_fetch_add(&l->next, 1, __ATOMIC_RELAXED)) < l->count)
-		if (ends_with(l->items[i].name, ".trace"))
+		if (path_ends_with(l->items[i].name, ".trace"))
 			read_trace(&l->items[i]);
 }
 
@@ -119,7 +119,7 @@ static void join_other(struct model *m, struct file *f)
 		texts_add(&m->problems, "%s", err.text);
 		return;
 	}
-	if (ends_with(f->name, ".index"))
+	if (path_ends_with(f->name, ".index"))
 		model_index(m, f->path, f->name, &bytes);
 	else
 		open_range(m, f->path, &bytes);
@@ -128,7 +128,7 @@ static void join_other(struct model *m, struct file *f)
 
 static void join_file(struct model *m, struct file *f)
 {
-	if (ends_with(f->name, ".trace"))
+	if (path_ends_with(f->name, ".trace"))
 		join_trace(m, f);
 	else if (is_of_capture(f->name))
 		join_other(m, f);
@@ -146,8 +146,8 @@ static void read_files(struct model *m, struct files *l)
 		join_file(m, &l->items[i]);
 }
 
-/* The file that makes a directory a capture. Without it the directory may still hold traces of a run that was started
- * by LD_PRELOAD alone. */
+/* The file that marks a directory as a capture. A directory without it may still have traces, of a run started with
+ * LD_PRELOAD alone. */
 static int check_format(const char *path, const struct mapping *file, struct err *err)
 {
 	char *text = mem_copy_text((const char *)file->data, file->size < TF_PAGE ? file->size : TF_PAGE), *at = text;
@@ -160,11 +160,12 @@ static int check_format(const char *path, const struct mapping *file, struct err
 	}
 	free(text);
 	if (format > TF_VERSION_MAJOR)
-		return err_set(err, -ENOTSUP, "%s: capture format %lu, this program reads %u", path, format, TF_VERSION_MAJOR);
+		return err_set(err, -ENOTSUP, "%s: capture format %lu, this program reads %u", path, format,
+			       TF_VERSION_MAJOR);
 	return 0;
 }
 
-/* Sets *ret_found, unless it is there already, if there is such a file, be it damaged. */
+/* Sets *ret_found if the file exists, even if it is damaged; else leaves it unchanged. */
 static int read_capture_file(struct model *m, const struct file *f, bool *ret_found, struct err *err)
 {
 	struct mapping bytes;
@@ -212,7 +213,7 @@ static int open_directory(struct model *m, const char *path, struct err *err)
 	for (int i = 0; i < count; i++) {
 		const char *name = entries[i]->d_name;
 
-		is_capture |= ends_with(name, ".trace") || ends_with(name, ".index");
+		is_capture |= path_ends_with(name, ".trace") || path_ends_with(name, ".index");
 		if (is_listed(name))
 			files_add(&files, join_path(path, name), name, NULL);
 	}
@@ -241,7 +242,8 @@ static int open_packed(struct model *m, const char *path, struct err *err)
 	if (!p->is_whole)
 		texts_add(&m->problems, "%s: truncated, its end is missing", path);
 	if (p->damaged_bytes)
-		texts_add(&m->problems, "%s: damaged, %llu bytes cannot be read", path, (unsigned long long)p->damaged_bytes);
+		texts_add(&m->problems, "%s: damaged, %llu bytes cannot be read", path,
+			  (unsigned long long)p->damaged_bytes);
 	for (size_t i = 0; i < p->file_count && !code; i++) {
 		struct pack_file *f = p->files[i];
 		struct file capture = {.path = join_path(path, f->name), .packed = f};

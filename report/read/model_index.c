@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A HOST.BOOT.index file into the model. */
+/* Reads a HOST.BOOT.index file into the model. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,14 +7,15 @@
 #include "report/read/index.h"
 #include "report/read/model.h"
 
-/* Where lines without host= and boot= belong. */
+/* The machine of lines without host= and boot=. */
 struct place {
 	char *host, *boot;
 	uint32_t clock;
-	size_t open_child; /* the launcher's word on its COMMAND + 1; the clock line behind it says when */
+	/* 1 + the wait status that the launcher recorded for its COMMAND; the next clock line has its time */
+	size_t open_child;
 };
 
-static char *copy_field(const struct index_line *l, const char *key)
+static char *field_copy(const struct index_line *l, const char *key)
 {
 	const char *text = index_text(l, key);
 
@@ -37,7 +38,7 @@ static size_t place_machine(struct model *m, const struct place *place)
 	return model_machine(m, place->host, place->boot, place->clock);
 }
 
-/* The machine of a line: what it says itself, else the file's. */
+/* The machine that a line names, else that of the file. */
 static size_t line_machine(struct model *m, struct place *place, const struct index_line *l)
 {
 	const struct index_field *host = index_find(l, "host"), *boot = index_find(l, "boot"),
@@ -80,11 +81,11 @@ static void process_line(struct model *m, struct place *place, const struct inde
 	rough.monotonic_ns = rough.realtime_ns;
 	where->rough = mem_grow(where->rough, where->rough_count, &where->rough_capacity, sizeof(rough));
 	where->rough[where->rough_count++] = rough;
-	/* These are whole here, and cut in a trace's head. */
-	mem_replace_text(&image->executable, copy_field(l, "exe"));
+	/* Complete here, but truncated in the header of a trace. */
+	mem_replace_text(&image->executable, field_copy(l, "exe"));
 	mem_replace_text(&image->command, join_field(index_find(l, "args")));
 	mem_replace_text(&image->variables,
-		 variables ? mem_copy_text(variables->value, variables->length + 1) : mem_copy_text("\0", 1));
+			 variables ? mem_copy_text(variables->value, variables->length + 1) : mem_copy_text("\0", 1));
 	if (image->trace)
 		return;
 	image->machine = machine;
@@ -97,7 +98,7 @@ static void process_line(struct model *m, struct place *place, const struct inde
 	image->start_ticks = rough.ticks;
 }
 
-/* ID:NAME,ID:NAME: the name of that id, which the caller frees. */
+/* The name of an id in a list ID:NAME,ID:NAME; the caller frees it. */
 static char *name_of(const char *list, unsigned long id)
 {
 	while (*list) {
@@ -156,9 +157,10 @@ static void end_line(struct model *m, const struct index_line *l)
 
 static void child_line(struct model *m, struct place *place, const struct index_line *l)
 {
-	place->open_child = index_number(l, "launcher") ? m->told_count + 1 : 0;
-	m->told = mem_grow(m->told, m->told_count, &m->told_capacity, sizeof(*m->told));
-	m->told[m->told_count++] = (struct told){
+	place->open_child = index_number(l, "launcher") ? m->wait_status_count + 1 : 0;
+	m->wait_statuses =
+		mem_grow(m->wait_statuses, m->wait_status_count, &m->wait_status_capacity, sizeof(*m->wait_statuses));
+	m->wait_statuses[m->wait_status_count++] = (struct wait_status){
 		.machine = place_machine(m, place),
 		.pid = (uint32_t)index_number(l, "pid"),
 		.parent_pid = (uint32_t)index_number(l, "ppid"),
@@ -174,8 +176,8 @@ static void bare_line(struct model *m, struct place *place, const struct index_l
 	m->bare[m->bare_count++] = (struct bare_program){
 		.machine = place_machine(m, place),
 		.pid = (uint32_t)index_number(l, "pid"),
-		.executable = copy_field(l, "exe"),
-		.reason = copy_field(l, "reason"),
+		.executable = field_copy(l, "exe"),
+		.reason = field_copy(l, "reason"),
 	};
 }
 
@@ -190,14 +192,14 @@ static void launch_line(struct model *m, struct place *place, const struct index
 		.pid = (uint32_t)index_number(l, "pid"),
 		.command = join_field(index_find(l, "command")),
 		.options = join_field(index_find(l, "options")),
-		.version = copy_field(l, "version"),
-		.key = copy_field(l, "key"),
-		.scheduler = copy_field(l, "scheduler"),
-		.job = copy_field(l, "job"),
-		.task = copy_field(l, "task"),
-		.restart = copy_field(l, "restart"),
-		.step = copy_field(l, "step"),
-		.node = copy_field(l, "node"),
+		.version = field_copy(l, "version"),
+		.key = field_copy(l, "key"),
+		.scheduler = field_copy(l, "scheduler"),
+		.job = field_copy(l, "job"),
+		.task = field_copy(l, "task"),
+		.restart = field_copy(l, "restart"),
+		.step = field_copy(l, "step"),
+		.node = field_copy(l, "node"),
 	};
 }
 
@@ -211,9 +213,9 @@ static void clock_line(struct model *m, struct place *place, const struct index_
 		.error_ticks = index_number(l, "error_ticks"),
 	};
 
-	axis_add(&machine->axis, &pair);
-	if (place->open_child && !m->told[place->open_child - 1].ticks)
-		m->told[place->open_child - 1].ticks = pair.ticks;
+	clock_map_add(&machine->clock, &pair);
+	if (place->open_child && !m->wait_statuses[place->open_child - 1].ticks)
+		m->wait_statuses[place->open_child - 1].ticks = pair.ticks;
 	place->open_child = 0;
 }
 
@@ -235,11 +237,11 @@ static void note_line(struct model *m, struct place *place, const struct index_l
 	m->notes[m->note_count++] = (struct note){
 		.machine = place_machine(m, place),
 		.pid = (uint32_t)index_number(l, "pid"),
-		.text = copy_field(l, "text"),
+		.text = field_copy(l, "text"),
 	};
 }
 
-/* False if it is no line of ours. Words that we do not know come from a later minor version, or from damage. */
+/* False if the line is not valid. Unknown words are from a later minor version, or from damage. */
 static bool take_line(struct model *m, struct place *place, const struct index_line *l)
 {
 	if (!strcmp(l->name, "process"))
@@ -263,7 +265,7 @@ static bool take_line(struct model *m, struct place *place, const struct index_l
 	return true;
 }
 
-/* HOST.BOOT.index; a host's name may have dots. */
+/* HOST.BOOT.index; the name of a host may contain dots. */
 static void place_from_name(struct place *place, const char *name)
 {
 	size_t length = strlen(name) - strlen(".index");
@@ -273,7 +275,7 @@ static void place_from_name(struct place *place, const char *name)
 	place->boot = dot ? mem_copy_text(dot + 1, length - (size_t)(dot - name) - 1) : mem_copy_text("", 0);
 }
 
-/* The file's name has the boot cut short; lines that tell it whole may come later than those that need it. */
+/* The file's name has a truncated boot id; lines with the complete one may come after those that need it. */
 static void place_from_lines(struct model *m, struct place *place, const char *at, const char *end)
 {
 	while (at < end) {
@@ -295,7 +297,8 @@ static void place_from_lines(struct model *m, struct place *place, const char *a
 void model_index(struct model *m, const char *path, const char *name, const struct mapping *file)
 {
 	struct place place = {.clock = TF_CLOCK_MONOTONIC};
-	const char *at = file->size ? (const char *)file->data : "", *end = at + file->size; /* an empty file has no bytes */
+	/* an empty file has no bytes */
+	const char *at = file->size ? (const char *)file->data : "", *end = at + file->size;
 	size_t foreign = 0;
 
 	place_from_name(&place, name);
@@ -304,8 +307,8 @@ void model_index(struct model *m, const char *path, const char *name, const stru
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 		struct index_line line;
 
-		if (!newline) { /* cut: its writer was killed inside write(2), or the disk was full */
-			texts_add(&m->problems, "%s: the last line is cut", path);
+		if (!newline) { /* its writer was killed in write(2), or the disk was full */
+			texts_add(&m->problems, "%s: the last line is truncated", path);
 			break;
 		}
 		index_parse(at, (size_t)(newline - at), &line);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Once every file is read: time axes, processes made of images, how each ended. */
+/* After all files were read: builds the clock maps and the processes, and determines how each ended. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,37 +9,37 @@
 
 #include "report/read/model.h"
 
-/* Containers on one machine have names of their own and one clock. */
+/* Containers on one machine have different host names and the same clock. */
 static void share_pairs(struct model *m)
 {
 	for (size_t i = 0; i < m->machine_count; i++) {
-		struct axis *to = &m->machines[i].axis;
+		struct clock_map *to = &m->machines[i].clock;
 
 		for (size_t k = 0; k < m->machine_count; k++) {
 			const struct machine *from = &m->machines[k];
 
-			if (k == i || from->axis.clock != to->clock || strcmp(from->boot, m->machines[i].boot))
+			if (k == i || from->clock.source != to->source || strcmp(from->boot, m->machines[i].boot))
 				continue;
 			if (!to->hz)
-				to->hz = from->axis.hz;
+				to->hz = from->clock.hz;
 			for (size_t n = 0; n < from->own_pairs; n++)
-				axis_add(to, &from->axis.pairs[n]);
+				clock_map_add(to, &from->clock.pairs[n]);
 		}
 	}
 }
 
-static void build_axes(struct model *m)
+static void build_clock_maps(struct model *m)
 {
 	for (size_t i = 0; i < m->machine_count; i++)
-		m->machines[i].own_pairs = m->machines[i].axis.count;
+		m->machines[i].own_pairs = m->machines[i].clock.count;
 	share_pairs(m);
 	for (size_t i = 0; i < m->machine_count; i++) {
 		struct machine *machine = &m->machines[i];
 
-		for (size_t k = 0; !machine->axis.count && k < machine->rough_count; k++)
-			axis_add(&machine->axis, &machine->rough[k]);
-		axis_build(&machine->axis);
-		if (machine->axis.count && !machine->axis.rate_is_known)
+		for (size_t k = 0; !machine->clock.count && k < machine->rough_count; k++)
+			clock_map_add(&machine->clock, &machine->rough[k]);
+		clock_map_build(&machine->clock);
+		if (machine->clock.count && !machine->clock.rate_is_known)
 			texts_add(&m->problems,
 				  "%s: the rate of its clock is not known, times of its processes are in ticks",
 				  machine->host);
@@ -77,7 +77,7 @@ static const struct model *sorted_model;
 
 static uint64_t image_start_ns(const struct model *m, const struct image *image)
 {
-	return axis_ns(&m->machines[image->machine].axis, image->start_ticks);
+	return clock_map_ns(&m->machines[image->machine].clock, image->start_ticks);
 }
 
 static int compare_images(const void *left, const void *right)
@@ -101,8 +101,8 @@ static int compare_by_process(const void *left, const void *right)
 	return compare_images(left, right);
 }
 
-/* The process that an image continues: the same pid and start, or, where the start is not known, the one that called
- * exec. */
+/* The process that an image continues: the same pid and start time, or, if the start time is not known, the one that
+ * called exec. */
 static size_t process_of(struct model *m, struct map *known, const struct image *image)
 {
 	uint64_t *place = map_put(known, (uint64_t)image->machine << 32 | image->pid, image->process_start, NULL);
@@ -223,24 +223,26 @@ static bool same_boot(const struct model *m, size_t a, size_t b)
 	return a == b || !strcmp(m->machines[a].boot, m->machines[b].boot);
 }
 
-static uint64_t told_time(const struct model *m, const struct told *t)
+static uint64_t waited_at(const struct model *m, const struct wait_status *t)
 {
 	if (t->realtime_ns)
-		return axis_realtime(&m->machines[t->machine].axis, t->realtime_ns);
-	return t->ticks ? axis_ns(&m->machines[t->machine].axis, t->ticks) : 0;
+		return clock_map_realtime(&m->machines[t->machine].clock, t->realtime_ns);
+	return t->ticks ? clock_map_ns(&m->machines[t->machine].clock, t->ticks) : 0;
 }
 
-/* The process that a word is about: the last one of that pid that had started then, or the first one without a word. */
-static struct process *told_process(struct model *m, const struct map *by_pid, const size_t *next, const struct told *t)
+/* The process to which a wait status applies: the last one of that pid that had started by then, or the first one
+ * without a status. */
+static struct process *waited_process(struct model *m, const struct map *by_pid, const size_t *next,
+				      const struct wait_status *t)
 {
 	const uint64_t *first = map_find(by_pid, t->pid, 0);
-	uint64_t at = told_time(m, t);
+	uint64_t at = waited_at(m, t);
 	struct process *best = NULL;
 
 	for (size_t i = first ? *first : SIZE_MAX; i != SIZE_MAX; i = next[i]) {
 		struct process *p = &m->processes[i];
 
-		if (!same_boot(m, p->machine, t->machine) || p->is_told)
+		if (!same_boot(m, p->machine, t->machine) || p->has_status)
 			continue;
 		if (t->parent_pid && p->parent_pid && p->parent_pid != t->parent_pid)
 			continue;
@@ -264,24 +266,24 @@ static void take_words(struct model *m)
 		next[i] = is_new ? SIZE_MAX : *first;
 		*first = i;
 	}
-	for (size_t i = 0; i < m->told_count; i++) {
-		const struct told *t = &m->told[i];
+	for (size_t i = 0; i < m->wait_status_count; i++) {
+		const struct wait_status *t = &m->wait_statuses[i];
 		struct process *p;
 
 		if (!WIFEXITED(t->status) && !WIFSIGNALED(t->status))
 			continue;
-		p = told_process(m, &by_pid, next, t);
+		p = waited_process(m, &by_pid, next, t);
 		if (!p)
 			continue;
-		p->is_told = true;
+		p->has_status = true;
 		p->status = t->status;
-		p->told_ns = told_time(m, t);
+		p->waited_ns = waited_at(m, t);
 	}
 	map_done(&by_pid);
 	free(next);
 }
 
-/* Whether that very process, not a later one of its number, is there and no zombie. */
+/* Whether that process, not a later one with the same pid, exists and is not a zombie. */
 static bool is_alive(uint32_t pid, uint64_t start)
 {
 	char path[32], text[1024], state = 0, *at;
@@ -296,7 +298,7 @@ static bool is_alive(uint32_t pid, uint64_t start)
 	size = fread(text, 1, sizeof(text) - 1, f);
 	fclose(f);
 	text[size] = 0;
-	at = strrchr(text, ')'); /* its name may hold anything */
+	at = strrchr(text, ')'); /* its name may contain anything */
 	if (!at || sscanf(at + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
 			  &state, &started) != 2)
 		return false;
@@ -315,9 +317,9 @@ static void signal_text(char *text, size_t size, int signal)
 
 static void describe_end(struct model *m, struct process *p, const struct image *last)
 {
-	if (p->is_told && WIFSIGNALED(p->status))
+	if (p->has_status && WIFSIGNALED(p->status))
 		signal_text(p->ended, sizeof(p->ended), WTERMSIG(p->status));
-	else if (p->is_told)
+	else if (p->has_status)
 		snprintf(p->ended, sizeof(p->ended), "exit %d", WEXITSTATUS(p->status));
 	else if (last->end == TF_END_EXIT)
 		snprintf(p->ended, sizeof(p->ended), "exit %d", last->end_status);
@@ -333,24 +335,25 @@ static void describe_end(struct model *m, struct process *p, const struct image 
 		snprintf(p->ended, sizeof(p->ended), "running");
 }
 
-static void describe(struct model *m, struct process *p)
+static void describe_process(struct model *m, struct process *p)
 {
 	const struct image *last = &m->images[p->first_image + p->image_count - 1];
-	const struct axis *axis = &m->machines[p->machine].axis;
+	const struct clock_map *clock = &m->machines[p->machine].clock;
 	struct timespec now;
 
 	p->command = last->command && *last->command ? last->command : last->executable;
 	p->rank = image_rank(last);
 	describe_end(m, p, last);
-	p->end_ns = last->end_realtime_ns ? axis_realtime(axis, last->end_realtime_ns) : axis_ns(axis, image_last_ticks(last));
+	p->end_ns = last->end_realtime_ns ? clock_map_realtime(clock, last->end_realtime_ns)
+					  : clock_map_ns(clock, image_last_ticks(last));
 	p->end_is_known = last->end_ticks || last->end_realtime_ns;
-	if (!p->end_is_known && p->told_ns > p->end_ns) {
-		p->end_ns = p->told_ns;
+	if (!p->end_is_known && p->waited_ns > p->end_ns) {
+		p->end_ns = p->waited_ns;
 		p->end_is_known = true;
 	}
 	if (p->is_running) {
 		clock_gettime(CLOCK_REALTIME, &now);
-		p->end_ns = axis_realtime(axis, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+		p->end_ns = clock_map_realtime(clock, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
 	}
 	if (p->end_ns < p->start_ns)
 		p->end_ns = p->start_ns;
@@ -365,13 +368,14 @@ void model_order(struct model *m)
 	take_words(m);
 	m->origin_ns = UINT64_MAX;
 	for (size_t i = 0; i < m->process_count; i++) {
-		describe(m, &m->processes[i]);
+		describe_process(m, &m->processes[i]);
 		if (m->processes[i].start_ns < m->origin_ns)
 			m->origin_ns = m->processes[i].start_ns;
 	}
 	tell_ranks_apart(m);
 	for (size_t i = 0; i < m->launch_count; i++) {
-		uint64_t at = axis_realtime(&m->machines[m->launches[i].machine].axis, m->launches[i].realtime_ns);
+		uint64_t at =
+			clock_map_realtime(&m->machines[m->launches[i].machine].clock, m->launches[i].realtime_ns);
 
 		if (m->launches[i].realtime_ns && at < m->origin_ns)
 			m->origin_ns = at;
@@ -382,7 +386,7 @@ void model_order(struct model *m)
 
 void model_link(struct model *m)
 {
-	build_axes(m);
+	build_clock_maps(m);
 	model_order(m);
 }
 

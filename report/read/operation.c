@@ -29,17 +29,38 @@ bool operation_field(const struct tf_operation *op, unsigned int field, int64_t 
 	return false;
 }
 
-/* ---- in words ---- */
+/* ---- as text ---- */
 
 static const char *const field_names[TF_FIELDS] = {
-	[TF_FIELD_M] = "m", [TF_FIELD_N] = "n", [TF_FIELD_K] = "k", [TF_FIELD_BATCH] = "batch",
-	[TF_FIELD_TRANSPOSE] = "trans", [TF_FIELD_LEADING] = "ld", [TF_FIELD_STRIDE] = "stride", [TF_FIELD_TYPE] = "type",
-	[TF_FIELD_COMPUTE] = "compute", [TF_FIELD_ALGORITHM] = "algo", [TF_FIELD_DIMENSION] = "dim", [TF_FIELD_PADDING] = "pad",
-	[TF_FIELD_STEP] = "step", [TF_FIELD_DILATION] = "dilation", [TF_FIELD_GROUPS] = "groups", [TF_FIELD_MODE] = "mode",
-	[TF_FIELD_DIRECTION] = "direction", [TF_FIELD_NONZEROS] = "nnz", [TF_FIELD_COUNT] = "count",
-	[TF_FIELD_REDUCTION] = "op", [TF_FIELD_PEER] = "peer", [TF_FIELD_COMMUNICATOR] = "comm", [TF_FIELD_RANK] = "rank",
-	[TF_FIELD_RANKS] = "ranks", [TF_FIELD_ELEMENT] = "element", [TF_FIELD_TAG] = "tag", [TF_FIELD_ENGINE] = "engine",
-	[TF_FIELD_KIND] = "kind", [TF_FIELD_COMMUNICATOR_ID] = "id",
+	[TF_FIELD_M] = "m",
+	[TF_FIELD_N] = "n",
+	[TF_FIELD_K] = "k",
+	[TF_FIELD_BATCH] = "batch",
+	[TF_FIELD_TRANSPOSE] = "trans",
+	[TF_FIELD_LEADING] = "ld",
+	[TF_FIELD_STRIDE] = "stride",
+	[TF_FIELD_TYPE] = "type",
+	[TF_FIELD_COMPUTE] = "compute",
+	[TF_FIELD_ALGORITHM] = "algo",
+	[TF_FIELD_DIMENSION] = "dim",
+	[TF_FIELD_PADDING] = "pad",
+	[TF_FIELD_STEP] = "step",
+	[TF_FIELD_DILATION] = "dilation",
+	[TF_FIELD_GROUPS] = "groups",
+	[TF_FIELD_MODE] = "mode",
+	[TF_FIELD_DIRECTION] = "direction",
+	[TF_FIELD_NONZEROS] = "nnz",
+	[TF_FIELD_COUNT] = "count",
+	[TF_FIELD_REDUCTION] = "op",
+	[TF_FIELD_PEER] = "peer",
+	[TF_FIELD_COMMUNICATOR] = "comm",
+	[TF_FIELD_RANK] = "rank",
+	[TF_FIELD_RANKS] = "ranks",
+	[TF_FIELD_ELEMENT] = "element",
+	[TF_FIELD_TAG] = "tag",
+	[TF_FIELD_ENGINE] = "engine",
+	[TF_FIELD_KIND] = "kind",
+	[TF_FIELD_COMMUNICATOR_ID] = "id",
 };
 
 struct named {
@@ -50,35 +71,40 @@ struct named {
 
 /* cudaDataType_t, cudnnDataType_t, ncclDataType_t, cufftType, cublasComputeType_t */
 static const struct named cuda_types[] = {
-	{0, "R_32F", 4}, {1, "R_64F", 8}, {2, "R_16F", 2}, {3, "R_8I", 1}, {4, "C_32F", 8}, {5, "C_64F", 16}, {6, "C_16F", 4},
-	{7, "C_8I", 2}, {8, "R_8U", 1}, {9, "C_8U", 2}, {10, "R_32I", 4}, {11, "C_32I", 8}, {12, "R_32U", 4}, {13, "C_32U", 8},
-	{14, "R_16BF", 2}, {15, "C_16BF", 4}, {24, "R_64I", 8}, {26, "R_64U", 8}, {28, "R_8F_E4M3", 1}, {29, "R_8F_E5M2", 1},
+	{0, "R_32F", 4},      {1, "R_64F", 8},  {2, "R_16F", 2},  {3, "R_8I", 1},       {4, "C_32F", 8},
+	{5, "C_64F", 16},     {6, "C_16F", 4},  {7, "C_8I", 2},   {8, "R_8U", 1},       {9, "C_8U", 2},
+	{10, "R_32I", 4},     {11, "C_32I", 8}, {12, "R_32U", 4}, {13, "C_32U", 8},     {14, "R_16BF", 2},
+	{15, "C_16BF", 4},    {24, "R_64I", 8}, {26, "R_64U", 8}, {28, "R_8F_E4M3", 1}, {29, "R_8F_E5M2", 1},
 	{33, "R_4F_E2M1", 0}, {-1, NULL, 0},
 };
 static const struct named cudnn_types[] = {
-	{0, "FLOAT", 4}, {1, "DOUBLE", 8}, {2, "HALF", 2}, {3, "INT8", 1}, {4, "INT32", 4}, {5, "INT8x4", 4}, {6, "UINT8", 1},
-	{7, "UINT8x4", 4}, {8, "INT8x32", 32}, {9, "BFLOAT16", 2}, {10, "INT64", 8}, {11, "BOOLEAN", 1}, {12, "FP8_E4M3", 1},
-	{13, "FP8_E5M2", 1}, {-1, NULL, 0},
+	{0, "FLOAT", 4},  {1, "DOUBLE", 8},   {2, "HALF", 2},      {3, "INT8", 1},      {4, "INT32", 4},
+	{5, "INT8x4", 4}, {6, "UINT8", 1},    {7, "UINT8x4", 4},   {8, "INT8x32", 32},  {9, "BFLOAT16", 2},
+	{10, "INT64", 8}, {11, "BOOLEAN", 1}, {12, "FP8_E4M3", 1}, {13, "FP8_E5M2", 1}, {-1, NULL, 0},
 };
 static const struct named nccl_types[] = {
-	{0, "int8", 1}, {1, "uint8", 1}, {2, "int32", 4}, {3, "uint32", 4}, {4, "int64", 8}, {5, "uint64", 8}, {6, "float16", 2},
-	{7, "float32", 4}, {8, "float64", 8}, {9, "bfloat16", 2}, {10, "float8e4m3", 1}, {11, "float8e5m2", 1}, {-1, NULL, 0},
+	{0, "int8", 1},        {1, "uint8", 1},       {2, "int32", 4},   {3, "uint32", 4},  {4, "int64", 8},
+	{5, "uint64", 8},      {6, "float16", 2},     {7, "float32", 4}, {8, "float64", 8}, {9, "bfloat16", 2},
+	{10, "float8e4m3", 1}, {11, "float8e5m2", 1}, {-1, NULL, 0},
 };
 static const struct named fft_types[] = {
-	{0x29, "C2C", 0}, {0x2a, "R2C", 0}, {0x2c, "C2R", 0}, {0x69, "Z2Z", 0}, {0x6a, "D2Z", 0}, {0x6c, "Z2D", 0}, {-1, NULL, 0},
+	{0x29, "C2C", 0}, {0x2a, "R2C", 0}, {0x2c, "C2R", 0}, {0x69, "Z2Z", 0},
+	{0x6a, "D2Z", 0}, {0x6c, "Z2D", 0}, {-1, NULL, 0},
 };
 static const struct named compute_types[] = {
-	{64, "16F", 0}, {65, "16F_PEDANTIC", 0}, {68, "32F", 0}, {69, "32F_PEDANTIC", 0}, {70, "64F", 0}, {71, "64F_PEDANTIC", 0},
-	{72, "32I", 0}, {73, "32I_PEDANTIC", 0}, {74, "32F_FAST_16F", 0}, {75, "32F_FAST_16BF", 0}, {77, "32F_FAST_TF32", 0},
-	{-1, NULL, 0},
+	{64, "16F", 0},          {65, "16F_PEDANTIC", 0},  {68, "32F", 0},           {69, "32F_PEDANTIC", 0},
+	{70, "64F", 0},          {71, "64F_PEDANTIC", 0},  {72, "32I", 0},           {73, "32I_PEDANTIC", 0},
+	{74, "32F_FAST_16F", 0}, {75, "32F_FAST_16BF", 0}, {77, "32F_FAST_TF32", 0}, {-1, NULL, 0},
 };
 static const struct named nccl_reductions[] = {
 	{0, "sum", 0}, {1, "prod", 0}, {2, "max", 0}, {3, "min", 0}, {4, "avg", 0}, {-1, NULL, 0}};
 static const struct named kinds[] = {
-	{1, "convolution", 0}, {2, "engine", 0}, {3, "engine-config", 0}, {5, "plan", 0}, {10, "conv-fwd", 0},
-	{11, "conv-bwd-filter", 0}, {12, "conv-bwd-data", 0}, {13, "pointwise", 0}, {14, "gen-stats", 0}, {15, "graph", 0},
-	{16, "variant-pack", 0}, {17, "tensor", 0}, {19, "matmul", 0}, {22, "reduction", 0}, {25, "resample-fwd", 0},
-	{26, "resample-bwd", 0}, {27, "concat", 0}, {28, "signal", 0}, {29, "norm-fwd", 0}, {30, "norm-bwd", 0}, {-1, NULL, 0},
+	{1, "convolution", 0}, {2, "engine", 0},           {3, "engine-config", 0},  {5, "plan", 0},
+	{10, "conv-fwd", 0},   {11, "conv-bwd-filter", 0}, {12, "conv-bwd-data", 0}, {13, "pointwise", 0},
+	{14, "gen-stats", 0},  {15, "graph", 0},           {16, "variant-pack", 0},  {17, "tensor", 0},
+	{19, "matmul", 0},     {22, "reduction", 0},       {25, "resample-fwd", 0},  {26, "resample-bwd", 0},
+	{27, "concat", 0},     {28, "signal", 0},          {29, "norm-fwd", 0},      {30, "norm-bwd", 0},
+	{-1, NULL, 0},
 };
 static const struct named communicators[] = {{0x44000000, "world", 0}, {0x44000001, "self", 0}, {-1, NULL, 0}};
 static const struct named transposes[] = {{0, "N", 0}, {1, "T", 0}, {2, "C", 0}, {-1, NULL, 0}};
@@ -106,7 +132,7 @@ static void add_named(const struct named *list, int64_t value, struct buffer *re
 		buffer_print(ret, "%" PRId64, value);
 }
 
-static void add_type(unsigned int group, int64_t type, struct buffer *ret)
+static void operation_add_type(unsigned int group, int64_t type, struct buffer *ret)
 {
 	if (group == TF_GROUP_CUFFT && find(fft_types, type))
 		add_named(fft_types, type, ret);
@@ -114,10 +140,10 @@ static void add_type(unsigned int group, int64_t type, struct buffer *ret)
 		add_named(types_of(group), type, ret);
 }
 
-static void add_value(unsigned int group, unsigned int field, int64_t value, struct buffer *ret)
+static void operation_add_value(unsigned int group, unsigned int field, int64_t value, struct buffer *ret)
 {
 	if (field == TF_FIELD_TYPE)
-		add_type(group, value, ret);
+		operation_add_type(group, value, ret);
 	else if (field == TF_FIELD_TRANSPOSE)
 		add_named(transposes, value, ret);
 	else if (field == TF_FIELD_COMPUTE)
@@ -140,7 +166,7 @@ bool operation_value(const struct tf_operation *op, unsigned int group, unsigned
 
 	if (!operation_field(op, field, &found))
 		return false;
-	add_value(group, field & ~(unsigned int)TF_ROLE_MASK, found, ret);
+	operation_add_value(group, field & ~(unsigned int)TF_ROLE_MASK, found, ret);
 	return true;
 }
 
@@ -149,7 +175,8 @@ void operation_text(const struct tf_operation *op, unsigned int group, struct bu
 	bool is_first = true;
 
 	for (unsigned int i = 0; i < op->count; i++) {
-		unsigned int field = op->fields[i] & ~(unsigned int)TF_ROLE_MASK, role = (op->fields[i] & TF_ROLE_MASK) >> 5;
+		unsigned int field = op->fields[i] & ~(unsigned int)TF_ROLE_MASK,
+			     role = (op->fields[i] & TF_ROLE_MASK) >> 5;
 
 		if (!field_names[field])
 			continue;
@@ -161,21 +188,21 @@ void operation_text(const struct tf_operation *op, unsigned int group, struct bu
 				buffer_print(ret, "%c", 'A' + (int)role - 1);
 			buffer_text(ret, "=");
 		}
-		add_value(group, field, op->values[i], ret);
+		operation_add_value(group, field, op->values[i], ret);
 		is_first = false;
 	}
 }
 
-/* ---- what follows from it ---- */
+/* ---- derived values ---- */
 
-static double value(const struct tf_operation *op, unsigned int field, double otherwise)
+static double operation_number(const struct tf_operation *op, unsigned int field, double otherwise)
 {
 	int64_t found;
 
 	return operation_field(op, field, &found) && found >= 0 ? (double)found : otherwise;
 }
 
-/* A complex product is four real ones and two sums. */
+/* A complex product consists of four real ones and two additions. */
 static double of_type(const char *function, const struct tf_operation *op)
 {
 	const char *letter = function + strlen("cublas");
@@ -191,20 +218,24 @@ static double of_type(const char *function, const struct tf_operation *op)
 	return *letter == 'C' || *letter == 'Z' ? 4 : 1;
 }
 
-/* cublasLtMatmul: its sizes are those of its layouts. */
+/* cublasLtMatmul: the sizes are those of its layouts. */
 static double product_of_layouts(const struct tf_operation *op)
 {
-	unsigned int out = value(op, TF_FIELD_M | TF_ROLE_D, 0) > 0 ? TF_ROLE_D : TF_ROLE_C;
-	double k = value(op, TF_FIELD_TRANSPOSE | TF_ROLE_A, 0) > 0 ? value(op, TF_FIELD_M | TF_ROLE_A, 0)
-								      : value(op, TF_FIELD_N | TF_ROLE_A, 0);
+	unsigned int out = operation_number(op, TF_FIELD_M | TF_ROLE_D, 0) > 0 ? TF_ROLE_D : TF_ROLE_C;
+	double k = operation_number(op, TF_FIELD_TRANSPOSE | TF_ROLE_A, 0) > 0
+			   ? operation_number(op, TF_FIELD_M | TF_ROLE_A, 0)
+			   : operation_number(op, TF_FIELD_N | TF_ROLE_A, 0);
 
-	return 2 * value(op, TF_FIELD_M | out, 0) * value(op, TF_FIELD_N | out, 0) * k * value(op, TF_FIELD_BATCH | out, 1);
+	return 2 * operation_number(op, TF_FIELD_M | out, 0) * operation_number(op, TF_FIELD_N | out, 0) * k *
+	       operation_number(op, TF_FIELD_BATCH | out, 1);
 }
 
 double operation_flops(const char *function, const struct tf_operation *op)
 {
-	double m = value(op, TF_FIELD_M, 0), n = value(op, TF_FIELD_N, 0), k = value(op, TF_FIELD_K, 0);
-	double batch = value(op, TF_FIELD_BATCH, 1), side = value(op, TF_FIELD_MODE, 0) > 0 ? n : m;
+	double m = operation_number(op, TF_FIELD_M, 0), n = operation_number(op, TF_FIELD_N, 0),
+	       k = operation_number(op, TF_FIELD_K, 0);
+	double batch = operation_number(op, TF_FIELD_BATCH, 1),
+	       side = operation_number(op, TF_FIELD_MODE, 0) > 0 ? n : m;
 
 	if (strncmp(function, "cublas", 6) != 0)
 		return 0;
@@ -225,7 +256,7 @@ double operation_flops(const char *function, const struct tf_operation *op)
 	return 0;
 }
 
-/* Of one element of A; 32-bit ones only if they are allowed to be rounded. */
+/* Bits of an element of A; 32-bit types count only if rounding is allowed. */
 static unsigned int product_bytes(const char *function, const struct tf_operation *op)
 {
 	int64_t type, compute;
@@ -237,22 +268,31 @@ static unsigned int product_bytes(const char *function, const struct tf_operatio
 			return 0;
 		if (n->bytes != 4)
 			return n->bytes;
-		return operation_field(op, TF_FIELD_COMPUTE, &compute) && (compute == 74 || compute == 75 || compute == 77) ? 4 : 0;
+		return operation_field(op, TF_FIELD_COMPUTE, &compute) &&
+				       (compute == 74 || compute == 75 || compute == 77)
+			       ? 4
+			       : 0;
 	}
 	return function[6] == 'H' ? 2 : function[6] == 'D' ? 8 : 0;
 }
 
-bool operation_product(const char *function, const struct tf_operation *op, int64_t ret_sizes[3], unsigned int *ret_multiple)
+bool operation_product(const char *function, const struct tf_operation *op, int64_t ret_sizes[3],
+		       unsigned int *ret_multiple)
 {
 	bool is_lt = !strcmp(function, "cublasLtMatmul");
-	unsigned int out = value(op, TF_FIELD_M | TF_ROLE_D, 0) > 0 ? TF_ROLE_D : TF_ROLE_C, bytes;
-	bool is_turned = is_lt && value(op, TF_FIELD_TRANSPOSE | TF_ROLE_A, 0) > 0;
+	unsigned int out = operation_number(op, TF_FIELD_M | TF_ROLE_D, 0) > 0 ? TF_ROLE_D : TF_ROLE_C, bytes;
+	bool is_turned = is_lt && operation_number(op, TF_FIELD_TRANSPOSE | TF_ROLE_A, 0) > 0;
 
-	if (strncmp(function, "cublas", 6) != 0 || !(is_lt || strstr(function, "emm")) || strstr(function, "emmGrouped"))
+	if (strncmp(function, "cublas", 6) != 0 || !(is_lt || strstr(function, "emm")) ||
+	    strstr(function, "emmGrouped"))
 		return false;
 	if (!operation_field(op, is_lt ? TF_FIELD_M | out : TF_FIELD_M, &ret_sizes[0]) ||
 	    !operation_field(op, is_lt ? TF_FIELD_N | out : TF_FIELD_N, &ret_sizes[1]) ||
-	    !operation_field(op, !is_lt ? TF_FIELD_K : is_turned ? TF_FIELD_M | TF_ROLE_A : TF_FIELD_N | TF_ROLE_A, &ret_sizes[2]))
+	    !operation_field(op,
+			     !is_lt      ? TF_FIELD_K
+			     : is_turned ? TF_FIELD_M | TF_ROLE_A
+					 : TF_FIELD_N | TF_ROLE_A,
+			     &ret_sizes[2]))
 		return false;
 	bytes = product_bytes(function, op);
 	*ret_multiple = bytes && bytes <= 8 ? 16 / bytes : 0;
@@ -261,17 +301,17 @@ bool operation_product(const char *function, const struct tf_operation *op, int6
 
 double operation_bytes(const char *function, unsigned int group, const struct tf_operation *op)
 {
-	double count = value(op, TF_FIELD_COUNT, 0), ranks = value(op, TF_FIELD_RANKS, 1);
+	double count = operation_number(op, TF_FIELD_COUNT, 0), ranks = operation_number(op, TF_FIELD_RANKS, 1);
 	const struct named *type;
 
 	if (group == TF_GROUP_MPI)
-		return count * value(op, TF_FIELD_ELEMENT, 0);
-	type = find(types_of(group), (int64_t)value(op, TF_FIELD_TYPE, -2));
+		return count * operation_number(op, TF_FIELD_ELEMENT, 0);
+	type = find(types_of(group), (int64_t)operation_number(op, TF_FIELD_TYPE, -2));
 	if (!type)
 		return 0;
 	/* their count is that of one rank's part */
-	if (!strcmp(function, "ncclAllGather") || !strcmp(function, "ncclReduceScatter") || !strcmp(function, "ncclAlltoAll") ||
-	    !strcmp(function, "ncclGather") || !strcmp(function, "ncclScatter"))
+	if (!strcmp(function, "ncclAllGather") || !strcmp(function, "ncclReduceScatter") ||
+	    !strcmp(function, "ncclAlltoAll") || !strcmp(function, "ncclGather") || !strcmp(function, "ncclScatter"))
 		count *= ranks;
 	return count * type->bytes;
 }

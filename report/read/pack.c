@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a packed file. */
+/* Reads a packed file. */
 #include "report/read/pack.h"
 
 #include <errno.h>
@@ -76,25 +76,27 @@ static bool add_capture(struct pack *p, const char *name, size_t length)
 	return true;
 }
 
-static bool add_file(struct pack *p, const char *name, size_t length, uint64_t size)
+static bool pack_add_file(struct pack *p, const char *name, size_t length, uint64_t size)
 {
 	struct pack_file *f;
 
 	if (!p->capture_count || !name_is_fine(name, length))
 		return false;
 	f = mem_alloc(sizeof(*f));
-	*f = (struct pack_file){.pack = p, .name = mem_copy_text(name, length), .capture = p->capture_count - 1, .size = size};
+	*f = (struct pack_file){
+		.pack = p, .name = mem_copy_text(name, length), .capture = p->capture_count - 1, .size = size};
 	p->files = mem_grow(p->files, p->file_count, &p->file_capacity, sizeof(*p->files));
 	p->files[p->file_count++] = f;
 	return true;
 }
 
-/* Blocks come in order; those between that were damaged stay empty. `room`: how many more the packed file can have. */
+/* Blocks are in order; damaged ones in between remain empty. `room`: how many more the packed file can contain. */
 static bool add_block(struct pack *p, uint64_t place, uint64_t at, uint64_t size, uint64_t *room)
 {
 	struct pack_file *f = p->file_count ? p->files[p->file_count - 1] : NULL;
 
-	if (!f || place < f->block_count || place - f->block_count >= *room || place >= (f->size + BLOCK_BYTES - 1) / BLOCK_BYTES)
+	if (!f || place < f->block_count || place - f->block_count >= *room ||
+	    place >= (f->size + BLOCK_BYTES - 1) / BLOCK_BYTES)
 		return false;
 	*room -= place - f->block_count + 1;
 	for (; f->block_count <= place; f->block_count++) {
@@ -113,7 +115,7 @@ static const struct pack_table *find_table(const struct pack *p, uint64_t hash, 
 	return NULL;
 }
 
-static bool add_table(struct pack *p, uint64_t hash, const uint8_t *packed, uint64_t packed_size)
+static bool pack_add_table(struct pack *p, uint64_t hash, const uint8_t *packed, uint64_t packed_size)
 {
 	uint64_t size;
 	uint8_t *bytes;
@@ -152,11 +154,11 @@ static bool take_record(struct pack *p, const struct pack_record *r, uint64_t at
 	case PACK_CAPTURE:
 		return add_capture(p, name, (size_t)r->size_bytes);
 	case PACK_FILE:
-		return add_file(p, name, (size_t)r->size_bytes, r->value);
+		return pack_add_file(p, name, (size_t)r->size_bytes, r->value);
 	case PACK_BLOCK:
 		return add_block(p, r->value, at, r->size_bytes, room);
 	case PACK_TABLE:
-		return add_table(p, r->value, p->bytes.data + at, r->size_bytes);
+		return pack_add_table(p, r->value, p->bytes.data + at, r->size_bytes);
 	case PACK_SHARED:
 		return add_shared(p, r->value, name, r->size_bytes);
 	case PACK_END:
@@ -167,7 +169,7 @@ static bool take_record(struct pack *p, const struct pack_record *r, uint64_t at
 	}
 }
 
-static void read_records(struct pack *p)
+static void pack_read_records(struct pack *p)
 {
 	uint64_t at = sizeof(struct pack_head), count = 0, room = p->bytes.size / sizeof(struct pack_record);
 	struct pack_record r;
@@ -185,7 +187,7 @@ static void read_records(struct pack *p)
 	}
 }
 
-/* What a file says that it has, and no block is there for, or no table. */
+/* Counts blocks and tables that a file should have but that do not exist. */
 static void count_lost(struct pack_file *f)
 {
 	uint64_t size = (uint64_t)f->block_count * BLOCK_BYTES;
@@ -199,7 +201,8 @@ static void count_lost(struct pack_file *f)
 	}
 	for (size_t i = 0; i < f->block_count; i++)
 		if (!f->blocks[i].at)
-			f->lost_bytes += f->size - i * BLOCK_BYTES < BLOCK_BYTES ? f->size - i * BLOCK_BYTES : BLOCK_BYTES;
+			f->lost_bytes +=
+				f->size - i * BLOCK_BYTES < BLOCK_BYTES ? f->size - i * BLOCK_BYTES : BLOCK_BYTES;
 }
 
 int pack_open(const char *path, struct pack **ret, struct err *err)
@@ -217,7 +220,7 @@ int pack_open(const char *path, struct pack **ret, struct err *err)
 		return code;
 	}
 	p->coder = block_coder_new();
-	read_records(p);
+	pack_read_records(p);
 	for (size_t i = 0; i < p->file_count; i++)
 		count_lost(p->files[i]);
 	*ret = p;
@@ -245,7 +248,7 @@ void pack_close(struct pack *p)
 	free(p);
 }
 
-/* ---- a file's bytes ---- */
+/* ---- the bytes of a file ---- */
 
 static void fill_block(void *source, size_t place, uint8_t *ret, size_t size)
 {

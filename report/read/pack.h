@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A packed file: one or more captures in one file that scp and rsync take, 2 to 40 times smaller, every byte kept.
+/* A packed file: one or more captures in a single file for scp or rsync, 2 to 40 times smaller, lossless.
  *
- * On disk: struct pack_head, then records, each a struct pack_record on a multiple of 8 bytes, followed by size_bytes of
- * its own:
- *   CAPTURE  its name; the files after it are of this capture
- *   FILE     its name; value = its size in bytes; the blocks after it are of this file
- *   TABLE    pack_block.h, behind a uint64_t: its bytes. Names of functions, which thousands of traces have alike behind their head;
- *            value = their hash. Stands before its first use and again at the end: one damaged place must not cost all names
- *   SHARED   a uint64_t: the bytes of that hash that the file before has at SHARED_AT; in its blocks they are zeros
- *   BLOCK    pack_block.h; value = its place in the file, in blocks of BLOCK_BYTES; the last one may be shorter
- *   END      value = how many records stand before it. A file without it is not whole
- * A damaged record costs what it holds: the next one is looked for from there. */
+ * On disk: struct pack_head, then records. Each is a struct pack_record at a multiple of 8 bytes, followed by its
+ * size_bytes:
+ *   CAPTURE  its name; the following files belong to this capture
+ *   FILE     its name; value = size in bytes; the following blocks belong to this file
+ *   TABLE    pack_block.h, after a uint64_t with the number of bytes: a function table, which thousands of traces
+ * share; value = its hash. Stored before its first use and again at the end, so that damage to one does not cost all
+ * names SHARED   a uint64_t: the hash of the bytes that the preceding file has at SHARED_AT; in its blocks they are
+ * zeros BLOCK    pack_block.h; value = index in the file, in units of BLOCK_BYTES; the last one may be shorter END
+ * value = number of records before it. Without it the file is truncated Damage to a record loses only that record: the
+ * next one is searched for. */
 #ifndef PILLION_PACK_H
 #define PILLION_PACK_H
 
@@ -31,7 +31,9 @@ enum pack_kind { PACK_CAPTURE = 1, PACK_FILE = 2, PACK_BLOCK = 3, PACK_END = 4, 
 struct pack_record {
 	uint32_t magic, kind;
 	uint64_t size_bytes, value;
-	uint64_t check; /* hash_bytes of all before it, and of the bytes that follow unless they are packed: then they have their own */
+	/* hash_bytes of everything before it, and of the bytes that follow unless they are packed, which have a
+	 * checksum of their own */
+	uint64_t check;
 };
 
 struct pack_table {
@@ -42,11 +44,11 @@ struct pack_table {
 
 struct pack_file {
 	struct pack *pack;
-	char *name;	/* without a directory */
+	char *name;	/* without directories */
 	size_t capture; /* in pack.captures */
-	uint64_t size;	/* no more than there are blocks for */
+	uint64_t size;	/* at most the number of blocks */
 	struct pack_block {
-		uint64_t at; /* in the packed file; 0: not there */
+		uint64_t at; /* offset in the packed file; 0: missing */
 		size_t size;
 	} *blocks;
 	size_t block_count, block_capacity;
@@ -66,34 +68,34 @@ struct pack {
 	struct pack_table tables[PACK_TABLES];
 	size_t table_count;
 	uint64_t damaged_bytes;
-	bool is_whole; /* has its end */
+	bool is_whole; /* END was found */
 };
 
-/* Does it look like one? */
+/* Whether the file has the magic number of a packed file. */
 bool pack_is_one(const char *path);
 
-/* -errno and why, if nothing of it can be read; damage further in is counted. */
+/* -errno with err if nothing of it can be read; further damage is only counted. */
 int pack_open(const char *path, struct pack **ret, struct err *err);
 
-/* After all mappings of its files. */
+/* To be called after all mappings of its files were closed. */
 void pack_close(struct pack *p);
 
-/* One file's bytes, as they were. Damaged blocks read as zeros, see lost_bytes. */
+/* Maps one file. Damaged blocks read as zeros, see lost_bytes. */
 int pack_map(struct pack_file *f, struct mapping *ret, struct err *err);
 
-/* Packs captures into a file. is_replacing: of one capture, takes its directory's place once it is whole and was read
- * back. Without zstd -ENOTSUP. */
+/* Packs captures into a file. is_replacing: for a single capture, replaces its directory after the file was written
+ * completely and read back. -ENOTSUP without zstd. */
 struct pack_wish {
 	char *const *captures;
 	size_t count;
-	const char *output; /* NULL: named after the first capture */
+	const char *output; /* NULL: the default name, from the first capture */
 	bool is_forced, is_replacing;
-	struct texts *left_out; /* gets a line for each file that cannot be packed; NULL: then nothing is */
+	struct texts *left_out; /* receives a line for each file that cannot be packed; NULL: then it is an error */
 };
 int pack_write(const struct pack_wish *wish, struct buffer *ret_path, struct err *err);
 
-/* Makes directories of what is in it: `output`, or as the capture was called, beside the packed file; of several
- * captures one each within. */
+/* Unpacks to directories: `output`, or the name of the capture beside the packed file; several captures become one
+ * directory each within it. */
 int pack_extract(const char *path, const char *output, struct buffer *ret_path, struct err *err);
 
 #endif

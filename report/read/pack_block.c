@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slots to columns to zstd, and back.
+/* Converts slots to columns and compresses them by zstd, and back.
  *
- * A block: a zstd frame of uint32_t count[COLUMNS], then the columns, then what is left of the last slot. Column HEADS
- * has a byte for each slot up to the last one that is not 0: the number of its low 16 bits in a dictionary that both
- * sides build, NEW_HEAD and these bits at their first use. The others have one entry for each slot of their class, byte 0
- * of all of them, then byte 1 of all ... */
+ * A block is a zstd frame of uint32_t count[COLUMNS], then the columns, then the rest that is no whole slot. Column
+ * HEADS has one byte for each slot up to the last nonzero one: the index of its low 16 bits in a dictionary that
+ * both sides build, or NEW_HEAD and these bits at their first use. The other columns have one entry for each slot of
+ * their class: byte 0 of all entries, then byte 1 of all, and so on. */
 #include "report/read/pack_block.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ enum { LEVEL = 3, NEW_HEAD = 255, SLOTS = BLOCK_BYTES / TF_SLOT };
 enum column { HEADS, PAUSES, DURATIONS, TIMES, LASTS, VALUES, TICKS, DATA, COLUMNS };
 static const uint8_t widths[COLUMNS] = {1, 3, 3, 3, 3, 6, 8, TF_DATA_BYTES};
 
-/* Every slot has at most HEADS 3 and 8 more. */
+/* A slot takes at most 3 bytes of HEADS and 8 more. */
 enum { COLUMNS_BYTES = COLUMNS * 4 + SLOTS * 11 + TF_SLOT };
 
 struct block_coder {
@@ -28,10 +28,10 @@ struct block_coder {
 	ZSTD_DCtx *decompressor;
 	uint32_t count[COLUMNS];
 	uint16_t heads[NEW_HEAD]; /* the dictionary */
-	uint64_t last[NEW_HEAD + 1]; /* value of the slot before with this head */
+	uint64_t last[NEW_HEAD + 1]; /* value of the previous slot with this head */
 	unsigned int head_count;
-	uint64_t now, ticks; /* the time read last, 24 bits; the TIME slot before */
-	uint64_t entries[COLUMNS][SLOTS]; /* not of HEADS */
+	uint64_t now, ticks; /* the last time read, 24 bits; the previous TIME slot */
+	uint64_t entries[COLUMNS][SLOTS]; /* except HEADS */
 	uint8_t head_bytes[SLOTS * 3];
 	uint8_t columns[COLUMNS_BYTES];
 	uint8_t packed[ZSTD_COMPRESSBOUND(COLUMNS_BYTES) + 4096];
@@ -72,7 +72,7 @@ static void coder_reset(struct block_coder *c)
 	c->now = c->ticks = 0;
 }
 
-/* What the bits of a slot mean, by its low 16. A head of class TICKS or DATA has its kind alone. */
+/* How the bits of a slot are interpreted, by its low 16 bits. Heads of class TICKS or DATA consist of the kind only. */
 static enum column class_of(unsigned int head)
 {
 	unsigned int kind = head & 31;
@@ -86,8 +86,8 @@ static enum column class_of(unsigned int head)
 	return (head & 0xff) == TF_DATA ? DATA : VALUES;
 }
 
-/* Distances either way as small numbers: 0, -1, 1, -2 ... of `bits` bits. */
-static uint64_t fold(uint64_t distance, unsigned int bits)
+/* Zigzag encoding of signed differences of `bits` bits: 0, -1, 1, -2 ... */
+static uint64_t zigzag_fold(uint64_t distance, unsigned int bits)
 {
 	uint64_t mask = ~0ull >> (64 - bits);
 
@@ -95,12 +95,12 @@ static uint64_t fold(uint64_t distance, unsigned int bits)
 	return (distance << 1 ^ (distance >> (bits - 1) ? mask : 0)) & mask;
 }
 
-static uint64_t unfold(uint64_t folded, unsigned int bits)
+static uint64_t zigzag_unfold(uint64_t folded, unsigned int bits)
 {
 	return (folded >> 1 ^ (folded & 1 ? ~0ull : 0)) & ~0ull >> (64 - bits);
 }
 
-/* ---- to columns ---- */
+/* ---- encoding ---- */
 
 static unsigned int put_head(struct block_coder *c, unsigned int head)
 {
@@ -122,12 +122,12 @@ static unsigned int put_head(struct block_coder *c, unsigned int head)
 	return c->head_count++;
 }
 
-static void put(struct block_coder *c, enum column column, uint64_t entry)
+static void column_put(struct block_coder *c, enum column column, uint64_t entry)
 {
 	c->entries[column][c->count[column]++] = entry;
 }
 
-/* Between the end of one call and the start of the next. */
+/* The time between the end of one call and the start of the next. */
 static uint64_t call_length(uint64_t duration)
 {
 	return duration == TF_DURATION_LONG ? 0 : duration;
@@ -143,31 +143,31 @@ static void put_slot(struct block_coder *c, uint64_t slot)
 	number = put_head(c, head);
 	switch (class) {
 	case PAUSES:
-		put(c, PAUSES, fold(tf_event_time(slot) - c->now - call_length(tf_event_last(slot)), 24));
-		put(c, DURATIONS, tf_event_last(slot));
+		column_put(c, PAUSES, zigzag_fold(tf_event_time(slot) - c->now - call_length(tf_event_last(slot)), 24));
+		column_put(c, DURATIONS, tf_event_last(slot));
 		c->now = tf_event_time(slot);
 		break;
 	case TIMES:
-		put(c, TIMES, fold(tf_event_time(slot) - c->now, 24));
-		put(c, LASTS, tf_event_last(slot));
+		column_put(c, TIMES, zigzag_fold(tf_event_time(slot) - c->now, 24));
+		column_put(c, LASTS, tf_event_last(slot));
 		c->now = tf_event_time(slot);
 		break;
 	case TICKS:
-		put(c, TICKS, fold((slot >> 5) - c->ticks, 59));
+		column_put(c, TICKS, zigzag_fold((slot >> 5) - c->ticks, 59));
 		c->ticks = slot >> 5;
 		c->now = c->ticks & TF_TIME_MASK;
 		break;
 	case DATA:
-		put(c, DATA, slot >> 8);
+		column_put(c, DATA, slot >> 8);
 		break;
 	default:
-		put(c, VALUES, fold((slot >> 16) - c->last[number], 48));
+		column_put(c, VALUES, zigzag_fold((slot >> 16) - c->last[number], 48));
 		c->last[number] = slot >> 16;
 	}
 }
 
-/* Byte by byte of all entries; text and packed records stay as they are. */
-static uint8_t *spread(const struct block_coder *c, enum column column, uint8_t *to)
+/* Byte 0 of all entries, then byte 1; text and packed records are copied. */
+static uint8_t *block_spread(const struct block_coder *c, enum column column, uint8_t *to)
 {
 	const uint64_t *entries = c->entries[column];
 	uint32_t count = c->count[column];
@@ -184,8 +184,9 @@ static uint8_t *spread(const struct block_coder *c, enum column column, uint8_t 
 	return to;
 }
 
-/* A piece of its own has its own table of frequencies: columns differ. */
-static void compress(struct block_coder *c, ZSTD_outBuffer *out, const uint8_t *from, const uint8_t *to, bool is_last)
+/* A block of the frame for each column, because each has its own symbol frequencies. */
+static void block_compress(struct block_coder *c, ZSTD_outBuffer *out, const uint8_t *from, const uint8_t *to,
+			   bool is_last)
 {
 	ZSTD_inBuffer in = {from, (size_t)(to - from), 0};
 
@@ -213,29 +214,29 @@ const uint8_t *block_encode(struct block_coder *c, const uint8_t *bytes, size_t 
 	memcpy(at, c->head_bytes, c->count[HEADS]);
 	at += c->count[HEADS];
 	ZSTD_CCtx_reset(c->compressor, ZSTD_reset_session_only);
-	compress(c, &out, c->columns, at, false);
+	block_compress(c, &out, c->columns, at, false);
 	for (enum column column = PAUSES; column < COLUMNS; column++) {
-		uint8_t *end = spread(c, column, at);
+		uint8_t *end = block_spread(c, column, at);
 
-		/* The low byte is noise that the others are not. */
+		/* The low byte is noise, unlike the others. */
 		if (column != DATA && c->count[column]) {
-			compress(c, &out, at, at + c->count[column], false);
+			block_compress(c, &out, at, at + c->count[column], false);
 			at += c->count[column];
 		}
 		if (end > at)
-			compress(c, &out, at, end, false);
+			block_compress(c, &out, at, end, false);
 		at = end;
 	}
 	memcpy(at, bytes + slots * TF_SLOT, size % TF_SLOT);
-	compress(c, &out, at, at + size % TF_SLOT, true);
+	block_compress(c, &out, at, at + size % TF_SLOT, true);
 	*ret_size = out.pos;
 	return c->packed;
 }
 
-/* ---- and back ---- */
+/* ---- decoding ---- */
 
 struct columns {
-	const uint8_t *at[COLUMNS]; /* the entry to come; of HEADS the byte */
+	const uint8_t *at[COLUMNS]; /* the next entry; for HEADS the next byte */
 	const uint8_t *heads_end, *tail;
 	uint32_t left[COLUMNS];
 };
@@ -261,8 +262,8 @@ static bool find_columns(struct block_coder *c, size_t have, size_t tail, struct
 	return at + tail == have;
 }
 
-/* The next entry; 0 if there is none, which `left` then tells by having gone below 0. */
-static inline uint64_t take(const struct block_coder *c, struct columns *k, enum column column)
+/* The next entry; 0 if there is none, which shows in `left` below 0. */
+static inline uint64_t column_take(const struct block_coder *c, struct columns *k, enum column column)
 {
 	uint32_t stride = c->count[column];
 	const uint8_t *at = k->at[column];
@@ -311,23 +312,23 @@ static uint64_t take_slot(struct block_coder *c, struct columns *k, unsigned int
 
 	switch (class_of(head)) {
 	case PAUSES:
-		entry = take(c, k, PAUSES);
-		last = take(c, k, DURATIONS);
-		c->now = (c->now + unfold(entry, 24) + call_length(last)) & TF_TIME_MASK;
+		entry = column_take(c, k, PAUSES);
+		last = column_take(c, k, DURATIONS);
+		c->now = (c->now + zigzag_unfold(entry, 24) + call_length(last)) & TF_TIME_MASK;
 		return head | c->now << 16 | last << 40;
 	case TIMES:
-		entry = take(c, k, TIMES);
-		last = take(c, k, LASTS);
-		c->now = (c->now + unfold(entry, 24)) & TF_TIME_MASK;
+		entry = column_take(c, k, TIMES);
+		last = column_take(c, k, LASTS);
+		c->now = (c->now + zigzag_unfold(entry, 24)) & TF_TIME_MASK;
 		return head | c->now << 16 | last << 40;
 	case TICKS:
-		c->ticks = (c->ticks + unfold(take(c, k, TICKS), 59)) & ~0ull >> 5;
+		c->ticks = (c->ticks + zigzag_unfold(column_take(c, k, TICKS), 59)) & ~0ull >> 5;
 		c->now = c->ticks & TF_TIME_MASK;
 		return TF_TIME | c->ticks << 5;
 	case DATA:
-		return TF_DATA | take(c, k, DATA) << 8;
+		return TF_DATA | column_take(c, k, DATA) << 8;
 	default:
-		c->last[number] = (c->last[number] + unfold(take(c, k, VALUES), 48)) & ~0ull >> 16;
+		c->last[number] = (c->last[number] + zigzag_unfold(column_take(c, k, VALUES), 48)) & ~0ull >> 16;
 		return head | c->last[number] << 16;
 	}
 }

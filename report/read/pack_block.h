@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One block of a packed file: any bytes in, fewer bytes out, the very same bytes back. The bytes are taken as slots of
- * trace_format.h, whatever they are: fields that resemble each other are put together, times as the pause since what
- * came before, addresses and ids as the distance from the last one of their kind; then zstd. Nothing is believed: what
- * is no slot comes back as well, it only packs less. One struct block_coder serves one thread at a time. */
+/* Compresses one block of a packed file without loss. The bytes are interpreted as slots of trace_format.h: similar
+ * fields are stored together, times as the pause since the previous event, addresses and ids as the difference from
+ * the last one of their kind; the result is compressed by zstd. Bytes that are not slots are also restored exactly,
+ * but compress less. A struct block_coder is used by one thread at a time. */
 #ifndef PILLION_PACK_BLOCK_H
 #define PILLION_PACK_BLOCK_H
 
@@ -10,11 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { BLOCK_BYTES = 1 << 18 }; /* the most that one takes */
+enum { BLOCK_BYTES = 1 << 18 }; /* the maximum size of a block */
 
 struct block_coder;
 
-bool block_coder_exists(void); /* false: built without zstd, then there are none */
+bool block_coder_exists(void); /* false: built without zstd */
 
 struct block_coder *block_coder_new(void);
 void block_coder_free(struct block_coder *c);
@@ -22,8 +22,8 @@ void block_coder_free(struct block_coder *c);
 /* Borrowed until the next call. Never fails. */
 const uint8_t *block_encode(struct block_coder *c, const uint8_t *bytes, size_t size, size_t *ret_size);
 
-/* Exactly `size` bytes, checked against the checksum within; false: these are not in there, ret may hold anything. Neither
- * allocates nor locks: safe in a signal handler. */
+/* Restores exactly `size` bytes, verified by the checksum in the frame. False: the block is damaged, and ret may
+ * contain anything. Neither allocates nor locks: safe in a signal handler. */
 bool block_decode(struct block_coder *c, const uint8_t *packed, size_t packed_size, uint8_t *ret, size_t size);
 
 #endif

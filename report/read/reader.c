@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening a trace file: head, function names, windows, threads. Events are in cursor.c. */
+/* Opens a trace file: header, function names, chunks, threads. cursor.c reads the events. */
 #include "report/read/reader.h"
 
 #include <errno.h>
@@ -17,11 +17,11 @@ static int read_header(struct trace *t, struct err *err)
 		return err_set(err, -ENODATA, "%s: empty file", t->path);
 	if (t->bytes.size < sizeof(uint64_t) || memcmp(t->bytes.data, &(uint64_t){TF_MAGIC}, sizeof(uint64_t))) {
 		if (t->bytes.size >= sizeof(uint64_t) && !memcmp(t->bytes.data, &(uint64_t){0}, sizeof(uint64_t)))
-			return err_set(err, -ENODATA, "%s: has no head, its writer was killed at once", t->path);
+			return err_set(err, -ENODATA, "%s: has no header, its writer was killed immediately", t->path);
 		return err_set(err, -EPROTO, "%s: not a trace file", t->path);
 	}
 	if (t->bytes.size < TF_PAGE)
-		return err_set(err, -ENODATA, "%s: truncated in its head", t->path);
+		return err_set(err, -ENODATA, "%s: truncated within its header", t->path);
 	memcpy(&t->header, t->bytes.data, sizeof(t->header));
 	if (h->byte_order != TF_BYTE_ORDER)
 		return err_set(err, -ENOTSUP, "%s: written in another byte order", t->path);
@@ -53,7 +53,7 @@ static bool is_zero(const uint8_t *p, size_t size)
 	return !size || (!p[0] && !memcmp(p, p + 1, size - 1));
 }
 
-static bool is_window(const struct trace *t, const struct tf_window *head)
+static bool is_chunk(const struct trace *t, const struct tf_window *head)
 {
 	return head->magic == TF_WINDOW_MAGIC && head->nonce == t->header.nonce && head->size_bytes >= TF_PAGE && head->size_bytes % TF_PAGE == 0;
 }
@@ -66,18 +66,18 @@ static uint64_t hole_bytes(const struct trace *t, uint64_t offset, const struct 
 	return is_zero(t->bytes.data + offset, page) ? page : 0;
 }
 
-static void add_window(struct trace *t, uint64_t offset, const struct tf_window *head)
+static void add_chunk(struct trace *t, uint64_t offset, const struct tf_window *head)
 {
 	uint64_t left = t->bytes.size - offset;
-	struct window *w;
+	struct chunk *w;
 
 	if (head->size_bytes > left)
 		t->missing_bytes += head->size_bytes - left;
 	if (head->kind != TF_WINDOW_THREAD && head->kind != TF_WINDOW_SLOTS && head->kind != TF_WINDOW_FIRST)
 		return; /* of a later minor version */
-	t->windows = mem_grow(t->windows, t->window_count, &t->window_capacity, sizeof(*t->windows));
-	w = &t->windows[t->window_count++];
-	*w = (struct window){
+	t->chunks = mem_grow(t->chunks, t->chunk_count, &t->chunk_capacity, sizeof(*t->chunks));
+	w = &t->chunks[t->chunk_count++];
+	*w = (struct chunk){
 		.offset = offset,
 		.base_ticks = head->base_ticks,
 		.size = head->size_bytes < left ? head->size_bytes : (uint32_t)left,
@@ -87,7 +87,7 @@ static void add_window(struct trace *t, uint64_t offset, const struct tf_window 
 	};
 }
 
-static void read_windows(struct trace *t)
+static void read_chunks(struct trace *t)
 {
 	uint64_t offset = TF_PAGE + ((uint64_t)t->header.function_bytes + TF_PAGE - 1) / TF_PAGE * TF_PAGE;
 	bool in_hole = false;
@@ -99,8 +99,8 @@ static void read_windows(struct trace *t)
 		uint64_t hole;
 
 		memcpy(&head, t->bytes.data + offset, sizeof(head));
-		if (is_window(t, &head)) {
-			add_window(t, offset, &head);
+		if (is_chunk(t, &head)) {
+			add_chunk(t, offset, &head);
 			mapping_forget(&t->bytes, offset, head.size_bytes);
 			offset += head.size_bytes;
 			in_hole = false;
@@ -116,10 +116,10 @@ static void read_windows(struct trace *t)
 	}
 }
 
-/* By thread, the thread's own page first, then in the order of writing. */
-static int compare_windows(const void *left, const void *right)
+/* Sorts by thread; the thread's own page first, then in the order of writing. */
+static int compare_chunks(const void *left, const void *right)
 {
-	const struct window *a = left, *b = right;
+	const struct chunk *a = left, *b = right;
 
 	if (a->thread != b->thread)
 		return a->thread < b->thread ? -1 : 1;
@@ -160,7 +160,7 @@ static void read_counters(struct trace *t, struct trace_thread *thread, const st
 }
 
 /* A thread that used many functions has counters in two pages. */
-static void read_page(struct trace *t, struct trace_thread *thread, const struct window *w)
+static void read_page(struct trace *t, struct trace_thread *thread, const struct chunk *w)
 {
 	const uint8_t *at = t->bytes.data + w->offset;
 	struct tf_thread head;
@@ -186,28 +186,28 @@ static void read_threads(struct trace *t)
 {
 	size_t capacity = 0;
 
-	if (t->window_count)
-		qsort(t->windows, t->window_count, sizeof(*t->windows), compare_windows);
-	for (size_t i = 0; i < t->window_count; i++) {
-		const struct window *w = &t->windows[i];
+	if (t->chunk_count)
+		qsort(t->chunks, t->chunk_count, sizeof(*t->chunks), compare_chunks);
+	for (size_t i = 0; i < t->chunk_count; i++) {
+		const struct chunk *w = &t->chunks[i];
 		struct trace_thread *thread;
 
 		if (!i || w->thread != w[-1].thread) {
 			t->threads = mem_grow(t->threads, t->thread_count, &capacity, sizeof(*t->threads));
 			t->threads[t->thread_count++] =
-				(struct trace_thread){.number = w->thread, .tid = w->tid, .first_window = i, .first_counter = t->counter_count};
+				(struct trace_thread){.number = w->thread, .tid = w->tid, .first_chunk = i, .first_counter = t->counter_count};
 		}
 		thread = &t->threads[t->thread_count - 1];
-		thread->window_count++;
+		thread->chunk_count++;
 		read_page(t, thread, w);
 	}
 }
 
-static void define(struct trace *t, const struct event *e)
+static void trace_define(struct trace *t, const struct event *e)
 {
 	uint64_t *place = map_put(&t->definitions, e->blob, e->id, NULL);
 
-	/* The last one wins: ids are unique, names of threads change. */
+	/* The last definition wins: ids are unique, but thread names change. */
 	*place = t->blob_count;
 	t->blobs = mem_grow(t->blobs, t->blob_count, &t->blob_capacity, sizeof(*t->blobs));
 	t->blobs[t->blob_count++] = (struct blob){
@@ -231,14 +231,14 @@ static void add_child(struct trace *t, const struct event *e, uint64_t ticks)
 	t->children[t->child_count++] = (struct trace_child){child, ticks};
 }
 
-static bool is_wait(const struct trace *t, uint32_t function)
+static bool is_wait_call(const struct trace *t, uint32_t function)
 {
 	const struct function *f = trace_function(t, function);
 
 	return f && (strstr(f->name, "wait") || !strcmp(f->name, "system") || !strcmp(f->name, "pclose"));
 }
 
-/* Pushes and pops of a thread that have no counterpart. */
+/* Counts pushes and pops of a thread without a counterpart. */
 static void count_nesting(struct map *depths, struct trace_thread *thread, const struct event *e)
 {
 	uint64_t *depth = map_put(depths, e->id, 0, NULL);
@@ -259,13 +259,14 @@ static void name_thread(struct trace *t, struct trace_thread *thread, const stru
 	thread->name[length] = '\0';
 }
 
-/* Reads all of a thread once: definitions, what wait() told, how much there is. */
-static void read_thread(struct trace *t, struct trace_thread *thread)
+/* Reads all of a thread once: definitions, wait statuses, counts. */
+static void trace_read_thread(struct trace *t, struct trace_thread *thread)
 {
 	struct cursor cursor;
 	struct event e;
 	struct map depths = {0};
-	size_t open_child = SIZE_MAX; /* told, and the wait call's own record not yet seen */
+	/* the last child recorded, until the record of the wait call itself has been read */
+	size_t open_child = SIZE_MAX;
 
 	cursor_init(&cursor, t, thread);
 	while (cursor_step(&cursor, &e)) {
@@ -276,10 +277,11 @@ static void read_thread(struct trace *t, struct trace_thread *thread)
 				add_child(t, &e, thread->last_ticks);
 			} else if (e.blob == TF_BLOB_THREAD_NAME) {
 				name_thread(t, thread, &e);
-			} else if (e.blob == TF_BLOB_DEVICE || e.blob == TF_BLOB_DEVICE_CALLS || e.blob == TF_BLOB_DEVICE_MORE) {
-				thread->has_device_records = true; /* no definition, and as many as events */
+			} else if (e.blob == TF_BLOB_DEVICE || e.blob == TF_BLOB_DEVICE_CALLS ||
+				   e.blob == TF_BLOB_DEVICE_MORE) {
+				thread->has_device_records = true; /* not a definition, and as frequent as events */
 			} else {
-				define(t, &e);
+				trace_define(t, &e);
 			}
 			continue;
 		}
@@ -299,7 +301,7 @@ static void read_thread(struct trace *t, struct trace_thread *thread)
 			thread->args |= 1u << tf_arg_kind(e.args[i]);
 		if (e.kind == TF_PUSH || e.kind == TF_POP)
 			count_nesting(&depths, thread, &e);
-		if (open_child < t->child_count && e.kind == TF_CALL && is_wait(t, e.id))
+		if (open_child < t->child_count && e.kind == TF_CALL && is_wait_call(t, e.id))
 			t->children[open_child].ticks = e.ticks;
 		open_child = SIZE_MAX;
 	}
@@ -312,7 +314,8 @@ static void read_thread(struct trace *t, struct trace_thread *thread)
 	t->broken += cursor.broken;
 }
 
-/* Names that one thread gave another: nvtxNameOsThread. Tids are used again; then the thread that came last has it. */
+/* Applies names that a thread gave to another one: nvtxNameOsThread. Tids are reused; the last thread with that tid
+ * gets the name. */
 static void name_others(struct trace *t)
 {
 	for (size_t i = 0; i < t->blob_count; i++) {
@@ -329,7 +332,8 @@ static void name_others(struct trace *t)
 			if (t->threads[k].tid == head.id)
 				thread = &t->threads[k];
 		if (thread)
-			snprintf(thread->name, sizeof(thread->name), "%.*s", (int)(size - (size_t)(name - bytes)), name);
+			snprintf(thread->name, sizeof(thread->name), "%.*s", (int)(size - (size_t)(name - bytes)),
+				 name);
 	}
 }
 
@@ -343,11 +347,11 @@ static int open_trace(struct trace *t, struct trace **ret, struct err *err)
 		return code;
 	}
 	read_functions(t);
-	read_windows(t);
+	read_chunks(t);
 	read_threads(t);
-	mapping_keep(&t->bytes, 2 * t->thread_count); /* a window may lie in two blocks */
+	mapping_keep(&t->bytes, 2 * t->thread_count); /* a chunk may be in two blocks */
 	for (size_t i = 0; i < t->thread_count; i++)
-		read_thread(t, &t->threads[i]);
+		trace_read_thread(t, &t->threads[i]);
 	name_others(t);
 	*ret = t;
 	return 0;
@@ -388,14 +392,12 @@ void reader_close(struct trace *t)
 	map_done(&t->definitions);
 	free(t->path);
 	functions_give(t->functions);
-	free(t->windows);
+	free(t->chunks);
 	free(t->threads);
 	free(t->counters);
-	free(t->shown);
 	free(t->blobs);
 	free(t->children);
-	free(t->correlated);
-	map_done(&t->kernels);
+	attachments_done(&t->attachments);
 	free(t);
 }
 
@@ -428,7 +430,7 @@ void trace_text(const struct trace *t, const struct blob *b, struct buffer *ret)
 	char text[TF_BLOB_BYTES];
 	size_t size = trace_blob(t, b, text, sizeof(text));
 
-	/* A NUL would end it early for whoever prints it; 0xff comes out as U+FFFD. */
+	/* A NUL would terminate the text for whoever prints it; 0xff is shown as U+FFFD. */
 	for (size_t i = 0; i < size; i++)
 		if (!text[i])
 			text[i] = (char)0xff;

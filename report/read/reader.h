@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One trace file: its head, windows, threads, definitions, and the events of each thread in the order they were
- * written. Every length and index is checked here, so that what comes out is safe to use; ids are only ever looked up.
- */
+/* One trace file: its header, chunks, threads, definitions, and the events of each thread in the order in which they
+ * were written. Every length and index is checked here, so that the results are safe to use; ids are only looked up. */
 #ifndef PILLION_READER_H
 #define PILLION_READER_H
 
 #include "runtime/format/trace_format.h"
+#include "report/base/attachment.h"
 #include "report/read/functions.h"
 #include "report/read/mapping.h"
 
-struct window {
+struct chunk {
 	uint64_t offset, base_ticks;
-	uint32_t size; /* bytes of it that the file has */
+	uint32_t size; /* bytes of it that exist in the file */
 	uint32_t thread, sequence, tid;
 };
 
@@ -23,21 +23,21 @@ struct trace_counter {
 
 struct trace_thread {
 	uint32_t number, tid;
-	size_t first_window, window_count; /* in trace.windows */
-	const struct tf_thread *page;	   /* in the file; NULL: it has none */
+	size_t first_chunk, chunk_count; /* in trace.chunks */
+	const struct tf_thread *page;	   /* in the file; NULL: there is none */
 	char name[64];
 	size_t first_counter, counter_count; /* in trace.counters */
-	/* found by reading all of it once */
-	uint64_t events, first_ticks, last_ticks, longest_ticks; /* the longest call */
+	/* counted while reading the thread once */
+	uint64_t events, first_ticks, last_ticks, longest_ticks; /* of the longest call */
 	uint64_t unmatched_pushes, unmatched_pops;
-	uint64_t samples, sampled_us; /* the CPU time that they stand for */
+	uint64_t samples, sampled_us; /* the CPU time that the samples represent */
 	uint64_t stackless_samples;
 	uint32_t kinds,
-		args; /* bits of enum tf_kind and tf_arg_kind that occur: who looks for others need not read it */
+		args; /* bits of enum tf_kind and tf_arg_kind that occur: a search for others can skip the thread */
 	bool has_device_records;
 };
 
-/* A definition. Its bytes stand in pieces, see trace_blob. */
+/* A definition. Its bytes are not contiguous, see trace_blob. */
 struct blob {
 	uint64_t offset; /* of its first data slot */
 	uint32_t id;
@@ -47,21 +47,24 @@ struct blob {
 
 struct trace_child {
 	struct tf_child child;
-	uint64_t ticks; /* about when it was told; 0: not known */
+	uint64_t ticks; /* of the wait call, approximately; 0: not known */
 };
 
-/* Both ends belong to it. */
-struct tick_span {
-	uint64_t from, to;
+/* Spans of ticks, sorted and disjoint. Both ends belong to a span. */
+struct tick_spans {
+	struct tick_span {
+		uint64_t from, to;
+	} *items;
+	size_t count;
 };
 
 struct trace {
 	struct mapping bytes;
 	char *path;
-	struct tf_header header; /* a copy with every string ended */
+	struct tf_header header; /* a copy in which every string is terminated */
 	struct functions *functions;
-	struct window *windows;
-	size_t window_count, window_capacity;
+	struct chunk *chunks;
+	size_t chunk_count, chunk_capacity;
 	struct trace_thread *threads;
 	size_t thread_count;
 	struct trace_counter *counters; /* of functions that were called */
@@ -71,15 +74,9 @@ struct trace {
 	struct map definitions; /* (type, id) -> position in blobs */
 	struct trace_child *children;
 	size_t child_count, child_capacity;
-	/* what is looked at, filter.h: spans in order that do not overlap */
-	struct tick_span *shown;
-	size_t shown_count;
-	bool is_filtered;
-	struct correlate_counts *correlated; /* correlate.c's own: what it found, NULL: nobody asked yet */
-	struct map kernels; /* kernel.c's own: names that the other side has */
-	unsigned knows_kernels;
-	uint64_t written_bytes; /* of events and definitions; the file may have holes */
-	/* what could not be read */
+	struct attachments attachments; /* state of modules that derive from the trace */
+	uint64_t written_bytes; /* of events and definitions; the file may contain holes */
+	/* unreadable parts */
 	uint64_t torn, orphans, broken, holes, damaged_bytes, missing_bytes;
 };
 
@@ -93,50 +90,49 @@ struct event {
 	uint64_t ticks;	      /* the end of a call */
 	uint64_t duration;    /* of a call, in ticks */
 	const uint64_t *args; /* args_count slots, all TF_ARG */
-	const uint64_t *payload; /* slot of its TF_BLOB_PAYLOAD, which is whole; NULL: none */
+	const uint64_t *payload; /* slot of its complete TF_BLOB_PAYLOAD; NULL: none */
 };
 
-/* Reads the events of one thread. Pushes, pops, starts and ends come whether filtered or not: nvtx.c makes ranges of them. */
+/* Reads the events of one thread. Definitions, pushes, pops, starts and ends are never skipped. */
 struct cursor {
 	const struct trace *trace;
 	const struct trace_thread *thread;
-	size_t window; /* next one to enter; the one before it is where the last event stood */
+	size_t chunk; /* index of the next chunk to read; the last event is in the one before it */
 	const uint64_t *at, *end;
 	uint64_t now;
 	uint64_t torn, orphans, broken;
-	const uint64_t *payloads[4]; /* the last ones: between one and its event a handler's may stand */
-	bool is_unfiltered; /* set after cursor_init: calls and marks outside of trace.shown come too */
-	const uint8_t *wanted; /* likewise: which of trace.windows are entered; NULL: all */
+	/* the latest ones: a payload and its event may be separated by those of a signal handler */
+	const uint64_t *payloads[4];
+	/* may be set after cursor_init */
+	/* calls, marks and samples that overlap none of these are skipped; NULL: none is skipped */
+	const struct tick_spans *shown;
+	const uint8_t *wanted;		/* by trace.chunks: which are read; NULL: all */
 };
 
-/* Opens a trace file. On failure *ret is NULL and err says why, with the path: -ENODATA for an empty file, -EPROTO for
- * a foreign one, -ENOTSUP for one from a later major version. Damage further in is counted, not fatal. */
+/* Opens a trace file. On failure *ret is NULL and err has the reason with the path: -ENODATA for an empty file,
+ * -EPROTO for a foreign one, -ENOTSUP for one with a later major version. Further damage is counted and not an
+ * error. */
 int reader_open(const char *path, struct trace **ret, struct err *err);
-/* Likewise; takes the bytes, also on failure. `path` is what messages call them. */
+/* Likewise; takes ownership of the bytes, also on failure. `path` is used in messages. */
 int reader_open_mapping(const char *path, struct mapping *bytes, struct trace **ret, struct err *err);
 int reader_open_bytes(const void *data, size_t size, struct trace **ret, struct err *err);
 void reader_close(struct trace *t);
 
 void cursor_init(struct cursor *c, const struct trace *t, const struct trace_thread *thread);
 
-/* Right after cursor_init: leaves out windows that were full well before that tick. */
+/* To be called right after cursor_init: skips chunks that were complete well before that tick. */
 void cursor_skip_to(struct cursor *c, uint64_t ticks);
 
-/* The next event, definitions left out. False at the end. */
+/* The next event, without definitions. False at the end. */
 bool cursor_next(struct cursor *c, struct event *ret);
 
-/* Likewise with definitions. */
+/* Likewise, including definitions. */
 bool cursor_step(struct cursor *c, struct event *ret);
 
-/* Does anything from `from` to `to` pass the filter? */
-bool trace_shows_span(const struct trace *t, uint64_t from, uint64_t to);
+/* Does any of the spans overlap the one from `from` to `to`? */
+bool tick_spans_overlap(const struct tick_spans *s, uint64_t from, uint64_t to);
 
-static inline bool trace_shows(const struct trace *t, uint64_t from, uint64_t to)
-{
-	return !t->is_filtered || trace_shows_span(t, from, to);
-}
-
-/* The ARG slot of this kind, or 0, which is none. */
+/* The ARG slot of this kind; 0: there is none. */
 uint64_t event_arg(const struct event *e, enum tf_arg_kind kind);
 
 static inline uint64_t event_start(const struct event *e)
@@ -146,19 +142,19 @@ static inline uint64_t event_start(const struct event *e)
 
 const struct blob *trace_definition(const struct trace *t, enum tf_blob_kind type, uint32_t id);
 
-/* Copies at most `size` bytes of a blob, returns how many. */
+/* Copies at most `size` bytes of a blob and returns how many. */
 size_t trace_blob(const struct trace *t, const struct blob *b, void *ret, size_t size);
 
 /* Appends a blob's text. */
 void trace_text(const struct trace *t, const struct blob *b, struct buffer *ret);
 
-/* The call that the thread is in: true, with its function's id and start, or false. */
+/* The call that the thread is in: its function id and start. False: it is in none. */
 bool thread_current(const struct trace_thread *thread, uint32_t *ret_function, uint64_t *ret_start);
 
 /* NULL if there is no such id. */
 const struct function *trace_function(const struct trace *t, uint32_t id);
 
-/* Called with the bytes gone through, now and then while events are read, by any thread. */
+/* Called by any thread with the number of bytes read, from time to time. */
 extern void (*reader_progress)(uint64_t bytes);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports: each is one table. The list is in report_list.h; what several of them need is here. */
+/* Reports: each fills one table. report_list.h has the list; this header has what several of them need. */
 #ifndef PILLION_REPORT_H
 #define PILLION_REPORT_H
 
@@ -8,61 +8,61 @@
 #include "report/stats/report_list.h"
 
 enum {
-	REPORT_DEFAULT = 1, /* in the set of `stats` without -r */
+	REPORT_DEFAULT = 1, /* in the default set of `stats` */
 	REPORT_BY = 2,	    /* takes --by */
 	REPORT_HIDDEN = 4,  /* a part of `info`, not listed */
-	REPORT_DEVICE = 8,  /* has device times: says where from, takes --by device */
-	REPORT_NAMES = 16,  /* takes :base and :mangled */
+	REPORT_DEVICE = 8,  /* has device times: prints their source, takes --by device */
+	REPORT_NAMES = 16,  /* takes the suffixes :base and :mangled */
 };
 
 struct report {
 	const char *name, *alias, *title;
 	unsigned int flags;
-	/* Fills the table. 0, or -ENODATA: could not look, err says why; rows that are there are good. */
+	/* Fills the table. 0, or -ENODATA with the reason in err if there is no data; existing rows are valid. */
 	int (*run)(const struct report_context *context, struct table *table, struct err *err);
 };
 
 extern const struct report report_list[];
 extern const size_t report_count;
 
-/* By name or alias, or NULL. */
+/* By name or alias; NULL: there is no such report. */
 const struct report *report_find(const char *name);
 
 #define REPORT_DECLARE(name, ...) int report_##name(const struct report_context *, struct table *, struct err *);
 REPORTS(REPORT_DECLARE)
 #undef REPORT_DECLARE
 
-/* ---- sums_table.c ---- */
+/* ---- aggregate_table.c ---- */
 
-struct sums_shape {
+struct aggregate_shape {
 	const char *total, *count; /* titles, e.g. "Total Time (ns)", "Num Calls" */
 	enum column_type type;	   /* COLUMN_NS or COLUMN_MB */
-	const char *names[8];	   /* titles of the key's fields; NULL ends them */
-	struct sums_more {
+	const char *names[8];	   /* titles of the key's fields, terminated by NULL */
+	struct aggregate_more {
 		const char *title;
 		enum column_type type;
-		/* `number`: the key's field after the named ones */
-		void (*cell)(struct table *table, const struct sums_row *row, double number);
-	} more[3]; /* columns after the names; those without a title are none */
-	bool totals_only;	   /* no median, minimum, maximum, deviation */
+		/* `number`: the field of the key after the named ones */
+		void (*cell)(struct table *table, const struct aggregate_row *row, double number);
+	} more[3]; /* additional columns after the names; those without a title do not exist */
+	bool totals_only;	   /* omits median, minimum, maximum and deviation */
 	bool has_percent;
 };
 
-/* Sorts the sums and makes them the table. */
-void sums_table(const struct report_context *context, struct sums *sums, const struct sums_shape *shape,
-		struct table *table);
+/* Sorts the aggregate and fills the table with it. */
+void aggregate_table(const struct report_context *context, struct aggregate *aggregate,
+		     const struct aggregate_shape *shape, struct table *table);
 
-/* The --by column, if any; and its cell. */
+/* The --by column, if there is one, and its cell. */
 void by_column(const struct report_context *context, struct table *table);
 void by_cell(const struct report_context *context, struct table *table, const char *text);
 
-/* report_cuda.c: a copy as the host call named it. scan.more: a bool for each image, true: leave it out. */
+/* report_cuda.c: the bytes of a copy as the host call requested them. scan.more: by image, true: skip it. */
 void host_copy_visit(struct scan *s, const struct event *e);
 
 /* report_gpu.c: 0 if there was nothing to record, -ENODATA if it was not recorded. */
 int device_none(const struct model *m, struct err *err);
 
-/* report_ledger.c: one line of the ledger's totals. */
+/* report_ledger.c: the totals of the ledger in one line. */
 void ledger_line(const struct model *m, struct buffer *ret);
 
 #endif

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_api_sum, osrt_sum, osrt_short_sum: calls by function; openmp_sum, which has none. */
+/* cuda_api_sum, osrt_sum, osrt_short_sum: calls by function; openmp_sum, which has no rows. */
 #include <errno.h>
 #include <string.h>
 
+#include "report/derive/events/filter.h"
 #include "report/stats/report.h"
 
-static const struct sums_shape shape = {
+static const struct aggregate_shape shape = {
 	.total = "Total Time (ns)", .count = "Num Calls", .type = COLUMN_NS, .names = {"Name"}, .has_percent = true};
 
-/* more points to the groups' bits */
-static void visit_call(struct scan *s, const struct event *e)
+/* `more` points to the bits of the groups */
+static void calls_visit_call(struct scan *s, const struct event *e)
 {
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
 
@@ -17,36 +18,36 @@ static void visit_call(struct scan *s, const struct event *e)
 		scan_add_call(s, e, e->id, scan_name_key, f);
 }
 
-static int calls(const struct report_context *c, struct table *table, uint32_t groups)
+static int calls_by_group(const struct report_context *c, struct table *table, uint32_t groups)
 {
-	struct sums sums = {.totals_only = c->totals_only};
+	struct aggregate aggregate = {.totals_only = c->totals_only};
 
-	scan_sums(&(struct scan){.context = c, .sums = &sums, .more = &groups}, visit_call);
-	sums_table(c, &sums, &shape, table);
-	sums_done(&sums);
+	scan_aggregate(&(struct scan){.context = c, .aggregate = &aggregate, .more = &groups}, calls_visit_call);
+	aggregate_table(c, &aggregate, &shape, table);
+	aggregate_done(&aggregate);
 	return 0;
 }
 
 int report_cuda_api_sum(const struct report_context *c, struct table *table, struct err *err)
 {
 	(void)err;
-	return calls(c, table, 1u << TF_GROUP_CUDA | 1u << TF_GROUP_CUDA_DRIVER);
+	return calls_by_group(c, table, 1u << TF_GROUP_CUDA | 1u << TF_GROUP_CUDA_DRIVER);
 }
 
 int report_osrt_sum(const struct report_context *c, struct table *table, struct err *err)
 {
 	(void)err;
-	return calls(c, table, 1u << TF_GROUP_OSRT);
+	return calls_by_group(c, table, 1u << TF_GROUP_OSRT);
 }
 
-/* Counters have no time, and so no range. */
+/* Counters have no time, and therefore no capture range. */
 static void add_short(struct scan *s, const char *name, uint64_t calls, uint64_t ticks)
 {
 	struct buffer key = {0};
 
 	scan_group(s, 0, &key);
 	buffer_text(&key, name);
-	sums_add_total(s->sums, scan_row(s, &key), calls, axis_duration(s->axis, ticks));
+	aggregate_add_total(s->aggregate, scan_row(s, &key), calls, clock_map_duration(s->clock, ticks));
 	buffer_done(&key);
 }
 
@@ -64,15 +65,16 @@ static void add_counters(struct scan *s, const struct trace_thread *thread)
 
 int report_osrt_short_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct sums_shape totals = shape;
-	struct sums sums = {0};
-	struct scan s = {.context = c, .sums = &sums};
+	struct aggregate_shape totals = shape;
+	struct aggregate aggregate = {0};
+	struct scan s = {.context = c, .aggregate = &aggregate};
 
-	if (c->model->is_filtered)
-		return err_set(err, -ENODATA, "calls below the threshold are counted, not timed: a filter does not apply");
+	if (filter_is_set(c->model))
+		return err_set(err, -ENODATA,
+			       "calls below the threshold are counted, not timed: a filter does not apply");
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		s.image = &c->model->images[i];
-		s.axis = &c->model->machines[s.image->machine].axis;
+		s.clock = &c->model->machines[s.image->machine].clock;
 		s.thread = NULL;
 		for (size_t k = 0; s.image->trace && k < s.image->trace->thread_count; k++)
 			add_counters(&s, &s.image->trace->threads[k]);
@@ -80,18 +82,18 @@ int report_osrt_short_sum(const struct report_context *c, struct table *table, s
 			add_short(&s, s.image->shorts[k].name, s.image->shorts[k].calls, s.image->shorts[k].ticks);
 	}
 	totals.totals_only = true;
-	sums_table(c, &sums, &totals, table);
-	sums_done(&sums);
+	aggregate_table(c, &aggregate, &totals, table);
+	aggregate_done(&aggregate);
 	return 0;
 }
 
-/* nsys's columns, so that what reads them finds them. */
+/* nsys's columns, for programs that read them. */
 int report_openmp_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct sums_shape empty = shape;
-	struct sums none = {0};
+	struct aggregate_shape empty = shape;
+	struct aggregate none = {0};
 
 	empty.count = "Count";
-	sums_table(c, &none, &empty, table);
+	aggregate_table(c, &none, &empty, table);
 	return err_set(err, -ENODATA, "pillion does not record OpenMP");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* correlated: host calls with the device work that they asked for, as correlate.h finds them.
- * device_facts: what is known of devices besides, record by record. */
+/* correlated: host calls with the device operations that they submitted, from correlate.h. device_facts: other
+ * device records. */
 #include <errno.h>
 
 #include "report/derive/device/correlate.h"
@@ -11,23 +11,23 @@ struct context {
 	struct table *table;
 };
 
-static void row(void *arg, const struct correlated *c)
+static void correlated_add_row(void *arg, const struct correlated *c)
 {
 	struct context *x = arg;
-	const struct axis *axis = &x->model->machines[c->image->machine].axis;
+	const struct clock_map *clock = &x->model->machines[c->image->machine].clock;
 	const struct function *f = c->thread ? trace_function(c->image->trace, c->event.id) : NULL;
-	uint64_t work_ns = 0;
+	uint64_t device_ns = 0;
 
 	for (size_t i = 0; i < c->record_count; i++)
-		work_ns += c->records[i].duration_ns;
-	table_number_if(x->table, f, model_since_origin(x->model, axis_ns(axis, event_start(&c->event))));
-	table_number_if(x->table, f, axis_duration(axis, c->event.duration));
+		device_ns += c->records[i].duration_ns;
+	table_number_if(x->table, f, model_since_origin(x->model, clock_map_ns(clock, event_start(&c->event))));
+	table_number_if(x->table, f, clock_map_duration(clock, c->event.duration));
 	table_number(x->table, c->image->pid);
 	table_number_if(x->table, f, f ? c->thread->tid : 0);
 	table_text(x->table, f ? f->name : "");
 	table_number_if(x->table, c->record_count, c->correlation);
 	table_number(x->table, c->record_count);
-	table_number(x->table, work_ns);
+	table_number(x->table, device_ns);
 }
 
 int report_correlated(const struct report_context *c, struct table *table, struct err *err)
@@ -39,7 +39,7 @@ int report_correlated(const struct report_context *c, struct table *table, struc
 		  {"TID", COLUMN_ID}, {"Call", COLUMN_TEXT}, {"CorrId", COLUMN_ID}, {"Device Records", COLUMN_COUNT},
 		  {"Device Time (ns)", COLUMN_NS});
 	for (size_t i = 0; i < c->model->image_count; i++)
-		correlate_image(c, &c->model->images[i], &x, row, &counts);
+		correlate_image(c, &c->model->images[i], &x, correlated_add_row, &counts);
 	return table_rows(table) ? 0 : device_none(c->model, err);
 }
 
@@ -48,9 +48,10 @@ static void fact_row(struct scan *s, const struct device_record *r)
 	static const char *const kinds[] = {"wait", "allocate", "free", "overhead", "managed", "compile"};
 	struct table *table = s->more;
 	struct tf_work w;
-	bool is_known = device_work(s->image->trace, r->work, &w) && w.kind >= TF_WORK_WAIT && w.kind <= TF_WORK_COMPILE;
+	bool is_known = device_operation(s->image->trace, r->operation, &w) && w.kind >= TF_WORK_WAIT &&
+			w.kind <= TF_WORK_COMPILE;
 
-	table_number(table, model_since_origin(s->context->model, axis_monotonic(s->axis, r->start_ns)));
+	table_number(table, model_since_origin(s->context->model, clock_map_monotonic(s->clock, r->start_ns)));
 	table_number(table, r->duration_ns);
 	table_number(table, s->image->pid);
 	table_text(table, is_known ? kinds[w.kind - TF_WORK_WAIT] : "unknown");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports on what was asked of the GPU. Where an image has no device records, its copies' sizes are those that the host
- * calls named. */
+/* Reports on the calls that submit work to the GPU. For an image without device records the sizes of copies are
+ * those that the host calls requested. */
 #include "report/derive/device/kernel.h"
 #include "report/stats/report.h"
 
@@ -22,14 +22,15 @@ static bool copy_key(struct scan *s, const void *kind, struct buffer *fields)
 	return true;
 }
 
-/* more: by image, whether its device records tell this better */
+/* more: by image, whether its device records have the sizes */
 void host_copy_visit(struct scan *s, const struct event *e)
 {
-	uint64_t arg = e->kind == TF_CALL && e->args_count && !event_arg(e, TF_ARG_RESULT) ? event_arg(e, TF_ARG_COPY) : 0;
+	uint64_t arg =
+		e->kind == TF_CALL && e->args_count && !event_arg(e, TF_ARG_RESULT) ? event_arg(e, TF_ARG_COPY) : 0;
 	unsigned int kind = tf_arg_small(arg);
 
 	if (arg && !((const bool *)s->more)[s->image - s->context->model->images])
-		sums_add(s->sums, scan_row_of(s, event_start(e), kind, copy_key, &kind), tf_arg_value(arg));
+		aggregate_add(s->aggregate, scan_row_of(s, event_start(e), kind, copy_key, &kind), tf_arg_value(arg));
 }
 
 static bool launch_key(struct scan *s, const void *id, struct buffer *key)
@@ -62,16 +63,17 @@ static void visit_launch(struct scan *s, const struct event *e)
 
 int report_cuda_launch_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct sums_shape shape = {.total = "Total Time (ns)",
+	static const struct aggregate_shape shape = {.total = "Total Time (ns)",
 						.count = "Num Launches",
 						.type = COLUMN_NS,
 						.names = {"GridXYZ", "BlockXYZ", "Name"},
 						.has_percent = true};
-	struct sums sums = {0};
+	struct aggregate aggregate = {0};
 
 	(void)err;
-	scan_sums(&(struct scan){.context = c, .sums = &sums, .args = 1u << TF_ARG_LAUNCH}, visit_launch);
-	sums_table(c, &sums, &shape, table);
-	sums_done(&sums);
+	scan_aggregate(&(struct scan){.context = c, .aggregate = &aggregate, .args = 1u << TF_ARG_LAUNCH},
+		       visit_launch);
+	aggregate_table(c, &aggregate, &shape, table);
+	aggregate_done(&aggregate);
 	return 0;
 }

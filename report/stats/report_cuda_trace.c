@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_api_trace: each CUDA call, by its start. */
+/* cuda_api_trace: each CUDA call, ordered by start. */
 #include <stdlib.h>
 
 #include "report/stats/report.h"
@@ -18,17 +18,17 @@ struct lines {
 	size_t count, capacity;
 };
 
-static void collect(struct scan *s, const struct event *e)
+static void calls_collect(struct scan *s, const struct event *e)
 {
 	struct lines *l = s->more;
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
-	uint64_t duration = axis_duration(s->axis, e->duration);
+	uint64_t duration = clock_map_duration(s->clock, e->duration);
 
 	if (!f || (f->group != TF_GROUP_CUDA && f->group != TF_GROUP_CUDA_DRIVER))
 		return;
 	l->items = mem_grow(l->items, l->count, &l->capacity, sizeof(*l->items));
 	l->items[l->count++] = (struct line){
-		.start_ns = axis_ns(s->axis, e->ticks) - duration,
+		.start_ns = clock_map_ns(s->clock, e->ticks) - duration,
 		.duration_ns = duration,
 		.image = s->image,
 		.thread = s->thread,
@@ -38,7 +38,7 @@ static void collect(struct scan *s, const struct event *e)
 	};
 }
 
-static int by_start(const void *left, const void *right)
+static int calls_by_start(const void *left, const void *right)
 {
 	const struct line *a = left, *b = right;
 
@@ -46,7 +46,7 @@ static int by_start(const void *left, const void *right)
 	       order_of((uintptr_t)a->thread, (uintptr_t)b->thread);
 }
 
-static void row(const struct model *m, struct table *table, const struct line *l)
+static void cuda_trace_add_row(const struct model *m, struct table *table, const struct line *l)
 {
 	const struct function *f = trace_function(l->image->trace, l->function);
 
@@ -64,8 +64,9 @@ static void row(const struct model *m, struct table *table, const struct line *l
 int report_cuda_api_trace(const struct report_context *c, struct table *table, struct err *err)
 {
 	static const struct column_head columns[] = {
-		{"Start (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS}, {"Name", COLUMN_TEXT}, {"Result", COLUMN_ID}, {"CorrID", COLUMN_ID},
-		{"Pid", COLUMN_ID}, {"Tid", COLUMN_ID}, {"T-Pri", COLUMN_ID}, {"Thread Name", COLUMN_TEXT},
+		{"Start (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS}, {"Name", COLUMN_TEXT},
+		{"Result", COLUMN_ID},     {"CorrID", COLUMN_ID},        {"Pid", COLUMN_ID},
+		{"Tid", COLUMN_ID},        {"T-Pri", COLUMN_ID},         {"Thread Name", COLUMN_TEXT},
 	};
 	struct lines l = {0};
 	struct scan s = {.context = c, .more = &l};
@@ -75,13 +76,13 @@ int report_cuda_api_trace(const struct report_context *c, struct table *table, s
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		correlation_ids(c, &c->model->images[i], &l.ids);
 		s.image = &c->model->images[i];
-		scan_image(&s, collect);
+		scan_image(&s, calls_collect);
 		correlation_ids_done(&l.ids);
 	}
 	if (l.count)
-		qsort(l.items, l.count, sizeof(*l.items), by_start);
+		qsort(l.items, l.count, sizeof(*l.items), calls_by_start);
 	for (size_t i = 0; i < l.count; i++)
-		row(c->model, table, &l.items[i]);
+		cuda_trace_add_row(c->model, table, &l.items[i]);
 	free(l.items);
 	return 0;
 }

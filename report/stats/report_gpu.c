@@ -6,43 +6,45 @@
 #include "report/derive/device/device.h"
 #include "report/stats/report.h"
 
-/* Which work a report is about, and what of it is summed. */
+/* Which operations a report covers, and which of their values it aggregates. */
 struct gpu_sum {
 	uint32_t kinds; /* bits of enum tf_work_kind */
 	bool has_category, in_bytes;
 };
 
-/* Of what devices did, and of CUDA calls where a report has both: the calls are told from the work by this. */
+/* Distinguishes keys of device operations from those of CUDA calls in a report that has both. */
 #define A_CALL ((uint64_t)1 << 32)
 
-static bool work_key(struct scan *s, const void *id, struct buffer *fields)
+static bool operation_key(struct scan *s, const void *id, struct buffer *fields)
 {
 	const struct gpu_sum *g = s->more;
 	const struct trace *t = s->image->trace;
-	struct tf_work work;
+	struct tf_work operation;
 
-	if (!device_work(t, *(const uint32_t *)id, &work))
-		work = (struct tf_work){.kind = TF_WORK_KERNEL};
-	if (work.kind >= 32 || !(g->kinds & 1u << work.kind))
+	if (!device_operation(t, *(const uint32_t *)id, &operation))
+		operation = (struct tf_work){.kind = TF_WORK_KERNEL};
+	if (operation.kind >= 32 || !(g->kinds & 1u << operation.kind))
 		return false;
 	if (s->context->by == BY_DEVICE)
-		device_name(t, work.device, &s->device);
+		device_name(t, operation.device, &s->device);
 	if (g->has_category) {
-		buffer_text(fields, work.kind == TF_WORK_KERNEL || work.kind == TF_WORK_GRAPH ? "CUDA_KERNEL" : "MEMORY_OPER");
+		buffer_text(fields, operation.kind == TF_WORK_KERNEL || operation.kind == TF_WORK_GRAPH
+					    ? "CUDA_KERNEL"
+					    : "MEMORY_OPER");
 		buffer_add(fields, "", 1);
 	}
-	device_operation(s->context, t, &work, fields);
+	device_operation_name(s->context, t, &operation, fields);
 	return true;
 }
 
-static void visit(struct scan *s, const struct device_record *r)
+static void gpu_visit_record(struct scan *s, const struct device_record *r)
 {
 	const struct gpu_sum *g = s->more;
-	uint64_t start = s->context->by == BY_RANGE ? axis_ticks(s->axis, r->start_ns) : 0;
-	uint32_t row = scan_row_of(s, start, r->work, work_key, &r->work);
+	uint64_t start = s->context->by == BY_RANGE ? clock_map_ticks(s->clock, r->start_ns) : 0;
+	uint32_t row = scan_row_of(s, start, r->operation, operation_key, &r->operation);
 
 	if (row != SCAN_NO_ROW)
-		sums_add(s->sums, row, g->in_bytes ? r->bytes : r->duration_ns);
+		aggregate_add(s->aggregate, row, g->in_bytes ? r->bytes : r->duration_ns);
 }
 
 static bool *images_with_source(const struct model *m, bool *ret_any)
@@ -63,7 +65,7 @@ static bool has_device_work(const struct model *m)
 	return false;
 }
 
-/* "Nothing was launched" and "there are no device records of it" are different answers. */
+/* Distinguishes "nothing was launched" from "there are no device records". */
 int device_none(const struct model *m, struct err *err)
 {
 	bool any = false;
@@ -71,41 +73,50 @@ int device_none(const struct model *m, struct err *err)
 	free(images_with_source(m, &any));
 	if (any || !has_device_work(m))
 		return 0;
-	return err_set(err, -ENODATA, "no device records, cuda_api_sum and cuda_launch_sum show the host's side; ledger says why");
+	return err_set(
+		err, -ENODATA,
+		"no device records; cuda_api_sum and cuda_launch_sum show the host's calls, ledger states the reason");
 }
 
-static int by_time(const struct report_context *c, struct table *table, struct err *err, struct gpu_sum g, const struct sums_shape *shape)
+static int by_time(const struct report_context *c, struct table *table, struct err *err, struct gpu_sum g,
+		   const struct aggregate_shape *shape)
 {
-	struct sums sums = {.totals_only = c->totals_only};
-	struct scan s = {.context = c, .sums = &sums, .more = &g};
+	struct aggregate aggregate = {.totals_only = c->totals_only};
+	struct scan s = {.context = c, .aggregate = &aggregate, .more = &g};
 
 	do
-		device_scan(&s, visit, NULL);
-	while (sums_next_pass(&sums));
-	sums_table(c, &sums, shape, table);
-	sums_done(&sums);
+		device_scan(&s, gpu_visit_record, NULL);
+	while (aggregate_next_pass(&aggregate));
+	aggregate_table(c, &aggregate, shape, table);
+	aggregate_done(&aggregate);
 	return table_rows(table) ? 0 : device_none(c->model, err);
 }
 
 int report_cuda_gpu_kern_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct sums_shape shape = {
-		.total = "Total Time (ns)", .count = "Instances", .type = COLUMN_NS, .names = {"Name"}, .has_percent = true};
+	static const struct aggregate_shape shape = {.total = "Total Time (ns)",
+						     .count = "Instances",
+						     .type = COLUMN_NS,
+						     .names = {"Name"},
+						     .has_percent = true};
 
 	return by_time(c, table, err, (struct gpu_sum){.kinds = 1u << TF_WORK_KERNEL}, &shape);
 }
 
 int report_cuda_gpu_mem_time_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct sums_shape shape = {
-		.total = "Total Time (ns)", .count = "Count", .type = COLUMN_NS, .names = {"Operation"}, .has_percent = true};
+	static const struct aggregate_shape shape = {.total = "Total Time (ns)",
+						     .count = "Count",
+						     .type = COLUMN_NS,
+						     .names = {"Operation"},
+						     .has_percent = true};
 
 	return by_time(c, table, err, (struct gpu_sum){.kinds = 1u << TF_WORK_COPY | 1u << TF_WORK_SET}, &shape);
 }
 
 int report_cuda_gpu_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct sums_shape shape = {.total = "Total Time (ns)",
+	static const struct aggregate_shape shape = {.total = "Total Time (ns)",
 						.count = "Instances",
 						.type = COLUMN_NS,
 						.names = {"Category", "Operation"},
@@ -114,58 +125,59 @@ int report_cuda_gpu_sum(const struct report_context *c, struct table *table, str
 	return by_time(c, table, err, (struct gpu_sum){.kinds = ~0u, .has_category = true}, &shape);
 }
 
-static bool call_key(struct scan *s, const void *function, struct buffer *fields)
+static bool gpu_call_key(struct scan *s, const void *function, struct buffer *fields)
 {
 	buffer_add(fields, "CUDA_API", sizeof("CUDA_API"));
 	return scan_name_key(s, function, fields);
 }
 
-static void visit_call(struct scan *s, const struct event *e)
+static void gpu_visit_call(struct scan *s, const struct event *e)
 {
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
 
 	if (f && (f->group == TF_GROUP_CUDA || f->group == TF_GROUP_CUDA_DRIVER))
-		scan_add_call(s, e, A_CALL | e->id, call_key, f);
+		scan_add_call(s, e, A_CALL | e->id, gpu_call_key, f);
 }
 
 int report_cuda_api_gpu_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct sums_shape shape = {.total = "Total Time (ns)",
+	static const struct aggregate_shape shape = {.total = "Total Time (ns)",
 						.count = "Instances",
 						.type = COLUMN_NS,
 						.names = {"Category", "Operation"},
 						.has_percent = true};
 	struct gpu_sum g = {.kinds = ~0u, .has_category = true};
-	struct sums sums = {.totals_only = c->totals_only};
-	struct scan host = {.context = c, .sums = &sums}, device = {.context = c, .sums = &sums, .more = &g};
+	struct aggregate aggregate = {.totals_only = c->totals_only};
+	struct scan host = {.context = c, .aggregate = &aggregate},
+		    device = {.context = c, .aggregate = &aggregate, .more = &g};
 
 	(void)err;
 	do {
-		scan_events(&host, visit_call);
-		device_scan(&device, visit, NULL);
-	} while (sums_next_pass(&sums));
-	sums_table(c, &sums, &shape, table);
-	sums_done(&sums);
+		scan_events(&host, gpu_visit_call);
+		device_scan(&device, gpu_visit_record, NULL);
+	} while (aggregate_next_pass(&aggregate));
+	aggregate_table(c, &aggregate, &shape, table);
+	aggregate_done(&aggregate);
 	return 0;
 }
 
 int report_cuda_gpu_mem_size_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct sums_shape shape = {
+	static const struct aggregate_shape shape = {
 		.total = "Total (MB)", .count = "Count", .type = COLUMN_MB, .names = {"Operation"}};
 	struct gpu_sum g = {.kinds = 1u << TF_WORK_COPY | 1u << TF_WORK_SET, .in_bytes = true};
-	struct sums sums = {.totals_only = c->totals_only};
+	struct aggregate aggregate = {.totals_only = c->totals_only};
 	bool any = false, *has = images_with_source(c->model, &any);
-	struct scan host = {.context = c, .sums = &sums, .args = 1u << TF_ARG_COPY, .more = has};
-	struct scan device = {.context = c, .sums = &sums, .more = &g};
+	struct scan host = {.context = c, .aggregate = &aggregate, .args = 1u << TF_ARG_COPY, .more = has};
+	struct scan device = {.context = c, .aggregate = &aggregate, .more = &g};
 
 	(void)err;
 	do {
 		scan_events(&host, host_copy_visit);
-		device_scan(&device, visit, NULL);
-	} while (sums_next_pass(&sums));
-	sums_table(c, &sums, &shape, table);
-	sums_done(&sums);
+		device_scan(&device, gpu_visit_record, NULL);
+	} while (aggregate_next_pass(&aggregate));
+	aggregate_table(c, &aggregate, &shape, table);
+	aggregate_done(&aggregate);
 	free(has);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_gpu_trace: each device record, by its start. */
+/* cuda_gpu_trace: each device record, ordered by start. */
 #include <stdlib.h>
 
 #include "report/derive/device/device.h"
@@ -9,7 +9,7 @@ struct line {
 	uint64_t start_ns; /* CLOCK_REALTIME */
 	uint64_t duration_ns, bytes;
 	const struct image *image;
-	uint32_t work, correlation;
+	uint32_t operation, correlation;
 };
 
 struct lines {
@@ -17,22 +17,22 @@ struct lines {
 	size_t count, capacity;
 };
 
-static void collect(struct scan *s, const struct device_record *r)
+static void gpu_trace_collect(struct scan *s, const struct device_record *r)
 {
 	struct lines *l = s->more;
 
 	l->items = mem_grow(l->items, l->count, &l->capacity, sizeof(*l->items));
 	l->items[l->count++] = (struct line){
-		.start_ns = axis_monotonic(s->axis, r->start_ns),
+		.start_ns = clock_map_monotonic(s->clock, r->start_ns),
 		.duration_ns = r->duration_ns,
 		.bytes = r->bytes,
 		.image = s->image,
-		.work = r->work,
+		.operation = r->operation,
 		.correlation = r->correlation,
 	};
 }
 
-static int compare(const void *left, const void *right)
+static int compare_trace_lines(const void *left, const void *right)
 {
 	const struct line *a = left, *b = right;
 
@@ -42,7 +42,8 @@ static int compare(const void *left, const void *right)
 
 static const char *memory(uint8_t kind)
 {
-	static const char *const names[] = {"Unknown", "Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static"};
+	static const char *const names[] = {"Unknown", "Pageable", "Pinned",        "Device",
+					    "Array",   "Managed",  "Device Static", "Managed Static"};
 
 	return names[kind < sizeof(names) / sizeof(*names) ? kind : 0];
 }
@@ -73,7 +74,7 @@ static void memory_cells(struct table *table, const struct tf_work *w, const str
 		table_real(table, (double)l->bytes / (double)l->duration_ns * 1e9);
 	else
 		table_nothing(table);
-	/* nsys shows what a memset sets in the first of the two. */
+	/* nsys shows the target of a memset in the first of the two columns. */
 	table_text(table, memory(w->kind == TF_WORK_COPY ? w->source : w->target));
 	if (w->kind == TF_WORK_COPY)
 		table_text(table, memory(w->target));
@@ -81,13 +82,13 @@ static void memory_cells(struct table *table, const struct tf_work *w, const str
 		table_nothing(table);
 }
 
-static void row(const struct report_context *c, struct table *table, const struct line *l)
+static void gpu_trace_add_row(const struct report_context *c, struct table *table, const struct line *l)
 {
 	const struct trace *t = l->image->trace;
 	struct tf_work w;
 	struct buffer text = {0};
 
-	if (!device_work(t, l->work, &w))
+	if (!device_operation(t, l->operation, &w))
 		w = (struct tf_work){0};
 	table_number(table, model_since_origin(c->model, l->start_ns));
 	table_number(table, l->duration_ns);
@@ -99,7 +100,7 @@ static void row(const struct report_context *c, struct table *table, const struc
 	table_number(table, w.context);
 	table_number(table, w.stream);
 	buffer_clear(&text);
-	device_operation(c, t, &w, &text);
+	device_operation_name(c, t, &w, &text);
 	table_text(table, text.data);
 	buffer_done(&text);
 }
@@ -107,21 +108,26 @@ static void row(const struct report_context *c, struct table *table, const struc
 int report_cuda_gpu_trace(const struct report_context *c, struct table *table, struct err *err)
 {
 	static const struct column_head columns[] = {
-		{"Start (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS}, {"CorrId", COLUMN_ID}, {"GrdX", COLUMN_ID}, {"GrdY", COLUMN_ID},
-		{"GrdZ", COLUMN_ID}, {"BlkX", COLUMN_ID}, {"BlkY", COLUMN_ID}, {"BlkZ", COLUMN_ID}, {"Reg/Trd", COLUMN_ID},
-		{"StcSMem (MB)", COLUMN_MB}, {"DymSMem (MB)", COLUMN_MB}, {"Bytes (MB)", COLUMN_MB}, {"Throughput (MB/s)", COLUMN_MB},
-		{"SrcMemKd", COLUMN_TEXT}, {"DstMemKd", COLUMN_TEXT}, {"Device", COLUMN_TEXT}, {"Ctx", COLUMN_ID}, {"Strm", COLUMN_ID},
-		{"Name", COLUMN_TEXT},
+		{"Start (ns)", COLUMN_NS},   {"Duration (ns)", COLUMN_NS},
+		{"CorrId", COLUMN_ID},       {"GrdX", COLUMN_ID},
+		{"GrdY", COLUMN_ID},         {"GrdZ", COLUMN_ID},
+		{"BlkX", COLUMN_ID},         {"BlkY", COLUMN_ID},
+		{"BlkZ", COLUMN_ID},         {"Reg/Trd", COLUMN_ID},
+		{"StcSMem (MB)", COLUMN_MB}, {"DymSMem (MB)", COLUMN_MB},
+		{"Bytes (MB)", COLUMN_MB},   {"Throughput (MB/s)", COLUMN_MB},
+		{"SrcMemKd", COLUMN_TEXT},   {"DstMemKd", COLUMN_TEXT},
+		{"Device", COLUMN_TEXT},     {"Ctx", COLUMN_ID},
+		{"Strm", COLUMN_ID},         {"Name", COLUMN_TEXT},
 	};
 	struct lines l = {0};
 	struct scan s = {.context = c, .more = &l};
 
 	table_columns(table, columns, sizeof(columns) / sizeof(*columns));
-	device_scan(&s, collect, NULL);
+	device_scan(&s, gpu_trace_collect, NULL);
 	if (l.count)
-		qsort(l.items, l.count, sizeof(*l.items), compare);
+		qsort(l.items, l.count, sizeof(*l.items), compare_trace_lines);
 	for (size_t i = 0; i < l.count; i++)
-		row(c, table, &l.items[i]);
+		gpu_trace_add_row(c, table, &l.items[i]);
 	free(l.items);
 	return table_rows(table) ? 0 : device_none(c->model, err);
 }

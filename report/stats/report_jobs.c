@@ -7,7 +7,7 @@
 enum { FIELDS = 7 };
 
 /* The row of a launch, NULL: of no batch job. */
-static struct sums_row *row_of(const struct model *m, const struct launch *l, struct sums *jobs)
+static struct aggregate_row *row_of(const struct model *m, const struct launch *l, struct aggregate *jobs)
 {
 	const char *fields[FIELDS];
 	struct buffer key = {0};
@@ -19,19 +19,19 @@ static struct sums_row *row_of(const struct model *m, const struct launch *l, st
 	       sizeof(fields));
 	for (size_t i = 0; i < FIELDS; i++)
 		buffer_add(&key, fields[i], strlen(fields[i]) + 1);
-	row = sums_row(jobs, key.data, key.size);
+	row = aggregate_row(jobs, key.data, key.size);
 	buffer_done(&key);
 	return &jobs->rows[row];
 }
 
 /* Counts processes in `count`, ranks in `beside`. */
-static void count_processes(const struct model *m, struct sums *jobs)
+static void count_processes(const struct model *m, struct aggregate *jobs)
 {
 	struct map ranks = {0};
 
 	for (size_t i = 0; i < m->process_count; i++) {
 		const struct process *p = &m->processes[i];
-		struct sums_row *row = row_of(m, model_launch(m, &m->images[p->first_image]), jobs);
+		struct aggregate_row *row = row_of(m, model_launch(m, &m->images[p->first_image]), jobs);
 		bool is_new = false;
 
 		if (!row)
@@ -47,7 +47,7 @@ static void count_processes(const struct model *m, struct sums *jobs)
 int report_jobs(const struct report_context *c, struct table *table, struct err *err)
 {
 	const struct model *m = c->model;
-	struct sums jobs = {0};
+	struct aggregate jobs = {0};
 
 	(void)err;
 	table_has(table, {"Scheduler", COLUMN_TEXT}, {"Job", COLUMN_TEXT}, {"Array Task", COLUMN_TEXT}, {"Step", COLUMN_TEXT},
@@ -58,10 +58,10 @@ int report_jobs(const struct report_context *c, struct table *table, struct err 
 	count_processes(m, &jobs);
 	for (size_t i = 0; i < jobs.count; i++) {
 		for (size_t k = 0; k < FIELDS; k++)
-			table_text(table, sums_field(&jobs.rows[i], k));
+			table_text(table, aggregate_field(&jobs.rows[i], k));
 		table_number(table, jobs.rows[i].beside);
 		table_number(table, jobs.rows[i].count);
 	}
-	sums_done(&jobs);
+	aggregate_done(&jobs);
 	return 0;
 }

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_kern_exec_sum, cuda_kern_exec_trace: a kernel from its call over the queue to its end. */
+/* cuda_kern_exec_sum, cuda_kern_exec_trace: kernels with their call, queue time and execution. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/derive/device/correlate.h"
 #include "report/stats/report.h"
 
-/* CLOCK_REALTIME. The queue is what lies between the call and the kernel, if anything does. */
+/* CLOCK_REALTIME. The queue time is the time between call and kernel, if any. */
 struct execution {
 	uint64_t call_start, call_end, start, end;
 	bool has_queue;
 };
 
-static struct execution execution(const struct report_context *c, const struct correlated *k, const struct device_record *r)
+static struct execution execution_of(const struct report_context *c, const struct correlated *k,
+				     const struct device_record *r)
 {
-	const struct axis *axis = &c->model->machines[k->image->machine].axis;
-	struct execution e = {.call_end = axis_ns(axis, k->event.ticks), .start = axis_monotonic(axis, r->start_ns)};
+	const struct clock_map *clock = &c->model->machines[k->image->machine].clock;
+	struct execution e = {.call_end = clock_map_ns(clock, k->event.ticks),
+			      .start = clock_map_monotonic(clock, r->start_ns)};
 
-	e.call_start = e.call_end - axis_duration(axis, k->event.duration);
+	e.call_start = e.call_end - clock_map_duration(clock, k->event.duration);
 	e.end = e.start + r->duration_ns;
 	e.has_queue = e.start >= e.call_end;
 	return e;
@@ -28,7 +30,7 @@ static uint64_t total_ns(const struct execution *e)
 	return (e->end > e->call_end ? e->end : e->call_end) - e->call_start;
 }
 
-/* The function's name, or "" if it was lost. */
+/* The function's name, "" if it was lost. */
 static const char *call_name(const struct correlated *k)
 {
 	const struct function *f = trace_function(k->image->trace, k->event.id);
@@ -42,52 +44,53 @@ enum part { PART_TOTAL, PART_CALL, PART_QUEUE, PART_KERNEL, PARTS };
 
 struct summary {
 	const struct report_context *context;
-	struct sums parts[PARTS]; /* their rows bear the same numbers */
+	struct aggregate parts[PARTS]; /* they have the same row numbers */
 };
 
 enum { NO_ROW = UINT32_MAX };
 
-static uint32_t make_row(struct summary *s, const struct correlated *k, uint32_t id)
+static uint32_t exec_make_row(struct summary *s, const struct correlated *k, uint32_t id)
 {
 	struct buffer key = {0};
-	struct tf_work work;
+	struct tf_work operation;
 	uint32_t row = NO_ROW;
 
-	if (!device_work(k->image->trace, id, &work))
-		work = (struct tf_work){.kind = TF_WORK_KERNEL};
-	if (work.kind == TF_WORK_KERNEL) {
-		buffer_print(&key, "%u%c%u%c%u%c%s%c", k->image->pid, 0, k->thread->tid, 0, work.device, 0, call_name(k), 0);
-		device_operation(s->context, k->image->trace, &work, &key);
+	if (!device_operation(k->image->trace, id, &operation))
+		operation = (struct tf_work){.kind = TF_WORK_KERNEL};
+	if (operation.kind == TF_WORK_KERNEL) {
+		buffer_print(&key, "%u%c%u%c%u%c%s%c", k->image->pid, 0, k->thread->tid, 0, operation.device, 0,
+			     call_name(k), 0);
+		device_operation_name(s->context, k->image->trace, &operation, &key);
 		buffer_add(&key, "", 1);
 		buffer_print(&key, "%zu", k->image->process);
 		for (int part = 0; part < PARTS; part++)
-			row = sums_row(&s->parts[part], key.data, key.size);
+			row = aggregate_row(&s->parts[part], key.data, key.size);
 	}
 	buffer_done(&key);
 	return row;
 }
 
-static void add(void *context, const struct correlated *k)
+static void exec_add_correlated(void *context, const struct correlated *k)
 {
 	struct summary *s = context;
 	uint64_t a = k->thread ? (uint64_t)(k->image - s->context->model->images) << 32 | k->thread->number : 0;
 
 	for (size_t i = 0; k->thread && i < k->record_count; i++) {
 		const struct device_record *r = &k->records[i];
-		uint64_t b = (uint64_t)k->event.id << 32 | r->work;
-		const uint64_t *known = sums_recall(s->parts, a, b);
-		uint32_t row = known ? (uint32_t)*known : make_row(s, k, r->work);
-		struct execution e = execution(s->context, k, r);
+		uint64_t b = (uint64_t)k->event.id << 32 | r->operation;
+		const uint64_t *known = aggregate_recall(s->parts, a, b);
+		uint32_t row = known ? (uint32_t)*known : exec_make_row(s, k, r->operation);
+		struct execution e = execution_of(s->context, k, r);
 
 		if (!known)
-			sums_remember(s->parts, a, b, row);
+			aggregate_remember(s->parts, a, b, row);
 		if (row == NO_ROW)
 			continue;
-		sums_add(&s->parts[PART_TOTAL], row, total_ns(&e));
-		sums_add(&s->parts[PART_CALL], row, e.call_end - e.call_start);
+		aggregate_add(&s->parts[PART_TOTAL], row, total_ns(&e));
+		aggregate_add(&s->parts[PART_CALL], row, e.call_end - e.call_start);
 		if (e.has_queue)
-			sums_add(&s->parts[PART_QUEUE], row, e.start - e.call_end);
-		sums_add(&s->parts[PART_KERNEL], row, r->duration_ns);
+			aggregate_add(&s->parts[PART_QUEUE], row, e.start - e.call_end);
+		aggregate_add(&s->parts[PART_KERNEL], row, r->duration_ns);
 	}
 }
 
@@ -96,48 +99,49 @@ static bool next_pass(struct summary *s)
 	bool again = false;
 
 	for (int part = 0; part < PARTS; part++)
-		again |= sums_next_pass(&s->parts[part]);
+		again |= aggregate_next_pass(&s->parts[part]);
 	return again;
 }
 
-static double mean(const struct sums_row *r)
+static double mean_of_row(const struct aggregate_row *r)
 {
 	return r->count ? (double)r->total / (double)r->count : 0;
 }
 
 static int by_mean(size_t a, size_t b, const void *rows)
 {
-	double x = mean((const struct sums_row *)rows + a), y = mean((const struct sums_row *)rows + b);
+	double x = mean_of_row((const struct aggregate_row *)rows + a),
+	       y = mean_of_row((const struct aggregate_row *)rows + b);
 
 	return (x < y) - (x > y);
 }
 
-static void part_cells(struct table *table, const struct sums_row *r)
+static void part_cells(struct table *table, const struct aggregate_row *r)
 {
 	if (!r->count) {
 		table_nothings(table, 4);
-		table_real(table, 0); /* as nsys has it */
+		table_real(table, 0); /* like nsys */
 		return;
 	}
-	table_real(table, mean(r));
+	table_real(table, mean_of_row(r));
 	table_real(table, r->median);
 	table_number(table, r->least);
 	table_number(table, r->most);
-	table_real(table, sums_deviation(r));
+	table_real(table, aggregate_deviation(r));
 }
 
 static void summary_row(struct summary *s, struct table *table, size_t row)
 {
-	const struct sums_row *key = &s->parts[PART_TOTAL].rows[row];
+	const struct aggregate_row *key = &s->parts[PART_TOTAL].rows[row];
 
 	for (size_t i = 0; i < 3; i++)
-		table_number(table, strtoull(sums_field(key, i), NULL, 10));
+		table_number(table, strtoull(aggregate_field(key, i), NULL, 10));
 	table_number(table, key->count);
 	table_number(table, s->parts[PART_QUEUE].rows[row].count);
 	for (int part = 0; part < PARTS; part++)
 		part_cells(table, &s->parts[part].rows[row]);
-	table_text(table, sums_field(key, 3));
-	table_text(table, sums_field(key, 4));
+	table_text(table, aggregate_field(key, 3));
+	table_text(table, aggregate_field(key, 4));
 }
 
 static void summary_table(struct summary *s, struct table *table)
@@ -167,11 +171,11 @@ int report_cuda_kern_exec_sum(const struct report_context *c, struct table *tabl
 
 	do
 		for (size_t i = 0; i < c->model->image_count; i++)
-			correlate_image(c, &c->model->images[i], &s, add, NULL);
+			correlate_image(c, &c->model->images[i], &s, exec_add_correlated, NULL);
 	while (next_pass(&s));
 	summary_table(&s, table);
 	for (int part = 0; part < PARTS; part++)
-		sums_done(&s.parts[part]);
+		aggregate_done(&s.parts[part]);
 	return table_rows(table) ? 0 : device_none(c->model, err);
 }
 
@@ -181,7 +185,7 @@ struct line {
 	struct execution times;
 	const struct image *image;
 	const char *call;
-	uint32_t tid, work;
+	uint32_t tid, operation;
 };
 
 struct lines {
@@ -190,22 +194,23 @@ struct lines {
 	size_t count, capacity;
 };
 
-static void collect(void *context, const struct correlated *k)
+static void exec_collect(void *context, const struct correlated *k)
 {
 	struct lines *l = context;
 
 	for (size_t i = 0; k->thread && i < k->record_count; i++) {
-		struct tf_work work;
+		struct tf_work operation;
 
-		if (device_work(k->image->trace, k->records[i].work, &work) && work.kind != TF_WORK_KERNEL)
+		if (device_operation(k->image->trace, k->records[i].operation, &operation) &&
+		    operation.kind != TF_WORK_KERNEL)
 			continue;
 		l->items = mem_grow(l->items, l->count, &l->capacity, sizeof(*l->items));
 		l->items[l->count++] = (struct line){
-			.times = execution(l->context, k, &k->records[i]),
+			.times = execution_of(l->context, k, &k->records[i]),
 			.image = k->image,
 			.call = call_name(k),
 			.tid = k->thread->tid,
-			.work = k->records[i].work,
+			.operation = k->records[i].operation,
 		};
 	}
 }
@@ -225,15 +230,15 @@ static void shape_cell(struct table *table, const uint32_t *shape)
 	table_text(table, text);
 }
 
-static void line_row(const struct lines *l, struct table *table, const struct line *line)
+static void exec_add_line(const struct lines *l, struct table *table, const struct line *line)
 {
 	const struct execution *e = &line->times;
 	const struct model *m = l->context->model;
-	struct tf_work work;
+	struct tf_work operation;
 	struct buffer name = {0};
 
-	if (!device_work(line->image->trace, line->work, &work))
-		work = (struct tf_work){.kind = TF_WORK_KERNEL};
+	if (!device_operation(line->image->trace, line->operation, &operation))
+		operation = (struct tf_work){.kind = TF_WORK_KERNEL};
 	table_number(table, model_since_origin(m, e->call_start));
 	table_number(table, e->call_end - e->call_start);
 	table_number_if(table, e->has_queue, model_since_origin(m, e->call_end));
@@ -243,11 +248,11 @@ static void line_row(const struct lines *l, struct table *table, const struct li
 	table_number(table, total_ns(e));
 	table_number(table, line->image->pid);
 	table_number(table, line->tid);
-	table_number(table, work.device);
+	table_number(table, operation.device);
 	table_text(table, line->call);
-	shape_cell(table, work.grid);
-	shape_cell(table, work.block);
-	device_operation(l->context, line->image->trace, &work, &name);
+	shape_cell(table, operation.grid);
+	shape_cell(table, operation.block);
+	device_operation_name(l->context, line->image->trace, &operation, &name);
 	table_text(table, name.data ? name.data : "");
 	buffer_done(&name);
 }
@@ -255,20 +260,30 @@ static void line_row(const struct lines *l, struct table *table, const struct li
 int report_cuda_kern_exec_trace(const struct report_context *c, struct table *table, struct err *err)
 {
 	static const struct column_head columns[] = {
-		{"API Start (ns)", COLUMN_NS}, {"API Dur (ns)", COLUMN_NS}, {"Queue Start (ns)", COLUMN_NS}, {"Queue Dur (ns)", COLUMN_NS},
-		{"Kernel Start (ns)", COLUMN_NS}, {"Kernel Dur (ns)", COLUMN_NS}, {"Total Dur (ns)", COLUMN_NS}, {"PID", COLUMN_ID},
-		{"TID", COLUMN_ID}, {"DevId", COLUMN_ID}, {"API Function", COLUMN_TEXT}, {"GridXYZ", COLUMN_TEXT}, {"BlockXYZ", COLUMN_TEXT},
+		{"API Start (ns)", COLUMN_NS},
+		{"API Dur (ns)", COLUMN_NS},
+		{"Queue Start (ns)", COLUMN_NS},
+		{"Queue Dur (ns)", COLUMN_NS},
+		{"Kernel Start (ns)", COLUMN_NS},
+		{"Kernel Dur (ns)", COLUMN_NS},
+		{"Total Dur (ns)", COLUMN_NS},
+		{"PID", COLUMN_ID},
+		{"TID", COLUMN_ID},
+		{"DevId", COLUMN_ID},
+		{"API Function", COLUMN_TEXT},
+		{"GridXYZ", COLUMN_TEXT},
+		{"BlockXYZ", COLUMN_TEXT},
 		{"Kernel Name", COLUMN_TEXT},
 	};
 	struct lines l = {.context = c};
 
 	table_columns(table, columns, sizeof(columns) / sizeof(*columns));
 	for (size_t i = 0; i < c->model->image_count; i++)
-		correlate_image(c, &c->model->images[i], &l, collect, NULL);
+		correlate_image(c, &c->model->images[i], &l, exec_collect, NULL);
 	if (l.count)
 		qsort(l.items, l.count, sizeof(*l.items), by_call);
 	for (size_t i = 0; i < l.count; i++)
-		line_row(&l, table, &l.items[i]);
+		exec_add_line(&l, table, &l.items[i]);
 	free(l.items);
 	return table_rows(table) ? 0 : device_none(c->model, err);
 }

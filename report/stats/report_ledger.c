@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ledger: what was recorded, what was not, and what recording cost, by process. */
+/* ledger: what was recorded, what was not, and the cost of recording, by process. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/derive/clocks/align.h"
 #include "report/derive/device/correlate.h"
 #include "report/derive/device/memory.h"
 #include "report/derive/nvtx/nvtx.h"
 #include "report/stats/report.h"
 
 struct facts {
-	struct correlate_counts work;
+	struct correlate_counts correlated;
 	uint64_t overhead_ns[DEVICE_OVERHEADS], more;
 	uint64_t dropped, timeless, device_unreadable, sources;
 	uint64_t recorded, below, lost, threads_lost, torn, unmatched_pushes, unmatched_pops, unmatched_starts,
@@ -35,7 +36,7 @@ static void thread_facts(const struct model *m, const struct image *image, const
 		return;
 	f->lost += thread->page->lost;
 	f->stacks_lost += thread->page->stacks_lost;
-	f->own_ns += axis_duration(&m->machines[image->machine].axis, thread->page->slow_ticks);
+	f->own_ns += clock_map_duration(&m->machines[image->machine].clock, thread->page->slow_ticks);
 }
 
 static void no_visit(void *context, const struct nvtx_range *range)
@@ -49,11 +50,12 @@ static void no_visit(void *context, const struct nvtx_range *range)
 static void count_more(struct scan *s, const struct device_record *r)
 {
 	struct facts *f = s->more;
-	struct tf_work work;
+	struct tf_work operation;
 
 	f->more++;
-	if (device_work(s->image->trace, r->work, &work) && work.kind == TF_WORK_OVERHEAD && work.value >> 16 < DEVICE_OVERHEADS)
-		f->overhead_ns[work.value >> 16] += r->duration_ns;
+	if (device_operation(s->image->trace, r->operation, &operation) && operation.kind == TF_WORK_OVERHEAD &&
+	    operation.value >> 16 < DEVICE_OVERHEADS)
+		f->overhead_ns[operation.value >> 16] += r->duration_ns;
 }
 
 static void device_facts(const struct report_context *c, const struct image *image, struct facts *f)
@@ -61,12 +63,14 @@ static void device_facts(const struct report_context *c, const struct image *ima
 	const struct trace *t = image->trace;
 
 	f->sources += device_source(t).is_known;
-	correlate_image(c, image, NULL, NULL, &f->work);
-	device_scan_more(&(struct scan){.context = c, .image = image, .is_unfiltered = true, .more = f}, count_more, &f->work.broken);
+	correlate_image(c, image, NULL, NULL, &f->correlated);
+	device_scan_more(&(struct scan){.context = c, .image = image, .is_unfiltered = true, .more = f}, count_more,
+			 &f->correlated.broken);
 	for (size_t i = 0; t && i < t->blob_count; i++) {
 		struct tf_device_lost lost;
 
-		if (t->blobs[i].type != TF_BLOB_DEVICE_LOST || trace_blob(t, &t->blobs[i], &lost, sizeof(lost)) < sizeof(lost))
+		if (t->blobs[i].type != TF_BLOB_DEVICE_LOST ||
+		    trace_blob(t, &t->blobs[i], &lost, sizeof(lost)) < sizeof(lost))
 			continue;
 		f->dropped += lost.dropped;
 		f->timeless += lost.timeless;
@@ -92,7 +96,8 @@ static uint64_t count_slowed(const struct trace *t)
 	for (size_t i = 0; i < t->blob_count; i++) {
 		struct tf_sampling sampling;
 
-		slowed += t->blobs[i].type == TF_BLOB_SAMPLING && trace_blob(t, &t->blobs[i], &sampling, sizeof(sampling)) == sizeof(sampling) &&
+		slowed += t->blobs[i].type == TF_BLOB_SAMPLING &&
+			  trace_blob(t, &t->blobs[i], &sampling, sizeof(sampling)) == sizeof(sampling) &&
 			  sampling.is_slowed;
 	}
 	return slowed;
@@ -120,8 +125,8 @@ static void image_facts(const struct model *m, const struct image *image, struct
 	f->unmatched_ends += counts.unmatched_ends;
 }
 
-static void row(struct table *table, uint32_t pid, const char *host, const char *fact, uint64_t count,
-		const char *detail)
+static void ledger_add_row(struct table *table, uint32_t pid, const char *host, const char *fact, uint64_t count,
+			   const char *detail)
 {
 	table_number(table, pid);
 	table_text(table, host);
@@ -132,7 +137,7 @@ static void row(struct table *table, uint32_t pid, const char *host, const char 
 
 static uint64_t device_records(const struct facts *f)
 {
-	return f->work.matched + f->work.without_call;
+	return f->correlated.matched + f->correlated.without_call;
 }
 
 static void process_rows(const struct report_context *c, const struct process *p, struct table *table)
@@ -153,41 +158,53 @@ static void process_rows(const struct report_context *c, const struct process *p
 	} rows[] = {
 		{"recorded", "events", f.recorded, true},
 		{"below threshold", "calls counted and summed, see osrt_short_sum", f.below, true},
-		{"lost", "events that could not be kept", f.lost, true},
+		{"lost", "events that could not be stored", f.lost, true},
 		{"threads lost", "threads that could not be recorded", f.threads_lost, false},
 		{"torn", "slots that their writer could not finish", f.torn, false},
-		{"unreadable", "damaged records", f.unreadable + f.work.broken, false},
+		{"unreadable", "damaged records", f.unreadable + f.correlated.broken, false},
 		{"unmatched push", "NVTX ranges open at the end", f.unmatched_pushes, false},
 		{"unmatched pop", "NVTX pops without a push", f.unmatched_pops, false},
 		{"unmatched start", "NVTX ranges open at the end", f.unmatched_starts, false},
 		{"unmatched end", "NVTX ends without a start", f.unmatched_ends, false},
 		{"stacks lost", "stacks that could not be taken", f.stacks_lost, false},
 		{"CPU samples", "of running threads, see sample_sum", f.samples, false},
-		{"CPU time sampled", "us that they stand for", f.sampled_us, false},
-		{"samples without stack", "of threads that stood where none can be told", f.stackless_samples, false},
-		{"samples slowed down", "times that a thread's period was doubled, its samples cost more than 3 % of it", f.slowed, false},
-		{"device records", "kernels, copies, memsets and graphs, by CUPTI or CUDA events", device_records(&f), f.sources > 0},
+		{"CPU time sampled", "us represented by the samples", f.sampled_us, false},
+		{"samples without stack", "of threads whose stack could not be determined", f.stackless_samples, false},
+		{"samples slowed down",
+		 "times that the period of a thread was doubled because samples took more than 3 % of its time",
+		 f.slowed, false},
+		{"device records", "kernels, copies, memsets and graphs, by CUPTI or CUDA events", device_records(&f),
+		 f.sources > 0},
 		{"other device facts", "waits, allocations, overhead, managed memory, compiling", f.more, false},
-		{"unmatched calls", "launches, copies and memsets without device record: captured into a graph, lost, not yet handed over, or none were taken",
-		 f.work.idle, false},
-		{"unmatched device records", "of no recorded call: under a threshold, out of the range, or by a way that is not recorded",
-		 f.work.without_call, false},
-		{"matched by order", "calls and device records, where CUPTI's times fit no call", f.work.by_order, false},
-		{"device records dropped", "for want of room by CUPTI (its records of calls count, too), or of an event", f.dropped, false},
-		{"device records without times", "could not be placed, or not finished at the end", f.timeless, false},
+		{"unmatched calls",
+		 "launches, copies and memsets without device record: captured into a graph, lost, not yet delivered, "
+		 "or not recorded",
+		 f.correlated.idle, false},
+		{"unmatched device records",
+		 "without a recorded call: below a threshold, outside of the capture range, or not traced",
+		 f.correlated.without_call, false},
+		{"matched by order", "calls and device records matched in order because CUPTI's times match no call",
+		 f.correlated.by_order, false},
+		{"device records dropped",
+		 "because CUPTI's buffers were full (including call records), or no CUDA event was free", f.dropped,
+		 false},
+		{"device records without times", "not convertible to the host's clock, or not complete at the end",
+		 f.timeless, false},
 		{"device buffers unreadable", "of CUPTI, from some record on", f.device_unreadable, false},
 		{"unknown frees", "of CUDA memory whose allocation was not recorded", f.unknown_frees, false},
-		{"blocks replaced", "CUDA memory given out again without a recorded free in between", f.replaced_blocks, false},
-		{"memory failures left out", "of cuda_mem_failures, which keeps 200 of a process", f.failures_left_out, false},
+		{"blocks replaced", "CUDA memory allocated again without a recorded free", f.replaced_blocks, false},
+		{"memory failures left out", "from cuda_mem_failures, which lists 200 for each process",
+		 f.failures_left_out, false},
 		{"own overhead", "ns in the recorder's slow paths", f.own_ns, false},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (rows[i].count || rows[i].always)
-			row(table, p->pid, host, rows[i].fact, rows[i].count, rows[i].detail);
+			ledger_add_row(table, p->pid, host, rows[i].fact, rows[i].count, rows[i].detail);
 	for (size_t i = 0; i < DEVICE_OVERHEADS; i++)
 		if (f.overhead_ns[i])
-			row(table, p->pid, host, i ? "CUPTI's overhead" : "driver's overhead", f.overhead_ns[i], device_overheads[i]);
+			ledger_add_row(table, p->pid, host, i ? "CUPTI's overhead" : "driver's overhead",
+				       f.overhead_ns[i], device_overheads[i]);
 }
 
 static void image_notes(const struct model *m, const struct image *image, struct table *table)
@@ -200,12 +217,12 @@ static void image_notes(const struct model *m, const struct image *image, struct
 			continue;
 		buffer_clear(&text);
 		trace_text(t, &t->blobs[i], &text);
-		row(table, image->pid, m->machines[image->machine].host, "note", 1, text.data);
+		ledger_add_row(table, image->pid, m->machines[image->machine].host, "note", 1, text.data);
 	}
 	buffer_done(&text);
 }
 
-/* While the program's own profiler had CUPTI. */
+/* Intervals in which the program's own profiler used CUPTI. */
 static void image_gaps(const struct model *m, const struct image *image, struct table *table)
 {
 	struct device_gap *gaps;
@@ -215,15 +232,15 @@ static void image_gaps(const struct model *m, const struct image *image, struct 
 		const struct device_gap *g = &gaps[i];
 		char detail[640];
 
-		snprintf(detail, sizeof(detail), "ns without device times: another tool had CUPTI, %s%s",
+		snprintf(detail, sizeof(detail), "ns without device times: another tool used CUPTI, %s%s",
 			 g->path[0] ? g->path : "in the program itself", g->is_open ? ", to the end" : "");
-		row(table, image->pid, m->machines[image->machine].host, "device time gap",
-		    axis_duration(&m->machines[image->machine].axis, g->to - g->from), detail);
+		ledger_add_row(table, image->pid, m->machines[image->machine].host, "device time gap",
+		    clock_map_duration(&m->machines[image->machine].clock, g->to - g->from), detail);
 	}
 	free(gaps);
 }
 
-/* How well several machines stand beside each other. */
+/* The accuracy of the alignment between machines. */
 static void clock_rows(const struct model *m, struct table *table)
 {
 	struct map used = {0};
@@ -232,16 +249,18 @@ static void clock_rows(const struct model *m, struct table *table)
 		map_put(&used, m->processes[i].machine, 0, NULL);
 	for (size_t i = 0; i < m->machine_count && used.count > 1; i++) {
 		const struct machine *machine = &m->machines[i];
+		const char *method = align_method(m, i);
 		struct buffer text = {0};
 
 		if (!map_find(&used, i, 0))
 			continue;
 		buffer_print(&text, "ns at most, by %s",
-			     machine->placed ? machine->placed : "its time of day; how well the hosts' agree is not known");
+			     method ? method
+				    : "its CLOCK_REALTIME; the difference between the hosts' clocks is not known");
 		table_nothing(table);
 		table_text(table, machine->host);
 		table_text(table, "clock placed to");
-		table_number(table, machine->axis.error_ns);
+		table_number(table, machine->clock.error_ns);
 		table_text(table, text.data);
 		buffer_done(&text);
 	}
@@ -263,12 +282,14 @@ int report_ledger(const struct report_context *c, struct table *table, struct er
 	for (size_t i = 0; i < m->image_count; i++)
 		image_gaps(m, &m->images[i], table);
 	for (size_t i = 0; i < m->note_count; i++)
-		row(table, m->notes[i].pid, m->machines[m->notes[i].machine].host, "note", 1, m->notes[i].text);
+		ledger_add_row(table, m->notes[i].pid, m->machines[m->notes[i].machine].host, "note", 1,
+			       m->notes[i].text);
 	clock_rows(m, table);
 	for (size_t i = 0; i < m->bare_count; i++) {
 		buffer_clear(&text);
 		buffer_print(&text, "%s: %s", m->bare[i].executable, m->bare[i].reason);
-		row(table, m->bare[i].pid, m->machines[m->bare[i].machine].host, "not recorded", 1, text.data);
+		ledger_add_row(table, m->bare[i].pid, m->machines[m->bare[i].machine].host, "not recorded", 1,
+			       text.data);
 	}
 	buffer_done(&text);
 	return 0;
@@ -307,8 +328,8 @@ void ledger_line(const struct model *m, struct buffer *ret)
 	unmatched = f.unmatched_pushes + f.unmatched_pops + f.unmatched_starts + f.unmatched_ends;
 	buffer_print(ret, "ledger: %" PRIu64 " recorded, %" PRIu64 " below threshold, %" PRIu64 " lost", f.recorded,
 		     f.below, f.lost);
-	if (f.torn || f.unreadable || f.work.broken)
-		buffer_print(ret, ", %" PRIu64 " torn", f.torn + f.unreadable + f.work.broken);
+	if (f.torn || f.unreadable || f.correlated.broken)
+		buffer_print(ret, ", %" PRIu64 " torn", f.torn + f.unreadable + f.correlated.broken);
 	if (unmatched)
 		buffer_print(ret, ", %" PRIu64 " unmatched", unmatched);
 	device_lost = f.dropped + f.timeless + f.device_unreadable;
@@ -316,8 +337,9 @@ void ledger_line(const struct model *m, struct buffer *ret)
 		buffer_print(ret, ", %" PRIu64 " device records", device_records(&f));
 	if (device_lost)
 		buffer_print(ret, " (%" PRIu64 " lost)", device_lost);
-	if (f.sources && f.work.idle)
-		buffer_print(ret, ", %" PRIu64 " launch%s, copies or memsets without one", f.work.idle, f.work.idle == 1 ? "" : "es");
+	if (f.sources && f.correlated.idle)
+		buffer_print(ret, ", %" PRIu64 " launch%s, copies or memsets without one", f.correlated.idle,
+			     f.correlated.idle == 1 ? "" : "es");
 	if (f.stacks_lost)
 		buffer_print(ret, ", %" PRIu64 " stacks lost", f.stacks_lost);
 	if (f.threads_lost)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blas_sum, cudnn_sum, ..., nccl_sum, mpi_sum: calls of a library by function and by what they were asked for. */
+/* blas_sum, cudnn_sum, ..., nccl_sum, mpi_sum: library calls by function and operation. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/derive/device/correlate.h"
 #include "report/read/operation.h"
-#include "report/derive/events/spans.h"
+#include "report/derive/events/interval_tree.h"
 #include "report/stats/report.h"
 
-/* One report: how a call becomes a key, the last field of which is a number that no column shows. */
+/* One report: how a call becomes a key; the last field of the key is a number that is not shown. */
 struct kind {
 	uint32_t groups;
 	void (*key)(const struct function *f, const struct tf_operation *op, struct buffer *key);
-	struct sums_shape shape;
+	struct aggregate_shape shape;
 };
 
 /* ---- keys ---- */
@@ -23,7 +23,8 @@ static void end_field(struct buffer *key)
 	buffer_add(key, "", 1);
 }
 
-static void add_value(const struct function *f, const struct tf_operation *op, unsigned int field, struct buffer *key)
+static void library_add_value(const struct function *f, const struct tf_operation *op, unsigned int field,
+			      struct buffer *key)
 {
 	operation_value(op, f->group, field, key);
 	end_field(key);
@@ -42,18 +43,19 @@ static void blas_key(const struct function *f, const struct tf_operation *op, st
 	end_field(key);
 }
 
-/* Name, count, type, operation, peer, communicator, "0 of 8". A communicator by what it is in all ranks, else by the process's
- * own handle. */
+/* Name, count, type, operation, peer, communicator, "0 of 8". A communicator is named as in all ranks, else by the
+ * handle of the process. */
 static void message_key(const struct function *f, const struct tf_operation *op, struct buffer *key)
 {
 	int64_t bytes, rank, ranks;
 
-	add_value(f, op, TF_FIELD_COUNT, key);
-	if (!operation_value(op, f->group, TF_FIELD_TYPE, key) && operation_field(op, TF_FIELD_ELEMENT, &bytes) && bytes)
+	library_add_value(f, op, TF_FIELD_COUNT, key);
+	if (!operation_value(op, f->group, TF_FIELD_TYPE, key) && operation_field(op, TF_FIELD_ELEMENT, &bytes) &&
+	    bytes)
 		buffer_print(key, "%" PRId64 " bytes", bytes);
 	end_field(key);
-	add_value(f, op, TF_FIELD_REDUCTION, key);
-	add_value(f, op, TF_FIELD_PEER, key);
+	library_add_value(f, op, TF_FIELD_REDUCTION, key);
+	library_add_value(f, op, TF_FIELD_PEER, key);
 	if (!operation_value(op, f->group, TF_FIELD_COMMUNICATOR_ID, key))
 		operation_value(op, f->group, TF_FIELD_COMMUNICATOR, key);
 	end_field(key);
@@ -64,16 +66,16 @@ static void message_key(const struct function *f, const struct tf_operation *op,
 	end_field(key);
 }
 
-/* ---- columns that follow from a key's number ---- */
+/* ---- columns derived from the number of a key ---- */
 
-static void total_cell(struct table *table, const struct sums_row *row, double number)
+static void total_cell(struct table *table, const struct aggregate_row *row, double number)
 {
 	bool is_known = number > 0 && number * (double)row->count < 1.8e19;
 
 	table_number_if(table, is_known, is_known ? (uint64_t)(number * (double)row->count) : 0);
 }
 
-/* Bytes by ns are 10^9 bytes by second. */
+/* Bytes per ns equal 10^9 bytes per second. */
 static void rate_cell(struct table *table, double bytes, uint64_t ns)
 {
 	char text[32];
@@ -85,19 +87,19 @@ static void rate_cell(struct table *table, double bytes, uint64_t ns)
 		table_nothing(table);
 }
 
-static void call_rate_cell(struct table *table, const struct sums_row *row, double number)
+static void call_rate_cell(struct table *table, const struct aggregate_row *row, double number)
 {
 	rate_cell(table, number * (double)row->count, row->total);
 }
 
-/* NCCL's calls only hand the work over: they last as long whether it is much or little. */
-static void device_rate_cell(struct table *table, const struct sums_row *row, double number)
+/* NCCL calls only enqueue: their duration does not depend on the size. */
+static void device_rate_cell(struct table *table, const struct aggregate_row *row, double number)
 {
 	rate_cell(table, number * (double)row->count, row->beside);
 }
 
-/* What devices did for the CUDA calls that the library made. */
-static void device_cell(struct table *table, const struct sums_row *row, double number)
+/* Device time of the CUDA calls that the library made. */
+static void device_cell(struct table *table, const struct aggregate_row *row, double number)
 {
 	(void)number;
 	table_number_if(table, row->beside, row->beside);
@@ -111,7 +113,7 @@ struct call {
 	const struct event *event;
 };
 
-static bool call_key(struct scan *s, const void *of, struct buffer *fields)
+static bool library_call_key(struct scan *s, const void *of, struct buffer *fields)
 {
 	const struct call *c = of;
 	struct tf_operation op;
@@ -123,7 +125,7 @@ static bool call_key(struct scan *s, const void *of, struct buffer *fields)
 	return true;
 }
 
-/* The call's row; false: not a call of these libraries. */
+/* The row of the call. False: it is not a call of these libraries. */
 static bool find_row(struct scan *s, const struct kind *kind, const struct event *e, uint32_t *ret)
 {
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
@@ -131,16 +133,17 @@ static bool find_row(struct scan *s, const struct kind *kind, const struct event
 
 	if (!f || f->group >= TF_GROUP_COUNT || !(kind->groups & 1u << f->group))
 		return false;
-	*ret = scan_row_of(s, event_start(e), (uint64_t)e->id << 48 | operation, call_key, &(struct call){kind, f, e});
+	*ret = scan_row_of(s, event_start(e), (uint64_t)e->id << 48 | operation, library_call_key,
+			   &(struct call){kind, f, e});
 	return true;
 }
 
-static void visit(struct scan *s, const struct event *e)
+static void library_visit_call(struct scan *s, const struct event *e)
 {
 	uint32_t row;
 
 	if (find_row(s, s->more, e, &row))
-		sums_add(s->sums, row, axis_duration(s->axis, e->duration));
+		aggregate_add(s->aggregate, row, clock_map_duration(s->clock, e->duration));
 }
 
 /* ---- device time ---- */
@@ -148,7 +151,7 @@ static void visit(struct scan *s, const struct event *e)
 struct device_time {
 	struct scan scan;
 	const struct kind *kind;
-	struct spans spans; /* the library's calls of one image, by their rows */
+	struct interval_tree intervals; /* the library calls of one image, with their rows */
 	size_t innermost;
 };
 
@@ -158,7 +161,7 @@ static void add_span(struct scan *s, const struct event *e)
 	uint32_t row;
 
 	if (find_row(s, d->kind, e, &row))
-		spans_add(&d->spans, s->thread, event_start(e), e->ticks, row);
+		interval_tree_add(&d->intervals, s->thread, event_start(e), e->ticks, row);
 }
 
 static void take_innermost(void *context, size_t span)
@@ -166,41 +169,41 @@ static void take_innermost(void *context, size_t span)
 	((struct device_time *)context)->innermost = span;
 }
 
-static void add_work(void *context, const struct correlated *k)
+static void library_add_correlated(void *context, const struct correlated *k)
 {
 	struct device_time *d = context;
 
 	if (!k->thread || !k->record_count)
 		return;
 	d->innermost = SIZE_MAX;
-	spans_around(&d->spans, k->thread, event_start(&k->event), k->event.ticks, d, take_innermost);
+	interval_tree_around(&d->intervals, k->thread, event_start(&k->event), k->event.ticks, d, take_innermost);
 	for (size_t i = 0; d->innermost != SIZE_MAX && i < k->record_count; i++)
-		d->scan.sums->rows[d->spans.items[d->innermost].value].beside += k->records[i].duration_ns;
+		d->scan.aggregate->rows[d->intervals.items[d->innermost].value].beside += k->records[i].duration_ns;
 }
 
-static void add_device_time(const struct report_context *c, struct sums *sums, const struct kind *kind)
+static void add_device_time(const struct report_context *c, struct aggregate *aggregate, const struct kind *kind)
 {
-	struct device_time d = {.scan = {.context = c, .sums = sums}, .kind = kind};
+	struct device_time d = {.scan = {.context = c, .aggregate = aggregate}, .kind = kind};
 
 	d.scan.more = &d;
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		d.scan.image = &c->model->images[i];
 		scan_image(&d.scan, add_span);
-		spans_build(&d.spans);
-		if (d.spans.count)
-			correlate_image(c, d.scan.image, &d, add_work, NULL);
-		spans_done(&d.spans);
+		interval_tree_build(&d.intervals);
+		if (d.intervals.count)
+			correlate_image(c, d.scan.image, &d, library_add_correlated, NULL);
+		interval_tree_done(&d.intervals);
 	}
 }
 
-static int run(const struct report_context *c, struct table *table, const struct kind *kind)
+static int library_report(const struct report_context *c, struct table *table, const struct kind *kind)
 {
-	struct sums sums = {0};
+	struct aggregate aggregate = {0};
 
-	scan_sums(&(struct scan){.context = c, .sums = &sums, .more = (void *)kind}, visit);
-	add_device_time(c, &sums, kind);
-	sums_table(c, &sums, &kind->shape, table);
-	sums_done(&sums);
+	scan_aggregate(&(struct scan){.context = c, .aggregate = &aggregate, .more = (void *)kind}, library_visit_call);
+	add_device_time(c, &aggregate, kind);
+	aggregate_table(c, &aggregate, &kind->shape, table);
+	aggregate_done(&aggregate);
 	return 0;
 }
 
@@ -212,7 +215,7 @@ static int run(const struct report_context *c, struct table *table, const struct
 		static const struct kind kind = {__VA_ARGS__};                                                         \
                                                                                                                        \
 		(void)err;                                                                                             \
-		return run(c, table, &kind);                                                                           \
+		return library_report(c, table, &kind);                                                                \
 	}
 
 LIBRARY_REPORT(blas_sum, 1u << TF_GROUP_CUBLAS, blas_key,
@@ -224,9 +227,9 @@ LIBRARY_REPORT(cufft_sum, 1u << TF_GROUP_CUFFT, shape_key, {TIMES, .names = {"Na
 
 #define MESSAGES(rate)                                                                                                 \
 	{                                                                                                              \
-		TIMES, .names = {"Name", "Count", "Type", "Operation", "Peer", "Communicator", "Rank"}, .more = {              \
+		TIMES, .names = {"Name", "Count", "Type", "Operation", "Peer", "Communicator", "Rank"}, .more = {      \
 			{"Bytes", COLUMN_COUNT, total_cell},                                                           \
-			{"Bandwidth (GB/s)", COLUMN_TEXT, rate}, DEVICE,                                             \
+			{"Bandwidth (GB/s)", COLUMN_TEXT, rate}, DEVICE,                                               \
 		}                                                                                                      \
 	}
 LIBRARY_REPORT(nccl_sum, 1u << TF_GROUP_NCCL, message_key, MESSAGES(device_rate_cell))

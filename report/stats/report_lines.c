@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lines: what each source line cost, as a table; with --source a file's text with that beside it. */
+/* lines: the cost of each source line as a table; with --source the text of a file with these values. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/derive/events/filter.h"
 #include "report/derive/stacks/lines.h"
 #include "report/derive/stacks/source.h"
 #include "report/stats/report.h"
@@ -51,7 +52,7 @@ static uint64_t total_of(const struct lines *l)
 
 /* ---- the table ---- */
 
-static void fill(const struct report_context *c, const struct lines *l, struct table *table)
+static void lines_fill_table(const struct report_context *c, const struct lines *l, struct table *table)
 {
 	size_t *order = lines_order(c, l);
 	uint64_t all = total_of(l);
@@ -63,7 +64,7 @@ static void fill(const struct report_context *c, const struct lines *l, struct t
 	for (size_t i = 0; i < l->count; i++) {
 		const char *file = lines_field(c, l, order[i], 0);
 
-		by_cell(c, table, sums_field(&l->keys.rows[order[i]], 0));
+		by_cell(c, table, aggregate_field(&l->keys.rows[order[i]], 0));
 		value_cells(&l->values[order[i]], all, table);
 		buffer_clear(&place);
 		buffer_print(&place, "%s:%s", file, lines_field(c, l, order[i], 1));
@@ -74,9 +75,9 @@ static void fill(const struct report_context *c, const struct lines *l, struct t
 	free(order);
 }
 
-/* ---- beside the text ---- */
+/* ---- annotated source ---- */
 
-/* All that one line has, of whatever function. */
+/* The values of a line, of all functions. */
 struct noted {
 	uint64_t line;
 	struct line_values values;
@@ -89,7 +90,7 @@ static int compare_noted(const void *a, const void *b)
 	return x->line < y->line ? -1 : x->line > y->line;
 }
 
-/* The rows of a file by line; returns how many, to be freed. */
+/* The rows of a file by line; the caller frees them. Returns how many. */
 static size_t noted_lines(const struct report_context *c, const struct lines *l, const char *file, struct noted **ret)
 {
 	struct noted *all = mem_alloc((l->count + 1) * sizeof(*all));
@@ -111,7 +112,7 @@ static size_t noted_lines(const struct report_context *c, const struct lines *l,
 	return used;
 }
 
-/* What a line does not have is left empty, so that the eye finds what it has. */
+/* Zero values are left empty, so that the others stand out. */
 static void noted_row(const struct noted *n, uint64_t line, uint64_t all, const char *text, struct table *table)
 {
 	for (size_t i = 0; n && i <= LINE_VALUES; i++) {
@@ -133,7 +134,8 @@ static void noted_row(const struct noted *n, uint64_t line, uint64_t all, const 
 		table_nothing(table);
 }
 
-static int annotate(const struct report_context *c, const struct lines *l, struct table *table, struct err *err)
+static int lines_annotate_source(const struct report_context *c, const struct lines *l, struct table *table,
+				 struct err *err)
 {
 	uint64_t all = total_of(l), line = 0;
 	struct source source = {0};
@@ -159,7 +161,8 @@ static int annotate(const struct report_context *c, const struct lines *l, struc
 		next += has;
 	}
 	if (!code && next < count)
-		code = err_set(err, -ENODATA, "%s ends before line %" PRIu64 ": it is not what ran", source.path, noted[count - 1].line);
+		code = err_set(err, -ENODATA, "%s ends before line %" PRIu64 ": it is not the file that was executed",
+			       source.path, noted[count - 1].line);
 	for (; next < count; next++)
 		noted_row(&noted[next], noted[next].line, all, NULL, table);
 	source_done(&source);
@@ -174,15 +177,15 @@ int report_lines(const struct report_context *c, struct table *table, struct err
 	int code = 0;
 
 	lines_gather(c, &lines);
-	if (!lines.has_stacks && c->model->is_filtered)
-		code = err_set(err, -ENODATA, "nothing that the filter lets through has a stack");
+	if (!lines.has_stacks && filter_is_set(c->model))
+		code = err_set(err, -ENODATA, "no event that passes the filter has a stack");
 	else if (!lines.has_stacks)
 		code = err_set(err, -ENODATA, "the captures have no stacks: record with -s cpu, or lower "
 			       "--osrt-backtrace-threshold and --cudabacktrace-threshold");
 	else if (c->source)
-		code = annotate(c, &lines, table, err);
+		code = lines_annotate_source(c, &lines, table, err);
 	else
-		fill(c, &lines, table);
+		lines_fill_table(c, &lines, table);
 	lines_done(&lines);
 	return code;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of reports, in the order in which they are shown: X(name, older alias or NULL, title, flags). What makes the table is
- * report_<name>() in a report_*.c. */
+/* The list of reports in output order: X(name, older alias or NULL, title, flags). report_<name>() in a report_*.c
+ * fills the table. */
 #ifndef PILLION_REPORT_LIST_H
 #define PILLION_REPORT_LIST_H
 
@@ -11,10 +11,13 @@
 	X(files, NULL, "Files By Time", REPORT_BY)                                                                     \
 	X(sockets, NULL, "Sockets By Time", REPORT_BY)                                                                 \
 	X(cuda_api_sum, "cudaapisum", "CUDA API Summary", REPORT_DEFAULT | REPORT_BY)                                  \
-	X(cuda_launch_sum, NULL, "CUDA Kernel Launch Summary", REPORT_DEFAULT | REPORT_BY | REPORT_NAMES)                             \
-	X(cuda_gpu_kern_sum, "gpukernsum", "CUDA GPU Kernel Summary", REPORT_DEFAULT | REPORT_BY | REPORT_DEVICE | REPORT_NAMES) \
-	X(cuda_gpu_mem_time_sum, "gpumemtimesum", "CUDA GPU MemOps Summary (by Time)", REPORT_DEFAULT | REPORT_BY | REPORT_DEVICE) \
-	X(cuda_gpu_mem_size_sum, "gpumemsizesum", "CUDA GPU MemOps Summary (by Size)", REPORT_DEFAULT | REPORT_BY | REPORT_DEVICE) \
+	X(cuda_launch_sum, NULL, "CUDA Kernel Launch Summary", REPORT_DEFAULT | REPORT_BY | REPORT_NAMES)              \
+	X(cuda_gpu_kern_sum, "gpukernsum", "CUDA GPU Kernel Summary",                                                  \
+	  REPORT_DEFAULT | REPORT_BY | REPORT_DEVICE | REPORT_NAMES)                                                   \
+	X(cuda_gpu_mem_time_sum, "gpumemtimesum", "CUDA GPU MemOps Summary (by Time)",                                 \
+	  REPORT_DEFAULT | REPORT_BY | REPORT_DEVICE)                                                                  \
+	X(cuda_gpu_mem_size_sum, "gpumemsizesum", "CUDA GPU MemOps Summary (by Size)",                                 \
+	  REPORT_DEFAULT | REPORT_BY | REPORT_DEVICE)                                                                  \
 	X(blas_sum, "cublas_sum", "cuBLAS Summary", REPORT_DEFAULT | REPORT_BY)                                        \
 	X(cudnn_sum, "cudnnsum", "cuDNN Summary", REPORT_DEFAULT | REPORT_BY)                                          \
 	X(cusparse_sum, "cusparsesum", "cuSPARSE Summary", REPORT_DEFAULT | REPORT_BY)                                 \
@@ -23,7 +26,7 @@
 	X(nccl_sum, "ncclsum", "NCCL Summary", REPORT_DEFAULT | REPORT_BY)                                             \
 	X(mpi_sum, "mpisum", "MPI Summary", REPORT_DEFAULT | REPORT_BY)                                                \
 	X(cuda_mem_usage, NULL, "CUDA Memory Usage", REPORT_DEFAULT)                                                   \
-	X(cuda_mem_failures, NULL, "CUDA Calls That Got No Memory", REPORT_DEFAULT)                                    \
+	X(cuda_mem_failures, NULL, "Failed CUDA Allocations", REPORT_DEFAULT)                                          \
 	X(stacks_sum, NULL, "Stack Summary", REPORT_DEFAULT | REPORT_BY)                                               \
 	X(sample_sum, NULL, "CPU Samples by Function", REPORT_DEFAULT | REPORT_BY)                                     \
 	X(sample_line_sum, NULL, "CPU Samples by Line", REPORT_BY)                                                     \
@@ -37,9 +40,11 @@
 	X(ledger, NULL, "Ledger", REPORT_DEFAULT)                                                                      \
 	X(cuda_gpu_sum, "gpusum", "CUDA GPU Summary (Kernels/MemOps)", REPORT_BY | REPORT_DEVICE | REPORT_NAMES)       \
 	X(cuda_api_trace, "cudaapitrace", "CUDA API Trace", 0)                                                         \
-	X(cuda_api_gpu_sum, "apigpusum", "CUDA Summary (API/Kernels/MemOps)", REPORT_BY | REPORT_DEVICE | REPORT_NAMES) \
+	X(cuda_api_gpu_sum, "apigpusum", "CUDA Summary (API/Kernels/MemOps)",                                          \
+	  REPORT_BY | REPORT_DEVICE | REPORT_NAMES)                                                                    \
 	X(cuda_kern_exec_sum, "kernexecsum", "CUDA Kernel Launch & Exec Time Summary", REPORT_DEVICE | REPORT_NAMES)   \
-	X(cuda_kern_exec_trace, "kernexectrace", "CUDA Kernel Launch & Exec Time Trace", REPORT_DEVICE | REPORT_NAMES) \
+	X(cuda_kern_exec_trace, "kernexectrace", "CUDA Kernel Launch & Exec Time Trace",                               \
+	  REPORT_DEVICE | REPORT_NAMES)                                                                                \
 	X(cuda_gpu_trace, "gputrace", "CUDA GPU Trace", REPORT_DEVICE | REPORT_NAMES)                                  \
 	X(cuda_mem_peak, NULL, "CUDA Memory At Its Peak (by Call Site)", 0)                                            \
 	X(cuda_mem_leaks, NULL, "CUDA Memory Never Freed (by Call Site)", 0)                                           \

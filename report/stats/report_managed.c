@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* um_sum, um_total_sum, um_cpu_page_faults_sum: what the driver moved for managed memory, and after which faults. */
+/* um_sum, um_total_sum, um_cpu_page_faults_sum: migrations of managed memory, and the page faults that caused them. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ struct pages {
 	struct page *items;
 	size_t count, capacity;
 	struct map by_address;
-	bool by_instruction; /* faults by what caused them, in place of where */
+	bool by_instruction; /* group faults by cause instead of address */
 	bool any;
 };
 
@@ -34,22 +34,22 @@ static struct page *find_page(struct pages *p, uint64_t address)
 	return &p->items[*place];
 }
 
-static void visit(struct scan *s, const struct device_record *r)
+static void managed_visit_record(struct scan *s, const struct device_record *r)
 {
 	struct pages *p = s->more;
-	struct tf_work work;
+	struct tf_work operation;
 	struct page *page;
 
-	if (!device_work(s->image->trace, r->work, &work) || work.kind != TF_WORK_MANAGED)
+	if (!device_operation(s->image->trace, r->operation, &operation) || operation.kind != TF_WORK_MANAGED)
 		return;
 	p->any = true;
 	if (p->by_instruction) {
-		if (work.copy == CPU_FAULT)
+		if (operation.copy == CPU_FAULT)
 			find_page(p, r->bytes)->cpu_faults++;
 		return;
 	}
 	page = find_page(p, r->address);
-	switch (work.copy) {
+	switch (operation.copy) {
 	case TO_DEVICE:
 		page->to_device += r->bytes;
 		page->moving_ns += r->duration_ns;
@@ -67,35 +67,38 @@ static void visit(struct scan *s, const struct device_record *r)
 	}
 }
 
-static int compare(const void *left, const void *right)
+static int compare_pages(const void *left, const void *right)
 {
 	const struct page *a = left, *b = right;
 
-	return order_of(b->to_device + b->to_host, a->to_device + a->to_host) ?: order_of(b->cpu_faults, a->cpu_faults) ?:
+	return order_of(b->to_device + b->to_host, a->to_device + a->to_host) ?:
+	       order_of(b->cpu_faults, a->cpu_faults) ?:
 	       order_of(a->address, b->address);
 }
 
-static void collect(const struct report_context *c, struct pages *p)
+static void managed_collect(const struct report_context *c, struct pages *p)
 {
 	struct scan s = {.context = c, .more = p};
 
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		s.image = &c->model->images[i];
-		device_scan_more(&s, visit, NULL);
+		device_scan_more(&s, managed_visit_record, NULL);
 	}
 	if (p->count)
-		qsort(p->items, p->count, sizeof(*p->items), compare);
+		qsort(p->items, p->count, sizeof(*p->items), compare_pages);
 }
 
-/* Nothing moved, or nobody looked. */
-static int done(struct pages *p, struct err *err)
+/* There was no migration, or it was not recorded. */
+static int managed_finish(struct pages *p, struct err *err)
 {
 	bool any = p->any;
 
 	free(p->items);
 	map_done(&p->by_address);
-	return any ? 0 : err_set(err, -ENODATA, "managed memory was not watched, or not used: --cuda-um-cpu-page-faults=true, "
-						"--cuda-um-gpu-page-faults=true");
+	return any ? 0
+		   : err_set(err, -ENODATA,
+			     "managed memory was not traced or not used: --cuda-um-cpu-page-faults=true, "
+			     "--cuda-um-gpu-page-faults=true");
 }
 
 static void address_cell(struct table *table, uint64_t address)
@@ -114,7 +117,7 @@ int report_um_sum(const struct report_context *c, struct table *table, struct er
 	table_has(table, {"Virtual Address", COLUMN_TEXT}, {"HtoD Migration Size (MB)", COLUMN_MB},
 		  {"DtoH Migration Size (MB)", COLUMN_MB}, {"CPU Page Faults", COLUMN_COUNT},
 		  {"GPU Page Faults", COLUMN_COUNT}, {"Migration Throughput (MB/s)", COLUMN_MB});
-	collect(c, &p);
+	managed_collect(c, &p);
 	for (size_t i = 0; i < p.count; i++) {
 		const struct page *page = &p.items[i];
 
@@ -128,7 +131,7 @@ int report_um_sum(const struct report_context *c, struct table *table, struct er
 		else
 			table_nothing(table);
 	}
-	return done(&p, err);
+	return managed_finish(&p, err);
 }
 
 int report_um_total_sum(const struct report_context *c, struct table *table, struct err *err)
@@ -140,7 +143,7 @@ int report_um_total_sum(const struct report_context *c, struct table *table, str
 	table_has(table, {"Total HtoD Migration Size (MB)", COLUMN_MB}, {"Total DtoH Migration Size (MB)", COLUMN_MB},
 		  {"Total CPU Page Faults", COLUMN_COUNT}, {"Total GPU Page Faults", COLUMN_COUNT},
 		  {"Minimum Virtual Address", COLUMN_TEXT}, {"Maximum Virtual Address", COLUMN_TEXT});
-	collect(c, &p);
+	managed_collect(c, &p);
 	for (size_t i = 0; i < p.count; i++) {
 		total.to_device += p.items[i].to_device;
 		total.to_host += p.items[i].to_host;
@@ -157,7 +160,7 @@ int report_um_total_sum(const struct report_context *c, struct table *table, str
 		address_cell(table, lowest);
 		address_cell(table, highest);
 	}
-	return done(&p, err);
+	return managed_finish(&p, err);
 }
 
 int report_um_cpu_page_faults_sum(const struct report_context *c, struct table *table, struct err *err)
@@ -165,10 +168,10 @@ int report_um_cpu_page_faults_sum(const struct report_context *c, struct table *
 	struct pages p = {.by_instruction = true};
 
 	table_has(table, {"CPU Page Faults", COLUMN_COUNT}, {"CPU Instruction Address", COLUMN_TEXT});
-	collect(c, &p);
+	managed_collect(c, &p);
 	for (size_t i = 0; i < p.count; i++) {
 		table_number(table, p.items[i].cpu_faults);
 		address_cell(table, p.items[i].address);
 	}
-	return done(&p, err);
+	return managed_finish(&p, err);
 }

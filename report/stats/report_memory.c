@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports on memory: how much of each kind, who had it at the peak, who kept it to the end, who had it when a call got none. */
+/* Reports on memory: usage by kind, owners at the peak, memory never freed, and owners at failed allocations. */
 #include <stdlib.h>
 
 #include "report/derive/device/device.h"

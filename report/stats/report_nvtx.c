@@ -23,7 +23,7 @@ static bool range_key(struct scan *s, const void *range, struct buffer *fields)
 	return true;
 }
 
-static void visit_range(void *context, const struct nvtx_range *r)
+static void nvtx_visit_range(void *context, const struct nvtx_range *r)
 {
 	struct visitor *v = context;
 	struct scan *s = &v->scan;
@@ -32,14 +32,15 @@ static void visit_range(void *context, const struct nvtx_range *r)
 	if (!(v->style & (r->is_pushpop ? STYLE_PUSHPOP : STYLE_STARTEND)))
 		return;
 	s->thread = r->thread;
-	sums_add(s->sums, scan_row_of(s, r->start, what, range_key, r), axis_duration(s->axis, r->end - r->start));
+	aggregate_add(s->aggregate, scan_row_of(s, r->start, what, range_key, r),
+		      clock_map_duration(s->clock, r->end - r->start));
 }
 
-static int ranges(const struct report_context *c, struct table *table, enum style style)
+static int nvtx_report_ranges(const struct report_context *c, struct table *table, enum style style)
 {
-	struct sums sums = {.totals_only = c->totals_only};
-	struct visitor v = {.scan = {.context = c, .sums = &sums}, .style = style};
-	struct sums_shape shape = {.total = "Total Time (ns)",
+	struct aggregate aggregate = {.totals_only = c->totals_only};
+	struct visitor v = {.scan = {.context = c, .aggregate = &aggregate}, .style = style};
+	struct aggregate_shape shape = {.total = "Total Time (ns)",
 				   .count = "Instances",
 				   .type = COLUMN_NS,
 				   .names = {"Range"},
@@ -53,29 +54,29 @@ static int ranges(const struct report_context *c, struct table *table, enum styl
 	do {
 		for (size_t i = 0; i < c->model->image_count; i++) {
 			v.scan.image = &c->model->images[i];
-			v.scan.axis = &c->model->machines[v.scan.image->machine].axis;
-			nvtx_ranges(v.scan.image, NULL, &v, visit_range);
+			v.scan.clock = &c->model->machines[v.scan.image->machine].clock;
+			nvtx_ranges(v.scan.image, NULL, &v, nvtx_visit_range);
 		}
-	} while (sums_next_pass(&sums));
-	sums_table(c, &sums, &shape, table);
-	sums_done(&sums);
+	} while (aggregate_next_pass(&aggregate));
+	aggregate_table(c, &aggregate, &shape, table);
+	aggregate_done(&aggregate);
 	return 0;
 }
 
 int report_nvtx_sum(const struct report_context *c, struct table *table, struct err *err)
 {
 	(void)err;
-	return ranges(c, table, STYLE_BOTH);
+	return nvtx_report_ranges(c, table, STYLE_BOTH);
 }
 
 int report_nvtx_pushpop_sum(const struct report_context *c, struct table *table, struct err *err)
 {
 	(void)err;
-	return ranges(c, table, STYLE_PUSHPOP);
+	return nvtx_report_ranges(c, table, STYLE_PUSHPOP);
 }
 
 int report_nvtx_startend_sum(const struct report_context *c, struct table *table, struct err *err)
 {
 	(void)err;
-	return ranges(c, table, STYLE_STARTEND);
+	return nvtx_report_ranges(c, table, STYLE_STARTEND);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nvtx_gpu_proj_trace, nvtx_gpu_proj_sum, nvtx_kern_sum: NVTX ranges and what the devices did for the calls inside them. */
+/* nvtx_gpu_proj_trace, nvtx_gpu_proj_sum, nvtx_kern_sum: NVTX ranges with the device operations of the calls inside
+ * them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,25 +9,25 @@
 #include "report/derive/nvtx/nvtx_tree.h"
 #include "report/stats/report.h"
 
-/* A range and the device work of its calls. CLOCK_REALTIME. */
+/* A range and the device operations of its calls. CLOCK_REALTIME. */
 struct projection {
 	uint64_t start_ns, end_ns;
-	uint64_t calls; /* calls with work, nsys's "GPU ops" */
+	uint64_t calls; /* calls with device operations, nsys's "GPU ops" */
 };
 
 struct projecting {
 	const struct report_context *context;
 	struct nvtx_tree tree;
 	struct projection *projections; /* of the tree's nodes */
-	const struct correlated *call;	/* being added */
+	const struct correlated *call;	/* the one being added */
 };
 
 static uint64_t record_start(const struct projecting *p, const struct device_record *r)
 {
-	return axis_monotonic(&p->context->model->machines[p->call->image->machine].axis, r->start_ns);
+	return clock_map_monotonic(&p->context->model->machines[p->call->image->machine].clock, r->start_ns);
 }
 
-static void widen(void *context, size_t node)
+static void projection_widen(void *context, size_t node)
 {
 	struct projecting *p = context;
 	struct projection *j = &p->projections[node];
@@ -42,14 +43,14 @@ static void widen(void *context, size_t node)
 	}
 }
 
-static void project(void *context, const struct correlated *k)
+static void projection_add_correlated(void *context, const struct correlated *k)
 {
 	struct projecting *p = context;
 
 	if (!k->thread || !k->record_count)
 		return;
 	p->call = k;
-	nvtx_tree_around(&p->tree, k->thread, event_start(&k->event), k->event.ticks, p, widen);
+	nvtx_tree_around(&p->tree, k->thread, event_start(&k->event), k->event.ticks, p, projection_widen);
 }
 
 static void projecting_image(struct projecting *p, const struct image *image)
@@ -57,7 +58,7 @@ static void projecting_image(struct projecting *p, const struct image *image)
 	nvtx_tree_make(&p->tree, image, false);
 	p->projections = mem_alloc((p->tree.count + 1) * sizeof(*p->projections));
 	if (p->tree.count)
-		correlate_image(p->context, image, p, project, NULL);
+		correlate_image(p->context, image, p, projection_add_correlated, NULL);
 }
 
 static void projecting_done(struct projecting *p)
@@ -71,7 +72,7 @@ static const char *style(const struct nvtx_node *n)
 	return n->is_pushpop ? "PushPop" : "StartEnd";
 }
 
-/* Children that have work. */
+/* The number of children with device operations. */
 static uint32_t *count_children(const struct projecting *p)
 {
 	uint32_t *children = mem_alloc((p->tree.count + 1) * sizeof(*children));
@@ -100,7 +101,7 @@ struct lines {
 
 static void add_lines(struct lines *l, const struct projecting *p, size_t first)
 {
-	const struct axis *axis = &p->context->model->machines[p->tree.image->machine].axis;
+	const struct clock_map *clock = &p->context->model->machines[p->tree.image->machine].clock;
 	uint32_t *children = count_children(p);
 
 	for (size_t i = 0; i < p->tree.count; i++) {
@@ -114,8 +115,8 @@ static void add_lines(struct lines *l, const struct projecting *p, size_t first)
 		l->items = mem_grow(l->items, l->count, &l->capacity, sizeof(*l->items));
 		l->items[l->count++] = (struct line){
 			.projection = p->projections[i],
-			.start_ns = axis_ns(axis, n->start),
-			.duration_ns = axis_duration(axis, n->end - n->start),
+			.start_ns = clock_map_ns(clock, n->start),
+			.duration_ns = clock_map_duration(clock, n->end - n->start),
 			.name = name.data ? name.data : mem_copy_text("", 0),
 			.path = path.data,
 			.style = style(n),
@@ -130,7 +131,7 @@ static void add_lines(struct lines *l, const struct projecting *p, size_t first)
 	free(children);
 }
 
-static int by_start(const void *left, const void *right)
+static int projections_by_start(const void *left, const void *right)
 {
 	const struct line *a = left, *b = right;
 	uint64_t x = a->projection.end_ns - a->projection.start_ns, y = b->projection.end_ns - b->projection.start_ns;
@@ -138,7 +139,7 @@ static int by_start(const void *left, const void *right)
 	return order_of(a->projection.start_ns, b->projection.start_ns) ?: order_of(y, x) ?: order_of(a->id, b->id);
 }
 
-static void line_row(struct table *table, const struct line *l, uint64_t origin)
+static void projection_add_line(struct table *table, const struct line *l, uint64_t origin)
 {
 	table_text(table, l->name);
 	table_number(table, l->projection.start_ns - origin);
@@ -162,9 +163,10 @@ int report_nvtx_gpu_proj_trace(const struct report_context *c, struct table *tab
 	struct lines l = {0};
 	size_t first = 0;
 
-	table_has(table, {"Name", COLUMN_TEXT}, {"Projected Start (ns)", COLUMN_NS}, {"Projected Duration (ns)", COLUMN_NS},
-		  {"Orig Start (ns)", COLUMN_NS}, {"Orig Duration (ns)", COLUMN_NS}, {"Style", COLUMN_TEXT}, {"PID", COLUMN_ID},
-		  {"TID", COLUMN_ID}, {"NumGPUOps", COLUMN_COUNT}, {"Lvl", COLUMN_COUNT}, {"NumChild", COLUMN_COUNT},
+	table_has(table, {"Name", COLUMN_TEXT}, {"Projected Start (ns)", COLUMN_NS},
+		  {"Projected Duration (ns)", COLUMN_NS}, {"Orig Start (ns)", COLUMN_NS},
+		  {"Orig Duration (ns)", COLUMN_NS}, {"Style", COLUMN_TEXT}, {"PID", COLUMN_ID}, {"TID", COLUMN_ID},
+		  {"NumGPUOps", COLUMN_COUNT}, {"Lvl", COLUMN_COUNT}, {"NumChild", COLUMN_COUNT},
 		  {"RangeId", COLUMN_ID}, {"ParentId", COLUMN_ID}, {"RangeStack", COLUMN_TEXT});
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		projecting_image(&p, &c->model->images[i]);
@@ -173,9 +175,9 @@ int report_nvtx_gpu_proj_trace(const struct report_context *c, struct table *tab
 		projecting_done(&p);
 	}
 	if (l.count)
-		qsort(l.items, l.count, sizeof(*l.items), by_start);
+		qsort(l.items, l.count, sizeof(*l.items), projections_by_start);
 	for (size_t i = 0; i < l.count; i++) {
-		line_row(table, &l.items[i], c->model->origin_ns);
+		projection_add_line(table, &l.items[i], c->model->origin_ns);
 		free(l.items[i].name);
 		free(l.items[i].path);
 	}
@@ -190,36 +192,36 @@ struct group {
 };
 
 struct groups {
-	struct sums sums; /* of projected durations */
-	struct group *items; /* of its rows */
+	struct aggregate aggregate; /* of projected durations */
+	struct group *items; /* by its rows */
 	size_t capacity;
 };
 
 static void add_groups(struct groups *g, const struct projecting *p)
 {
-	const struct axis *axis = &p->context->model->machines[p->tree.image->machine].axis;
+	const struct clock_map *clock = &p->context->model->machines[p->tree.image->machine].clock;
 	uint32_t *children = count_children(p);
 
 	for (size_t i = 0; i < p->tree.count; i++) {
 		const struct nvtx_node *n = &p->tree.nodes[i];
 		struct buffer key = {0};
-		size_t before = g->sums.count;
+		size_t before = g->aggregate.count;
 		uint32_t row;
 
 		if (!p->projections[i].calls)
 			continue;
 		nvtx_tree_name(&p->tree, i, &key);
 		buffer_print(&key, "%c%s%c", 0, style(n), 0);
-		row = sums_row(&g->sums, key.data, key.size);
+		row = aggregate_row(&g->aggregate, key.data, key.size);
 		buffer_done(&key);
-		if (g->sums.count > before) {
+		if (g->aggregate.count > before) {
 			g->items = mem_grow(g->items, row, &g->capacity, sizeof(*g->items));
 			g->items[row] = (struct group){0};
 		}
-		sums_add(&g->sums, row, p->projections[i].end_ns - p->projections[i].start_ns);
-		if (g->sums.pass)
+		aggregate_add(&g->aggregate, row, p->projections[i].end_ns - p->projections[i].start_ns);
+		if (g->aggregate.pass)
 			continue;
-		g->items[row].range_ns += axis_duration(axis, n->end - n->start);
+		g->items[row].range_ns += clock_map_duration(clock, n->end - n->start);
 		g->items[row].calls += p->projections[i].calls;
 		g->items[row].levels += n->level;
 		g->items[row].children += children[i];
@@ -227,19 +229,19 @@ static void add_groups(struct groups *g, const struct projecting *p)
 	free(children);
 }
 
-static int by_total(size_t a, size_t b, const void *context)
+static int kernels_by_total(size_t a, size_t b, const void *context)
 {
-	const struct sums_row *rows = context;
+	const struct aggregate_row *rows = context;
 
 	return order_of(rows[b].total, rows[a].total);
 }
 
-static void group_row(struct table *table, const struct sums_row *r, const struct group *g)
+static void group_row(struct table *table, const struct aggregate_row *r, const struct group *g)
 {
 	double count = (double)r->count;
 
-	table_text(table, sums_field(r, 0));
-	table_text(table, sums_field(r, 1));
+	table_text(table, aggregate_field(r, 0));
+	table_text(table, aggregate_field(r, 1));
 	table_number(table, r->total);
 	table_number(table, g->range_ns);
 	table_number(table, r->count);
@@ -247,7 +249,7 @@ static void group_row(struct table *table, const struct sums_row *r, const struc
 	table_real(table, r->median);
 	table_number(table, r->least);
 	table_number(table, r->most);
-	table_real(table, sums_deviation(r));
+	table_real(table, aggregate_deviation(r));
 	table_number(table, g->calls);
 	table_real(table, (double)g->calls / count);
 	table_real(table, (double)g->levels / count);
@@ -260,10 +262,11 @@ int report_nvtx_gpu_proj_sum(const struct report_context *c, struct table *table
 	struct groups g = {0};
 	size_t *order;
 
-	table_has(table, {"Range", COLUMN_TEXT}, {"Style", COLUMN_TEXT}, {"Total Proj Time (ns)", COLUMN_NS}, {"Total Range Time (ns)", COLUMN_NS},
-		  {"Range Instances", COLUMN_COUNT}, {"Proj Avg (ns)", COLUMN_NS_MEAN}, {"Proj Med (ns)", COLUMN_NS_MEAN},
-		  {"Proj Min (ns)", COLUMN_NS}, {"Proj Max (ns)", COLUMN_NS}, {"Proj StdDev (ns)", COLUMN_NS_MEAN},
-		  {"Total GPU Ops", COLUMN_COUNT}, {"Avg GPU Ops", COLUMN_PERCENT}, {"Avg Range Lvl", COLUMN_PERCENT},
+	table_has(table, {"Range", COLUMN_TEXT}, {"Style", COLUMN_TEXT}, {"Total Proj Time (ns)", COLUMN_NS},
+		  {"Total Range Time (ns)", COLUMN_NS}, {"Range Instances", COLUMN_COUNT},
+		  {"Proj Avg (ns)", COLUMN_NS_MEAN}, {"Proj Med (ns)", COLUMN_NS_MEAN}, {"Proj Min (ns)", COLUMN_NS},
+		  {"Proj Max (ns)", COLUMN_NS}, {"Proj StdDev (ns)", COLUMN_NS_MEAN}, {"Total GPU Ops", COLUMN_COUNT},
+		  {"Avg GPU Ops", COLUMN_PERCENT}, {"Avg Range Lvl", COLUMN_PERCENT},
 		  {"Avg Num Child", COLUMN_PERCENT});
 	do
 		for (size_t i = 0; i < c->model->image_count; i++) {
@@ -271,13 +274,13 @@ int report_nvtx_gpu_proj_sum(const struct report_context *c, struct table *table
 			add_groups(&g, &p);
 			projecting_done(&p);
 		}
-	while (sums_next_pass(&g.sums));
-	order = places_in_order(g.sums.count, by_total, g.sums.rows);
-	for (size_t i = 0; i < g.sums.count; i++)
-		group_row(table, &g.sums.rows[order[i]], &g.items[order[i]]);
+	while (aggregate_next_pass(&g.aggregate));
+	order = places_in_order(g.aggregate.count, kernels_by_total, g.aggregate.rows);
+	for (size_t i = 0; i < g.aggregate.count; i++)
+		group_row(table, &g.aggregate.rows[order[i]], &g.items[order[i]]);
 	free(order);
 	free(g.items);
-	sums_done(&g.sums);
+	aggregate_done(&g.aggregate);
 	return table_rows(table) ? 0 : device_none(c->model, err);
 }
 
@@ -285,15 +288,15 @@ int report_nvtx_gpu_proj_sum(const struct report_context *c, struct table *table
 
 struct kernels {
 	struct projecting p;
-	struct sums sums;
-	struct map ranges; /* (row, range) seen; (row, ~0) -> how many ranges */
+	struct aggregate aggregate;
+	struct map ranges; /* (row, range) that occurred; (row, ~0) -> number of ranges */
 	size_t first;	   /* number of the tree's first range */
 	const struct device_record *record;
 	const char *kernel;
-	bool is_inside; /* of any range */
+	bool is_inside; /* aggregated over all ranges */
 };
 
-static void add_kernel(struct kernels *k, const char *range, const char *how, size_t id)
+static void kernels_add(struct kernels *k, const char *range, const char *how, size_t id)
 {
 	const struct correlated *call = k->p.call;
 	struct buffer key = {0};
@@ -304,10 +307,10 @@ static void add_kernel(struct kernels *k, const char *range, const char *how, si
 	if (call->thread)
 		buffer_print(&key, "%u", call->thread->tid);
 	buffer_print(&key, "%c%s%c", 0, k->kernel, 0);
-	row = sums_row(&k->sums, key.data, key.size);
+	row = aggregate_row(&k->aggregate, key.data, key.size);
 	buffer_done(&key);
-	sums_add(&k->sums, row, k->record->duration_ns);
-	if (k->sums.pass || !id)
+	aggregate_add(&k->aggregate, row, k->record->duration_ns);
+	if (k->aggregate.pass || !id)
 		return;
 	map_put(&k->ranges, row, id, &is_new);
 	if (is_new)
@@ -320,7 +323,7 @@ static void add_to_range(void *context, size_t node)
 	struct buffer name = {0};
 
 	nvtx_tree_name(&k->p.tree, node, &name);
-	add_kernel(k, name.data ? name.data : "", style(&k->p.tree.nodes[node]), k->first + node + 1);
+	kernels_add(k, name.data ? name.data : "", style(&k->p.tree.nodes[node]), k->first + node + 1);
 	buffer_done(&name);
 	k->is_inside = true;
 }
@@ -332,32 +335,35 @@ static void visit_kernels(void *context, const struct correlated *call)
 	k->p.call = call;
 	for (size_t i = 0; i < call->record_count; i++) {
 		struct buffer name = {0};
-		struct tf_work work;
+		struct tf_work operation;
 
-		if (!device_work(call->image->trace, call->records[i].work, &work))
-			work = (struct tf_work){.kind = TF_WORK_KERNEL};
-		if (work.kind != TF_WORK_KERNEL)
+		if (!device_operation(call->image->trace, call->records[i].operation, &operation))
+			operation = (struct tf_work){.kind = TF_WORK_KERNEL};
+		if (operation.kind != TF_WORK_KERNEL)
 			continue;
-		device_operation(k->p.context, call->image->trace, &work, &name);
+		device_operation_name(k->p.context, call->image->trace, &operation, &name);
 		k->kernel = name.data ? name.data : "";
 		k->record = &call->records[i];
 		k->is_inside = false;
 		if (call->thread)
-			nvtx_tree_around(&k->p.tree, call->thread, event_start(&call->event), call->event.ticks, k, add_to_range);
+			nvtx_tree_around(&k->p.tree, call->thread, event_start(&call->event), call->event.ticks, k,
+					 add_to_range);
 		if (!k->is_inside)
-			add_kernel(k, "", "", 0);
+			kernels_add(k, "", "", 0);
 		buffer_done(&name);
 	}
 }
 
 static int by_range(size_t left, size_t right, const void *rows)
 {
-	const struct sums_row *a = (const struct sums_row *)rows + left, *b = (const struct sums_row *)rows + right;
-	int order = strcmp(sums_field(a, 0), sums_field(b, 0));
+	const struct aggregate_row *a = (const struct aggregate_row *)rows + left,
+				   *b = (const struct aggregate_row *)rows + right;
+	int order = strcmp(aggregate_field(a, 0), aggregate_field(b, 0));
 
 	for (size_t field = 2; !order && field < 4; field++)
-		order = order_of(strtoul(sums_field(a, field), NULL, 10), strtoul(sums_field(b, field), NULL, 10));
-	return order ?: order_of(b->total, a->total) ?: strcmp(sums_field(a, 4), sums_field(b, 4));
+		order = order_of(strtoul(aggregate_field(a, field), NULL, 10),
+				 strtoul(aggregate_field(b, field), NULL, 10));
+	return order ?: order_of(b->total, a->total) ?: strcmp(aggregate_field(a, 4), aggregate_field(b, 4));
 }
 
 static void number_or_nothing(struct table *table, const char *text)
@@ -368,15 +374,15 @@ static void number_or_nothing(struct table *table, const char *text)
 		table_nothing(table);
 }
 
-static void kernel_row(struct table *table, struct kernels *k, size_t row)
+static void kernels_add_line(struct table *table, struct kernels *k, size_t row)
 {
-	const struct sums_row *r = &k->sums.rows[row];
+	const struct aggregate_row *r = &k->aggregate.rows[row];
 	const uint64_t *ranges = map_find(&k->ranges, row, UINT64_MAX);
 
-	table_text(table, sums_field(r, 0));
-	table_text(table, sums_field(r, 1));
-	number_or_nothing(table, sums_field(r, 2));
-	number_or_nothing(table, sums_field(r, 3));
+	table_text(table, aggregate_field(r, 0));
+	table_text(table, aggregate_field(r, 1));
+	number_or_nothing(table, aggregate_field(r, 2));
+	number_or_nothing(table, aggregate_field(r, 3));
 	table_number(table, ranges ? *ranges : 0);
 	table_number(table, r->count);
 	table_number(table, r->total);
@@ -384,8 +390,8 @@ static void kernel_row(struct table *table, struct kernels *k, size_t row)
 	table_real(table, r->median);
 	table_number(table, r->least);
 	table_number(table, r->most);
-	table_real(table, sums_deviation(r));
-	table_text(table, sums_field(r, 4));
+	table_real(table, aggregate_deviation(r));
+	table_text(table, aggregate_field(r, 4));
 }
 
 int report_nvtx_kern_sum(const struct report_context *c, struct table *table, struct err *err)
@@ -393,9 +399,10 @@ int report_nvtx_kern_sum(const struct report_context *c, struct table *table, st
 	struct kernels k = {.p = {.context = c}};
 	size_t *order;
 
-	table_has(table, {"NVTX Range", COLUMN_TEXT}, {"Style", COLUMN_TEXT}, {"PID", COLUMN_ID}, {"TID", COLUMN_ID}, {"NVTX Inst", COLUMN_COUNT},
-		  {"Kern Inst", COLUMN_COUNT}, {"Total Time (ns)", COLUMN_NS}, {"Avg (ns)", COLUMN_NS_MEAN}, {"Med (ns)", COLUMN_NS_MEAN},
-		  {"Min (ns)", COLUMN_NS}, {"Max (ns)", COLUMN_NS}, {"StdDev (ns)", COLUMN_NS_MEAN}, {"Kernel Name", COLUMN_TEXT});
+	table_has(table, {"NVTX Range", COLUMN_TEXT}, {"Style", COLUMN_TEXT}, {"PID", COLUMN_ID}, {"TID", COLUMN_ID},
+		  {"NVTX Inst", COLUMN_COUNT}, {"Kern Inst", COLUMN_COUNT}, {"Total Time (ns)", COLUMN_NS},
+		  {"Avg (ns)", COLUMN_NS_MEAN}, {"Med (ns)", COLUMN_NS_MEAN}, {"Min (ns)", COLUMN_NS},
+		  {"Max (ns)", COLUMN_NS}, {"StdDev (ns)", COLUMN_NS_MEAN}, {"Kernel Name", COLUMN_TEXT});
 	do {
 		k.first = 0;
 		for (size_t i = 0; i < c->model->image_count; i++) {
@@ -404,12 +411,12 @@ int report_nvtx_kern_sum(const struct report_context *c, struct table *table, st
 			k.first += k.p.tree.count;
 			nvtx_tree_done(&k.p.tree);
 		}
-	} while (sums_next_pass(&k.sums));
-	order = places_in_order(k.sums.count, by_range, k.sums.rows);
-	for (size_t i = 0; i < k.sums.count; i++)
-		kernel_row(table, &k, order[i]);
+	} while (aggregate_next_pass(&k.aggregate));
+	order = places_in_order(k.aggregate.count, by_range, k.aggregate.rows);
+	for (size_t i = 0; i < k.aggregate.count; i++)
+		kernels_add_line(table, &k, order[i]);
 	free(order);
-	sums_done(&k.sums);
+	aggregate_done(&k.aggregate);
 	map_done(&k.ranges);
 	return table_rows(table) ? 0 : device_none(c->model, err);
 }

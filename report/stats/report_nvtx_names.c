@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nvtx_names: what a program named by NVTX beside its ranges. */
+/* nvtx_names: what a program named by NVTX, apart from ranges. */
 #include <inttypes.h>
 
 #include "report/stats/report.h"
@@ -33,7 +33,7 @@ static const char *kind_of(const struct tf_nvtx *n)
 	return kinds[TF_NVTX_RESOURCE];
 }
 
-/* Addresses are larger than any number that a program makes up. */
+/* Handles are shown in hexadecimal if they are larger than any number that a program would choose. */
 static void add_id(struct table *table, uint64_t id)
 {
 	struct buffer text = {0};
@@ -43,14 +43,15 @@ static void add_id(struct table *table, uint64_t id)
 	buffer_done(&text);
 }
 
-static void add_image(const struct image *image, struct table *table)
+static void nvtx_names_add_image(const struct image *image, struct table *table)
 {
 	struct nvtx_definitions d;
 
 	nvtx_definitions_make(&d, image->trace);
 	for (size_t i = 0; i < d.count; i++) {
 		const struct nvtx_definition *n = &d.items[i];
-		const struct blob *domain = n->head.domain ? trace_definition(image->trace, TF_BLOB_DOMAIN, n->head.domain) : NULL;
+		const struct blob *domain =
+			n->head.domain ? trace_definition(image->trace, TF_BLOB_DOMAIN, n->head.domain) : NULL;
 		struct buffer name = {0};
 
 		if (domain)
@@ -68,9 +69,10 @@ static void add_image(const struct image *image, struct table *table)
 int report_nvtx_names(const struct report_context *c, struct table *table, struct err *err)
 {
 	(void)err;
-	table_has(table, {"PID", COLUMN_ID}, {"Domain", COLUMN_TEXT}, {"Kind", COLUMN_TEXT}, {"Id", COLUMN_TEXT}, {"Name", COLUMN_TEXT});
+	table_has(table, {"PID", COLUMN_ID}, {"Domain", COLUMN_TEXT}, {"Kind", COLUMN_TEXT}, {"Id", COLUMN_TEXT},
+		  {"Name", COLUMN_TEXT});
 	for (size_t i = 0; i < c->model->image_count; i++)
 		if (c->model->images[i].trace)
-			add_image(&c->model->images[i], table);
+			nvtx_names_add_image(&c->model->images[i], table);
 	return 0;
 }

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nvtx_pushpop_trace: each push/pop range in its place among the others, thread by thread. */
+/* nvtx_pushpop_trace: each push/pop range with its position among the others, thread by thread. */
 #include <stdlib.h>
 
 #include "report/stats/report.h"
 #include "report/derive/nvtx/nvtx_tree.h"
 
-static uint64_t *child_durations(const struct nvtx_tree *t, const struct axis *axis)
+static uint64_t *child_durations(const struct nvtx_tree *t, const struct clock_map *clock)
 {
-	uint64_t *sums = mem_alloc((t->count + 1) * sizeof(*sums));
+	uint64_t *aggregate = mem_alloc((t->count + 1) * sizeof(*aggregate));
 
 	for (size_t i = 0; i < t->count; i++)
 		if (t->nodes[i].parent != NVTX_NO_PARENT)
-			sums[t->nodes[i].parent] += axis_duration(axis, t->nodes[i].end - t->nodes[i].start);
-	return sums;
+			aggregate[t->nodes[i].parent] += clock_map_duration(clock, t->nodes[i].end - t->nodes[i].start);
+	return aggregate;
 }
 
-static void row(const struct report_context *c, struct table *table, const struct nvtx_tree *t, size_t i, size_t first, uint64_t children)
+static void nvtx_trace_add_row(const struct report_context *c, struct table *table, const struct nvtx_tree *t, size_t i,
+			       size_t first, uint64_t children)
 {
 	const struct nvtx_node *n = &t->nodes[i];
-	const struct axis *axis = &c->model->machines[t->image->machine].axis;
-	uint64_t duration = axis_duration(axis, n->end - n->start), start = axis_ns(axis, n->start) - c->model->origin_ns;
+	const struct clock_map *clock = &c->model->machines[t->image->machine].clock;
+	uint64_t duration = clock_map_duration(clock, n->end - n->start),
+		 start = clock_map_ns(clock, n->start) - c->model->origin_ns;
 	struct buffer name = {0}, path = {0}, indented = {0};
 
 	nvtx_tree_name(t, i, &name);
@@ -51,18 +53,19 @@ int report_nvtx_pushpop_trace(const struct report_context *c, struct table *tabl
 	size_t first = 0;
 
 	(void)err;
-	table_has(table, {"Start (ns)", COLUMN_NS}, {"End (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS}, {"DurChild (ns)", COLUMN_NS},
-		  {"DurNonChild (ns)", COLUMN_NS}, {"Name", COLUMN_TEXT}, {"PID", COLUMN_ID}, {"TID", COLUMN_ID}, {"Lvl", COLUMN_COUNT},
-		  {"NumChild", COLUMN_COUNT}, {"RangeId", COLUMN_ID}, {"ParentId", COLUMN_ID}, {"RangeStack", COLUMN_TEXT},
+	table_has(table, {"Start (ns)", COLUMN_NS}, {"End (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS},
+		  {"DurChild (ns)", COLUMN_NS}, {"DurNonChild (ns)", COLUMN_NS}, {"Name", COLUMN_TEXT},
+		  {"PID", COLUMN_ID}, {"TID", COLUMN_ID}, {"Lvl", COLUMN_COUNT}, {"NumChild", COLUMN_COUNT},
+		  {"RangeId", COLUMN_ID}, {"ParentId", COLUMN_ID}, {"RangeStack", COLUMN_TEXT},
 		  {"NameTree", COLUMN_TEXT});
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		struct nvtx_tree t;
 		uint64_t *children;
 
 		nvtx_tree_make(&t, &c->model->images[i], true);
-		children = child_durations(&t, &c->model->machines[c->model->images[i].machine].axis);
+		children = child_durations(&t, &c->model->machines[c->model->images[i].machine].clock);
 		for (size_t k = 0; k < t.count; k++)
-			row(c, table, &t, k, first, children[k]);
+			nvtx_trace_add_row(c, table, &t, k, first, children[k]);
 		first += t.count;
 		free(children);
 		nvtx_tree_done(&t);

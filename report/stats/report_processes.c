@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* processes, and what `info` shows beside it: calls in progress, settings, programs without data. */
+/* processes, and the other tables of `info`: calls in progress, settings, programs without data. */
 #include <inttypes.h>
 #include <string.h>
 
+#include "report/derive/clocks/align.h"
 #include "report/derive/device/device.h"
 #include "report/stats/report.h"
 
@@ -41,7 +42,7 @@ static void thread_in_progress(const struct report_context *c, const struct imag
 	if (!thread_current(thread, &id, &start))
 		return;
 	f = trace_function(image->trace, id);
-	start_ns = axis_ns(&m->machines[image->machine].axis, start);
+	start_ns = clock_map_ns(&m->machines[image->machine].clock, start);
 	table_number(table, p->pid);
 	table_text(table, m->machines[image->machine].host);
 	table_number(table, thread->tid);
@@ -50,7 +51,7 @@ static void thread_in_progress(const struct report_context *c, const struct imag
 	table_number(table, p->end_ns > start_ns ? p->end_ns - start_ns : 0);
 	table_text(table, p->is_running	    ? "running"
 			  : p->end_is_known ? p->ended
-					    : "at least: the instant of its end is not known");
+					    : "at least: its end was not recorded");
 }
 
 int report_calls_in_progress(const struct report_context *c, struct table *table, struct err *err)
@@ -64,7 +65,7 @@ int report_calls_in_progress(const struct report_context *c, struct table *table
 		const struct image *image = &m->images[i];
 		bool is_last = i + 1 == m->image_count || m->images[i + 1].process != image->process;
 
-		/* An exec that succeeded never returns, and takes all other threads' calls with it. */
+		/* A successful exec does not return, and ends the calls of all other threads. */
 		for (size_t k = 0;
 		     is_last && image->trace && image->end != TF_END_EXEC && k < image->trace->thread_count; k++)
 			thread_in_progress(c, image, &image->trace->threads[k], table);
@@ -72,7 +73,7 @@ int report_calls_in_progress(const struct report_context *c, struct table *table
 	return 0;
 }
 
-static void setting(struct table *table, const char *name, const char *value)
+static void add_setting(struct table *table, const char *name, const char *value)
 {
 	if (!*value)
 		return;
@@ -80,8 +81,8 @@ static void setting(struct table *table, const char *name, const char *value)
 	table_text(table, value);
 }
 
-/* Thresholds as the recorders had them, each once. */
-static void thresholds(const struct model *m, struct table *table)
+/* The thresholds that the recorders used, each once. */
+static void add_thresholds(const struct model *m, struct table *table)
 {
 	struct map seen = {0};
 	struct buffer text = {0};
@@ -95,14 +96,14 @@ static void thresholds(const struct model *m, struct table *table)
 			continue;
 		buffer_clear(&text);
 		buffer_print(&text, "%" PRIu64 " ns", m->images[i].trace->header.osrt_threshold_ns);
-		setting(table, "osrt-threshold", text.data);
+		add_setting(table, "osrt-threshold", text.data);
 	}
 	buffer_done(&text);
 	map_done(&seen);
 }
 
-/* Where device times come from, each once. */
-static void sources(const struct model *m, struct table *table)
+/* The sources of device times, each once. */
+static void add_device_sources(const struct model *m, struct table *table)
 {
 	struct map seen = {0};
 	struct buffer text = {0};
@@ -118,22 +119,22 @@ static void sources(const struct model *m, struct table *table)
 			continue;
 		buffer_clear(&text);
 		if (s.kind == TF_SOURCE_EVENTS)
-			buffer_print(&text, "CUDA events around each piece of work, from queue to queue");
+			buffer_print(&text, "CUDA events before and after each operation");
 		else
 			buffer_print(&text, "CUPTI (interface %" PRIu32 "), %s", s.version, s.soname);
-		setting(table, "device-times", text.data);
+		add_setting(table, "device-times", text.data);
 	}
 	buffer_done(&text);
 	map_done(&seen);
 }
 
-static void axes(const struct model *m, struct table *table)
+static void add_clocks(const struct model *m, struct table *table)
 {
 	static const char *const names[] = {"?", "CLOCK_MONOTONIC", "TSC", "CNTVCT"};
 	struct buffer text = {0};
 
 	for (size_t i = 0; i < m->machine_count; i++) {
-		const struct axis *a = &m->machines[i].axis;
+		const struct clock_map *a = &m->machines[i].clock;
 		bool is_used = false;
 
 		for (size_t k = 0; k < m->process_count; k++)
@@ -142,10 +143,10 @@ static void axes(const struct model *m, struct table *table)
 			continue;
 		buffer_clear(&text);
 		buffer_print(&text, "%s: %s, placed to %" PRIu64 " ns", m->machines[i].host,
-			     names[a->clock < 4 ? a->clock : 0], a->error_ns);
-		if (m->machines[i].placed)
-			buffer_print(&text, ", by %s", m->machines[i].placed);
-		setting(table, "clock", text.data);
+			     names[a->source < 4 ? a->source : 0], a->error_ns);
+		if (align_method(m, i))
+			buffer_print(&text, ", by %s", align_method(m, i));
+		add_setting(table, "clock", text.data);
 	}
 	buffer_done(&text);
 }
@@ -158,20 +159,20 @@ int report_settings(const struct report_context *c, struct table *table, struct 
 	(void)err;
 	table_has(table, {"Setting", COLUMN_TEXT}, {"Value", COLUMN_TEXT});
 	for (size_t i = 0; i < m->launch_count; i++) {
-		setting(table, "command", m->launches[i].command);
-		setting(table, "options", m->launches[i].options);
-		setting(table, "version", m->launches[i].version);
+		add_setting(table, "command", m->launches[i].command);
+		add_setting(table, "options", m->launches[i].options);
+		add_setting(table, "version", m->launches[i].version);
 	}
-	thresholds(m, table);
-	sources(m, table);
-	axes(m, table);
+	add_thresholds(m, table);
+	add_device_sources(m, table);
+	add_clocks(m, table);
 	for (size_t i = 0; i < m->ranges_count; i++) {
 		if (m->ranges[i].mode == TF_RANGE_WHOLE_RUN)
 			continue;
 		buffer_clear(&text);
 		buffer_print(&text, "%s, %zu begun", m->ranges[i].mode == TF_RANGE_NVTX ? "nvtx" : "cudaProfilerApi",
 			     m->ranges[i].count);
-		setting(table, "capture-range", text.data);
+		add_setting(table, "capture-range", text.data);
 	}
 	buffer_done(&text);
 	return 0;

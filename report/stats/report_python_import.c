@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* python_import_sum: which module was imported by which, and how long each took, alone and with all that it imported. They are
- * recorded as ranges of an NVTX domain; those of several processes and threads are one tree, a module's children in the order in which
- * they were first met. */
+/* python_import_sum: which module imported which, and how long each import took, with and without nested imports.
+ * They are recorded as ranges of an NVTX domain; all processes and threads form one tree, in which the children of a
+ * module are ordered by first occurrence. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/derive/events/filter.h"
 #include "report/stats/report.h"
 
 static const char domain_name[] = "python import";
 
-/* Node 0 is above all; below it, one for each group of --by, then modules. */
+/* Node 0 is the root; below it is one node for each group of --by, then modules. */
 struct node {
-	uint32_t name; /* row of `names`: a group's key, or a module */
+	uint32_t name; /* row in `names`: the key of a group, or a module */
 	uint32_t parent, first_child, last_child, next; /* 0: none */
 	uint64_t count, total, inside; /* ns; inside: of its children */
 };
@@ -23,14 +24,15 @@ struct open_import {
 
 struct imports {
 	struct scan scan;
-	struct sums names; /* for the names' numbers alone */
+	struct aggregate names; /* only used to number the names */
 	struct map places; /* (parent, name) -> node */
 	struct node *nodes;
 	size_t node_count, node_capacity;
 	struct open_import *stack;
 	size_t depth, stack_capacity;
-	struct map texts; /* text of the image at hand -> its name */
-	uint32_t domain, other; /* in this image, the domain of imports, and one that is known to be another; 0: none */
+	struct map texts; /* text of the current image -> its name */
+	/* of the current image: the domain of imports, and one that is known to be another; 0: none */
+	uint32_t domain, other;
 };
 
 static uint32_t node_add(struct imports *m, uint32_t parent, uint32_t name)
@@ -58,7 +60,7 @@ static uint32_t group_node(struct imports *m, uint64_t ticks)
 	uint32_t name;
 
 	scan_group(&m->scan, scan_range(&m->scan, ticks), &key);
-	name = sums_row(&m->names, key.data ? key.data : "", key.size);
+	name = aggregate_row(&m->names, key.data ? key.data : "", key.size);
 	buffer_done(&key);
 	return node_add(m, 0, name);
 }
@@ -81,7 +83,7 @@ static bool is_import(struct imports *m, uint32_t domain)
 	return domain == m->domain;
 }
 
-/* Names of modules end by a NUL, so none is a group's. */
+/* Module names end with a NUL, so they differ from all keys of groups. */
 static uint32_t module_name(struct imports *m, uint32_t text)
 {
 	bool is_new;
@@ -97,12 +99,12 @@ static uint32_t module_name(struct imports *m, uint32_t text)
 	else
 		buffer_text(&key, "(lost)");
 	buffer_add(&key, "", 1);
-	*name = sums_row(&m->names, key.data, key.size);
+	*name = aggregate_row(&m->names, key.data, key.size);
 	buffer_done(&key);
 	return (uint32_t)*name;
 }
 
-static void begin(struct imports *m, const struct event *e)
+static void import_begin(struct imports *m, const struct event *e)
 {
 	uint32_t parent = m->depth ? m->stack[m->depth - 1].node : group_node(m, e->ticks);
 
@@ -110,21 +112,21 @@ static void begin(struct imports *m, const struct event *e)
 	m->stack[m->depth++] = (struct open_import){node_add(m, parent, module_name(m, e->text)), e->ticks};
 }
 
-static void end(struct imports *m, uint64_t ticks)
+static void import_end(struct imports *m, uint64_t ticks)
 {
 	struct open_import *o = &m->stack[--m->depth];
 	struct node *n = &m->nodes[o->node];
 	uint64_t ns;
 
-	if (ticks < o->start || !trace_shows(m->scan.image->trace, o->start, ticks))
+	if (ticks < o->start || !filter_shows(m->scan.image->trace, o->start, ticks))
 		return;
-	ns = axis_duration(m->scan.axis, ticks - o->start);
+	ns = clock_map_duration(m->scan.clock, ticks - o->start);
 	n->count++;
 	n->total += ns;
 	m->nodes[n->parent].inside += ns;
 }
 
-static void read_thread(struct imports *m, const struct trace_thread *thread)
+static void imports_read_thread(struct imports *m, const struct trace_thread *thread)
 {
 	struct cursor cursor;
 	struct event e;
@@ -132,18 +134,19 @@ static void read_thread(struct imports *m, const struct trace_thread *thread)
 	if (!(thread->kinds & 1u << TF_PUSH))
 		return;
 	m->scan.thread = thread;
-	cursor_init(&cursor, m->scan.image->trace, thread);
+	filter_cursor_init(&cursor, m->scan.image->trace, thread);
 	while (cursor_next(&cursor, &e)) {
 		if (e.kind == TF_PUSH && is_import(m, e.id))
-			begin(m, &e);
+			import_begin(m, &e);
 		else if (e.kind == TF_POP && m->depth && is_import(m, e.id))
-			end(m, e.ticks);
+			import_end(m, e.ticks);
 	}
-	while (m->depth) /* killed while it imported */
-		end(m, image_last_ticks(m->scan.image));
+	while (m->depth) /* the process was killed during the import */
+		import_end(m, image_last_ticks(m->scan.image));
 }
 
-static void add_row(const struct imports *m, const struct node *n, const char *group, unsigned depth, struct table *table)
+static void imports_add_row(const struct imports *m, const struct node *n, const char *group, unsigned depth,
+			    struct table *table)
 {
 	const char *module = m->names.rows[n->name].key;
 	struct buffer indented = {0};
@@ -160,7 +163,7 @@ static void add_row(const struct imports *m, const struct node *n, const char *g
 	buffer_done(&indented);
 }
 
-/* Parents before their children. */
+/* Parents come before their children. */
 static void add_rows(const struct imports *m, uint32_t group, struct table *table)
 {
 	const char *group_text = m->names.rows[m->nodes[group].name].key;
@@ -171,7 +174,7 @@ static void add_rows(const struct imports *m, uint32_t group, struct table *tabl
 		const struct node *n = &m->nodes[at];
 
 		if (n->count)
-			add_row(m, n, group_text, depth, table);
+			imports_add_row(m, n, group_text, depth, table);
 		if (n->first_child) {
 			at = n->first_child;
 			depth++;
@@ -190,16 +193,16 @@ int report_python_import_sum(const struct report_context *c, struct table *table
 	struct imports m = {.scan = {.context = c}};
 
 	(void)err;
-	m.scan.sums = &m.names;
+	m.scan.aggregate = &m.names;
 	m.nodes = mem_grow(m.nodes, 0, &m.node_capacity, sizeof(*m.nodes));
 	m.nodes[m.node_count++] = (struct node){0};
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		const struct image *image = m.scan.image = &c->model->images[i];
 
-		m.scan.axis = &c->model->machines[image->machine].axis;
+		m.scan.clock = &c->model->machines[image->machine].clock;
 		m.domain = m.other = 0;
 		for (size_t j = 0; image->trace && j < image->trace->thread_count; j++)
-			read_thread(&m, &image->trace->threads[j]);
+			imports_read_thread(&m, &image->trace->threads[j]);
 		map_done(&m.texts);
 		m.texts = (struct map){0};
 	}
@@ -208,7 +211,7 @@ int report_python_import_sum(const struct report_context *c, struct table *table
 		  {"Depth", COLUMN_COUNT}, {"Module", COLUMN_TEXT});
 	for (uint32_t group = m.nodes[0].first_child; group; group = m.nodes[group].next)
 		add_rows(&m, group, table);
-	sums_done(&m.names);
+	aggregate_done(&m.names);
 	map_done(&m.places);
 	free(m.nodes);
 	free(m.stack);

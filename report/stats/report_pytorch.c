@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pytorch_sum: PyTorch's operators, by name and the sizes of their arguments: on the CPU, and what the devices did for them. */
+/* pytorch_sum: PyTorch operators by name and argument sizes, with their time on the CPU and on the devices. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,15 +8,16 @@
 #include "report/derive/nvtx/nvtx_tree.h"
 #include "report/stats/report.h"
 
-/* Total: with the operators within; one that stands within its like counts once. Self: without them. */
+/* Total: including nested operators; an operator nested in one of the same name is counted once. Self: without
+ * nested operators. */
 struct operator_sum {
 	uint64_t calls, cpu_total, cpu_self, gpu_total, gpu_self;
-	size_t open; /* while ranges are gone through */
+	size_t open; /* number of open ranges, while ranges are read */
 };
 
-/* Of a range. */
+/* The operator of a range. */
 struct place {
-	uint32_t row; /* SCAN_NO_ROW: no operator */
+	uint32_t row; /* SCAN_NO_ROW: not an operator */
 	bool is_within_its_like;
 	uint64_t self; /* ticks */
 };
@@ -25,9 +26,9 @@ struct operators {
 	struct scan scan;
 	struct nvtx_tree tree;
 	struct place *places; /* of the tree's nodes */
-	struct operator_sum *items; /* of the sums' rows */
+	struct operator_sum *items; /* by row of the aggregate */
 	size_t count, capacity;
-	uint64_t gpu; /* ns of the call's work that is being added */
+	uint64_t gpu; /* device time in ns of the current call */
 	struct operator_sum *innermost;
 };
 
@@ -46,7 +47,7 @@ static bool operator_key(struct scan *s, const void *of, struct buffer *fields)
 	nvtx_name(s->image->trace, 0, n->text, &text);
 	for (size_t i = 0; text.data && i < sizeof(ends) / sizeof(*ends) && !end; i++)
 		end = strstr(text.data, ends[i]);
-	/* Those without a number have names of PyTorch's kinds: aten::empty, Optimizer.step#SGD.step. */
+	/* Ranges without a number are identified by PyTorch's naming: aten::empty, Optimizer.step#SGD.step. */
 	is_operator = end || (text.data && strpbrk(text.data, "#:"));
 	if (is_operator) {
 		end = end ? end : text.data + text.size;
@@ -61,9 +62,9 @@ static bool operator_key(struct scan *s, const void *of, struct buffer *fields)
 	return is_operator;
 }
 
-/* ---- what each took ---- */
+/* ---- time of each operator ---- */
 
-static uint32_t row_of(struct operators *o, const struct nvtx_node *n)
+static uint32_t operator_row_of(struct operators *o, const struct nvtx_node *n)
 {
 	uint64_t what = (uint64_t)n->is_pushpop << 63 | (uint64_t)n->domain << 32 | n->text;
 	uint32_t row;
@@ -77,7 +78,7 @@ static uint32_t row_of(struct operators *o, const struct nvtx_node *n)
 	return row;
 }
 
-/* Ranges of one domain nest: what stands around one are those before it that have not ended. */
+/* Ranges of one domain nest: those around a range are the previous ones that have not ended. */
 static void find_places(struct operators *o)
 {
 	const struct nvtx_node *nodes = o->tree.nodes;
@@ -86,10 +87,12 @@ static void find_places(struct operators *o)
 	for (size_t i = 0; i < o->tree.count; i++) {
 		struct place *p = &o->places[i], *around;
 
-		p->row = row_of(o, &nodes[i]);
+		p->row = operator_row_of(o, &nodes[i]);
 		if (p->row == SCAN_NO_ROW)
 			continue;
-		for (; count && (nodes[open[count - 1]].thread != nodes[i].thread || nodes[open[count - 1]].end < nodes[i].end); count--)
+		for (; count &&
+		       (nodes[open[count - 1]].thread != nodes[i].thread || nodes[open[count - 1]].end < nodes[i].end);
+		     count--)
 			o->items[o->places[open[count - 1]].row].open--;
 		p->is_within_its_like = o->items[p->row].open++ > 0;
 		p->self = nodes[i].end - nodes[i].start;
@@ -112,8 +115,9 @@ static void add_cpu(struct operators *o)
 		if (p->row == SCAN_NO_ROW)
 			continue;
 		o->items[p->row].calls++;
-		o->items[p->row].cpu_self += axis_duration(o->scan.axis, p->self);
-		o->items[p->row].cpu_total += p->is_within_its_like ? 0 : axis_duration(o->scan.axis, n->end - n->start);
+		o->items[p->row].cpu_self += clock_map_duration(o->scan.clock, p->self);
+		o->items[p->row].cpu_total +=
+			p->is_within_its_like ? 0 : clock_map_duration(o->scan.clock, n->end - n->start);
 	}
 }
 
@@ -128,7 +132,7 @@ static void add_gpu(void *context, size_t node)
 	o->innermost->gpu_total += p->is_within_its_like ? 0 : o->gpu;
 }
 
-static void add_work(void *context, const struct correlated *k)
+static void pytorch_add_correlated(void *context, const struct correlated *k)
 {
 	struct operators *o = context;
 
@@ -143,40 +147,40 @@ static void add_work(void *context, const struct correlated *k)
 		o->innermost->gpu_self += o->gpu;
 }
 
-static void add_image(struct operators *o, const struct image *image)
+static void pytorch_add_image(struct operators *o, const struct image *image)
 {
 	o->scan.image = image;
-	o->scan.axis = &o->scan.context->model->machines[image->machine].axis;
+	o->scan.clock = &o->scan.context->model->machines[image->machine].clock;
 	nvtx_tree_make(&o->tree, image, true);
 	o->places = mem_alloc((o->tree.count + 1) * sizeof(*o->places));
 	find_places(o);
 	add_cpu(o);
 	if (o->count)
-		correlate_image(o->scan.context, image, o, add_work, NULL);
+		correlate_image(o->scan.context, image, o, pytorch_add_correlated, NULL);
 	free(o->places);
 	nvtx_tree_done(&o->tree);
 }
 
 /* ---- the table ---- */
 
-static int by_self(size_t i, size_t k, const void *context)
+static int operators_by_self(size_t i, size_t k, const void *context)
 {
 	const struct operators *o = context;
 	const struct operator_sum *a = &o->items[i], *b = &o->items[k];
 
 	return order_of(b->gpu_self, a->gpu_self) ?: order_of(b->cpu_self, a->cpu_self) ?:
-	       strcmp(o->scan.sums->rows[i].key, o->scan.sums->rows[k].key);
+	       strcmp(o->scan.aggregate->rows[i].key, o->scan.aggregate->rows[k].key);
 }
 
-static double percent(uint64_t part, uint64_t all)
+static double operator_percent(uint64_t part, uint64_t all)
 {
 	return all ? 100 * (double)part / (double)all : 0;
 }
 
-static void fill(struct operators *o, struct table *table)
+static void pytorch_fill_table(struct operators *o, struct table *table)
 {
 	const struct report_context *c = o->scan.context;
-	size_t *order = places_in_order(o->count, by_self, o);
+	size_t *order = places_in_order(o->count, operators_by_self, o);
 	uint64_t cpu = 0, gpu = 0;
 
 	for (size_t i = 0; i < o->count; i++) {
@@ -184,38 +188,41 @@ static void fill(struct operators *o, struct table *table)
 		gpu += o->items[i].gpu_self;
 	}
 	for (size_t i = 0; i < o->count; i++) {
-		const struct sums_row *row = &o->scan.sums->rows[order[i]];
+		const struct aggregate_row *row = &o->scan.aggregate->rows[order[i]];
 		const struct operator_sum *s = &o->items[order[i]];
 		size_t field = 0;
 
 		if (c->by != BY_NOTHING)
-			by_cell(c, table, sums_field(row, field++));
-		table_real(table, percent(s->gpu_self, gpu));
+			by_cell(c, table, aggregate_field(row, field++));
+		table_real(table, operator_percent(s->gpu_self, gpu));
 		table_number(table, s->gpu_self);
 		table_number(table, s->gpu_total);
-		table_real(table, percent(s->cpu_self, cpu));
+		table_real(table, operator_percent(s->cpu_self, cpu));
 		table_number(table, s->cpu_self);
 		table_number(table, s->cpu_total);
 		table_number(table, s->calls);
-		table_text(table, sums_field(row, field));
-		table_text(table, sums_field(row, field + 1));
+		table_text(table, aggregate_field(row, field));
+		table_text(table, aggregate_field(row, field + 1));
 	}
 	free(order);
 }
 
 int report_pytorch_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	struct sums sums = {0};
-	struct operators o = {.scan = {.context = c, .sums = &sums}};
+	struct aggregate aggregate = {0};
+	struct operators o = {.scan = {.context = c, .aggregate = &aggregate}};
 
 	by_column(c, table);
-	table_has(table, {"GPU (%)", COLUMN_PERCENT}, {"GPU Self (ns)", COLUMN_NS}, {"GPU Total (ns)", COLUMN_NS}, {"CPU (%)", COLUMN_PERCENT},
-		  {"CPU Self (ns)", COLUMN_NS}, {"CPU Total (ns)", COLUMN_NS}, {"Calls", COLUMN_COUNT}, {"Operator", COLUMN_TEXT},
-		  {"Sizes", COLUMN_TEXT});
+	table_has(table, {"GPU (%)", COLUMN_PERCENT}, {"GPU Self (ns)", COLUMN_NS}, {"GPU Total (ns)", COLUMN_NS},
+		  {"CPU (%)", COLUMN_PERCENT}, {"CPU Self (ns)", COLUMN_NS}, {"CPU Total (ns)", COLUMN_NS},
+		  {"Calls", COLUMN_COUNT}, {"Operator", COLUMN_TEXT}, {"Sizes", COLUMN_TEXT});
 	for (size_t i = 0; i < c->model->image_count; i++)
-		add_image(&o, &c->model->images[i]);
-	fill(&o, table);
+		pytorch_add_image(&o, &c->model->images[i]);
+	pytorch_fill_table(&o, table);
 	free(o.items);
-	sums_done(&sums);
-	return table_rows(table) ? 0 : err_set(err, -ENODATA, "no operators of PyTorch: record with --pytorch=autograd-nvtx, or autograd-shapes-nvtx");
+	aggregate_done(&aggregate);
+	return table_rows(table)
+		       ? 0
+		       : err_set(err, -ENODATA,
+				 "no PyTorch operators: record with --pytorch=autograd-nvtx, or autograd-shapes-nvtx");
 }

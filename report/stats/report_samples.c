@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sample_sum, sample_line_sum, sample_python_sum, sample_thread_sum: where threads were while they ran. A sample stands for the CPU time that its
- * thread has used since the one before. */
+/* sample_sum, sample_line_sum, sample_python_sum, sample_thread_sum: where threads were while they ran. A sample
+ * represents the CPU time that its thread has used since its previous sample. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/derive/events/filter.h"
 #include "report/derive/stacks/frame.h"
 #include "report/derive/nvtx/nvtx_define.h"
 #include "report/derive/stacks/samples.h"
@@ -17,7 +18,7 @@ enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t), NANOSECONDS = 1000, FUNC
 /* All samples of one stack. */
 struct bucket {
 	const struct image *image;
-	const struct trace_thread *thread; /* with --by thread of all, else of the first of them */
+	const struct trace_thread *thread; /* with --by thread the thread of all of them, else of the first */
 	uint32_t range, stack;
 	uint64_t count, ns;
 };
@@ -25,26 +26,27 @@ struct bucket {
 enum unit { FUNCTIONS, LINES, PYTHON_FUNCTIONS };
 
 struct share {
-	uint64_t self_count, self_ns, native_ns, ns; /* native: of self, in C that a Python function called */
-	size_t counted; /* the bucket that has been added last, + 1: a recursive function counts once */
+	/* native: part of self spent in C code called by a Python function */
+	uint64_t self_count, self_ns, native_ns, ns;
+	size_t counted; /* 1 + the last bucket that was added: a recursive function counts once */
 	uint64_t calls;
-	uint32_t first_line; /* of the Python function; 0: of several, or not known */
+	uint32_t first_line; /* first line of the Python function; 0: there are several, or it is not known */
 };
 
-struct work {
+struct samples_pass {
 	struct bucket *buckets;
 	size_t bucket_count, bucket_capacity;
 	struct map places; /* image, range and stack -> bucket */
-	struct sums names; /* row = position in shares */
+	struct aggregate names; /* row = position in shares */
 	struct share *shares;
 	size_t share_count, share_capacity;
 	uint64_t ns;
 	enum unit unit;
 };
 
-static void visit_sample(struct scan *s, const struct event *e)
+static void samples_visit_sample(struct scan *s, const struct event *e)
 {
-	struct work *w = s->more;
+	struct samples_pass *w = s->more;
 	uint32_t range, stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
 	uint64_t *place;
 	bool is_new;
@@ -62,9 +64,9 @@ static void visit_sample(struct scan *s, const struct event *e)
 	w->buckets[*place].ns += samples_ns(e);
 }
 
-static uint32_t name_row(struct scan *s, uint32_t range, const struct symbol_frame *f)
+static uint32_t samples_name_row(struct scan *s, uint32_t range, const struct symbol_frame *f)
 {
-	struct work *w = s->more;
+	struct samples_pass *w = s->more;
 	struct buffer key = {0};
 	struct frame parts;
 	uint32_t row;
@@ -98,7 +100,7 @@ static uint32_t name_row(struct scan *s, uint32_t range, const struct symbol_fra
 static void share_bucket(struct scan *s, size_t number, struct symbol_frame *frames)
 {
 	static const struct symbol_frame lost = {"(stack lost)", "", 0};
-	struct work *w = s->more;
+	struct samples_pass *w = s->more;
 	const struct bucket *b = &w->buckets[number];
 	size_t count = b->stack ? symbols_frames(s->context->symbols, b->image, b->stack, frames, STACK_FRAMES) : 0;
 	bool is_found = false, is_native = false;
@@ -118,7 +120,7 @@ static void share_bucket(struct scan *s, size_t number, struct symbol_frame *fra
 			is_native = is_native || !frames[i].is_interpreter;
 			continue;
 		}
-		row = name_row(s, b->range, &frames[i]); /* may move the shares */
+		row = samples_name_row(s, b->range, &frames[i]); /* may move the shares */
 		share = &w->shares[row];
 		if (!is_found) {
 			share->self_count += b->count;
@@ -132,7 +134,7 @@ static void share_bucket(struct scan *s, size_t number, struct symbol_frame *fra
 	}
 }
 
-/* ---- calls: where --python-functions-trace had a range around each ---- */
+/* ---- calls: --python-functions-trace records a range for each ---- */
 
 struct counting {
 	struct scan *scan;
@@ -141,8 +143,8 @@ struct counting {
 	struct map known; /* domain and text, range -> row + 1; 0: not such a range */
 };
 
-/* The row of the function that the range is a call of, + 1, or 0. A row without samples will not be shown. */
-static uint64_t called(struct counting *c, const struct nvtx_range *r, uint32_t range)
+/* 1 + the row of the function whose call the range is, or 0. Rows without samples are not shown. */
+static uint64_t samples_count_range(struct counting *c, const struct nvtx_range *r, uint32_t range)
 {
 	const struct trace *t = c->scan->image->trace;
 	const struct blob *text = trace_definition(t, TF_BLOB_STRING, r->text);
@@ -164,16 +166,16 @@ static uint64_t called(struct counting *c, const struct nvtx_range *r, uint32_t 
 		buffer_print(&b, "%s (%s:1)", name, file);
 		f.text = b.data;
 		f.first_line = (uint32_t)n->head.id;
-		row = name_row(c->scan, range, &f) + 1;
+		row = samples_name_row(c->scan, range, &f) + 1;
 	}
 	buffer_done(&b);
 	return row;
 }
 
-static void count_call(void *context, const struct nvtx_range *r)
+static void samples_count_call(void *context, const struct nvtx_range *r)
 {
 	struct counting *c = context;
-	struct work *w = c->scan->more;
+	struct samples_pass *w = c->scan->more;
 	uint64_t *row;
 	uint32_t range;
 	bool is_new;
@@ -182,7 +184,7 @@ static void count_call(void *context, const struct nvtx_range *r)
 	range = scan_range(c->scan, r->start);
 	row = map_put(&c->known, (uint64_t)r->domain << 32 | r->text, range, &is_new);
 	if (is_new)
-		*row = called(c, r, range);
+		*row = samples_count_range(c, r, range);
 	if (*row)
 		w->shares[*row - 1].calls++;
 }
@@ -200,39 +202,40 @@ static void count_calls(struct scan *s, const struct image *image)
 			*map_put(&c.named, n->head.domain, hash_bytes(n->name, strlen(n->name)), NULL) = i;
 	}
 	if (c.named.count)
-		nvtx_ranges(image, NULL, &c, count_call);
+		nvtx_ranges(image, NULL, &c, samples_count_call);
 	map_done(&c.named);
 	map_done(&c.known);
 	nvtx_definitions_done(&c.definitions);
 }
 
-static int by_self(size_t i, size_t k, const void *context)
+static int samples_by_self(size_t i, size_t k, const void *context)
 {
-	const struct work *w = context;
+	const struct samples_pass *w = context;
 	const struct share *a = &w->shares[i], *b = &w->shares[k];
 
-	return order_of(b->self_ns, a->self_ns) ?: order_of(b->ns, a->ns) ?: strcmp(w->names.rows[i].key, w->names.rows[k].key);
+	return order_of(b->self_ns, a->self_ns) ?: order_of(b->ns, a->ns) ?:
+	       strcmp(w->names.rows[i].key, w->names.rows[k].key);
 }
 
-static double percent(uint64_t part, uint64_t all)
+static double samples_percent(uint64_t part, uint64_t all)
 {
 	return all ? 100 * (double)part / (double)all : 0;
 }
 
-static void fill(const struct report_context *c, struct work *w, struct table *table)
+static void samples_fill_table(const struct report_context *c, struct samples_pass *w, struct table *table)
 {
-	size_t *order = places_in_order(w->share_count, by_self, w);
+	size_t *order = places_in_order(w->share_count, samples_by_self, w);
 
 	for (size_t i = 0; i < w->share_count; i++) {
 		const struct share *share = &w->shares[order[i]];
-		const struct sums_row *row = &w->names.rows[order[i]];
+		const struct aggregate_row *row = &w->names.rows[order[i]];
 		size_t field = 0;
 
 		if (!share->counted)
 			continue;
 		if (c->by != BY_NOTHING)
-			by_cell(c, table, sums_field(row, field++));
-		table_real(table, percent(share->self_ns, w->ns));
+			by_cell(c, table, aggregate_field(row, field++));
+		table_real(table, samples_percent(share->self_ns, w->ns));
 		table_number(table, share->self_ns);
 		if (w->unit == PYTHON_FUNCTIONS)
 			table_number(table, share->native_ns);
@@ -241,20 +244,20 @@ static void fill(const struct report_context *c, struct work *w, struct table *t
 			table_number(table, share->calls);
 		else if (w->unit == PYTHON_FUNCTIONS)
 			table_nothing(table);
-		table_real(table, percent(share->ns, w->ns));
+		table_real(table, samples_percent(share->ns, w->ns));
 		table_number(table, share->ns);
 		if (w->unit == LINES)
-			table_text(table, sums_field(row, field++));
-		table_text(table, sums_field(row, field));
-		table_text(table, sums_field(row, field + 1));
+			table_text(table, aggregate_field(row, field++));
+		table_text(table, aggregate_field(row, field));
+		table_text(table, aggregate_field(row, field + 1));
 	}
 	free(order);
 }
 
-static int run(const struct report_context *c, enum unit unit, struct table *table)
+static int samples_report(const struct report_context *c, enum unit unit, struct table *table)
 {
-	struct work w = {.unit = unit};
-	struct scan s = {.context = c, .sums = &w.names, .more = &w};
+	struct samples_pass w = {.unit = unit};
+	struct scan s = {.context = c, .aggregate = &w.names, .more = &w};
 	struct symbol_frame *frames = mem_alloc(STACK_FRAMES * sizeof(*frames));
 
 	by_column(c, table);
@@ -271,66 +274,66 @@ static int run(const struct report_context *c, enum unit unit, struct table *tab
 		table_column(table, "Line", COLUMN_TEXT);
 	table_column(table, unit == LINES ? "Function" : "Name", COLUMN_TEXT);
 	table_column(table, unit == PYTHON_FUNCTIONS ? "File" : "Module", COLUMN_TEXT);
-	scan_events(&s, visit_sample);
+	scan_events(&s, samples_visit_sample);
 	for (size_t i = 0; i < w.bucket_count; i++)
 		share_bucket(&s, i, frames);
 	for (size_t i = 0; unit == PYTHON_FUNCTIONS && i < c->model->image_count; i++)
 		count_calls(&s, &c->model->images[i]);
-	fill(c, &w, table);
+	samples_fill_table(c, &w, table);
 	free(frames);
 	free(w.buckets);
 	free(w.shares);
 	map_done(&w.places);
-	sums_done(&w.names);
+	aggregate_done(&w.names);
 	return 0;
 }
 
 int report_sample_sum(const struct report_context *c, struct table *table, struct err *err)
 {
 	(void)err;
-	return run(c, FUNCTIONS, table);
+	return samples_report(c, FUNCTIONS, table);
 }
 
 int report_sample_line_sum(const struct report_context *c, struct table *table, struct err *err)
 {
 	(void)err;
-	return run(c, LINES, table);
+	return samples_report(c, LINES, table);
 }
 
-/* Only samples in Python: a function's own time has that of the C functions which it called. Calls are known of what
- * --python-functions-trace names, where all of a row is that one function. */
+/* Only samples in Python code: a function's own time includes C functions that it called. Calls are known for
+ * functions in --python-functions-trace, if all of a row is one such function. */
 int report_sample_python_sum(const struct report_context *c, struct table *table, struct err *err)
 {
 	(void)err;
-	return run(c, PYTHON_FUNCTIONS, table);
+	return samples_report(c, PYTHON_FUNCTIONS, table);
 }
 
 /* ---- by thread ---- */
 
-static uint64_t os_calls_ns(const struct image *image, const struct trace_thread *thread, const struct axis *axis)
+static uint64_t os_calls_ns(const struct image *image, const struct trace_thread *thread, const struct clock_map *clock)
 {
 	struct cursor cursor;
 	struct event e;
 	uint64_t ns = 0;
 
-	cursor_init(&cursor, image->trace, thread);
+	filter_cursor_init(&cursor, image->trace, thread);
 	while (cursor_next(&cursor, &e)) {
 		const struct function *f = e.kind == TF_CALL ? trace_function(image->trace, e.id) : NULL;
 
 		if (f && f->group == TF_GROUP_OSRT)
-			ns += axis_duration(axis, e.duration);
+			ns += clock_map_duration(clock, e.duration);
 	}
 	return ns;
 }
 
-/* Running by samples beside waiting by recorded OS calls: what a thread did with its time. */
+/* Time running, from samples, and time waiting, from recorded OS calls, for each thread. */
 int report_sample_thread_sum(const struct report_context *c, struct table *table, struct err *err)
 {
 	const struct model *m = c->model;
 
 	(void)err;
-	table_has(table, {"CPU Time (ns)", COLUMN_NS}, {"Samples", COLUMN_COUNT}, {"OS Calls Time (ns)", COLUMN_NS}, {"PID", COLUMN_ID},
-		  {"TID", COLUMN_ID}, {"Host", COLUMN_TEXT}, {"Name", COLUMN_TEXT});
+	table_has(table, {"CPU Time (ns)", COLUMN_NS}, {"Samples", COLUMN_COUNT}, {"OS Calls Time (ns)", COLUMN_NS},
+		  {"PID", COLUMN_ID}, {"TID", COLUMN_ID}, {"Host", COLUMN_TEXT}, {"Name", COLUMN_TEXT});
 	for (size_t i = 0; i < m->image_count && samples_any(m); i++) {
 		const struct image *image = &m->images[i];
 
@@ -341,7 +344,7 @@ int report_sample_thread_sum(const struct report_context *c, struct table *table
 				continue;
 			table_number(table, thread->sampled_us * NANOSECONDS);
 			table_number(table, thread->samples);
-			table_number(table, os_calls_ns(image, thread, &m->machines[image->machine].axis));
+			table_number(table, os_calls_ns(image, thread, &m->machines[image->machine].clock));
 			table_number(table, image->pid);
 			table_number(table, thread->tid);
 			table_text(table, m->machines[image->machine].host);

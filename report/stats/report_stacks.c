@@ -23,16 +23,16 @@ static void visit_stack(struct scan *s, const struct event *e)
 
 int report_stacks_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct sums_shape shape = {.total = "Total Time (ns)",
+	static const struct aggregate_shape shape = {.total = "Total Time (ns)",
 						.count = "Num Calls",
 						.type = COLUMN_NS,
 						.names = {"Name", "Stack"},
 						.has_percent = true};
-	struct sums sums = {0};
+	struct aggregate aggregate = {0};
 
 	(void)err;
-	scan_sums(&(struct scan){.context = c, .sums = &sums, .args = 1u << TF_ARG_STACK}, visit_stack);
-	sums_table(c, &sums, &shape, table);
-	sums_done(&sums);
+	scan_aggregate(&(struct scan){.context = c, .aggregate = &aggregate, .args = 1u << TF_ARG_STACK}, visit_stack);
+	aggregate_table(c, &aggregate, &shape, table);
+	aggregate_done(&aggregate);
 	return 0;
 }

@@ -435,12 +435,12 @@ void sample_give_up(const char *note)
 	if (!sample_signal || process_is_borrowed())
 		return;
 	sys_signals_block(&signals);
-	lock();
+	sys_lock(&process.sampling);
 	if (sample_signal) {
 		withdraw();
 		process_note(note);
 	}
-	unlock();
+	sys_unlock(&process.sampling);
 	sys_signals_restore(&signals);
 	errno = error;
 }

@@ -94,7 +94,7 @@ ok 'and gives it back' diff -r named.pillion named.before
 rm -rf back
 ok 'unpack prefers what is packed' report unpack -q -o back named
 like "$(report pack -q probe.pillion 2>&1)" 'probe.pillpack: exists, -f true replaces it' 'a file that is there stays'
-like "$(report pack probe.pillpack 2>&1)" 'is packed already' 'packed twice is refused'
+like "$(report pack probe.pillpack 2>&1)" 'is already packed' 'packed twice is refused'
 report pack nothing.pillion >out 2>err
 is $? 2 'no capture: status 2'
 like "$(cat err)" 'nothing.pillion: No such file' 'and says which'
@@ -123,9 +123,8 @@ like "$(report info short.pillpack 2>&1)" 'short.pillpack: not a packed capture'
 cp -r probe.pillion part.pillion && mkfifo part.pillion/x.trace && mkdir part.pillion/inner
 report pack part.pillion >out 2>err
 is $? 1 'a capture with what cannot be packed: status 1'
-is "$(grep -c 'left out' err)" 2 'and says what was left out'
-is "$(report stats -q -r osrt_sum -f csv part.pillpack)" "$(report stats -q -r osrt_sum -f csv probe.pillion)" \
-	'the rest is packed'
+is "$(grep -c ', omitted' err)" 2 'and names the omitted files'
+is "$(report stats -q -r osrt_sum -f csv part.pillpack)" "$(report stats -q -r osrt_sum -f csv probe.pillion)" 'the rest is packed'
 truncate -s -1000 "$(ls part.pillion/*.trace | head -n 1)"
 rm -rf part.pillion/x.trace part.pillion/inner
 rm -rf back

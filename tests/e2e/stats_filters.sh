@@ -31,7 +31,7 @@ is "$(sleeps --filter-time=1000s/)" '' 'a time after the end: nothing'
 like "$(report stats -r osrt_sum --filter-time=2s/1s run.pillion 2>&1)" 'ends before it starts' 'backwards'
 report stats -r osrt_sum --filter-nvtx=nosuch run.pillion >out 2>err
 is "$?" 2 'a range that is not there is an error'
-like "$(cat err)" 'never seen; seen were: .*step' 'that tells what is there'
+like "$(cat err)" 'no such range; the capture has: .*step' 'that tells what is there'
 report stats -r osrt_sum --filter-nvtx=step/9 run.pillion >out 2>err
 like "$(cat err)" 'only 3' 'and how many'
 report stats -r osrt_sum --filter-nvtx=step/x run.pillion >out 2>err

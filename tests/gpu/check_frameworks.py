@@ -48,7 +48,7 @@ def torch_profiler(session, seen):
     wanted, got = kernels_of(account(bare.out)), kernels_of(account(capture.ran.out))
     seen.ok(wanted, "torch.profiler has no kernels even without us")
     seen.equal(got, wanted, "its kernels, with us and without")
-    gaps = [n for n in capture.notes() if "another tool had CUPTI" in n]
+    gaps = [n for n in capture.notes() if "another tool used CUPTI" in n]
     seen.ok(gaps, "no gap in the ledger")
     whole = session.pillion(training(session), NODES, LIMIT)
     outside = sum(whole.kernels().values()) - sum(wanted.values())

@@ -28,6 +28,11 @@ struct rank {
 };
 
 /* True time in ns since the start, on the rank's clock. */
+static const char *method_of(const char *host)
+{
+	return align_method(&model, (size_t)(captured_host(host) - model.machines));
+}
+
 static uint64_t on_clock(const struct rank *r, uint64_t at)
 {
 	return 1000 * MS + at + (uint64_t)((double)at * r->ppm / 1e6);
@@ -69,7 +74,7 @@ static void write_rank(const struct rank *r)
 /* How far the host is from true time at `at`. */
 static double error_at(const struct rank *r, uint64_t at)
 {
-	return (double)(int64_t)(axis_ns(&captured_host(r->host)->axis, on_clock(r, at)) - REALTIME - at);
+	return (double)(int64_t)(clock_map_ns(&captured_host(r->host)->clock, on_clock(r, at)) - REALTIME - at);
 }
 
 static void assert_within(const struct rank *r, double ns)
@@ -94,9 +99,9 @@ Test(align, finds_an_offset_and_states_its_error)
 	write_ranks(ranks, 2);
 	assert_within(&ranks[0], 1);
 	assert_within(&ranks[1], 2000);
-	cr_assert_gt(captured_host("b")->axis.error_ns, 1000);
-	cr_assert_lt(captured_host("b")->axis.error_ns, 400000);
-	cr_assert_not_null(strstr(captured_host("b")->placed, "300 MPI collectives"));
+	cr_assert_gt(captured_host("b")->clock.error_ns, 1000);
+	cr_assert_lt(captured_host("b")->clock.error_ns, 400000);
+	cr_assert_not_null(strstr(method_of("b"), "300 MPI collectives"));
 }
 
 Test(align, finds_a_drift_of_each_of_several_hosts)
@@ -110,7 +115,7 @@ Test(align, finds_a_drift_of_each_of_several_hosts)
 	assert_within(&ranks[3], 4000);
 	/* A drift that is left out would be 1.5 ms at the end. */
 	for (size_t i = 1; i < 3; i++)
-		cr_assert_lt(captured_host(ranks[i].host)->axis.error_ns, 400000);
+		cr_assert_lt(captured_host(ranks[i].host)->clock.error_ns, 400000);
 }
 
 Test(align, orders_events_of_both_hosts_as_they_were)
@@ -134,12 +139,13 @@ Test(align, orders_events_of_both_hosts_as_they_were)
 Test(align, goes_back_from_the_common_time_to_ticks)
 {
 	static const struct rank ranks[] = {{0, "a"}, {1, "b", 5000 * (int64_t)MS, 50}};
-	const struct axis *axis;
+	const struct clock_map *clock;
 
 	write_ranks(ranks, 2);
-	axis = &captured_host("b")->axis;
+	clock = &captured_host("b")->clock;
 	for (uint64_t s = 0; s < 30; s += 3) {
-		uint64_t ticks = on_clock(&ranks[1], s * 1000 * MS), back = axis_tick_at(axis, axis_ns(axis, ticks));
+		uint64_t ticks = on_clock(&ranks[1], s * 1000 * MS),
+			 back = clock_map_tick_at(clock, clock_map_ns(clock, ticks));
 
 		cr_assert_leq(llabs((long long)(back - ticks)), 2);
 	}
@@ -151,14 +157,14 @@ Test(align, leaves_out_what_not_every_rank_has_yet)
 
 	write_ranks(ranks, 2);
 	assert_within(&ranks[1], 2000);
-	cr_assert_not_null(strstr(captured_host("b")->placed, "299 MPI collectives"));
+	cr_assert_not_null(strstr(method_of("b"), "299 MPI collectives"));
 }
 
 static void assert_by_time_of_day(const struct rank *ranks)
 {
 	write_ranks(ranks, 2);
 	cr_assert_float_eq(error_at(&ranks[1], 0), (double)ranks[1].offset, 1);
-	cr_assert_eq(captured_host("b")->axis.ahead_ns, 0);
+	cr_assert_eq(captured_host("b")->clock.offset.ahead_ns, 0);
 }
 
 Test(align, without_its_begin_a_rank_may_have_missed_some)
@@ -178,7 +184,7 @@ Test(align, what_comes_after_a_capture_range_may_not_be_all)
 	capture_range(directory, &page, spans);
 	write_ranks(ranks, 2);
 	assert_within(&ranks[1], 2000);
-	cr_assert_not_null(strstr(captured_host("b")->placed, "100 MPI collectives"));
+	cr_assert_not_null(strstr(method_of("b"), "100 MPI collectives"));
 }
 
 Test(align, contradictions_are_said_and_change_nothing)
@@ -187,7 +193,7 @@ Test(align, contradictions_are_said_and_change_nothing)
 	static const struct rank ranks[] = {{0, "a"}, {1, "b", 7 * (int64_t)MS, 0, false, 0, NULL, 150}};
 
 	assert_by_time_of_day(ranks);
-	cr_assert_not_null(strstr(captured_host("b")->placed, "contradict each other"));
+	cr_assert_not_null(strstr(method_of("b"), "contradict each other"));
 }
 
 Test(align, a_rank_that_is_there_twice_is_of_another_job)

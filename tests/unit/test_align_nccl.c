@@ -42,6 +42,11 @@ struct writing {
 };
 
 /* True time in ns since the start, on the rank's clock. */
+static const char *method_of(const char *host)
+{
+	return align_method(&model, (size_t)(captured_host(host) - model.machines));
+}
+
 static uint64_t on_clock(const struct rank *r, uint64_t at)
 {
 	return 1000 * MS + at + (uint64_t)((double)at * r->ppm / 1e6);
@@ -198,7 +203,7 @@ static void write_ranks(const struct rank *ranks, size_t count)
 /* How far the host is from true time at `at`. */
 static double error_at(const struct rank *r, uint64_t at)
 {
-	return (double)(int64_t)(axis_ns(&captured_host(r->host)->axis, on_clock(r, at)) - REALTIME - at);
+	return (double)(int64_t)(clock_map_ns(&captured_host(r->host)->clock, on_clock(r, at)) - REALTIME - at);
 }
 
 /* Placed within ns, and never further off than stated. */
@@ -206,28 +211,28 @@ static void assert_placed(const struct rank *r, double ns, const char *said)
 {
 	const struct machine *m = captured_host(r->host);
 
-	cr_assert_not_null(m->placed, "%s is not placed", r->host);
-	cr_assert_not_null(strstr(m->placed, said), "%s: %s", r->host, m->placed);
+	cr_assert_not_null(method_of(m->host), "%s is not placed", r->host);
+	cr_assert_not_null(strstr(method_of(m->host), said), "%s: %s", r->host, method_of(m->host));
 	for (uint64_t s = 0; s <= 20; s += 5) {
 		double off = fabs(error_at(r, s * 1000 * MS));
 
 		cr_assert_lt(off, ns, "%s at %d s: off by %f ns", r->host, (int)s, off);
-		cr_assert_leq(off, (double)m->axis.error_ns + 1, "%s: off by %f ns, stated are %d", r->host, off,
-			      (int)m->axis.error_ns);
+		cr_assert_leq(off, (double)m->clock.error_ns + 1, "%s: off by %f ns, stated are %d", r->host, off,
+			      (int)m->clock.error_ns);
 	}
-	cr_assert_lt(m->axis.error_ns, 500 * US);
+	cr_assert_lt(m->clock.error_ns, 500 * US);
 }
 
 static void assert_by_time_of_day(const struct rank *r, const char *said)
 {
 	const struct machine *m = captured_host(r->host);
 
-	cr_assert_eq(m->axis.ahead_ns, 0);
+	cr_assert_eq(m->clock.offset.ahead_ns, 0);
 	cr_assert_float_eq(error_at(r, 0), (double)r->offset, 1);
 	if (said)
-		cr_assert(m->placed && strstr(m->placed, said), "%s", m->placed);
+		cr_assert(method_of(m->host) && strstr(method_of(m->host), said), "%s", method_of(m->host));
 	else
-		cr_assert_null(m->placed, "%s", m->placed);
+		cr_assert_null(method_of(m->host), "%s", method_of(m->host));
 }
 
 #define AHEAD (5000 * (int64_t)MS)
@@ -235,9 +240,9 @@ static void assert_by_time_of_day(const struct rank *r, const char *said)
 Test(align_nccl, kernels_of_two_hosts_find_an_offset_and_its_error)
 {
 	WRITE({0, "a", 0, 1}, {1, "b", AHEAD, 1});
-	assert_placed(&ranks[1], 2 * US, "200 NCCL collectives: it was 5000");
-	cr_assert_gt(captured_host("b")->axis.error_ns, 1 * US);
-	cr_assert_str_eq(captured_host("a")->placed, "its time of day, and others by it");
+	assert_placed(&ranks[1], 2 * US, "200 NCCL collectives: 5000");
+	cr_assert_gt(captured_host("b")->clock.error_ns, 1 * US);
+	cr_assert_str_eq(method_of("a"), "its CLOCK_REALTIME, the reference of other machines");
 }
 
 Test(align_nccl, finds_a_drift_of_each_of_three_hosts_with_several_ranks)
@@ -284,12 +289,12 @@ Test(align_nccl, several_communicators_add_up)
 Test(align_nccl, a_communicator_for_each_pair_places_through_another_host)
 {
 	WRITE({0, "a", 0, 1}, {1, "b", AHEAD, 3, 20}, {2, "c", 2 * AHEAD, 6}, {3, "d", 3 * AHEAD, 4, -30});
-	assert_placed(&ranks[1], 2 * US, "ahead of a, and");
+	assert_placed(&ranks[1], 2 * US, "ahead of a, drifting");
 	assert_placed(&ranks[2], 4 * US, ", through b");
 	assert_placed(&ranks[3], 6 * US, ", through c");
 	/* By its own bounds alone each is sure to some 100 us. */
-	cr_assert_gt(captured_host("c")->axis.error_ns, captured_host("b")->axis.error_ns + 50 * US);
-	cr_assert_gt(captured_host("d")->axis.error_ns, captured_host("c")->axis.error_ns + 50 * US);
+	cr_assert_gt(captured_host("c")->clock.error_ns, captured_host("b")->clock.error_ns + 50 * US);
+	cr_assert_gt(captured_host("d")->clock.error_ns, captured_host("c")->clock.error_ns + 50 * US);
 }
 
 Test(align_nccl, those_who_met_no_other_stay_and_stand_beside_each_other)
@@ -312,9 +317,9 @@ Test(align_nccl, the_error_of_the_devices_clock_is_added)
 	assert_placed(&ranks[1], 2 * US, "NCCL");
 	assert_placed(&ranks[2], 3 * US, "NCCL");
 	/* Of b by the bounds alone some 80 us, of c 100. */
-	cr_assert_gt(captured_host("b")->axis.error_ns, 160 * US);
-	cr_assert_gt(captured_host("c")->axis.error_ns, 110 * US);
-	cr_assert_lt(captured_host("c")->axis.error_ns, 150 * US);
+	cr_assert_gt(captured_host("b")->clock.error_ns, 160 * US);
+	cr_assert_gt(captured_host("c")->clock.error_ns, 110 * US);
+	cr_assert_lt(captured_host("c")->clock.error_ns, 150 * US);
 }
 
 Test(align_nccl, the_source_with_the_smaller_error_counts)
@@ -375,19 +380,19 @@ Test(align_nccl, contradictions_are_said_and_change_nothing)
 {
 	/* From the 100th on each is taken for the one before: 100 ms off. */
 	WRITE({0, "a", 0, 1}, {1, "b", AHEAD, 1, .left_out = 100});
-	assert_by_time_of_day(&ranks[1], "its time of day: NCCL collectives contradict each other by ");
+	assert_by_time_of_day(&ranks[1], "its CLOCK_REALTIME: NCCL collectives contradict each other by ");
 }
 
 Test(align_nccl, those_that_do_not_match_are_said)
 {
 	WRITE({0, "a", 0, 1}, {1, "b", AHEAD, 1, .odd = 50});
-	assert_by_time_of_day(&ranks[1], "its time of day: NCCL collectives do not match");
+	assert_by_time_of_day(&ranks[1], "its CLOCK_REALTIME: NCCL collectives do not match");
 }
 
 Test(align_nccl, a_number_that_two_jobs_share_joins_nobody)
 {
 	WRITE({0, "a", 0, 1}, {0, "b", AHEAD, 1});
-	assert_by_time_of_day(&ranks[1], "its time of day: NCCL collectives are of several jobs");
+	assert_by_time_of_day(&ranks[1], "its CLOCK_REALTIME: NCCL collectives belong to several jobs");
 }
 
 Test(align_nccl, two_jobs_with_numbers_of_their_own_stay_apart)

@@ -63,7 +63,7 @@ Test(device, records_come_out_as_they_went_in)
 	cr_assert_eq(scan_all(out), 0);
 	cr_assert_eq(out->count, 9);
 	for (size_t i = 0; i < 9; i++) {
-		cr_assert_eq(out->records[i].work, in[i].work, "%zu", i);
+		cr_assert_eq(out->records[i].operation, in[i].work, "%zu", i);
 		cr_assert_eq(out->records[i].start_ns, in[i].start, "%zu", i);
 		cr_assert_eq(out->records[i].duration_ns, in[i].duration, "%zu", i);
 		cr_assert_eq(out->records[i].correlation, in[i].correlation, "%zu", i);
@@ -130,23 +130,22 @@ Test(device, times_by_events_say_so_and_how_exact_they_are)
 	scan_all(out);
 	cr_assert_eq(out->records[0].start_ns, 15000, "placed already");
 	device_remark(&model, &text);
-	cr_assert_str_eq(
-	    text.data,
-	    "device times: CUDA events around each piece of work, from queue to queue, 1 process image, on the "
-	    "device's clock, placed to 70 ns");
+	cr_assert_str_eq(text.data,
+			 "device times: CUDA events before and after each operation, 1 process image, on the "
+			 "device's clock, placed to 70 ns");
 	buffer_done(&text);
 	free(out);
 }
 
 Test(device, ticks_are_found_by_monotonic_time)
 {
-	struct axis a = {.clock = TF_CLOCK_TSC, .hz = 3000000000u};
+	struct clock_map a = {.source = TF_CLOCK_TSC, .hz = 3000000000u};
 
-	axis_add(&a, &(struct tf_clock_pair){3000000000u, 1000000000u, 5000000000u, 10});
-	axis_add(&a, &(struct tf_clock_pair){33000000000u, 11000000000u, 15000000000u, 10});
-	axis_build(&a);
-	cr_assert_eq(axis_ticks(&a, 2000000000u), 6000000000u);
-	cr_assert_eq(axis_ticks(&a, 500000000u), 1500000000u);
-	cr_assert_eq(axis_ns(&a, axis_ticks(&a, 12345678901u)), 4000000000u + 12345678901u);
-	axis_done(&a);
+	clock_map_add(&a, &(struct tf_clock_pair){3000000000u, 1000000000u, 5000000000u, 10});
+	clock_map_add(&a, &(struct tf_clock_pair){33000000000u, 11000000000u, 15000000000u, 10});
+	clock_map_build(&a);
+	cr_assert_eq(clock_map_ticks(&a, 2000000000u), 6000000000u);
+	cr_assert_eq(clock_map_ticks(&a, 500000000u), 1500000000u);
+	cr_assert_eq(clock_map_ns(&a, clock_map_ticks(&a, 12345678901u)), 4000000000u + 12345678901u);
+	clock_map_done(&a);
 }

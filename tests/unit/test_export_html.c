@@ -181,13 +181,13 @@ Test(export_html, holds_every_event_of_the_example)
 	model = unpack(p.text, "model", &size);
 	cr_expect_not_null(strstr(model, "\"vecAdd(float const*, float const*, float*, int)\""));
 	cr_expect_not_null(strstr(model, "\"batch \xef\xbf\xbd\\\\x1b[31m\""), "names are safe before they get there");
-	cr_expect_not_null(strstr(model, "\"state\":\"still in this call when it was last heard of\""));
+	cr_expect_not_null(strstr(model, "\"state\":\"still in this call when it was last recorded\""));
 	cr_expect_not_null(
 	    strstr(model, "\"grid\":\"128 × 1 × 1\",\"block\":\"256 × 1 × 1\",\"registers per thread\":\"32\""));
 	cr_expect_not_null(strstr(model, "{\"name\":\"processes\",\"title\":\"Processes\",\"rows\":3,\"info\":false"));
 	cr_expect_not_null(strstr(model, "\"leftOut\":[]"));
 	cr_expect_not_null(strstr(model, "\"wait for a context\""));
-	cr_expect_not_null(strstr(model, "\"handing buffers over\""));
+	cr_expect_not_null(strstr(model, "\"buffer delivery\""));
 	free(model);
 	free(p.text);
 }
@@ -231,7 +231,7 @@ Test(export_html, leaves_out_the_shortest_where_there_are_too_many)
 	cr_expect(kept <= 20000 && kept > 10000, "%ju", (uintmax_t)kept);
 	cr_expect(kept_ns * 10 > all_ns * 2, "they are the longest");
 	model = unpack(part.text, "model", &size);
-	cr_expect_not_null(strstr(model, " of 100000 events: calls and device work shorter than "));
+	cr_expect_not_null(strstr(model, " of 100000 events: calls and device operations shorter than "));
 	free(model);
 	free(whole.text);
 	free(part.text);

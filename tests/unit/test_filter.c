@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "report/derive/nvtx/filter.h"
+#include "report/derive/nvtx/filter_nvtx.h"
 #include "report/derive/nvtx/nvtx.h"
 #include "report/stats/report.h"
 #include "opened.h"
@@ -114,10 +114,39 @@ ParameterizedTest(char (*spec)[16], filter, refuses_what_is_no_time)
 Test(filter, tells_which_ranges_there_are)
 {
 	cr_expect_eq(filter_nvtx(&model, "s", &err), -ENODATA);
-	cr_expect_not_null(strstr(err.text, "seen were: r"), "%s", err.text);
+	cr_expect_not_null(strstr(err.text, "the capture has: r"), "%s", err.text);
 	cr_expect_eq(filter_nvtx(&model, "r@other", &err), -ENODATA);
 	cr_expect_eq(filter_nvtx(&model, "r/1", &err), -ENODATA);
 	cr_expect_eq(filter_nvtx(&model, "r/-1", &err), -EINVAL);
 	cr_expect_eq(filter_nvtx(&model, "@d", &err), -EINVAL);
 	cr_expect_eq(calls(), 10);
+}
+
+Test(filter, a_copy_restores_what_was_narrowed)
+{
+	struct filter copy;
+
+	assert_time("3000/5000", 3);
+	copy = filter_copy(&model);
+	assert_time("5000/9000", 1);
+	assert_time("6000/9000", 0);
+	filter_restore(&model, &copy);
+	cr_expect_eq(calls(), 3);
+	assert_time("4000/5000", 2);
+	filter_restore(&model, &(struct filter){0});
+	cr_expect_eq(calls(), 10);
+	cr_expect_not(filter_is_set(&model));
+	filter_done(&copy);
+}
+
+Test(filter, intersects_lists_of_intervals)
+{
+	const uint64_t from = model.origin_ns;
+	const struct time_interval odd[] = {
+	    {0, from + 950}, {from + 1950, from + 2050}, {from + 3950, from + 4050}, {from + 6950, UINT64_MAX}};
+
+	filter_narrow(&model, odd, 4);
+	cr_expect_eq(calls(), 7, "%u", calls());
+	filter_narrow(&model, &(struct time_interval){from + 2000, from + 7000}, 1);
+	cr_expect_eq(calls(), 3, "%u", calls());
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "report/derive/device/correlate.h"
-#include "report/derive/nvtx/filter.h"
+#include "report/derive/nvtx/filter_nvtx.h"
 #include "report/stats/report.h"
 #include "opened.h"
 
@@ -196,8 +196,8 @@ Test(kernel, work_that_was_made_up_is_not_of_a_file)
 	call(2, 1, 1);
 	open_written(&model, &w);
 	assert_names("cuda_gpu_kern_sum", KERNEL_BASE, NAMELESS "; add");
-	cr_assert(device_work(model.images[0].trace, 1, &one) && !one.kernel);
+	cr_assert(device_operation(model.images[0].trace, 1, &one) && !one.kernel);
 	for (uint32_t id = 0; id < 100; id++)
-		if (device_work(model.images[0].trace, 1u << 31 | id, &one))
+		if (device_operation(model.images[0].trace, 1u << 31 | id, &one))
 			cr_assert_eq(one.kernel, ADD);
 }

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "report/analyze/rule.h"
-#include "report/derive/stacks/charge.h"
+#include "report/derive/stacks/attribution.h"
 #include "report/derive/stacks/lines.h"
 #include "report/derive/stacks/source.h"
 #include "opened.h"
@@ -329,9 +329,9 @@ Test(lines, libraries_are_known_by_their_paths)
 				     "/home/site-packages.py", ""};
 
 	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
-		cr_assert(charge_is_library(libraries[i]), "%s", libraries[i]);
+		cr_assert(attribution_is_library(libraries[i]), "%s", libraries[i]);
 	for (size_t i = 0; i < sizeof(users) / sizeof(*users); i++)
-		cr_assert_not(charge_is_library(users[i]), "%s", users[i]);
+		cr_assert_not(attribution_is_library(users[i]), "%s", users[i]);
 }
 
 /* The chosen file, or NULL. */

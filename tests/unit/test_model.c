@@ -206,7 +206,7 @@ Test(model, names_each_file_that_it_cannot_read_and_reads_the_rest)
 	assert_problem("notes.txt");
 	assert_problem("c.2.range");
 	assert_problem("1 lines cannot be read");
-	assert_problem("last line is cut");
+	assert_problem("last line is truncated");
 }
 
 Test(model, refuses_what_is_no_capture)
@@ -252,38 +252,38 @@ Test(model, takes_the_rate_of_a_counter_from_its_pairs)
 	writer_save(&w, directory);
 	writer_done(&w);
 	open_capture(&model, directory);
-	cr_assert_eq(axis_ns(&model.machines[0].axis, 6000000000), 1700000002000000000);
-	cr_assert_eq(axis_duration(&model.machines[0].axis, 3000000), 1000000);
+	cr_assert_eq(clock_map_ns(&model.machines[0].clock, 6000000000), 1700000002000000000);
+	cr_assert_eq(clock_map_duration(&model.machines[0].clock, 3000000), 1000000);
 }
 
 Test(model, places_times_by_the_launchers_clock_lines_too)
 {
 	/* The counter runs 1 % slower in the second half: interpolation holds where one line would be 5 ms off. */
-	struct axis axis = {.clock = TF_CLOCK_TSC};
+	struct clock_map clock = {.source = TF_CLOCK_TSC};
 	struct tf_clock_pair pairs[] = {{1000000000, 1000 * MS, 51000 * MS, 0},
 					{2000000000, 2000 * MS, 52000 * MS, 0},
 					{2990000000, 3000 * MS, 53000 * MS, 0}};
 
 	for (size_t i = 0; i < 3; i++)
-		axis_add(&axis, &pairs[2 - i]);
-	axis_build(&axis);
-	cr_assert_eq(axis_ns(&axis, 1500000000), 51500 * MS);
-	cr_assert_leq(llabs((long long)axis_ns(&axis, 2495000000) - (long long)(52500 * MS)), 1);
-	cr_assert_eq(axis.error_ns, 0);
-	axis_done(&axis);
+		clock_map_add(&clock, &pairs[2 - i]);
+	clock_map_build(&clock);
+	cr_assert_eq(clock_map_ns(&clock, 1500000000), 51500 * MS);
+	cr_assert_leq(llabs((long long)clock_map_ns(&clock, 2495000000) - (long long)(52500 * MS)), 1);
+	cr_assert_eq(clock.error_ns, 0);
+	clock_map_done(&clock);
 }
 
 Test(model, states_the_error_where_the_time_of_day_was_set)
 {
-	struct axis axis = {.clock = TF_CLOCK_MONOTONIC};
+	struct clock_map clock = {.source = TF_CLOCK_MONOTONIC};
 	struct tf_clock_pair pairs[] = {{1000 * MS, 1000 * MS, 51000 * MS, 0},
 					{2000 * MS, 2000 * MS, 52000 * MS, 0},
 					{3000 * MS, 3000 * MS, 63000 * MS, 0}};
 
 	for (size_t i = 0; i < 3; i++)
-		axis_add(&axis, &pairs[i]);
-	axis_build(&axis);
-	cr_assert_eq(axis_ns(&axis, 3000 * MS), 53000 * MS);
-	cr_assert_eq(axis.error_ns, 10000 * MS);
-	axis_done(&axis);
+		clock_map_add(&clock, &pairs[i]);
+	clock_map_build(&clock);
+	cr_assert_eq(clock_map_ns(&clock, 3000 * MS), 53000 * MS);
+	cr_assert_eq(clock.error_ns, 10000 * MS);
+	clock_map_done(&clock);
 }

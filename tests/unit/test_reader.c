@@ -89,13 +89,13 @@ Test(reader, gives_calls_their_times_and_durations)
 	cr_assert_eq(trace->threads[0].last_ticks, 1000000000000000);
 }
 
-Test(reader, goes_on_from_window_to_window)
+Test(reader, goes_on_from_chunk_to_chunk)
 {
 	for (uint64_t i = 0; i < 5000; i++)
 		writer_call(&t, read_id, 2000 + i * 10, 5, NULL, 0);
 	open_it();
 	cr_assert_eq(trace->thread_count, 1);
-	cr_assert_gt(trace->window_count, 4);
+	cr_assert_gt(trace->chunk_count, 4);
 	cr_assert_eq(count_events(), 5000);
 	cr_assert_eq(trace->torn, 0);
 }
@@ -162,34 +162,34 @@ Test(reader, counts_a_blob_that_is_not_whole)
 
 Test(reader, steps_over_kinds_of_a_later_minor_version)
 {
-	struct tf_window *window;
+	struct tf_window *chunk;
 
 	w.header.version_minor = 9;
 	writer_slot(&t, 29);
 	writer_slot(&t, tf_arg(TF_ARG_FD, 0, 3));
 	writer_call(&t, read_id, 1100, 5, NULL, 0);
-	window = (struct tf_window *)(w.data + t.window);
-	t.window = 0;
+	chunk = (struct tf_window *)(w.data + t.chunk);
+	t.chunk = 0;
 	writer_call(&t, read_id, 1200, 5, NULL, 0);
-	window = (struct tf_window *)(w.data + t.window);
-	window->kind = 77;
-	t.window = 0;
+	chunk = (struct tf_window *)(w.data + t.chunk);
+	chunk->kind = 77;
+	t.chunk = 0;
 	writer_call(&t, read_id, 1300, 5, NULL, 0);
 	open_it();
 	cr_assert_eq(count_events(), 2);
 	cr_assert_eq(trace->orphans + trace->broken + trace->damaged_bytes, 0);
 }
 
-Test(reader, goes_on_behind_a_window_whose_head_was_never_written)
+Test(reader, goes_on_behind_a_chunk_whose_head_was_never_written)
 {
-	struct tf_window *window;
+	struct tf_window *chunk;
 
 	writer_call(&t, read_id, 1100, 5, NULL, 0);
-	t.window = 0;
+	t.chunk = 0;
 	writer_torn(&t, 1);
-	window = (struct tf_window *)(w.data + t.window);
-	memset(window, 0, sizeof(*window));
-	t.window = 0;
+	chunk = (struct tf_window *)(w.data + t.chunk);
+	memset(chunk, 0, sizeof(*chunk));
+	t.chunk = 0;
 	writer_call(&t, read_id, 1200, 5, NULL, 0);
 	open_it();
 	cr_assert_eq(count_events(), 2);
@@ -203,15 +203,15 @@ Test(reader, goes_on_behind_a_window_whose_head_was_never_finished)
 
 	for (unsigned stored = 0; stored < 3; stored++) {
 		writer_torn(&t, 1);
-		window = (struct tf_window *)(w.data + t.window);
-		memset(window, 0, t.window_size);
+		window = (struct tf_window *)(w.data + t.chunk);
+		memset(window, 0, t.chunk_size);
 		window->nonce = w.header.nonce;
-		window->size_bytes = stored > 0 ? t.window_size : 0;
+		window->size_bytes = stored > 0 ? t.chunk_size : 0;
 		if (stored > 1)
 			memset((char *)window + TF_PAGE, 0x5a, 100); /* copied before the head was finished */
-		t.window = 0;
+		t.chunk = 0;
 		writer_call(&t, read_id, 1200, 5, NULL, 0);
-		t.window = 0;
+		t.chunk = 0;
 	}
 	open_it();
 	cr_assert_eq(count_events(), 3);
@@ -224,8 +224,8 @@ Test(reader, measures_damage_and_reads_the_rest)
 	size_t first;
 
 	writer_call(&t, read_id, 1100, 5, NULL, 0);
-	first = t.window;
-	t.window = 0;
+	first = t.chunk;
+	t.chunk = 0;
 	writer_call(&t, read_id, 1200, 5, NULL, 0);
 	memset(w.data + first, 0x5a, TF_PAGE);
 	open_it();
@@ -255,9 +255,9 @@ Test(reader, refuses_what_is_no_trace)
 	assert_refused("", 0, -ENODATA, "empty");
 	assert_refused("#!/bin/sh\necho", 14, -EPROTO, "not a trace file");
 	assert_refused("x", 1, -EPROTO, "not a trace file");
-	assert_refused(zeros, sizeof(zeros), -ENODATA, "killed at once");
+	assert_refused(zeros, sizeof(zeros), -ENODATA, "killed immediately");
 	bytes = writer_bytes(&w, &size);
-	assert_refused(bytes, 100, -ENODATA, "truncated in its head");
+	assert_refused(bytes, 100, -ENODATA, "truncated within its header");
 	w.header.version_major = 2;
 	bytes = writer_bytes(&w, &size);
 	assert_refused(bytes, size, -ENOTSUP, "format version 2.");
@@ -331,7 +331,7 @@ Test(reader, reads_slots_behind_the_page_of_a_first_window)
 	open_it();
 	cr_assert_eq(trace->thread_count, 2);
 	cr_assert_eq(trace->threads[1].tid, 11);
-	cr_assert_eq(trace->threads[1].window_count, 3);
+	cr_assert_eq(trace->threads[1].chunk_count, 3);
 	cursor_init(&cursor, trace, &trace->threads[1]);
 	for (; cursor_next(&cursor, &e); calls++)
 		cr_assert_eq(e.ticks, 1100 + 10 * calls);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/derive/device/busy.h"
+#include "report/derive/device/device_timeline.h"
 #include "report/analyze/rule.h"
 #include "opened.h"
 
@@ -63,7 +63,7 @@ static void begin(uint64_t nonce, uint32_t pid, bool has_source)
 static void setup(void)
 {
 	begin(1, 10, true);
-	busy_stretch = 1u << 20;
+	device_timeline_held = 1u << 20;
 }
 
 static void teardown(void)
@@ -304,7 +304,7 @@ Test(rule, causes_add_up_across_devices_stretches_and_overlaps)
 			call(f_read, at, 50 * US, 0);
 		at += 60 * US;
 	}
-	busy_stretch = 100;
+	device_timeline_held = 100;
 	open_model(410 * MS);
 	assert_sums_are_whole();
 	cr_assert_eq(rules_gaps(&rules)->device_count, DEVICES);
@@ -344,7 +344,7 @@ Test(rule, each_ns_of_a_device_has_one_cause)
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		random_state = seed;
 		random_events();
-		busy_stretch = 20 + below(300);
+		device_timeline_held = 20 + below(300);
 		open_model(40 * MS + below(20 * MS));
 		assert_sums_are_whole();
 		const struct gaps *g = rules_gaps(&rules);
@@ -579,7 +579,7 @@ Test(rule, a_process_without_device_records_is_not_clean)
 			cr_expect_eq(f.verdict, VERDICT_UNCHECKED, "%s", f.rule->name);
 		if (!strcmp(f.rule->name, "gpu_idle"))
 			cr_expect_str_eq(f.text.data,
-					 "1 of 2 processes that asked for device work have no device records");
+					 "1 of 2 processes that submitted device operations have no device records");
 		finding_done(&f);
 	}
 	capture_remove(directory);

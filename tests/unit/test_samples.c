@@ -97,7 +97,7 @@ Test(samples, a_profile_adds_up_to_them)
 	open_model();
 	cr_assert_eq(profile_make(&context, METRIC_CPU, &profile, &err), 0);
 	cr_assert_eq(profile.total, (0xffffffull + 8) * 1000);
-	cr_assert_eq(profile.sums.count, 2);
+	cr_assert_eq(profile.aggregate.count, 2);
 	profile_done(&profile);
 }
 

@@ -64,7 +64,7 @@ static void work(struct writer_thread *t, uint32_t id, const struct tf_work *w, 
 		      &(struct writer_device_record){id, id, BEGIN + at + 20 * US, 50 * US, kernel ? 0 : 4096}, 1);
 }
 
-static void device_work(struct writer_thread *t, unsigned has, const uint16_t *cuda)
+static void device_operation(struct writer_thread *t, unsigned has, const uint16_t *cuda)
 {
 	char name[32];
 
@@ -141,7 +141,7 @@ static const char *summary_of(unsigned has)
 		os[i] = writer_function(&w, TF_GROUP_OSRT, name);
 	}
 	writer_thread(&w, &host, 10, "main", 16 * TF_PAGE);
-	device_work(&host, has, cuda);
+	device_operation(&host, has, cuda);
 	host_work(&host, has, os);
 	writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * MS);
 	writer_save(&w, directory);

@@ -82,7 +82,7 @@ uint16_t writer_function(struct writer *w, enum tf_group group, const char *name
 {
 	size_t length = strlen(name);
 
-	if (w->has_windows || w->functions_size + length + 2 > sizeof(w->functions)) {
+	if (w->has_chunks || w->functions_size + length + 2 > sizeof(w->functions)) {
 		errno = EINVAL;
 		fail("functions come first");
 	}
@@ -103,24 +103,24 @@ void writer_end(struct writer *w, enum tf_end end, int status, uint64_t ticks)
 
 static void begin_file(struct writer *w)
 {
-	if (w->has_windows)
+	if (w->has_chunks)
 		return;
-	w->has_windows = true;
+	w->has_chunks = true;
 	w->header.function_bytes = (uint32_t)w->functions_size;
 	take(w, TF_PAGE + (w->functions_size + TF_PAGE - 1) / TF_PAGE * TF_PAGE);
 	memcpy(w->data + TF_PAGE, w->functions, w->functions_size);
 }
 
-static struct tf_window *window_at(struct writer *w, size_t offset)
+static struct tf_window *chunk_at(struct writer *w, size_t offset)
 {
 	return (struct tf_window *)(w->data + offset);
 }
 
-static size_t add_window(struct writer_thread *t, enum tf_window_kind kind, uint32_t size)
+static size_t add_chunk(struct writer_thread *t, enum tf_window_kind kind, uint32_t size)
 {
 	size_t at = take(t->writer, size);
 
-	*window_at(t->writer, at) = (struct tf_window){
+	*chunk_at(t->writer, at) = (struct tf_window){
 		.magic = TF_WINDOW_MAGIC,
 		.kind = kind,
 		.nonce = t->writer->header.nonce,
@@ -133,7 +133,7 @@ static size_t add_window(struct writer_thread *t, enum tf_window_kind kind, uint
 	return at;
 }
 
-void writer_thread(struct writer *w, struct writer_thread *ret, uint32_t tid, const char *name, uint32_t window_size)
+void writer_thread(struct writer *w, struct writer_thread *ret, uint32_t tid, const char *name, uint32_t chunk_size)
 {
 	size_t needed = sizeof(struct tf_thread) + w->header.function_count * sizeof(struct tf_counter);
 	struct tf_thread *page;
@@ -141,23 +141,27 @@ void writer_thread(struct writer *w, struct writer_thread *ret, uint32_t tid, co
 	begin_file(w);
 	*ret = (struct writer_thread){.writer = w,
 				      .number = w->threads++,
-				      .window_size = window_size,
+				      .chunk_size = chunk_size,
 				      .tid = tid,
 				      .now = w->header.first.ticks};
-	ret->page = add_window(ret, TF_WINDOW_THREAD, (uint32_t)((needed + TF_PAGE - 1) / TF_PAGE * TF_PAGE));
+	ret->page = add_chunk(ret, TF_WINDOW_THREAD, (uint32_t)((needed + TF_PAGE - 1) / TF_PAGE * TF_PAGE));
 	page = writer_page(ret);
 	page->start_ticks = ret->now;
 	page->counter_count = w->header.function_count;
 	snprintf(page->name, sizeof(page->name), "%s", name);
 }
 
-void writer_thread_first(struct writer *w, struct writer_thread *ret, uint32_t tid, uint32_t counters, uint32_t window_size)
+void writer_thread_first(struct writer *w, struct writer_thread *ret, uint32_t tid, uint32_t counters, uint32_t chunk_size)
 {
 	struct tf_thread *page;
 
 	begin_file(w);
-	*ret = (struct writer_thread){.writer = w, .number = w->threads++, .window_size = window_size, .tid = tid, .now = w->header.first.ticks};
-	ret->page = ret->window = add_window(ret, TF_WINDOW_FIRST, TF_PAGE);
+	*ret = (struct writer_thread){.writer = w,
+				      .number = w->threads++,
+				      .chunk_size = chunk_size,
+				      .tid = tid,
+				      .now = w->header.first.ticks};
+	ret->page = ret->chunk = add_chunk(ret, TF_WINDOW_FIRST, TF_PAGE);
 	page = writer_page(ret);
 	page->start_ticks = ret->now;
 	page->counter_count = counters;
@@ -180,19 +184,19 @@ struct tf_thread *writer_page(struct writer_thread *t)
 /* What is taken by one add stands in one window. */
 static void need(struct writer_thread *t, size_t slots)
 {
-	const struct tf_window *w = window_at(t->writer, t->window);
+	const struct tf_window *w = chunk_at(t->writer, t->chunk);
 
-	if (t->window && tf_slots_offset(w) + (t->used + slots) * TF_SLOT <= w->size_bytes)
+	if (t->chunk && tf_slots_offset(w) + (t->used + slots) * TF_SLOT <= w->size_bytes)
 		return;
-	if (t->window)
-		window_at(t->writer, t->window)->full = 1;
-	t->window = add_window(t, TF_WINDOW_SLOTS, t->window_size);
+	if (t->chunk)
+		chunk_at(t->writer, t->chunk)->full = 1;
+	t->chunk = add_chunk(t, TF_WINDOW_SLOTS, t->chunk_size);
 	t->used = 0;
 }
 
 static void put(struct writer_thread *t, uint64_t slot)
 {
-	memcpy(t->writer->data + t->window + tf_slots_offset(window_at(t->writer, t->window)) + t->used++ * TF_SLOT, &slot, sizeof(slot));
+	memcpy(t->writer->data + t->chunk + tf_slots_offset(chunk_at(t->writer, t->chunk)) + t->used++ * TF_SLOT, &slot, sizeof(slot));
 }
 
 void writer_slot(struct writer_thread *t, uint64_t slot)

@@ -20,16 +20,16 @@ struct writer {
 	char functions[65536];
 	size_t functions_size;
 	uint32_t threads;
-	bool has_windows;
+	bool has_chunks;
 };
 
 /* A thread being written. Its windows are of window_size bytes; a new one is begun when the last is full. */
 struct writer_thread {
 	struct writer *writer;
 	size_t page;   /* offset of its first window */
-	size_t window; /* offset of the one being written, 0: none */
+	size_t chunk; /* offset of the one being written, 0: none */
 	size_t used;   /* slots used in it */
-	uint32_t number, sequence, window_size, tid;
+	uint32_t number, sequence, chunk_size, tid;
 	uint64_t now;
 };
 
@@ -44,9 +44,9 @@ void writer_variables(struct writer *w, const char *variables, size_t size);
 uint16_t writer_function(struct writer *w, enum tf_group group, const char *name);
 void writer_end(struct writer *w, enum tf_end end, int status, uint64_t ticks);
 
-void writer_thread(struct writer *w, struct writer_thread *ret, uint32_t tid, const char *name, uint32_t window_size);
-/* A thread whose first window has its page, of so many counters, and slots. */
-void writer_thread_first(struct writer *w, struct writer_thread *ret, uint32_t tid, uint32_t counters, uint32_t window_size);
+void writer_thread(struct writer *w, struct writer_thread *ret, uint32_t tid, const char *name, uint32_t chunk_size);
+/* A thread whose first chunk has its page, of so many counters, and slots. */
+void writer_thread_first(struct writer *w, struct writer_thread *ret, uint32_t tid, uint32_t counters, uint32_t chunk_size);
 void writer_counter(struct writer_thread *t, uint16_t function, uint16_t position, struct tf_counter sum);
 struct tf_thread *writer_page(struct writer_thread *t); /* valid until anything more is written */
 void writer_slot(struct writer_thread *t, uint64_t slot);

@@ -12,13 +12,13 @@ enum { MEETINGS = 4096, MEETINGS_LEAST = 64, FEWEST = 3 };
 
 static const char *const source_names[ALIGN_SOURCES] = {[ALIGN_MPI] = "MPI", [ALIGN_NCCL] = "NCCL"};
 
-/* One meeting, of one side: the last entry, the first exit. */
+/* One meeting as one side saw it: its last entry and its first exit. */
 struct meeting {
 	uint64_t enter, exit;
 	uint32_t ranks, kind;
 };
 
-/* A side's share of a team. */
+/* The part of a team that is on one side. */
 struct part {
 	size_t side;
 	uint64_t error_ns;
@@ -31,17 +31,18 @@ struct team {
 	size_t count, capacity;
 	struct map by_side;  /* part + 1 */
 	struct map ranks;    /* number -> its image */
-	uint64_t common;     /* meetings that every rank has */
-	uint64_t stride;     /* every so many-th is kept: */
-	size_t kept;	     /* so many */
+	uint64_t common;     /* number of meetings that all ranks have */
+	uint64_t stride;     /* every stride-th meeting is kept */
+	size_t kept;	     /* number of meetings kept */
 	const char *trouble; /* NULL: none */
 };
 
-/* All that has one clock. */
+/* All machines that share one clock. */
 struct side {
-	size_t machine; /* one of them */
-	struct axis place; /* only how far it is ahead of the common time, and the error */
-	size_t root;	   /* the side whose time of day is the common time; its own: itself */
+	size_t machine; /* any of them */
+	struct clock_offset offset;
+	uint64_t error_ns;
+	size_t root;	   /* the side whose CLOCK_REALTIME is the common time; may be the side itself */
 	bool is_placed, is_refused, is_followed;
 	struct buffer how;
 };
@@ -51,7 +52,7 @@ struct align {
 	struct side *sides;
 	size_t side_count, side_capacity;
 	size_t *side_of; /* by machine */
-	size_t base;	 /* that of rank 0; SIZE_MAX: of none */
+	size_t base;	 /* the side of rank 0; SIZE_MAX: not known */
 	struct team **teams;
 	size_t team_count, team_capacity;
 	struct map by_id; /* source and id -> team + 1 */
@@ -59,7 +60,7 @@ struct align {
 	size_t bound_capacity;
 };
 
-/* ---- who ---- */
+/* ---- participants ---- */
 
 static bool same_clock(const struct machine *a, const struct machine *b)
 {
@@ -136,17 +137,17 @@ void align_join(struct align *a, enum align_source source, const struct align_ra
 		uint64_t *image = map_put(&t->ranks, (uint64_t)r->number, 0, &is_new);
 
 		if (!is_new && *image != (uintptr_t)r->image)
-			t->trouble = "are of several jobs";
+			t->trouble = "belong to several jobs";
 		*image = (uintptr_t)r->image;
 	}
 	if (a->base == SIZE_MAX && !strcmp(image_rank(r->image), "0"))
 		a->base = side;
 }
 
-/* ---- when ---- */
+/* ---- meetings ---- */
 
-/* All have joined. */
-static void settle(struct align *a)
+/* Called once all ranks have joined. */
+static void align_choose_meetings(struct align *a)
 {
 	size_t parts = 0, most = MEETINGS;
 
@@ -173,7 +174,8 @@ bool align_wants(const struct align *a, enum align_source source, uint64_t team,
 	return t && t->kept && number < t->common && number % t->stride == 0;
 }
 
-void align_meet(struct align *a, enum align_source source, uint64_t team, const struct image *image, const struct align_meeting *m)
+void align_meet(struct align *a, enum align_source source, uint64_t team, const struct image *image,
+		const struct align_meeting *m)
 {
 	struct team *t = find_team(a, source, team);
 	struct part *p = t && t->kept ? find_part(t, a->side_of[image->machine]) : NULL;
@@ -207,32 +209,33 @@ static void check_kinds(struct team *t)
 	}
 }
 
-/* ---- one side by another ---- */
+/* ---- placing one side relative to another ---- */
 
-static double less(uint64_t a, uint64_t b)
+static double difference_ns(uint64_t a, uint64_t b)
 {
 	return (double)(int64_t)(a - b);
 }
 
-/* How far `y` is ahead of the common time, by its meetings with `x`, which has its place. */
-static size_t add_bounds(struct align *a, const struct team *t, const struct part *x, const struct part *y, size_t count, uint64_t *since)
+/* Bounds on how far `y` is ahead of the common time, from its meetings with `x`, which is already placed. */
+static size_t add_bounds(struct align *a, const struct team *t, const struct part *x, const struct part *y,
+			 size_t count, uint64_t *since)
 {
-	const struct axis *place = &a->sides[x->side].place;
+	const struct clock_offset *offset = &a->sides[x->side].offset;
 	double error = (double)x->error_ns + (double)y->error_ns;
 
 	for (size_t i = 0; i < t->kept; i++) {
 		const struct meeting *mx = &x->meetings[i], *my = &y->meetings[i];
-		uint64_t enter = axis_realtime(place, mx->enter), exit = axis_realtime(place, mx->exit);
+		uint64_t enter = clock_offset_remove(offset, mx->enter), exit = clock_offset_remove(offset, mx->exit);
 
 		if (!mx->ranks || !my->ranks)
 			continue;
 		if (!count)
 			*since = exit;
 		a->bounds = mem_grow(a->bounds, count, &a->bound_capacity, sizeof(*a->bounds));
-		a->bounds[count++] = (struct align_bound){.at = less(exit, *since),
-							  .ahead = less(my->exit, exit),
-							  .least = less(my->enter, exit) - error,
-							  .most = less(my->exit, enter) + error};
+		a->bounds[count++] = (struct align_bound){.at = difference_ns(exit, *since),
+							  .ahead = difference_ns(my->exit, exit),
+							  .least = difference_ns(my->enter, exit) - error,
+							  .most = difference_ns(my->exit, enter) + error};
 	}
 	return count;
 }
@@ -242,31 +245,33 @@ static const char *host(const struct align *a, size_t side)
 	return a->m->machines[a->sides[side].machine].host;
 }
 
-static void refuse(struct side *s, const char *source, double contradiction)
+static void align_refuse_side(struct side *s, const char *source, double contradiction)
 {
 	s->is_refused = true;
 	buffer_clear(&s->how);
-	buffer_print(&s->how, "its time of day: %s collectives contradict each other by %.0f ns", source, contradiction);
+	buffer_print(&s->how, "its CLOCK_REALTIME: %s collectives contradict each other by %.0f ns", source,
+		     contradiction);
 }
 
-static void take_place(struct align *a, enum align_source source, size_t by, struct side *s, const struct align_fit *f, uint64_t since)
+static void align_place_side(struct align *a, enum align_source source, size_t by, struct side *s,
+			     const struct align_fit *f, uint64_t since)
 {
 	s->is_placed = true;
 	s->root = a->sides[by].root;
 	a->sides[s->root].is_followed = true;
-	/* Drift as of this clock's own ns. */
-	s->place.drift = f->drift / (1 + f->drift);
-	s->place.ahead_ns = f->offset;
-	s->place.since_ns = since + (uint64_t)(int64_t)f->offset;
-	s->place.error_ns = (uint64_t)f->error;
+	/* The drift per ns of this clock. */
+	s->offset.drift = f->drift / (1 + f->drift);
+	s->offset.ahead_ns = f->offset;
+	s->offset.since_ns = since + (uint64_t)(int64_t)f->offset;
+	s->error_ns = (uint64_t)f->error;
 	buffer_clear(&s->how);
-	buffer_print(&s->how, "%zu %s collectives: it was %.0f ns ahead of %s, and %.3f us more each second", f->count,
+	buffer_print(&s->how, "%zu %s collectives: %.0f ns ahead of %s, drifting by %.3f us per second", f->count,
 		     source_names[source], f->offset, host(a, s->root), f->drift * 1e6);
 	if (by != s->root)
 		buffer_print(&s->how, ", through %s", host(a, by));
 }
 
-/* Where the other source was not better. */
+/* Places the side relative to `by` unless the other source gave a smaller error. */
 static void place_by(struct align *a, enum align_source source, size_t by, size_t side)
 {
 	struct side *s = &a->sides[side];
@@ -285,16 +290,16 @@ static void place_by(struct align *a, enum align_source source, size_t by, size_
 	if (count < FEWEST)
 		return;
 	f = align_fit(a->bounds, count);
-	f.error += (double)a->sides[by].place.error_ns;
+	f.error += (double)a->sides[by].error_ns;
 	if (f.contradiction > CONTRADICTION_NS || fabs(f.offset) > OFFSET_MOST_NS || f.error > OFFSET_MOST_NS) {
 		if (!s->is_placed)
-			refuse(s, source_names[source], f.contradiction);
-	} else if (!s->is_placed || f.error < (double)s->place.error_ns) {
-		take_place(a, source, by, s, &f, since);
+			align_refuse_side(s, source_names[source], f.contradiction);
+	} else if (!s->is_placed || f.error < (double)s->error_ns) {
+		align_place_side(a, source, by, s, &f, since);
 	}
 }
 
-/* All that met the root, then those that met them. */
+/* Places all sides that met the root, then those that met them, and so on. */
 static void place_around(struct align *a, size_t root, size_t *queue)
 {
 	size_t count = 0;
@@ -313,7 +318,7 @@ static void place_around(struct align *a, size_t root, size_t *queue)
 		}
 }
 
-/* The machine of rank 0 comes first. */
+/* Begins with the machine of rank 0. */
 static void place_all(struct align *a)
 {
 	size_t *queue = mem_alloc(a->side_count * sizeof(*queue));
@@ -326,9 +331,9 @@ static void place_all(struct align *a)
 	free(queue);
 }
 
-/* ---- what comes of it ---- */
+/* ---- results ---- */
 
-/* Of those that nothing else placed. */
+/* For sides that could not be placed. */
 static void tell_trouble(struct align *a)
 {
 	for (size_t i = 0; i < a->team_count; i++) {
@@ -338,31 +343,56 @@ static void tell_trouble(struct align *a)
 			struct side *s = &a->sides[t->parts[k].side];
 
 			if (!s->how.size && !s->is_followed)
-				buffer_print(&s->how, "its time of day: %s collectives %s", source_names[t->source], t->trouble);
+				buffer_print(&s->how, "its CLOCK_REALTIME: %s collectives %s", source_names[t->source],
+					     t->trouble);
 		}
 	}
 }
 
-static void set_axes(struct align *a)
+/* State kept with a model: how each of its machines was placed. */
+struct methods {
+	char **items; /* NULL: by its CLOCK_REALTIME */
+	size_t count;
+};
+
+static void methods_done(void *state)
 {
-	static const char followed[] = "its time of day, and others by it";
+	struct methods *methods = state;
+
+	for (size_t i = 0; i < methods->count; i++)
+		free(methods->items[i]);
+	free(methods->items);
+}
+
+static const struct attachment_kind methods_kind = {sizeof(struct methods), methods_done};
+
+const char *align_method(const struct model *m, size_t machine)
+{
+	const struct methods *methods = attachment_find(&m->attachments, &methods_kind);
+
+	return methods && machine < methods->count ? methods->items[machine] : NULL;
+}
+
+static void place_clocks(struct align *a)
+{
+	static const char followed[] = "its CLOCK_REALTIME, the reference of other machines";
+	struct methods *methods = attachment_get(&a->m->attachments, &methods_kind);
 	bool has_moved = false;
 
+	methods_done(methods);
+	methods->items = mem_alloc(a->m->machine_count * sizeof(*methods->items));
+	methods->count = a->m->machine_count;
 	for (size_t i = 0; i < a->m->machine_count; i++) {
-		struct machine *machine = &a->m->machines[i];
 		const struct side *s = &a->sides[a->side_of[i]];
 
 		if (s->is_followed)
-			mem_replace_text(&machine->placed, mem_copy_text(followed, sizeof(followed) - 1));
+			methods->items[i] = mem_copy_text(followed, sizeof(followed) - 1);
 		else if (s->how.size)
-			mem_replace_text(&machine->placed, mem_copy_text(s->how.data, s->how.size));
+			methods->items[i] = mem_copy_text(s->how.data, s->how.size);
 		if (!s->is_placed || s->root == a->side_of[i])
 			continue;
 		has_moved = true;
-		machine->axis.ahead_ns = s->place.ahead_ns;
-		machine->axis.drift = s->place.drift;
-		machine->axis.since_ns = s->place.since_ns;
-		machine->axis.error_ns = s->place.error_ns;
+		clock_map_place(&a->m->machines[i].clock, &s->offset, s->error_ns);
 	}
 	if (has_moved)
 		model_order(a->m);
@@ -396,14 +426,14 @@ void align_hosts(struct model *m)
 	if (a.side_count > 1) {
 		mpi = align_mpi_join(&a, m);
 		nccl = align_nccl_join(&a, m);
-		settle(&a);
+		align_choose_meetings(&a);
 		align_mpi_meet(&a, m, mpi);
 		align_nccl_meet(&a, m, nccl);
 		for (size_t i = 0; i < a.team_count; i++)
 			check_kinds(a.teams[i]);
 		place_all(&a);
 		tell_trouble(&a);
-		set_axes(&a);
+		place_clocks(&a);
 	}
 	align_done(&a);
 }

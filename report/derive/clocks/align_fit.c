@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One clock beside another: what many meetings say together. */
+/* Fits the offset and drift of one clock to the bounds from many meetings. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 
 enum { DRIFT_FEWEST = 12 };
 #define DRIFT_SPAN_NS 1e9
-#define DRIFT_MOST 0.01 /* more is no clock */
+#define DRIFT_MOST 0.01 /* a larger drift cannot be that of a clock */
 
 static int compare_bounds(const void *left, const void *right)
 {
@@ -23,7 +23,7 @@ static int compare_doubles(const void *left, const void *right)
 	return (*a > *b) - (*a < *b);
 }
 
-/* Of `at` or `ahead` of so many bounds. */
+/* Median of `at` or `ahead` over that many bounds. */
 static double median(const double *first, size_t count, double *sorted)
 {
 	for (size_t i = 0; i < count; i++)
@@ -32,7 +32,7 @@ static double median(const double *first, size_t count, double *sorted)
 	return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
 }
 
-/* From the first third to the last one. */
+/* Drift between the first and the last third. */
 static double find_drift(struct align_bound *b, size_t count, double *sorted)
 {
 	size_t third = count / 3;

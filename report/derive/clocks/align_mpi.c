@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Barriers and reductions of all ranks of an MPI job. Ranks that were recorded from MPI_Init on and without a loss are sure to
- * count alike. */
+/* Barriers and reductions of all ranks of an MPI job. Ranks that were recorded since MPI_Init without loss number
+ * their collectives alike. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/read/operation.h"
 #include "report/derive/clocks/align.h"
 
-enum { WORLD = 0x44000000 }; /* as trace_format.h says of TF_FIELD_COMMUNICATOR */
+enum { WORLD = 0x44000000 }; /* as trace_format.h defines for TF_FIELD_COMMUNICATOR */
 enum collective { NONE, BARRIER, ALLREDUCE };
 
 struct rank {
 	const struct image *image;
-	const struct trace_thread *thread; /* that did all of its collectives */
+	const struct trace_thread *thread; /* the thread that called all of its collectives */
 	uint64_t collectives;
-	uint32_t range; /* the capture range that began before the job: only there all of them are recorded */
+	uint32_t range; /* the capture range that began before MPI_Init: only within it all collectives are recorded */
 };
 
 struct ranks {
@@ -32,9 +32,10 @@ static enum collective collective_of(const struct trace *t, const struct event *
 	struct tf_operation op;
 	int64_t communicator, count;
 
-	if (!kind || !operation_of(t, e, &op) || !operation_field(&op, TF_FIELD_COMMUNICATOR, &communicator) || communicator != WORLD)
+	if (!kind || !operation_of(t, e, &op) || !operation_field(&op, TF_FIELD_COMMUNICATOR, &communicator) ||
+	    communicator != WORLD)
 		return NONE;
-	/* Of nothing it need not wait for anybody. */
+	/* With zero elements a rank need not wait for any other. */
 	return kind == ALLREDUCE && (!operation_field(&op, TF_FIELD_COUNT, &count) || count <= 0) ? NONE : kind;
 }
 
@@ -68,8 +69,9 @@ static bool find_begin(const struct model *m, struct rank *r)
 	return false;
 }
 
-/* The next one of a thread that counts, or none. */
-static enum collective next_collective(const struct model *m, const struct rank *r, struct cursor *cursor, struct event *e)
+/* The next collective of the thread that counts as a meeting; false: there is none. */
+static enum collective next_collective(const struct model *m, const struct rank *r, struct cursor *cursor,
+				       struct event *e)
 {
 	while (cursor_next(cursor, e)) {
 		enum collective kind = collective_of(r->image->trace, e);
@@ -80,7 +82,7 @@ static enum collective next_collective(const struct model *m, const struct rank 
 	return NONE;
 }
 
-/* False: there are none, several threads have some, or something of them was lost. */
+/* False: there are none, several threads have some, or some were lost. */
 static bool find_thread(const struct model *m, struct rank *r)
 {
 	const struct trace *t = r->image->trace;
@@ -116,15 +118,17 @@ void *align_mpi_join(struct align *a, const struct model *m)
 			continue;
 		ranks->items = mem_grow(ranks->items, ranks->count, &ranks->capacity, sizeof(r));
 		ranks->items[ranks->count++] = r;
-		align_join(a, ALIGN_MPI, &(struct align_rank){
-			.image = r.image, .number = number[0] ? strtoll(number, NULL, 10) : -1, .meetings = r.collectives});
+		align_join(a, ALIGN_MPI,
+			   &(struct align_rank){.image = r.image,
+						.number = number[0] ? strtoll(number, NULL, 10) : -1,
+						.meetings = r.collectives});
 	}
 	return ranks;
 }
 
-static void meet(struct align *a, const struct model *m, const struct rank *r)
+static void mpi_meet_rank(struct align *a, const struct model *m, const struct rank *r)
 {
-	const struct axis *axis = &m->machines[r->image->machine].axis;
+	const struct clock_map *clock = &m->machines[r->image->machine].clock;
 	struct align_meeting meeting;
 	enum collective kind;
 	struct cursor cursor;
@@ -136,8 +140,8 @@ static void meet(struct align *a, const struct model *m, const struct rank *r)
 			continue;
 		meeting.number = number;
 		meeting.kind = kind;
-		meeting.enter = axis_ns(axis, event_start(&e));
-		meeting.exit = axis_ns(axis, e.ticks);
+		meeting.enter = clock_map_ns(clock, event_start(&e));
+		meeting.exit = clock_map_ns(clock, e.ticks);
 		align_meet(a, ALIGN_MPI, 0, r->image, &meeting);
 	}
 }
@@ -147,7 +151,7 @@ void align_mpi_meet(struct align *a, const struct model *m, void *joined)
 	struct ranks *ranks = joined;
 
 	for (size_t i = 0; i < ranks->count; i++)
-		meet(a, m, &ranks->items[i]);
+		mpi_meet_rank(a, m, &ranks->items[i]);
 	free(ranks->items);
 	free(ranks);
 }

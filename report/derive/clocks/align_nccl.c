@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collectives of NCCL's communicators. The call only queues; what meets is the kernel that it launches: of a collective to which
- * each rank gives, and of which each has the whole result, none ends before all have begun. Kernels of calls between
- * ncclGroupStart and ncclGroupEnd are launched by the end: all of its kernels are taken for one, which only widens the bounds.
- * What is launched as part of a CUDA graph has no call of its own, and is left out. An image that was recorded from the making
- * of its communicator on and without a loss is sure to count as the others do. */
+/* Collectives of NCCL communicators. The call only enqueues; the ranks meet in the kernel that it launches: for a
+ * collective to which each rank contributes, and of which each receives the whole result, no kernel ends before all
+ * have begun. The kernels of calls between ncclGroupStart and ncclGroupEnd are launched by ncclGroupEnd: all of them
+ * count as one, which only widens the bounds. What is launched as part of a CUDA graph has no call of its own and is
+ * skipped. Images that were recorded since the creation of the communicator without loss number their collectives
+ * alike. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,33 +13,34 @@
 #include "report/derive/device/correlate.h"
 #include "report/derive/device/kernel.h"
 
-/* What a function is to us; from FIRST_COLLECTIVE on the place of its name in `collectives`. */
+/* The class of a function; from FIRST_COLLECTIVE on, the index of its name in `collectives`. */
 enum { NOT_NCCL, BEGINS, GROUP_START, GROUP_END, FIRST_COLLECTIVE };
 static const char *const collectives[] = {"ncclAllReduce", "ncclReduceScatter", "ncclAllGather", "ncclAlltoAll"};
-static const char *const beginnings[] = {"ncclCommInitRank", "ncclCommInitRankConfig", "ncclCommInitRankScalable", "ncclCommSplit", "ncclCommShrink"};
+static const char *const beginnings[] = {"ncclCommInitRank", "ncclCommInitRankConfig", "ncclCommInitRankScalable",
+					 "ncclCommSplit", "ncclCommShrink"};
 
-/* A communicator of an image, from its making on. */
+/* A communicator of an image, since its creation. */
 struct member {
-	int64_t id, rank; /* id 0: has no collective yet */
+	int64_t id, rank; /* id 0: it has no collective yet */
 	uint64_t collectives;
-	uint32_t range; /* the capture range in which it was made */
+	uint32_t range; /* the capture range in which it was created */
 };
 
-/* A collective whose kernels are looked for. */
+/* A collective whose kernels are searched for. */
 struct call {
 	const struct trace_thread *thread;
-	uint64_t from, to;   /* ticks of the call that launches them */
-	uint64_t start, end; /* ns as the axis has them; end 0: none found */
+	uint64_t from, to;   /* ticks of the call that launches the kernels */
+	uint64_t start, end; /* ns of the clock map; end 0: none found */
 	uint64_t number;
 	int64_t id;
 	uint32_t kind;
-	bool is_open; /* its group has not ended */
+	bool is_open; /* its group has not ended yet */
 };
 
-/* Where a thread is. */
+/* The state of a thread. */
 struct place {
-	uint32_t depth; /* of groups */
-	size_t first_open; /* in calls */
+	uint32_t depth; /* nesting depth of groups */
+	size_t first_open; /* first one of the group in calls */
 };
 
 struct reading {
@@ -53,7 +55,7 @@ struct reading {
 	bool keeps_calls;
 	struct call *calls; /* by thread and time, once sorted */
 	size_t call_count, call_capacity;
-	struct map kernels; /* by work: 1 + whether it is one of NCCL's */
+	struct map kernels; /* by device operation: 1 + whether it is a kernel of NCCL */
 };
 
 static bool is_one_of(const char *name, const char *const *names, size_t count, size_t *ret_place)
@@ -64,7 +66,7 @@ static bool is_one_of(const char *name, const char *const *names, size_t count, 
 	return false;
 }
 
-static uint8_t classify(const struct function *f)
+static uint8_t nccl_classify(const struct function *f)
 {
 	size_t i;
 
@@ -74,12 +76,14 @@ static uint8_t classify(const struct function *f)
 		return (uint8_t)(FIRST_COLLECTIVE + i);
 	if (is_one_of(f->name, beginnings, sizeof(beginnings) / sizeof(*beginnings), &i))
 		return BEGINS;
-	return !strcmp(f->name, "ncclGroupStart") ? GROUP_START : !strcmp(f->name, "ncclGroupEnd") ? GROUP_END : NOT_NCCL;
+	return !strcmp(f->name, "ncclGroupStart") ? GROUP_START
+	       : !strcmp(f->name, "ncclGroupEnd") ? GROUP_END
+						  : NOT_NCCL;
 }
 
 /* ---- calls ---- */
 
-static void begin(struct reading *r, const struct event *e)
+static void nccl_begin_call(struct reading *r, const struct event *e)
 {
 	struct tf_operation op;
 	int64_t handle;
@@ -87,11 +91,12 @@ static void begin(struct reading *r, const struct event *e)
 	if (!operation_of(r->image->trace, e, &op) || !operation_field(&op, TF_FIELD_COMMUNICATOR, &handle))
 		return;
 	r->members = mem_grow(r->members, r->member_count, &r->member_capacity, sizeof(*r->members));
-	r->members[r->member_count++] = (struct member){.rank = -1, .range = model_range(r->model, r->image, event_start(e))};
+	r->members[r->member_count++] =
+		(struct member){.rank = -1, .range = model_range(r->model, r->image, event_start(e))};
 	*map_put(&r->by_handle, (uint64_t)handle, 0, NULL) = r->member_count;
 }
 
-static void keep_call(struct reading *r, const struct merge_event *e, const struct member *member, uint32_t kind)
+static void nccl_keep_call(struct reading *r, const struct merge_event *e, const struct member *member, uint32_t kind)
 {
 	struct place *place = &r->places[e->thread - r->image->trace->threads];
 
@@ -109,7 +114,7 @@ static void keep_call(struct reading *r, const struct merge_event *e, const stru
 						  .is_open = place->depth};
 }
 
-static void collect(struct reading *r, const struct merge_event *e, uint32_t kind)
+static void nccl_collect_call(struct reading *r, const struct merge_event *e, uint32_t kind)
 {
 	int64_t handle, id, rank = -1, count = 0;
 	struct tf_operation op;
@@ -121,14 +126,15 @@ static void collect(struct reading *r, const struct merge_event *e, uint32_t kin
 		return;
 	found = map_find(&r->by_handle, (uint64_t)handle, 0);
 	member = found ? &r->members[*found - 1] : NULL;
-	if (!member || (member->id && member->id != id) || member->range != model_range(r->model, r->image, event_start(&e->event)))
+	if (!member || (member->id && member->id != id) ||
+	    member->range != model_range(r->model, r->image, event_start(&e->event)))
 		return;
 	operation_field(&op, TF_FIELD_RANK, &rank);
 	operation_field(&op, TF_FIELD_COUNT, &count);
 	member->id = id;
 	member->rank = rank;
 	if (r->keeps_calls)
-		keep_call(r, e, member, (uint32_t)count << 3 | kind);
+		nccl_keep_call(r, e, member, (uint32_t)count << 3 | kind);
 	member->collectives++;
 }
 
@@ -147,7 +153,7 @@ static void end_group(struct reading *r, const struct merge_event *e)
 	place->first_open = SIZE_MAX;
 }
 
-static void read_calls(struct reading *r)
+static void nccl_read_calls(struct reading *r)
 {
 	const struct trace *t = r->image->trace;
 	struct merge *g = merge_new_image(r->model, r->image);
@@ -157,12 +163,13 @@ static void read_calls(struct reading *r)
 	for (size_t i = 0; i < t->thread_count; i++)
 		r->places[i].first_open = SIZE_MAX;
 	while ((e = merge_next(g))) {
-		uint8_t class = e->event.kind == TF_CALL && e->event.id < t->functions->count ? r->classes[e->event.id] : NOT_NCCL;
+		uint8_t class = e->event.kind == TF_CALL && e->event.id < t->functions->count ? r->classes[e->event.id]
+											      : NOT_NCCL;
 
 		if (class >= FIRST_COLLECTIVE)
-			collect(r, e, class - FIRST_COLLECTIVE);
+			nccl_collect_call(r, e, class - FIRST_COLLECTIVE);
 		else if (class == BEGINS)
-			begin(r, &e->event);
+			nccl_begin_call(r, &e->event);
 		else if (class == GROUP_START)
 			r->places[e->thread - t->threads].depth++;
 		else if (class == GROUP_END)
@@ -171,59 +178,66 @@ static void read_calls(struct reading *r)
 	merge_free(g);
 }
 
-/* ---- their kernels ---- */
+/* ---- kernels ---- */
 
 static int compare_calls(const void *left, const void *right)
 {
 	const struct call *a = left, *b = right;
 
-	return order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->from, b->from) ?: order_of(a->number, b->number);
+	return order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->from, b->from) ?:
+	       order_of(a->number, b->number);
 }
 
-static bool is_nccls(struct reading *r, uint32_t work_id)
+static bool is_nccls(struct reading *r, uint32_t operation_id)
 {
 	const struct trace *t = r->image->trace;
-	uint64_t *known = map_put(&r->kernels, work_id, 0, NULL);
+	uint64_t *known = map_put(&r->kernels, operation_id, 0, NULL);
 	struct buffer name = {0};
-	struct tf_work work;
+	struct tf_work operation;
 
 	if (*known)
 		return *known == 2;
 	*known = 1;
-	if (!device_work(t, work_id, &work) || work.kind != TF_WORK_KERNEL)
+	if (!device_operation(t, operation_id, &operation) || operation.kind != TF_WORK_KERNEL)
 		return false;
-	if (kernel_name(t, work.kernel, KERNEL_MANGLED, &name) && strstr(name.data, "nccl") && strstr(name.data, "Kernel"))
+	if (kernel_name(t, operation.kernel, KERNEL_MANGLED, &name) && strstr(name.data, "nccl") &&
+	    strstr(name.data, "Kernel"))
 		*known = 2;
 	buffer_done(&name);
 	return *known == 2;
 }
 
-static void add_kernel(const struct axis *axis, struct call *c, const struct device_record *record)
+static void nccl_add_kernel(const struct clock_map *clock, struct call *c, const struct device_record *record)
 {
-	uint64_t start = axis_monotonic(axis, record->start_ns), end = axis_monotonic(axis, record->start_ns + record->duration_ns);
+	uint64_t start = clock_map_monotonic(clock, record->start_ns),
+		 end = clock_map_monotonic(clock, record->start_ns + record->duration_ns);
 
 	c->start = !c->end || start < c->start ? start : c->start;
 	c->end = end > c->end ? end : c->end;
 }
 
-/* Calls of one group have the same from. */
-static void take_work(void *context, const struct correlated *k)
+/* Calls of one group have the same `from`. */
+static void nccl_take_correlated(void *context, const struct correlated *k)
 {
 	struct reading *r = context;
 	uint64_t start = k->thread ? event_start(&k->event) : 0;
 	const struct call here = {.thread = k->thread, .from = start, .number = UINT64_MAX};
-	size_t i = k->thread && k->record_count ? first_place(at, 0, r->call_count, compare_calls(&r->calls[at], &here) <= 0) : 0;
+	size_t i = k->thread && k->record_count
+			   ? first_place(at, 0, r->call_count, compare_calls(&r->calls[at], &here) <= 0)
+			   : 0;
 	uint64_t from = i ? r->calls[i - 1].from : 0;
 
 	for (; i && r->calls[i - 1].thread == k->thread && r->calls[i - 1].from == from; i--)
-		for (size_t n = 0; n < k->record_count && k->event.ticks <= r->calls[i - 1].to && !r->calls[i - 1].is_open; n++)
-			if (is_nccls(r, k->records[n].work))
-				add_kernel(&r->model->machines[r->image->machine].axis, &r->calls[i - 1], &k->records[n]);
+		for (size_t n = 0;
+		     n < k->record_count && k->event.ticks <= r->calls[i - 1].to && !r->calls[i - 1].is_open; n++)
+			if (is_nccls(r, k->records[n].operation))
+				nccl_add_kernel(&r->model->machines[r->image->machine].clock, &r->calls[i - 1],
+						&k->records[n]);
 }
 
 /* ---- images ---- */
 
-/* Is all there that it did, and all that its devices did? */
+/* Whether all calls and all device records of the image were recorded. */
 static bool is_whole(const struct image *image)
 {
 	const struct trace *t = image->trace;
@@ -235,7 +249,8 @@ static bool is_whole(const struct image *image)
 	for (size_t i = 0; i < t->blob_count; i++) {
 		struct tf_device_lost more;
 
-		if (t->blobs[i].type == TF_BLOB_DEVICE_LOST && trace_blob(t, &t->blobs[i], &more, sizeof(more)) == sizeof(more))
+		if (t->blobs[i].type == TF_BLOB_DEVICE_LOST &&
+		    trace_blob(t, &t->blobs[i], &more, sizeof(more)) == sizeof(more))
 			lost += more.dropped + more.timeless + more.unreadable;
 	}
 	lost += device_gaps(image, &gaps);
@@ -243,7 +258,7 @@ static bool is_whole(const struct image *image)
 	return !lost;
 }
 
-/* By what was defined, which is little, not by its events. */
+/* Decided by the definitions, of which there are few, not by the events. */
 static bool uses_nccl(const struct trace *t)
 {
 	for (size_t i = 0; i < t->blob_count; i++) {
@@ -258,12 +273,13 @@ static bool uses_nccl(const struct trace *t)
 	return false;
 }
 
-static void read_image(struct align *a, const struct model *m, const struct image *image, bool keeps_calls, struct reading *ret)
+static void read_image(struct align *a, const struct model *m, const struct image *image, bool keeps_calls,
+		       struct reading *ret)
 {
 	*ret = (struct reading){.align = a, .model = m, .image = image, .keeps_calls = keeps_calls};
-	ret->classes = scan_classes(image->trace, classify);
+	ret->classes = scan_classes(image->trace, nccl_classify);
 	if (keeps_calls || (uses_nccl(image->trace) && is_whole(image)))
-		read_calls(ret);
+		nccl_read_calls(ret);
 }
 
 static void reading_done(struct reading *r)
@@ -276,7 +292,7 @@ static void reading_done(struct reading *r)
 	map_done(&r->kernels);
 }
 
-/* Returns which images take part: one byte each. */
+/* Returns which images take part, one byte for each. */
 void *align_nccl_join(struct align *a, const struct model *m)
 {
 	uint8_t *joined = mem_alloc(m->image_count + 1);
@@ -308,7 +324,7 @@ void *align_nccl_join(struct align *a, const struct model *m)
 	return joined;
 }
 
-static void meet(struct align *a, const struct model *m, const struct image *image)
+static void nccl_meet_image(struct align *a, const struct model *m, const struct image *image)
 {
 	const struct report_context context = {.model = m};
 	struct reading r;
@@ -316,12 +332,15 @@ static void meet(struct align *a, const struct model *m, const struct image *ima
 	read_image(a, m, image, true, &r);
 	if (r.call_count) {
 		qsort(r.calls, r.call_count, sizeof(*r.calls), compare_calls);
-		correlate_image(&context, image, &r, take_work, NULL);
+		correlate_image(&context, image, &r, nccl_take_correlated, NULL);
 	}
 	for (size_t i = 0; i < r.call_count; i++)
 		if (r.calls[i].end)
-			align_meet(a, ALIGN_NCCL, (uint64_t)r.calls[i].id, image, &(struct align_meeting){
-				.number = r.calls[i].number, .enter = r.calls[i].start, .exit = r.calls[i].end, .kind = r.calls[i].kind});
+			align_meet(a, ALIGN_NCCL, (uint64_t)r.calls[i].id, image,
+				   &(struct align_meeting){.number = r.calls[i].number,
+							   .enter = r.calls[i].start,
+							   .exit = r.calls[i].end,
+							   .kind = r.calls[i].kind});
 	reading_done(&r);
 }
 
@@ -331,6 +350,6 @@ void align_nccl_meet(struct align *a, const struct model *m, void *joined)
 
 	for (size_t i = 0; i < m->image_count; i++)
 		if (is_joined[i])
-			meet(a, m, &m->images[i]);
+			nccl_meet_image(a, m, &m->images[i]);
 	free(joined);
 }

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/derive/device/correlate.h"
 #include "report/derive/device/correlate_calls.h"
+#include "report/derive/events/filter.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 size_t correlate_stretch = 1u << 20;
 
-/* One of CUPTI's calls in this stretch. */
+/* A call record of CUPTI in the current stretch. */
 struct entry {
 	uint64_t id;	 /* epoch and correlation id */
 	uint64_t middle; /* ticks */
 	uint32_t tid;
-	uint32_t next; /* where to look for the next one that is not taken: itself if it is not */
+	uint32_t next; /* index at which to look for the next unmatched one: its own if it is unmatched */
 	uint32_t half; /* ticks from the middle to either end, at most 2^32 - 1 */
 	bool is_driver, is_placed;
 };
@@ -22,30 +23,32 @@ struct state {
 	const struct image *image;
 	void *context;
 	void (*visit)(void *, const struct correlated *);
+	const struct tick_spans *shown; /* what is visited; NULL: everything */
 	struct correlate_counts *counts;
 	struct host_calls calls;
-	uint64_t low, high; /* ids of this stretch: low <= id < high */
+	uint64_t low, high; /* ids of the current stretch: low <= id < high */
 	struct epoch {
-		uint64_t first, last, total; /* ids; 0 in all: none */
+		uint64_t first, last, total; /* ids; all 0: none */
 	} *epochs;
 	size_t epoch_count, epoch_capacity;
 	uint64_t total;
-	bool is_measuring; /* the first load: all is counted, and kept while it is little */
-	bool is_single; /* the one stretch there is */
+	bool is_measuring; /* the first load: everything is counted, and kept as long as there is little */
+	bool is_single; /* there is only one stretch */
 	struct entry *entries; /* by thread and time, once sorted */
 	size_t entry_count, entry_capacity;
 	struct device_record *records; /* by id and start */
 	bool *is_used;
 	size_t record_count, record_capacity;
-	size_t hint; /* in records: where the next call's are, as long as calls and ids go on in the same order */
-	struct bits *met; /* by thread of the trace: the host calls that have had their work */
+	/* index in records at which those of the next call are, as long as calls and ids are in the same order */
+	size_t hint;
+	struct bits *met; /* by thread of the trace: the host calls whose records were found */
 	struct id_span {
 		uint64_t first, last; /* first > last: none */
-	} *ids; /* by trace.windows: of the device's records and CUPTI's calls in it */
-	uint8_t *has_ids; /* likewise: are there any of this stretch? */
+	} *ids; /* by trace.chunks: ids of the device records and CUPTI's call records in it */
+	uint8_t *has_ids; /* likewise: whether any id is in the current stretch */
 };
 
-/* Grows as it is set: the file may, too, while it is read. */
+/* Grows when a bit is set, because the file may grow while it is read. */
 struct bits {
 	uint8_t *bytes;
 	size_t size;
@@ -91,11 +94,12 @@ static int compare_records(const void *left, const void *right)
 {
 	const struct device_record *a = left, *b = right;
 
-	return order_of(id_of(a->epoch, a->correlation), id_of(b->epoch, b->correlation)) ?: order_of(a->start_ns, b->start_ns);
+	return order_of(id_of(a->epoch, a->correlation), id_of(b->epoch, b->correlation)) ?:
+	       order_of(a->start_ns, b->start_ns);
 }
 
-/* Mostly there is nothing to do. */
-static void sort(void *items, size_t count, size_t size, int (*compare_items)(const void *, const void *))
+/* In most cases the items are already sorted. */
+static void sort_unless_sorted(void *items, size_t count, size_t size, int (*compare_items)(const void *, const void *))
 {
 	const char *item = items;
 
@@ -123,9 +127,9 @@ static void count_id(struct state *s, uint64_t id)
 	s->total++;
 }
 
-static bool is_kept(struct state *s, size_t window, uint64_t id)
+static bool is_kept(struct state *s, size_t chunk, uint64_t id)
 {
-	struct id_span *span = &s->ids[window];
+	struct id_span *span = &s->ids[chunk];
 
 	if (!s->is_measuring)
 		return id >= s->low && id - s->low < s->high - s->low;
@@ -135,14 +139,15 @@ static bool is_kept(struct state *s, size_t window, uint64_t id)
 	return s->total < 2 * correlate_stretch;
 }
 
-static void keep_call(struct scan *scan, const struct device_call *c)
+static void keep_device_call(struct scan *scan, const struct device_call *c)
 {
 	struct state *s = scan->more;
-	uint64_t id = id_of(c->epoch, c->correlation), middle = axis_ticks(scan->axis, c->start_ns + c->duration_ns / 2), half;
+	uint64_t id = id_of(c->epoch, c->correlation),
+		 middle = clock_map_ticks(scan->clock, c->start_ns + c->duration_ns / 2), half;
 
-	if (!is_kept(s, scan->window, id))
+	if (!is_kept(s, scan->chunk, id))
 		return;
-	half = middle - axis_ticks(scan->axis, c->start_ns);
+	half = middle - clock_map_ticks(scan->clock, c->start_ns);
 	s->entries = mem_grow(s->entries, s->entry_count, &s->entry_capacity, sizeof(*s->entries));
 	s->entries[s->entry_count++] = (struct entry){.id = id,
 						      .middle = middle,
@@ -152,50 +157,53 @@ static void keep_call(struct scan *scan, const struct device_call *c)
 						      .is_placed = c->is_placed};
 }
 
-static void keep_record(struct scan *scan, const struct device_record *r)
+static void keep_device_record(struct scan *scan, const struct device_record *r)
 {
 	struct state *s = scan->more;
 
-	if (!is_kept(s, scan->window, id_of(r->epoch, r->correlation)))
+	if (!is_kept(s, scan->chunk, id_of(r->epoch, r->correlation)))
 		return;
 	s->records = mem_grow(s->records, s->record_count, &s->record_capacity, sizeof(*s->records));
 	s->records[s->record_count++] = *r;
 }
 
-/* Of a call that runtime and driver recorded, the runtime's is kept: the host call may lie closely around it. */
+/* Of a call that both runtime and driver recorded, the runtime's record is kept: the host call may enclose it
+ * closely. */
 static void drop_twins(struct state *s)
 {
 	size_t kept = 0;
 
-	sort(s->entries, s->entry_count, sizeof(*s->entries), compare_ids);
+	sort_unless_sorted(s->entries, s->entry_count, sizeof(*s->entries), compare_ids);
 	for (size_t i = 0; i < s->entry_count; i++)
 		if (!kept || s->entries[i].id != s->entries[kept - 1].id)
 			s->entries[kept++] = s->entries[i];
 	s->entry_count = kept;
-	sort(s->entries, kept, sizeof(*s->entries), compare_times);
+	sort_unless_sorted(s->entries, kept, sizeof(*s->entries), compare_times);
 	for (size_t i = 0; i < kept; i++)
 		s->entries[i].next = (uint32_t)i;
 }
 
-static void load(struct state *s, uint64_t *ret_broken)
+static void load_stretch(struct state *s, uint64_t *ret_broken)
 {
-	struct scan scan = {.context = s->report, .image = s->image, .is_unfiltered = true, .windows = s->has_ids, .more = s};
+	struct scan scan = {
+		.context = s->report, .image = s->image, .is_unfiltered = true, .chunks = s->has_ids, .more = s};
 
-	for (size_t i = 0; s->has_ids && i < s->image->trace->window_count; i++)
-		s->has_ids[i] = s->ids[i].first < s->high && s->ids[i].last >= s->low && s->ids[i].first <= s->ids[i].last;
+	for (size_t i = 0; s->has_ids && i < s->image->trace->chunk_count; i++)
+		s->has_ids[i] =
+			s->ids[i].first < s->high && s->ids[i].last >= s->low && s->ids[i].first <= s->ids[i].last;
 	s->entry_count = s->record_count = s->hint = 0;
-	device_scan_calls(&scan, keep_call, ret_broken);
-	device_scan_image(&scan, keep_record, ret_broken);
+	device_scan_calls(&scan, keep_device_call, ret_broken);
+	device_scan_image(&scan, keep_device_record, ret_broken);
 }
 
-/* ---- telling ---- */
+/* ---- visiting ---- */
 
 static uint64_t id_at(const struct state *s, size_t record)
 {
 	return id_of(s->records[record].epoch, s->records[record].correlation);
 }
 
-/* The first record whose id is at least this one. */
+/* The first record whose id is not less than this one. */
 static size_t find_records(const struct state *s, uint64_t id)
 {
 	if (s->hint < s->record_count && id_at(s, s->hint) == id && (!s->hint || id_at(s, s->hint - 1) != id))
@@ -212,32 +220,35 @@ static size_t same_id(const struct state *s, size_t from)
 	return n;
 }
 
-/* By the call where there is one, so that it and its work are shown together. */
-static bool is_shown(const struct state *s, const struct event *e, size_t from, size_t count)
+/* The filter is applied to the call if there is one, so that it and its device operations are shown together. */
+static bool passes_filter(const struct state *s, const struct event *e, size_t from, size_t count)
 {
-	const struct axis *axis = &s->report->model->machines[s->image->machine].axis;
-	const struct trace *t = s->image->trace;
+	const struct clock_map *clock = &s->report->model->machines[s->image->machine].clock;
 
-	if (!t->is_filtered)
+	if (!s->shown)
 		return true;
 	if (e)
-		return trace_shows_span(t, event_start(e), e->ticks);
+		return tick_spans_overlap(s->shown, event_start(e), e->ticks);
 	for (size_t i = from; i < from + count; i++)
-		if (trace_shows_span(t, axis_ticks(axis, s->records[i].start_ns),
-				     axis_ticks(axis, s->records[i].start_ns + s->records[i].duration_ns)))
+		if (tick_spans_overlap(s->shown, clock_map_ticks(clock, s->records[i].start_ns),
+				       clock_map_ticks(clock, s->records[i].start_ns + s->records[i].duration_ns)))
 			return true;
 	return false;
 }
 
-static void tell(struct state *s, const struct trace_thread *thread, const struct event *e, size_t from, size_t count)
+static void visit_correlated(struct state *s, const struct trace_thread *thread, const struct event *e, size_t from,
+			     size_t count)
 {
-	struct correlated c = {.image = s->image, .thread = thread, .records = count ? s->records + from : NULL, .record_count = count};
+	struct correlated c = {.image = s->image,
+			       .thread = thread,
+			       .records = count ? s->records + from : NULL,
+			       .record_count = count};
 
 	if (e)
 		c.event = *e;
 	if (count)
 		c.correlation = s->records[from].correlation;
-	if (s->visit && is_shown(s, e, from, count))
+	if (s->visit && passes_filter(s, e, from, count))
 		s->visit(s->context, &c);
 }
 
@@ -247,29 +258,29 @@ static bool has_records(const struct state *s, uint64_t id, size_t *ret_from)
 	return *ret_from < s->record_count && id_at(s, *ret_from) == id;
 }
 
-static void match(struct state *s, size_t thread, const struct calls *call, uint64_t id)
+static void match_call(struct state *s, size_t thread, const struct calls *call, uint64_t id)
 {
 	size_t from, count;
 
 	if (!has_records(s, id, &from))
-		return; /* an allocation, or work that is in a later stretch of the file, or lost */
+		return; /* an allocation, or its records are in a later part of the file, or lost */
 	count = same_id(s, from);
 	s->hint = from + count;
 	s->counts->matched += count;
 	bits_set(&s->met[thread], call->number);
 	memset(s->is_used + from, true, count);
-	tell(s, &s->image->trace->threads[thread], &call->event, from, count);
+	visit_correlated(s, &s->image->trace->threads[thread], &call->event, from, count);
 }
 
 static void match_entry(struct state *s, size_t thread, const struct calls *call, struct entry *entry)
 {
 	entry->next++;
-	match(s, thread, call, entry->id);
+	match_call(s, thread, call, entry->id);
 }
 
 /* ---- host calls ---- */
 
-/* The entries of a thread: [*ret_from, returned). */
+/* The entries of a thread: from *ret_from up to the returned index, exclusive. */
 static size_t entries_of(const struct state *s, uint32_t tid, size_t *ret_from)
 {
 	*ret_from = first_place(i, 0, s->entry_count, s->entries[i].tid < tid);
@@ -277,12 +288,12 @@ static size_t entries_of(const struct state *s, uint32_t tid, size_t *ret_from)
 }
 
 /* The first entry of [from, end) whose middle is at `ticks` or later. */
-static size_t seek(const struct entry *entries, size_t from, size_t end, uint64_t ticks)
+static size_t seek_entry(const struct entry *entries, size_t from, size_t end, uint64_t ticks)
 {
 	return first_place(i, from, end, entries[i].middle < ticks);
 }
 
-/* The first from here on that is not taken; the way there is shorter the next time. */
+/* The first unmatched entry from this index on; shortens the path for the next search. */
 static size_t next_free(struct state *s, size_t at)
 {
 	while (at < s->entry_count && s->entries[at].next != at) {
@@ -295,36 +306,37 @@ static size_t next_free(struct state *s, size_t at)
 	return at;
 }
 
-/* Calls come in the order of their ends, so of two that hold an entry the inner one takes it. */
+/* Calls come in the order of their ends, so if two contain an entry, the inner one takes it. */
 static void match_by_time(struct state *s, size_t k, size_t from, size_t end)
 {
 	struct calls c;
 
 	for (calls_begin(&c, &s->calls, k); calls_next(&c);)
-		for (size_t i = next_free(s, seek(s->entries, from, end, event_start(&c.event)));
+		for (size_t i = next_free(s, seek_entry(s->entries, from, end, event_start(&c.event)));
 		     i < end && s->entries[i].middle <= c.event.ticks; i = next_free(s, i))
 			match_entry(s, k, &c, &s->entries[i]);
 }
 
-/* Only what has work is counted on both sides: allocations have no records, and may be below a threshold. */
-static bool has_work(const struct state *s, const struct entry *entry)
+/* Only entries with device records are counted on both sides: allocations have none, and may be below a threshold. */
+static bool has_operation(const struct state *s, const struct entry *entry)
 {
 	size_t at;
 
 	return has_records(s, entry->id, &at);
 }
 
-/* An entry with work that no host call has, and that was under way in the time from `half` ticks before then to as many after it. */
+/* An unmatched entry with device records that was in progress within `half` ticks of that time. */
 static bool is_left(const struct state *s, const struct entry *e, uint64_t ticks, uint64_t half)
 {
 	uint64_t distance = e->middle > ticks ? e->middle - ticks : ticks - e->middle;
 
-	return e->next == (size_t)(e - s->entries) && distance <= e->half + half && has_work(s, e);
+	return e->next == (size_t)(e - s->entries) && distance <= e->half + half && has_operation(s, e);
 }
 
-/* A runtime that is a part of the program asks the driver from within its own call. The host call is the one for the driver;
- * CUPTI's is the runtime's, whose middle may lie beside it. Or the call is so short that the middle is beside it by what the two clocks
- * differ. Of what is left on both sides, those belong together that were under way at once. */
+/* A statically linked runtime calls the driver from within its own call. The host call is then the driver's, while
+ * CUPTI's record is the runtime's, whose middle may lie outside of it. A very short call may also miss the middle
+ * because of the error between the two clocks. Unmatched calls and entries that were in progress at the same time
+ * belong together. */
 static void match_from_within(struct state *s, size_t k, size_t from, size_t end)
 {
 	struct calls c;
@@ -334,10 +346,10 @@ static void match_from_within(struct state *s, size_t k, size_t from, size_t end
 		left += is_left(s, &s->entries[i], s->entries[i].middle, 0);
 	for (calls_begin(&c, &s->calls, k); left && calls_next(&c);) {
 		uint64_t half = (c.event.ticks - event_start(&c.event)) / 2, middle = c.event.ticks - half;
-		size_t at = seek(s->entries, from, end, middle);
+		size_t at = seek_entry(s->entries, from, end, middle);
 
 		if (at == end || !is_left(s, &s->entries[at], middle, half))
-			at--; /* the one before, if there is one */
+			at--; /* the previous one, if there is one */
 		if (at >= from && at < end && host_call_asks(&s->calls, &c.event) && !bits_get(&s->met[k], c.number) &&
 		    is_left(s, &s->entries[at], middle, half)) {
 			match_entry(s, k, &c, &s->entries[at]);
@@ -356,7 +368,7 @@ static uint64_t asking_calls(const struct state *s, size_t k)
 	return n;
 }
 
-/* The recorder has asked the device itself, and has written down for what. */
+/* The recorder measured the device itself, and stored the id of the operation with the call. */
 static void match_by_number(struct state *s, size_t k)
 {
 	struct calls c;
@@ -365,7 +377,7 @@ static void match_by_number(struct state *s, size_t k)
 		uint64_t slot = event_arg(&c.event, TF_ARG_WORK), id = tf_arg_value(slot);
 
 		if (slot && id >= s->low && id - s->low < s->high - s->low)
-			match(s, k, &c, id);
+			match_call(s, k, &c, id);
 	}
 }
 
@@ -376,7 +388,7 @@ static void match_by_order(struct state *s, size_t k, size_t from, size_t end)
 	for (calls_begin(&c, &s->calls, k); calls_next(&c);) {
 		if (!host_call_asks(&s->calls, &c.event))
 			continue;
-		while (from < end && !has_work(s, &s->entries[from]))
+		while (from < end && !has_operation(s, &s->entries[from]))
 			from++;
 		if (from == end)
 			return;
@@ -385,17 +397,17 @@ static void match_by_order(struct state *s, size_t k, size_t from, size_t end)
 	}
 }
 
-/* How many of a thread's entries lie in a host call: a look ahead, nothing is matched. */
-static size_t fitting(const struct state *s, size_t k, size_t from, size_t end)
+/* How many entries of a thread lie within a host call. Nothing is matched. */
+static size_t count_fitting(const struct state *s, size_t k, size_t from, size_t end)
 {
 	struct calls c;
 	size_t at = from, n = 0;
-	uint64_t behind = 0; /* no entry counts twice */
+	uint64_t behind = 0; /* no entry is counted twice */
 
 	for (calls_begin(&c, &s->calls, k); calls_next(&c);) {
 		uint64_t start = event_start(&c.event);
 
-		at = seek(s->entries, at, end, start > behind ? start : behind + 1);
+		at = seek_entry(s->entries, at, end, start > behind ? start : behind + 1);
 		for (; at < end && s->entries[at].middle <= c.event.ticks; at++)
 			n++;
 		behind = c.event.ticks > behind ? c.event.ticks : behind;
@@ -407,14 +419,14 @@ static bool goes_by_order(const struct state *s, size_t k, size_t from, size_t e
 {
 	uint64_t working = 0;
 
-	if (!s->is_single || !s->entries[from].is_placed || fitting(s, k, from, end) > (end - from) / 2)
+	if (!s->is_single || !s->entries[from].is_placed || count_fitting(s, k, from, end) > (end - from) / 2)
 		return false;
 	for (size_t i = from; i < end; i++)
-		working += has_work(s, &s->entries[i]);
+		working += has_operation(s, &s->entries[i]);
 	return working && working == asking_calls(s, k);
 }
 
-/* The host calls that may have one of these entries, or a record of this stretch. */
+/* Selects the host calls that may match one of these entries, or a record of this stretch. */
 static void want_calls(struct state *s, size_t k, size_t from, size_t end)
 {
 	uint64_t first = UINT64_MAX, last = 0;
@@ -457,13 +469,13 @@ static void match_stretch(struct state *s)
 		if (s->is_used[i])
 			continue;
 		s->counts->without_call += n;
-		tell(s, NULL, NULL, i, n);
+		visit_correlated(s, NULL, NULL, i, n);
 	}
 }
 
 /* ---- an image ---- */
 
-static void tell_idle(struct state *s, size_t k)
+static void visit_idle_calls(struct state *s, size_t k)
 {
 	struct calls c;
 
@@ -474,20 +486,20 @@ static void tell_idle(struct state *s, size_t k)
 		if (bits_get(&s->met[k], c.number))
 			continue;
 		s->counts->idle++;
-		tell(s, &s->image->trace->threads[k], &c.event, 0, 0);
+		visit_correlated(s, &s->image->trace->threads[k], &c.event, 0, 0);
 	}
 }
 
-static void stretch(struct state *s)
+static void match_loaded(struct state *s)
 {
 	drop_twins(s);
-	sort(s->records, s->record_count, sizeof(*s->records), compare_records);
+	sort_unless_sorted(s->records, s->record_count, sizeof(*s->records), compare_records);
 	s->is_used = mem_alloc(s->record_count + 1);
 	match_stretch(s);
 	free(s->is_used);
 }
 
-/* Ids are about evenly spread within an epoch. */
+/* Ids are distributed about evenly within an epoch. */
 static void match_ids(struct state *s, const struct epoch *e)
 {
 	uint64_t stretches = e->total / (2 * correlate_stretch) + 1, step = (e->last - e->first) / stretches + 1;
@@ -495,12 +507,13 @@ static void match_ids(struct state *s, const struct epoch *e)
 	for (uint64_t i = 0; i < stretches; i++) {
 		s->low = e->first + i * step;
 		s->high = s->low + step;
-		load(s, NULL);
-		stretch(s);
+		load_stretch(s, NULL);
+		match_loaded(s);
 	}
 }
 
-/* Each epoch begins anew at 1: between the last id of one and the first of the next there is nothing. Small ones go together. */
+/* Ids of each epoch start at 1, so there are none between the last id of one epoch and the first of the next. Small
+ * epochs are joined. */
 static void match_epochs(struct state *s)
 {
 	struct epoch all = {0};
@@ -524,21 +537,21 @@ static void match_epochs(struct state *s)
 
 static void match_all(struct state *s)
 {
-	size_t windows = s->image->trace->window_count;
+	size_t chunks = s->image->trace->chunk_count;
 
-	s->ids = mem_alloc((windows + 1) * sizeof(*s->ids));
-	for (size_t i = 0; i < windows; i++)
+	s->ids = mem_alloc((chunks + 1) * sizeof(*s->ids));
+	for (size_t i = 0; i < chunks; i++)
 		s->ids[i].first = UINT64_MAX;
 	s->is_measuring = true;
 	s->high = UINT64_MAX;
-	load(s, &s->counts->broken);
+	load_stretch(s, &s->counts->broken);
 	s->is_measuring = false;
 	s->is_single = s->total < 2 * correlate_stretch;
 	if (s->is_single) {
-		stretch(s);
+		match_loaded(s);
 		return;
 	}
-	s->has_ids = mem_alloc(windows + 1);
+	s->has_ids = mem_alloc(chunks + 1);
 	host_calls_index(&s->calls);
 	match_epochs(s);
 	host_calls_want_all(&s->calls);
@@ -557,36 +570,66 @@ static void counts_add(struct correlate_counts *to, const struct correlate_count
 	to->broken += more->broken;
 }
 
+/* State kept with a trace: the counts, once they are known. */
+struct known_counts {
+	bool is_known;
+	struct correlate_counts counts;
+};
+
+static void known_counts_done(void *state)
+{
+	(void)state;
+}
+
+static const struct attachment_kind known_counts = {sizeof(struct known_counts), known_counts_done};
+
+static void correlate_all(struct state *s)
+{
+	const struct trace *t = s->image->trace;
+
+	host_calls_init(&s->calls, t);
+	s->met = mem_alloc((t->thread_count + 1) * sizeof(*s->met));
+	match_all(s);
+	for (size_t k = 0; k < t->thread_count; k++)
+		if (host_calls_may_ask(&t->threads[k]))
+			visit_idle_calls(s, k);
+	for (size_t k = 0; k < t->thread_count; k++)
+		free(s->met[k].bytes);
+	free(s->met);
+	host_calls_done(&s->calls);
+	free(s->ids);
+	free(s->epochs);
+	free(s->has_ids);
+	free(s->entries);
+	free(s->records);
+}
+
+static void correlate_shown(const struct report_context *c, const struct image *image, const struct tick_spans *shown,
+			    void *context, void (*visit)(void *, const struct correlated *),
+			    struct correlate_counts *ret_counts)
+{
+	struct known_counts *known = attachment_get(&image->trace->attachments, &known_counts);
+	struct correlate_counts counts = {0};
+	struct state s = {
+		.report = c, .image = image, .context = context, .visit = visit, .shown = shown, .counts = &counts};
+
+	if (visit || !known->is_known) {
+		correlate_all(&s);
+		*known = (struct known_counts){true, counts};
+	}
+	counts_add(ret_counts, &known->counts);
+}
+
 void correlate_image(const struct report_context *c, const struct image *image, void *context,
 		     void (*visit)(void *, const struct correlated *), struct correlate_counts *ret_counts)
 {
-	struct trace *t = image->trace;
-	struct correlate_counts counts = {0};
-	struct state s = {.report = c, .image = image, .context = context, .visit = visit, .counts = &counts};
+	if (image->trace)
+		correlate_shown(c, image, filter_of(image->trace), context, visit, ret_counts);
+}
 
-	if (!t)
-		return;
-	if (!visit && t->correlated) {
-		counts_add(ret_counts, t->correlated);
-		return;
-	}
-	host_calls_init(&s.calls, t);
-	s.met = mem_alloc((t->thread_count + 1) * sizeof(*s.met));
-	match_all(&s);
-	for (size_t k = 0; k < t->thread_count; k++)
-		if (host_calls_may_ask(&t->threads[k]))
-			tell_idle(&s, k);
-	for (size_t k = 0; k < t->thread_count; k++)
-		free(s.met[k].bytes);
-	free(s.met);
-	host_calls_done(&s.calls);
-	free(s.ids);
-	free(s.epochs);
-	free(s.has_ids);
-	free(s.entries);
-	free(s.records);
-	if (!t->correlated)
-		t->correlated = mem_alloc(sizeof(*t->correlated));
-	*t->correlated = counts;
-	counts_add(ret_counts, &counts);
+void correlate_unfiltered(const struct report_context *c, const struct image *image, void *context,
+			  void (*visit)(void *, const struct correlated *))
+{
+	if (image->trace)
+		correlate_shown(c, image, NULL, context, visit, NULL);
 }

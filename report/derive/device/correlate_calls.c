@@ -6,7 +6,7 @@
 
 enum class { CLASS_CUDA = 1, CLASS_HOST_FUNCTION = 2 };
 
-static uint8_t classify(const struct function *f)
+static uint8_t host_calls_classify(const struct function *f)
 {
 	if (f->group != TF_GROUP_CUDA && f->group != TF_GROUP_CUDA_DRIVER)
 		return 0;
@@ -15,13 +15,13 @@ static uint8_t classify(const struct function *f)
 
 void host_calls_init(struct host_calls *h, const struct trace *t)
 {
-	*h = (struct host_calls){.trace = t, .classes = scan_classes(t, classify)};
+	*h = (struct host_calls){.trace = t, .classes = scan_classes(t, host_calls_classify)};
 }
 
 void host_calls_done(struct host_calls *h)
 {
 	free(h->classes);
-	free(h->windows);
+	free(h->chunks);
 	free(h->wanted);
 }
 
@@ -48,9 +48,8 @@ void calls_begin(struct calls *c, const struct host_calls *h, size_t thread)
 {
 	c->of = h;
 	c->number = UINT64_MAX;
-	c->window = SIZE_MAX;
+	c->chunk = SIZE_MAX;
 	cursor_init(&c->cursor, h->trace, &h->trace->threads[thread]);
-	c->cursor.is_unfiltered = true;
 	c->cursor.wanted = h->wanted;
 }
 
@@ -59,11 +58,12 @@ bool calls_next(struct calls *c)
 	const struct host_calls *h = c->of;
 
 	while (cursor_next(&c->cursor, &c->event)) {
-		if (c->event.kind != TF_CALL || c->event.id >= h->trace->functions->count || !(h->classes[c->event.id] & CLASS_CUDA))
+		if (c->event.kind != TF_CALL || c->event.id >= h->trace->functions->count ||
+		    !(h->classes[c->event.id] & CLASS_CUDA))
 			continue;
-		if (h->wanted && c->window != c->cursor.window - 1) {
-			c->window = c->cursor.window - 1;
-			c->number = h->windows[c->window].number;
+		if (h->wanted && c->chunk != c->cursor.chunk - 1) {
+			c->chunk = c->cursor.chunk - 1;
+			c->number = h->chunks[c->chunk].number;
 		} else {
 			c->number++;
 		}
@@ -72,15 +72,16 @@ bool calls_next(struct calls *c)
 	return false;
 }
 
-static void note_call(struct host_window *w, const struct calls *c)
+static void note_call(struct host_chunk *w, const struct calls *c)
 {
-	uint64_t start = event_start(&c->event), work = event_arg(&c->event, TF_ARG_WORK), id = tf_arg_value(work);
+	uint64_t start = event_start(&c->event), operation = event_arg(&c->event, TF_ARG_WORK),
+		 id = tf_arg_value(operation);
 
 	if (!w->to)
-		*w = (struct host_window){.from = start, .first = UINT64_MAX, .number = c->number};
+		*w = (struct host_chunk){.from = start, .first = UINT64_MAX, .number = c->number};
 	w->from = start < w->from ? start : w->from;
 	w->to = c->event.ticks > w->to ? c->event.ticks : w->to;
-	if (!work)
+	if (!operation)
 		return;
 	w->first = id < w->first ? id : w->first;
 	w->last = id > w->last ? id : w->last;
@@ -89,29 +90,30 @@ static void note_call(struct host_window *w, const struct calls *c)
 void host_calls_index(struct host_calls *h)
 {
 	const struct trace *t = h->trace;
-	struct host_window *windows = mem_alloc((t->window_count + 1) * sizeof(*windows));
+	struct host_chunk *chunks = mem_alloc((t->chunk_count + 1) * sizeof(*chunks));
 	struct calls c;
 
 	for (size_t k = 0; k < t->thread_count; k++)
 		for (calls_begin(&c, h, k); host_calls_may_ask(&t->threads[k]) && calls_next(&c);)
-			note_call(&windows[c.cursor.window - 1], &c);
-	h->windows = windows;
-	h->wanted = mem_alloc(t->window_count + 1);
+			note_call(&chunks[c.cursor.chunk - 1], &c);
+	h->chunks = chunks;
+	h->wanted = mem_alloc(t->chunk_count + 1);
 }
 
 void host_calls_want(struct host_calls *h, size_t thread, uint64_t from, uint64_t to, uint64_t low, uint64_t high)
 {
 	const struct trace_thread *t = &h->trace->threads[thread];
 
-	for (size_t i = t->first_window; h->windows && i < t->first_window + t->window_count; i++) {
-		const struct host_window *w = &h->windows[i];
+	for (size_t i = t->first_chunk; h->chunks && i < t->first_chunk + t->chunk_count; i++) {
+		const struct host_chunk *w = &h->chunks[i];
 
-		h->wanted[i] = w->to && ((w->from <= to && w->to >= from) || (w->first <= w->last && w->first < high && w->last >= low));
+		h->wanted[i] = w->to && ((w->from <= to && w->to >= from) ||
+					 (w->first <= w->last && w->first < high && w->last >= low));
 	}
 }
 
 void host_calls_want_all(struct host_calls *h)
 {
 	if (h->wanted)
-		memset(h->wanted, true, h->trace->window_count);
+		memset(h->wanted, true, h->trace->chunk_count);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For correlate.c: the host calls of CUDA's, thread by thread, each with its number in its thread. Of a large image only those of
- * some windows are read again, which an index tells. */
+/* For correlate.c: the CUDA host calls of each thread, numbered within the thread. Of a large image only the chunks
+ * that an index selects are read again. */
 #ifndef PILLION_CORRELATE_CALLS_H
 #define PILLION_CORRELATE_CALLS_H
 
@@ -8,29 +8,30 @@
 
 struct host_calls {
 	const struct trace *trace;
-	uint8_t *classes; /* of each function */
-	struct host_window {
+	uint8_t *classes; /* by function */
+	struct host_chunk {
 		uint64_t from, to;    /* ticks of its calls */
 		uint64_t first, last; /* of their TF_ARG_WORK; first > last: none */
-		uint64_t number;      /* of the first call */
-	} *windows; /* by trace.windows; NULL: there is no index */
-	uint8_t *wanted; /* likewise */
+		uint64_t number;      /* of its first call */
+	} *chunks; /* by trace.chunks; NULL: there is no index */
+	uint8_t *wanted; /* by trace.chunks */
 };
 
 void host_calls_init(struct host_calls *h, const struct trace *t);
 void host_calls_done(struct host_calls *h);
 
-/* Makes the index: reads all of them once. From then on none is read but what is wanted. */
+/* Builds the index by reading all calls once. From then on only the wanted chunks are read. */
 void host_calls_index(struct host_calls *h);
 
-/* Of a thread: what was under way from `from` to `to`, or has a TF_ARG_WORK of [low, high). */
+/* Selects the calls of a thread that were in progress between `from` and `to`, or whose TF_ARG_WORK is in [low,
+ * high). */
 void host_calls_want(struct host_calls *h, size_t thread, uint64_t from, uint64_t to, uint64_t low, uint64_t high);
 void host_calls_want_all(struct host_calls *h);
 
-/* Threads that may have any. */
+/* Whether the thread may have calls that submit work. */
 bool host_calls_may_ask(const struct trace_thread *thread);
 
-/* Did it ask a device for work? Host functions are launched like kernels, but no device does them. */
+/* Whether the call submitted work to a device. Host functions are launched like kernels, but run on the host. */
 bool host_call_asks(const struct host_calls *h, const struct event *e);
 
 struct calls {
@@ -38,7 +39,7 @@ struct calls {
 	struct cursor cursor;
 	struct event event;
 	uint64_t number;
-	size_t window; /* that the number was counted in */
+	size_t chunk; /* in which the number was counted */
 };
 
 void calls_begin(struct calls *c, const struct host_calls *h, size_t thread);

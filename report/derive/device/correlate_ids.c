@@ -15,7 +15,7 @@ struct adding {
 	const struct model *model;
 };
 
-static void add(void *context, const struct correlated *k)
+static void ids_add_correlated(void *context, const struct correlated *k)
 {
 	struct adding *a = context;
 	struct correlation_ids *ids = a->ids;
@@ -23,10 +23,11 @@ static void add(void *context, const struct correlated *k)
 	if (!k->thread || !k->record_count)
 		return;
 	ids->items = mem_grow(ids->items, ids->count, &ids->capacity, sizeof(*ids->items));
-	ids->items[ids->count++] = (struct correlation_id){k->event.args, correlation_number(a->model, k->image, k->records)};
+	ids->items[ids->count++] =
+		(struct correlation_id){k->event.args, correlation_number(a->model, k->image, k->records)};
 }
 
-static int compare(const void *left, const void *right)
+static int compare_places(const void *left, const void *right)
 {
 	const struct correlation_id *a = left, *b = right;
 
@@ -40,9 +41,9 @@ void correlation_ids(const struct report_context *c, const struct image *image, 
 	*ret = (struct correlation_ids){0};
 	if (!image->trace)
 		return;
-	correlate_image(c, image, &a, add, NULL);
+	correlate_image(c, image, &a, ids_add_correlated, NULL);
 	if (ret->count)
-		qsort(ret->items, ret->count, sizeof(*ret->items), compare);
+		qsort(ret->items, ret->count, sizeof(*ret->items), compare_places);
 }
 
 void correlation_ids_done(struct correlation_ids *ids)

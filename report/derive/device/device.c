@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Device records: unpacked, and placed on the host's clock. */
+/* Unpacks device records and converts their times to the host's clock. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/derive/device/device.h"
 #include "report/derive/device/kernel.h"
+#include "report/derive/events/filter.h"
 
 const char *const device_overheads[DEVICE_OVERHEADS] = {
-	"the driver's compiling", "handing buffers over", "patching kernels", "CUPTI's own resources", "loading modules",
-	"loading functions", "a full command buffer", "asking for buffers", "starting to watch managed memory"};
+	"compilation by the driver", "buffer delivery", "kernel instrumentation", "CUPTI resources", "module loading",
+	"function loading", "command buffer full", "buffer requests", "managed memory tracing setup"};
 
 /* ---- sources ---- */
 
@@ -23,8 +24,8 @@ struct device_source device_source(const struct trace *t)
 		char bytes[sizeof(head) + sizeof(s.soname) - 1];
 		size_t size;
 
-		if (t->blobs[i].type == TF_BLOB_DEVICE_CLOCK && trace_blob(t, &t->blobs[i], &pair, sizeof(pair)) == sizeof(pair) &&
-		    pair.error_ns > s.error_ns)
+		if (t->blobs[i].type == TF_BLOB_DEVICE_CLOCK &&
+		    trace_blob(t, &t->blobs[i], &pair, sizeof(pair)) == sizeof(pair) && pair.error_ns > s.error_ns)
 			s.error_ns = pair.error_ns;
 		if (t->blobs[i].type != TF_BLOB_DEVICE_SOURCE)
 			continue;
@@ -58,7 +59,7 @@ static int by_ticks(const void *left, const void *right)
 	return order_of(*(const uint64_t *)left, *(const uint64_t *)right);
 }
 
-/* A gap's end may stand in another thread's window than its beginning, and ahead of it. */
+/* The end of a gap may be in another thread's chunk than its beginning, and before it in the file. */
 size_t device_gaps(const struct image *image, struct device_gap **ret)
 {
 	const struct trace *t = image->trace;
@@ -97,11 +98,12 @@ size_t device_gaps(const struct image *image, struct device_gap **ret)
 
 static size_t count_graphs(const struct trace *t)
 {
-	struct tf_work work;
+	struct tf_work operation;
 	size_t n = 0;
 
 	for (size_t k = 0; k < t->blob_count; k++)
-		n += t->blobs[k].type == TF_BLOB_WORK && device_work(t, t->blobs[k].id, &work) && work.kind == TF_WORK_GRAPH;
+		n += t->blobs[k].type == TF_BLOB_WORK && device_operation(t, t->blobs[k].id, &operation) &&
+		     operation.kind == TF_WORK_GRAPH;
 	return n;
 }
 
@@ -109,8 +111,8 @@ static void remark_on(struct buffer *ret, const char *source, size_t images, uin
 {
 	if (!images)
 		return;
-	buffer_print(ret, "%s%s, %zu process image%s", ret->size && ret->data[ret->size - 1] != ' ' ? "; " : "", source, images,
-		     images == 1 ? "" : "s");
+	buffer_print(ret, "%s%s, %zu process image%s", ret->size && ret->data[ret->size - 1] != ' ' ? "; " : "", source,
+		     images, images == 1 ? "" : "s");
 	if (error)
 		buffer_print(ret, ", on %s clock, placed to %llu ns", clock, (unsigned long long)error);
 }
@@ -138,21 +140,21 @@ void device_remark(const struct model *m, struct buffer *ret)
 	}
 	buffer_text(ret, "device times: ");
 	remark_on(ret, "CUPTI", known[0], error[0], "CUPTI's");
-	remark_on(ret, "CUDA events around each piece of work, from queue to queue", known[1], error[1], "the device's");
+	remark_on(ret, "CUDA events before and after each operation", known[1], error[1], "the device's");
 	if (graphs[0])
-		buffer_text(ret, "; CUDA graphs as a whole (--cuda-graph-trace=node has their kernels and copies)");
+		buffer_text(ret, "; CUDA graphs as a whole (--cuda-graph-trace=node records their kernels and copies)");
 	else if (graphs[1])
 		buffer_text(ret, "; CUDA graphs as a whole");
 }
 
 /* ---- names ---- */
 
-bool device_work(const struct trace *t, uint32_t id, struct tf_work *ret)
+bool device_operation(const struct trace *t, uint32_t id, struct tf_work *ret)
 {
 	const struct blob *b = trace_definition(t, TF_BLOB_WORK, id);
 	uint32_t kernel = 0;
 
-	if (!b && kernel_made(t, id, &id, &kernel))
+	if (!b && kernel_made_from(t, id, &id, &kernel))
 		b = trace_definition(t, TF_BLOB_WORK, id);
 	if (!b || trace_blob(t, b, ret, sizeof(*ret)) != sizeof(*ret))
 		return false;
@@ -171,27 +173,31 @@ void device_name(const struct trace *t, uint32_t device, struct buffer *ret)
 	buffer_print(ret, " (%u)", device);
 }
 
-void device_operation(const struct report_context *c, const struct trace *t, const struct tf_work *work, struct buffer *ret)
+void device_operation_name(const struct report_context *c, const struct trace *t, const struct tf_work *operation,
+			   struct buffer *ret)
 {
-	static const char *const copies[] = {"", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
+	static const char *const copies[] = {"",     "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
+					     "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
 
-	switch (work->kind) {
+	switch (operation->kind) {
 	case TF_WORK_KERNEL:
-		if (!kernel_name(t, work->kernel, c->kernel_name, ret))
+		if (!kernel_name(t, operation->kernel, c->kernel_name, ret))
 			buffer_text(ret, "(kernel without a name)");
 		break;
 	case TF_WORK_COPY:
 		buffer_print(ret, "[CUDA memcpy %s]",
-			     work->copy && work->copy < sizeof(copies) / sizeof(*copies) ? copies[work->copy] : "Unknown");
+			     operation->copy && operation->copy < sizeof(copies) / sizeof(*copies)
+				     ? copies[operation->copy]
+				     : "Unknown");
 		break;
 	case TF_WORK_SET:
 		buffer_text(ret, "[CUDA memset]");
 		break;
 	case TF_WORK_GRAPH:
-		buffer_print(ret, "[CUDA graph %u]", work->graph);
+		buffer_print(ret, "[CUDA graph %u]", operation->graph);
 		break;
 	default:
-		buffer_print(ret, "(work of kind %u)", work->kind);
+		buffer_print(ret, "(operation of kind %u)", operation->kind);
 	}
 }
 
@@ -202,7 +208,7 @@ struct clocks {
 	size_t count, capacity;
 };
 
-static int compare_pairs(const void *left, const void *right)
+static int compare_device_pairs(const void *left, const void *right)
 {
 	const struct tf_device_clock *a = left, *b = right;
 
@@ -218,11 +224,11 @@ static void read_clocks(const struct trace *t, struct clocks *c)
 		c->count += trace_blob(t, &t->blobs[i], &c->pairs[c->count], sizeof(*c->pairs)) == sizeof(*c->pairs);
 	}
 	if (c->count)
-		qsort(c->pairs, c->count, sizeof(*c->pairs), compare_pairs);
+		qsort(c->pairs, c->count, sizeof(*c->pairs), compare_device_pairs);
 }
 
-/* Between two pairs by their slope, outside of them as the nearest one stands. */
-static uint64_t place(const struct clocks *c, uint64_t device_ns)
+/* Interpolates between two pairs; outside of them the offset of the nearest pair applies. */
+static uint64_t place_device_time(const struct clocks *c, uint64_t device_ns)
 {
 	const struct tf_device_clock *before = c->pairs, *after;
 	size_t low = 0, high = c->count;
@@ -277,6 +283,7 @@ static uint64_t take_distance(struct unpack *u)
 
 struct walk {
 	struct scan *scan;
+	const struct tick_spans *shown; /* NULL: everything passes */
 	struct clocks clocks;
 	enum tf_blob_kind blob;
 	void (*visit_record)(struct scan *, const struct device_record *);
@@ -284,41 +291,41 @@ struct walk {
 	uint64_t broken;
 };
 
-static bool is_shown(const struct scan *s, const struct device_record *r)
+static bool record_is_shown(const struct walk *w, const struct device_record *r)
 {
-	const struct trace *t = s->image->trace;
+	const struct clock_map *clock = w->scan->clock;
 
-	return !t->is_filtered || s->is_unfiltered ||
-	       trace_shows_span(t, axis_ticks(s->axis, r->start_ns), axis_ticks(s->axis, r->start_ns + r->duration_ns));
+	return !w->shown || tick_spans_overlap(w->shown, clock_map_ticks(clock, r->start_ns),
+					       clock_map_ticks(clock, r->start_ns + r->duration_ns));
 }
 
-static void read_records(struct walk *w, const struct tf_device_batch *head, struct unpack *u)
+static void read_device_records(struct walk *w, const struct tf_device_batch *head, struct unpack *u)
 {
 	struct device_record r = {.epoch = head->epoch};
 	uint64_t start = head->base_ns;
 
 	for (uint32_t i = 0; i < head->count; i++) {
-		uint64_t work = take_number(u);
+		uint64_t operation = take_number(u);
 
-		r.work = (uint32_t)(work >> 2);
+		r.operation = (uint32_t)(operation >> 2);
 		start += take_distance(u);
-		r.start_ns = head->time == TF_DEVICE_TIME_OWN ? place(&w->clocks, start) : start;
+		r.start_ns = head->time == TF_DEVICE_TIME_OWN ? place_device_time(&w->clocks, start) : start;
 		r.duration_ns = take_number(u);
 		r.correlation += (uint32_t)take_distance(u);
-		r.bytes = work & 1 ? take_number(u) : 0;
-		r.address = work & 2 ? take_number(u) : 0;
+		r.bytes = operation & 1 ? take_number(u) : 0;
+		r.address = operation & 2 ? take_number(u) : 0;
 		if (u->failed) {
 			w->broken += head->count - i;
 			return;
 		}
-		if (!is_shown(w->scan, &r))
+		if (!record_is_shown(w, &r))
 			continue;
-		r.work = kernel_work(w->scan->image->trace, &r);
+		r.operation = kernel_name_operation(w->scan->image->trace, &r);
 		w->visit_record(w->scan, &r);
 	}
 }
 
-static void read_calls(struct walk *w, const struct tf_device_batch *head, struct unpack *u)
+static void read_device_calls(struct walk *w, const struct tf_device_batch *head, struct unpack *u)
 {
 	struct device_call c = {.epoch = head->epoch, .is_placed = head->time == TF_DEVICE_TIME_OWN};
 	uint64_t start = head->base_ns;
@@ -329,7 +336,7 @@ static void read_calls(struct walk *w, const struct tf_device_batch *head, struc
 		c.is_driver = thread & 1;
 		c.tid += (uint32_t)(thread >> 2 ^ -(thread >> 1 & 1));
 		start += take_distance(u);
-		c.start_ns = c.is_placed ? place(&w->clocks, start) : start;
+		c.start_ns = c.is_placed ? place_device_time(&w->clocks, start) : start;
 		c.duration_ns = take_number(u);
 		c.correlation += (uint32_t)take_distance(u);
 		if (u->failed) {
@@ -343,7 +350,8 @@ static void read_calls(struct walk *w, const struct tf_device_batch *head, struc
 static void read_batch(struct walk *w, const struct event *e)
 {
 	uint8_t bytes[TF_BLOB_BYTES];
-	struct blob b = {.offset = (uint64_t)((const uint8_t *)e->args - w->scan->image->trace->bytes.data), .length = e->length};
+	struct blob b = {.offset = (uint64_t)((const uint8_t *)e->args - w->scan->image->trace->bytes.data),
+			 .length = e->length};
 	struct tf_device_batch head;
 	size_t size = trace_blob(w->scan->image->trace, &b, bytes, sizeof(bytes));
 	struct unpack u = {bytes + sizeof(head), bytes + size, false};
@@ -354,9 +362,9 @@ static void read_batch(struct walk *w, const struct event *e)
 	}
 	memcpy(&head, bytes, sizeof(head));
 	if (w->visit_record)
-		read_records(w, &head, &u);
+		read_device_records(w, &head, &u);
 	else
-		read_calls(w, &head, &u);
+		read_device_calls(w, &head, &u);
 }
 
 static void walk_image(struct walk *w, uint64_t *ret_broken)
@@ -364,9 +372,10 @@ static void walk_image(struct walk *w, uint64_t *ret_broken)
 	struct scan *s = w->scan;
 	const struct trace *t = s->image->trace;
 
-	s->axis = &s->context->model->machines[s->image->machine].axis;
+	s->clock = &s->context->model->machines[s->image->machine].clock;
 	if (t && w->blob == TF_BLOB_DEVICE)
 		kernel_find(s->context, s->image);
+	w->shown = t && !s->is_unfiltered ? filter_of(t) : NULL;
 	if (t)
 		read_clocks(t, &w->clocks);
 	for (size_t k = 0; t && k < t->thread_count; k++) {
@@ -377,9 +386,9 @@ static void walk_image(struct walk *w, uint64_t *ret_broken)
 		if (!s->thread->has_device_records)
 			continue;
 		cursor_init(&cursor, t, s->thread);
-		cursor.wanted = s->windows;
+		cursor.wanted = s->chunks;
 		while (cursor_step(&cursor, &event)) {
-			s->window = cursor.window - 1;
+			s->chunk = cursor.chunk - 1;
 			if (event.kind == TF_BLOB && event.blob == w->blob)
 				read_batch(w, &event);
 		}

@@ -4,18 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/derive/device/busy.h"
+#include "report/derive/device/device_timeline.h"
 #include "report/derive/events/host_time.h"
 
 enum { BATCH = 1 << 18 };
 
-/* Between two pieces of work of one device, within the process's life. */
+/* The time between two operations of one device, within the life of the process. */
 struct gap {
-	uint64_t start, end, call_start; /* call_start: of the call that asked for what comes next; end: not known */
+	/* call_start: of the call that submitted the next operation; end: UINT64_MAX if not known */
+	uint64_t start, end, call_start;
 	const struct image *image;
 	const struct trace_thread *thread;
 	uint32_t device, stack;
-	bool is_between; /* two pieces of work, so neither before the first nor after the last */
+	bool is_between; /* between two operations, so neither before the first nor after the last */
 };
 
 struct span {
@@ -26,7 +27,7 @@ struct state {
 	const struct report_context *context;
 	struct gaps *gaps;
 	struct map by_cause; /* -> position in gaps.sums */
-	struct map by_work;  /* image and work -> position in gaps.shorts */
+	struct map by_operation;  /* image and operation -> position in gaps.shorts */
 	size_t process, first_device;
 	const struct process *life;
 	uint64_t run_end;
@@ -38,9 +39,10 @@ struct state {
 
 /* ---- sums ---- */
 
-static void add(struct state *s, enum gap_cause cause, const struct gap *g, uint32_t function, uint32_t stack)
+static void gap_add_cause(struct state *s, enum gap_cause cause, const struct gap *g, uint32_t function, uint32_t stack)
 {
-	const struct function *f = g->image && function != UINT32_MAX ? trace_function(g->image->trace, function) : NULL;
+	const struct function *f =
+		g->image && function != UINT32_MAX ? trace_function(g->image->trace, function) : NULL;
 	uint64_t image = g->image ? (uint64_t)(g->image - s->context->model->images) : 0, length = g->end - g->start;
 	bool is_new;
 	uint64_t *place;
@@ -54,7 +56,8 @@ static void add(struct state *s, enum gap_cause cause, const struct gap *g, uint
 			(uint64_t)cause << 56 | (f ? (uint64_t)(function + 1) | image << 24 : 0), &is_new);
 	if (is_new) {
 		*place = s->gaps->sum_count;
-		s->gaps->sums = mem_grow(s->gaps->sums, s->gaps->sum_count, &s->gaps->sum_capacity, sizeof(*s->gaps->sums));
+		s->gaps->sums =
+			mem_grow(s->gaps->sums, s->gaps->sum_count, &s->gaps->sum_capacity, sizeof(*s->gaps->sums));
 		s->gaps->sums[s->gaps->sum_count++] = (struct gap_sum){
 			.process = s->process, .device = g->device, .cause = cause, .function = f ? f->name : NULL};
 	}
@@ -70,15 +73,16 @@ static void add(struct state *s, enum gap_cause cause, const struct gap *g, uint
 	}
 }
 
-/* ---- what the host did ---- */
+/* ---- host activity ---- */
 
 static enum gap_cause cuda_cause(const char *name)
 {
 	static const struct {
 		const char *part;
 		enum gap_cause cause;
-	} parts[] = {{"Launch", GAP_LAUNCH}, {"Synchronize", GAP_WAIT}, {"Memcpy", GAP_COPY}, {"Memset", GAP_COPY}, {"Malloc", GAP_MEMORY},
-		     {"Free", GAP_MEMORY},   {"HostAlloc", GAP_MEMORY}, {"HostRegister", GAP_MEMORY}, {"HostUnregister", GAP_MEMORY},
+	} parts[] = {{"Launch", GAP_LAUNCH},    {"Synchronize", GAP_WAIT},    {"Memcpy", GAP_COPY},
+		     {"Memset", GAP_COPY},      {"Malloc", GAP_MEMORY},       {"Free", GAP_MEMORY},
+		     {"HostAlloc", GAP_MEMORY}, {"HostRegister", GAP_MEMORY}, {"HostUnregister", GAP_MEMORY},
 		     {"MemAlloc", GAP_MEMORY}};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
@@ -111,8 +115,8 @@ static uint64_t launch_start(const struct gap *g)
 	return g->call_start < g->start ? g->start : g->call_start > g->end ? g->end : g->call_start;
 }
 
-/* Of equals the host's own computing loses: a call tells more. */
-static void finish(struct filling *f)
+/* In a tie a call wins over host computing, because it is more specific. */
+static void gap_finish_filling(struct filling *f)
 {
 	const struct gap *g = &f->gaps[f->at++];
 	uint64_t start = launch_start(g), launch = g->end - start, host = start - g->start - f->filled;
@@ -127,16 +131,16 @@ static void finish(struct filling *f)
 			best = p;
 	}
 	if (best && best->ns >= launch && best->ns >= host)
-		add(f->state, best->cause, g, best->function, best->stack);
+		gap_add_cause(f->state, best->cause, g, best->function, best->stack);
 	else if (launch >= host)
-		add(f->state, GAP_LAUNCH, g, UINT32_MAX, g->stack);
+		gap_add_cause(f->state, GAP_LAUNCH, g, UINT32_MAX, g->stack);
 	else
-		add(f->state, GAP_HOST, g, UINT32_MAX, g->stack);
+		gap_add_cause(f->state, GAP_HOST, g, UINT32_MAX, g->stack);
 	f->part_count = 0;
 	f->filled = 0;
 }
 
-static void fill(struct filling *f, const struct host_span *h, uint64_t from, uint64_t to)
+static void gap_fill_from_host(struct filling *f, const struct host_span *h, uint64_t from, uint64_t to)
 {
 	const struct function *function = trace_function(f->gaps[f->at].image->trace, h->function);
 	enum gap_cause cause = function ? cause_of(function) : GAP_CUDA;
@@ -161,16 +165,17 @@ static void visit_host(void *context, const struct host_span *h)
 	struct filling *f = context;
 
 	while (f->at < f->count && f->gaps[f->at].end <= h->start)
-		finish(f);
+		gap_finish_filling(f);
 	while (f->at < f->count && f->gaps[f->at].start < h->end) {
 		const struct gap *g = &f->gaps[f->at];
-		uint64_t from = h->start > g->start ? h->start : g->start, limit = launch_start(g), to = h->end < limit ? h->end : limit;
+		uint64_t from = h->start > g->start ? h->start : g->start, limit = launch_start(g),
+			 to = h->end < limit ? h->end : limit;
 
 		if (from < to)
-			fill(f, h, from, to);
+			gap_fill_from_host(f, h, from, to);
 		if (g->end > h->end)
 			return;
-		finish(f);
+		gap_finish_filling(f);
 	}
 }
 
@@ -178,10 +183,11 @@ static int by_thread(const void *left, const void *right)
 {
 	const struct gap *a = left, *b = right;
 
-	return order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->device, b->device) ?: order_of(a->start, b->start);
+	return order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->device, b->device) ?:
+	       order_of(a->start, b->start);
 }
 
-static void settle(struct state *s)
+static void gap_settle_batch(struct state *s)
 {
 	struct filling f = {.state = s};
 
@@ -190,12 +196,14 @@ static void settle(struct state *s)
 	for (size_t i = 0; i < s->count; i += f.count) {
 		f.gaps = s->batch + i;
 		f.at = f.count = 0;
-		while (i + f.count < s->count && f.gaps[f.count].thread == f.gaps->thread && f.gaps[f.count].device == f.gaps->device)
+		while (i + f.count < s->count && f.gaps[f.count].thread == f.gaps->thread &&
+		       f.gaps[f.count].device == f.gaps->device)
 			f.count++;
 		if (f.gaps->thread)
-			host_time(s->context->model, f.gaps->image, f.gaps->thread, f.gaps->start, f.gaps[f.count - 1].end, &f, visit_host);
+			host_time(s->context->model, f.gaps->image, f.gaps->thread, f.gaps->start,
+				  f.gaps[f.count - 1].end, &f, visit_host);
 		while (f.at < f.count)
-			finish(&f);
+			gap_finish_filling(&f);
 	}
 	s->count = 0;
 	free(f.parts);
@@ -208,15 +216,15 @@ static void look_into(struct state *s, struct gap g)
 	if (g.start >= g.end)
 		return;
 	if (g.call_start <= g.start) {
-		add(s, GAP_LAUNCH, &g, UINT32_MAX, g.stack);
+		gap_add_cause(s, GAP_LAUNCH, &g, UINT32_MAX, g.stack);
 		return;
 	}
 	s->batch[s->count++] = g;
 	if (s->count == BATCH)
-		settle(s);
+		gap_settle_batch(s);
 }
 
-/* Cuts what was not recorded out of it. */
+/* Removes the intervals that were not recorded from the gap. */
 static void within_life(struct state *s, struct gap g)
 {
 	size_t first = first_place(i, 0, s->unrecorded_count, s->unrecorded[i].to <= g.start);
@@ -232,13 +240,13 @@ static void within_life(struct state *s, struct gap g)
 		}
 		if (off->to < g.end)
 			inside.end = off->to;
-		add(s, GAP_NOT_RECORDED, &inside, UINT32_MAX, 0);
+		gap_add_cause(s, GAP_NOT_RECORDED, &inside, UINT32_MAX, 0);
 		g.start = inside.end;
 	}
 	look_into(s, g);
 }
 
-static void gap(struct state *s, struct gap g)
+static void gap_explain(struct state *s, struct gap g)
 {
 	struct gap before = g, after = g;
 
@@ -246,18 +254,18 @@ static void gap(struct state *s, struct gap g)
 		return;
 	if (g.start < s->life->start_ns) {
 		before.end = g.end < s->life->start_ns ? g.end : s->life->start_ns;
-		add(s, GAP_NOT_STARTED, &before, UINT32_MAX, 0);
+		gap_add_cause(s, GAP_NOT_STARTED, &before, UINT32_MAX, 0);
 		g.start = before.end;
 	}
 	if (g.end > s->life->end_ns && g.end > g.start) {
 		after.start = g.start > s->life->end_ns ? g.start : s->life->end_ns;
-		add(s, GAP_ENDED, &after, UINT32_MAX, 0);
+		gap_add_cause(s, GAP_ENDED, &after, UINT32_MAX, 0);
 		g.end = after.start;
 	}
 	within_life(s, g);
 }
 
-static struct gap_device *device_of(struct state *s, const struct busy *b)
+static struct gap_device *gap_device_of(struct state *s, const struct timeline_entry *b)
 {
 	struct gaps *g = s->gaps;
 
@@ -285,18 +293,19 @@ static const struct trace_thread *main_thread(const struct image *image)
 	return image->trace->thread_count ? &image->trace->threads[0] : NULL;
 }
 
-static void count_short(struct state *s, const struct busy *b, uint64_t call_ns)
+static void count_short(struct state *s, const struct timeline_entry *b, uint64_t call_ns)
 {
 	struct gaps *g = s->gaps;
 	bool is_new;
-	uint64_t *place = map_put(&s->by_work, (uint64_t)(b->image - s->context->model->images), b->work, &is_new);
+	uint64_t *place =
+		map_put(&s->by_operation, (uint64_t)(b->image - s->context->model->images), b->operation, &is_new);
 	struct gap_short *kind;
 
 	if (is_new) {
 		*place = g->short_count;
 		g->shorts = mem_grow(g->shorts, g->short_count, &g->short_capacity, sizeof(*g->shorts));
-		g->shorts[g->short_count++] =
-			(struct gap_short){.process = s->process, .image = b->image, .device = b->device, .work = b->work};
+		g->shorts[g->short_count++] = (struct gap_short){
+			.process = s->process, .image = b->image, .device = b->device, .operation = b->operation};
 	}
 	kind = &g->shorts[*place];
 	kind->count++;
@@ -308,7 +317,7 @@ static void count_short(struct state *s, const struct busy *b, uint64_t call_ns)
 	}
 }
 
-static void count_launch(struct state *s, struct gap_device *d, const struct busy *b)
+static void count_launch(struct state *s, struct gap_device *d, const struct timeline_entry *b)
 {
 	const struct function *f = b->thread ? trace_function(b->image->trace, b->function) : NULL;
 	uint64_t call_ns = b->call_end - b->call_start;
@@ -322,15 +331,15 @@ static void count_launch(struct state *s, struct gap_device *d, const struct bus
 	count_short(s, b, call_ns);
 }
 
-static void visit(void *context, const struct busy *b)
+static void gap_visit_entry(void *context, const struct timeline_entry *b)
 {
 	struct state *s = context;
-	struct gap_device *d = device_of(s, b);
+	struct gap_device *d = gap_device_of(s, b);
 	uint64_t start = b->start < s->run_end ? b->start : s->run_end, end = b->end < s->run_end ? b->end : s->run_end;
 
 	if (!d)
 		return;
-	gap(s, (struct gap){.start = d->last,
+	gap_explain(s, (struct gap){.start = d->last,
 			    .end = start,
 			    .call_start = b->thread ? b->call_start : start,
 			    .image = b->image,
@@ -355,7 +364,7 @@ static const struct image *last_image(const struct model *m, const struct proces
 	return last;
 }
 
-/* ---- what was not recorded ---- */
+/* ---- unrecorded intervals ---- */
 
 static void add_unrecorded(struct state *s, uint64_t from, uint64_t to)
 {
@@ -368,7 +377,7 @@ static void add_unrecorded(struct state *s, uint64_t from, uint64_t to)
 static void outside_of_ranges(struct state *s, const struct image *image)
 {
 	const struct model *m = s->context->model;
-	const struct axis *axis = &m->machines[image->machine].axis;
+	const struct clock_map *clock = &m->machines[image->machine].clock;
 	uint64_t at = s->life->start_ns;
 
 	for (size_t i = 0; i < m->ranges_count; i++) {
@@ -377,8 +386,8 @@ static void outside_of_ranges(struct state *s, const struct image *image)
 		if (r->run != image->run || r->mode == TF_RANGE_WHOLE_RUN)
 			continue;
 		for (size_t k = 0; k < r->count; k++) {
-			add_unrecorded(s, at, axis_ns(axis, r->items[k].begin_ticks));
-			at = r->items[k].end_ticks ? axis_ns(axis, r->items[k].end_ticks) : s->life->end_ns;
+			add_unrecorded(s, at, clock_map_ns(clock, r->items[k].begin_ticks));
+			at = r->items[k].end_ticks ? clock_map_ns(clock, r->items[k].end_ticks) : s->life->end_ns;
 		}
 		add_unrecorded(s, at, s->life->end_ns);
 		return;
@@ -387,12 +396,13 @@ static void outside_of_ranges(struct state *s, const struct image *image)
 
 static void lost_sources(struct state *s, const struct image *image)
 {
-	const struct axis *axis = &s->context->model->machines[image->machine].axis;
+	const struct clock_map *clock = &s->context->model->machines[image->machine].clock;
 	struct device_gap *gaps;
 	size_t count = device_gaps(image, &gaps);
 
 	for (size_t i = 0; i < count; i++)
-		add_unrecorded(s, axis_ns(axis, gaps[i].from), gaps[i].is_open ? s->life->end_ns : axis_ns(axis, gaps[i].to));
+		add_unrecorded(s, clock_map_ns(clock, gaps[i].from),
+			       gaps[i].is_open ? s->life->end_ns : clock_map_ns(clock, gaps[i].to));
 	free(gaps);
 }
 
@@ -428,7 +438,7 @@ static void find_unrecorded(struct state *s)
 	s->unrecorded_count = used;
 }
 
-/* ---- all of it ---- */
+/* ---- results ---- */
 
 static void process_gaps(struct state *s)
 {
@@ -436,25 +446,30 @@ static void process_gaps(struct state *s)
 
 	s->first_device = s->gaps->device_count;
 	find_unrecorded(s);
-	if (!last || !busy_process(s->context, s->process, true, s, visit))
+	if (!last || !device_timeline(s->context, s->process, true, s, gap_visit_entry))
 		return;
 	for (size_t i = s->first_device; i < s->gaps->device_count; i++)
-		gap(s, (struct gap){.start = s->gaps->devices[i].last, .end = s->run_end, .call_start = s->run_end, .image = last,
-				    .thread = main_thread(last), .device = s->gaps->devices[i].device});
-	settle(s);
+		gap_explain(s, (struct gap){.start = s->gaps->devices[i].last,
+					    .end = s->run_end,
+					    .call_start = s->run_end,
+					    .image = last,
+					    .thread = main_thread(last),
+					    .device = s->gaps->devices[i].device});
+	gap_settle_batch(s);
 }
 
-/* A sum beside a device: where it stands in the order of both. */
+/* Compares the key of a sum with a device. */
 static int order_of_device(const struct gap_sum *s, size_t process, uint32_t device)
 {
 	return order_of(s->process, process) ?: order_of(s->device, device);
 }
 
-static int by_total(const void *left, const void *right)
+static int gap_sums_by_total(const void *left, const void *right)
 {
 	const struct gap_sum *a = left, *b = right;
 
-	return order_of_device(a, b->process, b->device) ?: order_of(b->total_ns, a->total_ns) ?: order_of(a->cause, b->cause);
+	return order_of_device(a, b->process, b->device) ?: order_of(b->total_ns, a->total_ns) ?:
+	       order_of(a->cause, b->cause);
 }
 
 size_t gaps_of(const struct gaps *g, const struct gap_device *d, size_t *ret_from)
@@ -465,7 +480,8 @@ size_t gaps_of(const struct gaps *g, const struct gap_device *d, size_t *ret_fro
 
 struct gaps *gaps_find(const struct report_context *c)
 {
-	struct state s = {.context = c, .gaps = mem_alloc(sizeof(*s.gaps)), .batch = mem_alloc(BATCH * sizeof(*s.batch))};
+	struct state s = {
+		.context = c, .gaps = mem_alloc(sizeof(*s.gaps)), .batch = mem_alloc(BATCH * sizeof(*s.batch))};
 
 	s.run_end = c->model->origin_ns;
 	for (size_t i = 0; i < c->model->process_count; i++)
@@ -476,9 +492,9 @@ struct gaps *gaps_find(const struct report_context *c)
 		process_gaps(&s);
 	}
 	if (s.gaps->sum_count)
-		qsort(s.gaps->sums, s.gaps->sum_count, sizeof(*s.gaps->sums), by_total);
+		qsort(s.gaps->sums, s.gaps->sum_count, sizeof(*s.gaps->sums), gap_sums_by_total);
 	map_done(&s.by_cause);
-	map_done(&s.by_work);
+	map_done(&s.by_operation);
 	free(s.batch);
 	free(s.unrecorded);
 	return s.gaps;
@@ -496,9 +512,10 @@ void gaps_free(struct gaps *g)
 
 void gap_words(const struct gap_sum *s, struct buffer *ret)
 {
-	static const char *const words[GAP_CAUSES] = {"process not started",  "process ended", "not recorded",	 "launch latency",
-						      "waiting for the device", "copy",	       "allocation", "CUDA call",
-						      "host in OS call",      "host computing"};
+	static const char *const words[GAP_CAUSES] = {
+		"process not started",    "process ended", "not recorded", "launch latency",
+		"waiting for the device", "copy",          "allocation",   "CUDA call",
+		"host in OS call",        "host computing"};
 
 	buffer_text(ret, words[s->cause]);
 	if (s->function)

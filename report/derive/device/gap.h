@@ -1,77 +1,77 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why devices had nothing to do. For each device that a process used, the whole run is cut into times in which it worked
- * for that process and gaps; each gap has one cause: what took most of it on the thread that gave the device its next
- * work. So the causes of a device add up to its idle time, to the ns. */
+/* Why devices were idle. For each device that a process used, the whole run is divided into times in which the
+ * device worked for that process, and gaps. Each gap has one cause: what took most of it on the thread that
+ * submitted the next operation. So the causes of a device add up exactly to its idle time. */
 #ifndef PILLION_GAP_H
 #define PILLION_GAP_H
 
 #include "report/derive/device/device.h"
 
 enum gap_cause {
-	GAP_NOT_STARTED,  /* the process was not there yet */
-	GAP_ENDED,	  /* nor any more */
-	GAP_NOT_RECORDED, /* outside of the capture range, or another tool had the source */
-	GAP_LAUNCH,	  /* from the begin of the call that asked for the next work to that work */
+	GAP_NOT_STARTED,  /* the process had not started */
+	GAP_ENDED,	  /* the process had ended */
+	GAP_NOT_RECORDED, /* outside of the capture range, or another tool used the source */
+	GAP_LAUNCH,	  /* from the start of the call that submitted the next operation to that operation */
 	GAP_WAIT,	  /* a call that waits for the device */
-	GAP_COPY,	  /* a copy or memset, before the device had to do with it */
-	GAP_MEMORY,	  /* memory being allocated, pinned or freed */
-	GAP_CUDA,	  /* any other call of CUDA's */
+	GAP_COPY,	  /* a copy or memset, before the device started it */
+	GAP_MEMORY,	  /* memory was allocated, pinned or freed */
+	GAP_CUDA,	  /* any other CUDA call */
 	GAP_OS,		  /* a call of the OS or of MPI */
-	GAP_HOST,	  /* no recorded call: the program's own computing */
+	GAP_HOST,	  /* no recorded call: the program was computing */
 	GAP_CAUSES
 };
 
-/* All gaps of one device of one process and of one cause. */
+/* All gaps of one device of one process with one cause. */
 struct gap_sum {
 	size_t process;
 	uint32_t device;
 	enum gap_cause cause;
-	const char *function; /* where the cause is a call; borrowed from the trace. NULL: none */
+	const char *function; /* if the cause is a call; borrowed from the trace. NULL: it is not */
 	uint64_t count, total_ns;
-	uint64_t between_ns; /* of total_ns, between the device's first and last work */
+	uint64_t between_ns; /* part of total_ns, between the device's first and last operation */
 	uint64_t longest_ns, longest_start; /* CLOCK_REALTIME */
 	const struct image *image;	    /* of the stack */
-	uint32_t stack; /* of that call, or of the one that ended the longest gap; 0: not taken */
+	uint32_t stack; /* of that call, or of the call that ended the longest gap; 0: not taken */
 };
 
 struct gap_device {
 	size_t process;
 	uint32_t device;
-	uint64_t wall_ns, busy_ns; /* the run's length; what the device did for this process */
-	uint64_t first, last;	   /* CLOCK_REALTIME of its first work's start and its last work's end */
-	uint64_t launches, shorter; /* kernels whose launch is recorded; those that took less time than it */
+	uint64_t wall_ns, busy_ns; /* duration of the run; device time of this process */
+	uint64_t first, last;	   /* CLOCK_REALTIME: start of its first operation, end of its last one */
+	uint64_t launches, shorter; /* kernels whose launch was recorded; those that took less time than their launch */
 };
 
-/* Kernels of one kind on one device that took less time than the calls that launched them. */
+/* Kernels of one kind on one device that took less time than their launches. */
 struct gap_short {
 	size_t process;
 	const struct image *image;
-	uint32_t device, work;
+	uint32_t device, operation;
 	uint64_t count, kernels_ns, calls_ns;
-	uint64_t longest_ns; /* of the calls that have a stack */
-	uint32_t stack;	     /* of that one; 0: none was taken */
+	uint64_t longest_ns; /* the longest call among those with a stack */
+	uint32_t stack;	     /* of that call; 0: none was taken */
 };
 
 struct gaps {
 	struct gap_sum *sums; /* by process and device, largest first */
 	size_t sum_count, sum_capacity;
-	struct gap_device *devices; /* those that did anything, by process */
+	struct gap_device *devices; /* devices that executed anything, by process */
 	size_t device_count, device_capacity;
-	struct gap_short *shorts; /* by process, then as they came */
+	struct gap_short *shorts; /* by process, then in the order of their first occurrence */
 	size_t short_count, short_capacity;
-	uint64_t left_out; /* pieces of work on devices beyond the first GAP_DEVICES of a process */
+	uint64_t left_out; /* operations on devices beyond the first GAP_DEVICES of a process */
 };
 
 enum { GAP_DEVICES = 1024 };
 
-/* Under a filter (filter.h) gaps are those of the work that it lets through. */
+/* With a filter (filter.h) the gaps are those between the operations that pass it. */
 struct gaps *gaps_find(const struct report_context *c);
 void gaps_free(struct gaps *g);
 
-/* The sums of a device: [*ret_from, returned). */
+/* The sums of a device: from *ret_from up to the returned index, exclusive. */
 size_t gaps_of(const struct gaps *g, const struct gap_device *d, size_t *ret_from);
 
-/* "host in OS call: read", "launch latency". Appends. */
+/* Appends a description, such as "host in OS call: read" or "launch latency". */
 void gap_words(const struct gap_sum *s, struct buffer *ret);
 
 #endif

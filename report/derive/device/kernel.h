@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A kernel's name. Two know it: the recorder of what was launched, CUPTI of what the device did. Where one of them does not, it
- * has the other's, by what correlate.h says. Looked for where there are such only, once for an image. */
+/* Names of kernels. There are two sources: the recorder for launches, CUPTI for device records. A name that one of
+ * them lacks is taken from the other through correlate.h. The search is done once for an image, and only if names
+ * are missing. */
 #ifndef PILLION_KERNEL_H
 #define PILLION_KERNEL_H
 
 #include "report/derive/device/device.h"
 
-/* Appends the name of a TF_BLOB_KERNEL as reports are to show it. False: that is lost, or empty. */
+/* Appends the name of a TF_BLOB_KERNEL in the requested form. False: the definition is lost or empty. */
 bool kernel_name(const struct trace *t, uint32_t kernel, enum kernel_name how, struct buffer *ret);
 
-/* Likewise that of a launch. False: nobody knows it. */
-bool kernel_of_launch(const struct report_context *c, const struct image *image, uint32_t id, const struct tf_launch *launch, struct buffer *ret);
+/* Likewise the name of a launch. False: it is not known. */
+bool kernel_of_launch(const struct report_context *c, const struct image *image, uint32_t id,
+		      const struct tf_launch *launch, struct buffer *ret);
 
 /* ---- for device.c ---- */
 
-/* Before the records of an image are gone through. */
+/* To be called before the records of an image are read. */
 void kernel_find(const struct report_context *c, const struct image *image);
 
-/* What to take for a record's work: the same with a name, if it lacks one and the call has it. */
-uint32_t kernel_work(struct trace *t, const struct device_record *r);
+/* The id of the record's operation; if it lacks a name that the call has, the id of a copy with that name. */
+uint32_t kernel_name_operation(struct trace *t, const struct device_record *r);
 
-/* What that was made of. False: it was not made here. */
-bool kernel_made(const struct trace *t, uint32_t work, uint32_t *ret_work, uint32_t *ret_kernel);
+/* The operation and kernel from which such a copy was made. False: the id is not one of a copy. */
+bool kernel_made_from(const struct trace *t, uint32_t operation, uint32_t *ret_operation, uint32_t *ret_kernel);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocations and frees, replayed. */
+/* Replays allocations and frees. */
 #include "report/derive/device/memory.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@ enum { OUT_OF_MEMORY = 2 }; /* cudaErrorMemoryAllocation and CUDA_ERROR_OUT_OF_M
 struct block {
 	uint64_t bytes, ns;
 	size_t site;
-	bool is_replacing; /* the free of the one before it is still to come */
+	bool is_replacing; /* the free of the block before it is still to come */
 	bool is_live;
 };
 
@@ -20,16 +20,16 @@ struct replay {
 	struct map addresses; /* address -> block + 1 */
 	struct map sites, uses; /* -> position + 1 */
 	struct map devices;   /* thread -> its current device */
-	struct map info;      /* device -> position in told + 1 */
+	struct map info_by_device;      /* device -> position in infos + 1 */
 	struct block *blocks;
 	size_t block_count, block_capacity;
-	size_t *holes; /* places of blocks that may be taken again */
+	size_t *holes; /* indices of unused blocks */
 	size_t hole_count, hole_capacity;
 	struct {
 		uint64_t left, total;
-	} *told;
-	size_t told_count, told_capacity;
-	uint64_t event; /* number of the one being replayed */
+	} *infos;
+	size_t info_count, info_capacity;
+	uint64_t event; /* number of the current event */
 	memory_watch *watch;
 	void *context;
 	uint64_t ns;
@@ -98,7 +98,7 @@ static void use_shrinks(struct replay *r, uint32_t device, uint8_t kind, uint64_
 		r->watch(r->context, r->m, u, r->ns);
 }
 
-static void drop(struct replay *r, size_t place)
+static void memory_drop_block(struct replay *r, size_t place)
 {
 	struct block *b = &r->blocks[place];
 	struct memory_site *s = &r->m->sites[b->site];
@@ -121,7 +121,7 @@ static size_t block_place(struct replay *r)
 	return r->block_count++;
 }
 
-static void allocate(struct replay *r, const struct event *e, uint64_t address, uint8_t kind, uint32_t device)
+static void memory_allocate(struct replay *r, const struct event *e, uint64_t address, uint8_t kind, uint32_t device)
 {
 	uint64_t bytes = tf_arg_value(event_arg(e, TF_ARG_BYTES)), *known = map_put(&r->addresses, address, 0, NULL);
 	bool is_replacing = *known != 0;
@@ -130,11 +130,12 @@ static void allocate(struct replay *r, const struct event *e, uint64_t address, 
 
 	if (is_replacing) {
 		r->m->replaced++;
-		drop(r, *known - 1);
+		memory_drop_block(r, *known - 1);
 	}
 	site = site_of(r, e, device, kind);
 	place = block_place(r);
-	r->blocks[place] = (struct block){.bytes = bytes, .ns = r->ns, .site = site, .is_replacing = is_replacing, .is_live = true};
+	r->blocks[place] = (struct block){
+		.bytes = bytes, .ns = r->ns, .site = site, .is_replacing = is_replacing, .is_live = true};
 	*known = place + 1;
 	s = &r->m->sites[site];
 	s->in_use += bytes;
@@ -144,7 +145,7 @@ static void allocate(struct replay *r, const struct event *e, uint64_t address, 
 		use_grows(r, device, 0, bytes);
 }
 
-static void release(struct replay *r, uint64_t address, uint64_t start_ns)
+static void memory_release(struct replay *r, uint64_t address, uint64_t start_ns)
 {
 	const uint64_t *known = map_find(&r->addresses, address, 0);
 	struct block *b = known ? &r->blocks[*known - 1] : NULL;
@@ -153,18 +154,18 @@ static void release(struct replay *r, uint64_t address, uint64_t start_ns)
 		r->m->unknown_frees++;
 		return;
 	}
-	/* It began before this block was there, so it meant the one that another thread's allocation took over. */
+	/* The call began before this block was allocated, so it refers to the previous block at that address. */
 	if (b->is_replacing && start_ns < b->ns) {
 		b->is_replacing = false;
 		r->m->replaced--;
 		return;
 	}
-	drop(r, *known - 1);
+	memory_drop_block(r, *known - 1);
 	map_remove(&r->addresses, address, 0);
 }
 
-/* cudaDeviceReset takes all that the process has on the device. */
-static void reset(struct replay *r, uint32_t device)
+/* cudaDeviceReset frees all memory of the process on the device. */
+static void memory_reset_device(struct replay *r, uint32_t device)
 {
 	struct map old = r->addresses;
 
@@ -175,14 +176,14 @@ static void reset(struct replay *r, uint32_t device)
 		if (!slot->used)
 			continue;
 		if (r->m->sites[r->blocks[slot->value - 1].site].device == device)
-			drop(r, slot->value - 1);
+			memory_drop_block(r, slot->value - 1);
 		else
 			*map_put(&r->addresses, slot->a, 0, NULL) = slot->value;
 	}
 	map_done(&old);
 }
 
-/* The largest owners on the device, by insertion: there are few of them. */
+/* The largest owners on the device, by insertion sort: there are few. */
 static void take_owners(const struct memory *m, struct memory_failure *f)
 {
 	for (size_t i = 0; i < m->site_count; i++) {
@@ -203,11 +204,11 @@ static void take_owners(const struct memory *m, struct memory_failure *f)
 	}
 }
 
-static void failed(struct replay *r, const struct merge_event *g, uint32_t device)
+static void memory_note_failure(struct replay *r, const struct merge_event *g, uint32_t device)
 {
 	struct memory *m = r->m;
 	uint64_t arg = event_arg(&g->event, TF_ARG_MEMORY);
-	const uint64_t *told = map_find(&r->info, device, 0), *use = map_find(&r->uses, device, 0);
+	const uint64_t *info = map_find(&r->info_by_device, device, 0), *use = map_find(&r->uses, device, 0);
 	struct memory_failure f = {.ns = r->ns,
 				   .asked = arg ? tf_arg_value(event_arg(&g->event, TF_ARG_BYTES)) : 0,
 				   .function = g->event.id,
@@ -221,29 +222,29 @@ static void failed(struct replay *r, const struct merge_event *g, uint32_t devic
 		return;
 	}
 	f.in_use = use ? m->uses[*use - 1].in_use : 0;
-	if (told) {
-		f.left = r->told[*told - 1].left;
-		f.total = r->told[*told - 1].total;
+	if (info) {
+		f.left = r->infos[*info - 1].left;
+		f.total = r->infos[*info - 1].total;
 	}
 	take_owners(m, &f);
 	m->failures = mem_grow(m->failures, m->failure_count, &m->failure_capacity, sizeof(*m->failures));
 	m->failures[m->failure_count++] = f;
 }
 
-static void told(struct replay *r, uint32_t device, uint64_t left, uint64_t total)
+static void note_memory_info(struct replay *r, uint32_t device, uint64_t left, uint64_t total)
 {
-	uint64_t *place = map_put(&r->info, device, 0, NULL);
+	uint64_t *place = map_put(&r->info_by_device, device, 0, NULL);
 
 	if (!*place) {
-		r->told = mem_grow(r->told, r->told_count, &r->told_capacity, sizeof(*r->told));
-		*place = ++r->told_count;
+		r->infos = mem_grow(r->infos, r->info_count, &r->info_capacity, sizeof(*r->infos));
+		*place = ++r->info_count;
 	}
-	r->told[*place - 1].left = left;
-	r->told[*place - 1].total = total;
+	r->infos[*place - 1].left = left;
+	r->infos[*place - 1].total = total;
 }
 
-/* Most calls say nothing of memory. */
-static bool tells(const struct event *e, const struct function *f)
+/* Most calls have no data on memory. */
+static bool is_memory_info_call(const struct event *e, const struct function *f)
 {
 	const uint32_t kinds = 1u << TF_ARG_MEMORY | 1u << TF_ARG_RESULT | 1u << TF_ARG_DEVICE | 1u << TF_ARG_LEFT;
 
@@ -260,13 +261,13 @@ static void replay_one(struct replay *r, const struct merge_event *g)
 	uint64_t *device, arg;
 	unsigned int kind;
 
-	if (!f || (f->group != TF_GROUP_CUDA && f->group != TF_GROUP_CUDA_DRIVER) || !tells(e, f))
+	if (!f || (f->group != TF_GROUP_CUDA && f->group != TF_GROUP_CUDA_DRIVER) || !is_memory_info_call(e, f))
 		return;
 	r->ns = g->ns;
-	device = map_put(&r->devices, g->thread->number, 0, NULL); /* a thread begins on device 0 */
+	device = map_put(&r->devices, g->thread->number, 0, NULL); /* the initial device of a thread is 0 */
 	if (tf_arg_value(event_arg(e, TF_ARG_RESULT))) {
 		if (tf_arg_value(event_arg(e, TF_ARG_RESULT)) == OUT_OF_MEMORY)
-			failed(r, g, (uint32_t)*device);
+			memory_note_failure(r, g, (uint32_t)*device);
 		return;
 	}
 	arg = event_arg(e, TF_ARG_MEMORY);
@@ -274,13 +275,16 @@ static void replay_one(struct replay *r, const struct merge_event *g)
 	if (event_arg(e, TF_ARG_DEVICE))
 		*device = (uint32_t)tf_arg_value(event_arg(e, TF_ARG_DEVICE));
 	else if (event_arg(e, TF_ARG_LEFT))
-		told(r, (uint32_t)*device, tf_arg_value(event_arg(e, TF_ARG_LEFT)), tf_arg_value(event_arg(e, TF_ARG_BYTES)));
+		note_memory_info(r, (uint32_t)*device, tf_arg_value(event_arg(e, TF_ARG_LEFT)),
+				 tf_arg_value(event_arg(e, TF_ARG_BYTES)));
 	else if (arg && kind & TF_MEMORY_FREE)
-		release(r, tf_arg_value(arg), g->ns - axis_duration(&r->model->machines[g->image->machine].axis, e->duration));
+		memory_release(r, tf_arg_value(arg),
+			       g->ns - clock_map_duration(&r->model->machines[g->image->machine].clock, e->duration));
 	else if (arg)
-		allocate(r, e, tf_arg_value(arg), (uint8_t)kind, kind == TF_MEMORY_HOST ? MEMORY_HOST : (uint32_t)*device);
+		memory_allocate(r, e, tf_arg_value(arg), (uint8_t)kind,
+				kind == TF_MEMORY_HOST ? MEMORY_HOST : (uint32_t)*device);
 	else if (!strcmp(f->name, "cudaDeviceReset"))
-		reset(r, (uint32_t)*device);
+		memory_reset_device(r, (uint32_t)*device);
 }
 
 static void take_peaks(struct replay *r, const struct memory_use *peaks, size_t count)
@@ -299,8 +303,8 @@ static void take_peaks(struct replay *r, const struct memory_use *peaks, size_t 
 	}
 }
 
-/* `peaks`: what an earlier pass found; then the owners of each are taken as it goes by. */
-static void pass(struct replay *r, const struct memory_use *peaks, size_t count)
+/* `peaks`: result of the first pass; the owners at each peak are collected when its event is replayed. */
+static void memory_pass_change(struct replay *r, const struct memory_use *peaks, size_t count)
 {
 	struct merge *merge = merge_new_image(r->model, r->m->image);
 	const struct merge_event *g;
@@ -326,10 +330,10 @@ static void replay_done(struct replay *r)
 	map_done(&r->sites);
 	map_done(&r->uses);
 	map_done(&r->devices);
-	map_done(&r->info);
+	map_done(&r->info_by_device);
 	free(r->blocks);
 	free(r->holes);
-	free(r->told);
+	free(r->infos);
 }
 
 static bool has_memory(const struct trace *t)
@@ -340,13 +344,14 @@ static bool has_memory(const struct trace *t)
 	return false;
 }
 
-void memory_replay(const struct model *model, const struct image *image, struct memory *ret, memory_watch *watch, void *context)
+void memory_replay(const struct model *model, const struct image *image, struct memory *ret, memory_watch *watch,
+		   void *context)
 {
 	struct replay r = {.m = ret, .model = model, .watch = watch, .context = context};
 
 	*ret = (struct memory){.image = image};
 	if (has_memory(image->trace))
-		pass(&r, NULL, 0);
+		memory_pass_change(&r, NULL, 0);
 	replay_done(&r);
 }
 
@@ -358,7 +363,7 @@ void memory_replay_peaks(const struct model *model, const struct image *image, s
 	memory_replay(model, image, &first, NULL, NULL);
 	*ret = (struct memory){.image = image};
 	if (first.use_count || first.failure_count || first.unknown_frees)
-		pass(&r, first.uses, first.use_count);
+		memory_pass_change(&r, first.uses, first.use_count);
 	replay_done(&r);
 	memory_done(&first);
 }

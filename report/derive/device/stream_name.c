@@ -12,10 +12,11 @@ struct making {
 
 static bool is_stream(const struct nvtx_definition *n)
 {
-	return n->head.kind == TF_NVTX_RESOURCE && (n->head.type == TF_NVTX_CUDA_STREAM || n->head.type == TF_NVTX_CUDART_STREAM);
+	return n->head.kind == TF_NVTX_RESOURCE &&
+	       (n->head.type == TF_NVTX_CUDA_STREAM || n->head.type == TF_NVTX_CUDART_STREAM);
 }
 
-/* False: the call does not say on which stream it was. */
+/* False: the call does not record its stream. */
 static bool handle_of(const struct correlated *k, uint64_t *ret)
 {
 	uint64_t launch = event_arg(&k->event, TF_ARG_LAUNCH), stream = event_arg(&k->event, TF_ARG_STREAM);
@@ -24,27 +25,28 @@ static bool handle_of(const struct correlated *k, uint64_t *ret)
 	struct tf_launch l;
 
 	if (b && trace_blob(t, b, &l, sizeof(l)) == sizeof(l)) {
-		*ret = l.stream & ~0ull >> 16; /* as much as the other kind has */
+		*ret = l.stream & ~0ull >> 16; /* as many as the other kind has */
 		return true;
 	}
 	*ret = tf_arg_value(stream);
 	return stream != 0;
 }
 
-static void visit(void *context, const struct correlated *k)
+static void stream_visit_correlated(void *context, const struct correlated *k)
 {
 	struct making *m = context;
-	struct tf_work work;
+	struct tf_work operation;
 	uint64_t handle, *position;
 
 	if (!k->thread || !k->record_count || !handle_of(k, &handle))
 		return;
 	position = map_find(&m->handles, handle, 0);
-	if (position && device_work(k->image->trace, k->records[0].work, &work))
-		*map_put(&m->names->streams, work.context, work.stream, NULL) = *position;
+	if (position && device_operation(k->image->trace, k->records[0].operation, &operation))
+		*map_put(&m->names->streams, operation.context, operation.stream, NULL) = *position;
 }
 
-void stream_names_make(struct stream_names *n, const struct report_context *c, const struct image *image, const struct nvtx_definitions *definitions)
+void stream_names_make(struct stream_names *n, const struct report_context *c, const struct image *image,
+		       const struct nvtx_definitions *definitions)
 {
 	struct making m = {.names = n};
 	bool has_names = false;
@@ -57,7 +59,7 @@ void stream_names_make(struct stream_names *n, const struct report_context *c, c
 		has_names = true;
 	}
 	if (has_names)
-		correlate_image(c, image, &m, visit, NULL);
+		correlate_image(c, image, &m, stream_visit_correlated, NULL);
 	map_done(&m.handles);
 }
 
@@ -67,18 +69,18 @@ void stream_names_done(struct stream_names *n)
 	*n = (struct stream_names){0};
 }
 
-const char *stream_name(const struct stream_names *n, const struct tf_work *work)
+const char *stream_name(const struct stream_names *n, const struct tf_work *operation)
 {
-	const uint64_t *position = map_find(&n->streams, work->context, work->stream);
+	const uint64_t *position = map_find(&n->streams, operation->context, operation->stream);
 
 	return position ? n->definitions->items[*position].name : NULL;
 }
 
-void stream_label(const struct stream_names *n, const struct tf_work *work, struct buffer *ret)
+void stream_label(const struct stream_names *n, const struct tf_work *operation, struct buffer *ret)
 {
-	const char *name = stream_name(n, work);
+	const char *name = stream_name(n, operation);
 
-	buffer_print(ret, "stream %" PRIu32, work->stream);
+	buffer_print(ret, "stream %" PRIu32, operation->stream);
 	if (name)
 		buffer_print(ret, " (%s)", name);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare(const void *left, const void *right)
+static int compare_descriptors(const void *left, const void *right)
 {
 	const struct descriptor *a = left, *b = right;
 
@@ -21,13 +21,14 @@ void descriptors_init(struct descriptors *d, const struct trace *t)
 	for (size_t i = 0; t && i < t->blob_count; i++) {
 		struct tf_descriptor head;
 
-		if (t->blobs[i].type != TF_BLOB_DESCRIPTOR || trace_blob(t, &t->blobs[i], &head, sizeof(head)) < sizeof(head))
+		if (t->blobs[i].type != TF_BLOB_DESCRIPTOR ||
+		    trace_blob(t, &t->blobs[i], &head, sizeof(head)) < sizeof(head))
 			continue;
 		d->items = mem_grow(d->items, d->count, &d->capacity, sizeof(*d->items));
 		d->items[d->count++] = (struct descriptor){head.from_ticks, head.fd, head.kind, &t->blobs[i]};
 	}
 	if (d->count)
-		qsort(d->items, d->count, sizeof(*d->items), compare);
+		qsort(d->items, d->count, sizeof(*d->items), compare_descriptors);
 }
 
 void descriptors_done(struct descriptors *d)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the descriptors of one image were, and when. */
+/* What the file descriptors of one image referred to, and when. */
 #ifndef PILLION_DESCRIPTOR_H
 #define PILLION_DESCRIPTOR_H
 
@@ -13,17 +13,17 @@ struct descriptor {
 
 struct descriptors {
 	const struct trace *trace;
-	struct descriptor *items; /* by number, then by time */
+	struct descriptor *items; /* by fd, then by time */
 	size_t count, capacity;
 };
 
 void descriptors_init(struct descriptors *d, const struct trace *t);
 void descriptors_done(struct descriptors *d);
 
-/* What `fd` was at that tick; NULL: the trace does not tell. */
+/* What `fd` referred to at that tick; NULL: not recorded. */
 const struct descriptor *descriptors_find(const struct descriptors *d, uint64_t fd, uint64_t ticks);
 
-/* Appends its text: a path, a peer. */
+/* Appends a description: a path, or the peer of a socket. */
 void descriptors_text(const struct descriptors *d, const struct descriptor *item, struct buffer *ret);
 
 #endif

@@ -10,9 +10,10 @@ struct host_span {
 	uint32_t function, stack;
 };
 
-/* Calls visit for those that touch [from, to], none of which overlap. Calls that only enclose others (of cuBLAS, cuDNN, NCCL
- * and their like) are looked through. A call that encloses more than a few thousand others counts from where they end. */
-void host_time(const struct model *m, const struct image *image, const struct trace_thread *thread, uint64_t from, uint64_t to,
-	       void *context, void (*visit)(void *context, const struct host_span *));
+/* Calls visit for those that overlap [from, to]; they do not overlap each other. Calls that only enclose others (of
+ * cuBLAS, cuDNN, NCCL and similar libraries) are skipped in favour of the calls inside. If a call encloses more than
+ * a few thousand others, only the time after them is visited. */
+void host_time(const struct model *m, const struct image *image, const struct trace_thread *thread, uint64_t from,
+	       uint64_t to, void *context, void (*visit)(void *context, const struct host_span *));
 
 #endif

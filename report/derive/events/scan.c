@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Going through events for a report, and grouping its rows. */
+/* Reads events for a report, and groups its rows. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "report/derive/events/scan.h"
+#include "report/derive/events/filter.h"
 
 const char *const by_names[BY_COUNT] = {"", "process", "rank", "host", "thread", "device", "range"};
 
@@ -11,7 +12,7 @@ void scan_image(struct scan *s, void (*visit)(struct scan *, const struct event 
 {
 	const struct trace *t = s->image->trace;
 
-	s->axis = &s->context->model->machines[s->image->machine].axis;
+	s->clock = &s->context->model->machines[s->image->machine].clock;
 	for (size_t k = 0; t && k < t->thread_count; k++) {
 		struct cursor cursor;
 		struct event event;
@@ -19,7 +20,7 @@ void scan_image(struct scan *s, void (*visit)(struct scan *, const struct event 
 		s->thread = &t->threads[k];
 		if (s->args && !(s->thread->args & s->args))
 			continue;
-		cursor_init(&cursor, t, s->thread);
+		filter_cursor_init(&cursor, t, s->thread);
 		while (cursor_next(&cursor, &event))
 			visit(s, &event);
 	}
@@ -42,11 +43,11 @@ uint8_t *scan_classes(const struct trace *t, uint8_t (*classify)(const struct fu
 	return classes;
 }
 
-void scan_sums(struct scan *s, void (*visit)(struct scan *, const struct event *))
+void scan_aggregate(struct scan *s, void (*visit)(struct scan *, const struct event *))
 {
 	do
 		scan_events(s, visit);
-	while (sums_next_pass(s->sums));
+	while (aggregate_next_pass(s->aggregate));
 }
 
 uint32_t scan_range(const struct scan *s, uint64_t start_ticks)
@@ -72,7 +73,7 @@ void scan_group(const struct scan *s, uint32_t range, struct buffer *key)
 		buffer_text(key, m->machines[s->image->machine].host);
 		break;
 	case BY_THREAD:
-		/* An image without a trace told of its first thread alone. */
+		/* An image without a trace recorded only the name of its first thread. */
 		buffer_print(key, "%" PRIu32, s->thread ? s->thread->tid : p->pid);
 		break;
 	case BY_DEVICE:
@@ -93,14 +94,14 @@ uint32_t scan_row(const struct scan *s, struct buffer *key)
 	buffer_add(key, "", 1);
 	if (s->context->by == BY_PROCESS || s->context->by == BY_THREAD)
 		buffer_print(key, "%zu", s->image->process);
-	return sums_row(s->sums, key->data, key->size);
+	return aggregate_row(s->aggregate, key->data, key->size);
 }
 
 uint32_t scan_row_of(struct scan *s, uint64_t start_ticks, uint64_t what, scan_key *key, const void *of)
 {
 	uint32_t range = scan_range(s, start_ticks), row = SCAN_NO_ROW;
 	uint64_t place = (uint64_t)(s->image - s->context->model->images) << 32 | range;
-	const uint64_t *known = sums_recall(s->sums, place, what);
+	const uint64_t *known = aggregate_recall(s->aggregate, place, what);
 	struct buffer fields = {0}, all = {0};
 
 	if (known)
@@ -110,7 +111,7 @@ uint32_t scan_row_of(struct scan *s, uint64_t start_ticks, uint64_t what, scan_k
 		buffer_add(&all, fields.data, fields.size);
 		row = scan_row(s, &all);
 	}
-	sums_remember(s->sums, place, what, row);
+	aggregate_remember(s->aggregate, place, what, row);
 	buffer_done(&s->device);
 	buffer_done(&fields);
 	buffer_done(&all);
@@ -119,7 +120,8 @@ uint32_t scan_row_of(struct scan *s, uint64_t start_ticks, uint64_t what, scan_k
 
 void scan_add_call(struct scan *s, const struct event *e, uint64_t what, scan_key *key, const void *of)
 {
-	sums_add(s->sums, scan_row_of(s, event_start(e), what, key, of), axis_duration(s->axis, e->duration));
+	aggregate_add(s->aggregate, scan_row_of(s, event_start(e), what, key, of),
+		      clock_map_duration(s->clock, e->duration));
 }
 
 bool scan_name_key(struct scan *s, const void *function, struct buffer *fields)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVTX ranges out of their pushes, pops, starts and ends. */
+/* Builds NVTX ranges from pushes, pops, starts and ends. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/derive/nvtx/nvtx.h"
+#include "report/derive/events/filter.h"
 
-/* Domains have 11 bits of an event. */
+/* A domain has 11 bits in an event. */
 enum { DOMAINS = 1 << 11, MANY_HOLES = 1 << 12 };
 
 struct open_range {
@@ -14,28 +15,30 @@ struct open_range {
 	uint32_t args_count;
 	const uint64_t *args, *payload;
 	const struct trace_thread *thread;
-	size_t below; /* on the stack: the one of its domain before it, its position + 1; 0: none */
-	bool is_hole; /* popped, while one of another domain above it was not */
+	size_t below; /* in the stack: position + 1 of the previous one of its domain; 0: none */
+	bool is_hole; /* popped while a range of another domain above it is still open */
 };
 
 struct walk {
 	const struct trace *trace;
+	const struct tick_spans *shown;	   /* NULL: everything passes */
 	const struct trace_thread *thread; /* the one being read */
-	struct open_range *stack;          /* of one thread, all domains */
+	struct open_range *stack;          /* of one thread, with all domains */
 	size_t depth, capacity, holes;
-	size_t top[DOMAINS]; /* of each domain: its last one's position + 1 */
-	struct open_range *starts; /* open ones; unused places are listed in `spare` */
+	size_t top[DOMAINS]; /* by domain: position + 1 of its last range in the stack */
+	struct open_range *starts; /* open ranges; unused entries are listed in `spare` */
 	size_t start_count, start_capacity;
 	size_t *spare;
 	size_t spare_count, spare_capacity;
 	struct map by_id; /* range -> position in starts */
-	struct map ends;  /* (range, 0) -> ticks, (range, 1) -> thread, (range, 2) -> payload: ranges whose end was read before their start,
-			     as threads are read one after the other */
+	/* (range, 0) -> ticks, (range, 1) -> thread, (range, 2) -> payload: ranges whose end was read before their
+	 * start, because threads are read one after the other */
+	struct map ends;
 	void *context;
 	void (*visit)(void *context, const struct nvtx_range *range);
 };
 
-static struct open_range opened(const struct walk *w, const struct event *e)
+static struct open_range open_range_of(const struct walk *w, const struct event *e)
 {
 	return (struct open_range){.start = e->ticks,
 				   .text = e->text,
@@ -51,7 +54,7 @@ static void close_range(struct walk *w, const struct open_range *o, uint64_t end
 {
 	if (end < o->start)
 		end = o->start;
-	if (!trace_shows(w->trace, o->start, end))
+	if (w->shown && !tick_spans_overlap(w->shown, o->start, end))
 		return;
 	w->visit(w->context, &(struct nvtx_range){
 				 .start = o->start,
@@ -69,7 +72,7 @@ static void close_range(struct walk *w, const struct open_range *o, uint64_t end
 			     });
 }
 
-static void push_one(struct walk *w, struct open_range o)
+static void nvtx_push_range(struct walk *w, struct open_range o)
 {
 	size_t *top = &w->top[o.domain % DOMAINS];
 
@@ -79,7 +82,7 @@ static void push_one(struct walk *w, struct open_range o)
 	*top = w->depth;
 }
 
-/* Domains that take turns for ever would leave holes for ever. */
+/* Alternating domains would otherwise leave more and more holes. */
 static void close_holes(struct walk *w)
 {
 	size_t depth = w->depth;
@@ -88,10 +91,10 @@ static void close_holes(struct walk *w)
 	w->depth = w->holes = 0;
 	for (size_t i = 0; i < depth; i++)
 		if (!w->stack[i].is_hole)
-			push_one(w, w->stack[i]);
+			nvtx_push_range(w, w->stack[i]);
 }
 
-static void pop(struct walk *w, const struct event *e)
+static void nvtx_pop_range(struct walk *w, const struct event *e)
 {
 	size_t *top = &w->top[e->id % DOMAINS];
 	struct open_range *o = *top ? &w->stack[*top - 1] : NULL;
@@ -111,8 +114,9 @@ static void pop(struct walk *w, const struct event *e)
 static void range_start(struct walk *w, const struct event *e)
 {
 	uint64_t id = tf_arg_value(event_arg(e, TF_ARG_VALUE));
-	const uint64_t *end = map_find(&w->ends, id, 0), *thread = map_find(&w->ends, id, 1), *payload = map_find(&w->ends, id, 2);
-	struct open_range start = opened(w, e);
+	const uint64_t *end = map_find(&w->ends, id, 0), *thread = map_find(&w->ends, id, 1),
+		       *payload = map_find(&w->ends, id, 2);
+	struct open_range start = open_range_of(w, e);
 	uint64_t *place;
 	bool is_new;
 
@@ -161,14 +165,15 @@ static void walk_thread(struct walk *w, const struct trace *t, const struct trac
 	if (!(thread->kinds & kinds))
 		return;
 	cursor_init(&cursor, t, thread);
+	cursor.shown = w->shown;
 	w->depth = w->holes = 0;
 	memset(w->top, 0, sizeof(w->top));
 	w->thread = thread;
 	while (cursor_next(&cursor, &e)) {
 		if (e.kind == TF_PUSH) {
-			push_one(w, opened(w, &e));
+			nvtx_push_range(w, open_range_of(w, &e));
 		} else if (e.kind == TF_POP) {
-			pop(w, &e);
+			nvtx_pop_range(w, &e);
 		} else if (e.kind == TF_RANGE_START) {
 			range_start(w, &e);
 		} else if (e.kind == TF_RANGE_END) {
@@ -197,7 +202,10 @@ static void end_starts(struct walk *w, uint64_t last, struct nvtx_counts *counts
 void nvtx_ranges(const struct image *image, struct nvtx_counts *counts, void *context,
 		 void (*visit)(void *context, const struct nvtx_range *range))
 {
-	struct walk w = {.trace = image->trace, .context = context, .visit = visit};
+	struct walk w = {.trace = image->trace,
+			 .shown = image->trace ? filter_of(image->trace) : NULL,
+			 .context = context,
+			 .visit = visit};
 	struct nvtx_counts own = {0};
 	uint64_t last = image_last_ticks(image);
 

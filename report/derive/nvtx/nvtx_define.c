@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A name at *at: NUL-terminated and cut into `ret`, which may be NULL. False: the bytes end before it does. */
+/* Copies the NUL-terminated name at *at into `ret`, truncated; `ret` may be NULL. False: the bytes end before the
+ * name does. */
 static bool take_name(const uint8_t **at, const uint8_t *end, char *ret, size_t size)
 {
 	uint16_t length;
@@ -26,7 +27,7 @@ static bool take_name(const uint8_t **at, const uint8_t *end, char *ret, size_t 
 	return true;
 }
 
-static void add(struct nvtx_definitions *d, const struct blob *b)
+static void nvtx_add_definition(struct nvtx_definitions *d, const struct blob *b)
 {
 	struct nvtx_definition n = {0};
 	const uint8_t *at, *end;
@@ -60,7 +61,7 @@ void nvtx_definitions_make(struct nvtx_definitions *d, const struct trace *t)
 	*d = (struct nvtx_definitions){.trace = t};
 	for (size_t i = 0; t && i < t->blob_count; i++)
 		if (t->blobs[i].type == TF_BLOB_NVTX)
-			add(d, &t->blobs[i]);
+			nvtx_add_definition(d, &t->blobs[i]);
 }
 
 void nvtx_definitions_done(struct nvtx_definitions *d)
@@ -74,14 +75,16 @@ void nvtx_definitions_done(struct nvtx_definitions *d)
 	*d = (struct nvtx_definitions){0};
 }
 
-const struct nvtx_definition *nvtx_definition_find(const struct nvtx_definitions *d, enum tf_nvtx_kind kind, uint32_t domain, uint64_t id)
+const struct nvtx_definition *nvtx_definition_find(const struct nvtx_definitions *d, enum tf_nvtx_kind kind,
+						   uint32_t domain, uint64_t id)
 {
 	const uint64_t *place = map_find(&d->by_id, (uint64_t)kind << 32 | domain, id);
 
 	return place ? &d->items[*place] : NULL;
 }
 
-bool nvtx_definition_entry(const struct nvtx_definition *n, uint32_t i, struct tf_nvtx_entry *ret, char *name, size_t size)
+bool nvtx_definition_entry(const struct nvtx_definition *n, uint32_t i, struct tf_nvtx_entry *ret, char *name,
+			   size_t size)
 {
 	const uint8_t *at = n->more, *end = n->more + n->more_size;
 	bool has_head = n->head.kind != TF_NVTX_COUNTER && n->head.kind != TF_NVTX_FUNCTION;
@@ -103,7 +106,8 @@ bool nvtx_definition_entry(const struct nvtx_definition *n, uint32_t i, struct t
 void nvtx_payload_plain(const uint64_t *args, uint32_t count, struct buffer *ret)
 {
 	const struct event e = {.args = args, .args_count = count};
-	uint64_t arg = event_arg(&e, TF_ARG_PAYLOAD), bits = tf_arg_value(arg) | tf_arg_value(event_arg(&e, TF_ARG_PAYLOAD_HIGH)) << 48;
+	uint64_t arg = event_arg(&e, TF_ARG_PAYLOAD),
+		 bits = tf_arg_value(arg) | tf_arg_value(event_arg(&e, TF_ARG_PAYLOAD_HIGH)) << 48;
 	uint32_t low = (uint32_t)bits;
 	double real;
 	float single;
@@ -137,7 +141,8 @@ void nvtx_payload_plain(const uint64_t *args, uint32_t count, struct buffer *ret
 	}
 }
 
-bool nvtx_category(const struct nvtx_definitions *d, uint32_t domain, const uint64_t *args, uint32_t count, struct buffer *ret)
+bool nvtx_category(const struct nvtx_definitions *d, uint32_t domain, const uint64_t *args, uint32_t count,
+		   struct buffer *ret)
 {
 	const struct event e = {.args = args, .args_count = count};
 	uint64_t number = tf_arg_value(event_arg(&e, TF_ARG_COLOR)) >> 32;
@@ -160,7 +165,8 @@ bool nvtx_color(const uint64_t *args, uint32_t count, struct buffer *ret)
 	return color != 0;
 }
 
-bool nvtx_payload_any(const struct nvtx_definitions *d, const uint64_t *args, uint32_t count, const uint64_t *payload, struct buffer *ret)
+bool nvtx_payload_any(const struct nvtx_definitions *d, const uint64_t *args, uint32_t count, const uint64_t *payload,
+		      struct buffer *ret)
 {
 	const struct event e = {.args = args, .args_count = count};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Extended payloads of NVTX by their schemas, as JSON. Both are what a program gave: whatever does not fit is shown as bytes,
- * and depth and length are bounded. */
+/* Extended NVTX payloads as JSON, according to their schemas. Both come from the program: what does not match is
+ * shown as bytes, and depth and length are bounded. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,14 @@
 enum { DEPTH = 8, VALUES = 20000, NAME = 256 };
 
 /* As in nvToolsExtPayload.h. */
-enum { ENTRY_POINTER = 1 << 1, ENTRY_ARRAY = 7 << 4, ENTRY_FIXED = 1 << 4, ENTRY_ZERO_ENDED = 2 << 4, ENTRY_COUNTED = 3 << 4, ENTRY_HIDDEN = 1 << 9 };
+enum {
+	ENTRY_POINTER = 1 << 1,
+	ENTRY_ARRAY = 7 << 4,
+	ENTRY_FIXED = 1 << 4,
+	ENTRY_ZERO_ENDED = 2 << 4,
+	ENTRY_COUNTED = 3 << 4,
+	ENTRY_HIDDEN = 1 << 9
+};
 enum { SCHEMA_UNION = 3, SCHEMA_UNION_SELECTING = 4 };
 enum {
 	TYPE_CHAR = 1,
@@ -71,34 +78,40 @@ enum {
 
 static const struct {
 	uint8_t size;
-	char form; /* i u: integers; f: float; x: in hexadecimal; s: text */
+	char form; /* i u: integers; f: float; x: hexadecimal; s: text */
 } types[TYPES] = {
-	[TYPE_CHAR] = {1, 'c'}, [TYPE_UCHAR] = {1, 'u'}, [TYPE_SHORT] = {2, 'i'}, [TYPE_USHORT] = {2, 'u'}, [TYPE_INT] = {4, 'i'},
-	[TYPE_UINT] = {4, 'u'}, [TYPE_LONG] = {8, 'i'}, [TYPE_ULONG] = {8, 'u'}, [TYPE_LONG_LONG] = {8, 'i'},
-	[TYPE_ULONG_LONG] = {8, 'u'}, [TYPE_INT8] = {1, 'i'}, [TYPE_UINT8] = {1, 'u'}, [TYPE_INT16] = {2, 'i'},
-	[TYPE_UINT16] = {2, 'u'}, [TYPE_INT32] = {4, 'i'}, [TYPE_UINT32] = {4, 'u'}, [TYPE_INT64] = {8, 'i'},
-	[TYPE_UINT64] = {8, 'u'}, [TYPE_FLOAT] = {4, 'f'}, [TYPE_DOUBLE] = {8, 'f'}, [TYPE_LONG_DOUBLE] = {16, 'f'},
-	[TYPE_SIZE] = {8, 'u'}, [TYPE_ADDRESS] = {8, 'x'}, [TYPE_WCHAR] = {4, 'c'}, [TYPE_CHAR8] = {1, 'c'}, [TYPE_CHAR16] = {2, 'c'},
-	[TYPE_CHAR32] = {4, 'c'}, [TYPE_BYTE] = {1, 'x'}, [TYPE_INT128] = {16, 'x'}, [TYPE_UINT128] = {16, 'x'},
-	[TYPE_FLOAT16] = {2, 'f'}, [TYPE_FLOAT32] = {4, 'f'}, [TYPE_FLOAT64] = {8, 'f'}, [TYPE_FLOAT128] = {16, 'x'},
-	[TYPE_BF16] = {2, 'f'}, [TYPE_TF32] = {4, 'f'}, [TYPE_CATEGORY] = {4, 'u'}, [TYPE_COLOR] = {4, 'x'}, [TYPE_SCOPE] = {8, 'u'},
-	[TYPE_PID32] = {4, 'u'}, [TYPE_PID64] = {8, 'u'}, [TYPE_TID32] = {4, 'u'}, [TYPE_TID64] = {8, 'u'}, [TYPE_TEXT] = {1, 's'},
-	[TYPE_UTF8] = {1, 's'}, [TYPE_UTF16] = {2, 's'}, [TYPE_UTF32] = {4, 's'}, [TYPE_REGISTERED] = {8, 's'}, [TYPE_SELECTOR] = {4, 'u'},
+	[TYPE_CHAR] = {1, 'c'},       [TYPE_UCHAR] = {1, 'u'},   [TYPE_SHORT] = {2, 'i'},
+	[TYPE_USHORT] = {2, 'u'},     [TYPE_INT] = {4, 'i'},     [TYPE_UINT] = {4, 'u'},
+	[TYPE_LONG] = {8, 'i'},       [TYPE_ULONG] = {8, 'u'},   [TYPE_LONG_LONG] = {8, 'i'},
+	[TYPE_ULONG_LONG] = {8, 'u'}, [TYPE_INT8] = {1, 'i'},    [TYPE_UINT8] = {1, 'u'},
+	[TYPE_INT16] = {2, 'i'},      [TYPE_UINT16] = {2, 'u'},  [TYPE_INT32] = {4, 'i'},
+	[TYPE_UINT32] = {4, 'u'},     [TYPE_INT64] = {8, 'i'},   [TYPE_UINT64] = {8, 'u'},
+	[TYPE_FLOAT] = {4, 'f'},      [TYPE_DOUBLE] = {8, 'f'},  [TYPE_LONG_DOUBLE] = {16, 'f'},
+	[TYPE_SIZE] = {8, 'u'},       [TYPE_ADDRESS] = {8, 'x'}, [TYPE_WCHAR] = {4, 'c'},
+	[TYPE_CHAR8] = {1, 'c'},      [TYPE_CHAR16] = {2, 'c'},  [TYPE_CHAR32] = {4, 'c'},
+	[TYPE_BYTE] = {1, 'x'},       [TYPE_INT128] = {16, 'x'}, [TYPE_UINT128] = {16, 'x'},
+	[TYPE_FLOAT16] = {2, 'f'},    [TYPE_FLOAT32] = {4, 'f'}, [TYPE_FLOAT64] = {8, 'f'},
+	[TYPE_FLOAT128] = {16, 'x'},  [TYPE_BF16] = {2, 'f'},    [TYPE_TF32] = {4, 'f'},
+	[TYPE_CATEGORY] = {4, 'u'},   [TYPE_COLOR] = {4, 'x'},   [TYPE_SCOPE] = {8, 'u'},
+	[TYPE_PID32] = {4, 'u'},      [TYPE_PID64] = {8, 'u'},   [TYPE_TID32] = {4, 'u'},
+	[TYPE_TID64] = {8, 'u'},      [TYPE_TEXT] = {1, 's'},    [TYPE_UTF8] = {1, 's'},
+	[TYPE_UTF16] = {2, 's'},      [TYPE_UTF32] = {4, 's'},   [TYPE_REGISTERED] = {8, 's'},
+	[TYPE_SELECTOR] = {4, 'u'},
 };
 
 struct reading {
 	const struct nvtx_definitions *definitions;
 	uint32_t domain;
-	const uint8_t *bytes; /* of this payload */
+	const uint8_t *bytes; /* of the current payload */
 	size_t size;
-	const uint8_t *texts, *texts_end; /* what stood behind addresses in it */
+	const uint8_t *texts, *texts_end; /* what addresses in it point to */
 	uint32_t text_count;
 	struct buffer *out;
 	int depth;
-	size_t values_left; /* entries may overlap and nest, so that little data could become very much text */
+	size_t values_left; /* entries may overlap and nest, so that few bytes could become a very long text */
 };
 
-static void spend(struct reading *r, size_t values)
+static void spend_values(struct reading *r, size_t values)
 {
 	r->values_left -= values < r->values_left ? values : r->values_left;
 }
@@ -143,7 +156,8 @@ static double float_at(const struct reading *r, uint64_t type, uint64_t offset)
 		memcpy(&longest, r->bytes + offset, sizeof(longest));
 		return (double)longest;
 	case TYPE_FLOAT16:
-		real = ldexp((bits & 0x3ff) + (bits >> 10 & 31 ? 1024 : 0), (bits >> 10 & 31 ? (int)(bits >> 10 & 31) : 1) - 25);
+		real = ldexp((bits & 0x3ff) + (bits >> 10 & 31 ? 1024 : 0),
+			     (bits >> 10 & 31 ? (int)(bits >> 10 & 31) : 1) - 25);
 		real = (bits >> 10 & 31) == 31 ? INFINITY : real;
 		return bits >> 15 ? -real : real;
 	case TYPE_BF16:
@@ -173,7 +187,7 @@ static void put_text(struct reading *r, const uint8_t *text, size_t size, size_t
 	buffer_done(&copy);
 }
 
-/* What stood behind the address at `offset`; false: it was not read. */
+/* What the address at `offset` points to; false: it was not recorded. */
 static bool put_behind(struct reading *r, uint64_t offset)
 {
 	const uint8_t *at = r->texts;
@@ -266,7 +280,7 @@ static void put_enum(struct reading *r, const struct nvtx_definition *n, uint64_
 
 static uint64_t put_schema(struct reading *r, const struct nvtx_definition *n, uint64_t offset, uint64_t selected);
 
-/* Values of a type: bytes of one, 0 where it varies or is not known. */
+/* Size of a type in bytes; 0: it varies or is not known. */
 static size_t size_of(const struct reading *r, uint64_t type)
 {
 	const struct nvtx_definition *n;
@@ -279,17 +293,21 @@ static size_t size_of(const struct reading *r, uint64_t type)
 	return n && n->head.size < TF_BLOB_BYTES ? n->head.size : 0;
 }
 
-/* One value; returns where it ends. */
+/* Appends one value and returns where it ends. */
 static uint64_t put_one(struct reading *r, uint64_t type, uint64_t offset, uint64_t selected)
 {
-	const struct nvtx_definition *schema = type >= TYPES ? nvtx_definition_find(r->definitions, TF_NVTX_SCHEMA, r->domain, type) : NULL,
-				     *list = type >= TYPES ? nvtx_definition_find(r->definitions, TF_NVTX_ENUM, r->domain, type) : NULL;
+	const struct nvtx_definition *schema = type >= TYPES ? nvtx_definition_find(r->definitions, TF_NVTX_SCHEMA,
+										    r->domain, type)
+							     : NULL,
+				     *list = type >= TYPES ? nvtx_definition_find(r->definitions, TF_NVTX_ENUM,
+										  r->domain, type)
+							   : NULL;
 
 	if (!r->values_left || (type < TYPES && !types[type].size)) {
 		buffer_text(r->out, "null");
 		return r->size;
 	}
-	spend(r, list || type < TYPES || schema ? 1 : r->size / 8 + 1);
+	spend_values(r, list || type < TYPES || schema ? 1 : r->size / 8 + 1);
 	if (schema && r->depth < DEPTH) {
 		r->depth++;
 		offset = put_schema(r, schema, offset, selected);
@@ -314,12 +332,12 @@ static uint64_t put_array(struct reading *r, uint64_t type, uint64_t offset, uin
 
 		if (count > left)
 			count = left;
-		spend(r, count * unit / 8 + 1);
+		spend_values(r, count * unit / 8 + 1);
 		put_text(r, r->bytes + (offset < r->size ? offset : r->size), count * unit, unit);
 		return offset + count * unit;
 	}
 	if (type == TYPE_BYTE) {
-		spend(r, r->size / 8 + 1);
+		spend_values(r, r->size / 8 + 1);
 		put_hex(r, offset, count);
 		return offset + count;
 	}
@@ -332,7 +350,7 @@ static uint64_t put_array(struct reading *r, uint64_t type, uint64_t offset, uin
 	return offset;
 }
 
-/* Up to a value that is all zeroes, which belongs to it. */
+/* Finds the end of an array that ends with a zero value, which belongs to it. */
 static uint64_t count_up_to_zero(const struct reading *r, uint64_t type, uint64_t offset)
 {
 	static const uint8_t zeroes[16];
@@ -351,7 +369,7 @@ static bool is_text(uint64_t type)
 	return type >= TYPE_TEXT && type <= TYPE_UTF32;
 }
 
-/* `detail`: that of the entry, or what the entry holds that it names. */
+/* `detail`: the entry's own, or the value of the entry that it refers to. */
 static uint64_t put_entry(struct reading *r, const struct tf_nvtx_entry *e, uint64_t offset, uint64_t detail)
 {
 	uint64_t kind = e->flags & ENTRY_ARRAY, end;
@@ -376,7 +394,7 @@ static uint64_t put_entry(struct reading *r, const struct tf_nvtx_entry *e, uint
 	return put_one(r, e->type, offset, detail);
 }
 
-static uint64_t aligned(const struct reading *r, const struct tf_nvtx_entry *e, uint64_t at)
+static uint64_t aligned_offset(const struct reading *r, const struct tf_nvtx_entry *e, uint64_t at)
 {
 	size_t unit = e->type < TYPES ? types[e->type].size : 1;
 
@@ -385,7 +403,7 @@ static uint64_t aligned(const struct reading *r, const struct tf_nvtx_entry *e, 
 	return unit && at < r->size ? (at + unit - 1) / unit * unit : at;
 }
 
-/* An object with a member per entry; of a union the selected one alone. Returns where it ends. */
+/* Appends an object with one member for each entry, of a union only the selected one. Returns where it ends. */
 static uint64_t put_schema(struct reading *r, const struct nvtx_definition *n, uint64_t base, uint64_t selected)
 {
 	uint64_t at = base, *offsets = mem_alloc((n->head.count + 1) * sizeof(*offsets));
@@ -403,7 +421,8 @@ static uint64_t put_schema(struct reading *r, const struct nvtx_definition *n, u
 		struct buffer hidden = {0}, *out = r->out;
 		uint64_t detail = e.detail;
 
-		offsets[i] = e.offset == TF_NVTX_FOLLOWS ? aligned(r, &e, at) : base + (e.offset < TF_BLOB_BYTES ? e.offset : TF_BLOB_BYTES);
+		offsets[i] = e.offset == TF_NVTX_FOLLOWS ? aligned_offset(r, &e, at)
+							 : base + (e.offset < TF_BLOB_BYTES ? e.offset : TF_BLOB_BYTES);
 		if (is_union && i != selected)
 			continue;
 		if ((e.type >= TYPES || (e.flags & ENTRY_ARRAY) == ENTRY_COUNTED) && e.detail < i &&
@@ -442,7 +461,7 @@ static void put_payload(struct reading *r, uint64_t schema)
 		put_hex(r, 0, r->size);
 }
 
-/* One payload at `at`; returns where the next one begins, NULL: its bytes are not whole. */
+/* Appends the payload at `at` and returns where the next one begins; NULL: its bytes are incomplete. */
 static const uint8_t *read_payload(struct reading *r, const uint8_t *at, const uint8_t *end)
 {
 	struct tf_payload head;
@@ -477,8 +496,9 @@ static const uint8_t *read_payload(struct reading *r, const uint8_t *at, const u
 void nvtx_payload_json(const struct nvtx_definitions *d, const uint64_t *payload, struct buffer *ret)
 {
 	const struct trace *t = d->trace;
-	struct blob b = {.offset = (uint64_t)((const uint8_t *)(payload + 1) - t->bytes.data), .length = (uint16_t)tf_blob_length(*payload)};
-	uint8_t *bytes = mem_alloc((size_t)b.length + 16); /* a long double may be looked at past its end */
+	struct blob b = {.offset = (uint64_t)((const uint8_t *)(payload + 1) - t->bytes.data),
+			 .length = (uint16_t)tf_blob_length(*payload)};
+	uint8_t *bytes = mem_alloc((size_t)b.length + 16); /* a long double may be read past its end */
 	const uint8_t *at = bytes, *end = bytes + trace_blob(t, &b, bytes, b.length);
 	struct reading r = {.definitions = d, .out = ret, .values_left = VALUES};
 	struct tf_payloads head = {0};

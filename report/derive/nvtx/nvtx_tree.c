@@ -8,7 +8,7 @@ struct making {
 	bool only_pushpop;
 };
 
-static void add(void *context, const struct nvtx_range *r)
+static void tree_add_range(void *context, const struct nvtx_range *r)
 {
 	struct making *m = context;
 	struct nvtx_tree *t = m->tree;
@@ -27,11 +27,12 @@ static void add(void *context, const struct nvtx_range *r)
 	};
 }
 
-static int compare(const void *left, const void *right)
+static int compare_nodes(const void *left, const void *right)
 {
 	const struct nvtx_node *a = left, *b = right;
 
-	return order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->start, b->start) ?: order_of(b->end, a->end);
+	return order_of((uintptr_t)a->thread, (uintptr_t)b->thread) ?: order_of(a->start, b->start) ?:
+	       order_of(b->end, a->end);
 }
 
 static int compare_ends(const void *left, const void *right)
@@ -39,8 +40,8 @@ static int compare_ends(const void *left, const void *right)
 	return order_of(*(const uint64_t *)left, *(const uint64_t *)right);
 }
 
-/* The shorter one, of equals the later. */
-static size_t tighter(const struct nvtx_tree *t, size_t a, size_t b)
+/* The shorter one; if equal, the later one. */
+static size_t tighter_node(const struct nvtx_tree *t, size_t a, size_t b)
 {
 	uint64_t x, y;
 
@@ -51,8 +52,9 @@ static size_t tighter(const struct nvtx_tree *t, size_t a, size_t b)
 	return x != y ? (x < y ? a : b) : (a > b ? a : b);
 }
 
-/* Of one thread's nodes [from, to): the tightest one that began before and ends behind. Those that have begun stand in a Fenwick
- * tree by their ends, latest first: however many are open at once, each asks for a few places. */
+/* For nodes [from, to) of one thread, finds the shortest node that began before each one and ends after it. Nodes
+ * that have begun are in a Fenwick tree by their ends, latest first, so each query reads O(log n) entries however
+ * many are open. */
 static void find_parents(struct nvtx_tree *t, size_t from, size_t to)
 {
 	size_t count = to - from, *best = mem_alloc((count + 1) * sizeof(*best));
@@ -68,9 +70,9 @@ static void find_parents(struct nvtx_tree *t, size_t from, size_t to)
 		size_t place = count - first_place(k, 0, count, ends[k] < n->end);
 
 		for (size_t p = place; p; p &= p - 1)
-			n->parent = tighter(t, n->parent, best[p]);
+			n->parent = tighter_node(t, n->parent, best[p]);
 		for (size_t p = place; p <= count; p += p & -p)
-			best[p] = tighter(t, best[p], i);
+			best[p] = tighter_node(t, best[p], i);
 		if (n->parent == NVTX_NO_PARENT)
 			continue;
 		n->level = t->nodes[n->parent].level + 1;
@@ -87,23 +89,23 @@ void nvtx_tree_make(struct nvtx_tree *t, const struct image *image, bool only_pu
 	*t = (struct nvtx_tree){.image = image};
 	if (!image->trace)
 		return;
-	nvtx_ranges(image, NULL, &m, add);
+	nvtx_ranges(image, NULL, &m, tree_add_range);
 	if (!t->count)
 		return;
-	qsort(t->nodes, t->count, sizeof(*t->nodes), compare);
+	qsort(t->nodes, t->count, sizeof(*t->nodes), compare_nodes);
 	for (size_t from = 0, next; from < t->count; from = next) {
 		next = first_place(i, from, t->count, t->nodes[i].thread <= t->nodes[from].thread);
 		find_parents(t, from, next);
 	}
 	for (size_t i = 0; i < t->count; i++)
-		spans_add(&t->spans, t->nodes[i].thread, t->nodes[i].start, t->nodes[i].end, i);
-	spans_build(&t->spans);
+		interval_tree_add(&t->intervals, t->nodes[i].thread, t->nodes[i].start, t->nodes[i].end, i);
+	interval_tree_build(&t->intervals);
 }
 
 void nvtx_tree_done(struct nvtx_tree *t)
 {
 	free(t->nodes);
-	spans_done(&t->spans);
+	interval_tree_done(&t->intervals);
 	*t = (struct nvtx_tree){0};
 }
 
@@ -113,17 +115,17 @@ struct asking {
 	void (*visit)(void *, size_t);
 };
 
-static void found(void *context, size_t span)
+static void visit_found_node(void *context, size_t span)
 {
 	const struct asking *a = context;
 
-	a->visit(a->context, (size_t)a->tree->spans.items[span].value);
+	a->visit(a->context, (size_t)a->tree->intervals.items[span].value);
 }
 
-void nvtx_tree_around(const struct nvtx_tree *t, const struct trace_thread *thread, uint64_t start, uint64_t end, void *context,
-		      void (*visit)(void *, size_t))
+void nvtx_tree_around(const struct nvtx_tree *t, const struct trace_thread *thread, uint64_t start, uint64_t end,
+		      void *context, void (*visit)(void *, size_t))
 {
-	spans_around(&t->spans, thread, start, end, &(struct asking){t, context, visit}, found);
+	interval_tree_around(&t->intervals, thread, start, end, &(struct asking){t, context, visit}, visit_found_node);
 }
 
 void nvtx_tree_name(const struct nvtx_tree *t, size_t node, struct buffer *ret)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The NVTX ranges of one image that begin and end on one thread, and how they lie in each other. */
+/* The NVTX ranges of one image that begin and end on the same thread, and how they nest. */
 #ifndef PILLION_NVTX_TREE_H
 #define PILLION_NVTX_TREE_H
 
 #include "report/derive/nvtx/nvtx.h"
-#include "report/derive/events/spans.h"
+#include "report/derive/events/interval_tree.h"
 
 struct nvtx_node {
 	uint64_t start, end; /* ticks */
-	size_t parent;	     /* the tightest range around it, in nodes; NVTX_NO_PARENT: none */
+	size_t parent;	     /* index of the innermost range around it; NVTX_NO_PARENT: none */
 	uint32_t domain, text, level, children;
 	bool is_pushpop;
 	const struct trace_thread *thread;
@@ -18,26 +18,27 @@ struct nvtx_node {
 
 struct nvtx_tree {
 	const struct image *image;
-	struct nvtx_node *nodes; /* by thread, then by start, the longer ones first */
+	struct nvtx_node *nodes; /* by thread, then by start, longer ones first */
 	size_t count, capacity;
-	struct spans spans; /* of the nodes */
+	struct interval_tree intervals; /* of the nodes */
 };
 
-/* Only push/pop ranges, or start/end ones too. To be freed with nvtx_tree_done. */
+/* Takes only push/pop ranges, or start/end ranges as well. The caller frees *ret with nvtx_tree_done. */
 void nvtx_tree_make(struct nvtx_tree *t, const struct image *image, bool only_pushpop);
 void nvtx_tree_done(struct nvtx_tree *t);
 
-/* Calls visit for each range of the thread that holds all of [start, end], outer ones first where they nest. */
-void nvtx_tree_around(const struct nvtx_tree *t, const struct trace_thread *thread, uint64_t start, uint64_t end, void *context,
-		      void (*visit)(void *context, size_t node));
+/* Calls visit for each range of the thread that contains all of [start, end], from the outermost to the innermost. */
+void nvtx_tree_around(const struct nvtx_tree *t, const struct trace_thread *thread, uint64_t start, uint64_t end,
+		      void *context, void (*visit)(void *context, size_t node));
 
-/* Appends "domain:text", or just the text in the default domain. */
+/* Appends "domain:text", or only the text in the default domain. */
 void nvtx_tree_name(const struct nvtx_tree *t, size_t node, struct buffer *ret);
 
-/* Of ranges that lie deeper in others, paths and pictures show this many levels. */
+/* Paths and drawings show this many levels of nested ranges. */
 enum { NVTX_TREE_LEVELS = 256 };
 
-/* Appends ":1:4:7", the ids (position + 1 + first) of the ranges from the outermost to this one; of too many, ":..." and the innermost. */
+/* Appends ":1:4:7", the ids (position + 1 + first) of the ranges from the outermost to this one; if there are too
+ * many, ":..." and the innermost ones. */
 void nvtx_tree_path(const struct nvtx_tree *t, size_t node, size_t first, struct buffer *ret);
 
 #endif

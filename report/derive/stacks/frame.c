@@ -7,7 +7,7 @@
 
 #include "report/base/text.h"
 
-static char *safe(const char *text)
+static char *text_made_safe(const char *text)
 {
 	struct buffer b = {0};
 
@@ -15,7 +15,7 @@ static char *safe(const char *text)
 	return b.data ? b.data : mem_copy_text("", 0);
 }
 
-/* Where ":line)" starts, or NULL. */
+/* The position of ":line)", or NULL. */
 static const char *find_line(const char *text)
 {
 	const char *end = text + strlen(text), *at = end - 1;
@@ -36,14 +36,14 @@ void frame_split(const char *text, struct frame *ret)
 	while (file && file > text && !(file[0] == '(' && file[-1] == ' '))
 		file--;
 	if (!line || file == text) {
-		ret->name = safe(text);
+		ret->name = text_made_safe(text);
 		return;
 	}
 	part = mem_copy_text(text, (size_t)(file - 1 - text));
-	ret->name = safe(part);
+	ret->name = text_made_safe(part);
 	free(part);
 	part = mem_copy_text(file + 1, (size_t)(line - file - 1));
-	ret->file = safe(part);
+	ret->file = text_made_safe(part);
 	free(part);
 	ret->line = (uint32_t)strtoul(line + 1, NULL, 10);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A frame's text in its parts. */
+/* Splits the text of a frame into its parts. */
 #ifndef PILLION_FRAME_H
 #define PILLION_FRAME_H
 
 #include "report/derive/symbols/symbol.h"
 
 struct frame {
-	char *name; /* valid UTF-8, nothing a terminal would obey */
+	char *name; /* valid UTF-8 without characters that a terminal interprets */
 	char *file; /* NULL: not known */
 	uint32_t line;
 };
@@ -15,8 +15,8 @@ struct frame {
 void frame_split(const char *text, struct frame *ret);
 void frame_done(struct frame *f);
 
-/* Appends the function of a frame; `name` is that of its text. Where a module has no names its addresses say nothing:
- * they count as one, "[module]". */
+/* Appends the function of a frame whose text is `name`. Addresses of a module without names are not distinguished:
+ * they all become "[module]". */
 void frame_function(const struct symbol_frame *f, const char *name, struct buffer *key);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events by the source line that they are charged to. */
+/* Aggregates events by the source line to which they are attributed. */
 #include "report/derive/stacks/lines.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/derive/stacks/charge.h"
+#include "report/derive/stacks/attribution.h"
 #include "report/derive/device/correlate.h"
 #include "report/derive/stacks/frame.h"
 #include "report/derive/stacks/samples.h"
@@ -15,13 +15,14 @@ enum { WITHIN = 64 };
 
 static const char no_stack[] = "(no stack)";
 
-/* What has ended on a thread and may lie within a call that is still to come: calls are written at their end. */
+/* A call or sample that has ended on a thread and may be inside a call that is still to come: calls are written when
+ * they end. */
 struct within {
 	uint64_t start; /* ticks */
 	uint64_t total, os, cuda; /* ns */
 };
 
-/* What is charged before it is named: a frame's place, in one group of --by. */
+/* Sums before they are named: the place of a frame, in one group of --by. */
 struct site {
 	const struct image *image;
 	const struct trace_thread *thread;
@@ -31,15 +32,15 @@ struct site {
 	uint64_t values[LINE_VALUES];
 };
 
-struct work {
+struct lines_pass {
 	struct scan scan;
 	struct lines *lines;
-	struct charge charge;
+	struct attribution attribution;
 	struct site *sites;
 	size_t site_count, site_capacity;
 	struct map numbers; /* image, range and place of a frame -> site + 1 */
 	struct map stacks;  /* image, range and stack -> site << 1 | whether its innermost frame is the interpreter's */
-	const struct trace_thread *thread; /* whose `within` it is */
+	const struct trace_thread *thread; /* the thread to which `within` belongs */
 	struct within within[WITHIN];
 	size_t within_count;
 };
@@ -47,7 +48,7 @@ struct work {
 /* ---- rows ---- */
 
 /* Fields: file, line, function. */
-static void add_frame(const struct symbol_frame *f, struct buffer *key)
+static void lines_add_frame(const struct symbol_frame *f, struct buffer *key)
 {
 	struct frame parts;
 
@@ -61,25 +62,26 @@ static void add_frame(const struct symbol_frame *f, struct buffer *key)
 	frame_done(&parts);
 }
 
-/* Of a stack that was not met yet, as `stacks` has it. */
-static uint64_t new_stack(struct work *w, uint64_t group, uint32_t range, uint32_t stack)
+/* Attributes a stack that was not seen before; returns the value stored in `stacks`. */
+static uint64_t new_stack(struct lines_pass *w, uint64_t group, uint32_t range, uint32_t stack)
 {
 	struct scan *s = &w->scan;
 	struct site site = {.image = s->image, .thread = s->thread, .range = range};
 	uint64_t *number;
 
-	site.is_stackless = !charge_stack(&w->charge, s->image, stack, &site.frame, &site.is_users);
+	site.is_stackless = !attribution_stack(&w->attribution, s->image, stack, &site.frame, &site.is_users);
 	number = map_put(&w->numbers, group, site.is_stackless ? UINT64_MAX : site.frame.place, NULL);
 	if (!*number) {
 		w->sites = mem_grow(w->sites, w->site_count, &w->site_capacity, sizeof(*w->sites));
 		w->sites[w->site_count] = site;
 		*number = ++w->site_count;
 	}
-	return (*number - 1) << 1 | (!site.is_stackless && symbols_ends_in_interpreter(w->charge.symbols, s->image, stack));
+	return (*number - 1) << 1 |
+	       (!site.is_stackless && symbols_ends_in_interpreter(w->attribution.symbols, s->image, stack));
 }
 
-/* An event's line. Good until the next one is asked for. */
-static uint64_t *line_of(struct work *w, const struct event *e, bool *ret_is_interpreter)
+/* The line of an event, or NULL. Valid until the next call. */
+static uint64_t *lines_line_of(struct lines_pass *w, const struct event *e, bool *ret_is_interpreter)
 {
 	struct scan *s = &w->scan;
 	uint32_t stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
@@ -95,8 +97,8 @@ static uint64_t *line_of(struct work *w, const struct event *e, bool *ret_is_int
 	return w->sites[*known >> 1].values;
 }
 
-/* A site as a row, with all that it was charged. */
-static void add_row(struct work *w, struct site *site)
+/* Adds a site to its row. */
+static void lines_add_row(struct lines_pass *w, struct site *site)
 {
 	struct lines *l = w->lines;
 	struct buffer key = {0};
@@ -109,8 +111,8 @@ static void add_row(struct work *w, struct site *site)
 		buffer_add(&key, "\0", 2);
 		buffer_text(&key, no_stack);
 	} else {
-		symbols_name(w->charge.symbols, &site->frame);
-		add_frame(&site->frame, &key);
+		symbols_name(w->attribution.symbols, &site->frame);
+		lines_add_frame(&site->frame, &key);
 	}
 	row = scan_row(&w->scan, &key);
 	buffer_done(&key);
@@ -124,10 +126,10 @@ static void add_row(struct work *w, struct site *site)
 
 /* ---- events ---- */
 
-static void push_within(struct work *w, struct within item)
+static void push_within(struct lines_pass *w, struct within item)
 {
 	if (w->within_count == WITHIN) {
-		/* The two oldest as one: they part only for a call that began between them. */
+		/* Joins the two oldest entries: this matters only for a call that began between them. */
 		w->within[1].start = w->within[0].start;
 		w->within[1].total += w->within[0].total;
 		w->within[1].os += w->within[0].os;
@@ -138,7 +140,7 @@ static void push_within(struct work *w, struct within item)
 	w->within[w->within_count++] = item;
 }
 
-static struct within take_within(struct work *w, uint64_t start)
+static struct within take_within(struct lines_pass *w, uint64_t start)
 {
 	struct within sum = {0};
 
@@ -152,15 +154,15 @@ static struct within take_within(struct work *w, uint64_t start)
 	return sum;
 }
 
-static uint64_t rest(uint64_t all, uint64_t part)
+static uint64_t difference_or_zero(uint64_t all, uint64_t part)
 {
 	return all > part ? all - part : 0;
 }
 
-static void add_sample(struct work *w, const struct event *e)
+static void lines_add_sample(struct lines_pass *w, const struct event *e)
 {
 	bool is_interpreter;
-	uint64_t *line = line_of(w, e, &is_interpreter), ns = samples_ns(e);
+	uint64_t *line = lines_line_of(w, e, &is_interpreter), ns = samples_ns(e);
 
 	line[is_interpreter ? LINE_PYTHON : LINE_NATIVE] += ns;
 	line[LINE_TOTAL] += ns;
@@ -180,26 +182,26 @@ static void add_memory(uint64_t *line, const struct event *e)
 		line[LINE_COPIED] += tf_arg_value(copy);
 }
 
-static void add_call(struct work *w, const struct event *e)
+static void lines_add_call(struct lines_pass *w, const struct event *e)
 {
 	const struct function *f = trace_function(w->scan.image->trace, e->id);
 	bool is_os = f && f->group == TF_GROUP_OSRT,
 	     is_cuda = f && (f->group == TF_GROUP_CUDA || f->group == TF_GROUP_CUDA_DRIVER);
-	uint64_t ns = axis_duration(w->scan.axis, e->duration), start = event_start(e), *line;
+	uint64_t ns = clock_map_duration(w->scan.clock, e->duration), start = event_start(e), *line;
 	struct within in;
 
 	if (!is_os && !is_cuda)
 		return;
-	line = line_of(w, e, NULL);
+	line = lines_line_of(w, e, NULL);
 	in = take_within(w, start);
 	line[LINE_CALLS]++;
-	line[LINE_TOTAL] += rest(ns, in.total);
+	line[LINE_TOTAL] += difference_or_zero(ns, in.total);
 	if (is_os) {
-		line[LINE_OS] += rest(ns, in.os);
-		line[LINE_OFF_CPU] += rest(ns, in.total);
+		line[LINE_OS] += difference_or_zero(ns, in.os);
+		line[LINE_OFF_CPU] += difference_or_zero(ns, in.total);
 		in.os = ns;
 	} else {
-		line[LINE_CUDA] += rest(ns, in.cuda);
+		line[LINE_CUDA] += difference_or_zero(ns, in.cuda);
 		in.cuda = ns;
 	}
 	if (e->args_count)
@@ -207,22 +209,22 @@ static void add_call(struct work *w, const struct event *e)
 	push_within(w, (struct within){start, ns > in.total ? ns : in.total, in.os, in.cuda});
 }
 
-static void visit(struct scan *s, const struct event *e)
+static void lines_visit_event(struct scan *s, const struct event *e)
 {
-	struct work *w = s->more;
+	struct lines_pass *w = s->more;
 
 	if (w->thread != s->thread)
 		w->within_count = 0;
 	w->thread = s->thread;
 	if (e->kind == TF_SAMPLE)
-		add_sample(w, e);
+		lines_add_sample(w, e);
 	else if (e->kind == TF_CALL)
-		add_call(w, e);
+		lines_add_call(w, e);
 }
 
-static void visit_work(void *context, const struct correlated *k)
+static void lines_visit_correlated(void *context, const struct correlated *k)
 {
-	struct work *w = context;
+	struct lines_pass *w = context;
 	uint64_t ns = 0;
 
 	if (!k->record_count)
@@ -230,29 +232,29 @@ static void visit_work(void *context, const struct correlated *k)
 	for (size_t i = 0; i < k->record_count; i++)
 		ns += k->records[i].duration_ns;
 	w->scan.thread = k->thread;
-	line_of(w, k->thread ? &k->event : &(struct event){0}, NULL)[LINE_GPU] += ns;
+	lines_line_of(w, k->thread ? &k->event : &(struct event){0}, NULL)[LINE_GPU] += ns;
 }
 
 /* ---- from events to lines ---- */
 
-static void work_begin(struct work *w, const struct report_context *context, struct lines *ret)
+static void lines_pass_begin(struct lines_pass *w, const struct report_context *context, struct lines *ret)
 {
 	*ret = (struct lines){0};
-	*w = (struct work){.scan = {.context = context}, .lines = ret};
-	w->charge = (struct charge){.symbols = context->symbols, .is_innermost = context->lines_all};
-	w->scan.sums = &ret->keys;
+	*w = (struct lines_pass){.scan = {.context = context}, .lines = ret};
+	w->attribution = (struct attribution){.symbols = context->symbols, .is_innermost = context->lines_all};
+	w->scan.aggregate = &ret->keys;
 	w->scan.more = w;
 }
 
-static void work_done(struct work *w)
+static void lines_pass_done(struct lines_pass *w)
 {
 	free(w->sites);
 	map_done(&w->numbers);
 	map_done(&w->stacks);
-	charge_done(&w->charge);
+	attribution_done(&w->attribution);
 }
 
-static bool has_args(const struct image *image, uint32_t args)
+static bool image_has_args(const struct image *image, uint32_t args)
 {
 	const struct trace *t = image->trace;
 
@@ -262,16 +264,16 @@ static bool has_args(const struct image *image, uint32_t args)
 	return false;
 }
 
-static void gather(struct work *w)
+static void lines_read_image(struct lines_pass *w)
 {
 	const struct model *m = w->scan.context->model;
 
-	scan_events(&w->scan, visit);
+	scan_events(&w->scan, lines_visit_event);
 	for (size_t i = 0; i < m->image_count; i++) {
 		w->scan.image = &m->images[i];
-		if (w->scan.args && !has_args(&m->images[i], w->scan.args))
+		if (w->scan.args && !image_has_args(&m->images[i], w->scan.args))
 			continue;
-		correlate_image(w->scan.context, w->scan.image, w, visit_work, NULL);
+		correlate_image(w->scan.context, w->scan.image, w, lines_visit_correlated, NULL);
 	}
 	for (size_t i = 0; i < w->site_count; i++)
 		w->lines->has_stacks |= !w->sites[i].is_stackless;
@@ -279,25 +281,25 @@ static void gather(struct work *w)
 
 void lines_gather(const struct report_context *context, struct lines *ret)
 {
-	struct work w;
+	struct lines_pass w;
 
-	work_begin(&w, context, ret);
-	gather(&w);
+	lines_pass_begin(&w, context, ret);
+	lines_read_image(&w);
 	for (size_t i = 0; i < w.site_count; i++)
-		add_row(&w, &w.sites[i]);
-	work_done(&w);
+		lines_add_row(&w, &w.sites[i]);
+	lines_pass_done(&w);
 }
 
 /* ---- the first few ---- */
 
-/* A site of the user's, with all that the sites of its file and line have. */
+/* A site in user code, with the values of all sites of its file and line. */
 struct ranked {
 	struct site *site;
 	const uint64_t *line; /* LINE_VALUES */
 	uint32_t number;      /* of the file and line */
 };
 
-static int compare_values(const uint64_t *a, const uint64_t *b)
+static int compare_line_values(const uint64_t *a, const uint64_t *b)
 {
 	static const enum line_value keys[] = {LINE_TOTAL, LINE_GPU, LINE_ALLOCATED, LINE_COPIED};
 
@@ -311,31 +313,33 @@ static int compare_ranked(const void *left, const void *right)
 {
 	const struct ranked *a = left, *b = right;
 
-	return compare_values(a->line, b->line) ?: order_of(a->number, b->number) ?: order_of((uintptr_t)a->site, (uintptr_t)b->site);
+	return compare_line_values(a->line, b->line) ?: order_of(a->number, b->number) ?:
+	       order_of((uintptr_t)a->site, (uintptr_t)b->site);
 }
 
-/* File and line: without a function's name, which is the costly part of a native frame's. */
-static void add_place(struct work *w, struct site *site, struct buffer *key)
+/* File and line without the function, whose name is the expensive part of a native frame. */
+static void lines_add_place(struct lines_pass *w, struct site *site, struct buffer *key)
 {
 	uint32_t line;
-	const char *file = symbols_source(w->charge.symbols, &site->frame, &line);
+	const char *file = symbols_source(w->attribution.symbols, &site->frame, &line);
 	struct frame parts;
 
 	if (!site->frame.is_python) {
 		buffer_print(key, "%s:%" PRIu32, file, line);
 		return;
 	}
-	symbols_name(w->charge.symbols, &site->frame);
+	symbols_name(w->attribution.symbols, &site->frame);
 	frame_split(site->frame.text, &parts);
 	buffer_print(key, "%s:%" PRIu32, parts.file, parts.line);
 	frame_done(&parts);
 }
 
-/* The user's sites, those of the costliest line first. Returns how many; ret_lines is what their `line` points to. */
-static size_t rank(struct work *w, struct ranked *ret, uint64_t **ret_lines)
+/* The sites in user code, those of the most expensive line first. Returns how many; ret_lines holds the values that
+ * their `line` points to. */
+static size_t lines_rank_stacks(struct lines_pass *w, struct ranked *ret, uint64_t **ret_lines)
 {
 	uint64_t *lines = mem_alloc((w->site_count + 1) * LINE_VALUES * sizeof(*lines));
-	struct sums places = {0};
+	struct aggregate places = {0};
 	size_t count = 0;
 
 	for (size_t i = 0; i < w->site_count; i++) {
@@ -345,26 +349,26 @@ static size_t rank(struct work *w, struct ranked *ret, uint64_t **ret_lines)
 
 		if (!site->is_users)
 			continue;
-		add_place(w, site, &key);
-		row = sums_row(&places, key.data, key.size);
+		lines_add_place(w, site, &key);
+		row = aggregate_row(&places, key.data, key.size);
 		buffer_done(&key);
 		for (size_t k = 0; k < LINE_VALUES; k++)
 			lines[row * LINE_VALUES + k] += site->values[k];
 		ret[count++] = (struct ranked){site, lines + row * LINE_VALUES, row};
 	}
-	sums_done(&places);
+	aggregate_done(&places);
 	qsort(ret, count, sizeof(*ret), compare_ranked);
 	*ret_lines = lines;
 	return count;
 }
 
-/* Whether so many rows stand before whatever that line will have: a line's row has no more than the line. */
+/* Whether that many rows precede all rows that this line can have: a row has at most the values of its line. */
 static bool has_before(const struct lines *l, size_t wanted, const uint64_t *line)
 {
 	size_t before = 0;
 
 	for (size_t i = 0; i < l->count; i++)
-		before += compare_values(l->values[i].of, line) <= 0;
+		before += compare_line_values(l->values[i].of, line) <= 0;
 	return before >= wanted;
 }
 
@@ -373,24 +377,24 @@ void lines_top(const struct report_context *context, size_t wanted, struct lines
 	struct report_context plain = *context;
 	struct ranked *ranked;
 	uint64_t *lines;
-	struct work w;
+	struct lines_pass w;
 	size_t count;
 
 	plain.by = BY_NOTHING;
 	plain.lines_all = false;
-	work_begin(&w, &plain, ret);
+	lines_pass_begin(&w, &plain, ret);
 	w.scan.args = 1u << TF_ARG_STACK;
-	gather(&w);
+	lines_read_image(&w);
 	ranked = mem_alloc((w.site_count + 1) * sizeof(*ranked));
-	count = rank(&w, ranked, &lines);
+	count = lines_rank_stacks(&w, ranked, &lines);
 	for (size_t i = 0; i < count; i++) {
 		if ((!i || ranked[i].number != ranked[i - 1].number) && has_before(ret, wanted, ranked[i].line))
 			break;
-		add_row(&w, ranked[i].site);
+		lines_add_row(&w, ranked[i].site);
 	}
 	free(ranked);
 	free(lines);
-	work_done(&w);
+	lines_pass_done(&w);
 }
 
 /* ---- order ---- */
@@ -400,36 +404,36 @@ struct sorting {
 	const struct lines *lines;
 };
 
-/* Threads of libraries that wait for work would stand before the program's own lines. */
-static int kind(const struct sorting *s, size_t row)
+/* Library threads that wait for work would otherwise precede the program's own lines. */
+static int line_kind(const struct sorting *s, size_t row)
 {
 	if (lines_is_stackless(s->context, s->lines, row))
 		return 2;
 	return !s->lines->values[row].is_users && !s->context->lines_all;
 }
 
-static int compare_rows(size_t i, size_t k, const void *context)
+static int compare_line_rows(size_t i, size_t k, const void *context)
 {
 	const struct sorting *s = context;
 
-	return kind(s, i) - kind(s, k) ?: compare_values(s->lines->values[i].of, s->lines->values[k].of);
+	return line_kind(s, i) - line_kind(s, k) ?: compare_line_values(s->lines->values[i].of, s->lines->values[k].of);
 }
 
 size_t *lines_order(const struct report_context *context, const struct lines *l)
 {
-	return places_in_order(l->count, compare_rows, &(struct sorting){context, l});
+	return places_in_order(l->count, compare_line_rows, &(struct sorting){context, l});
 }
 
 void lines_done(struct lines *l)
 {
-	sums_done(&l->keys);
+	aggregate_done(&l->keys);
 	free(l->values);
 	*l = (struct lines){0};
 }
 
 const char *lines_field(const struct report_context *context, const struct lines *l, size_t row, size_t i)
 {
-	return sums_field(&l->keys.rows[row], i + (context->by != BY_NOTHING));
+	return aggregate_field(&l->keys.rows[row], i + (context->by != BY_NOTHING));
 }
 
 bool lines_is_stackless(const struct report_context *context, const struct lines *l, size_t row)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values by stack, out of the events. */
+/* Aggregates values by stack. */
 #include "report/derive/stacks/profile.h"
 
 #include <errno.h>
@@ -18,13 +18,13 @@ const struct metric_words metrics[METRIC_COUNT] = {
 	[METRIC_GPU] = {"gpu", "GPU time", "operations", "gpu_time", "nanoseconds"},
 	[METRIC_CPU] = {"cpu", "CPU samples", "samples", "cpu_time", "nanoseconds"},
 	[METRIC_ALLOC] = {"alloc", "device memory allocated", "allocations", "alloc_space", "bytes"},
-	[METRIC_OFF_CPU] = {"off-cpu", "time in OS calls, off the CPU for most of it", "calls", "off_cpu_time", "nanoseconds"},
+	[METRIC_OFF_CPU] = {"off-cpu", "time in OS calls, mostly off the CPU", "calls", "off_cpu_time", "nanoseconds"},
 };
 
-struct work {
+struct profile_pass {
 	struct scan scan;
 	struct profile *profile;
-	const struct trace_thread *labelled; /* the thread that `head` names */
+	const struct trace_thread *labelled; /* the thread for which `head` holds the names */
 	uint32_t head[2];
 	struct symbol_frame *frames;
 	uint32_t *ids;
@@ -98,7 +98,7 @@ void thread_label(const struct trace_thread *thread, struct buffer *ret)
 	buffer_print(ret, "%s [%" PRIu32 "]", *thread->name ? thread->name : "thread", thread->tid);
 }
 
-static void label_thread(struct work *w)
+static void label_thread(struct profile_pass *w)
 {
 	const struct model *m = w->scan.context->model;
 	struct buffer text = {0};
@@ -112,8 +112,8 @@ static void label_thread(struct work *w)
 	w->labelled = w->scan.thread;
 }
 
-/* Process, thread, stack and function of a call; the number of ids. */
-static size_t call_ids(struct work *w, const struct event *e, uint32_t stack)
+/* Ids of process, thread, stack and function of a call; returns how many. */
+static size_t call_ids(struct profile_pass *w, const struct event *e, uint32_t stack)
 {
 	const struct function *f = trace_function(w->scan.image->trace, e->id);
 	size_t count =
@@ -133,52 +133,52 @@ static size_t call_ids(struct work *w, const struct event *e, uint32_t stack)
 	return used;
 }
 
-static uint32_t new_row(struct work *w, const struct event *e, uint32_t stack)
+static uint32_t new_row(struct profile_pass *w, const struct event *e, uint32_t stack)
 {
 	size_t used = call_ids(w, e, stack);
 
-	return sums_row(w->scan.sums, (const char *)w->ids, used * sizeof(*w->ids));
+	return aggregate_row(w->scan.aggregate, (const char *)w->ids, used * sizeof(*w->ids));
 }
 
-/* Under its call; work that no recorded call asked for under its device. */
-static uint32_t new_device_row(struct work *w, const struct correlated *k, uint32_t stack, uint32_t id)
+/* Device time is added below its call; device records without a call are added below their device. */
+static uint32_t new_device_row(struct profile_pass *w, const struct correlated *k, uint32_t stack, uint32_t id)
 {
 	const struct model *m = w->scan.context->model;
 	const struct trace *t = k->image->trace;
 	struct buffer text = {0};
-	struct tf_work work;
+	struct tf_work operation;
 	size_t used = 0;
 
-	if (!device_work(t, id, &work))
-		work = (struct tf_work){.kind = TF_WORK_KERNEL};
+	if (!device_operation(t, id, &operation))
+		operation = (struct tf_work){.kind = TF_WORK_KERNEL};
 	if (k->thread) {
 		used = call_ids(w, &k->event, stack);
 	} else {
 		process_label(m, &m->processes[k->image->process], &text);
 		w->ids[used++] = name_id(w->profile, text.data);
 		buffer_clear(&text);
-		device_name(t, work.device, &text);
+		device_name(t, operation.device, &text);
 		w->ids[used++] = name_id(w->profile, text.data);
 		buffer_clear(&text);
 	}
-	device_operation(w->scan.context, t, &work, &text);
+	device_operation_name(w->scan.context, t, &operation, &text);
 	w->ids[used++] = name_id(w->profile, text.data ? text.data : "?");
 	buffer_done(&text);
-	return sums_row(w->scan.sums, (const char *)w->ids, used * sizeof(*w->ids));
+	return aggregate_row(w->scan.aggregate, (const char *)w->ids, used * sizeof(*w->ids));
 }
 
-static void add(struct work *w, const struct event *e, uint64_t value)
+static void profile_add_value(struct profile_pass *w, const struct event *e, uint64_t value)
 {
 	struct scan *s = &w->scan;
 	uint32_t stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0;
 	uint64_t a = (uint64_t)(s->image - s->context->model->images) << 32 | s->thread->number,
 		 b = (uint64_t)e->id << 32 | stack;
-	const uint64_t *known = sums_recall(s->sums, a, b);
+	const uint64_t *known = aggregate_recall(s->aggregate, a, b);
 	uint32_t row = known ? (uint32_t)*known : new_row(w, e, stack);
 
 	if (!known)
-		sums_remember(s->sums, a, b, row);
-	sums_add_total(s->sums, row, 1, value);
+		aggregate_remember(s->aggregate, a, b, row);
+	aggregate_add_total(s->aggregate, row, 1, value);
 	w->profile->total += value;
 }
 
@@ -187,15 +187,15 @@ static void add_call_of(struct scan *s, const struct event *e, uint32_t groups)
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
 
 	if (f && f->group < TF_GROUP_COUNT && (groups & 1u << f->group))
-		add(s->more, e, axis_duration(s->axis, e->duration));
+		profile_add_value(s->more, e, clock_map_duration(s->clock, e->duration));
 }
 
-static void visit_call(struct scan *s, const struct event *e)
+static void profile_visit_call(struct scan *s, const struct event *e)
 {
 	add_call_of(s, e, 1u << TF_GROUP_OSRT | 1u << TF_GROUP_CUDA | 1u << TF_GROUP_CUDA_DRIVER);
 }
 
-/* A thread leaves the CPU in a call of the OS, and the quick ones are below the threshold. */
+/* A thread leaves the CPU in OS calls; those that return quickly are below the threshold. */
 static void visit_os_call(struct scan *s, const struct event *e)
 {
 	add_call_of(s, e, 1u << TF_GROUP_OSRT);
@@ -208,48 +208,50 @@ static void visit_allocation(struct scan *s, const struct event *e)
 
 	if (!arg || event_arg(e, TF_ARG_RESULT) || (memory & TF_MEMORY_FREE) || memory == TF_MEMORY_HOST)
 		return;
-	add(s->more, e, tf_arg_value(event_arg(e, TF_ARG_BYTES)));
+	profile_add_value(s->more, e, tf_arg_value(event_arg(e, TF_ARG_BYTES)));
 }
 
-static void visit_work(void *context, const struct correlated *k)
+static void profile_visit_correlated(void *context, const struct correlated *k)
 {
-	struct work *w = context;
-	struct sums *sums = w->scan.sums;
-	uint32_t stack = k->thread && k->event.args_count ? (uint32_t)tf_arg_value(event_arg(&k->event, TF_ARG_STACK)) : 0;
-	uint64_t a = (uint64_t)(k->image - w->scan.context->model->images) << 36 | (k->thread ? (uint64_t)k->thread->number << 12 | k->event.id : ~0u);
+	struct profile_pass *w = context;
+	struct aggregate *aggregate = w->scan.aggregate;
+	uint32_t stack =
+		k->thread && k->event.args_count ? (uint32_t)tf_arg_value(event_arg(&k->event, TF_ARG_STACK)) : 0;
+	uint64_t a = (uint64_t)(k->image - w->scan.context->model->images) << 36 |
+		     (k->thread ? (uint64_t)k->thread->number << 12 | k->event.id : ~0u);
 
 	w->scan.thread = k->thread;
 	for (size_t i = 0; i < k->record_count; i++) {
 		const struct device_record *r = &k->records[i];
-		uint64_t b = (uint64_t)stack << 32 | r->work;
-		const uint64_t *known = sums_recall(sums, a, b);
-		uint32_t row = known ? (uint32_t)*known : new_device_row(w, k, stack, r->work);
+		uint64_t b = (uint64_t)stack << 32 | r->operation;
+		const uint64_t *known = aggregate_recall(aggregate, a, b);
+		uint32_t row = known ? (uint32_t)*known : new_device_row(w, k, stack, r->operation);
 
 		if (!known)
-			sums_remember(sums, a, b, row);
-		sums_add_total(sums, row, 1, r->duration_ns);
+			aggregate_remember(aggregate, a, b, row);
+		aggregate_add_total(aggregate, row, 1, r->duration_ns);
 		w->profile->total += r->duration_ns;
 	}
 }
 
-/* Device time by the calls that asked for it. */
-static void add_device_work(struct work *w)
+/* Device time by the calls that submitted the operations. */
+static void add_device_work(struct profile_pass *w)
 {
 	const struct model *m = w->scan.context->model;
 
 	for (size_t i = 0; i < m->image_count; i++) {
 		w->scan.image = &m->images[i];
-		correlate_image(w->scan.context, w->scan.image, w, visit_work, NULL);
+		correlate_image(w->scan.context, w->scan.image, w, profile_visit_correlated, NULL);
 	}
 }
 
-static void visit_sample(struct scan *s, const struct event *e)
+static void profile_visit_sample(struct scan *s, const struct event *e)
 {
 	if (e->kind == TF_SAMPLE)
-		add(s->more, e, samples_ns(e));
+		profile_add_value(s->more, e, samples_ns(e));
 }
 
-static bool has_args(const struct model *m, uint32_t args)
+static bool model_has_args(const struct model *m, uint32_t args)
 {
 	for (size_t i = 0; i < m->image_count; i++)
 		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->thread_count; k++)
@@ -267,22 +269,22 @@ static bool has_device_records(const struct model *m)
 }
 
 static void (*const visits[METRIC_COUNT])(struct scan *, const struct event *) = {
-	[METRIC_CALLS] = visit_call,
-	[METRIC_CPU] = visit_sample,
+	[METRIC_CALLS] = profile_visit_call,
+	[METRIC_CPU] = profile_visit_sample,
 	[METRIC_ALLOC] = visit_allocation,
 	[METRIC_OFF_CPU] = visit_os_call,
 };
 
 int profile_make(const struct report_context *context, enum metric metric, struct profile *ret, struct err *err)
 {
-	struct work w = {.scan = {.context = context, .sums = &ret->sums}, .profile = ret};
+	struct profile_pass w = {.scan = {.context = context, .aggregate = &ret->aggregate}, .profile = ret};
 
 	*ret = (struct profile){.metric = metric};
 	if (metric == METRIC_CPU && !samples_any(context->model))
 		return err_set(err, -ENODATA, "cpu: the captures have no CPU samples");
 	if (metric == METRIC_GPU && !has_device_records(context->model))
 		return err_set(err, -ENODATA, "gpu: the captures have no device records");
-	if (metric == METRIC_ALLOC && !has_args(context->model, 1u << TF_ARG_MEMORY))
+	if (metric == METRIC_ALLOC && !model_has_args(context->model, 1u << TF_ARG_MEMORY))
 		return err_set(err, -ENODATA, "alloc: the captures have no allocations of device memory");
 	w.frames = mem_alloc(STACK_FRAMES * sizeof(*w.frames));
 	w.ids = mem_alloc((STACK_FRAMES + 3) * sizeof(*w.ids));
@@ -294,18 +296,20 @@ int profile_make(const struct report_context *context, enum metric metric, struc
 		scan_events(&w.scan, visits[metric]);
 	free(w.frames);
 	free(w.ids);
-	return metric == METRIC_OFF_CPU && !ret->sums.count ? err_set(err, -ENODATA, "off-cpu: the captures have no calls of the OS") : 0;
+	return metric == METRIC_OFF_CPU && !ret->aggregate.count
+		       ? err_set(err, -ENODATA, "off-cpu: the captures have no calls of the OS")
+		       : 0;
 }
 
 const uint32_t *profile_stack(const struct profile *p, size_t row, size_t *ret_count)
 {
-	*ret_count = p->sums.rows[row].key_size / sizeof(uint32_t);
-	return (const uint32_t *)(const void *)p->sums.rows[row].key;
+	*ret_count = p->aggregate.rows[row].key_size / sizeof(uint32_t);
+	return (const uint32_t *)(const void *)p->aggregate.rows[row].key;
 }
 
 void profile_done(struct profile *p)
 {
 	texts_done(&p->names);
 	map_done(&p->by_hash);
-	sums_done(&p->sums);
+	aggregate_done(&p->aggregate);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What flame graphs show: a value by stack, process;thread;stack if taken;function. Memory grows with the distinct
- * stacks and names. */
+/* Data for flame graphs: a value for each stack of process;thread;stack (if taken);function. Memory grows with the
+ * number of distinct stacks and names. */
 #ifndef PILLION_PROFILE_H
 #define PILLION_PROFILE_H
 
@@ -10,7 +10,7 @@ enum metric { METRIC_CALLS, METRIC_GPU, METRIC_CPU, METRIC_ALLOC, METRIC_OFF_CPU
 
 struct metric_words {
 	const char *name;                 /* on the command line */
-	const char *title;                /* of what is shown */
+	const char *title;                /* shown to the user */
 	const char *count, *value, *unit; /* as pprof and speedscope name them */
 };
 extern const struct metric_words metrics[METRIC_COUNT];
@@ -19,22 +19,22 @@ struct profile {
 	enum metric metric;
 	struct texts names; /* of frames */
 	struct map by_hash;
-	struct sums sums;
+	struct aggregate aggregate;
 	uint64_t total;
 };
 
-/* 0; -ENODATA: the captures have nothing of this kind, err says so. To be freed in either case. */
+/* 0; -ENODATA: the captures have no such data, as err states. The caller frees *ret in either case. */
 int profile_make(const struct report_context *context, enum metric metric, struct profile *ret, struct err *err);
 void profile_done(struct profile *p);
 
 /* One stack: ids of its frames, the outermost first. Borrowed. */
 const uint32_t *profile_stack(const struct profile *p, size_t row, size_t *ret_count);
 
-/* Which machine of the model, from 0: one may be there several times, for each of its clocks. */
+/* The index of a machine of the model among the hosts: a host may occur several times, once for each of its clocks. */
 size_t host_number(const struct model *m, size_t machine);
 bool has_several_hosts(const struct model *m);
 
-/* "python3 train.py [100]": a process as people look for it; its host too where there are several. */
+/* "python3 train.py [100]": the label of a process, with its host if there are several. */
 void process_label(const struct model *m, const struct process *p, struct buffer *ret);
 void thread_label(const struct trace_thread *thread, struct buffer *ret);
 

@@ -13,20 +13,21 @@
 
 enum { LARGEST = 64 << 20, TAB = 8, NAMED_FILES = 5 };
 
-/* ---- which one ---- */
+/* ---- selecting the file ---- */
 
 enum likeness { NOT_IT, ENDS_SO, SAME };
 
-static enum likeness liken(const char *file, const char *named, const char *resolved)
+static enum likeness file_likeness(const char *file, const char *named, const char *resolved)
 {
 	size_t length = strlen(file), end = strlen(named);
 
 	if (!strcmp(file, named) || (resolved && !strcmp(file, resolved)))
 		return SAME;
-	return end && length > end && file[length - end - 1] == '/' && !strcmp(file + length - end, named) ? ENDS_SO : NOT_IT;
+	return end && length > end && file[length - end - 1] == '/' && !strcmp(file + length - end, named) ? ENDS_SO
+													   : NOT_IT;
 }
 
-/* For the message, a few files: those that are meant, or if there are none those of the user. */
+/* A few file names for the message: those that match, or if there are none those of user code. */
 static void list_files(const struct report_context *c, const struct lines *l, const char *named, enum likeness wanted,
 		       struct buffer *ret)
 {
@@ -36,7 +37,7 @@ static void list_files(const struct report_context *c, const struct lines *l, co
 		const char *file = lines_field(c, l, i, 0);
 		size_t k = 0;
 
-		if (!*file || (wanted == NOT_IT ? !l->values[i].is_users : liken(file, named, NULL) < wanted))
+		if (!*file || (wanted == NOT_IT ? !l->values[i].is_users : file_likeness(file, named, NULL) < wanted))
 			continue;
 		while (k < seen.count && strcmp(seen.items[k], file))
 			k++;
@@ -59,7 +60,7 @@ int source_choose(const struct report_context *c, const struct lines *l, const c
 	text_escape(&named, c->source, "");
 	for (size_t i = 0; i < l->count; i++) {
 		const char *file = lines_field(c, l, i, 0);
-		enum likeness how = liken(file, named.data ? named.data : "", resolved);
+		enum likeness how = file_likeness(file, named.data ? named.data : "", resolved);
 
 		if (how == NOT_IT || how < best)
 			continue;
@@ -70,10 +71,10 @@ int source_choose(const struct report_context *c, const struct lines *l, const c
 	if (best == NOT_IT || is_several)
 		list_files(c, l, named.data ? named.data : "", best, &others);
 	if (best == NOT_IT)
-		code = err_set(err, -ENODATA, "nothing was recorded of %s; of these there was: %s", c->source,
+		code = err_set(err, -ENODATA, "%s has no recorded data; these files have: %s", c->source,
 			       others.data ? others.data : "none");
 	else if (is_several)
-		code = err_set(err, -ENODATA, "%s may be any of %s", c->source, others.data ? others.data : "several");
+		code = err_set(err, -ENODATA, "%s is ambiguous: %s", c->source, others.data ? others.data : "several");
 	free(resolved);
 	buffer_done(&named);
 	buffer_done(&others);
@@ -101,7 +102,7 @@ static int read_all(struct source *s, int fd, size_t size)
 
 int source_open(struct source *s, const char *named, const char *recorded, uint64_t since_ns, struct err *err)
 {
-	/* Not to wait for the other end of a FIFO. */
+	/* do not wait for the writer of a FIFO */
 	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 	int fd = open(named, flags), code = 0;
 	struct stat st;
@@ -112,11 +113,14 @@ int source_open(struct source *s, const char *named, const char *recorded, uint6
 		fd = open(recorded, flags);
 	}
 	if (fd < 0)
-		return err_set(err, -ENODATA, "%s: %s; its lines are shown without their text", s->path, strerror(errno));
+		return err_set(err, -ENODATA, "%s: %s; its lines are shown without their text", s->path,
+			       strerror(errno));
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		code = err_set(err, -ENODATA, "%s: not a regular file; its lines are shown without their text", s->path);
+		code = err_set(err, -ENODATA, "%s: not a regular file; its lines are shown without their text",
+			       s->path);
 	else if (st.st_size > LARGEST)
-		code = err_set(err, -ENODATA, "%s: larger than %d MB; its lines are shown without their text", s->path, LARGEST >> 20);
+		code = err_set(err, -ENODATA, "%s: larger than %d MB; its lines are shown without their text", s->path,
+			       LARGEST >> 20);
 	else if (read_all(s, fd, (size_t)st.st_size))
 		code = err_set(err, -ENODATA, "%s: could not be read", s->path);
 	else if ((uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec > since_ns)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names as compilers write them, made readable. */
+/* Demangles the names that compilers generate. */
 #include "report/derive/symbols/demangle.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* C++'s runtime has it; its header does not go with C. */
+/* Declared here because the C++ header cannot be included in C. */
 char *__cxa_demangle(const char *name, char *buffer, size_t *length, int *status);
 
-/* ---- Rust's older kind: C++'s scheme, with a last part of "h" and 16 digits, and signs by name ---- */
+/* ---- Rust's legacy scheme: that of C++, with a last component of "h" and 16 digits, and escaped punctuation ---- */
 
 enum { HASH = 17 };
 
@@ -17,7 +17,7 @@ static bool is_hash(const char *part, size_t length)
 	return length == HASH && *part == 'h' && strspn(part + 1, "0123456789abcdef") >= HASH - 1;
 }
 
-/* The parts of "_ZN4core3fmt17h0123456789abcdefE" one by one; false at its end. */
+/* Iterates over the components of "_ZN4core3fmt17h0123456789abcdefE"; false at the end. */
 static bool next_part(const char **at, const char **ret_part, size_t *ret_length)
 {
 	char *end;
@@ -43,12 +43,13 @@ static bool is_rust(const char *name)
 	return count > 1 && is_hash(part, length) && !strcmp(at, "E");
 }
 
-/* Appends what "$LT$" stands for; returns its length, 0: it stands for nothing. */
+/* Appends the character for an escape such as "$LT$"; returns its length, 0: it is not an escape. */
 static size_t rust_sign(struct buffer *ret, const char *at)
 {
 	static const struct {
 		char name[5], sign;
-	} signs[] = {{"$SP$", '@'}, {"$BP$", '*'}, {"$RF$", '&'}, {"$LT$", '<'}, {"$GT$", '>'}, {"$LP$", '('}, {"$RP$", ')'}, {"$C$", ','}};
+	} signs[] = {{"$SP$", '@'}, {"$BP$", '*'}, {"$RF$", '&'}, {"$LT$", '<'},
+		     {"$GT$", '>'}, {"$LP$", '('}, {"$RP$", ')'}, {"$C$", ','}};
 	char *end = NULL;
 	long code;
 
@@ -80,7 +81,7 @@ static void rust_part(struct buffer *ret, const char *part, size_t length)
 	}
 }
 
-static void rust(struct buffer *ret, const char *name)
+static void demangle_rust(struct buffer *ret, const char *name)
 {
 	const char *at = name + 3, *part;
 	size_t length;
@@ -92,7 +93,7 @@ static void rust(struct buffer *ret, const char *name)
 	}
 }
 
-/* The function's name is the part before the last one. */
+/* The function's name is the component before the last one. */
 static void rust_base(struct buffer *ret, const char *name)
 {
 	const char *at = name + 3, *part = "", *before = "";
@@ -106,16 +107,16 @@ static void rust_base(struct buffer *ret, const char *name)
 	rust_part(ret, before, before_length);
 }
 
-/* ---- both ---- */
+/* ---- either language ---- */
 
-/* Appends the readable form. False: it has none. */
-static bool readable(struct buffer *ret, const char *name)
+/* Appends the demangled name. False: the name is not mangled. */
+static bool demangle_readable(struct buffer *ret, const char *name)
 {
 	int status = -1;
 	char *text;
 
 	if (is_rust(name)) {
-		rust(ret, name);
+		demangle_rust(ret, name);
 		return true;
 	}
 	text = !strncmp(name, "_Z", 2) ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
@@ -127,18 +128,20 @@ static bool readable(struct buffer *ret, const char *name)
 
 void demangle(struct buffer *ret, const char *name)
 {
-	if (!readable(ret, name))
+	if (!demangle_readable(ret, name))
 		buffer_text(ret, name);
 }
 
-/* ---- a function's own name ---- */
+/* ---- the base name of a function ---- */
 
 static bool is_letter(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || (unsigned char)c >= 0x80;
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
+	       (unsigned char)c >= 0x80;
 }
 
-/* Of "operator<<" and the like, which has signs that mean something else elsewhere; 0: it does not begin here. */
+/* The length of "operator<<" and the like, which contain characters with another meaning elsewhere; 0: there is no
+ * operator here. */
 static size_t operator_length(const char *name, size_t at)
 {
 	static const char word[] = "operator";
@@ -151,8 +154,8 @@ static size_t operator_length(const char *name, size_t at)
 	return strlen(word) + strspn(sign, "<>=+-*/%^&|~!,");
 }
 
-/* Past what opens at `at`, with what is in it. A sign > closes nothing within parentheses: there it compares. */
-static size_t past(const char *name, size_t at)
+/* Skips a bracketed part. Within parentheses '>' is a comparison and closes nothing. */
+static size_t skip_template(const char *name, size_t at)
 {
 	size_t angles = 0, rounds = 0, length;
 
@@ -185,10 +188,11 @@ static size_t past_braces(const char *name, size_t at)
 	return at;
 }
 
-/* Past parameters that belong to a place, as in "outer(int) const::inner(float)"; 0: they are the function's own. */
+/* Skips the parameters of an enclosing function, as in "outer(int) const::inner(float)"; 0: they are the function's
+ * own. */
 static size_t past_place(const char *name, size_t at)
 {
-	at = past(name, at);
+	at = skip_template(name, at);
 	if (!strncmp(name + at, " const", 6))
 		at += 6;
 	return !strncmp(name + at, "::", 2) ? at : 0;
@@ -201,7 +205,7 @@ static bool is_decltype(const char *name, size_t at)
 	return at >= 8 && !strncmp(name + at - 8, "decltype", 8);
 }
 
-/* Where the own name is: from the last blank or "::" that is not within brackets, up to what it takes. */
+/* Finds the base name: from the last blank or "::" outside of brackets up to the parameters. */
 static void find_base(const char *name, size_t *ret_start, size_t *ret_end)
 {
 	size_t at = 0, start = 0, end = 0, next;
@@ -215,21 +219,24 @@ static void find_base(const char *name, size_t *ret_start, size_t *ret_end)
 			is_cast = name[at] == '"' || (name[at] == ' ' && name[at + 1] != '<');
 			at += !is_cast && name[at] == ' ';
 		} else if (name[at] == '<') {
-			at = past(name, at);
+			at = skip_template(name, at);
 			end = is_cast ? at : end;
 		} else if (name[at] == '(' && !strchr("*&", name[at + 1])) {
-			next = is_decltype(name, at) ? past(name, at) : past_place(name, at);
+			next = is_decltype(name, at) ? skip_template(name, at) : past_place(name, at);
 			if (!next)
 				break;
 			at = next;
-		} else if (name[at] == '(' || name[at] == ' ' || name[at] == ':' || name[at] == '*' || name[at] == '&') {
+		} else if (name[at] == '(' || name[at] == ' ' || name[at] == ':' || name[at] == '*' ||
+			   name[at] == '&') {
 			if (name[at] == ' ' && name[at + 1] == '[')
 				break; /* "[clone .part.0]" */
 			at++;
 			start = is_cast ? start : at;
 			end = is_cast ? at : end;
 		} else {
-			end = at = name[at] == '{' ? past_braces(name, at) : name[at] == '[' ? at + strcspn(name + at, "]") : at + 1;
+			end = at = name[at] == '{'   ? past_braces(name, at)
+				   : name[at] == '[' ? at + strcspn(name + at, "]")
+						     : at + 1;
 		}
 	}
 	*ret_start = start;
@@ -241,7 +248,7 @@ void demangle_base(struct buffer *ret, const char *name)
 	struct buffer text = {0};
 	size_t start = 0, end = 0;
 
-	if (readable(&text, name) && text.data)
+	if (demangle_readable(&text, name) && text.data)
 		find_base(text.data, &start, &end);
 	if (is_rust(name))
 		rust_base(ret, name);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPython's three line tables: Objects/lnotab_notes.txt (to 3.9), PEP 626 (3.10), Objects/locations.md (from 3.11 on). */
+/* CPython's three line tables: Objects/lnotab_notes.txt (to 3.9), PEP 626 (3.10), Objects/locations.md (from 3.11
+ * on). */
 #include "report/derive/symbols/python.h"
 
 #include <string.h>
 
 enum { UNIT = 2, KIND_NONE = 15, KIND_LONG = 14, KIND_NO_COLUMN = 13, KIND_ONE_LINE = 10 };
 
-/* Pairs of steps, of bytes and of lines: the last pair that does not pass the instruction holds. */
+/* Pairs of byte and line increments: the last pair that does not go beyond the instruction applies. */
 static int64_t line_by_steps(const uint8_t *p, const uint8_t *end, int64_t line, uint32_t offset)
 {
 	for (uint64_t at = 0; end - p >= 2; p += 2) {
@@ -18,7 +19,7 @@ static int64_t line_by_steps(const uint8_t *p, const uint8_t *end, int64_t line,
 	return line;
 }
 
-/* Pairs of a length in bytes and a step in lines, -128: no line. */
+/* Pairs of a length in bytes and a line increment, -128: no line. */
 static int64_t line_by_lengths(const uint8_t *p, const uint8_t *end, int64_t line, uint32_t offset)
 {
 	for (uint64_t at = 0; end - p >= 2; p += 2) {
@@ -33,8 +34,8 @@ static int64_t line_by_lengths(const uint8_t *p, const uint8_t *end, int64_t lin
 	return 0;
 }
 
-/* Six bits a byte, the lowest first, bit 6: more follow; the sign is bit 0. */
-static int64_t signed_number(const uint8_t **p, const uint8_t *end)
+/* Six bits per byte, the lowest first; bit 6: more bytes follow; bit 0 of the number is its sign. */
+static int64_t read_signed_number(const uint8_t **p, const uint8_t *end)
 {
 	uint64_t value = 0;
 
@@ -49,7 +50,7 @@ static int64_t signed_number(const uint8_t **p, const uint8_t *end)
 	return value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
 }
 
-/* Entries begin with a byte that has bit 7: kind, and how many units of code. Only they have that bit. */
+/* An entry begins with a byte with bit 7 set: its kind and the number of code units. Only first bytes have that bit. */
 static int64_t line_by_entries(const uint8_t *p, const uint8_t *end, int64_t line, uint32_t offset)
 {
 	for (uint64_t at = 0; p < end;) {
@@ -57,7 +58,7 @@ static int64_t line_by_entries(const uint8_t *p, const uint8_t *end, int64_t lin
 
 		at += (uint64_t)((head & 7) + 1) * UNIT;
 		if (kind == KIND_LONG || kind == KIND_NO_COLUMN)
-			line += signed_number(&p, end);
+			line += read_signed_number(&p, end);
 		else if (kind >= KIND_ONE_LINE && kind < KIND_NO_COLUMN)
 			line += kind - KIND_ONE_LINE;
 		while (p < end && !(*p & 128))
@@ -81,7 +82,7 @@ int64_t python_line(unsigned version, const uint8_t *table, size_t size, int64_t
 	return line > 0 ? line : 0;
 }
 
-/* ---- what a trace has of it ---- */
+/* ---- Python code in a trace ---- */
 
 struct code {
 	struct tf_python_code head;
@@ -90,7 +91,7 @@ struct code {
 	size_t lines_size;
 };
 
-/* False: it could not be read. */
+/* False: the definition could not be read. */
 static bool read_code(const struct trace *t, uint32_t id, struct code *ret)
 {
 	const struct blob *b = trace_definition(t, TF_BLOB_PYTHON_CODE, id);

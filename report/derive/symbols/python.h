@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Python code: what a trace has of it (TF_BLOB_PYTHON_CODE), and its lines, out of the tables that CPython keeps for its own
- * tracebacks. */
+/* Python code objects recorded in a trace (TF_BLOB_PYTHON_CODE), and their lines, from the tables that CPython uses
+ * for tracebacks. */
 #ifndef PILLION_PYTHON_H
 #define PILLION_PYTHON_H
 
 #include "report/read/reader.h"
 
-/* The line of the instruction at `offset` (bytes) of code that begins at `first_line`; `version`: major << 8 | minor. 0: the table
- * gives it none. The table is untrusted: it is read to its end and no further. */
+/* The line of the instruction at `offset` (bytes) of code that begins at `first_line`; `version`: major << 8 |
+ * minor. 0: it has no line. The table is untrusted: nothing is read beyond its end. */
 int64_t python_line(unsigned version, const uint8_t *table, size_t size, int64_t first_line, uint32_t offset);
 
-/* Appends "function (file:line)" of the instruction at `offset`, or that the code could not be read. */
+/* Appends "function (file:line)" of the instruction at `offset`, or a remark that the code could not be read. */
 void python_describe(const struct trace *t, uint32_t code, uint32_t offset, struct buffer *ret);
 
-/* Appends its file's name. False: it could not be read. */
+/* Appends the name of its file. False: it could not be read. */
 bool python_file(const struct trace *t, uint32_t code, struct buffer *ret);
 
 /* 0: not known. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbols: what the files of the modules call their addresses, else module and offset. */
+/* Names addresses by the symbols of their modules, else by module and offset. */
 #include "report/derive/symbols/symbol.h"
 
 #include <stdlib.h>
@@ -9,12 +9,12 @@
 #include "report/derive/symbols/demangle.h"
 #include "report/derive/symbols/symbol_file.h"
 
-/* A module's file, shared by all images that map it. */
+/* The file of a module, shared by all images that map it. */
 struct module_file {
 	char *path;
 	uint8_t build_id[20];
 	uint8_t build_id_length;
-	struct symbol_file *file; /* once is_opened; NULL: cannot be used */
+	struct symbol_file *file; /* valid once is_opened; NULL: it cannot be used */
 	bool is_opened, is_recorder, is_interpreter;
 };
 
@@ -28,17 +28,17 @@ struct mapped_module {
 struct space {
 	struct mapped_module *modules;
 	size_t count, capacity;
-	bool has_interpreter; /* that is known */
-	bool was_searched;    /* for it, in files of any name */
+	bool has_interpreter; /* of the build that was recorded */
+	bool was_searched;    /* number of candidates for it, in files of any name */
 };
 
-/* What a frame may stand at: an address of a file, or an instruction of Python code. */
+/* The place of a frame: an address in a file, or an instruction of Python code. */
 struct place {
-	size_t file;	  /* NO_FILE: the address is that of the image */
+	size_t file;	  /* NO_FILE: the address is one of the image */
 	uint64_t address; /* in the file */
-	const struct image *image; /* NULL: not of Python code */
+	const struct image *image; /* NULL: it is not Python code */
 	struct tf_python_frame python;
-	char *text;	    /* NULL: not asked for yet */
+	char *text;	    /* NULL: not looked up yet */
 	const char *source; /* NULL: not known */
 	int line;
 	bool knows_source;
@@ -46,7 +46,7 @@ struct place {
 
 #define NO_FILE SIZE_MAX
 
-/* No stack has more. */
+/* the most that a stack has */
 enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
 
 struct symbols {
@@ -57,8 +57,9 @@ struct symbols {
 	struct map spaces; /* image -> position in all_spaces + 1 */
 	struct space *all_spaces;
 	size_t space_count, space_capacity;
-	struct map wanted; /* image and Python code -> 1 + what symbols_python was told of it */
-	struct map frames; /* (file + 1, address in it), (0, address) or what Python code runs -> position in places + 1 */
+	struct map wanted; /* image and Python code -> 1 + the answer of is_wanted in symbols_python */
+	/* (file + 1, address in it), (0, address) or what Python code runs -> position in places + 1 */
+	struct map frames;
 	struct place *places;
 	size_t place_count, place_capacity;
 	struct texts problems;
@@ -124,10 +125,10 @@ static size_t find_file(struct symbols *s, const char *path, const struct tf_mod
 	return s->file_count++;
 }
 
-/* Opened when somebody first asks for a name in it. NULL: it cannot be used. */
+/* Opens the file when a name in it is first requested. NULL: it cannot be used. */
 static struct symbol_file *open_file(struct symbols *s, struct module_file *f)
 {
-	if (!f->is_opened && s->opens_files && f->path[0] == '/') { /* the vdso has none */
+	if (!f->is_opened && s->opens_files && f->path[0] == '/') { /* the vdso has no file */
 		f->file = symbol_file_open(f->path, f->build_id, f->build_id_length, &s->problems);
 		s->cost.files++;
 	}
@@ -149,8 +150,8 @@ static void add_module(struct symbols *s, struct space *space, const struct imag
 	if (!*path)
 		path = image->executable;
 	space->modules = mem_grow(space->modules, space->count, &space->capacity, sizeof(*space->modules));
-	space->modules[space->count++] =
-		(struct mapped_module){module.start, module.end, module.bias, module.unloads, find_file(s, path, &module)};
+	space->modules[space->count++] = (struct mapped_module){module.start, module.end, module.bias, module.unloads,
+								find_file(s, path, &module)};
 }
 
 static const struct image *image_by_nonce(const struct model *m, uint64_t nonce)
@@ -161,7 +162,8 @@ static const struct image *image_by_nonce(const struct model *m, uint64_t nonce)
 	return NULL;
 }
 
-/* What the image itself names comes last, so that it is found first; a forked one starts with its parent's. */
+/* Modules that the image itself recorded are added last, so that they are found first; a forked image starts with
+ * its parent's. */
 static void fill_space(struct symbols *s, struct space *space, const struct image *image, int depth)
 {
 	const struct image *parent =
@@ -187,8 +189,9 @@ static struct space *space_of(struct symbols *s, const struct image *image)
 	return &s->all_spaces[*place - 1];
 }
 
-/* unloads: as TF_STACK_UNLOADS has it, of the stack that the address stands in. */
-static const struct mapped_module *find_module(struct symbols *s, const struct image *image, uint64_t address, unsigned unloads)
+/* unloads: the value of TF_STACK_UNLOADS of the stack that contains the address. */
+static const struct mapped_module *find_module(struct symbols *s, const struct image *image, uint64_t address,
+					       unsigned unloads)
 {
 	const struct space *space = space_of(s, image);
 	const struct mapped_module *latest = NULL;
@@ -196,7 +199,8 @@ static const struct mapped_module *find_module(struct symbols *s, const struct i
 	for (size_t i = space->count; i-- > 0;) {
 		const struct mapped_module *m = &space->modules[i];
 
-		if (address >= m->start && address < m->end && m->unloads <= unloads && (!latest || m->unloads > latest->unloads))
+		if (address >= m->start && address < m->end && m->unloads <= unloads &&
+		    (!latest || m->unloads > latest->unloads))
 			latest = m;
 	}
 	return latest;
@@ -226,7 +230,7 @@ static void find_source(struct symbols *s, struct place *p)
 	p->knows_source = true;
 }
 
-static void describe(struct symbols *s, struct place *p, struct buffer *ret)
+static void describe_place(struct symbols *s, struct place *p, struct buffer *ret)
 {
 	const struct module_file *module = &s->files[p->file];
 	struct symbol_file *file = open_file(s, &s->files[p->file]);
@@ -236,12 +240,12 @@ static void describe(struct symbols *s, struct place *p, struct buffer *ret)
 	find_source(s, p);
 	if (!name && !p->source) {
 		base = strrchr(module->path, '/');
-		/* The return address, as it stands in the stack, not one less. */
+		/* The return address as recorded in the stack, not decremented. */
 		buffer_print(ret, "%s+0x%llx", base ? base + 1 : module->path, (unsigned long long)p->address + 1);
 		return;
 	}
 	if (name) {
-		/* The symbol table's versions, as in name@@GLIBC_2.34, are no part of the name. */
+		/* Symbol versions, as in name@@GLIBC_2.34, are not part of the name. */
 		char *plain = mem_copy_text(name, strcspn(name, "@"));
 
 		demangle(ret, *plain ? plain : name);
@@ -253,10 +257,11 @@ static void describe(struct symbols *s, struct place *p, struct buffer *ret)
 		buffer_print(ret, " (%s:%d)", p->source, p->line);
 }
 
-static const struct mapped_module *frame_module(struct symbols *s, const struct image *image, uint64_t address, unsigned unloads)
+static const struct mapped_module *frame_module(struct symbols *s, const struct image *image, uint64_t address,
+						unsigned unloads)
 {
-	/* Return addresses point after the call; step back so that a call that ends its function is not blamed on the
-	 * next. */
+	/* A return address is that of the instruction after the call; one byte less is within the call, also if the
+	 * call is the last instruction of its function. */
 	return find_module(s, image, address - 1, unloads);
 }
 
@@ -264,14 +269,16 @@ static uint32_t native_place(struct symbols *s, const struct mapped_module *m, u
 {
 	uint64_t in_file = m ? address - 1 - m->bias : address;
 
-	return place_at(s, m ? m->file + 1 : 0, in_file, (struct place){.file = m ? m->file : NO_FILE, .address = in_file});
+	return place_at(s, m ? m->file + 1 : 0, in_file,
+			(struct place){.file = m ? m->file : NO_FILE, .address = in_file});
 }
 
 /* ---- Python ---- */
 
 static uint32_t python_place(struct symbols *s, const struct image *image, const struct tf_python_frame *f)
 {
-	return place_at(s, 1ull << 63 | (uint64_t)(image - s->model->images), (uint64_t)f->code << 32 | (f->place & ~TF_PYTHON_ENTRY),
+	return place_at(s, 1ull << 63 | (uint64_t)(image - s->model->images),
+			(uint64_t)f->code << 32 | (f->place & ~TF_PYTHON_ENTRY),
 			(struct place){.file = NO_FILE, .image = image, .python = *f});
 }
 
@@ -285,7 +292,7 @@ static const char *place_text(struct symbols *s, uint32_t number)
 	if (p->image)
 		python_describe(p->image->trace, p->python.code, p->python.place & ~TF_PYTHON_ENTRY, &text);
 	else if (p->file != NO_FILE)
-		describe(s, p, &text);
+		describe_place(s, p, &text);
 	else
 		buffer_print(&text, "0x%llx", (unsigned long long)p->address);
 	p->text = mem_copy_text(text.data ? text.data : "", text.size);
@@ -322,15 +329,16 @@ const char *symbols_source(struct symbols *s, const struct symbol_frame *f, uint
 	return p->source;
 }
 
-/* The Python side of a stack, from its innermost frame on. */
+/* The Python frames of a stack, from the innermost one on. */
 struct python_side {
 	struct tf_python_frame frames[STACK_FRAMES];
 	size_t count, next;
 };
 
-/* Those that one C invocation of the interpreter, the native frame `native`, ran. Returns how many now. */
-static size_t add_python(struct symbols *s, const struct image *image, struct python_side *p, struct symbol_frame native,
-			 struct symbol_frame *ret, size_t used, size_t size)
+/* Adds the frames that one C invocation of the interpreter, the native frame `native`, executed. Returns how many
+ * there are now. */
+static size_t add_python(struct symbols *s, const struct image *image, struct python_side *p,
+			 struct symbol_frame native, struct symbol_frame *ret, size_t used, size_t size)
 {
 	bool is_last = false;
 
@@ -357,8 +365,9 @@ static bool is_end(const struct tf_python_frame *f)
 	return !f->code && !(f->place & TF_PYTHON_ENTRY);
 }
 
-/* Native frames of the interpreter's loop that have no Python frames: the innermost, where a sample came while an invocation
- * began or ended. Where the Python side has been cut, they are the outermost, and not looked for. */
+/* How many native frames of the interpreter's loop have no Python frames. They are the innermost ones if a sample
+ * was taken while an invocation began or ended. If the Python frames were truncated they are the outermost ones,
+ * which are not searched for. */
 static size_t bare_evaluations(const struct python_side *p, const struct symbol_frame *native, size_t count)
 {
 	size_t evaluations = 0, entries = 0;
@@ -372,12 +381,13 @@ static size_t bare_evaluations(const struct python_side *p, const struct symbol_
 	return evaluations > entries ? evaluations - entries : 0;
 }
 
-/* What finds no place, where the unwinder ended early, comes below the native frames, and below a line that says so. Where there are
- * none of them, nothing is left open. */
-static size_t add_left_over(struct symbols *s, const struct image *image, struct python_side *p, struct symbol_frame *ret,
-			    size_t used, size_t size)
+/* Python frames without a matching native frame, because the unwinder stopped early, are put below the native
+ * frames, after a line that states this; without any native frames that line is not needed. */
+static size_t add_left_over(struct symbols *s, const struct image *image, struct python_side *p,
+			    struct symbol_frame *ret, size_t used, size_t size)
 {
-	static const struct symbol_frame mark = {.text = "(Python frames whose place is not known)", .module = "", .place = SYMBOL_NO_PLACE};
+	static const struct symbol_frame mark = {
+		.text = "(Python frames whose place is not known)", .module = "", .place = SYMBOL_NO_PLACE};
 	struct symbol_frame frame = {.text = "", .module = "", .is_python = true};
 	size_t before = used, first;
 
@@ -389,9 +399,9 @@ static size_t add_left_over(struct symbols *s, const struct image *image, struct
 	return used > first ? used : before;
 }
 
-/* Puts each invocation's Python frames in the place of its native frame. None is lost. */
-static size_t merge_python(struct symbols *s, const struct image *image, struct python_side *p, struct symbol_frame *ret,
-			   size_t count, size_t size)
+/* Replaces the native frames of each invocation by its Python frames. None is lost. */
+static size_t merge_python(struct symbols *s, const struct image *image, struct python_side *p,
+			   struct symbol_frame *ret, size_t count, size_t size)
 {
 	struct symbol_frame *native = mem_alloc(count * sizeof(*native) + 1);
 	const char *interpreter = NULL;
@@ -421,7 +431,7 @@ static size_t merge_python(struct symbols *s, const struct image *image, struct 
 	return p->next < p->count ? add_left_over(s, image, p, ret, used, size) : used;
 }
 
-/* False: the stack has no Python side. */
+/* False: the stack has no Python frames. */
 static bool read_python(const struct image *image, uint32_t stack, struct python_side *ret)
 {
 	const struct blob *b = trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack);
@@ -431,7 +441,8 @@ static bool read_python(const struct image *image, uint32_t stack, struct python
 	return b;
 }
 
-size_t symbols_native(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret, size_t size)
+size_t symbols_native(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret,
+		      size_t size)
 {
 	const struct blob *b = trace_definition(image->trace, TF_BLOB_STACK, stack);
 	uint64_t addresses[STACK_FRAMES];
@@ -468,7 +479,8 @@ bool symbols_python(struct symbols *s, const struct image *image, uint32_t stack
 	read_python(image, stack, &side);
 	*ret_is_wanted = false;
 	for (f = side.frames; f < side.frames + side.count && !*ret_is_wanted; f++) {
-		uint64_t *known = f->code ? map_put(&s->wanted, (uint64_t)(image - s->model->images), f->code, NULL) : NULL;
+		uint64_t *known =
+			f->code ? map_put(&s->wanted, (uint64_t)(image - s->model->images), f->code, NULL) : NULL;
 
 		if (known && !*known)
 			*known = 1 + is_code_wanted(image->trace, f->code, is_wanted);
@@ -476,7 +488,8 @@ bool symbols_python(struct symbols *s, const struct image *image, uint32_t stack
 		innermost = known && (!innermost || *ret_is_wanted) ? f : innermost;
 	}
 	if (innermost)
-		*ret = (struct symbol_frame){.place = python_place(s, image, innermost), .module = "", .is_python = true};
+		*ret = (struct symbol_frame){
+			.place = python_place(s, image, innermost), .module = "", .is_python = true};
 	return innermost;
 }
 
@@ -491,8 +504,8 @@ size_t symbols_frames(struct symbols *s, const struct image *image, uint32_t sta
 	return read_python(image, stack, &side) ? merge_python(s, image, &side, ret, count, size) : count;
 }
 
-/* Whether one of the frames is the interpreter's loop; then its file is the interpreter. Only files that are called so are looked
- * into, from the outermost frame on: there it stands in any program that has one. */
+/* Whether one of the frames is the interpreter's loop; its file is then the interpreter. Only files with a matching
+ * name are examined, from the outermost frame on, where every interpreter has such a frame. */
 static bool finds_interpreter(struct symbols *s, struct symbol_frame *frames, size_t count, const char *called)
 {
 	while (count-- > 0) {
@@ -517,7 +530,7 @@ static void search_interpreter(struct symbols *s, const struct image *image, uin
 	bool is_found = finds_interpreter(s, frames, count, "python");
 	struct space *space = space_of(s, image);
 
-	/* A program with an interpreter built in: any file, but for one stack of each image. */
+	/* For a program with a built-in interpreter: examines any file, but for only one stack of each image. */
 	if (!is_found && !space->was_searched)
 		is_found = finds_interpreter(s, frames, count, "");
 	space->was_searched = true;
@@ -530,7 +543,8 @@ bool symbols_ends_in_interpreter(struct symbols *s, const struct image *image, u
 	struct symbol_frame innermost;
 	size_t file;
 
-	if (!trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack) || !symbols_native(s, image, stack, &innermost, 1))
+	if (!trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack) ||
+	    !symbols_native(s, image, stack, &innermost, 1))
 		return false;
 	file = s->places[innermost.place].file;
 	if (!space_of(s, image)->has_interpreter)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names that one file has for addresses in it. By elfutils (symbol_file_elfutils.c), or none in a build without it
+/* The names that a file has for its addresses: by elfutils (symbol_file_elfutils.c), or none in a build without it
  * (symbol_file_none.c). */
 #ifndef PILLION_SYMBOL_FILE_H
 #define PILLION_SYMBOL_FILE_H
@@ -12,12 +12,12 @@
 
 struct symbol_file;
 
-/* A file of the trace's naming, with the build that was recorded; a length of 0: any. NULL if it cannot be used; why, if that
- * is worth a word, is added to `problems`. */
+/* Opens a file that a trace names, if it is the recorded build; a length of 0: any build. NULL if it cannot be used;
+ * a reason that is worth reporting is added to `problems`. */
 struct symbol_file *symbol_file_open(const char *path, const uint8_t *build_id, size_t length, struct texts *problems);
 void symbol_file_close(struct symbol_file *f);
 
-/* Name and source of an address of the file, NULL where there is none; both borrowed. */
+/* Name and source line of an address of the file, NULL if there is none; both borrowed. */
 const char *symbol_file_name(struct symbol_file *f, uint64_t address);
 const char *symbol_file_source(struct symbol_file *f, uint64_t address, int *ret_line);
 

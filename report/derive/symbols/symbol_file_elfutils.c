@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names by elfutils: DWARF where there is some, else the symbol table. */
+/* Names by elfutils: from DWARF if there is any, else from the symbol table. */
 #include "report/derive/symbols/symbol_file.h"
 
 #include <elfutils/libdwfl.h>
@@ -10,22 +10,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A function's range, or a label (size 0). */
+/* The address range of a function, or a label (size 0). */
 struct range {
-	uint64_t from, size, furthest; /* furthest: the highest end of this one and all before it */
+	uint64_t from, size, furthest; /* furthest: the highest end of this range and all before it */
 	int number;		       /* in the symbol tables */
-	uint8_t rank;		       /* of its binding: 3 global, 2 weak, 1 local */
+	uint8_t rank;		       /* rank of its binding: 3 global, 2 weak, 1 local */
 };
 
 struct symbol_file {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
-	struct range *ranges; /* sorted by `from`, and `number`; made when the first name is asked for */
+	struct range *ranges; /* sorted by `from`, and by `number`; built when the first name is requested */
 	size_t range_count, range_capacity;
 	bool has_ranges;
 };
 
-/* Takes fd. */
+/* Takes ownership of fd. */
 static bool report_file(struct symbol_file *f, const char *path, int fd)
 {
 	static const Dwfl_Callbacks callbacks = {
@@ -54,11 +54,11 @@ static bool is_that_build(Dwfl_Module *module, const uint8_t *build_id, size_t w
 	int length = dwfl_module_build_id(module, &bits, &address);
 
 	if (!wanted || length <= 0)
-		return true; /* nothing to tell them apart by */
+		return true; /* no build id to compare */
 	return (size_t)length == wanted && !memcmp(bits, build_id, wanted);
 }
 
-/* -1: cannot be opened, or is nothing to look into. */
+/* -1: it cannot be opened, or is not a regular file. */
 static int open_regular(const char *path, struct texts *problems)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -103,7 +103,8 @@ void symbol_file_close(struct symbol_file *f)
 	free(f);
 }
 
-/* ---- names: dwfl_module_addrsym() goes through all symbols for each address, which takes minutes for the stacks of a PyTorch job ---- */
+/* ---- names: dwfl_module_addrsym() reads all symbols for each address, which takes minutes for the stacks of a
+ * PyTorch job ---- */
 
 static uint8_t rank_of(unsigned char info)
 {
@@ -117,11 +118,12 @@ static uint8_t rank_of(unsigned char info)
 	}
 }
 
-static int by_start(const void *left, const void *right)
+static int symbols_by_start(const void *left, const void *right)
 {
 	const struct range *a = left, *b = right;
 
-	return a->from != b->from ? (a->from > b->from) - (a->from < b->from) : (a->number > b->number) - (a->number < b->number);
+	return a->from != b->from ? (a->from > b->from) - (a->from < b->from)
+				  : (a->number > b->number) - (a->number < b->number);
 }
 
 static void add_range(struct symbol_file *f, int number)
@@ -131,7 +133,8 @@ static void add_range(struct symbol_file *f, int number)
 	const char *name = dwfl_module_getsym_info(f->module, number, &symbol, &address, NULL, NULL, NULL);
 	int type = GELF_ST_TYPE(symbol.st_info);
 
-	if (!name || !*name || symbol.st_shndx == SHN_UNDEF || type == STT_SECTION || type == STT_FILE || type == STT_TLS)
+	if (!name || !*name || symbol.st_shndx == SHN_UNDEF || type == STT_SECTION || type == STT_FILE ||
+	    type == STT_TLS)
 		return;
 	f->ranges = mem_grow(f->ranges, f->range_count, &f->range_capacity, sizeof(*f->ranges));
 	f->ranges[f->range_count++] = (struct range){
@@ -151,7 +154,7 @@ static void make_ranges(struct symbol_file *f)
 	for (int i = 0; i < count; i++)
 		add_range(f, i);
 	if (f->range_count)
-		qsort(f->ranges, f->range_count, sizeof(*f->ranges), by_start);
+		qsort(f->ranges, f->range_count, sizeof(*f->ranges), symbols_by_start);
 	for (size_t i = 0; i < f->range_count; i++) {
 		uint64_t end = f->ranges[i].from + f->ranges[i].size;
 
@@ -160,7 +163,7 @@ static void make_ranges(struct symbol_file *f)
 	}
 }
 
-/* Much as dwfl_module_addrsym() chooses: the stronger binding, then the nearer start, then the shorter. */
+/* Chooses like dwfl_module_addrsym(): the stronger binding, then the nearer start, then the smaller size. */
 static bool is_better(const struct range *a, const struct range *than)
 {
 	if (a->rank != than->rank)
@@ -170,7 +173,7 @@ static bool is_better(const struct range *a, const struct range *than)
 	return a->size != than->size ? a->size < than->size : a->number < than->number;
 }
 
-/* How many begin at or before an address. */
+/* The number of ranges that begin at or before an address. */
 static size_t ranges_before(const struct symbol_file *f, uint64_t address)
 {
 	size_t low = 0, high = f->range_count;
@@ -204,14 +207,15 @@ const char *symbol_file_name(struct symbol_file *f, uint64_t address)
 	}
 	if (best)
 		return dwfl_module_getsym_info(f->module, best->number, &symbol, &start, NULL, NULL, NULL);
-	/* A label names what follows it, up to the end of its section; none that lies within a function before. */
+	/* A label names the code after it, up to the end of its section, unless it is inside of a function that ends
+	 * before. */
 	for (size_t i = count; i-- > 0 && f->ranges[i].from >= f->ranges[count - 1].furthest;)
 		if (!f->ranges[i].size)
 			return dwfl_module_addrname(f->module, address);
 	return NULL;
 }
 
-/* What lies behind a unit's last function and has no lines of its own would be given that function's. */
+/* Code behind the last function of a unit that has no lines of its own would get that function's lines. */
 static bool is_behind(struct symbol_file *f, uint64_t address)
 {
 	Dwarf_Addr bias, base, start, end;
@@ -220,7 +224,8 @@ static bool is_behind(struct symbol_file *f, uint64_t address)
 	return unit && dwarf_ranges(unit, 0, &base, &start, &end) > 0 && !dwarf_haspc(unit, address - bias);
 }
 
-/* clang writes no .debug_aranges, and without it libdw finds no unit by an address: then every unit is asked. */
+/* clang writes no .debug_aranges, without which libdw does not find the unit of an address: then every unit is
+ * searched. */
 const char *symbol_file_source(struct symbol_file *f, uint64_t address, int *ret_line)
 {
 	Dwfl_Line *found = dwfl_module_getsrc(f->module, address);
@@ -230,7 +235,8 @@ const char *symbol_file_source(struct symbol_file *f, uint64_t address, int *ret
 	if (found && !is_behind(f, address))
 		return dwfl_lineinfo(found, NULL, ret_line, NULL, NULL, NULL);
 	while ((unit = dwfl_module_nextcu(f->module, unit, &bias))) {
-		Dwarf_Line *line = dwarf_haspc(unit, address - bias) > 0 ? dwarf_getsrc_die(unit, address - bias) : NULL;
+		Dwarf_Line *line =
+			dwarf_haspc(unit, address - bias) > 0 ? dwarf_getsrc_die(unit, address - bias) : NULL;
 
 		if (line && !dwarf_lineno(line, ret_line))
 			return dwarf_linesrc(line, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A build without elfutils: frames are module and offset, and the report says so once. */
+/* A build without elfutils: frames are module and offset, and the report states this once. */
 #include "report/derive/symbols/symbol_file.h"
 
 struct symbol_file *symbol_file_open(const char *path, const uint8_t *build_id, size_t length, struct texts *problems)

@@ -1,16 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kind of event has which colour. A name keeps its shade of it everywhere.
+// The colour of each kind of event. A name has the same shade everywhere.
 
 // Category: [title, hue, saturation]
 export const CATEGORIES = {
-	osrt: ['OS call', 214, 16], cuda: ['CUDA runtime', 142, 36], driver: ['CUDA driver', 96, 26],
-	nvtx: ['NVTX', 268, 36], cublas: ['cuBLAS', 176, 40], cudnn: ['cuDNN', 188, 44], cusparse: ['cuSPARSE', 164, 30],
-	cusolver: ['cuSOLVER', 158, 34], cufft: ['cuFFT', 150, 36], nccl: ['NCCL', 22, 55], mpi: ['MPI', 46, 46], kernel: ['Kernel', 212, 70],
-	copy: ['Copy', 32, 60], set: ['Memset', 14, 40], graph: ['Graph', 236, 44], memory: ['Memory', 338, 40],
-	sample: ['CPU sample', 30, 50], wait: ['Wait', 0, 26], overhead: ['Overhead', 8, 60], frame: ['Frame', 30, 40], other: ['Other', 0, 0],
+	osrt: ['OS call', 214, 16],
+	cuda: ['CUDA runtime', 142, 36],
+	driver: ['CUDA driver', 96, 26],
+	nvtx: ['NVTX', 268, 36],
+	cublas: ['cuBLAS', 176, 40],
+	cudnn: ['cuDNN', 188, 44],
+	cusparse: ['cuSPARSE', 164, 30],
+	cusolver: ['cuSOLVER', 158, 34],
+	cufft: ['cuFFT', 150, 36],
+	nccl: ['NCCL', 22, 55],
+	mpi: ['MPI', 46, 46],
+	kernel: ['Kernel', 212, 70],
+	copy: ['Copy', 32, 60],
+	set: ['Memset', 14, 40],
+	graph: ['Graph', 236, 44],
+	memory: ['Memory', 338, 40],
+	sample: ['CPU sample', 30, 50],
+	wait: ['Wait', 0, 26],
+	overhead: ['Overhead', 8, 60],
+	frame: ['Frame', 30, 40],
+	other: ['Other', 0, 0],
 };
 const SHADES = 3;
-const LIGHTNESS = {dark: [28, 44], light: [58, 78]}; // what text stays readable on
+const LIGHTNESS = {dark: [28, 44], light: [58, 78]}; // keeps text readable
 
 export function title(category) {
 	return (CATEGORIES[category] || CATEGORIES.other)[0];
@@ -32,7 +48,7 @@ export function color(category, text, isDark) {
 		`hsl(${hue + 5 * (shade - 1)} ${saturation}% ${60 + shade * 6}%)`;
 }
 
-// The program's own colour, "#aarrggbb" or "#rrggbb", as light as the theme needs it; '' for what is none.
+// The program's own colour, "#aarrggbb" or "#rrggbb", adapted to the theme; '' if it is not a colour.
 export function ownColor(text, isDark) {
 	const match = /^#(?:[\da-f]{2})?([\da-f]{2})([\da-f]{2})([\da-f]{2})$/i.exec(text);
 
@@ -44,11 +60,12 @@ export function ownColor(text, isDark) {
 	const saturation = range ? range / (1 - Math.abs(2 * light - 1)) : 0;
 	const [low, high] = LIGHTNESS[isDark ? 'dark' : 'light'];
 
-	return `hsl(${Math.round((turn * 60 + 360) % 360)} ${Math.round(saturation * 100)}% ${Math.round(low + light * (high - low))}%)`;
+	return `hsl(${Math.round((turn * 60 + 360) % 360)} ${Math.round(saturation * 100)}% ${
+		Math.round(low + light * (high - low))}%)`;
 }
 
-// Styles to draw with: equal ones are drawn in one go. {colors: CSS by style, byName: style of each name, byDetail: style of
-// each detail that has a colour, 0: of none}
+// Styles for drawing: events of equal style are drawn together. {colors: CSS by style, byName: style of each name,
+// byDetail: style of each detail that has a colour, 0: of none}
 export function makeStyles(model, isDark) {
 	const colors = [''], known = new Map(), byName = new Uint16Array(model.names.length / 2);
 	const styleOf = css => {
@@ -60,7 +77,8 @@ export function makeStyles(model, isDark) {
 	};
 
 	for (let i = 0; i < byName.length; i++)
-		byName[i] = styleOf(color(model.categories[model.names[2 * i + 1]], model.strings[model.names[2 * i]], isDark));
+		byName[i] = styleOf(
+			color(model.categories[model.names[2 * i + 1]], model.strings[model.names[2 * i]], isDark));
 	const byDetail = Uint16Array.from([{}, ...model.details || []], detail => {
 		const css = detail.color && known.size < 60000 ? ownColor(detail.color, isDark) : '';
 

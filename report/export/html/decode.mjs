@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the text of a data element to typed arrays; export_html.h says what stands in it.
+// Decodes the text of a data element to typed arrays; export_html.h describes its contents.
 
 const COLUMNS = ['start', 'duration', 'name', 'detail', 'value', 'link'];
 const SIGNED = [true, false, false, false, true, true];
@@ -80,7 +80,7 @@ function join(blocks, kind, count) {
 	return all;
 }
 
-// Puts the columns into the tracks: {count, start, duration, name, detail}, and value and link where there are any.
+// Stores the columns in the tracks: {count, start, duration, name, detail}, and value and link if they exist.
 export function readEvents(bytes, tracks) {
 	const numbers = new Numbers(bytes);
 	const blocks = tracks.map(() => []);

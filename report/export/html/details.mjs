@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of one event.
+// The details of one event.
 import {byId, make} from './dom.mjs';
 import {bytes, duration, instant, whole} from './format.mjs';
 import {title} from './colors.mjs';
@@ -10,9 +10,14 @@ function facts(model, {lane, i}) {
 	const value = track.value ? track.value[event] : 0;
 
 	return {
-		name: model.strings[model.names[2 * name]], category: title(model.categories[model.names[2 * name + 1]]),
-		start: lane.start[i], length: lane.end[i] - lane.start[i], detail, value,
-		process: model.strings[model.processes[track.process].label], where: model.strings[track.label],
+		name: model.strings[model.names[2 * name]],
+		category: title(model.categories[model.names[2 * name + 1]]),
+		start: lane.start[i],
+		length: lane.end[i] - lane.start[i],
+		detail,
+		value,
+		process: model.strings[model.processes[track.process].label],
+		where: model.strings[track.label],
 	};
 }
 
@@ -20,7 +25,7 @@ function valueText(kind, value) {
 	return kind === 'bytes' ? bytes(value) : value < 0 ? `−${whole(-value)}` : whole(value);
 }
 
-// For the pointer's tip: the name, and lines under it.
+// For the tooltip: the name, and the lines below it.
 export function summaryOf(model, event) {
 	const f = facts(model, event);
 	const lines = [`${duration(f.length)} · ${f.category}`];
@@ -45,10 +50,13 @@ function rows(model, f) {
 }
 
 function stack(model, frames) {
-	return [make('h3', {}, 'Stack'), make('ol', {class: 'stack'}, ...frames.map(id => make('li', {}, model.strings[id])))];
+	return [
+		make('h3', {}, 'Stack'),
+		make('ol', {class: 'stack'}, ...frames.map(id => make('li', {}, model.strings[id])))
+	];
 }
 
-// Fills the panel; `other` is what the event is linked with, `go` reveals it.
+// Fills the panel; `other` is the event at the other end of the link, `go` shows it.
 export function showDetails(model, selection, other, go) {
 	const panel = byId('details');
 

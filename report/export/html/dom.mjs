@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements. Text is only ever set as text.
+// Creates elements. Text is always set as text, never as markup.
 
 export function make(name, properties = {}, ...children) {
 	const element = document.createElement(name);
@@ -19,7 +19,7 @@ export function byId(id) {
 	return document.getElementById(id);
 }
 
-// A canvas of that size in CSS pixels, sharp on any screen; its context.
+// Gives a canvas that size in CSS pixels at the screen's resolution; returns its context.
 export function fit(canvas, width, height) {
 	const ratio = window.devicePixelRatio || 1;
 
@@ -35,7 +35,7 @@ export function fit(canvas, width, height) {
 	return context;
 }
 
-// The theme's colours for what is drawn on a canvas.
+// The theme's colours for drawing on a canvas.
 export function palette() {
 	const style = getComputedStyle(document.documentElement);
 	const of = name => style.getPropertyValue(name).trim();
@@ -45,7 +45,7 @@ export function palette() {
 		isDark: of('color-scheme') === 'dark' || of('--is-dark') === '1'};
 }
 
-// Calls `draw` once before the next frame, however often it is asked.
+// Calls `draw` once before the next frame, however often it is requested.
 export function onceAFrame(draw) {
 	let isAsked = false;
 
@@ -60,7 +60,7 @@ export function onceAFrame(draw) {
 	};
 }
 
-// Draws a text within a width, cut where it must be.
+// Draws a text, truncated to a width.
 export function clippedText(context, text, x, y, width) {
 	const whole = context.measureText(text).width;
 
@@ -70,7 +70,7 @@ export function clippedText(context, text, x, y, width) {
 	}
 	let keep = Math.floor(text.length * (width - 8) / whole);
 
-	/* Letters differ in width. */
+	/* Characters differ in width. */
 	while (keep > 1 && context.measureText(`${text.slice(0, keep)}…`).width > width)
 		keep--;
 	if (keep > 1)

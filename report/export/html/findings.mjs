@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the rules found: those that found something first, the costliest on top; then the clean; then those that could not look.
+// Results of the rules: first those with findings, the most expensive first; then those without; then those that could
+// not check.
 import {make} from './dom.mjs';
 import {duration} from './format.mjs';
 import {tableView} from './table.mjs';
@@ -15,17 +16,23 @@ export function inOrder(findings) {
 function found(model, finding) {
 	const line = model.strings[finding.line];
 
-	return make('section', {class: 'card whole finding', 'data-rule': finding.rule, 'data-verdict': finding.verdict},
-		make('header', {}, make('h2', {}, finding.title), make('span', {class: 'soft'}, `up to ${duration(finding.cost)}`)),
-		make('p', {}, `${model.strings[finding.text]}.`), ...line ? [make('p', {}, make('code', {}, line))] : [],
-		make('p', {class: 'soft'}, finding.advice), tableView(model, finding.table, true));
+	return make('section',
+		    {class: 'card whole finding', 'data-rule': finding.rule, 'data-verdict': finding.verdict},
+		    make('header', {}, make('h2', {}, finding.title),
+			 make('span', {class: 'soft'}, `up to ${duration(finding.cost)}`)),
+		    make('p', {}, `${model.strings[finding.text]}.`),
+		    ...line ? [make('p', {}, make('code', {}, line))] : [], make('p', {class: 'soft'}, finding.advice),
+		    tableView(model, finding.table, true));
 }
 
 function other(model, finding) {
 	return make('p', {class: 'finding soft', 'data-rule': finding.rule, 'data-verdict': finding.verdict},
-		make('b', {}, finding.title), ` ${WORDS[finding.verdict]}${finding.verdict === 'unchecked' ? `: ${model.strings[finding.text]}` : ''}`);
+		    make('b', {}, finding.title),
+		    ` ${WORDS[finding.verdict]}${
+			    finding.verdict === 'unchecked' ? `: ${model.strings[finding.text]}` : ''}`);
 }
 
 export function findingsView(model) {
-	return inOrder(model.findings).map(finding => finding.verdict === 'found' ? found(model, finding) : other(model, finding));
+	return inOrder(model.findings)
+		.map(finding => finding.verdict === 'found' ? found(model, finding) : other(model, finding));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks merged into a tree, and the boxes that it is drawn as.
+// Merges stacks into a tree, and computes the boxes to draw.
 
 // stacks: [value, string of the outermost frame, ...]. A node: {name, value, own, children, parent, depth}
 export function makeTree(stacks, title) {
@@ -13,7 +13,14 @@ export function makeTree(stacks, title) {
 			let child = node.children.get(name);
 
 			if (!child) {
-				child = {name, value: 0, own: 0, children: new Map(), parent: node, depth: node.depth + 1};
+				child = {
+					name,
+					value: 0,
+					own: 0,
+					children: new Map(),
+					parent: node,
+					depth: node.depth + 1
+				};
 				node.children.set(name, child);
 			}
 			child.value += value;
@@ -24,7 +31,7 @@ export function makeTree(stacks, title) {
 	return root;
 }
 
-// Boxes {node, x, width} of a node over the width, those under a pixel left out; above it stand its callers.
+// The boxes {node, x, width} of a node at this width, without those below a pixel; its callers are above it.
 export function boxes(node, width) {
 	const made = [];
 	const place = (at, x, wide) => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flame graphs: the callers above, what they called below.
+// Flame graphs, with callers above callees.
 import {byId, clippedText, fit, make, onceAFrame, palette} from './dom.mjs';
 import {boxes, makeTree} from './flame.mjs';
 import {bytes, duration, whole} from './format.mjs';
@@ -13,8 +13,10 @@ export class FlameView {
 		this.canvas = byId('flame');
 		this.scroller = byId('flame-scroller');
 		this.draw = onceAFrame(() => this.paint());
-		byId('metrics').replaceChildren(...model.profiles.map((profile, i) =>
-			make('button', {class: 'choice', 'aria-pressed': 'false', onclick: () => this.show(i)}, profile.title)));
+		byId('metrics').replaceChildren(...model.profiles.map(
+			(profile, i) =>
+				make('button', {class: 'choice', 'aria-pressed': 'false', onclick: () => this.show(i)},
+				     profile.title)));
 		this.canvas.addEventListener('click', event => this.pick(this.hit(event)));
 		this.canvas.addEventListener('pointermove', event => this.hover(this.hit(event)));
 		this.canvas.addEventListener('pointerleave', () => this.hover(null));
@@ -31,7 +33,8 @@ export class FlameView {
 	show(index) {
 		this.profile = this.model.profiles[index];
 		this.profile.tree = this.profile.tree || makeTree(this.profile.stacks, this.profile.title);
-		[...byId('metrics').children].forEach((button, i) => button.setAttribute('aria-pressed', String(i === index)));
+		[...byId('metrics').children].forEach((button, i) =>
+							      button.setAttribute('aria-pressed', String(i === index)));
 		this.pick(this.profile.tree);
 	}
 
@@ -47,7 +50,9 @@ export class FlameView {
 	amount(value) {
 		const {unit} = this.profile;
 
-		return unit.startsWith('nano') ? duration(value) : unit === 'bytes' ? bytes(value) : `${whole(value)} ${unit}`;
+		return unit.startsWith('nano') ? duration(value)
+		       : unit === 'bytes'      ? bytes(value)
+					       : `${whole(value)} ${unit}`;
 	}
 
 	// The node fills the width, and is what the arrow keys start from.
@@ -61,9 +66,10 @@ export class FlameView {
 
 	hover(node) {
 		const at = node || this.node, share = (100 * at.value / (this.profile.tree.value || 1)).toFixed(1);
+		const own = this.amount(at.own);
 
 		byId('flame-line').textContent =
-			`${this.text(at)} — ${this.amount(at.value)}, ${share} % of all, ${this.amount(at.own)} of it its own`;
+			`${this.text(at)} — ${this.amount(at.value)}, ${share} % of all, ${own} of it its own`;
 	}
 
 	hit(event) {
@@ -75,7 +81,9 @@ export class FlameView {
 	}
 
 	key(event) {
-		const {node} = this, siblings = node.parent ? [...node.parent.children.values()].sort((a, b) => b.value - a.value) : [node];
+		const {node} = this,
+		      siblings = node.parent ? [...node.parent.children.values()].sort((a, b) => b.value - a.value)
+					     : [node];
 		const largest = [...node.children.values()].sort((a, b) => b.value - a.value)[0];
 		const next = {ArrowUp: node.parent, ArrowDown: largest, ArrowLeft: siblings[siblings.indexOf(node) - 1],
 			ArrowRight: siblings[siblings.indexOf(node) + 1], Escape: this.profile.tree}[event.key];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as people read them.
+// Formats numbers for people.
 
 const UNITS = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']];
 
@@ -12,7 +12,7 @@ export function duration(ns) {
 	return `${value.toFixed(digits)} ${unit}`;
 }
 
-// An instant, with as many digits as a distance of `step` needs.
+// A point in time, with the digits that a distance of `step` requires.
 export function instant(ns, step) {
 	const [scale, unit] = UNITS.find(([least]) => Math.max(Math.abs(ns), step) >= least) || UNITS[3];
 	const digits = Math.max(0, Math.min(9, Math.ceil(Math.log10(scale / step))));

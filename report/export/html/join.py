@@ -46,10 +46,11 @@ def main():
     page = page.replace('@STYLE@', style).replace('@SCRIPT@', code)
     parts = re.split('@TITLE@|@SUMMARY@|@DATA@', page)
     with open(output, 'w', encoding='utf-8') as file:
-        file.write('/* Made by report/export/html/join.py. */\n#include "export/export_html.h"\n\n')
+        file.write('/* Made by report/export/html/join.py. */\n#include "report/export/export_html.h"\n\n')
         for i, part in enumerate(parts):
             file.write(f'static const char part{i}[] = {as_c(part)};\n')
-        file.write('const char *const html_parts[HTML_PARTS] = {' + ', '.join(f'part{i}' for i in range(len(parts))) + '};\n')
+        names = ', '.join(f'part{i}' for i in range(len(parts)))
+        file.write(f'const char *const html_parts[HTML_PARTS] = {{{names}}};\n')
 
 
 main()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A track's events in lanes, none of which has two at a time; and what a lane shows at any scale.
+// Distributes the events of a track to lanes without overlap, and selects what a lane shows at a scale.
 
-// Instants are rounded, so neighbours may seem to overlap by this much.
+// Times are rounded, so adjacent events may appear to overlap by this much.
 const SLACK_NS = 2;
 const MOST_LANES = 48;
 
@@ -17,7 +17,7 @@ function merge(track, from, to, low, middle, high) {
 		to[i] = b >= high || (a < middle && isBefore(track, from[a], from[b])) ? from[a++] : from[b++];
 }
 
-// Positions by start, the longer first. Events come nearly in order, and parts that are in order are left alone.
+// Indices by start, longer events first. Events are nearly sorted, and sorted parts are not moved.
 export function order(track) {
 	const count = track.count;
 	let from = new Uint32Array(count).map((zero, i) => i), to;
@@ -35,7 +35,7 @@ export function order(track) {
 	return from;
 }
 
-// The first lane that is free: within a call those that it made are one lower.
+// The first lane that is free: nested calls are one lane lower.
 function assign(track, sorted) {
 	const ends = [], lanes = new Uint8Array(track.count), counts = [];
 
@@ -53,14 +53,19 @@ function assign(track, sorted) {
 	return {lanes, counts};
 }
 
-// Lanes: {track, count, start, end, event, busy}. event: position in the track's columns; busy: time in events up to each.
+// Lanes: {track, count, start, end, event, busy}. event: position in the track's columns; busy: time in events up to
+// each.
 export function makeLanes(track) {
 	const sorted = order(track);
 	const {lanes, counts} = assign(track, sorted);
 	const made = counts.map(count => ({
-		track, count: 0, start: new Float64Array(count), end: new Float64Array(count), event: new Uint32Array(count),
-		busy: new Float64Array(count + 1),
-	}));
+					track,
+					count: 0,
+					start: new Float64Array(count),
+					end: new Float64Array(count),
+					event: new Uint32Array(count),
+					busy: new Float64Array(count + 1),
+				}));
 
 	for (const event of sorted) {
 		const lane = made[lanes[event]], i = lane.count++;
@@ -93,8 +98,8 @@ export function lowerBound(values, wanted, from, count) {
 	return low;
 }
 
-// What a lane shows from t0 to t1 at a scale: show(x, width, position, cover, count) for each event of a pixel or more, and
-// one for all smaller ones that begin in the same pixel; cover: the part of it that they fill.
+// The contents of a lane from t0 to t1 at a scale: calls show(x, width, position, cover, count) for each event of a
+// pixel or more, and once for all smaller ones that begin in the same pixel; cover: the share of it that they fill.
 export function visit(lane, t0, t1, nsPerPixel, show) {
 	const {start, end, busy, count} = lane;
 	let i = lowerBound(end, t0, 0, count);
@@ -110,7 +115,7 @@ export function visit(lane, t0, t1, nsPerPixel, show) {
 		const pixel = Math.floor(x), edge = t0 + (pixel + 1) * nsPerPixel;
 		let next = Math.max(i + 1, lowerBound(start, edge, i, count));
 
-		/* The last one may be long: it gets its own place. */
+		/* The last one may be long: it is drawn separately. */
 		if (next > i + 1 && end[next - 1] - start[next - 1] >= nsPerPixel)
 			next--;
 		show(pixel, 1, i, Math.min(1, (busy[next] - busy[i]) / nsPerPixel), next - i);

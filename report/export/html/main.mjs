@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the data, fills the views, switches between them.
+// Reads the data, fills the views and switches between them.
 import {byId, make} from './dom.mjs';
 import {readEvents, unpack} from './decode.mjs';
 import {findingsView} from './findings.mjs';
@@ -55,9 +55,14 @@ function showTable(name) {
 function listTables() {
 	const shown = model.tables.filter(table => !table.info);
 
-	byId('list').replaceChildren(...shown.map(table => make('button',
-		{class: 'choice', 'data-name': table.name, 'aria-pressed': 'false', onclick: () => showTable(table.name)},
-		table.title, make('span', {class: 'soft'}, table.rows.toLocaleString('en')))));
+	byId('list').replaceChildren(...shown.map(
+		table => make('button', {
+			class: 'choice',
+			'data-name': table.name,
+			'aria-pressed': 'false',
+			onclick: () => showTable(table.name)
+		},
+			      table.title, make('span', {class: 'soft'}, table.rows.toLocaleString('en')))));
 	if (shown.length) {
 		showTable(shown[0].name);
 		show('overview');
@@ -69,7 +74,8 @@ function fillLedger() {
 	const tables = of.map(name => model.tables.find(table => table.name === name)).filter(Boolean);
 
 	byId('ledger').replaceChildren(make('p', {}, model.ledger),
-		...model.problems.map(text => make('p', {class: 'note'}, text)), ...tables.map(table => tableView(model, table, true)));
+				       ...model.problems.map(text => make('p', {class: 'note'}, text)),
+				       ...tables.map(table => tableView(model, table, true)));
 }
 
 // ---- theme ----
@@ -93,7 +99,8 @@ function onKey(event) {
 		byId('help').showModal();
 	} else if (event.key === '/' && !isTyping) {
 		event.preventDefault();
-		const view = views.find(name => !byId(name).hidden), field = byId(view).querySelector('input[type=search]');
+		const view = views.find(name => !byId(name).hidden),
+		      field = byId(view).querySelector('input[type=search]');
 
 		(field || byId('search')).focus();
 	} else if (/^[1-6]$/.test(event.key) && !isTyping && views[event.key - 1]) {
@@ -120,7 +127,8 @@ function listen() {
 	byId('theme').addEventListener('click', nextTheme);
 	byId('help-button').addEventListener('click', () => byId('help').showModal());
 	document.addEventListener('keydown', onKey);
-	window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => drawn.forEach(one => one.restyle()));
+	window.matchMedia('(prefers-color-scheme: dark)')
+		.addEventListener('change', () => drawn.forEach(one => one.restyle()));
 }
 
 async function start() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first page: how long it took, and where that went.
+// The first view: the duration of the run and what it was spent on.
 import {make} from './dom.mjs';
 import {bytes, duration, whole} from './format.mjs';
 import {union} from './lanes.mjs';
@@ -19,7 +19,7 @@ function counted(count, word) {
 	return `${whole(count)} ${word}${count === 1 ? '' : 's'}`;
 }
 
-// Of the run: from its launch, which is 0, as in the summary.
+// Duration of the run since its start, which is 0, as in the summary.
 function wall(model) {
 	return model.processes.reduce((most, p) => Math.max(most, p.end), 0);
 }
@@ -46,8 +46,10 @@ function tiles(model) {
 			busy.length > 1 ? `mean of ${busy.length} devices` : busy[0].name));
 	if (peaks.length)
 		made.push(tile('Device memory', bytes(Math.max(...peaks)), 'peak of a process'));
-	made.push(tile('Processes', whole(model.processes.length), `${counted(threads, 'thread')} with calls, ${counted(hosts, 'host')}`));
-	made.push(tile('Events', whole(model.events), model.leftOut.length ? 'the longest, see below' : 'all in the timeline'));
+	made.push(tile('Processes', whole(model.processes.length),
+		       `${counted(threads, 'thread')} with calls, ${counted(hosts, 'host')}`));
+	made.push(tile('Events', whole(model.events),
+		       model.leftOut.length ? 'the longest, see below' : 'all in the timeline'));
 	return make('div', {class: 'tiles'}, ...made);
 }
 
@@ -67,16 +69,19 @@ function card(model, table, title, show) {
 		const text = cellText(model, table, name, row), part = share < 0 ? 0 : table.cells[share][row];
 
 		body.append(make('tr', {}, make('td', {class: 'name', title: text}, text),
-			make('td', {class: 'number'}, duration(table.cells[total][row])),
-			make('td', {class: 'number soft'}, `${whole(table.cells[total + 1][row])} ×`),
-			make('td', {class: 'number'}, `${part.toFixed(1)} %`), make('td', {class: 'wide'}, bar(part / 100))));
+				 make('td', {class: 'number'}, duration(table.cells[total][row])),
+				 make('td', {class: 'number soft'}, `${whole(table.cells[total + 1][row])} ×`),
+				 make('td', {class: 'number'}, `${part.toFixed(1)} %`),
+				 make('td', {class: 'wide'}, bar(part / 100))));
 	}
-	return make('section', {class: 'card'}, make('header', {}, make('h2', {}, title),
-		make('button', {class: 'quiet', onclick: () => show(table.name)}, table.rows > TOP ? `all ${whole(table.rows)}` : 'table')),
-	make('table', {}, body));
+	return make('section', {class: 'card'},
+		    make('header', {}, make('h2', {}, title),
+			 make('button', {class: 'quiet', onclick: () => show(table.name)},
+			      table.rows > TOP ? `all ${whole(table.rows)}` : 'table')),
+		    make('table', {}, body));
 }
 
-// By process, the time in calls of a kind; of nested ones the outer.
+// By process, the time in calls of a kind; of nested calls only the outer one counts.
 function processSums(model) {
 	const sums = model.processes.map(() => ({cuda: 0, os: 0, gpu: 0}));
 
@@ -101,38 +106,51 @@ function processSums(model) {
 function spread(title, values) {
 	const sorted = [...values].sort((a, b) => a - b), middle = sorted[sorted.length >> 1];
 
-	return make('span', {class: 'soft'}, `${title}: ${duration(sorted[0])} – ${duration(middle)} – ${duration(sorted[sorted.length - 1])}`);
+	return make('span', {class: 'soft'},
+		    [title + ': ' + duration(sorted[0]), duration(middle), duration(sorted[sorted.length - 1])].join(' – '));
 }
 
 function processCard(model, show) {
 	const sums = processSums(model), body = make('tbody');
-	const columns = [['GPU', 'gpu'], ['CUDA and libraries', 'cuda'], ['OS calls', 'os']].filter(([, key]) => sums.some(s => s[key]));
+	const columns = [['GPU', 'gpu'], ['CUDA and libraries', 'cuda'], ['OS calls', 'os']].filter(
+		([, key]) => sums.some(s => s[key]));
 	const most = sums.reduce((least, s) => Math.max(least, s.gpu, s.cuda, s.os), 1);
 	const hasRanks = model.processes.some(process => model.strings[process.rank]);
 	const length = process => process.end - process.start;
-	const shown = model.processes.map((process, i) => [process, i]).sort(([a], [b]) => length(b) - length(a)).slice(0, LONGEST);
+	const shown = model.processes.map((process, i) => [process, i])
+			      .sort(([a], [b]) => length(b) - length(a))
+			      .slice(0, LONGEST);
 
-	shown.forEach(([process, i]) => body.append(make('tr', {},
-		...hasRanks ? [make('td', {class: 'number soft'}, model.strings[process.rank])] : [],
-		make('td', {class: 'name', title: model.strings[process.command]}, model.strings[process.label]),
-		make('td', {class: 'number'}, duration(length(process))), make('td', {class: 'ended soft'}, model.strings[process.ended]),
-		...columns.flatMap(([, key]) => [make('td', {class: 'number'}, duration(sums[i][key])),
-			make('td', {class: 'wide'}, bar(sums[i][key] / most))]))));
+	shown.forEach(
+		([process, i]) => body.append(make(
+			'tr', {}, ...hasRanks ? [make('td', {class: 'number soft'}, model.strings[process.rank])] : [],
+			make('td', {class: 'name', title: model.strings[process.command]},
+			     model.strings[process.label]),
+			make('td', {class: 'number'}, duration(length(process))),
+			make('td', {class: 'ended soft'}, model.strings[process.ended]),
+			...columns.flatMap(([, key]) => [make('td', {class: 'number'}, duration(sums[i][key])),
+							 make('td', {class: 'wide'}, bar(sums[i][key] / most))]))));
 	const th = (label, more = {}) => make('th', {scope: 'col', ...more}, label);
-	const head = make('tr', {}, ...hasRanks ? [th('Rank')] : [], th('Process'), th('Wall', {class: 'number'}), th('Ended'),
-		...columns.flatMap(([label]) => [th(label, {class: 'number'}), th('')]));
+	const head = make('tr', {}, ...hasRanks ? [th('Rank')] : [], th('Process'), th('Wall', {class: 'number'}),
+			  th('Ended'), ...columns.flatMap(([label]) => [th(label, {class: 'number'}), th('')]));
 	const lines = model.processes.length > 1 ? [spread('Wall', model.processes.map(p => p.end - p.start)),
 		...columns.map(([label, key]) => spread(label, sums.map(s => s[key])))] : [];
 
-	return make('section', {class: 'card whole'}, make('header', {}, make('h2', {}, shown.length < sums.length ? `The ${LONGEST} longest processes` : 'Processes'),
-		make('button', {class: 'quiet', onclick: () => show('processes')}, `all ${whole(model.processes.length)}`)),
-	make('table', {}, make('thead', {}, head), body),
-	...lines.length ? [make('p', {class: 'spread'}, make('span', {class: 'soft'}, 'Least – middle – most'), ...lines)] : []);
+	return make('section', {class: 'card whole'},
+		    make('header', {},
+			 make('h2', {}, shown.length < sums.length ? `The ${LONGEST} longest processes` : 'Processes'),
+			 make('button', {class: 'quiet', onclick: () => show('processes')},
+			      `all ${whole(model.processes.length)}`)),
+		    make('table', {}, make('thead', {}, head), body),
+		    ...lines.length ? [make('p', {class: 'spread'},
+					    make('span', {class: 'soft'}, 'Least – middle – most'), ...lines)]
+				    : []);
 }
 
 export function overview(model, show) {
-	const cards = CARDS.map(([name, title]) => [model.tables.find(t => t.name === name), title]).filter(([table]) => table)
-		.map(([table, title]) => card(model, table, title, show));
+	const cards = CARDS.map(([name, title]) => [model.tables.find(t => t.name === name), title])
+			      .filter(([table]) => table)
+			      .map(([table, title]) => card(model, table, title, show));
 	const notes = [...model.leftOut, ...model.problems].map(text => make('p', {class: 'note'}, text));
 
 	return [tiles(model), ...notes, make('div', {class: 'cards'}, ...cards, processCard(model, show)),

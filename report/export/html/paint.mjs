@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws the timeline's rows and its ruler. Rectangles are gathered by style first: changing the style is what costs.
+// Draws the rows and the ruler of the timeline. Rectangles are sorted by style, because changing the style is
+// expensive.
 import {clippedText} from './dom.mjs';
 import {duration, instant, bytes} from './format.mjs';
 import {lowerBound, visit} from './lanes.mjs';
 import {LANE} from './rows.mjs';
 
-const COVERS = 4; // steps of how full a pixel of small events is
+const COVERS = 4; // levels of coverage of a pixel by small events
 const TEXT_WIDTH = 34;
 
 // Ticks at 1, 2 or 5 times a power of ten, about 110 pixels apart.
@@ -16,7 +17,8 @@ export function tickStep(nsPerPixel) {
 }
 
 export function paintRuler(c, view, width, colors) {
-	const step = tickStep(view.nsPerPixel), first = Math.ceil(view.t0 / step), count = width * view.nsPerPixel / step;
+	const step = tickStep(view.nsPerPixel), first = Math.ceil(view.t0 / step),
+	      count = width * view.nsPerPixel / step;
 
 	c.font = `11px ${colors.font}`;
 	c.textBaseline = 'middle';
@@ -44,7 +46,7 @@ class Batch {
 
 		if (!list)
 			this.lists.set(key, list = []);
-		/* Small ones side by side are one. */
+		/* Adjacent small ones become one. */
 		const last = list.length - 4;
 
 		if (last >= 0 && cover < COVERS && list[last + 1] === y && list[last] + list[last + 2] === x)
@@ -66,19 +68,22 @@ class Batch {
 	}
 }
 
-// `found`: by name, whether it is looked for; null: nothing is. Small events take the style of the first of their pixel.
+// `found`: by name, whether it matches the search; null: there is no search. Small events have the style of the first
+// one in their pixel.
 function gather(row, y, view, width, styles, found, plain, hits, texts) {
 	const {lane} = row, {name: names, detail: details} = lane.track, height = LANE - 3;
 
 	visit(lane, view.t0, view.t0 + width * view.nsPerPixel, view.nsPerPixel, (x, w, i, cover, count) => {
-		const name = names[lane.event[i]], style = styles.byDetail[details[lane.event[i]]] || styles.byName[name];
+		const name = names[lane.event[i]],
+		      style = styles.byDetail[details[lane.event[i]]] || styles.byName[name];
 		const left = Math.max(x, -2), right = Math.min(x + w, width + 2);
 		let isHit = found && found[name];
 
 		for (let k = i + 1; found && !isHit && k < i + count && k < i + 64; k++)
 			isHit = found[names[lane.event[k]]];
 		if (w === 1) {
-			(isHit ? hits : plain).add(style, Math.ceil(cover * (COVERS - 1)), left, y, right - left, height);
+			(isHit ? hits : plain)
+				.add(style, Math.ceil(cover * (COVERS - 1)), left, y, right - left, height);
 			return;
 		}
 		const gap = right - left > 3 ? 1 : 0;
@@ -102,7 +107,7 @@ export function counterPeak(track) {
 	return track.peak;
 }
 
-// A counter keeps its value until the next one; of those within a pixel the highest is drawn.
+// A counter keeps its value until the next one; the highest value within a pixel is drawn.
 function paintCounter(c, row, y, view, width, color) {
 	const {counter} = row, t1 = view.t0 + width * view.nsPerPixel, height = row.height - 8;
 	const most = counterPeak(counter) || 1;
@@ -110,7 +115,8 @@ function paintCounter(c, row, y, view, width, color) {
 
 	c.fillStyle = color;
 	while (i < counter.count && counter.start[i] < t1) {
-		const next = Math.max(i + 1, lowerBound(counter.start, view.t0 + (Math.floor(x) + 1) * view.nsPerPixel, i, counter.count));
+		const next = Math.max(i + 1, lowerBound(counter.start, view.t0 + (Math.floor(x) + 1) * view.nsPerPixel,
+							i, counter.count));
 		let value = 0;
 
 		for (let k = i; k < next && k < i + 256; k++)
@@ -139,10 +145,11 @@ function paintHeader(c, row, y, view, width, colors) {
 	c.fillRect(from, y + row.height - 8, Math.max(1, to - from), 3);
 	c.fillStyle = colors.soft;
 	c.font = `11px ${colors.font}`;
-	clippedText(c, `${duration(row.group.end - row.group.start)} · ${row.group.note}`, from + 6, y + 11, to - from - 12);
+	clippedText(c, `${duration(row.group.end - row.group.start)} · ${row.group.note}`, from + 6, y + 11,
+		    to - from - 12);
 }
 
-// The rows that can be seen. view: {t0, nsPerPixel, top, height}
+// The visible rows. view: {t0, nsPerPixel, top, height}
 export function paintRows(c, rows, first, view, width, model, styles, found, colors) {
 	const plain = new Batch(styles, Boolean(found)), hits = new Batch(styles, false), texts = [];
 
@@ -171,7 +178,8 @@ export function paintLabels(c, rows, first, view, width, collapsed, colors) {
 			c.fillRect(0, y, width, row.height - 4);
 			c.fillStyle = colors.text;
 			c.font = `600 12px ${colors.font}`;
-			clippedText(c, `${collapsed.has(row.group.id) ? '▸' : '▾'} ${row.label}`, 8, y + 12, width - 14);
+			clippedText(c, `${collapsed.has(row.group.id) ? '▸' : '▾'} ${row.label}`, 8, y + 12,
+				    width - 14);
 		} else if (row.label) {
 			c.fillStyle = colors.soft;
 			c.font = `12px ${colors.font}`;

@@ -14,7 +14,7 @@ function threadItems(model, tracks) {
 			threads.set(key, {label: model.strings[track.label], lanes: []});
 		const lanes = threads.get(key).lanes;
 
-		/* Ranges above the calls that they hold. */
+		/* Ranges are above the calls inside them. */
 		if (track.kind === 'nvtx')
 			lanes.unshift(...track.lanes);
 		else
@@ -29,8 +29,14 @@ function processGroup(model, process, index, tracks) {
 	const ranges = of('ranges').map(track => ({label: model.strings[track.label], lanes: track.lanes}));
 	const threads = threadItems(model, tracks.filter(track => ['calls', 'nvtx', 'samples'].includes(track.kind)));
 
-	return {id: `p${index}`, title: model.strings[process.label], note: model.strings[process.ended], start: process.start,
-		end: process.end, items: [...counters, ...ranges, ...threads]};
+	return {
+		id: `p${index}`,
+		title: model.strings[process.label],
+		note: model.strings[process.ended],
+		start: process.start,
+		end: process.end,
+		items: [...counters, ...ranges, ...threads]
+	};
 }
 
 function deviceGroups(model, tracks) {
@@ -39,7 +45,8 @@ function deviceGroups(model, tracks) {
 
 	for (const track of tracks) {
 		if (!devices.has(track.device))
-			devices.set(track.device, {id: `d${track.device}`, title: model.strings[track.device], note: '', items: []});
+			devices.set(track.device,
+				    {id: `d${track.device}`, title: model.strings[track.device], note: '', items: []});
 		const owner = several ? ` · ${model.processes[track.process].pid}` : '';
 
 		devices.get(track.device).items.push({label: model.strings[track.label] + owner, lanes: track.lanes});
@@ -47,7 +54,7 @@ function deviceGroups(model, tracks) {
 	return [...devices.values()];
 }
 
-// Gives each track its lanes, in place of its times, and returns the groups that have anything.
+// Computes the lanes of each track and returns the groups that are not empty.
 export function makeGroups(model) {
 	const byProcess = model.processes.map(() => []);
 	const streams = [];
@@ -82,7 +89,8 @@ export function layout(groups, collapsed) {
 		for (const item of group.items) {
 			if (item.counter)
 				add('counter', COUNTER, {label: item.label, group, counter: item.counter});
-			(item.lanes || []).forEach((lane, i) => add('lane', LANE, {label: i ? '' : item.label, group, lane}));
+			(item.lanes ||
+			 []).forEach((lane, i) => add('lane', LANE, {label: i ? '' : item.label, group, lane}));
 			y += GAP;
 		}
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding events: by a part of their name, and by what they are linked with.
+// Finds events by a part of their name, and by their links.
 
 function eachLane(groups, visit) {
 	for (const group of groups)
@@ -28,10 +28,11 @@ export function findNames(model, groups, text) {
 	return {names, count};
 }
 
-// The match after `last` ({lane, i}) by time, then by row, around the end; null: there is none.
+// The match after `last` ({lane, i}) by time, then by row, starting over at the end; null: there is none.
 export function nextMatch(rows, names, last, direction) {
 	const lanes = rows.filter(row => row.lane).map(row => row.lane);
-	const rank = last ? lanes.indexOf(last.lane) : -1, from = last ? last.lane.start[last.i] : -direction * Infinity;
+	const rank = last ? lanes.indexOf(last.lane) : -1,
+	      from = last ? last.lane.start[last.i] : -direction * Infinity;
 	const isAfter = (start, k, than, thanRank) => direction * (start - than || k - thanRank) > 0;
 	let best = null, bestRank = -1, edge = null, edgeRank = -1;
 
@@ -68,17 +69,21 @@ function pick(track, event, start) {
 	return null;
 }
 
-// The other end of an event's link: the first work of a call, or the call that asked for work; null: it is not known.
-// Tracks of links hold the start of a call in the track that they are `of`, and the id that its work has.
+// The other end of an event's link: the first device operation of a call, or the call of a device operation; null: not
+// known.
+// Tracks of links have the start of a call in the track `of`, and the id of its device operations.
 export function linked(model, {lane, i}) {
 	const {track} = lane, isWork = track.kind === 'stream';
-	const links = model.tracks.filter(other => other.kind === 'links' && other.count && other.process === track.process);
+	const links =
+		model.tracks.filter(other => other.kind === 'links' && other.count && other.process === track.process);
 
 	if (isWork && !(track.link && track.link[lane.event[i]]))
 		return null;
 	for (const link of links) {
 		const calls = model.tracks[link.of];
-		const k = isWork ? link.link.indexOf(track.link[lane.event[i]]) : calls === track ? link.start.indexOf(lane.start[i]) : -1;
+		const k = isWork            ? link.link.indexOf(track.link[lane.event[i]])
+			  : calls === track ? link.start.indexOf(lane.start[i])
+					    : -1;
 
 		if (k < 0)
 			continue;

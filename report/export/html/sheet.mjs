@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table's rows in order and by filter, without a screen.
+// Sorts and filters the rows of a table, independent of the DOM.
 
 export function cellText(model, table, column, row) {
 	const value = table.cells[column][row];
@@ -7,7 +7,7 @@ export function cellText(model, table, column, row) {
 	return value !== null && table.columns[column].type === 'text' ? model.strings[value] : value;
 }
 
-// Rows whose any text or number holds the filter, sorted by a column; column -1: as they came. Absent cells come last.
+// Rows with a cell that contains the filter, sorted by a column; column -1: unsorted. Missing cells are last.
 export function pickRows(model, table, filter, column, isDown) {
 	const count = table.cells.length ? table.cells[0].length : 0, wanted = filter.toLowerCase();
 	let rows = Array.from({length: count}, (none, row) => row);

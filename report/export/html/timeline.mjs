@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timeline: what is seen of it, and how hands move it.
+// The timeline: its view, and its control by mouse and keyboard.
 import {byId, fit, make, onceAFrame, palette, rightOf} from './dom.mjs';
 import {showDetails, summaryOf} from './details.mjs';
 import {duration} from './format.mjs';
@@ -17,9 +17,9 @@ export class Timeline {
 		this.groups = groups;
 		this.collapsed = new Set();
 		this.selection = null; // {lane, i}
-		this.other = null; // what the selection is linked with
-		this.span = null; // [from, to] that is measured
-		this.found = null; // by name, while something is looked for
+		this.other = null; // the other end of its link
+		this.span = null; // the measured time [from, to]
+		this.found = null; // by name, during a search
 		this.lastMatch = null;
 		this.scroller = byId('scroller');
 		this.canvas = byId('lanes');
@@ -31,7 +31,7 @@ export class Timeline {
 		new ResizeObserver(() => this.resized()).observe(this.scroller);
 	}
 
-	// The time that there is to see.
+	// The time covered by the events.
 	extent() {
 		let first = Infinity, last = -Infinity;
 
@@ -92,7 +92,8 @@ export class Timeline {
 	pan(pixels) {
 		const margin = this.width * this.nsPerPixel / 2;
 
-		this.t0 = Math.min(Math.max(this.t0 + pixels * this.nsPerPixel, this.first - margin), this.last - margin);
+		this.t0 =
+			Math.min(Math.max(this.t0 + pixels * this.nsPerPixel, this.first - margin), this.last - margin);
 		this.draw();
 	}
 
@@ -126,7 +127,8 @@ export class Timeline {
 			this.reveal({lane, i});
 			return;
 		}
-		if (row.y < this.scroller.scrollTop || row.y + LANE > this.scroller.scrollTop + this.scroller.clientHeight)
+		if (row.y < this.scroller.scrollTop ||
+		    row.y + LANE > this.scroller.scrollTop + this.scroller.clientHeight)
 			this.scroller.scrollTop = row.y - this.scroller.clientHeight / 3;
 		if (lane.start[i] < this.t0 || lane.end[i] > this.t1 || long / this.nsPerPixel < 6)
 			this.look(lane.start[i] - 12 * long, lane.end[i] + 12 * long);
@@ -244,7 +246,13 @@ export class Timeline {
 	press(event) {
 		if (event.button)
 			return;
-		this.held = {...this.place(event), t0: this.t0, top: this.scroller.scrollTop, isMeasure: event.shiftKey, moved: false};
+		this.held = {
+			...this.place(event),
+			t0: this.t0,
+			top: this.scroller.scrollTop,
+			isMeasure: event.shiftKey,
+			moved: false
+		};
 		this.canvas.setPointerCapture(event.pointerId);
 	}
 
@@ -255,7 +263,8 @@ export class Timeline {
 			const hit = this.hit(place);
 
 			this.tip(hit && hit.event, event);
-			this.canvas.style.cursor = hit && (hit.event || hit.row.kind === 'header') ? 'pointer' : 'default';
+			this.canvas.style.cursor =
+				hit && (hit.event || hit.row.kind === 'header') ? 'pointer' : 'default';
 			return;
 		}
 		held.moved = held.moved || Math.abs(place.x - held.x) + Math.abs(place.y - held.y) > 3;
@@ -293,17 +302,28 @@ export class Timeline {
 			return;
 		const {selection} = this, page = this.width / 6;
 		const keys = {
-			w: () => this.zoom(0.7), s: () => this.zoom(1.4), '+': () => this.zoom(0.7), '=': () => this.zoom(0.7),
-			'-': () => this.zoom(1.4), a: () => this.pan(-page), d: () => this.pan(page), 0: () => this.fitAll(),
+			w: () => this.zoom(0.7),
+			s: () => this.zoom(1.4),
+			'+': () => this.zoom(0.7),
+			'=': () => this.zoom(0.7),
+			'-': () => this.zoom(1.4),
+			a: () => this.pan(-page),
+			d: () => this.pan(page),
+			0: () => this.fitAll(),
 			ArrowLeft: () => selection ? this.step(-1, 0) : this.pan(-page),
 			ArrowRight: () => selection ? this.step(1, 0) : this.pan(page),
 			ArrowUp: () => selection ? this.step(0, -1) : this.scroller.scrollBy(0, -3 * LANE),
 			ArrowDown: () => selection ? this.step(0, 1) : this.scroller.scrollBy(0, 3 * LANE),
-			f: () => selection && this.look(selection.lane.start[selection.i], selection.lane.end[selection.i]),
-			m: () => selection && this.measure(selection.lane.start[selection.i], selection.lane.end[selection.i]),
-			c: () => selection && this.toggle(this.groups.find(group =>
-				group.items.some(item => (item.lanes || []).includes(selection.lane)))),
-			n: () => this.go(1), N: () => this.go(-1), Enter: () => this.selectFirst(),
+			f: () => selection &&
+				 this.look(selection.lane.start[selection.i], selection.lane.end[selection.i]),
+			m: () => selection &&
+				 this.measure(selection.lane.start[selection.i], selection.lane.end[selection.i]),
+			c: () => selection && this.toggle(this.groups.find(
+						      group => group.items.some(
+							      item => (item.lanes || []).includes(selection.lane)))),
+			n: () => this.go(1),
+			N: () => this.go(-1),
+			Enter: () => this.selectFirst(),
 			Escape: () => this.found ? this.endSearch() : this.select(null),
 		};
 
@@ -362,17 +382,19 @@ export class Timeline {
 
 	paintTop(width, view) {
 		const c = fit(this.ruler, LABELS + width, RULER), {colors} = this;
-		const from = (this.t0 - this.first) / (this.last - this.first), share = width * this.nsPerPixel / (this.last - this.first);
+		const from = (this.t0 - this.first) / (this.last - this.first),
+		      share = width * this.nsPerPixel / (this.last - this.first);
 
 		c.fillStyle = colors.page;
 		c.fillRect(0, 0, LABELS + width, RULER);
 		rightOf(c, LABELS, width, RULER, () => {
 			paintRuler(c, view, width, colors);
-			/* Which part of all this is. */
+			/* The visible part of the whole. */
 			c.fillStyle = colors.line;
 			c.fillRect(0, RULER - 5, width, 3);
 			c.fillStyle = colors.accent;
-			c.fillRect(Math.max(0, from) * width, RULER - 5, Math.max(3, (Math.min(1, from + share) - Math.max(0, from)) * width), 3);
+			c.fillRect(Math.max(0, from) * width, RULER - 5,
+				   Math.max(3, (Math.min(1, from + share) - Math.max(0, from)) * width), 3);
 		});
 		byId('seen').textContent = `${duration(width * this.nsPerPixel)} seen`;
 	}
@@ -380,7 +402,8 @@ export class Timeline {
 	paintSpan(c, height) {
 		if (!this.span)
 			return;
-		const from = (this.span[0] - this.t0) / this.nsPerPixel, to = (this.span[1] - this.t0) / this.nsPerPixel;
+		const from = (this.span[0] - this.t0) / this.nsPerPixel,
+		      to = (this.span[1] - this.t0) / this.nsPerPixel;
 
 		c.fillStyle = this.colors.accent;
 		c.globalAlpha = 0.14;
@@ -404,16 +427,18 @@ export class Timeline {
 			return;
 		c.strokeStyle = this.colors.accent;
 		c.lineWidth = 2;
-		c.strokeRect(Math.max(from.x, -4), from.y - 0.5, Math.min(from.width, this.width + 8 - Math.max(from.x, -4)), LANE - 2);
+		c.strokeRect(Math.max(from.x, -4), from.y - 0.5,
+			     Math.min(from.width, this.width + 8 - Math.max(from.x, -4)), LANE - 2);
 		const {other} = this, to = other && this.box(other, view);
 
 		if (to)
 			this.paintArrow(c, other.lane.track.kind === 'stream' ? [from, to] : [to, from]);
 	}
 
-	// From the launch to the work.
+	// From the launch to the device operation.
 	paintArrow(c, [launch, work]) {
-		const x0 = launch.x + Math.min(launch.width, 6), y0 = launch.y + LANE - 3, y1 = work.y + (work.y > launch.y ? 0 : LANE - 3);
+		const x0 = launch.x + Math.min(launch.width, 6), y0 = launch.y + LANE - 3,
+		      y1 = work.y + (work.y > launch.y ? 0 : LANE - 3);
 		const bend = Math.max(24, Math.abs(work.x - x0) / 3);
 
 		c.lineWidth = 1.5;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/sums.h"
+#include "report/base/aggregate.h"
 
 struct values {
 	size_t count;
@@ -27,7 +27,7 @@ static int compare(const void *left, const void *right)
 	return *a < *b ? -1 : *a > *b;
 }
 
-ParameterizedTestParameters(sums, finds_the_exact_median)
+ParameterizedTestParameters(aggregate, finds_the_exact_median)
 {
 	static struct values cases[] = {
 		{1, 10, 0},
@@ -52,9 +52,9 @@ ParameterizedTestParameters(sums, finds_the_exact_median)
 	return cr_make_param_array(struct values, cases, sizeof(cases) / sizeof(*cases));
 }
 
-ParameterizedTest(struct values *v, sums, finds_the_exact_median)
+ParameterizedTest(struct values *v, aggregate, finds_the_exact_median)
 {
-	struct sums s = {0};
+	struct aggregate s = {0};
 	uint64_t *all = malloc(v->count * sizeof(*all));
 	unsigned int passes = 0;
 	double median;
@@ -63,10 +63,10 @@ ParameterizedTest(struct values *v, sums, finds_the_exact_median)
 		seed = 1;
 		for (size_t i = 0; i < v->count; i++) {
 			all[i] = value(v);
-			sums_add(&s, sums_row(&s, "name", 5), all[i]);
+			aggregate_add(&s, aggregate_row(&s, "name", 5), all[i]);
 		}
 		passes++;
-	} while (sums_next_pass(&s));
+	} while (aggregate_next_pass(&s));
 	qsort(all, v->count, sizeof(*all), compare);
 	median = (double)all[(v->count - 1) / 2] / 2 + (double)all[v->count / 2] / 2;
 	cr_assert_float_eq(s.rows[0].median, median, 1e-9 * median + 1e-9, "%f is not %f, %zu values", s.rows[0].median,
@@ -75,33 +75,33 @@ ParameterizedTest(struct values *v, sums, finds_the_exact_median)
 	cr_assert_eq(s.rows[0].most, all[v->count - 1]);
 	cr_assert_leq(passes, 7);
 	free(all);
-	sums_done(&s);
+	aggregate_done(&s);
 }
 
-Test(sums, deviate_as_a_sample)
+Test(aggregate, deviates_as_a_sample)
 {
-	struct sums s = {0};
+	struct aggregate s = {0};
 
 	do
 		for (uint64_t i = 1; i <= 4; i++)
-			sums_add(&s, sums_row(&s, "x", 2), i * 1000000000);
-	while (sums_next_pass(&s));
-	cr_assert_float_eq(sums_deviation(&s.rows[0]), 1e9 * sqrt(5.0 / 3), 1);
-	sums_done(&s);
+			aggregate_add(&s, aggregate_row(&s, "x", 2), i * 1000000000);
+	while (aggregate_next_pass(&s));
+	cr_assert_float_eq(aggregate_deviation(&s.rows[0]), 1e9 * sqrt(5.0 / 3), 1);
+	aggregate_done(&s);
 }
 
-Test(sums, sort_by_total_then_by_name)
+Test(aggregate, sorts_by_total_then_by_name)
 {
-	struct sums s = {0};
+	struct aggregate s = {0};
 
-	sums_add(&s, sums_row(&s, "b\0x", 4), 5);
-	sums_add(&s, sums_row(&s, "a", 2), 5);
-	sums_add(&s, sums_row(&s, "c", 2), 6);
-	sums_next_pass(&s);
-	sums_sort(&s);
-	cr_assert_str_eq(sums_field(&s.rows[0], 0), "c");
-	cr_assert_str_eq(sums_field(&s.rows[1], 0), "a");
-	cr_assert_str_eq(sums_field(&s.rows[2], 1), "x");
-	cr_assert_str_eq(sums_field(&s.rows[2], 9), "");
-	sums_done(&s);
+	aggregate_add(&s, aggregate_row(&s, "b\0x", 4), 5);
+	aggregate_add(&s, aggregate_row(&s, "a", 2), 5);
+	aggregate_add(&s, aggregate_row(&s, "c", 2), 6);
+	aggregate_next_pass(&s);
+	aggregate_sort(&s);
+	cr_assert_str_eq(aggregate_field(&s.rows[0], 0), "c");
+	cr_assert_str_eq(aggregate_field(&s.rows[1], 0), "a");
+	cr_assert_str_eq(aggregate_field(&s.rows[2], 1), "x");
+	cr_assert_str_eq(aggregate_field(&s.rows[2], 9), "");
+	aggregate_done(&s);
 }

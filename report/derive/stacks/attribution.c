@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/derive/stacks/charge.h"
+#include "report/derive/stacks/attribution.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -9,11 +9,12 @@
 
 enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
 
-bool charge_is_library(const char *path)
+bool attribution_is_library(const char *path)
 {
 	static const char *const marks[] = {"/lib/python", "/lib64/python"};
 
-	if (!strncmp(path, "<frozen", strlen("<frozen")) || strstr(path, "/site-packages/") || strstr(path, "/dist-packages/"))
+	if (!strncmp(path, "<frozen", strlen("<frozen")) || strstr(path, "/site-packages/") ||
+	    strstr(path, "/dist-packages/"))
 		return true;
 	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
 		const char *found = strstr(path, marks[i]);
@@ -35,15 +36,15 @@ static bool is_system_module(const char *module)
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
 		if (!strncmp(module, places[i], strlen(places[i])))
 			return true;
-	return charge_is_library(module);
+	return attribution_is_library(module);
 }
 
 static bool is_users_file(const char *file)
 {
-	return !charge_is_library(file);
+	return !attribution_is_library(file);
 }
 
-static bool is_users_python(struct charge *c, struct symbol_frame *f)
+static bool is_users_python(struct attribution *c, struct symbol_frame *f)
 {
 	struct frame parts;
 	bool is_users;
@@ -55,7 +56,7 @@ static bool is_users_python(struct charge *c, struct symbol_frame *f)
 	return is_users;
 }
 
-static bool is_users(struct charge *c, struct symbol_frame *f)
+static bool is_users(struct attribution *c, struct symbol_frame *f)
 {
 	uint64_t *known = map_put(&c->users, f->place, 0, NULL);
 	uint32_t line;
@@ -67,7 +68,8 @@ static bool is_users(struct charge *c, struct symbol_frame *f)
 	return *known > 1;
 }
 
-static bool find_native(struct charge *c, const struct image *image, uint32_t stack, struct symbol_frame *ret, bool *ret_is_users)
+static bool find_native(struct attribution *c, const struct image *image, uint32_t stack, struct symbol_frame *ret,
+			bool *ret_is_users)
 {
 	size_t count = symbols_native(c->symbols, image, stack, c->frames, STACK_FRAMES), at = 0;
 
@@ -79,7 +81,8 @@ static bool find_native(struct charge *c, const struct image *image, uint32_t st
 	return count;
 }
 
-static bool innermost(struct charge *c, const struct image *image, uint32_t stack, struct symbol_frame *ret, bool *ret_is_users)
+static bool find_innermost(struct attribution *c, const struct image *image, uint32_t stack, struct symbol_frame *ret,
+			   bool *ret_is_users)
 {
 	size_t count = symbols_frames(c->symbols, image, stack, c->frames, STACK_FRAMES), at = 0;
 
@@ -92,7 +95,8 @@ static bool innermost(struct charge *c, const struct image *image, uint32_t stac
 	return true;
 }
 
-bool charge_stack(struct charge *c, const struct image *image, uint32_t stack, struct symbol_frame *ret, bool *ret_is_users)
+bool attribution_stack(struct attribution *c, const struct image *image, uint32_t stack, struct symbol_frame *ret,
+		       bool *ret_is_users)
 {
 	*ret_is_users = false;
 	if (!stack)
@@ -100,12 +104,12 @@ bool charge_stack(struct charge *c, const struct image *image, uint32_t stack, s
 	if (!c->frames)
 		c->frames = mem_alloc(STACK_FRAMES * sizeof(*c->frames));
 	if (c->is_innermost)
-		return innermost(c, image, stack, ret, ret_is_users);
+		return find_innermost(c, image, stack, ret, ret_is_users);
 	return symbols_python(c->symbols, image, stack, is_users_file, ret, ret_is_users) ||
 	       find_native(c, image, stack, ret, ret_is_users);
 }
 
-void charge_done(struct charge *c)
+void attribution_done(struct attribution *c)
 {
 	free(c->frames);
 	map_done(&c->users);

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "report/base/runs.h"
+#include "report/base/external_sort.h"
 
 struct item {
 	uint64_t key, number;
@@ -25,30 +25,30 @@ static uint64_t below(uint64_t limit)
 
 static void assert_sorts(uint64_t count, size_t held)
 {
-	struct runs r;
+	struct external_sort r;
 	const struct item *i;
 	struct item last = {0};
 	uint64_t came = 0, sum = 0;
 
-	runs_init(&r, sizeof(struct item), held, by_key);
+	external_sort_init(&r, sizeof(struct item), held, by_key);
 	for (uint64_t n = 0; n < count; n++) {
-		struct item *place = runs_add(&r);
+		struct item *place = external_sort_add(&r);
 
 		cr_assert_eq(place->key + place->number, 0, "zeroed");
 		*place = (struct item){below(count / 2 + 1), n + 1};
 	}
-	while ((i = runs_next(&r)) != NULL) {
+	while ((i = external_sort_next(&r)) != NULL) {
 		cr_assert(!came++ || by_key(&last, i) < 0);
 		sum += i->number;
 		last = *i;
 	}
-	cr_assert_null(runs_next(&r));
+	cr_assert_null(external_sort_next(&r));
 	cr_expect_eq(came, count);
 	cr_expect_eq(sum, count * (count + 1) / 2, "each came once");
-	runs_done(&r);
+	external_sort_done(&r);
 }
 
-Test(runs, nothing_and_what_memory_holds)
+Test(external_sort, nothing_and_what_memory_holds)
 {
 	assert_sorts(0, 10);
 	assert_sorts(1, 10);
@@ -56,7 +56,7 @@ Test(runs, nothing_and_what_memory_holds)
 	assert_sorts(500, 1000);
 }
 
-Test(runs, many_times_what_memory_holds)
+Test(external_sort, many_times_what_memory_holds)
 {
 	assert_sorts(11, 10);
 	assert_sorts(1000, 1);
@@ -64,21 +64,21 @@ Test(runs, many_times_what_memory_holds)
 	assert_sorts(100000, 5000);
 }
 
-Test(runs, memory_holds_them_where_there_is_no_file)
+Test(external_sort, memory_holds_them_where_there_is_no_file)
 {
 	setenv("TMPDIR", "/nonexistent", 1);
 	assert_sorts(10000, 100);
 }
 
-Test(runs, may_end_before_all_came)
+Test(external_sort, may_end_before_all_came)
 {
-	struct runs r;
+	struct external_sort r;
 
-	runs_init(&r, sizeof(struct item), 10, by_key);
+	external_sort_init(&r, sizeof(struct item), 10, by_key);
 	for (uint64_t n = 0; n < 95; n++)
-		*(struct item *)runs_add(&r) = (struct item){95 - n, n};
-	cr_assert_eq(((const struct item *)runs_next(&r))->key, 1);
-	cr_assert_eq(((const struct item *)runs_next(&r))->key, 2);
-	runs_done(&r);
-	runs_done(&r);
+		*(struct item *)external_sort_add(&r) = (struct item){95 - n, n};
+	cr_assert_eq(((const struct item *)external_sort_next(&r))->key, 1);
+	cr_assert_eq(((const struct item *)external_sort_next(&r))->key, 2);
+	external_sort_done(&r);
+	external_sort_done(&r);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/base/runs.h"
+#include "report/base/external_sort.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,21 +7,22 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PIECE = 1024 }; /* items of a run in memory while all are merged */
+enum { PIECE = 1024 }; /* items of a run that are in memory during the merge */
 
 struct run {
-	uint64_t offset, left; /* of what is still in the file; items */
+	uint64_t offset, left; /* what is still in the file, in items */
 	uint8_t *piece;	       /* NULL: the items that never left memory */
-	const uint8_t *at;     /* in memory; the next one */
+	const uint8_t *at;     /* in memory; the next item */
 	size_t have;
 };
 
-void runs_init(struct runs *r, size_t item_bytes, size_t held, int (*compare)(const void *, const void *))
+void external_sort_init(struct external_sort *r, size_t item_bytes, size_t held,
+			int (*compare)(const void *, const void *))
 {
-	*r = (struct runs){.item_bytes = item_bytes, .held = held, .compare = compare, .fd = -1};
+	*r = (struct external_sort){.item_bytes = item_bytes, .held = held, .compare = compare, .fd = -1};
 }
 
-static int open_scratch(void)
+static int open_unnamed_file(void)
 {
 	const char *wished = getenv("TMPDIR"), *directory = wished && *wished ? wished : "/var/tmp";
 	int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
@@ -37,7 +38,7 @@ static int open_scratch(void)
 	return fd;
 }
 
-static bool write_all(int fd, const uint8_t *data, size_t size, uint64_t at)
+static bool write_fully(int fd, const uint8_t *data, size_t size, uint64_t at)
 {
 	while (size) {
 		ssize_t n = pwrite(fd, data, size, (off_t)at);
@@ -53,14 +54,14 @@ static bool write_all(int fd, const uint8_t *data, size_t size, uint64_t at)
 	return true;
 }
 
-static void add_run(struct runs *r, struct run run)
+static void add_run(struct external_sort *r, struct run run)
 {
 	r->runs = mem_grow(r->runs, r->run_count, &r->run_capacity, sizeof(*r->runs));
 	r->runs[r->run_count++] = run;
 }
 
-/* Mostly there is nothing to do. */
-static void sort_held(struct runs *r)
+/* In most cases the items are already sorted. */
+static void sort_held(struct external_sort *r)
 {
 	const uint8_t *item = r->items;
 	size_t i = 1;
@@ -71,14 +72,14 @@ static void sort_held(struct runs *r)
 		qsort(r->items, r->count, r->item_bytes, r->compare);
 }
 
-static void spill(struct runs *r)
+static void spill_run(struct external_sort *r)
 {
 	size_t size = r->count * r->item_bytes;
 
 	sort_held(r);
 	if (r->fd < 0)
-		r->fd = open_scratch();
-	r->is_stuck = r->fd < 0 || !write_all(r->fd, r->items, size, r->file_bytes);
+		r->fd = open_unnamed_file();
+	r->is_stuck = r->fd < 0 || !write_fully(r->fd, r->items, size, r->file_bytes);
 	if (r->is_stuck)
 		return;
 	add_run(r, (struct run){.offset = r->file_bytes, .left = r->count});
@@ -86,12 +87,12 @@ static void spill(struct runs *r)
 	r->count = 0;
 }
 
-void *runs_add(struct runs *r)
+void *external_sort_add(struct external_sort *r)
 {
 	uint8_t *place;
 
 	if (r->count >= r->held && !r->is_stuck)
-		spill(r);
+		spill_run(r);
 	r->items = mem_grow(r->items, r->count, &r->capacity, r->item_bytes);
 	place = r->items + r->count++ * r->item_bytes;
 	memset(place, 0, r->item_bytes);
@@ -100,8 +101,8 @@ void *runs_add(struct runs *r)
 
 /* ---- merging ---- */
 
-/* False: the run is at its end. A disk that does not give back what it took leaves us as badly off as no memory. */
-static bool fill(struct runs *r, struct run *run)
+/* False: the run is exhausted. A disk that fails to return what it accepted is handled like a lack of memory. */
+static bool run_fill(struct external_sort *r, struct run *run)
 {
 	size_t count = run->left < PIECE ? (size_t)run->left : PIECE, size = count * r->item_bytes, done = 0;
 
@@ -121,20 +122,20 @@ static bool fill(struct runs *r, struct run *run)
 	return count;
 }
 
-static bool is_before(const struct runs *r, size_t a, size_t b)
+static bool run_is_before(const struct external_sort *r, size_t a, size_t b)
 {
 	int order = r->compare(r->runs[a].at, r->runs[b].at);
 
 	return order ? order < 0 : a < b;
 }
 
-static void sink_down(struct runs *r, size_t at)
+static void sink_down(struct external_sort *r, size_t at)
 {
 	for (;;) {
 		size_t least = at, moved = r->heap[at];
 
 		for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < r->heap_count; child++)
-			if (is_before(r, r->heap[child], r->heap[least]))
+			if (run_is_before(r, r->heap[child], r->heap[least]))
 				least = child;
 		if (least == at)
 			return;
@@ -144,13 +145,13 @@ static void sink_down(struct runs *r, size_t at)
 	}
 }
 
-static void begin_merging(struct runs *r)
+static void begin_merging(struct external_sort *r)
 {
 	r->is_merging = true;
 	sort_held(r);
 	for (size_t i = 0; i < r->run_count; i++) {
 		r->runs[i].piece = mem_alloc(PIECE * r->item_bytes);
-		fill(r, &r->runs[i]);
+		run_fill(r, &r->runs[i]);
 	}
 	if (r->count)
 		add_run(r, (struct run){.at = r->items, .have = r->count});
@@ -162,28 +163,28 @@ static void begin_merging(struct runs *r)
 		sink_down(r, i - 1);
 }
 
-/* The item that was given out last goes only now, so that it could be borrowed. */
-static void step(struct runs *r)
+/* The item returned last is released only now, because the caller borrowed it. */
+static void advance_first_run(struct external_sort *r)
 {
 	struct run *run = &r->runs[r->heap[0]];
 
 	run->at += r->item_bytes;
-	if (!--run->have && !(run->left && fill(r, run)))
+	if (!--run->have && !(run->left && run_fill(r, run)))
 		r->heap[0] = r->heap[--r->heap_count];
 	if (r->heap_count)
 		sink_down(r, 0);
 }
 
-const void *runs_next(struct runs *r)
+const void *external_sort_next(struct external_sort *r)
 {
 	if (!r->is_merging)
 		begin_merging(r);
 	else if (r->heap_count)
-		step(r);
+		advance_first_run(r);
 	return r->heap_count ? r->runs[r->heap[0]].at : NULL;
 }
 
-void runs_done(struct runs *r)
+void external_sort_done(struct external_sort *r)
 {
 	for (size_t i = 0; i < r->run_count; i++)
 		free(r->runs[i].piece);
@@ -192,5 +193,5 @@ void runs_done(struct runs *r)
 	free(r->heap);
 	if (r->fd >= 0)
 		close(r->fd);
-	*r = (struct runs){.fd = -1};
+	*r = (struct external_sort){.fd = -1};
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exact medians in bounded memory: the first pass counts values in buckets whose width is a 64th of the value; the next
- * ones look into the bucket that holds the median, until it is one value wide or few enough values are in it to keep.
- */
-#include "report/base/sums.h"
+/* Exact medians in bounded memory: the first pass counts values in buckets whose width is 1/64 of the value; each
+ * further pass subdivides the bucket that holds the median, until it is one value wide or holds few enough values to
+ * be stored. */
+#include "report/base/aggregate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -25,16 +25,16 @@ static uint64_t bucket_low(unsigned int bucket, uint64_t *ret_width)
 	return (uint64_t)(bucket - shift * 64) << shift;
 }
 
-uint32_t sums_row(struct sums *s, const char *key, size_t size)
+uint32_t aggregate_row(struct aggregate *s, const char *key, size_t size)
 {
 	for (uint64_t hash = hash_bytes(key, size);; hash++) {
 		uint64_t *place = map_put(&s->keys, hash, 0, NULL);
 
 		if (!*place) {
 			s->rows = mem_grow(s->rows, s->count, &s->capacity, sizeof(*s->rows));
-			/* A name that shows up in a later pass belongs to a live process, and is left for the next
-			 * report. */
-			s->rows[s->count] = (struct sums_row){.key = mem_copy_text(key, size),
+			/* A name that first occurs in a later pass comes from a process that is still running; the
+			 * next report will have it. */
+			s->rows[s->count] = (struct aggregate_row){.key = mem_copy_text(key, size),
 							      .key_size = size,
 							      .least = UINT64_MAX,
 							      .is_settled = s->pass > 0};
@@ -46,24 +46,24 @@ uint32_t sums_row(struct sums *s, const char *key, size_t size)
 	}
 }
 
-const uint64_t *sums_recall(const struct sums *s, uint64_t a, uint64_t b)
+const uint64_t *aggregate_recall(const struct aggregate *s, uint64_t a, uint64_t b)
 {
 	return map_find(&s->cache, a, b);
 }
 
-void sums_remember(struct sums *s, uint64_t a, uint64_t b, uint32_t row)
+void aggregate_remember(struct aggregate *s, uint64_t a, uint64_t b, uint32_t row)
 {
 	*map_put(&s->cache, a, b, NULL) = row;
 }
 
-static void keep_value(struct sums_row *r, uint64_t value)
+static void keep_value(struct aggregate_row *r, uint64_t value)
 {
 	r->values = mem_grow(r->values, r->value_count, &r->value_capacity, sizeof(*r->values));
 	r->values[r->value_count++] = value;
 }
 
-/* Too many to keep: into buckets with them. */
-static void start_buckets(struct sums_row *r)
+/* Too many values to store: count them in buckets instead. */
+static void start_buckets(struct aggregate_row *r)
 {
 	r->buckets = mem_alloc(FIRST_BUCKETS * sizeof(*r->buckets));
 	for (size_t i = 0; i < r->value_count; i++)
@@ -73,7 +73,7 @@ static void start_buckets(struct sums_row *r)
 	r->value_count = r->value_capacity = 0;
 }
 
-static void add_first(struct sums_row *r, uint64_t value)
+static void add_first(struct aggregate_row *r, uint64_t value)
 {
 	r->count++;
 	r->total += value;
@@ -84,7 +84,7 @@ static void add_first(struct sums_row *r, uint64_t value)
 		r->most = value;
 }
 
-static void note_first(struct sums_row *r, uint64_t value)
+static void note_first(struct aggregate_row *r, uint64_t value)
 {
 	if (!r->buckets && r->value_count == KEEP)
 		start_buckets(r);
@@ -94,9 +94,9 @@ static void note_first(struct sums_row *r, uint64_t value)
 		keep_value(r, value);
 }
 
-void sums_add(struct sums *s, uint32_t row, uint64_t value)
+void aggregate_add(struct aggregate *s, uint32_t row, uint64_t value)
 {
-	struct sums_row *r = &s->rows[row];
+	struct aggregate_row *r = &s->rows[row];
 
 	if (!s->pass) {
 		add_first(r, value);
@@ -116,21 +116,21 @@ void sums_add(struct sums *s, uint32_t row, uint64_t value)
 	}
 }
 
-void sums_add_total(struct sums *s, uint32_t row, uint64_t count, uint64_t total)
+void aggregate_add_total(struct aggregate *s, uint32_t row, uint64_t count, uint64_t total)
 {
 	s->rows[row].count += count;
 	s->rows[row].total += total;
 	s->rows[row].is_settled = true;
 }
 
-static int compare_values(const void *left, const void *right)
+static int compare_kept_values(const void *left, const void *right)
 {
 	const uint64_t *a = left, *b = right;
 
 	return *a < *b ? -1 : *a > *b;
 }
 
-static void settle(struct sums_row *r, uint64_t upper)
+static void row_settle_median(struct aggregate_row *r, uint64_t upper)
 {
 	r->median = r->count % 2 ? (double)r->lower : (double)r->lower / 2 + (double)upper / 2;
 	r->is_settled = true;
@@ -140,25 +140,25 @@ static void settle(struct sums_row *r, uint64_t upper)
 	r->value_count = r->value_capacity = 0;
 }
 
-/* The middle values among those kept; the upper one may be the first behind them. */
-static void settle_kept(struct sums_row *r)
+/* The middle values among the stored ones; the upper one may be the first value above the range. */
+static void settle_kept(struct aggregate_row *r)
 {
 	uint64_t rank = (r->count - 1) / 2 - r->below, upper = r->count / 2 - r->below;
 
-	if (!r->value_count) { /* a live file changed between passes */
+	if (!r->value_count) { /* a growing file changed between two passes */
 		r->lower = r->low;
-		settle(r, r->low);
+		row_settle_median(r, r->low);
 		return;
 	}
-	qsort(r->values, r->value_count, sizeof(*r->values), compare_values);
+	qsort(r->values, r->value_count, sizeof(*r->values), compare_kept_values);
 	if (rank >= r->value_count)
 		rank = r->value_count - 1;
 	r->lower = r->values[rank];
-	settle(r, upper < r->value_count ? r->values[upper] : r->next != UINT64_MAX ? r->next : r->lower);
+	row_settle_median(r, upper < r->value_count ? r->values[upper] : r->next != UINT64_MAX ? r->next : r->lower);
 }
 
-/* Goes on with the bucket that holds the lower middle value. True if that settles the row. */
-static bool narrow(struct sums_row *r, size_t bucket_count)
+/* Continues with the bucket that holds the lower middle value. True if the median is then known. */
+static bool row_narrow_range(struct aggregate_row *r, size_t bucket_count)
 {
 	uint64_t rank = (r->count - 1) / 2, low = 0, width = 1;
 	size_t i = 0;
@@ -179,24 +179,24 @@ static bool narrow(struct sums_row *r, size_t bucket_count)
 	r->lower = low;
 	r->is_lower_known = true;
 	if (r->count / 2 - r->below >= r->inside && r->count % 2 == 0)
-		return false; /* the upper one lies further on: r->next of one more pass */
-	settle(r, low);
+		return false; /* the upper middle value is outside the range: one more pass finds it in r->next */
+	row_settle_median(r, low);
 	return true;
 }
 
-static bool end_pass(struct sums_row *r, bool is_first)
+static bool end_pass(struct aggregate_row *r, bool is_first)
 {
 	if (r->is_settled)
 		return false;
 	if (r->is_lower_known) {
-		settle(r, r->next != UINT64_MAX ? r->next : r->lower);
+		row_settle_median(r, r->next != UINT64_MAX ? r->next : r->lower);
 		return false;
 	}
 	if (!r->buckets) {
 		settle_kept(r);
 		return false;
 	}
-	if (narrow(r, is_first ? FIRST_BUCKETS : NEXT_BUCKETS))
+	if (row_narrow_range(r, is_first ? FIRST_BUCKETS : NEXT_BUCKETS))
 		return false;
 	r->next = UINT64_MAX;
 	free(r->buckets);
@@ -208,7 +208,7 @@ static bool end_pass(struct sums_row *r, bool is_first)
 	return true;
 }
 
-bool sums_next_pass(struct sums *s)
+bool aggregate_next_pass(struct aggregate *s)
 {
 	bool again = false;
 
@@ -219,9 +219,9 @@ bool sums_next_pass(struct sums *s)
 	return again;
 }
 
-static int compare_rows(const void *left, const void *right)
+static int compare_aggregate_rows(const void *left, const void *right)
 {
-	const struct sums_row *a = left, *b = right;
+	const struct aggregate_row *a = left, *b = right;
 	size_t size = a->key_size < b->key_size ? a->key_size : b->key_size;
 	int order;
 
@@ -231,13 +231,13 @@ static int compare_rows(const void *left, const void *right)
 	return order ? order : a->key_size < b->key_size ? -1 : a->key_size > b->key_size;
 }
 
-void sums_sort(struct sums *s)
+void aggregate_sort(struct aggregate *s)
 {
 	if (s->count)
-		qsort(s->rows, s->count, sizeof(*s->rows), compare_rows);
+		qsort(s->rows, s->count, sizeof(*s->rows), compare_aggregate_rows);
 }
 
-double sums_deviation(const struct sums_row *r)
+double aggregate_deviation(const struct aggregate_row *r)
 {
 	long double mean, squares;
 
@@ -248,7 +248,7 @@ double sums_deviation(const struct sums_row *r)
 	return squares > 0 ? (double)sqrtl(squares / (long double)(r->count - 1)) : 0;
 }
 
-const char *sums_field(const struct sums_row *r, size_t i)
+const char *aggregate_field(const struct aggregate_row *r, size_t i)
 {
 	const char *at = r->key, *end = r->key + r->key_size;
 
@@ -257,7 +257,7 @@ const char *sums_field(const struct sums_row *r, size_t i)
 	return at < end ? at : "";
 }
 
-void sums_done(struct sums *s)
+void aggregate_done(struct aggregate *s)
 {
 	for (size_t i = 0; i < s->count; i++) {
 		free(s->rows[i].key);
@@ -267,5 +267,5 @@ void sums_done(struct sums *s)
 	free(s->rows);
 	map_done(&s->keys);
 	map_done(&s->cache);
-	*s = (struct sums){0};
+	*s = (struct aggregate){0};
 }

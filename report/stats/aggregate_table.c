@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums as the table that nsys users know. */
+/* Aggregates as a table with nsys's columns. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,14 +34,15 @@ void by_cell(const struct report_context *context, struct table *table, const ch
 		table_nothing(table);
 }
 
-static const char *with_unit(struct buffer *b, const char *word, const struct sums_shape *shape)
+static const char *with_unit(struct buffer *b, const char *word, const struct aggregate_shape *shape)
 {
 	buffer_clear(b);
 	buffer_print(b, "%s (%s)", word, shape->type == COLUMN_MB ? "MB" : "ns");
 	return b->data;
 }
 
-static void columns(const struct report_context *context, const struct sums_shape *shape, struct table *table)
+static void aggregate_columns(const struct report_context *context, const struct aggregate_shape *shape,
+			      struct table *table)
 {
 	enum column_type mean = shape->type == COLUMN_MB ? COLUMN_MB : COLUMN_NS_MEAN;
 	struct buffer b = {0};
@@ -65,23 +66,23 @@ static void columns(const struct report_context *context, const struct sums_shap
 	buffer_done(&b);
 }
 
-void sums_table(const struct report_context *context, struct sums *sums, const struct sums_shape *shape,
-		struct table *table)
+void aggregate_table(const struct report_context *context, struct aggregate *aggregate,
+		     const struct aggregate_shape *shape, struct table *table)
 {
 	double all = 0;
 
-	columns(context, shape, table);
-	sums_sort(sums);
-	for (size_t i = 0; i < sums->count; i++)
-		all += (double)sums->rows[i].total;
-	for (size_t i = 0; i < sums->count; i++) {
-		const struct sums_row *r = &sums->rows[i];
+	aggregate_columns(context, shape, table);
+	aggregate_sort(aggregate);
+	for (size_t i = 0; i < aggregate->count; i++)
+		all += (double)aggregate->rows[i].total;
+	for (size_t i = 0; i < aggregate->count; i++) {
+		const struct aggregate_row *r = &aggregate->rows[i];
 		size_t field = 0;
 
 		if (!r->count)
 			continue;
 		if (context->by != BY_NOTHING)
-			by_cell(context, table, sums_field(r, field++));
+			by_cell(context, table, aggregate_field(r, field++));
 		if (shape->has_percent)
 			table_real(table, all > 0 ? 100 * (double)r->total / all : 0);
 		table_number(table, r->total);
@@ -91,11 +92,11 @@ void sums_table(const struct report_context *context, struct sums *sums, const s
 			table_real(table, r->median);
 			table_number(table, r->least);
 			table_number(table, r->most);
-			table_real(table, sums_deviation(r));
+			table_real(table, aggregate_deviation(r));
 		}
 		for (size_t k = 0; shape->names[k]; k++)
-			table_text(table, sums_field(r, field++));
+			table_text(table, aggregate_field(r, field++));
 		for (size_t k = 0; k < sizeof(shape->more) / sizeof(shape->more[0]) && shape->more[k].title; k++)
-			shape->more[k].cell(table, r, strtod(sums_field(r, field), NULL));
+			shape->more[k].cell(table, r, strtod(aggregate_field(r, field), NULL));
 	}
 }

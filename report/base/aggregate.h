@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Aggregation by name with exact medians. Values are read several times instead of being stored, so memory grows
+ * with the number of names, not of values. The caller reads all values once per pass:
+ *
+ *	do
+ *		for each value: aggregate_add(s, aggregate_row(...), value);
+ *	while (aggregate_next_pass(s)); */
+#ifndef PILLION_AGGREGATE_H
+#define PILLION_AGGREGATE_H
+
+#include "report/base/util.h"
+
+struct aggregate_row {
+	char *key; /* fields, each terminated by NUL */
+	size_t key_size;
+	uint64_t count, total, least, most;
+	unsigned __int128 squares;
+	double median;
+	uint64_t beside; /* free for use by the report */
+	/* search for the median: values are stored, or counted in buckets of [low, low + width) */
+	uint64_t *values, *buckets;
+	size_t value_count, value_capacity;
+	uint64_t low, width, step; /* step 0: buckets of the first pass */
+	uint64_t below, inside;	   /* number of values below low, and within the range */
+	uint64_t next;		   /* the smallest value above the range */
+	uint64_t lower;		   /* the lower of the two middle values, if is_lower_known */
+	bool is_lower_known, is_settled;
+};
+
+struct aggregate {
+	struct aggregate_row *rows;
+	size_t count, capacity;
+	struct map keys;  /* hash of a key -> row + 1; after a collision the next hash */
+	struct map cache; /* a pair of numbers by which the caller identifies a row -> row */
+	unsigned int pass;
+	bool totals_only; /* no medians are needed: one pass suffices */
+};
+
+/* The row of a key, created if it does not exist. */
+uint32_t aggregate_row(struct aggregate *s, const char *key, size_t size);
+
+/* The row stored for (a, b). NULL: there is none yet, and the caller stores one with aggregate_remember. */
+const uint64_t *aggregate_recall(const struct aggregate *s, uint64_t a, uint64_t b);
+void aggregate_remember(struct aggregate *s, uint64_t a, uint64_t b, uint32_t row);
+
+void aggregate_add(struct aggregate *s, uint32_t row, uint64_t value);
+
+/* Adds several values of which only the sum is known: median, minimum and deviation become invalid. */
+void aggregate_add_total(struct aggregate *s, uint32_t row, uint64_t count, uint64_t total);
+
+/* Ends a pass. True: the caller adds all values once more. */
+bool aggregate_next_pass(struct aggregate *s);
+
+/* Sorts by total in descending order, then by key. Row numbers are invalid afterwards. */
+void aggregate_sort(struct aggregate *s);
+
+/* Sample standard deviation: the squared differences are divided by count - 1. 0 for a single value. */
+double aggregate_deviation(const struct aggregate_row *row);
+
+/* The i-th field of a key, "" past the last one. */
+const char *aggregate_field(const struct aggregate_row *row, size_t i);
+void aggregate_done(struct aggregate *s);
+
+#endif

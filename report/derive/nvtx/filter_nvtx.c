@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/derive/nvtx/filter_nvtx.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/derive/nvtx/nvtx.h"
+
+enum { SEEN = 8 };
+
+struct search {
+	const struct model *model;
+	const struct image *image;
+	struct buffer range, domain; /* domain NULL: the default one; "*": any */
+	long index;		     /* -1: all ranges */
+	struct time_interval *found;
+	size_t count, capacity;
+	struct texts seen; /* the first few names that did not match */
+};
+
+/* Copies up to an unescaped stop character or the end. */
+static const char *take_part(const char *at, const char *stops, struct buffer *ret)
+{
+	for (; *at && !strchr(stops, *at); at++) {
+		if (*at == '\\' && (at[1] == '@' || at[1] == '/' || at[1] == '\\'))
+			at++;
+		buffer_add(ret, at, 1);
+	}
+	buffer_add(ret, "", 1);
+	return at;
+}
+
+static int parse_range_spec(struct search *s, const char *spec, struct err *err)
+{
+	const char *at = take_part(spec, "@/", &s->range);
+	char *end;
+
+	if (*at == '@')
+		at = take_part(at + 1, "/", &s->domain);
+	s->index = -1;
+	if (*at == '/') {
+		errno = 0;
+		s->index = isdigit((unsigned char)at[1]) ? strtol(at + 1, &end, 10) : -1;
+		if (s->index < 0 || *end || errno)
+			return err_set(
+				err, -EINVAL,
+				"--filter-nvtx=%.200s: an index from 0 must follow '/'; write '\\/' for a plain '/'",
+				spec);
+	}
+	if (!*s->range.data)
+		return err_set(err, -EINVAL, "--filter-nvtx=%.200s: must be RANGE[@DOMAIN][/INDEX]", spec);
+	return 0;
+}
+
+static bool is_domain(const struct search *s, const struct trace *t, uint32_t domain)
+{
+	const struct blob *name = domain ? trace_definition(t, TF_BLOB_DOMAIN, domain) : NULL;
+	struct buffer text = {0};
+	bool same;
+
+	if (!s->domain.data || !*s->domain.data)
+		return !domain;
+	if (!strcmp(s->domain.data, "*"))
+		return true;
+	if (name)
+		trace_text(t, name, &text);
+	buffer_add(&text, "", 1);
+	same = domain && !strcmp(text.data, s->domain.data);
+	buffer_done(&text);
+	return same;
+}
+
+static void remember_seen(struct search *s, const struct nvtx_range *r, const char *text)
+{
+	struct buffer name = {0};
+
+	if (s->seen.count >= SEEN)
+		return;
+	buffer_text(&name, text);
+	if (r->domain) {
+		const struct blob *domain = trace_definition(s->image->trace, TF_BLOB_DOMAIN, r->domain);
+
+		buffer_text(&name, "@");
+		if (domain)
+			trace_text(s->image->trace, domain, &name);
+	}
+	buffer_add(&name, "", 1);
+	for (size_t i = 0; i < s->seen.count; i++)
+		if (!strcmp(s->seen.items[i], name.data)) {
+			buffer_done(&name);
+			return;
+		}
+	texts_add(&s->seen, "%s", name.data);
+	buffer_done(&name);
+}
+
+static void search_visit_range(void *context, const struct nvtx_range *r)
+{
+	struct search *s = context;
+	const struct trace *t = s->image->trace;
+	const struct clock_map *clock = &s->model->machines[s->image->machine].clock;
+	const struct blob *words = trace_definition(t, TF_BLOB_STRING, r->text);
+	struct buffer text = {0};
+
+	if (words)
+		trace_text(t, words, &text);
+	buffer_add(&text, "", 1);
+	if (!strcmp(text.data, s->range.data) && is_domain(s, t, r->domain)) {
+		s->found = mem_grow(s->found, s->count, &s->capacity, sizeof(*s->found));
+		s->found[s->count++] =
+			(struct time_interval){clock_map_ns(clock, r->start), clock_map_ns(clock, r->end)};
+	} else {
+		remember_seen(s, r, text.data);
+	}
+	buffer_done(&text);
+}
+
+static int intervals_by_start(const void *a, const void *b)
+{
+	const struct time_interval *x = a, *y = b;
+
+	return order_of(x->from_ns, y->from_ns);
+}
+
+static size_t join_overlapping(struct time_interval *intervals, size_t count)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (used && intervals[i].from_ns <= intervals[used - 1].to_ns) {
+			if (intervals[i].to_ns > intervals[used - 1].to_ns)
+				intervals[used - 1].to_ns = intervals[i].to_ns;
+			continue;
+		}
+		intervals[used++] = intervals[i];
+	}
+	return used;
+}
+
+static int say_none(const struct search *s, const char *spec, struct err *err)
+{
+	struct buffer list = {0};
+	int code;
+
+	for (size_t i = 0; i < s->seen.count; i++)
+		buffer_print(&list, "%s%s", i ? ", " : "", s->seen.items[i]);
+	if (s->count)
+		code = err_set(err, -ENODATA, "--filter-nvtx=%.100s: there are only %zu such ranges, numbered from 0",
+			       spec, s->count);
+	else if (s->seen.count)
+		code = err_set(err, -ENODATA, "--filter-nvtx=%.100s: no such range; the capture has: %.300s", spec,
+			       list.data);
+	else
+		code = err_set(err, -ENODATA, "--filter-nvtx=%.100s: no such range, and no other range", spec);
+	buffer_done(&list);
+	return code;
+}
+
+int filter_nvtx(struct model *m, const char *spec, struct err *err)
+{
+	struct search s = {.model = m};
+	int code = parse_range_spec(&s, spec, err);
+
+	for (size_t i = 0; !code && i < m->image_count; i++) {
+		s.image = &m->images[i];
+		nvtx_ranges(s.image, NULL, &s, search_visit_range);
+	}
+	if (s.count)
+		qsort(s.found, s.count, sizeof(*s.found), intervals_by_start);
+	if (!code && (!s.count || s.index >= (long)s.count))
+		code = say_none(&s, spec, err);
+	else if (!code && s.index >= 0)
+		filter_narrow(m, &s.found[s.index], 1);
+	else if (!code)
+		filter_narrow(m, s.found, join_overlapping(s.found, s.count));
+	buffer_done(&s.range);
+	buffer_done(&s.domain);
+	texts_done(&s.seen);
+	free(s.found);
+	return code;
+}

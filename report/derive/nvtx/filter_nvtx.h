@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --filter-nvtx: restricts the filter to NVTX ranges. */
+#ifndef PILLION_FILTER_NVTX_H
+#define PILLION_FILTER_NVTX_H
+
+#include "report/derive/events/filter.h"
+
+/* "RANGE[@DOMAIN][/INDEX]": the NVTX ranges of that text, all of them or the INDEX-th by its start, counted from 0.
+ * Domain '*' is any domain; '\' escapes '@', '/' and '\'. 0, -EINVAL, or -ENODATA if there is no such range; err
+ * then names some that exist. */
+int filter_nvtx(struct model *m, const char *spec, struct err *err);
+
+#endif

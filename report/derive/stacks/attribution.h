@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which frame of a stack its time is attributed to: the innermost Python frame of user code, which is code that is
+ * neither in an interpreter's lib/pythonX.Y nor in site-packages or dist-packages nor in a frozen module; else the
+ * innermost Python frame; else, without Python frames, the innermost native frame that has a source line and is not
+ * in a module of the system, the interpreter or such a directory; else the innermost frame.
+ *
+ * This reads no symbol table, and opens only files of the user's own modules, for stacks without Python frames. */
+#ifndef PILLION_ATTRIBUTION_H
+#define PILLION_ATTRIBUTION_H
+
+#include "report/derive/symbols/symbol.h"
+
+struct attribution {
+	struct symbols *symbols; /* borrowed */
+	bool is_innermost;	 /* attributed to the innermost frame, whether it is user code or not */
+	struct symbol_frame *frames;
+	struct map users; /* place of a frame -> 1 + whether it is user code */
+};
+
+/* False: the stack is empty, lost, or 0 (not taken). The frame has no text yet (see symbols_name) unless
+ * is_innermost. */
+bool attribution_stack(struct attribution *c, const struct image *image, uint32_t stack, struct symbol_frame *ret,
+		       bool *ret_is_users);
+void attribution_done(struct attribution *c);
+
+/* Whether a Python file or a module was installed, as opposed to written by the user. */
+bool attribution_is_library(const char *path);
+
+#endif
