@@ -130,7 +130,7 @@ time.sleep(0.3)
 os.close(fd)
 os.waitpid(pid, 0)
 END
-timeout "$patience" python3 terminal.py "$PILLION" >answers 2>diag_text
+timeout "$patience" python3 -u terminal.py "$PILLION" >answers 2>diag_text
 while read -r answer name; do
 	is "$answer" ok "$name"
 done <answers

@@ -47,9 +47,9 @@ diag() {
 	printf '%s\n' "$*" | sed 's/^/# /'
 }
 
-# site: where the check stands, outermost last; the frame within this file is left out.
+# site: the check's function and where it was called, outermost last.
 site() {
-	[ -z "${PILLION_E2E_SITES:-}" ] || printf '# site %s\n' "${BASH_LINENO[*]:2}"
+	[ -z "${PILLION_E2E_SITES:-}" ] || printf '# site %s %s\n' "${FUNCNAME[2]}" "${BASH_LINENO[*]:2}"
 }
 
 pass() { # TEXT
