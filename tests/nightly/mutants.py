@@ -13,6 +13,7 @@ import concurrent.futures
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -101,7 +102,8 @@ def record_reference(build, name):
     steps = os.path.join(build, "tests/targets/cuda_steps")
     subprocess.run([os.path.join(ROOT, "scripts/pillion"), "-f", "-o", name, "-s", "cpu", "--osrt-threshold=0",
                     "--osrt-backtrace-threshold=0", "--cudabacktrace=all:0", "sh", "-c",
-                    f"{steps} 20; {build}/tests/targets/nvtx_forms; {doubles}/cuda_launches 20; {build}/tests/targets/library_calls 2; sleep 0.01"],
+                    f"{steps} 20; {doubles}/cuda_launches 20; cd {build}/tests/targets; ./nvtx_forms; "
+                    "./library_calls 2; sleep 0.01"],
                    env=dict(os.environ, PILLION_BUILD_DIR=build, LD_LIBRARY_PATH=doubles, PILLION_STATS="false"),
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -150,15 +152,25 @@ def make(build, folder, part, how):
     return environment
 
 
+def end_group(group):
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
 def run(script, environment, log):
     """The outcomes of one script's checks: (site, text) -> [whether it passed]."""
     if not os.path.exists(log):
         with open(log + ".part", "w") as out:
+            process = subprocess.Popen([os.path.join(TESTS, "e2e", script + ".sh")], stdin=subprocess.DEVNULL,
+                                       stdout=out, stderr=out, env=environment, start_new_session=True)
             try:
-                subprocess.run([os.path.join(TESTS, "e2e", script + ".sh")], stdin=subprocess.DEVNULL, stdout=out,
-                               stderr=out, env=environment, timeout=1200, start_new_session=True)
+                process.wait(1200)
             except subprocess.TimeoutExpired:
                 out.write("# ended by mutants.py\n")
+            end_group(process.pid)  # what a script that failed has left behind
+            process.wait()
         os.rename(log + ".part", log)
     outcomes = collections.defaultdict(list)
     site = ""
