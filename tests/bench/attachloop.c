@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attachloop MODE THREADS: CPU time in ns per thread, creation and end included, of threads that make one blocking call each.
- * All are alive until the last has made its call.
- *	started		each makes its call as soon as it runs
- *	released	all wait on one futex, by syscall(), and are woken together
+/* attachloop MODE THREADS: CPU time in ns per thread, creation and end included, of threads that make one blocking
+ * call each. All are alive until the last has made its call.
+ * 	started		each makes its call as soon as it runs
+ * 	released	all wait on one futex, by syscall(), and are woken together
  * Prints "median=NS min=NS wall_ms=MS": one value twice, for the harness takes both. */
 #include <linux/futex.h>
 #include <pthread.h>
@@ -66,7 +66,8 @@ static double cpu_ns(void)
 	struct rusage r;
 
 	getrusage(RUSAGE_SELF, &r);
-	return (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1e9 + (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) * 1e3;
+	return (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1e9 +
+	       (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) * 1e3;
 }
 
 int main(int argc, char **argv)
@@ -96,6 +97,7 @@ int main(int argc, char **argv)
 	for (long i = 0; i < count; i++)
 		pthread_join(threads[i], NULL);
 	per_thread = (cpu_ns() - start_cpu_ns) / (double)count;
-	printf("median=%.0f min=%.0f wall_ms=%.1f\n", per_thread, per_thread, (double)(bench_now_ns() - start_ns) / 1e6);
+	printf("median=%.0f min=%.0f wall_ms=%.1f\n", per_thread, per_thread,
+	       (double)(bench_now_ns() - start_ns) / 1e6);
 	return 0;
 }

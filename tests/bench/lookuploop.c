@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lookuploop lookup ROUNDS: finds the driver's functions as a CUDA runtime does, again and again, and calls one of them.
- * lookuploop call ROUNDS LIBRARY: calls cuLaunchKernel of a library (emptycuda.c), found by dlsym.
- * lookuploop bound ROUNDS: the same, bound by the linker. lookuploop deep ROUNDS: likewise, 14 frames down.
- * lookuploop gemm ROUNDS: calls cublasSgemm, two sizes in turn.
- * Prints ns of each: median and best round. */
+/* lookuploop lookup ROUNDS: finds the driver's functions as a CUDA runtime does, again and again, and calls one of
+ * them. lookuploop call ROUNDS LIBRARY: calls cuLaunchKernel of a library (emptycuda.c), found by dlsym. lookuploop
+ * bound ROUNDS: the same, bound by the linker. lookuploop deep ROUNDS: likewise, 14 frames down. lookuploop gemm
+ * ROUNDS: calls cublasSgemm, two sizes in turn. Prints ns of each: median and best round. */
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdio.h>

@@ -15,7 +15,8 @@ struct simcupti {
 	const struct sim_interface *interface;	/* NULL until the driver double is found */
 	/* PILLION_SIMCUPTI */
 	enum cupti_layout layout;
-	bool tells_nested, drops, is_late, reorders, has_thread, refuses_subscribers, is_not_initialized, has_old_clock, is_odd;
+	bool tells_nested, drops, is_late, reorders, has_thread, refuses_subscribers, is_not_initialized, has_old_clock,
+	    is_odd;
 	bool is_broken;
 	unsigned slow_ms;
 	uint64_t seed;

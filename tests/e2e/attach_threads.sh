@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Many threads that record little: together, killed at any moment, while others fork, and where the file or the address space has no room.
+# Many threads that record little: together, killed at any moment, while others fork, and where the file or the address
+# space has no room.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -24,13 +25,15 @@ for mode in started released; do
 	for threads in 1 100 1500; do
 		recorded "$attach" $mode $threads
 		is "$? $(cat out)" "0 $threads" "$mode, $threads threads: status and output"
-		is "$(num_calls some write) $(ledger some lost) $(ledger some 'threads lost')" "$threads 0 0" 'each call is recorded'
+		is "$(num_calls some write) $(ledger some lost) $(ledger some 'threads lost')" "$threads 0 0" \
+			'each call is recorded'
 	done
 done
 
 recorded "$attach" forks 6
 is $? 0 'threads while others fork: status'
-is "$(num_calls some write) $(ledger some lost) $(ledger some 'threads lost')" "$(cat out) 0 0" 'each call is recorded, in parent and children'
+is "$(num_calls some write) $(ledger some lost) $(ledger some 'threads lost')" "$(cat out) 0 0" \
+	'each call is recorded, in parent and children'
 
 # ---- killed at any moment ----
 
@@ -38,7 +41,8 @@ has_run() { # NUMBER of threads or more
 	[ -s counts ] && [ "$(od -A n -t u4 -v -w8 -j $((8 * $1)) -N 8 counts | awk '{ print $2 }')" -gt 0 ]
 }
 
-# Of each thread id, for the kernel gives them again: recorded calls, calls that had returned, threads. Prints those that do not fit.
+# Of each thread id, for the kernel gives them again: recorded calls, calls that had returned, threads. Prints those
+# that do not fit.
 misfits() {
 	report stats -q -r osrt_sum --by thread -f csv killed.pillion >by_thread.csv || echo 'no report'
 	od -A n -t u4 -v -w8 counts | awk -F'[ ,]+' '
@@ -53,17 +57,16 @@ misfits() {
 }
 
 killed() { # THREADS
-	local launcher pid status
+	local launcher status
 	rm -rf killed.pillion counts
 	PILLION_STATS=false "$PILLION" -f -t osrt --osrt-threshold=0 -o killed "$attach" waves "$1" counts >out 2>err &
 	launcher=$!
 	eventually has_run $((1 + RANDOM % 2000))
-	pid=$(cat /proc/$launcher/task/*/children 2>/dev/null)
-	kill -KILL $pid
-	wait $launcher
+	kill -KILL "$(child_of "$launcher")"
+	wait "$launcher"
 	status=$?
 	misfits >misfits
-	[ $status -eq 137 ] && ! [ -s misfits ] && [ "$(ledger killed lost)" -eq 0 ] && return
+	[ "$status" -eq 137 ] && ! [ -s misfits ] && [ "$(ledger killed lost)" -eq 0 ] && return
 	diag "status $status, $1 threads at a time" "$(head -5 misfits)" "$(cat err)"
 	return 1
 }

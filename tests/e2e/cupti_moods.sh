@@ -49,7 +49,8 @@ mood() { # MOOD OPTION...
 }
 
 broken=0 # buffers
-for name in nested late reorder thread late,thread reorder,thread,late layout=11.8 layout=12.0 layout=12.4 layout=12.8 layout=13.0 error39; do
+for name in nested late reorder thread late,thread reorder,thread,late layout=11.8 layout=12.0 layout=12.4 layout=12.8 \
+	layout=13.0 error39; do
 	mood $name
 done
 mood oldclock --loose 100000

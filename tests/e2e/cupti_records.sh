@@ -51,7 +51,8 @@ for program in "$targets/cuda_steps" "$doubles/cuda_names_nvcc"; do
 	like "$(ledger names 'device records')" '^[1-9]' 'of which there are some'
 done
 as_alone attributes '' "$targets/cuda_attributes" 5
-is "$(unmatched attributes) $(ledger attributes 'device records')" '0 0 40' 'attributes: each copy of CUDA 13.2 has its device record'
+is "$(unmatched attributes) $(ledger attributes 'device records')" '0 0 40' \
+	'attributes: each copy of CUDA 13.2 has its device record'
 for lookup in dlsym global proc newer self old entry twin; do
 	as_alone $lookup --driver "$targets/cuda_driver" $lookup 3
 done
@@ -108,7 +109,8 @@ for mode in told untold; do
 done
 PILLION_SIMCUPTI=slow=600 accounted first "$targets/cuda_event_timing" first 50
 is "$? $(cat out)" '0 done' 'a CUPTI that takes longer than anybody waits: the program goes on'
-like "$(notes first)" 'missing of work that was requested while another thread was opening CUPTI' 'and the ledger says so'
+like "$(notes first)" 'missing of work that was requested while another thread was opening CUPTI' \
+	'and the ledger says so'
 like "$(ledger first 'unmatched calls')" '^[1-9]' 'with the calls that have no record'
 for how in cancel jump fork; do
 	PILLION_SIMCUPTI=slow=20 accounted amid -c cudaProfilerApi --capture-range-end=stop \

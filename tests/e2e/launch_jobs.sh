@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# In a batch job an existing capture never keeps COMMAND from running: requeued jobs, array tasks and later steps with a fixed -o. The
-# variables are those that schedulers set; tests/nightly/slurm.sh has a real one.
+# In a batch job an existing capture never keeps COMMAND from running: requeued jobs, array tasks and later steps with a
+# fixed -o. The variables are those that schedulers set; tests/nightly/slurm.sh has a real one.
 set -u
 . "$(dirname "$0")/lib.sh"
-unset RANK MASTER_ADDR MASTER_PORT PMIX_NAMESPACE PMIX_RANK OMPI_COMM_WORLD_RANK "${!SLURM_@}" PBS_JOBID LSB_JOBID FLUX_JOB_ID
+unset RANK MASTER_ADDR MASTER_PORT PMIX_NAMESPACE PMIX_RANK OMPI_COMM_WORLD_RANK \
+	"${!SLURM_@}" PBS_JOBID LSB_JOBID FLUX_JOB_ID
 
 launches() { cat "$1"/*.index | grep -c '^launch	'; }
 keys() { cat "$1"/*.index | sed -n 's/^launch.*	key=\([^	]*\).*/\1/p' | sort -u | wc -l; }
@@ -12,15 +13,16 @@ captures() { ls -d "$1".*pillion | sed 's/\.pillion//' | LC_ALL=C sort | tr '\n'
 
 # step RANKS VARIABLE=VALUE... -- ARG...: that many ranks of one Slurm step at once; each leaves its rank in ran.
 step() {
-	local ranks=$1 rank pids='' failed=0 variables=''
+	local ranks=$1 rank pids='' failed=0 variables=()
 	shift
 	while [ "$1" != -- ]; do
-		variables="$variables $1"
+		variables+=("$1")
 		shift
 	done
 	shift
 	for ((rank = 0; rank < ranks; rank++)); do
-		(export SLURM_STEP_ID=0 $variables SLURM_PROCID=$rank; pillion "$@" sh -c 'echo $SLURM_PROCID >>ran') 2>"err.$rank" &
+		(export SLURM_STEP_ID=0 "${variables[@]}" SLURM_PROCID=$rank && pillion "$@" \
+			sh -c 'echo $SLURM_PROCID >>ran') 2>"err.$rank" &
 		pids="$pids $!"
 	done
 	for rank in $pids; do
@@ -36,15 +38,18 @@ rm ran
 ok 'the requeued one' step 8 SLURM_JOB_ID=7 SLURM_RESTART_COUNT=1 -- -o job
 is "$(ran)" '0 1 2 3 4 5 6 7 ' 'runs each of its ranks'
 is "$(captures job)" 'job job.1 ' 'in the next free capture'
-is "$(launches job.pillion) $(launches job.1.pillion) $(keys job.1.pillion)" '4 8 1' 'all of them, and none in the old one'
-is "$(cat err.? | grep -c "^pillion: $work/job.pillion exists already: this run of the batch job is recorded in $work/job.1.pillion$")" 1 \
+is "$(launches job.pillion) $(launches job.1.pillion) $(keys job.1.pillion)" '4 8 1' \
+	'all of them, and none in the old one'
+told="exists already: this run of the batch job is recorded in $work/job.1.pillion"
+is "$(cat err.? | grep -c "^pillion: $work/job.pillion $told$")" 1 \
 	'which is said in one line'
 for attempt in 2 3 4 5 6 7 8; do
 	step 8 SLURM_JOB_ID=7 SLURM_RESTART_COUNT=$attempt -- -o job || fail "attempt $attempt failed"
 	is "$(launches job.$attempt.pillion) $(keys job.$attempt.pillion)" '8 1' "attempt $attempt"
 done
 is "$(ls -d job*.pillion | wc -l)" 9 'nine captures of nine attempts'
-is "$(report stats -q -r jobs -f csv job.8.pillion | cut -d, -f1-5,8 | tail -n +2)" 'slurm,7,,0,8,8' 'the report jobs names job, step and attempt'
+is "$(report stats -q -r jobs -f csv job.8.pillion | cut -d, -f1-5,8 | tail -n +2)" 'slurm,7,,0,8,8' \
+	'the report jobs names job, step and attempt'
 rm -f ran
 
 # ---- an array: five tasks of four ranks, all at once ----
@@ -58,19 +63,23 @@ failed_tasks=0
 for task in $tasks; do
 	wait "$task" || failed_tasks=$((failed_tasks + 1))
 done
-is "$failed_tasks $(cat task?/ran | sort | uniq -c | tr -s ' \n' ' ')" '0  5 0 5 1 5 2 5 3 ' 'array tasks at once: every rank ran'
-is "$(for c in array*.pillion; do echo "$(launches $c) $(keys $c)"; done | uniq -c | tr -s ' ')" ' 5 4 1' 'and each task has a capture with its four ranks'
-is "$(report stats -q -r jobs -f csv array*.pillion | cut -d, -f3 | tail -n +2 | sort | tr '\n' ' ')" '1 2 3 4 5 ' 'which name the tasks'
+is "$failed_tasks $(cat task?/ran | sort | uniq -c | tr -s ' \n' ' ')" '0  5 0 5 1 5 2 5 3 ' \
+	'array tasks at once: every rank ran'
+is "$(for c in array*.pillion; do echo "$(launches "$c") $(keys "$c")"; done | uniq -c | tr -s ' ')" ' 5 4 1' \
+	'and each task has a capture with its four ranks'
+is "$(report stats -q -r jobs -f csv array*.pillion | cut -d, -f3 | tail -n +2 | sort | tr '\n' ' ')" '1 2 3 4 5 ' \
+	'which name the tasks'
 
 # -f true is about older captures, not about what another task is writing.
-(export SLURM_JOB_ID=31 SLURM_ARRAY_JOB_ID=30 SLURM_ARRAY_TASK_ID=1 && exec "$PILLION" --stats=false -f true -o force sh -c 'while [ ! -e enough ]; do sleep 0.1; done') 2>err.1 &
+(export SLURM_JOB_ID=31 SLURM_ARRAY_JOB_ID=30 SLURM_ARRAY_TASK_ID=1 &&
+	exec "$PILLION" --stats=false -f true -o force sh -c 'while [ ! -e enough ]; do sleep 0.1; done') 2>err.1 &
 first=$!
 written() { grep -q '^launch' force.pillion/*.index; }
 eventually written 2>/dev/null
 SLURM_JOB_ID=32 SLURM_ARRAY_JOB_ID=30 SLURM_ARRAY_TASK_ID=2 pillion -f true -o force true 2>err
 is "$? $(captures force)" '0 force force.1 ' '-f true leaves the capture that another task is writing'
 touch enough
-wait $first
+wait "$first"
 SLURM_JOB_ID=31 SLURM_ARRAY_JOB_ID=30 SLURM_ARRAY_TASK_ID=1 SLURM_RESTART_COUNT=1 pillion -f true -o force true 2>err
 is "$? $(captures force)" '0 force force.1 ' 'and replaces that of an earlier attempt'
 ok 'also by several ranks at once' step 6 SLURM_JOB_ID=40 -- -f true -o force
@@ -78,10 +87,13 @@ is "$(launches force.pillion) $(keys force.pillion)" '6 1' 'which meet in it'
 rm ran
 
 # ---- other schedulers, each with its own way to say it ----
-for variables in PBS_JOBID=1.server LSB_JOBID=1 FLUX_JOB_ID=1 COBALT_JOBID=1 OAR_JOB_ID=1 PJM_JOBID=1 'JOB_ID=1 SGE_ROOT=/opt/sge'; do
+for variables in PBS_JOBID=1.server LSB_JOBID=1 FLUX_JOB_ID=1 COBALT_JOBID=1 OAR_JOB_ID=1 PJM_JOBID=1 \
+	'JOB_ID=1 SGE_ROOT=/opt/sge'; do
 	name=${variables%%=*}
 	for run in 1 2 3; do
-		(export $variables && pillion -o "$name" sh -c 'echo >>ran') 2>err || fail "$variables: run $run" "$(cat err)"
+		# shellcheck disable=SC2086,SC2163
+		(export $variables && pillion -o "$name" sh -c 'echo >>ran') 2>err ||
+			fail "$variables: run $run" "$(cat err)"
 	done
 	is "$(captures "$name") $(wc -l <ran)" "$name $name.1 $name.2  3" "$variables: three runs, three captures"
 	rm ran
@@ -102,7 +114,8 @@ for what in foreign closed damaged file link pipe empty; do
 	for force in false true; do
 		batch -f $force -o $what echo ran >out 2>err
 		is "$? $(cat out)" '0 ran' "$what: COMMAND runs, -f $force"
-		like "$(cat err)" "^pillion: $work/$what.pillion exists already: .* $work/$what.[12].pillion$" 'and where it is recorded is said'
+		like "$(cat err)" "^pillion: $work/$what.pillion exists already: .* $work/$what.[12].pillion$" \
+			'and where it is recorded is said'
 	done
 	is "$(captures $what)" "$what $what.1 $what.2 " 'nothing is replaced'
 done
@@ -122,7 +135,8 @@ batch -o suffix.pillion true 2>err
 batch -o suffix.pillion true 2>err
 is "$? $(captures suffix)" '0 suffix suffix.1 ' 'and precedes the suffix'
 mkdir unnamed
-ok 'without -o a requeued step' eval 'cd unnamed && step 4 SLURM_JOB_ID=7 -- && step 4 SLURM_JOB_ID=7 SLURM_RESTART_COUNT=1 --'
+ok 'without -o a requeued step' eval \
+	'cd unnamed && step 4 SLURM_JOB_ID=7 -- && step 4 SLURM_JOB_ID=7 SLURM_RESTART_COUNT=1 --'
 is "$(ls -d unnamed/report*) $(launches unnamed/report2.pillion)" 'unnamed/report1.pillion
 unnamed/report2.pillion 4' 'takes the next report'
 
@@ -135,32 +149,42 @@ is $? 2 'what cannot be created is status 2 in a batch job, too'
 
 # ---- steps in one capture ----
 export PILLION_OSRT_THRESHOLD=0
-both() { for step in 0 1; do step 2 SLURM_JOB_ID=60 SLURM_STEP_ID=$step -- --append -o both || return; done; }
+both() { for step in 0 1; do step 2 SLURM_JOB_ID=60 "SLURM_STEP_ID=$step" -- --append -o both || return; done; }
 ok 'two steps with --append' both
 is "$(captures both)$(launches both.pillion)" 'both 4' 'share a capture'
-is "$(report stats -q -r processes -f csv both.pillion | cut -d, -f4 | tail -n +2 | sort -u | tr '\n' ' ')" '0@60.0 0@60.1 1@60.0 1@60.1 ' \
+is "$(report stats -q -r processes -f csv both.pillion | cut -d, -f4 | tail -n +2 | sort -u | tr '\n' ' ')" \
+	'0@60.0 0@60.1 1@60.0 1@60.1 ' \
 	'rank 0 of one is not rank 0 of the other'
 is "$(report stats -q -r osrt_sum --by rank -f csv both.pillion | cut -d, -f1 | tail -n +2 | sort -u | tr '\n' ' ')" \
 	'0@60.0 0@60.1 1@60.0 1@60.1 ' 'nor with --by rank'
-is "$(report stats -q -r processes -f csv job.1.pillion | cut -d, -f4 | tail -n +2 | sort -un | tr '\n' ' ')" '0 1 2 3 4 5 6 7 ' \
+is "$(report stats -q -r processes -f csv job.1.pillion | cut -d, -f4 | tail -n +2 | sort -un | tr '\n' ' ')" \
+	'0 1 2 3 4 5 6 7 ' \
 	'the ranks of one step are plain numbers'
-is "$(report stats -q -r processes -f csv both.pillion | head -n 1)" 'PID,PPID,Host,Rank,Start (ns),Duration (ns),Ended,Command' \
+is "$(report stats -q -r processes -f csv both.pillion | head -n 1)" \
+	'PID,PPID,Host,Rank,Start (ns),Duration (ns),Ended,Command' \
 	'processes has its columns, and no more'
-like "$(SLURM_JOB_ID=7 SLURMD_NODENAME=n17 pillion -o node true 2>err; report info node.pillion)" '^ *slurm  *7 .* n17 ' 'info names the node'
-unlike "$(report info foreign.pillion 2>&1; pillion -o plain true 2>err; report info plain.pillion)" 'Batch Jobs' 'and says nothing of jobs where there is none'
+like "$(SLURM_JOB_ID=7 SLURMD_NODENAME=n17 pillion -o node true 2>err; report info node.pillion)" \
+	'^ *slurm  *7 .* n17 ' 'info names the node'
+unlike "$(report info foreign.pillion 2>&1; pillion -o plain true 2>err; report info plain.pillion)" 'Batch Jobs' \
+	'and says nothing of jobs where there is none'
 
 # Where there is no array, LSF and SGE still set the task.
 task_of() { # VARIABLE=VALUE...
 	rm -rf task.pillion
+	# shellcheck disable=SC2163
 	(export "$@" && pillion -o task true 2>err)
 	report stats -q -r jobs -f csv task.pillion | sed 1d | cut -d, -f1-3
 }
-is "$(task_of LSB_JOBID=5 LSB_JOBINDEX=0) $(task_of LSB_JOBID=5 LSB_JOBINDEX=2)" 'lsf,5, lsf,5,2' 'task 0 of LSF is no task'
-is "$(task_of JOB_ID=5 SGE_ROOT=/ SGE_TASK_ID=undefined) $(task_of JOB_ID=5 SGE_ROOT=/ SGE_TASK_ID=2)" 'sge,5, sge,5,2' 'nor is an undefined one of SGE'
-is "$(task_of SLURM_JOB_ID=6 SLURM_ARRAY_JOB_ID=5 SLURM_ARRAY_TASK_ID=0)" 'slurm,5,0' "task 0 of Slurm is one, and the array's id is shown"
+is "$(task_of LSB_JOBID=5 LSB_JOBINDEX=0) $(task_of LSB_JOBID=5 LSB_JOBINDEX=2)" 'lsf,5, lsf,5,2' \
+	'task 0 of LSF is no task'
+is "$(task_of JOB_ID=5 SGE_ROOT=/ SGE_TASK_ID=undefined) $(task_of JOB_ID=5 SGE_ROOT=/ SGE_TASK_ID=2)" \
+	'sge,5, sge,5,2' 'nor is an undefined one of SGE'
+is "$(task_of SLURM_JOB_ID=6 SLURM_ARRAY_JOB_ID=5 SLURM_ARRAY_TASK_ID=0)" 'slurm,5,0' \
+	"task 0 of Slurm is one, and the array's id is shown"
 
 # Ranks that were started by ssh do not know the job.
-(export MASTER_ADDR=n1 MASTER_PORT=29500 && SLURM_JOB_ID=7 RANK=0 pillion -o ssh true 2>err && RANK=1 pillion -o ssh true 2>err)
+(export MASTER_ADDR=n1 MASTER_PORT=29500 && SLURM_JOB_ID=7 RANK=0 pillion -o ssh true 2>err &&
+	RANK=1 pillion -o ssh true 2>err)
 is "$? $(launches ssh.pillion)" '0 2' 'ranks without the variables of the job join those that have them'
 (export MASTER_ADDR=n1 MASTER_PORT=29500 SLURM_JOB_ID=8 RANK=2 && pillion -o ssh true 2>err)
 is "$? $(captures ssh)" '0 ssh ssh.1 ' 'those of another job do not'

@@ -82,5 +82,6 @@ SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURM_PROCID=1 RANK=5 OMPI_COMM_WORLD_RANK=2 pill
 is "$(rank_of inner.pillion)" 5 'of several, what started the rank itself comes first'
 SLURM_JOB_ID=7 pillion -o single true 2>err
 SLURM_JOB_ID=7 pillion -o single true 2>err
-is "$? $(launches single.pillion) $(launches single.1.pillion)" '0 1 1' 'runs of one allocation without a step do not join'
+is "$? $(launches single.pillion) $(launches single.1.pillion)" '0 1 1' \
+	'runs of one allocation without a step do not join'
 done_testing

@@ -9,14 +9,19 @@ done
 command -v slurmctld slurmd sbatch srun >/dev/null || skip_all 'no Slurm'
 
 # A cluster of our own: loopback, no munge, everything in the scratch directory.
-daemons=''
+daemons=()
 stop() {
-	[ -z "$daemons" ] || { scancel --quiet --user="$(id -un)"; kill $daemons; wait $daemons; } 2>/dev/null
+	if [ ${#daemons[@]} -gt 0 ]; then
+		scancel --quiet --user="$(id -un)"
+		kill "${daemons[@]}"
+		wait "${daemons[@]}"
+	fi 2>/dev/null
 	rm -rf "$work"
 }
 trap stop EXIT
 cluster=$work/cluster
 mkdir -p "$cluster/state" "$cluster/spool.node1" "$cluster/spool.node2"
+# shellcheck disable=SC2207
 ports=($(python3 -c 'import socket
 s = [socket.socket() for _ in range(3)]
 for one in s: one.bind(("127.0.0.1", 0))
@@ -51,10 +56,10 @@ END
 export SLURM_CONF=$cluster/slurm.conf
 unset "${!SLURM_JOB@}" "${!SLURM_STEP@}" "${!SBATCH_@}"
 slurmctld -D -i >"$cluster/slurmctld.log" 2>&1 &
-daemons=$!
+daemons=($!)
 for node in node1 node2; do
 	slurmd -D -N $node >"$cluster/$node.log" 2>&1 &
-	daemons="$daemons $!"
+	daemons+=($!)
 done
 
 both_idle() { [ "$(sinfo -h -t idle -o %D 2>/dev/null)" = 2 ]; }
@@ -79,30 +84,37 @@ submit -J steps -N 2 -n 4 <<-END
 	exit 3
 END
 ok 'a job of two steps and a run of its own' eventually is_over
-is "$(grep -E '^(first|second|third)' steps.out | sort | tr '\n' ';')" 'first 0;first 1;first 2;first 3;second 0;second 1;second 2;second 3;third;' 'all of it ran'
-is "$(for c in steps steps.1 steps.2; do launches $c.pillion; done | tr '\n' ' ')" '4 4 1 ' 'each step has a capture with its ranks, over both nodes'
-is "$(grep -c 'steps.pillion exists already: this run of the batch job is recorded in .*steps\.[12].pillion$' steps.out)" 2 'which is said once for each'
+is "$(grep -E '^(first|second|third)' steps.out | sort | tr '\n' ';')" \
+	'first 0;first 1;first 2;first 3;second 0;second 1;second 2;second 3;third;' 'all of it ran'
+is "$(for c in steps steps.1 steps.2; do launches $c.pillion; done | tr '\n' ' ')" '4 4 1 ' \
+	'each step has a capture with its ranks, over both nodes'
+told='exists already: this run of the batch job is recorded in'
+is "$(grep -c "steps.pillion $told .*steps\.[12].pillion$" steps.out)" 2 'which is said once for each'
 diag "$(cat steps.out)"
 is "$(report stats -q -r jobs -f csv steps.1.pillion | cut -d, -f1,2,4,6 | tail -n +2 | sort | tr '\n' ' ')" \
 	"slurm,$job,1,node1 slurm,$job,1,node2 " 'the report jobs names job, step and nodes'
 
 submit -J requeue -N 2 -n 4 --requeue <<-END
 	#!/bin/bash
-	srun '$PILLION' -o requeue sh -c 'echo run; touch "started.\$SLURM_RESTART_COUNT.\$SLURM_PROCID"; [ -n "\$SLURM_RESTART_COUNT" ] || sleep 300'
+	srun '$PILLION' -o requeue sh -c 'echo run; touch "started.\$SLURM_RESTART_COUNT.\$SLURM_PROCID"
+		[ -n "\$SLURM_RESTART_COUNT" ] || sleep 300'
 END
 first_runs() { [ "$(ls started..? 2>/dev/null | wc -l)" = 4 ]; }
 ok 'a job runs' eventually first_runs
 scontrol requeue "$job"
 is_pending() { [ "$(squeue -h -j "$job" -o %T 2>/dev/null)" = PENDING ]; }
 ok 'is requeued' eventually is_pending
-# Slurm would have it wait for two minutes. In the second of the requeue it would fail: its nodes still take its credential for revoked.
+# Slurm would have it wait for two minutes. In the second of the requeue it would fail: its nodes still take its
+# credential for revoked.
 ok 'may start soon' eventually scontrol update JobId="$job" StartTime=now+3seconds
 ran_again() { [ -e started.1.0 ] && is_over; }
 ok 'and runs again' eventually ran_again
 [ "$failed" -eq 0 ] || diag "$(scontrol show job "$job")" "$(tail -n 30 "$cluster/slurmctld.log")"
-is "$(ls -d requeue*.pillion | tr '\n' ' ')" 'requeue.1.pillion requeue.pillion ' 'the second attempt has a capture of its own'
+is "$(ls -d requeue*.pillion | tr '\n' ' ')" 'requeue.1.pillion requeue.pillion ' \
+	'the second attempt has a capture of its own'
 is "$(launches requeue.1.pillion) $(keys requeue.1.pillion)" '4 1' 'with all of its ranks'
-is "$(report stats -q -r jobs -f csv requeue.1.pillion | cut -d, -f2,5 | tail -n +2 | sort -u)" "$job,1" 'which names the attempt'
+is "$(report stats -q -r jobs -f csv requeue.1.pillion | cut -d, -f2,5 | tail -n +2 | sort -u)" "$job,1" \
+	'which names the attempt'
 diag "$(cat requeue.out)"
 
 submit -J array --array=1-6 -n 2 <<-END
@@ -110,8 +122,11 @@ submit -J array --array=1-6 -n 2 <<-END
 	srun '$PILLION' -o array sh -c 'echo task \$SLURM_ARRAY_TASK_ID'
 END
 ok 'an array of six tasks' eventually is_over
-is "$(grep '^task' array.out | sort | tr '\n' ';')" "$(for i in 1 2 3 4 5 6; do printf 'task %d;task %d;' $i $i; done)" 'each task ran'
-is "$(for c in array*.pillion; do echo "$(launches "$c") $(keys "$c")"; done | sort -u)" '2 1' 'and has a capture with its two ranks'
+is "$(grep '^task' array.out | sort | tr '\n' ';')" \
+	"$(for i in 1 2 3 4 5 6; do printf 'task %d;task %d;' $i $i; done)" 'each task ran'
+is "$(for c in array*.pillion; do echo "$(launches "$c") $(keys "$c")"; done | sort -u)" '2 1' \
+	'and has a capture with its two ranks'
 is "$(ls -d array*.pillion | wc -l)" 6 'six in all'
-is "$(report stats -q -r jobs -f csv array*.pillion | cut -d, -f3 | tail -n +2 | sort | tr '\n' ' ')" '1 2 3 4 5 6 ' 'which the report jobs tells apart'
+is "$(report stats -q -r jobs -f csv array*.pillion | cut -d, -f3 | tail -n +2 | sort | tr '\n' ' ')" '1 2 3 4 5 6 ' \
+	'which the report jobs tells apart'
 done_testing

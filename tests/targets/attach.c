@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* attach MODE THREADS [FILE]: many threads, each of which makes few calls.
- *	started		THREADS threads make one write() each, and live until the last of them has
- *	released	they wait on one futex first, by syscall(), and are woken together
- *	waves FILE	waves of THREADS threads with up to 8 write() each, without end; FILE holds a struct wave_thread for each: what
- *			had returned is known however the process is killed
- *	forks		short threads attach one after the other in THREADS threads, while the main thread forks children that start threads too
- * Prints how many write() were made in all. */
+ * 	started		THREADS threads make one write() each, and live until the last of them has
+ * 	released	they wait on one futex first, by syscall(), and are woken together
+ * waves FILE waves of THREADS threads with up to 8 write() each, without end; FILE holds a struct wave_thread for
+ * each: what
+ * 			had returned is known however the process is killed
+ * forks short threads attach one after the other in THREADS threads, while the main thread forks children that start
+ * threads too Prints how many write() were made in all. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_attributes N: N copies to the device and back by cudaMemcpyWithAttributesAsync, and as many by its twin for a default
- * stream per thread, by the driver's function and by the one that cuGetProcAddress gives. Prints "done" if the bytes came back. */
+/* cuda_attributes N: N copies to the device and back by cudaMemcpyWithAttributesAsync, and as many by its twin for a
+ * default stream per thread, by the driver's function and by the one that cuGetProcAddress gives. Prints "done" if
+ * the bytes came back. */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -11,16 +12,20 @@
 
 enum { BYTES = 4096 };
 
-typedef CUresult copy_fn(CUdeviceptr to, CUdeviceptr from, size_t size, CUmemcpyAttributes *attributes, CUstream stream);
+typedef CUresult copy_fn(CUdeviceptr to, CUdeviceptr from, size_t size, CUmemcpyAttributes *attributes,
+			 CUstream stream);
 
-static CUresult by_runtime(CUdeviceptr to, CUdeviceptr from, size_t size, CUmemcpyAttributes *attributes, CUstream stream)
+static CUresult by_runtime(CUdeviceptr to, CUdeviceptr from, size_t size, CUmemcpyAttributes *attributes,
+			   CUstream stream)
 {
-	return (CUresult)cudaMemcpyWithAttributesAsync((void *)(uintptr_t)to, (void *)(uintptr_t)from, size, NULL, stream);
+	return (CUresult)cudaMemcpyWithAttributesAsync((void *)(uintptr_t)to, (void *)(uintptr_t)from, size, NULL,
+						       stream);
 }
 
 static CUresult by_twin(CUdeviceptr to, CUdeviceptr from, size_t size, CUmemcpyAttributes *attributes, CUstream stream)
 {
-	return (CUresult)cudaMemcpyWithAttributesAsync_ptsz((void *)(uintptr_t)to, (void *)(uintptr_t)from, size, NULL, stream);
+	return (CUresult)cudaMemcpyWithAttributesAsync_ptsz((void *)(uintptr_t)to, (void *)(uintptr_t)from, size, NULL,
+							    stream);
 }
 
 static int there_and_back(copy_fn *copy, void *device, cudaStream_t stream, int value)

@@ -2,10 +2,10 @@
 /* What looking a name up gives.
  *   cuda_lookups probe              names of CUDA and others, by RTLD_DEFAULT, RTLD_NEXT and the program's handle
  *   cuda_lookups two LIBRARY...     cudaMalloc of each, by the same code, in turn
- *   cuda_lookups plugin LIBRARY N [MODE]   plugin_main(N) of a library that nobody else sees; MODE: deep (RTLD_DEEPBIND),
- * deeplazy, space (dlmopen) cuda_lookups plugins N LIBRARY...      of several, by threads at once; plugins_deep,
- * plugins_deeplazy: in that mode cuda_lookups real LIBRARY NAME...      those functions of a library, called with zeroes
- *   cuda_lookups many LIBRARY N     N copies of a look-up by threads at once */
+ *   cuda_lookups plugin LIBRARY N [MODE]   plugin_main(N) of a library that nobody else sees; MODE: deep
+ * (RTLD_DEEPBIND), deeplazy, space (dlmopen) cuda_lookups plugins N LIBRARY...      of several, by threads at once;
+ * plugins_deep, plugins_deeplazy: in that mode cuda_lookups real LIBRARY NAME... those functions of a library, called
+ * with zeroes cuda_lookups many LIBRARY N     N copies of a look-up by threads at once */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>

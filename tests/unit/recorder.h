@@ -56,7 +56,8 @@ static inline bool recording_end(void)
 }
 
 /* Calls visit with each window of slots that a trace file has by now: however often threads have changed theirs. */
-static inline bool recording_each_window(const char *path, void (*visit)(const struct tf_window *w, void *context), void *context)
+static inline bool recording_each_window(const char *path, void (*visit)(const struct tf_window *w, void *context),
+					 void *context)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;

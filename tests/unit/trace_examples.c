@@ -12,7 +12,8 @@ static void index_lines(const char *directory)
 {
 	capture_line(directory, INDEX,
 		     "launch\trun=77\tpid=90\trealtime_ns=1700000000999000000\thost=node1\tboot=" WRITER_BOOT
-		     "\trank=0\tkey=slurm:7:0:1\tscheduler=slurm\tjob=7\ttask=3\trestart=1\tstep=0\tnode=n17\tcommand=python3\\x00train.py\toptions=-"
+		     "\trank=0\tkey=slurm:7:0:1\tscheduler=slurm\tjob=7\ttask=3\trestart=1\tstep=0\tnode=n17\tcommand="
+		     "python3\\x00train.py\toptions=-"
 		     "t\\x00cuda,osrt\tversion=0.1.0");
 	capture_line(directory, INDEX,
 		     "process\tnonce=a1\tpid=100\tppid=90\tstart=1100\trun=77\tvia=start\tparent=0\trealtime_ns="

@@ -44,7 +44,7 @@ static void *look_up(const char *lookup, const char *symbol, const char *name, i
 }
 
 #define LOOK(base, suffix, version)                                                                                    \
-	d.base = (__typeof__(&base))look_up(lookup, #base #suffix, #base, version);                                      \
+	d.base = (__typeof__(&base))look_up(lookup, #base #suffix, #base, version);                                    \
 	NEED(!d.base);
 static void find(const char *lookup)
 {
