@@ -34,9 +34,9 @@ mood() { # MOOD OPTION...
 	local name=$1 seed is_good=1 seeds=()
 	shift
 	for ((seed = 1; seed <= rounds && is_good; seed++)); do
-		round "$name" $seed >said || { is_good=0 && break; }
+		round "$name" "$seed" >said || { is_good=0 && break; }
 		seeds+=("$seed")
-		[ $((seed % 100)) -eq 0 ] || [ $seed -eq "$rounds" ] || continue
+		[ $((seed % 100)) -eq 0 ] || [ "$seed" -eq "$rounds" ] || continue
 		compare "$@" "${seeds[@]}" || is_good=0
 		[ $is_good -eq 0 ] || rm -rf "${seeds[@]}"
 		seeds=()

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # CPU samples leave the stacks of the program alone, and its alternate signal stacks are as without them.
 . "$(dirname -- "$0")/lib.sh"

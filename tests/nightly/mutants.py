@@ -60,6 +60,10 @@ int stranger(void)
 {
 	return dlopen("none", RTLD_NOW) == 0;
 }
+int cudaStranger(void)
+{
+	return 0;
+}
 """,
 }
 
@@ -71,6 +75,14 @@ MUTANTS = [("report", "numbers"), ("launch", "absent"), ("report", "foreign"), (
 
 # Checks that hold whatever the product does: of the machine, or of the programs that tests run.
 EXPECTED = {
+    "cuda_callers": {"no CUDA: weak references are empty without us": "the program alone"},
+    "cuda_memory": {"the simulated device runs out of memory": "the program alone"},
+    "cuda_real": {"shared: it did look": "the program alone", "static: it did look": "the program alone",
+                  "dlsym: it did look": "the program alone"},
+    "launch_range": {"the member program is built": "the compiler"},
+    "library_calls": {"no library: weak references are empty without us": "the program alone"},
+    "python_stress": {"it computes something without us": "the program alone"},
+    "stress_osrt": {"without us": "the program alone"},
 }
 
 
