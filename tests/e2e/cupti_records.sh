@@ -156,8 +156,8 @@ NSYS_PROFILING_SESSION_ID=1 accounted other "$doubles/cuda_launches" 2
 like "$(notes other)" 'under nsys or ncu' 'likewise under nsys'
 
 profiler() { # MODE MOOD WANTED-SETS
-	PILLION_SIMCUPTI=$2 "$targets/cuda_profiler" 30 $1 >wanted
-	PILLION_SIMCUPTI=$2 accounted inside "$targets/cuda_profiler" 30 $1
+	PILLION_SIMCUPTI=$2 "$targets/cuda_profiler" 30 "$1" >wanted
+	PILLION_SIMCUPTI=$2 accounted inside "$targets/cuda_profiler" 30 "$1"
 	is "$? $(cat out) $(sets inside)" "0 $(cat wanted) $3 " "a profiler inside the program ($1, $2): it has its records, we have ours"
 	like "$(report stats -q -r ledger -f csv inside.pillion)" 'device time gap,[1-9][0-9]*,.*another tool used CUPTI' 'and the ledger has the gap'
 }

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Processes that are traced or run under valgrind have no CPU samples: the tracer sees no signal of theirs, and the
 # ledger says so.
