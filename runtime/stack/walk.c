@@ -94,7 +94,8 @@ static inline bool walk_pop(struct walk *walk, uintptr_t cfa, uintptr_t fp_at, u
 
 	if (cfa < walk->sp || (cfa == walk->sp && ra_at))
 		return false;
-	if (fp_at && !walk_read(walk, fp_at, &fp))
+	/* A table may still name the place of a frame pointer that an epilogue has popped: then the register has it. */
+	if (fp_at >= walk->sp && !walk_read(walk, fp_at, &fp))
 		return false;
 	if (ra_at) {
 		if (!walk_read(walk, ra_at, &pc))
