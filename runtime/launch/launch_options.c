@@ -17,9 +17,9 @@
 #define BUILT_CUDA "OS and NVTX calls; built without CUDA headers"
 #endif
 #ifdef HAVE_UNWIND
-#define BUILT_STACKS "native stacks by libunwind"
+#define BUILT_STACKS "built-in stack walker; unwind tables read by libunwind " UNWIND_VERSION
 #else
-#define BUILT_STACKS "native stacks only where libgcc's unwinder is loaded; built without libunwind"
+#define BUILT_STACKS "no native stacks: built without libunwind's reader of unwind tables"
 #endif
 
 enum { WHY = 512 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread that is in a call of its own keeps its frames and their code objects alive, so no GIL is needed. */
+/* A thread that is in a call of its own keeps its frames and their code objects alive, so the GIL is not needed. */
 #include "runtime/python/pystack.h"
 
 #include <link.h>
@@ -12,31 +12,32 @@
 enum { NONE = PYSTACK_NONE, OWNED_BY_GENERATOR = 1, OWNED_BY_C = 3, CHECKED_STACKS = 16, UNIT = 2, PAGE = 4096 };
 enum { FRAME_BYTES = PYSTACK_FRAME_BYTES, CODE_BYTES = PYSTACK_CODE_BYTES, BATCH = PYSTACK_BATCH };
 
-/* From 3.14 on the thread's state is in a thread-local variable: to look at it may allocate it, but not where it was looked at, nor
- * where it is the executable's own. */
+/* From 3.14 on the thread's state is in a thread-local variable. Its first use in a thread may allocate it, unless
+ * it is the executable's own. has_state: this thread has used it. */
 enum { THREAD_LOCAL_STATE = 0x30e };
 static __thread bool has_state __attribute__((tls_model("initial-exec")));
 
-/* What a frame runs. From 3.14 on the pointer's low bits tell of its reference. */
-static const char *code_of(const struct pystack_layout *l, const char *frame)
+/* The code object that a frame runs. From 3.14 on the low bits of the pointer are flags. */
+static const char *frame_code(const struct pystack_layout *l, const char *frame)
 {
-	return (const char *)(word(frame, l->code) & ~(uint64_t)l->tags);
+	return (const char *)(load_word(frame, l->code) & ~(uint64_t)l->tags);
 }
 
-/* Not what we take it for: no Python frames from here on. */
-static void refuse(const char *why)
+/* The interpreter is not laid out as expected: no Python frames from here on. */
+static void give_up_python(const char *why)
 {
 	__atomic_store_n(&pystack_python.layout, NULL, __ATOMIC_RELEASE);
 	process_note(why);
 }
 
-/* ---- finding it ---- */
+/* ---- finding the interpreter ---- */
 
-static unsigned version_of(uintptr_t base, const void *dynamic)
+static unsigned python_version(uintptr_t base, const void *dynamic)
 {
 	const uint32_t *number = loaded_symbol(base, dynamic, "Py_Version");
 
-	/* By a number from 3.11 on, before it by the first function that came with a version: Py_GetVersion() fills a buffer. */
+	/* From 3.11 on a variable tells; before that, a function that the version introduced. Py_GetVersion() would
+	 * write. */
 	if (number)
 		return *number >> 16;
 	return loaded_symbol(base, dynamic, "Py_NewRef")		   ? 0x30a
@@ -45,17 +46,20 @@ static unsigned version_of(uintptr_t base, const void *dynamic)
 									   : 0;
 }
 
-/* What of an interpreter cannot be read, or NULL. */
-static const char *missing(uintptr_t base, const void *dynamic, unsigned version)
+/* Why the frames of this interpreter cannot be read, or NULL. */
+static const char *find_missing(uintptr_t base, const void *dynamic, unsigned version)
 {
 	const char *runtime = version >= 0x30d ? loaded_symbol(base, dynamic, "_PyRuntime") : NULL;
 
+	const char *is_finalizing = version >= 0x30d ? "Py_IsFinalizing" : "_Py_IsFinalizing";
+
 	pystack_python.state = (void *(*)(void))loaded_symbol(base, dynamic, "PyGILState_GetThisThreadState");
-	pystack_python.is_finalizing = (int (*)(void))loaded_symbol(base, dynamic, version >= 0x30d ? "Py_IsFinalizing" : "_Py_IsFinalizing");
+	pystack_python.is_finalizing = (int (*)(void))loaded_symbol(base, dynamic, is_finalizing);
 	pystack_python.code_type = loaded_symbol(base, dynamic, "PyCode_Type");
 	pystack_python.text_type = loaded_symbol(base, dynamic, "PyUnicode_Type");
 	pystack_python.bytes_type = loaded_symbol(base, dynamic, "PyBytes_Type");
-	if (!pystack_python.state || !pystack_python.is_finalizing || !pystack_python.code_type || !pystack_python.text_type || !pystack_python.bytes_type)
+	if (!pystack_python.state || !pystack_python.is_finalizing || !pystack_python.code_type ||
+	    !pystack_python.text_type || !pystack_python.bytes_type)
 		return "stacks have no Python frames: not a CPython from 3.8 to 3.14";
 	if (version >= 0x30d && pystack_is_free_threaded(runtime))
 		return "stacks have no Python frames: a free-threaded CPython";
@@ -64,7 +68,7 @@ static const char *missing(uintptr_t base, const void *dynamic, unsigned version
 	return NULL;
 }
 
-static bool is_executable(const void *dynamic)
+static bool is_of_executable(const void *dynamic)
 {
 	const ElfW(Phdr) *headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
 	uintptr_t bias = 0;
@@ -78,18 +82,18 @@ static bool is_executable(const void *dynamic)
 	return false;
 }
 
-static void start(uintptr_t base, const void *dynamic)
+static void start_python(uintptr_t base, const void *dynamic)
 {
-	unsigned version = version_of(base, dynamic);
-	const char *why = missing(base, dynamic, version);
+	unsigned version = python_version(base, dynamic);
+	const char *why = find_missing(base, dynamic, version);
 
 	if (why) {
 		process_note(why);
 		return;
 	}
 	pystack_python.unchecked = CHECKED_STACKS;
-	pystack_python.has_state = version < THREAD_LOCAL_STATE || is_executable(dynamic);
-	pystack_python.is_sampled = copy(&version, pystack_python.code_type, sizeof(version));
+	pystack_python.has_state = version < THREAD_LOCAL_STATE || is_of_executable(dynamic);
+	pystack_python.is_sampled = copy_memory(&version, pystack_python.code_type, sizeof(version));
 	if (process_options.sample && !pystack_python.is_sampled)
 		process_note("CPU samples have no Python frames: process_vm_readv is not allowed here");
 	__atomic_store_n(&pystack_python.layout, &pystack_python.found, __ATOMIC_RELEASE);
@@ -97,19 +101,21 @@ static void start(uintptr_t base, const void *dynamic)
 
 void pystack_look(uintptr_t base, const void *dynamic)
 {
-	if (process_options.python_backtrace && !pystack_python.dynamic && loaded_symbol(base, dynamic, "PyGILState_GetThisThreadState")) {
+	if (process_options.python_backtrace && !pystack_python.dynamic &&
+	    loaded_symbol(base, dynamic, "PyGILState_GetThisThreadState")) {
 		pystack_python.base = base;
 		__atomic_store_n(&pystack_python.dynamic, dynamic, __ATOMIC_RELEASE);
 	}
 }
 
-/* The interpreter's layout; NULL: there is none, or none that we can read. */
-static const struct pystack_layout *layout(void)
+/* The interpreter's layout; NULL: there is no interpreter, or none that can be read. */
+static const struct pystack_layout *python_layout(void)
 {
 	const void *dynamic = __atomic_load_n(&pystack_python.dynamic, __ATOMIC_ACQUIRE);
 
-	if (dynamic && !pystack_python.is_started && !__atomic_exchange_n(&pystack_python.is_started, true, __ATOMIC_ACQ_REL))
-		start(pystack_python.base, dynamic);
+	if (dynamic && !pystack_python.is_started &&
+	    !__atomic_exchange_n(&pystack_python.is_started, true, __ATOMIC_ACQ_REL))
+		start_python(pystack_python.base, dynamic);
 	return __atomic_load_n(&pystack_python.layout, __ATOMIC_ACQUIRE);
 }
 
@@ -122,49 +128,51 @@ bool pystack_is_there(void)
 
 static bool is_object(const char *object, unsigned size, const char *type)
 {
-	return object && !((uintptr_t)object & 7) && may_read(object, size) && pointer(object, 8) == type;
+	return object && !((uintptr_t)object & 7) && is_readable(object, size) && load_pointer(object, 8) == type;
 }
 
 static bool is_code(const struct pystack_layout *l, const char *code)
 {
-	return is_object(code, 208, pystack_python.code_type) && is_object(pointer(code, l->known), TEXT_BYTES, pystack_python.text_type) &&
-	       is_object(pointer(code, l->file), TEXT_STATE + 8, pystack_python.text_type);
+	return is_object(code, 208, pystack_python.code_type) &&
+	       is_object(load_pointer(code, l->known), TEXT_BYTES, pystack_python.text_type) &&
+	       is_object(load_pointer(code, l->file), TEXT_STATE + 8, pystack_python.text_type);
 }
 
-/* What every load of the walk relies on, looked at before it is made. */
+/* Probes what the loads of the walk rely on. */
 static bool is_frame(const struct pystack_layout *l, const char *frame)
 {
-	return !((uintptr_t)frame & 7) && may_read(frame, 128) &&
-	       (l->owner != NONE && frame[l->owner] >= OWNED_BY_C ? true : is_code(l, code_of(l, frame)));
+	return !((uintptr_t)frame & 7) && is_readable(frame, 128) &&
+	       (l->owner != NONE && frame[l->owner] >= OWNED_BY_C ? true : is_code(l, frame_code(l, frame)));
 }
 
 static bool has_code(const struct pystack_layout *l, const char *code)
 {
-	return l->version < 0x30d || pointer(code, 8) == pystack_python.code_type;
+	return l->version < 0x30d || load_pointer(code, 8) == pystack_python.code_type;
 }
 
-/* Bytes into the code; below 0: the frame has not begun. */
-static int64_t offset_of(const struct pystack_layout *l, const char *frame, const char *code)
+/* Bytes into the code; negative: the frame has not begun. */
+static int64_t code_offset(const struct pystack_layout *l, const char *frame, const char *code)
 {
 	if (l->start != NONE)
-		return (int64_t)(word(frame, l->instruction) - (uint64_t)(code + l->start));
+		return (int64_t)(load_word(frame, l->instruction) - (uint64_t)(code + l->start));
 	return (int64_t)*(const int32_t *)(frame + l->instruction) * (l->version == 0x30a ? UNIT : 1);
 }
 
-/* CPython's own rule of frames that it does not show: still on their way in. */
+/* CPython's own rule: frames that are still being set up are not shown. */
 static bool is_hidden(const struct pystack_layout *l, const char *frame, const char *code, int64_t offset)
 {
 	return l->traceable != NONE && frame[l->owner] != OWNED_BY_GENERATOR &&
 	       offset < (int64_t)*(const int32_t *)(code + l->traceable) * UNIT;
 }
 
-/* An address may be used again, for other code. `bytes`: what the code object has. */
-static uint64_t identity(const struct pystack_layout *l, const char *code, const char *bytes, uint64_t key)
+/* More than the address, which may be used again for other code. `bytes`: the content of the code object. */
+static uint64_t code_identity(const struct pystack_layout *l, const char *code, const char *bytes, uint64_t key)
 {
-	return (uint64_t)code + (word(bytes, l->lines) ^ key) * 0x9fb21c651e98df25ull + *(const uint32_t *)(bytes + l->first_line);
+	return (uint64_t)code + (load_word(bytes, l->lines) ^ key) * 0x9fb21c651e98df25ull +
+	       *(const uint32_t *)(bytes + l->first_line);
 }
 
-/* Where an invocation of the interpreter in C begins, from 3.12 on: no frame to show. */
+/* From 3.12 on: marks the beginning of a C invocation of the interpreter, and is not shown. */
 static bool is_shim(const struct pystack_layout *l, const char *frame)
 {
 	return l->owner != NONE && l->is_entry == NONE && frame[l->owner] >= OWNED_BY_C;
@@ -173,12 +181,12 @@ static bool is_shim(const struct pystack_layout *l, const char *frame)
 struct walk {
 	struct pystack_frame *frames;
 	unsigned count;
-	bool is_open; /* the last frame is not yet known to be its invocation's outermost */
+	bool is_open; /* whether the last frame is its invocation's outermost is not known yet */
 	uint64_t hash;
 };
 
-/* One C invocation of the interpreter ends here, perhaps without a frame to show. */
-static void close_entry(struct walk *w)
+/* The outermost frame of a C invocation has been passed; the invocation may show no frame at all. */
+static void close_invocation(struct walk *w)
 {
 	if (w->is_open)
 		w->frames[w->count - 1].is_entry = true;
@@ -187,83 +195,87 @@ static void close_entry(struct walk *w)
 	w->is_open = false;
 }
 
-/* `frame` and `bytes`, the code object's, may be copies; no bytes: it runs no code. */
-static inline __attribute__((always_inline)) void add_frame(const struct pystack_layout *l, struct walk *w, const char *frame,
-							    const char *code, const char *bytes, uint64_t key)
+/* `frame` and `bytes`, the content of the code object, may be copies; `bytes` NULL: it runs no code. */
+static inline __attribute__((always_inline)) void add_frame(const struct pystack_layout *l, struct walk *w,
+							    const char *frame, const char *code, const char *bytes,
+							    uint64_t key)
 {
 	bool is_entry = l->is_entry != NONE && frame[l->is_entry];
-	int64_t offset = bytes ? offset_of(l, frame, code) : -1;
+	int64_t offset = bytes ? code_offset(l, frame, code) : -1;
 	struct pystack_frame *f = &w->frames[w->count];
 
 	if (!bytes || is_hidden(l, frame, bytes, offset)) {
 		if (is_entry)
-			close_entry(w);
+			close_invocation(w);
 		return;
 	}
 	w->is_open = !is_entry;
 	*f = (struct pystack_frame){code, offset < 0 ? 0 : (uint32_t)offset, l->owner == NONE || is_entry};
-	w->hash = (w->hash ^ (identity(l, code, bytes, key) + ((uint64_t)f->offset << 32 | f->is_entry))) * 0xff51afd7ed558ccdull;
+	w->hash ^= code_identity(l, code, bytes, key) + ((uint64_t)f->offset << 32 | f->is_entry);
+	w->hash *= 0xff51afd7ed558ccdull;
 	w->hash ^= w->hash >> 29;
 	w->count++;
 }
 
-/* There are more, deeper in the stack, that are not told of. */
-static void add_end(struct walk *w)
+/* Marks that there are more frames, further out. */
+static void add_cut(struct walk *w)
 {
 	w->frames[w->count++] = (struct pystack_frame){0};
 }
 
-/* States of other threads are freed while the interpreter ends. */
-static bool is_ending(void)
+/* While the interpreter ends it frees the states of other threads. */
+static bool is_python_ending(void)
 {
 	return pystack_python.is_finalizing() && sys_gettid() != sys_getpid();
 }
 
-static const char *innermost(const struct pystack_layout *l, const char *state)
+static const char *innermost_frame(const struct pystack_layout *l, const char *state)
 {
-	return pointer(l->state_cframe == NONE ? state : pointer(state, l->state_cframe), l->state_frame);
+	return load_pointer(l->state_cframe == NONE ? state : load_pointer(state, l->state_cframe), l->state_frame);
 }
 
 static bool may_be_walked(const struct pystack_layout *l, const char *state, bool is_checked)
 {
-	if (!state || (is_checked && sys_is_silent) || is_ending())
+	if (!state || (is_checked && sys_is_silent) || is_python_ending())
 		return false;
-	return !is_checked || (may_read(state, FRAME_BYTES) &&
-				     (l->state_cframe == NONE || may_read(pointer(state, l->state_cframe), 64)));
+	return !is_checked ||
+	       (is_readable(state, FRAME_BYTES) &&
+		(l->state_cframe == NONE || is_readable(load_pointer(state, l->state_cframe), 64)));
 }
 
-/* False: a frame is not what we take it for. */
-static inline __attribute__((always_inline)) bool walk_frames(const struct pystack_layout *l, const char *state, bool is_checked,
-							      struct walk *ret, unsigned size)
+/* False: a frame is not laid out as expected. */
+static inline __attribute__((always_inline)) bool walk_frames(const struct pystack_layout *l, const char *state,
+							      bool is_checked, struct walk *ret, unsigned size)
 {
 	struct pystack_file file = {NULL, 0};
 	struct walk w = *ret;
 	const char *frame;
 
-	for (frame = innermost(l, state); frame && w.count + 1 < size; frame = pointer(frame, l->previous)) {
+	for (frame = innermost_frame(l, state); frame && w.count + 1 < size; frame = load_pointer(frame, l->previous)) {
 		const char *code;
 
 		if (is_checked && !is_frame(l, frame))
 			return false;
-		code = code_of(l, frame);
+		code = frame_code(l, frame);
 		if (is_shim(l, frame))
-			close_entry(&w);
+			close_invocation(&w);
 		else if (has_code(l, code))
 			add_frame(l, &w, frame, code, code, pystack_code_key(l, code, &file));
 		else
 			add_frame(l, &w, frame, code, NULL, 0);
 	}
 	if (frame)
-		add_end(&w);
+		add_cut(&w);
 	*ret = w;
 	return true;
 }
 
-/* With the offsets of each version in the instructions: half as many. */
-static bool walk_version(const struct pystack_layout *l, const char *state, bool is_checked, struct walk *ret, unsigned size)
+/* One copy for each version, with its offsets as constants: half as many instructions. */
+static bool walk_version(const struct pystack_layout *l, const char *state, bool is_checked, struct walk *ret,
+			 unsigned size)
 {
-#define WALK(number, ...)                                                                                                                  \
-	case number:                                                                                                                       \
+#define WALK(number, ...) \
+	case number: \
 		return walk_frames(&(const struct pystack_layout){number, __VA_ARGS__}, state, is_checked, ret, size);
 	switch (l->version) {
 		PYSTACK_LAYOUTS(WALK)
@@ -275,7 +287,7 @@ static bool walk_version(const struct pystack_layout *l, const char *state, bool
 
 unsigned pystack_take(struct pystack_frame *ret, unsigned size, uint64_t *hash)
 {
-	const struct pystack_layout *l = layout();
+	const struct pystack_layout *l = python_layout();
 	const char *state = l ? pystack_python.state() : NULL;
 	uint32_t unchecked = __atomic_load_n(&pystack_python.unchecked, __ATOMIC_RELAXED);
 	struct walk w = {ret, 0, false, *hash};
@@ -284,19 +296,19 @@ unsigned pystack_take(struct pystack_frame *ret, unsigned size, uint64_t *hash)
 		return 0;
 	has_state = true;
 	if (!walk_version(l, state, unchecked, &w, size)) {
-		refuse("stacks have no Python frames: this build of CPython is laid out in a way of its own");
+		give_up_python("stacks have no Python frames: this build of CPython is laid out in a way of its own");
 		return 0;
 	}
-	/* Not a subtraction: threads that are here at once would go below 0. */
+	/* Not an atomic subtraction: threads that are here at the same time would go below 0. */
 	if (unchecked)
 		__atomic_store_n(&pystack_python.unchecked, unchecked - 1, __ATOMIC_RELAXED);
 	*hash = w.hash;
 	return w.count;
 }
 
-/* ---- walking where a signal came ---- */
+/* ---- walking a stack that a signal interrupted ---- */
 
-/* Copies of some frames of a stack and of their code objects. From 3.11 on frames lie side by side: a page has many. */
+/* Copies of some frames and of their code objects. From 3.11 on frames are adjacent in memory: a page has many. */
 struct batch {
 	char frames[BATCH][FRAME_BYTES], codes[BATCH][CODE_BYTES];
 	const char *code[BATCH];
@@ -312,9 +324,9 @@ static bool copy_frame(struct batch *b, uintptr_t frame)
 	char *to = b->frames[b->count];
 
 	if (frame - page > PAGE - FRAME_BYTES)
-		return copy(to, (const void *)frame, FRAME_BYTES);
+		return copy_memory(to, (const void *)frame, FRAME_BYTES);
 	if (page != b->page_at) {
-		b->page_at = copy(b->page, (const void *)page, PAGE) ? page : 0;
+		b->page_at = copy_memory(b->page, (const void *)page, PAGE) ? page : 0;
 		if (!b->page_at)
 			return false;
 	}
@@ -322,7 +334,13 @@ static bool copy_frame(struct batch *b, uintptr_t frame)
 	return true;
 }
 
-/* The next frames from `frame` on, and their code. Returns where the ones after them are, 0: that was all; 1: they cannot be read. */
+static bool is_code_copy(const char *bytes)
+{
+	return load_pointer(bytes, 8) == pystack_python.code_type;
+}
+
+/* Copies the next frames from `frame` on, and their code. Returns the frame after them; 0: there is none; 1: it
+ * cannot be read. */
 static uintptr_t copy_batch(const struct pystack_layout *l, struct batch *b, uintptr_t frame)
 {
 	unsigned read;
@@ -334,12 +352,12 @@ static uintptr_t copy_batch(const struct pystack_layout *l, struct batch *b, uin
 			frame = 1;
 			break;
 		}
-		b->code[b->count] = is_shim(l, copied) ? NULL : code_of(l, copied);
-		frame = word(copied, l->previous);
+		b->code[b->count] = is_shim(l, copied) ? NULL : frame_code(l, copied);
+		frame = load_word(copied, l->previous);
 	}
 	read = pystack_copy_codes(b->code, b->count, b->codes);
 	for (unsigned i = 0; i < read; i++)
-		if (l->version < 0x30d && b->code[i] && pointer(b->codes[i], 8) != pystack_python.code_type)
+		if (l->version < 0x30d && b->code[i] && !is_code_copy(b->codes[i]))
 			read = i;
 	if (read != b->count)
 		frame = 1;
@@ -348,7 +366,7 @@ static uintptr_t copy_batch(const struct pystack_layout *l, struct batch *b, uin
 	return frame;
 }
 
-/* The innermost frames. An invocation of the interpreter that is just beginning may have none yet: then those of the one before. */
+/* Copies the innermost frames. An invocation that is just beginning may have none yet: then those of the one before. */
 static uintptr_t copy_innermost(const struct pystack_layout *l, struct batch *b, const char *state)
 {
 	uintptr_t frame, next = 0;
@@ -356,12 +374,12 @@ static uintptr_t copy_innermost(const struct pystack_layout *l, struct batch *b,
 	b->page_at = 0;
 	b->count = 0;
 	if (l->state_cframe == NONE)
-		return copy(&frame, state + l->state_frame, sizeof(frame)) ? copy_batch(l, b, frame) : 0;
-	if (!copy(&state, state + l->state_cframe, sizeof(state)))
+		return copy_memory(&frame, state + l->state_frame, sizeof(frame)) ? copy_batch(l, b, frame) : 0;
+	if (!copy_memory(&state, state + l->state_cframe, sizeof(state)))
 		return 0;
-	for (int i = 0; i < 2 && !b->count && copy(&frame, state + l->state_frame, sizeof(frame)); i++) {
+	for (int i = 0; i < 2 && !b->count && copy_memory(&frame, state + l->state_frame, sizeof(frame)); i++) {
 		next = copy_batch(l, b, frame);
-		if (!copy(&state, state + l->state_frame + 8, sizeof(state)))
+		if (!copy_memory(&state, state + l->state_frame + 8, sizeof(state)))
 			break;
 	}
 	return next;
@@ -369,14 +387,14 @@ static uintptr_t copy_innermost(const struct pystack_layout *l, struct batch *b,
 
 unsigned pystack_sample(struct pystack_frame *ret, unsigned size, uint64_t *hash)
 {
-	const struct pystack_layout *l = sys_is_silent ? NULL : layout();
+	const struct pystack_layout *l = sys_is_silent ? NULL : python_layout();
 	bool may_ask = l && pystack_python.is_sampled && (pystack_python.has_state || has_state);
 	const char *state = may_ask ? pystack_python.state() : NULL;
 	struct walk w = {ret, 0, false, *hash};
 	struct batch b;
 	uintptr_t frame;
 
-	if (!state || is_ending())
+	if (!state || is_python_ending())
 		return 0;
 	frame = copy_innermost(l, &b, state);
 	while (b.count) {
@@ -384,10 +402,10 @@ unsigned pystack_sample(struct pystack_frame *ret, unsigned size, uint64_t *hash
 
 		for (i = 0; i < b.count && w.count + 1 < size; i++) {
 			if (!b.code[i])
-				close_entry(&w);
+				close_invocation(&w);
 			else
-				add_frame(l, &w, b.frames[i], b.code[i],
-					  pointer(b.codes[i], 8) == pystack_python.code_type ? b.codes[i] : NULL, b.keys[i]);
+				add_frame(l, &w, b.frames[i], b.code[i], is_code_copy(b.codes[i]) ? b.codes[i] : NULL,
+					  b.keys[i]);
 		}
 		if (i < b.count)
 			frame = 1;
@@ -396,7 +414,7 @@ unsigned pystack_sample(struct pystack_frame *ret, unsigned size, uint64_t *hash
 			frame = copy_batch(l, &b, frame);
 	}
 	if (frame)
-		add_end(&w);
+		add_cut(&w);
 	*hash = w.hash;
 	return w.count;
 }

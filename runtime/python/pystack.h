@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Python stacks: which code objects the calling thread runs and where in each, read out of CPython's own frames. */
+/* Python stacks: which code objects the calling thread runs, and where in each, read from CPython's own frames. */
 #ifndef PILLION_PYSTACK_H
 #define PILLION_PYSTACK_H
 
@@ -9,30 +9,33 @@
 enum { PYSTACK_FRAMES = 256 };
 
 struct pystack_frame {
-	const char *code; /* the code object; NULL: an evaluation that shows no frame of its own, or not is_entry: the walk ended */
-	uint32_t offset;  /* of the instruction, in bytes */
-	uint32_t is_entry; /* the outermost of those that one C invocation of the interpreter runs */
+	const char *code;  /* NULL: an invocation that shows no frame, or, without is_entry, the walk was cut */
+	uint32_t offset;   /* of the instruction, in bytes */
+	uint32_t is_entry; /* the outermost frame of one C invocation of the interpreter */
 };
 
-/* A module on the stack that the trace did not have yet: is it CPython? `base` and `dynamic` as the loader has them. Takes no
- * lock; any signal handler. The first walk after it finds the version, or writes into the ledger why there are no frames. */
+/* For each module that is new to the trace: notes it if it is CPython. `base` and `dynamic` as in struct link_map.
+ * Takes no lock; any signal handler. The next walk finds the version, or writes to the ledger why there are no
+ * frames. */
 void pystack_look(uintptr_t base, const void *dynamic);
 
-/* Has an interpreter been met? Without one no stack has Python frames. */
+/* Whether an interpreter was found. Without one no stack has Python frames. */
 bool pystack_is_there(void);
 
-/* The calling thread's Python frames, innermost first, at most `size`; 0 where it runs none. Plain loads, with or without the
- * GIL: the thread must be in a call that it made itself, not in a signal handler. *hash covers what tells two stacks apart. */
+/* The calling thread's Python frames, innermost first, at most `size`; 0: it runs none. Read by plain loads, with or
+ * without the GIL: the thread must be in a call that it made itself, not in a signal handler. *hash is extended by
+ * the frames. */
 unsigned pystack_take(struct pystack_frame *ret, unsigned size, uint64_t *hash);
 
-/* Likewise where a signal came upon the thread, from the handler and on a stack with 100 KiB of room: frames are half made or gone, so
- * all is read by the kernel (process_vm_readv) and ends, perhaps early, where it is not what it should be. */
+/* Likewise from a signal handler, on a stack with 100 KiB of room: frames may be incomplete or freed, so the kernel
+ * reads them (process_vm_readv), and the walk ends, perhaps early, at the first that is not what it should be. */
 unsigned pystack_sample(struct pystack_frame *ret, unsigned size, uint64_t *hash);
 
-/* Writes the frames as the Python side of stack `id`, and those of their code objects that the trace does not have yet. */
+/* Writes the frames as the Python part of stack `id`, and those of their code objects that the trace does not have
+ * yet. */
 void pystack_write(uint32_t id, const struct pystack_frame *frames, unsigned count, bool is_sample);
 
-/* After a dlclose, which may have been the interpreter's. */
+/* After a dlclose, which may have unloaded the interpreter. */
 void pystack_module_gone(void);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Code objects: by copies, where they may be gone; each written into the trace once. */
+/* Code objects: copied where they may have been freed, and each written to the trace once. */
 #include <string.h>
 
-#include "runtime/record/event.h"
 #include "runtime/python/pystack.h"
 #include "runtime/python/pystack_object.h"
+#include "runtime/record/event.h"
 
-enum { BATCH = PYSTACK_BATCH, CODE_BYTES = PYSTACK_CODE_BYTES, FILE_BYTES = 1024, NAME_BYTES = 512, TABLE_BYTES = 60000, LINES = 10000000 };
+enum { BATCH = PYSTACK_BATCH, CODE_BYTES = PYSTACK_CODE_BYTES };
+enum { FILE_BYTES = 1024, NAME_BYTES = 512, TABLE_BYTES = 60000, LINES = 10000000 };
 
 struct pystack_python pystack_python;
 
@@ -15,7 +16,7 @@ unsigned pystack_copy_codes(const char *const *code, unsigned count, char (*ret)
 	struct iovec local = {ret, count * CODE_BYTES}, remote[BATCH];
 	long size;
 
-	/* In the place of a frame without one, what can be read and is no code object. */
+	/* For a frame without a code object: memory that can be read and is not one. */
 	for (unsigned i = 0; i < count; i++)
 		remote[i] = (struct iovec){(void *)(code[i] ? code[i] : pystack_python.code_type), CODE_BYTES};
 	size = sys_call6(SYS_process_vm_readv, process.pid, (long)&local, 1, (long)remote, count, 0);
@@ -31,13 +32,13 @@ void pystack_copy_keys(const struct pystack_layout *l, char (*codes)[CODE_BYTES]
 	memset(heads, 0, sizeof(heads));
 	for (unsigned i = 0; i < count; i++) {
 		ret[i] = 0;
-		remote[i] = (struct iovec){(void *)(pointer(codes[i], 8) == pystack_python.code_type ? pointer(codes[i], l->known)
-											     : pystack_python.code_type),
-					   TEXT_BYTES};
+		remote[i] = (struct iovec){(void *)pystack_python.code_type, TEXT_BYTES};
+		if (load_pointer(codes[i], 8) == pystack_python.code_type)
+			remote[i].iov_base = (void *)load_pointer(codes[i], l->known);
 	}
 	size = sys_call6(SYS_process_vm_readv, process.pid, (long)&local, 1, (long)remote, count, 0);
 	for (unsigned i = 0; size > 0 && i < (unsigned)(size / TEXT_BYTES); i++)
-		ret[i] = known_key(heads[i]);
+		ret[i] = name_key(heads[i]);
 }
 
 static unsigned add_utf8(char *at, uint32_t c)
@@ -64,18 +65,18 @@ static unsigned add_utf8(char *at, uint32_t c)
 	return 4;
 }
 
-/* Where the kernel may not be asked, what the thread's own frames keep alive is read as it is. */
+/* Where process_vm_readv is not allowed, objects that the thread's own frames keep alive are read directly. */
 static bool copy_object(void *to, const char *from, size_t size)
 {
 	if (pystack_python.is_sampled && !sys_is_silent)
-		return copy(to, from, size);
-	if (!may_read(from, size))
+		return copy_memory(to, from, size);
+	if (!is_readable(from, size))
 		return false;
 	memcpy(to, from, size);
 	return true;
 }
 
-/* A str in its compact form (all that the compiler makes) as UTF-8, cut to `size`. */
+/* A str in its compact form (the compiler makes no other) as UTF-8, cut to `size`. */
 static bool copy_text(const struct pystack_layout *l, const char *text, char *ret, unsigned size, uint16_t *ret_length)
 {
 	char head[40];
@@ -84,17 +85,18 @@ static bool copy_text(const struct pystack_layout *l, const char *text, char *re
 	unsigned used = 0;
 	const char *data;
 
-	if (!copy_object(head, text, sizeof(head)) || pointer(head, TEXT_TYPE) != pystack_python.text_type)
+	if (!copy_object(head, text, sizeof(head)) || load_pointer(head, TEXT_TYPE) != pystack_python.text_type)
 		return false;
-	length = word(head, TEXT_LENGTH);
+	length = load_word(head, TEXT_LENGTH);
 	state = *(const uint32_t *)(head + TEXT_STATE);
-	kind = kind_of(state);
+	kind = text_kind(state);
 	if (!(state >> 5 & 1) || (kind != 1 && kind != 2 && kind != 4))
 		return false;
 	data = text + text_start(l, state);
 	length = length < size ? length : size;
 	for (uint64_t i = 0; i < length && used + 4 <= size; i++) {
-		uint64_t at = i % (sizeof(part) / 4), left = length - i < sizeof(part) / 4 ? length - i : sizeof(part) / 4;
+		enum { PART = sizeof(part) / 4 };
+		uint64_t at = i % PART, left = length - i < PART ? length - i : PART;
 
 		if (!at && !copy_object(part, data + i * kind, left * kind))
 			return false;
@@ -111,52 +113,59 @@ struct code_blob {
 	size_t size;
 };
 
-/* On a sample's own stack there is room. */
-static __attribute__((noinline)) bool write_copied(uint32_t id, const struct code_blob *blob, const char *lines, uint64_t size)
+/* For samples: their stack has room for the table. */
+static __attribute__((noinline)) bool write_copied(uint32_t id, const struct code_blob *blob, const char *lines,
+						   uint64_t size)
 {
 	char table[TABLE_BYTES];
 
-	return copy(table, lines, size) && event_blob_of_two(TF_BLOB_PYTHON_CODE, id, blob, blob->size, table, size);
+	return copy_memory(table, lines, size) &&
+	       event_blob_of_two(TF_BLOB_PYTHON_CODE, id, blob, blob->size, table, size);
 }
 
 static bool write_code(const struct pystack_layout *l, uint32_t id, const char *bytes, bool is_sample)
 {
-	struct code_blob blob = {{.first_line = *(const uint32_t *)(bytes + l->first_line), .version = l->version}, "", 0};
-	const char *lines = pointer(bytes, l->lines);
+	struct code_blob blob = {
+	    {.first_line = *(const uint32_t *)(bytes + l->first_line), .version = l->version}, "", 0};
+	const char *lines = load_pointer(bytes, l->lines);
 	char head[24];
 	uint64_t size;
 
-	if (blob.head.first_line > LINES || !copy_text(l, pointer(bytes, l->file), blob.text, FILE_BYTES, &blob.head.file_bytes) ||
-	    !copy_text(l, pointer(bytes, l->name), blob.text + blob.head.file_bytes, NAME_BYTES, &blob.head.name_bytes) ||
-	    !copy_object(head, lines, sizeof(head)) || pointer(head, 8) != pystack_python.bytes_type)
+	if (blob.head.first_line > LINES ||
+	    !copy_text(l, load_pointer(bytes, l->file), blob.text, FILE_BYTES, &blob.head.file_bytes) ||
+	    !copy_text(l, load_pointer(bytes, l->name), blob.text + blob.head.file_bytes, NAME_BYTES,
+		       &blob.head.name_bytes) ||
+	    !copy_object(head, lines, sizeof(head)) || load_pointer(head, 8) != pystack_python.bytes_type)
 		return false;
 	blob.size = sizeof(blob.head) + blob.head.file_bytes + blob.head.name_bytes;
 	lines += 32;
-	size = word(head, 16) < TABLE_BYTES ? word(head, 16) : TABLE_BYTES;
+	size = load_word(head, 16) < TABLE_BYTES ? load_word(head, 16) : TABLE_BYTES;
 	if (is_sample)
 		return write_copied(id, &blob, lines, size);
-	return may_read(lines, size) && event_blob_of_two(TF_BLOB_PYTHON_CODE, id, &blob, blob.size, lines, size);
+	return is_readable(lines, size) && event_blob_of_two(TF_BLOB_PYTHON_CODE, id, &blob, blob.size, lines, size);
 }
 
-/* The id of a code object whose bytes these are; it may be new. */
-static uint32_t code_id(const struct pystack_layout *l, const char *code, const char *bytes, uint64_t key, bool is_sample)
+/* The id of the code object with these bytes; written to the trace if it is new. */
+static uint32_t code_id(const struct pystack_layout *l, const char *code, const char *bytes, uint64_t key,
+			bool is_sample)
 {
-	const uint64_t what[] = {(uint64_t)code, word(bytes, l->file), word(bytes, l->name),
-				 *(const uint32_t *)(bytes + l->first_line), word(bytes, l->lines), key};
+	const uint64_t what[] = {(uint64_t)code, load_word(bytes, l->file), load_word(bytes, l->name),
+				 *(const uint32_t *)(bytes + l->first_line), load_word(bytes, l->lines), key};
 	static bool is_said;
 	uint32_t number = 0;
 	bool is_new = false;
 
 	table_add(&process.interned, table_hash(TF_BLOB_PYTHON_CODE, what, sizeof(what)), &number, &is_new);
-	/* Once: generated code may come by the million. */
-	if (is_new && !write_code(l, number, bytes, is_sample) && !__atomic_exchange_n(&is_said, true, __ATOMIC_RELAXED))
+	/* Said once: there may be millions of generated code objects. */
+	if (is_new && !write_code(l, number, bytes, is_sample) &&
+	    !__atomic_exchange_n(&is_said, true, __ATOMIC_RELAXED))
 		process_note("a Python function without a name: its code object could not be read");
 	return number;
 }
 
 /* Part of a stack: at most BATCH frames. */
-static void write_ids(const struct pystack_layout *l, const struct pystack_frame *frames, unsigned count, bool is_sample,
-		      struct tf_python_frame *ret)
+static void write_ids(const struct pystack_layout *l, const struct pystack_frame *frames, unsigned count,
+		      bool is_sample, struct tf_python_frame *ret)
 {
 	char codes[BATCH][CODE_BYTES];
 	const char *code[BATCH];
@@ -165,7 +174,8 @@ static void write_ids(const struct pystack_layout *l, const struct pystack_frame
 	unsigned read = count;
 
 	for (unsigned i = 0; i < count; i++) {
-		ret[i] = (struct tf_python_frame){.place = frames[i].offset | (frames[i].is_entry ? TF_PYTHON_ENTRY : 0)};
+		ret[i] =
+		    (struct tf_python_frame){.place = frames[i].offset | (frames[i].is_entry ? TF_PYTHON_ENTRY : 0)};
 		code[i] = frames[i].code;
 	}
 	if (is_sample) {
@@ -174,8 +184,8 @@ static void write_ids(const struct pystack_layout *l, const struct pystack_frame
 	}
 	for (unsigned i = 0; i < read; i++)
 		if (code[i])
-			ret[i].code = code_id(l, code[i], is_sample ? codes[i] : code[i], is_sample ? keys[i] : pystack_code_key(l, code[i], &file),
-					      is_sample);
+			ret[i].code = code_id(l, code[i], is_sample ? codes[i] : code[i],
+					      is_sample ? keys[i] : pystack_code_key(l, code[i], &file), is_sample);
 }
 
 void pystack_write(uint32_t id, const struct pystack_frame *frames, unsigned count, bool is_sample)

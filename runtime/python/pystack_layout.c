@@ -6,8 +6,8 @@
 #define ROW(...) {__VA_ARGS__},
 static const struct pystack_layout layouts[] = {PYSTACK_LAYOUTS(ROW)};
 
-/* _Py_DebugOffsets, with which _PyRuntime begins, as words (Include/internal/pycore_debug_offsets.h of 3.14). It has another form in
- * each minor version, and one form in all of a version's releases. */
+/* _Py_DebugOffsets, the beginning of _PyRuntime, as words (Include/internal/pycore_debug_offsets.h of 3.14). Its
+ * form changes with the minor version, and is the same in all releases of one. */
 enum {
 	COOKIE,
 	HEX_VERSION,
@@ -29,7 +29,7 @@ enum {
 
 enum { TELLS_OFFSETS = 0x30e, TAGS = 3, TRACEABLE_TO_START = 16 };
 
-static uint64_t word(const char *runtime, unsigned number)
+static uint64_t runtime_word(const char *runtime, unsigned number)
 {
 	uint64_t value;
 
@@ -44,16 +44,16 @@ static bool has_cookie(const char *runtime)
 
 bool pystack_is_free_threaded(const char *runtime)
 {
-	return !has_cookie(runtime) || word(runtime, FREE_THREADED) != 0;
+	return !has_cookie(runtime) || runtime_word(runtime, FREE_THREADED) != 0;
 }
 
-/* A word for each offset, within what is read of its object. */
+/* Reads one word for each offset; every offset must be within the bytes that are read of its object. */
 static bool read_offsets(const char *runtime, const unsigned *words, unsigned count, uint64_t end, uint16_t *const *ret)
 {
 	for (unsigned i = 0; i < count; i++) {
-		if (word(runtime, words[i]) > end - 8)
+		if (runtime_word(runtime, words[i]) > end - 8)
 			return false;
-		*ret[i] = (uint16_t)word(runtime, words[i]);
+		*ret[i] = (uint16_t)runtime_word(runtime, words[i]);
 	}
 	return true;
 }
@@ -63,14 +63,17 @@ static bool read_layout(unsigned version, const char *runtime, struct pystack_la
 	static const unsigned frame[] = {FRAME_PREVIOUS, FRAME_CODE, FRAME_INSTRUCTION, FRAME_OWNER};
 	static const unsigned code[] = {CODE_FILE, CODE_NAME, CODE_QUALIFIED, CODE_FIRST_LINE, CODE_LINES};
 
-	*l = (struct pystack_layout){version, PYSTACK_NONE, .is_entry = PYSTACK_NONE, .ascii = 40, .compact = 56, .tags = TAGS};
-	if (!has_cookie(runtime) || word(runtime, HEX_VERSION) >> 16 != version || word(runtime, OBJECT_SIZE) != 16 ||
-	    word(runtime, OBJECT_TYPE) != 8 || word(runtime, STATE_FRAME) > PYSTACK_FRAME_BYTES - 8 ||
-	    word(runtime, CODE_START) < TRACEABLE_TO_START || word(runtime, CODE_START) > PYSTACK_CODE_BYTES + TRACEABLE_TO_START - 4)
+	*l = (struct pystack_layout){version,     PYSTACK_NONE,  .is_entry = PYSTACK_NONE,
+				     .ascii = 40, .compact = 56, .tags = TAGS};
+	if (!has_cookie(runtime) || runtime_word(runtime, HEX_VERSION) >> 16 != version ||
+	    runtime_word(runtime, OBJECT_SIZE) != 16 || runtime_word(runtime, OBJECT_TYPE) != 8 ||
+	    runtime_word(runtime, STATE_FRAME) > PYSTACK_FRAME_BYTES - 8 ||
+	    runtime_word(runtime, CODE_START) < TRACEABLE_TO_START ||
+	    runtime_word(runtime, CODE_START) > PYSTACK_CODE_BYTES + TRACEABLE_TO_START - 4)
 		return false;
-	l->state_frame = (uint16_t)word(runtime, STATE_FRAME);
-	l->start = (uint16_t)word(runtime, CODE_START);
-	/* Not told: it lies as in 3.13, two words before the code. */
+	l->state_frame = (uint16_t)runtime_word(runtime, STATE_FRAME);
+	l->start = (uint16_t)runtime_word(runtime, CODE_START);
+	/* Not published: as in 3.13, two words before the code. */
 	l->traceable = (uint16_t)(l->start - TRACEABLE_TO_START);
 	return read_offsets(runtime, frame, 4, PYSTACK_FRAME_BYTES,
 			    (uint16_t *const[]){&l->previous, &l->code, &l->instruction, &l->owner}) &&

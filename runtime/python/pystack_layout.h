@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where CPython's versions keep what a Python stack is read from. */
+/* The offsets by which each version of CPython lays out frames and code objects. */
 #ifndef PILLION_PYSTACK_LAYOUT_H
 #define PILLION_PYSTACK_LAYOUT_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 enum { PYSTACK_NONE = 0xffff };
-/* All that is looked at of a frame and of a code object is within that many bytes. */
+/* Bytes that are read of a frame and of a code object, at most. */
 enum { PYSTACK_FRAME_BYTES = 128, PYSTACK_CODE_BYTES = 200 };
 
 /* Offsets in bytes, PYSTACK_NONE: this version has none. */
@@ -21,20 +21,26 @@ struct pystack_layout {
 	uint16_t tags;		 /* bits of the pointer to the code object that are not part of it */
 };
 
-/* Those of 3.8 to 3.13, as offsetof() gives them with each version's own headers (Include/internal/pycore_frame.h, pycore_code.h,
- * cpython/pystate.h); 3.14 tells them itself. */
+/* Those of 3.8 to 3.13, as offsetof() gives them with each version's own headers (Include/internal/pycore_frame.h,
+ * pycore_code.h, cpython/pystate.h); 3.14 publishes its own. */
 #define PYSTACK_LAYOUTS(X) \
-	X(0x308, PYSTACK_NONE, 24, 24, 32, 104, PYSTACK_NONE, PYSTACK_NONE, 104, 112, 40, 120, PYSTACK_NONE, PYSTACK_NONE, 48, 72, 112) \
-	X(0x309, PYSTACK_NONE, 24, 24, 32, 104, PYSTACK_NONE, PYSTACK_NONE, 104, 112, 40, 120, PYSTACK_NONE, PYSTACK_NONE, 48, 72, 112) \
-	X(0x30a, PYSTACK_NONE, 24, 24, 32, 96, PYSTACK_NONE, PYSTACK_NONE, 104, 112, 40, 120, PYSTACK_NONE, PYSTACK_NONE, 48, 72, 112) \
-	X(0x30b, 56, 8, 48, 32, 56, 69, 68, 112, 128, 72, 136, 184, 168, 48, 72, 120) \
-	X(0x30c, 56, 0, 8, 0, 56, 70, PYSTACK_NONE, 112, 128, 68, 136, 192, 176, 40, 56, 120) \
-	X(0x30d, PYSTACK_NONE, 72, 8, 0, 56, 70, PYSTACK_NONE, 112, 128, 68, 136, 200, 184, 40, 56, 120)
+	X(0x308, PYSTACK_NONE, 24, 24, 32, 104, PYSTACK_NONE, PYSTACK_NONE, \
+	  104, 112, 40, 120, PYSTACK_NONE, PYSTACK_NONE, 48, 72, 112) \
+	X(0x309, PYSTACK_NONE, 24, 24, 32, 104, PYSTACK_NONE, PYSTACK_NONE, \
+	  104, 112, 40, 120, PYSTACK_NONE, PYSTACK_NONE, 48, 72, 112) \
+	X(0x30a, PYSTACK_NONE, 24, 24, 32, 96, PYSTACK_NONE, PYSTACK_NONE, \
+	  104, 112, 40, 120, PYSTACK_NONE, PYSTACK_NONE, 48, 72, 112) \
+	X(0x30b, 56, 8, 48, 32, 56, 69, 68, \
+	  112, 128, 72, 136, 184, 168, 48, 72, 120) \
+	X(0x30c, 56, 0, 8, 0, 56, 70, PYSTACK_NONE, \
+	  112, 128, 68, 136, 192, 176, 40, 56, 120) \
+	X(0x30d, PYSTACK_NONE, 72, 8, 0, 56, 70, PYSTACK_NONE, \
+	  112, 128, 68, 136, 200, 184, 40, 56, 120)
 
-/* From 3.13 on: does it run without a GIL, or not say? `runtime`: its _PyRuntime. */
+/* From 3.13 on: whether the interpreter runs without a GIL, or does not tell. `runtime`: its _PyRuntime. */
 bool pystack_is_free_threaded(const char *runtime);
 
-/* False: a version that is not known, or (3.14) an interpreter that does not tell of itself what that version tells. */
+/* False: an unknown version, or (3.14) an interpreter that does not publish what that version does. */
 bool pystack_layout_find(unsigned version, const char *runtime, struct pystack_layout *ret);
 
 #endif

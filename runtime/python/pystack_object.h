@@ -1,66 +1,68 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of pystack share: the interpreter that was met, and reading its objects. */
+/* Shared by the files of pystack: the interpreter that was found, and reading its objects. */
 #ifndef PILLION_PYSTACK_OBJECT_H
 #define PILLION_PYSTACK_OBJECT_H
 
 #include <sys/uio.h>
 
-#include "runtime/record/process.h"
-#include "runtime/python/pystack_layout.h"
 #include "runtime/common/readable.h"
 #include "runtime/common/sys.h"
+#include "runtime/python/pystack_layout.h"
+#include "runtime/record/process.h"
 
 /* How many code objects a signal handler reads at a time. */
 enum { PYSTACK_BATCH = 32 };
-/* Of a str: its type, length, hash (-1: not known yet) and state; what is read to tell it from another. */
+/* Offsets of a str: its type, length, hash (-1: not computed yet) and state; TEXT_BYTES are read to tell it from
+ * another. */
 enum { TEXT_TYPE = 8, TEXT_LENGTH = 16, TEXT_HASH = 24, TEXT_STATE = 32, TEXT_BYTES = 32 };
 
-/* One interpreter per process, the first that is met. */
+/* One interpreter per process, the first that is found. */
 extern struct pystack_python {
-	const struct pystack_layout *layout; /* NULL: none, or not to be read */
+	const struct pystack_layout *layout; /* NULL: no interpreter, or none that can be read */
 	struct pystack_layout found;
 	void *(*state)(void);
 	int (*is_finalizing)(void);
 	const char *code_type, *text_type, *bytes_type;
 	uintptr_t base;
-	const void *dynamic; /* its object's; NULL: none was met */
+	const void *dynamic; /* of its object; NULL: no interpreter was found */
 	bool is_started;
 	bool has_state;	 /* a handler may ask for any thread's state */
-	bool is_sampled; /* the kernel reads for us what may be gone */
-	uint32_t unchecked; /* stacks yet to be walked with a look at each pointer */
+	bool is_sampled; /* process_vm_readv is allowed */
+	uint32_t unchecked; /* stacks that are still to be walked with a probe of each pointer */
 } pystack_python;
 
-static inline uint64_t word(const char *object, unsigned offset)
+static inline uint64_t load_word(const char *object, unsigned offset)
 {
 	return *(const uint64_t *)(object + offset);
 }
 
-static inline const char *pointer(const char *object, unsigned offset)
+static inline const char *load_pointer(const char *object, unsigned offset)
 {
-	return (const char *)word(object, offset);
+	return (const char *)load_word(object, offset);
 }
 
-/* From memory that may have gone, or go just now: false, where a load would end the program. */
-static inline bool copy(void *to, const void *from, size_t size)
+/* From memory that may be unmapped at any moment: false where a load would end the program. */
+static inline bool copy_memory(void *to, const void *from, size_t size)
 {
 	struct iovec local = {to, size}, remote = {(void *)from, size};
 
 	return sys_call6(SYS_process_vm_readv, process.pid, (long)&local, 1, (long)&remote, 1, 0) == (long)size;
 }
 
-/* Where the kernel may not be asked any more, only what has been walked with a look before is walked. */
-static inline bool may_read(const void *from, uint64_t size)
+/* Where no system call is allowed any more, nothing is probed: layouts that could not be checked before are not
+ * walked. */
+static inline bool is_readable(const void *from, uint64_t size)
 {
 	return sys_is_silent || readable_bytes(from, size);
 }
 
-/* A str by its content, as far as its head tells: the one that lay there before was another. */
-static inline uint64_t known_key(const char *head)
+/* A key of the content of a str, as far as its head tells: it differs from the str that was at this address before. */
+static inline uint64_t name_key(const char *head)
 {
-	return pointer(head, TEXT_TYPE) == pystack_python.text_type ? word(head, TEXT_HASH) : 0;
+	return load_pointer(head, TEXT_TYPE) == pystack_python.text_type ? load_word(head, TEXT_HASH) : 0;
 }
 
-static inline unsigned kind_of(uint32_t state)
+static inline unsigned text_kind(uint32_t state)
 {
 	return state >> 2 & 7;
 }
@@ -70,35 +72,40 @@ static inline unsigned text_start(const struct pystack_layout *l, uint32_t state
 	return state >> 6 & 1 ? l->ascii : l->compact;
 }
 
-/* Likewise of a file's name, which seldom has its hash: names of generated code differ at their end. */
+/* Likewise for the name of a file, whose hash is seldom computed: names of generated code differ at their end. */
 static inline uint64_t file_key(const struct pystack_layout *l, const char *file)
 {
 	uint32_t state = *(const uint32_t *)(file + TEXT_STATE);
-	uint64_t length = word(file, TEXT_LENGTH), key = known_key(file);
+	uint64_t length = load_word(file, TEXT_LENGTH), key = name_key(file);
 
 	if (key != UINT64_MAX || !(state >> 5 & 1))
 		return key;
-	return length + word(file, (unsigned)(text_start(l, state) + length * kind_of(state) - sizeof(uint64_t))) * 0x9fb21c651e98df25ull;
+	return length +
+	       load_word(file, (unsigned)(text_start(l, state) + length * text_kind(state) - sizeof(uint64_t))) *
+		   0x9fb21c651e98df25ull;
 }
 
-/* The file that was looked at last: the frames of a stack share a few. */
+/* The last file name and its key: the frames of a stack share a few. */
 struct pystack_file {
 	const char *name;
 	uint64_t key;
 };
 
-/* What tells this code object from one that lay at its place before. Of a code object that is alive. */
+/* Tells this code object from one that was at its address before. The code object must be alive. */
 static inline uint64_t pystack_code_key(const struct pystack_layout *l, const char *code, struct pystack_file *file)
 {
-	if (file->name != pointer(code, l->file))
-		*file = (struct pystack_file){pointer(code, l->file), file_key(l, pointer(code, l->file)) * 0xff51afd7ed558ccdull};
-	return known_key(pointer(code, l->known)) + file->key;
+	if (file->name != load_pointer(code, l->file))
+		*file = (struct pystack_file){load_pointer(code, l->file),
+					      file_key(l, load_pointer(code, l->file)) * 0xff51afd7ed558ccdull};
+	return name_key(load_pointer(code, l->known)) + file->key;
 }
 
-/* Reads as many of these code objects as can be, up to the first that cannot; at most PYSTACK_BATCH. NULL: one that is none. */
+/* Copies code objects up to the first that cannot be read, at most PYSTACK_BATCH; returns how many. NULL stands for
+ * none. */
 unsigned pystack_copy_codes(const char *const *code, unsigned count, char (*ret)[PYSTACK_CODE_BYTES]);
 
-/* pystack_code_key() of copies, as far as it can be had by one system call: the file's name is taken to be the same. */
-void pystack_copy_keys(const struct pystack_layout *l, char (*codes)[PYSTACK_CODE_BYTES], unsigned count, uint64_t *ret);
+/* pystack_code_key() of copies, as far as one system call can tell: the name of the file is left out. */
+void pystack_copy_keys(const struct pystack_layout *l, char (*codes)[PYSTACK_CODE_BYTES], unsigned count,
+		       uint64_t *ret);
 
 #endif

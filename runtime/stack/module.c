@@ -1,34 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The module map. Modules are found by glibc's _dl_find_object (2.35), without a lock: dl_iterate_phdr takes the loader's, which
- * the program may hold around us, in a callback or (interrupted by a signal) in the midst of dlclose. Older glibcs have
- * nothing else. */
 #include "runtime/stack/module.h"
 
 #include <elf.h>
-#include <link.h>
 #include <string.h>
 
-#include "runtime/record/event.h"
 #include "runtime/common/loaded.h"
-#include "runtime/record/process.h"
 #include "runtime/python/pystack.h"
+#include "runtime/record/event.h"
+#include "runtime/record/process.h"
+#include "runtime/stack/object.h"
 
-/* glibc's struct dl_find_object (dlfcn.h of 2.35); own declaration, for the C library of the build may be older. */
-struct found_object {
-	unsigned long long flags;
-	void *map_start, *map_end;
-	struct link_map *link_map;
-	void *eh_frame;
-	unsigned long long reserved[7];
-};
-
-static int (*find_object)(void *address, struct found_object *ret);
 static uintptr_t ours_start, ours_end;
 
-struct blob {
+struct module_blob {
 	struct tf_module module;
 	char path[1024];
 };
+
+static void set_build_id(struct tf_module *module, const char *value, size_t size)
+{
+	module->build_id_length = (uint8_t)(size < sizeof(module->build_id) ? size : sizeof(module->build_id));
+	memcpy(module->build_id, value, module->build_id_length);
+}
 
 static void find_build_id(uintptr_t bias, const ElfW(Phdr) *segments, unsigned count, struct tf_module *module)
 {
@@ -44,8 +37,7 @@ static void find_build_id(uintptr_t bias, const ElfW(Phdr) *segments, unsigned c
 			if (value + note->n_descsz > end)
 				break;
 			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && !memcmp(name, "GNU", 4)) {
-				module->build_id_length = note->n_descsz < sizeof(module->build_id) ? (uint8_t)note->n_descsz : sizeof(module->build_id);
-				memcpy(module->build_id, value, module->build_id_length);
+				set_build_id(module, value, note->n_descsz);
 				return;
 			}
 			at = value + ((note->n_descsz + 3) & ~3u);
@@ -53,7 +45,7 @@ static void find_build_id(uintptr_t bias, const ElfW(Phdr) *segments, unsigned c
 	}
 }
 
-static void write_blob(struct blob *blob, const char *path)
+static void write_module_blob(struct module_blob *blob, const char *path)
 {
 	size_t length = strlen(path);
 
@@ -64,36 +56,39 @@ static void write_blob(struct blob *blob, const char *path)
 	event_intern(TF_BLOB_MODULE, blob, sizeof(blob->module) + length);
 }
 
-static uint64_t key_of(const struct found_object *found)
+static uint64_t module_key(const struct object *found)
 {
 	uint64_t identity[3] = {(uint64_t)found->map_start, (uint64_t)found->map_end, (uint64_t)found->link_map};
 
 	return table_hash(__atomic_load_n(&process.unloads, __ATOMIC_RELAXED), identity, sizeof(identity));
 }
 
-static void write_found(const struct found_object *found)
+static void write_found_module(const struct object *found)
 {
 	const ElfW(Ehdr) *head = found->map_start;
-	struct blob blob = {{.start = (uint64_t)found->map_start, .end = (uint64_t)found->map_end, .bias = found->link_map->l_addr}, ""};
+	uintptr_t bias = found->link_map->l_addr;
+	struct module_blob blob = {{.start = (uint64_t)found->map_start, .end = (uint64_t)found->map_end, .bias = bias},
+				   ""};
 	struct table_entry *e;
 	uint32_t number;
 	bool is_new;
 
-	e = table_add(&process.modules, key_of(found), &number, &is_new);
+	e = table_add(&process.modules, module_key(found), &number, &is_new);
 	if (!e || !is_new)
 		return;
 	__atomic_store_n(&e->value, blob.module.start, __ATOMIC_RELAXED);
-	/* The first segment begins with the file's head, but for objects of unusual make. */
+	/* The first segment usually begins with the file's ELF header. */
 	if (!memcmp(head->e_ident, ELFMAG, SELFMAG) && head->e_phentsize == sizeof(ElfW(Phdr)) &&
 	    head->e_phoff + head->e_phnum * sizeof(ElfW(Phdr)) <= TF_PAGE)
-		find_build_id(found->link_map->l_addr, (const ElfW(Phdr) *)((const char *)head + head->e_phoff), head->e_phnum, &blob.module);
-	write_blob(&blob, found->link_map->l_name);
-	pystack_look(found->link_map->l_addr, found->link_map->l_ld);
+		find_build_id(bias, (const ElfW(Phdr) *)((const char *)head + head->e_phoff), head->e_phnum,
+			      &blob.module);
+	write_module_blob(&blob, found->link_map->l_name);
+	pystack_look(bias, found->link_map->l_ld);
 }
 
-static int write_listed(struct dl_phdr_info *info, size_t size, void *unused)
+static int write_listed_module(struct dl_phdr_info *info, size_t size, void *unused)
 {
-	struct blob blob = {{.start = UINT64_MAX, .bias = info->dlpi_addr}, ""};
+	struct module_blob blob = {{.start = UINT64_MAX, .bias = info->dlpi_addr}, ""};
 	const void *dynamic = NULL;
 
 	for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -110,7 +105,7 @@ static int write_listed(struct dl_phdr_info *info, size_t size, void *unused)
 	}
 	find_build_id(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, &blob.module);
 	if (blob.module.end)
-		write_blob(&blob, info->dlpi_name);
+		write_module_blob(&blob, info->dlpi_name);
 	if (dynamic)
 		pystack_look(info->dlpi_addr, dynamic);
 	return 0;
@@ -118,39 +113,44 @@ static int write_listed(struct dl_phdr_info *info, size_t size, void *unused)
 
 void module_write(void *const *addresses, int count)
 {
-	struct found_object found;
+	struct object found;
 
-	if (!find_object) {
-		dl_iterate_phdr(write_listed, NULL);
+	if (!object_has_lookup()) {
+		object_each(write_listed_module, NULL);
 		return;
 	}
-	/* Of a return address the call before it counts. */
+	/* A return address belongs to the call before it. */
 	for (int i = 0; i < count; i++)
-		if (!find_object((char *)addresses[i] - 1, &found) && found.link_map)
-			write_found(&found);
+		if (object_find((uintptr_t)addresses[i] - 1, &found) == OBJECT_FOUND && found.link_map)
+			write_found_module(&found);
 }
 
-static bool is_still_there(struct table_entry *e)
+static bool is_still_loaded(struct table_entry *e)
 {
-	void *start = (void *)__atomic_load_n(&e->value, __ATOMIC_RELAXED);
-	struct found_object found;
+	uintptr_t start = __atomic_load_n(&e->value, __ATOMIC_RELAXED);
+	struct object found;
 
-	return !start || (!find_object(start, &found) && found.link_map && key_of(&found) == e->key);
+	return !start || (object_find(start, &found) == OBJECT_FOUND && found.link_map && module_key(&found) == e->key);
 }
 
-/* All are written anew once a stack meets them again. */
-static bool forget(struct table_entry *e)
+/* It is written again with the next stack that passes through it. */
+static bool invalidate_module(struct table_entry *e)
 {
 	__atomic_store_n(&e->value, 0, __ATOMIC_RELAXED);
 	return true;
 }
 
-/* Without _dl_find_object any of them may have gone. */
+/* Without _dl_find_object any module may have been unloaded. */
+static bool has_unloaded(void)
+{
+	return object_has_lookup() ? !table_each(&process.modules, is_still_loaded) : process.interned.level[0] != NULL;
+}
+
 void module_gone(void)
 {
-	if (process.unloads == UINT16_MAX || (find_object ? table_each(&process.modules, is_still_there) : !process.interned.level[0]))
+	if (process.unloads == UINT16_MAX || !has_unloaded())
 		return;
-	table_each(&process.modules, forget);
+	table_each(&process.modules, invalidate_module);
 	__atomic_fetch_add(&process.unloads, 1, __ATOMIC_RELAXED);
 }
 
@@ -162,5 +162,4 @@ bool module_is_ours(uintptr_t address)
 void module_init(void)
 {
 	loaded_ours(&ours_start, &ours_end);
-	find_object = loaded_next("_dl_find_object");
 }

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The module map: which file lies where, with its build-id, so that the report can name addresses. */
+/* The module map: which file is loaded where, with its build-id, so that the report can name addresses. */
 #ifndef PILLION_MODULE_H
 #define PILLION_MODULE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Writes the modules around these code addresses that the trace does not have yet. They must be on the calling thread's
- * stack, so that none can be unloaded meanwhile. */
+/* Writes the modules of these code addresses that the trace does not have yet. The addresses must be on the calling
+ * thread's stack, so that none of the modules can be unloaded meanwhile. */
 void module_write(void *const *addresses, int count);
 
-/* After a dlclose: if it took a module that the trace has, stacks are others from now on (process.unloads), for their addresses may
- * come to mean other code. Up to 65535 times: then a program that loads and unloads for ever no longer makes the trace grow by it. */
+/* After a dlclose: if it unloaded a module that the trace has, equal addresses are a new stack from now on
+ * (process.unloads), because other code may be loaded there. At most 65535 times, so that the trace of a program
+ * that loads and unloads forever stops growing. */
 void module_gone(void);
 
-/* Is the address in our own object? */
+/* Whether the address is in our own shared object. */
 bool module_is_ours(uintptr_t address);
 
 void module_init(void);

@@ -33,9 +33,9 @@ num_calls() {
 	report stats -r osrt_sum -f csv "$1.pillion" 2>/dev/null | awk -F, -v name="$2" '$9 == name { print $3 }'
 }
 
-# Whether this build has an unwinder of its own, so that any program has native stacks.
+# Whether this build has native stacks.
 has_unwinder() {
-	"$PILLION" --version | grep -q 'native stacks by libunwind'
+	"$PILLION" --version | grep -q 'built-in stack walker; unwind tables read by libunwind [0-9]'
 }
 
 # pillion ARG...: without a summary of its own, and not for ever.

@@ -11,11 +11,12 @@
 #include <sys/mman.h>
 
 #ifdef HAVE_UNWIND
-#include <unwind_pillion.h>
+#include "runtime/stack/walk.h"
+#include "stack_bounds.h"
 
 enum { FRAMES = 64 };
 
-static struct unw_pillion_memo *memo;
+static struct walk_memo *memo;
 static uintptr_t low, high;
 static unsigned long walks, told;
 static unsigned dice;
@@ -32,8 +33,8 @@ __attribute__((noinline)) static void compare(int size)
 	void *frames[FRAMES];
 	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
 	uint64_t walked, compared = 0;
-	int count = unw_pillion_backtrace_from(frames, size, low, high, frame, &walked) & ~UNW_PILLION_CUT;
-	int same = unw_pillion_hash_from(memo, size, low, high, frame, &compared);
+	int count = walk_from(frames, size, low, high, frame, &walked) & ~WALK_CUT;
+	int same = walk_memo_hash(memo, size, low, high, frame, &compared);
 
 	walks++;
 	if (!same)
@@ -107,22 +108,14 @@ __attribute__((noinline)) static void down(int left)
 
 static void begin(void)
 {
-	pthread_attr_t attributes;
-	size_t size;
-	void *bottom;
-
-	pthread_getattr_np(pthread_self(), &attributes);
-	pthread_attr_getstack(&attributes, &bottom, &size);
-	pthread_attr_destroy(&attributes);
-	low = (uintptr_t)bottom;
-	high = low + size;
-	memo = calloc(1, UNW_PILLION_MEMO);
+	stack_bounds(&low, &high);
+	memo = calloc(1, WALK_MEMO_BYTES);
 	walks = told = 0;
 }
 
-TestSuite(stack_memo, .init = begin);
+TestSuite(walk_memo, .init = begin);
 
-Test(stack_memo, tells_what_a_walk_tells_of_stacks_that_come_again_and_of_new_ones)
+Test(walk_memo, tells_what_a_walk_tells_of_stacks_that_come_again_and_of_new_ones)
 {
 	for (unsigned i = 0; i < 20000; i++) {
 		dice = i % 3 ? i % 50 : i;
@@ -133,13 +126,13 @@ Test(stack_memo, tells_what_a_walk_tells_of_stacks_that_come_again_and_of_new_on
 #endif
 }
 
-Test(stack_memo, goes_on_after_the_rules_were_forgotten)
+Test(walk_memo, goes_on_after_the_rules_were_forgotten)
 {
 	for (unsigned i = 0; i < 500; i++) {
 		dice = i % 10;
 		down(15);
 		if (i % 50 == 0)
-			unw_pillion_flush();
+			walk_invalidate();
 	}
 }
 
@@ -149,7 +142,7 @@ static void on_signal(int number)
 	down(9);
 }
 
-Test(stack_memo, tells_the_same_across_a_handlers_frame)
+Test(walk_memo, tells_the_same_across_a_handlers_frame)
 {
 	signal(SIGUSR1, on_signal);
 	for (unsigned i = 0; i < 500; i++) {
@@ -160,7 +153,7 @@ Test(stack_memo, tells_the_same_across_a_handlers_frame)
 
 static jmp_buf out;
 
-Test(stack_memo, tells_the_same_after_longjmp)
+Test(walk_memo, tells_the_same_after_longjmp)
 {
 	for (volatile unsigned i = 0; i < 500; i++) {
 		dice = i % 5;
@@ -195,7 +188,7 @@ static void jit(unsigned char *code, bool has_pointer, uint32_t size)
 		memcpy(code + 12, &size, sizeof(size));
 }
 
-Test(stack_memo, tells_the_same_of_code_made_while_it_runs)
+Test(walk_memo, tells_the_same_of_code_made_while_it_runs)
 {
 	unsigned char *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	union {
@@ -226,7 +219,7 @@ static void *in_a_thread(void *unused)
 	return NULL;
 }
 
-Test(stack_memo, tells_the_same_on_a_threads_stack_that_another_thread_had_before)
+Test(walk_memo, tells_the_same_on_a_threads_stack_that_another_thread_had_before)
 {
 	for (unsigned i = 0; i < 8; i++) {
 		pthread_t thread;
@@ -236,7 +229,7 @@ Test(stack_memo, tells_the_same_on_a_threads_stack_that_another_thread_had_befor
 	}
 }
 
-Test(stack_memo, tells_nothing_of_a_stack_that_it_does_not_know)
+Test(walk_memo, tells_nothing_of_a_stack_that_it_does_not_know)
 {
 	low = high = 0;
 	dice = 1;
@@ -244,7 +237,7 @@ Test(stack_memo, tells_nothing_of_a_stack_that_it_does_not_know)
 	cr_assert_eq(told, 0);
 }
 #else
-Test(stack_memo, is_not_built_without_the_unwinder)
+Test(walk_memo, is_not_built_without_the_unwinder)
 {
 	cr_skip_test("built without the unwinder");
 }
