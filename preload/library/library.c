@@ -11,14 +11,6 @@
  * then gets some of both, of a handle that no correct program uses at that moment. It outlives a fork, as handles do. */
 static struct table notes;
 
-/* Rises whenever a note changes: what has been remembered of calls is void then. */
-static uint64_t epoch;
-
-void library_forget(void)
-{
-	__atomic_fetch_add(&epoch, 1, __ATOMIC_RELEASE);
-}
-
 /* Notes are short lists mostly: fields and values follow the head, `room` of them. */
 struct note {
 	uint32_t count, room;
@@ -192,7 +184,7 @@ static inline __attribute__((always_inline)) uint64_t key_of_call(unsigned funct
 								  bool is_wide)
 {
 	const uint64_t many_bits = 0x9fb21c651e98df25ull;
-	uint64_t key = process.nonce + ((uint64_t)function << 1 | is_wide) + __atomic_load_n(&epoch, __ATOMIC_ACQUIRE) * 0x9e3779b97f4a7c15ull;
+	uint64_t key = process.nonce + ((uint64_t)function << 1 | is_wide) + __atomic_load_n(&library_epoch, __ATOMIC_ACQUIRE) * 0x9e3779b97f4a7c15ull;
 	const unsigned wide = is_wide ? LIBRARY_INT : LIBRARY_WIDE; /* from there on all of a word counts */
 	const struct library_part *p = shape->parts, *end = p + shape->count;
 	unsigned how = 0;

@@ -51,9 +51,6 @@ void library_note_field(uintptr_t handle, uint8_t field, int64_t value);
 /* Replaces all that is noted of a handle. */
 void library_note_all(uintptr_t handle, const struct tf_operation *op);
 
-/* What handles say has changed: calls are to be looked at anew. */
-void library_forget(void);
-
 /* Appends what is noted of a handle, as far as there is room: in `role`, or (0) as it stands. */
 void library_append(struct tf_operation *op, uintptr_t handle, uint8_t role);
 

@@ -14,6 +14,8 @@
 enum { LIBRARY_MPI_WORLD = 0x44000000, LIBRARY_MPI_SELF = 0x44000001 };
 enum { MPICH_PREDEFINED = 0x4c, OTHER = 1, OPEN_MPI = 2 };
 
+uint64_t library_epoch;
+
 static struct table bytes_of; /* datatype -> bytes */
 static struct table communicators; /* those of Open MPI that are the same in all processes -> MPICH's number for them */
 static unsigned implementation; /* 0: not looked at */

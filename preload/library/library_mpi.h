@@ -14,4 +14,11 @@ int64_t library_mpi_bytes(uintptr_t type);
 /* MPI_Type_commit: a derived type is known from here on. */
 void library_set_mpi_type(const uintptr_t *words);
 
+/* Rises whenever what is noted of a handle or a datatype changes: what has been remembered of calls is then void. */
+extern uint64_t library_epoch;
+static inline void library_forget(void)
+{
+	__atomic_fetch_add(&library_epoch, 1, __ATOMIC_RELEASE);
+}
+
 #endif

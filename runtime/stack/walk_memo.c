@@ -158,7 +158,7 @@ int walk_memo_hash(struct walk_memo *memo, int size, uintptr_t stack_low, uintpt
 {
 	struct walk walk = {.low = frame, .high = stack_high, .sp = frame + 16};
 	enum walk_outcome outcome = WALK_GOES_ON;
-	uint64_t seed = walk_rule_seed(), hash;
+	uint64_t seed = walk_rule_seed(), all = 0, hash;
 	uint16_t *hint;
 	int n = 0, count;
 
@@ -168,7 +168,6 @@ int walk_memo_hash(struct walk_memo *memo, int size, uintptr_t stack_low, uintpt
 	walk.pc = walk_load(frame + 8);
 	if (memo->age == 0 || memo->seed != seed || memo->high != stack_high)
 		memo_renew(memo, seed, stack_high);
-	*ret_hash = 0;
 	hint = &memo->hints[beginning_mix(&walk) >> (64 - MEMO_BITS)];
 	while (n < size && outcome == WALK_GOES_ON) {
 		if (size - n >= WALK_STRETCH && !walk.is_probed && !walk.is_interrupted)
@@ -176,8 +175,9 @@ int walk_memo_hash(struct walk_memo *memo, int size, uintptr_t stack_low, uintpt
 		else
 			outcome = walk_stretch(&walk, NULL, size - n, seed, &count, &hash);
 		n += count;
-		*ret_hash = walk_hash_join(*ret_hash, hash);
+		all = walk_hash_join(all, hash);
 	}
+	*ret_hash = all;
 	return n | (walk.has_handler ? WALK_SIGNAL : 0);
 }
 
