@@ -30,27 +30,55 @@ struct blob {
 	char path[1024];
 };
 
-static void find_build_id(uintptr_t bias, const ElfW(Phdr) *segments, unsigned count, struct tf_module *module)
+static const ElfW(Nhdr) *find_in(const char *at, const char *end, const char *owner, uint32_t type)
 {
-	for (unsigned i = 0; i < count; i++) {
-		const char *at = (const char *)(bias + segments[i].p_vaddr), *end = at + segments[i].p_memsz;
+	while (end - at >= (long)sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
+		const char *name = at + sizeof(*note), *value = name + ((note->n_namesz + 3) & ~3u);
 
-		if (segments[i].p_type != PT_NOTE)
-			continue;
-		while (end - at >= (long)sizeof(ElfW(Nhdr))) {
-			const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
-			const char *name = at + sizeof(*note), *value = name + ((note->n_namesz + 3) & ~3u);
-
-			if (value + note->n_descsz > end)
-				break;
-			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && !memcmp(name, "GNU", 4)) {
-				module->build_id_length = note->n_descsz < sizeof(module->build_id) ? (uint8_t)note->n_descsz : sizeof(module->build_id);
-				memcpy(module->build_id, value, module->build_id_length);
-				return;
-			}
-			at = value + ((note->n_descsz + 3) & ~3u);
-		}
+		if (value + note->n_descsz > end)
+			break;
+		if (note->n_type == type && note->n_namesz == 4 && !strncmp(name, owner, 4))
+			return note;
+		at = value + ((note->n_descsz + 3) & ~3u);
 	}
+	return NULL;
+}
+
+/* `owner` has at most three letters, its field in the note four. */
+static const ElfW(Nhdr) *find_note(uintptr_t bias, const ElfW(Phdr) *segments, unsigned count, const char *owner,
+				   uint32_t type)
+{
+	const ElfW(Nhdr) *note = NULL;
+
+	for (unsigned i = 0; i < count && !note; i++) {
+		const char *at = (const char *)(bias + segments[i].p_vaddr);
+
+		if (segments[i].p_type == PT_NOTE)
+			note = find_in(at, at + segments[i].p_memsz, owner, type);
+	}
+	return note;
+}
+
+static void set_build_id(struct tf_module *module, const ElfW(Nhdr) *note)
+{
+	size_t length = note ? note->n_descsz : 0;
+
+	module->build_id_length = (uint8_t)(length < sizeof(module->build_id) ? length : sizeof(module->build_id));
+	if (note)
+		memcpy(module->build_id, (const char *)(note + 1) + 4, module->build_id_length);
+}
+
+/* The first segment begins with the file's head, but for objects of unusual make. */
+static const ElfW(Nhdr) *find_note_of(const struct found_object *found, const char *owner, uint32_t type)
+{
+	const ElfW(Ehdr) *head = found->map_start;
+
+	if (memcmp(head->e_ident, ELFMAG, SELFMAG) || head->e_phentsize != sizeof(ElfW(Phdr)) ||
+	    head->e_phoff + head->e_phnum * sizeof(ElfW(Phdr)) > TF_PAGE)
+		return NULL;
+	return find_note(found->link_map->l_addr, (const ElfW(Phdr) *)((const char *)head + head->e_phoff), head->e_phnum,
+			 owner, type);
 }
 
 static void write_blob(struct blob *blob, const char *path)
@@ -73,7 +101,6 @@ static uint64_t key_of(const struct found_object *found)
 
 static void write_found(const struct found_object *found)
 {
-	const ElfW(Ehdr) *head = found->map_start;
 	struct blob blob = {{.start = (uint64_t)found->map_start, .end = (uint64_t)found->map_end, .bias = found->link_map->l_addr}, ""};
 	struct table_entry *e;
 	uint32_t number;
@@ -83,10 +110,7 @@ static void write_found(const struct found_object *found)
 	if (!e || !is_new)
 		return;
 	__atomic_store_n(&e->value, blob.module.start, __ATOMIC_RELAXED);
-	/* The first segment begins with the file's head, but for objects of unusual make. */
-	if (!memcmp(head->e_ident, ELFMAG, SELFMAG) && head->e_phentsize == sizeof(ElfW(Phdr)) &&
-	    head->e_phoff + head->e_phnum * sizeof(ElfW(Phdr)) <= TF_PAGE)
-		find_build_id(found->link_map->l_addr, (const ElfW(Phdr) *)((const char *)head + head->e_phoff), head->e_phnum, &blob.module);
+	set_build_id(&blob.module, find_note_of(found, "GNU", NT_GNU_BUILD_ID));
 	write_blob(&blob, found->link_map->l_name);
 	pystack_look(found->link_map->l_addr, found->link_map->l_ld);
 }
@@ -108,7 +132,7 @@ static int write_listed(struct dl_phdr_info *info, size_t size, void *unused)
 		if (start + info->dlpi_phdr[i].p_memsz > blob.module.end)
 			blob.module.end = start + info->dlpi_phdr[i].p_memsz;
 	}
-	find_build_id(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, &blob.module);
+	set_build_id(&blob.module, find_note(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, "GNU", NT_GNU_BUILD_ID));
 	if (blob.module.end)
 		write_blob(&blob, info->dlpi_name);
 	if (dynamic)
@@ -157,6 +181,14 @@ void module_gone(void)
 bool module_is_ours(uintptr_t address)
 {
 	return address >= ours_start && address < ours_end;
+}
+
+bool module_is_go(const void *address)
+{
+	enum { GO_BUILD_ID = 4 };
+	struct found_object found;
+
+	return find_object && !find_object((void *)address, &found) && found.link_map && find_note_of(&found, "Go", GO_BUILD_ID);
 }
 
 void module_init(void)
