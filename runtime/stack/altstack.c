@@ -9,6 +9,7 @@
 #include "runtime/record/process.h"
 #include "runtime/common/readable.h"
 #include "runtime/common/sys.h"
+#include "runtime/stack/module.h"
 
 enum { SIGNALS = 64, RED_ZONE = 128, FRAME_ALIGN = 16, FPU_ALIGN = 64 };
 
@@ -74,14 +75,18 @@ static void unlock(const uint64_t *signals)
 	sys_signals_restore(signals);
 }
 
+/* Go installs its handlers by sigaction(), but asks the kernel for the alternate stack by a system call of its own, uses ours
+ * when it finds it, and ends the program if a handler runs elsewhere. */
 static bool is_taken(const void *handler, unsigned long flags)
 {
-	return flags & SA_ONSTACK && handler != (void *)SIG_DFL && handler != (void *)SIG_IGN;
+	if (!(flags & SA_ONSTACK) || handler == (void *)SIG_DFL || handler == (void *)SIG_IGN || handler == altstack_enter)
+		return false;
+	return !module_is_go(handler);
 }
 
-static bool concerns_us(int signal, const void *handler, unsigned long flags)
+static bool concerns_us(int signal, bool takes)
 {
-	return is_active && signal >= 1 && signal <= SIGNALS && (is_taken(handler, flags) || actions[signal].turn);
+	return is_active && signal >= 1 && signal <= SIGNALS && (takes || actions[signal].turn);
 }
 
 /* What the kernel has is what note_action() stands for. SA_RESETHAND leaves the mask that we set behind. */
@@ -96,13 +101,13 @@ int altstack_sigaction(int signal, const struct sigaction *action, struct sigact
 {
 	void *handler = action ? (void *)action->sa_handler : (void *)SIG_DFL;
 	unsigned long flags = action ? (unsigned long)action->sa_flags : 0;
-	bool takes = is_taken(handler, flags) && handler != altstack_enter, is_locked;
+	bool takes = is_active && is_taken(handler, flags), is_locked;
 	struct action before, wanted = {.handler = handler, .flags = flags};
 	struct sigaction changed;
 	int result, error;
 	uint64_t signals;
 
-	if (!concerns_us(signal, handler, flags))
+	if (!concerns_us(signal, takes))
 		return real(signal, action, old);
 	is_locked = lock(&signals);
 	takes = takes && is_locked;
@@ -142,10 +147,11 @@ long altstack_raw_sigaction(int signal, const struct altstack_kernel_action *act
 	uint64_t signals;
 	long result;
 
-	if (!concerns_us(signal, changed.handler, changed.flags))
+	takes = is_active && is_taken(changed.handler, changed.flags);
+	if (!concerns_us(signal, takes))
 		return sys_enter(SYS_rt_sigaction, signal, (long)action, (long)old, (long)mask_size, 0, 0);
 	is_locked = lock(&signals);
-	takes = is_locked && is_taken(changed.handler, changed.flags) && changed.handler != altstack_enter;
+	takes = takes && is_locked;
 	before = action_of(signal);
 	if (takes) {
 		changed.handler = altstack_enter;

@@ -17,32 +17,55 @@ struct module_blob {
 	char path[1024];
 };
 
-static void set_build_id(struct tf_module *module, const char *value, size_t size)
+static const ElfW(Nhdr) *find_in(const char *at, const char *end, const char *owner, uint32_t type)
 {
-	module->build_id_length = (uint8_t)(size < sizeof(module->build_id) ? size : sizeof(module->build_id));
-	memcpy(module->build_id, value, module->build_id_length);
+	while (end - at >= (long)sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
+		const char *name = at + sizeof(*note), *value = name + ((note->n_namesz + 3) & ~3u);
+
+		if (value + note->n_descsz > end)
+			break;
+		if (note->n_type == type && note->n_namesz == 4 && !strncmp(name, owner, 4))
+			return note;
+		at = value + ((note->n_descsz + 3) & ~3u);
+	}
+	return NULL;
 }
 
-static void find_build_id(uintptr_t bias, const ElfW(Phdr) *segments, unsigned count, struct tf_module *module)
+/* `owner` has at most three letters, its field in the note four. */
+static const ElfW(Nhdr) *find_note(uintptr_t bias, const ElfW(Phdr) *segments, unsigned count, const char *owner,
+				   uint32_t type)
 {
-	for (unsigned i = 0; i < count; i++) {
-		const char *at = (const char *)(bias + segments[i].p_vaddr), *end = at + segments[i].p_memsz;
+	const ElfW(Nhdr) *note = NULL;
 
-		if (segments[i].p_type != PT_NOTE)
-			continue;
-		while (end - at >= (long)sizeof(ElfW(Nhdr))) {
-			const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
-			const char *name = at + sizeof(*note), *value = name + ((note->n_namesz + 3) & ~3u);
+	for (unsigned i = 0; i < count && !note; i++) {
+		const char *at = (const char *)(bias + segments[i].p_vaddr);
 
-			if (value + note->n_descsz > end)
-				break;
-			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && !memcmp(name, "GNU", 4)) {
-				set_build_id(module, value, note->n_descsz);
-				return;
-			}
-			at = value + ((note->n_descsz + 3) & ~3u);
-		}
+		if (segments[i].p_type == PT_NOTE)
+			note = find_in(at, at + segments[i].p_memsz, owner, type);
 	}
+	return note;
+}
+
+static void set_build_id(struct tf_module *module, const ElfW(Nhdr) *note)
+{
+	size_t length = note ? note->n_descsz : 0;
+
+	module->build_id_length = (uint8_t)(length < sizeof(module->build_id) ? length : sizeof(module->build_id));
+	if (note)
+		memcpy(module->build_id, (const char *)(note + 1) + 4, module->build_id_length);
+}
+
+/* The first segment begins with the file's head, but for objects of unusual make. */
+static const ElfW(Nhdr) *find_note_of(const struct object *found, const char *owner, uint32_t type)
+{
+	const ElfW(Ehdr) *head = found->map_start;
+
+	if (memcmp(head->e_ident, ELFMAG, SELFMAG) || head->e_phentsize != sizeof(ElfW(Phdr)) ||
+	    head->e_phoff + head->e_phnum * sizeof(ElfW(Phdr)) > TF_PAGE)
+		return NULL;
+	return find_note(found->link_map->l_addr, (const ElfW(Phdr) *)((const char *)head + head->e_phoff), head->e_phnum,
+			 owner, type);
 }
 
 static void write_module_blob(struct module_blob *blob, const char *path)
@@ -65,9 +88,8 @@ static uint64_t module_key(const struct object *found)
 
 static void write_found_module(const struct object *found)
 {
-	const ElfW(Ehdr) *head = found->map_start;
-	uintptr_t bias = found->link_map->l_addr;
-	struct module_blob blob = {{.start = (uint64_t)found->map_start, .end = (uint64_t)found->map_end, .bias = bias},
+	struct module_blob blob = {{.start = (uint64_t)found->map_start, .end = (uint64_t)found->map_end,
+				    .bias = found->link_map->l_addr},
 				   ""};
 	struct table_entry *e;
 	uint32_t number;
@@ -77,13 +99,9 @@ static void write_found_module(const struct object *found)
 	if (!e || !is_new)
 		return;
 	__atomic_store_n(&e->value, blob.module.start, __ATOMIC_RELAXED);
-	/* The first segment usually begins with the file's ELF header. */
-	if (!memcmp(head->e_ident, ELFMAG, SELFMAG) && head->e_phentsize == sizeof(ElfW(Phdr)) &&
-	    head->e_phoff + head->e_phnum * sizeof(ElfW(Phdr)) <= TF_PAGE)
-		find_build_id(bias, (const ElfW(Phdr) *)((const char *)head + head->e_phoff), head->e_phnum,
-			      &blob.module);
+	set_build_id(&blob.module, find_note_of(found, "GNU", NT_GNU_BUILD_ID));
 	write_module_blob(&blob, found->link_map->l_name);
-	pystack_look(bias, found->link_map->l_ld);
+	pystack_look(found->link_map->l_addr, found->link_map->l_ld);
 }
 
 static int write_listed_module(struct dl_phdr_info *info, size_t size, void *unused)
@@ -103,7 +121,7 @@ static int write_listed_module(struct dl_phdr_info *info, size_t size, void *unu
 		if (start + info->dlpi_phdr[i].p_memsz > blob.module.end)
 			blob.module.end = start + info->dlpi_phdr[i].p_memsz;
 	}
-	find_build_id(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, &blob.module);
+	set_build_id(&blob.module, find_note(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, "GNU", NT_GNU_BUILD_ID));
 	if (blob.module.end)
 		write_module_blob(&blob, info->dlpi_name);
 	if (dynamic)
@@ -157,6 +175,15 @@ void module_gone(void)
 bool module_is_ours(uintptr_t address)
 {
 	return address >= ours_start && address < ours_end;
+}
+
+bool module_is_go(const void *address)
+{
+	enum { GO_BUILD_ID = 4 };
+	struct object found;
+
+	return object_has_lookup() && object_find((uintptr_t)address, &found) == OBJECT_FOUND && found.link_map &&
+	       find_note_of(&found, "Go", GO_BUILD_ID);
 }
 
 void module_init(void)

@@ -18,6 +18,9 @@ void module_gone(void);
 /* Whether the address is in our own shared object. */
 bool module_is_ours(uintptr_t address);
 
+/* Is it in an object that has Go's runtime? Safe in a signal handler; false where glibc is older than 2.35. */
+bool module_is_go(const void *address);
+
 void module_init(void);
 
 #endif

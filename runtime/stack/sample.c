@@ -14,7 +14,7 @@
 #include "runtime/stack/stack.h"
 #include "runtime/common/sys.h"
 
-enum { GUARD_BYTES = 4096, STACK_BYTES = 131072, STACK_KEPT = 8 };
+enum { GUARD_BYTES = 4096, STACK_BYTES = 131072, STACK_ROOM = 102400, STACK_KEPT = 8 };
 enum { CHECKED = 16, COST_SHARE = 32, MICROSECOND = 1000, LONGEST_US = 0xffffff };
 
 /* A thread's timer. It lies at the top of the alternate stack that the samples run on; below that is a guard page. */
@@ -375,6 +375,7 @@ void sample_stack_changed(void)
 
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
+	const char *frame = __builtin_frame_address(0);
 	struct thread *t = &thread_self;
 
 	if (!is_our_timers(info)) {
@@ -386,7 +387,9 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 		return;
 	if (is_traced_now())
 		sample_give_up("CPU samples: none from here on, a debugger or tracer has come (ptrace)");
-	else if (altstack_is_ours(__builtin_frame_address(0)))
+	else if (altstack_is_ours(frame) && frame - low_of(t->sampler) < STACK_ROOM)
+		return; /* in a handler that uses our stack; the next sample has its time */
+	else if (altstack_is_ours(frame))
 		take(context);
 	else if (!altstack_repair(&((ucontext_t *)context)->uc_stack)) /* if so, the next sample is on our stack */
 		switch_off(t->sampler);

@@ -60,6 +60,6 @@ const char *sample_hindrance(void)
 	if (is_under_valgrind())
 		return "CPU samples: none under valgrind, which does not know their timers";
 	if (sample_is_traced())
-		return "CPU samples: none, the process is traced (a debugger, strace), its tracer would see the signals";
+		return "CPU samples: none, the process is traced (debugger, strace), its tracer would see the signals";
 	return NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* altstack WHAT [NUMBER]: stacks without room for a signal frame, and alternate signal stacks of the program's own. The output
- * must be the same with and without CPU samples. */
+/* altstack WHAT [NUMBER]: stacks without room for a signal frame, and alternate signal stacks of the program's own.
+ * The output must be the same with and without CPU samples. */
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -93,7 +93,7 @@ static void print_stack(const char *when)
 	stack_t now = {0};
 	int result = sigaltstack(NULL, &now);
 
-	printf("%s: %d, %s, flags %x, %zu bytes\n", when, result, whose_stack(&now), (unsigned)now.ss_flags, now.ss_size);
+	printf("%s: %d, %s, flags %x, %zu\n", when, result, whose_stack(&now), (unsigned)now.ss_flags, now.ss_size);
 	now = (stack_t){0};
 	result = (int)syscall(SYS_sigaltstack, NULL, &now);
 	printf("%s, by syscall(): %d, %s, flags %x\n", when, result, whose_stack(&now), (unsigned)now.ss_flags);
@@ -150,7 +150,7 @@ static void handled(size_t size)
 	double before = 1.5, after = 2.5; /* in vector registers across the handler */
 	char *stack;
 
-	setvbuf(stdout, NULL, _IONBF, 0);
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	print_stack("at first");
 	install(SIGUSR1, SA_ONSTACK);
 	raise(SIGUSR1);
@@ -180,7 +180,7 @@ static void threads(size_t size)
 	pthread_t id;
 	int status;
 
-	setvbuf(stdout, NULL, _IONBF, 0);
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	install(SIGUSR1, SA_ONSTACK);
 	register_stack(size);
 	low = own_low;
@@ -244,7 +244,7 @@ static void overflows(size_t size)
 {
 	pthread_t id;
 
-	setvbuf(stdout, NULL, _IONBF, 0);
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	pthread_create(&id, NULL, overflow, &size);
 	pthread_join(id, NULL);
 }
@@ -308,7 +308,7 @@ static void view(void)
 	struct kernel_action raw;
 	stack_t s = {.ss_sp = painted(65536), .ss_size = 1024};
 
-	setvbuf(stdout, NULL, _IONBF, 0);
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	print_stack("at first");
 	print_result(sigaltstack(&s, NULL));
 	s.ss_size = 65536;
