@@ -38,7 +38,8 @@ void attachments_done(struct attachments *a)
 		struct attachment *at = a->first;
 
 		a->first = at->next;
-		at->kind->done(at->state);
+		if (at->kind->done)
+			at->kind->done(at->state);
 		free(at->state);
 		free(at);
 	}

@@ -9,7 +9,7 @@
 /* One static object for each kind of state: its address identifies the kind. */
 struct attachment_kind {
 	size_t size;
-	void (*done)(void *state); /* frees what the state owns */
+	void (*done)(void *state); /* frees what the state owns; NULL: it owns nothing */
 };
 
 /* Few kinds exist, so a list is searched in constant time. */

@@ -60,23 +60,11 @@ static void add_run(struct external_sort *r, struct run run)
 	r->runs[r->run_count++] = run;
 }
 
-/* In most cases the items are already sorted. */
-static void sort_held(struct external_sort *r)
-{
-	const uint8_t *item = r->items;
-	size_t i = 1;
-
-	for (; i < r->count && r->compare(item, item + r->item_bytes) <= 0; i++)
-		item += r->item_bytes;
-	if (i < r->count)
-		qsort(r->items, r->count, r->item_bytes, r->compare);
-}
-
 static void spill_run(struct external_sort *r)
 {
 	size_t size = r->count * r->item_bytes;
 
-	sort_held(r);
+	sort_unless_sorted(r->items, r->count, r->item_bytes, r->compare);
 	if (r->fd < 0)
 		r->fd = open_unnamed_file();
 	r->is_stuck = r->fd < 0 || !write_fully(r->fd, r->items, size, r->file_bytes);
@@ -148,7 +136,7 @@ static void sink_down(struct external_sort *r, size_t at)
 static void begin_merging(struct external_sort *r)
 {
 	r->is_merging = true;
-	sort_held(r);
+	sort_unless_sorted(r->items, r->count, r->item_bytes, r->compare);
 	for (size_t i = 0; i < r->run_count; i++) {
 		r->runs[i].piece = mem_alloc(PIECE * r->item_bytes);
 		run_fill(r, &r->runs[i]);

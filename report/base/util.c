@@ -253,3 +253,14 @@ void map_done(struct map *m)
 	free(m->slots);
 	*m = (struct map){0};
 }
+
+void sort_unless_sorted(void *items, size_t count, size_t size, int (*compare)(const void *, const void *))
+{
+	const char *item = items;
+
+	for (size_t i = 1; i < count; i++, item += size)
+		if (compare(item, item + size) > 0) {
+			qsort(items, count, size, compare);
+			return;
+		}
+}

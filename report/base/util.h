@@ -81,6 +81,9 @@ static inline int order_of(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
+/* Like qsort, for items that are already sorted in most cases. */
+void sort_unless_sorted(void *items, size_t count, size_t size, int (*compare)(const void *, const void *));
+
 /* The first index of [from, to) for which `is_before` (an expression of `at`) is false, or `to`. It must be true for
  * all smaller ones. */
 #define first_place(at, from, to, is_before)                  \

@@ -115,8 +115,8 @@ report export -q -t chrome -o t.json.gz stacks.pillion
 is "$? $(gzip -dc t.json.gz | cmp - stacks.json)" '0 ' 'a name that ends with .gz is gzipped'
 printf old >there.folded
 report export -t folded -o there.folded stacks.pillion >out 2>err
-is "$? $(cat there.folded) $(cat err)" '2 old pillion export: there.folded: exists, -f true replaces it' \
-	'a file that is there stays'
+is "$? $(cat there.folded) $(cat err)" \
+	'2 old pillion export: there.folded: file exists, use -f true to replace it' 'a file that is there stays'
 report export -q -t folded -f true -o there.folded stacks.pillion
 is "$? $(cmp there.folded stacks.folded)" '0 ' '-f true replaces it'
 report export -q -t folded -o there.folded -f stacks.pillion

@@ -93,7 +93,7 @@ ok 'so does unpack' report unpack -q named
 ok 'and gives it back' diff -r named.pillion named.before
 rm -rf back
 ok 'unpack prefers what is packed' report unpack -q -o back named
-like "$(report pack -q probe.pillion 2>&1)" 'probe.pillpack: exists, -f true replaces it' 'a file that is there stays'
+like "$(report pack -q probe.pillion 2>&1)" 'probe.pillpack: file exists, use -f true to replace it' 'a file that is there stays'
 like "$(report pack probe.pillpack 2>&1)" 'is already packed' 'packed twice is refused'
 report pack nothing.pillion >out 2>err
 is $? 2 'no capture: status 2'

@@ -107,7 +107,7 @@ Test(align, finds_an_offset_and_states_its_error)
 Test(align, finds_a_drift_of_each_of_several_hosts)
 {
 	static const struct rank ranks[] = {
-	    {0, "a"}, {1, "b", -3000 * (int64_t)MS, 50}, {2, "c", 12345678, -80}, {3, "c", 12345678, -80}};
+		{0, "a"}, {1, "b", -3000 * (int64_t)MS, 50}, {2, "c", 12345678, -80}, {3, "c", 12345678, -80}};
 
 	write_ranks(ranks, 4);
 	assert_within(&ranks[1], 4000);
@@ -178,7 +178,7 @@ Test(align, what_comes_after_a_capture_range_may_not_be_all)
 {
 	static const struct rank ranks[] = {{0, "a"}, {1, "b", 5000 * (int64_t)MS, 0, false, 0, NULL, 110}};
 	const struct tf_range_page page = {
-	    .magic = TF_RANGE_MAGIC, .run = 0x77, .begun = 2, .mode = TF_RANGE_PROFILER_API};
+		.magic = TF_RANGE_MAGIC, .run = 0x77, .begun = 2, .mode = TF_RANGE_PROFILER_API};
 	const struct tf_range spans[] = {{1000 * MS, 11050 * MS}, {12050 * MS, 0}};
 
 	capture_range(directory, &page, spans);

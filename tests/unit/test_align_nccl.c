@@ -368,7 +368,7 @@ Test(align_nccl, of_many_every_so_many_th_is_used)
 Test(align_nccl, what_comes_after_a_capture_range_may_not_be_all)
 {
 	const struct tf_range_page page = {
-	    .magic = TF_RANGE_MAGIC, .run = 0x77, .begun = 2, .mode = TF_RANGE_PROFILER_API};
+		.magic = TF_RANGE_MAGIC, .run = 0x77, .begun = 2, .mode = TF_RANGE_PROFILER_API};
 	const struct tf_range spans[] = {{1000 * MS, 11050 * MS}, {12050 * MS, 0}};
 
 	capture_range(directory, &page, spans);

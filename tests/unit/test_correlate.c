@@ -146,9 +146,10 @@ Test(correlate, each_call_gets_its_records_and_each_record_its_call)
 	call(&main_thread, launch, 2000, 100, TF_ARG_LAUNCH);
 	call(&main_thread, copy, 2200, 100, TF_ARG_COPY);
 	call(&other_thread, launch, 2010, 100, TF_ARG_LAUNCH);
-	calls(
-	    (struct writer_device_call[]){{10, 2, 2210, 80, false}, {11, 3, 2020, 80, false}, {10, 1, 2010, 80, false}},
-	    3);
+	calls((struct writer_device_call[]){{10, 2, 2210, 80, false},
+					    {11, 3, 2020, 80, false},
+					    {10, 1, 2010, 80, false}},
+	      3);
 	work(3, 5000); /* in no order */
 	work(1, 3000);
 	work(2, 4000);
@@ -193,10 +194,11 @@ Test(correlate, runtime_and_driver_of_one_call_are_one)
 
 	call(&main_thread, launch, 2000, 100, TF_ARG_LAUNCH);
 	call(&main_thread, launch, 2200, 100, TF_ARG_LAUNCH);
-	calls(
-	    (struct writer_device_call[]){
-		{10, 1, 2020, 40, true}, {10, 1, 2010, 80, false}, {10, 2, 2220, 40, true}, {10, 2, 2210, 80, false}},
-	    4);
+	calls((struct writer_device_call[]){{10, 1, 2020, 40, true},
+					    {10, 1, 2010, 80, false},
+					    {10, 2, 2220, 40, true},
+					    {10, 2, 2210, 80, false}},
+	      4);
 	work(1, 3000);
 	work(2, 4000);
 	all = correlate();
@@ -254,10 +256,11 @@ Test(correlate, what_has_no_partner_is_told_and_counted)
 	call(&main_thread, launch, 2200, 100, TF_ARG_LAUNCH);	/* CUPTI's call was */
 	call(&main_thread, allocate, 2400, 100, TF_ARG_MEMORY); /* asks for no work */
 	writer_call(&main_thread, launch, 2700, 100, failed, 2);
-	calls(
-	    (struct writer_device_call[]){
-		{10, 1, 2010, 80, false}, {10, 3, 2410, 80, false}, {10, 4, 2900, 80, false}, {99, 5, 2010, 10, false}},
-	    4);
+	calls((struct writer_device_call[]){{10, 1, 2010, 80, false},
+					    {10, 3, 2410, 80, false},
+					    {10, 4, 2900, 80, false},
+					    {99, 5, 2010, 10, false}},
+	      4);
 	work(2, 3000);
 	work(4, 3100); /* a call that was under a threshold */
 	work(5, 3200); /* of a thread that we do not know */
@@ -349,10 +352,10 @@ Test(correlate, a_second_epoch_makes_no_stretch_larger)
 			writer_call(&main_thread, launch, 100000 + i * 1000, 900, numbered, 2);
 		work(i, 9500000 + i * 1000);
 		writer_device(
-		    &cupti, TF_DEVICE_TIME_MONOTONIC,
-		    &(struct writer_device_record){
-			.work = 1, .correlation = i, .start = 19500000 + i * 1000, .duration = 50, .epoch = 1},
-		    1);
+			&cupti, TF_DEVICE_TIME_MONOTONIC,
+			&(struct writer_device_record){
+				.work = 1, .correlation = i, .start = 19500000 + i * 1000, .duration = 50, .epoch = 1},
+			1);
 	}
 	correlate_stretch = STRETCH;
 	all = correlate();
@@ -370,8 +373,8 @@ static int by_start(const void *left, const void *right)
 {
 	const struct visited_call *a = left, *b = right;
 
-	return (a->start > b->start) - (a->start < b->start)
-		   ?: (a->first_ns > b->first_ns) - (a->first_ns < b->first_ns);
+	return (a->start > b->start) - (a->start < b->start) ?:
+	       (a->first_ns > b->first_ns) - (a->first_ns < b->first_ns);
 }
 
 /* Several windows of each thread; a call around many others; work that knows its call by number, by time, and not at
@@ -429,9 +432,9 @@ Test(correlate, what_stretches_need_not_read_again_changes_nothing)
 		qsort(whole->visited, whole->count, sizeof(*whole->visited), by_start);
 		for (size_t i = 0; i < whole->count; i++)
 			cr_assert(parts->visited[i].start == whole->visited[i].start &&
-				      parts->visited[i].correlation == whole->visited[i].correlation &&
-				      parts->visited[i].tid == whole->visited[i].tid &&
-				      parts->visited[i].records == whole->visited[i].records,
+					  parts->visited[i].correlation == whole->visited[i].correlation &&
+					  parts->visited[i].tid == whole->visited[i].tid &&
+					  parts->visited[i].records == whole->visited[i].records,
 				  "at %d of stretches of %d", (int)i, (int)correlate_stretch);
 		free(parts);
 	}

@@ -13,61 +13,62 @@ struct name {
 ParameterizedTestParameters(demangle, names_are_readable_and_short)
 {
 	static struct name cases[] = {
-	    {"_Z3addPfi", "add(float*, int)", "add"},
-	    {"_Z5saxpyIfEviT_PS0_S1_", "void saxpy<float>(int, float, float*, float*)", "saxpy"},
-	    {"_ZN2at6native3addERKNS_6TensorES3_", "at::native::add(at::Tensor const&, at::Tensor const&)", "add"},
-	    {"_ZN2at6native4fillILi4EZNS0_4dataEvE1xEEvT0_",
-	     "void at::native::fill<4, at::native::data()::x>(at::native::data()::x)", "fill"},
-	    {"_ZN12_GLOBAL__N_14workEv", "(anonymous namespace)::work()", "work"},
-	    {"_ZN12_GLOBAL__N_14workIiEEvv", "void (anonymous namespace)::work<int>()", "work"},
-	    {"_Z1fIXadL_ZN12_GLOBAL__N_11gEvEEEvv", "void f<&(anonymous namespace)::g>()", "f"},
-	    {"_Z3addPfi.part.0", "add(float*, int) [clone .part.0]", "add"},
-	    /* operators */
-	    {"_ZlsRSoRK1X", "operator<<(std::ostream&, X const&)", "operator<<"},
-	    {"_ZN1XltERKS_", "X::operator<(X const&)", "operator<"},
-	    {"_ZltIiEbT_S0_", "bool operator< <int>(int, int)", "operator<"},
-	    {"_ZN1XptEv", "X::operator->()", "operator->"},
-	    {"_ZN1XclEi", "X::operator()(int)", "operator()"},
-	    {"_ZN1XclIfEEvT_", "void X::operator()<float>(float)", "operator()"},
-	    {"_ZN1XcvjEv", "X::operator unsigned int()", "operator unsigned int"},
-	    {"_ZN1XcvSt6vectorIiSaIiEEEv", "X::operator std::vector<int, std::allocator<int> >()",
-	     "operator std::vector<int, std::allocator<int> >"},
-	    {"_Znwm", "operator new(unsigned long)", "operator new"},
-	    {"_ZN14operator_thing1fEv", "operator_thing::f()", "f"},
-	    /* lambdas, local functions */
-	    {"_ZZ4mainENKUliE_clEi", "main::{lambda(int)#1}::operator()(int) const", "operator()"},
-	    {"_ZN5outer5inner5applyIZ4mainEUliE_EEvT_i",
-	     "void outer::inner::apply<main::{lambda(int)#1}>(main::{lambda(int)#1}, int)", "apply"},
-	    {"_ZZN1X1fEiENK1Y1gEv", "X::f(int)::Y::g() const", "g"},
-	    {"_ZZNK1X1fEiEN1Y1gEv", "X::f(int) const::Y::g()", "g"},
-	    {"_Z5applyI17__nv_dl_wrapper_tI11__nv_dl_tagIPFivEXadL_Z4mainEELj1EEJPfEEEvT_i",
-	     "void apply<__nv_dl_wrapper_t<__nv_dl_tag<int (*)(), &main, 1u>, float*> "
-	     ">(__nv_dl_wrapper_t<__nv_dl_tag<int (*)(), "
-	     "&main, 1u>, float*>, int)",
-	     "apply"},
-	    /* signs that compare, and what they take */
-	    {"_Z1fILb1EEvv", "void f<true>()", "f"},
-	    {"_Z4pickIiEvP9enable_ifIXgtstT_Li2EEvE", "void pick<int>(enable_if<((sizeof (int))>(2)), void>*)", "pick"},
-	    {"_Z3addIiEDTplfp_fp_ET_", "decltype ({parm#1}+{parm#1}) add<int>(int)", "add"},
-	    {"_Z3getIiEPFvfEi", "void (*get<int>(int))(float)", "get"},
-	    {"_Z1fB5cxx11i", "f[abi:cxx11](int)", "f[abi:cxx11]"},
-	    /* Rust */
-	    {"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt::h0123456789abcdef",
-	     "write_fmt"},
-	    {"_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$3bar17h930b740aa94f1d3aE",
-	     "<Test + 'static as foo::Bar<Test>>::bar::h930b740aa94f1d3a", "bar"},
-	    {"_ZN4core3fmt17hello_world_abcdeE", "core::fmt::hello_world_abcde", "hello_world_abcde"},
-	    {"_ZN3fmt17h0123456789abcdefEv", "fmt::h0123456789abcdef()", "h0123456789abcdef"},
-	    /* what no compiler mangled stays whole */
-	    {"triton_poi_fused_0", "triton_poi_fused_0", "triton_poi_fused_0"},
-	    {"kernel with blanks", "kernel with blanks", "kernel with blanks"},
-	    {"f(int)", "f(int)", "f(int)"},
-	    {"_Znot mangled", "_Znot mangled", "_Znot mangled"},
-	    {"_ZN2at6native29vectorized_elementw", "_ZN2at6native29vectorized_elementw",
-	     "_ZN2at6native29vectorized_elementw"},
-	    {"_ZN", "_ZN", "_ZN"},
-	    {"_Z", "_Z", "_Z"},
-	    {"", "", ""},
+		{"_Z3addPfi", "add(float*, int)", "add"},
+		{"_Z5saxpyIfEviT_PS0_S1_", "void saxpy<float>(int, float, float*, float*)", "saxpy"},
+		{"_ZN2at6native3addERKNS_6TensorES3_", "at::native::add(at::Tensor const&, at::Tensor const&)", "add"},
+		{"_ZN2at6native4fillILi4EZNS0_4dataEvE1xEEvT0_",
+		 "void at::native::fill<4, at::native::data()::x>(at::native::data()::x)", "fill"},
+		{"_ZN12_GLOBAL__N_14workEv", "(anonymous namespace)::work()", "work"},
+		{"_ZN12_GLOBAL__N_14workIiEEvv", "void (anonymous namespace)::work<int>()", "work"},
+		{"_Z1fIXadL_ZN12_GLOBAL__N_11gEvEEEvv", "void f<&(anonymous namespace)::g>()", "f"},
+		{"_Z3addPfi.part.0", "add(float*, int) [clone .part.0]", "add"},
+		/* operators */
+		{"_ZlsRSoRK1X", "operator<<(std::ostream&, X const&)", "operator<<"},
+		{"_ZN1XltERKS_", "X::operator<(X const&)", "operator<"},
+		{"_ZltIiEbT_S0_", "bool operator< <int>(int, int)", "operator<"},
+		{"_ZN1XptEv", "X::operator->()", "operator->"},
+		{"_ZN1XclEi", "X::operator()(int)", "operator()"},
+		{"_ZN1XclIfEEvT_", "void X::operator()<float>(float)", "operator()"},
+		{"_ZN1XcvjEv", "X::operator unsigned int()", "operator unsigned int"},
+		{"_ZN1XcvSt6vectorIiSaIiEEEv", "X::operator std::vector<int, std::allocator<int> >()",
+		 "operator std::vector<int, std::allocator<int> >"},
+		{"_Znwm", "operator new(unsigned long)", "operator new"},
+		{"_ZN14operator_thing1fEv", "operator_thing::f()", "f"},
+		/* lambdas, local functions */
+		{"_ZZ4mainENKUliE_clEi", "main::{lambda(int)#1}::operator()(int) const", "operator()"},
+		{"_ZN5outer5inner5applyIZ4mainEUliE_EEvT_i",
+		 "void outer::inner::apply<main::{lambda(int)#1}>(main::{lambda(int)#1}, int)", "apply"},
+		{"_ZZN1X1fEiENK1Y1gEv", "X::f(int)::Y::g() const", "g"},
+		{"_ZZNK1X1fEiEN1Y1gEv", "X::f(int) const::Y::g()", "g"},
+		{"_Z5applyI17__nv_dl_wrapper_tI11__nv_dl_tagIPFivEXadL_Z4mainEELj1EEJPfEEEvT_i",
+		 "void apply<__nv_dl_wrapper_t<__nv_dl_tag<int (*)(), &main, 1u>, float*> "
+		 ">(__nv_dl_wrapper_t<__nv_dl_tag<int (*)(), "
+		 "&main, 1u>, float*>, int)",
+		 "apply"},
+		/* signs that compare, and what they take */
+		{"_Z1fILb1EEvv", "void f<true>()", "f"},
+		{"_Z4pickIiEvP9enable_ifIXgtstT_Li2EEvE", "void pick<int>(enable_if<((sizeof (int))>(2)), void>*)",
+		 "pick"},
+		{"_Z3addIiEDTplfp_fp_ET_", "decltype ({parm#1}+{parm#1}) add<int>(int)", "add"},
+		{"_Z3getIiEPFvfEi", "void (*get<int>(int))(float)", "get"},
+		{"_Z1fB5cxx11i", "f[abi:cxx11](int)", "f[abi:cxx11]"},
+		/* Rust */
+		{"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt::h0123456789abcdef",
+		 "write_fmt"},
+		{"_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$3bar17h930b740aa94f1d3aE",
+		 "<Test + 'static as foo::Bar<Test>>::bar::h930b740aa94f1d3a", "bar"},
+		{"_ZN4core3fmt17hello_world_abcdeE", "core::fmt::hello_world_abcde", "hello_world_abcde"},
+		{"_ZN3fmt17h0123456789abcdefEv", "fmt::h0123456789abcdef()", "h0123456789abcdef"},
+		/* what no compiler mangled stays whole */
+		{"triton_poi_fused_0", "triton_poi_fused_0", "triton_poi_fused_0"},
+		{"kernel with blanks", "kernel with blanks", "kernel with blanks"},
+		{"f(int)", "f(int)", "f(int)"},
+		{"_Znot mangled", "_Znot mangled", "_Znot mangled"},
+		{"_ZN2at6native29vectorized_elementw", "_ZN2at6native29vectorized_elementw",
+		 "_ZN2at6native29vectorized_elementw"},
+		{"_ZN", "_ZN", "_ZN"},
+		{"_Z", "_Z", "_Z"},
+		{"", "", ""},
 	};
 
 	return cr_make_param_array(struct name, cases, sizeof(cases) / sizeof(*cases));
@@ -90,7 +91,7 @@ Test(demangle, every_beginning_of_a_name_has_a_base)
 {
 	static const char name[] = "_ZZN1XltIZ4mainEUliE_XgtstT_Li2EEEEvP9enable_ifIXgtstT_Li2EEvEENK1Y1gEv";
 	static const char rust[] =
-	    "_ZN71_$LT$Test$u20$$u2b$$u20$as$u20$foo..Bar$LT$Test$GT$$GT$3bar17h930b740aa94f1d3aE";
+		"_ZN71_$LT$Test$u20$$u2b$$u20$as$u20$foo..Bar$LT$Test$GT$$GT$3bar17h930b740aa94f1d3aE";
 	struct buffer b = {0};
 	char part[128];
 

@@ -94,7 +94,7 @@ Test(device, times_of_another_clock_are_placed_between_its_pairs)
 {
 	static const struct tf_device_clock pairs[] = {{10000, 2000, 30}, {20000, 4000, 50}, {5000, 1000, 20}};
 	struct writer_device_record in[] = {
-	    {1, 1, 15000, 100, 0}, {1, 2, 5000, 100, 0}, {1, 3, 21000, 100, 0}, {1, 4, 4500, 100, 0}};
+		{1, 1, 15000, 100, 0}, {1, 2, 5000, 100, 0}, {1, 3, 21000, 100, 0}, {1, 4, 4500, 100, 0}};
 	static const uint64_t wanted[] = {3000, 1000, 5000, 500};
 	struct seen *out = malloc(sizeof(*out));
 	struct device_source source;

@@ -216,9 +216,8 @@ Test(emit, titles_take_two_lines_where_one_is_too_wide)
 	e.columns = 200;
 	emit_table(&e, "some_sum", "Some Summary", &table);
 	fclose(e.file);
-	assert_has(
-	    out,
-	    "     Total    Num   Avg       \n Time (ns)  Calls  (ns)  PID  Name\n ---------  -----  ----  ---  ----");
+	assert_has(out, "     Total    Num   Avg       \n Time (ns)  Calls  (ns)  PID  Name\n ---------  -----  ----  "
+			"---  ----");
 	assert_has(out, " Total Time (ns)  Num Calls  Avg (ns)  PID  Name\n");
 	for (char *line = strtok(strchr(out, '\n'), "\n"); line && !strstr(line, "Total Time");
 	     line = strtok(NULL, "\n"))

@@ -57,8 +57,8 @@ struct golden {
 ParameterizedTestParameters(export, is_as_it_was)
 {
 	static struct golden cases[] = {
-	    {"folded", "", "folded"},   {"folded", "gpu", "folded"},   {"folded", "off-cpu", "folded"},
-	    {"speedscope", "", "json"}, {"speedscope", "gpu", "json"}, {"chrome", "", "json"},
+		{"folded", "", "folded"},   {"folded", "gpu", "folded"},   {"folded", "off-cpu", "folded"},
+		{"speedscope", "", "json"}, {"speedscope", "gpu", "json"}, {"chrome", "", "json"},
 	};
 
 	return cr_make_param_array(struct golden, cases, sizeof(cases) / sizeof(*cases));

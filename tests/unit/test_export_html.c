@@ -183,7 +183,7 @@ Test(export_html, holds_every_event_of_the_example)
 	cr_expect_not_null(strstr(model, "\"batch \xef\xbf\xbd\\\\x1b[31m\""), "names are safe before they get there");
 	cr_expect_not_null(strstr(model, "\"state\":\"still in this call when it was last recorded\""));
 	cr_expect_not_null(
-	    strstr(model, "\"grid\":\"128 × 1 × 1\",\"block\":\"256 × 1 × 1\",\"registers per thread\":\"32\""));
+		strstr(model, "\"grid\":\"128 × 1 × 1\",\"block\":\"256 × 1 × 1\",\"registers per thread\":\"32\""));
 	cr_expect_not_null(strstr(model, "{\"name\":\"processes\",\"title\":\"Processes\",\"rows\":3,\"info\":false"));
 	cr_expect_not_null(strstr(model, "\"leftOut\":[]"));
 	cr_expect_not_null(strstr(model, "\"wait for a context\""));

@@ -143,7 +143,7 @@ Test(filter, intersects_lists_of_intervals)
 {
 	const uint64_t from = model.origin_ns;
 	const struct time_interval odd[] = {
-	    {0, from + 950}, {from + 1950, from + 2050}, {from + 3950, from + 4050}, {from + 6950, UINT64_MAX}};
+		{0, from + 950}, {from + 1950, from + 2050}, {from + 3950, from + 4050}, {from + 6950, UINT64_MAX}};
 
 	filter_narrow(&model, odd, 4);
 	cr_expect_eq(calls(), 7, "%u", calls());

@@ -47,7 +47,7 @@ static void launch(uint32_t id, uint32_t kernel)
 static void work(uint32_t id, enum tf_work_kind kind, uint32_t kernel, uint32_t graph)
 {
 	struct tf_work one = {
-	    .kind = (uint8_t)kind, .kernel = kernel, .graph = graph, .grid = {1, 1, 1}, .block = {32, 1, 1}};
+		.kind = (uint8_t)kind, .kernel = kernel, .graph = graph, .grid = {1, 1, 1}, .block = {32, 1, 1}};
 
 	writer_blob(&cupti, TF_BLOB_WORK, id, &one, sizeof(one));
 }

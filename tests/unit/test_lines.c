@@ -325,8 +325,8 @@ Test(lines, libraries_are_known_by_their_paths)
 						"/usr/lib/python3/dist-packages/six.py",
 						"<frozen importlib._bootstrap>"},
 				 *const users[] = {
-				     "/home/u/train.py",       "train.py", "<string>", "/home/u/lib/python/x.py",
-				     "/home/site-packages.py", ""};
+					 "/home/u/train.py",       "train.py", "<string>", "/home/u/lib/python/x.py",
+					 "/home/site-packages.py", ""};
 
 	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
 		cr_assert(attribution_is_library(libraries[i]), "%s", libraries[i]);

@@ -36,10 +36,10 @@ Test(operation, says_fields_with_their_operand)
 
 Test(operation, joins_what_comes_several_times)
 {
-	struct tf_operation op = OPERATION(
-	    5,
-	    LIST(TF_FIELD_DIMENSION, TF_FIELD_DIMENSION, TF_FIELD_DIMENSION | TF_ROLE_A, TF_FIELD_KIND, TF_FIELD_KIND),
-	    LIST(2, 3, 4, 5, 10));
+	struct tf_operation op = OPERATION(5,
+					   LIST(TF_FIELD_DIMENSION, TF_FIELD_DIMENSION, TF_FIELD_DIMENSION | TF_ROLE_A,
+						TF_FIELD_KIND, TF_FIELD_KIND),
+					   LIST(2, 3, 4, 5, 10));
 
 	assert_text(&op, TF_GROUP_CUDNN, "dim=2x3 dimA=4 kind=plan+conv-fwd");
 }
@@ -79,7 +79,7 @@ Test(operation, counts_products)
 Test(operation, complex_by_its_types)
 {
 	struct tf_operation op =
-	    OPERATION(4, LIST(TF_FIELD_M, TF_FIELD_N, TF_FIELD_K, TF_FIELD_TYPE | TF_ROLE_A), LIST(1, 2, 3, 5));
+		OPERATION(4, LIST(TF_FIELD_M, TF_FIELD_N, TF_FIELD_K, TF_FIELD_TYPE | TF_ROLE_A), LIST(1, 2, 3, 5));
 
 	cr_expect_eq(operation_flops("cublasGemmEx", &op), 48);
 }

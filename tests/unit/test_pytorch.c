@@ -11,13 +11,13 @@
 enum { START = 1000, LINEAR = 1, MM, MM_AGAIN, MINE, BACKWARD, COLONS, KERNEL = 1 };
 
 static const char *const texts[] = {
-    NULL,
-    "aten::linear, seq = 3, op_id = 7, sizes = [[3, 4], [5]]",
-    "aten::mm, seq = 3, sizes = [[3, 4], [4, 5]], input_op_ids = [(7,0)]",
-    "aten::mm, seq = 4, sizes = [[3, 4], [4, 5]]",
-    "my step",
-    "AddmmBackward0, seq = 3",
-    "aten::empty",
+	NULL,
+	"aten::linear, seq = 3, op_id = 7, sizes = [[3, 4], [5]]",
+	"aten::mm, seq = 3, sizes = [[3, 4], [4, 5]], input_op_ids = [(7,0)]",
+	"aten::mm, seq = 4, sizes = [[3, 4], [4, 5]]",
+	"my step",
+	"AddmmBackward0, seq = 3",
+	"aten::empty",
 };
 
 static void launch(struct writer_thread *host, struct writer_thread *cupti, uint16_t function, uint32_t id, uint64_t at,

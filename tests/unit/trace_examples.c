@@ -59,25 +59,25 @@ static void cuda_calls(struct writer_thread *t, const uint16_t *f)
 static void device_records(struct writer_thread *t)
 {
 	static const struct tf_work works[] = {
-	    {.kind = TF_WORK_KERNEL,
-	     .kernel = 1,
-	     .context = 1,
-	     .stream = 7,
-	     .grid = {128, 1, 1},
-	     .block = {256, 1, 1},
-	     .registers = 32,
-	     .dynamic_shared_bytes = 1024},
-	    {.kind = TF_WORK_COPY, .copy = 1, .source = 1, .target = 3, .context = 1, .stream = 13},
-	    {.kind = TF_WORK_COPY, .copy = 2, .source = 3, .target = 2, .context = 1, .stream = 13},
-	    {.kind = TF_WORK_SET, .target = 3, .context = 1, .stream = 7},
-	    {.kind = TF_WORK_GRAPH, .device = 1, .context = 2, .stream = 9, .graph = 5},
+		{.kind = TF_WORK_KERNEL,
+		 .kernel = 1,
+		 .context = 1,
+		 .stream = 7,
+		 .grid = {128, 1, 1},
+		 .block = {256, 1, 1},
+		 .registers = 32,
+		 .dynamic_shared_bytes = 1024},
+		{.kind = TF_WORK_COPY, .copy = 1, .source = 1, .target = 3, .context = 1, .stream = 13},
+		{.kind = TF_WORK_COPY, .copy = 2, .source = 3, .target = 2, .context = 1, .stream = 13},
+		{.kind = TF_WORK_SET, .target = 3, .context = 1, .stream = 7},
+		{.kind = TF_WORK_GRAPH, .device = 1, .context = 2, .stream = 9, .graph = 5},
 	};
 	struct writer_device_record kernels[4],
-	    others[] = {
-		{11, 21, 1110 * MS, 90 * US, 4000000},  {11, 22, 1111 * MS, 50 * US, 2000000},
-		{12, 23, 1112 * MS, 100 * US, 1000000}, {13, 20, 1109 * MS, 2 * US, 65536},
-		{14, 24, 1113 * MS, 800 * US, 0},
-	    };
+		others[] = {
+			{11, 21, 1110 * MS, 90 * US, 4000000},  {11, 22, 1111 * MS, 50 * US, 2000000},
+			{12, 23, 1112 * MS, 100 * US, 1000000}, {13, 20, 1109 * MS, 2 * US, 65536},
+			{14, 24, 1113 * MS, 800 * US, 0},
+		};
 	const struct tf_device_lost lost = {.dropped = 3, .timeless = 1};
 
 	writer_device_source(t, TF_DEVICE_TIME_MONOTONIC, 130001, "/opt/cuda/lib64/libcupti.so.13");
@@ -86,7 +86,7 @@ static void device_records(struct writer_thread *t)
 		writer_blob(t, TF_BLOB_WORK, 10 + i, &works[i], sizeof(works[i]));
 	for (uint32_t i = 0; i < 4; i++)
 		kernels[i] =
-		    (struct writer_device_record){10, 11 + i, 1100 * MS + i * MS + 20 * US, 3 * US + i * i * US, 0};
+			(struct writer_device_record){10, 11 + i, 1100 * MS + i * MS + 20 * US, 3 * US + i * i * US, 0};
 	writer_device(t, TF_DEVICE_TIME_MONOTONIC, kernels, 4);
 	writer_device(t, TF_DEVICE_TIME_MONOTONIC, others, 5);
 	writer_blob(t, TF_BLOB_DEVICE_LOST, 0, &lost, sizeof(lost));

@@ -42,10 +42,15 @@ static void operation(struct writer_thread *t, uint32_t id, const struct tf_oper
 static void definitions(struct writer_thread *host, struct writer_thread *cupti)
 {
 	static const struct tf_work works[] = {
-	    {.kind = TF_WORK_KERNEL, .kernel = 1, .context = 1, .stream = 7, .grid = {64, 2, 1}, .block = {128, 1, 1}},
-	    {.kind = TF_WORK_COPY, .copy = 1, .source = 1, .target = 3, .context = 1, .stream = 7},
-	    {.kind = TF_WORK_COPY, .copy = 2, .source = 3, .target = 1, .context = 1, .stream = 7},
-	    {.kind = TF_WORK_SET, .target = 2, .context = 1, .stream = 7},
+		{.kind = TF_WORK_KERNEL,
+		 .kernel = 1,
+		 .context = 1,
+		 .stream = 7,
+		 .grid = {64, 2, 1},
+		 .block = {128, 1, 1}},
+		{.kind = TF_WORK_COPY, .copy = 1, .source = 1, .target = 3, .context = 1, .stream = 7},
+		{.kind = TF_WORK_COPY, .copy = 2, .source = 3, .target = 1, .context = 1, .stream = 7},
+		{.kind = TF_WORK_SET, .target = 2, .context = 1, .stream = 7},
 	};
 	static const uint64_t stacks[][2] = {{0x401100, 0x401000}, {0x401200, 0x401000}, {0x401300, 0x401000}};
 	static const struct tf_launch launch = {.kernel = 1, .grid = {64, 2, 1}, .block = {128, 1, 1}};
@@ -66,12 +71,12 @@ static void definitions(struct writer_thread *host, struct writer_thread *cupti)
 					 .values = {4096, 1000, 50257, 2}});
 	operation(host, CONVOLUTION,
 		  &(struct tf_operation){.count = 2, .fields = {TF_FIELD_PADDING, TF_FIELD_GROUPS}, .values = {1, 4}});
-	operation(
-	    host, ALL_REDUCE,
-	    &(struct tf_operation){.count = 7,
-				   .fields = {TF_FIELD_COUNT, TF_FIELD_TYPE, TF_FIELD_REDUCTION, TF_FIELD_COMMUNICATOR,
-					      TF_FIELD_RANK, TF_FIELD_RANKS, TF_FIELD_COMMUNICATOR_ID},
-				   .values = {1048576, 7, 0, 1, 0, 8, 0x5eed}});
+	operation(host, ALL_REDUCE,
+		  &(struct tf_operation){.count = 7,
+					 .fields = {TF_FIELD_COUNT, TF_FIELD_TYPE, TF_FIELD_REDUCTION,
+						    TF_FIELD_COMMUNICATOR, TF_FIELD_RANK, TF_FIELD_RANKS,
+						    TF_FIELD_COMMUNICATOR_ID},
+					 .values = {1048576, 7, 0, 1, 0, 8, 0x5eed}});
 }
 
 static void call(struct writer_thread *t, uint16_t function, uint64_t at, uint64_t duration, uint32_t stack,

@@ -107,10 +107,11 @@ static void nvtx_event(struct kind_writer *k, uint64_t number)
 static void mpi_begin(struct kind_writer *k)
 {
 	for (uint32_t i = 0; i < MESSAGES; i++) {
-		struct tf_operation op = {
-		    .count = 5,
-		    .fields = {TF_FIELD_COUNT, TF_FIELD_ELEMENT, TF_FIELD_PEER, TF_FIELD_TAG, TF_FIELD_COMMUNICATOR},
-		    .values = {(int64_t)(1 + draw(100000)), 8, (int64_t)draw(16), (int64_t)draw(100), 0x44000000}};
+		struct tf_operation op = {.count = 5,
+					  .fields = {TF_FIELD_COUNT, TF_FIELD_ELEMENT, TF_FIELD_PEER, TF_FIELD_TAG,
+						     TF_FIELD_COMMUNICATOR},
+					  .values = {(int64_t)(1 + draw(100000)), 8, (int64_t)draw(16),
+						     (int64_t)draw(100), 0x44000000}};
 
 		writer_blob(&k->host, TF_BLOB_OPERATION, i + 1, &op,
 			    sizeof(op) - (TF_OPERATION_FIELDS - op.count) * sizeof(op.values[0]));
@@ -213,15 +214,15 @@ static const struct kind {
 	void (*begin)(struct kind_writer *k);
 	void (*event)(struct kind_writer *k, uint64_t number);
 } kinds[] = {
-    {"nvtx", TF_GROUP_OSRT, {"read", "read", "read", "read"}, nvtx_begin, nvtx_event},
-    {"mpi", TF_GROUP_MPI, {"MPI_Isend", "MPI_Irecv", "MPI_Wait", "MPI_Allreduce"}, mpi_begin, mpi_event},
-    {"files", TF_GROUP_OSRT, {"read", "write", "lseek", "fsync"}, stacks_begin, file_event},
-    {"samples", TF_GROUP_OSRT, {"read", "write", "lseek", "fsync"}, stacks_begin, sample_event},
-    {"launches",
-     TF_GROUP_CUDA,
-     {"cudaLaunchKernel", "cudaMalloc", "cudaFree", "cudaMemcpy"},
-     launches_begin,
-     launch_event},
+	{"nvtx", TF_GROUP_OSRT, {"read", "read", "read", "read"}, nvtx_begin, nvtx_event},
+	{"mpi", TF_GROUP_MPI, {"MPI_Isend", "MPI_Irecv", "MPI_Wait", "MPI_Allreduce"}, mpi_begin, mpi_event},
+	{"files", TF_GROUP_OSRT, {"read", "write", "lseek", "fsync"}, stacks_begin, file_event},
+	{"samples", TF_GROUP_OSRT, {"read", "write", "lseek", "fsync"}, stacks_begin, sample_event},
+	{"launches",
+	 TF_GROUP_CUDA,
+	 {"cudaLaunchKernel", "cudaMalloc", "cudaFree", "cudaMemcpy"},
+	 launches_begin,
+	 launch_event},
 };
 
 bool capture_kind(const char *directory, const char *name, uint64_t events)

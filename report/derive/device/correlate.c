@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/derive/device/correlate.h"
+#include "report/base/bits.h"
 #include "report/derive/device/correlate_calls.h"
 #include "report/derive/events/filter.h"
 
@@ -48,29 +49,6 @@ struct state {
 	uint8_t *has_ids; /* likewise: whether any id is in the current stretch */
 };
 
-/* Grows when a bit is set, because the file may grow while it is read. */
-struct bits {
-	uint8_t *bytes;
-	size_t size;
-};
-
-static void bits_set(struct bits *b, uint64_t i)
-{
-	if (i / 8 >= b->size) {
-		size_t size = (size_t)(i / 8 + 1) * 2;
-
-		b->bytes = mem_resize(b->bytes, size);
-		memset(b->bytes + b->size, 0, size - b->size);
-		b->size = size;
-	}
-	b->bytes[i / 8] |= (uint8_t)(1 << i % 8);
-}
-
-static bool bits_get(const struct bits *b, uint64_t i)
-{
-	return i / 8 < b->size && b->bytes[i / 8] >> i % 8 & 1;
-}
-
 static uint64_t id_of(uint16_t epoch, uint32_t correlation)
 {
 	return (uint64_t)epoch << 32 | correlation;
@@ -96,18 +74,6 @@ static int compare_records(const void *left, const void *right)
 
 	return order_of(id_of(a->epoch, a->correlation), id_of(b->epoch, b->correlation)) ?:
 	       order_of(a->start_ns, b->start_ns);
-}
-
-/* In most cases the items are already sorted. */
-static void sort_unless_sorted(void *items, size_t count, size_t size, int (*compare_items)(const void *, const void *))
-{
-	const char *item = items;
-
-	for (size_t i = 1; i < count; i++, item += size)
-		if (compare_items(item, item + size) > 0) {
-			qsort(items, count, size, compare_items);
-			return;
-		}
 }
 
 /* ---- a stretch ---- */
@@ -576,12 +542,7 @@ struct known_counts {
 	struct correlate_counts counts;
 };
 
-static void known_counts_done(void *state)
-{
-	(void)state;
-}
-
-static const struct attachment_kind known_counts = {sizeof(struct known_counts), known_counts_done};
+static const struct attachment_kind known_counts = {.size = sizeof(struct known_counts)};
 
 static void correlate_all(struct state *s)
 {
@@ -594,7 +555,7 @@ static void correlate_all(struct state *s)
 		if (host_calls_may_ask(&t->threads[k]))
 			visit_idle_calls(s, k);
 	for (size_t k = 0; k < t->thread_count; k++)
-		free(s->met[k].bytes);
+		bits_done(&s->met[k]);
 	free(s->met);
 	host_calls_done(&s->calls);
 	free(s->ids);
