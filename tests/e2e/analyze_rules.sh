@@ -82,10 +82,12 @@ like "$(report stats --summary became.pillion 2>&1)" '^ ledger: ' 'and there is 
 
 record host --gpu-activity=none "$trouble" copies
 for rule in cuda_memcpy_async gpu_gaps gpu_idle input_bound pageable_copies; do
-	is "$(verdict host $rule)" 'could not check: no device records; the ledger states the reason' "$rule without device records"
+	is "$(verdict host $rule)" 'could not check: no device records; the ledger states the reason' \
+		"$rule without device records"
 done
 report analyze -r gpu_gaps host.pillion >out 2>err
-is "$? $(cat err)" '1 pillion analyze: gpu_gaps: could not check: no device records; the ledger states the reason' 'asked for: status 1'
+is "$? $(cat err)" '1 pillion analyze: gpu_gaps: could not check: no device records; the ledger states the reason' \
+	'asked for: status 1'
 report analyze host.pillion >out 2>err
 is $? 0 'not asked for: status 0'
 pillion -o none_at_all true >out 2>err

@@ -12,8 +12,8 @@ recorded() { # OPTION... COMMAND...: every call, as `some`
 	pillion -t osrt --osrt-threshold=0 -o some "$@" >out 2>err
 }
 
-# What is missing is said: recorded calls, lost events and threads that could not be recorded make up the calls of the threads. Three
-# other calls for each of them may be among the lost: it is created and joined, and waits at the barrier.
+# What is missing is stated: recorded calls, lost events and threads that could not be recorded make up the calls of the
+# threads. Three other calls for each of them may be among the lost: it is created and joined, and waits at the barrier.
 adds_up() { # CAPTURE WRITES TEXT
 	local seen lost
 	seen=$(num_calls "$1" write) lost=$(($(ledger "$1" lost) + $(ledger "$1" 'threads lost')))

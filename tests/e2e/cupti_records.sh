@@ -156,10 +156,13 @@ NSYS_PROFILING_SESSION_ID=1 accounted other "$doubles/cuda_launches" 2
 like "$(notes other)" 'under nsys or ncu' 'likewise under nsys'
 
 profiler() { # MODE MOOD WANTED-SETS
-	PILLION_SIMCUPTI=$2 "$targets/cuda_profiler" 30 "$1" >wanted
-	PILLION_SIMCUPTI=$2 accounted inside "$targets/cuda_profiler" 30 "$1"
-	is "$? $(cat out) $(sets inside)" "0 $(cat wanted) $3 " "a profiler inside the program ($1, $2): it has its records, we have ours"
-	like "$(report stats -q -r ledger -f csv inside.pillion)" 'device time gap,[1-9][0-9]*,.*another tool used CUPTI' 'and the ledger has the gap'
+	PILLION_SIMCUPTI=$2 "$targets/cuda_profiler" 30 ${1:+"$1"} >wanted
+	PILLION_SIMCUPTI=$2 accounted inside "$targets/cuda_profiler" 30 ${1:+"$1"}
+	is "$? $(cat out) $(sets inside)" "0 $(cat wanted) $3 " \
+		"a profiler inside the program ($1, $2): it has its records, we have ours"
+	like "$(report stats -q -r ledger -f csv inside.pillion)" \
+		'device time gap,[1-9][0-9]*,.*another tool used CUPTI' \
+		'and the ledger has the gap'
 }
 for mood in '' thread late,thread; do
 	profiler '' "$mood" '30x0.004 30x0.016'
@@ -185,7 +188,7 @@ is "$? $(report stats -q -r um_sum -f csv managed.pillion | sed '1d; s/^0x[0-9a-
 is "$(report stats -q -r um_total_sum -f csv managed.pillion | sed '1d; s/,0x.*//')" '0.115,0.025,6,7' 'um_total_sum'
 is "$(report stats -q -r um_cpu_page_faults_sum -f csv managed.pillion | tail -1)" '6,0x401000' 'um_cpu_page_faults_sum'
 accounted managed --cuda-memory-usage=false "$targets/cuda_managed" 6
-like "$(report stats -r um_sum managed.pillion 2>&1)" 'not watched' 'not asked for: says so'
+like "$(report stats -r um_sum managed.pillion 2>&1)" 'managed memory was not traced' 'not asked for: says so'
 is "$(report stats -q -r device_facts -f csv managed.pillion | grep -c 'allocate')" 0 \
 	'--cuda-memory-usage=false: no allocations from CUPTI'
 

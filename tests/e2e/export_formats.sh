@@ -142,7 +142,8 @@ refused '--type=svg: must be one of sqlite, chrome, speedscope, folded, pprof, h
 refused '--metric does not apply to chrome' -t chrome --metric calls stacks.pillion
 refused '--split-time and --split-size do not apply to folded' -t folded --split-size 1M stacks.pillion
 refused '--split-time=1: must be a time of at least 1ms, with ns, us, ms or s' -t chrome --split-time 1 stacks.pillion
-refused '--split-size=2x: must be a number of bytes, at least 4096, optionally with K, M or G' -t chrome --split-size 2x stacks.pillion
+refused '--split-size=2x: must be a number of bytes, at least 4096, optionally with K, M or G' \
+	-t chrome --split-size 2x stacks.pillion
 refused 'several files cannot be written to standard output' -t chrome --split-time 1s -o - stacks.pillion
 refused '--metric=x: must be one of calls, gpu, cpu, alloc, off-cpu' -t folded --metric x stacks.pillion
 refused 'none.pillion: No such file or directory' -t folded none.pillion

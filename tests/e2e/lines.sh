@@ -165,8 +165,11 @@ like "$(report stats --source "$work/moved.py" moved.pillion 2>&1)" 'moved.py: n
 	'--source: a FIFO is not waited for'
 rm moved.py
 truncate -s 65M moved.py
-like "$(report stats --source "$work/moved.py" moved.pillion 2>&1)" 'moved.py: larger than 64 MB' '--source: a huge file'
-like "$(report stats --source never.py moved.pillion 2>&1)" 'never.py has no recorded data; these files have: .*moved.py' '--source: a file that did not run'
+like "$(report stats --source "$work/moved.py" moved.pillion 2>&1)" 'moved.py: larger than 64 MB' \
+	'--source: a huge file'
+like "$(report stats --source never.py moved.pillion 2>&1)" \
+	'never.py has no recorded data; these files have: .*moved.py' \
+	'--source: a file that did not run'
 report stats --source moved.py --by process moved.pillion >out 2>err
 like "$? $(cat err)" '^2 .*--by does not go with it' '--source --by'
 

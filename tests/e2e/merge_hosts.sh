@@ -29,7 +29,8 @@ error=$(report stats -q -r ledger -f csv job.pillion |
 	awk -F, '$2 == "elsewhere" && $3 == "clock placed to" { print $4 }')
 read -r after _ < <(apart job.pillion)
 ok "the hosts stand as before, within ${error:-no} ns" near "$before" "$after" "$error"
-said=$(report info -f csv job.pillion | sed -n 's/.*elsewhere: .* by [0-9][0-9]* MPI collectives: \([0-9]*\) ns ahead.*/\1/p')
+said=$(report info -f csv job.pillion |
+	sed -n 's/.*elsewhere: .* by [0-9][0-9]* MPI collectives: \([0-9]*\) ns ahead.*/\1/p')
 ok "info says by what, and how far it was off: ${said:-nothing} ns" near "${said:-0}" 5000000000 "$error"
 ok 'the error is less than the whole job took' test "${error:-$duration}" -lt "$duration"
 if report pack -q -o job.pillpack job.pillion 2>err; then

@@ -21,8 +21,8 @@ job() {
 # placed CAPTURE: "COUNT SOURCE NS ERROR": by how many of what, how far ahead it was said to be, and the error that is
 # stated.
 placed() {
-	report info -f csv "$1" |
-		sed -nE 's/.*elsewhere: .*placed to ([0-9]+) ns, by ([0-9]+) ([A-Z]+) collectives: (-?[0-9]+) ns ahead of .*/\2 \3 \4 \1/p'
+	local said='placed to ([0-9]+) ns, by ([0-9]+) ([A-Z]+) collectives: (-?[0-9]+) ns ahead of '
+	report info -f csv "$1" | sed -nE "s/.*elsewhere: .*$said.*/\\2 \\3 \\4 \\1/p"
 }
 # within FOUND...: as placed() says it; true is what was planted.
 within() {
@@ -36,9 +36,12 @@ diag "by ${found[*]}; off by $((${found[2]:-0} - ahead)) ns"
 is "${found[*]:0:2}" '80 NCCL' 'each collective of both is one meeting'
 ok 'the offset is found within the error that is stated' within "${found[@]}"
 report stats -q -r ledger -f csv plain.pillion >ledger.csv
-is "$(awk -F, '$2 == "elsewhere" && $3 == "clock placed to" { print $4 }' ledger.csv)" "${4:-none}" 'the ledger states the same error'
-like "$(grep 'clock placed to' ledger.csv)" 'its CLOCK_REALTIME, the reference of other machines' 'and by whom it stands'
-is "$(report stats -q -r processes -f csv plain.pillion | awk -F, 'NR > 1 && $5 / 1e9 > 4' | wc -l)" 0 'no process begins 5 s late'
+is "$(awk -F, '$2 == "elsewhere" && $3 == "clock placed to" { print $4 }' ledger.csv)" "${found[3]:-none}" \
+	'the ledger states the same error'
+like "$(grep 'clock placed to' ledger.csv)" 'its CLOCK_REALTIME, the reference of other machines' \
+	'and by whom it stands'
+is "$(report stats -q -r processes -f csv plain.pillion | awk -F, 'NR > 1 && $5 / 1e9 > 4' | wc -l)" 0 \
+	'no process begins 5 s late'
 if report pack -q -o plain.pillpack plain.pillion 2>err; then
 	is "$(placed plain.pillpack)" "${found[*]}" 'packed, too'
 fi

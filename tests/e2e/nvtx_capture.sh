@@ -50,7 +50,8 @@ is "$(cat out) $(grep -o '"name":"in"' run.json | wc -l) $(grep -o '"name":"out"
 
 PILLION_STATS=summary pillion -f true -o run -c nvtx -p stepp "$targets/nvtx_capture" >out 2>err
 is "$? $(cat out)" '0 done' 'a range that never comes: the program goes on'
-like "$(cat err)" 'the range did not occur; ranges that did: step, inner, step@domain, in a thread, a\\@b@odd,name$' 'and the summary names what came instead'
+like "$(cat err)" 'the range did not occur; ranges that did: step, inner, step@domain, in a thread, a\\@b@odd,name$' \
+	'and the summary names what came instead'
 PILLION_STATS=summary pillion -f true -o run -c nvtx -p step true >out 2>err
 like "$(cat err)" 'the range did not occur; no other range did' 'nothing seen at all is said, too'
 

@@ -93,7 +93,8 @@ ok 'so does unpack' report unpack -q named
 ok 'and gives it back' diff -r named.pillion named.before
 rm -rf back
 ok 'unpack prefers what is packed' report unpack -q -o back named
-like "$(report pack -q probe.pillion 2>&1)" 'probe.pillpack: file exists, use -f true to replace it' 'a file that is there stays'
+like "$(report pack -q probe.pillion 2>&1)" 'probe.pillpack: file exists, use -f true to replace it' \
+	'a file that is there stays'
 like "$(report pack probe.pillpack 2>&1)" 'is already packed' 'packed twice is refused'
 report pack nothing.pillion >out 2>err
 is $? 2 'no capture: status 2'
@@ -124,7 +125,8 @@ cp -r probe.pillion part.pillion && mkfifo part.pillion/x.trace && mkdir part.pi
 report pack part.pillion >out 2>err
 is $? 1 'a capture with what cannot be packed: status 1'
 is "$(grep -c ', omitted' err)" 2 'and names the omitted files'
-is "$(report stats -q -r osrt_sum -f csv part.pillpack)" "$(report stats -q -r osrt_sum -f csv probe.pillion)" 'the rest is packed'
+is "$(report stats -q -r osrt_sum -f csv part.pillpack)" "$(report stats -q -r osrt_sum -f csv probe.pillion)" \
+	'the rest is packed'
 truncate -s -1000 "$(ls part.pillion/*.trace | head -n 1)"
 rm -rf part.pillion/x.trace part.pillion/inner
 rm -rf back

@@ -82,7 +82,8 @@ def profiler_inside(session, seen):
         argv = [program, str(N), *([mode] if mode else [])]
         capture, _ = undisturbed(session, seen, argv)
         seen.equal(memsets(capture), {s: N for s in sizes}, f"ours ({mode or 'once'})")
-        seen.ok(any("another tool used CUPTI" in n for n in capture.notes()), f"no gap in the ledger ({mode or 'once'})")
+        seen.ok(any("another tool used CUPTI" in n for n in capture.notes()),
+                f"no gap in the ledger ({mode or 'once'})")
 
 
 def under_tool(session, seen, tool):

@@ -174,7 +174,10 @@ static void each_blob(unsigned kind, void (*visit)(void *, const uint8_t *, size
 
 	if (!thread_self.window)
 		return;
-	for (const uint64_t *at = (uint64_t *)((char *)thread_self.window + tf_slots_offset(thread_self.window)); at < (uint64_t *)thread_self.next; at++) {
+	const char *window = (const char *)thread_self.window;
+
+	for (const uint64_t *at = (const uint64_t *)(window + tf_slots_offset(thread_self.window));
+	     at < (uint64_t *)thread_self.next; at++) {
 		unsigned length = tf_blob_length(*at);
 
 		if (tf_kind(*at) != TF_BLOB || tf_blob_kind(*at) != kind)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first windows of threads: counters that are given out as functions are called, and the space that threads share. */
+/* The first windows of threads: counters that are given out as functions are called, and the space that threads
+ * share. */
 #include <criterion/criterion.h>
 
 #include <dirent.h>
@@ -8,7 +9,8 @@
 
 #include "recorder.h"
 
-#define FOUR(name) {name "0", TF_GROUP_OSRT}, {name "1", TF_GROUP_OSRT}, {name "2", TF_GROUP_OSRT}, {name "3", TF_GROUP_OSRT}
+#define FOUR(name)                                                                                                     \
+	{name "0", TF_GROUP_OSRT}, {name "1", TF_GROUP_OSRT}, {name "2", TF_GROUP_OSRT}, {name "3", TF_GROUP_OSRT}
 #define SIXTEEN(name) FOUR(name "0"), FOUR(name "1"), FOUR(name "2"), FOUR(name "3")
 RECORDER_FUNCTIONS(SIXTEEN("a"), SIXTEEN("b"), SIXTEEN("c"), SIXTEEN("d"));
 
@@ -67,7 +69,8 @@ static void add_window(const struct tf_window *w, void *found)
 {
 	const struct tf_thread *page = (const struct tf_thread *)w;
 	const uint16_t *places = (const uint16_t *)&page->counters[page->counter_count];
-	const uint64_t *slot = (const uint64_t *)((const char *)w + tf_slots_offset(w)), *end = (const uint64_t *)((const char *)w + w->size_bytes);
+	const uint64_t *slot = (const uint64_t *)((const char *)w + tf_slots_offset(w));
+	const uint64_t *end = (const uint64_t *)((const char *)w + w->size_bytes);
 	struct found *f = found;
 
 	for (; slot < end; slot++)

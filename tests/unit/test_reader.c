@@ -359,7 +359,8 @@ Test(reader, finds_counters_by_their_places)
 
 Test(reader, trusts_no_place_and_no_offset_of_a_first_window)
 {
-	static const uint32_t offsets[] = {0, 1, sizeof(struct tf_window) - 8, sizeof(struct tf_thread) + 4, TF_PAGE - 4, TF_PAGE, 0xfffffff8};
+	static const uint32_t offsets[] = {
+		0, 1, sizeof(struct tf_window) - 8, sizeof(struct tf_thread) + 4, TF_PAGE - 4, TF_PAGE, 0xfffffff8};
 	struct writer_thread first;
 
 	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {

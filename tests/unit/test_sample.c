@@ -64,7 +64,8 @@ struct samples {
 
 static void add_samples(const struct tf_window *w, void *sum)
 {
-	const uint64_t *slot = (const uint64_t *)((const char *)w + tf_slots_offset(w)), *end = (const uint64_t *)((const char *)w + w->size_bytes);
+	const uint64_t *slot = (const uint64_t *)((const char *)w + tf_slots_offset(w));
+	const uint64_t *end = (const uint64_t *)((const char *)w + w->size_bytes);
 	struct samples *s = sum;
 
 	for (; slot < end; slot++) {

@@ -64,7 +64,8 @@ struct found {
 
 static void read_window(const struct tf_window *w, struct found *f)
 {
-	const uint64_t *slot = (const uint64_t *)((const char *)w + tf_slots_offset(w)), *end = (const uint64_t *)((const char *)w + w->size_bytes);
+	const uint64_t *slot = (const uint64_t *)((const char *)w + tf_slots_offset(w));
+	const uint64_t *end = (const uint64_t *)((const char *)w + w->size_bytes);
 	uint64_t now = w->base_ticks;
 	bool is_torn = false; /* arguments may have come, and belong to nothing */
 

@@ -37,7 +37,8 @@ struct found {
 
 static void count_slots(const struct tf_window *w, void *found)
 {
-	const uint64_t *slot = (const uint64_t *)((const char *)w + tf_slots_offset(w)), *end = (const uint64_t *)((const char *)w + w->size_bytes);
+	const uint64_t *slot = (const uint64_t *)((const char *)w + tf_slots_offset(w));
+	const uint64_t *end = (const uint64_t *)((const char *)w + w->size_bytes);
 	struct found *f = found;
 
 	f->windows++;

@@ -151,7 +151,8 @@ void writer_thread(struct writer *w, struct writer_thread *ret, uint32_t tid, co
 	snprintf(page->name, sizeof(page->name), "%s", name);
 }
 
-void writer_thread_first(struct writer *w, struct writer_thread *ret, uint32_t tid, uint32_t counters, uint32_t chunk_size)
+void writer_thread_first(struct writer *w, struct writer_thread *ret, uint32_t tid, uint32_t counters,
+			 uint32_t chunk_size)
 {
 	struct tf_thread *page;
 
@@ -165,7 +166,8 @@ void writer_thread_first(struct writer *w, struct writer_thread *ret, uint32_t t
 	page = writer_page(ret);
 	page->start_ticks = ret->now;
 	page->counter_count = counters;
-	page->window.slots = (uint32_t)(sizeof(*page) + counters * sizeof(struct tf_counter) + (w->header.function_count + 3) / 4 * 8);
+	page->window.slots = (uint32_t)(sizeof(*page) + counters * sizeof(struct tf_counter) +
+					(w->header.function_count + 3) / 4 * 8);
 }
 
 void writer_counter(struct writer_thread *t, uint16_t function, uint16_t position, struct tf_counter sum)
@@ -196,7 +198,9 @@ static void need(struct writer_thread *t, size_t slots)
 
 static void put(struct writer_thread *t, uint64_t slot)
 {
-	memcpy(t->writer->data + t->chunk + tf_slots_offset(chunk_at(t->writer, t->chunk)) + t->used++ * TF_SLOT, &slot, sizeof(slot));
+	size_t first = t->chunk + tf_slots_offset(chunk_at(t->writer, t->chunk));
+
+	memcpy(t->writer->data + first + t->used++ * TF_SLOT, &slot, sizeof(slot));
 }
 
 void writer_slot(struct writer_thread *t, uint64_t slot)

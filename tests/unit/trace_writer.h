@@ -46,7 +46,8 @@ void writer_end(struct writer *w, enum tf_end end, int status, uint64_t ticks);
 
 void writer_thread(struct writer *w, struct writer_thread *ret, uint32_t tid, const char *name, uint32_t chunk_size);
 /* A thread whose first chunk has its page, of so many counters, and slots. */
-void writer_thread_first(struct writer *w, struct writer_thread *ret, uint32_t tid, uint32_t counters, uint32_t chunk_size);
+void writer_thread_first(struct writer *w, struct writer_thread *ret, uint32_t tid, uint32_t counters,
+			 uint32_t chunk_size);
 void writer_counter(struct writer_thread *t, uint16_t function, uint16_t position, struct tf_counter sum);
 struct tf_thread *writer_page(struct writer_thread *t); /* valid until anything more is written */
 void writer_slot(struct writer_thread *t, uint64_t slot);
