@@ -76,13 +76,13 @@ static void rank_of_step(unsigned run, const char *job, const char *rank)
 	char line[512];
 
 	snprintf(line, sizeof(line), "launch\trun=%x\tpid=90\trealtime_ns=1700000000999000000%s", run, job);
-	capture_line(directory, INDEX, line);
+	capture_line(directory, INDEX, "%s", line);
 	snprintf(line, sizeof(line),
 		 "process\tnonce=%x\tpid=%u\tppid=90\tstart=1100\trun=%x\tvia=start\tparent=0\trealtime_ns="
 		 "1700000001000000000\t"
 		 "ticks=1000000000\tclock=1\thost=node1\tboot=" WRITER_BOOT "\texe=/bin/x\targs=x\tvars=%s",
 		 run + 1, 100 + run, run, rank);
-	capture_line(directory, INDEX, line);
+	capture_line(directory, INDEX, "%s", line);
 }
 
 Test(model, ranks_of_one_step_are_plain_numbers)
