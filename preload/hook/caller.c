@@ -10,7 +10,7 @@
 #include "runtime/record/thread.h"
 
 static struct table known;
-uint64_t caller_epoch;
+HOT uint64_t caller_epoch;
 
 static void *resolve(unsigned function, const char *symbol, uintptr_t caller)
 {
@@ -34,7 +34,8 @@ static void *resolve(unsigned function, const char *symbol, uintptr_t caller)
 
 void *caller_recall(struct caller_place *p, unsigned function, const char *symbol, uintptr_t caller)
 {
-	uint64_t key = caller_key(function, caller), epoch = __atomic_load_n(&caller_epoch, __ATOMIC_RELAXED);
+	uint64_t place = caller_key(0, caller), key = place ^ (uint64_t)function << 48;
+	uint64_t epoch = __atomic_load_n(&caller_epoch, __ATOMIC_RELAXED);
 	void *real = (void *)table_get(&known, key);
 
 	if (!real)
@@ -42,7 +43,7 @@ void *caller_recall(struct caller_place *p, unsigned function, const char *symbo
 	/* The first place that calls keeps it: places in turn, on several processors, would fight for the cache line. */
 	if (real && (!p->real || p->epoch != epoch)) {
 		__atomic_store_n(&p->epoch, epoch, __ATOMIC_RELAXED);
-		__atomic_store_n(&p->check, key ^ (uintptr_t)real, __ATOMIC_RELAXED);
+		__atomic_store_n(&p->check, place ^ (uintptr_t)real, __ATOMIC_RELAXED);
 		__atomic_store_n(&p->real, real, __ATOMIC_RELAXED);
 	}
 	return real;
@@ -56,13 +57,18 @@ static int count_unloads(struct dl_phdr_info *info, size_t size, void *ret_count
 
 void caller_unloaded(void)
 {
+	static uint64_t unloads;
 	int error = errno;
-	uint64_t count = 0, epoch = __atomic_load_n(&caller_epoch, __ATOMIC_RELAXED);
+	uint64_t count = 0, known_count = __atomic_load_n(&unloads, __ATOMIC_RELAXED);
 
 	dl_iterate_phdr(count_unloads, &count);
 	/* Of several threads the last to come here may know the least. */
-	while (epoch < count && !__atomic_compare_exchange_n(&caller_epoch, &epoch, count, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		;
+	while (known_count < count) {
+		if (!__atomic_compare_exchange_n(&unloads, &known_count, count, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			continue;
+		__atomic_fetch_add(&caller_epoch, (count - known_count) * 0x9e3779b97f4a7c15ull, __ATOMIC_RELAXED);
+		break;
+	}
 	errno = error;
 }
 

@@ -5,7 +5,7 @@
  * By a pointer that a look-up handed out (door.h): via_<symbol>. The real function is the one that the look-up found, come
  * what may: it travels with the call. A trampoline adds it as the fifth argument of type double: such arguments have registers of
  * their own, so it moves none of the others, on neither architecture, and signals, threads and longjmp cannot mix it up.
- * No row has more than four before it (ENTRY_REALS). */
+ * No row has more than four before it (ENTRY_REALS). The libraries' rows have another way: preload/library/README.md. */
 #ifndef PILLION_ENTRY_H
 #define PILLION_ENTRY_H
 
@@ -34,17 +34,24 @@ static inline void *entry_real(double handed)
 /* What door.c knows of a row: in a section of its own, so there is no second list. */
 struct entry_row {
 	const char *symbol;
-	void *via;
+	void *via;	/* NULL: a row of a library, see below */
 	uint32_t place; /* the row's number: HOOK_<symbol>, or HOOK_PLACE_<symbol> of a library */
 	uint32_t group;
 };
+
+/* The rows of the libraries have no via_<symbol>: preload/library has a second pool of DOOR_SLOTS trampolines. A slot
+ * is filled once, before its trampoline is handed out: with the row at `place` and the function that a look-up found.
+ * index < HOOK_LIBRARY_COUNT. */
+struct entry_row entry_library_row(unsigned index);
+void entry_library_fill(unsigned slot, uint32_t place, void *real);
+void *entry_library_stub(unsigned slot);
+
 #define ENTRY_HANDED(symbol, place, group)                                                                             \
 	static const struct entry_row handed_##symbol __attribute__((used, section("pillion_entries"), aligned(8))) = {   \
 		#symbol, (void *)via_##symbol, place, group};
 
 /* The floating arguments that a row may have, and what stands for them in a call that has none. */
 #define ENTRY_REALS double real1_, double real2_, double real3_, double real4_
-#define ENTRY_REALS_PASS real1_, real2_, real3_, real4_
 #define ENTRY_REALS_NONE 0, 0, 0, 0
 
 /* (a, b) and more give (a, b, more); () and more give (more). `arguments` tells which: parameters may be (void). */
@@ -64,9 +71,9 @@ struct entry_row {
 		caller_real(&place_, place, #symbol, __builtin_return_address(0));                                     \
 	})
 
-/* Both ways in. `name` is what the compiler knows the exported function by, `none` what is returned where no library has it.
- * Where `is_off` the call goes straight on, by a jump: what a deselected call costs. Else `body` finds the real function in `real`,
- * the row's id in HOOK_CURRENT. CUDA_LAYER is in scope, the group of the file's rows. */
+/* Both ways in. `name` is what the compiler knows the exported function by, `none` what is returned where no library
+ * has it. Where `is_off` the call goes straight on, by a jump: what a deselected call costs. Else `body` finds the
+ * real function in `real`, the row's id in HOOK_CURRENT. CUDA_LAYER is in scope, the group of the file's rows. */
 #define ENTRY_TIMED(name, returns, symbol, parameters, arguments, none, is_off, body)                                  \
 	__attribute__((noinline)) static returns timed_##symbol ENTRY_APPEND(parameters, arguments, double handed_)    \
 	{                                                                                                              \

@@ -12,9 +12,11 @@
 
 /* ---- the rows by name ---- */
 
-extern const struct entry_row __start_pillion_entries[] __attribute__((visibility("hidden")));
-extern const struct entry_row __stop_pillion_entries[] __attribute__((visibility("hidden")));
+/* Weak: without CUDA's headers there is no such row. */
+extern const struct entry_row __start_pillion_entries[] __attribute__((visibility("hidden"), weak));
+extern const struct entry_row __stop_pillion_entries[] __attribute__((visibility("hidden"), weak));
 
+static struct entry_row library_rows[HOOK_LIBRARY_COUNT];
 static struct table row_of; /* hash of a symbol -> its entry */
 static bool is_listed;
 
@@ -28,6 +30,10 @@ static void list(void)
 {
 	for (const struct entry_row *row = __start_pillion_entries; row < __stop_pillion_entries; row++)
 		table_set(&row_of, hash(row->symbol), (uint64_t)row);
+	for (unsigned i = 0; i < HOOK_LIBRARY_COUNT; i++) {
+		library_rows[i] = entry_library_row(i);
+		table_set(&row_of, hash(library_rows[i].symbol), (uint64_t)&library_rows[i]);
+	}
 	__atomic_store_n(&is_listed, true, __ATOMIC_RELEASE);
 }
 
@@ -117,9 +123,15 @@ static bool is_recorded(unsigned group)
 	return process_gate.groups & (is_cuda ? ~0u : 1u << group);
 }
 
+static void *trampoline(const struct entry_row *row, uint64_t slot)
+{
+	return row->via ? (void *)door_trampolines[slot] : entry_library_stub((unsigned)slot);
+}
+
 void *door_hand(const struct entry_row *row, void *real)
 {
-	static uint32_t taken;
+	static uint32_t taken_by_cuda, taken_by_libraries;
+	uint32_t *taken = row->via ? &taken_by_cuda : &taken_by_libraries;
 	struct table_entry *e;
 	uint64_t old = 0;
 	uint32_t number, slot;
@@ -132,17 +144,22 @@ void *door_hand(const struct entry_row *row, void *real)
 		return real;
 	old = __atomic_load_n(&e->value, __ATOMIC_ACQUIRE);
 	if (old)
-		return (void *)door_trampolines[old - 1];
-	slot = __atomic_load_n(&taken, __ATOMIC_RELAXED) < DOOR_SLOTS ? __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED) : DOOR_SLOTS;
+		return trampoline(row, old - 1);
+	slot = DOOR_SLOTS;
+	if (__atomic_load_n(taken, __ATOMIC_RELAXED) < DOOR_SLOTS)
+		slot = __atomic_fetch_add(taken, 1, __ATOMIC_RELAXED);
 	if (slot >= DOOR_SLOTS) {
 		say_full();
 		return real;
 	}
-	door_slots[slot] = (struct door_slot){real, row->via};
+	if (row->via)
+		door_slots[slot] = (struct door_slot){real, row->via};
+	else
+		entry_library_fill(slot, row->place, real);
 	/* Another thread may have been faster: its pointer is everybody's. */
 	if (!__atomic_compare_exchange_n(&e->value, &old, slot + 1ull, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		slot = (uint32_t)old - 1;
-	return (void *)door_trampolines[slot];
+	return trampoline(row, slot);
 }
 
 /* ---- dlsym ---- */

@@ -41,15 +41,13 @@ static inline bool event_enter(void)
 	return __builtin_expect(thread_self.generation == process.generation, 1) || thread_enter(&thread_self);
 }
 
-/* Always inline: the frame is to be the wrapper's, which is there until event_record(). */
-static inline __attribute__((always_inline)) bool event_begin(struct event *e, unsigned function)
+/* After event_enter(). `frame`: the frame address of the wrapper, which lives until event_record(). */
+static inline __attribute__((always_inline)) void event_begin_entered(struct event *e, unsigned function, uintptr_t frame)
 {
 	struct thread *t = &thread_self;
 	uint64_t current;
 
-	if (!event_enter())
-		return false;
-	e->frame = (uintptr_t)__builtin_frame_address(0);
+	e->frame = frame;
 	current = t->page->current;
 	e->previous = 0;
 	if (__builtin_expect(current != 0, 0)) {
@@ -60,6 +58,14 @@ static inline __attribute__((always_inline)) bool event_begin(struct event *e, u
 	t->current_frame = e->frame;
 	e->start = clock_now();
 	__atomic_store_n(&t->page->current, (uint64_t)(function + 1) << TF_CURRENT_SHIFT | (e->start << 16 >> 16), __ATOMIC_RELAXED);
+}
+
+/* Always inline, so that the frame is the wrapper's. */
+static inline __attribute__((always_inline)) bool event_begin(struct event *e, unsigned function)
+{
+	if (!event_enter())
+		return false;
+	event_begin_entered(e, function, (uintptr_t)__builtin_frame_address(0));
 	return true;
 }
 
