@@ -30,21 +30,20 @@
 #include "preload/library/hook_cusparse.h"
 #include "preload/library/hook_mpi.h"
 #include "preload/library/hook_nccl.h"
+#include "runtime/format/trace_groups.h"
 
-#define HOOK_LIBRARY(X)                                                                                                \
-	HOOK_CUBLAS(X) HOOK_CUDNN(X) HOOK_CUSPARSE(X) HOOK_CUSOLVER(X) HOOK_CUFFT(X) HOOK_NCCL(X) HOOK_MPI(X)
-#define SHAPES_LIBRARY(S)                                                                                              \
-	SHAPES_CUBLAS(S) SHAPES_CUDNN(S) SHAPES_CUSPARSE(S) SHAPES_CUSOLVER(S) SHAPES_CUFFT(S) SHAPES_NCCL(S) SHAPES_MPI(S) \
-	S(NOTHING, KEY_NONE)
-
-/* What a call gives where no library has it: not initialised, or as near to it as the library has words for. */
-#define LIBRARY_NONE_CUBLAS 1
-#define LIBRARY_NONE_CUDNN 1001
-#define LIBRARY_NONE_CUSPARSE 1
-#define LIBRARY_NONE_CUSOLVER 1
-#define LIBRARY_NONE_CUFFT 7 /* CUFFT_SETUP_FAILED */
-#define LIBRARY_NONE_NCCL 2  /* ncclSystemError */
-#define LIBRARY_NONE_MPI 16  /* MPI_ERR_OTHER in Open MPI */
+/* The rows and shapes of the groups that are libraries. */
+#define LIBRARY_ROWS(number, NAME, word, set, category, title, hue, saturation, prefix, none, form, report, alias, X)  \
+	LIBRARY_ROWS_##form(HOOK_##NAME, X)
+#define LIBRARY_SHAPES(number, NAME, word, set, category, title, hue, saturation, prefix, none, form, report, alias, S) \
+	LIBRARY_ROWS_##form(SHAPES_##NAME, S)
+#define LIBRARY_ROWS_NO_REPORT(rows, X)
+#define LIBRARY_ROWS_SHAPES(rows, X) rows(X)
+#define LIBRARY_ROWS_FLOPS(rows, X) rows(X)
+#define LIBRARY_ROWS_MESSAGES(rows, X) rows(X)
+#define LIBRARY_ROWS_MESSAGES_BY_CALL(rows, X) rows(X)
+#define HOOK_LIBRARY(X) TF_GROUPS(LIBRARY_ROWS, X)
+#define SHAPES_LIBRARY(S) TF_GROUPS(LIBRARY_SHAPES, S) S(NOTHING, KEY_NONE)
 
 /* The kinds that have an id. */
 #define LIBRARY_IF_RECORDED(kind, ...) LIBRARY_IF_RECORDED_##kind(__VA_ARGS__)

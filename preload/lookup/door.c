@@ -218,12 +218,18 @@ static struct door_answer look_up(const struct entry_row *row, void *handle, con
 	return (struct door_answer){door_hand(row, real), NULL};
 }
 
-/* Letters that all names of our rows begin with. */
 static bool may_be_ours(const char *name)
 {
+#define PREFIX(number, NAME, word, set, category, title, hue, saturation, prefix, ...) prefix,
+	static const char *const prefixes[] = {TF_GROUPS(PREFIX)};
+#undef PREFIX
+
 	while (*name == '_')
 		name++;
-	return (name[0] == 'c' && name[1] == 'u') || (name[0] == 'n' && name[1] == 'c') || (name[0] == 'M' && name[1] == 'P');
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (*prefixes[i] == *name && *name && !strncmp(name, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return false;
 }
 
 struct door_answer door_dlsym(void *handle, const char *name, const void *caller)
@@ -306,7 +312,9 @@ static void say_unseen(const char *path, const char *symbol)
 /* A forked child leaves it to its parent: another thread may have had the loader's list lock at the fork, and has it there for ever. */
 void door_say_unseen(void)
 {
-	static const char *const libraries[] = {"libcu", "libnccl", "libmpi"};
+#define LIBRARY(number, NAME, word, ...) "lib" #word,
+	static const char *const libraries[] = {TF_GROUPS(LIBRARY)};
+#undef LIBRARY
 	struct thread_guard guard;
 	bool is_worth_it = false;
 	char path[PATH_MAX];

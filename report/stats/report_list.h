@@ -4,6 +4,18 @@
 #ifndef PILLION_REPORT_LIST_H
 #define PILLION_REPORT_LIST_H
 
+#include "runtime/format/trace_groups.h"
+
+/* A library's calls, by function and by what they were asked for. */
+#define REPORT_OF_GROUP(number, NAME, word, set, category, title, hue, saturation, prefix, none, form, report, alias, X) \
+	REPORT_OF_##form(X, report, alias, title " Summary")
+#define REPORT_OF_NO_REPORT(X, report, alias, title)
+#define REPORT_OF_LIBRARY(X, report, alias, title) X(report, alias, title, REPORT_DEFAULT | REPORT_BY)
+#define REPORT_OF_SHAPES REPORT_OF_LIBRARY
+#define REPORT_OF_FLOPS REPORT_OF_LIBRARY
+#define REPORT_OF_MESSAGES REPORT_OF_LIBRARY
+#define REPORT_OF_MESSAGES_BY_CALL REPORT_OF_LIBRARY
+
 #define REPORTS(X)                                                                                                     \
 	X(nvtx_sum, "nvtxsum", "NVTX Range Summary", REPORT_DEFAULT | REPORT_BY)                                       \
 	X(osrt_sum, "osrtsum", "OS Runtime Summary", REPORT_DEFAULT | REPORT_BY)                                       \
@@ -15,13 +27,7 @@
 	X(cuda_gpu_kern_sum, "gpukernsum", "CUDA GPU Kernel Summary", REPORT_DEFAULT | REPORT_BY | REPORT_DEVICE | REPORT_NAMES) \
 	X(cuda_gpu_mem_time_sum, "gpumemtimesum", "CUDA GPU MemOps Summary (by Time)", REPORT_DEFAULT | REPORT_BY | REPORT_DEVICE) \
 	X(cuda_gpu_mem_size_sum, "gpumemsizesum", "CUDA GPU MemOps Summary (by Size)", REPORT_DEFAULT | REPORT_BY | REPORT_DEVICE) \
-	X(blas_sum, "cublas_sum", "cuBLAS Summary", REPORT_DEFAULT | REPORT_BY)                                        \
-	X(cudnn_sum, "cudnnsum", "cuDNN Summary", REPORT_DEFAULT | REPORT_BY)                                          \
-	X(cusparse_sum, "cusparsesum", "cuSPARSE Summary", REPORT_DEFAULT | REPORT_BY)                                 \
-	X(cusolver_sum, "cusolversum", "cuSOLVER Summary", REPORT_DEFAULT | REPORT_BY)                                 \
-	X(cufft_sum, "cufftsum", "cuFFT Summary", REPORT_DEFAULT | REPORT_BY)                                          \
-	X(nccl_sum, "ncclsum", "NCCL Summary", REPORT_DEFAULT | REPORT_BY)                                             \
-	X(mpi_sum, "mpisum", "MPI Summary", REPORT_DEFAULT | REPORT_BY)                                                \
+	TF_GROUPS(REPORT_OF_GROUP, X)                                                                                  \
 	X(cuda_mem_usage, NULL, "CUDA Memory Usage", REPORT_DEFAULT)                                                   \
 	X(cuda_mem_failures, NULL, "CUDA Calls That Got No Memory", REPORT_DEFAULT)                                    \
 	X(stacks_sum, NULL, "Stack Summary", REPORT_DEFAULT | REPORT_BY)                                               \
