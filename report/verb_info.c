@@ -12,7 +12,8 @@ static bool is_optional(const struct report *r)
 
 static int run_info(const struct command_line *l)
 {
-	static const char *const parts[] = {"calls_in_progress", "processes", "jobs", "settings", "not_recorded", "ledger"};
+	static const char *const parts[] = {"calls_in_progress", "processes", "jobs", "settings",
+					    "not_recorded", "ledger"};
 	struct work w;
 	int status = work_begin(&w, l);
 
@@ -41,5 +42,6 @@ static int run_info(const struct command_line *l)
 }
 
 const struct verb verb_info = {
-	"info", "[OPTION]... CAPTURE...", "calls in progress, processes, settings, the ledger", VERB_INFO, run_info, NULL,
+	"info", "[OPTION]... CAPTURE...", "calls in progress, processes, settings, the ledger", VERB_INFO,
+	run_info, NULL,
 };

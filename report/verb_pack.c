@@ -29,7 +29,8 @@ static int run_pack(const struct command_line *l)
 	int code, status;
 
 	if (!l->capture_count || (l->is_replacing && (l->capture_count > 1 || l->output))) {
-		say(l->capture_count ? "--replace takes one capture and no -o" : "which capture? See pillion pack --help");
+		say(l->capture_count ? "--replace takes one capture and no -o"
+				     : "which capture? See pillion pack --help");
 		return EXIT_UNUSABLE;
 	}
 	progress_begin("packing", 0);
@@ -73,7 +74,8 @@ static int run_unpack(const struct command_line *l)
 }
 
 const struct verb verb_pack = {
-	"pack", "[OPTION]... CAPTURE...", "one small file of captures, which every verb reads", VERB_PACK, run_pack, NULL,
+	"pack", "[OPTION]... CAPTURE...", "one small file of captures, which every verb reads", VERB_PACK,
+	run_pack, NULL,
 };
 
 const struct verb verb_unpack = {

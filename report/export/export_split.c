@@ -30,7 +30,7 @@ struct shown {
 	bool is_filtered;
 };
 
-int split_size(const char *text, uint64_t *ret_bytes, struct err *err)
+int split_size(const char *text, uint64_t *ret_bytes)
 {
 	static const char units[] = "KMGT";
 	char *end;
@@ -41,18 +41,18 @@ int split_size(const char *text, uint64_t *ret_bytes, struct err *err)
 		size *= 1024;
 	if (end == text || (*end && (!unit || (end[1] && strcmp(end + 1, "B") != 0 && strcmp(end + 1, "iB") != 0))) ||
 	    !(size >= 4096 && size < 9e18))
-		return err_set(err, -EINVAL, "--split-size=%.100s: must be bytes, 4096 at least, or a number with K, M or G", text);
+		return -EINVAL;
 	*ret_bytes = (uint64_t)size;
 	return 0;
 }
 
-int split_time(const char *text, uint64_t *ret_ns, struct err *err)
+int split_time(const char *text, uint64_t *ret_ns)
 {
 	double ns = 0;
 	const char *end = filter_duration(text, &ns);
 
 	if (!end || *end || !(ns >= LEAST_TIME_NS && ns < 9e18))
-		return err_set(err, -EINVAL, "--split-time=%.100s: must be a time, 1ms at least, with ns, us, ms or s behind it", text);
+		return -EINVAL;
 	*ret_ns = (uint64_t)ns;
 	return 0;
 }
@@ -192,7 +192,8 @@ static int write_span(struct parts *p, uint64_t from_ns, uint64_t to_ns, struct 
 	if (pieces > length / LEAST_NS + 1)
 		pieces = length / LEAST_NS + 1;
 	for (uint64_t i = 0; i < pieces && !code; i++)
-		code = write_span(p, from_ns + length / pieces * i, i + 1 < pieces ? from_ns + length / pieces * (i + 1) : to_ns, err);
+		code = write_span(p, from_ns + length / pieces * i,
+				i + 1 < pieces ? from_ns + length / pieces * (i + 1) : to_ns, err);
 	return code;
 }
 

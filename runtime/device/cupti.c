@@ -16,7 +16,7 @@
 #include "runtime/common/loaded.h"
 #include "runtime/device/pair.h"
 #include "runtime/common/sys.h"
-#include "runtime/common/text.h"
+#include "runtime/base/text.h"
 
 enum { FLUSH_FORCED = 1, PATIENCE = 16 };
 #define CLAIM_NS 5000000000ull /* opening CUPTI may take as long on a machine with much to do */

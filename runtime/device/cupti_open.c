@@ -8,7 +8,7 @@
 #include "runtime/device/cupti.h"
 #include "runtime/common/loaded.h"
 #include "runtime/common/sys.h"
-#include "runtime/common/text.h"
+#include "runtime/base/text.h"
 
 static void *(*open_library)(const char *, int);
 

@@ -14,7 +14,7 @@
 #include "runtime/record/process.h"
 #include "runtime/stack/stack.h"
 #include "runtime/common/sys.h"
-#include "runtime/common/text.h"
+#include "runtime/base/text.h"
 
 enum { GUARD_BYTES = 4096, STACK_BYTES = 131072, STACK_KEPT = 8, CHECKED = 16, COST_SHARE = 32, MICROSECOND = 1000, LONGEST_US = 0xffffff };
 
