@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a verb begins and ends, and what it says. */
+/* How verbs begin and end, and their messages. */
 #include "report/verb.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ int say_all(const struct texts *texts)
 	return texts->count ? EXIT_INCOMPLETE : EXIT_DONE;
 }
 
-/* How wide the terminal is that we print to; 0: none, or not known. */
+/* The width of the terminal that we print to; 0: not a terminal, or unknown. */
 static size_t terminal_columns(void)
 {
 	const char *columns = getenv("COLUMNS");
@@ -67,7 +67,7 @@ int work_begin(struct work *w, const struct command_line *l)
 
 	*w = (struct work){.line = l};
 	if (!l->capture_count) {
-		say("which capture? See pillion %s --help", verb_now->name);
+		say("no CAPTURE given; see pillion %s --help", verb_now->name);
 		return EXIT_UNUSABLE;
 	}
 	progress_begin("opening", 0);
@@ -96,14 +96,14 @@ int work_begin(struct work *w, const struct command_line *l)
 	return EXIT_UNUSABLE;
 }
 
-/* errno of what could not be written; 0: all was. */
+/* 0, or the errno of a failed write. */
 static int write_error(FILE *file)
 {
 	if (fflush(file))
 		return errno;
 	if (!ferror(file))
 		return 0;
-	/* That was a while ago, and errno is no longer that of then: how one more byte fares tells why. */
+	/* errno has changed since the write failed: writing one more byte gives the reason again. */
 	clearerr(file);
 	return fputc('\n', file) == EOF || fflush(file) ? errno : EIO;
 }
@@ -112,7 +112,7 @@ int work_end(struct work *w)
 {
 	int failed = write_error(w->emit.file);
 
-	if (!w->line->quiet && !w->line->summary) /* where a run ends is no place for what files lack names */
+	if (!w->line->quiet && !w->line->summary) /* the summary of a run does not report missing symbols */
 		say_all(symbols_problems(w->context.symbols));
 	if (w->emit.file != stdout && fclose(w->emit.file) && !failed)
 		failed = errno;
@@ -121,7 +121,7 @@ int work_end(struct work *w)
 		w->status = EXIT_UNUSABLE;
 	}
 	if (mapping_was_cut()) {
-		say("a file became shorter while it was read");
+		say("a file was truncated while it was read");
 		w->status = w->status ? w->status : EXIT_INCOMPLETE;
 	}
 	symbols_free(w->context.symbols);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the verbs share: how one begins and ends, what it says, its exit status. A verb is a file verb_<name>.c with its
- * struct verb, and its place in the list of command_line.h. */
+/* What the verbs share: how they begin and end, their messages, the exit status. A verb is a file verb_<name>.c
+ * with its struct verb, and an entry in the list of command_line.h. */
 #ifndef PILLION_VERB_H
 #define PILLION_VERB_H
 
@@ -21,16 +21,16 @@ struct verb {
 VERBS(VERB_DECLARE)
 #undef VERB_DECLARE
 
-/* The verb that runs, NULL before there is one: what say() begins with. */
+/* The current verb, with which say() begins its lines; NULL before it is known. */
 extern const struct verb *verb_now;
 
-/* One line on standard error. Names in it come from anywhere: what a terminal would obey is escaped. */
+/* Prints one line on standard error. Control characters are escaped, because names in it come from the target. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* EXIT_INCOMPLETE if there was anything to say. */
+/* Returns EXIT_INCOMPLETE if there is any text. */
 int say_all(const struct texts *texts);
 
-/* What a verb that reads captures works with. */
+/* The state of a verb that reads captures. */
 struct work {
 	const struct command_line *line;
 	struct model model;
@@ -39,16 +39,17 @@ struct work {
 	int status;
 };
 
-/* Opens the captures and the output; or says why not, and gives the exit status: then there is nothing to end. */
+/* Opens the captures and the output. Otherwise returns the exit status after an error message; work_end is not
+ * called then. */
 int work_begin(struct work *w, const struct command_line *l);
 
-/* The exit status. */
+/* Returns the exit status. */
 int work_end(struct work *w);
 
 /* One row of a list in --help; `note`, if any, follows `text` in parentheses. */
 void verb_help_row(const char *mark, const char *name, const char *text, const char *note, struct text *ret);
 
-/* The ledger in a line, below tables for people. */
+/* Prints the ledger as one line below tables in a format for people. */
 void work_ledger(struct work *w);
 
 #endif

@@ -31,7 +31,7 @@ refused 'repeat\[:N\]' --capture-range-end=repeat:0
 refused 'other\[:NS\]' --cudabacktrace=kernel:x
 refused "takes none\|sigkill\|sigterm\|N, not '99'" --kill=99
 refused 'functions-trace is not supported' --pytorch=functions-trace
-refused '--python-import-time makes NVTX ranges: --trace must have nvtx' -t osrt --python-import-time=true
+refused '--python-import-time makes NVTX ranges: --trace must include nvtx' -t osrt --python-import-time=true
 refused 'cannot read /no/such/file: No such file' --python-functions-trace=/no/such/file
 printf '[{"module": "m",\n"functions": ["f" "g"]}]' >functions.json
 refused "functions.json: line 2: expected ',' or ']'" --python-functions-trace=functions.json
