@@ -109,7 +109,7 @@ static const char *where(const void *at, const void *context)
 	return here < interrupted && interrupted - here < 65536 ? "the interrupted stack" : "another stack";
 }
 
-/* With the frame of the signal of the handler this leaves less of 8 KiB than a second one needs: 3.4 KB with AVX-512. */
+/* With the frame of the handler its signal leaves less of 8 KiB than a second one needs: 3.4 KB with AVX-512. */
 NOINLINE static int burn_deep(size_t size)
 {
 	volatile char room[3000];
