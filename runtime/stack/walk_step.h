@@ -46,10 +46,10 @@ static inline __attribute__((no_sanitize("address"))) uintptr_t walk_load(uintpt
 	return *(const word *)address;
 }
 
-static inline uint64_t walk_hash_join(uint64_t hash, uint64_t stretch)
+static inline uint64_t walk_hash_join(uint64_t joined, uint64_t stretch)
 {
-	hash = (hash ^ stretch) * 0xd6e8feb86659fd93;
-	return hash ^ hash >> 32;
+	joined = (joined ^ stretch) * 0xd6e8feb86659fd93;
+	return joined ^ joined >> 32;
 }
 
 #endif
