@@ -280,7 +280,7 @@ static int cannot(const char *path, int rc)
 }
 
 /* Whether -f true must leave a capture alone: another step or array task of this very job may still write it. An earlier
- * attempt of the same task cannot. */
+ * attempt of the same task cannot. The answer is about `path`, where another rank may put a new capture meanwhile. */
 static bool is_in_use(const struct launch *l, const struct owner *owner, const char *path)
 {
 	struct owner self;
@@ -316,6 +316,8 @@ static int open_at(struct launch *l, const char *path, bool is_as_given, enum fo
 			pause_ms(WAIT_STEP_MS); /* a network file system may still have it from before */
 		else if (*ret_found == FOUND_OTHER && may_replace && !is_in_use(l, &owner, path))
 			*ret_found = replace(path, old) ? FOUND_STUCK : FOUND_NOTHING;
+		else if (*ret_found == FOUND_OTHER && may_replace && !is_still_at(path, old))
+			*ret_found = FOUND_NOTHING;
 		else if (*ret_found == FOUND_PACKED && may_replace)
 			*ret_found = replace_packed(path) ? FOUND_STUCK : FOUND_NOTHING;
 		if (old >= 0)
