@@ -11,7 +11,7 @@
 #include "runtime/device/cupti.h"
 #include "runtime/record/capture.h"
 #include "runtime/record/event.h"
-#include "runtime/record/chunk.h"
+#include "runtime/record/first_chunk.h"
 #include "runtime/record/process_line.h"
 #include "runtime/stack/module.h"
 #include "runtime/stack/sample.h"
@@ -104,7 +104,7 @@ bool recorder_attach(struct thread *t, const struct function_table *functions)
 		return false;
 	if (!__atomic_load_n(&process.generation, __ATOMIC_ACQUIRE)) {
 		thread_guard_enter(t, &guard);
-		/* A forked child's TLS is still its parent's: those windows are not mapped here. */
+		/* A forked child's TLS is still its parent's: those chunks are not mapped here. */
 		t->page = NULL;
 		process_functions = functions;
 		start();
@@ -143,7 +143,7 @@ void recorder_end(unsigned end, int status)
 		__atomic_store_n(&process.header->end, end, __ATOMIC_RELEASE);
 		process_take_clocks();
 		if (end != TF_END_NONE)
-			chunk_trim();
+			first_chunk_trim();
 	} else {
 		process_line_end();
 	}

@@ -23,7 +23,7 @@ void recorder_end(unsigned end, int status);
 void recorder_child_ended(int pid, int status);
 
 /* The file system as we know it, or our rights in it, are about to go (chroot, setuid, unshare): the calling thread takes a
- * large window, the file a reserve, and nothing is opened from here on. With `silent` (a seccomp filter) no system call is made
+ * large chunk, the file a reserve, and nothing is opened from here on. With `silent` (a seccomp filter) no system call is made
  * at all. */
 void recorder_freeze(bool silent);
 

@@ -37,14 +37,14 @@ unsigned cuda_memory(uint64_t *words, unsigned memory, uintptr_t address, size_t
 }
 
 /* Bytes of an array's elements, for copies that count elements. Kept across a fork, like the arrays' addresses. */
-static struct table element_bytes;
+static struct intern_table element_bytes;
 
 unsigned cuda_array(uint64_t *words, uintptr_t array, size_t element, size_t width, size_t height, size_t depth,
 		    unsigned levels)
 {
 	size_t bytes = 0;
 
-	table_set(&element_bytes, array, element);
+	intern_set(&element_bytes, array, element);
 	for (unsigned i = 0; i < levels && i < 32; i++) {
 		size_t w = width >> i, h = height >> i, z = depth >> i;
 
@@ -55,7 +55,7 @@ unsigned cuda_array(uint64_t *words, uintptr_t array, size_t element, size_t wid
 
 size_t cuda_element(const void *array)
 {
-	uint64_t element = array ? table_get(&element_bytes, (uintptr_t)array) : 1;
+	uint64_t element = array ? intern_get(&element_bytes, (uintptr_t)array) : 1;
 
 	return element ? element : 1;
 }

@@ -23,14 +23,14 @@ static inline bool cuda_is_off(unsigned layer)
 /* Times `call` into `result` and records it as its row says. HOOK_CURRENT is the row's id. */
 #define CUDA_TIME(real_call, about, record)                                                                            \
 	do {                                                                                                           \
-		struct cuda_work work_;                                                                                \
+		struct cuda_operation work_;                                                                                \
 		struct call event_;                                                                                    \
                                                                                                                        \
 		work_.timing.number = 0;                                                                               \
 		cupti_follow(event_enabled(CUDA_LAYER));                                                               \
 		if (!event_enabled(CUDA_LAYER) || cuda_is_inside(HOOK_CURRENT) || ({                                   \
 			    if (event_timing_is_on())                                                                  \
-				    CUDA_WORK_##record;                                                                \
+				    CUDA_OPERATION_##record;                                                                \
 			    !call_begin(&event_, HOOK_CURRENT);                                                        \
 		    })) {                                                                                              \
 			result = real_call;                                                                            \
@@ -42,7 +42,7 @@ static inline bool cuda_is_off(unsigned layer)
                                                                                                                        \
 				CUDA_RECORD_##record;                                                                  \
 				if (__builtin_expect(work_.timing.number != 0, 0))                                     \
-					count_ = cuda_work_end(&work_, (unsigned)result, words_, count_);              \
+					count_ = cuda_operation_end(&work_, (unsigned)result, words_, count_);              \
 				cuda_record(&event_, HOOK_CURRENT, CUDA_##about, (unsigned)result, words_, count_);    \
 			}                                                                                              \
 		}                                                                                                      \
@@ -90,40 +90,40 @@ static inline bool cuda_is_off(unsigned layer)
 
 /* Which rows request work from a device, and on which stream; used where device times come from CUDA events. Variants
  * for per-thread default streams are recognised by their names. */
-#define CUDA_WORK_NOTHING (void)0
-#define CUDA_WORK_STREAM(stream) (void)0
-#define CUDA_WORK_BYTES(bytes) (void)0
-#define CUDA_WORK_ALLOC(memory, address, bytes) (void)0
-#define CUDA_WORK_FREE(memory, address) (void)0
-#define CUDA_WORK_ARRAY(array, element, width, height, depth, levels) (void)0
-#define CUDA_WORK_DEVICE(device) (void)0
-#define CUDA_WORK_LEFT(left, total) (void)0
-#define CUDA_WORK_HOST(f, stream) (void)0
-#define CUDA_WORK_BATCH(kind, bytes) (void)0 /* the position of its stream depends on the version */
-#define CUDA_WORK_LAUNCH(f, grid, block, shared, stream)                                                               \
-	cuda_work_launch(&work_, (uintptr_t)(f), (const dim3[]){grid}, (const dim3[]){block}, (shared),                \
+#define CUDA_OPERATION_NOTHING (void)0
+#define CUDA_OPERATION_STREAM(stream) (void)0
+#define CUDA_OPERATION_BYTES(bytes) (void)0
+#define CUDA_OPERATION_ALLOC(memory, address, bytes) (void)0
+#define CUDA_OPERATION_FREE(memory, address) (void)0
+#define CUDA_OPERATION_ARRAY(array, element, width, height, depth, levels) (void)0
+#define CUDA_OPERATION_DEVICE(device) (void)0
+#define CUDA_OPERATION_LEFT(left, total) (void)0
+#define CUDA_OPERATION_HOST(f, stream) (void)0
+#define CUDA_OPERATION_BATCH(kind, bytes) (void)0 /* the position of its stream depends on the version */
+#define CUDA_OPERATION_LAUNCH(f, grid, block, shared, stream)                                                               \
+	cuda_operation_launch(&work_, (uintptr_t)(f), (const dim3[]){grid}, (const dim3[]){block}, (shared),                \
 			 (void *)(stream), HOOK_CURRENT)
-#define CUDA_WORK_CONFIGURED(c, f)                                                                                     \
+#define CUDA_OPERATION_CONFIGURED(c, f)                                                                                     \
 	if (c)                                                                                                         \
-	CUDA_WORK_LAUNCH(f, CUDA_GRID(c), CUDA_BLOCK(c), CUDA_SHARED(c), CUDA_STREAM(c))
-#define CUDA_WORK_HANDED(f, stream)                                                                                    \
-	cuda_work_launch(&work_, (uintptr_t)(f), NULL, NULL, 0, (void *)(stream), HOOK_CURRENT)
-#define CUDA_WORK_COPY(kind, bytes) cuda_work_copy(&work_, NULL, HOOK_CURRENT)
-#define CUDA_WORK_COPY_ASYNC(kind, bytes, stream) cuda_work_copy(&work_, (void *)(stream), HOOK_CURRENT)
+	CUDA_OPERATION_LAUNCH(f, CUDA_GRID(c), CUDA_BLOCK(c), CUDA_SHARED(c), CUDA_STREAM(c))
+#define CUDA_OPERATION_HANDED(f, stream)                                                                                    \
+	cuda_operation_launch(&work_, (uintptr_t)(f), NULL, NULL, 0, (void *)(stream), HOOK_CURRENT)
+#define CUDA_OPERATION_COPY(kind, bytes) cuda_operation_copy(&work_, NULL, HOOK_CURRENT)
+#define CUDA_OPERATION_COPY_ASYNC(kind, bytes, stream) cuda_operation_copy(&work_, (void *)(stream), HOOK_CURRENT)
 
-struct cuda_work {
+struct cuda_operation {
 	struct event_timing timing;
-	struct tf_work work; /* of a launch; a copy is described by its record */
+	struct tf_device_operation work; /* of a launch; a copy is described by its record */
 	uintptr_t function;
 };
 
 /* Before the call. grid NULL: `f` is a graph. */
-void cuda_work_launch(struct cuda_work *w, uintptr_t f, const dim3 *grid, const dim3 *block, size_t shared,
+void cuda_operation_launch(struct cuda_operation *w, uintptr_t f, const dim3 *grid, const dim3 *block, size_t shared,
 		      void *stream, unsigned function);
-void cuda_work_copy(struct cuda_work *w, void *stream, unsigned function);
+void cuda_operation_copy(struct cuda_operation *w, void *stream, unsigned function);
 
 /* After the call: adds the number of its device record to the arguments of the call. */
-unsigned cuda_work_end(struct cuda_work *w, unsigned result, uint64_t *words, unsigned count);
+unsigned cuda_operation_end(struct cuda_operation *w, unsigned result, uint64_t *words, unsigned count);
 
 /* Is this call made by one that is being recorded already: by a runtime whose calls we see, or by a stub of the same
  * name? No call is recorded twice. */

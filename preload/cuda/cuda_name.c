@@ -5,25 +5,25 @@
  * launched, if ever. Only the address of the name is kept then. The name is written with the first launch. */
 #include <string.h>
 
-#include "runtime/common/loaded.h"
+#include "runtime/common/dso.h"
 #include "preload/cuda/cuda_call.h"
 #include "runtime/record/names.h"
 
 #define OWN_COPY (1ull << 63) /* in a name's address: a copy of ours, not in a library that may be unloaded */
 
-static struct table name_of; /* host function or handle -> address of the kernel's name */
+static struct intern_table name_of; /* host function or handle -> address of the kernel's name */
 static uint64_t renamed;     /* rises when a known address gets another name */
 
 static void set_name(uintptr_t function, uint64_t name)
 {
-	struct table_entry *e;
+	struct intern_entry *e;
 	uint32_t number;
 	uint64_t old;
 	bool is_new;
 
 	if (!function || !name || !(process_gate.groups & (1u << TF_GROUP_CUDA | 1u << TF_GROUP_CUDA_DRIVER)))
 		return;
-	e = table_add(&name_of, function, &number, &is_new);
+	e = intern_add(&name_of, function, &number, &is_new);
 	old = e ? __atomic_exchange_n(&e->value, name, __ATOMIC_ACQ_REL) : 0;
 	if (old && old != name)
 		__atomic_fetch_add(&renamed, 1, __ATOMIC_RELAXED);
@@ -36,14 +36,14 @@ void cuda_name_know(uintptr_t function, const char *name)
 
 void cuda_name_know_as(uintptr_t handle, uintptr_t function)
 {
-	set_name(handle, table_get(&name_of, function));
+	set_name(handle, intern_get(&name_of, function));
 }
 
 void cuda_name_know_copy(uintptr_t handle, const char *name)
 {
 	size_t length = strnlen(name, EVENT_TEXT);
 	char *copy;
-	uint64_t old = table_get(&name_of, handle);
+	uint64_t old = intern_get(&name_of, handle);
 
 	if (old & OWN_COPY && !strncmp((const char *)(old & ~OWN_COPY), name, length + 1))
 		return;
@@ -57,9 +57,9 @@ void cuda_name_know_copy(uintptr_t handle, const char *name)
 /* A runtime that fails would set the last error, which the program could find. */
 static const char *name_from_runtime(uintptr_t function, void *namer)
 {
-	cudaError_t (*get_name)(const char **, uintptr_t) = loaded_beside(namer, "cudaFuncGetName");
-	cudaError_t (*peek)(void) = loaded_beside(namer, "cudaPeekAtLastError");
-	cudaError_t (*forget)(void) = loaded_beside(namer, "cudaGetLastError");
+	cudaError_t (*get_name)(const char **, uintptr_t) = dso_beside(namer, "cudaFuncGetName");
+	cudaError_t (*peek)(void) = dso_beside(namer, "cudaPeekAtLastError");
+	cudaError_t (*forget)(void) = dso_beside(namer, "cudaGetLastError");
 	const char *name = NULL;
 
 	if (!get_name || !peek || !forget || peek() || !get_name(&name, function))
@@ -75,10 +75,10 @@ static const char *name_from_driver(uintptr_t function, void *namer)
 	const char *name = NULL;
 
 	for (size_t i = 0; i < 2 && !name; i++) {
-		CUresult (*get_name)(const char **, uintptr_t) = loaded_beside(namer, questions[i]);
+		CUresult (*get_name)(const char **, uintptr_t) = dso_beside(namer, questions[i]);
 
 		if (!get_name)
-			get_name = loaded_in("libcuda.so", questions[i]);
+			get_name = dso_library_symbol("libcuda.so", questions[i]);
 		if (!get_name || get_name(&name, function))
 			name = NULL;
 	}
@@ -102,7 +102,7 @@ static void find_name(uintptr_t function, void *namer, unsigned layer)
 
 static uint32_t intern_kernel_name(uintptr_t function)
 {
-	uint64_t value = table_get(&name_of, function);
+	uint64_t value = intern_get(&name_of, function);
 	const char *name = (const char *)(value & ~OWN_COPY);
 	int64_t length = !value ? -1 : value & OWN_COPY ? (int64_t)strlen(name) : caller_text_length(name);
 
@@ -114,11 +114,11 @@ static uint32_t intern_kernel_name(uintptr_t function)
 /* Looked up once per function and image: the entry's value is the id. */
 static uint32_t kernel_id(uintptr_t function, uint64_t salt)
 {
-	struct table_entry *e;
+	struct intern_entry *e;
 	uint32_t number, id;
 	bool is_new;
 
-	e = table_add(&process.interned, table_hash(salt ^ 0x6b, &function, sizeof(function)), &number, &is_new);
+	e = intern_add(&process.interned, intern_hash(salt ^ 0x6b, &function, sizeof(function)), &number, &is_new);
 	if (!e)
 		return 0;
 	id = (uint32_t)__atomic_load_n(&e->value, __ATOMIC_RELAXED);
@@ -147,7 +147,7 @@ static __attribute__((noinline)) uint32_t launch_define(uint64_t key, uint64_t s
 	uint32_t id;
 	bool is_new;
 
-	if (!table_add(&process.interned, key, &id, &is_new))
+	if (!intern_add(&process.interned, key, &id, &is_new))
 		return 0;
 	if (is_new) {
 		launch->kernel = is_kernel ? kernel_id(launch->function, salt) : 0;
@@ -171,8 +171,8 @@ static inline uint64_t launch_key(uint64_t salt, uintptr_t function, const dim3 
 		memcpy(&block_xy, block, sizeof(block_xy));
 		both_z = grid->z | (uint64_t)block->z << 32;
 	}
-	key = table_fold(table_fold(function, grid_xy) + table_fold(block_xy, both_z),
-			 table_fold(shared ^ salt, stream));
+	key = intern_fold(intern_fold(function, grid_xy) + intern_fold(block_xy, both_z),
+			 intern_fold(shared ^ salt, stream));
 	return key ? key : 1;
 }
 
@@ -181,7 +181,7 @@ unsigned cuda_launch(uint64_t *words, uintptr_t function, const dim3 *grid, cons
 {
 	/* The kernel's id follows from the function, so the launch is found without looking up the kernel. */
 	uint64_t salt = salt_now(), key = launch_key(salt, function, grid, block, shared, stream);
-	uint32_t id = table_number(&process.interned, key);
+	uint32_t id = intern_number(&process.interned, key);
 
 	if (__builtin_expect(!id, 0)) {
 		struct tf_launch launch = {.shared_bytes = (uint32_t)shared, .stream = stream, .function = function};

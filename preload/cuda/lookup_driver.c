@@ -5,13 +5,13 @@
 
 #include "preload/hook/entry.h"
 #include "preload/lookup/lookup.h"
-#include "runtime/common/loaded.h"
+#include "runtime/common/dso.h"
 
 /* The suffixes that a driver function's symbol may have. Those that exist for a name are kept as bits of a word. */
 static const char *const versions[] = {"", "_v2", "_v3", "_v4"}, *const variants[] = {"", "_ptds", "_ptsz"};
 enum { VERSIONS = 4, VARIANTS = 3, NAME = 96 };
 
-static struct table bits_of; /* hash of a driver function's name -> its symbols: 1 << (version * VARIANTS + variant) */
+static struct intern_table bits_of; /* hash of a driver function's name -> its symbols: 1 << (version * VARIANTS + variant) */
 static bool has_names;
 
 static const uint16_t since[] = {
@@ -22,7 +22,7 @@ static const uint16_t since[] = {
 
 static uint64_t name_hash(const char *s, size_t length)
 {
-	return table_hash(0x646f6f72, s, length);
+	return intern_hash(0x646f6f72, s, length);
 }
 
 static bool ends_with(const char *s, size_t length, const char *end)
@@ -36,7 +36,7 @@ static void add_driver_symbol(const char *symbol)
 {
 	size_t length = strlen(symbol);
 	unsigned version = 0, variant = 0;
-	struct table_entry *e;
+	struct intern_entry *e;
 	uint32_t number;
 	bool is_new;
 
@@ -48,7 +48,7 @@ static void add_driver_symbol(const char *symbol)
 		if (ends_with(symbol, length, versions[i]))
 			version = i;
 	length -= strlen(versions[version]);
-	e = table_add(&bits_of, name_hash(symbol, length), &number, &is_new);
+	e = intern_add(&bits_of, name_hash(symbol, length), &number, &is_new);
 	if (e)
 		__atomic_fetch_or(&e->value, 1ull << (version * VARIANTS + variant), __ATOMIC_RELAXED);
 }
@@ -73,8 +73,8 @@ static void *driver_function(unsigned function, const void *lookup)
 
 		for (unsigned i = 0; i < HOOK_CUDA_COUNT; i++)
 			names[i] = hook_functions.list[HOOK_CUDA_FIRST + i].name;
-		if (!loaded_all_beside(lookup, names, driver_at, HOOK_CUDA_COUNT))
-			loaded_all_beside(loaded_in("libcuda.so", "cuInit"), names, driver_at, HOOK_CUDA_COUNT);
+		if (!dso_all_beside(lookup, names, driver_at, HOOK_CUDA_COUNT))
+			dso_all_beside(dso_library_symbol("libcuda.so", "cuInit"), names, driver_at, HOOK_CUDA_COUNT);
 		__atomic_store_n(&is_known, true, __ATOMIC_RELEASE);
 	}
 	return driver_at[function - HOOK_CUDA_FIRST];
@@ -90,7 +90,7 @@ struct choice {
  * row of the name that the requested version has, a variant for per-thread default streams before a plain one. */
 static const struct entry_row *choose_row(const char *name, int version, uint64_t flags, void *real, const void *lookup)
 {
-	uint64_t bits = table_get(&bits_of, name_hash(name, strlen(name)));
+	uint64_t bits = intern_get(&bits_of, name_hash(name, strlen(name)));
 	struct choice best = {NULL, 0, false};
 	char symbol[NAME];
 
@@ -131,17 +131,17 @@ static void *driver_replacement(const char *name, int version, uint64_t flags, v
 void *lookup_driver_trampoline(const char *name, int version, uint64_t flags, void *real, const void *lookup,
 			       const void *caller)
 {
-	static struct table answers; /* each runtime makes the same hundreds of lookups */
+	static struct intern_table answers; /* each runtime makes the same hundreds of lookups */
 	uint64_t key, answer;
 	int error = errno;
 
 	if (lookup_caller_of(caller) != LOOKUP_BY_PROGRAM)
 		return real;
-	key = table_hash(caller_key((unsigned)version, (uintptr_t)real) ^ flags << 40, name, strlen(name));
-	answer = table_get(&answers, key);
+	key = intern_hash(caller_key((unsigned)version, (uintptr_t)real) ^ flags << 40, name, strlen(name));
+	answer = intern_get(&answers, key);
 	if (!answer) {
 		answer = (uint64_t)driver_replacement(name, version, flags, real, lookup);
-		table_set(&answers, key, answer);
+		intern_set(&answers, key, answer);
 		errno = error;
 	}
 	return (void *)answer;

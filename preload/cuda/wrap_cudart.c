@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The wrappers that the CUDA runtime's rows generate, calls that name kernels, the capture range's Start and Stop. */
-#include "runtime/common/loaded.h"
+#include "runtime/common/dso.h"
 #include "preload/cuda/cuda_call.h"
 #include "preload/lookup/lookup.h"
 
@@ -130,7 +130,7 @@ static cudaError_t find_entry_point(const char *name, void **ret, uint64_t flags
 	if (!real)
 		return CUDART_NONE;
 	result = real(name, ret, flags, status);
-	get_version = result ? NULL : loaded_beside(from.real, "cudaRuntimeGetVersion");
+	get_version = result ? NULL : dso_beside(from.real, "cudaRuntimeGetVersion");
 	if (get_version && !get_version(&version))
 		replace_entry_point(name, version, flags ? flags : default_flags, ret, from);
 	return result;

@@ -86,7 +86,7 @@ static inline __attribute__((always_inline)) bool call_end(struct call *e, unsig
 	return false;
 }
 
-/* As call_record(), for all that it does not do itself: long calls, stacks, a new window. */
+/* As call_record(), for all that it does not do itself: long calls, stacks, a new chunk. */
 __attribute__((noinline)) void call_record_slowly(const struct call *e, unsigned function, uint64_t backtrace, const uint64_t *args,
 							 unsigned count);
 

@@ -5,11 +5,11 @@
 #include <link.h>
 #include <string.h>
 
-#include "runtime/common/loaded.h"
-#include "runtime/record/table.h"
+#include "runtime/common/dso.h"
+#include "runtime/record/intern_table.h"
 #include "runtime/record/thread.h"
 
-static struct table known;
+static struct intern_table known;
 uint64_t caller_epoch;
 
 static void *resolve(unsigned function, const char *symbol, uintptr_t caller)
@@ -20,13 +20,13 @@ static void *resolve(unsigned function, const char *symbol, uintptr_t caller)
 
 	/* The same for all that lies in one object; a library has a place that calls for each kernel it launches. */
 	thread_guard_enter(&thread_self, &guard);
-	key = caller_key(function, loaded_start((const void *)caller));
-	found = (void *)table_get(&known, key);
+	key = caller_key(function, dso_start((const void *)caller));
+	found = (void *)intern_get(&known, key);
 	if (!found)
-		found = loaded_from((const void *)caller, symbol);
+		found = dso_from((const void *)caller, symbol);
 	if (found) {
-		table_set(&known, key, (uint64_t)found);
-		table_set(&known, caller_key(function, caller), (uint64_t)found);
+		intern_set(&known, key, (uint64_t)found);
+		intern_set(&known, caller_key(function, caller), (uint64_t)found);
 	}
 	thread_guard_leave(&thread_self, &guard);
 	return found;
@@ -35,7 +35,7 @@ static void *resolve(unsigned function, const char *symbol, uintptr_t caller)
 void *caller_recall(struct caller_place *p, unsigned function, const char *symbol, uintptr_t caller)
 {
 	uint64_t key = caller_key(function, caller), epoch = __atomic_load_n(&caller_epoch, __ATOMIC_RELAXED);
-	void *real = (void *)table_get(&known, key);
+	void *real = (void *)intern_get(&known, key);
 
 	if (!real)
 		real = resolve(function, symbol, caller);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "runtime/common/loaded.h"
+#include "runtime/common/dso.h"
 #include "runtime/recorder.h"
 
 /* ---- the real functions ---- */
@@ -32,15 +32,15 @@ static long missing(void)
 HOOK_LIBC(HOOK_RESOLVE)
 #undef HOOK_RESOLVE
 
-#define HOOK_WANTED(kind, returns, symbol, ...) {#symbol, (loaded_place *)&real_##symbol, (void *)resolve_##symbol},
-static const struct loaded_wanted wanted[] = {HOOK_LIBC(HOOK_WANTED)};
+#define HOOK_WANTED(kind, returns, symbol, ...) {#symbol, (dso_place *)&real_##symbol, (void *)resolve_##symbol},
+static const struct dso_wanted wanted[] = {HOOK_LIBC(HOOK_WANTED)};
 #undef HOOK_WANTED
 
 bool hook_is_resolved;
 
 void hook_resolve(void)
 {
-	loaded_next_each(wanted, HOOK_LIBC_COUNT);
+	dso_next_each(wanted, HOOK_LIBC_COUNT);
 	__atomic_store_n(&hook_is_resolved, true, __ATOMIC_RELEASE);
 }
 

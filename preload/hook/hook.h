@@ -198,7 +198,7 @@ static inline size_t hook_length(const char *s)
 	do {                                                                                                           \
 		HOOK_RECORD_ARG(hook_fd_arg((fd), (amount)));                                                          \
 		if (__builtin_expect(!descriptor_is_known(fd), 0))                                                     \
-			descriptor_tell((fd), event_.start);                                                           \
+			descriptor_describe((fd), event_.start);                                                           \
 	} while (0)
 #define HOOK_BEFORE_STREAM(stream, bytes)
 #define HOOK_AFTER_STREAM(stream, bytes)
@@ -210,7 +210,7 @@ static inline size_t hook_length(const char *s)
 /* NEW: the result is a new descriptor. OPENED: of the file of this path. REOPENED: in the place of this stream's. PAIR: two new ones */
 #define HOOK_MADE _Generic(result, FILE *: hook_stream_fd, DIR *: hook_directory_fd, int: hook_number_fd)(result)
 #define HOOK_BEFORE_NEW
-#define HOOK_AFTER_NEW descriptor_forget(HOOK_MADE)
+#define HOOK_AFTER_NEW descriptor_invalidate(HOOK_MADE)
 #define HOOK_RECORD_NEW HOOK_RECORD_ARG(hook_fd_arg(-1, HOOK_MADE))
 #define HOOK_BEFORE_OPENED(path)
 #define HOOK_AFTER_OPENED(path) HOOK_AFTER_NEW
@@ -220,15 +220,15 @@ static inline size_t hook_length(const char *s)
 		if (HOOK_MADE >= 0)                                                                                    \
 			descriptor_tell_path(HOOK_MADE, event_.end, (path));                                           \
 	} while (0)
-#define HOOK_BEFORE_REOPENED(stream) descriptor_forget(hook_stream_fd(stream))
+#define HOOK_BEFORE_REOPENED(stream) descriptor_invalidate(hook_stream_fd(stream))
 #define HOOK_AFTER_REOPENED(stream) HOOK_AFTER_NEW
 #define HOOK_RECORD_REOPENED(stream) HOOK_RECORD_NEW
 #define HOOK_BEFORE_PAIR(pair)
 #define HOOK_AFTER_PAIR(pair)                                                                                          \
 	do {                                                                                                           \
 		if (!result) {                                                                                         \
-			descriptor_forget((pair)[0]);                                                                  \
-			descriptor_forget((pair)[1]);                                                                  \
+			descriptor_invalidate((pair)[0]);                                                                  \
+			descriptor_invalidate((pair)[1]);                                                                  \
 		}                                                                                                      \
 	} while (0)
 #define HOOK_RECORD_PAIR(pair) HOOK_RECORD_NOTHING
@@ -236,14 +236,14 @@ static inline size_t hook_length(const char *s)
 /* CLOSED: this descriptor, found before the call takes it away. CHANGED, CONNECTED: it goes on as something else */
 #define HOOK_BEFORE_CLOSED(fd)                                                                                         \
 	int closed_ = (fd);                                                                                            \
-	descriptor_forget(closed_)
+	descriptor_invalidate(closed_)
 #define HOOK_AFTER_CLOSED(fd)
 #define HOOK_RECORD_CLOSED(fd) HOOK_RECORD_ARG(hook_fd_arg(closed_, (int64_t)result))
 #define HOOK_BEFORE_CHANGED(fd)
-#define HOOK_AFTER_CHANGED(fd) descriptor_forget(fd)
+#define HOOK_AFTER_CHANGED(fd) descriptor_invalidate(fd)
 #define HOOK_RECORD_CHANGED(fd) HOOK_RECORD_ARG(hook_fd_arg((fd), (int64_t)result))
 #define HOOK_BEFORE_CONNECTED(fd, address, size)
-#define HOOK_AFTER_CONNECTED(fd, address, size) descriptor_forget(fd)
+#define HOOK_AFTER_CONNECTED(fd, address, size) descriptor_invalidate(fd)
 #define HOOK_RECORD_CONNECTED(fd, address, size)                                                                       \
 	do {                                                                                                           \
 		HOOK_RECORD_ARG(hook_fd_arg((fd), (int64_t)result));                                                   \
@@ -251,7 +251,7 @@ static inline size_t hook_length(const char *s)
 			descriptor_tell_peer((fd), event_.start, (address), (size));                                   \
 	} while (0)
 #define HOOK_BEFORE_ACCEPTED(fd)
-#define HOOK_AFTER_ACCEPTED(fd) descriptor_forget((int)result)
+#define HOOK_AFTER_ACCEPTED(fd) descriptor_invalidate((int)result)
 #define HOOK_RECORD_ACCEPTED(fd) HOOK_RECORD_FD(fd)
 
 #endif

@@ -41,7 +41,7 @@
 	}
 
 FORK(fork, (void), (), (void)0)
-FORK(forkpty, (int *fd, char *name, const struct termios *t, const struct winsize *w), (fd, name, t, w), descriptor_forget(*fd))
+FORK(forkpty, (int *fd, char *name, const struct termios *t, const struct winsize *w), (fd, name, t, w), descriptor_invalidate(*fd))
 
 /* The parent leaves inside of it, by an _exit that we do not see; the child is met here. */
 int wrap_daemon(int keep_directory, int keep_files)

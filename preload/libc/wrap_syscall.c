@@ -30,9 +30,9 @@ RAW(membarrier, NOTHING)
 		return ((long (*)(long, ...))(void *)real_syscall)(number, a, b, c, d, e, f);                          \
 	}
 
-FORGET(close, descriptor_forget((int)a))
+FORGET(close, descriptor_invalidate((int)a))
 FORGET(close_range, descriptor_forget_range((unsigned)a, (unsigned)b))
-FORGET(dup, descriptor_forget((int)b)) /* dup2, dup3 */
+FORGET(dup, descriptor_invalidate((int)b)) /* dup2, dup3 */
 
 /* ---- signals, as in wrap_signal.c ---- */
 

@@ -5,11 +5,11 @@
 
 #include "preload/library/library_mpi.h"
 #include "runtime/record/names.h"
-#include "runtime/record/table.h"
+#include "runtime/record/intern_table.h"
 
 /* Handle -> its note. A note is overwritten when its handle comes again, for libraries use addresses again; who reads one just
  * then gets some of both, of a handle that no correct program uses at that moment. It outlives a fork, as handles do. */
-static struct table notes;
+static struct intern_table notes;
 
 /* Notes are short lists mostly: fields and values follow the head, `room` of them. */
 struct note {
@@ -22,7 +22,7 @@ struct note {
 
 static struct note *note_of(uintptr_t handle)
 {
-	return handle ? (struct note *)table_get(&notes, handle) : NULL;
+	return handle ? (struct note *)intern_get(&notes, handle) : NULL;
 }
 
 /* The note of a handle with room for `count` fields, or NULL. */
@@ -38,7 +38,7 @@ static struct note *note_make(uintptr_t handle, unsigned count)
 		return NULL;
 	n->room = room;
 	n->count = 0;
-	return table_set(&notes, handle, (uint64_t)n) ? n : NULL;
+	return intern_set(&notes, handle, (uint64_t)n) ? n : NULL;
 }
 
 static bool is_noted(const struct note *n, const struct tf_operation *op)

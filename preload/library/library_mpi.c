@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "runtime/common/loaded.h"
-#include "runtime/record/table.h"
+#include "runtime/common/dso.h"
+#include "runtime/record/intern_table.h"
 #include "runtime/record/thread.h"
 
 enum { LIBRARY_MPI_WORLD = 0x44000000, LIBRARY_MPI_SELF = 0x44000001 };
@@ -16,8 +16,8 @@ enum { MPICH_PREDEFINED = 0x4c, OTHER = 1, OPEN_MPI = 2 };
 
 uint64_t library_epoch;
 
-static struct table bytes_of; /* datatype -> bytes */
-static struct table communicators; /* those of Open MPI that are the same in all processes -> MPICH's number for them */
+static struct intern_table bytes_of; /* datatype -> bytes */
+static struct intern_table communicators; /* those of Open MPI that are the same in all processes -> MPICH's number for them */
 static unsigned implementation; /* 0: not looked at */
 
 static const struct {
@@ -39,14 +39,14 @@ static const struct {
 };
 
 /* A symbol of Open MPI's lies where it defines it, or, by a copy relocation, in the main program. */
-static void know(struct table *t, const char *symbol, uint64_t value)
+static void know(struct intern_table *t, const char *symbol, uint64_t value)
 {
-	const void *own = loaded_in("libmpi.so", symbol), *copy = loaded_in("", symbol);
+	const void *own = dso_library_symbol("libmpi.so", symbol), *copy = dso_library_symbol("", symbol);
 
 	if (own)
-		table_set(t, (uintptr_t)own, value);
+		intern_set(t, (uintptr_t)own, value);
 	if (copy)
-		table_set(t, (uintptr_t)copy, value);
+		intern_set(t, (uintptr_t)copy, value);
 }
 
 static void look(void)
@@ -55,7 +55,7 @@ static void look(void)
 	bool is_open_mpi;
 
 	thread_guard_enter(&thread_self, &guard);
-	is_open_mpi = loaded_in("libmpi.so", "ompi_mpi_comm_world");
+	is_open_mpi = dso_library_symbol("libmpi.so", "ompi_mpi_comm_world");
 	if (is_open_mpi) {
 		know(&communicators, "ompi_mpi_comm_world", LIBRARY_MPI_WORLD);
 		know(&communicators, "ompi_mpi_comm_self", LIBRARY_MPI_SELF);
@@ -80,7 +80,7 @@ static uintptr_t handle_of(uintptr_t word)
 
 uintptr_t library_mpi_communicator(uintptr_t word)
 {
-	uintptr_t handle = handle_of(word), known = table_get(&communicators, handle);
+	uintptr_t handle = handle_of(word), known = intern_get(&communicators, handle);
 
 	return known ? known : handle;
 }
@@ -90,7 +90,7 @@ int64_t library_mpi_bytes(uintptr_t type)
 	type = handle_of(type);
 	if (implementation != OPEN_MPI && type >> 24 == MPICH_PREDEFINED)
 		return type >> 8 & 0xff;
-	return type ? (int64_t)table_get(&bytes_of, type) : 0;
+	return type ? (int64_t)intern_get(&bytes_of, type) : 0;
 }
 
 /* Only here is MPI asked: the type has just been taken by it. */
@@ -98,11 +98,11 @@ void library_set_mpi_type(const uintptr_t *words)
 {
 	const void *handle = (const void *)words[1];
 	uintptr_t type = is_open_mpi() ? *(const uintptr_t *)handle : *(const uint32_t *)handle;
-	int (*size_of)(uintptr_t, int *) = loaded_in("libmpi.so", "PMPI_Type_size");
+	int (*size_of)(uintptr_t, int *) = dso_library_symbol("libmpi.so", "PMPI_Type_size");
 	int bytes = 0;
 
-	if (size_of && size_of(type, &bytes) == 0 && bytes > 0 && table_get(&bytes_of, type) != (uint64_t)bytes) {
-		table_set(&bytes_of, type, (uint64_t)bytes);
+	if (size_of && size_of(type, &bytes) == 0 && bytes > 0 && intern_get(&bytes_of, type) != (uint64_t)bytes) {
+		intern_set(&bytes_of, type, (uint64_t)bytes);
 		library_forget();
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NCCL's communicators: how large they are, which rank this is, and by what all of their ranks know them. Functions whose unique
  * id comes by value, or by its address; one that makes many at once; those that make one of another. */
-#include "runtime/record/table.h"
+#include "runtime/record/intern_table.h"
 #include "preload/library/wrap_library.h"
 
 struct unique_id {
@@ -12,7 +12,7 @@ enum { SHRUNK = 1 << 30 }; /* in place of a color, which are small numbers */
 
 static int64_t id_of(const struct unique_id *id)
 {
-	return (int64_t)table_hash(0, id, sizeof(*id));
+	return (int64_t)intern_hash(0, id, sizeof(*id));
 }
 
 static void describe(struct tf_operation *op, int64_t id, int rank, int ranks)
@@ -67,7 +67,7 @@ LIBRARY_ENTRY(NCCL, ncclCommInitRankScalable, ncclCommInitRankScalable,
 static int64_t id_of_all(int result, const uintptr_t *communicators, int count)
 {
 	return library_has_done(TF_GROUP_NCCL, result) && count > 0
-		       ? (int64_t)table_hash(process.nonce, communicators, (uint64_t)count * sizeof(*communicators))
+		       ? (int64_t)intern_hash(process.nonce, communicators, (uint64_t)count * sizeof(*communicators))
 		       : 0;
 }
 
@@ -96,17 +96,17 @@ static int64_t noted(const struct tf_operation *op, uint8_t field)
  * ranks alike. How large it is, and which rank this is in it, only NCCL knows. */
 static void note_made_of(uintptr_t parent, unsigned color, const uintptr_t *made)
 {
-	static struct table counts; /* by parent's id and rank: several ranks may be of one process */
+	static struct intern_table counts; /* by parent's id and rank: several ranks may be of one process */
 	struct tf_operation of = {0}, op = {0};
 	uint64_t id, key, count;
 
 	library_append(&of, parent, TF_ROLE_NONE);
 	id = (uint64_t)noted(&of, TF_FIELD_COMMUNICATOR_ID);
-	key = table_fold(id, (uint64_t)noted(&of, TF_FIELD_RANK));
+	key = intern_fold(id, (uint64_t)noted(&of, TF_FIELD_RANK));
 	if (id && key) {
-		count = table_get(&counts, key) + 1;
-		table_set(&counts, key, count);
-		library_field(&op, TF_FIELD_COMMUNICATOR_ID, (int64_t)table_fold(id, count << 32 | color));
+		count = intern_get(&counts, key) + 1;
+		intern_set(&counts, key, count);
+		library_field(&op, TF_FIELD_COMMUNICATOR_ID, (int64_t)intern_fold(id, count << 32 | color));
 	}
 	if (made)
 		library_note_all(*made, &op);

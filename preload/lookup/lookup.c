@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "runtime/common/loaded.h"
+#include "runtime/common/dso.h"
 #include "runtime/common/text.h"
 #include "preload/lookup/audit.h"
 #include "preload/lookup/trampoline.h"
@@ -16,19 +16,19 @@
 extern const struct entry_row __start_pillion_entries[] __attribute__((visibility("hidden")));
 extern const struct entry_row __stop_pillion_entries[] __attribute__((visibility("hidden")));
 
-static struct table row_of; /* hash of a symbol -> its entry */
+static struct intern_table row_of; /* hash of a symbol -> its entry */
 static bool has_rows;
 
 static uint64_t symbol_hash(const char *symbol)
 {
-	return table_hash(0x646f6f72, symbol, strlen(symbol));
+	return intern_hash(0x646f6f72, symbol, strlen(symbol));
 }
 
 /* At the first lookup of a name that may be ours, possibly by several threads at once. */
 static void fill_rows(void)
 {
 	for (const struct entry_row *row = __start_pillion_entries; row < __stop_pillion_entries; row++)
-		table_set(&row_of, symbol_hash(row->symbol), (uint64_t)row);
+		intern_set(&row_of, symbol_hash(row->symbol), (uint64_t)row);
 	__atomic_store_n(&has_rows, true, __ATOMIC_RELEASE);
 }
 
@@ -36,7 +36,7 @@ const struct entry_row *lookup_row(const char *symbol)
 {
 	if (!__atomic_load_n(&has_rows, __ATOMIC_ACQUIRE))
 		fill_rows();
-	return (const struct entry_row *)table_get(&row_of, symbol_hash(symbol));
+	return (const struct entry_row *)intern_get(&row_of, symbol_hash(symbol));
 }
 
 /* ---- callers ---- */
@@ -75,24 +75,24 @@ static enum lookup_caller caller_of_path(const char *path)
 
 enum lookup_caller lookup_caller_of(const void *caller)
 {
-	static struct table known;
-	uint64_t key = caller_key(0, (uintptr_t)caller), kind = table_get(&known, key);
+	static struct intern_table known;
+	uint64_t key = caller_key(0, (uintptr_t)caller), kind = intern_get(&known, key);
 	char path[PATH_MAX];
 
 	if (!kind) {
 		kind = LOOKUP_BY_PROGRAM;
 		if (lookup_is_ours(caller))
 			kind = LOOKUP_BY_TOOL;
-		else if (loaded_path(caller, path, sizeof(path)))
+		else if (dso_path(caller, path, sizeof(path)))
 			kind = caller_of_path(path);
-		table_set(&known, key, kind);
+		intern_set(&known, key, kind);
 	}
 	return (enum lookup_caller)kind;
 }
 
 /* ---- trampolines ---- */
 
-static struct table slot_of; /* hash of row and real function -> slot + 1 */
+static struct intern_table slot_of; /* hash of row and real function -> slot + 1 */
 
 static void note_full(void)
 {
@@ -118,14 +118,14 @@ static bool is_group_used(unsigned group)
 void *lookup_trampoline(const struct entry_row *row, void *real)
 {
 	static uint32_t taken;
-	struct table_entry *e;
+	struct intern_entry *e;
 	uint64_t old = 0;
 	uint32_t number, slot;
 	bool is_new;
 
 	if (!is_group_used(row->group))
 		return real;
-	e = table_add(&slot_of, table_hash(row->place, &real, sizeof(real)), &number, &is_new);
+	e = intern_add(&slot_of, intern_hash(row->place, &real, sizeof(real)), &number, &is_new);
 	if (!e)
 		return real;
 	old = __atomic_load_n(&e->value, __ATOMIC_ACQUIRE);
@@ -154,9 +154,9 @@ static void *real_dlvsym;
 
 static void *find_in_libc(const char *symbol)
 {
-	void *found = loaded_next_unasked(symbol);
+	void *found = dso_next_unlocked(symbol);
 
-	return found ? found : loaded_next(symbol);
+	return found ? found : dso_next(symbol);
 }
 
 /* Not rows of the hook table: where libdl is a separate library, it may be loaded after us. */
@@ -172,7 +172,7 @@ static bool find_real_dlsym(void)
 /* Would the name be found without us? For our own object RTLD_NEXT means all global objects after it. */
 static bool is_reachable(const char *name, const void *caller)
 {
-	return real_dlsym(RTLD_NEXT, name) || loaded_before(name) || loaded_below(caller, name);
+	return real_dlsym(RTLD_NEXT, name) || dso_before(name) || dso_below(caller, name);
 }
 
 /* Our symbols have no version, so a lookup with a version does not find them: glibc fails and sets dlerror() as
@@ -260,7 +260,7 @@ HOOK_EXPORT uintptr_t pillion_bind(const char *name, uintptr_t bound, const char
 	if (!name)
 		is_audited = true;
 	else if (is_libc(in))
-		wrapper = (uintptr_t)loaded_ours_symbol(name);
+		wrapper = (uintptr_t)dso_own_symbol(name);
 	else if (may_be_ours(name) && (row = lookup_row(name)) && !is_left_unchanged(row, from))
 		wrapper = (uintptr_t)lookup_trampoline(row, (void *)bound);
 	errno = error;
@@ -300,13 +300,13 @@ void lookup_note_unseen(void)
 	if (process.generation > 1)
 		return;
 	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
-		is_worth_it |= loaded_library(libraries[i], path, sizeof(path));
+		is_worth_it |= dso_library(libraries[i], path, sizeof(path));
 	if (!is_worth_it || !process_gate.groups || !hook_attached())
 		return;
 	thread_guard_enter(&thread_self, &guard);
 	if (process_options.ld_audit && !is_audited)
 		process_note("--ld-audit had no effect: the loader has not loaded libpillion-audit.so, or is older "
 			     "than glibc 2.35's");
-	loaded_past(is_recorded_symbol, note_unseen);
+	dso_bound_past_us(is_recorded_symbol, note_unseen);
 	thread_guard_leave(&thread_self, &guard);
 }

@@ -12,13 +12,13 @@ struct counter {
 	struct nvtx_string *name;
 };
 
-static struct table counters; /* hash of domain and id -> its struct */
+static struct intern_table counters; /* hash of domain and id -> its struct */
 
 static uint64_t counter_key(struct nvtx_domain *d, uint64_t id)
 {
 	uint64_t key[2] = {d ? d->number : 0, id};
 
-	return table_hash(5, key, sizeof(key));
+	return intern_hash(5, key, sizeof(key));
 }
 
 static void append_counter_text(char **at, const char *name, size_t limit)
@@ -59,14 +59,14 @@ static uint64_t counter_register(struct nvtx_domain *d, const struct nvtx_counte
 	append_counter_text(&at, a->description, NAME);
 	c->schema = a->schema;
 	c->name = nvtx_text_string(a->name ? a->name : "", nvtx_text_length(a->name));
-	table_set(&counters, counter_key(d, head.id), (uint64_t)c);
+	intern_set(&counters, counter_key(d, head.id), (uint64_t)c);
 	nvtx_define(d, bytes, (size_t)(at - bytes));
 	return head.id;
 }
 
 static void record_sample(struct nvtx_domain *d, uint64_t id, unsigned why, const uint64_t *more, unsigned count)
 {
-	const struct counter *c = (const struct counter *)table_get(&counters, counter_key(d, id));
+	const struct counter *c = (const struct counter *)intern_get(&counters, counter_key(d, id));
 	uint64_t args[EVENT_ARGS] = {tf_arg(TF_ARG_COUNTER, why, id)};
 
 	for (unsigned i = 0; i < count; i++)
@@ -99,7 +99,7 @@ static void counter_float64(struct nvtx_domain *d, uint64_t id, double value)
 
 static void counter_values(struct nvtx_domain *d, uint64_t id, const void *values, size_t size)
 {
-	const struct counter *c = (const struct counter *)table_get(&counters, counter_key(d, id));
+	const struct counter *c = (const struct counter *)intern_get(&counters, counter_key(d, id));
 	uint32_t payload;
 
 	if (!values || !nvtx_wanted(d))

@@ -146,7 +146,7 @@ static void record_unmatched(const struct nvtx_domain *d, const char *text)
 		text_char(&t, '@');
 		add_escaped(&t, d->name);
 	}
-	hash = table_hash(6, name, strlen(name));
+	hash = intern_hash(6, name, strlen(name));
 	for (int i = 0; i < SEEN; i++) {
 		uint64_t none = 0;
 

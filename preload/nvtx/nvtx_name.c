@@ -47,7 +47,7 @@ static uint32_t next_domain(void)
 static struct nvtx_domain *domain_create(const char *name)
 {
 	size_t length = nvtx_text_length(name);
-	struct table_entry *e = nvtx_text_entry(2, name, length);
+	struct intern_entry *e = nvtx_text_entry(2, name, length);
 	struct nvtx_domain *d = e ? (struct nvtx_domain *)__atomic_load_n(&e->value, __ATOMIC_ACQUIRE) : NULL;
 
 	if (!d && (d = names_take(sizeof(*d) + length + 1))) {
@@ -128,7 +128,7 @@ static bool define_name(enum tf_nvtx_kind kind, struct nvtx_domain *d, uint64_t 
 		char text[sizeof(uint16_t) + EVENT_TEXT];
 	} blob = {.head = {.kind = kind, .domain = d ? d->number : 0, .id = id, .type = type}};
 	size_t size = sizeof(blob.head) + append_text(blob.text, 0, name);
-	struct table_entry *e = nvtx_text_entry(3, &blob, size);
+	struct intern_entry *e = nvtx_text_entry(3, &blob, size);
 
 	if (!e || __atomic_exchange_n(&e->value, 1, __ATOMIC_RELAXED))
 		return false; /* known */

@@ -14,22 +14,22 @@ enum { ENTRY_POINTER = 1 << 1, ENTRY_RELATIVE = 3 << 2, ENTRY_ARRAY = 7 << 4, EN
 enum { SCHEMA_DYNAMIC = 2 };
 #define FIRST_DYNAMIC_ID (1ull << 32)
 
-static struct table schemas; /* hash of domain and id -> its struct */
+static struct intern_table schemas; /* hash of domain and id -> its struct */
 
-static struct table_entry *schema_entry(struct nvtx_domain *d, uint64_t id)
+static struct intern_entry *schema_entry(struct nvtx_domain *d, uint64_t id)
 {
 	uint64_t key[2] = {d ? d->number : 0, id};
 	uint32_t number;
 	bool is_new;
 
-	return table_add(&schemas, table_hash(4, key, sizeof(key)), &number, &is_new);
+	return intern_add(&schemas, intern_hash(4, key, sizeof(key)), &number, &is_new);
 }
 
 const struct nvtx_schema_info *nvtx_schema_find(struct nvtx_domain *d, uint64_t id)
 {
 	uint64_t key[2] = {d ? d->number : 0, id};
 
-	return (const struct nvtx_schema_info *)table_get(&schemas, table_hash(4, key, sizeof(key)));
+	return (const struct nvtx_schema_info *)intern_get(&schemas, intern_hash(4, key, sizeof(key)));
 }
 
 /* The sizes of both architectures that are supported. */
@@ -194,7 +194,7 @@ static uint64_t next_schema_id(void)
 static void keep_schema(struct nvtx_domain *d, uint64_t id, const struct layout *l, uint64_t size)
 {
 	struct nvtx_schema_info *s = names_take(sizeof(*s) + l->count * sizeof(*l->pointers));
-	struct table_entry *e = s ? schema_entry(d, id) : NULL;
+	struct intern_entry *e = s ? schema_entry(d, id) : NULL;
 
 	if (!e)
 		return;

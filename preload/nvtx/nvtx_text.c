@@ -7,14 +7,14 @@
 enum { STRING_IDS = 1 << 24 };
 
 struct nvtx_recent nvtx_recent[256];
-static struct table named; /* hash of a name -> its struct */
+static struct intern_table named; /* hash of a name -> its struct */
 
-struct table_entry *nvtx_text_entry(uint64_t kind, const void *text, size_t length)
+struct intern_entry *nvtx_text_entry(uint64_t kind, const void *text, size_t length)
 {
 	uint32_t number;
 	bool is_new;
 
-	return table_add(&named, table_hash(kind, text, length), &number, &is_new);
+	return intern_add(&named, intern_hash(kind, text, length), &number, &is_new);
 }
 
 void nvtx_note_once(uint64_t *noted, const char *text)
@@ -92,7 +92,7 @@ __attribute__((noinline)) uint32_t nvtx_text_intern(const struct nvtx_string *s)
 
 struct nvtx_string *nvtx_text_string(const char *text, size_t length)
 {
-	struct table_entry *e = nvtx_text_entry(1, text, length);
+	struct intern_entry *e = nvtx_text_entry(1, text, length);
 	struct nvtx_string *s = e ? (struct nvtx_string *)__atomic_load_n(&e->value, __ATOMIC_ACQUIRE) : NULL;
 
 	if (!s && (s = names_take(sizeof(*s) + length + 1))) {

@@ -63,7 +63,7 @@ static inline uint32_t nvtx_text(const char *text)
 }
 
 /* One entry for each name of a kind. NULL: out of memory. */
-struct table_entry *nvtx_text_entry(uint64_t kind, const void *text, size_t length);
+struct intern_entry *nvtx_text_entry(uint64_t kind, const void *text, size_t length);
 
 /* The number of bytes of a text that are kept: a long text is cut between characters. NULL has 0. */
 size_t nvtx_text_length(const char *text);

@@ -9,7 +9,7 @@
 
 #include "runtime/record/event.h"
 #include "runtime/common/functions.h"
-#include "runtime/common/loaded.h"
+#include "runtime/common/dso.h"
 #include "runtime/common/sys.h"
 #include "runtime/record/names.h"
 #include "preload/nvtx/nvtx_tool.h"
@@ -79,9 +79,9 @@ static int look_for_python(struct dl_phdr_info *info, size_t size, void *ret_see
 	for (int i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
 			dynamic = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-	if (!dynamic || !loaded_symbol(info->dlpi_addr, dynamic, "Py_AddPendingCall"))
+	if (!dynamic || !dso_symbol(info->dlpi_addr, dynamic, "Py_AddPendingCall"))
 		return 0;
-#define FIND(type, name, rest) is_whole &= (python.name = loaded_symbol(info->dlpi_addr, dynamic, #name)) != NULL;
+#define FIND(type, name, rest) is_whole &= (python.name = dso_symbol(info->dlpi_addr, dynamic, #name)) != NULL;
 	PYTHON_FUNCTIONS(FIND)
 #undef FIND
 	is_known = is_whole;

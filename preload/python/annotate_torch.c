@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "preload/python/annotate_range.h"
-#include "runtime/common/loaded.h"
+#include "runtime/common/dso.h"
 
 /* torch::profiler::impl::ProfilerStubs in the Itanium ABI. Its other functions remain PyTorch's. */
 enum { PUSH = 3, POP = 4, ENABLED = 5, SLOTS = 10, HEAD = 2 };
@@ -73,12 +73,12 @@ bool annotate_torch_offer(void)
 	static bool (*const observers[SLOTS])(void) = {observe_0, observe_1, observe_2, observe_3, observe_4,
 						       observe_5, observe_6, observe_7, observe_8, observe_9};
 	static const char library[] = "libtorch_cpu.so";
-	struct stubs *(*get_stubs)(void) = loaded_in(library, "_ZN5torch8profiler4impl9cudaStubsEv");
+	struct stubs *(*get_stubs)(void) = dso_library_symbol(library, "_ZN5torch8profiler4impl9cudaStubsEv");
 
-	register_stubs = loaded_in(library, "_ZN5torch8profiler4impl19registerCUDAMethodsEPNS1_13ProfilerStubsE");
+	register_stubs = dso_library_symbol(library, "_ZN5torch8profiler4impl19registerCUDAMethodsEPNS1_13ProfilerStubsE");
 	original = get_stubs && register_stubs ? get_stubs() : NULL;
 	/* PyTorch's own object has no members. One of another library may have some, and is not replaced. */
-	if (!original || original == &ours || loaded_start(original) != loaded_start((void *)get_stubs))
+	if (!original || original == &ours || dso_start(original) != dso_start((void *)get_stubs))
 		return false;
 	memcpy(table, original->slots - HEAD, HEAD * sizeof(*table));
 	for (unsigned i = 0; i < SLOTS; i++)

@@ -204,10 +204,10 @@ bool rule_has_copies(const struct rules *r, uint8_t memory)
 	for (size_t i = 0; i < m->image_count; i++)
 		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->blob_count; k++) {
 			const struct blob *b = &m->images[i].trace->blobs[k];
-			struct tf_work w;
+			struct tf_device_operation w;
 
-			if (b->type == TF_BLOB_WORK && device_operation(m->images[i].trace, b->id, &w) &&
-			    w.kind == TF_WORK_COPY && (w.source == memory || w.target == memory))
+			if (b->type == TF_BLOB_DEVICE_OPERATION && device_operation(m->images[i].trace, b->id, &w) &&
+			    w.kind == TF_DEVICE_COPY && (w.source == memory || w.target == memory))
 				return true;
 		}
 	return false;

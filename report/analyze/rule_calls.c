@@ -109,11 +109,11 @@ static void calls_find_rows(struct lines *l, struct finding *f)
 		const struct aggregate_row *r = &l->aggregate.rows[i];
 
 		rule_row(f);
-		table_number(&f->table, strtoull(aggregate_field(r, 0), NULL, 10));
-		table_number(&f->table, r->total);
-		table_number(&f->table, r->count);
+		intern_number(&f->table, strtoull(aggregate_field(r, 0), NULL, 10));
+		intern_number(&f->table, r->total);
+		intern_number(&f->table, r->count);
 		table_real(&f->table, (double)r->total / (double)r->count);
-		table_number(&f->table, r->most);
+		intern_number(&f->table, r->most);
 		table_text(&f->table, aggregate_field(r, 1));
 		rule_line_cell(f, aggregate_field(r, 2));
 		if (!f->line.size)
@@ -213,7 +213,7 @@ void rule_alloc_churn(struct rules *r, struct finding *f)
 /* ---- pageable_copies, unpinned_loader ---- */
 
 static void add_copy(struct lines *l, const struct correlated *k, const struct device_record *record,
-		     const struct tf_work *w)
+		     const struct tf_device_operation *w)
 {
 	static const char *const directions[] = {"copy", "HtoD", "DtoH"};
 	const struct function *f = k->thread ? trace_function(k->image->trace, k->event.id) : NULL;
@@ -233,15 +233,15 @@ static void add_copy(struct lines *l, const struct correlated *k, const struct d
 	l->total_bytes += record->bytes;
 }
 
-static bool is_pageable(const struct tf_work *w)
+static bool is_pageable(const struct tf_device_operation *w)
 {
-	return w->kind == TF_WORK_COPY && (w->source == MEMORY_PAGEABLE || w->target == MEMORY_PAGEABLE);
+	return w->kind == TF_DEVICE_COPY && (w->source == MEMORY_PAGEABLE || w->target == MEMORY_PAGEABLE);
 }
 
 static void visit_pageable(void *context, const struct correlated *k)
 {
 	for (size_t i = 0; i < k->record_count; i++) {
-		struct tf_work w;
+		struct tf_device_operation w;
 
 		if (k->records[i].bytes >= MIN_BYTES &&
 		    device_operation(k->image->trace, k->records[i].operation, &w) && is_pageable(&w))
@@ -254,7 +254,7 @@ static void visit_loaded(void *context, const struct correlated *k)
 	struct lines *l = context;
 
 	for (size_t i = 0; i < k->record_count; i++) {
-		struct tf_work w;
+		struct tf_device_operation w;
 
 		if (k->thread && k->records[i].bytes >= LOADER_BYTES && event_start(&k->event) >= l->steady &&
 		    device_operation(k->image->trace, k->records[i].operation, &w) && is_pageable(&w) &&
@@ -282,9 +282,9 @@ static void calls_find_copies(struct lines *l, struct finding *f)
 
 		snprintf(rate, sizeof(rate), "%.3f", r->total ? (double)l->bytes[order[i]] / (double)r->total : 0);
 		rule_row(f);
-		table_number(&f->table, strtoull(aggregate_field(r, 0), NULL, 10));
-		table_number(&f->table, r->total);
-		table_number(&f->table, r->count);
+		intern_number(&f->table, strtoull(aggregate_field(r, 0), NULL, 10));
+		intern_number(&f->table, r->total);
+		intern_number(&f->table, r->count);
 		table_real(&f->table, (double)l->bytes[order[i]]);
 		table_text(&f->table, rate);
 		table_text(&f->table, aggregate_field(r, 1));

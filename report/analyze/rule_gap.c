@@ -23,7 +23,7 @@ static void device_cells(const struct rules *r, struct finding *f, size_t proces
 	}
 	if (!name.size)
 		buffer_print(&name, "GPU (%u)", device);
-	table_number(&f->table, p->pid);
+	intern_number(&f->table, p->pid);
 	table_text(&f->table, name.data);
 	buffer_done(&name);
 }
@@ -74,10 +74,10 @@ static void idle_row(struct rules *r, struct finding *f, const struct gap_device
 	gap_words(s, text);
 	table_text(&f->table, text->data);
 	table_real(&f->table, 100 * (double)s->total_ns / (double)(d->wall_ns - d->busy_ns));
-	table_number(&f->table, s->total_ns);
-	table_number(&f->table, s->count);
-	table_number(&f->table, s->longest_ns);
-	table_number(&f->table, model_since_origin(r->context->model, s->longest_start));
+	intern_number(&f->table, s->total_ns);
+	intern_number(&f->table, s->count);
+	intern_number(&f->table, s->longest_ns);
+	intern_number(&f->table, model_since_origin(r->context->model, s->longest_start));
 	gap_line_of_sum(r, s, text);
 	rule_line_cell(f, text->size ? text->data : NULL);
 	/* Input and launches have rules of their own. */
@@ -203,12 +203,12 @@ static void input_rows(struct rules *r, struct finding *f, const struct gap_devi
 		device_cells(r, f, d->process, d->device);
 		if (steps) {
 			table_text(&f->table, step.data);
-			table_number(&f->table, steps);
+			intern_number(&f->table, steps);
 			table_real(&f->table, (double)s->between_ns / (double)steps);
 		} else {
 			table_nothings(&f->table, 3);
 		}
-		table_number(&f->table, s->between_ns);
+		intern_number(&f->table, s->between_ns);
 		table_real(&f->table, 100 * (double)s->between_ns / (double)span_ns(d));
 		table_text(&f->table, s->function);
 		gap_line_of_sum(r, s, &line);
@@ -264,11 +264,11 @@ static bool is_launch(const struct gap_sum *s)
 static void add_launches(const struct report_context *c, struct launches *l, const struct gap_short *kind)
 {
 	struct buffer name = {0};
-	struct tf_work operation;
+	struct tf_device_operation operation;
 	uint32_t row;
 
 	if (!device_operation(kind->image->trace, kind->operation, &operation))
-		operation = (struct tf_work){.kind = TF_WORK_KERNEL};
+		operation = (struct tf_device_operation){.kind = TF_DEVICE_KERNEL};
 	device_operation_name(c, kind->image->trace, &operation, &name);
 	buffer_add(&name, "", 1);
 	row = aggregate_row(&l->kernels, name.data, name.size);
@@ -303,10 +303,10 @@ static void launch_rows(struct rules *r, struct finding *f, const struct gap_dev
 
 		rule_row(f);
 		device_cells(r, f, d->process, d->device);
-		table_number(&f->table, kernels->count);
+		intern_number(&f->table, kernels->count);
 		table_real(&f->table, (double)kernels->total / (double)kernels->count);
 		table_real(&f->table, (double)calls->total / (double)calls->count);
-		table_number(&f->table, lost);
+		intern_number(&f->table, lost);
 		table_real(&f->table, 100 * (double)lost / (double)span_ns(d));
 		table_text(&f->table, aggregate_field(kernels, 0));
 		rule_line_cell(f, line.data);

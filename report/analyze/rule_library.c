@@ -86,10 +86,10 @@ static void products_add_rows(struct products *p, struct finding *f)
 		const struct aggregate_row *r = &p->aggregate.rows[i];
 
 		rule_row(f);
-		table_number(&f->table, strtoull(aggregate_field(r, 0), NULL, 10));
-		table_number(&f->table, r->count);
+		intern_number(&f->table, strtoull(aggregate_field(r, 0), NULL, 10));
+		intern_number(&f->table, r->count);
 		table_text(&f->table, aggregate_field(r, 3));
-		table_number(&f->table, strtoull(aggregate_field(r, 2), NULL, 10));
+		intern_number(&f->table, strtoull(aggregate_field(r, 2), NULL, 10));
 		table_text(&f->table, aggregate_field(r, 4));
 		table_text(&f->table, aggregate_field(r, 1));
 		rule_line_cell(f, aggregate_field(r, 5));

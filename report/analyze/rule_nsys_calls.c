@@ -10,14 +10,14 @@
 
 enum { ROWS = 50, SMALL_BYTES = 64000 };
 
-/* Values of CUpti_ActivityMemoryKind and of struct tf_work's copy. */
+/* Values of CUpti_ActivityMemoryKind and of struct tf_device_operation's copy. */
 enum { MEMORY_PAGEABLE = 1, MEMORY_PINNED = 2, MEMORY_MANAGED = 5, COPY_HTOD = 1, COPY_PTOP = 10 };
 
 struct line {
 	uint64_t duration, start, bytes;
 	const struct image *image;
 	uint32_t tid, function, stack;
-	struct tf_work operation;
+	struct tf_device_operation operation;
 };
 
 struct search {
@@ -26,7 +26,7 @@ struct search {
 	struct line worst[ROWS]; /* longest first */
 	size_t rows;
 	bool (*is_function)(const char *name);
-	bool (*is_operation)(const struct tf_work *operation, uint64_t bytes);
+	bool (*is_operation)(const struct tf_device_operation *operation, uint64_t bytes);
 };
 
 /* Equal lines are ordered by process, as nsys orders them where it shows only some. */
@@ -82,23 +82,23 @@ static bool is_wait_function(const char *name)
 	return !strncasecmp(name, "cudaDeviceSynchronize", 21) || !strncasecmp(name, "cudaStreamSynchronize", 21);
 }
 
-static bool is_pageable_copy(const struct tf_work *w, uint64_t bytes)
+static bool is_pageable_copy(const struct tf_device_operation *w, uint64_t bytes)
 {
 	(void)bytes;
-	return w->kind == TF_WORK_COPY && (w->source == MEMORY_PAGEABLE || w->target == MEMORY_PAGEABLE);
+	return w->kind == TF_DEVICE_COPY && (w->source == MEMORY_PAGEABLE || w->target == MEMORY_PAGEABLE);
 }
 
 /* Small copies to a device return before the copy is complete. */
-static bool is_blocking_copy(const struct tf_work *w, uint64_t bytes)
+static bool is_blocking_copy(const struct tf_device_operation *w, uint64_t bytes)
 {
-	return w->kind == TF_WORK_COPY && !(bytes <= SMALL_BYTES && w->copy == COPY_HTOD) &&
+	return w->kind == TF_DEVICE_COPY && !(bytes <= SMALL_BYTES && w->copy == COPY_HTOD) &&
 	       !(w->copy == COPY_PTOP && w->source_device == w->target_device);
 }
 
-static bool is_host_set(const struct tf_work *w, uint64_t bytes)
+static bool is_host_set(const struct tf_device_operation *w, uint64_t bytes)
 {
 	(void)bytes;
-	return w->kind == TF_WORK_SET && (w->target == MEMORY_PINNED || w->target == MEMORY_MANAGED);
+	return w->kind == TF_DEVICE_SET && (w->target == MEMORY_PINNED || w->target == MEMORY_MANAGED);
 }
 
 /* ---- search ---- */
@@ -165,10 +165,10 @@ static const char *memory_name(uint8_t kind)
 
 static void add_call_place_cells(struct finding *f, const struct line *line)
 {
-	table_number(&f->table, line->image->pid);
-	table_number(&f->table, line->operation.device);
-	table_number(&f->table, line->operation.context);
-	table_number(&f->table, line->operation.stream);
+	intern_number(&f->table, line->image->pid);
+	intern_number(&f->table, line->operation.device);
+	intern_number(&f->table, line->operation.context);
+	intern_number(&f->table, line->operation.stream);
 	table_text(&f->table, name_of(line));
 }
 
@@ -178,8 +178,8 @@ static void search_add_copy_rows(const struct search *s, struct finding *f)
 		const struct line *line = &s->worst[i];
 
 		rule_row(f);
-		table_number(&f->table, line->duration);
-		table_number(&f->table, line->start);
+		intern_number(&f->table, line->duration);
+		intern_number(&f->table, line->start);
 		table_text(&f->table, memory_name(line->operation.source));
 		table_text(&f->table, memory_name(line->operation.target));
 		table_real(&f->table, (double)line->bytes);
@@ -200,7 +200,7 @@ static void look_at_work(struct search *s, struct finding *f)
 }
 
 static void find_copies(struct rules *r, struct finding *f, bool (*is_function)(const char *),
-			bool (*is_operation)(const struct tf_work *, uint64_t), const char *what)
+			bool (*is_operation)(const struct tf_device_operation *, uint64_t), const char *what)
 {
 	struct search s = {.rules = r, .is_function = is_function, .is_operation = is_operation};
 
@@ -234,8 +234,8 @@ void rule_cuda_memset_sync(struct rules *r, struct finding *f)
 		const struct line *line = &s.worst[i];
 
 		rule_row(f);
-		table_number(&f->table, line->duration);
-		table_number(&f->table, line->start);
+		intern_number(&f->table, line->duration);
+		intern_number(&f->table, line->start);
 		table_text(&f->table, memory_name(line->operation.target));
 		table_real(&f->table, (double)line->bytes);
 		add_call_place_cells(f, line);
@@ -254,10 +254,10 @@ void rule_cuda_api_sync(struct rules *r, struct finding *f)
 	scan_events(&(struct scan){.context = r->context, .more = &s}, search_visit_call);
 	for (size_t i = 0; i < s.rows; i++) {
 		rule_row(f);
-		table_number(&f->table, s.worst[i].duration);
-		table_number(&f->table, s.worst[i].start);
-		table_number(&f->table, s.worst[i].image->pid);
-		table_number(&f->table, s.worst[i].tid);
+		intern_number(&f->table, s.worst[i].duration);
+		intern_number(&f->table, s.worst[i].start);
+		intern_number(&f->table, s.worst[i].image->pid);
+		intern_number(&f->table, s.worst[i].tid);
 		table_text(&f->table, name_of(&s.worst[i]));
 	}
 	search_conclude(&s, f, "calls that waited for the device");

@@ -38,7 +38,7 @@ struct look {
 
 static struct device *look_device(struct look *l, const struct timeline_entry *b)
 {
-	if (b->kind == TF_WORK_GRAPH) {
+	if (b->kind == TF_DEVICE_GRAPH) {
 		l->graphs++;
 		return NULL;
 	}
@@ -100,11 +100,11 @@ static void look_conclude(const struct look *l, struct finding *f, const char *w
 
 static void add_device_cells(struct finding *f, const struct line *line)
 {
-	table_number(&f->table, line->duration);
-	table_number(&f->table, line->start);
-	table_number(&f->table, line->pid);
-	table_number(&f->table, line->device);
-	table_number(&f->table, line->context);
+	intern_number(&f->table, line->duration);
+	intern_number(&f->table, line->start);
+	intern_number(&f->table, line->pid);
+	intern_number(&f->table, line->device);
+	intern_number(&f->table, line->context);
 }
 
 /* The first rows in that order; sets the verdict. */
@@ -117,7 +117,7 @@ static void look_show_rows(struct look *l, struct finding *f, int (*compare)(con
 		rule_missed_devices(l->rules, f);
 	for (size_t i = 0; i < l->count && i < ROWS; i++) {
 		rule_row(f);
-		table_number(&f->table, i + 1);
+		intern_number(&f->table, i + 1);
 		if (has_percent)
 			table_real(&f->table, l->lines[i].percent);
 		add_device_cells(f, &l->lines[i]);

@@ -169,7 +169,7 @@ static void summary_head(const struct model *m, struct buffer *out)
 		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->thread_count; k++) {
 			const struct tf_thread *page = m->images[i].trace->threads[k].page;
 
-			threads += !page || !page->window.is_tool;
+			threads += !page || !page->chunk.is_tool;
 		}
 	for (size_t i = 0; i < m->machine_count; i++) {
 		bool is_new = true;

@@ -52,17 +52,17 @@ static const char *memory(uint8_t kind)
 	return names[kind < sizeof(names) / sizeof(*names) ? kind : 0];
 }
 
-static void chrome_add_operation_name(struct chrome *w, const struct tf_work *operation, struct buffer *json)
+static void chrome_add_operation_name(struct chrome *w, const struct tf_device_operation *operation, struct buffer *json)
 {
 	static const char *const copies[] = {"?",    "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
 					     "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
 	struct buffer name = {0};
 
-	if (operation->kind == TF_WORK_COPY)
+	if (operation->kind == TF_DEVICE_COPY)
 		buffer_print(&name, "Memcpy %s (%s -> %s)",
 			     copies[operation->copy < sizeof(copies) / sizeof(*copies) ? operation->copy : 0],
 			     memory(operation->source), memory(operation->target));
-	else if (operation->kind == TF_WORK_SET)
+	else if (operation->kind == TF_DEVICE_SET)
 		buffer_print(&name, "Memset (%s)", memory(operation->target));
 	else
 		device_operation_name(w->x->context, w->image->trace, operation, &name);
@@ -96,7 +96,7 @@ static uint32_t device_pid(struct chrome *w, uint32_t device)
 }
 
 /* The tid of a stream: its number, or an unused one if another process or context uses that number. */
-static uint32_t stream_tid(struct chrome *w, uint32_t pid, const struct tf_work *operation)
+static uint32_t stream_tid(struct chrome *w, uint32_t pid, const struct tf_device_operation *operation)
 {
 	uint64_t owner = (uint64_t)w->image->process << 32 | operation->context;
 	struct buffer name = {0}, json = {0};
@@ -129,13 +129,13 @@ static const char *operation_text(struct chrome *w, uint32_t id)
 	static const char *const categories[] = {"kernel", "kernel", "gpu_memcpy", "gpu_memset", "kernel"};
 	const char *known = chrome_cached(&w->operations, id);
 	struct buffer text = {0};
-	struct tf_work operation;
+	struct tf_device_operation operation;
 	uint32_t pid;
 
 	if (known)
 		return known;
 	if (!device_operation(w->image->trace, id, &operation))
-		operation = (struct tf_work){0};
+		operation = (struct tf_device_operation){0};
 	pid = device_pid(w, operation.device);
 	buffer_print(&text, "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":",
 		     categories[operation.kind < sizeof(categories) / sizeof(*categories) ? operation.kind : 0]);
@@ -143,7 +143,7 @@ static const char *operation_text(struct chrome *w, uint32_t id)
 	buffer_print(&text,
 		     ",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"args\":{\"device\":%u,\"context\":%u,\"stream\":%u",
 		     pid, stream_tid(w, pid, &operation), operation.device, operation.context, operation.stream);
-	if (operation.kind == TF_WORK_KERNEL)
+	if (operation.kind == TF_DEVICE_KERNEL)
 		buffer_print(
 			&text,
 			",\"registers per thread\":%u,\"shared memory\":%u,\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u]",
@@ -208,11 +208,11 @@ static void add_flows(void *context, const struct correlated *k)
 
 	for (size_t i = 0; k->thread && i < k->record_count; i++) {
 		const struct device_record *r = &k->records[i];
-		struct tf_work operation;
+		struct tf_device_operation operation;
 		uint32_t pid;
 
 		if (!device_operation(w->image->trace, r->operation, &operation))
-			operation = (struct tf_work){0};
+			operation = (struct tf_device_operation){0};
 		pid = device_pid(w, operation.device);
 		w->next_flow++;
 		chrome_flow(w, "ac2g", true, w->pid, k->thread->tid, call_ns);

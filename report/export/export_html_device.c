@@ -12,26 +12,26 @@
 
 static void make_work_detail(struct html *h, const void *from, struct buffer *json)
 {
-	const struct tf_work *w = from;
+	const struct tf_device_operation *w = from;
 
 	(void)h;
-	if (w->kind == TF_WORK_KERNEL) {
+	if (w->kind == TF_DEVICE_KERNEL) {
 		html_member_shape(json, w->grid, w->block);
 		html_member_number(json, "registers per thread", w->registers);
 		html_member_number(json, "static shared memory", w->static_shared_bytes);
 		html_member_number(json, "dynamic shared memory", w->dynamic_shared_bytes);
 	}
-	if (w->kind == TF_WORK_SET)
+	if (w->kind == TF_DEVICE_SET)
 		html_member_number(json, "memset to", w->value);
 	if (w->graph)
 		html_member_number(json, "graph", w->graph);
 	html_member_number(json, "context", w->context);
 	html_member_number(json, "stream", w->stream);
-	if (w->kind == TF_WORK_COPY || w->kind == TF_WORK_SET)
+	if (w->kind == TF_DEVICE_COPY || w->kind == TF_DEVICE_SET)
 		html_member_text(json, "value", "bytes");
 }
 
-static struct html_track *stream_track(struct html *h, const struct tf_work *w)
+static struct html_track *stream_track(struct html *h, const struct tf_device_operation *w)
 {
 	const uint64_t who[] = {h->image->process, w->context, w->stream};
 	uint64_t device = (uint64_t)host_number(h->model, h->image->machine) << 32 | w->device;
@@ -62,12 +62,12 @@ static uint64_t new_operation(struct html *h, uint32_t id, struct buffer *operat
 	static const unsigned int categories[] = {HTML_KERNEL, HTML_KERNEL, HTML_COPY, HTML_SET, HTML_GRAPH};
 	struct buffer name = {0};
 	struct known_operation k;
-	struct tf_work w;
+	struct tf_device_operation w;
 
 	if (!device_operation(h->image->trace, id, &w))
-		w = (struct tf_work){.kind = TF_WORK_KERNEL};
+		w = (struct tf_device_operation){.kind = TF_DEVICE_KERNEL};
 	device_operation_name(h->x->context, h->image->trace, &w, &name);
-	k.name = html_name(h, categories[w.kind <= TF_WORK_GRAPH ? w.kind : 0], name.data ? name.data : "?");
+	k.name = html_name(h, categories[w.kind <= TF_DEVICE_GRAPH ? w.kind : 0], name.data ? name.data : "?");
 	k.detail = html_detail(h, (uint64_t)1 << 63 | id, make_work_detail, &w);
 	k.track = (uint32_t)(stream_track(h, &w) - h->tracks);
 	buffer_add(operations, &k, sizeof(k));
@@ -117,12 +117,12 @@ static void add_more(struct scan *s, const struct device_record *r)
 	struct html_event out = {.start = (int64_t)(clock_map_monotonic(s->clock, r->start_ns) - h->model->origin_ns),
 				 .duration = r->duration_ns};
 	bool is_wait;
-	struct tf_work w;
+	struct tf_device_operation w;
 
 	if (!device_operation(h->image->trace, r->operation, &w) ||
-	    (w.kind != TF_WORK_WAIT && w.kind != TF_WORK_OVERHEAD) || r->duration_ns < h->least_ns)
+	    (w.kind != TF_DEVICE_WAIT && w.kind != TF_DEVICE_OVERHEAD) || r->duration_ns < h->least_ns)
 		return;
-	is_wait = w.kind == TF_WORK_WAIT;
+	is_wait = w.kind == TF_DEVICE_WAIT;
 	out.name = is_wait ? html_name(h, HTML_WAIT, waits[w.value < 5 ? w.value : 0])
 			   : html_name(h, HTML_OVERHEAD,
 				       w.value >> 16 < DEVICE_OVERHEADS ? device_overheads[w.value >> 16] : "?");

@@ -9,7 +9,7 @@
 #include "report/derive/nvtx/nvtx_define.h"
 
 struct known_operation {
-	struct tf_work operation;
+	struct tf_device_operation operation;
 	int64_t names[3]; /* by enum kernel_name: ids in StringIds */
 };
 

@@ -6,7 +6,7 @@
 #include "report/derive/device/stream_name.h"
 
 /* The id of a kernel's name in StringIds, in one of its forms. */
-static int64_t kernel_name(struct sqlite_writer *w, const struct tf_work *operation, enum kernel_name form)
+static int64_t kernel_name(struct sqlite_writer *w, const struct tf_device_operation *operation, enum kernel_name form)
 {
 	struct report_context context = *w->x->context;
 	struct buffer name = {0};
@@ -32,8 +32,8 @@ static struct known_operation *known_operation(struct sqlite_writer *w, uint32_t
 	k = &w->operations[w->operation_count++];
 	*k = (struct known_operation){0};
 	if (!device_operation(w->image->trace, id, &k->operation))
-		k->operation = (struct tf_work){.kind = TF_WORK_KERNEL};
-	for (int form = 0; k->operation.kind == TF_WORK_KERNEL && form < 3; form++)
+		k->operation = (struct tf_device_operation){.kind = TF_DEVICE_KERNEL};
+	for (int form = 0; k->operation.kind == TF_DEVICE_KERNEL && form < 3; form++)
 		k->names[form] = kernel_name(w, &k->operation, (enum kernel_name)form);
 	return k;
 }
@@ -49,7 +49,7 @@ enum { WORK_COLUMNS = 7 };
 
 static void sqlite_kernel_row(struct sqlite_writer *w, const int64_t *front, const struct known_operation *k)
 {
-	const struct tf_work *t = &k->operation;
+	const struct tf_device_operation *t = &k->operation;
 	int64_t row[25] = {0};
 	const int64_t rest[] = {k->names[KERNEL_DEMANGLED],
 				k->names[KERNEL_BASE],
@@ -74,7 +74,7 @@ static void sqlite_kernel_row(struct sqlite_writer *w, const int64_t *front, con
 	nsys_row(&w->nsys, NSYS_KERNEL, row, WORK_COLUMNS + sizeof(rest) / sizeof(*rest));
 }
 
-static void copy_row(struct sqlite_writer *w, const int64_t *front, const struct tf_work *t, uint64_t bytes)
+static void copy_row(struct sqlite_writer *w, const int64_t *front, const struct tf_device_operation *t, uint64_t bytes)
 {
 	int64_t row[15];
 	bool is_peer = t->copy == 10; /* otherwise nsys expects no devices */
@@ -96,21 +96,21 @@ static void visit_device(struct scan *s, const struct device_record *r)
 {
 	struct sqlite_writer *w = s->more;
 	const struct known_operation *k = known_operation(w, r->operation);
-	const struct tf_work *t = &k->operation;
+	const struct tf_device_operation *t = &k->operation;
 	int64_t start = (int64_t)(clock_map_monotonic(s->clock, r->start_ns) - w->origin_ns);
 	int64_t row[11] = {
 	    start, start + (int64_t)r->duration_ns, t->device, t->context, t->stream,
 	    sqlite_correlation(w, correlation_number(w->model, w->image, r)), w->global_pid};
 
-	if (t->kind == TF_WORK_KERNEL) {
+	if (t->kind == TF_DEVICE_KERNEL) {
 		sqlite_kernel_row(w, row, k);
-	} else if (t->kind == TF_WORK_COPY) {
+	} else if (t->kind == TF_DEVICE_COPY) {
 		copy_row(w, row, t, r->bytes);
-	} else if (t->kind == TF_WORK_SET) {
+	} else if (t->kind == TF_DEVICE_SET) {
 		memcpy(row + WORK_COLUMNS, (int64_t[]){t->value, (int64_t)r->bytes, NSYS_NULL, memory_kind(t->target)},
 		       4 * sizeof(*row));
 		nsys_row(&w->nsys, NSYS_MEMSET, row, 11);
-	} else if (t->kind == TF_WORK_GRAPH) {
+	} else if (t->kind == TF_DEVICE_GRAPH) {
 		row[WORK_COLUMNS] = row[WORK_COLUMNS + 1] = t->graph;
 		nsys_row(&w->nsys, NSYS_GRAPH, row, 9);
 	}
@@ -139,24 +139,24 @@ static void visit_more(struct scan *s, const struct device_record *r)
 	struct sqlite_writer *w = s->more;
 	int64_t start = (int64_t)(clock_map_monotonic(s->clock, r->start_ns) - w->origin_ns);
 	int64_t correlation = sqlite_correlation(w, correlation_number(w->model, w->image, r));
-	struct tf_work t;
+	struct tf_device_operation t;
 
 	if (!device_operation(w->image->trace, r->operation, &t))
 		return;
-	if (t.kind == TF_WORK_WAIT)
+	if (t.kind == TF_DEVICE_WAIT)
 		nsys_row(&w->nsys, NSYS_SYNC,
 			 (int64_t[]){start, start + (int64_t)r->duration_ns, t.device, t.context, t.stream, correlation,
 				     w->global_pid, t.value, 0},
 			 9);
-	else if (t.kind == TF_WORK_ALLOCATE || t.kind == TF_WORK_FREE)
+	else if (t.kind == TF_DEVICE_ALLOCATE || t.kind == TF_DEVICE_FREE)
 		nsys_row(&w->nsys, NSYS_MEMORY,
 			 (int64_t[]){start, w->global_pid, t.device, t.context, (int64_t)r->address, 0,
-				     (int64_t)r->bytes, memory_kind(t.target), t.kind == TF_WORK_FREE, NSYS_NULL,
+				     (int64_t)r->bytes, memory_kind(t.target), t.kind == TF_DEVICE_FREE, NSYS_NULL,
 				     correlation},
 			 11);
 }
 
-static void stream_name_row(struct sqlite_writer *w, const char *name, const struct tf_work *operation)
+static void stream_name_row(struct sqlite_writer *w, const char *name, const struct tf_device_operation *operation)
 {
 	sqlite3_stmt *insert = nsys_insert(&w->nsys, NSYS_NVTX_STREAM);
 	const int64_t rest[] = {(int64_t)host_number(w->model, w->image->machine) + 1,
@@ -181,7 +181,7 @@ static void stream_names(struct sqlite_writer *w)
 
 	stream_names_make(&names, w->x->context, w->image, &w->nvtx);
 	for (size_t i = 0; i < w->operation_count; i++) {
-		const struct tf_work *operation = &w->operations[i].operation;
+		const struct tf_device_operation *operation = &w->operations[i].operation;
 		const char *name = stream_name(&names, operation);
 		bool is_new;
 

@@ -150,7 +150,7 @@ static void put_file(struct packer *p, const char *name)
 			put_record(p, PACK_BLOCK, w->first + i, w->packed[i], w->packed_size[i]);
 			free(w->packed[i]);
 		}
-		mapping_forget(&w->file, w->first * BLOCK_BYTES, (size_t)w->count * BLOCK_BYTES);
+		mapping_invalidate(&w->file, w->first * BLOCK_BYTES, (size_t)w->count * BLOCK_BYTES);
 		if (reader_progress)
 			reader_progress(w->count * BLOCK_BYTES);
 	}
@@ -245,7 +245,7 @@ static bool is_same(const struct mapping *a, const struct mapping *b)
 	for (size_t at = 0; at < a->size; at += piece) {
 		if (memcmp(a->data + at, b->data + at, a->size - at < piece ? a->size - at : piece) != 0)
 			return false;
-		mapping_forget(a, at, piece);
+		mapping_invalidate(a, at, piece);
 	}
 	return true;
 }

@@ -27,11 +27,11 @@ static bool next_chunk(struct cursor *c)
 	const struct chunk *last = c->at ? &c->trace->chunks[c->chunk - 1] : NULL;
 
 	if (last)
-		mapping_forget(&c->trace->bytes, last->offset, last->size);
+		mapping_invalidate(&c->trace->bytes, last->offset, last->size);
 	while (c->chunk < c->thread->first_chunk + c->thread->chunk_count) {
 		const struct chunk *w = &c->trace->chunks[c->chunk++];
 		const uint8_t *data = c->trace->bytes.data + w->offset;
-		struct tf_window head;
+		struct tf_chunk head;
 		uint32_t first;
 
 		if (w->size < sizeof(head) || (c->wanted && !c->wanted[c->chunk - 1]))

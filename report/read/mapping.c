@@ -310,7 +310,7 @@ void mapping_close(struct mapping *m)
 
 /* A fault maps up to AROUND bytes around it as well: bytes dropped before come back with their neighbours, and have
  * to be dropped with these. */
-void mapping_forget(const struct mapping *m, uint64_t offset, size_t size)
+void mapping_invalidate(const struct mapping *m, uint64_t offset, size_t size)
 {
 	uintptr_t base = (uintptr_t)m->data, start, end;
 

@@ -258,7 +258,7 @@ static void fill_block(void *source, size_t place, uint8_t *ret, size_t size)
 	if (!b->at)
 		return;
 	if (block_decode(f->pack->coder, f->pack->bytes.data + b->at, b->size, ret, size)) {
-		mapping_forget(&f->pack->bytes, b->at, b->size);
+		mapping_invalidate(&f->pack->bytes, b->at, b->size);
 		if (!place && f->shared && size >= SHARED_AT && size - SHARED_AT >= f->shared->size)
 			memcpy(ret + SHARED_AT, f->shared->bytes, f->shared->size);
 		return;

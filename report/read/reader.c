@@ -53,27 +53,27 @@ static bool is_zero(const uint8_t *p, size_t size)
 	return !size || (!p[0] && !memcmp(p, p + 1, size - 1));
 }
 
-static bool is_chunk(const struct trace *t, const struct tf_window *head)
+static bool is_chunk(const struct trace *t, const struct tf_chunk *head)
 {
-	return head->magic == TF_WINDOW_MAGIC && head->nonce == t->header.nonce && head->size_bytes >= TF_PAGE && head->size_bytes % TF_PAGE == 0;
+	return head->magic == TF_CHUNK_MAGIC && head->nonce == t->header.nonce && head->size_bytes >= TF_PAGE && head->size_bytes % TF_PAGE == 0;
 }
 
-/* Bytes of space that was taken and has no window: its writer was killed before it had the head, or in the middle of that. 0: damage. */
-static uint64_t hole_bytes(const struct trace *t, uint64_t offset, const struct tf_window *head, size_t page)
+/* Bytes of space that was taken and has no chunk: its writer was killed before it had the head, or in the middle of that. 0: damage. */
+static uint64_t hole_bytes(const struct trace *t, uint64_t offset, const struct tf_chunk *head, size_t page)
 {
 	if (!head->magic && head->nonce == t->header.nonce)
 		return head->size_bytes >= TF_PAGE && head->size_bytes % TF_PAGE == 0 ? head->size_bytes : page;
 	return is_zero(t->bytes.data + offset, page) ? page : 0;
 }
 
-static void add_chunk(struct trace *t, uint64_t offset, const struct tf_window *head)
+static void add_chunk(struct trace *t, uint64_t offset, const struct tf_chunk *head)
 {
 	uint64_t left = t->bytes.size - offset;
 	struct chunk *w;
 
 	if (head->size_bytes > left)
 		t->missing_bytes += head->size_bytes - left;
-	if (head->kind != TF_WINDOW_THREAD && head->kind != TF_WINDOW_SLOTS && head->kind != TF_WINDOW_FIRST)
+	if (head->kind != TF_CHUNK_THREAD && head->kind != TF_CHUNK_SLOTS && head->kind != TF_CHUNK_FIRST)
 		return; /* of a later minor version */
 	t->chunks = mem_grow(t->chunks, t->chunk_count, &t->chunk_capacity, sizeof(*t->chunks));
 	w = &t->chunks[t->chunk_count++];
@@ -82,7 +82,7 @@ static void add_chunk(struct trace *t, uint64_t offset, const struct tf_window *
 		.base_ticks = head->base_ticks,
 		.size = head->size_bytes < left ? head->size_bytes : (uint32_t)left,
 		.thread = head->thread,
-		.sequence = head->kind == TF_WINDOW_THREAD ? 0 : head->sequence,
+		.sequence = head->kind == TF_CHUNK_THREAD ? 0 : head->sequence,
 		.tid = head->tid,
 	};
 }
@@ -92,16 +92,16 @@ static void read_chunks(struct trace *t)
 	uint64_t offset = TF_PAGE + ((uint64_t)t->header.function_bytes + TF_PAGE - 1) / TF_PAGE * TF_PAGE;
 	bool in_hole = false;
 
-	for (; offset < t->bytes.size && t->bytes.size - offset >= sizeof(struct tf_window);) {
+	for (; offset < t->bytes.size && t->bytes.size - offset >= sizeof(struct tf_chunk);) {
 		uint64_t left = t->bytes.size - offset;
 		size_t page = left < TF_PAGE ? (size_t)left : TF_PAGE;
-		struct tf_window head;
+		struct tf_chunk head;
 		uint64_t hole;
 
 		memcpy(&head, t->bytes.data + offset, sizeof(head));
 		if (is_chunk(t, &head)) {
 			add_chunk(t, offset, &head);
-			mapping_forget(&t->bytes, offset, head.size_bytes);
+			mapping_invalidate(&t->bytes, offset, head.size_bytes);
 			offset += head.size_bytes;
 			in_hole = false;
 			continue;
@@ -145,7 +145,7 @@ static void read_counters(struct trace *t, struct trace_thread *thread, const st
 	const uint8_t *places = at + (size_t)head->counter_count * sizeof(struct tf_counter);
 	size_t room = size / sizeof(struct tf_counter), count = head->counter_count < room ? head->counter_count : room;
 
-	if (head->window.kind == TF_WINDOW_THREAD) {
+	if (head->chunk.kind == TF_CHUNK_THREAD) {
 		for (size_t i = 0; i < count; i++)
 			add_counter(t, thread, (uint32_t)i, at + i * sizeof(struct tf_counter));
 		return;
@@ -169,15 +169,15 @@ static void read_page(struct trace *t, struct trace_thread *thread, const struct
 	if (size < sizeof(head))
 		return;
 	memcpy(&head, at, sizeof(head));
-	if (head.window.kind != TF_WINDOW_THREAD && head.window.kind != TF_WINDOW_FIRST)
+	if (head.chunk.kind != TF_CHUNK_THREAD && head.chunk.kind != TF_CHUNK_FIRST)
 		return;
 	if (!thread->page) {
 		thread->page = (const struct tf_thread *)at;
 		memcpy(thread->name, head.name, sizeof(head.name));
 		thread->name[sizeof(head.name) - 1] = 0;
 	}
-	if (head.window.kind == TF_WINDOW_FIRST && head.window.slots < size)
-		size = head.window.slots;
+	if (head.chunk.kind == TF_CHUNK_FIRST && head.chunk.slots < size)
+		size = head.chunk.slots;
 	if (size > sizeof(head))
 		read_counters(t, thread, &head, at + sizeof(head), size - sizeof(head));
 }

@@ -29,7 +29,7 @@ void by_cell(const struct report_context *context, struct table *table, const ch
 	if (is_text(context))
 		table_text(table, text);
 	else if (*text && text[strspn(text, "0123456789")] == 0)
-		table_number(table, strtoull(text, NULL, 10));
+		intern_number(table, strtoull(text, NULL, 10));
 	else
 		table_nothing(table);
 }
@@ -85,13 +85,13 @@ void aggregate_table(const struct report_context *context, struct aggregate *agg
 			by_cell(context, table, aggregate_field(r, field++));
 		if (shape->has_percent)
 			table_real(table, all > 0 ? 100 * (double)r->total / all : 0);
-		table_number(table, r->total);
-		table_number(table, r->count);
+		intern_number(table, r->total);
+		intern_number(table, r->count);
 		table_real(table, (double)r->total / (double)r->count);
 		if (!shape->totals_only) {
 			table_real(table, r->median);
-			table_number(table, r->least);
-			table_number(table, r->most);
+			intern_number(table, r->least);
+			intern_number(table, r->most);
 			table_real(table, aggregate_deviation(r));
 		}
 		for (size_t k = 0; shape->names[k]; k++)

@@ -8,7 +8,7 @@
 
 /* Which operations a report covers, and which of their values it aggregates. */
 struct gpu_sum {
-	uint32_t kinds; /* bits of enum tf_work_kind */
+	uint32_t kinds; /* bits of enum tf_device_operation_kind */
 	bool has_category, in_bytes;
 };
 
@@ -19,16 +19,16 @@ static bool operation_key(struct scan *s, const void *id, struct buffer *fields)
 {
 	const struct gpu_sum *g = s->more;
 	const struct trace *t = s->image->trace;
-	struct tf_work operation;
+	struct tf_device_operation operation;
 
 	if (!device_operation(t, *(const uint32_t *)id, &operation))
-		operation = (struct tf_work){.kind = TF_WORK_KERNEL};
+		operation = (struct tf_device_operation){.kind = TF_DEVICE_KERNEL};
 	if (operation.kind >= 32 || !(g->kinds & 1u << operation.kind))
 		return false;
 	if (s->context->by == BY_DEVICE)
 		device_name(t, operation.device, &s->device);
 	if (g->has_category) {
-		buffer_text(fields, operation.kind == TF_WORK_KERNEL || operation.kind == TF_WORK_GRAPH
+		buffer_text(fields, operation.kind == TF_DEVICE_KERNEL || operation.kind == TF_DEVICE_GRAPH
 					    ? "CUDA_KERNEL"
 					    : "MEMORY_OPER");
 		buffer_add(fields, "", 1);
@@ -100,7 +100,7 @@ int report_cuda_gpu_kern_sum(const struct report_context *c, struct table *table
 						     .names = {"Name"},
 						     .has_percent = true};
 
-	return by_time(c, table, err, (struct gpu_sum){.kinds = 1u << TF_WORK_KERNEL}, &shape);
+	return by_time(c, table, err, (struct gpu_sum){.kinds = 1u << TF_DEVICE_KERNEL}, &shape);
 }
 
 int report_cuda_gpu_mem_time_sum(const struct report_context *c, struct table *table, struct err *err)
@@ -111,7 +111,7 @@ int report_cuda_gpu_mem_time_sum(const struct report_context *c, struct table *t
 						     .names = {"Operation"},
 						     .has_percent = true};
 
-	return by_time(c, table, err, (struct gpu_sum){.kinds = 1u << TF_WORK_COPY | 1u << TF_WORK_SET}, &shape);
+	return by_time(c, table, err, (struct gpu_sum){.kinds = 1u << TF_DEVICE_COPY | 1u << TF_DEVICE_SET}, &shape);
 }
 
 int report_cuda_gpu_sum(const struct report_context *c, struct table *table, struct err *err)
@@ -165,7 +165,7 @@ int report_cuda_gpu_mem_size_sum(const struct report_context *c, struct table *t
 {
 	static const struct aggregate_shape shape = {
 		.total = "Total (MB)", .count = "Count", .type = COLUMN_MB, .names = {"Operation"}};
-	struct gpu_sum g = {.kinds = 1u << TF_WORK_COPY | 1u << TF_WORK_SET, .in_bytes = true};
+	struct gpu_sum g = {.kinds = 1u << TF_DEVICE_COPY | 1u << TF_DEVICE_SET, .in_bytes = true};
 	struct aggregate aggregate = {.totals_only = c->totals_only};
 	bool any = false, *has = images_with_source(c->model, &any);
 	struct scan host = {.context = c, .aggregate = &aggregate, .args = 1u << TF_ARG_COPY, .more = has};

@@ -48,35 +48,35 @@ static const char *memory(uint8_t kind)
 	return names[kind < sizeof(names) / sizeof(*names) ? kind : 0];
 }
 
-static void kernel_cells(struct table *table, const struct tf_work *w)
+static void kernel_cells(struct table *table, const struct tf_device_operation *w)
 {
-	if (w->kind != TF_WORK_KERNEL) {
+	if (w->kind != TF_DEVICE_KERNEL) {
 		table_nothings(table, 9);
 		return;
 	}
 	for (int i = 0; i < 3; i++)
-		table_number(table, w->grid[i]);
+		intern_number(table, w->grid[i]);
 	for (int i = 0; i < 3; i++)
-		table_number(table, w->block[i]);
-	table_number(table, w->registers);
-	table_number(table, w->static_shared_bytes);
-	table_number(table, w->dynamic_shared_bytes);
+		intern_number(table, w->block[i]);
+	intern_number(table, w->registers);
+	intern_number(table, w->static_shared_bytes);
+	intern_number(table, w->dynamic_shared_bytes);
 }
 
-static void memory_cells(struct table *table, const struct tf_work *w, const struct line *l)
+static void memory_cells(struct table *table, const struct tf_device_operation *w, const struct line *l)
 {
-	if (w->kind != TF_WORK_COPY && w->kind != TF_WORK_SET) {
+	if (w->kind != TF_DEVICE_COPY && w->kind != TF_DEVICE_SET) {
 		table_nothings(table, 4);
 		return;
 	}
-	table_number(table, l->bytes);
+	intern_number(table, l->bytes);
 	if (l->duration_ns)
 		table_real(table, (double)l->bytes / (double)l->duration_ns * 1e9);
 	else
 		table_nothing(table);
 	/* nsys shows the target of a memset in the first of the two columns. */
-	table_text(table, memory(w->kind == TF_WORK_COPY ? w->source : w->target));
-	if (w->kind == TF_WORK_COPY)
+	table_text(table, memory(w->kind == TF_DEVICE_COPY ? w->source : w->target));
+	if (w->kind == TF_DEVICE_COPY)
 		table_text(table, memory(w->target));
 	else
 		table_nothing(table);
@@ -85,20 +85,20 @@ static void memory_cells(struct table *table, const struct tf_work *w, const str
 static void gpu_trace_add_row(const struct report_context *c, struct table *table, const struct line *l)
 {
 	const struct trace *t = l->image->trace;
-	struct tf_work w;
+	struct tf_device_operation w;
 	struct buffer text = {0};
 
 	if (!device_operation(t, l->operation, &w))
-		w = (struct tf_work){0};
-	table_number(table, model_since_origin(c->model, l->start_ns));
-	table_number(table, l->duration_ns);
-	table_number(table, l->correlation);
+		w = (struct tf_device_operation){0};
+	intern_number(table, model_since_origin(c->model, l->start_ns));
+	intern_number(table, l->duration_ns);
+	intern_number(table, l->correlation);
 	kernel_cells(table, &w);
 	memory_cells(table, &w, l);
 	device_name(t, w.device, &text);
 	table_text(table, text.data);
-	table_number(table, w.context);
-	table_number(table, w.stream);
+	intern_number(table, w.context);
+	intern_number(table, w.stream);
 	buffer_clear(&text);
 	device_operation_name(c, t, &w, &text);
 	table_text(table, text.data);

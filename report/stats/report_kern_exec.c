@@ -52,12 +52,12 @@ enum { NO_ROW = UINT32_MAX };
 static uint32_t exec_make_row(struct summary *s, const struct correlated *k, uint32_t id)
 {
 	struct buffer key = {0};
-	struct tf_work operation;
+	struct tf_device_operation operation;
 	uint32_t row = NO_ROW;
 
 	if (!device_operation(k->image->trace, id, &operation))
-		operation = (struct tf_work){.kind = TF_WORK_KERNEL};
-	if (operation.kind == TF_WORK_KERNEL) {
+		operation = (struct tf_device_operation){.kind = TF_DEVICE_KERNEL};
+	if (operation.kind == TF_DEVICE_KERNEL) {
 		buffer_print(&key, "%u%c%u%c%u%c%s%c", k->image->pid, 0, k->thread->tid, 0, operation.device, 0,
 			     call_name(k), 0);
 		device_operation_name(s->context, k->image->trace, &operation, &key);
@@ -125,8 +125,8 @@ static void part_cells(struct table *table, const struct aggregate_row *r)
 	}
 	table_real(table, mean_of_row(r));
 	table_real(table, r->median);
-	table_number(table, r->least);
-	table_number(table, r->most);
+	intern_number(table, r->least);
+	intern_number(table, r->most);
 	table_real(table, aggregate_deviation(r));
 }
 
@@ -135,9 +135,9 @@ static void summary_row(struct summary *s, struct table *table, size_t row)
 	const struct aggregate_row *key = &s->parts[PART_TOTAL].rows[row];
 
 	for (size_t i = 0; i < 3; i++)
-		table_number(table, strtoull(aggregate_field(key, i), NULL, 10));
-	table_number(table, key->count);
-	table_number(table, s->parts[PART_QUEUE].rows[row].count);
+		intern_number(table, strtoull(aggregate_field(key, i), NULL, 10));
+	intern_number(table, key->count);
+	intern_number(table, s->parts[PART_QUEUE].rows[row].count);
 	for (int part = 0; part < PARTS; part++)
 		part_cells(table, &s->parts[part].rows[row]);
 	table_text(table, aggregate_field(key, 3));
@@ -199,10 +199,10 @@ static void exec_collect(void *context, const struct correlated *k)
 	struct lines *l = context;
 
 	for (size_t i = 0; k->thread && i < k->record_count; i++) {
-		struct tf_work operation;
+		struct tf_device_operation operation;
 
 		if (device_operation(k->image->trace, k->records[i].operation, &operation) &&
-		    operation.kind != TF_WORK_KERNEL)
+		    operation.kind != TF_DEVICE_KERNEL)
 			continue;
 		l->items = mem_grow(l->items, l->count, &l->capacity, sizeof(*l->items));
 		l->items[l->count++] = (struct line){
@@ -234,21 +234,21 @@ static void exec_add_line(const struct lines *l, struct table *table, const stru
 {
 	const struct execution *e = &line->times;
 	const struct model *m = l->context->model;
-	struct tf_work operation;
+	struct tf_device_operation operation;
 	struct buffer name = {0};
 
 	if (!device_operation(line->image->trace, line->operation, &operation))
-		operation = (struct tf_work){.kind = TF_WORK_KERNEL};
-	table_number(table, model_since_origin(m, e->call_start));
-	table_number(table, e->call_end - e->call_start);
+		operation = (struct tf_device_operation){.kind = TF_DEVICE_KERNEL};
+	intern_number(table, model_since_origin(m, e->call_start));
+	intern_number(table, e->call_end - e->call_start);
 	table_number_if(table, e->has_queue, model_since_origin(m, e->call_end));
 	table_number_if(table, e->has_queue, e->start - e->call_end);
-	table_number(table, model_since_origin(m, e->start));
-	table_number(table, e->end - e->start);
-	table_number(table, total_ns(e));
-	table_number(table, line->image->pid);
-	table_number(table, line->tid);
-	table_number(table, operation.device);
+	intern_number(table, model_since_origin(m, e->start));
+	intern_number(table, e->end - e->start);
+	intern_number(table, total_ns(e));
+	intern_number(table, line->image->pid);
+	intern_number(table, line->tid);
+	intern_number(table, operation.device);
 	table_text(table, line->call);
 	shape_cell(table, operation.grid);
 	shape_cell(table, operation.block);

@@ -50,10 +50,10 @@ static void no_visit(void *context, const struct nvtx_range *range)
 static void count_more(struct scan *s, const struct device_record *r)
 {
 	struct facts *f = s->more;
-	struct tf_work operation;
+	struct tf_device_operation operation;
 
 	f->more++;
-	if (device_operation(s->image->trace, r->operation, &operation) && operation.kind == TF_WORK_OVERHEAD &&
+	if (device_operation(s->image->trace, r->operation, &operation) && operation.kind == TF_DEVICE_OVERHEAD &&
 	    operation.value >> 16 < DEVICE_OVERHEADS)
 		f->overhead_ns[operation.value >> 16] += r->duration_ns;
 }
@@ -128,10 +128,10 @@ static void image_facts(const struct model *m, const struct image *image, struct
 static void ledger_add_row(struct table *table, uint32_t pid, const char *host, const char *fact, uint64_t count,
 			   const char *detail)
 {
-	table_number(table, pid);
+	intern_number(table, pid);
 	table_text(table, host);
 	table_text(table, fact);
-	table_number(table, count);
+	intern_number(table, count);
 	table_text(table, detail);
 }
 
@@ -260,7 +260,7 @@ static void clock_rows(const struct model *m, struct table *table)
 		table_nothing(table);
 		table_text(table, machine->host);
 		table_text(table, "clock placed to");
-		table_number(table, machine->clock.error_ns);
+		intern_number(table, machine->clock.error_ns);
 		table_text(table, text.data);
 		buffer_done(&text);
 	}

@@ -38,7 +38,7 @@ static void value_cells(const struct line_values *v, uint64_t all, struct table 
 {
 	table_real(table, all ? 100 * (double)v->of[LINE_TOTAL] / (double)all : 0);
 	for (size_t i = 0; i < LINE_VALUES; i++)
-		table_number(table, v->of[i]);
+		intern_number(table, v->of[i]);
 }
 
 static uint64_t total_of(const struct lines *l)
@@ -123,11 +123,11 @@ static void noted_row(const struct noted *n, uint64_t line, uint64_t all, const 
 		else if (!i)
 			table_real(table, all ? 100 * (double)value / (double)all : 0);
 		else
-			table_number(table, value);
+			intern_number(table, value);
 	}
 	for (size_t i = 0; !n && i <= LINE_VALUES; i++)
 		table_nothing(table);
-	table_number(table, line);
+	intern_number(table, line);
 	if (text)
 		table_text(table, text);
 	else

@@ -16,7 +16,7 @@ static void process_cells(const struct view *v, uint32_t device)
 {
 	struct buffer text = {0};
 
-	table_number(v->table, v->memory->image->pid);
+	intern_number(v->table, v->memory->image->pid);
 	if (device == MEMORY_HOST)
 		buffer_text(&text, "host");
 	else
@@ -72,13 +72,13 @@ static void usage_rows(const struct view *v)
 
 		process_cells(v, u->device);
 		table_text(v->table, u->kind ? memory_kind(u->kind) : "All");
-		table_number(v->table, u->allocations);
-		table_number(v->table, u->frees);
-		table_number(v->table, u->bytes);
-		table_number(v->table, u->peak);
-		table_number(v->table, model_since_origin(v->context->model, u->peak_ns));
-		table_number(v->table, u->blocks);
-		table_number(v->table, u->in_use);
+		intern_number(v->table, u->allocations);
+		intern_number(v->table, u->frees);
+		intern_number(v->table, u->bytes);
+		intern_number(v->table, u->peak);
+		intern_number(v->table, model_since_origin(v->context->model, u->peak_ns));
+		intern_number(v->table, u->blocks);
+		intern_number(v->table, u->in_use);
 	}
 }
 
@@ -128,10 +128,10 @@ static void peak_rows(const struct view *v)
 		if (!s->peak_in_use || !all)
 			continue;
 		process_cells(v, s->device);
-		table_number(v->table, model_since_origin(v->context->model, all->peak_ns));
+		intern_number(v->table, model_since_origin(v->context->model, all->peak_ns));
 		table_real(v->table, 100.0 * (double)s->peak_in_use / (double)all->peak);
-		table_number(v->table, s->peak_in_use);
-		table_number(v->table, s->peak_blocks);
+		intern_number(v->table, s->peak_in_use);
+		intern_number(v->table, s->peak_blocks);
 		table_text(v->table, memory_kind(s->kind));
 		site_cells(v, s->function, s->stack);
 	}
@@ -160,9 +160,9 @@ static void leak_rows(const struct view *v)
 		if (!s->blocks)
 			continue;
 		process_cells(v, s->device);
-		table_number(v->table, s->in_use);
-		table_number(v->table, s->blocks);
-		table_number(v->table, model_since_origin(v->context->model, s->first_ns));
+		intern_number(v->table, s->in_use);
+		intern_number(v->table, s->blocks);
+		intern_number(v->table, model_since_origin(v->context->model, s->first_ns));
 		table_text(v->table, memory_kind(s->kind));
 		site_cells(v, s->function, s->stack);
 	}
@@ -186,11 +186,11 @@ static void owner_rows(const struct view *v, const struct memory_failure *f)
 	for (size_t i = 0; i < f->owner_count; i++) {
 		const struct memory_site *s = &v->memory->sites[f->owners[i].site];
 
-		table_number(v->table, model_since_origin(v->context->model, f->ns));
+		intern_number(v->table, model_since_origin(v->context->model, f->ns));
 		process_cells(v, f->device);
 		table_text(v->table, "had");
-		table_number(v->table, f->owners[i].in_use);
-		table_number(v->table, f->owners[i].blocks);
+		intern_number(v->table, f->owners[i].in_use);
+		intern_number(v->table, f->owners[i].blocks);
 		table_nothings(v->table, 3);
 		table_text(v->table, memory_kind(s->kind));
 		site_cells(v, s->function, s->stack);
@@ -202,12 +202,12 @@ static void failure_rows(const struct view *v)
 	for (size_t i = 0; i < v->memory->failure_count; i++) {
 		const struct memory_failure *f = &v->memory->failures[i];
 
-		table_number(v->table, model_since_origin(v->context->model, f->ns));
+		intern_number(v->table, model_since_origin(v->context->model, f->ns));
 		process_cells(v, f->device);
 		table_text(v->table, "asked");
 		table_number_if(v->table, f->kind != 0, f->asked);
 		table_nothing(v->table);
-		table_number(v->table, f->in_use);
+		intern_number(v->table, f->in_use);
 		table_number_if(v->table, f->total != 0, f->left);
 		table_number_if(v->table, f->total != 0, f->total);
 		table_text(v->table, f->kind ? memory_kind(f->kind) : "");

@@ -142,17 +142,17 @@ static int projections_by_start(const void *left, const void *right)
 static void projection_add_line(struct table *table, const struct line *l, uint64_t origin)
 {
 	table_text(table, l->name);
-	table_number(table, l->projection.start_ns - origin);
-	table_number(table, l->projection.end_ns - l->projection.start_ns);
-	table_number(table, l->start_ns - origin);
-	table_number(table, l->duration_ns);
+	intern_number(table, l->projection.start_ns - origin);
+	intern_number(table, l->projection.end_ns - l->projection.start_ns);
+	intern_number(table, l->start_ns - origin);
+	intern_number(table, l->duration_ns);
 	table_text(table, l->style);
-	table_number(table, l->pid);
-	table_number(table, l->tid);
-	table_number(table, l->projection.calls);
-	table_number(table, l->level);
-	table_number(table, l->children);
-	table_number(table, l->id);
+	intern_number(table, l->pid);
+	intern_number(table, l->tid);
+	intern_number(table, l->projection.calls);
+	intern_number(table, l->level);
+	intern_number(table, l->children);
+	intern_number(table, l->id);
 	table_number_if(table, l->parent, l->parent);
 	table_text(table, l->path);
 }
@@ -242,15 +242,15 @@ static void group_row(struct table *table, const struct aggregate_row *r, const 
 
 	table_text(table, aggregate_field(r, 0));
 	table_text(table, aggregate_field(r, 1));
-	table_number(table, r->total);
-	table_number(table, g->range_ns);
-	table_number(table, r->count);
+	intern_number(table, r->total);
+	intern_number(table, g->range_ns);
+	intern_number(table, r->count);
 	table_real(table, (double)r->total / count);
 	table_real(table, r->median);
-	table_number(table, r->least);
-	table_number(table, r->most);
+	intern_number(table, r->least);
+	intern_number(table, r->most);
 	table_real(table, aggregate_deviation(r));
-	table_number(table, g->calls);
+	intern_number(table, g->calls);
 	table_real(table, (double)g->calls / count);
 	table_real(table, (double)g->levels / count);
 	table_real(table, (double)g->children / count);
@@ -335,11 +335,11 @@ static void visit_kernels(void *context, const struct correlated *call)
 	k->p.call = call;
 	for (size_t i = 0; i < call->record_count; i++) {
 		struct buffer name = {0};
-		struct tf_work operation;
+		struct tf_device_operation operation;
 
 		if (!device_operation(call->image->trace, call->records[i].operation, &operation))
-			operation = (struct tf_work){.kind = TF_WORK_KERNEL};
-		if (operation.kind != TF_WORK_KERNEL)
+			operation = (struct tf_device_operation){.kind = TF_DEVICE_KERNEL};
+		if (operation.kind != TF_DEVICE_KERNEL)
 			continue;
 		device_operation_name(k->p.context, call->image->trace, &operation, &name);
 		k->kernel = name.data ? name.data : "";
@@ -369,7 +369,7 @@ static int by_range(size_t left, size_t right, const void *rows)
 static void number_or_nothing(struct table *table, const char *text)
 {
 	if (*text)
-		table_number(table, strtoull(text, NULL, 10));
+		intern_number(table, strtoull(text, NULL, 10));
 	else
 		table_nothing(table);
 }
@@ -383,13 +383,13 @@ static void kernels_add_line(struct table *table, struct kernels *k, size_t row)
 	table_text(table, aggregate_field(r, 1));
 	number_or_nothing(table, aggregate_field(r, 2));
 	number_or_nothing(table, aggregate_field(r, 3));
-	table_number(table, ranges ? *ranges : 0);
-	table_number(table, r->count);
-	table_number(table, r->total);
+	intern_number(table, ranges ? *ranges : 0);
+	intern_number(table, r->count);
+	intern_number(table, r->total);
 	table_real(table, (double)r->total / (double)r->count);
 	table_real(table, r->median);
-	table_number(table, r->least);
-	table_number(table, r->most);
+	intern_number(table, r->least);
+	intern_number(table, r->most);
 	table_real(table, aggregate_deviation(r));
 	table_text(table, aggregate_field(r, 4));
 }

@@ -47,7 +47,7 @@ void elf_object_read(struct elf_object *o)
 	}
 }
 
-/* Not strcmp: see loaded_next_unasked(). */
+/* Not strcmp: see dso_next_unlocked(). */
 static bool is_equal(const char *a, const char *b)
 {
 	for (; *a && *a == *b; a++, b++)

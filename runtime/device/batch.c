@@ -75,7 +75,7 @@ void batch_put(struct batch *b, const struct batch_item *item)
 		b->lost.timeless++;
 		return;
 	}
-	work = event_intern(TF_BLOB_WORK, &item->work, sizeof(item->work));
+	work = event_intern(TF_BLOB_DEVICE_OPERATION, &item->work, sizeof(item->work));
 	if (work)
 		batch_put_known(b, work, item);
 	else

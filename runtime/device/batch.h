@@ -2,7 +2,7 @@
 /* Device records, packed as trace_format.h describes, and written as one blob for every 2000 bytes.
  *
  * A batch lies on its caller's stack. Only under a guard, or where no signal handler records: blobs are written to the
- * thread's window. */
+ * thread's chunk. */
 #ifndef PILLION_BATCH_H
 #define PILLION_BATCH_H
 
@@ -26,7 +26,7 @@ struct batch {
 };
 
 struct batch_item {
-	struct tf_work work;
+	struct tf_device_operation work;
 	uint64_t start, end, bytes, address; /* ns; bytes and address: 0 for none */
 	uint32_t correlation;
 };

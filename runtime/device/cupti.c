@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "runtime/common/clock.h"
-#include "runtime/common/loaded.h"
+#include "runtime/common/dso.h"
 #include "runtime/common/sys.h"
 #include "runtime/common/text.h"
 #include "runtime/device/cupti_foreign.h"
@@ -242,7 +242,7 @@ static bool driver_is_initialized(void)
 		if (++recorded_calls > PATIENCE && recorded_calls & (recorded_calls - 1) &&
 		    announced_in != process.generation)
 			return false; /* searching all libraries at each call would cost too much */
-		get_context = loaded_in("libcuda.so", "cuCtxGetCurrent");
+		get_context = dso_library_symbol("libcuda.so", "cuCtxGetCurrent");
 	}
 	return get_context && !get_context(&context);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "runtime/common/clock.h"
-#include "runtime/common/loaded.h"
+#include "runtime/common/dso.h"
 #include "runtime/device/cupti_state.h"
 #include "runtime/record/event.h"
 
@@ -21,7 +21,7 @@ void cupti_foreign_write_gap(bool is_end, const void *caller)
 	char *path = bytes + sizeof(gap);
 
 	memcpy(bytes, &gap, sizeof(gap));
-	if (!caller || !loaded_path(caller, path, PATH_MAX))
+	if (!caller || !dso_path(caller, path, PATH_MAX))
 		path[0] = 0;
 	event_blob(TF_BLOB_DEVICE_GAP, 0, bytes, sizeof(gap) + strlen(path));
 }

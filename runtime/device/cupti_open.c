@@ -7,7 +7,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "runtime/common/loaded.h"
+#include "runtime/common/dso.h"
 #include "runtime/common/sys.h"
 #include "runtime/common/text.h"
 #include "runtime/device/cupti_state.h"
@@ -63,7 +63,7 @@ static bool try_name(const char *runtime, unsigned major, int minor)
 
 static bool load_for_driver(void)
 {
-	int (*get_version)(int *) = loaded_in("libcuda.so", "cuDriverGetVersion"), version;
+	int (*get_version)(int *) = dso_library_symbol("libcuda.so", "cuDriverGetVersion"), version;
 
 	if (!get_version || get_version(&version))
 		return false;
@@ -79,7 +79,7 @@ static bool load_cupti(void)
 	const char *version;
 	unsigned major = 0;
 
-	if (!loaded_library("libcudart.so", runtime, sizeof(runtime)))
+	if (!dso_library("libcudart.so", runtime, sizeof(runtime)))
 		return load_for_driver();
 	for (version = runtime_version(runtime); *version >= '0' && *version <= '9'; version++)
 		major = major * 10 + (unsigned)(*version - '0');
@@ -94,15 +94,15 @@ static bool load_cupti(void)
 /* Opening it once more waits for a thread that is loading it, and keeps it loaded. */
 static bool keep_loaded(char *ret_path, size_t size)
 {
-	return loaded_library("libcupti.so", ret_path, size) && open_library(ret_path, RTLD_NOW | RTLD_NOLOAD);
+	return dso_library("libcupti.so", ret_path, size) && open_library(ret_path, RTLD_NOW | RTLD_NOLOAD);
 }
 
 const char *cupti_open(struct cupti_api *api, char *ret_path, size_t size)
 {
-	open_library = loaded_next("dlopen");
+	open_library = dso_next("dlopen");
 	if (!open_library || !(keep_loaded(ret_path, size) || (load_cupti() && keep_loaded(ret_path, size))))
 		return "there is no libcupti";
-#define FIND(field, symbol) api->field = loaded_in("libcupti.so", symbol)
+#define FIND(field, symbol) api->field = dso_library_symbol("libcupti.so", symbol)
 	FIND(get_version, "cuptiGetVersion");
 	FIND(get_timestamp, "cuptiGetTimestamp");
 	FIND(register_timestamp, "cuptiActivityRegisterTimestampCallback");

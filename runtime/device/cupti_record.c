@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CUPTI's buffers and what is made of them. They are returned in a thread of CUPTI's, or in one of the program's that
- * is calling CUDA at that time, and are read at once, into that thread's window. */
+ * is calling CUDA at that time, and are read at once, into that thread's chunk. */
 #include "runtime/device/cupti_record.h"
 
 #include <errno.h>
@@ -106,7 +106,7 @@ static uint32_t kernel_name_id(const char *name)
 
 static void put_kernel(struct batch *b, const struct cupti_kernel *r)
 {
-	batch_put(b, WORK(r, 0, .kind = TF_WORK_KERNEL, .kernel = kernel_name_id(r->name),
+	batch_put(b, WORK(r, 0, .kind = TF_DEVICE_KERNEL, .kernel = kernel_name_id(r->name),
 			  .grid = {r->grid[0], r->grid[1], r->grid[2]},
 			  .block = {r->block[0], r->block[1], r->block[2]}, .registers = r->registers,
 			  .static_shared_bytes = r->static_shared, .dynamic_shared_bytes = r->dynamic_shared,
@@ -115,25 +115,25 @@ static void put_kernel(struct batch *b, const struct cupti_kernel *r)
 
 static void put_copy(struct batch *b, const struct cupti_memcpy *r)
 {
-	batch_put(b, WORK(r, r->bytes, .kind = TF_WORK_COPY, .copy = r->copy, .source = r->source,
+	batch_put(b, WORK(r, r->bytes, .kind = TF_DEVICE_COPY, .copy = r->copy, .source = r->source,
 			  .target = r->target));
 }
 
 static void put_peer_copy(struct batch *b, const struct cupti_memcpy_peer *r)
 {
-	batch_put(b, WORK(r, r->bytes, .kind = TF_WORK_COPY, .copy = r->copy, .source = r->source,
+	batch_put(b, WORK(r, r->bytes, .kind = TF_DEVICE_COPY, .copy = r->copy, .source = r->source,
 			  .target = r->target,
 			  .source_device = (uint16_t)r->source_device, .target_device = (uint16_t)r->target_device));
 }
 
 static void put_set(struct batch *b, const struct cupti_memset *r)
 {
-	batch_put(b, WORK(r, r->bytes, .kind = TF_WORK_SET, .value = r->value, .target = (uint8_t)r->memory));
+	batch_put(b, WORK(r, r->bytes, .kind = TF_DEVICE_SET, .value = r->value, .target = (uint8_t)r->memory));
 }
 
 static void put_graph(struct batch *b, const struct cupti_graph *r)
 {
-	batch_put(b, WORK(r, 0, .kind = TF_WORK_GRAPH));
+	batch_put(b, WORK(r, 0, .kind = TF_DEVICE_GRAPH));
 }
 
 static void write_call(struct batch *b, const struct cupti_call *r)
@@ -181,7 +181,7 @@ static void put_call(struct batches *all, const struct cupti_call *r)
 static void put_wait(struct batch *b, const struct cupti_wait *r)
 {
 	batch_put(b, FACT(r->start, r->end, .correlation = r->correlation,
-			  .work = {.kind = TF_WORK_WAIT,
+			  .work = {.kind = TF_DEVICE_WAIT,
 				   .value = r->type,
 				   .context = r->context,
 				   .stream = r->stream}));
@@ -190,7 +190,7 @@ static void put_wait(struct batch *b, const struct cupti_wait *r)
 static void put_memory(struct batch *b, const struct cupti_memory *r)
 {
 	batch_put(b, FACT(r->time, r->time, .bytes = r->bytes, .address = r->address, .correlation = r->correlation,
-			  .work = {.kind = r->operation == 1 ? TF_WORK_ALLOCATE : TF_WORK_FREE,
+			  .work = {.kind = r->operation == 1 ? TF_DEVICE_ALLOCATE : TF_DEVICE_FREE,
 				   .copy = r->pool != 0,
 				   .target = (uint8_t)r->memory,
 				   .device = r->device,
@@ -200,14 +200,14 @@ static void put_memory(struct batch *b, const struct cupti_memory *r)
 
 static void put_overhead(struct batch *b, const struct cupti_overhead *r)
 {
-	batch_put(b, FACT(r->start, r->end, .work = {.kind = TF_WORK_OVERHEAD, .value = r->overhead}));
+	batch_put(b, FACT(r->start, r->end, .work = {.kind = TF_DEVICE_OVERHEAD, .value = r->overhead}));
 }
 
 /* Fault counters have no end time. */
 static void put_managed(struct batch *b, const struct cupti_managed *r)
 {
 	batch_put(b, FACT(r->start, r->end > r->start ? r->end : r->start, .bytes = r->value, .address = r->address,
-			  .work = {.kind = TF_WORK_MANAGED,
+			  .work = {.kind = TF_DEVICE_MANAGED,
 				   .copy = (uint8_t)r->counter,
 				   .value = r->flags,
 				   .source_device = (uint16_t)r->source,
@@ -217,7 +217,7 @@ static void put_managed(struct batch *b, const struct cupti_managed *r)
 static void put_jit(struct batch *b, const struct cupti_jit *r)
 {
 	batch_put(b, FACT(r->start, r->end, .correlation = r->correlation,
-			  .work = {.kind = TF_WORK_COMPILE,
+			  .work = {.kind = TF_DEVICE_COMPILE,
 				   .copy = (uint8_t)r->entry,
 				   .value = r->operation,
 				   .device = r->device}));
@@ -225,17 +225,17 @@ static void put_jit(struct batch *b, const struct cupti_jit *r)
 
 static void define_context(const struct cupti_context *r)
 {
-	struct tf_work work = {
-		.kind = TF_WORK_CONTEXT, .device = r->device, .context = r->context, .stream = r->default_stream};
+	struct tf_device_operation work = {
+		.kind = TF_DEVICE_CONTEXT, .device = r->device, .context = r->context, .stream = r->default_stream};
 
-	event_intern(TF_BLOB_WORK, &work, sizeof(work));
+	event_intern(TF_BLOB_DEVICE_OPERATION, &work, sizeof(work));
 }
 
 static void define_stream(const struct cupti_stream *r)
 {
-	struct tf_work work = {.kind = TF_WORK_STREAM, .context = r->context, .stream = r->stream, .value = r->flag};
+	struct tf_device_operation work = {.kind = TF_DEVICE_STREAM, .context = r->context, .stream = r->stream, .value = r->flag};
 
-	event_intern(TF_BLOB_WORK, &work, sizeof(work));
+	event_intern(TF_BLOB_DEVICE_OPERATION, &work, sizeof(work));
 }
 
 /* False: it is device work or a call. */
@@ -367,11 +367,11 @@ static bool can_write(void)
 	if (cupti_state.opened_in != process.generation)
 		return false; /* a forked child, where someone cleans up after its parent */
 	if (t->generation == THREAD_OURS)
-		return t->page && (cupti_is_inside || t->page->window.is_tool);
+		return t->page && (cupti_is_inside || t->page->chunk.is_tool);
 	if (!thread_attached())
 		return false;
 	if (is_new && t->number) {
-		t->page->window.is_tool = 1;
+		t->page->chunk.is_tool = 1;
 		t->generation = THREAD_OURS;
 	}
 	return true;

@@ -53,10 +53,10 @@ static void pop_context(bool is_pushed)
 
 static void define_device(const struct event_pool *p)
 {
-	struct tf_work fact = {.kind = TF_WORK_CONTEXT, .device = (uint32_t)p->device, .context = (uint32_t)p->id};
+	struct tf_device_operation fact = {.kind = TF_DEVICE_CONTEXT, .device = (uint32_t)p->device, .context = (uint32_t)p->id};
 	char name[256] = "";
 
-	event_intern(TF_BLOB_WORK, &fact, sizeof(fact));
+	event_intern(TF_BLOB_DEVICE_OPERATION, &fact, sizeof(fact));
 	if (!event_pool_api.device_name(name, sizeof(name), p->device))
 		event_blob(TF_BLOB_DEVICE_NAME, (uint32_t)p->device, name, strnlen(name, sizeof(name)));
 }

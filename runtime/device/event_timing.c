@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "runtime/common/clock.h"
-#include "runtime/common/loaded.h"
+#include "runtime/common/dso.h"
 #include "runtime/device/batch.h"
 #include "runtime/device/event_pool.h"
 #include "runtime/record/event.h"
@@ -26,7 +26,7 @@ const char *event_timing_start(void)
 	void *unknown = NULL;
 
 #define FIND(field, symbol)                                                                                            \
-	if (!(event_pool_api.field = loaded_in("libcuda.so", symbol)))                                                 \
+	if (!(event_pool_api.field = dso_library_symbol("libcuda.so", symbol)))                                                 \
 		unknown = &event_pool_api;
 	FIND(is_capturing, "cuStreamIsCapturing")
 	FIND(stream_context, "cuStreamGetCtx")
@@ -120,7 +120,7 @@ void event_timing_drop(const struct event_timing *p)
 	__atomic_store_n(&p->slot->state, EVENT_SLOT_FREE, __ATOMIC_RELEASE);
 }
 
-bool event_timing_end(const struct event_timing *p, struct tf_work *work, uint64_t bytes)
+bool event_timing_end(const struct event_timing *p, struct tf_device_operation *work, uint64_t bytes)
 {
 	struct event_slot *s = p->slot;
 	unsigned long long id = 0;
@@ -136,7 +136,7 @@ bool event_timing_end(const struct event_timing *p, struct tf_work *work, uint64
 	work->device = (uint32_t)p->pool->device;
 	work->context = (uint32_t)p->pool->id;
 	work->stream = (uint32_t)id;
-	s->work = event_intern(TF_BLOB_WORK, work, sizeof(*work));
+	s->work = event_intern(TF_BLOB_DEVICE_OPERATION, work, sizeof(*work));
 	s->bytes = bytes;
 	s->stream = p->stream;
 	__atomic_fetch_add(&pending, 1, __ATOMIC_RELAXED);

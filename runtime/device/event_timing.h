@@ -44,12 +44,12 @@ struct event_timing {
 void event_timing_begin(struct event_timing *ret, void *stream, bool is_per_thread);
 
 /* After the call: fills in the work's device, context and stream. bytes: 0 for none. False: the work is not timed. */
-bool event_timing_end(const struct event_timing *p, struct tf_work *work, uint64_t bytes);
+bool event_timing_end(const struct event_timing *p, struct tf_device_operation *work, uint64_t bytes);
 
 /* The call failed. */
 void event_timing_drop(const struct event_timing *p);
 
-/* Writes records of the work that the devices have done, into this thread's window. is_last: other work is counted as
+/* Writes records of the work that the devices have done, into this thread's chunk. is_last: other work is counted as
  * lost. */
 void event_timing_collect(bool is_last);
 

@@ -5,14 +5,14 @@
 
 #include <stdint.h>
 
-/* Records come in batches, when the driver hands them over, in the windows of whichever thread it does that in, and in no
+/* Records come in batches, when the driver hands them over, in the chunks of whichever thread it does that in, and in no
  * order. A record is four to six numbers, each in groups of 7 bits, the lowest first, bit 7 set on all but the last:
  *
- *   4 * id of a TF_BLOB_WORK, + 1 if the number of bytes follows at the end, + 2 if an address follows after all
+ *   4 * id of a TF_BLOB_DEVICE_OPERATION, + 1 if the number of bytes follows at the end, + 2 if an address follows after all
  *   start in ns, as the distance from the start before it (of the first: from base_ns), signed
  *   end - start in ns
  *   correlation id, as the distance from the one before it (of the first: from 0), signed
- *   bytes copied or set, allocated or freed, moved; or another number, see enum tf_work_kind
+ *   bytes copied or set, allocated or freed, moved; or another number, see enum tf_device_operation_kind
  *   address
  *
  * Signed: n >= 0 as 2n, n < 0 as -2n - 1. A kernel launched again and again takes 7 to 9 bytes, so 8 to 11 in the file. */
@@ -40,33 +40,33 @@ struct tf_device_batch {
  *
  * 5 to 8 bytes where a thread makes several in a row. */
 
-enum tf_work_kind {
-	TF_WORK_KERNEL = 1,
-	TF_WORK_COPY = 2,
-	TF_WORK_SET = 3,
-	TF_WORK_GRAPH = 4,
+enum tf_device_operation_kind {
+	TF_DEVICE_KERNEL = 1,
+	TF_DEVICE_COPY = 2,
+	TF_DEVICE_SET = 3,
+	TF_DEVICE_GRAPH = 4,
 	/* in TF_BLOB_DEVICE_MORE */
-	TF_WORK_WAIT = 5,     /* value = CUpti_ActivitySynchronizationType: 1 event 2 stream waits for event 3 stream 4 context */
-	TF_WORK_ALLOCATE = 6, /* target = CUpti_ActivityMemoryKind, copy = 1 if from a pool; with bytes and address */
-	TF_WORK_FREE = 7,     /* likewise */
-	TF_WORK_OVERHEAD = 8, /* value = CUpti_ActivityOverheadKind: what recording, or the driver's own compiling, cost */
-	TF_WORK_MANAGED = 9,  /* copy = CUpti_ActivityUnifiedMemoryCounterKind: 1 bytes HtoD 2 bytes DtoH 3 CPU page fault (bytes =
+	TF_DEVICE_WAIT = 5,     /* value = CUpti_ActivitySynchronizationType: 1 event 2 stream waits for event 3 stream 4 context */
+	TF_DEVICE_ALLOCATE = 6, /* target = CUpti_ActivityMemoryKind, copy = 1 if from a pool; with bytes and address */
+	TF_DEVICE_FREE = 7,     /* likewise */
+	TF_DEVICE_OVERHEAD = 8, /* value = CUpti_ActivityOverheadKind: what recording, or the driver's own compiling, cost */
+	TF_DEVICE_MANAGED = 9,  /* copy = CUpti_ActivityUnifiedMemoryCounterKind: 1 bytes HtoD 2 bytes DtoH 3 CPU page fault (bytes =
 				 address of the instruction) 4 GPU page faults (bytes = how many) 8 bytes DtoD; with address */
-	TF_WORK_COMPILE = 10, /* copy = CUpti_ActivityJitEntryType, value = CUpti_ActivityJitOperationType */
+	TF_DEVICE_COMPILE = 10, /* copy = CUpti_ActivityJitEntryType, value = CUpti_ActivityJitOperationType */
 	/* without records: facts that others refer to */
-	TF_WORK_CONTEXT = 11, /* device, context, stream = its default stream */
-	TF_WORK_STREAM = 12,  /* context, stream, value = CUpti_ActivityStreamFlag */
+	TF_DEVICE_CONTEXT = 11, /* device, context, stream = its default stream */
+	TF_DEVICE_STREAM = 12,  /* context, stream, value = CUpti_ActivityStreamFlag */
 };
 
 /* Everything about a piece of work that tends to come again. */
-struct tf_work {
-	uint8_t kind;		/* enum tf_work_kind */
+struct tf_device_operation {
+	uint8_t kind;		/* enum tf_device_operation_kind */
 	uint8_t copy;		/* CUpti_ActivityMemcpyKind: 1 HtoD 2 DtoH 3 HtoA 4 AtoH 5 AtoA 6 AtoD 7 DtoA 8 DtoD 9 HtoH 10 PtoP */
 	uint8_t source, target; /* CUpti_ActivityMemoryKind: 1 pageable 2 pinned 3 device 4 array 5 managed 6, 7 the static ones; of
 				   a memset target alone */
 	uint32_t kernel;	/* id of a TF_BLOB_KERNEL, 0 if it has no name */
 	uint32_t device, context, stream;
-	uint32_t graph; /* the executable graph that it is a node of, or (TF_WORK_GRAPH) is; 0: none */
+	uint32_t graph; /* the executable graph that it is a node of, or (TF_DEVICE_GRAPH) is; 0: none */
 	uint32_t grid[3], block[3];
 	uint32_t registers;			     /* per thread */
 	uint32_t static_shared_bytes, dynamic_shared_bytes; /* per block */

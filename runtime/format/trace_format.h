@@ -10,12 +10,12 @@
  * Or it is one file that begins with TF_PACK_MAGIC and has all of these packed: report/read/pack.h, its only reader and writer.
  *
  * A trace file is a struct tf_header in its first TF_PAGE bytes, then the function names (header.function_bytes,
- * padded to TF_PAGE), then windows. A window starts on a multiple of TF_PAGE with a struct tf_window; the next one
- * follows after size_bytes. A writer may die between taking space and writing the window's head: then a reader
- * goes on page by page until it meets TF_WINDOW_MAGIC with the file's nonce. It may die within the head, too: magic is 0 then, and of the
+ * padded to TF_PAGE), then chunks. A chunk starts on a multiple of TF_PAGE with a struct tf_chunk; the next one
+ * follows after size_bytes. A writer may die between taking space and writing the chunk's head: then a reader
+ * goes on page by page until it meets TF_CHUNK_MAGIC with the file's nonce. It may die within the head, too: magic is 0 then, and of the
  * rest the nonce was stored first, size_bytes next.
  *
- * A window of kind TF_WINDOW_SLOTS or TF_WINDOW_FIRST holds slots of 8 bytes, written by one thread and by signal handlers that
+ * A chunk of kind TF_CHUNK_SLOTS or TF_CHUNK_FIRST holds slots of 8 bytes, written by one thread and by signal handlers that
  * interrupt it. A slot is one store; 0 means that the writer died before it, and the reader steps over just this slot.
  *
  * Integers are in the byte order of the machine that wrote them, see header.byte_order. Nothing here is trusted by
@@ -26,11 +26,11 @@
 #include <stdint.h>
 
 #define TF_MAGIC 0x0a4e4f494c4c4950ull /* "PILLION\n" read as little-endian */
-#define TF_WINDOW_MAGIC 0x574c4950u    /* "PILW" */
+#define TF_CHUNK_MAGIC 0x574c4950u    /* "PILW" */
 #define TF_RANGE_MAGIC 0x45474e41524c4950ull /* "PILRANGE" */
 #define TF_PACK_MAGIC 0x0a4b4341504c4950ull /* "PILPACK\n" */
 #define TF_BYTE_ORDER 0x01020304u
-/* A reader takes any minor version of its major one: new kinds of slots, blobs and windows are stepped over. */
+/* A reader takes any minor version of its major one: new kinds of slots, blobs and chunks are stepped over. */
 #define TF_VERSION_MAJOR 1
 #define TF_VERSION_MINOR 1
 
@@ -58,7 +58,7 @@ struct tf_header {
 	uint64_t magic;
 	uint32_t byte_order;
 	uint16_t version_major, version_minor;
-	uint64_t nonce; /* random: names this image; repeated in each window */
+	uint64_t nonce; /* random: names this image; repeated in each chunk */
 	uint64_t run;	/* random: the launcher's run, names the range page */
 	uint64_t parent_nonce; /* the image that forked this one, 0 if it was exec'ed or not known */
 	uint32_t pid, parent_pid;
@@ -104,25 +104,25 @@ enum tf_group {
 	TF_GROUP_COUNT
 };
 
-/* ---- windows ---- */
+/* ---- chunks ---- */
 
 /* THREAD: struct tf_thread, with a counter for each function; written by version 1.0. SLOTS: slots from the head on.
  * FIRST: struct tf_thread, with counters for some functions; then slots. A thread that uses more functions has another one. */
-enum tf_window_kind { TF_WINDOW_THREAD = 1, TF_WINDOW_SLOTS = 2, TF_WINDOW_FIRST = 3 };
+enum tf_chunk_kind { TF_CHUNK_THREAD = 1, TF_CHUNK_SLOTS = 2, TF_CHUNK_FIRST = 3 };
 
-struct tf_window {
+struct tf_chunk {
 	uint32_t magic; /* stored last */
-	uint32_t kind;	/* enum tf_window_kind */
+	uint32_t kind;	/* enum tf_chunk_kind */
 	uint64_t nonce;
-	uint32_t size_bytes; /* of the whole window, this head included; a multiple of TF_PAGE */
+	uint32_t size_bytes; /* of the whole chunk, this head included; a multiple of TF_PAGE */
 	uint32_t tid;
 	uint32_t thread;   /* number of the thread in this image: tids are reused, these are not */
-	uint32_t sequence; /* number of this window among the thread's */
+	uint32_t sequence; /* number of this chunk among the thread's */
 	uint64_t base_ticks; /* the slots' times start from here, see below */
-	uint64_t offset;     /* of this window in the file */
+	uint64_t offset;     /* of this chunk in the file */
 	uint32_t full;	     /* 1: its writer has left it for the next one */
-	uint32_t is_tool;    /* TF_WINDOW_THREAD: 1: not the program's thread but one of the driver's tools */
-	uint32_t slots;	     /* TF_WINDOW_FIRST: bytes from the window's start to its first slot */
+	uint32_t is_tool;    /* TF_CHUNK_THREAD: 1: not the program's thread but one of the driver's tools */
+	uint32_t slots;	     /* TF_CHUNK_FIRST: bytes from the chunk's start to its first slot */
 	uint32_t reserved;
 };
 
@@ -131,24 +131,24 @@ struct tf_counter {
 	uint64_t calls, ticks;
 };
 
-/* The first window of a thread. Stored in place while it lives, so it is true at any moment.
- * In a TF_WINDOW_FIRST an array of uint16_t stands behind the counters, up to the slots: the element of a function's id is 1 + the position
- * of its counter, or 0 if it has none. In a TF_WINDOW_THREAD the position is the id. */
+/* The first chunk of a thread. Stored in place while it lives, so it is true at any moment.
+ * In a TF_CHUNK_FIRST an array of uint16_t stands behind the counters, up to the slots: the element of a function's id is 1 + the position
+ * of its counter, or 0 if it has none. In a TF_CHUNK_THREAD the position is the id. */
 struct tf_thread {
-	struct tf_window window;
+	struct tf_chunk chunk;
 	uint64_t start_ticks, end_ticks; /* end_ticks 0: lives, or was killed */
 	uint64_t current;    /* the call in progress: TF_CURRENT_ID | ticks at its start; 0: none */
 	uint64_t lost;	     /* events that could not be kept */
-	uint64_t slow_ticks; /* spent in our own slow paths: windows, stacks, files */
+	uint64_t slow_ticks; /* spent in our own slow paths: chunks, stacks, files */
 	uint32_t stacks_lost; /* stacks that could not be taken: stack too near its end, alternate stack, table full */
 	uint32_t counter_count;
 	char name[32];
 	struct tf_counter counters[]; /* counter_count of them */
 };
 
-static inline uint32_t tf_slots_offset(const struct tf_window *w)
+static inline uint32_t tf_slots_offset(const struct tf_chunk *w)
 {
-	return w->kind == TF_WINDOW_SLOTS ? (uint32_t)sizeof(*w) : w->kind == TF_WINDOW_FIRST ? w->slots : w->size_bytes;
+	return w->kind == TF_CHUNK_SLOTS ? (uint32_t)sizeof(*w) : w->kind == TF_CHUNK_FIRST ? w->slots : w->size_bytes;
 }
 
 #define TF_CURRENT_SHIFT 48 /* current = (id + 1) << 48 | (ticks & ((1 << 48) - 1)) */
@@ -173,7 +173,7 @@ static inline uint32_t tf_slots_offset(const struct tf_window *w)
  * An event and its ARGs, a blob and its DATA are taken by one instruction, so nothing stands between them; their first slot is
  * stored last. A torn (0) slot may be followed by ARG or DATA slots that belong to it: a reader drops those.
  *
- * Times: now = window.base_ticks at first; an event's time is now += delta, where delta = (time - now) mod 2^24, read
+ * Times: now = chunk.base_ticks at first; an event's time is now += delta, where delta = (time - now) mod 2^24, read
  * as a number from -2^20 to 2^24 - 2^20 - 1: a handler's events may stand a little before or after those of the code
  * that it interrupted. Where that does not reach, a TIME slot stands before the event. */
 enum tf_kind {
@@ -295,7 +295,7 @@ enum tf_arg_kind {
 	TF_ARG_COLOR = 11, /* value = ARGB in its low 32 bits, category above */
 	TF_ARG_PAYLOAD = 12, /* small = nvtxPayloadType_t, value = low 48 bits of the payload */
 	TF_ARG_PAYLOAD_HIGH = 13, /* value = its high 16 bits */
-	TF_ARG_WORK = 14, /* value = number of its device record: epoch << 32, correlation id */
+	TF_ARG_DEVICE_OPERATION = 14, /* value = number of its device record: epoch << 32, correlation id */
 	TF_ARG_EXTENDED = 24, /* value = id of the TF_BLOB_PAYLOAD just before the event, in the same thread */
 	TF_ARG_COUNTER = 25,  /* of a MARK: it is a sample of a counter. value = the counter's id; its value is the mark's payload,
 				 extended or not; neither: small = why there is none: 0 it is 0, 1 as before, 2 unavailable */
@@ -309,7 +309,7 @@ enum tf_arg_kind {
 enum tf_memory { TF_MEMORY_DEVICE = 1, TF_MEMORY_MANAGED = 2, TF_MEMORY_HOST = 3, TF_MEMORY_POOL = 4, TF_MEMORY_FREE = 32 };
 
 /* Blobs: definitions that events refer to by id, ids being unique in the file, and rare facts. A definition may stand
- * in another thread's window, or later in time, than an event that uses it. */
+ * in another thread's chunk, or later in time, than an event that uses it. */
 enum { TF_BLOB_BYTES = 0xffff, TF_DATA_BYTES = 7 };
 enum tf_blob_kind {
 	TF_BLOB_STRING = 1,	 /* as the program gave it, no NUL */
@@ -322,13 +322,13 @@ enum tf_blob_kind {
 	TF_BLOB_NOTE = 8,	 /* text: something that went wrong, for the ledger */
 	TF_BLOB_KERNEL = 9,	 /* a kernel's mangled name; its id is used by struct tf_launch */
 	TF_BLOB_DEVICE = 11,	 /* struct tf_device_batch, then device records, packed */
-	TF_BLOB_WORK = 12,	 /* struct tf_work: what device records refer to by id */
+	TF_BLOB_DEVICE_OPERATION = 12,	 /* struct tf_device_operation: what device records refer to by id */
 	TF_BLOB_DEVICE_NAME = 13, /* id = the device's number, text = its name */
 	TF_BLOB_DEVICE_SOURCE = 14, /* struct tf_device_source, then the path of the library: device records from here on */
 	TF_BLOB_DEVICE_CLOCK = 15, /* struct tf_device_clock */
 	TF_BLOB_DEVICE_LOST = 16, /* struct tf_device_lost */
 	TF_BLOB_DEVICE_CALLS = 17, /* struct tf_device_batch, then calls as the driver's tools saw them, packed */
-	TF_BLOB_DEVICE_MORE = 19, /* as TF_BLOB_DEVICE, of kinds of work from TF_WORK_WAIT on: no device was busy with them */
+	TF_BLOB_DEVICE_MORE = 19, /* as TF_BLOB_DEVICE, of kinds of work from TF_DEVICE_WAIT on: no device was busy with them */
 	TF_BLOB_PYTHON_CODE = 23, /* struct tf_python_code, then file, qualified name (UTF-8), line table as CPython has it */
 	TF_BLOB_PYTHON_STACK = 24, /* struct tf_python_frame, innermost first: the Python side of the TF_BLOB_STACK of this id */
 	TF_BLOB_DEVICE_GAP = 18, /* struct tf_device_gap, then the path of who took the source */

@@ -27,7 +27,7 @@ enum tf_field {
 	TF_FIELD_ALGORITHM = 10,
 	TF_FIELD_DIMENSION = 11,
 	TF_FIELD_PADDING = 12,
-	TF_FIELD_STEP = 13, /* of a window */
+	TF_FIELD_STEP = 13, /* of a chunk */
 	TF_FIELD_DILATION = 14,
 	TF_FIELD_GROUPS = 15,
 	TF_FIELD_MODE = 16,

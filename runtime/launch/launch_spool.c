@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the capture's file system cannot be mapped reliably (NFS, Lustre, GPFS, FUSE...), processes write into a spool on
- * a local one, under the same names, and the launcher moves it: full windows every few seconds, all the rest at the end. */
+ * a local one, under the same names, and the launcher moves it: full chunks every few seconds, all the rest at the end. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,10 +15,10 @@
 
 enum { COPY_BYTES = 1 << 20, ROOM_BYTES = 64 << 20, BACKGROUND_S = 2 };
 
-/* One file of the spool. Windows that are not yet full are looked at again; those moved are holes. */
+/* One file of the spool. Chunks that are not yet full are looked at again; those moved are holes. */
 struct spooled {
 	struct spooled *next;
-	off_t done; /* text: bytes moved; trace: how far windows are known */
+	off_t done; /* text: bytes moved; trace: how far chunks are known */
 	struct { off_t offset, size; } *open;
 	size_t open_count;
 	bool has_failed;
@@ -126,20 +126,20 @@ static int copy(int in, int out, off_t offset, off_t size)
 	return 0;
 }
 
-static bool window_read(int in, off_t offset, uint64_t nonce, off_t end, struct tf_window *ret)
+static bool chunk_read(int in, off_t offset, uint64_t nonce, off_t end, struct tf_chunk *ret)
 {
-	return pread(in, ret, sizeof(*ret), offset) == (ssize_t)sizeof(*ret) && ret->magic == TF_WINDOW_MAGIC &&
+	return pread(in, ret, sizeof(*ret), offset) == (ssize_t)sizeof(*ret) && ret->magic == TF_CHUNK_MAGIC &&
 	       ret->nonce == nonce && ret->size_bytes && ret->size_bytes % TF_PAGE == 0 && ret->size_bytes <= end - offset;
 }
 
-/* Takes note of the windows that have come since. */
-static void windows_find(struct spooled *f, int in, const struct tf_header *header, off_t end)
+/* Takes note of the chunks that have come since. */
+static void chunks_find(struct spooled *f, int in, const struct tf_header *header, off_t end)
 {
-	struct tf_window w;
+	struct tf_chunk w;
 
 	if (!f->done)
 		f->done = TF_PAGE + ((off_t)header->function_bytes + TF_PAGE - 1) / TF_PAGE * TF_PAGE;
-	while (window_read(in, f->done, header->nonce, end, &w)) {
+	while (chunk_read(in, f->done, header->nonce, end, &w)) {
 		void *more = realloc(f->open, (f->open_count + 1) * sizeof(*f->open));
 
 		if (!more)
@@ -151,8 +151,8 @@ static void windows_find(struct spooled *f, int in, const struct tf_header *head
 	}
 }
 
-/* Moves the full windows. Where no hole can be made, all is copied at the end anyway. */
-static int windows_move(struct spooled *f, int in, int out, uint64_t nonce, off_t end)
+/* Moves the full chunks. Where no hole can be made, all is copied at the end anyway. */
+static int chunks_move(struct spooled *f, int in, int out, uint64_t nonce, off_t end)
 {
 	size_t kept = 0;
 	int rc = 0;
@@ -160,10 +160,10 @@ static int windows_move(struct spooled *f, int in, int out, uint64_t nonce, off_
 	if (lseek(in, 0, SEEK_DATA) < 0)
 		return 0;
 	for (size_t i = 0; i < f->open_count; i++) {
-		struct tf_window w;
+		struct tf_chunk w;
 		off_t offset = f->open[i].offset, size = f->open[i].size;
 
-		if (!rc && window_read(in, offset, nonce, end, &w) && __atomic_load_n(&w.full, __ATOMIC_ACQUIRE) == 1) {
+		if (!rc && chunk_read(in, offset, nonce, end, &w) && __atomic_load_n(&w.full, __ATOMIC_ACQUIRE) == 1) {
 			rc = copy(in, out, offset, size);
 			if (!rc && !fallocate(in, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, size))
 				continue;
@@ -205,9 +205,9 @@ static int drain_trace(struct spooled *f, int in, int out, bool is_last)
 	if (fstat(in, &st))
 		return -errno;
 	if (!is_last && pread(in, &header, sizeof(header), 0) == (ssize_t)sizeof(header) && header.magic == TF_MAGIC) {
-		windows_find(f, in, &header, st.st_size);
+		chunks_find(f, in, &header, st.st_size);
 		rc = copy(in, out, 0, TF_PAGE + (off_t)header.function_bytes);
-		return rc ? rc : windows_move(f, in, out, header.nonce, st.st_size);
+		return rc ? rc : chunks_move(f, in, out, header.nonce, st.st_size);
 	}
 	return is_last ? copy_data(in, out, st.st_size) : 0;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "runtime/common/loaded.h"
+#include "runtime/common/dso.h"
 #include "runtime/python/pystack_object.h"
 
 enum { NONE = PYSTACK_NONE, OWNED_BY_GENERATOR = 1, OWNED_BY_C = 3, CHECKED_STACKS = 16, UNIT = 2, PAGE = 4096 };
@@ -34,30 +34,30 @@ static void give_up_python(const char *why)
 
 static unsigned python_version(uintptr_t base, const void *dynamic)
 {
-	const uint32_t *number = loaded_symbol(base, dynamic, "Py_Version");
+	const uint32_t *number = dso_symbol(base, dynamic, "Py_Version");
 
 	/* From 3.11 on a variable tells; before that, a function that the version introduced. Py_GetVersion() would
 	 * write. */
 	if (number)
 		return *number >> 16;
-	return loaded_symbol(base, dynamic, "Py_NewRef")		   ? 0x30a
-	       : loaded_symbol(base, dynamic, "PyObject_GC_IsTracked")	   ? 0x309
-	       : loaded_symbol(base, dynamic, "PyCode_NewWithPosOnlyArgs") ? 0x308
+	return dso_symbol(base, dynamic, "Py_NewRef")		   ? 0x30a
+	       : dso_symbol(base, dynamic, "PyObject_GC_IsTracked")	   ? 0x309
+	       : dso_symbol(base, dynamic, "PyCode_NewWithPosOnlyArgs") ? 0x308
 									   : 0;
 }
 
 /* Why the frames of this interpreter cannot be read, or NULL. */
 static const char *find_missing(uintptr_t base, const void *dynamic, unsigned version)
 {
-	const char *runtime = version >= 0x30d ? loaded_symbol(base, dynamic, "_PyRuntime") : NULL;
+	const char *runtime = version >= 0x30d ? dso_symbol(base, dynamic, "_PyRuntime") : NULL;
 
 	const char *is_finalizing = version >= 0x30d ? "Py_IsFinalizing" : "_Py_IsFinalizing";
 
-	pystack_python.state = (void *(*)(void))loaded_symbol(base, dynamic, "PyGILState_GetThisThreadState");
-	pystack_python.is_finalizing = (int (*)(void))loaded_symbol(base, dynamic, is_finalizing);
-	pystack_python.code_type = loaded_symbol(base, dynamic, "PyCode_Type");
-	pystack_python.text_type = loaded_symbol(base, dynamic, "PyUnicode_Type");
-	pystack_python.bytes_type = loaded_symbol(base, dynamic, "PyBytes_Type");
+	pystack_python.state = (void *(*)(void))dso_symbol(base, dynamic, "PyGILState_GetThisThreadState");
+	pystack_python.is_finalizing = (int (*)(void))dso_symbol(base, dynamic, is_finalizing);
+	pystack_python.code_type = dso_symbol(base, dynamic, "PyCode_Type");
+	pystack_python.text_type = dso_symbol(base, dynamic, "PyUnicode_Type");
+	pystack_python.bytes_type = dso_symbol(base, dynamic, "PyBytes_Type");
 	if (!pystack_python.state || !pystack_python.is_finalizing || !pystack_python.code_type ||
 	    !pystack_python.text_type || !pystack_python.bytes_type)
 		return "stacks have no Python frames: not a CPython from 3.8 to 3.14";
@@ -102,7 +102,7 @@ static void start_python(uintptr_t base, const void *dynamic)
 void pystack_look(uintptr_t base, const void *dynamic)
 {
 	if (process_options.python_backtrace && !pystack_python.dynamic &&
-	    loaded_symbol(base, dynamic, "PyGILState_GetThisThreadState")) {
+	    dso_symbol(base, dynamic, "PyGILState_GetThisThreadState")) {
 		pystack_python.base = base;
 		__atomic_store_n(&pystack_python.dynamic, dynamic, __ATOMIC_RELEASE);
 	}

@@ -155,7 +155,7 @@ static uint32_t code_id(const struct pystack_layout *l, const char *code, const 
 	uint32_t number = 0;
 	bool is_new = false;
 
-	table_add(&process.interned, table_hash(TF_BLOB_PYTHON_CODE, what, sizeof(what)), &number, &is_new);
+	intern_add(&process.interned, intern_hash(TF_BLOB_PYTHON_CODE, what, sizeof(what)), &number, &is_new);
 	/* Said once: there may be millions of generated code objects. */
 	if (is_new && !write_code(l, number, bytes, is_sample) &&
 	    !__atomic_exchange_n(&is_said, true, __ATOMIC_RELAXED))

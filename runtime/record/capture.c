@@ -38,7 +38,7 @@ uint64_t capture_random_number(void)
 	uint64_t number = 0;
 
 	if (sys_getrandom(&number, sizeof(number)) != sizeof(number))
-		number = table_hash(clock_now(), &process_inherited, 64) ^ (uint64_t)sys_getpid() << 32;
+		number = intern_hash(clock_now(), &process_inherited, 64) ^ (uint64_t)sys_getpid() << 32;
 	return number ? number : 1;
 }
 

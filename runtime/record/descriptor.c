@@ -187,7 +187,7 @@ static unsigned kind_of(const char *text)
 	return strncmp(text, "socket:", 7) ? TF_DESCRIPTOR_OTHER : TF_DESCRIPTOR_SOCKET;
 }
 
-void descriptor_tell(int fd, uint64_t from_ticks)
+void descriptor_describe(int fd, uint64_t from_ticks)
 {
 	char bytes[ROOM + 1], name[32];
 	struct text text = text_init(name, sizeof(name));
@@ -218,7 +218,7 @@ void descriptor_tell_path(int fd, uint64_t from_ticks, const char *path)
 	struct telling t;
 
 	if (path[0] != '/' || !strncmp(path, "/proc/", 6) || !strncmp(path, "/dev/", 5))
-		descriptor_tell(fd, from_ticks); /* /dev/stdin and their like are another file's name */
+		descriptor_describe(fd, from_ticks); /* /dev/stdin and their like are another file's name */
 	else if (tell_begin(&t, fd, from_ticks))
 		tell(&t, TF_DESCRIPTOR_FILE, path, strlen(path));
 }
@@ -242,5 +242,5 @@ void descriptor_forget_range(unsigned first, unsigned last)
 	uint32_t told = __atomic_load_n(&process.descriptor_last, __ATOMIC_RELAXED);
 
 	for (unsigned fd = first; fd <= last && fd <= told; fd++)
-		descriptor_forget((int)fd);
+		descriptor_invalidate((int)fd);
 }

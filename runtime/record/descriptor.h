@@ -20,7 +20,7 @@ static inline bool descriptor_is_known(int fd)
 }
 
 /* `fd` is closed, or is made, or has another peer. */
-static inline void descriptor_forget(int fd)
+static inline void descriptor_invalidate(int fd)
 {
 	if ((unsigned)fd < PROCESS_DESCRIPTORS)
 		__atomic_store_n(&process.descriptors[fd], (process.descriptors[fd] + 2) & ~1, __ATOMIC_RELAXED);
@@ -29,7 +29,7 @@ static inline void descriptor_forget(int fd)
 void descriptor_forget_range(unsigned first, unsigned last);
 
 /* Tells the trace what `fd` is, for calls that end at from_ticks or later. Up to four system calls, as it is done once. */
-__attribute__((cold)) void descriptor_tell(int fd, uint64_t from_ticks);
+__attribute__((cold)) void descriptor_describe(int fd, uint64_t from_ticks);
 
 /* Likewise where it is known: it was opened by this path (one that is not absolute is looked up), or connected to this address. */
 void descriptor_tell_path(int fd, uint64_t from_ticks, const char *path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slots into the thread's window: what event.h does not do in the wrapper itself. */
+/* Slots into the thread's chunk: what event.h does not do in the wrapper itself. */
 #include "runtime/record/event.h"
 
 #include <string.h>
@@ -105,7 +105,7 @@ uint32_t event_intern(unsigned blob, const void *bytes, size_t size)
 	uint32_t id;
 	bool is_new;
 
-	if (!table_add(&process.interned, table_hash(blob, bytes, size), &id, &is_new))
+	if (!intern_add(&process.interned, intern_hash(blob, bytes, size), &id, &is_new))
 		return 0;
 	if (is_new)
 		event_blob(blob, id, bytes, size);

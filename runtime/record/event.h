@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recording: into slots in the thread's window. Nothing here locks, allocates or (but to grow) enters the
+/* Recording: into slots in the thread's chunk. Nothing here locks, allocates or (but to grow) enters the
  * kernel, and a signal handler may interrupt at any point and record itself. errno is left alone. */
 #ifndef PILLION_EVENT_H
 #define PILLION_EVENT_H
@@ -21,12 +21,12 @@ static inline bool event_enabled(unsigned group)
 	return process_gate.groups & *process_gate.recording & 1u << group;
 }
 
-/* ---- slots: between event_next() and event_taken() this thread writes to its window ---- */
+/* ---- slots: between event_next() and event_taken() this thread writes to its chunk ---- */
 
 #define EVENT_BARRIER() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
 /* Where the next slot is. To be asked before all that taking it rests on: if nothing has been taken since (event_take), no
- * handler's record or new window came between. The window stays mapped until event_taken(), whoever takes another. */
+ * handler's record or new chunk came between. The chunk stays mapped until event_taken(), whoever takes another. */
 static inline __attribute__((always_inline)) uint64_t event_next(struct thread *t)
 {
 	uint64_t at;
@@ -51,7 +51,7 @@ static inline __attribute__((always_inline)) bool event_is_far(const struct thre
 
 /* Takes `size` bytes at `at`, if that is still where the next slot is. One instruction, so whole for a handler in this thread.
  * No other thread takes any: the bus lock would only make us wait until all earlier stores have reached the cache, fresh lines
- * of the window among them. */
+ * of the chunk among them. */
 static inline __attribute__((always_inline)) bool event_take(struct thread *t, uint64_t at, uint64_t size)
 {
 #if defined(__x86_64__)
@@ -75,7 +75,7 @@ static inline __attribute__((always_inline)) void event_taken(struct thread *t)
 	t->writing--;
 }
 
-/* Writes an event: two arguments at most, no TIME, room in the window. False: nothing was done, the slow way has to. */
+/* Writes an event: two arguments at most, no TIME, room in the chunk. False: nothing was done, the slow way has to. */
 static inline __attribute__((always_inline)) bool event_put(struct thread *t, uint64_t time, uint64_t first, const uint64_t *args, unsigned count)
 {
 	uint64_t size = TF_SLOT + count * TF_SLOT, at = event_next(t), *slots = (uint64_t *)at;

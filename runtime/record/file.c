@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The image's trace file: made with its first record, grown in steps, mapped window by window. */
+/* The image's trace file: made with its first record, grown in steps, mapped chunk by chunk. */
 #include "runtime/record/file.h"
 
 #include <errno.h>
@@ -170,7 +170,7 @@ static bool path_leads_to_ours(void)
 	return !sys_call(SYS_newfstatat, AT_FDCWD, process.path, &st, AT_SYMLINK_NOFOLLOW) && is_ours(&st);
 }
 
-/* What the file is to have beyond its end: as much again, so that few windows need a system call for it. It is a hole. */
+/* What the file is to have beyond its end: as much again, so that few chunks need a system call for it. It is a hole. */
 static uint64_t step(void)
 {
 	if (process.end)
@@ -204,9 +204,9 @@ void file_cut(uint64_t size)
 		process.file_size = size;
 }
 
-static void *map_near(const struct tf_window *mine, uint64_t offset, uint64_t size)
+static void *map_near(const struct tf_chunk *mine, uint64_t offset, uint64_t size)
 {
-	const struct chunk_area *area = &process.areas[process.area_last];
+	const struct first_chunk_area *area = &process.areas[process.area_last];
 	void *near = area->at, *at;
 	uint64_t near_offset = area->offset;
 
@@ -217,7 +217,7 @@ static void *map_near(const struct tf_window *mine, uint64_t offset, uint64_t si
 		near_offset = 0;
 	}
 	/* Not a chunk, which need not begin where a page of the machine does. */
-	if (mine && mine->kind == TF_WINDOW_SLOTS && mine->offset > near_offset && mine->offset < offset) {
+	if (mine && mine->kind == TF_CHUNK_SLOTS && mine->offset > near_offset && mine->offset < offset) {
 		near = (void *)mine;
 		near_offset = mine->offset;
 	}
@@ -228,7 +228,7 @@ static void *map_near(const struct tf_window *mine, uint64_t offset, uint64_t si
 	return at;
 }
 
-static void *map_window(const struct tf_window *mine, uint64_t offset, uint64_t size)
+static void *map_chunk(const struct tf_chunk *mine, uint64_t offset, uint64_t size)
 {
 	void *at;
 	int fd;
@@ -252,9 +252,9 @@ void file_reserve(uint64_t size)
 	sys_unlock(&process.growing);
 }
 
-void *file_take(const struct tf_window *mine, uint64_t size, uint64_t *ret_offset)
+void *file_take(const struct tf_chunk *mine, uint64_t size, uint64_t *ret_offset)
 {
-	void *at = map_window(mine, process.file_end, size);
+	void *at = map_chunk(mine, process.file_end, size);
 
 	*ret_offset = process.file_end;
 	if (at)
@@ -262,7 +262,7 @@ void *file_take(const struct tf_window *mine, uint64_t size, uint64_t *ret_offse
 	return at;
 }
 
-void file_window_head(struct tf_window *w, uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequence, uint64_t offset)
+void file_chunk_head(struct tf_chunk *w, uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequence, uint64_t offset)
 {
 	/* The order is the reader's: a head that a kill has left unfinished has at least the nonce. */
 	w->nonce = process.nonce;
@@ -276,9 +276,9 @@ void file_window_head(struct tf_window *w, uint32_t kind, uint32_t size, uint32_
 	w->offset = offset;
 }
 
-void *file_window(const struct tf_window *mine, uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequence)
+void *file_chunk(const struct tf_chunk *mine, uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequence)
 {
-	struct tf_window *w;
+	struct tf_chunk *w;
 	uint64_t offset;
 
 	if (!__atomic_load_n(&process.header, __ATOMIC_ACQUIRE))
@@ -287,12 +287,12 @@ void *file_window(const struct tf_window *mine, uint32_t kind, uint32_t size, ui
 	w = file_take(mine, size, &offset);
 	sys_unlock(&process.growing);
 	if (w)
-		file_window_head(w, kind, size, thread, sequence, offset);
+		file_chunk_head(w, kind, size, thread, sequence, offset);
 	return w;
 }
 
-void file_release(void *window, uint32_t size)
+void file_release(void *chunk, uint32_t size)
 {
-	((struct tf_window *)window)->full = 1;
-	sys_munmap(window, size);
+	((struct tf_chunk *)chunk)->full = 1;
+	sys_munmap(chunk, size);
 }

@@ -18,23 +18,23 @@ bool file_make(void);
 /* The size in whole pages of this machine, which are multiples of TF_PAGE. */
 uint64_t file_round(uint64_t size);
 
-/* Takes `size` bytes (as file_round has them) at the file's end and maps them shared; NULL: none. `mine` is a window of the
+/* Takes `size` bytes (as file_round has them) at the file's end and maps them shared; NULL: none. `mine` is a chunk of the
  * calling thread's that is mapped, or NULL: what lies near the file's end is mapped by way of it. Under process.growing. */
-void *file_take(const struct tf_window *mine, uint64_t size, uint64_t *ret_offset);
+void *file_take(const struct tf_chunk *mine, uint64_t size, uint64_t *ret_offset);
 
-/* Fills in the head of a window but for base_ticks and, last of all, magic: both are the caller's. */
-void file_window_head(struct tf_window *w, uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequence, uint64_t offset);
+/* Fills in the head of a chunk but for base_ticks and, last of all, magic: both are the caller's. */
+void file_chunk_head(struct tf_chunk *w, uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequence, uint64_t offset);
 
-/* A new window of `size` bytes, zeroed, with its head; NULL: none. */
-void *file_window(const struct tf_window *mine, uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequence);
+/* A new chunk of `size` bytes, zeroed, with its head; NULL: none. */
+void *file_chunk(const struct tf_chunk *mine, uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequence);
 
-/* Lengthens the file by that much, as a hole, for windows to come when its path can no longer be used. */
+/* Lengthens the file by that much, as a hole, for chunks to come when its path can no longer be used. */
 void file_reserve(uint64_t size);
 
 /* Cuts what lies beyond `size`. Under process.growing. */
 void file_cut(uint64_t size);
 
-/* Unmaps a window that nobody writes to any more. */
-void file_release(void *window, uint32_t size);
+/* Unmaps a chunk that nobody writes to any more. */
+void file_release(void *chunk, uint32_t size);
 
 #endif

@@ -3,7 +3,7 @@
 #include "runtime/record/process.h"
 
 #include "runtime/common/clock.h"
-#include "runtime/common/loaded.h"
+#include "runtime/common/dso.h"
 #include "runtime/common/sys.h"
 
 struct process process;
@@ -62,7 +62,7 @@ const char *process_library(void)
 	static char path[PROCESS_NAME_BYTES];
 
 	if (!path[0])
-		loaded_path((const void *)process_library, path, sizeof(path));
+		dso_path((const void *)process_library, path, sizeof(path));
 	return path;
 }
 

@@ -14,9 +14,9 @@
 #include "runtime/common/options.h"
 #include "runtime/common/range.h"
 #include "runtime/record/identity.h"
-#include "runtime/record/table.h"
+#include "runtime/record/intern_table.h"
 #include "runtime/format/trace_format.h"
-#include "runtime/record/chunk.h"
+#include "runtime/record/first_chunk.h"
 
 enum { PROCESS_NAME_BYTES = 4096, PROCESS_MAIN_PAGE = 16384, PROCESS_DESCRIPTORS = 65535 };
 #if defined(__aarch64__)
@@ -36,11 +36,11 @@ struct process {
 	uint32_t pid;
 	/* the trace file, see file.h; header is NULL until the first record */
 	struct tf_header *header;
-	uint64_t file_end, file_size, device, inode; /* file_end: of the windows; file_size: as the file system has it */
+	uint64_t file_end, file_size, device, inode; /* file_end: of the chunks; file_size: as the file system has it */
 	uint32_t growing;			     /* lock of the two, and of the areas */
-	uint64_t chunk_next;			     /* see chunk.c, as the three after it */
-	struct chunk_area areas[CHUNK_AREAS];
-	uint32_t area_last, chunks; /* the area made last; chunks of all */
+	uint64_t chunk_next;			     /* see first_chunk.c, as the three after it */
+	struct first_chunk_area areas[FIRST_CHUNK_AREAS];
+	uint32_t area_last, first_chunks; /* the area made last; chunks of all areas */
 	bool can_populate;			     /* Linux 5.14: see file.c */
 	uint32_t pair; /* which of header->last is written next */
 	bool takes_clocks; /* somebody writes it */
@@ -53,9 +53,9 @@ struct process {
 	uint32_t acting;   /* lock of altstack.c */
 	uint64_t tracer_asked_ticks;
 	bool said_unsampled;
-	struct table modules; /* that the trace has; value = where it starts, until one of them has gone */
+	struct intern_table modules; /* that the trace has; value = where it starts, until one of them has gone */
 	uint32_t unloads;     /* times that one of them had gone, 65535 at most */
-	struct table interned; /* strings, stacks, launches, modules: number = id in the trace */
+	struct intern_table interned; /* strings, stacks, launches, modules: number = id in the trace */
 	uint32_t line_lock; /* of line[] */
 	char line[8192];    /* for the index, as the two after it */
 	char line_counts[2048], line_names[2048];

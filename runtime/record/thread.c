@@ -10,12 +10,12 @@
 
 #include "runtime/common/clock.h"
 #include "runtime/record/file.h"
-#include "runtime/common/loaded.h"
+#include "runtime/common/dso.h"
 #include "runtime/common/sys.h"
-#include "runtime/record/chunk.h"
+#include "runtime/record/first_chunk.h"
 
-enum { FIRST_COUNTERS = 24, FIRST_SLOTS = 128, SECOND_WINDOW = 16384, THIRD_WINDOW = 65536, WINDOW = 262144 };
-enum { FROZEN_WINDOW = 1 << 20, FROZEN_RESERVE = 64 << 20, RETRY_TICKS = 1 << 24 };
+enum { FIRST_COUNTERS = 24, FIRST_SLOTS = 128, SECOND_CHUNK = 16384, THIRD_CHUNK = 65536, CHUNK = 262144 };
+enum { FROZEN_CHUNK = 1 << 20, FROZEN_RESERVE = 64 << 20, RETRY_TICKS = 1 << 24 };
 
 __thread struct thread thread_self __attribute__((tls_model("initial-exec"))) = {.generation = THREAD_NEW};
 
@@ -87,23 +87,23 @@ static uint16_t *places_of(struct tf_thread *page)
 static void lay_out(struct tf_thread *page, uint32_t counters)
 {
 	page->counter_count = counters;
-	page->window.slots = page_bytes(counters);
+	page->chunk.slots = page_bytes(counters);
 	for (uint32_t i = 0; counters == process_functions->counters && i < counters; i++)
 		places_of(page)[i] = (uint16_t)(i + 1);
 }
 
-static void publish(struct tf_window *w, uint64_t base_ticks)
+static void publish(struct tf_chunk *w, uint64_t base_ticks)
 {
 	w->base_ticks = base_ticks;
-	__atomic_store_n(&w->magic, TF_WINDOW_MAGIC, __ATOMIC_RELEASE);
+	__atomic_store_n(&w->magic, TF_CHUNK_MAGIC, __ATOMIC_RELEASE);
 }
 
-static void use_window(struct thread *t, struct tf_window *w)
+static void use_chunk(struct thread *t, struct tf_chunk *w)
 {
-	t->window = w;
+	t->chunk = w;
 	t->next = (uint64_t)w + tf_slots_offset(w);
 	t->limit = (uint64_t)w + w->size_bytes;
-	t->windows++;
+	t->chunks++;
 }
 
 static void use_page(struct thread *t, struct tf_thread *page)
@@ -119,8 +119,8 @@ static bool is_in_file(const struct tf_thread *page)
 
 static struct tf_thread *full_page(const struct thread *t)
 {
-	struct tf_thread *page = file_window(t->window, TF_WINDOW_FIRST, (uint32_t)file_round(page_bytes(process_functions->counters)),
-					     t->number, t->windows);
+	struct tf_thread *page = file_chunk(t->chunk, TF_CHUNK_FIRST, (uint32_t)file_round(page_bytes(process_functions->counters)),
+					     t->number, t->chunks);
 
 	if (page)
 		lay_out(page, process_functions->counters);
@@ -140,14 +140,14 @@ bool thread_settle(struct thread *t)
 		return false;
 	/* Signals wait, so nobody counts into the old page meanwhile. */
 	memcpy(&page->start_ticks, &t->page->start_ticks, page_bytes(process_functions->counters) - offsetof(struct tf_thread, start_ticks));
-	publish(&page->window, page->start_ticks);
+	publish(&page->chunk, page->start_ticks);
 	use_page(t, page);
-	use_window(t, &page->window);
+	use_chunk(t, &page->chunk);
 	return true;
 }
 
-/* A thread's page and first slots in one: a chunk, or a window where there is none. */
-static struct tf_thread *first_window(struct thread *t)
+/* The first chunk of a thread, with its page: one that lies ready, or else one of its own. */
+static struct tf_thread *take_first_chunk(struct thread *t)
 {
 	uint32_t counters = process_functions->counters < FIRST_COUNTERS ? process_functions->counters : FIRST_COUNTERS;
 	uint32_t size = page_bytes(counters) + FIRST_SLOTS * TF_SLOT;
@@ -157,11 +157,11 @@ static struct tf_thread *first_window(struct thread *t)
 	if (!file_make())
 		return NULL;
 	if (size <= TF_PAGE)
-		page = chunk_take(&offset, &t->area);
+		page = first_chunk_take(&offset, &t->area);
 	if (page)
-		file_window_head(&page->window, TF_WINDOW_FIRST, TF_PAGE, t->number, 0, offset);
+		file_chunk_head(&page->chunk, TF_CHUNK_FIRST, TF_PAGE, t->number, 0, offset);
 	else
-		page = file_window(t->window, TF_WINDOW_FIRST, (uint32_t)file_round(size), t->number, 0);
+		page = file_chunk(t->chunk, TF_CHUNK_FIRST, (uint32_t)file_round(size), t->number, 0);
 	if (page)
 		lay_out(page, counters);
 	return page;
@@ -173,8 +173,8 @@ static void page_begin(struct thread *t, struct tf_thread *page)
 	use_page(t, page);
 	thread_refresh_name(t);
 	if (is_in_file(page))
-		use_window(t, &page->window);
-	publish(&page->window, page->start_ticks);
+		use_chunk(t, &page->chunk);
+	publish(&page->chunk, page->start_ticks);
 }
 
 /* The image's first thread begins on the page beside `process`: most small processes need no file at all. */
@@ -189,7 +189,7 @@ static bool attach(struct thread *t)
 		page = (struct tf_thread *)process.main_page;
 		lay_out(page, process_functions->counters);
 	} else {
-		page = first_window(t);
+		page = take_first_chunk(t);
 	}
 	if (!page) {
 		if (process.header)
@@ -223,17 +223,17 @@ bool thread_enter(struct thread *t)
 	return is_attached;
 }
 
-/* Windows are left only by their own thread or a handler in it. If a handler came in the middle of a store, the
+/* Chunks are left only by their own thread or a handler in it. If a handler came in the middle of a store, the
  * interrupted writer (t->writing) still holds an address in the old one. */
 static void retire(struct thread *t)
 {
-	struct tf_window *old = t->window;
+	struct tf_chunk *old = t->chunk;
 
 	if (t->writing == 0 && t->retired) {
 		file_release(t->retired, t->retired_bytes);
 		t->retired = NULL;
 	}
-	if (!old || old == &t->page->window) /* which stays for its counters */
+	if (!old || old == &t->page->chunk) /* which stays for its counters */
 		return;
 	if (t->writing == 0) {
 		file_release(old, old->size_bytes);
@@ -245,23 +245,23 @@ static void retire(struct thread *t)
 
 static uint32_t next_size(const struct thread *t, unsigned slots)
 {
-	uint32_t size = (uint32_t)file_round(t->windows < 2 ? SECOND_WINDOW : t->windows == 2 ? THIRD_WINDOW : WINDOW);
+	uint32_t size = (uint32_t)file_round(t->chunks < 2 ? SECOND_CHUNK : t->chunks == 2 ? THIRD_CHUNK : CHUNK);
 
-	while (size < slots * TF_SLOT + sizeof(struct tf_window))
+	while (size < slots * TF_SLOT + sizeof(struct tf_chunk))
 		size *= 2;
 	return size;
 }
 
-static bool take_window(struct thread *t, uint32_t size)
+static bool take_chunk(struct thread *t, uint32_t size)
 {
-	struct tf_window *w;
+	struct tf_chunk *w;
 
-	w = file_window(t->window, TF_WINDOW_SLOTS, size, t->number, t->windows);
+	w = file_chunk(t->chunk, TF_CHUNK_SLOTS, size, t->number, t->chunks);
 	if (!w)
 		return false;
 	publish(w, t->last_ticks);
 	retire(t);
-	use_window(t, w);
+	use_chunk(t, w);
 	process_take_clocks();
 	thread_refresh_name(t);
 	return true;
@@ -269,7 +269,7 @@ static bool take_window(struct thread *t, uint32_t size)
 
 static bool has_slots(const struct thread *t, unsigned slots)
 {
-	return t->window && t->next + slots * TF_SLOT <= t->limit;
+	return t->chunk && t->next + slots * TF_SLOT <= t->limit;
 }
 
 bool thread_grow(struct thread *t, unsigned slots)
@@ -281,7 +281,7 @@ bool thread_grow(struct thread *t, unsigned slots)
 	if (sys_is_silent || (t->retry_ticks && clock_now() < t->retry_ticks))
 		return false;
 	thread_guard_enter(t, &guard);
-	has_room = has_slots(t, slots) || (thread_settle(t) && (has_slots(t, slots) || take_window(t, next_size(t, slots))));
+	has_room = has_slots(t, slots) || (thread_settle(t) && (has_slots(t, slots) || take_chunk(t, next_size(t, slots))));
 	t->retry_ticks = has_room ? 0 : clock_now() + RETRY_TICKS;
 	thread_guard_leave(t, &guard);
 	return has_room;
@@ -310,7 +310,7 @@ static void take_more(struct thread *t)
 	page = full_page(t);
 	if (page) {
 		page->start_ticks = t->page->start_ticks;
-		publish(&page->window, t->last_ticks);
+		publish(&page->chunk, t->last_ticks);
 		t->more = page;
 	}
 	t->retry_ticks = page ? 0 : clock_now() + RETRY_TICKS;
@@ -332,18 +332,18 @@ void thread_reserve(struct thread *t)
 
 	thread_guard_enter(t, &guard);
 	if (thread_settle(t))
-		take_window(t, FROZEN_WINDOW);
+		take_chunk(t, FROZEN_CHUNK);
 	file_reserve(FROZEN_RESERVE);
 	thread_guard_leave(t, &guard);
 }
 
 static void release_page(struct thread *t)
 {
-	struct tf_window *w = &t->page->window;
+	struct tf_chunk *w = &t->page->chunk;
 
 	if (t->area != THREAD_NO_AREA) {
 		w->full = 1;
-		chunk_release(t->area);
+		first_chunk_release(t->area);
 	} else if (is_in_file(t->page)) {
 		file_release(w, w->size_bytes);
 	}
@@ -361,9 +361,9 @@ static void finish(struct thread *t)
 	t->page->end_ticks = clock_now();
 	t->writing = 0;
 	retire(t);
-	t->window = NULL;
+	t->chunk = NULL;
 	if (t->more)
-		file_release(&t->more->window, t->more->window.size_bytes);
+		file_release(&t->more->chunk, t->more->chunk.size_bytes);
 	release_page(t);
 	t->page = NULL;
 	guard.generation = THREAD_DEAD;
@@ -382,11 +382,11 @@ static void on_death(void *thread)
 }
 
 /* By name: where these lie in libpthread, a program without it has one thread only. Keys from 32 on make
- * pthread_setspecific allocate; then threads end without a word, and their windows stay mapped. */
+ * pthread_setspecific allocate; then threads end without a word, and their chunks stay mapped. */
 void thread_init(void)
 {
-	int (*create_key)(pthread_key_t *, void (*)(void *)) = loaded_next("pthread_key_create");
+	int (*create_key)(pthread_key_t *, void (*)(void *)) = dso_next("pthread_key_create");
 
 	if (create_key && !create_key(&death_key, on_death) && death_key < 32)
-		set_key = loaded_next("pthread_setspecific");
+		set_key = dso_next("pthread_setspecific");
 }

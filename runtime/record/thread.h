@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread's own state: its page and its window of the trace file.
+/* A thread's own state: its page and its chunk of the trace file.
  *
  * Life: a thread is attached at its first recorded call; it ends by our pthread key's destructor, in the last round,
  * so that other destructors' calls are still recorded. After that its calls are forwarded.
@@ -18,21 +18,21 @@ struct thread {
 	uint64_t generation; /* process.generation while attached, else one of THREAD_* */
 	struct tf_thread *page;
 	const uint16_t *place;	    /* of the page: 1 + the position of each function's counter, 0: it has none yet */
-	uint64_t next, limit;	    /* addresses in the window: of the next slot, the end */
+	uint64_t next, limit;	    /* addresses in the chunk: of the next slot, the end */
 	uint64_t last_ticks;	    /* time of the slot written last */
 	uintptr_t current_frame;    /* where the call in progress was made */
 	uint32_t writing;	    /* writers between taking space and storing: more than one if a handler interrupts. One that is left by
-				       longjmp stays counted, for nobody can tell: the thread's later windows then stay mapped */
+				       longjmp stays counted, for nobody can tell: the thread's later chunks then stay mapped */
 	uint32_t number;
-	struct tf_window *window; /* that slots go to; NULL: none yet */
-	uint32_t windows;	  /* that there have been */
+	struct tf_chunk *chunk; /* that slots go to; NULL: none yet */
+	uint32_t chunks;	  /* that there have been */
 	uint32_t counters;	  /* of the page that are taken */
 	uint32_t area;		  /* chunk.h; THREAD_NO_AREA: the page is no chunk */
 	struct tf_thread *more;	  /* a page with a counter for each function, once the first has no more; NULL: none */
-	uint32_t retired_bytes; /* the window before this one, kept while somebody may still write to it */
+	uint32_t retired_bytes; /* the chunk before this one, kept while somebody may still write to it */
 	void *retired;
 	uintptr_t stack_low, stack_high; /* where a backtrace is known to be safe */
-	uint64_t retry_ticks;		 /* when to try again after a window could not be had */
+	uint64_t retry_ticks;		 /* when to try again after a chunk could not be had */
 	uint8_t deaths;			 /* rounds of the key's destructor */
 	uintptr_t walk_frame; /* of the backtrace being taken; 0: none */
 	bool has_walked;
@@ -80,7 +80,7 @@ bool thread_grow(struct thread *t, unsigned slots);
 /* The counter of a function that has none on the thread's page yet, there or on another page; NULL: there is none to be had. */
 struct tf_counter *thread_counter(struct thread *t, unsigned function);
 
-/* Takes a large window, before system calls of ours become impossible. */
+/* Takes a large chunk, before system calls of ours become impossible. */
 void thread_reserve(struct thread *t);
 
 /* Makes sure that this thread's page lies in the file. False: no file to be had. */

@@ -4,7 +4,7 @@
 #include <elf.h>
 #include <string.h>
 
-#include "runtime/common/loaded.h"
+#include "runtime/common/dso.h"
 #include "runtime/python/pystack.h"
 #include "runtime/record/event.h"
 #include "runtime/record/process.h"
@@ -83,7 +83,7 @@ static uint64_t module_key(const struct object *found)
 {
 	uint64_t identity[3] = {(uint64_t)found->map_start, (uint64_t)found->map_end, (uint64_t)found->link_map};
 
-	return table_hash(__atomic_load_n(&process.unloads, __ATOMIC_RELAXED), identity, sizeof(identity));
+	return intern_hash(__atomic_load_n(&process.unloads, __ATOMIC_RELAXED), identity, sizeof(identity));
 }
 
 static void write_found_module(const struct object *found)
@@ -91,11 +91,11 @@ static void write_found_module(const struct object *found)
 	struct module_blob blob = {{.start = (uint64_t)found->map_start, .end = (uint64_t)found->map_end,
 				    .bias = found->link_map->l_addr},
 				   ""};
-	struct table_entry *e;
+	struct intern_entry *e;
 	uint32_t number;
 	bool is_new;
 
-	e = table_add(&process.modules, module_key(found), &number, &is_new);
+	e = intern_add(&process.modules, module_key(found), &number, &is_new);
 	if (!e || !is_new)
 		return;
 	__atomic_store_n(&e->value, blob.module.start, __ATOMIC_RELAXED);
@@ -143,7 +143,7 @@ void module_write(void *const *addresses, int count)
 			write_found_module(&found);
 }
 
-static bool is_still_loaded(struct table_entry *e)
+static bool is_still_loaded(struct intern_entry *e)
 {
 	uintptr_t start = __atomic_load_n(&e->value, __ATOMIC_RELAXED);
 	struct object found;
@@ -152,7 +152,7 @@ static bool is_still_loaded(struct table_entry *e)
 }
 
 /* It is written again with the next stack that passes through it. */
-static bool invalidate_module(struct table_entry *e)
+static bool invalidate_module(struct intern_entry *e)
 {
 	__atomic_store_n(&e->value, 0, __ATOMIC_RELAXED);
 	return true;
@@ -161,14 +161,14 @@ static bool invalidate_module(struct table_entry *e)
 /* Without _dl_find_object any module may have been unloaded. */
 static bool has_unloaded(void)
 {
-	return object_has_lookup() ? !table_each(&process.modules, is_still_loaded) : process.interned.level[0] != NULL;
+	return object_has_lookup() ? !intern_each(&process.modules, is_still_loaded) : process.interned.level[0] != NULL;
 }
 
 void module_gone(void)
 {
 	if (process.unloads == UINT16_MAX || !has_unloaded())
 		return;
-	table_each(&process.modules, invalidate_module);
+	intern_each(&process.modules, invalidate_module);
 	__atomic_fetch_add(&process.unloads, 1, __ATOMIC_RELAXED);
 }
 
@@ -188,5 +188,5 @@ bool module_is_go(const void *address)
 
 void module_init(void)
 {
-	loaded_ours(&ours_start, &ours_end);
+	dso_own_range(&ours_start, &ours_end);
 }

@@ -9,7 +9,7 @@
 #include "runtime/stack/altstack.h"
 #include "runtime/common/clock.h"
 #include "runtime/record/event.h"
-#include "runtime/common/loaded.h"
+#include "runtime/common/dso.h"
 #include "runtime/record/process.h"
 #include "runtime/stack/stack.h"
 #include "runtime/common/sys.h"
@@ -480,7 +480,7 @@ void sample_init(void)
 	if (!process_options.sample)
 		return;
 	thread_watch(&(struct thread_watch){sample_thread_begin, sample_thread_end});
-	set_action = loaded_next("sigaction");
+	set_action = dso_next("sigaction");
 	if (!why && set_action) {
 		altstack_init(set_action); /* before ours is one of those with SA_ONSTACK */
 		choose(SAMPLE_SIGNAL_FIRST);

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "runtime/common/loaded.h"
+#include "runtime/common/dso.h"
 #include "runtime/common/sys.h"
 #include "runtime/stack/sample.h"
 
@@ -55,7 +55,7 @@ const char *sample_hindrance(void)
 #endif
 	if (!is_kernel(5, 9))
 		return "CPU samples: none before Linux 5.9, its timers may interrupt system calls";
-	if (!loaded_next("_dl_find_object"))
+	if (!dso_next("_dl_find_object"))
 		return "CPU samples: none with glibc before 2.35, which cannot find a module without its lock";
 	if (is_under_valgrind())
 		return "CPU samples: none under valgrind, which does not know their timers";

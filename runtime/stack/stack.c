@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "runtime/common/loaded.h"
+#include "runtime/common/dso.h"
 #include "runtime/common/readable.h"
 #include "runtime/common/sys.h"
 #include "runtime/python/pystack.h"
@@ -48,7 +48,7 @@ void stack_init(void)
 	uint64_t hash;
 
 	thread_watch(&(struct thread_watch){.end = unmap_memo});
-	object_init(loaded_next("_dl_find_object"));
+	object_init(dso_next("_dl_find_object"));
 	sys_call(SYS_prlimit64, 0, RLIMIT_STACK, NULL, &limit);
 	if (limit.soft == 0 || limit.soft > 1u << 30)
 		limit.soft = MAIN_STACK;
@@ -194,7 +194,7 @@ static __attribute__((noinline)) uint32_t take_stack(struct thread *t, uintptr_t
 	has_python = has_python && !n.has_handler && (n.count < (int)depth || depth >= HANDLER_FRAMES);
 	if (has_python)
 		python_count = pystack_take(python, PYSTACK_FRAMES, &n.hash);
-	if (!n.count || !table_add(&process.interned, stack_key(n.hash), &id, &is_new))
+	if (!n.count || !intern_add(&process.interned, stack_key(n.hash), &id, &is_new))
 		return 0;
 	if (is_new) {
 		if (!n.frames) {
@@ -217,7 +217,7 @@ static inline uint32_t take_known_stack(struct thread *t, uintptr_t frame, uint3
 		set_walked(&n,
 			   walk_memo_hash(memo, (int)(depth + SKIPPED), t->stack_low, t->stack_high, frame, &n.hash));
 	if (n.count && !(has_python && pystack_is_there()))
-		id = table_number(&process.interned, stack_key(n.hash));
+		id = intern_number(&process.interned, stack_key(n.hash));
 	return id ? id : take_stack(t, frame, depth, has_python, n);
 }
 
@@ -280,7 +280,7 @@ uint32_t stack_take_at(struct thread *t, const struct stack_place *place)
 	set_walked(&n, walk_at(n.frames, (int)depth, low, high, place, &n.hash));
 	n.frames[0] = (char *)n.frames[0] + 1;
 	python_count = pystack_sample(python, PYSTACK_FRAMES, &n.hash);
-	is_known = n.count && table_add(&process.interned, stack_key(~n.hash), &id, &is_new);
+	is_known = n.count && intern_add(&process.interned, stack_key(~n.hash), &id, &is_new);
 	if (is_new)
 		write_stack(id, &n, python, python_count, pystack_sample);
 	if (!is_known)

@@ -105,7 +105,7 @@ static void *run(void *arg)
 	struct job *job = arg;
 	double ns[MAX_SLICES];
 
-	kind->make(job, calls / 10 + 1); /* first touches, attaching, the first small windows */
+	kind->make(job, calls / 10 + 1); /* first touches, attaching, the first small chunks */
 	pthread_barrier_wait(&together);
 	for (long s = 0; s < slices; s++) {
 		uint64_t start = bench_now_ns();

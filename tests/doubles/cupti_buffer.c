@@ -129,7 +129,7 @@ static void hold_empty(void)
 
 /* ---- handing over, without the lock ---- */
 
-static void overhead_tell(uint64_t start_ns)
+static void overhead_record(uint64_t start_ns)
 {
 	CUpti_ActivityOverhead3 record = { .kind = CUPTI_ACTIVITY_KIND_OVERHEAD };
 
@@ -173,7 +173,7 @@ static void hand_over(void)
 		sim_futex_wake(&buffers.done_word);
 	}
 	if (is_any && simcupti.interface)
-		overhead_tell(start_ns);
+		overhead_record(start_ns);
 }
 
 /* What was filled before `since_ns` is with the client, unless another thread is still handing some of it over. */

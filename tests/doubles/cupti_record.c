@@ -80,7 +80,7 @@ CUptiResult CUPTIAPI cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrela
 	return CUPTI_SUCCESS;
 }
 
-static void external_tell(uint32_t correlation)
+static void external_record(uint32_t correlation)
 {
 	for (unsigned kind = 0; kind < CUPTI_EXTERNAL_CORRELATION_KIND_SIZE; kind++) {
 		CUpti_ActivityExternalCorrelation record = { .kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION };
@@ -105,7 +105,7 @@ static void on_api(struct sim_api *api, bool is_exit)
 	if (api->is_nested && (api->layer == SIM_RUNTIME || !simcupti.tells_nested))
 		return;
 	if (simcupti.enabled[CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION])
-		external_tell(api->correlation);
+		external_record(api->correlation);
 	if (api->layer == SIM_DRIVER)
 		record.kind = CUPTI_ACTIVITY_KIND_DRIVER;
 	record.cbid = api->cbid;
@@ -120,7 +120,7 @@ static void on_api(struct sim_api *api, bool is_exit)
 
 /* ---- the device's work ---- */
 
-static void kernel_tell(const struct sim_op *op)
+static void kernel_record(const struct sim_op *op)
 {
 	const struct sim_work *work = &op->work;
 	bool is_concurrent = simcupti.enabled[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL];
@@ -177,7 +177,7 @@ static uint8_t copy_kind(const struct sim_copy *copy)
 	}
 }
 
-static void peer_copy_tell(const struct sim_op *op)
+static void peer_copy_record(const struct sim_op *op)
 {
 	const struct sim_copy *copy = &op->work.copy;
 	CUpti_ActivityMemcpyPtoP4 record = { .kind = CUPTI_ACTIVITY_KIND_MEMCPY2 };
@@ -205,7 +205,7 @@ static void peer_copy_tell(const struct sim_op *op)
 }
 
 /* What the driver moves for managed memory: all that the work touches, each time, after one fault. */
-static void managed_tell(const struct sim_op *op, uint64_t address, uint64_t bytes, bool is_to_host)
+static void managed_record(const struct sim_op *op, uint64_t address, uint64_t bytes, bool is_to_host)
 {
 	CUpti_ActivityUnifiedMemoryCounter3 record = { .kind = CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER };
 	CUpti_ActivityUnifiedMemoryCounterKind fault = is_to_host ?
@@ -234,15 +234,15 @@ static void managed_tell(const struct sim_op *op, uint64_t address, uint64_t byt
 	simcupti_emit(&record);
 }
 
-static void copy_tell(const struct sim_op *op)
+static void copy_record(const struct sim_op *op)
 {
 	const struct sim_copy *copy = &op->work.copy;
 	CUpti_ActivityMemcpy6 record = { .kind = CUPTI_ACTIVITY_KIND_MEMCPY };
 
 	if (copy->dst_place == SIM_MANAGED)
-		managed_tell(op, (uintptr_t)copy->dst, sim_copy_bytes(copy), false);
+		managed_record(op, (uintptr_t)copy->dst, sim_copy_bytes(copy), false);
 	if (copy->src_place == SIM_MANAGED)
-		managed_tell(op, (uintptr_t)copy->src, sim_copy_bytes(copy), true);
+		managed_record(op, (uintptr_t)copy->src, sim_copy_bytes(copy), true);
 
 	if (!simcupti.enabled[CUPTI_ACTIVITY_KIND_MEMCPY])
 		return;
@@ -264,7 +264,7 @@ static void copy_tell(const struct sim_op *op)
 	simcupti_emit(&record);
 }
 
-static void set_tell(const struct sim_op *op)
+static void set_record(const struct sim_op *op)
 {
 	const struct sim_work *work = &op->work;
 	CUpti_ActivityMemset4 record = { .kind = CUPTI_ACTIVITY_KIND_MEMSET };
@@ -287,7 +287,7 @@ static void set_tell(const struct sim_op *op)
 	simcupti_emit(&record);
 }
 
-static void graph_tell(const struct sim_op *end, const struct sim_op *first)
+static void graph_record(const struct sim_op *end, const struct sim_op *first)
 {
 	CUpti_ActivityGraphTrace2 record = { .kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE };
 
@@ -307,17 +307,17 @@ static void on_work(const struct sim_op *op, const struct sim_op *graph_first)
 	bool is_by_graph = simcupti.enabled[CUPTI_ACTIVITY_KIND_GRAPH_TRACE];
 
 	if (op->work.kind == SIM_GRAPH_END && graph_first && is_by_graph)
-		graph_tell(op, graph_first);
+		graph_record(op, graph_first);
 	if (op->work.graph_id && is_by_graph)
 		return;
 	if (op->work.kind == SIM_KERNEL)
-		kernel_tell(op);
+		kernel_record(op);
 	else if (op->work.kind == SIM_COPY && op->work.copy.is_peer)
-		peer_copy_tell(op);
+		peer_copy_record(op);
 	else if (op->work.kind == SIM_COPY)
-		copy_tell(op);
+		copy_record(op);
 	else if (op->work.kind == SIM_SET)
-		set_tell(op);
+		set_record(op);
 }
 
 /* ---- everything else ---- */
@@ -368,7 +368,7 @@ static void on_wait(int type, const struct sim_context *context, uint32_t stream
 	simcupti_emit(&record);
 }
 
-static void device_tell(int ordinal)
+static void device_record(int ordinal)
 {
 	const struct sim_device *device = simcupti.interface->device(ordinal);
 	CUpti_ActivityDevice5 record = { .kind = CUPTI_ACTIVITY_KIND_DEVICE };
@@ -387,7 +387,7 @@ static void device_tell(int ordinal)
 	simcupti_emit(&record);
 }
 
-static void context_tell(const struct sim_context *context)
+static void context_record(const struct sim_context *context)
 {
 	CUpti_ActivityContext3 record = { .kind = CUPTI_ACTIVITY_KIND_CONTEXT };
 
@@ -403,9 +403,9 @@ static void context_tell(const struct sim_context *context)
 static void on_context(const struct sim_context *context, bool is_end)
 {
 	if (!is_end && simcupti.enabled[CUPTI_ACTIVITY_KIND_DEVICE])
-		device_tell(context->device);
+		device_record(context->device);
 	if (!is_end && simcupti.enabled[CUPTI_ACTIVITY_KIND_CONTEXT])
-		context_tell(context);
+		context_record(context);
 	simcupti_call_resource(is_end ? CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING :
 					CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
 			       (CUcontext)(uintptr_t)context, NULL);
@@ -438,9 +438,9 @@ void simcupti_tell_existing(CUpti_ActivityKind kind)
 		if (context->is_dead)
 			continue;
 		if (kind == CUPTI_ACTIVITY_KIND_DEVICE)
-			device_tell(context->device);
+			device_record(context->device);
 		else if (kind == CUPTI_ACTIVITY_KIND_CONTEXT)
-			context_tell(context);
+			context_record(context);
 	}
 }
 

@@ -52,7 +52,7 @@ static struct sim_allocation *holder(uintptr_t address)
 	return &table[at - 1];
 }
 
-static CUresult table_add(const struct sim_allocation *allocation)
+static CUresult intern_add(const struct sim_allocation *allocation)
 {
 	size_t at = above(allocation->address);
 
@@ -139,7 +139,7 @@ CUresult sim_alloc(enum sim_place place, size_t bytes, unsigned flags, struct si
 	pages = sim_pages(page_bytes(bytes), false);
 	made.address = (uintptr_t)pages;
 	made.id = next_id++;
-	result = pages ? table_add(&made) : CUDA_ERROR_OUT_OF_MEMORY;
+	result = pages ? intern_add(&made) : CUDA_ERROR_OUT_OF_MEMORY;
 	if (result == CUDA_SUCCESS && is_on_device(place))
 		device->used_bytes += bytes;
 	if (result == CUDA_SUCCESS)
@@ -201,7 +201,7 @@ CUresult sim_register(uintptr_t address, size_t bytes, unsigned flags)
 	made.device = made.context->device;
 	sim_lock();
 	made.id = next_id++;
-	result = holder(address) ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED : table_add(&made);
+	result = holder(address) ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED : intern_add(&made);
 	sim_unlock();
 	if (result == CUDA_SUCCESS)
 		account(&made, false, NULL, false);
@@ -327,7 +327,7 @@ CUresult sim_map(uintptr_t address, size_t bytes, uint64_t handle)
 		if (at->handle == handle && bytes <= at->bytes && sim_pages_fix((void *)address, bytes, false)) {
 			made.device = at->device;
 			made.id = next_id++;
-			result = table_add(&made);
+			result = intern_add(&made);
 			break;
 		}
 	}

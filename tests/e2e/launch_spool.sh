@@ -29,7 +29,7 @@ not_ok 'before a capture is made' test -e bad.pillion
 PILLION_SPOOL=/no/such/place pillion -o bad true 2>err
 is $? 2 'so is a missing one'
 
-# It goes on until full windows have been moved: no call is lost or counted twice.
+# It goes on until full chunks have been moved: no call is lost or counted twice.
 cc=$(command -v cc || command -v gcc || command -v clang)
 cat >nap.c <<'END'
 #include <stdio.h>
@@ -47,7 +47,7 @@ END
 has_moved() { [ -n "$(find long.pillion -name '*.trace' -size +0 2>/dev/null)" ]; }
 if [ -n "$cc" ] && "$PILLION" stats --help >/dev/null 2>&1 && $cc -o nap nap.c; then
 	pillion --osrt-threshold 0 -o long ./nap >naps 2>err &
-	ok 'windows are moved while COMMAND runs' eventually has_moved
+	ok 'chunks are moved while COMMAND runs' eventually has_moved
 	is "$(cat naps)" '' 'which it does'
 	: >moved
 	wait

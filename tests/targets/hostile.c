@@ -26,7 +26,7 @@
 
 enum { CALLS = 100000 };
 
-/* Enough to outgrow several windows. */
+/* Enough to outgrow several chunks. */
 static void make_calls(void)
 {
 	char byte = 0;

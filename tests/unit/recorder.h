@@ -55,8 +55,8 @@ static inline bool recording_end(void)
 	return system(command) == 0;
 }
 
-/* Calls visit with each window of slots that a trace file has by now: however often threads have changed theirs. */
-static inline bool recording_each_window(const char *path, void (*visit)(const struct tf_window *w, void *context),
+/* Calls visit with each chunk of slots that a trace file has by now: however often threads have changed theirs. */
+static inline bool recording_each_chunk(const char *path, void (*visit)(const struct tf_chunk *w, void *context),
 					 void *context)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -69,12 +69,12 @@ static inline bool recording_each_window(const char *path, void (*visit)(const s
 	if (bytes == MAP_FAILED)
 		return false;
 	for (off_t at = TF_PAGE; at + TF_PAGE <= st.st_size;) {
-		const struct tf_window *w = (const struct tf_window *)(bytes + at);
-		bool is_window = w->magic == TF_WINDOW_MAGIC && w->offset == (uint64_t)at && w->size_bytes;
+		const struct tf_chunk *w = (const struct tf_chunk *)(bytes + at);
+		bool is_chunk = w->magic == TF_CHUNK_MAGIC && w->offset == (uint64_t)at && w->size_bytes;
 
-		if (is_window && (w->kind == TF_WINDOW_SLOTS || w->kind == TF_WINDOW_FIRST))
+		if (is_chunk && (w->kind == TF_CHUNK_SLOTS || w->kind == TF_CHUNK_FIRST))
 			visit(w, context);
-		at += is_window ? w->size_bytes : TF_PAGE;
+		at += is_chunk ? w->size_bytes : TF_PAGE;
 	}
 	munmap(bytes, (size_t)st.st_size);
 	return true;

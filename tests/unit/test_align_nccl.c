@@ -62,8 +62,8 @@ static void operation(struct writing *s, uint32_t id, const struct tf_operation 
 static void define(struct writing *s)
 {
 	const struct rank *r = s->rank;
-	const struct tf_work work = {.kind = TF_WORK_KERNEL, .kernel = 1},
-			     other = {.kind = TF_WORK_KERNEL, .kernel = 2};
+	const struct tf_device_operation work = {.kind = TF_DEVICE_KERNEL, .kernel = 1},
+			     other = {.kind = TF_DEVICE_KERNEL, .kernel = 2};
 	const struct tf_operation world = {.count = 1, .fields = {TF_FIELD_COMMUNICATOR}, .values = {0x44000000}};
 
 	for (int64_t k = 0; k < TEAMS; k++) {
@@ -85,8 +85,8 @@ static void define(struct writing *s)
 	writer_text(&s->cupti, TF_BLOB_KERNEL, 1,
 		    "_Z40ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE");
 	writer_text(&s->cupti, TF_BLOB_KERNEL, 2, "_Z3addPf");
-	writer_blob(&s->cupti, TF_BLOB_WORK, 1, &work, sizeof(work));
-	writer_blob(&s->cupti, TF_BLOB_WORK, 2, &other, sizeof(other));
+	writer_blob(&s->cupti, TF_BLOB_DEVICE_OPERATION, 1, &work, sizeof(work));
+	writer_blob(&s->cupti, TF_BLOB_DEVICE_OPERATION, 2, &other, sizeof(other));
 	if (r->clock_error)
 		writer_blob(&s->cupti, TF_BLOB_DEVICE_CLOCK, 0, &(struct tf_device_clock){1, 1, r->clock_error},
 			    sizeof(struct tf_device_clock));

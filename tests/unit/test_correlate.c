@@ -211,8 +211,8 @@ Test(correlate, runtime_and_driver_of_one_call_are_one)
 /* As CUDA events around each piece of work give it: no calls of CUPTI's, and any thread has the records. */
 Test(correlate, a_call_that_has_its_records_number_needs_no_time)
 {
-	const uint64_t near[] = {tf_arg(TF_ARG_LAUNCH, 0, 7), tf_arg(TF_ARG_WORK, 0, 3)};
-	const uint64_t far[] = {tf_arg(TF_ARG_COPY, 1, 64), tf_arg(TF_ARG_WORK, 0, 4)};
+	const uint64_t near[] = {tf_arg(TF_ARG_LAUNCH, 0, 7), tf_arg(TF_ARG_DEVICE_OPERATION, 0, 3)};
+	const uint64_t far[] = {tf_arg(TF_ARG_COPY, 1, 64), tf_arg(TF_ARG_DEVICE_OPERATION, 0, 4)};
 	struct all *all;
 
 	writer_call(&main_thread, launch, 1100, 100, near, 2);
@@ -346,7 +346,7 @@ Test(correlate, a_second_epoch_makes_no_stretch_larger)
 	struct all *all;
 
 	for (uint32_t i = 1; i <= EACH; i++) {
-		const uint64_t numbered[] = {tf_arg(TF_ARG_LAUNCH, 0, 7), tf_arg(TF_ARG_WORK, 0, i)};
+		const uint64_t numbered[] = {tf_arg(TF_ARG_LAUNCH, 0, 7), tf_arg(TF_ARG_DEVICE_OPERATION, 0, i)};
 
 		if (i % 2)
 			writer_call(&main_thread, launch, 100000 + i * 1000, 900, numbered, 2);
@@ -377,7 +377,7 @@ static int by_start(const void *left, const void *right)
 	       (a->first_ns > b->first_ns) - (a->first_ns < b->first_ns);
 }
 
-/* Several windows of each thread; a call around many others; work that knows its call by number, by time, and not at
+/* Several chunks of each thread; a call around many others; work that knows its call by number, by time, and not at
  * all. */
 static void write_much(void)
 {
@@ -385,7 +385,7 @@ static void write_much(void)
 	const uint64_t failed = tf_arg(TF_ARG_RESULT, 0, 2);
 
 	for (uint32_t i = 0; i < 1700; i++) {
-		const uint64_t numbered[] = {tf_arg(TF_ARG_LAUNCH, 0, 7), tf_arg(TF_ARG_WORK, 0, i + 1)};
+		const uint64_t numbered[] = {tf_arg(TF_ARG_LAUNCH, 0, 7), tf_arg(TF_ARG_DEVICE_OPERATION, 0, i + 1)};
 		struct writer_thread *t = i % 3 ? &main_thread : &other_thread;
 		uint64_t start = 100000 + i * 1000;
 
@@ -403,7 +403,7 @@ static void write_much(void)
 	/* A thread of which CUPTI saw nothing. */
 	writer_thread(&w, &numbers, 13, "numbers", 4 * TF_PAGE);
 	for (uint32_t i = 0; i < 200; i++) {
-		const uint64_t numbered[] = {tf_arg(TF_ARG_LAUNCH, 0, 7), tf_arg(TF_ARG_WORK, 0, 3000 + i)};
+		const uint64_t numbered[] = {tf_arg(TF_ARG_LAUNCH, 0, 7), tf_arg(TF_ARG_DEVICE_OPERATION, 0, 3000 + i)};
 
 		writer_call(&numbers, launch, 200000 + i * 1000, 900, numbered, 2);
 		work(3000 + i, 9600000 + i);

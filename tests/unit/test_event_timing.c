@@ -145,7 +145,7 @@ static int fake_elapsed(float *ret_ms, void *start, void *end)
 	return 0;
 }
 
-/* ---- what is in the window ---- */
+/* ---- what is in the chunk ---- */
 
 static void setup(void)
 {
@@ -167,16 +167,16 @@ static void clean(void)
 
 TestSuite(event_timing, .init = setup, .fini = clean);
 
-/* Calls visit with each blob of this kind in the thread's window. */
+/* Calls visit with each blob of this kind in the thread's chunk. */
 static void each_blob(unsigned kind, void (*visit)(void *, const uint8_t *, size_t), void *arg)
 {
 	static uint8_t bytes[TF_BLOB_BYTES + TF_DATA_BYTES];
 
-	if (!thread_self.window)
+	if (!thread_self.chunk)
 		return;
-	const char *window = (const char *)thread_self.window;
+	const char *chunk = (const char *)thread_self.chunk;
 
-	for (const uint64_t *at = (const uint64_t *)(window + tf_slots_offset(thread_self.window));
+	for (const uint64_t *at = (const uint64_t *)(chunk + tf_slots_offset(thread_self.chunk));
 	     at < (uint64_t *)thread_self.next; at++) {
 		unsigned length = tf_blob_length(*at);
 
@@ -258,7 +258,7 @@ static void add_error(void *sum, const uint8_t *bytes, size_t size)
 
 static bool one(void *stream)
 {
-	struct tf_work work = {.kind = TF_WORK_KERNEL};
+	struct tf_device_operation work = {.kind = TF_DEVICE_KERNEL};
 	struct event_timing p;
 
 	event_timing_begin(&p, stream, false);
@@ -276,7 +276,7 @@ Test(event_timing, a_driver_that_is_not_there_is_none_of_12)
 
 Test(event_timing, a_record_lies_where_its_work_did_on_our_clock)
 {
-	struct tf_work work = {.kind = TF_WORK_KERNEL};
+	struct tf_device_operation work = {.kind = TF_DEVICE_KERNEL};
 	struct first first = {0};
 	uint64_t before, after, error = 1000;
 	struct event_timing p;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first windows of threads: counters that are given out as functions are called, and the space that threads
+/* The first chunks of threads: counters that are given out as functions are called, and the space that threads
  * share. */
 #include <criterion/criterion.h>
 
@@ -65,7 +65,7 @@ struct found {
 	unsigned pages;
 };
 
-static void add_window(const struct tf_window *w, void *found)
+static void add_chunk(const struct tf_chunk *w, void *found)
 {
 	const struct tf_thread *page = (const struct tf_thread *)w;
 	const uint16_t *places = (const uint16_t *)&page->counters[page->counter_count];
@@ -75,7 +75,7 @@ static void add_window(const struct tf_window *w, void *found)
 
 	for (; slot < end; slot++)
 		f->slots += tf_kind(*slot) == TF_CALL;
-	if (w->kind != TF_WINDOW_FIRST)
+	if (w->kind != TF_CHUNK_FIRST)
 		return;
 	f->pages++;
 	for (unsigned i = 0; i < FUNCTIONS; i++)
@@ -94,7 +94,7 @@ static void read_back(struct found *f)
 		if (strstr(entry->d_name, ".trace"))
 			snprintf(path, sizeof(path), "%s/%s", recorder_directory, entry->d_name);
 	closedir(d);
-	cr_assert(recording_each_window(path, add_window, f));
+	cr_assert(recording_each_chunk(path, add_chunk, f));
 }
 
 Test(first, counts_more_functions_than_it_has_counters_for)
@@ -143,7 +143,7 @@ Test(first, gives_back_at_the_end_what_no_thread_took)
 		run(record_one);
 	snprintf(path, sizeof(path), "%s", process.path);
 	cr_assert_eq(stat(path, &before), 0);
-	chunk_trim();
+	first_chunk_trim();
 	cr_assert_eq(stat(path, &after), 0);
 	cr_assert_lt(after.st_size, before.st_size);
 	cr_assert_leq((uint64_t)after.st_size, file_round(2 * TF_PAGE) + file_round(5 * TF_PAGE) + file_round(0));

@@ -44,12 +44,12 @@ static void launch(uint32_t id, uint32_t kernel)
 	writer_blob(&thread, TF_BLOB_LAUNCH, id, &l, sizeof(l));
 }
 
-static void work(uint32_t id, enum tf_work_kind kind, uint32_t kernel, uint32_t graph)
+static void work(uint32_t id, enum tf_device_operation_kind kind, uint32_t kernel, uint32_t graph)
 {
-	struct tf_work one = {
+	struct tf_device_operation one = {
 		.kind = (uint8_t)kind, .kernel = kernel, .graph = graph, .grid = {1, 1, 1}, .block = {32, 1, 1}};
 
-	writer_blob(&cupti, TF_BLOB_WORK, id, &one, sizeof(one));
+	writer_blob(&cupti, TF_BLOB_DEVICE_OPERATION, id, &one, sizeof(one));
 }
 
 /* The n-th call, of a launch, and its one record. */
@@ -95,8 +95,8 @@ Test(kernel, a_record_without_a_name_has_its_calls)
 {
 	launch(1, ADD);
 	launch(2, MULTIPLY);
-	work(1, TF_WORK_KERNEL, 0, 0);
-	work(2, TF_WORK_KERNEL, ADD, 0);
+	work(1, TF_DEVICE_KERNEL, 0, 0);
+	work(2, TF_DEVICE_KERNEL, ADD, 0);
 	call(1, 1, 1);
 	call(2, 2, 1); /* the same work, another kernel */
 	call(3, 1, 2);
@@ -115,9 +115,9 @@ Test(kernel, names_that_are_lost_or_empty_are_none)
 {
 	launch(1, ADD);
 	launch(2, LOST);
-	work(1, TF_WORK_KERNEL, EMPTY, 0);
-	work(2, TF_WORK_KERNEL, LOST, 0);
-	work(3, TF_WORK_KERNEL, MULTIPLY, 0);
+	work(1, TF_DEVICE_KERNEL, EMPTY, 0);
+	work(2, TF_DEVICE_KERNEL, LOST, 0);
+	work(3, TF_DEVICE_KERNEL, MULTIPLY, 0);
 	call(1, 1, 1);
 	call(2, 1, 2);
 	call(3, 2, 2);
@@ -131,7 +131,7 @@ Test(kernel, a_launch_without_a_name_has_its_records)
 {
 	launch(1, 0);
 	launch(2, 0);
-	work(1, TF_WORK_KERNEL, ADD, 0);
+	work(1, TF_DEVICE_KERNEL, ADD, 0);
 	call(1, 1, 1);
 	writer_call(&thread, launch_kernel, 9100, 100, &(uint64_t){tf_arg(TF_ARG_LAUNCH, 0, 2)}, 1);
 	open_written(&model, &w);
@@ -144,9 +144,9 @@ Test(kernel, nodes_of_a_graph_are_not_named_by_its_launch_nor_it_by_them)
 
 	writer_blob(&thread, TF_BLOB_LAUNCH, 1, &graph, sizeof(graph));
 	launch(2, 0);
-	work(1, TF_WORK_KERNEL, ADD, 5);
-	work(2, TF_WORK_KERNEL, 0, 5);
-	work(3, TF_WORK_COPY, 0, 0);
+	work(1, TF_DEVICE_KERNEL, ADD, 5);
+	work(2, TF_DEVICE_KERNEL, 0, 5);
+	work(3, TF_DEVICE_COPY, 0, 0);
 	call(1, 1, 1);
 	call(2, 1, 2);
 	call(3, 2, 3);
@@ -160,7 +160,7 @@ Test(kernel, a_filter_takes_no_name_away)
 	struct err err;
 
 	launch(1, ADD);
-	work(1, TF_WORK_KERNEL, 0, 0);
+	work(1, TF_DEVICE_KERNEL, 0, 0);
 	call(1, 1, 1);
 	open_written(&model, &w);
 	/* The call began at 1000 after the start, its work at 1300. */
@@ -175,7 +175,7 @@ Test(kernel, each_of_many_stretches_has_its_names)
 	correlate_stretch = 3;
 	launch(1, ADD);
 	launch(2, MULTIPLY);
-	work(1, TF_WORK_KERNEL, 0, 0);
+	work(1, TF_DEVICE_KERNEL, 0, 0);
 	for (uint32_t i = 1; i <= 40; i++) {
 		call(i, 1 + i % 3 / 2, 1);
 		buffer_print(&wanted, "%s%s", i > 1 ? "; " : "", i % 3 == 2 ? "multiply" : "add");
@@ -188,10 +188,10 @@ Test(kernel, each_of_many_stretches_has_its_names)
 /* What reports tell apart by its work's id they tell apart by its name, too. */
 Test(kernel, work_that_was_made_up_is_not_of_a_file)
 {
-	struct tf_work one;
+	struct tf_device_operation one;
 
 	launch(1, ADD);
-	work(1, TF_WORK_KERNEL, 0, 0);
+	work(1, TF_DEVICE_KERNEL, 0, 0);
 	call(1, 1, (uint32_t)(1u << 29) + 1); /* no such work */
 	call(2, 1, 1);
 	open_written(&model, &w);

@@ -35,7 +35,7 @@ static void launch(struct writer_thread *host, struct writer_thread *cupti, uint
 /* A step of the user's, in it linear (mm (mm)) and a mm of its own; another thread goes backward. */
 static void operators(const char *directory, bool has_operators)
 {
-	static const struct tf_work work = {.kind = TF_WORK_KERNEL, .kernel = 1, .grid = {1, 1, 1}, .block = {1, 1, 1}};
+	static const struct tf_device_operation work = {.kind = TF_DEVICE_KERNEL, .kernel = 1, .grid = {1, 1, 1}, .block = {1, 1, 1}};
 	static const struct tf_launch launched = {.kernel = 1, .grid = {1, 1, 1}, .block = {1, 1, 1}};
 	struct writer w;
 	struct writer_thread t, autograd, cupti;
@@ -51,7 +51,7 @@ static void operators(const char *directory, bool has_operators)
 	writer_text(&t, TF_BLOB_DOMAIN, 1, "other");
 	writer_device_source(&cupti, TF_DEVICE_TIME_MONOTONIC, 130001, "libcupti.so.13");
 	writer_text(&cupti, TF_BLOB_KERNEL, 1, "k");
-	writer_blob(&cupti, TF_BLOB_WORK, KERNEL, &work, sizeof(work));
+	writer_blob(&cupti, TF_BLOB_DEVICE_OPERATION, KERNEL, &work, sizeof(work));
 	writer_blob(&t, TF_BLOB_LAUNCH, 1, &launched, sizeof(launched));
 	writer_event(&t, TF_PUSH, 0, START + 100, MINE);
 	if (has_operators) {

@@ -162,16 +162,16 @@ Test(reader, counts_a_blob_that_is_not_whole)
 
 Test(reader, steps_over_kinds_of_a_later_minor_version)
 {
-	struct tf_window *chunk;
+	struct tf_chunk *chunk;
 
 	w.header.version_minor = 9;
 	writer_slot(&t, 29);
 	writer_slot(&t, tf_arg(TF_ARG_FD, 0, 3));
 	writer_call(&t, read_id, 1100, 5, NULL, 0);
-	chunk = (struct tf_window *)(w.data + t.chunk);
+	chunk = (struct tf_chunk *)(w.data + t.chunk);
 	t.chunk = 0;
 	writer_call(&t, read_id, 1200, 5, NULL, 0);
-	chunk = (struct tf_window *)(w.data + t.chunk);
+	chunk = (struct tf_chunk *)(w.data + t.chunk);
 	chunk->kind = 77;
 	t.chunk = 0;
 	writer_call(&t, read_id, 1300, 5, NULL, 0);
@@ -182,12 +182,12 @@ Test(reader, steps_over_kinds_of_a_later_minor_version)
 
 Test(reader, goes_on_behind_a_chunk_whose_head_was_never_written)
 {
-	struct tf_window *chunk;
+	struct tf_chunk *chunk;
 
 	writer_call(&t, read_id, 1100, 5, NULL, 0);
 	t.chunk = 0;
 	writer_torn(&t, 1);
-	chunk = (struct tf_window *)(w.data + t.chunk);
+	chunk = (struct tf_chunk *)(w.data + t.chunk);
 	memset(chunk, 0, sizeof(*chunk));
 	t.chunk = 0;
 	writer_call(&t, read_id, 1200, 5, NULL, 0);
@@ -197,18 +197,18 @@ Test(reader, goes_on_behind_a_chunk_whose_head_was_never_written)
 	cr_assert_eq(trace->damaged_bytes, 0);
 }
 
-Test(reader, goes_on_behind_a_window_whose_head_was_never_finished)
+Test(reader, goes_on_behind_a_chunk_whose_head_was_never_finished)
 {
-	struct tf_window *window;
+	struct tf_chunk *chunk;
 
 	for (unsigned stored = 0; stored < 3; stored++) {
 		writer_torn(&t, 1);
-		window = (struct tf_window *)(w.data + t.chunk);
-		memset(window, 0, t.chunk_size);
-		window->nonce = w.header.nonce;
-		window->size_bytes = stored > 0 ? t.chunk_size : 0;
+		chunk = (struct tf_chunk *)(w.data + t.chunk);
+		memset(chunk, 0, t.chunk_size);
+		chunk->nonce = w.header.nonce;
+		chunk->size_bytes = stored > 0 ? t.chunk_size : 0;
 		if (stored > 1)
-			memset((char *)window + TF_PAGE, 0x5a, 100); /* copied before the head was finished */
+			memset((char *)chunk + TF_PAGE, 0x5a, 100); /* copied before the head was finished */
 		t.chunk = 0;
 		writer_call(&t, read_id, 1200, 5, NULL, 0);
 		t.chunk = 0;
@@ -318,7 +318,7 @@ Test(reader, cuts_counters_to_the_page_they_stand_in)
 	assert_counted(0, write_id, 3, 50);
 }
 
-Test(reader, reads_slots_behind_the_page_of_a_first_window)
+Test(reader, reads_slots_behind_the_page_of_a_first_chunk)
 {
 	struct writer_thread first;
 	struct cursor cursor;
@@ -346,8 +346,8 @@ Test(reader, finds_counters_by_their_places)
 	writer_thread_first(&w, &first, 11, 4, TF_PAGE);
 	writer_counter(&first, write_id, 2, (struct tf_counter){7, 70});
 	writer_thread_first(&w, &more, 11, 4, TF_PAGE);
-	writer_page(&more)->window.thread = first.number;
-	writer_page(&more)->window.sequence = 1;
+	writer_page(&more)->chunk.thread = first.number;
+	writer_page(&more)->chunk.sequence = 1;
 	writer_counter(&more, read_id, 0, (struct tf_counter){8, 80});
 	open_it();
 	cr_assert_eq(trace->thread_count, 2);
@@ -357,16 +357,16 @@ Test(reader, finds_counters_by_their_places)
 	assert_counted(1, read_id, 8, 80);
 }
 
-Test(reader, trusts_no_place_and_no_offset_of_a_first_window)
+Test(reader, trusts_no_place_and_no_offset_of_a_first_chunk)
 {
 	static const uint32_t offsets[] = {
-		0, 1, sizeof(struct tf_window) - 8, sizeof(struct tf_thread) + 4, TF_PAGE - 4, TF_PAGE, 0xfffffff8};
+		0, 1, sizeof(struct tf_chunk) - 8, sizeof(struct tf_thread) + 4, TF_PAGE - 4, TF_PAGE, 0xfffffff8};
 	struct writer_thread first;
 
 	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
 		writer_thread_first(&w, &first, 11, 4, TF_PAGE);
 		writer_counter(&first, write_id, 2, (struct tf_counter){7, 70});
-		writer_page(&first)->window.slots = offsets[i];
+		writer_page(&first)->chunk.slots = offsets[i];
 	}
 	writer_thread_first(&w, &first, 11, 4, TF_PAGE);
 	memset(&writer_page(&first)->counters[4], 0xff, 4);

@@ -25,18 +25,18 @@ static struct rules rules = {.context = &context};
 
 static void works(void)
 {
-	static const struct tf_work all[] = {
-		{.kind = TF_WORK_KERNEL, .kernel = 1, .context = 1, .stream = 7},
-		{.kind = TF_WORK_COPY, .copy = 1, .source = 1, .target = 3, .context = 1, .stream = 7},
-		{.kind = TF_WORK_COPY, .copy = 1, .source = 2, .target = 3, .context = 1, .stream = 7},
-		{.kind = TF_WORK_COPY, .copy = 2, .source = 3, .target = 1, .context = 1, .stream = 7},
-		{.kind = TF_WORK_SET, .target = 2, .context = 1, .stream = 7},
-		{.kind = TF_WORK_KERNEL, .kernel = 1, .device = 1, .context = 2, .stream = 8},
-		{.kind = TF_WORK_GRAPH, .context = 1, .stream = 7, .graph = 3},
+	static const struct tf_device_operation all[] = {
+		{.kind = TF_DEVICE_KERNEL, .kernel = 1, .context = 1, .stream = 7},
+		{.kind = TF_DEVICE_COPY, .copy = 1, .source = 1, .target = 3, .context = 1, .stream = 7},
+		{.kind = TF_DEVICE_COPY, .copy = 1, .source = 2, .target = 3, .context = 1, .stream = 7},
+		{.kind = TF_DEVICE_COPY, .copy = 2, .source = 3, .target = 1, .context = 1, .stream = 7},
+		{.kind = TF_DEVICE_SET, .target = 2, .context = 1, .stream = 7},
+		{.kind = TF_DEVICE_KERNEL, .kernel = 1, .device = 1, .context = 2, .stream = 8},
+		{.kind = TF_DEVICE_GRAPH, .context = 1, .stream = 7, .graph = 3},
 	};
 
 	for (uint32_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		writer_blob(&cupti, TF_BLOB_WORK, i + 1, &all[i], sizeof(all[i]));
+		writer_blob(&cupti, TF_BLOB_DEVICE_OPERATION, i + 1, &all[i], sizeof(all[i]));
 	writer_text(&cupti, TF_BLOB_KERNEL, 1, "_Z4stepPf");
 }
 
@@ -291,9 +291,9 @@ Test(rule, causes_add_up_across_devices_stretches_and_overlaps)
 	uint64_t seed = 7;
 
 	for (uint32_t i = 0; i < DEVICES; i++) {
-		struct tf_work on = {.kind = TF_WORK_KERNEL, .kernel = 1, .device = i, .context = i + 1, .stream = 7};
+		struct tf_device_operation on = {.kind = TF_DEVICE_KERNEL, .kernel = 1, .device = i, .context = i + 1, .stream = 7};
 
-		writer_blob(&cupti, TF_BLOB_WORK, FIRST + i, &on, sizeof(on));
+		writer_blob(&cupti, TF_BLOB_DEVICE_OPERATION, FIRST + i, &on, sizeof(on));
 	}
 	for (uint64_t at = MS; at < 400 * MS;) {
 		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
@@ -388,7 +388,7 @@ Test(rule, each_gap_has_the_cause_that_took_most_of_it)
 	assert_sums_are_whole();
 }
 
-/* The end of the gap stands in a window that is read before the one with its begin. */
+/* The end of the gap stands in a chunk that is read before the one with its begin. */
 Test(rule, another_tool_had_the_source)
 {
 	struct tf_device_gap begin = {.ticks = BEGIN + 1000 * US}, end = {.ticks = BEGIN + 3000 * US, .is_end = 1};

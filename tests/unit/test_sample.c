@@ -62,7 +62,7 @@ struct samples {
 	uint64_t count, us; /* us: of CPU time that they stand for */
 };
 
-static void add_samples(const struct tf_window *w, void *sum)
+static void add_samples(const struct tf_chunk *w, void *sum)
 {
 	const uint64_t *slot = (const uint64_t *)((const char *)w + tf_slots_offset(w));
 	const uint64_t *end = (const uint64_t *)((const char *)w + w->size_bytes);
@@ -81,7 +81,7 @@ static struct samples samples(void)
 {
 	struct samples sum = {0};
 
-	cr_assert(!process.header || recording_each_window(process.path, add_samples, &sum));
+	cr_assert(!process.header || recording_each_chunk(process.path, add_samples, &sum));
 	return sum;
 }
 

@@ -179,7 +179,7 @@ Test(symbol, takes_the_module_that_lay_there_when_the_stack_was_taken)
 	static const char *const wanted[] = {"first.so+0x20", "second.so+0x20", "second.so+0x20", "fourth.so+0x20"};
 	struct buffer text = {0};
 
-	add_module_after(3, "fourth.so"); /* of another thread's window */
+	add_module_after(3, "fourth.so"); /* of another thread's chunk */
 	add_module_after(0, "first.so");
 	add_module_after(1, "second.so");
 	for (uint64_t i = 0; i < 4; i++)

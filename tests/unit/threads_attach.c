@@ -32,16 +32,16 @@ static void *start_threads(void *number)
 }
 
 struct found {
-	unsigned windows, calls, numbers[THREADS * SHORT_THREADS];
+	unsigned chunks, calls, numbers[THREADS * SHORT_THREADS];
 };
 
-static void count_slots(const struct tf_window *w, void *found)
+static void count_slots(const struct tf_chunk *w, void *found)
 {
 	const uint64_t *slot = (const uint64_t *)((const char *)w + tf_slots_offset(w));
 	const uint64_t *end = (const uint64_t *)((const char *)w + w->size_bytes);
 	struct found *f = found;
 
-	f->windows++;
+	f->chunks++;
 	for (; slot < end; slot++) {
 		f->calls += tf_kind(*slot) == TF_CALL;
 		if (tf_kind(*slot) == TF_ARG && tf_arg_value(*slot) < THREADS * SHORT_THREADS)
@@ -59,10 +59,10 @@ int main(int argc, char **argv)
 	recorder_set_arguments(1, argv, environ);
 	ok(hook_attached(), "the recorder starts");
 	ok(in_threads(start_threads), "threads ran");
-	ok(recording_each_window(process.path, count_slots, &f), "a trace file is there");
+	ok(recording_each_chunk(process.path, count_slots, &f), "a trace file is there");
 	for (unsigned i = 0; i < THREADS * SHORT_THREADS; i++)
 		once += f.numbers[i] == 1;
-	ok(f.windows == THREADS * SHORT_THREADS, "%u windows", f.windows);
+	ok(f.chunks == THREADS * SHORT_THREADS, "%u chunks", f.chunks);
 	ok(f.calls == THREADS * SHORT_THREADS && once == f.calls, "%u calls, %u of them once", f.calls, once);
 	ok(recording_end(), "tidied up");
 	return done();

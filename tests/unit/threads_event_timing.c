@@ -95,7 +95,7 @@ static void *work(void *number)
 {
 	(void)number;
 	for (unsigned i = 0; i < WORK; i++) {
-		struct tf_work w = {.kind = TF_WORK_SET};
+		struct tf_device_operation w = {.kind = TF_DEVICE_SET};
 		struct event_timing p;
 
 		/* Where one looks while the others go on, all slots may be pending: until that one is through, or

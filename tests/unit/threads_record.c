@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The whole recorder, its windows and its table of strings, with several threads at work. */
+/* The whole recorder, its chunks and its table of strings, with several threads at work. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -47,16 +47,16 @@ static bool find_trace(void)
 }
 
 struct found {
-	unsigned windows, calls, marks, texts;
+	unsigned chunks, calls, marks, texts;
 };
 
-static void count_slots(const struct tf_window *w, void *found)
+static void count_slots(const struct tf_chunk *w, void *found)
 {
 	const uint64_t *slot = (const uint64_t *)((const char *)w + tf_slots_offset(w));
 	const uint64_t *end = (const uint64_t *)((const char *)w + w->size_bytes);
 	struct found *f = found;
 
-	f->windows++;
+	f->chunks++;
 	for (; slot < end; slot++) {
 		f->calls += tf_kind(*slot) == TF_CALL;
 		f->marks += tf_kind(*slot) == TF_MARK;
@@ -73,8 +73,8 @@ int main(int argc, char **argv)
 	recorder_set_arguments(1, argv, environ);
 	ok(hook_attached(), "the recorder starts");
 	ok(in_threads(record), "threads ran");
-	ok(find_trace() && recording_each_window(path, count_slots, &f), "a trace file is there");
-	ok(f.calls == THREADS * CALLS, "%u calls of %d, in %u windows", f.calls, THREADS * CALLS, f.windows);
+	ok(find_trace() && recording_each_chunk(path, count_slots, &f), "a trace file is there");
+	ok(f.calls == THREADS * CALLS, "%u calls of %d, in %u chunks", f.calls, THREADS * CALLS, f.chunks);
 	ok(f.marks == THREADS * CALLS, "%u marks", f.marks);
 	ok(f.texts == TEXTS, "%u texts are defined once each", f.texts);
 	ok(recording_end(), "tidied up");

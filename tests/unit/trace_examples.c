@@ -58,8 +58,8 @@ static void cuda_calls(struct writer_thread *t, const uint16_t *f)
 /* What the calls above had a GPU do: the copies on another stream, out of order. */
 static void device_records(struct writer_thread *t)
 {
-	static const struct tf_work works[] = {
-		{.kind = TF_WORK_KERNEL,
+	static const struct tf_device_operation works[] = {
+		{.kind = TF_DEVICE_KERNEL,
 		 .kernel = 1,
 		 .context = 1,
 		 .stream = 7,
@@ -67,10 +67,10 @@ static void device_records(struct writer_thread *t)
 		 .block = {256, 1, 1},
 		 .registers = 32,
 		 .dynamic_shared_bytes = 1024},
-		{.kind = TF_WORK_COPY, .copy = 1, .source = 1, .target = 3, .context = 1, .stream = 13},
-		{.kind = TF_WORK_COPY, .copy = 2, .source = 3, .target = 2, .context = 1, .stream = 13},
-		{.kind = TF_WORK_SET, .target = 3, .context = 1, .stream = 7},
-		{.kind = TF_WORK_GRAPH, .device = 1, .context = 2, .stream = 9, .graph = 5},
+		{.kind = TF_DEVICE_COPY, .copy = 1, .source = 1, .target = 3, .context = 1, .stream = 13},
+		{.kind = TF_DEVICE_COPY, .copy = 2, .source = 3, .target = 2, .context = 1, .stream = 13},
+		{.kind = TF_DEVICE_SET, .target = 3, .context = 1, .stream = 7},
+		{.kind = TF_DEVICE_GRAPH, .device = 1, .context = 2, .stream = 9, .graph = 5},
 	};
 	struct writer_device_record kernels[4],
 		others[] = {
@@ -83,7 +83,7 @@ static void device_records(struct writer_thread *t)
 	writer_device_source(t, TF_DEVICE_TIME_MONOTONIC, 130001, "/opt/cuda/lib64/libcupti.so.13");
 	writer_text(t, TF_BLOB_DEVICE_NAME, 0, "NVIDIA H200");
 	for (uint32_t i = 0; i < 5; i++)
-		writer_blob(t, TF_BLOB_WORK, 10 + i, &works[i], sizeof(works[i]));
+		writer_blob(t, TF_BLOB_DEVICE_OPERATION, 10 + i, &works[i], sizeof(works[i]));
 	for (uint32_t i = 0; i < 4; i++)
 		kernels[i] =
 			(struct writer_device_record){10, 11 + i, 1100 * MS + i * MS + 20 * US, 3 * US + i * i * US, 0};
@@ -95,14 +95,14 @@ static void device_records(struct writer_thread *t)
 /* CUPTI's records of the calls above but for one launch, and what it tells besides. */
 static void device_facts(struct writer_thread *t)
 {
-	static const struct tf_work works[] = {
-		{.kind = TF_WORK_WAIT, .value = 4, .context = 1},
-		{.kind = TF_WORK_ALLOCATE, .target = 3, .context = 1},
-		{.kind = TF_WORK_OVERHEAD, .value = 1 << 16},
-		{.kind = TF_WORK_MANAGED, .copy = 1},
-		{.kind = TF_WORK_MANAGED, .copy = 2},
-		{.kind = TF_WORK_MANAGED, .copy = 3},
-		{.kind = TF_WORK_MANAGED, .copy = 4},
+	static const struct tf_device_operation works[] = {
+		{.kind = TF_DEVICE_WAIT, .value = 4, .context = 1},
+		{.kind = TF_DEVICE_ALLOCATE, .target = 3, .context = 1},
+		{.kind = TF_DEVICE_OVERHEAD, .value = 1 << 16},
+		{.kind = TF_DEVICE_MANAGED, .copy = 1},
+		{.kind = TF_DEVICE_MANAGED, .copy = 2},
+		{.kind = TF_DEVICE_MANAGED, .copy = 3},
+		{.kind = TF_DEVICE_MANAGED, .copy = 4},
 	};
 	static const struct writer_device_record facts[] = {
 		{20, 30, 1120 * MS, 40 * US, 0, 0},
@@ -117,7 +117,7 @@ static void device_facts(struct writer_thread *t)
 	struct writer_device_call calls[7];
 
 	for (uint32_t i = 0; i < 7; i++)
-		writer_blob(t, TF_BLOB_WORK, 20 + i, &works[i], sizeof(works[i]));
+		writer_blob(t, TF_BLOB_DEVICE_OPERATION, 20 + i, &works[i], sizeof(works[i]));
 	for (uint32_t i = 0; i < 4; i++)
 		calls[i] = (struct writer_device_call){100, 11 + i, 1100 * MS + i * MS - 4 * US, 3 * US, i == 3};
 	for (uint32_t i = 0; i < 3; i++)
@@ -234,7 +234,7 @@ void capture_hostile(const char *directory)
 {
 	static const char script[] = "</script><script>alert(2)</script>", command[] = WRITER_HOSTILE " \"&'";
 	static const struct tf_launch launch = {.kernel = 1, .grid = {1, 1, 1}, .block = {32, 1, 1}};
-	static const struct tf_work work = {.kind = TF_WORK_KERNEL, .kernel = 1, .context = 1, .stream = 7};
+	static const struct tf_device_operation work = {.kind = TF_DEVICE_KERNEL, .kernel = 1, .context = 1, .stream = 7};
 	const struct writer_device_record record = {1, 1, 1001 * MS, 1 * MS, 0};
 	struct writer w;
 	struct writer_thread t;
@@ -260,7 +260,7 @@ void capture_hostile(const char *directory)
 	writer_event(&t, TF_POP, 0, 1005 * MS, 0);
 	writer_device_source(&t, TF_DEVICE_TIME_MONOTONIC, 130001, WRITER_HOSTILE);
 	writer_text(&t, TF_BLOB_DEVICE_NAME, 0, script);
-	writer_blob(&t, TF_BLOB_WORK, 1, &work, sizeof(work));
+	writer_blob(&t, TF_BLOB_DEVICE_OPERATION, 1, &work, sizeof(work));
 	writer_device(&t, TF_DEVICE_TIME_MONOTONIC, &record, 1);
 	writer_end(&w, TF_END_EXIT, 0, 1006 * MS);
 	writer_save(&w, directory);

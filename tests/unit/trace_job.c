@@ -41,16 +41,16 @@ static void operation(struct writer_thread *t, uint32_t id, const struct tf_oper
 
 static void definitions(struct writer_thread *host, struct writer_thread *cupti)
 {
-	static const struct tf_work works[] = {
-		{.kind = TF_WORK_KERNEL,
+	static const struct tf_device_operation works[] = {
+		{.kind = TF_DEVICE_KERNEL,
 		 .kernel = 1,
 		 .context = 1,
 		 .stream = 7,
 		 .grid = {64, 2, 1},
 		 .block = {128, 1, 1}},
-		{.kind = TF_WORK_COPY, .copy = 1, .source = 1, .target = 3, .context = 1, .stream = 7},
-		{.kind = TF_WORK_COPY, .copy = 2, .source = 3, .target = 1, .context = 1, .stream = 7},
-		{.kind = TF_WORK_SET, .target = 2, .context = 1, .stream = 7},
+		{.kind = TF_DEVICE_COPY, .copy = 1, .source = 1, .target = 3, .context = 1, .stream = 7},
+		{.kind = TF_DEVICE_COPY, .copy = 2, .source = 3, .target = 1, .context = 1, .stream = 7},
+		{.kind = TF_DEVICE_SET, .target = 2, .context = 1, .stream = 7},
 	};
 	static const uint64_t stacks[][2] = {{0x401100, 0x401000}, {0x401200, 0x401000}, {0x401300, 0x401000}};
 	static const struct tf_launch launch = {.kernel = 1, .grid = {64, 2, 1}, .block = {128, 1, 1}};
@@ -59,7 +59,7 @@ static void definitions(struct writer_thread *host, struct writer_thread *cupti)
 	writer_text(cupti, TF_BLOB_DEVICE_NAME, 0, "NVIDIA H200");
 	writer_text(cupti, TF_BLOB_KERNEL, 1, "_Z9train_gemmILi4EEvPKfPf");
 	for (uint32_t i = 0; i < sizeof(works) / sizeof(*works); i++)
-		writer_blob(cupti, TF_BLOB_WORK, i + 1, &works[i], sizeof(works[i]));
+		writer_blob(cupti, TF_BLOB_DEVICE_OPERATION, i + 1, &works[i], sizeof(works[i]));
 	writer_blob(host, TF_BLOB_LAUNCH, 1, &launch, sizeof(launch));
 	writer_module(host, 0x400000, 0x500000, 0x400000, NULL, 0, "/nonexistent/train");
 	for (uint32_t i = 0; i < 3; i++)

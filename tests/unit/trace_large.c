@@ -9,7 +9,7 @@
 #define MS 1000000ull
 #define BEGIN (1000 * MS)
 
-enum { WINDOW = 256 * 1024, TEXTS = 16, STACKS = 500, DEPTH = 24, MESSAGES = 64, KERNELS = 40, BATCH = 64 };
+enum { CHUNK = 256 * 1024, TEXTS = 16, STACKS = 500, DEPTH = 24, MESSAGES = 64, KERNELS = 40, BATCH = 64 };
 
 static uint64_t seed;
 
@@ -39,7 +39,7 @@ static void large_process(const char *directory, uint32_t number, uint64_t calls
 		struct writer_thread t;
 		uint64_t now = BEGIN + k * 17;
 
-		writer_thread(&w, &t, pid + k, "worker", WINDOW);
+		writer_thread(&w, &t, pid + k, "worker", CHUNK);
 		for (uint64_t i = 0; i < calls / threads; i++) {
 			now += 100 + draw(16384);
 			writer_call(&t, ids[draw(8)], now, 1000 + draw(65536), NULL, 0);
@@ -150,7 +150,7 @@ static void launch_begin(struct kind_writer *k)
 	writer_text(&k->cupti, TF_BLOB_DEVICE_NAME, 0, "NVIDIA H200");
 	for (uint32_t i = 1; i <= KERNELS; i++) {
 		struct tf_launch launch = {.kernel = i, .grid = {64 * i, 1, 1}, .block = {128, 1, 1}, .stream = 0x5555};
-		struct tf_work work = {.kind = TF_WORK_KERNEL,
+		struct tf_device_operation work = {.kind = TF_DEVICE_KERNEL,
 				       .kernel = i,
 				       .context = 1,
 				       .stream = 7,
@@ -161,7 +161,7 @@ static void launch_begin(struct kind_writer *k)
 		snprintf(name, sizeof(name), "_Z8kernel%02uPf", i);
 		writer_text(&k->cupti, TF_BLOB_KERNEL, i, name);
 		writer_blob(&k->host, TF_BLOB_LAUNCH, i, &launch, sizeof(launch));
-		writer_blob(&k->cupti, TF_BLOB_WORK, i, &work, sizeof(work));
+		writer_blob(&k->cupti, TF_BLOB_DEVICE_OPERATION, i, &work, sizeof(work));
 	}
 }
 
@@ -241,8 +241,8 @@ bool capture_kind(const char *directory, const char *name, uint64_t events)
 	writer_command(&k.w, "/bin/large", "large", 6);
 	for (size_t i = 0; i < 4; i++)
 		k.functions[i] = writer_function(&k.w, kind->group, kind->functions[i]);
-	writer_thread(&k.w, &k.host, 4000, "worker", WINDOW);
-	writer_thread(&k.w, &k.cupti, 4001, "cupti", WINDOW);
+	writer_thread(&k.w, &k.host, 4000, "worker", CHUNK);
+	writer_thread(&k.w, &k.cupti, 4001, "cupti", CHUNK);
 	kind->begin(&k);
 	for (uint64_t i = 0; i < events; i++)
 		kind->event(&k, i);

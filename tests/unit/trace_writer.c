@@ -111,17 +111,17 @@ static void begin_file(struct writer *w)
 	memcpy(w->data + TF_PAGE, w->functions, w->functions_size);
 }
 
-static struct tf_window *chunk_at(struct writer *w, size_t offset)
+static struct tf_chunk *chunk_at(struct writer *w, size_t offset)
 {
-	return (struct tf_window *)(w->data + offset);
+	return (struct tf_chunk *)(w->data + offset);
 }
 
-static size_t add_chunk(struct writer_thread *t, enum tf_window_kind kind, uint32_t size)
+static size_t add_chunk(struct writer_thread *t, enum tf_chunk_kind kind, uint32_t size)
 {
 	size_t at = take(t->writer, size);
 
-	*chunk_at(t->writer, at) = (struct tf_window){
-		.magic = TF_WINDOW_MAGIC,
+	*chunk_at(t->writer, at) = (struct tf_chunk){
+		.magic = TF_CHUNK_MAGIC,
 		.kind = kind,
 		.nonce = t->writer->header.nonce,
 		.size_bytes = size,
@@ -144,7 +144,7 @@ void writer_thread(struct writer *w, struct writer_thread *ret, uint32_t tid, co
 				      .chunk_size = chunk_size,
 				      .tid = tid,
 				      .now = w->header.first.ticks};
-	ret->page = add_chunk(ret, TF_WINDOW_THREAD, (uint32_t)((needed + TF_PAGE - 1) / TF_PAGE * TF_PAGE));
+	ret->page = add_chunk(ret, TF_CHUNK_THREAD, (uint32_t)((needed + TF_PAGE - 1) / TF_PAGE * TF_PAGE));
 	page = writer_page(ret);
 	page->start_ticks = ret->now;
 	page->counter_count = w->header.function_count;
@@ -162,11 +162,11 @@ void writer_thread_first(struct writer *w, struct writer_thread *ret, uint32_t t
 				      .chunk_size = chunk_size,
 				      .tid = tid,
 				      .now = w->header.first.ticks};
-	ret->page = ret->chunk = add_chunk(ret, TF_WINDOW_FIRST, TF_PAGE);
+	ret->page = ret->chunk = add_chunk(ret, TF_CHUNK_FIRST, TF_PAGE);
 	page = writer_page(ret);
 	page->start_ticks = ret->now;
 	page->counter_count = counters;
-	page->window.slots = (uint32_t)(sizeof(*page) + counters * sizeof(struct tf_counter) +
+	page->chunk.slots = (uint32_t)(sizeof(*page) + counters * sizeof(struct tf_counter) +
 					(w->header.function_count + 3) / 4 * 8);
 }
 
@@ -183,16 +183,16 @@ struct tf_thread *writer_page(struct writer_thread *t)
 	return (struct tf_thread *)(t->writer->data + t->page);
 }
 
-/* What is taken by one add stands in one window. */
+/* What is taken by one add stands in one chunk. */
 static void need(struct writer_thread *t, size_t slots)
 {
-	const struct tf_window *w = chunk_at(t->writer, t->chunk);
+	const struct tf_chunk *w = chunk_at(t->writer, t->chunk);
 
 	if (t->chunk && tf_slots_offset(w) + (t->used + slots) * TF_SLOT <= w->size_bytes)
 		return;
 	if (t->chunk)
 		chunk_at(t->writer, t->chunk)->full = 1;
-	t->chunk = add_chunk(t, TF_WINDOW_SLOTS, t->chunk_size);
+	t->chunk = add_chunk(t, TF_CHUNK_SLOTS, t->chunk_size);
 	t->used = 0;
 }
 

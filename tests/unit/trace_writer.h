@@ -23,10 +23,10 @@ struct writer {
 	bool has_chunks;
 };
 
-/* A thread being written. Its windows are of window_size bytes; a new one is begun when the last is full. */
+/* A thread being written. Its chunks are of chunk_size bytes; a new one is begun when the last is full. */
 struct writer_thread {
 	struct writer *writer;
-	size_t page;   /* offset of its first window */
+	size_t page;   /* offset of its first chunk */
 	size_t chunk; /* offset of the one being written, 0: none */
 	size_t used;   /* slots used in it */
 	uint32_t number, sequence, chunk_size, tid;

@@ -193,12 +193,12 @@ static bool is_nccls(struct reading *r, uint32_t operation_id)
 	const struct trace *t = r->image->trace;
 	uint64_t *known = map_put(&r->kernels, operation_id, 0, NULL);
 	struct buffer name = {0};
-	struct tf_work operation;
+	struct tf_device_operation operation;
 
 	if (*known)
 		return *known == 2;
 	*known = 1;
-	if (!device_operation(t, operation_id, &operation) || operation.kind != TF_WORK_KERNEL)
+	if (!device_operation(t, operation_id, &operation) || operation.kind != TF_DEVICE_KERNEL)
 		return false;
 	if (kernel_name(t, operation.kernel, KERNEL_MANGLED, &name) && strstr(name.data, "nccl") &&
 	    strstr(name.data, "Kernel"))

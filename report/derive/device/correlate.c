@@ -340,7 +340,7 @@ static void match_by_number(struct state *s, size_t k)
 	struct calls c;
 
 	for (calls_begin(&c, &s->calls, k); calls_next(&c);) {
-		uint64_t slot = event_arg(&c.event, TF_ARG_WORK), id = tf_arg_value(slot);
+		uint64_t slot = event_arg(&c.event, TF_ARG_DEVICE_OPERATION), id = tf_arg_value(slot);
 
 		if (slot && id >= s->low && id - s->low < s->high - s->low)
 			match_call(s, k, &c, id);
@@ -417,7 +417,7 @@ static void match_stretch(struct state *s)
 		if (!host_calls_may_ask(&t->threads[k]))
 			continue;
 		want_calls(s, k, from, end);
-		if (t->threads[k].args & 1u << TF_ARG_WORK)
+		if (t->threads[k].args & 1u << TF_ARG_DEVICE_OPERATION)
 			match_by_number(s, k);
 		if (from == end)
 			continue;
@@ -456,7 +456,7 @@ static void visit_idle_calls(struct state *s, size_t k)
 	}
 }
 
-static void match_loaded(struct state *s)
+static void match_dso(struct state *s)
 {
 	drop_twins(s);
 	sort_unless_sorted(s->records, s->record_count, sizeof(*s->records), compare_records);
@@ -474,7 +474,7 @@ static void match_ids(struct state *s, const struct epoch *e)
 		s->low = e->first + i * step;
 		s->high = s->low + step;
 		load_stretch(s, NULL);
-		match_loaded(s);
+		match_dso(s);
 	}
 }
 
@@ -514,7 +514,7 @@ static void match_all(struct state *s)
 	s->is_measuring = false;
 	s->is_single = s->total < 2 * correlate_stretch;
 	if (s->is_single) {
-		match_loaded(s);
+		match_dso(s);
 		return;
 	}
 	s->has_ids = mem_alloc(chunks + 1);

@@ -8,7 +8,7 @@
  * records match no call, and their number equals that of the host calls that submit work, they are matched in order
  * instead. A call that both runtime and driver recorded has one id and is matched once.
  *
- * If the times are from CUDA events, the host call's record has the id itself (TF_ARG_WORK).
+ * If the times are from CUDA events, the host call's record has the id itself (TF_ARG_DEVICE_OPERATION).
  *
  * An image is processed in stretches of ids that fit into memory: memory grows with the number of threads and, by
  * one bit each, of host calls, but not of device records. */

@@ -74,7 +74,7 @@ bool calls_next(struct calls *c)
 
 static void note_call(struct host_chunk *w, const struct calls *c)
 {
-	uint64_t start = event_start(&c->event), operation = event_arg(&c->event, TF_ARG_WORK),
+	uint64_t start = event_start(&c->event), operation = event_arg(&c->event, TF_ARG_DEVICE_OPERATION),
 		 id = tf_arg_value(operation);
 
 	if (!w->to)

@@ -11,7 +11,7 @@ struct host_calls {
 	uint8_t *classes; /* by function */
 	struct host_chunk {
 		uint64_t from, to;    /* ticks of its calls */
-		uint64_t first, last; /* of their TF_ARG_WORK; first > last: none */
+		uint64_t first, last; /* of their TF_ARG_DEVICE_OPERATION; first > last: none */
 		uint64_t number;      /* of its first call */
 	} *chunks; /* by trace.chunks; NULL: there is no index */
 	uint8_t *wanted; /* by trace.chunks */
@@ -23,7 +23,7 @@ void host_calls_done(struct host_calls *h);
 /* Builds the index by reading all calls once. From then on only the wanted chunks are read. */
 void host_calls_index(struct host_calls *h);
 
-/* Selects the calls of a thread that were in progress between `from` and `to`, or whose TF_ARG_WORK is in [low,
+/* Selects the calls of a thread that were in progress between `from` and `to`, or whose TF_ARG_DEVICE_OPERATION is in [low,
  * high). */
 void host_calls_want(struct host_calls *h, size_t thread, uint64_t from, uint64_t to, uint64_t low, uint64_t high);
 void host_calls_want_all(struct host_calls *h);

@@ -98,12 +98,12 @@ size_t device_gaps(const struct image *image, struct device_gap **ret)
 
 static size_t count_graphs(const struct trace *t)
 {
-	struct tf_work operation;
+	struct tf_device_operation operation;
 	size_t n = 0;
 
 	for (size_t k = 0; k < t->blob_count; k++)
-		n += t->blobs[k].type == TF_BLOB_WORK && device_operation(t, t->blobs[k].id, &operation) &&
-		     operation.kind == TF_WORK_GRAPH;
+		n += t->blobs[k].type == TF_BLOB_DEVICE_OPERATION && device_operation(t, t->blobs[k].id, &operation) &&
+		     operation.kind == TF_DEVICE_GRAPH;
 	return n;
 }
 
@@ -149,13 +149,13 @@ void device_remark(const struct model *m, struct buffer *ret)
 
 /* ---- names ---- */
 
-bool device_operation(const struct trace *t, uint32_t id, struct tf_work *ret)
+bool device_operation(const struct trace *t, uint32_t id, struct tf_device_operation *ret)
 {
-	const struct blob *b = trace_definition(t, TF_BLOB_WORK, id);
+	const struct blob *b = trace_definition(t, TF_BLOB_DEVICE_OPERATION, id);
 	uint32_t kernel = 0;
 
 	if (!b && kernel_made_from(t, id, &id, &kernel))
-		b = trace_definition(t, TF_BLOB_WORK, id);
+		b = trace_definition(t, TF_BLOB_DEVICE_OPERATION, id);
 	if (!b || trace_blob(t, b, ret, sizeof(*ret)) != sizeof(*ret))
 		return false;
 	ret->kernel = kernel ? kernel : ret->kernel;
@@ -173,27 +173,27 @@ void device_name(const struct trace *t, uint32_t device, struct buffer *ret)
 	buffer_print(ret, " (%u)", device);
 }
 
-void device_operation_name(const struct report_context *c, const struct trace *t, const struct tf_work *operation,
+void device_operation_name(const struct report_context *c, const struct trace *t, const struct tf_device_operation *operation,
 			   struct buffer *ret)
 {
 	static const char *const copies[] = {"",     "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
 					     "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
 
 	switch (operation->kind) {
-	case TF_WORK_KERNEL:
+	case TF_DEVICE_KERNEL:
 		if (!kernel_name(t, operation->kernel, c->kernel_name, ret))
 			buffer_text(ret, "(kernel without a name)");
 		break;
-	case TF_WORK_COPY:
+	case TF_DEVICE_COPY:
 		buffer_print(ret, "[CUDA memcpy %s]",
 			     operation->copy && operation->copy < sizeof(copies) / sizeof(*copies)
 				     ? copies[operation->copy]
 				     : "Unknown");
 		break;
-	case TF_WORK_SET:
+	case TF_DEVICE_SET:
 		buffer_text(ret, "[CUDA memset]");
 		break;
-	case TF_WORK_GRAPH:
+	case TF_DEVICE_GRAPH:
 		buffer_print(ret, "[CUDA graph %u]", operation->graph);
 		break;
 	default:

@@ -9,7 +9,7 @@ struct device_record {
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
 	uint64_t duration_ns;
 	uint64_t bytes, address; /* 0: none */
-	uint32_t operation; /* id of a TF_BLOB_WORK */
+	uint32_t operation; /* id of a TF_BLOB_DEVICE_OPERATION */
 	uint32_t correlation;
 	uint16_t epoch; /* correlation ids are unique within an epoch */
 };
@@ -51,7 +51,7 @@ void device_scan(struct scan *s, void (*visit)(struct scan *, const struct devic
 void device_scan_image(struct scan *s, void (*visit)(struct scan *, const struct device_record *),
 		       uint64_t *ret_broken);
 
-/* What the time of a TF_WORK_OVERHEAD was spent on, by CUpti_ActivityOverheadKind >> 16: 0 is the driver's compiler,
+/* What the time of a TF_DEVICE_OVERHEAD was spent on, by CUpti_ActivityOverheadKind >> 16: 0 is the driver's compiler,
  * the others are CUPTI's. */
 enum { DEVICE_OVERHEADS = 9 };
 extern const char *const device_overheads[DEVICE_OVERHEADS];
@@ -63,13 +63,13 @@ void device_scan_more(struct scan *s, void (*visit)(struct scan *, const struct 
 void device_scan_calls(struct scan *s, void (*visit)(struct scan *, const struct device_call *), uint64_t *ret_broken);
 
 /* The device operation with that id. False: its definition is lost. */
-bool device_operation(const struct trace *t, uint32_t id, struct tf_work *ret);
+bool device_operation(const struct trace *t, uint32_t id, struct tf_device_operation *ret);
 
 /* Appends "NVIDIA H200 (0)". */
 void device_name(const struct trace *t, uint32_t device, struct buffer *ret);
 
 /* Appends the kernel's name, or a description of a copy, memset or graph. */
-void device_operation_name(const struct report_context *c, const struct trace *t, const struct tf_work *operation,
+void device_operation_name(const struct report_context *c, const struct trace *t, const struct tf_device_operation *operation,
 			   struct buffer *ret);
 
 /* Appends one line on the sources of a model's device times. */

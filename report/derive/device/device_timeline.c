@@ -17,7 +17,7 @@ static void set_device(struct state *s, uint32_t id, struct timeline_entry *b)
 {
 	bool is_new;
 	uint64_t *known = map_put(&s->operations, (uint64_t)(s->image - s->report->model->images), id, &is_new);
-	struct tf_work operation;
+	struct tf_device_operation operation;
 
 	if (is_new)
 		*known = device_operation(s->image->trace, id, &operation)

@@ -10,7 +10,7 @@ struct timeline_entry {
 	uint64_t start, end; /* CLOCK_REALTIME, ns */
 	const struct image *image;
 	uint32_t device, context, operation;
-	uint8_t kind; /* enum tf_work_kind, 0: not known */
+	uint8_t kind; /* enum tf_device_operation_kind, 0: not known */
 	/* the call that submitted it, if requested and known: */
 	const struct trace_thread *thread; /* NULL: not known */
 	uint64_t call_start, call_end;

@@ -65,9 +65,9 @@ static uint64_t number_of(const struct device_record *r)
 
 static bool is_nameless(const struct trace *t, uint32_t operation)
 {
-	struct tf_work w;
+	struct tf_device_operation w;
 
-	return device_operation(t, operation, &w) && w.kind == TF_WORK_KERNEL && !is_known(t, w.kernel);
+	return device_operation(t, operation, &w) && w.kind == TF_DEVICE_KERNEL && !is_known(t, w.kernel);
 }
 
 static bool launch_of(const struct trace *t, const struct event *e, uint32_t *ret_id, struct tf_launch *ret)
@@ -81,9 +81,9 @@ static bool launch_of(const struct trace *t, const struct event *e, uint32_t *re
 /* Nodes of a graph do not have the name of the call's kernel. */
 static void name_launch(const struct trace *t, struct map *names, uint32_t id, const struct device_record *r)
 {
-	struct tf_work w;
+	struct tf_device_operation w;
 
-	if (device_operation(t, r->operation, &w) && w.kind == TF_WORK_KERNEL && !w.graph && is_known(t, w.kernel))
+	if (device_operation(t, r->operation, &w) && w.kind == TF_DEVICE_KERNEL && !w.graph && is_known(t, w.kernel))
 		*map_put(names, BY_LAUNCH, id, NULL) = w.kernel;
 }
 
@@ -122,7 +122,7 @@ void kernel_find(const struct report_context *c, const struct image *image)
 		return;
 	names->known |= KNOWS_RECORDS;
 	for (size_t i = 0; i < t->blob_count && !has_any; i++)
-		has_any = t->blobs[i].type == TF_BLOB_WORK && is_nameless(t, t->blobs[i].id);
+		has_any = t->blobs[i].type == TF_BLOB_DEVICE_OPERATION && is_nameless(t, t->blobs[i].id);
 	if (has_any)
 		kernel_find_names(c, image, KNOWS_RECORDS | KNOWS_LAUNCHES);
 }

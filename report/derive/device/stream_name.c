@@ -35,7 +35,7 @@ static bool handle_of(const struct correlated *k, uint64_t *ret)
 static void stream_visit_correlated(void *context, const struct correlated *k)
 {
 	struct making *m = context;
-	struct tf_work operation;
+	struct tf_device_operation operation;
 	uint64_t handle, *position;
 
 	if (!k->thread || !k->record_count || !handle_of(k, &handle))
@@ -69,14 +69,14 @@ void stream_names_done(struct stream_names *n)
 	*n = (struct stream_names){0};
 }
 
-const char *stream_name(const struct stream_names *n, const struct tf_work *operation)
+const char *stream_name(const struct stream_names *n, const struct tf_device_operation *operation)
 {
 	const uint64_t *position = map_find(&n->streams, operation->context, operation->stream);
 
 	return position ? n->definitions->items[*position].name : NULL;
 }
 
-void stream_label(const struct stream_names *n, const struct tf_work *operation, struct buffer *ret)
+void stream_label(const struct stream_names *n, const struct tf_device_operation *operation, struct buffer *ret)
 {
 	const char *name = stream_name(n, operation);
 

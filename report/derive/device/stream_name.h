@@ -18,9 +18,9 @@ void stream_names_make(struct stream_names *n, const struct report_context *c, c
 void stream_names_done(struct stream_names *n);
 
 /* Borrowed; NULL: the stream has no name. */
-const char *stream_name(const struct stream_names *n, const struct tf_work *operation);
+const char *stream_name(const struct stream_names *n, const struct tf_device_operation *operation);
 
 /* Appends "stream 7", followed by its name if it has one. */
-void stream_label(const struct stream_names *n, const struct tf_work *operation, struct buffer *ret);
+void stream_label(const struct stream_names *n, const struct tf_device_operation *operation, struct buffer *ret);
 
 #endif

@@ -146,11 +146,11 @@ static uint32_t new_device_row(struct profile_pass *w, const struct correlated *
 	const struct model *m = w->scan.context->model;
 	const struct trace *t = k->image->trace;
 	struct buffer text = {0};
-	struct tf_work operation;
+	struct tf_device_operation operation;
 	size_t used = 0;
 
 	if (!device_operation(t, id, &operation))
-		operation = (struct tf_work){.kind = TF_WORK_KERNEL};
+		operation = (struct tf_device_operation){.kind = TF_DEVICE_KERNEL};
 	if (k->thread) {
 		used = call_ids(w, &k->event, stack);
 	} else {

@@ -3,12 +3,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "runtime/record/table.h"
+#include "runtime/record/intern_table.h"
 #include "threads.h"
 
 enum { KEYS = 40000, NUMBERS = 1 << 22 };
 
-static struct table table;
+static struct intern_table table;
 
 static struct finder {
 	uint32_t number[KEYS]; /* what this thread learnt of each key */
@@ -17,7 +17,7 @@ static struct finder {
 
 static uint64_t key_of(unsigned i)
 {
-	return table_hash(7, &i, sizeof(i));
+	return intern_hash(7, &i, sizeof(i));
 }
 
 static void *add_all(void *number)
@@ -28,7 +28,7 @@ static void *add_all(void *number)
 	for (unsigned i = 0; i < KEYS; i++) {
 		unsigned k = (i + self * (KEYS / THREADS)) % KEYS;
 		bool is_new;
-		struct table_entry *e = table_add(&table, key_of(k), &f->number[k], &is_new);
+		struct intern_entry *e = intern_add(&table, key_of(k), &f->number[k], &is_new);
 
 		if (!e)
 			return NULL;
@@ -53,7 +53,7 @@ static bool numbers_differ(const uint32_t *numbers)
 static bool has_all_values(void)
 {
 	for (unsigned i = 0; i < KEYS; i++) {
-		if (table_get(&table, key_of(i)) != i + 1)
+		if (intern_get(&table, key_of(i)) != i + 1)
 			return false;
 	}
 	return true;

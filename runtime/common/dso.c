@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/common/loaded.h"
+#include "runtime/common/dso.h"
 
 #include <elf.h>
 #include <link.h>
@@ -37,7 +37,7 @@ static bool holds(const struct elf_object *o, const void *address)
 	return (uintptr_t)address >= o->start && (uintptr_t)address < o->end;
 }
 
-void *loaded_symbol(uintptr_t base, const void *dynamic, const char *symbol)
+void *dso_symbol(uintptr_t base, const void *dynamic, const char *symbol)
 {
 	struct elf_object o = {.base = base, .dynamic = dynamic};
 
@@ -68,7 +68,7 @@ static int visit_next(struct dl_phdr_info *info, size_t size, void *data)
 	return n->found != NULL;
 }
 
-void *loaded_next(const char *symbol)
+void *dso_next(const char *symbol)
 {
 	struct next n = {.symbol = symbol};
 
@@ -76,7 +76,7 @@ void *loaded_next(const char *symbol)
 	return n.found;
 }
 
-void *loaded_next_unasked(const char *symbol)
+void *dso_next_unlocked(const char *symbol)
 {
 	extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 	const ElfW(Phdr) *h = (const ElfW(Phdr) *)getauxval(AT_PHDR);
@@ -118,7 +118,7 @@ static int visit_before(struct dl_phdr_info *info, size_t size, void *data)
 	return n->found != NULL;
 }
 
-bool loaded_before(const char *symbol)
+bool dso_before(const char *symbol)
 {
 	struct next n = {.symbol = symbol};
 
@@ -127,7 +127,7 @@ bool loaded_before(const char *symbol)
 }
 
 struct each {
-	const struct loaded_wanted *wanted;
+	const struct dso_wanted *wanted;
 	size_t count;
 	bool is_after;
 };
@@ -143,7 +143,7 @@ static int visit_each(struct dl_phdr_info *info, size_t size, void *data)
 		return 0;
 	}
 	for (size_t i = 0; e->is_after && i < e->count; i++) {
-		const struct loaded_wanted *w = &e->wanted[i];
+		const struct dso_wanted *w = &e->wanted[i];
 		void *found = __atomic_load_n(w->place, __ATOMIC_RELAXED) == w->initial ? elf_object_find(&o, w->symbol) : NULL;
 
 		if (found)
@@ -152,7 +152,7 @@ static int visit_each(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-void loaded_next_each(const struct loaded_wanted *wanted, size_t count)
+void dso_next_each(const struct dso_wanted *wanted, size_t count)
 {
 	struct each e = {.wanted = wanted, .count = count};
 
@@ -233,7 +233,7 @@ static int visit_dependency(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
-void *loaded_below(const void *caller, const char *symbol)
+void *dso_below(const void *caller, const char *symbol)
 {
 	struct tree t = {.caller = caller, .symbol = symbol};
 
@@ -243,11 +243,11 @@ void *loaded_below(const void *caller, const char *symbol)
 	return t.found;
 }
 
-void *loaded_from(const void *caller, const char *symbol)
+void *dso_from(const void *caller, const char *symbol)
 {
-	void *found = loaded_below(caller, symbol);
+	void *found = dso_below(caller, symbol);
 
-	return found ? found : loaded_next(symbol);
+	return found ? found : dso_next(symbol);
 }
 
 /* ---- objects ---- */
@@ -269,7 +269,7 @@ static int visit_place(struct dl_phdr_info *info, size_t size, void *data)
 	return p->is_found;
 }
 
-void *loaded_beside(const void *address, const char *symbol)
+void *dso_beside(const void *address, const char *symbol)
 {
 	struct place p = {.address = address};
 
@@ -277,7 +277,7 @@ void *loaded_beside(const void *address, const char *symbol)
 	return p.is_found ? elf_object_find(&p.object, symbol) : NULL;
 }
 
-bool loaded_all_beside(const void *address, const char *const *symbols, void **ret, size_t count)
+bool dso_all_beside(const void *address, const char *const *symbols, void **ret, size_t count)
 {
 	struct place p = {.address = address};
 
@@ -287,7 +287,7 @@ bool loaded_all_beside(const void *address, const char *const *symbols, void **r
 	return p.is_found;
 }
 
-bool loaded_path(const void *address, char *ret, size_t size)
+bool dso_path(const void *address, char *ret, size_t size)
 {
 	struct place p = {.address = address};
 
@@ -298,7 +298,7 @@ bool loaded_path(const void *address, char *ret, size_t size)
 	return true;
 }
 
-uintptr_t loaded_start(const void *address)
+uintptr_t dso_start(const void *address)
 {
 	struct place p = {.address = address};
 
@@ -324,7 +324,7 @@ static int visit_library(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
-bool loaded_library(const char *prefix, char *ret, size_t size)
+bool dso_library(const char *prefix, char *ret, size_t size)
 {
 	struct library l = {.prefix = prefix};
 
@@ -335,7 +335,7 @@ bool loaded_library(const char *prefix, char *ret, size_t size)
 	return true;
 }
 
-void *loaded_in(const char *prefix, const char *symbol)
+void *dso_library_symbol(const char *prefix, const char *symbol)
 {
 	struct library l = {.prefix = prefix};
 
@@ -343,7 +343,7 @@ void *loaded_in(const char *prefix, const char *symbol)
 	return l.is_found ? elf_object_find(&l.object, symbol) : NULL;
 }
 
-void loaded_ours(uintptr_t *ret_start, uintptr_t *ret_end)
+void dso_own_range(uintptr_t *ret_start, uintptr_t *ret_end)
 {
 	struct place p = {.address = (const void *)visit_place};
 
@@ -353,12 +353,12 @@ void loaded_ours(uintptr_t *ret_start, uintptr_t *ret_end)
 }
 
 /* Of the first bytes the linker says that they lie where the load bias does: a shared object begins at 0. */
-void *loaded_ours_symbol(const char *symbol)
+void *dso_own_symbol(const char *symbol)
 {
 	extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 	extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
-	return loaded_symbol((uintptr_t)__ehdr_start, _DYNAMIC, symbol);
+	return dso_symbol((uintptr_t)__ehdr_start, _DYNAMIC, symbol);
 }
 
 /* ---- what is bound past us ---- */
@@ -426,7 +426,7 @@ static int visit_past(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-void loaded_past(bool (*is_wanted)(const char *symbol), void (*say)(const char *path, const char *symbol))
+void dso_bound_past_us(bool (*is_wanted)(const char *symbol), void (*say)(const char *path, const char *symbol))
 {
 	struct past p = {.is_wanted = is_wanted, .say = say};
 

@@ -26,7 +26,7 @@ static void clean(void)
 	cr_assert(recording_end());
 }
 
-TestSuite(descriptor_tell, .init = start, .fini = clean);
+TestSuite(descriptor_describe, .init = start, .fini = clean);
 
 /* The text of the blob told last, out of the file that it was written to. */
 static const char *told(void)
@@ -55,17 +55,17 @@ static const char *told(void)
 	return text + sizeof(struct tf_descriptor);
 }
 
-Test(descriptor_tell, is_told_once_until_it_is_forgotten)
+Test(descriptor_describe, is_told_once_until_it_is_forgotten)
 {
 	int fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
 
 	cr_assert_not(descriptor_is_known(fd));
-	descriptor_tell(fd, 1);
+	descriptor_describe(fd, 1);
 	cr_assert(descriptor_is_known(fd));
 	cr_assert_str_eq(told(), "/etc/passwd");
-	descriptor_tell(fd, 2);
+	descriptor_describe(fd, 2);
 	cr_assert_eq(process.descriptor_texts, 1);
-	descriptor_forget(fd);
+	descriptor_invalidate(fd);
 	cr_assert_not(descriptor_is_known(fd));
 	descriptor_tell_path(fd, 3, "/given/path");
 	cr_assert_str_eq(told(), "/given/path");
@@ -75,19 +75,19 @@ Test(descriptor_tell, is_told_once_until_it_is_forgotten)
 	cr_assert_str_eq(told(), "/etc/passwd");
 }
 
-Test(descriptor_tell, a_number_that_is_not_open_is_told_to_be_nothing)
+Test(descriptor_describe, a_number_that_is_not_open_is_told_to_be_nothing)
 {
-	descriptor_tell(1000, 1);
+	descriptor_describe(1000, 1);
 	cr_assert(descriptor_is_known(1000));
 	cr_assert_str_eq(told(), "");
 	cr_assert(descriptor_is_known(65535));
 	cr_assert(descriptor_is_known(-1));
-	descriptor_forget(-1);
-	descriptor_forget(1 << 30);
-	descriptor_tell(-1, 1);
+	descriptor_invalidate(-1);
+	descriptor_invalidate(1 << 30);
+	descriptor_describe(-1, 1);
 }
 
-Test(descriptor_tell, peers_are_written_as_their_readers_write_them)
+Test(descriptor_describe, peers_are_written_as_their_readers_write_them)
 {
 	static const struct {
 		const char *address, *text;
@@ -108,24 +108,24 @@ Test(descriptor_tell, peers_are_written_as_their_readers_write_them)
 		struct sockaddr_in6 a = {.sin6_family = AF_INET6, .sin6_port = htons(80)};
 
 		cr_assert_eq(inet_pton(AF_INET6, cases[i].address, &a.sin6_addr), 1);
-		descriptor_forget(fd);
+		descriptor_invalidate(fd);
 		descriptor_tell_peer(fd, 1, (struct sockaddr *)&a, sizeof(a));
 		cr_assert_str_eq(told(), cases[i].text);
 	}
-	descriptor_forget(fd);
+	descriptor_invalidate(fd);
 	descriptor_tell_peer(fd, 1, (struct sockaddr *)&in, sizeof(in));
 	cr_assert_str_eq(told(), "tcp 127.0.0.1:65535");
-	descriptor_forget(fd);
-	descriptor_tell(fd, 1);
+	descriptor_invalidate(fd);
+	descriptor_describe(fd, 1);
 	cr_assert_str_eq(told(), "tcp [::]:0 (not connected)");
 }
 
-Test(descriptor_tell, a_forked_child_tells_its_own)
+Test(descriptor_describe, a_forked_child_tells_its_own)
 {
 	int fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC), status;
 	pid_t child;
 
-	descriptor_tell(fd, 1);
+	descriptor_describe(fd, 1);
 	child = fork();
 	if (!child)
 		_exit(descriptor_is_known(fd) ? 1 : 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Space for threads that record little. */
-#include "runtime/record/chunk.h"
+#include "runtime/record/first_chunk.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static bool has_chunks(uint64_t word)
 static uint32_t next_count(void)
 {
 	uint64_t limit[2] = {UINT64_MAX, UINT64_MAX};
-	uint32_t count = process.chunks / 4, most;
+	uint32_t count = process.first_chunks / 4, most;
 
 	sys_call(SYS_prlimit64, 0, RLIMIT_AS, NULL, limit);
 	most = limit[0] == RLIM_INFINITY ? AREA_MOST : AREA_LIMITED;
@@ -50,18 +50,18 @@ static bool make_area_of(uint32_t count)
 {
 	uint32_t number = 0;
 	uint64_t size = file_round((uint64_t)count * TF_PAGE);
-	struct chunk_area *area;
+	struct first_chunk_area *area;
 
-	while (number < CHUNK_AREAS && process.areas[number].at)
+	while (number < FIRST_CHUNK_AREAS && process.areas[number].at)
 		number++;
-	if (number == CHUNK_AREAS)
+	if (number == FIRST_CHUNK_AREAS)
 		return false;
 	area = &process.areas[number];
 	area->at = file_take(NULL, size, &area->offset);
 	if (!area->at)
 		return false;
 	area->count = area->live = (uint32_t)(size / TF_PAGE);
-	process.chunks += area->count;
+	process.first_chunks += area->count;
 	process.area_last = number;
 	__atomic_store_n(&process.chunk_next, next_word(number, area->count), __ATOMIC_RELEASE);
 	return true;
@@ -79,9 +79,9 @@ static bool make_area(void)
 	return is_there;
 }
 
-void *chunk_take(uint64_t *ret_offset, uint32_t *ret_area)
+void *first_chunk_take(uint64_t *ret_offset, uint32_t *ret_area)
 {
-	const struct chunk_area *area;
+	const struct first_chunk_area *area;
 	uint64_t word;
 
 	if (sys_is_silent)
@@ -95,9 +95,9 @@ void *chunk_take(uint64_t *ret_offset, uint32_t *ret_area)
 	return (char *)area->at + (size_t)(uint32_t)word * TF_PAGE;
 }
 
-void chunk_release(uint32_t number)
+void first_chunk_release(uint32_t number)
 {
-	struct chunk_area *area = &process.areas[number];
+	struct first_chunk_area *area = &process.areas[number];
 
 	if (__atomic_sub_fetch(&area->live, 1, __ATOMIC_ACQ_REL))
 		return;
@@ -111,14 +111,14 @@ void chunk_release(uint32_t number)
 static uint64_t close_area(uint64_t end)
 {
 	uint64_t word = __atomic_exchange_n(&process.chunk_next, 0, __ATOMIC_ACQ_REL);
-	const struct chunk_area *area = &process.areas[area_of(word)];
+	const struct first_chunk_area *area = &process.areas[area_of(word)];
 
 	if (!has_chunks(word) || area->offset + (uint64_t)area->count * TF_PAGE != end)
 		return end;
 	return area->offset + (uint64_t)(uint32_t)word * TF_PAGE;
 }
 
-void chunk_trim(void)
+void first_chunk_trim(void)
 {
 	if (!process.header || process_is_frozen)
 		return;

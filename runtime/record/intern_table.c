@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Insert-only hash table: levels of growing size, each probed a few places from the key's own. Nothing ever moves or
  * leaves, so a key that is absent from all its places in one level can only be in a later level if these are taken. */
-#include "runtime/record/table.h"
+#include "runtime/record/intern_table.h"
 
 #include <string.h>
 
@@ -11,14 +11,14 @@ enum { PROBES = 8 };
 
 static uint64_t level_size(int level)
 {
-	return (uint64_t)TABLE_FIRST_LEVEL << 2 * level;
+	return (uint64_t)INTERN_FIRST_LEVEL << 2 * level;
 }
 
-static struct table_entry *level_new(struct table *t, int level)
+static struct intern_entry *level_new(struct intern_table *t, int level)
 {
-	size_t size = level_size(level) * sizeof(struct table_entry);
-	struct table_entry *fresh = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct table_entry *other = NULL;
+	size_t size = level_size(level) * sizeof(struct intern_entry);
+	struct intern_entry *fresh = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct intern_entry *other = NULL;
 
 	if (!fresh)
 		return NULL;
@@ -28,13 +28,13 @@ static struct table_entry *level_new(struct table *t, int level)
 	return other;
 }
 
-struct table_entry *table_add(struct table *t, uint64_t key, uint32_t *ret_number, bool *ret_is_new)
+struct intern_entry *intern_add(struct intern_table *t, uint64_t key, uint32_t *ret_number, bool *ret_is_new)
 {
-	uint64_t hash = table_mix(key), base = 1;
+	uint64_t hash = intern_mix(key), base = 1;
 
 	*ret_is_new = false;
-	for (int level = 0; level < TABLE_LEVELS; level++) {
-		struct table_entry *entries = __atomic_load_n(&t->level[level], __ATOMIC_ACQUIRE);
+	for (int level = 0; level < INTERN_LEVELS; level++) {
+		struct intern_entry *entries = __atomic_load_n(&t->level[level], __ATOMIC_ACQUIRE);
 		uint64_t size = level_size(level);
 
 		if (!entries && !(entries = level_new(t, level)))
@@ -58,18 +58,18 @@ struct table_entry *table_add(struct table *t, uint64_t key, uint32_t *ret_numbe
 	return NULL;
 }
 
-uint64_t table_get(const struct table *t, uint64_t key)
+uint64_t intern_get(const struct intern_table *t, uint64_t key)
 {
-	uint64_t hash = table_mix(key);
+	uint64_t hash = intern_mix(key);
 
-	for (int level = 0; level < TABLE_LEVELS; level++) {
-		const struct table_entry *entries = __atomic_load_n(&t->level[level], __ATOMIC_ACQUIRE);
+	for (int level = 0; level < INTERN_LEVELS; level++) {
+		const struct intern_entry *entries = __atomic_load_n(&t->level[level], __ATOMIC_ACQUIRE);
 		uint64_t mask = level_size(level) - 1;
 
 		if (!entries)
 			return 0;
 		for (uint64_t i = 0; i < PROBES; i++) {
-			const struct table_entry *e = &entries[(hash + i) & mask];
+			const struct intern_entry *e = &entries[(hash + i) & mask];
 			uint64_t found = __atomic_load_n(&e->key, __ATOMIC_ACQUIRE);
 
 			if (found == key)
@@ -81,10 +81,10 @@ uint64_t table_get(const struct table *t, uint64_t key)
 	return 0;
 }
 
-bool table_each(struct table *t, bool (*visit)(struct table_entry *e))
+bool intern_each(struct intern_table *t, bool (*visit)(struct intern_entry *e))
 {
-	for (int level = 0; level < TABLE_LEVELS; level++) {
-		struct table_entry *entries = __atomic_load_n(&t->level[level], __ATOMIC_ACQUIRE);
+	for (int level = 0; level < INTERN_LEVELS; level++) {
+		struct intern_entry *entries = __atomic_load_n(&t->level[level], __ATOMIC_ACQUIRE);
 
 		for (uint64_t i = 0; entries && i < level_size(level); i++)
 			if (__atomic_load_n(&entries[i].key, __ATOMIC_ACQUIRE) && !visit(&entries[i]))
@@ -93,11 +93,11 @@ bool table_each(struct table *t, bool (*visit)(struct table_entry *e))
 	return true;
 }
 
-bool table_set(struct table *t, uint64_t key, uint64_t value)
+bool intern_set(struct intern_table *t, uint64_t key, uint64_t value)
 {
 	uint32_t number;
 	bool is_new;
-	struct table_entry *e = table_add(t, key, &number, &is_new);
+	struct intern_entry *e = intern_add(t, key, &number, &is_new);
 
 	if (e)
 		__atomic_store_n(&e->value, value, __ATOMIC_RELEASE);
@@ -105,7 +105,7 @@ bool table_set(struct table *t, uint64_t key, uint64_t value)
 }
 
 /* Four lanes: one multiplication takes as long as three more that need not wait for it. */
-uint64_t table_hash(uint64_t seed, const void *bytes, uint64_t size)
+uint64_t intern_hash(uint64_t seed, const void *bytes, uint64_t size)
 {
 	const unsigned char *p = bytes;
 	uint64_t hash = (seed + 1) * 0xff51afd7ed558ccdull ^ size, word;
@@ -130,6 +130,6 @@ uint64_t table_hash(uint64_t seed, const void *bytes, uint64_t size)
 		lane[i] ^= lane[i] >> 32;
 		size -= part;
 	}
-	hash = table_mix(table_mix(lane[0] + lane[1] * 0xff51afd7ed558ccdull) ^ (lane[2] + lane[3] * 0xc4ceb9fe1a85ec53ull));
+	hash = intern_mix(intern_mix(lane[0] + lane[1] * 0xff51afd7ed558ccdull) ^ (lane[2] + lane[3] * 0xc4ceb9fe1a85ec53ull));
 	return hash ? hash : 1;
 }

@@ -33,7 +33,7 @@ static void clean(void)
 	cr_assert(recording_end());
 }
 
-TestSuite(window, .init = start, .fini = clean);
+TestSuite(chunk, .init = start, .fini = clean);
 
 static void record(unsigned function, uint64_t duration)
 {
@@ -59,10 +59,10 @@ static void *record_many(void *unused)
 
 struct found {
 	/* mistimed: read otherwise than the argument has it */
-	uint64_t calls[2], torn, strings, windows, backwards, mistimed;
+	uint64_t calls[2], torn, strings, chunks, backwards, mistimed;
 };
 
-static void read_window(const struct tf_window *w, struct found *f)
+static void read_chunk(const struct tf_chunk *w, struct found *f)
 {
 	const uint64_t *slot = (const uint64_t *)((const char *)w + tf_slots_offset(w));
 	const uint64_t *end = (const uint64_t *)((const char *)w + w->size_bytes);
@@ -114,7 +114,7 @@ static void read_file(const char *path, struct found *f)
 	cr_assert_eq(h->magic, TF_MAGIC);
 	for (uint64_t at = TF_PAGE + ((h->function_bytes + TF_PAGE - 1) & ~(TF_PAGE - 1u));
 	     at < (uint64_t)st.st_size;) {
-		const struct tf_window *w = (const struct tf_window *)((const char *)h + at);
+		const struct tf_chunk *w = (const struct tf_chunk *)((const char *)h + at);
 
 		/* Space that the file has ahead, and nobody has taken. */
 		if (!w->magic) {
@@ -122,12 +122,12 @@ static void read_file(const char *path, struct found *f)
 				cr_assert(!*p);
 			break;
 		}
-		cr_assert_eq(w->magic, TF_WINDOW_MAGIC);
+		cr_assert_eq(w->magic, TF_CHUNK_MAGIC);
 		cr_assert_eq(w->nonce, h->nonce);
 		cr_assert_eq(w->offset, at);
-		f->windows++;
-		if (w->kind == TF_WINDOW_SLOTS || w->kind == TF_WINDOW_FIRST)
-			read_window(w, f);
+		f->chunks++;
+		if (w->kind == TF_CHUNK_SLOTS || w->kind == TF_CHUNK_FIRST)
+			read_chunk(w, f);
 		at += w->size_bytes;
 	}
 	munmap((void *)h, (size_t)st.st_size);
@@ -157,7 +157,7 @@ static struct found read_back(int *ret_files)
 
 /* ---- facts ---- */
 
-Test(window, keeps_every_event_of_many_threads)
+Test(chunk, keeps_every_event_of_many_threads)
 {
 	pthread_t ids[THREADS];
 	struct found f;
@@ -187,7 +187,7 @@ static void handler(int signal)
 
 /* Each signal is asked for by the writer: a machine that takes long for one would not get to anything else if they
  * came by themselves. When they come is left to chance, and it goes on until some have met what they are to meet. */
-Test(window, keeps_every_event_of_a_handler_that_interrupts_a_writer)
+Test(chunk, keeps_every_event_of_a_handler_that_interrupts_a_writer)
 {
 	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
 	uint64_t recorded = 0;
@@ -214,7 +214,7 @@ Test(window, keeps_every_event_of_a_handler_that_interrupts_a_writer)
 	cr_assert_eq(f.backwards, 0);
 }
 
-Test(window, gives_a_forked_child_a_file_of_its_own)
+Test(chunk, gives_a_forked_child_a_file_of_its_own)
 {
 	struct found f;
 	int files, status;
@@ -235,7 +235,7 @@ Test(window, gives_a_forked_child_a_file_of_its_own)
 	cr_assert_eq(f.calls[1], 10);
 }
 
-Test(window, writes_a_text_once_however_many_threads_ask)
+Test(chunk, writes_a_text_once_however_many_threads_ask)
 {
 	uint32_t first, again;
 	struct found f;
@@ -251,7 +251,7 @@ Test(window, writes_a_text_once_however_many_threads_ask)
 	cr_assert_eq(f.strings, 2);
 }
 
-Test(window, counts_what_stays_under_the_threshold)
+Test(chunk, counts_what_stays_under_the_threshold)
 {
 	struct call e = {0};
 	struct found f;
@@ -267,7 +267,7 @@ Test(window, counts_what_stays_under_the_threshold)
 	cr_assert_eq(f.calls[1], 0);
 }
 
-Test(window, shows_the_call_in_progress)
+Test(chunk, shows_the_call_in_progress)
 {
 	struct call outer = {0}, inner = {0};
 
@@ -293,7 +293,7 @@ static struct {
 	uint64_t stepped, acted, expected[2];
 } step;
 
-/* What comes after the act runs freely: it may take a window, for which all signals wait, and a trap then would be
+/* What comes after the act runs freely: it may take a chunk, for which all signals wait, and a trap then would be
  * the end. */
 static void on_step(int signal, siginfo_t *info, void *context)
 {
@@ -349,7 +349,7 @@ static void write_text(void)
 
 static void make_room(void)
 {
-	for (; !thread_self.window || thread_self.next + 64 * TF_SLOT > thread_self.limit; step.expected[1]++)
+	for (; !thread_self.chunk || thread_self.next + 64 * TF_SLOT > thread_self.limit; step.expected[1]++)
 		record(1, 1);
 }
 
@@ -409,7 +409,7 @@ static void act_record(void)
 	step.expected[1]++;
 }
 
-Test(window, keeps_all_of_a_handler_at_any_instruction)
+Test(chunk, keeps_all_of_a_handler_at_any_instruction)
 {
 	step_through_all(act_record);
 	assert_whole(1);
@@ -417,11 +417,11 @@ Test(window, keeps_all_of_a_handler_at_any_instruction)
 
 static void act_fill(void)
 {
-	for (uint32_t windows = thread_self.windows + 1 + step.acted % 3; thread_self.windows < windows;)
+	for (uint32_t chunks = thread_self.chunks + 1 + step.acted % 3; thread_self.chunks < chunks;)
 		act_record();
 }
 
-Test(window, keeps_all_of_a_handler_that_takes_new_windows_at_any_instruction)
+Test(chunk, keeps_all_of_a_handler_that_takes_new_chunks_at_any_instruction)
 {
 	step_through_all(act_fill);
 	assert_whole(1);
@@ -438,7 +438,7 @@ static void act_wait(void)
 		act_record();
 }
 
-Test(window, tells_the_time_of_a_handler_that_takes_long_at_any_instruction)
+Test(chunk, tells_the_time_of_a_handler_that_takes_long_at_any_instruction)
 {
 	step_through_all(act_wait);
 	assert_whole(1);
@@ -451,7 +451,7 @@ static void act_leave(void)
 	siglongjmp(step.left, 1);
 }
 
-Test(window, goes_on_when_a_handler_leaves_it_at_any_instruction)
+Test(chunk, goes_on_when_a_handler_leaves_it_at_any_instruction)
 {
 	struct found f;
 	int files;
@@ -481,7 +481,7 @@ static void act_fork(void)
 	cr_assert(waitpid(pid, &status, 0) == pid && status == 0, "%d", status);
 }
 
-Test(window, goes_on_in_a_child_that_a_handler_forks_at_any_instruction)
+Test(chunk, goes_on_in_a_child_that_a_handler_forks_at_any_instruction)
 {
 	pid_t parent = getpid();
 	struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
@@ -528,7 +528,7 @@ static void act_end(void)
 	pthread_exit(NULL);
 }
 
-Test(window, lets_a_thread_end_in_a_handler_at_any_instruction)
+Test(chunk, lets_a_thread_end_in_a_handler_at_any_instruction)
 {
 	struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
 	struct found f;
