@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order in which the parts of the recorder start and end, in an image and in its forked children: known here alone. */
+/* The order in which the parts of the recorder start and end, in an image and in its forked children: known here
+ * alone. */
 #include "runtime/recorder.h"
 
 #include <errno.h>
@@ -40,8 +41,8 @@ static bool set_path(void)
 	return !t.cut;
 }
 
-/* The line that makes the image known. False: there is no capture to be in. A launcher finds it without this process then;
- * there is no better place to say so. */
+/* The line that makes the image known. False: there is no capture to be in. A launcher finds it without this process
+ * then; there is no better place to say so. */
 static bool is_lasting_line(bool is_fork)
 {
 	int error = process_line_start(is_fork);
@@ -65,13 +66,15 @@ static bool start_image(void)
 	if (!set_path() || !is_lasting_line(is_fork))
 		return false;
 	process_inherited.nonce = process.nonce;
-	/* Asked for once; the child inherits the wish. Without it a child by clone(2) would write into its parent's trace. */
+	/* Asked for once; the child inherits the wish. Without it a child by clone(2) would write into its parent's
+	 * trace. */
 	if (!is_fork && sys_madvise(&process, sizeof(process), MADV_WIPEONFORK)) {
 		capture_report_off("Linux 4.14 or newer is needed, to tell forked children", "");
 		return false;
 	}
 	process_gate.groups = process_options.trace | (process_options.sample ? PROCESS_SAMPLES : 0);
-	/* Not in a child: the loader's lock may be held by a thread that is not here any more. What it found is inherited. */
+	/* Not in a child: the loader's lock may be held by a thread that is not here any more. What it found is
+	 * inherited. */
 	if (!is_fork) {
 		module_init();
 		stack_init();
@@ -173,8 +176,9 @@ void recorder_freeze(bool silent)
 
 	if (process.generation && !process_is_frozen && t->generation == process.generation) {
 		thread_reserve(t);
-		process_note(silent ? "a seccomp filter: what no longer fits the trace is lost, children are not recorded"
-				    : "chroot, setuid or unshare: children are not recorded");
+		process_note(
+			silent ? "a seccomp filter: what no longer fits the trace is lost, children are not recorded"
+			       : "chroot, setuid or unshare: children are not recorded");
 	}
 	process_is_frozen = true;
 	if (!silent)

@@ -23,14 +23,14 @@ static inline bool cuda_is_off(unsigned layer)
 /* Times `call` into `result` and records it as its row says. HOOK_CURRENT is the row's id. */
 #define CUDA_TIME(real_call, about, record)                                                                            \
 	do {                                                                                                           \
-		struct cuda_operation work_;                                                                                \
+		struct cuda_operation work_;                                                                           \
 		struct call event_;                                                                                    \
                                                                                                                        \
 		work_.timing.number = 0;                                                                               \
 		cupti_follow(event_enabled(CUDA_LAYER));                                                               \
 		if (!event_enabled(CUDA_LAYER) || cuda_is_inside(HOOK_CURRENT) || ({                                   \
 			    if (event_timing_is_on())                                                                  \
-				    CUDA_OPERATION_##record;                                                                \
+				    CUDA_OPERATION_##record;                                                           \
 			    !call_begin(&event_, HOOK_CURRENT);                                                        \
 		    })) {                                                                                              \
 			result = real_call;                                                                            \
@@ -42,7 +42,7 @@ static inline bool cuda_is_off(unsigned layer)
                                                                                                                        \
 				CUDA_RECORD_##record;                                                                  \
 				if (__builtin_expect(work_.timing.number != 0, 0))                                     \
-					count_ = cuda_operation_end(&work_, (unsigned)result, words_, count_);              \
+					count_ = cuda_operation_end(&work_, (unsigned)result, words_, count_);         \
 				cuda_record(&event_, HOOK_CURRENT, CUDA_##about, (unsigned)result, words_, count_);    \
 			}                                                                                              \
 		}                                                                                                      \
@@ -100,13 +100,13 @@ static inline bool cuda_is_off(unsigned layer)
 #define CUDA_OPERATION_LEFT(left, total) (void)0
 #define CUDA_OPERATION_HOST(f, stream) (void)0
 #define CUDA_OPERATION_BATCH(kind, bytes) (void)0 /* the position of its stream depends on the version */
-#define CUDA_OPERATION_LAUNCH(f, grid, block, shared, stream)                                                               \
-	cuda_operation_launch(&work_, (uintptr_t)(f), (const dim3[]){grid}, (const dim3[]){block}, (shared),                \
-			 (void *)(stream), HOOK_CURRENT)
-#define CUDA_OPERATION_CONFIGURED(c, f)                                                                                     \
+#define CUDA_OPERATION_LAUNCH(f, grid, block, shared, stream)                                                          \
+	cuda_operation_launch(&work_, (uintptr_t)(f), (const dim3[]){grid}, (const dim3[]){block}, (shared),           \
+			      (void *)(stream), HOOK_CURRENT)
+#define CUDA_OPERATION_CONFIGURED(c, f)                                                                                \
 	if (c)                                                                                                         \
 	CUDA_OPERATION_LAUNCH(f, CUDA_GRID(c), CUDA_BLOCK(c), CUDA_SHARED(c), CUDA_STREAM(c))
-#define CUDA_OPERATION_HANDED(f, stream)                                                                                    \
+#define CUDA_OPERATION_HANDED(f, stream)                                                                               \
 	cuda_operation_launch(&work_, (uintptr_t)(f), NULL, NULL, 0, (void *)(stream), HOOK_CURRENT)
 #define CUDA_OPERATION_COPY(kind, bytes) cuda_operation_copy(&work_, NULL, HOOK_CURRENT)
 #define CUDA_OPERATION_COPY_ASYNC(kind, bytes, stream) cuda_operation_copy(&work_, (void *)(stream), HOOK_CURRENT)

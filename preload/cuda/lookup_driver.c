@@ -11,7 +11,8 @@
 static const char *const versions[] = {"", "_v2", "_v3", "_v4"}, *const variants[] = {"", "_ptds", "_ptsz"};
 enum { VERSIONS = 4, VARIANTS = 3, NAME = 96 };
 
-static struct intern_table bits_of; /* hash of a driver function's name -> its symbols: 1 << (version * VARIANTS + variant) */
+/* Hash of a driver function's name -> its symbols: 1 << (version * VARIANTS + variant). */
+static struct intern_table bits_of;
 static bool has_names;
 
 static const uint16_t since[] = {

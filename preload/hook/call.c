@@ -4,7 +4,8 @@
 
 #include "runtime/stack/stack.h"
 
-void call_record_slowly(const struct call *e, unsigned function, uint64_t backtrace, const uint64_t *args, unsigned count)
+void call_record_slowly(const struct call *e, unsigned function, uint64_t backtrace, const uint64_t *args,
+			unsigned count)
 {
 	struct thread *t = &thread_self;
 	uint64_t slots[3 + EVENT_ARGS], duration = e->end - e->start;

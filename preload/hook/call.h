@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a wrapper records its call. Nothing here locks, allocates or (but to grow) enters the kernel, and a signal handler may
- * interrupt at any point and record itself. errno is left alone.
+/* How a wrapper records its call. Nothing here locks, allocates or (but to grow) enters the kernel, and a signal
+ * handler may interrupt at any point and record itself. errno is left alone.
  *
  * A call:  if (!call_begin(&call, id)) return real();
  *          result = real();
  *          if (call_end(&call, id, threshold)) call_record(&call, id, backtrace, words, count);
  * Nothing is held across the real call: it may be cancelled, longjmp away or return twice.
  *
- * The path of nearly every call is inlined into the wrapper, and falls through all its branches; what is rare is out of line.
- * After a system call the branch predictor and the instruction cache are cold: each jump and each line of code then costs more
- * than the work itself. */
+ * The path of nearly every call is inlined into the wrapper, and falls through all its branches; what is rare is out of
+ * line. After a system call the branch predictor and the instruction cache are cold: each jump and each line of code
+ * then costs more than the work itself. */
 #ifndef PILLION_CALL_H
 #define PILLION_CALL_H
 
 #include "runtime/record/event.h"
 
-/* May the calling thread record? Attaches it, after starting the recorder if that has not been done. False: the call is to be
- * forwarded. */
+/* May the calling thread record? Attaches it, after starting the recorder if that has not been done. False: the call is
+ * to be forwarded. */
 __attribute__((cold)) bool hook_attach(struct thread *t);
 static inline bool hook_attached(void)
 {
@@ -48,7 +48,8 @@ static inline __attribute__((always_inline)) bool call_begin(struct call *e, uns
 	}
 	t->current_frame = e->frame;
 	e->start = clock_now();
-	__atomic_store_n(&t->page->current, (uint64_t)(function + 1) << TF_CURRENT_SHIFT | (e->start << 16 >> 16), __ATOMIC_RELAXED);
+	__atomic_store_n(&t->page->current, (uint64_t)(function + 1) << TF_CURRENT_SHIFT | (e->start << 16 >> 16),
+			 __ATOMIC_RELAXED);
 	return true;
 }
 
@@ -87,18 +88,20 @@ static inline __attribute__((always_inline)) bool call_end(struct call *e, unsig
 }
 
 /* As call_record(), for all that it does not do itself: long calls, stacks, a new chunk. */
-__attribute__((noinline)) void call_record_slowly(const struct call *e, unsigned function, uint64_t backtrace, const uint64_t *args,
-							 unsigned count);
+__attribute__((noinline)) void call_record_slowly(const struct call *e, unsigned function, uint64_t backtrace,
+						  const uint64_t *args, unsigned count);
 
 /* Records a call that call_end() let through, with `count` (<= EVENT_ARGS) continuation slots, and with its stack if it
  * lasted `backtrace` ticks. */
-static inline __attribute__((always_inline)) void call_record(const struct call *e, unsigned function, uint64_t backtrace,
-							       const uint64_t *args, unsigned count)
+static inline __attribute__((always_inline)) void call_record(const struct call *e, unsigned function,
+							      uint64_t backtrace, const uint64_t *args, unsigned count)
 {
 	uint64_t duration = e->end - e->start; /* one below 0 is a huge one here */
 
-	if (__builtin_expect(duration >= TF_DURATION_LONG, 0) || __builtin_expect(duration >= backtrace, 0) || __builtin_expect(count > 2, 0) ||
-	    __builtin_expect(!event_put(&thread_self, e->end, tf_event(TF_CALL, function, e->end, duration), args, count), 0))
+	if (__builtin_expect(duration >= TF_DURATION_LONG, 0) || __builtin_expect(duration >= backtrace, 0) ||
+	    __builtin_expect(count > 2, 0) ||
+	    __builtin_expect(
+		    !event_put(&thread_self, e->end, tf_event(TF_CALL, function, e->end, duration), args, count), 0))
 		call_record_slowly(e, function, backtrace, args, count);
 }
 

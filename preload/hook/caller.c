@@ -39,7 +39,8 @@ void *caller_recall(struct caller_place *p, unsigned function, const char *symbo
 
 	if (!real)
 		real = resolve(function, symbol, caller);
-	/* The first place that calls keeps it: places in turn, on several processors, would fight for the cache line. */
+	/* The first place that calls keeps it: places in turn, on several processors, would fight for the cache
+	 * line. */
 	if (real && (!p->real || p->epoch != epoch)) {
 		__atomic_store_n(&p->epoch, epoch, __ATOMIC_RELAXED);
 		__atomic_store_n(&p->check, key ^ (uintptr_t)real, __ATOMIC_RELAXED);
@@ -61,7 +62,8 @@ void caller_unloaded(void)
 
 	dl_iterate_phdr(count_unloads, &count);
 	/* Of several threads the last to come here may know the least. */
-	while (epoch < count && !__atomic_compare_exchange_n(&caller_epoch, &epoch, count, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+	while (epoch < count &&
+	       !__atomic_compare_exchange_n(&caller_epoch, &epoch, count, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 	errno = error;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The real function behind a wrapper of a library that a process may hold several of (cudart 12 and 13, each with its own
- * callers): found for each place that calls. */
+/* The real function behind a wrapper of a library that a process may hold several of (cudart 12 and 13, each with its
+ * own callers): found for each place that calls. */
 #ifndef PILLION_CALLER_H
 #define PILLION_CALLER_H
 
@@ -9,7 +9,8 @@
 
 #include "runtime/common/hot.h"
 
-extern uint64_t caller_epoch HIDDEN; /* rises when libraries have been unloaded: what was learnt of addresses is void then */
+/* Rises when libraries have been unloaded: what was learnt of addresses is void then. */
+extern uint64_t caller_epoch HIDDEN;
 
 /* Libraries may have been unloaded. */
 void caller_unloaded(void);
@@ -19,7 +20,8 @@ int64_t caller_text_length(const char *text);
 
 static inline uint64_t caller_key(unsigned function, uintptr_t caller)
 {
-	return (uint64_t)function << 48 ^ caller ^ __atomic_load_n(&caller_epoch, __ATOMIC_RELAXED) * 0x9e3779b97f4a7c15ull;
+	return (uint64_t)function << 48 ^ caller ^
+	       __atomic_load_n(&caller_epoch, __ATOMIC_RELAXED) * 0x9e3779b97f4a7c15ull;
 }
 
 /* A wrapper's memory of one place that calls it, mostly the only one. The two words may be of different writes, by
@@ -30,12 +32,13 @@ struct caller_place {
 	uint64_t epoch;
 };
 
-/* What `symbol`, of number `function`, means to the code at `caller`; NULL: nothing, no library has it. A few ns, but for a
- * place's first call. */
+/* What `symbol`, of number `function`, means to the code at `caller`; NULL: nothing, no library has it. A few ns, but
+ * for a place's first call. */
 void *caller_recall(struct caller_place *p, unsigned function, const char *symbol, uintptr_t caller);
 
 /* What the place remembers, without a branch; NULL: not this caller. */
-static inline __attribute__((always_inline)) void *caller_known(const struct caller_place *p, unsigned function, const void *caller)
+static inline __attribute__((always_inline)) void *caller_known(const struct caller_place *p, unsigned function,
+								const void *caller)
 {
 	uintptr_t real = (uintptr_t)__atomic_load_n(&p->real, __ATOMIC_RELAXED);
 	uint64_t check = __atomic_load_n(&p->check, __ATOMIC_RELAXED) ^ real;

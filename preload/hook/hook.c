@@ -16,7 +16,8 @@ static long missing(void)
 	return -1;
 }
 
-/* Where the function has not been found by now it may have come since, with a library that older glibcs keep it in (librt). */
+/* Where the function has not been found by now it may have come since, with a library that older glibcs keep it in
+ * (librt). */
 #define HOOK_RESOLVE(kind, returns, symbol, parameters, arguments, record)                                             \
 	static returns resolve_##symbol parameters                                                                     \
 	{                                                                                                              \
@@ -24,9 +25,9 @@ static long missing(void)
                                                                                                                        \
 		hook_resolve();                                                                                        \
 		next_ = __atomic_load_n(&real_##symbol, __ATOMIC_ACQUIRE);                                             \
-		if (next_ == resolve_##symbol)                                                                          \
-			next_ = (__typeof__(next_))(void *)missing;                                                      \
-		return next_ arguments;                                                                                 \
+		if (next_ == resolve_##symbol)                                                                         \
+			next_ = (__typeof__(next_))(void *)missing;                                                    \
+		return next_ arguments;                                                                                \
 	}                                                                                                              \
 	returns(*real_##symbol) parameters = resolve_##symbol;
 HOOK_LIBC(HOOK_RESOLVE)
@@ -46,7 +47,8 @@ void hook_resolve(void)
 
 /* ---- names ---- */
 
-/* Twins are reported under the name that stands in the source: __read_chk is read, __open_2 open, __xstat stat, _IO_getc getc. */
+/* Twins are reported under the name that stands in the source: __read_chk is read, __open_2 open, __xstat stat,
+ * _IO_getc getc. */
 #define HOOK_PLAIN_NAME(group, symbol) {#symbol, group},
 #define HOOK_NAME_OSRT(kind, returns, symbol, ...) HOOK_PLAIN_NAME(TF_GROUP_OSRT, symbol)
 #define HOOK_NAME_CUDART(kind, returns, symbol, ...) HOOK_PLAIN_NAME(TF_GROUP_CUDA, symbol)
@@ -59,8 +61,8 @@ _Static_assert(sizeof(struct tf_thread) + HOOK_LIBC_COUNT * (sizeof(struct tf_co
 		       PROCESS_MAIN_PAGE,
 	       "a page for a thread's counters");
 
-static struct function_name functions[HOOK_COUNT] = {
-	HOOK_LIBC(HOOK_NAME_OSRT) HOOK_CUDART(HOOK_NAME_CUDART) HOOK_CUDA(HOOK_NAME_CUDA) HOOK_LIBRARY(HOOK_NAME_LIBRARY)};
+static struct function_name functions[HOOK_COUNT] = {HOOK_LIBC(HOOK_NAME_OSRT) HOOK_CUDART(HOOK_NAME_CUDART)
+							     HOOK_CUDA(HOOK_NAME_CUDA) HOOK_LIBRARY(HOOK_NAME_LIBRARY)};
 const struct function_table hook_functions = {functions, HOOK_COUNT, HOOK_LIBC_COUNT};
 static char plain_names[1024];
 
@@ -69,7 +71,8 @@ static void name_plainly(struct function_name *f, char **room)
 	static const char *const tails[] = {"_chk", "_2"};
 	char *name = *room, *x;
 
-	if (f->group != TF_GROUP_OSRT || f->name[0] != '_' || (strncmp(f->name, "__", 2) != 0 && strncmp(f->name, "_IO_", 4) != 0))
+	if (f->group != TF_GROUP_OSRT || f->name[0] != '_' ||
+	    (strncmp(f->name, "__", 2) != 0 && strncmp(f->name, "_IO_", 4) != 0))
 		return;
 	strcpy(name, f->name + (f->name[1] == '_' ? 2 : 4));
 	for (size_t i = 0; i < sizeof(tails) / sizeof(*tails); i++) {

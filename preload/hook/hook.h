@@ -71,8 +71,8 @@ enum { HOOK_LIBC_COUNT = 0 HOOK_LIBC(HOOK_ONE) }; /* their ids come first */
 enum { HOOK_CUDA_COUNT = 0 HOOK_CUDA(HOOK_ONE), HOOK_CUDA_FIRST = HOOK_LIBC_COUNT HOOK_CUDART(HOOK_ONE) };
 #undef HOOK_ONE
 
-/* real_<symbol>: libc's own, or the next interposer's; resolves itself at the first call. A function that this libc does
- * not have fails with ENOSYS. wrap_<symbol>: bodies of the OWN rows. */
+/* real_<symbol>: libc's own, or the next interposer's; resolves itself at the first call. A function that this libc
+ * does not have fails with ENOSYS. wrap_<symbol>: bodies of the OWN rows. */
 #define HOOK_DECLARE(kind, returns, symbol, parameters, arguments, record)                                             \
 	extern returns(*real_##symbol) parameters __attribute__((visibility("hidden")));                               \
 	HOOK_DECLARE_##kind(returns, symbol, parameters)
@@ -111,7 +111,9 @@ static inline uint64_t hook_timeout_arg(int64_t us, int64_t result)
 		result = -(int64_t)errno;
 	else if (result > INT16_MAX)
 		result = INT16_MAX;
-	return tf_arg(TF_ARG_TIMEOUT, 0, (uint64_t)(uint16_t)result | (uint64_t)(uint32_t)(us < 0 || us > UINT32_MAX ? UINT32_MAX : us) << 16);
+	return tf_arg(TF_ARG_TIMEOUT, 0,
+		      (uint64_t)(uint16_t)result | (uint64_t)(uint32_t)(us < 0 || us > UINT32_MAX ? UINT32_MAX : us)
+							   << 16);
 }
 
 static inline bool hook_is_fault(int64_t result)
@@ -198,7 +200,7 @@ static inline size_t hook_length(const char *s)
 	do {                                                                                                           \
 		HOOK_RECORD_ARG(hook_fd_arg((fd), (amount)));                                                          \
 		if (__builtin_expect(!descriptor_is_known(fd), 0))                                                     \
-			descriptor_describe((fd), event_.start);                                                           \
+			descriptor_describe((fd), event_.start);                                                       \
 	} while (0)
 #define HOOK_BEFORE_STREAM(stream, bytes)
 #define HOOK_AFTER_STREAM(stream, bytes)
@@ -207,7 +209,8 @@ static inline size_t hook_length(const char *s)
 #define HOOK_AFTER_DIRECTORY(directory)
 #define HOOK_RECORD_DIRECTORY(directory) HOOK_RECORD_AMOUNT(hook_directory_fd(directory), 0)
 
-/* NEW: the result is a new descriptor. OPENED: of the file of this path. REOPENED: in the place of this stream's. PAIR: two new ones */
+/* NEW: the result is a new descriptor. OPENED: of the file of this path. REOPENED: in the place of this stream's. PAIR:
+ * two new ones */
 #define HOOK_MADE _Generic(result, FILE *: hook_stream_fd, DIR *: hook_directory_fd, int: hook_number_fd)(result)
 #define HOOK_BEFORE_NEW
 #define HOOK_AFTER_NEW descriptor_invalidate(HOOK_MADE)
@@ -227,8 +230,8 @@ static inline size_t hook_length(const char *s)
 #define HOOK_AFTER_PAIR(pair)                                                                                          \
 	do {                                                                                                           \
 		if (!result) {                                                                                         \
-			descriptor_invalidate((pair)[0]);                                                                  \
-			descriptor_invalidate((pair)[1]);                                                                  \
+			descriptor_invalidate((pair)[0]);                                                              \
+			descriptor_invalidate((pair)[1]);                                                              \
 		}                                                                                                      \
 	} while (0)
 #define HOOK_RECORD_PAIR(pair) HOOK_RECORD_NOTHING

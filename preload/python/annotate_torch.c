@@ -75,7 +75,8 @@ bool annotate_torch_offer(void)
 	static const char library[] = "libtorch_cpu.so";
 	struct stubs *(*get_stubs)(void) = dso_library_symbol(library, "_ZN5torch8profiler4impl9cudaStubsEv");
 
-	register_stubs = dso_library_symbol(library, "_ZN5torch8profiler4impl19registerCUDAMethodsEPNS1_13ProfilerStubsE");
+	register_stubs =
+		dso_library_symbol(library, "_ZN5torch8profiler4impl19registerCUDAMethodsEPNS1_13ProfilerStubsE");
 	original = get_stubs && register_stubs ? get_stubs() : NULL;
 	/* PyTorch's own object has no members. One of another library may have some, and is not replaced. */
 	if (!original || original == &ours || dso_start(original) != dso_start((void *)get_stubs))

@@ -52,7 +52,8 @@ static const char *memory(uint8_t kind)
 	return names[kind < sizeof(names) / sizeof(*names) ? kind : 0];
 }
 
-static void chrome_add_operation_name(struct chrome *w, const struct tf_device_operation *operation, struct buffer *json)
+static void chrome_add_operation_name(struct chrome *w, const struct tf_device_operation *operation,
+				      struct buffer *json)
 {
 	static const char *const copies[] = {"?",    "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
 					     "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};

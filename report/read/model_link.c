@@ -171,7 +171,8 @@ const struct launch *model_launch(const struct model *m, const struct image *ima
 	return place ? &m->launches[*place - 1] : NULL;
 }
 
-/* Names the job step of a launch: JOB[TASK].STEP of Slurm, else what mpirun or torchrun call the step and the job. Empty: none. */
+/* Names the job step of a launch: JOB[TASK].STEP of Slurm, else what mpirun or torchrun call the step and the job.
+ * Empty: none. */
 static void step_name(const struct launch *l, struct buffer *ret)
 {
 	const char *name = l ? strchr(l->key, ':') : NULL;

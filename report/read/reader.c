@@ -55,10 +55,12 @@ static bool is_zero(const uint8_t *p, size_t size)
 
 static bool is_chunk(const struct trace *t, const struct tf_chunk *head)
 {
-	return head->magic == TF_CHUNK_MAGIC && head->nonce == t->header.nonce && head->size_bytes >= TF_PAGE && head->size_bytes % TF_PAGE == 0;
+	return head->magic == TF_CHUNK_MAGIC && head->nonce == t->header.nonce && head->size_bytes >= TF_PAGE &&
+	       head->size_bytes % TF_PAGE == 0;
 }
 
-/* Bytes of space that was taken and has no chunk: its writer was killed before it had the head, or in the middle of that. 0: damage. */
+/* Bytes of space that was taken and has no chunk: its writer was killed before it had the head, or in the middle of
+ * that. 0: damage. */
 static uint64_t hole_bytes(const struct trace *t, uint64_t offset, const struct tf_chunk *head, size_t page)
 {
 	if (!head->magic && head->nonce == t->header.nonce)
@@ -140,7 +142,8 @@ static void add_counter(struct trace *t, struct trace_thread *thread, uint32_t f
 	thread->counter_count++;
 }
 
-static void read_counters(struct trace *t, struct trace_thread *thread, const struct tf_thread *head, const uint8_t *at, size_t size)
+static void read_counters(struct trace *t, struct trace_thread *thread, const struct tf_thread *head, const uint8_t *at,
+			  size_t size)
 {
 	const uint8_t *places = at + (size_t)head->counter_count * sizeof(struct tf_counter);
 	size_t room = size / sizeof(struct tf_counter), count = head->counter_count < room ? head->counter_count : room;
@@ -150,7 +153,8 @@ static void read_counters(struct trace *t, struct trace_thread *thread, const st
 			add_counter(t, thread, (uint32_t)i, at + i * sizeof(struct tf_counter));
 		return;
 	}
-	for (uint32_t i = 0; count == head->counter_count && places + sizeof(uint16_t) <= at + size; i++, places += sizeof(uint16_t)) {
+	for (uint32_t i = 0; count == head->counter_count && places + sizeof(uint16_t) <= at + size;
+	     i++, places += sizeof(uint16_t)) {
 		uint16_t place;
 
 		memcpy(&place, places, sizeof(place));
@@ -194,8 +198,10 @@ static void read_threads(struct trace *t)
 
 		if (!i || w->thread != w[-1].thread) {
 			t->threads = mem_grow(t->threads, t->thread_count, &capacity, sizeof(*t->threads));
-			t->threads[t->thread_count++] =
-				(struct trace_thread){.number = w->thread, .tid = w->tid, .first_chunk = i, .first_counter = t->counter_count};
+			t->threads[t->thread_count++] = (struct trace_thread){.number = w->thread,
+									      .tid = w->tid,
+									      .first_chunk = i,
+									      .first_counter = t->counter_count};
 		}
 		thread = &t->threads[t->thread_count - 1];
 		thread->chunk_count++;

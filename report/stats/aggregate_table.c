@@ -8,7 +8,8 @@
 /* A rank is a number, unless it has its step with it (struct process). */
 static bool is_text(const struct report_context *context)
 {
-	return context->by == BY_HOST || context->by == BY_DEVICE || (context->by == BY_RANK && context->model->ranks.count);
+	return context->by == BY_HOST || context->by == BY_DEVICE ||
+	       (context->by == BY_RANK && context->model->ranks.count);
 }
 
 void by_column(const struct report_context *context, struct table *table)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jobs: the batch jobs, array tasks, steps and nodes that the processes ran in. processes keeps the columns that it has. */
+/* jobs: the batch jobs, array tasks, steps and nodes that the processes ran in. processes keeps the columns that it
+ * has. */
 #include <string.h>
 
 #include "report/stats/report.h"
@@ -15,7 +16,9 @@ static struct aggregate_row *row_of(const struct model *m, const struct launch *
 
 	if (!l || !*l->scheduler)
 		return NULL;
-	memcpy(fields, (const char *[]){l->scheduler, l->job, l->task, l->step, l->restart, l->node, m->machines[l->machine].host},
+	memcpy(fields,
+	       (const char *[]){l->scheduler, l->job, l->task, l->step, l->restart, l->node,
+				m->machines[l->machine].host},
 	       sizeof(fields));
 	for (size_t i = 0; i < FIELDS; i++)
 		buffer_add(&key, fields[i], strlen(fields[i]) + 1);
@@ -50,9 +53,9 @@ int report_jobs(const struct report_context *c, struct table *table, struct err 
 	struct aggregate jobs = {0};
 
 	(void)err;
-	table_has(table, {"Scheduler", COLUMN_TEXT}, {"Job", COLUMN_TEXT}, {"Array Task", COLUMN_TEXT}, {"Step", COLUMN_TEXT},
-		  {"Restarts", COLUMN_TEXT}, {"Node", COLUMN_TEXT}, {"Host", COLUMN_TEXT}, {"Ranks", COLUMN_COUNT},
-		  {"Processes", COLUMN_COUNT});
+	table_has(table, {"Scheduler", COLUMN_TEXT}, {"Job", COLUMN_TEXT}, {"Array Task", COLUMN_TEXT},
+		  {"Step", COLUMN_TEXT}, {"Restarts", COLUMN_TEXT}, {"Node", COLUMN_TEXT}, {"Host", COLUMN_TEXT},
+		  {"Ranks", COLUMN_COUNT}, {"Processes", COLUMN_COUNT});
 	for (size_t i = 0; i < m->launch_count; i++)
 		row_of(m, &m->launches[i], &jobs);
 	count_processes(m, &jobs);

@@ -144,7 +144,8 @@ static int visit_each(struct dl_phdr_info *info, size_t size, void *data)
 	}
 	for (size_t i = 0; e->is_after && i < e->count; i++) {
 		const struct dso_wanted *w = &e->wanted[i];
-		void *found = __atomic_load_n(w->place, __ATOMIC_RELAXED) == w->initial ? elf_object_find(&o, w->symbol) : NULL;
+		void *found = __atomic_load_n(w->place, __ATOMIC_RELAXED) == w->initial ? elf_object_find(&o, w->symbol)
+											: NULL;
 
 		if (found)
 			__atomic_store_n(w->place, found, __ATOMIC_RELEASE);
@@ -388,7 +389,8 @@ static int visit_definition(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-/* Of calls not yet bound, the place still leads into the object itself. Who comes before us goes on to us, or is meant. */
+/* Of calls not yet bound, the place still leads into the object itself. Who comes before us goes on to us, or is
+ * meant. */
 static bool is_past(struct past *p, const struct elf_object *o, uintptr_t at)
 {
 	p->at = at;
@@ -402,7 +404,8 @@ static const char *find_past(struct past *p, const struct elf_object *o, const E
 		unsigned type = (unsigned)ELF64_R_TYPE(list[i].r_info);
 		const ElfW(Sym) *s = &o->symbols[ELF64_R_SYM(list[i].r_info)];
 
-		if ((type == CALLED || type == ADDRESSED) && s->st_shndx == SHN_UNDEF && p->is_wanted(o->strings + s->st_name) &&
+		if ((type == CALLED || type == ADDRESSED) && s->st_shndx == SHN_UNDEF &&
+		    p->is_wanted(o->strings + s->st_name) &&
 		    is_past(p, o, *(const uintptr_t *)(o->base + list[i].r_offset)))
 			return o->strings + s->st_name;
 	}

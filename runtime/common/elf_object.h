@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One loaded object's symbols, out of its ELF tables. No lock, no memory, no call into libc: the loader's auditor has none.
- * Formats: System V gABI "Dynamic Linking", and for DT_GNU_HASH binutils' and glibc's common practice (bloom filter of one
- * word, buckets, chains whose last entry has bit 0 set).
+/* One loaded object's symbols, out of its ELF tables. No lock, no memory, no call into libc: the loader's auditor has
+ * none. Formats: System V gABI "Dynamic Linking", and for DT_GNU_HASH binutils' and glibc's common practice (bloom
+ * filter of one word, buckets, chains whose last entry has bit 0 set).
  *
  * Any thread, any signal handler, for as long as the object is loaded. */
 #ifndef PILLION_ELF_OBJECT_H

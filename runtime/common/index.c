@@ -149,7 +149,8 @@ int index_append(struct index_line *line, const char *directory, const char *nam
 	if (fd < 0)
 		return fd;
 	limit = sys_file_limit();
-	wrote = limit < ~0ull ? write_limited(fd, line->bytes, line->used, limit) : sys_write(fd, line->bytes, line->used);
+	wrote = limit < ~0ull ? write_limited(fd, line->bytes, line->used, limit)
+			      : sys_write(fd, line->bytes, line->used);
 	if (wrote < 0)
 		rc = (int)wrote;
 	else if ((size_t)wrote < line->used)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of a host's index (their fields: end of trace_format.h). Used by the launcher and, in the target, also by a vfork
- * child: raw system calls, no allocation, everything on the caller's stack. */
+/* Lines of a host's index (their fields: end of trace_format.h). Used by the launcher and, in the target, also by a
+ * vfork child: raw system calls, no allocation, everything on the caller's stack. */
 #ifndef PILLION_INDEX_H
 #define PILLION_INDEX_H
 

@@ -151,7 +151,8 @@ static void check_elf(int fd, const unsigned char *head, struct preloadable *ret
 	Elf64_Ehdr elf;
 
 	memcpy(&elf, head, sizeof(elf));
-	if (elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_ident[EI_DATA] != ELFDATA2LSB || elf.e_machine != OWN_MACHINE) {
+	if (elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_ident[EI_DATA] != ELFDATA2LSB ||
+	    elf.e_machine != OWN_MACHINE) {
 		verdict(ret, PRELOADABLE_HARM, "machine");
 		return;
 	}
@@ -170,7 +171,8 @@ static void check_elf(int fd, const unsigned char *head, struct preloadable *ret
 	}
 }
 
-/* With other ids than the caller's, or capabilities of its own, a program starts in secure mode: no path is preloaded. */
+/* With other ids than the caller's, or capabilities of its own, a program starts in secure mode: no path is
+ * preloaded. */
 static void check_privilege(int fd, struct preloadable *ret)
 {
 	char capability[64];

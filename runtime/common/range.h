@@ -2,8 +2,8 @@
 /* The capture range of one launcher: a page that all processes of its run map. The launcher makes it; cudaProfilerStart
  * and Stop of any process move it. Used in the target: no allocation, no libc, bounded waiting.
  *
- * Changes are made under a lock of one bit in page->ended. Its holder may be killed, or be interrupted by a handler that
- * wants it too; so whoever waits gives up waiting after a while and goes on. */
+ * Changes are made under a lock of one bit in page->ended. Its holder may be killed, or be interrupted by a handler
+ * that wants it too; so whoever waits gives up waiting after a while and goes on. */
 #ifndef PILLION_RANGE_H
 #define PILLION_RANGE_H
 
@@ -36,8 +36,8 @@ struct tf_range_page *range_map(const char *directory, const char *host, uint64_
 void range_start(struct tf_range_page *page, uint32_t pid, uint64_t ticks);
 void range_stop(struct tf_range_page *page, uint32_t pid, uint64_t ticks);
 
-/* Of a process that may be inside several times over, *inside of them, which nobody else changes: `step` 1 begins one more, -1 ends one.
- * What is counted last is what the page has, in whatever order threads come. */
+/* Of a process that may be inside several times over, *inside of them, which nobody else changes: `step` 1 begins one
+ * more, -1 ends one. What is counted last is what the page has, in whatever order threads come. */
 void range_step(struct tf_range_page *page, uint32_t pid, uint64_t ticks, uint32_t *inside, int step);
 
 /* The launcher's. Opens regardless of who is inside (whole run: --delay, --duration). */

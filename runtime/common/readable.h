@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* May memory of this process be read? The kernel is asked, one system call for each page; false where no system call is allowed.
- * Async-signal-safe; errno is left alone. */
+/* May memory of this process be read? The kernel is asked, one system call for each page; false where no system call is
+ * allowed. Async-signal-safe; errno is left alone. */
 #ifndef PILLION_READABLE_H
 #define PILLION_READABLE_H
 

@@ -233,7 +233,8 @@ static void define_context(const struct cupti_context *r)
 
 static void define_stream(const struct cupti_stream *r)
 {
-	struct tf_device_operation work = {.kind = TF_DEVICE_STREAM, .context = r->context, .stream = r->stream, .value = r->flag};
+	struct tf_device_operation work = {
+		.kind = TF_DEVICE_STREAM, .context = r->context, .stream = r->stream, .value = r->flag};
 
 	event_intern(TF_BLOB_DEVICE_OPERATION, &work, sizeof(work));
 }

@@ -53,7 +53,8 @@ static void pop_context(bool is_pushed)
 
 static void define_device(const struct event_pool *p)
 {
-	struct tf_device_operation fact = {.kind = TF_DEVICE_CONTEXT, .device = (uint32_t)p->device, .context = (uint32_t)p->id};
+	struct tf_device_operation fact = {
+		.kind = TF_DEVICE_CONTEXT, .device = (uint32_t)p->device, .context = (uint32_t)p->id};
 	char name[256] = "";
 
 	event_intern(TF_BLOB_DEVICE_OPERATION, &fact, sizeof(fact));

@@ -26,7 +26,7 @@ const char *event_timing_start(void)
 	void *unknown = NULL;
 
 #define FIND(field, symbol)                                                                                            \
-	if (!(event_pool_api.field = dso_library_symbol("libcuda.so", symbol)))                                                 \
+	if (!(event_pool_api.field = dso_library_symbol("libcuda.so", symbol)))                                        \
 		unknown = &event_pool_api;
 	FIND(is_capturing, "cuStreamIsCapturing")
 	FIND(stream_context, "cuStreamGetCtx")

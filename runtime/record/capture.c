@@ -97,7 +97,8 @@ static int make_capture(void)
 	if (!error)
 		sys_call(SYS_fchmodat, AT_FDCWD, process_inherited.directory, 0700, 0);
 	/* One that others may write to, or that is another's, could send our lines anywhere. */
-	if (sys_call(SYS_newfstatat, AT_FDCWD, process_inherited.directory, &st, 0) || st.st_uid != geteuid() || (st.st_mode & 022))
+	if (sys_call(SYS_newfstatat, AT_FDCWD, process_inherited.directory, &st, 0) || st.st_uid != geteuid() ||
+	    (st.st_mode & 022))
 		return -EACCES;
 	error = make_file("capture", &fd);
 	if (error)
@@ -135,7 +136,8 @@ bool capture_find(char *const *environment)
 	clock_pair(&process_inherited.loaded);
 	identity_read(&process_inherited.identity, environment);
 	process_inherited.run = parse_hex(identity_variable(environment, "PILLION_RUN"));
-	if (!identity_capture(process_inherited.directory, sizeof(process_inherited.directory), environment, &process_inherited.identity)) {
+	if (!identity_capture(process_inherited.directory, sizeof(process_inherited.directory), environment,
+			      &process_inherited.identity)) {
 		capture_report_off("the capture's name is too long", "");
 		return false;
 	}

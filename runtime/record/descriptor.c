@@ -39,14 +39,15 @@ static void tell(const struct telling *t, unsigned kind, const char *text, size_
 	size = size < ROOM ? size : ROOM;
 	memcpy(bytes, &head, sizeof(head));
 	memcpy(bytes + sizeof(head), text, size);
-	if (!event_blob(TF_BLOB_DESCRIPTOR, 1 + __atomic_fetch_add(&process.descriptor_texts, 1, __ATOMIC_RELAXED), bytes,
-			sizeof(head) + size))
+	if (!event_blob(TF_BLOB_DESCRIPTOR, 1 + __atomic_fetch_add(&process.descriptor_texts, 1, __ATOMIC_RELAXED),
+			bytes, sizeof(head) + size))
 		return;
-	while (last < (uint32_t)t->fd &&
-	       !__atomic_compare_exchange_n(&process.descriptor_last, &last, (uint32_t)t->fd, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+	while (last < (uint32_t)t->fd && !__atomic_compare_exchange_n(&process.descriptor_last, &last, (uint32_t)t->fd,
+								      false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 	if (!t->is_borrowed)
-		__atomic_compare_exchange_n(&process.descriptors[t->fd], &state, t->state | 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+		__atomic_compare_exchange_n(&process.descriptors[t->fd], &state, t->state | 1, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
 }
 
 /* False: known already, or it shall not be known. */
@@ -54,7 +55,8 @@ static bool tell_begin(struct telling *t, int fd, uint64_t from_ticks)
 {
 	if (descriptor_is_known(fd))
 		return false;
-	*t = (struct telling){fd, __atomic_load_n(&process.descriptors[fd], __ATOMIC_RELAXED), from_ticks, process_is_borrowed()};
+	*t = (struct telling){fd, __atomic_load_n(&process.descriptors[fd], __ATOMIC_RELAXED), from_ticks,
+			      process_is_borrowed()};
 	if (t->is_borrowed && !(t->state & 1))
 		tell(t, TF_DESCRIPTOR_UNKNOWN, "", 0);
 	return !t->is_borrowed && !(t->state & 1);
@@ -109,7 +111,8 @@ static void add_sixteen(struct text *t, const uint8_t *a)
 
 static bool add_unix(struct text *t, const struct sockaddr_un *a, socklen_t size)
 {
-	size_t length = size > offsetof(struct sockaddr_un, sun_path) ? size - offsetof(struct sockaddr_un, sun_path) : 0;
+	size_t length =
+		size > offsetof(struct sockaddr_un, sun_path) ? size - offsetof(struct sockaddr_un, sun_path) : 0;
 
 	if (!length)
 		return false;

@@ -4,9 +4,8 @@
 
 #include <string.h>
 
-
-/* Takes `count` slots, and *far one before them: a TIME slot, where the reader could not tell `time` (NULL: there is none).
- * NULL: no room. Else event_taken() is to follow. */
+/* Takes `count` slots, and *far one before them: a TIME slot, where the reader could not tell `time` (NULL: there is
+ * none). NULL: no room. Else event_taken() is to follow. */
 static uint64_t *take(struct thread *t, unsigned count, const uint64_t *time, bool *far)
 {
 	for (;;) {
@@ -42,7 +41,8 @@ void event_put_slowly(struct thread *t, uint64_t time, const uint64_t *slots, un
 	event_taken(t);
 }
 
-static __attribute__((noinline, cold)) void instant_slowly(uint64_t now, uint64_t first, const uint64_t *args, unsigned count)
+static __attribute__((noinline, cold)) void instant_slowly(uint64_t now, uint64_t first, const uint64_t *args,
+							   unsigned count)
 {
 	uint64_t slots[1 + EVENT_ARGS];
 
@@ -66,7 +66,8 @@ bool event_blob(unsigned blob, uint32_t id, const void *bytes, size_t size)
 }
 
 /* Bytes of the first part, then of the second. */
-static void copy_parts(void *to, const unsigned char *p, size_t size, const unsigned char *more, size_t at, size_t count)
+static void copy_parts(void *to, const unsigned char *p, size_t size, const unsigned char *more, size_t at,
+		       size_t count)
 {
 	size_t here = at >= size ? 0 : size - at < count ? size - at : count;
 

@@ -25,8 +25,8 @@ static inline bool event_enabled(unsigned group)
 
 #define EVENT_BARRIER() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
-/* Where the next slot is. To be asked before all that taking it rests on: if nothing has been taken since (event_take), no
- * handler's record or new chunk came between. The chunk stays mapped until event_taken(), whoever takes another. */
+/* Where the next slot is. To be asked before all that taking it rests on: if nothing has been taken since (event_take),
+ * no handler's record or new chunk came between. The chunk stays mapped until event_taken(), whoever takes another. */
 static inline __attribute__((always_inline)) uint64_t event_next(struct thread *t)
 {
 	uint64_t at;
@@ -49,9 +49,9 @@ static inline __attribute__((always_inline)) bool event_is_far(const struct thre
 	return time - *(volatile const uint64_t *)&t->last_ticks + TF_TIME_BEHIND > TF_TIME_MASK;
 }
 
-/* Takes `size` bytes at `at`, if that is still where the next slot is. One instruction, so whole for a handler in this thread.
- * No other thread takes any: the bus lock would only make us wait until all earlier stores have reached the cache, fresh lines
- * of the chunk among them. */
+/* Takes `size` bytes at `at`, if that is still where the next slot is. One instruction, so whole for a handler in this
+ * thread. No other thread takes any: the bus lock would only make us wait until all earlier stores have reached the
+ * cache, fresh lines of the chunk among them. */
 static inline __attribute__((always_inline)) bool event_take(struct thread *t, uint64_t at, uint64_t size)
 {
 #if defined(__x86_64__)
@@ -76,7 +76,8 @@ static inline __attribute__((always_inline)) void event_taken(struct thread *t)
 }
 
 /* Writes an event: two arguments at most, no TIME, room in the chunk. False: nothing was done, the slow way has to. */
-static inline __attribute__((always_inline)) bool event_put(struct thread *t, uint64_t time, uint64_t first, const uint64_t *args, unsigned count)
+static inline __attribute__((always_inline)) bool event_put(struct thread *t, uint64_t time, uint64_t first,
+							    const uint64_t *args, unsigned count)
 {
 	uint64_t size = TF_SLOT + count * TF_SLOT, at = event_next(t), *slots = (uint64_t *)at;
 

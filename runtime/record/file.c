@@ -140,7 +140,8 @@ bool file_make(void)
 	error = create();
 	sys_unlock(&process.starting);
 	if (error && error != -EMFILE && error != -ENFILE && error != -ENOMEM && error != -EINTR)
-		process_fail(error == -ENOSPC || error == -EDQUOT ? "no room for the trace file" : "the trace file cannot be made");
+		process_fail(error == -ENOSPC || error == -EDQUOT ? "no room for the trace file"
+								  : "the trace file cannot be made");
 	return !error;
 }
 
@@ -170,12 +171,15 @@ static bool path_leads_to_ours(void)
 	return !sys_call(SYS_newfstatat, AT_FDCWD, process.path, &st, AT_SYMLINK_NOFOLLOW) && is_ours(&st);
 }
 
-/* What the file is to have beyond its end: as much again, so that few chunks need a system call for it. It is a hole. */
+/* What the file is to have beyond its end: as much again, so that few chunks need a system call for it. It is a
+ * hole. */
 static uint64_t step(void)
 {
 	if (process.end)
 		return 0;
-	return process.file_size < STEP_LEAST ? STEP_LEAST : process.file_size > STEP_MOST ? STEP_MOST : process.file_size;
+	return process.file_size < STEP_LEAST  ? STEP_LEAST
+	       : process.file_size > STEP_MOST ? STEP_MOST
+					       : process.file_size;
 }
 
 /* Makes the file `size` long, or longer. Under the lock: two threads could else cut what the other has just added. */
@@ -200,7 +204,8 @@ static bool extend(uint64_t size)
 
 void file_cut(uint64_t size)
 {
-	if (process.file_size > size && !process_is_frozen && path_leads_to_ours() && !sys_call(SYS_truncate, process.path, size, 0, 0))
+	if (process.file_size > size && !process_is_frozen && path_leads_to_ours() &&
+	    !sys_call(SYS_truncate, process.path, size, 0, 0))
 		process.file_size = size;
 }
 
@@ -262,7 +267,8 @@ void *file_take(const struct tf_chunk *mine, uint64_t size, uint64_t *ret_offset
 	return at;
 }
 
-void file_chunk_head(struct tf_chunk *w, uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequence, uint64_t offset)
+void file_chunk_head(struct tf_chunk *w, uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequence,
+		     uint64_t offset)
 {
 	/* The order is the reader's: a head that a kill has left unfinished has at least the nonce. */
 	w->nonce = process.nonce;

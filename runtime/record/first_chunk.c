@@ -13,8 +13,8 @@
 /* Chunks of an area. Where address space is limited an area has 256 KB of it. */
 enum { AREA_LEAST = 4, AREA_MOST = 512, AREA_LIMITED = 64 };
 
-/* process.chunk_next: the area, how many chunks it has, how many have been asked for. In one word, so that whoever adds to it knows all
- * three; an area whose chunks have all been taken may be gone when the answer comes. */
+/* process.chunk_next: the area, how many chunks it has, how many have been asked for. In one word, so that whoever adds
+ * to it knows all three; an area whose chunks have all been taken may be gone when the answer comes. */
 static uint64_t next_word(uint32_t area, uint32_t count)
 {
 	return (uint64_t)area << 48 | (uint64_t)count << 32;
@@ -73,7 +73,8 @@ static bool make_area(void)
 
 	sys_lock(&process.growing);
 	/* Another thread may have been first. */
-	is_there = has_chunks(__atomic_load_n(&process.chunk_next, __ATOMIC_RELAXED)) || make_area_of(next_count()) || make_area_of(1);
+	is_there = has_chunks(__atomic_load_n(&process.chunk_next, __ATOMIC_RELAXED)) || make_area_of(next_count()) ||
+		   make_area_of(1);
 	sys_unlock(&process.growing);
 	process_take_clocks();
 	return is_there;
@@ -107,7 +108,8 @@ void first_chunk_release(uint32_t number)
 	sys_unlock(&process.growing);
 }
 
-/* The file's end without the chunks of the present area that nobody took, `end` being the one with them; no more are handed out. */
+/* The file's end without the chunks of the present area that nobody took, `end` being the one with them; no more are
+ * handed out. */
 static uint64_t close_area(uint64_t end)
 {
 	uint64_t word = __atomic_exchange_n(&process.chunk_next, 0, __ATOMIC_ACQ_REL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first chunks of threads, TF_PAGE bytes each. They lie ready in areas of the trace file that are mapped as a whole; one
- * atomic add takes one, so that a thread attaches without a system call for its space. An area is unmapped when all of its threads
- * have ended. Under a guard (signals blocked). */
+/* The first chunks of threads, TF_PAGE bytes each. They lie ready in areas of the trace file that are mapped as a
+ * whole; one atomic add takes one, so that a thread attaches without a system call for its space. An area is unmapped
+ * when all of its threads have ended. Under a guard (signals blocked). */
 #ifndef PILLION_FIRST_CHUNK_H
 #define PILLION_FIRST_CHUNK_H
 

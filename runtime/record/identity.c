@@ -240,7 +240,8 @@ static void complete_environment(char *const *environment)
 	environ = replaced_environment;
 }
 
-/* Variables that name the library which NVTX and the CUDA driver load into every process: us, where nobody else is named. */
+/* Variables that name the library which NVTX and the CUDA driver load into every process: us, where nobody else is
+ * named. */
 static const char *const injections[] = {"NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH"};
 
 void identity_export(char *const *environment, const char *directory, uint64_t run, const char *library)

@@ -39,8 +39,9 @@ uint64_t identity_number(const char *digits); /* NULL: 0 */
  * False: too long. */
 bool identity_capture(char *ret, size_t size, char *const *environment, const struct identity *id);
 
-/* Keeps what children need: all PILLION_*, NVTX_INJECTION64_PATH and CUDA_INJECTION64_PATH, PILLION_OUTPUT and PILLION_RUN as
- * given. Where the process's own environment lacks one, `environ` is replaced by a longer copy (setenv would allocate). */
+/* Keeps what children need: all PILLION_*, NVTX_INJECTION64_PATH and CUDA_INJECTION64_PATH, PILLION_OUTPUT and
+ * PILLION_RUN as given. Where the process's own environment lacks one, `environ` is replaced by a longer copy (setenv
+ * would allocate). */
 void identity_export(char *const *environment, const char *directory, uint64_t run, const char *library);
 
 /* "NAME=value" strings of identity_export, NULL-ended. */

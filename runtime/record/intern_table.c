@@ -43,8 +43,8 @@ struct intern_entry *intern_add(struct intern_table *t, uint64_t key, uint32_t *
 			uint64_t place = (hash + i) & (size - 1);
 			uint64_t found = __atomic_load_n(&entries[place].key, __ATOMIC_ACQUIRE);
 
-			if (!found &&
-			    __atomic_compare_exchange_n(&entries[place].key, &found, key, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+			if (!found && __atomic_compare_exchange_n(&entries[place].key, &found, key, false,
+								  __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
 				*ret_is_new = true;
 				found = key;
 			}
@@ -130,6 +130,7 @@ uint64_t intern_hash(uint64_t seed, const void *bytes, uint64_t size)
 		lane[i] ^= lane[i] >> 32;
 		size -= part;
 	}
-	hash = intern_mix(intern_mix(lane[0] + lane[1] * 0xff51afd7ed558ccdull) ^ (lane[2] + lane[3] * 0xc4ceb9fe1a85ec53ull));
+	hash = intern_mix(intern_mix(lane[0] + lane[1] * 0xff51afd7ed558ccdull) ^
+			  (lane[2] + lane[3] * 0xc4ceb9fe1a85ec53ull));
 	return hash ? hash : 1;
 }

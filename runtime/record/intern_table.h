@@ -37,7 +37,9 @@ static inline uint32_t intern_number(const struct intern_table *t, uint64_t key)
 	const struct intern_entry *first = __atomic_load_n(&t->level[0], __ATOMIC_ACQUIRE);
 	uint64_t place = intern_mix(key) & (INTERN_FIRST_LEVEL - 1);
 
-	return __builtin_expect(first && __atomic_load_n(&first[place].key, __ATOMIC_ACQUIRE) == key, 1) ? (uint32_t)place + 1 : 0;
+	return __builtin_expect(first && __atomic_load_n(&first[place].key, __ATOMIC_ACQUIRE) == key, 1)
+		       ? (uint32_t)place + 1
+		       : 0;
 }
 
 /* The value of `key`, 0 if it is not there. */

@@ -61,7 +61,8 @@ struct process {
 	char line_counts[2048], line_names[2048];
 	char path[PROCESS_NAME_BYTES];
 	uint32_t nvtx_inside; /* ranges of -c nvtx that are open */
-	uint32_t descriptor_last, descriptor_texts; /* descriptor.c: the highest that the trace tells of; ids given out */
+	uint32_t descriptor_last;  /* descriptor.c: the highest descriptor that the trace describes */
+	uint32_t descriptor_texts; /* descriptor.c: ids of descriptions given out */
 	/* The first thread's page, until there is a file. */
 	uint64_t main_page[PROCESS_MAIN_PAGE / sizeof(uint64_t)];
 } __attribute__((aligned(PROCESS_ALIGN)));
@@ -90,7 +91,8 @@ extern struct process_gate process_gate HIDDEN;
 /* Thresholds in ticks. */
 extern uint64_t process_osrt_threshold HIDDEN, process_osrt_backtrace HIDDEN, process_cuda_backtrace[CUDA_KINDS] HIDDEN;
 extern struct options process_options;
-extern bool process_is_frozen; /* paths no longer lead where they did: nothing is opened any more. Forked children, too */
+/* Paths no longer lead where they did: this image and its forked children open nothing any more. */
+extern bool process_is_frozen;
 /* The functions that events may name, by id; given to recorder_attach(). */
 struct function_name {
 	const char *name;
@@ -122,7 +124,8 @@ void process_seen(const char *range);
 /* Appends a `bare` line: a program that is started without the recorder, and why. */
 void process_bare(const char *executable, const char *reason);
 
-/* The NAME=value strings of ours that a child needs, NULL-ended, valid for the life of the process: LD_PRELOAD excepted. */
+/* The NAME=value strings of ours that a child needs, NULL-ended, valid for the life of the process: LD_PRELOAD
+ * excepted. */
 char *const *process_environment(void);
 const char *process_library(void); /* path of the preloaded object, as LD_PRELOAD names it */
 

@@ -10,8 +10,8 @@
 #include "runtime/common/sys.h"
 #include "runtime/common/text.h"
 
-/* One line at a time: the buffer is shared. A line more or less must never hold up the target, so the lock is given up on
- * after a while. A forked child's is open: it lies in `process`. */
+/* One line at a time: the buffer is shared. A line more or less must never hold up the target, so the lock is given up
+ * on after a while. A forked child's is open: it lies in `process`. */
 static bool line_begin(struct index_line *line, const char *name)
 {
 	for (int i = 0; __atomic_exchange_n(&process.line_lock, 1, __ATOMIC_ACQUIRE); i++) {
@@ -112,7 +112,8 @@ static void add_short(struct index_line *line)
 	const struct tf_thread *page = (const struct tf_thread *)process.main_page;
 	/* Not on the stack: a handler may run exec on a small one. */
 	char *bytes = process.line_counts, *names = process.line_names;
-	struct text counts = text_init(bytes, sizeof(process.line_counts)), functions = text_init(names, sizeof(process.line_names));
+	struct text counts = text_init(bytes, sizeof(process.line_counts)),
+		    functions = text_init(names, sizeof(process.line_names));
 
 	for (uint32_t i = 0; i < page->counter_count; i++) {
 		const struct tf_counter *c = &page->counters[i];

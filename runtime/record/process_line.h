@@ -2,8 +2,8 @@
 /* The image's lines in its host's index, and what they are made of. For process.c alone; what others may say through it
  * (process_note, process_seen, process_bare) is in process.h.
  *
- * Any thread, one at a time: who cannot have the buffer soon leaves its line out. A line stands whole in the file, whoever else
- * appends to it. */
+ * Any thread, one at a time: who cannot have the buffer soon leaves its line out. A line stands whole in the file,
+ * whoever else appends to it. */
 #ifndef PILLION_PROCESS_LINE_H
 #define PILLION_PROCESS_LINE_H
 

@@ -40,7 +40,8 @@ void thread_watch(const struct thread_watch *watch)
 void thread_guard_enter(struct thread *t, struct thread_guard *g)
 {
 	g->error = errno;
-	/* Others' code may come to a cancellation point in it; there glibc would wait for its signal, which is blocked. */
+	/* Others' code may come to a cancellation point in it; there glibc would wait for its signal, which is
+	 * blocked. */
 	g->cancel = PTHREAD_CANCEL_ENABLE;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &g->cancel);
 	__atomic_fetch_add(&process.guarded, 1, __ATOMIC_SEQ_CST);
@@ -119,8 +120,9 @@ static bool is_in_file(const struct tf_thread *page)
 
 static struct tf_thread *full_page(const struct thread *t)
 {
-	struct tf_thread *page = file_chunk(t->chunk, TF_CHUNK_FIRST, (uint32_t)file_round(page_bytes(process_functions->counters)),
-					     t->number, t->chunks);
+	struct tf_thread *page =
+		file_chunk(t->chunk, TF_CHUNK_FIRST, (uint32_t)file_round(page_bytes(process_functions->counters)),
+			   t->number, t->chunks);
 
 	if (page)
 		lay_out(page, process_functions->counters);
@@ -139,7 +141,8 @@ bool thread_settle(struct thread *t)
 	if (!page)
 		return false;
 	/* Signals wait, so nobody counts into the old page meanwhile. */
-	memcpy(&page->start_ticks, &t->page->start_ticks, page_bytes(process_functions->counters) - offsetof(struct tf_thread, start_ticks));
+	memcpy(&page->start_ticks, &t->page->start_ticks,
+	       page_bytes(process_functions->counters) - offsetof(struct tf_thread, start_ticks));
 	publish(&page->chunk, page->start_ticks);
 	use_page(t, page);
 	use_chunk(t, &page->chunk);
@@ -183,7 +186,11 @@ static bool attach(struct thread *t)
 	struct tf_thread *page;
 
 	/* In a child that a handler forked, the interrupted writer is still to say that it is done. */
-	*t = (struct thread){.generation = THREAD_OURS, .writing = t->writing, .memo = t->memo, .has_walked = t->memo, .area = THREAD_NO_AREA,
+	*t = (struct thread){.generation = THREAD_OURS,
+			     .writing = t->writing,
+			     .memo = t->memo,
+			     .has_walked = t->memo,
+			     .area = THREAD_NO_AREA,
 			     .number = __atomic_fetch_add(&process.threads, 1, __ATOMIC_RELAXED)};
 	if (t->number == 0) {
 		page = (struct tf_thread *)process.main_page;
@@ -281,7 +288,8 @@ bool thread_grow(struct thread *t, unsigned slots)
 	if (sys_is_silent || (t->retry_ticks && clock_now() < t->retry_ticks))
 		return false;
 	thread_guard_enter(t, &guard);
-	has_room = has_slots(t, slots) || (thread_settle(t) && (has_slots(t, slots) || take_chunk(t, next_size(t, slots))));
+	has_room = has_slots(t, slots) ||
+		   (thread_settle(t) && (has_slots(t, slots) || take_chunk(t, next_size(t, slots))));
 	t->retry_ticks = has_room ? 0 : clock_now() + RETRY_TICKS;
 	thread_guard_leave(t, &guard);
 	return has_room;

@@ -21,8 +21,9 @@ struct thread {
 	uint64_t next, limit;	    /* addresses in the chunk: of the next slot, the end */
 	uint64_t last_ticks;	    /* time of the slot written last */
 	uintptr_t current_frame;    /* where the call in progress was made */
-	uint32_t writing;	    /* writers between taking space and storing: more than one if a handler interrupts. One that is left by
-				       longjmp stays counted, for nobody can tell: the thread's later chunks then stay mapped */
+	uint32_t writing; /* writers between taking space and storing: more than one if a handler interrupts. One that
+			     is left by longjmp stays counted, for nobody can tell: the thread's later chunks then stay
+			     mapped */
 	uint32_t number;
 	struct tf_chunk *chunk; /* that slots go to; NULL: none yet */
 	uint32_t chunks;	  /* that there have been */
@@ -36,7 +37,7 @@ struct thread {
 	uint8_t deaths;			 /* rounds of the key's destructor */
 	uintptr_t walk_frame; /* of the backtrace being taken; 0: none */
 	bool has_walked;
-	void *memo;	      /* stack.c's own, of walks made before, or THREAD_NO_MEMO; a forked child goes on with it */
+	void *memo; /* stack.c's own, of walks made before, or THREAD_NO_MEMO; a forked child goes on with it */
 	struct sampler *sampler; /* NULL: no CPU samples of this thread */
 };
 
@@ -48,8 +49,8 @@ struct thread {
 
 extern __thread struct thread thread_self __attribute__((tls_model("initial-exec"))) HIDDEN;
 
-/* Attaches the thread, if the recorder has been started in this image (recorder_attach() starts it). False: its calls are to be
- * forwarded. */
+/* Attaches the thread, if the recorder has been started in this image (recorder_attach() starts it). False: its calls
+ * are to be forwarded. */
 __attribute__((cold)) bool thread_enter(struct thread *t);
 
 /* May the calling thread record? For code that runs only once the recorder has started. */
@@ -58,14 +59,16 @@ static inline bool thread_attached(void)
 	return __builtin_expect(thread_self.generation == process.generation, 1) || thread_enter(&thread_self);
 }
 
-/* What modules that keep something for each thread do when one is attached (NULL: nothing) and when it ends. Under a guard. */
+/* What modules that keep something for each thread do when one is attached (NULL: nothing) and when it ends. Under a
+ * guard. */
 struct thread_watch {
 	void (*begin)(struct thread *t);
 	void (*end)(struct thread *t);
 };
 void thread_watch(const struct thread_watch *watch);
 
-/* Guards a stretch of our own slow code: calls made in it are forwarded, signals wait, cancellation too. Not across a real call. */
+/* Guards a stretch of our own slow code: calls made in it are forwarded, signals wait, cancellation too. Not across a
+ * real call. */
 struct thread_guard {
 	uint64_t generation, signals, start_ticks;
 	int error, cancel;
@@ -77,7 +80,8 @@ void thread_guard_leave(struct thread *t, const struct thread_guard *g);
 /* Makes room for `slots` more slots; false: there is none to be had. */
 bool thread_grow(struct thread *t, unsigned slots);
 
-/* The counter of a function that has none on the thread's page yet, there or on another page; NULL: there is none to be had. */
+/* The counter of a function that has none on the thread's page yet, there or on another page; NULL: there is none to be
+ * had. */
 struct tf_counter *thread_counter(struct thread *t, unsigned function);
 
 /* Takes a large chunk, before system calls of ours become impossible. */

@@ -75,11 +75,12 @@ static void unlock(const uint64_t *signals)
 	sys_signals_restore(signals);
 }
 
-/* Go installs its handlers by sigaction(), but asks the kernel for the alternate stack by a system call of its own, uses ours
- * when it finds it, and ends the program if a handler runs elsewhere. */
+/* Go installs its handlers by sigaction(), but asks the kernel for the alternate stack by a system call of its own,
+ * uses ours when it finds it, and ends the program if a handler runs elsewhere. */
 static bool is_taken(const void *handler, unsigned long flags)
 {
-	if (!(flags & SA_ONSTACK) || handler == (void *)SIG_DFL || handler == (void *)SIG_IGN || handler == altstack_enter)
+	if (!(flags & SA_ONSTACK) || handler == (void *)SIG_DFL || handler == (void *)SIG_IGN ||
+	    handler == altstack_enter)
 		return false;
 	return !module_is_go(handler);
 }

@@ -64,8 +64,8 @@ static const ElfW(Nhdr) *find_note_of(const struct object *found, const char *ow
 	if (memcmp(head->e_ident, ELFMAG, SELFMAG) || head->e_phentsize != sizeof(ElfW(Phdr)) ||
 	    head->e_phoff + head->e_phnum * sizeof(ElfW(Phdr)) > TF_PAGE)
 		return NULL;
-	return find_note(found->link_map->l_addr, (const ElfW(Phdr) *)((const char *)head + head->e_phoff), head->e_phnum,
-			 owner, type);
+	return find_note(found->link_map->l_addr, (const ElfW(Phdr) *)((const char *)head + head->e_phoff),
+			 head->e_phnum, owner, type);
 }
 
 static void write_module_blob(struct module_blob *blob, const char *path)
@@ -121,7 +121,8 @@ static int write_listed_module(struct dl_phdr_info *info, size_t size, void *unu
 		if (start + info->dlpi_phdr[i].p_memsz > blob.module.end)
 			blob.module.end = start + info->dlpi_phdr[i].p_memsz;
 	}
-	set_build_id(&blob.module, find_note(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, "GNU", NT_GNU_BUILD_ID));
+	set_build_id(&blob.module,
+		     find_note(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, "GNU", NT_GNU_BUILD_ID));
 	if (blob.module.end)
 		write_module_blob(&blob, info->dlpi_name);
 	if (dynamic)
@@ -161,7 +162,8 @@ static bool invalidate_module(struct intern_entry *e)
 /* Without _dl_find_object any module may have been unloaded. */
 static bool has_unloaded(void)
 {
-	return object_has_lookup() ? !intern_each(&process.modules, is_still_loaded) : process.interned.level[0] != NULL;
+	return object_has_lookup() ? !intern_each(&process.modules, is_still_loaded)
+				   : process.interned.level[0] != NULL;
 }
 
 void module_gone(void)

@@ -25,7 +25,8 @@ struct sampler {
 	bool is_off; /* the thread's alternate stack is not ours any more */
 	uint64_t period_ns;
 	uint64_t cpu_ns;     /* the thread's clock as far as samples account for it */
-	uint64_t cost_ns;    /* of the samples since the last look at it, by the same clock: while others have the processor they cost nothing */
+	uint64_t cost_ns;    /* of the samples since the last look at it, by the same clock: while others have the
+				processor they cost nothing */
 	uint64_t checked_ns; /* that clock then */
 	uint32_t taken;
 } __attribute__((aligned(64)));
@@ -60,7 +61,8 @@ static void set_period(const struct sampler *s)
 /* Any thread may do it for any other of the process. */
 static bool arm(struct sampler *s)
 {
-	struct timer_event event = {.value = &mark, .signal = sample_signal, .notify = SIGEV_THREAD_ID, .tid = (int)s->tid};
+	struct timer_event event = {
+		.value = &mark, .signal = sample_signal, .notify = SIGEV_THREAD_ID, .tid = (int)s->tid};
 	clockid_t clock = (clockid_t)(~s->tid << 3 | 6); /* the kernel's name of one thread's scheduler clock */
 
 	if (!sample_signal || sys_call(SYS_timer_create, clock, &event, &s->timer, 0) < 0) {
@@ -233,9 +235,11 @@ static struct stack_place place_of(const ucontext_t *u)
 static bool is_restartable(uint64_t number, uint64_t second)
 {
 	static const uint16_t known[] = {
-		SYS_read, SYS_write, SYS_open, SYS_openat, SYS_ioctl, SYS_pread64, SYS_pwrite64, SYS_readv, SYS_writev, SYS_preadv,
-		SYS_pwritev, SYS_connect, SYS_accept, SYS_accept4, SYS_sendto, SYS_recvfrom, SYS_sendmsg, SYS_recvmsg, SYS_sendmmsg,
-		SYS_recvmmsg, SYS_wait4, SYS_waitid, SYS_fcntl, SYS_flock, SYS_mq_timedsend, SYS_mq_timedreceive,
+		SYS_read,         SYS_write,           SYS_open,   SYS_openat,   SYS_ioctl,   SYS_pread64,
+		SYS_pwrite64,     SYS_readv,           SYS_writev, SYS_preadv,   SYS_pwritev, SYS_connect,
+		SYS_accept,       SYS_accept4,         SYS_sendto, SYS_recvfrom, SYS_sendmsg, SYS_recvmsg,
+		SYS_sendmmsg,     SYS_recvmmsg,        SYS_wait4,  SYS_waitid,   SYS_fcntl,   SYS_flock,
+		SYS_mq_timedsend, SYS_mq_timedreceive,
 	};
 	enum { FUTEX_OPERATION = 127, WAIT = 0, WAIT_BITSET = 9 };
 
@@ -245,8 +249,8 @@ static bool is_restartable(uint64_t number, uint64_t second)
 	return number == SYS_futex && ((second & FUTEX_OPERATION) == WAIT || (second & FUTEX_OPERATION) == WAIT_BITSET);
 }
 
-/* A signal of the program has ended a system call, and our timer's has come with it and is delivered first: the kernel has restarted
- * the call for our sake. Where the program's handler is not to restart it, it ends after all. */
+/* A signal of the program has ended a system call, and our timer's has come with it and is delivered first: the kernel
+ * has restarted the call for our sake. Where the program's handler is not to restart it, it ends after all. */
 static void settle_call(ucontext_t *u)
 {
 	enum { SYSCALL_BYTES = 2 };
@@ -310,7 +314,8 @@ static void take(const ucontext_t *context)
 	struct thread *t = &thread_self;
 	struct sampler *s = t->sampler;
 	struct stack_place place = place_of(context);
-	uint64_t start = clock_now(), cpu_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID), us = (cpu_ns - s->cpu_ns) / MICROSECOND, stack;
+	uint64_t start = clock_now(), cpu_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID),
+		 us = (cpu_ns - s->cpu_ns) / MICROSECOND, stack;
 
 	if (us > LONGEST_US)
 		us = LONGEST_US;

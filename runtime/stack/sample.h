@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CPU samples: where a thread's processor time goes, told by timers that run only while it runs.
  *
- * Each thread has a timer on its own CPU clock (timer_create(2)) that signals just this thread. A sample is the time since the
- * thread's sample before it and the stack that the signal came upon. The kernel looks at such timers once a tick, so more
- * than CONFIG_HZ samples a second there never are; what each stands for is measured, so no time is lost by that.
+ * Each thread has a timer on its own CPU clock (timer_create(2)) that signals just this thread. A sample is the time
+ * since the thread's sample before it and the stack that the signal came upon. The kernel looks at such timers once a
+ * tick, so more than CONFIG_HZ samples a second there never are; what each stands for is measured, so no time is lost
+ * by that.
  *
  * The program keeps its signals: ours is a real-time one that it does not use. sigaction() and signal() show it as free
- * and, when the program wants it, hand it over (sample_release). It never stays blocked, for a call like sigsuspend() or
- * ppoll() that unblocks all would then return EINTR: masks are given to the kernel without it and shown with it
- * (sample_is_masked). It cannot end a system call either: since Linux 5.9 (x86-64) the kernel sends it on the way back to the program
- * only, when the call has its result; elsewhere sampling stays off, and the ledger says so. Where a signal of the program has ended
- * the call and ours has come with it, it is settled as the program's handler wants it. One case is open: a call with a mask of its own
- * (sigsuspend, ppoll, pselect, epoll_pwait) then returns EINTR before the program's handler has run, which runs when the signal is next
- * let through. */
+ * and, when the program wants it, hand it over (sample_release). It never stays blocked, for a call like sigsuspend()
+ * or ppoll() that unblocks all would then return EINTR: masks are given to the kernel without it and shown with it
+ * (sample_is_masked). It cannot end a system call either: since Linux 5.9 (x86-64) the kernel sends it on the way back
+ * to the program only, when the call has its result; elsewhere sampling stays off, and the ledger says so. Where a
+ * signal of the program has ended the call and ours has come with it, it is settled as the program's handler wants it.
+ * One case is open: a call with a mask of its own (sigsuspend, ppoll, pselect, epoll_pwait) then returns EINTR before
+ * the program's handler has run, which runs when the signal is next let through. */
 #ifndef PILLION_SAMPLE_H
 #define PILLION_SAMPLE_H
 
@@ -21,7 +22,8 @@
 
 #include "runtime/record/thread.h"
 
-/* Where our signal is looked for, from the first on. SIGRTMAX-2 is Java's, the last ones are systemd's and containers'. */
+/* Where our signal is looked for, from the first on. SIGRTMAX-2 is Java's, the last ones are systemd's and
+ * containers'. */
 enum { SAMPLE_SIGNAL_FIRST = 59, SAMPLE_SIGNAL_LAST = 50 };
 
 /* Once per image that was exec'ed: chooses the signal. Under a guard. */

@@ -103,7 +103,8 @@ static bool is_safe_to_walk(struct thread *t, uintptr_t sp)
 	return (uintptr_t)__builtin_thread_pointer() != main_top && learn_stack_bounds(t, sp);
 }
 
-/* The thread's memo of its walks, mapped at its second walk, because many threads make only one; NULL: there is none. */
+/* The thread's memo of its walks, mapped at its second walk, because many threads make only one; NULL: there is
+ * none. */
 static struct walk_memo *thread_memo(struct thread *t)
 {
 	bool has_walked = t->has_walked;

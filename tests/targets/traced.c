@@ -33,12 +33,14 @@ static void work(void)
 int main(int argc, char **argv)
 {
 	int is_seized = argc > 1 && !strcmp(argv[1], "seize"), status;
-	volatile int *is_seized_now = mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	volatile int *is_seized_now =
+		mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t child;
 
 	if (argc < 2 || is_seized_now == MAP_FAILED)
 		return 2;
-	/* A child that is to be seized makes no call before that, not even a fork handler's: it has no CPU samples yet. */
+	/* A child that is to be seized makes no call before that, not even a fork handler's: it has no CPU samples yet.
+	 */
 	child = is_seized ? (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : fork();
 	if (!child) {
 		if (!is_seized && ptrace(PTRACE_TRACEME, 0, NULL, NULL))

@@ -35,7 +35,8 @@ static void launch(struct writer_thread *host, struct writer_thread *cupti, uint
 /* A step of the user's, in it linear (mm (mm)) and a mm of its own; another thread goes backward. */
 static void operators(const char *directory, bool has_operators)
 {
-	static const struct tf_device_operation work = {.kind = TF_DEVICE_KERNEL, .kernel = 1, .grid = {1, 1, 1}, .block = {1, 1, 1}};
+	static const struct tf_device_operation work = {
+		.kind = TF_DEVICE_KERNEL, .kernel = 1, .grid = {1, 1, 1}, .block = {1, 1, 1}};
 	static const struct tf_launch launched = {.kernel = 1, .grid = {1, 1, 1}, .block = {1, 1, 1}};
 	struct writer w;
 	struct writer_thread t, autograd, cupti;

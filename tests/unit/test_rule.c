@@ -291,7 +291,8 @@ Test(rule, causes_add_up_across_devices_stretches_and_overlaps)
 	uint64_t seed = 7;
 
 	for (uint32_t i = 0; i < DEVICES; i++) {
-		struct tf_device_operation on = {.kind = TF_DEVICE_KERNEL, .kernel = 1, .device = i, .context = i + 1, .stream = 7};
+		struct tf_device_operation on = {
+			.kind = TF_DEVICE_KERNEL, .kernel = 1, .device = i, .context = i + 1, .stream = 7};
 
 		writer_blob(&cupti, TF_BLOB_DEVICE_OPERATION, FIRST + i, &on, sizeof(on));
 	}

@@ -51,8 +51,8 @@ static void code(struct writer_thread *t, uint32_t id, uint32_t line, const char
 }
 
 /* Device work and its call, of a kind that the name tells; times since BEGIN. */
-static void work(struct writer_thread *t, uint32_t id, const struct tf_device_operation *w, const char *kernel, uint16_t function,
-		 uint64_t arg, uint64_t at)
+static void work(struct writer_thread *t, uint32_t id, const struct tf_device_operation *w, const char *kernel,
+		 uint16_t function, uint64_t arg, uint64_t at)
 {
 	if (kernel)
 		writer_text(t, TF_BLOB_KERNEL, id, kernel);
@@ -72,7 +72,9 @@ static void device_operation(struct writer_thread *t, unsigned has, const uint16
 	for (uint32_t i = 1; i <= EACH; i++) {
 		snprintf(name, sizeof(name), "kernel_%u", i);
 		if (has & KERNELS)
-			work(t, i, &(struct tf_device_operation){.kind = TF_DEVICE_KERNEL, .kernel = i, .context = 1, .stream = 7},
+			work(t, i,
+			     &(struct tf_device_operation){
+				     .kind = TF_DEVICE_KERNEL, .kernel = i, .context = 1, .stream = 7},
 			     name, cuda[i - 1], tf_arg(TF_ARG_LAUNCH, 0, 1), i * MS);
 		if (has & COPIES)
 			work(t, 10 + i,

@@ -234,7 +234,8 @@ void capture_hostile(const char *directory)
 {
 	static const char script[] = "</script><script>alert(2)</script>", command[] = WRITER_HOSTILE " \"&'";
 	static const struct tf_launch launch = {.kernel = 1, .grid = {1, 1, 1}, .block = {32, 1, 1}};
-	static const struct tf_device_operation work = {.kind = TF_DEVICE_KERNEL, .kernel = 1, .context = 1, .stream = 7};
+	static const struct tf_device_operation work = {
+		.kind = TF_DEVICE_KERNEL, .kernel = 1, .context = 1, .stream = 7};
 	const struct writer_device_record record = {1, 1, 1001 * MS, 1 * MS, 0};
 	struct writer w;
 	struct writer_thread t;

@@ -23,8 +23,8 @@ void host_calls_done(struct host_calls *h);
 /* Builds the index by reading all calls once. From then on only the wanted chunks are read. */
 void host_calls_index(struct host_calls *h);
 
-/* Selects the calls of a thread that were in progress between `from` and `to`, or whose TF_ARG_DEVICE_OPERATION is in [low,
- * high). */
+/* Selects the calls of a thread that were in progress between `from` and `to`, or whose TF_ARG_DEVICE_OPERATION is in
+ * [low, high). */
 void host_calls_want(struct host_calls *h, size_t thread, uint64_t from, uint64_t to, uint64_t low, uint64_t high);
 void host_calls_want_all(struct host_calls *h);
 

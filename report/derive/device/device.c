@@ -173,8 +173,8 @@ void device_name(const struct trace *t, uint32_t device, struct buffer *ret)
 	buffer_print(ret, " (%u)", device);
 }
 
-void device_operation_name(const struct report_context *c, const struct trace *t, const struct tf_device_operation *operation,
-			   struct buffer *ret)
+void device_operation_name(const struct report_context *c, const struct trace *t,
+			   const struct tf_device_operation *operation, struct buffer *ret)
 {
 	static const char *const copies[] = {"",     "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
 					     "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};

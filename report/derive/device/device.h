@@ -69,8 +69,8 @@ bool device_operation(const struct trace *t, uint32_t id, struct tf_device_opera
 void device_name(const struct trace *t, uint32_t device, struct buffer *ret);
 
 /* Appends the kernel's name, or a description of a copy, memset or graph. */
-void device_operation_name(const struct report_context *c, const struct trace *t, const struct tf_device_operation *operation,
-			   struct buffer *ret);
+void device_operation_name(const struct report_context *c, const struct trace *t,
+			   const struct tf_device_operation *operation, struct buffer *ret);
 
 /* Appends one line on the sources of a model's device times. */
 void device_remark(const struct model *m, struct buffer *ret);
