@@ -1,164 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parsing what the user typed. */
 #include "report/command_line.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum option_id {
-	OPTION_REPORT,
-	OPTION_RULE,
-	OPTION_FORMAT,
-	OPTION_OUTPUT,
-	OPTION_UNIT,
-	OPTION_BY,
-	OPTION_QUIET,
-	OPTION_SUMMARY,
-	OPTION_FILTER_TIME,
-	OPTION_FILTER_NVTX,
-	OPTION_TYPE,
-	OPTION_FORCE,
-	OPTION_LINES_ALL,
-	OPTION_SOURCE,
-	OPTION_METRIC,
-	OPTION_SPLIT_TIME,
-	OPTION_SPLIT_SIZE,
-	OPTION_REPLACE,
-	OPTION_HELP,
-	OPTION_VERSION
+#include "runtime/base/nearest.h"
+
+/* ---- values ---- */
+
+/* What -r takes the names of. */
+struct named {
+	const char *what, *help;
+	const size_t *count;
+	const char *(*name)(const void *list, size_t i);	   /* names and aliases in turn */
+	bool (*add)(struct command_line *l, char *name); /* false: there is none of that name */
 };
-
-static const struct option {
-	enum option_id id;
-	char letter;
-	const char *name, *value, *help;
-	unsigned int verbs;
-} options[] = {
-	{OPTION_REPORT, 'r', "report", "REPORT[,REPORT]...", "reports to show; may be repeated", VERB_STATS},
-	{OPTION_RULE, 'r', "rule", "RULE[,RULE]...", "rules to apply; may be repeated", VERB_ANALYZE},
-	{OPTION_FORMAT, 'f', "format", "FORMAT", "column, table, csv, tsv, json, markdown, html",
-	 VERB_STATS | VERB_INFO | VERB_ANALYZE},
-	{OPTION_TYPE, 't', "type", "TYPE", "what to make, see below", VERB_EXPORT},
-	{OPTION_OUTPUT, 'o', "output", "-|FILE", "where to, - is standard output",
-	 VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE},
-	{OPTION_OUTPUT, 'o', "output", "FILE", "where to; without it report1.pillpack for report1.pillion", VERB_PACK},
-	{OPTION_OUTPUT, 'o', "output", "DIRECTORY", "where to; without it as it was called, beside the file", VERB_UNPACK},
-	{OPTION_FORCE, 'f', "force-overwrite", "true|false", "replace a file that is there; alone it is true",
-	 VERB_EXPORT | VERB_PACK},
-	{OPTION_REPLACE, 0, "replace", NULL, "put the file in the place of the capture's directory, once it is whole", VERB_PACK},
-	{OPTION_METRIC, 0, "metric", "METRIC", "calls, gpu, cpu, alloc, off-cpu: what folded, speedscope and pprof show",
-	 VERB_EXPORT},
-	{OPTION_SPLIT_TIME, 0, "split-time", "TIME", "chrome: a file for each such time, NAME.001.json and so on; ns, or with us, ms, s",
-	 VERB_EXPORT},
-	{OPTION_SPLIT_SIZE, 0, "split-size", "SIZE", "chrome: files of at most so many bytes, or with K, M, G", VERB_EXPORT},
-	{OPTION_UNIT, 0, "timeunit", "UNIT", "ns, us, ms, s, auto; csv, tsv and json always carry ns",
-	 VERB_STATS | VERB_INFO | VERB_ANALYZE},
-	{OPTION_BY, 0, "by", "WHAT", "process, rank, host, thread, device, range: one row for each", VERB_STATS},
-	{OPTION_FILTER_TIME, 0, "filter-time", "START/END",
-	 "only what overlaps this time since the start; ns, or with us, ms, s; either may be left out",
-	 VERB_STATS | VERB_EXPORT | VERB_ANALYZE},
-	{OPTION_FILTER_NVTX, 0, "filter-nvtx", "RANGE[@DOMAIN][/INDEX]",
-	 "only what overlaps such a range, all of them or the one of that number from 0; @* is any domain",
-	 VERB_STATS | VERB_EXPORT | VERB_ANALYZE},
-	{OPTION_SOURCE, 0, "source", "FILE", "lines: the text of this file with what each line cost; the end of its path will do", VERB_STATS},
-	{OPTION_LINES_ALL, 0, "lines-all", NULL, "lines: charge the innermost line, also of libraries", VERB_STATS},
-	{OPTION_QUIET, 'q', "quiet", NULL, "no remarks, errors only",
-	 VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE | VERB_PACK | VERB_UNPACK},
-	{OPTION_SUMMARY, 0, "summary", NULL, "a few lines on the whole run instead of reports", VERB_STATS},
-	{OPTION_HELP, 'h', "help", NULL, "this text", ~0u},
-	{OPTION_VERSION, 0, "version", NULL, "the version", ~0u},
-};
-enum { OPTIONS = sizeof(options) / sizeof(*options) };
-
-static size_t distance(const char *a, const char *b)
-{
-	size_t row[64], length = strlen(b);
-
-	if (length >= 64 || strlen(a) >= 64)
-		return SIZE_MAX;
-	for (size_t i = 0; i <= length; i++)
-		row[i] = i;
-	for (; *a; a++) {
-		size_t corner = row[0]++;
-
-		for (size_t i = 1; i <= length; i++) {
-			size_t change = corner + (*a != b[i - 1]), best = row[i] < row[i - 1] ? row[i] : row[i - 1];
-
-			corner = row[i];
-			row[i] = best + 1 < change ? best + 1 : change;
-		}
-	}
-	return row[length];
-}
-
-const char *nearest(const char *word, const char *const *candidates, size_t count)
-{
-	const char *best = NULL;
-	size_t least = strlen(word) / 2 + 1;
-
-	for (size_t i = 0; i < count; i++) {
-		size_t d = candidates[i] ? distance(word, candidates[i]) : SIZE_MAX;
-
-		if (d < least) {
-			least = d;
-			best = candidates[i];
-		}
-	}
-	return best;
-}
-
-static int unknown_option(const char *typed, unsigned int verb, struct err *err)
-{
-	const char *names[OPTIONS] = {0}, *best;
-
-	for (size_t i = 0; i < OPTIONS; i++)
-		if (options[i].verbs & verb)
-			names[i] = options[i].name;
-	best = typed[1] == '-' ? nearest(typed + 2, names, OPTIONS) : NULL;
-	if (best)
-		return err_set(err, -EINVAL, "unknown option %s, did you mean --%s?", typed, best);
-	return err_set(err, -EINVAL, "unknown option %s, see --help", typed);
-}
-
-static int choose(const char *option, const char *value, const char *const *names, size_t count, struct err *err)
-{
-	struct buffer all = {0};
-
-	for (size_t i = 0; i < count; i++) {
-		if (!*names[i])
-			continue;
-		if (!strcmp(value, names[i])) {
-			buffer_done(&all);
-			return (int)i;
-		}
-		buffer_print(&all, "%s%s", all.size ? ", " : "", names[i]);
-	}
-	err_set(err, -EINVAL, "--%s=%s: must be one of %s", option, value, all.data);
-	buffer_done(&all);
-	return -EINVAL;
-}
 
 /* Cuts ":base" or ":mangled" off a report's name. */
 static enum kernel_name take_suffix(char *name)
 {
 	char *colon = strchr(name, ':');
-	enum kernel_name how = !colon			      ? KERNEL_DEMANGLED
-			       : !strcmp(colon, ":base")    ? KERNEL_BASE
-			       : !strcmp(colon, ":mangled") ? KERNEL_MANGLED
-							    : KERNEL_DEMANGLED;
+	enum kernel_name how = KERNEL_DEMANGLED;
 	const struct report *r;
 
+	if (colon && !strcmp(colon, ":base"))
+		how = KERNEL_BASE;
+	else if (colon && !strcmp(colon, ":mangled"))
+		how = KERNEL_MANGLED;
 	if (how == KERNEL_DEMANGLED)
 		return how;
 	*colon = 0;
 	r = report_find(name);
 	if (!r || !(r->flags & REPORT_NAMES))
-		*colon = ':'; /* not a suffix that it takes */
+		*colon = ':'; /* the report does not take this suffix */
 	return how;
 }
 
-static bool take_report(struct command_line *l, char *name)
+static bool add_report(struct command_line *l, char *name)
 {
 	enum kernel_name how = take_suffix(name);
 	const struct report *r = report_find(name);
@@ -170,7 +50,7 @@ static bool take_report(struct command_line *l, char *name)
 	return true;
 }
 
-static bool take_rule(struct command_line *l, char *name)
+static bool add_rule(struct command_line *l, char *name)
 {
 	const struct rule *r = rule_find(name);
 
@@ -181,48 +61,42 @@ static bool take_rule(struct command_line *l, char *name)
 	return true;
 }
 
-/* Names and aliases in turn. */
-static const char *report_name(size_t i)
+static const char *report_name(const void *list, size_t i)
 {
 	return i % 2 ? report_list[i / 2].alias : report_list[i / 2].name;
 }
 
-static const char *rule_name(size_t i)
+static const char *rule_name(const void *list, size_t i)
 {
 	return i % 2 ? rule_list[i / 2].alias : rule_list[i / 2].name;
 }
 
-/* What -r takes names of. */
-struct named {
-	const char *what, *verb;
-	const size_t *count;
-	const char *(*name)(size_t i);
-	bool (*take)(struct command_line *l, char *name); /* false: there is none of that name */
-};
+static const struct named named_reports = {"report", "pillion stats --help", &report_count, report_name, add_report};
+static const struct named named_rules = {"rule", "pillion analyze --help", &rule_count, rule_name, add_rule};
 
-static int unknown_name(const struct named *n, const char *typed, struct err *err)
+static int unknown_name(const struct named *n, const char *typed, struct text *why)
 {
-	size_t count = 2 * *n->count;
-	const char **names = mem_alloc(count * sizeof(*names)), *best;
+	const struct nearest names = {n->name, NULL, 2 * *n->count};
 
-	for (size_t i = 0; i < count; i++)
-		names[i] = n->name(i);
-	best = nearest(typed, names, count);
-	free(names);
-	if (best)
-		return err_set(err, -EINVAL, "unknown %s '%.100s', did you mean %s?", n->what, typed, best);
-	return err_set(err, -EINVAL, "unknown %s '%.100s', see pillion %s --help", n->what, typed, n->verb);
+	text_add(why, "unknown ");
+	text_add(why, n->what);
+	text_add(why, " '");
+	text_bytes(why, typed, strnlen(typed, 100));
+	text_add(why, "'");
+	nearest_suggest(&names, typed, "", n->help, why);
+	return -EINVAL;
 }
 
-static int take_names(struct command_line *l, const struct named *n, const char *list, struct err *err)
+static int add_names(const struct option *row, struct command_line *l, const struct named *n, const char *value,
+		struct text *why)
 {
+	const char *list = value;
 	size_t taken = 0;
 
 	while (*list) {
 		size_t length = strcspn(list, ",");
 		char *name = mem_copy_text(list, length);
-		bool is_known = !length || n->take(l, name);
-		int code = is_known ? 0 : unknown_name(n, name, err);
+		int code = !length || n->add(l, name) ? 0 : unknown_name(n, name, why);
 
 		free(name);
 		if (code)
@@ -230,208 +104,201 @@ static int take_names(struct command_line *l, const struct named *n, const char 
 		taken += length > 0;
 		list += length + (list[length] == ',');
 	}
-	return taken ? 0 : err_set(err, -EINVAL, "-r needs the name of a %s", n->what);
+	return taken ? 0 : option_refuse(row, value, why);
 }
 
-static const struct named named_reports = {"report", "stats", &report_count, report_name, take_report};
-static const struct named named_rules = {"rule", "analyze", &rule_count, rule_name, take_rule};
+static int set_reports(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	return add_names(row, settings, &named_reports, value, why);
+}
 
-/* nsys's words for the units. */
-static const char *unit_word(const char *value)
+static int set_rules(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	return add_names(row, settings, &named_rules, value, why);
+}
+
+static const char *format_choice(size_t i)
+{
+	return i < FORMAT_COUNT ? format_names[i] : NULL;
+}
+
+static const char *by_choice(size_t i)
+{
+	return i < BY_COUNT ? by_names[i] : NULL;
+}
+
+static const char *unit_choice(size_t i)
+{
+	return i < UNIT_COUNT ? unit_names[i] : NULL;
+}
+
+/* Also the words that nsys has for the units. */
+static int set_unit(const struct option *row, void *settings, const char *value, struct text *why)
 {
 	static const char *const words[][2] = {
 		{"nsec", "ns"}, {"usec", "us"}, {"msec", "ms"}, {"sec", "s"}, {"seconds", "s"}};
+	struct command_line *l = settings;
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (!strcmp(value, words[i][0]))
-			return words[i][1];
-	return value;
+			value = words[i][1];
+	return option_set_choice(row, &l->unit, value, why);
 }
 
-static int take_choice(struct command_line *l, const struct option *o, const char *value, struct err *err)
+static const char *type_choice(size_t i)
 {
-	int choice;
-
-	if (o->id == OPTION_FORMAT) {
-		choice = choose(o->name, value, format_names, FORMAT_COUNT, err);
-		l->format = choice < 0 ? FORMAT_COLUMN : (enum format)choice;
-	} else if (o->id == OPTION_UNIT) {
-		choice = choose(o->name, unit_word(value), unit_names, UNIT_COUNT, err);
-		l->unit = choice < 0 ? UNIT_NS : (enum time_unit)choice;
-	} else {
-		choice = choose(o->name, value, by_names, BY_COUNT, err);
-		l->by = choice < 0 ? BY_NOTHING : (enum by)choice;
-	}
-	return choice < 0 ? choice : 0;
+	return i < export_count ? export_list[i].name : NULL;
 }
 
-static int take_type(struct command_line *l, const char *value, struct err *err)
+static int set_type(const struct option *row, void *settings, const char *value, struct text *why)
 {
-	const char **names;
-	int choice;
+	struct command_line *l = settings;
 
 	l->type = export_find(value);
-	if (l->type)
-		return 0;
-	names = mem_alloc(export_count * sizeof(*names));
-	for (size_t i = 0; i < export_count; i++)
-		names[i] = export_list[i].name;
-	choice = choose("type", value, names, export_count, err);
-	free(names);
-	return choice;
+	return l->type ? 0 : option_refuse(row, value, why);
 }
 
-static int take_metric(struct command_line *l, const char *value, struct err *err)
+static const char *metric_choice(size_t i)
 {
-	const char *names[METRIC_COUNT];
-	int choice;
+	return i < METRIC_COUNT ? metrics[i].name : NULL;
+}
 
-	for (size_t i = 0; i < METRIC_COUNT; i++)
-		names[i] = metrics[i].name;
-	choice = choose("metric", value, names, METRIC_COUNT, err);
-	if (choice < 0)
-		return choice;
-	l->metric = (enum metric)choice;
+static int set_metric(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	struct command_line *l = settings;
+
 	l->is_metric_given = true;
-	return 0;
+	return option_set_choice(row, &l->metric, value, why);
 }
 
-static bool is_truth(const char *value)
+static int set_split_time(const struct option *row, void *settings, const char *value, struct text *why)
 {
-	return !strcmp(value, "true") || !strcmp(value, "false");
+	struct command_line *l = settings;
+
+	return split_time(value, &l->split.time_ns) ? option_refuse(row, value, why) : 0;
 }
 
-static int take_force(struct command_line *l, const char *value, struct err *err)
+static int set_split_size(const struct option *row, void *settings, const char *value, struct text *why)
 {
-	if (!is_truth(value))
-		return err_set(err, -EINVAL, "--force-overwrite=%.100s: must be one of true, false", value);
-	l->is_forced = !strcmp(value, "true");
-	return 0;
+	struct command_line *l = settings;
+
+	return split_size(value, &l->split.bytes) ? option_refuse(row, value, why) : 0;
 }
 
-static int take_option(struct command_line *l, const struct option *o, const char *value, struct err *err)
+/* ---- the table ---- */
+
+#define AT(field) .offset = offsetof(struct command_line, field)
+#define SET(function) .offset = OPTION_NO_FIELD, .set = set_##function
+#define VERBS_OF(verbs) .users = (verbs)
+
+enum {
+	VERB_READS = VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE,
+	VERB_TABLES = VERB_STATS | VERB_INFO | VERB_ANALYZE,
+	VERB_FILTERS = VERB_STATS | VERB_EXPORT | VERB_ANALYZE,
+	VERB_ALL = (1 << VERB_COUNT) - 1,
+};
+
+static const struct option rows[] = {
+	{"report", 'r', OPTION_OWN, SET(reports), VERBS_OF(VERB_STATS), .title = "What to show",
+	 .value = "REPORT[,REPORT]...", .help = "reports to show; may be repeated"},
+	{"rule", 'r', OPTION_OWN, SET(rules), VERBS_OF(VERB_ANALYZE), .value = "RULE[,RULE]...",
+	 .help = "rules to apply; may be repeated"},
+	{"type", 't', OPTION_OWN, SET(type), VERBS_OF(VERB_EXPORT), .value = "TYPE", .choice = type_choice,
+	 .help = "the format to export to"},
+	{"metric", 0, OPTION_OWN, SET(metric), VERBS_OF(VERB_EXPORT), .value = "METRIC", .choice = metric_choice,
+	 .help = "the values in folded, speedscope and pprof"},
+	{"by", 0, OPTION_CHOICE, AT(by), VERBS_OF(VERB_STATS), .value = "WHAT", .choice = by_choice,
+	 .help = "one row for each"},
+	{"source", 0, OPTION_TEXT, AT(source), VERBS_OF(VERB_STATS), .value = "FILE",
+	 .help = "report lines: the text of FILE with the cost of each line; the end of its path is enough"},
+	{"lines-all", 0, OPTION_SWITCH, AT(lines_all), VERBS_OF(VERB_STATS),
+	 .help = "report lines: attribute costs to the innermost line, also in libraries"},
+	{"summary", 0, OPTION_SWITCH, AT(summary), VERBS_OF(VERB_STATS),
+	 .help = "a few lines on the whole run instead of reports"},
+	{"filter-time", 0, OPTION_TEXT, AT(filter_time), VERBS_OF(VERB_FILTERS), .value = "START/END",
+	 .help = "only what overlaps this interval since the start of the run; numbers with ns, us, ms or s; either "
+		 "may be omitted"},
+	{"filter-nvtx", 0, OPTION_TEXT, AT(filter_nvtx), VERBS_OF(VERB_FILTERS), .value = "RANGE[@DOMAIN][/INDEX]",
+	 .help = "only what overlaps these NVTX ranges: all of this name, or the one with this index from 0; @*: any "
+		 "domain"},
+
+	{"format", 'f', OPTION_CHOICE, AT(format), VERBS_OF(VERB_TABLES), .title = "Output", .value = "FORMAT",
+	 .choice = format_choice, .help = "the format of tables"},
+	{"timeunit", 0, OPTION_OWN, SET(unit), VERBS_OF(VERB_TABLES), .value = "UNIT", .choice = unit_choice,
+	 .help = "the unit of times in tables (csv, tsv and json always have ns)"},
+	{"output", 'o', OPTION_TEXT, AT(output), VERBS_OF(VERB_READS), .value = "-|FILE",
+	 .help = "the file to write to; -: standard output"},
+	{"output", 'o', OPTION_TEXT, AT(output), VERBS_OF(VERB_PACK), .value = "FILE",
+	 .help = "the file to write to; default: report1.pillpack for report1.pillion"},
+	{"output", 'o', OPTION_TEXT, AT(output), VERBS_OF(VERB_UNPACK), .value = "DIRECTORY",
+	 .help = "the directory to write to; default: the capture's original name, beside the file"},
+	{"force-overwrite", 'f', OPTION_FLAG, AT(is_forced), VERBS_OF(VERB_EXPORT | VERB_PACK),
+	 .help = "replace an existing file"},
+	{"replace", 0, OPTION_SWITCH, AT(is_replacing), VERBS_OF(VERB_PACK),
+	 .help = "replace the capture's directory by the file once the file is complete"},
+	{"split-time", 0, OPTION_OWN, SET(split_time), VERBS_OF(VERB_EXPORT), .value = "TIME",
+	 .takes = "a time of at least 1ms with its unit (ns, us, ms, s)",
+	 .help = "chrome: one file for each interval of this length (with its unit: ns, us, ms, s): NAME.001.json "
+		 "and so on"},
+	{"split-size", 0, OPTION_OWN, SET(split_size), VERBS_OF(VERB_EXPORT), .value = "SIZE",
+	 .takes = "a number of bytes, at least 4096, or a number with K, M or G",
+	 .help = "chrome: files of at most this size in bytes, or with K, M or G"},
+	{"quiet", 'q', OPTION_SWITCH, AT(quiet), VERBS_OF(VERB_READS | VERB_PACK | VERB_UNPACK),
+	 .help = "errors only, no remarks"},
+
+	{"help", 'h', OPTION_SWITCH, AT(help), VERBS_OF(VERB_ALL), .title = "General", .help = "print this text"},
+	{"version", 0, OPTION_SWITCH, AT(version), VERBS_OF(VERB_ALL), .help = "print the version"},
+};
+
+static struct option_table table_of(unsigned int verb, const char *help)
 {
-	switch (o->id) {
-	case OPTION_REPORT:
-		return take_names(l, &named_reports, value, err);
-	case OPTION_RULE:
-		return take_names(l, &named_rules, value, err);
-	case OPTION_OUTPUT:
-		if (!*value)
-			return err_set(err, -EINVAL, "-o needs the name of a file, or -");
-		l->output = value;
-		return 0;
-	case OPTION_REPLACE:
-		l->is_replacing = true;
-		return 0;
-	case OPTION_QUIET:
-		l->quiet = true;
-		return 0;
-	case OPTION_LINES_ALL:
-		l->lines_all = true;
-		return 0;
-	case OPTION_SOURCE:
-		if (!*value)
-			return err_set(err, -EINVAL, "--source needs the name of a file");
-		l->source = value;
-		return 0;
-	case OPTION_SUMMARY:
-		l->summary = true;
-		return 0;
-	case OPTION_FILTER_TIME:
-		l->filter_time = value;
-		return 0;
-	case OPTION_FILTER_NVTX:
-		l->filter_nvtx = value;
-		return 0;
-	case OPTION_TYPE:
-		return take_type(l, value, err);
-	case OPTION_METRIC:
-		return take_metric(l, value, err);
-	case OPTION_SPLIT_TIME:
-		return split_time(value, &l->split.time_ns, err);
-	case OPTION_SPLIT_SIZE:
-		return split_size(value, &l->split.bytes, err);
-	case OPTION_FORCE:
-		return take_force(l, value, err);
-	case OPTION_HELP:
-		l->help = true;
-		return 0;
-	case OPTION_VERSION:
-		l->version = true;
-		return 0;
-	default:
-		return take_choice(l, o, value, err);
-	}
+	return (struct option_table){rows, sizeof(rows) / sizeof(*rows), verb, help};
 }
 
-/* The option that an argument names, and where its value starts if it is in the same argument. */
-static const struct option *find_option(unsigned int verb, const char *typed, const char **ret_value)
-{
-	bool is_long = typed[1] == '-';
-	size_t length = is_long ? strcspn(typed + 2, "=") : 1;
-
-	*ret_value = NULL;
-	for (size_t i = 0; i < OPTIONS; i++) {
-		const struct option *o = &options[i];
-
-		if (!(o->verbs & verb))
-			continue;
-		if (is_long && !strncmp(o->name, typed + 2, length) && !o->name[length]) {
-			*ret_value = typed[2 + length] ? typed + 3 + length : NULL;
-			return o;
-		}
-		if (!is_long && o->letter && o->letter == typed[1] && (o->value || !typed[2])) {
-			*ret_value = typed[2] ? typed + 2 + (typed[2] == '=') : NULL;
-			return o;
-		}
-	}
-	return NULL;
-}
+/* ---- parsing ---- */
 
 /* What options mean together. */
-static int combine(struct command_line *l, struct err *err)
+static int combine(struct command_line *l, struct text *why)
 {
+	const struct option_table stats = table_of(VERB_STATS, "");
+
 	if (!l->source)
 		return 0;
-	if (l->by != BY_NOTHING)
-		return err_set(err, -EINVAL, "--source shows one text: --by does not go with it");
-	return l->report_count ? 0 : take_names(l, &named_reports, "lines", err);
+	if (l->by != BY_NOTHING) {
+		text_add(why, "--source shows one text and cannot be combined with --by");
+		return -EINVAL;
+	}
+	return l->report_count ? 0 : option_set(option_find(&stats, "report", strlen("report")), l, "lines", why);
 }
 
-int command_line_parse(unsigned int verb, int argc, char **argv, struct command_line *ret, struct err *err)
+int command_line_parse(unsigned int verb, const char *help, char **words, struct command_line *ret, struct err *err)
 {
+	const struct option_table table = table_of(verb, help);
+	struct text why = text_init(err->text, sizeof(err->text));
 	bool only_captures = false;
 
-	*ret = (struct command_line){.captures = argv};
-	for (int i = 0; i < argc; i++) {
-		const struct option *o;
-		const char *value, *typed = argv[i];
+	*ret = (struct command_line){.captures = words};
+	while (*words) {
+		const struct option *row;
+		const char *value;
 		int code;
 
-		if (only_captures || typed[0] != '-' || !typed[1]) {
-			argv[ret->capture_count++] = argv[i];
+		if (only_captures || !option_is_word(*words)) {
+			ret->captures[ret->capture_count++] = *words++;
 			continue;
 		}
-		only_captures = !strcmp(typed, "--");
-		if (only_captures)
+		only_captures = !strcmp(*words, "--");
+		if (only_captures) {
+			words++;
 			continue;
-		o = find_option(verb, typed, &value);
-		if (!o)
-			return unknown_option(typed, verb, err);
-		if (o->id == OPTION_FORCE && !value && (i + 1 == argc || !is_truth(argv[i + 1])))
-			value = "true";
-		if (o->value && !value && ++i < argc)
-			value = argv[i];
-		if (o->value && !value)
-			return err_set(err, -EINVAL, "--%s needs a value: %s", o->name, o->value);
-		if (!o->value && value)
-			return err_set(err, -EINVAL, "--%s takes no value", o->name);
-		code = take_option(ret, o, value, err);
+		}
+		code = option_next(&table, &words, &row, &value, &why);
+		if (!code)
+			code = option_set(row, ret, value, &why);
 		if (code)
 			return code;
 	}
-	return combine(ret, err);
+	return combine(ret, &why);
 }
 
 void command_line_done(struct command_line *l)
@@ -442,21 +309,9 @@ void command_line_done(struct command_line *l)
 	l->rules = NULL;
 }
 
-enum { LEFT_COLUMN = 33 };
-
-void command_line_help(unsigned int verb, FILE *out)
+void command_line_help(unsigned int verb, struct text *ret)
 {
-	for (size_t i = 0; i < OPTIONS; i++) {
-		const struct option *o = &options[i];
-		char left[64];
+	const struct option_table table = table_of(verb, "");
 
-		if (!(o->verbs & verb))
-			continue;
-		snprintf(left, sizeof(left), "%c%c%s --%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
-			 o->letter ? "," : " ", o->name, o->value ? " " : "", o->value ? o->value : "");
-		if (strlen(left) > LEFT_COLUMN)
-			fprintf(out, "  %s\n  %-*s  %s\n", left, LEFT_COLUMN, "", o->help);
-		else
-			fprintf(out, "  %-*s  %s\n", LEFT_COLUMN, left, o->help);
-	}
+	option_help(&table, false, ret);
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options of the verbs: one table for parsing and for --help. */
+/* The options of the verbs: one table for the command line and for --help. */
 #ifndef PILLION_COMMAND_LINE_H
 #define PILLION_COMMAND_LINE_H
 
 #include "report/export/export_split.h"
 #include "report/analyze/rule.h"
 #include "report/stats/report.h"
+#include "runtime/base/option.h"
 
-/* The list of verbs, as they are shown: X(NAME, name). Its struct verb is verb_<name>, VERB_<NAME> the bit that its options have. */
+/* The list of verbs in the order of --help: X(NAME, name). verb_<name> is the struct verb, VERB_<NAME> the bit
+ * that the options of the verb have. */
 #define VERBS(X) X(STATS, stats) X(INFO, info) X(EXPORT, export) X(PACK, pack) X(UNPACK, unpack) X(ANALYZE, analyze)
 
 #define VERB_PLACE(NAME, name) VERB_PLACE_##NAME,
@@ -43,14 +45,12 @@ struct command_line {
 	size_t capture_count;
 };
 
-/* argv without program and verb; its captures are moved to the front. 0 or -EINVAL. */
-int command_line_parse(unsigned int verb, int argc, char **argv, struct command_line *ret, struct err *err);
+/* `words`: argv without program and verb, NULL-terminated; its captures are moved to the front. `help`: the
+ * command that shows the options. 0 or -EINVAL. */
+int command_line_parse(unsigned int verb, const char *help, char **words, struct command_line *ret, struct err *err);
 void command_line_done(struct command_line *l);
 
 /* The options of a verb, for --help. */
-void command_line_help(unsigned int verb, FILE *out);
-
-/* The candidate nearest to a mistyped word, or NULL if none is near. */
-const char *nearest(const char *word, const char *const *candidates, size_t count);
+void command_line_help(unsigned int verb, struct text *ret);
 
 #endif

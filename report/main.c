@@ -6,10 +6,15 @@
 #include <unistd.h>
 
 #include "report/verb.h"
+#include "runtime/base/nearest.h"
 
 #ifndef PILLION_VERSION
 #define PILLION_VERSION "unknown"
 #endif
+
+enum { HELP_BYTES = 32768, VERB_COLUMN = 11 };
+
+static const char version[] = "pillion-report " PILLION_VERSION "\n";
 
 #define VERB_LISTED(NAME, name) &verb_##name,
 static const struct verb *const verbs[VERB_COUNT] = {VERBS(VERB_LISTED)};
@@ -21,48 +26,68 @@ static void out_of_memory(void)
 	_exit(EXIT_UNUSABLE);
 }
 
-static void print_verbs(FILE *out)
+/* Prints what was asked for; the exit status. */
+static int print(const char *text)
 {
-	fputs("usage: pillion-report VERB [OPTION]... CAPTURE...\n\n", out);
-	for (size_t i = 0; i < VERB_COUNT; i++)
-		fprintf(out, "  %-9s %s\n", verbs[i]->name, verbs[i]->help);
-	fputs("\npillion-report VERB --help tells a verb's options.\n", out);
-}
-
-static void print_help(const struct verb *v)
-{
-	printf("usage: pillion %s %s\n%s\n\n", v->name, v->usage, v->help);
-	command_line_help(v->bit, stdout);
-	if (v->more_help)
-		v->more_help(stdout);
-	puts("\nexit status: 0 done, 1 done but something is missing or damaged, 2 wrong usage or unreadable input");
-}
-
-/* Of what was printed for its own sake. */
-static int printed(void)
-{
+	fputs(text, stdout);
 	if (!fflush(stdout) && !ferror(stdout))
 		return EXIT_DONE;
 	say("standard output: %s", strerror(errno));
 	return EXIT_UNUSABLE;
 }
 
-static int run_verb(const struct verb *v, int argc, char **argv)
+static const char *usage(void)
+{
+	static char bytes[HELP_BYTES];
+	struct text t = text_init(bytes, sizeof(bytes));
+
+	text_add(&t, "Usage: pillion-report VERB [OPTION]... CAPTURE...\n\n");
+	for (size_t i = 0; i < VERB_COUNT; i++) {
+		char left[16];
+
+		snprintf(left, sizeof(left), "  %s", verbs[i]->name);
+		option_help_entry(left, VERB_COLUMN, verbs[i]->help, &t);
+	}
+	text_add(&t, "\npillion-report VERB --help prints the options of a verb.\n");
+	return bytes;
+}
+
+static const char *usage_of(const struct verb *v)
+{
+	static char bytes[HELP_BYTES];
+	struct text t = text_init(bytes, sizeof(bytes));
+
+	text_add(&t, "Usage: pillion ");
+	text_add(&t, v->name);
+	text_add(&t, " ");
+	text_add(&t, v->usage);
+	text_add(&t, "\n\n");
+	text_add(&t, v->help);
+	text_add(&t, "\n\n");
+	command_line_help(v->bit, &t);
+	if (v->more_help)
+		v->more_help(&t);
+	text_add(&t, "\nExit status: 0 done, 1 done but something is missing or damaged, 2 wrong usage\nor "
+			"unreadable input.\n");
+	return bytes;
+}
+
+static int run_verb(const struct verb *v, char **words)
 {
 	struct command_line line;
 	struct err err;
-	int status = EXIT_DONE;
+	char help[64];
+	int status;
 
 	verb_now = v;
-	if (command_line_parse(v->bit, argc, argv, &line, &err)) {
+	snprintf(help, sizeof(help), "pillion %s --help", v->name);
+	if (command_line_parse(v->bit, help, words, &line, &err)) {
 		say("%s", err.text);
 		status = EXIT_UNUSABLE;
 	} else if (line.help) {
-		print_help(v);
-		status = printed();
+		status = print(usage_of(v));
 	} else if (line.version) {
-		puts("pillion-report " PILLION_VERSION);
-		status = printed();
+		status = print(version);
 	} else {
 		status = v->run(&line);
 	}
@@ -70,15 +95,19 @@ static int run_verb(const struct verb *v, int argc, char **argv)
 	return status;
 }
 
+static const char *verb_name(const void *list, size_t i)
+{
+	return verbs[i]->name;
+}
+
 static int unknown_verb(const char *typed)
 {
-	const char *names[VERB_COUNT], *best;
+	const struct nearest names = {verb_name, NULL, VERB_COUNT};
+	char bytes[256];
+	struct text t = text_init(bytes, sizeof(bytes));
 
-	for (size_t i = 0; i < VERB_COUNT; i++)
-		names[i] = verbs[i]->name;
-	best = nearest(typed, names, VERB_COUNT);
-	say("unknown verb '%s'%s%s%s", typed, best ? ", did you mean " : ", see --help", best ? best : "",
-	    best ? "?" : "");
+	nearest_suggest(&names, typed, "", "pillion-report --help", &t);
+	say("unknown verb '%s'%s", typed, bytes);
 	return EXIT_UNUSABLE;
 }
 
@@ -88,19 +117,15 @@ int main(int argc, char **argv)
 	reader_progress = progress_add;
 	progress_init();
 	if (argc < 2) {
-		print_verbs(stderr);
+		fputs(usage(), stderr);
 		return EXIT_UNUSABLE;
 	}
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
-		print_verbs(stdout);
-		return printed();
-	}
-	if (!strcmp(argv[1], "--version")) {
-		puts("pillion-report " PILLION_VERSION);
-		return printed();
-	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+		return print(usage());
+	if (!strcmp(argv[1], "--version"))
+		return print(version);
 	for (size_t i = 0; i < VERB_COUNT; i++)
 		if (!strcmp(argv[1], verbs[i]->name))
-			return run_verb(verbs[i], argc - 2, argv + 2);
+			return run_verb(verbs[i], argv + 2);
 	return unknown_verb(argv[1]);
 }

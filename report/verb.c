@@ -12,6 +12,8 @@
 #include "report/derive/nvtx/filter_nvtx.h"
 #include "report/base/text.h"
 
+enum { VERB_HELP_COLUMN = 27 };
+
 const struct verb *verb_now;
 
 void say(const char *format, ...)
@@ -138,4 +140,13 @@ void work_ledger(struct work *w)
 	progress_clear();
 	emit_remark(&w->emit, text.data);
 	buffer_done(&text);
+}
+
+void verb_help_row(const char *mark, const char *name, const char *text, const char *note, struct text *ret)
+{
+	char left[64], help[512];
+
+	snprintf(left, sizeof(left), "%s%s", mark, name);
+	snprintf(help, sizeof(help), "%s%s%s%s", text, note ? " (" : "", note ? note : "", note ? ")" : "");
+	option_help_entry(left, VERB_HELP_COLUMN, help, ret);
 }

@@ -14,7 +14,7 @@ struct verb {
 	const char *name, *usage, *help;
 	unsigned int bit; /* VERB_STATS ... */
 	int (*run)(const struct command_line *l); /* the exit status */
-	void (*more_help)(FILE *out);		  /* may be NULL */
+	void (*more_help)(struct text *ret);	  /* may be NULL */
 };
 
 #define VERB_DECLARE(NAME, name) extern const struct verb verb_##name;
@@ -46,7 +46,10 @@ int work_begin(struct work *w, const struct command_line *l);
 /* The exit status. */
 int work_end(struct work *w);
 
-/* Prints the ledger in one line, below tables in formats made for people. */
+/* One row of a list in --help; `note`, if any, follows `text` in parentheses. */
+void verb_help_row(const char *mark, const char *name, const char *text, const char *note, struct text *ret);
+
+/* The ledger in a line, below tables for people. */
 void work_ledger(struct work *w);
 
 #endif

@@ -46,20 +46,14 @@ static int run_analyze(const struct command_line *l)
 	return work_end(&w);
 }
 
-static void more_help(FILE *out)
+static void more_help(struct text *ret)
 {
-	fputs("\nrules, all of them without -r:\n", out);
+	text_add(ret, "\nRules (default: all of them):\n");
 	for (size_t i = 0; i < rule_count; i++)
-		fprintf(out, "  %-18s %s%s%s%s\n", rule_list[i].name, rule_list[i].title,
-			rule_list[i].alias ? " (" : "", rule_list[i].alias ? rule_list[i].alias : "",
-			rule_list[i].alias ? ")" : "");
+		verb_help_row("  ", rule_list[i].name, rule_list[i].title, rule_list[i].alias, ret);
 }
 
 const struct verb verb_analyze = {
-	"analyze",
-	"[OPTION]... CAPTURE...",
-	"rules that look for trouble: found, clean, or could not check",
-	VERB_ANALYZE,
-	run_analyze,
-	more_help,
+	"analyze", "[OPTION]... CAPTURE...", "rules that look for trouble: found, clean, or could not check",
+	VERB_ANALYZE, run_analyze, more_help,
 };

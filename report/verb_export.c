@@ -68,16 +68,22 @@ static int run_export(const struct command_line *l)
 	return work_end(&w);
 }
 
-static void more_help(FILE *out)
+static void more_help(struct text *ret)
 {
-	fputs("\ntypes:\n", out);
+	struct buffer note = {0};
+
+	text_add(ret, "\nTypes:\n");
 	for (size_t i = 0; i < export_count; i++) {
 		const struct export_type *t = &export_list[i];
 
-		fprintf(out, "  %-11s %s%s%s%s\n", t->name, t->title,
-			t->missing ? " (this build has no " : "", t->missing ? t->missing : "", t->missing ? ")" : "");
+		buffer_done(&note);
+		if (t->missing)
+			buffer_print(&note, "this build has no %s", t->missing);
+		verb_help_row("  ", t->name, t->title, note.data, ret);
 	}
-	fputs("\nWithout -o the file bears the name of the first capture: report1.sqlite for report1.pillion.\n", out);
+	buffer_done(&note);
+	text_add(ret, "\nWithout -o the file has the name of the first capture: report1.sqlite "
+			"for\nreport1.pillion.\n");
 }
 
 const struct verb verb_export = {

@@ -12,7 +12,8 @@ static bool is_optional(const struct report *r)
 
 static int run_info(const struct command_line *l)
 {
-	static const char *const parts[] = {"calls_in_progress", "processes", "jobs", "settings", "not_recorded", "ledger"};
+	static const char *const parts[] = {"calls_in_progress", "processes", "jobs", "settings",
+					    "not_recorded", "ledger"};
 	struct work w;
 	int status = work_begin(&w, l);
 

@@ -105,15 +105,14 @@ static int run_stats(const struct command_line *l)
 	return work_end(&w);
 }
 
-static void more_help(FILE *out)
+static void more_help(struct text *ret)
 {
-	fputs("\nreports (* in the default set):\n", out);
+	text_add(ret, "\nReports (*: in the default set):\n");
 	for (size_t i = 0; i < report_count; i++) {
 		const struct report *r = &report_list[i];
 
 		if (!(r->flags & REPORT_HIDDEN))
-			fprintf(out, " %c%-24s %s%s%s%s\n", r->flags & REPORT_DEFAULT ? '*' : ' ', r->name, r->title,
-				r->alias ? " (" : "", r->alias ? r->alias : "", r->alias ? ")" : "");
+			verb_help_row(r->flags & REPORT_DEFAULT ? " *" : "  ", r->name, r->title, r->alias, ret);
 	}
 }
 

@@ -8,7 +8,7 @@
 
 #include "runtime/common/clock.h"
 #include "runtime/common/sys.h"
-#include "runtime/common/text.h"
+#include "runtime/base/text.h"
 #include "runtime/device/cupti.h"
 #include "runtime/record/capture.h"
 #include "runtime/record/event.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "runtime/common/dso.h"
-#include "runtime/common/text.h"
+#include "runtime/base/text.h"
 #include "preload/lookup/audit.h"
 #include "preload/lookup/trampoline.h"
 #include "preload/hook/entry.h"

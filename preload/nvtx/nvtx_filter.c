@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "runtime/common/text.h"
+#include "runtime/base/text.h"
 #include "runtime/record/names.h"
 
 enum { PATTERN = 1024, SEEN = 8, MATCHES = 8, OPEN = 64 };

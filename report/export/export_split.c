@@ -24,7 +24,7 @@ struct parts {
 	size_t count;	      /* number of parts written */
 };
 
-int split_size(const char *text, uint64_t *ret_bytes, struct err *err)
+int split_size(const char *text, uint64_t *ret_bytes)
 {
 	static const char units[] = "KMGT";
 	char *end;
@@ -35,22 +35,18 @@ int split_size(const char *text, uint64_t *ret_bytes, struct err *err)
 		size *= 1024;
 	if (end == text || (*end && (!unit || (end[1] && strcmp(end + 1, "B") != 0 && strcmp(end + 1, "iB") != 0))) ||
 	    !(size >= 4096 && size < 9e18))
-		return err_set(
-			err, -EINVAL,
-			"--split-size=%.100s: must be a number of bytes, at least 4096, optionally with K, M or G",
-			text);
+		return -EINVAL;
 	*ret_bytes = (uint64_t)size;
 	return 0;
 }
 
-int split_time(const char *text, uint64_t *ret_ns, struct err *err)
+int split_time(const char *text, uint64_t *ret_ns)
 {
 	double ns = 0;
 	const char *end = filter_duration(text, &ns);
 
 	if (!end || *end || !(ns >= LEAST_TIME_NS && ns < 9e18))
-		return err_set(err, -EINVAL,
-			       "--split-time=%.100s: must be a time of at least 1ms, with ns, us, ms or s", text);
+		return -EINVAL;
 	*ret_ns = (uint64_t)ns;
 	return 0;
 }

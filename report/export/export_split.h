@@ -12,12 +12,12 @@ struct split {
 
 bool split_is_asked(const struct split *s);
 
-/* Parse values of the command line. 0 or -EINVAL. */
-int split_size(const char *text, uint64_t *ret_bytes, struct err *err);
-int split_time(const char *text, uint64_t *ret_ns, struct err *err);
+/* From the command line. 0 or -EINVAL. */
+int split_size(const char *text, uint64_t *ret_bytes);
+int split_time(const char *text, uint64_t *ret_ns);
 
-/* Like export_write, for each part if requested; x->written lists the names. A part of a microsecond may be larger
- * than requested. The filter of the model is narrowed during the call and restored afterwards. */
+/* As export_write, for each part of the time where that is asked for; x->written has the names. A part of a
+ * microsecond may be larger than asked. The model is filtered meanwhile, and afterwards as it was. */
 int export_split(struct export *x, struct model *m, const struct export_type *type, const char *path, bool is_forced,
 		 const struct split *split, struct err *err);
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "runtime/common/text.h"
+#include "runtime/base/text.h"
 
 /* ---- words ---- */
 

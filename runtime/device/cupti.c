@@ -12,7 +12,7 @@
 #include "runtime/common/clock.h"
 #include "runtime/common/dso.h"
 #include "runtime/common/sys.h"
-#include "runtime/common/text.h"
+#include "runtime/base/text.h"
 #include "runtime/device/cupti_foreign.h"
 #include "runtime/device/cupti_kinds.h"
 #include "runtime/device/cupti_layout.h"

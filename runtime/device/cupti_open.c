@@ -9,7 +9,7 @@
 
 #include "runtime/common/dso.h"
 #include "runtime/common/sys.h"
-#include "runtime/common/text.h"
+#include "runtime/base/text.h"
 #include "runtime/device/cupti_state.h"
 
 static void *(*open_library)(const char *, int);

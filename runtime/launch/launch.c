@@ -45,8 +45,8 @@ static void standard_descriptors_hold(void)
 		close(fd);
 }
 
-/* Signals are taken by sigwaitinfo. Ours are kept as they were for COMMAND. A limit on file sizes is the user's wish for
- * COMMAND, and would make our own writes fail. */
+/* Signals are taken by sigwaitinfo. Ours are kept as they were for COMMAND. A limit on file sizes is the user's
+ * wish for COMMAND, and would make our own writes fail. */
 static void take_control(struct launch *l)
 {
 	struct sigaction action = {.sa_handler = SIG_DFL};

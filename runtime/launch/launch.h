@@ -65,6 +65,10 @@ uint64_t monotonic_ns(void);
 /* launch_options.c: 0, or prints and returns the exit status wanted; -1: all is said and done (--help, --version). */
 int launch_options(struct launch *l, int argc, char **argv);
 
+/* Whether the value of an option differs from `initial`; prints it. False: it has none of its own. */
+bool option_is_changed(const struct option *row, const struct options *o, const struct options *initial, char *ret,
+		size_t size);
+
 /* launch_python.c: 0, or EXIT_USAGE with the line said. A path in it becomes absolute. */
 int python_options_check(struct launch *l);
 
@@ -107,7 +111,8 @@ void range_leave(struct launch *l);
 /* launch_spool.c */
 int spool_prepare(struct launch *l);
 void spool_drain(struct launch *l, bool is_last);
-/* At the end: drains all and removes the spool, or leaves a process behind that does it when the last writer has gone. */
+/* At the end: drains all and removes the spool, or leaves a process behind that does it when the last writer has
+ * gone. */
 void spool_finish(struct launch *l, unsigned living);
 
 /* launch_env.c */

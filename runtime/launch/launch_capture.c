@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes the capture, or joins it.
  *
- * mkdir decides who of a job step's ranks is first. The first one puts a file "capture" with the step's key into it, by
- * rename, so that nobody reads half of it; the others wait for it and compare. To replace an older capture, a rank claims
- * it by creating "replaced" in it, through a descriptor of that very directory: one rank can, once, whatever is renamed
- * meanwhile.
+ * mkdir decides who of a job step's ranks is first. The first one puts a file "capture" with the step's key into
+ * it, by rename, so that nobody reads half of it; the others wait for it and compare. To replace an older capture,
+ * a rank claims it by creating "replaced" in it, through a descriptor of that very directory: one rank can, once,
+ * whatever is renamed meanwhile.
  *
- * A batch job is never refused for what already has its name: its ranks go through NAME.1, NAME.2, ... in this order,
- * and each joins the first capture of its own step or makes the first one that does not exist. */
+ * A batch job is never refused for what already has its name: its ranks go through NAME.1, NAME.2, ... in this
+ * order, and each joins the first capture of its own step or makes the first one that does not exist. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,14 @@
 #define PILLION_VERSION "0"
 #endif
 
-enum { NUMBER_MAX = 1000000, TRIES_MAX = 100, WAIT_STEP_MS = 20, WAIT_SILENT_MS = 2000, WAIT_REPLACE_MS = 15000, FRESH_S = 30 };
+enum {
+	NUMBER_MAX = 1000000,
+	TRIES_MAX = 100,
+	WAIT_STEP_MS = 20,
+	WAIT_SILENT_MS = 2000,
+	WAIT_REPLACE_MS = 15000,
+	FRESH_S = 30,
+};
 
 /* What is at a path where a capture is wanted. FOUND_STUCK: it could not be replaced, which was said. */
 enum found { FOUND_NOTHING, FOUND_OURS, FOUND_OTHER, FOUND_PACKED, FOUND_FOREIGN, FOUND_STUCK };
@@ -112,8 +119,9 @@ static int owner_read(int directory, struct owner *ret)
 	return 0;
 }
 
-/* A directory without the file may be one that another rank has just made, on a node that is slow or has much to do. To give up early would
- * be not to start a rank, or to part it from the others. But a user who made it by hand is to know what is waited for. */
+/* A directory without the file may be one that another rank has just made, on a node that is slow or has much to
+ * do. To give up early would be not to start a rank, or to part it from the others. But a user who made it by hand
+ * is to know what is waited for. */
 static int owner_wait(const struct launch *l, const char *path, int directory, struct owner *ret)
 {
 	struct stat st;
@@ -141,7 +149,8 @@ static bool is_packed(const char *path)
 	return is_one;
 }
 
-/* Ranks of one step that were started by ssh lack the variables of the job that others of them have: no job is any job. */
+/* Ranks of one step that were started by ssh lack the variables of the job that others of them have: no job is any
+ * job. */
 static bool is_same_step(const struct owner *a, const struct owner *b)
 {
 	bool is_same_job = !strcmp(a->job, b->job) && !strcmp(a->restart, b->restart);
@@ -403,15 +412,15 @@ static void options_field(struct index_line *line, const struct launch *l)
 	size_t used = 0;
 
 	options_init(&initial);
-	for (size_t i = 0; i < option_count; i++) {
-		char now[512], then[512];
+	for (size_t i = 0; i < options_table.count; i++) {
+		const struct option *row = &options_table.rows[i];
+		char now[512];
 
-		if (!option_print(&option_table[i], &l->options, now, sizeof(now)) ||
-		    (option_print(&option_table[i], &initial, then, sizeof(then)) && !strcmp(now, then)))
+		if (!option_is_changed(row, &l->options, &initial, now, sizeof(now)))
 			continue;
-		if (used + strlen(option_table[i].name) + strlen(now) + 2 > sizeof(text))
+		if (used + strlen(row->name) + strlen(now) + 2 > sizeof(text))
 			break;
-		used += (size_t)sprintf(text + used, "%s=%s", option_table[i].name, now) + 1;
+		used += (size_t)sprintf(text + used, "%s=%s", row->name, now) + 1;
 	}
 	index_field(line, "options", text, used);
 }

@@ -253,8 +253,10 @@ static char *list_others(const char *list, const char *ours, const char *separat
 	return others;
 }
 
-/* `front`, if any, before what others have there; `ours` goes. A list that neither concerns stays as the user wrote it. */
-static void list_set(struct environment *e, const char *name, const char *separators, const char *front, const char *ours)
+/* `front`, if any, before what others have there; `ours` goes. A list that neither concerns stays as the user
+ * wrote it. */
+static void list_set(struct environment *e, const char *name, const char *separators, const char *front,
+		const char *ours)
 {
 	const char *now = value_get(e, name);
 	char *others, *list;
@@ -304,18 +306,17 @@ static void options_hand_on(const struct launch *l, struct environment *e)
 	struct options initial;
 
 	options_init(&initial);
-	for (size_t i = 0; i < option_count; i++) {
-		const struct option *row = &option_table[i];
-		char name[OPTION_NAME_BYTES], now[PATH_MAX], then[PATH_MAX];
-		bool has_value;
+	for (size_t i = 0; i < options_table.count; i++) {
+		const struct option *row = &options_table.rows[i];
+		char bytes[OPTION_NAME_BYTES], now[PATH_MAX];
+		struct text name = text_init(bytes, sizeof(bytes));
 
 		if (!row->is_recorded)
 			continue;
-		option_variable(row, name, sizeof(name));
-		has_value = option_print(row, &l->options, now, sizeof(now));
-		value_unset(e, name);
-		if (has_value && (!option_print(row, &initial, then, sizeof(then)) || strcmp(now, then) != 0))
-			value_set(e, name, now);
+		option_variable(row, &name);
+		value_unset(e, bytes);
+		if (option_is_changed(row, &l->options, &initial, now, sizeof(now)))
+			value_set(e, bytes, now);
 	}
 }
 
@@ -335,7 +336,8 @@ static void run_hand_on(const struct launch *l, struct environment *e)
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)clock_hz());
 		value_set(e, "PILLION_CLOCK_HZ", number);
 	}
-	if ((l->options.trace & TRACE_NVTX || l->options.capture_range == CAPTURE_NVTX) && !value_get(e, "NVTX_INJECTION64_PATH"))
+	if ((l->options.trace & TRACE_NVTX || l->options.capture_range == CAPTURE_NVTX) &&
+	    !value_get(e, "NVTX_INJECTION64_PATH"))
 		value_set(e, "NVTX_INJECTION64_PATH", l->library);
 	if ((l->options.trace & TRACE_CUDA) && !value_get(e, "CUDA_INJECTION64_PATH"))
 		value_set(e, "CUDA_INJECTION64_PATH", l->library);

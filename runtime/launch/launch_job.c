@@ -16,7 +16,8 @@ static const struct scheduler {
 	const char *step, *node;
 } schedulers[] = {
 	/* The components of a heterogeneous job have ids of their own. The first one's is known to all of them. */
-	{"slurm", "SLURM_JOB_ID_HET_GROUP_0", .restart = "SLURM_RESTART_COUNT", .step = "SLURM_STEP_ID", .node = "SLURMD_NODENAME"},
+	{"slurm", "SLURM_JOB_ID_HET_GROUP_0", .restart = "SLURM_RESTART_COUNT", .step = "SLURM_STEP_ID",
+	 .node = "SLURMD_NODENAME"},
 	{"slurm", "SLURM_JOB_ID", .array = "SLURM_ARRAY_JOB_ID", .task = "SLURM_ARRAY_TASK_ID",
 	 .restart = "SLURM_RESTART_COUNT", .step = "SLURM_STEP_ID", .node = "SLURMD_NODENAME"},
 	{"pbs", "PBS_JOBID", .task = "PBS_ARRAY_INDEX"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line, option files and --help of pillion-launch. The options themselves: options.c. */
+/* The command line, option files and --help of pillion-launch. The options themselves are in options.c. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -33,55 +33,53 @@ struct given {
 struct line {
 	struct given *given;
 	size_t count;
-	char **rest; /* the first word that is no option, or the terminating NULL */
+	char **rest; /* the first word that is not an option, or the terminating NULL */
 };
 
-/* As wide as the longest name of an option. */
-#define NAME_COLUMN "  %-30s  "
-
-static void help_print(void)
+static void usage_print(struct text *t)
 {
-	printf("Usage: pillion [profile] [OPTION]... [--] COMMAND [ARG]...\n"
-	       "       pillion stats|export|analyze|info|pack|unpack [OPTION]... CAPTURE...   (see pillion stats --help)\n"
-	       "\n"
-	       "Runs COMMAND and records it, with all its processes, into a capture; then prints a summary on stderr.\n"
-	       "Values come as --name=VALUE or --name VALUE. A variable PILLION_<NAME> in the environment does the same.\n\n");
-	for (size_t i = 0; i < option_count; i++) {
-		const struct option *row = &option_table[i];
-		char name[80];
-
-		if (row->state == OPTION_IGNORED || row->state == OPTION_REFUSED)
-			continue;
-		snprintf(name, sizeof(name), "%c%c%c --%s", row->letter ? '-' : ' ', row->letter ? row->letter : ' ',
-			 row->letter ? ',' : ' ', row->name);
-		printf(NAME_COLUMN "%s\n", name, row->help);
-		if (row->kind == OPTION_BOOL || row->kind == OPTION_FLAG)
-			printf(NAME_COLUMN "true|false", "");
-		else if (row->value)
-			printf(NAME_COLUMN "%s", "", row->value);
-		else
-			continue;
-		printf(row->initial ? " (default %s)\n" : "\n", row->initial);
-	}
-	printf("\nA choice marked ! is nsys's, and not there.\n"
-	       "Taken and ignored, so that lines for nsys run:");
-	for (size_t i = 0, column = 200; i < option_count; i++) {
-		if (option_table[i].state != OPTION_IGNORED)
-			continue;
-		if (column + strlen(option_table[i].name) > 100)
-			column = (size_t)printf("\n ") - 1;
-		column += (size_t)printf(" --%s", option_table[i].name);
-	}
-	printf("\n\nExit status: COMMAND's, 128+N if signal N ended it; 127 if it is missing, 126 if it cannot be run;\n"
-	       "2 for wrong usage or a capture that cannot be written, and then COMMAND was not started.\n");
+	text_add(t, "Usage: pillion [profile] [OPTION]... [--] COMMAND [ARG]...\n"
+		    "       pillion stats|export|analyze|info|pack|unpack [OPTION]... CAPTURE...\n"
+		    "\n"
+		    "The first form runs COMMAND and records it and all its processes into a capture,\n"
+		    "then prints a summary on stderr. The others read captures: pillion stats --help.\n"
+		    "A value is given as --NAME=VALUE or --NAME VALUE, or in the environment variable\n"
+		    "PILLION_NAME.\n\n");
+	option_help(&options_table, false, t);
+	text_add(t, "\nExit status: that of COMMAND, 128+N if signal N ended it; 127 if COMMAND does\n"
+		    "not exist, 126 if it cannot be run; 2 for wrong usage or a capture that cannot\n"
+		    "be written, in which case COMMAND was not started.\n");
 }
 
-static int action(const struct option *row)
+static void nsys_print(struct text *t)
 {
-	if (row->letter == 'h')
-		help_print();
-	else
-		printf("pillion %s\nrecords " BUILT_CUDA "\n" BUILT_STACKS "\n", PILLION_VERSION);
+	text_add(t, "Usage: pillion [profile] [OPTION]... [--] COMMAND [ARG]...\n"
+		    "\n"
+		    "These options of Nsight Systems and nvprof are accepted so that command lines\n"
+		    "written for them work, or refused with the reason. See also pillion --help.\n\n");
+	option_help(&options_table, true, t);
+}
+
+enum { HELP_BYTES = 32768 };
+
+/* --help and --version: -1, or EXIT_USAGE with the reason said. */
+static int action(const struct option *row, const char *value)
+{
+	static char bytes[HELP_BYTES];
+	struct text t = text_init(bytes, sizeof(bytes));
+
+	if (row->letter != 'h') {
+		text_add(&t, "pillion " PILLION_VERSION "\nrecords " BUILT_CUDA "\n" BUILT_STACKS "\n");
+	} else if (!value) {
+		usage_print(&t);
+	} else if (!strcmp(value, row->value)) {
+		nsys_print(&t);
+	} else {
+		option_refuse(row, value, &t);
+		say("%s", bytes);
+		return EXIT_USAGE;
+	}
+	fputs(bytes, stdout);
 	return fflush(stdout) ? EXIT_USAGE : -1;
 }
 
@@ -98,81 +96,27 @@ static int give(struct line *line, const struct option *row, const char *value)
 	return 0;
 }
 
-/* `joined`: what stands in the same word, NULL if nothing does. *words is then the word after. */
-static int take_value(struct line *line, const struct option *row, const char *joined, char ***words)
-{
-	const char *next = **words;
-
-	if (row->kind == OPTION_ACTION)
-		return action(row);
-	if (joined)
-		return give(line, row, joined);
-	if (row->kind == OPTION_FLAG && (!next || (strcmp(next, "true") != 0 && strcmp(next, "false") != 0)))
-		return give(line, row, "true");
-	if (!next) {
-		say("--%s needs a value", row->name);
-		return EXIT_USAGE;
-	}
-	++*words;
-	return give(line, row, next);
-}
-
-static int unknown(const char *name)
-{
-	struct options scratch;
-	char why[WHY];
-
-	options_set(&scratch, name, "", why, sizeof(why));
-	say("%s", why);
-	return EXIT_USAGE;
-}
-
-static int take_long(struct line *line, char *word, char ***words)
-{
-	size_t length = strcspn(word, "=");
-	const struct option *row = option_find(word, length);
-
-	if (!row) {
-		char *name = strndup(word, length);
-		int rc = name ? unknown(name) : EXIT_USAGE;
-
-		free(name);
-		return rc;
-	}
-	return take_value(line, row, word[length] ? word + length + 1 : NULL, words);
-}
-
-static int take_short(struct line *line, char *word, char ***words)
-{
-	const struct option *row = option_by_letter(word[0]);
-
-	if (!row) {
-		say("unknown option -%s; see pillion --help", word);
-		return EXIT_USAGE;
-	}
-	if (!word[1])
-		return take_value(line, row, NULL, words);
-	if (row->kind == OPTION_ACTION) {
-		say("-%c takes no value", word[0]);
-		return EXIT_USAGE;
-	}
-	return take_value(line, row, word + 1 + (word[1] == '='), words);
-}
-
 /* Reads options up to "--" or the first other word. */
 static int line_read(struct line *line, char **words)
 {
 	int rc = 0;
 
-	while (*words && !rc) {
-		char *word = *words;
+	while (*words && option_is_word(*words) && !rc) {
+		const struct option *row;
+		const char *value;
+		char bytes[WHY];
+		struct text why = text_init(bytes, sizeof(bytes));
 
-		if (word[0] != '-' || !word[1])
+		if (!strcmp(*words, "--")) {
+			words++;
 			break;
-		words++;
-		if (!strcmp(word, "--"))
-			break;
-		rc = word[1] == '-' ? take_long(line, word + 2, &words) : take_short(line, word + 1, &words);
+		}
+		if (option_next(&options_table, &words, &row, &value, &why)) {
+			say("%s", bytes);
+			rc = EXIT_USAGE;
+		} else {
+			rc = row->kind == OPTION_ACTION ? action(row, value) : give(line, row, value);
+		}
 	}
 	line->rest = words;
 	return rc;
@@ -180,15 +124,13 @@ static int line_read(struct line *line, char **words)
 
 static int given_apply(struct launch *l, const struct given *given, const char *from)
 {
-	char why[WHY];
+	char bytes[WHY];
+	struct text why = text_init(bytes, sizeof(bytes));
+	int rc = option_set(given->row, &l->options, given->value, &why);
 
-	if (option_set(given->row, &l->options, given->value, why, sizeof(why))) {
-		say("%s%s", from, why);
-		return EXIT_USAGE;
-	}
-	if (*why)
-		say("%s%s", from, why);
-	return 0;
+	if (text_length(&why))
+		say("%s%s", from, bytes);
+	return rc ? EXIT_USAGE : 0;
 }
 
 /* Splits text into words in place, as a shell would: quotes, backslashes, comments. NULL-terminated; the array is the
@@ -256,12 +198,12 @@ static int command_file(struct launch *l, const char *path)
 
 	snprintf(from, sizeof(from), "%s: ", path);
 	if (!rc && *line.rest) {
-		say("%s'%s' is no option", from, *line.rest);
+		say("%s'%s' is not an option", from, *line.rest);
 		rc = EXIT_USAGE;
 	}
 	for (size_t i = 0; i < line.count && !rc; i++) {
 		if (!strcmp(line.given[i].row->name, "command-file")) {
-			say("%s--command-file cannot stand in a file", from);
+			say("%s--command-file is not allowed in a command file", from);
 			rc = EXIT_USAGE;
 		} else {
 			rc = given_apply(l, &line.given[i], from);
@@ -331,6 +273,15 @@ static int options_apply(struct launch *l, const struct line *line)
 	if (!rc)
 		rc = options_agree(&l->options);
 	return rc ? rc : python_options_check(l);
+}
+
+bool option_is_changed(const struct option *row, const struct options *o, const struct options *initial, char *ret,
+		size_t size)
+{
+	char bytes[PATH_MAX];
+	struct text now = text_init(ret, size), then = text_init(bytes, size < sizeof(bytes) ? size : sizeof(bytes));
+
+	return option_print(row, o, &now) && !(option_print(row, initial, &then) && !strcmp(ret, bytes));
 }
 
 int launch_options(struct launch *l, int argc, char **argv)

@@ -54,7 +54,9 @@ static int functions_take(struct launch *l)
 int python_options_check(struct launch *l)
 {
 	const struct options *o = &l->options;
-	const char *name = o->pytorch != PYTORCH_NONE ? "pytorch" : o->python_functions ? "python-functions-trace" : "python-import-time";
+	const char *name = o->pytorch != PYTORCH_NONE ? "pytorch"
+			   : o->python_functions      ? "python-functions-trace"
+						      : "python-import-time";
 
 	if (o->pytorch == PYTORCH_NONE && !o->python_functions && !o->python_import_time)
 		return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the capture's file system cannot be mapped reliably (NFS, Lustre, GPFS, FUSE...), processes write into a spool on
- * a local one, under the same names, and the launcher moves it: full chunks every few seconds, all the rest at the end. */
+/* Where the capture's file system cannot be mapped reliably (NFS, Lustre, GPFS, FUSE...), processes write into a
+ * spool on a local one, under the same names, and the launcher moves it: full chunks every few seconds, all the
+ * rest at the end. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +31,8 @@ static struct spooled *files;
 static bool is_local(const char *path)
 {
 	static const unsigned long known[] = {
-		0xEF53 /* ext */, 0x58465342 /* xfs */, 0x9123683E /* btrfs */, 0x01021994 /* tmpfs */, 0x858458F6 /* ramfs */,
+		0xEF53 /* ext */, 0x58465342 /* xfs */, 0x9123683E /* btrfs */, 0x01021994 /* tmpfs */,
+		0x858458F6 /* ramfs */,
 		0x794C7630 /* overlay */, 0xF2F52010 /* f2fs */, 0xCA451A4E /* bcachefs */,
 	};
 	struct statfs fs;
@@ -129,7 +131,8 @@ static int copy(int in, int out, off_t offset, off_t size)
 static bool chunk_read(int in, off_t offset, uint64_t nonce, off_t end, struct tf_chunk *ret)
 {
 	return pread(in, ret, sizeof(*ret), offset) == (ssize_t)sizeof(*ret) && ret->magic == TF_CHUNK_MAGIC &&
-	       ret->nonce == nonce && ret->size_bytes && ret->size_bytes % TF_PAGE == 0 && ret->size_bytes <= end - offset;
+	       ret->nonce == nonce && ret->size_bytes && ret->size_bytes % TF_PAGE == 0 &&
+	       ret->size_bytes <= end - offset;
 }
 
 /* Takes note of the chunks that have come since. */

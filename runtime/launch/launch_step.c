@@ -9,8 +9,8 @@
 
 #include "runtime/launch/launch.h"
 
-/* A step is known by the first row whose variables are all set; those with '?' need not be. Under srun, ranks that mpirun
- * or PMIx started have the daemons' SLURM_* as well, so their own names come first. */
+/* A step is known by the first row whose variables are all set; those with '?' need not be. Under srun, ranks that
+ * mpirun or PMIx started have the daemons' SLURM_* as well, so their own names come first. */
 static const struct step {
 	const char *name;
 	const char *variables[3];

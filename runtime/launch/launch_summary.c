@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens at the end: the user sees where the capture is, and pillion-report's summary of it, on stderr; with --pack
- * the capture becomes one file. */
+/* What happens at the end: the user sees where the capture is, and pillion-report's summary of it, on stderr; with
+ * --pack the capture becomes one file. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +89,8 @@ static int report_run(const struct launch *l, const char *const *arguments, cons
 void summary_print(struct launch *l)
 {
 	bool is_short = l->options.stats == STATS_SUMMARY;
-	const char *arguments[] = {l->report, "stats", is_short ? "--summary" : l->directory, is_short ? l->directory : NULL, NULL};
+	const char *arguments[] = {l->report, "stats", is_short ? "--summary" : l->directory,
+			is_short ? l->directory : NULL, NULL};
 
 	if (!l->is_creator && l->key[0])
 		return; /* a rank that joined */

@@ -22,7 +22,8 @@ uint64_t monotonic_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Fields of /proc/PID/stat after the name, which may hold blanks and parentheses. False: no such process, or a zombie. */
+/* Fields of /proc/PID/stat after the name, which may hold blanks and parentheses. False: no such process, or a
+ * zombie. */
 static bool stat_read(uint32_t pid, int *ret_session, uint64_t *ret_start)
 {
 	char path[48], text[1024], *at;
@@ -301,7 +302,7 @@ unsigned wait_for_rest(struct launch *l)
 	siginfo_t info;
 	unsigned n;
 
-	while (l->options.stop_on_exit && l->options.wait_all && (n = rest_count(l, false))) {
+	while (l->options.stop_on_exit && l->options.wait_for == WAIT_ALL && (n = rest_count(l, false))) {
 		int ms = chores(l), signal;
 
 		if (!is_told && monotonic_ns() - since > TELL_REST_MS * 1000000ull) {

@@ -6,7 +6,7 @@
 
 #include "runtime/common/clock.h"
 #include "runtime/common/sys.h"
-#include "runtime/common/text.h"
+#include "runtime/base/text.h"
 #include "runtime/record/identity.h"
 #include "runtime/record/process.h"
 

@@ -8,7 +8,7 @@
 
 #include "runtime/record/event.h"
 #include "runtime/common/sys.h"
-#include "runtime/common/text.h"
+#include "runtime/base/text.h"
 
 enum { ROOM = 512 };
 

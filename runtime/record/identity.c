@@ -8,7 +8,7 @@
 
 #include "runtime/common/index.h"
 #include "runtime/common/sys.h"
-#include "runtime/common/text.h"
+#include "runtime/base/text.h"
 
 /* All that is ever kept of an environment, beside PILLION_*. */
 static const char *const kept_variables[] = {

@@ -8,7 +8,7 @@
 #include "runtime/common/index.h"
 #include "runtime/record/process.h"
 #include "runtime/common/sys.h"
-#include "runtime/common/text.h"
+#include "runtime/base/text.h"
 
 /* One line at a time: the buffer is shared. A line more or less must never hold up the target, so the lock is given up
  * on after a while. A forked child's is open: it lies in `process`. */

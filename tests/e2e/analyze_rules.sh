@@ -103,7 +103,7 @@ assert len(d) == 15 and d["cuda_memcpy_sync"][0]["Verdict"] == "found", d.keys()
 report analyze -r gpu-starv,cuda-sync-api copies.pillion >out 2>err
 is $? 0 "nsys's older names"
 report analyze -r gpu_gap copies.pillion >out 2>err
-is "$? $(cat err)" "2 pillion analyze: unknown rule 'gpu_gap', did you mean gpu_gaps?" 'a rule that there is not'
+is "$? $(cat err)" "2 pillion analyze: unknown rule 'gpu_gap'; did you mean gpu_gaps?" 'a rule that there is not'
 report analyze >out 2>err
 is "$? $(cat err)" '2 pillion analyze: which capture? See pillion analyze --help' 'no capture'
 like "$(report analyze --help)" '^  gpu_idle ' '--help lists the rules'

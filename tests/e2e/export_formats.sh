@@ -138,14 +138,15 @@ refused() { # WANTED OPTION...
 }
 refused 'which type? -t TYPE, see pillion export --help' stacks.pillion
 refused 'which capture? See pillion export --help' -t folded
-refused '--type=svg: must be one of sqlite, chrome, speedscope, folded, pprof, html' -t svg stacks.pillion
+refused "--type takes sqlite|chrome|speedscope|folded|pprof|html, not 'svg'" -t svg stacks.pillion
 refused '--metric does not apply to chrome' -t chrome --metric calls stacks.pillion
 refused '--split-time and --split-size do not apply to folded' -t folded --split-size 1M stacks.pillion
-refused '--split-time=1: must be a time of at least 1ms, with ns, us, ms or s' -t chrome --split-time 1 stacks.pillion
-refused '--split-size=2x: must be a number of bytes, at least 4096, optionally with K, M or G' \
+refused "--split-time takes a time of at least 1ms with its unit (ns, us, ms, s), not '1'" \
+	-t chrome --split-time 1 stacks.pillion
+refused "--split-size takes a number of bytes, at least 4096, or a number with K, M or G, not '2x'" \
 	-t chrome --split-size 2x stacks.pillion
 refused 'several files cannot be written to standard output' -t chrome --split-time 1s -o - stacks.pillion
-refused '--metric=x: must be one of calls, gpu, cpu, alloc, off-cpu' -t folded --metric x stacks.pillion
+refused "--metric takes calls|gpu|cpu|alloc|off-cpu, not 'x'" -t folded --metric x stacks.pillion
 refused 'none.pillion: No such file or directory' -t folded none.pillion
 refused '/nonexistent/x: No such file or directory' -t folded -o /nonexistent/x stacks.pillion
 report export -t pprof --metric cpu stacks.pillion -o cpu.pb.gz >out 2>err

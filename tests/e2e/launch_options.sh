@@ -19,7 +19,7 @@ refused 'unknown option --osrt-treshold; did you mean --osrt-threshold\?' --osrt
 refused 'did you mean --capture-range' --capture-rang=none
 refused 'unknown option --zzzzzzzzzzzz; the nearest is --[a-z-]+; see pillion --help$' --zzzzzzzzzzzz
 refused 'unknown option -Z; see pillion --help$' -Z
-refused "does not know 'cud'.*cuda,nvtx,osrt" -t cud,nvtx
+refused "takes a list of cuda,nvtx,osrt,.* not 'cud'" -t cud,nvtx
 refused "takes none\|cpu\|process-tree, not 'gpu'" -s gpu
 refused 'takes true or false' -x maybe
 refused 'takes a number' --osrt-threshold=-5
@@ -28,9 +28,9 @@ refused 'from 1 to 256' --backtrace-depth=0
 refused 'number of seconds' -y soon
 refused 'repeat-shutdown:N' --capture-range-end=repeat-shutdown
 refused 'repeat\[:N\]' --capture-range-end=repeat:0
-refused 'each with :NS' --cudabacktrace=kernel:x
-refused "signal's number" --kill=99
-refused 'not yet' --pytorch=functions-trace
+refused 'other\[:NS\]' --cudabacktrace=kernel:x
+refused "takes none\|sigkill\|sigterm\|N, not '99'" --kill=99
+refused 'functions-trace is not supported' --pytorch=functions-trace
 refused '--python-import-time makes NVTX ranges: --trace must have nvtx' -t osrt --python-import-time=true
 refused 'cannot read /no/such/file: No such file' --python-functions-trace=/no/such/file
 printf '[{"module": "m",\n"functions": ["f" "g"]}]' >functions.json
@@ -38,7 +38,7 @@ refused "functions.json: line 2: expected ',' or ']'" --python-functions-trace=f
 echo '[]' >functions.json
 refused 'functions.json names no function' --python-functions-trace=functions.json
 refused '-c nvtx needs' -c nvtx
-refused 'is not for pillion' --ftrace=sched
+refused '--ftrace is not supported' --ftrace=sched
 refused 'A=B,C=D' -e 5
 refused 'cannot read' --command-file=/no/such/file
 
@@ -80,7 +80,10 @@ is "$(pillion --osrt-threshold 7 -f --command-file=options sh -c 'echo $PILLION_
 	'the line overrides the file'
 echo 'stray --append' >options
 pillion --command-file options true 2>err
-is $? 2 'a stray word in it is status 2'
+is "$? $(cat err)" "2 pillion: options: 'stray' is not an option" 'a stray word in it is status 2'
+echo '--command-file=options' >nested
+pillion --command-file nested true 2>err
+is "$? $(cat err)" '2 pillion: nested: --command-file is not allowed in a command file' 'so is another command file'
 
 settings() { pillion -f -o s "$@" sh -c 'env | grep ^PILLION_C | sort | tr "\n" " "' 2>err; }
 is "$(settings --profile-from-start off)" 'PILLION_CAPTURE_RANGE=cudaProfilerApi PILLION_CAPTURE_RANGE_END=repeat ' \
@@ -91,4 +94,19 @@ is "$(settings --cudabacktrace-threshold=5 --cudabacktrace=kernel,sync:9)" 'PILL
 	'in either order'
 is "$(settings -c cudaProfilerApi --stop-on-range-end=false)" \
 	'PILLION_CAPTURE_RANGE=cudaProfilerApi PILLION_CAPTURE_RANGE_END=none ' '--stop-on-range-end=false is none'
+pillion --help >help
+is $? 0 '--help is status 0'
+pillion --help=nsys >nsys
+is $? 0 'so is --help=nsys'
+like "$(cat nsys)" '--cpuctxsw +context switches' 'which has the options for compatibility'
+like "$(cat nsys)" '--profile-from-start=on\|off' 'and the older spellings'
+unlike "$(cat help)" 'cpuctxsw|profile-from-start' '--help has neither'
+for verb in stats export analyze info pack unpack; do
+	report "$verb" --help >>help || fail "$verb --help is status 0"
+done
+is "$(awk 'length > 80' help nsys)" '' 'every help page has at most 80 columns'
+pillion --help=nothing 2>err
+is "$? $(cat err)" "2 pillion: --help takes nsys, not 'nothing'" 'there is no other page'
+pillion --version=1 2>err
+is "$? $(cat err)" '2 pillion: --version takes no value' '--version takes no value'
 done_testing

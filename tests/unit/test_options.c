@@ -19,14 +19,18 @@ TestSuite(options, .init = setup);
 
 static int set(const char *name, const char *value)
 {
-	return options_set(&o, name, value, why, sizeof(why));
+	const struct option *row = option_find(&options_table, name, strlen(name));
+	struct text t = text_init(why, sizeof(why));
+
+	return option_set(row, &o, value, &t);
 }
 
 static void assert_prints(const char *name, const char *wanted)
 {
 	char text[256];
+	struct text t = text_init(text, sizeof(text));
 
-	cr_assert(option_print(option_find(name, strlen(name)), &o, text, sizeof(text)), "%s prints nothing", name);
+	cr_assert(option_print(option_find(&options_table, name, strlen(name)), &o, &t), "%s prints nothing", name);
 	cr_assert_str_eq(text, wanted);
 }
 
@@ -43,7 +47,7 @@ Test(options, start_with_the_defaults_of_the_table)
 	cr_assert_eq(o.range_end, RANGE_END_STOP);
 	cr_assert_eq(o.range_limit, 1);
 	cr_assert_eq(o.kill_signal, SIGTERM);
-	cr_assert(o.stop_on_exit && o.wait_all && o.show_output && o.inherit_environment);
+	cr_assert(o.stop_on_exit && o.wait_for == WAIT_ALL && o.show_output && o.inherit_environment);
 	cr_assert(!o.force_overwrite && !o.append && !o.output);
 	cr_assert_eq(o.stats, STATS_SUMMARY);
 }
@@ -51,20 +55,23 @@ Test(options, start_with_the_defaults_of_the_table)
 /* Two rows of one name or letter, or a default that its own parser refuses, would go unnoticed otherwise. */
 Test(options, are_a_sound_table)
 {
-	for (size_t i = 0; i < option_count; i++) {
-		const struct option *row = &option_table[i];
+	for (size_t i = 0; i < options_table.count; i++) {
+		const struct option *row = &options_table.rows[i];
+		struct text t = text_init(why, sizeof(why));
 
-		cr_assert_eq(option_find(row->name, strlen(row->name)), row, "%s stands twice", row->name);
+		cr_assert_eq(option_find(&options_table, row->name, strlen(row->name)), row, "%s stands twice",
+				row->name);
 		if (row->letter)
-			cr_assert_eq(option_by_letter(row->letter), row, "-%c stands twice", row->letter);
+			cr_assert_eq(option_by_letter(&options_table, row->letter), row, "-%c stands twice",
+					row->letter);
 		cr_assert(row->help && strlen(row->name) + 9 < OPTION_NAME_BYTES);
 		if (row->initial)
-			cr_assert_eq(option_set(row, &o, row->initial, why, sizeof(why)), 0, "%s: %s", row->name, why);
+			cr_assert_eq(option_set(row, &o, row->initial, &t), 0, "%s: %s", row->name, why);
 		if (row->is_recorded && row->initial) {
 			char text[256];
+			struct text printed = text_init(text, sizeof(text));
 
-			cr_assert(!option_print(row, &o, text, sizeof(text)) ||
-				      !option_set(row, &o, text, why, sizeof(why)),
+			cr_assert(!option_print(row, &o, &printed) || !option_set(row, &o, text, &t),
 				  "--%s does not take what it prints: %s", row->name, why);
 		}
 	}
@@ -81,15 +88,15 @@ ParameterizedTestParameters(options, take_or_refuse_a_value)
 	static struct value values[] = {
 		{"trace", "cuda,nvtx", 0, ""},
 		{"trace", "none", 0, ""},
-		{"trace", "cuda,,nvtx", -EINVAL, "does not know ''"},
-		{"trace", "", -EINVAL, "does not know"},
+		{"trace", "cuda,,nvtx", -EINVAL, "not ''"},
+		{"trace", "", -EINVAL, "not ''"},
 		{"trace", "cudas", -EINVAL, "cuda,nvtx,osrt,cublas,cudnn,cusparse,cusolver,cufft,nccl,mpi, or none"},
 		{"trace", "nccl,mpi,cufft", 0, ""},
 		{"trace", "vulkan", 0, "vulkan is not recorded"},
 		{"sample", "none", 0, ""},
 		{"sample", "cpu", 0, ""},
 		{"sample", "process-tree", 0, ""},
-		{"sample", "system-wide", -ENOTSUP, "not yet"},
+		{"sample", "system-wide", -ENOTSUP, "system-wide is not supported"},
 		{"capture-range", "cudaProfilerApi", 0, ""},
 		{"capture-range", "nvtx", 0, ""},
 		{"capture-range", "cudaprofilerapi", -EINVAL, "none|cudaProfilerApi"},
@@ -98,7 +105,7 @@ ParameterizedTestParameters(options, take_or_refuse_a_value)
 		{"capture-range-end", "stop:1", -EINVAL, "repeat[:N]"},
 		{"capture-range-end", "repeat-shutdown", -EINVAL, "repeat-shutdown:N"},
 		{"nvtx-capture", "a@b", 0, ""},
-		{"nvtx-capture", "", -EINVAL, "takes a text"},
+		{"nvtx-capture", "", -EINVAL, "takes RANGE[@DOMAIN], not ''"},
 		{"nvtx-domain-include", "default,NCCL", 0, ""},
 		{"osrt-threshold", "18446744073709551615", -EINVAL, "a number"},
 		{"osrt-threshold", "18446744073709551616", -EINVAL, "a number"},
@@ -112,36 +119,33 @@ ParameterizedTestParameters(options, take_or_refuse_a_value)
 		{"delay", "-1", -EINVAL, "seconds"},
 		{"delay", "1e3", -EINVAL, "seconds"},
 		{"cudabacktrace", "true", 0, ""},
-		{"cudabacktrace", "kernel:", -EINVAL, "each with :NS"},
-		{"cudabacktrace", "kernel,", -EINVAL, "each with :NS"},
-		{"cudabacktrace", "gpu", -EINVAL, "not 'gpu'"},
+		{"cudabacktrace", "kernel:", -EINVAL, "other[:NS]"},
+		{"cudabacktrace", "kernel,", -EINVAL, "other[:NS]"},
+		{"cudabacktrace", "gpu", -EINVAL, "kernel|memory|sync|other[:NS],..., not 'gpu'"},
 		{"python-backtrace", "cuda", 0, ""},
 		{"pytorch", "none", 0, ""},
 		{"pytorch", "autograd-shapes-nvtx", 0, ""},
-		{"pytorch", "functions-trace", -ENOTSUP, "not yet"},
-		{"python-functions-trace", "", -EINVAL, "a text"},
+		{"pytorch", "functions-trace", -ENOTSUP, "functions-trace is not supported"},
+		{"python-functions-trace", "", -EINVAL, "takes FILE, not"},
 		{"python-import-time", "maybe", -EINVAL, "true or false"},
 		{"gpu-activity", "auto", 0, ""},
 		{"cuda-graph-trace", "graph", 0, ""},
 		{"kill", "15", 0, ""},
-		{"kill", "0", -EINVAL, "signal's number"},
-		{"wait", "some", -EINVAL, "primary or all"},
+		{"kill", "0", -EINVAL, "none|sigkill|sigterm|N, not '0'"},
+		{"wait", "some", -EINVAL, "primary|all"},
 		{"stats", "summary", 0, ""},
 		{"stats", "maybe", -EINVAL, "summary|true|false"},
-		{"output", "", -EINVAL, "a text"},
+		{"output", "", -EINVAL, "takes NAME, not"},
 		{"env-var", "A=1,B=2", 0, ""},
 		{"env-var", "A", -EINVAL, "A=B,C=D"},
 		{"env-var", "=1", -EINVAL, "A=B,C=D"},
 		{"cpuctxsw", "process-tree", 0, "is ignored"},
 		{"samples-per-backtrace", "1", 0, "is ignored"},
 		{"sampling-trigger", "timer,sched", 0, "is ignored"},
-		{"cpu-core-metrics", "0,1", -ENOTSUP, "not for pillion"},
+		{"cpu-core-metrics", "0,1", -ENOTSUP, "--cpu-core-metrics is not supported"},
 		{"cuda-um-cpu-page-faults", "false", 0, ""},
 		{"cuda-um-cpu-page-faults", "true", 0, ""},
-		{"run-as", "me", -ENOTSUP, "not for pillion"},
-		{"help", "", -ENOENT, "unknown"},
-		{"osrt-treshold", "1", -ENOENT, "did you mean --osrt-threshold?"},
-		{"qqqqqqqqqqqqqqqqq", "1", -ENOENT, "; see pillion --help"},
+		{"run-as", "me", -ENOTSUP, "--run-as is not supported"},
 	};
 
 	return cr_make_param_array(struct value, values, sizeof(values) / sizeof(values[0]));
@@ -236,14 +240,140 @@ Test(options, cut_what_they_say_at_the_bound)
 {
 	char small[16] = "xxxxxxxxxxxxxxx";
 
-	cr_assert_eq(options_set(&o, "trace", "a-word-that-nobody-knows", small, sizeof(small)), -EINVAL);
+	struct text t = text_init(small, sizeof(small));
+
+	cr_assert_eq(option_set(option_find(&options_table, "trace", 5), &o, "a-word-that-nobody-knows", &t), -EINVAL);
+	cr_assert(t.cut);
 	cr_assert_eq(strlen(small), sizeof(small) - 1);
 }
 
 Test(options, have_a_variable_each)
 {
 	char name[OPTION_NAME_BYTES];
+	struct text t = text_init(name, sizeof(name));
 
-	option_variable(option_find("osrt-backtrace-threshold", 24), name, sizeof(name));
+	option_variable(option_find(&options_table, "osrt-backtrace-threshold", 24), &t);
 	cr_assert_str_eq(name, "PILLION_OSRT_BACKTRACE_THRESHOLD");
+}
+
+/* ---- the command line: one parser for the launcher and all verbs ---- */
+
+struct settings {
+	bool is_forced, is_quiet;
+	int by;
+	const char *output;
+};
+
+static const char *by_choice(size_t i)
+{
+	static const char *const words[] = {"", "process", "host"};
+
+	return i < 3 ? words[i] : NULL;
+}
+
+#define AT(field) .offset = offsetof(struct settings, field)
+static const struct option verb_rows[] = {
+	{"force-overwrite", 'f', OPTION_FLAG, AT(is_forced), .users = 1, .title = "Output", .initial = "false",
+	 .help = "replace"},
+	{"quiet", 'q', OPTION_SWITCH, AT(is_quiet), .users = 3, .help = "no remarks"},
+	{"by", 0, OPTION_CHOICE, AT(by), .users = 2, .title = "Selection", .value = "WHAT", .choice = by_choice,
+	 .help = "a text that is longer than one line of the page, so that it continues below its own first line: "
+		 "one row for each"},
+	{"output", 'o', OPTION_TEXT, AT(output), .users = 1, .value = "FILE", .help = "the file"},
+	{"output", 'o', OPTION_TEXT, AT(output), .users = 2, .value = "DIRECTORY", .help = "the directory"},
+	{"session", 0, OPTION_TEXT, OPTION_IGNORED, .is_nsys = true, .users = 3, .offset = OPTION_NO_FIELD,
+	 .title = "Ignored",
+	 .help = "there are no sessions"},
+};
+static const struct option_table first = {verb_rows, 6, 1, "first --help"}, second = {verb_rows, 6, 2, "second --help"};
+
+/* Reads all options of a line; 0, or the first error with `why`. */
+static int read_line(const struct option_table *table, char **words, struct settings *ret)
+{
+	struct text t = text_init(why, sizeof(why));
+	int rc = 0;
+
+	*ret = (struct settings){0};
+	while (*words && option_is_word(*words) && !rc) {
+		const struct option *row;
+		const char *value;
+
+		rc = option_next(table, &words, &row, &value, &t);
+		if (!rc)
+			rc = option_set(row, ret, value, &t);
+	}
+	return rc;
+}
+
+#define LINE(...) ((char *[]){__VA_ARGS__, NULL})
+
+Test(options, are_read_in_every_form_of_a_command_line)
+{
+	struct settings s;
+
+	cr_assert_eq(read_line(&first, LINE("-f", "-q", "-o", "a"), &s), 0, "%s", why);
+	cr_assert(s.is_forced && s.is_quiet);
+	cr_assert_str_eq(s.output, "a");
+	cr_assert_eq(read_line(&first, LINE("--force-overwrite", "false", "--output=b=c"), &s), 0, "%s", why);
+	cr_assert(!s.is_forced);
+	cr_assert_str_eq(s.output, "b=c");
+	cr_assert_eq(read_line(&first, LINE("-f=true", "-oa"), &s), 0, "%s", why);
+	cr_assert(s.is_forced);
+	cr_assert_str_eq(s.output, "a");
+	cr_assert_eq(read_line(&first, LINE("-f", "COMMAND", "-q"), &s), 0, "%s", why);
+	cr_assert(s.is_forced && !s.is_quiet, "a flag takes no other word than true and false");
+	cr_assert_eq(read_line(&second, LINE("--by", "host", "--session=x"), &s), 0, "%s", why);
+	cr_assert_eq(s.by, 2);
+	cr_assert(strstr(why, "--session is ignored"));
+}
+
+static void refuses(const struct option_table *table, char **words, const char *wanted)
+{
+	struct settings s;
+
+	cr_assert_eq(read_line(table, words, &s), -EINVAL);
+	cr_assert_str_eq(why, wanted);
+}
+
+Test(options, refuse_a_wrong_command_line_in_one_style)
+{
+	refuses(&second, LINE("--by=hots"), "--by takes process|host, not 'hots'");
+	refuses(&second, LINE("--by="), "--by takes process|host, not ''");
+	refuses(&second, LINE("--by"), "--by needs a value: WHAT");
+	refuses(&second, LINE("-o="), "--output takes DIRECTORY, not ''");
+	refuses(&first, LINE("-o="), "--output takes FILE, not ''");
+	refuses(&first, LINE("--quiet=true"), "--quiet takes no value");
+	refuses(&first, LINE("-qf"), "--quiet takes no value");
+	refuses(&first, LINE("--force-overwrite=maybe"), "--force-overwrite takes true or false, not 'maybe'");
+	refuses(&first, LINE("--outptu=x"), "unknown option --outptu; did you mean --output?");
+	refuses(&first, LINE("-x"), "unknown option -x; see first --help");
+	refuses(&second, LINE("-f"), "unknown option -f; see second --help");
+	refuses(&first, LINE("--by=host"), "unknown option --by; the nearest is --quiet; see first --help");
+	refuses(&options_table, LINE("--osrt-treshold=1"),
+			"unknown option --osrt-treshold; did you mean --osrt-threshold?");
+}
+
+Test(options, have_a_help_page_by_group_of_80_columns)
+{
+	char bytes[32768];
+	struct text t = text_init(bytes, sizeof(bytes));
+
+	option_help(&second, false, &t);
+	cr_assert_str_eq(bytes, "Output:\n"
+				"  -q, --quiet                   no remarks\n"
+				"\n"
+				"Selection:\n"
+				"      --by=WHAT                 a text that is longer than one line of the page,\n"
+				"                                so that it continues below its own first line:\n"
+				"                                one row for each: process, host\n"
+				"  -o, --output=DIRECTORY        the directory\n");
+	t = text_init(bytes, sizeof(bytes));
+	option_help(&second, true, &t);
+	cr_assert_str_eq(bytes, "Ignored:\n      --session                 there are no sessions\n");
+	t = text_init(bytes, sizeof(bytes));
+	option_help(&options_table, false, &t);
+	option_help(&options_table, true, &t);
+	cr_assert(!t.cut);
+	for (char *line = strtok(bytes, "\n"); line; line = strtok(NULL, "\n"))
+		cr_assert_leq(strlen(line), OPTION_HELP_COLUMNS, "%s", line);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bounded text, put together without libc's stdio (which may allocate and lock). What does not fit is cut, never
  * overrun, and `cut` tells. The text is NUL-terminated at any time. Any thread, any signal handler. */
-#ifndef PILLION_TEXT_H
-#define PILLION_TEXT_H
+#ifndef PILLION_RUNTIME_TEXT_H
+#define PILLION_RUNTIME_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

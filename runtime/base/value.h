@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Words and numbers as users type them. No allocation, no I/O, no libc beyond <string.h>. */
+#ifndef PILLION_VALUE_H
+#define PILLION_VALUE_H
+
+#include "runtime/base/text.h"
+
+/* All of [s, s + length) as a decimal number; false: it is not one, or it is too large. */
+bool value_number(const char *s, size_t length, uint64_t *ret);
+/* Decimal seconds, with or without a fraction. */
+bool value_seconds(const char *s, double *ret);
+/* Appends seconds as value_seconds takes them. */
+void value_seconds_print(double seconds, struct text *t);
+bool value_bool(const char *s, bool *ret);
+/* Whether the `length` bytes at `s` are `word`. */
+bool value_is(const char *s, size_t length, const char *word);
+
+#endif

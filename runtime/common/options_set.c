@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/common/options_set.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "runtime/base/value.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- --trace ---- */
+
+struct trace_word {
+	const char *word;
+	uint32_t mask;
+};
+
+static const struct trace_word trace_words[] = {
+	{"cuda", TRACE_CUDA},
+	{"nvtx", TRACE_NVTX},
+	{"osrt", TRACE_OSRT},
+	{"cublas", TRACE_CUBLAS},
+	{"cudnn", TRACE_CUDNN},
+	{"cusparse", TRACE_CUSPARSE},
+	{"cusolver", TRACE_CUSOLVER},
+	{"cufft", TRACE_CUFFT},
+	{"nccl", TRACE_NCCL},
+	{"mpi", TRACE_MPI},
+};
+
+/* Accepted for compatibility with nsys. Mask 0: nothing is recorded for it, and a warning says so. */
+static const struct trace_word nsys_words[] = {
+	{"cublas-verbose", TRACE_CUBLAS},
+	{"cusparse-verbose", TRACE_CUSPARSE},
+	{"cusolver-verbose", TRACE_CUSOLVER},
+	{"cuda-sw", TRACE_CUDA},
+	{"cuda-hw", TRACE_CUDA},
+	{"opengl", 0},
+	{"opengl-annotations", 0},
+	{"openacc", 0},
+	{"openmp", 0},
+	{"oshmem", 0},
+	{"ucx", 0},
+	{"nvvideo", 0},
+	{"vulkan", 0},
+	{"vulkan-annotations", 0},
+};
+
+const char *options_trace_word(size_t i)
+{
+	return i < COUNT_OF(trace_words) ? trace_words[i].word : NULL;
+}
+
+static const struct trace_word *trace_find(const char *word, size_t length)
+{
+	for (size_t i = 0; i < COUNT_OF(trace_words); i++) {
+		if (value_is(word, length, trace_words[i].word))
+			return &trace_words[i];
+	}
+	for (size_t i = 0; i < COUNT_OF(nsys_words); i++) {
+		if (value_is(word, length, nsys_words[i].word))
+			return &nsys_words[i];
+	}
+	return NULL;
+}
+
+static int trace_refuse(const struct option *row, const char *word, size_t length, struct text *why)
+{
+	text_add(why, "--trace takes a list of ");
+	option_choices_print(row, ",", why);
+	text_add(why, ", or none, not '");
+	text_bytes(why, word, length);
+	text_add(why, "'");
+	return -EINVAL;
+}
+
+int options_set_trace(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	struct options *o = settings;
+	struct text start = *why;
+	uint32_t mask = 0;
+
+	if (!strcmp(value, "none")) {
+		o->trace = 0;
+		return 0;
+	}
+	for (;; value++) {
+		size_t length = strcspn(value, ",");
+		const struct trace_word *w = trace_find(value, length);
+
+		if (!w) {
+			*why = start;
+			return trace_refuse(row, value, length, why);
+		}
+		mask |= w->mask;
+		if (!w->mask) {
+			text_add(why, why->at == start.at ? "--trace: " : ", ");
+			text_add(why, w->word);
+			text_add(why, " is not recorded by pillion");
+		}
+		value += length;
+		if (!*value)
+			break;
+	}
+	o->trace = mask;
+	return 0;
+}
+
+void options_print_trace(const void *settings, struct text *t)
+{
+	const struct options *o = settings;
+	const char *separator = "";
+
+	if (!o->trace)
+		text_add(t, "none");
+	for (size_t i = 0; i < COUNT_OF(trace_words); i++) {
+		if (!(o->trace & trace_words[i].mask))
+			continue;
+		text_add(t, separator);
+		text_add(t, trace_words[i].word);
+		separator = ",";
+	}
+}
+
+/* ---- the capture range ---- */
+
+static const char *const range_end_words[] = {"none", "stop", "stop-shutdown", "repeat", "repeat-shutdown"};
+
+static void range_end_store(struct options *o, enum range_end end, uint32_t limit)
+{
+	o->range_end = end;
+	o->range_limit = end < RANGE_END_REPEAT ? 1 : limit;
+}
+
+int options_set_range_end(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	size_t length = strcspn(value, ":");
+	uint64_t n = 0;
+	int i;
+
+	for (i = RANGE_END_REPEAT_SHUTDOWN; i >= 0; i--) {
+		if (value_is(value, length, range_end_words[i]))
+			break;
+	}
+	if (i >= 0 && value[length]) {
+		const char *count = value + length + 1;
+
+		if (i < RANGE_END_REPEAT || !value_number(count, strlen(count), &n) || !n || n > UINT32_MAX)
+			i = -1;
+	}
+	if (i < 0 || (i == RANGE_END_REPEAT_SHUTDOWN && !n))
+		return option_refuse(row, value, why);
+	range_end_store(settings, (enum range_end)i, (uint32_t)n);
+	return 0;
+}
+
+void options_print_range_end(const void *settings, struct text *t)
+{
+	const struct options *o = settings;
+
+	text_add(t, range_end_words[o->range_end]);
+	if (o->range_end >= RANGE_END_REPEAT && o->range_limit) {
+		text_add(t, ":");
+		text_number(t, o->range_limit);
+	}
+}
+
+int options_set_stop_on_range_end(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	bool stops;
+
+	if (!value_bool(value, &stops))
+		return option_refuse(row, value, why);
+	range_end_store(settings, stops ? RANGE_END_STOP : RANGE_END_NONE, 0);
+	return 0;
+}
+
+int options_set_profile_from_start(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	struct options *o = settings;
+	bool is_whole;
+
+	if (!value_bool(value, &is_whole))
+		return option_refuse(row, value, why);
+	if (is_whole)
+		return 0;
+	o->capture_range = CAPTURE_PROFILER_API;
+	range_end_store(o, RANGE_END_REPEAT, 0);
+	return 0;
+}
+
+/* ---- stacks ---- */
+
+#define GIVEN_AS_THRESHOLD (OPTION_NEVER - 1) /* a kind without a :NS of its own */
+
+static const char *const cuda_kinds[] = {"kernel", "memory", "sync", "other"};
+
+/* A kind's own :NS takes precedence over the general threshold, in whichever order the two options came. */
+static void cuda_backtrace_settle(struct options *o)
+{
+	for (int i = 0; i < CUDA_KINDS; i++) {
+		uint64_t given = o->cuda_backtrace_given[i];
+
+		o->cuda_backtrace_ns[i] = given == GIVEN_AS_THRESHOLD ? o->cuda_backtrace_threshold_ns : given;
+	}
+}
+
+static bool cuda_backtrace_one(uint64_t given[CUDA_KINDS], const char *word, size_t length)
+{
+	size_t name = strcspn(word, ":,");
+	uint64_t ns = GIVEN_AS_THRESHOLD;
+	bool is_all = value_is(word, name, "all") || value_is(word, name, "true");
+	bool is_known = is_all;
+
+	if (name < length && (!value_number(word + name + 1, length - name - 1, &ns) || ns >= GIVEN_AS_THRESHOLD))
+		return false;
+	for (int i = 0; i < CUDA_KINDS; i++) {
+		if (is_all || value_is(word, name, cuda_kinds[i])) {
+			given[i] = ns;
+			is_known = true;
+		}
+	}
+	return is_known;
+}
+
+int options_set_cuda_backtrace(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	uint64_t given[CUDA_KINDS] = {OPTION_NEVER, OPTION_NEVER, OPTION_NEVER, OPTION_NEVER};
+	struct options *o = settings;
+	const char *at = value;
+
+	while (strcmp(value, "none") != 0 && strcmp(value, "false") != 0) {
+		size_t length = strcspn(at, ",");
+
+		if (!cuda_backtrace_one(given, at, length))
+			return option_refuse(row, value, why);
+		at += length;
+		if (!*at++)
+			break;
+	}
+	memcpy(o->cuda_backtrace_given, given, sizeof(given));
+	cuda_backtrace_settle(o);
+	return 0;
+}
+
+void options_print_cuda_backtrace(const void *settings, struct text *t)
+{
+	const struct options *o = settings;
+	const char *separator = "";
+
+	for (int i = 0; i < CUDA_KINDS; i++) {
+		if (o->cuda_backtrace_ns[i] == OPTION_NEVER)
+			continue;
+		text_add(t, separator);
+		text_add(t, cuda_kinds[i]);
+		text_add(t, ":");
+		text_number(t, o->cuda_backtrace_ns[i]);
+		separator = ",";
+	}
+	if (!*separator)
+		text_add(t, "none");
+}
+
+int options_set_cuda_backtrace_threshold(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	struct options *o = settings;
+	uint64_t ns;
+
+	if (!value_number(value, strlen(value), &ns) || ns >= GIVEN_AS_THRESHOLD)
+		return option_refuse(row, value, why);
+	o->cuda_backtrace_threshold_ns = ns;
+	cuda_backtrace_settle(o);
+	return 0;
+}
+
+/* Newer versions of nsys request Python frames by "cuda". */
+int options_set_python_backtrace(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	struct options *o = settings;
+	bool is_on = !strcmp(value, "auto") || !strcmp(value, "cuda") || !strcmp(value, "true");
+
+	if (!is_on && strcmp(value, "none") != 0 && strcmp(value, "false") != 0)
+		return option_refuse(row, value, why);
+	o->python_backtrace = is_on;
+	return 0;
+}
+
+void options_print_python_backtrace(const void *settings, struct text *t)
+{
+	const struct options *o = settings;
+
+	text_add(t, o->python_backtrace ? "auto" : "none");
+}
+
+/* ---- the launcher's ---- */
+
+int options_set_kill(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	struct options *o = settings;
+	uint64_t n;
+
+	if (!strcmp(value, "none"))
+		n = 0;
+	else if (!strcmp(value, "sigkill"))
+		n = SIGKILL;
+	else if (!strcmp(value, "sigterm"))
+		n = SIGTERM;
+	else if (!value_number(value, strlen(value), &n) || !n || n > 64)
+		return option_refuse(row, value, why);
+	o->kill_signal = (int)n;
+	return 0;
+}
+
+int options_set_env_var(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	struct options *o = settings;
+
+	if (!*value || strcspn(value, "=") == 0 || strcspn(value, "=") >= strcspn(value, ","))
+		return option_refuse(row, value, why);
+	o->env_var = value;
+	return 0;
+}
