@@ -39,15 +39,17 @@ static int wrong(const struct option *row, const char *text, struct text *why)
 	return -EINVAL;
 }
 
-/* `joined`: the value in the word of the option itself, NULL if there is none. *words is the word after it. */
-static int take_value(const struct option *row, const char *joined, char ***words, const char **ret, struct text *why)
+/* `joined`: the value in the word of the option itself, NULL if there is none. *words is the word after it. The value
+ * of an action follows its name only, so that a misspelled word such as -hotkey is not taken for -h. */
+static int take_value(const struct option *row, bool is_long, const char *joined, char ***words, const char **ret,
+		struct text *why)
 {
 	const char *next = **words;
 
 	*ret = joined;
-	if (row->kind == OPTION_SWITCH || row->kind == OPTION_ACTION)
-		return joined && !row->value ? wrong(row, " takes no value", why) : 0;
-	if (joined)
+	if (joined && (row->kind == OPTION_SWITCH || (row->kind == OPTION_ACTION && !is_long)))
+		return wrong(row, " takes no value", why);
+	if (joined || row->kind == OPTION_SWITCH || row->kind == OPTION_ACTION)
 		return 0;
 	if (row->kind == OPTION_FLAG && (!next || (strcmp(next, "true") != 0 && strcmp(next, "false") != 0))) {
 		*ret = "true";
@@ -70,8 +72,9 @@ int option_next(const struct option_table *table, char ***words, const struct op
 		struct text *why)
 {
 	const char *word = *(*words)++, *value;
+	bool is_long = word[1] == '-';
 
-	if (word[1] == '-') {
+	if (is_long) {
 		size_t length = strcspn(word + 2, "=");
 
 		*ret_row = option_find(table, word + 2, length);
@@ -80,5 +83,7 @@ int option_next(const struct option_table *table, char ***words, const struct op
 		*ret_row = option_by_letter(table, word[1]);
 		value = word[2] ? word + 2 + (word[2] == '=') : NULL;
 	}
-	return *ret_row ? take_value(*ret_row, value, words, ret_value, why) : option_unknown(table, word, why);
+	if (!*ret_row)
+		return option_unknown(table, word, why);
+	return take_value(*ret_row, is_long, value, words, ret_value, why);
 }

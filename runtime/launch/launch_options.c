@@ -62,7 +62,8 @@ static void nsys_print(struct text *t)
 
 enum { HELP_BYTES = 32768 };
 
-/* --help and --version: -1, or EXIT_USAGE with the reason said. */
+/* --help and --version: -1, or EXIT_USAGE if they cannot be printed. nsys has other pages of --help, by topic, for which
+ * the whole text is printed, and the value of --version is ignored. */
 static int action(const struct option *row, const char *value)
 {
 	static char bytes[HELP_BYTES];
@@ -70,14 +71,10 @@ static int action(const struct option *row, const char *value)
 
 	if (row->letter != 'h') {
 		text_add(&t, "pillion " PILLION_VERSION "\nrecords " BUILT_CUDA "\n" BUILT_STACKS "\n");
-	} else if (!value) {
-		usage_print(&t);
-	} else if (!strcmp(value, row->value)) {
+	} else if (value && !strcmp(value, row->value)) {
 		nsys_print(&t);
 	} else {
-		option_refuse(row, value, &t);
-		say("%s", bytes);
-		return EXIT_USAGE;
+		usage_print(&t);
 	}
 	fputs(bytes, stdout);
 	return fflush(stdout) ? EXIT_USAGE : -1;
