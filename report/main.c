@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pillion-report: picks the verb. */
+/* pillion-report: selects the verb. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -67,7 +67,7 @@ int work_begin(struct work *w, const struct command_line *l)
 
 	*w = (struct work){.line = l};
 	if (!l->capture_count) {
-		say("which capture? See pillion %s --help", verb_now->name);
+		say("no CAPTURE given; see pillion %s --help", verb_now->name);
 		return EXIT_UNUSABLE;
 	}
 	progress_begin("opening", 0);
@@ -121,7 +121,7 @@ int work_end(struct work *w)
 		w->status = EXIT_UNUSABLE;
 	}
 	if (mapping_was_cut()) {
-		say("a file became shorter while it was read");
+		say("a file was truncated while it was read");
 		w->status = w->status ? w->status : EXIT_INCOMPLETE;
 	}
 	symbols_free(w->context.symbols);

@@ -43,13 +43,13 @@ struct work {
  * called then. */
 int work_begin(struct work *w, const struct command_line *l);
 
-/* The exit status. */
+/* Returns the exit status. */
 int work_end(struct work *w);
 
 /* One row of a list in --help; `note`, if any, follows `text` in parentheses. */
 void verb_help_row(const char *mark, const char *name, const char *text, const char *note, struct text *ret);
 
-/* The ledger in a line, below tables for people. */
+/* Prints the ledger as one line below tables in a format for people. */
 void work_ledger(struct work *w);
 
 #endif

@@ -2,7 +2,7 @@
 /* analyze: rules that look for trouble. */
 #include "report/verb.h"
 
-/* is_asked: by its name, so that not having been able to look is a failure. */
+/* is_asked: named by the user, so that it is an error if the rule could not be checked. */
 static void show_rule(struct work *w, struct rules *rules, const struct rule *rule, bool is_asked)
 {
 	struct finding f;

@@ -5,13 +5,13 @@
 
 #include "report/verb.h"
 
-/* Whether what was asked for makes sense, before anything is read. */
+/* Checks the command line before anything is read. */
 static int check_export(const struct command_line *l)
 {
 	const struct export_type *type = l->type;
 
 	if (!type)
-		say("which type? -t TYPE, see pillion export --help");
+		say("no type given: use -t TYPE; see pillion export --help");
 	else if (type->missing)
 		say("%s: this build has no %s", type->name, type->missing);
 	else if (l->is_metric_given && !(type->flags & EXPORT_METRIC))
@@ -19,7 +19,7 @@ static int check_export(const struct command_line *l)
 	else if (split_is_asked(&l->split) && !(type->flags & EXPORT_SPLIT))
 		say("--split-time and --split-size do not apply to %s", type->name);
 	else if (!l->capture_count)
-		say("which capture? See pillion export --help");
+		say("no CAPTURE given; see pillion export --help");
 	else
 		return EXIT_DONE;
 	return EXIT_UNUSABLE;
@@ -38,7 +38,7 @@ static int export_to(struct work *w, const char *path)
 		if (!l->output || strcmp(x.written.items[i], path) != 0)
 			say("wrote %s", x.written.items[i]);
 	for (size_t i = 0; i < x.left.count; i++)
-		say("%s: no part of this export, but of an earlier one in more parts", x.left.items[i]);
+		say("%s: not part of this export, but of an earlier one in more files", x.left.items[i]);
 	if (code)
 		say("%s", err.text);
 	texts_done(&x.written);

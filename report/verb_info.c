@@ -4,7 +4,7 @@
 
 #include "report/verb.h"
 
-/* Most runs are in no batch job: then nothing is said of it. */
+/* Most runs are not in a batch job, and then there is no line about it. */
 static bool is_optional(const struct report *r)
 {
 	return !strcmp(r->name, "jobs");

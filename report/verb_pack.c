@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pack and unpack: captures in one small file, and out of it. */
+/* pack and unpack: captures into one small file, and back. */
 #include <errno.h>
 
 #include "report/verb.h"
 
-/* The captures that are meant, as other verbs find them. */
+/* Finds the captures like other verbs. */
 static int find_all(const struct command_line *l, struct texts *ret, struct err *err)
 {
 	struct buffer path = {0};
@@ -30,7 +30,7 @@ static int run_pack(const struct command_line *l)
 
 	if (!l->capture_count || (l->is_replacing && (l->capture_count > 1 || l->output))) {
 		say(l->capture_count ? "--replace takes one capture and no -o"
-				     : "which capture? See pillion pack --help");
+				     : "no CAPTURE given; see pillion pack --help");
 		return EXIT_UNUSABLE;
 	}
 	progress_begin("packing", 0);
@@ -58,7 +58,7 @@ static int run_unpack(const struct command_line *l)
 	int code;
 
 	if (l->capture_count != 1) {
-		say("which packed file? See pillion unpack --help");
+		say("no FILE given; see pillion unpack --help");
 		return EXIT_UNUSABLE;
 	}
 	code = model_find(l->captures[0], true, &packed, &err);

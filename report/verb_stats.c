@@ -11,7 +11,7 @@ static void show_empty(struct work *w, const struct report *r, const struct tabl
 		say("%s: no rows%s", r->name, is_asked ? "" : ", skipped");
 }
 
-/* What the device times of the table above rest on. */
+/* States the source of the device times in the table above. */
 static void remark_source(struct work *w, const struct report *r)
 {
 	struct buffer text = {0};
@@ -23,7 +23,7 @@ static void remark_source(struct work *w, const struct report *r)
 	buffer_done(&text);
 }
 
-/* is_asked: named by the user, so that what cannot be shown is a failure. */
+/* is_asked: named by the user, so that it is an error if it cannot be shown. */
 static void show_report(struct work *w, const struct report *r, bool is_asked)
 {
 	struct table table = {0};
@@ -48,7 +48,7 @@ static void show_report(struct work *w, const struct report *r, bool is_asked)
 	table_done(&table);
 }
 
-/* Device records come in the threads of CUPTI, which say nothing. */
+/* Device records are written by CUPTI's threads, so grouping them by thread is meaningless. */
 static bool by_applies(enum by by, const struct report *r)
 {
 	bool has_devices = r->flags & REPORT_DEVICE;

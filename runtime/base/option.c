@@ -216,6 +216,8 @@ int option_set(const struct option *row, void *settings, const char *value, stru
 
 /* ---- printing ---- */
 
+enum { VALUE_BYTES = 4096 };
+
 bool option_print(const struct option *row, const void *settings, struct text *ret)
 {
 	const char *field = (const char *)settings + row->offset, *text;
@@ -255,6 +257,15 @@ bool option_print(const struct option *row, const void *settings, struct text *r
 		text_add(ret, text ? text : "");
 		return text != NULL;
 	}
+}
+
+bool option_is_changed(const struct option *row, const void *settings, const void *initial, struct text *ret)
+{
+	char bytes[VALUE_BYTES];
+	struct text before = text_init(bytes, sizeof(bytes));
+	char *at = ret->at;
+
+	return option_print(row, settings, ret) && (!option_print(row, initial, &before) || strcmp(at, bytes) != 0);
 }
 
 void option_variable(const struct option *row, struct text *ret)

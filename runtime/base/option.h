@@ -79,6 +79,8 @@ int option_refuse(const struct option *row, const char *value, struct text *why)
 void option_choices_print(const struct option *row, const char *separator, struct text *t);
 /* Appends the value as option_set takes it; false: the row has none of its own (older spellings, no value). */
 bool option_print(const struct option *row, const void *settings, struct text *ret);
+/* Appends the value; whether it differs from the one in `initial`. False also if the row has none of its own. */
+bool option_is_changed(const struct option *row, const void *settings, const void *initial, struct text *ret);
 /* Appends the environment variable, PILLION_OSRT_THRESHOLD for osrt-threshold. */
 void option_variable(const struct option *row, struct text *ret);
 

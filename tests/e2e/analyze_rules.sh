@@ -105,7 +105,7 @@ is $? 0 "nsys's older names"
 report analyze -r gpu_gap copies.pillion >out 2>err
 is "$? $(cat err)" "2 pillion analyze: unknown rule 'gpu_gap'; did you mean gpu_gaps?" 'a rule that there is not'
 report analyze >out 2>err
-is "$? $(cat err)" '2 pillion analyze: which capture? See pillion analyze --help' 'no capture'
+is "$? $(cat err)" '2 pillion analyze: no CAPTURE given; see pillion analyze --help' 'no capture'
 like "$(report analyze --help)" '^  gpu_idle ' '--help lists the rules'
 LD_LIBRARY_PATH=$doubles PILLION_STATS=summary pillion -o told "$trouble" input >out 2>err
 is "$(wc -l <err | awk '{ print ($1 <= 25) }')" 1 'the summary has at most 25 lines'

@@ -73,7 +73,7 @@ if [ -x "$doubles/cuda_launches" ]; then
 	cp cuda.001.json "cuda.$(printf %03d $(($(ls cuda.0*.json | wc -l) + 1))).json"
 	last=$(ls cuda.0*.json | tail -n 1)
 	is "$(report export -q -t chrome --split-size=60k -f true cuda.pillion 2>&1)" \
-		"pillion export: $last: no part of this export, but of an earlier one in more parts" \
+		"pillion export: $last: not part of this export, but of an earlier one in more files" \
 		'a part that an earlier export left is named'
 	rm "$last"
 	ok 'the parts are the whole' timeout "$patience" python3 - <<'END'
@@ -136,8 +136,8 @@ refused() { # WANTED OPTION...
 	report export "$@" >out 2>err
 	is "$? $(cat err)" "2 pillion export: $refused_wanted" "refused: $*"
 }
-refused 'which type? -t TYPE, see pillion export --help' stacks.pillion
-refused 'which capture? See pillion export --help' -t folded
+refused 'no type given: use -t TYPE; see pillion export --help' stacks.pillion
+refused 'no CAPTURE given; see pillion export --help' -t folded
 refused "--type takes sqlite|chrome|speedscope|folded|pprof|html, not 'svg'" -t svg stacks.pillion
 refused '--metric does not apply to chrome' -t chrome --metric calls stacks.pillion
 refused '--split-time and --split-size do not apply to folded' -t folded --split-size 1M stacks.pillion

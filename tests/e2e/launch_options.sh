@@ -18,6 +18,7 @@ refused() { # REGEX OPTION...
 refused 'unknown option --osrt-treshold; did you mean --osrt-threshold\?' --osrt-treshold=5
 refused 'did you mean --capture-range' --capture-rang=none
 refused 'unknown option --zzzzzzzzzzzz; the nearest is --[a-z-]+; see pillion --help$' --zzzzzzzzzzzz
+refused '--help takes no value' -hotkey
 refused 'unknown option -Z; see pillion --help$' -Z
 refused "takes a list of cuda,nvtx,osrt,.* not 'cud'" -t cud,nvtx
 refused "takes none\|cpu\|process-tree, not 'gpu'" -s gpu
@@ -31,7 +32,7 @@ refused 'repeat\[:N\]' --capture-range-end=repeat:0
 refused 'other\[:NS\]' --cudabacktrace=kernel:x
 refused "takes none\|sigkill\|sigterm\|N, not '99'" --kill=99
 refused 'functions-trace is not supported' --pytorch=functions-trace
-refused '--python-import-time makes NVTX ranges: --trace must have nvtx' -t osrt --python-import-time=true
+refused '--python-import-time records NVTX ranges: --trace must include nvtx' -t osrt --python-import-time=true
 refused 'cannot read /no/such/file: No such file' --python-functions-trace=/no/such/file
 printf '[{"module": "m",\n"functions": ["f" "g"]}]' >functions.json
 refused "functions.json: line 2: expected ',' or ']'" --python-functions-trace=functions.json

@@ -56,12 +56,12 @@ is $? 2 'both at once are refused'
 mkdir new.pillion
 pillion --append -o new echo joined >out 2>err &
 for ((i = 0; i < 200; i++)); do
-	grep -q 'new.pillion is no capture yet: waiting' err && break
+	grep -q 'new.pillion is not a capture yet: waiting' err && break
 	sleep 0.1
 done
 cp a.pillion/capture new.pillion/ # as that rank would
 wait $!
-is "$? $(cat out) $(grep -c 'no capture yet' err)" '0 joined 1' \
+is "$? $(cat out) $(grep -c 'not a capture yet' err)" '0 joined 1' \
 	'--append waits for a capture that is being made, and says so'
 
 mkdir foreign.pillion

@@ -21,7 +21,7 @@ is "$(ls spools | wc -l)" 0 'and cleaned up'
 no_spools() { [ -z "$(ls spools)" ]; }
 pillion -x false -o late sh -c 'until [ -e leave ]; do sleep 0.1; done & exit 0' 2>err
 : >leave
-like "$(cat err)" 'processes still run; what they record follows' 'with processes left, it is said'
+like "$(cat err)" 'processes are still running; their records are moved from' 'with processes left, it is said'
 ok 'and the spool goes when they have ended' eventually no_spools
 PILLION_SPOOL=relative pillion -o bad true 2>err
 is $? 2 'a relative path is refused'

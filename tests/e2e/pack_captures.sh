@@ -147,10 +147,10 @@ like "$(PILLION_STATS=summary pillion -f true -o run --pack sleep 0.01 2>&1)" 'c
 ok 'by a packed one' test -f run.pillion
 pillion -o run true 2>err
 is $? 2 'without -f it stays'
-like "$(cat err)" 'exists, packed: use -f true' 'and says why'
+like "$(cat err)" 'exists and is packed: use -f true' 'and says why'
 pillion -o late --pack -x false sh -c 'until [ -e leave ]; do sleep 0.1; done & exit 0' >out 2>err
 : >leave
-like "$(cat err)" 'not packed: [12] processes still run' 'not while a process is still recorded'
+like "$(cat err)" 'not packed: [12] processes are still running' 'not while a process is still recorded'
 ok 'then the directory stays' test -d late.pillion
 mkdir -p odd.pillion && cp probe.pillion/* odd.pillion && mkdir odd.pillion/inner
 report pack --replace odd.pillion >out 2>err

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where our own files are, and COMMAND's environment: the user's, --env-var, LD_PRELOAD, LD_AUDIT and PILLION_*. */
+/* Finds our own files, and builds COMMAND's environment: the user's, --env-var, LD_PRELOAD, LD_AUDIT and PILLION_*. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "runtime/common/clock.h"
-#include "runtime/launch/launch.h"
+#include "runtime/launch/run.h"
 
 struct environment {
 	char **list; /* NULL-terminated; entries are borrowed or never freed */
@@ -48,7 +48,7 @@ static bool take_file(const char *directory, const char *below, char ret[PATH_MA
 	return is_there;
 }
 
-/* PREFIX/lib*, and one level below for multiarch directories. */
+/* Searches PREFIX/lib*, and one level below for multiarch directories. */
 static bool library_find(const char *prefix, int depth, char ret[PATH_MAX])
 {
 	DIR *d = opendir(prefix);
@@ -70,8 +70,8 @@ static bool library_find(const char *prefix, int depth, char ret[PATH_MAX])
 	return is_found;
 }
 
-/* BUILD/runtime/pillion-launch, or PREFIX/libexec/pillion/pillion-launch. */
-void paths_find(struct launch *l)
+/* We are BUILD/runtime/pillion-launch or PREFIX/libexec/pillion/pillion-launch. */
+void environment_paths(struct run *run)
 {
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -81,13 +81,13 @@ void paths_find(struct launch *l)
 		return;
 	self[n] = '\0';
 	*strrchr(self, '/') = '\0';
-	if (!take_file(self, "../preload/libpillion.so", l->library)) {
+	if (!take_file(self, "../preload/libpillion.so", run->library)) {
 		prefix = joined(self, "/../..", "", "");
-		library_find(prefix, 0, l->library);
+		library_find(prefix, 0, run->library);
 		free(prefix);
 	}
-	if (!take_file(self, "../report/pillion-report", l->report))
-		take_file(self, "../../bin/pillion-report", l->report);
+	if (!take_file(self, "../report/pillion-report", run->report))
+		take_file(self, "../../bin/pillion-report", run->report);
 }
 
 static uint64_t hash(const char *s)
@@ -99,7 +99,7 @@ static uint64_t hash(const char *s)
 	return h;
 }
 
-/* The loader's auditor lies beside the library. */
+/* The loader's auditor is in the directory of the library. */
 static char *auditor_of(const char *library)
 {
 	const char *name = strrchr(library, '/') + 1;
@@ -123,7 +123,7 @@ static bool link_one(const char *file, const char *link)
 	return !strcmp(there, file);
 }
 
-/* Links in a directory that nobody else can write to. False: somebody else was there first. */
+/* Creates links in a directory that no other user can write to. False: it exists and is not ours. */
 static bool link_make(const char *directory, const char *library, char ret[PATH_MAX])
 {
 	char *auditor, *link;
@@ -145,22 +145,22 @@ static bool link_make(const char *directory, const char *library, char ret[PATH_
 	return is_linked;
 }
 
-/* ld.so splits LD_PRELOAD at blanks and colons, and expands '$'. */
-static bool library_make_safe(struct launch *l)
+/* ld.so splits LD_PRELOAD at spaces and colons and expands '$', so such a path is replaced by a link. */
+static bool library_make_safe(struct run *run)
 {
 	char directory[64], link[PATH_MAX];
 
-	if (!strpbrk(l->library, " :$"))
+	if (!strpbrk(run->library, " :$"))
 		return true;
 	for (int i = 0; i < 16; i++) {
 		snprintf(directory, sizeof(directory), "/tmp/pillion-%u-%016llx", (unsigned)geteuid(),
-			 (unsigned long long)(hash(l->library) + (unsigned)i));
-		if (link_make(directory, l->library, link)) {
-			strcpy(l->library, link);
+			 (unsigned long long)(hash(run->library) + (unsigned)i));
+		if (link_make(directory, run->library, link)) {
+			strcpy(run->library, link);
 			return true;
 		}
 	}
-	say("LD_PRELOAD cannot name %s, and no link to it could be made in /tmp", l->library);
+	say("LD_PRELOAD cannot contain %s, and a link to it could not be created in /tmp", run->library);
 	return false;
 }
 
@@ -208,7 +208,7 @@ static void value_set(struct environment *e, const char *name, const char *value
 	append(e, joined(name, "=", value, ""));
 }
 
-/* Whether NAME= begins here: a comma within a value (CUDA_VISIBLE_DEVICES=0,1) ends nothing. */
+/* Whether NAME= begins here; otherwise a comma is part of a value (CUDA_VISIBLE_DEVICES=0,1). */
 static bool is_assignment(const char *s)
 {
 	size_t length = strcspn(s, "=,");
@@ -235,7 +235,7 @@ static void assignments_take(struct environment *e, const char *list)
 	free(text);
 }
 
-/* The user's own list without `ours`, which an outer pillion may have put there. */
+/* The user's list without `ours`, which an outer pillion may have added. */
 static char *list_others(const char *list, const char *ours, const char *separators)
 {
 	char *others = joined("", "", "", ""), *text = joined(list ? list : "", "", "", ""), *next, *word;
@@ -253,8 +253,7 @@ static char *list_others(const char *list, const char *ours, const char *separat
 	return others;
 }
 
-/* `front`, if any, before what others have there; `ours` goes. A list that neither concerns stays as the user
- * wrote it. */
+/* Puts `front`, if any, before the other entries and removes `ours`. A list that needs neither is not changed. */
 static void list_set(struct environment *e, const char *name, const char *separators, const char *front,
 		const char *ours)
 {
@@ -273,24 +272,24 @@ static void list_set(struct environment *e, const char *name, const char *separa
 	free(list);
 }
 
-static void preload_set(const struct launch *l, struct environment *e)
+static void preload_set(const struct run *run, struct environment *e)
 {
-	const char *runtime = l->preloadable.runtime, *injection = value_get(e, "CUDA_INJECTION64_PATH");
-	bool is_harm = l->preloadable.kind == PRELOADABLE_HARM;
+	const char *runtime = run->preloadable.runtime, *injection = value_get(e, "CUDA_INJECTION64_PATH");
+	bool is_harm = run->preloadable.kind == PRELOADABLE_HARM;
 	char *front;
 
-	if (is_harm && injection && !strcmp(injection, l->library))
+	if (is_harm && injection && !strcmp(injection, run->library))
 		value_unset(e, "CUDA_INJECTION64_PATH");
-	front = is_harm ? joined("", "", "", "") : joined(runtime, *runtime ? ":" : "", l->library, "");
-	list_set(e, "LD_PRELOAD", ": ", front, l->library);
+	front = is_harm ? joined("", "", "", "") : joined(runtime, *runtime ? ":" : "", run->library, "");
+	list_set(e, "LD_PRELOAD", ": ", front, run->library);
 	free(front);
 }
 
-/* False: it is not there, and ld.so would complain in the program's name. */
-static bool audit_set(const struct launch *l, struct environment *e)
+/* False: the auditor does not exist, and ld.so would report that in the program's name. */
+static bool audit_set(const struct run *run, struct environment *e)
 {
-	bool is_wanted = l->options.ld_audit && l->preloadable.kind != PRELOADABLE_HARM, is_there;
-	char *auditor = auditor_of(l->library);
+	bool is_wanted = run->options.ld_audit && run->preloadable.kind != PRELOADABLE_HARM, is_there;
+	char *auditor = auditor_of(run->library);
 
 	is_there = !is_wanted || !access(auditor, R_OK);
 	if (!is_there)
@@ -300,8 +299,8 @@ static bool audit_set(const struct launch *l, struct environment *e)
 	return is_there;
 }
 
-/* Older spellings leave: what they say stands in the options that they set. */
-static void options_hand_on(const struct launch *l, struct environment *e)
+/* Passes the options on to the recorder. Older spellings are removed: their effect is in the options that they set. */
+static void options_pass_on(const struct run *run, struct environment *e)
 {
 	struct options initial;
 
@@ -309,26 +308,26 @@ static void options_hand_on(const struct launch *l, struct environment *e)
 	for (size_t i = 0; i < options_table.count; i++) {
 		const struct option *row = &options_table.rows[i];
 		char bytes[OPTION_NAME_BYTES], now[PATH_MAX];
-		struct text name = text_init(bytes, sizeof(bytes));
+		struct text name = text_init(bytes, sizeof(bytes)), value = text_init(now, sizeof(now));
 
 		if (!row->is_recorded)
 			continue;
 		option_variable(row, &name);
 		value_unset(e, bytes);
-		if (option_is_changed(row, &l->options, &initial, now, sizeof(now)))
+		if (option_is_changed(row, &run->options, &initial, &value))
 			value_set(e, bytes, now);
 	}
 }
 
-static void run_hand_on(const struct launch *l, struct environment *e)
+static void run_pass_on(const struct run *run, struct environment *e)
 {
 	char number[24];
 
-	value_set(e, "PILLION_OUTPUT", l->directory);
-	snprintf(number, sizeof(number), "%016llx", (unsigned long long)l->run);
+	value_set(e, "PILLION_OUTPUT", run->directory);
+	snprintf(number, sizeof(number), "%016llx", (unsigned long long)run->id);
 	value_set(e, "PILLION_RUN", number);
-	if (l->spool[0])
-		value_set(e, "PILLION_SPOOL", l->spool);
+	if (run->spool[0])
+		value_set(e, "PILLION_SPOOL", run->spool);
 	else
 		value_unset(e, "PILLION_SPOOL");
 	value_unset(e, "PILLION_CLOCK_HZ");
@@ -336,14 +335,15 @@ static void run_hand_on(const struct launch *l, struct environment *e)
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)clock_hz());
 		value_set(e, "PILLION_CLOCK_HZ", number);
 	}
-	if ((l->options.trace & TRACE_NVTX || l->options.capture_range == CAPTURE_NVTX) &&
+	if ((run->options.trace & TRACE_NVTX || run->options.capture_range == CAPTURE_NVTX) &&
 	    !value_get(e, "NVTX_INJECTION64_PATH"))
-		value_set(e, "NVTX_INJECTION64_PATH", l->library);
-	if ((l->options.trace & TRACE_CUDA) && !value_get(e, "CUDA_INJECTION64_PATH"))
-		value_set(e, "CUDA_INJECTION64_PATH", l->library);
+		value_set(e, "NVTX_INJECTION64_PATH", run->library);
+	if ((run->options.trace & TRACE_CUDA) && !value_get(e, "CUDA_INJECTION64_PATH"))
+		value_set(e, "CUDA_INJECTION64_PATH", run->library);
 }
 
-/* Variables that the script's shell could not carry, NUL after NUL in a file that it made for us. */
+/* Takes the variables that the script's shell could not pass on, from the file of NUL-terminated entries that it
+ * wrote. */
 static void odd_take(struct environment *e)
 {
 	const char *path = value_get(e, "PILLION_ENVIRON");
@@ -372,26 +372,26 @@ static void odd_take(struct environment *e)
 	value_unset(e, "PILLION_ENVIRON");
 }
 
-char **environment_build(struct launch *l)
+char **environment_build(struct run *run)
 {
 	extern char **environ;
 	struct environment e = {0};
 
-	if (!library_make_safe(l))
+	if (!library_make_safe(run))
 		return NULL;
 	e.list = calloc(1, sizeof(*e.list));
 	must(e.list);
 	for (char **entry = environ; *entry; entry++)
 		append(&e, *entry);
 	odd_take(&e);
-	if (!l->options.inherit_environment) {
+	if (!run->options.inherit_environment) {
 		e.count = 0;
 		e.list[0] = NULL;
 	}
-	for (char **list = l->variables; *list; list++)
+	for (char **list = run->variables; *list; list++)
 		assignments_take(&e, *list);
-	options_hand_on(l, &e);
-	run_hand_on(l, &e);
-	preload_set(l, &e);
-	return audit_set(l, &e) ? e.list : NULL;
+	options_pass_on(run, &e);
+	run_pass_on(run, &e);
+	preload_set(run, &e);
+	return audit_set(run, &e) ? e.list : NULL;
 }

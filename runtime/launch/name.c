@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* -o NAME: %p %h %q{ENV} %%, as nsys and nvprof have them. */
+/* The patterns of -o NAME: %p %h %q{ENV} %%, as in nsys and nvprof. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/launch/launch.h"
+#include "runtime/launch/run.h"
 
 static const char suffix[] = ".pillion";
 
@@ -22,7 +22,7 @@ static int add(char ret[PATH_MAX], size_t *used, const char *text, size_t length
 	return 0;
 }
 
-/* `at` stands behind "%q{". *ret_at: behind the "}". */
+/* `at` points after "%q{", *ret_at after the "}". */
 static int add_variable(char ret[PATH_MAX], size_t *used, const char *at, const char **ret_at)
 {
 	char name[256];
@@ -37,7 +37,7 @@ static int add_variable(char ret[PATH_MAX], size_t *used, const char *at, const 
 	name[length] = '\0';
 	*ret_at = at + length + 1;
 	value = getenv(name);
-	/* An empty text here would let ranks meet in one capture, unnoticed. */
+	/* With an empty value, ranks would silently share one capture. */
 	if (!value) {
 		say("--output: %%q{%s}: %s is not set", name, name);
 		return EXIT_USAGE;
@@ -45,7 +45,7 @@ static int add_variable(char ret[PATH_MAX], size_t *used, const char *at, const 
 	return add(ret, used, value, strlen(value));
 }
 
-static int expand(const struct launch *l, const char *at, char ret[PATH_MAX], size_t *used)
+static int expand(const struct run *run, const char *at, char ret[PATH_MAX], size_t *used)
 {
 	char number[24];
 	int rc = 0;
@@ -60,7 +60,7 @@ static int expand(const struct launch *l, const char *at, char ret[PATH_MAX], si
 			rc = add(ret, used, number, (size_t)snprintf(number, sizeof(number), "%d", (int)getpid()));
 			at += 2;
 		} else if (at[1] == 'h') {
-			rc = add(ret, used, l->host, strlen(l->host));
+			rc = add(ret, used, run->host, strlen(run->host));
 			at += 2;
 		} else if (at[1] == '%') {
 			rc = add(ret, used, "%", 1);
@@ -74,21 +74,21 @@ static int expand(const struct launch *l, const char *at, char ret[PATH_MAX], si
 	return rc;
 }
 
-int name_expand(const struct launch *l, const char *pattern, char ret[PATH_MAX])
+int name_expand(const struct run *run, const char *pattern, char ret[PATH_MAX])
 {
 	size_t used = 0, tail = sizeof(suffix) - 1;
 	int rc = 0;
 
 	if (*pattern != '/') {
 		if (!getcwd(ret, PATH_MAX)) {
-			say("cannot tell the working directory: %s", strerror(errno));
+			say("cannot determine the working directory: %s", strerror(errno));
 			return EXIT_USAGE;
 		}
 		used = strlen(ret);
 		rc = add(ret, &used, "/", 1);
 	}
 	if (!rc)
-		rc = expand(l, pattern, ret, &used);
+		rc = expand(run, pattern, ret, &used);
 	while (!rc && used > 1 && ret[used - 1] == '/')
 		ret[--used] = '\0';
 	if (!rc && (used < tail || strcmp(ret + used - tail, suffix) != 0))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line, option files and --help of pillion-launch. The options themselves are in options.c. */
+/* The command line, command files and --help of pillion-launch. The options themselves are in options.c. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/launch/launch.h"
+#include "runtime/launch/run.h"
 
 #ifndef PILLION_VERSION
 #define PILLION_VERSION "0"
@@ -24,7 +24,8 @@
 
 enum { WHY = 512 };
 
-/* What was given, in order; applied only after the environment and the option files, which it overrides. */
+/* An option of the command line. They are applied in order after the environment and the command files, over which they
+ * take precedence. */
 struct given {
 	const struct option *row;
 	const char *value;
@@ -62,8 +63,8 @@ static void nsys_print(struct text *t)
 
 enum { HELP_BYTES = 32768 };
 
-/* --help and --version: -1, or EXIT_USAGE if they cannot be printed. nsys has other pages of --help, by topic, for which
- * the whole text is printed, and the value of --version is ignored. */
+/* --help and --version: -1, or EXIT_USAGE if they cannot be printed. For the topics of nsys, as in --help=cuda, the
+ * whole text is printed. The value of --version is ignored. */
 static int action(const struct option *row, const char *value)
 {
 	static char bytes[HELP_BYTES];
@@ -119,19 +120,19 @@ static int line_read(struct line *line, char **words)
 	return rc;
 }
 
-static int given_apply(struct launch *l, const struct given *given, const char *from)
+static int given_apply(struct run *run, const struct given *given, const char *from)
 {
 	char bytes[WHY];
 	struct text why = text_init(bytes, sizeof(bytes));
-	int rc = option_set(given->row, &l->options, given->value, &why);
+	int rc = option_set(given->row, &run->options, given->value, &why);
 
 	if (text_length(&why))
 		say("%s%s", from, bytes);
 	return rc ? EXIT_USAGE : 0;
 }
 
-/* Splits text into words in place, as a shell would: quotes, backslashes, comments. NULL-terminated; the array is the
- * caller's. */
+/* Splits text into words in place like a shell: quotes, backslashes, comments. The caller frees the NULL-terminated
+ * array. */
 static char **words_split(char *text)
 {
 	char **words = calloc(strlen(text) / 2 + 2, sizeof(*words)), *out = text;
@@ -160,7 +161,7 @@ static char **words_split(char *text)
 		}
 		if (*in)
 			in++;
-		*out++ = '\0'; /* out never passes in: a word's end takes the place of a blank, or of the final NUL */
+		*out++ = '\0'; /* out never passes in: the end of a word replaces a space or the final NUL */
 	}
 	return words;
 }
@@ -186,8 +187,8 @@ static char *file_read(const char *path)
 	return text;
 }
 
-/* The text stays: options borrow from it. */
-static int command_file(struct launch *l, const char *path)
+/* The text is never freed, because options point into it. */
+static int command_file(struct run *run, const char *path)
 {
 	char from[PATH_MAX + 4], *text = file_read(path), **words = text ? words_split(text) : NULL;
 	struct line line = {0};
@@ -203,7 +204,7 @@ static int command_file(struct launch *l, const char *path)
 			say("%s--command-file is not allowed in a command file", from);
 			rc = EXIT_USAGE;
 		} else {
-			rc = given_apply(l, &line.given[i], from);
+			rc = given_apply(run, &line.given[i], from);
 		}
 	}
 	free(line.given);
@@ -211,19 +212,19 @@ static int command_file(struct launch *l, const char *path)
 	return rc;
 }
 
-/* Every -e counts; the table's field holds one. */
-static int variables_keep(struct launch *l, const struct line *line)
+/* Collects every -e; the field of the table holds only one. */
+static int variables_keep(struct run *run, const struct line *line)
 {
 	size_t count = 0;
 
-	l->variables = calloc(line->count + 2, sizeof(char *));
-	if (!l->variables)
+	run->variables = calloc(line->count + 2, sizeof(char *));
+	if (!run->variables)
 		return EXIT_USAGE;
-	if (l->options.env_var)
-		l->variables[count++] = (char *)l->options.env_var;
+	if (run->options.env_var)
+		run->variables[count++] = (char *)run->options.env_var;
 	for (size_t i = 0; i < line->count; i++) {
 		if (line->given[i].row->letter == 'e')
-			l->variables[count++] = (char *)line->given[i].value;
+			run->variables[count++] = (char *)line->given[i].value;
 	}
 	return 0;
 }
@@ -243,45 +244,36 @@ static int options_agree(const struct options *o)
 	return why ? EXIT_USAGE : 0;
 }
 
-static int options_apply(struct launch *l, const struct line *line)
+static int options_apply(struct run *run, const struct line *line)
 {
 	extern char **environ;
 	char why[WHY];
 	int rc = 0;
 
-	options_init(&l->options);
-	if (options_from_environment(&l->options, environ, why, sizeof(why))) {
+	options_init(&run->options);
+	if (options_from_environment(&run->options, environ, why, sizeof(why))) {
 		say("environment: %s", why);
 		return EXIT_USAGE;
 	}
-	/* Within another run, PILLION_OUTPUT names that one's capture. */
+	/* Inside another run, PILLION_OUTPUT is the capture of that run. */
 	if (getenv("PILLION_RUN"))
-		l->options.output = NULL;
-	if (l->options.command_file)
-		rc = command_file(l, l->options.command_file);
+		run->options.output = NULL;
+	if (run->options.command_file)
+		rc = command_file(run, run->options.command_file);
 	for (size_t i = 0; i < line->count && !rc; i++) {
 		if (!strcmp(line->given[i].row->name, "command-file"))
-			rc = command_file(l, line->given[i].value);
+			rc = command_file(run, line->given[i].value);
 	}
 	if (!rc)
-		rc = variables_keep(l, line);
+		rc = variables_keep(run, line);
 	for (size_t i = 0; i < line->count && !rc; i++)
-		rc = given_apply(l, &line->given[i], "");
+		rc = given_apply(run, &line->given[i], "");
 	if (!rc)
-		rc = options_agree(&l->options);
-	return rc ? rc : python_options_check(l);
+		rc = options_agree(&run->options);
+	return rc ? rc : python_check(run);
 }
 
-bool option_is_changed(const struct option *row, const struct options *o, const struct options *initial, char *ret,
-		size_t size)
-{
-	char bytes[PATH_MAX];
-	struct text now = text_init(ret, size), then = text_init(bytes, size < sizeof(bytes) ? size : sizeof(bytes));
-
-	return option_print(row, o, &now) && !(option_print(row, initial, &then) && !strcmp(ret, bytes));
-}
-
-int launch_options(struct launch *l, int argc, char **argv)
+int command_line_read(struct run *run, int argc, char **argv)
 {
 	struct line line = {0};
 	int rc;
@@ -291,10 +283,10 @@ int launch_options(struct launch *l, int argc, char **argv)
 		argv++;
 	rc = line_read(&line, argv);
 	if (!rc)
-		rc = options_apply(l, &line);
-	l->command = line.rest;
-	l->has_output = l->options.output != NULL;
-	if (!rc && !*l->command) {
+		rc = options_apply(run, &line);
+	run->command = line.rest;
+	run->has_output = run->options.output != NULL;
+	if (!rc && !*run->command) {
 		say("no COMMAND given; see pillion --help");
 		rc = EXIT_USAGE;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Supervises COMMAND. It shares our process group and terminal, so what the terminal sends reaches it without us; what
- * is sent to us alone is passed on. All signals are blocked and taken one by one: there are no handlers. */
+/* Supervises COMMAND, which shares our process group and terminal. Signals of the terminal reach it without us; signals
+ * sent to us alone are forwarded. All signals are blocked and read one by one, without handlers. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -10,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/launch/launch.h"
+#include "runtime/launch/run.h"
 
-enum { CLOCK_MS = 30000, DRAIN_MS = 2000, REST_MS = 20, TELL_REST_MS = 2000 };
+enum { CLOCK_MS = 30000, DRAIN_MS = 2000, REST_MS = 20, REPORT_REST_MS = 2000 };
 
 uint64_t monotonic_ns(void)
 {
@@ -22,7 +22,7 @@ uint64_t monotonic_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Fields of /proc/PID/stat after the name, which may hold blanks and parentheses. False: no such process, or a
+/* Fields of /proc/PID/stat after the name, which may contain spaces and parentheses. False: no such process, or a
  * zombie. */
 static bool stat_read(uint32_t pid, int *ret_session, uint64_t *ret_start)
 {
@@ -45,20 +45,20 @@ static bool stat_read(uint32_t pid, int *ret_session, uint64_t *ret_start)
 	return state != 'Z' && state != 'X';
 }
 
-bool process_is_alive(uint32_t pid)
+bool wait_is_alive(uint32_t pid)
 {
 	uint64_t start;
 	int session;
 
-	/* Without /proc only a dead one's absence shows. */
+	/* Without /proc, a zombie counts as alive. */
 	if (access("/proc/self/stat", R_OK))
 		return !kill((pid_t)pid, 0) || errno == EPERM;
 	return stat_read(pid, &session, &start);
 }
 
-/* Stops as COMMAND has, so that the shell sees its job stopped. A SIGSTOP by hand to COMMAND alone, in no
- * terminal's foreground, is left alone: nobody would ever continue us. */
-static void stop_too(const struct launch *l, int signal)
+/* Stops when COMMAND has stopped, so that the shell sees its job as stopped. If SIGSTOP was sent to COMMAND alone
+ * and we are not in a terminal's foreground, we do not stop: nothing would continue us. */
+static void stop_too(const struct run *run, int signal)
 {
 	struct sigaction action = {.sa_handler = SIG_DFL}, old;
 	sigset_t one;
@@ -73,38 +73,38 @@ static void stop_too(const struct launch *l, int signal)
 	sigaddset(&one, signal);
 	sigaction(signal, &action, &old);
 	raise(signal);
-	sigprocmask(SIG_UNBLOCK, &one, NULL); /* here we stand still */
+	sigprocmask(SIG_UNBLOCK, &one, NULL); /* the process is stopped here */
 	sigprocmask(SIG_BLOCK, &one, NULL);
 	if (signal != SIGSTOP)
 		sigaction(signal, &old, NULL);
-	kill(l->child, SIGCONT);
+	kill(run->child, SIGCONT);
 }
 
-/* True: COMMAND has ended. */
-static bool reap(struct launch *l)
+/* Returns true if COMMAND has ended. */
+static bool reap(struct run *run)
 {
 	int status;
 
-	while (waitpid(l->child, &status, WNOHANG | WUNTRACED) == l->child) {
+	while (waitpid(run->child, &status, WNOHANG | WUNTRACED) == run->child) {
 		if (!WIFSTOPPED(status)) {
-			l->status = status;
+			run->status = status;
 			return true;
 		}
-		stop_too(l, WSTOPSIG(status));
+		stop_too(run, WSTOPSIG(status));
 	}
 	return false;
 }
 
-/* si_code > 0: from the kernel. A terminal's signals then went to the whole group already; SIGALRM can only be of a
- * timer that was set before our exec and was meant for COMMAND. */
-static void forward(const struct launch *l, const siginfo_t *info)
+/* si_code > 0: sent by the kernel. Signals of a terminal have then reached the whole group; SIGALRM can only come
+ * from a timer that was set before our exec and is meant for COMMAND. */
+static void forward(const struct run *run, const siginfo_t *info)
 {
 	if (info->si_code > 0 && info->si_signo != SIGALRM)
 		return;
-	/* From ourselves: what a write of ours met, SIGXFSZ or SIGPIPE. From COMMAND: it signals its whole group. */
-	if (info->si_signo == SIGCHLD || info->si_pid == getpid() || info->si_pid == l->child)
+	/* From ourselves: a write of ours raised SIGXFSZ or SIGPIPE. From COMMAND: it signals its whole group. */
+	if (info->si_signo == SIGCHLD || info->si_pid == getpid() || info->si_pid == run->child)
 		return;
-	kill(l->child, info->si_signo);
+	kill(run->child, info->si_signo);
 }
 
 static int soonest(int a, int b)
@@ -112,7 +112,7 @@ static int soonest(int a, int b)
 	return a < 0 ? b : b < 0 || a < b ? a : b;
 }
 
-/* The next signal within `ms`, or 0. */
+/* Returns the next signal within `ms`, or 0. */
 static int signal_wait(siginfo_t *info, int ms)
 {
 	struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
@@ -126,37 +126,37 @@ static int signal_wait(siginfo_t *info, int ms)
 	return signal < 0 ? 0 : signal;
 }
 
-/* What is done from time to time. */
-static int chores(struct launch *l)
+/* Periodic work; returns the milliseconds until it is due again. */
+static int chores(struct run *run)
 {
 	static uint64_t drained_ns, clocked_ns;
 	uint64_t now = monotonic_ns();
 
 	if (!clocked_ns)
 		clocked_ns = drained_ns = now;
-	if (l->spool[0] && now - drained_ns >= DRAIN_MS * 1000000ull) {
-		spool_drain(l, false);
+	if (run->spool[0] && now - drained_ns >= DRAIN_MS * 1000000ull) {
+		spool_drain(run, false);
 		drained_ns = monotonic_ns();
 	}
 	if (now - clocked_ns >= CLOCK_MS * 1000000ull) {
-		capture_line_clock(l);
+		capture_line_clock(run);
 		clocked_ns = now;
 	}
-	return soonest(range_tick(l), l->spool[0] ? DRAIN_MS : CLOCK_MS);
+	return soonest(range_clock_tick(run), run->spool[0] ? DRAIN_MS : CLOCK_MS);
 }
 
-void supervise(struct launch *l)
+void wait_command(struct run *run)
 {
 	siginfo_t info;
 
-	range_begin(l);
-	while (!reap(l)) {
-		if (signal_wait(&info, chores(l)) > 0)
-			forward(l, &info);
+	range_clock_begin(run);
+	while (!reap(run)) {
+		if (signal_wait(&info, chores(run)) > 0)
+			forward(run, &info);
 	}
 }
 
-/* ---- the processes that COMMAND left ---- */
+/* ---- the processes that outlive COMMAND ---- */
 
 struct living {
 	uint32_t pid;
@@ -166,7 +166,7 @@ struct living {
 static struct {
 	struct living *list;
 	size_t count, room;
-	long offset; /* how far the index has been read */
+	long offset; /* of the first byte of the index that was not read */
 } rest;
 
 static uint64_t field(const char *line, const char *key, int base)
@@ -193,15 +193,15 @@ static void rest_add(uint32_t pid, uint64_t start)
 	rest.list[rest.count++] = (struct living){pid, start};
 }
 
-/* Goes on reading the index where it stopped last time; keeps the processes of this run that live. */
-static void rest_read(const struct launch *l)
+/* Reads the new lines of the index and adds the processes of this run that are alive. */
+static void rest_read(const struct run *run)
 {
 	char path[PATH_MAX + INDEX_NAME_BYTES], *line = NULL;
 	size_t size = 0;
 	ssize_t n;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%s", l->spool[0] ? l->spool : l->directory, l->index);
+	snprintf(path, sizeof(path), "%s/%s", run->spool[0] ? run->spool : run->directory, run->index);
 	f = fopen(path, "re");
 	if (!f || fseek(f, rest.offset, SEEK_SET)) {
 		if (f)
@@ -214,7 +214,7 @@ static void rest_read(const struct launch *l)
 		int session;
 
 		rest.offset += n;
-		if (!strncmp(line, "process\t", 8) && field(line, "\trun=", 16) == l->run &&
+		if (!strncmp(line, "process\t", 8) && field(line, "\trun=", 16) == run->id &&
 		    stat_read(pid, &session, &now) && now == start)
 			rest_add(pid, start);
 	}
@@ -222,7 +222,7 @@ static void rest_read(const struct launch *l)
 	fclose(f);
 }
 
-/* In the middle of an exec it reads empty; that lasts no ms. */
+/* During an exec the file is empty, for less than a millisecond. */
 static bool environment_has(uint32_t pid, const char *text, size_t length)
 {
 	static char bytes[1 << 20];
@@ -244,12 +244,12 @@ static bool environment_has(uint32_t pid, const char *text, size_t length)
 	return memmem(bytes, used, text, length);
 }
 
-/* A child that COMMAND started just before it ended may not have come to write its line: it shows in /proc, where only
- * the processes younger than COMMAND need a look. */
-static void rest_scan(const struct launch *l)
+/* A child that COMMAND started just before it ended may not have written its line yet. It is found in /proc among the
+ * processes that are younger than COMMAND. */
+static void rest_scan(const struct run *run)
 {
 	char wanted[48];
-	int length = snprintf(wanted, sizeof(wanted), "PILLION_RUN=%016llx", (unsigned long long)l->run);
+	int length = snprintf(wanted, sizeof(wanted), "PILLION_RUN=%016llx", (unsigned long long)run->id);
 	DIR *d = opendir("/proc");
 	struct dirent *entry;
 
@@ -258,7 +258,7 @@ static void rest_scan(const struct launch *l)
 		uint64_t start;
 		int session;
 
-		if (pid > (uint32_t)l->child && stat_read(pid, &session, &start) && session &&
+		if (pid > (uint32_t)run->child && stat_read(pid, &session, &start) && session &&
 		    environment_has(pid, wanted, (size_t)length + 1))
 			rest_add(pid, start);
 	}
@@ -266,16 +266,16 @@ static void rest_scan(const struct launch *l)
 		closedir(d);
 }
 
-/* Daemons have a session of their own; they are counted only if asked for. */
-static unsigned rest_count(struct launch *l, bool with_daemons)
+/* Daemons have a session of their own and are counted only on request. */
+static unsigned rest_count(struct run *run, bool with_daemons)
 {
 	pid_t session = getsid(0);
 	unsigned living = 0;
 	size_t kept = 0;
 
-	rest_read(l);
+	rest_read(run);
 	if (!rest.count)
-		rest_scan(l);
+		rest_scan(run);
 	for (size_t i = 0; i < rest.count; i++) {
 		struct living p = rest.list[i];
 		uint64_t start;
@@ -290,32 +290,32 @@ static unsigned rest_count(struct launch *l, bool with_daemons)
 	return living;
 }
 
-unsigned processes_alive(struct launch *l)
+unsigned wait_living(struct run *run)
 {
-	return rest_count(l, true);
+	return rest_count(run, true);
 }
 
-unsigned wait_for_rest(struct launch *l)
+unsigned wait_rest(struct run *run)
 {
 	uint64_t since = monotonic_ns();
-	bool is_told = false;
+	bool is_reported = false;
 	siginfo_t info;
 	unsigned n;
 
-	while (l->options.stop_on_exit && l->options.wait_for == WAIT_ALL && (n = rest_count(l, false))) {
-		int ms = chores(l), signal;
+	while (run->options.stop_on_exit && run->options.wait_for == WAIT_ALL && (n = rest_count(run, false))) {
+		int ms = chores(run), signal;
 
-		if (!is_told && monotonic_ns() - since > TELL_REST_MS * 1000000ull) {
-			say("COMMAND has ended; waiting for %u of its processes (--wait primary does not)", n);
-			is_told = true;
+		if (!is_reported && monotonic_ns() - since > REPORT_REST_MS * 1000000ull) {
+			say("COMMAND has ended; waiting for %u of its processes (--wait primary: do not wait)", n);
+			is_reported = true;
 		}
 		signal = signal_wait(&info, soonest(ms, REST_MS));
 		if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT)
 			break;
 		if (signal == SIGTSTP) {
-			l->child = getpid();
-			stop_too(l, SIGTSTP);
+			run->child = getpid();
+			stop_too(run, SIGTSTP);
 		}
 	}
-	return rest_count(l, true);
+	return rest_count(run, true);
 }

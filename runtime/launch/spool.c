@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the capture's file system cannot be mapped reliably (NFS, Lustre, GPFS, FUSE...), processes write into a
- * spool on a local one, under the same names, and the launcher moves it: full chunks every few seconds, all the
- * rest at the end. */
+/* If files on the capture's file system cannot be mapped reliably (NFS, Lustre, GPFS, FUSE...), processes write into a
+ * spool on a local file system, under the same names. The launcher moves full chunks to the capture every few seconds
+ * and the rest at the end. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,14 +12,14 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-#include "runtime/launch/launch.h"
+#include "runtime/launch/run.h"
 
 enum { COPY_BYTES = 1 << 20, ROOM_BYTES = 64 << 20, BACKGROUND_S = 2 };
 
-/* One file of the spool. Chunks that are not yet full are looked at again; those moved are holes. */
+/* One file of the spool. `open` has the chunks that were not full yet; chunks that were moved are holes. */
 struct spooled {
 	struct spooled *next;
-	off_t done; /* text: bytes moved; trace: how far chunks are known */
+	off_t done; /* index: bytes moved; trace: end of the known chunks */
 	struct { off_t offset, size; } *open;
 	size_t open_count;
 	bool has_failed;
@@ -53,41 +53,42 @@ static bool has_room(const char *path)
 	return !statfs(path, &fs) && (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize >= ROOM_BYTES;
 }
 
-static int make(struct launch *l, const char *base)
+static int make(struct run *run, const char *base)
 {
-	int n = snprintf(l->spool, sizeof(l->spool), "%s/pillion-%u-%016llx", base, (unsigned)getuid(),
-			 (unsigned long long)l->run);
+	int n = snprintf(run->spool, sizeof(run->spool), "%s/pillion-%u-%016llx", base, (unsigned)getuid(),
+			 (unsigned long long)run->id);
 
 	mode_t mask = umask(077);
-	int rc = n >= (int)sizeof(l->spool) - INDEX_NAME_BYTES ? -ENAMETOOLONG : mkdir(l->spool, 0700) ? -errno : 0;
+	int rc = n >= (int)sizeof(run->spool) - INDEX_NAME_BYTES ? -ENAMETOOLONG : mkdir(run->spool, 0700) ? -errno : 0;
 
 	umask(mask);
 	if (rc)
-		l->spool[0] = '\0';
+		run->spool[0] = '\0';
 	return rc;
 }
 
-int spool_prepare(struct launch *l)
+int spool_prepare(struct run *run)
 {
 	const char *wanted = getenv("PILLION_RUN") ? NULL : getenv("PILLION_SPOOL");
 	const char *bases[] = {getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm"};
 	int rc;
 
 	if (wanted && *wanted) {
-		rc = *wanted == '/' ? make(l, wanted) : -EINVAL;
+		rc = *wanted == '/' ? make(run, wanted) : -EINVAL;
 		if (rc)
-			say("PILLION_SPOOL: cannot make a spool in %s: %s", wanted,
+			say("PILLION_SPOOL: cannot create a spool in %s: %s", wanted,
 			    rc == -EINVAL ? "the path must be absolute" : strerror(-rc));
 		return rc ? EXIT_USAGE : 0;
 	}
-	if (is_local(l->directory))
+	if (is_local(run->directory))
 		return 0;
 	for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]); i++) {
-		if (bases[i] && *bases[i] == '/' && is_local(bases[i]) && has_room(bases[i]) && !make(l, bases[i]))
+		if (bases[i] && *bases[i] == '/' && is_local(bases[i]) && has_room(bases[i]) && !make(run, bases[i]))
 			return 0;
 	}
-	say("%s is on a file system that cannot be mapped, and no local directory has room: set PILLION_SPOOL to one",
-	    l->directory);
+	say("%s is on a file system whose files cannot be mapped, and no local directory has enough space: set "
+	    "PILLION_SPOOL to one",
+	    run->directory);
 	return EXIT_USAGE;
 }
 
@@ -135,7 +136,7 @@ static bool chunk_read(int in, off_t offset, uint64_t nonce, off_t end, struct t
 	       ret->size_bytes <= end - offset;
 }
 
-/* Takes note of the chunks that have come since. */
+/* Adds the chunks that were written since the last call. */
 static void chunks_find(struct spooled *f, int in, const struct tf_header *header, off_t end)
 {
 	struct tf_chunk w;
@@ -154,7 +155,7 @@ static void chunks_find(struct spooled *f, int in, const struct tf_header *heade
 	}
 }
 
-/* Moves the full chunks. Where no hole can be made, all is copied at the end anyway. */
+/* Moves the full chunks. Those whose place cannot be punched out are copied again at the end. */
 static int chunks_move(struct spooled *f, int in, int out, uint64_t nonce, off_t end)
 {
 	size_t kept = 0;
@@ -177,7 +178,7 @@ static int chunks_move(struct spooled *f, int in, int out, uint64_t nonce, off_t
 	return rc;
 }
 
-/* Everything that is no hole, at its place. */
+/* Copies all data except holes, at the same offsets. */
 static int copy_data(int in, int out, off_t end)
 {
 	off_t at = 0, data, hole;
@@ -215,7 +216,7 @@ static int drain_trace(struct spooled *f, int in, int out, bool is_last)
 	return is_last ? copy_data(in, out, st.st_size) : 0;
 }
 
-/* Whole lines: others append to the same file. */
+/* Copies only complete lines, because other hosts append to the same file. */
 static int drain_lines(struct spooled *f, int in, int out)
 {
 	static char text[COPY_BYTES];
@@ -244,7 +245,7 @@ static bool ends_in(const char *name, const char *end)
 	return a >= b && !strcmp(name + a - b, end);
 }
 
-static int drain_one(const struct launch *l, int spool, struct spooled *f, bool is_last)
+static int drain_one(const struct run *run, int spool, struct spooled *f, bool is_last)
 {
 	char path[PATH_MAX + NAME_MAX + 2];
 	bool is_index = ends_in(f->name, ".index");
@@ -253,7 +254,7 @@ static int drain_one(const struct launch *l, int spool, struct spooled *f, bool 
 
 	if (in < 0)
 		return -errno;
-	snprintf(path, sizeof(path), "%s/%s", l->directory, f->name);
+	snprintf(path, sizeof(path), "%s/%s", run->directory, f->name);
 	out = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (is_index ? O_APPEND : 0), 0600);
 	if (out < 0) {
 		rc = -errno;
@@ -268,26 +269,26 @@ static int drain_one(const struct launch *l, int spool, struct spooled *f, bool 
 		rc = drain_trace(f, in, out, is_last);
 	else
 		rc = copy_data(in, out, st.st_size);
-	if (close(out) && !rc) /* NFS tells here */
+	if (close(out) && !rc) /* NFS reports write errors here */
 		rc = -errno;
 	close(in);
 	return rc;
 }
 
-/* The number of files that could not be moved. */
-static unsigned drain(struct launch *l, bool is_last)
+/* Returns the number of files that could not be moved. */
+static unsigned drain(struct run *run, bool is_last)
 {
-	int spool = open(l->spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = spool < 0 ? NULL : opendir(l->spool);
+	int spool = open(run->spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = spool < 0 ? NULL : opendir(run->spool);
 	struct dirent *entry;
 	unsigned failed = !d;
 
 	while (d && (entry = readdir(d))) {
 		struct spooled *f = entry->d_name[0] == '.' ? NULL : spooled_get(entry->d_name);
-		int rc = f ? drain_one(l, spool, f, is_last) : 0;
+		int rc = f ? drain_one(run, spool, f, is_last) : 0;
 
 		if (rc && !f->has_failed)
-			say("cannot move %s/%s into the capture: %s", l->spool, f->name, strerror(-rc));
+			say("cannot move %s/%s into the capture: %s", run->spool, f->name, strerror(-rc));
 		if (f)
 			f->has_failed = rc != 0;
 		failed += rc != 0;
@@ -299,32 +300,32 @@ static unsigned drain(struct launch *l, bool is_last)
 	return failed;
 }
 
-void spool_drain(struct launch *l, bool is_last)
+void spool_drain(struct run *run, bool is_last)
 {
-	drain(l, is_last);
+	drain(run, is_last);
 }
 
-static void spool_remove(const struct launch *l)
+static void spool_remove(const struct run *run)
 {
 	char path[PATH_MAX + NAME_MAX + 2];
 
 	for (struct spooled *f = files; f; f = f->next) {
-		snprintf(path, sizeof(path), "%s/%s", l->spool, f->name);
+		snprintf(path, sizeof(path), "%s/%s", run->spool, f->name);
 		unlink(path);
 	}
-	rmdir(l->spool);
+	rmdir(run->spool);
 }
 
-static void finish(struct launch *l)
+static void finish(struct run *run)
 {
-	if (drain(l, true))
-		say("what could not be moved is left in %s", l->spool);
+	if (drain(run, true))
+		say("files that could not be moved remain in %s", run->spool);
 	else
-		spool_remove(l);
+		spool_remove(run);
 }
 
-/* Nothing of COMMAND's or of the terminal's may be held open by it. */
-static void background(struct launch *l)
+/* Runs in a process of its own, which must not keep open any descriptor of COMMAND or of the terminal. */
+static void background(struct run *run)
 {
 	int null = open("/dev/null", O_RDWR);
 
@@ -333,24 +334,24 @@ static void background(struct launch *l)
 		dup2(null, fd);
 	for (int fd = 3; fd < 4096; fd++)
 		close(fd);
-	while (processes_alive(l)) {
+	while (wait_living(run)) {
 		sleep(BACKGROUND_S);
-		drain(l, false);
+		drain(run, false);
 	}
-	finish(l);
+	finish(run);
 	_exit(0);
 }
 
-void spool_finish(struct launch *l, unsigned living)
+void spool_finish(struct run *run, unsigned living)
 {
-	if (!l->spool[0])
+	if (!run->spool[0])
 		return;
 	if (!living) {
-		finish(l);
+		finish(run);
 		return;
 	}
-	drain(l, false);
-	say("%u processes still run; what they record follows from %s when they end", living, l->spool);
+	drain(run, false);
+	say("%u processes are still running; their records are moved from %s when they end", living, run->spool);
 	if (!fork())
-		background(l);
+		background(run);
 }

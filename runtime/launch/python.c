@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options that reach into a Python program: what can be wrong with them is said before it starts. */
+/* Options that affect a Python program: errors in them are reported before it starts. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/common/functions.h"
-#include "runtime/launch/launch.h"
+#include "runtime/launch/run.h"
 
 static int functions_check(const char *path, char *bytes, size_t size)
 {
@@ -26,10 +26,10 @@ static int functions_check(const char *path, char *bytes, size_t size)
 	return rc || !count ? EXIT_USAGE : 0;
 }
 
-/* Processes may change their directory: the path that they get is absolute. It stays. */
-static int functions_take(struct launch *l)
+/* Processes may change their directory, so they get an absolute path, which is never freed. */
+static int functions_take(struct run *run)
 {
-	const char *path = l->options.python_functions;
+	const char *path = run->options.python_functions;
 	char *bytes = malloc(FUNCTIONS_FILE_BYTES), *real = realpath(path, NULL);
 	FILE *f = real ? fopen(real, "re") : NULL;
 	size_t size = f && bytes ? fread(bytes, 1, FUNCTIONS_FILE_BYTES, f) : 0;
@@ -47,13 +47,13 @@ static int functions_take(struct launch *l)
 	if (rc)
 		free(real);
 	else
-		l->options.python_functions = real;
+		run->options.python_functions = real;
 	return rc;
 }
 
-int python_options_check(struct launch *l)
+int python_check(struct run *run)
 {
-	const struct options *o = &l->options;
+	const struct options *o = &run->options;
 	const char *name = o->pytorch != PYTORCH_NONE ? "pytorch"
 			   : o->python_functions      ? "python-functions-trace"
 						      : "python-import-time";
@@ -61,8 +61,8 @@ int python_options_check(struct launch *l)
 	if (o->pytorch == PYTORCH_NONE && !o->python_functions && !o->python_import_time)
 		return 0;
 	if (!(o->trace & TRACE_NVTX)) {
-		say("--%s makes NVTX ranges: --trace must have nvtx", name);
+		say("--%s records NVTX ranges: --trace must include nvtx", name);
 		return EXIT_USAGE;
 	}
-	return o->python_functions ? functions_take(l) : 0;
+	return o->python_functions ? functions_take(run) : 0;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes the capture, or joins it.
+/* Creates the capture, or joins it.
  *
- * mkdir decides who of a job step's ranks is first. The first one puts a file "capture" with the step's key into
- * it, by rename, so that nobody reads half of it; the others wait for it and compare. To replace an older capture,
- * a rank claims it by creating "replaced" in it, through a descriptor of that very directory: one rank can, once,
- * whatever is renamed meanwhile.
+ * mkdir decides which rank of a job step is first. The first one creates a file "capture" with the step's key, by
+ * rename, so that no other rank reads an incomplete file; the others wait for it and compare the key. To replace an
+ * older capture, a rank claims it by creating "replaced" in it through a descriptor of the directory: exactly one rank
+ * succeeds, even if the directory is renamed meanwhile.
  *
- * A batch job is never refused for what already has its name: its ranks go through NAME.1, NAME.2, ... in this
- * order, and each joins the first capture of its own step or makes the first one that does not exist. */
+ * A batch job is never refused because its name is taken: its ranks try NAME.1, NAME.2, ... in this order, and each
+ * joins the first capture of its own step or creates the first one that does not exist. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "runtime/common/clock.h"
-#include "runtime/launch/launch.h"
+#include "runtime/launch/run.h"
 
 #ifndef PILLION_VERSION
 #define PILLION_VERSION "0"
@@ -34,10 +34,10 @@ enum {
 	FRESH_S = 30,
 };
 
-/* What is at a path where a capture is wanted. FOUND_STUCK: it could not be replaced, which was said. */
+/* What exists at the path of the capture. FOUND_STUCK: it could not be replaced, which has been reported. */
 enum found { FOUND_NOTHING, FOUND_OURS, FOUND_OTHER, FOUND_PACKED, FOUND_FOREIGN, FOUND_STUCK };
 
-/* Whose a capture is, as its file "capture" says. */
+/* The owner of a capture, from its file "capture". */
 struct owner {
 	char key[512], job[JOB_NAME_BYTES], array[JOB_NAME_BYTES], restart[32];
 };
@@ -57,22 +57,22 @@ static int write_all(int fd, const char *text)
 	return n == (ssize_t)length ? 0 : n < 0 ? -errno : -ENOSPC;
 }
 
-static void owner_self(const struct launch *l, struct owner *ret)
+static void owner_self(const struct run *run, struct owner *ret)
 {
-	strcpy(ret->key, l->key);
-	job_names(&l->job, ret->job, ret->array);
-	strcpy(ret->restart, l->job.restart);
+	strcpy(ret->key, run->key);
+	job_names(&run->job, ret->job, ret->array);
+	strcpy(ret->restart, run->job.restart);
 }
 
-/* The file "capture", complete or not at all. */
-static int owner_write(const struct launch *l, int directory)
+/* Creates the file "capture" atomically. */
+static int owner_write(const struct run *run, int directory)
 {
 	char text[2048], name[64];
 	struct timespec now;
 	struct owner self;
 	int fd, rc;
 
-	owner_self(l, &self);
+	owner_self(run, &self);
 	clock_gettime(CLOCK_REALTIME, &now);
 	snprintf(text, sizeof(text), "format=1\nkey=%s\ncreated_ns=%lld%09ld\njob=%s\narray=%s\nrestart=%s\n", self.key,
 		 (long long)now.tv_sec, now.tv_nsec, self.job, self.array, self.restart);
@@ -98,7 +98,7 @@ static void line_read(const char *text, const char *name, char *ret, size_t size
 	snprintf(ret, size, "%.*s", (int)strcspn(at, "\n"), at);
 }
 
-/* Of an open capture. 0, -ENOENT: no "capture" file, -EINVAL: not one of ours. */
+/* Reads the owner of an open capture. 0; -ENOENT: it has no file "capture"; -EINVAL: the file is not ours. */
 static int owner_read(int directory, struct owner *ret)
 {
 	char text[2048];
@@ -119,19 +119,19 @@ static int owner_read(int directory, struct owner *ret)
 	return 0;
 }
 
-/* A directory without the file may be one that another rank has just made, on a node that is slow or has much to
- * do. To give up early would be not to start a rank, or to part it from the others. But a user who made it by hand
- * is to know what is waited for. */
-static int owner_wait(const struct launch *l, const char *path, int directory, struct owner *ret)
+/* A directory without the file may just have been created by another rank on a slow or loaded node. Giving up
+ * early would fail this rank or separate it from the others, so wait, and tell a user who created the directory by
+ * hand why. */
+static int owner_wait(const struct run *run, const char *path, int directory, struct owner *ret)
 {
 	struct stat st;
 	int rc = owner_read(directory, ret);
 	bool is_fresh = !fstat(directory, &st) && st.st_mtime + FRESH_S >= time(NULL);
-	bool may_join = is_fresh && (l->key[0] || l->options.append);
+	bool may_join = is_fresh && (run->key[0] || run->options.append);
 
 	for (int ms = 0; rc == -ENOENT && may_join && ms < FRESH_S * 1000; ms += WAIT_STEP_MS) {
 		if (ms == WAIT_SILENT_MS)
-			say("%s is no capture yet: waiting up to %d s for the run that has made it", path, FRESH_S);
+			say("%s is not a capture yet: waiting up to %d s for the run that created it", path, FRESH_S);
 		pause_ms(WAIT_STEP_MS);
 		rc = owner_read(directory, ret);
 	}
@@ -149,8 +149,7 @@ static bool is_packed(const char *path)
 	return is_one;
 }
 
-/* Ranks of one step that were started by ssh lack the variables of the job that others of them have: no job is any
- * job. */
+/* Ranks started by ssh lack the job's variables that other ranks of the step have, so an unknown job matches any. */
 static bool is_same_step(const struct owner *a, const struct owner *b)
 {
 	bool is_same_job = !strcmp(a->job, b->job) && !strcmp(a->restart, b->restart);
@@ -158,23 +157,23 @@ static bool is_same_step(const struct owner *a, const struct owner *b)
 	return *a->key && !strcmp(a->key, b->key) && (is_same_job || !*a->job || !*b->job);
 }
 
-static enum found look(const struct launch *l, const char *path, int *ret_directory, struct owner *ret)
+static enum found look(const struct run *run, const char *path, int *ret_directory, struct owner *ret)
 {
 	struct owner self;
 
 	*ret_directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (*ret_directory < 0)
 		return errno == ENOENT ? FOUND_NOTHING : is_packed(path) ? FOUND_PACKED : FOUND_FOREIGN;
-	if (owner_wait(l, path, *ret_directory, ret))
+	if (owner_wait(run, path, *ret_directory, ret))
 		return FOUND_FOREIGN;
-	owner_self(l, &self);
-	return is_same_step(ret, &self) && !step_has_rank(l, path) ? FOUND_OURS : FOUND_OTHER;
+	owner_self(run, &self);
+	return is_same_step(ret, &self) && !step_has_rank(run, path) ? FOUND_OURS : FOUND_OTHER;
 }
 
-/* 0; 1: there is something already; -errno */
-static int make(struct launch *l, const char *path)
+/* 0; 1: the path exists; -errno */
+static int make(struct run *run, const char *path)
 {
-	mode_t mask = umask(077); /* the user's may close it even to us */
+	mode_t mask = umask(077); /* with the user's mask it may be inaccessible even to us */
 	int directory, rc = mkdir(path, 0700) ? errno : 0;
 
 	umask(mask);
@@ -183,14 +182,14 @@ static int make(struct launch *l, const char *path)
 	directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (directory < 0)
 		return -errno;
-	rc = owner_write(l, directory);
+	rc = owner_write(run, directory);
 	close(directory);
 	if (rc) {
 		rmdir(path);
 		return rc;
 	}
-	l->is_creator = true;
-	strcpy(l->directory, path);
+	run->is_creator = true;
+	strcpy(run->directory, path);
 	return 0;
 }
 
@@ -222,7 +221,7 @@ static bool is_still_at(const char *path, int directory)
 	return !lstat(path, &now) && !fstat(directory, &then) && now.st_dev == then.st_dev && now.st_ino == then.st_ino;
 }
 
-/* Takes an older capture out of the way. 0: look again; otherwise the exit status. */
+/* Moves an older capture away and removes it. 0: look again; otherwise the exit status. */
 static int replace(const char *path, int old)
 {
 	char aside[PATH_MAX + 32];
@@ -233,7 +232,7 @@ static int replace(const char *path, int old)
 			pause_ms(WAIT_STEP_MS);
 		if (!is_still_at(path, old))
 			return 0;
-		say("%s was to be replaced by another run, which never did: remove it", path);
+		say("another run claimed %s and did not replace it: remove it", path);
 		return EXIT_USAGE;
 	}
 	if (!is_still_at(path, old)) {
@@ -253,11 +252,11 @@ static int replace(const char *path, int old)
 		return EXIT_USAGE;
 	}
 	if (remove_tree(AT_FDCWD, aside))
-		say("the older capture could not be removed whole: see %s", aside);
+		say("the older capture could not be removed completely: see %s", aside);
 	return 0;
 }
 
-/* 0: look again, also if another rank was first and has made its directory. */
+/* 0: look again, also if another rank has already replaced it by a directory. */
 static int replace_packed(const char *path)
 {
 	if (!unlink(path) || errno == ENOENT || errno == EISDIR)
@@ -266,15 +265,15 @@ static int replace_packed(const char *path)
 	return EXIT_USAGE;
 }
 
-static int refuse(const struct launch *l, const char *path, enum found found)
+static int refuse(const struct run *run, const char *path, enum found found)
 {
 	if (found == FOUND_NOTHING)
-		say("%s comes and goes; giving up", path);
+		say("%s keeps appearing and disappearing; giving up", path);
 	else if (found == FOUND_FOREIGN)
 		say("%s exists and is not a capture: choose another name", path);
 	else if (found == FOUND_PACKED)
-		say("%s exists, packed: use -f true to replace it", path);
-	else if (found == FOUND_OTHER && l->key[0])
+		say("%s exists and is packed: use -f true to replace it", path);
+	else if (found == FOUND_OTHER && run->key[0])
 		say("%s exists, of another run or with this rank in it: use -f true to replace it, --append to join it",
 		    path);
 	else if (found == FOUND_OTHER)
@@ -288,14 +287,15 @@ static int cannot(const char *path, int rc)
 	return EXIT_USAGE;
 }
 
-/* Whether -f true must leave a capture alone: another step or array task of this very job may still write it. An earlier
- * attempt of the same task cannot. The answer is about `path`, where another rank may put a new capture meanwhile. */
-static bool is_in_use(const struct launch *l, const struct owner *owner, const char *path)
+/* Whether -f true must not replace a capture, because another step or array task of this job may still write to it. An
+ * earlier attempt of the same task cannot. The answer is about `path`, where another rank may create a new capture in
+ * the meantime. */
+static bool is_in_use(const struct run *run, const struct owner *owner, const char *path)
 {
 	struct owner self;
 	unsigned started;
 
-	owner_self(l, &self);
+	owner_self(run, &self);
 	if (!*self.array || strcmp(self.array, owner->array) != 0)
 		return false;
 	if (!strcmp(self.job, owner->job) && strcmp(self.restart, owner->restart) != 0)
@@ -303,27 +303,27 @@ static bool is_in_use(const struct launch *l, const struct owner *owner, const c
 	return capture_launchers_running(path, &started) || !started;
 }
 
-/* 0: the capture at `path` is made or joined; OPEN_TAKEN: *ret_found is in the way; or an exit status, the reason said.
- * -f true and --append are about the name that the user gave. */
+/* Creates or joins the capture at `path`. 0; OPEN_TAKEN: *ret_found exists there; or an exit status after an error
+ * message. -f true and --append apply only to the name that the user gave. */
 enum { OPEN_TAKEN = -1 };
-static int open_at(struct launch *l, const char *path, bool is_as_given, enum found *ret_found)
+static int open_at(struct run *run, const char *path, bool is_as_given, enum found *ret_found)
 {
 	*ret_found = FOUND_NOTHING;
 	for (int tries = 0; tries < TRIES_MAX && *ret_found == FOUND_NOTHING; tries++) {
-		bool may_replace = is_as_given && l->options.force_overwrite;
-		int old, rc = make(l, path);
+		bool may_replace = is_as_given && run->options.force_overwrite;
+		int old, rc = make(run, path);
 		struct owner owner;
 
 		if (rc <= 0)
 			return rc ? cannot(path, rc) : 0;
-		if (!is_as_given && !l->key[0])
+		if (!is_as_given && !run->key[0])
 			break;
-		*ret_found = look(l, path, &old, &owner);
-		if (*ret_found == FOUND_OURS || (*ret_found == FOUND_OTHER && is_as_given && l->options.append))
-			strcpy(l->directory, path);
+		*ret_found = look(run, path, &old, &owner);
+		if (*ret_found == FOUND_OURS || (*ret_found == FOUND_OTHER && is_as_given && run->options.append))
+			strcpy(run->directory, path);
 		else if (*ret_found == FOUND_NOTHING)
-			pause_ms(WAIT_STEP_MS); /* a network file system may still have it from before */
-		else if (*ret_found == FOUND_OTHER && may_replace && !is_in_use(l, &owner, path))
+			pause_ms(WAIT_STEP_MS); /* a network file system may still have it cached */
+		else if (*ret_found == FOUND_OTHER && may_replace && !is_in_use(run, &owner, path))
 			*ret_found = replace(path, old) ? FOUND_STUCK : FOUND_NOTHING;
 		else if (*ret_found == FOUND_OTHER && may_replace && !is_still_at(path, old))
 			*ret_found = FOUND_NOTHING;
@@ -331,14 +331,14 @@ static int open_at(struct launch *l, const char *path, bool is_as_given, enum fo
 			*ret_found = replace_packed(path) ? FOUND_STUCK : FOUND_NOTHING;
 		if (old >= 0)
 			close(old);
-		if (l->directory[0])
+		if (run->directory[0])
 			return 0;
 	}
 	return OPEN_TAKEN;
 }
 
-/* The first of PREFIX1, PREFIX2, ... that does not exist or is of our step. */
-static int open_numbered(struct launch *l, const char *prefix)
+/* Creates the first of PREFIX1, PREFIX2, ... that does not exist, or joins the first one of our step. */
+static int open_numbered(struct run *run, const char *prefix)
 {
 	for (int n = 1; n < NUMBER_MAX; n++) {
 		char path[PATH_MAX];
@@ -346,66 +346,66 @@ static int open_numbered(struct launch *l, const char *prefix)
 		int rc = name_number(prefix, n, path);
 
 		if (!rc)
-			rc = open_at(l, path, false, &found);
+			rc = open_at(run, path, false, &found);
 		if (rc != OPEN_TAKEN)
 			return rc;
 	}
-	say("%s1 and so on: no free number", prefix);
+	say("no free number for %s1, %s2, ...", prefix, prefix);
 	return EXIT_USAGE;
 }
 
-static int open_next(struct launch *l, const char *path)
+static int open_next(struct run *run, const char *path)
 {
 	char prefix[PATH_MAX];
 	int rc;
 
 	strcpy(prefix, path);
 	name_strip(prefix);
-	strcat(prefix, "."); /* in the room of the suffix */
-	rc = open_numbered(l, prefix);
-	if (!rc && l->is_creator)
-		say("%s exists already: this run of the batch job is recorded in %s", path, l->directory);
+	strcat(prefix, "."); /* fits where the suffix was */
+	rc = open_numbered(run, prefix);
+	if (!rc && run->is_creator)
+		say("%s exists already: this run of the batch job is recorded in %s", path, run->directory);
 	return rc;
 }
 
-int capture_open(struct launch *l)
+int capture_open(struct run *run)
 {
 	char path[PATH_MAX];
 	enum found found;
 	int rc;
 
-	job_find(&l->job);
-	step_find(l);
-	if (l->has_output && !*l->options.output) {
+	job_find(&run->job);
+	step_find(run);
+	if (run->has_output && !*run->options.output) {
 		say("--output needs a name");
 		return EXIT_USAGE;
 	}
-	rc = name_expand(l, l->has_output ? l->options.output : "report", path);
+	rc = name_expand(run, run->has_output ? run->options.output : "report", path);
 	if (rc)
 		return rc;
-	if (!l->has_output) {
+	if (!run->has_output) {
 		name_strip(path);
-		return open_numbered(l, path);
+		return open_numbered(run, path);
 	}
-	rc = open_at(l, path, true, &found);
+	rc = open_at(run, path, true, &found);
 	if (rc != OPEN_TAKEN)
 		return rc;
-	return l->job.scheduler ? open_next(l, path) : refuse(l, path, found);
+	return run->job.scheduler ? open_next(run, path) : refuse(run, path, found);
 }
 
-static int line_write(const struct launch *l, struct index_line *line)
+static int line_write(const struct run *run, struct index_line *line)
 {
-	int rc = index_append(line, l->directory, l->index);
+	int rc = index_append(line, run->directory, run->index);
 
-	/* A limit on file sizes (ulimit -f) is the user's wish, and no reason not to run COMMAND. */
+	/* A limit on file sizes (ulimit -f) is set by the user and must not keep COMMAND from running. */
 	if (rc == -EFBIG)
 		return 0;
 	if (rc)
-		say("cannot write %s/%s: %s", l->directory, l->index, strerror(-rc));
+		say("cannot write %s/%s: %s", run->directory, run->index, strerror(-rc));
 	return rc ? EXIT_USAGE : 0;
 }
 
-static void options_field(struct index_line *line, const struct launch *l)
+static void options_field(struct index_line *line, const struct run *run)
 {
 	struct options initial;
 	char text[4096];
@@ -415,8 +415,9 @@ static void options_field(struct index_line *line, const struct launch *l)
 	for (size_t i = 0; i < options_table.count; i++) {
 		const struct option *row = &options_table.rows[i];
 		char now[512];
+		struct text value = text_init(now, sizeof(now));
 
-		if (!option_is_changed(row, &l->options, &initial, now, sizeof(now)))
+		if (!option_is_changed(row, &run->options, &initial, &value))
 			continue;
 		if (used + strlen(row->name) + strlen(now) + 2 > sizeof(text))
 			break;
@@ -425,12 +426,12 @@ static void options_field(struct index_line *line, const struct launch *l)
 	index_field(line, "options", text, used);
 }
 
-static void command_field(struct index_line *line, const struct launch *l)
+static void command_field(struct index_line *line, const struct run *run)
 {
 	char text[8192];
 	size_t used = 0;
 
-	for (char **word = l->command; *word && used < sizeof(text); word++)
+	for (char **word = run->command; *word && used < sizeof(text); word++)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s", *word) + 1;
 	index_field(line, "command", text, used < sizeof(text) ? used : sizeof(text));
 }
@@ -450,7 +451,7 @@ static void job_fields(struct index_line *line, const struct job *job)
 	}
 }
 
-int capture_write_launch(struct launch *l)
+int capture_line_run(struct run *run)
 {
 	char buffer[16384];
 	struct index_line line;
@@ -459,26 +460,26 @@ int capture_write_launch(struct launch *l)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	index_begin(&line, buffer, sizeof(buffer), "launch");
-	index_hex(&line, "run", l->run);
+	index_hex(&line, "run", run->id);
 	index_number(&line, "pid", (uint64_t)getpid());
 	index_number(&line, "realtime_ns", (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
 	index_text(&line, "version", PILLION_VERSION);
-	index_text(&line, "host", l->host);
-	index_text(&line, "boot", l->boot);
-	if (l->key[0]) {
-		index_text(&line, "rank", l->rank); /* these two stand together: step_has_rank looks for both at once */
-		index_text(&line, "key", l->key);
+	index_text(&line, "host", run->host);
+	index_text(&line, "boot", run->boot);
+	if (run->key[0]) {
+		index_text(&line, "rank", run->rank); /* step_has_rank searches for these two fields together */
+		index_text(&line, "key", run->key);
 	}
-	job_fields(&line, &l->job);
-	options_field(&line, l);
-	command_field(&line, l);
-	rc = line_write(l, &line);
+	job_fields(&line, &run->job);
+	options_field(&line, run);
+	command_field(&line, run);
+	rc = line_write(run, &line);
 	if (!rc)
-		capture_line_clock(l);
+		capture_line_clock(run);
 	return rc;
 }
 
-void capture_line_clock(struct launch *l)
+void capture_line_clock(struct run *run)
 {
 	char buffer[512];
 	struct index_line line;
@@ -491,37 +492,37 @@ void capture_line_clock(struct launch *l)
 	index_number(&line, "realtime_ns", pair.realtime_ns);
 	index_number(&line, "error_ticks", pair.error_ticks);
 	index_number(&line, "clock", clock_kind);
-	index_append(&line, l->directory, l->index);
+	index_append(&line, run->directory, run->index);
 }
 
-void capture_line_bare(struct launch *l)
+void capture_line_bare(struct run *run)
 {
 	char buffer[PATH_MAX * 4 + 256];
 	struct index_line line;
 
-	if (l->preloadable.kind == PRELOADABLE)
+	if (run->preloadable.kind == PRELOADABLE)
 		return;
 	index_begin(&line, buffer, sizeof(buffer), "bare");
-	index_number(&line, "pid", (uint64_t)l->child);
-	index_text(&line, "reason", l->preloadable.reason);
-	index_text(&line, "exe", l->program);
-	line_write(l, &line);
+	index_number(&line, "pid", (uint64_t)run->child);
+	index_text(&line, "reason", run->preloadable.reason);
+	index_text(&line, "exe", run->program);
+	line_write(run, &line);
 }
 
-void capture_line_child(struct launch *l)
+void capture_line_child(struct run *run)
 {
 	char buffer[512];
 	struct index_line line;
 
 	index_begin(&line, buffer, sizeof(buffer), "child");
-	index_number(&line, "pid", (uint64_t)l->child);
-	index_signed(&line, "status", l->status);
+	index_number(&line, "pid", (uint64_t)run->child);
+	index_signed(&line, "status", run->status);
 	index_number(&line, "launcher", 1);
-	index_hex(&line, "run", l->run);
-	line_write(l, &line);
+	index_hex(&line, "run", run->id);
+	line_write(run, &line);
 }
 
-/* Launch lines less the lines of launchers whose COMMAND has ended, over all hosts. */
+/* The number of "launch" lines minus the "child" lines of launchers whose COMMAND has ended. */
 unsigned capture_launchers_running(const char *path, unsigned *ret_started)
 {
 	DIR *d = opendir(path);
@@ -554,8 +555,8 @@ unsigned capture_launchers_running(const char *path, unsigned *ret_started)
 	return running > 0 ? (unsigned)running : 0;
 }
 
-void capture_discard(struct launch *l)
+void capture_discard(struct run *run)
 {
-	if (l->is_creator && !l->key[0] && !l->options.append)
-		remove_tree(AT_FDCWD, l->directory);
+	if (run->is_creator && !run->key[0] && !run->options.append)
+		remove_tree(AT_FDCWD, run->directory);
 }

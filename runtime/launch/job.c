@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which batch job this launcher runs in, by the variables that its scheduler sets. */
+/* Identifies the batch job that this launcher runs in by the variables that the scheduler sets. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/launch/launch.h"
+#include "runtime/launch/run.h"
 
-/* The first row whose `id` is set and, where the name of `id` could be anyone's, whose `also` is set as well. */
+/* The first row applies whose `id` is set and, where that name is not specific to the scheduler, whose `also` is
+ * set too. */
 static const struct scheduler {
 	const char *name, *id, *also;
 	const char *array;   /* the id that all tasks of an array share, if it is not `id` itself */
-	const char *task;    /* of an array; `no_task` is its value where there is no array */
+	const char *task;    /* of an array; `no_task` is its value outside an array */
 	const char *no_task;
-	const char *restart; /* how often the job has been started before */
+	const char *restart; /* how often the job was started before */
 	const char *step, *node;
 } schedulers[] = {
-	/* The components of a heterogeneous job have ids of their own. The first one's is known to all of them. */
+	/* Each component of a heterogeneous job has an id of its own; all of them have the id of the first one. */
 	{"slurm", "SLURM_JOB_ID_HET_GROUP_0", .restart = "SLURM_RESTART_COUNT", .step = "SLURM_STEP_ID",
 	 .node = "SLURMD_NODENAME"},
 	{"slurm", "SLURM_JOB_ID", .array = "SLURM_ARRAY_JOB_ID", .task = "SLURM_ARRAY_TASK_ID",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which job step this launcher is a rank of, by what srun, mpirun and torchrun leave in the environment. */
+/* Identifies the job step that this launcher is a rank of by the variables that srun, mpirun and torchrun set. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,14 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/launch/launch.h"
+#include "runtime/launch/run.h"
 
-/* A step is known by the first row whose variables are all set; those with '?' need not be. Under srun, ranks that
- * mpirun or PMIx started have the daemons' SLURM_* as well, so their own names come first. */
+/* The first row applies whose variables are all set, except those with '?'. Ranks that mpirun or PMIx started
+ * under srun have the SLURM_* variables of the daemons too, so their own variables come first. */
 static const struct step {
 	const char *name;
 	const char *variables[3];
-	const char *rank; /* must be set; the step numbers its ranks by it. NULL: the first of TF_RANK_VARIABLES does */
+	const char *rank; /* must be set; the number of a rank. NULL: the first of TF_RANK_VARIABLES */
 } steps[] = {
 	{"pmix", {"PMIX_NAMESPACE"}, "PMIX_RANK"},
 	{"ompi", {"OMPI_MCA_ess_base_jobid"}, "OMPI_COMM_WORLD_RANK"},
@@ -56,47 +56,47 @@ static bool step_key(const struct step *step, char *ret, size_t size)
 	return true;
 }
 
-/* MPICH's Hydra names no job: the ranks of one host are the children of one proxy. */
-static bool hydra_key(const struct launch *l, char *ret, size_t size)
+/* MPICH's Hydra sets no job id, but the ranks of one host are the children of one proxy. */
+static bool hydra_key(const struct run *run, char *ret, size_t size)
 {
 	if (!getenv("PMI_RANK") || !(getenv("PMI_FD") || getenv("PMI_PORT")))
 		return false;
-	snprintf(ret, size, "hydra:%s:%.8s:%d", l->host, l->boot, (int)getppid());
+	snprintf(ret, size, "hydra:%s:%.8s:%d", run->host, run->boot, (int)getppid());
 	return true;
 }
 
-static bool take_rank(struct launch *l, const char *name)
+static bool take_rank(struct run *run, const char *name)
 {
 	const char *value = getenv(name);
 
-	if (!value || !*value || strlen(value) >= sizeof(l->rank) || strspn(value, "0123456789") != strlen(value))
+	if (!value || !*value || strlen(value) >= sizeof(run->rank) || strspn(value, "0123456789") != strlen(value))
 		return false;
-	strcpy(l->rank, value);
+	strcpy(run->rank, value);
 	return true;
 }
 
-void step_find(struct launch *l)
+void step_find(struct run *run)
 {
 	const struct step *step = NULL;
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !step; i++)
-		step = step_key(&steps[i], l->key, sizeof(l->key)) ? &steps[i] : NULL;
-	if (!step && !hydra_key(l, l->key, sizeof(l->key))) {
-		l->key[0] = '\0';
+		step = step_key(&steps[i], run->key, sizeof(run->key)) ? &steps[i] : NULL;
+	if (!step && !hydra_key(run, run->key, sizeof(run->key))) {
+		run->key[0] = '\0';
 		return;
 	}
-	for (char *c = l->key; *c; c++) {
+	for (char *c = run->key; *c; c++) {
 		if ((unsigned char)*c < ' ')
 			*c = '_';
 	}
-	if (step && step->rank && take_rank(l, step->rank))
+	if (step && step->rank && take_rank(run, step->rank))
 		return;
-	for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]) && !take_rank(l, ranks[i]); i++)
+	for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]) && !take_rank(run, ranks[i]); i++)
 		;
 }
 
-/* Looks for this rank's launch line in one index. */
-static bool index_has_rank(const struct launch *l, int directory, const char *name)
+/* Searches one index for the "launch" line of this rank. */
+static bool index_has_rank(const struct run *run, int directory, const char *name)
 {
 	char buffer[4096], *line = NULL;
 	struct index_line wanted;
@@ -112,8 +112,8 @@ static bool index_has_rank(const struct launch *l, int directory, const char *na
 		return false;
 	}
 	index_begin(&wanted, buffer, sizeof(buffer), "");
-	index_text(&wanted, "rank", l->rank);
-	index_text(&wanted, "key", l->key);
+	index_text(&wanted, "rank", run->rank);
+	index_text(&wanted, "key", run->key);
 	buffer[wanted.used] = '\0';
 	while (!has && getline(&line, &size, f) > 0)
 		has = !strncmp(line, "launch\t", 7) && strstr(line, buffer);
@@ -122,22 +122,22 @@ static bool index_has_rank(const struct launch *l, int directory, const char *na
 	return has;
 }
 
-bool step_has_rank(const struct launch *l, const char *directory)
+bool step_has_rank(const struct run *run, const char *directory)
 {
 	const char *restarts = getenv("TORCHELASTIC_RESTART_COUNT");
 	struct dirent *entry;
 	bool has = false;
 	DIR *d;
 
-	/* Workers that torchrun starts anew belong to the run that they were in. */
-	if (!l->key[0] || !l->rank[0] || (restarts && strcmp(restarts, "0") != 0))
+	/* Workers that torchrun restarts belong to the same run. */
+	if (!run->key[0] || !run->rank[0] || (restarts && strcmp(restarts, "0") != 0))
 		return false;
 	d = opendir(directory);
 	while (d && !has && (entry = readdir(d))) {
 		size_t length = strlen(entry->d_name);
 
 		if (length > 6 && !strcmp(entry->d_name + length - 6, ".index"))
-			has = index_has_rank(l, dirfd(d), entry->d_name);
+			has = index_has_rank(run, dirfd(d), entry->d_name);
 	}
 	if (d)
 		closedir(d);

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/launch/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/common/clock.h"
+
+void say(const char *format, ...)
+{
+	char text[PATH_MAX + 1024] = "pillion: ";
+	size_t used = strlen(text);
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(text + used, sizeof(text) - used - 1, format, list);
+	va_end(list);
+	for (char *c = text; *c; c++) {
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+	}
+	strcat(text, "\n");
+	if (write(STDERR_FILENO, text, strlen(text)) < 0)
+		return; /* there is nowhere to report it */
+}
+
+/* Occupies closed standard descriptors, so that none of our files becomes COMMAND's stdin, stdout or stderr. */
+static void standard_descriptors_hold(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Blocks all signals, which are then read by sigwaitinfo. What COMMAND is to inherit is saved first. A limit on file
+ * sizes is meant for COMMAND and would make our own writes fail. */
+static void take_control(struct run *run)
+{
+	struct sigaction action = {.sa_handler = SIG_DFL};
+	struct rlimit limit;
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &run->mask);
+	sigaction(SIGCHLD, &action, &run->child_action);
+	getrlimit(RLIMIT_FSIZE, &run->file_size);
+	limit.rlim_cur = limit.rlim_max = RLIM_INFINITY;
+	if (setrlimit(RLIMIT_FSIZE, &limit)) {
+		limit.rlim_cur = limit.rlim_max = run->file_size.rlim_max;
+		setrlimit(RLIMIT_FSIZE, &limit);
+	}
+}
+
+static void identity_find(struct run *run)
+{
+	struct utsname name;
+	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	uname(&name);
+	index_host(run->host, sizeof(run->host), name.nodename);
+	if (!f || fscanf(f, "%36s", run->boot) != 1)
+		strcpy(run->boot, "00000000");
+	if (f)
+		fclose(f);
+	index_name(run->index, sizeof(run->index), run->host, run->boot);
+	while (!run->id && getrandom(&run->id, sizeof(run->id), 0) < 0)
+		run->id = monotonic_ns() * 0x9e3779b97f4a7c15u ^ (uint64_t)getpid();
+}
+
+/* 0, or the errno that executing it would give. */
+static int executable(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return errno;
+	if (S_ISDIR(st.st_mode))
+		return EISDIR;
+	return access(path, X_OK) ? errno : 0;
+}
+
+static int program_missing(const char *name, int error, bool by_path)
+{
+	bool is_missing = error == ENOENT || error == ENOTDIR;
+
+	if (by_path && is_missing)
+		say("%s: command not found", name);
+	else
+		say("%s: %s", name, strerror(error));
+	return is_missing ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}
+
+/* Like execvp, skips files that may not be executed, and reports EACCES if no other is found. */
+static int program_find(struct run *run)
+{
+	const char *name = run->command[0], *path = getenv("PATH");
+	int error = ENOENT;
+
+	if (!*name)
+		return program_missing("''", ENOENT, true);
+	if (strchr(name, '/')) {
+		error = executable(name);
+		if (strlen(name) >= sizeof(run->program))
+			error = ENAMETOOLONG;
+		if (error)
+			return program_missing(name, error, false);
+		strcpy(run->program, name);
+		return 0;
+	}
+	for (path = path ? path : "/bin:/usr/bin"; path;) {
+		int length = (int)strcspn(path, ":"), e;
+		int n = snprintf(run->program, sizeof(run->program), "%.*s%s%s", length, path, length ? "/" : "./",
+				 name);
+
+		e = n < (int)sizeof(run->program) ? executable(run->program) : ENAMETOOLONG;
+		if (!e)
+			return 0;
+		if (e == EACCES)
+			error = EACCES;
+		path = path[length] ? path + length + 1 : NULL;
+	}
+	return program_missing(name, error, true);
+}
+
+static void output_hide(void)
+{
+	int null = open("/dev/null", O_WRONLY);
+
+	if (null < 0)
+		return;
+	dup2(null, STDOUT_FILENO);
+	dup2(null, STDERR_FILENO);
+	if (null > STDERR_FILENO)
+		close(null);
+}
+
+/* Runs in the child. Like execvp, treats a file of unknown format as a shell script. */
+static int execute(const struct run *run, char **environment)
+{
+	size_t count = 0;
+	char **shell;
+
+	setrlimit(RLIMIT_FSIZE, &run->file_size);
+	sigaction(SIGCHLD, &run->child_action, NULL);
+	if (!run->options.show_output)
+		output_hide();
+	sigprocmask(SIG_SETMASK, &run->mask, NULL);
+	execve(run->program, run->command, environment);
+	if (errno != ENOEXEC)
+		return errno;
+	while (run->command[count])
+		count++;
+	shell = calloc(count + 2, sizeof(*shell));
+	if (!shell)
+		return ENOMEM;
+	shell[0] = (char *)"/bin/sh";
+	shell[1] = (char *)run->program;
+	memcpy(shell + 2, run->command + 1, count * sizeof(*shell)); /* with its NULL */
+	execve(shell[0], shell, environment);
+	return ENOEXEC;
+}
+
+/* The pipe is closed by a successful exec; otherwise the child writes its errno to it. */
+static int command_start(struct run *run, char **environment)
+{
+	int gate[2], error = 0;
+	ssize_t n;
+
+	if (pipe2(gate, O_CLOEXEC) || (run->child = fork()) < 0) {
+		say("cannot start %s: %s", run->command[0], strerror(errno));
+		return EXIT_USAGE;
+	}
+	if (!run->child) {
+		error = execute(run, environment);
+		n = write(gate[1], &error, sizeof(error));
+		_exit(n == (ssize_t)sizeof(error) ? EXIT_NOT_EXECUTABLE : EXIT_USAGE);
+	}
+	close(gate[1]);
+	do
+		n = read(gate[0], &error, sizeof(error));
+	while (n < 0 && errno == EINTR);
+	close(gate[0]);
+	if (n != (ssize_t)sizeof(error))
+		return 0;
+	waitpid(run->child, NULL, 0);
+	/* The file exists, so its interpreter does not. */
+	if (error == ENOENT)
+		say("%s: its interpreter is missing", run->command[0]);
+	else
+		say("%s: %s", run->command[0], strerror(error));
+	return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}
+
+static int prepare(struct run *run)
+{
+	int rc;
+
+	environment_paths(run);
+	if (!run->library[0]) {
+		say("libpillion.so was not found in this installation");
+		return EXIT_USAGE;
+	}
+	rc = program_find(run);
+	if (rc)
+		return rc;
+	identity_find(run);
+	clock_init();
+	preloadable_check(run->program, &run->preloadable);
+	return capture_open(run);
+}
+
+static int start(struct run *run)
+{
+	int rc = capture_line_run(run);
+	char **environment;
+
+	if (!rc)
+		rc = spool_prepare(run);
+	if (!rc)
+		rc = range_clock_prepare(run);
+	environment = rc ? NULL : environment_build(run);
+	if (!rc && !environment)
+		rc = EXIT_USAGE;
+	if (!rc)
+		rc = command_start(run, environment);
+	if (rc) {
+		if (run->spool[0])
+			spool_finish(run, 0);
+		capture_discard(run);
+	}
+	return rc;
+}
+
+/* The capture is complete without this: what happens after COMMAND has ended only adds to it. */
+static void end(struct run *run)
+{
+	unsigned living = wait_rest(run);
+
+	if (living)
+		range_clock_leave(run);
+	capture_line_clock(run);
+	spool_finish(run, living);
+	summary_print(run);
+	summary_pack(run, living);
+}
+
+int main(int argc, char **argv)
+{
+	static struct run run;
+	int rc;
+
+	standard_descriptors_hold();
+	rc = command_line_read(&run, argc, argv);
+	if (rc)
+		return rc < 0 ? 0 : rc;
+	take_control(&run);
+	rc = prepare(&run);
+	if (!rc)
+		rc = start(&run);
+	if (rc)
+		return rc;
+	capture_line_bare(&run);
+	wait_command(&run);
+	capture_line_child(&run);
+	end(&run);
+	return WIFSIGNALED(run.status) ? 128 + WTERMSIG(run.status) : WEXITSTATUS(run.status);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pillion-launch: starts COMMAND under the recorder, supervises it, and reports how it ended. struct run passes
+ * through its parts in the order of main(): command line, capture, spool, environment, wait, summary. It is a
+ * program of its own, so it may use all of libc. */
+#ifndef PILLION_RUN_H
+#define PILLION_RUN_H
+
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "runtime/common/index.h"
+#include "runtime/common/options.h"
+#include "runtime/common/preloadable.h"
+#include "runtime/format/trace_format.h"
+
+enum { EXIT_USAGE = 2, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
+
+/* The batch job that the launcher runs in. Empty strings: unknown. */
+struct job {
+	const char *scheduler; /* NULL: not in a batch job */
+	char id[128];
+	char array[128]; /* shared by all tasks of an array; equals `id` outside an array */
+	char task[32], restart[32], step[32], node[64];
+};
+
+struct run {
+	struct options options;
+	bool has_output;	/* -o was given: no report# */
+	char **command;		/* NULL-terminated, within argv */
+	char **variables;	/* the values of every -e, NULL-terminated; owned */
+	char program[PATH_MAX]; /* COMMAND's file */
+	struct preloadable preloadable;
+
+	char host[INDEX_HOST_BYTES], boot[40];
+	uint64_t id;
+	char index[INDEX_NAME_BYTES]; /* HOST.BOOT.index */
+
+	char directory[PATH_MAX]; /* the capture, absolute */
+	bool is_creator;	  /* this launcher created the capture; others are ranks that joined it */
+	char key[512];		  /* identifies the job step, "": not a rank of one */
+	char rank[32];		  /* within the step, "": unknown */
+	struct job job;
+	char spool[PATH_MAX]; /* "": processes write into the capture itself */
+	struct tf_range_page *range;
+
+	char library[PATH_MAX], report[PATH_MAX]; /* libpillion.so and pillion-report, "": not found */
+
+	/* as the launcher inherited them, to be restored for COMMAND */
+	sigset_t mask;
+	struct sigaction child_action;
+	struct rlimit file_size;
+
+	pid_t child;
+	int status; /* wait status of COMMAND */
+};
+
+/* main.c */
+/* Prints one line on stderr, "pillion: ...", with control characters replaced. */
+void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* command_line.c: 0; or an exit status, after an error message; or -1 after --help and --version. */
+int command_line_read(struct run *run, int argc, char **argv);
+
+/* python.c: checks the options for Python programs, and makes a path in them absolute. 0, or EXIT_USAGE after an error
+ * message. */
+int python_check(struct run *run);
+
+/* capture.c: each returns 0, or EXIT_USAGE after an error message. */
+int capture_open(struct run *run);
+int capture_line_run(struct run *run); /* writes the lines "launch" and "clock" */
+/* Removes what this launcher created, when COMMAND could not be started. */
+void capture_discard(struct run *run);
+void capture_line_clock(struct run *run);
+void capture_line_bare(struct run *run);
+void capture_line_child(struct run *run);
+/* The number of launchers whose COMMAND has not ended, in the capture at `path` and over all hosts, and how many
+ * have started. */
+unsigned capture_launchers_running(const char *path, unsigned *ret_started);
+
+/* job.c */
+void job_find(struct job *job);
+/* Names of this job or array task, and of the whole array; "" outside a batch job. */
+enum { JOB_NAME_BYTES = 192 };
+void job_names(const struct job *job, char ret_job[JOB_NAME_BYTES], char ret_array[JOB_NAME_BYTES]);
+
+/* step.c: sets key and rank from the environment of a job step. */
+void step_find(struct run *run);
+/* Whether this rank is in the capture already: then this is a second run within the step, not a rank of the first. */
+bool step_has_rank(const struct run *run, const char *directory);
+
+/* name.c: expands a pattern of -o. 0, or EXIT_USAGE after an error message. */
+int name_expand(const struct run *run, const char *pattern, char ret[PATH_MAX]);
+/* PREFIX and a number, with the suffix of captures. */
+int name_number(const char *prefix, int number, char ret[PATH_MAX]);
+/* Removes that suffix. */
+void name_strip(char path[PATH_MAX]);
+
+/* range_clock.c: creates the page of range.h, and opens and closes ranges by time. */
+int range_clock_prepare(struct run *run);
+void range_clock_begin(struct run *run);
+/* Does what is due; returns the milliseconds until the next call, -1: none is needed. */
+int range_clock_tick(struct run *run);
+void range_clock_leave(struct run *run);
+
+/* spool.c */
+int spool_prepare(struct run *run);
+void spool_drain(struct run *run, bool is_last);
+/* At the end: moves everything and removes the spool, or forks a process that does so when the last writer has
+ * ended. */
+void spool_finish(struct run *run, unsigned living);
+
+/* environment.c */
+char **environment_build(struct run *run); /* never freed: it is COMMAND's. NULL after an error message */
+void environment_paths(struct run *run);
+
+/* wait.c */
+uint64_t monotonic_ns(void);
+void wait_command(struct run *run);
+/* Waits for the other processes of the run as --wait says; returns how many are still alive. */
+unsigned wait_rest(struct run *run);
+bool wait_is_alive(uint32_t pid);
+unsigned wait_living(struct run *run);
+
+/* summary.c */
+void summary_print(struct run *run);
+/* --pack. If packing fails, says so and leaves the directory. */
+void summary_pack(struct run *run, unsigned living);
+
+#endif
