@@ -36,11 +36,10 @@ uint64_t clock_realtime_ns(void)
 static bool tsc_is_trusted(void)
 {
 #if defined(__x86_64__)
+	static const char path[] = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 	char source[32];
 
-	return sys_read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", source,
-			     sizeof(source)) > 0 &&
-	       !strncmp(source, "tsc", 3);
+	return sys_read_file(path, source, sizeof(source)) > 0 && !strncmp(source, "tsc", 3);
 #else
 	return false;
 #endif
@@ -103,8 +102,8 @@ void clock_pair(struct tf_clock_pair *ret)
 	struct tf_clock_pair best = {.error_ticks = UINT64_MAX};
 
 	for (int i = 0; i < 3; i++) {
-		uint64_t before = clock_now(), monotonic = clock_monotonic_ns(), real = clock_realtime_ns(),
-			 after = clock_now();
+		uint64_t before = clock_now(), monotonic = clock_monotonic_ns(), real = clock_realtime_ns();
+		uint64_t after = clock_now();
 
 		if (after - before < best.error_ticks)
 			best = (struct tf_clock_pair){before + (after - before) / 2, monotonic, real, after - before};
@@ -112,8 +111,8 @@ void clock_pair(struct tf_clock_pair *ret)
 	*ret = best;
 }
 
-/* Where nobody names the rate it is measured, from clock_init's pair to now; 0.2 ms at least, so that the pairs' own
- * errors stay below 0.1 %. */
+/* If no other source gives the rate, it is measured from clock_init's pair to now, over at least 0.2 ms, so that the
+ * errors of the pairs stay below 0.1 %. */
 static uint64_t measured_hz(void)
 {
 	struct tf_clock_pair now;

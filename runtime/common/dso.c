@@ -144,8 +144,8 @@ static int visit_each(struct dl_phdr_info *info, size_t size, void *data)
 	}
 	for (size_t i = 0; e->is_after && i < e->count; i++) {
 		const struct dso_wanted *w = &e->wanted[i];
-		void *found = __atomic_load_n(w->place, __ATOMIC_RELAXED) == w->initial ? elf_object_find(&o, w->symbol)
-											: NULL;
+		bool is_wanted = __atomic_load_n(w->place, __ATOMIC_RELAXED) == w->initial;
+		void *found = is_wanted ? elf_object_find(&o, w->symbol) : NULL;
 
 		if (found)
 			__atomic_store_n(w->place, found, __ATOMIC_RELEASE);
@@ -389,8 +389,8 @@ static int visit_definition(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-/* Of calls not yet bound, the place still leads into the object itself. Who comes before us goes on to us, or is
- * meant. */
+/* Whether the reference at `at` is bound to an object after ours. That of a call that is not yet bound points into the
+ * object itself. An object before ours calls us in turn, or is meant to be called instead of us. */
 static bool is_past(struct past *p, const struct elf_object *o, uintptr_t at)
 {
 	p->at = at;
@@ -404,8 +404,9 @@ static const char *find_past(struct past *p, const struct elf_object *o, const E
 		unsigned type = (unsigned)ELF64_R_TYPE(list[i].r_info);
 		const ElfW(Sym) *s = &o->symbols[ELF64_R_SYM(list[i].r_info)];
 
-		if ((type == CALLED || type == ADDRESSED) && s->st_shndx == SHN_UNDEF &&
-		    p->is_wanted(o->strings + s->st_name) &&
+		if ((type != CALLED && type != ADDRESSED) || s->st_shndx != SHN_UNDEF)
+			continue;
+		if (p->is_wanted(o->strings + s->st_name) &&
 		    is_past(p, o, *(const uintptr_t *)(o->base + list[i].r_offset)))
 			return o->strings + s->st_name;
 	}

@@ -59,8 +59,9 @@ static bool is_definition(const struct elf_object *o, uint32_t i, const char *na
 {
 	const ElfW(Sym) *s = &o->symbols[i];
 
-	return s->st_shndx != SHN_UNDEF && (s->st_value || s->st_shndx == SHN_ABS) &&
-	       !(o->versions && o->versions[i] & HIDDEN) && is_equal(o->strings + s->st_name, name);
+	if (s->st_shndx == SHN_UNDEF || (!s->st_value && s->st_shndx != SHN_ABS))
+		return false;
+	return !(o->versions && o->versions[i] & HIDDEN) && is_equal(o->strings + s->st_name, name);
 }
 
 static uint32_t find_by_gnu_hash(const struct elf_object *o, const char *name)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One loaded object's symbols, out of its ELF tables. No lock, no memory, no call into libc: the loader's auditor has
- * none. Formats: System V gABI "Dynamic Linking", and for DT_GNU_HASH binutils' and glibc's common practice (bloom
+/* The symbols of one loaded object, read from its ELF tables. No lock, no allocation, no call into libc: the loader's
+ * auditor has none. Formats: System V gABI "Dynamic Linking"; DT_GNU_HASH as binutils and glibc implement it (bloom
  * filter of one word, buckets, chains whose last entry has bit 0 set).
  *
- * Any thread, any signal handler, for as long as the object is loaded. */
+ * May be called from any thread and any signal handler while the object is loaded. */
 #ifndef PILLION_ELF_OBJECT_H
 #define PILLION_ELF_OBJECT_H
 

@@ -45,7 +45,10 @@ static int refuse(const struct functions *f, struct text *why, const char *what)
 
 static int digit(char c)
 {
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20; /* to lower case */
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* At most `size` digits of base 16, at least one. */
@@ -167,13 +170,14 @@ static const struct {
 	const char *name;
 	uint32_t rgb;
 } colors[] = {
-	{"black", 0}, {"white", 0xffffff}, {"gray", 0x808080}, {"grey", 0x808080}, {"silver", 0xc0c0c0}, {"red", 0xff0000},
-	{"maroon", 0x800000}, {"orange", 0xffa500}, {"yellow", 0xffff00}, {"olive", 0x808000}, {"lime", 0xff00}, {"green", 0x8000},
-	{"teal", 0x8080}, {"cyan", 0xffff}, {"aqua", 0xffff}, {"blue", 0xff}, {"navy", 0x80}, {"magenta", 0xff00ff},
-	{"fuchsia", 0xff00ff}, {"purple", 0x800080}, {"rapids", 0x7400ff}, {"pink", 0xffc0cb}, {"brown", 0xa52a2a},
+	{"black", 0}, {"white", 0xffffff}, {"gray", 0x808080}, {"grey", 0x808080}, {"silver", 0xc0c0c0},
+	{"red", 0xff0000}, {"maroon", 0x800000}, {"orange", 0xffa500}, {"yellow", 0xffff00}, {"olive", 0x808000},
+	{"lime", 0xff00}, {"green", 0x8000}, {"teal", 0x8080}, {"cyan", 0xffff}, {"aqua", 0xffff}, {"blue", 0xff},
+	{"navy", 0x80}, {"magenta", 0xff00ff}, {"fuchsia", 0xff00ff}, {"purple", 0x800080}, {"rapids", 0x7400ff},
+	{"pink", 0xffc0cb}, {"brown", 0xa52a2a},
 };
 
-/* A name that we do not know is no reason to refuse a file: then there is no colour. */
+/* An unknown name of a colour does not make the file invalid: there is no colour then. */
 static uint32_t color_of(const char *text)
 {
 	uint32_t rgb = 0;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The file of --python-functions-trace, in nsys's form: JSON, a list of
- *	{"domain": "PyTorch", "color": "blue", "module": "torch.amp", "functions": ["GradScaler.scale", {"function": "autocast"}]}
- * where domain and color may be missing, and other keys are stepped over. The launcher checks with it, the recorder reads.
+ *	{"domain": "PyTorch", "color": "blue", "module": "torch.amp",
+ *	 "functions": ["GradScaler.scale", {"function": "autocast"}]}
+ * where domain and color are optional, and other keys are ignored. The launcher checks the file with this code, and the
+ * recorder reads it.
  *
- * Nothing here allocates or does I/O: strings are unescaped where they stand. Any thread. */
+ * Nothing here allocates or does I/O: strings are unescaped in place. Any thread. */
 #ifndef PILLION_FUNCTIONS_H
 #define PILLION_FUNCTIONS_H
 

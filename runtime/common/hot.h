@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For variables that every call looks at: they lie together, on one line of the cache or two, wherever they are
- * defined. */
+/* For variables that every call reads: they are placed together, in one or two cache lines, whichever file defines
+ * them. */
 #ifndef PILLION_HOT_H
 #define PILLION_HOT_H
 
 #define HOT __attribute__((section("pillion_hot")))
 
-/* Of a variable that is declared before it is defined: it lies in our own object, and is reached without a look at
- * where. */
+/* For the declaration of a variable that another file defines: it is in our own object, so its address needs no load
+ * from the global offset table. */
 #define HIDDEN __attribute__((visibility("hidden")))
 
 #endif

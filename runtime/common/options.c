@@ -85,7 +85,8 @@ static const struct option rows[] = {
 	 .value = "auto|none", .initial = "auto", .help = "Python frames in the stacks"},
 
 	{"gpu-activity", 0, OPTION_CHOICE, RECORDED, AT(gpu_activity), .title = "GPU",
-	 .value = "auto|cupti|events|none", .initial = "auto", .help = "the source of device times: CUPTI, CUDA events, or none"},
+	 .value = "auto|cupti|events|none", .initial = "auto",
+	 .help = "the source of device times: CUPTI, CUDA events, or none"},
 	{"cuda-memory-usage", 0, OPTION_BOOL, RECORDED, AT(cuda_memory_usage), .initial = "true",
 	 .help = "record device memory allocations over time"},
 	{"cuda-um-cpu-page-faults", 0, OPTION_BOOL, RECORDED, AT(cuda_um_cpu_page_faults), .initial = "false",
@@ -192,8 +193,7 @@ enum { VARIABLES = 64, WHY_BYTES = 256 };
 /* Sets the option of a row from each of its variables. The first error is kept in `why`; later ones have no effect
  * on it. */
 static int take_variables(const struct option *row, struct options *o, const char *const *variables, size_t count,
-		int error,
-			  struct text *why)
+		int error, struct text *why)
 {
 	char bytes[OPTION_NAME_BYTES], other[WHY_BYTES];
 	struct text name = text_init(bytes, sizeof(bytes)), unused;

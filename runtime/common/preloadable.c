@@ -171,8 +171,8 @@ static void check_elf(int fd, const unsigned char *head, struct preloadable *ret
 	}
 }
 
-/* With other ids than the caller's, or capabilities of its own, a program starts in secure mode: no path is
- * preloaded. */
+/* A program that gets other ids than its caller's, or capabilities, starts in secure mode: the loader then preloads no
+ * path. */
 static void check_privilege(int fd, struct preloadable *ret)
 {
 	char capability[64];

@@ -30,7 +30,7 @@ struct tf_range_page range_head(const struct options *o, uint64_t run, uint32_t 
 		.recording = has_ranges || is_timed ? 0 : ~0u,
 		.limit = has_ranges ? o->range_limit : 1,
 		.mode = o->capture_range == CAPTURE_NVTX ? TF_RANGE_NVTX
-			: has_ranges                     ? TF_RANGE_PROFILER_API
+			: has_ranges			 ? TF_RANGE_PROFILER_API
 							 : TF_RANGE_WHOLE_RUN,
 		.ended = o->delay_s > 0 ? RANGE_HELD : 0,
 		.clock = clock,

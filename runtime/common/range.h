@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The capture range of one launcher: a page that all processes of its run map. The launcher makes it; cudaProfilerStart
- * and Stop of any process move it. Used in the target: no allocation, no libc, bounded waiting.
+/* The capture range of a run: a page that all its processes map. The launcher creates it; cudaProfilerStart and Stop of
+ * any process change its state. Used in the target: no allocation, no libc, bounded waiting.
  *
- * Changes are made under a lock of one bit in page->ended. Its holder may be killed, or be interrupted by a handler
- * that wants it too; so whoever waits gives up waiting after a while and goes on. */
+ * Changes are made under a lock of one bit in page->ended. Its holder may be killed, or interrupted by a signal handler
+ * that needs the lock too, so a waiter stops waiting after a while and proceeds. */
 #ifndef PILLION_RANGE_H
 #define PILLION_RANGE_H
 
@@ -17,36 +17,36 @@
 enum {
 	RANGE_ENDED = 1,
 	RANGE_LOCKED = 2,
-	RANGE_HELD = 4, /* --delay is not over: Start is noted, nothing opens */
+	RANGE_HELD = 4, /* --delay is not over: Start is noted, no range opens */
 };
 
 /* Values of page->shutdown. RANGE_STOP_IGNORED is --capture-range-end=none. */
 enum { RANGE_GOES_ON = 0, RANGE_SHUTDOWN = 1, RANGE_STOP_IGNORED = 2 };
 
-/* What a page of this run starts from. One that records all the time needs no page; making it does no harm. */
+/* The initial page of a run. A run that is recorded as a whole needs no page; creating one does no harm. */
 struct tf_range_page range_head(const struct options *o, uint64_t run, uint32_t clock);
 
-/* Makes HOST.RUN.range in `directory`. 0 or -errno: nothing is left then. */
+/* Creates HOST.RUN.range in `directory`. 0, or -errno, and then there is no file. */
 int range_make(const char *directory, const char *host, const struct tf_range_page *head);
 
-/* What to map HOST.RUN.range of `directory` with, checked: NULL if it is not there or not this run's. */
+/* Maps and checks HOST.RUN.range of `directory`. NULL: it does not exist or is not of this run. */
 struct tf_range_page *range_map(const char *directory, const char *host, uint64_t run);
 
 /* cudaProfilerStart and Stop of process `pid`. */
 void range_start(struct tf_range_page *page, uint32_t pid, uint64_t ticks);
 void range_stop(struct tf_range_page *page, uint32_t pid, uint64_t ticks);
 
-/* Of a process that may be inside several times over, *inside of them, which nobody else changes: `step` 1 begins one
- * more, -1 ends one. What is counted last is what the page has, in whatever order threads come. */
+/* For a process that may be inside nested or concurrent ranges: `step` 1 begins one more, -1 ends one. *inside is their
+ * number; nothing else changes it. The page has the state after the last change, in whichever order threads come. */
 void range_step(struct tf_range_page *page, uint32_t pid, uint64_t ticks, uint32_t *inside, int step);
 
-/* The launcher's. Opens regardless of who is inside (whole run: --delay, --duration). */
+/* For the launcher. Opens the range whichever processes are inside (whole run: --delay, --duration). */
 void range_open(struct tf_range_page *page, uint64_t ticks);
-/* --delay is over: opens if somebody is inside. */
+/* --delay is over: opens the range if a process is inside. */
 void range_release(struct tf_range_page *page, uint64_t ticks);
 /* Closes for good. */
 void range_end(struct tf_range_page *page, uint64_t ticks);
-/* Takes out the members that is_alive() denies; the range closes when none is left. */
+/* Removes the processes that are not alive; the range closes when none is left. */
 void range_drop_dead(struct tf_range_page *page, uint64_t ticks, bool (*is_alive)(uint32_t pid));
 
 static inline bool range_has_ended(const struct tf_range_page *page)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* May memory of this process be read? The kernel is asked, one system call for each page; false where no system call is
- * allowed. Async-signal-safe; errno is left alone. */
+/* Whether memory of this process can be read. The kernel checks it, by one system call for each page; false if no
+ * system call is allowed. Async-signal-safe; errno is preserved. */
 #ifndef PILLION_READABLE_H
 #define PILLION_READABLE_H
 
@@ -9,7 +9,7 @@
 
 bool readable_address(uintptr_t address);
 
-/* All of [from, to), which has 8 MiB at most. */
+/* All of [from, to), at most 8 MiB. */
 bool readable_between(uintptr_t from, uintptr_t to);
 
 static inline bool readable_bytes(const void *from, uint64_t size)

@@ -16,8 +16,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-/* Set before a seccomp filter comes that may kill for a system call that the program itself would not make: from then
- * on every one of ours fails with -EPERM, in forked children too (they inherit the filter). */
+/* Set before the program installs a seccomp filter that may kill it for a system call of ours: from then on all of them
+ * fail with -EPERM, in forked children too (they inherit the filter). */
 extern bool sys_is_silent;
 
 /* Between the registers' values and the instruction nothing may be called, as a sanitizer does around a load. */
@@ -202,12 +202,11 @@ static inline void sys_signals_restore(const uint64_t *old)
 	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, old, NULL, sizeof(*old));
 }
 
-/* A lock of one word: 0 free, 1 held, 2 held and perhaps waited for. The word lies in `process`, so it is free in a
- * forked child. The holder has blocked its signals: no handler in its thread can want the lock as well. */
+/* A lock of one word: 0 free, 1 held, 2 held and perhaps waited for. The word is in `process`, so it is free in a
+ * forked child. The holder has blocked its signals: no handler in its thread can need the lock as well. */
 static inline void sys_lock(uint32_t *word)
 {
-	/* Once sys_is_silent is set no holder can wake anybody; a waiter that went to sleep before has to look for
-	 * itself. */
+	/* Once sys_is_silent is set, no holder can wake a waiter; one that was asleep by then has to poll. */
 	const struct timespec patience = {0, 100000000};
 	uint32_t free = 0;
 
@@ -223,8 +222,8 @@ static inline void sys_unlock(uint32_t *word)
 		sys_call(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL);
 }
 
-/* Between two looks at a state that another thread changes, this being the `round`th. It sleeps in the end, for a
- * real-time thread that only yielded would never let the other run. */
+/* Waits before the next poll of a state that another thread changes; `round` is the number of polls so far. After 100
+ * of them it sleeps, because a real-time thread that only yields would never let the other thread run. */
 static inline void sys_wait(int round)
 {
 	struct timespec pause = {0, 50000};
