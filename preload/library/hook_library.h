@@ -2,16 +2,16 @@
 /* The libraries' rows of the hook table: cuBLAS, cuDNN, cuSPARSE, cuSOLVER, cuFFT, NCCL, MPI. Their headers are not needed.
  *
  * X(kind, group, symbol, name, words, shape)
- *   CALL   the wrapper is generated, the call is recorded
+ *   CALL   the call is recorded
  *   TWIN   likewise, for a function of 64-bit integers: it has the id and the name of the CALL row of that name
  *   MAKER  a CALL that makes a handle: what its shape says of it is noted, also where nothing is recorded
  *   NOTE   not recorded: only noted
- *   SET    not recorded: shape is a function that is given the words of a call that succeeded
- *   OWN    the exported symbol itself stands in wrap_nccl.c; recorded
+ *   SET    not recorded; in place of a shape a struct library_body, which is given the words of a call that succeeded
+ *   OWN    likewise, and the call is recorded
  * group: TF_GROUP_<group>. symbol: the ABI's. name: as it is reported. All return an int, 0 for success.
  * words: how many parameters there are, each a register or eight bytes of stack wide. A function without any is given one,
- * which is passed on as it came. Floating ones are not counted: they have registers of their own, so how they are mixed in the
- * prototype does not matter, and four, which is all that any has, are passed on in every call.
+ * which is passed on as it came. Floating ones are not counted: they have registers of their own, eight, which are passed on in
+ * every call, so how they are mixed in the prototype does not matter.
  * shape: what is kept of the arguments. S(name, key, parts...) beside the rows; parts are FIELD(field, position), fields those of
  * enum tf_field, positions from 1; _A _B _C: of this operand. See library.h. */
 #ifndef PILLION_HOOK_LIBRARY_H
