@@ -140,12 +140,8 @@ static int missing(void)
 	return 0;
 }
 
-static const uint16_t not_initialised[TF_GROUP_COUNT] = {
-	[TF_GROUP_CUBLAS] = LIBRARY_NONE_CUBLAS,     [TF_GROUP_CUDNN] = LIBRARY_NONE_CUDNN,
-	[TF_GROUP_CUSPARSE] = LIBRARY_NONE_CUSPARSE, [TF_GROUP_CUSOLVER] = LIBRARY_NONE_CUSOLVER,
-	[TF_GROUP_CUFFT] = LIBRARY_NONE_CUFFT,	     [TF_GROUP_NCCL] = LIBRARY_NONE_NCCL,
-	[TF_GROUP_MPI] = LIBRARY_NONE_MPI,
-};
+#define NONE_OF(number, NAME, word, set, category, title, hue, saturation, prefix, none, ...) [number] = none,
+static const uint16_t not_initialised[TF_GROUP_COUNT] = {TF_GROUPS(NONE_OF, )};
 
 static bool is_to_be_noted(const struct library_frame *f, const struct function *function)
 {

@@ -220,13 +220,19 @@ static struct lookup_result look_up_row(const struct entry_row *row, void *handl
 	return (struct lookup_result){lookup_trampoline(row, real), NULL};
 }
 
-/* A quick test: the names of all rows begin with one of these. */
+/* A quick test: the names of all rows begin with the prefix of their group. */
 static bool may_be_ours(const char *name)
 {
+#define PREFIX(number, NAME, word, set, category, title, hue, saturation, prefix, ...) prefix,
+	static const char *const prefixes[] = {TF_GROUPS(PREFIX, )};
+#undef PREFIX
+
 	while (*name == '_')
 		name++;
-	return (name[0] == 'c' && name[1] == 'u') || (name[0] == 'n' && name[1] == 'c') || (name[0] == 'M' &&
-											    name[1] == 'P');
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (*prefixes[i] == *name && *name && !strncmp(name, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return false;
 }
 
 struct lookup_result lookup_dlsym(void *handle, const char *name, const void *caller)
@@ -310,7 +316,9 @@ static void note_unseen(const char *path, const char *symbol)
  * ever. */
 void lookup_note_unseen(void)
 {
-	static const char *const libraries[] = {"libcu", "libnccl", "libmpi"};
+#define LIBRARY(number, NAME, word, ...) "lib" #word,
+	static const char *const libraries[] = {TF_GROUPS(LIBRARY, )};
+#undef LIBRARY
 	struct thread_guard guard;
 	bool is_worth_it = false;
 	char path[PATH_MAX];

@@ -9,6 +9,16 @@
 #define AT(field) .offset = offsetof(struct options, field)
 #define NO_FIELD .offset = OPTION_NO_FIELD
 #define RECORDED .is_recorded = true
+/* --trace: the words of the default, each after a comma; the words that its help lists in addition. */
+#define TRACE_INITIAL_DEFAULT(word) "," #word
+#define TRACE_INITIAL_MORE(word)
+#define TRACE_INITIAL_SAME(word)
+#define TRACE_HELP_DEFAULT(word)
+#define TRACE_HELP_MORE(word) " " #word ","
+#define TRACE_HELP_SAME(word)
+#define TRACE_INITIAL_OF(number, NAME, word, set, ...) TRACE_INITIAL_##set(word)
+#define TRACE_HELP_OF(number, NAME, word, set, ...) TRACE_HELP_##set(word)
+static const char trace_initial[] = TF_GROUPS(TRACE_INITIAL_OF, );
 #define DIGITS(number) DIGITS_(number)
 #define DIGITS_(number) #number
 
@@ -20,8 +30,8 @@ const struct option option_table[] = {
 	 .help = "replace an existing capture"},
 	{"append", 0, OPTION_FLAG, OPTION_WORKS, AT(append), .initial = "false", .help = "join an existing capture"},
 	{"trace", 't', OPTION_OWN, OPTION_WORKS, RECORDED, NO_FIELD, .value = "LIST",
-	 .initial = "cuda,nvtx,osrt,cublas,cudnn",
-	 .help = "what to record; also cusparse, cusolver, cufft, nccl, mpi, or none", .set = set_trace, .print = print_trace},
+	 .initial = trace_initial + 1,
+	 .help = "what to record; also" TF_GROUPS(TRACE_HELP_OF, ) " or none", .set = set_trace, .print = print_trace},
 	{"sample", 's', OPTION_CHOICE, OPTION_WORKS, RECORDED, AT(sample), .value = "none|cpu|process-tree|!system-wide",
 	 .initial = "none",
 	 .help = "CPU samples: what threads do while they run; cpu is process-tree"},

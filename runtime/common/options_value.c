@@ -112,47 +112,64 @@ void value_choices_print(const char *choices, struct text *t)
 
 /* ---- --trace ---- */
 
-/* Words with a mask of 0 are nsys's: taken, because lines in guides carry them, and nothing is recorded for them. */
+/* A word may stand for several groups, in several rows. */
 static const struct trace_word {
 	const char *word;
 	uint32_t mask;
-	const char *note;
 } trace_words[] = {
-	{"cuda", TRACE_CUDA, NULL},
-	{"nvtx", TRACE_NVTX, NULL},
-	{"osrt", TRACE_OSRT, NULL},
-	{"cublas", TRACE_CUBLAS, NULL},
-	{"cudnn", TRACE_CUDNN, NULL},
-	{"cusparse", TRACE_CUSPARSE, NULL},
-	{"cusolver", TRACE_CUSOLVER, NULL},
-	{"cufft", TRACE_CUFFT, NULL},
-	{"nccl", TRACE_NCCL, NULL},
-	{"mpi", TRACE_MPI, NULL},
-	{"cublas-verbose", TRACE_CUBLAS, NULL},
-	{"cusparse-verbose", TRACE_CUSPARSE, NULL},
-	{"cusolver-verbose", TRACE_CUSOLVER, NULL},
-	{"cuda-sw", TRACE_CUDA, NULL},
-	{"cuda-hw", TRACE_CUDA, NULL},
-	{"opengl", 0, "not recorded by pillion"},
-	{"opengl-annotations", 0, "not recorded by pillion"},
-	{"openacc", 0, "not recorded by pillion"},
-	{"openmp", 0, "not recorded by pillion"},
-	{"oshmem", 0, "not recorded by pillion"},
-	{"ucx", 0, "not recorded by pillion"},
-	{"nvvideo", 0, "not recorded by pillion"},
-	{"vulkan", 0, "not recorded by pillion"},
-	{"vulkan-annotations", 0, "not recorded by pillion"},
+#define TRACE_WORD(number, NAME, word, ...) {#word, 1u << number},
+	TF_GROUPS(TRACE_WORD, )
+#undef TRACE_WORD
 };
+enum { TRACE_WORDS = sizeof(trace_words) / sizeof(trace_words[0]) };
 
-enum { TRACE_WORDS = sizeof(trace_words) / sizeof(trace_words[0]), TRACE_OWN_WORDS = 10 };
+/* nsys's words: taken, because lines in guides carry them. Nothing is recorded for those with a mask of 0. */
+static const struct trace_word trace_nsys_words[] = {
+	{"cublas-verbose", TRACE_CUBLAS},
+	{"cusparse-verbose", TRACE_CUSPARSE},
+	{"cusolver-verbose", TRACE_CUSOLVER},
+	{"cuda-sw", TRACE_CUDA | TRACE_CUDA_DRIVER},
+	{"cuda-hw", TRACE_CUDA | TRACE_CUDA_DRIVER},
+	{"opengl", 0},
+	{"opengl-annotations", 0},
+	{"openacc", 0},
+	{"openmp", 0},
+	{"oshmem", 0},
+	{"ucx", 0},
+	{"nvvideo", 0},
+	{"vulkan", 0},
+	{"vulkan-annotations", 0},
+};
+enum { TRACE_NSYS_WORDS = sizeof(trace_nsys_words) / sizeof(trace_nsys_words[0]) };
 
-static const struct trace_word *trace_find(const char *word, size_t length)
+static bool trace_is(const struct trace_word *w, const char *word, size_t length)
 {
-	for (int i = 0; i < TRACE_WORDS; i++) {
-		if (strlen(trace_words[i].word) == length && !memcmp(trace_words[i].word, word, length))
-			return &trace_words[i];
+	return strlen(w->word) == length && !memcmp(w->word, word, length);
+}
+
+/* False: no such word. */
+static bool trace_find(const char *word, size_t length, uint32_t *ret_mask)
+{
+	*ret_mask = 0;
+	for (int i = 0; i < TRACE_WORDS; i++)
+		if (trace_is(&trace_words[i], word, length))
+			*ret_mask |= trace_words[i].mask;
+	for (int i = 0; !*ret_mask && i < TRACE_NSYS_WORDS; i++) {
+		if (!trace_is(&trace_nsys_words[i], word, length))
+			continue;
+		*ret_mask = trace_nsys_words[i].mask;
+		return true;
 	}
-	return NULL;
+	return *ret_mask;
+}
+
+/* The first row of its word. */
+static bool trace_is_first(int i)
+{
+	for (int before = 0; before < i; before++)
+		if (!strcmp(trace_words[before].word, trace_words[i].word))
+			return false;
+	return true;
 }
 
 static void trace_refuse(const char *word, size_t length, struct text *why)
@@ -160,7 +177,9 @@ static void trace_refuse(const char *word, size_t length, struct text *why)
 	text_add(why, "--trace does not know '");
 	text_bytes(why, word, length);
 	text_add(why, "'; it takes a list of ");
-	for (int i = 0; i < TRACE_OWN_WORDS; i++) {
+	for (int i = 0; i < TRACE_WORDS; i++) {
+		if (!trace_is_first(i))
+			continue;
 		text_add(why, trace_words[i].word);
 		text_add(why, ",");
 	}
@@ -178,19 +197,18 @@ int set_trace(struct options *o, const char *value, struct text *why)
 	}
 	for (;; value++) {
 		size_t length = strcspn(value, ",");
-		const struct trace_word *w = trace_find(value, length);
+		uint32_t found;
 
-		if (!w) {
+		if (!trace_find(value, length, &found)) {
 			*why = start;
 			trace_refuse(value, length, why);
 			return -EINVAL;
 		}
-		mask |= w->mask;
-		if (w->note) {
+		mask |= found;
+		if (!found) {
 			text_add(why, why->at == start.at ? "--trace: " : ", ");
-			text_add(why, w->word);
-			text_add(why, " is ");
-			text_add(why, w->note);
+			text_bytes(why, value, length);
+			text_add(why, " is not recorded by pillion");
 		}
 		value += length;
 		if (!*value)
@@ -206,8 +224,8 @@ void print_trace(const struct options *o, struct text *t)
 
 	if (!o->trace)
 		text_add(t, "none");
-	for (int i = 0; i < TRACE_OWN_WORDS; i++) {
-		if (!(o->trace & trace_words[i].mask))
+	for (int i = 0; i < TRACE_WORDS; i++) {
+		if (!(o->trace & trace_words[i].mask) || !trace_is_first(i))
 			continue;
 		text_add(t, separator);
 		text_add(t, trace_words[i].word);
