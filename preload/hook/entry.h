@@ -104,7 +104,6 @@ struct entry {
 
 /* The body is wrap_<symbol>(), with a struct entry after the row's own parameters. */
 #define ENTRY_OWN(returns, symbol, parameters, arguments)                                                              \
-	returns wrap_##symbol ENTRY_APPEND(parameters, arguments, struct entry);                                       \
 	static returns via_##symbol ENTRY_APPEND(parameters, arguments, ENTRY_REALS, double handed_)                   \
 	{                                                                                                              \
 		struct entry from_ = {entry_real(handed_), __builtin_return_address(0)};                               \

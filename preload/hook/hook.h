@@ -33,6 +33,7 @@
 #include <sys/sem.h>
 #include <sys/sendfile.h>
 #include <sys/shm.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>

@@ -49,9 +49,6 @@ struct library_row {
 /* Of the exported functions, by number; of the trampolines. */
 extern struct library_row library_rows[HOOK_LIBRARY_COUNT] HIDDEN, library_found[LIBRARY_TRAMPOLINES] HIDDEN;
 
-/* library_call.c: the symbol of the function of this number. */
-const char *library_symbol(unsigned number);
-
 /* Arguments of a call are not copied together: words[LIBRARY_WORD(n) - 1] is the n-th, wherever the convention puts
  * it. */
 struct library_frame {
@@ -77,6 +74,14 @@ struct library_frame {
 #endif
 	uintptr_t stack[]; /* arguments on the caller's stack */
 };
+
+/* library_call.c: what the entry calls before the call of f->real, and after it. The first returns how many words of
+ * the caller's stack are arguments. */
+unsigned library_begin(struct library_frame *f) HIDDEN;
+void library_finish(struct library_frame *f) HIDDEN;
+
+/* The symbol of the function of this number. */
+const char *library_symbol(unsigned number);
 #endif
 
 #endif

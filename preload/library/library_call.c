@@ -176,8 +176,7 @@ static __attribute__((noinline, cold)) unsigned begin_slowly(struct library_fram
 	return hook_attached() ? begin(f, function) : function->stack;
 }
 
-/* Before the call of f->real. Returns how many words of the caller's stack are its arguments. */
-HIDDEN unsigned library_begin(struct library_frame *f)
+unsigned library_begin(struct library_frame *f)
 {
 	const struct function *function = &functions[f->row->number];
 
@@ -210,7 +209,7 @@ static __attribute__((noinline)) void finish_maker(struct library_frame *f, cons
 
 /* After it. The arguments in `words` are the caller's and ours; the copy of those on the stack belongs to the real
  * function. */
-HIDDEN void library_finish(struct library_frame *f)
+void library_finish(struct library_frame *f)
 {
 	const struct function *function = &functions[f->row->number];
 
