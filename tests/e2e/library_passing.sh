@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # What passes through the entry of the library wrappers, recorded and not, first calls and later ones, by name and by a
-# pointer that was looked up: arguments and results of every kind, exceptions, longjmp, cancellation, stack walks, errno.
+# pointer that was looked up: arguments and results of every kind, exceptions, longjmp, cancellation, stack walks and
+# errno.
 set -u
 . "$(dirname "$0")/lib.sh"
 
 program=$targets/library_passing
-passing=$(echo "$targets"/libpassing.so)
+passing=$targets/libpassing.so
 groups=cublas,cudnn,cusparse
 
 calls() { # CAPTURE: "count name" of each function
@@ -21,12 +22,13 @@ check() { # WAY CALLS: as without us, and recorded are CALLS
 	is "$? $(grep -c . wanted | sed 's/^[1-9].*/some/')" '0 some' "$1: without us"
 	for library in '' "$passing"; do
 		for trace in $groups osrt; do
-			pillion -f true -o passing -t $trace "$program" "$1" 3 ${library:+"$library"} >out 2>err
+			pillion -f true -o passing -t "$trace" "$program" "$1" 3 ${library:+"$library"} >out 2>err
 			status=$?
 			how="$1, -t $trace${library:+, looked up}"
 			is "$status $(cat out)" "0 $(cat wanted)" "$how: as without us"
 			is "$(grep -v '^pillion: ' err)" '' "$how: nothing is printed"
-			[ $trace = osrt ] || is "$(calls passing.pillion)" "$2" "$how: calls that came back are recorded"
+			[ "$trace" = osrt ] ||
+				is "$(calls passing.pillion)" "$2" "$how: calls that came back are recorded"
 		done
 	done
 }
@@ -44,7 +46,8 @@ check errno '3 cusparseSpMM '
 if has_unwinder; then
 	pillion -f true -o stacks -t cusparse --cudabacktrace=all:0 "$program" trace 2 >out 2>err
 	report stats -q -r stacks_sum -f csv stacks.pillion >stacks
-	is "$(awk -F, '$9 ~ /cusparseSpMM/ { n += $3 } END { print n + 0 }' stacks)" 2 'every recorded call has its stack'
+	is "$(awk -F, '$9 ~ /cusparseSpMM/ { n += $3 } END { print n + 0 }' stacks)" 2 \
+		'every recorded call has its stack'
 	like "$(cat stacks)" 'cusparseSpMM,"call_back.* <- trace.* <- main ' 'which begins at the caller'
 	pillion -f true -o samples -t none -s cpu "$program" burn 1 >out 2>err
 	if ! report info samples.pillion | grep -q 'CPU samples: '; then

@@ -37,10 +37,10 @@ static void results(int round)
 	const uint64_t r = (uint64_t)round << 40;
 
 	printf("%x\n", FOUND(cublasSgemm_v2)(r, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, r + 14));
-	printf("%x\n", FOUND(cudnnNormalizationBackward)(r, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19,
-							  20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, r + 32));
-	printf("%a\n", FOUND(cublasDgemm_v2)(0.1, r, 0.2, 2, 3, 0.3, 4, 5, 6, 7, 0.4, 8, 9, 0.5, 10, 11, 12, 0.6, 13, 0.7,
-					      0.8, r + 14));
+	printf("%x\n", FOUND(cudnnNormalizationBackward)(r, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18,
+							  19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, r + 32));
+	printf("%a\n", FOUND(cublasDgemm_v2)(0.1, r, 0.2, 2, 3, 0.3, 4, 5, 6, 7, 0.4, 8, 9, 0.5, 10, 11, 12, 0.6, 13,
+					      0.7, 0.8, r + 14));
 	struct pair pair = FOUND(cublasSrot_v2)({0.1, 0.2}, r, 2, 3, 0.3f, 4, 5, 6, 7, r + 8, {0.4, 0.5});
 	printf("%a %a\n", pair.a, pair.b);
 	struct words words = FOUND(cublasHgemm)({r, 2}, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, r + 14);
@@ -143,7 +143,8 @@ static void trace(int)
 	result = call_back(take_trace, &inside);
 	const int callers = here.count - 2; /* without take_trace and this function */
 	bool is_whole = callers > 0 && inside.count > callers + 3 &&
-			!memcmp(inside.frames + inside.count - callers, here.frames + 2, sizeof(void *) * (size_t)callers);
+			!memcmp(inside.frames + inside.count - callers, here.frames + 2,
+				sizeof(void *) * (size_t)callers);
 	printf("%x %s\n", result, is_whole ? "whole" : "cut");
 }
 

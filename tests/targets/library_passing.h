@@ -25,8 +25,8 @@ extern "C" {
 int cublasSgemm_v2(WORDS_14);
 int cudnnNormalizationBackward(WORDS_14, WORDS_14, word, word, word, word);
 /* Words and doubles in turn, the result in a floating register; structures in two of these. */
-double cublasDgemm_v2(double, word, double, word, word, double, word, word, word, word, double, word, word, double, word,
-		      word, word, double, word, double, double, word);
+double cublasDgemm_v2(double, word, double, word, word, double, word, word, word, word, double, word, word, double,
+		      word, word, word, double, word, double, double, word);
 struct pair cublasSrot_v2(struct pair, word, word, word, float, WORDS_5, struct pair);
 /* A structure in two general registers; one whose place the caller names. */
 struct words cublasHgemm(struct words, word, word, word, WORDS_9);
