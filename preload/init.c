@@ -37,7 +37,8 @@ __attribute__((constructor)) static void load(int argc, char **argv, char **envi
 }
 
 /* What the CUDA driver calls in the library that CUDA_INJECTION64_PATH names. */
-HOOK_EXPORT int InitializeInjection(void)
+HOOK_EXPORT int InitializeInjection(void);
+int InitializeInjection(void)
 {
 	int error = errno;
 

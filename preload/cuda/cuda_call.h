@@ -14,6 +14,17 @@
 #include "runtime/device/event_timing.h"
 #include "preload/hook/entry.h"
 
+/* wrap_<symbol>: the bodies of the OWN rows. */
+#define CUDA_DECLARE(kind, returns, symbol, parameters, arguments, ...)                                                \
+	CUDA_DECLARE_##kind(returns, symbol, parameters, arguments)
+#define CUDA_DECLARE_TIMED(returns, symbol, parameters, arguments)
+#define CUDA_DECLARE_WORDS(returns, symbol, parameters, arguments)
+#define CUDA_DECLARE_OWN(returns, symbol, parameters, arguments)                                                       \
+	returns wrap_##symbol ENTRY_APPEND(parameters, arguments, struct entry);
+HOOK_CUDART(CUDA_DECLARE)
+HOOK_CUDA(CUDA_DECLARE)
+#undef CUDA_DECLARE
+
 /* The call is only passed on: it is not selected, or outside of the capture range and CUPTI is paused. */
 static inline bool cuda_is_off(unsigned layer)
 {

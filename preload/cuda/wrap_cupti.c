@@ -3,7 +3,7 @@
  * and we take it back when it has switched off what it had switched on. Our own calls do not come through here. */
 #include "runtime/device/cupti_handover.h"
 #include "runtime/device/cupti_record.h"
-#include "preload/hook/entry.h"
+#include "preload/cuda/cuda_call.h"
 
 enum { NOT_INITIALIZED = 15 };
 

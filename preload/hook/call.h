@@ -30,15 +30,13 @@ struct call {
 	uintptr_t frame; /* of the wrapper: a stack is walked from there, not through us */
 };
 
-/* Always inline: the frame is to be the wrapper's, which is there until call_record(). */
-static inline __attribute__((always_inline)) bool call_begin(struct call *e, unsigned function)
+/* After hook_attached(). `frame`: the frame address of the wrapper, which lives until call_record(). */
+static inline __attribute__((always_inline)) void call_begin_attached(struct call *e, unsigned function, uintptr_t frame)
 {
 	struct thread *t = &thread_self;
 	uint64_t current;
 
-	if (!hook_attached())
-		return false;
-	e->frame = (uintptr_t)__builtin_frame_address(0);
+	e->frame = frame;
 	current = t->page->current;
 	e->previous = 0;
 	if (__builtin_expect(current != 0, 0)) {
@@ -48,8 +46,15 @@ static inline __attribute__((always_inline)) bool call_begin(struct call *e, uns
 	}
 	t->current_frame = e->frame;
 	e->start = clock_now();
-	__atomic_store_n(&t->page->current, (uint64_t)(function + 1) << TF_CURRENT_SHIFT | (e->start << 16 >> 16),
-			 __ATOMIC_RELAXED);
+	__atomic_store_n(&t->page->current, (uint64_t)(function + 1) << TF_CURRENT_SHIFT | (e->start << 16 >> 16), __ATOMIC_RELAXED);
+}
+
+/* Always inline, so that the frame is the wrapper's. */
+static inline __attribute__((always_inline)) bool call_begin(struct call *e, unsigned function)
+{
+	if (!hook_attached())
+		return false;
+	call_begin_attached(e, function, (uintptr_t)__builtin_frame_address(0));
 	return true;
 }
 

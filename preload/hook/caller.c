@@ -10,7 +10,7 @@
 #include "runtime/record/thread.h"
 
 static struct intern_table known;
-uint64_t caller_epoch;
+HOT uint64_t caller_epoch;
 
 static void *resolve(unsigned function, const char *symbol, uintptr_t caller)
 {
@@ -34,7 +34,8 @@ static void *resolve(unsigned function, const char *symbol, uintptr_t caller)
 
 void *caller_recall(struct caller_place *p, unsigned function, const char *symbol, uintptr_t caller)
 {
-	uint64_t key = caller_key(function, caller), epoch = __atomic_load_n(&caller_epoch, __ATOMIC_RELAXED);
+	uint64_t place = caller_key(0, caller), key = place ^ (uint64_t)function << 48;
+	uint64_t epoch = __atomic_load_n(&caller_epoch, __ATOMIC_RELAXED);
 	void *real = (void *)intern_get(&known, key);
 
 	if (!real)
@@ -43,7 +44,7 @@ void *caller_recall(struct caller_place *p, unsigned function, const char *symbo
 	 * line. */
 	if (real && (!p->real || p->epoch != epoch)) {
 		__atomic_store_n(&p->epoch, epoch, __ATOMIC_RELAXED);
-		__atomic_store_n(&p->check, key ^ (uintptr_t)real, __ATOMIC_RELAXED);
+		__atomic_store_n(&p->check, place ^ (uintptr_t)real, __ATOMIC_RELAXED);
 		__atomic_store_n(&p->real, real, __ATOMIC_RELAXED);
 	}
 	return real;
@@ -57,13 +58,17 @@ static int count_unloads(struct dl_phdr_info *info, size_t size, void *ret_count
 
 void caller_unloaded(void)
 {
+	static uint64_t unloads;
 	int error = errno;
-	uint64_t count = 0, epoch = __atomic_load_n(&caller_epoch, __ATOMIC_RELAXED);
+	uint64_t count = 0, known_count = __atomic_load_n(&unloads, __ATOMIC_ACQUIRE);
 
 	dl_iterate_phdr(count_unloads, &count);
-	/* Of several threads the last to come here may know the least. */
-	while (epoch < count &&
-	       !__atomic_compare_exchange_n(&caller_epoch, &epoch, count, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+	/* The epoch changes before the count: no thread returns that has found the count but not the new epoch. */
+	if (known_count < count)
+		__atomic_fetch_add(&caller_epoch, 0x9e3779b97f4a7c15ull, __ATOMIC_RELEASE);
+	/* Of several threads the last to come here may know the smallest count. */
+	while (known_count < count && !__atomic_compare_exchange_n(&unloads, &known_count, count, true,
+								   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		;
 	errno = error;
 }

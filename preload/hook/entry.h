@@ -2,10 +2,10 @@
 /* The two ways into a wrapper of a library that a process may hold several of.
  *
  * By its name: the exported symbol. The real function is what the name means to the code that calls (caller.h).
- * By a pointer that a look-up handed out (lookup.h): via_<symbol>. The real function is the one that the look-up found,
- * come what may: it travels with the call. A trampoline adds it as the fifth argument of type double: such arguments
- * have registers of their own, so it moves none of the others, on neither architecture, and signals, threads and
- * longjmp cannot mix it up. No row has more than four before it (ENTRY_REALS). */
+ * By a pointer that a look-up handed out (lookup.h): via_<symbol>. The real function is the one that the look-up found, come
+ * what may: it travels with the call. A trampoline adds it as the fifth argument of type double: such arguments have registers of
+ * their own, so it moves none of the others, on neither architecture, and signals, threads and longjmp cannot mix it up.
+ * No row has more than four before it (ENTRY_REALS). The rows of preload/library have trampolines of their own. */
 #ifndef PILLION_ENTRY_H
 #define PILLION_ENTRY_H
 
@@ -34,10 +34,11 @@ static inline void *entry_real(double handed)
 /* What lookup.c knows of a row: in a section of its own, so there is no second list. */
 struct entry_row {
 	const char *symbol;
-	void *via;
+	void *via;	/* NULL: a row of preload/library */
 	uint32_t place; /* the row's number: HOOK_<symbol>, or HOOK_PLACE_<symbol> of a library */
 	uint32_t group;
 };
+
 #define ENTRY_HANDED(symbol, place, group)                                                                             \
 	static const struct entry_row handed_##symbol                                                                  \
 		__attribute__((used, section("pillion_entries"), aligned(8))) = {#symbol, (void *)via_##symbol, place, \
@@ -45,7 +46,6 @@ struct entry_row {
 
 /* The floating arguments that a row may have, and what stands for them in a call that has none. */
 #define ENTRY_REALS double real1_, double real2_, double real3_, double real4_
-#define ENTRY_REALS_PASS real1_, real2_, real3_, real4_
 #define ENTRY_REALS_NONE 0, 0, 0, 0
 
 /* (a, b) and more give (a, b, more); () and more give (more). `arguments` tells which: parameters may be (void). */
@@ -66,8 +66,8 @@ struct entry_row {
 	})
 
 /* Both ways in. `name` is what the compiler knows the exported function by, `none` what is returned where no library
- * has it. Where `is_off` the call goes straight on, by a jump: what a deselected call costs. Else `body` finds the real
- * function in `real`, the row's id in HOOK_CURRENT. CUDA_LAYER is in scope, the group of the file's rows. */
+ * has it. Where `is_off` the call goes straight on, by a jump: what a deselected call costs. Else `body` finds the
+ * real function in `real`, the row's id in HOOK_CURRENT. CUDA_LAYER is in scope, the group of the file's rows. */
 #define ENTRY_TIMED(name, returns, symbol, parameters, arguments, none, is_off, body)                                  \
 	__attribute__((noinline)) static returns timed_##symbol ENTRY_APPEND(parameters, arguments, double handed_)    \
 	{                                                                                                              \
@@ -104,7 +104,6 @@ struct entry {
 
 /* The body is wrap_<symbol>(), with a struct entry after the row's own parameters. */
 #define ENTRY_OWN(returns, symbol, parameters, arguments)                                                              \
-	returns wrap_##symbol ENTRY_APPEND(parameters, arguments, struct entry);                                       \
 	static returns via_##symbol ENTRY_APPEND(parameters, arguments, ENTRY_REALS, double handed_)                   \
 	{                                                                                                              \
 		struct entry from_ = {entry_real(handed_), __builtin_return_address(0)};                               \

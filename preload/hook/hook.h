@@ -33,6 +33,7 @@
 #include <sys/sem.h>
 #include <sys/sendfile.h>
 #include <sys/shm.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -64,9 +65,10 @@ _Static_assert(HOOK_COUNT < 1 << 11, "a slot has room for that many ids");
 
 /* Several symbols may share a library's id: these tell them apart. */
 #define HOOK_PLACE(kind, group, symbol, ...) HOOK_PLACE_##symbol,
-enum { HOOK_PLACES = HOOK_COUNT - 1, HOOK_LIBRARY(HOOK_PLACE) };
+enum { HOOK_PLACES = HOOK_COUNT - 1, HOOK_LIBRARY(HOOK_PLACE) HOOK_PLACE_END };
 #undef HOOK_PLACE
 #define HOOK_ONE(...) +1
+enum { HOOK_LIBRARY_COUNT = HOOK_PLACE_END - HOOK_COUNT };
 enum { HOOK_LIBC_COUNT = 0 HOOK_LIBC(HOOK_ONE) }; /* their ids come first */
 enum { HOOK_CUDA_COUNT = 0 HOOK_CUDA(HOOK_ONE), HOOK_CUDA_FIRST = HOOK_LIBC_COUNT HOOK_CUDART(HOOK_ONE) };
 #undef HOOK_ONE

@@ -2,6 +2,7 @@
 /* The exported symbols of libc's rows. */
 #define __NO_INLINE__ 1 /* else libc's own inline bodies of getc_unlocked and the like would replace ours */
 #include "preload/hook/hook.h"
+#include "preload/libc/undeclared.h"
 
 #define HOOK_EXPORT_TIMED(returns, symbol, parameters, arguments, record)                                              \
 	HOOK_EXPORT returns symbol parameters                                                                          \
@@ -33,7 +34,8 @@
 	}
 #define HOOK_EXPORT_NAKED(returns, symbol, parameters, arguments, record)
 #define HOOK_EXPORT_RAW(returns, symbol, parameters, arguments, record)
-#define HOOK_EXPORT_REAL(returns, symbol, parameters, arguments, record)
+/* Not defined here, but declared, so that a row which differs from the prototype in its header is an error. */
+#define HOOK_EXPORT_REAL(returns, symbol, parameters, arguments, record) extern returns symbol parameters;
 #define HOOK_EXPORT_ROW(kind, returns, symbol, parameters, arguments, record)                                          \
 	HOOK_EXPORT_##kind(returns, symbol, parameters, arguments, record)
 HOOK_LIBC(HOOK_EXPORT_ROW)

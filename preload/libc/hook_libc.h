@@ -116,7 +116,7 @@
 	X(NAKED, long, syscall, (long number), (number), NOTHING)                                                      \
 	/* alternate signal stacks, which CPU samples take from the kernel's view */                                   \
 	X(OWN, int, sigaltstack, (const stack_t *s, stack_t *old), (s, old), NOTHING)                                  \
-	X(REAL, void, siglongjmp, (struct __jmp_buf_tag * buffer, int value), (buffer, value), NOTHING)                \
+	X(REAL, void, siglongjmp, (struct __jmp_buf_tag buffer[1], int value), (buffer, value), NOTHING)               \
 	X(NAKED, void, __longjmp_chk, (struct __jmp_buf_tag * buffer, int value), (buffer, value), NOTHING)
 
 #endif

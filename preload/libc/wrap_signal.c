@@ -2,11 +2,12 @@
 /* Signals: the program sees all of them as if CPU samples took none (../runtime/sample.h). All of this is safe in a handler. */
 #include <stdarg.h>
 #include <string.h>
-#include <sys/signalfd.h>
 
 #include "runtime/stack/altstack.h"
 #include "runtime/stack/sample.h"
 #include "preload/hook/hook.h"
+#include "preload/libc/undeclared.h"
+#include "preload/libc/wrap_signal.h"
 
 /* ---- dispositions ---- */
 

@@ -7,8 +7,12 @@
 #include "runtime/stack/sample.h"
 #include "preload/hook/hook.h"
 
+/* Entered from syscall_<architecture>.S. */
+#define SYSCALL(symbol) HIDDEN long wrap_syscall_##symbol(long number, long a, long b, long c, long d, long e, long f)
+
 #define RAW(symbol, record)                                                                                            \
-	__attribute__((visibility("hidden"))) long wrap_syscall_##symbol(long number, long a, long b, long c, long d, long e, long f) \
+	SYSCALL(symbol);                                                                                               \
+	SYSCALL(symbol)                                                                                                \
 	{                                                                                                              \
 		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
 		long result;                                                                                           \
@@ -24,7 +28,8 @@ RAW(membarrier, NOTHING)
 /* ---- not recorded, but descriptors go ---- */
 
 #define FORGET(symbol, what)                                                                                           \
-	__attribute__((visibility("hidden"))) long wrap_syscall_##symbol(long number, long a, long b, long c, long d, long e, long f) \
+	SYSCALL(symbol);                                                                                               \
+	SYSCALL(symbol)                                                                                                \
 	{                                                                                                              \
 		what;                                                                                                  \
 		return ((long (*)(long, ...))(void *)real_syscall)(number, a, b, c, d, e, f);                          \
@@ -36,9 +41,10 @@ FORGET(dup, descriptor_invalidate((int)b)) /* dup2, dup3 */
 
 /* ---- signals, as in wrap_signal.c ---- */
 
-__attribute__((visibility("hidden"))) long
-wrap_syscall_rt_sigaction(long number, long signal, const struct altstack_kernel_action *action,
-			  struct altstack_kernel_action *old, size_t mask_size)
+HIDDEN long wrap_syscall_rt_sigaction(long number, long signal, const struct altstack_kernel_action *action,
+				      struct altstack_kernel_action *old, size_t mask_size);
+long wrap_syscall_rt_sigaction(long number, long signal, const struct altstack_kernel_action *action,
+			       struct altstack_kernel_action *old, size_t mask_size)
 {
 	bool is_ours = signal && signal == sample_signal;
 	long result;
@@ -56,7 +62,8 @@ wrap_syscall_rt_sigaction(long number, long signal, const struct altstack_kernel
 	return 0;
 }
 
-__attribute__((visibility("hidden"))) long wrap_syscall_sigaltstack(long number, const stack_t *stack, stack_t *old)
+HIDDEN long wrap_syscall_sigaltstack(long number, const stack_t *stack, stack_t *old);
+long wrap_syscall_sigaltstack(long number, const stack_t *stack, stack_t *old)
 {
 	(void)number;
 	return wrap_sigaltstack(stack, old);

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The libraries' rows of the hook table: cuBLAS, cuDNN, cuSPARSE, cuSOLVER, cuFFT, NCCL, MPI. Their headers are not needed.
+/* The libraries' rows of the hook table. The libraries' headers are not needed.
  *
  * X(kind, group, symbol, name, words, shape)
- *   CALL   the wrapper is generated, the call is recorded
+ *   CALL   the call is recorded
  *   TWIN   likewise, for a function of 64-bit integers: it has the id and the name of the CALL row of that name
- *   MAKER  a CALL that makes a handle: what its shape says of it is noted, also where nothing is recorded
- *   NOTE   not recorded: only noted
- *   SET    not recorded: shape is a function that is given the words of a call that succeeded
- *   OWN    the exported symbol itself stands in wrap_nccl.c; recorded
- * group: TF_GROUP_<group>. symbol: the ABI's. name: as it is reported. All return an int, 0 for success.
- * words: how many parameters there are, each a register or eight bytes of stack wide. A function without any is given one,
- * which is passed on as it came. Floating ones are not counted: they have registers of their own, so how they are mixed in the
- * prototype does not matter, and four, which is all that any has, are passed on in every call.
- * shape: what is kept of the arguments. S(name, key, parts...) beside the rows; parts are FIELD(field, position), fields those of
- * enum tf_field, positions from 1; _A _B _C: of this operand. See library.h. */
+ *   MAKER  a CALL that makes a handle: the fields of its shape are noted for the handle, whether or not it is recorded
+ *   NOTE   not recorded, only noted
+ *   SET    not recorded; `shape` names a struct library_body, which receives the words of each call that succeeded
+ *   OWN    likewise, and the call is recorded
+ * group: TF_GROUP_<group>. symbol: the ABI's. name: the one that reports print. All functions return an int, 0 for
+ * success.
+ * words: the number of parameters, each of which takes a register or eight bytes of stack. It is one for a function
+ * without parameters; that register is passed unchanged. Floating-point parameters do not count: they have eight
+ * registers of their own, which every call passes, so their places in the prototype do not matter.
+ * shape: the arguments that are recorded. S(name, key, parts...) beside the rows; parts are FIELD(field, position):
+ * fields are those of enum tf_field, positions count from 1; _A _B _C: of this operand. See library.h. */
 #ifndef PILLION_HOOK_LIBRARY_H
 #define PILLION_HOOK_LIBRARY_H
 
@@ -30,21 +31,16 @@
 #include "preload/library/hook_cusparse.h"
 #include "preload/library/hook_mpi.h"
 #include "preload/library/hook_nccl.h"
+#include "runtime/format/trace_groups.h"
 
-#define HOOK_LIBRARY(X)                                                                                                \
-	HOOK_CUBLAS(X) HOOK_CUDNN(X) HOOK_CUSPARSE(X) HOOK_CUSOLVER(X) HOOK_CUFFT(X) HOOK_NCCL(X) HOOK_MPI(X)
-#define SHAPES_LIBRARY(S)                                                                                              \
-	SHAPES_CUBLAS(S) SHAPES_CUDNN(S) SHAPES_CUSPARSE(S) SHAPES_CUSOLVER(S) SHAPES_CUFFT(S) SHAPES_NCCL(S) SHAPES_MPI(S) \
-	S(NOTHING, KEY_NONE)
-
-/* What a call gives where no library has it: not initialised, or as near to it as the library has words for. */
-#define LIBRARY_NONE_CUBLAS 1
-#define LIBRARY_NONE_CUDNN 1001
-#define LIBRARY_NONE_CUSPARSE 1
-#define LIBRARY_NONE_CUSOLVER 1
-#define LIBRARY_NONE_CUFFT 7 /* CUFFT_SETUP_FAILED */
-#define LIBRARY_NONE_NCCL 2  /* ncclSystemError */
-#define LIBRARY_NONE_MPI 16  /* MPI_ERR_OTHER in Open MPI */
+/* The rows and shapes of all groups that are libraries. */
+#define ROWS_OF_GROUP(number, NAME, word, set, category, title, hue, saturation, prefix, none, form, report, alias, X) \
+	TF_IF_LIBRARY_##form(HOOK_##NAME(X))
+#define SHAPES_OF_GROUP(number, NAME, word, set, category, title, hue, saturation, prefix, none, form, report, alias, \
+			S)                                                                                             \
+	TF_IF_LIBRARY_##form(SHAPES_##NAME(S))
+#define HOOK_LIBRARY(X) TF_GROUPS(ROWS_OF_GROUP, X)
+#define SHAPES_LIBRARY(S) TF_GROUPS(SHAPES_OF_GROUP, S) S(NOTHING, KEY_NONE)
 
 /* The kinds that have an id. */
 #define LIBRARY_IF_RECORDED(kind, ...) LIBRARY_IF_RECORDED_##kind(__VA_ARGS__)

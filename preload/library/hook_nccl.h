@@ -6,14 +6,21 @@
 
 #define NCCL(X, name, words, shape) X(CALL, NCCL, name, name, words, shape)
 
+/* The unique id is 128 bytes by value: on x86-64 16 words of stack, behind the six of the registers; on aarch64 the address of a copy. */
+#if defined(__x86_64__)
+#define NCCL_WITH_ID(words) 22
+#else
+#define NCCL_WITH_ID(words) words
+#endif
+
 #define HOOK_NCCL(X)                                                                                                   \
-	/* communicators; the unique id comes by value, 128 bytes */                                                   \
-	X(OWN, NCCL, ncclCommInitRank, ncclCommInitRank, 4, NOTHING)                                                   \
-	X(OWN, NCCL, ncclCommInitRankConfig, ncclCommInitRankConfig, 5, NOTHING)                                       \
-	X(OWN, NCCL, ncclCommInitAll, ncclCommInitAll, 3, NOTHING)                                                     \
-	X(OWN, NCCL, ncclCommInitRankScalable, ncclCommInitRankScalable, 6, NOTHING)                                   \
-	X(OWN, NCCL, ncclCommSplit, ncclCommSplit, 5, NOTHING)                                                         \
-	X(OWN, NCCL, ncclCommShrink, ncclCommShrink, 6, NOTHING)                                                       \
+	/* communicators */                                                                                            \
+	X(OWN, NCCL, ncclCommInitRank, ncclCommInitRank, NCCL_WITH_ID(4), library_nccl_init)                           \
+	X(OWN, NCCL, ncclCommInitRankConfig, ncclCommInitRankConfig, NCCL_WITH_ID(5), library_nccl_init)               \
+	X(OWN, NCCL, ncclCommInitAll, ncclCommInitAll, 3, library_nccl_init_all)                                       \
+	X(OWN, NCCL, ncclCommInitRankScalable, ncclCommInitRankScalable, 6, library_nccl_init_scalable)                \
+	X(OWN, NCCL, ncclCommSplit, ncclCommSplit, 5, library_nccl_split)                                              \
+	X(OWN, NCCL, ncclCommShrink, ncclCommShrink, 6, library_nccl_shrink)                                           \
 	NCCL(X, ncclGetUniqueId, 1, NOTHING)                                                                           \
 	NCCL(X, ncclCommFinalize, 1, NCCL_COMMUNICATOR)                                                                \
 	NCCL(X, ncclCommDestroy, 1, NCCL_COMMUNICATOR)                                                                 \

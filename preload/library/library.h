@@ -25,7 +25,7 @@ enum library_how {
 struct library_part {
 	uint8_t field; /* enum tf_field | enum tf_role */
 	uint8_t how;
-	uint8_t position; /* of the argument, from 1 */
+	uint8_t position; /* of the argument in `words`: LIBRARY_WORD(n), from 1 */
 	uint8_t other;
 };
 
@@ -39,7 +39,32 @@ struct library_shape {
 	struct library_part parts[LIBRARY_PARTS];
 };
 
-/* words[1] is the first argument. is_wide: a function of 64-bit integers. Lists of a call that failed may not be there. */
+/* Where `words` has argument `n`: behind the registers lie the frame pointer and the return address, then the
+ * caller's stack. On aarch64 these two lie elsewhere. */
+#if defined(__x86_64__)
+enum { LIBRARY_REGISTERS = 6 };
+#define LIBRARY_WORD(n) ((n) > LIBRARY_REGISTERS ? (n) + 2 : (n))
+#else
+enum { LIBRARY_REGISTERS = 8 };
+#define LIBRARY_WORD(n) (n)
+#endif
+
+/* What a SET or OWN row does in place of a shape. end: ends a recorded call and writes it. note: after each call that
+ * has done its work, also where nothing is recorded. words[LIBRARY_WORD(n)] is the n-th argument, words[n] for those
+ * in registers. */
+struct library_body {
+	void (*end)(struct call *e, unsigned function, int result, const uintptr_t *words);
+	void (*note)(const uintptr_t *words);
+};
+
+/* A communicator that is being made in the background is there already: ncclInProgress. */
+static inline bool library_has_done(unsigned group, int result)
+{
+	return !result || (group == TF_GROUP_NCCL && result == 7);
+}
+
+/* words[LIBRARY_WORD(1)] is the first argument. is_wide: a function of 64-bit integers. Lists of a call that failed
+ * may not be there. */
 void library_collect(struct tf_operation *op, const struct library_shape *shape, const uintptr_t *words, bool is_wide, bool is_failed);
 
 /* Notes what a successful call said of a handle. */
@@ -68,13 +93,14 @@ void library_end(struct call *e, unsigned function, int result, const struct lib
 /* Writes a call that call_end() let through, where the operation is known. */
 void library_record(const struct call *e, unsigned function, int result, const struct tf_operation *op);
 
-/* Is this the call that its thread is in already? Libraries that only pass on to another of theirs have the same names. */
-static inline __attribute__((always_inline)) bool library_is_inside(unsigned function)
+/* Is this the call that its thread is in already? Libraries that only pass on to another of theirs have the same
+ * names. */
+static inline __attribute__((always_inline)) bool library_is_inside(unsigned function, uintptr_t frame)
 {
 	const struct thread *t = &thread_self;
 
 	return __builtin_expect(t->generation == process.generation && t->page->current >> TF_CURRENT_SHIFT == function + 1, 0) &&
-	       t->current_frame > (uintptr_t)__builtin_frame_address(0);
+	       t->current_frame > frame;
 }
 
 #endif

@@ -2,8 +2,6 @@
 /* Sizes of datatypes without asking for them: MPICH's predefined handles carry theirs, Open MPI's are the addresses of symbols. */
 #include "preload/library/library_mpi.h"
 
-#include "preload/library/library.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -94,7 +92,7 @@ int64_t library_mpi_bytes(uintptr_t type)
 }
 
 /* Only here is MPI asked: the type has just been taken by it. */
-void library_set_mpi_type(const uintptr_t *words)
+static void set_type(const uintptr_t *words)
 {
 	const void *handle = (const void *)words[1];
 	uintptr_t type = is_open_mpi() ? *(const uintptr_t *)handle : *(const uint32_t *)handle;
@@ -106,3 +104,4 @@ void library_set_mpi_type(const uintptr_t *words)
 		library_forget();
 	}
 }
+const struct library_body library_set_mpi_type = {.note = set_type};

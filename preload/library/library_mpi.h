@@ -3,7 +3,7 @@
 #ifndef PILLION_LIBRARY_MPI_H
 #define PILLION_LIBRARY_MPI_H
 
-#include <stdint.h>
+#include "preload/library/library.h"
 
 /* A communicator without what lies beside it in its register; MPI_COMM_WORLD and _SELF as MPICH numbers them. */
 uintptr_t library_mpi_communicator(uintptr_t word);
@@ -12,7 +12,7 @@ uintptr_t library_mpi_communicator(uintptr_t word);
 int64_t library_mpi_bytes(uintptr_t type);
 
 /* MPI_Type_commit: a derived type is known from here on. */
-void library_set_mpi_type(const uintptr_t *words);
+extern const struct library_body library_set_mpi_type HIDDEN;
 
 /* Rises whenever what is noted of a handle or a datatype changes: what has been remembered of calls is then void. */
 extern uint64_t library_epoch;

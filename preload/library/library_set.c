@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#include "preload/library/library.h"
-
 /* ---- cuBLASLt: (descriptor, attribute, address, bytes) ---- */
 
 /* By attribute: the field; 0: not kept. */
@@ -28,22 +26,25 @@ static void set_attribute(const uintptr_t *words, const uint8_t *fields, size_t 
 	library_note_field(words[1], fields[attribute], bytes == 8 ? wide : narrow);
 }
 
-void library_set_lt_layout(const uintptr_t *words)
+static void set_lt_layout(const uintptr_t *words)
 {
 	set_attribute(words, layout_fields, sizeof(layout_fields));
 }
+const struct library_body library_set_lt_layout = {.note = set_lt_layout};
 
-void library_set_lt_descriptor(const uintptr_t *words)
+static void set_lt_descriptor(const uintptr_t *words)
 {
 	set_attribute(words, descriptor_fields, sizeof(descriptor_fields));
 }
+const struct library_body library_set_lt_descriptor = {.note = set_lt_descriptor};
 
 /* ---- cuDNN ---- */
 
-void library_set_dnn_groups(const uintptr_t *words)
+static void set_dnn_groups(const uintptr_t *words)
 {
 	library_note_field(words[1], TF_FIELD_GROUPS, (int)words[2]);
 }
+const struct library_body library_set_dnn_groups = {.note = set_dnn_groups};
 
 /* The backend: (descriptor, attribute, type, count, address). A descriptor takes over what those in it tell, so that a plan
  * knows its graph. */
@@ -108,7 +109,7 @@ static void set_backend(uintptr_t descriptor, uint8_t field, unsigned type, cons
 	library_note_all(descriptor, &op);
 }
 
-void library_set_dnn_backend(const uintptr_t *words)
+static void set_dnn_backend(const uintptr_t *words)
 {
 	unsigned attribute = (unsigned)words[2], type = (unsigned)words[3];
 
@@ -118,3 +119,4 @@ void library_set_dnn_backend(const uintptr_t *words)
 		if (backend_attributes[i].attribute == attribute)
 			set_backend(words[1], backend_attributes[i].field, type, words);
 }
+const struct library_body library_set_dnn_backend = {.note = set_dnn_backend};

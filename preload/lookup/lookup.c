@@ -10,12 +10,15 @@
 #include "preload/lookup/audit.h"
 #include "preload/lookup/trampoline.h"
 #include "preload/hook/entry.h"
+#include "preload/library/library_lookup.h"
 
 /* ---- rows by name ---- */
 
-extern const struct entry_row __start_pillion_entries[] __attribute__((visibility("hidden")));
-extern const struct entry_row __stop_pillion_entries[] __attribute__((visibility("hidden")));
+/* Weak: without CUDA's headers there is no such row. */
+extern const struct entry_row __start_pillion_entries[] __attribute__((visibility("hidden"), weak));
+extern const struct entry_row __stop_pillion_entries[] __attribute__((visibility("hidden"), weak));
 
+static struct entry_row library_rows[HOOK_LIBRARY_COUNT];
 static struct intern_table row_of; /* hash of a symbol -> its entry */
 static bool has_rows;
 
@@ -29,6 +32,10 @@ static void fill_rows(void)
 {
 	for (const struct entry_row *row = __start_pillion_entries; row < __stop_pillion_entries; row++)
 		intern_set(&row_of, symbol_hash(row->symbol), (uint64_t)row);
+	for (unsigned i = 0; i < HOOK_LIBRARY_COUNT; i++) {
+		library_rows[i] = library_lookup_row(i);
+		intern_set(&row_of, symbol_hash(library_rows[i].symbol), (uint64_t)&library_rows[i]);
+	}
 	__atomic_store_n(&has_rows, true, __ATOMIC_RELEASE);
 }
 
@@ -92,6 +99,8 @@ enum lookup_caller lookup_caller_of(const void *caller)
 
 /* ---- trampolines ---- */
 
+_Static_assert(LIBRARY_TRAMPOLINES == TRAMPOLINES, "lookup_trampoline() counts both kinds");
+
 static struct intern_table slot_of; /* hash of row and real function -> slot + 1 */
 
 static void note_full(void)
@@ -115,9 +124,15 @@ static bool is_group_used(unsigned group)
 	return process_gate.groups & (is_cuda ? ~0u : 1u << group);
 }
 
+static void *trampoline_at(const struct entry_row *row, uint32_t slot)
+{
+	return row->via ? (void *)trampoline_code[slot] : library_trampoline(slot);
+}
+
 void *lookup_trampoline(const struct entry_row *row, void *real)
 {
-	static uint32_t taken;
+	static uint32_t taken_by_cuda, taken_by_libraries;
+	uint32_t *taken = row->via ? &taken_by_cuda : &taken_by_libraries;
 	struct intern_entry *e;
 	uint64_t old = 0;
 	uint32_t number, slot;
@@ -130,19 +145,22 @@ void *lookup_trampoline(const struct entry_row *row, void *real)
 		return real;
 	old = __atomic_load_n(&e->value, __ATOMIC_ACQUIRE);
 	if (old)
-		return (void *)trampoline_code[old - 1];
+		return trampoline_at(row, (uint32_t)old - 1);
 	slot = TRAMPOLINES;
-	if (__atomic_load_n(&taken, __ATOMIC_RELAXED) < TRAMPOLINES)
-		slot = __atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED);
+	if (__atomic_load_n(taken, __ATOMIC_RELAXED) < TRAMPOLINES)
+		slot = __atomic_fetch_add(taken, 1, __ATOMIC_RELAXED);
 	if (slot >= TRAMPOLINES) {
 		note_full();
 		return real;
 	}
-	trampoline_slots[slot] = (struct trampoline_slot){real, row->via};
+	if (row->via)
+		trampoline_slots[slot] = (struct trampoline_slot){real, row->via};
+	else
+		library_trampoline_fill(slot, row->place, real);
 	/* Another thread may have been faster: then all use its trampoline. */
 	if (!__atomic_compare_exchange_n(&e->value, &old, slot + 1ull, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		slot = (uint32_t)old - 1;
-	return (void *)trampoline_code[slot];
+	return trampoline_at(row, slot);
 }
 
 /* ---- dlsym ---- */
@@ -202,13 +220,19 @@ static struct lookup_result look_up_row(const struct entry_row *row, void *handl
 	return (struct lookup_result){lookup_trampoline(row, real), NULL};
 }
 
-/* A quick test: the names of all rows begin with one of these. */
+/* A quick test: the names of all rows begin with the prefix of their group. */
 static bool may_be_ours(const char *name)
 {
+#define PREFIX(number, NAME, word, set, category, title, hue, saturation, prefix, ...) prefix,
+	static const char *const prefixes[] = {TF_GROUPS(PREFIX, )};
+#undef PREFIX
+
 	while (*name == '_')
 		name++;
-	return (name[0] == 'c' && name[1] == 'u') || (name[0] == 'n' && name[1] == 'c') || (name[0] == 'M' &&
-											    name[1] == 'P');
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (*prefixes[i] == *name && *name && !strncmp(name, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return false;
 }
 
 struct lookup_result lookup_dlsym(void *handle, const char *name, const void *caller)
@@ -292,7 +316,9 @@ static void note_unseen(const char *path, const char *symbol)
  * ever. */
 void lookup_note_unseen(void)
 {
-	static const char *const libraries[] = {"libcu", "libnccl", "libmpi"};
+#define LIBRARY(number, NAME, word, ...) "lib" #word,
+	static const char *const libraries[] = {TF_GROUPS(LIBRARY, )};
+#undef LIBRARY
 	struct thread_guard guard;
 	bool is_worth_it = false;
 	char path[PATH_MAX];

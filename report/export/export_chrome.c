@@ -12,12 +12,9 @@
 #include "report/read/operation.h"
 #include "report/base/text.h"
 
-static const char *const categories[TF_GROUP_COUNT] = {
-	[TF_GROUP_OSRT] = "osrt",         [TF_GROUP_CUDA] = "cuda_runtime", [TF_GROUP_CUDA_DRIVER] = "cuda_driver",
-	[TF_GROUP_NVTX] = "nvtx",         [TF_GROUP_CUBLAS] = "cublas",     [TF_GROUP_CUDNN] = "cudnn",
-	[TF_GROUP_CUSPARSE] = "cusparse", [TF_GROUP_CUSOLVER] = "cusolver", [TF_GROUP_NCCL] = "nccl",
-	[TF_GROUP_MPI] = "mpi",           [TF_GROUP_CUFFT] = "cufft",
-};
+#define CATEGORY(number, NAME, word, set, category, ...) [number] = #category,
+static const char *const categories[TF_GROUP_COUNT] = {TF_GROUPS(CATEGORY, )};
+#undef CATEGORY
 
 const char *chrome_cached(const struct chrome_cache *c, uint64_t number)
 {

@@ -289,31 +289,28 @@ static void add_texts(struct json *j, const struct texts *t, bool is_json)
 
 static void json_add_names(struct json *j)
 {
-	static const char *const categories[HTML_CATEGORIES] = {
-		[TF_GROUP_OSRT] = "osrt",
-		[TF_GROUP_CUDA] = "cuda",
-		[TF_GROUP_CUDA_DRIVER] = "driver",
-		[TF_GROUP_NVTX] = "nvtx",
-		[TF_GROUP_CUBLAS] = "cublas",
-		[TF_GROUP_CUDNN] = "cudnn",
-		[TF_GROUP_CUSPARSE] = "cusparse",
-		[TF_GROUP_CUSOLVER] = "cusolver",
-		[TF_GROUP_NCCL] = "nccl",
-		[TF_GROUP_MPI] = "mpi",
-		[TF_GROUP_CUFFT] = "cufft",
-		[HTML_KERNEL] = "kernel",
-		[HTML_COPY] = "copy",
-		[HTML_SET] = "set",
-		[HTML_GRAPH] = "graph",
-		[HTML_MEMORY] = "memory",
-		[HTML_SAMPLE] = "sample",
-		[HTML_WAIT] = "wait",
-		[HTML_OVERHEAD] = "overhead",
+#define CATEGORY(number, NAME, word, set, category, title, hue, saturation, ...)                                       \
+	[number] = {#category, title, hue, saturation},
+	static const struct {
+		const char *name, *title;
+		int hue, saturation;
+	} categories[HTML_CATEGORIES] = {
+		TF_GROUPS(CATEGORY, )
+		[HTML_KERNEL] = {"kernel", "Kernel", 212, 70},
+		[HTML_COPY] = {"copy", "Copy", 32, 60},
+		[HTML_SET] = {"set", "Memset", 14, 40},
+		[HTML_GRAPH] = {"graph", "Graph", 236, 44},
+		[HTML_MEMORY] = {"memory", "Memory", 338, 40},
+		[HTML_SAMPLE] = {"sample", "CPU sample", 30, 50},
+		[HTML_WAIT] = {"wait", "Wait", 0, 26},
+		[HTML_OVERHEAD] = {"overhead", "Overhead", 8, 60},
 	};
+#undef CATEGORY
 
 	buffer_text(&j->text, "\"categories\":[");
 	for (int i = 0; i < HTML_CATEGORIES; i++)
-		buffer_print(&j->text, "%s\"%s\"", i ? "," : "", categories[i] ? categories[i] : "other");
+		buffer_print(&j->text, "%s{\"name\":\"%s\",\"title\":\"%s\",\"hue\":%d,\"saturation\":%d}",
+			     i ? "," : "", categories[i].name, categories[i].title, categories[i].hue, categories[i].saturation);
 	buffer_text(&j->text, "],\"names\":[");
 	for (size_t i = 0; i < j->html->name_count; i++) {
 		buffer_print(&j->text, "%s%" PRIu32 ",%" PRIu32, i ? "," : "", j->html->names[2 * i],

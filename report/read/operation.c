@@ -69,13 +69,15 @@ struct named {
 	unsigned int bytes;
 };
 
-/* cudaDataType_t, cudnnDataType_t, ncclDataType_t, cufftType, cublasComputeType_t */
+/* cudaDataType_t, and from 0x29 the kinds of Fourier transforms; cudnnDataType_t, ncclDataType_t,
+ * cublasComputeType_t */
 static const struct named cuda_types[] = {
 	{0, "R_32F", 4},      {1, "R_64F", 8},  {2, "R_16F", 2},  {3, "R_8I", 1},       {4, "C_32F", 8},
 	{5, "C_64F", 16},     {6, "C_16F", 4},  {7, "C_8I", 2},   {8, "R_8U", 1},       {9, "C_8U", 2},
 	{10, "R_32I", 4},     {11, "C_32I", 8}, {12, "R_32U", 4}, {13, "C_32U", 8},     {14, "R_16BF", 2},
 	{15, "C_16BF", 4},    {24, "R_64I", 8}, {26, "R_64U", 8}, {28, "R_8F_E4M3", 1}, {29, "R_8F_E5M2", 1},
-	{33, "R_4F_E2M1", 0}, {-1, NULL, 0},
+	{33, "R_4F_E2M1", 0}, {0x29, "C2C", 0}, {0x2a, "R2C", 0}, {0x2c, "C2R", 0},     {0x69, "Z2Z", 0},
+	{0x6a, "D2Z", 0},     {0x6c, "Z2D", 0}, {-1, NULL, 0},
 };
 static const struct named cudnn_types[] = {
 	{0, "FLOAT", 4},  {1, "DOUBLE", 8},   {2, "HALF", 2},      {3, "INT8", 1},      {4, "INT32", 4},
@@ -86,10 +88,6 @@ static const struct named nccl_types[] = {
 	{0, "int8", 1},        {1, "uint8", 1},       {2, "int32", 4},   {3, "uint32", 4},  {4, "int64", 8},
 	{5, "uint64", 8},      {6, "float16", 2},     {7, "float32", 4}, {8, "float64", 8}, {9, "bfloat16", 2},
 	{10, "float8e4m3", 1}, {11, "float8e5m2", 1}, {-1, NULL, 0},
-};
-static const struct named fft_types[] = {
-	{0x29, "C2C", 0}, {0x2a, "R2C", 0}, {0x2c, "C2R", 0}, {0x69, "Z2Z", 0},
-	{0x6a, "D2Z", 0}, {0x6c, "Z2D", 0}, {-1, NULL, 0},
 };
 static const struct named compute_types[] = {
 	{64, "16F", 0},          {65, "16F_PEDANTIC", 0},  {68, "32F", 0},           {69, "32F_PEDANTIC", 0},
@@ -132,18 +130,10 @@ static void add_named(const struct named *list, int64_t value, struct buffer *re
 		buffer_print(ret, "%" PRId64, value);
 }
 
-static void operation_add_type(unsigned int group, int64_t type, struct buffer *ret)
-{
-	if (group == TF_GROUP_CUFFT && find(fft_types, type))
-		add_named(fft_types, type, ret);
-	else
-		add_named(types_of(group), type, ret);
-}
-
 static void operation_add_value(unsigned int group, unsigned int field, int64_t value, struct buffer *ret)
 {
 	if (field == TF_FIELD_TYPE)
-		operation_add_type(group, value, ret);
+		add_named(types_of(group), value, ret);
 	else if (field == TF_FIELD_TRANSPOSE)
 		add_named(transposes, value, ret);
 	else if (field == TF_FIELD_COMPUTE)

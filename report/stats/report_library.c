@@ -209,28 +209,23 @@ static int library_report(const struct report_context *c, struct table *table, c
 
 #define DEVICE {"GPU Time (ns)", COLUMN_NS, device_cell}
 #define TIMES .total = "Total Time (ns)", .count = "Num Calls", .type = COLUMN_NS, .has_percent = true
-#define LIBRARY_REPORT(name, ...)                                                                                      \
-	int report_##name(const struct report_context *c, struct table *table, struct err *err)                        \
-	{                                                                                                              \
-		static const struct kind kind = {__VA_ARGS__};                                                         \
+#define MESSAGE_COLUMNS(rate)                                                                                          \
+	TIMES, .names = {"Name", "Count", "Type", "Operation", "Peer", "Communicator", "Rank"},                        \
+	       .more = {{"Bytes", COLUMN_COUNT, total_cell}, {"Bandwidth (GB/s)", COLUMN_TEXT, rate}, DEVICE}
+
+/* By the form that trace_groups.h gives a library. */
+#define SHAPES shape_key, {TIMES, .names = {"Name", "Shape"}, .more = {DEVICE}}
+#define FLOPS blas_key, {TIMES, .names = {"Name", "Shape"}, .more = {{"FLOP", COLUMN_COUNT, total_cell}, DEVICE}}
+#define MESSAGES message_key, {MESSAGE_COLUMNS(device_rate_cell)}
+#define MESSAGES_BY_CALL message_key, {MESSAGE_COLUMNS(call_rate_cell)}
+
+#define LIBRARY_REPORT(number, NAME, word, set, category, title, hue, saturation, prefix, none, form, report, ...)     \
+	TF_IF_LIBRARY_##form(                                                                                          \
+		int report_##report(const struct report_context *c, struct table *table, struct err *err)              \
+		{                                                                                                      \
+			static const struct kind kind = {1u << TF_GROUP_##NAME, form};                                 \
                                                                                                                        \
-		(void)err;                                                                                             \
-		return library_report(c, table, &kind);                                                                \
-	}
-
-LIBRARY_REPORT(blas_sum, 1u << TF_GROUP_CUBLAS, blas_key,
-	       {TIMES, .names = {"Name", "Shape"}, .more = {{"FLOP", COLUMN_COUNT, total_cell}, DEVICE}})
-LIBRARY_REPORT(cudnn_sum, 1u << TF_GROUP_CUDNN, shape_key, {TIMES, .names = {"Name", "Shape"}, .more = {DEVICE}})
-LIBRARY_REPORT(cusparse_sum, 1u << TF_GROUP_CUSPARSE, shape_key, {TIMES, .names = {"Name", "Shape"}, .more = {DEVICE}})
-LIBRARY_REPORT(cusolver_sum, 1u << TF_GROUP_CUSOLVER, shape_key, {TIMES, .names = {"Name", "Shape"}, .more = {DEVICE}})
-LIBRARY_REPORT(cufft_sum, 1u << TF_GROUP_CUFFT, shape_key, {TIMES, .names = {"Name", "Shape"}, .more = {DEVICE}})
-
-#define MESSAGES(rate)                                                                                                 \
-	{                                                                                                              \
-		TIMES, .names = {"Name", "Count", "Type", "Operation", "Peer", "Communicator", "Rank"}, .more = {      \
-			{"Bytes", COLUMN_COUNT, total_cell},                                                           \
-			{"Bandwidth (GB/s)", COLUMN_TEXT, rate}, DEVICE,                                               \
-		}                                                                                                      \
-	}
-LIBRARY_REPORT(nccl_sum, 1u << TF_GROUP_NCCL, message_key, MESSAGES(device_rate_cell))
-LIBRARY_REPORT(mpi_sum, 1u << TF_GROUP_MPI, message_key, MESSAGES(call_rate_cell))
+			(void)err;                                                                                     \
+			return library_report(c, table, &kind);                                                        \
+		})
+TF_GROUPS(LIBRARY_REPORT, )

@@ -4,6 +4,13 @@
 #ifndef PILLION_REPORT_LIST_H
 #define PILLION_REPORT_LIST_H
 
+#include "runtime/format/trace_groups.h"
+
+/* The calls of a library by function and shape. */
+#define REPORT_OF_GROUP(number, NAME, word, set, category, title, hue, saturation, prefix, none, form, report, alias,  \
+			X)                                                                                             \
+	TF_IF_LIBRARY_##form(X(report, alias, title " Summary", REPORT_DEFAULT | REPORT_BY))
+
 #define REPORTS(X)                                                                                                     \
 	X(nvtx_sum, "nvtxsum", "NVTX Range Summary", REPORT_DEFAULT | REPORT_BY)                                       \
 	X(osrt_sum, "osrtsum", "OS Runtime Summary", REPORT_DEFAULT | REPORT_BY)                                       \
@@ -18,13 +25,7 @@
 	  REPORT_DEFAULT | REPORT_BY | REPORT_DEVICE)                                                                  \
 	X(cuda_gpu_mem_size_sum, "gpumemsizesum", "CUDA GPU MemOps Summary (by Size)",                                 \
 	  REPORT_DEFAULT | REPORT_BY | REPORT_DEVICE)                                                                  \
-	X(blas_sum, "cublas_sum", "cuBLAS Summary", REPORT_DEFAULT | REPORT_BY)                                        \
-	X(cudnn_sum, "cudnnsum", "cuDNN Summary", REPORT_DEFAULT | REPORT_BY)                                          \
-	X(cusparse_sum, "cusparsesum", "cuSPARSE Summary", REPORT_DEFAULT | REPORT_BY)                                 \
-	X(cusolver_sum, "cusolversum", "cuSOLVER Summary", REPORT_DEFAULT | REPORT_BY)                                 \
-	X(cufft_sum, "cufftsum", "cuFFT Summary", REPORT_DEFAULT | REPORT_BY)                                          \
-	X(nccl_sum, "ncclsum", "NCCL Summary", REPORT_DEFAULT | REPORT_BY)                                             \
-	X(mpi_sum, "mpisum", "MPI Summary", REPORT_DEFAULT | REPORT_BY)                                                \
+	TF_GROUPS(REPORT_OF_GROUP, X)                                                                                  \
 	X(cuda_mem_usage, NULL, "CUDA Memory Usage", REPORT_DEFAULT)                                                   \
 	X(cuda_mem_failures, NULL, "Failed CUDA Allocations", REPORT_DEFAULT)                                          \
 	X(stacks_sum, NULL, "Stack Summary", REPORT_DEFAULT | REPORT_BY)                                               \

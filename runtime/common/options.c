@@ -13,6 +13,13 @@
 #define DIGITS(number) DIGITS_(number)
 #define DIGITS_(number) #number
 
+/* The words of --trace's default, each after a comma. */
+#define TRACE_INITIAL_DEFAULT(word) "," #word
+#define TRACE_INITIAL_MORE(word)
+#define TRACE_INITIAL_SAME(word)
+#define TRACE_INITIAL_OF(number, NAME, word, set, ...) TRACE_INITIAL_##set(word)
+static const char trace_initial[] = TF_GROUPS(TRACE_INITIAL_OF, );
+
 /* Options of nsys: accepted with the value that changes nothing, ignored, refused. */
 #define NSYS .is_nsys = true
 #define NSYS_ONLY(name, words, ...) \
@@ -35,7 +42,7 @@ static const struct option rows[] = {
 	 .help = "what to print on stderr at the end: at most 25 lines, all default reports, or nothing"},
 
 	{"trace", 't', OPTION_OWN, RECORDED, SET(trace), PRINT(trace), .title = "What to record", .value = "LIST",
-	 .choice = options_trace_word, .initial = "cuda,nvtx,osrt,cublas,cudnn",
+	 .choice = options_trace_word, .initial = trace_initial + 1,
 	 .help = "none, or a comma-separated list of"},
 	{"osrt-threshold", 0, OPTION_NUMBER, RECORDED, AT(osrt_threshold_ns), .value = "NS", .initial = "1000",
 	 .maximum = UINT64_MAX - 1,

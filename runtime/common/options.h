@@ -11,20 +11,12 @@
 #include <stdint.h>
 
 #include "runtime/base/option.h"
+#include "runtime/format/trace_groups.h"
 
-/* Bits of options.trace; the positions are enum tf_group of trace_format.h. */
-enum {
-	TRACE_OSRT = 1 << 0,
-	TRACE_CUDA = 1 << 1 | 1 << 2,
-	TRACE_NVTX = 1 << 3,
-	TRACE_CUBLAS = 1 << 4,
-	TRACE_CUDNN = 1 << 5,
-	TRACE_CUSPARSE = 1 << 6,
-	TRACE_CUSOLVER = 1 << 7,
-	TRACE_NCCL = 1 << 8,
-	TRACE_MPI = 1 << 9,
-	TRACE_CUFFT = 1 << 10,
-};
+/* Bits of options.trace: 1 << TF_GROUP_<NAME>. --trace=cuda has both TRACE_CUDA and TRACE_CUDA_DRIVER. */
+#define TRACE_BIT(number, NAME, ...) TRACE_##NAME = 1 << number,
+enum { TF_GROUPS(TRACE_BIT, ) };
+#undef TRACE_BIT
 
 enum cuda_kind { CUDA_KERNEL, CUDA_MEMORY, CUDA_SYNC, CUDA_OTHER, CUDA_KINDS };
 enum launch_stacks { LAUNCH_STACKS_AUTO, LAUNCH_STACKS_ALL, LAUNCH_STACKS_LONG };

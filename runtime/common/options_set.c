@@ -15,26 +15,23 @@ struct trace_word {
 	uint32_t mask;
 };
 
-static const struct trace_word trace_words[] = {
-	{"cuda", TRACE_CUDA},
-	{"nvtx", TRACE_NVTX},
-	{"osrt", TRACE_OSRT},
-	{"cublas", TRACE_CUBLAS},
-	{"cudnn", TRACE_CUDNN},
-	{"cusparse", TRACE_CUSPARSE},
-	{"cusolver", TRACE_CUSOLVER},
-	{"cufft", TRACE_CUFFT},
-	{"nccl", TRACE_NCCL},
-	{"mpi", TRACE_MPI},
-};
+/* A row for each API group: a word that selects several groups is in several rows. */
+#define GROUP(number, NAME, word, ...) {#word, 1u << number},
+static const struct trace_word groups[] = {TF_GROUPS(GROUP, )};
+
+#define WORD_DEFAULT(word) #word,
+#define WORD_MORE(word) #word,
+#define WORD_SAME(word)
+#define WORD(number, NAME, word, set, ...) WORD_##set(word)
+static const char *const trace_words[] = {TF_GROUPS(WORD, )};
 
 /* Accepted for compatibility with nsys. Mask 0: nothing is recorded for it, and a warning says so. */
 static const struct trace_word nsys_words[] = {
 	{"cublas-verbose", TRACE_CUBLAS},
 	{"cusparse-verbose", TRACE_CUSPARSE},
 	{"cusolver-verbose", TRACE_CUSOLVER},
-	{"cuda-sw", TRACE_CUDA},
-	{"cuda-hw", TRACE_CUDA},
+	{"cuda-sw", TRACE_CUDA | TRACE_CUDA_DRIVER},
+	{"cuda-hw", TRACE_CUDA | TRACE_CUDA_DRIVER},
 	{"opengl", 0},
 	{"opengl-annotations", 0},
 	{"openacc", 0},
@@ -48,20 +45,31 @@ static const struct trace_word nsys_words[] = {
 
 const char *options_trace_word(size_t i)
 {
-	return i < COUNT_OF(trace_words) ? trace_words[i].word : NULL;
+	return i < COUNT_OF(trace_words) ? trace_words[i] : NULL;
 }
 
-static const struct trace_word *trace_find(const char *word, size_t length)
+static uint32_t groups_of(const char *word, size_t length)
 {
-	for (size_t i = 0; i < COUNT_OF(trace_words); i++) {
-		if (value_is(word, length, trace_words[i].word))
-			return &trace_words[i];
+	uint32_t mask = 0;
+
+	for (size_t i = 0; i < COUNT_OF(groups); i++) {
+		if (value_is(word, length, groups[i].word))
+			mask |= groups[i].mask;
 	}
-	for (size_t i = 0; i < COUNT_OF(nsys_words); i++) {
-		if (value_is(word, length, nsys_words[i].word))
-			return &nsys_words[i];
+	return mask;
+}
+
+/* False: there is no such word. */
+static bool trace_find(const char *word, size_t length, uint32_t *ret_mask)
+{
+	*ret_mask = groups_of(word, length);
+	for (size_t i = 0; !*ret_mask && i < COUNT_OF(nsys_words); i++) {
+		if (!value_is(word, length, nsys_words[i].word))
+			continue;
+		*ret_mask = nsys_words[i].mask;
+		return true;
 	}
-	return NULL;
+	return *ret_mask;
 }
 
 static int trace_refuse(const struct option *row, const char *word, size_t length, struct text *why)
@@ -86,16 +94,16 @@ int options_set_trace(const struct option *row, void *settings, const char *valu
 	}
 	for (;; value++) {
 		size_t length = strcspn(value, ",");
-		const struct trace_word *w = trace_find(value, length);
+		uint32_t found;
 
-		if (!w) {
+		if (!trace_find(value, length, &found)) {
 			*why = start;
 			return trace_refuse(row, value, length, why);
 		}
-		mask |= w->mask;
-		if (!w->mask) {
+		mask |= found;
+		if (!found) {
 			text_add(why, why->at == start.at ? "--trace: " : ", ");
-			text_add(why, w->word);
+			text_bytes(why, value, length);
 			text_add(why, " is not recorded by pillion");
 		}
 		value += length;
@@ -114,10 +122,10 @@ void options_print_trace(const void *settings, struct text *t)
 	if (!o->trace)
 		text_add(t, "none");
 	for (size_t i = 0; i < COUNT_OF(trace_words); i++) {
-		if (!(o->trace & trace_words[i].mask))
+		if (!(o->trace & groups_of(trace_words[i], strlen(trace_words[i]))))
 			continue;
 		text_add(t, separator);
-		text_add(t, trace_words[i].word);
+		text_add(t, trace_words[i]);
 		separator = ",";
 	}
 }

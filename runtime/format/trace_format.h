@@ -25,6 +25,8 @@
 
 #include <stdint.h>
 
+#include "runtime/format/trace_groups.h"
+
 #define TF_MAGIC 0x0a4e4f494c4c4950ull /* "PILLION\n" read as little-endian */
 #define TF_CHUNK_MAGIC 0x574c4950u    /* "PILW" */
 #define TF_RANGE_MAGIC 0x45474e41524c4950ull /* "PILRANGE" */
@@ -89,20 +91,11 @@ struct tf_header {
 		"SLURM_PROCID"
 
 /* Function names: function_count entries, id = position. Each is a byte of enum tf_group, a byte of length, the name. */
-enum tf_group {
-	TF_GROUP_OSRT = 0,
-	TF_GROUP_CUDA = 1,	  /* runtime API, libcudart */
-	TF_GROUP_CUDA_DRIVER = 2, /* driver API, libcuda */
-	TF_GROUP_NVTX = 3,
-	TF_GROUP_CUBLAS = 4,
-	TF_GROUP_CUDNN = 5,
-	TF_GROUP_CUSPARSE = 6,
-	TF_GROUP_CUSOLVER = 7,
-	TF_GROUP_NCCL = 8,
-	TF_GROUP_MPI = 9,
-	TF_GROUP_CUFFT = 10,
-	TF_GROUP_COUNT
-};
+#define TF_GROUP_ENUM(number, NAME, ...) TF_GROUP_##NAME = number,
+#define TF_GROUP_ONE(...) +1
+#define TF_GROUP_BIT(number, ...) +(1u << number)
+enum tf_group { TF_GROUPS(TF_GROUP_ENUM, ) TF_GROUP_COUNT = 0 TF_GROUPS(TF_GROUP_ONE, ) };
+_Static_assert((TF_GROUPS(TF_GROUP_BIT, )) == (1u << TF_GROUP_COUNT) - 1, "each number is given once");
 
 /* ---- chunks ---- */
 

@@ -421,8 +421,9 @@ static struct frame *move(const struct frame *from)
 	return to;
 }
 
-/* All signals are blocked. */
-__attribute__((used)) HIDDEN void altstack_land(uint64_t signal, struct frame *from, struct landing *ret)
+/* Called by altstack_enter() below. All signals are blocked. */
+HIDDEN void altstack_land(uint64_t signal, struct frame *from, struct landing *ret);
+__attribute__((used)) void altstack_land(uint64_t signal, struct frame *from, struct landing *ret)
 {
 	struct action action = action_of((int)signal);
 	bool was_on_ours = altstack_is_ours((void *)from->context.registers[FRAME_SP]);

@@ -49,8 +49,9 @@ test('rows are filtered, and sorted with the absent ones last', () => {
 function example() {
 	const column = (array, ...values) => array.from(values);
 	const model = {
-		strings: ['launch', 'kernel', 'thread', 'GPU', 'p', ''], names: [0, 0, 1, 1],
-			categories: ['cuda', 'kernel'], details: [],
+		strings: ['launch', 'kernel', 'thread', 'GPU', 'p', ''], names: [0, 0, 1, 1], details: [],
+		categories: [{name: 'cuda_runtime', title: 'CUDA runtime', hue: 142, saturation: 36},
+			{name: 'kernel', title: 'Kernel', hue: 212, saturation: 70}],
 		processes: [{label: 4, ended: 5, start: 0, end: 100, pid: 1}],
 		tracks: [
 			{kind: 'calls', process: 0, tid: 1, label: 2, count: 2, start: column(Float64Array, 10, 30),
@@ -114,7 +115,8 @@ test("the program's own colours keep their hue and stay readable, others keep th
 	assert.equal(ownColor('#ffffffff', false), 'hsl(0 0% 78%)');
 	for (const none of ['', 'red', '#12345', '#1234567', 'url(x)'])
 		assert.equal(ownColor(none, false), '');
-	const {colors, byName, byDetail} = makeStyles({strings: ['a'], categories: ['nvtx'], names: [0, 0],
+	const {colors, byName, byDetail} = makeStyles({strings: ['a'],
+		categories: [{name: 'nvtx', title: 'NVTX', hue: 268, saturation: 36}], names: [0, 0],
 		details: [{color: '#ff00ff00'}, {domain: 'x'}, {color: '#ff00ff00'}]}, false);
 
 	assert.deepEqual([...byDetail].map(style => colors[style]), ['', 'hsl(120 100% 68%)', '', 'hsl(120 100% 68%)']);

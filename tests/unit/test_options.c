@@ -36,7 +36,8 @@ static void assert_prints(const char *name, const char *wanted)
 
 Test(options, start_with_the_defaults_of_the_table)
 {
-	cr_assert_eq(o.trace, (uint32_t)(TRACE_CUDA | TRACE_NVTX | TRACE_OSRT | TRACE_CUBLAS | TRACE_CUDNN));
+	cr_assert_eq(o.trace, (uint32_t)(TRACE_CUDA | TRACE_CUDA_DRIVER | TRACE_NVTX | TRACE_OSRT | TRACE_CUBLAS |
+					 TRACE_CUDNN));
 	cr_assert_eq(o.osrt_threshold_ns, 1000);
 	cr_assert_eq(o.osrt_backtrace_ns, 80000);
 	for (int i = 0; i < CUDA_KINDS; i++)

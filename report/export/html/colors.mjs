@@ -1,36 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The colour of each kind of event. A name has the same shade everywhere.
+// The colours of events. A category has a colour; a name has the same shade of it everywhere.
 
-// Category: [title, hue, saturation]
-export const CATEGORIES = {
-	osrt: ['OS call', 214, 16],
-	cuda: ['CUDA runtime', 142, 36],
-	driver: ['CUDA driver', 96, 26],
-	nvtx: ['NVTX', 268, 36],
-	cublas: ['cuBLAS', 176, 40],
-	cudnn: ['cuDNN', 188, 44],
-	cusparse: ['cuSPARSE', 164, 30],
-	cusolver: ['cuSOLVER', 158, 34],
-	cufft: ['cuFFT', 150, 36],
-	nccl: ['NCCL', 22, 55],
-	mpi: ['MPI', 46, 46],
-	kernel: ['Kernel', 212, 70],
-	copy: ['Copy', 32, 60],
-	set: ['Memset', 14, 40],
-	graph: ['Graph', 236, 44],
-	memory: ['Memory', 338, 40],
-	sample: ['CPU sample', 30, 50],
-	wait: ['Wait', 0, 26],
-	overhead: ['Overhead', 8, 60],
-	frame: ['Frame', 30, 40],
-	other: ['Other', 0, 0],
-};
 const SHADES = 3;
 const LIGHTNESS = {dark: [28, 44], light: [58, 78]}; // keeps text readable
-
-export function title(category) {
-	return (CATEGORIES[category] || CATEGORIES.other)[0];
-}
 
 function hash(text) {
 	let value = 2166136261;
@@ -40,8 +12,8 @@ function hash(text) {
 	return value >>> 0;
 }
 
-export function color(category, text, isDark) {
-	const [, hue, saturation] = CATEGORIES[category] || CATEGORIES.other;
+// A category is as the page's data have it: {name, title, hue, saturation}.
+export function color({hue, saturation}, text, isDark) {
 	const shade = hash(text) % SHADES;
 
 	return isDark ? `hsl(${hue + 5 * (shade - 1)} ${saturation * 0.8}% ${37 + shade * 4}%)` :

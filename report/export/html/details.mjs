@@ -2,7 +2,6 @@
 // The details of one event.
 import {byId, make} from './dom.mjs';
 import {bytes, duration, instant, whole} from './format.mjs';
-import {title} from './colors.mjs';
 
 function facts(model, {lane, i}) {
 	const {track} = lane, event = lane.event[i], name = track.name[event];
@@ -11,7 +10,7 @@ function facts(model, {lane, i}) {
 
 	return {
 		name: model.strings[model.names[2 * name]],
-		category: title(model.categories[model.names[2 * name + 1]]),
+		category: model.categories[model.names[2 * name + 1]].title,
 		start: lane.start[i],
 		length: lane.end[i] - lane.start[i],
 		detail,

@@ -6,6 +6,8 @@ import {bytes, duration, whole} from './format.mjs';
 import {color} from './colors.mjs';
 
 const BOX = 20;
+// What color() takes of a category.
+const ALL = {hue: 0, saturation: 0}, PROCESS = {hue: 214, saturation: 16}, FRAME = {hue: 30, saturation: 40};
 
 export class FlameView {
 	constructor(model) {
@@ -114,7 +116,7 @@ export class FlameView {
 
 	paintBox(c, {node, x, width}, colors) {
 		const text = this.text(node), y = node.depth * BOX;
-		const kind = node.depth === 0 ? 'other' : node.depth < 3 ? 'osrt' : 'frame';
+		const kind = node.depth === 0 ? ALL : node.depth < 3 ? PROCESS : FRAME;
 
 		c.globalAlpha = this.wanted && !text.toLowerCase().includes(this.wanted) ? 0.25 : 1;
 		c.fillStyle = color(kind, text, colors.isDark);

@@ -97,7 +97,7 @@ function processSums(model) {
 		for (let i = 0; i < lane.count; i++) {
 			const category = model.categories[model.names[2 * track.name[lane.event[i]] + 1]];
 
-			sum[category === 'osrt' ? 'os' : 'cuda'] += lane.end[i] - lane.start[i];
+			sum[category.name === 'osrt' ? 'os' : 'cuda'] += lane.end[i] - lane.start[i];
 		}
 	}
 	return sums;

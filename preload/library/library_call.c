@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A call of a library: what entry_<architecture>.S does before and after the real function, and the tables made of
+ * the rows. */
+#include <string.h>
+
+#include "preload/hook/entry.h"
+#include "preload/library/frame.h"
+#include "preload/library/library.h"
+#include "preload/library/library_mpi.h"
+#include "preload/library/library_nccl.h"
+#include "preload/library/library_set.h"
+
+/* ---- shapes ---- */
+
+#define PART(field_, how_, position_, other_) {field_, how_, LIBRARY_WORD(position_), LIBRARY_WORD(other_)}
+#define ENUM(field, position) PART(TF_FIELD_##field, LIBRARY_ENUM, position, 0)
+#define ENUM_A(field, position) PART(TF_FIELD_##field | TF_ROLE_A, LIBRARY_ENUM, position, 0)
+#define ENUM_B(field, position) PART(TF_FIELD_##field | TF_ROLE_B, LIBRARY_ENUM, position, 0)
+#define ENUM_C(field, position) PART(TF_FIELD_##field | TF_ROLE_C, LIBRARY_ENUM, position, 0)
+#define INT(field, position) PART(TF_FIELD_##field, LIBRARY_INT, position, 0)
+#define INT_A(field, position) PART(TF_FIELD_##field | TF_ROLE_A, LIBRARY_INT, position, 0)
+#define INT_B(field, position) PART(TF_FIELD_##field | TF_ROLE_B, LIBRARY_INT, position, 0)
+#define INT_C(field, position) PART(TF_FIELD_##field | TF_ROLE_C, LIBRARY_INT, position, 0)
+#define WIDE(field, position) PART(TF_FIELD_##field, LIBRARY_WIDE, position, 0)
+#define WIDE_A(field, position) PART(TF_FIELD_##field | TF_ROLE_A, LIBRARY_WIDE, position, 0)
+#define WIDE_B(field, position) PART(TF_FIELD_##field | TF_ROLE_B, LIBRARY_WIDE, position, 0)
+#define WIDE_C(field, position) PART(TF_FIELD_##field | TF_ROLE_C, LIBRARY_WIDE, position, 0)
+#define LIST(field, count, address) PART(TF_FIELD_##field, LIBRARY_LIST, count, address)
+#define LIST_B(field, count, address) PART(TF_FIELD_##field | TF_ROLE_B, LIBRARY_LIST, count, address)
+#define LIST_WIDE(field, count, address) PART(TF_FIELD_##field, LIBRARY_LIST_WIDE, count, address)
+#define OF(role, position) PART(TF_ROLE_##role, LIBRARY_OF, position, 0)
+#define OF_INT(role, position) PART(TF_ROLE_##role, LIBRARY_OF_INT, position, 0)
+#define BYTES(position) PART(TF_FIELD_ELEMENT, LIBRARY_BYTES, position, 0)
+#define COMMUNICATOR(position) PART(TF_FIELD_COMMUNICATOR, LIBRARY_COMMUNICATOR, position, 0)
+#define KEY_NONE LIBRARY_KEY_NONE, 0
+#define KEY_AT(position) LIBRARY_KEY_AT, LIBRARY_WORD(position)
+#define KEY_OUT(position) LIBRARY_KEY_OUT, LIBRARY_WORD(position)
+#define KEY_INT(position) LIBRARY_KEY_INT, LIBRARY_WORD(position)
+#define KEY_INT_OUT(position) LIBRARY_KEY_INT_OUT, LIBRARY_WORD(position)
+
+/* The parts' list is counted; the one of NOTHING is empty. */
+#define PART_COUNT(...) (sizeof((const struct library_part[]){__VA_ARGS__}) / sizeof(struct library_part))
+#define SHAPE(name, key_and_position, ...)                                                                             \
+	{PART_COUNT(__VA_ARGS__), key_and_position, {__VA_ARGS__}},
+#define SHAPE_NUMBER(name, ...) SHAPE_##name,
+static const struct library_shape shapes[] = {SHAPES_LIBRARY(SHAPE)};
+enum { SHAPES_LIBRARY(SHAPE_NUMBER) };
+
+/* ---- rows ---- */
+
+/* The kinds whose `shape` names a struct library_body instead. */
+#define IF_BODY_CALL(...)
+#define IF_BODY_TWIN(...)
+#define IF_BODY_MAKER(...)
+#define IF_BODY_NOTE(...)
+#define IF_BODY_SET(...) __VA_ARGS__
+#define IF_BODY_OWN(...) __VA_ARGS__
+
+#define BODY(kind, group, symbol, name, words, body) IF_BODY_##kind(&body,)
+#define BODY_NUMBER(kind, group, symbol, name, words, body) IF_BODY_##kind(BODY_##symbol,)
+static const struct library_body *const bodies[] = {HOOK_LIBRARY(BODY)};
+enum { HOOK_LIBRARY(BODY_NUMBER) };
+
+/* Symbols lie one after the other, and rows have offsets: addresses would have to be relocated in each process. */
+#define SYMBOL_ROOM(kind, group, symbol, ...) char symbol[sizeof(#symbol)];
+#define SYMBOL_TEXT(kind, group, symbol, ...) #symbol,
+static const struct symbols {
+	HOOK_LIBRARY(SYMBOL_ROOM)
+} symbols = {HOOK_LIBRARY(SYMBOL_TEXT)};
+_Static_assert(sizeof(symbols) <= UINT16_MAX, "offsets have 16 bits");
+
+enum kind { CALL, TWIN, MAKER, NOTE, SET, OWN };
+#define IS_NOTED(kind) ((kind) != CALL && (kind) != TWIN)
+#define IS_RECORDED(kind) ((kind) != NOTE && (kind) != SET)
+#define HAS_BODY(kind) ((kind) == SET || (kind) == OWN)
+
+static const struct function {
+	uint16_t symbol; /* offset in symbols */
+	uint16_t id;	 /* in the trace, of the kinds that are recorded */
+	uint16_t shape;	 /* or body */
+	uint8_t kind, group;
+	uint8_t stack; /* words on the stack */
+} functions[HOOK_LIBRARY_COUNT] = {
+#define ID_CALL(name) HOOK_##name
+#define ID_TWIN(name) HOOK_##name
+#define ID_MAKER(name) HOOK_##name
+#define ID_OWN(name) HOOK_##name
+#define ID_NOTE(name) 0
+#define ID_SET(name) 0
+#define SHAPE_OF_CALL(symbol, shape) SHAPE_##shape
+#define SHAPE_OF_TWIN(symbol, shape) SHAPE_##shape
+#define SHAPE_OF_MAKER(symbol, shape) SHAPE_##shape
+#define SHAPE_OF_NOTE(symbol, shape) SHAPE_##shape
+#define SHAPE_OF_OWN(symbol, shape) BODY_##symbol
+#define SHAPE_OF_SET(symbol, shape) BODY_##symbol
+#define STACK_WORDS(words) ((words) > LIBRARY_REGISTERS ? (words) - LIBRARY_REGISTERS : 0)
+#define FUNCTION(kind, group, symbol, name, words, shape)                                                              \
+	{offsetof(struct symbols, symbol), ID_##kind(name), SHAPE_OF_##kind(symbol, shape), kind, TF_GROUP_##group,    \
+	 STACK_WORDS(words)},
+	HOOK_LIBRARY(FUNCTION)
+};
+
+#define NUMBER_OF(symbol) (HOOK_PLACE_##symbol - HOOK_COUNT)
+#define ROW(kind, group_, symbol, ...)                                                                                 \
+	{.group = 1u << TF_GROUP_##group_, .number = NUMBER_OF(symbol), .always = IS_NOTED(kind) ? 0xffff : 0},
+struct library_row library_rows[HOOK_LIBRARY_COUNT] = {HOOK_LIBRARY(ROW)};
+struct library_row library_found[LIBRARY_TRAMPOLINES];
+
+#define FOUND_AT(type, member, offset)                                                                                 \
+	_Static_assert(offsetof(struct type, member) == (offset), "the entry finds " #member)
+FOUND_AT(library_row, place.real, ROW_REAL);
+FOUND_AT(library_row, place.check, ROW_CHECK);
+FOUND_AT(library_row, group, ROW_GROUP);
+FOUND_AT(library_row, always, ROW_ALWAYS);
+FOUND_AT(process_gate, groups, GATE_GROUPS);
+FOUND_AT(process_gate, recording, GATE_RECORDING);
+FOUND_AT(library_frame, real, FRAME_REAL);
+FOUND_AT(library_frame, row, FRAME_ROW);
+FOUND_AT(library_frame, words, FRAME_WORDS);
+FOUND_AT(library_frame, words[LIBRARY_REGISTERS], FRAME_BYTES);
+FOUND_AT(library_frame, results, FRAME_RESULTS);
+FOUND_AT(library_frame, vectors, FRAME_VECTORS);
+#ifdef FRAME_INDIRECT
+FOUND_AT(library_frame, indirect, FRAME_INDIRECT);
+#endif
+_Static_assert(sizeof(struct library_row) == 1 << ROW_SHIFT && TF_GROUP_COUNT <= 16, "rows have 16 bits for groups");
+
+const char *library_symbol(unsigned number)
+{
+	return (const char *)&symbols + functions[number].symbol;
+}
+
+/* ---- calls ---- */
+
+enum { PASSED, RECORDED, MISSING };
+
+/* Stands in for a function that no library has. */
+static int missing(void)
+{
+	return 0;
+}
+
+#define NONE_OF(number, NAME, word, set, category, title, hue, saturation, prefix, none, ...) [number] = none,
+static const uint16_t not_initialised[TF_GROUP_COUNT] = {TF_GROUPS(NONE_OF, )};
+
+static bool is_to_be_noted(const struct library_frame *f, const struct function *function)
+{
+	return library_has_done(function->group, (int)f->results[0]) && process_gate.groups & f->row->group;
+}
+
+/* Begins the event of a call that is recorded. */
+static inline __attribute__((always_inline)) unsigned begin(struct library_frame *f, const struct function *function)
+{
+	uintptr_t frame = (uintptr_t)&f->frame_pointer;
+
+	if (IS_RECORDED(function->kind) && process_gate.groups & *process_gate.recording & f->row->group &&
+	    !library_is_inside(function->id, frame)) {
+		f->state = RECORDED;
+		call_begin_attached(&f->call, function->id, frame);
+	}
+	return function->stack;
+}
+
+/* A function's first call from a place, or a thread's first call of all. */
+static __attribute__((noinline, cold)) unsigned begin_slowly(struct library_frame *f, const struct function *function)
+{
+	struct library_row *row = f->row;
+
+	if (!f->real)
+		f->real = caller_recall(&row->place, HOOK_COUNT + row->number, library_symbol(row->number), f->caller);
+	if (!f->real) {
+		f->real = (void *)missing;
+		f->state = MISSING;
+		return 0;
+	}
+	return hook_attached() ? begin(f, function) : function->stack;
+}
+
+unsigned library_begin(struct library_frame *f)
+{
+	const struct function *function = &functions[f->row->number];
+
+	f->state = PASSED;
+	/* The clock's slow path is a call: where there is none, no register has to be saved. */
+	if (__builtin_expect(!f->real || thread_self.generation != process.generation || !clock_is_counter, 0))
+		return begin_slowly(f, function);
+	return begin(f, function);
+}
+
+static __attribute__((noinline)) void finish_body(struct library_frame *f, const struct function *function)
+{
+	const struct library_body *body = bodies[function->shape];
+
+	if (f->state == RECORDED)
+		body->end(&f->call, function->id, (int)f->results[0], f->words - 1);
+	if (is_to_be_noted(f, function))
+		body->note(f->words - 1);
+}
+
+static __attribute__((noinline)) void finish_maker(struct library_frame *f, const struct function *function)
+{
+	const struct library_shape *shape = &shapes[function->shape];
+
+	if (f->state == RECORDED)
+		library_end(&f->call, function->id, (int)f->results[0], shape, f->words - 1, false);
+	if (is_to_be_noted(f, function))
+		library_note(shape, f->words - 1);
+}
+
+/* After it. The arguments in `words` are the caller's and ours; the copy of those on the stack belongs to the real
+ * function. */
+void library_finish(struct library_frame *f)
+{
+	const struct function *function = &functions[f->row->number];
+
+	if (__builtin_expect(f->state == MISSING, 0))
+		f->results[0] = not_initialised[function->group];
+	else if (__builtin_expect(HAS_BODY(function->kind), 0))
+		finish_body(f, function);
+	else if (__builtin_expect(IS_NOTED(function->kind), 0))
+		finish_maker(f, function);
+	else if (f->state == RECORDED)
+		library_end(&f->call, function->id, (int)f->results[0], &shapes[function->shape], f->words - 1,
+			    function->kind == TWIN);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NCCL's communicators: what the OWN rows name. */
+#ifndef PILLION_LIBRARY_NCCL_H
+#define PILLION_LIBRARY_NCCL_H
+
+#include "preload/library/library.h"
+
+extern const struct library_body library_nccl_init HIDDEN;
+extern const struct library_body library_nccl_init_scalable HIDDEN;
+extern const struct library_body library_nccl_init_all HIDDEN;
+extern const struct library_body library_nccl_split HIDDEN;
+extern const struct library_body library_nccl_shrink HIDDEN;
+
+#endif
