@@ -61,6 +61,7 @@ static bool start_image(void)
 	if (is_fork) {
 		process_inherited.parent_nonce = process_inherited.nonce;
 		identity_forked(&process_inherited.identity);
+		clock_forked();
 		clock_pair(&process_inherited.loaded);
 	}
 	if (!set_path() || !is_lasting_line(is_fork))

@@ -34,7 +34,13 @@ syscall:
 	jmpq	*real_syscall(%rip)
 3:	cmpq	$22, %rsi		/* PR_SET_SECCOMP */
 	je	1f
-	jmpq	*real_syscall(%rip)
+	cmpq	$26, %rsi		/* PR_SET_TSC */
+	jne	5f
+	cmpq	$2, %rdx		/* PR_TSC_SIGSEGV */
+	jne	5f
+	leaq	clock_forbid_counter(%rip), %rax
+	jmp	4f
+5:	jmpq	*real_syscall(%rip)
 1:	leaq	recorder_freeze(%rip), %rax
 	jmp	4f
 2:	leaq	hook_resolve(%rip), %rax	/* before our constructor: a C function would lose the arguments */

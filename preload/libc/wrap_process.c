@@ -206,10 +206,14 @@ int wrap_chroot(const char *path)
 	return real_chroot(path);
 }
 
+enum { NEW_TIME = 0x80 }; /* CLONE_NEWTIME of Linux 5.6 */
+
 int wrap_unshare(int flags)
 {
 	if (flags & (CLONE_NEWNS | CLONE_NEWUSER))
 		recorder_freeze(false);
+	if (flags & NEW_TIME)
+		clock_expect_namespace();
 	return real_unshare(flags);
 }
 
@@ -263,6 +267,8 @@ HOOK_EXPORT int prctl(int option, ...)
 	va_end(list);
 	/* Seccomp's strict mode forbids the time stamp counter, too. */
 	if ((option == PR_SET_SECCOMP && a == SECCOMP_MODE_STRICT) || (option == PR_SET_TSC && a == PR_TSC_SIGSEGV))
+		clock_forbid_counter();
+	if (option == PR_SET_SECCOMP && a == SECCOMP_MODE_STRICT)
 		process_fail("the program gave up reading the clock");
 	if (option == PR_SET_SECCOMP)
 		recorder_freeze(true);

@@ -212,8 +212,11 @@ static void clock_line(struct model *m, struct place *place, const struct index_
 		.realtime_ns = index_number(l, "realtime_ns"),
 		.error_ticks = index_number(l, "error_ticks"),
 	};
+	uint64_t hz = index_number(l, "hz");
 
 	clock_map_add(&machine->clock, &pair);
+	if (hz)
+		machine->clock.hz = hz;
 	if (place->open_child && !m->wait_statuses[place->open_child - 1].ticks)
 		m->wait_statuses[place->open_child - 1].ticks = pair.ticks;
 	place->open_child = 0;

@@ -3,7 +3,9 @@
 #include "runtime/common/clock.h"
 
 #include <string.h>
+#include <sys/auxv.h>
 
+#include "runtime/common/elf_object.h"
 #include "runtime/common/sys.h"
 
 #if defined(__x86_64__)
@@ -16,20 +18,122 @@ HOT __attribute__((aligned(64))) bool clock_is_counter;
 static struct tf_clock_pair origin;
 static uint64_t known_hz;
 
-uint64_t clock_monotonic_ns(void)
+/* By how much CLOCK_MONOTONIC of this time namespace (time_namespaces(7)) is ahead of the machine's own. Pairs of all
+ * processes of a machine must agree on one clock, so it is subtracted. */
+static uint64_t ahead_ns;
+static bool is_namespace_new;
+
+/* The last reading of a counter that the program has forbidden since. */
+static struct tf_clock_pair forbidden;
+static bool is_forbidden;
+
+static int (*vdso_gettime)(clockid_t clock, struct timespec *ret);
+
+/* The kernel's own code, mapped into every process. libc's clock_gettime() may be replaced by another preloaded
+ * library (libfaketime), and would then return the time that the program is to see. */
+static void find_vdso(void)
+{
+	uintptr_t at = getauxval(AT_SYSINFO_EHDR);
+	const ElfW(Ehdr) *head = (const ElfW(Ehdr) *)at;
+	const ElfW(Phdr) *segment = at ? (const ElfW(Phdr) *)(at + head->e_phoff) : NULL;
+	struct elf_object vdso = {0};
+	uintptr_t dynamic = 0;
+
+	for (size_t i = 0; at && i < head->e_phnum; i++) {
+		if (segment[i].p_type == PT_LOAD && !vdso.base)
+			vdso.base = at + segment[i].p_offset - segment[i].p_vaddr;
+		else if (segment[i].p_type == PT_DYNAMIC)
+			dynamic = segment[i].p_vaddr;
+	}
+	if (!vdso.base || !dynamic)
+		return;
+	vdso.dynamic = (const ElfW(Dyn) *)(vdso.base + dynamic);
+	elf_object_read(&vdso);
+#if defined(__aarch64__)
+	vdso_gettime = elf_object_find(&vdso, "__kernel_clock_gettime");
+#else
+	vdso_gettime = elf_object_find(&vdso, "__vdso_clock_gettime");
+#endif
+}
+
+static uint64_t kernel_ns(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t); /* vDSO; not a hook of ours */
+	if (is_forbidden || !vdso_gettime || vdso_gettime(clock, &t))
+		return sys_clock_ns(clock);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t clock_monotonic_ns(void)
+{
+	return kernel_ns(CLOCK_MONOTONIC) - ahead_ns;
 }
 
 uint64_t clock_realtime_ns(void)
 {
-	struct timespec t;
+	return kernel_ns(CLOCK_REALTIME);
+}
 
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+/* The file has the offsets of the namespace that children will be in. An image of a process that has asked for a new
+ * one may itself still be in the one before, whose offsets are not to be had; then the parent's are kept. */
+static void read_namespace(void)
+{
+	char text[256], own[64] = "", of_children[64] = "";
+	const char *at = text;
+	uint64_t seconds = 0, ns = 0;
+	bool is_negative;
+
+	if (sys_read_file("/proc/self/timens_offsets", text, sizeof(text)) <= 0 || strncmp(at, "monotonic", 9) != 0)
+		return;
+	for (at += 9; *at == ' '; at++)
+		;
+	is_negative = *at == '-';
+	for (at += is_negative; *at >= '0' && *at <= '9'; at++)
+		seconds = seconds * 10 + (uint64_t)(*at - '0');
+	for (; *at == ' '; at++)
+		;
+	for (; *at >= '0' && *at <= '9'; at++)
+		ns = ns * 10 + (uint64_t)(*at - '0');
+	if (seconds | ns && (sys_call(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/time", own, sizeof(own) - 1) <= 0 ||
+			     sys_call(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/time_for_children", of_children,
+				      sizeof(of_children) - 1) <= 0 ||
+			     strcmp(own, of_children) != 0))
+		return;
+	/* -0.25 s is "-1 750000000". */
+	ahead_ns = (is_negative ? -seconds : seconds) * 1000000000u + ns;
+}
+
+void clock_expect_namespace(void)
+{
+	is_namespace_new = true;
+}
+
+void clock_forked(void)
+{
+	if (is_namespace_new)
+		read_namespace();
+}
+
+uint64_t clock_now_slowly(void)
+{
+	uint64_t ns = clock_monotonic_ns();
+
+	if (clock_kind == TF_CLOCK_MONOTONIC)
+		return ns;
+	if (ns < forbidden.monotonic_ns) /* a seccomp filter: no system call is made any more */
+		return forbidden.ticks;
+	return forbidden.ticks + (uint64_t)((unsigned __int128)(ns - forbidden.monotonic_ns) * known_hz / 1000000000u);
+}
+
+void clock_forbid_counter(void)
+{
+	if (!clock_is_counter)
+		return;
+	clock_ticks(0); /* measures the rate, if it is not known */
+	clock_pair(&forbidden);
+	__atomic_store_n(&is_forbidden, true, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&clock_is_counter, false, __ATOMIC_SEQ_CST);
 }
 
 /* The kernel's own choice says whether the TSCs of all processors agree; the flag alone does not. */
@@ -47,6 +151,8 @@ static bool tsc_is_trusted(void)
 
 void clock_init(void)
 {
+	find_vdso();
+	read_namespace();
 #if defined(__aarch64__)
 	clock_kind = TF_CLOCK_CNTVCT;
 	clock_is_counter = true;

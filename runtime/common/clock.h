@@ -31,8 +31,21 @@ uint64_t clock_ticks(uint64_t ns);
 /* Takes the rate of the TSC as known, e.g. handed down by the launcher. Hz; 0 is ignored. */
 void clock_set_hz(uint64_t hz);
 
-__attribute__((cold)) uint64_t clock_monotonic_ns(void); /* of clock_now(), where there is a counter */
+/* The program asks for a new time namespace (unshare with CLONE_NEWTIME), which its children will be in. */
+void clock_expect_namespace(void);
+
+/* In a forked child, before its first clock_pair(). */
+void clock_forked(void);
+
+/* By the kernel, whatever another preloaded library has put in the place of libc's functions. */
+uint64_t clock_monotonic_ns(void);
 uint64_t clock_realtime_ns(void);
+
+/* The program is about to forbid reading the counter (PR_SET_TSC, seccomp's strict mode): from here on clock_now()
+ * computes ticks from system calls, and stands still where these are forbidden, too. */
+void clock_forbid_counter(void);
+
+__attribute__((cold)) uint64_t clock_now_slowly(void);
 
 static inline uint64_t clock_now(void)
 {
@@ -51,7 +64,7 @@ static inline uint64_t clock_now(void)
 		return ticks;
 	}
 #endif
-	return clock_monotonic_ns();
+	return clock_now_slowly();
 }
 
 #endif

@@ -439,7 +439,8 @@ enum tf_range_mode { TF_RANGE_WHOLE_RUN = 0, TF_RANGE_PROFILER_API = 1, TF_RANGE
  *   bare    pid= exe= reason=   a program started without the recorder, and why: static, setuid, musl, machine, script, gone
  *   launch  run= pid= realtime_ns= command= options= version= and, of a rank of a job step, rank= key= (which step), and in a
  *                 batch job scheduler= job= task= (of an array) restart= (attempts before) step= node=, each where it is told
- *   clock   ticks= monotonic_ns= realtime_ns= error_ticks= clock=   the launcher's, from time to time
+ *   clock   ticks= monotonic_ns= realtime_ns= error_ticks= clock= hz=   the launcher's: before COMMAND starts, every
+ *           30 s, at the end. hz: ticks per second as far as known; absent in older captures
  *   note    nonce= pid= text=
  *   seen    nonce= pid= text=   one of the first NVTX ranges that were not the one of -c nvtx: RANGE or RANGE@DOMAIN  */
 #endif

@@ -68,14 +68,12 @@ static void owner_self(const struct run *run, struct owner *ret)
 static int owner_write(const struct run *run, int directory)
 {
 	char text[2048], name[64];
-	struct timespec now;
 	struct owner self;
 	int fd, rc;
 
 	owner_self(run, &self);
-	clock_gettime(CLOCK_REALTIME, &now);
-	snprintf(text, sizeof(text), "format=1\nkey=%s\ncreated_ns=%lld%09ld\njob=%s\narray=%s\nrestart=%s\n", self.key,
-		 (long long)now.tv_sec, now.tv_nsec, self.job, self.array, self.restart);
+	snprintf(text, sizeof(text), "format=1\nkey=%s\ncreated_ns=%llu\njob=%s\narray=%s\nrestart=%s\n", self.key,
+		 (unsigned long long)clock_realtime_ns(), self.job, self.array, self.restart);
 	snprintf(name, sizeof(name), ".capture.%d", (int)getpid());
 	fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -455,14 +453,12 @@ int capture_line_run(struct run *run)
 {
 	char buffer[16384];
 	struct index_line line;
-	struct timespec now;
 	int rc;
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	index_begin(&line, buffer, sizeof(buffer), "launch");
 	index_hex(&line, "run", run->id);
 	index_number(&line, "pid", (uint64_t)getpid());
-	index_number(&line, "realtime_ns", (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+	index_number(&line, "realtime_ns", clock_realtime_ns());
 	index_text(&line, "version", PILLION_VERSION);
 	index_text(&line, "host", run->host);
 	index_text(&line, "boot", run->boot);
@@ -492,6 +488,7 @@ void capture_line_clock(struct run *run)
 	index_number(&line, "realtime_ns", pair.realtime_ns);
 	index_number(&line, "error_ticks", pair.error_ticks);
 	index_number(&line, "clock", clock_kind);
+	index_number(&line, "hz", clock_hz());
 	index_append(&line, run->directory, run->index);
 }
 

@@ -77,7 +77,7 @@ static void identity_find(struct run *run)
 		fclose(f);
 	index_name(run->index, sizeof(run->index), run->host, run->boot);
 	while (!run->id && getrandom(&run->id, sizeof(run->id), 0) < 0)
-		run->id = monotonic_ns() * 0x9e3779b97f4a7c15u ^ (uint64_t)getpid();
+		run->id = clock_monotonic_ns() * 0x9e3779b97f4a7c15u ^ (uint64_t)getpid();
 }
 
 /* 0, or the errno that executing it would give. */
@@ -219,7 +219,10 @@ static int prepare(struct run *run)
 	identity_find(run);
 	clock_init();
 	preloadable_check(run->program, &run->preloadable);
-	return capture_open(run);
+	rc = capture_open(run);
+	/* Measures the rate where the processor does not state it: COMMAND may be killed before any second reading. */
+	clock_ticks(0);
+	return rc;
 }
 
 static int start(struct run *run)

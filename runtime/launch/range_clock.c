@@ -46,7 +46,7 @@ int range_clock_prepare(struct run *run)
 
 static uint64_t after(double seconds)
 {
-	return monotonic_ns() + (uint64_t)(seconds * 1e9);
+	return clock_monotonic_ns() + (uint64_t)(seconds * 1e9);
 }
 
 void range_clock_begin(struct run *run)
@@ -108,7 +108,7 @@ static int nearer(int ms, uint64_t deadline_ns, uint64_t now)
 
 int range_clock_tick(struct run *run)
 {
-	uint64_t now = monotonic_ns();
+	uint64_t now = clock_monotonic_ns();
 	int ms = -1;
 
 	if (!run->range)

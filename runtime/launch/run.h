@@ -118,7 +118,6 @@ char **environment_build(struct run *run); /* never freed: it is COMMAND's. NULL
 void environment_paths(struct run *run);
 
 /* wait.c */
-uint64_t monotonic_ns(void);
 void wait_command(struct run *run);
 /* Waits for the other processes of the run as --wait says; returns how many are still alive. */
 unsigned wait_rest(struct run *run);

@@ -10,17 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/common/clock.h"
 #include "runtime/launch/run.h"
 
 enum { CLOCK_MS = 30000, DRAIN_MS = 2000, REST_MS = 20, REPORT_REST_MS = 2000 };
-
-uint64_t monotonic_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* Fields of /proc/PID/stat after the name, which may contain spaces and parentheses. False: no such process, or a
  * zombie. */
@@ -130,13 +123,13 @@ static int signal_wait(siginfo_t *info, int ms)
 static int chores(struct run *run)
 {
 	static uint64_t drained_ns, clocked_ns;
-	uint64_t now = monotonic_ns();
+	uint64_t now = clock_monotonic_ns();
 
 	if (!clocked_ns)
 		clocked_ns = drained_ns = now;
 	if (run->spool[0] && now - drained_ns >= DRAIN_MS * 1000000ull) {
 		spool_drain(run, false);
-		drained_ns = monotonic_ns();
+		drained_ns = clock_monotonic_ns();
 	}
 	if (now - clocked_ns >= CLOCK_MS * 1000000ull) {
 		capture_line_clock(run);
@@ -297,7 +290,7 @@ unsigned wait_living(struct run *run)
 
 unsigned wait_rest(struct run *run)
 {
-	uint64_t since = monotonic_ns();
+	uint64_t since = clock_monotonic_ns();
 	bool is_reported = false;
 	siginfo_t info;
 	unsigned n;
@@ -305,7 +298,7 @@ unsigned wait_rest(struct run *run)
 	while (run->options.stop_on_exit && run->options.wait_for == WAIT_ALL && (n = rest_count(run, false))) {
 		int ms = chores(run), signal;
 
-		if (!is_reported && monotonic_ns() - since > REPORT_REST_MS * 1000000ull) {
+		if (!is_reported && clock_monotonic_ns() - since > REPORT_REST_MS * 1000000ull) {
 			say("COMMAND has ended; waiting for %u of its processes (--wait primary: do not wait)", n);
 			is_reported = true;
 		}

@@ -137,6 +137,21 @@ Test(device, times_by_events_say_so_and_how_exact_they_are)
 	free(out);
 }
 
+Test(device, a_step_of_the_wall_clock_changes_no_duration)
+{
+	struct clock_map a = {.source = TF_CLOCK_TSC, .hz = 3000000000u};
+	const uint64_t hour = 3600000000000u;
+
+	for (uint64_t s = 1; s <= 12; s++)
+		clock_map_add(&a, &(struct tf_clock_pair){s * 3000000000u, s * 1000000000u,
+							  s * 1000000000u + (s < 5 ? 50 * hour : 51 * hour), 10});
+	clock_map_build(&a);
+	for (uint64_t s = 1; s < 12; s++)
+		cr_assert_eq(clock_map_ns(&a, (s + 1) * 3000000000u) - clock_map_ns(&a, s * 3000000000u), 1000000000u);
+	cr_assert_geq(a.error_ns, hour, "the stated error has the step in it");
+	clock_map_done(&a);
+}
+
 Test(device, ticks_are_found_by_monotonic_time)
 {
 	struct clock_map a = {.source = TF_CLOCK_TSC, .hz = 3000000000u};
