@@ -86,7 +86,9 @@ echo '--command-file=options' >nested
 pillion --command-file nested true 2>err
 is "$? $(cat err)" '2 pillion: nested: --command-file is not allowed in a command file' 'so is another command file'
 
-settings() { pillion -f -o s "$@" sh -c 'env | grep ^PILLION_C | grep -v ^PILLION_CLOCK_HZ | sort | tr "\n" " "' 2>err; }
+settings() {
+	pillion -f -o s "$@" sh -c 'env | grep ^PILLION_C | grep -v ^PILLION_CLOCK_HZ | sort | tr "\n" " "' 2>err
+}
 is "$(settings --profile-from-start off)" 'PILLION_CAPTURE_RANGE=cudaProfilerApi PILLION_CAPTURE_RANGE_END=repeat ' \
 	'nvprof: --profile-from-start off'
 is "$(settings --cudabacktrace=true --cudabacktrace-threshold=5)" \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* library_passing WAY ROUNDS [LIBRARY]: calls the functions of library_passing.h, by their names, or, with LIBRARY,
+/* library_passing WAY ROUNDS [LIBRARY]: calls the functions of library_passing.hpp, by their names, or, with LIBRARY,
  * by the pointers that dlsym() finds in it. Prints what they return, or how they were left. WAY: results, throw,
  * jump, cancel, trace, nested, errno, burn. */
-#include "library_passing.h"
+#include "library_passing.hpp"
 
 #include <cerrno>
 #include <csetjmp>

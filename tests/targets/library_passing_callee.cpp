@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The library: each function folds its arguments, in their order, into its result. */
-#include "library_passing.h"
+#include "library_passing.hpp"
 
 #include <cerrno>
 #include <cstring>
