@@ -175,7 +175,7 @@ void sample_thread_begin(struct thread *t)
 	sys_lock(&process.sampling);
 	why = begin(t);
 	sys_unlock(&process.sampling);
-	if (why && !__atomic_exchange_n(&process.said_unsampled, true, __ATOMIC_RELAXED))
+	if (why && !__atomic_exchange_n(&process.has_noted_unsampled, true, __ATOMIC_RELAXED))
 		process_note(why);
 }
 
@@ -344,11 +344,11 @@ static void pass_on(int signal, ucontext_t *u)
 /* At most once a second: a debugger that comes stops at one of our signals, not at each. */
 static bool is_traced_now(void)
 {
-	uint64_t now = clock_now(), asked = __atomic_load_n(&process.tracer_asked_ticks, __ATOMIC_RELAXED);
+	uint64_t now = clock_now(), asked = __atomic_load_n(&process.tracer_checked_ticks, __ATOMIC_RELAXED);
 
 	if (now - asked < clock_ticks(1000000000))
 		return false;
-	__atomic_store_n(&process.tracer_asked_ticks, now, __ATOMIC_RELAXED);
+	__atomic_store_n(&process.tracer_checked_ticks, now, __ATOMIC_RELAXED);
 	return sample_is_traced();
 }
 
@@ -357,7 +357,7 @@ static void switch_off(struct sampler *s)
 {
 	s->is_off = true;
 	disarm(s);
-	if (!__atomic_exchange_n(&process.said_unsampled, true, __ATOMIC_RELAXED))
+	if (!__atomic_exchange_n(&process.has_noted_unsampled, true, __ATOMIC_RELAXED))
 		process_note("CPU samples: a thread has no more, its alternate signal stack is the program's "
 			     "(SS_AUTODISARM, or set past libc)");
 }
