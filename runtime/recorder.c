@@ -178,8 +178,8 @@ void recorder_freeze(bool silent)
 
 	if (process.generation && !process_is_frozen && t->generation == process.generation) {
 		thread_reserve(t);
-		process_note(silent ? "a seccomp filter: events that do not fit into the trace are lost, children are not "
-				      "recorded"
+		process_note(silent ? "a seccomp filter: events that do not fit into the trace are lost, children are "
+				      "not recorded"
 				    : "chroot, setuid or unshare: children are not recorded");
 	}
 	process_is_frozen = true;

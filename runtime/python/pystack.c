@@ -419,7 +419,7 @@ unsigned pystack_sample(struct pystack_frame *ret, unsigned size, uint64_t *hash
 	return w.count;
 }
 
-void pystack_module_gone(void)
+void pystack_module_unloaded(void)
 {
 	if (pystack_python.state && !readable_bytes((const void *)pystack_python.state, 1))
 		__atomic_store_n(&pystack_python.layout, NULL, __ATOMIC_RELEASE);

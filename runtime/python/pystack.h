@@ -36,6 +36,6 @@ unsigned pystack_sample(struct pystack_frame *ret, unsigned size, uint64_t *hash
 void pystack_write(uint32_t id, const struct pystack_frame *frames, unsigned count, bool is_sample);
 
 /* After a dlclose, which may have unloaded the interpreter. */
-void pystack_module_gone(void);
+void pystack_module_unloaded(void);
 
 #endif
