@@ -101,7 +101,7 @@ static void module_write_found(const struct object *found)
 	__atomic_store_n(&e->value, blob.module.start, __ATOMIC_RELAXED);
 	module_set_build_id(&blob.module, object_find_note(found, "GNU", NT_GNU_BUILD_ID));
 	module_write_blob(&blob, found->link_map->l_name);
-	pystack_look(found->link_map->l_addr, found->link_map->l_ld);
+	pystack_check_module(found->link_map->l_addr, found->link_map->l_ld);
 }
 
 static int module_write_listed(struct dl_phdr_info *info, size_t size, void *unused)
@@ -126,7 +126,7 @@ static int module_write_listed(struct dl_phdr_info *info, size_t size, void *unu
 	if (blob.module.end)
 		module_write_blob(&blob, info->dlpi_name);
 	if (dynamic)
-		pystack_look(info->dlpi_addr, dynamic);
+		pystack_check_module(info->dlpi_addr, dynamic);
 	return 0;
 }
 

@@ -218,7 +218,7 @@ static inline uint32_t stack_take_known(struct thread *t, uintptr_t frame, uint3
 	if (memo)
 		native_set_result(&n,
 			   walk_memo_hash(memo, (int)(depth + SKIPPED), t->stack_low, t->stack_high, frame, &n.hash));
-	if (n.count && !(has_python && pystack_is_there()))
+	if (n.count && !(has_python && pystack_has_interpreter()))
 		id = intern_number(&process.interned, stack_key(n.hash));
 	return id ? id : stack_take_slowly(t, frame, depth, has_python, n);
 }
