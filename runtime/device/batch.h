@@ -26,7 +26,7 @@ struct batch {
 };
 
 struct batch_item {
-	struct tf_device_operation work;
+	struct tf_device_operation operation;
 	uint64_t start, end, bytes, address; /* ns; bytes and address: 0 if none */
 	uint32_t correlation;
 };
@@ -39,7 +39,7 @@ void batch_end(struct batch *b);
 void batch_put(struct batch *b, const struct batch_item *item);
 
 /* Likewise for a device operation that the trace defines already, by its id. */
-void batch_put_known(struct batch *b, uint32_t work, const struct batch_item *item);
+void batch_put_known(struct batch *b, uint32_t operation, const struct batch_item *item);
 
 /* For records of other formats: begins one that starts at `start`; adds a number; adds the common fields. */
 void batch_next(struct batch *b, uint64_t start);

@@ -208,7 +208,7 @@ static void cupti_try_open(bool is_early)
 
 	cupti_set_phase(is_early ? CUPTI_OPENING_EARLY : CUPTI_OPENING);
 	cupti_state.opened_in = process.generation;
-	cupti_state.has_work = false;
+	cupti_state.has_operations = false;
 	if (process_options.gpu_activity == GPU_ACTIVITY_EVENTS) {
 		cupti_use_event_timing();
 		return;
@@ -280,7 +280,7 @@ void cupti_note_unseen(void)
 
 	if (!injected_in || injected_in != process.generation || early_calls)
 		return;
-	if (cupti_is_open() ? !cupti_state.has_work : cupti_phase() != CUPTI_UNTRIED)
+	if (cupti_is_open() ? !cupti_state.has_operations : cupti_phase() != CUPTI_UNTRIED)
 		return;
 	if ((process_range && process_range->mode != TF_RANGE_WHOLE_RUN) || !event_enabled(TF_GROUP_CUDA_DRIVER) ||
 	    !thread_attached())

@@ -74,7 +74,7 @@ static void buffer_free(uint8_t *buffer)
 
 /* The output of one buffer. */
 struct batches {
-	struct batch work, calls, more;
+	struct batch operations, calls, more;
 	/* the driver's record of a call, until the runtime's record of the same call could have followed;
 	 * correlation 0: none */
 	struct cupti_call pending;
@@ -95,12 +95,12 @@ static uint32_t record_kernel_name(const char *name)
 }
 
 /* A device operation: `count` is its number of bytes, followed by the fields of its kind. */
-#define WORK(r, count, ...)                                                                                            \
+#define OPERATION(r, count, ...)                                                                                       \
 	(&(const struct batch_item){.start = (r)->start,                                                               \
 				    .end = (r)->end,                                                                   \
 				    .bytes = (count),                                                                  \
 				    .correlation = (r)->correlation,                                                   \
-				    .work = {.device = (r)->device,                                                    \
+				    .operation = {.device = (r)->device,                                               \
 					     .context = (r)->context,                                                  \
 					     .stream = (r)->stream,                                                    \
 					     .graph = has_graph_ids() ? (r)->graph : 0,                                \
@@ -108,7 +108,7 @@ static uint32_t record_kernel_name(const char *name)
 
 static void record_kernel(struct batch *b, const struct cupti_kernel *r)
 {
-	batch_put(b, WORK(r, 0, .kind = TF_DEVICE_KERNEL, .kernel = record_kernel_name(r->name),
+	batch_put(b, OPERATION(r, 0, .kind = TF_DEVICE_KERNEL, .kernel = record_kernel_name(r->name),
 			  .grid = {r->grid[0], r->grid[1], r->grid[2]},
 			  .block = {r->block[0], r->block[1], r->block[2]}, .registers = r->registers,
 			  .static_shared_bytes = r->static_shared, .dynamic_shared_bytes = r->dynamic_shared,
@@ -117,25 +117,25 @@ static void record_kernel(struct batch *b, const struct cupti_kernel *r)
 
 static void record_copy(struct batch *b, const struct cupti_memcpy *r)
 {
-	batch_put(b, WORK(r, r->bytes, .kind = TF_DEVICE_COPY, .copy = r->copy, .source = r->source,
+	batch_put(b, OPERATION(r, r->bytes, .kind = TF_DEVICE_COPY, .copy = r->copy, .source = r->source,
 			  .target = r->target));
 }
 
 static void record_peer_copy(struct batch *b, const struct cupti_memcpy_peer *r)
 {
-	batch_put(b, WORK(r, r->bytes, .kind = TF_DEVICE_COPY, .copy = r->copy, .source = r->source,
+	batch_put(b, OPERATION(r, r->bytes, .kind = TF_DEVICE_COPY, .copy = r->copy, .source = r->source,
 			  .target = r->target,
 			  .source_device = (uint16_t)r->source_device, .target_device = (uint16_t)r->target_device));
 }
 
 static void record_memset(struct batch *b, const struct cupti_memset *r)
 {
-	batch_put(b, WORK(r, r->bytes, .kind = TF_DEVICE_SET, .value = r->value, .target = (uint8_t)r->memory));
+	batch_put(b, OPERATION(r, r->bytes, .kind = TF_DEVICE_SET, .value = r->value, .target = (uint8_t)r->memory));
 }
 
 static void record_graph(struct batch *b, const struct cupti_graph *r)
 {
-	batch_put(b, WORK(r, 0, .kind = TF_DEVICE_GRAPH));
+	batch_put(b, OPERATION(r, 0, .kind = TF_DEVICE_GRAPH));
 }
 
 static void record_write_call(struct batch *b, const struct cupti_call *r)
@@ -183,7 +183,7 @@ static void record_call(struct batches *all, const struct cupti_call *r)
 static void record_wait(struct batch *b, const struct cupti_wait *r)
 {
 	batch_put(b, FACT(r->start, r->end, .correlation = r->correlation,
-			  .work = {.kind = TF_DEVICE_WAIT,
+			  .operation = {.kind = TF_DEVICE_WAIT,
 				   .value = r->type,
 				   .context = r->context,
 				   .stream = r->stream}));
@@ -192,7 +192,7 @@ static void record_wait(struct batch *b, const struct cupti_wait *r)
 static void record_memory(struct batch *b, const struct cupti_memory *r)
 {
 	batch_put(b, FACT(r->time, r->time, .bytes = r->bytes, .address = r->address, .correlation = r->correlation,
-			  .work = {.kind = r->operation == 1 ? TF_DEVICE_ALLOCATE : TF_DEVICE_FREE,
+			  .operation = {.kind = r->operation == 1 ? TF_DEVICE_ALLOCATE : TF_DEVICE_FREE,
 				   .copy = r->pool != 0,
 				   .target = (uint8_t)r->memory,
 				   .device = r->device,
@@ -202,14 +202,14 @@ static void record_memory(struct batch *b, const struct cupti_memory *r)
 
 static void record_overhead(struct batch *b, const struct cupti_overhead *r)
 {
-	batch_put(b, FACT(r->start, r->end, .work = {.kind = TF_DEVICE_OVERHEAD, .value = r->overhead}));
+	batch_put(b, FACT(r->start, r->end, .operation = {.kind = TF_DEVICE_OVERHEAD, .value = r->overhead}));
 }
 
 /* Fault counters have no end time. */
 static void record_managed(struct batch *b, const struct cupti_managed *r)
 {
 	batch_put(b, FACT(r->start, r->end > r->start ? r->end : r->start, .bytes = r->value, .address = r->address,
-			  .work = {.kind = TF_DEVICE_MANAGED,
+			  .operation = {.kind = TF_DEVICE_MANAGED,
 				   .copy = (uint8_t)r->counter,
 				   .value = r->flags,
 				   .source_device = (uint16_t)r->source,
@@ -219,7 +219,7 @@ static void record_managed(struct batch *b, const struct cupti_managed *r)
 static void record_jit(struct batch *b, const struct cupti_jit *r)
 {
 	batch_put(b, FACT(r->start, r->end, .correlation = r->correlation,
-			  .work = {.kind = TF_DEVICE_COMPILE,
+			  .operation = {.kind = TF_DEVICE_COMPILE,
 				   .copy = (uint8_t)r->entry,
 				   .value = r->operation,
 				   .device = r->device}));
@@ -227,18 +227,18 @@ static void record_jit(struct batch *b, const struct cupti_jit *r)
 
 static void record_context(const struct cupti_context *r)
 {
-	struct tf_device_operation work = {
+	struct tf_device_operation operation = {
 		.kind = TF_DEVICE_CONTEXT, .device = r->device, .context = r->context, .stream = r->default_stream};
 
-	event_intern(TF_BLOB_DEVICE_OPERATION, &work, sizeof(work));
+	event_intern(TF_BLOB_DEVICE_OPERATION, &operation, sizeof(operation));
 }
 
 static void record_stream(const struct cupti_stream *r)
 {
-	struct tf_device_operation work = {
+	struct tf_device_operation operation = {
 		.kind = TF_DEVICE_STREAM, .context = r->context, .stream = r->stream, .value = r->flag};
 
-	event_intern(TF_BLOB_DEVICE_OPERATION, &work, sizeof(work));
+	event_intern(TF_BLOB_DEVICE_OPERATION, &operation, sizeof(operation));
 }
 
 /* False: it is a device operation or a call. */
@@ -274,11 +274,11 @@ static bool record_fact(struct batch *b, const void *record)
 static void record_convert(struct batches *all, const void *record)
 {
 	const struct cupti_device *device = record;
-	struct batch *b = &all->work;
+	struct batch *b = &all->operations;
 
 	if (record_fact(&all->more, record))
 		return;
-	cupti_state.has_work |= ((const struct cupti_record *)record)->kind != CUPTI_DEVICE;
+	cupti_state.has_operations |= ((const struct cupti_record *)record)->kind != CUPTI_DEVICE;
 	switch (((const struct cupti_record *)record)->kind) {
 	case CUPTI_KERNEL:
 		record_kernel(b, record);
@@ -318,19 +318,19 @@ static void buffer_read(uint8_t *buffer, size_t used)
 	int result;
 
 	b.pending.correlation = 0;
-	batch_begin(&b.work, TF_BLOB_DEVICE, &head);
+	batch_begin(&b.operations, TF_BLOB_DEVICE, &head);
 	batch_begin(&b.calls, TF_BLOB_DEVICE_CALLS, &head);
 	batch_begin(&b.more, TF_BLOB_DEVICE_MORE, &head);
 	while (!(result = cupti_api.next_record(buffer, used, &record)))
 		record_convert(&b, record);
 	record_write_pending(&b);
-	batch_end(&b.work);
+	batch_end(&b.operations);
 	batch_end(&b.calls);
 	batch_end(&b.more);
-	b.work.lost.unreadable += result != CUPTI_AT_END;
-	b.work.lost.timeless += b.calls.lost.timeless + b.more.lost.timeless;
-	b.work.lost.unreadable += b.more.lost.unreadable;
-	batch_write_lost(&b.work.lost);
+	b.operations.lost.unreadable += result != CUPTI_AT_END;
+	b.operations.lost.timeless += b.calls.lost.timeless + b.more.lost.timeless;
+	b.operations.lost.unreadable += b.more.lost.unreadable;
+	batch_write_lost(&b.operations.lost);
 }
 
 void cupti_count_dropped(void *context, uint32_t stream)

@@ -90,7 +90,7 @@ struct cupti_state {
 	uint8_t time;	/* enum tf_device_time */
 	uint16_t epoch; /* of correlation ids */
 	uint64_t kinds; /* that we have enabled */
-	bool has_work;	/* a device has executed an operation since CUPTI was opened */
+	bool has_operations;	/* a device has executed an operation since CUPTI was opened */
 };
 extern struct cupti_state cupti_state;
 

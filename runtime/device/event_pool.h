@@ -48,7 +48,7 @@ enum event_slot_state {
 
 struct event_slot {
 	uint32_t state; /* atomic */
-	uint32_t work;	/* id of a TF_BLOB_DEVICE_OPERATION */
+	uint32_t operation;	/* id of a TF_BLOB_DEVICE_OPERATION */
 	uint64_t number, bytes;
 	void *begin, *end, *stream;
 };

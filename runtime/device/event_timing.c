@@ -120,7 +120,7 @@ void event_timing_drop(const struct event_timing *p)
 	__atomic_store_n(&p->slot->state, EVENT_SLOT_FREE, __ATOMIC_RELEASE);
 }
 
-bool event_timing_end(const struct event_timing *p, struct tf_device_operation *work, uint64_t bytes)
+bool event_timing_end(const struct event_timing *p, struct tf_device_operation *operation, uint64_t bytes)
 {
 	struct event_slot *s = p->slot;
 	unsigned long long id = 0;
@@ -133,10 +133,10 @@ bool event_timing_end(const struct event_timing *p, struct tf_device_operation *
 		return false;
 	}
 	event_pool_api.stream_id(p->stream, &id);
-	work->device = (uint32_t)p->pool->device;
-	work->context = (uint32_t)p->pool->id;
-	work->stream = (uint32_t)id;
-	s->work = event_intern(TF_BLOB_DEVICE_OPERATION, work, sizeof(*work));
+	operation->device = (uint32_t)p->pool->device;
+	operation->context = (uint32_t)p->pool->id;
+	operation->stream = (uint32_t)id;
+	s->operation = event_intern(TF_BLOB_DEVICE_OPERATION, operation, sizeof(*operation));
 	s->bytes = bytes;
 	s->stream = p->stream;
 	__atomic_fetch_add(&pending_count, 1, __ATOMIC_RELAXED);
@@ -170,7 +170,7 @@ static void timing_write_times(struct collection *c, const struct event_pool *p,
 	float ms;
 
 	item.start = p->has_clock ? event_pool_time(p, s->begin) : 0;
-	if (!item.start || !s->work || event_pool_api.elapsed(&ms, s->begin, s->end) || ms < 0) {
+	if (!item.start || !s->operation || event_pool_api.elapsed(&ms, s->begin, s->end) || ms < 0) {
 		c->batch.lost.timeless++;
 		return;
 	}
@@ -178,7 +178,7 @@ static void timing_write_times(struct collection *c, const struct event_pool *p,
 	if (epoch != c->batch.head.epoch)
 		batch_end(&c->batch);
 	c->batch.head.epoch = epoch;
-	batch_put_known(&c->batch, s->work, &item);
+	batch_put_known(&c->batch, s->operation, &item);
 }
 
 /* At the end, incomplete operations are abandoned. So are operations for which the driver returns an error, which it

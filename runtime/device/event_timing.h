@@ -45,7 +45,7 @@ void event_timing_begin(struct event_timing *ret, void *stream, bool is_per_thre
 
 /* To be called after the call: fills in device, context and stream of the operation. bytes: 0 if none. False: not
  * timed. */
-bool event_timing_end(const struct event_timing *p, struct tf_device_operation *work, uint64_t bytes);
+bool event_timing_end(const struct event_timing *p, struct tf_device_operation *operation, uint64_t bytes);
 
 /* To be called instead if the call failed. */
 void event_timing_drop(const struct event_timing *p);

@@ -143,9 +143,11 @@ struct tf_thread {
 	struct tf_counter counters[]; /* counter_count of them */
 };
 
-static inline uint32_t tf_slots_offset(const struct tf_chunk *w)
+static inline uint32_t tf_slots_offset(const struct tf_chunk *chunk)
 {
-	return w->kind == TF_CHUNK_SLOTS ? (uint32_t)sizeof(*w) : w->kind == TF_CHUNK_FIRST ? w->slots : w->size_bytes;
+	return chunk->kind == TF_CHUNK_SLOTS   ? (uint32_t)sizeof(*chunk)
+	       : chunk->kind == TF_CHUNK_FIRST ? chunk->slots
+					       : chunk->size_bytes;
 }
 
 #define TF_CURRENT_SHIFT 48 /* current = (id + 1) << 48 | (ticks & ((1 << 48) - 1)) */

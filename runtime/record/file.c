@@ -269,34 +269,34 @@ void *file_take(const struct tf_chunk *mine, uint64_t size, uint64_t *ret_offset
 	return at;
 }
 
-void file_chunk_head(struct tf_chunk *w, uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequence,
+void file_chunk_head(struct tf_chunk *chunk, uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequence,
 		     uint64_t offset)
 {
 	/* The reader depends on this order: a head that is incomplete after a kill has at least the nonce. */
-	w->nonce = process.nonce;
+	chunk->nonce = process.nonce;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	w->size_bytes = size;
+	chunk->size_bytes = size;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	w->kind = kind;
-	w->tid = (uint32_t)sys_gettid();
-	w->thread = thread;
-	w->sequence = sequence;
-	w->offset = offset;
+	chunk->kind = kind;
+	chunk->tid = (uint32_t)sys_gettid();
+	chunk->thread = thread;
+	chunk->sequence = sequence;
+	chunk->offset = offset;
 }
 
 void *file_chunk(const struct tf_chunk *mine, uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequence)
 {
-	struct tf_chunk *w;
+	struct tf_chunk *chunk;
 	uint64_t offset;
 
 	if (!__atomic_load_n(&process.header, __ATOMIC_ACQUIRE))
 		return NULL;
 	sys_lock(&process.growing);
-	w = file_take(mine, size, &offset);
+	chunk = file_take(mine, size, &offset);
 	sys_unlock(&process.growing);
-	if (w)
-		file_chunk_head(w, kind, size, thread, sequence, offset);
-	return w;
+	if (chunk)
+		file_chunk_head(chunk, kind, size, thread, sequence, offset);
+	return chunk;
 }
 
 void file_release(void *chunk, uint32_t size)

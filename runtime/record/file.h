@@ -25,7 +25,7 @@ uint64_t file_round(uint64_t size);
 void *file_take(const struct tf_chunk *mine, uint64_t size, uint64_t *ret_offset);
 
 /* Fills in the head of a chunk except base_ticks and magic, which the caller stores, magic last. */
-void file_chunk_head(struct tf_chunk *w, uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequence,
+void file_chunk_head(struct tf_chunk *chunk, uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequence,
 		     uint64_t offset);
 
 /* Allocates a zeroed chunk of `size` bytes and fills in its head; NULL: failed. */

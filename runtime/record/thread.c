@@ -93,17 +93,17 @@ static void thread_init_page(struct tf_thread *page, uint32_t counters)
 		thread_page_places(page)[i] = (uint16_t)(i + 1);
 }
 
-static void thread_publish_chunk(struct tf_chunk *w, uint64_t base_ticks)
+static void thread_publish_chunk(struct tf_chunk *chunk, uint64_t base_ticks)
 {
-	w->base_ticks = base_ticks;
-	__atomic_store_n(&w->magic, TF_CHUNK_MAGIC, __ATOMIC_RELEASE);
+	chunk->base_ticks = base_ticks;
+	__atomic_store_n(&chunk->magic, TF_CHUNK_MAGIC, __ATOMIC_RELEASE);
 }
 
-static void thread_use_chunk(struct thread *t, struct tf_chunk *w)
+static void thread_use_chunk(struct thread *t, struct tf_chunk *chunk)
 {
-	t->chunk = w;
-	t->next = (uint64_t)w + tf_slots_offset(w);
-	t->limit = (uint64_t)w + w->size_bytes;
+	t->chunk = chunk;
+	t->next = (uint64_t)chunk + tf_slots_offset(chunk);
+	t->limit = (uint64_t)chunk + chunk->size_bytes;
 	t->chunks++;
 }
 
@@ -260,14 +260,14 @@ static uint32_t thread_next_chunk_size(const struct thread *t, unsigned slots)
 
 static bool thread_take_chunk(struct thread *t, uint32_t size)
 {
-	struct tf_chunk *w;
+	struct tf_chunk *chunk;
 
-	w = file_chunk(t->chunk, TF_CHUNK_SLOTS, size, t->number, t->chunks);
-	if (!w)
+	chunk = file_chunk(t->chunk, TF_CHUNK_SLOTS, size, t->number, t->chunks);
+	if (!chunk)
 		return false;
-	thread_publish_chunk(w, t->last_ticks);
+	thread_publish_chunk(chunk, t->last_ticks);
 	thread_retire_chunk(t);
-	thread_use_chunk(t, w);
+	thread_use_chunk(t, chunk);
 	process_take_clocks();
 	thread_refresh_name(t);
 	return true;
@@ -348,13 +348,13 @@ void thread_reserve(struct thread *t)
 
 static void thread_release_page(struct thread *t)
 {
-	struct tf_chunk *w = &t->page->chunk;
+	struct tf_chunk *chunk = &t->page->chunk;
 
 	if (t->area != THREAD_NO_AREA) {
-		w->full = 1;
+		chunk->full = 1;
 		first_chunk_release(t->area);
 	} else if (thread_page_is_in_file(t->page)) {
-		file_release(w, w->size_bytes);
+		file_release(chunk, chunk->size_bytes);
 	}
 }
 
