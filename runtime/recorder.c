@@ -41,8 +41,8 @@ static bool recorder_set_path(void)
 	return !t.cut;
 }
 
-/* Writes the index line of the image. False: there is no capture to record into. The launcher then reports a process
- * without a line, so nothing is reported here. */
+/* Writes the index line of the image. False: there is no capture to record into. The launcher then finds no line of
+ * this process; there is no better place for a message. */
 static bool write_start_line(bool is_fork)
 {
 	int error = process_line_start(is_fork);
