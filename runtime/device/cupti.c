@@ -161,9 +161,9 @@ static void cupti_fall_back(const char *why, const char *what, int result)
 static void cupti_fall_back_refused(const char *what, int result)
 {
 	cupti_fall_back(result == CUPTI_OTHER_SUBSCRIBER ? "another tool uses CUPTI"
-		  : result == CUPTI_UNINITIALIZED  ? "CUPTI finds no initialised driver"
-						   : "CUPTI does not work here",
-		  what, result);
+			: result == CUPTI_UNINITIALIZED  ? "CUPTI finds no initialised driver"
+							 : "CUPTI does not work here",
+			what, result);
 }
 
 /* ---- opening ---- */
@@ -213,8 +213,7 @@ static void cupti_try_open(bool is_early)
 		cupti_use_event_timing();
 		return;
 	}
-	if (injection && *injection && strcmp(injection, process_library()) != 0 &&
-	    injected_in != process.generation) {
+	if (injection && *injection && strcmp(injection, process_library()) != 0 && injected_in != process.generation) {
 		cupti_turn_off("CUDA_INJECTION64_PATH names another tool, which uses CUPTI", NULL, 0);
 		return;
 	}
@@ -240,8 +239,7 @@ static bool driver_is_initialized(void)
 	void *context;
 
 	if (!get_context) {
-		if (++early_calls > PATIENCE && early_calls & (early_calls - 1) &&
-		    injected_in != process.generation)
+		if (++early_calls > PATIENCE && early_calls & (early_calls - 1) && injected_in != process.generation)
 			return false; /* searching all libraries at each call would cost too much */
 		get_context = dso_library_symbol("libcuda.so", "cuCtxGetCurrent");
 	}
@@ -395,7 +393,7 @@ void cupti_change(bool is_wanted, bool has_driver)
  * has its own signal blocked; other code rarely blocks these. */
 static bool may_be_in_handler(void)
 {
-	static const int signals[] = {SIGHUP,  SIGINT,	SIGQUIT, SIGILL,  SIGABRT, SIGBUS,  SIGFPE,
+	static const int signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGILL,  SIGABRT, SIGBUS,  SIGFPE,
 				      SIGUSR1, SIGSEGV, SIGUSR2, SIGALRM, SIGTERM, SIGCHLD, SIGXCPU};
 	uint64_t mask = 0;
 

@@ -48,8 +48,8 @@ int cupti_kinds_enable(void)
 {
 	/* Kernels first. The ledger reports failures of kinds up to peer copies; this CUPTI may not support later
 	 * ones. */
-	static const uint32_t kinds[] = {CUPTI_KERNEL, CUPTI_MEMCPY, CUPTI_MEMSET, CUPTI_MEMCPY_PEER, CUPTI_GRAPH,
-					 CUPTI_DEVICE, CUPTI_CONTEXT, CUPTI_STREAM, CUPTI_WAIT, CUPTI_MEMORY,
+	static const uint32_t kinds[] = {CUPTI_KERNEL,  CUPTI_MEMCPY,   CUPTI_MEMSET, CUPTI_MEMCPY_PEER, CUPTI_GRAPH,
+					 CUPTI_DEVICE,  CUPTI_CONTEXT,  CUPTI_STREAM, CUPTI_WAIT,        CUPTI_MEMORY,
 					 CUPTI_MANAGED, CUPTI_OVERHEAD, CUPTI_JIT};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {

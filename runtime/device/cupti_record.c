@@ -101,31 +101,31 @@ static uint32_t record_kernel_name(const char *name)
 				    .bytes = (count),                                                                  \
 				    .correlation = (r)->correlation,                                                   \
 				    .operation = {.device = (r)->device,                                               \
-					     .context = (r)->context,                                                  \
-					     .stream = (r)->stream,                                                    \
-					     .graph = has_graph_ids() ? (r)->graph : 0,                                \
-					     __VA_ARGS__}})
+						  .context = (r)->context,                                             \
+						  .stream = (r)->stream,                                               \
+						  .graph = has_graph_ids() ? (r)->graph : 0,                           \
+						  __VA_ARGS__}})
 
 static void record_kernel(struct batch *b, const struct cupti_kernel *r)
 {
 	batch_put(b, OPERATION(r, 0, .kind = TF_DEVICE_KERNEL, .kernel = record_kernel_name(r->name),
-			  .grid = {r->grid[0], r->grid[1], r->grid[2]},
-			  .block = {r->block[0], r->block[1], r->block[2]}, .registers = r->registers,
-			  .static_shared_bytes = r->static_shared, .dynamic_shared_bytes = r->dynamic_shared,
-			  .local_bytes = r->local_per_thread));
+			       .grid = {r->grid[0], r->grid[1], r->grid[2]},
+			       .block = {r->block[0], r->block[1], r->block[2]}, .registers = r->registers,
+			       .static_shared_bytes = r->static_shared, .dynamic_shared_bytes = r->dynamic_shared,
+			       .local_bytes = r->local_per_thread));
 }
 
 static void record_copy(struct batch *b, const struct cupti_memcpy *r)
 {
 	batch_put(b, OPERATION(r, r->bytes, .kind = TF_DEVICE_COPY, .copy = r->copy, .source = r->source,
-			  .target = r->target));
+			       .target = r->target));
 }
 
 static void record_peer_copy(struct batch *b, const struct cupti_memcpy_peer *r)
 {
 	batch_put(b, OPERATION(r, r->bytes, .kind = TF_DEVICE_COPY, .copy = r->copy, .source = r->source,
-			  .target = r->target,
-			  .source_device = (uint16_t)r->source_device, .target_device = (uint16_t)r->target_device));
+			       .target = r->target, .source_device = (uint16_t)r->source_device,
+			       .target_device = (uint16_t)r->target_device));
 }
 
 static void record_memset(struct batch *b, const struct cupti_memset *r)
@@ -183,21 +183,19 @@ static void record_call(struct batches *all, const struct cupti_call *r)
 static void record_wait(struct batch *b, const struct cupti_wait *r)
 {
 	batch_put(b, FACT(r->start, r->end, .correlation = r->correlation,
-			  .operation = {.kind = TF_DEVICE_WAIT,
-				   .value = r->type,
-				   .context = r->context,
-				   .stream = r->stream}));
+			  .operation = {
+			      .kind = TF_DEVICE_WAIT, .value = r->type, .context = r->context, .stream = r->stream}));
 }
 
 static void record_memory(struct batch *b, const struct cupti_memory *r)
 {
 	batch_put(b, FACT(r->time, r->time, .bytes = r->bytes, .address = r->address, .correlation = r->correlation,
 			  .operation = {.kind = r->operation == 1 ? TF_DEVICE_ALLOCATE : TF_DEVICE_FREE,
-				   .copy = r->pool != 0,
-				   .target = (uint8_t)r->memory,
-				   .device = r->device,
-				   .context = r->context,
-				   .stream = r->stream}));
+					.copy = r->pool != 0,
+					.target = (uint8_t)r->memory,
+					.device = r->device,
+					.context = r->context,
+					.stream = r->stream}));
 }
 
 static void record_overhead(struct batch *b, const struct cupti_overhead *r)
@@ -210,25 +208,25 @@ static void record_managed(struct batch *b, const struct cupti_managed *r)
 {
 	batch_put(b, FACT(r->start, r->end > r->start ? r->end : r->start, .bytes = r->value, .address = r->address,
 			  .operation = {.kind = TF_DEVICE_MANAGED,
-				   .copy = (uint8_t)r->counter,
-				   .value = r->flags,
-				   .source_device = (uint16_t)r->source,
-				   .target_device = (uint16_t)r->target}));
+					.copy = (uint8_t)r->counter,
+					.value = r->flags,
+					.source_device = (uint16_t)r->source,
+					.target_device = (uint16_t)r->target}));
 }
 
 static void record_jit(struct batch *b, const struct cupti_jit *r)
 {
 	batch_put(b, FACT(r->start, r->end, .correlation = r->correlation,
 			  .operation = {.kind = TF_DEVICE_COMPILE,
-				   .copy = (uint8_t)r->entry,
-				   .value = r->operation,
-				   .device = r->device}));
+					.copy = (uint8_t)r->entry,
+					.value = r->operation,
+					.device = r->device}));
 }
 
 static void record_context(const struct cupti_context *r)
 {
 	struct tf_device_operation operation = {
-		.kind = TF_DEVICE_CONTEXT, .device = r->device, .context = r->context, .stream = r->default_stream};
+	    .kind = TF_DEVICE_CONTEXT, .device = r->device, .context = r->context, .stream = r->default_stream};
 
 	event_intern(TF_BLOB_DEVICE_OPERATION, &operation, sizeof(operation));
 }
@@ -236,7 +234,7 @@ static void record_context(const struct cupti_context *r)
 static void record_stream(const struct cupti_stream *r)
 {
 	struct tf_device_operation operation = {
-		.kind = TF_DEVICE_STREAM, .context = r->context, .stream = r->stream, .value = r->flag};
+	    .kind = TF_DEVICE_STREAM, .context = r->context, .stream = r->stream, .value = r->flag};
 
 	event_intern(TF_BLOB_DEVICE_OPERATION, &operation, sizeof(operation));
 }

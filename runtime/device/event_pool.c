@@ -8,10 +8,10 @@
 #include "runtime/record/event.h"
 
 enum { MODE_RELAXED = 2, STREAM_NON_BLOCKING = 1, LOOKS = 16, PROBES = 3 };
-#define PROBE_NS 200000ull     /* maximum wait for one of our events; on an idle stream it takes some 10000 */
+#define PROBE_NS 200000ull /* maximum wait for one of our events; on an idle stream it takes some 10000 */
 #define FIRST_PROBE_NS 2000000ull
 #define LAST_PROBE_NS 200000000ull /* at the end, when all records would be lost without it */
-#define START_NS 1000000000ull /* maximum wait for another thread that creates the pool, on a busy machine */
+#define START_NS 1000000000ull     /* maximum wait for another thread that creates the pool, on a busy machine */
 
 struct event_pool_api event_pool_api;
 struct event_pool event_pools[EVENT_POOLS];
@@ -54,7 +54,7 @@ static void pool_pop_context(bool is_pushed)
 static void pool_define_device(const struct event_pool *p)
 {
 	struct tf_device_operation fact = {
-		.kind = TF_DEVICE_CONTEXT, .device = (uint32_t)p->device, .context = (uint32_t)p->id};
+	    .kind = TF_DEVICE_CONTEXT, .device = (uint32_t)p->device, .context = (uint32_t)p->id};
 	char name[256] = "";
 
 	event_intern(TF_BLOB_DEVICE_OPERATION, &fact, sizeof(fact));

@@ -15,11 +15,11 @@ enum { TAKEN_BEFORE_COLLECTION = 32, BUSY_STREAMS = 16, DEFAULT_STREAMS = 2 };
 #define PER_THREAD_STREAM ((void *)2)
 
 uint64_t event_timing_on;
-static uint64_t last_number; /* assigned so far */
+static uint64_t last_number;   /* assigned so far */
 static uint64_t untimed_count; /* operations for which there were no events */
 static uint64_t pending_count;
 static uint64_t next_collection_ns; /* end of the current flush interval */
-static uint64_t collecting_in;	    /* generation of the image in which a thread reads events */
+static uint64_t collecting_in;      /* generation of the image in which a thread reads events */
 
 const char *event_timing_start(void)
 {
@@ -226,8 +226,7 @@ static void timing_collect_all(bool is_last, bool is_patient)
 	int mode = event_pool_relax();
 
 	__atomic_store_n(&next_collection_ns,
-			 clock_monotonic_ns() + process_options.cuda_flush_interval_ms * 1000000ull,
-			 __ATOMIC_RELAXED);
+			 clock_monotonic_ns() + process_options.cuda_flush_interval_ms * 1000000ull, __ATOMIC_RELAXED);
 	batch_begin(&c.batch, TF_BLOB_DEVICE, &head);
 	for (struct event_pool *p = event_pools; p < event_pools + EVENT_POOLS; p++)
 		if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == EVENT_POOL_READY)
@@ -245,9 +244,8 @@ static void timing_try_collect(bool is_last, bool is_patient)
 
 	if (!(__atomic_load_n(&pending_count, __ATOMIC_RELAXED) | __atomic_load_n(&untimed_count, __ATOMIC_RELAXED)))
 		return;
-	if (old == process.generation ||
-	    !__atomic_compare_exchange_n(&collecting_in, &old, process.generation, false, __ATOMIC_ACQUIRE,
-					 __ATOMIC_RELAXED))
+	if (old == process.generation || !__atomic_compare_exchange_n(&collecting_in, &old, process.generation, false,
+								      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;
 	thread_guard_enter(&thread_self, &guard);
 	timing_collect_all(is_last, is_patient);

@@ -41,10 +41,10 @@ static unsigned python_version(uintptr_t base, const void *dynamic)
 	 * introduced. Py_GetVersion() would write to a static buffer. */
 	if (number)
 		return *number >> 16;
-	return dso_symbol(base, dynamic, "Py_NewRef")		   ? 0x30a
-	       : dso_symbol(base, dynamic, "PyObject_GC_IsTracked")	   ? 0x309
+	return dso_symbol(base, dynamic, "Py_NewRef")                   ? 0x30a
+	       : dso_symbol(base, dynamic, "PyObject_GC_IsTracked")     ? 0x309
 	       : dso_symbol(base, dynamic, "PyCode_NewWithPosOnlyArgs") ? 0x308
-									   : 0;
+									: 0;
 }
 
 /* Looks up the interpreter's symbols. Returns the reason why its frames cannot be read, or NULL. */
@@ -197,8 +197,8 @@ static void pystack_close_invocation(struct walk *w)
 
 /* `frame` and `bytes`, the content of the code object, may be copies. `bytes` NULL: the frame runs no code. */
 static inline __attribute__((always_inline)) void pystack_add_frame(const struct pystack_layout *l, struct walk *w,
-							    const char *frame, const char *code, const char *bytes,
-							    uint64_t key)
+								    const char *frame, const char *code,
+								    const char *bytes, uint64_t key)
 {
 	bool is_entry = l->is_entry != NONE && frame[l->is_entry];
 	int64_t offset = bytes ? pystack_code_offset(l, frame, code) : -1;
@@ -238,14 +238,13 @@ static bool pystack_may_walk(const struct pystack_layout *l, const char *state, 
 {
 	if (!state || (is_checked && sys_is_silent) || is_python_ending())
 		return false;
-	return !is_checked ||
-	       (is_readable(state, FRAME_BYTES) &&
-		(l->state_cframe == NONE || is_readable(load_pointer(state, l->state_cframe), 64)));
+	return !is_checked || (is_readable(state, FRAME_BYTES) &&
+			       (l->state_cframe == NONE || is_readable(load_pointer(state, l->state_cframe), 64)));
 }
 
 /* False: a frame is not laid out as expected. */
 static inline __attribute__((always_inline)) bool pystack_walk_frames(const struct pystack_layout *l, const char *state,
-							      bool is_checked, struct walk *ret, unsigned size)
+								      bool is_checked, struct walk *ret, unsigned size)
 {
 	struct pystack_file file = {NULL, 0};
 	struct walk w = *ret;
@@ -273,11 +272,11 @@ static inline __attribute__((always_inline)) bool pystack_walk_frames(const stru
 
 /* One instance for each version, with its offsets as constants: half as many instructions. */
 static bool pystack_walk_version(const struct pystack_layout *l, const char *state, bool is_checked, struct walk *ret,
-			 unsigned size)
+				 unsigned size)
 {
-#define WALK(number, ...) \
-	case number: \
-		return pystack_walk_frames(&(const struct pystack_layout){number, __VA_ARGS__}, state, is_checked, \
+#define WALK(number, ...)                                                                                              \
+	case number:                                                                                                   \
+		return pystack_walk_frames(&(const struct pystack_layout){number, __VA_ARGS__}, state, is_checked,     \
 					   ret, size);
 	switch (l->version) {
 		PYSTACK_LAYOUTS(WALK)

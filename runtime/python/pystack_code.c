@@ -101,8 +101,9 @@ static bool pystack_copy_text(const struct pystack_layout *l, const char *text, 
 
 		if (!at && !pystack_copy_object(part, data + i * kind, left * kind))
 			return false;
-		used += utf8_append(ret + used, kind == 1 ? ((const uint8_t *)part)[at]
-					     : kind == 2 ? ((const uint16_t *)part)[at] : part[at]);
+		used += utf8_append(ret + used, kind == 1   ? ((const uint8_t *)part)[at]
+						: kind == 2 ? ((const uint16_t *)part)[at]
+							    : part[at]);
 	}
 	*ret_length = (uint16_t)used;
 	return true;
@@ -116,7 +117,7 @@ struct code_blob {
 
 /* Only for samples, whose stack has space for the table. */
 static __attribute__((noinline)) bool code_write_copied(uint32_t id, const struct code_blob *blob, const char *lines,
-						   uint64_t size)
+							uint64_t size)
 {
 	char table[TABLE_BYTES];
 
@@ -135,7 +136,7 @@ static bool code_write(const struct pystack_layout *l, uint32_t id, const char *
 	if (blob.head.first_line > LINES ||
 	    !pystack_copy_text(l, load_pointer(bytes, l->file), blob.text, FILE_BYTES, &blob.head.file_bytes) ||
 	    !pystack_copy_text(l, load_pointer(bytes, l->name), blob.text + blob.head.file_bytes, NAME_BYTES,
-		       &blob.head.name_bytes) ||
+			       &blob.head.name_bytes) ||
 	    !pystack_copy_object(head, lines, sizeof(head)) || load_pointer(head, 8) != pystack_python.bytes_type)
 		return false;
 	blob.size = sizeof(blob.head) + blob.head.file_bytes + blob.head.name_bytes;
@@ -148,7 +149,7 @@ static bool code_write(const struct pystack_layout *l, uint32_t id, const char *
 
 /* Returns the id of the code object with these bytes; writes it to the trace if it is new. */
 static uint32_t pystack_code_id(const struct pystack_layout *l, const char *code, const char *bytes, uint64_t key,
-			bool is_sample)
+				bool is_sample)
 {
 	const uint64_t what[] = {(uint64_t)code, load_word(bytes, l->file), load_word(bytes, l->name),
 				 *(const uint32_t *)(bytes + l->first_line), load_word(bytes, l->lines), key};
@@ -166,7 +167,7 @@ static uint32_t pystack_code_id(const struct pystack_layout *l, const char *code
 
 /* Writes a part of a stack: at most BATCH frames. */
 static void pystack_write_ids(const struct pystack_layout *l, const struct pystack_frame *frames, unsigned count,
-		      bool is_sample, struct tf_python_frame *ret)
+			      bool is_sample, struct tf_python_frame *ret)
 {
 	char codes[BATCH][CODE_BYTES];
 	const char *code[BATCH];
@@ -185,8 +186,9 @@ static void pystack_write_ids(const struct pystack_layout *l, const struct pysta
 	}
 	for (unsigned i = 0; i < read; i++)
 		if (code[i])
-			ret[i].code = pystack_code_id(l, code[i], is_sample ? codes[i] : code[i],
-					      is_sample ? keys[i] : pystack_code_key(l, code[i], &file), is_sample);
+			ret[i].code =
+			    pystack_code_id(l, code[i], is_sample ? codes[i] : code[i],
+					    is_sample ? keys[i] : pystack_code_key(l, code[i], &file), is_sample);
 }
 
 void pystack_write(uint32_t id, const struct pystack_frame *frames, unsigned count, bool is_sample)

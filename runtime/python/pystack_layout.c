@@ -77,9 +77,9 @@ static bool layout_read(unsigned version, const char *runtime, struct pystack_la
 	/* Not published; as in 3.13 it is two words before the code. */
 	l->traceable = (uint16_t)(l->start - TRACEABLE_TO_START);
 	return layout_read_offsets(runtime, frame, 4, PYSTACK_FRAME_BYTES,
-			    (uint16_t *const[]){&l->previous, &l->code, &l->instruction, &l->owner}) &&
+				   (uint16_t *const[]){&l->previous, &l->code, &l->instruction, &l->owner}) &&
 	       layout_read_offsets(runtime, code, 5, PYSTACK_CODE_BYTES,
-			    (uint16_t *const[]){&l->file, &l->known, &l->name, &l->first_line, &l->lines});
+				   (uint16_t *const[]){&l->file, &l->known, &l->name, &l->first_line, &l->lines});
 }
 
 bool pystack_layout_find(unsigned version, const char *runtime, struct pystack_layout *ret)

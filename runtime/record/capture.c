@@ -147,11 +147,11 @@ bool capture_find(char *const *environment)
 		process_inherited.run = capture_random_number();
 		error = capture_create();
 		if (error) {
-			capture_report_off(error == -ENOSPC ? "the disk is full: "
-				: error == -EACCES || error == -EROFS ? "no permission to write the capture "
-				: error == -ENOENT ? "no directory for the capture: "
-						   : "cannot create the capture ",
-				process_inherited.directory);
+			capture_report_off(error == -ENOSPC                      ? "the disk is full: "
+					   : error == -EACCES || error == -EROFS ? "no permission to write the capture "
+					   : error == -ENOENT                    ? "no directory for the capture: "
+										 : "cannot create the capture ",
+					   process_inherited.directory);
 			return false;
 		}
 		capture_make_range();

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/un.h>
 
-#include "runtime/record/event.h"
-#include "runtime/common/sys.h"
 #include "runtime/base/text.h"
+#include "runtime/common/sys.h"
+#include "runtime/record/event.h"
 
 enum { ROOM = 512 };
 
@@ -56,7 +56,7 @@ static bool description_begin(struct description *t, int fd, uint64_t from_ticks
 	if (descriptor_is_known(fd))
 		return false;
 	*t = (struct description){fd, __atomic_load_n(&process.descriptors[fd], __ATOMIC_RELAXED), from_ticks,
-			      process_is_borrowed()};
+				  process_is_borrowed()};
 	if (t->is_borrowed && !(t->state & 1))
 		description_write(t, TF_DESCRIPTOR_UNKNOWN, "", 0);
 	return !t->is_borrowed && !(t->state & 1);
@@ -112,7 +112,7 @@ static void address_add_ipv6(struct text *t, const uint8_t *a)
 static bool address_add_unix(struct text *t, const struct sockaddr_un *a, socklen_t size)
 {
 	size_t length =
-		size > offsetof(struct sockaddr_un, sun_path) ? size - offsetof(struct sockaddr_un, sun_path) : 0;
+	    size > offsetof(struct sockaddr_un, sun_path) ? size - offsetof(struct sockaddr_un, sun_path) : 0;
 
 	if (!length)
 		return false;

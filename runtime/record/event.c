@@ -43,7 +43,7 @@ void event_put_slowly(struct thread *t, uint64_t time, const uint64_t *slots, un
 }
 
 static __attribute__((noinline, cold)) void event_instant_slowly(uint64_t now, uint64_t first, const uint64_t *args,
-							   unsigned count)
+								 unsigned count)
 {
 	uint64_t slots[1 + EVENT_ARGS];
 
@@ -68,7 +68,7 @@ bool event_blob(unsigned blob, uint32_t id, const void *bytes, size_t size)
 
 /* Copies `count` bytes from offset `at` of the concatenation of two parts. */
 static void event_copy_parts(void *to, const unsigned char *p, size_t size, const unsigned char *more, size_t at,
-		       size_t count)
+			     size_t count)
 {
 	size_t here = at >= size ? 0 : size - at < count ? size - at : count;
 

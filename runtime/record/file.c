@@ -7,8 +7,8 @@
 #include <sys/auxv.h>
 
 #include "runtime/common/clock.h"
-#include "runtime/record/process.h"
 #include "runtime/common/sys.h"
+#include "runtime/record/process.h"
 
 enum { STEP_LEAST = 256 << 10, STEP_MOST = 8 << 20 };
 

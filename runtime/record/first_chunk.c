@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <sys/resource.h>
 
+#include "runtime/common/sys.h"
 #include "runtime/record/file.h"
 #include "runtime/record/process.h"
-#include "runtime/common/sys.h"
 
 /* Number of chunks in an area. If the address space is limited, an area takes at most 256 KB of it. */
 enum { AREA_LEAST = 4, AREA_MOST = 512, AREA_LIMITED = 64 };

@@ -13,10 +13,10 @@
 #include "runtime/common/hot.h"
 #include "runtime/common/options.h"
 #include "runtime/common/range.h"
-#include "runtime/record/identity.h"
-#include "runtime/record/intern_table.h"
 #include "runtime/format/trace_format.h"
 #include "runtime/record/first_chunk.h"
+#include "runtime/record/identity.h"
+#include "runtime/record/intern_table.h"
 
 enum { PROCESS_NAME_BYTES = 4096, PROCESS_MAIN_PAGE = 16384, PROCESS_DESCRIPTORS = 65535 };
 #if defined(__aarch64__)
@@ -29,42 +29,42 @@ struct process {
 	uint64_t generation; /* 0: not started. Else unique among the images that fork from this program */
 	/* see descriptor.h; first, because low descriptors then share cache lines with generation */
 	uint16_t descriptors[PROCESS_DESCRIPTORS];
-	uint32_t guarded;    /* threads inside a guard */
+	uint32_t guarded; /* threads inside a guard */
 	/* guards no longer block signals: sys_is_silent is about to be set, and they could not unblock them */
 	bool is_closing;
-	uint32_t starting;   /* lock of the start and of the creation of the file */
-	uint32_t threads;    /* attached so far */
+	uint32_t starting; /* lock of the start and of the creation of the file */
+	uint32_t threads;  /* attached so far */
 	uint64_t nonce;
 	uint32_t pid;
 	/* the trace file, see file.h; header is NULL until the first record */
 	struct tf_header *header;
 	/* file_end: end of the chunks; file_size: size in the file system */
 	uint64_t file_end, file_size, device, inode;
-	uint32_t growing;			     /* lock of file_end, file_size and the areas */
-	uint64_t chunk_next;			     /* see first_chunk.c, also for the three fields below */
+	uint32_t growing;    /* lock of file_end, file_size and the areas */
+	uint64_t chunk_next; /* see first_chunk.c, also for the three fields below */
 	struct first_chunk_area areas[FIRST_CHUNK_AREAS];
 	uint32_t area_last, first_chunks; /* area_last: the latest area; first_chunks: chunks of all areas */
-	bool can_populate;			     /* Linux 5.14: see file.c */
-	uint32_t pair; /* which of header->last is written next */
-	bool takes_clocks; /* a thread is writing it */
-	uint32_t end;  /* enum tf_end; kept, with the status, for a file that is created later */
+	bool can_populate;                /* Linux 5.14: see file.c */
+	uint32_t pair;                    /* which of header->last is written next */
+	bool takes_clocks;                /* a thread is writing it */
+	uint32_t end;                     /* enum tf_end; kept, with the status, for a file that is created later */
 	int32_t end_status;
 	uint64_t end_ticks;
 	struct sampler *samplers, *kept_samplers; /* see sample.c */
 	uint32_t kept_sampler_count;
-	uint32_t sampling; /* lock of the samplers */
-	uint32_t acting;   /* lock of altstack.c */
+	uint32_t sampling;             /* lock of the samplers */
+	uint32_t acting;               /* lock of altstack.c */
 	uint64_t tracer_checked_ticks; /* see sample.c, like the next one */
 	bool has_noted_unsampled;
 	/* modules in the trace; value = start address, until one of them has been unloaded */
 	struct intern_table modules;
-	uint32_t unloads;     /* how often modules in the trace have been unloaded, at most 65535 */
+	uint32_t unloads;             /* how often modules in the trace have been unloaded, at most 65535 */
 	struct intern_table interned; /* strings, stacks, launches, modules: number = id in the trace */
-	uint32_t line_lock; /* of line[] */
-	char line[8192];    /* for the index, as are the next two */
+	uint32_t line_lock;           /* of line[] */
+	char line[8192];              /* for the index, as are the next two */
 	char line_counts[2048], line_names[2048];
 	char path[PROCESS_NAME_BYTES];
-	uint32_t nvtx_inside; /* open ranges of -c nvtx */
+	uint32_t nvtx_inside;      /* open ranges of -c nvtx */
 	uint32_t descriptor_last;  /* descriptor.c: the highest descriptor that the trace describes */
 	uint32_t descriptor_texts; /* descriptor.c: number of descriptions so far, whose ids are serial numbers */
 	/* The first thread's page, until the file exists. */

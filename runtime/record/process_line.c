@@ -4,11 +4,11 @@
 
 #include <errno.h>
 
+#include "runtime/base/text.h"
 #include "runtime/common/clock.h"
 #include "runtime/common/index.h"
-#include "runtime/record/process.h"
 #include "runtime/common/sys.h"
-#include "runtime/base/text.h"
+#include "runtime/record/process.h"
 
 /* One line at a time, because the buffer is shared. A missing line is better than a delay of the target, so the wait
  * for the lock is bounded. The lock is in `process`, so it is free in a forked child. */

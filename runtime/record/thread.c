@@ -9,9 +9,9 @@
 #include <sys/prctl.h>
 
 #include "runtime/common/clock.h"
-#include "runtime/record/file.h"
 #include "runtime/common/dso.h"
 #include "runtime/common/sys.h"
+#include "runtime/record/file.h"
 #include "runtime/record/first_chunk.h"
 
 enum { FIRST_COUNTERS = 24, FIRST_SLOTS = 128, SECOND_CHUNK = 16384, THIRD_CHUNK = 65536, CHUNK = 262144 };

@@ -11,32 +11,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runtime/record/process.h"
 #include "runtime/format/trace_format.h"
+#include "runtime/record/process.h"
 
 struct thread {
 	/* Fields that each call reads or writes: one cache line. */
 	uint64_t generation; /* process.generation while attached, else one of THREAD_* */
 	struct tf_thread *page;
-	const uint16_t *place;	    /* of the page: 1 + the position of each function's counter; 0: none yet */
-	uint64_t next, limit;	    /* addresses in the chunk: the next slot, the end */
-	uint64_t last_ticks;	    /* time of the slot written last */
-	uintptr_t current_frame;    /* the frame of the call in progress */
+	const uint16_t *place;   /* of the page: 1 + the position of each function's counter; 0: none yet */
+	uint64_t next, limit;    /* addresses in the chunk: the next slot, the end */
+	uint64_t last_ticks;     /* time of the slot written last */
+	uintptr_t current_frame; /* the frame of the call in progress */
 	/* writers between allocation and store: more than one if a handler interrupts. A writer that is left by
 	 * longjmp stays counted, because it cannot be detected; the thread's later chunks then stay mapped */
 	uint32_t writing;
 	uint32_t number;
 	struct tf_chunk *chunk; /* that receives slots; NULL: none yet */
-	uint32_t chunks;	  /* number of chunks so far */
-	uint32_t counters;	  /* counters of the page in use */
-	uint32_t area;		  /* first_chunk.h; THREAD_NO_AREA: the page is not in an area */
-	struct tf_thread *more;	  /* a page with a counter for each function, once the first page is full; NULL: none */
+	uint32_t chunks;        /* number of chunks so far */
+	uint32_t counters;      /* counters of the page in use */
+	uint32_t area;          /* first_chunk.h; THREAD_NO_AREA: the page is not in an area */
+	struct tf_thread *more; /* a page with a counter for each function, once the first page is full; NULL: none */
 	uint32_t retired_bytes; /* the previous chunk, while an interrupted writer may still write to it */
 	void *retired;
 	uintptr_t stack_low, stack_high; /* the range in which a stack walk is known to be safe */
-	uint64_t retry_ticks;		 /* when to retry after a chunk could not be allocated */
-	uint8_t deaths;			 /* rounds of the key's destructor */
-	uintptr_t walk_frame; /* of the stack walk in progress; 0: none */
+	uint64_t retry_ticks;            /* when to retry after a chunk could not be allocated */
+	uint8_t deaths;                  /* rounds of the key's destructor */
+	uintptr_t walk_frame;            /* of the stack walk in progress; 0: none */
 	bool has_walked;
 	void *memo; /* private to stack.c: memo of earlier walks, or THREAD_NO_MEMO; a forked child keeps it */
 	struct sampler *sampler; /* NULL: the thread is not sampled */

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "runtime/common/hot.h"
-#include "runtime/record/process.h"
 #include "runtime/common/readable.h"
 #include "runtime/common/sys.h"
+#include "runtime/record/process.h"
 #include "runtime/stack/module.h"
 
 enum { SIGNALS = 64, RED_ZONE = 128, FRAME_ALIGN = 16, FPU_ALIGN = 64 };

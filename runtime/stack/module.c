@@ -34,7 +34,7 @@ static const ElfW(Nhdr) *elf_note_in_segment(const char *at, const char *end, co
 
 /* `owner` has at most three letters; the field in the note has four bytes. */
 static const ElfW(Nhdr) *elf_find_note(uintptr_t bias, const ElfW(Phdr) *segments, unsigned count, const char *owner,
-				   uint32_t type)
+				       uint32_t type)
 {
 	const ElfW(Nhdr) *note = NULL;
 
@@ -65,7 +65,7 @@ static const ElfW(Nhdr) *object_find_note(const struct object *found, const char
 	    head->e_phoff + head->e_phnum * sizeof(ElfW(Phdr)) > TF_PAGE)
 		return NULL;
 	return elf_find_note(found->link_map->l_addr, (const ElfW(Phdr) *)((const char *)head + head->e_phoff),
-			 head->e_phnum, owner, type);
+			     head->e_phnum, owner, type);
 }
 
 static void module_write_blob(struct module_blob *blob, const char *path)
@@ -122,7 +122,7 @@ static int module_write_listed(struct dl_phdr_info *info, size_t size, void *unu
 			blob.module.end = start + info->dlpi_phdr[i].p_memsz;
 	}
 	module_set_build_id(&blob.module,
-		     elf_find_note(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, "GNU", NT_GNU_BUILD_ID));
+			    elf_find_note(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, "GNU", NT_GNU_BUILD_ID));
 	if (blob.module.end)
 		module_write_blob(&blob, info->dlpi_name);
 	if (dynamic)

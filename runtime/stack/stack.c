@@ -144,8 +144,8 @@ static void native_set_result(struct native *n, int result)
 
 static void native_walk(const struct thread *t, uintptr_t frame, uint32_t depth, struct native *n)
 {
-	native_set_result(n, walk_from(n->frames, (int)(depth + SKIPPED), t->stack_low, t->stack_high, frame,
-				       &n->hash));
+	native_set_result(n,
+			  walk_from(n->frames, (int)(depth + SKIPPED), t->stack_low, t->stack_high, frame, &n->hash));
 	while (n->count && module_is_ours((uintptr_t)n->frames[0])) {
 		n->frames++;
 		n->count--;
@@ -216,8 +216,8 @@ static inline uint32_t stack_take_known(struct thread *t, uintptr_t frame, uint3
 	uint32_t id = 0;
 
 	if (memo)
-		native_set_result(&n,
-			   walk_memo_hash(memo, (int)(depth + SKIPPED), t->stack_low, t->stack_high, frame, &n.hash));
+		native_set_result(&n, walk_memo_hash(memo, (int)(depth + SKIPPED), t->stack_low, t->stack_high, frame,
+						     &n.hash));
 	if (n.count && !(has_python && pystack_has_interpreter()))
 		id = intern_number(&process.interned, stack_key(n.hash));
 	return id ? id : stack_take_slowly(t, frame, depth, has_python, n);

@@ -28,7 +28,7 @@ enum { MEMO_BITS = 9, MEMO_STRETCHES = 1 << MEMO_BITS };
 struct walk_memo {
 	uint64_t age, seed;
 	uintptr_t high;
-	uint16_t hints[MEMO_STRETCHES];		  /* by the start of a walk */
+	uint16_t hints[MEMO_STRETCHES];           /* by the start of a walk */
 	struct stretch stretches[MEMO_STRETCHES]; /* by the words read */
 };
 _Static_assert(sizeof(struct walk_memo) <= WALK_MEMO_BYTES, "callers map this size");
@@ -85,7 +85,7 @@ static void walk_memo_renew(struct walk_memo *memo, uint64_t seed, uintptr_t hig
 
 /* Walks a stretch and stores it in `s`. If a handler leaves by longjmp meanwhile, the age stays 0. */
 static __attribute__((noinline)) enum walk_outcome stretch_walk(struct stretch *s, struct walk *walk, uint64_t seed,
-								 uint64_t age, int *ret_count, uint64_t *ret_hash)
+								uint64_t age, int *ret_count, uint64_t *ret_hash)
 {
 	struct walk_log *log = &s->log;
 	bool had_handler = walk->has_handler;
