@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order in which the parts of the recorder start and end, in an image and in its forked children: known here
- * alone. */
+/* The order in which the parts of the recorder start and end, in an image and in its forked children. No other file
+ * depends on this order. */
 #include "runtime/recorder.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ static char *const *given_environment;
 
 /* ---- start ---- */
 
-static bool set_path(void)
+static bool recorder_set_path(void)
 {
 	struct text t = text_init(process.path, sizeof(process.path));
 
@@ -41,16 +41,16 @@ static bool set_path(void)
 	return !t.cut;
 }
 
-/* The line that makes the image known. False: there is no capture to be in. A launcher finds it without this process
- * then; there is no better place to say so. */
-static bool is_lasting_line(bool is_fork)
+/* Writes the index line of the image. False: there is no capture to record into. The launcher then finds no line of
+ * this process; there is no better place for a message. */
+static bool write_start_line(bool is_fork)
 {
 	int error = process_line_start(is_fork);
 
 	return !error || error == -EMFILE || error == -ENFILE || error == -EBUSY || error == -ENOMEM || error == -EINTR;
 }
 
-static bool start_image(void)
+static bool recorder_start_image(void)
 {
 	bool is_fork = process_inherited.is_configured;
 
@@ -64,18 +64,18 @@ static bool start_image(void)
 		clock_forked();
 		clock_pair(&process_inherited.loaded);
 	}
-	if (!set_path() || !is_lasting_line(is_fork))
+	if (!recorder_set_path() || !write_start_line(is_fork))
 		return false;
 	process_inherited.nonce = process.nonce;
-	/* Asked for once; the child inherits the wish. Without it a child by clone(2) would write into its parent's
+	/* Set once, since a child inherits it. Without it, a child created by clone(2) would write into its parent's
 	 * trace. */
 	if (!is_fork && sys_madvise(&process, sizeof(process), MADV_WIPEONFORK)) {
-		capture_report_off("Linux 4.14 or newer is needed, to tell forked children", "");
+		capture_report_off("Linux 4.14 or newer is required to detect forked children", "");
 		return false;
 	}
 	process_gate.groups = process_options.trace | (process_options.sample ? PROCESS_SAMPLES : 0);
-	/* Not in a child: the loader's lock may be held by a thread that is not here any more. What it found is
-	 * inherited. */
+	/* Not in a child: the loader's lock may be held by a thread that does not exist in the child. The child
+	 * inherits the results. */
 	if (!is_fork) {
 		module_init();
 		stack_init();
@@ -85,15 +85,15 @@ static bool start_image(void)
 	return true;
 }
 
-/* True: the image records. Signals must be blocked. */
-static bool start(void)
+/* Starts the recorder in this image once. True: the image records. Signals must be blocked. */
+static bool recorder_start(void)
 {
 	bool is_on;
 
 	if (__atomic_load_n(&process.generation, __ATOMIC_ACQUIRE))
 		return process_gate.groups;
 	sys_lock(&process.starting);
-	is_on = process.generation || (process_gate.groups && start_image());
+	is_on = process.generation || (process_gate.groups && recorder_start_image());
 	if (!is_on)
 		process_gate.groups = 0;
 	sys_unlock(&process.starting);
@@ -108,10 +108,11 @@ bool recorder_attach(struct thread *t, const struct function_table *functions)
 		return false;
 	if (!__atomic_load_n(&process.generation, __ATOMIC_ACQUIRE)) {
 		thread_guard_enter(t, &guard);
-		/* A forked child's TLS is still its parent's: those chunks are not mapped here. */
+		/* The TLS of a forked child is a copy of its parent's: the chunks that it refers to are not mapped
+		 * here. */
 		t->page = NULL;
 		process_functions = functions;
-		start();
+		recorder_start();
 		thread_guard_leave(t, &guard);
 	}
 	return thread_enter(t);
@@ -166,7 +167,7 @@ void recorder_child_ended(int pid, int status)
 		event_blob(TF_BLOB_CHILD, 0, &child, sizeof(child));
 		return;
 	}
-	/* An exit code is the child's own to tell; a signal is not. */
+	/* A child records its exit code itself, but not the signal that kills it. */
 	if (status & 0x7f)
 		process_line_child(pid, status);
 }
@@ -177,9 +178,9 @@ void recorder_freeze(bool silent)
 
 	if (process.generation && !process_is_frozen && t->generation == process.generation) {
 		thread_reserve(t);
-		process_note(
-			silent ? "a seccomp filter: what no longer fits the trace is lost, children are not recorded"
-			       : "chroot, setuid or unshare: children are not recorded");
+		process_note(silent ? "a seccomp filter: events that do not fit into the trace are lost, children are "
+				      "not recorded"
+				    : "chroot, setuid or unshare: children are not recorded");
 	}
 	process_is_frozen = true;
 	if (!silent)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The recorder as a whole: start, fork, exec, exit. Any thread; recorder_end() also in a signal handler. errno is kept
- * by the callers. */
+/* The recorder as a whole: start, fork, exec, exit. Any thread; recorder_end() also in a signal handler. The callers
+ * preserve errno. */
 #ifndef PILLION_RECORDER_H
 #define PILLION_RECORDER_H
 
@@ -8,23 +8,24 @@
 
 #include "runtime/record/thread.h"
 
-/* The slow way into a recorded call: attaches the thread, after starting the recorder in this image if that has not
- * been done (at load, at the first call of a forked child, or at a call that comes before our constructor). `functions`
- * lives as long as the process. False: the call is to be forwarded. */
+/* The slow path of a recorded call: attaches the thread. If the recorder has not been started in this image yet, it
+ * is started first: at load, at the first call of a forked child, or at a call before our constructor has run.
+ * `functions` must be valid for the life of the process. Returns false if the call must only be forwarded. */
 bool recorder_attach(struct thread *t, const struct function_table *functions);
 
-/* What the loader passes to our constructor; before the first recorder_attach(), if at all. */
+/* The arguments that the loader passes to our constructor. To be called before the first recorder_attach(), if at
+ * all. */
 void recorder_set_arguments(int argc, char **argv, char **environment);
 
-/* Records how the image ends; `end` is an enum tf_end. TF_END_NONE takes it back (an exec that failed). */
+/* Records how the image ends; `end` is an enum tf_end. TF_END_NONE cancels it (an exec that failed). */
 void recorder_end(unsigned end, int status);
 
-/* What wait() reported of a child. */
+/* Records the wait status of a child. */
 void recorder_child_ended(int pid, int status);
 
-/* The file system as we know it, or our rights in it, are about to go (chroot, setuid, unshare): the calling thread
- * takes a large chunk, the file a reserve, and nothing is opened from here on. With `silent` (a seccomp filter) no
- * system call is made at all. */
+/* To be called before the file system view or the permissions of the process change (chroot, setuid, unshare): the
+ * calling thread allocates a large chunk, the file is extended in advance, and no file is opened from here on. With
+ * `silent` (a seccomp filter) the recorder makes no system call at all afterwards. */
 void recorder_freeze(bool silent);
 
 #endif

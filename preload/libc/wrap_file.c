@@ -88,14 +88,14 @@ int wrap_close_range(unsigned first, unsigned last, int flags)
 	enum { HOOK_CURRENT = HOOK_close_range };
 	int result;
 
-	descriptor_forget_range(first, last);
+	descriptor_invalidate_range(first, last);
 	HOOK_TIME(real_close_range(first, last, flags), NOTHING);
 	return result;
 }
 
 void wrap_closefrom(int first)
 {
-	descriptor_forget_range(first < 0 ? 0 : (unsigned)first, ~0u);
+	descriptor_invalidate_range(first < 0 ? 0 : (unsigned)first, ~0u);
 	real_closefrom(first);
 }
 
@@ -104,7 +104,7 @@ int wrap_fcloseall(void)
 	enum { HOOK_CURRENT = HOOK_fcloseall };
 	int result;
 
-	descriptor_forget_range(0, ~0u);
+	descriptor_invalidate_range(0, ~0u);
 	HOOK_TIME(real_fcloseall(), NOTHING);
 	return result;
 }

@@ -94,7 +94,7 @@ int wrap_dlclose(void *handle)
 {
 	int result = real_dlclose(handle);
 
-	stack_module_gone();
+	stack_module_unloaded();
 	caller_unloaded();
 	return result;
 }

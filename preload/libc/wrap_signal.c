@@ -159,7 +159,7 @@ int wrap_sigaltstack(const stack_t *stack, stack_t *old)
 	int result = altstack_sigaltstack(stack, old, real_sigaltstack);
 
 	if (stack && !result) {
-		stack_alternate_seen();
+		stack_alternate_set();
 		sample_stack_changed();
 	}
 	return result;

@@ -36,7 +36,7 @@ RAW(membarrier, NOTHING)
 	}
 
 FORGET(close, descriptor_invalidate((int)a))
-FORGET(close_range, descriptor_forget_range((unsigned)a, (unsigned)b))
+FORGET(close_range, descriptor_invalidate_range((unsigned)a, (unsigned)b))
 FORGET(dup, descriptor_invalidate((int)b)) /* dup2, dup3 */
 
 /* ---- signals, as in wrap_signal.c ---- */

@@ -3,7 +3,7 @@
 
 #include "runtime/record/event.h"
 
-enum { RECORD = 10 * 6 }; /* bytes of the longest one */
+enum { RECORD = 10 * 6 }; /* bytes of the longest record */
 
 static void batch_clear(struct batch *b)
 {
@@ -23,7 +23,7 @@ void batch_begin(struct batch *b, unsigned blob, const struct tf_device_batch *h
 void batch_end(struct batch *b)
 {
 	if (b->head.count && !event_blob(b->blob, 0, b->bytes, b->used))
-		thread_self.page->lost += b->head.count - 1; /* every record is lost; event_blob() has counted one */
+		thread_self.page->lost += b->head.count - 1; /* all records are lost; event_blob() has counted one */
 	batch_clear(b);
 }
 
@@ -56,10 +56,10 @@ void batch_times(struct batch *b, uint64_t start, uint64_t end, uint32_t correla
 	b->correlation = correlation;
 }
 
-void batch_put_known(struct batch *b, uint32_t work, const struct batch_item *item)
+void batch_put_known(struct batch *b, uint32_t operation, const struct batch_item *item)
 {
 	batch_next(b, item->start);
-	batch_number(b, (uint64_t)work << 2 | (item->address != 0) << 1 | (item->bytes != 0));
+	batch_number(b, (uint64_t)operation << 2 | (item->address != 0) << 1 | (item->bytes != 0));
 	batch_times(b, item->start, item->end, item->correlation);
 	if (item->bytes)
 		batch_number(b, item->bytes);
@@ -69,15 +69,15 @@ void batch_put_known(struct batch *b, uint32_t work, const struct batch_item *it
 
 void batch_put(struct batch *b, const struct batch_item *item)
 {
-	uint32_t work;
+	uint32_t operation;
 
 	if (!item->start || item->end < item->start) {
 		b->lost.timeless++;
 		return;
 	}
-	work = event_intern(TF_BLOB_DEVICE_OPERATION, &item->work, sizeof(item->work));
-	if (work)
-		batch_put_known(b, work, item);
+	operation = event_intern(TF_BLOB_DEVICE_OPERATION, &item->operation, sizeof(item->operation));
+	if (operation)
+		batch_put_known(b, operation, item);
 	else
 		b->lost.unreadable++;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When CUPTI records: opening it, pauses outside of a capture range, the last flush. */
+/* When CUPTI records: opening it, pauses outside a capture range, the last flush. */
 #include "runtime/device/cupti.h"
 
 #include <errno.h>
@@ -25,30 +25,30 @@
 enum { FLUSH_FORCED = 1, PATIENCE = 16 };
 
 /* A forked child inherits all of these. */
-static uint64_t announced_in; /* generation of the image in which the driver has loaded us */
-static uint32_t recorded_calls; /* that came before CUPTI was open, or was known to be */
+static uint64_t injected_in; /* generation of the image in which the driver has loaded our library */
+static uint32_t early_calls; /* calls before CUPTI was open, or was known to be open */
 static char library[PATH_MAX];
 
-static bool is_asked_for(void)
+static bool is_requested(void)
 {
 	return process_options.trace & 1u << TF_GROUP_CUDA && !sys_is_silent && !process_is_frozen &&
 	       process_options.gpu_activity != GPU_ACTIVITY_NONE;
 }
 
-bool cupti_is_asked_for(void)
+bool cupti_is_requested(void)
 {
-	return is_asked_for() && !event_timing_is_on() && process_options.gpu_activity != GPU_ACTIVITY_EVENTS;
+	return is_requested() && !event_timing_is_on() && process_options.gpu_activity != GPU_ACTIVITY_EVENTS;
 }
 
 /* ---- records ---- */
 
-/* After a range has been closed, work that was timed by events may still be pending. */
-static bool has_records(void)
+/* After a range has ended, operations that are timed by events may still be pending. */
+static bool cupti_has_records(void)
 {
 	return cupti_phase_has(CUPTI_RECORDS) || event_timing_is_on();
 }
 
-static void collect_records(bool is_last)
+static void cupti_collect(bool is_last)
 {
 	if (event_timing_is_on()) {
 		event_timing_collect(is_last);
@@ -59,33 +59,33 @@ static void collect_records(bool is_last)
 	cupti_count_dropped(NULL, 0);
 }
 
-static void collect_at_exit(int status, void *unused)
+static void cupti_collect_at_exit(int status, void *unused)
 {
 	struct thread_guard guard;
 
-	if (!has_records() || sys_is_silent || !thread_attached())
+	if (!cupti_has_records() || sys_is_silent || !thread_attached())
 		return;
 	cupti_enter(&guard);
-	collect_records(true);
+	cupti_collect(true);
 	event_timing_stop();
 	cupti_set_phase(CUPTI_OFF);
 	cupti_leave(&guard);
 }
 
-/* Records are read before CUDA's own exit handlers run. Those were registered when CUDA was loaded and when it was
- * first used, so ours is registered at the first call that succeeds, and within cuInit, because no call of the
- * program may ever be seen. Each once. */
-static void register_exit_handler(bool is_early)
+/* Records must be read before CUDA's own exit handlers run. These are registered when CUDA is loaded and when it is
+ * first used. Ours is therefore registered at the first call that succeeds and also within cuInit, because the
+ * program's calls may never be seen. Each registration is done once. */
+static void cupti_register_exit_handler(bool is_early)
 {
 	static bool is_registered[2];
 
 	if (!is_registered[is_early])
-		is_registered[is_early] = !on_exit(collect_at_exit, NULL);
+		is_registered[is_early] = !on_exit(cupti_collect_at_exit, NULL);
 }
 
-/* ---- where device times come from, in the ledger ---- */
+/* ---- the source of device times, in the ledger ---- */
 
-static void write_source(unsigned kind)
+static void cupti_write_source(unsigned kind)
 {
 	char bytes[sizeof(struct tf_device_source) + PATH_MAX];
 	struct tf_device_source source = {TF_SOURCE_CUPTI, cupti_state.time, cupti_state.version};
@@ -101,7 +101,7 @@ static void write_source(unsigned kind)
 }
 
 /* `what`: the function that failed with `result`, or NULL. */
-static void note_reason(const char *start, const char *why, const char *what, int result)
+static void cupti_note_reason(const char *start, const char *why, const char *what, int result)
 {
 	char bytes[PATH_MAX + 256];
 	struct text t = text_init(bytes, sizeof(bytes));
@@ -111,7 +111,7 @@ static void note_reason(const char *start, const char *why, const char *what, in
 	if (what) {
 		text_add(&t, " (");
 		text_add(&t, what);
-		text_add(&t, " gave ");
+		text_add(&t, " returned ");
 		text_number(&t, (uint64_t)result);
 		text_char(&t, ')');
 	}
@@ -122,53 +122,54 @@ static void note_reason(const char *start, const char *why, const char *what, in
 	process_note(bytes);
 }
 
-static void turn_off(const char *why, const char *what, int result)
+static void cupti_turn_off(const char *why, const char *what, int result)
 {
-	note_reason("no device times: ", why, what, result);
+	cupti_note_reason("no device times: ", why, what, result);
 	cupti_set_phase(CUPTI_OFF);
 }
 
-static bool use_event_timing(void)
+static bool cupti_use_event_timing(void)
 {
 	const char *why = event_timing_start();
 
 	if (why) {
 		library[0] = 0;
-		turn_off(why, NULL, 0);
+		cupti_turn_off(why, NULL, 0);
 		return false;
 	}
-	register_exit_handler(false);
-	write_source(TF_SOURCE_EVENTS);
+	cupti_register_exit_handler(false);
+	cupti_write_source(TF_SOURCE_EVENTS);
 	cupti_set_phase(CUPTI_RECORDING);
 	return true;
 }
 
-/* CUPTI cannot be had. Within cuInit another attempt follows when the driver has been initialised. Events may be used
- * because nobody has CUPTI, so nobody is disturbed by them. */
-static void fall_back(const char *why, const char *what, int result)
+/* CUPTI is unavailable. Within cuInit, another attempt follows when the driver has been initialised. Events may be
+ * used, because nobody uses CUPTI and would see them. */
+static void cupti_fall_back(const char *why, const char *what, int result)
 {
 	if (cupti_phase() == CUPTI_OPENING_EARLY) {
 		cupti_state.opened_in = 0;
 		cupti_set_phase(cupti_foreign_has_it() ? CUPTI_LENT : CUPTI_UNTRIED);
 	} else if (process_options.gpu_activity != GPU_ACTIVITY_AUTO) {
-		turn_off(why, what, result);
-	} else if (use_event_timing()) {
-		note_reason("device times are from CUDA events because CUPTI is unavailable: ", why, what, result);
+		cupti_turn_off(why, what, result);
+	} else if (cupti_use_event_timing()) {
+		cupti_note_reason("device times are from CUDA events because CUPTI is unavailable: ", why, what,
+				  result);
 	}
 }
 
-static void fall_back_refused(const char *what, int result)
+static void cupti_fall_back_refused(const char *what, int result)
 {
-	fall_back(result == CUPTI_OTHER_SUBSCRIBER ? "another tool has CUPTI"
-		  : result == CUPTI_UNINITIALIZED  ? "CUPTI does not find an initialised driver"
-						   : "CUPTI does not work here",
-		  what, result);
+	cupti_fall_back(result == CUPTI_OTHER_SUBSCRIBER ? "another tool uses CUPTI"
+			: result == CUPTI_UNINITIALIZED  ? "CUPTI finds no initialised driver"
+							 : "CUPTI does not work here",
+			what, result);
 }
 
 /* ---- opening ---- */
 
-/* CUPTI is ours from now on. */
-static void start_recording(void)
+/* From here on, CUPTI is in use by us. */
+static void cupti_start_recording(void)
 {
 	bool is_early = cupti_phase() == CUPTI_OPENING_EARLY;
 	int result;
@@ -177,109 +178,107 @@ static void start_recording(void)
 		cupti_set_phase(CUPTI_LENT);
 		return;
 	}
-	/* The clock before the kinds: records made before would have another clock. */
+	/* The clock is set before the kinds, because earlier records would have another clock. */
 	cupti_state.time = TF_DEVICE_TIME_OWN;
 	if (cupti_api.register_timestamp && !cupti_api.register_timestamp(clock_monotonic_ns))
 		cupti_state.time = TF_DEVICE_TIME_MONOTONIC;
 	result = cupti_api.register_callbacks(cupti_buffer_request, cupti_buffer_complete);
 	if (result) {
-		fall_back_refused("cuptiActivityRegisterCallbacks", result);
+		cupti_fall_back_refused("cuptiActivityRegisterCallbacks", result);
 		return;
 	}
 	result = cupti_kinds_enable();
 	if (result) {
-		fall_back_refused("cuptiActivityEnable", result);
+		cupti_fall_back_refused("cuptiActivityEnable", result);
 		return;
 	}
 	if (!cupti_api.flush_period || cupti_api.flush_period(process_options.cuda_flush_interval_ms))
-		process_note("this CUPTI hands records over when its buffers are full: a kill loses more than the "
+		process_note("this CUPTI returns records only when its buffers are full: a kill loses more than one "
 			     "flush interval");
-	register_exit_handler(is_early);
-	write_source(TF_SOURCE_CUPTI);
+	cupti_register_exit_handler(is_early);
+	cupti_write_source(TF_SOURCE_CUPTI);
 	cupti_write_clock();
 	cupti_set_phase(is_early ? CUPTI_EARLY : CUPTI_RECORDING);
 }
 
-static void open_cupti(bool is_early)
+static void cupti_try_open(bool is_early)
 {
 	const char *injection = identity_variable(environ, "CUDA_INJECTION64_PATH"), *why;
 	int result;
 
 	cupti_set_phase(is_early ? CUPTI_OPENING_EARLY : CUPTI_OPENING);
 	cupti_state.opened_in = process.generation;
-	cupti_state.has_work = false;
+	cupti_state.has_operations = false;
 	if (process_options.gpu_activity == GPU_ACTIVITY_EVENTS) {
-		use_event_timing();
+		cupti_use_event_timing();
 		return;
 	}
-	if (injection && *injection && strcmp(injection, process_library()) != 0 &&
-	    announced_in != process.generation) {
-		turn_off("CUDA_INJECTION64_PATH names another tool, which CUPTI is left to", NULL, 0);
+	if (injection && *injection && strcmp(injection, process_library()) != 0 && injected_in != process.generation) {
+		cupti_turn_off("CUDA_INJECTION64_PATH names another tool, which uses CUPTI", NULL, 0);
 		return;
 	}
 	if (identity_variable(environ, "NSYS_PROFILING_SESSION_ID") ||
 	    identity_variable(environ, "NV_COMPUTE_PROFILER_PERFWORKS_DIR")) {
-		turn_off("this runs under nsys or ncu, which CUPTI is left to", NULL, 0);
+		cupti_turn_off("the process runs under nsys or ncu, which use CUPTI", NULL, 0);
 		return;
 	}
 	why = cupti_open(&cupti_api, library, sizeof(library));
 	result = why ? 0 : cupti_api.get_version(&cupti_state.version);
 	if (!why && (result || cupti_state.version < CUPTI_OLDEST))
-		why = "this CUPTI is older than 11.0's";
+		why = "this CUPTI is older than that of CUDA 11.0";
 	if (why)
-		fall_back(why, NULL, 0);
+		cupti_fall_back(why, NULL, 0);
 	else
-		start_recording();
+		cupti_start_recording();
 }
 
-/* Asks a question that does not initialise the driver, as other questions would. */
+/* Uses a function that does not initialise the driver, as others would. */
 static bool driver_is_initialized(void)
 {
 	static int (*get_context)(void **);
 	void *context;
 
 	if (!get_context) {
-		if (++recorded_calls > PATIENCE && recorded_calls & (recorded_calls - 1) &&
-		    announced_in != process.generation)
+		if (++early_calls > PATIENCE && early_calls & (early_calls - 1) && injected_in != process.generation)
 			return false; /* searching all libraries at each call would cost too much */
 		get_context = dso_library_symbol("libcuda.so", "cuCtxGetCurrent");
 	}
 	return get_context && !get_context(&context);
 }
 
-/* Unless a call has returned or the driver has loaded us, another thread may be within the dlopen of libcuda: its
- * symbols are there already, and calling them crashes. */
-static void open_if_driver_is_initialized(bool has_driver)
+/* Unless a call has returned or the driver has loaded our library, another thread may be in the dlopen of libcuda:
+ * its symbols are found already, but calling them crashes. */
+static void cupti_open_if_driver_is_initialized(bool has_driver)
 {
-	if (!is_asked_for())
+	if (!is_requested())
 		cupti_set_phase(CUPTI_OFF);
-	else if ((has_driver || announced_in == process.generation) && driver_is_initialized())
-		open_cupti(false);
+	else if ((has_driver || injected_in == process.generation) && driver_is_initialized())
+		cupti_try_open(false);
 }
 
-/* The program's other threads wait for its cuInit, so no work is requested before CUPTI records it. CUDA events need
- * an initialised driver. If CUPTI cannot be opened now, the next call finds the driver initialised, however many
- * calls have searched for it in vain. */
+/* The program's other threads wait for its cuInit, so no operation is requested before CUPTI records it. CUDA events
+ * need an initialised driver. If CUPTI cannot be opened now, the next call finds the driver initialised, no matter
+ * how many earlier calls did not find it. */
 void cupti_driver_starts(void)
 {
 	struct thread_guard guard;
 
-	announced_in = process.generation;
-	if (!event_enabled(TF_GROUP_CUDA) || !cupti_is_asked_for() || cupti_state.opened_in || !cupti_claim(&guard))
+	injected_in = process.generation;
+	if (!event_enabled(TF_GROUP_CUDA) || !cupti_is_requested() || cupti_state.opened_in || !cupti_claim(&guard))
 		return;
-	open_cupti(true);
+	cupti_try_open(true);
 	cupti_release(&guard);
 }
 
-/* A recorded call would have searched for the driver, or found that recording is not wanted; calls that request no
- * work from a device have no rows. Outside of a range none is recorded. */
+/* A recorded call would have searched for the driver, or found that recording is off. Calls that request no device
+ * operation have no rows. Outside a range, no call is recorded. */
 void cupti_note_unseen(void)
 {
 	struct thread_guard guard;
 
-	if (!announced_in || announced_in != process.generation || recorded_calls)
+	if (!injected_in || injected_in != process.generation || early_calls)
 		return;
-	if (cupti_is_open() ? !cupti_state.has_work : cupti_phase() != CUPTI_UNTRIED)
+	if (cupti_is_open() ? !cupti_state.has_operations : cupti_phase() != CUPTI_UNTRIED)
 		return;
 	if ((process_range && process_range->mode != TF_RANGE_WHOLE_RUN) || !event_enabled(TF_GROUP_CUDA_DRIVER) ||
 	    !thread_attached())
@@ -292,32 +291,32 @@ void cupti_note_unseen(void)
 
 /* ---- pauses ---- */
 
-static void pause_recording(void)
+static void cupti_pause(void)
 {
-	collect_records(false);
+	cupti_collect(false);
 	if (!event_timing_is_on())
 		cupti_kinds_disable();
 	cupti_set_phase(CUPTI_PAUSED);
 }
 
-/* Other tools take CUPTI's times for CLOCK_REALTIME, which they are unless a tool registers another clock. */
-void cupti_let_go(void)
+/* Other tools interpret CUPTI's times as CLOCK_REALTIME, which they are unless a tool registers another clock. */
+void cupti_stop(void)
 {
 	if (!cupti_api.flush_all)
 		return;
-	collect_records(false);
+	cupti_collect(false);
 	cupti_kinds_disable();
-	collect_records(false);
+	cupti_collect(false);
 	if (cupti_state.time == TF_DEVICE_TIME_MONOTONIC)
 		cupti_api.register_timestamp(clock_realtime_ns);
 }
 
-static void resume_recording(void)
+static void cupti_resume(void)
 {
 	int result;
 
 	if (cupti_foreign_has_it()) {
-		start_recording();
+		cupti_start_recording();
 		return;
 	}
 	if (event_timing_is_on()) {
@@ -326,39 +325,39 @@ static void resume_recording(void)
 	}
 	result = cupti_kinds_enable();
 	if (result) {
-		fall_back_refused("cuptiActivityEnable", result);
+		cupti_fall_back_refused("cuptiActivityEnable", result);
 		return;
 	}
 	cupti_write_clock();
 	cupti_set_phase(CUPTI_RECORDING);
 }
 
-/* CUPTI has been recording since cuInit, and this is a recorded call. */
-static void settle_early(bool has_driver)
+/* For a recorded call while CUPTI has been recording since cuInit. */
+static void cupti_leave_early(bool has_driver)
 {
-	recorded_calls++;
+	early_calls++;
 	if (!has_driver)
 		return;
-	register_exit_handler(false);
+	cupti_register_exit_handler(false);
 	cupti_set_phase(CUPTI_RECORDING);
 }
 
-/* A thread whose call is to be recorded waits while another thread opens CUPTI, which has no records of earlier
- * work. */
-static bool claim_for_call(bool is_wanted, struct thread_guard *guard)
+/* A thread whose call is recorded waits while another thread opens CUPTI, because CUPTI has no records of earlier
+ * operations. */
+static bool cupti_claim_for_call(bool is_wanted, struct thread_guard *guard)
 {
 	static uint64_t noted_in; /* generation of the image that has the note */
 
 	if (cupti_claim(guard))
 		return true;
-	if (!is_wanted || (recorded_calls > PATIENCE && cupti_phase() == CUPTI_UNTRIED))
+	if (!is_wanted || (early_calls > PATIENCE && cupti_phase() == CUPTI_UNTRIED))
 		return false;
 	if (cupti_claim_patiently(guard))
 		return true;
 	if (__atomic_exchange_n(&noted_in, process.generation, __ATOMIC_RELAXED) == process.generation)
 		return false;
 	thread_guard_enter(&thread_self, guard);
-	process_note("device records are missing of work that was requested while another thread was opening CUPTI");
+	process_note("device records are missing of operations requested while another thread was opening CUPTI");
 	thread_guard_leave(&thread_self, guard);
 	return false;
 }
@@ -371,35 +370,35 @@ void cupti_change(bool is_wanted, bool has_driver)
 	if (!thread_attached())
 		return;
 	if (cupti_phase() == CUPTI_OFF) {
-		cupti_set_phase(CUPTI_OFF); /* inherited from the image that opened CUPTI */
+		cupti_set_phase(CUPTI_OFF); /* stored for this image, too: an earlier image opened CUPTI */
 		return;
 	}
-	if (!claim_for_call(is_wanted, &guard))
+	if (!cupti_claim_for_call(is_wanted, &guard))
 		return;
 	phase = cupti_phase();
 	if (!is_wanted && phase & CUPTI_RECORDS)
-		pause_recording();
+		cupti_pause();
 	else if (is_wanted && phase == CUPTI_UNTRIED)
-		open_if_driver_is_initialized(has_driver);
+		cupti_open_if_driver_is_initialized(has_driver);
 	else if (is_wanted && phase == CUPTI_EARLY)
-		settle_early(has_driver);
+		cupti_leave_early(has_driver);
 	else if (is_wanted && phase == CUPTI_PAUSED)
-		resume_recording();
+		cupti_resume();
 	cupti_release(&guard);
 }
 
-/* ---- ends ---- */
+/* ---- end ---- */
 
-/* CUPTI locks and allocates. The code that a signal handler has interrupted may hold those very locks. A handler has
- * its own signal blocked, and other code rarely blocks these. */
-static bool is_in_handler(void)
+/* CUPTI locks and allocates, and the code that a signal handler has interrupted may hold the same locks. A handler
+ * has its own signal blocked; other code rarely blocks these. */
+static bool may_be_in_handler(void)
 {
-	static const int signals[] = {SIGHUP,  SIGINT,	SIGQUIT, SIGILL,  SIGABRT, SIGBUS,  SIGFPE,
+	static const int signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGILL,  SIGABRT, SIGBUS,  SIGFPE,
 				      SIGUSR1, SIGSEGV, SIGUSR2, SIGALRM, SIGTERM, SIGCHLD, SIGXCPU};
 	uint64_t mask = 0;
 
 	if (thread_self.generation == process.generation && thread_self.page->current)
-		return true; /* in the middle of a call */
+		return true; /* inside a call */
 	sys_call(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, sizeof(mask));
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		if (mask & 1ull << (signals[i] - 1))
@@ -407,13 +406,13 @@ static bool is_in_handler(void)
 	return false;
 }
 
-static void collect_now(bool is_last)
+static void cupti_collect_now(bool is_last)
 {
 	struct thread_guard guard;
 
-	if (!has_records() || sys_is_silent || cupti_is_inside)
+	if (!cupti_has_records() || sys_is_silent || cupti_is_inside)
 		return;
-	if (is_in_handler()) {
+	if (may_be_in_handler()) {
 		process_note("device records of the last moments are missing: the process may have ended in a signal "
 			     "handler");
 		return;
@@ -421,18 +420,18 @@ static void collect_now(bool is_last)
 	if (!thread_attached())
 		return;
 	cupti_enter(&guard);
-	collect_records(is_last);
+	cupti_collect(is_last);
 	cupti_leave(&guard);
 }
 
 void cupti_flush(void)
 {
-	collect_now(true);
+	cupti_collect_now(true);
 }
 
 void cupti_context_ends(void *context, int device)
 {
-	collect_now(false);
+	cupti_collect_now(false);
 	if (event_timing_is_on() && thread_attached())
 		event_timing_context_ends(context, device);
 }

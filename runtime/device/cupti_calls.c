@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUPTI gives correlation ids only in records of calls and to callbacks, and callbacks would take the one
- * subscription that a process has. The records name threads by kernel thread id, as our own do. */
+/* CUPTI provides correlation ids only in records of calls and to callbacks; callbacks would occupy the only
+ * subscription of the process. The records identify threads by kernel thread ids, as our own records do. */
 #include "runtime/device/cupti_calls.h"
 
 #include "runtime/device/cupti_layout.h"
@@ -18,9 +18,9 @@ enum {
 	DRIVER_COUNT = sizeof(driver_calls) / sizeof(*driver_calls),
 };
 
-/* Older releases record all calls or none. */
-static void set_call_ranges(int (*one)(uint32_t, uint8_t), uint32_t kind, const struct call_range *s, size_t count,
-			    bool is_on)
+/* Older releases record either all calls or none. */
+static void cupti_set_call_ranges(int (*one)(uint32_t, uint8_t), uint32_t kind, const struct call_range *s,
+				  size_t count, bool is_on)
 {
 	if (!one || one(s->first, is_on)) {
 		if (is_on)
@@ -39,8 +39,8 @@ void cupti_calls_set(bool is_on)
 	if (!cupti_api.name_threads)
 		return;
 	cupti_api.name_threads(is_on ? CUPTI_THREADS_SYSTEM : CUPTI_THREADS_DEFAULT);
-	set_call_ranges(cupti_api.enable_runtime_call, CUPTI_RUNTIME_CALL, runtime_calls, RUNTIME_COUNT, is_on);
-	set_call_ranges(cupti_api.enable_driver_call, CUPTI_DRIVER_CALL, driver_calls, DRIVER_COUNT, is_on);
+	cupti_set_call_ranges(cupti_api.enable_runtime_call, CUPTI_RUNTIME_CALL, runtime_calls, RUNTIME_COUNT, is_on);
+	cupti_set_call_ranges(cupti_api.enable_driver_call, CUPTI_DRIVER_CALL, driver_calls, DRIVER_COUNT, is_on);
 }
 
 bool cupti_calls_wanted(bool is_driver, uint32_t function)

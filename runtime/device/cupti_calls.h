@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUPTI's records of calls, by which a host call and the device work that it requested are matched. */
+/* CUPTI's records of calls, which relate a host call to the device operations that it requested. */
 #ifndef PILLION_CUPTI_CALLS_H
 #define PILLION_CUPTI_CALLS_H
 
@@ -8,7 +8,7 @@
 
 void cupti_calls_set(bool is_on);
 
-/* Is a record of this call kept? `function` is its callback id. */
+/* Is a record of this call stored? `function` is its callback id. */
 bool cupti_calls_wanted(bool is_driver, uint32_t function);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUPTI has one pair of buffer callbacks and one set of kinds for the whole process, so either the other profiler
- * uses it or we do. The other has precedence, because its calls are the program's. Its buffer callbacks are called by
- * ours, which send each buffer to its owner: a buffer may be in use while CUPTI changes hands. */
+/* CUPTI has one pair of buffer callbacks and one set of kinds for the whole process, so either another profiler uses
+ * it or we do. The other profiler has precedence, because its calls are the program's. Our buffer callbacks call its
+ * callbacks and pass each buffer to its owner: a buffer may be in use when CUPTI changes hands. */
 #include "runtime/device/cupti_foreign.h"
 
 #include <limits.h>
@@ -36,7 +36,7 @@ bool cupti_foreign_gives_back(void)
 	if (cupti_foreign.uses)
 		return false;
 	if (cupti_foreign.request && cupti_api.flush_all)
-		cupti_api.flush_all(1); /* what it has not fetched goes to it, not to us */
+		cupti_api.flush_all(1); /* records that it has not fetched are delivered to it, not to us */
 	cupti_foreign.generation = 0;
 	cupti_foreign_write_gap(true, NULL);
 	return true;
@@ -50,8 +50,8 @@ bool cupti_foreign_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_l
 	return true;
 }
 
-/* A record that was in progress when CUPTI changed hands may have made CUPTI request a buffer from us, which was then
- * filled with the other profiler's records: it gets a copy. */
+/* CUPTI may have requested a buffer from us for a record that was in progress when CUPTI changed hands, and then
+ * filled the buffer with the other profiler's records: it receives a copy. */
 void cupti_foreign_copy(void *context, uint32_t stream, const uint8_t *buffer, size_t used)
 {
 	uint8_t *copy = NULL;

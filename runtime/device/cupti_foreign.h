@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Another profiler inside the program: whether it has CUPTI, and its buffers. cupti_handover.h is how it gets CUPTI. */
+/* Another profiler in the process: whether it uses CUPTI, and its buffers. See cupti_handover.h for how it takes
+ * CUPTI. */
 #ifndef PILLION_CUPTI_FOREIGN_H
 #define PILLION_CUPTI_FOREIGN_H
 
@@ -7,14 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* In `uses`, beside a bit for each kind of records: its buffers are registered, and no kind has been switched on
- * yet. */
+/* In `uses`, in addition to a bit for each kind of records: its buffers are registered, but no kind is enabled yet. */
 #define CUPTI_FOREIGN_REGISTERED (1ull << 63)
 
-/* Written by the thread that has the claim, read by all. */
+/* Written by the thread that has the claim, read by all threads. */
 struct cupti_foreign {
-	uint64_t generation; /* of the image in which it has CUPTI; 0: it does not */
-	uint64_t uses;	     /* kinds that it has switched on */
+	uint64_t generation; /* of the image in which it uses CUPTI; 0: it does not */
+	uint64_t uses;	     /* kinds that it has enabled */
 	void (*request)(uint8_t **, size_t *, size_t *);
 	void (*complete)(void *, uint32_t, uint8_t *, size_t, size_t);
 };
@@ -22,14 +22,14 @@ extern struct cupti_foreign cupti_foreign;
 
 bool cupti_foreign_has_it(void);
 
-/* For the ledger: the time in which it has CUPTI, and we have no records, begins or ends. `caller` lies in
- * its library, or is NULL. */
+/* For the ledger: the interval in which it uses CUPTI, and we have no records, begins or ends. `caller` is an
+ * address in its library, or NULL. */
 void cupti_foreign_write_gap(bool is_end, const void *caller);
 
-/* False: it still uses CUPTI. */
+/* Takes CUPTI back. False: it still uses CUPTI. */
 bool cupti_foreign_gives_back(void);
 
-/* False: it has no buffer to give. */
+/* Pass a request and a buffer to its callbacks. False: it has no buffer. */
 bool cupti_foreign_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_limit);
 void cupti_foreign_copy(void *context, uint32_t stream, const uint8_t *buffer, size_t used);
 void cupti_foreign_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t used);

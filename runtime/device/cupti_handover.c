@@ -4,8 +4,8 @@
 #include "runtime/device/cupti.h"
 #include "runtime/device/cupti_foreign.h"
 
-/* True: the other profiler has CUPTI. If we are off, it does not take anything from us. */
-static bool hand_over(const void *caller)
+/* Reserves CUPTI for the other profiler. False: our recording is off, so nothing has to be handed over. */
+static bool cupti_reserve_for_other(const void *caller)
 {
 	if (cupti_foreign_has_it())
 		return true;
@@ -13,25 +13,25 @@ static bool hand_over(const void *caller)
 		return false;
 	cupti_foreign_write_gap(false, caller);
 	if (cupti_is_open())
-		cupti_let_go();
+		cupti_stop();
 	cupti_foreign.uses = 0;
 	cupti_foreign.generation = process.generation;
 	return true;
 }
 
-static bool take_from_us(const void *caller, uint64_t use)
+static bool cupti_take_from_us(const void *caller, uint64_t use)
 {
 	uint64_t *uses = &cupti_foreign.uses;
 	struct thread_guard guard;
 	bool is_claimed, has_it;
 
-	if (!(process_gate.groups & 1u << TF_GROUP_CUDA) || cupti_is_inside || !cupti_is_asked_for() ||
+	if (!(process_gate.groups & 1u << TF_GROUP_CUDA) || cupti_is_inside || !cupti_is_requested() ||
 	    !thread_attached())
 		return false;
 	is_claimed = cupti_claim_patiently(&guard);
 	if (!is_claimed)
 		cupti_enter(&guard);
-	has_it = hand_over(caller);
+	has_it = cupti_reserve_for_other(caller);
 	if (has_it) {
 		*uses = use == CUPTI_FOREIGN_REGISTERED ? *uses | use : (*uses | use) & ~CUPTI_FOREIGN_REGISTERED;
 		cupti_set_phase(CUPTI_LENT);
@@ -44,33 +44,33 @@ static bool take_from_us(const void *caller, uint64_t use)
 }
 
 /* The next recorded call takes CUPTI back. */
-static void end_loan(void)
+static void cupti_end_loan(void)
 {
 	cupti_set_phase(cupti_is_open() ? CUPTI_PAUSED : CUPTI_UNTRIED);
 }
 
 void cupti_handover(const void *caller)
 {
-	take_from_us(caller, 0);
+	cupti_take_from_us(caller, 0);
 }
 
 bool cupti_handover_buffers(const void *caller, void *request, void *complete)
 {
-	if (!request || !complete || !take_from_us(caller, CUPTI_FOREIGN_REGISTERED))
+	if (!request || !complete || !cupti_take_from_us(caller, CUPTI_FOREIGN_REGISTERED))
 		return false;
 	cupti_foreign.request = (void (*)(uint8_t **, size_t *, size_t *))request;
 	cupti_foreign.complete = (void (*)(void *, uint32_t, uint8_t *, size_t, size_t))complete;
 	return true;
 }
 
-static uint64_t kind_bit(uint32_t kind)
+static uint64_t cupti_kind_bit(uint32_t kind)
 {
 	return kind < 63 ? 1ull << kind : 0;
 }
 
 void cupti_handover_enables(const void *caller, uint32_t kind)
 {
-	take_from_us(caller, kind_bit(kind));
+	cupti_take_from_us(caller, cupti_kind_bit(kind));
 }
 
 void cupti_handover_disabled(uint32_t kind)
@@ -81,9 +81,9 @@ void cupti_handover_disabled(uint32_t kind)
 	if (cupti_is_inside || !cupti_foreign_has_it())
 		return;
 	is_claimed = cupti_claim_patiently(&guard);
-	cupti_foreign.uses &= ~kind_bit(kind);
+	cupti_foreign.uses &= ~cupti_kind_bit(kind);
 	if (cupti_foreign_has_it() && !cupti_foreign.uses)
-		end_loan();
+		cupti_end_loan();
 	if (is_claimed)
 		cupti_release(&guard);
 }
@@ -95,5 +95,5 @@ void cupti_handover_finalized(void)
 	cupti_foreign.uses = 0;
 	cupti_foreign.request = NULL;
 	cupti_state.epoch++;
-	end_loan();
+	cupti_end_loan();
 }

@@ -7,7 +7,7 @@
 
 enum { BYTES_TO_DEVICE = 1, BYTES_TO_HOST = 2, CPU_PAGE_FAULTS = 3, GPU_PAGE_FAULTS = 4, WHOLE_PROCESS = 0 };
 
-static bool configure_managed(void)
+static bool cupti_configure_managed(void)
 {
 	struct cupti_managed_config configs[4] = {{.counter = BYTES_TO_DEVICE}, {.counter = BYTES_TO_HOST}};
 	uint32_t count = 2;
@@ -24,21 +24,21 @@ static bool configure_managed(void)
 		return false;
 	if (cupti_api.configure_managed && !cupti_api.configure_managed(configs, count))
 		return true;
-	process_note("CUPTI does not record page faults of managed memory here");
+	process_note("this CUPTI does not record page faults of managed memory");
 	return false;
 }
 
-static bool is_kind_wanted(uint32_t kind)
+static bool cupti_is_kind_requested(uint32_t kind)
 {
 	switch (kind) {
-	case CUPTI_GRAPH: /* whole graphs, or their nodes: CUPTI records one or the other */
+	case CUPTI_GRAPH: /* whole graphs or their nodes: CUPTI records one or the other */
 		return !process_options.cuda_graph_nodes;
 	case CUPTI_DEVICE:
 		return cupti_state.version >= CUPTI_HAS_DEVICE_4;
 	case CUPTI_MEMORY:
 		return cupti_state.version >= CUPTI_HAS_MEMORY && process_options.cuda_memory_usage;
 	case CUPTI_MANAGED:
-		return configure_managed();
+		return cupti_configure_managed();
 	default:
 		return true;
 	}
@@ -46,20 +46,21 @@ static bool is_kind_wanted(uint32_t kind)
 
 int cupti_kinds_enable(void)
 {
-	/* Kernels first. The ledger says if kinds up to peer copies fail; later ones may be unknown to this CUPTI. */
-	static const uint32_t kinds[] = {CUPTI_KERNEL, CUPTI_MEMCPY, CUPTI_MEMSET, CUPTI_MEMCPY_PEER, CUPTI_GRAPH,
-					 CUPTI_DEVICE, CUPTI_CONTEXT, CUPTI_STREAM, CUPTI_WAIT, CUPTI_MEMORY,
+	/* Kernels first. The ledger reports failures of kinds up to peer copies; this CUPTI may not support later
+	 * ones. */
+	static const uint32_t kinds[] = {CUPTI_KERNEL,  CUPTI_MEMCPY,   CUPTI_MEMSET, CUPTI_MEMCPY_PEER, CUPTI_GRAPH,
+					 CUPTI_DEVICE,  CUPTI_CONTEXT,  CUPTI_STREAM, CUPTI_WAIT,        CUPTI_MEMORY,
 					 CUPTI_MANAGED, CUPTI_OVERHEAD, CUPTI_JIT};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		int result = is_kind_wanted(kinds[i]) ? cupti_api.enable(kinds[i]) : -1;
+		int result = cupti_is_kind_requested(kinds[i]) ? cupti_api.enable(kinds[i]) : -1;
 
 		if (!result)
 			cupti_state.kinds |= 1ull << kinds[i];
 		else if (i == 0)
 			return result;
 		else if (i < 4)
-			process_note("CUPTI refuses to record some kinds of copies");
+			process_note("this CUPTI does not record some kinds of copies");
 	}
 	cupti_calls_set(true);
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Only comparisons with NVIDIA's header, where the build has it. */
+/* Contains only comparisons with NVIDIA's header, if the build has it. */
 #include "runtime/device/cupti_layout.h"
 
 #if defined(HAVE_CUDA_HEADERS) && __has_include(<cupti.h>)
@@ -9,7 +9,7 @@
 #define SAME(ours, field, theirs, their_field)                                                                         \
 	_Static_assert(offsetof(struct ours, field) == offsetof(theirs, their_field) &&                                \
 			       sizeof(((struct ours *)0)->field) >= sizeof(((theirs *)0)->their_field),                \
-		       #ours "." #field " is not where CUPTI has it")
+		       #ours "." #field " differs from CUPTI's layout")
 
 SAME(cupti_kernel, registers, CUpti_ActivityKernel4, registersPerThread);
 SAME(cupti_kernel, start, CUpti_ActivityKernel4, start);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The beginnings of CUPTI's activity records, as every release from 11.0 on has them: later ones only append fields.
- * Here so that one build reads whatever version a process has. cupti_layout.c compares them with NVIDIA's header. */
+/* The common beginnings of CUPTI's activity records in all releases from 11.0 on: later releases only append fields.
+ * They are declared here so that one build reads the records of any version. cupti_layout.c compares them with
+ * NVIDIA's header. */
 #ifndef PILLION_CUPTI_LAYOUT_H
 #define PILLION_CUPTI_LAYOUT_H
 
@@ -14,7 +15,7 @@ enum cupti_kind {
 	CUPTI_RUNTIME_CALL = 5,
 	CUPTI_DEVICE = 8,
 	CUPTI_CONTEXT = 9,
-	CUPTI_KERNEL = 10, /* CUPTI calls it CONCURRENT_KERNEL */
+	CUPTI_KERNEL = 10, /* CONCURRENT_KERNEL in CUPTI */
 	CUPTI_OVERHEAD = 17,
 	CUPTI_MEMCPY_PEER = 22, /* MEMCPY2 */
 	CUPTI_MANAGED = 25,	/* UNIFIED_MEMORY_COUNTER */
@@ -25,7 +26,7 @@ enum cupti_kind {
 	CUPTI_GRAPH = 51,
 };
 
-/* Versions of the interface, cuptiGetVersion. */
+/* Versions of the interface (cuptiGetVersion). */
 enum {
 	CUPTI_OLDEST = 13,	  /* 11.0 */
 	CUPTI_HAS_GRAPH_IDS = 14, /* 11.1 */
@@ -33,12 +34,12 @@ enum {
 	CUPTI_HAS_DEVICE_4 = 17,  /* 11.6 */
 };
 
-/* How CUPTI names threads, CUpti_ActivityThreadIdType: by their pthread_t, or by what gettid() says. */
+/* How CUPTI identifies threads (CUpti_ActivityThreadIdType): by pthread_t, or by the result of gettid(). */
 enum { CUPTI_THREADS_DEFAULT = 0, CUPTI_THREADS_SYSTEM = 1 };
 
 /* Callback ids of the calls that launch, copy, set, allocate or free: the first and the last of each range. CUPTI
- * records the runtime's call alone, not the driver call inside it, so a call that is missing here leaves its work
- * without a call. Releases only add ids. test_cupti_calls.c compares the ranges with NVIDIA's headers. */
+ * records the runtime call only, not the driver call inside it, so the operations of a call that is missing here
+ * have no call. Releases only add ids. test_cupti_calls.c compares the ranges with NVIDIA's headers. */
 #define CUPTI_RUNTIME_CALLS(X)                                                                                         \
 	X(cudaLaunch_v3020, 13, cudaLaunch_v3020, 13)                                                                  \
 	X(cudaMalloc_v3020, 20, cudaHostAlloc_v3020, 27)                                                               \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which libcupti: the one that is loaded; else the one of the loaded CUDA runtime; else, with a static runtime or
- * none, the newest that the driver supports. Never a second one. */
+/* Selects the libcupti: the one that is loaded; else the one of the loaded CUDA runtime; else, with a static runtime
+ * or none, the newest that the driver supports. A second one is never loaded. */
 #include "runtime/device/cupti_open.h"
 
 #include <dlfcn.h>
@@ -12,9 +12,9 @@
 #include "runtime/base/text.h"
 #include "runtime/device/cupti_state.h"
 
-static void *(*open_library)(const char *, int);
+static void *(*dl_open)(const char *, int);
 
-/* What follows ".so." in the runtime's file name: "12", "11.0". */
+/* The part of the runtime's file name after ".so.": "12", "11.0". */
 static const char *runtime_version(const char *path)
 {
 	const char *name = strrchr(path, '/');
@@ -23,7 +23,7 @@ static const char *runtime_version(const char *path)
 	return name ? name + 4 : "";
 }
 
-static bool try_path(const char *directory, size_t length, const char *below, const char *name)
+static bool cupti_try_path(const char *directory, size_t length, const char *below, const char *name)
 {
 	char path[PATH_MAX];
 	struct text t = text_init(path, sizeof(path));
@@ -31,23 +31,23 @@ static bool try_path(const char *directory, size_t length, const char *below, co
 	text_bytes(&t, directory, length);
 	text_add(&t, below);
 	text_add(&t, name);
-	return !t.cut && !sys_access(path, R_OK) && open_library(path, RTLD_NOW);
+	return !t.cut && !sys_access(path, R_OK) && dl_open(path, RTLD_NOW);
 }
 
-/* Toolkits have CUPTI beside the runtime or under extras, wheels have it in a package of its own. */
-static bool try_beside(const char *runtime, const char *name)
+/* Toolkits have CUPTI beside the runtime or under extras; wheels have it in a separate package. */
+static bool cupti_try_beside(const char *runtime, const char *name)
 {
 	static const char *const places[] = {"/", "/../../cuda_cupti/lib/", "/../extras/CUPTI/lib64/",
 					     "/../../../extras/CUPTI/lib64/"};
 	const char *slash = strrchr(runtime, '/');
 
 	for (size_t i = 0; slash && i < sizeof(places) / sizeof(*places); i++)
-		if (try_path(runtime, (size_t)(slash - runtime), places[i], name))
+		if (cupti_try_path(runtime, (size_t)(slash - runtime), places[i], name))
 			return true;
-	return open_library(name, RTLD_NOW);
+	return dl_open(name, RTLD_NOW);
 }
 
-static bool try_name(const char *runtime, unsigned major, int minor)
+static bool cupti_try_name(const char *runtime, unsigned major, int minor)
 {
 	char name[64];
 	struct text t = text_init(name, sizeof(name));
@@ -58,49 +58,49 @@ static bool try_name(const char *runtime, unsigned major, int minor)
 		text_char(&t, '.');
 		text_number(&t, (uint64_t)minor);
 	}
-	return try_beside(runtime, name);
+	return cupti_try_beside(runtime, name);
 }
 
-static bool load_for_driver(void)
+static bool cupti_load_for_driver(void)
 {
 	int (*get_version)(int *) = dso_library_symbol("libcuda.so", "cuDriverGetVersion"), version;
 
 	if (!get_version || get_version(&version))
 		return false;
 	for (unsigned major = (unsigned)version / 1000; major >= 12; major--)
-		if (try_name("", major, -1) || try_name("/usr/local/cuda/lib64/", major, -1))
+		if (cupti_try_name("", major, -1) || cupti_try_name("/usr/local/cuda/lib64/", major, -1))
 			return true;
 	return false;
 }
 
-static bool load_cupti(void)
+static bool cupti_load(void)
 {
 	char runtime[PATH_MAX];
 	const char *version;
 	unsigned major = 0;
 
 	if (!dso_library("libcudart.so", runtime, sizeof(runtime)))
-		return load_for_driver();
+		return cupti_load_for_driver();
 	for (version = runtime_version(runtime); *version >= '0' && *version <= '9'; version++)
 		major = major * 10 + (unsigned)(*version - '0');
 	if (major != 11)
-		return major && try_name(runtime, major, -1);
+		return major && cupti_try_name(runtime, major, -1);
 	for (int minor = 8; minor >= 0; minor--) /* each release of 11 has its own file name */
-		if (try_name(runtime, major, minor))
+		if (cupti_try_name(runtime, major, minor))
 			return true;
 	return false;
 }
 
-/* Opening it once more waits for a thread that is loading it, and keeps it loaded. */
-static bool keep_loaded(char *ret_path, size_t size)
+/* Opening it again waits for a thread that is loading it, and keeps it loaded. */
+static bool cupti_keep_loaded(char *ret_path, size_t size)
 {
-	return dso_library("libcupti.so", ret_path, size) && open_library(ret_path, RTLD_NOW | RTLD_NOLOAD);
+	return dso_library("libcupti.so", ret_path, size) && dl_open(ret_path, RTLD_NOW | RTLD_NOLOAD);
 }
 
 const char *cupti_open(struct cupti_api *api, char *ret_path, size_t size)
 {
-	open_library = dso_next("dlopen");
-	if (!open_library || !(keep_loaded(ret_path, size) || (load_cupti() && keep_loaded(ret_path, size))))
+	dl_open = dso_next("dlopen");
+	if (!dl_open || !(cupti_keep_loaded(ret_path, size) || (cupti_load() && cupti_keep_loaded(ret_path, size))))
 		return "there is no libcupti";
 #define FIND(field, symbol) api->field = dso_library_symbol("libcupti.so", symbol)
 	FIND(get_version, "cuptiGetVersion");

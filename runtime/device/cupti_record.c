@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUPTI's buffers and what is made of them. They are returned in a thread of CUPTI's, or in one of the program's that
- * is calling CUDA at that time, and are read at once, into that thread's chunk. */
+/* CUPTI's buffers and the conversion of their records. Buffers are returned in a thread of CUPTI, or in a thread of
+ * the program that is calling CUDA. They are read at once, into the chunk of that thread. */
 #include "runtime/device/cupti_record.h"
 
 #include <errno.h>
@@ -19,7 +19,8 @@ enum { BUFFER = 1 << 20, BUFFERS = 128, KEPT = 8 };
 
 /* ---- buffers ---- */
 
-/* Address space for as many as there may be at a time, which also tells ours from others. 0 in `taken`: free. */
+/* Address space for the maximum number of buffers, which also identifies our buffers. An element of `taken` is 0 if
+ * free. */
 static uint8_t *arena;
 static uint8_t taken[BUFFERS];
 
@@ -30,7 +31,7 @@ static bool is_our_buffer(const uint8_t *buffer)
 	return start && buffer >= start && buffer < start + (size_t)BUFFERS * BUFFER;
 }
 
-static uint8_t *map_arena(void)
+static uint8_t *buffer_map_arena(void)
 {
 	uint8_t *start = __atomic_load_n(&arena, __ATOMIC_ACQUIRE), *none = NULL;
 
@@ -51,18 +52,18 @@ void cupti_buffer_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_li
 
 	if (cupti_foreign_request(ret_buffer, ret_size, ret_limit))
 		return;
-	start = map_arena();
+	start = buffer_map_arena();
 	i = start ? 0 : BUFFERS;
 	while (i < BUFFERS && __atomic_exchange_n(&taken[i], 1, __ATOMIC_ACQUIRE))
 		i++;
-	/* Without a buffer CUPTI drops records, and counts them. */
+	/* If it gets no buffer, CUPTI drops records and counts them. */
 	*ret_buffer = i < BUFFERS ? start + (size_t)i * BUFFER : NULL;
 	*ret_size = *ret_buffer ? BUFFER : 0;
 	*ret_limit = 0;
 }
 
-/* Buffers beyond the first few are not needed for long: their memory is returned to the kernel. */
-static void free_buffer(uint8_t *buffer)
+/* Buffers beyond the first few are rarely needed: their memory is returned to the kernel. */
+static void buffer_free(uint8_t *buffer)
 {
 	size_t i = (size_t)(buffer - arena) / BUFFER;
 
@@ -73,9 +74,10 @@ static void free_buffer(uint8_t *buffer)
 
 /* The output of one buffer. */
 struct batches {
-	struct batch work, calls, more;
-	struct cupti_call pending; /* the driver's record of a call, until the runtime's of the same call could have
-				      followed; correlation 0: none */
+	struct batch operations, calls, more;
+	/* the driver's record of a call, until the runtime's record of the same call could have followed;
+	 * correlation 0: none */
+	struct cupti_call pending;
 };
 
 /* ---- CUPTI's records ---- */
@@ -85,58 +87,58 @@ static bool has_graph_ids(void)
 	return cupti_state.version >= CUPTI_HAS_GRAPH_IDS;
 }
 
-static uint32_t kernel_name_id(const char *name)
+static uint32_t record_kernel_name(const char *name)
 {
 	size_t length = name ? strnlen(name, EVENT_TEXT) : 0;
 
 	return length ? event_intern(TF_BLOB_KERNEL, name, length) : 0;
 }
 
-/* Work of a device. What follows `count`, its bytes, are the fields of its kind. */
-#define WORK(r, count, ...)                                                                                            \
+/* A device operation: `count` is its number of bytes, followed by the fields of its kind. */
+#define OPERATION(r, count, ...)                                                                                       \
 	(&(const struct batch_item){.start = (r)->start,                                                               \
 				    .end = (r)->end,                                                                   \
 				    .bytes = (count),                                                                  \
 				    .correlation = (r)->correlation,                                                   \
-				    .work = {.device = (r)->device,                                                    \
-					     .context = (r)->context,                                                  \
-					     .stream = (r)->stream,                                                    \
-					     .graph = has_graph_ids() ? (r)->graph : 0,                                \
-					     __VA_ARGS__}})
+				    .operation = {.device = (r)->device,                                               \
+						  .context = (r)->context,                                             \
+						  .stream = (r)->stream,                                               \
+						  .graph = has_graph_ids() ? (r)->graph : 0,                           \
+						  __VA_ARGS__}})
 
-static void put_kernel(struct batch *b, const struct cupti_kernel *r)
+static void record_kernel(struct batch *b, const struct cupti_kernel *r)
 {
-	batch_put(b, WORK(r, 0, .kind = TF_DEVICE_KERNEL, .kernel = kernel_name_id(r->name),
-			  .grid = {r->grid[0], r->grid[1], r->grid[2]},
-			  .block = {r->block[0], r->block[1], r->block[2]}, .registers = r->registers,
-			  .static_shared_bytes = r->static_shared, .dynamic_shared_bytes = r->dynamic_shared,
-			  .local_bytes = r->local_per_thread));
+	batch_put(b, OPERATION(r, 0, .kind = TF_DEVICE_KERNEL, .kernel = record_kernel_name(r->name),
+			       .grid = {r->grid[0], r->grid[1], r->grid[2]},
+			       .block = {r->block[0], r->block[1], r->block[2]}, .registers = r->registers,
+			       .static_shared_bytes = r->static_shared, .dynamic_shared_bytes = r->dynamic_shared,
+			       .local_bytes = r->local_per_thread));
 }
 
-static void put_copy(struct batch *b, const struct cupti_memcpy *r)
+static void record_copy(struct batch *b, const struct cupti_memcpy *r)
 {
-	batch_put(b, WORK(r, r->bytes, .kind = TF_DEVICE_COPY, .copy = r->copy, .source = r->source,
-			  .target = r->target));
+	batch_put(b, OPERATION(r, r->bytes, .kind = TF_DEVICE_COPY, .copy = r->copy, .source = r->source,
+			       .target = r->target));
 }
 
-static void put_peer_copy(struct batch *b, const struct cupti_memcpy_peer *r)
+static void record_peer_copy(struct batch *b, const struct cupti_memcpy_peer *r)
 {
-	batch_put(b, WORK(r, r->bytes, .kind = TF_DEVICE_COPY, .copy = r->copy, .source = r->source,
-			  .target = r->target,
-			  .source_device = (uint16_t)r->source_device, .target_device = (uint16_t)r->target_device));
+	batch_put(b, OPERATION(r, r->bytes, .kind = TF_DEVICE_COPY, .copy = r->copy, .source = r->source,
+			       .target = r->target, .source_device = (uint16_t)r->source_device,
+			       .target_device = (uint16_t)r->target_device));
 }
 
-static void put_set(struct batch *b, const struct cupti_memset *r)
+static void record_memset(struct batch *b, const struct cupti_memset *r)
 {
-	batch_put(b, WORK(r, r->bytes, .kind = TF_DEVICE_SET, .value = r->value, .target = (uint8_t)r->memory));
+	batch_put(b, OPERATION(r, r->bytes, .kind = TF_DEVICE_SET, .value = r->value, .target = (uint8_t)r->memory));
 }
 
-static void put_graph(struct batch *b, const struct cupti_graph *r)
+static void record_graph(struct batch *b, const struct cupti_graph *r)
 {
-	batch_put(b, WORK(r, 0, .kind = TF_DEVICE_GRAPH));
+	batch_put(b, OPERATION(r, 0, .kind = TF_DEVICE_GRAPH));
 }
 
-static void write_call(struct batch *b, const struct cupti_call *r)
+static void record_write_call(struct batch *b, const struct cupti_call *r)
 {
 	int64_t thread;
 
@@ -151,15 +153,15 @@ static void write_call(struct batch *b, const struct cupti_call *r)
 	b->thread = r->thread;
 }
 
-static void write_pending(struct batches *all)
+static void record_write_pending(struct batches *all)
 {
 	if (all->pending.correlation)
-		write_call(&all->calls, &all->pending);
+		record_write_call(&all->calls, &all->pending);
 	all->pending.correlation = 0;
 }
 
-/* The driver's record of a call within a runtime's call comes first and has the same id: one of the two is enough. */
-static void put_call(struct batches *all, const struct cupti_call *r)
+/* The driver's record of a call inside a runtime call comes first and has the same id: one of the two is sufficient. */
+static void record_call(struct batches *all, const struct cupti_call *r)
 {
 	bool is_driver = r->kind == CUPTI_DRIVER_CALL;
 
@@ -167,135 +169,133 @@ static void put_call(struct batches *all, const struct cupti_call *r)
 		return;
 	if (all->pending.correlation == r->correlation)
 		all->pending.correlation = 0;
-	write_pending(all);
+	record_write_pending(all);
 	if (is_driver)
 		all->pending = *r;
 	else
-		write_call(&all->calls, r);
+		record_write_call(&all->calls, r);
 }
 
-/* ---- facts that are not device work ---- */
+/* ---- records that are not device operations ---- */
 
 #define FACT(from, to, ...) (&(const struct batch_item){.start = (from), .end = (to), __VA_ARGS__})
 
-static void put_wait(struct batch *b, const struct cupti_wait *r)
+static void record_wait(struct batch *b, const struct cupti_wait *r)
 {
 	batch_put(b, FACT(r->start, r->end, .correlation = r->correlation,
-			  .work = {.kind = TF_DEVICE_WAIT,
-				   .value = r->type,
-				   .context = r->context,
-				   .stream = r->stream}));
+			  .operation = {
+			      .kind = TF_DEVICE_WAIT, .value = r->type, .context = r->context, .stream = r->stream}));
 }
 
-static void put_memory(struct batch *b, const struct cupti_memory *r)
+static void record_memory(struct batch *b, const struct cupti_memory *r)
 {
 	batch_put(b, FACT(r->time, r->time, .bytes = r->bytes, .address = r->address, .correlation = r->correlation,
-			  .work = {.kind = r->operation == 1 ? TF_DEVICE_ALLOCATE : TF_DEVICE_FREE,
-				   .copy = r->pool != 0,
-				   .target = (uint8_t)r->memory,
-				   .device = r->device,
-				   .context = r->context,
-				   .stream = r->stream}));
+			  .operation = {.kind = r->operation == 1 ? TF_DEVICE_ALLOCATE : TF_DEVICE_FREE,
+					.copy = r->pool != 0,
+					.target = (uint8_t)r->memory,
+					.device = r->device,
+					.context = r->context,
+					.stream = r->stream}));
 }
 
-static void put_overhead(struct batch *b, const struct cupti_overhead *r)
+static void record_overhead(struct batch *b, const struct cupti_overhead *r)
 {
-	batch_put(b, FACT(r->start, r->end, .work = {.kind = TF_DEVICE_OVERHEAD, .value = r->overhead}));
+	batch_put(b, FACT(r->start, r->end, .operation = {.kind = TF_DEVICE_OVERHEAD, .value = r->overhead}));
 }
 
 /* Fault counters have no end time. */
-static void put_managed(struct batch *b, const struct cupti_managed *r)
+static void record_managed(struct batch *b, const struct cupti_managed *r)
 {
 	batch_put(b, FACT(r->start, r->end > r->start ? r->end : r->start, .bytes = r->value, .address = r->address,
-			  .work = {.kind = TF_DEVICE_MANAGED,
-				   .copy = (uint8_t)r->counter,
-				   .value = r->flags,
-				   .source_device = (uint16_t)r->source,
-				   .target_device = (uint16_t)r->target}));
+			  .operation = {.kind = TF_DEVICE_MANAGED,
+					.copy = (uint8_t)r->counter,
+					.value = r->flags,
+					.source_device = (uint16_t)r->source,
+					.target_device = (uint16_t)r->target}));
 }
 
-static void put_jit(struct batch *b, const struct cupti_jit *r)
+static void record_jit(struct batch *b, const struct cupti_jit *r)
 {
 	batch_put(b, FACT(r->start, r->end, .correlation = r->correlation,
-			  .work = {.kind = TF_DEVICE_COMPILE,
-				   .copy = (uint8_t)r->entry,
-				   .value = r->operation,
-				   .device = r->device}));
+			  .operation = {.kind = TF_DEVICE_COMPILE,
+					.copy = (uint8_t)r->entry,
+					.value = r->operation,
+					.device = r->device}));
 }
 
-static void define_context(const struct cupti_context *r)
+static void record_context(const struct cupti_context *r)
 {
-	struct tf_device_operation work = {
-		.kind = TF_DEVICE_CONTEXT, .device = r->device, .context = r->context, .stream = r->default_stream};
+	struct tf_device_operation operation = {
+	    .kind = TF_DEVICE_CONTEXT, .device = r->device, .context = r->context, .stream = r->default_stream};
 
-	event_intern(TF_BLOB_DEVICE_OPERATION, &work, sizeof(work));
+	event_intern(TF_BLOB_DEVICE_OPERATION, &operation, sizeof(operation));
 }
 
-static void define_stream(const struct cupti_stream *r)
+static void record_stream(const struct cupti_stream *r)
 {
-	struct tf_device_operation work = {
-		.kind = TF_DEVICE_STREAM, .context = r->context, .stream = r->stream, .value = r->flag};
+	struct tf_device_operation operation = {
+	    .kind = TF_DEVICE_STREAM, .context = r->context, .stream = r->stream, .value = r->flag};
 
-	event_intern(TF_BLOB_DEVICE_OPERATION, &work, sizeof(work));
+	event_intern(TF_BLOB_DEVICE_OPERATION, &operation, sizeof(operation));
 }
 
-/* False: it is device work or a call. */
-static bool put_fact(struct batch *b, const void *record)
+/* False: it is a device operation or a call. */
+static bool record_fact(struct batch *b, const void *record)
 {
 	switch (((const struct cupti_record *)record)->kind) {
 	case CUPTI_WAIT:
-		put_wait(b, record);
+		record_wait(b, record);
 		return true;
 	case CUPTI_MEMORY:
-		put_memory(b, record);
+		record_memory(b, record);
 		return true;
 	case CUPTI_OVERHEAD:
-		put_overhead(b, record);
+		record_overhead(b, record);
 		return true;
 	case CUPTI_MANAGED:
-		put_managed(b, record);
+		record_managed(b, record);
 		return true;
 	case CUPTI_JIT:
-		put_jit(b, record);
+		record_jit(b, record);
 		return true;
 	case CUPTI_CONTEXT:
-		define_context(record);
+		record_context(record);
 		return true;
 	case CUPTI_STREAM:
-		define_stream(record);
+		record_stream(record);
 		return true;
 	default:
 		return false;
 	}
 }
 
-static void put_record(struct batches *all, const void *record)
+static void record_convert(struct batches *all, const void *record)
 {
 	const struct cupti_device *device = record;
-	struct batch *b = &all->work;
+	struct batch *b = &all->operations;
 
-	if (put_fact(&all->more, record))
+	if (record_fact(&all->more, record))
 		return;
-	cupti_state.has_work |= ((const struct cupti_record *)record)->kind != CUPTI_DEVICE;
+	cupti_state.has_operations |= ((const struct cupti_record *)record)->kind != CUPTI_DEVICE;
 	switch (((const struct cupti_record *)record)->kind) {
 	case CUPTI_KERNEL:
-		put_kernel(b, record);
+		record_kernel(b, record);
 		break;
 	case CUPTI_MEMCPY:
-		put_copy(b, record);
+		record_copy(b, record);
 		break;
 	case CUPTI_MEMCPY_PEER:
-		put_peer_copy(b, record);
+		record_peer_copy(b, record);
 		break;
 	case CUPTI_MEMSET:
-		put_set(b, record);
+		record_memset(b, record);
 		break;
 	case CUPTI_GRAPH:
-		put_graph(b, record);
+		record_graph(b, record);
 		break;
 	case CUPTI_RUNTIME_CALL:
 	case CUPTI_DRIVER_CALL:
-		put_call(all, record);
+		record_call(all, record);
 		break;
 	case CUPTI_DEVICE:
 		if (device->name)
@@ -304,11 +304,11 @@ static void put_record(struct batches *all, const void *record)
 	}
 }
 
-/* ---- into the trace ---- */
+/* ---- writing ---- */
 
-static uint64_t unwritten; /* buffers that were returned to threads that can no longer write */
+static uint64_t unwritten_buffers; /* buffers that were returned in threads that can no longer write */
 
-static void read_buffer(uint8_t *buffer, size_t used)
+static void buffer_read(uint8_t *buffer, size_t used)
 {
 	struct tf_device_batch head = {.source = TF_SOURCE_CUPTI, .time = cupti_state.time, .epoch = cupti_state.epoch};
 	struct batches b;
@@ -316,25 +316,25 @@ static void read_buffer(uint8_t *buffer, size_t used)
 	int result;
 
 	b.pending.correlation = 0;
-	batch_begin(&b.work, TF_BLOB_DEVICE, &head);
+	batch_begin(&b.operations, TF_BLOB_DEVICE, &head);
 	batch_begin(&b.calls, TF_BLOB_DEVICE_CALLS, &head);
 	batch_begin(&b.more, TF_BLOB_DEVICE_MORE, &head);
 	while (!(result = cupti_api.next_record(buffer, used, &record)))
-		put_record(&b, record);
-	write_pending(&b);
-	batch_end(&b.work);
+		record_convert(&b, record);
+	record_write_pending(&b);
+	batch_end(&b.operations);
 	batch_end(&b.calls);
 	batch_end(&b.more);
-	b.work.lost.unreadable += result != CUPTI_AT_END;
-	b.work.lost.timeless += b.calls.lost.timeless + b.more.lost.timeless;
-	b.work.lost.unreadable += b.more.lost.unreadable;
-	batch_write_lost(&b.work.lost);
+	b.operations.lost.unreadable += result != CUPTI_AT_END;
+	b.operations.lost.timeless += b.calls.lost.timeless + b.more.lost.timeless;
+	b.operations.lost.unreadable += b.more.lost.unreadable;
+	batch_write_lost(&b.operations.lost);
 }
 
 void cupti_count_dropped(void *context, uint32_t stream)
 {
 	size_t dropped = 0;
-	struct tf_device_lost lost = {.unreadable = __atomic_exchange_n(&unwritten, 0, __ATOMIC_RELAXED)};
+	struct tf_device_lost lost = {.unreadable = __atomic_exchange_n(&unwritten_buffers, 0, __ATOMIC_RELAXED)};
 
 	if (!cupti_api.get_dropped(context, stream, &dropped))
 		lost.dropped = dropped;
@@ -359,14 +359,14 @@ void cupti_write_clock(void)
 	event_blob(TF_BLOB_DEVICE_CLOCK, 0, &best, sizeof(best));
 }
 
-/* A thread that calls us here first is CUPTI's own: none of its later calls are the program's. */
-static bool can_write(void)
+/* A thread whose first call into the recorder is this one belongs to CUPTI: its later calls are not the program's. */
+static bool thread_can_write(void)
 {
 	struct thread *t = &thread_self;
 	bool is_new = t->generation == THREAD_NEW;
 
 	if (cupti_state.opened_in != process.generation)
-		return false; /* a forked child, where someone cleans up after its parent */
+		return false; /* in a forked child, where another library cleans up after its parent */
 	if (t->generation == THREAD_OURS)
 		return t->page && (cupti_is_inside || t->page->chunk.is_tool);
 	if (!thread_attached())
@@ -388,15 +388,15 @@ void cupti_buffer_complete(void *context, uint32_t stream, uint8_t *buffer, size
 	}
 	if (buffer)
 		cupti_foreign_copy(context, stream, buffer, used);
-	if (buffer && can_write()) {
+	if (buffer && thread_can_write()) {
 		if (used)
-			read_buffer(buffer, used);
+			buffer_read(buffer, used);
 		cupti_count_dropped(context, stream);
 		cupti_write_clock();
 	} else if (used && cupti_state.opened_in == process.generation) {
-		__atomic_fetch_add(&unwritten, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&unwritten_buffers, 1, __ATOMIC_RELAXED);
 	}
 	if (buffer)
-		free_buffer(buffer);
+		buffer_free(buffer);
 	errno = error;
 }

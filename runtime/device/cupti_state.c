@@ -4,7 +4,7 @@
 #include "runtime/common/clock.h"
 #include "runtime/common/sys.h"
 
-#define CLAIM_NS 5000000000ull /* opening CUPTI may take as long on a busy machine */
+#define CLAIM_NS 5000000000ull /* opening CUPTI may take that long on a busy machine */
 
 uint64_t cupti_phase_word;
 struct cupti_api cupti_api;
@@ -13,7 +13,7 @@ __thread bool cupti_is_inside __attribute__((tls_model("initial-exec")));
 
 /* ---- phases ---- */
 
-static uint64_t word_of(enum cupti_phase phase)
+static uint64_t phase_word(enum cupti_phase phase)
 {
 	return process.generation << CUPTI_PHASE_BITS | phase;
 }
@@ -32,15 +32,15 @@ void cupti_set_phase(enum cupti_phase phase)
 	uint64_t old = __atomic_load_n(&cupti_phase_word, __ATOMIC_RELAXED);
 
 	do {
-		if (old == word_of(CUPTI_OFF))
+		if (old == phase_word(CUPTI_OFF))
 			return;
-	} while (!__atomic_compare_exchange_n(&cupti_phase_word, &old, word_of(phase), true, __ATOMIC_RELAXED,
+	} while (!__atomic_compare_exchange_n(&cupti_phase_word, &old, phase_word(phase), true, __ATOMIC_RELAXED,
 					      __ATOMIC_RELAXED));
 }
 
 /* ---- the claim ---- */
 
-static uint64_t claimed_in; /* generation of the image one of whose threads has it */
+static uint64_t claimed_in; /* generation of the image in which a thread has it */
 
 void cupti_enter(struct thread_guard *guard)
 {
@@ -76,7 +76,7 @@ void cupti_release(struct thread_guard *guard)
 
 bool cupti_claim_patiently(struct thread_guard *guard)
 {
-	static uint64_t given_up_in; /* generation of the image in which a wait was in vain */
+	static uint64_t given_up_in; /* generation of the image in which a wait timed out */
 	struct timespec pause = {.tv_nsec = 100000};
 	uint64_t until = clock_monotonic_ns() + CLAIM_NS;
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUPTI in this process: the functions of it that are called, the phase of recording, and the claim to change either.
- * The other parts, cupti_*.c, are built on this one.
+/* CUPTI in this process: the functions of CUPTI that are called, the phase of recording, and the claim to change
+ * either. The other parts, cupti_*.c, depend on this one.
  *
- *   UNTRIED -------> OPENING -----------------> RECORDING <-----> PAUSED    outside of a capture range
+ *   UNTRIED -------> OPENING -----------------> RECORDING <-----> PAUSED    outside a capture range
  *      |  ^                                        ^                ^
  *      |  | the attempt failed     first recorded  |                |
  *      v  |                        call succeeded  |                |
  *   OPENING_EARLY (within cuInit) ------------> EARLY <-------------+
  *
- *   From any of these to LENT: another profiler of the program uses CUPTI. When it has switched off all that it had
- *   switched on, back to PAUSED; to UNTRIED if we had not opened CUPTI.
- *   From any to OFF: recording is not wanted or not possible, or the image is ending. OFF is final.
+ *   From any of these to LENT: another profiler of the program uses CUPTI. When it has disabled all kinds that it had
+ *   enabled, back to PAUSED; to UNTRIED if we had not opened CUPTI.
+ *   From any to OFF: recording is not requested or not possible, or the image is ending. OFF is final.
  *
  * With CUDA events as the source (event_timing.h) the phases are the same. A phase belongs to one image: a forked
- * child is UNTRIED, or OFF if an image before it had opened CUPTI. */
+ * child is UNTRIED, or OFF if an earlier image had opened CUPTI. */
 #ifndef PILLION_CUPTI_STATE_H
 #define PILLION_CUPTI_STATE_H
 
@@ -25,8 +25,8 @@
 #include "runtime/record/thread.h"
 
 enum cupti_phase {
-	/* two flags, which the wrappers look at */
-	CUPTI_SETTLED = 1, /* a call that is to be recorded changes nothing */
+	/* two flags, which the wrappers test */
+	CUPTI_SETTLED = 1, /* a call that is recorded changes nothing */
 	CUPTI_RECORDS = 2, /* records are being made */
 
 	CUPTI_UNTRIED = 0,
@@ -40,7 +40,7 @@ enum cupti_phase {
 };
 enum { CUPTI_PHASE_BITS = 8, CUPTI_PHASE_MASK = (1 << CUPTI_PHASE_BITS) - 1 };
 
-/* Atomic: the phase, and above it the generation of its image. Written by cupti_set_phase() alone. */
+/* Atomic: the phase and, in the bits above, the generation of its image. Written by cupti_set_phase() only. */
 extern uint64_t cupti_phase_word;
 
 /* Does this image's phase have the flag? */
@@ -51,7 +51,7 @@ static inline bool cupti_phase_has(enum cupti_phase flag)
 	return (word & (~(uint64_t)CUPTI_PHASE_MASK | flag)) == (process.generation << CUPTI_PHASE_BITS | flag);
 }
 
-/* The same without a look at the image: true is only a reason to ask again. */
+/* Likewise without a check of the image: if true, cupti_phase_has() must be called. */
 static inline bool cupti_may_record(void)
 {
 	return __atomic_load_n(&cupti_phase_word, __ATOMIC_RELAXED) & CUPTI_RECORDS;
@@ -60,10 +60,10 @@ static inline bool cupti_may_record(void)
 /* The phase of this image. */
 enum cupti_phase cupti_phase(void);
 
-/* The only way from one phase to another. Without effect once this image is OFF. */
+/* The only function that changes the phase. Without effect once this image is OFF. */
 void cupti_set_phase(enum cupti_phase phase);
 
-/* The functions of CUPTI that are called; types are the ABI's. NULL where this version does not have one. */
+/* The functions of CUPTI that are called; the types are those of its ABI. NULL if this version lacks one. */
 struct cupti_api {
 	int (*get_version)(uint32_t *ret);
 	int (*get_timestamp)(uint64_t *ret);
@@ -84,12 +84,13 @@ struct cupti_api {
 extern struct cupti_api cupti_api;
 
 struct cupti_state {
-	uint64_t opened_in; /* generation of the image that opened CUPTI, or tried to; 0: none. Survives a fork */
+	/* generation of the image that opened CUPTI, or tried to; 0: none. Inherited by forked children */
+	uint64_t opened_in;
 	uint32_t version;
 	uint8_t time;	/* enum tf_device_time */
 	uint16_t epoch; /* of correlation ids */
-	uint64_t kinds; /* that we have switched on */
-	bool has_work;	/* a device has executed something since CUPTI was opened */
+	uint64_t kinds; /* that we have enabled */
+	bool has_operations;	/* a device has executed an operation since CUPTI was opened */
 };
 extern struct cupti_state cupti_state;
 
@@ -99,18 +100,18 @@ static inline bool cupti_is_open(void)
 	return cupti_state.opened_in && cupti_state.opened_in == process.generation;
 }
 
-/* Around calls of ours into CUPTI, in a guard: buffers that come back meanwhile are read by this thread. */
+/* Around our calls into CUPTI, under a guard: buffers that are returned meanwhile are read by this thread. */
 extern __thread bool cupti_is_inside __attribute__((tls_model("initial-exec")));
 void cupti_enter(struct thread_guard *guard);
 void cupti_leave(struct thread_guard *guard);
 
-/* Only the thread that has the claim changes who uses CUPTI. False: another thread has it. A guard is held until the
+/* Only the thread with the claim may change who uses CUPTI. False: another thread has it. A guard is held until the
  * release, because a signal handler that leaves by longjmp would keep the claim. */
 bool cupti_claim(struct thread_guard *guard);
 void cupti_release(struct thread_guard *guard);
 
-/* Waits for a claim. The holder may be in a call of CUPTI that takes long, but it may also wait for this thread:
- * after one wait in vain this returns false at once. */
+/* Waits for the claim. Its holder may be in a call of CUPTI that takes long, but it may also wait for this thread:
+ * after one wait that timed out, this returns false at once. */
 bool cupti_claim_patiently(struct thread_guard *guard);
 
 #endif

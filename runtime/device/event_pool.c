@@ -8,10 +8,10 @@
 #include "runtime/record/event.h"
 
 enum { MODE_RELAXED = 2, STREAM_NON_BLOCKING = 1, LOOKS = 16, PROBES = 3 };
-#define PROBE_NS 200000ull     /* how long we wait for an event of ours; one on an idle stream takes some 10000 */
+#define PROBE_NS 200000ull /* maximum wait for one of our events; on an idle stream it takes some 10000 */
 #define FIRST_PROBE_NS 2000000ull
-#define LAST_PROBE_NS 200000000ull /* at the end, where all would be lost without it */
-#define START_NS 1000000000ull /* how long a thread waits for another that makes the pool, on a busy machine */
+#define LAST_PROBE_NS 200000000ull /* at the end, when all records would be lost without it */
+#define START_NS 1000000000ull     /* maximum wait for another thread that creates the pool, on a busy machine */
 
 struct event_pool_api event_pool_api;
 struct event_pool event_pools[EVENT_POOLS];
@@ -31,8 +31,8 @@ void event_pool_restore(int mode)
 
 /* ---- pools ---- */
 
-/* Streams and events are made in the current context, which mostly is the right one already. */
-static bool push_context(const struct event_pool *p, bool *ret_is_pushed)
+/* Streams and events are created in the current context, which usually is the right one already. */
+static bool pool_push_context(const struct event_pool *p, bool *ret_is_pushed)
 {
 	unsigned long long id;
 
@@ -43,7 +43,7 @@ static bool push_context(const struct event_pool *p, bool *ret_is_pushed)
 	return *ret_is_pushed;
 }
 
-static void pop_context(bool is_pushed)
+static void pool_pop_context(bool is_pushed)
 {
 	void *context;
 
@@ -51,10 +51,10 @@ static void pop_context(bool is_pushed)
 		event_pool_api.pop(&context);
 }
 
-static void define_device(const struct event_pool *p)
+static void pool_define_device(const struct event_pool *p)
 {
 	struct tf_device_operation fact = {
-		.kind = TF_DEVICE_CONTEXT, .device = (uint32_t)p->device, .context = (uint32_t)p->id};
+	    .kind = TF_DEVICE_CONTEXT, .device = (uint32_t)p->device, .context = (uint32_t)p->id};
 	char name[256] = "";
 
 	event_intern(TF_BLOB_DEVICE_OPERATION, &fact, sizeof(fact));
@@ -62,7 +62,7 @@ static void define_device(const struct event_pool *p)
 		event_blob(TF_BLOB_DEVICE_NAME, (uint32_t)p->device, name, strnlen(name, sizeof(name)));
 }
 
-static bool fill_pool(struct event_pool *p)
+static bool pool_init(struct event_pool *p)
 {
 	size_t size = EVENT_SLOTS * sizeof(*p->slots);
 
@@ -72,11 +72,11 @@ static bool fill_pool(struct event_pool *p)
 	p->slots = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (!p->slots)
 		return false;
-	define_device(p);
+	pool_define_device(p);
 	return true;
 }
 
-static void make_pool(struct event_pool *p)
+static void pool_create(struct event_pool *p)
 {
 	struct thread_guard guard;
 	bool is_ready, is_pushed;
@@ -85,19 +85,19 @@ static void make_pool(struct event_pool *p)
 	thread_guard_enter(&thread_self, &guard);
 	mode = event_pool_relax();
 	p->rate = 1;
-	is_ready = push_context(p, &is_pushed) && fill_pool(p);
-	pop_context(is_pushed);
+	is_ready = pool_push_context(p, &is_pushed) && pool_init(p);
+	pool_pop_context(is_pushed);
 	event_pool_restore(mode);
 	__atomic_store_n(&p->state, is_ready ? EVENT_POOL_READY : EVENT_POOL_DEAD, __ATOMIC_RELEASE);
 	if (!is_ready)
-		process_note("no device times of a context: the driver gives it no events");
+		process_note("no device times of a context: the driver created no events for it");
 	thread_guard_leave(&thread_self, &guard);
 }
 
-/* Making one takes the other thread some 100 us of CPU time, once per context. */
-static bool wait_for_pool(const struct event_pool *p)
+/* The other thread needs about 100 us of CPU time to create a pool, once per context. */
+static bool pool_wait(const struct event_pool *p)
 {
-	static uint64_t given_up_in; /* generation of the image in which a wait was in vain */
+	static uint64_t given_up_in; /* generation of the image in which a wait timed out */
 	struct timespec pause = {.tv_nsec = 20000};
 	uint64_t until = clock_monotonic_ns() + START_NS;
 
@@ -109,10 +109,11 @@ static bool wait_for_pool(const struct event_pool *p)
 	return __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == EVENT_POOL_READY;
 }
 
-/* Is this the context's pool? The first pool without a context becomes it. */
-static bool is_pool_of(struct event_pool *p, void *context, uint64_t id)
+/* Is this the context's pool? The first unused pool is assigned to the context. */
+static bool pool_is_for(struct event_pool *p, void *context, uint64_t id)
 {
-	uint64_t seen = __atomic_load_n(&p->id, __ATOMIC_ACQUIRE); /* once: another thread may write it at any time */
+	/* read once: another thread may write it at any time */
+	uint64_t seen = __atomic_load_n(&p->id, __ATOMIC_ACQUIRE);
 	void *current = NULL;
 
 	if (seen == id)
@@ -123,19 +124,19 @@ static bool is_pool_of(struct event_pool *p, void *context, uint64_t id)
 		return seen == id;
 	p->context = context ? context : current;
 	__atomic_store_n(&p->state, EVENT_POOL_STARTING, __ATOMIC_RELEASE);
-	make_pool(p);
+	pool_create(p);
 	return true;
 }
 
-struct event_pool *event_pool_of(void *context, uint64_t id)
+struct event_pool *event_pool_get(void *context, uint64_t id)
 {
 	for (struct event_pool *p = event_pools; p < event_pools + EVENT_POOLS; p++) {
 		uint32_t state;
 
-		if (!is_pool_of(p, context, id))
+		if (!pool_is_for(p, context, id))
 			continue;
 		state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
-		if (state == EVENT_POOL_READY || (state < EVENT_POOL_READY && wait_for_pool(p)))
+		if (state == EVENT_POOL_READY || (state < EVENT_POOL_READY && pool_wait(p)))
 			return p;
 		return NULL;
 	}
@@ -144,20 +145,20 @@ struct event_pool *event_pool_of(void *context, uint64_t id)
 
 /* ---- slots ---- */
 
-static bool fill_slot(const struct event_pool *p, struct event_slot *s)
+static bool slot_init(const struct event_pool *p, struct event_slot *s)
 {
 	int mode = event_pool_relax();
 	bool is_pushed, is_done;
 
-	is_done = push_context(p, &is_pushed) && !event_pool_api.create(&s->begin, 0) &&
+	is_done = pool_push_context(p, &is_pushed) && !event_pool_api.create(&s->begin, 0) &&
 		  !event_pool_api.create(&s->end, 0);
-	pop_context(is_pushed);
+	pool_pop_context(is_pushed);
 	event_pool_restore(mode);
 	__atomic_store_n(&s->state, is_done ? EVENT_SLOT_TAKEN : EVENT_SLOT_BROKEN, __ATOMIC_RELEASE);
 	return is_done;
 }
 
-static struct event_slot *make_slot(struct event_pool *p)
+static struct event_slot *slot_create(struct event_pool *p)
 {
 	struct thread_guard guard;
 	struct event_slot *s = NULL;
@@ -167,13 +168,13 @@ static struct event_slot *make_slot(struct event_pool *p)
 		return NULL;
 	thread_guard_enter(&thread_self, &guard);
 	i = __atomic_fetch_add(&p->made, 1, __ATOMIC_RELAXED);
-	if (i < EVENT_SLOTS && fill_slot(p, &p->slots[i]))
+	if (i < EVENT_SLOTS && slot_init(p, &p->slots[i]))
 		s = &p->slots[i];
 	thread_guard_leave(&thread_self, &guard);
 	return s;
 }
 
-/* Slots are taken in turn, so the next one is the one whose work was requested the longest time ago. */
+/* Slots are allocated in turn, so the next one is that of the oldest operation. */
 struct event_slot *event_pool_take_slot(struct event_pool *p)
 {
 	uint32_t made = __atomic_load_n(&p->made, __ATOMIC_ACQUIRE);
@@ -189,7 +190,7 @@ struct event_slot *event_pool_take_slot(struct event_pool *p)
 						__ATOMIC_RELAXED))
 			return s;
 	}
-	return make_slot(p);
+	return slot_create(p);
 }
 
 /* ---- the clock ---- */
@@ -198,9 +199,9 @@ struct reading {
 	uint64_t host_ns, error_ns;
 };
 
-/* The device reached the probe between the two readings of our clock. False: not within patience_ns, it is pending
- * still. */
-static bool read_probe(struct event_pool *p, uint64_t patience_ns, struct reading *ret)
+/* The device reached the probe between two readings of our clock. False: not within patience_ns; it is still
+ * pending. */
+static bool clock_read_probe(struct event_pool *p, uint64_t patience_ns, struct reading *ret)
 {
 	static const struct timespec pause = {.tv_nsec = 20000};
 	uint64_t before = clock_monotonic_ns(), after;
@@ -219,7 +220,7 @@ static bool read_probe(struct event_pool *p, uint64_t patience_ns, struct readin
 }
 
 /* The probe becomes the base: its time is known, however far the two clocks have drifted apart. */
-static void rebase_clock(struct event_pool *p, const struct reading *r)
+static void clock_rebase(struct event_pool *p, const struct reading *r)
 {
 	struct tf_device_clock reading = {.monotonic_ns = r->host_ns, .error_ns = r->error_ns};
 	void *old = p->base;
@@ -232,7 +233,7 @@ static void rebase_clock(struct event_pool *p, const struct reading *r)
 	if (p->device_ns > 1e8)
 		p->rate = (double)(r->host_ns - p->first_host_ns) / p->device_ns;
 	if (p->rate < 0.999 || p->rate > 1.001)
-		p->rate = 1; /* the machine was suspended, which the clocks count differently */
+		p->rate = 1; /* the machine was suspended, which the two clocks count differently */
 	p->base = p->probe;
 	p->probe = old;
 	p->host_ns = r->host_ns;
@@ -251,18 +252,18 @@ bool event_pool_update_clock(struct event_pool *p, bool is_patient)
 	if (p->has_clock && now - p->taken_ns < process_options.cuda_flush_interval_ms * 1000000ull)
 		return true;
 	p->taken_ns = now;
-	/* A slow reading is repeated. The last one counts, because the event is that of the last one. */
+	/* A slow reading is repeated. The last reading is used, because it belongs to the event. */
 	for (int i = 0; i < PROBES; i++) {
-		is_read = read_probe(p, patience, &r);
+		is_read = clock_read_probe(p, patience, &r);
 		if (!is_read || r.error_ns < PROBE_NS / 8)
 			break;
 	}
 	if (is_read)
-		rebase_clock(p, &r);
+		clock_rebase(p, &r);
 	return p->has_clock;
 }
 
-/* The driver gives floats of milliseconds: an error of 60 ns at a distance of one second. */
+/* The driver returns floats of milliseconds: the error is 60 ns at a distance of one second. */
 uint64_t event_pool_time(const struct event_pool *p, void *event)
 {
 	float ms;

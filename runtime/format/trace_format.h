@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes on disk: all that the recorder and the report both know.
+/* The trace format on disk, shared by the recorder, the launcher and the report.
  *
  * A capture is a directory:
  *   capture               text, "key=value" lines: format=1, key=<job step>, created_ns=<CLOCK_REALTIME>
- *   HOST.BOOT.index       text, append-only, one line per fact; HOST and BOOT name one boot of one machine
+ *   HOST.BOOT.index       text, append-only, one line per fact; HOST and BOOT identify one boot of one machine
  *   HOST.RUN.range        struct tf_range_page: the capture range of one launcher, mapped by all its processes
- *   HOST.PID.NONCE.trace  one process image (a fork or an exec begins a new one), below
+ *   HOST.PID.NONCE.trace  one process image (a fork or an exec begins a new one), described below
  *
- * Or it is one file that begins with TF_PACK_MAGIC and has all of these packed: report/read/pack.h, its only reader and writer.
+ * A capture may also be packed into one file that begins with TF_PACK_MAGIC. report/read/pack.h reads and writes it.
  *
- * A trace file is a struct tf_header in its first TF_PAGE bytes, then the function names (header.function_bytes,
- * padded to TF_PAGE), then chunks. A chunk starts on a multiple of TF_PAGE with a struct tf_chunk; the next one
- * follows after size_bytes. A writer may die between taking space and writing the chunk's head: then a reader
- * goes on page by page until it meets TF_CHUNK_MAGIC with the file's nonce. It may die within the head, too: magic is 0 then, and of the
- * rest the nonce was stored first, size_bytes next.
+ * A trace file holds a struct tf_header in its first TF_PAGE bytes, then the function names (header.function_bytes,
+ * padded to TF_PAGE), then chunks. A chunk starts on a multiple of TF_PAGE with a struct tf_chunk; the next chunk
+ * follows after size_bytes. A writer may die after it has allocated space and before it has written the chunk's head:
+ * the reader then scans page by page for TF_CHUNK_MAGIC with the file's nonce. If the writer died while it wrote the
+ * head, magic is 0; nonce is stored first and size_bytes second.
  *
- * A chunk of kind TF_CHUNK_SLOTS or TF_CHUNK_FIRST holds slots of 8 bytes, written by one thread and by signal handlers that
- * interrupt it. A slot is one store; 0 means that the writer died before it, and the reader steps over just this slot.
+ * A chunk of kind TF_CHUNK_SLOTS or TF_CHUNK_FIRST holds slots of 8 bytes, written by one thread and by signal handlers
+ * that interrupt it. Each slot is written by one store. A slot of 0 means that the writer died before the store; the
+ * reader skips this slot only.
  *
- * Integers are in the byte order of the machine that wrote them, see header.byte_order. Nothing here is trusted by
- * the reader: every length and index is checked. */
+ * Integers are in the byte order of the machine that wrote them, see header.byte_order. The reader trusts nothing in
+ * the file: it checks every length and index. */
 #ifndef PILLION_TRACE_FORMAT_H
 #define PILLION_TRACE_FORMAT_H
 
@@ -32,7 +33,7 @@
 #define TF_RANGE_MAGIC 0x45474e41524c4950ull /* "PILRANGE" */
 #define TF_PACK_MAGIC 0x0a4b4341504c4950ull /* "PILPACK\n" */
 #define TF_BYTE_ORDER 0x01020304u
-/* A reader takes any minor version of its major one: new kinds of slots, blobs and chunks are stepped over. */
+/* A reader accepts every minor version of its major version: it skips unknown kinds of slots, blobs and chunks. */
 #define TF_VERSION_MAJOR 1
 #define TF_VERSION_MINOR 1
 
@@ -42,8 +43,8 @@ enum { TF_PAGE = 4096, TF_SLOT = 8, TF_HOST = 64 };
 
 enum tf_clock { TF_CLOCK_MONOTONIC = 1, TF_CLOCK_TSC = 2, TF_CLOCK_CNTVCT = 3 };
 
-/* One instant on three clocks. `ticks` is the clock of all events (ns for TF_CLOCK_MONOTONIC); `error_ticks` is the
- * time that reading the three took: the instant is known no better. ticks == 0: not taken. */
+/* One instant on three clocks. `ticks` is the clock of all events (ns for TF_CLOCK_MONOTONIC). `error_ticks` is the
+ * time that reading the three clocks took, which bounds the error of the instant. ticks == 0: not read. */
 struct tf_clock_pair {
 	uint64_t ticks;
 	uint64_t monotonic_ns; /* CLOCK_MONOTONIC */
@@ -51,8 +52,8 @@ struct tf_clock_pair {
 	uint64_t error_ticks;
 };
 
-/* How an image came to be, and how it says that it ended. TF_END_NONE: it had no time to say; a wait() of its
- * parent or the launcher's index line may know. */
+/* How an image began, and the end that it recorded itself. TF_END_NONE: the image recorded no end; the wait status
+ * that its parent or the launcher recorded may be available. */
 enum tf_via { TF_VIA_START = 1, TF_VIA_FORK = 2 };
 enum tf_end { TF_END_NONE = 0, TF_END_EXIT = 1, TF_END_EXEC = 2, TF_END_ABORT = 3 };
 
@@ -60,47 +61,49 @@ struct tf_header {
 	uint64_t magic;
 	uint32_t byte_order;
 	uint16_t version_major, version_minor;
-	uint64_t nonce; /* random: names this image; repeated in each chunk */
-	uint64_t run;	/* random: the launcher's run, names the range page */
-	uint64_t parent_nonce; /* the image that forked this one, 0 if it was exec'ed or not known */
+	uint64_t nonce; /* random: identifies this image; repeated in each chunk */
+	uint64_t run;	/* random: identifies the launcher's run and its range page */
+	uint64_t parent_nonce; /* the image that forked this one; 0 if this one was exec'ed or the parent is unknown */
 	uint32_t pid, parent_pid;
-	uint64_t process_start; /* clock ticks since boot, field 22 of /proc/PID/stat; 0 if not known */
+	uint64_t process_start; /* clock ticks since boot, field 22 of /proc/PID/stat; 0 if unknown */
 	uint32_t via;		/* enum tf_via */
 	uint32_t clock;		/* enum tf_clock */
-	uint64_t clock_hz;	/* nominal ticks per second, 0 if not known */
+	uint64_t clock_hz;	/* nominal ticks per second; 0 if unknown */
 	struct tf_clock_pair first;
-	struct tf_clock_pair last[2]; /* written in turn, so that one is whole at any moment */
+	struct tf_clock_pair last[2]; /* written alternately, so that one of the two is always complete */
 	uint32_t function_count, function_bytes;
-	uint32_t threads_lost; /* threads that could not be recorded at all */
-	uint32_t end; /* enum tf_end, stored after status and end_ticks */
+	uint32_t threads_lost; /* threads that could not be recorded */
+	uint32_t end; /* enum tf_end; stored after end_status and end_ticks */
 	int32_t end_status;
 	uint32_t reserved;
 	uint64_t end_ticks;
 	uint64_t osrt_threshold_ns;
 	char host[TF_HOST];
 	char boot[40];	       /* /proc/sys/kernel/random/boot_id */
-	char executable[512];  /* NUL-terminated, cut if longer, as are the next two */
-	char arguments[1536];  /* separated by NUL, ended by an empty one */
+	char executable[512];  /* NUL-terminated and truncated, like the next two */
+	char arguments[1536];  /* separated by NUL, terminated by an empty string */
 	char variables[1024];  /* NAME=value separated by NUL: ranks, CUDA_VISIBLE_DEVICES, PILLION_* */
 };
 
-/* Which of the variables says a process's rank: the first that is there. What starts the ranks themselves (torchrun, mpirun)
- * comes before what a scheduler sets for the step around it. */
+/* The rank of a process is the value of the first of these variables that is set. Variables of the programs that
+ * start the ranks (torchrun, mpirun) precede those that a scheduler sets for the whole step. */
 #define TF_RANK_VARIABLES                                                                                              \
-	"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "PALS_RANKID", "FLUX_TASK_RANK", \
-		"SLURM_PROCID"
+	"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "PALS_RANKID",                 \
+		"FLUX_TASK_RANK", "SLURM_PROCID"
 
-/* Function names: function_count entries, id = position. Each is a byte of enum tf_group, a byte of length, the name. */
+/* Function names: function_count entries; a function's id is its position. Each entry is a byte of enum tf_group, a
+ * length byte and the name. */
 #define TF_GROUP_ENUM(number, NAME, ...) TF_GROUP_##NAME = number,
 #define TF_GROUP_ONE(...) +1
 #define TF_GROUP_BIT(number, ...) +(1u << number)
 enum tf_group { TF_GROUPS(TF_GROUP_ENUM, ) TF_GROUP_COUNT = 0 TF_GROUPS(TF_GROUP_ONE, ) };
-_Static_assert((TF_GROUPS(TF_GROUP_BIT, )) == (1u << TF_GROUP_COUNT) - 1, "each number is given once");
+_Static_assert((TF_GROUPS(TF_GROUP_BIT, )) == (1u << TF_GROUP_COUNT) - 1, "each number is used once");
 
 /* ---- chunks ---- */
 
-/* THREAD: struct tf_thread, with a counter for each function; written by version 1.0. SLOTS: slots from the head on.
- * FIRST: struct tf_thread, with counters for some functions; then slots. A thread that uses more functions has another one. */
+/* THREAD: struct tf_thread with a counter for each function; written by version 1.0 only. SLOTS: slots that follow
+ * the head. FIRST: struct tf_thread with counters for some functions, then slots. A thread that calls more functions
+ * has a second such chunk. */
 enum tf_chunk_kind { TF_CHUNK_THREAD = 1, TF_CHUNK_SLOTS = 2, TF_CHUNK_FIRST = 3 };
 
 struct tf_chunk {
@@ -109,66 +112,70 @@ struct tf_chunk {
 	uint64_t nonce;
 	uint32_t size_bytes; /* of the whole chunk, this head included; a multiple of TF_PAGE */
 	uint32_t tid;
-	uint32_t thread;   /* number of the thread in this image: tids are reused, these are not */
+	uint32_t thread;   /* number of the thread in this image; unlike tids, these are not reused */
 	uint32_t sequence; /* number of this chunk among the thread's */
-	uint64_t base_ticks; /* the slots' times start from here, see below */
+	uint64_t base_ticks; /* the times of the slots are relative to this, see below */
 	uint64_t offset;     /* of this chunk in the file */
-	uint32_t full;	     /* 1: its writer has left it for the next one */
-	uint32_t is_tool;    /* TF_CHUNK_THREAD: 1: not the program's thread but one of the driver's tools */
+	uint32_t full;	     /* 1: its writer has finished with it */
+	uint32_t is_tool;    /* TF_CHUNK_THREAD: 1: a thread of the driver's tools, not of the program */
 	uint32_t slots;	     /* TF_CHUNK_FIRST: bytes from the chunk's start to its first slot */
 	uint32_t reserved;
 };
 
-/* Calls under the threshold, by function id. */
+/* Calls below the threshold, by function id. */
 struct tf_counter {
 	uint64_t calls, ticks;
 };
 
-/* The first chunk of a thread. Stored in place while it lives, so it is true at any moment.
- * In a TF_CHUNK_FIRST an array of uint16_t stands behind the counters, up to the slots: the element of a function's id is 1 + the position
- * of its counter, or 0 if it has none. In a TF_CHUNK_THREAD the position is the id. */
+/* The first chunk of a thread. The recorder updates it in place while the thread lives, so it is always current.
+ *
+ * In a TF_CHUNK_FIRST, an array of uint16_t lies between the counters and the slots: the element at a function's id
+ * is 1 + the position of its counter, or 0 if it has none. In a TF_CHUNK_THREAD the position is the function's id. */
 struct tf_thread {
 	struct tf_chunk chunk;
-	uint64_t start_ticks, end_ticks; /* end_ticks 0: lives, or was killed */
+	uint64_t start_ticks, end_ticks; /* end_ticks 0: alive, or killed */
 	uint64_t current;    /* the call in progress: TF_CURRENT_ID | ticks at its start; 0: none */
-	uint64_t lost;	     /* events that could not be kept */
-	uint64_t slow_ticks; /* spent in our own slow paths: chunks, stacks, files */
-	uint32_t stacks_lost; /* stacks that could not be taken: stack too near its end, alternate stack, table full */
+	uint64_t lost;	     /* events that could not be recorded */
+	uint64_t slow_ticks; /* spent in slow paths of the recorder: chunks, stacks, files */
+	uint32_t stacks_lost; /* stacks that could not be walked: too little stack left, alternate stack, table full */
 	uint32_t counter_count;
 	char name[32];
 	struct tf_counter counters[]; /* counter_count of them */
 };
 
-static inline uint32_t tf_slots_offset(const struct tf_chunk *w)
+static inline uint32_t tf_slots_offset(const struct tf_chunk *chunk)
 {
-	return w->kind == TF_CHUNK_SLOTS ? (uint32_t)sizeof(*w) : w->kind == TF_CHUNK_FIRST ? w->slots : w->size_bytes;
+	return chunk->kind == TF_CHUNK_SLOTS   ? (uint32_t)sizeof(*chunk)
+	       : chunk->kind == TF_CHUNK_FIRST ? chunk->slots
+					       : chunk->size_bytes;
 }
 
 #define TF_CURRENT_SHIFT 48 /* current = (id + 1) << 48 | (ticks & ((1 << 48) - 1)) */
 
 /* ---- slots ---- */
 
-/* A slot is one 64-bit word, stored at once: bits 0..4 are its kind, 0 means not written. Then, by kind:
+/* A slot is one 64-bit word, stored at once. Bits 0..4 are its kind; 0 means not written. The other bits, by kind:
  *
  *   CALL         5..15 function   16..39 END of the call, low 24 bits of its ticks   40..63 duration in ticks
  *                (all ones: TF_ARG_LONG follows)
  *   PUSH MARK    5..15 domain     16..39 time     40..63 id of a TF_BLOB_STRING, the text
  *   POP          5..15 domain     16..39 time
- *   RANGE_START  as PUSH; TF_ARG_VALUE carries the range's id
- *   RANGE_END    5..15 domain     16..39 time     TF_ARG_VALUE carries the range's id
- *   TIME         5..63 ticks, low 59 bits: the times after it are read from here
+ *   RANGE_START  as PUSH; TF_ARG_VALUE holds the range's id
+ *   RANGE_END    5..15 domain     16..39 time     TF_ARG_VALUE holds the range's id
+ *   TIME         5..63 ticks, low 59 bits: the base of the times that follow
  *   ARG          5..9 enum tf_arg 10..15 `small`  16..63 `value`; belongs to the event before it
  *   BLOB         5..9 enum tf_blob 16..31 length in bytes  32..63 id; DATA slots follow
  *   DATA         8..63 seven bytes of a blob, the first in bits 8..15
- *   SAMPLE       16..39 time      40..63 CPU time in us that the thread has used since its sample before (all ones: or more, the
- *                rest comes with the next one)   TF_ARG_STACK: where the thread was, if that could be told
+ *   SAMPLE       16..39 time      40..63 CPU time in us that the thread has used since its previous sample (all ones:
+ *                or more; the next sample has the rest)   TF_ARG_STACK: the stack of the thread, if it could be walked
  *
- * An event and its ARGs, a blob and its DATA are taken by one instruction, so nothing stands between them; their first slot is
- * stored last. A torn (0) slot may be followed by ARG or DATA slots that belong to it: a reader drops those.
+ * The slots of an event and its ARGs, or of a blob and its DATA, are allocated by one instruction, so they are
+ * contiguous; their first slot is stored last. ARG or DATA slots after a torn (0) slot belong to it: a reader drops
+ * them.
  *
- * Times: now = chunk.base_ticks at first; an event's time is now += delta, where delta = (time - now) mod 2^24, read
- * as a number from -2^20 to 2^24 - 2^20 - 1: a handler's events may stand a little before or after those of the code
- * that it interrupted. Where that does not reach, a TIME slot stands before the event. */
+ * Times: now = chunk.base_ticks at first. Each event adds delta = (time - now) mod 2^24 to it, interpreted as a number
+ * from -2^20 to 2^24 - 2^20 - 1, because a handler's events may be stored a little before or after those of the code
+ * that it interrupted. If the distance is outside this range, a TIME slot precedes the event. */
 enum tf_kind {
 	TF_TORN = 0,
 	TF_CALL = 1,
@@ -186,7 +193,7 @@ enum tf_kind {
 
 #define TF_TIME_BITS 24
 #define TF_TIME_MASK 0xffffffull
-#define TF_TIME_BEHIND (1 << 20) /* how far a time may lie before the one read last */
+#define TF_TIME_BEHIND (1 << 20) /* how far a time may precede the time decoded before it */
 #define TF_DURATION_LONG 0xffffffull
 
 static inline unsigned tf_kind(uint64_t slot)
@@ -214,7 +221,7 @@ static inline uint64_t tf_event_last(uint64_t slot) /* duration or string id, 24
 	return slot >> 40;
 }
 
-/* The full time of a slot that carries 24 bits of it, `now` being the time read last. */
+/* The full time of a slot that holds 24 bits of it; `now` is the time decoded before it. */
 static inline uint64_t tf_time_after(uint64_t now, uint64_t time24)
 {
 	return now - TF_TIME_BEHIND + ((time24 - (now - TF_TIME_BEHIND)) & TF_TIME_MASK);
@@ -225,13 +232,13 @@ static inline uint64_t tf_time_slot(uint64_t ticks)
 	return TF_TIME | ticks << 5;
 }
 
-/* The full ticks of a TIME slot: its 59 bits, the rest from `now`. */
+/* The full ticks of a TIME slot: the slot has the low 59 bits, `now` the others. */
 static inline uint64_t tf_time_ticks(uint64_t slot, uint64_t now)
 {
 	return (now & ~(~0ull >> 5)) | slot >> 5;
 }
 
-/* `value`: 48 bits, sign kept by the caller where it matters (TF_ARG_FD). */
+/* `value`: 48 bits; the caller extends the sign where it matters (TF_ARG_FD). */
 static inline uint64_t tf_arg(unsigned arg, unsigned small, uint64_t value)
 {
 	return TF_ARG | (uint64_t)arg << 5 | (uint64_t)(small & 63) << 10 | value << 16;
@@ -273,110 +280,130 @@ static inline uint32_t tf_blob_id(uint64_t slot)
 }
 
 enum tf_arg_kind {
-	TF_ARG_LONG = 1,   /* value = duration in ticks, where it does not fit 24 bits */
+	TF_ARG_LONG = 1,   /* value = duration in ticks, if it does not fit into 24 bits */
 	TF_ARG_STACK = 2,  /* value = id of a TF_BLOB_STACK */
-	TF_ARG_FD = 3,	   /* value = descriptor in its low 16 bits (0xffff: none, or larger), the call's result in the 32
-			      above: bytes (saturated at 2^31 - 1; TF_ARG_BYTES follows then), a new descriptor, or -errno */
-	TF_ARG_VALUE = 4,  /* value = one number: a range's id, a timeout in ns, a pid: see the function's row */
+	/* value = descriptor in its low 16 bits (0xffff: none, or larger), the result of the call in the 32 bits
+	 * above: bytes (saturated at 2^31 - 1; TF_ARG_BYTES follows then), a new descriptor, or -errno */
+	TF_ARG_FD = 3,
+	TF_ARG_VALUE = 4,  /* value = one number, by function: a range's id, a timeout in ns, a pid, ... */
 	TF_ARG_LAUNCH = 5, /* value = id of a TF_BLOB_LAUNCH */
 	TF_ARG_COPY = 6,   /* small = cudaMemcpyKind, 63 = memset; value = bytes */
-	TF_ARG_MEMORY = 7, /* small = enum tf_memory, value = address; TF_ARG_BYTES follows if it is an allocation; of one that
-			      failed the address is 0 */
+	/* small = enum tf_memory, value = address; TF_ARG_BYTES follows an allocation; the address is 0 if it failed */
+	TF_ARG_MEMORY = 7,
 	TF_ARG_BYTES = 8,  /* value = bytes */
 	TF_ARG_STREAM = 9, /* value = cudaStream_t */
-	TF_ARG_RESULT = 10, /* value = the error code that the call returned; absent: success */
+	TF_ARG_RESULT = 10, /* value = the error code of the call; absent: success */
 	TF_ARG_COLOR = 11, /* value = ARGB in its low 32 bits, category above */
 	TF_ARG_PAYLOAD = 12, /* small = nvtxPayloadType_t, value = low 48 bits of the payload */
-	TF_ARG_PAYLOAD_HIGH = 13, /* value = its high 16 bits */
-	TF_ARG_DEVICE_OPERATION = 14, /* value = number of its device record: epoch << 32, correlation id */
-	TF_ARG_EXTENDED = 24, /* value = id of the TF_BLOB_PAYLOAD just before the event, in the same thread */
-	TF_ARG_COUNTER = 25,  /* of a MARK: it is a sample of a counter. value = the counter's id; its value is the mark's payload,
-				 extended or not; neither: small = why there is none: 0 it is 0, 1 as before, 2 unavailable */
+	TF_ARG_PAYLOAD_HIGH = 13, /* value = the high 16 bits of the payload */
+	TF_ARG_DEVICE_OPERATION = 14, /* value = key of its device record: epoch << 32, correlation id */
+	TF_ARG_EXTENDED = 24, /* value = id of the TF_BLOB_PAYLOAD that precedes the event in the same thread */
+	/* of a MARK that is a sample of a counter. value = the counter's id. The sampled value is the mark's
+	 * payload, extended or not; if it has neither, small = the reason: 0 the value is 0, 1 it is unchanged, 2 it
+	 * is unavailable */
+	TF_ARG_COUNTER = 25,
 	TF_ARG_OPERATION = 16, /* value = id of a TF_BLOB_OPERATION */
-	TF_ARG_DEVICE = 21, /* value = the device that the thread is on from now on; before it says so, 0 */
-	TF_ARG_LEFT = 22,   /* value = bytes that the thread's device has free; TF_ARG_BYTES: of how many */
-	TF_ARG_TIMEOUT = 19, /* value = the call's result in its low 16 bits (a count saturated at 32767, or -errno), in the 32
-				above the longest time that it was to wait, in us (all ones: without end, or longer) */
+	TF_ARG_DEVICE = 21, /* value = the current device of the thread from now on; 0 before the first of these */
+	TF_ARG_LEFT = 22,   /* value = free bytes on the thread's current device; TF_ARG_BYTES: its total */
+	/* value = the result of the call in its low 16 bits (a count saturated at 32767, or -errno), in the 32 bits
+	 * above the timeout in us (all ones: none, or longer) */
+	TF_ARG_TIMEOUT = 19,
 };
 
-enum tf_memory { TF_MEMORY_DEVICE = 1, TF_MEMORY_MANAGED = 2, TF_MEMORY_HOST = 3, TF_MEMORY_POOL = 4, TF_MEMORY_FREE = 32 };
+enum tf_memory {
+	TF_MEMORY_DEVICE = 1,
+	TF_MEMORY_MANAGED = 2,
+	TF_MEMORY_HOST = 3,
+	TF_MEMORY_POOL = 4,
+	TF_MEMORY_FREE = 32
+};
 
-/* Blobs: definitions that events refer to by id, ids being unique in the file, and rare facts. A definition may stand
- * in another thread's chunk, or later in time, than an event that uses it. */
+/* Blobs: definitions that events refer to by id, and rare facts. An id is unique in the file. A definition may be in
+ * another thread's chunk, or later in time, than an event that refers to it. */
 enum { TF_BLOB_BYTES = 0xffff, TF_DATA_BYTES = 7 };
 enum tf_blob_kind {
-	TF_BLOB_STRING = 1,	 /* as the program gave it, no NUL */
+	TF_BLOB_STRING = 1,	 /* the bytes that the program passed, without NUL */
 	TF_BLOB_STACK = 2,	 /* uint64_t return addresses, innermost first; see TF_STACK_UNLOADS */
 	TF_BLOB_MODULE = 3,	 /* struct tf_module, then its path */
-	TF_BLOB_THREAD_NAME = 4, /* text; the thread's name from now on (its thread page has the last one) */
-	TF_BLOB_CHILD = 5,	 /* struct tf_child: what wait() told of a child */
+	TF_BLOB_THREAD_NAME = 4, /* text: the new name of the thread (struct tf_thread has the last one) */
+	TF_BLOB_CHILD = 5,	 /* struct tf_child: the wait status of a child */
 	TF_BLOB_LAUNCH = 6,	 /* struct tf_launch */
 	TF_BLOB_DOMAIN = 7,	 /* NVTX domain: id = its number, text = its name. Domain 0 is the default one */
-	TF_BLOB_NOTE = 8,	 /* text: something that went wrong, for the ledger */
-	TF_BLOB_KERNEL = 9,	 /* a kernel's mangled name; its id is used by struct tf_launch */
+	TF_BLOB_NOTE = 8,	 /* text: an error, for the ledger */
+	TF_BLOB_KERNEL = 9,	 /* the mangled name of a kernel; struct tf_launch refers to its id */
 	TF_BLOB_DEVICE = 11,	 /* struct tf_device_batch, then device records, packed */
-	TF_BLOB_DEVICE_OPERATION = 12,	 /* struct tf_device_operation: what device records refer to by id */
+	TF_BLOB_DEVICE_OPERATION = 12,	 /* struct tf_device_operation; device records refer to its id */
 	TF_BLOB_DEVICE_NAME = 13, /* id = the device's number, text = its name */
-	TF_BLOB_DEVICE_SOURCE = 14, /* struct tf_device_source, then the path of the library: device records from here on */
+	/* struct tf_device_source, then the path of the library: the source of the device records that follow */
+	TF_BLOB_DEVICE_SOURCE = 14,
 	TF_BLOB_DEVICE_CLOCK = 15, /* struct tf_device_clock */
 	TF_BLOB_DEVICE_LOST = 16, /* struct tf_device_lost */
-	TF_BLOB_DEVICE_CALLS = 17, /* struct tf_device_batch, then calls as the driver's tools saw them, packed */
-	TF_BLOB_DEVICE_MORE = 19, /* as TF_BLOB_DEVICE, of kinds of work from TF_DEVICE_WAIT on: no device was busy with them */
-	TF_BLOB_PYTHON_CODE = 23, /* struct tf_python_code, then file, qualified name (UTF-8), line table as CPython has it */
-	TF_BLOB_PYTHON_STACK = 24, /* struct tf_python_frame, innermost first: the Python side of the TF_BLOB_STACK of this id */
-	TF_BLOB_DEVICE_GAP = 18, /* struct tf_device_gap, then the path of who took the source */
+	TF_BLOB_DEVICE_CALLS = 17, /* struct tf_device_batch, then calls as CUPTI recorded them, packed */
+	/* as TF_BLOB_DEVICE, for kinds from TF_DEVICE_WAIT on, which do not occupy a device */
+	TF_BLOB_DEVICE_MORE = 19,
+	/* struct tf_python_code, then file, qualified name (UTF-8), line table in the format of CPython */
+	TF_BLOB_PYTHON_CODE = 23,
+	/* struct tf_python_frame, innermost first: the Python frames of the TF_BLOB_STACK with this id */
+	TF_BLOB_PYTHON_STACK = 24,
+	TF_BLOB_DEVICE_GAP = 18, /* struct tf_device_gap, then the path of the library that used CUPTI meanwhile */
 	TF_BLOB_OPERATION = 22, /* struct tf_operation */
-	TF_BLOB_NVTX = 28,	 /* struct tf_nvtx, what follows it: something that an NVTX domain has */
-	TF_BLOB_PAYLOAD = 29,	 /* struct tf_payloads, what follows it: of the event after it. No definition: only cursors meet it */
-	TF_BLOB_SAMPLING = 25,	 /* struct tf_sampling, id = the thread's number: how its samples come from here on */
-	TF_BLOB_DESCRIPTOR = 26, /* struct tf_descriptor, then what it was: a path, a socket's peer. id = a running number */
+	TF_BLOB_NVTX = 28,	 /* struct tf_nvtx and its data: a registered object of an NVTX domain */
+	/* struct tf_payloads and its data, for the event that follows. Not a definition: only cursors read it */
+	TF_BLOB_PAYLOAD = 29,
+	/* struct tf_sampling; id = the thread's number: how the thread is sampled from now on */
+	TF_BLOB_SAMPLING = 25,
+	/* struct tf_descriptor, then the description: a path, a socket's peer. id = a serial number */
+	TF_BLOB_DESCRIPTOR = 26,
 };
 
 struct tf_module {
 	uint64_t start, end; /* addresses [start, end) of its loaded segments */
 	uint64_t bias;	     /* address in memory minus address in the file (dlpi_addr) */
 	uint8_t build_id_length, build_id[20], reserved;
-	uint16_t unloads; /* of modules that the trace had, before this one was there: see TF_STACK_UNLOADS */
-	/* path follows, not NUL-terminated; the executable's is header.executable where the loader has "" */
+	uint16_t unloads; /* unloads of recorded modules before this one was loaded: see TF_STACK_UNLOADS */
+	/* The path follows, not NUL-terminated. The loader has "" for the executable; its path is header.executable. */
 };
 
-/* A stack's first word where modules had been unloaded before it was taken; its low 16 bits: how many times. Its addresses lie in
- * modules of no higher count, the latest of them: another may have lain there before. No address has the highest bit. */
+/* Flags the first word of a stack that was walked after modules had been unloaded; the low 16 bits are the number of
+ * unloads. An address of the stack belongs to the latest module at that address whose `unloads` is not higher:
+ * another module may have been there before. No address has the highest bit set. */
 #define TF_STACK_UNLOADS (1ull << 63)
 
 struct tf_sampling {
 	uint64_t period_ns; /* of the thread's CPU time; the kernel's tick may be longer */
 	uint32_t signal;
-	uint32_t is_slowed; /* 1: asked for more often, but samples cost too much here */
+	uint32_t is_slowed; /* 1: the user requested a shorter period, but samples cost too much here */
 };
 
-/* The line table's form is the version's: up to 3.9 lnotab pairs, 3.10 line deltas, from 3.11 on location entries. */
+/* The format of the line table depends on the version: lnotab pairs up to 3.9, line deltas in 3.10, location entries
+ * from 3.11 on. */
 struct tf_python_code {
 	uint32_t first_line;
 	uint16_t version; /* of CPython: major << 8 | minor */
 	uint16_t file_bytes, name_bytes, reserved;
 };
 
-/* One invocation of the interpreter's loop in C, a native frame of its own, may run several Python frames: the
- * outermost of them has TF_PYTHON_ENTRY. */
+/* One invocation of the interpreter loop, which is one native frame, may run several Python frames. The outermost of
+ * them has TF_PYTHON_ENTRY set. */
 #define TF_PYTHON_ENTRY (1u << 31)
 
 struct tf_python_frame {
-	uint32_t code;  /* id of a TF_BLOB_PYTHON_CODE, 0: no frame to show, or without TF_PYTHON_ENTRY: more were not read */
-	uint32_t place; /* of the instruction, in bytes; | TF_PYTHON_ENTRY */
+	/* id of a TF_BLOB_PYTHON_CODE; 0: no frame to show, or without TF_PYTHON_ENTRY: further frames were not read */
+	uint32_t code;
+	uint32_t place; /* offset of the instruction in bytes, | TF_PYTHON_ENTRY */
 };
 
 struct tf_child {
 	uint32_t pid;
-	int32_t status; /* as wait(2) gives it */
+	int32_t status; /* as wait(2) returns it */
 };
 
 struct tf_launch {
-	uint32_t kernel; /* id of a TF_BLOB_KERNEL, 0 if not known */
+	uint32_t kernel; /* id of a TF_BLOB_KERNEL; 0 if unknown */
 	uint32_t grid[3], block[3];
 	uint32_t shared_bytes; /* dynamic */
 	uint64_t stream;       /* cudaStream_t */
-	uint64_t function;     /* host function, cudaKernel_t or cudaGraphExec_t as given */
+	uint64_t function;     /* host function, cudaKernel_t or cudaGraphExec_t as passed */
 };
 
 #include "runtime/format/trace_nvtx.h"
@@ -386,14 +413,15 @@ struct tf_launch {
 /* ---- descriptors ---- */
 
 enum tf_descriptor_kind {
-	TF_DESCRIPTOR_UNKNOWN = 0, /* no text: it could not be found out. What was known of the number before is void */
-	TF_DESCRIPTOR_FILE = 1,	   /* also a directory or a device: its path */
-	TF_DESCRIPTOR_SOCKET = 2,  /* "tcp 127.0.0.1:80", "unix /run/x", ...: the peer, or its own address if it has none */
-	TF_DESCRIPTOR_OTHER = 3,   /* "pipe:[1]", "anon_inode:[eventfd]": as the kernel names it */
+	TF_DESCRIPTOR_UNKNOWN = 0, /* no text: unknown. Earlier descriptions of this number are void */
+	TF_DESCRIPTOR_FILE = 1,	   /* path of a file, a directory or a device */
+	/* "tcp 127.0.0.1:80", "unix /run/x", ...: the peer, or the socket's own address if it has no peer */
+	TF_DESCRIPTOR_SOCKET = 2,
+	TF_DESCRIPTOR_OTHER = 3,   /* "pipe:[1]", "anon_inode:[eventfd]": the name that the kernel gives */
 };
 
-/* What a descriptor's number means to calls that end at from_ticks or later, until the next blob of this number. A call
- * that closes it means what it was when the call began. */
+/* What a descriptor refers to in calls that end at from_ticks or later, until the next blob of the same descriptor.
+ * The call that closes it refers to what it was when the call began. */
 struct tf_descriptor {
 	uint64_t from_ticks;
 	uint16_t fd, kind; /* enum tf_descriptor_kind */
@@ -405,42 +433,51 @@ struct tf_descriptor {
 enum { TF_RANGE_FILE_BYTES = 1 << 20, TF_RANGE_MEMBERS = 1024 };
 
 struct tf_range {
-	uint64_t begin_ticks, end_ticks; /* end 0: open, or lost with its processes */
+	uint64_t begin_ticks, end_ticks; /* end 0: open, or lost because its processes died */
 };
 
 struct tf_range_page {
 	uint64_t magic;
 	uint64_t run;
-	uint32_t recording; /* all ones: record; 0: forward. The one word that every hook reads */
-	uint32_t inside;    /* processes that called Start and not yet Stop */
+	uint32_t recording; /* all ones: record; 0: forward only. Every hook reads this word */
+	uint32_t inside;    /* processes that have called Start and not yet Stop */
 	uint32_t begun;	    /* ranges begun so far = entries of ranges[] in use */
-	uint32_t limit;	    /* ranges that may begin, 0: no limit */
+	uint32_t limit;	    /* maximum number of ranges; 0: no limit */
 	uint32_t mode;	    /* enum tf_range_mode */
-	uint32_t shutdown;  /* 1: when the last allowed range has ended, the launcher applies --kill; 2: Stop is ignored */
-	uint32_t ended;	    /* bit 0: no further range begins; the others are the writers' own (range.h) */
+	/* 1: the launcher applies --kill when the last allowed range has ended; 2: Stop is ignored */
+	uint32_t shutdown;
+	uint32_t ended;	    /* bit 0: no further range begins; the others are private to the writers (range.h) */
 	uint32_t clock;	    /* enum tf_clock of ranges[] */
-	uint32_t launcher;  /* its pid: woken by SIGCHLD when it has to shut down; 0: none */
+	uint32_t launcher;  /* PID of the launcher, which receives SIGCHLD when it has to apply --kill; 0: none */
 	uint32_t reserved;
-	uint32_t members[TF_RANGE_MEMBERS]; /* pids inside; the launcher drops those that died */
+	uint32_t members[TF_RANGE_MEMBERS]; /* PIDs inside; the launcher removes those of dead processes */
 	struct tf_range ranges[]; /* up to the end of the file */
 };
 
 enum tf_range_mode { TF_RANGE_WHOLE_RUN = 0, TF_RANGE_PROFILER_API = 1, TF_RANGE_NVTX = 2 };
 
 /* ---- index lines ----
- * Fields are separated by TAB, the first names the line, the others are key=value; bytes below 0x21, 0x7f, and '\'
- * are written \xHH. A line is one write(2) to a descriptor opened O_APPEND. nonce, run and parent are hexadecimal without
- * 0x; ticks, ns and pids are decimal.
- *   process nonce= pid= ppid= start= run= via=start|fork parent= realtime_ns= ticks= clock= host= boot= exe= args= vars=
- *                 (args and vars: items separated by an escaped NUL). Written when the recorder starts in an image.
- *   end     nonce= pid= kind=exit|exec|abort status= realtime_ns= recorded=N short=ID:CALLS:TICKS,... functions=ID:NAME,...
- *                 only for an image without a trace file of its own
- *   child   pid= status=   what wait() told an image without a file, or the launcher of its COMMAND (then with launcher=1)
- *   bare    pid= exe= reason=   a program started without the recorder, and why: static, setuid, musl, machine, script, gone
- *   launch  run= pid= realtime_ns= command= options= version= and, of a rank of a job step, rank= key= (which step), and in a
- *                 batch job scheduler= job= task= (of an array) restart= (attempts before) step= node=, each where it is told
- *   clock   ticks= monotonic_ns= realtime_ns= error_ticks= clock= hz=   the launcher's: before COMMAND starts, every
- *           30 s, at the end. hz: ticks per second as far as known; absent in older captures
+ * Fields are separated by TAB. The first is the name of the line, the others are key=value; bytes below 0x21, 0x7f and
+ * '\' are written as \xHH. A line is written by one write(2) to a descriptor opened with O_APPEND. nonce, run and
+ * parent are hexadecimal without 0x; ticks, ns and PIDs are decimal.
+ *   process nonce= pid= ppid= start= run= via=start|fork parent= realtime_ns= ticks= clock= host= boot= exe= args=
+ *           vars=
+ *             (args and vars: items separated by an escaped NUL). Written when the recorder starts in an image.
+ *   end     nonce= pid= kind=exit|exec|abort status= realtime_ns= recorded=N short=ID:CALLS:TICKS,...
+ *           functions=ID:NAME,...
+ *             only for an image without a trace file of its own
+ *   child   pid= status=
+ *             a wait status, from an image without a trace file, or from the launcher for its COMMAND (then with
+ *             launcher=1)
+ *   bare    pid= exe= reason=
+ *             a program that runs without the recorder, and the reason: static, setuid, musl, machine, script, gone
+ *   launch  run= pid= realtime_ns= command= options= version=
+ *             for a rank of a job step also rank= and key= (which step); in a batch job also scheduler= job=
+ *             task= (of an array) restart= (earlier attempts) step= node=, as far as the scheduler provides them
+ *   clock   ticks= monotonic_ns= realtime_ns= error_ticks= clock= hz=
+ *             from the launcher: before COMMAND starts, every 30 s, and at the end. hz: ticks per second as far as
+ *             known; absent in older captures
  *   note    nonce= pid= text=
- *   seen    nonce= pid= text=   one of the first NVTX ranges that were not the one of -c nvtx: RANGE or RANGE@DOMAIN  */
+ *   seen    nonce= pid= text=
+ *             one of the first NVTX ranges that did not match -c nvtx: RANGE or RANGE@DOMAIN  */
 #endif

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A part of trace_format.h: what a library was asked for: cuBLAS, cuDNN, NCCL, MPI ... */
+/* A part of trace_format.h: arguments of library calls: cuBLAS, cuDNN, NCCL, MPI ... */
 #ifndef PILLION_TRACE_LIBRARY_H
 #define PILLION_TRACE_LIBRARY_H
 
 #include <stdint.h>
 
-/* A list of fields, each a byte (enum tf_field | enum tf_role) and a value, as the call had it: enums are the library's own.
- * A field may come several times: the dimensions of a tensor. What a call lacks is not there. */
+/* A list of fields, each a byte (enum tf_field | enum tf_role) and a value as the call passed it; enumerators are
+ * the library's own. A field may occur several times, for example for the dimensions of a tensor. Arguments that a
+ * call lacks are omitted. */
 enum { TF_OPERATION_FIELDS = 31 };
 
 struct tf_operation {
-	uint8_t count, fields[TF_OPERATION_FIELDS]; /* those past count are 0 */
-	int64_t values[TF_OPERATION_FIELDS];	    /* count of them are written */
+	uint8_t count, fields[TF_OPERATION_FIELDS]; /* elements from count on are 0 */
+	int64_t values[TF_OPERATION_FIELDS];	    /* only `count` of them are written */
 };
 
 enum tf_field {
@@ -36,18 +37,27 @@ enum tf_field {
 	TF_FIELD_COUNT = 19,	/* elements of a message */
 	TF_FIELD_REDUCTION = 20,
 	TF_FIELD_PEER = 21,	/* or root */
-	TF_FIELD_COMMUNICATOR = 22, /* MPI: 0x44000000 is MPI_COMM_WORLD, 0x44000001 MPI_COMM_SELF, whatever the implementation */
-	TF_FIELD_RANK = 23, /* our own */
+	/* MPI: 0x44000000 is MPI_COMM_WORLD, 0x44000001 is MPI_COMM_SELF, for every implementation */
+	TF_FIELD_COMMUNICATOR = 22,
+	TF_FIELD_RANK = 23, /* of the caller */
 	TF_FIELD_RANKS = 24,
-	TF_FIELD_ELEMENT = 25, /* bytes of one */
+	TF_FIELD_ELEMENT = 25, /* bytes per element */
 	TF_FIELD_TAG = 26,
 	TF_FIELD_ENGINE = 27,
 	TF_FIELD_KIND = 28, /* of a descriptor: cudnnBackendDescriptorType_t */
-	TF_FIELD_COMMUNICATOR_ID = 29, /* NCCL: the same number in all ranks of a communicator, and of no other */
+	/* NCCL: equal in all ranks of a communicator, and different for each communicator */
+	TF_FIELD_COMMUNICATOR_ID = 29,
 	TF_FIELDS = 32
 };
 
-/* Which of the call's operands it is about. */
-enum tf_role { TF_ROLE_NONE = 0, TF_ROLE_A = 1 << 5, TF_ROLE_B = 2 << 5, TF_ROLE_C = 3 << 5, TF_ROLE_D = 4 << 5, TF_ROLE_MASK = 7 << 5 };
+/* The operand that the field describes. */
+enum tf_role {
+	TF_ROLE_NONE = 0,
+	TF_ROLE_A = 1 << 5,
+	TF_ROLE_B = 2 << 5,
+	TF_ROLE_C = 3 << 5,
+	TF_ROLE_D = 4 << 5,
+	TF_ROLE_MASK = 7 << 5
+};
 
 #endif

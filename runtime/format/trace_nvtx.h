@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A part of trace_format.h: what NVTX domains have. */
+/* A part of trace_format.h: registered objects of NVTX domains, and payloads. */
 #ifndef PILLION_TRACE_NVTX_H
 #define PILLION_TRACE_NVTX_H
 
 #include <stdint.h>
 
-/* A struct tf_nvtx, its name, then `count` entries: of a schema struct tf_nvtx_entry and a name each, of an enum likewise
- * (type = its value, flags = 1: a bit of several), of a counter names alone: unit, description; of a function likewise: its qualified
- * name, its file. A name is a uint16_t, its length, and its bytes. Nothing is aligned. */
+/* The data of a TF_BLOB_NVTX: a struct tf_nvtx, its name, then `count` entries, by kind:
+ *   schema    each a struct tf_nvtx_entry and a name
+ *   enum      likewise; type = the value, flags = 1: a bit that may be combined with others
+ *   counter   names only: unit, description
+ *   function  names only: qualified name, file
+ * A name is a uint16_t, its length, and that many bytes. Nothing is aligned. */
 enum tf_nvtx_kind {
 	TF_NVTX_CATEGORY = 1, /* id = its number */
 	TF_NVTX_RESOURCE = 2, /* id = its handle, type as nvtxResourceAttributes_t has it */
-	TF_NVTX_SCHEMA = 3,   /* id = what payloads call it; type, flags as nvtxPayloadSchemaAttr_t has them */
-	TF_NVTX_ENUM = 4,     /* likewise; size = of a value */
+	TF_NVTX_SCHEMA = 3,   /* id = the id that payloads refer to; type, flags as in nvtxPayloadSchemaAttr_t */
+	TF_NVTX_ENUM = 4,     /* as TF_NVTX_SCHEMA; size = bytes of a value */
 	TF_NVTX_SCOPE = 5,    /* type = its parent */
 	TF_NVTX_COUNTER = 6,  /* type = the schema of its values, flags = its scope */
-	TF_NVTX_FUNCTION = 7, /* each push of its name is a call of one Python function; id = the function's first line */
+	/* each push of its name is a call of one Python function; id = the first line of the function */
+	TF_NVTX_FUNCTION = 7,
 };
 
 enum tf_nvtx_resource { TF_NVTX_OS_THREAD = 0x10003 };
@@ -25,16 +29,18 @@ enum tf_nvtx_cudart { TF_NVTX_CUDART_DEVICE = 0x50000, TF_NVTX_CUDART_STREAM, TF
 struct tf_nvtx {
 	uint32_t kind, domain;
 	uint64_t id, type, flags;
-	uint64_t size; /* of a payload in bytes; 0: it varies */
+	uint64_t size; /* of a payload in bytes; 0: variable */
 	uint32_t count, reserved;
 };
 
-/* As nvtxPayloadSchemaEntry_t has them, but that the offset is worked out: bytes, or where the entry before ends, aligned. */
+/* As nvtxPayloadSchemaEntry_t, except that the offset is resolved: in bytes, or TF_NVTX_FOLLOWS for the aligned end of
+ * the previous entry. */
 struct tf_nvtx_entry { uint64_t flags, type, detail, offset; };
 #define TF_NVTX_FOLLOWS UINT64_MAX
 
-/* `count` payloads, each a struct tf_payload, its bytes as the program gave them, and `texts` texts: what stood behind the addresses
- * and handles among the bytes, each a uint32_t, its offset there, and a name. */
+/* The data of a TF_BLOB_PAYLOAD: `count` payloads. Each is a struct tf_payload, its bytes as the program passed
+ * them, and `texts` texts: the strings that addresses and handles in these bytes refer to, each a uint32_t, the
+ * offset of the reference, and a name. */
 struct tf_payloads { uint32_t domain, count; };
 struct tf_payload { uint64_t schema; uint32_t size, texts; };
 

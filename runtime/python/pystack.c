@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread that is in a call of its own keeps its frames and their code objects alive, so the GIL is not needed. */
+/* While a thread is in a call that it made itself, its frames and their code objects stay alive, so the GIL is not
+ * needed. */
 #include "runtime/python/pystack.h"
 
 #include <link.h>
@@ -12,19 +13,19 @@
 enum { NONE = PYSTACK_NONE, OWNED_BY_GENERATOR = 1, OWNED_BY_C = 3, CHECKED_STACKS = 16, UNIT = 2, PAGE = 4096 };
 enum { FRAME_BYTES = PYSTACK_FRAME_BYTES, CODE_BYTES = PYSTACK_CODE_BYTES, BATCH = PYSTACK_BATCH };
 
-/* From 3.14 on the thread's state is in a thread-local variable. Its first use in a thread may allocate it, unless
- * it is the executable's own. has_state: this thread has used it. */
+/* From 3.14 on, the thread's state is in a thread-local variable. Unless it belongs to the executable, its first use
+ * in a thread may allocate it. has_state: this thread has used it. */
 enum { THREAD_LOCAL_STATE = 0x30e };
 static __thread bool has_state __attribute__((tls_model("initial-exec")));
 
-/* The code object that a frame runs. From 3.14 on the low bits of the pointer are flags. */
-static const char *frame_code(const struct pystack_layout *l, const char *frame)
+/* The code object of a frame. From 3.14 on, the low bits of the pointer are flags. */
+static const char *pystack_frame_code(const struct pystack_layout *l, const char *frame)
 {
 	return (const char *)(load_word(frame, l->code) & ~(uint64_t)l->tags);
 }
 
-/* The interpreter is not laid out as expected: no Python frames from here on. */
-static void give_up_python(const char *why)
+/* The interpreter's data are not laid out as expected: no Python frames from here on. */
+static void python_give_up(const char *why)
 {
 	__atomic_store_n(&pystack_python.layout, NULL, __ATOMIC_RELEASE);
 	process_note(why);
@@ -36,21 +37,20 @@ static unsigned python_version(uintptr_t base, const void *dynamic)
 {
 	const uint32_t *number = dso_symbol(base, dynamic, "Py_Version");
 
-	/* From 3.11 on a variable tells; before that, a function that the version introduced. Py_GetVersion() would
-	 * write. */
+	/* From 3.11 on, a variable has the version; before that, it is known by a function that the version
+	 * introduced. Py_GetVersion() would write to a static buffer. */
 	if (number)
 		return *number >> 16;
-	return dso_symbol(base, dynamic, "Py_NewRef")		   ? 0x30a
-	       : dso_symbol(base, dynamic, "PyObject_GC_IsTracked")	   ? 0x309
+	return dso_symbol(base, dynamic, "Py_NewRef")                   ? 0x30a
+	       : dso_symbol(base, dynamic, "PyObject_GC_IsTracked")     ? 0x309
 	       : dso_symbol(base, dynamic, "PyCode_NewWithPosOnlyArgs") ? 0x308
-									   : 0;
+									: 0;
 }
 
-/* Why the frames of this interpreter cannot be read, or NULL. */
-static const char *find_missing(uintptr_t base, const void *dynamic, unsigned version)
+/* Looks up the interpreter's symbols. Returns the reason why its frames cannot be read, or NULL. */
+static const char *python_find_symbols(uintptr_t base, const void *dynamic, unsigned version)
 {
 	const char *runtime = version >= 0x30d ? dso_symbol(base, dynamic, "_PyRuntime") : NULL;
-
 	const char *is_finalizing = version >= 0x30d ? "Py_IsFinalizing" : "_Py_IsFinalizing";
 
 	pystack_python.state = (void *(*)(void))dso_symbol(base, dynamic, "PyGILState_GetThisThreadState");
@@ -64,11 +64,11 @@ static const char *find_missing(uintptr_t base, const void *dynamic, unsigned ve
 	if (version >= 0x30d && pystack_is_free_threaded(runtime))
 		return "stacks have no Python frames: a free-threaded CPython";
 	if (!pystack_layout_find(version, runtime, &pystack_python.found))
-		return "stacks have no Python frames: not a CPython from 3.8 to 3.14, or laid out in a way of its own";
+		return "stacks have no Python frames: not a CPython from 3.8 to 3.14, or one with an unknown layout";
 	return NULL;
 }
 
-static bool is_of_executable(const void *dynamic)
+static bool is_executable_object(const void *dynamic)
 {
 	const ElfW(Phdr) *headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
 	uintptr_t bias = 0;
@@ -82,24 +82,24 @@ static bool is_of_executable(const void *dynamic)
 	return false;
 }
 
-static void start_python(uintptr_t base, const void *dynamic)
+static void python_start(uintptr_t base, const void *dynamic)
 {
 	unsigned version = python_version(base, dynamic);
-	const char *why = find_missing(base, dynamic, version);
+	const char *why = python_find_symbols(base, dynamic, version);
 
 	if (why) {
 		process_note(why);
 		return;
 	}
 	pystack_python.unchecked = CHECKED_STACKS;
-	pystack_python.has_state = version < THREAD_LOCAL_STATE || is_of_executable(dynamic);
+	pystack_python.has_state = version < THREAD_LOCAL_STATE || is_executable_object(dynamic);
 	pystack_python.is_sampled = copy_memory(&version, pystack_python.code_type, sizeof(version));
 	if (process_options.sample && !pystack_python.is_sampled)
-		process_note("CPU samples have no Python frames: process_vm_readv is not allowed here");
+		process_note("CPU samples have no Python frames: process_vm_readv is not permitted");
 	__atomic_store_n(&pystack_python.layout, &pystack_python.found, __ATOMIC_RELEASE);
 }
 
-void pystack_look(uintptr_t base, const void *dynamic)
+void pystack_check_module(uintptr_t base, const void *dynamic)
 {
 	if (process_options.python_backtrace && !pystack_python.dynamic &&
 	    dso_symbol(base, dynamic, "PyGILState_GetThisThreadState")) {
@@ -108,18 +108,18 @@ void pystack_look(uintptr_t base, const void *dynamic)
 	}
 }
 
-/* The interpreter's layout; NULL: there is no interpreter, or none that can be read. */
+/* The interpreter's layout; NULL: there is no interpreter, or its frames cannot be read. */
 static const struct pystack_layout *python_layout(void)
 {
 	const void *dynamic = __atomic_load_n(&pystack_python.dynamic, __ATOMIC_ACQUIRE);
 
 	if (dynamic && !pystack_python.is_started &&
 	    !__atomic_exchange_n(&pystack_python.is_started, true, __ATOMIC_ACQ_REL))
-		start_python(pystack_python.base, dynamic);
+		python_start(pystack_python.base, dynamic);
 	return __atomic_load_n(&pystack_python.layout, __ATOMIC_ACQUIRE);
 }
 
-bool pystack_is_there(void)
+bool pystack_has_interpreter(void)
 {
 	return __atomic_load_n(&pystack_python.dynamic, __ATOMIC_ACQUIRE);
 }
@@ -138,41 +138,41 @@ static bool is_code(const struct pystack_layout *l, const char *code)
 	       is_object(load_pointer(code, l->file), TEXT_STATE + 8, pystack_python.text_type);
 }
 
-/* Probes what the loads of the walk rely on. */
+/* Probes the memory that the loads of the walk depend on. */
 static bool is_frame(const struct pystack_layout *l, const char *frame)
 {
 	return !((uintptr_t)frame & 7) && is_readable(frame, 128) &&
-	       (l->owner != NONE && frame[l->owner] >= OWNED_BY_C ? true : is_code(l, frame_code(l, frame)));
+	       (l->owner != NONE && frame[l->owner] >= OWNED_BY_C ? true : is_code(l, pystack_frame_code(l, frame)));
 }
 
-static bool has_code(const struct pystack_layout *l, const char *code)
+static bool is_code_object(const struct pystack_layout *l, const char *code)
 {
 	return l->version < 0x30d || load_pointer(code, 8) == pystack_python.code_type;
 }
 
-/* Bytes into the code; negative: the frame has not begun. */
-static int64_t code_offset(const struct pystack_layout *l, const char *frame, const char *code)
+/* Offset in the code in bytes; negative: the frame has not started. */
+static int64_t pystack_code_offset(const struct pystack_layout *l, const char *frame, const char *code)
 {
 	if (l->start != NONE)
 		return (int64_t)(load_word(frame, l->instruction) - (uint64_t)(code + l->start));
 	return (int64_t)*(const int32_t *)(frame + l->instruction) * (l->version == 0x30a ? UNIT : 1);
 }
 
-/* CPython's own rule: frames that are still being set up are not shown. */
+/* CPython's own rule: frames that are still being set up are hidden. */
 static bool is_hidden(const struct pystack_layout *l, const char *frame, const char *code, int64_t offset)
 {
 	return l->traceable != NONE && frame[l->owner] != OWNED_BY_GENERATOR &&
 	       offset < (int64_t)*(const int32_t *)(code + l->traceable) * UNIT;
 }
 
-/* More than the address, which may be used again for other code. `bytes`: the content of the code object. */
-static uint64_t code_identity(const struct pystack_layout *l, const char *code, const char *bytes, uint64_t key)
+/* Identifies the code object by more than its address, which may be reused. `bytes`: the content of the code object. */
+static uint64_t pystack_code_identity(const struct pystack_layout *l, const char *code, const char *bytes, uint64_t key)
 {
 	return (uint64_t)code + (load_word(bytes, l->lines) ^ key) * 0x9fb21c651e98df25ull +
 	       *(const uint32_t *)(bytes + l->first_line);
 }
 
-/* From 3.12 on: marks the beginning of a C invocation of the interpreter, and is not shown. */
+/* From 3.12 on: marks the start of a C invocation of the interpreter, and is not shown. */
 static bool is_shim(const struct pystack_layout *l, const char *frame)
 {
 	return l->owner != NONE && l->is_entry == NONE && frame[l->owner] >= OWNED_BY_C;
@@ -181,12 +181,12 @@ static bool is_shim(const struct pystack_layout *l, const char *frame)
 struct walk {
 	struct pystack_frame *frames;
 	unsigned count;
-	bool is_open; /* whether the last frame is its invocation's outermost is not known yet */
+	bool is_open; /* the last frame is the outermost of its invocation, unless another one follows */
 	uint64_t hash;
 };
 
-/* The outermost frame of a C invocation has been passed; the invocation may show no frame at all. */
-static void close_invocation(struct walk *w)
+/* The outermost frame of a C invocation has been passed. The invocation may have no visible frame. */
+static void pystack_close_invocation(struct walk *w)
 {
 	if (w->is_open)
 		w->frames[w->count - 1].is_entry = true;
@@ -195,92 +195,93 @@ static void close_invocation(struct walk *w)
 	w->is_open = false;
 }
 
-/* `frame` and `bytes`, the content of the code object, may be copies; `bytes` NULL: it runs no code. */
-static inline __attribute__((always_inline)) void add_frame(const struct pystack_layout *l, struct walk *w,
-							    const char *frame, const char *code, const char *bytes,
-							    uint64_t key)
+/* `frame` and `bytes`, the content of the code object, may be copies. `bytes` NULL: the frame runs no code. */
+static inline __attribute__((always_inline)) void pystack_add_frame(const struct pystack_layout *l, struct walk *w,
+								    const char *frame, const char *code,
+								    const char *bytes, uint64_t key)
 {
 	bool is_entry = l->is_entry != NONE && frame[l->is_entry];
-	int64_t offset = bytes ? code_offset(l, frame, code) : -1;
+	int64_t offset = bytes ? pystack_code_offset(l, frame, code) : -1;
 	struct pystack_frame *f = &w->frames[w->count];
 
 	if (!bytes || is_hidden(l, frame, bytes, offset)) {
 		if (is_entry)
-			close_invocation(w);
+			pystack_close_invocation(w);
 		return;
 	}
 	w->is_open = !is_entry;
 	*f = (struct pystack_frame){code, offset < 0 ? 0 : (uint32_t)offset, l->owner == NONE || is_entry};
-	w->hash ^= code_identity(l, code, bytes, key) + ((uint64_t)f->offset << 32 | f->is_entry);
+	w->hash ^= pystack_code_identity(l, code, bytes, key) + ((uint64_t)f->offset << 32 | f->is_entry);
 	w->hash *= 0xff51afd7ed558ccdull;
 	w->hash ^= w->hash >> 29;
 	w->count++;
 }
 
-/* Marks that there are more frames, further out. */
-static void add_cut(struct walk *w)
+/* Marks that outer frames are missing. */
+static void pystack_add_cut(struct walk *w)
 {
 	w->frames[w->count++] = (struct pystack_frame){0};
 }
 
-/* While the interpreter ends it frees the states of other threads. */
+/* When the interpreter is finalising, it frees the states of other threads. */
 static bool is_python_ending(void)
 {
 	return pystack_python.is_finalizing() && sys_gettid() != sys_getpid();
 }
 
-static const char *innermost_frame(const struct pystack_layout *l, const char *state)
+static const char *pystack_innermost_frame(const struct pystack_layout *l, const char *state)
 {
 	return load_pointer(l->state_cframe == NONE ? state : load_pointer(state, l->state_cframe), l->state_frame);
 }
 
-static bool may_be_walked(const struct pystack_layout *l, const char *state, bool is_checked)
+static bool pystack_may_walk(const struct pystack_layout *l, const char *state, bool is_checked)
 {
 	if (!state || (is_checked && sys_is_silent) || is_python_ending())
 		return false;
-	return !is_checked ||
-	       (is_readable(state, FRAME_BYTES) &&
-		(l->state_cframe == NONE || is_readable(load_pointer(state, l->state_cframe), 64)));
+	return !is_checked || (is_readable(state, FRAME_BYTES) &&
+			       (l->state_cframe == NONE || is_readable(load_pointer(state, l->state_cframe), 64)));
 }
 
 /* False: a frame is not laid out as expected. */
-static inline __attribute__((always_inline)) bool walk_frames(const struct pystack_layout *l, const char *state,
-							      bool is_checked, struct walk *ret, unsigned size)
+static inline __attribute__((always_inline)) bool pystack_walk_frames(const struct pystack_layout *l, const char *state,
+								      bool is_checked, struct walk *ret, unsigned size)
 {
 	struct pystack_file file = {NULL, 0};
 	struct walk w = *ret;
 	const char *frame;
 
-	for (frame = innermost_frame(l, state); frame && w.count + 1 < size; frame = load_pointer(frame, l->previous)) {
+	for (frame = pystack_innermost_frame(l, state); frame && w.count + 1 < size;
+	     frame = load_pointer(frame, l->previous)) {
 		const char *code;
 
 		if (is_checked && !is_frame(l, frame))
 			return false;
-		code = frame_code(l, frame);
+		code = pystack_frame_code(l, frame);
 		if (is_shim(l, frame))
-			close_invocation(&w);
-		else if (has_code(l, code))
-			add_frame(l, &w, frame, code, code, pystack_code_key(l, code, &file));
+			pystack_close_invocation(&w);
+		else if (is_code_object(l, code))
+			pystack_add_frame(l, &w, frame, code, code, pystack_code_key(l, code, &file));
 		else
-			add_frame(l, &w, frame, code, NULL, 0);
+			pystack_add_frame(l, &w, frame, code, NULL, 0);
 	}
 	if (frame)
-		add_cut(&w);
+		pystack_add_cut(&w);
 	*ret = w;
 	return true;
 }
 
-/* One copy for each version, with its offsets as constants: half as many instructions. */
-static bool walk_version(const struct pystack_layout *l, const char *state, bool is_checked, struct walk *ret,
-			 unsigned size)
+/* One instance for each version, with its offsets as constants: half as many instructions. */
+static bool pystack_walk_version(const struct pystack_layout *l, const char *state, bool is_checked, struct walk *ret,
+				 unsigned size)
 {
-#define WALK(number, ...) \
-	case number: \
-		return walk_frames(&(const struct pystack_layout){number, __VA_ARGS__}, state, is_checked, ret, size);
+#define WALK(number, ...)                                                                                              \
+	case number:                                                                                                   \
+		return pystack_walk_frames(&(const struct pystack_layout){number, __VA_ARGS__}, state, is_checked,     \
+					   ret, size);
 	switch (l->version) {
 		PYSTACK_LAYOUTS(WALK)
 	default:
-		return walk_frames(l, state, is_checked, ret, size);
+		return pystack_walk_frames(l, state, is_checked, ret, size);
 	}
 #undef WALK
 }
@@ -292,14 +293,14 @@ unsigned pystack_take(struct pystack_frame *ret, unsigned size, uint64_t *hash)
 	uint32_t unchecked = __atomic_load_n(&pystack_python.unchecked, __ATOMIC_RELAXED);
 	struct walk w = {ret, 0, false, *hash};
 
-	if (!l || !may_be_walked(l, state, unchecked))
+	if (!l || !pystack_may_walk(l, state, unchecked))
 		return 0;
 	has_state = true;
-	if (!walk_version(l, state, unchecked, &w, size)) {
-		give_up_python("stacks have no Python frames: this build of CPython is laid out in a way of its own");
+	if (!pystack_walk_version(l, state, unchecked, &w, size)) {
+		python_give_up("stacks have no Python frames: this build of CPython has an unknown layout");
 		return 0;
 	}
-	/* Not an atomic subtraction: threads that are here at the same time would go below 0. */
+	/* Not an atomic subtraction, because concurrent threads would decrement it below 0. */
 	if (unchecked)
 		__atomic_store_n(&pystack_python.unchecked, unchecked - 1, __ATOMIC_RELAXED);
 	*hash = w.hash;
@@ -308,7 +309,8 @@ unsigned pystack_take(struct pystack_frame *ret, unsigned size, uint64_t *hash)
 
 /* ---- walking a stack that a signal interrupted ---- */
 
-/* Copies of some frames and of their code objects. From 3.11 on frames are adjacent in memory: a page has many. */
+/* Copies of several frames and of their code objects. From 3.11 on, frames are adjacent in memory: one page has
+ * many. */
 struct batch {
 	char frames[BATCH][FRAME_BYTES], codes[BATCH][CODE_BYTES];
 	const char *code[BATCH];
@@ -318,7 +320,7 @@ struct batch {
 	char page[PAGE];
 };
 
-static bool copy_frame(struct batch *b, uintptr_t frame)
+static bool pystack_copy_frame(struct batch *b, uintptr_t frame)
 {
 	uintptr_t page = frame & ~(uintptr_t)(PAGE - 1);
 	char *to = b->frames[b->count];
@@ -339,20 +341,19 @@ static bool is_code_copy(const char *bytes)
 	return load_pointer(bytes, 8) == pystack_python.code_type;
 }
 
-/* Copies the next frames from `frame` on, and their code. Returns the frame after them; 0: there is none; 1: it
- * cannot be read. */
-static uintptr_t copy_batch(const struct pystack_layout *l, struct batch *b, uintptr_t frame)
+/* Copies the frames from `frame` on, and their code objects. Returns the frame after them; 0: none; 1: unreadable. */
+static uintptr_t pystack_copy_batch(const struct pystack_layout *l, struct batch *b, uintptr_t frame)
 {
 	unsigned read;
 
 	for (b->count = 0; frame && b->count < BATCH; b->count++) {
 		const char *copied = b->frames[b->count];
 
-		if (frame & 7 || !copy_frame(b, frame)) {
+		if (frame & 7 || !pystack_copy_frame(b, frame)) {
 			frame = 1;
 			break;
 		}
-		b->code[b->count] = is_shim(l, copied) ? NULL : frame_code(l, copied);
+		b->code[b->count] = is_shim(l, copied) ? NULL : pystack_frame_code(l, copied);
 		frame = load_word(copied, l->previous);
 	}
 	read = pystack_copy_codes(b->code, b->count, b->codes);
@@ -366,19 +367,20 @@ static uintptr_t copy_batch(const struct pystack_layout *l, struct batch *b, uin
 	return frame;
 }
 
-/* Copies the innermost frames. An invocation that is just beginning may have none yet: then those of the one before. */
-static uintptr_t copy_innermost(const struct pystack_layout *l, struct batch *b, const char *state)
+/* Copies the innermost frames. An invocation that is just starting may have none yet: then those of the previous
+ * one. */
+static uintptr_t pystack_copy_innermost(const struct pystack_layout *l, struct batch *b, const char *state)
 {
 	uintptr_t frame, next = 0;
 
 	b->page_at = 0;
 	b->count = 0;
 	if (l->state_cframe == NONE)
-		return copy_memory(&frame, state + l->state_frame, sizeof(frame)) ? copy_batch(l, b, frame) : 0;
+		return copy_memory(&frame, state + l->state_frame, sizeof(frame)) ? pystack_copy_batch(l, b, frame) : 0;
 	if (!copy_memory(&state, state + l->state_cframe, sizeof(state)))
 		return 0;
 	for (int i = 0; i < 2 && !b->count && copy_memory(&frame, state + l->state_frame, sizeof(frame)); i++) {
-		next = copy_batch(l, b, frame);
+		next = pystack_copy_batch(l, b, frame);
 		if (!copy_memory(&state, state + l->state_frame + 8, sizeof(state)))
 			break;
 	}
@@ -388,38 +390,38 @@ static uintptr_t copy_innermost(const struct pystack_layout *l, struct batch *b,
 unsigned pystack_sample(struct pystack_frame *ret, unsigned size, uint64_t *hash)
 {
 	const struct pystack_layout *l = sys_is_silent ? NULL : python_layout();
-	bool may_ask = l && pystack_python.is_sampled && (pystack_python.has_state || has_state);
-	const char *state = may_ask ? pystack_python.state() : NULL;
+	bool may_read_state = l && pystack_python.is_sampled && (pystack_python.has_state || has_state);
+	const char *state = may_read_state ? pystack_python.state() : NULL;
 	struct walk w = {ret, 0, false, *hash};
 	struct batch b;
 	uintptr_t frame;
 
 	if (!state || is_python_ending())
 		return 0;
-	frame = copy_innermost(l, &b, state);
+	frame = pystack_copy_innermost(l, &b, state);
 	while (b.count) {
 		unsigned i;
 
 		for (i = 0; i < b.count && w.count + 1 < size; i++) {
 			if (!b.code[i])
-				close_invocation(&w);
+				pystack_close_invocation(&w);
 			else
-				add_frame(l, &w, b.frames[i], b.code[i], is_code_copy(b.codes[i]) ? b.codes[i] : NULL,
-					  b.keys[i]);
+				pystack_add_frame(l, &w, b.frames[i], b.code[i],
+						  is_code_copy(b.codes[i]) ? b.codes[i] : NULL, b.keys[i]);
 		}
 		if (i < b.count)
 			frame = 1;
 		b.count = 0;
 		if (frame > 1 && w.count + 1 < size)
-			frame = copy_batch(l, &b, frame);
+			frame = pystack_copy_batch(l, &b, frame);
 	}
 	if (frame)
-		add_cut(&w);
+		pystack_add_cut(&w);
 	*hash = w.hash;
 	return w.count;
 }
 
-void pystack_module_gone(void)
+void pystack_module_unloaded(void)
 {
 	if (pystack_python.state && !readable_bytes((const void *)pystack_python.state, 1))
 		__atomic_store_n(&pystack_python.layout, NULL, __ATOMIC_RELEASE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Code objects: copied where they may have been freed, and each written to the trace once. */
+/* Code objects: copied where they may have been freed; each is written to the trace once. */
 #include <string.h>
 
 #include "runtime/python/pystack.h"
@@ -16,7 +16,7 @@ unsigned pystack_copy_codes(const char *const *code, unsigned count, char (*ret)
 	struct iovec local = {ret, count * CODE_BYTES}, remote[BATCH];
 	long size;
 
-	/* For a frame without a code object: memory that can be read and is not one. */
+	/* In place of a missing code object: readable memory that is not a code object. */
 	for (unsigned i = 0; i < count; i++)
 		remote[i] = (struct iovec){(void *)(code[i] ? code[i] : pystack_python.code_type), CODE_BYTES};
 	size = sys_call6(SYS_process_vm_readv, process.pid, (long)&local, 1, (long)remote, count, 0);
@@ -38,10 +38,10 @@ void pystack_copy_keys(const struct pystack_layout *l, char (*codes)[CODE_BYTES]
 	}
 	size = sys_call6(SYS_process_vm_readv, process.pid, (long)&local, 1, (long)remote, count, 0);
 	for (unsigned i = 0; size > 0 && i < (unsigned)(size / TEXT_BYTES); i++)
-		ret[i] = name_key(heads[i]);
+		ret[i] = pystack_name_key(heads[i]);
 }
 
-static unsigned add_utf8(char *at, uint32_t c)
+static unsigned utf8_append(char *at, uint32_t c)
 {
 	if (c < 0x80) {
 		at[0] = (char)c;
@@ -65,8 +65,8 @@ static unsigned add_utf8(char *at, uint32_t c)
 	return 4;
 }
 
-/* Where process_vm_readv is not allowed, objects that the thread's own frames keep alive are read directly. */
-static bool copy_object(void *to, const char *from, size_t size)
+/* Where process_vm_readv is not permitted, objects that the thread's frames keep alive are read directly. */
+static bool pystack_copy_object(void *to, const char *from, size_t size)
 {
 	if (pystack_python.is_sampled && !sys_is_silent)
 		return copy_memory(to, from, size);
@@ -76,8 +76,9 @@ static bool copy_object(void *to, const char *from, size_t size)
 	return true;
 }
 
-/* A str in its compact form (the compiler makes no other) as UTF-8, cut to `size`. */
-static bool copy_text(const struct pystack_layout *l, const char *text, char *ret, unsigned size, uint16_t *ret_length)
+/* Converts a str in its compact form, the only one that the compiler creates, to UTF-8, truncated to `size`. */
+static bool pystack_copy_text(const struct pystack_layout *l, const char *text, char *ret, unsigned size,
+			      uint16_t *ret_length)
 {
 	char head[40];
 	uint32_t state, kind, part[64];
@@ -85,7 +86,7 @@ static bool copy_text(const struct pystack_layout *l, const char *text, char *re
 	unsigned used = 0;
 	const char *data;
 
-	if (!copy_object(head, text, sizeof(head)) || load_pointer(head, TEXT_TYPE) != pystack_python.text_type)
+	if (!pystack_copy_object(head, text, sizeof(head)) || load_pointer(head, TEXT_TYPE) != pystack_python.text_type)
 		return false;
 	length = load_word(head, TEXT_LENGTH);
 	state = *(const uint32_t *)(head + TEXT_STATE);
@@ -98,10 +99,11 @@ static bool copy_text(const struct pystack_layout *l, const char *text, char *re
 		enum { PART = sizeof(part) / 4 };
 		uint64_t at = i % PART, left = length - i < PART ? length - i : PART;
 
-		if (!at && !copy_object(part, data + i * kind, left * kind))
+		if (!at && !pystack_copy_object(part, data + i * kind, left * kind))
 			return false;
-		used += add_utf8(ret + used, kind == 1 ? ((const uint8_t *)part)[at]
-					     : kind == 2 ? ((const uint16_t *)part)[at] : part[at]);
+		used += utf8_append(ret + used, kind == 1   ? ((const uint8_t *)part)[at]
+						: kind == 2 ? ((const uint16_t *)part)[at]
+							    : part[at]);
 	}
 	*ret_length = (uint16_t)used;
 	return true;
@@ -113,9 +115,9 @@ struct code_blob {
 	size_t size;
 };
 
-/* For samples: their stack has room for the table. */
-static __attribute__((noinline)) bool write_copied(uint32_t id, const struct code_blob *blob, const char *lines,
-						   uint64_t size)
+/* Only for samples, whose stack has space for the table. */
+static __attribute__((noinline)) bool code_write_copied(uint32_t id, const struct code_blob *blob, const char *lines,
+							uint64_t size)
 {
 	char table[TABLE_BYTES];
 
@@ -123,7 +125,7 @@ static __attribute__((noinline)) bool write_copied(uint32_t id, const struct cod
 	       event_blob_of_two(TF_BLOB_PYTHON_CODE, id, blob, blob->size, table, size);
 }
 
-static bool write_code(const struct pystack_layout *l, uint32_t id, const char *bytes, bool is_sample)
+static bool code_write(const struct pystack_layout *l, uint32_t id, const char *bytes, bool is_sample)
 {
 	struct code_blob blob = {
 	    {.first_line = *(const uint32_t *)(bytes + l->first_line), .version = l->version}, "", 0};
@@ -132,40 +134,40 @@ static bool write_code(const struct pystack_layout *l, uint32_t id, const char *
 	uint64_t size;
 
 	if (blob.head.first_line > LINES ||
-	    !copy_text(l, load_pointer(bytes, l->file), blob.text, FILE_BYTES, &blob.head.file_bytes) ||
-	    !copy_text(l, load_pointer(bytes, l->name), blob.text + blob.head.file_bytes, NAME_BYTES,
-		       &blob.head.name_bytes) ||
-	    !copy_object(head, lines, sizeof(head)) || load_pointer(head, 8) != pystack_python.bytes_type)
+	    !pystack_copy_text(l, load_pointer(bytes, l->file), blob.text, FILE_BYTES, &blob.head.file_bytes) ||
+	    !pystack_copy_text(l, load_pointer(bytes, l->name), blob.text + blob.head.file_bytes, NAME_BYTES,
+			       &blob.head.name_bytes) ||
+	    !pystack_copy_object(head, lines, sizeof(head)) || load_pointer(head, 8) != pystack_python.bytes_type)
 		return false;
 	blob.size = sizeof(blob.head) + blob.head.file_bytes + blob.head.name_bytes;
 	lines += 32;
 	size = load_word(head, 16) < TABLE_BYTES ? load_word(head, 16) : TABLE_BYTES;
 	if (is_sample)
-		return write_copied(id, &blob, lines, size);
+		return code_write_copied(id, &blob, lines, size);
 	return is_readable(lines, size) && event_blob_of_two(TF_BLOB_PYTHON_CODE, id, &blob, blob.size, lines, size);
 }
 
-/* The id of the code object with these bytes; written to the trace if it is new. */
-static uint32_t code_id(const struct pystack_layout *l, const char *code, const char *bytes, uint64_t key,
-			bool is_sample)
+/* Returns the id of the code object with these bytes; writes it to the trace if it is new. */
+static uint32_t pystack_code_id(const struct pystack_layout *l, const char *code, const char *bytes, uint64_t key,
+				bool is_sample)
 {
 	const uint64_t what[] = {(uint64_t)code, load_word(bytes, l->file), load_word(bytes, l->name),
 				 *(const uint32_t *)(bytes + l->first_line), load_word(bytes, l->lines), key};
-	static bool is_said;
+	static bool has_noted;
 	uint32_t number = 0;
 	bool is_new = false;
 
 	intern_add(&process.interned, intern_hash(TF_BLOB_PYTHON_CODE, what, sizeof(what)), &number, &is_new);
-	/* Said once: there may be millions of generated code objects. */
-	if (is_new && !write_code(l, number, bytes, is_sample) &&
-	    !__atomic_exchange_n(&is_said, true, __ATOMIC_RELAXED))
-		process_note("a Python function without a name: its code object could not be read");
+	/* Noted once, because there may be millions of generated code objects. */
+	if (is_new && !code_write(l, number, bytes, is_sample) &&
+	    !__atomic_exchange_n(&has_noted, true, __ATOMIC_RELAXED))
+		process_note("a Python function has no name in the trace: its code object could not be read");
 	return number;
 }
 
-/* Part of a stack: at most BATCH frames. */
-static void write_ids(const struct pystack_layout *l, const struct pystack_frame *frames, unsigned count,
-		      bool is_sample, struct tf_python_frame *ret)
+/* Writes a part of a stack: at most BATCH frames. */
+static void pystack_write_ids(const struct pystack_layout *l, const struct pystack_frame *frames, unsigned count,
+			      bool is_sample, struct tf_python_frame *ret)
 {
 	char codes[BATCH][CODE_BYTES];
 	const char *code[BATCH];
@@ -184,8 +186,9 @@ static void write_ids(const struct pystack_layout *l, const struct pystack_frame
 	}
 	for (unsigned i = 0; i < read; i++)
 		if (code[i])
-			ret[i].code = code_id(l, code[i], is_sample ? codes[i] : code[i],
-					      is_sample ? keys[i] : pystack_code_key(l, code[i], &file), is_sample);
+			ret[i].code =
+			    pystack_code_id(l, code[i], is_sample ? codes[i] : code[i],
+					    is_sample ? keys[i] : pystack_code_key(l, code[i], &file), is_sample);
 }
 
 void pystack_write(uint32_t id, const struct pystack_frame *frames, unsigned count, bool is_sample)
@@ -196,6 +199,6 @@ void pystack_write(uint32_t id, const struct pystack_frame *frames, unsigned cou
 	if (!l || !count)
 		return;
 	for (unsigned i = 0; i < count; i += BATCH)
-		write_ids(l, frames + i, count - i < BATCH ? count - i : BATCH, is_sample, out + i);
+		pystack_write_ids(l, frames + i, count - i < BATCH ? count - i : BATCH, is_sample, out + i);
 	event_blob(TF_BLOB_PYTHON_STACK, id, out, count * sizeof(*out));
 }

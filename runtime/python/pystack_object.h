@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the files of pystack: the interpreter that was found, and reading its objects. */
+/* Shared by the files of pystack: the interpreter of the process, and functions that read its objects. */
 #ifndef PILLION_PYSTACK_OBJECT_H
 #define PILLION_PYSTACK_OBJECT_H
 
@@ -10,25 +10,25 @@
 #include "runtime/python/pystack_layout.h"
 #include "runtime/record/process.h"
 
-/* How many code objects a signal handler reads at a time. */
+/* Number of code objects that a signal handler reads at a time. */
 enum { PYSTACK_BATCH = 32 };
-/* Offsets of a str: its type, length, hash (-1: not computed yet) and state; TEXT_BYTES are read to tell it from
- * another. */
+/* Offsets in a str: type, length, hash (-1: not computed yet) and state. TEXT_BYTES of it are read to distinguish it
+ * from others. */
 enum { TEXT_TYPE = 8, TEXT_LENGTH = 16, TEXT_HASH = 24, TEXT_STATE = 32, TEXT_BYTES = 32 };
 
 /* One interpreter per process, the first that is found. */
 extern struct pystack_python {
-	const struct pystack_layout *layout; /* NULL: no interpreter, or none that can be read */
+	const struct pystack_layout *layout; /* NULL: no interpreter, or its frames cannot be read */
 	struct pystack_layout found;
 	void *(*state)(void);
 	int (*is_finalizing)(void);
 	const char *code_type, *text_type, *bytes_type;
 	uintptr_t base;
-	const void *dynamic; /* of its object; NULL: no interpreter was found */
+	const void *dynamic; /* of the interpreter's DSO; NULL: none found */
 	bool is_started;
-	bool has_state;	 /* a handler may ask for any thread's state */
-	bool is_sampled; /* process_vm_readv is allowed */
-	uint32_t unchecked; /* stacks that are still to be walked with a probe of each pointer */
+	bool has_state;	 /* a signal handler may read the state of any thread */
+	bool is_sampled; /* process_vm_readv is permitted */
+	uint32_t unchecked; /* number of stacks that are still walked with a probe of each pointer */
 } pystack_python;
 
 static inline uint64_t load_word(const char *object, unsigned offset)
@@ -41,7 +41,7 @@ static inline const char *load_pointer(const char *object, unsigned offset)
 	return (const char *)load_word(object, offset);
 }
 
-/* From memory that may be unmapped at any moment: false where a load would end the program. */
+/* Copies memory that may be unmapped at any moment. False: it is unmapped; a plain load would kill the process. */
 static inline bool copy_memory(void *to, const void *from, size_t size)
 {
 	struct iovec local = {to, size}, remote = {(void *)from, size};
@@ -49,15 +49,14 @@ static inline bool copy_memory(void *to, const void *from, size_t size)
 	return sys_call6(SYS_process_vm_readv, process.pid, (long)&local, 1, (long)&remote, 1, 0) == (long)size;
 }
 
-/* Where no system call is allowed any more, nothing is probed: layouts that could not be checked before are not
- * walked. */
+/* If system calls are forbidden, nothing is probed: layouts that were not checked before are not walked. */
 static inline bool is_readable(const void *from, uint64_t size)
 {
 	return sys_is_silent || readable_bytes(from, size);
 }
 
-/* A key of the content of a str, as far as its head tells: it differs from the str that was at this address before. */
-static inline uint64_t name_key(const char *head)
+/* A key of the content of a str, from its head only; it differs from that of an earlier str at this address. */
+static inline uint64_t pystack_name_key(const char *head)
 {
 	return load_pointer(head, TEXT_TYPE) == pystack_python.text_type ? load_word(head, TEXT_HASH) : 0;
 }
@@ -72,11 +71,11 @@ static inline unsigned text_start(const struct pystack_layout *l, uint32_t state
 	return state >> 6 & 1 ? l->ascii : l->compact;
 }
 
-/* Likewise for the name of a file, whose hash is seldom computed: names of generated code differ at their end. */
-static inline uint64_t file_key(const struct pystack_layout *l, const char *file)
+/* Likewise for a file name, whose hash is seldom computed: names of generated code differ at their end. */
+static inline uint64_t pystack_file_key(const struct pystack_layout *l, const char *file)
 {
 	uint32_t state = *(const uint32_t *)(file + TEXT_STATE);
-	uint64_t length = load_word(file, TEXT_LENGTH), key = name_key(file);
+	uint64_t length = load_word(file, TEXT_LENGTH), key = pystack_name_key(file);
 
 	if (key != UINT64_MAX || !(state >> 5 & 1))
 		return key;
@@ -85,26 +84,26 @@ static inline uint64_t file_key(const struct pystack_layout *l, const char *file
 		   0x9fb21c651e98df25ull;
 }
 
-/* The last file name and its key: the frames of a stack share a few. */
+/* The last file name and its key, because the frames of a stack share a few. */
 struct pystack_file {
 	const char *name;
 	uint64_t key;
 };
 
-/* Tells this code object from one that was at its address before. The code object must be alive. */
+/* Distinguishes this code object from an earlier one at its address. The code object must be alive. */
 static inline uint64_t pystack_code_key(const struct pystack_layout *l, const char *code, struct pystack_file *file)
 {
 	if (file->name != load_pointer(code, l->file))
 		*file = (struct pystack_file){load_pointer(code, l->file),
-					      file_key(l, load_pointer(code, l->file)) * 0xff51afd7ed558ccdull};
-	return name_key(load_pointer(code, l->known)) + file->key;
+					      pystack_file_key(l, load_pointer(code, l->file)) * 0xff51afd7ed558ccdull};
+	return pystack_name_key(load_pointer(code, l->known)) + file->key;
 }
 
-/* Copies code objects up to the first that cannot be read, at most PYSTACK_BATCH; returns how many. NULL stands for
- * none. */
+/* Copies code objects up to the first unreadable one, at most PYSTACK_BATCH; returns their number. NULL: no code
+ * object. */
 unsigned pystack_copy_codes(const char *const *code, unsigned count, char (*ret)[PYSTACK_CODE_BYTES]);
 
-/* pystack_code_key() of copies, as far as one system call can tell: the name of the file is left out. */
+/* pystack_code_key() of copies, without the name of the file, because only one system call is made. */
 void pystack_copy_keys(const struct pystack_layout *l, char (*codes)[PYSTACK_CODE_BYTES], unsigned count,
 		       uint64_t *ret);
 

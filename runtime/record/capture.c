@@ -10,8 +10,8 @@
 #include "runtime/record/identity.h"
 #include "runtime/record/process.h"
 
-/* Without a launcher nobody else would tell. */
-static void report_line(const char *line)
+/* Without a launcher, stderr is the only place for a message. */
+static void capture_report(const char *line)
 {
 	char bytes[512];
 	struct text t = text_init(bytes, sizeof(bytes));
@@ -24,13 +24,13 @@ static void report_line(const char *line)
 
 void capture_report_off(const char *why, const char *capture)
 {
-	char bytes[480]; /* report_line has room for its own words, too */
+	char bytes[480]; /* capture_report needs room for its prefix */
 	struct text t = text_init(bytes, sizeof(bytes));
 
 	text_add(&t, "recording is off: ");
 	text_add(&t, why);
 	text_add(&t, capture);
-	report_line(bytes);
+	capture_report(bytes);
 }
 
 uint64_t capture_random_number(void)
@@ -42,17 +42,17 @@ uint64_t capture_random_number(void)
 	return number ? number : 1;
 }
 
-/* So that each kernel can be charged to who launched it. */
+/* All launches have stacks by default, so that each kernel can be attributed to the code that launched it. */
 static bool has_stacks_of_all_launches(void)
 {
-	uint64_t asked_ns = process_options.cuda_backtrace_ns[CUDA_KERNEL];
+	uint64_t requested_ns = process_options.cuda_backtrace_ns[CUDA_KERNEL];
 
 	if (process_options.launch_stacks == LAUNCH_STACKS_AUTO)
-		return asked_ns <= OPTION_CUDA_BACKTRACE_NS;
-	return process_options.launch_stacks == LAUNCH_STACKS_ALL && asked_ns != OPTION_NEVER;
+		return requested_ns <= OPTION_CUDA_BACKTRACE_NS;
+	return process_options.launch_stacks == LAUNCH_STACKS_ALL && requested_ns != OPTION_NEVER;
 }
 
-static void set_thresholds(void)
+static void capture_set_thresholds(void)
 {
 	process_osrt_threshold = clock_ticks(process_options.osrt_threshold_ns);
 	process_osrt_backtrace = clock_ticks(process_options.osrt_backtrace_ns);
@@ -71,7 +71,7 @@ static uint64_t parse_hex(const char *s)
 	return number;
 }
 
-static int make_file(const char *name, int *ret_fd)
+static int capture_make_file(const char *name, int *ret_fd)
 {
 	char path[PROCESS_NAME_BYTES];
 	struct text t = text_init(path, sizeof(path));
@@ -85,8 +85,8 @@ static int make_file(const char *name, int *ret_fd)
 	return *ret_fd < 0 ? *ret_fd : 0;
 }
 
-/* Without a launcher the first process makes the capture; later runs into the same one join it. */
-static int make_capture(void)
+/* Without a launcher, the first process creates the capture; later runs with the same path join it. */
+static int capture_create(void)
 {
 	static const char text[] = "format=1\nkey=\n";
 	int error = sys_mkdir(process_inherited.directory, 0700), fd;
@@ -96,11 +96,11 @@ static int make_capture(void)
 		return error;
 	if (!error)
 		sys_call(SYS_fchmodat, AT_FDCWD, process_inherited.directory, 0700, 0);
-	/* One that others may write to, or that is another's, could send our lines anywhere. */
+	/* Other users could redirect our lines if they own the directory or may write to it. */
 	if (sys_call(SYS_newfstatat, AT_FDCWD, process_inherited.directory, &st, 0) || st.st_uid != geteuid() ||
 	    (st.st_mode & 022))
 		return -EACCES;
-	error = make_file("capture", &fd);
+	error = capture_make_file("capture", &fd);
 	if (error)
 		return error == -EEXIST ? 0 : error;
 	error = sys_write(fd, text, sizeof(text) - 1) < 0 ? -ENOSPC : 0;
@@ -108,29 +108,29 @@ static int make_capture(void)
 	return error;
 }
 
-/* Without a launcher only cudaProfilerStart and Stop move a range: what needs a timer or a kill is not done. */
-static void make_range(void)
+/* Without a launcher, only cudaProfilerStart and Stop move a range: there is no process that runs timers or kills. */
+static void capture_make_range(void)
 {
 	struct tf_range_page head = range_head(&process_options, process_inherited.run, clock_kind);
 
 	if (process_options.delay_s > 0 || process_options.duration_s > 0) {
-		report_line("--delay and --duration need the launcher; recording all the time");
+		capture_report("--delay and --duration require the launcher; the whole run is recorded");
 		return;
 	}
 	if (process_options.capture_range != CAPTURE_ALL)
 		range_make(process_inherited.directory, process_inherited.identity.host, &head);
 }
 
-/* The first image after an exec: reads the environment, finds the capture. */
+/* In the first image after an exec: reads the environment and finds the capture. */
 bool capture_find(char *const *environment)
 {
 	char why[256];
 
 	options_init(&process_options);
 	if (!environment || !identity_variable(environment, "PILLION_OUTPUT"))
-		return false; /* preloaded, but nobody asked for a recording */
+		return false; /* preloaded, but no recording was requested */
 	if (options_from_environment(&process_options, environment, why, sizeof(why)))
-		report_line(why);
+		capture_report(why);
 	clock_init();
 	clock_set_hz(identity_number(identity_variable(environment, "PILLION_CLOCK_HZ")));
 	clock_pair(&process_inherited.loaded);
@@ -138,29 +138,29 @@ bool capture_find(char *const *environment)
 	process_inherited.run = parse_hex(identity_variable(environment, "PILLION_RUN"));
 	if (!identity_capture(process_inherited.directory, sizeof(process_inherited.directory), environment,
 			      &process_inherited.identity)) {
-		capture_report_off("the capture's name is too long", "");
+		capture_report_off("the path of the capture is too long", "");
 		return false;
 	}
 	if (!process_inherited.run) {
 		int error;
 
 		process_inherited.run = capture_random_number();
-		error = make_capture();
+		error = capture_create();
 		if (error) {
-			capture_report_off(error == -ENOSPC ? "the disk is full: "
-				: error == -EACCES || error == -EROFS ? "no permission to write the capture "
-				: error == -ENOENT ? "no directory to make the capture in: "
-						   : "cannot make the capture ",
-				process_inherited.directory);
+			capture_report_off(error == -ENOSPC                      ? "the disk is full: "
+					   : error == -EACCES || error == -EROFS ? "no permission to write the capture "
+					   : error == -ENOENT                    ? "no directory for the capture: "
+										 : "cannot create the capture ",
+					   process_inherited.directory);
 			return false;
 		}
-		make_range();
+		capture_make_range();
 	}
 	identity_export(environment, process_inherited.directory, process_inherited.run, process_library());
 	process_range = range_map(process_inherited.directory, process_inherited.identity.host, process_inherited.run);
 	if (process_range)
 		process_gate.recording = &process_range->recording;
-	set_thresholds();
+	capture_set_thresholds();
 	process_inherited.is_configured = true;
 	return true;
 }

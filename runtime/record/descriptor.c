@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Paths from /proc/self/fd, peers from the socket itself. */
+/* Paths are read from /proc/self/fd, peers from the socket itself. */
 #include "runtime/record/descriptor.h"
 
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/un.h>
 
-#include "runtime/record/event.h"
-#include "runtime/common/sys.h"
 #include "runtime/base/text.h"
+#include "runtime/common/sys.h"
+#include "runtime/record/event.h"
 
 enum { ROOM = 512 };
 
@@ -19,17 +19,17 @@ union address {
 	struct sockaddr_un un;
 };
 
-struct telling {
+struct description {
 	int fd;
 	uint16_t state;
 	uint64_t from_ticks;
-	bool is_borrowed; /* by the child of a vfork, whose descriptors are not this image's */
+	bool is_borrowed; /* in the child of a vfork, whose descriptors are not this image's */
 };
 
 /* ---- the blob ---- */
 
-/* Known only once it is told: a handler may leave by longjmp before that. */
-static void tell(const struct telling *t, unsigned kind, const char *text, size_t size)
+/* The state is set after the blob is written, because a handler may leave by longjmp in between. */
+static void description_write(const struct description *t, unsigned kind, const char *text, size_t size)
 {
 	unsigned char bytes[sizeof(struct tf_descriptor) + ROOM];
 	struct tf_descriptor head = {.from_ticks = t->from_ticks, .fd = (uint16_t)t->fd, .kind = (uint16_t)kind};
@@ -50,27 +50,27 @@ static void tell(const struct telling *t, unsigned kind, const char *text, size_
 					    __ATOMIC_RELAXED);
 }
 
-/* False: known already, or it shall not be known. */
-static bool tell_begin(struct telling *t, int fd, uint64_t from_ticks)
+/* False: described already, or must not be described. */
+static bool description_begin(struct description *t, int fd, uint64_t from_ticks)
 {
 	if (descriptor_is_known(fd))
 		return false;
-	*t = (struct telling){fd, __atomic_load_n(&process.descriptors[fd], __ATOMIC_RELAXED), from_ticks,
-			      process_is_borrowed()};
+	*t = (struct description){fd, __atomic_load_n(&process.descriptors[fd], __ATOMIC_RELAXED), from_ticks,
+				  process_is_borrowed()};
 	if (t->is_borrowed && !(t->state & 1))
-		tell(t, TF_DESCRIPTOR_UNKNOWN, "", 0);
+		description_write(t, TF_DESCRIPTOR_UNKNOWN, "", 0);
 	return !t->is_borrowed && !(t->state & 1);
 }
 
 /* ---- sockets ---- */
 
-static void add_port(struct text *t, uint16_t port)
+static void address_add_port(struct text *t, uint16_t port)
 {
 	text_char(t, ':');
 	text_number(t, ntohs(port));
 }
 
-static void add_four(struct text *t, const uint8_t *a)
+static void address_add_ipv4(struct text *t, const uint8_t *a)
 {
 	for (int i = 0; i < 4; i++) {
 		if (i)
@@ -79,15 +79,15 @@ static void add_four(struct text *t, const uint8_t *a)
 	}
 }
 
-/* As RFC 5952 has it: the longest run of zeros is left out. */
-static void add_sixteen(struct text *t, const uint8_t *a)
+/* In the form of RFC 5952: the longest run of zeros is omitted. */
+static void address_add_ipv6(struct text *t, const uint8_t *a)
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 	int best = 8, longest = 1;
 
 	if (!memcmp(a, mapped, sizeof(mapped))) {
 		text_add(t, "::ffff:");
-		add_four(t, a + 12);
+		address_add_ipv4(t, a + 12);
 		return;
 	}
 	for (int i = 0, run = 0; i < 8; i++) {
@@ -109,10 +109,10 @@ static void add_sixteen(struct text *t, const uint8_t *a)
 	}
 }
 
-static bool add_unix(struct text *t, const struct sockaddr_un *a, socklen_t size)
+static bool address_add_unix(struct text *t, const struct sockaddr_un *a, socklen_t size)
 {
 	size_t length =
-		size > offsetof(struct sockaddr_un, sun_path) ? size - offsetof(struct sockaddr_un, sun_path) : 0;
+	    size > offsetof(struct sockaddr_un, sun_path) ? size - offsetof(struct sockaddr_un, sun_path) : 0;
 
 	if (!length)
 		return false;
@@ -126,7 +126,7 @@ static bool add_unix(struct text *t, const struct sockaddr_un *a, socklen_t size
 	return true;
 }
 
-static int option(int fd, int name)
+static int socket_option(int fd, int name)
 {
 	int value = -1;
 	socklen_t size = sizeof(value);
@@ -134,23 +134,23 @@ static int option(int fd, int name)
 	return sys_call6(SYS_getsockopt, fd, SOL_SOCKET, name, (long)&value, (long)&size, 0) ? -1 : value;
 }
 
-/* False: an address without a name. */
-static bool add_address(struct text *t, int fd, const union address *a, socklen_t size)
+/* False: the address has no name. */
+static bool address_add(struct text *t, int fd, const union address *a, socklen_t size)
 {
 	if (a->any.sa_family == AF_UNIX)
-		return add_unix(t, &a->un, size);
+		return address_add_unix(t, &a->un, size);
 	if (a->any.sa_family == AF_INET || a->any.sa_family == AF_INET6) {
-		int type = option(fd, SO_TYPE);
+		int type = socket_option(fd, SO_TYPE);
 
 		text_add(t, type == SOCK_STREAM ? "tcp " : type == SOCK_DGRAM ? "udp " : "ip ");
 		if (a->any.sa_family == AF_INET) {
-			add_four(t, (const uint8_t *)&a->in.sin_addr);
-			add_port(t, a->in.sin_port);
+			address_add_ipv4(t, (const uint8_t *)&a->in.sin_addr);
+			address_add_port(t, a->in.sin_port);
 		} else {
 			text_char(t, '[');
-			add_sixteen(t, (const uint8_t *)&a->in6.sin6_addr);
+			address_add_ipv6(t, (const uint8_t *)&a->in6.sin6_addr);
 			text_char(t, ']');
-			add_port(t, a->in6.sin6_port);
+			address_add_port(t, a->in6.sin6_port);
 		}
 		return true;
 	}
@@ -160,30 +160,30 @@ static bool add_address(struct text *t, int fd, const union address *a, socklen_
 	return true;
 }
 
-static void add_socket(struct text *t, int fd)
+static void socket_describe(struct text *t, int fd)
 {
 	union address a = {0};
 	socklen_t size = sizeof(a);
 	bool has_peer = !sys_call(SYS_getpeername, fd, &a, &size, 0) && size > 0;
 
-	if (has_peer && add_address(t, fd, &a, size))
+	if (has_peer && address_add(t, fd, &a, size))
 		return;
-	/* Accepted from a nameless client, listening, or not connected yet. */
+	/* Accepted from an unnamed client, listening, or not connected yet. */
 	memset(&a, 0, sizeof(a));
 	size = sizeof(a);
-	if (sys_call(SYS_getsockname, fd, &a, &size, 0) || !size || !add_address(t, fd, &a, size)) {
+	if (sys_call(SYS_getsockname, fd, &a, &size, 0) || !size || !address_add(t, fd, &a, size)) {
 		text_add(t, "unix pair");
 		return;
 	}
-	if (!has_peer && option(fd, SO_ACCEPTCONN) == 1)
+	if (!has_peer && socket_option(fd, SO_ACCEPTCONN) == 1)
 		text_add(t, " (listening)");
-	else if (!has_peer && option(fd, SO_TYPE) == SOCK_STREAM)
+	else if (!has_peer && socket_option(fd, SO_TYPE) == SOCK_STREAM)
 		text_add(t, " (not connected)");
 }
 
-/* ---- */
+/* ---- descriptions ---- */
 
-static unsigned kind_of(const char *text)
+static unsigned descriptor_kind(const char *text)
 {
 	if (text[0] == '/')
 		return TF_DESCRIPTOR_FILE;
@@ -194,56 +194,56 @@ void descriptor_describe(int fd, uint64_t from_ticks)
 {
 	char bytes[ROOM + 1], name[32];
 	struct text text = text_init(name, sizeof(name));
-	struct telling t;
+	struct description t;
 	long size;
 
-	if (!tell_begin(&t, fd, from_ticks))
+	if (!description_begin(&t, fd, from_ticks))
 		return;
 	text_add(&text, "/proc/self/fd/");
 	text_number(&text, (uint64_t)fd);
 	size = sys_readlink(name, bytes, ROOM);
 	if (size <= 0) {
-		tell(&t, TF_DESCRIPTOR_UNKNOWN, "", 0);
+		description_write(&t, TF_DESCRIPTOR_UNKNOWN, "", 0);
 		return;
 	}
 	bytes[size] = '\0';
-	if (kind_of(bytes) != TF_DESCRIPTOR_SOCKET) {
-		tell(&t, kind_of(bytes), bytes, (size_t)size);
+	if (descriptor_kind(bytes) != TF_DESCRIPTOR_SOCKET) {
+		description_write(&t, descriptor_kind(bytes), bytes, (size_t)size);
 		return;
 	}
 	text = text_init(bytes, sizeof(bytes));
-	add_socket(&text, fd);
-	tell(&t, TF_DESCRIPTOR_SOCKET, bytes, text_length(&text));
+	socket_describe(&text, fd);
+	description_write(&t, TF_DESCRIPTOR_SOCKET, bytes, text_length(&text));
 }
 
-void descriptor_tell_path(int fd, uint64_t from_ticks, const char *path)
+void descriptor_describe_path(int fd, uint64_t from_ticks, const char *path)
 {
-	struct telling t;
+	struct description t;
 
 	if (path[0] != '/' || !strncmp(path, "/proc/", 6) || !strncmp(path, "/dev/", 5))
-		descriptor_describe(fd, from_ticks); /* /dev/stdin and their like are another file's name */
-	else if (tell_begin(&t, fd, from_ticks))
-		tell(&t, TF_DESCRIPTOR_FILE, path, strlen(path));
+		descriptor_describe(fd, from_ticks); /* such as /dev/stdin, which are names of another file */
+	else if (description_begin(&t, fd, from_ticks))
+		description_write(&t, TF_DESCRIPTOR_FILE, path, strlen(path));
 }
 
-void descriptor_tell_peer(int fd, uint64_t from_ticks, const struct sockaddr *address, socklen_t size)
+void descriptor_describe_peer(int fd, uint64_t from_ticks, const struct sockaddr *address, socklen_t size)
 {
 	char bytes[ROOM + 1];
 	struct text text = text_init(bytes, sizeof(bytes));
 	union address a = {0};
-	struct telling t;
+	struct description t;
 
-	if (!address || size < sizeof(a.any.sa_family) || size > sizeof(a) || !tell_begin(&t, fd, from_ticks))
+	if (!address || size < sizeof(a.any.sa_family) || size > sizeof(a) || !description_begin(&t, fd, from_ticks))
 		return;
 	memcpy(&a, address, size);
-	if (add_address(&text, fd, &a, size))
-		tell(&t, TF_DESCRIPTOR_SOCKET, bytes, text_length(&text));
+	if (address_add(&text, fd, &a, size))
+		description_write(&t, TF_DESCRIPTOR_SOCKET, bytes, text_length(&text));
 }
 
-void descriptor_forget_range(unsigned first, unsigned last)
+void descriptor_invalidate_range(unsigned first, unsigned last)
 {
-	uint32_t told = __atomic_load_n(&process.descriptor_last, __ATOMIC_RELAXED);
+	uint32_t last_described = __atomic_load_n(&process.descriptor_last, __ATOMIC_RELAXED);
 
-	for (unsigned fd = first; fd <= last && fd <= told; fd++)
+	for (unsigned fd = first; fd <= last && fd <= last_described; fd++)
 		descriptor_invalidate((int)fd);
 }

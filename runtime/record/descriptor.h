@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the program's descriptors are: files, sockets' peers, pipes. The trace is told of a number when the first call
- * on it is recorded, and anew once it may mean something else; most descriptors are never told of.
+/* The meaning of the program's file descriptors: files, peers of sockets, pipes. The trace describes a descriptor
+ * when the first call on it is recorded, and again when it may refer to something else; most descriptors are never
+ * described.
  *
- * Any thread, any signal handler; no lock, errno is left alone. Numbers of 65535 and above are not told of. */
+ * Any thread, any signal handler; no lock; errno is preserved. Descriptors from 65535 on are not described. */
 #ifndef PILLION_DESCRIPTOR_H
 #define PILLION_DESCRIPTOR_H
 
@@ -12,29 +13,29 @@
 
 #include "runtime/record/process.h"
 
-/* Has the trace been told what `fd` is now? An odd number says yes; each change goes on to the next even one, so that
- * what was found out meanwhile is not taken for what the number means now. */
+/* Does the trace describe what `fd` refers to now? The state is odd if so. Each change advances it to the next even
+ * number, so that a description that was prepared meanwhile is discarded. */
 static inline bool descriptor_is_known(int fd)
 {
 	return (unsigned)fd >= PROCESS_DESCRIPTORS || process.descriptors[fd] & 1;
 }
 
-/* `fd` is closed, or is made, or has another peer. */
+/* `fd` is closed, created, or connected to another peer. */
 static inline void descriptor_invalidate(int fd)
 {
 	if ((unsigned)fd < PROCESS_DESCRIPTORS)
 		__atomic_store_n(&process.descriptors[fd], (process.descriptors[fd] + 2) & ~1, __ATOMIC_RELAXED);
 }
 
-void descriptor_forget_range(unsigned first, unsigned last);
+void descriptor_invalidate_range(unsigned first, unsigned last);
 
-/* Tells the trace what `fd` is, for calls that end at from_ticks or later. Up to four system calls, as it is done
- * once. */
+/* Describes `fd` in the trace, for calls that end at from_ticks or later. Takes up to four system calls, but once
+ * only. */
 __attribute__((cold)) void descriptor_describe(int fd, uint64_t from_ticks);
 
-/* Likewise where it is known: it was opened by this path (one that is not absolute is looked up), or connected to this
- * address. */
-void descriptor_tell_path(int fd, uint64_t from_ticks, const char *path);
-void descriptor_tell_peer(int fd, uint64_t from_ticks, const struct sockaddr *address, socklen_t size);
+/* Likewise if the meaning is known: `fd` was opened by this path (a path that is not absolute is read from /proc),
+ * or connected to this address. */
+void descriptor_describe_path(int fd, uint64_t from_ticks, const char *path);
+void descriptor_describe_peer(int fd, uint64_t from_ticks, const struct sockaddr *address, socklen_t size);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slots into the thread's chunk: what event.h does not do in the wrapper itself. */
+/* Writes slots into the thread's chunk: the cases that event.h does not handle inline. */
 #include "runtime/record/event.h"
 
 #include <string.h>
 
-/* Takes `count` slots, and *far one before them: a TIME slot, where the reader could not tell `time` (NULL: there is
- * none). NULL: no room. Else event_taken() is to follow. */
-static uint64_t *take(struct thread *t, unsigned count, const uint64_t *time, bool *far)
+/* Allocates `count` slots. *far: one more slot precedes them, for a TIME slot, because the reader could not derive
+ * `time` from the event before (time NULL: never). Returns NULL if there is no room; else the caller must call
+ * event_taken(). */
+static uint64_t *event_allocate_slots(struct thread *t, unsigned count, const uint64_t *time, bool *far)
 {
 	for (;;) {
 		uint64_t at = event_next(t), size;
@@ -26,7 +27,7 @@ static uint64_t *take(struct thread *t, unsigned count, const uint64_t *time, bo
 void event_put_slowly(struct thread *t, uint64_t time, const uint64_t *slots, unsigned count)
 {
 	bool far;
-	uint64_t *at = take(t, count, &time, &far);
+	uint64_t *at = event_allocate_slots(t, count, &time, &far);
 
 	if (__builtin_expect(!at, 0)) {
 		t->page->lost++;
@@ -41,8 +42,8 @@ void event_put_slowly(struct thread *t, uint64_t time, const uint64_t *slots, un
 	event_taken(t);
 }
 
-static __attribute__((noinline, cold)) void instant_slowly(uint64_t now, uint64_t first, const uint64_t *args,
-							   unsigned count)
+static __attribute__((noinline, cold)) void event_instant_slowly(uint64_t now, uint64_t first, const uint64_t *args,
+								 unsigned count)
 {
 	uint64_t slots[1 + EVENT_ARGS];
 
@@ -57,7 +58,7 @@ void event_instant(unsigned kind, unsigned id, uint64_t last, const uint64_t *ar
 	uint64_t now = clock_now(), first = tf_event(kind, id, now, last);
 
 	if (__builtin_expect(count > 2 || !event_put(&thread_self, now, first, args, count), 0))
-		instant_slowly(now, first, args, count);
+		event_instant_slowly(now, first, args, count);
 }
 
 bool event_blob(unsigned blob, uint32_t id, const void *bytes, size_t size)
@@ -65,9 +66,9 @@ bool event_blob(unsigned blob, uint32_t id, const void *bytes, size_t size)
 	return event_blob_of_two(blob, id, bytes, size, NULL, 0);
 }
 
-/* Bytes of the first part, then of the second. */
-static void copy_parts(void *to, const unsigned char *p, size_t size, const unsigned char *more, size_t at,
-		       size_t count)
+/* Copies `count` bytes from offset `at` of the concatenation of two parts. */
+static void event_copy_parts(void *to, const unsigned char *p, size_t size, const unsigned char *more, size_t at,
+			     size_t count)
 {
 	size_t here = at >= size ? 0 : size - at < count ? size - at : count;
 
@@ -83,7 +84,7 @@ bool event_blob_of_two(unsigned blob, uint32_t id, const void *bytes, size_t fir
 	const size_t size = first + second;
 	unsigned data = (unsigned)((size + TF_DATA_BYTES - 1) / TF_DATA_BYTES);
 	bool far;
-	uint64_t *at = take(t, 1 + data, NULL, &far);
+	uint64_t *at = event_allocate_slots(t, 1 + data, NULL, &far);
 
 	if (!at) {
 		t->page->lost++;
@@ -93,7 +94,7 @@ bool event_blob_of_two(unsigned blob, uint32_t id, const void *bytes, size_t fir
 		size_t left = size - (size_t)(i - 1) * TF_DATA_BYTES;
 		uint64_t seven = 0;
 
-		copy_parts(&seven, bytes, first, more, size - left, left < TF_DATA_BYTES ? left : TF_DATA_BYTES);
+		event_copy_parts(&seven, bytes, first, more, size - left, left < TF_DATA_BYTES ? left : TF_DATA_BYTES);
 		at[i] = TF_DATA | seven << 8;
 	}
 	event_store(at, tf_blob(blob, (unsigned)size, id));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recording: into slots in the thread's chunk. Nothing here locks, allocates or (but to grow) enters the
- * kernel, and a signal handler may interrupt at any point and record itself. errno is left alone. */
+/* Recording of events as slots in the thread's chunk. Nothing here locks, allocates or, except to grow, enters the
+ * kernel. A signal handler may interrupt it at any point and record events itself. errno is preserved. */
 #ifndef PILLION_EVENT_H
 #define PILLION_EVENT_H
 
@@ -15,7 +15,7 @@
 
 enum { EVENT_ARGS = 6, EVENT_TEXT = 8192 };
 
-/* Does the user want this group, here and now? The whole cost of a deselected call. */
+/* Is this group selected, and is the capture range open? This is the whole cost of a deselected call. */
 static inline bool event_enabled(unsigned group)
 {
 	return process_gate.groups & *process_gate.recording & 1u << group;
@@ -25,8 +25,9 @@ static inline bool event_enabled(unsigned group)
 
 #define EVENT_BARRIER() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
-/* Where the next slot is. To be asked before all that taking it rests on: if nothing has been taken since (event_take),
- * no handler's record or new chunk came between. The chunk stays mapped until event_taken(), whoever takes another. */
+/* The address of the next slot. To be read before everything that the allocation depends on: event_take() fails if a
+ * handler has recorded an event or changed the chunk since. The chunk stays mapped until event_taken(), even if a
+ * handler replaces it. */
 static inline __attribute__((always_inline)) uint64_t event_next(struct thread *t)
 {
 	uint64_t at;
@@ -43,15 +44,15 @@ static inline __attribute__((always_inline)) bool event_has_room(const struct th
 	return at + size <= *(volatile const uint64_t *)&t->limit;
 }
 
-/* Can the reader not tell `time` by its low bits, from the event before it? */
+/* Is `time` too far from the time of the event before for the reader to derive it from its low bits? */
 static inline __attribute__((always_inline)) bool event_is_far(const struct thread *t, uint64_t time)
 {
 	return time - *(volatile const uint64_t *)&t->last_ticks + TF_TIME_BEHIND > TF_TIME_MASK;
 }
 
-/* Takes `size` bytes at `at`, if that is still where the next slot is. One instruction, so whole for a handler in this
- * thread. No other thread takes any: the bus lock would only make us wait until all earlier stores have reached the
- * cache, fresh lines of the chunk among them. */
+/* Allocates `size` bytes at `at`, unless the next slot has moved. It is one instruction, hence atomic with respect
+ * to handlers in this thread. No other thread allocates here, so there is no lock prefix: it would wait until all
+ * earlier stores, some of them to cache lines not yet loaded, have completed. */
 static inline __attribute__((always_inline)) bool event_take(struct thread *t, uint64_t at, uint64_t size)
 {
 #if defined(__x86_64__)
@@ -75,7 +76,8 @@ static inline __attribute__((always_inline)) void event_taken(struct thread *t)
 	t->writing--;
 }
 
-/* Writes an event: two arguments at most, no TIME, room in the chunk. False: nothing was done, the slow way has to. */
+/* Writes an event of at most two arguments that needs no TIME slot and fits into the chunk. False: nothing was
+ * written, and the caller must use the slow path. */
 static inline __attribute__((always_inline)) bool event_put(struct thread *t, uint64_t time, uint64_t first,
 							    const uint64_t *args, unsigned count)
 {
@@ -96,18 +98,20 @@ static inline __attribute__((always_inline)) bool event_put(struct thread *t, ui
 	return true;
 }
 
-/* Writes an event of `count` slots, whatever event_put() could not do itself. No room: the event is counted as lost. */
+/* Writes an event of `count` slots in all cases that event_put() does not handle. If there is no room, the event is
+ * counted as lost. */
 void event_put_slowly(struct thread *t, uint64_t time, const uint64_t *slots, unsigned count);
 
-/* An instant: PUSH, POP, MARK, RANGE_START, RANGE_END; `last` as trace_format.h has it. */
+/* Writes an instant: PUSH, POP, MARK, RANGE_START or RANGE_END; `last` is bits 40..63 of its slot. */
 void event_instant(unsigned kind, unsigned id, uint64_t last, const uint64_t *args, unsigned count);
 
-/* The id of these bytes in the trace, writing their definition (enum tf_blob_kind) if it is new. 0: no room. */
+/* Returns the id of these bytes in the trace; writes their definition (enum tf_blob_kind) if they are new. 0: no
+ * room. */
 uint32_t event_intern(unsigned blob, const void *bytes, size_t size);
 
-/* Writes a blob that is no interned definition. At most TF_BLOB_BYTES. False: no room; counted as lost. */
+/* Writes a blob that is not an interned definition, of at most TF_BLOB_BYTES. False: no room; it is counted as lost. */
 bool event_blob(unsigned blob, uint32_t id, const void *bytes, size_t size);
-/* Likewise, of two parts, one after the other. */
+/* Like event_blob(), for the concatenation of two parts. */
 bool event_blob_of_two(unsigned blob, uint32_t id, const void *bytes, size_t first, const void *more, size_t second);
 
 #endif

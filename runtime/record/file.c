@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The image's trace file: made with its first record, grown in steps, mapped chunk by chunk. */
+/* The image's trace file: created with the first record, extended in steps, mapped chunk by chunk. */
 #include "runtime/record/file.h"
 
 #include <errno.h>
@@ -7,8 +7,8 @@
 #include <sys/auxv.h>
 
 #include "runtime/common/clock.h"
-#include "runtime/record/process.h"
 #include "runtime/common/sys.h"
+#include "runtime/record/process.h"
 
 enum { STEP_LEAST = 256 << 10, STEP_MOST = 8 << 20 };
 
@@ -25,14 +25,14 @@ uint64_t file_round(uint64_t size)
 	return (size + page - 1) & ~(page - 1);
 }
 
-/* For the head, and on kernels that cannot populate (before 5.14): fallocate takes the space. */
-static void *map_by_descriptor(int fd, uint64_t offset, uint64_t size)
+/* For the head, and for kernels that cannot populate (before 5.14): fallocate reserves the disk space. */
+static void *file_map_by_descriptor(int fd, uint64_t offset, uint64_t size)
 {
 	void *at;
 	int error = sys_fallocate(fd, 0, offset, size);
 
 	if (error == -EOPNOTSUPP || error == -ENOSYS)
-		error = sys_ftruncate(fd, offset + size); /* populating still finds a full disk */
+		error = sys_ftruncate(fd, offset + size); /* populating still detects a full disk */
 	if (error)
 		return NULL;
 	at = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
@@ -47,10 +47,10 @@ static void *map_by_descriptor(int fd, uint64_t offset, uint64_t size)
 	return at;
 }
 
-/* Growing without a descriptor, for the program may have none left, or put its own in the place of ours meanwhile:
- * mremap with an old size of 0 maps a shared file once more, and further than before. `near` is a mapping of ours at
- * near_offset, not after `offset`. */
-static void *map_by_mapping(void *near, uint64_t near_offset, uint64_t offset, uint64_t size)
+/* Maps a part of the file without a descriptor, because the program may have no free descriptor, or may put its own
+ * in the place of ours meanwhile. mremap with an old size of 0 maps a shared file a second time, and beyond the old
+ * end. `near` is one of our mappings at near_offset, which is not after `offset`. */
+static void *file_map_by_mapping(void *near, uint64_t near_offset, uint64_t offset, uint64_t size)
 {
 	uint64_t skip = offset - near_offset;
 	long at = sys_call6(SYS_mremap, (long)near, 0, (long)(skip + size), 1 /* MREMAP_MAYMOVE */, 0, 0);
@@ -59,15 +59,15 @@ static void *map_by_mapping(void *near, uint64_t near_offset, uint64_t offset, u
 		return NULL;
 	if (skip)
 		sys_munmap((void *)at, skip);
-	/* Takes the space for good, so that a store into it can raise no SIGBUS. */
+	/* Reserves the disk space, so that a store into it cannot raise SIGBUS. */
 	if (!sys_madvise((void *)(at + (long)skip), size, MADV_POPULATE_WRITE))
 		return (void *)(at + (long)skip);
 	sys_munmap((void *)(at + (long)skip), size);
 	return NULL;
 }
 
-/* Names of what is not recorded stay away: the libraries' would make each file 24 KB longer. */
-static size_t name_length(uint32_t function)
+/* Groups that are not recorded have empty names: those of the libraries would add 24 KB to each file. */
+static size_t function_name_length(uint32_t function)
 {
 	const struct function_name *f = &process_functions->list[function];
 
@@ -79,14 +79,14 @@ static uint32_t function_bytes(void)
 	uint32_t bytes = 0;
 
 	for (uint32_t i = 0; i < process_functions->count; i++)
-		bytes += 2 + (uint32_t)name_length(i);
+		bytes += 2 + (uint32_t)function_name_length(i);
 	return bytes;
 }
 
 static void write_functions(uint8_t *at)
 {
 	for (uint32_t i = 0; i < process_functions->count; i++) {
-		size_t length = name_length(i);
+		size_t length = function_name_length(i);
 
 		*at++ = process_functions->list[i].group;
 		*at++ = (uint8_t)length;
@@ -95,8 +95,8 @@ static void write_functions(uint8_t *at)
 	}
 }
 
-/* 0 or -errno. Under process.starting. */
-static int create(void)
+/* Returns 0 or -errno. Under process.starting. */
+static int file_create(void)
 {
 	uint32_t names = function_bytes();
 	uint64_t size = file_round(TF_PAGE + names);
@@ -112,7 +112,7 @@ static int create(void)
 	if (fd < 0)
 		return fd;
 	sys_fchmod(fd, 0600);
-	header = sys_fstat(fd, &st) || size > sys_file_limit() ? NULL : map_by_descriptor(fd, 0, size);
+	header = sys_fstat(fd, &st) || size > sys_file_limit() ? NULL : file_map_by_descriptor(fd, 0, size);
 	sys_close(fd);
 	if (!header) {
 		sys_unlink(process.path);
@@ -137,43 +137,44 @@ bool file_make(void)
 	if (__atomic_load_n(&process.header, __ATOMIC_ACQUIRE))
 		return true;
 	sys_lock(&process.starting);
-	error = create();
+	error = file_create();
 	sys_unlock(&process.starting);
 	if (error && error != -EMFILE && error != -ENFILE && error != -ENOMEM && error != -EINTR)
-		process_fail(error == -ENOSPC || error == -EDQUOT ? "no room for the trace file"
-								  : "the trace file cannot be made");
+		process_fail(error == -ENOSPC || error == -EDQUOT ? "no space for the trace file"
+								  : "cannot create the trace file");
 	return !error;
 }
 
-/* The program may have replaced or unmounted anything since: only the very file that we made will do. */
-static bool is_ours(const struct stat *st)
+/* The program may have replaced or unmounted anything meanwhile, so the inode must be that of the file that we
+ * created. */
+static bool is_our_file(const struct stat *st)
 {
 	return (uint64_t)st->st_dev == process.device && (uint64_t)st->st_ino == process.inode;
 }
 
-static int reopen(void)
+static int file_reopen(void)
 {
 	int fd = sys_open(process.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
 	struct stat st;
 
 	if (fd < 0)
 		return fd;
-	if (!sys_fstat(fd, &st) && is_ours(&st))
+	if (!sys_fstat(fd, &st) && is_our_file(&st))
 		return fd;
 	sys_close(fd);
 	return -ESTALE;
 }
 
-static bool path_leads_to_ours(void)
+static bool path_is_our_file(void)
 {
 	struct stat st;
 
-	return !sys_call(SYS_newfstatat, AT_FDCWD, process.path, &st, AT_SYMLINK_NOFOLLOW) && is_ours(&st);
+	return !sys_call(SYS_newfstatat, AT_FDCWD, process.path, &st, AT_SYMLINK_NOFOLLOW) && is_our_file(&st);
 }
 
-/* What the file is to have beyond its end: as much again, so that few chunks need a system call for it. It is a
- * hole. */
-static uint64_t step(void)
+/* How far to extend the file beyond its end: by its own size, so that few chunks need a system call. The extension
+ * is a hole. */
+static uint64_t file_extension(void)
 {
 	if (process.end)
 		return 0;
@@ -182,17 +183,18 @@ static uint64_t step(void)
 					       : process.file_size;
 }
 
-/* Makes the file `size` long, or longer. Under the lock: two threads could else cut what the other has just added. */
-static bool extend(uint64_t size)
+/* Extends the file to at least `size`. Under the lock, because otherwise a thread could cut off what another has
+ * just added. */
+static bool file_extend(uint64_t size)
 {
-	uint64_t limit, ahead = process.file_size + step();
+	uint64_t limit, ahead = process.file_size + file_extension();
 
 	if (size <= process.file_size)
 		return true;
 	if (process_is_frozen)
 		return false;
 	limit = sys_file_limit();
-	if (size > limit || !path_leads_to_ours())
+	if (size > limit || !path_is_our_file())
 		return false;
 	ahead = ahead > limit ? limit - limit % TF_PAGE : ahead;
 	ahead = ahead < size ? size : ahead;
@@ -204,46 +206,46 @@ static bool extend(uint64_t size)
 
 void file_cut(uint64_t size)
 {
-	if (process.file_size > size && !process_is_frozen && path_leads_to_ours() &&
+	if (process.file_size > size && !process_is_frozen && path_is_our_file() &&
 	    !sys_call(SYS_truncate, process.path, size, 0, 0))
 		process.file_size = size;
 }
 
-static void *map_near(const struct tf_chunk *mine, uint64_t offset, uint64_t size)
+static void *file_map_near(const struct tf_chunk *mine, uint64_t offset, uint64_t size)
 {
 	const struct first_chunk_area *area = &process.areas[process.area_last];
 	void *near = area->at, *at;
 	uint64_t near_offset = area->offset;
 
-	if (!extend(offset + size))
+	if (!file_extend(offset + size))
 		return NULL;
 	if (!near) {
 		near = process.header;
 		near_offset = 0;
 	}
-	/* Not a chunk, which need not begin where a page of the machine does. */
+	/* Not a TF_CHUNK_FIRST, which need not begin on a page boundary of the machine. */
 	if (mine && mine->kind == TF_CHUNK_SLOTS && mine->offset > near_offset && mine->offset < offset) {
 		near = (void *)mine;
 		near_offset = mine->offset;
 	}
-	at = map_by_mapping(near, near_offset, offset, size);
-	/* A hole on a full disk would be a SIGBUS for whoever reads it. */
+	at = file_map_by_mapping(near, near_offset, offset, size);
+	/* A hole that remains on a full disk would raise SIGBUS in a reader. */
 	if (!at)
 		file_cut(offset);
 	return at;
 }
 
-static void *map_chunk(const struct tf_chunk *mine, uint64_t offset, uint64_t size)
+static void *file_map_chunk(const struct tf_chunk *mine, uint64_t offset, uint64_t size)
 {
 	void *at;
 	int fd;
 
 	if (process.can_populate)
-		return map_near(mine, offset, size);
-	fd = process_is_frozen || offset + size > sys_file_limit() ? -EPERM : reopen();
+		return file_map_near(mine, offset, size);
+	fd = process_is_frozen || offset + size > sys_file_limit() ? -EPERM : file_reopen();
 	if (fd < 0)
 		return NULL;
-	at = map_by_descriptor(fd, offset, size);
+	at = file_map_by_descriptor(fd, offset, size);
 	sys_close(fd);
 	return at;
 }
@@ -253,13 +255,13 @@ void file_reserve(uint64_t size)
 	if (!process.header || !process.can_populate)
 		return;
 	sys_lock(&process.growing);
-	extend(process.file_end + size);
+	file_extend(process.file_end + size);
 	sys_unlock(&process.growing);
 }
 
 void *file_take(const struct tf_chunk *mine, uint64_t size, uint64_t *ret_offset)
 {
-	void *at = map_chunk(mine, process.file_end, size);
+	void *at = file_map_chunk(mine, process.file_end, size);
 
 	*ret_offset = process.file_end;
 	if (at)
@@ -267,34 +269,34 @@ void *file_take(const struct tf_chunk *mine, uint64_t size, uint64_t *ret_offset
 	return at;
 }
 
-void file_chunk_head(struct tf_chunk *w, uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequence,
+void file_chunk_head(struct tf_chunk *chunk, uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequence,
 		     uint64_t offset)
 {
-	/* The order is the reader's: a head that a kill has left unfinished has at least the nonce. */
-	w->nonce = process.nonce;
+	/* The reader depends on this order: a head that is incomplete after a kill has at least the nonce. */
+	chunk->nonce = process.nonce;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	w->size_bytes = size;
+	chunk->size_bytes = size;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	w->kind = kind;
-	w->tid = (uint32_t)sys_gettid();
-	w->thread = thread;
-	w->sequence = sequence;
-	w->offset = offset;
+	chunk->kind = kind;
+	chunk->tid = (uint32_t)sys_gettid();
+	chunk->thread = thread;
+	chunk->sequence = sequence;
+	chunk->offset = offset;
 }
 
 void *file_chunk(const struct tf_chunk *mine, uint32_t kind, uint32_t size, uint32_t thread, uint32_t sequence)
 {
-	struct tf_chunk *w;
+	struct tf_chunk *chunk;
 	uint64_t offset;
 
 	if (!__atomic_load_n(&process.header, __ATOMIC_ACQUIRE))
 		return NULL;
 	sys_lock(&process.growing);
-	w = file_take(mine, size, &offset);
+	chunk = file_take(mine, size, &offset);
 	sys_unlock(&process.growing);
-	if (w)
-		file_chunk_head(w, kind, size, thread, sequence, offset);
-	return w;
+	if (chunk)
+		file_chunk_head(chunk, kind, size, thread, sequence, offset);
+	return chunk;
 }
 
 void file_release(void *chunk, uint32_t size)

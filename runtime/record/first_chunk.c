@@ -6,37 +6,38 @@
 #include <stddef.h>
 #include <sys/resource.h>
 
+#include "runtime/common/sys.h"
 #include "runtime/record/file.h"
 #include "runtime/record/process.h"
-#include "runtime/common/sys.h"
 
-/* Chunks of an area. Where address space is limited an area has 256 KB of it. */
+/* Number of chunks in an area. If the address space is limited, an area takes at most 256 KB of it. */
 enum { AREA_LEAST = 4, AREA_MOST = 512, AREA_LIMITED = 64 };
 
-/* process.chunk_next: the area, how many chunks it has, how many have been asked for. In one word, so that whoever adds
- * to it knows all three; an area whose chunks have all been taken may be gone when the answer comes. */
-static uint64_t next_word(uint32_t area, uint32_t count)
+/* process.chunk_next packs the number of the area, its count of chunks and the count of requests so far into one
+ * word, so that an atomic add returns all three consistently; an area whose chunks are all taken may be unmapped at
+ * any time. */
+static uint64_t chunk_word(uint32_t area, uint32_t count)
 {
 	return (uint64_t)area << 48 | (uint64_t)count << 32;
 }
 
-static uint32_t area_of(uint64_t word)
+static uint32_t chunk_word_area(uint64_t word)
 {
 	return word >> 48;
 }
 
-static uint32_t count_of(uint64_t word)
+static uint32_t chunk_word_count(uint64_t word)
 {
 	return word >> 32 & 0xffff;
 }
 
-static bool has_chunks(uint64_t word)
+static bool chunk_word_has_free(uint64_t word)
 {
-	return (uint32_t)word < count_of(word);
+	return (uint32_t)word < chunk_word_count(word);
 }
 
-/* A quarter of what there is, so that the file has few chunks that nobody takes. */
-static uint32_t next_count(void)
+/* A quarter of the existing chunks, so that few chunks of the file stay unused. */
+static uint32_t area_next_count(void)
 {
 	uint64_t limit[2] = {UINT64_MAX, UINT64_MAX};
 	uint32_t count = process.first_chunks / 4, most;
@@ -46,7 +47,7 @@ static uint32_t next_count(void)
 	return count < AREA_LEAST ? AREA_LEAST : count > most ? most : count;
 }
 
-static bool make_area_of(uint32_t count)
+static bool area_make_of(uint32_t count)
 {
 	uint32_t number = 0;
 	uint64_t size = file_round((uint64_t)count * TF_PAGE);
@@ -63,18 +64,17 @@ static bool make_area_of(uint32_t count)
 	area->count = area->live = (uint32_t)(size / TF_PAGE);
 	process.first_chunks += area->count;
 	process.area_last = number;
-	__atomic_store_n(&process.chunk_next, next_word(number, area->count), __ATOMIC_RELEASE);
+	__atomic_store_n(&process.chunk_next, chunk_word(number, area->count), __ATOMIC_RELEASE);
 	return true;
 }
 
-static bool make_area(void)
+static bool area_make(void)
 {
 	bool is_there;
 
 	sys_lock(&process.growing);
-	/* Another thread may have been first. */
-	is_there = has_chunks(__atomic_load_n(&process.chunk_next, __ATOMIC_RELAXED)) || make_area_of(next_count()) ||
-		   make_area_of(1);
+	is_there = chunk_word_has_free(__atomic_load_n(&process.chunk_next, __ATOMIC_RELAXED)) ||
+		   area_make_of(area_next_count()) || area_make_of(1);
 	sys_unlock(&process.growing);
 	process_take_clocks();
 	return is_there;
@@ -87,10 +87,10 @@ void *first_chunk_take(uint64_t *ret_offset, uint32_t *ret_area)
 
 	if (sys_is_silent)
 		return NULL;
-	while (!has_chunks(word = __atomic_fetch_add(&process.chunk_next, 1, __ATOMIC_ACQUIRE)))
-		if (!make_area())
+	while (!chunk_word_has_free(word = __atomic_fetch_add(&process.chunk_next, 1, __ATOMIC_ACQUIRE)))
+		if (!area_make())
 			return NULL;
-	*ret_area = area_of(word);
+	*ret_area = chunk_word_area(word);
 	area = &process.areas[*ret_area];
 	*ret_offset = area->offset + (uint64_t)(uint32_t)word * TF_PAGE;
 	return (char *)area->at + (size_t)(uint32_t)word * TF_PAGE;
@@ -108,14 +108,14 @@ void first_chunk_release(uint32_t number)
 	sys_unlock(&process.growing);
 }
 
-/* The file's end without the chunks of the present area that nobody took, `end` being the one with them; no more are
- * handed out. */
-static uint64_t close_area(uint64_t end)
+/* Returns the end of the file without the unused chunks of the current area; `end` is its end with them. No chunk is
+ * handed out afterwards. */
+static uint64_t area_close(uint64_t end)
 {
 	uint64_t word = __atomic_exchange_n(&process.chunk_next, 0, __ATOMIC_ACQ_REL);
-	const struct first_chunk_area *area = &process.areas[area_of(word)];
+	const struct first_chunk_area *area = &process.areas[chunk_word_area(word)];
 
-	if (!has_chunks(word) || area->offset + (uint64_t)area->count * TF_PAGE != end)
+	if (!chunk_word_has_free(word) || area->offset + (uint64_t)area->count * TF_PAGE != end)
 		return end;
 	return area->offset + (uint64_t)(uint32_t)word * TF_PAGE;
 }
@@ -125,7 +125,7 @@ void first_chunk_trim(void)
 	if (!process.header || process_is_frozen)
 		return;
 	sys_lock(&process.growing);
-	process.file_end = file_round(close_area(process.file_end));
+	process.file_end = file_round(area_close(process.file_end));
 	file_cut(process.file_end);
 	sys_unlock(&process.growing);
 }

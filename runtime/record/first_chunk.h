@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first chunks of threads, TF_PAGE bytes each. They lie ready in areas of the trace file that are mapped as a
- * whole; one atomic add takes one, so that a thread attaches without a system call for its space. An area is unmapped
- * when all of its threads have ended. Under a guard (signals blocked). */
+/* The first chunks of threads, TF_PAGE bytes each. They are allocated in advance, in areas of the trace file that
+ * are mapped as a whole. One atomic add allocates a chunk, so that a thread attaches without a system call for its
+ * space. An area is unmapped when all of its threads have ended. Under a guard (signals blocked). */
 #ifndef PILLION_FIRST_CHUNK_H
 #define PILLION_FIRST_CHUNK_H
 
@@ -10,16 +10,16 @@
 enum { FIRST_CHUNK_AREAS = 128 };
 
 struct first_chunk_area {
-	void *at; /* NULL: there is none. Changed under process.growing */
+	void *at; /* NULL: unused. Changed under process.growing */
 	uint64_t offset;
-	uint32_t count, live; /* live: first chunks that no thread has given back */
+	uint32_t count, live; /* live: chunks that have not been released */
 };
 
-/* A first chunk of zeros and what first_chunk_release() has to know; NULL: none. */
+/* Returns a zeroed chunk and its area, for first_chunk_release(); NULL: failed. */
 void *first_chunk_take(uint64_t *ret_offset, uint32_t *ret_area);
 void first_chunk_release(uint32_t area);
 
-/* Cuts what the file has been lengthened by and nobody has taken, at the image's end. */
+/* At the end of the image: truncates the unused space at the end of the file. */
 void first_chunk_trim(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who the process is, from /proc, uname and the environment. */
+/* The identity of the process, from /proc, uname and the environment. */
 #include "runtime/record/identity.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "runtime/common/sys.h"
 #include "runtime/base/text.h"
 
-/* All that is ever kept of an environment, beside PILLION_*. */
+/* The only variables of an environment that are recorded, in addition to PILLION_*. */
 static const char *const kept_variables[] = {
 	TF_RANK_VARIABLES,
 	"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_LOCALID", "SLURM_NODEID", "SLURM_NTASKS", "SLURM_RESTART_COUNT",
@@ -57,8 +57,8 @@ uint64_t identity_number(const char *digits)
 	return number;
 }
 
-/* Field 22 of /proc/self/stat. The second field is the program's name in brackets and may hold anything. */
-static uint64_t read_start(void)
+/* Field 22 of /proc/self/stat. The second field is the program's name in parentheses and may contain any character. */
+static uint64_t identity_read_start(void)
 {
 	char stat[1024], *at;
 
@@ -71,7 +71,7 @@ static uint64_t read_start(void)
 	return identity_number(at);
 }
 
-static void add_item(struct text *t, const char *item)
+static void identity_add_item(struct text *t, const char *item)
 {
 	if (t->cut)
 		return;
@@ -79,14 +79,14 @@ static void add_item(struct text *t, const char *item)
 	text_bytes(t, "", 1);
 }
 
-static void read_arguments(struct identity *id)
+static void identity_read_arguments(struct identity *id)
 {
 	struct text t = text_init(id->arguments, sizeof(id->arguments));
 	long size;
 
 	if (given_argv) {
 		for (int i = 0; i < given_argc && given_argv[i]; i++)
-			add_item(&t, given_argv[i]);
+			identity_add_item(&t, given_argv[i]);
 		id->arguments_size = text_length(&t);
 		return;
 	}
@@ -94,7 +94,7 @@ static void read_arguments(struct identity *id)
 	id->arguments_size = size > 0 ? (size_t)size : 0;
 }
 
-static bool is_kept(const char *variable)
+static bool is_kept_variable(const char *variable)
 {
 	if (!strncmp(variable, "PILLION_", 8))
 		return strncmp(variable, "PILLION_ENV_VAR=", 16) != 0; /* values for COMMAND, maybe secret ones */
@@ -110,7 +110,7 @@ static bool is_kept(const char *variable)
 void identity_forked(struct identity *id)
 {
 	id->parent_pid = (uint32_t)sys_getppid();
-	id->start = read_start();
+	id->start = identity_read_start();
 }
 
 void identity_read(struct identity *id, char *const *environment)
@@ -126,10 +126,10 @@ void identity_read(struct identity *id, char *const *environment)
 	length = sys_readlink("/proc/self/exe", id->executable, sizeof(id->executable) - 1);
 	id->executable[length < 0 ? 0 : length] = '\0';
 	for (; environment && *environment; environment++)
-		if (is_kept(*environment))
-			add_item(&variables, *environment);
+		if (is_kept_variable(*environment))
+			identity_add_item(&variables, *environment);
 	id->variables_size = text_length(&variables);
-	read_arguments(id);
+	identity_read_arguments(id);
 	identity_forked(id);
 }
 
@@ -144,8 +144,8 @@ void identity_describe(const struct identity *id, struct tf_header *h)
 	memcpy(h->variables, id->variables, sizeof(h->variables));
 }
 
-/* One %x; returns the bytes of the pattern that it took. */
-static size_t expand(struct text *t, const char *pattern, char *const *environment, const struct identity *id)
+/* Expands one %x; returns the length of the pattern that it consumed. */
+static size_t identity_expand(struct text *t, const char *pattern, char *const *environment, const struct identity *id)
 {
 	const char *end = strchr(pattern, '}');
 
@@ -188,7 +188,7 @@ bool identity_capture(char *ret, size_t size, char *const *environment, const st
 		text_add(&t, output);
 	for (const char *p = output; !is_final && *p;) {
 		if (*p == '%')
-			p += expand(&t, p, environment, id);
+			p += identity_expand(&t, p, environment, id);
 		else
 			text_char(&t, *p++);
 	}
@@ -200,7 +200,7 @@ char *const *identity_exported(void)
 	return exported;
 }
 
-static void keep(struct text *room, int *count, const char *name, const char *value)
+static void identity_keep(struct text *room, int *count, const char *name, const char *value)
 {
 	char *start = room->at;
 
@@ -210,12 +210,12 @@ static void keep(struct text *room, int *count, const char *name, const char *va
 	text_add(room, value);
 	if (room->cut)
 		return;
-	room->at++; /* keeps the NUL */
+	room->at++; /* keep the NUL */
 	exported[(*count)++] = start;
 }
 
-/* Every variable of ours that the environment lacks is added to a copy of it. */
-static void complete_environment(char *const *environment)
+/* Adds every exported variable that the environment lacks to a copy of it. */
+static void identity_complete_environment(char *const *environment)
 {
 	size_t count = 0, added = 0;
 
@@ -240,8 +240,8 @@ static void complete_environment(char *const *environment)
 	environ = replaced_environment;
 }
 
-/* Variables that name the library which NVTX and the CUDA driver load into every process: us, where nobody else is
- * named. */
+/* NVTX and the CUDA driver load the library that these variables name into every process. They name ours, unless
+ * they are set already. */
 static const char *const injections[] = {"NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH"};
 
 void identity_export(char *const *environment, const char *directory, uint64_t run, const char *library)
@@ -256,10 +256,10 @@ void identity_export(char *const *environment, const char *directory, uint64_t r
 	for (char *const *e = environment; *e; e++)
 		if (!strncmp(*e, "PILLION_", 8) && strncmp(*e, "PILLION_RUN=", 12) != 0 &&
 		    (has_launcher || strncmp(*e, "PILLION_OUTPUT=", 15) != 0))
-			keep(&room, &count, *e, "");
-	keep(&room, &count, "PILLION_RUN=", digits);
+			identity_keep(&room, &count, *e, "");
+	identity_keep(&room, &count, "PILLION_RUN=", digits);
 	if (!has_launcher)
-		keep(&room, &count, "PILLION_OUTPUT=", directory);
+		identity_keep(&room, &count, "PILLION_OUTPUT=", directory);
 	for (int i = 0; i < 2; i++) {
 		const char *value = identity_variable(environment, injections[i]);
 		char name[32];
@@ -267,8 +267,8 @@ void identity_export(char *const *environment, const char *directory, uint64_t r
 
 		text_add(&t, injections[i]);
 		text_char(&t, '=');
-		keep(&room, &count, name, value ? value : library);
+		identity_keep(&room, &count, name, value ? value : library);
 	}
 	exported[count] = NULL;
-	complete_environment(environment);
+	identity_complete_environment(environment);
 }

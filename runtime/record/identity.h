@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who the process is and where its capture lies, read once from the kernel and the environment: no allocation. */
+/* The identity of the process and the path of its capture, read once from the kernel and the environment. Nothing is
+ * allocated. */
 #ifndef PILLION_IDENTITY_H
 #define PILLION_IDENTITY_H
 
@@ -10,15 +11,15 @@
 #include "runtime/format/trace_format.h"
 
 struct identity {
-	char host[TF_HOST]; /* as file names have it */
+	char host[TF_HOST]; /* in the form used in file names */
 	char boot[40];
 	uint32_t parent_pid;
 	uint64_t start; /* clock ticks since boot */
-	char executable[512], arguments[1536], variables[1024]; /* the latter two: items, each with its NUL */
+	char executable[512], arguments[1536], variables[1024]; /* the latter two: items, each terminated by a NUL */
 	size_t arguments_size, variables_size;
 };
 
-/* What the loader gave to our constructor; else /proc/self/cmdline serves. */
+/* The arguments that the loader passed to our constructor; without them /proc/self/cmdline is read. */
 void identity_set_arguments(int argc, char **argv);
 
 /* The upper end of the main thread's stack. */
@@ -26,25 +27,25 @@ uintptr_t identity_stack_top(void);
 
 void identity_read(struct identity *id, char *const *environment);
 
-/* In a forked child: the parent's host, executable and arguments, but another pid, parent and start. */
+/* In a forked child: updates the parent's pid and the start time; host, executable and arguments stay the parent's. */
 void identity_forked(struct identity *id);
 
 void identity_describe(const struct identity *id, struct tf_header *header);
 
-/* The value of NAME, or NULL. Borrowed. */
+/* Returns the value of NAME, or NULL. Borrowed from the environment. */
 const char *identity_variable(char *const *environment, const char *name);
 uint64_t identity_number(const char *digits); /* NULL: 0 */
 
-/* The capture's directory, absolute, from PILLION_OUTPUT, with %p %h %q{ENV} %% expanded where no launcher has done so.
+/* The absolute path of the capture, from PILLION_OUTPUT; expands %p %h %q{ENV} %% unless a launcher has done so.
  * False: too long. */
 bool identity_capture(char *ret, size_t size, char *const *environment, const struct identity *id);
 
-/* Keeps what children need: all PILLION_*, NVTX_INJECTION64_PATH and CUDA_INJECTION64_PATH, PILLION_OUTPUT and
- * PILLION_RUN as given. Where the process's own environment lacks one, `environ` is replaced by a longer copy (setenv
- * would allocate). */
+/* Stores what children need: all PILLION_*, NVTX_INJECTION64_PATH and CUDA_INJECTION64_PATH, PILLION_OUTPUT and
+ * PILLION_RUN as given. If the environment of the process lacks one of them, `environ` is replaced by a longer copy,
+ * because setenv would allocate. */
 void identity_export(char *const *environment, const char *directory, uint64_t run, const char *library);
 
-/* "NAME=value" strings of identity_export, NULL-ended. */
+/* The "NAME=value" strings of identity_export, NULL-terminated. */
 char *const *identity_exported(void);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Insert-only hash table: levels of growing size, each probed a few places from the key's own. Nothing ever moves or
- * leaves, so a key that is absent from all its places in one level can only be in a later level if these are taken. */
+/* An insert-only hash table: levels of growing size; a key is looked for in a few places from its hash in each
+ * level. Nothing is moved or removed, so a key is in a later level only if all its places in the earlier levels are
+ * taken. */
 #include "runtime/record/intern_table.h"
 
 #include <string.h>
@@ -9,14 +10,14 @@
 
 enum { PROBES = 8 };
 
-static uint64_t level_size(int level)
+static uint64_t intern_level_size(int level)
 {
 	return (uint64_t)INTERN_FIRST_LEVEL << 2 * level;
 }
 
-static struct intern_entry *level_new(struct intern_table *t, int level)
+static struct intern_entry *intern_level_create(struct intern_table *t, int level)
 {
-	size_t size = level_size(level) * sizeof(struct intern_entry);
+	size_t size = intern_level_size(level) * sizeof(struct intern_entry);
 	struct intern_entry *fresh = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct intern_entry *other = NULL;
 
@@ -35,9 +36,9 @@ struct intern_entry *intern_add(struct intern_table *t, uint64_t key, uint32_t *
 	*ret_is_new = false;
 	for (int level = 0; level < INTERN_LEVELS; level++) {
 		struct intern_entry *entries = __atomic_load_n(&t->level[level], __ATOMIC_ACQUIRE);
-		uint64_t size = level_size(level);
+		uint64_t size = intern_level_size(level);
 
-		if (!entries && !(entries = level_new(t, level)))
+		if (!entries && !(entries = intern_level_create(t, level)))
 			return NULL;
 		for (uint64_t i = 0; i < PROBES; i++) {
 			uint64_t place = (hash + i) & (size - 1);
@@ -64,7 +65,7 @@ uint64_t intern_get(const struct intern_table *t, uint64_t key)
 
 	for (int level = 0; level < INTERN_LEVELS; level++) {
 		const struct intern_entry *entries = __atomic_load_n(&t->level[level], __ATOMIC_ACQUIRE);
-		uint64_t mask = level_size(level) - 1;
+		uint64_t mask = intern_level_size(level) - 1;
 
 		if (!entries)
 			return 0;
@@ -86,7 +87,7 @@ bool intern_each(struct intern_table *t, bool (*visit)(struct intern_entry *e))
 	for (int level = 0; level < INTERN_LEVELS; level++) {
 		struct intern_entry *entries = __atomic_load_n(&t->level[level], __ATOMIC_ACQUIRE);
 
-		for (uint64_t i = 0; entries && i < level_size(level); i++)
+		for (uint64_t i = 0; entries && i < intern_level_size(level); i++)
 			if (__atomic_load_n(&entries[i].key, __ATOMIC_ACQUIRE) && !visit(&entries[i]))
 				return false;
 	}
@@ -104,7 +105,7 @@ bool intern_set(struct intern_table *t, uint64_t key, uint64_t value)
 	return e;
 }
 
-/* Four lanes: one multiplication takes as long as three more that need not wait for it. */
+/* Four independent lanes, because the multiplications then overlap. */
 uint64_t intern_hash(uint64_t seed, const void *bytes, uint64_t size)
 {
 	const unsigned char *p = bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A set of 64-bit keys, each with a 64-bit value, that only grows. Lock-free: any thread, any signal handler; memory
- * comes from mmap. A key's number is its place in the table: it is known as soon as the key is, so that a handler that
- * interrupts the one who adds it needs not wait. */
+/* A set of 64-bit keys with 64-bit values that only grows. Lock-free, for any thread and any signal handler; memory
+ * comes from mmap. The number of a key is its place in the table. It is defined as soon as the key is stored, so a
+ * handler that interrupts an insertion need not wait. */
 #ifndef PILLION_INTERN_TABLE_H
 #define PILLION_INTERN_TABLE_H
 
@@ -10,18 +10,18 @@
 
 struct intern_entry {
 	uint64_t key;	/* never 0 */
-	uint64_t value; /* atomic; 0 until somebody stores one */
+	uint64_t value; /* atomic; 0 until a value is stored */
 };
 
 enum { INTERN_LEVELS = 10, INTERN_FIRST_LEVEL = 4096 };
 
-/* All zeroes is an empty table. Level n holds 4096 << 2n entries. */
+/* A zeroed table is empty. Level n has 4096 << 2n entries. */
 struct intern_table {
 	struct intern_entry *level[INTERN_LEVELS];
 };
 
-/* The entry of `key`, added if need be; NULL where memory is out. *ret_number: > 0, unique, < 2^32. *ret_is_new: this
- * call added it (of several at once, one). */
+/* Returns the entry of `key`, inserting it if necessary; NULL if memory is exhausted. *ret_number: > 0, unique, <
+ * 2^32. *ret_is_new: this call inserted it (true in one of several concurrent calls). */
 struct intern_entry *intern_add(struct intern_table *t, uint64_t key, uint32_t *ret_number, bool *ret_is_new);
 
 static inline uint64_t intern_mix(uint64_t x)
@@ -31,7 +31,8 @@ static inline uint64_t intern_mix(uint64_t x)
 	return x ^ x >> 29;
 }
 
-/* The number of `key` where it stands in the place that it asks for first, as most do; else 0: intern_add() tells. */
+/* Fast path: the number of `key` if it is in its first place in the first level, as most keys are; else 0, and
+ * intern_add() must look further. */
 static inline uint32_t intern_number(const struct intern_table *t, uint64_t key)
 {
 	const struct intern_entry *first = __atomic_load_n(&t->level[0], __ATOMIC_ACQUIRE);
@@ -42,19 +43,19 @@ static inline uint32_t intern_number(const struct intern_table *t, uint64_t key)
 		       : 0;
 }
 
-/* The value of `key`, 0 if it is not there. */
+/* The value of `key`; 0 if it is absent. */
 uint64_t intern_get(const struct intern_table *t, uint64_t key);
 
-/* Calls visit for every key, in no order, until it returns false. False: it did. */
+/* Calls visit for every entry, in no particular order, until it returns false. Returns false in that case. */
 bool intern_each(struct intern_table *t, bool (*visit)(struct intern_entry *e));
 
-/* Sets or replaces the value of `key`. False: out of memory. */
+/* Sets the value of `key`. False: out of memory. */
 bool intern_set(struct intern_table *t, uint64_t key, uint64_t value);
 
-/* A key from any bytes. 64 bits: two different texts meet once in 2^32 tables of 65,000. Never 0. */
+/* Hashes bytes to a key, never 0. With 64 bits, one in 2^32 tables of 65,000 different texts has a collision. */
 uint64_t intern_hash(uint64_t seed, const void *bytes, uint64_t size);
 
-/* Two words into one. All 128 bits of the product count: a key made of some of these is as good as intern_hash's. */
+/* Combines two words into one. All 128 bits of the product contribute, so its quality as a key equals intern_hash's. */
 static inline uint64_t intern_fold(uint64_t a, uint64_t b)
 {
 	unsigned __int128 product = (unsigned __int128)(a ^ 0xd6e8feb86659fd93ull) * (b ^ 0xa0761d6478bd642full);

@@ -15,14 +15,14 @@ struct chunk {
 
 static struct chunk *current;
 
-/* The one who finds the chunk full brings the next; of several at once the later ones give theirs back. */
-static bool replace(struct chunk *full)
+/* The thread that finds the chunk full maps the next one; if several do at once, the later ones unmap theirs. */
+static bool names_replace_chunk(struct chunk *full)
 {
 	struct chunk *fresh = sys_mmap(NULL, CHUNK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (!fresh)
 		return false;
-	fresh->used = 8; /* room[8] stands on a multiple of 16 */
+	fresh->used = 8; /* room[8] is then aligned to 16 */
 	if (!__atomic_compare_exchange_n(&current, &full, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		sys_munmap(fresh, CHUNK);
 	return true;
@@ -39,7 +39,7 @@ void *names_take(size_t size)
 
 		if (at + size <= sizeof(c->room))
 			return c->room + at;
-		if (!replace(c))
+		if (!names_replace_chunk(c))
 			return NULL;
 	}
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies of what a program names once and refers to for as long as it lives (NVTX strings and domains, kernels). From
- * mmap, never given back; any thread; they outlive a fork, unlike what the trace knows. */
+/* Memory for names that a program registers once and refers to for its whole life (NVTX strings and domains,
+ * kernels). It comes from mmap and is never released. Any thread. The contents survive a fork, unlike the trace's
+ * own tables. */
 #ifndef PILLION_NAMES_H
 #define PILLION_NAMES_H
 
 #include <stddef.h>
 
-/* Zeroed room, a multiple of 16; NULL: out of memory. At most NAMES_BYTES. */
+/* Returns zeroed memory, aligned to 16; at most NAMES_BYTES. NULL: out of memory. */
 enum { NAMES_BYTES = 16384 };
 void *names_take(size_t size);
 

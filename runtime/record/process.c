@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of the process image that everything else refers to. It calls nothing but the clock and the identity. */
+/* The state of the process image that all other parts refer to. It depends on the clock and the identity only. */
 #include "runtime/record/process.h"
 
 #include "runtime/common/clock.h"
@@ -50,7 +50,7 @@ void process_take_clocks(void)
 {
 	struct tf_header *h = __atomic_load_n(&process.header, __ATOMIC_ACQUIRE);
 
-	/* One at a time, or two threads write the same pair. */
+	/* One thread at a time, because two would write the same pair. */
 	if (!h || __atomic_exchange_n(&process.takes_clocks, true, __ATOMIC_ACQUIRE))
 		return;
 	clock_pair(&h->last[process.pair++ & 1]);

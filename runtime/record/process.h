@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process image that we are in: who it is, what it records, how it began and ended.
+/* The state of the current process image: its identity, what it records, how it began and ended.
  *
- * `process` lies in pages that the kernel wipes in a forked child (MADV_WIPEONFORK; raw clone included), so a child
- * finds generation 0 and begins anew as an image of its own, whichever way it was made. What must outlive a fork
- * (options, names of this run) is static beside it. */
+ * `process` is in pages that the kernel wipes in a forked child (MADV_WIPEONFORK), also after a raw clone. A child
+ * therefore finds generation 0 and begins a new image, however it was created. What must survive a fork (options,
+ * names of this run) is in static variables beside it. */
 #ifndef PILLION_PROCESS_H
 #define PILLION_PROCESS_H
 
@@ -13,10 +13,10 @@
 #include "runtime/common/hot.h"
 #include "runtime/common/options.h"
 #include "runtime/common/range.h"
-#include "runtime/record/identity.h"
-#include "runtime/record/intern_table.h"
 #include "runtime/format/trace_format.h"
 #include "runtime/record/first_chunk.h"
+#include "runtime/record/identity.h"
+#include "runtime/record/intern_table.h"
 
 enum { PROCESS_NAME_BYTES = 4096, PROCESS_MAIN_PAGE = 16384, PROCESS_DESCRIPTORS = 65535 };
 #if defined(__aarch64__)
@@ -26,110 +26,115 @@ enum { PROCESS_NAME_BYTES = 4096, PROCESS_MAIN_PAGE = 16384, PROCESS_DESCRIPTORS
 #endif
 
 struct process {
-	uint64_t generation; /* 0: not started. Else a number that no other image of this program's forks has */
-	uint16_t descriptors[PROCESS_DESCRIPTORS]; /* descriptor.h; here, for the low ones lie beside the generation */
-	uint32_t guarded;    /* threads that have blocked their signals for a stretch of our own code */
-	bool is_closing;     /* no more of these: sys_is_silent is about to be set, and they could not take it back */
-	uint32_t starting;   /* lock of the start and of making the file */
-	uint32_t threads;    /* attached so far */
+	uint64_t generation; /* 0: not started. Else unique among the images that fork from this program */
+	/* see descriptor.h; first, because low descriptors then share cache lines with generation */
+	uint16_t descriptors[PROCESS_DESCRIPTORS];
+	uint32_t guarded; /* threads inside a guard */
+	/* guards no longer block signals: sys_is_silent is about to be set, and they could not unblock them */
+	bool is_closing;
+	uint32_t starting; /* lock of the start and of the creation of the file */
+	uint32_t threads;  /* attached so far */
 	uint64_t nonce;
 	uint32_t pid;
 	/* the trace file, see file.h; header is NULL until the first record */
 	struct tf_header *header;
-	uint64_t file_end, file_size, device, inode; /* file_end: of the chunks; file_size: as the file system has it */
-	uint32_t growing;			     /* lock of the two, and of the areas */
-	uint64_t chunk_next;			     /* see first_chunk.c, as the three after it */
+	/* file_end: end of the chunks; file_size: size in the file system */
+	uint64_t file_end, file_size, device, inode;
+	uint32_t growing;    /* lock of file_end, file_size and the areas */
+	uint64_t chunk_next; /* see first_chunk.c, also for the three fields below */
 	struct first_chunk_area areas[FIRST_CHUNK_AREAS];
-	uint32_t area_last, first_chunks; /* the area made last; chunks of all areas */
-	bool can_populate;			     /* Linux 5.14: see file.c */
-	uint32_t pair; /* which of header->last is written next */
-	bool takes_clocks; /* somebody writes it */
-	uint32_t end;  /* enum tf_end, with its status; kept for a file that is made later */
+	uint32_t area_last, first_chunks; /* area_last: the latest area; first_chunks: chunks of all areas */
+	bool can_populate;                /* Linux 5.14: see file.c */
+	uint32_t pair;                    /* which of header->last is written next */
+	bool takes_clocks;                /* a thread is writing it */
+	uint32_t end;                     /* enum tf_end; kept, with the status, for a file that is created later */
 	int32_t end_status;
 	uint64_t end_ticks;
 	struct sampler *samplers, *kept_samplers; /* see sample.c */
 	uint32_t kept_sampler_count;
-	uint32_t sampling; /* lock of these */
-	uint32_t acting;   /* lock of altstack.c */
-	uint64_t tracer_asked_ticks;
-	bool said_unsampled;
-	struct intern_table modules; /* that the trace has; value = where it starts, until one of them has gone */
-	uint32_t unloads;     /* times that one of them had gone, 65535 at most */
+	uint32_t sampling;             /* lock of the samplers */
+	uint32_t acting;               /* lock of altstack.c */
+	uint64_t tracer_checked_ticks; /* see sample.c, like the next one */
+	bool has_noted_unsampled;
+	/* modules in the trace; value = start address, until one of them has been unloaded */
+	struct intern_table modules;
+	uint32_t unloads;             /* how often modules in the trace have been unloaded, at most 65535 */
 	struct intern_table interned; /* strings, stacks, launches, modules: number = id in the trace */
-	uint32_t line_lock; /* of line[] */
-	char line[8192];    /* for the index, as the two after it */
+	uint32_t line_lock;           /* of line[] */
+	char line[8192];              /* for the index, as are the next two */
 	char line_counts[2048], line_names[2048];
 	char path[PROCESS_NAME_BYTES];
-	uint32_t nvtx_inside; /* ranges of -c nvtx that are open */
+	uint32_t nvtx_inside;      /* open ranges of -c nvtx */
 	uint32_t descriptor_last;  /* descriptor.c: the highest descriptor that the trace describes */
-	uint32_t descriptor_texts; /* descriptor.c: ids of descriptions given out */
-	/* The first thread's page, until there is a file. */
+	uint32_t descriptor_texts; /* descriptor.c: number of descriptions so far, whose ids are serial numbers */
+	/* The first thread's page, until the file exists. */
 	uint64_t main_page[PROCESS_MAIN_PAGE / sizeof(uint64_t)];
 } __attribute__((aligned(PROCESS_ALIGN)));
 
 extern struct process process HIDDEN;
 
-/* What a forked child inherits. */
+/* State that a forked child inherits. */
 struct process_inherited {
 	bool is_configured;
 	uint64_t generations, nonce, parent_nonce, run;
-	struct identity identity; /* of the image that configured itself; pids are taken anew */
+	struct identity identity; /* of the image that read the configuration; a forked child updates its pids */
 	struct tf_clock_pair loaded;
 	char directory[PROCESS_NAME_BYTES];
 };
 extern struct process_inherited process_inherited;
 
-/* What hooks look at first: groups that this process records (bits of enum tf_group, 0: recording is off), and the
- * run's range page, all ones or 0. All ones before the start, so that the first call leads to it. */
+/* Hooks read this first: the groups that this process records (bits of enum tf_group; 0: recording is off), and the
+ * word of the run's range page, all ones or 0. All groups are set before the start, so that the first call starts
+ * the recorder. */
 struct process_gate {
 	uint32_t groups;
 	const uint32_t *recording;
 };
 extern struct process_gate process_gate HIDDEN;
-#define PROCESS_SAMPLES (1u << 31) /* in `groups`: samples may be all that is wanted */
+#define PROCESS_SAMPLES (1u << 31) /* in `groups`: set if samples are recorded, even if no group is */
 
 /* Thresholds in ticks. */
 extern uint64_t process_osrt_threshold HIDDEN, process_osrt_backtrace HIDDEN, process_cuda_backtrace[CUDA_KINDS] HIDDEN;
 extern struct options process_options;
-/* Paths no longer lead where they did: this image and its forked children open nothing any more. */
+/* The view of the file system has changed: this image and its forked children open no files any more. */
 extern bool process_is_frozen;
-/* The functions that events may name, by id; given to recorder_attach(). */
+/* The functions that events refer to, by id; passed to recorder_attach(). */
 struct function_name {
 	const char *name;
 	uint8_t group; /* enum tf_group */
 };
 struct function_table {
 	const struct function_name *list;
-	uint32_t count, counters; /* the first `counters` functions have a threshold, so a counter */
+	uint32_t count, counters; /* only the first `counters` functions have a threshold, hence a counter */
 };
 extern const struct function_table *process_functions;
 
-extern struct tf_range_page *process_range; /* NULL: none, recording goes on all the time */
+extern struct tf_range_page *process_range; /* NULL: no capture range, recording is always on */
 
-/* Fills in a new file's head: who we are. */
+/* Fills in the header of a new file. */
 void process_describe(struct tf_header *header);
 
-/* Writes a pair of clocks into the head, where there is one. */
+/* Stores a pair of clocks in the header, if there is one. */
 void process_take_clocks(void);
 
-/* Something of ours failed for good: recording goes off, the capture's index says why, the target goes on. */
+/* After a permanent failure of the recorder: turns recording off and writes the reason to the index. The target
+ * continues. */
 void process_fail(const char *why);
 
-/* A fact for the ledger. */
+/* Records a fact for the ledger. */
 void process_note(const char *text);
 
-/* A range that was not the one of -c nvtx: RANGE or RANGE@DOMAIN. Under a guard. */
+/* Records an NVTX range that did not match -c nvtx: RANGE or RANGE@DOMAIN. Under a guard. */
 void process_seen(const char *range);
 
-/* Appends a `bare` line: a program that is started without the recorder, and why. */
+/* Appends a `bare` line: a program is started without the recorder, with the reason. */
 void process_bare(const char *executable, const char *reason);
 
-/* The NAME=value strings of ours that a child needs, NULL-ended, valid for the life of the process: LD_PRELOAD
- * excepted. */
+/* The NAME=value strings that a child needs, except LD_PRELOAD; NULL-terminated, valid for the life of the process. */
 char *const *process_environment(void);
 const char *process_library(void); /* path of the preloaded object, as LD_PRELOAD names it */
 
-/* True in the child of a vfork, which borrows this image's memory. One system call. */
+/* True in the child of a vfork, which shares the memory of this image. Costs one system call. */
 bool process_is_borrowed(void);
 
 #endif

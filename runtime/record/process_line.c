@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the image says of itself in its host's index. */
+/* The image's lines in the index of its host. */
 #include "runtime/record/process_line.h"
 
 #include <errno.h>
 
+#include "runtime/base/text.h"
 #include "runtime/common/clock.h"
 #include "runtime/common/index.h"
-#include "runtime/record/process.h"
 #include "runtime/common/sys.h"
-#include "runtime/base/text.h"
+#include "runtime/record/process.h"
 
-/* One line at a time: the buffer is shared. A line more or less must never hold up the target, so the lock is given up
- * on after a while. A forked child's is open: it lies in `process`. */
-static bool line_begin(struct index_line *line, const char *name)
+/* One line at a time, because the buffer is shared. A missing line is better than a delay of the target, so the wait
+ * for the lock is bounded. The lock is in `process`, so it is free in a forked child. */
+static bool process_line_begin(struct index_line *line, const char *name)
 {
 	for (int i = 0; __atomic_exchange_n(&process.line_lock, 1, __ATOMIC_ACQUIRE); i++) {
 		if (i > 1000)
@@ -23,7 +23,7 @@ static bool line_begin(struct index_line *line, const char *name)
 	return true;
 }
 
-static int line_end(struct index_line *line)
+static int process_line_finish(struct index_line *line)
 {
 	char name[INDEX_NAME_BYTES];
 	int error = -EPERM;
@@ -35,7 +35,7 @@ static int line_end(struct index_line *line)
 	return error;
 }
 
-static void add_clocks(struct index_line *line, const struct tf_clock_pair *pair)
+static void process_line_add_clocks(struct index_line *line, const struct tf_clock_pair *pair)
 {
 	index_number(line, "realtime_ns", pair->realtime_ns);
 	index_number(line, "ticks", pair->ticks);
@@ -49,7 +49,7 @@ int process_line_start(bool is_fork)
 	struct tf_clock_pair now;
 
 	clock_pair(&now);
-	if (!line_begin(&line, "process"))
+	if (!process_line_begin(&line, "process"))
 		return -EBUSY;
 	index_hex(&line, "nonce", process.nonce);
 	index_number(&line, "pid", process.pid);
@@ -58,30 +58,30 @@ int process_line_start(bool is_fork)
 	index_hex(&line, "run", process_inherited.run);
 	index_text(&line, "via", is_fork ? "fork" : "start");
 	index_hex(&line, "parent", process_inherited.parent_nonce);
-	add_clocks(&line, &now);
+	process_line_add_clocks(&line, &now);
 	index_text(&line, "host", id->host);
 	index_text(&line, "boot", id->boot);
 	index_text(&line, "exe", id->executable);
 	index_field(&line, "args", id->arguments, id->arguments_size);
 	index_field(&line, "vars", id->variables, id->variables_size);
-	return line_end(&line);
+	return process_line_finish(&line);
 }
 
-static void tell(const char *kind, const char *text)
+static void process_line_text(const char *kind, const char *text)
 {
 	struct index_line line;
 
-	if (process_is_frozen || !line_begin(&line, kind))
+	if (process_is_frozen || !process_line_begin(&line, kind))
 		return;
 	index_hex(&line, "nonce", process.nonce);
 	index_number(&line, "pid", process.pid);
 	index_text(&line, "text", text);
-	line_end(&line);
+	process_line_finish(&line);
 }
 
 void process_note(const char *text)
 {
-	tell("note", text);
+	process_line_text("note", text);
 }
 
 void process_fail(const char *why)
@@ -92,25 +92,25 @@ void process_fail(const char *why)
 
 void process_seen(const char *range)
 {
-	tell("seen", range);
+	process_line_text("seen", range);
 }
 
 void process_bare(const char *executable, const char *reason)
 {
 	struct index_line line;
 
-	if (process_is_frozen || !process_inherited.is_configured || !line_begin(&line, "bare"))
+	if (process_is_frozen || !process_inherited.is_configured || !process_line_begin(&line, "bare"))
 		return;
 	index_number(&line, "pid", process.pid);
 	index_text(&line, "exe", executable);
 	index_text(&line, "reason", reason);
-	line_end(&line);
+	process_line_finish(&line);
 }
 
-static void add_short(struct index_line *line)
+static void process_line_add_counts(struct index_line *line)
 {
 	const struct tf_thread *page = (const struct tf_thread *)process.main_page;
-	/* Not on the stack: a handler may run exec on a small one. */
+
 	char *bytes = process.line_counts, *names = process.line_names;
 	struct text counts = text_init(bytes, sizeof(process.line_counts)),
 		    functions = text_init(names, sizeof(process.line_names));
@@ -144,25 +144,25 @@ void process_line_end(void)
 	struct tf_clock_pair now;
 
 	clock_pair(&now);
-	if (process_is_frozen || !line_begin(&line, "end"))
+	if (process_is_frozen || !process_line_begin(&line, "end"))
 		return;
 	index_hex(&line, "nonce", process.nonce);
 	index_number(&line, "pid", process.pid);
 	index_text(&line, "kind", kinds[process.end]);
 	index_signed(&line, "status", process.end_status);
-	add_clocks(&line, &now);
+	process_line_add_clocks(&line, &now);
 	index_number(&line, "recorded", 0);
-	add_short(&line);
-	line_end(&line);
+	process_line_add_counts(&line);
+	process_line_finish(&line);
 }
 
 void process_line_child(int pid, int status)
 {
 	struct index_line line;
 
-	if (process_is_frozen || !line_begin(&line, "child"))
+	if (process_is_frozen || !process_line_begin(&line, "child"))
 		return;
 	index_number(&line, "pid", (uint64_t)pid);
 	index_signed(&line, "status", status);
-	line_end(&line);
+	process_line_finish(&line);
 }

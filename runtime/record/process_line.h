@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The image's lines in its host's index, and what they are made of. For process.c alone; what others may say through it
- * (process_note, process_seen, process_bare) is in process.h.
+/* The image's lines in the index of its host, and their contents. Used by recorder.c only; other parts use
+ * process_note, process_seen and process_bare of process.h.
  *
- * Any thread, one at a time: who cannot have the buffer soon leaves its line out. A line stands whole in the file,
- * whoever else appends to it. */
+ * Any thread, one at a time: a line is omitted if the buffer is not available soon. Lines are appended atomically,
+ * even if other processes append at the same time. */
 #ifndef PILLION_PROCESS_LINE_H
 #define PILLION_PROCESS_LINE_H
 
@@ -12,13 +12,14 @@
 
 #include "runtime/record/process.h"
 
-/* The line that makes the image known. 0 or -errno. */
+/* Writes the first line of the image. Returns 0 or -errno. */
 int process_line_start(bool is_fork);
 
-/* How it ended, by process.end, with the counts of calls below their thresholds: for an image without a trace file. */
+/* Writes how the image ended (process.end), with the counts of calls below their thresholds. For an image without a
+ * trace file. */
 void process_line_end(void);
 
-/* How a child ended, as wait() told it. */
+/* Writes the wait status of a child. */
 void process_line_child(int pid, int status);
 
 #endif

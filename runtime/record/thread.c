@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Birth, death and growth of a thread's part of the trace file. */
+/* Attaching, growing and ending a thread's part of the trace file. */
 #include "runtime/record/thread.h"
 
 #include <errno.h>
@@ -9,9 +9,9 @@
 #include <sys/prctl.h>
 
 #include "runtime/common/clock.h"
-#include "runtime/record/file.h"
 #include "runtime/common/dso.h"
 #include "runtime/common/sys.h"
+#include "runtime/record/file.h"
 #include "runtime/record/first_chunk.h"
 
 enum { FIRST_COUNTERS = 24, FIRST_SLOTS = 128, SECOND_CHUNK = 16384, THIRD_CHUNK = 65536, CHUNK = 262144 };
@@ -19,18 +19,18 @@ enum { FROZEN_CHUNK = 1 << 20, FROZEN_RESERVE = 64 << 20, RETRY_TICKS = 1 << 24 
 
 __thread struct thread thread_self __attribute__((tls_model("initial-exec"))) = {.generation = THREAD_NEW};
 
-#ifdef __SANITIZE_THREAD__ /* in our own tests: its state of a thread goes in the last round */
+#ifdef __SANITIZE_THREAD__ /* in our own tests: TSan destroys its state of a thread in the last round */
 enum { DEATH_ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS - 1 };
 #else
 enum { DEATH_ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS };
 #endif
 
-/* Set at the start, before any thread is attached; forked children inherit them. */
+/* Set at the start, before any thread is attached; inherited by forked children. */
 static struct thread_watch watches[2];
 static unsigned watch_count;
 
 static pthread_key_t death_key;
-static int (*set_key)(pthread_key_t, const void *); /* NULL: no key to be had */
+static int (*set_key)(pthread_key_t, const void *); /* NULL: no key available */
 
 void thread_watch(const struct thread_watch *watch)
 {
@@ -40,8 +40,8 @@ void thread_watch(const struct thread_watch *watch)
 void thread_guard_enter(struct thread *t, struct thread_guard *g)
 {
 	g->error = errno;
-	/* Others' code may come to a cancellation point in it; there glibc would wait for its signal, which is
-	 * blocked. */
+	/* Code of other libraries may reach a cancellation point inside a guard, where glibc would wait for its
+	 * signal, which is blocked. */
 	g->cancel = PTHREAD_CANCEL_ENABLE;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &g->cancel);
 	__atomic_fetch_add(&process.guarded, 1, __ATOMIC_SEQ_CST);
@@ -50,7 +50,7 @@ void thread_guard_enter(struct thread *t, struct thread_guard *g)
 		sys_signals_block(&g->signals);
 	g->generation = t->generation;
 	t->generation = THREAD_OURS;
-	g->start_ticks = t->page ? clock_now() : 0; /* before the start there is no clock yet */
+	g->start_ticks = t->page ? clock_now() : 0; /* before the start the clock is not initialised */
 }
 
 void thread_guard_leave(struct thread *t, const struct thread_guard *g)
@@ -71,61 +71,60 @@ void thread_refresh_name(struct thread *t)
 		sys_call(SYS_prctl, PR_GET_NAME, t->page->name, 0, 0);
 }
 
-/* Bytes of a page with so many counters, up to its slots. */
-static uint32_t page_bytes(uint32_t counters)
+/* Size of a page with that many counters, up to its first slot. */
+static uint32_t thread_page_bytes(uint32_t counters)
 {
 	size_t places = (process_functions->counters * sizeof(uint16_t) + TF_SLOT - 1) & ~(size_t)(TF_SLOT - 1);
 
 	return (uint32_t)(sizeof(struct tf_thread) + counters * sizeof(struct tf_counter) + places);
 }
 
-static uint16_t *places_of(struct tf_thread *page)
+static uint16_t *thread_page_places(struct tf_thread *page)
 {
 	return (uint16_t *)&page->counters[page->counter_count];
 }
 
-/* Counters for all functions, or for the first few that the thread calls. */
-static void lay_out(struct tf_thread *page, uint32_t counters)
+/* Initialises a page with counters for all functions, or for the first few that the thread calls. */
+static void thread_init_page(struct tf_thread *page, uint32_t counters)
 {
 	page->counter_count = counters;
-	page->chunk.slots = page_bytes(counters);
+	page->chunk.slots = thread_page_bytes(counters);
 	for (uint32_t i = 0; counters == process_functions->counters && i < counters; i++)
-		places_of(page)[i] = (uint16_t)(i + 1);
+		thread_page_places(page)[i] = (uint16_t)(i + 1);
 }
 
-static void publish(struct tf_chunk *w, uint64_t base_ticks)
+static void thread_publish_chunk(struct tf_chunk *chunk, uint64_t base_ticks)
 {
-	w->base_ticks = base_ticks;
-	__atomic_store_n(&w->magic, TF_CHUNK_MAGIC, __ATOMIC_RELEASE);
+	chunk->base_ticks = base_ticks;
+	__atomic_store_n(&chunk->magic, TF_CHUNK_MAGIC, __ATOMIC_RELEASE);
 }
 
-static void use_chunk(struct thread *t, struct tf_chunk *w)
+static void thread_use_chunk(struct thread *t, struct tf_chunk *chunk)
 {
-	t->chunk = w;
-	t->next = (uint64_t)w + tf_slots_offset(w);
-	t->limit = (uint64_t)w + w->size_bytes;
+	t->chunk = chunk;
+	t->next = (uint64_t)chunk + tf_slots_offset(chunk);
+	t->limit = (uint64_t)chunk + chunk->size_bytes;
 	t->chunks++;
 }
 
-static void use_page(struct thread *t, struct tf_thread *page)
+static void thread_use_page(struct thread *t, struct tf_thread *page)
 {
 	t->page = page;
-	t->place = places_of(page);
+	t->place = thread_page_places(page);
 }
 
-static bool is_in_file(const struct tf_thread *page)
+static bool thread_page_is_in_file(const struct tf_thread *page)
 {
 	return (const uint64_t *)page != process.main_page;
 }
 
-static struct tf_thread *full_page(const struct thread *t)
+static struct tf_thread *thread_create_full_page(const struct thread *t)
 {
-	struct tf_thread *page =
-		file_chunk(t->chunk, TF_CHUNK_FIRST, (uint32_t)file_round(page_bytes(process_functions->counters)),
-			   t->number, t->chunks);
+	uint64_t size = file_round(thread_page_bytes(process_functions->counters));
+	struct tf_thread *page = file_chunk(t->chunk, TF_CHUNK_FIRST, (uint32_t)size, t->number, t->chunks);
 
 	if (page)
-		lay_out(page, process_functions->counters);
+		thread_init_page(page, process_functions->counters);
 	return page;
 }
 
@@ -133,27 +132,27 @@ bool thread_settle(struct thread *t)
 {
 	struct tf_thread *page;
 
-	if (is_in_file(t->page))
+	if (thread_page_is_in_file(t->page))
 		return true;
 	if (!file_make())
 		return false;
-	page = full_page(t);
+	page = thread_create_full_page(t);
 	if (!page)
 		return false;
-	/* Signals wait, so nobody counts into the old page meanwhile. */
+	/* Signals are blocked, so no handler counts into the old page meanwhile. */
 	memcpy(&page->start_ticks, &t->page->start_ticks,
-	       page_bytes(process_functions->counters) - offsetof(struct tf_thread, start_ticks));
-	publish(&page->chunk, page->start_ticks);
-	use_page(t, page);
-	use_chunk(t, &page->chunk);
+	       thread_page_bytes(process_functions->counters) - offsetof(struct tf_thread, start_ticks));
+	thread_publish_chunk(&page->chunk, page->start_ticks);
+	thread_use_page(t, page);
+	thread_use_chunk(t, &page->chunk);
 	return true;
 }
 
-/* The first chunk of a thread, with its page: one that lies ready, or else one of its own. */
-static struct tf_thread *take_first_chunk(struct thread *t)
+/* Allocates the first chunk of a thread with its page: one of those prepared in advance, or else a chunk of its own. */
+static struct tf_thread *thread_take_first_chunk(struct thread *t)
 {
 	uint32_t counters = process_functions->counters < FIRST_COUNTERS ? process_functions->counters : FIRST_COUNTERS;
-	uint32_t size = page_bytes(counters) + FIRST_SLOTS * TF_SLOT;
+	uint32_t size = thread_page_bytes(counters) + FIRST_SLOTS * TF_SLOT;
 	struct tf_thread *page = NULL;
 	uint64_t offset;
 
@@ -166,26 +165,26 @@ static struct tf_thread *take_first_chunk(struct thread *t)
 	else
 		page = file_chunk(t->chunk, TF_CHUNK_FIRST, (uint32_t)file_round(size), t->number, 0);
 	if (page)
-		lay_out(page, counters);
+		thread_init_page(page, counters);
 	return page;
 }
 
-static void page_begin(struct thread *t, struct tf_thread *page)
+static void thread_begin_page(struct thread *t, struct tf_thread *page)
 {
 	page->start_ticks = t->last_ticks = clock_now();
-	use_page(t, page);
+	thread_use_page(t, page);
 	thread_refresh_name(t);
-	if (is_in_file(page))
-		use_chunk(t, &page->chunk);
-	publish(&page->chunk, page->start_ticks);
+	if (thread_page_is_in_file(page))
+		thread_use_chunk(t, &page->chunk);
+	thread_publish_chunk(&page->chunk, page->start_ticks);
 }
 
-/* The image's first thread begins on the page beside `process`: most small processes need no file at all. */
-static bool attach(struct thread *t)
+/* The image's first thread begins on the page in `process`, because most small processes need no trace file. */
+static bool thread_attach(struct thread *t)
 {
 	struct tf_thread *page;
 
-	/* In a child that a handler forked, the interrupted writer is still to say that it is done. */
+	/* In a child that a handler forked, the interrupted writer has yet to decrement `writing`. */
 	*t = (struct thread){.generation = THREAD_OURS,
 			     .writing = t->writing,
 			     .memo = t->memo,
@@ -194,17 +193,17 @@ static bool attach(struct thread *t)
 			     .number = __atomic_fetch_add(&process.threads, 1, __ATOMIC_RELAXED)};
 	if (t->number == 0) {
 		page = (struct tf_thread *)process.main_page;
-		lay_out(page, process_functions->counters);
+		thread_init_page(page, process_functions->counters);
 	} else {
-		page = take_first_chunk(t);
+		page = thread_take_first_chunk(t);
 	}
 	if (!page) {
 		if (process.header)
 			__atomic_fetch_add(&process.header->threads_lost, 1, __ATOMIC_RELAXED);
 		return false;
 	}
-	page_begin(t, page);
-	/* Of a thread whose end we do not see nothing could be given back. */
+	thread_begin_page(t, page);
+	/* If the end of the thread cannot be observed, its memo could not be released. */
 	if ((!set_key || set_key(death_key, t)) && t->number && !t->memo)
 		t->memo = THREAD_NO_MEMO;
 	for (unsigned i = 0; i < watch_count; i++)
@@ -219,20 +218,20 @@ bool thread_enter(struct thread *t)
 	bool is_attached;
 
 	if (t->generation == process.generation)
-		return true; /* a signal handler has done it meanwhile */
+		return true; /* a signal handler has attached it meanwhile */
 	if (t->generation == THREAD_OURS || t->generation == THREAD_DEAD || !process_gate.groups || !process.generation)
 		return false;
 	thread_guard_enter(t, &guard);
-	t->page = NULL; /* in a forked child its parent's still, and not mapped here */
-	is_attached = attach(t);
+	t->page = NULL; /* in a forked child it is the parent's and not mapped */
+	is_attached = thread_attach(t);
 	guard.generation = is_attached ? process.generation : process_gate.groups ? THREAD_DEAD : guard.generation;
 	thread_guard_leave(t, &guard);
 	return is_attached;
 }
 
-/* Chunks are left only by their own thread or a handler in it. If a handler came in the middle of a store, the
- * interrupted writer (t->writing) still holds an address in the old one. */
-static void retire(struct thread *t)
+/* Only the thread itself, or a handler in it, replaces its chunk. If a handler interrupted a store, the interrupted
+ * writer (t->writing) still holds an address in the old chunk. */
+static void thread_retire_chunk(struct thread *t)
 {
 	struct tf_chunk *old = t->chunk;
 
@@ -240,7 +239,7 @@ static void retire(struct thread *t)
 		file_release(t->retired, t->retired_bytes);
 		t->retired = NULL;
 	}
-	if (!old || old == &t->page->chunk) /* which stays for its counters */
+	if (!old || old == &t->page->chunk) /* it stays mapped for its counters */
 		return;
 	if (t->writing == 0) {
 		file_release(old, old->size_bytes);
@@ -250,7 +249,7 @@ static void retire(struct thread *t)
 	}
 }
 
-static uint32_t next_size(const struct thread *t, unsigned slots)
+static uint32_t thread_next_chunk_size(const struct thread *t, unsigned slots)
 {
 	uint32_t size = (uint32_t)file_round(t->chunks < 2 ? SECOND_CHUNK : t->chunks == 2 ? THIRD_CHUNK : CHUNK);
 
@@ -259,22 +258,22 @@ static uint32_t next_size(const struct thread *t, unsigned slots)
 	return size;
 }
 
-static bool take_chunk(struct thread *t, uint32_t size)
+static bool thread_take_chunk(struct thread *t, uint32_t size)
 {
-	struct tf_chunk *w;
+	struct tf_chunk *chunk;
 
-	w = file_chunk(t->chunk, TF_CHUNK_SLOTS, size, t->number, t->chunks);
-	if (!w)
+	chunk = file_chunk(t->chunk, TF_CHUNK_SLOTS, size, t->number, t->chunks);
+	if (!chunk)
 		return false;
-	publish(w, t->last_ticks);
-	retire(t);
-	use_chunk(t, w);
+	thread_publish_chunk(chunk, t->last_ticks);
+	thread_retire_chunk(t);
+	thread_use_chunk(t, chunk);
 	process_take_clocks();
 	thread_refresh_name(t);
 	return true;
 }
 
-static bool has_slots(const struct thread *t, unsigned slots)
+static bool thread_has_slots(const struct thread *t, unsigned slots)
 {
 	return t->chunk && t->next + slots * TF_SLOT <= t->limit;
 }
@@ -284,21 +283,23 @@ bool thread_grow(struct thread *t, unsigned slots)
 	struct thread_guard guard;
 	bool has_room;
 
-	/* Where the last try failed, not every call tries again. */
+	/* After a failure, retries are limited in rate. */
 	if (sys_is_silent || (t->retry_ticks && clock_now() < t->retry_ticks))
 		return false;
 	thread_guard_enter(t, &guard);
-	has_room = has_slots(t, slots) ||
-		   (thread_settle(t) && (has_slots(t, slots) || take_chunk(t, next_size(t, slots))));
+	has_room = thread_has_slots(t, slots) ||
+		   (thread_settle(t) &&
+		    (thread_has_slots(t, slots) || thread_take_chunk(t, thread_next_chunk_size(t, slots))));
 	t->retry_ticks = has_room ? 0 : clock_now() + RETRY_TICKS;
 	thread_guard_leave(t, &guard);
 	return has_room;
 }
 
-/* No lock and no guard: a handler that comes in between takes the same counter, or the next one is left unused. */
-static struct tf_counter *take_counter(struct thread *t, unsigned function)
+/* Without a lock or a guard: a handler that interrupts this allocates the same counter, or the next one stays
+ * unused. */
+static struct tf_counter *thread_take_counter(struct thread *t, unsigned function)
 {
-	uint16_t none = 0, *place = &places_of(t->page)[function];
+	uint16_t none = 0, *place = &thread_page_places(t->page)[function];
 	uint32_t position = __atomic_add_fetch(&t->counters, 1, __ATOMIC_RELAXED);
 
 	if (position > t->page->counter_count)
@@ -307,7 +308,7 @@ static struct tf_counter *take_counter(struct thread *t, unsigned function)
 	return &t->page->counters[*place - 1];
 }
 
-static void take_more(struct thread *t)
+static void thread_add_full_page(struct thread *t)
 {
 	struct thread_guard guard;
 	struct tf_thread *page;
@@ -315,10 +316,10 @@ static void take_more(struct thread *t)
 	if (sys_is_silent || (t->retry_ticks && clock_now() < t->retry_ticks))
 		return;
 	thread_guard_enter(t, &guard);
-	page = full_page(t);
+	page = thread_create_full_page(t);
 	if (page) {
 		page->start_ticks = t->page->start_ticks;
-		publish(&page->chunk, t->last_ticks);
+		thread_publish_chunk(&page->chunk, t->last_ticks);
 		t->more = page;
 	}
 	t->retry_ticks = page ? 0 : clock_now() + RETRY_TICKS;
@@ -327,10 +328,10 @@ static void take_more(struct thread *t)
 
 struct tf_counter *thread_counter(struct thread *t, unsigned function)
 {
-	struct tf_counter *counter = t->more ? NULL : take_counter(t, function);
+	struct tf_counter *counter = t->more ? NULL : thread_take_counter(t, function);
 
 	if (!counter && !t->more)
-		take_more(t);
+		thread_add_full_page(t);
 	return counter ? counter : t->more ? &t->more->counters[function] : NULL;
 }
 
@@ -340,24 +341,24 @@ void thread_reserve(struct thread *t)
 
 	thread_guard_enter(t, &guard);
 	if (thread_settle(t))
-		take_chunk(t, FROZEN_CHUNK);
+		thread_take_chunk(t, FROZEN_CHUNK);
 	file_reserve(FROZEN_RESERVE);
 	thread_guard_leave(t, &guard);
 }
 
-static void release_page(struct thread *t)
+static void thread_release_page(struct thread *t)
 {
-	struct tf_chunk *w = &t->page->chunk;
+	struct tf_chunk *chunk = &t->page->chunk;
 
 	if (t->area != THREAD_NO_AREA) {
-		w->full = 1;
+		chunk->full = 1;
 		first_chunk_release(t->area);
-	} else if (is_in_file(t->page)) {
-		file_release(w, w->size_bytes);
+	} else if (thread_page_is_in_file(t->page)) {
+		file_release(chunk, chunk->size_bytes);
 	}
 }
 
-static void finish(struct thread *t)
+static void thread_finish(struct thread *t)
 {
 	struct thread_guard guard;
 
@@ -368,17 +369,17 @@ static void finish(struct thread *t)
 	t->page->current = 0;
 	t->page->end_ticks = clock_now();
 	t->writing = 0;
-	retire(t);
+	thread_retire_chunk(t);
 	t->chunk = NULL;
 	if (t->more)
 		file_release(&t->more->chunk, t->more->chunk.size_bytes);
-	release_page(t);
+	thread_release_page(t);
 	t->page = NULL;
 	guard.generation = THREAD_DEAD;
 	thread_guard_leave(t, &guard);
 }
 
-static void on_death(void *thread)
+static void thread_on_death(void *thread)
 {
 	struct thread *t = thread;
 
@@ -386,15 +387,15 @@ static void on_death(void *thread)
 		return;
 	if (++t->deaths < DEATH_ROUNDS && !set_key(death_key, t))
 		return;
-	finish(t);
+	thread_finish(t);
 }
 
-/* By name: where these lie in libpthread, a program without it has one thread only. Keys from 32 on make
- * pthread_setspecific allocate; then threads end without a word, and their chunks stay mapped. */
+/* Looked up by name: if these functions are in libpthread, a program without libpthread has one thread only. From
+ * key 32 on, pthread_setspecific allocates; then the ends of threads are not observed, and their chunks stay mapped. */
 void thread_init(void)
 {
 	int (*create_key)(pthread_key_t *, void (*)(void *)) = dso_next("pthread_key_create");
 
-	if (create_key && !create_key(&death_key, on_death) && death_key < 32)
+	if (create_key && !create_key(&death_key, thread_on_death) && death_key < 32)
 		set_key = dso_next("pthread_setspecific");
 }

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "runtime/common/hot.h"
-#include "runtime/record/process.h"
 #include "runtime/common/readable.h"
 #include "runtime/common/sys.h"
+#include "runtime/record/process.h"
 #include "runtime/stack/module.h"
 
 enum { SIGNALS = 64, RED_ZONE = 128, FRAME_ALIGN = 16, FPU_ALIGN = 64 };
@@ -17,8 +17,8 @@ enum { SIGNALS = 64, RED_ZONE = 128, FRAME_ALIGN = 16, FPU_ALIGN = 64 };
 #define SS_AUTODISARM (1u << 31)
 #endif
 
-/* What the program installed. A reader takes the copy that `turn` names; a writer fills the other one first. Not in
- * `process`: a forked child inherits its handlers. */
+/* The actions that the program set. A reader uses the copy selected by `turn`; a writer fills the other one first.
+ * Not in `process`, because a forked child inherits its handlers. */
 struct action {
 	void *handler;
 	uint64_t mask;
@@ -29,7 +29,7 @@ static struct {
 	struct action of[2];
 } actions[SIGNALS + 1];
 
-/* The calling thread's. `low` NULL: the kernel has the program's own stack. */
+/* Of the calling thread. `low` NULL: the kernel has the program's own stack. */
 static __thread struct {
 	char *low, *high;
 	int tid;
@@ -38,19 +38,19 @@ static __thread struct {
 
 static bool is_active;
 
-/* Never called: stands in the kernel for a handler with SA_ONSTACK. */
+/* Never called by us: installed in the kernel in place of each handler with SA_ONSTACK. */
 extern char altstack_enter[] HIDDEN;
 
 /* ---- the program's actions ---- */
 
-static struct action action_of(int signal)
+static struct action altstack_action(int signal)
 {
 	uint32_t turn = __atomic_load_n(&actions[signal].turn, __ATOMIC_ACQUIRE);
 
 	return actions[signal].of[turn & 1];
 }
 
-static void note_action(int signal, struct action action)
+static void altstack_set_action(int signal, struct action action)
 {
 	uint32_t turn = actions[signal].turn + 1;
 
@@ -58,8 +58,8 @@ static void note_action(int signal, struct action action)
 	__atomic_store_n(&actions[signal].turn, turn, __ATOMIC_RELEASE);
 }
 
-/* False: the child of a vfork, which has actions of its own, but not the table. */
-static bool lock(uint64_t *signals)
+/* False: in the child of a vfork, which has its own actions but shares the table. */
+static bool altstack_lock(uint64_t *signals)
 {
 	if (process_is_borrowed())
 		return false;
@@ -69,15 +69,15 @@ static bool lock(uint64_t *signals)
 	return true;
 }
 
-static void unlock(const uint64_t *signals)
+static void altstack_unlock(const uint64_t *signals)
 {
 	__atomic_store_n(&process.acting, 0, __ATOMIC_RELEASE);
 	sys_signals_restore(signals);
 }
 
-/* Go installs its handlers by sigaction(), but asks the kernel for the alternate stack by a system call of its own,
- * uses ours when it finds it, and ends the program if a handler runs elsewhere. */
-static bool is_taken(const void *handler, unsigned long flags)
+/* Go installs its handlers by sigaction(), but reads the alternate stack by a direct system call, uses ours if it
+ * finds it, and aborts if a handler runs elsewhere. */
+static bool is_replaced_handler(const void *handler, unsigned long flags)
 {
 	if (!(flags & SA_ONSTACK) || handler == (void *)SIG_DFL || handler == (void *)SIG_IGN ||
 	    handler == altstack_enter)
@@ -85,54 +85,56 @@ static bool is_taken(const void *handler, unsigned long flags)
 	return !module_is_go(handler);
 }
 
-static bool concerns_us(int signal, bool takes)
+static bool is_tracked_signal(int signal, bool takes)
 {
 	return is_active && signal >= 1 && signal <= SIGNALS && (takes || actions[signal].turn);
 }
 
-/* What the kernel has is what note_action() stands for. SA_RESETHAND leaves the mask that we set behind. */
-static bool is_stand_in(const void *handler, unsigned long flags, const struct action *noted)
+/* Does the kernel have what altstack_sigaction() installed for this action? SA_RESETHAND resets the handler but
+ * keeps our mask. */
+static bool is_replacement(const void *handler, unsigned long flags, const struct action *programs_action)
 {
 	const unsigned long once = SA_ONSTACK | SA_RESETHAND;
 
-	return handler == altstack_enter || (handler == (void *)SIG_DFL && (flags & noted->flags & once) == once);
+	return handler == altstack_enter ||
+	       (handler == (void *)SIG_DFL && (flags & programs_action->flags & once) == once);
 }
 
 int altstack_sigaction(int signal, const struct sigaction *action, struct sigaction *old, altstack_action_call *real)
 {
 	void *handler = action ? (void *)action->sa_handler : (void *)SIG_DFL;
 	unsigned long flags = action ? (unsigned long)action->sa_flags : 0;
-	bool takes = is_active && is_taken(handler, flags), is_locked;
+	bool takes = is_active && is_replaced_handler(handler, flags), is_locked;
 	struct action before, wanted = {.handler = handler, .flags = flags};
 	struct sigaction changed;
 	int result, error;
 	uint64_t signals;
 
-	if (!concerns_us(signal, takes))
+	if (!is_tracked_signal(signal, takes))
 		return real(signal, action, old);
-	is_locked = lock(&signals);
+	is_locked = altstack_lock(&signals);
 	takes = takes && is_locked;
-	before = action_of(signal);
+	before = altstack_action(signal);
 	if (takes) {
 		changed = *action;
 		memcpy(&wanted.mask, &action->sa_mask, sizeof(wanted.mask));
 		changed.sa_handler = (void (*)(int))(void *)altstack_enter;
 		memset(&changed.sa_mask, 0xff, sizeof(changed.sa_mask));
-		note_action(signal, wanted);
+		altstack_set_action(signal, wanted);
 		action = &changed;
 	}
 	result = real(signal, action, old);
 	error = errno;
 	if (result && takes)
-		note_action(signal, before);
-	if (!result && old && is_stand_in((void *)old->sa_handler, (unsigned long)old->sa_flags, &before)) {
+		altstack_set_action(signal, before);
+	if (!result && old && is_replacement((void *)old->sa_handler, (unsigned long)old->sa_flags, &before)) {
 		if ((void *)old->sa_handler == altstack_enter)
 			old->sa_handler = (void (*)(int))before.handler;
 		memset(&old->sa_mask, 0, sizeof(old->sa_mask));
 		memcpy(&old->sa_mask, &before.mask, sizeof(before.mask));
 	}
 	if (is_locked)
-		unlock(&signals);
+		altstack_unlock(&signals);
 	errno = error;
 	return result;
 }
@@ -148,34 +150,34 @@ long altstack_raw_sigaction(int signal, const struct altstack_kernel_action *act
 	uint64_t signals;
 	long result;
 
-	takes = is_active && is_taken(changed.handler, changed.flags);
-	if (!concerns_us(signal, takes))
+	takes = is_active && is_replaced_handler(changed.handler, changed.flags);
+	if (!is_tracked_signal(signal, takes))
 		return sys_enter(SYS_rt_sigaction, signal, (long)action, (long)old, (long)mask_size, 0, 0);
-	is_locked = lock(&signals);
+	is_locked = altstack_lock(&signals);
 	takes = takes && is_locked;
-	before = action_of(signal);
+	before = altstack_action(signal);
 	if (takes) {
 		changed.handler = altstack_enter;
 		changed.mask = ~0ull;
-		note_action(signal, wanted);
+		altstack_set_action(signal, wanted);
 		action = &changed;
 	}
 	result = sys_enter(SYS_rt_sigaction, signal, (long)action, (long)old, (long)mask_size, 0, 0);
 	if (result && takes)
-		note_action(signal, before);
-	if (!result && old && is_stand_in(old->handler, old->flags, &before)) {
+		altstack_set_action(signal, before);
+	if (!result && old && is_replacement(old->handler, old->flags, &before)) {
 		if (old->handler == altstack_enter)
 			old->handler = before.handler;
 		old->mask = before.mask;
 	}
 	if (is_locked)
-		unlock(&signals);
+		altstack_unlock(&signals);
 	return result;
 }
 
 void *altstack_handler(int signal, void *now)
 {
-	return now == altstack_enter && signal > 0 && signal <= SIGNALS ? action_of(signal).handler : now;
+	return now == altstack_enter && signal > 0 && signal <= SIGNALS ? altstack_action(signal).handler : now;
 }
 
 void altstack_init(altstack_action_call *real)
@@ -186,7 +188,8 @@ void altstack_init(altstack_action_call *real)
 	is_active = true;
 #endif
 	for (int signal = 1; signal <= SIGNALS; signal++)
-		if (!real(signal, NULL, &action) && is_taken((void *)action.sa_handler, (unsigned long)action.sa_flags))
+		if (!real(signal, NULL, &action) &&
+		    is_replaced_handler((void *)action.sa_handler, (unsigned long)action.sa_flags))
 			altstack_sigaction(signal, &action, NULL, real);
 }
 
@@ -196,10 +199,10 @@ void altstack_stop(void)
 	struct action programs;
 	uint64_t signals;
 
-	if (!lock(&signals))
+	if (!altstack_lock(&signals))
 		return;
 	for (int signal = 1; signal <= SIGNALS; signal++) {
-		programs = action_of(signal);
+		programs = altstack_action(signal);
 		if (!actions[signal].turn || sys_call(SYS_rt_sigaction, signal, NULL, &now, sizeof(now.mask)))
 			continue;
 		if (now.handler != altstack_enter)
@@ -209,44 +212,44 @@ void altstack_stop(void)
 		sys_call(SYS_rt_sigaction, signal, &now, NULL, sizeof(now.mask));
 	}
 	is_active = false;
-	unlock(&signals);
+	altstack_unlock(&signals);
 }
 
 /* ---- the thread's stack ---- */
 
-static long kernel_stack(const stack_t *stack, stack_t *old)
+static long altstack_syscall(const stack_t *stack, stack_t *old)
 {
 	return sys_call(SYS_sigaltstack, stack, old, 0, 0);
 }
 
-static bool is_in(const stack_t *s, uintptr_t address)
+static bool is_in_stack(const stack_t *s, uintptr_t address)
 {
 	uintptr_t low = (uintptr_t)s->ss_sp;
 
-	/* As the kernel counts: the top belongs to it, the bottom does not. */
+	/* as in the kernel: the address of the top belongs to it, that of the bottom does not */
 	return !(s->ss_flags & SS_DISABLE) && address > low && address - low <= s->ss_size;
 }
 
-static long set_ours(void)
+static long altstack_set_ours(void)
 {
 	stack_t ours = {.ss_sp = self.low, .ss_size = (size_t)(self.high - self.low)};
 
-	return kernel_stack(&ours, NULL);
+	return altstack_syscall(&ours, NULL);
 }
 
 bool altstack_begin(void *low, size_t size)
 {
-	bool is_inherited = self.low == low; /* over a fork */
+	bool is_inherited = self.low == low; /* by a forked child */
 	stack_t now;
 
-	if (kernel_stack(NULL, &now) || now.ss_flags & (int)(SS_ONSTACK | SS_AUTODISARM))
+	if (altstack_syscall(NULL, &now) || now.ss_flags & (int)(SS_ONSTACK | SS_AUTODISARM))
 		return false;
 	if (!is_inherited || now.ss_sp != low)
 		self.programs = now;
 	self.low = low;
 	self.high = self.low + size;
 	self.tid = sys_gettid();
-	if (!set_ours())
+	if (!altstack_set_ours())
 		return true;
 	self.low = NULL;
 	return false;
@@ -256,7 +259,7 @@ bool altstack_end(void)
 {
 	if (!self.low)
 		return true;
-	if (kernel_stack(&self.programs, NULL))
+	if (altstack_syscall(&self.programs, NULL))
 		return false;
 	self.low = NULL;
 	return true;
@@ -274,7 +277,7 @@ bool altstack_is_ours(const void *address)
 
 bool altstack_is_programs(const void *address)
 {
-	return self.low && is_in(&self.programs, (uintptr_t)address);
+	return self.low && is_in_stack(&self.programs, (uintptr_t)address);
 }
 
 bool altstack_repair(stack_t *context_stack)
@@ -287,8 +290,8 @@ bool altstack_repair(stack_t *context_stack)
 	return true;
 }
 
-/* On its own alternate stack the program may not change it, and there the kernel would not let us put ours back. */
-static int answer_on_stack(const stack_t *stack, stack_t *old)
+/* A program on its own alternate stack may not change it, and the kernel would not let us restore ours there. */
+static int altstack_answer_on_stack(const stack_t *stack, stack_t *old)
 {
 	if (stack) {
 		errno = EPERM;
@@ -301,8 +304,8 @@ static int answer_on_stack(const stack_t *stack, stack_t *old)
 	return 0;
 }
 
-/* After altstack_stop() no system call may be made but the program's own. */
-static int answer_silently(const stack_t *stack, stack_t *old, altstack_stack_call *real)
+/* After altstack_stop() only the program's own system calls may be made. */
+static int altstack_answer_silently(const stack_t *stack, stack_t *old, altstack_stack_call *real)
 {
 	int result = stack ? real(stack, old) : 0;
 
@@ -315,30 +318,31 @@ static int answer_silently(const stack_t *stack, stack_t *old, altstack_stack_ca
 	return 0;
 }
 
-/* The kernel checks and answers, with the program's stack in place of ours meanwhile. */
+/* The kernel checks and executes the request, with the program's stack registered meanwhile. */
 int altstack_sigaltstack(const stack_t *stack, stack_t *old, altstack_stack_call *real)
 {
 	int result, error;
 	uint64_t signals;
 
 	if (self.low && sys_is_silent)
-		return answer_silently(stack, old, real);
+		return altstack_answer_silently(stack, old, real);
 	if (!self.low || self.tid != sys_gettid())
 		return real(stack, old);
 	if (altstack_is_programs(__builtin_frame_address(0)))
-		return answer_on_stack(stack, old);
+		return altstack_answer_on_stack(stack, old);
 	sys_signals_block(&signals);
-	if (kernel_stack(&self.programs, NULL)) { /* a handler that was installed past libc runs on ours */
+	/* a handler that was installed by a direct system call runs on ours */
+	if (altstack_syscall(&self.programs, NULL)) {
 		sys_signals_restore(&signals);
 		return real(stack, old);
 	}
 	result = real(stack, old);
 	error = errno;
-	kernel_stack(NULL, &self.programs);
+	altstack_syscall(NULL, &self.programs);
 	if (self.programs.ss_flags & (int)SS_AUTODISARM)
-		self.low = NULL; /* the kernel changes it at each signal: no samples any more */
+		self.low = NULL; /* the kernel changes it at each signal: the thread is no longer sampled */
 	else
-		set_ours();
+		altstack_set_ours();
 	sys_signals_restore(&signals);
 	errno = error;
 	return result;
@@ -348,7 +352,7 @@ int altstack_sigaltstack(const stack_t *stack, stack_t *old, altstack_stack_call
 
 #if defined(__x86_64__)
 
-/* The kernel's struct rt_sigframe; the FPU's state lies above it, where the context says. */
+/* The kernel's struct rt_sigframe; the FPU state is above it, at the address in the context. */
 struct frame {
 	void *restorer;
 	struct {
@@ -361,22 +365,22 @@ struct frame {
 	siginfo_t info;
 };
 enum { FRAME_SP = 15, FRAME_FPU = 23 };
-_Static_assert(sizeof(struct frame) == 440 && offsetof(struct frame, info) == 312, "altstack_enter counts on it");
+_Static_assert(sizeof(struct frame) == 440 && offsetof(struct frame, info) == 312, "altstack_enter depends on it");
 
-/* How altstack_enter goes on. */
+/* How altstack_enter continues. */
 struct landing {
 	struct frame *frame;
 	void *handler;
 	uint64_t mask, signal;
 };
 
-/* No memcpy: it may use vector registers, whose state the handler would begin with. */
-static void copy(void *to, const void *from, size_t bytes)
+/* Not memcpy, which may use vector registers, whose state the handler would see. */
+static void altstack_copy(void *to, const void *from, size_t bytes)
 {
 	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
 }
 
-static size_t fpu_bytes(const char *state)
+static size_t frame_fpu_bytes(const char *state)
 {
 	enum { LEGACY = 512, MAGIC_AT = 464, MAGIC = 0x46505853 };
 	const uint32_t *extension = (const uint32_t *)(state + MAGIC_AT);
@@ -384,8 +388,8 @@ static size_t fpu_bytes(const char *state)
 	return extension[0] == MAGIC ? extension[1] : LEGACY;
 }
 
-/* What the kernel does where a frame does not fit. */
-static __attribute__((noreturn)) void die(void)
+/* Kills the process as the kernel does if a frame does not fit. */
+static __attribute__((noreturn)) void altstack_die(void)
 {
 	struct altstack_kernel_action standard = {.handler = (void *)SIG_DFL};
 	long pid = sys_enter(SYS_getpid, 0, 0, 0, 0, 0, 0), tid = sys_enter(SYS_gettid, 0, 0, 0, 0, 0, 0);
@@ -398,12 +402,12 @@ static __attribute__((noreturn)) void die(void)
 	}
 }
 
-/* The frame where the kernel would have put it. */
-static struct frame *move(const struct frame *from)
+/* Moves the frame to where the kernel would have put it. */
+static struct frame *frame_move(const struct frame *from)
 {
 	uintptr_t sp = from->context.registers[FRAME_SP] - RED_ZONE, fpu = from->context.registers[FRAME_FPU];
-	bool is_on_stack = is_in(&self.programs, sp);
-	size_t bytes = fpu ? fpu_bytes((const char *)fpu) : 0;
+	bool is_on_stack = is_in_stack(&self.programs, sp);
+	size_t bytes = fpu ? frame_fpu_bytes((const char *)fpu) : 0;
 	struct frame *to;
 
 	if (!is_on_stack && !(self.programs.ss_flags & SS_DISABLE)) {
@@ -412,20 +416,20 @@ static struct frame *move(const struct frame *from)
 	}
 	sp = (sp - bytes) & ~(uintptr_t)(FPU_ALIGN - 1);
 	to = (struct frame *)(((sp - sizeof(*to)) & ~(uintptr_t)(FRAME_ALIGN - 1)) - 8);
-	if (is_on_stack && !is_in(&self.programs, (uintptr_t)to))
-		die();
-	copy((void *)sp, (const void *)fpu, bytes);
-	copy(to, from, sizeof(*to));
+	if (is_on_stack && !is_in_stack(&self.programs, (uintptr_t)to))
+		altstack_die();
+	altstack_copy((void *)sp, (const void *)fpu, bytes);
+	altstack_copy(to, from, sizeof(*to));
 	if (fpu)
 		to->context.registers[FRAME_FPU] = sp;
 	return to;
 }
 
-/* Called by altstack_enter() below. All signals are blocked. */
+/* Called by altstack_enter with all signals blocked. */
 HIDDEN void altstack_land(uint64_t signal, struct frame *from, struct landing *ret);
 __attribute__((used)) void altstack_land(uint64_t signal, struct frame *from, struct landing *ret)
 {
-	struct action action = action_of((int)signal);
+	struct action action = altstack_action((int)signal);
 	bool was_on_ours = altstack_is_ours((void *)from->context.registers[FRAME_SP]);
 
 	ret->signal = signal;
@@ -433,12 +437,13 @@ __attribute__((used)) void altstack_land(uint64_t signal, struct frame *from, st
 	ret->mask = from->context.mask | action.mask;
 	if (!(action.flags & SA_NODEFER))
 		ret->mask |= 1ull << (signal - 1);
-	/* Not ours: a thread that is not sampled. And what came upon a handler on our stack has to stay there. */
-	ret->frame = altstack_is_ours(from) && !was_on_ours ? move(from) : from;
+	/* Not on our stack: a thread that is not sampled. The frame of a signal that interrupted a handler on our
+	 * stack must stay there. */
+	ret->frame = altstack_is_ours(from) && !was_on_ours ? frame_move(from) : from;
 }
 
-/* Only then are signals let in, as the kernel would have at the entry. The registers that a function keeps are as they
- * were interrupted. */
+/* Signals are unblocked only after the move, as the kernel would have done at the entry. Callee-saved registers have
+ * their interrupted values. */
 __asm__(".pushsection .text\n"
 	".hidden altstack_enter\n"
 	".globl altstack_enter\n"
@@ -471,6 +476,6 @@ __asm__(".pushsection .text\n"
 
 #else
 
-char altstack_enter[1]; /* no samples here yet: nothing is taken over */
+char altstack_enter[1]; /* there are no samples on this architecture yet: no handler is replaced */
 
 #endif

@@ -17,7 +17,7 @@ struct module_blob {
 	char path[1024];
 };
 
-static const ElfW(Nhdr) *find_in(const char *at, const char *end, const char *owner, uint32_t type)
+static const ElfW(Nhdr) *elf_note_in_segment(const char *at, const char *end, const char *owner, uint32_t type)
 {
 	while (end - at >= (long)sizeof(ElfW(Nhdr))) {
 		const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
@@ -32,9 +32,9 @@ static const ElfW(Nhdr) *find_in(const char *at, const char *end, const char *ow
 	return NULL;
 }
 
-/* `owner` has at most three letters, its field in the note four. */
-static const ElfW(Nhdr) *find_note(uintptr_t bias, const ElfW(Phdr) *segments, unsigned count, const char *owner,
-				   uint32_t type)
+/* `owner` has at most three letters; the field in the note has four bytes. */
+static const ElfW(Nhdr) *elf_find_note(uintptr_t bias, const ElfW(Phdr) *segments, unsigned count, const char *owner,
+				       uint32_t type)
 {
 	const ElfW(Nhdr) *note = NULL;
 
@@ -42,12 +42,12 @@ static const ElfW(Nhdr) *find_note(uintptr_t bias, const ElfW(Phdr) *segments, u
 		const char *at = (const char *)(bias + segments[i].p_vaddr);
 
 		if (segments[i].p_type == PT_NOTE)
-			note = find_in(at, at + segments[i].p_memsz, owner, type);
+			note = elf_note_in_segment(at, at + segments[i].p_memsz, owner, type);
 	}
 	return note;
 }
 
-static void set_build_id(struct tf_module *module, const ElfW(Nhdr) *note)
+static void module_set_build_id(struct tf_module *module, const ElfW(Nhdr) *note)
 {
 	size_t length = note ? note->n_descsz : 0;
 
@@ -56,19 +56,19 @@ static void set_build_id(struct tf_module *module, const ElfW(Nhdr) *note)
 		memcpy(module->build_id, (const char *)(note + 1) + 4, module->build_id_length);
 }
 
-/* The first segment begins with the file's head, but for objects of unusual make. */
-static const ElfW(Nhdr) *find_note_of(const struct object *found, const char *owner, uint32_t type)
+/* The first segment begins with the ELF header, except in unusual objects. */
+static const ElfW(Nhdr) *object_find_note(const struct object *found, const char *owner, uint32_t type)
 {
 	const ElfW(Ehdr) *head = found->map_start;
 
 	if (memcmp(head->e_ident, ELFMAG, SELFMAG) || head->e_phentsize != sizeof(ElfW(Phdr)) ||
 	    head->e_phoff + head->e_phnum * sizeof(ElfW(Phdr)) > TF_PAGE)
 		return NULL;
-	return find_note(found->link_map->l_addr, (const ElfW(Phdr) *)((const char *)head + head->e_phoff),
-			 head->e_phnum, owner, type);
+	return elf_find_note(found->link_map->l_addr, (const ElfW(Phdr) *)((const char *)head + head->e_phoff),
+			     head->e_phnum, owner, type);
 }
 
-static void write_module_blob(struct module_blob *blob, const char *path)
+static void module_write_blob(struct module_blob *blob, const char *path)
 {
 	size_t length = strlen(path);
 
@@ -86,7 +86,7 @@ static uint64_t module_key(const struct object *found)
 	return intern_hash(__atomic_load_n(&process.unloads, __ATOMIC_RELAXED), identity, sizeof(identity));
 }
 
-static void write_found_module(const struct object *found)
+static void module_write_found(const struct object *found)
 {
 	struct module_blob blob = {{.start = (uint64_t)found->map_start, .end = (uint64_t)found->map_end,
 				    .bias = found->link_map->l_addr},
@@ -99,12 +99,12 @@ static void write_found_module(const struct object *found)
 	if (!e || !is_new)
 		return;
 	__atomic_store_n(&e->value, blob.module.start, __ATOMIC_RELAXED);
-	set_build_id(&blob.module, find_note_of(found, "GNU", NT_GNU_BUILD_ID));
-	write_module_blob(&blob, found->link_map->l_name);
-	pystack_look(found->link_map->l_addr, found->link_map->l_ld);
+	module_set_build_id(&blob.module, object_find_note(found, "GNU", NT_GNU_BUILD_ID));
+	module_write_blob(&blob, found->link_map->l_name);
+	pystack_check_module(found->link_map->l_addr, found->link_map->l_ld);
 }
 
-static int write_listed_module(struct dl_phdr_info *info, size_t size, void *unused)
+static int module_write_listed(struct dl_phdr_info *info, size_t size, void *unused)
 {
 	struct module_blob blob = {{.start = UINT64_MAX, .bias = info->dlpi_addr}, ""};
 	const void *dynamic = NULL;
@@ -121,12 +121,12 @@ static int write_listed_module(struct dl_phdr_info *info, size_t size, void *unu
 		if (start + info->dlpi_phdr[i].p_memsz > blob.module.end)
 			blob.module.end = start + info->dlpi_phdr[i].p_memsz;
 	}
-	set_build_id(&blob.module,
-		     find_note(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, "GNU", NT_GNU_BUILD_ID));
+	module_set_build_id(&blob.module,
+			    elf_find_note(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, "GNU", NT_GNU_BUILD_ID));
 	if (blob.module.end)
-		write_module_blob(&blob, info->dlpi_name);
+		module_write_blob(&blob, info->dlpi_name);
 	if (dynamic)
-		pystack_look(info->dlpi_addr, dynamic);
+		pystack_check_module(info->dlpi_addr, dynamic);
 	return 0;
 }
 
@@ -135,16 +135,16 @@ void module_write(void *const *addresses, int count)
 	struct object found;
 
 	if (!object_has_lookup()) {
-		object_each(write_listed_module, NULL);
+		object_each(module_write_listed, NULL);
 		return;
 	}
-	/* A return address belongs to the call before it. */
+	/* A return address is attributed to the call instruction before it. */
 	for (int i = 0; i < count; i++)
 		if (object_find((uintptr_t)addresses[i] - 1, &found) == OBJECT_FOUND && found.link_map)
-			write_found_module(&found);
+			module_write_found(&found);
 }
 
-static bool is_still_loaded(struct intern_entry *e)
+static bool module_is_loaded(struct intern_entry *e)
 {
 	uintptr_t start = __atomic_load_n(&e->value, __ATOMIC_RELAXED);
 	struct object found;
@@ -152,25 +152,25 @@ static bool is_still_loaded(struct intern_entry *e)
 	return !start || (object_find(start, &found) == OBJECT_FOUND && found.link_map && module_key(&found) == e->key);
 }
 
-/* It is written again with the next stack that passes through it. */
-static bool invalidate_module(struct intern_entry *e)
+/* The module is written again with the next stack that contains it. */
+static bool module_invalidate(struct intern_entry *e)
 {
 	__atomic_store_n(&e->value, 0, __ATOMIC_RELAXED);
 	return true;
 }
 
-/* Without _dl_find_object any module may have been unloaded. */
-static bool has_unloaded(void)
+/* Without _dl_find_object, any module may have been unloaded. */
+static bool module_any_unloaded(void)
 {
-	return object_has_lookup() ? !intern_each(&process.modules, is_still_loaded)
+	return object_has_lookup() ? !intern_each(&process.modules, module_is_loaded)
 				   : process.interned.level[0] != NULL;
 }
 
-void module_gone(void)
+void module_unloaded(void)
 {
-	if (process.unloads == UINT16_MAX || !has_unloaded())
+	if (process.unloads == UINT16_MAX || !module_any_unloaded())
 		return;
-	intern_each(&process.modules, invalidate_module);
+	intern_each(&process.modules, module_invalidate);
 	__atomic_fetch_add(&process.unloads, 1, __ATOMIC_RELAXED);
 }
 
@@ -185,7 +185,7 @@ bool module_is_go(const void *address)
 	struct object found;
 
 	return object_has_lookup() && object_find((uintptr_t)address, &found) == OBJECT_FOUND && found.link_map &&
-	       find_note_of(&found, "Go", GO_BUILD_ID);
+	       object_find_note(&found, "Go", GO_BUILD_ID);
 }
 
 void module_init(void)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The module map: which file is loaded where, with its build-id, so that the report can name addresses. */
+/* The module map: the file loaded at each address range, with its build-id, so that the report can resolve
+ * addresses. */
 #ifndef PILLION_MODULE_H
 #define PILLION_MODULE_H
 
@@ -10,15 +11,15 @@
  * thread's stack, so that none of the modules can be unloaded meanwhile. */
 void module_write(void *const *addresses, int count);
 
-/* After a dlclose: if it unloaded a module that the trace has, equal addresses are a new stack from now on
- * (process.unloads), because other code may be loaded there. At most 65535 times, so that the trace of a program
- * that loads and unloads forever stops growing. */
-void module_gone(void);
+/* After a dlclose: if it unloaded a module of the trace, stacks with the same addresses are distinct from now on
+ * (process.unloads), because other code may be loaded there. This is done at most 65535 times, so that the trace of
+ * a program that loads and unloads forever stops growing. */
+void module_unloaded(void);
 
-/* Whether the address is in our own shared object. */
+/* Is the address in our own shared object? */
 bool module_is_ours(uintptr_t address);
 
-/* Is it in an object that has Go's runtime? Safe in a signal handler; false where glibc is older than 2.35. */
+/* Is the address in an object with the Go runtime? Safe in a signal handler; always false with glibc before 2.35. */
 bool module_is_go(const void *address);
 
 void module_init(void);

@@ -5,27 +5,27 @@
 
 typedef int find_object(void *address, struct object *ret);
 
-static find_object *lookup;
+static find_object *dl_find;
 
-/* Threads in dl_iterate_phdr, and forks that wait for them to leave. A child that was forked while another thread was
- * there must not go there: its copy of the loader's lock may never be released. */
+/* Threads in dl_iterate_phdr, and forks that wait for them to leave. A child that was forked while another thread
+ * was in it must not call it: its copy of the loader's lock may never be released. */
 static unsigned searches, forks;
 static bool is_search_lost;
 
-enum { MOST_ROUNDS = 10000 }; /* of sys_wait, which sleeps 50 us */
+enum { MOST_ROUNDS = 10000 }; /* of sys_wait, which sleeps for 50 us */
 
 void object_init(void *dl_find_object)
 {
-	__atomic_store_n(&lookup, (find_object *)dl_find_object, __ATOMIC_RELAXED);
+	__atomic_store_n(&dl_find, (find_object *)dl_find_object, __ATOMIC_RELAXED);
 }
 
 bool object_has_lookup(void)
 {
-	return __atomic_load_n(&lookup, __ATOMIC_RELAXED);
+	return __atomic_load_n(&dl_find, __ATOMIC_RELAXED);
 }
 
-/* Signals are blocked, because a handler that came between the loader's lock and the note of its owner would wait for
- * itself: so where no system call is allowed, there is no search. */
+/* Signals are blocked, because a handler that interrupted the loader between taking its lock and storing the owner
+ * would deadlock. Without system calls they cannot be blocked, so there is no search. */
 bool object_each(object_visit *visit, void *data)
 {
 	uint64_t signals;
@@ -50,7 +50,7 @@ struct search {
 	struct object *ret;
 };
 
-static int match_object(struct dl_phdr_info *info, size_t size, void *data)
+static int object_match(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct search *s = data;
 	uintptr_t low = UINTPTR_MAX, high = 0, eh_frame_hdr = 0;
@@ -76,12 +76,12 @@ static int match_object(struct dl_phdr_info *info, size_t size, void *data)
 
 enum object_answer object_find(uintptr_t address, struct object *ret)
 {
-	find_object *find = __atomic_load_n(&lookup, __ATOMIC_RELAXED);
+	find_object *find = __atomic_load_n(&dl_find, __ATOMIC_RELAXED);
 	struct search search = {address, false, ret};
 
 	if (find)
 		return find((void *)address, ret) ? OBJECT_NONE : OBJECT_FOUND;
-	if (!object_each(match_object, &search))
+	if (!object_each(object_match, &search))
 		return OBJECT_UNKNOWN;
 	return search.is_found ? OBJECT_FOUND : OBJECT_NONE;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a signal interrupted a thread: what a walk of that stack starts with. */
+/* The registers at which a signal interrupted a thread: the start of a walk of its stack. */
 #ifndef PILLION_PLACE_H
 #define PILLION_PLACE_H
 

@@ -17,17 +17,17 @@
 enum { GUARD_BYTES = 4096, STACK_BYTES = 131072, STACK_ROOM = 102400, STACK_KEPT = 8 };
 enum { CHECKED = 16, COST_SHARE = 32, MICROSECOND = 1000, LONGEST_US = 0xffffff };
 
-/* A thread's timer. It lies at the top of the alternate stack that the samples run on; below that is a guard page. */
+/* The timer of a thread. It is at the top of the alternate stack that the samples run on; a guard page is below. */
 struct sampler {
-	struct sampler *next, *previous; /* of those in use; `next` alone: of those kept for other threads */
+	struct sampler *next, *previous; /* of the samplers in use; `next` only: of those kept for other threads */
 	uint32_t tid;
-	int timer;   /* the kernel's number, -1: none */
-	bool is_off; /* the thread's alternate stack is not ours any more */
+	int timer;   /* the kernel's id, -1: none */
+	bool is_off; /* our alternate stack is no longer registered for the thread */
 	uint64_t period_ns;
-	uint64_t cpu_ns;     /* the thread's clock as far as samples account for it */
-	uint64_t cost_ns;    /* of the samples since the last look at it, by the same clock: while others have the
-				processor they cost nothing */
-	uint64_t checked_ns; /* that clock then */
+	uint64_t cpu_ns;     /* the part of the thread's CPU clock that samples account for */
+	/* of the samples since the last check, by the CPU clock, which excludes the time in which other threads run */
+	uint64_t cost_ns;
+	uint64_t checked_ns; /* CPU clock at the last check */
 	uint32_t taken;
 } __attribute__((aligned(64)));
 
@@ -41,16 +41,16 @@ struct timer_event { /* the kernel's struct sigevent */
 int sample_signal;
 __thread bool sample_is_masked __attribute__((tls_model("initial-exec")));
 static int (*set_action)(int signal, const struct sigaction *action, struct sigaction *old);
-static char mark; /* its address is in the signals of our timers */
+static char timer_mark; /* its address identifies the signals of our timers */
 
-static bool is_our_timers(const siginfo_t *info)
+static bool is_from_our_timer(const siginfo_t *info)
 {
-	return info->si_code == SI_TIMER && info->si_value.sival_ptr == &mark;
+	return info->si_code == SI_TIMER && info->si_value.sival_ptr == &timer_mark;
 }
 
 /* ---- timers ---- */
 
-static void set_period(const struct sampler *s)
+static void sampler_set_period(const struct sampler *s)
 {
 	struct timespec period = {(time_t)(s->period_ns / 1000000000), (long)(s->period_ns % 1000000000)};
 	struct itimerspec times = {period, period};
@@ -58,22 +58,22 @@ static void set_period(const struct sampler *s)
 	sys_call(SYS_timer_settime, s->timer, 0, &times, NULL);
 }
 
-/* Any thread may do it for any other of the process. */
-static bool arm(struct sampler *s)
+/* Any thread may do this for any other thread of the process. */
+static bool sampler_arm(struct sampler *s)
 {
 	struct timer_event event = {
-		.value = &mark, .signal = sample_signal, .notify = SIGEV_THREAD_ID, .tid = (int)s->tid};
-	clockid_t clock = (clockid_t)(~s->tid << 3 | 6); /* the kernel's name of one thread's scheduler clock */
+		.value = &timer_mark, .signal = sample_signal, .notify = SIGEV_THREAD_ID, .tid = (int)s->tid};
+	clockid_t clock = (clockid_t)(~s->tid << 3 | 6); /* the kernel's id of a thread's scheduler clock */
 
 	if (!sample_signal || sys_call(SYS_timer_create, clock, &event, &s->timer, 0) < 0) {
 		s->timer = -1;
 		return false;
 	}
-	set_period(s);
+	sampler_set_period(s);
 	return true;
 }
 
-static void disarm(struct sampler *s)
+static void sampler_disarm(struct sampler *s)
 {
 	if (s->timer >= 0)
 		sys_call(SYS_timer_delete, s->timer, 0, 0, 0);
@@ -82,13 +82,13 @@ static void disarm(struct sampler *s)
 
 /* ---- stacks ---- */
 
-static char *low_of(struct sampler *s)
+static char *sampler_stack_low(struct sampler *s)
 {
 	return (char *)s - USED_BYTES;
 }
 
-/* Touched only when samples come, but for its last page. */
-static struct sampler *map_stack(void)
+/* Only its last page is touched before a sample is taken. */
+static struct sampler *sampler_map_stack(void)
 {
 	enum { FLAGS = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK };
 	char *at = sys_mmap(NULL, GUARD_BYTES + STACK_BYTES, PROT_READ | PROT_WRITE, FLAGS, -1, 0);
@@ -99,8 +99,8 @@ static struct sampler *map_stack(void)
 	return (struct sampler *)(at + GUARD_BYTES + USED_BYTES);
 }
 
-/* The calling thread's: what it has had since before a fork, one that an ended thread left, or a new one. */
-static struct sampler *take_stack(void)
+/* The calling thread's stack: the one it had before a fork, one that an ended thread left, or a new one. */
+static struct sampler *sampler_take_stack(void)
 {
 	char *own = altstack_own();
 	struct sampler *s = process.kept_samplers;
@@ -112,21 +112,21 @@ static struct sampler *take_stack(void)
 		process.kept_sampler_count--;
 		return s;
 	}
-	return map_stack();
+	return sampler_map_stack();
 }
 
-static void give_stack(struct sampler *s)
+static void sampler_keep_stack(struct sampler *s)
 {
 	if (process.kept_sampler_count < STACK_KEPT) {
 		s->next = process.kept_samplers;
 		process.kept_samplers = s;
 		process.kept_sampler_count++;
 	} else {
-		sys_munmap(low_of(s) - GUARD_BYTES, GUARD_BYTES + STACK_BYTES);
+		sys_munmap(sampler_stack_low(s) - GUARD_BYTES, GUARD_BYTES + STACK_BYTES);
 	}
 }
 
-static void link_sampler(struct sampler *s)
+static void sampler_link(struct sampler *s)
 {
 	s->previous = NULL;
 	s->next = process.samplers;
@@ -135,7 +135,7 @@ static void link_sampler(struct sampler *s)
 	process.samplers = s;
 }
 
-static void unlink_sampler(struct sampler *s)
+static void sampler_unlink(struct sampler *s)
 {
 	if (s->next)
 		s->next->previous = s->previous;
@@ -147,23 +147,23 @@ static void unlink_sampler(struct sampler *s)
 
 /* ---- threads ---- */
 
-static const char *begin(struct thread *t)
+static const char *sampler_begin(struct thread *t)
 {
-	struct sampler *s = take_stack();
+	struct sampler *s = sampler_take_stack();
 
 	if (!s)
-		return "CPU samples: a thread has none, there is no room for its signal stack (RLIMIT_AS?)";
-	if (!altstack_begin(low_of(s), USED_BYTES)) {
-		if (low_of(s) != altstack_own())
-			give_stack(s);
-		return "CPU samples: a thread has none, it runs on an alternate signal stack of its own";
+		return "CPU samples: a thread is not sampled, there is no memory for its signal stack (RLIMIT_AS?)";
+	if (!altstack_begin(sampler_stack_low(s), USED_BYTES)) {
+		if (sampler_stack_low(s) != altstack_own())
+			sampler_keep_stack(s);
+		return "CPU samples: a thread is not sampled, it runs on its own alternate signal stack";
 	}
 	*s = (struct sampler){.tid = (uint32_t)sys_gettid(), .timer = -1};
 	s->period_ns = 1000000000 / process_options.sampling_frequency;
 	s->cpu_ns = s->checked_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	link_sampler(s);
+	sampler_link(s);
 	t->sampler = s;
-	return arm(s) ? NULL : "CPU samples: a thread has none, its timer could not be made (RLIMIT_SIGPENDING?)";
+	return sampler_arm(s) ? NULL : "CPU samples: a thread is not sampled, its timer failed (RLIMIT_SIGPENDING?)";
 }
 
 void sample_thread_begin(struct thread *t)
@@ -173,20 +173,21 @@ void sample_thread_begin(struct thread *t)
 	if (!sample_signal)
 		return;
 	sys_lock(&process.sampling);
-	why = begin(t);
+	why = sampler_begin(t);
 	sys_unlock(&process.sampling);
-	if (why && !__atomic_exchange_n(&process.said_unsampled, true, __ATOMIC_RELAXED))
+	if (why && !__atomic_exchange_n(&process.has_noted_unsampled, true, __ATOMIC_RELAXED))
 		process_note(why);
 }
 
-/* A sample that is under way would come when the stack is the program's again. One that others sent is sent again. */
-static void drop_pending(void)
+/* A pending sample would otherwise be delivered after the program's stack is restored. A signal of another sender is
+ * sent again. */
+static void sampler_drop_pending(void)
 {
 	uint64_t ours = sample_signal ? 1ull << (sample_signal - 1) : 0;
 	struct timespec none = {0, 0};
 	siginfo_t info;
 
-	if (ours && sys_call(SYS_rt_sigtimedwait, &ours, &info, &none, sizeof(ours)) > 0 && !is_our_timers(&info))
+	if (ours && sys_call(SYS_rt_sigtimedwait, &ours, &info, &none, sizeof(ours)) > 0 && !is_from_our_timer(&info))
 		sys_call(SYS_tgkill, sys_getpid(), sys_gettid(), info.si_signo, 0);
 }
 
@@ -198,11 +199,11 @@ void sample_thread_end(struct thread *t)
 	if (!s)
 		return;
 	sys_lock(&process.sampling);
-	disarm(s);
-	unlink_sampler(s);
-	drop_pending();
+	sampler_disarm(s);
+	sampler_unlink(s);
+	sampler_drop_pending();
 	if (altstack_end())
-		give_stack(s);
+		sampler_keep_stack(s);
 	sys_unlock(&process.sampling);
 }
 
@@ -213,7 +214,7 @@ void sample_stop(void)
 	sys_signals_block(&signals);
 	sys_lock(&process.sampling);
 	for (struct sampler *s = process.samplers; s; s = s->next)
-		disarm(s);
+		sampler_disarm(s);
 	sample_signal = 0;
 	sys_unlock(&process.sampling);
 	altstack_stop();
@@ -224,15 +225,15 @@ void sample_stop(void)
 /* ---- a sample ---- */
 
 #if defined(__x86_64__)
-static struct stack_place place_of(const ucontext_t *u)
+static struct stack_place context_place(const ucontext_t *u)
 {
 	const greg_t *r = u->uc_mcontext.gregs;
 
 	return (struct stack_place){(uintptr_t)r[REG_RIP], (uintptr_t)r[REG_RSP], (uintptr_t)r[REG_RBP], 0};
 }
 
-/* System calls that a handler with SA_RESTART restarts and one without ends. */
-static bool is_restartable(uint64_t number, uint64_t second)
+/* System calls that are restarted after a handler with SA_RESTART and interrupted by one without it. */
+static bool is_restartable_call(uint64_t number, uint64_t second)
 {
 	static const uint16_t known[] = {
 		SYS_read,         SYS_write,           SYS_open,   SYS_openat,   SYS_ioctl,   SYS_pread64,
@@ -249,9 +250,10 @@ static bool is_restartable(uint64_t number, uint64_t second)
 	return number == SYS_futex && ((second & FUTEX_OPERATION) == WAIT || (second & FUTEX_OPERATION) == WAIT_BITSET);
 }
 
-/* A signal of the program has ended a system call, and our timer's has come with it and is delivered first: the kernel
- * has restarted the call for our sake. Where the program's handler is not to restart it, it ends after all. */
-static void settle_call(ucontext_t *u)
+/* A signal of the program has interrupted a system call, and our timer's signal is delivered before it: the kernel
+ * has restarted the call because of our SA_RESTART. If the program's handler does not have SA_RESTART, the call must
+ * return EINTR. */
+static void sample_fix_restart(ucontext_t *u)
 {
 	enum { SYSCALL_BYTES = 2 };
 	greg_t *r = u->uc_mcontext.gregs;
@@ -259,9 +261,9 @@ static void settle_call(ucontext_t *u)
 	struct sigaction action;
 	uint64_t pending = 0, blocked;
 
-	/* The instruction leaves its end in rcx. */
+	/* the syscall instruction stores the address after it in rcx */
 	if (r[REG_RCX] != r[REG_RIP] + SYSCALL_BYTES || at[0] != 0x0f || at[1] != 0x05 ||
-	    !is_restartable((uint64_t)r[REG_RAX], (uint64_t)r[REG_RSI]))
+	    !is_restartable_call((uint64_t)r[REG_RAX], (uint64_t)r[REG_RSI]))
 		return;
 	memcpy(&blocked, &u->uc_sigmask, sizeof(blocked));
 	sys_call(SYS_rt_sigpending, &pending, sizeof(pending), 0, 0);
@@ -274,21 +276,21 @@ static void settle_call(ucontext_t *u)
 	r[REG_RAX] = -EINTR;
 }
 #else
-static struct stack_place place_of(const ucontext_t *u)
+static struct stack_place context_place(const ucontext_t *u)
 {
 	const mcontext_t *m = &u->uc_mcontext;
 
 	return (struct stack_place){(uintptr_t)m->pc, (uintptr_t)m->sp, (uintptr_t)m->regs[29], (uintptr_t)m->regs[30]};
 }
 
-static void settle_call(ucontext_t *u)
+static void sample_fix_restart(ucontext_t *u)
 {
-	(void)u; /* no samples here yet, see missing() */
+	(void)u; /* there are no samples on this architecture yet, see sample_hindrance() */
 }
 #endif
 
-/* Samples that cost more than a 32nd of what they measure come half as often from then on. */
-static void look_at_cost(struct thread *t, struct sampler *s, uint64_t cpu_ns)
+/* Doubles the period if samples cost more than 1/32 of the CPU time that they measure. */
+static void sampler_check_cost(struct thread *t, struct sampler *s, uint64_t cpu_ns)
 {
 	struct tf_sampling sampling;
 
@@ -296,7 +298,7 @@ static void look_at_cost(struct thread *t, struct sampler *s, uint64_t cpu_ns)
 		return;
 	if (s->taken != 1 && s->cost_ns * COST_SHARE > cpu_ns - s->checked_ns) {
 		s->period_ns *= 2;
-		set_period(s);
+		sampler_set_period(s);
 	} else if (s->taken != 1) {
 		s->cost_ns = 0;
 		s->checked_ns = cpu_ns;
@@ -309,11 +311,11 @@ static void look_at_cost(struct thread *t, struct sampler *s, uint64_t cpu_ns)
 	event_blob(TF_BLOB_SAMPLING, t->number, &sampling, sizeof(sampling));
 }
 
-static void take(const ucontext_t *context)
+static void sample_take(const ucontext_t *context)
 {
 	struct thread *t = &thread_self;
 	struct sampler *s = t->sampler;
-	struct stack_place place = place_of(context);
+	struct stack_place place = context_place(context);
 	uint64_t start = clock_now(), cpu_ns = sys_clock_ns(CLOCK_THREAD_CPUTIME_ID),
 		 us = (cpu_ns - s->cpu_ns) / MICROSECOND, stack;
 
@@ -324,7 +326,7 @@ static void take(const ucontext_t *context)
 		stack = stack ? tf_arg(TF_ARG_STACK, 0, stack) : 0;
 		event_instant(TF_SAMPLE, 0, us, &stack, stack != 0);
 		s->cpu_ns += us * MICROSECOND;
-		look_at_cost(t, s, cpu_ns);
+		sampler_check_cost(t, s, cpu_ns);
 	} else {
 		s->cpu_ns = cpu_ns;
 	}
@@ -332,8 +334,8 @@ static void take(const ucontext_t *context)
 	t->page->slow_ticks += clock_now() - start;
 }
 
-/* From elsewhere, by kill(2): what would have happened without us happens when we return. */
-static void pass_on(int signal, ucontext_t *u)
+/* Sent by another process or thread with kill(2): after our return it has the effect that it would have without us. */
+static void sample_forward_signal(int signal, ucontext_t *u)
 {
 	sample_release(signal);
 	if (sample_is_masked)
@@ -341,25 +343,25 @@ static void pass_on(int signal, ucontext_t *u)
 	sys_call(SYS_tgkill, sys_getpid(), sys_gettid(), signal, 0);
 }
 
-/* At most once a second: a debugger that comes stops at one of our signals, not at each. */
-static bool is_traced_now(void)
+/* Checked at most once per second: a debugger that attaches then stops at one of our signals, not at each. */
+static bool sample_check_tracer(void)
 {
-	uint64_t now = clock_now(), asked = __atomic_load_n(&process.tracer_asked_ticks, __ATOMIC_RELAXED);
+	uint64_t now = clock_now(), last_check = __atomic_load_n(&process.tracer_checked_ticks, __ATOMIC_RELAXED);
 
-	if (now - asked < clock_ticks(1000000000))
+	if (now - last_check < clock_ticks(1000000000))
 		return false;
-	__atomic_store_n(&process.tracer_asked_ticks, now, __ATOMIC_RELAXED);
+	__atomic_store_n(&process.tracer_checked_ticks, now, __ATOMIC_RELAXED);
 	return sample_is_traced();
 }
 
 /* The kernel has another alternate stack than ours. */
-static void switch_off(struct sampler *s)
+static void sampler_switch_off(struct sampler *s)
 {
 	s->is_off = true;
-	disarm(s);
-	if (!__atomic_exchange_n(&process.said_unsampled, true, __ATOMIC_RELAXED))
-		process_note("CPU samples: a thread has no more, its alternate signal stack is the program's "
-			     "(SS_AUTODISARM, or set past libc)");
+	sampler_disarm(s);
+	if (!__atomic_exchange_n(&process.has_noted_unsampled, true, __ATOMIC_RELAXED))
+		process_note("CPU samples: a thread is no longer sampled, the program has replaced its alternate "
+			     "signal stack (SS_AUTODISARM, or set by a direct system call)");
 }
 
 void sample_stack_changed(void)
@@ -372,64 +374,64 @@ void sample_stack_changed(void)
 		return;
 	sys_signals_block(&signals);
 	sys_lock(&process.sampling);
-	switch_off(t->sampler);
+	sampler_switch_off(t->sampler);
 	sys_unlock(&process.sampling);
 	sys_signals_restore(&signals);
 	errno = error;
 }
 
-static void on_signal(int signal, siginfo_t *info, void *context)
+static void sample_on_signal(int signal, siginfo_t *info, void *context)
 {
 	const char *frame = __builtin_frame_address(0);
 	struct thread *t = &thread_self;
 
-	if (!is_our_timers(info)) {
-		pass_on(signal, context);
+	if (!is_from_our_timer(info)) {
+		sample_forward_signal(signal, context);
 		return;
 	}
-	settle_call(context);
+	sample_fix_restart(context);
 	if (t->generation != process.generation || !t->sampler)
 		return;
-	if (is_traced_now())
-		sample_give_up("CPU samples: none from here on, a debugger or tracer has come (ptrace)");
-	else if (altstack_is_ours(frame) && frame - low_of(t->sampler) < STACK_ROOM)
-		return; /* in a handler that uses our stack; the next sample has its time */
+	if (sample_check_tracer())
+		sample_give_up("CPU samples: none from here on, a debugger or tracer has attached (ptrace)");
+	else if (altstack_is_ours(frame) && frame - sampler_stack_low(t->sampler) < STACK_ROOM)
+		return; /* in a handler that uses our stack; the next sample accounts for the time */
 	else if (altstack_is_ours(frame))
-		take(context);
-	else if (!altstack_repair(&((ucontext_t *)context)->uc_stack)) /* if so, the next sample is on our stack */
-		switch_off(t->sampler);
+		sample_take(context);
+	else if (!altstack_repair(&((ucontext_t *)context)->uc_stack)) /* the next sample is on our stack again */
+		sampler_switch_off(t->sampler);
 }
 
 /* ---- the signal ---- */
 
-static bool is_free(int signal)
+static bool is_free_signal(int signal)
 {
 	struct sigaction now;
 
 	return !set_action(signal, NULL, &now) && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL;
 }
 
-/* All signals wait while a sample is taken. */
-static void choose(int below)
+/* All signals are blocked while a sample is taken. */
+static void sample_choose_signal(int below)
 {
-	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+	struct sigaction action = {.sa_sigaction = sample_on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
 
 	memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
 	for (int signal = below; signal >= SAMPLE_SIGNAL_LAST; signal--) {
-		if (is_free(signal) && !set_action(signal, &action, NULL)) {
+		if (is_free_signal(signal) && !set_action(signal, &action, NULL)) {
 			sample_signal = signal;
 			return;
 		}
 	}
 }
 
-/* Takes the signal back from all who have not yet got it, and the timers that would send it. */
-static void withdraw(void)
+/* Deletes the timers and discards the signals that are still pending. */
+static void sample_withdraw_signal(void)
 {
 	struct sigaction ignored = {.sa_handler = SIG_IGN}, standard = {.sa_handler = SIG_DFL};
 
 	for (struct sampler *s = process.samplers; s; s = s->next)
-		disarm(s);
+		sampler_disarm(s);
 	set_action(sample_signal, &ignored, NULL);
 	set_action(sample_signal, &standard, NULL);
 	sample_signal = 0;
@@ -445,7 +447,7 @@ void sample_give_up(const char *note)
 	sys_signals_block(&signals);
 	sys_lock(&process.sampling);
 	if (sample_signal) {
-		withdraw();
+		sample_withdraw_signal();
 		process_note(note);
 	}
 	sys_unlock(&process.sampling);
@@ -463,15 +465,15 @@ void sample_release(int signal)
 	sys_signals_block(&signals);
 	sys_lock(&process.sampling);
 	if (signal == sample_signal) {
-		withdraw();
-		choose(signal - 1);
+		sample_withdraw_signal();
+		sample_choose_signal(signal - 1);
 		for (struct sampler *s = process.samplers; s; s = s->next)
 			if (!s->is_off)
-				arm(s);
+				sampler_arm(s);
 		if (sample_signal)
-			process_note("CPU samples: the program took our signal, we moved to another");
+			process_note("CPU samples: the program uses our signal, samples moved to another signal");
 		else
-			process_note("CPU samples: none from here on, the program uses every signal that we could");
+			process_note("CPU samples: none from here on, the program uses all possible signals");
 	}
 	sys_unlock(&process.sampling);
 	sys_signals_restore(&signals);
@@ -487,9 +489,9 @@ void sample_init(void)
 	thread_watch(&(struct thread_watch){sample_thread_begin, sample_thread_end});
 	set_action = dso_next("sigaction");
 	if (!why && set_action) {
-		altstack_init(set_action); /* before ours is one of those with SA_ONSTACK */
-		choose(SAMPLE_SIGNAL_FIRST);
+		altstack_init(set_action); /* before our own handler with SA_ONSTACK is installed */
+		sample_choose_signal(SAMPLE_SIGNAL_FIRST);
 	}
 	if (why || !sample_signal)
-		process_note(why ? why : "CPU samples: none, the program uses every signal that we could");
+		process_note(why ? why : "CPU samples: none, the program uses all possible signals");
 }

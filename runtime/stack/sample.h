@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPU samples: where a thread's processor time goes, told by timers that run only while it runs.
+/* CPU samples: how each thread spends CPU time, measured by timers that run only while the thread runs.
  *
- * Each thread has a timer on its own CPU clock (timer_create(2)) that signals just this thread. A sample is the time
- * since the thread's sample before it and the stack that the signal came upon. The kernel looks at such timers once a
- * tick, so more than CONFIG_HZ samples a second there never are; what each stands for is measured, so no time is lost
- * by that.
+ * Each thread has a timer on its own CPU clock (timer_create(2)) that signals this thread only. A sample consists of
+ * the CPU time since the thread's previous sample and the interrupted stack. The kernel checks such timers once per
+ * tick, so there are never more than CONFIG_HZ samples per second. The time that each represents is measured, so no
+ * time is lost.
  *
- * The program keeps its signals: ours is a real-time one that it does not use. sigaction() and signal() show it as free
- * and, when the program wants it, hand it over (sample_release). It never stays blocked, for a call like sigsuspend()
- * or ppoll() that unblocks all would then return EINTR: masks are given to the kernel without it and shown with it
- * (sample_is_masked). It cannot end a system call either: since Linux 5.9 (x86-64) the kernel sends it on the way back
- * to the program only, when the call has its result; elsewhere sampling stays off, and the ledger says so. Where a
- * signal of the program has ended the call and ours has come with it, it is settled as the program's handler wants it.
- * One case is open: a call with a mask of its own (sigsuspend, ppoll, pselect, epoll_pwait) then returns EINTR before
- * the program's handler has run, which runs when the signal is next let through. */
+ * The program keeps its signals: ours is a real-time signal that it does not use. sigaction() and signal() report it as
+ * free; when the program wants it, it is handed over (sample_release). It must never stay blocked, because a call like
+ * sigsuspend() or ppoll() that unblocks all signals would then return EINTR. Masks are therefore passed to the kernel
+ * without it and reported with it (sample_is_masked). It cannot interrupt a system call either: since Linux 5.9
+ * (x86-64) the kernel delivers it only on the return to user mode, when the call has its result. Elsewhere sampling
+ * stays off, and the ledger says so. If a signal of the program has interrupted the call and ours is delivered with it,
+ * the flags of the program's handler decide whether the call is restarted.
+ *
+ * One case remains: a call with a mask of its own (sigsuspend, ppoll, pselect, epoll_pwait) then returns EINTR before
+ * the program's handler has run; the handler runs when the signal is next unblocked. */
 #ifndef PILLION_SAMPLE_H
 #define PILLION_SAMPLE_H
 
@@ -22,41 +24,41 @@
 
 #include "runtime/record/thread.h"
 
-/* Where our signal is looked for, from the first on. SIGRTMAX-2 is Java's, the last ones are systemd's and
- * containers'. */
+/* The range in which a free signal is searched, from the first on. SIGRTMAX-2 is used by Java, the last ones by
+ * systemd and containers. */
 enum { SAMPLE_SIGNAL_FIRST = 59, SAMPLE_SIGNAL_LAST = 50 };
 
-/* Once per image that was exec'ed: chooses the signal. Under a guard. */
+/* Selects the signal. Once per image that was exec'ed. Under a guard. */
 void sample_init(void);
 
-/* sample_hindrance.c: what is in the way of samples that nobody notices, for the ledger, or NULL. Is the process traced
- * by ptrace()? */
+/* sample_hindrance.c: the reason, for the ledger, why samples cannot be taken without the target noticing, or NULL.
+ * Is the process traced by ptrace()? */
 const char *sample_hindrance(void);
 bool sample_is_traced(void);
 
-/* The calling thread's timer. Under a guard. */
+/* Creates and deletes the calling thread's timer. Under a guard. */
 void sample_thread_begin(struct thread *t);
 void sample_thread_end(struct thread *t);
 
-/* The program has set an alternate stack for the calling thread: if it does not let ours be, the thread has no samples
- * any more. */
+/* The program has set an alternate stack for the calling thread: if ours is no longer registered, the thread is not
+ * sampled any more. */
 void sample_stack_changed(void);
 
-/* No timer any more, for good: a seccomp filter may forbid the return from a handler. Any thread. */
+/* Permanently deletes all timers: a seccomp filter may forbid the return from a handler. Any thread. */
 void sample_stop(void);
 
-/* No timer and no signal of ours any more: a tracer would see them. Any thread, any handler; in the child of a vfork it
- * does nothing. */
+/* Deletes all timers and releases the signal, because a tracer would see them. Any thread, any handler; without
+ * effect in the child of a vfork. */
 void sample_give_up(const char *note);
 
-/* The signal that is ours, 0: none. */
+/* The signal that we use; 0: none. */
 extern int sample_signal;
 
-/* The program is about to use this signal: if it is ours, it is as free as it was when this returns, and we have moved
- * to another one. Any thread, any handler; errno is left alone. */
+/* To be called before the program uses this signal: if it is ours, the signal is free on return, and the timers use
+ * another one. Any thread, any handler; errno is preserved. */
 void sample_release(int signal);
 
-/* Has this thread blocked our signal, as far as it knows? A new thread and a forked child have it from their maker. */
+/* Has this thread blocked our signal, from the program's point of view? New threads and forked children inherit it. */
 extern __thread bool sample_is_masked __attribute__((tls_model("initial-exec")));
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where there are no CPU samples. */
+/* The conditions under which there are no CPU samples. */
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -7,7 +7,7 @@
 #include "runtime/common/sys.h"
 #include "runtime/stack/sample.h"
 
-/* The kernel is at least that: "6.1.0" is at least 5.9. */
+/* Is the kernel at least this version? "6.1.0" is at least 5.9. */
 static bool is_kernel(unsigned major, unsigned minor)
 {
 	struct utsname name;
@@ -25,7 +25,7 @@ static bool is_kernel(unsigned major, unsigned minor)
 bool sample_is_traced(void)
 {
 	static const char key[] = "\nTracerPid:\t";
-	char status[512], *at; /* the line is among the first */
+	char status[512], *at; /* the line is near the beginning */
 
 	if (sys_read_file("/proc/self/status", status, sizeof(status)) <= 0)
 		return false;
@@ -33,7 +33,8 @@ bool sample_is_traced(void)
 	return at && at[sizeof(key) - 1] != '0';
 }
 
-/* Valgrind's client request RUNNING_ON_VALGRIND: its translator knows these instructions, elsewhere they do nothing. */
+/* Valgrind's client request RUNNING_ON_VALGRIND: Valgrind recognises these instructions; otherwise they have no
+ * effect. */
 static bool is_under_valgrind(void)
 {
 	uint64_t result = 0;
@@ -51,15 +52,15 @@ static bool is_under_valgrind(void)
 const char *sample_hindrance(void)
 {
 #if !defined(__x86_64__)
-	return "CPU samples: none on this architecture yet, its kernel's timers may interrupt system calls";
+	return "CPU samples: none on this architecture yet, where timers may interrupt system calls";
 #endif
 	if (!is_kernel(5, 9))
-		return "CPU samples: none before Linux 5.9, its timers may interrupt system calls";
+		return "CPU samples: none before Linux 5.9, where timers may interrupt system calls";
 	if (!dso_next("_dl_find_object"))
-		return "CPU samples: none with glibc before 2.35, which cannot find a module without its lock";
+		return "CPU samples: none with glibc before 2.35, which cannot find a module without a lock";
 	if (is_under_valgrind())
-		return "CPU samples: none under valgrind, which does not know their timers";
+		return "CPU samples: none under valgrind, which does not support their timers";
 	if (sample_is_traced())
-		return "CPU samples: none, the process is traced (debugger, strace), its tracer would see the signals";
+		return "CPU samples: none, the process is traced (debugger, strace), the tracer would see the signals";
 	return NULL;
 }

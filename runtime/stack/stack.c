@@ -17,22 +17,22 @@
 #include "runtime/stack/object.h"
 #include "runtime/stack/walk.h"
 
-/* ROOM: a walk and a new stack's record take less than this; nearer to a stack's end no stack is taken.
- * HANDLER_FRAMES: a backtrace that is shorter may not reach the frame of a signal handler. */
+/* ROOM: a walk and the blob of a new stack need less than this; nearer to the end of a stack, no stack is walked.
+ * HANDLER_FRAMES: a shorter stack may not reach the frame of a signal handler. */
 enum { ROOM = 16384, WARM = 8, HANDLER_FRAMES = 16, MAIN_STACK = 8 << 20 };
 
-/* Frames of our own that come first: none where the walk begins with the wrapper's caller. */
+/* Frames of the recorder at the start of a walk: none if the walk begins at the wrapper's caller. */
 #if defined(__x86_64__)
 enum { SKIPPED = 0 };
 #else
 enum { SKIPPED = 8 };
 #endif
 
-/* Of the main thread; main_top: its control block, which is not on its stack. */
+/* Bounds of the main thread's stack; main_top: its control block, which is not on its stack. */
 static uintptr_t main_low, main_high, main_top;
 static bool has_alternate_stack; /* a forked child inherits it, so it is not in `process` */
 
-static void unmap_memo(struct thread *t)
+static void stack_unmap_memo(struct thread *t)
 {
 	if (t->memo && t->memo != THREAD_NO_MEMO)
 		sys_munmap(t->memo, WALK_MEMO_BYTES);
@@ -47,7 +47,7 @@ void stack_init(void)
 	void *frames[WARM];
 	uint64_t hash;
 
-	thread_watch(&(struct thread_watch){.end = unmap_memo});
+	thread_watch(&(struct thread_watch){.end = stack_unmap_memo});
 	object_init(dso_next("_dl_find_object"));
 	sys_call(SYS_prlimit64, 0, RLIMIT_STACK, NULL, &limit);
 	if (limit.soft == 0 || limit.soft > 1u << 30)
@@ -55,11 +55,12 @@ void stack_init(void)
 	main_high = identity_stack_top();
 	main_top = (uintptr_t)__builtin_thread_pointer();
 	main_low = main_high - limit.soft;
-	/* Now, and not within the program's first call: the first walk reads tables that are not in memory yet. */
+	/* Done here because the first walk reads tables that are not in memory yet, which must not delay the first
+	 * call. */
 	walk_from(frames, WARM, 0, 0, (uintptr_t)__builtin_frame_address(0), &hash);
 }
 
-static bool is_on_alternate(void)
+static bool is_on_alternate_stack(void)
 {
 	stack_t s = {0};
 
@@ -68,10 +69,10 @@ static bool is_on_alternate(void)
 	return sys_call(SYS_sigaltstack, NULL, &s, 0, 0) < 0 || s.ss_flags & SS_ONSTACK;
 }
 
-/* Finds where the thread's stack may be read. glibc puts the thread's control block at its top, so everything from
- * `sp` up to there must be readable. A stack without that connection is a coroutine's: it may be small, with other
- * memory below it. */
-static bool learn_stack_bounds(struct thread *t, uintptr_t sp)
+/* Determines where the thread's stack may be read. glibc puts the thread's control block at the top of its stack, so
+ * everything from `sp` to there must be readable. If it is not, this is a coroutine's stack: it may be small, with
+ * other memory below it. */
+static bool stack_learn_bounds(struct thread *t, uintptr_t sp)
 {
 	uintptr_t top = (uintptr_t)__builtin_thread_pointer();
 
@@ -88,7 +89,7 @@ static bool learn_stack_bounds(struct thread *t, uintptr_t sp)
 	return true;
 }
 
-static bool is_safe_to_walk(struct thread *t, uintptr_t sp)
+static bool stack_is_safe_to_walk(struct thread *t, uintptr_t sp)
 {
 	if (sp >= main_low && sp < main_high) {
 		t->stack_low = main_low;
@@ -96,15 +97,14 @@ static bool is_safe_to_walk(struct thread *t, uintptr_t sp)
 	}
 	if (sp - ROOM >= t->stack_low && sp < t->stack_high && !has_alternate_stack)
 		return true;
-	if (sys_is_silent || is_on_alternate())
+	if (sys_is_silent || is_on_alternate_stack())
 		return false;
 	if (sp - ROOM >= t->stack_low && sp < t->stack_high)
 		return true;
-	return (uintptr_t)__builtin_thread_pointer() != main_top && learn_stack_bounds(t, sp);
+	return (uintptr_t)__builtin_thread_pointer() != main_top && stack_learn_bounds(t, sp);
 }
 
-/* The thread's memo of its walks, mapped at its second walk, because many threads make only one; NULL: there is
- * none. */
+/* The thread's memo of its walks, mapped at its second walk, because many threads make only one; NULL: none. */
 static struct walk_memo *thread_memo(struct thread *t)
 {
 	bool has_walked = t->has_walked;
@@ -120,8 +120,8 @@ static struct walk_memo *thread_memo(struct thread *t)
 	return t->memo == THREAD_NO_MEMO ? NULL : t->memo;
 }
 
-/* A stack's key in the intern table, from its hash: no other kind of entry has it, nor the same addresses before
- * modules were unloaded. */
+/* The key of a stack in the intern table, from its hash. It differs from the keys of other kinds of entries, and of
+ * the same addresses before modules were unloaded. */
 static inline uint64_t stack_key(uint64_t hash)
 {
 	hash = (hash + __atomic_load_n(&process.unloads, __ATOMIC_RELAXED)) * 0xff51afd7ed558ccd + TF_BLOB_STACK;
@@ -132,19 +132,20 @@ static inline uint64_t stack_key(uint64_t hash)
 struct native {
 	void **frames; /* NULL: only the hash is known, from the memo */
 	int count;
-	bool has_handler; /* a signal handler's frame is among them */
+	bool has_handler; /* the frames include that of a signal handler */
 	uint64_t hash;
 };
 
-static void set_walked(struct native *n, int result)
+static void native_set_result(struct native *n, int result)
 {
 	n->count = result & WALK_COUNT;
 	n->has_handler = result & WALK_SIGNAL;
 }
 
-static void walk_native(const struct thread *t, uintptr_t frame, uint32_t depth, struct native *n)
+static void native_walk(const struct thread *t, uintptr_t frame, uint32_t depth, struct native *n)
 {
-	set_walked(n, walk_from(n->frames, (int)(depth + SKIPPED), t->stack_low, t->stack_high, frame, &n->hash));
+	native_set_result(n,
+			  walk_from(n->frames, (int)(depth + SKIPPED), t->stack_low, t->stack_high, frame, &n->hash));
 	while (n->count && module_is_ours((uintptr_t)n->frames[0])) {
 		n->frames++;
 		n->count--;
@@ -153,7 +154,7 @@ static void walk_native(const struct thread *t, uintptr_t frame, uint32_t depth,
 		n->count = (int)depth;
 }
 
-static void write_native(uint32_t id, void *const *frames, int count)
+static void native_write(uint32_t id, void *const *frames, int count)
 {
 	uint64_t unloads = __atomic_load_n(&process.unloads, __ATOMIC_RELAXED), first = TF_STACK_UNLOADS | unloads;
 
@@ -165,21 +166,21 @@ static void write_native(uint32_t id, void *const *frames, int count)
 typedef unsigned python_walk(struct pystack_frame *ret, unsigned size, uint64_t *hash);
 
 /* `again` NULL: a stack without Python frames. */
-static void write_stack(uint32_t id, const struct native *n, struct pystack_frame *python, unsigned python_count,
+static void stack_write(uint32_t id, const struct native *n, struct pystack_frame *python, unsigned python_count,
 			python_walk *again)
 {
 	uint64_t unused = 0;
 
-	write_native(id, n->frames, n->count);
-	/* module_write has found the interpreter if this is the first stack through it. */
+	native_write(id, n->frames, n->count);
+	/* module_write() has found the interpreter if this is the first stack through it. */
 	if (again && !python_count)
 		python_count = again(python, PYSTACK_FRAMES, &unused);
 	pystack_write(id, python, python_count, again == pystack_sample);
 }
 
-/* `n` is what the memo has told. */
-static __attribute__((noinline)) uint32_t take_stack(struct thread *t, uintptr_t frame, uint32_t depth, bool has_python,
-						     struct native n)
+/* `n` is the result from the memo. */
+static __attribute__((noinline)) uint32_t stack_take_slowly(struct thread *t, uintptr_t frame, uint32_t depth,
+							    bool has_python, struct native n)
 {
 	struct pystack_frame python[PYSTACK_FRAMES];
 	unsigned python_count = 0;
@@ -188,10 +189,10 @@ static __attribute__((noinline)) uint32_t take_stack(struct thread *t, uintptr_t
 
 	if (!n.count) {
 		n.frames = alloca((depth + SKIPPED) * sizeof(*n.frames));
-		walk_native(t, frame, depth, &n);
+		native_walk(t, frame, depth, &n);
 	}
-	/* A handler may have interrupted the interpreter at any instruction; a short backtrace may not reach its
-	 * frame. */
+	/* A handler may have interrupted the interpreter at any instruction, and a short stack may not reach the
+	 * handler's frame. */
 	has_python = has_python && !n.has_handler && (n.count < (int)depth || depth >= HANDLER_FRAMES);
 	if (has_python)
 		python_count = pystack_take(python, PYSTACK_FRAMES, &n.hash);
@@ -200,26 +201,26 @@ static __attribute__((noinline)) uint32_t take_stack(struct thread *t, uintptr_t
 	if (is_new) {
 		if (!n.frames) {
 			n.frames = alloca((depth + SKIPPED) * sizeof(*n.frames));
-			walk_native(t, frame, depth, &n);
+			native_walk(t, frame, depth, &n);
 		}
-		write_stack(id, &n, python, python_count, has_python ? pystack_take : NULL);
+		stack_write(id, &n, python, python_count, has_python ? pystack_take : NULL);
 	}
 	return id;
 }
 
-/* Nearly every stack has been taken before: the memo gives its hash, and the intern table its id. */
-static inline uint32_t take_known_stack(struct thread *t, uintptr_t frame, uint32_t depth, bool has_python)
+/* Most stacks have been walked before: the memo has their hash, and the intern table their id. */
+static inline uint32_t stack_take_known(struct thread *t, uintptr_t frame, uint32_t depth, bool has_python)
 {
 	struct walk_memo *memo = thread_memo(t);
 	struct native n = {NULL, 0, false, 0};
 	uint32_t id = 0;
 
 	if (memo)
-		set_walked(&n,
-			   walk_memo_hash(memo, (int)(depth + SKIPPED), t->stack_low, t->stack_high, frame, &n.hash));
-	if (n.count && !(has_python && pystack_is_there()))
+		native_set_result(&n, walk_memo_hash(memo, (int)(depth + SKIPPED), t->stack_low, t->stack_high, frame,
+						     &n.hash));
+	if (n.count && !(has_python && pystack_has_interpreter()))
 		id = intern_number(&process.interned, stack_key(n.hash));
-	return id ? id : take_stack(t, frame, depth, has_python, n);
+	return id ? id : stack_take_slowly(t, frame, depth, has_python, n);
 }
 
 static uint32_t backtrace_depth(void)
@@ -233,20 +234,20 @@ uint32_t stack_take(struct thread *t, uintptr_t frame)
 	uint32_t depth = backtrace_depth(), id;
 
 	/* A walk deeper in the stack than this frame has ended: a handler left it by longjmp. */
-	if (!depth || (outer && outer > sp) || !is_safe_to_walk(t, sp)) {
+	if (!depth || (outer && outer > sp) || !stack_is_safe_to_walk(t, sp)) {
 		t->page->stacks_lost++;
 		return 0;
 	}
-	t->walk_frame = sp; /* until it is 0 again nobody else uses the memo */
-	id = take_known_stack(t, frame & ~(uintptr_t)STACK_NATIVE_ONLY, depth, !(frame & STACK_NATIVE_ONLY));
+	t->walk_frame = sp; /* until it is 0 again, no handler uses the memo */
+	id = stack_take_known(t, frame & ~(uintptr_t)STACK_NATIVE_ONLY, depth, !(frame & STACK_NATIVE_ONLY));
 	t->walk_frame = 0;
 	if (!id)
 		t->page->stacks_lost++;
 	return id;
 }
 
-/* Of the stack that `sp` is on; false: not known. */
-static bool find_stack_bounds(struct thread *t, uintptr_t sp, uintptr_t *ret_low, uintptr_t *ret_high)
+/* Bounds of the stack that contains `sp`; false: unknown. */
+static bool stack_find_bounds(struct thread *t, uintptr_t sp, uintptr_t *ret_low, uintptr_t *ret_high)
 {
 	bool is_main = sp >= main_low && sp < main_high;
 
@@ -254,7 +255,7 @@ static bool find_stack_bounds(struct thread *t, uintptr_t sp, uintptr_t *ret_low
 	*ret_high = is_main ? main_high : t->stack_high;
 	if (is_main || (sp >= t->stack_low && sp < t->stack_high))
 		return true;
-	if ((uintptr_t)__builtin_thread_pointer() == main_top || !learn_stack_bounds(t, sp))
+	if ((uintptr_t)__builtin_thread_pointer() == main_top || !stack_learn_bounds(t, sp))
 		return false;
 	*ret_low = t->stack_low;
 	*ret_high = t->stack_high;
@@ -271,34 +272,34 @@ uint32_t stack_take_at(struct thread *t, const struct stack_place *place)
 	uintptr_t low, high;
 	uint32_t id = 0;
 
-	if (!find_stack_bounds(t, place->sp, &low, &high)) {
+	if (!stack_find_bounds(t, place->sp, &low, &high)) {
 		low = high = 0;
 		if (sys_is_silent || !readable_address(place->sp)) {
 			t->page->stacks_lost++;
 			return 0;
 		}
 	}
-	set_walked(&n, walk_at(n.frames, (int)depth, low, high, place, &n.hash));
+	native_set_result(&n, walk_at(n.frames, (int)depth, low, high, place, &n.hash));
 	n.frames[0] = (char *)n.frames[0] + 1;
 	python_count = pystack_sample(python, PYSTACK_FRAMES, &n.hash);
 	is_known = n.count && intern_add(&process.interned, stack_key(~n.hash), &id, &is_new);
 	if (is_new)
-		write_stack(id, &n, python, python_count, pystack_sample);
+		stack_write(id, &n, python, python_count, pystack_sample);
 	if (!is_known)
 		t->page->stacks_lost++;
 	return is_known ? id : 0;
 }
 
-void stack_alternate_seen(void)
+void stack_alternate_set(void)
 {
 	has_alternate_stack = true;
 }
 
-void stack_module_gone(void)
+void stack_module_unloaded(void)
 {
 	walk_invalidate();
-	module_gone();
-	pystack_module_gone();
+	module_unloaded();
+	pystack_module_unloaded();
 }
 
 void stack_fork_begin(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Native stacks: return addresses, each different stack written to the trace once. */
+/* Native stacks: return addresses; each distinct stack is written to the trace once. */
 #ifndef PILLION_STACK_H
 #define PILLION_STACK_H
 
@@ -9,31 +9,32 @@
 #include "runtime/record/thread.h"
 #include "runtime/stack/place.h"
 
-enum { STACK_FRAMES = 512 };	/* --backtrace-depth goes no further */
-enum { STACK_NATIVE_ONLY = 1 }; /* in `frame`: the call may come while the interpreter changes its own state */
+enum { STACK_FRAMES = 512 };	/* the maximum of --backtrace-depth */
+enum { STACK_NATIVE_ONLY = 1 }; /* in `frame`: the interpreter may be changing its own state during the call */
 
 /* Once per image, at the start. */
 void stack_init(void);
 
-/* The id of the calling thread's stack; 0: it could not be taken, which is counted in the thread's page. `frame` is
- * the frame address of the wrapper, and the first frame is the wrapper's caller. No stack is taken on an alternate
- * signal stack, on a coroutine's stack, or near a stack's end. Safe in a signal handler from glibc 2.35 on; before
- * that a new stack takes the loader's lock. */
+/* Returns the id of the calling thread's stack; 0: it could not be walked, which is counted in the thread's page.
+ * `frame` is the frame address of the wrapper; the first frame of the stack is the wrapper's caller. No stack is
+ * walked on an alternate signal stack, on a coroutine's stack, or near the end of a stack. Safe in a signal handler
+ * with glibc 2.35 or newer; with older versions a new stack takes the loader's lock. */
 uint32_t stack_take(struct thread *t, uintptr_t frame);
 
-/* Likewise for the stack that a signal interrupted, from a handler on another stack with 100 KiB of room. The first
- * address is one past the first byte of the interrupted instruction, so that it is read as the return addresses are.
- * Where the bounds of the stack are not known, each page of it is probed. */
+/* Likewise for the stack that a signal interrupted, from a handler on another stack with 100 KiB of space. The first
+ * address is one past the first byte of the interrupted instruction, so that it is interpreted like the return
+ * addresses. If the bounds of the stack are unknown, each of its pages is probed. */
 uint32_t stack_take_at(struct thread *t, const struct stack_place *place);
 
 /* After a dlclose: other code may be loaded at the same addresses. */
-void stack_module_gone(void);
+void stack_module_unloaded(void);
 
-/* Around fork, in the thread that forks: the loader's lock is not copied while a backtrace holds it. */
+/* Around fork, in the thread that forks: the loader's lock is not copied while a stack walk holds it. */
 void stack_fork_begin(void);
 void stack_fork_end(bool is_child);
 
-/* The program has set an alternate signal stack: from now on every backtrace asks the kernel whether it is on one. */
-void stack_alternate_seen(void);
+/* The program has set an alternate signal stack: from now on every stack walk checks by a system call whether it is
+ * on one. */
+void stack_alternate_set(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In place of stack.c where libunwind's source is not at hand: no stacks, and the ledger says how many. */
+/* Replaces stack.c if libunwind's source is unavailable: no stacks are walked, and the ledger has their number. */
 #include "runtime/stack/stack.h"
 
 void stack_init(void)
@@ -20,11 +20,11 @@ uint32_t stack_take_at(struct thread *t, const struct stack_place *place)
 	return 0;
 }
 
-void stack_alternate_seen(void)
+void stack_alternate_set(void)
 {
 }
 
-void stack_module_gone(void)
+void stack_module_unloaded(void)
 {
 }
 

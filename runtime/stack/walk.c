@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks a stack by rules that are kept for the whole process (walk_rule.h). docs/decisions/stack_walker.md says why
- * libunwind's own trace is not used. */
+/* Walks a stack by rules that are cached for the whole process (walk_rule.h). docs/decisions/stack_walker.md
+ * explains why libunwind's own trace is not used. */
 #include "runtime/stack/walk.h"
 
 #include <signal.h>
@@ -28,7 +28,7 @@ enum { PAGE = 4096, GUESS_REACH = 16384, STEP_REACH = 1 << 20, ALIGNED = sizeof(
 
 /* ---- reading the stack ---- */
 
-/* From here on the stack is what can be read page by page; the page of sp is known to be readable. */
+/* From here on, the stack extends as far as pages can be read; the page of sp is known to be readable. */
 static void walk_probe_from(struct walk *walk, uintptr_t sp)
 {
 	walk->is_probed = true;
@@ -48,7 +48,7 @@ static bool walk_extend(struct walk *walk, uintptr_t address)
 	return true;
 }
 
-static inline void walk_note(struct walk *walk, uintptr_t address, uintptr_t value)
+static inline void walk_log_read(struct walk *walk, uintptr_t address, uintptr_t value)
 {
 	struct walk_log *log = walk->log;
 
@@ -67,7 +67,7 @@ static inline bool walk_read(struct walk *walk, uintptr_t address, uintptr_t *va
 	}
 	*value = walk_load(address);
 	if (walk->log)
-		walk_note(walk, address, *value);
+		walk_log_read(walk, address, *value);
 	return true;
 }
 
@@ -85,8 +85,8 @@ static inline uintptr_t without_signature(uintptr_t pc)
 #endif
 }
 
-/* The caller's stack begins at cfa. Stacks grow down: a frame that does not lie above the one before is wrong, and
- * would make the walk endless. Only a function that a signal interrupted may own no stack, its return address still
+/* The caller's stack begins at cfa. Stacks grow down: a frame that is not above the previous one is wrong, and could
+ * make the walk endless. Only a function that a signal interrupted may have an empty frame, its return address still
  * being in a register. */
 static inline bool walk_pop(struct walk *walk, uintptr_t cfa, uintptr_t fp_at, uintptr_t ra_at)
 {
@@ -94,7 +94,8 @@ static inline bool walk_pop(struct walk *walk, uintptr_t cfa, uintptr_t fp_at, u
 
 	if (cfa < walk->sp || (cfa == walk->sp && ra_at))
 		return false;
-	/* A table may still name the place of a frame pointer that an epilogue has popped: then the register has it. */
+	/* A table may still describe a saved frame pointer that an epilogue has popped already: then the register is
+	 * valid. */
 	if (fp_at >= walk->sp && !walk_read(walk, fp_at, &fp))
 		return false;
 	if (ra_at) {
@@ -133,7 +134,7 @@ static bool walk_pop_signal(struct walk *walk)
 #endif
 	if (walk_read(walk, walk->sp & ~(uintptr_t)ALIGNED, &unused))
 		return true;
-	/* The handler ran on another stack than what it interrupted. */
+	/* The handler ran on another stack than the code that it interrupted. */
 	walk_probe_from(walk, walk->sp);
 	return readable_address(walk->sp);
 }
@@ -169,7 +170,7 @@ static inline bool walk_step(struct walk *walk, union walk_rule rule)
 	}
 }
 
-/* The hash costs no time: each step waits for the stack's memory. */
+/* The hash takes no extra time, because each step waits for memory. */
 enum walk_outcome walk_stretch(struct walk *walk, void **buffer, int size, uint64_t seed, int *ret_count,
 			       uint64_t *ret_hash)
 {
@@ -218,8 +219,8 @@ static int walk_all(struct walk *walk, void **buffer, int size, uint64_t *ret_ha
 }
 
 #ifdef __x86_64__
-/* The word at `frame` is the caller's rbp, the return address is above it. */
-static struct walk begin_from(uintptr_t frame, uintptr_t stack_high)
+/* The word at `frame` is the caller's rbp; the return address is above it. */
+static struct walk walk_begin(uintptr_t frame, uintptr_t stack_high)
 {
 	return (struct walk){
 		.low = frame,
@@ -230,10 +231,10 @@ static struct walk begin_from(uintptr_t frame, uintptr_t stack_high)
 	};
 }
 #else
-/* A frame does not tell where the caller's stack begins, so the walk begins here. The instructions are one
- * statement, so that the registers are those of one instruction, which the unwind table describes, in whichever part
- * of the function it is. */
-static inline __attribute__((always_inline)) struct walk begin_from(uintptr_t frame, uintptr_t stack_high)
+/* The frame address does not give the caller's stack pointer, so the walk begins in this function. The instructions
+ * are one statement, so that all registers belong to one instruction, which the unwind table describes wherever it
+ * is in the function. */
+static inline __attribute__((always_inline)) struct walk walk_begin(uintptr_t frame, uintptr_t stack_high)
 {
 	struct walk walk = {.high = stack_high, .is_interrupted = true};
 
@@ -249,7 +250,7 @@ static inline __attribute__((always_inline)) struct walk begin_from(uintptr_t fr
 __attribute__((noinline)) int walk_from(void **buffer, int size, uintptr_t stack_low, uintptr_t stack_high,
 					uintptr_t frame, uint64_t *ret_hash)
 {
-	struct walk walk = begin_from(frame, stack_high);
+	struct walk walk = walk_begin(frame, stack_high);
 
 	if (walk.low < stack_low || walk.low >= stack_high)
 		walk_probe_from(&walk, walk.low);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stretches that one thread has walked, to be compared instead of walked again. */
+/* Memo of the stretches that one thread has walked: they are compared instead of walked again. */
 #include "runtime/stack/walk.h"
 
 #include <stddef.h>
@@ -9,17 +9,17 @@
 
 #ifdef __x86_64__
 
-/* What a walk does from (sp, fp, pc) depends on the rules, which are the same until the next walk_invalidate, and on
- * the words that it reads: so if those are unchanged, it goes the same way. The bounds are those of the memo, and no
- * read below sp is kept, so the words can be read again. */
+/* A walk from (sp, fp, pc) depends on the rules, which change only by walk_invalidate, and on the words that it
+ * reads. If the words are unchanged, it takes the same path. The bounds are those of the memo, and no read below sp
+ * is logged, so the words can be read again. */
 struct stretch {
-	uint64_t age; /* the memo's when this was made; 0: half made, or not worth keeping */
+	uint64_t age; /* the memo's when this was made; 0: incomplete, or not reusable */
 	uintptr_t fp, pc;
 	uintptr_t next_sp, next_fp, next_pc;
 	uint64_t hash;
 	uint8_t frames;
 	bool is_last;
-	uint16_t next; /* a hint, see memo_step */
+	uint16_t next; /* a hint, see walk_memo_step */
 	struct walk_log log;
 };
 
@@ -28,34 +28,34 @@ enum { MEMO_BITS = 9, MEMO_STRETCHES = 1 << MEMO_BITS };
 struct walk_memo {
 	uint64_t age, seed;
 	uintptr_t high;
-	uint16_t hints[MEMO_STRETCHES];		  /* by where a walk begins */
-	struct stretch stretches[MEMO_STRETCHES]; /* by what was read */
+	uint16_t hints[MEMO_STRETCHES];           /* by the start of a walk */
+	struct stretch stretches[MEMO_STRETCHES]; /* by the words read */
 };
-_Static_assert(sizeof(struct walk_memo) <= WALK_MEMO_BYTES, "what callers map for it");
+_Static_assert(sizeof(struct walk_memo) <= WALK_MEMO_BYTES, "callers map this size");
 
-static inline bool begins_alike(const struct stretch *s, const struct walk *walk, uint64_t age)
+static inline bool stretch_has_start(const struct stretch *s, const struct walk *walk, uint64_t age)
 {
 	return ((s->age ^ age) | (s->log.sp ^ walk->sp) | (s->fp ^ walk->fp) | (s->pc ^ walk->pc)) == 0;
 }
 
-static inline uint64_t word_change(const struct walk_read *r)
+static inline uint64_t read_word_change(const struct walk_read *r)
 {
 	return walk_load(r->address) ^ r->value;
 }
 
-/* Whether nothing that it read has changed. */
-static inline bool stretch_holds(const struct stretch *s)
+/* Are all words that it read unchanged? */
+static inline bool stretch_is_unchanged(const struct stretch *s)
 {
 	uint64_t change = 0, more = 0;
 
 	for (const struct walk_read *r = s->log.reads, *end = r + s->log.count; r < end; r += WALK_READS_AT_ONCE) {
-		change |= word_change(&r[0]) | word_change(&r[1]);
-		more |= word_change(&r[2]) | word_change(&r[3]);
+		change |= read_word_change(&r[0]) | read_word_change(&r[1]);
+		more |= read_word_change(&r[2]) | read_word_change(&r[3]);
 	}
 	return (change | more) == 0;
 }
 
-/* A hash of the present words where it has read: tells where to look for the stretch with these words. */
+/* A hash of the current words at the addresses that it read: the position of a stretch with these words. */
 static inline uint64_t stretch_mix(const struct stretch *s)
 {
 	uint64_t mix = 0, factor = 0x9e3779b97f4a7c15;
@@ -67,14 +67,14 @@ static inline uint64_t stretch_mix(const struct stretch *s)
 	return mix;
 }
 
-static inline uint64_t beginning_mix(const struct walk *walk)
+static inline uint64_t walk_start_mix(const struct walk *walk)
 {
 	return (walk->sp ^ walk->pc << 20 ^ walk->fp << 7) * 0x9e3779b97f4a7c15;
 }
 
-/* Stretches of other rules or of another stack no longer count. The order matters to a walk that a handler stops
- * here for good: the next one begins here again. */
-static void memo_renew(struct walk_memo *memo, uint64_t seed, uintptr_t high)
+/* Invalidates stretches of other rules or another stack. A handler may leave this function by longjmp: with this
+ * order the next walk starts over. */
+static void walk_memo_renew(struct walk_memo *memo, uint64_t seed, uintptr_t high)
 {
 	memo->age++;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -83,9 +83,9 @@ static void memo_renew(struct walk_memo *memo, uint64_t seed, uintptr_t high)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* Walks a stretch, and keeps it in place of `s`. A writer that a handler stops for good leaves an age of 0 behind. */
-static __attribute__((noinline)) enum walk_outcome stretch_make(struct stretch *s, struct walk *walk, uint64_t seed,
-								 uint64_t age, int *ret_count, uint64_t *ret_hash)
+/* Walks a stretch and stores it in `s`. If a handler leaves by longjmp meanwhile, the age stays 0. */
+static __attribute__((noinline)) enum walk_outcome stretch_walk(struct stretch *s, struct walk *walk, uint64_t seed,
+								uint64_t age, int *ret_count, uint64_t *ret_hash)
 {
 	struct walk_log *log = &s->log;
 	bool had_handler = walk->has_handler;
@@ -106,14 +106,14 @@ static __attribute__((noinline)) enum walk_outcome stretch_make(struct stretch *
 	s->hash = *ret_hash;
 	s->frames = (uint8_t)*ret_count;
 	s->is_last = outcome == WALK_ENDED;
-	/* To be compared a few at once. */
+	/* Padding, because words are compared several at a time. */
 	while (log->count % WALK_READS_AT_ONCE) {
 		log->reads[log->count] = log->reads[log->count - 1];
 		log->count++;
 	}
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	/* Not kept: a walk that was cut may go further next time, a probed page may be gone, and a handler is to be
-	 * reported. */
+	/* Not reusable: a stopped walk may reach further next time, a probed page may be unmapped, and a handler
+	 * must be reported. */
 	if (walk->log && outcome != WALK_STOPPED && !walk->is_probed && !walk->has_handler)
 		s->age = age;
 	walk->has_handler |= had_handler;
@@ -121,26 +121,26 @@ static __attribute__((noinline)) enum walk_outcome stretch_make(struct stretch *
 	return outcome;
 }
 
-/* *hint is the stretch that was met last where this one begins. Many stacks may go on from there, so if that stretch
- * does not hold, the present words where it has read tell where to look. Both are guesses of a place: a stretch
- * counts only if all that it read holds. */
-static inline enum walk_outcome memo_step(struct walk_memo *memo, struct walk *walk, uint64_t seed, uint16_t **hint,
-					  int *ret_count, uint64_t *ret_hash)
+/* *hint is the last stretch that followed this one. Different stacks may continue from here, so if that stretch does
+ * not match, the current words at the addresses that it read select another. Both are only guesses of a position: a
+ * stretch is used only if all words that it read are unchanged. */
+static inline enum walk_outcome walk_memo_step(struct walk_memo *memo, struct walk *walk, uint64_t seed,
+					       uint16_t **hint, int *ret_count, uint64_t *ret_hash)
 {
 	struct stretch *s = &memo->stretches[**hint % MEMO_STRETCHES];
-	bool is_alike = begins_alike(s, walk, memo->age);
+	bool is_alike = stretch_has_start(s, walk, memo->age);
 
-	if (__builtin_expect(!is_alike || !stretch_holds(s), 0)) {
-		uint64_t mix = ((is_alike ? stretch_mix(s) : 0) ^ beginning_mix(walk)) * 0xd6e8feb86659fd93;
+	if (__builtin_expect(!is_alike || !stretch_is_unchanged(s), 0)) {
+		uint64_t mix = ((is_alike ? stretch_mix(s) : 0) ^ walk_start_mix(walk)) * 0xd6e8feb86659fd93;
 
 		for (unsigned place = mix >> (64 - MEMO_BITS), way = 0;; way++) {
 			s = &memo->stretches[place ^ way];
 			**hint = (uint16_t)(place ^ way);
-			if (begins_alike(s, walk, memo->age) && stretch_holds(s))
+			if (stretch_has_start(s, walk, memo->age) && stretch_is_unchanged(s))
 				break;
 			if (way == 1 || s->age != memo->age) {
 				*hint = &s->next;
-				return stretch_make(s, walk, seed, memo->age, ret_count, ret_hash);
+				return stretch_walk(s, walk, seed, memo->age, ret_count, ret_hash);
 			}
 		}
 	}
@@ -167,11 +167,11 @@ int walk_memo_hash(struct walk_memo *memo, int size, uintptr_t stack_low, uintpt
 	walk.fp = walk_load(frame);
 	walk.pc = walk_load(frame + 8);
 	if (memo->age == 0 || memo->seed != seed || memo->high != stack_high)
-		memo_renew(memo, seed, stack_high);
-	hint = &memo->hints[beginning_mix(&walk) >> (64 - MEMO_BITS)];
+		walk_memo_renew(memo, seed, stack_high);
+	hint = &memo->hints[walk_start_mix(&walk) >> (64 - MEMO_BITS)];
 	while (n < size && outcome == WALK_GOES_ON) {
 		if (size - n >= WALK_STRETCH && !walk.is_probed && !walk.is_interrupted)
-			outcome = memo_step(memo, &walk, seed, &hint, &count, &hash);
+			outcome = walk_memo_step(memo, &walk, seed, &hint, &count, &hash);
 		else
 			outcome = walk_stretch(&walk, NULL, size - n, seed, &count, &hash);
 		n += count;

@@ -12,7 +12,7 @@ struct walk_bucket walk_rules[1 << WALK_RULE_BITS];
 uint64_t walk_rule_generation;
 static unsigned victim;
 
-static void keep_rule(uintptr_t address, union walk_rule rule, uint64_t seed)
+static void walk_rule_store(uintptr_t address, union walk_rule rule, uint64_t seed)
 {
 	struct walk_bucket *bucket = walk_rule_bucket(address);
 	struct walk_place *place = NULL;
@@ -26,24 +26,24 @@ static void keep_rule(uintptr_t address, union walk_rule rule, uint64_t seed)
 	__atomic_store_n(&place->rule, rule.word, __ATOMIC_RELAXED);
 }
 
-static bool fits_rule(int64_t offset)
+static bool walk_rule_fits(int64_t offset)
 {
 	return offset < 0 && offset % 8 == 0 && offset / 8 >= -(1 << 17);
 }
 
-/* *ret_offset 0: the register still holds the value. False: it is found in a way that a rule cannot hold. */
-static bool read_saved(const struct unwind_cell *cell, int64_t *ret_offset)
+/* *ret_offset 0: the register still has the value. False: a rule cannot express how it is saved. */
+static bool unwind_cell_saved(const struct unwind_cell *cell, int64_t *ret_offset)
 {
 	*ret_offset = 0;
 	if (cell->how == UNWIND_SAME || cell->how == UNWIND_UNDEFINED)
 		return true;
 	*ret_offset = cell->offset;
-	return cell->how == UNWIND_SAVED && fits_rule(cell->offset);
+	return cell->how == UNWIND_SAVED && walk_rule_fits(cell->offset);
 }
 
 #ifdef __x86_64__
-/* The frame of a function that realigned its stack: CFA is *(rbp + n), rbp is at rbp. */
-static bool is_realigned(const struct unwind_row *row, int64_t *ret_offset)
+/* The frame of a function that realigned its stack: the CFA is *(rbp + n), rbp is saved at rbp. */
+static bool is_realigned_row(const struct unwind_row *row, int64_t *ret_offset)
 {
 	enum { OP_BREG6 = 0x76, OP_DEREF = 0x06 };
 	const uint8_t *cfa = row->cfa.expression, *fp = row->fp.expression;
@@ -54,21 +54,22 @@ static bool is_realigned(const struct unwind_row *row, int64_t *ret_offset)
 		return false;
 	if (cfa[0] != 3 || cfa[1] != OP_BREG6 || (cfa[2] & 0x80) != 0 || cfa[3] != OP_DEREF)
 		return false;
-	*ret_offset = (int8_t)(cfa[2] << 1) >> 1; /* 7 bits and a sign: SLEB128 of one byte */
+	*ret_offset = (int8_t)(cfa[2] << 1) >> 1; /* 7 bits with sign: SLEB128 of one byte */
 	return true;
 }
 
-/* What linkers write for the entries of a table: CFA is rsp + 8, and 8 more from the 11th byte of each 16 on. */
-static bool is_plt(const struct unwind_row *row)
+/* The expression that linkers write for a procedure linkage table: the CFA is rsp + 8, and 8 more from byte 11 of
+ * each 16 on. */
+static bool is_plt_row(const struct unwind_row *row)
 {
 	static const uint8_t expression[] = {11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22};
 
-	_Static_assert(sizeof(expression) <= UNWIND_EXPRESSION_BYTES, "all of it is read");
+	_Static_assert(sizeof(expression) <= UNWIND_EXPRESSION_BYTES, "the cell holds all of it");
 	return row->cfa.how == UNWIND_EXPRESSION && memcmp(row->cfa.expression, expression, sizeof(expression)) == 0;
 }
 #endif
 
-static union walk_rule rule_from(const struct unwind_row *row)
+static union walk_rule walk_rule_from_row(const struct unwind_row *row)
 {
 	const union walk_rule other = {.kind = WALK_RULE_OTHER};
 	const struct unwind_cell *cfa = &row->cfa;
@@ -80,20 +81,20 @@ static union walk_rule rule_from(const struct unwind_row *row)
 		return other;
 	if (row->ra.how == UNWIND_UNDEFINED)
 		return (union walk_rule){.kind = WALK_RULE_LAST};
-	if (!read_saved(&row->ra, &ra_offset))
+	if (!unwind_cell_saved(&row->ra, &ra_offset))
 		return other;
 #ifdef __x86_64__
 	int64_t cfa_at;
 
 	if (ra_offset != -8)
 		return other;
-	if (is_realigned(row, &cfa_at))
+	if (is_realigned_row(row, &cfa_at))
 		return (union walk_rule){.kind = WALK_RULE_REALIGNED, .cfa_offset = cfa_at, .ra_offset = -1};
 #endif
-	if (!read_saved(&row->fp, &fp_offset))
+	if (!unwind_cell_saved(&row->fp, &fp_offset))
 		return other;
 #ifdef __x86_64__
-	if (is_plt(row))
+	if (is_plt_row(row))
 		return (union walk_rule){.kind = WALK_RULE_PLT};
 #endif
 	if (cfa->how != UNWIND_REGISTER || (cfa->number != UNWIND_SP && cfa->number != UNWIND_FP) ||
@@ -109,8 +110,8 @@ static union walk_rule rule_from(const struct unwind_row *row)
 }
 
 #ifdef __aarch64__
-/* The vDSO's return from a signal handler has no unwind table on many kernels. */
-static bool is_sigreturn(uintptr_t pc)
+/* On many kernels, the vDSO's return from a signal handler has no unwind table. */
+static bool is_sigreturn_code(uintptr_t pc)
 {
 	const uint32_t *code = (const uint32_t *)pc;
 
@@ -118,7 +119,7 @@ static bool is_sigreturn(uintptr_t pc)
 	       code[1] == 0xd4000001;
 }
 #else
-static bool is_sigreturn(uintptr_t pc)
+static bool is_sigreturn_code(uintptr_t pc)
 {
 	(void)pc; /* libc's has an unwind table */
 	return false;
@@ -131,7 +132,7 @@ __attribute__((noinline)) union walk_rule walk_rule_read(uintptr_t address, uint
 	struct object found;
 	struct unwind_row row;
 
-	if (is_sigreturn(address + is_return_address)) {
+	if (is_sigreturn_code(address + is_return_address)) {
 		rule.kind = WALK_RULE_SIGNAL;
 	} else {
 		enum object_answer answer = object_find(address, &found);
@@ -142,9 +143,9 @@ __attribute__((noinline)) union walk_rule walk_rule_read(uintptr_t address, uint
 		    unwind_table_row(&(struct unwind_object){(uintptr_t)found.map_start, (uintptr_t)found.map_end,
 							     (uintptr_t)found.eh_frame_hdr},
 				     address, &row))
-			rule = rule_from(&row);
+			rule = walk_rule_from_row(&row);
 	}
-	keep_rule(address, rule, seed);
+	walk_rule_store(address, rule, seed);
 	return rule;
 }
 

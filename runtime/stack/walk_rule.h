@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How to get from a frame to its caller's, worked out from the unwind tables once per return address, and kept in
+/* The rule to get from a frame to its caller, derived from the unwind tables once per return address and cached in
  * one table for the whole process. The table has no lock and no owner: see struct walk_bucket. */
 #ifndef PILLION_WALK_RULE_H
 #define PILLION_WALK_RULE_H
@@ -14,20 +14,20 @@ enum walk_rule_kind {
 	WALK_RULE_FRAME,     /* CFA is fp or sp + an offset */
 	WALK_RULE_REALIGNED, /* x86-64: CFA is stored at an offset from fp; fp at fp */
 	WALK_RULE_SIGNAL,    /* the frame that the kernel builds for a signal handler */
-	WALK_RULE_GUESS,     /* no unwind table: a chain of frame pointers, or nothing */
+	WALK_RULE_GUESS,     /* no unwind table: try the chain of frame pointers */
 	WALK_RULE_LAST,	     /* the outermost frame */
-	WALK_RULE_OTHER,     /* a form that is not followed */
-	WALK_RULE_PLT,	     /* x86-64: an entry of a procedure linkage table, before or after it pushed a word */
+	WALK_RULE_OTHER,     /* a form that is not supported */
+	WALK_RULE_PLT,	     /* x86-64: an entry of a procedure linkage table, before or after its push */
 };
 
-/* One word, so that the table can hold it. */
+/* One word, so that it can be stored atomically. */
 union walk_rule {
 	struct {
 		uint64_t kind : 3;
 		uint64_t cfa_from_sp : 1;
 		int64_t cfa_offset : 24; /* bytes */
 		int64_t fp_offset : 18;	 /* from the CFA in units of 8 bytes; 0: not saved */
-		int64_t ra_offset : 18;	 /* likewise */
+		int64_t ra_offset : 18;	 /* as fp_offset */
 	};
 	uint64_t word;
 };
@@ -35,8 +35,8 @@ _Static_assert(sizeof(union walk_rule) == sizeof(uint64_t), "a rule is one word"
 
 enum { WALK_RULE_BITS = 14, WALK_RULE_WAYS = 4 };
 
-/* One cache line. A place counts if its mark belongs to both its rule and the address, which no mixture of two writers'
- * stores does: so any thread or handler stores both words, in any order. */
+/* One cache line. A place is valid if its mark matches both its rule and the address. A mixture of two writers'
+ * stores does not match, so any thread or handler may store both words in any order. */
 struct walk_bucket {
 	struct walk_place {
 		uint64_t mark, rule;
@@ -46,10 +46,10 @@ struct walk_bucket {
 extern struct walk_bucket walk_rules[1 << WALK_RULE_BITS] HIDDEN;
 extern uint64_t walk_rule_generation HIDDEN;
 
-/* Works the rule out, and keeps it unless the loaded objects could not be searched. */
+/* Derives the rule from the unwind tables, and caches it unless the loaded objects could not be searched. */
 union walk_rule walk_rule_read(uintptr_t address, uint64_t seed, bool is_return_address);
 
-/* Part of every mark: another generation's rules are not found. */
+/* Part of every mark, so that rules of an older generation are not found. */
 static inline uint64_t walk_rule_seed(void)
 {
 	return __atomic_load_n(&walk_rule_generation, __ATOMIC_ACQUIRE) * 0xd6e8feb86659fd93;

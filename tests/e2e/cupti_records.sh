@@ -109,7 +109,7 @@ for mode in told untold; do
 done
 PILLION_SIMCUPTI=slow=600 accounted first "$targets/cuda_event_timing" first 50
 is "$? $(cat out)" '0 done' 'a CUPTI that takes longer than anybody waits: the program goes on'
-like "$(notes first)" 'missing of work that was requested while another thread was opening CUPTI' \
+like "$(notes first)" 'missing of operations requested while another thread was opening CUPTI' \
 	'and the ledger says so'
 like "$(ledger first 'unmatched calls')" '^[1-9]' 'with the calls that have no record'
 for how in cancel jump fork; do
@@ -139,7 +139,7 @@ is "$? $(cat out)$(notes count)" '0 1 devices' 'a program that counts devices on
 export PILLION_SIMCUPTI=notinit
 accounted mood --gpu-activity=cupti "$doubles/cuda_launches" 3
 is $? 0 'CUPTI that does not work: status'
-like "$(notes mood)" 'no device times: .*cupti.* gave 15' 'and the ledger says so'
+like "$(notes mood)" 'no device times: .*cupti.* returned 15' 'and the ledger says so'
 not_ok 'and cuda_gpu_kern_sum does not pretend' report stats -q -r cuda_gpu_kern_sum -f csv mood.pillion
 like "$(report stats -r cuda_gpu_kern_sum mood.pillion 2>&1)" 'no device records' 'but tells'
 unset PILLION_SIMCUPTI

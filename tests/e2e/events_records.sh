@@ -125,8 +125,9 @@ for mood in notinit error39; do
 	PILLION_SIMCUPTI=$mood accounted mood "$doubles/cuda_launches" 3
 	is "$? $(ledger mood 'device records') $(ledger mood 'unmatched device records')" "0 51 0" \
 		"auto, $mood: all records"
-	[ $mood = error39 ] || like "$(notes mood)" 'from CUDA events because CUPTI is unavailable: CUPTI .* gave 15' \
-		'by events, and the ledger says why'
+	[ $mood = error39 ] ||
+		like "$(notes mood)" 'from CUDA events because CUPTI is unavailable: CUPTI .* returned 15' \
+			'by events, and the ledger says why'
 done
 NSYS_PROFILING_SESSION_ID=1 accounted other "$doubles/cuda_launches" 2
 is "$(ledger other 'device records')$(notes other | grep -c 'under nsys')" 01 \

@@ -88,7 +88,7 @@ fi
 
 LD_PRELOAD=$library PILLION_OUTPUT=$work/none/cap "$hostile" calls >out 2>err
 is "$? $(cat out)" '0 calls done' 'no directory for the capture: the program goes on'
-is "$(cat err)" "pillion: recording is off: no directory to make the capture in: $work/none/cap" 'and one line names it'
+is "$(cat err)" "pillion: recording is off: no directory for the capture: $work/none/cap" 'and one line names it'
 
 # 1e5 exceptions: the program keeps its own unwinder.
 same 'C++ exceptions' "$targets/throws" 100000

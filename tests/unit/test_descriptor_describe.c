@@ -67,11 +67,11 @@ Test(descriptor_describe, is_told_once_until_it_is_forgotten)
 	cr_assert_eq(process.descriptor_texts, 1);
 	descriptor_invalidate(fd);
 	cr_assert_not(descriptor_is_known(fd));
-	descriptor_tell_path(fd, 3, "/given/path");
+	descriptor_describe_path(fd, 3, "/given/path");
 	cr_assert_str_eq(told(), "/given/path");
-	descriptor_forget_range(0, ~0u);
+	descriptor_invalidate_range(0, ~0u);
 	cr_assert_not(descriptor_is_known(fd));
-	descriptor_tell_path(fd, 3, "passwd");
+	descriptor_describe_path(fd, 3, "passwd");
 	cr_assert_str_eq(told(), "/etc/passwd");
 }
 
@@ -109,11 +109,11 @@ Test(descriptor_describe, peers_are_written_as_their_readers_write_them)
 
 		cr_assert_eq(inet_pton(AF_INET6, cases[i].address, &a.sin6_addr), 1);
 		descriptor_invalidate(fd);
-		descriptor_tell_peer(fd, 1, (struct sockaddr *)&a, sizeof(a));
+		descriptor_describe_peer(fd, 1, (struct sockaddr *)&a, sizeof(a));
 		cr_assert_str_eq(told(), cases[i].text);
 	}
 	descriptor_invalidate(fd);
-	descriptor_tell_peer(fd, 1, (struct sockaddr *)&in, sizeof(in));
+	descriptor_describe_peer(fd, 1, (struct sockaddr *)&in, sizeof(in));
 	cr_assert_str_eq(told(), "tcp 127.0.0.1:65535");
 	descriptor_invalidate(fd);
 	descriptor_describe(fd, 1);
