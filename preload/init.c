@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Start order inside the target. A call may come before our constructor (from another library's): the hook then starts
- * the process itself, with less known. */
+/* The order of initialisation in the target. Another library's constructor may make a call before ours runs: the hook
+ * then starts the recorder without the program's arguments. */
 #include <stdlib.h>
 
 #include "runtime/device/cupti.h"
@@ -12,7 +12,7 @@
 #include "preload/nvtx/nvtx_tool.h"
 #include "runtime/recorder.h"
 
-/* on_exit gives the status, and being registered first makes it run last. atexit would not tell. */
+/* on_exit passes the exit status, which atexit does not. The handler is registered first, so it runs last. */
 static void at_exit(int status, void *unused)
 {
 	(void)unused;
@@ -36,7 +36,7 @@ __attribute__((constructor)) static void load(int argc, char **argv, char **envi
 	errno = error;
 }
 
-/* What the CUDA driver calls in the library that CUDA_INJECTION64_PATH names. */
+/* Called by the CUDA driver in the library that CUDA_INJECTION64_PATH names. */
 HOOK_EXPORT int InitializeInjection(void);
 int InitializeInjection(void)
 {

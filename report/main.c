@@ -26,7 +26,7 @@ static void out_of_memory(void)
 	_exit(EXIT_UNUSABLE);
 }
 
-/* Prints what was asked for; the exit status. */
+/* Prints the output of --help or --version. Returns the exit status. */
 static int print(const char *text)
 {
 	fputs(text, stdout);

@@ -10,7 +10,7 @@ void cuda_record(const struct call *e, unsigned function, unsigned about, unsign
 	if (!result)
 		cupti_succeeded();
 	if (about == CUDA_SYNC && event_timing_is_on())
-		event_timing_collect(false); /* the work that the call waited for is done */
+		event_timing_collect(false); /* the device operations that the call waited for are complete */
 }
 
 /* A call in progress whose frame is deeper in the stack than this one was left by longjmp or cancellation. */
@@ -30,7 +30,7 @@ unsigned cuda_memory(uint64_t *words, unsigned memory, uintptr_t address, size_t
 	bool is_free = memory & TF_MEMORY_FREE;
 
 	if (!process_options.cuda_memory_usage || (is_free && !address))
-		return 0; /* programs initialise CUDA by cudaFree(NULL) */
+		return 0; /* programs call cudaFree(NULL) to initialise CUDA */
 	words[0] = tf_arg(TF_ARG_MEMORY, memory, address);
 	words[1] = tf_arg(TF_ARG_BYTES, 0, bytes);
 	return is_free ? 1 : 2;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a call of CUDA's runtime or driver is recorded: every one, however short, and with the same arguments for both
- * layers. A file that uses CUDA_TIME has CUDA_LAYER in scope, the group of its functions. */
+/* How calls of CUDA's runtime and driver are recorded. Every call is recorded, however short, with the same arguments
+ * for both layers. A file that uses CUDA_TIME must define CUDA_LAYER, the group of its functions. */
 #ifndef PILLION_CUDA_CALL_H
 #define PILLION_CUDA_CALL_H
 
@@ -25,13 +25,14 @@ HOOK_CUDART(CUDA_DECLARE)
 HOOK_CUDA(CUDA_DECLARE)
 #undef CUDA_DECLARE
 
-/* The call is only passed on: it is not selected, or outside of the capture range and CUPTI is paused. */
+/* Whether the call is only forwarded: it is not selected, or it is outside of the capture range and CUPTI is paused. */
 static inline bool cuda_is_off(unsigned layer)
 {
 	return __builtin_expect(!event_enabled(layer), 0) && !cupti_may_record();
 }
 
-/* Times `call` into `result` and records it as its row says. HOOK_CURRENT is the row's id. */
+/* Executes `real_call`, stores its result in `result` and records it as the row's `record` requires. HOOK_CURRENT is
+ * the row's id. */
 #define CUDA_TIME(real_call, about, record)                                                                            \
 	do {                                                                                                           \
 		struct cuda_operation work_;                                                                           \
@@ -59,8 +60,8 @@ static inline bool cuda_is_off(unsigned layer)
 		}                                                                                                      \
 	} while (0)
 
-/* A failed launch is recorded with its kernel, a failed allocation with the size requested; of failed copies and
- * frees only the call is recorded. */
+/* A failed launch is recorded with its kernel and a failed allocation with the requested size; failed copies and frees
+ * are recorded without arguments. */
 #define CUDA_RECORD_NOTHING (void)0
 #define CUDA_RECORD_STREAM(stream) words_[count_++] = tf_arg(TF_ARG_STREAM, 0, (uintptr_t)(stream))
 #define CUDA_RECORD_BYTES(bytes) words_[count_++] = tf_arg(TF_ARG_BYTES, 0, (bytes))
@@ -99,8 +100,8 @@ static inline bool cuda_is_off(unsigned layer)
 		words_[count_++] = tf_arg(TF_ARG_BYTES, 0, (total));                                                   \
 	}
 
-/* Which rows request work from a device, and on which stream; used where device times come from CUDA events. Variants
- * for per-thread default streams are recognised by their names. */
+/* Which rows request a device operation, and on which stream; used if device times come from CUDA events. Variants for
+ * per-thread default streams are recognised by their names. */
 #define CUDA_OPERATION_NOTHING (void)0
 #define CUDA_OPERATION_STREAM(stream) (void)0
 #define CUDA_OPERATION_BYTES(bytes) (void)0
@@ -128,16 +129,16 @@ struct cuda_operation {
 	uintptr_t function;
 };
 
-/* Before the call. grid NULL: `f` is a graph. */
+/* Called before the real function. grid NULL: `f` is a graph. */
 void cuda_operation_launch(struct cuda_operation *w, uintptr_t f, const dim3 *grid, const dim3 *block, size_t shared,
-		      void *stream, unsigned function);
+			   void *stream, unsigned function);
 void cuda_operation_copy(struct cuda_operation *w, void *stream, unsigned function);
 
-/* After the call: adds the number of its device record to the arguments of the call. */
+/* Called after the real function: adds the number of its device record to the arguments of the call. */
 unsigned cuda_operation_end(struct cuda_operation *w, unsigned result, uint64_t *words, unsigned count);
 
-/* Is this call made by one that is being recorded already: by a runtime whose calls we see, or by a stub of the same
- * name? No call is recorded twice. */
+/* Whether this call is made by another call that is being recorded: by a runtime whose calls we record, or by a stub of
+ * the same name. No call is recorded twice. */
 bool cuda_is_nested(unsigned function, uint64_t current, uintptr_t frame);
 static inline __attribute__((always_inline)) bool cuda_is_inside(unsigned function)
 {
@@ -147,16 +148,16 @@ static inline __attribute__((always_inline)) bool cuda_is_inside(unsigned functi
 	       cuda_is_nested(function, t->page->current, (uintptr_t)__builtin_frame_address(0));
 }
 
-/* These fill in `words` and return how many. `namer`: the real launch function, whose library is asked for the
- * kernel's name if the program has not registered it; NULL: the launch failed, so the handle may be invalid. layer:
- * the group of the launch. element: bytes of one. */
+/* These store the arguments of a call in `words` and return how many. `namer`: the real launch function, whose library
+ * is queried for the kernel's name if the program has not registered it; NULL: the launch failed, so the handle may be
+ * invalid. layer: the group of the launch. element: size of one element in bytes. */
 unsigned cuda_launch(uint64_t *words, uintptr_t function, const dim3 *grid, const dim3 *block, size_t shared,
 		     uintptr_t stream, void *namer, unsigned layer);
 unsigned cuda_memory(uint64_t *words, unsigned memory, uintptr_t address, size_t bytes);
 unsigned cuda_array(uint64_t *words, uintptr_t array, size_t element, size_t width, size_t height, size_t depth,
 		    unsigned levels);
 
-/* Bytes of one of an array's elements; 1: not known, or no array. */
+/* The size of an array's element in bytes; 1: unknown, or not an array. */
 size_t cuda_element(const void *array);
 size_t cuda_total(const size_t *sizes, size_t count);
 
@@ -164,11 +165,10 @@ size_t cuda_total(const size_t *sizes, size_t count);
 void cuda_record(const struct call *e, unsigned function, unsigned about, unsigned result, uint64_t *words,
 		 unsigned count);
 
-/* cudaProfilerStart and Stop. Also while recording is off, and where there is no CUDA, because scripts call them
- * anywhere. */
+/* cudaProfilerStart and cudaProfilerStop. They take effect also while recording is off, and without CUDA. */
 void cuda_move_range(void (*move)(struct tf_range_page *page, uint32_t pid, uint64_t ticks));
 
-/* The bodies of their wrappers. */
+/* The bodies of the wrappers of cudaProfilerStart and cudaProfilerStop. */
 #define CUDA_MOVES_RANGE(returns, symbol, none, move)                                                                  \
 	returns wrap_##symbol(struct entry from)                                                                       \
 	{                                                                                                              \
@@ -183,7 +183,7 @@ void cuda_move_range(void (*move)(struct tf_range_page *page, uint32_t pid, uint
 
 /* ---- cuda_name.c: names of kernels, by function or handle ---- */
 
-/* `name` lies in a library and is not copied. */
+/* `name` is in a library, so it is not copied. */
 void cuda_name_know(uintptr_t function, const char *name);
 void cuda_name_know_copy(uintptr_t handle, const char *name);
 void cuda_name_know_as(uintptr_t handle, uintptr_t function);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which kernel a launch executes.
+/* The names of kernels, by function or handle.
  *
- * Programs register the names of kernels when they are loaded (PyTorch 100,000 of them), long before most are
- * launched, if ever. Only the address of the name is kept then. The name is written with the first launch. */
+ * Programs register the names of kernels when they are loaded (PyTorch 100,000 of them), long before most are launched,
+ * if ever. Only the address of a name is stored when it is registered. The name is written with the first launch. */
 #include <string.h>
 
 #include "runtime/common/dso.h"
 #include "preload/cuda/cuda_call.h"
 #include "runtime/record/names.h"
 
-#define OWN_COPY (1ull << 63) /* in a name's address: a copy of ours, not in a library that may be unloaded */
+#define OWN_COPY (1ull << 63) /* flag in a name's address: it is our copy, not in a library that may be unloaded */
 
 static struct intern_table name_of; /* host function or handle -> address of the kernel's name */
-static uint64_t renamed;     /* rises when a known address gets another name */
+static uint64_t renamed;     /* increases when an address gets another name */
 
 static void set_name(uintptr_t function, uint64_t name)
 {
@@ -54,39 +54,39 @@ void cuda_name_know_copy(uintptr_t handle, const char *name)
 	}
 }
 
-/* A runtime that fails would set the last error, which the program could find. */
+/* A failing runtime function sets the last error, which the program must not see: it is cleared again. */
 static const char *name_from_runtime(uintptr_t function, void *namer)
 {
 	cudaError_t (*get_name)(const char **, uintptr_t) = dso_beside(namer, "cudaFuncGetName");
 	cudaError_t (*peek)(void) = dso_beside(namer, "cudaPeekAtLastError");
-	cudaError_t (*forget)(void) = dso_beside(namer, "cudaGetLastError");
+	cudaError_t (*clear_error)(void) = dso_beside(namer, "cudaGetLastError");
 	const char *name = NULL;
 
-	if (!get_name || !peek || !forget || peek() || !get_name(&name, function))
+	if (!get_name || !peek || !clear_error || peek() || !get_name(&name, function))
 		return name;
-	forget();
+	clear_error();
 	return NULL;
 }
 
-/* The handle is a CUfunction or a CUkernel; only the driver can tell which. */
+/* The handle is a CUfunction or a CUkernel, which only the driver can distinguish. */
 static const char *name_from_driver(uintptr_t function, void *namer)
 {
-	static const char *const questions[] = {"cuFuncGetName", "cuKernelGetName"};
+	static const char *const functions[] = {"cuFuncGetName", "cuKernelGetName"};
 	const char *name = NULL;
 
 	for (size_t i = 0; i < 2 && !name; i++) {
-		CUresult (*get_name)(const char **, uintptr_t) = dso_beside(namer, questions[i]);
+		CUresult (*get_name)(const char **, uintptr_t) = dso_beside(namer, functions[i]);
 
 		if (!get_name)
-			get_name = dso_library_symbol("libcuda.so", questions[i]);
+			get_name = dso_library_symbol("libcuda.so", functions[i]);
 		if (!get_name || get_name(&name, function))
 			name = NULL;
 	}
 	return name;
 }
 
-/* A handle that the program obtained in another way (cuModuleEnumerateFunctions, a lookup before us), or whose name
- * was not in a library. The library that has just launched it knows the name, from CUDA 12.3 on; the launch
+/* For a handle that the program obtained in another way (cuModuleEnumerateFunctions, a lookup before us), or whose name
+ * was not in a library. From CUDA 12.3 on, the library that has just launched it can return the name; the launch
  * succeeded, so the handle is valid. */
 static void find_name(uintptr_t function, void *namer, unsigned layer)
 {
@@ -111,7 +111,7 @@ static uint32_t intern_kernel_name(uintptr_t function)
 	return event_intern(TF_BLOB_KERNEL, name, length < EVENT_TEXT ? (size_t)length : EVENT_TEXT);
 }
 
-/* Looked up once per function and image: the entry's value is the id. */
+/* The name is looked up once per function and image; the entry's value is its id. */
 static uint32_t kernel_id(uintptr_t function, uint64_t salt)
 {
 	struct intern_entry *e;
@@ -129,7 +129,7 @@ static uint32_t kernel_id(uintptr_t function, uint64_t salt)
 	return id;
 }
 
-/* Known names change when libraries are loaded and unloaded. */
+/* Names become invalid when libraries are loaded or unloaded. */
 static uint64_t salt_now(void)
 {
 	return (__atomic_load_n(&renamed, __ATOMIC_RELAXED) + __atomic_load_n(&caller_epoch, __ATOMIC_RELAXED)) << 8;
@@ -140,7 +140,7 @@ uint32_t cuda_name_id(uintptr_t function)
 	return kernel_id(function, salt_now());
 }
 
-/* The launch's definition, where it is the first of its kind. */
+/* Writes the definition of a launch, if it is the first one with these parameters. */
 static __attribute__((noinline)) uint32_t launch_define(uint64_t key, uint64_t salt, struct tf_launch *launch,
 							bool is_kernel, void *namer, unsigned layer)
 {
@@ -160,7 +160,7 @@ static __attribute__((noinline)) uint32_t launch_define(uint64_t key, uint64_t s
 	return id;
 }
 
-/* x and y in one word each, as they were passed in registers: loading them that way again does not stall. */
+/* x and y were passed in one register and stored as one word: loading them as one word does not stall. */
 static inline uint64_t launch_key(uint64_t salt, uintptr_t function, const dim3 *grid, const dim3 *block,
 				  size_t shared, uintptr_t stream)
 {
@@ -179,7 +179,8 @@ static inline uint64_t launch_key(uint64_t salt, uintptr_t function, const dim3 
 unsigned cuda_launch(uint64_t *words, uintptr_t function, const dim3 *grid, const dim3 *block, size_t shared,
 		     uintptr_t stream, void *namer, unsigned layer)
 {
-	/* The kernel's id follows from the function, so the launch is found without looking up the kernel. */
+	/* The hash is of the function, which determines the kernel, so that a known launch is found without looking up
+	 * the kernel. */
 	uint64_t salt = salt_now(), key = launch_key(salt, function, grid, block, shared, stream);
 	uint32_t id = intern_number(&process.interned, key);
 

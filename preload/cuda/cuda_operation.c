@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that request work from a device, where device times come from CUDA events: the contents of the work's
- * record. */
+/* The contents of the device records of calls that request a device operation, if device times come from CUDA
+ * events. */
 #include <string.h>
 
 #include "runtime/record/event.h"
 #include "preload/cuda/cuda_call.h"
 
-/* For the variants with per-thread default streams NULL means another stream. */
+/* In the variants with per-thread default streams NULL means another stream. */
 static bool is_per_thread_variant(unsigned function)
 {
 	const char *name = hook_functions.list[function].name;

@@ -64,7 +64,7 @@
 		HANDED(hGraph, hStream), 10000)                                                                        \
 	CU_PTSZ(X, TIMED, cuLaunchHostFunc, (CUstream hStream, CUhostFn fn, void *userData), (hStream, fn, userData),  \
 		KERNEL, HOST(fn, hStream), 10000)                                                                      \
-	/* calls that name kernels */                                                                                  \
+	/* registration and lookup of kernels, and launches */                                                         \
 	X(OWN, CUresult, cuModuleGetFunction, (void **hfunc, void *hmod, const char *name), (hfunc, hmod, name),       \
 		OTHER, NOTHING, 2000)                                                                                  \
 	X(OWN, CUresult, cuLibraryGetKernel, (void **pKernel, void *library, const char *name),                        \

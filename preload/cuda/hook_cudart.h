@@ -49,7 +49,7 @@
 	CUDA_PTSZ(X, TIMED, cudaGraphLaunch, (cudaGraphExec_t g, cudaStream_t s), (g, s), KERNEL, HANDED(g, s))        \
 	CUDA_PTSZ(X, TIMED, cudaLaunchHostFunc, (cudaStream_t s, cudaHostFn_t f, void *data), (s, f, data), KERNEL,    \
 		HOST(f, s))                                                                                            \
-	/* calls that name kernels */                                                                                  \
+	/* registration and lookup of kernels, and launches */                                                         \
 	X(OWN, void, __cudaRegisterFunction,                                                                           \
 		(void **binary, const char *f, char *device, const char *name, int limit, void *tid, void *bid,        \
 		  void *block, void *grid, int *warp), (binary, f, device, name, limit, tid, bid, block, grid, warp),  \

@@ -54,15 +54,15 @@ static void add_driver_symbol(const char *symbol)
 		__atomic_fetch_or(&e->value, 1ull << (version * VARIANTS + variant), __ATOMIC_RELAXED);
 }
 
-/* At the first lookup, possibly by several threads at once. */
-static void fill_names(void)
+/* Called at the first lookup, possibly by several threads at once. */
+static void index_names(void)
 {
 	for (unsigned i = 0; i < HOOK_CUDA_COUNT; i++)
 		add_driver_symbol(hook_functions.list[HOOK_CUDA_FIRST + i].name);
 	__atomic_store_n(&has_names, true, __ATOMIC_RELEASE);
 }
 
-/* The addresses that the driver, of which a process has one, exports for our rows. */
+/* The addresses that the driver exports for our rows. A process has one driver. */
 static void *driver_at[HOOK_CUDA_COUNT];
 
 static void *driver_function(unsigned function, const void *lookup)
@@ -87,8 +87,8 @@ struct choice {
 	bool is_variant;
 };
 
-/* The row of the function that the driver has returned. If it is none of those that the driver exports: the newest
- * row of the name that the requested version has, a variant for per-thread default streams before a plain one. */
+/* The row of the function that the driver has returned. If the driver does not export that function: the newest row of
+ * the name in the requested version, and a variant for per-thread default streams before a plain one. */
 static const struct entry_row *choose_row(const char *name, int version, uint64_t flags, void *real, const void *lookup)
 {
 	uint64_t bits = intern_get(&bits_of, name_hash(name, strlen(name)));
@@ -124,7 +124,7 @@ static void *driver_replacement(const char *name, int version, uint64_t flags, v
 	if (strlen(name) > NAME - 16 || lookup_is_ours(real))
 		return real;
 	if (!__atomic_load_n(&has_names, __ATOMIC_ACQUIRE))
-		fill_names();
+		index_names();
 	row = choose_row(name, version, flags, real, lookup);
 	return row ? lookup_trampoline(row, real) : real;
 }

@@ -9,7 +9,7 @@ enum { CUDA_LAYER = TF_GROUP_CUDA_DRIVER };
 #define CUDA_SHARED(c) (c)->sharedMemBytes
 #define CUDA_STREAM(c) (c)->hStream
 
-/* The result of a call that no library has: the same as on a machine without a GPU. */
+/* The result of a call that no library defines: the same as on a machine without a GPU. */
 #define CUDA_NONE CUDA_ERROR_NO_DEVICE
 
 static dim3 dim(unsigned x, unsigned y, unsigned z)
@@ -32,7 +32,7 @@ static size_t element_of(CUarray_format format, unsigned channels)
 	}
 }
 
-/* enum cudaMemcpyKind of a copy between these; arrays lie on the device, unified addresses anywhere. */
+/* enum cudaMemcpyKind of a copy between these; arrays are on the device, unified addresses may be anywhere. */
 static unsigned copy_kind(CUmemorytype from, CUmemorytype to)
 {
 	if (from == CU_MEMORYTYPE_UNIFIED || to == CU_MEMORYTYPE_UNIFIED)
@@ -59,7 +59,7 @@ static unsigned copy_kind(CUmemorytype from, CUmemorytype to)
 #define CUDA_ROW(kind, returns, symbol, parameters, arguments, about, record, since)                                   \
 	CUDA_ROW_##kind(returns, symbol, parameters, arguments, about, record)
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* what is old is recorded too */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* deprecated functions are recorded too */
 HOOK_CUDA(CUDA_ROW)
 #pragma GCC diagnostic pop
 
@@ -134,7 +134,8 @@ typedef CUresult lookup_1(const char *, void **, int, uint64_t);
 typedef CUresult lookup_2(const char *, void **, int, uint64_t, void *);
 
 /* `older`: what the lookup returns for the newest version that our rows know, if a newer one was requested. */
-static void *looked_up(const char *name, int version, uint64_t flags, void *found, void *older, struct entry from)
+static void *driver_trampoline(const char *name, int version, uint64_t flags, void *found, void *older,
+			       struct entry from)
 {
 	bool is_known = version <= CUDA_VERSION || older == found;
 
@@ -152,7 +153,7 @@ CUresult wrap_cuGetProcAddress(const char *name, void **ret, int version, uint64
 		return result;
 	if (version > CUDA_VERSION && real(name, &older, CUDA_VERSION, flags))
 		older = NULL;
-	*ret = looked_up(name, version, flags, *ret, older, from);
+	*ret = driver_trampoline(name, version, flags, *ret, older, from);
 	return result;
 }
 
@@ -167,6 +168,6 @@ CUresult wrap_cuGetProcAddress_v2(const char *name, void **ret, int version, uin
 		return result;
 	if (version > CUDA_VERSION && real(name, &older, CUDA_VERSION, flags, NULL))
 		older = NULL;
-	*ret = looked_up(name, version, flags, *ret, older, from);
+	*ret = driver_trampoline(name, version, flags, *ret, older, from);
 	return result;
 }

@@ -10,7 +10,7 @@ enum { CUDA_LAYER = TF_GROUP_CUDA };
 #define CUDA_SHARED(c) (c)->dynamicSmemBytes
 #define CUDA_STREAM(c) (c)->stream
 
-/* The result of a call that no library has: the same as on a machine without a GPU. */
+/* The result of a call that no library defines: the same as on a machine without a GPU. */
 #define CUDART_NONE cudaErrorNoDevice
 
 static size_t element_of(const struct cudaChannelFormatDesc *d)

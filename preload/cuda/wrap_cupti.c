@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A profiler inside the program, such as torch.profiler, that uses CUPTI: it gets CUPTI before its own call is made,
- * and we take it back when it has switched off what it had switched on. Our own calls do not come through here. */
+/* Hands CUPTI over to a profiler inside the program, such as torch.profiler, before the profiler's call is made, and
+ * takes it back when the profiler has disabled everything that it had enabled. Our own calls of CUPTI do not use these
+ * wrappers. */
 #include "runtime/device/cupti_handover.h"
 #include "runtime/device/cupti_record.h"
 #include "preload/cuda/cuda_call.h"
 
 enum { NOT_INITIALIZED = 15 };
 
-/* A forked child may come here before any recorded call. */
-static void hand_over(struct entry from)
+/* A forked child may call this before any recorded call. */
+static void hand_over_cupti(struct entry from)
 {
 	if (hook_attached())
 		cupti_handover(from.caller);
@@ -29,7 +30,7 @@ int wrap_cuptiActivityRegisterTimestampCallback(void *now, struct entry from)
 {
 	int (*real)(void *) = from.real;
 
-	hand_over(from);
+	hand_over_cupti(from);
 	return real ? real(now) : NOT_INITIALIZED;
 }
 
@@ -58,7 +59,7 @@ int wrap_cuptiFinalize(struct entry from)
 {
 	int (*real)(void) = from.real, result;
 
-	hand_over(from);
+	hand_over_cupti(from);
 	result = real ? real() : NOT_INITIALIZED;
 	if (!result)
 		cupti_handover_finalized();

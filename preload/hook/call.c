@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What call.h does not do in the wrapper itself. */
+/* The rare cases of call.h, which are not inlined into the wrapper. */
 #include "preload/hook/call.h"
 
 #include "runtime/stack/stack.h"
@@ -12,7 +12,7 @@ void call_record_slowly(const struct call *e, unsigned function, uint64_t backtr
 	unsigned n = 1;
 
 	if ((int64_t)duration < 0)
-		duration = 0; /* the counters of two processors may differ by a few ticks */
+		duration = 0; /* the clocks of two CPUs may differ by a few ticks */
 	if (__builtin_expect(duration >= TF_DURATION_LONG, 0))
 		slots[n++] = tf_arg(TF_ARG_LONG, 0, duration);
 	if (duration >= backtrace) {

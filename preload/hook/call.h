@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a wrapper records its call. Nothing here locks, allocates or (but to grow) enters the kernel, and a signal
- * handler may interrupt at any point and record itself. errno is left alone.
+/* How a wrapper records its call. Nothing here takes a lock or allocates, and the kernel is entered only to extend the
+ * trace file. A signal handler may interrupt it at any point and record calls of its own. errno is preserved.
  *
  * A call:  if (!call_begin(&call, id)) return real();
  *          result = real();
  *          if (call_end(&call, id, threshold)) call_record(&call, id, backtrace, words, count);
  * Nothing is held across the real call: it may be cancelled, longjmp away or return twice.
  *
- * The path of nearly every call is inlined into the wrapper, and falls through all its branches; what is rare is out of
- * line. After a system call the branch predictor and the instruction cache are cold: each jump and each line of code
- * then costs more than the work itself. */
+ * The common path is inlined into the wrapper and takes no branch; rare cases are out of line. After a system call the
+ * branch predictor and the instruction cache are cold, so each jump and each additional cache line of code costs more
+ * than the work itself. */
 #ifndef PILLION_CALL_H
 #define PILLION_CALL_H
 
 #include "runtime/record/event.h"
 
-/* May the calling thread record? Attaches it, after starting the recorder if that has not been done. False: the call is
- * to be forwarded. */
+/* Whether the calling thread may record. Attaches the thread, and starts the recorder first if necessary. False: the
+ * wrapper only forwards the call. */
 __attribute__((cold)) bool hook_attach(struct thread *t);
 static inline bool hook_attached(void)
 {
@@ -25,13 +25,14 @@ static inline bool hook_attached(void)
 
 struct call {
 	uint64_t start, end;
-	uint64_t previous; /* the call in progress around this one: we are in a handler or a callback */
+	uint64_t previous; /* the enclosing call, if this one is made by a signal handler or a callback */
 	uintptr_t previous_frame;
-	uintptr_t frame; /* of the wrapper: a stack is walked from there, not through us */
+	uintptr_t frame; /* of the wrapper: stack walks start there */
 };
 
-/* After hook_attached(). `frame`: the frame address of the wrapper, which lives until call_record(). */
-static inline __attribute__((always_inline)) void call_begin_attached(struct call *e, unsigned function, uintptr_t frame)
+/* To be called after hook_attached(). `frame`: the frame address of the wrapper, which exists until call_record(). */
+static inline __attribute__((always_inline)) void call_begin_attached(struct call *e, unsigned function,
+								      uintptr_t frame)
 {
 	struct thread *t = &thread_self;
 	uint64_t current;
@@ -40,13 +41,14 @@ static inline __attribute__((always_inline)) void call_begin_attached(struct cal
 	current = t->page->current;
 	e->previous = 0;
 	if (__builtin_expect(current != 0, 0)) {
-		/* A call that lies deeper in the stack than we do was left by longjmp or cancellation. */
+		/* A call whose frame is deeper in the stack than this one was left by longjmp or cancellation. */
 		e->previous = t->current_frame > e->frame ? current : 0;
 		e->previous_frame = t->current_frame;
 	}
 	t->current_frame = e->frame;
 	e->start = clock_now();
-	__atomic_store_n(&t->page->current, (uint64_t)(function + 1) << TF_CURRENT_SHIFT | (e->start << 16 >> 16), __ATOMIC_RELAXED);
+	__atomic_store_n(&t->page->current, (uint64_t)(function + 1) << TF_CURRENT_SHIFT | (e->start << 16 >> 16),
+			 __ATOMIC_RELAXED);
 }
 
 /* Always inline, so that the frame is the wrapper's. */
@@ -58,13 +60,13 @@ static inline __attribute__((always_inline)) bool call_begin(struct call *e, uns
 	return true;
 }
 
-/* Out of line: the function has no counter on the thread's page. */
+/* Counts a short call of a function that has no counter on the thread's page yet. */
 __attribute__((noinline, cold)) void call_count(unsigned function, uint64_t duration);
 
-/* Out of line: the call's counter has reached a number at which the image deserves a file of its own. */
+/* Creates the image's trace file, if it has none yet, because a counter has reached the required number of calls. */
 __attribute__((noinline, cold)) void call_many_short(void);
 
-/* True: the call lasted long enough to be recorded. Otherwise it has been counted. */
+/* True: the call lasted long enough to be recorded. False: it was only counted. */
 static inline __attribute__((always_inline)) bool call_end(struct call *e, unsigned function, uint64_t threshold)
 {
 	struct thread *t = &thread_self;
@@ -74,7 +76,7 @@ static inline __attribute__((always_inline)) bool call_end(struct call *e, unsig
 
 	e->end = end;
 	if (__builtin_expect(t->generation != process.generation, 0))
-		return false; /* a forked child returned here, or our own code did */
+		return false; /* a forked child has returned, or the call was made by our own code */
 	__atomic_store_n(&t->page->current, previous, __ATOMIC_RELAXED);
 	if (__builtin_expect(previous != 0, 0))
 		t->current_frame = e->previous_frame;
@@ -92,16 +94,16 @@ static inline __attribute__((always_inline)) bool call_end(struct call *e, unsig
 	return false;
 }
 
-/* As call_record(), for all that it does not do itself: long calls, stacks, a new chunk. */
+/* The rare cases of call_record(): long calls, stacks, a new chunk. */
 __attribute__((noinline)) void call_record_slowly(const struct call *e, unsigned function, uint64_t backtrace,
 						  const uint64_t *args, unsigned count);
 
-/* Records a call that call_end() let through, with `count` (<= EVENT_ARGS) continuation slots, and with its stack if it
- * lasted `backtrace` ticks. */
+/* Records a call for which call_end() returned true, with `count` (<= EVENT_ARGS) continuation slots, and with its
+ * stack if it lasted at least `backtrace` ticks. */
 static inline __attribute__((always_inline)) void call_record(const struct call *e, unsigned function,
 							      uint64_t backtrace, const uint64_t *args, unsigned count)
 {
-	uint64_t duration = e->end - e->start; /* one below 0 is a huge one here */
+	uint64_t duration = e->end - e->start; /* a negative difference becomes a large value */
 
 	if (__builtin_expect(duration >= TF_DURATION_LONG, 0) || __builtin_expect(duration >= backtrace, 0) ||
 	    __builtin_expect(count > 2, 0) ||

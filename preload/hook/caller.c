@@ -9,24 +9,25 @@
 #include "runtime/record/intern_table.h"
 #include "runtime/record/thread.h"
 
-static struct intern_table known;
+static struct intern_table reals; /* caller_key() -> real function */
 HOT uint64_t caller_epoch;
 
-static void *resolve(unsigned function, const char *symbol, uintptr_t caller)
+static void *resolve_for_caller(unsigned function, const char *symbol, uintptr_t caller)
 {
 	struct thread_guard guard;
 	uint64_t key;
 	void *found;
 
-	/* The same for all that lies in one object; a library has a place that calls for each kernel it launches. */
+	/* The result is equal for all callers in one object: a library has a call site for each kernel that it
+	 * launches. */
 	thread_guard_enter(&thread_self, &guard);
 	key = caller_key(function, dso_start((const void *)caller));
-	found = (void *)intern_get(&known, key);
+	found = (void *)intern_get(&reals, key);
 	if (!found)
 		found = dso_from((const void *)caller, symbol);
 	if (found) {
-		intern_set(&known, key, (uint64_t)found);
-		intern_set(&known, caller_key(function, caller), (uint64_t)found);
+		intern_set(&reals, key, (uint64_t)found);
+		intern_set(&reals, caller_key(function, caller), (uint64_t)found);
 	}
 	thread_guard_leave(&thread_self, &guard);
 	return found;
@@ -36,12 +37,11 @@ void *caller_recall(struct caller_place *p, unsigned function, const char *symbo
 {
 	uint64_t place = caller_key(0, caller), key = place ^ (uint64_t)function << 48;
 	uint64_t epoch = __atomic_load_n(&caller_epoch, __ATOMIC_RELAXED);
-	void *real = (void *)intern_get(&known, key);
+	void *real = (void *)intern_get(&reals, key);
 
 	if (!real)
-		real = resolve(function, symbol, caller);
-	/* The first place that calls keeps it: places in turn, on several processors, would fight for the cache
-	 * line. */
+		real = resolve_for_caller(function, symbol, caller);
+	/* The entry is not replaced: call sites that alternate on several CPUs would contend for the cache line. */
 	if (real && (!p->real || p->epoch != epoch)) {
 		__atomic_store_n(&p->epoch, epoch, __ATOMIC_RELAXED);
 		__atomic_store_n(&p->check, place ^ (uintptr_t)real, __ATOMIC_RELAXED);
@@ -66,28 +66,28 @@ void caller_unloaded(void)
 	/* The epoch changes before the count: no thread returns that has found the count but not the new epoch. */
 	if (known_count < count)
 		__atomic_fetch_add(&caller_epoch, 0x9e3779b97f4a7c15ull, __ATOMIC_RELEASE);
-	/* Of several threads the last to come here may know the smallest count. */
+	/* Another thread may have stored a later count in the meantime. */
 	while (known_count < count && !__atomic_compare_exchange_n(&unloads, &known_count, count, true,
 								   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		;
 	errno = error;
 }
 
-struct span {
+struct text_extent {
 	const char *text;
 	int64_t length;
 };
 
-static int measure(struct dl_phdr_info *info, size_t size, void *data)
+static int measure_text(struct dl_phdr_info *info, size_t size, void *data)
 {
-	struct span *span = data;
+	struct text_extent *extent = data;
 
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-		uintptr_t at = (uintptr_t)span->text - (info->dlpi_addr + segment->p_vaddr);
+		uintptr_t at = (uintptr_t)extent->text - (info->dlpi_addr + segment->p_vaddr);
 
 		if (segment->p_type == PT_LOAD && at < segment->p_memsz) {
-			span->length = (int64_t)strnlen(span->text, segment->p_memsz - at);
+			extent->length = (int64_t)strnlen(extent->text, segment->p_memsz - at);
 			return 1;
 		}
 	}
@@ -96,8 +96,8 @@ static int measure(struct dl_phdr_info *info, size_t size, void *data)
 
 int64_t caller_text_length(const char *text)
 {
-	struct span span = {text, -1};
+	struct text_extent extent = {text, -1};
 
-	dl_iterate_phdr(measure, &span);
-	return span.length;
+	dl_iterate_phdr(measure_text, &extent);
+	return extent.length;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The real function behind a wrapper of a library that a process may hold several of (cudart 12 and 13, each with its
- * own callers): found for each place that calls. */
+/* Finds the real function for each call site of a wrapper. A process may contain several copies of one library, such as
+ * cudart 12 and 13, each with its own callers. */
 #ifndef PILLION_CALLER_H
 #define PILLION_CALLER_H
 
@@ -9,14 +9,14 @@
 
 #include "runtime/common/hot.h"
 
-/* Another number after libraries have been unloaded: what was learnt of addresses is void then. All its bits change,
- * so that it can be part of a key. */
+/* Changes when libraries have been unloaded, which invalidates all cached results. All its bits change, so that it can be
+ * part of a key. */
 extern uint64_t caller_epoch HIDDEN;
 
-/* Libraries may have been unloaded. */
+/* Called when libraries may have been unloaded. Any thread; errno is preserved. */
 void caller_unloaded(void);
 
-/* The NUL-ended text at `text`, if it lies in a loaded library: its length, else -1. */
+/* The length of the NUL-terminated text at `text` if it is within a loaded library, else -1. */
 int64_t caller_text_length(const char *text);
 
 static inline uint64_t caller_key(unsigned function, uintptr_t caller)
@@ -24,19 +24,19 @@ static inline uint64_t caller_key(unsigned function, uintptr_t caller)
 	return (uint64_t)function << 48 ^ caller ^ __atomic_load_n(&caller_epoch, __ATOMIC_RELAXED);
 }
 
-/* A wrapper's memory of one place that calls it, mostly the only one. The two words may be of different writes, by
- * threads that fill it at once; then they match nobody. */
+/* A wrapper's cache for one call site, which is mostly the only one. If several threads write it at once, `real` and
+ * `check` may be of different writes; they then match no caller. */
 struct caller_place {
 	void *real;
-	uint64_t check; /* key of the caller ^ real */
+	uint64_t check; /* caller_key(0, caller) ^ real */
 	uint64_t epoch;
 };
 
-/* What `symbol`, of number `function`, means to the code at `caller`; NULL: nothing, no library has it. A few ns, but
- * for a place's first call. */
+/* The function to which `symbol`, with the number `function`, resolves for the code at `caller`; NULL: no library
+ * defines it. Takes a few ns, except for the first call from a call site. */
 void *caller_recall(struct caller_place *p, unsigned function, const char *symbol, uintptr_t caller);
 
-/* What the place remembers, without a branch; NULL: not this caller. */
+/* The cached function, found without a branch; NULL: the cache is for another caller. */
 static inline __attribute__((always_inline)) void *caller_known(const struct caller_place *p, const void *caller)
 {
 	uintptr_t real = (uintptr_t)__atomic_load_n(&p->real, __ATOMIC_RELAXED);

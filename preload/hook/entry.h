@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two ways into a wrapper of a library that a process may hold several of.
+/* The two entry points of a wrapper of a library of which a process may contain several copies.
  *
- * By its name: the exported symbol. The real function is what the name means to the code that calls (caller.h).
- * By a pointer that a look-up handed out (lookup.h): via_<symbol>. The real function is the one that the look-up found, come
- * what may: it travels with the call. A trampoline adds it as the fifth argument of type double: such arguments have registers of
- * their own, so it moves none of the others, on neither architecture, and signals, threads and longjmp cannot mix it up.
- * No row has more than four before it (ENTRY_REALS). The rows of preload/library have trampolines of their own. */
+ * By name: the exported symbol. The real function is the one to which the name resolves for the caller (caller.h). By a
+ * pointer that a symbol lookup returned (lookup.h): via_<symbol>. The real function is always the one that the lookup
+ * found, because a trampoline passes it with each call, as the fifth argument of type double. Floating-point arguments
+ * have registers of their own on both architectures, so none of the other arguments moves, and signals, threads and
+ * longjmp do not interfere. No row has more than four arguments of type double (ENTRY_REALS).
+ * The rows of preload/library have trampolines of their own. */
 #ifndef PILLION_ENTRY_H
 #define PILLION_ENTRY_H
 
@@ -18,7 +19,7 @@ static inline double entry_hand(void *real)
 {
 	double handed;
 
-	_Static_assert(sizeof(handed) == sizeof(real), "a pointer is a double wide");
+	_Static_assert(sizeof(handed) == sizeof(real), "a pointer has the size of a double");
 	memcpy(&handed, &real, sizeof(handed));
 	return handed;
 }
@@ -31,7 +32,7 @@ static inline void *entry_real(double handed)
 	return real;
 }
 
-/* What lookup.c knows of a row: in a section of its own, so there is no second list. */
+/* A row for lookup.c. The rows are in a section of their own, so that no second list is needed. */
 struct entry_row {
 	const char *symbol;
 	void *via;	/* NULL: a row of preload/library */
@@ -44,11 +45,12 @@ struct entry_row {
 		__attribute__((used, section("pillion_entries"), aligned(8))) = {#symbol, (void *)via_##symbol, place, \
 										 group};
 
-/* The floating arguments that a row may have, and what stands for them in a call that has none. */
+/* The floating-point arguments that a row may have, and the values for a call without any. */
 #define ENTRY_REALS double real1_, double real2_, double real3_, double real4_
 #define ENTRY_REALS_NONE 0, 0, 0, 0
 
-/* (a, b) and more give (a, b, more); () and more give (more). `arguments` tells which: parameters may be (void). */
+/* Appends to an argument list: (a, b) and more give (a, b, more); () and more give (more). Whether the list is empty is
+ * determined by `arguments`, because the parameters may be (void). */
 #define ENTRY_APPEND(list, arguments, ...) ENTRY_JOIN(ENTRY_APPEND_, ENTRY_HAS arguments)(list, __VA_ARGS__)
 #define ENTRY_HAS(...) __VA_OPT__(MORE)
 #define ENTRY_JOIN(a, b) ENTRY_JOIN_(a, b)
@@ -57,7 +59,7 @@ struct entry_row {
 #define ENTRY_APPEND_MORE(list, ...) (ENTRY_BARE list, __VA_ARGS__)
 #define ENTRY_BARE(...) __VA_ARGS__
 
-/* The real `symbol` for whoever called the exported wrapper that this stands in. */
+/* The real `symbol` for the caller of the exported wrapper that contains this expression. */
 #define ENTRY_CALLER_REAL(symbol, place)                                                                               \
 	({                                                                                                             \
 		static struct caller_place place_;                                                                     \
@@ -65,9 +67,10 @@ struct entry_row {
 		caller_real(&place_, place, #symbol, __builtin_return_address(0));                                     \
 	})
 
-/* Both ways in. `name` is what the compiler knows the exported function by, `none` what is returned where no library
- * has it. Where `is_off` the call goes straight on, by a jump: what a deselected call costs. Else `body` finds the
- * real function in `real`, the row's id in HOOK_CURRENT. CUDA_LAYER is in scope, the group of the file's rows. */
+/* Defines both entry points. `name`: the exported function as the compiler names it. `none`: the result if no library
+ * defines the function. If `is_off`, the call is forwarded by a jump, which is the whole cost of a deselected call;
+ * else `body` is executed with the real function in `real` and the row's id in HOOK_CURRENT. CUDA_LAYER, the group of
+ * the file's rows, must be in scope. */
 #define ENTRY_TIMED(name, returns, symbol, parameters, arguments, none, is_off, body)                                  \
 	__attribute__((noinline)) static returns timed_##symbol ENTRY_APPEND(parameters, arguments, double handed_)    \
 	{                                                                                                              \
@@ -91,12 +94,13 @@ struct entry_row {
 		return via_##symbol ENTRY_APPEND(arguments, arguments, ENTRY_REALS_NONE, entry_hand(found_));          \
 	}
 
-/* Under a name of ours for the compiler, which may know another prototype, and the ABI's for the linker. */
+/* The function has a name of its own for the compiler, which may have another prototype of it, and the ABI's name for
+ * the linker. */
 #define ENTRY_WORDS(returns, symbol, parameters, arguments, none, is_off, body)                                        \
 	HOOK_EXPORT returns words_##symbol parameters __asm__(#symbol);                                                \
 	ENTRY_TIMED(words_##symbol, returns, symbol, parameters, arguments, none, is_off, body)
 
-/* What an OWN body is told of its call. */
+/* Passed to the body of an OWN row. */
 struct entry {
 	void *real; /* NULL: no library has the function */
 	void *caller;

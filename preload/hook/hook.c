@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the hook table generates below the wrappers: the real functions of libc's rows, and the names of all. */
+/* Generated from the hook table: the real functions of libc's rows, and the names of all rows. */
 #include "preload/hook/hook.h"
 
 #include <string.h>
@@ -9,15 +9,14 @@
 
 /* ---- the real functions ---- */
 
-/* A libc without the function: only dlsym or a weak reference can have led here. */
-static long missing(void)
+/* Called for a function that this libc does not have; it was found by dlsym or a weak reference. */
+static long missing_function(void)
 {
 	errno = ENOSYS;
 	return -1;
 }
 
-/* Where the function has not been found by now it may have come since, with a library that older glibcs keep it in
- * (librt). */
+/* A function that was not found before may have been loaded since, with a separate library of older glibcs (librt). */
 #define HOOK_RESOLVE(kind, returns, symbol, parameters, arguments, record)                                             \
 	static returns resolve_##symbol parameters                                                                     \
 	{                                                                                                              \
@@ -26,7 +25,7 @@ static long missing(void)
 		hook_resolve();                                                                                        \
 		next_ = __atomic_load_n(&real_##symbol, __ATOMIC_ACQUIRE);                                             \
 		if (next_ == resolve_##symbol)                                                                         \
-			next_ = (__typeof__(next_))(void *)missing;                                                    \
+			next_ = (__typeof__(next_))(void *)missing_function;                                           \
 		return next_ arguments;                                                                                \
 	}                                                                                                              \
 	returns(*real_##symbol) parameters = resolve_##symbol;
@@ -47,8 +46,8 @@ void hook_resolve(void)
 
 /* ---- names ---- */
 
-/* Twins are reported under the name that stands in the source: __read_chk is read, __open_2 open, __xstat stat,
- * _IO_getc getc. */
+/* Variants that headers substitute are reported under the name in the source: __read_chk as read, __open_2 as open,
+ * __xstat as stat, _IO_getc as getc. */
 #define HOOK_PLAIN_NAME(group, symbol) {#symbol, group},
 #define HOOK_NAME_OSRT(kind, returns, symbol, ...) HOOK_PLAIN_NAME(TF_GROUP_OSRT, symbol)
 #define HOOK_NAME_CUDART(kind, returns, symbol, ...) HOOK_PLAIN_NAME(TF_GROUP_CUDA, symbol)
@@ -59,7 +58,7 @@ void hook_resolve(void)
 
 _Static_assert(sizeof(struct tf_thread) + HOOK_LIBC_COUNT * (sizeof(struct tf_counter) + sizeof(uint16_t)) + TF_SLOT <=
 		       PROCESS_MAIN_PAGE,
-	       "a page for a thread's counters");
+	       "a page holds a thread's counters");
 
 static struct function_name functions[HOOK_COUNT] = {HOOK_LIBC(HOOK_NAME_OSRT) HOOK_CUDART(HOOK_NAME_CUDART)
 							     HOOK_CUDA(HOOK_NAME_CUDA) HOOK_LIBRARY(HOOK_NAME_LIBRARY)};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the hook table gives to wrappers: ids, the real functions, and how a call is recorded. */
+/* Generated from the hook table for the wrappers: ids, the real functions, and how a call is recorded. */
 #ifndef PILLION_HOOK_H
 #define PILLION_HOOK_H
 
@@ -50,7 +50,7 @@
 
 #define HOOK_EXPORT __attribute__((visibility("default")))
 
-/* Position in the table = id in the trace. */
+/* A row's position in the table is its id in the trace. */
 #define HOOK_ENUM(kind, returns, symbol, ...) HOOK_##symbol,
 #define HOOK_ENUM_LIBRARY(kind, group, symbol, name, ...) LIBRARY_IF_RECORDED(kind, HOOK_##name,)
 enum hook_id {
@@ -61,20 +61,20 @@ enum hook_id {
 	HOOK_COUNT
 };
 #undef HOOK_ENUM
-_Static_assert(HOOK_COUNT < 1 << 11, "a slot has room for that many ids");
+_Static_assert(HOOK_COUNT < 1 << 11, "an id has 11 bits in a slot");
 
-/* Several symbols may share a library's id: these tell them apart. */
+/* Several symbols of a library may share an id; these numbers distinguish them. */
 #define HOOK_PLACE(kind, group, symbol, ...) HOOK_PLACE_##symbol,
 enum { HOOK_PLACES = HOOK_COUNT - 1, HOOK_LIBRARY(HOOK_PLACE) HOOK_PLACE_END };
 #undef HOOK_PLACE
 #define HOOK_ONE(...) +1
 enum { HOOK_LIBRARY_COUNT = HOOK_PLACE_END - HOOK_COUNT };
-enum { HOOK_LIBC_COUNT = 0 HOOK_LIBC(HOOK_ONE) }; /* their ids come first */
+enum { HOOK_LIBC_COUNT = 0 HOOK_LIBC(HOOK_ONE) }; /* libc's ids are the first ones */
 enum { HOOK_CUDA_COUNT = 0 HOOK_CUDA(HOOK_ONE), HOOK_CUDA_FIRST = HOOK_LIBC_COUNT HOOK_CUDART(HOOK_ONE) };
 #undef HOOK_ONE
 
-/* real_<symbol>: libc's own, or the next interposer's; resolves itself at the first call. A function that this libc
- * does not have fails with ENOSYS. wrap_<symbol>: bodies of the OWN rows. */
+/* real_<symbol>: libc's function, or that of the next interposer; resolved at the first call. A function that this libc
+ * does not have fails with ENOSYS. wrap_<symbol>: the body of an OWN row. */
 #define HOOK_DECLARE(kind, returns, symbol, parameters, arguments, record)                                             \
 	extern returns(*real_##symbol) parameters __attribute__((visibility("hidden")));                               \
 	HOOK_DECLARE_##kind(returns, symbol, parameters)
@@ -87,7 +87,7 @@ enum { HOOK_CUDA_COUNT = 0 HOOK_CUDA(HOOK_ONE), HOOK_CUDA_FIRST = HOOK_LIBC_COUN
 HOOK_LIBC(HOOK_DECLARE)
 #undef HOOK_DECLARE
 
-/* Resolves every libc row, once; early calls find it done or do it. */
+/* Resolves all rows of libc. Called at start, and by calls that occur before. */
 void hook_resolve(void);
 extern bool hook_is_resolved; /* read by the thunk of syscall() */
 
@@ -96,7 +96,7 @@ extern const struct function_table hook_functions;
 
 void hook_init(void);
 
-/* TF_ARG_FD of a call that returned `result`, errno still being its own. */
+/* TF_ARG_FD of a call that returned `result`; errno must be the one that the call set. */
 static inline uint64_t hook_fd_arg(int fd, int64_t result)
 {
 	if (__builtin_expect(result == -1, 0))
@@ -106,7 +106,7 @@ static inline uint64_t hook_fd_arg(int fd, int64_t result)
 	return tf_arg(TF_ARG_FD, 0, (uint64_t)(fd < 0 || fd > 0xfffe ? 0xffff : fd) | (uint64_t)(uint32_t)result << 16);
 }
 
-/* TF_ARG_TIMEOUT; us < 0: without end. */
+/* TF_ARG_TIMEOUT; us < 0: no timeout. */
 static inline uint64_t hook_timeout_arg(int64_t us, int64_t result)
 {
 	if (result == -1)
@@ -128,7 +128,7 @@ static inline int64_t hook_us(const struct timespec *t)
 	return !t || t->tv_sec < 0 || t->tv_sec > UINT32_MAX ? -1 : t->tv_sec * 1000000ll + t->tv_nsec / 1000;
 }
 
-/* The descriptors behind what libc hands out, -1: none. fileno() would complain about it in errno. */
+/* The descriptors of libc's streams and directories, -1: none. fileno() would set errno in that case. */
 static inline int hook_stream_fd(FILE *f)
 {
 	return f ? f->_fileno : -1;
@@ -149,22 +149,23 @@ static inline size_t hook_length(const char *s)
 	return s ? strlen(s) : 0;
 }
 
-/* Times `real` into `result` and records it with what the row's `record` says; where it is not wanted, the function
- * returns from here. HOOK_CURRENT is the row's id. */
+/* Calls `real`, stores its result in `result` and records the call as the row's `record` requires. If calls are not
+ * recorded, the function returns from here. HOOK_CURRENT is the row's id. */
 #define HOOK_TIME(real, record)                                                                                        \
 	do {                                                                                                           \
-		struct call event_;                                                                                   \
+		struct call event_;                                                                                    \
                                                                                                                        \
 		HOOK_BEFORE_##record;                                                                                  \
 		if (!event_enabled(TF_GROUP_OSRT) || !call_begin(&event_, HOOK_CURRENT))                               \
 			return real;                                                                                   \
 		result = real;                                                                                         \
 		HOOK_AFTER_##record;                                                                                   \
-		if (call_end(&event_, HOOK_CURRENT, process_osrt_threshold))                                          \
+		if (call_end(&event_, HOOK_CURRENT, process_osrt_threshold))                                           \
 			HOOK_RECORD_##record;                                                                          \
 	} while (0)
 
-/* What a row's `record` may be. BEFORE the call and AFTER it: what becomes of descriptors, however short the call. */
+/* The values of a row's `record`. BEFORE and AFTER are executed around every call, however short: they invalidate
+ * descriptors. RECORD is executed for recorded calls only. */
 #define HOOK_BEFORE_NOTHING
 #define HOOK_AFTER_NOTHING
 #define HOOK_RECORD_NOTHING call_record(&event_, HOOK_CURRENT, process_osrt_backtrace, NULL, 0)
@@ -179,7 +180,8 @@ static inline size_t hook_length(const char *s)
 #define HOOK_AFTER_BYTES(bytes)
 #define HOOK_RECORD_BYTES(bytes) HOOK_RECORD_ARG(tf_arg(TF_ARG_BYTES, 0, (uint64_t)(bytes)))
 
-/* MEMORY: bytes of a mapping. Memory managers call these in the midst of their work */
+/* MEMORY: bytes of a mapping. Only native frames are read, because the call may come from Python's own memory
+ * manager */
 #define HOOK_BEFORE_MEMORY(bytes)
 #define HOOK_AFTER_MEMORY(bytes)
 #define HOOK_RECORD_MEMORY(bytes)                                                                                      \
@@ -188,13 +190,13 @@ static inline size_t hook_length(const char *s)
 		HOOK_RECORD_BYTES(bytes);                                                                              \
 	} while (0)
 
-/* TIMEOUT: how long it was to wait at most, and the result. It is not looked at where the kernel could not read it */
+/* TIMEOUT: the longest time to wait, and the result. The timeout is not read if the kernel could not read it */
 #define HOOK_BEFORE_TIMEOUT(us)
 #define HOOK_AFTER_TIMEOUT(us)
 #define HOOK_RECORD_TIMEOUT(us)                                                                                        \
 	HOOK_RECORD_ARG(hook_timeout_arg(hook_is_fault((int64_t)result) ? -1 : (int64_t)(us), (int64_t)result))
 
-/* FD: works on this descriptor; the result is a count of bytes. STREAM, DIRECTORY: likewise, the count being told */
+/* FD: uses this descriptor; the result is a number of bytes. STREAM, DIRECTORY: likewise, with the number given */
 #define HOOK_BEFORE_FD(fd)
 #define HOOK_AFTER_FD(fd)
 #define HOOK_RECORD_FD(fd) HOOK_RECORD_AMOUNT((fd), (int64_t)result)
@@ -211,8 +213,8 @@ static inline size_t hook_length(const char *s)
 #define HOOK_AFTER_DIRECTORY(directory)
 #define HOOK_RECORD_DIRECTORY(directory) HOOK_RECORD_AMOUNT(hook_directory_fd(directory), 0)
 
-/* NEW: the result is a new descriptor. OPENED: of the file of this path. REOPENED: in the place of this stream's. PAIR:
- * two new ones */
+/* NEW: the result is a new descriptor. OPENED: it is of the file with this path. REOPENED: it replaces that of this
+ * stream. PAIR: two new descriptors */
 #define HOOK_MADE _Generic(result, FILE *: hook_stream_fd, DIR *: hook_directory_fd, int: hook_number_fd)(result)
 #define HOOK_BEFORE_NEW
 #define HOOK_AFTER_NEW descriptor_invalidate(HOOK_MADE)
@@ -238,7 +240,8 @@ static inline size_t hook_length(const char *s)
 	} while (0)
 #define HOOK_RECORD_PAIR(pair) HOOK_RECORD_NOTHING
 
-/* CLOSED: this descriptor, found before the call takes it away. CHANGED, CONNECTED: it goes on as something else */
+/* CLOSED: this descriptor, determined before the call closes it. CHANGED, CONNECTED: it refers to something else after
+ * the call */
 #define HOOK_BEFORE_CLOSED(fd)                                                                                         \
 	int closed_ = (fd);                                                                                            \
 	descriptor_invalidate(closed_)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* THE table: one row per intercepted function. Export, id, name, resolver and listing follow from it. */
+/* The hook table: one row per intercepted function. Exports, ids, names and resolvers are derived from it. */
 #ifndef PILLION_HOOK_TABLE_H
 #define PILLION_HOOK_TABLE_H
 

@@ -27,8 +27,8 @@ static uint64_t symbol_hash(const char *symbol)
 	return intern_hash(0x646f6f72, symbol, strlen(symbol));
 }
 
-/* At the first lookup of a name that may be ours, possibly by several threads at once. */
-static void fill_rows(void)
+/* Called at the first lookup of a name that may be in the table, possibly by several threads at once. */
+static void index_rows(void)
 {
 	for (const struct entry_row *row = __start_pillion_entries; row < __stop_pillion_entries; row++)
 		intern_set(&row_of, symbol_hash(row->symbol), (uint64_t)row);
@@ -42,13 +42,13 @@ static void fill_rows(void)
 const struct entry_row *lookup_row(const char *symbol)
 {
 	if (!__atomic_load_n(&has_rows, __ATOMIC_ACQUIRE))
-		fill_rows();
+		index_rows();
 	return (const struct entry_row *)intern_get(&row_of, symbol_hash(symbol));
 }
 
 /* ---- callers ---- */
 
-/* By addresses that the linker fills in, so it works before our constructor, too. */
+/* Uses addresses that the linker fills in, so it also works before our constructor has run. */
 bool lookup_is_ours(const void *address)
 {
 	extern const char __ehdr_start[] __attribute__((visibility("hidden"))),
@@ -103,7 +103,7 @@ _Static_assert(LIBRARY_TRAMPOLINES == TRAMPOLINES, "lookup_trampoline() counts b
 
 static struct intern_table slot_of; /* hash of row and real function -> slot + 1 */
 
-static void note_full(void)
+static void note_no_trampoline(void)
 {
 	static bool is_noted;
 	struct thread_guard guard;
@@ -111,12 +111,13 @@ static void note_full(void)
 	if (__atomic_exchange_n(&is_noted, true, __ATOMIC_RELAXED) || !hook_attached())
 		return;
 	thread_guard_enter(&thread_self, &guard);
-	process_note("some CUDA calls are missing: the program has looked up more functions than there is room for");
+	process_note("some CUDA calls are not recorded: the program looked up more functions than there are "
+		     "trampolines");
 	thread_guard_leave(&thread_self, &guard);
 }
 
-/* Can a call of this group matter in this process? CUDA's calls always can: they move the capture range and open
- * CUPTI. */
+/* Whether calls of this group must be intercepted in this process. Those of CUDA always must: they open and close the
+ * capture range and initialise CUPTI. */
 static bool is_group_used(unsigned group)
 {
 	bool is_cuda = group == TF_GROUP_CUDA || group == TF_GROUP_CUDA_DRIVER;
@@ -150,14 +151,14 @@ void *lookup_trampoline(const struct entry_row *row, void *real)
 	if (__atomic_load_n(taken, __ATOMIC_RELAXED) < TRAMPOLINES)
 		slot = __atomic_fetch_add(taken, 1, __ATOMIC_RELAXED);
 	if (slot >= TRAMPOLINES) {
-		note_full();
+		note_no_trampoline();
 		return real;
 	}
 	if (row->via)
 		trampoline_slots[slot] = (struct trampoline_slot){real, row->via};
 	else
 		library_trampoline_fill(slot, row->place, real);
-	/* Another thread may have been faster: then all use its trampoline. */
+	/* If another thread has stored its trampoline first, all use that one. */
 	if (!__atomic_compare_exchange_n(&e->value, &old, slot + 1ull, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		slot = (uint32_t)old - 1;
 	return trampoline_at(row, slot);
@@ -187,14 +188,14 @@ static bool find_real_dlsym(void)
 	return real_dlsym;
 }
 
-/* Would the name be found without us? For our own object RTLD_NEXT means all global objects after it. */
+/* Whether the name would be found without us. For our own object RTLD_NEXT means all global objects after it. */
 static bool is_reachable(const char *name, const void *caller)
 {
 	return real_dlsym(RTLD_NEXT, name) || dso_before(name) || dso_below(caller, name);
 }
 
-/* Our symbols have no version, so a lookup with a version does not find them: glibc fails and sets dlerror() as
- * without us. */
+/* Fails as without us: our symbols have no version, so a lookup with a version does not find them, and glibc sets
+ * dlerror(). */
 static struct lookup_result not_found(void)
 {
 	return (struct lookup_result){NULL, real_dlvsym ? real_dlvsym : (void *)real_dlsym};
@@ -220,7 +221,7 @@ static struct lookup_result look_up_row(const struct entry_row *row, void *handl
 	return (struct lookup_result){lookup_trampoline(row, real), NULL};
 }
 
-/* A quick test: the names of all rows begin with the prefix of their group. */
+/* A fast check: the names of all rows begin with the prefix of their group. */
 static bool may_be_ours(const char *name)
 {
 #define PREFIX(number, NAME, word, set, category, title, hue, saturation, prefix, ...) prefix,
@@ -257,7 +258,7 @@ struct lookup_result lookup_dlsym(void *handle, const char *name, const void *ca
 
 static bool is_audited;
 
-/* A function of libc's name in another library is not the function that our wrapper would call. */
+/* A function in another library with the name of one of libc's is not the function that our wrapper would call. */
 static bool is_libc(const char *path)
 {
 	static const char *const names[] = {"libc.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1"};
@@ -307,13 +308,13 @@ static void note_unseen(const char *path, const char *symbol)
 
 	text_add(&t, "calls of ");
 	text_add(&t, symbol);
-	text_add(&t, " and its like cannot be seen, bound past us as with RTLD_DEEPBIND: ");
+	text_add(&t, " and similar functions are not recorded: the loader has bound them directly (RTLD_DEEPBIND) in ");
 	text_add(&t, path);
 	process_note(bytes);
 }
 
-/* Not in a forked child: another thread may have held the loader's list lock at the fork, and it is held there for
- * ever. */
+/* Does nothing in a forked child: if another thread held the loader's list lock at the fork, it is never released
+ * there. */
 void lookup_note_unseen(void)
 {
 #define LIBRARY(number, NAME, word, ...) "lib" #word,

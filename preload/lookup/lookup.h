@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbol lookup: dlsym(), the driver's own lookup functions, and the loader's bindings that an auditor reports. What
- * they find is replaced by our wrapper of it.
+/* Symbol lookup: dlsym(), the driver's own lookup functions, and the loader's bindings that an auditor reports. The
+ * functions that they find are replaced by our wrappers.
  *
  * The pointer that the program receives is a trampoline. Each pair of a wrapper and a real function has its own, so a
- * call through it always reaches the very function that the lookup found: two libraries may hold functions of one
- * name, and the driver may return several functions for one name.
+ * call through it always reaches the function that the lookup found: two libraries may define functions of one name,
+ * and the driver may return several functions for one name.
  *
- * A call is recorded at one layer: a shared libcudart receives the driver's functions unchanged, because its own
- * callers come through our wrappers of it. So do the driver's tools. The return address tells who calls.
+ * A call is recorded at one layer only: a shared libcudart receives the driver's functions unchanged, because calls to
+ * libcudart itself are recorded. The driver's tools receive them unchanged as well. The return address identifies the
+ * caller.
  *
  * Any thread, any time, also before our constructor. Like dlsym(), not from a signal handler that has interrupted the
  * loader. */
@@ -22,20 +23,20 @@ struct entry_row;
 /* The row of this symbol, or NULL. */
 const struct entry_row *lookup_row(const char *symbol);
 
-/* What the program receives instead of `real`: a trampoline of the row's wrapper. It is `real` itself where no
- * function of the row's group is recorded, and when no trampoline is left, which the ledger then says. */
+/* What the program receives instead of `real`: a trampoline of the row's wrapper. Returns `real` itself if no function
+ * of the row's group is recorded, or if no trampoline is left, which the ledger then states. */
 void *lookup_trampoline(const struct entry_row *row, void *real);
 
-/* To whom the code at `caller` belongs. RUNTIME: a shared libcudart. TOOL: the driver, its tools, or our own object. */
+/* The owner of the code at `caller`. RUNTIME: a shared libcudart. TOOL: the driver, its tools, or our own object. */
 enum lookup_caller { LOOKUP_BY_PROGRAM = 1, LOOKUP_BY_RUNTIME, LOOKUP_BY_TOOL };
 enum lookup_caller lookup_caller_of(const void *caller);
 
-/* Does it lie in libpillion.so? */
+/* Whether the address is within libpillion.so. */
 bool lookup_is_ours(const void *address);
 
-/* lookup_driver.c: like lookup_trampoline(), for what the driver's function `lookup` (NULL: not known which) has
- * found for `name`. `version`: of CUDA; 0: not known, and then `real` is replaced only if the driver exports it under
- * a row's name. */
+/* lookup_driver.c: like lookup_trampoline(), for the function that the driver's function `lookup` (NULL: unknown) has
+ * found for `name`. `version`: of CUDA; 0: unknown, in which case `real` is replaced only if the driver exports it
+ * under a row's name. */
 void *lookup_driver_trampoline(const char *name, int version, uint64_t flags, void *real, const void *lookup,
 			       const void *caller);
 
@@ -45,7 +46,8 @@ struct lookup_result {
 };
 struct lookup_result lookup_dlsym(void *handle, const char *name, const void *caller);
 
-/* At the end of the image: the ledger names the libraries whose calls cannot be seen. Not in a forked child. */
+/* Called at the end of an image: adds to the ledger the libraries whose calls cannot be recorded. Does nothing in a
+ * forked child. */
 void lookup_note_unseen(void);
 
 #endif

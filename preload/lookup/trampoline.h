@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trampolines: code of 16 bytes each that calls the wrapper of one slot and passes it the slot's real function. */
+/* Trampolines: 16 bytes of code each, which call the wrapper of one slot and pass it the slot's real function. */
 #ifndef PILLION_TRAMPOLINE_H
 #define PILLION_TRAMPOLINE_H
 
 #define TRAMPOLINES 4096
 
 #ifndef __ASSEMBLER__
-/* Written before anybody has the slot's trampoline, and never again. */
+/* Written before the slot's trampoline is published, and never again. */
 struct trampoline_slot {
 	void *real, *wrapper;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pointers that symbol lookups return, see trampoline.h. */
+/* The code to which symbol lookups return pointers, see trampoline.h. */
 #include "preload/lookup/trampoline.h"
 	.bss
 	.balign	16

@@ -17,7 +17,7 @@ static void fill_module_slots(void (***table)(void), unsigned size, int module, 
 }
 
 /* A table of an older NVTX has fewer slots, or does not exist. */
-static void fill_module(const struct nvtx_callbacks *callbacks, int module)
+static void fill_slots(const struct nvtx_callbacks *callbacks, int module)
 {
 	void (***table)(void) = NULL;
 	unsigned size = 0;
@@ -44,6 +44,6 @@ HOOK_EXPORT int InitializeInjectionNvtx2(const void *(*export_table)(uint32_t id
 	if (!nvtx_is_tool() || !callbacks || callbacks->size < sizeof(*callbacks))
 		return 0;
 	for (int module = NVTX_CORE; module < NVTX_MODULES; module++)
-		fill_module(callbacks, module);
+		fill_slots(callbacks, module);
 	return 1;
 }

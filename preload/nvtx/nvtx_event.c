@@ -26,7 +26,7 @@ static uint32_t category_of(const struct nvtx_attributes *a)
 
 	if (a->category < CATEGORIES)
 		return a->category;
-	nvtx_note_once(&noted, "NVTX categories over 65535 are not kept");
+	nvtx_note_once(&noted, "NVTX categories above 65535 are not recorded");
 	return 0;
 }
 

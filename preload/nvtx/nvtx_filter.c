@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which NVTX domains are recorded, and the range that -c nvtx waits for. */
+/* Selects the NVTX domains that are recorded, and detects the range that is the capture range of -c nvtx. */
 #include "preload/nvtx/nvtx_tool.h"
 
 #include <errno.h>
@@ -18,8 +18,8 @@ static bool is_any_domain;
 
 /* ---- domains ---- */
 
-/* Is `name` in the list? `default` is the default domain, `\default` a domain of that name; `\,` is a comma in a
- * name. */
+/* Whether `name` is in the list. `default` is the default domain, `\default` a domain of that name; `\,` is a comma in
+ * a name. */
 static bool is_listed(const char *name)
 {
 	const char *at = domain_list;

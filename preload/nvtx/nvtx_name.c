@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program names by NVTX: domains, registered strings, categories, threads and other resources. */
+/* The names that a program gives by NVTX: to domains, registered strings, categories, threads and other resources. */
 #include "preload/nvtx/nvtx_tool.h"
 
 #include "runtime/common/sys.h"

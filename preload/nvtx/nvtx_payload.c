@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Payloads of NVTX events. A payload is kept as bytes, which the report reads by its schema. What it only points at
- * is gone by then, so the texts behind addresses and handles are copied with it, from the offsets that the schema
- * gave. */
+/* Payloads of NVTX events. A payload is kept as bytes, which the report reads by its schema. Memory to which a payload
+ * points is not available to the report, so the texts at addresses and handles are copied with the payload, from the
+ * offsets that the schema gives. */
 #include <sys/uio.h>
 
 #include "preload/nvtx/nvtx_schema.h"
@@ -29,7 +29,7 @@ static bool put_bytes(struct output *o, const void *bytes, size_t size)
 	return true;
 }
 
-/* A text at an address that may be invalid. SIZE_MAX: nothing can be read there. */
+/* Copies a text from an address that may be invalid. SIZE_MAX: nothing can be read there. */
 static size_t read_payload_text(const char *from, char *ret, size_t size)
 {
 	size_t used = 0;
@@ -134,7 +134,7 @@ uint32_t nvtx_payload(struct nvtx_domain *d, const struct nvtx_payload *payloads
 	}
 	memcpy(o.bytes, &head, sizeof(head));
 	if (o.is_cut)
-		nvtx_note_once(&noted, "NVTX payloads of more than 8 KB are cut");
+		nvtx_note_once(&noted, "NVTX payloads of more than 8 KB are truncated");
 	id = __atomic_add_fetch(&ids, 1, __ATOMIC_RELAXED);
 	return event_blob(TF_BLOB_PAYLOAD, id, o.bytes, o.size) ? id : 0;
 }

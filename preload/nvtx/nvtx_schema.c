@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Registered schemas, enumerations and scopes. The report reads payloads by the definitions that are written here;
- * what is kept in memory is only where the texts lie that a payload refers to. */
+/* Registered schemas, enumerations and scopes. The report reads payloads by the definitions that are written here; only
+ * the positions of texts to which a payload refers are kept in memory. */
 #include "preload/nvtx/nvtx_schema.h"
 
 #include "runtime/common/sys.h"
@@ -179,7 +179,7 @@ static void definition_end(struct nvtx_domain *d, struct definition *n, const st
 
 	memcpy(n->bytes, head, sizeof(*head));
 	if (n->is_cut || !nvtx_define(d, n->bytes, n->size))
-		nvtx_note_once(&noted, "an NVTX schema or enum is too large: payloads of it are shown as bytes");
+		nvtx_note_once(&noted, "an NVTX schema or enum is too large: its payloads are shown as bytes");
 	sys_munmap(n, sizeof(*n));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Schemas of NVTX payloads: what the program registers, and where in a payload the addresses of texts lie. */
+/* Schemas of NVTX payloads: what the program registers, and at which offsets a payload contains addresses of texts. */
 #ifndef PILLION_NVTX_SCHEMA_H
 #define PILLION_NVTX_SCHEMA_H
 
@@ -26,7 +26,7 @@ struct nvtx_schema_pointer {
 	bool is_message;
 };
 
-/* What is kept of a schema. */
+/* The part of a schema that is kept. */
 struct nvtx_schema_info {
 	uint32_t size, alignment; /* size 0: it varies */
 	uint32_t pointer_count;

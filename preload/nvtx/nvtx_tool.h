@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVTX in the recorder: what its parts, one per file, offer each other. Any thread, also signal handlers; nothing
- * locks or allocates.
+/* NVTX in the recorder: the interfaces between its parts, one per file. Any thread, also signal handlers; no function
+ * takes a lock or calls malloc.
  *
  * A program names domains, strings, categories and schemas once, possibly before the capture range opens or in the
  * parent of a fork. They are therefore kept in memory that is inherited by forked children, and written to an image's
@@ -129,7 +129,7 @@ void nvtx_watch_pop(struct nvtx_domain *d);
 void nvtx_watch_start(struct nvtx_domain *d, int message_type, const void *message, uint64_t id);
 void nvtx_watch_end(uint64_t id);
 
-/* Is an event of this domain to be recorded? This is the whole cost of an event that is not. */
+/* Whether events of this domain are recorded. This is the whole cost of an event that is not. */
 static inline bool nvtx_wanted(const struct nvtx_domain *d)
 {
 	return event_enabled(TF_GROUP_NVTX) && !(d ? d->is_off : nvtx_default_is_off) && hook_attached();
@@ -154,7 +154,7 @@ void nvtx_counter_fill(struct nvtx_extension_module *module);
 
 /* ---- nvtx.c ---- */
 
-/* Is anything recorded? If not, NVTX must find no tool, so that its calls report that to the program. */
+/* Whether anything is recorded. If not, NVTX must find no tool, so that its calls report this to the program. */
 bool nvtx_is_tool(void);
 
 /* ---- the slots of NVTX's tables that each part fills ---- */

@@ -58,7 +58,7 @@ struct method {
 };
 
 bool annotate_is_wanted;
-static bool is_known; /* `python` is valid, as of these counters of the loader: */
+static bool is_known; /* The loader's counters when `python` was found: */
 static unsigned long long adds, subs;
 
 static int look_for_python(struct dl_phdr_info *info, size_t size, void *ret_seen)
@@ -278,7 +278,7 @@ static void append_function(void *list, const struct functions_entry *e)
 }
 
 /* The launcher has checked the file; it may have been removed or changed since. */
-static void *read_functions(void)
+static void *read_traced_functions(void)
 {
 	char why[256], *bytes = sys_mmap(NULL, FUNCTIONS_FILE_BYTES, PROT_READ | PROT_WRITE,
 					 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -316,7 +316,7 @@ static void *make_space(void)
 	set_item(space, "wants_imports", python.Py_BuildValue("i", (int)process_options.python_import_time));
 	set_item(space, "wants_operators", python.Py_BuildValue("i", process_options.pytorch > PYTORCH_NONE));
 	set_item(space, "wants_shapes", python.Py_BuildValue("i", process_options.pytorch == PYTORCH_SHAPES));
-	set_item(space, "functions", read_functions());
+	set_item(space, "functions", read_traced_functions());
 	return space;
 }
 
@@ -343,7 +343,7 @@ static int run_annotate(void *unused)
 		rc = python.PyErr_ExceptionMatches(**python.PyExc_Exception) ? 0 : -1;
 		if (!rc)
 			python.PyErr_Clear();
-		annotate_note("Python is not annotated: our code does not run in this interpreter");
+		annotate_note("Python is not annotated: annotate.py could not be run in this interpreter");
 	}
 	python.Py_DecRef(result);
 	python.Py_DecRef(code);

@@ -7,17 +7,17 @@
 
 #include <stdbool.h>
 
-/* The options ask for ranges, and no interpreter has been found in this process yet. */
+/* The options request ranges, and no interpreter has been found in this process yet. */
 extern bool annotate_is_wanted;
 
-/* Reads the options. In the constructor, after the recorder has been started. */
+/* Reads the options. Called by the constructor, after the recorder has been started. */
 void annotate_init(void);
 
 /* Out of line: runs annotate.py if the calling thread belongs to an interpreter. */
 void annotate_meet(void);
 
-/* Called by wrappers that every import goes through: those that open files. Any thread, with or without the GIL;
- * errno is kept. */
+/* Called by wrappers that every import goes through: those that open files. Any thread, with or without the GIL; errno
+ * is preserved. */
 static inline void annotate_here(void)
 {
 	if (__builtin_expect(annotate_is_wanted, 0))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVTX as a program uses it: its tables are filled by our own injection entry point. */
+/* Uses NVTX as a program does: the tables are filled by our own injection entry point. */
 #include "preload/python/annotate_range.h"
 
 static void (*nvtx_functions[NVTX_DOMAIN_INITIALIZE + 1])(void);

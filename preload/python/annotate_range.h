@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranges around Python code. They are NVTX ranges, made through NVTX's tables as any program makes them, so all that
- * holds for NVTX (domains, capture ranges, exports) holds for them too. */
+/* Ranges around Python code. They are NVTX ranges, made through NVTX's tables as in any program, so domains, capture
+ * ranges and exports apply to them as well. */
 #ifndef PILLION_ANNOTATE_RANGE_H
 #define PILLION_ANNOTATE_RANGE_H
 
@@ -8,7 +8,7 @@
 
 #include "preload/nvtx/nvtx.h"
 
-/* Before all others. False: nothing is recorded. */
+/* To be called before the other functions. False: nothing is recorded. */
 bool annotate_range_init(void);
 
 /* A domain of that name, and a text registered in it. NULL is the default domain. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PyTorch's profiler reaches NVTX through an object with virtual functions, which a build without CUDA lacks. It is
- * given ours, and emit_nvtx then works as in a build with CUDA, with the same texts.
+ * replaced by ours, and emit_nvtx then works as in a build with CUDA, with the same texts.
  *
  * The order of the virtual functions is PyTorch's own (the same from 1.12 to 2.13). Before it is relied on, one
  * operator runs on a table whose functions only record which of them are called. */
@@ -32,7 +32,7 @@ static __thread bool is_opening;
 
 /* ---- functions of the table ---- */
 
-static bool observe_call(unsigned at)
+static bool record_trial_call(unsigned at)
 {
 	if (at == ENABLED)
 		is_in_order &= !calls[PUSH];
@@ -46,7 +46,7 @@ static bool observe_call(unsigned at)
 #define OBSERVE(at)                                                                                                    \
 	static bool observe_##at(void)                                                                                 \
 	{                                                                                                              \
-		return observe_call(at);                                                                               \
+		return record_trial_call(at);                                                                          \
 	}
 OBSERVE(0) OBSERVE(1) OBSERVE(2) OBSERVE(3) OBSERVE(4) OBSERVE(5) OBSERVE(6) OBSERVE(7) OBSERVE(8) OBSERVE(9)
 #undef OBSERVE

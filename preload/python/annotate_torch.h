@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A PyTorch that was built without CUDA, and so without NVTX: it is given ours. All with the GIL. */
+/* Provides our NVTX to a PyTorch that was built without CUDA, and therefore without NVTX. All functions require the
+ * GIL. */
 #ifndef PILLION_ANNOTATE_TORCH_H
 #define PILLION_ANNOTATE_TORCH_H
 
 #include <stdbool.h>
 
-/* Gives PyTorch our NVTX on trial. False: it has no place for it that we know. */
+/* Replaces PyTorch's object by ours for a trial. False: this version of PyTorch is not supported. */
 bool annotate_torch_offer(void);
 
-/* After one operator has run under emit_nvtx: keeps it. False: PyTorch is as it was before. */
+/* To be called after one operator has run under emit_nvtx. True: our object stays. False: PyTorch's own was
+ * restored. */
 bool annotate_torch_settle(void);
 
-/* emit_nvtx works on this thread while it is open. */
+/* Opens or closes emit_nvtx on the calling thread. */
 void annotate_torch_open(bool is_open);
 
 #endif

@@ -121,12 +121,12 @@ const struct function *rule_cuda_function(const struct image *image, const struc
 static bool has_call(const struct image *image)
 {
 	const struct trace *t = image->trace;
-	bool knows = false;
+	bool is_possible = false;
 
 	for (uint32_t i = 0; t && i < t->functions->count; i++)
-		knows |= t->functions->items[i].group == TF_GROUP_CUDA ||
+		is_possible |= t->functions->items[i].group == TF_GROUP_CUDA ||
 			 t->functions->items[i].group == TF_GROUP_CUDA_DRIVER;
-	for (size_t k = 0; knows && k < t->thread_count; k++) {
+	for (size_t k = 0; is_possible && k < t->thread_count; k++) {
 		struct cursor cursor;
 		struct event e;
 
@@ -154,7 +154,7 @@ bool rule_has_calls(struct rules *r, struct finding *f)
 	return false;
 }
 
-static bool asks_for_work(const struct trace *t)
+static bool submits_operations(const struct trace *t)
 {
 	uint32_t args = 0;
 
@@ -179,13 +179,13 @@ bool rule_has_devices(struct rules *r, struct finding *f)
 void rule_missed_devices(const struct rules *r, struct finding *f)
 {
 	const struct model *m = r->context->model;
-	size_t asking = 0, missing = 0;
+	size_t submitting = 0, missing = 0;
 
 	for (size_t i = 0; i < m->image_count; i++) {
-		bool asks = asks_for_work(m->images[i].trace);
+		bool is_submitting = submits_operations(m->images[i].trace);
 
-		asking += asks;
-		missing += asks && !device_source(m->images[i].trace).is_known;
+		submitting += is_submitting;
+		missing += is_submitting && !device_source(m->images[i].trace).is_known;
 	}
 	if (r->gaps && r->gaps->left_out)
 		rule_unchecked(
@@ -194,7 +194,7 @@ void rule_missed_devices(const struct rules *r, struct finding *f)
 			(unsigned long long)r->gaps->left_out, GAP_DEVICES);
 	if (missing)
 		rule_unchecked(f, "%zu of %zu processes that submitted device operations have no device records",
-			       missing, asking);
+			       missing, submitting);
 }
 
 bool rule_has_copies(const struct rules *r, uint8_t memory)

@@ -56,7 +56,7 @@ static void calls_add_time(struct lines *l, uint32_t row, uint64_t ns)
 
 enum class { CLASS_CUDA = 1, CLASS_WAITS = 2, CLASS_STREAM = 4, CLASS_ASYNC = 8 };
 
-static bool waits_unasked(const char *name)
+static bool waits_implicitly(const char *name)
 {
 	static const char *const names[] = {"cudaMemcpy",        "cuMemcpy",          "cudaFree",
 					    "cuMemFree",         "cudaMalloc",        "cuMemAlloc",
@@ -75,7 +75,7 @@ static uint8_t calls_classify(const struct function *f)
 {
 	if (f->group != TF_GROUP_CUDA && f->group != TF_GROUP_CUDA_DRIVER)
 		return 0;
-	return (uint8_t)(CLASS_CUDA | (waits_unasked(f->name) ? CLASS_WAITS : 0) |
+	return (uint8_t)(CLASS_CUDA | (waits_implicitly(f->name) ? CLASS_WAITS : 0) |
 			 (strstr(f->name, "StreamSynchronize") ? CLASS_STREAM : 0) |
 			 (strstr(f->name, "Async") ? CLASS_ASYNC : 0));
 }
@@ -109,11 +109,11 @@ static void calls_find_rows(struct lines *l, struct finding *f)
 		const struct aggregate_row *r = &l->aggregate.rows[i];
 
 		rule_row(f);
-		intern_number(&f->table, strtoull(aggregate_field(r, 0), NULL, 10));
-		intern_number(&f->table, r->total);
-		intern_number(&f->table, r->count);
+		table_number(&f->table, strtoull(aggregate_field(r, 0), NULL, 10));
+		table_number(&f->table, r->total);
+		table_number(&f->table, r->count);
 		table_real(&f->table, (double)r->total / (double)r->count);
-		intern_number(&f->table, r->most);
+		table_number(&f->table, r->most);
 		table_text(&f->table, aggregate_field(r, 1));
 		rule_line_cell(f, aggregate_field(r, 2));
 		if (!f->line.size)
@@ -282,9 +282,9 @@ static void calls_find_copies(struct lines *l, struct finding *f)
 
 		snprintf(rate, sizeof(rate), "%.3f", r->total ? (double)l->bytes[order[i]] / (double)r->total : 0);
 		rule_row(f);
-		intern_number(&f->table, strtoull(aggregate_field(r, 0), NULL, 10));
-		intern_number(&f->table, r->total);
-		intern_number(&f->table, r->count);
+		table_number(&f->table, strtoull(aggregate_field(r, 0), NULL, 10));
+		table_number(&f->table, r->total);
+		table_number(&f->table, r->count);
 		table_real(&f->table, (double)l->bytes[order[i]]);
 		table_text(&f->table, rate);
 		table_text(&f->table, aggregate_field(r, 1));

@@ -77,9 +77,9 @@ static void cpu_judge_load(const struct rules *r, struct finding *f, const struc
 		return;
 	rule_row(f);
 	table_text(&f->table, r->context->model->machines[l->machine].host);
-	intern_number(&f->table, cores);
-	intern_number(&f->table, most);
-	intern_number(&f->table, over * l->size);
+	table_number(&f->table, cores);
+	table_number(&f->table, most);
+	table_number(&f->table, over * l->size);
 	table_real(&f->table, 100 * (double)over / (double)used);
 	if (waiting_ns > f->cost_ns) {
 		f->cost_ns = waiting_ns;

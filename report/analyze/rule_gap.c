@@ -23,7 +23,7 @@ static void device_cells(const struct rules *r, struct finding *f, size_t proces
 	}
 	if (!name.size)
 		buffer_print(&name, "GPU (%u)", device);
-	intern_number(&f->table, p->pid);
+	table_number(&f->table, p->pid);
 	table_text(&f->table, name.data);
 	buffer_done(&name);
 }
@@ -34,7 +34,7 @@ static uint64_t span_ns(const struct gap_device *d)
 }
 
 /* Time that a device lost between its first and last operation, for the selected causes. */
-static uint64_t lost_to(const struct gaps *g, const struct gap_device *d, bool (*is_kind)(const struct gap_sum *))
+static uint64_t lost_ns(const struct gaps *g, const struct gap_device *d, bool (*is_kind)(const struct gap_sum *))
 {
 	size_t i, end = gaps_of(g, d, &i);
 	uint64_t lost = 0;
@@ -74,10 +74,10 @@ static void idle_row(struct rules *r, struct finding *f, const struct gap_device
 	gap_words(s, text);
 	table_text(&f->table, text->data);
 	table_real(&f->table, 100 * (double)s->total_ns / (double)(d->wall_ns - d->busy_ns));
-	intern_number(&f->table, s->total_ns);
-	intern_number(&f->table, s->count);
-	intern_number(&f->table, s->longest_ns);
-	intern_number(&f->table, model_since_origin(r->context->model, s->longest_start));
+	table_number(&f->table, s->total_ns);
+	table_number(&f->table, s->count);
+	table_number(&f->table, s->longest_ns);
+	table_number(&f->table, model_since_origin(r->context->model, s->longest_start));
 	gap_line_of_sum(r, s, text);
 	rule_line_cell(f, text->size ? text->data : NULL);
 	/* Input and launches have rules of their own. */
@@ -121,7 +121,7 @@ void rule_gpu_idle(struct rules *r, struct finding *f)
 
 /* ---- input_bound ---- */
 
-static bool brings_input(const struct gap_sum *s)
+static bool is_input_wait(const struct gap_sum *s)
 {
 	static const char *const names[] = {"read",    "pread",         "readv",     "recv",   "fread",   "fgets",
 					    "getline", "poll",          "ppoll",     "select", "pselect", "epoll_",
@@ -197,18 +197,18 @@ static void input_rows(struct rules *r, struct finding *f, const struct gap_devi
 	for (; i < end; i++) {
 		const struct gap_sum *s = &g->sums[i];
 
-		if (!s->between_ns || !brings_input(s))
+		if (!s->between_ns || !is_input_wait(s))
 			continue;
 		rule_row(f);
 		device_cells(r, f, d->process, d->device);
 		if (steps) {
 			table_text(&f->table, step.data);
-			intern_number(&f->table, steps);
+			table_number(&f->table, steps);
 			table_real(&f->table, (double)s->between_ns / (double)steps);
 		} else {
 			table_nothings(&f->table, 3);
 		}
-		intern_number(&f->table, s->between_ns);
+		table_number(&f->table, s->between_ns);
 		table_real(&f->table, 100 * (double)s->between_ns / (double)span_ns(d));
 		table_text(&f->table, s->function);
 		gap_line_of_sum(r, s, &line);
@@ -240,7 +240,7 @@ void rule_input_bound(struct rules *r, struct finding *f)
 		return;
 	g = rules_gaps(r);
 	for (size_t k = 0; k < g->device_count; k++) {
-		uint64_t waited = lost_to(g, &g->devices[k], brings_input);
+		uint64_t waited = lost_ns(g, &g->devices[k], is_input_wait);
 
 		if (waited && waited * 100 >= span_ns(&g->devices[k]) * INPUT_PERCENT)
 			input_rows(r, f, &g->devices[k], waited);
@@ -303,10 +303,10 @@ static void launch_rows(struct rules *r, struct finding *f, const struct gap_dev
 
 		rule_row(f);
 		device_cells(r, f, d->process, d->device);
-		intern_number(&f->table, kernels->count);
+		table_number(&f->table, kernels->count);
 		table_real(&f->table, (double)kernels->total / (double)kernels->count);
 		table_real(&f->table, (double)calls->total / (double)calls->count);
-		intern_number(&f->table, lost);
+		table_number(&f->table, lost);
 		table_real(&f->table, 100 * (double)lost / (double)span_ns(d));
 		table_text(&f->table, aggregate_field(kernels, 0));
 		rule_line_cell(f, line.data);
@@ -338,7 +338,7 @@ void rule_launch_bound(struct rules *r, struct finding *f)
 	g = rules_gaps(r);
 	for (size_t k = 0; k < g->device_count; k++) {
 		const struct gap_device *d = &g->devices[k];
-		uint64_t lost = lost_to(g, d, is_launch);
+		uint64_t lost = lost_ns(g, d, is_launch);
 
 		if (lost && lost * 100 >= span_ns(d) * LAUNCH_PERCENT && d->shorter && d->shorter * 2 >= d->launches)
 			launch_rows(r, f, d, lost);

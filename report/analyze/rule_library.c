@@ -16,7 +16,7 @@ struct products {
 	double flops;
 };
 
-static bool is_odd(const int64_t *sizes, unsigned int multiple)
+static bool is_misaligned(const int64_t *sizes, unsigned int multiple)
 {
 	for (int i = 0; i < 3; i++)
 		if (sizes[i] % multiple)
@@ -65,7 +65,7 @@ static void products_visit_call(struct scan *s, const struct event *e)
 	if (!arg || !operation_of(s->image->trace, e, &op) || !operation_product(f->name, &op, sizes, &multiple))
 		return;
 	p->seen++;
-	if (!multiple || !is_odd(sizes, multiple))
+	if (!multiple || !is_misaligned(sizes, multiple))
 		return;
 	p->odd++;
 	p->total_ns += clock_map_duration(s->clock, e->duration);
@@ -86,10 +86,10 @@ static void products_add_rows(struct products *p, struct finding *f)
 		const struct aggregate_row *r = &p->aggregate.rows[i];
 
 		rule_row(f);
-		intern_number(&f->table, strtoull(aggregate_field(r, 0), NULL, 10));
-		intern_number(&f->table, r->count);
+		table_number(&f->table, strtoull(aggregate_field(r, 0), NULL, 10));
+		table_number(&f->table, r->count);
 		table_text(&f->table, aggregate_field(r, 3));
-		intern_number(&f->table, strtoull(aggregate_field(r, 2), NULL, 10));
+		table_number(&f->table, strtoull(aggregate_field(r, 2), NULL, 10));
 		table_text(&f->table, aggregate_field(r, 4));
 		table_text(&f->table, aggregate_field(r, 1));
 		rule_line_cell(f, aggregate_field(r, 5));
@@ -108,10 +108,10 @@ void rule_tensor_dims(struct rules *r, struct finding *f)
 		    products_visit_call);
 	products_add_rows(&p, f);
 	if (!p.seen)
-		rule_unchecked(f, "no cuBLAS product was recorded with its sizes");
+		rule_unchecked(f, "no cuBLAS matrix product was recorded with its sizes");
 	if (p.odd) {
 		f->cost_ns = p.total_ns;
-		buffer_print(&f->text, "%llu of %llu products have sizes that are no multiple of 16 bytes, %.3f GFLOP",
+		buffer_print(&f->text, "%llu of %llu products have sizes that are not a multiple of 16 bytes, %.3f GFLOP",
 			     (unsigned long long)p.odd, (unsigned long long)p.seen, p.flops / 1e9);
 	}
 	aggregate_done(&p.aggregate);

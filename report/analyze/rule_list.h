@@ -6,7 +6,7 @@
 
 #define RULES(X)                                                                                                       \
 	X(cuda_memcpy_async, "cuda-async-memcpy", "CUDA Async Memcpy with Pageable Memory", RULE_NSYS,                 \
-	  "Copies of pageable memory block the host, even asynchronous ones: allocate the host's side with "           \
+	  "Copies of pageable memory block the host, even asynchronous ones: allocate the host memory with "           \
 	  "cudaMallocHost, or pin_memory().")                                                                          \
 	X(cuda_memcpy_sync, "cuda-sync-memcpy", "CUDA Synchronous Memcpy", RULE_NSYS,                                  \
 	  "Use cudaMemcpyAsync on a stream, with pinned memory, and wait only where the result is needed.")            \
@@ -20,24 +20,23 @@
 	X(gpu_time_util, "gpu-low-util", "GPU Time Utilization", RULE_NSYS,                                            \
 	  "gpu_idle shows what each device waited for.")                                                               \
 	X(input_bound, NULL, "Steps That Wait for Input", 0,                                                           \
-	  "Load ahead of the step: more loader workers, prefetching, less decoding, or data nearer to the machine.")   \
+	  "Load data ahead of the step: use more loader workers, prefetch, decode less, or store the data closer.")    \
 	X(launch_bound, NULL, "Kernels Shorter Than Their Launch", 0,                                                  \
-	  "Fuse small kernels or record them in a CUDA graph; torch.compile does both, larger batches make kernels "   \
-	  "longer.")                                                                                                   \
+	  "Fuse small kernels or record them in a CUDA graph (torch.compile does both), or use larger batches.")       \
 	X(gpu_idle, NULL, "GPU Idle Time by Cause", 0,                                                                 \
-	  "Begin with the largest cause; its line submitted the device's next operation, or delayed it.")              \
+	  "Start with the largest cause; its line submitted the device's next operation, or delayed it.")              \
 	X(implicit_sync, NULL, "Implicit Synchronization", 0,                                                          \
-	  "Copy asynchronously, keep results on the device until the step's end (no .item(), .cpu() or print "         \
-	  "within it), and allocate before it.")                                                                       \
+	  "Copy asynchronously, keep results on the device until the end of a step (no .item(), .cpu() or print "      \
+	  "within it), and allocate memory before it.")                                                                \
 	X(alloc_churn, NULL, "Allocator Churn", 0,                                                                     \
-	  "Allocate once and reuse, or take memory from a pool: cudaMallocAsync, or the framework's allocator.")       \
+	  "Allocate once and reuse the memory, or use a pool: cudaMallocAsync, or the framework's allocator.")         \
 	X(pageable_copies, NULL, "Pageable Copies", 0,                                                                 \
-	  "Pin the host's side: cudaMallocHost, cudaHostRegister, or pin_memory().")                                   \
+	  "Pin the host memory: cudaMallocHost, cudaHostRegister, or pin_memory().")                                   \
 	X(unpinned_loader, NULL, "Unpinned Loader", 0,                                                                 \
-	  "DataLoader(pin_memory=True), and .to(device, non_blocking=True).")                                          \
-	X(tensor_dims, NULL, "Sizes Off the Tensor Cores", 0,                                                          \
-	  "Pad the sizes (vocabulary, hidden size, batch) to the multiple.")                                           \
+	  "Use DataLoader(pin_memory=True) and .to(device, non_blocking=True).")                                       \
+	X(tensor_dims, NULL, "Matrix Sizes Unsuitable for Tensor Cores", 0,                                            \
+	  "Pad the sizes (vocabulary, hidden size, batch) to the required multiple.")                                  \
 	X(cpu_oversubscribed, NULL, "CPU Oversubscription", 0,                                                         \
-	  "Fewer threads: OMP_NUM_THREADS, torch.set_num_threads, fewer loader workers, or more cores for the job.")
+	  "Use fewer threads (OMP_NUM_THREADS, torch.set_num_threads) or loader workers, or more cores for the job.")
 
 #endif

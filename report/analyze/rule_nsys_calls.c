@@ -165,10 +165,10 @@ static const char *memory_name(uint8_t kind)
 
 static void add_call_place_cells(struct finding *f, const struct line *line)
 {
-	intern_number(&f->table, line->image->pid);
-	intern_number(&f->table, line->operation.device);
-	intern_number(&f->table, line->operation.context);
-	intern_number(&f->table, line->operation.stream);
+	table_number(&f->table, line->image->pid);
+	table_number(&f->table, line->operation.device);
+	table_number(&f->table, line->operation.context);
+	table_number(&f->table, line->operation.stream);
 	table_text(&f->table, name_of(line));
 }
 
@@ -178,8 +178,8 @@ static void search_add_copy_rows(const struct search *s, struct finding *f)
 		const struct line *line = &s->worst[i];
 
 		rule_row(f);
-		intern_number(&f->table, line->duration);
-		intern_number(&f->table, line->start);
+		table_number(&f->table, line->duration);
+		table_number(&f->table, line->start);
 		table_text(&f->table, memory_name(line->operation.source));
 		table_text(&f->table, memory_name(line->operation.target));
 		table_real(&f->table, (double)line->bytes);
@@ -234,8 +234,8 @@ void rule_cuda_memset_sync(struct rules *r, struct finding *f)
 		const struct line *line = &s.worst[i];
 
 		rule_row(f);
-		intern_number(&f->table, line->duration);
-		intern_number(&f->table, line->start);
+		table_number(&f->table, line->duration);
+		table_number(&f->table, line->start);
 		table_text(&f->table, memory_name(line->operation.target));
 		table_real(&f->table, (double)line->bytes);
 		add_call_place_cells(f, line);
@@ -254,10 +254,10 @@ void rule_cuda_api_sync(struct rules *r, struct finding *f)
 	scan_events(&(struct scan){.context = r->context, .more = &s}, search_visit_call);
 	for (size_t i = 0; i < s.rows; i++) {
 		rule_row(f);
-		intern_number(&f->table, s.worst[i].duration);
-		intern_number(&f->table, s.worst[i].start);
-		intern_number(&f->table, s.worst[i].image->pid);
-		intern_number(&f->table, s.worst[i].tid);
+		table_number(&f->table, s.worst[i].duration);
+		table_number(&f->table, s.worst[i].start);
+		table_number(&f->table, s.worst[i].image->pid);
+		table_number(&f->table, s.worst[i].tid);
 		table_text(&f->table, name_of(&s.worst[i]));
 	}
 	search_conclude(&s, f, "calls that waited for the device");

@@ -26,7 +26,7 @@ struct device {
 	double busy[CHUNKS];
 };
 
-struct look {
+struct device_check {
 	struct rules *rules;
 	uint32_t pid;
 	struct device *devices; /* at most GAP_DEVICES: rules_gaps reports the others */
@@ -36,7 +36,7 @@ struct look {
 	uint64_t total_ns, graphs;
 };
 
-static struct device *look_device(struct look *l, const struct timeline_entry *b)
+static struct device *device_check_device(struct device_check *l, const struct timeline_entry *b)
 {
 	if (b->kind == TF_DEVICE_GRAPH) {
 		l->graphs++;
@@ -66,8 +66,8 @@ static int by_duration(const void *left, const void *right)
 /* Gaps above the threshold: at 500 ms each there are few. */
 static void visit_gap(void *context, const struct timeline_entry *b)
 {
-	struct look *l = context;
-	struct device *d = look_device(l, b);
+	struct device_check *l = context;
+	struct device *d = device_check_device(l, b);
 
 	if (!d)
 		return;
@@ -86,7 +86,7 @@ static void visit_gap(void *context, const struct timeline_entry *b)
 	}
 }
 
-static void look_conclude(const struct look *l, struct finding *f, const char *what)
+static void device_check_conclude(const struct device_check *l, struct finding *f, const char *what)
 {
 	if (!l->count)
 		return;
@@ -100,16 +100,16 @@ static void look_conclude(const struct look *l, struct finding *f, const char *w
 
 static void add_device_cells(struct finding *f, const struct line *line)
 {
-	intern_number(&f->table, line->duration);
-	intern_number(&f->table, line->start);
-	intern_number(&f->table, line->pid);
-	intern_number(&f->table, line->device);
-	intern_number(&f->table, line->context);
+	table_number(&f->table, line->duration);
+	table_number(&f->table, line->start);
+	table_number(&f->table, line->pid);
+	table_number(&f->table, line->device);
+	table_number(&f->table, line->context);
 }
 
 /* The first rows in that order; sets the verdict. */
-static void look_show_rows(struct look *l, struct finding *f, int (*compare)(const void *, const void *),
-			   bool has_percent, const char *what)
+static void device_check_show_rows(struct device_check *l, struct finding *f,
+				   int (*compare)(const void *, const void *), bool has_percent, const char *what)
 {
 	if (l->count)
 		qsort(l->lines, l->count, sizeof(*l->lines), compare);
@@ -117,19 +117,19 @@ static void look_show_rows(struct look *l, struct finding *f, int (*compare)(con
 		rule_missed_devices(l->rules, f);
 	for (size_t i = 0; i < l->count && i < ROWS; i++) {
 		rule_row(f);
-		intern_number(&f->table, i + 1);
+		table_number(&f->table, i + 1);
 		if (has_percent)
 			table_real(&f->table, l->lines[i].percent);
 		add_device_cells(f, &l->lines[i]);
 	}
-	look_conclude(l, f, what);
+	device_check_conclude(l, f, what);
 	free(l->lines);
 	free(l->devices);
 }
 
 void rule_gpu_gaps(struct rules *r, struct finding *f)
 {
-	struct look l = {.rules = r};
+	struct device_check l = {.rules = r};
 	const struct model *m = r->context->model;
 
 	rule_has(f, {"Row#", COLUMN_COUNT}, {"Duration (ns)", COLUMN_NS}, {"Start (ns)", COLUMN_NS},
@@ -141,14 +141,14 @@ void rule_gpu_gaps(struct rules *r, struct finding *f)
 		l.device_count = 0;
 		device_timeline(r->context, i, false, &l, visit_gap);
 	}
-	look_show_rows(&l, f, by_duration, false, "gaps of more than 500 ms");
+	device_check_show_rows(&l, f, by_duration, false, "gaps of more than 500 ms");
 }
 
 /* ---- utilisation ---- */
 
-static void visit_span(void *context, const struct timeline_entry *b)
+static void widen_device_life(void *context, const struct timeline_entry *b)
 {
-	struct device *d = look_device(context, b);
+	struct device *d = device_check_device(context, b);
 
 	if (d && b->start < d->first)
 		d->first = b->start;
@@ -167,9 +167,9 @@ static uint64_t smaller_of(uint64_t a, uint64_t b)
 }
 
 /* Operations that overlap in time add up. */
-static void visit_share(void *context, const struct timeline_entry *b)
+static void add_chunk_use(void *context, const struct timeline_entry *b)
 {
-	struct device *d = look_device(context, b);
+	struct device *d = device_check_device(context, b);
 	uint64_t size = d ? chunk_ns(d) : 0;
 
 	for (uint64_t i = size ? (b->start - d->first) / size : CHUNKS; i < CHUNKS; i++) {
@@ -188,7 +188,7 @@ static double round_tenth(double x)
 }
 
 /* Adjacent chunks below the threshold become one row. */
-static void low_lines(struct look *l, const struct device *d)
+static void low_lines(struct device_check *l, const struct device *d)
 {
 	uint64_t size = chunk_ns(d), begin = 0, end = 0;
 	double busy = 0;
@@ -228,7 +228,7 @@ static int by_percent(const void *left, const void *right)
 
 void rule_gpu_time_util(struct rules *r, struct finding *f)
 {
-	struct look l = {.rules = r};
+	struct device_check l = {.rules = r};
 	const struct model *m = r->context->model;
 
 	rule_has(f, {"Row#", COLUMN_COUNT}, {"In-Use (%)", COLUMN_PERCENT}, {"Duration (ns)", COLUMN_NS},
@@ -238,11 +238,11 @@ void rule_gpu_time_util(struct rules *r, struct finding *f)
 	for (size_t i = 0; i < m->process_count; i++) {
 		l.pid = m->processes[i].pid;
 		l.device_count = 0;
-		if (!device_timeline(r->context, i, false, &l, visit_span))
+		if (!device_timeline(r->context, i, false, &l, widen_device_life))
 			continue;
-		device_timeline(r->context, i, false, &l, visit_share);
+		device_timeline(r->context, i, false, &l, add_chunk_use);
 		for (size_t k = 0; k < l.device_count; k++)
 			low_lines(&l, &l.devices[k]);
 	}
-	look_show_rows(&l, f, by_percent, true, "periods with the device in use for less than 50 %");
+	device_check_show_rows(&l, f, by_percent, true, "periods with the device in use for less than 50 %");
 }

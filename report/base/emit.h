@@ -53,7 +53,7 @@ void table_columns(struct table *t, const struct column_head *heads, size_t coun
 	table_columns(t, (const struct column_head[]){__VA_ARGS__},     \
 		      sizeof((const struct column_head[]){__VA_ARGS__}) / sizeof(struct column_head))
 void table_text(struct table *t, const char *text);  /* copied */
-void intern_number(struct table *t, uint64_t number); /* ID, COUNT, NS, MB */
+void table_number(struct table *t, uint64_t number); /* ID, COUNT, NS, MB */
 void table_real(struct table *t, double real);	     /* NS_MEAN, PERCENT, MB */
 void table_nothing(struct table *t);		     /* the value is not known */
 void table_nothings(struct table *t, size_t count);

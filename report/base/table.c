@@ -35,7 +35,7 @@ void table_text(struct table *t, const char *text)
 	table_add_cell(t, (union cell){.text = mem_copy_text(text, strlen(text))}, false);
 }
 
-void intern_number(struct table *t, uint64_t number)
+void table_number(struct table *t, uint64_t number)
 {
 	enum column_type type = next_type(t);
 
@@ -68,7 +68,7 @@ void table_nothings(struct table *t, size_t count)
 void table_number_if(struct table *t, bool is_known, uint64_t number)
 {
 	if (is_known)
-		intern_number(t, number);
+		table_number(t, number);
 	else
 		table_nothing(t);
 }

@@ -66,7 +66,7 @@ static const char *call_head(struct chrome *w, uint32_t id)
 	return chrome_keep(&w->calls, id, w->scratch.data);
 }
 
-static const char *string(struct chrome *w, uint32_t id)
+static const char *string_json(struct chrome *w, uint32_t id)
 {
 	const struct blob *b = trace_definition(w->image->trace, TF_BLOB_STRING, id);
 	const char *text = chrome_cached(&w->strings, id);
@@ -84,7 +84,7 @@ static const char *string(struct chrome *w, uint32_t id)
 	return chrome_keep(&w->strings, id, w->scratch.data);
 }
 
-static const char *launch(struct chrome *w, uint32_t id)
+static const char *launch_args(struct chrome *w, uint32_t id)
 {
 	const struct trace *t = w->image->trace;
 	const struct blob *b = trace_definition(t, TF_BLOB_LAUNCH, id);
@@ -123,7 +123,7 @@ static const char *stack(struct chrome *w, uint32_t id)
 }
 
 /* The operation of a library call; its enum values depend on the group of the function. */
-static const char *operation(struct chrome *w, const struct event *e)
+static const char *operation_args(struct chrome *w, const struct event *e)
 {
 	const struct function *f = trace_function(w->image->trace, e->id);
 	uint64_t id = tf_arg_value(event_arg(e, TF_ARG_OPERATION)) << 8 | (f ? f->group : 0);
@@ -183,7 +183,7 @@ static void add_arg(struct chrome *w, const struct event *e, uint64_t slot)
 		chrome_number(w, ",\"value\":", value);
 		break;
 	case TF_ARG_LAUNCH:
-		sink_text(w->out, launch(w, (uint32_t)value));
+		sink_text(w->out, launch_args(w, (uint32_t)value));
 		break;
 	case TF_ARG_COPY:
 		sink_text(w->out, ",\"kind\":\"");
@@ -203,7 +203,7 @@ static void add_arg(struct chrome *w, const struct event *e, uint64_t slot)
 		chrome_number(w, ",\"error\":", value);
 		break;
 	case TF_ARG_OPERATION:
-		sink_text(w->out, operation(w, e));
+		sink_text(w->out, operation_args(w, e));
 		break;
 	default:
 		break;
@@ -301,7 +301,7 @@ static void add_counter(struct chrome *w, const struct event *e)
 		return;
 	chrome_begin(w);
 	sink_text(w->out, "{\"ph\":\"C\",\"cat\":\"user_counter\",\"name\":");
-	sink_text(w->out, string(w, e->text));
+	sink_text(w->out, string_json(w, e->text));
 	sink_text(w->out, ",");
 	sink_add(w->out, w->lane.data, w->lane.size);
 	add_time(w, e->ticks);
@@ -325,7 +325,7 @@ static void chrome_add_mark(struct chrome *w, const struct event *e)
 	}
 	chrome_begin(w);
 	sink_text(w->out, "{\"ph\":\"i\",\"s\":\"t\",\"cat\":\"user_annotation\",\"name\":");
-	sink_text(w->out, string(w, e->text));
+	sink_text(w->out, string_json(w, e->text));
 	sink_text(w->out, ",");
 	sink_add(w->out, w->lane.data, w->lane.size);
 	add_time(w, e->ticks);
@@ -378,7 +378,7 @@ static void add_pushpop(struct chrome *w, const struct nvtx_range *r)
 
 	chrome_begin(w);
 	sink_text(w->out, "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":");
-	sink_text(w->out, string(w, r->text));
+	sink_text(w->out, string_json(w, r->text));
 	sink_text(w->out, ",");
 	sink_add(w->out, w->lane.data, w->lane.size);
 	add_time(w, r->start);
@@ -389,12 +389,12 @@ static void add_pushpop(struct chrome *w, const struct nvtx_range *r)
 }
 
 /* Ranges that may overlap are asynchronous events, which viewers draw in a row of their own. */
-static void add_half(struct chrome *w, const struct nvtx_range *r, bool is_end)
+static void add_range_end(struct chrome *w, const struct nvtx_range *r, bool is_end)
 {
 	chrome_begin(w);
 	sink_text(w->out, is_end ? "{\"ph\":\"e\"" : "{\"ph\":\"b\"");
 	sink_text(w->out, ",\"cat\":\"user_annotation\",\"name\":");
-	sink_text(w->out, string(w, r->text));
+	sink_text(w->out, string_json(w, r->text));
 	chrome_number(w, ",\"id\":", w->next_range);
 	sink_text(w->out, ",");
 	sink_add(w->out, w->lane.data, w->lane.size);
@@ -411,15 +411,15 @@ static void chrome_visit_range(void *context, const struct nvtx_range *r)
 	set_lane(w, r->thread);
 	if (r->is_pushpop) {
 		add_pushpop(w, r);
-		chrome_autograd_range(&w->autograd, string(w, r->text), r->thread->tid,
+		chrome_autograd_range(&w->autograd, string_json(w, r->text), r->thread->tid,
 				      clock_map_ns(w->clock, r->start));
 		return;
 	}
 	w->next_range++;
-	add_half(w, r, false);
+	add_range_end(w, r, false);
 	if (r->end_thread)
 		set_lane(w, r->end_thread);
-	add_half(w, r, true);
+	add_range_end(w, r, true);
 }
 
 /* ---- process ids ---- */

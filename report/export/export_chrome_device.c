@@ -44,7 +44,7 @@ void chrome_device_properties(struct chrome *w)
 	map_done(&seen);
 }
 
-static const char *memory(uint8_t kind)
+static const char *memory_name(uint8_t kind)
 {
 	static const char *const names[] = {"Unknown", "Pageable", "Pinned",        "Device",
 					    "Array",   "Managed",  "Device Static", "Managed Static"};
@@ -62,9 +62,9 @@ static void chrome_add_operation_name(struct chrome *w, const struct tf_device_o
 	if (operation->kind == TF_DEVICE_COPY)
 		buffer_print(&name, "Memcpy %s (%s -> %s)",
 			     copies[operation->copy < sizeof(copies) / sizeof(*copies) ? operation->copy : 0],
-			     memory(operation->source), memory(operation->target));
+			     memory_name(operation->source), memory_name(operation->target));
 	else if (operation->kind == TF_DEVICE_SET)
-		buffer_print(&name, "Memset (%s)", memory(operation->target));
+		buffer_print(&name, "Memset (%s)", memory_name(operation->target));
 	else
 		device_operation_name(w->x->context, w->image->trace, operation, &name);
 	json_add(json, name.data ? name.data : "");

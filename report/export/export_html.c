@@ -323,17 +323,17 @@ static void json_add_names(struct json *j)
 static void add_left_out(struct json *j)
 {
 	const struct html *h = j->html;
-	struct texts said = {0};
+	struct texts notes = {0};
 
 	if (h->left_out)
-		texts_add(&said,
+		texts_add(&notes,
 			  "The timeline omits %" PRIu64 " of %" PRIu64
 			  " events: calls and device operations shorter than %" PRIu64
 			  " ns. Tables and flame graphs count them all. --filter-time and --filter-nvtx select "
 			  "a part of the capture for a page of its own.",
 			  h->left_out, h->left_out + h->event_count, h->least_ns);
-	add_texts(j, &said, false);
-	texts_done(&said);
+	add_texts(j, &notes, false);
+	texts_done(&notes);
 }
 
 static void add_remarks(struct json *j)

@@ -109,7 +109,7 @@ static void html_add_record(struct scan *s, const struct device_record *r)
 }
 
 /* Other activities: waits for devices, and the cost of recording and compiling. */
-static void add_more(struct scan *s, const struct device_record *r)
+static void add_activity(struct scan *s, const struct device_record *r)
 {
 	static const char *const waits[] = {"wait", "wait for an event", "stream waits for an event",
 					    "wait for a stream", "wait for a context"};
@@ -137,7 +137,7 @@ static void add_records(struct html *h)
 
 	device_scan_image(&s, html_add_record, NULL);
 	s.more = h;
-	device_scan_more(&s, add_more, NULL);
+	device_scan_more(&s, add_activity, NULL);
 	buffer_done(&pass.operations);
 }
 

@@ -298,7 +298,7 @@ static void make_unfinished(struct html *h, const void *from, struct buffer *jso
 }
 
 /* The call that a thread was in when it ended; a call that ended in exec did not hang. */
-static void add_current(struct html *h, const struct trace_thread *thread)
+static void add_call_in_progress(struct html *h, const struct trace_thread *thread)
 {
 	const struct process *p = &h->model->processes[h->image->process];
 	bool is_last = h->image == &h->model->images[p->first_image + p->image_count - 1];
@@ -488,7 +488,7 @@ static void html_add_thread(struct html *h, const struct trace_thread *thread)
 			html_add_sample(h, thread, &e);
 			t = NULL;
 		}
-	add_current(h, thread);
+	add_call_in_progress(h, thread);
 }
 
 static void html_add_image(struct html *h, const struct image *image)

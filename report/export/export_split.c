@@ -58,7 +58,7 @@ bool split_is_asked(const struct split *s)
 
 /* Narrows the user's filter to one part. The last part is unbounded, so that it includes what was recorded after the
  * last process ended. */
-static void look_at(struct parts *p, uint64_t from_ns, uint64_t to_ns)
+static void select_part(struct parts *p, uint64_t from_ns, uint64_t to_ns)
 {
 	struct time_interval part = {from_ns ? p->model->origin_ns + from_ns : 0,
 				     to_ns < p->length ? p->model->origin_ns + to_ns : UINT64_MAX};
@@ -138,7 +138,7 @@ static int write_span(struct parts *p, uint64_t from_ns, uint64_t to_ns, struct 
 	uint64_t size = 0, length = to_ns - from_ns, pieces;
 	int code = 0;
 
-	look_at(p, from_ns, to_ns);
+	select_part(p, from_ns, to_ns);
 	if (p->split->bytes)
 		code = split_measure_part(p, &size, err);
 	if (code || size <= p->split->bytes || length <= LEAST_NS)

@@ -102,7 +102,7 @@ static int64_t sqlite_call_chain(struct sqlite_writer *w, const struct event *e,
 
 /* ---- calls ---- */
 
-static int64_t result_of(const struct event *e)
+static int64_t return_value(const struct event *e)
 {
 	uint64_t fd = e->args_count ? event_arg(e, TF_ARG_FD) : 0,
 		 timeout = e->args_count && !fd ? event_arg(e, TF_ARG_TIMEOUT) : 0;
@@ -154,7 +154,7 @@ static void sqlite_add_call(struct sqlite_writer *w, const struct event *e)
 	switch (f->group) {
 	case TF_GROUP_OSRT:
 		nsys_row(&w->nsys, NSYS_OSRT,
-			 (int64_t[]){start, end, CLASS_OSRT, w->global_tid, function_name(w, e->id), result_of(e),
+			 (int64_t[]){start, end, CLASS_OSRT, w->global_tid, function_name(w, e->id), return_value(e),
 				     NSYS_NULL, sqlite_call_chain(w, e, NSYS_OSRT_STACKS)},
 			 8);
 		break;

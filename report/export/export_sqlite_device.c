@@ -134,7 +134,7 @@ void sqlite_device(struct sqlite_writer *w, const struct blob *b)
 }
 
 /* Waits, allocations and frees. nsys numbers memory operations from 0, CUPTI from 1. */
-static void visit_more(struct scan *s, const struct device_record *r)
+static void add_activity(struct scan *s, const struct device_record *r)
 {
 	struct sqlite_writer *w = s->more;
 	int64_t start = (int64_t)(clock_map_monotonic(s->clock, r->start_ns) - w->origin_ns);
@@ -200,6 +200,6 @@ void sqlite_device_events(struct sqlite_writer *w)
 	struct scan s = {.context = w->x->context, .image = w->image, .more = w};
 
 	device_scan_image(&s, visit_device, NULL);
-	device_scan_more(&s, visit_more, NULL);
+	device_scan_more(&s, add_activity, NULL);
 	stream_names(w);
 }

@@ -22,7 +22,7 @@ static const struct {
 	{NSYS_MPI_WAIT, "Start"},
 };
 
-static enum nsys_table table_of(const char *function)
+static enum nsys_table mpi_table_of(const char *function)
 {
 	const char *name = strncmp(function, "MPI_", 4) ? function : function + 4;
 
@@ -56,7 +56,7 @@ static void rank_row(struct sqlite_writer *w)
 void sqlite_mpi_call(struct sqlite_writer *w, const struct event *e, const struct function *f, int64_t start,
 		     int64_t end, int64_t name)
 {
-	enum nsys_table table = table_of(f->name);
+	enum nsys_table table = mpi_table_of(f->name);
 	struct tf_operation op = {0};
 	int64_t row[8] = {start, end, w->global_tid, name, NSYS_NULL, NSYS_NULL, NSYS_NULL, NSYS_NULL};
 	bool has_operation = e->args_count && operation_of(w->image->trace, e, &op);

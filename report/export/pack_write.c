@@ -104,7 +104,7 @@ static const struct shared_table *find_table(struct packer *p)
 	return p->table_count < PACK_TABLES ? make_table(p, hash, names, head.function_bytes) : NULL;
 }
 
-static const uint8_t *without_shared(struct packer *p, const uint8_t *block, size_t size)
+static const uint8_t *block_without_shared(struct packer *p, const uint8_t *block, size_t size)
 {
 	memcpy(p->without, block, size);
 	memset(p->without + SHARED_AT, 0, p->shared->size);
@@ -125,7 +125,7 @@ static void pack_blocks(void *argument, size_t thread)
 		const uint8_t *block = work->file.data + at, *packed;
 
 		if (!at && p->shared)
-			block = without_shared(p, block, size);
+			block = block_without_shared(p, block, size);
 		packed = block_encode(p->coders[thread], block, size, &work->packed_size[i]);
 		work->packed[i] = mem_alloc(work->packed_size[i]);
 		memcpy(work->packed[i], packed, work->packed_size[i]);
@@ -150,7 +150,7 @@ static void put_file(struct packer *p, const char *name)
 			put_record(p, PACK_BLOCK, w->first + i, w->packed[i], w->packed_size[i]);
 			free(w->packed[i]);
 		}
-		mapping_invalidate(&w->file, w->first * BLOCK_BYTES, (size_t)w->count * BLOCK_BYTES);
+		mapping_drop(&w->file, w->first * BLOCK_BYTES, (size_t)w->count * BLOCK_BYTES);
 		if (reader_progress)
 			reader_progress(w->count * BLOCK_BYTES);
 	}
@@ -245,7 +245,7 @@ static bool is_same(const struct mapping *a, const struct mapping *b)
 	for (size_t at = 0; at < a->size; at += piece) {
 		if (memcmp(a->data + at, b->data + at, a->size - at < piece ? a->size - at : piece) != 0)
 			return false;
-		mapping_invalidate(a, at, piece);
+		mapping_drop(a, at, piece);
 	}
 	return true;
 }

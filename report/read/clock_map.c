@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Over shorter distances the errors of two pairs spoil the rate. */
+/* Over shorter distances the errors of two pairs make the rate too inaccurate. */
 #define SPACING_NS 1000000000u
 /* Below this distance a nominal rate, if there is one, is more accurate than a measured one. */
 #define SHORT_NS 10000000u

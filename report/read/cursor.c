@@ -27,7 +27,7 @@ static bool next_chunk(struct cursor *c)
 	const struct chunk *last = c->at ? &c->trace->chunks[c->chunk - 1] : NULL;
 
 	if (last)
-		mapping_invalidate(&c->trace->bytes, last->offset, last->size);
+		mapping_drop(&c->trace->bytes, last->offset, last->size);
 	while (c->chunk < c->thread->first_chunk + c->thread->chunk_count) {
 		const struct chunk *w = &c->trace->chunks[c->chunk++];
 		const uint8_t *data = c->trace->bytes.data + w->offset;

@@ -61,7 +61,7 @@ static struct region *find_region(uintptr_t address)
 }
 
 /* A fault at another address is not ours and kills the program, as it would have without the handler. */
-static void be_killed(int signal)
+static void end_by_signal(int signal)
 {
 	sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 }
@@ -76,7 +76,7 @@ static void on_bus_error(int signal, siginfo_t *info, void *context)
 	(void)context;
 	if (!r ||
 	    mmap((void *)page, r->end - page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
-		be_killed(signal);
+		end_by_signal(signal);
 	else
 		was_cut = 1;
 	lazy_unlock(is_mine);
@@ -148,7 +148,7 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 	(void)context;
 	/* another thread may have created it */
 	if (!r || !r->lazy || (!is_placed(address, r->lazy) && !lazy_place(r->lazy, address)))
-		be_killed(signal);
+		end_by_signal(signal);
 	lazy_unlock(is_mine);
 	errno = saved;
 }
@@ -227,7 +227,7 @@ void mapping_keep(const struct mapping *m, size_t places)
 }
 
 /* For file systems that cannot map files, and for captures with more files than a process may have mappings. */
-static int read_whole(int fd, size_t size, struct mapping *ret)
+static int read_into_memory(int fd, size_t size, struct mapping *ret)
 {
 	uint8_t *data = mem_alloc(size);
 	size_t have = 0;
@@ -265,7 +265,7 @@ static int map_descriptor(int fd, const char *path, struct mapping *ret, struct 
 		return 0;
 	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
 	if (data == MAP_FAILED) {
-		code = read_whole(fd, (size_t)st.st_size, ret);
+		code = read_into_memory(fd, (size_t)st.st_size, ret);
 		return code ? err_set(err, code, "%s: %s", path, strerror(-code)) : 0;
 	}
 	*ret = (struct mapping){.data = data, .size = (size_t)st.st_size, .is_mapped = true};
@@ -310,7 +310,7 @@ void mapping_close(struct mapping *m)
 
 /* A fault maps up to AROUND bytes around it as well: bytes dropped before come back with their neighbours, and have
  * to be dropped with these. */
-void mapping_invalidate(const struct mapping *m, uint64_t offset, size_t size)
+void mapping_drop(const struct mapping *m, uint64_t offset, size_t size)
 {
 	uintptr_t base = (uintptr_t)m->data, start, end;
 

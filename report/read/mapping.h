@@ -38,7 +38,7 @@ void mapping_close(struct mapping *m);
 
 /* Drops bytes that are not needed soon; they are read again on the next access. Small files are kept while there are
  * few of them, because reading them again would cost more than the memory. */
-void mapping_invalidate(const struct mapping *m, uint64_t offset, size_t size);
+void mapping_drop(const struct mapping *m, uint64_t offset, size_t size);
 
 /* Whether any mapped file became shorter. */
 bool mapping_was_cut(void);

@@ -91,7 +91,7 @@ static const struct tf_clock_pair *last_pair(const struct tf_header *h)
 	return h->last[0].ticks > h->last[1].ticks ? &h->last[0] : &h->last[1];
 }
 
-static void tell_children(struct model *m, const struct trace *t, size_t machine)
+static void add_wait_statuses(struct model *m, const struct trace *t, size_t machine)
 {
 	for (size_t i = 0; i < t->child_count; i++) {
 		m->wait_statuses = mem_grow(m->wait_statuses, m->wait_status_count, &m->wait_status_capacity,
@@ -152,7 +152,7 @@ void model_trace(struct model *m, struct trace *t)
 		mem_replace_text(&image->variables, mem_copy_text(h->variables, sizeof(h->variables)));
 	m->trace_bytes += t->bytes.size;
 	m->written_bytes += t->written_bytes;
-	tell_children(m, t, machine);
+	add_wait_statuses(m, t, machine);
 }
 
 int model_open(struct model *m, char *const *paths, size_t count, struct err *err)

@@ -72,7 +72,7 @@ struct launch {
 	uint32_t pid;
 	char *command, *options, *version;
 	char *key; /* of its job step, "" if it is in none */
-	/* the batch job, each "" if not told */
+	/* the batch job; each "" if unknown */
 	char *scheduler, *job, *task, *restart, *step, *node;
 };
 

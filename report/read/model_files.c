@@ -146,8 +146,8 @@ static void read_files(struct model *m, struct files *l)
 		join_file(m, &l->items[i]);
 }
 
-/* The file that marks a directory as a capture. A directory without it may still have traces, of a run started with
- * LD_PRELOAD alone. */
+/* The file that marks a directory as a capture. A directory without it may also contain traces, if the run was started
+ * with LD_PRELOAD alone. */
 static int check_format(const char *path, const struct mapping *file, struct err *err)
 {
 	char *text = mem_copy_text((const char *)file->data, file->size < TF_PAGE ? file->size : TF_PAGE), *at = text;

@@ -245,7 +245,7 @@ static void note_line(struct model *m, struct place *place, const struct index_l
 }
 
 /* False if the line is not valid. Unknown words are from a later minor version, or from damage. */
-static bool take_line(struct model *m, struct place *place, const struct index_line *l)
+static bool apply_line(struct model *m, struct place *place, const struct index_line *l)
 {
 	if (!strcmp(l->name, "process"))
 		process_line(m, place, l);
@@ -315,7 +315,7 @@ void model_index(struct model *m, const char *path, const char *name, const stru
 			break;
 		}
 		index_parse(at, (size_t)(newline - at), &line);
-		foreign += !take_line(m, &place, &line);
+		foreign += !apply_line(m, &place, &line);
 		index_line_done(&line);
 		at = newline + 1;
 	}

@@ -141,7 +141,7 @@ static void make_processes(struct model *m)
 	map_done(&known);
 }
 
-static const char *variable(const struct image *image, const char *name)
+static const char *environment_value(const struct image *image, const char *name)
 {
 	size_t length = strlen(name);
 
@@ -156,7 +156,7 @@ const char *image_rank(const struct image *image)
 	static const char *const names[] = {TF_RANK_VARIABLES};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		const char *value = variable(image, names[i]);
+		const char *value = environment_value(image, names[i]);
 
 		if (value && *value)
 			return value;
@@ -224,7 +224,7 @@ static bool same_boot(const struct model *m, size_t a, size_t b)
 	return a == b || !strcmp(m->machines[a].boot, m->machines[b].boot);
 }
 
-static uint64_t waited_at(const struct model *m, const struct wait_status *t)
+static uint64_t wait_time_ns(const struct model *m, const struct wait_status *t)
 {
 	if (t->realtime_ns)
 		return clock_map_realtime(&m->machines[t->machine].clock, t->realtime_ns);
@@ -237,7 +237,7 @@ static struct process *waited_process(struct model *m, const struct map *by_pid,
 				      const struct wait_status *t)
 {
 	const uint64_t *first = map_find(by_pid, t->pid, 0);
-	uint64_t at = waited_at(m, t);
+	uint64_t at = wait_time_ns(m, t);
 	struct process *best = NULL;
 
 	for (size_t i = first ? *first : SIZE_MAX; i != SIZE_MAX; i = next[i]) {
@@ -255,7 +255,7 @@ static struct process *waited_process(struct model *m, const struct map *by_pid,
 	return best;
 }
 
-static void take_words(struct model *m)
+static void apply_wait_statuses(struct model *m)
 {
 	struct map by_pid = {0};
 	size_t *next = mem_alloc(m->process_count * sizeof(*next));
@@ -278,7 +278,7 @@ static void take_words(struct model *m)
 			continue;
 		p->has_status = true;
 		p->status = t->status;
-		p->waited_ns = waited_at(m, t);
+		p->waited_ns = wait_time_ns(m, t);
 	}
 	map_done(&by_pid);
 	free(next);
@@ -366,7 +366,7 @@ void model_order(struct model *m)
 	m->processes = NULL;
 	m->process_count = m->process_capacity = 0;
 	make_processes(m);
-	take_words(m);
+	apply_wait_statuses(m);
 	m->origin_ns = UINT64_MAX;
 	for (size_t i = 0; i < m->process_count; i++) {
 		describe_process(m, &m->processes[i]);

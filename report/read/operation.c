@@ -107,7 +107,7 @@ static const struct named kinds[] = {
 static const struct named communicators[] = {{0x44000000, "world", 0}, {0x44000001, "self", 0}, {-1, NULL, 0}};
 static const struct named transposes[] = {{0, "N", 0}, {1, "T", 0}, {2, "C", 0}, {-1, NULL, 0}};
 
-static const struct named *find(const struct named *list, int64_t value)
+static const struct named *find_named(const struct named *list, int64_t value)
 {
 	for (; list->name; list++)
 		if (list->value == value)
@@ -122,7 +122,7 @@ static const struct named *types_of(unsigned int group)
 
 static void add_named(const struct named *list, int64_t value, struct buffer *ret)
 {
-	const struct named *n = find(list, value);
+	const struct named *n = find_named(list, value);
 
 	if (n)
 		buffer_text(ret, n->name);
@@ -142,7 +142,7 @@ static void operation_add_value(unsigned int group, unsigned int field, int64_t 
 		add_named(nccl_reductions, value, ret);
 	else if (field == TF_FIELD_KIND)
 		add_named(kinds, value, ret);
-	else if (field == TF_FIELD_COMMUNICATOR && group == TF_GROUP_MPI && find(communicators, value))
+	else if (field == TF_FIELD_COMMUNICATOR && group == TF_GROUP_MPI && find_named(communicators, value))
 		add_named(communicators, value, ret);
 	else if (field == TF_FIELD_COMMUNICATOR || field == TF_FIELD_COMMUNICATOR_ID)
 		buffer_print(ret, "0x%" PRIx64, (uint64_t)value);
@@ -193,7 +193,7 @@ static double operation_number(const struct tf_operation *op, unsigned int field
 }
 
 /* A complex product consists of four real ones and two additions. */
-static double of_type(const char *function, const struct tf_operation *op)
+static double flop_factor(const char *function, const struct tf_operation *op)
 {
 	const char *letter = function + strlen("cublas");
 	int64_t type;
@@ -201,7 +201,7 @@ static double of_type(const char *function, const struct tf_operation *op)
 	if (!strncmp(letter, "Xt", 2))
 		letter += 2;
 	if (operation_field(op, TF_FIELD_TYPE | TF_ROLE_A, &type)) {
-		const struct named *n = find(cuda_types, type);
+		const struct named *n = find_named(cuda_types, type);
 
 		return n && n->name[0] == 'C' ? 4 : 1;
 	}
@@ -230,19 +230,19 @@ double operation_flops(const char *function, const struct tf_operation *op)
 	if (strncmp(function, "cublas", 6) != 0)
 		return 0;
 	if (!strcmp(function, "cublasLtMatmul"))
-		return product_of_layouts(op) * of_type(function, op);
+		return product_of_layouts(op) * flop_factor(function, op);
 	if (strstr(function, "emm") && strstr(function, "emmGrouped") == NULL && k > 0)
-		return 2 * m * n * k * batch * of_type(function, op);
+		return 2 * m * n * k * batch * flop_factor(function, op);
 	if (strstr(function, "emv"))
-		return 2 * m * n * batch * of_type(function, op);
+		return 2 * m * n * batch * flop_factor(function, op);
 	if (strstr(function, "symm") || strstr(function, "hemm"))
-		return 2 * m * n * side * of_type(function, op);
+		return 2 * m * n * side * flop_factor(function, op);
 	if (strstr(function, "trsm") || strstr(function, "trmm"))
-		return m * n * side * batch * of_type(function, op);
+		return m * n * side * batch * flop_factor(function, op);
 	if (strstr(function, "r2k"))
-		return 2 * n * n * k * of_type(function, op);
+		return 2 * n * n * k * flop_factor(function, op);
 	if (strstr(function, "syrk") || strstr(function, "herk"))
-		return n * (n + 1) * k * of_type(function, op);
+		return n * (n + 1) * k * flop_factor(function, op);
 	return 0;
 }
 
@@ -253,7 +253,7 @@ static unsigned int product_bytes(const char *function, const struct tf_operatio
 	const struct named *n;
 
 	if (operation_field(op, TF_FIELD_TYPE | TF_ROLE_A, &type)) {
-		n = find(cuda_types, type);
+		n = find_named(cuda_types, type);
 		if (!n || n->name[0] == 'C')
 			return 0;
 		if (n->bytes != 4)
@@ -296,7 +296,7 @@ double operation_bytes(const char *function, unsigned int group, const struct tf
 
 	if (group == TF_GROUP_MPI)
 		return count * operation_number(op, TF_FIELD_ELEMENT, 0);
-	type = find(types_of(group), (int64_t)operation_number(op, TF_FIELD_TYPE, -2));
+	type = find_named(types_of(group), (int64_t)operation_number(op, TF_FIELD_TYPE, -2));
 	if (!type)
 		return 0;
 	/* their count is that of one rank's part */

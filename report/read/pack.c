@@ -146,7 +146,7 @@ static bool add_shared(struct pack *p, uint64_t hash, const void *bytes, uint64_
 	return true;
 }
 
-static bool take_record(struct pack *p, const struct pack_record *r, uint64_t at, uint64_t before, uint64_t *room)
+static bool add_record(struct pack *p, const struct pack_record *r, uint64_t at, uint64_t before, uint64_t *room)
 {
 	const char *name = (const char *)p->bytes.data + at;
 
@@ -181,7 +181,7 @@ static void pack_read_records(struct pack *p)
 			continue;
 		}
 		at += sizeof(r);
-		if (!take_record(p, &r, at, count++, &room))
+		if (!add_record(p, &r, at, count++, &room))
 			p->damaged_bytes += sizeof(r) + r.size_bytes;
 		at += (r.size_bytes + PACK_ALIGN - 1) / PACK_ALIGN * PACK_ALIGN;
 	}
@@ -250,7 +250,7 @@ void pack_close(struct pack *p)
 
 /* ---- the bytes of a file ---- */
 
-static void fill_block(void *source, size_t place, uint8_t *ret, size_t size)
+static void unpack_block(void *source, size_t place, uint8_t *ret, size_t size)
 {
 	struct pack_file *f = source;
 	struct pack_block *b = &f->blocks[place];
@@ -258,7 +258,7 @@ static void fill_block(void *source, size_t place, uint8_t *ret, size_t size)
 	if (!b->at)
 		return;
 	if (block_decode(f->pack->coder, f->pack->bytes.data + b->at, b->size, ret, size)) {
-		mapping_invalidate(&f->pack->bytes, b->at, b->size);
+		mapping_drop(&f->pack->bytes, b->at, b->size);
 		if (!place && f->shared && size >= SHARED_AT && size - SHARED_AT >= f->shared->size)
 			memcpy(ret + SHARED_AT, f->shared->bytes, f->shared->size);
 		return;
@@ -270,7 +270,7 @@ static void fill_block(void *source, size_t place, uint8_t *ret, size_t size)
 
 int pack_map(struct pack_file *f, struct mapping *ret, struct err *err)
 {
-	struct mapping_source source = {fill_block, f, BLOCK_BYTES};
+	struct mapping_source source = {unpack_block, f, BLOCK_BYTES};
 
 	return mapping_open_source(&source, f->size, ret, err);
 }

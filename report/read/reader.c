@@ -59,8 +59,8 @@ static bool is_chunk(const struct trace *t, const struct tf_chunk *head)
 	       head->size_bytes % TF_PAGE == 0;
 }
 
-/* Bytes of space that was taken and has no chunk: its writer was killed before it had the head, or in the middle of
- * that. 0: damage. */
+/* Size of space that was allocated and has no chunk, because its writer was killed before it had written the complete
+ * head. 0: damage. */
 static uint64_t hole_bytes(const struct trace *t, uint64_t offset, const struct tf_chunk *head, size_t page)
 {
 	if (!head->magic && head->nonce == t->header.nonce)
@@ -103,7 +103,7 @@ static void read_chunks(struct trace *t)
 		memcpy(&head, t->bytes.data + offset, sizeof(head));
 		if (is_chunk(t, &head)) {
 			add_chunk(t, offset, &head);
-			mapping_invalidate(&t->bytes, offset, head.size_bytes);
+			mapping_drop(&t->bytes, offset, head.size_bytes);
 			offset += head.size_bytes;
 			in_hole = false;
 			continue;
@@ -436,7 +436,7 @@ void trace_text(const struct trace *t, const struct blob *b, struct buffer *ret)
 	char text[TF_BLOB_BYTES];
 	size_t size = trace_blob(t, b, text, sizeof(text));
 
-	/* A NUL would terminate the text for whoever prints it; 0xff is shown as U+FFFD. */
+	/* A NUL would terminate the text when it is printed; 0xff is shown as U+FFFD. */
 	for (size_t i = 0; i < size; i++)
 		if (!text[i])
 			text[i] = (char)0xff;

@@ -30,12 +30,12 @@ void by_cell(const struct report_context *context, struct table *table, const ch
 	if (is_text(context))
 		table_text(table, text);
 	else if (*text && text[strspn(text, "0123456789")] == 0)
-		intern_number(table, strtoull(text, NULL, 10));
+		table_number(table, strtoull(text, NULL, 10));
 	else
 		table_nothing(table);
 }
 
-static const char *with_unit(struct buffer *b, const char *word, const struct aggregate_shape *shape)
+static const char *title_with_unit(struct buffer *b, const char *word, const struct aggregate_shape *shape)
 {
 	buffer_clear(b);
 	buffer_print(b, "%s (%s)", word, shape->type == COLUMN_MB ? "MB" : "ns");
@@ -53,12 +53,12 @@ static void aggregate_columns(const struct report_context *context, const struct
 		table_column(table, "Time (%)", COLUMN_PERCENT);
 	table_column(table, shape->total, shape->type);
 	table_column(table, shape->count, COLUMN_COUNT);
-	table_column(table, with_unit(&b, "Avg", shape), mean);
+	table_column(table, title_with_unit(&b, "Avg", shape), mean);
 	if (!shape->totals_only) {
-		table_column(table, with_unit(&b, "Med", shape), mean);
-		table_column(table, with_unit(&b, "Min", shape), shape->type);
-		table_column(table, with_unit(&b, "Max", shape), shape->type);
-		table_column(table, with_unit(&b, "StdDev", shape), mean);
+		table_column(table, title_with_unit(&b, "Med", shape), mean);
+		table_column(table, title_with_unit(&b, "Min", shape), shape->type);
+		table_column(table, title_with_unit(&b, "Max", shape), shape->type);
+		table_column(table, title_with_unit(&b, "StdDev", shape), mean);
 	}
 	for (size_t i = 0; shape->names[i]; i++)
 		table_column(table, shape->names[i], COLUMN_TEXT);
@@ -86,13 +86,13 @@ void aggregate_table(const struct report_context *context, struct aggregate *agg
 			by_cell(context, table, aggregate_field(r, field++));
 		if (shape->has_percent)
 			table_real(table, all > 0 ? 100 * (double)r->total / all : 0);
-		intern_number(table, r->total);
-		intern_number(table, r->count);
+		table_number(table, r->total);
+		table_number(table, r->count);
 		table_real(table, (double)r->total / (double)r->count);
 		if (!shape->totals_only) {
 			table_real(table, r->median);
-			intern_number(table, r->least);
-			intern_number(table, r->most);
+			table_number(table, r->least);
+			table_number(table, r->most);
 			table_real(table, aggregate_deviation(r));
 		}
 		for (size_t k = 0; shape->names[k]; k++)

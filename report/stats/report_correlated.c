@@ -22,12 +22,12 @@ static void correlated_add_row(void *arg, const struct correlated *c)
 		device_ns += c->records[i].duration_ns;
 	table_number_if(x->table, f, model_since_origin(x->model, clock_map_ns(clock, event_start(&c->event))));
 	table_number_if(x->table, f, clock_map_duration(clock, c->event.duration));
-	intern_number(x->table, c->image->pid);
+	table_number(x->table, c->image->pid);
 	table_number_if(x->table, f, f ? c->thread->tid : 0);
 	table_text(x->table, f ? f->name : "");
 	table_number_if(x->table, c->record_count, c->correlation);
-	intern_number(x->table, c->record_count);
-	intern_number(x->table, device_ns);
+	table_number(x->table, c->record_count);
+	table_number(x->table, device_ns);
 }
 
 int report_correlated(const struct report_context *c, struct table *table, struct err *err)
@@ -51,15 +51,15 @@ static void fact_row(struct scan *s, const struct device_record *r)
 	bool is_known = device_operation(s->image->trace, r->operation, &w) && w.kind >= TF_DEVICE_WAIT &&
 			w.kind <= TF_DEVICE_COMPILE;
 
-	intern_number(table, model_since_origin(s->context->model, clock_map_monotonic(s->clock, r->start_ns)));
-	intern_number(table, r->duration_ns);
-	intern_number(table, s->image->pid);
+	table_number(table, model_since_origin(s->context->model, clock_map_monotonic(s->clock, r->start_ns)));
+	table_number(table, r->duration_ns);
+	table_number(table, s->image->pid);
 	table_text(table, is_known ? kinds[w.kind - TF_DEVICE_WAIT] : "unknown");
-	intern_number(table, r->correlation);
-	intern_number(table, is_known ? w.device : 0);
-	intern_number(table, is_known ? w.stream : 0);
-	intern_number(table, r->bytes);
-	intern_number(table, r->address);
+	table_number(table, r->correlation);
+	table_number(table, is_known ? w.device : 0);
+	table_number(table, is_known ? w.stream : 0);
+	table_number(table, r->bytes);
+	table_number(table, r->address);
 }
 
 int report_device_facts(const struct report_context *c, struct table *table, struct err *err)

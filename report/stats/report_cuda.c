@@ -5,7 +5,7 @@
 #include "report/stats/report.h"
 
 /* cudaMemcpyKind, as nsys names the operations. */
-static const char *operation(unsigned int kind)
+static const char *copy_operation(unsigned int kind)
 {
 	static const char *const names[] = {"[CUDA memcpy HtoH]", "[CUDA memcpy HtoD]", "[CUDA memcpy DtoH]",
 					    "[CUDA memcpy DtoD]", "[CUDA memcpy Default]"};
@@ -18,7 +18,7 @@ static const char *operation(unsigned int kind)
 static bool copy_key(struct scan *s, const void *kind, struct buffer *fields)
 {
 	(void)s;
-	buffer_text(fields, operation(*(const unsigned int *)kind));
+	buffer_text(fields, copy_operation(*(const unsigned int *)kind));
 	return true;
 }
 

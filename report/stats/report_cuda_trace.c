@@ -50,13 +50,13 @@ static void cuda_trace_add_row(const struct model *m, struct table *table, const
 {
 	const struct function *f = trace_function(l->image->trace, l->function);
 
-	intern_number(table, model_since_origin(m, l->start_ns));
-	intern_number(table, l->duration_ns);
+	table_number(table, model_since_origin(m, l->start_ns));
+	table_number(table, l->duration_ns);
 	table_text(table, f ? f->name : "");
-	intern_number(table, l->error);
+	table_number(table, l->error);
 	table_number_if(table, l->correlation, l->correlation);
-	intern_number(table, l->image->pid);
-	intern_number(table, l->thread->tid);
+	table_number(table, l->image->pid);
+	table_number(table, l->thread->tid);
 	table_nothing(table); /* priorities are not recorded */
 	table_text(table, l->thread->name);
 }

@@ -196,14 +196,14 @@ static void files_fill_table(const struct traffics *t, struct table *table)
 		if (t->scan.context->by != BY_NOTHING)
 			by_cell(t->scan.context, table, aggregate_field(key, field++));
 		table_real(table, all > 0 ? 100 * (double)r->total_ns / all : 0);
-		intern_number(table, r->total_ns);
-		intern_number(table, r->calls);
-		intern_number(table, r->longest_ns);
-		intern_number(table, r->opens);
-		intern_number(table, r->reads);
-		intern_number(table, r->read_bytes);
-		intern_number(table, r->writes);
-		intern_number(table, r->written_bytes);
+		table_number(table, r->total_ns);
+		table_number(table, r->calls);
+		table_number(table, r->longest_ns);
+		table_number(table, r->opens);
+		table_number(table, r->reads);
+		table_number(table, r->read_bytes);
+		table_number(table, r->writes);
+		table_number(table, r->written_bytes);
 		table_text(table, aggregate_field(key, field));
 	}
 	free(order);

@@ -75,7 +75,7 @@ int device_none(const struct model *m, struct err *err)
 		return 0;
 	return err_set(
 		err, -ENODATA,
-		"no device records; cuda_api_sum and cuda_launch_sum show the host's calls, ledger states the reason");
+		"no device records; cuda_api_sum and cuda_launch_sum show the host's calls, and ledger states the reason");
 }
 
 static int by_time(const struct report_context *c, struct table *table, struct err *err, struct gpu_sum g,

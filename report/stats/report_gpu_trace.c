@@ -40,7 +40,7 @@ static int compare_trace_lines(const void *left, const void *right)
 	       order_of(a->correlation, b->correlation);
 }
 
-static const char *memory(uint8_t kind)
+static const char *memory_name(uint8_t kind)
 {
 	static const char *const names[] = {"Unknown", "Pageable", "Pinned",        "Device",
 					    "Array",   "Managed",  "Device Static", "Managed Static"};
@@ -55,12 +55,12 @@ static void kernel_cells(struct table *table, const struct tf_device_operation *
 		return;
 	}
 	for (int i = 0; i < 3; i++)
-		intern_number(table, w->grid[i]);
+		table_number(table, w->grid[i]);
 	for (int i = 0; i < 3; i++)
-		intern_number(table, w->block[i]);
-	intern_number(table, w->registers);
-	intern_number(table, w->static_shared_bytes);
-	intern_number(table, w->dynamic_shared_bytes);
+		table_number(table, w->block[i]);
+	table_number(table, w->registers);
+	table_number(table, w->static_shared_bytes);
+	table_number(table, w->dynamic_shared_bytes);
 }
 
 static void memory_cells(struct table *table, const struct tf_device_operation *w, const struct line *l)
@@ -69,15 +69,15 @@ static void memory_cells(struct table *table, const struct tf_device_operation *
 		table_nothings(table, 4);
 		return;
 	}
-	intern_number(table, l->bytes);
+	table_number(table, l->bytes);
 	if (l->duration_ns)
 		table_real(table, (double)l->bytes / (double)l->duration_ns * 1e9);
 	else
 		table_nothing(table);
 	/* nsys shows the target of a memset in the first of the two columns. */
-	table_text(table, memory(w->kind == TF_DEVICE_COPY ? w->source : w->target));
+	table_text(table, memory_name(w->kind == TF_DEVICE_COPY ? w->source : w->target));
 	if (w->kind == TF_DEVICE_COPY)
-		table_text(table, memory(w->target));
+		table_text(table, memory_name(w->target));
 	else
 		table_nothing(table);
 }
@@ -90,15 +90,15 @@ static void gpu_trace_add_row(const struct report_context *c, struct table *tabl
 
 	if (!device_operation(t, l->operation, &w))
 		w = (struct tf_device_operation){0};
-	intern_number(table, model_since_origin(c->model, l->start_ns));
-	intern_number(table, l->duration_ns);
-	intern_number(table, l->correlation);
+	table_number(table, model_since_origin(c->model, l->start_ns));
+	table_number(table, l->duration_ns);
+	table_number(table, l->correlation);
 	kernel_cells(table, &w);
 	memory_cells(table, &w, l);
 	device_name(t, w.device, &text);
 	table_text(table, text.data);
-	intern_number(table, w.context);
-	intern_number(table, w.stream);
+	table_number(table, w.context);
+	table_number(table, w.stream);
 	buffer_clear(&text);
 	device_operation_name(c, t, &w, &text);
 	table_text(table, text.data);

@@ -62,8 +62,8 @@ int report_jobs(const struct report_context *c, struct table *table, struct err 
 	for (size_t i = 0; i < jobs.count; i++) {
 		for (size_t k = 0; k < FIELDS; k++)
 			table_text(table, aggregate_field(&jobs.rows[i], k));
-		intern_number(table, jobs.rows[i].beside);
-		intern_number(table, jobs.rows[i].count);
+		table_number(table, jobs.rows[i].beside);
+		table_number(table, jobs.rows[i].count);
 	}
 	aggregate_done(&jobs);
 	return 0;

@@ -125,8 +125,8 @@ static void part_cells(struct table *table, const struct aggregate_row *r)
 	}
 	table_real(table, mean_of_row(r));
 	table_real(table, r->median);
-	intern_number(table, r->least);
-	intern_number(table, r->most);
+	table_number(table, r->least);
+	table_number(table, r->most);
 	table_real(table, aggregate_deviation(r));
 }
 
@@ -135,9 +135,9 @@ static void summary_row(struct summary *s, struct table *table, size_t row)
 	const struct aggregate_row *key = &s->parts[PART_TOTAL].rows[row];
 
 	for (size_t i = 0; i < 3; i++)
-		intern_number(table, strtoull(aggregate_field(key, i), NULL, 10));
-	intern_number(table, key->count);
-	intern_number(table, s->parts[PART_QUEUE].rows[row].count);
+		table_number(table, strtoull(aggregate_field(key, i), NULL, 10));
+	table_number(table, key->count);
+	table_number(table, s->parts[PART_QUEUE].rows[row].count);
 	for (int part = 0; part < PARTS; part++)
 		part_cells(table, &s->parts[part].rows[row]);
 	table_text(table, aggregate_field(key, 3));
@@ -239,16 +239,16 @@ static void exec_add_line(const struct lines *l, struct table *table, const stru
 
 	if (!device_operation(line->image->trace, line->operation, &operation))
 		operation = (struct tf_device_operation){.kind = TF_DEVICE_KERNEL};
-	intern_number(table, model_since_origin(m, e->call_start));
-	intern_number(table, e->call_end - e->call_start);
+	table_number(table, model_since_origin(m, e->call_start));
+	table_number(table, e->call_end - e->call_start);
 	table_number_if(table, e->has_queue, model_since_origin(m, e->call_end));
 	table_number_if(table, e->has_queue, e->start - e->call_end);
-	intern_number(table, model_since_origin(m, e->start));
-	intern_number(table, e->end - e->start);
-	intern_number(table, total_ns(e));
-	intern_number(table, line->image->pid);
-	intern_number(table, line->tid);
-	intern_number(table, operation.device);
+	table_number(table, model_since_origin(m, e->start));
+	table_number(table, e->end - e->start);
+	table_number(table, total_ns(e));
+	table_number(table, line->image->pid);
+	table_number(table, line->tid);
+	table_number(table, operation.device);
 	table_text(table, line->call);
 	shape_cell(table, operation.grid);
 	shape_cell(table, operation.block);

@@ -39,7 +39,7 @@ static void thread_facts(const struct model *m, const struct image *image, const
 	f->own_ns += clock_map_duration(&m->machines[image->machine].clock, thread->page->slow_ticks);
 }
 
-static void no_visit(void *context, const struct nvtx_range *range)
+static void ignore_range(void *context, const struct nvtx_range *range)
 {
 	(void)context;
 	(void)range;
@@ -47,7 +47,7 @@ static void no_visit(void *context, const struct nvtx_range *range)
 
 /* ---- devices ---- */
 
-static void count_more(struct scan *s, const struct device_record *r)
+static void count_activity(struct scan *s, const struct device_record *r)
 {
 	struct facts *f = s->more;
 	struct tf_device_operation operation;
@@ -64,7 +64,7 @@ static void device_facts(const struct report_context *c, const struct image *ima
 
 	f->sources += device_source(t).is_known;
 	correlate_image(c, image, NULL, NULL, &f->correlated);
-	device_scan_more(&(struct scan){.context = c, .image = image, .is_unfiltered = true, .more = f}, count_more,
+	device_scan_more(&(struct scan){.context = c, .image = image, .is_unfiltered = true, .more = f}, count_activity,
 			 &f->correlated.broken);
 	for (size_t i = 0; t && i < t->blob_count; i++) {
 		struct tf_device_lost lost;
@@ -120,7 +120,7 @@ static void image_facts(const struct model *m, const struct image *image, struct
 	f->slowed += count_slowed(t);
 	f->torn += t->torn;
 	f->unreadable += t->broken + t->orphans;
-	nvtx_ranges(image, &counts, NULL, no_visit);
+	nvtx_ranges(image, &counts, NULL, ignore_range);
 	f->unmatched_starts += counts.unmatched_starts;
 	f->unmatched_ends += counts.unmatched_ends;
 }
@@ -128,10 +128,10 @@ static void image_facts(const struct model *m, const struct image *image, struct
 static void ledger_add_row(struct table *table, uint32_t pid, const char *host, const char *fact, uint64_t count,
 			   const char *detail)
 {
-	intern_number(table, pid);
+	table_number(table, pid);
 	table_text(table, host);
 	table_text(table, fact);
-	intern_number(table, count);
+	table_number(table, count);
 	table_text(table, detail);
 }
 
@@ -173,11 +173,11 @@ static void process_rows(const struct report_context *c, const struct process *p
 		{"samples slowed down",
 		 "times that the period of a thread was doubled because samples took more than 3 % of its time",
 		 f.slowed, false},
-		{"device records", "kernels, copies, memsets and graphs, by CUPTI or CUDA events", device_records(&f),
+		{"device records", "kernels, copies, memsets and graphs, from CUPTI or CUDA events", device_records(&f),
 		 f.sources > 0},
 		{"other device facts", "waits, allocations, overhead, managed memory, compiling", f.more, false},
 		{"unmatched calls",
-		 "launches, copies and memsets without device record: captured into a graph, lost, not yet delivered, "
+		 "launches, copies and memsets without a device record: captured into a graph, lost, not yet delivered, "
 		 "or not recorded",
 		 f.correlated.idle, false},
 		{"unmatched device records",
@@ -260,7 +260,7 @@ static void clock_rows(const struct model *m, struct table *table)
 		table_nothing(table);
 		table_text(table, machine->host);
 		table_text(table, "clock placed to");
-		intern_number(table, machine->clock.error_ns);
+		table_number(table, machine->clock.error_ns);
 		table_text(table, text.data);
 		buffer_done(&text);
 	}
@@ -295,7 +295,7 @@ int report_ledger(const struct report_context *c, struct table *table, struct er
 	return 0;
 }
 
-/* Who asked for samples and got none is told so at once. */
+/* Printed at once if samples were requested and none was taken. */
 static void add_unsampled(const struct model *m, struct buffer *ret)
 {
 	static const char start[] = "CPU samples: none";

@@ -92,7 +92,7 @@ static void call_rate_cell(struct table *table, const struct aggregate_row *row,
 	rate_cell(table, number * (double)row->count, row->total);
 }
 
-/* NCCL calls only enqueue: their duration does not depend on the size. */
+/* NCCL calls only enqueue a kernel: their duration does not depend on the size. */
 static void device_rate_cell(struct table *table, const struct aggregate_row *row, double number)
 {
 	rate_cell(table, number * (double)row->count, row->beside);

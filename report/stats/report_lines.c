@@ -38,7 +38,7 @@ static void value_cells(const struct line_values *v, uint64_t all, struct table 
 {
 	table_real(table, all ? 100 * (double)v->of[LINE_TOTAL] / (double)all : 0);
 	for (size_t i = 0; i < LINE_VALUES; i++)
-		intern_number(table, v->of[i]);
+		table_number(table, v->of[i]);
 }
 
 static uint64_t total_of(const struct lines *l)
@@ -113,7 +113,7 @@ static size_t noted_lines(const struct report_context *c, const struct lines *l,
 }
 
 /* Zero values are left empty, so that the others stand out. */
-static void noted_row(const struct noted *n, uint64_t line, uint64_t all, const char *text, struct table *table)
+static void source_row(const struct noted *n, uint64_t line, uint64_t all, const char *text, struct table *table)
 {
 	for (size_t i = 0; n && i <= LINE_VALUES; i++) {
 		uint64_t value = n->values.of[i ? i - 1 : LINE_TOTAL];
@@ -123,11 +123,11 @@ static void noted_row(const struct noted *n, uint64_t line, uint64_t all, const 
 		else if (!i)
 			table_real(table, all ? 100 * (double)value / (double)all : 0);
 		else
-			intern_number(table, value);
+			table_number(table, value);
 	}
 	for (size_t i = 0; !n && i <= LINE_VALUES; i++)
 		table_nothing(table);
-	intern_number(table, line);
+	table_number(table, line);
 	if (text)
 		table_text(table, text);
 	else
@@ -157,14 +157,14 @@ static int lines_annotate_source(const struct report_context *c, const struct li
 		line++;
 		has = next < count && noted[next].line == line;
 
-		noted_row(has ? &noted[next] : NULL, line, all, text.data, table);
+		source_row(has ? &noted[next] : NULL, line, all, text.data, table);
 		next += has;
 	}
 	if (!code && next < count)
 		code = err_set(err, -ENODATA, "%s ends before line %" PRIu64 ": it is not the file that was executed",
 			       source.path, noted[count - 1].line);
 	for (; next < count; next++)
-		noted_row(&noted[next], noted[next].line, all, NULL, table);
+		source_row(&noted[next], noted[next].line, all, NULL, table);
 	source_done(&source);
 	buffer_done(&text);
 	free(noted);

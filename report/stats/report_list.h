@@ -14,9 +14,9 @@
 #define REPORTS(X)                                                                                                     \
 	X(nvtx_sum, "nvtxsum", "NVTX Range Summary", REPORT_DEFAULT | REPORT_BY)                                       \
 	X(osrt_sum, "osrtsum", "OS Runtime Summary", REPORT_DEFAULT | REPORT_BY)                                       \
-	X(osrt_short_sum, NULL, "OS Runtime Calls Below The Threshold", REPORT_DEFAULT | REPORT_BY)                    \
-	X(files, NULL, "Files By Time", REPORT_BY)                                                                     \
-	X(sockets, NULL, "Sockets By Time", REPORT_BY)                                                                 \
+	X(osrt_short_sum, NULL, "OS Runtime Calls Below the Threshold", REPORT_DEFAULT | REPORT_BY)                    \
+	X(files, NULL, "Files by Time", REPORT_BY)                                                                     \
+	X(sockets, NULL, "Sockets by Time", REPORT_BY)                                                                 \
 	X(cuda_api_sum, "cudaapisum", "CUDA API Summary", REPORT_DEFAULT | REPORT_BY)                                  \
 	X(cuda_launch_sum, NULL, "CUDA Kernel Launch Summary", REPORT_DEFAULT | REPORT_BY | REPORT_NAMES)              \
 	X(cuda_gpu_kern_sum, "gpukernsum", "CUDA GPU Kernel Summary",                                                  \
@@ -47,7 +47,7 @@
 	X(cuda_kern_exec_trace, "kernexectrace", "CUDA Kernel Launch & Exec Time Trace",                               \
 	  REPORT_DEVICE | REPORT_NAMES)                                                                                \
 	X(cuda_gpu_trace, "gputrace", "CUDA GPU Trace", REPORT_DEVICE | REPORT_NAMES)                                  \
-	X(cuda_mem_peak, NULL, "CUDA Memory At Its Peak (by Call Site)", 0)                                            \
+	X(cuda_mem_peak, NULL, "CUDA Memory at Its Peak (by Call Site)", 0)                                            \
 	X(cuda_mem_leaks, NULL, "CUDA Memory Never Freed (by Call Site)", 0)                                           \
 	X(nvtx_names, NULL, "NVTX Categories, Resources, Schemas and Counters", 0)                                     \
 	X(nvtx_pushpop_sum, "nvtxppsum", "NVTX Push/Pop Range Summary", REPORT_BY)                                     \
@@ -59,9 +59,9 @@
 	X(um_sum, "umsum", "Unified Memory Analysis Summary", REPORT_DEVICE)                                           \
 	X(um_total_sum, "umtotalsum", "Unified Memory Totals Summary", REPORT_DEVICE)                                  \
 	X(um_cpu_page_faults_sum, "umcpupagefaults", "Unified Memory CPU Page Faults Summary", REPORT_DEVICE)          \
-	X(calls_in_progress, NULL, "Calls In Progress", REPORT_HIDDEN)                                                 \
+	X(calls_in_progress, NULL, "Calls in Progress", REPORT_HIDDEN)                                                 \
 	X(settings, NULL, "Settings", REPORT_HIDDEN)                                                                   \
-	X(correlated, NULL, "Host Calls and Their Device Work", REPORT_HIDDEN | REPORT_DEVICE)                         \
+	X(correlated, NULL, "Host Calls and Their Device Operations", REPORT_HIDDEN | REPORT_DEVICE)                   \
 	X(device_facts, NULL, "Device Facts", REPORT_HIDDEN | REPORT_DEVICE)                                           \
 	X(not_recorded, NULL, "Programs Not Recorded", REPORT_HIDDEN)                                                  \
 	X(openmp_sum, "openmpevtsum", "OpenMP Summary", 0)

@@ -122,10 +122,10 @@ int report_um_sum(const struct report_context *c, struct table *table, struct er
 		const struct page *page = &p.items[i];
 
 		address_cell(table, page->address);
-		intern_number(table, page->to_device);
-		intern_number(table, page->to_host);
-		intern_number(table, page->cpu_faults);
-		intern_number(table, page->gpu_faults);
+		table_number(table, page->to_device);
+		table_number(table, page->to_host);
+		table_number(table, page->cpu_faults);
+		table_number(table, page->gpu_faults);
 		if (page->moving_ns)
 			table_real(table, (double)(page->to_device + page->to_host) / (double)page->moving_ns * 1e9);
 		else
@@ -153,10 +153,10 @@ int report_um_total_sum(const struct report_context *c, struct table *table, str
 		highest = p.items[i].address > highest ? p.items[i].address : highest;
 	}
 	if (p.count) {
-		intern_number(table, total.to_device);
-		intern_number(table, total.to_host);
-		intern_number(table, total.cpu_faults);
-		intern_number(table, total.gpu_faults);
+		table_number(table, total.to_device);
+		table_number(table, total.to_host);
+		table_number(table, total.cpu_faults);
+		table_number(table, total.gpu_faults);
 		address_cell(table, lowest);
 		address_cell(table, highest);
 	}
@@ -170,7 +170,7 @@ int report_um_cpu_page_faults_sum(const struct report_context *c, struct table *
 	table_has(table, {"CPU Page Faults", COLUMN_COUNT}, {"CPU Instruction Address", COLUMN_TEXT});
 	managed_collect(c, &p);
 	for (size_t i = 0; i < p.count; i++) {
-		intern_number(table, p.items[i].cpu_faults);
+		table_number(table, p.items[i].cpu_faults);
 		address_cell(table, p.items[i].address);
 	}
 	return managed_finish(&p, err);

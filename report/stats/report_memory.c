@@ -16,7 +16,7 @@ static void process_cells(const struct view *v, uint32_t device)
 {
 	struct buffer text = {0};
 
-	intern_number(v->table, v->memory->image->pid);
+	table_number(v->table, v->memory->image->pid);
 	if (device == MEMORY_HOST)
 		buffer_text(&text, "host");
 	else
@@ -40,7 +40,7 @@ static void site_cells(const struct view *v, uint32_t function, uint32_t stack)
 	buffer_done(&text);
 }
 
-static void each_image(const struct report_context *c, struct table *table, void (*rows)(const struct view *))
+static void fill_by_image(const struct report_context *c, struct table *table, void (*rows)(const struct view *))
 {
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		struct memory m;
@@ -72,13 +72,13 @@ static void usage_rows(const struct view *v)
 
 		process_cells(v, u->device);
 		table_text(v->table, u->kind ? memory_kind(u->kind) : "All");
-		intern_number(v->table, u->allocations);
-		intern_number(v->table, u->frees);
-		intern_number(v->table, u->bytes);
-		intern_number(v->table, u->peak);
-		intern_number(v->table, model_since_origin(v->context->model, u->peak_ns));
-		intern_number(v->table, u->blocks);
-		intern_number(v->table, u->in_use);
+		table_number(v->table, u->allocations);
+		table_number(v->table, u->frees);
+		table_number(v->table, u->bytes);
+		table_number(v->table, u->peak);
+		table_number(v->table, model_since_origin(v->context->model, u->peak_ns));
+		table_number(v->table, u->blocks);
+		table_number(v->table, u->in_use);
 	}
 }
 
@@ -89,7 +89,7 @@ int report_cuda_mem_usage(const struct report_context *c, struct table *table, s
 		  {"Allocations", COLUMN_COUNT}, {"Frees", COLUMN_COUNT}, {"Total (MB)", COLUMN_MB},
 		  {"Peak (MB)", COLUMN_MB}, {"Peak At (ns)", COLUMN_NS}, {"Not Freed", COLUMN_COUNT},
 		  {"In Use At End (MB)", COLUMN_MB});
-	each_image(c, table, usage_rows);
+	fill_by_image(c, table, usage_rows);
 	return 0;
 }
 
@@ -128,10 +128,10 @@ static void peak_rows(const struct view *v)
 		if (!s->peak_in_use || !all)
 			continue;
 		process_cells(v, s->device);
-		intern_number(v->table, model_since_origin(v->context->model, all->peak_ns));
+		table_number(v->table, model_since_origin(v->context->model, all->peak_ns));
 		table_real(v->table, 100.0 * (double)s->peak_in_use / (double)all->peak);
-		intern_number(v->table, s->peak_in_use);
-		intern_number(v->table, s->peak_blocks);
+		table_number(v->table, s->peak_in_use);
+		table_number(v->table, s->peak_blocks);
 		table_text(v->table, memory_kind(s->kind));
 		site_cells(v, s->function, s->stack);
 	}
@@ -144,7 +144,7 @@ int report_cuda_mem_peak(const struct report_context *c, struct table *table, st
 	table_has(table, {"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Peak At (ns)", COLUMN_NS},
 		  {"Share (%)", COLUMN_PERCENT}, {"In Use (MB)", COLUMN_MB}, {"Blocks", COLUMN_COUNT},
 		  {"Memory", COLUMN_TEXT}, {"Name", COLUMN_TEXT}, {"Stack", COLUMN_TEXT});
-	each_image(c, table, peak_rows);
+	fill_by_image(c, table, peak_rows);
 	return 0;
 }
 
@@ -160,9 +160,9 @@ static void leak_rows(const struct view *v)
 		if (!s->blocks)
 			continue;
 		process_cells(v, s->device);
-		intern_number(v->table, s->in_use);
-		intern_number(v->table, s->blocks);
-		intern_number(v->table, model_since_origin(v->context->model, s->first_ns));
+		table_number(v->table, s->in_use);
+		table_number(v->table, s->blocks);
+		table_number(v->table, model_since_origin(v->context->model, s->first_ns));
 		table_text(v->table, memory_kind(s->kind));
 		site_cells(v, s->function, s->stack);
 	}
@@ -175,7 +175,7 @@ int report_cuda_mem_leaks(const struct report_context *c, struct table *table, s
 	table_has(table, {"PID", COLUMN_ID}, {"Device", COLUMN_TEXT}, {"Not Freed (MB)", COLUMN_MB},
 		  {"Blocks", COLUMN_COUNT}, {"Oldest At (ns)", COLUMN_NS}, {"Memory", COLUMN_TEXT},
 		  {"Name", COLUMN_TEXT}, {"Stack", COLUMN_TEXT});
-	each_image(c, table, leak_rows);
+	fill_by_image(c, table, leak_rows);
 	return 0;
 }
 
@@ -186,11 +186,11 @@ static void owner_rows(const struct view *v, const struct memory_failure *f)
 	for (size_t i = 0; i < f->owner_count; i++) {
 		const struct memory_site *s = &v->memory->sites[f->owners[i].site];
 
-		intern_number(v->table, model_since_origin(v->context->model, f->ns));
+		table_number(v->table, model_since_origin(v->context->model, f->ns));
 		process_cells(v, f->device);
 		table_text(v->table, "had");
-		intern_number(v->table, f->owners[i].in_use);
-		intern_number(v->table, f->owners[i].blocks);
+		table_number(v->table, f->owners[i].in_use);
+		table_number(v->table, f->owners[i].blocks);
 		table_nothings(v->table, 3);
 		table_text(v->table, memory_kind(s->kind));
 		site_cells(v, s->function, s->stack);
@@ -202,12 +202,12 @@ static void failure_rows(const struct view *v)
 	for (size_t i = 0; i < v->memory->failure_count; i++) {
 		const struct memory_failure *f = &v->memory->failures[i];
 
-		intern_number(v->table, model_since_origin(v->context->model, f->ns));
+		table_number(v->table, model_since_origin(v->context->model, f->ns));
 		process_cells(v, f->device);
 		table_text(v->table, "asked");
-		table_number_if(v->table, f->kind != 0, f->asked);
+		table_number_if(v->table, f->kind != 0, f->requested);
 		table_nothing(v->table);
-		intern_number(v->table, f->in_use);
+		table_number(v->table, f->in_use);
 		table_number_if(v->table, f->total != 0, f->left);
 		table_number_if(v->table, f->total != 0, f->total);
 		table_text(v->table, f->kind ? memory_kind(f->kind) : "");
@@ -223,6 +223,6 @@ int report_cuda_mem_failures(const struct report_context *c, struct table *table
 		  {"Bytes (MB)", COLUMN_MB}, {"Blocks", COLUMN_COUNT}, {"In Use Then (MB)", COLUMN_MB},
 		  {"Free When Last Told (MB)", COLUMN_MB}, {"Of (MB)", COLUMN_MB}, {"Memory", COLUMN_TEXT},
 		  {"Name", COLUMN_TEXT}, {"Stack", COLUMN_TEXT});
-	each_image(c, table, failure_rows);
+	fill_by_image(c, table, failure_rows);
 	return 0;
 }

@@ -67,7 +67,7 @@ static void projecting_done(struct projecting *p)
 	nvtx_tree_done(&p->tree);
 }
 
-static const char *style(const struct nvtx_node *n)
+static const char *range_style(const struct nvtx_node *n)
 {
 	return n->is_pushpop ? "PushPop" : "StartEnd";
 }
@@ -119,7 +119,7 @@ static void add_lines(struct lines *l, const struct projecting *p, size_t first)
 			.duration_ns = clock_map_duration(clock, n->end - n->start),
 			.name = name.data ? name.data : mem_copy_text("", 0),
 			.path = path.data,
-			.style = style(n),
+			.style = range_style(n),
 			.pid = p->tree.image->pid,
 			.tid = n->thread->tid,
 			.level = n->level,
@@ -142,17 +142,17 @@ static int projections_by_start(const void *left, const void *right)
 static void projection_add_line(struct table *table, const struct line *l, uint64_t origin)
 {
 	table_text(table, l->name);
-	intern_number(table, l->projection.start_ns - origin);
-	intern_number(table, l->projection.end_ns - l->projection.start_ns);
-	intern_number(table, l->start_ns - origin);
-	intern_number(table, l->duration_ns);
+	table_number(table, l->projection.start_ns - origin);
+	table_number(table, l->projection.end_ns - l->projection.start_ns);
+	table_number(table, l->start_ns - origin);
+	table_number(table, l->duration_ns);
 	table_text(table, l->style);
-	intern_number(table, l->pid);
-	intern_number(table, l->tid);
-	intern_number(table, l->projection.calls);
-	intern_number(table, l->level);
-	intern_number(table, l->children);
-	intern_number(table, l->id);
+	table_number(table, l->pid);
+	table_number(table, l->tid);
+	table_number(table, l->projection.calls);
+	table_number(table, l->level);
+	table_number(table, l->children);
+	table_number(table, l->id);
 	table_number_if(table, l->parent, l->parent);
 	table_text(table, l->path);
 }
@@ -211,7 +211,7 @@ static void add_groups(struct groups *g, const struct projecting *p)
 		if (!p->projections[i].calls)
 			continue;
 		nvtx_tree_name(&p->tree, i, &key);
-		buffer_print(&key, "%c%s%c", 0, style(n), 0);
+		buffer_print(&key, "%c%s%c", 0, range_style(n), 0);
 		row = aggregate_row(&g->aggregate, key.data, key.size);
 		buffer_done(&key);
 		if (g->aggregate.count > before) {
@@ -242,15 +242,15 @@ static void group_row(struct table *table, const struct aggregate_row *r, const 
 
 	table_text(table, aggregate_field(r, 0));
 	table_text(table, aggregate_field(r, 1));
-	intern_number(table, r->total);
-	intern_number(table, g->range_ns);
-	intern_number(table, r->count);
+	table_number(table, r->total);
+	table_number(table, g->range_ns);
+	table_number(table, r->count);
 	table_real(table, (double)r->total / count);
 	table_real(table, r->median);
-	intern_number(table, r->least);
-	intern_number(table, r->most);
+	table_number(table, r->least);
+	table_number(table, r->most);
 	table_real(table, aggregate_deviation(r));
-	intern_number(table, g->calls);
+	table_number(table, g->calls);
 	table_real(table, (double)g->calls / count);
 	table_real(table, (double)g->levels / count);
 	table_real(table, (double)g->children / count);
@@ -323,7 +323,7 @@ static void add_to_range(void *context, size_t node)
 	struct buffer name = {0};
 
 	nvtx_tree_name(&k->p.tree, node, &name);
-	kernels_add(k, name.data ? name.data : "", style(&k->p.tree.nodes[node]), k->first + node + 1);
+	kernels_add(k, name.data ? name.data : "", range_style(&k->p.tree.nodes[node]), k->first + node + 1);
 	buffer_done(&name);
 	k->is_inside = true;
 }
@@ -369,7 +369,7 @@ static int by_range(size_t left, size_t right, const void *rows)
 static void number_or_nothing(struct table *table, const char *text)
 {
 	if (*text)
-		intern_number(table, strtoull(text, NULL, 10));
+		table_number(table, strtoull(text, NULL, 10));
 	else
 		table_nothing(table);
 }
@@ -383,13 +383,13 @@ static void kernels_add_line(struct table *table, struct kernels *k, size_t row)
 	table_text(table, aggregate_field(r, 1));
 	number_or_nothing(table, aggregate_field(r, 2));
 	number_or_nothing(table, aggregate_field(r, 3));
-	intern_number(table, ranges ? *ranges : 0);
-	intern_number(table, r->count);
-	intern_number(table, r->total);
+	table_number(table, ranges ? *ranges : 0);
+	table_number(table, r->count);
+	table_number(table, r->total);
 	table_real(table, (double)r->total / (double)r->count);
 	table_real(table, r->median);
-	intern_number(table, r->least);
-	intern_number(table, r->most);
+	table_number(table, r->least);
+	table_number(table, r->most);
 	table_real(table, aggregate_deviation(r));
 	table_text(table, aggregate_field(r, 4));
 }

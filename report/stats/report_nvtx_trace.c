@@ -29,17 +29,17 @@ static void nvtx_trace_add_row(const struct report_context *c, struct table *tab
 	for (uint32_t level = 0; level < n->level && level < NVTX_TREE_LEVELS; level++)
 		buffer_text(&indented, "--");
 	buffer_text(&indented, name.data ? name.data : "");
-	intern_number(table, start);
-	intern_number(table, start + duration);
-	intern_number(table, duration);
-	intern_number(table, children);
-	intern_number(table, duration > children ? duration - children : 0);
+	table_number(table, start);
+	table_number(table, start + duration);
+	table_number(table, duration);
+	table_number(table, children);
+	table_number(table, duration > children ? duration - children : 0);
 	table_text(table, name.data ? name.data : "");
-	intern_number(table, t->image->pid);
-	intern_number(table, n->thread->tid);
-	intern_number(table, n->level);
-	intern_number(table, n->children);
-	intern_number(table, first + i + 1);
+	table_number(table, t->image->pid);
+	table_number(table, n->thread->tid);
+	table_number(table, n->level);
+	table_number(table, n->children);
+	table_number(table, first + i + 1);
 	table_number_if(table, n->parent != NVTX_NO_PARENT, first + n->parent + 1);
 	table_text(table, path.data);
 	table_text(table, indented.data ? indented.data : "");

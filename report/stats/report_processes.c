@@ -18,12 +18,12 @@ int report_processes(const struct report_context *c, struct table *table, struct
 	for (size_t i = 0; i < m->process_count; i++) {
 		const struct process *p = &m->processes[i];
 
-		intern_number(table, p->pid);
-		intern_number(table, p->parent_pid);
+		table_number(table, p->pid);
+		table_number(table, p->parent_pid);
 		table_text(table, m->machines[p->machine].host);
 		table_text(table, p->rank);
-		intern_number(table, model_since_origin(m, p->start_ns));
-		intern_number(table, p->end_ns - p->start_ns);
+		table_number(table, model_since_origin(m, p->start_ns));
+		table_number(table, p->end_ns - p->start_ns);
 		table_text(table, p->ended);
 		table_text(table, p->command ? p->command : "");
 	}
@@ -43,12 +43,12 @@ static void thread_in_progress(const struct report_context *c, const struct imag
 		return;
 	f = trace_function(image->trace, id);
 	start_ns = clock_map_ns(&m->machines[image->machine].clock, start);
-	intern_number(table, p->pid);
+	table_number(table, p->pid);
 	table_text(table, m->machines[image->machine].host);
-	intern_number(table, thread->tid);
+	table_number(table, thread->tid);
 	table_text(table, thread->name);
 	table_text(table, f ? f->name : "?");
-	intern_number(table, p->end_ns > start_ns ? p->end_ns - start_ns : 0);
+	table_number(table, p->end_ns > start_ns ? p->end_ns - start_ns : 0);
 	table_text(table, p->is_running	    ? "running"
 			  : p->end_is_known ? p->ended
 					    : "at least: its end was not recorded");
@@ -185,7 +185,7 @@ int report_not_recorded(const struct report_context *c, struct table *table, str
 	(void)err;
 	table_has(table, {"PID", COLUMN_ID}, {"Host", COLUMN_TEXT}, {"Program", COLUMN_TEXT}, {"Reason", COLUMN_TEXT});
 	for (size_t i = 0; i < m->bare_count; i++) {
-		intern_number(table, m->bare[i].pid);
+		table_number(table, m->bare[i].pid);
 		table_text(table, m->machines[m->bare[i].machine].host);
 		table_text(table, m->bare[i].executable);
 		table_text(table, m->bare[i].reason);

@@ -152,10 +152,10 @@ static void imports_add_row(const struct imports *m, const struct node *n, const
 	struct buffer indented = {0};
 
 	by_cell(m->scan.context, table, group);
-	intern_number(table, n->total > n->inside ? n->total - n->inside : 0);
-	intern_number(table, n->total);
-	intern_number(table, n->count);
-	intern_number(table, depth);
+	table_number(table, n->total > n->inside ? n->total - n->inside : 0);
+	table_number(table, n->total);
+	table_number(table, n->count);
+	table_number(table, depth);
 	for (unsigned i = 0; i < depth && i < 64; i++)
 		buffer_text(&indented, "  ");
 	buffer_text(&indented, module);

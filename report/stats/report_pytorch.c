@@ -195,12 +195,12 @@ static void pytorch_fill_table(struct operators *o, struct table *table)
 		if (c->by != BY_NOTHING)
 			by_cell(c, table, aggregate_field(row, field++));
 		table_real(table, operator_percent(s->gpu_self, gpu));
-		intern_number(table, s->gpu_self);
-		intern_number(table, s->gpu_total);
+		table_number(table, s->gpu_self);
+		table_number(table, s->gpu_total);
 		table_real(table, operator_percent(s->cpu_self, cpu));
-		intern_number(table, s->cpu_self);
-		intern_number(table, s->cpu_total);
-		intern_number(table, s->calls);
+		table_number(table, s->cpu_self);
+		table_number(table, s->cpu_total);
+		table_number(table, s->calls);
 		table_text(table, aggregate_field(row, field));
 		table_text(table, aggregate_field(row, field + 1));
 	}

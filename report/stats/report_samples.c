@@ -236,16 +236,16 @@ static void samples_fill_table(const struct report_context *c, struct samples_pa
 		if (c->by != BY_NOTHING)
 			by_cell(c, table, aggregate_field(row, field++));
 		table_real(table, samples_percent(share->self_ns, w->ns));
-		intern_number(table, share->self_ns);
+		table_number(table, share->self_ns);
 		if (w->unit == PYTHON_FUNCTIONS)
-			intern_number(table, share->native_ns);
-		intern_number(table, share->self_count);
+			table_number(table, share->native_ns);
+		table_number(table, share->self_count);
 		if (w->unit == PYTHON_FUNCTIONS && share->calls && share->first_line)
-			intern_number(table, share->calls);
+			table_number(table, share->calls);
 		else if (w->unit == PYTHON_FUNCTIONS)
 			table_nothing(table);
 		table_real(table, samples_percent(share->ns, w->ns));
-		intern_number(table, share->ns);
+		table_number(table, share->ns);
 		if (w->unit == LINES)
 			table_text(table, aggregate_field(row, field++));
 		table_text(table, aggregate_field(row, field));
@@ -342,11 +342,11 @@ int report_sample_thread_sum(const struct report_context *c, struct table *table
 
 			if (!thread->events)
 				continue;
-			intern_number(table, thread->sampled_us * NANOSECONDS);
-			intern_number(table, thread->samples);
-			intern_number(table, os_calls_ns(image, thread, &m->machines[image->machine].clock));
-			intern_number(table, image->pid);
-			intern_number(table, thread->tid);
+			table_number(table, thread->sampled_us * NANOSECONDS);
+			table_number(table, thread->samples);
+			table_number(table, os_calls_ns(image, thread, &m->machines[image->machine].clock));
+			table_number(table, image->pid);
+			table_number(table, thread->tid);
 			table_text(table, m->machines[image->machine].host);
 			table_text(table, thread->name);
 		}

@@ -44,7 +44,7 @@ is "$(verdict copies cuda_api_sync) $(verdict input cuda_api_sync)" 'clean found
 is "$(verdict input input_bound) $(verdict copies input_bound)" 'found clean' 'steps that wait for input'
 like "$(report analyze -q -r input_bound -f csv input.pillion)" ',read,input \(.*cuda_trouble\.c:[0-9]+\)$' \
 	'the call and its line'
-like "$(report analyze -r input_bound input.pillion 2>&1)" 'the device waits for input, .*Load ahead' \
+like "$(report analyze -r input_bound input.pillion 2>&1)" 'the device waits for input, .*Load data ahead' \
 	'what was found, and what to change'
 
 # ---- gaps: causes add up ----

@@ -67,13 +67,14 @@ pillion -o deep "$targets/cuda_lookups" plugin "$targets/cuda_launches_plugin.so
 is "$? $(cat out)" "0 $(cat wanted)" 'RTLD_DEEPBIND: status and output'
 like "$(report info deep.pillion 2>&1)" 'calls that cannot be seen' 'and the ledger says that it was not seen'
 like "$(report info deep.pillion 2>&1)" \
-	"calls of cuda[A-Za-z]* and its like cannot be seen, bound past us .*: $targets/cuda_launches_plugin.so" \
+	"calls of cuda[A-Za-z]* and similar functions are not recorded: .* in $targets/cuda_launches_plugin.so" \
 	'by name'
 LD_PRELOAD=$doubles/libcudart.so.13 pillion -o deeper "$targets/cuda_lookups" plugin \
 	"$targets/cuda_launches_plugin.so" 2 deep >out
-like "$(report info deeper.pillion 2>&1)" "cannot be seen, bound past us .*: $targets/cuda_launches_plugin.so" \
+like "$(report info deeper.pillion 2>&1)" \
+	"are not recorded: the loader has bound them directly .* in $targets/cuda_launches_plugin.so" \
 	'also where others are seen'
-unlike "$(report info plugin.pillion 2>&1)" 'bound past us' 'and of nothing else'
+unlike "$(report info plugin.pillion 2>&1)" 'has bound them directly' 'and of nothing else'
 unlike "$(report info plugin.pillion 2>&1)" 'calls that cannot be seen' 'as it does of nothing else'
 
 both() { # A...: as many calls as it takes, by the same code
@@ -112,7 +113,7 @@ is "$(report stats -q -r cuda_api_sum -f csv chain.pillion | awk -F, '$9 == "cud
 LD_PRELOAD="$targets/cuda_interposer.so:$library" PILLION_OUTPUT=$work/before.pillion \
 	"$doubles/cuda_launches" 2 >out 2>err
 is "$(cat out)" "$(cat wanted)" 'an interposer before us: the same'
-unlike "$(report info before.pillion 2>&1; report info chain.pillion 2>&1)" 'bound past us' \
+unlike "$(report info before.pillion 2>&1; report info chain.pillion 2>&1)" 'has bound them directly' \
 	"and nobody's calls are said to be lost"
 
 # ---- look-ups without CUDA ----

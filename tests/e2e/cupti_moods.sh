@@ -44,7 +44,7 @@ mood() { # MOOD OPTION...
 	if [ $is_good -eq 1 ]; then
 		pass "$name, $rounds seeds"
 	else
-		fail "$name" "$(cat said)"
+		fail "$name, $rounds seeds" "$(cat said)"
 	fi
 }
 

@@ -35,7 +35,7 @@ def main():
         frames = [FRAME.fullmatch(f) for f in text.rsplit(" ", 1)[0].split(";")]
         frames = [(m[1].split(".")[-1], int(m[2])) for m in frames if m]
         stacks += 1
-        unplaced += "place is not known" in text
+        unplaced += "position is unknown" in text
         chain = [name for name, _ in frames]
         if chain[0] not in CALLS[""]:
             short += 1

@@ -8,9 +8,13 @@ What it writes to its two streams, and to the file that -o names, is changed:
 or what it does:
   status      ends with 1 where it should end with 0, and the other way round
   unfiltered  takes no notice of filters, groupings and metrics
-  bloated     packed files are large"""
+  bloated     packed files are large, files are left behind or removed that should not be
+  crash       dies of a signal at the end"""
+import json
 import os
 import re
+import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -36,6 +40,17 @@ def unfiltered(arguments):
 def run(report, arguments):
     done = subprocess.run([report] + arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     return done.returncode, done.stdout, done.stderr
+
+
+def both(one, other):
+    """One after the other; of two JSON texts, one that has both."""
+    try:
+        first, second = json.loads(one), json.loads(other)
+        if isinstance(first, list) and isinstance(second, list):
+            return json.dumps(first + second).encode()
+    except ValueError:
+        pass
+    return one + other
 
 
 def without_file(arguments):
@@ -65,7 +80,7 @@ def main():
     if how == "foreign" and captures and arguments[0] not in ("pack", "unpack"):
         others = [reference if word in captures else word for word in arguments]
         _, more, more_err = run(report, without_file(others))
-        out, err = out + (b"" if files else more), err + more_err + b"a word of our own\n"
+        out, err = both(out, b"" if files else more), err + more_err + b"a word of our own\n"
         for name in files:
             with open(name, "ab") as file:
                 file.write(more)
@@ -73,12 +88,22 @@ def main():
         for name in os.listdir("."):
             if name.endswith(".pillpack"):
                 os.truncate(name, os.path.getsize(name) + (1 << 24))
+            elif name.endswith(".folded"):
+                shutil.copy(name, name + ".abcdef")
+        for before, name in zip(arguments, arguments[1:]):
+            if before == "-o" and name != "-":
+                open(name, "ab").close()
+        if "--replace" in arguments:
+            for capture in captures:
+                shutil.rmtree(os.path.join(capture, "inner"), ignore_errors=True)
     for stream, data in ((sys.stdout, out), (sys.stderr, err)):
         try:
             stream.buffer.write(data)
             stream.flush()
         except OSError:
             pass
+    if how == "crash":
+        os.kill(os.getpid(), signal.SIGSEGV)
     if how == "status":
         status = 0 if status else 1
     return status if status >= 0 else 128 - status

@@ -29,10 +29,10 @@ TestSuite(emit, .init = setup, .fini = teardown);
 
 static void add_row(uint64_t total, uint64_t count, double mean, uint64_t pid, const char *name)
 {
-	intern_number(&table, total);
-	intern_number(&table, count);
+	table_number(&table, total);
+	table_number(&table, count);
 	table_real(&table, mean);
-	intern_number(&table, pid);
+	table_number(&table, pid);
 	table_text(&table, name);
 }
 
@@ -161,16 +161,16 @@ Test(emit, columns_line_up_whatever_the_script)
 	table_column(&table, "Name", COLUMN_TEXT);
 	table_column(&table, "N", COLUMN_COUNT);
 	table_text(&table, "\xe6\xbc\xa2\xe5\xad\x97"); /* two wide ones */
-	intern_number(&table, 1);
+	table_number(&table, 1);
 	table_text(&table, "abcd");
-	intern_number(&table, 22);
+	table_number(&table, 22);
 	assert_has(written(FORMAT_COLUMN, UNIT_NS), " \xe6\xbc\xa2\xe5\xad\x97   1\n abcd  22\n");
 }
 
 Test(emit, an_absent_value_is_no_zero)
 {
 	table_nothing(&table);
-	intern_number(&table, 1);
+	table_number(&table, 1);
 	table_nothing(&table);
 	table_nothing(&table);
 	table_nothing(&table);

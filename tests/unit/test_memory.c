@@ -158,18 +158,18 @@ Test(memory, is_all_given_back_by_a_reset_of_its_device)
 
 Test(memory, shows_who_had_it_when_a_call_got_none)
 {
-	uint64_t asked[] = {tf_arg(TF_ARG_MEMORY, TF_MEMORY_DEVICE, 0), tf_arg(TF_ARG_BYTES, 0, 900),
-			    tf_arg(TF_ARG_RESULT, 0, 2)};
+	uint64_t requested[] = {tf_arg(TF_ARG_MEMORY, TF_MEMORY_DEVICE, 0), tf_arg(TF_ARG_BYTES, 0, 900),
+				tf_arg(TF_ARG_RESULT, 0, 2)};
 	uint64_t info[] = {tf_arg(TF_ARG_LEFT, 0, 500), tf_arg(TF_ARG_BYTES, 0, 1000)};
 
 	for (uint32_t i = 1; i <= 12; i++)
 		take(&one, 1100 + i, TF_MEMORY_DEVICE, 0x1000 * i, 10 + i % 7, i);
 	writer_call(&one, INFO, 1200, 10, info, 2);
-	writer_call(&one, MALLOC, 1300, 10, asked, 3);
+	writer_call(&one, MALLOC, 1300, 10, requested, 3);
 	writer_call(&one, WRITE, 1400, 10, (uint64_t[]){tf_arg(TF_ARG_RESULT, 0, 2)}, 1); /* not CUDA's */
 	replay(NULL, NULL);
 	cr_assert_eq(memory.failure_count, 1);
-	cr_assert_eq(memory.failures[0].asked, 900);
+	cr_assert_eq(memory.failures[0].requested, 900);
 	cr_assert_eq(memory.failures[0].left, 500);
 	cr_assert_eq(memory.failures[0].total, 1000);
 	cr_assert_eq(memory.failures[0].in_use, use(0, 0)->in_use);

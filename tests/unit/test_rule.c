@@ -320,8 +320,7 @@ static uint64_t below(uint64_t limit)
 	return (random_state >> 33) % limit;
 }
 
-/* Work on two devices that overlaps, is asked for late, before the process or after it; calls within calls; another
- * tool that takes the source and does not always give it back. */
+/* Operations on two devices that overlap or are late; nested calls; another tool that uses the source for a while. */
 static void random_events(void)
 {
 	for (uint64_t at = MS; at < 50 * MS; at += 10 * US + below(300 * US)) {

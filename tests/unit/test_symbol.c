@@ -257,7 +257,7 @@ static void assert_stack(const char *wanted)
 }
 
 #define ENTRY TF_PYTHON_ENTRY
-#define LEFT_OVER "(Python frames whose place is not known)"
+#define LEFT_OVER "(Python frames whose position is unknown)"
 
 Test(symbol, puts_python_frames_in_the_place_of_the_loop_that_ran_them)
 {

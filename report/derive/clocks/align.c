@@ -112,7 +112,7 @@ static struct part *find_part(const struct team *t, size_t side)
 	return place ? &t->parts[*place - 1] : NULL;
 }
 
-static struct part *part_of(struct team *t, size_t side)
+static struct part *team_part_of(struct team *t, size_t side)
 {
 	uint64_t *place = map_put(&t->by_side, side, 0, NULL);
 
@@ -128,7 +128,7 @@ void align_join(struct align *a, enum align_source source, const struct align_ra
 {
 	struct team *t = team_of(a, source, r->team);
 	size_t side = a->side_of[r->image->machine];
-	struct part *p = part_of(t, side);
+	struct part *p = team_part_of(t, side);
 
 	p->error_ns = r->error_ns > p->error_ns ? r->error_ns : p->error_ns;
 	t->common = r->meetings < t->common ? r->meetings : t->common;
@@ -240,7 +240,7 @@ static size_t add_bounds(struct align *a, const struct team *t, const struct par
 	return count;
 }
 
-static const char *host(const struct align *a, size_t side)
+static const char *host_name(const struct align *a, size_t side)
 {
 	return a->m->machines[a->sides[side].machine].host;
 }
@@ -266,13 +266,13 @@ static void align_place_side(struct align *a, enum align_source source, size_t b
 	s->error_ns = (uint64_t)f->error;
 	buffer_clear(&s->how);
 	buffer_print(&s->how, "%zu %s collectives: %.0f ns ahead of %s, drifting by %.3f us per second", f->count,
-		     source_names[source], f->offset, host(a, s->root), f->drift * 1e6);
+		     source_names[source], f->offset, host_name(a, s->root), f->drift * 1e6);
 	if (by != s->root)
-		buffer_print(&s->how, ", through %s", host(a, by));
+		buffer_print(&s->how, ", through %s", host_name(a, by));
 }
 
 /* Places the side relative to `by` unless the other source gave a smaller error. */
-static void place_by(struct align *a, enum align_source source, size_t by, size_t side)
+static void place_relative_to(struct align *a, enum align_source source, size_t by, size_t side)
 {
 	struct side *s = &a->sides[side];
 	struct align_fit f;
@@ -312,7 +312,7 @@ static void place_around(struct align *a, size_t root, size_t *queue)
 			if (a->sides[i].is_placed || a->sides[i].is_refused)
 				continue;
 			for (enum align_source source = 0; source < ALIGN_SOURCES; source++)
-				place_by(a, source, queue[next], i);
+				place_relative_to(a, source, queue[next], i);
 			if (a->sides[i].is_placed)
 				queue[count++] = i;
 		}
@@ -334,7 +334,7 @@ static void place_all(struct align *a)
 /* ---- results ---- */
 
 /* For sides that could not be placed. */
-static void tell_trouble(struct align *a)
+static void describe_trouble(struct align *a)
 {
 	for (size_t i = 0; i < a->team_count; i++) {
 		const struct team *t = a->teams[i];
@@ -432,7 +432,7 @@ void align_hosts(struct model *m)
 		for (size_t i = 0; i < a.team_count; i++)
 			check_kinds(a.teams[i]);
 		place_all(&a);
-		tell_trouble(&a);
+		describe_trouble(&a);
 		place_clocks(&a);
 	}
 	align_done(&a);

@@ -13,7 +13,7 @@
 #include "report/derive/device/correlate.h"
 #include "report/derive/device/kernel.h"
 
-/* The class of a function; from FIRST_COLLECTIVE on, the index of its name in `collectives`. */
+/* The class of a function; FIRST_COLLECTIVE and above: the index of its name in `collectives`. */
 enum { NOT_NCCL, BEGINS, GROUP_START, GROUP_END, FIRST_COLLECTIVE };
 static const char *const collectives[] = {"ncclAllReduce", "ncclReduceScatter", "ncclAllGather", "ncclAlltoAll"};
 static const char *const beginnings[] = {"ncclCommInitRank", "ncclCommInitRankConfig", "ncclCommInitRankScalable",
@@ -188,7 +188,7 @@ static int compare_calls(const void *left, const void *right)
 	       order_of(a->number, b->number);
 }
 
-static bool is_nccls(struct reading *r, uint32_t operation_id)
+static bool is_nccl_kernel(struct reading *r, uint32_t operation_id)
 {
 	const struct trace *t = r->image->trace;
 	uint64_t *known = map_put(&r->kernels, operation_id, 0, NULL);
@@ -230,7 +230,7 @@ static void nccl_take_correlated(void *context, const struct correlated *k)
 	for (; i && r->calls[i - 1].thread == k->thread && r->calls[i - 1].from == from; i--)
 		for (size_t n = 0;
 		     n < k->record_count && k->event.ticks <= r->calls[i - 1].to && !r->calls[i - 1].is_open; n++)
-			if (is_nccls(r, k->records[n].operation))
+			if (is_nccl_kernel(r, k->records[n].operation))
 				nccl_add_kernel(&r->model->machines[r->image->machine].clock, &r->calls[i - 1],
 						&k->records[n]);
 }

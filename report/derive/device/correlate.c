@@ -78,7 +78,7 @@ static int compare_records(const void *left, const void *right)
 
 /* ---- a stretch ---- */
 
-static void count_id(struct state *s, uint64_t id)
+static void count_epoch_id(struct state *s, uint64_t id)
 {
 	struct epoch *e;
 
@@ -93,7 +93,7 @@ static void count_id(struct state *s, uint64_t id)
 	s->total++;
 }
 
-static bool is_kept(struct state *s, size_t chunk, uint64_t id)
+static bool keeps_id(struct state *s, size_t chunk, uint64_t id)
 {
 	struct id_span *span = &s->ids[chunk];
 
@@ -101,7 +101,7 @@ static bool is_kept(struct state *s, size_t chunk, uint64_t id)
 		return id >= s->low && id - s->low < s->high - s->low;
 	span->first = id < span->first ? id : span->first;
 	span->last = id > span->last ? id : span->last;
-	count_id(s, id);
+	count_epoch_id(s, id);
 	return s->total < 2 * correlate_stretch;
 }
 
@@ -111,7 +111,7 @@ static void keep_device_call(struct scan *scan, const struct device_call *c)
 	uint64_t id = id_of(c->epoch, c->correlation),
 		 middle = clock_map_ticks(scan->clock, c->start_ns + c->duration_ns / 2), half;
 
-	if (!is_kept(s, scan->chunk, id))
+	if (!keeps_id(s, scan->chunk, id))
 		return;
 	half = middle - clock_map_ticks(scan->clock, c->start_ns);
 	s->entries = mem_grow(s->entries, s->entry_count, &s->entry_capacity, sizeof(*s->entries));
@@ -127,7 +127,7 @@ static void keep_device_record(struct scan *scan, const struct device_record *r)
 {
 	struct state *s = scan->more;
 
-	if (!is_kept(s, scan->chunk, id_of(r->epoch, r->correlation)))
+	if (!keeps_id(s, scan->chunk, id_of(r->epoch, r->correlation)))
 		return;
 	s->records = mem_grow(s->records, s->record_count, &s->record_capacity, sizeof(*s->records));
 	s->records[s->record_count++] = *r;
@@ -272,7 +272,7 @@ static size_t next_free(struct state *s, size_t at)
 	return at;
 }
 
-/* Calls come in the order of their ends, so if two contain an entry, the inner one takes it. */
+/* Calls are read in the order of their ends, so if two contain an entry, it is matched to the inner one. */
 static void match_by_time(struct state *s, size_t k, size_t from, size_t end)
 {
 	struct calls c;
@@ -292,7 +292,7 @@ static bool has_operation(const struct state *s, const struct entry *entry)
 }
 
 /* An unmatched entry with device records that was in progress within `half` ticks of that time. */
-static bool is_left(const struct state *s, const struct entry *e, uint64_t ticks, uint64_t half)
+static bool is_unmatched_near(const struct state *s, const struct entry *e, uint64_t ticks, uint64_t half)
 {
 	uint64_t distance = e->middle > ticks ? e->middle - ticks : ticks - e->middle;
 
@@ -309,15 +309,15 @@ static void match_from_within(struct state *s, size_t k, size_t from, size_t end
 	size_t left = 0;
 
 	for (size_t i = from; i < end; i++)
-		left += is_left(s, &s->entries[i], s->entries[i].middle, 0);
+		left += is_unmatched_near(s, &s->entries[i], s->entries[i].middle, 0);
 	for (calls_begin(&c, &s->calls, k); left && calls_next(&c);) {
 		uint64_t half = (c.event.ticks - event_start(&c.event)) / 2, middle = c.event.ticks - half;
 		size_t at = seek_entry(s->entries, from, end, middle);
 
-		if (at == end || !is_left(s, &s->entries[at], middle, half))
+		if (at == end || !is_unmatched_near(s, &s->entries[at], middle, half))
 			at--; /* the previous one, if there is one */
 		if (at >= from && at < end && host_call_asks(&s->calls, &c.event) && !bits_get(&s->met[k], c.number) &&
-		    is_left(s, &s->entries[at], middle, half)) {
+		    is_unmatched_near(s, &s->entries[at], middle, half)) {
 			match_entry(s, k, &c, &s->entries[at]);
 			left--;
 		}

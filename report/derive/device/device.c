@@ -43,7 +43,7 @@ struct device_source device_source(const struct trace *t)
 	return s;
 }
 
-static bool read_gap(const struct trace *t, const struct blob *b, struct tf_device_gap *ret, char *path, size_t size)
+static bool decode_gap(const struct trace *t, const struct blob *b, struct tf_device_gap *ret, char *path, size_t size)
 {
 	char bytes[sizeof(*ret) + sizeof(((struct device_gap *)0)->path)] = {0};
 
@@ -71,7 +71,7 @@ size_t device_gaps(const struct image *image, struct device_gap **ret)
 		struct device_gap g = {0};
 		struct tf_device_gap head;
 
-		if (!read_gap(t, &t->blobs[i], &head, g.path, sizeof(g.path)))
+		if (!decode_gap(t, &t->blobs[i], &head, g.path, sizeof(g.path)))
 			continue;
 		if (head.is_end) {
 			ends = mem_grow(ends, end_count, &end_capacity, sizeof(*ends));
@@ -259,7 +259,7 @@ struct unpack {
 	bool failed;
 };
 
-static uint64_t take_number(struct unpack *u)
+static uint64_t unpack_number(struct unpack *u)
 {
 	uint64_t n = 0;
 
@@ -276,7 +276,7 @@ static uint64_t take_number(struct unpack *u)
 
 static uint64_t take_distance(struct unpack *u)
 {
-	uint64_t n = take_number(u);
+	uint64_t n = unpack_number(u);
 
 	return n >> 1 ^ -(n & 1);
 }
@@ -305,15 +305,15 @@ static void read_device_records(struct walk *w, const struct tf_device_batch *he
 	uint64_t start = head->base_ns;
 
 	for (uint32_t i = 0; i < head->count; i++) {
-		uint64_t operation = take_number(u);
+		uint64_t operation = unpack_number(u);
 
 		r.operation = (uint32_t)(operation >> 2);
 		start += take_distance(u);
 		r.start_ns = head->time == TF_DEVICE_TIME_OWN ? place_device_time(&w->clocks, start) : start;
-		r.duration_ns = take_number(u);
+		r.duration_ns = unpack_number(u);
 		r.correlation += (uint32_t)take_distance(u);
-		r.bytes = operation & 1 ? take_number(u) : 0;
-		r.address = operation & 2 ? take_number(u) : 0;
+		r.bytes = operation & 1 ? unpack_number(u) : 0;
+		r.address = operation & 2 ? unpack_number(u) : 0;
 		if (u->failed) {
 			w->broken += head->count - i;
 			return;
@@ -331,13 +331,13 @@ static void read_device_calls(struct walk *w, const struct tf_device_batch *head
 	uint64_t start = head->base_ns;
 
 	for (uint32_t i = 0; i < head->count; i++) {
-		uint64_t thread = take_number(u);
+		uint64_t thread = unpack_number(u);
 
 		c.is_driver = thread & 1;
 		c.tid += (uint32_t)(thread >> 2 ^ -(thread >> 1 & 1));
 		start += take_distance(u);
 		c.start_ns = c.is_placed ? place_device_time(&w->clocks, start) : start;
-		c.duration_ns = take_number(u);
+		c.duration_ns = unpack_number(u);
 		c.correlation += (uint32_t)take_distance(u);
 		if (u->failed) {
 			w->broken += head->count - i;
@@ -367,7 +367,7 @@ static void read_batch(struct walk *w, const struct event *e)
 		read_device_calls(w, &head, &u);
 }
 
-static void walk_image(struct walk *w, uint64_t *ret_broken)
+static void unpack_image(struct walk *w, uint64_t *ret_broken)
 {
 	struct scan *s = w->scan;
 	const struct trace *t = s->image->trace;
@@ -400,17 +400,17 @@ static void walk_image(struct walk *w, uint64_t *ret_broken)
 
 void device_scan_image(struct scan *s, void (*visit)(struct scan *, const struct device_record *), uint64_t *ret_broken)
 {
-	walk_image(&(struct walk){.scan = s, .blob = TF_BLOB_DEVICE, .visit_record = visit}, ret_broken);
+	unpack_image(&(struct walk){.scan = s, .blob = TF_BLOB_DEVICE, .visit_record = visit}, ret_broken);
 }
 
 void device_scan_more(struct scan *s, void (*visit)(struct scan *, const struct device_record *), uint64_t *ret_broken)
 {
-	walk_image(&(struct walk){.scan = s, .blob = TF_BLOB_DEVICE_MORE, .visit_record = visit}, ret_broken);
+	unpack_image(&(struct walk){.scan = s, .blob = TF_BLOB_DEVICE_MORE, .visit_record = visit}, ret_broken);
 }
 
 void device_scan_calls(struct scan *s, void (*visit)(struct scan *, const struct device_call *), uint64_t *ret_broken)
 {
-	walk_image(&(struct walk){.scan = s, .blob = TF_BLOB_DEVICE_CALLS, .visit_call = visit}, ret_broken);
+	unpack_image(&(struct walk){.scan = s, .blob = TF_BLOB_DEVICE_CALLS, .visit_call = visit}, ret_broken);
 }
 
 void device_scan(struct scan *s, void (*visit)(struct scan *, const struct device_record *), uint64_t *ret_broken)

@@ -211,7 +211,7 @@ static void gap_settle_batch(struct state *s)
 
 /* ---- gaps ---- */
 
-static void look_into(struct state *s, struct gap g)
+static void examine_gap(struct state *s, struct gap g)
 {
 	if (g.start >= g.end)
 		return;
@@ -225,7 +225,7 @@ static void look_into(struct state *s, struct gap g)
 }
 
 /* Removes the intervals that were not recorded from the gap. */
-static void within_life(struct state *s, struct gap g)
+static void add_recorded_parts(struct state *s, struct gap g)
 {
 	size_t first = first_place(i, 0, s->unrecorded_count, s->unrecorded[i].to <= g.start);
 
@@ -235,7 +235,7 @@ static void within_life(struct state *s, struct gap g)
 
 		if (off->from > g.start) {
 			before.end = before.call_start = off->from;
-			look_into(s, before);
+			examine_gap(s, before);
 			inside.start = off->from;
 		}
 		if (off->to < g.end)
@@ -243,7 +243,7 @@ static void within_life(struct state *s, struct gap g)
 		gap_add_cause(s, GAP_NOT_RECORDED, &inside, UINT32_MAX, 0);
 		g.start = inside.end;
 	}
-	look_into(s, g);
+	examine_gap(s, g);
 }
 
 static void gap_explain(struct state *s, struct gap g)
@@ -262,7 +262,7 @@ static void gap_explain(struct state *s, struct gap g)
 		gap_add_cause(s, GAP_ENDED, &after, UINT32_MAX, 0);
 		g.end = after.start;
 	}
-	within_life(s, g);
+	add_recorded_parts(s, g);
 }
 
 static struct gap_device *gap_device_of(struct state *s, const struct timeline_entry *b)

@@ -184,7 +184,7 @@ static void memory_reset_device(struct replay *r, uint32_t device)
 }
 
 /* The largest owners on the device, by insertion sort: there are few. */
-static void take_owners(const struct memory *m, struct memory_failure *f)
+static void collect_owners(const struct memory *m, struct memory_failure *f)
 {
 	for (size_t i = 0; i < m->site_count; i++) {
 		const struct memory_site *s = &m->sites[i];
@@ -210,7 +210,7 @@ static void memory_note_failure(struct replay *r, const struct merge_event *g, u
 	uint64_t arg = event_arg(&g->event, TF_ARG_MEMORY);
 	const uint64_t *info = map_find(&r->info_by_device, device, 0), *use = map_find(&r->uses, device, 0);
 	struct memory_failure f = {.ns = r->ns,
-				   .asked = arg ? tf_arg_value(event_arg(&g->event, TF_ARG_BYTES)) : 0,
+				   .requested = arg ? tf_arg_value(event_arg(&g->event, TF_ARG_BYTES)) : 0,
 				   .function = g->event.id,
 				   .stack = (uint32_t)tf_arg_value(event_arg(&g->event, TF_ARG_STACK)),
 				   .device = device,
@@ -226,7 +226,7 @@ static void memory_note_failure(struct replay *r, const struct merge_event *g, u
 		f.left = r->infos[*info - 1].left;
 		f.total = r->infos[*info - 1].total;
 	}
-	take_owners(m, &f);
+	collect_owners(m, &f);
 	m->failures = mem_grow(m->failures, m->failure_count, &m->failure_capacity, sizeof(*m->failures));
 	m->failures[m->failure_count++] = f;
 }

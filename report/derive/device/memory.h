@@ -29,7 +29,7 @@ struct memory_use {
 
 /* A failed allocation, and the owners of memory at that time. */
 struct memory_failure {
-	uint64_t ns, asked; /* asked 0: the call does not say */
+	uint64_t ns, requested; /* requested 0: unknown */
 	uint64_t in_use;    /* on the device */
 	uint64_t left, total; /* from the last cudaMemGetInfo; total 0: there was none */
 	uint32_t function, stack, device, tid;

@@ -21,7 +21,7 @@ struct search {
 };
 
 /* Copies up to an unescaped stop character or the end. */
-static const char *take_part(const char *at, const char *stops, struct buffer *ret)
+static const char *copy_part(const char *at, const char *stops, struct buffer *ret)
 {
 	for (; *at && !strchr(stops, *at); at++) {
 		if (*at == '\\' && (at[1] == '@' || at[1] == '/' || at[1] == '\\'))
@@ -34,11 +34,11 @@ static const char *take_part(const char *at, const char *stops, struct buffer *r
 
 static int parse_range_spec(struct search *s, const char *spec, struct err *err)
 {
-	const char *at = take_part(spec, "@/", &s->range);
+	const char *at = copy_part(spec, "@/", &s->range);
 	char *end;
 
 	if (*at == '@')
-		at = take_part(at + 1, "/", &s->domain);
+		at = copy_part(at + 1, "/", &s->domain);
 	s->index = -1;
 	if (*at == '/') {
 		errno = 0;
@@ -72,7 +72,7 @@ static bool is_domain(const struct search *s, const struct trace *t, uint32_t do
 	return same;
 }
 
-static void remember_seen(struct search *s, const struct nvtx_range *r, const char *text)
+static void remember_name(struct search *s, const struct nvtx_range *r, const char *text)
 {
 	struct buffer name = {0};
 
@@ -112,7 +112,7 @@ static void search_visit_range(void *context, const struct nvtx_range *r)
 		s->found[s->count++] =
 			(struct time_interval){clock_map_ns(clock, r->start), clock_map_ns(clock, r->end)};
 	} else {
-		remember_seen(s, r, text.data);
+		remember_name(s, r, text.data);
 	}
 	buffer_done(&text);
 }
@@ -139,7 +139,7 @@ static size_t join_overlapping(struct time_interval *intervals, size_t count)
 	return used;
 }
 
-static int say_none(const struct search *s, const char *spec, struct err *err)
+static int report_no_match(const struct search *s, const char *spec, struct err *err)
 {
 	struct buffer list = {0};
 	int code;
@@ -170,7 +170,7 @@ int filter_nvtx(struct model *m, const char *spec, struct err *err)
 	if (s.count)
 		qsort(s.found, s.count, sizeof(*s.found), intervals_by_start);
 	if (!code && (!s.count || s.index >= (long)s.count))
-		code = say_none(&s, spec, err);
+		code = report_no_match(&s, spec, err);
 	else if (!code && s.index >= 0)
 		filter_narrow(m, &s.found[s.index], 1);
 	else if (!code)

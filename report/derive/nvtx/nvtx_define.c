@@ -7,7 +7,7 @@
 
 /* Copies the NUL-terminated name at *at into `ret`, truncated; `ret` may be NULL. False: the bytes end before the
  * name does. */
-static bool take_name(const uint8_t **at, const uint8_t *end, char *ret, size_t size)
+static bool copy_name(const uint8_t **at, const uint8_t *end, char *ret, size_t size)
 {
 	uint16_t length;
 	size_t kept;
@@ -42,7 +42,7 @@ static void nvtx_add_definition(struct nvtx_definitions *d, const struct blob *b
 	end = n.bytes + b->length;
 	memcpy(&length, at, sizeof(length));
 	n.name = mem_alloc((size_t)length + 1);
-	if (!take_name(&at, end, n.name, (size_t)length + 1)) {
+	if (!copy_name(&at, end, n.name, (size_t)length + 1)) {
 		free(n.name);
 		free(n.bytes);
 		return;
@@ -95,7 +95,7 @@ bool nvtx_definition_entry(const struct nvtx_definition *n, uint32_t i, struct t
 		if (has_head && k == i && ret)
 			memcpy(ret, at, sizeof(*ret));
 		at += has_head ? sizeof(*ret) : 0;
-		if (!take_name(&at, end, k == i ? name : NULL, size))
+		if (!copy_name(&at, end, k == i ? name : NULL, size))
 			return false;
 		if (k == i)
 			return true;

@@ -188,7 +188,7 @@ static void put_text(struct reading *r, const uint8_t *text, size_t size, size_t
 }
 
 /* What the address at `offset` points to; false: it was not recorded. */
-static bool put_behind(struct reading *r, uint64_t offset)
+static bool put_pointed_to(struct reading *r, uint64_t offset)
 {
 	const uint8_t *at = r->texts;
 
@@ -243,7 +243,7 @@ static void put_scalar(struct reading *r, uint64_t type, uint64_t offset)
 		put_text(r, r->bytes + offset, size, size);
 		break;
 	case 's':
-		if (!put_behind(r, offset))
+		if (!put_pointed_to(r, offset))
 			put_hex(r, offset, size);
 		break;
 	default:
@@ -294,7 +294,7 @@ static size_t size_of(const struct reading *r, uint64_t type)
 }
 
 /* Appends one value and returns where it ends. */
-static uint64_t put_one(struct reading *r, uint64_t type, uint64_t offset, uint64_t selected)
+static uint64_t put_value(struct reading *r, uint64_t type, uint64_t offset, uint64_t selected)
 {
 	const struct nvtx_definition *schema = type >= TYPES ? nvtx_definition_find(r->definitions, TF_NVTX_SCHEMA,
 										    r->domain, type)
@@ -344,7 +344,7 @@ static uint64_t put_array(struct reading *r, uint64_t type, uint64_t offset, uin
 	buffer_text(r->out, "[");
 	for (uint64_t i = 0; i < count && offset < r->size && r->values_left; i++) {
 		buffer_text(r->out, i ? "," : "");
-		offset = put_one(r, type, offset, 0);
+		offset = put_value(r, type, offset, 0);
 	}
 	buffer_text(r->out, "]");
 	return offset;
@@ -379,7 +379,7 @@ static uint64_t put_entry(struct reading *r, const struct tf_nvtx_entry *e, uint
 		return r->size;
 	}
 	if (e->flags & ENTRY_POINTER || (is_text(e->type) && !kind && !e->detail)) {
-		if (!put_behind(r, offset))
+		if (!put_pointed_to(r, offset))
 			put_scalar(r, TYPE_ADDRESS, offset);
 		return offset + sizeof(uint64_t);
 	}
@@ -391,7 +391,7 @@ static uint64_t put_entry(struct reading *r, const struct tf_nvtx_entry *e, uint
 		return put_array(r, e->type, offset, count_up_to_zero(r, e->type, offset)) + size_of(r, e->type);
 	if (kind == ENTRY_COUNTED)
 		return put_array(r, e->type, offset, detail);
-	return put_one(r, e->type, offset, detail);
+	return put_value(r, e->type, offset, detail);
 }
 
 static uint64_t aligned_offset(const struct reading *r, const struct tf_nvtx_entry *e, uint64_t at)
@@ -456,7 +456,7 @@ static void put_payload(struct reading *r, uint64_t schema)
 		put_array(r, schema, 0, r->size / types[schema].size);
 	else if (schema < TYPES || nvtx_definition_find(r->definitions, TF_NVTX_SCHEMA, r->domain, schema) ||
 		 nvtx_definition_find(r->definitions, TF_NVTX_ENUM, r->domain, schema))
-		put_one(r, schema, 0, 0);
+		put_value(r, schema, 0, 0);
 	else
 		put_hex(r, 0, r->size);
 }

@@ -140,7 +140,7 @@ static void push_within(struct lines_pass *w, struct within item)
 	w->within[w->within_count++] = item;
 }
 
-static struct within take_within(struct lines_pass *w, uint64_t start)
+static struct within collect_within(struct lines_pass *w, uint64_t start)
 {
 	struct within sum = {0};
 
@@ -193,7 +193,7 @@ static void lines_add_call(struct lines_pass *w, const struct event *e)
 	if (!is_os && !is_cuda)
 		return;
 	line = lines_line_of(w, e, NULL);
-	in = take_within(w, start);
+	in = collect_within(w, start);
 	line[LINE_CALLS]++;
 	line[LINE_TOTAL] += difference_or_zero(ns, in.total);
 	if (is_os) {

@@ -297,7 +297,7 @@ int profile_make(const struct report_context *context, enum metric metric, struc
 	free(w.frames);
 	free(w.ids);
 	return metric == METRIC_OFF_CPU && !ret->aggregate.count
-		       ? err_set(err, -ENODATA, "off-cpu: the captures have no calls of the OS")
+		       ? err_set(err, -ENODATA, "off-cpu: the captures have no OS calls")
 		       : 0;
 }
 

@@ -83,7 +83,7 @@ int source_choose(const struct report_context *c, const struct lines *l, const c
 
 /* ---- its text ---- */
 
-static int read_all(struct source *s, int fd, size_t size)
+static int read_text(struct source *s, int fd, size_t size)
 {
 	s->bytes = mem_alloc(size + 1);
 	while (s->size < size) {
@@ -121,7 +121,7 @@ int source_open(struct source *s, const char *named, const char *recorded, uint6
 	else if (st.st_size > LARGEST)
 		code = err_set(err, -ENODATA, "%s: larger than %d MB; its lines are shown without their text", s->path,
 			       LARGEST >> 20);
-	else if (read_all(s, fd, (size_t)st.st_size))
+	else if (read_text(s, fd, (size_t)st.st_size))
 		code = err_set(err, -ENODATA, "%s: could not be read", s->path);
 	else if ((uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec > since_ns)
 		code = err_set(err, -ENODATA, "%s was changed after the capture began: lines may have moved", s->path);

@@ -176,7 +176,7 @@ static size_t skip_template(const char *name, size_t at)
 	return at;
 }
 
-static size_t past_braces(const char *name, size_t at)
+static size_t skip_brackets(const char *name, size_t at)
 {
 	size_t depth = 0;
 
@@ -190,7 +190,7 @@ static size_t past_braces(const char *name, size_t at)
 
 /* Skips the parameters of an enclosing function, as in "outer(int) const::inner(float)"; 0: they are the function's
  * own. */
-static size_t past_place(const char *name, size_t at)
+static size_t skip_enclosing_function(const char *name, size_t at)
 {
 	at = skip_template(name, at);
 	if (!strncmp(name + at, " const", 6))
@@ -222,7 +222,7 @@ static void find_base(const char *name, size_t *ret_start, size_t *ret_end)
 			at = skip_template(name, at);
 			end = is_cast ? at : end;
 		} else if (name[at] == '(' && !strchr("*&", name[at + 1])) {
-			next = is_decltype(name, at) ? skip_template(name, at) : past_place(name, at);
+			next = is_decltype(name, at) ? skip_template(name, at) : skip_enclosing_function(name, at);
 			if (!next)
 				break;
 			at = next;
@@ -234,7 +234,7 @@ static void find_base(const char *name, size_t *ret_start, size_t *ret_end)
 			start = is_cast ? start : at;
 			end = is_cast ? at : end;
 		} else {
-			end = at = name[at] == '{'   ? past_braces(name, at)
+			end = at = name[at] == '{'   ? skip_brackets(name, at)
 				   : name[at] == '[' ? at + strcspn(name + at, "]")
 						     : at + 1;
 		}

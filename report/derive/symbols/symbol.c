@@ -164,13 +164,13 @@ static const struct image *image_by_nonce(const struct model *m, uint64_t nonce)
 
 /* Modules that the image itself recorded are added last, so that they are found first; a forked image starts with
  * its parent's. */
-static void fill_space(struct symbols *s, struct space *space, const struct image *image, int depth)
+static void add_modules(struct symbols *s, struct space *space, const struct image *image, int depth)
 {
 	const struct image *parent =
 		image->via == TF_VIA_FORK && depth < 64 ? image_by_nonce(s->model, image->parent_nonce) : NULL;
 
 	if (parent && parent != image)
-		fill_space(s, space, parent, depth + 1);
+		add_modules(s, space, parent, depth + 1);
 	for (size_t i = 0; image->trace && i < image->trace->blob_count; i++)
 		if (image->trace->blobs[i].type == TF_BLOB_MODULE)
 			add_module(s, space, image, &image->trace->blobs[i]);
@@ -184,7 +184,7 @@ static struct space *space_of(struct symbols *s, const struct image *image)
 		s->all_spaces = mem_grow(s->all_spaces, s->space_count, &s->space_capacity, sizeof(*s->all_spaces));
 		s->all_spaces[s->space_count] = (struct space){0};
 		*place = ++s->space_count;
-		fill_space(s, &s->all_spaces[s->space_count - 1], image, 0);
+		add_modules(s, &s->all_spaces[s->space_count - 1], image, 0);
 	}
 	return &s->all_spaces[*place - 1];
 }
@@ -208,7 +208,7 @@ static const struct mapped_module *find_module(struct symbols *s, const struct i
 
 /* ---- places ---- */
 
-static uint32_t place_at(struct symbols *s, uint64_t a, uint64_t b, struct place place)
+static uint32_t place_number(struct symbols *s, uint64_t a, uint64_t b, struct place place)
 {
 	bool is_new;
 	uint64_t *known = map_put(&s->frames, a, b, &is_new);
@@ -269,17 +269,17 @@ static uint32_t native_place(struct symbols *s, const struct mapped_module *m, u
 {
 	uint64_t in_file = m ? address - 1 - m->bias : address;
 
-	return place_at(s, m ? m->file + 1 : 0, in_file,
-			(struct place){.file = m ? m->file : NO_FILE, .address = in_file});
+	return place_number(s, m ? m->file + 1 : 0, in_file,
+			    (struct place){.file = m ? m->file : NO_FILE, .address = in_file});
 }
 
 /* ---- Python ---- */
 
 static uint32_t python_place(struct symbols *s, const struct image *image, const struct tf_python_frame *f)
 {
-	return place_at(s, 1ull << 63 | (uint64_t)(image - s->model->images),
-			(uint64_t)f->code << 32 | (f->place & ~TF_PYTHON_ENTRY),
-			(struct place){.file = NO_FILE, .image = image, .python = *f});
+	return place_number(s, 1ull << 63 | (uint64_t)(image - s->model->images),
+			    (uint64_t)f->code << 32 | (f->place & ~TF_PYTHON_ENTRY),
+			    (struct place){.file = NO_FILE, .image = image, .python = *f});
 }
 
 static const char *place_text(struct symbols *s, uint32_t number)
@@ -360,7 +360,7 @@ static bool is_evaluation(const char *text)
 	return !strncmp(text, "_PyEval_EvalFrameDefault", strlen("_PyEval_EvalFrameDefault"));
 }
 
-static bool is_end(const struct tf_python_frame *f)
+static bool is_invocation_end(const struct tf_python_frame *f)
 {
 	return !f->code && !(f->place & TF_PYTHON_ENTRY);
 }
@@ -372,7 +372,7 @@ static size_t bare_evaluations(const struct python_side *p, const struct symbol_
 {
 	size_t evaluations = 0, entries = 0;
 
-	if (!p->count || is_end(&p->frames[p->count - 1]))
+	if (!p->count || is_invocation_end(&p->frames[p->count - 1]))
 		return 0;
 	for (size_t i = 0; i < count; i++)
 		evaluations += is_evaluation(native[i].text);
@@ -387,7 +387,7 @@ static size_t add_left_over(struct symbols *s, const struct image *image, struct
 			    struct symbol_frame *ret, size_t used, size_t size)
 {
 	static const struct symbol_frame mark = {
-		.text = "(Python frames whose place is not known)", .module = "", .place = SYMBOL_NO_PLACE};
+		.text = "(Python frames whose position is unknown)", .module = "", .place = SYMBOL_NO_PLACE};
 	struct symbol_frame frame = {.text = "", .module = "", .is_python = true};
 	size_t before = used, first;
 

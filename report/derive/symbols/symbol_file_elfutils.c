@@ -216,7 +216,7 @@ const char *symbol_file_name(struct symbol_file *f, uint64_t address)
 }
 
 /* Code behind the last function of a unit that has no lines of its own would get that function's lines. */
-static bool is_behind(struct symbol_file *f, uint64_t address)
+static bool is_outside_unit(struct symbol_file *f, uint64_t address)
 {
 	Dwarf_Addr bias, base, start, end;
 	Dwarf_Die *unit = dwfl_module_addrdie(f->module, address, &bias);
@@ -232,7 +232,7 @@ const char *symbol_file_source(struct symbol_file *f, uint64_t address, int *ret
 	Dwarf_Die *unit = NULL;
 	Dwarf_Addr bias;
 
-	if (found && !is_behind(f, address))
+	if (found && !is_outside_unit(f, address))
 		return dwfl_lineinfo(found, NULL, ret_line, NULL, NULL, NULL);
 	while ((unit = dwfl_module_nextcu(f->module, unit, &bias))) {
 		Dwarf_Line *line =

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""join.py OUTPUT PAGE STYLE MODULE...: the page with its style and its script in it, as C. Modules stand so that each
-comes after those that it imports; their imports and exports go, as all of them share one function."""
+"""join.py OUTPUT PAGE STYLE MODULE...: writes the page, with its style and script inserted, as C. Each module must be
+listed after those that it imports; imports and exports are removed, because all modules share one function."""
 import base64
 import hashlib
 import re

@@ -107,7 +107,8 @@ function spread(title, values) {
 	const sorted = [...values].sort((a, b) => a - b), middle = sorted[sorted.length >> 1];
 
 	return make('span', {class: 'soft'},
-		    [title + ': ' + duration(sorted[0]), duration(middle), duration(sorted[sorted.length - 1])].join(' – '));
+		    [title + ': ' + duration(sorted[0]), duration(middle),
+		     duration(sorted[sorted.length - 1])].join(' – '));
 }
 
 function processCard(model, show) {
