@@ -225,7 +225,7 @@ static inline size_t hook_length(const char *s)
 	do {                                                                                                           \
 		HOOK_RECORD_NEW;                                                                                       \
 		if (HOOK_MADE >= 0)                                                                                    \
-			descriptor_describe_path(HOOK_MADE, event_.end, (path));                                           \
+			descriptor_describe_path(HOOK_MADE, event_.end, (path));                                       \
 	} while (0)
 #define HOOK_BEFORE_REOPENED(stream) descriptor_invalidate(hook_stream_fd(stream))
 #define HOOK_AFTER_REOPENED(stream) HOOK_AFTER_NEW
@@ -256,7 +256,7 @@ static inline size_t hook_length(const char *s)
 	do {                                                                                                           \
 		HOOK_RECORD_ARG(hook_fd_arg((fd), (int64_t)result));                                                   \
 		if (!result || errno == EINPROGRESS || errno == EINTR)                                                 \
-			descriptor_describe_peer((fd), event_.start, (address), (size));                                   \
+			descriptor_describe_peer((fd), event_.start, (address), (size));                               \
 	} while (0)
 #define HOOK_BEFORE_ACCEPTED(fd)
 #define HOOK_AFTER_ACCEPTED(fd) descriptor_invalidate((int)result)

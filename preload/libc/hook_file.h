@@ -9,24 +9,31 @@
 	X(TIMED, ssize_t, __read_chk, (int fd, void *p, size_t n, size_t size), (fd, p, n, size), FD(fd))              \
 	X(TIMED, ssize_t, write, (int fd, const void *p, size_t n), (fd, p, n), FD(fd))                                \
 	X(TIMED, ssize_t, pread, (int fd, void *p, size_t n, off_t at), (fd, p, n, at), FD(fd))                        \
-	X(TIMED, ssize_t, __pread_chk, (int fd, void *p, size_t n, off_t at, size_t size), (fd, p, n, at, size), FD(fd)) \
+	X(TIMED, ssize_t, __pread_chk, (int fd, void *p, size_t n, off_t at, size_t size), (fd, p, n, at, size),       \
+	  FD(fd))                                                                                                      \
 	X(TIMED, ssize_t, pwrite, (int fd, const void *p, size_t n, off_t at), (fd, p, n, at), FD(fd))                 \
 	X(TIMED, ssize_t, pread64, (int fd, void *p, size_t n, off64_t at), (fd, p, n, at), FD(fd))                    \
-	X(TIMED, ssize_t, __pread64_chk, (int fd, void *p, size_t n, off64_t at, size_t size), (fd, p, n, at, size), FD(fd)) \
+	X(TIMED, ssize_t, __pread64_chk, (int fd, void *p, size_t n, off64_t at, size_t size), (fd, p, n, at, size),   \
+	  FD(fd))                                                                                                      \
 	X(TIMED, ssize_t, pwrite64, (int fd, const void *p, size_t n, off64_t at), (fd, p, n, at), FD(fd))             \
 	X(TIMED, ssize_t, readv, (int fd, const struct iovec *v, int n), (fd, v, n), FD(fd))                           \
 	X(TIMED, ssize_t, preadv, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at), FD(fd))            \
-	X(TIMED, ssize_t, preadv2, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags), FD(fd)) \
+	X(TIMED, ssize_t, preadv2, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags), \
+	  FD(fd))                                                                                                      \
 	X(TIMED, ssize_t, preadv64, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at), FD(fd))        \
-	X(TIMED, ssize_t, preadv64v2, (int fd, const struct iovec *v, int n, off64_t at, int flags), (fd, v, n, at, flags), FD(fd)) \
+	X(TIMED, ssize_t, preadv64v2, (int fd, const struct iovec *v, int n, off64_t at, int flags),                   \
+	  (fd, v, n, at, flags), FD(fd))                                                                               \
 	X(TIMED, ssize_t, writev, (int fd, const struct iovec *v, int n), (fd, v, n), FD(fd))                          \
 	X(TIMED, ssize_t, pwritev, (int fd, const struct iovec *v, int n, off_t at), (fd, v, n, at), FD(fd))           \
-	X(TIMED, ssize_t, pwritev2, (int fd, const struct iovec *v, int n, off_t at, int flags), (fd, v, n, at, flags), FD(fd)) \
+	X(TIMED, ssize_t, pwritev2, (int fd, const struct iovec *v, int n, off_t at, int flags),                       \
+	  (fd, v, n, at, flags), FD(fd))                                                                               \
 	X(TIMED, ssize_t, pwritev64, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at), FD(fd))       \
-	X(TIMED, ssize_t, pwritev64v2, (int fd, const struct iovec *v, int n, off64_t at, int flags), (fd, v, n, at, flags), FD(fd)) \
+	X(TIMED, ssize_t, pwritev64v2, (int fd, const struct iovec *v, int n, off64_t at, int flags),                  \
+	  (fd, v, n, at, flags), FD(fd))                                                                               \
 	X(NAKED, int, open, (const char *path, int flags, mode_t mode), (path, flags, mode), OPENED(path))             \
 	X(TIMED, int, __open_2, (const char *path, int flags), (path, flags), OPENED(path))                            \
-	X(NAKED, int, openat, (int at, const char *path, int flags, mode_t mode), (at, path, flags, mode), OPENED(path)) \
+	X(NAKED, int, openat, (int at, const char *path, int flags, mode_t mode), (at, path, flags, mode),             \
+	  OPENED(path))                                                                                                \
 	X(TIMED, int, __openat_2, (int at, const char *path, int flags), (at, path, flags), OPENED(path))              \
 	X(TIMED, int, creat, (const char *path, mode_t mode), (path, mode), OPENED(path))                              \
 	X(TIMED, int, mkstemp, (char *path), (path), OPENED(path))                                                     \
@@ -35,7 +42,8 @@
 	X(TIMED, int, mkostemps, (char *path, int tail, int flags), (path, tail, flags), OPENED(path))                 \
 	X(NAKED, int, open64, (const char *path, int flags, mode_t mode), (path, flags, mode), OPENED(path))           \
 	X(TIMED, int, __open64_2, (const char *path, int flags), (path, flags), OPENED(path))                          \
-	X(NAKED, int, openat64, (int at, const char *path, int flags, mode_t mode), (at, path, flags, mode), OPENED(path)) \
+	X(NAKED, int, openat64, (int at, const char *path, int flags, mode_t mode), (at, path, flags, mode),           \
+	  OPENED(path))                                                                                                \
 	X(TIMED, int, __openat64_2, (int at, const char *path, int flags), (at, path, flags), OPENED(path))            \
 	X(TIMED, int, creat64, (const char *path, mode_t mode), (path, mode), OPENED(path))                            \
 	X(TIMED, int, mkstemp64, (char *path), (path), OPENED(path))                                                   \
@@ -73,24 +81,31 @@
 	X(TIMED, int, posix_fallocate64, (int fd, off64_t at, off64_t n), (fd, at, n), FD(fd))                         \
 	X(TIMED, int, posix_fadvise64, (int fd, off64_t at, off64_t n, int advice), (fd, at, n, advice), FD(fd))       \
 	X(TIMED, ssize_t, sendfile64, (int to, int from, off64_t *at, size_t n), (to, from, at, n), FD(to))            \
-	X(TIMED, ssize_t, copy_file_range, (int from, off64_t *at, int to, off64_t *to_at, size_t n, unsigned flags), (from, at, to, to_at, n, flags), FD(to)) \
-	X(TIMED, ssize_t, splice, (int from, off64_t *at, int to, off64_t *to_at, size_t n, unsigned flags), (from, at, to, to_at, n, flags), FD(to)) \
+	X(TIMED, ssize_t, copy_file_range, (int from, off64_t *at, int to, off64_t *to_at, size_t n, unsigned flags),  \
+	  (from, at, to, to_at, n, flags), FD(to))                                                                     \
+	X(TIMED, ssize_t, splice, (int from, off64_t *at, int to, off64_t *to_at, size_t n, unsigned flags),           \
+	  (from, at, to, to_at, n, flags), FD(to))                                                                     \
 	X(TIMED, ssize_t, tee, (int from, int to, size_t n, unsigned flags), (from, to, n, flags), FD(to))             \
-	X(TIMED, ssize_t, vmsplice, (int fd, const struct iovec *v, size_t n, unsigned flags), (fd, v, n, flags), FD(fd)) \
+	X(TIMED, ssize_t, vmsplice, (int fd, const struct iovec *v, size_t n, unsigned flags), (fd, v, n, flags),      \
+	  FD(fd))                                                                                                      \
 	X(TIMED, int, pipe, (int p[2]), (p), PAIR(p))                                                                  \
 	X(TIMED, int, pipe2, (int p[2], int flags), (p, flags), PAIR(p))                                               \
 	X(TIMED, int, eventfd_read, (int fd, eventfd_t *value), (fd, value), FD(fd))                                   \
 	X(TIMED, int, eventfd_write, (int fd, eventfd_t value), (fd, value), FD(fd))                                   \
-	X(TIMED, int, aio_read, (struct aiocb *a), (a), NOTHING)                                                       \
-	X(TIMED, int, aio_write, (struct aiocb *a), (a), NOTHING)                                                      \
+	X(TIMED, int, aio_read, (struct aiocb * a), (a), NOTHING)                                                      \
+	X(TIMED, int, aio_write, (struct aiocb * a), (a), NOTHING)                                                     \
 	X(TIMED, int, aio_fsync, (int flags, struct aiocb *a), (flags, a), NOTHING)                                    \
-	X(TIMED, int, aio_suspend, (const struct aiocb *const a[], int n, const struct timespec *t), (a, n, t), TIMEOUT(hook_us(t))) \
-	X(TIMED, int, lio_listio, (int mode, struct aiocb *const a[], int n, struct sigevent *e), (mode, a, n, e), NOTHING) \
-	X(TIMED, int, aio_read64, (struct aiocb64 *a), (a), NOTHING)                                                   \
-	X(TIMED, int, aio_write64, (struct aiocb64 *a), (a), NOTHING)                                                  \
+	X(TIMED, int, aio_suspend, (const struct aiocb *const a[], int n, const struct timespec *t), (a, n, t),        \
+	  TIMEOUT(hook_us(t)))                                                                                         \
+	X(TIMED, int, lio_listio, (int mode, struct aiocb *const a[], int n, struct sigevent *e), (mode, a, n, e),     \
+	  NOTHING)                                                                                                     \
+	X(TIMED, int, aio_read64, (struct aiocb64 * a), (a), NOTHING)                                                  \
+	X(TIMED, int, aio_write64, (struct aiocb64 * a), (a), NOTHING)                                                 \
 	X(TIMED, int, aio_fsync64, (int flags, struct aiocb64 *a), (flags, a), NOTHING)                                \
-	X(TIMED, int, aio_suspend64, (const struct aiocb64 *const a[], int n, const struct timespec *t), (a, n, t), TIMEOUT(hook_us(t))) \
-	X(TIMED, int, lio_listio64, (int mode, struct aiocb64 *const a[], int n, struct sigevent *e), (mode, a, n, e), NOTHING)
+	X(TIMED, int, aio_suspend64, (const struct aiocb64 *const a[], int n, const struct timespec *t), (a, n, t),    \
+	  TIMEOUT(hook_us(t)))                                                                                         \
+	X(TIMED, int, lio_listio64, (int mode, struct aiocb64 *const a[], int n, struct sigevent *e), (mode, a, n, e), \
+	  NOTHING)
 
 #define HOOK_NAME(X)                                                                                                   \
 	/* names of files */                                                                                           \
@@ -101,20 +116,24 @@
 	X(TIMED, int, __xstat, (int version, const char *path, struct stat *s), (version, path, s), NOTHING)           \
 	X(TIMED, int, __lxstat, (int version, const char *path, struct stat *s), (version, path, s), NOTHING)          \
 	X(TIMED, int, __fxstat, (int version, int fd, struct stat *s), (version, fd, s), FD(fd))                       \
-	X(TIMED, int, __fxstatat, (int version, int at, const char *path, struct stat *s, int flags), (version, at, path, s, flags), NOTHING) \
+	X(TIMED, int, __fxstatat, (int version, int at, const char *path, struct stat *s, int flags),                  \
+	  (version, at, path, s, flags), NOTHING)                                                                      \
 	X(TIMED, int, statfs, (const char *path, struct statfs *s), (path, s), NOTHING)                                \
 	X(TIMED, int, fstatfs, (int fd, struct statfs *s), (fd, s), FD(fd))                                            \
 	X(TIMED, int, stat64, (const char *path, struct stat64 *s), (path, s), NOTHING)                                \
 	X(TIMED, int, lstat64, (const char *path, struct stat64 *s), (path, s), NOTHING)                               \
 	X(TIMED, int, fstat64, (int fd, struct stat64 *s), (fd, s), FD(fd))                                            \
-	X(TIMED, int, fstatat64, (int at, const char *path, struct stat64 *s, int flags), (at, path, s, flags), NOTHING) \
+	X(TIMED, int, fstatat64, (int at, const char *path, struct stat64 *s, int flags), (at, path, s, flags),        \
+	  NOTHING)                                                                                                     \
 	X(TIMED, int, __xstat64, (int version, const char *path, struct stat64 *s), (version, path, s), NOTHING)       \
 	X(TIMED, int, __lxstat64, (int version, const char *path, struct stat64 *s), (version, path, s), NOTHING)      \
 	X(TIMED, int, __fxstat64, (int version, int fd, struct stat64 *s), (version, fd, s), FD(fd))                   \
-	X(TIMED, int, __fxstatat64, (int version, int at, const char *path, struct stat64 *s, int flags), (version, at, path, s, flags), NOTHING) \
+	X(TIMED, int, __fxstatat64, (int version, int at, const char *path, struct stat64 *s, int flags),              \
+	  (version, at, path, s, flags), NOTHING)                                                                      \
 	X(TIMED, int, statfs64, (const char *path, struct statfs64 *s), (path, s), NOTHING)                            \
 	X(TIMED, int, fstatfs64, (int fd, struct statfs64 *s), (fd, s), FD(fd))                                        \
-	X(TIMED, int, statx, (int at, const char *path, int flags, unsigned mask, struct statx *s), (at, path, flags, mask, s), NOTHING) \
+	X(TIMED, int, statx, (int at, const char *path, int flags, unsigned mask, struct statx *s),                    \
+	  (at, path, flags, mask, s), NOTHING)                                                                         \
 	X(TIMED, int, access, (const char *path, int mode), (path, mode), NOTHING)                                     \
 	X(TIMED, int, faccessat, (int at, const char *path, int mode, int flags), (at, path, mode, flags), NOTHING)    \
 	X(TIMED, ssize_t, readlink, (const char *path, char *p, size_t n), (path, p, n), NOTHING)                      \
@@ -123,15 +142,19 @@
 	X(TIMED, int, unlinkat, (int at, const char *path, int flags), (at, path, flags), NOTHING)                     \
 	X(TIMED, int, rename, (const char *path, const char *to), (path, to), NOTHING)                                 \
 	X(TIMED, int, renameat, (int at, const char *path, int to_at, const char *to), (at, path, to_at, to), NOTHING) \
-	X(TIMED, int, renameat2, (int at, const char *path, int to_at, const char *to, unsigned flags), (at, path, to_at, to, flags), NOTHING) \
+	X(TIMED, int, renameat2, (int at, const char *path, int to_at, const char *to, unsigned flags),                \
+	  (at, path, to_at, to, flags), NOTHING)                                                                       \
 	X(TIMED, int, link, (const char *path, const char *to), (path, to), NOTHING)                                   \
-	X(TIMED, int, linkat, (int at, const char *path, int to_at, const char *to, int flags), (at, path, to_at, to, flags), NOTHING) \
+	X(TIMED, int, linkat, (int at, const char *path, int to_at, const char *to, int flags),                        \
+	  (at, path, to_at, to, flags), NOTHING)                                                                       \
 	X(TIMED, int, symlink, (const char *target, const char *path), (target, path), NOTHING)                        \
 	X(TIMED, int, symlinkat, (const char *target, int at, const char *path), (target, at, path), NOTHING)          \
 	X(TIMED, int, mkfifo, (const char *path, mode_t mode), (path, mode), NOTHING)                                  \
 	X(TIMED, int, mkfifoat, (int at, const char *path, mode_t mode), (at, path, mode), NOTHING)                    \
 	X(TIMED, int, acct, (const char *path), (path), NOTHING)                                                       \
-	X(TIMED, int, mount, (const char *what, const char *path, const char *type, unsigned long flags, const void *data), (what, path, type, flags, data), NOTHING) \
+	X(TIMED, int, mount,                                                                                           \
+	  (const char *what, const char *path, const char *type, unsigned long flags, const void *data),               \
+	  (what, path, type, flags, data), NOTHING)                                                                    \
 	X(TIMED, int, umount2, (const char *path, int flags), (path, flags), NOTHING)                                  \
 	/* directories */                                                                                              \
 	X(TIMED, int, mkdir, (const char *path, mode_t mode), (path, mode), NOTHING)                                   \
@@ -154,10 +177,13 @@
 	X(OWN, int, fcloseall, (void), (), NOTHING)                                                                    \
 	X(TIMED, int, fflush, (FILE * f), (f), STREAM(f, 0))                                                           \
 	X(TIMED, size_t, fread, (void *p, size_t size, size_t n, FILE *f), (p, size, n, f), STREAM(f, size * result))  \
-	X(TIMED, size_t, __fread_chk, (void *p, size_t room, size_t size, size_t n, FILE *f), (p, room, size, n, f), STREAM(f, size * result)) \
-	X(TIMED, size_t, fwrite, (const void *p, size_t size, size_t n, FILE *f), (p, size, n, f), STREAM(f, size * result)) \
+	X(TIMED, size_t, __fread_chk, (void *p, size_t room, size_t size, size_t n, FILE *f), (p, room, size, n, f),   \
+	  STREAM(f, size * result))                                                                                    \
+	X(TIMED, size_t, fwrite, (const void *p, size_t size, size_t n, FILE *f), (p, size, n, f),                     \
+	  STREAM(f, size * result))                                                                                    \
 	X(TIMED, char *, fgets, (char *p, int n, FILE *f), (p, n, f), STREAM(f, hook_length(result)))                  \
-	X(TIMED, char *, __fgets_chk, (char *p, size_t size, int n, FILE *f), (p, size, n, f), STREAM(f, hook_length(result))) \
+	X(TIMED, char *, __fgets_chk, (char *p, size_t size, int n, FILE *f), (p, size, n, f),                         \
+	  STREAM(f, hook_length(result)))                                                                              \
 	X(TIMED, int, fputs, (const char *s, FILE *f), (s, f), STREAM(f, result < 0 ? 0 : hook_length(s)))             \
 	X(TIMED, wchar_t *, fgetws, (wchar_t *p, int n, FILE *f), (p, n, f), STREAM(f, 0))                             \
 	X(TIMED, wchar_t *, __fgetws_chk, (wchar_t *p, size_t size, int n, FILE *f), (p, size, n, f), STREAM(f, 0))    \
@@ -171,14 +197,19 @@
 	X(TIMED, wint_t, putwc, (wchar_t c, FILE *f), (c, f), STREAM(f, 0))                                            \
 	X(TIMED, wint_t, fputwc, (wchar_t c, FILE *f), (c, f), STREAM(f, 0))                                           \
 	X(TIMED, int, fflush_unlocked, (FILE * f), (f), STREAM(f, 0))                                                  \
-	X(TIMED, size_t, fread_unlocked, (void *p, size_t size, size_t n, FILE *f), (p, size, n, f), STREAM(f, size * result)) \
-	X(TIMED, size_t, __fread_unlocked_chk, (void *p, size_t room, size_t size, size_t n, FILE *f), (p, room, size, n, f), STREAM(f, size * result)) \
-	X(TIMED, size_t, fwrite_unlocked, (const void *p, size_t size, size_t n, FILE *f), (p, size, n, f), STREAM(f, size * result)) \
+	X(TIMED, size_t, fread_unlocked, (void *p, size_t size, size_t n, FILE *f), (p, size, n, f),                   \
+	  STREAM(f, size * result))                                                                                    \
+	X(TIMED, size_t, __fread_unlocked_chk, (void *p, size_t room, size_t size, size_t n, FILE *f),                 \
+	  (p, room, size, n, f), STREAM(f, size * result))                                                             \
+	X(TIMED, size_t, fwrite_unlocked, (const void *p, size_t size, size_t n, FILE *f), (p, size, n, f),            \
+	  STREAM(f, size * result))                                                                                    \
 	X(TIMED, char *, fgets_unlocked, (char *p, int n, FILE *f), (p, n, f), STREAM(f, hook_length(result)))         \
-	X(TIMED, char *, __fgets_unlocked_chk, (char *p, size_t size, int n, FILE *f), (p, size, n, f), STREAM(f, hook_length(result))) \
+	X(TIMED, char *, __fgets_unlocked_chk, (char *p, size_t size, int n, FILE *f), (p, size, n, f),                \
+	  STREAM(f, hook_length(result)))                                                                              \
 	X(TIMED, int, fputs_unlocked, (const char *s, FILE *f), (s, f), STREAM(f, result < 0 ? 0 : hook_length(s)))    \
 	X(TIMED, wchar_t *, fgetws_unlocked, (wchar_t *p, int n, FILE *f), (p, n, f), STREAM(f, 0))                    \
-	X(TIMED, wchar_t *, __fgetws_unlocked_chk, (wchar_t *p, size_t size, int n, FILE *f), (p, size, n, f), STREAM(f, 0)) \
+	X(TIMED, wchar_t *, __fgetws_unlocked_chk, (wchar_t *p, size_t size, int n, FILE *f), (p, size, n, f),         \
+	  STREAM(f, 0))                                                                                                \
 	X(TIMED, int, fputws_unlocked, (const wchar_t *s, FILE *f), (s, f), STREAM(f, 0))                              \
 	X(OWN, int, getc_unlocked, (FILE * f), (f), STREAM(f, result != EOF))                                          \
 	X(OWN, int, fgetc_unlocked, (FILE * f), (f), STREAM(f, result != EOF))                                         \
@@ -192,26 +223,38 @@
 	X(OWN, int, _IO_putc, (int c, FILE *f), (c, f), STREAM(f, result != EOF))                                      \
 	X(TIMED, int, getw, (FILE * f), (f), STREAM(f, 4))                                                             \
 	X(TIMED, int, puts, (const char *s), (s), STREAM(stdout, result < 0 ? 0 : hook_length(s) + 1))                 \
-	X(TIMED, ssize_t, getline, (char **line, size_t *n, FILE *f), (line, n, f), STREAM(f, result < 0 ? 0 : result)) \
-	X(TIMED, ssize_t, getdelim, (char **line, size_t *n, int end, FILE *f), (line, n, end, f), STREAM(f, result < 0 ? 0 : result)) \
-	X(TIMED, ssize_t, __getdelim, (char **line, size_t *n, int end, FILE *f), (line, n, end, f), STREAM(f, result < 0 ? 0 : result)) \
+	X(TIMED, ssize_t, getline, (char **line, size_t *n, FILE *f), (line, n, f),                                    \
+	  STREAM(f, result < 0 ? 0 : result))                                                                          \
+	X(TIMED, ssize_t, getdelim, (char **line, size_t *n, int end, FILE *f), (line, n, end, f),                     \
+	  STREAM(f, result < 0 ? 0 : result))                                                                          \
+	X(TIMED, ssize_t, __getdelim, (char **line, size_t *n, int end, FILE *f), (line, n, end, f),                   \
+	  STREAM(f, result < 0 ? 0 : result))                                                                          \
 	X(TIMEDV, void, flockfile, (FILE * f), (f), NOTHING)                                                           \
 	X(TIMED, int, ftrylockfile, (FILE * f), (f), NOTHING)
 
 #define HOOK_MEMORY(X)                                                                                                 \
 	/* memory mappings */                                                                                          \
-	X(TIMED, void *, mmap, (void *at, size_t n, int protection, int flags, int fd, off_t from), (at, n, protection, flags, fd, from), MEMORY(n)) \
-	X(TIMED, void *, mmap64, (void *at, size_t n, int protection, int flags, int fd, off64_t from), (at, n, protection, flags, fd, from), MEMORY(n)) \
-	X(TIMED, int, munmap, (void *at, size_t n), (at, n), MEMORY(n))                                                 \
-	X(NAKED, void *, mremap, (void *at, size_t n, size_t size, int flags, void *to), (at, n, size, flags, to), MEMORY(size)) \
-	X(TIMED, int, mprotect, (void *at, size_t n, int protection), (at, n, protection), MEMORY(n))                   \
-	X(TIMED, int, madvise, (void *at, size_t n, int advice), (at, n, advice), MEMORY(n))                            \
+	X(TIMED, void *, mmap, (void *at, size_t n, int protection, int flags, int fd, off_t from),                    \
+	  (at, n, protection, flags, fd, from), MEMORY(n))                                                             \
+	X(TIMED, void *, mmap64, (void *at, size_t n, int protection, int flags, int fd, off64_t from),                \
+	  (at, n, protection, flags, fd, from), MEMORY(n))                                                             \
+	X(TIMED, int, munmap, (void *at, size_t n), (at, n), MEMORY(n))                                                \
+	X(NAKED, void *, mremap, (void *at, size_t n, size_t size, int flags, void *to), (at, n, size, flags, to),     \
+	  MEMORY(size))                                                                                                \
+	X(TIMED, int, mprotect, (void *at, size_t n, int protection), (at, n, protection), MEMORY(n))                  \
+	X(TIMED, int, madvise, (void *at, size_t n, int advice), (at, n, advice), MEMORY(n))                           \
 	X(TIMED, int, msync, (void *at, size_t n, int flags), (at, n, flags), BYTES(n))                                \
 	X(TIMED, int, mlock, (const void *at, size_t n), (at, n), BYTES(n))                                            \
 	X(TIMED, int, mlock2, (const void *at, size_t n, unsigned flags), (at, n, flags), BYTES(n))                    \
 	X(TIMED, int, mlockall, (int flags), (flags), NOTHING)                                                         \
-	X(TIMED, ssize_t, process_vm_readv, (pid_t pid, const struct iovec *v, unsigned long n, const struct iovec *w, unsigned long m, unsigned long flags), (pid, v, n, w, m, flags), BYTES(result < 0 ? 0 : result)) \
-	X(TIMED, ssize_t, process_vm_writev, (pid_t pid, const struct iovec *v, unsigned long n, const struct iovec *w, unsigned long m, unsigned long flags), (pid, v, n, w, m, flags), BYTES(result < 0 ? 0 : result)) \
+	X(TIMED, ssize_t, process_vm_readv,                                                                            \
+	  (pid_t pid, const struct iovec *v, unsigned long n, const struct iovec *w, unsigned long m,                  \
+	    unsigned long flags),                                                                                      \
+	  (pid, v, n, w, m, flags), BYTES(result < 0 ? 0 : result))                                                    \
+	X(TIMED, ssize_t, process_vm_writev,                                                                           \
+	  (pid_t pid, const struct iovec *v, unsigned long n, const struct iovec *w, unsigned long m,                  \
+	    unsigned long flags),                                                                                      \
+	  (pid, v, n, w, m, flags), BYTES(result < 0 ? 0 : result))                                                    \
 	X(TIMED, int, shm_open, (const char *name, int flags, mode_t mode), (name, flags, mode), NEW)                  \
 	X(TIMED, int, shm_unlink, (const char *name), (name), NOTHING)
 

@@ -9,7 +9,8 @@
  *   REAL   not intercepted: just real_<symbol>, for functions that not every libc has under a version of 2.17
  *   RAW    a system call that has no function and comes by syscall(): just an id and a name
  * record: what a row keeps beside the times, see hook.h. A twin (__read_chk) is reported under its plain name.
- * Rows of one function stand together with its 64-bit and fortified twins; glibc alone knows which one a program got. */
+ * Rows of one function stand together with its 64-bit and fortified twins; glibc alone knows which one a program got.
+ */
 #ifndef PILLION_HOOK_LIBC_H
 #define PILLION_HOOK_LIBC_H
 
@@ -29,48 +30,58 @@
 	X(OWN, int, pthread_rwlock_wrlock, (pthread_rwlock_t * l), (l), NOTHING)                                       \
 	X(TIMED, int, pthread_rwlock_timedrdlock, (pthread_rwlock_t * l, const struct timespec *t), (l, t), NOTHING)   \
 	X(TIMED, int, pthread_rwlock_timedwrlock, (pthread_rwlock_t * l, const struct timespec *t), (l, t), NOTHING)   \
-	X(TIMED, int, pthread_cond_wait, (pthread_cond_t * c, pthread_mutex_t *m), (c, m), NOTHING)                    \
-	X(TIMED, int, pthread_cond_timedwait, (pthread_cond_t * c, pthread_mutex_t *m, const struct timespec *t), (c, m, t), NOTHING) \
-	X(TIMED, int, pthread_cond_clockwait, (pthread_cond_t * c, pthread_mutex_t *m, clockid_t k, const struct timespec *t), (c, m, k, t), NOTHING) \
+	X(TIMED, int, pthread_cond_wait, (pthread_cond_t * c, pthread_mutex_t * m), (c, m), NOTHING)                   \
+	X(TIMED, int, pthread_cond_timedwait, (pthread_cond_t * c, pthread_mutex_t * m, const struct timespec *t),     \
+	  (c, m, t), NOTHING)                                                                                          \
+	X(TIMED, int, pthread_cond_clockwait,                                                                          \
+	  (pthread_cond_t * c, pthread_mutex_t * m, clockid_t k, const struct timespec *t), (c, m, k, t), NOTHING)     \
 	X(OWN, int, sem_wait, (sem_t * s), (s), NOTHING)                                                               \
 	X(TIMED, int, sem_timedwait, (sem_t * s, const struct timespec *t), (s, t), NOTHING)                           \
 	X(TIMED, int, sem_clockwait, (sem_t * s, clockid_t k, const struct timespec *t), (s, k, t), NOTHING)           \
-	X(TIMED, int, pthread_mutex_trylock, (pthread_mutex_t * m), (m), NOTHING)                                       \
-	X(TIMED, int, pthread_rwlock_tryrdlock, (pthread_rwlock_t * l), (l), NOTHING)                                   \
-	X(TIMED, int, pthread_rwlock_trywrlock, (pthread_rwlock_t * l), (l), NOTHING)                                   \
-	X(TIMED, int, sem_trywait, (sem_t * s), (s), NOTHING)                                                           \
+	X(TIMED, int, pthread_mutex_trylock, (pthread_mutex_t * m), (m), NOTHING)                                      \
+	X(TIMED, int, pthread_rwlock_tryrdlock, (pthread_rwlock_t * l), (l), NOTHING)                                  \
+	X(TIMED, int, pthread_rwlock_trywrlock, (pthread_rwlock_t * l), (l), NOTHING)                                  \
+	X(TIMED, int, sem_trywait, (sem_t * s), (s), NOTHING)                                                          \
 	X(REAL, void, pthread_testcancel, (void), (), NOTHING)                                                         \
 	X(TIMED, int, pthread_cond_signal, (pthread_cond_t * c), (c), NOTHING)                                         \
 	X(TIMED, int, pthread_cond_broadcast, (pthread_cond_t * c), (c), NOTHING)                                      \
 	X(TIMED, int, pthread_barrier_wait, (pthread_barrier_t * b), (b), NOTHING)                                     \
 	X(OWN, int, pthread_spin_lock, (pthread_spinlock_t * l), (l), NOTHING)                                         \
-	X(TIMED, int, pthread_rwlock_clockrdlock, (pthread_rwlock_t * l, clockid_t k, const struct timespec *t), (l, k, t), NOTHING) \
-	X(TIMED, int, pthread_rwlock_clockwrlock, (pthread_rwlock_t * l, clockid_t k, const struct timespec *t), (l, k, t), NOTHING) \
-	X(TIMED, int, pthread_mutex_clocklock, (pthread_mutex_t * m, clockid_t k, const struct timespec *t), (m, k, t), NOTHING) \
+	X(TIMED, int, pthread_rwlock_clockrdlock, (pthread_rwlock_t * l, clockid_t k, const struct timespec *t),       \
+	  (l, k, t), NOTHING)                                                                                          \
+	X(TIMED, int, pthread_rwlock_clockwrlock, (pthread_rwlock_t * l, clockid_t k, const struct timespec *t),       \
+	  (l, k, t), NOTHING)                                                                                          \
+	X(TIMED, int, pthread_mutex_clocklock, (pthread_mutex_t * m, clockid_t k, const struct timespec *t),           \
+	  (m, k, t), NOTHING)                                                                                          \
 	X(TIMED, int, pthread_spin_trylock, (pthread_spinlock_t * l), (l), NOTHING)                                    \
 	/* threads */                                                                                                  \
-	X(OWN, int, pthread_create, (pthread_t * id, const pthread_attr_t *a, void *(*f)(void *), void *arg), (id, a, f, arg), NOTHING) \
+	X(OWN, int, pthread_create, (pthread_t * id, const pthread_attr_t *a, void *(*f)(void *), void *arg),          \
+	  (id, a, f, arg), NOTHING)                                                                                    \
 	X(TIMED, int, pthread_join, (pthread_t id, void **ret), (id, ret), NOTHING)                                    \
-	X(TIMED, int, pthread_timedjoin_np, (pthread_t id, void **ret, const struct timespec *t), (id, ret, t), NOTHING) \
-	X(TIMED, int, pthread_clockjoin_np, (pthread_t id, void **ret, clockid_t k, const struct timespec *t), (id, ret, k, t), NOTHING) \
+	X(TIMED, int, pthread_timedjoin_np, (pthread_t id, void **ret, const struct timespec *t), (id, ret, t),        \
+	  NOTHING)                                                                                                     \
+	X(TIMED, int, pthread_clockjoin_np, (pthread_t id, void **ret, clockid_t k, const struct timespec *t),         \
+	  (id, ret, k, t), NOTHING)                                                                                    \
 	X(TIMED, int, pthread_tryjoin_np, (pthread_t id, void **ret), (id, ret), NOTHING)                              \
 	X(TIMED, int, pthread_cancel, (pthread_t id), (id), NOTHING)                                                   \
 	X(OWN, int, pthread_setname_np, (pthread_t id, const char *name), (id, name), NOTHING)                         \
-	/* signals: CPU samples use one, the program sees it as free. What comes back is real for all others */         \
-	X(OWN, int, sigaction, (int signal, const struct sigaction *a, struct sigaction *old), (signal, a, old), NOTHING) \
-	X(OWN, sighandler_t, signal, (int signal, sighandler_t handler), (signal, handler), NOTHING)            \
-	X(OWN, sighandler_t, ssignal, (int signal, sighandler_t handler), (signal, handler), NOTHING)           \
-	X(OWN, sighandler_t, bsd_signal, (int signal, sighandler_t handler), (signal, handler), NOTHING)        \
-	X(OWN, sighandler_t, sysv_signal, (int signal, sighandler_t handler), (signal, handler), NOTHING)       \
-	X(OWN, sighandler_t, __sysv_signal, (int signal, sighandler_t handler), (signal, handler), NOTHING)     \
-	X(OWN, sighandler_t, sigset, (int signal, sighandler_t handler), (signal, handler), NOTHING)            \
-	X(OWN, int, sigignore, (int signal), (signal), NOTHING)                                                 \
-	X(OWN, int, sigprocmask, (int how, const sigset_t *s, sigset_t *old), (how, s, old), NOTHING)           \
-	X(OWN, int, pthread_sigmask, (int how, const sigset_t *s, sigset_t *old), (how, s, old), NOTHING)       \
-	X(OWN, int, sigwait, (const sigset_t *s, int *ret), (s, ret), NOTHING)                                  \
-	X(OWN, int, sigwaitinfo, (const sigset_t *s, siginfo_t *info), (s, info), NOTHING)                      \
-	X(OWN, int, sigtimedwait, (const sigset_t *s, siginfo_t *info, const struct timespec *t), (s, info, t), NOTHING) \
-	X(OWN, int, signalfd, (int fd, const sigset_t *s, int flags), (fd, s, flags), NOTHING)                  \
+	/* signals: CPU samples use one, the program sees it as free. What comes back is real for all others */        \
+	X(OWN, int, sigaction, (int signal, const struct sigaction *a, struct sigaction *old), (signal, a, old),       \
+	  NOTHING)                                                                                                     \
+	X(OWN, sighandler_t, signal, (int signal, sighandler_t handler), (signal, handler), NOTHING)                   \
+	X(OWN, sighandler_t, ssignal, (int signal, sighandler_t handler), (signal, handler), NOTHING)                  \
+	X(OWN, sighandler_t, bsd_signal, (int signal, sighandler_t handler), (signal, handler), NOTHING)               \
+	X(OWN, sighandler_t, sysv_signal, (int signal, sighandler_t handler), (signal, handler), NOTHING)              \
+	X(OWN, sighandler_t, __sysv_signal, (int signal, sighandler_t handler), (signal, handler), NOTHING)            \
+	X(OWN, sighandler_t, sigset, (int signal, sighandler_t handler), (signal, handler), NOTHING)                   \
+	X(OWN, int, sigignore, (int signal), (signal), NOTHING)                                                        \
+	X(OWN, int, sigprocmask, (int how, const sigset_t *s, sigset_t *old), (how, s, old), NOTHING)                  \
+	X(OWN, int, pthread_sigmask, (int how, const sigset_t *s, sigset_t *old), (how, s, old), NOTHING)              \
+	X(OWN, int, sigwait, (const sigset_t *s, int *ret), (s, ret), NOTHING)                                         \
+	X(OWN, int, sigwaitinfo, (const sigset_t *s, siginfo_t *info), (s, info), NOTHING)                             \
+	X(OWN, int, sigtimedwait, (const sigset_t *s, siginfo_t *info, const struct timespec *t), (s, info, t),        \
+	  NOTHING)                                                                                                     \
+	X(OWN, int, signalfd, (int fd, const sigset_t *s, int flags), (fd, s, flags), NOTHING)                         \
 	/* processes; vfork has no row: a C frame cannot return twice from it. The child is met at its exec */         \
 	X(OWN, pid_t, fork, (void), (), NOTHING)                                                                       \
 	X(OWN, int, daemon, (int keep_directory, int keep_files), (keep_directory, keep_files), NOTHING)               \
@@ -78,27 +89,36 @@
 	X(OWN, pid_t, waitpid, (pid_t pid, int *status, int flags), (pid, status, flags), NOTHING)                     \
 	X(OWN, pid_t, wait3, (int *status, int flags, struct rusage *u), (status, flags, u), NOTHING)                  \
 	X(OWN, pid_t, wait4, (pid_t pid, int *status, int flags, struct rusage *u), (pid, status, flags, u), NOTHING)  \
-	X(OWN, int, waitid, (idtype_t type, id_t id, siginfo_t *info, int flags), (type, id, info, flags), NOTHING)    \
+	X(OWN, int, waitid, (idtype_t type, id_t id, siginfo_t * info, int flags), (type, id, info, flags), NOTHING)   \
 	X(OWN, int, execve, (const char *path, char *const a[], char *const e[]), (path, a, e), NOTHING)               \
 	X(OWN, int, execv, (const char *path, char *const a[]), (path, a), NOTHING)                                    \
 	X(OWN, int, execvp, (const char *file, char *const a[]), (file, a), NOTHING)                                   \
 	X(OWN, int, execvpe, (const char *file, char *const a[], char *const e[]), (file, a, e), NOTHING)              \
 	X(OWN, int, fexecve, (int fd, char *const a[], char *const e[]), (fd, a, e), NOTHING)                          \
-	X(OWN, int, execveat, (int at, const char *path, char *const a[], char *const e[], int flags), (at, path, a, e, flags), NOTHING) \
+	X(OWN, int, execveat, (int at, const char *path, char *const a[], char *const e[], int flags),                 \
+	  (at, path, a, e, flags), NOTHING)                                                                            \
 	X(NAKED, int, execl, (const char *path, const char *a), (path, a), NOTHING)                                    \
 	X(NAKED, int, execle, (const char *path, const char *a), (path, a), NOTHING)                                   \
 	X(NAKED, int, execlp, (const char *file, const char *a), (file, a), NOTHING)                                   \
-	X(OWN, int, posix_spawn, (pid_t * pid, const char *path, const posix_spawn_file_actions_t *f, const posix_spawnattr_t *s, char *const a[], char *const e[]), (pid, path, f, s, a, e), NOTHING) \
-	X(OWN, int, posix_spawnp, (pid_t * pid, const char *file, const posix_spawn_file_actions_t *f, const posix_spawnattr_t *s, char *const a[], char *const e[]), (pid, file, f, s, a, e), NOTHING) \
-	X(OWN, int, forkpty, (int *fd, char *name, const struct termios *t, const struct winsize *w), (fd, name, t, w), NOTHING) \
-	X(NAKED, long, ptrace, (enum __ptrace_request request, pid_t pid, void *at, void *data), (request, pid, at, data), NOTHING) \
+	X(OWN, int, posix_spawn,                                                                                       \
+	  (pid_t * pid, const char *path, const posix_spawn_file_actions_t *f, const posix_spawnattr_t *s,             \
+	   char *const a[], char *const e[]),                                                                          \
+	  (pid, path, f, s, a, e), NOTHING)                                                                            \
+	X(OWN, int, posix_spawnp,                                                                                      \
+	  (pid_t * pid, const char *file, const posix_spawn_file_actions_t *f, const posix_spawnattr_t *s,             \
+	   char *const a[], char *const e[]),                                                                          \
+	  (pid, file, f, s, a, e), NOTHING)                                                                            \
+	X(OWN, int, forkpty, (int *fd, char *name, const struct termios *t, const struct winsize *w),                  \
+	  (fd, name, t, w), NOTHING)                                                                                   \
+	X(NAKED, long, ptrace, (enum __ptrace_request request, pid_t pid, void *at, void *data),                       \
+	  (request, pid, at, data), NOTHING)                                                                           \
 	X(TIMED, int, system, (const char *command), (command), NOTHING)                                               \
 	X(TIMED, FILE *, popen, (const char *command, const char *mode), (command, mode), NEW)                         \
-	X(TIMED, int, pclose, (FILE * f), (f), CLOSED(hook_stream_fd(f)))                                                                \
-	X(NAKED, void, _exit, (int status), (status), NOTHING)                                                           \
-	X(NAKED, void, _Exit, (int status), (status), NOTHING)                                                           \
-	X(NAKED, void, quick_exit, (int status), (status), NOTHING)                                                      \
-	X(NAKED, void, abort, (void), (), NOTHING)                                                                       \
+	X(TIMED, int, pclose, (FILE * f), (f), CLOSED(hook_stream_fd(f)))                                              \
+	X(NAKED, void, _exit, (int status), (status), NOTHING)                                                         \
+	X(NAKED, void, _Exit, (int status), (status), NOTHING)                                                         \
+	X(NAKED, void, quick_exit, (int status), (status), NOTHING)                                                    \
+	X(NAKED, void, abort, (void), (), NOTHING)                                                                     \
 	X(OWN, int, dlclose, (void *handle), (handle), NOTHING)                                                        \
 	/* what takes system calls or files away from us */                                                            \
 	X(OWN, int, chroot, (const char *path), (path), NOTHING)                                                       \
@@ -108,7 +128,8 @@
 	X(OWN, int, seteuid, (uid_t uid), (uid), NOTHING)                                                              \
 	X(OWN, int, setreuid, (uid_t real, uid_t effective), (real, effective), NOTHING)                               \
 	X(OWN, int, setresuid, (uid_t real, uid_t effective, uid_t saved), (real, effective, saved), NOTHING)          \
-	X(NAKED, int, prctl, (int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d), (option, a, b, c, d), NOTHING) \
+	X(NAKED, int, prctl, (int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d),         \
+	  (option, a, b, c, d), NOTHING)                                                                               \
 	/* only by syscall(), see wrap_syscall.c */                                                                    \
 	X(RAW, long, futex, (void), (), NOTHING)                                                                       \
 	X(RAW, long, io_uring_enter, (void), (), NOTHING)                                                              \

@@ -96,7 +96,10 @@ static const char *find_runtime(const char *list, const char *at)
 	for (start = at - 1; start > list && !strchr(" :", start[-1]); start--)
 		;
 	length = (size_t)(at - 1 - start);
-	return length > 6 && !strncmp(start, "lib", 3) && memmem(start, length, "san.so", 6) && !memchr(start, '/', length) ? start : NULL;
+	return length > 6 && !strncmp(start, "lib", 3) && memmem(start, length, "san.so", 6) &&
+			       !memchr(start, '/', length)
+		       ? start
+		       : NULL;
 }
 
 /* LD_PRELOAD's value without `length` bytes at `at`, in `ret`. */
@@ -240,20 +243,22 @@ static bool is_following(void)
 		const char *list_;                                                                                     \
 		char *room_, **merged_;                                                                                \
                                                                                                                        \
-		if (!process.generation && process_gate.groups)                                                    \
-			hook_attached(); /* a child of forkpty or daemon */                                              \
-		if (!is_following())                                                                               \
+		if (!process.generation && process_gate.groups)                                                        \
+			hook_attached(); /* a child of forkpty or daemon */                                            \
+		if (!is_following())                                                                                   \
 			break;                                                                                         \
 		check;                                                                                                 \
 		if (program_.reason)                                                                                   \
 			process_bare(shown, program_.reason);                                                          \
 		list_ = identity_variable(environment_, "LD_PRELOAD");                                                 \
-		room_ = alloca(strlen(PRELOAD) + (list_ ? strlen(list_) : 0) + strlen(process_library()) + sizeof(program_.runtime) + 4); \
+		room_ = alloca(strlen(PRELOAD) + (list_ ? strlen(list_) : 0) + strlen(process_library()) +             \
+			       sizeof(program_.runtime) + 4);                                                          \
 		plan_ = make_plan(&program_, list_, room_ + strlen(PRELOAD));                                          \
 		list_ = identity_variable(environment_, "LD_AUDIT");                                                   \
 		room_ = alloca(2 * auditor_bytes() + strlen(AUDIT) + (list_ ? strlen(list_) : 0) + 2);                 \
 		plan_audit(&program_, list_, room_, &plan_);                                                           \
-		merged_ = alloca((count_strings(environment_) + count_strings(process_environment()) + 3) * sizeof(char *)); \
+		merged_ = alloca((count_strings(environment_) + count_strings(process_environment()) + 3) *            \
+				 sizeof(char *));                                                                      \
 		merge_environment(environment_, &plan_, merged_);                                                      \
 		environment_ = merged_;                                                                                \
 	} while (0)
@@ -324,7 +329,9 @@ int wrap_fexecve(int fd, char *const arguments[], char *const environment[])
 
 int wrap_execveat(int at, const char *path, char *const arguments[], char *const environment[], int flags)
 {
-	int fd = is_following() && !sys_is_silent && !(flags & AT_EMPTY_PATH) ? sys_openat(at, path, O_RDONLY | O_CLOEXEC, 0) : at;
+	int fd = is_following() && !sys_is_silent && !(flags & AT_EMPTY_PATH)
+			 ? sys_openat(at, path, O_RDONLY | O_CLOEXEC, 0)
+			 : at;
 
 	PREPARE(preloadable_check_fd(fd, &program_), path, environment);
 	if (fd >= 0 && fd != at)
@@ -333,8 +340,8 @@ int wrap_execveat(int at, const char *path, char *const arguments[], char *const
 	return exec_failed(real_execveat(at, path, arguments, environment_, flags));
 }
 
-int wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
-		     char *const arguments[], char *const environment[])
+int wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+		     const posix_spawnattr_t *attributes, char *const arguments[], char *const environment[])
 {
 	enum { HOOK_CURRENT = HOOK_posix_spawn };
 	int result;
@@ -344,8 +351,8 @@ int wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_action
 	return result;
 }
 
-int wrap_posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
-		      char *const arguments[], char *const environment[])
+int wrap_posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+		      const posix_spawnattr_t *attributes, char *const arguments[], char *const environment[])
 {
 	enum { HOOK_CURRENT = HOOK_posix_spawnp };
 	size_t size = path_bytes(file);

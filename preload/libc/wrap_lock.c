@@ -2,15 +2,16 @@
 /* Locks: most are free, and a free one is taken at the price of a try, unrecorded. Only one that blocks is timed. */
 #include "preload/hook/hook.h"
 
-/* Whatever try says but "taken" is what the blocking call would say: EOWNERDEAD, EINVAL, EAGAIN of a recursive one. EBUSY
- * also stands for the caller's own error-checking mutex; the blocking call then finds that out. -1: no such function. */
+/* Whatever try says but "taken" is what the blocking call would say: EOWNERDEAD, EINVAL, EAGAIN of a recursive one.
+ * EBUSY also stands for the caller's own error-checking mutex; the blocking call then finds that out. -1: no such
+ * function. */
 #define LOCK(symbol, try, type)                                                                                        \
 	int wrap_##symbol(type *lock)                                                                                  \
 	{                                                                                                              \
 		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
 		int result;                                                                                            \
                                                                                                                        \
-		if (!event_enabled(TF_GROUP_OSRT))                                                                      \
+		if (!event_enabled(TF_GROUP_OSRT))                                                                     \
 			return real_##symbol(lock);                                                                    \
 		result = real_##try(lock);                                                                             \
 		if (__builtin_expect(result != EBUSY && result != -1, 1))                                              \

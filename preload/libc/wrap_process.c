@@ -20,7 +20,7 @@
 	{                                                                                                              \
 		enum { HOOK_CURRENT = HOOK_##symbol };                                                                 \
 		bool is_timed;                                                                                         \
-		struct call e;                                                                                        \
+		struct call e;                                                                                         \
 		pid_t result;                                                                                          \
                                                                                                                        \
 		is_timed = event_enabled(TF_GROUP_OSRT) && call_begin(&e, HOOK_CURRENT);                               \
@@ -32,16 +32,17 @@
 		if (result == 0) {                                                                                     \
 			/* Makes the child known even if it never calls us again. */                                   \
 			if (process_gate.groups)                                                                       \
-				hook_attached();                                                                         \
-		} else if (is_timed && call_end(&e, HOOK_CURRENT, process_osrt_threshold)) {                          \
-			call_record(&e, HOOK_CURRENT, process_osrt_backtrace,                                         \
-				     (uint64_t[]){tf_arg(TF_ARG_VALUE, 0, (uint64_t)result)}, 1);                      \
+				hook_attached();                                                                       \
+		} else if (is_timed && call_end(&e, HOOK_CURRENT, process_osrt_threshold)) {                           \
+			call_record(&e, HOOK_CURRENT, process_osrt_backtrace,                                          \
+				    (uint64_t[]){tf_arg(TF_ARG_VALUE, 0, (uint64_t)result)}, 1);                       \
 		}                                                                                                      \
 		return result;                                                                                         \
 	}
 
 FORK(fork, (void), (), (void)0)
-FORK(forkpty, (int *fd, char *name, const struct termios *t, const struct winsize *w), (fd, name, t, w), descriptor_invalidate(*fd))
+FORK(forkpty, (int *fd, char *name, const struct termios *t, const struct winsize *w), (fd, name, t, w),
+     descriptor_invalidate(*fd))
 
 /* The parent leaves inside of it, by an _exit that we do not see; the child is met here. */
 int wrap_daemon(int keep_directory, int keep_files)
@@ -198,8 +199,8 @@ int wrap_waitid(idtype_t type, id_t id, siginfo_t *info, int flags)
 
 /* ---- what takes files or system calls away ---- */
 
-/* Before the call: afterwards it may be too late. A call that fails costs us the rest of the trace's growth only where it
- * would have been dangerous to go on. */
+/* Before the call: afterwards it may be too late. A call that fails costs us the rest of the trace's growth only where
+ * it would have been dangerous to go on. */
 int wrap_chroot(const char *path)
 {
 	recorder_freeze(false);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Signals: the program sees all of them as if CPU samples took none (../runtime/sample.h). All of this is safe in a handler. */
+/* Signals: the program sees all of them as if CPU samples took none (../runtime/sample.h). All of this is safe in a
+ * handler. */
 #include <stdarg.h>
 #include <string.h>
 
@@ -202,7 +203,8 @@ struct start *sampled_start(void *(**function)(void *), void **argument)
 	for (size_t i = 0; sample_signal && i < sizeof(starts) / sizeof(*starts); i++) {
 		struct start *s = &starts[i];
 
-		if (__atomic_load_n(&s->is_used, __ATOMIC_RELAXED) || __atomic_exchange_n(&s->is_used, 1, __ATOMIC_ACQUIRE))
+		if (__atomic_load_n(&s->is_used, __ATOMIC_RELAXED) ||
+		    __atomic_exchange_n(&s->is_used, 1, __ATOMIC_ACQUIRE))
 			continue;
 		s->is_masked = sample_is_masked;
 		s->function = *function;

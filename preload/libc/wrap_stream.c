@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Single characters of standard streams: nearly all come out of a buffer, or go into one, within a few ns. Only a call that must
- * go to the file is timed; with a threshold of 0, every one. */
+/* Single characters of standard streams: nearly all come out of a buffer, or go into one, within a few ns. Only a call
+ * that must go to the file is timed; with a threshold of 0, every one. */
 #include "preload/hook/hook.h"
 
 /* A look that is stale, for another thread works on the stream, only lets a call pass untimed. */

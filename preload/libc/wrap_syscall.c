@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* System calls that are made by syscall(), as libstdc++, Rust and liburing do for want of a function. Entered by a jump from
- * the thunk, so the arguments lie where the program put them; the last ones may be whatever happened to lie there. */
+/* System calls that are made by syscall(), as libstdc++, Rust and liburing do for want of a function. Entered by a jump
+ * from the thunk, so the arguments lie where the program put them; the last ones may be whatever happened to lie there.
+ */
 #include <sys/syscall.h>
 
 #include "runtime/stack/altstack.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuBLAS, cuBLASLt and cuBLASXt. What the kinds, words and shapes mean: hook_library.h. Setters and getters have no row, but
- * for what a later call needs to be understood. */
+/* cuBLAS, cuBLASLt and cuBLASXt. What the kinds, words and shapes mean: hook_library.h. Setters and getters have no
+ * row, but for what a later call needs to be understood. */
 #ifndef PILLION_HOOK_CUBLAS_H
 #define PILLION_HOOK_CUBLAS_H
 
@@ -12,11 +12,13 @@
 /* ... of the four types, of the real ones, of the complex ones. */
 #define CUBLAS_SD(X, form, name, suffix, words, shape) LIBRARY_SD(CUBLAS_##form, X, cublas, name, suffix, words, shape)
 #define CUBLAS_CZ(X, form, name, suffix, words, shape) LIBRARY_CZ(CUBLAS_##form, X, cublas, name, suffix, words, shape)
-#define CUBLAS_SDCZ(X, form, name, suffix, words, shape) LIBRARY_SDCZ(CUBLAS_##form, X, cublas, name, suffix, words, shape)
+#define CUBLAS_SDCZ(X, form, name, suffix, words, shape)                                                               \
+	LIBRARY_SDCZ(CUBLAS_##form, X, cublas, name, suffix, words, shape)
 #define CUBLAS_XT_SDCZ(X, name, words, shape) LIBRARY_SDCZ(CUBLAS_ONE, X, cublasXt, name, , words, shape)
 #define CUBLAS_XT_CZ(X, name, words, shape) LIBRARY_CZ(CUBLAS_ONE, X, cublasXt, name, , words, shape)
 
-#define HOOK_CUBLAS(X) HOOK_CUBLAS_VECTOR(X) HOOK_CUBLAS_MATRIX_VECTOR(X) HOOK_CUBLAS_MATRIX(X) HOOK_CUBLAS_SOLVE(X) HOOK_CUBLAS_LT(X)
+#define HOOK_CUBLAS(X)                                                                                                 \
+	HOOK_CUBLAS_VECTOR(X) HOOK_CUBLAS_MATRIX_VECTOR(X) HOOK_CUBLAS_MATRIX(X) HOOK_CUBLAS_SOLVE(X) HOOK_CUBLAS_LT(X)
 
 #define HOOK_CUBLAS_VECTOR(X)                                                                                          \
 	X(MAKER, CUBLAS, cublasCreate_v2, cublasCreate, 1, CUBLAS_CREATE)                                              \
@@ -187,42 +189,69 @@
 	S(COPY_VECTOR, KEY_NONE, INT(N, 1), INT(ELEMENT, 2))                                                           \
 	S(COPY_MATRIX, KEY_NONE, INT(M, 1), INT(N, 2), INT(ELEMENT, 3))                                                \
 	S(GEMV, KEY_NONE, ENUM_A(TRANSPOSE, 2), INT(M, 3), INT(N, 4), INT_A(LEADING, 7), OF(NONE, 1))                  \
-	S(GEMV_BATCHED, KEY_NONE, ENUM_A(TRANSPOSE, 2), INT(M, 3), INT(N, 4), INT_A(LEADING, 7), INT(BATCH, 13), OF(NONE, 1)) \
-	S(GEMV_STRIDED, KEY_NONE, ENUM_A(TRANSPOSE, 2), INT(M, 3), INT(N, 4), INT_A(LEADING, 7), INT(BATCH, 16), WIDE_A(STRIDE, 8), WIDE_B(STRIDE, 11), WIDE_C(STRIDE, 15), OF(NONE, 1)) \
+	S(GEMV_BATCHED, KEY_NONE, ENUM_A(TRANSPOSE, 2), INT(M, 3), INT(N, 4), INT_A(LEADING, 7), INT(BATCH, 13),       \
+	  OF(NONE, 1))                                                                                                 \
+	S(GEMV_STRIDED, KEY_NONE, ENUM_A(TRANSPOSE, 2), INT(M, 3), INT(N, 4), INT_A(LEADING, 7), INT(BATCH, 16),       \
+	  WIDE_A(STRIDE, 8), WIDE_B(STRIDE, 11), WIDE_C(STRIDE, 15), OF(NONE, 1))                                      \
 	S(GEMV_BANDED, KEY_NONE, ENUM_A(TRANSPOSE, 2), INT(M, 3), INT(N, 4), INT_A(LEADING, 9))                        \
 	S(TRIANGLE_VECTOR, KEY_NONE, ENUM_A(TRANSPOSE, 3), INT(N, 5))                                                  \
 	S(TRIANGLE_BANDED, KEY_NONE, ENUM_A(TRANSPOSE, 3), INT(N, 5), INT(K, 6))                                       \
 	S(SYMMETRIC_VECTOR, KEY_NONE, INT(N, 3))                                                                       \
 	S(SYMMETRIC_BANDED, KEY_NONE, INT(N, 3), INT(K, 4))                                                            \
 	S(OUTER, KEY_NONE, INT(M, 2), INT(N, 3))                                                                       \
-	S(GEMM, KEY_NONE, ENUM_A(TRANSPOSE, 2), ENUM_B(TRANSPOSE, 3), INT(M, 4), INT(N, 5), INT(K, 6), INT_A(LEADING, 9), INT_B(LEADING, 11), INT_C(LEADING, 14), OF(NONE, 1)) \
-	S(GEMM_TYPED, KEY_NONE, ENUM_A(TRANSPOSE, 2), ENUM_B(TRANSPOSE, 3), INT(M, 4), INT(N, 5), INT(K, 6), ENUM_A(TYPE, 9), INT_A(LEADING, 10), ENUM_B(TYPE, 12), INT_B(LEADING, 13), ENUM_C(TYPE, 16), INT_C(LEADING, 17), OF(NONE, 1)) \
-	S(GEMM_EX, KEY_NONE, ENUM_A(TRANSPOSE, 2), ENUM_B(TRANSPOSE, 3), INT(M, 4), INT(N, 5), INT(K, 6), ENUM_A(TYPE, 9), INT_A(LEADING, 10), ENUM_B(TYPE, 12), INT_B(LEADING, 13), ENUM_C(TYPE, 16), INT_C(LEADING, 17), ENUM(COMPUTE, 18), ENUM(ALGORITHM, 19), OF(NONE, 1)) \
-	S(GEMM_BATCHED, KEY_NONE, ENUM_A(TRANSPOSE, 2), ENUM_B(TRANSPOSE, 3), INT(M, 4), INT(N, 5), INT(K, 6), INT_A(LEADING, 9), INT_B(LEADING, 11), INT_C(LEADING, 14), INT(BATCH, 15), OF(NONE, 1)) \
-	S(GEMM_STRIDED, KEY_NONE, ENUM_A(TRANSPOSE, 2), ENUM_B(TRANSPOSE, 3), INT(M, 4), INT(N, 5), INT(K, 6), INT_A(LEADING, 9), WIDE_A(STRIDE, 10), INT_B(LEADING, 12), WIDE_B(STRIDE, 13), INT_C(LEADING, 16), WIDE_C(STRIDE, 17), INT(BATCH, 18), OF(NONE, 1)) \
-	S(GEMM_BATCHED_EX, KEY_NONE, ENUM_A(TRANSPOSE, 2), ENUM_B(TRANSPOSE, 3), INT(M, 4), INT(N, 5), INT(K, 6), ENUM_A(TYPE, 9), INT_A(LEADING, 10), ENUM_B(TYPE, 12), INT_B(LEADING, 13), ENUM_C(TYPE, 16), INT_C(LEADING, 17), INT(BATCH, 18), ENUM(COMPUTE, 19), ENUM(ALGORITHM, 20), OF(NONE, 1)) \
-	S(GEMM_STRIDED_EX, KEY_NONE, ENUM_A(TRANSPOSE, 2), ENUM_B(TRANSPOSE, 3), INT(M, 4), INT(N, 5), INT(K, 6), ENUM_A(TYPE, 9), INT_A(LEADING, 10), WIDE_A(STRIDE, 11), ENUM_B(TYPE, 13), INT_B(LEADING, 14), WIDE_B(STRIDE, 15), ENUM_C(TYPE, 18), INT_C(LEADING, 19), WIDE_C(STRIDE, 20), INT(BATCH, 21), ENUM(COMPUTE, 22), ENUM(ALGORITHM, 23), OF(NONE, 1)) \
+	S(GEMM, KEY_NONE, ENUM_A(TRANSPOSE, 2), ENUM_B(TRANSPOSE, 3), INT(M, 4), INT(N, 5), INT(K, 6),                 \
+	  INT_A(LEADING, 9), INT_B(LEADING, 11), INT_C(LEADING, 14), OF(NONE, 1))                                      \
+	S(GEMM_TYPED, KEY_NONE, ENUM_A(TRANSPOSE, 2), ENUM_B(TRANSPOSE, 3), INT(M, 4), INT(N, 5), INT(K, 6),           \
+	  ENUM_A(TYPE, 9), INT_A(LEADING, 10), ENUM_B(TYPE, 12), INT_B(LEADING, 13), ENUM_C(TYPE, 16),                 \
+	  INT_C(LEADING, 17), OF(NONE, 1))                                                                             \
+	S(GEMM_EX, KEY_NONE, ENUM_A(TRANSPOSE, 2), ENUM_B(TRANSPOSE, 3), INT(M, 4), INT(N, 5), INT(K, 6),              \
+	  ENUM_A(TYPE, 9), INT_A(LEADING, 10), ENUM_B(TYPE, 12), INT_B(LEADING, 13), ENUM_C(TYPE, 16),                 \
+	  INT_C(LEADING, 17), ENUM(COMPUTE, 18), ENUM(ALGORITHM, 19), OF(NONE, 1))                                     \
+	S(GEMM_BATCHED, KEY_NONE, ENUM_A(TRANSPOSE, 2), ENUM_B(TRANSPOSE, 3), INT(M, 4), INT(N, 5), INT(K, 6),         \
+	  INT_A(LEADING, 9), INT_B(LEADING, 11), INT_C(LEADING, 14), INT(BATCH, 15), OF(NONE, 1))                      \
+	S(GEMM_STRIDED, KEY_NONE, ENUM_A(TRANSPOSE, 2), ENUM_B(TRANSPOSE, 3), INT(M, 4), INT(N, 5), INT(K, 6),         \
+	  INT_A(LEADING, 9), WIDE_A(STRIDE, 10), INT_B(LEADING, 12), WIDE_B(STRIDE, 13), INT_C(LEADING, 16),           \
+	  WIDE_C(STRIDE, 17), INT(BATCH, 18), OF(NONE, 1))                                                             \
+	S(GEMM_BATCHED_EX, KEY_NONE, ENUM_A(TRANSPOSE, 2), ENUM_B(TRANSPOSE, 3), INT(M, 4), INT(N, 5), INT(K, 6),      \
+	  ENUM_A(TYPE, 9), INT_A(LEADING, 10), ENUM_B(TYPE, 12), INT_B(LEADING, 13), ENUM_C(TYPE, 16),                 \
+	  INT_C(LEADING, 17), INT(BATCH, 18), ENUM(COMPUTE, 19), ENUM(ALGORITHM, 20), OF(NONE, 1))                     \
+	S(GEMM_STRIDED_EX, KEY_NONE, ENUM_A(TRANSPOSE, 2), ENUM_B(TRANSPOSE, 3), INT(M, 4), INT(N, 5), INT(K, 6),      \
+	  ENUM_A(TYPE, 9), INT_A(LEADING, 10), WIDE_A(STRIDE, 11), ENUM_B(TYPE, 13), INT_B(LEADING, 14),               \
+	  WIDE_B(STRIDE, 15), ENUM_C(TYPE, 18), INT_C(LEADING, 19), WIDE_C(STRIDE, 20), INT(BATCH, 21),                \
+	  ENUM(COMPUTE, 22), ENUM(ALGORITHM, 23), OF(NONE, 1))                                                         \
 	S(GEMM_GROUPED, KEY_NONE, INT(GROUPS, 15))                                                                     \
-	S(GEMM_GROUPED_EX, KEY_NONE, ENUM_A(TYPE, 9), ENUM_B(TYPE, 12), ENUM_C(TYPE, 16), INT(GROUPS, 18), ENUM(COMPUTE, 20)) \
-	S(GEMM_BIAS, KEY_NONE, ENUM_A(TRANSPOSE, 2), ENUM_B(TRANSPOSE, 3), INT(M, 5), INT(N, 6), INT(K, 7), INT_A(LEADING, 10), INT_B(LEADING, 13), INT_C(LEADING, 16)) \
-	S(RANK_K, KEY_NONE, ENUM_A(TRANSPOSE, 3), INT(N, 4), INT(K, 5), INT_A(LEADING, 8), INT_C(LEADING, 11), OF(NONE, 1)) \
-	S(RANK_K_TYPED, KEY_NONE, ENUM_A(TRANSPOSE, 3), INT(N, 4), INT(K, 5), ENUM_A(TYPE, 8), INT_A(LEADING, 9), ENUM_C(TYPE, 12), INT_C(LEADING, 13), OF(NONE, 1)) \
-	S(RANK_2K, KEY_NONE, ENUM_A(TRANSPOSE, 3), INT(N, 4), INT(K, 5), INT_A(LEADING, 8), INT_B(LEADING, 10), INT_C(LEADING, 13), OF(NONE, 1)) \
-	S(SYMM, KEY_NONE, ENUM(MODE, 2), INT(M, 4), INT(N, 5), INT_A(LEADING, 8), INT_B(LEADING, 10), INT_C(LEADING, 13)) \
-	S(TRSM, KEY_NONE, ENUM(MODE, 2), ENUM_A(TRANSPOSE, 4), INT(M, 6), INT(N, 7), INT_A(LEADING, 10), INT_B(LEADING, 12)) \
-	S(TRSM_BATCHED, KEY_NONE, ENUM(MODE, 2), ENUM_A(TRANSPOSE, 4), INT(M, 6), INT(N, 7), INT_A(LEADING, 10), INT_B(LEADING, 12), INT(BATCH, 13)) \
-	S(GEAM, KEY_NONE, ENUM_A(TRANSPOSE, 2), ENUM_B(TRANSPOSE, 3), INT(M, 4), INT(N, 5), INT_A(LEADING, 8), INT_B(LEADING, 11), INT_C(LEADING, 13)) \
+	S(GEMM_GROUPED_EX, KEY_NONE, ENUM_A(TYPE, 9), ENUM_B(TYPE, 12), ENUM_C(TYPE, 16), INT(GROUPS, 18),             \
+	  ENUM(COMPUTE, 20))                                                                                           \
+	S(GEMM_BIAS, KEY_NONE, ENUM_A(TRANSPOSE, 2), ENUM_B(TRANSPOSE, 3), INT(M, 5), INT(N, 6), INT(K, 7),            \
+	  INT_A(LEADING, 10), INT_B(LEADING, 13), INT_C(LEADING, 16))                                                  \
+	S(RANK_K, KEY_NONE, ENUM_A(TRANSPOSE, 3), INT(N, 4), INT(K, 5), INT_A(LEADING, 8), INT_C(LEADING, 11),         \
+	  OF(NONE, 1))                                                                                                 \
+	S(RANK_K_TYPED, KEY_NONE, ENUM_A(TRANSPOSE, 3), INT(N, 4), INT(K, 5), ENUM_A(TYPE, 8), INT_A(LEADING, 9),      \
+	  ENUM_C(TYPE, 12), INT_C(LEADING, 13), OF(NONE, 1))                                                           \
+	S(RANK_2K, KEY_NONE, ENUM_A(TRANSPOSE, 3), INT(N, 4), INT(K, 5), INT_A(LEADING, 8), INT_B(LEADING, 10),        \
+	  INT_C(LEADING, 13), OF(NONE, 1))                                                                             \
+	S(SYMM, KEY_NONE, ENUM(MODE, 2), INT(M, 4), INT(N, 5), INT_A(LEADING, 8), INT_B(LEADING, 10),                  \
+	  INT_C(LEADING, 13))                                                                                          \
+	S(TRSM, KEY_NONE, ENUM(MODE, 2), ENUM_A(TRANSPOSE, 4), INT(M, 6), INT(N, 7), INT_A(LEADING, 10),               \
+	  INT_B(LEADING, 12))                                                                                          \
+	S(TRSM_BATCHED, KEY_NONE, ENUM(MODE, 2), ENUM_A(TRANSPOSE, 4), INT(M, 6), INT(N, 7), INT_A(LEADING, 10),       \
+	  INT_B(LEADING, 12), INT(BATCH, 13))                                                                          \
+	S(GEAM, KEY_NONE, ENUM_A(TRANSPOSE, 2), ENUM_B(TRANSPOSE, 3), INT(M, 4), INT(N, 5), INT_A(LEADING, 8),         \
+	  INT_B(LEADING, 11), INT_C(LEADING, 13))                                                                      \
 	S(DGMM, KEY_NONE, ENUM(MODE, 2), INT(M, 3), INT(N, 4), INT_A(LEADING, 6), INT_C(LEADING, 10))                  \
 	/* cuBLASXt counts in size_t */                                                                                \
-	S(XT_GEMM, KEY_NONE, ENUM_A(TRANSPOSE, 2), ENUM_B(TRANSPOSE, 3), WIDE(M, 4), WIDE(N, 5), WIDE(K, 6), WIDE_A(LEADING, 9), WIDE_B(LEADING, 11), WIDE_C(LEADING, 14)) \
+	S(XT_GEMM, KEY_NONE, ENUM_A(TRANSPOSE, 2), ENUM_B(TRANSPOSE, 3), WIDE(M, 4), WIDE(N, 5), WIDE(K, 6),           \
+	  WIDE_A(LEADING, 9), WIDE_B(LEADING, 11), WIDE_C(LEADING, 14))                                                \
 	S(XT_RANK_K, KEY_NONE, ENUM_A(TRANSPOSE, 3), WIDE(N, 4), WIDE(K, 5))                                           \
 	S(XT_SYMM, KEY_NONE, ENUM(MODE, 2), WIDE(M, 4), WIDE(N, 5))                                                    \
 	S(XT_TRSM, KEY_NONE, ENUM(MODE, 2), ENUM_A(TRANSPOSE, 4), WIDE(M, 6), WIDE(N, 7))                              \
 	S(GETRF_BATCHED, KEY_NONE, INT(N, 2), INT_A(LEADING, 4), INT(BATCH, 7))                                        \
 	S(GETRI_BATCHED, KEY_NONE, INT(N, 2), INT_A(LEADING, 4), INT_C(LEADING, 7), INT(BATCH, 9))                     \
-	S(GETRS_BATCHED, KEY_NONE, ENUM_A(TRANSPOSE, 2), INT(M, 3), INT(N, 4), INT_A(LEADING, 6), INT_B(LEADING, 9), INT(BATCH, 11)) \
+	S(GETRS_BATCHED, KEY_NONE, ENUM_A(TRANSPOSE, 2), INT(M, 3), INT(N, 4), INT_A(LEADING, 6), INT_B(LEADING, 9),   \
+	  INT(BATCH, 11))                                                                                              \
 	S(GEQRF_BATCHED, KEY_NONE, INT(M, 2), INT(N, 3), INT_A(LEADING, 5), INT(BATCH, 8))                             \
-	S(GELS_BATCHED, KEY_NONE, ENUM_A(TRANSPOSE, 2), INT(M, 3), INT(N, 4), INT(K, 5), INT_A(LEADING, 7), INT_C(LEADING, 9), INT(BATCH, 12)) \
+	S(GELS_BATCHED, KEY_NONE, ENUM_A(TRANSPOSE, 2), INT(M, 3), INT(N, 4), INT(K, 5), INT_A(LEADING, 7),            \
+	  INT_C(LEADING, 9), INT(BATCH, 12))                                                                           \
 	S(MATINV_BATCHED, KEY_NONE, INT(N, 2), INT_A(LEADING, 4), INT(BATCH, 8))                                       \
 	S(LT_MATMUL, KEY_NONE, OF(NONE, 2), OF(A, 5), OF(B, 7), OF(C, 10), OF(D, 12))                                  \
 	S(LT_TRANSFORM, KEY_NONE, OF(A, 5), OF(B, 7), OF(C, 9))                                                        \

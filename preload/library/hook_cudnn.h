@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuDNN, versions 8 and 9. See hook_library.h. Of the backend, a plan tells at its execution what its descriptors were given:
- * the operations, the first one's tensors, the engine. */
+/* cuDNN, versions 8 and 9. See hook_library.h. Of the backend, a plan tells at its execution what its descriptors were
+ * given: the operations, the first one's tensors, the engine. */
 #ifndef PILLION_HOOK_CUDNN_H
 #define PILLION_HOOK_CUDNN_H
 
@@ -94,17 +94,24 @@
 
 /* A: the input (or its gradient), B: the filter, C: the output. */
 #define SHAPES_CUDNN(S)                                                                                                \
-	S(DNN_TENSOR_4, KEY_AT(1), ENUM(TYPE, 3), ENUM(DIMENSION, 4), ENUM(DIMENSION, 5), ENUM(DIMENSION, 6), ENUM(DIMENSION, 7)) \
-	S(DNN_TENSOR_4_EX, KEY_AT(1), ENUM(TYPE, 2), ENUM(DIMENSION, 3), ENUM(DIMENSION, 4), ENUM(DIMENSION, 5), ENUM(DIMENSION, 6)) \
+	S(DNN_TENSOR_4, KEY_AT(1), ENUM(TYPE, 3), ENUM(DIMENSION, 4), ENUM(DIMENSION, 5), ENUM(DIMENSION, 6),          \
+	  ENUM(DIMENSION, 7))                                                                                          \
+	S(DNN_TENSOR_4_EX, KEY_AT(1), ENUM(TYPE, 2), ENUM(DIMENSION, 3), ENUM(DIMENSION, 4), ENUM(DIMENSION, 5),       \
+	  ENUM(DIMENSION, 6))                                                                                          \
 	S(DNN_TENSOR_N, KEY_AT(1), ENUM(TYPE, 2), LIST(DIMENSION, 3, 4))                                               \
 	S(DNN_TENSOR_N_EX, KEY_AT(1), ENUM(TYPE, 3), LIST(DIMENSION, 4, 5))                                            \
-	S(DNN_FILTER_4, KEY_AT(1), ENUM(TYPE, 2), ENUM(DIMENSION, 4), ENUM(DIMENSION, 5), ENUM(DIMENSION, 6), ENUM(DIMENSION, 7)) \
+	S(DNN_FILTER_4, KEY_AT(1), ENUM(TYPE, 2), ENUM(DIMENSION, 4), ENUM(DIMENSION, 5), ENUM(DIMENSION, 6),          \
+	  ENUM(DIMENSION, 7))                                                                                          \
 	S(DNN_FILTER_N, KEY_AT(1), ENUM(TYPE, 2), LIST(DIMENSION, 4, 5))                                               \
-	S(DNN_CONVOLUTION_2, KEY_AT(1), ENUM(PADDING, 2), ENUM(PADDING, 3), ENUM(STEP, 4), ENUM(STEP, 5), ENUM(DILATION, 6), ENUM(DILATION, 7), ENUM(MODE, 8), ENUM(COMPUTE, 9)) \
-	S(DNN_CONVOLUTION_N, KEY_AT(1), LIST(PADDING, 2, 3), LIST(STEP, 2, 4), LIST(DILATION, 2, 5), ENUM(MODE, 6), ENUM(COMPUTE, 7)) \
-	S(DNN_POOLING_2, KEY_AT(1), ENUM(MODE, 2), ENUM_B(DIMENSION, 4), ENUM_B(DIMENSION, 5), ENUM(PADDING, 6), ENUM(PADDING, 7), ENUM(STEP, 8), ENUM(STEP, 9)) \
+	S(DNN_CONVOLUTION_2, KEY_AT(1), ENUM(PADDING, 2), ENUM(PADDING, 3), ENUM(STEP, 4), ENUM(STEP, 5),              \
+	  ENUM(DILATION, 6), ENUM(DILATION, 7), ENUM(MODE, 8), ENUM(COMPUTE, 9))                                       \
+	S(DNN_CONVOLUTION_N, KEY_AT(1), LIST(PADDING, 2, 3), LIST(STEP, 2, 4), LIST(DILATION, 2, 5), ENUM(MODE, 6),    \
+	  ENUM(COMPUTE, 7))                                                                                            \
+	S(DNN_POOLING_2, KEY_AT(1), ENUM(MODE, 2), ENUM_B(DIMENSION, 4), ENUM_B(DIMENSION, 5), ENUM(PADDING, 6),       \
+	  ENUM(PADDING, 7), ENUM(STEP, 8), ENUM(STEP, 9))                                                              \
 	S(DNN_POOLING_N, KEY_AT(1), ENUM(MODE, 2), LIST_B(DIMENSION, 4, 5), LIST(PADDING, 4, 6), LIST(STEP, 4, 7))     \
-	S(DNN_RNN, KEY_AT(1), ENUM(ALGORITHM, 2), ENUM(MODE, 3), ENUM(DIRECTION, 5), ENUM(COMPUTE, 8), ENUM(M, 10), ENUM(N, 11), ENUM(K, 13)) \
+	S(DNN_RNN, KEY_AT(1), ENUM(ALGORITHM, 2), ENUM(MODE, 3), ENUM(DIRECTION, 5), ENUM(COMPUTE, 8), ENUM(M, 10),    \
+	  ENUM(N, 11), ENUM(K, 13))                                                                                    \
 	S(DNN_RNN_DATA, KEY_AT(1), ENUM(TYPE, 2), ENUM(DIMENSION, 4), ENUM(DIMENSION, 5), ENUM(DIMENSION, 6))          \
 	S(DNN_BACKEND, KEY_OUT(2), ENUM(KIND, 1))                                                                      \
 	S(DNN_FINALIZE, KEY_NONE, OF(NONE, 1))                                                                         \

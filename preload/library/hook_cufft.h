@@ -46,7 +46,8 @@
 	S(FFT_MAKE_3, KEY_INT(1), ENUM(DIMENSION, 2), ENUM(DIMENSION, 3), ENUM(DIMENSION, 4), ENUM(TYPE, 5))           \
 	S(FFT_MAKE_MANY, KEY_INT(1), LIST(DIMENSION, 2, 3), ENUM(TYPE, 10), ENUM(BATCH, 11))                           \
 	S(FFT_MAKE_MANY_64, KEY_INT(1), LIST_WIDE(DIMENSION, 2, 3), ENUM(TYPE, 10), WIDE(BATCH, 11))                   \
-	S(FFT_XT_MAKE_MANY, KEY_INT(1), LIST_WIDE(DIMENSION, 2, 3), ENUM_A(TYPE, 7), ENUM_C(TYPE, 11), WIDE(BATCH, 12), ENUM(COMPUTE, 14)) \
+	S(FFT_XT_MAKE_MANY, KEY_INT(1), LIST_WIDE(DIMENSION, 2, 3), ENUM_A(TYPE, 7), ENUM_C(TYPE, 11),                 \
+	  WIDE(BATCH, 12), ENUM(COMPUTE, 14))                                                                          \
 	S(FFT_PLAN, KEY_NONE, OF_INT(NONE, 1))                                                                         \
 	S(FFT_DIRECTED, KEY_NONE, OF_INT(NONE, 1), ENUM(DIRECTION, 4))
 

@@ -8,7 +8,8 @@
 #define CUSOLVER_SDCZ(X, name, words, shape) LIBRARY_SDCZ(CUSOLVER, X, cusolverDn, name, words, shape)
 /* Those whose name says symmetric or Hermitian, orthogonal or unitary. */
 #define CUSOLVER_SD_CZ(X, real, complex, words, shape)                                                                 \
-	LIBRARY_SD(CUSOLVER, X, cusolverDn, real, words, shape) LIBRARY_CZ(CUSOLVER, X, cusolverDn, complex, words, shape)
+	LIBRARY_SD(CUSOLVER, X, cusolverDn, real, words, shape)                                                        \
+	LIBRARY_CZ(CUSOLVER, X, cusolverDn, complex, words, shape)
 #define CUSOLVER_SPARSE_SDCZ(X, name, words, shape) LIBRARY_SDCZ(CUSOLVER, X, cusolverSp, name, words, shape)
 /* Iterative refinement: the precision of the problem, then that of the factors. */
 #define CUSOLVER_REFINED(X, name, shape)                                                                               \
@@ -114,10 +115,12 @@
 	S(SOLVE_POTRF_BATCHED, KEY_NONE, INT(N, 3), INT_A(LEADING, 5), INT(BATCH, 7))                                  \
 	S(SOLVE_POTRS_BATCHED, KEY_NONE, INT(N, 3), INT_B(N, 4), INT_A(LEADING, 6), INT_B(LEADING, 8), INT(BATCH, 10)) \
 	S(SOLVE_M_N, KEY_NONE, INT(M, 2), INT(N, 3), INT_A(LEADING, 5))                                                \
-	S(SOLVE_TRANS_N_RIGHT, KEY_NONE, ENUM_A(TRANSPOSE, 2), INT(N, 3), INT_B(N, 4), INT_A(LEADING, 6), INT_B(LEADING, 9)) \
+	S(SOLVE_TRANS_N_RIGHT, KEY_NONE, ENUM_A(TRANSPOSE, 2), INT(N, 3), INT_B(N, 4), INT_A(LEADING, 6),              \
+	  INT_B(LEADING, 9))                                                                                           \
 	S(SOLVE_M_N_K, KEY_NONE, INT(M, 2), INT(N, 3), INT(K, 4), INT_A(LEADING, 6))                                   \
 	S(SOLVE_SIDE_M_N_K, KEY_NONE, INT(M, 3), INT(N, 4), INT(K, 5), INT_A(LEADING, 7))                              \
-	S(SOLVE_SIDE_TRANS_M_N_K, KEY_NONE, ENUM_A(TRANSPOSE, 3), INT(M, 4), INT(N, 5), INT(K, 6), INT_A(LEADING, 8), INT_C(LEADING, 11)) \
+	S(SOLVE_SIDE_TRANS_M_N_K, KEY_NONE, ENUM_A(TRANSPOSE, 3), INT(M, 4), INT(N, 5), INT(K, 6), INT_A(LEADING, 8),  \
+	  INT_C(LEADING, 11))                                                                                          \
 	S(SOLVE_ORMTR, KEY_NONE, ENUM_A(TRANSPOSE, 4), INT(M, 5), INT(N, 6), INT_A(LEADING, 8), INT_C(LEADING, 11))    \
 	S(SOLVE_GESVD, KEY_NONE, INT(M, 4), INT(N, 5), INT_A(LEADING, 7))                                              \
 	S(SOLVE_GESVDJ_BATCHED, KEY_NONE, INT(M, 3), INT(N, 4), INT_A(LEADING, 6), INT(BATCH, 16))                     \
@@ -137,7 +140,8 @@
 	S(SOLVE_XPOTRS, KEY_NONE, WIDE(N, 4), WIDE_B(N, 5), ENUM_A(TYPE, 6), WIDE_A(LEADING, 8))                       \
 	S(SOLVE_XGETRF, KEY_NONE, WIDE(M, 3), WIDE(N, 4), ENUM_A(TYPE, 5), WIDE_A(LEADING, 7))                         \
 	S(SOLVE_XSYEVD, KEY_NONE, WIDE(N, 5), ENUM_A(TYPE, 6), WIDE_A(LEADING, 8), ENUM(COMPUTE, 11))                  \
-	S(SOLVE_XSYEV_BATCHED, KEY_NONE, WIDE(N, 5), ENUM_A(TYPE, 6), WIDE_A(LEADING, 8), ENUM(COMPUTE, 11), WIDE(BATCH, 17)) \
+	S(SOLVE_XSYEV_BATCHED, KEY_NONE, WIDE(N, 5), ENUM_A(TYPE, 6), WIDE_A(LEADING, 8), ENUM(COMPUTE, 11),           \
+	  WIDE(BATCH, 17))                                                                                             \
 	S(SOLVE_XSYEVDX, KEY_NONE, WIDE(N, 6), ENUM_A(TYPE, 7), WIDE_A(LEADING, 9))                                    \
 	S(SOLVE_XGEEV, KEY_NONE, WIDE(N, 5), ENUM_A(TYPE, 6), WIDE_A(LEADING, 8))                                      \
 	S(SOLVE_XGESVD, KEY_NONE, WIDE(M, 5), WIDE(N, 6))                                                              \

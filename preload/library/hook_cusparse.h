@@ -77,7 +77,8 @@
 	S(SPARSE_VECTOR, KEY_OUT(1), WIDE(N, 2), WIDE(NONZEROS, 3), ENUM(TYPE, 8))                                     \
 	S(DENSE_VECTOR, KEY_OUT(1), WIDE(N, 2), ENUM(TYPE, 4))                                                         \
 	S(SPARSE_ROWS, KEY_OUT(1), WIDE(M, 2), WIDE(N, 3), WIDE(NONZEROS, 4), ENUM(TYPE, 11))                          \
-	S(SPARSE_BLOCKS, KEY_OUT(1), WIDE(M, 2), WIDE(N, 3), WIDE(NONZEROS, 4), WIDE(DIMENSION, 5), WIDE(DIMENSION, 6), ENUM(TYPE, 13)) \
+	S(SPARSE_BLOCKS, KEY_OUT(1), WIDE(M, 2), WIDE(N, 3), WIDE(NONZEROS, 4), WIDE(DIMENSION, 5),                    \
+	  WIDE(DIMENSION, 6), ENUM(TYPE, 13))                                                                          \
 	S(SPARSE_COORDINATES, KEY_OUT(1), WIDE(M, 2), WIDE(N, 3), WIDE(NONZEROS, 4), ENUM(TYPE, 10))                   \
 	S(SPARSE_ELL, KEY_OUT(1), WIDE(M, 2), WIDE(N, 3), WIDE(DIMENSION, 4), ENUM(TYPE, 10))                          \
 	S(SPARSE_SLICES, KEY_OUT(1), WIDE(M, 2), WIDE(N, 3), WIDE(NONZEROS, 4), ENUM(TYPE, 13))                        \
@@ -89,12 +90,16 @@
 	S(SPARSE_CONVERT, KEY_NONE, OF(A, 2), OF(B, 3), ENUM(ALGORITHM, 4))                                            \
 	S(SPMV, KEY_NONE, ENUM_A(TRANSPOSE, 2), OF(A, 4), OF(B, 5), OF(C, 7), ENUM(COMPUTE, 8), ENUM(ALGORITHM, 9))    \
 	S(SPSV, KEY_NONE, ENUM_A(TRANSPOSE, 2), OF(A, 4), OF(B, 5), OF(C, 6), ENUM(COMPUTE, 7), ENUM(ALGORITHM, 8))    \
-	S(SPSM, KEY_NONE, ENUM_A(TRANSPOSE, 2), ENUM_B(TRANSPOSE, 3), OF(A, 5), OF(B, 6), OF(C, 7), ENUM(COMPUTE, 8), ENUM(ALGORITHM, 9)) \
-	S(SPMM, KEY_NONE, ENUM_A(TRANSPOSE, 2), ENUM_B(TRANSPOSE, 3), OF(A, 5), OF(B, 6), OF(C, 8), ENUM(COMPUTE, 9), ENUM(ALGORITHM, 10)) \
-	S(SPGEMM_REUSE, KEY_NONE, ENUM_A(TRANSPOSE, 2), ENUM_B(TRANSPOSE, 3), OF(A, 4), OF(B, 5), OF(C, 6), ENUM(ALGORITHM, 7)) \
+	S(SPSM, KEY_NONE, ENUM_A(TRANSPOSE, 2), ENUM_B(TRANSPOSE, 3), OF(A, 5), OF(B, 6), OF(C, 7), ENUM(COMPUTE, 8),  \
+	  ENUM(ALGORITHM, 9))                                                                                          \
+	S(SPMM, KEY_NONE, ENUM_A(TRANSPOSE, 2), ENUM_B(TRANSPOSE, 3), OF(A, 5), OF(B, 6), OF(C, 8), ENUM(COMPUTE, 9),  \
+	  ENUM(ALGORITHM, 10))                                                                                         \
+	S(SPGEMM_REUSE, KEY_NONE, ENUM_A(TRANSPOSE, 2), ENUM_B(TRANSPOSE, 3), OF(A, 4), OF(B, 5), OF(C, 6),            \
+	  ENUM(ALGORITHM, 7))                                                                                          \
 	S(SPARSE_GEMVI, KEY_NONE, ENUM_A(TRANSPOSE, 2), INT(M, 3), INT(N, 4), INT_A(LEADING, 7), INT(NONZEROS, 8))     \
 	S(SPARSE_BSRMV, KEY_NONE, ENUM_A(TRANSPOSE, 3), INT(M, 4), INT(N, 5), INT(NONZEROS, 6), INT(DIMENSION, 12))    \
-	S(SPARSE_BSRMM, KEY_NONE, ENUM_A(TRANSPOSE, 3), ENUM_B(TRANSPOSE, 4), INT(M, 5), INT(N, 6), INT(K, 7), INT(NONZEROS, 8), INT(DIMENSION, 14)) \
+	S(SPARSE_BSRMM, KEY_NONE, ENUM_A(TRANSPOSE, 3), ENUM_B(TRANSPOSE, 4), INT(M, 5), INT(N, 6), INT(K, 7),         \
+	  INT(NONZEROS, 8), INT(DIMENSION, 14))                                                                        \
 	S(SPARSE_BSRSV, KEY_NONE, ENUM_A(TRANSPOSE, 3), INT(M, 4), INT(NONZEROS, 5))                                   \
 	S(SPARSE_BSRSM, KEY_NONE, ENUM_A(TRANSPOSE, 3), ENUM_B(TRANSPOSE, 4), INT(M, 5), INT(N, 6), INT(NONZEROS, 7))  \
 	S(SPARSE_FACTOR, KEY_NONE, INT(M, 2), INT(NONZEROS, 3))                                                        \

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NCCL, and RCCL by the same names. See hook_library.h. A call inside ncclGroupStart and ncclGroupEnd only queues: the group's
- * end has the time. */
+/* NCCL, and RCCL by the same names. See hook_library.h. A call inside ncclGroupStart and ncclGroupEnd only queues: the
+ * group's end has the time. */
 #ifndef PILLION_HOOK_NCCL_H
 #define PILLION_HOOK_NCCL_H
 
 #define NCCL(X, name, words, shape) X(CALL, NCCL, name, name, words, shape)
 
-/* The unique id is 128 bytes by value: on x86-64 16 words of stack, behind the six of the registers; on aarch64 the address of a copy. */
+/* The unique id is 128 bytes by value: on x86-64 16 words of stack, behind the six of the registers; on aarch64 the
+ * address of a copy. */
 #if defined(__x86_64__)
 #define NCCL_WITH_ID(words) 22
 #else
@@ -49,8 +50,10 @@
 
 #define SHAPES_NCCL(S)                                                                                                 \
 	S(NCCL_COMMUNICATOR, KEY_NONE, WIDE(COMMUNICATOR, 1), OF(NONE, 1))                                             \
-	S(NCCL_REDUCE_ALL, KEY_NONE, WIDE(COUNT, 3), ENUM(TYPE, 4), ENUM(REDUCTION, 5), WIDE(COMMUNICATOR, 6), OF(NONE, 6)) \
-	S(NCCL_REDUCE_ROOT, KEY_NONE, WIDE(COUNT, 3), ENUM(TYPE, 4), ENUM(REDUCTION, 5), ENUM(PEER, 6), WIDE(COMMUNICATOR, 7), OF(NONE, 7)) \
+	S(NCCL_REDUCE_ALL, KEY_NONE, WIDE(COUNT, 3), ENUM(TYPE, 4), ENUM(REDUCTION, 5), WIDE(COMMUNICATOR, 6),         \
+	  OF(NONE, 6))                                                                                                 \
+	S(NCCL_REDUCE_ROOT, KEY_NONE, WIDE(COUNT, 3), ENUM(TYPE, 4), ENUM(REDUCTION, 5), ENUM(PEER, 6),                \
+	  WIDE(COMMUNICATOR, 7), OF(NONE, 7))                                                                          \
 	S(NCCL_ROOTED, KEY_NONE, WIDE(COUNT, 3), ENUM(TYPE, 4), ENUM(PEER, 5), WIDE(COMMUNICATOR, 6), OF(NONE, 6))     \
 	S(NCCL_ALL, KEY_NONE, WIDE(COUNT, 3), ENUM(TYPE, 4), WIDE(COMMUNICATOR, 5), OF(NONE, 5))                       \
 	S(NCCL_PEER, KEY_NONE, WIDE(COUNT, 2), ENUM(TYPE, 3), ENUM(PEER, 4), WIDE(COMMUNICATOR, 5), OF(NONE, 5))

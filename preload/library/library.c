@@ -7,8 +7,9 @@
 #include "runtime/record/names.h"
 #include "runtime/record/intern_table.h"
 
-/* Handle -> its note. A note is overwritten when its handle comes again, for libraries use addresses again; who reads one just
- * then gets some of both, of a handle that no correct program uses at that moment. It outlives a fork, as handles do. */
+/* Handle -> its note. A note is overwritten when its handle comes again, for libraries use addresses again; who reads
+ * one just then gets some of both, of a handle that no correct program uses at that moment. It outlives a fork, as
+ * handles do. */
 static struct intern_table notes;
 
 /* Notes are short lists mostly: fields and values follow the head, `room` of them. */
@@ -103,10 +104,12 @@ static void collect_list(struct tf_operation *op, const struct library_part *p, 
 
 	for (int i = 0; list && i < count && i < 8; i++)
 		library_field(op, p->field,
-			      p->how == LIBRARY_LIST_WIDE ? ((const int64_t *)list)[i] : (int64_t)((const int *)list)[i]);
+			      p->how == LIBRARY_LIST_WIDE ? ((const int64_t *)list)[i]
+							  : (int64_t)((const int *)list)[i]);
 }
 
-void library_collect(struct tf_operation *op, const struct library_shape *shape, const uintptr_t *words, bool is_wide, bool is_failed)
+void library_collect(struct tf_operation *op, const struct library_shape *shape, const uintptr_t *words, bool is_wide,
+		     bool is_failed)
 {
 	for (unsigned i = 0; i < shape->count; i++) {
 		const struct library_part *p = &shape->parts[i];
@@ -171,20 +174,21 @@ void library_note(const struct library_shape *shape, const uintptr_t *words)
 
 /* ---- into the trace ---- */
 
-/* Which operation a call with just these arguments was, so that a shape that comes again need not be put together. Two words to
- * an entry, that may be of different writers; then they match nobody. */
+/* Which operation a call with just these arguments was, so that a shape that comes again need not be put together. Two
+ * words to an entry, that may be of different writers; then they match nobody. */
 enum { REMEMBERED = 1024 };
 static struct {
 	uint64_t check, id; /* check: key ^ id */
 } remembered[REMEMBERED];
 
-/* Of all that the operation follows from. 0: of more than the words, it is not to be remembered. Each word is multiplied by
- * itself, and turned by its place: the multiplications need not wait for each other. */
-static inline __attribute__((always_inline)) uint64_t key_of_call(unsigned function, const struct library_shape *shape, const uintptr_t *words,
-								  bool is_wide)
+/* Of all that the operation follows from. 0: of more than the words, it is not to be remembered. Each word is
+ * multiplied by itself, and turned by its place: the multiplications need not wait for each other. */
+static inline __attribute__((always_inline)) uint64_t key_of_call(unsigned function, const struct library_shape *shape,
+								  const uintptr_t *words, bool is_wide)
 {
 	const uint64_t many_bits = 0x9fb21c651e98df25ull;
-	uint64_t key = process.nonce + ((uint64_t)function << 1 | is_wide) + __atomic_load_n(&library_epoch, __ATOMIC_ACQUIRE) * 0x9e3779b97f4a7c15ull;
+	uint64_t key = process.nonce + ((uint64_t)function << 1 | is_wide) +
+		       __atomic_load_n(&library_epoch, __ATOMIC_ACQUIRE) * 0x9e3779b97f4a7c15ull;
 	const unsigned wide = is_wide ? LIBRARY_INT : LIBRARY_WIDE; /* from there on all of a word counts */
 	const struct library_part *p = shape->parts, *end = p + shape->count;
 	unsigned how = 0;
@@ -205,10 +209,12 @@ static uint32_t intern(const struct tf_operation *op)
 {
 	if (!op->count)
 		return 0;
-	return event_intern(TF_BLOB_OPERATION, op, sizeof(*op) - sizeof(op->values) + op->count * sizeof(op->values[0]));
+	return event_intern(TF_BLOB_OPERATION, op,
+			    sizeof(*op) - sizeof(op->values) + op->count * sizeof(op->values[0]));
 }
 
-static inline __attribute__((always_inline)) void record(const struct call *e, unsigned function, int result, uint32_t operation)
+static inline __attribute__((always_inline)) void record(const struct call *e, unsigned function, int result,
+							 uint32_t operation)
 {
 	uint64_t words[2];
 	unsigned count = 0;
@@ -225,7 +231,8 @@ void library_record(const struct call *e, unsigned function, int result, const s
 	record(e, function, result, intern(op));
 }
 
-static __attribute__((noinline)) uint32_t operation_of(const struct library_shape *shape, const uintptr_t *words, bool is_wide, int result)
+static __attribute__((noinline)) uint32_t operation_of(const struct library_shape *shape, const uintptr_t *words,
+						       bool is_wide, int result)
 {
 	struct tf_operation op;
 
@@ -235,7 +242,8 @@ static __attribute__((noinline)) uint32_t operation_of(const struct library_shap
 	return intern(&op);
 }
 
-void library_end(struct call *e, unsigned function, int result, const struct library_shape *shape, const uintptr_t *words, bool is_wide)
+void library_end(struct call *e, unsigned function, int result, const struct library_shape *shape,
+		 const uintptr_t *words, bool is_wide)
 {
 	uint64_t key, id = 0, check;
 

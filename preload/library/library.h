@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is kept of a call of cuBLAS, cuDNN, NCCL, MPI ...: which of its arguments, as the rows' shapes say, become the fields of
- * a struct tf_operation. Libraries hide much behind handles (a plan, a communicator, a tensor's descriptor): what was said when
- * a handle was made is noted here, and told with the calls that use it.
+/* What is kept of a call of cuBLAS, cuDNN, NCCL, MPI ...: which of its arguments, as the rows' shapes say, become the
+ * fields of a struct tf_operation. Libraries hide much behind handles (a plan, a communicator, a tensor's descriptor):
+ * what was said when a handle was made is noted here, and told with the calls that use it.
  *
- * Any thread, any signal handler; nothing locks or allocates but by mmap. No header of a library is needed: an argument is a
- * word, as a register or a place on the stack carries it. */
+ * Any thread, any signal handler; nothing locks or allocates but by mmap. No header of a library is needed: an argument
+ * is a word, as a register or a place on the stack carries it. */
 #ifndef PILLION_LIBRARY_H
 #define PILLION_LIBRARY_H
 
@@ -65,7 +65,8 @@ static inline bool library_has_done(unsigned group, int result)
 
 /* words[LIBRARY_WORD(1)] is the first argument. is_wide: a function of 64-bit integers. Lists of a call that failed
  * may not be there. */
-void library_collect(struct tf_operation *op, const struct library_shape *shape, const uintptr_t *words, bool is_wide, bool is_failed);
+void library_collect(struct tf_operation *op, const struct library_shape *shape, const uintptr_t *words, bool is_wide,
+		     bool is_failed);
 
 /* Notes what a successful call said of a handle. */
 void library_note(const struct library_shape *shape, const uintptr_t *words);
@@ -88,7 +89,8 @@ static inline void library_field(struct tf_operation *op, uint8_t field, int64_t
 }
 
 /* Ends a call and writes it with what it was asked for. result: its status, 0 if it succeeded. */
-void library_end(struct call *e, unsigned function, int result, const struct library_shape *shape, const uintptr_t *words, bool is_wide);
+void library_end(struct call *e, unsigned function, int result, const struct library_shape *shape,
+		 const uintptr_t *words, bool is_wide);
 
 /* Writes a call that call_end() let through, where the operation is known. */
 void library_record(const struct call *e, unsigned function, int result, const struct tf_operation *op);
@@ -99,7 +101,9 @@ static inline __attribute__((always_inline)) bool library_is_inside(unsigned fun
 {
 	const struct thread *t = &thread_self;
 
-	return __builtin_expect(t->generation == process.generation && t->page->current >> TF_CURRENT_SHIFT == function + 1, 0) &&
+	return __builtin_expect(t->generation == process.generation &&
+					t->page->current >> TF_CURRENT_SHIFT == function + 1,
+				0) &&
 	       t->current_frame > frame;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes of datatypes without asking for them: MPICH's predefined handles carry theirs, Open MPI's are the addresses of symbols. */
+/* Sizes of datatypes without asking for them: MPICH's predefined handles carry theirs, Open MPI's are the addresses of
+ * symbols. */
 #include "preload/library/library_mpi.h"
 
 #include <stdbool.h>
@@ -15,25 +16,58 @@ enum { MPICH_PREDEFINED = 0x4c, OTHER = 1, OPEN_MPI = 2 };
 uint64_t library_epoch;
 
 static struct intern_table bytes_of; /* datatype -> bytes */
-static struct intern_table communicators; /* those of Open MPI that are the same in all processes -> MPICH's number for them */
+static struct intern_table
+	communicators;          /* those of Open MPI that are the same in all processes -> MPICH's number for them */
 static unsigned implementation; /* 0: not looked at */
 
 static const struct {
 	const char *symbol;
 	uint8_t bytes;
 } open_mpi_types[] = {
-	{"ompi_mpi_byte", 1}, {"ompi_mpi_char", 1}, {"ompi_mpi_signed_char", 1}, {"ompi_mpi_unsigned_char", 1},
-	{"ompi_mpi_packed", 1}, {"ompi_mpi_cxx_bool", 1}, {"ompi_mpi_c_bool", 1}, {"ompi_mpi_int8_t", 1}, {"ompi_mpi_uint8_t", 1},
-	{"ompi_mpi_short", 2}, {"ompi_mpi_unsigned_short", 2}, {"ompi_mpi_int16_t", 2}, {"ompi_mpi_uint16_t", 2},
-	{"ompi_mpi_int", 4}, {"ompi_mpi_unsigned", 4}, {"ompi_mpi_int32_t", 4}, {"ompi_mpi_uint32_t", 4}, {"ompi_mpi_float", 4},
-	{"ompi_mpi_wchar", 4}, {"ompi_mpi_long", sizeof(long)}, {"ompi_mpi_unsigned_long", sizeof(long)},
-	{"ompi_mpi_long_long_int", 8}, {"ompi_mpi_unsigned_long_long", 8}, {"ompi_mpi_int64_t", 8}, {"ompi_mpi_uint64_t", 8},
-	{"ompi_mpi_double", 8}, {"ompi_mpi_aint", sizeof(ptrdiff_t)}, {"ompi_mpi_offset", 8}, {"ompi_mpi_count", 8},
-	{"ompi_mpi_c_float_complex", 8}, {"ompi_mpi_cxx_cplex", 8}, {"ompi_mpi_2int", 8}, {"ompi_mpi_float_int", 8},
-	{"ompi_mpi_c_double_complex", 16}, {"ompi_mpi_cxx_dblcplex", 16}, {"ompi_mpi_long_double", sizeof(long double)},
+	{"ompi_mpi_byte", 1},
+	{"ompi_mpi_char", 1},
+	{"ompi_mpi_signed_char", 1},
+	{"ompi_mpi_unsigned_char", 1},
+	{"ompi_mpi_packed", 1},
+	{"ompi_mpi_cxx_bool", 1},
+	{"ompi_mpi_c_bool", 1},
+	{"ompi_mpi_int8_t", 1},
+	{"ompi_mpi_uint8_t", 1},
+	{"ompi_mpi_short", 2},
+	{"ompi_mpi_unsigned_short", 2},
+	{"ompi_mpi_int16_t", 2},
+	{"ompi_mpi_uint16_t", 2},
+	{"ompi_mpi_int", 4},
+	{"ompi_mpi_unsigned", 4},
+	{"ompi_mpi_int32_t", 4},
+	{"ompi_mpi_uint32_t", 4},
+	{"ompi_mpi_float", 4},
+	{"ompi_mpi_wchar", 4},
+	{"ompi_mpi_long", sizeof(long)},
+	{"ompi_mpi_unsigned_long", sizeof(long)},
+	{"ompi_mpi_long_long_int", 8},
+	{"ompi_mpi_unsigned_long_long", 8},
+	{"ompi_mpi_int64_t", 8},
+	{"ompi_mpi_uint64_t", 8},
+	{"ompi_mpi_double", 8},
+	{"ompi_mpi_aint", sizeof(ptrdiff_t)},
+	{"ompi_mpi_offset", 8},
+	{"ompi_mpi_count", 8},
+	{"ompi_mpi_c_float_complex", 8},
+	{"ompi_mpi_cxx_cplex", 8},
+	{"ompi_mpi_2int", 8},
+	{"ompi_mpi_float_int", 8},
+	{"ompi_mpi_c_double_complex", 16},
+	{"ompi_mpi_cxx_dblcplex", 16},
+	{"ompi_mpi_long_double", sizeof(long double)},
 	/* Fortran's, which mpi4py and mixed programs use */
-	{"ompi_mpi_character", 1}, {"ompi_mpi_integer", 4}, {"ompi_mpi_real", 4}, {"ompi_mpi_dblprec", 8},
-	{"ompi_mpi_logical", 4}, {"ompi_mpi_cplex", 8}, {"ompi_mpi_dblcplex", 16},
+	{"ompi_mpi_character", 1},
+	{"ompi_mpi_integer", 4},
+	{"ompi_mpi_real", 4},
+	{"ompi_mpi_dblprec", 8},
+	{"ompi_mpi_logical", 4},
+	{"ompi_mpi_cplex", 8},
+	{"ompi_mpi_dblcplex", 16},
 };
 
 /* A symbol of Open MPI's lies where it defines it, or, by a copy relocation, in the main program. */

@@ -32,7 +32,8 @@ static void note_communicator(const uintptr_t *communicator, int64_t id, int ran
 	library_note_all(*communicator, &op);
 }
 
-static void end_call(struct call *e, unsigned function, int result, const uintptr_t *communicator, int64_t id, int rank, int ranks)
+static void end_call(struct call *e, unsigned function, int result, const uintptr_t *communicator, int64_t id, int rank,
+		     int ranks)
 {
 	struct tf_operation op;
 

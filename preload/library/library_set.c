@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers of attributes and kinds: cublasLt.h of CUDA 13, cudnn_graph.h of cuDNN 9; they have not changed since their first
- * release. */
+/* Numbers of attributes and kinds: cublasLt.h of CUDA 13, cudnn_graph.h of cuDNN 9; they have not changed since their
+ * first release. */
 #include "preload/library/library_set.h"
 
 #include <string.h>
@@ -8,9 +8,16 @@
 /* ---- cuBLASLt: (descriptor, attribute, address, bytes) ---- */
 
 /* By attribute: the field; 0: not kept. */
-static const uint8_t layout_fields[] = {TF_FIELD_TYPE, 0, TF_FIELD_M, TF_FIELD_N, TF_FIELD_LEADING, TF_FIELD_BATCH, TF_FIELD_STRIDE};
-static const uint8_t descriptor_fields[] = {TF_FIELD_COMPUTE, 0, 0, TF_FIELD_TRANSPOSE | TF_ROLE_A, TF_FIELD_TRANSPOSE | TF_ROLE_B,
-					    TF_FIELD_TRANSPOSE | TF_ROLE_C, 0, TF_FIELD_MODE /* epilogue */};
+static const uint8_t layout_fields[] = {TF_FIELD_TYPE,  0, TF_FIELD_M, TF_FIELD_N, TF_FIELD_LEADING, TF_FIELD_BATCH,
+					TF_FIELD_STRIDE};
+static const uint8_t descriptor_fields[] = {TF_FIELD_COMPUTE,
+					    0,
+					    0,
+					    TF_FIELD_TRANSPOSE | TF_ROLE_A,
+					    TF_FIELD_TRANSPOSE | TF_ROLE_B,
+					    TF_FIELD_TRANSPOSE | TF_ROLE_C,
+					    0,
+					    TF_FIELD_MODE /* epilogue */};
 
 static void set_attribute(const uintptr_t *words, const uint8_t *fields, size_t count)
 {
@@ -46,23 +53,55 @@ static void set_dnn_groups(const uintptr_t *words)
 }
 const struct library_body library_set_dnn_groups = {.note = set_dnn_groups};
 
-/* The backend: (descriptor, attribute, type, count, address). A descriptor takes over what those in it tell, so that a plan
- * knows its graph. */
-enum { DNN_DATA_TYPE = 1, DNN_INT64 = 3, DNN_DESCRIPTOR = 15, DNN_KIND_GRAPH = 15, DNN_KIND_TENSOR = 17, DNN_LISTED = 8 };
+/* The backend: (descriptor, attribute, type, count, address). A descriptor takes over what those in it tell, so that a
+ * plan knows its graph. */
+enum {
+	DNN_DATA_TYPE = 1,
+	DNN_INT64 = 3,
+	DNN_DESCRIPTOR = 15,
+	DNN_KIND_GRAPH = 15,
+	DNN_KIND_TENSOR = 17,
+	DNN_LISTED = 8
+};
 
 static const struct {
 	uint16_t attribute;
 	uint8_t field; /* or the role of a descriptor */
 } backend_attributes[] = {
-	{100, TF_FIELD_COMPUTE}, {102, TF_FIELD_DILATION}, {103, TF_FIELD_STEP}, {105, TF_FIELD_PADDING},
-	{901, TF_FIELD_TYPE}, {902, TF_FIELD_DIMENSION}, {1301, TF_FIELD_ENGINE},
+	{100, TF_FIELD_COMPUTE},
+	{102, TF_FIELD_DILATION},
+	{103, TF_FIELD_STEP},
+	{105, TF_FIELD_PADDING},
+	{901, TF_FIELD_TYPE},
+	{902, TF_FIELD_DIMENSION},
+	{1301, TF_FIELD_ENGINE},
 	/* operands of convolutions: forward, by data, by filter; of pointwise operations, products and reductions */
-	{703, TF_ROLE_B}, {704, TF_ROLE_A}, {705, TF_ROLE_C}, {709, TF_ROLE_B}, {710, TF_ROLE_A}, {711, TF_ROLE_C},
-	{715, TF_ROLE_B}, {716, TF_ROLE_A}, {717, TF_ROLE_C}, {751, TF_ROLE_A}, {752, TF_ROLE_B}, {753, TF_ROLE_C},
-	{1520, TF_ROLE_A}, {1521, TF_ROLE_B}, {1522, TF_ROLE_C}, {1610, TF_ROLE_A}, {1611, TF_ROLE_C},
-	/* a convolution's description; a graph's operations, an engine's graph, a configuration's engine, a plan's configuration */
-	{702, TF_ROLE_NONE}, {708, TF_ROLE_NONE}, {714, TF_ROLE_NONE}, {801, TF_ROLE_NONE}, {1300, TF_ROLE_NONE},
-	{300, TF_ROLE_NONE}, {401, TF_ROLE_NONE},
+	{703, TF_ROLE_B},
+	{704, TF_ROLE_A},
+	{705, TF_ROLE_C},
+	{709, TF_ROLE_B},
+	{710, TF_ROLE_A},
+	{711, TF_ROLE_C},
+	{715, TF_ROLE_B},
+	{716, TF_ROLE_A},
+	{717, TF_ROLE_C},
+	{751, TF_ROLE_A},
+	{752, TF_ROLE_B},
+	{753, TF_ROLE_C},
+	{1520, TF_ROLE_A},
+	{1521, TF_ROLE_B},
+	{1522, TF_ROLE_C},
+	{1610, TF_ROLE_A},
+	{1611, TF_ROLE_C},
+	/* a convolution's description; a graph's operations, an engine's graph, a configuration's engine, a plan's
+	   configuration */
+	{702, TF_ROLE_NONE},
+	{708, TF_ROLE_NONE},
+	{714, TF_ROLE_NONE},
+	{801, TF_ROLE_NONE},
+	{1300, TF_ROLE_NONE},
+	{300, TF_ROLE_NONE},
+	{401, TF_ROLE_NONE},
 };
 
 /* What the handle itself is comes first in its note. */
@@ -75,7 +114,8 @@ static void drop_kind(struct tf_operation *op)
 	memmove(op->values, op->values + 1, op->count * sizeof(op->values[0]));
 }
 
-/* `role` may be none: operations stay operations, the first with its operands, and all else gives only what it contains. */
+/* `role` may be none: operations stay operations, the first with its operands, and all else gives only what it
+ * contains. */
 static void take_over(struct tf_operation *parent, uintptr_t child, uint8_t role, bool is_first)
 {
 	struct tf_operation op = {0};

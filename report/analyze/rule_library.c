@@ -111,7 +111,8 @@ void rule_tensor_dims(struct rules *r, struct finding *f)
 		rule_unchecked(f, "no cuBLAS matrix product was recorded with its sizes");
 	if (p.odd) {
 		f->cost_ns = p.total_ns;
-		buffer_print(&f->text, "%llu of %llu products have sizes that are not a multiple of 16 bytes, %.3f GFLOP",
+		buffer_print(&f->text,
+			     "%llu of %llu products have sizes that are not a multiple of 16 bytes, %.3f GFLOP",
 			     (unsigned long long)p.odd, (unsigned long long)p.seen, p.flops / 1e9);
 	}
 	aggregate_done(&p.aggregate);

@@ -310,7 +310,8 @@ static void json_add_names(struct json *j)
 	buffer_text(&j->text, "\"categories\":[");
 	for (int i = 0; i < HTML_CATEGORIES; i++)
 		buffer_print(&j->text, "%s{\"name\":\"%s\",\"title\":\"%s\",\"hue\":%d,\"saturation\":%d}",
-			     i ? "," : "", categories[i].name, categories[i].title, categories[i].hue, categories[i].saturation);
+			     i ? "," : "", categories[i].name, categories[i].title, categories[i].hue,
+			     categories[i].saturation);
 	buffer_text(&j->text, "],\"names\":[");
 	for (size_t i = 0; i < j->html->name_count; i++) {
 		buffer_print(&j->text, "%s%" PRIu32 ",%" PRIu32, i ? "," : "", j->html->names[2 * i],

@@ -5,13 +5,12 @@
  * size_bytes:
  *   CAPTURE  its name; the following files belong to this capture
  *   FILE     its name; value = size in bytes; the following blocks belong to this file
- *   TABLE    pack_block.h, after a uint64_t with the number of bytes: a function table, which thousands of traces share;
- *            value = its hash. Stored before its first use and again at the end, so that damage to one copy does not
- *            lose all names
- *   SHARED   a uint64_t: the hash of the bytes that the preceding file has at SHARED_AT; they are zeros in its blocks
- *   BLOCK    pack_block.h; value = index in the file, in units of BLOCK_BYTES; the last one may be shorter
- *   END      value = number of records before it. Without it the file is truncated
- * Damage to a record loses only that record: the reader searches for the next one. */
+ *   TABLE    pack_block.h, after a uint64_t with the number of bytes: a function table, which thousands of traces
+ * share; value = its hash. Stored before its first use and again at the end, so that damage to one copy does not lose
+ * all names SHARED   a uint64_t: the hash of the bytes that the preceding file has at SHARED_AT; they are zeros in its
+ * blocks BLOCK    pack_block.h; value = index in the file, in units of BLOCK_BYTES; the last one may be shorter END
+ * value = number of records before it. Without it the file is truncated Damage to a record loses only that record: the
+ * reader searches for the next one. */
 #ifndef PILLION_PACK_H
 #define PILLION_PACK_H
 

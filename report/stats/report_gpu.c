@@ -73,9 +73,9 @@ int device_none(const struct model *m, struct err *err)
 	free(images_with_source(m, &any));
 	if (any || !has_device_work(m))
 		return 0;
-	return err_set(
-		err, -ENODATA,
-		"no device records; cuda_api_sum and cuda_launch_sum show the host's calls, and ledger states the reason");
+	return err_set(err, -ENODATA,
+		       "no device records; cuda_api_sum and cuda_launch_sum show the host's calls, and ledger states "
+		       "the reason");
 }
 
 static int by_time(const struct report_context *c, struct table *table, struct err *err, struct gpu_sum g,

@@ -177,7 +177,8 @@ static void process_rows(const struct report_context *c, const struct process *p
 		 f.sources > 0},
 		{"other device facts", "waits, allocations, overhead, managed memory, compiling", f.more, false},
 		{"unmatched calls",
-		 "launches, copies and memsets without a device record: captured into a graph, lost, not yet delivered, "
+		 "launches, copies and memsets without a device record: captured into a graph, lost, not yet "
+		 "delivered, "
 		 "or not recorded",
 		 f.correlated.idle, false},
 		{"unmatched device records",
