@@ -9,8 +9,8 @@
 
 #include "runtime/common/hot.h"
 
-/* Changes when libraries have been unloaded, which invalidates all cached results. All its bits change, so that it can be
- * part of a key. */
+/* Changes when libraries have been unloaded, which invalidates all cached results. All its bits change, so that it can
+ * be part of a key. */
 extern uint64_t caller_epoch HIDDEN;
 
 /* Called when libraries may have been unloaded. Any thread; errno is preserved. */
