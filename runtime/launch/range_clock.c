@@ -38,10 +38,15 @@ int range_clock_prepare(struct run *run)
 	if (!rc)
 		run->range = range_map(page_directory(run), run->host, run->id);
 	/* Without a page everything is recorded, which is correct for a run without ranges. */
-	if (run->range || (rc == -EFBIG && !has_ranges && !is_timed))
-		return 0;
-	say("cannot create the range file in %s: %s", page_directory(run), rc ? strerror(-rc) : "it cannot be mapped");
-	return EXIT_USAGE;
+	if (!run->range && (rc != -EFBIG || has_ranges || is_timed)) {
+		say("cannot create the range file in %s: %s", page_directory(run),
+		    rc ? strerror(-rc) : "it cannot be mapped");
+		return EXIT_USAGE;
+	}
+	/* --duration without --delay: the range is open before COMMAND makes its first call. */
+	if (run->range && o->duration_s > 0 && o->delay_s <= 0 && !has_ranges)
+		range_open(run->range, clock_now());
+	return 0;
 }
 
 static uint64_t after(double seconds)
@@ -56,12 +61,10 @@ void range_clock_begin(struct run *run)
 	clockwork.is_polled = run->range && o->capture_range != CAPTURE_ALL;
 	if (!run->range)
 		return;
-	if (o->delay_s > 0) {
+	if (o->delay_s > 0)
 		clockwork.opens_ns = after(o->delay_s);
-	} else if (o->duration_s > 0 && !clockwork.is_polled) {
-		range_open(run->range, clock_now());
+	else if (o->duration_s > 0 && !clockwork.is_polled)
 		clockwork.closes_ns = after(o->duration_s);
-	}
 }
 
 static void kill_command(struct run *run)

@@ -171,7 +171,7 @@ like "$(report stats --source never.py moved.pillion 2>&1)" \
 	'never.py has no recorded data; these files have: .*moved.py' \
 	'--source: a file that did not run'
 report stats --source moved.py --by process moved.pillion >out 2>err
-like "$? $(cat err)" '^2 .*--by does not go with it' '--source --by'
+like "$? $(cat err)" '^2 .*--source shows one text and cannot be combined with --by' '--source --by'
 
 # Names that a terminal would obey.
 odd=$(printf 'odd,"\033[31m name.py')
