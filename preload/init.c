@@ -26,7 +26,7 @@ __attribute__((constructor)) static void load(int argc, char **argv, char **envi
 	int error = errno;
 
 	recorder_set_arguments(argc, argv, environment);
-	hook_init();
+	hook_resolve();
 	thread_init();
 	if (hook_attached()) {
 		nvtx_filter_init();

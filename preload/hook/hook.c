@@ -46,10 +46,18 @@ void hook_resolve(void)
 
 /* ---- names ---- */
 
-/* Variants that headers substitute are reported under the name in the source: __read_chk as read, __open_2 as open,
- * __xstat as stat, _IO_getc as getc. */
 #define HOOK_PLAIN_NAME(group, symbol) {#symbol, group},
-#define HOOK_NAME_OSRT(kind, returns, symbol, ...) HOOK_PLAIN_NAME(TF_GROUP_OSRT, symbol)
+#define HOOK_TEXT_TIMED(symbol) #symbol
+#define HOOK_TEXT_TIMEDV(symbol) #symbol
+#define HOOK_TEXT_OWN(symbol) #symbol
+#define HOOK_TEXT_NAKED(symbol) #symbol
+#define HOOK_TEXT_RAW(symbol) #symbol
+#define HOOK_TEXT_REAL(symbol) #symbol
+#define HOOK_NO_TEXT(symbol)
+#define HOOK_TEXT_TIMED_AS(name) #name HOOK_NO_TEXT
+#define HOOK_TEXT_OWN_AS(name) #name HOOK_NO_TEXT
+#define HOOK_TEXT_NAKED_AS(name) #name HOOK_NO_TEXT
+#define HOOK_NAME_OSRT(kind, returns, symbol, ...) {HOOK_TEXT_##kind(symbol), TF_GROUP_OSRT},
 #define HOOK_NAME_CUDART(kind, returns, symbol, ...) HOOK_PLAIN_NAME(TF_GROUP_CUDA, symbol)
 #define HOOK_NAME_CUDA(kind, returns, symbol, ...) HOOK_PLAIN_NAME(TF_GROUP_CUDA_DRIVER, symbol)
 
@@ -60,43 +68,10 @@ _Static_assert(sizeof(struct tf_thread) + HOOK_LIBC_COUNT * (sizeof(struct tf_co
 		       PROCESS_MAIN_PAGE,
 	       "a page holds a thread's counters");
 
-static struct function_name functions[HOOK_COUNT] = {HOOK_LIBC(HOOK_NAME_OSRT) HOOK_CUDART(HOOK_NAME_CUDART)
+static const struct function_name functions[HOOK_COUNT] = {HOOK_LIBC(HOOK_NAME_OSRT) HOOK_CUDART(HOOK_NAME_CUDART)
 							     HOOK_CUDA(HOOK_NAME_CUDA) HOOK_LIBRARY(HOOK_NAME_LIBRARY)};
 const struct function_table hook_functions = {functions, HOOK_COUNT, HOOK_LIBC_COUNT};
-static char plain_names[1024];
-
-static void name_plainly(struct function_name *f, char **room)
-{
-	static const char *const tails[] = {"_chk", "_2"};
-	char *name = *room, *x;
-
-	if (f->group != TF_GROUP_OSRT || f->name[0] != '_' ||
-	    (strncmp(f->name, "__", 2) != 0 && strncmp(f->name, "_IO_", 4) != 0))
-		return;
-	strcpy(name, f->name + (f->name[1] == '_' ? 2 : 4));
-	for (size_t i = 0; i < sizeof(tails) / sizeof(*tails); i++) {
-		size_t length = strlen(name), tail = strlen(tails[i]);
-
-		if (length > tail && !strcmp(name + length - tail, tails[i]))
-			name[length - tail] = '\0';
-	}
-	x = strstr(name, "xstat");
-	if (x)
-		memmove(x, x + 1, strlen(x));
-	f->name = name;
-	*room += strlen(name) + 1;
-}
-
 bool hook_attach(struct thread *t)
 {
 	return recorder_attach(t, &hook_functions);
-}
-
-void hook_init(void)
-{
-	char *room = plain_names;
-
-	hook_resolve();
-	for (int i = 0; i < HOOK_LIBC_COUNT; i++)
-		name_plainly(&functions[i], &room);
 }

@@ -84,6 +84,9 @@ enum { HOOK_CUDA_COUNT = 0 HOOK_CUDA(HOOK_ONE), HOOK_CUDA_FIRST = HOOK_LIBC_COUN
 #define HOOK_DECLARE_RAW(returns, symbol, parameters)
 #define HOOK_DECLARE_REAL(returns, symbol, parameters)
 #define HOOK_DECLARE_OWN(returns, symbol, parameters) returns wrap_##symbol parameters;
+#define HOOK_DECLARE_TIMED_AS(name) HOOK_DECLARE_TIMED
+#define HOOK_DECLARE_OWN_AS(name) HOOK_DECLARE_OWN
+#define HOOK_DECLARE_NAKED_AS(name) HOOK_DECLARE_NAKED
 HOOK_LIBC(HOOK_DECLARE)
 #undef HOOK_DECLARE
 
@@ -93,8 +96,6 @@ extern bool hook_is_resolved; /* read by the thunk of syscall() */
 
 /* The names of all rows, by id. */
 extern const struct function_table hook_functions;
-
-void hook_init(void);
 
 /* TF_ARG_FD of a call that returned `result`; errno must be the one that the call set. */
 static inline uint64_t hook_fd_arg(int fd, int64_t result)

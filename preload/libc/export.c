@@ -36,6 +36,9 @@
 #define HOOK_EXPORT_RAW(returns, symbol, parameters, arguments, record)
 /* Not defined here, but declared, so that a row which differs from the prototype in its header is an error. */
 #define HOOK_EXPORT_REAL(returns, symbol, parameters, arguments, record) extern returns symbol parameters;
+#define HOOK_EXPORT_TIMED_AS(name) HOOK_EXPORT_TIMED
+#define HOOK_EXPORT_OWN_AS(name) HOOK_EXPORT_OWN
+#define HOOK_EXPORT_NAKED_AS(name) HOOK_EXPORT_NAKED
 #define HOOK_EXPORT_ROW(kind, returns, symbol, parameters, arguments, record)                                          \
 	HOOK_EXPORT_##kind(returns, symbol, parameters, arguments, record)
 HOOK_LIBC(HOOK_EXPORT_ROW)

@@ -6,14 +6,16 @@
 #define HOOK_FILE(X)                                                                                                   \
 	/* files */                                                                                                    \
 	X(TIMED, ssize_t, read, (int fd, void *p, size_t n), (fd, p, n), FD(fd))                                       \
-	X(TIMED, ssize_t, __read_chk, (int fd, void *p, size_t n, size_t size), (fd, p, n, size), FD(fd))              \
+	X(TIMED_AS(read), ssize_t, __read_chk, (int fd, void *p, size_t n, size_t size), (fd, p, n, size), FD(fd))     \
 	X(TIMED, ssize_t, write, (int fd, const void *p, size_t n), (fd, p, n), FD(fd))                                \
 	X(TIMED, ssize_t, pread, (int fd, void *p, size_t n, off_t at), (fd, p, n, at), FD(fd))                        \
-	X(TIMED, ssize_t, __pread_chk, (int fd, void *p, size_t n, off_t at, size_t size), (fd, p, n, at, size),       \
+	X(TIMED_AS(pread), ssize_t, __pread_chk, (int fd, void *p, size_t n, off_t at, size_t size),                   \
+	  (fd, p, n, at, size),                                                                                        \
 	  FD(fd))                                                                                                      \
 	X(TIMED, ssize_t, pwrite, (int fd, const void *p, size_t n, off_t at), (fd, p, n, at), FD(fd))                 \
 	X(TIMED, ssize_t, pread64, (int fd, void *p, size_t n, off64_t at), (fd, p, n, at), FD(fd))                    \
-	X(TIMED, ssize_t, __pread64_chk, (int fd, void *p, size_t n, off64_t at, size_t size), (fd, p, n, at, size),   \
+	X(TIMED_AS(pread64), ssize_t, __pread64_chk, (int fd, void *p, size_t n, off64_t at, size_t size),             \
+	  (fd, p, n, at, size),                                                                                        \
 	  FD(fd))                                                                                                      \
 	X(TIMED, ssize_t, pwrite64, (int fd, const void *p, size_t n, off64_t at), (fd, p, n, at), FD(fd))             \
 	X(TIMED, ssize_t, readv, (int fd, const struct iovec *v, int n), (fd, v, n), FD(fd))                           \
@@ -31,20 +33,21 @@
 	X(TIMED, ssize_t, pwritev64v2, (int fd, const struct iovec *v, int n, off64_t at, int flags),                  \
 	  (fd, v, n, at, flags), FD(fd))                                                                               \
 	X(NAKED, int, open, (const char *path, int flags, mode_t mode), (path, flags, mode), OPENED(path))             \
-	X(TIMED, int, __open_2, (const char *path, int flags), (path, flags), OPENED(path))                            \
+	X(TIMED_AS(open), int, __open_2, (const char *path, int flags), (path, flags), OPENED(path))                   \
 	X(NAKED, int, openat, (int at, const char *path, int flags, mode_t mode), (at, path, flags, mode),             \
 	  OPENED(path))                                                                                                \
-	X(TIMED, int, __openat_2, (int at, const char *path, int flags), (at, path, flags), OPENED(path))              \
+	X(TIMED_AS(openat), int, __openat_2, (int at, const char *path, int flags), (at, path, flags), OPENED(path))   \
 	X(TIMED, int, creat, (const char *path, mode_t mode), (path, mode), OPENED(path))                              \
 	X(TIMED, int, mkstemp, (char *path), (path), OPENED(path))                                                     \
 	X(TIMED, int, mkostemp, (char *path, int flags), (path, flags), OPENED(path))                                  \
 	X(TIMED, int, mkstemps, (char *path, int tail), (path, tail), OPENED(path))                                    \
 	X(TIMED, int, mkostemps, (char *path, int tail, int flags), (path, tail, flags), OPENED(path))                 \
 	X(NAKED, int, open64, (const char *path, int flags, mode_t mode), (path, flags, mode), OPENED(path))           \
-	X(TIMED, int, __open64_2, (const char *path, int flags), (path, flags), OPENED(path))                          \
+	X(TIMED_AS(open64), int, __open64_2, (const char *path, int flags), (path, flags), OPENED(path))               \
 	X(NAKED, int, openat64, (int at, const char *path, int flags, mode_t mode), (at, path, flags, mode),           \
 	  OPENED(path))                                                                                                \
-	X(TIMED, int, __openat64_2, (int at, const char *path, int flags), (at, path, flags), OPENED(path))            \
+	X(TIMED_AS(openat64), int, __openat64_2, (int at, const char *path, int flags), (at, path, flags),             \
+	  OPENED(path))                                                                                                \
 	X(TIMED, int, creat64, (const char *path, mode_t mode), (path, mode), OPENED(path))                            \
 	X(TIMED, int, mkstemp64, (char *path), (path), OPENED(path))                                                   \
 	X(TIMED, int, mkostemp64, (char *path, int flags), (path, flags), OPENED(path))                                \
@@ -113,10 +116,11 @@
 	X(TIMED, int, lstat, (const char *path, struct stat *s), (path, s), NOTHING)                                   \
 	X(TIMED, int, fstat, (int fd, struct stat *s), (fd, s), FD(fd))                                                \
 	X(TIMED, int, fstatat, (int at, const char *path, struct stat *s, int flags), (at, path, s, flags), NOTHING)   \
-	X(TIMED, int, __xstat, (int version, const char *path, struct stat *s), (version, path, s), NOTHING)           \
-	X(TIMED, int, __lxstat, (int version, const char *path, struct stat *s), (version, path, s), NOTHING)          \
-	X(TIMED, int, __fxstat, (int version, int fd, struct stat *s), (version, fd, s), FD(fd))                       \
-	X(TIMED, int, __fxstatat, (int version, int at, const char *path, struct stat *s, int flags),                  \
+	X(TIMED_AS(stat), int, __xstat, (int version, const char *path, struct stat *s), (version, path, s), NOTHING)  \
+	X(TIMED_AS(lstat), int, __lxstat, (int version, const char *path, struct stat *s), (version, path, s),         \
+	  NOTHING)                                                                                                     \
+	X(TIMED_AS(fstat), int, __fxstat, (int version, int fd, struct stat *s), (version, fd, s), FD(fd))             \
+	X(TIMED_AS(fstatat), int, __fxstatat, (int version, int at, const char *path, struct stat *s, int flags),      \
 	  (version, at, path, s, flags), NOTHING)                                                                      \
 	X(TIMED, int, statfs, (const char *path, struct statfs *s), (path, s), NOTHING)                                \
 	X(TIMED, int, fstatfs, (int fd, struct statfs *s), (fd, s), FD(fd))                                            \
@@ -125,10 +129,13 @@
 	X(TIMED, int, fstat64, (int fd, struct stat64 *s), (fd, s), FD(fd))                                            \
 	X(TIMED, int, fstatat64, (int at, const char *path, struct stat64 *s, int flags), (at, path, s, flags),        \
 	  NOTHING)                                                                                                     \
-	X(TIMED, int, __xstat64, (int version, const char *path, struct stat64 *s), (version, path, s), NOTHING)       \
-	X(TIMED, int, __lxstat64, (int version, const char *path, struct stat64 *s), (version, path, s), NOTHING)      \
-	X(TIMED, int, __fxstat64, (int version, int fd, struct stat64 *s), (version, fd, s), FD(fd))                   \
-	X(TIMED, int, __fxstatat64, (int version, int at, const char *path, struct stat64 *s, int flags),              \
+	X(TIMED_AS(stat64), int, __xstat64, (int version, const char *path, struct stat64 *s), (version, path, s),     \
+	  NOTHING)                                                                                                     \
+	X(TIMED_AS(lstat64), int, __lxstat64, (int version, const char *path, struct stat64 *s), (version, path, s),   \
+	  NOTHING)                                                                                                     \
+	X(TIMED_AS(fstat64), int, __fxstat64, (int version, int fd, struct stat64 *s), (version, fd, s), FD(fd))       \
+	X(TIMED_AS(fstatat64), int, __fxstatat64,                                                                      \
+	  (int version, int at, const char *path, struct stat64 *s, int flags),                                        \
 	  (version, at, path, s, flags), NOTHING)                                                                      \
 	X(TIMED, int, statfs64, (const char *path, struct statfs64 *s), (path, s), NOTHING)                            \
 	X(TIMED, int, fstatfs64, (int fd, struct statfs64 *s), (fd, s), FD(fd))                                        \
@@ -177,16 +184,18 @@
 	X(OWN, int, fcloseall, (void), (), NOTHING)                                                                    \
 	X(TIMED, int, fflush, (FILE * f), (f), STREAM(f, 0))                                                           \
 	X(TIMED, size_t, fread, (void *p, size_t size, size_t n, FILE *f), (p, size, n, f), STREAM(f, size * result))  \
-	X(TIMED, size_t, __fread_chk, (void *p, size_t room, size_t size, size_t n, FILE *f), (p, room, size, n, f),   \
+	X(TIMED_AS(fread), size_t, __fread_chk, (void *p, size_t room, size_t size, size_t n, FILE *f),                \
+	  (p, room, size, n, f),                                                                                       \
 	  STREAM(f, size * result))                                                                                    \
 	X(TIMED, size_t, fwrite, (const void *p, size_t size, size_t n, FILE *f), (p, size, n, f),                     \
 	  STREAM(f, size * result))                                                                                    \
 	X(TIMED, char *, fgets, (char *p, int n, FILE *f), (p, n, f), STREAM(f, hook_length(result)))                  \
-	X(TIMED, char *, __fgets_chk, (char *p, size_t size, int n, FILE *f), (p, size, n, f),                         \
+	X(TIMED_AS(fgets), char *, __fgets_chk, (char *p, size_t size, int n, FILE *f), (p, size, n, f),               \
 	  STREAM(f, hook_length(result)))                                                                              \
 	X(TIMED, int, fputs, (const char *s, FILE *f), (s, f), STREAM(f, result < 0 ? 0 : hook_length(s)))             \
 	X(TIMED, wchar_t *, fgetws, (wchar_t *p, int n, FILE *f), (p, n, f), STREAM(f, 0))                             \
-	X(TIMED, wchar_t *, __fgetws_chk, (wchar_t *p, size_t size, int n, FILE *f), (p, size, n, f), STREAM(f, 0))    \
+	X(TIMED_AS(fgetws), wchar_t *, __fgetws_chk, (wchar_t *p, size_t size, int n, FILE *f), (p, size, n, f),       \
+	  STREAM(f, 0))                                                                                                \
 	X(TIMED, int, fputws, (const wchar_t *s, FILE *f), (s, f), STREAM(f, 0))                                       \
 	X(OWN, int, getc, (FILE * f), (f), STREAM(f, result != EOF))                                                   \
 	X(OWN, int, fgetc, (FILE * f), (f), STREAM(f, result != EOF))                                                  \
@@ -199,16 +208,19 @@
 	X(TIMED, int, fflush_unlocked, (FILE * f), (f), STREAM(f, 0))                                                  \
 	X(TIMED, size_t, fread_unlocked, (void *p, size_t size, size_t n, FILE *f), (p, size, n, f),                   \
 	  STREAM(f, size * result))                                                                                    \
-	X(TIMED, size_t, __fread_unlocked_chk, (void *p, size_t room, size_t size, size_t n, FILE *f),                 \
+	X(TIMED_AS(fread_unlocked), size_t, __fread_unlocked_chk,                                                      \
+	  (void *p, size_t room, size_t size, size_t n, FILE *f),                                                      \
 	  (p, room, size, n, f), STREAM(f, size * result))                                                             \
 	X(TIMED, size_t, fwrite_unlocked, (const void *p, size_t size, size_t n, FILE *f), (p, size, n, f),            \
 	  STREAM(f, size * result))                                                                                    \
 	X(TIMED, char *, fgets_unlocked, (char *p, int n, FILE *f), (p, n, f), STREAM(f, hook_length(result)))         \
-	X(TIMED, char *, __fgets_unlocked_chk, (char *p, size_t size, int n, FILE *f), (p, size, n, f),                \
+	X(TIMED_AS(fgets_unlocked), char *, __fgets_unlocked_chk, (char *p, size_t size, int n, FILE *f),              \
+	  (p, size, n, f),                                                                                             \
 	  STREAM(f, hook_length(result)))                                                                              \
 	X(TIMED, int, fputs_unlocked, (const char *s, FILE *f), (s, f), STREAM(f, result < 0 ? 0 : hook_length(s)))    \
 	X(TIMED, wchar_t *, fgetws_unlocked, (wchar_t *p, int n, FILE *f), (p, n, f), STREAM(f, 0))                    \
-	X(TIMED, wchar_t *, __fgetws_unlocked_chk, (wchar_t *p, size_t size, int n, FILE *f), (p, size, n, f),         \
+	X(TIMED_AS(fgetws_unlocked), wchar_t *, __fgetws_unlocked_chk, (wchar_t *p, size_t size, int n, FILE *f),      \
+	  (p, size, n, f),                                                                                             \
 	  STREAM(f, 0))                                                                                                \
 	X(TIMED, int, fputws_unlocked, (const wchar_t *s, FILE *f), (s, f), STREAM(f, 0))                              \
 	X(OWN, int, getc_unlocked, (FILE * f), (f), STREAM(f, result != EOF))                                          \
@@ -219,15 +231,15 @@
 	X(OWN, int, fputc_unlocked, (int c, FILE *f), (c, f), STREAM(f, result != EOF))                                \
 	X(TIMED, wint_t, putwc_unlocked, (wchar_t c, FILE *f), (c, f), STREAM(f, 0))                                   \
 	X(TIMED, wint_t, fputwc_unlocked, (wchar_t c, FILE *f), (c, f), STREAM(f, 0))                                  \
-	X(OWN, int, _IO_getc, (FILE * f), (f), STREAM(f, result != EOF))                                               \
-	X(OWN, int, _IO_putc, (int c, FILE *f), (c, f), STREAM(f, result != EOF))                                      \
+	X(OWN_AS(getc), int, _IO_getc, (FILE * f), (f), STREAM(f, result != EOF))                                      \
+	X(OWN_AS(putc), int, _IO_putc, (int c, FILE *f), (c, f), STREAM(f, result != EOF))                             \
 	X(TIMED, int, getw, (FILE * f), (f), STREAM(f, 4))                                                             \
 	X(TIMED, int, puts, (const char *s), (s), STREAM(stdout, result < 0 ? 0 : hook_length(s) + 1))                 \
 	X(TIMED, ssize_t, getline, (char **line, size_t *n, FILE *f), (line, n, f),                                    \
 	  STREAM(f, result < 0 ? 0 : result))                                                                          \
 	X(TIMED, ssize_t, getdelim, (char **line, size_t *n, int end, FILE *f), (line, n, end, f),                     \
 	  STREAM(f, result < 0 ? 0 : result))                                                                          \
-	X(TIMED, ssize_t, __getdelim, (char **line, size_t *n, int end, FILE *f), (line, n, end, f),                   \
+	X(TIMED_AS(getdelim), ssize_t, __getdelim, (char **line, size_t *n, int end, FILE *f), (line, n, end, f),      \
 	  STREAM(f, result < 0 ? 0 : result))                                                                          \
 	X(TIMEDV, void, flockfile, (FILE * f), (f), NOTHING)                                                           \
 	X(TIMED, int, ftrylockfile, (FILE * f), (f), NOTHING)

@@ -8,7 +8,8 @@
  *   NAKED  the exported symbol itself stands in a wrap_*.c or .S: variadic functions and those that never return
  *   REAL   not intercepted: just real_<symbol>, for functions that not every libc has under a version of 2.17
  *   RAW    a system call that has no function and comes by syscall(): just an id and a name
- * record: what a row keeps beside the times, see hook.h. A twin (__read_chk) is reported under its plain name.
+ *   TIMED_AS(name), OWN_AS(name), NAKED_AS(name): a variant that headers substitute (__read_chk), reported as `name`
+ * record: what a row keeps beside the times, see hook.h.
  * Rows of one function stand together with its 64-bit and fortified twins; glibc alone knows which one a program got.
  */
 #ifndef PILLION_HOOK_LIBC_H
@@ -72,7 +73,8 @@
 	X(OWN, sighandler_t, ssignal, (int signal, sighandler_t handler), (signal, handler), NOTHING)                  \
 	X(OWN, sighandler_t, bsd_signal, (int signal, sighandler_t handler), (signal, handler), NOTHING)               \
 	X(OWN, sighandler_t, sysv_signal, (int signal, sighandler_t handler), (signal, handler), NOTHING)              \
-	X(OWN, sighandler_t, __sysv_signal, (int signal, sighandler_t handler), (signal, handler), NOTHING)            \
+	X(OWN_AS(sysv_signal), sighandler_t, __sysv_signal, (int signal, sighandler_t handler), (signal, handler),     \
+	  NOTHING)                                                                                                     \
 	X(OWN, sighandler_t, sigset, (int signal, sighandler_t handler), (signal, handler), NOTHING)                   \
 	X(OWN, int, sigignore, (int signal), (signal), NOTHING)                                                        \
 	X(OWN, int, sigprocmask, (int how, const sigset_t *s, sigset_t *old), (how, s, old), NOTHING)                  \
@@ -138,6 +140,6 @@
 	/* alternate signal stacks, which CPU samples take from the kernel's view */                                   \
 	X(OWN, int, sigaltstack, (const stack_t *s, stack_t *old), (s, old), NOTHING)                                  \
 	X(REAL, void, siglongjmp, (struct __jmp_buf_tag buffer[1], int value), (buffer, value), NOTHING)               \
-	X(NAKED, void, __longjmp_chk, (struct __jmp_buf_tag * buffer, int value), (buffer, value), NOTHING)
+	X(NAKED_AS(longjmp), void, __longjmp_chk, (struct __jmp_buf_tag * buffer, int value), (buffer, value), NOTHING)
 
 #endif

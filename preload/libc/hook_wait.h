@@ -6,11 +6,11 @@
 #define HOOK_WAIT(X)                                                                                                   \
 	/* waiting for descriptors */                                                                                  \
 	X(TIMED, int, poll, (struct pollfd * p, nfds_t n, int ms), (p, n, ms), TIMEOUT(ms * 1000ll))                   \
-	X(TIMED, int, __poll_chk, (struct pollfd * p, nfds_t n, int ms, size_t size), (p, n, ms, size),                \
+	X(TIMED_AS(poll), int, __poll_chk, (struct pollfd * p, nfds_t n, int ms, size_t size), (p, n, ms, size),       \
 	  TIMEOUT(ms * 1000ll))                                                                                        \
 	X(TIMED, int, ppoll, (struct pollfd * p, nfds_t n, const struct timespec *t, const sigset_t *s), (p, n, t, s), \
 	  TIMEOUT(hook_us(t)))                                                                                         \
-	X(TIMED, int, __ppoll_chk,                                                                                     \
+	X(TIMED_AS(ppoll), int, __ppoll_chk,                                                                           \
 	  (struct pollfd * p, nfds_t n, const struct timespec *t, const sigset_t *s, size_t size), (p, n, t, s, size), \
 	  TIMEOUT(hook_us(t)))                                                                                         \
 	X(TIMED, int, select, (int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *t), (n, r, w, e, t), NOTHING)   \
@@ -54,11 +54,12 @@
 	X(TIMED, ssize_t, sendmsg, (int fd, const struct msghdr *m, int flags), (fd, m, flags), FD(fd))                \
 	X(TIMED, int, sendmmsg, (int fd, struct mmsghdr *m, unsigned n, int flags), (fd, m, n, flags), FD(fd))         \
 	X(TIMED, ssize_t, recv, (int fd, void *p, size_t n, int flags), (fd, p, n, flags), FD(fd))                     \
-	X(TIMED, ssize_t, __recv_chk, (int fd, void *p, size_t n, size_t size, int flags), (fd, p, n, size, flags),    \
+	X(TIMED_AS(recv), ssize_t, __recv_chk, (int fd, void *p, size_t n, size_t size, int flags),                    \
+	  (fd, p, n, size, flags),                                                                                     \
 	  FD(fd))                                                                                                      \
 	X(TIMED, ssize_t, recvfrom, (int fd, void *p, size_t n, int flags, struct sockaddr *a, socklen_t *l),          \
 	  (fd, p, n, flags, a, l), FD(fd))                                                                             \
-	X(TIMED, ssize_t, __recvfrom_chk,                                                                              \
+	X(TIMED_AS(recvfrom), ssize_t, __recvfrom_chk,                                                                 \
 	  (int fd, void *p, size_t n, size_t size, int flags, struct sockaddr *a, socklen_t *l),                       \
 	  (fd, p, n, size, flags, a, l), FD(fd))                                                                       \
 	X(TIMED, ssize_t, recvmsg, (int fd, struct msghdr *m, int flags), (fd, m, flags), FD(fd))                      \
