@@ -9,7 +9,7 @@
 /* In the variants with per-thread default streams NULL means another stream. */
 static bool is_per_thread_variant(unsigned function)
 {
-	const char *name = hook_functions.list[function].name;
+	const char *name = function_text(&hook_functions, function);
 	size_t length = strlen(name);
 
 	return length > 5 && (!memcmp(name + length - 5, "_ptsz", 5) || !memcmp(name + length - 5, "_ptds", 5));

@@ -58,7 +58,7 @@ static void add_driver_symbol(const char *symbol)
 static void index_names(void)
 {
 	for (unsigned i = 0; i < HOOK_CUDA_COUNT; i++)
-		add_driver_symbol(hook_functions.list[HOOK_CUDA_FIRST + i].name);
+		add_driver_symbol(function_text(&hook_functions, HOOK_CUDA_FIRST + i));
 	__atomic_store_n(&has_names, true, __ATOMIC_RELEASE);
 }
 
@@ -73,7 +73,7 @@ static void *driver_function(unsigned function, const void *lookup)
 		const char *names[HOOK_CUDA_COUNT];
 
 		for (unsigned i = 0; i < HOOK_CUDA_COUNT; i++)
-			names[i] = hook_functions.list[HOOK_CUDA_FIRST + i].name;
+			names[i] = function_text(&hook_functions, HOOK_CUDA_FIRST + i);
 		if (!dso_all_beside(lookup, names, driver_at, HOOK_CUDA_COUNT))
 			dso_all_beside(dso_library_symbol("libcuda.so", "cuInit"), names, driver_at, HOOK_CUDA_COUNT);
 		__atomic_store_n(&is_known, true, __ATOMIC_RELEASE);

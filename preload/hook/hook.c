@@ -46,7 +46,6 @@ void hook_resolve(void)
 
 /* ---- names ---- */
 
-#define HOOK_PLAIN_NAME(group, symbol) {#symbol, group},
 #define HOOK_TEXT_TIMED(symbol) #symbol
 #define HOOK_TEXT_TIMEDV(symbol) #symbol
 #define HOOK_TEXT_OWN(symbol) #symbol
@@ -57,20 +56,34 @@ void hook_resolve(void)
 #define HOOK_TEXT_TIMED_AS(name) #name HOOK_NO_TEXT
 #define HOOK_TEXT_OWN_AS(name) #name HOOK_NO_TEXT
 #define HOOK_TEXT_NAKED_AS(name) #name HOOK_NO_TEXT
-#define HOOK_NAME_OSRT(kind, returns, symbol, ...) {HOOK_TEXT_##kind(symbol), TF_GROUP_OSRT},
-#define HOOK_NAME_CUDART(kind, returns, symbol, ...) HOOK_PLAIN_NAME(TF_GROUP_CUDA, symbol)
-#define HOOK_NAME_CUDA(kind, returns, symbol, ...) HOOK_PLAIN_NAME(TF_GROUP_CUDA_DRIVER, symbol)
-
+#define HOOK_NAME_OSRT(kind, returns, symbol, ...) HOOK_ROW_TEXT(symbol, HOOK_TEXT_##kind(symbol), TF_GROUP_OSRT)
+#define HOOK_NAME_CUDART(kind, returns, symbol, ...) HOOK_ROW_TEXT(symbol, #symbol, TF_GROUP_CUDA)
+#define HOOK_NAME_CUDA(kind, returns, symbol, ...) HOOK_ROW_TEXT(symbol, #symbol, TF_GROUP_CUDA_DRIVER)
 #define HOOK_NAME_LIBRARY(kind, group, symbol, name, ...)                                                              \
-	LIBRARY_IF_RECORDED(kind, HOOK_PLAIN_NAME(TF_GROUP_##group, name))
+	LIBRARY_IF_RECORDED(kind, HOOK_ROW_TEXT(name, #name, TF_GROUP_##group))
+#define HOOK_NAMES                                                                                                     \
+	HOOK_LIBC(HOOK_NAME_OSRT) HOOK_CUDART(HOOK_NAME_CUDART) HOOK_CUDA(HOOK_NAME_CUDA) HOOK_LIBRARY(HOOK_NAME_LIBRARY)
 
+/* HOOK_ROW_TEXT(id, text, group) of each row, three times: the room for its name, the name, where that is. */
+#define HOOK_ROW_TEXT(id, text, group) char HOOK_##id[sizeof(text)];
+struct texts {
+	HOOK_NAMES
+};
+#undef HOOK_ROW_TEXT
+#define HOOK_ROW_TEXT(id, text, group) text,
+static const struct texts texts = {HOOK_NAMES};
+#undef HOOK_ROW_TEXT
+#define HOOK_ROW_TEXT(id, text, group) {offsetof(struct texts, HOOK_##id), group},
+static const struct function_name names[HOOK_COUNT] = {HOOK_NAMES};
+#undef HOOK_ROW_TEXT
+
+_Static_assert(sizeof(struct texts) <= UINT16_MAX, "a name's position has 16 bits");
 _Static_assert(sizeof(struct tf_thread) + HOOK_LIBC_COUNT * (sizeof(struct tf_counter) + sizeof(uint16_t)) + TF_SLOT <=
 		       PROCESS_MAIN_PAGE,
 	       "a page holds a thread's counters");
 
-static const struct function_name functions[HOOK_COUNT] = {HOOK_LIBC(HOOK_NAME_OSRT) HOOK_CUDART(HOOK_NAME_CUDART)
-							     HOOK_CUDA(HOOK_NAME_CUDA) HOOK_LIBRARY(HOOK_NAME_LIBRARY)};
-const struct function_table hook_functions = {functions, HOOK_COUNT, HOOK_LIBC_COUNT};
+const struct function_table hook_functions = {(const char *)&texts, names, HOOK_COUNT, HOOK_LIBC_COUNT};
+
 bool hook_attach(struct thread *t)
 {
 	return recorder_attach(t, &hook_functions);

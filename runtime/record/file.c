@@ -71,7 +71,7 @@ static size_t function_name_length(uint32_t function)
 {
 	const struct function_name *f = &process_functions->list[function];
 
-	return process_options.trace & 1u << f->group ? strlen(f->name) : 0;
+	return process_options.trace & 1u << f->group ? strlen(function_text(process_functions, function)) : 0;
 }
 
 static uint32_t function_bytes(void)
@@ -90,7 +90,7 @@ static void write_functions(uint8_t *at)
 
 		*at++ = process_functions->list[i].group;
 		*at++ = (uint8_t)length;
-		memcpy(at, process_functions->list[i].name, length);
+		memcpy(at, function_text(process_functions, i), length);
 		at += length;
 	}
 }

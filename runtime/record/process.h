@@ -98,16 +98,23 @@ extern uint64_t process_osrt_threshold HIDDEN, process_osrt_backtrace HIDDEN, pr
 extern struct options process_options;
 /* The view of the file system has changed: this image and its forked children open no files any more. */
 extern bool process_is_frozen;
-/* The functions that events refer to, by id; passed to recorder_attach(). */
+/* The functions that events refer to, by id; passed to recorder_attach(). The names are referred to by their position:
+ * a pointer for each would have to be relocated at the start of every process. */
 struct function_name {
-	const char *name;
+	uint16_t text; /* where in function_table.texts it begins */
 	uint8_t group; /* enum tf_group */
 };
 struct function_table {
+	const char *texts;
 	const struct function_name *list;
 	uint32_t count, counters; /* only the first `counters` functions have a threshold, hence a counter */
 };
 extern const struct function_table *process_functions;
+
+static inline const char *function_text(const struct function_table *functions, uint32_t id)
+{
+	return functions->texts + functions->list[id].text;
+}
 
 extern struct tf_range_page *process_range; /* NULL: no capture range, recording is always on */
 

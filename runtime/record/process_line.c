@@ -131,7 +131,7 @@ static void process_line_add_counts(struct index_line *line)
 		text_number(&counts, c->ticks);
 		text_number(&functions, i);
 		text_char(&functions, ':');
-		text_add(&functions, process_functions->list[i].name);
+		text_add(&functions, function_text(process_functions, i));
 	}
 	index_text(line, "short", bytes);
 	index_text(line, "functions", names);

@@ -19,12 +19,22 @@
 
 /* The hook table of a test. */
 #define RECORDER_FUNCTIONS(...)                                                                                        \
-	static const struct function_name recorder_functions[] = {__VA_ARGS__};                                        \
+	static const struct {                                                                                          \
+		char name[32];                                                                                         \
+		uint8_t group;                                                                                         \
+	} recorder_functions[] = {__VA_ARGS__};                                                                        \
 	enum { RECORDER_FUNCTION_COUNT = sizeof(recorder_functions) / sizeof(*recorder_functions) };                   \
+	static struct function_name recorder_names[RECORDER_FUNCTION_COUNT];                                           \
+	__attribute__((constructor)) static void recorder_names_init(void)                                             \
+	{                                                                                                              \
+		for (uint16_t i = 0; i < RECORDER_FUNCTION_COUNT; i++)                                                 \
+			recorder_names[i] = (struct function_name){                                                    \
+				(uint16_t)(i * sizeof(*recorder_functions)), recorder_functions[i].group};             \
+	}                                                                                                              \
 	bool hook_attach(struct thread *t)                                                                             \
 	{                                                                                                              \
-		static const struct function_table table = {recorder_functions, RECORDER_FUNCTION_COUNT,               \
-							    RECORDER_FUNCTION_COUNT};                                  \
+		static const struct function_table table = {recorder_functions[0].name, recorder_names,                \
+							    RECORDER_FUNCTION_COUNT, RECORDER_FUNCTION_COUNT};         \
                                                                                                                        \
 		return recorder_attach(t, &table);                                                                     \
 	}                                                                                                              \
