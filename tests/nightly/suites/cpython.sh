@@ -34,7 +34,9 @@ outcomes() { # LOG
 	sed -nE 's/^[0-9:]+ .*\] (test_\w+) (passed|failed|crashed|skipped|timed out)\>.*/\1\t\2/p' "$1"
 	sed '1,/^== junit.xml$/d' "$1" | "${NIGHTLY_PYTHON:-python3}" -c '
 import sys, xml.etree.ElementTree as tree
-for case in tree.parse(sys.stdin).iter("testcase"):
+text = sys.stdin.read()
+end = text.rindex("</testsuites>") + len("</testsuites>")
+for case in tree.fromstring(text[:end]).iter("testcase"):
     outcome = [child.tag for child in case if child.tag in ("failure", "error", "skipped")]
     print(case.get("name"), (outcome or [case.get("result", "run")])[0], sep="\t")'
 }

@@ -46,7 +46,7 @@ run() {
 	program 'jcmd' sh -c 'sleep 60 | jshell -s - & p=$!
 		until jcmd -l | grep -q jdk.jshell; do sleep 0.2; done
 		for what in Thread.print GC.heap_info VM.native_memory; do
-			jcmd "$(jcmd -l | sed -n "/jdk.jshell/{s/ .*//p;q}")" $what >out; echo $? ; done; kill $p'
+			jcmd "$(jcmd -l | sed -n "/jdk.jshell/{s/ .*//p;q}")" $what >answer; echo $? ; done; kill $p'
 	program 'stack overflow on eight threads' java -cp "$SOURCE/classes" Faults overflow
 	program 'null pointers' java -cp "$SOURCE/classes" Faults null
 	program 'a hook of SIGTERM' java -cp "$SOURCE/classes" Faults hook
