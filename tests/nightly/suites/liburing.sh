@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # liburing's own tests, of Debian's source package.
 # shellcheck shell=bash disable=SC2034
-subset='every test, 20 seconds each at most'
+subset='every second test, 20 seconds each at most'
 
 obtain() {
 	debian_source liburing
@@ -15,7 +15,8 @@ build() {
 run() {
 	local program
 	cp -r "$SOURCE"/source/test/*.t . || return
-	for program in *.t; do
+	# shellcheck disable=SC2012
+	ls ./*.t | awk 'NR % 2' | while read -r program; do
 		timeout -s KILL 20 "./$program" >/dev/null 2>&1 </dev/null
 		echo "== $program $?"
 	done

@@ -2,7 +2,7 @@
 # Part of the system call tests of the Linux Test Project. LTP_SOURCE names a directory that has its sources; without
 # it they are cloned.
 # shellcheck shell=bash disable=SC2034
-subset='runtest/syscalls: processes, signals, files, memory, pipes, sockets; every third'
+subset='runtest/syscalls: processes, signals, files, memory, pipes, sockets; every fifth'
 packages='autoconf automake pkg-config gcc make m4'
 user=nobody
 
@@ -24,7 +24,7 @@ run() {
 	topics+='|mremap|brk|socket|accept|bind|connect|send|recv|prctl|ptrace|getrlimit|setrlimit|eventfd|flock|stat'
 	topics+='|rename|unlink'
 	export LTPROOT=$SOURCE/source LTP_TIMEOUT_MUL=2 LTP_COLORIZE_OUTPUT=0 PATH=$PATH:$SOURCE/source/testcases/lib
-	grep -E "^($topics)" "$LTPROOT/runtest/syscalls" | awk 'NR % 3 == 0' | while read -r name program words; do
+	grep -E "^($topics)" "$LTPROOT/runtest/syscalls" | awk 'NR % 5 == 0' | while read -r name program words; do
 		program=$(find "$LTPROOT/testcases/kernel/syscalls" -name "$program" -perm -u+x -type f | head -n 1)
 		[ -n "$program" ] || continue
 		mkdir "$name" && (

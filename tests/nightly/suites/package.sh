@@ -16,7 +16,7 @@ build() {
 # Always in one directory: its name may be in the binaries.
 run() {
 	rm -rf "$SOURCE/work" && mkdir "$SOURCE/work" && cp -a "$SOURCE/source" "$SOURCE/work/gzip" &&
-		cd "$SOURCE/work/gzip" && dpkg-buildpackage -b -us -uc -d -rfakeroot -j2
+		cd "$SOURCE/work/gzip" && dpkg-buildpackage -B -us -uc -d -rfakeroot -j2
 	local status=$? package
 	for package in ../*.deb; do
 		echo "== $(sha256sum "$package")"

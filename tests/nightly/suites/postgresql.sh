@@ -27,7 +27,7 @@ run() {
 	bin=$("/usr/lib/postgresql/$(version)/bin/pg_config" --bindir)
 	sed -n '/^test:/p' "$regress/parallel_schedule" | head -n 12 >schedule
 	"$regress/pg_regress" --temp-instance="$PWD/instance" --bindir="$bin" --inputdir="$regress" \
-		--expecteddir="$regress" --outputdir="$PWD" --dlpath="$regress" --max-connections=4 --schedule=schedule
+		--outputdir="$PWD" --dlpath="$regress" --max-connections=4 --schedule=schedule
 	local status=$?
 	echo '== log of the server'
 	grep -E 'PANIC|crash|terminated by signal' log/postmaster.log
