@@ -158,23 +158,48 @@ def read_capture(pillion, capture):
         stderr=subprocess.PIPE, check=False)
     facts = {"read status": ledger.returncode, "read errors": ledger.stderr.decode(errors="replace")[-2000:],
         "capture bytes": directory_size(capture)}
-    sums, processes = collections.Counter(), set()
+    sums, processes = collections.Counter(), 0
     try:
         for row in json.loads(ledger.stdout or b"[]"):
             sums[row["Fact"]] += int(row["Count"])
-            processes.add(row["PID"])
+            processes += row["Fact"] == "recorded"
     except (ValueError, KeyError) as error:
         facts["read errors"] += f" {error!r}"
         facts["read status"] = facts["read status"] or 1
-    return {**facts, "processes": len(processes), "recorded": sums["recorded"], "lost": sums["lost"]}
+    return {**facts, "processes": processes, "recorded": sums["recorded"], "lost": sums["lost"]}
 
 
-def run_suite(suite, configuration, options, log, keep):
+def run_command(argv, limit, directory, environment, log):
+    """Runs a command and ends what it left behind; returns its status."""
+    with open(log, "wb") as output:
+        process = subprocess.Popen(argv, cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=output,
+            stderr=output, start_new_session=True)
+        try:
+            return process.wait(limit)
+        except subprocess.TimeoutExpired:
+            return "out of time"
+        finally:
+            if process.returncode is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+            end_leftovers()
+
+
+def run_suite(suite, configuration, options, log):
     """Runs the suite once; returns the result to be kept."""
-    words = CONFIGURATIONS[configuration]
     work = tempfile.mkdtemp(prefix="pn.", dir=options.scratch)  # short: sockets' paths have at most 107 bytes
-    capture = os.path.join(work, "capture.pillion")
-    run = os.path.join(work, "run")
+    try:
+        return run_suite_in(work, suite, configuration, options, log)
+    finally:
+        if options.keep:
+            print(f"# {suite.name}, {configuration}: {work} is kept")
+        else:
+            shutil.rmtree(work, ignore_errors=True)
+
+
+def run_suite_in(work, suite, configuration, options, log):
+    words = CONFIGURATIONS[configuration]
+    capture, run = os.path.join(work, "capture.pillion"), os.path.join(work, "run")
     os.mkdir(run)
     if suite.as_user():
         for path in (work, run):
@@ -182,25 +207,12 @@ def run_suite(suite, configuration, options, log, keep):
     recorder = [options.pillion, "--stats=false", "-o", capture, *words] if words is not None else []
     argv = [*suite.as_user(), *recorder, "bash", STEP, suite.name, "run"]
     begin, cpu = time.monotonic(), cpu_seconds()
-    with open(log, "wb") as output:
-        process = subprocess.Popen(argv, cwd=run, env=suite.environment(run), stdin=subprocess.DEVNULL,
-            stdout=output, stderr=output, start_new_session=True)
-        try:
-            status = process.wait(int(suite.limit))
-        except subprocess.TimeoutExpired:
-            status = "out of time"
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-        end_leftovers()
+    status = run_command(argv, int(suite.limit), run, suite.environment(run), log)
     result = {"suite": suite.digest, "date": time.strftime("%Y-%m-%d"), "commit": options.commit,
         "seconds": round(time.monotonic() - begin, 2), "cpu": round(cpu_seconds() - cpu, 2),
         "outcomes": {**suite.outcomes(log), EXIT_STATUS: str(status)}}
     if words is not None:
         result["capture"] = read_capture(options.pillion, capture)
-    if not keep:
-        shutil.rmtree(work, ignore_errors=True)
-    else:
-        print(f"# {suite.name}, {configuration}: {work} is kept")
     return result
 
 
@@ -216,7 +228,7 @@ def result_of(suite, configuration, options):
     if stale or configuration in options.rerun or options.dirty and CONFIGURATIONS[configuration] is not None:
         suite.prepare(options.yes)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        result = run_suite(suite, configuration, options, path + ".log", options.keep)
+        result = run_suite(suite, configuration, options, path + ".log")
         with open(path + ".new", "w", encoding="utf-8") as file:
             json.dump(result, file, indent=1, ensure_ascii=True)
         os.replace(path + ".new", path + ".json")
@@ -350,6 +362,7 @@ def main():
     # A shell ignores these in what it starts in the background, and the suites would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     tap, rows = Tap(), []
     for name in options.suites:
         suite = Suite(name, cache)
