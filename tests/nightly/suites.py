@@ -129,18 +129,25 @@ def is_installed(package):
 # ---- a run ----
 
 
+def reap(statuses):
+    """Reaps what has ended, {pid: status}; whether any child is left. Some tests wait for a process to be gone."""
+    try:
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return True
+            statuses[pid] = os.waitstatus_to_exitcode(status)
+    except ChildProcessError:
+        return False
+
+
 def end_leftovers():
     """Kills and reaps every descendant that a suite left behind: this process is their subreaper."""
-    while True:
-        try:
-            pid, _ = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            return
-        if pid == 0:
-            with open(f"/proc/self/task/{os.getpid()}/children") as file:
-                for child in file.read().split():
-                    os.kill(int(child), signal.SIGKILL)
-            time.sleep(0.05)
+    while reap({}):
+        with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
+            for child in file.read().split():
+                os.kill(int(child), signal.SIGKILL)
+        time.sleep(0.05)
 
 
 def cpu_seconds():
@@ -171,18 +178,18 @@ def read_capture(pillion, capture):
 
 def run_command(argv, limit, directory, environment, log):
     """Runs a command and ends what it left behind; returns its status."""
-    with open(log, "wb") as output:
-        process = subprocess.Popen(argv, cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=output,
-            stderr=output, start_new_session=True)
-        try:
-            return process.wait(limit)
-        except subprocess.TimeoutExpired:
-            return "out of time"
-        finally:
-            if process.returncode is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-            end_leftovers()
+    deadline, statuses = time.monotonic() + limit, {}
+    try:
+        with open(log, "wb") as output:
+            process = subprocess.Popen(argv, cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=output,
+                stderr=output, start_new_session=True)
+        while process.pid not in statuses and time.monotonic() < deadline:
+            reap(statuses)
+            time.sleep(0.02)
+        process.returncode = statuses.get(process.pid, -signal.SIGKILL)
+        return statuses.get(process.pid, "out of time")
+    finally:
+        end_leftovers()
 
 
 def run_suite(suite, configuration, options, log):
