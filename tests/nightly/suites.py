@@ -299,8 +299,8 @@ def check_suite(suite, options, tap):
             f"{suite.name}, {name}: {compared - len(differences)} of {compared} outcomes are as bare", comments)
         tap.line(capture["read status"] == 0, f"{suite.name}, {name}: the capture is read",
             capture["read errors"].splitlines()[:5])
-        cells.append(f"{len(differences)}")
-    return [suite.name, suite.subset, str(len(bare["outcomes"]) - 1), str(unsteady), *cells, bare["date"]]
+        cells.append(str(len(differences)))
+    return [suite.name, suite.subset, str(len(bare["outcomes"])), str(unsteady), *cells, bare["date"], options.commit]
 
 
 # ---- begin ----
