@@ -316,6 +316,9 @@ def product_commit():
 
 def install_product(build, cache):
     """A copy of the build, so that it can be rebuilt while suites run; returns the path of pillion in it."""
+    dry = subprocess.run(["ninja", "-C", build, "-n"], stdout=subprocess.PIPE, check=False)
+    if dry.returncode != 0 or b"no work to do" not in dry.stdout:
+        sys.exit(f"suites.py: {build} is not up to date: the results would be of another commit")
     prefix = os.path.join(cache, "product")
     shutil.rmtree(prefix, ignore_errors=True)
     subprocess.run(["meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", prefix],
