@@ -104,7 +104,7 @@ bool recorder_attach(struct thread *t, const struct function_table *functions)
 {
 	struct thread_guard guard;
 
-	if (t->generation == THREAD_OURS || t->generation == THREAD_DEAD || !process_gate.groups)
+	if (!sys_has_errno() || t->generation == THREAD_OURS || t->generation == THREAD_DEAD || !process_gate.groups)
 		return false;
 	if (!__atomic_load_n(&process.generation, __ATOMIC_ACQUIRE)) {
 		thread_guard_enter(t, &guard);

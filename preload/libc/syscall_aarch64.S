@@ -10,7 +10,7 @@ syscall:
 	ldrb	w16, [x16, #:lo12:hook_is_resolved]
 	cbz	w16, 2f
 	cmp	x0, #277		/* SYS_seccomp */
-	b.eq	1f
+	b.eq	6f
 	cmp	x0, #98			/* SYS_futex */
 	b.eq	wrap_syscall_futex
 	cmp	x0, #426		/* SYS_io_uring_enter */
@@ -27,6 +27,13 @@ syscall:
 	b.ne	5f
 	cmp	x1, #22			/* PR_SET_SECCOMP */
 	b.ne	5f
+	cmp	x2, #2			/* SECCOMP_MODE_FILTER */
+	b.eq	7f
+	b	1f
+6:	cbz	w1, 1f			/* SECCOMP_SET_MODE_STRICT */
+	cmp	w1, #1			/* SECCOMP_SET_MODE_FILTER; the other operations install nothing */
+	b.ne	5f
+7:	cbz	x3, 5f			/* a filter at NULL: the program asks whether the kernel has filters */
 1:	adrp	x16, recorder_freeze
 	add	x16, x16, #:lo12:recorder_freeze
 	b	4f

@@ -10,7 +10,7 @@ syscall:
 	cmpb	$0, hook_is_resolved(%rip)
 	je	2f
 	cmpq	$317, %rdi		/* SYS_seccomp */
-	je	1f
+	je	6f
 	cmpq	$157, %rdi		/* SYS_prctl */
 	je	3f
 	cmpq	$202, %rdi		/* SYS_futex */
@@ -33,7 +33,7 @@ syscall:
 	je	wrap_syscall_dup
 	jmpq	*real_syscall(%rip)
 3:	cmpq	$22, %rsi		/* PR_SET_SECCOMP */
-	je	1f
+	je	8f
 	cmpq	$26, %rsi		/* PR_SET_TSC */
 	jne	5f
 	cmpq	$2, %rdx		/* PR_TSC_SIGSEGV */
@@ -41,6 +41,15 @@ syscall:
 	leaq	clock_forbid_counter(%rip), %rax
 	jmp	4f
 5:	jmpq	*real_syscall(%rip)
+6:	testl	%esi, %esi		/* SECCOMP_SET_MODE_STRICT */
+	je	1f
+	cmpl	$1, %esi		/* SECCOMP_SET_MODE_FILTER; the other operations install nothing */
+	jne	5b
+7:	testq	%rcx, %rcx		/* a filter at NULL: the program asks whether the kernel has filters */
+	je	5b
+	jmp	1f
+8:	cmpq	$2, %rdx		/* SECCOMP_MODE_FILTER */
+	je	7b
 1:	leaq	recorder_freeze(%rip), %rax
 	jmp	4f
 2:	leaq	hook_resolve(%rip), %rax	/* before our constructor: a C function would lose the arguments */

@@ -271,7 +271,8 @@ HOOK_EXPORT int prctl(int option, ...)
 		clock_forbid_counter();
 	if (option == PR_SET_SECCOMP && a == SECCOMP_MODE_STRICT)
 		process_fail("the program gave up reading the clock");
-	if (option == PR_SET_SECCOMP)
+	/* A filter at NULL only asks whether the kernel has filters. */
+	if (option == PR_SET_SECCOMP && (a != SECCOMP_MODE_FILTER || b))
 		recorder_freeze(true);
 	result = real_prctl(option, a, b, c, d);
 	error = errno;

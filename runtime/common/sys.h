@@ -20,6 +20,20 @@
  * fail with -EPERM, in forked children too (they inherit the filter). */
 extern bool sys_is_silent;
 
+/* False: errno must not be touched. On x86-64 its address starts at the pointer that libc keeps at the thread pointer; a
+ * child of clone(CLONE_VM | CLONE_SETTLS) may have zeros for thread-local storage, as Chromium's for a chroot has. */
+static inline bool sys_has_errno(void)
+{
+#ifdef __x86_64__
+	const void *self;
+
+	__asm__ volatile("movq %%fs:0, %0" : "=r"(self));
+	return self != NULL;
+#else
+	return true;
+#endif
+}
+
 /* Between the registers' values and the instruction nothing may be called, as a sanitizer does around a load. */
 static inline long sys_enter(long n, long a, long b, long c, long d, long e, long f)
 {

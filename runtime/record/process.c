@@ -20,7 +20,7 @@ struct process_inherited process_inherited;
 
 bool process_is_borrowed(void)
 {
-	return process.generation && !sys_is_silent && (uint32_t)sys_getpid() != process.pid;
+	return process.generation && (!sys_has_errno() || (!sys_is_silent && (uint32_t)sys_getpid() != process.pid));
 }
 
 /* ---- the file's head ---- */

@@ -217,6 +217,8 @@ bool thread_enter(struct thread *t)
 	struct thread_guard guard;
 	bool is_attached;
 
+	if (!sys_has_errno())
+		return false; /* nor is `t` where a thread-local object is */
 	if (t->generation == process.generation)
 		return true; /* a signal handler has attached it meanwhile */
 	if (t->generation == THREAD_OURS || t->generation == THREAD_DEAD || !process_gate.groups || !process.generation)

@@ -53,6 +53,10 @@ else
 	skip chroot 'needs root'
 	skip setuid 'needs root'
 fi
+same 'a child in the same memory whose thread-local storage is zeros' "$hostile" borrow
+like "$(cat recorded.out)" '^child 0x700$' 'which ends as it wants to'
+adds_up 100000 'seccomp filters at NULL'
+unlike "$(report info same.pillion 2>&1)" 'seccomp filter' 'which are no filters'
 same 'a seccomp filter by prctl' "$hostile" seccomp
 if [ "$(cat bare.out)" = "$(printf 'ready\nfiltered')" ]; then
 	adds_up 300001 seccomp

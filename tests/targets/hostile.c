@@ -98,6 +98,44 @@ static void as_nobody(void)
 	printf("uid %d\n", (int)getuid());
 }
 
+static int borrowed(void *unused)
+{
+	char byte = 0;
+	int fd;
+
+	(void)unused;
+	if (chroot("/nowhere") == 0)
+		_exit(3);
+	fd = open("/dev/null", O_WRONLY);
+	for (int i = 0; i < 10; i++)
+		if (write(fd, &byte, 1) != 1)
+			_exit(4);
+	close(fd);
+	_exit(7);
+}
+
+/* As a sandbox does it: asks whether the kernel has filters by one at NULL, and leaves chroot to a child in its own
+ * memory whose thread-local storage is zeros. */
+static void borrow(void)
+{
+	static char stack[1 << 16] __attribute__((aligned(16))), storage[1 << 15] __attribute__((aligned(64)));
+	int status = -1, pid;
+
+	printf("prctl %d", prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL));
+	printf(" %s\n", strerror(errno));
+	printf("seccomp %ld", syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, NULL));
+	printf(" %s\n", strerror(errno));
+	printf("prctl %ld", syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL));
+	printf(" %s\n", strerror(errno));
+	fflush(stdout);
+	pid = clone(borrowed, stack + sizeof(stack), CLONE_FS | CLONE_VM | CLONE_VFORK | CLONE_SETTLS | SIGCHLD, NULL,
+		    NULL, storage + sizeof(storage) / 2, NULL);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		printf("clone: %s\n", strerror(errno));
+	printf("child %#x\n", status);
+	make_calls();
+}
+
 /* Only what the filter allows: one system call more, and we are killed. */
 static void filtered(int by_prctl)
 {
@@ -219,6 +257,8 @@ int main(int argc, char **argv)
 		filtered(1);
 	else if (!strcmp(what, "seccomp-syscall"))
 		filtered(0);
+	else if (!strcmp(what, "borrow"))
+		borrow();
 	else if (!strcmp(what, "daemon"))
 		daemonized();
 	else if (!strcmp(what, "signals"))
