@@ -62,7 +62,8 @@ void hook_resolve(void)
 #define HOOK_NAME_LIBRARY(kind, group, symbol, name, ...)                                                              \
 	LIBRARY_IF_RECORDED(kind, HOOK_ROW_TEXT(name, #name, TF_GROUP_##group))
 #define HOOK_NAMES                                                                                                     \
-	HOOK_LIBC(HOOK_NAME_OSRT) HOOK_CUDART(HOOK_NAME_CUDART) HOOK_CUDA(HOOK_NAME_CUDA) HOOK_LIBRARY(HOOK_NAME_LIBRARY)
+	HOOK_LIBC(HOOK_NAME_OSRT)                                                                                      \
+	HOOK_CUDART(HOOK_NAME_CUDART) HOOK_CUDA(HOOK_NAME_CUDA) HOOK_LIBRARY(HOOK_NAME_LIBRARY)
 
 /* HOOK_ROW_TEXT(id, text, group) of each row, three times: the room for its name, the name, where that is. */
 #define HOOK_ROW_TEXT(id, text, group) char HOOK_##id[sizeof(text)];

@@ -20,8 +20,8 @@
  * fail with -EPERM, in forked children too (they inherit the filter). */
 extern bool sys_is_silent;
 
-/* False: errno must not be touched. On x86-64 its address starts at the pointer that libc keeps at the thread pointer; a
- * child of clone(CLONE_VM | CLONE_SETTLS) may have zeros for thread-local storage, as Chromium's for a chroot has. */
+/* False: errno must not be touched. On x86-64 its address starts at the pointer that libc keeps at the thread pointer;
+ * a child of clone(CLONE_VM | CLONE_SETTLS) may have zeros for thread-local storage, as Chromium's for a chroot has. */
 static inline bool sys_has_errno(void)
 {
 #ifdef __x86_64__
