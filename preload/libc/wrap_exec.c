@@ -103,7 +103,7 @@ static const char *find_runtime(const char *list, const char *at)
 }
 
 /* LD_PRELOAD's value without `length` bytes at `at`, in `ret`. */
-static void without(const char *list, const char *at, size_t length, char *ret)
+static void list_without(const char *list, const char *at, size_t length, char *ret)
 {
 	size_t before = (size_t)(at - list);
 
@@ -130,7 +130,7 @@ static struct plan make_plan(const struct preloadable *program, const char *list
 	if (is_unwelcome(program, library)) {
 		if (!at)
 			return (struct plan){.keep_preload = true};
-		without(list, at, strlen(library), room);
+		list_without(list, at, strlen(library), room);
 		return (struct plan){.preload = *room ? room : NULL};
 	}
 	if (!at && !process_options.follow_clean_env)
@@ -138,7 +138,7 @@ static struct plan make_plan(const struct preloadable *program, const char *list
 	if (at && !program->runtime[0] && find_runtime(list, at)) {
 		const char *runtime = find_runtime(list, at);
 
-		without(list, runtime, (size_t)(at - runtime), room);
+		list_without(list, runtime, (size_t)(at - runtime), room);
 		return (struct plan){.preload = room, .complete = process_options.follow_clean_env};
 	}
 	if (at && !(program->runtime[0] && !strstr(list, program->runtime)))
@@ -171,7 +171,7 @@ static void plan_audit(const struct preloadable *program, const char *list, char
 	if (is_unwelcome(program, auditor)) {
 		plan->keep_audit = !at;
 		if (at)
-			without(list, at, strlen(auditor), value);
+			list_without(list, at, strlen(auditor), value);
 	} else if (!at && process_options.follow_clean_env) {
 		plan->keep_audit = false;
 		strcpy(value, auditor);

@@ -71,7 +71,7 @@ static const struct {
 };
 
 /* A symbol of Open MPI is in its own library or, because of a copy relocation, in the main program. */
-static void know(struct intern_table *t, const char *symbol, uint64_t value)
+static void intern_known(struct intern_table *t, const char *symbol, uint64_t value)
 {
 	const void *own = dso_library_symbol("libmpi.so", symbol), *copy = dso_library_symbol("", symbol);
 
@@ -81,7 +81,7 @@ static void know(struct intern_table *t, const char *symbol, uint64_t value)
 		intern_set(t, (uintptr_t)copy, value);
 }
 
-static void look(void)
+static void determine_implementation(void)
 {
 	struct thread_guard guard;
 	bool is_open_mpi;
@@ -89,11 +89,11 @@ static void look(void)
 	thread_guard_enter(&thread_self, &guard);
 	is_open_mpi = dso_library_symbol("libmpi.so", "ompi_mpi_comm_world");
 	if (is_open_mpi) {
-		know(&communicators, "ompi_mpi_comm_world", LIBRARY_MPI_WORLD);
-		know(&communicators, "ompi_mpi_comm_self", LIBRARY_MPI_SELF);
+		intern_known(&communicators, "ompi_mpi_comm_world", LIBRARY_MPI_WORLD);
+		intern_known(&communicators, "ompi_mpi_comm_self", LIBRARY_MPI_SELF);
 	}
 	for (size_t i = 0; is_open_mpi && i < sizeof(open_mpi_types) / sizeof(open_mpi_types[0]); i++)
-		know(&bytes_of, open_mpi_types[i].symbol, open_mpi_types[i].bytes);
+		intern_known(&bytes_of, open_mpi_types[i].symbol, open_mpi_types[i].bytes);
 	__atomic_store_n(&implementation, is_open_mpi ? OPEN_MPI : OTHER, __ATOMIC_RELEASE);
 	thread_guard_leave(&thread_self, &guard);
 }
@@ -101,7 +101,7 @@ static void look(void)
 static bool is_open_mpi(void)
 {
 	if (__builtin_expect(!__atomic_load_n(&implementation, __ATOMIC_ACQUIRE), 0))
-		look();
+		determine_implementation();
 	return implementation == OPEN_MPI;
 }
 

@@ -32,7 +32,7 @@ static void read_object(const struct dl_phdr_info *info, struct elf_object *o)
 	elf_object_read(o);
 }
 
-static bool holds(const struct elf_object *o, const void *address)
+static bool object_holds(const struct elf_object *o, const void *address)
 {
 	return (uintptr_t)address >= o->start && (uintptr_t)address < o->end;
 }
@@ -59,7 +59,7 @@ static int visit_next(struct dl_phdr_info *info, size_t size, void *data)
 	struct elf_object o;
 
 	read_object(info, &o);
-	if (holds(&o, (const void *)visit_next)) {
+	if (object_holds(&o, (const void *)visit_next)) {
 		n->is_after = true;
 		return 0;
 	}
@@ -112,7 +112,7 @@ static int visit_before(struct dl_phdr_info *info, size_t size, void *data)
 	struct elf_object o;
 
 	read_object(info, &o);
-	if (holds(&o, (const void *)visit_before))
+	if (object_holds(&o, (const void *)visit_before))
 		return 1;
 	n->found = elf_object_find(&o, n->symbol);
 	return n->found != NULL;
@@ -138,7 +138,7 @@ static int visit_each(struct dl_phdr_info *info, size_t size, void *data)
 	struct elf_object o;
 
 	read_object(info, &o);
-	if (holds(&o, (const void *)visit_each)) {
+	if (object_holds(&o, (const void *)visit_each)) {
 		e->is_after = true;
 		return 0;
 	}
@@ -188,7 +188,7 @@ static void add_dependencies(struct tree *t, const struct elf_object *o)
 	}
 }
 
-static const char *soname(const struct elf_object *o)
+static const char *object_soname(const struct elf_object *o)
 {
 	const char *slash = strrchr(o->path, '/');
 
@@ -198,9 +198,9 @@ static const char *soname(const struct elf_object *o)
 	return slash ? slash + 1 : o->path;
 }
 
-static void search(struct tree *t, const struct elf_object *o)
+static void tree_search(struct tree *t, const struct elf_object *o)
 {
-	if (holds(o, (const void *)search))
+	if (object_holds(o, (const void *)tree_search))
 		return;
 	t->found = elf_object_find(o, t->symbol);
 	if (!t->found)
@@ -213,12 +213,12 @@ static int visit_caller(struct dl_phdr_info *info, size_t size, void *data)
 	struct elf_object o;
 
 	read_bounds(info, &o);
-	if (!holds(&o, t->caller))
+	if (!object_holds(&o, t->caller))
 		return 0;
 	elf_object_read(&o);
 	t->is_main = !o.path[0];
 	if (!t->is_main)
-		search(t, &o);
+		tree_search(t, &o);
 	return 1;
 }
 
@@ -228,9 +228,9 @@ static int visit_dependency(struct dl_phdr_info *info, size_t size, void *data)
 	struct elf_object o;
 
 	read_object(info, &o);
-	if (!o.dynamic || strcmp(soname(&o), t->names[t->at]) != 0)
+	if (!o.dynamic || strcmp(object_soname(&o), t->names[t->at]) != 0)
 		return 0;
-	search(t, &o);
+	tree_search(t, &o);
 	return 1;
 }
 
@@ -264,7 +264,7 @@ static int visit_place(struct dl_phdr_info *info, size_t size, void *data)
 	struct place *p = data;
 
 	read_bounds(info, &p->object);
-	p->is_found = holds(&p->object, p->address);
+	p->is_found = object_holds(&p->object, p->address);
 	if (p->is_found)
 		elf_object_read(&p->object);
 	return p->is_found;
@@ -383,9 +383,9 @@ static int visit_definition(struct dl_phdr_info *info, size_t size, void *data)
 	struct elf_object o;
 
 	read_bounds(info, &o);
-	if (holds(&o, (const void *)p->at))
+	if (object_holds(&o, (const void *)p->at))
 		return 1;
-	p->is_after |= holds(&o, (const void *)visit_definition);
+	p->is_after |= object_holds(&o, (const void *)visit_definition);
 	return 0;
 }
 
@@ -395,7 +395,7 @@ static bool is_past(struct past *p, const struct elf_object *o, uintptr_t at)
 {
 	p->at = at;
 	p->is_after = false;
-	return at && !holds(o, (const void *)at) && dl_iterate_phdr(visit_definition, p) && p->is_after;
+	return at && !object_holds(o, (const void *)at) && dl_iterate_phdr(visit_definition, p) && p->is_after;
 }
 
 static const char *find_past(struct past *p, const struct elf_object *o, const ElfW(Rela) *list, size_t bytes)
@@ -420,7 +420,7 @@ static int visit_past(struct dl_phdr_info *info, size_t size, void *data)
 	struct elf_object o;
 
 	read_object(info, &o);
-	if (!o.symbols || !o.strings || holds(&o, (const void *)visit_past))
+	if (!o.symbols || !o.strings || object_holds(&o, (const void *)visit_past))
 		return 0;
 	symbol = find_past(p, &o, o.calls, o.call_bytes);
 	if (!symbol)

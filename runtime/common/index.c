@@ -9,7 +9,7 @@
 static const char hex[] = "0123456789abcdef";
 
 /* One byte is kept for the newline. */
-static bool put(struct index_line *line, const char *bytes, size_t length)
+static bool line_put(struct index_line *line, const char *bytes, size_t length)
 {
 	if (line->is_cut || line->size - line->used <= length) {
 		line->is_cut = true;
@@ -23,14 +23,14 @@ static bool put(struct index_line *line, const char *bytes, size_t length)
 void index_begin(struct index_line *line, char *buffer, size_t size, const char *kind)
 {
 	*line = (struct index_line){.bytes = buffer, .size = size};
-	put(line, kind, strlen(kind));
+	line_put(line, kind, strlen(kind));
 }
 
 static bool key_put(struct index_line *line, const char *key)
 {
 	size_t start = line->used;
 
-	if (put(line, "\t", 1) && put(line, key, strlen(key)) && put(line, "=", 1))
+	if (line_put(line, "\t", 1) && line_put(line, key, strlen(key)) && line_put(line, "=", 1))
 		return true;
 	line->used = start; /* no half key */
 	return false;
@@ -47,7 +47,7 @@ void index_field(struct index_line *line, const char *key, const void *value, si
 		char escaped[4] = {'\\', 'x', hex[*byte >> 4], hex[*byte & 15]};
 		bool is_plain = *byte > 0x20 && *byte != 0x7f && *byte != '\\';
 
-		if (!put(line, is_plain ? (const char *)byte : escaped, is_plain ? 1 : 4))
+		if (!line_put(line, is_plain ? (const char *)byte : escaped, is_plain ? 1 : 4))
 			break;
 	}
 }
@@ -82,7 +82,7 @@ void index_signed(struct index_line *line, const char *key, int64_t value)
 	index_field(line, key, digits + used, sizeof(digits) - used);
 }
 
-static void hex16(char ret[16], uint64_t value)
+static void format_hex16(char ret[16], uint64_t value)
 {
 	for (int i = 15; i >= 0; i--, value >>= 4)
 		ret[i] = hex[value & 15];
@@ -92,7 +92,7 @@ void index_hex(struct index_line *line, const char *key, uint64_t value)
 {
 	char digits[16];
 
-	hex16(digits, value);
+	format_hex16(digits, value);
 	index_field(line, key, digits, sizeof(digits));
 }
 
@@ -203,6 +203,6 @@ void index_range_name(char *ret, size_t size, const char *host, uint64_t run)
 {
 	char digits[16];
 
-	hex16(digits, run);
+	format_hex16(digits, run);
 	three_parts(ret, size, host, digits, sizeof(digits), ".range");
 }
