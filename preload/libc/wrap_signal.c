@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Signals: the program sees all of them as if CPU samples used none (runtime/stack/sample.h). All of this is safe in a
  * signal handler. */
+#include "preload/libc/wrap_signal.h"
+
 #include <stdarg.h>
 #include <string.h>
 
@@ -8,7 +10,6 @@
 #include "runtime/stack/sample.h"
 #include "preload/hook/hook.h"
 #include "preload/libc/undeclared.h"
-#include "preload/libc/wrap_signal.h"
 
 /* ---- dispositions ---- */
 

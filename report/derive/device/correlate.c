@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/derive/device/correlate.h"
-#include "report/base/bits.h"
-#include "report/derive/device/correlate_calls.h"
-#include "report/derive/events/filter.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "report/base/bits.h"
+#include "report/derive/device/correlate_calls.h"
+#include "report/derive/events/filter.h"
 
 size_t correlate_stretch = 1u << 20;
 
