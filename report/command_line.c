@@ -244,7 +244,7 @@ static const struct option rows[] = {
 	 .takes = "a number of bytes, at least 4096, or a number with K, M or G",
 	 .help = "chrome: files of at most this size in bytes, or with K, M or G"},
 	{"quiet", 'q', OPTION_SWITCH, AT(quiet), VERBS_OF(VERB_READS | VERB_PACK | VERB_UNPACK),
-	 .help = "errors only, no remarks"},
+	 .help = "print errors only"},
 
 	{"help", 'h', OPTION_SWITCH, AT(help), VERBS_OF(VERB_ALL), .title = "General", .help = "print this text"},
 	{"version", 0, OPTION_SWITCH, AT(version), VERBS_OF(VERB_ALL), .help = "print the version"},
