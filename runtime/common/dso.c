@@ -162,11 +162,11 @@ void dso_next_each(const struct dso_wanted *wanted, size_t count)
 
 /* ---- from a caller ---- */
 
-/* Names of the objects to be searched, in order. They lie in the objects' own string tables. */
+/* Names of the objects to be searched, in order. They are in the objects' own string tables. */
 struct tree {
 	const char *names[TREE];
 	int count;
-	int at; /* the one looked for now */
+	int at; /* the current one */
 	const void *caller;
 	const char *symbol;
 	bool is_main;
@@ -353,7 +353,7 @@ void dso_own_range(uintptr_t *ret_start, uintptr_t *ret_end)
 	*ret_end = p.is_found ? p.object.end : 0;
 }
 
-/* Of the first bytes the linker says that they lie where the load bias does: a shared object begins at 0. */
+/* Defined by the linker at the start of our object, where the load bias is, because a shared object begins at 0. */
 void *dso_own_symbol(const char *symbol)
 {
 	extern const char __ehdr_start[] __attribute__((visibility("hidden")));
@@ -373,7 +373,7 @@ enum { CALLED = R_X86_64_JUMP_SLOT, ADDRESSED = R_X86_64_GLOB_DAT };
 struct past {
 	bool (*is_wanted)(const char *symbol);
 	void (*say)(const char *path, const char *symbol);
-	uintptr_t at; /* which object lies around it? */
+	uintptr_t at; /* an address in the object that is searched for */
 	bool is_after;
 };
 
@@ -389,8 +389,8 @@ static int visit_definition(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-/* Whether the reference at `at` is bound to an object after ours. That of a call that is not yet bound points into the
- * object itself. An object before ours calls us in turn, or is meant to be called instead of us. */
+/* Whether the reference at `at` is bound to an object after ours. The reference of a call that is not yet bound points
+ * into the object itself. An object before ours either calls our function or intentionally replaces it. */
 static bool is_past(struct past *p, const struct elf_object *o, uintptr_t at)
 {
 	p->at = at;
