@@ -46,7 +46,7 @@ static bool add_report(struct command_line *l, char *name)
 	if (!r)
 		return false;
 	l->reports = mem_grow(l->reports, l->report_count, &l->report_capacity, sizeof(*l->reports));
-	l->reports[l->report_count++] = (struct asked_report){r, how};
+	l->reports[l->report_count++] = (struct requested_report){r, how};
 	return true;
 }
 

@@ -8,8 +8,7 @@
  *   NOTE   not recorded: its fields become part of a handle's note
  *   SET    not recorded; `shape` names a struct library_body, which receives the words of each call that succeeded
  *   OWN    likewise, and the call is recorded
- * group: TF_GROUP_<group>. symbol: of the ABI. name: in reports. All functions return an int, 0 for
- * success.
+ * group: TF_GROUP_<group>. symbol: of the ABI. name: in reports. All functions return an int, 0 for success.
  * words: the number of parameters, each of which takes a register or eight bytes of stack. It is one for a function
  * without parameters; that register is passed unchanged. Floating-point parameters do not count: they have eight
  * registers of their own, which every call passes, so their places in the prototype do not matter.

@@ -134,7 +134,7 @@ struct tf_counter {
 struct tf_thread {
 	struct tf_chunk chunk;
 	uint64_t start_ticks, end_ticks; /* end_ticks 0: alive, or killed */
-	uint64_t current;    /* the call in progress: TF_CURRENT_ID | ticks at its start; 0: none */
+	uint64_t current;    /* the call in progress and the ticks at its start, see TF_CURRENT_SHIFT; 0: none */
 	uint64_t lost;	     /* events that could not be recorded */
 	uint64_t slow_ticks; /* spent in slow paths of the recorder: chunks, stacks, files */
 	uint32_t stacks_lost; /* stacks that could not be walked: too little stack left, alternate stack, table full */
