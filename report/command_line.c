@@ -46,7 +46,7 @@ static bool add_report(struct command_line *l, char *name)
 	if (!r)
 		return false;
 	l->reports = mem_grow(l->reports, l->report_count, &l->report_capacity, sizeof(*l->reports));
-	l->reports[l->report_count++] = (struct asked_report){r, how};
+	l->reports[l->report_count++] = (struct requested_report){r, how};
 	return true;
 }
 
@@ -244,7 +244,7 @@ static const struct option rows[] = {
 	 .takes = "a number of bytes, at least 4096, or a number with K, M or G",
 	 .help = "chrome: files of at most this size in bytes, or with K, M or G"},
 	{"quiet", 'q', OPTION_SWITCH, AT(quiet), VERBS_OF(VERB_READS | VERB_PACK | VERB_UNPACK),
-	 .help = "errors only, no remarks"},
+	 .help = "print errors only"},
 
 	{"help", 'h', OPTION_SWITCH, AT(help), VERBS_OF(VERB_ALL), .title = "General", .help = "print this text"},
 	{"version", 0, OPTION_SWITCH, AT(version), VERBS_OF(VERB_ALL), .help = "print the version"},

@@ -19,13 +19,13 @@ enum { VERBS(VERB_PLACE) VERB_COUNT };
 enum { VERBS(VERB_BIT) };
 #undef VERB_BIT
 
-struct asked_report {
+struct requested_report {
 	const struct report *report;
 	enum kernel_name kernel_name;
 };
 
 struct command_line {
-	struct asked_report *reports; /* NULL: the default set */
+	struct requested_report *reports; /* NULL: the default set */
 	size_t report_count, report_capacity;
 	const struct rule **rules; /* NULL: all */
 	size_t rule_count, rule_capacity;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* analyze: rules that look for trouble. */
+/* analyze: rules that find performance problems. */
 #include "report/verb.h"
 
 /* is_asked: named by the user, so that it is an error if the rule could not be checked. */
@@ -54,6 +54,6 @@ static void more_help(struct text *ret)
 }
 
 const struct verb verb_analyze = {
-	"analyze", "[OPTION]... CAPTURE...", "rules that look for trouble: found, clean, or could not check",
+	"analyze", "[OPTION]... CAPTURE...", "rules that find performance problems: found, clean, or could not check",
 	VERB_ANALYZE, run_analyze, more_help,
 };

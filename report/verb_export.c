@@ -16,7 +16,7 @@ static int check_export(const struct command_line *l)
 		say("%s: this build has no %s", type->name, type->missing);
 	else if (l->is_metric_given && !(type->flags & EXPORT_METRIC))
 		say("--metric does not apply to %s", type->name);
-	else if (split_is_asked(&l->split) && !(type->flags & EXPORT_SPLIT))
+	else if (split_is_requested(&l->split) && !(type->flags & EXPORT_SPLIT))
 		say("--split-time and --split-size do not apply to %s", type->name);
 	else if (!l->capture_count)
 		say("no CAPTURE given; see pillion export --help");

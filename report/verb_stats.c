@@ -56,7 +56,7 @@ static bool by_applies(enum by by, const struct report *r)
 	return by == BY_DEVICE ? has_devices : by == BY_THREAD ? !has_devices : true;
 }
 
-static void show_asked(struct work *w, const struct asked_report *asked)
+static void show_asked(struct work *w, const struct requested_report *asked)
 {
 	enum by by = w->context.by;
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """NVTX ranges without a third-party module: `with ranges.range("load"): ...`, `ranges.mark("epoch")`.
 
-The `nvtx` package is used if it is there. Otherwise this is what NVTX's own header does in C: where a tool is, it has
-left its path in NVTX_INJECTION64_PATH; it is given a table of function pointers and fills in what it wants to be told.
-Without a tool every call here returns at once."""
+The `nvtx` package is used if it is installed. Otherwise this module does what NVTX's header does in C: a tool has set
+NVTX_INJECTION64_PATH to its path, is passed a table of function pointers, and fills in those that it wants to be
+called. Without a tool every call here returns immediately."""
 import builtins
 import contextlib
 import ctypes

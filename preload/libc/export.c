@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The exported symbols of libc's rows. */
-#define __NO_INLINE__ 1 /* else libc's own inline bodies of getc_unlocked and the like would replace ours */
+#define __NO_INLINE__ 1 /* otherwise libc's inline bodies of getc_unlocked and similar functions would replace ours */
 #include "preload/hook/hook.h"
 #include "preload/libc/undeclared.h"
 
@@ -34,7 +34,7 @@
 	}
 #define HOOK_EXPORT_NAKED(returns, symbol, parameters, arguments, record)
 #define HOOK_EXPORT_RAW(returns, symbol, parameters, arguments, record)
-/* Not defined here, but declared, so that a row which differs from the prototype in its header is an error. */
+/* Defined elsewhere. Declared here, so that a row that differs from the prototype in libc's header is an error. */
 #define HOOK_EXPORT_REAL(returns, symbol, parameters, arguments, record) extern returns symbol parameters;
 #define HOOK_EXPORT_TIMED_AS(name) HOOK_EXPORT_TIMED
 #define HOOK_EXPORT_OWN_AS(name) HOOK_EXPORT_OWN

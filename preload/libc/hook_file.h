@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of the OS runtime: files, directories, streams, mappings. How a row reads: hook_libc.h. */
+/* Rows of the OS runtime: files, directories, streams, mappings. hook_libc.h explains a row. */
 #ifndef PILLION_HOOK_FILE_H
 #define PILLION_HOOK_FILE_H
 
@@ -173,7 +173,7 @@
 	X(TIMED, int, closedir, (DIR * d), (d), CLOSED(hook_directory_fd(d)))
 
 #define HOOK_STREAM(X)                                                                                                 \
-	/* standard streams; what a buffer gives or takes is no call of its own, see wrap_stream.c */                  \
+	/* standard streams; calls that only access the buffer are not recorded, see wrap_stream.c */                  \
 	X(TIMED, FILE *, fopen, (const char *path, const char *mode), (path, mode), OPENED(path))                      \
 	X(TIMED, FILE *, freopen, (const char *path, const char *mode, FILE *f), (path, mode, f), REOPENED(f))         \
 	X(TIMED, FILE *, tmpfile, (void), (), NEW)                                                                     \

@@ -2,15 +2,16 @@
 /* The OS runtime's rows of the hook table.
  *
  * X(kind, returns, symbol, parameters, arguments, record)
- *   TIMED  the wrapper is generated: forward if not wanted, else time the call, record what outlasted the threshold
- *   TIMEDV likewise of a function that returns nothing
+ *   TIMED  the wrapper is generated: it times the call and records it if it lasts longer than the threshold
+ *   TIMEDV likewise, for a function that returns nothing
  *   OWN    the body is wrap_<symbol>() in a wrap_*.c; the exported symbol is generated
- *   NAKED  the exported symbol itself stands in a wrap_*.c or .S: variadic functions and those that never return
- *   REAL   not intercepted: just real_<symbol>, for functions that not every libc has under a version of 2.17
- *   RAW    a system call that has no function and comes by syscall(): just an id and a name
+ *   NAKED  the exported symbol itself is in a wrap_*.c or .S: variadic functions and those that never return
+ *   REAL   not intercepted: only real_<symbol>, for functions that some libcs do not have in a version up to 2.17
+ *   RAW    a system call without a function of its own, made by syscall(): only an id and a name
  *   TIMED_AS(name), OWN_AS(name), NAKED_AS(name): a variant that headers substitute (__read_chk), reported as `name`
- * record: what a row keeps beside the times, see hook.h.
- * Rows of one function stand together with its 64-bit and fortified twins; glibc alone knows which one a program got.
+ * record: what is recorded in addition to the times, see hook.h.
+ * The rows of a function's 64-bit and fortified variants are beside it; the program's headers determine which one it
+ * calls.
  */
 #ifndef PILLION_HOOK_LIBC_H
 #define PILLION_HOOK_LIBC_H
@@ -24,7 +25,7 @@
 	HOOK_STREAM(X)                                                                                                 \
 	HOOK_MEMORY(X)                                                                                                 \
 	HOOK_WAIT(X)                                                                                                   \
-	/* locks: OWN ones try first and time only what blocks */                                                      \
+	/* locks: OWN rows try first and time only calls that block */                                                 \
 	X(OWN, int, pthread_mutex_lock, (pthread_mutex_t * m), (m), NOTHING)                                           \
 	X(TIMED, int, pthread_mutex_timedlock, (pthread_mutex_t * m, const struct timespec *t), (m, t), NOTHING)       \
 	X(OWN, int, pthread_rwlock_rdlock, (pthread_rwlock_t * l), (l), NOTHING)                                       \
@@ -66,7 +67,7 @@
 	X(TIMED, int, pthread_tryjoin_np, (pthread_t id, void **ret), (id, ret), NOTHING)                              \
 	X(TIMED, int, pthread_cancel, (pthread_t id), (id), NOTHING)                                                   \
 	X(OWN, int, pthread_setname_np, (pthread_t id, const char *name), (id, name), NOTHING)                         \
-	/* signals: CPU samples use one, the program sees it as free. What comes back is real for all others */        \
+	/* signals: CPU samples use one, which the program sees as unused */                                           \
 	X(OWN, int, sigaction, (int signal, const struct sigaction *a, struct sigaction *old), (signal, a, old),       \
 	  NOTHING)                                                                                                     \
 	X(OWN, sighandler_t, signal, (int signal, sighandler_t handler), (signal, handler), NOTHING)                   \
@@ -84,7 +85,7 @@
 	X(OWN, int, sigtimedwait, (const sigset_t *s, siginfo_t *info, const struct timespec *t), (s, info, t),        \
 	  NOTHING)                                                                                                     \
 	X(OWN, int, signalfd, (int fd, const sigset_t *s, int flags), (fd, s, flags), NOTHING)                         \
-	/* processes; vfork has no row: a C frame cannot return twice from it. The child is met at its exec */         \
+	/* processes; vfork has no row: it cannot be called from a C frame. Its child is recorded at its exec */       \
 	X(OWN, pid_t, fork, (void), (), NOTHING)                                                                       \
 	X(OWN, int, daemon, (int keep_directory, int keep_files), (keep_directory, keep_files), NOTHING)               \
 	X(OWN, pid_t, wait, (int *status), (status), NOTHING)                                                          \
@@ -122,7 +123,7 @@
 	X(NAKED, void, quick_exit, (int status), (status), NOTHING)                                                    \
 	X(NAKED, void, abort, (void), (), NOTHING)                                                                     \
 	X(OWN, int, dlclose, (void *handle), (handle), NOTHING)                                                        \
-	/* what takes system calls or files away from us */                                                            \
+	/* calls after which we may not be able to make system calls or open files */                                  \
 	X(OWN, int, chroot, (const char *path), (path), NOTHING)                                                       \
 	X(OWN, int, unshare, (int flags), (flags), NOTHING)                                                            \
 	X(OWN, int, setns, (int fd, int type), (fd, type), NOTHING)                                                    \
@@ -132,12 +133,12 @@
 	X(OWN, int, setresuid, (uid_t real, uid_t effective, uid_t saved), (real, effective, saved), NOTHING)          \
 	X(NAKED, int, prctl, (int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d),         \
 	  (option, a, b, c, d), NOTHING)                                                                               \
-	/* only by syscall(), see wrap_syscall.c */                                                                    \
+	/* made by syscall() only, see wrap_syscall.c */                                                               \
 	X(RAW, long, futex, (void), (), NOTHING)                                                                       \
 	X(RAW, long, io_uring_enter, (void), (), NOTHING)                                                              \
 	X(RAW, long, membarrier, (void), (), NOTHING)                                                                  \
 	X(NAKED, long, syscall, (long number), (number), NOTHING)                                                      \
-	/* alternate signal stacks, which CPU samples take from the kernel's view */                                   \
+	/* alternate signal stacks, which CPU samples replace by ours in the kernel */                                 \
 	X(OWN, int, sigaltstack, (const stack_t *s, stack_t *old), (s, old), NOTHING)                                  \
 	X(REAL, void, siglongjmp, (struct __jmp_buf_tag buffer[1], int value), (buffer, value), NOTHING)               \
 	X(NAKED_AS(longjmp), void, __longjmp_chk, (struct __jmp_buf_tag * buffer, int value), (buffer, value), NOTHING)

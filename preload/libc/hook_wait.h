@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of the OS runtime: waiting, signals, sockets, message queues. How a row reads: hook_libc.h. */
+/* Rows of the OS runtime: waiting, signals, sockets, message queues. hook_libc.h explains a row. */
 #ifndef PILLION_HOOK_WAIT_H
 #define PILLION_HOOK_WAIT_H
 

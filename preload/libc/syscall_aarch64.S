@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* syscall(number, ...): looked at and jumped through, never called: clone comes back on another stack, or twice, and
- * would find a C frame gone. Those that wait, and surely come back once, go by wrap_syscall.c. */
+/* syscall(number, ...): examines the number and jumps to the real function. It is not called, because clone returns on
+ * another stack, or twice, and would then find a destroyed C frame. Calls that wait and always return once are passed
+ * to wrap_syscall.c. */
 	.text
 	.globl	syscall
 	.type	syscall, %function

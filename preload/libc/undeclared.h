@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of libc's rows that no header declares to us, declared as their rows are. All other exported functions have
+/* Functions of libc's rows that no header declares, declared as in their rows. All other exported functions have
  * a prototype in a header of libc: a row that differs from it is a conflicting type, and a row whose header hook.h does
  * not include is a missing prototype (-Wmissing-prototypes). Both are errors. */
 #ifndef PILLION_UNDECLARED_H
@@ -8,12 +8,12 @@
 #include "preload/hook/hook.h"
 
 #define HOOK_UNDECLARED(X)                                                                                             \
-	/* fortified twins: only _FORTIFY_SOURCE, which we are compiled without, has them declared */                  \
+	/* fortified variants: declared only under _FORTIFY_SOURCE, without which our sources are compiled */          \
 	X(__read_chk) X(__pread_chk) X(__pread64_chk) X(__recv_chk) X(__recvfrom_chk) X(__poll_chk) X(__ppoll_chk)     \
 	X(__open_2) X(__open64_2) X(__openat_2) X(__openat64_2)                                                        \
 	X(__fread_chk) X(__fread_unlocked_chk) X(__fgets_chk) X(__fgets_unlocked_chk)                                  \
 	X(__fgetws_chk) X(__fgetws_unlocked_chk) X(__longjmp_chk)                                                      \
-	/* of programs that were linked to an older glibc, before 2.33 and 2.28 */                                     \
+	/* used by programs that were linked to a glibc before 2.33 or 2.28 */                                     \
 	X(__xstat) X(__xstat64) X(__lxstat) X(__lxstat64) X(__fxstat) X(__fxstat64) X(__fxstatat) X(__fxstatat64)      \
 	X(_IO_getc) X(_IO_putc)                                                                                        \
 	/* removed from POSIX in 2008 */                                                                               \

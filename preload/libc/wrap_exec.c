@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exec and spawn: the new image must find us, or be kept from us where we would harm it. All of this may run in the
- * child of a vfork, on the parent's memory: everything lives on the stack. */
+/* exec and spawn: our library is added to the environment of the new image, or removed from it where it would do harm.
+ * All of this may run in the child of a vfork, in the parent's memory, so all data are on the stack. */
 #include <alloca.h>
 #include <stdarg.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static bool is_executable(const char *path)
 	return sys_access(path, X_OK) == 0;
 }
 
-/* Room for any place where find_file() may find it. */
+/* The size of the longest path that find_file() may return. */
 static size_t path_bytes(const char *file)
 {
 	const char *path = identity_variable(environ, "PATH");
@@ -28,7 +28,7 @@ static size_t path_bytes(const char *file)
 	return (path ? strlen(path) : sizeof("/bin:/usr/bin")) + strlen(file) + 2;
 }
 
-/* Empty: not found; the real call then says so. */
+/* Sets `ret` to the path of the file; empty: not found, and the real call will fail. */
 static void find_file(const char *file, char *const *environment, char *ret, size_t size)
 {
 	const char *path = identity_variable(environment, "PATH");
@@ -78,14 +78,14 @@ static size_t auditor_bytes(void)
 }
 
 struct plan {
-	char *preload;	     /* wanted value, NULL: no such variable */
-	bool keep_preload;   /* as it is */
-	bool complete;	     /* add our other variables where they are missing */
+	char *preload;	     /* new value; NULL: the variable is removed */
+	bool keep_preload;   /* unchanged */
+	bool complete;	     /* add those of our other variables that are missing */
 	char *audit;	     /* LD_AUDIT, likewise */
 	bool keep_audit;
 };
 
-/* The sanitizer's runtime that was put before us for another program, or NULL. */
+/* The sanitizer's runtime that precedes us because another program needed it, or NULL. */
 static const char *find_runtime(const char *list, const char *at)
 {
 	const char *start = at;
@@ -103,7 +103,7 @@ static const char *find_runtime(const char *list, const char *at)
 }
 
 /* LD_PRELOAD's value without `length` bytes at `at`, in `ret`. */
-static void without(const char *list, const char *at, size_t length, char *ret)
+static void list_without(const char *list, const char *at, size_t length, char *ret)
 {
 	size_t before = (size_t)(at - list);
 
@@ -115,13 +115,14 @@ static void without(const char *list, const char *at, size_t length, char *ret)
 		memmove(ret, ret + 1, strlen(ret));
 }
 
-/* After a chroot ld.so would complain; under a seccomp filter the new image would not know to be silent. */
+/* After a chroot ld.so would print an error; under a seccomp filter the new image would not know which system calls it
+ * must not make. */
 static bool is_unwelcome(const struct preloadable *program, const char *file)
 {
 	return program->kind == PRELOADABLE_HARM || sys_is_silent || sys_access(file, R_OK) != 0;
 }
 
-/* `room` holds the old value, the library and a sanitizer's name. */
+/* `room` has space for the old value, the library and a sanitizer's name. */
 static struct plan make_plan(const struct preloadable *program, const char *list, char *room)
 {
 	const char *library = process_library(), *at = list ? find_item(list, library) : NULL;
@@ -129,7 +130,7 @@ static struct plan make_plan(const struct preloadable *program, const char *list
 	if (is_unwelcome(program, library)) {
 		if (!at)
 			return (struct plan){.keep_preload = true};
-		without(list, at, strlen(library), room);
+		list_without(list, at, strlen(library), room);
 		return (struct plan){.preload = *room ? room : NULL};
 	}
 	if (!at && !process_options.follow_clean_env)
@@ -137,7 +138,7 @@ static struct plan make_plan(const struct preloadable *program, const char *list
 	if (at && !program->runtime[0] && find_runtime(list, at)) {
 		const char *runtime = find_runtime(list, at);
 
-		without(list, runtime, (size_t)(at - runtime), room);
+		list_without(list, runtime, (size_t)(at - runtime), room);
 		return (struct plan){.preload = room, .complete = process_options.follow_clean_env};
 	}
 	if (at && !(program->runtime[0] && !strstr(list, program->runtime)))
@@ -155,7 +156,8 @@ static struct plan make_plan(const struct preloadable *program, const char *list
 	return (struct plan){.preload = room, .complete = process_options.follow_clean_env};
 }
 
-/* The loader's auditor, beside the library. `room` holds its path and, behind the name, the old value with it. */
+/* The loader's auditor, which is in the directory of the library. `room` has space for its path and for the variable's
+ * name, the path and the old value. */
 static void plan_audit(const struct preloadable *program, const char *list, char *room, struct plan *plan)
 {
 	const char *library = process_library(), *slash = strrchr(library, '/'), *at;
@@ -169,7 +171,7 @@ static void plan_audit(const struct preloadable *program, const char *list, char
 	if (is_unwelcome(program, auditor)) {
 		plan->keep_audit = !at;
 		if (at)
-			without(list, at, strlen(auditor), value);
+			list_without(list, at, strlen(auditor), value);
 	} else if (!at && process_options.follow_clean_env) {
 		plan->keep_audit = false;
 		strcpy(value, auditor);
@@ -198,13 +200,13 @@ static bool has_variable(char *const *environment, const char *assignment)
 	return false;
 }
 
-/* What stands in front of a planned value, where there is room for it, too. */
+/* Writes the variable's name in front of a planned value, where space is reserved for it. */
 static char *assignment(const char *name, char *value)
 {
 	return memcpy(value - strlen(name), name, strlen(name));
 }
 
-/* `ret` has room for both environments and two more. */
+/* `ret` has space for both environments and two more variables. */
 static void merge_environment(char *const *old, const struct plan *plan, char **ret)
 {
 	char **out = ret;
@@ -233,8 +235,8 @@ static bool is_following(void)
 	return process.generation && process_options.output && process_gate.groups;
 }
 
-/* What both ways in share: the program is known by its path or its descriptor. Gives `environment_` for the real call.
- * A macro, for alloca's sake: the memory must live until the exec. */
+/* Shared by calls with the program's path and calls with its descriptor. Defines `environment_` for the real call. A
+ * macro, because the memory from alloca must exist until the exec. */
 #define PREPARE(check, shown, environment)                                                                             \
 	char *const *environment_ = (environment);                                                                     \
 	do {                                                                                                           \
@@ -265,7 +267,7 @@ static bool is_following(void)
 
 /* ---- the calls ---- */
 
-/* The new image inherits the mask as the program believes it to be. */
+/* The new image must inherit the signal mask as the program sees it. */
 static void set_mask(int how)
 {
 	uint64_t ours = sample_is_masked && sample_signal ? 1ull << (sample_signal - 1) : 0;
@@ -367,7 +369,7 @@ int wrap_posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actio
 
 /* ---- lists of arguments ---- */
 
-/* The first argument may be NULL, whatever the header says of it; the compiler must not think otherwise. */
+/* The first argument may be NULL, although the header declares it nonnull; the compiler must not rely on that. */
 #define ARGUMENTS(last)                                                                                                \
 	va_list list_, again_;                                                                                         \
 	const char *first_ = (last);                                                                                   \

@@ -6,7 +6,7 @@
 #include "preload/hook/hook.h"
 #include "runtime/stack/sample.h"
 
-/* The mode is there only where the flags ask for it; reading it otherwise would be reading what is not. */
+/* The mode is an argument only if the flags require it; otherwise it must not be read. */
 #define MODE(flags)                                                                                                    \
 	({                                                                                                             \
 		mode_t mode_ = 0;                                                                                      \
@@ -61,7 +61,8 @@ HOOK_EXPORT int ioctl(int fd, unsigned long request, ...)
 	return result;
 }
 
-/* Some commands make a descriptor; forgetting another number in its place costs no more than telling of it again. */
+/* Some commands create a descriptor. For the others the result may be the number of another descriptor, which is then
+ * only described again. */
 #define FCNTL(symbol)                                                                                                  \
 	HOOK_EXPORT int symbol(int fd, int command, ...)                                                               \
 	{                                                                                                              \
@@ -143,7 +144,7 @@ HOOK_EXPORT mqd_t mq_open(const char *name, int flags, ...)
 HOOK_EXPORT int semctl(int id, int number, int command, ...)
 {
 	enum { HOOK_CURRENT = HOOK_semctl };
-	void *argument; /* a union of an int and pointers, passed as these are */
+	void *argument; /* a union of an int and pointers, which are passed alike */
 	va_list list;
 	int result;
 

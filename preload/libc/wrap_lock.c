@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Locks: most are free, and a free one is taken at the price of a try, unrecorded. Only one that blocks is timed. */
+/* Locks. Most are free: a free lock is taken by a try and not recorded. Only calls that block are timed. */
 #include "preload/hook/hook.h"
 
-/* Whatever try says but "taken" is what the blocking call would say: EOWNERDEAD, EINVAL, EAGAIN of a recursive one.
- * EBUSY also stands for the caller's own error-checking mutex; the blocking call then finds that out. -1: no such
- * function. */
+/* All results of the try except EBUSY are those of the blocking call: 0, EOWNERDEAD, EINVAL, EAGAIN (recursive mutex).
+ * For an error-checking mutex that the caller holds, the try returns EBUSY and the blocking call EDEADLK. -1: libc does
+ * not have the function. */
 #define LOCK(symbol, try, type)                                                                                        \
 	int wrap_##symbol(type *lock)                                                                                  \
 	{                                                                                                              \
@@ -45,7 +45,7 @@ int wrap_sem_wait(sem_t *s)
 
 	if (!event_enabled(TF_GROUP_OSRT))
 		return real_sem_wait(s);
-	real_pthread_testcancel(); /* sem_wait is where a thread may be cancelled, sem_trywait is not */
+	real_pthread_testcancel(); /* sem_wait is a cancellation point, sem_trywait is not */
 	if (!real_sem_trywait(s))
 		return 0;
 	errno = error;

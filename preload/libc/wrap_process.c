@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes and threads: what begins, ends or hides one. */
+/* Processes and threads: calls that begin or end one, or hide it from us. */
 #include <stdarg.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -14,7 +14,7 @@
 
 /* ---- beginnings ---- */
 
-/* A macro, as call_begin() is to see the wrapper's own frame. */
+/* A macro, because call_begin() needs the wrapper's own frame. */
 #define FORK(symbol, parameters, arguments, after)                                                                     \
 	pid_t wrap_##symbol parameters                                                                                 \
 	{                                                                                                              \
@@ -30,7 +30,7 @@
 		if (result > 0)                                                                                        \
 			after;                                                                                         \
 		if (result == 0) {                                                                                     \
-			/* Makes the child known even if it never calls us again. */                                   \
+			/* Records the child even if it never calls us again. */                                       \
 			if (process_gate.groups)                                                                       \
 				hook_attached();                                                                       \
 		} else if (is_timed && call_end(&e, HOOK_CURRENT, process_osrt_threshold)) {                           \
@@ -44,7 +44,7 @@ FORK(fork, (void), (), (void)0)
 FORK(forkpty, (int *fd, char *name, const struct termios *t, const struct winsize *w), (fd, name, t, w),
      descriptor_invalidate(*fd))
 
-/* The parent leaves inside of it, by an _exit that we do not see; the child is met here. */
+/* The parent ends inside it, by an _exit that is not intercepted; the child returns from it. */
 int wrap_daemon(int keep_directory, int keep_files)
 {
 	int result, error;
@@ -53,7 +53,7 @@ int wrap_daemon(int keep_directory, int keep_files)
 	result = real_daemon(keep_directory, keep_files);
 	error = errno;
 	if (process.end)
-		recorder_end(TF_END_NONE, 0); /* no child was made */
+		recorder_end(TF_END_NONE, 0); /* no child was created */
 	else if (process_gate.groups)
 		hook_attached();
 	errno = error;
@@ -68,7 +68,7 @@ int wrap_pthread_create(pthread_t *id, const pthread_attr_t *attributes, void *(
 	bool is_timed;
 	int result;
 
-	/* With two threads the first one's page must lie in the file, and only it can move it there. */
+	/* With two threads the page of the first one must be in the file, and only that thread can move it there. */
 	if (process_gate.groups && hook_attached())
 		call_many_short();
 	start = sampled_start(&function, &argument);
@@ -197,10 +197,10 @@ int wrap_waitid(idtype_t type, id_t id, siginfo_t *info, int flags)
 	return result;
 }
 
-/* ---- what takes files or system calls away ---- */
+/* ---- calls that take files or system calls away ---- */
 
-/* Before the call: afterwards it may be too late. A call that fails costs us the rest of the trace's growth only where
- * it would have been dangerous to go on. */
+/* Before the call, because afterwards the trace file may not be accessible. If the call fails, the recorder stays
+ * frozen. */
 int wrap_chroot(const char *path)
 {
 	recorder_freeze(false);

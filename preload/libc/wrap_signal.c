@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Signals: the program sees all of them as if CPU samples took none (../runtime/sample.h). All of this is safe in a
- * handler. */
+/* Signals: the program sees all of them as if CPU samples used none (runtime/stack/sample.h). All of this is safe in a
+ * signal handler. */
+#include "preload/libc/wrap_signal.h"
+
 #include <stdarg.h>
 #include <string.h>
 
@@ -8,7 +10,6 @@
 #include "runtime/stack/sample.h"
 #include "preload/hook/hook.h"
 #include "preload/libc/undeclared.h"
-#include "preload/libc/wrap_signal.h"
 
 /* ---- dispositions ---- */
 
@@ -54,7 +55,8 @@ int wrap_sigignore(int signal)
 
 /* ---- masks ---- */
 
-/* A set of nearly all signals means no particular one. One that names ours means to use it: it is handed over. */
+/* A set of nearly all signals does not mean a particular one. A smaller set that contains ours means that the program
+ * uses this signal, and samples give it up. */
 static bool is_particular(const sigset_t *set)
 {
 	for (int signal = SAMPLE_SIGNAL_LAST; signal <= SAMPLE_SIGNAL_FIRST; signal++)
@@ -73,14 +75,14 @@ static void hand_over(const sigset_t *set)
 	sample_release(signal);
 	if (!sample_is_masked)
 		return;
-	sample_is_masked = false; /* of the new one it has not heard */
+	sample_is_masked = false; /* the program has not masked the new signal */
 	sigemptyset(&own);
 	sigaddset(&own, signal);
 	real_pthread_sigmask(SIG_BLOCK, &own, NULL);
 	errno = error;
 }
 
-/* In the kernel's mask our signal is never set. */
+/* Our signal is never blocked in the kernel's mask. */
 #define MASK(symbol)                                                                                                   \
 	int wrap_##symbol(int how, const sigset_t *set, sigset_t *old)                                                 \
 	{                                                                                                              \
@@ -166,8 +168,8 @@ int wrap_sigaltstack(const stack_t *stack, stack_t *old)
 	return result;
 }
 
-/* longjmp() where _FORTIFY_SOURCE is on. It ends the program if the jump goes down and the kernel does not say that the
- * thread is on its alternate stack: it is, where the program sees it. */
+/* longjmp() where _FORTIFY_SOURCE is on. It ends the program if the jump leads to a deeper frame, unless sigaltstack()
+ * says that the thread is on its alternate stack. The program sees it there, the kernel may not. */
 HOOK_EXPORT void __longjmp_chk(struct __jmp_buf_tag *buffer, int value)
 {
 	if (altstack_is_programs(__builtin_frame_address(0)))
@@ -177,7 +179,7 @@ HOOK_EXPORT void __longjmp_chk(struct __jmp_buf_tag *buffer, int value)
 
 /* ---- threads ---- */
 
-/* What a new thread is to do, while it begins: no allocation of ours is to be seen. */
+/* The start of a new thread, until it has begun. Static, because the program must not see an allocation of ours. */
 struct start {
 	uint32_t is_used;
 	bool is_masked;
@@ -195,7 +197,7 @@ static void *begin(void *argument)
 	sample_is_masked = own.is_masked;
 	if (process_gate.groups)
 		hook_attached();
-	return own.function(own.argument); /* a jump: this frame is in nobody's stack */
+	return own.function(own.argument); /* a jump, so that this frame is in no stack */
 }
 
 struct start *sampled_start(void *(**function)(void *), void **argument)

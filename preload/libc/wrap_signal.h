@@ -5,8 +5,8 @@
 
 struct start;
 
-/* Before pthread_create: puts ours in front of the thread's function, where samples are taken. NULL: it has not. After
- * a pthread_create that failed, sampled_start_failed() gives the place back. Any thread. */
+/* Before pthread_create: replaces the thread's function by ours, which calls it, if samples are taken. NULL: not
+ * replaced. After a pthread_create that failed, sampled_start_failed() releases the entry. Any thread. */
 struct start *sampled_start(void *(**function)(void *), void **argument);
 void sampled_start_failed(struct start *s);
 

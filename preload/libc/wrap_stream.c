@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Single characters of standard streams: nearly all come out of a buffer, or go into one, within a few ns. Only a call
- * that must go to the file is timed; with a threshold of 0, every one. */
+/* Single characters of standard streams: most calls only access a buffer, within a few ns. Only calls that access the
+ * file are timed; with a threshold of 0, all calls. */
 #include "preload/hook/hook.h"
 
-/* A look that is stale, for another thread works on the stream, only lets a call pass untimed. */
+/* The state may be outdated if another thread uses the stream; a call is then not timed. */
 #define HAS_INPUT(f) ((f)->_IO_read_ptr < (f)->_IO_read_end && process_osrt_threshold)
 #define HAS_ROOM(f) ((f)->_IO_write_ptr < (f)->_IO_write_end && process_osrt_threshold)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* System calls that are made by syscall(), as libstdc++, Rust and liburing do for want of a function. Entered by a jump
- * from the thunk, so the arguments lie where the program put them; the last ones may be whatever happened to lie there.
- */
+/* System calls that libstdc++, Rust and liburing make by syscall(), because libc has no function for them. Entered by a
+ * jump from syscall_<architecture>.S, so the arguments are where the program put them; those that it did not pass are
+ * undefined. */
 #include <sys/syscall.h>
 
 #include "runtime/stack/altstack.h"
@@ -26,9 +26,9 @@ RAW(futex, VALUE(b & 0xff))
 RAW(io_uring_enter, FD((int)a))
 RAW(membarrier, NOTHING)
 
-/* ---- not recorded, but descriptors go ---- */
+/* ---- not recorded; descriptors are invalidated ---- */
 
-#define FORGET(symbol, what)                                                                                           \
+#define INVALIDATE(symbol, what)                                                                                       \
 	SYSCALL(symbol);                                                                                               \
 	SYSCALL(symbol)                                                                                                \
 	{                                                                                                              \
@@ -36,9 +36,9 @@ RAW(membarrier, NOTHING)
 		return ((long (*)(long, ...))(void *)real_syscall)(number, a, b, c, d, e, f);                          \
 	}
 
-FORGET(close, descriptor_invalidate((int)a))
-FORGET(close_range, descriptor_invalidate_range((unsigned)a, (unsigned)b))
-FORGET(dup, descriptor_invalidate((int)b)) /* dup2, dup3 */
+INVALIDATE(close, descriptor_invalidate((int)a))
+INVALIDATE(close_range, descriptor_invalidate_range((unsigned)a, (unsigned)b))
+INVALIDATE(dup, descriptor_invalidate((int)b)) /* dup2, dup3 */
 
 /* ---- signals, as in wrap_signal.c ---- */
 

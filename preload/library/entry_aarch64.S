@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The exported functions of the libraries: a stub for each row, which loads the row's number, and one entry for all. A
- * call that is not recorded goes on by a jump, with all its arguments where they are.
+ * call that is not recorded continues by a jump, with all its arguments in place.
  *
- * Free to use at entry: x9 to x17, for no row is variadic; x8 may be the address of a result. */
+ * Free to use at entry: x9 to x17, because no row is variadic; x8 may be the address of a result. */
 #include "preload/library/frame.h"
 #include "preload/library/hook_library.h"
 	.text
@@ -60,7 +60,7 @@ library_entry:
 	eor	x9, x9, x30
 	ldr	x10, [x17, ROW_CHECK]
 	ldr	x16, [x17, ROW_REAL]
-	eor	x9, x9, x10			/* x9 = real, if the row knows this caller */
+	eor	x9, x9, x10			/* x9 = real, if the row has cached this caller */
 	cmp	x9, x16
 	b.ne	2f
 	cbz	x16, 3f
@@ -84,7 +84,7 @@ library_entry_found:
 	ldr	x16, [x17, ROW_REAL]
 	b	1b
 
-2:	mov	x16, xzr			/* real is to be looked up */
+2:	mov	x16, xzr			/* real has to be looked up */
 3:	stp	x29, x30, [sp, #-FRAME_BYTES]!	/* sp = frame */
 	.cfi_def_cfa_offset FRAME_BYTES
 	.cfi_offset x29, -FRAME_BYTES
@@ -110,7 +110,7 @@ library_entry_found:
 	sub	sp, sp, w11, uxtw #3
 	add	x12, x29, #FRAME_BYTES
 	mov	x13, sp
-4:	ldp	x11, x14, [x12], #16		/* two at a time: an odd one is followed by what aligns the stack */
+4:	ldp	x11, x14, [x12], #16		/* two at a time: an odd one is followed by padding */
 	stp	x11, x14, [x13], #16
 	subs	w10, w10, #2
 	b.gt	4b

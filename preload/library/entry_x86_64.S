@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The exported functions of the libraries: a stub for each row, which loads the row's number, and one entry for all. A
- * call that is not recorded goes on by a jump, with all its arguments where they are.
+ * call that is not recorded continues by a jump, with all its arguments in place.
  *
- * Free to use at entry: rax, r10, r11, for no row is variadic. */
+ * Free to use at entry: rax, r10, r11, because no row is variadic. */
 #include "preload/library/frame.h"
 #include "preload/library/hook_library.h"
 	.text
@@ -57,7 +57,7 @@ library_entry:
 	addq	%r10, %r11			/* r11 = row */
 	movq	caller_epoch(%rip), %rax
 	xorq	(%rsp), %rax
-	xorq	ROW_CHECK(%r11), %rax		/* rax = real, if the row knows this caller */
+	xorq	ROW_CHECK(%r11), %rax		/* rax = real, if the row has cached this caller */
 	cmpq	ROW_REAL(%r11), %rax
 	jne	2f
 	testq	%rax, %rax
@@ -77,7 +77,7 @@ library_entry_found:
 	movq	ROW_REAL(%r11), %rax
 	jmp	1b
 
-2:	xorl	%eax, %eax			/* real is to be looked up */
+2:	xorl	%eax, %eax			/* real has to be looked up */
 3:	pushq	%rbp
 	.cfi_def_cfa_offset 16
 	.cfi_offset rbp, -16
@@ -104,7 +104,7 @@ library_entry_found:
 	andl	$-2, %ecx
 	shll	$3, %ecx
 	subq	%rcx, %rsp
-	xorl	%ecx, %ecx			/* two at a time: an odd one is followed by what aligns the stack */
+	xorl	%ecx, %ecx			/* two at a time: an odd one is followed by padding */
 4:	movq	16(%rbp,%rcx,8), %rdi
 	movq	24(%rbp,%rcx,8), %rsi
 	movq	%rdi, (%rsp,%rcx,8)

@@ -11,11 +11,11 @@
 #define ROW_CHECK 8
 #define ROW_GROUP 24
 #define ROW_ALWAYS 26
-#define ROW_SHIFT 5 /* log2 of its size */
+#define ROW_SHIFT 5 /* log2 of the size of a row */
 /* struct process_gate */
 #define GATE_GROUPS 0
 #define GATE_RECORDING 8
-/* struct library_frame: from the stack pointer to the end of `words`, and what lies above */
+/* struct library_frame: the offsets from the stack pointer */
 #if defined(__x86_64__)
 #define FRAME_REAL 0
 #define FRAME_ROW 8
@@ -37,32 +37,32 @@
 #include "preload/hook/caller.h"
 #include "preload/library/library.h"
 
-/* Of an exported function: `place` is what it has learnt of its caller. Of a trampoline: place.real is the function
- * that it calls, and the rest of `place` is not used. */
+/* The row of an exported function has in `place` the cached function for its last caller. The row of a trampoline has
+ * in place.real the function that it calls; the rest of `place` is unused. */
 struct library_row {
 	struct caller_place place;
 	uint16_t group;	 /* bit of its group */
-	uint16_t always; /* all ones: what its handles say is kept while a capture range is closed, too; else 0 */
+	uint16_t always; /* all ones: notes of its handles are also taken while the capture range is closed; else 0 */
 	uint16_t number; /* in the table of rows */
 };
 
-/* Of the exported functions, by number; of the trampolines. */
+/* The rows of the exported functions, by number, and those of the trampolines. */
 extern struct library_row library_rows[HOOK_LIBRARY_COUNT] HIDDEN, library_found[LIBRARY_TRAMPOLINES] HIDDEN;
 
-/* Arguments of a call are not copied together: words[LIBRARY_WORD(n) - 1] is the n-th, wherever the convention puts
- * it. */
+/* The arguments of a call are not copied into a list: words[LIBRARY_WORD(n) - 1] is the n-th, whether it was passed in
+ * a register or on the stack. */
 struct library_frame {
 #if defined(__x86_64__)
-	void *real; /* to be called; NULL at first: not known for this caller */
+	void *real; /* the function to call; NULL: not yet found for this caller */
 	struct library_row *row;
 	uintptr_t results[2];
 	struct call call;
-	uint64_t state;		/* library_call.c's */
-	uint8_t vectors[8][16]; /* arguments; after the call the first of them are results */
+	uint64_t state;		/* private to library_call.c */
+	uint8_t vectors[8][16]; /* arguments; after the call the first ones are results */
 	uintptr_t unused[2], words[LIBRARY_REGISTERS];
-	uintptr_t frame_pointer, caller; /* rbp as it was; return address */
+	uintptr_t frame_pointer, caller; /* saved rbp; return address */
 #else
-	uintptr_t frame_pointer, caller; /* x29 as it was; return address */
+	uintptr_t frame_pointer, caller; /* saved x29; return address */
 	void *real;
 	struct library_row *row;
 	uintptr_t results[2];
@@ -75,12 +75,12 @@ struct library_frame {
 	uintptr_t stack[]; /* arguments on the caller's stack */
 };
 
-/* library_call.c: what the entry calls before the call of f->real, and after it. The first returns how many words of
- * the caller's stack are arguments. */
+/* In library_call.c: called by the entry before and after it calls f->real. library_begin returns how many words on the
+ * caller's stack are arguments. */
 unsigned library_begin(struct library_frame *f) HIDDEN;
 void library_finish(struct library_frame *f) HIDDEN;
 
-/* The symbol of the function of this number. */
+/* The symbol of the function with this number. */
 const char *library_symbol(unsigned number);
 #endif
 

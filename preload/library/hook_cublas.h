@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuBLAS, cuBLASLt and cuBLASXt. What the kinds, words and shapes mean: hook_library.h. Setters and getters have no
- * row, but for what a later call needs to be understood. */
+/* cuBLAS, cuBLASLt and cuBLASXt. hook_library.h explains kinds, words and shapes. Setters and getters have no row,
+ * unless a later call cannot be interpreted without them. */
 #ifndef PILLION_HOOK_CUBLAS_H
 #define PILLION_HOOK_CUBLAS_H
 
-/* A function as cuBLAS 12 and later have it: with int, and with int64_t. Both go by the plain name. */
+/* A function of cuBLAS 12 and later, which exists with int and with int64_t. Both are reported by the plain name. */
 #define CUBLAS_ONE(X, name, suffix, words, shape) X(CALL, CUBLAS, name##suffix, name, words, shape)
 #define CUBLAS_TWO(X, name, suffix, words, shape)                                                                      \
 	X(CALL, CUBLAS, name##suffix, name, words, shape)                                                              \
 	X(TWIN, CUBLAS, name##suffix##_64, name, words, shape)
-/* ... of the four types, of the real ones, of the complex ones. */
+/* Likewise for the real types, the complex ones, all four. */
 #define CUBLAS_SD(X, form, name, suffix, words, shape) LIBRARY_SD(CUBLAS_##form, X, cublas, name, suffix, words, shape)
 #define CUBLAS_CZ(X, form, name, suffix, words, shape) LIBRARY_CZ(CUBLAS_##form, X, cublas, name, suffix, words, shape)
 #define CUBLAS_SDCZ(X, form, name, suffix, words, shape)                                                               \
@@ -239,7 +239,7 @@
 	S(GEAM, KEY_NONE, ENUM_A(TRANSPOSE, 2), ENUM_B(TRANSPOSE, 3), INT(M, 4), INT(N, 5), INT_A(LEADING, 8),         \
 	  INT_B(LEADING, 11), INT_C(LEADING, 13))                                                                      \
 	S(DGMM, KEY_NONE, ENUM(MODE, 2), INT(M, 3), INT(N, 4), INT_A(LEADING, 6), INT_C(LEADING, 10))                  \
-	/* cuBLASXt counts in size_t */                                                                                \
+	/* the counts of cuBLASXt are size_t */                                                                        \
 	S(XT_GEMM, KEY_NONE, ENUM_A(TRANSPOSE, 2), ENUM_B(TRANSPOSE, 3), WIDE(M, 4), WIDE(N, 5), WIDE(K, 6),           \
 	  WIDE_A(LEADING, 9), WIDE_B(LEADING, 11), WIDE_C(LEADING, 14))                                                \
 	S(XT_RANK_K, KEY_NONE, ENUM_A(TRANSPOSE, 3), WIDE(N, 4), WIDE(K, 5))                                           \

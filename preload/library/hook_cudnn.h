@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuDNN, versions 8 and 9. See hook_library.h. Of the backend, a plan tells at its execution what its descriptors were
- * given: the operations, the first one's tensors, the engine. */
+/* cuDNN, versions 8 and 9. See hook_library.h. The execution of a backend plan is recorded with the contents of
+ * its descriptors: the operations, the tensors of the first one, the engine. */
 #ifndef PILLION_HOOK_CUDNN_H
 #define PILLION_HOOK_CUDNN_H
 
@@ -142,7 +142,7 @@
 	S(DNN_SOFTMAX_BACKWARD, KEY_NONE, ENUM(ALGORITHM, 2), ENUM(MODE, 3), OF(A, 10), OF(C, 5))                      \
 	S(DNN_POOLED, KEY_NONE, OF(NONE, 2), OF(A, 4), OF(C, 7))                                                       \
 	S(DNN_POOLED_BACKWARD, KEY_NONE, OF(NONE, 2), OF(A, 11), OF(C, 4))                                             \
-	/* positions among the words: the floating arguments travel apart */                                           \
+	/* positions among the words, without floating-point arguments */                                              \
 	S(DNN_NORM, KEY_NONE, ENUM(MODE, 2), OF(A, 5), OF(C, 7))                                                       \
 	S(DNN_NORM_EX, KEY_NONE, ENUM(MODE, 2), OF(A, 6), OF(C, 10))                                                   \
 	S(DNN_NORM_BACKWARD, KEY_NONE, ENUM(MODE, 2), OF(A, 7), OF(C, 9))                                              \

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuSOLVER: dense (Dn), sparse (Sp), several devices (Mg); what computes, not what asks for a buffer's size. See
- * hook_library.h. */
+/* cuSOLVER: dense (Dn), sparse (Sp), several devices (Mg). Functions that only return the size of a buffer
+ * have no row. See hook_library.h. */
 #ifndef PILLION_HOOK_CUSOLVER_H
 #define PILLION_HOOK_CUSOLVER_H
 
 #define CUSOLVER(X, name, words, shape) X(CALL, CUSOLVER, name, name, words, shape)
 #define CUSOLVER_SDCZ(X, name, words, shape) LIBRARY_SDCZ(CUSOLVER, X, cusolverDn, name, words, shape)
-/* Those whose name says symmetric or Hermitian, orthogonal or unitary. */
+/* Functions whose names differ between real and complex types: symmetric or Hermitian, orthogonal or unitary. */
 #define CUSOLVER_SD_CZ(X, real, complex, words, shape)                                                                 \
 	LIBRARY_SD(CUSOLVER, X, cusolverDn, real, words, shape)                                                        \
 	LIBRARY_CZ(CUSOLVER, X, cusolverDn, complex, words, shape)

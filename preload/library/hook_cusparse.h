@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuSPARSE: the generic functions, and of the older ones those that compute. See hook_library.h. */
+/* cuSPARSE: the generic functions, and the older ones that compute. See hook_library.h. */
 #ifndef PILLION_HOOK_CUSPARSE_H
 #define PILLION_HOOK_CUSPARSE_H
 
 #define CUSPARSE(X, name, words, shape) X(CALL, CUSPARSE, name, name, words, shape)
 #define CUSPARSE_SDCZ(X, name, words, shape) LIBRARY_SDCZ(CUSPARSE, X, cusparse, name, words, shape)
-/* A descriptor, and its twin for data that stays as it is. */
+/* A descriptor, and its variant for constant data. */
 #define CUSPARSE_MADE(X, what, words, shape)                                                                           \
 	X(NOTE, CUSPARSE, cusparseCreate##what, cusparseCreate##what, words, shape)                                    \
 	X(NOTE, CUSPARSE, cusparseCreateConst##what, cusparseCreateConst##what, words, shape)

@@ -4,21 +4,20 @@
  * X(kind, group, symbol, name, words, shape)
  *   CALL   the call is recorded
  *   TWIN   likewise, for a function of 64-bit integers: it has the id and the name of the CALL row of that name
- *   MAKER  a CALL that makes a handle: the fields of its shape are noted for the handle, whether or not it is recorded
- *   NOTE   not recorded, only noted
+ *   MAKER  a CALL that makes a handle: the fields of its shape become the handle's note, even if it is not recorded
+ *   NOTE   not recorded: its fields become part of a handle's note
  *   SET    not recorded; `shape` names a struct library_body, which receives the words of each call that succeeded
  *   OWN    likewise, and the call is recorded
- * group: TF_GROUP_<group>. symbol: the ABI's. name: the one that reports print. All functions return an int, 0 for
- * success.
+ * group: TF_GROUP_<group>. symbol: of the ABI. name: in reports. All functions return an int, 0 for success.
  * words: the number of parameters, each of which takes a register or eight bytes of stack. It is one for a function
  * without parameters; that register is passed unchanged. Floating-point parameters do not count: they have eight
  * registers of their own, which every call passes, so their places in the prototype do not matter.
  * shape: the arguments that are recorded. S(name, key, parts...) beside the rows; parts are FIELD(field, position):
- * fields are those of enum tf_field, positions count from 1; _A _B _C: of this operand. See library.h. */
+ * fields are those of enum tf_field, positions begin at 1; _A _B _C: of that operand. See library.h. */
 #ifndef PILLION_HOOK_LIBRARY_H
 #define PILLION_HOOK_LIBRARY_H
 
-/* Rows of functions whose names tell the type: real, complex, both. ROW(X, name, ...) is the library's own. */
+/* Rows of functions whose names contain the type: real, complex, both. ROW(X, name, ...) is a macro of the library. */
 #define LIBRARY_SD(ROW, X, prefix, name, ...) ROW(X, prefix##S##name, __VA_ARGS__) ROW(X, prefix##D##name, __VA_ARGS__)
 #define LIBRARY_CZ(ROW, X, prefix, name, ...) ROW(X, prefix##C##name, __VA_ARGS__) ROW(X, prefix##Z##name, __VA_ARGS__)
 #define LIBRARY_SDCZ(ROW, X, prefix, name, ...)                                                                        \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MPI 3's calls in C. See hook_library.h. Handles are pointers in Open MPI and ints in MPICH; counts and ranks are
- * ints. Not here: PMPI_*, by which tools and Fortran's and C++'s bindings of some libraries call. */
+ * ints. PMPI_* is not intercepted: tools and some bindings of Fortran and C++ call it. */
 #ifndef PILLION_HOOK_MPI_H
 #define PILLION_HOOK_MPI_H
 
 #define MPI(X, name, words, shape) X(CALL, MPI, MPI_##name, MPI_##name, words, shape)
-/* A call, and the one that does not wait: a request more at the end. */
+/* A blocking call, and the non-blocking one, which has a request as its last argument. */
 #define MPI_BOTH(X, name, iname, words, iwords, shape) MPI(X, name, words, shape) MPI(X, iname, iwords, shape)
 
 #define HOOK_MPI(X)                                                                                                    \

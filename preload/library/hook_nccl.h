@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NCCL, and RCCL by the same names. See hook_library.h. A call inside ncclGroupStart and ncclGroupEnd only queues: the
- * group's end has the time. */
+/* NCCL, and RCCL, which has the same names. See hook_library.h. A call between ncclGroupStart and ncclGroupEnd is only
+ * queued: ncclGroupEnd takes the time. */
 #ifndef PILLION_HOOK_NCCL_H
 #define PILLION_HOOK_NCCL_H
 
 #define NCCL(X, name, words, shape) X(CALL, NCCL, name, name, words, shape)
 
-/* The unique id is 128 bytes by value: on x86-64 16 words of stack, behind the six of the registers; on aarch64 the
+/* The unique id is 128 bytes by value: on x86-64 16 words of stack, after the six words in registers; on aarch64 the
  * address of a copy. */
 #if defined(__x86_64__)
 #define NCCL_WITH_ID(words) 22

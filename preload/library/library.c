@@ -7,12 +7,12 @@
 #include "runtime/record/names.h"
 #include "runtime/record/intern_table.h"
 
-/* Handle -> its note. A note is overwritten when its handle comes again, for libraries use addresses again; who reads
- * one just then gets some of both, of a handle that no correct program uses at that moment. It outlives a fork, as
- * handles do. */
+/* Handle -> its note. A note is overwritten when its handle is made again, because libraries reuse addresses. A
+ * concurrent reader may see a mixture of both notes, but no correct program uses the handle at that moment. Notes
+ * survive a fork, as handles do. */
 static struct intern_table notes;
 
-/* Notes are short lists mostly: fields and values follow the head, `room` of them. */
+/* Most notes are short. `room`: the number of items that were allocated. */
 struct note {
 	uint32_t count, room;
 	struct {
@@ -174,22 +174,22 @@ void library_note(const struct library_shape *shape, const uintptr_t *words)
 
 /* ---- into the trace ---- */
 
-/* Which operation a call with just these arguments was, so that a shape that comes again need not be put together. Two
- * words to an entry, that may be of different writers; then they match nobody. */
+/* The operation of a call with these arguments, so that the operation of a repeated call need not be assembled again.
+ * The two words of an entry may be from different writers; such an entry matches no key. */
 enum { REMEMBERED = 1024 };
 static struct {
 	uint64_t check, id; /* check: key ^ id */
 } remembered[REMEMBERED];
 
-/* Of all that the operation follows from. 0: of more than the words, it is not to be remembered. Each word is
- * multiplied by itself, and turned by its place: the multiplications need not wait for each other. */
+/* A hash of everything that determines the operation. 0: it depends on more than the words and must not be cached. Each
+ * word is multiplied separately and rotated by its position, so that the multiplications are independent. */
 static inline __attribute__((always_inline)) uint64_t key_of_call(unsigned function, const struct library_shape *shape,
 								  const uintptr_t *words, bool is_wide)
 {
 	const uint64_t many_bits = 0x9fb21c651e98df25ull;
 	uint64_t key = process.nonce + ((uint64_t)function << 1 | is_wide) +
 		       __atomic_load_n(&library_epoch, __ATOMIC_ACQUIRE) * 0x9e3779b97f4a7c15ull;
-	const unsigned wide = is_wide ? LIBRARY_INT : LIBRARY_WIDE; /* from there on all of a word counts */
+	const unsigned wide = is_wide ? LIBRARY_INT : LIBRARY_WIDE; /* from it on all 64 bits are used */
 	const struct library_part *p = shape->parts, *end = p + shape->count;
 	unsigned how = 0;
 

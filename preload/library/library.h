@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is kept of a call of cuBLAS, cuDNN, NCCL, MPI ...: which of its arguments, as the rows' shapes say, become the
- * fields of a struct tf_operation. Libraries hide much behind handles (a plan, a communicator, a tensor's descriptor):
- * what was said when a handle was made is noted here, and told with the calls that use it.
+/* The arguments of a call of cuBLAS, cuDNN, NCCL, MPI, ... that are recorded: the shape of its row selects those that
+ * become fields of a struct tf_operation. Many properties of a call are hidden in handles (a plan, a communicator, a
+ * tensor's descriptor): the arguments that made a handle are kept as its note and added to each call that uses it.
  *
- * Any thread, any signal handler; nothing locks or allocates but by mmap. No header of a library is needed: an argument
- * is a word, as a register or a place on the stack carries it. */
+ * Any thread, any signal handler; nothing takes a lock, and memory comes from mmap only. No header of a library is
+ * needed: an argument is the word that is in its register or stack slot. */
 #ifndef PILLION_LIBRARY_H
 #define PILLION_LIBRARY_H
 
@@ -14,12 +14,12 @@ enum library_how {
 	LIBRARY_ENUM,	   /* always an int */
 	LIBRARY_INT,	   /* an int; in a function of 64-bit integers (..._64) an int64_t */
 	LIBRARY_WIDE,	   /* always an int64_t, a size_t or a pointer; so are those after it */
-	LIBRARY_OF,	   /* what was noted of this handle, in the role `field` */
-	LIBRARY_OF_INT,	   /* likewise, the handle being an int */
-	LIBRARY_BYTES,	   /* bytes of an MPI datatype */
-	LIBRARY_COMMUNICATOR, /* MPI's */
+	LIBRARY_OF,	   /* the note of this handle, in the role `field` */
+	LIBRARY_OF_INT,	   /* likewise, for a handle that is an int */
+	LIBRARY_BYTES,	   /* the size of an MPI datatype in bytes */
+	LIBRARY_COMMUNICATOR, /* of MPI */
 	LIBRARY_LIST,	   /* `position`: the number of ints, `other`: their address */
-	LIBRARY_LIST_WIDE, /* likewise of int64_t */
+	LIBRARY_LIST_WIDE, /* likewise, of int64_t */
 };
 
 struct library_part {
@@ -33,14 +33,15 @@ enum library_key { LIBRARY_KEY_NONE, LIBRARY_KEY_AT, LIBRARY_KEY_OUT, LIBRARY_KE
 
 enum { LIBRARY_PARTS = 20 };
 
-/* key, key_position: the argument that is, or where the call leaves, the handle that these parts are noted of. */
+/* key, key_position: the argument that is the handle whose note these parts become, or that points to where the call
+ * stores it. */
 struct library_shape {
 	uint8_t count, key, key_position;
 	struct library_part parts[LIBRARY_PARTS];
 };
 
-/* Where `words` has argument `n`: behind the registers lie the frame pointer and the return address, then the
- * caller's stack. On aarch64 these two lie elsewhere. */
+/* The index of argument `n` in `words`. On x86-64 the frame pointer and the return address are between the arguments
+ * passed in registers and those on the caller's stack; on aarch64 they are not. */
 #if defined(__x86_64__)
 enum { LIBRARY_REGISTERS = 6 };
 #define LIBRARY_WORD(n) ((n) > LIBRARY_REGISTERS ? (n) + 2 : (n))
@@ -49,35 +50,35 @@ enum { LIBRARY_REGISTERS = 8 };
 #define LIBRARY_WORD(n) (n)
 #endif
 
-/* What a SET or OWN row does in place of a shape. end: ends a recorded call and writes it. note: after each call that
- * has done its work, also where nothing is recorded. words[LIBRARY_WORD(n)] is the n-th argument, words[n] for those
- * in registers. */
+/* The code of a SET or OWN row, which has no shape. end: ends a recorded call and writes it. note: called after each
+ * call that succeeded, even if nothing is recorded. words[LIBRARY_WORD(n)] is the n-th argument; if it is in a
+ * register, that is words[n]. */
 struct library_body {
 	void (*end)(struct call *e, unsigned function, int result, const uintptr_t *words);
 	void (*note)(const uintptr_t *words);
 };
 
-/* A communicator that is being made in the background is there already: ncclInProgress. */
+/* ncclInProgress (7) is a success: the communicator exists, although NCCL is still initialising it. */
 static inline bool library_has_done(unsigned group, int result)
 {
 	return !result || (group == TF_GROUP_NCCL && result == 7);
 }
 
-/* words[LIBRARY_WORD(1)] is the first argument. is_wide: a function of 64-bit integers. Lists of a call that failed
- * may not be there. */
+/* words[LIBRARY_WORD(1)] is the first argument. is_wide: the function takes 64-bit integers. is_failed: lists are not
+ * read, because their addresses may be invalid. */
 void library_collect(struct tf_operation *op, const struct library_shape *shape, const uintptr_t *words, bool is_wide,
 		     bool is_failed);
 
-/* Notes what a successful call said of a handle. */
+/* Stores the note of a handle after a call that succeeded. */
 void library_note(const struct library_shape *shape, const uintptr_t *words);
 
-/* Sets one field of what is noted of a handle; a note is made if need be. */
+/* Sets one field of a handle's note. Creates the note if there is none. */
 void library_note_field(uintptr_t handle, uint8_t field, int64_t value);
 
-/* Replaces all that is noted of a handle. */
+/* Replaces the note of a handle. */
 void library_note_all(uintptr_t handle, const struct tf_operation *op);
 
-/* Appends what is noted of a handle, as far as there is room: in `role`, or (0) as it stands. */
+/* Appends the fields of a handle's note, as far as there is room. role 0: with the roles that they have. */
 void library_append(struct tf_operation *op, uintptr_t handle, uint8_t role);
 
 static inline void library_field(struct tf_operation *op, uint8_t field, int64_t value)
@@ -88,15 +89,15 @@ static inline void library_field(struct tf_operation *op, uint8_t field, int64_t
 	}
 }
 
-/* Ends a call and writes it with what it was asked for. result: its status, 0 if it succeeded. */
+/* Ends a call and writes it with its operation. result: its status, 0 if it succeeded. */
 void library_end(struct call *e, unsigned function, int result, const struct library_shape *shape,
 		 const uintptr_t *words, bool is_wide);
 
-/* Writes a call that call_end() let through, where the operation is known. */
+/* Writes a call for which call_end() returned true and whose operation is known. */
 void library_record(const struct call *e, unsigned function, int result, const struct tf_operation *op);
 
-/* Is this the call that its thread is in already? Libraries that only pass on to another of theirs have the same
- * names. */
+/* Is the thread already inside a recorded call of the same function? Some libraries export functions that only forward
+ * to functions of the same names in another library. */
 static inline __attribute__((always_inline)) bool library_is_inside(unsigned function, uintptr_t frame)
 {
 	const struct thread *t = &thread_self;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A call of a library: what entry_<architecture>.S does before and after the real function, and the tables made of
- * the rows. */
+/* What entry_<architecture>.S calls before and after the real function of a library, and the tables that are generated
+ * from the rows. */
 #include <string.h>
 
 #include "preload/hook/entry.h"
@@ -38,7 +38,7 @@
 #define KEY_INT(position) LIBRARY_KEY_INT, LIBRARY_WORD(position)
 #define KEY_INT_OUT(position) LIBRARY_KEY_INT_OUT, LIBRARY_WORD(position)
 
-/* The parts' list is counted; the one of NOTHING is empty. */
+/* Counts the parts of a shape. The list of NOTHING is empty. */
 #define PART_COUNT(...) (sizeof((const struct library_part[]){__VA_ARGS__}) / sizeof(struct library_part))
 #define SHAPE(name, key_and_position, ...)                                                                             \
 	{PART_COUNT(__VA_ARGS__), key_and_position, {__VA_ARGS__}},
@@ -48,7 +48,7 @@ enum { SHAPES_LIBRARY(SHAPE_NUMBER) };
 
 /* ---- rows ---- */
 
-/* The kinds whose `shape` names a struct library_body instead. */
+/* The kinds whose `shape` is the name of a struct library_body. */
 #define IF_BODY_CALL(...)
 #define IF_BODY_TWIN(...)
 #define IF_BODY_MAKER(...)
@@ -61,7 +61,7 @@ enum { SHAPES_LIBRARY(SHAPE_NUMBER) };
 static const struct library_body *const bodies[] = {HOOK_LIBRARY(BODY)};
 enum { HOOK_LIBRARY(BODY_NUMBER) };
 
-/* Symbols lie one after the other, and rows have offsets: addresses would have to be relocated in each process. */
+/* All symbols are in one text, and rows have offsets in it, because addresses would be relocated in each process. */
 #define SYMBOL_ROOM(kind, group, symbol, ...) char symbol[sizeof(#symbol)];
 #define SYMBOL_TEXT(kind, group, symbol, ...) #symbol,
 static const struct symbols {
@@ -76,7 +76,7 @@ enum kind { CALL, TWIN, MAKER, NOTE, SET, OWN };
 
 static const struct function {
 	uint16_t symbol; /* offset in symbols */
-	uint16_t id;	 /* in the trace, of the kinds that are recorded */
+	uint16_t id;	 /* in the trace, if the kind is recorded */
 	uint16_t shape;	 /* or body */
 	uint8_t kind, group;
 	uint8_t stack; /* words on the stack */
@@ -134,7 +134,7 @@ const char *library_symbol(unsigned number)
 
 enum { PASSED, RECORDED, MISSING };
 
-/* Stands in for a function that no library has. */
+/* Called instead of a function that no library defines. */
 static int missing(void)
 {
 	return 0;
@@ -161,7 +161,7 @@ static inline __attribute__((always_inline)) unsigned begin(struct library_frame
 	return function->stack;
 }
 
-/* A function's first call from a place, or a thread's first call of all. */
+/* The first call of a function from a call site, or the first recorded call of a thread. */
 static __attribute__((noinline, cold)) unsigned begin_slowly(struct library_frame *f, const struct function *function)
 {
 	struct library_row *row = f->row;
@@ -181,7 +181,7 @@ unsigned library_begin(struct library_frame *f)
 	const struct function *function = &functions[f->row->number];
 
 	f->state = PASSED;
-	/* The clock's slow path is a call: where there is none, no register has to be saved. */
+	/* The clock's slow path is a function call. Without it the compiler need not save registers. */
 	if (__builtin_expect(!f->real || thread_self.generation != process.generation || !clock_is_counter, 0))
 		return begin_slowly(f, function);
 	return begin(f, function);
@@ -207,8 +207,8 @@ static __attribute__((noinline)) void finish_maker(struct library_frame *f, cons
 		library_note(shape, f->words - 1);
 }
 
-/* After it. The arguments in `words` are the caller's and ours; the copy of those on the stack belongs to the real
- * function. */
+/* Called after the real function. `words` has the arguments as the caller passed them: the real function received a
+ * copy of those on the stack, which it may overwrite. */
 void library_finish(struct library_frame *f)
 {
 	const struct function *function = &functions[f->row->number];

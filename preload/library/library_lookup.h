@@ -9,10 +9,10 @@
 #ifndef __ASSEMBLER__
 #include "preload/hook/entry.h"
 
-/* The row of number `index` < HOOK_LIBRARY_COUNT, as symbol lookup keeps it. */
+/* The row with the number `index` < HOOK_LIBRARY_COUNT, in the form that symbol lookup uses. */
 struct entry_row library_lookup_row(unsigned index);
 
-/* Fills a trampoline, before anybody has its address: with a row's `place`, and the real function. */
+/* Initialises a trampoline, before its address is given to the program, with a row's `place` and the real function. */
 void library_trampoline_fill(unsigned trampoline, uint32_t place, void *real);
 
 void *library_trampoline(unsigned trampoline);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes of datatypes without asking for them: MPICH's predefined handles carry theirs, Open MPI's are the addresses of
- * symbols. */
+/* The sizes of datatypes without a call of MPI: predefined handles of MPICH contain them, those of Open MPI are the
+ * addresses of symbols. */
 #include "preload/library/library_mpi.h"
 
 #include <stdbool.h>
@@ -17,8 +17,8 @@ uint64_t library_epoch;
 
 static struct intern_table bytes_of; /* datatype -> bytes */
 static struct intern_table
-	communicators;          /* those of Open MPI that are the same in all processes -> MPICH's number for them */
-static unsigned implementation; /* 0: not looked at */
+	communicators;          /* Open MPI's predefined communicators -> MPICH's numbers of them */
+static unsigned implementation; /* 0: not yet determined */
 
 static const struct {
 	const char *symbol;
@@ -60,7 +60,7 @@ static const struct {
 	{"ompi_mpi_c_double_complex", 16},
 	{"ompi_mpi_cxx_dblcplex", 16},
 	{"ompi_mpi_long_double", sizeof(long double)},
-	/* Fortran's, which mpi4py and mixed programs use */
+	/* of Fortran, used by mpi4py and by programs of both languages */
 	{"ompi_mpi_character", 1},
 	{"ompi_mpi_integer", 4},
 	{"ompi_mpi_real", 4},
@@ -70,8 +70,8 @@ static const struct {
 	{"ompi_mpi_dblcplex", 16},
 };
 
-/* A symbol of Open MPI's lies where it defines it, or, by a copy relocation, in the main program. */
-static void know(struct intern_table *t, const char *symbol, uint64_t value)
+/* A symbol of Open MPI is in its own library or, because of a copy relocation, in the main program. */
+static void intern_known(struct intern_table *t, const char *symbol, uint64_t value)
 {
 	const void *own = dso_library_symbol("libmpi.so", symbol), *copy = dso_library_symbol("", symbol);
 
@@ -81,7 +81,7 @@ static void know(struct intern_table *t, const char *symbol, uint64_t value)
 		intern_set(t, (uintptr_t)copy, value);
 }
 
-static void look(void)
+static void determine_implementation(void)
 {
 	struct thread_guard guard;
 	bool is_open_mpi;
@@ -89,11 +89,11 @@ static void look(void)
 	thread_guard_enter(&thread_self, &guard);
 	is_open_mpi = dso_library_symbol("libmpi.so", "ompi_mpi_comm_world");
 	if (is_open_mpi) {
-		know(&communicators, "ompi_mpi_comm_world", LIBRARY_MPI_WORLD);
-		know(&communicators, "ompi_mpi_comm_self", LIBRARY_MPI_SELF);
+		intern_known(&communicators, "ompi_mpi_comm_world", LIBRARY_MPI_WORLD);
+		intern_known(&communicators, "ompi_mpi_comm_self", LIBRARY_MPI_SELF);
 	}
 	for (size_t i = 0; is_open_mpi && i < sizeof(open_mpi_types) / sizeof(open_mpi_types[0]); i++)
-		know(&bytes_of, open_mpi_types[i].symbol, open_mpi_types[i].bytes);
+		intern_known(&bytes_of, open_mpi_types[i].symbol, open_mpi_types[i].bytes);
 	__atomic_store_n(&implementation, is_open_mpi ? OPEN_MPI : OTHER, __ATOMIC_RELEASE);
 	thread_guard_leave(&thread_self, &guard);
 }
@@ -101,7 +101,7 @@ static void look(void)
 static bool is_open_mpi(void)
 {
 	if (__builtin_expect(!__atomic_load_n(&implementation, __ATOMIC_ACQUIRE), 0))
-		look();
+		determine_implementation();
 	return implementation == OPEN_MPI;
 }
 
@@ -125,7 +125,7 @@ int64_t library_mpi_bytes(uintptr_t type)
 	return type ? (int64_t)intern_get(&bytes_of, type) : 0;
 }
 
-/* Only here is MPI asked: the type has just been taken by it. */
+/* MPI is called only here: the type is valid, because MPI has just committed it. */
 static void set_type(const uintptr_t *words)
 {
 	const void *handle = (const void *)words[1];

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What MPI's handles say. They are pointers in Open MPI and ints in MPICH and its kin. Any thread. */
+/* The contents of MPI's handles, which are pointers in Open MPI and ints in MPICH and its derivatives. Any thread. */
 #ifndef PILLION_LIBRARY_MPI_H
 #define PILLION_LIBRARY_MPI_H
 
 #include "preload/library/library.h"
 
-/* A communicator without what lies beside it in its register; MPI_COMM_WORLD and _SELF as MPICH numbers them. */
+/* A communicator without the unused upper half of its register. MPI_COMM_WORLD and MPI_COMM_SELF have MPICH's numbers
+ * in both implementations. */
 uintptr_t library_mpi_communicator(uintptr_t word);
 
-/* Bytes of a datatype; 0: not known. Nothing is asked of MPI: a handle that it would not take ends the program. */
+/* The size of a datatype in bytes; 0: unknown. Does not call MPI, which ends the program if a handle is invalid. */
 int64_t library_mpi_bytes(uintptr_t type);
 
-/* MPI_Type_commit: a derived type is known from here on. */
+/* After MPI_Type_commit: stores the size of a derived type. */
 extern const struct library_body library_set_mpi_type HIDDEN;
 
-/* Rises whenever what is noted of a handle or a datatype changes: what has been remembered of calls is then void. */
+/* Increases when the note of a handle or the size of a datatype changes, which invalidates cached operations. */
 extern uint64_t library_epoch;
 static inline void library_forget(void)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NCCL's communicators: how large they are, which rank this is, and by what all of their ranks know them. Functions
- * whose unique id comes by value, or by its address; one that makes many at once; those that make one of another. */
+/* NCCL's communicators: their sizes, the rank of this process, and an id that is the same in all ranks. */
 #include "preload/library/library_nccl.h"
 
 #include "runtime/record/intern_table.h"
@@ -9,7 +8,7 @@ struct unique_id {
 	char bytes[128];
 };
 
-enum { SHRUNK = 1 << 30 }; /* in place of a color, which are small numbers */
+enum { SHRUNK = 1 << 30 }; /* instead of a color; colors are small numbers */
 
 static int64_t id_of(const struct unique_id *id)
 {
@@ -45,8 +44,8 @@ static void end_call(struct call *e, unsigned function, int result, const uintpt
 	library_record(e, function, result, &op);
 }
 
-/* ncclCommInitRank(communicator, ranks, id, rank) and its ...Config. The id comes by value, 128 bytes: on x86-64 on
- * the stack, behind the words that registers carry; on aarch64 as the address of a copy, in its place. */
+/* ncclCommInitRank(communicator, ranks, id, rank) and its ...Config. The id is passed by value, 128 bytes: on
+ * x86-64 on the stack; on aarch64 as the address of a copy. */
 #if defined(__x86_64__)
 static const struct unique_id *id_in(const uintptr_t *words)
 {
@@ -82,7 +81,7 @@ static void note_init(const uintptr_t *words)
 const struct library_body library_nccl_init = {end_init, note_init};
 
 /* ncclCommInitRankScalable(communicator, ranks, rank, count, ids, config). All ranks have the same list. A call that
- * failed may have none. */
+ * failed may have passed no list. */
 static int64_t id_of_list(int result, const uintptr_t *words)
 {
 	bool has_list = library_has_done(TF_GROUP_NCCL, result) && (int)words[4] > 0;
@@ -104,7 +103,7 @@ static void note_init_scalable(const uintptr_t *words)
 
 const struct library_body library_nccl_init_scalable = {end_init_scalable, note_init_scalable};
 
-/* ncclCommInitAll(communicators, count, devices). All of them are this process's. */
+/* ncclCommInitAll(communicators, count, devices). All ranks belong to this process. */
 static int64_t id_of_all(int result, const uintptr_t *words)
 {
 	const uintptr_t *communicators = (const uintptr_t *)words[1];
@@ -130,7 +129,7 @@ static void note_init_all(const uintptr_t *words)
 
 const struct library_body library_nccl_init_all = {end_init_all, note_init_all};
 
-/* ---- one of another ---- */
+/* ---- communicators derived from others ---- */
 
 static int64_t noted(const struct tf_operation *op, uint8_t field)
 {
@@ -140,11 +139,11 @@ static int64_t noted(const struct tf_operation *op, uint8_t field)
 	return 0;
 }
 
-/* Every rank makes the same ones of a communicator, in the same order: so which of them it is tells it from the
- * others, on all ranks alike. How large it is, and which rank this is in it, only NCCL knows. */
+/* All ranks derive the same communicators from one, in the same order, so the position in this order identifies a
+ * derived communicator on all ranks. Only NCCL knows its size and the rank of this process in it. */
 static void note_made_of(uintptr_t parent, unsigned color, const uintptr_t *made)
 {
-	static struct intern_table counts; /* by parent's id and rank: several ranks may be of one process */
+	static struct intern_table counts; /* by parent's id and rank: several ranks may belong to one process */
 	struct tf_operation of = {0}, op = {0};
 	uint64_t id, key, count;
 

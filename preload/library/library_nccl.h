@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NCCL's communicators: what the OWN rows name. */
+/* NCCL's communicators: the bodies of its OWN rows. */
 #ifndef PILLION_LIBRARY_NCCL_H
 #define PILLION_LIBRARY_NCCL_H
 

@@ -7,7 +7,7 @@
 
 /* ---- cuBLASLt: (descriptor, attribute, address, bytes) ---- */
 
-/* By attribute: the field; 0: not kept. */
+/* The field of an attribute; 0: not recorded. */
 static const uint8_t layout_fields[] = {TF_FIELD_TYPE,  0, TF_FIELD_M, TF_FIELD_N, TF_FIELD_LEADING, TF_FIELD_BATCH,
 					TF_FIELD_STRIDE};
 static const uint8_t descriptor_fields[] = {TF_FIELD_COMPUTE,
@@ -53,8 +53,8 @@ static void set_dnn_groups(const uintptr_t *words)
 }
 const struct library_body library_set_dnn_groups = {.note = set_dnn_groups};
 
-/* The backend: (descriptor, attribute, type, count, address). A descriptor takes over what those in it tell, so that a
- * plan knows its graph. */
+/* The backend: (descriptor, attribute, type, count, address). A descriptor copies the notes of the descriptors that it
+ * contains, so that a plan has the operations of its graph. */
 enum {
 	DNN_DATA_TYPE = 1,
 	DNN_INT64 = 3,
@@ -104,7 +104,7 @@ static const struct {
 	{401, TF_ROLE_NONE},
 };
 
-/* What the handle itself is comes first in its note. */
+/* The kind of the handle itself is first in its note. */
 static void drop_kind(struct tf_operation *op)
 {
 	if (!op->count || op->fields[0] != TF_FIELD_KIND)
@@ -114,8 +114,8 @@ static void drop_kind(struct tf_operation *op)
 	memmove(op->values, op->values + 1, op->count * sizeof(op->values[0]));
 }
 
-/* `role` may be none: operations stay operations, the first with its operands, and all else gives only what it
- * contains. */
+/* `role` may be none. Of several operations only the first is copied with its operands. Of descriptors that only group
+ * others, the contents are copied. */
 static void take_over(struct tf_operation *parent, uintptr_t child, uint8_t role, bool is_first)
 {
 	struct tf_operation op = {0};

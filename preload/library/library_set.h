@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that change one thing of a handle: what the SET rows name. */
+/* Calls that set one property of a handle: the bodies of SET rows. */
 #ifndef PILLION_LIBRARY_SET_H
 #define PILLION_LIBRARY_SET_H
 

@@ -8,11 +8,12 @@
  *
  * The loader reports references through the PLT, when they are bound or at the first call. It never reports references
  * through the GOT (-fno-plt, a pointer to the function). Observed in glibc 2.36. */
+#include "preload/lookup/audit.h"
+
 #include <link.h>
 #include <stdbool.h>
 
 #include "runtime/common/elf_object.h"
-#include "preload/lookup/audit.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The summary printed at the end of a run. */
+#include "report/analyze/summary.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +13,6 @@
 #include "report/derive/device/memory.h"
 #include "report/stats/report.h"
 #include "report/analyze/rule.h"
-#include "report/analyze/summary.h"
 
 enum { TOP = 3, FEW = 2, NAME_WIDTH = 70, LINES = 24 }; /* with the launcher's own: 25 lines */
 

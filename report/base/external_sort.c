@@ -9,7 +9,7 @@
 
 enum { PIECE = 1024 }; /* items of a run that are in memory during the merge */
 
-struct run {
+struct sorted_run {
 	uint64_t offset, left; /* what is still in the file, in items */
 	uint8_t *piece;	       /* NULL: the items that never left memory */
 	const uint8_t *at;     /* in memory; the next item */
@@ -54,7 +54,7 @@ static bool write_fully(int fd, const uint8_t *data, size_t size, uint64_t at)
 	return true;
 }
 
-static void add_run(struct external_sort *r, struct run run)
+static void add_run(struct external_sort *r, struct sorted_run run)
 {
 	r->runs = mem_grow(r->runs, r->run_count, &r->run_capacity, sizeof(*r->runs));
 	r->runs[r->run_count++] = run;
@@ -70,7 +70,7 @@ static void spill_run(struct external_sort *r)
 	r->is_stuck = r->fd < 0 || !write_fully(r->fd, r->items, size, r->file_bytes);
 	if (r->is_stuck)
 		return;
-	add_run(r, (struct run){.offset = r->file_bytes, .left = r->count});
+	add_run(r, (struct sorted_run){.offset = r->file_bytes, .left = r->count});
 	r->file_bytes += size;
 	r->count = 0;
 }
@@ -90,7 +90,7 @@ void *external_sort_add(struct external_sort *r)
 /* ---- merging ---- */
 
 /* False: the run is exhausted. A disk that fails to return what it accepted is handled like a lack of memory. */
-static bool run_fill(struct external_sort *r, struct run *run)
+static bool run_fill(struct external_sort *r, struct sorted_run *run)
 {
 	size_t count = run->left < PIECE ? (size_t)run->left : PIECE, size = count * r->item_bytes, done = 0;
 
@@ -142,7 +142,7 @@ static void begin_merging(struct external_sort *r)
 		run_fill(r, &r->runs[i]);
 	}
 	if (r->count)
-		add_run(r, (struct run){.at = r->items, .have = r->count});
+		add_run(r, (struct sorted_run){.at = r->items, .have = r->count});
 	r->heap = mem_alloc((r->run_count + 1) * sizeof(*r->heap));
 	r->heap_count = r->run_count;
 	for (size_t i = 0; i < r->heap_count; i++)
@@ -154,7 +154,7 @@ static void begin_merging(struct external_sort *r)
 /* The item returned last is released only now, because the caller borrowed it. */
 static void advance_first_run(struct external_sort *r)
 {
-	struct run *run = &r->runs[r->heap[0]];
+	struct sorted_run *run = &r->runs[r->heap[0]];
 
 	run->at += r->item_bytes;
 	if (!--run->have && !(run->left && run_fill(r, run)))

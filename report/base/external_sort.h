@@ -12,7 +12,7 @@ struct external_sort {
 	/* private to external_sort.c */
 	uint8_t *items;
 	size_t count, capacity;
-	struct run *runs;
+	struct sorted_run *runs;
 	size_t run_count, run_capacity;
 	size_t *heap, heap_count; /* runs by their next item */
 	uint64_t file_bytes;

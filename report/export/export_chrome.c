@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* chrome: Trace Event JSON as PyTorch's Kineto writes it, for Perfetto, HTA, TensorBoard and speedscope. Events are
  * written thread by thread, because readers sort them anyway. Text is made once for each name. */
+#include "report/export/export_chrome.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/export/export_chrome.h"
 #include "report/derive/events/filter.h"
 #include "report/derive/device/kernel.h"
 #include "report/derive/stacks/samples.h"

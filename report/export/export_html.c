@@ -47,8 +47,8 @@ static void add_escaped(struct sink *out, const char *text)
 
 static const char *title(const struct model *m)
 {
-	if (m->launch_count)
-		return m->launches[0].command;
+	if (m->run_count)
+		return m->runs[0].command;
 	return m->process_count && m->processes[0].command ? m->processes[0].command : "empty capture";
 }
 

@@ -51,7 +51,7 @@ int split_time(const char *text, uint64_t *ret_ns)
 	return 0;
 }
 
-bool split_is_asked(const struct split *s)
+bool split_is_requested(const struct split *s)
 {
 	return s->bytes || s->time_ns;
 }
@@ -162,7 +162,7 @@ int export_split(struct export *x, struct model *m, const struct export_type *ty
 	for (size_t i = 0; i < m->process_count; i++)
 		if (m->processes[i].end_ns > end)
 			end = m->processes[i].end_ns;
-	if (!split_is_asked(split))
+	if (!split_is_requested(split))
 		return write_one(&p, path, err);
 	if (!strcmp(path, "-"))
 		return err_set(err, -EINVAL, "several files cannot be written to standard output");

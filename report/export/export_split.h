@@ -10,7 +10,7 @@ struct split {
 	uint64_t time_ns, bytes;
 };
 
-bool split_is_asked(const struct split *s);
+bool split_is_requested(const struct split *s);
 
 /* From the command line. 0 or -EINVAL. */
 int split_size(const char *text, uint64_t *ret_bytes);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sqlite: the database that `nsys export` would have made of the same run. Times are in ns since the start of the
  * capture. */
+#include "report/export/export_sqlite.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "report/derive/events/filter.h"
-#include "report/export/export_sqlite.h"
 
 #ifndef PILLION_VERSION
 #define PILLION_VERSION "unknown"

@@ -193,18 +193,18 @@ static void image_done(struct image *image)
 	free(image->shorts);
 }
 
-static void launch_done(struct launch *l)
+static void run_done(struct run *r)
 {
-	free(l->command);
-	free(l->options);
-	free(l->version);
-	free(l->key);
-	free(l->scheduler);
-	free(l->job);
-	free(l->task);
-	free(l->restart);
-	free(l->step);
-	free(l->node);
+	free(r->command);
+	free(r->options);
+	free(r->version);
+	free(r->key);
+	free(r->scheduler);
+	free(r->job);
+	free(r->task);
+	free(r->restart);
+	free(r->step);
+	free(r->node);
 }
 
 void model_done(struct model *m)
@@ -224,22 +224,22 @@ void model_done(struct model *m)
 		free(m->bare[i].executable);
 		free(m->bare[i].reason);
 	}
-	for (size_t i = 0; i < m->launch_count; i++)
-		launch_done(&m->launches[i]);
+	for (size_t i = 0; i < m->run_count; i++)
+		run_done(&m->runs[i]);
 	for (size_t i = 0; i < m->note_count; i++)
 		free(m->notes[i].text);
 	for (size_t i = 0; i < m->ranges_count; i++)
 		free(m->ranges[i].items);
 	attachments_done(&m->attachments);
 	map_done(&m->by_nonce);
-	map_done(&m->launch_by_run);
+	map_done(&m->run_by_id);
 	texts_done(&m->ranks);
 	texts_done(&m->problems);
 	free(m->machines);
 	free(m->images);
 	free(m->processes);
 	free(m->bare);
-	free(m->launches);
+	free(m->runs);
 	free(m->notes);
 	texts_done(&m->seen);
 	free(m->ranges);

@@ -66,9 +66,10 @@ struct bare_program {
 	char *executable, *reason;
 };
 
-struct launch {
+/* What one start of pillion-launch recorded of itself: the "launch" line of an index. */
+struct run {
 	size_t machine;
-	uint64_t run, realtime_ns;
+	uint64_t id, realtime_ns;
 	uint32_t pid;
 	char *command, *options, *version;
 	char *key; /* of its job step, "" if it is in none */
@@ -94,17 +95,17 @@ struct model {
 	struct image *images;	   /* by process, then by time */
 	struct process *processes; /* by start */
 	struct bare_program *bare;
-	struct launch *launches;
+	struct run *runs;
 	struct note *notes;
 	struct texts seen; /* the first few NVTX ranges that did not match -c nvtx */
 	struct ranges *ranges;
-	size_t machine_count, image_count, process_count, bare_count, launch_count, note_count, ranges_count;
-	size_t machine_capacity, image_capacity, process_capacity, bare_capacity, launch_capacity, note_capacity,
+	size_t machine_count, image_count, process_count, bare_count, run_count, note_count, ranges_count;
+	size_t machine_capacity, image_capacity, process_capacity, bare_capacity, run_capacity, note_capacity,
 		ranges_capacity;
 	struct pack **packs; /* packed files that were opened */
 	size_t pack_count, pack_capacity;
 	struct map by_nonce; /* nonce -> image, while reading */
-	struct map launch_by_run; /* run -> launch + 1 */
+	struct map run_by_id; /* id of a run -> its position in runs + 1 */
 	struct texts ranks;	  /* those with a step */
 	struct wait_status *wait_statuses;
 	size_t wait_status_count, wait_status_capacity;
@@ -142,8 +143,8 @@ uint32_t model_range(const struct model *m, const struct image *image, uint64_t 
 /* Builds the processes from the images, ordered by time. To be called again after the offset of a clock was set. */
 void model_order(struct model *m);
 
-/* What started the process, NULL: no launcher. */
-const struct launch *model_launch(const struct model *m, const struct image *image);
+/* The run that the image belongs to; NULL: there was no launcher. */
+const struct run *model_run(const struct model *m, const struct image *image);
 
 /* "" if it is not one of several ranks. */
 const char *image_rank(const struct image *image);

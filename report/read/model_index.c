@@ -181,13 +181,13 @@ static void bare_line(struct model *m, struct place *place, const struct index_l
 	};
 }
 
-static void launch_line(struct model *m, struct place *place, const struct index_line *l)
+static void run_line(struct model *m, struct place *place, const struct index_line *l)
 {
-	*map_put(&m->launch_by_run, index_hex(l, "run"), 0, NULL) = m->launch_count + 1;
-	m->launches = mem_grow(m->launches, m->launch_count, &m->launch_capacity, sizeof(*m->launches));
-	m->launches[m->launch_count++] = (struct launch){
+	*map_put(&m->run_by_id, index_hex(l, "run"), 0, NULL) = m->run_count + 1;
+	m->runs = mem_grow(m->runs, m->run_count, &m->run_capacity, sizeof(*m->runs));
+	m->runs[m->run_count++] = (struct run){
 		.machine = line_machine(m, place, l),
-		.run = index_hex(l, "run"),
+		.id = index_hex(l, "run"),
 		.realtime_ns = index_number(l, "realtime_ns"),
 		.pid = (uint32_t)index_number(l, "pid"),
 		.command = join_field(index_find(l, "command")),
@@ -256,7 +256,7 @@ static bool apply_line(struct model *m, struct place *place, const struct index_
 	else if (!strcmp(l->name, "bare"))
 		bare_line(m, place, l);
 	else if (!strcmp(l->name, "launch"))
-		launch_line(m, place, l);
+		run_line(m, place, l);
 	else if (!strcmp(l->name, "clock"))
 		clock_line(m, place, l);
 	else if (!strcmp(l->name, "seen"))

@@ -164,32 +164,32 @@ const char *image_rank(const struct image *image)
 	return "";
 }
 
-const struct launch *model_launch(const struct model *m, const struct image *image)
+const struct run *model_run(const struct model *m, const struct image *image)
 {
-	const uint64_t *place = map_find(&m->launch_by_run, image->run, 0);
+	const uint64_t *place = map_find(&m->run_by_id, image->run, 0);
 
-	return place ? &m->launches[*place - 1] : NULL;
+	return place ? &m->runs[*place - 1] : NULL;
 }
 
-/* Names the job step of a launch: JOB[TASK].STEP of Slurm, else what mpirun or torchrun call the step and the job.
+/* Names the job step of a run: JOB[TASK].STEP of Slurm, else what mpirun or torchrun call the step and the job.
  * Empty: none. */
-static void step_name(const struct launch *l, struct buffer *ret)
+static void step_name(const struct run *r, struct buffer *ret)
 {
-	const char *name = l ? strchr(l->key, ':') : NULL;
-	bool is_slurm = l && *l->step && !strncmp(l->key, "slurm:", 6);
+	const char *name = r ? strchr(r->key, ':') : NULL;
+	bool is_slurm = r && *r->step && !strncmp(r->key, "slurm:", 6);
 
 	buffer_clear(ret);
-	if (!l)
+	if (!r)
 		return;
 	if (name && !is_slurm)
-		buffer_print(ret, "%s%s", name + 1, *l->job ? "/" : "");
-	buffer_text(ret, l->job);
-	if (*l->task)
-		buffer_print(ret, "[%s]", l->task);
+		buffer_print(ret, "%s%s", name + 1, *r->job ? "/" : "");
+	buffer_text(ret, r->job);
+	if (*r->task)
+		buffer_print(ret, "[%s]", r->task);
 	if (is_slurm)
-		buffer_print(ret, ".%s", l->step);
-	if (*l->restart)
-		buffer_print(ret, ".restart%s", l->restart);
+		buffer_print(ret, ".%s", r->step);
+	if (*r->restart)
+		buffer_print(ret, ".restart%s", r->restart);
 }
 
 /* Two ranks of one number in different steps are two ranks. */
@@ -205,7 +205,7 @@ static void tell_ranks_apart(struct model *m)
 
 			if (!*p->rank)
 				continue;
-			step_name(model_launch(m, &m->images[p->first_image]), &name);
+			step_name(model_run(m, &m->images[p->first_image]), &name);
 			map_put(&steps, hash_bytes(name.data, name.size), 0, NULL);
 			if (!is_second || !name.size)
 				continue;
@@ -374,11 +374,11 @@ void model_order(struct model *m)
 			m->origin_ns = m->processes[i].start_ns;
 	}
 	tell_ranks_apart(m);
-	for (size_t i = 0; i < m->launch_count; i++) {
+	for (size_t i = 0; i < m->run_count; i++) {
 		uint64_t at =
-			clock_map_realtime(&m->machines[m->launches[i].machine].clock, m->launches[i].realtime_ns);
+			clock_map_realtime(&m->machines[m->runs[i].machine].clock, m->runs[i].realtime_ns);
 
-		if (m->launches[i].realtime_ns && at < m->origin_ns)
+		if (m->runs[i].realtime_ns && at < m->origin_ns)
 			m->origin_ns = at;
 	}
 	if (m->origin_ns == UINT64_MAX)

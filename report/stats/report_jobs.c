@@ -7,18 +7,18 @@
 
 enum { FIELDS = 7 };
 
-/* The row of a launch, NULL: of no batch job. */
-static struct aggregate_row *row_of(const struct model *m, const struct launch *l, struct aggregate *jobs)
+/* The row of a run; NULL: it is in no batch job. */
+static struct aggregate_row *row_of(const struct model *m, const struct run *r, struct aggregate *jobs)
 {
 	const char *fields[FIELDS];
 	struct buffer key = {0};
 	uint32_t row;
 
-	if (!l || !*l->scheduler)
+	if (!r || !*r->scheduler)
 		return NULL;
 	memcpy(fields,
-	       (const char *[]){l->scheduler, l->job, l->task, l->step, l->restart, l->node,
-				m->machines[l->machine].host},
+	       (const char *[]){r->scheduler, r->job, r->task, r->step, r->restart, r->node,
+				m->machines[r->machine].host},
 	       sizeof(fields));
 	for (size_t i = 0; i < FIELDS; i++)
 		buffer_add(&key, fields[i], strlen(fields[i]) + 1);
@@ -34,7 +34,7 @@ static void count_processes(const struct model *m, struct aggregate *jobs)
 
 	for (size_t i = 0; i < m->process_count; i++) {
 		const struct process *p = &m->processes[i];
-		struct aggregate_row *row = row_of(m, model_launch(m, &m->images[p->first_image]), jobs);
+		struct aggregate_row *row = row_of(m, model_run(m, &m->images[p->first_image]), jobs);
 		bool is_new = false;
 
 		if (!row)
@@ -56,8 +56,8 @@ int report_jobs(const struct report_context *c, struct table *table, struct err 
 	table_has(table, {"Scheduler", COLUMN_TEXT}, {"Job", COLUMN_TEXT}, {"Array Task", COLUMN_TEXT},
 		  {"Step", COLUMN_TEXT}, {"Restarts", COLUMN_TEXT}, {"Node", COLUMN_TEXT}, {"Host", COLUMN_TEXT},
 		  {"Ranks", COLUMN_COUNT}, {"Processes", COLUMN_COUNT});
-	for (size_t i = 0; i < m->launch_count; i++)
-		row_of(m, &m->launches[i], &jobs);
+	for (size_t i = 0; i < m->run_count; i++)
+		row_of(m, &m->runs[i], &jobs);
 	count_processes(m, &jobs);
 	for (size_t i = 0; i < jobs.count; i++) {
 		for (size_t k = 0; k < FIELDS; k++)

@@ -158,10 +158,10 @@ int report_settings(const struct report_context *c, struct table *table, struct 
 
 	(void)err;
 	table_has(table, {"Setting", COLUMN_TEXT}, {"Value", COLUMN_TEXT});
-	for (size_t i = 0; i < m->launch_count; i++) {
-		add_setting(table, "command", m->launches[i].command);
-		add_setting(table, "options", m->launches[i].options);
-		add_setting(table, "version", m->launches[i].version);
+	for (size_t i = 0; i < m->run_count; i++) {
+		add_setting(table, "command", m->runs[i].command);
+		add_setting(table, "options", m->runs[i].options);
+		add_setting(table, "version", m->runs[i].version);
 	}
 	add_thresholds(m, table);
 	add_device_sources(m, table);

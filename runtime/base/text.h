@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bounded text, put together without libc's stdio (which may allocate and lock). What does not fit is cut, never
- * overrun, and `cut` tells. The text is NUL-terminated at any time. Any thread, any signal handler. */
+/* Bounded text, built without libc's stdio, which may allocate and lock. Text that does not fit is cut, and `cut` is
+ * set. The text is always NUL-terminated. Any thread, any signal handler. */
 #ifndef PILLION_RUNTIME_TEXT_H
 #define PILLION_RUNTIME_TEXT_H
 
@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct text {
-	char *start, *at, *end; /* end: the last byte, kept for the NUL */
+	char *start, *at, *end; /* end: the last byte, reserved for the NUL */
 	bool cut;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The clock of all events, and its place among the machine's clocks. */
+/* The clock of all events, and its relation to the machine's other clocks. */
 #include "runtime/common/clock.h"
 
 #include <string.h>
@@ -18,19 +18,19 @@ HOT __attribute__((aligned(64))) bool clock_is_counter;
 static struct tf_clock_pair origin;
 static uint64_t known_hz;
 
-/* By how much CLOCK_MONOTONIC of this time namespace (time_namespaces(7)) is ahead of the machine's own. Pairs of all
- * processes of a machine must agree on one clock, so it is subtracted. */
+/* The offset of CLOCK_MONOTONIC in this time namespace (time_namespaces(7)). It is subtracted, because the clock pairs
+ * of all processes of a machine must refer to one clock. */
 static uint64_t ahead_ns;
 static bool is_namespace_new;
 
-/* The last reading of a counter that the program has forbidden since. */
+/* The last reading of the counter before the program forbade it. */
 static struct tf_clock_pair forbidden;
 static bool is_forbidden;
 
 static int (*vdso_gettime)(clockid_t clock, struct timespec *ret);
 
 /* The kernel's own code, mapped into every process. libc's clock_gettime() may be replaced by another preloaded
- * library (libfaketime), and would then return the time that the program is to see. */
+ * library (libfaketime), and would then return the time that the program should see. */
 static void find_vdso(void)
 {
 	uintptr_t at = getauxval(AT_SYSINFO_EHDR);
@@ -75,8 +75,8 @@ uint64_t clock_realtime_ns(void)
 	return kernel_ns(CLOCK_REALTIME);
 }
 
-/* The file has the offsets of the namespace that children will be in. An image of a process that has asked for a new
- * one may itself still be in the one before, whose offsets are not to be had; then the parent's are kept. */
+/* The file has the offsets of the namespace of future children. A process that has requested a new namespace may itself
+ * still be in the previous one, whose offsets cannot be read; those of the parent are kept then. */
 static void read_namespace(void)
 {
 	char text[256], own[64] = "", of_children[64] = "";
@@ -121,7 +121,7 @@ uint64_t clock_now_slowly(void)
 
 	if (clock_kind == TF_CLOCK_MONOTONIC)
 		return ns;
-	if (ns < forbidden.monotonic_ns) /* a seccomp filter: no system call is made any more */
+	if (ns < forbidden.monotonic_ns) /* a seccomp filter: system calls are no longer made */
 		return forbidden.ticks;
 	return forbidden.ticks + (uint64_t)((unsigned __int128)(ns - forbidden.monotonic_ns) * known_hz / 1000000000u);
 }
@@ -136,7 +136,7 @@ void clock_forbid_counter(void)
 	__atomic_store_n(&clock_is_counter, false, __ATOMIC_SEQ_CST);
 }
 
-/* The kernel's own choice says whether the TSCs of all processors agree; the flag alone does not. */
+/* The kernel's choice of clock source shows whether the TSCs of all processors agree; the CPU flag alone does not. */
 static bool tsc_is_trusted(void)
 {
 #if defined(__x86_64__)
@@ -165,7 +165,7 @@ void clock_init(void)
 	clock_pair(&origin);
 }
 
-/* Leaf 0x15 gives the TSC's rate on Intel, 0x40000010 under hypervisors that tell it. */
+/* Leaf 0x15 has the TSC's rate on Intel, leaf 0x40000010 under some hypervisors. */
 static uint64_t tsc_hz(void)
 {
 #if defined(__x86_64__)

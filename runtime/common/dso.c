@@ -32,7 +32,7 @@ static void read_object(const struct dl_phdr_info *info, struct elf_object *o)
 	elf_object_read(o);
 }
 
-static bool holds(const struct elf_object *o, const void *address)
+static bool object_holds(const struct elf_object *o, const void *address)
 {
 	return (uintptr_t)address >= o->start && (uintptr_t)address < o->end;
 }
@@ -59,7 +59,7 @@ static int visit_next(struct dl_phdr_info *info, size_t size, void *data)
 	struct elf_object o;
 
 	read_object(info, &o);
-	if (holds(&o, (const void *)visit_next)) {
+	if (object_holds(&o, (const void *)visit_next)) {
 		n->is_after = true;
 		return 0;
 	}
@@ -112,7 +112,7 @@ static int visit_before(struct dl_phdr_info *info, size_t size, void *data)
 	struct elf_object o;
 
 	read_object(info, &o);
-	if (holds(&o, (const void *)visit_before))
+	if (object_holds(&o, (const void *)visit_before))
 		return 1;
 	n->found = elf_object_find(&o, n->symbol);
 	return n->found != NULL;
@@ -138,7 +138,7 @@ static int visit_each(struct dl_phdr_info *info, size_t size, void *data)
 	struct elf_object o;
 
 	read_object(info, &o);
-	if (holds(&o, (const void *)visit_each)) {
+	if (object_holds(&o, (const void *)visit_each)) {
 		e->is_after = true;
 		return 0;
 	}
@@ -162,11 +162,11 @@ void dso_next_each(const struct dso_wanted *wanted, size_t count)
 
 /* ---- from a caller ---- */
 
-/* Names of the objects to be searched, in order. They lie in the objects' own string tables. */
+/* Names of the objects to be searched, in order. They are in the objects' own string tables. */
 struct tree {
 	const char *names[TREE];
 	int count;
-	int at; /* the one looked for now */
+	int at; /* the current one */
 	const void *caller;
 	const char *symbol;
 	bool is_main;
@@ -188,7 +188,7 @@ static void add_dependencies(struct tree *t, const struct elf_object *o)
 	}
 }
 
-static const char *soname(const struct elf_object *o)
+static const char *object_soname(const struct elf_object *o)
 {
 	const char *slash = strrchr(o->path, '/');
 
@@ -198,9 +198,9 @@ static const char *soname(const struct elf_object *o)
 	return slash ? slash + 1 : o->path;
 }
 
-static void search(struct tree *t, const struct elf_object *o)
+static void tree_search(struct tree *t, const struct elf_object *o)
 {
-	if (holds(o, (const void *)search))
+	if (object_holds(o, (const void *)tree_search))
 		return;
 	t->found = elf_object_find(o, t->symbol);
 	if (!t->found)
@@ -213,12 +213,12 @@ static int visit_caller(struct dl_phdr_info *info, size_t size, void *data)
 	struct elf_object o;
 
 	read_bounds(info, &o);
-	if (!holds(&o, t->caller))
+	if (!object_holds(&o, t->caller))
 		return 0;
 	elf_object_read(&o);
 	t->is_main = !o.path[0];
 	if (!t->is_main)
-		search(t, &o);
+		tree_search(t, &o);
 	return 1;
 }
 
@@ -228,9 +228,9 @@ static int visit_dependency(struct dl_phdr_info *info, size_t size, void *data)
 	struct elf_object o;
 
 	read_object(info, &o);
-	if (!o.dynamic || strcmp(soname(&o), t->names[t->at]) != 0)
+	if (!o.dynamic || strcmp(object_soname(&o), t->names[t->at]) != 0)
 		return 0;
-	search(t, &o);
+	tree_search(t, &o);
 	return 1;
 }
 
@@ -264,7 +264,7 @@ static int visit_place(struct dl_phdr_info *info, size_t size, void *data)
 	struct place *p = data;
 
 	read_bounds(info, &p->object);
-	p->is_found = holds(&p->object, p->address);
+	p->is_found = object_holds(&p->object, p->address);
 	if (p->is_found)
 		elf_object_read(&p->object);
 	return p->is_found;
@@ -353,7 +353,7 @@ void dso_own_range(uintptr_t *ret_start, uintptr_t *ret_end)
 	*ret_end = p.is_found ? p.object.end : 0;
 }
 
-/* Of the first bytes the linker says that they lie where the load bias does: a shared object begins at 0. */
+/* Defined by the linker at the start of our object, where the load bias is, because a shared object begins at 0. */
 void *dso_own_symbol(const char *symbol)
 {
 	extern const char __ehdr_start[] __attribute__((visibility("hidden")));
@@ -373,7 +373,7 @@ enum { CALLED = R_X86_64_JUMP_SLOT, ADDRESSED = R_X86_64_GLOB_DAT };
 struct past {
 	bool (*is_wanted)(const char *symbol);
 	void (*say)(const char *path, const char *symbol);
-	uintptr_t at; /* which object lies around it? */
+	uintptr_t at; /* an address in the object that is searched for */
 	bool is_after;
 };
 
@@ -383,19 +383,19 @@ static int visit_definition(struct dl_phdr_info *info, size_t size, void *data)
 	struct elf_object o;
 
 	read_bounds(info, &o);
-	if (holds(&o, (const void *)p->at))
+	if (object_holds(&o, (const void *)p->at))
 		return 1;
-	p->is_after |= holds(&o, (const void *)visit_definition);
+	p->is_after |= object_holds(&o, (const void *)visit_definition);
 	return 0;
 }
 
-/* Whether the reference at `at` is bound to an object after ours. That of a call that is not yet bound points into the
- * object itself. An object before ours calls us in turn, or is meant to be called instead of us. */
+/* Whether the reference at `at` is bound to an object after ours. The reference of a call that is not yet bound points
+ * into the object itself. An object before ours either calls our function or intentionally replaces it. */
 static bool is_past(struct past *p, const struct elf_object *o, uintptr_t at)
 {
 	p->at = at;
 	p->is_after = false;
-	return at && !holds(o, (const void *)at) && dl_iterate_phdr(visit_definition, p) && p->is_after;
+	return at && !object_holds(o, (const void *)at) && dl_iterate_phdr(visit_definition, p) && p->is_after;
 }
 
 static const char *find_past(struct past *p, const struct elf_object *o, const ElfW(Rela) *list, size_t bytes)
@@ -420,7 +420,7 @@ static int visit_past(struct dl_phdr_info *info, size_t size, void *data)
 	struct elf_object o;
 
 	read_object(info, &o);
-	if (!o.symbols || !o.strings || holds(&o, (const void *)visit_past))
+	if (!o.symbols || !o.strings || object_holds(&o, (const void *)visit_past))
 		return 0;
 	symbol = find_past(p, &o, o.calls, o.call_bytes);
 	if (!symbol)

@@ -6,7 +6,7 @@
 
 enum { HIDDEN = 0x8000 };
 
-/* glibc relocates these entries in place; the vDSO's and some architectures' stay offsets. */
+/* glibc relocates these entries in place; those of the vDSO and on some architectures remain offsets. */
 static const void *pointer(const struct elf_object *o, const ElfW(Dyn) *entry)
 {
 	return (const void *)(entry->d_un.d_ptr >= o->base ? entry->d_un.d_ptr : o->base + entry->d_un.d_ptr);

@@ -23,10 +23,10 @@ struct elf_object {
 	size_t relocation_bytes, call_bytes;
 };
 
-/* Fills in what follows from `base` (the load bias) and `dynamic`. */
+/* Fills in the fields that follow from `base` (the load bias) and `dynamic`. */
 void elf_object_read(struct elf_object *o);
 
-/* The default version of `symbol` in this object, an indirect function resolved; NULL: it defines none. */
+/* The default version of `symbol` in this object, with an indirect function resolved; NULL: not defined. */
 void *elf_object_find(const struct elf_object *o, const char *symbol);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON (RFC 8259), as much of it as the file needs. */
+/* A parser for the part of JSON (RFC 8259) that the file needs. */
 #include "runtime/common/functions.h"
 
 #include <errno.h>
@@ -82,7 +82,8 @@ static char *add_utf8(char *at, uint32_t c)
 	return at;
 }
 
-/* After "\u": four digits, and four more where those are the first half of a pair. Returns how many bytes were read. */
+/* After "\u": four digits, and four more if those are the first half of a surrogate pair. Returns how many bytes were
+ * read. */
 static size_t take_code(const char *s, const char *end, uint32_t *ret)
 {
 	uint32_t second;
@@ -97,7 +98,7 @@ static size_t take_code(const char *s, const char *end, uint32_t *ret)
 	return 10;
 }
 
-/* Unescapes a string where it stands; what comes out is never longer than what was there. */
+/* Unescapes a string in place; the result is never longer than the string. */
 static int take_string(struct functions *f, const char **ret, struct text *why, const char *what)
 {
 	static const char escapes[] = "\"\\/";
@@ -135,7 +136,7 @@ static int take_string(struct functions *f, const char **ret, struct text *why, 
 	return 0;
 }
 
-/* Any value, unread. */
+/* Skips any value. */
 static bool skip_value(struct functions *f)
 {
 	unsigned depth = 0;
@@ -177,7 +178,7 @@ static const struct {
 	{"pink", 0xffc0cb}, {"brown", 0xa52a2a},
 };
 
-/* An unknown name of a colour does not make the file invalid: there is no colour then. */
+/* An unknown name of a colour does not make the file invalid: the range has no colour then. */
 static uint32_t color_of(const char *text)
 {
 	uint32_t rgb = 0;
@@ -214,7 +215,7 @@ static int take_color(struct functions *f, uint32_t *ret, struct text *why)
 
 /* ---- objects ---- */
 
-/* Takes the comma before the next item, or the end. 1: there is an item; 0: there was the end. */
+/* Takes the comma before the next item, or the end. 1: there is an item; 0: it was the end. */
 static int next_item(struct functions *f, bool is_first, char end, struct text *why)
 {
 	if (take_char(f, end))
@@ -255,7 +256,7 @@ static int take_function(struct functions *f, struct functions_entry *e, struct 
 	return rc ? rc : *e->name ? 0 : refuse(f, why, "a function without a name");
 }
 
-/* The keys may come in any order: the list of functions is read when all else is known. */
+/* The keys may come in any order: the list of functions is read after all other keys. */
 static int open_object(struct functions *f, struct text *why)
 {
 	char *functions = NULL;

@@ -28,10 +28,10 @@ struct functions {
 	struct functions_entry now;
 };
 
-/* `bytes` are written to, and must have room for a byte more than `size`. */
+/* `bytes` are modified, and must have space for one byte more than `size`. */
 void functions_begin(struct functions *f, char *bytes, size_t size);
 
-/* 1: *ret is the next function; 0: there is none; -EINVAL: `why` has a line for the user, with the file's line. */
+/* 1: *ret is the next function; 0: there is none; -EINVAL: `why` has an error message with the number of the line. */
 int functions_next(struct functions *f, struct functions_entry *ret, char *why, size_t size);
 
 #endif

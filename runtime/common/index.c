@@ -8,8 +8,8 @@
 
 static const char hex[] = "0123456789abcdef";
 
-/* One byte is kept for the newline. */
-static bool put(struct index_line *line, const char *bytes, size_t length)
+/* One byte is reserved for the newline. */
+static bool line_put(struct index_line *line, const char *bytes, size_t length)
 {
 	if (line->is_cut || line->size - line->used <= length) {
 		line->is_cut = true;
@@ -23,16 +23,16 @@ static bool put(struct index_line *line, const char *bytes, size_t length)
 void index_begin(struct index_line *line, char *buffer, size_t size, const char *kind)
 {
 	*line = (struct index_line){.bytes = buffer, .size = size};
-	put(line, kind, strlen(kind));
+	line_put(line, kind, strlen(kind));
 }
 
 static bool key_put(struct index_line *line, const char *key)
 {
 	size_t start = line->used;
 
-	if (put(line, "\t", 1) && put(line, key, strlen(key)) && put(line, "=", 1))
+	if (line_put(line, "\t", 1) && line_put(line, key, strlen(key)) && line_put(line, "=", 1))
 		return true;
-	line->used = start; /* no half key */
+	line->used = start; /* no incomplete key */
 	return false;
 }
 
@@ -40,14 +40,14 @@ void index_field(struct index_line *line, const char *key, const void *value, si
 {
 	const unsigned char *byte = value;
 
-	/* Nothing comes after a cut value: put long ones last. */
+	/* A value that was cut is the last one of its line, so long values should be last. */
 	if (!key_put(line, key))
 		return;
 	for (; length; length--, byte++) {
 		char escaped[4] = {'\\', 'x', hex[*byte >> 4], hex[*byte & 15]};
 		bool is_plain = *byte > 0x20 && *byte != 0x7f && *byte != '\\';
 
-		if (!put(line, is_plain ? (const char *)byte : escaped, is_plain ? 1 : 4))
+		if (!line_put(line, is_plain ? (const char *)byte : escaped, is_plain ? 1 : 4))
 			break;
 	}
 }
@@ -82,7 +82,7 @@ void index_signed(struct index_line *line, const char *key, int64_t value)
 	index_field(line, key, digits + used, sizeof(digits) - used);
 }
 
-static void hex16(char ret[16], uint64_t value)
+static void format_hex16(char ret[16], uint64_t value)
 {
 	for (int i = 15; i >= 0; i--, value >>= 4)
 		ret[i] = hex[value & 15];
@@ -92,12 +92,12 @@ void index_hex(struct index_line *line, const char *key, uint64_t value)
 {
 	char digits[16];
 
-	hex16(digits, value);
+	format_hex16(digits, value);
 	index_field(line, key, digits, sizeof(digits));
 }
 
-/* Beyond RLIMIT_FSIZE the kernel sends SIGXFSZ to this thread, which would be the target's end: it is held back, and
- * taken away. No half lines either. */
+/* If the file would exceed RLIMIT_FSIZE, the kernel sends SIGXFSZ to this thread, which would end the target: the
+ * signal is blocked and removed. An incomplete line is not written either. */
 static long write_limited(int fd, const void *bytes, size_t size, uint64_t limit)
 {
 	struct stat st;
@@ -130,7 +130,7 @@ int index_append(struct index_line *line, const char *directory, const char *nam
 	path[d] = '/';
 	memcpy(path + d + 1, name, n + 1);
 	line->bytes[line->used++] = '\n';
-	/* Whoever comes first creates it. fchmod is for the creator's umask; for the others it changes nothing. */
+	/* The first process creates it. fchmod undoes the creator's umask; for the others it changes nothing. */
 	fd = sys_open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0);
 	if (fd == -ENOENT) {
 		fd = sys_open(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -139,7 +139,7 @@ int index_append(struct index_line *line, const char *directory, const char *nam
 		else if (fd == -EEXIST)
 			fd = sys_open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0);
 	}
-	/* With umask 0777 a file just made is closed to all but its creator's descriptor until the fchmod. */
+	/* With umask 0777 a new file can only be accessed by its creator's descriptor until the fchmod. */
 	for (int i = 0; fd == -EACCES && i < 50; i++) {
 		struct timespec ms = {0, 1000000};
 
@@ -203,6 +203,6 @@ void index_range_name(char *ret, size_t size, const char *host, uint64_t run)
 {
 	char digits[16];
 
-	hex16(digits, run);
+	format_hex16(digits, run);
 	three_parts(ret, size, host, digits, sizeof(digits), ".range");
 }

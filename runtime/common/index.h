@@ -10,7 +10,8 @@
 
 enum { INDEX_NAME_BYTES = 128, INDEX_HOST_BYTES = 64 };
 
-/* A line under construction in the caller's buffer. What does not fit is cut: the line stays whole, is_cut tells. */
+/* A line under construction in the caller's buffer. If a value does not fit, it is cut and is_cut is set; the line
+ * remains valid. */
 struct index_line {
 	char *bytes;
 	size_t used, size;
@@ -18,17 +19,17 @@ struct index_line {
 };
 
 void index_begin(struct index_line *line, char *buffer, size_t size, const char *kind);
-/* key=value with the bytes below 0x21, 0x7f and '\' as \xHH; `length` bytes, NULs among them allowed. */
+/* key=value with the bytes below 0x21, 0x7f and '\' as \xHH; `length` bytes, which may contain NULs. */
 void index_field(struct index_line *line, const char *key, const void *value, size_t length);
 void index_text(struct index_line *line, const char *key, const char *value);
 void index_number(struct index_line *line, const char *key, uint64_t value);
 void index_signed(struct index_line *line, const char *key, int64_t value);
-/* 16 hex digits, as names of files have them. */
+/* 16 hexadecimal digits, as in names of files. */
 void index_hex(struct index_line *line, const char *key, uint64_t value);
 /* Ends the line and adds it to the file of that name in `directory` by one write. 0 or -errno. */
 int index_append(struct index_line *line, const char *directory, const char *name);
 
-/* What a host is called in file names: [A-Za-z0-9._-], others and a leading dot as '_'. */
+/* The host's name for file names: characters other than [A-Za-z0-9._-], and a leading dot, become '_'. */
 void index_host(char *ret, size_t size, const char *host);
 /* HOST.BOOT.index and HOST.RUN.range; `boot` is the boot_id, of which 8 digits are used. */
 void index_name(char *ret, size_t size, const char *host, const char *boot);

@@ -55,7 +55,7 @@ static bool file_offset(const struct image *image, uint64_t address, uint64_t *r
 	return false;
 }
 
-/* Only these check at start that they come first in the list of libraries, and abort if not. */
+/* Only these runtimes check at start that they are first in the list of libraries, and abort if they are not. */
 static bool is_runtime(const char *name)
 {
 	static const char *const runtimes[] = {"libasan.so", "libtsan.so",  "libhwasan.so",
@@ -68,7 +68,7 @@ static bool is_runtime(const char *name)
 	return false;
 }
 
-/* Calls take() on every entry of the dynamic section, until it answers true or the section ends. */
+/* Calls take() for each entry of the dynamic section, until it returns true or the section ends. */
 static bool dynamic_each(const struct image *image, bool (*take)(const struct image *, const Elf64_Dyn *, void *),
 			 void *context)
 {
@@ -117,7 +117,7 @@ static bool take_needed(const struct image *image, const Elf64_Dyn *entry, void 
 	return false;
 }
 
-/* The loader decides whose libc it is. */
+/* The program's loader determines which libc it uses. */
 static void check_interpreter(const struct image *image, const Elf64_Phdr *header, struct preloadable *ret)
 {
 	char path[128];
@@ -134,8 +134,8 @@ static void check_interpreter(const struct image *image, const Elf64_Phdr *heade
 		verdict(ret, PRELOADABLE_HARM, "libc");
 }
 
-/* The loader itself as a program (`ld-linux-x86-64.so.2 ./program`) has no interpreter, and does preload: it exports
- * a name, as no static program does. */
+/* The loader itself as a program (`ld-linux-x86-64.so.2 ./program`) has no interpreter, but preloads. Unlike a static
+ * program it has the name of a shared object. */
 static bool take_soname(const struct image *image, const Elf64_Dyn *entry, void *context)
 {
 	(void)image;
@@ -171,8 +171,8 @@ static void check_elf(int fd, const unsigned char *head, struct preloadable *ret
 	}
 }
 
-/* A program that gets other ids than its caller's, or capabilities, starts in secure mode: the loader then preloads no
- * path. */
+/* A program that gets other ids than its caller's, or capabilities, starts in secure mode, in which the loader preloads
+ * no paths. */
 static void check_privilege(int fd, struct preloadable *ret)
 {
 	char capability[64];
@@ -188,7 +188,7 @@ static void check_privilege(int fd, struct preloadable *ret)
 		verdict(ret, PRELOADABLE_BARE, "setuid");
 }
 
-/* "#! /usr/bin/python3 -E" -> "/usr/bin/python3", in place. NULL: nothing there. */
+/* "#! /usr/bin/python3 -E" -> "/usr/bin/python3", in place. NULL: there is no interpreter. */
 static char *script_interpreter(char *line)
 {
 	char *start = line + 2 + strspn(line + 2, " \t");
@@ -197,7 +197,7 @@ static char *script_interpreter(char *line)
 	return *start ? start : NULL;
 }
 
-/* Looks at one file. True: it is a script, and its interpreter (at *ret_next, in `line`) is to be looked at. */
+/* Examines one file. True: it is a script, and its interpreter (at *ret_next, in `line`) must be examined. */
 static bool check_one(int fd, char line[LINE], struct preloadable *ret, char **ret_next)
 {
 	long n = sys_pread(fd, line, LINE - 1, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a program can carry libpillion.so, by its ELF header and, for a script, that of its interpreter. Asked by the
+/* Whether a program can carry libpillion.so, by its ELF header and, for a script, that of its interpreter. Used by the
  * launcher and by the exec hooks in the target, also in a vfork child: no allocation, raw system calls by descriptor,
  * at most 8 KiB of stack. */
 #ifndef PILLION_PRELOADABLE_H
@@ -7,22 +7,22 @@
 
 #include <stdbool.h>
 
-/* The loader's auditor, which lies beside libpillion.so. */
+/* The loader's auditor, which is in the directory of libpillion.so. */
 #define PRELOADABLE_AUDITOR "libpillion-audit.so"
 
 enum preloadable_kind {
-	PRELOADABLE,	  /* or nothing is known against it */
-	PRELOADABLE_BARE, /* takes no notice of LD_PRELOAD, which stays for the children's sake */
-	PRELOADABLE_HARM, /* LD_PRELOAD would break it or make its loader complain: leave ours out */
+	PRELOADABLE,	  /* or unknown */
+	PRELOADABLE_BARE, /* ignores LD_PRELOAD, which is kept for its children */
+	PRELOADABLE_HARM, /* LD_PRELOAD would break it or make its loader print an error: our library is removed */
 };
 
 struct preloadable {
 	enum preloadable_kind kind;
 	const char *reason;  /* static storage: "static", "setuid", "musl", "machine", "libc"; NULL for PRELOADABLE */
-	char runtime[64];    /* a sanitizer's library that must stand before ours in LD_PRELOAD, or "" */
+	char runtime[64];    /* a sanitizer's library that must precede ours in LD_PRELOAD, or "" */
 };
 
-/* `path` as execve takes it. */
+/* `path`: as for execve. */
 void preloadable_check(const char *path, struct preloadable *ret);
 void preloadable_check_fd(int fd, struct preloadable *ret);
 

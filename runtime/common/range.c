@@ -43,7 +43,7 @@ struct tf_range_page range_head(const struct options *o, uint64_t run, uint32_t 
 	return head;
 }
 
-/* Space is taken beforehand: a hole met on a full disk would be a SIGBUS in the target. */
+/* The space is allocated in advance: writing to a hole on a full disk would raise SIGBUS in the target. */
 int range_make(const char *directory, const char *host, const struct tf_range_page *head)
 {
 	bool has_many = head->mode != TF_RANGE_WHOLE_RUN && head->limit != 1;
@@ -94,7 +94,7 @@ struct tf_range_page *range_map(const char *directory, const char *host, uint64_
 	return page;
 }
 
-static void lock(struct tf_range_page *page)
+static void range_lock(struct tf_range_page *page)
 {
 	for (int tries = 0; tries < 2000; tries++) {
 		struct timespec short_while = {0, 10000};
@@ -106,12 +106,12 @@ static void lock(struct tf_range_page *page)
 	}
 }
 
-static void unlock(struct tf_range_page *page)
+static void range_unlock(struct tf_range_page *page)
 {
 	__atomic_fetch_and(&page->ended, ~(uint32_t)RANGE_LOCKED, __ATOMIC_RELEASE);
 }
 
-/* Under the lock. */
+/* Called with the lock held. */
 static void open_locked(struct tf_range_page *page, uint64_t ticks)
 {
 	uint32_t i = page->begun;
@@ -120,7 +120,7 @@ static void open_locked(struct tf_range_page *page, uint64_t ticks)
 		return;
 	if ((page->limit && i >= page->limit) || i >= RANGE_ENTRIES)
 		return;
-	/* The clock was read before the lock was had. */
+	/* The clock was read before the lock was acquired. */
 	if (i && ticks < page->ranges[i - 1].end_ticks)
 		ticks = page->ranges[i - 1].end_ticks;
 	page->ranges[i] = (struct tf_range){.begin_ticks = ticks};
@@ -137,13 +137,13 @@ static void close_locked(struct tf_range_page *page, uint64_t ticks)
 		page->ranges[page->begun - 1].end_ticks = ticks;
 	if (page->limit && page->begun >= page->limit) {
 		__atomic_fetch_or(&page->ended, RANGE_ENDED, __ATOMIC_RELEASE);
-		/* The launcher would look sooner or later; "at once" is sooner. To it, SIGCHLD means: look. */
+		/* The launcher checks the page periodically; SIGCHLD makes it check now. */
 		if (page->shutdown == RANGE_SHUTDOWN && page->launcher)
 			sys_kill((int)page->launcher, SIGCHLD);
 	}
 }
 
-static int find(const struct tf_range_page *page, uint32_t pid)
+static int member_find(const struct tf_range_page *page, uint32_t pid)
 {
 	for (int i = 0; i < TF_RANGE_MEMBERS; i++) {
 		if (page->members[i] == pid)
@@ -156,8 +156,8 @@ static void start_locked(struct tf_range_page *page, uint32_t pid, uint64_t tick
 {
 	int i;
 
-	/* A second Start of one process changes nothing, as in CUDA. With the table full the range is open anyhow. */
-	if (find(page, pid) < 0 && (i = find(page, 0)) >= 0) {
+	/* As in CUDA, a second Start of a process changes nothing. If the table is full, the range is open already. */
+	if (member_find(page, pid) < 0 && (i = member_find(page, 0)) >= 0) {
 		page->members[i] = pid;
 		page->inside++;
 		open_locked(page, ticks);
@@ -166,9 +166,9 @@ static void start_locked(struct tf_range_page *page, uint32_t pid, uint64_t tick
 
 void range_start(struct tf_range_page *page, uint32_t pid, uint64_t ticks)
 {
-	lock(page);
+	range_lock(page);
 	start_locked(page, pid, ticks);
-	unlock(page);
+	range_unlock(page);
 }
 
 static void leave_locked(struct tf_range_page *page, int i, uint64_t ticks)
@@ -182,7 +182,7 @@ static void leave_locked(struct tf_range_page *page, int i, uint64_t ticks)
 
 static void stop_locked(struct tf_range_page *page, uint32_t pid, uint64_t ticks)
 {
-	int i = find(page, pid);
+	int i = member_find(page, pid);
 
 	if (i >= 0)
 		leave_locked(page, i, ticks);
@@ -190,59 +190,59 @@ static void stop_locked(struct tf_range_page *page, uint32_t pid, uint64_t ticks
 
 void range_stop(struct tf_range_page *page, uint32_t pid, uint64_t ticks)
 {
-	lock(page);
+	range_lock(page);
 	stop_locked(page, pid, ticks);
-	unlock(page);
+	range_unlock(page);
 }
 
 void range_step(struct tf_range_page *page, uint32_t pid, uint64_t ticks, uint32_t *inside, int step)
 {
 	uint32_t before;
 
-	lock(page);
+	range_lock(page);
 	before = __atomic_load_n(inside, __ATOMIC_RELAXED);
-	/* By an add: a lock that was waited for too long is gone past. */
+	/* An atomic add, because a waiter that gave up proceeds without the lock. */
 	if (step > 0 || before)
 		before = __atomic_fetch_add(inside, (uint32_t)step, __ATOMIC_RELAXED);
 	if (step > 0 && before == 0)
 		start_locked(page, pid, ticks);
 	else if (step < 0 && before == 1)
 		stop_locked(page, pid, ticks);
-	unlock(page);
+	range_unlock(page);
 }
 
 void range_open(struct tf_range_page *page, uint64_t ticks)
 {
-	lock(page);
+	range_lock(page);
 	open_locked(page, ticks);
-	unlock(page);
+	range_unlock(page);
 }
 
 void range_release(struct tf_range_page *page, uint64_t ticks)
 {
-	lock(page);
+	range_lock(page);
 	__atomic_fetch_and(&page->ended, ~(uint32_t)RANGE_HELD, __ATOMIC_RELEASE);
 	if (page->inside)
 		open_locked(page, ticks);
-	unlock(page);
+	range_unlock(page);
 }
 
 void range_end(struct tf_range_page *page, uint64_t ticks)
 {
-	lock(page);
+	range_lock(page);
 	close_locked(page, ticks);
 	__atomic_fetch_or(&page->ended, RANGE_ENDED, __ATOMIC_RELEASE);
-	unlock(page);
+	range_unlock(page);
 }
 
 void range_drop_dead(struct tf_range_page *page, uint64_t ticks, bool (*is_alive)(uint32_t pid))
 {
 	if (!__atomic_load_n(&page->inside, __ATOMIC_ACQUIRE))
 		return;
-	lock(page);
+	range_lock(page);
 	for (int i = 0; i < TF_RANGE_MEMBERS; i++) {
 		if (page->members[i] && !is_alive(page->members[i]))
 			leave_locked(page, i, ticks);
 	}
-	unlock(page);
+	range_unlock(page);
 }

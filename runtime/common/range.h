@@ -17,7 +17,7 @@
 enum {
 	RANGE_ENDED = 1,
 	RANGE_LOCKED = 2,
-	RANGE_HELD = 4, /* --delay is not over: Start is noted, no range opens */
+	RANGE_HELD = 4, /* --delay is not over: Start is stored, but no range begins */
 };
 
 /* Values of page->shutdown. RANGE_STOP_IGNORED is --capture-range-end=none. */
@@ -37,14 +37,14 @@ void range_start(struct tf_range_page *page, uint32_t pid, uint64_t ticks);
 void range_stop(struct tf_range_page *page, uint32_t pid, uint64_t ticks);
 
 /* For a process that may be inside nested or concurrent ranges: `step` 1 begins one more, -1 ends one. *inside is their
- * number; nothing else changes it. The page has the state after the last change, in whichever order threads come. */
+ * number; nothing else changes it. The page has the state after the last change, in any order of the threads. */
 void range_step(struct tf_range_page *page, uint32_t pid, uint64_t ticks, uint32_t *inside, int step);
 
-/* For the launcher. Opens the range whichever processes are inside (whole run: --delay, --duration). */
+/* For the launcher. Opens the range regardless of the processes inside (whole run: --delay, --duration). */
 void range_open(struct tf_range_page *page, uint64_t ticks);
 /* --delay is over: opens the range if a process is inside. */
 void range_release(struct tf_range_page *page, uint64_t ticks);
-/* Closes for good. */
+/* Closes the range permanently. */
 void range_end(struct tf_range_page *page, uint64_t ticks);
 /* Removes the processes that are not alive; the range closes when none is left. */
 void range_drop_dead(struct tf_range_page *page, uint64_t ticks, bool (*is_alive)(uint32_t pid));

@@ -5,7 +5,7 @@
 
 enum { PAGE = 4096, PAGES = 2048 };
 
-/* The kernel reads the mask before it looks at an impossible "how": EFAULT or EINVAL, and no effect. */
+/* The kernel reads the mask before it checks `how`, which is invalid: EFAULT or EINVAL, and no effect. */
 bool readable_address(uintptr_t address)
 {
 	return sys_call(SYS_rt_sigprocmask, -1, address & ~7ul, 0, sizeof(uint64_t)) == -EINVAL;

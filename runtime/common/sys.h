@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Raw system calls: the recorder must never meet its own hooks, nor libc's errno, cancellation points or locks.
+/* Raw system calls: the recorder must not enter its own hooks or use libc's errno, cancellation points or locks.
  * Every function returns what the kernel returns: a value >= 0 or -errno. Any thread, any signal handler. */
 #ifndef PILLION_SYS_H
 #define PILLION_SYS_H
@@ -17,7 +17,7 @@
 #include <time.h>
 
 /* Set before the program installs a seccomp filter that may kill it for a system call of ours: from then on all of them
- * fail with -EPERM, in forked children too (they inherit the filter). */
+ * fail with -EPERM, also in forked children, which inherit the filter. */
 extern bool sys_is_silent;
 
 /* False: errno must not be touched. On x86-64 its address starts at the pointer that libc keeps at the thread pointer;
@@ -34,7 +34,8 @@ static inline bool sys_has_errno(void)
 #endif
 }
 
-/* Between the registers' values and the instruction nothing may be called, as a sanitizer does around a load. */
+/* No function may be called between the loads of the registers and the instruction; a sanitizer would call one for each
+ * load. */
 static inline long sys_enter(long n, long a, long b, long c, long d, long e, long f)
 {
 #if defined(__x86_64__)

@@ -134,7 +134,7 @@ struct tf_counter {
 struct tf_thread {
 	struct tf_chunk chunk;
 	uint64_t start_ticks, end_ticks; /* end_ticks 0: alive, or killed */
-	uint64_t current;    /* the call in progress: TF_CURRENT_ID | ticks at its start; 0: none */
+	uint64_t current;    /* the call in progress and the ticks at its start, see TF_CURRENT_SHIFT; 0: none */
 	uint64_t lost;	     /* events that could not be recorded */
 	uint64_t slow_ticks; /* spent in slow paths of the recorder: chunks, stacks, files */
 	uint32_t stacks_lost; /* stacks that could not be walked: too little stack left, alternate stack, table full */
@@ -163,8 +163,8 @@ static inline uint32_t tf_slots_offset(const struct tf_chunk *chunk)
  *   RANGE_START  as PUSH; TF_ARG_VALUE holds the range's id
  *   RANGE_END    5..15 domain     16..39 time     TF_ARG_VALUE holds the range's id
  *   TIME         5..63 ticks, low 59 bits: the base of the times that follow
- *   ARG          5..9 enum tf_arg 10..15 `small`  16..63 `value`; belongs to the event before it
- *   BLOB         5..9 enum tf_blob 16..31 length in bytes  32..63 id; DATA slots follow
+ *   ARG          5..9 enum tf_arg_kind  10..15 `small`  16..63 `value`; belongs to the event before it
+ *   BLOB         5..9 enum tf_blob_kind  16..31 length in bytes  32..63 id; DATA slots follow
  *   DATA         8..63 seven bytes of a blob, the first in bits 8..15
  *   SAMPLE       16..39 time      40..63 CPU time in us that the thread has used since its previous sample (all ones:
  *                or more; the next sample has the rest)   TF_ARG_STACK: the stack of the thread, if it could be walked

@@ -155,7 +155,7 @@ static bool is_same_step(const struct owner *a, const struct owner *b)
 	return *a->key && !strcmp(a->key, b->key) && (is_same_job || !*a->job || !*b->job);
 }
 
-static enum found look(const struct run *run, const char *path, int *ret_directory, struct owner *ret)
+static enum found capture_find(const struct run *run, const char *path, int *ret_directory, struct owner *ret)
 {
 	struct owner self;
 
@@ -169,7 +169,7 @@ static enum found look(const struct run *run, const char *path, int *ret_directo
 }
 
 /* 0; 1: the path exists; -errno */
-static int make(struct run *run, const char *path)
+static int capture_make(struct run *run, const char *path)
 {
 	mode_t mask = umask(077); /* with the user's mask it may be inaccessible even to us */
 	int directory, rc = mkdir(path, 0700) ? errno : 0;
@@ -220,7 +220,7 @@ static bool is_still_at(const char *path, int directory)
 }
 
 /* Moves an older capture away and removes it. 0: look again; otherwise the exit status. */
-static int replace(const char *path, int old)
+static int capture_replace(const char *path, int old)
 {
 	char aside[PATH_MAX + 32];
 	int claim = openat(old, "replaced", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -255,7 +255,7 @@ static int replace(const char *path, int old)
 }
 
 /* 0: look again, also if another rank has already replaced it by a directory. */
-static int replace_packed(const char *path)
+static int capture_replace_packed(const char *path)
 {
 	if (!unlink(path) || errno == ENOENT || errno == EISDIR)
 		return 0;
@@ -263,7 +263,7 @@ static int replace_packed(const char *path)
 	return EXIT_USAGE;
 }
 
-static int refuse(const struct run *run, const char *path, enum found found)
+static int capture_refuse(const struct run *run, const char *path, enum found found)
 {
 	if (found == FOUND_NOTHING)
 		say("%s keeps appearing and disappearing; giving up", path);
@@ -279,7 +279,7 @@ static int refuse(const struct run *run, const char *path, enum found found)
 	return EXIT_USAGE;
 }
 
-static int cannot(const char *path, int rc)
+static int capture_failed(const char *path, int rc)
 {
 	say("cannot create the capture %s: %s", path, strerror(-rc));
 	return EXIT_USAGE;
@@ -309,24 +309,24 @@ static int open_at(struct run *run, const char *path, bool is_as_given, enum fou
 	*ret_found = FOUND_NOTHING;
 	for (int tries = 0; tries < TRIES_MAX && *ret_found == FOUND_NOTHING; tries++) {
 		bool may_replace = is_as_given && run->options.force_overwrite;
-		int old, rc = make(run, path);
+		int old, rc = capture_make(run, path);
 		struct owner owner;
 
 		if (rc <= 0)
-			return rc ? cannot(path, rc) : 0;
+			return rc ? capture_failed(path, rc) : 0;
 		if (!is_as_given && !run->key[0])
 			break;
-		*ret_found = look(run, path, &old, &owner);
+		*ret_found = capture_find(run, path, &old, &owner);
 		if (*ret_found == FOUND_OURS || (*ret_found == FOUND_OTHER && is_as_given && run->options.append))
 			strcpy(run->directory, path);
 		else if (*ret_found == FOUND_NOTHING)
 			pause_ms(WAIT_STEP_MS); /* a network file system may still have it cached */
 		else if (*ret_found == FOUND_OTHER && may_replace && !is_in_use(run, &owner, path))
-			*ret_found = replace(path, old) ? FOUND_STUCK : FOUND_NOTHING;
+			*ret_found = capture_replace(path, old) ? FOUND_STUCK : FOUND_NOTHING;
 		else if (*ret_found == FOUND_OTHER && may_replace && !is_still_at(path, old))
 			*ret_found = FOUND_NOTHING;
 		else if (*ret_found == FOUND_PACKED && may_replace)
-			*ret_found = replace_packed(path) ? FOUND_STUCK : FOUND_NOTHING;
+			*ret_found = capture_replace_packed(path) ? FOUND_STUCK : FOUND_NOTHING;
 		if (old >= 0)
 			close(old);
 		if (run->directory[0])
@@ -388,7 +388,7 @@ int capture_open(struct run *run)
 	rc = open_at(run, path, true, &found);
 	if (rc != OPEN_TAKEN)
 		return rc;
-	return run->job.scheduler ? open_next(run, path) : refuse(run, path, found);
+	return run->job.scheduler ? open_next(run, path) : capture_refuse(run, path, found);
 }
 
 static int line_write(const struct run *run, struct index_line *line)

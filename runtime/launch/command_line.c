@@ -65,7 +65,7 @@ enum { HELP_BYTES = 32768 };
 
 /* --help and --version: -1, or EXIT_USAGE if they cannot be printed. For the topics of nsys, as in --help=cuda, the
  * whole text is printed. The value of --version is ignored. */
-static int action(const struct option *row, const char *value)
+static int action_run(const struct option *row, const char *value)
 {
 	static char bytes[HELP_BYTES];
 	struct text t = text_init(bytes, sizeof(bytes));
@@ -81,7 +81,7 @@ static int action(const struct option *row, const char *value)
 	return fflush(stdout) ? EXIT_USAGE : -1;
 }
 
-static int give(struct line *line, const struct option *row, const char *value)
+static int given_add(struct line *line, const struct option *row, const char *value)
 {
 	struct given *more = realloc(line->given, (line->count + 1) * sizeof(*more));
 
@@ -113,7 +113,7 @@ static int line_read(struct line *line, char **words)
 			say("%s", bytes);
 			rc = EXIT_USAGE;
 		} else {
-			rc = row->kind == OPTION_ACTION ? action(row, value) : give(line, row, value);
+			rc = row->kind == OPTION_ACTION ? action_run(row, value) : given_add(line, row, value);
 		}
 	}
 	line->rest = words;

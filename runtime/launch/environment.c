@@ -17,7 +17,7 @@ struct environment {
 	size_t count;
 };
 
-static void must(const void *pointer)
+static void memory_check(const void *pointer)
 {
 	if (pointer)
 		return;
@@ -25,13 +25,13 @@ static void must(const void *pointer)
 	exit(EXIT_USAGE);
 }
 
-static char *joined(const char *a, const char *b, const char *c, const char *d)
+static char *text_join(const char *a, const char *b, const char *c, const char *d)
 {
 	char *s = NULL;
 
 	if (asprintf(&s, "%s%s%s%s", a, b, c, d) < 0)
 		s = NULL;
-	must(s);
+	memory_check(s);
 	return s;
 }
 
@@ -39,7 +39,7 @@ static char *joined(const char *a, const char *b, const char *c, const char *d)
 
 static bool take_file(const char *directory, const char *below, char ret[PATH_MAX])
 {
-	char *path = joined(directory, "/", below, "");
+	char *path = text_join(directory, "/", below, "");
 	bool is_there = !access(path, R_OK) && realpath(path, ret);
 
 	free(path);
@@ -60,7 +60,7 @@ static bool library_find(const char *prefix, int depth, char ret[PATH_MAX])
 
 		if (entry->d_name[0] == '.' || (!depth && strncmp(entry->d_name, "lib", 3) != 0))
 			continue;
-		below = joined(prefix, "/", entry->d_name, "");
+		below = text_join(prefix, "/", entry->d_name, "");
 		is_found = take_file(below, "pillion/libpillion.so", ret) ||
 			   (!depth && strcmp(entry->d_name, "libexec") != 0 && library_find(below, depth + 1, ret));
 		free(below);
@@ -82,7 +82,7 @@ void environment_paths(struct run *run)
 	self[n] = '\0';
 	*strrchr(self, '/') = '\0';
 	if (!take_file(self, "../preload/libpillion.so", run->library)) {
-		prefix = joined(self, "/../..", "", "");
+		prefix = text_join(self, "/../..", "", "");
 		library_find(prefix, 0, run->library);
 		free(prefix);
 	}
@@ -90,7 +90,7 @@ void environment_paths(struct run *run)
 		take_file(self, "../../bin/pillion-report", run->report);
 }
 
-static uint64_t hash(const char *s)
+static uint64_t path_hash(const char *s)
 {
 	uint64_t h = 0xcbf29ce484222325u;
 
@@ -107,7 +107,7 @@ static char *auditor_of(const char *library)
 
 	if (asprintf(&path, "%.*s" PRELOADABLE_AUDITOR, (int)(name - library), library) < 0)
 		path = NULL;
-	must(path);
+	memory_check(path);
 	return path;
 }
 
@@ -154,7 +154,7 @@ static bool library_make_safe(struct run *run)
 		return true;
 	for (int i = 0; i < 16; i++) {
 		snprintf(directory, sizeof(directory), "/tmp/pillion-%u-%016llx", (unsigned)geteuid(),
-			 (unsigned long long)(hash(run->library) + (unsigned)i));
+			 (unsigned long long)(path_hash(run->library) + (unsigned)i));
 		if (link_make(directory, run->library, link)) {
 			strcpy(run->library, link);
 			return true;
@@ -166,7 +166,7 @@ static bool library_make_safe(struct run *run)
 
 /* ---- COMMAND's environment ---- */
 
-static size_t find(const struct environment *e, const char *name)
+static size_t variable_find(const struct environment *e, const char *name)
 {
 	size_t length = strlen(name), i;
 
@@ -179,7 +179,7 @@ static size_t find(const struct environment *e, const char *name)
 
 static const char *value_get(const struct environment *e, const char *name)
 {
-	size_t i = find(e, name);
+	size_t i = variable_find(e, name);
 
 	return i < e->count ? e->list[i] + strlen(name) + 1 : NULL;
 }
@@ -188,16 +188,16 @@ static void value_unset(struct environment *e, const char *name)
 {
 	size_t i;
 
-	while ((i = find(e, name)) < e->count) {
+	while ((i = variable_find(e, name)) < e->count) {
 		memmove(e->list + i, e->list + i + 1, (e->count - i) * sizeof(*e->list));
 		e->count--;
 	}
 }
 
-static void append(struct environment *e, char *entry)
+static void variable_append(struct environment *e, char *entry)
 {
 	e->list = reallocarray(e->list, e->count + 2, sizeof(*e->list));
-	must(e->list);
+	memory_check(e->list);
 	e->list[e->count++] = entry;
 	e->list[e->count] = NULL;
 }
@@ -205,7 +205,7 @@ static void append(struct environment *e, char *entry)
 static void value_set(struct environment *e, const char *name, const char *value)
 {
 	value_unset(e, name);
-	append(e, joined(name, "=", value, ""));
+	variable_append(e, text_join(name, "=", value, ""));
 }
 
 /* Whether NAME= begins here; otherwise a comma is part of a value (CUDA_VISIBLE_DEVICES=0,1). */
@@ -218,7 +218,7 @@ static bool is_assignment(const char *s)
 
 static void assignments_take(struct environment *e, const char *list)
 {
-	char *text = joined(list, "", "", ""), *at = text, *end;
+	char *text = text_join(list, "", "", ""), *at = text, *end;
 
 	for (; at; at = end) {
 		char *equals = strchr(at, '=');
@@ -238,14 +238,14 @@ static void assignments_take(struct environment *e, const char *list)
 /* The user's list without `ours`, which an outer pillion may have added. */
 static char *list_others(const char *list, const char *ours, const char *separators)
 {
-	char *others = joined("", "", "", ""), *text = joined(list ? list : "", "", "", ""), *next, *word;
+	char *others = text_join("", "", "", ""), *text = text_join(list ? list : "", "", "", ""), *next, *word;
 
 	for (word = strtok_r(text, separators, &next); word; word = strtok_r(NULL, separators, &next)) {
 		char *more;
 
 		if (!strcmp(word, ours))
 			continue;
-		more = joined(others, *others ? ":" : "", word, "");
+		more = text_join(others, *others ? ":" : "", word, "");
 		free(others);
 		others = more;
 	}
@@ -263,7 +263,7 @@ static void list_set(struct environment *e, const char *name, const char *separa
 	if (!*front && (!now || !strstr(now, ours)))
 		return;
 	others = list_others(now, ours, separators);
-	list = joined(front, *front && *others ? ":" : "", others, "");
+	list = text_join(front, *front && *others ? ":" : "", others, "");
 	if (*list)
 		value_set(e, name, list);
 	else
@@ -280,7 +280,7 @@ static void preload_set(const struct run *run, struct environment *e)
 
 	if (is_harm && injection && !strcmp(injection, run->library))
 		value_unset(e, "CUDA_INJECTION64_PATH");
-	front = is_harm ? joined("", "", "", "") : joined(runtime, *runtime ? ":" : "", run->library, "");
+	front = is_harm ? text_join("", "", "", "") : text_join(runtime, *runtime ? ":" : "", run->library, "");
 	list_set(e, "LD_PRELOAD", ": ", front, run->library);
 	free(front);
 }
@@ -360,7 +360,7 @@ static void odd_take(struct environment *e)
 	if (f && strstr(path, "/pillion-env."))
 		unlink(path);
 	while (f && getdelim(&entry, &size, '\0', f) > 0 && strchr(entry, '=')) {
-		append(e, entry);
+		variable_append(e, entry);
 		entry = NULL;
 		size = 0;
 	}
@@ -380,9 +380,9 @@ char **environment_build(struct run *run)
 	if (!library_make_safe(run))
 		return NULL;
 	e.list = calloc(1, sizeof(*e.list));
-	must(e.list);
+	memory_check(e.list);
 	for (char **entry = environ; *entry; entry++)
-		append(&e, *entry);
+		variable_append(&e, *entry);
 	odd_take(&e);
 	if (!run->options.inherit_environment) {
 		e.count = 0;

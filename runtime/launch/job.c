@@ -40,7 +40,7 @@ static const char *value_of(const char *name)
 	return value ? value : "";
 }
 
-static void take(char *ret, size_t size, const char *name)
+static void value_take(char *ret, size_t size, const char *name)
 {
 	snprintf(ret, size, "%s", value_of(name));
 	for (char *c = ret; *c; c++) {
@@ -57,14 +57,14 @@ void job_find(struct job *job)
 		if (!*value_of(s->id) || (s->also && !*value_of(s->also)))
 			continue;
 		job->scheduler = s->name;
-		take(job->id, sizeof(job->id), s->id);
-		take(job->array, sizeof(job->array), *value_of(s->array) ? s->array : s->id);
-		take(job->task, sizeof(job->task), s->task);
+		value_take(job->id, sizeof(job->id), s->id);
+		value_take(job->array, sizeof(job->array), *value_of(s->array) ? s->array : s->id);
+		value_take(job->task, sizeof(job->task), s->task);
 		if (s->no_task && !strcmp(job->task, s->no_task))
 			job->task[0] = '\0';
-		take(job->restart, sizeof(job->restart), s->restart);
-		take(job->step, sizeof(job->step), s->step);
-		take(job->node, sizeof(job->node), s->node);
+		value_take(job->restart, sizeof(job->restart), s->restart);
+		value_take(job->step, sizeof(job->step), s->step);
+		value_take(job->node, sizeof(job->node), s->node);
 		return;
 	}
 }

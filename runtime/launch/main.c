@@ -81,7 +81,7 @@ static void identity_find(struct run *run)
 }
 
 /* 0, or the errno that executing it would give. */
-static int executable(const char *path)
+static int executable_check(const char *path)
 {
 	struct stat st;
 
@@ -112,7 +112,7 @@ static int program_find(struct run *run)
 	if (!*name)
 		return program_missing("''", ENOENT, true);
 	if (strchr(name, '/')) {
-		error = executable(name);
+		error = executable_check(name);
 		if (strlen(name) >= sizeof(run->program))
 			error = ENAMETOOLONG;
 		if (error)
@@ -125,7 +125,7 @@ static int program_find(struct run *run)
 		int n = snprintf(run->program, sizeof(run->program), "%.*s%s%s", length, path, length ? "/" : "./",
 				 name);
 
-		e = n < (int)sizeof(run->program) ? executable(run->program) : ENAMETOOLONG;
+		e = n < (int)sizeof(run->program) ? executable_check(run->program) : ENAMETOOLONG;
 		if (!e)
 			return 0;
 		if (e == EACCES)
@@ -148,7 +148,7 @@ static void output_hide(void)
 }
 
 /* Runs in the child. Like execvp, treats a file of unknown format as a shell script. */
-static int execute(const struct run *run, char **environment)
+static int command_execute(const struct run *run, char **environment)
 {
 	size_t count = 0;
 	char **shell;
@@ -184,7 +184,7 @@ static int command_start(struct run *run, char **environment)
 		return EXIT_USAGE;
 	}
 	if (!run->child) {
-		error = execute(run, environment);
+		error = command_execute(run, environment);
 		n = write(gate[1], &error, sizeof(error));
 		_exit(n == (ssize_t)sizeof(error) ? EXIT_NOT_EXECUTABLE : EXIT_USAGE);
 	}
@@ -204,7 +204,7 @@ static int command_start(struct run *run, char **environment)
 	return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
-static int prepare(struct run *run)
+static int run_prepare(struct run *run)
 {
 	int rc;
 
@@ -225,7 +225,7 @@ static int prepare(struct run *run)
 	return rc;
 }
 
-static int start(struct run *run)
+static int run_start(struct run *run)
 {
 	int rc = capture_line_run(run);
 	char **environment;
@@ -248,7 +248,7 @@ static int start(struct run *run)
 }
 
 /* The capture is complete without this: what happens after COMMAND has ended only adds to it. */
-static void end(struct run *run)
+static void run_end(struct run *run)
 {
 	unsigned living = wait_rest(run);
 
@@ -270,14 +270,14 @@ int main(int argc, char **argv)
 	if (rc)
 		return rc < 0 ? 0 : rc;
 	take_control(&run);
-	rc = prepare(&run);
+	rc = run_prepare(&run);
 	if (!rc)
-		rc = start(&run);
+		rc = run_start(&run);
 	if (rc)
 		return rc;
 	capture_line_bare(&run);
 	wait_command(&run);
 	capture_line_child(&run);
-	end(&run);
+	run_end(&run);
 	return WIFSIGNALED(run.status) ? 128 + WTERMSIG(run.status) : WEXITSTATUS(run.status);
 }

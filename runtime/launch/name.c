@@ -10,7 +10,7 @@
 
 static const char suffix[] = ".pillion";
 
-static int add(char ret[PATH_MAX], size_t *used, const char *text, size_t length)
+static int name_add(char ret[PATH_MAX], size_t *used, const char *text, size_t length)
 {
 	if (*used + length + sizeof(suffix) >= PATH_MAX) {
 		say("--output: the name is too long");
@@ -42,10 +42,10 @@ static int add_variable(char ret[PATH_MAX], size_t *used, const char *at, const 
 		say("--output: %%q{%s}: %s is not set", name, name);
 		return EXIT_USAGE;
 	}
-	return add(ret, used, value, strlen(value));
+	return name_add(ret, used, value, strlen(value));
 }
 
-static int expand(const struct run *run, const char *at, char ret[PATH_MAX], size_t *used)
+static int pattern_expand(const struct run *run, const char *at, char ret[PATH_MAX], size_t *used)
 {
 	char number[24];
 	int rc = 0;
@@ -54,21 +54,21 @@ static int expand(const struct run *run, const char *at, char ret[PATH_MAX], siz
 		size_t plain = strcspn(at, "%");
 
 		if (plain) {
-			rc = add(ret, used, at, plain);
+			rc = name_add(ret, used, at, plain);
 			at += plain;
 		} else if (at[1] == 'p') {
-			rc = add(ret, used, number, (size_t)snprintf(number, sizeof(number), "%d", (int)getpid()));
+			rc = name_add(ret, used, number, (size_t)snprintf(number, sizeof(number), "%d", (int)getpid()));
 			at += 2;
 		} else if (at[1] == 'h') {
-			rc = add(ret, used, run->host, strlen(run->host));
+			rc = name_add(ret, used, run->host, strlen(run->host));
 			at += 2;
 		} else if (at[1] == '%') {
-			rc = add(ret, used, "%", 1);
+			rc = name_add(ret, used, "%", 1);
 			at += 2;
 		} else if (at[1] == 'q' && at[2] == '{') {
 			rc = add_variable(ret, used, at + 3, &at);
 		} else {
-			rc = add(ret, used, at++, 1);
+			rc = name_add(ret, used, at++, 1);
 		}
 	}
 	return rc;
@@ -85,14 +85,14 @@ int name_expand(const struct run *run, const char *pattern, char ret[PATH_MAX])
 			return EXIT_USAGE;
 		}
 		used = strlen(ret);
-		rc = add(ret, &used, "/", 1);
+		rc = name_add(ret, &used, "/", 1);
 	}
 	if (!rc)
-		rc = expand(run, pattern, ret, &used);
+		rc = pattern_expand(run, pattern, ret, &used);
 	while (!rc && used > 1 && ret[used - 1] == '/')
 		ret[--used] = '\0';
 	if (!rc && (used < tail || strcmp(ret + used - tail, suffix) != 0))
-		rc = add(ret, &used, suffix, tail);
+		rc = name_add(ret, &used, suffix, tail);
 	return rc;
 }
 

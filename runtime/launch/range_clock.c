@@ -49,7 +49,7 @@ int range_clock_prepare(struct run *run)
 	return 0;
 }
 
-static uint64_t after(double seconds)
+static uint64_t time_after(double seconds)
 {
 	return clock_monotonic_ns() + (uint64_t)(seconds * 1e9);
 }
@@ -62,9 +62,9 @@ void range_clock_begin(struct run *run)
 	if (!run->range)
 		return;
 	if (o->delay_s > 0)
-		clockwork.opens_ns = after(o->delay_s);
+		clockwork.opens_ns = time_after(o->delay_s);
 	else if (o->duration_s > 0 && !clockwork.is_polled)
-		clockwork.closes_ns = after(o->duration_s);
+		clockwork.closes_ns = time_after(o->duration_s);
 }
 
 static void kill_command(struct run *run)
@@ -84,7 +84,7 @@ static void clock_tick(struct run *run, uint64_t now)
 		if (!clockwork.is_polled)
 			range_open(run->range, clock_now());
 		if (o->duration_s > 0 && !clockwork.is_polled)
-			clockwork.closes_ns = after(o->duration_s);
+			clockwork.closes_ns = time_after(o->duration_s);
 	}
 	if (clockwork.closes_ns && now >= clockwork.closes_ns) {
 		clockwork.closes_ns = 0;
@@ -94,7 +94,7 @@ static void clock_tick(struct run *run, uint64_t now)
 	}
 }
 
-static int nearer(int ms, uint64_t deadline_ns, uint64_t now)
+static int nearer_deadline(int ms, uint64_t deadline_ns, uint64_t now)
 {
 	int left;
 
@@ -121,7 +121,7 @@ int range_clock_tick(struct run *run)
 		range_drop_dead(run->range, clock_now(), wait_is_alive);
 		/* If the program marks ranges, --duration starts with the first one. */
 		if (run->options.duration_s > 0 && !clockwork.closes_ns && run->range->begun)
-			clockwork.closes_ns = after(run->options.duration_s);
+			clockwork.closes_ns = time_after(run->options.duration_s);
 		if (range_has_ended(run->range)) {
 			clockwork.is_polled = false;
 			if (run->range->shutdown == RANGE_SHUTDOWN)
@@ -130,7 +130,7 @@ int range_clock_tick(struct run *run)
 			ms = POLL_MS;
 		}
 	}
-	return nearer(nearer(ms, clockwork.opens_ns, now), clockwork.closes_ns, now);
+	return nearer_deadline(nearer_deadline(ms, clockwork.opens_ns, now), clockwork.closes_ns, now);
 }
 
 /* With -x true, recording ends when the launcher does, even if processes are alive; with -x false they continue. */

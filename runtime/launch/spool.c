@@ -53,7 +53,7 @@ static bool has_room(const char *path)
 	return !statfs(path, &fs) && (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize >= ROOM_BYTES;
 }
 
-static int make(struct run *run, const char *base)
+static int spool_make(struct run *run, const char *base)
 {
 	int n = snprintf(run->spool, sizeof(run->spool), "%s/pillion-%u-%016llx", base, (unsigned)getuid(),
 			 (unsigned long long)run->id);
@@ -74,7 +74,7 @@ int spool_prepare(struct run *run)
 	int rc;
 
 	if (wanted && *wanted) {
-		rc = *wanted == '/' ? make(run, wanted) : -EINVAL;
+		rc = *wanted == '/' ? spool_make(run, wanted) : -EINVAL;
 		if (rc)
 			say("PILLION_SPOOL: cannot create a spool in %s: %s", wanted,
 			    rc == -EINVAL ? "the path must be absolute" : strerror(-rc));
@@ -83,7 +83,8 @@ int spool_prepare(struct run *run)
 	if (is_local(run->directory))
 		return 0;
 	for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]); i++) {
-		if (bases[i] && *bases[i] == '/' && is_local(bases[i]) && has_room(bases[i]) && !make(run, bases[i]))
+		if (bases[i] && *bases[i] == '/' && is_local(bases[i]) && has_room(bases[i]) &&
+		    !spool_make(run, bases[i]))
 			return 0;
 	}
 	say("%s is on a file system whose files cannot be mapped, and no local directory has enough space: set "
@@ -109,7 +110,7 @@ static struct spooled *spooled_get(const char *name)
 	return f;
 }
 
-static int copy(int in, int out, off_t offset, off_t size)
+static int copy_bytes(int in, int out, off_t offset, off_t size)
 {
 	static char buffer[COPY_BYTES];
 
@@ -168,7 +169,7 @@ static int chunks_move(struct spooled *f, int in, int out, uint64_t nonce, off_t
 		off_t offset = f->open[i].offset, size = f->open[i].size;
 
 		if (!rc && chunk_read(in, offset, nonce, end, &w) && __atomic_load_n(&w.full, __ATOMIC_ACQUIRE) == 1) {
-			rc = copy(in, out, offset, size);
+			rc = copy_bytes(in, out, offset, size);
 			if (!rc && !fallocate(in, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, size))
 				continue;
 		}
@@ -190,9 +191,9 @@ static int copy_data(int in, int out, off_t end)
 		if (data < 0 && errno == ENXIO)
 			break;
 		if (data < 0)
-			return copy(in, out, at, end - at);
+			return copy_bytes(in, out, at, end - at);
 		hole = lseek(in, data, SEEK_HOLE);
-		rc = copy(in, out, data, (hole < 0 ? end : hole) - data);
+		rc = copy_bytes(in, out, data, (hole < 0 ? end : hole) - data);
 		if (rc || hole < 0)
 			return rc;
 		at = hole;
@@ -210,7 +211,7 @@ static int drain_trace(struct spooled *f, int in, int out, bool is_last)
 		return -errno;
 	if (!is_last && pread(in, &header, sizeof(header), 0) == (ssize_t)sizeof(header) && header.magic == TF_MAGIC) {
 		chunks_find(f, in, &header, st.st_size);
-		rc = copy(in, out, 0, TF_PAGE + (off_t)header.function_bytes);
+		rc = copy_bytes(in, out, 0, TF_PAGE + (off_t)header.function_bytes);
 		return rc ? rc : chunks_move(f, in, out, header.nonce, st.st_size);
 	}
 	return is_last ? copy_data(in, out, st.st_size) : 0;
@@ -276,7 +277,7 @@ static int drain_one(const struct run *run, int spool, struct spooled *f, bool i
 }
 
 /* Returns the number of files that could not be moved. */
-static unsigned drain(struct run *run, bool is_last)
+static unsigned drain_all(struct run *run, bool is_last)
 {
 	int spool = open(run->spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = spool < 0 ? NULL : opendir(run->spool);
@@ -302,7 +303,7 @@ static unsigned drain(struct run *run, bool is_last)
 
 void spool_drain(struct run *run, bool is_last)
 {
-	drain(run, is_last);
+	drain_all(run, is_last);
 }
 
 static void spool_remove(const struct run *run)
@@ -316,16 +317,16 @@ static void spool_remove(const struct run *run)
 	rmdir(run->spool);
 }
 
-static void finish(struct run *run)
+static void drain_finish(struct run *run)
 {
-	if (drain(run, true))
+	if (drain_all(run, true))
 		say("files that could not be moved remain in %s", run->spool);
 	else
 		spool_remove(run);
 }
 
 /* Runs in a process of its own, which must not keep open any descriptor of COMMAND or of the terminal. */
-static void background(struct run *run)
+static void drain_in_background(struct run *run)
 {
 	int null = open("/dev/null", O_RDWR);
 
@@ -336,9 +337,9 @@ static void background(struct run *run)
 		close(fd);
 	while (wait_living(run)) {
 		sleep(BACKGROUND_S);
-		drain(run, false);
+		drain_all(run, false);
 	}
-	finish(run);
+	drain_finish(run);
 	_exit(0);
 }
 
@@ -347,11 +348,11 @@ void spool_finish(struct run *run, unsigned living)
 	if (!run->spool[0])
 		return;
 	if (!living) {
-		finish(run);
+		drain_finish(run);
 		return;
 	}
-	drain(run, false);
+	drain_all(run, false);
 	say("%u processes are still running; their records are moved from %s when they end", living, run->spool);
 	if (!fork())
-		background(run);
+		drain_in_background(run);
 }

@@ -74,7 +74,7 @@ static void stop_too(const struct run *run, int signal)
 }
 
 /* Returns true if COMMAND has ended. */
-static bool reap(struct run *run)
+static bool child_reap(struct run *run)
 {
 	int status;
 
@@ -90,7 +90,7 @@ static bool reap(struct run *run)
 
 /* si_code > 0: sent by the kernel. Signals of a terminal have then reached the whole group; SIGALRM can only come
  * from a timer that was set before our exec and is meant for COMMAND. */
-static void forward(const struct run *run, const siginfo_t *info)
+static void signal_forward(const struct run *run, const siginfo_t *info)
 {
 	if (info->si_code > 0 && info->si_signo != SIGALRM)
 		return;
@@ -100,7 +100,7 @@ static void forward(const struct run *run, const siginfo_t *info)
 	kill(run->child, info->si_signo);
 }
 
-static int soonest(int a, int b)
+static int soonest_ms(int a, int b)
 {
 	return a < 0 ? b : b < 0 || a < b ? a : b;
 }
@@ -120,7 +120,7 @@ static int signal_wait(siginfo_t *info, int ms)
 }
 
 /* Periodic work; returns the milliseconds until it is due again. */
-static int chores(struct run *run)
+static int periodic_work(struct run *run)
 {
 	static uint64_t drained_ns, clocked_ns;
 	uint64_t now = clock_monotonic_ns();
@@ -135,7 +135,7 @@ static int chores(struct run *run)
 		capture_line_clock(run);
 		clocked_ns = now;
 	}
-	return soonest(range_clock_tick(run), run->spool[0] ? DRAIN_MS : CLOCK_MS);
+	return soonest_ms(range_clock_tick(run), run->spool[0] ? DRAIN_MS : CLOCK_MS);
 }
 
 void wait_command(struct run *run)
@@ -143,9 +143,9 @@ void wait_command(struct run *run)
 	siginfo_t info;
 
 	range_clock_begin(run);
-	while (!reap(run)) {
-		if (signal_wait(&info, chores(run)) > 0)
-			forward(run, &info);
+	while (!child_reap(run)) {
+		if (signal_wait(&info, periodic_work(run)) > 0)
+			signal_forward(run, &info);
 	}
 }
 
@@ -162,7 +162,7 @@ static struct {
 	long offset; /* of the first byte of the index that was not read */
 } rest;
 
-static uint64_t field(const char *line, const char *key, int base)
+static uint64_t line_field(const char *line, const char *key, int base)
 {
 	const char *at = strstr(line, key);
 
@@ -202,12 +202,12 @@ static void rest_read(const struct run *run)
 		return;
 	}
 	while ((n = getline(&line, &size, f)) > 0 && line[n - 1] == '\n') {
-		uint32_t pid = (uint32_t)field(line, "\tpid=", 10);
-		uint64_t now, start = field(line, "\tstart=", 10);
+		uint32_t pid = (uint32_t)line_field(line, "\tpid=", 10);
+		uint64_t now, start = line_field(line, "\tstart=", 10);
 		int session;
 
 		rest.offset += n;
-		if (!strncmp(line, "process\t", 8) && field(line, "\trun=", 16) == run->id &&
+		if (!strncmp(line, "process\t", 8) && line_field(line, "\trun=", 16) == run->id &&
 		    stat_read(pid, &session, &now) && now == start)
 			rest_add(pid, start);
 	}
@@ -296,13 +296,13 @@ unsigned wait_rest(struct run *run)
 	unsigned n;
 
 	while (run->options.stop_on_exit && run->options.wait_for == WAIT_ALL && (n = rest_count(run, false))) {
-		int ms = chores(run), signal;
+		int ms = periodic_work(run), signal;
 
 		if (!is_reported && clock_monotonic_ns() - since > REPORT_REST_MS * 1000000ull) {
 			say("COMMAND has ended; waiting for %u of its processes (--wait primary: do not wait)", n);
 			is_reported = true;
 		}
-		signal = signal_wait(&info, soonest(ms, REST_MS));
+		signal = signal_wait(&info, soonest_ms(ms, REST_MS));
 		if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT)
 			break;
 		if (signal == SIGTSTP) {

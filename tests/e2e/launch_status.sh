@@ -106,4 +106,7 @@ verbs=$(sed -n "s/^verbs='\(.*\)'$/\1/p" "$PILLION")
 for verb in $verbs; do
 	like "$(report "$verb" --help)" "^[Uu]sage: pillion $verb " "pillion-report knows $verb"
 done
+is "$(report --help | awk '/^  [a-z]/ { print $1 }' | sort)" "$(tr ' ' '\n' <<<"$verbs" | sort)" \
+	'the script has all verbs of pillion-report'
+like "$(pillion --help)" "pillion ${verbs// /\\|} " '--help of the launcher lists the same verbs'
 done_testing

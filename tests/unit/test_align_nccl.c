@@ -58,7 +58,7 @@ static void operation(struct writing *s, uint32_t id, const struct tf_operation 
 		    sizeof(*op) - sizeof(op->values) + op->count * sizeof(op->values[0]));
 }
 
-/* As preload/library/wrap_nccl.c writes them: 1 + team to make it, 11 + team for its collectives. */
+/* As preload/library/library_nccl.c writes them: 1 + team to make it, 11 + team for its collectives. */
 static void define(struct writing *s)
 {
 	const struct rank *r = s->rank;

@@ -67,7 +67,7 @@ Test(model, knows_the_processes_of_index_and_traces)
 	cr_assert_eq(process(102)->end_ns - process(102)->start_ns, MS);
 	cr_assert_eq(model.bare_count, 1);
 	cr_assert_str_eq(model.bare[0].reason, "static");
-	cr_assert_str_eq(model.launches[0].command, "python3 train.py");
+	cr_assert_str_eq(model.runs[0].command, "python3 train.py");
 }
 
 /* A rank of a step that a launcher of run `run` started as process 100 + run. */

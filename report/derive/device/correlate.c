@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/derive/device/correlate.h"
-#include "report/base/bits.h"
-#include "report/derive/device/correlate_calls.h"
-#include "report/derive/events/filter.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "report/base/bits.h"
+#include "report/derive/device/correlate_calls.h"
+#include "report/derive/events/filter.h"
 
 size_t correlate_stretch = 1u << 20;
 
@@ -316,8 +317,8 @@ static void match_from_within(struct state *s, size_t k, size_t from, size_t end
 
 		if (at == end || !is_unmatched_near(s, &s->entries[at], middle, half))
 			at--; /* the previous one, if there is one */
-		if (at >= from && at < end && host_call_asks(&s->calls, &c.event) && !bits_get(&s->met[k], c.number) &&
-		    is_unmatched_near(s, &s->entries[at], middle, half)) {
+		if (at >= from && at < end && host_call_requests(&s->calls, &c.event) &&
+		    !bits_get(&s->met[k], c.number) && is_unmatched_near(s, &s->entries[at], middle, half)) {
 			match_entry(s, k, &c, &s->entries[at]);
 			left--;
 		}
@@ -330,7 +331,7 @@ static uint64_t asking_calls(const struct state *s, size_t k)
 	uint64_t n = 0;
 
 	for (calls_begin(&c, &s->calls, k); calls_next(&c);)
-		n += host_call_asks(&s->calls, &c.event);
+		n += host_call_requests(&s->calls, &c.event);
 	return n;
 }
 
@@ -352,7 +353,7 @@ static void match_by_order(struct state *s, size_t k, size_t from, size_t end)
 	struct calls c;
 
 	for (calls_begin(&c, &s->calls, k); calls_next(&c);) {
-		if (!host_call_asks(&s->calls, &c.event))
+		if (!host_call_requests(&s->calls, &c.event))
 			continue;
 		while (from < end && !has_operation(s, &s->entries[from]))
 			from++;
@@ -404,7 +405,7 @@ static void want_calls(struct state *s, size_t k, size_t from, size_t end)
 		first = start < first ? start : first;
 		last = e->middle + e->half > last ? e->middle + e->half : last;
 	}
-	host_calls_want(&s->calls, k, first, last, s->low, s->high);
+	host_calls_select(&s->calls, k, first, last, s->low, s->high);
 }
 
 static void match_stretch(struct state *s)
@@ -414,7 +415,7 @@ static void match_stretch(struct state *s)
 	for (size_t k = 0; k < t->thread_count; k++) {
 		size_t from, end = entries_of(s, t->threads[k].tid, &from);
 
-		if (!host_calls_may_ask(&t->threads[k]))
+		if (!host_calls_may_request(&t->threads[k]))
 			continue;
 		want_calls(s, k, from, end);
 		if (t->threads[k].args & 1u << TF_ARG_DEVICE_OPERATION)
@@ -446,7 +447,7 @@ static void visit_idle_calls(struct state *s, size_t k)
 	struct calls c;
 
 	for (calls_begin(&c, &s->calls, k); calls_next(&c);) {
-		if (!host_call_asks(&s->calls, &c.event))
+		if (!host_call_requests(&s->calls, &c.event))
 			continue;
 		s->counts->calls++;
 		if (bits_get(&s->met[k], c.number))
@@ -520,7 +521,7 @@ static void match_all(struct state *s)
 	s->has_ids = mem_alloc(chunks + 1);
 	host_calls_index(&s->calls);
 	match_epochs(s);
-	host_calls_want_all(&s->calls);
+	host_calls_select_all(&s->calls);
 }
 
 static void counts_add(struct correlate_counts *to, const struct correlate_counts *more)
@@ -552,7 +553,7 @@ static void correlate_all(struct state *s)
 	s->met = mem_alloc((t->thread_count + 1) * sizeof(*s->met));
 	match_all(s);
 	for (size_t k = 0; k < t->thread_count; k++)
-		if (host_calls_may_ask(&t->threads[k]))
+		if (host_calls_may_request(&t->threads[k]))
 			visit_idle_calls(s, k);
 	for (size_t k = 0; k < t->thread_count; k++)
 		bits_done(&s->met[k]);

@@ -25,12 +25,12 @@ void host_calls_done(struct host_calls *h)
 	free(h->wanted);
 }
 
-bool host_calls_may_ask(const struct trace_thread *thread)
+bool host_calls_may_request(const struct trace_thread *thread)
 {
 	return thread->args & (1u << TF_ARG_LAUNCH | 1u << TF_ARG_COPY | 1u << TF_ARG_MEMORY);
 }
 
-bool host_call_asks(const struct host_calls *h, const struct event *e)
+bool host_call_requests(const struct host_calls *h, const struct event *e)
 {
 	bool has = false;
 
@@ -94,13 +94,13 @@ void host_calls_index(struct host_calls *h)
 	struct calls c;
 
 	for (size_t k = 0; k < t->thread_count; k++)
-		for (calls_begin(&c, h, k); host_calls_may_ask(&t->threads[k]) && calls_next(&c);)
+		for (calls_begin(&c, h, k); host_calls_may_request(&t->threads[k]) && calls_next(&c);)
 			note_call(&chunks[c.cursor.chunk - 1], &c);
 	h->chunks = chunks;
 	h->wanted = mem_alloc(t->chunk_count + 1);
 }
 
-void host_calls_want(struct host_calls *h, size_t thread, uint64_t from, uint64_t to, uint64_t low, uint64_t high)
+void host_calls_select(struct host_calls *h, size_t thread, uint64_t from, uint64_t to, uint64_t low, uint64_t high)
 {
 	const struct trace_thread *t = &h->trace->threads[thread];
 
@@ -112,7 +112,7 @@ void host_calls_want(struct host_calls *h, size_t thread, uint64_t from, uint64_
 	}
 }
 
-void host_calls_want_all(struct host_calls *h)
+void host_calls_select_all(struct host_calls *h)
 {
 	if (h->wanted)
 		memset(h->wanted, true, h->trace->chunk_count);

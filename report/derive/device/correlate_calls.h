@@ -25,14 +25,14 @@ void host_calls_index(struct host_calls *h);
 
 /* Selects the calls of a thread that were in progress between `from` and `to`, or whose TF_ARG_DEVICE_OPERATION is in
  * [low, high). */
-void host_calls_want(struct host_calls *h, size_t thread, uint64_t from, uint64_t to, uint64_t low, uint64_t high);
-void host_calls_want_all(struct host_calls *h);
+void host_calls_select(struct host_calls *h, size_t thread, uint64_t from, uint64_t to, uint64_t low, uint64_t high);
+void host_calls_select_all(struct host_calls *h);
 
 /* Whether the thread may have calls that submit work. */
-bool host_calls_may_ask(const struct trace_thread *thread);
+bool host_calls_may_request(const struct trace_thread *thread);
 
 /* Whether the call submitted work to a device. Host functions are launched like kernels, but run on the host. */
-bool host_call_asks(const struct host_calls *h, const struct event *e);
+bool host_call_requests(const struct host_calls *h, const struct event *e);
 
 struct calls {
 	const struct host_calls *of;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Unpacks device records and converts their times to the host's clock. */
+#include "report/derive/device/device.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/derive/device/device.h"
 #include "report/derive/device/kernel.h"
 #include "report/derive/events/filter.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads events for a report, and groups its rows. */
+#include "report/derive/events/scan.h"
+
 #include <inttypes.h>
 #include <string.h>
 
-#include "report/derive/events/scan.h"
 #include "report/derive/events/filter.h"
 
 const char *const by_names[BY_COUNT] = {"", "process", "rank", "host", "thread", "device", "range"};

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Builds NVTX ranges from pushes, pops, starts and ends. */
+#include "report/derive/nvtx/nvtx.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/derive/nvtx/nvtx.h"
 #include "report/derive/events/filter.h"
 
 /* A domain has 11 bits in an event. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* driver DOOR N: a program of the driver API alone, N of each thing it does. DOOR is how it finds libcuda's functions:
+/* driver LOOKUP N: a program that uses only the driver API. LOOKUP is how it finds libcuda's functions, N how often
+ * each operation is repeated:
  *   linked  by the linker (built with -DLINKED and -lcuda)
  *   dlsym   dlopen and dlsym
  *   proc    cuGetProcAddress_v2, as static runtimes, Triton and XLA do
- * The kernel is PTX, which the driver compiles. -DSIMULATED: for the simulated GPU, which knows no PTX. */
+ * The kernel is PTX, which the driver compiles. -DSIMULATED: for the simulated GPU, which cannot compile PTX. */
 #include <dlfcn.h>
 #include <string.h>
 
