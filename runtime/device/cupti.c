@@ -22,11 +22,14 @@
 #include "runtime/record/event.h"
 #include "runtime/record/identity.h"
 
-enum { FLUSH_FORCED = 1, PATIENCE = 16 };
+enum { FLUSH_COMPLETE = 0, FLUSH_FORCED = 1, PATIENCE = 16, LAUNCHES_WITHOUT_RECORD = 32 };
 
 /* A forked child inherits all of these. */
 static uint64_t injected_in; /* generation of the image in which the driver has loaded our library */
 static uint32_t early_calls; /* calls before CUPTI was open, or was known to be open */
+static uint64_t next_flush_ns; /* when a flush interval will have passed since the last flush */
+static uint32_t launches; /* successful ones that were not captured, until the first device record; at most
+			     LAUNCHES_WITHOUT_RECORD are counted */
 static char library[PATH_MAX];
 
 static bool is_requested(void)
@@ -42,10 +45,11 @@ bool cupti_is_requested(void)
 
 /* ---- records ---- */
 
-/* After a range has ended, operations that are timed by events may still be pending. */
+/* After a range has ended, operations of it may still be pending. */
 static bool cupti_has_records(void)
 {
-	return cupti_phase_has(CUPTI_RECORDS) || event_timing_is_on();
+	return cupti_phase_has(CUPTI_RECORDS) || event_timing_is_on() ||
+	       (cupti_state.has_rest && cupti_phase() == CUPTI_PAUSED);
 }
 
 static void cupti_collect(bool is_last)
@@ -55,7 +59,8 @@ static void cupti_collect(bool is_last)
 		return;
 	}
 	cupti_write_clock();
-	cupti_api.flush_all(FLUSH_FORCED);
+	/* A forced flush also returns records of incomplete operations, without an end, and no others follow. */
+	cupti_api.flush_all(is_last ? FLUSH_FORCED : FLUSH_COMPLETE);
 	cupti_count_dropped(NULL, 0);
 }
 
@@ -208,7 +213,8 @@ static void cupti_try_open(bool is_early)
 
 	cupti_set_phase(is_early ? CUPTI_OPENING_EARLY : CUPTI_OPENING);
 	cupti_state.opened_in = process.generation;
-	cupti_state.has_operations = false;
+	cupti_state.has_operations = cupti_state.has_records = false;
+	launches = 0;
 	if (process_options.gpu_activity == GPU_ACTIVITY_EVENTS) {
 		cupti_use_event_timing();
 		return;
@@ -293,9 +299,11 @@ void cupti_note_unseen(void)
 
 static void cupti_pause(void)
 {
-	cupti_collect(false);
-	if (!event_timing_is_on())
+	if (!event_timing_is_on()) {
 		cupti_kinds_disable();
+		cupti_state.has_rest = true;
+	}
+	cupti_collect(false);
 	cupti_set_phase(CUPTI_PAUSED);
 }
 
@@ -304,9 +312,10 @@ void cupti_stop(void)
 {
 	if (!cupti_api.flush_all)
 		return;
-	cupti_collect(false);
 	cupti_kinds_disable();
 	cupti_collect(false);
+	cupti_collect(true); /* the other profiler would receive what CUPTI still has */
+	cupti_state.has_rest = false;
 	if (cupti_state.time == TF_DEVICE_TIME_MONOTONIC)
 		cupti_api.register_timestamp(clock_realtime_ns);
 }
@@ -339,6 +348,8 @@ static void cupti_leave_early(bool has_driver)
 	if (!has_driver)
 		return;
 	cupti_register_exit_handler(false);
+	if (!event_timing_is_on())
+		cupti_kinds_enable_managed();
 	cupti_set_phase(CUPTI_RECORDING);
 }
 
@@ -382,8 +393,68 @@ void cupti_change(bool is_wanted, bool has_driver)
 		cupti_open_if_driver_is_initialized(has_driver);
 	else if (is_wanted && phase == CUPTI_EARLY)
 		cupti_leave_early(has_driver);
-	else if (is_wanted && phase == CUPTI_PAUSED)
+	else if (is_wanted && phase == CUPTI_PAUSED && !cupti_foreign_is_detaching())
 		cupti_resume();
+	cupti_release(&guard);
+}
+
+/* ---- while recording ---- */
+
+static bool cupti_is_capturing(void *stream)
+{
+	static int (*query)(void *, int *);
+	int state = 0;
+
+	if (!query)
+		query = dso_library_symbol("libcuda.so", "cuStreamIsCapturing");
+	return query && (query(stream, &state) || state);
+}
+
+/* Launches into a graph have no records. */
+void cupti_count_launch(void *stream)
+{
+	if (!event_timing_is_on() && __atomic_load_n(&launches, __ATOMIC_RELAXED) < LAUNCHES_WITHOUT_RECORD &&
+	    !cupti_is_capturing(stream))
+		__atomic_fetch_add(&launches, 1, __ATOMIC_RELAXED);
+}
+
+/* On some virtual machines, and with confidential computing, CUPTI is enabled without an error and then delivers no
+ * record of a device operation. Nothing is concluded before a forced flush has returned none either. */
+static void cupti_leave_silent(void)
+{
+	static const char text[] = "CUPTI was enabled without an error, but delivers no record of any kernel";
+
+	cupti_kinds_disable();
+	cupti_collect(true);
+	if (cupti_state.has_records) {
+		cupti_kinds_enable();
+		return;
+	}
+	launches = 0;
+	if (process_options.gpu_activity != GPU_ACTIVITY_AUTO)
+		cupti_turn_off(text, NULL, 0);
+	else if (cupti_use_event_timing())
+		cupti_note_reason("device times are from CUDA events from here on: ", text, NULL, 0);
+}
+
+/* The program has waited for its operations, so their records are complete. */
+void cupti_flush_waited(void)
+{
+	uint64_t interval_ns = process_options.cuda_flush_interval_ms * 1000000ull, now = clock_monotonic_ns();
+	uint64_t due = __atomic_load_n(&next_flush_ns, __ATOMIC_RELAXED);
+	bool is_due = interval_ns && now >= due;
+	bool is_silent = !cupti_state.has_records &&
+			 __atomic_load_n(&launches, __ATOMIC_RELAXED) >= LAUNCHES_WITHOUT_RECORD;
+	struct thread_guard guard;
+
+	if ((!is_due && !is_silent) || cupti_is_inside || !thread_attached() || !cupti_claim(&guard))
+		return;
+	if (cupti_phase() == CUPTI_RECORDING && !event_timing_is_on()) {
+		__atomic_store_n(&next_flush_ns, now + interval_ns, __ATOMIC_RELAXED);
+		cupti_collect(false);
+		if (is_silent && !cupti_state.has_records)
+			cupti_leave_silent();
+	}
 	cupti_release(&guard);
 }
 
