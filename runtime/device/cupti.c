@@ -52,8 +52,17 @@ static bool cupti_has_records(void)
 	       (cupti_state.has_rest && cupti_phase() == CUPTI_PAUSED);
 }
 
+static void cupti_write_flush(uint64_t ticks)
+{
+	struct tf_device_flush flush = {ticks};
+
+	event_blob(TF_BLOB_DEVICE_FLUSH, 0, &flush, sizeof(flush));
+}
+
 static void cupti_collect(bool is_last)
 {
+	uint64_t ticks = clock_now();
+
 	if (event_timing_is_on()) {
 		event_timing_collect(is_last);
 		return;
@@ -62,6 +71,7 @@ static void cupti_collect(bool is_last)
 	/* A forced flush also returns records of incomplete operations, without an end, and no others follow. */
 	cupti_api.flush_all(is_last ? FLUSH_FORCED : FLUSH_COMPLETE);
 	cupti_count_dropped(NULL, 0);
+	cupti_write_flush(ticks);
 }
 
 static void cupti_collect_at_exit(int status, void *unused)
@@ -202,6 +212,7 @@ static void cupti_start_recording(void)
 			     "flush interval");
 	cupti_register_exit_handler(is_early);
 	cupti_write_source(TF_SOURCE_CUPTI);
+	cupti_write_flush(clock_now()); /* there were no earlier records */
 	cupti_write_clock();
 	cupti_set_phase(is_early ? CUPTI_EARLY : CUPTI_RECORDING);
 }
