@@ -109,6 +109,13 @@ void sim_log(const char *event, const char *format, ...)
 	errno = saved;
 }
 
+const char *sim_place_name(enum sim_place place)
+{
+	static const char *const names[] = { "pageable", "pinned", "device", "managed", "pool", "vmm" };
+
+	return names[place];
+}
+
 void sim_log_queued(const struct sim_op *op)
 {
 	const struct sim_work *work = &op->work;
