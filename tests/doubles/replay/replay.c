@@ -277,7 +277,10 @@ __attribute__((constructor)) static void replay_read(void)
 	replay.stretch = stretch ? strtoull(stretch, NULL, 10) : 1;
 	strcpy(replay.device.name, "Replayed GPU");
 	while (file && fgets(line, sizeof(line), file)) {
-		if (!strchr("AKCS", line[0]) || (line[0] == 'A' ? !parse_call(line + 1) : !parse_record(line[0], line + 1))) {
+		bool is_read = line[0] == 'A' ? parse_call(line + 1) :
+						strchr("KCS", line[0]) && parse_record(line[0], line + 1);
+
+		if (!is_read) {
 			fprintf(stderr, "not a recording: %s", line);
 			abort();
 		}
