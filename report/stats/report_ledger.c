@@ -251,8 +251,8 @@ static void image_unflushed(const struct model *m, const struct image *image, st
 		return;
 	ledger_add_row(table, image->pid, machine->host, "device records not read",
 		       clock_map_duration(&machine->clock, last - flushed),
-		       "ns from the last flush to the last event: the process did not end by itself, so records of device "
-		       "operations of that time may be missing");
+		       "ns from the last flush to the last event: the process did not end by itself, so records of "
+		       "device operations of that time may be missing");
 }
 
 /* The accuracy of the alignment between machines. */
