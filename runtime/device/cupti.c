@@ -28,8 +28,7 @@ enum { FLUSH_COMPLETE = 0, FLUSH_FORCED = 1, PATIENCE = 16, LAUNCHES_WITHOUT_REC
 static uint64_t injected_in; /* generation of the image in which the driver has loaded our library */
 static uint32_t early_calls; /* calls before CUPTI was open, or was known to be open */
 static uint64_t next_flush_ns; /* when a flush interval will have passed since the last flush */
-static uint32_t launches; /* successful ones that were not captured, until the first device record; at most
-			     LAUNCHES_WITHOUT_RECORD are counted */
+static uint32_t launches; /* successful ones that were not captured, while cupti_state.counts_launches */
 static char library[PATH_MAX];
 
 static bool is_requested(void)
@@ -211,6 +210,7 @@ static void cupti_start_recording(void)
 		process_note("this CUPTI returns records only when its buffers are full: a kill loses more than one "
 			     "flush interval");
 	cupti_register_exit_handler(is_early);
+	cupti_state.counts_launches = !cupti_state.has_records;
 	cupti_write_source(TF_SOURCE_CUPTI);
 	cupti_write_flush(clock_now()); /* there were no earlier records */
 	cupti_write_clock();
@@ -424,9 +424,9 @@ static bool cupti_is_capturing(void *stream)
 /* Launches into a graph have no records. */
 void cupti_count_launch(void *stream)
 {
-	if (!event_timing_is_on() && __atomic_load_n(&launches, __ATOMIC_RELAXED) < LAUNCHES_WITHOUT_RECORD &&
-	    !cupti_is_capturing(stream))
-		__atomic_fetch_add(&launches, 1, __ATOMIC_RELAXED);
+	if (cupti_phase_has(CUPTI_RECORDS) && !event_timing_is_on() && !cupti_is_capturing(stream) &&
+	    __atomic_add_fetch(&launches, 1, __ATOMIC_RELAXED) >= LAUNCHES_WITHOUT_RECORD)
+		cupti_state.counts_launches = false;
 }
 
 /* On some virtual machines, and with confidential computing, CUPTI is enabled without an error and then delivers no

@@ -37,7 +37,7 @@ void cupti_flush_waited(void);
 /* After a recorded launch that returned no error. */
 static inline void cupti_launched(void *stream)
 {
-	if (__builtin_expect(!cupti_state.has_records, 0) && cupti_phase_has(CUPTI_RECORDS))
+	if (__builtin_expect(cupti_state.counts_launches, 0))
 		cupti_count_launch(stream);
 }
 

@@ -314,6 +314,7 @@ static void record_convert(struct batches *all, const void *record)
 	case CUPTI_MEMSET:
 	case CUPTI_GRAPH:
 		cupti_state.has_records = true;
+		cupti_state.counts_launches = false;
 	}
 	switch (((const struct cupti_record *)record)->kind) {
 	case CUPTI_KERNEL:

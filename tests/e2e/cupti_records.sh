@@ -212,12 +212,12 @@ done
 for mood in silent mute; do
 	PILLION_SIMCUPTI=$mood accounted silent --cuda-graph-trace=node "$doubles/cuda_launches" 30
 	is "$? $(cat out)" "0 $("$doubles/cuda_launches" 30)" "a CUPTI that gives no record ($mood): status and output"
-	like "$(notes silent)" 'CUDA events from here on.*gives no record of any kernel' 'and the ledger says so'
+	like "$(notes silent)" 'CUDA events from here on.*delivers no record of any kernel' 'and the ledger says so'
 	like "$(report stats -q -r cuda_gpu_kern_sum -f csv silent.pillion)" ',[1-9][0-9]+,.*"add\(' \
 		'and times of the later kernels come from CUDA events'
 	PILLION_SIMCUPTI=$mood accounted silent --gpu-activity=cupti "$doubles/cuda_launches" 30
 	is "$? $(cat out)" "0 $("$doubles/cuda_launches" 30)" 'asked for CUPTI alone: status and output'
-	like "$(notes silent)" 'no device times: .*gives no record of any kernel' 'and the ledger says so'
+	like "$(notes silent)" 'no device times: .*delivers no record of any kernel' 'and the ledger says so'
 done
 
 # ---- managed memory ----
