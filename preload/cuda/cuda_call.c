@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/cuda/cuda_call.h"
 
+/* Copies to the host wait, too, but for asynchronous ones, after which a look does no harm. */
+static bool has_waited(unsigned about, const uint64_t *words, unsigned count)
+{
+	return about == CUDA_SYNC || (about == CUDA_MEMORY && count && tf_arg_kind(words[0]) == TF_ARG_COPY &&
+				      tf_arg_small(words[0]) == cudaMemcpyDeviceToHost);
+}
+
 void cuda_record(const struct call *e, unsigned function, unsigned about, unsigned result, uint64_t *words,
 		 unsigned count)
 {
@@ -9,8 +16,12 @@ void cuda_record(const struct call *e, unsigned function, unsigned about, unsign
 	call_record(e, function, process_cuda_backtrace[about], words, count);
 	if (!result)
 		cupti_succeeded();
-	if (about == CUDA_SYNC && event_timing_is_on())
-		event_timing_collect(false); /* the device operations that the call waited for are complete */
+	if (event_timing_is_on()) {
+		if (about == CUDA_SYNC)
+			event_timing_collect(false); /* the device operations that the call waited for are complete */
+	} else if (!result && has_waited(about, words, count)) {
+		cupti_waited();
+	}
 }
 
 /* A call in progress whose frame is deeper in the stack than this one was left by longjmp or cancellation. */

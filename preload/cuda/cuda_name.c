@@ -184,6 +184,8 @@ unsigned cuda_launch(uint64_t *words, uintptr_t function, const dim3 *grid, cons
 	uint64_t salt = salt_now(), key = launch_key(salt, function, grid, block, shared, stream);
 	uint32_t id = intern_number(&process.interned, key);
 
+	if (grid && namer)
+		cupti_launched((void *)stream);
 	if (__builtin_expect(!id, 0)) {
 		struct tf_launch launch = {.shared_bytes = (uint32_t)shared, .stream = stream, .function = function};
 

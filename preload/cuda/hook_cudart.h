@@ -308,6 +308,9 @@
 	X(OWN, int, cuptiActivityRegisterTimestampCallback, (void *now), (now), OTHER, NOTHING)                        \
 	X(OWN, int, cuptiActivityEnable, (uint32_t kind), (kind), OTHER, NOTHING)                                      \
 	X(OWN, int, cuptiActivityDisable, (uint32_t kind), (kind), OTHER, NOTHING)                                     \
+	X(OWN, int, cuptiSubscribe_v2, (void *ret, void *callback, void *data, void *params),                          \
+		(ret, callback, data, params), OTHER, NOTHING)                                                         \
+	X(OWN, int, cuptiUnsubscribe, (void *subscriber), (subscriber), OTHER, NOTHING)                                \
 	X(OWN, int, cuptiFinalize, (void), (), OTHER, NOTHING)                                                         \
 	X(OWN, cudaError_t, cudaProfilerStart, (void), (), OTHER, NOTHING)                                             \
 	X(OWN, cudaError_t, cudaProfilerStop, (void), (), OTHER, NOTHING)

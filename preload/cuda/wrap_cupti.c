@@ -55,6 +55,29 @@ int wrap_cuptiActivityDisable(uint32_t kind, struct entry from)
 	return result;
 }
 
+/* A subscription of this kind is refused while kinds are switched on without one. */
+int wrap_cuptiSubscribe_v2(void *ret, void *callback, void *data, void *params, struct entry from)
+{
+	int (*real)(void *, void *, void *, void *) = from.real, result;
+
+	if (hook_attached())
+		cupti_handover_subscribes(from.caller);
+	result = real ? real(ret, callback, data, params) : NOT_INITIALIZED;
+	if (result)
+		cupti_handover_unsubscribed();
+	return result;
+}
+
+int wrap_cuptiUnsubscribe(void *subscriber, struct entry from)
+{
+	int (*real)(void *) = from.real, result;
+
+	result = real ? real(subscriber) : NOT_INITIALIZED;
+	if (!result)
+		cupti_handover_unsubscribed();
+	return result;
+}
+
 int wrap_cuptiFinalize(struct entry from)
 {
 	int (*real)(void) = from.real, result;

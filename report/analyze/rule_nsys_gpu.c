@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpu_gaps, gpu_time_util: nsys's rules on idle devices, with its thresholds and columns (Nsight Systems 2022.4). As
- * in nsys, a graph that was recorded as a whole does not count as a device operation; the finding states that if
- * there are any. gpu_idle counts them. */
+/* gpu_gaps, gpu_time_util: nsys's rules on idle devices, with its thresholds and columns (Nsight Systems 2022.4). Other
+ * than there, a graph that was recorded as a whole is work, too. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,15 +32,11 @@ struct device_check {
 	size_t device_count, device_capacity;
 	struct line *lines;
 	size_t count, capacity;
-	uint64_t total_ns, graphs;
+	uint64_t total_ns;
 };
 
 static struct device *device_check_device(struct device_check *l, const struct timeline_entry *b)
 {
-	if (b->kind == TF_DEVICE_GRAPH) {
-		l->graphs++;
-		return NULL;
-	}
 	for (size_t i = 0; i < l->device_count; i++)
 		if (l->devices[i].device == b->device)
 			return &l->devices[i];
@@ -94,8 +89,6 @@ static void device_check_conclude(const struct device_check *l, struct finding *
 	buffer_print(&f->text, "%zu %s, ", l->count, what);
 	rule_time(&f->text, l->total_ns);
 	buffer_text(&f->text, " idle in total");
-	if (l->graphs)
-		buffer_text(&f->text, "; as in nsys 2022.4, graphs recorded as a whole do not count here");
 }
 
 static void add_device_cells(struct finding *f, const struct line *line)

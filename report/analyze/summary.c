@@ -423,7 +423,7 @@ void summary_text(const struct report_context *context, struct buffer *ret)
 	buffer_text(&found, " ");
 	ledger_line(c->model, &found);
 	buffer_text(&found, "\n");
-	section_of_report(c, &sections[KERNELS], "GPU", 1, false, report_cuda_gpu_kern_sum);
+	section_of_report(c, &sections[KERNELS], "GPU", 1, false, gpu_work_sum);
 	section_of_report(c, &sections[CALLS], "CUDA API", 1, false, report_cuda_api_sum);
 	section_of_report(c, &sections[COPIES], "copies", 0, true, report_cuda_gpu_mem_size_sum);
 	section_of_report(c, &sections[OS], "OS calls", 1, false, report_osrt_sum);

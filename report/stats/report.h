@@ -56,6 +56,9 @@ void aggregate_table(const struct report_context *context, struct aggregate *agg
 void by_column(const struct report_context *context, struct table *table);
 void by_cell(const struct report_context *context, struct table *table, const char *text);
 
+/* report_gpu.c: cuda_gpu_kern_sum with graphs that were recorded as a whole beside the kernels. */
+int gpu_work_sum(const struct report_context *context, struct table *table, struct err *err);
+
 /* report_cuda.c: the bytes of a copy as the host call requested them. scan.more: by image, true: skip it. */
 void host_copy_visit(struct scan *s, const struct event *e);
 

@@ -92,15 +92,19 @@ static int by_time(const struct report_context *c, struct table *table, struct e
 	return table_rows(table) ? 0 : device_none(c->model, err);
 }
 
+static const struct aggregate_shape by_name = {
+	.total = "Total Time (ns)", .count = "Instances", .type = COLUMN_NS, .names = {"Name"}, .has_percent = true};
+
 int report_cuda_gpu_kern_sum(const struct report_context *c, struct table *table, struct err *err)
 {
-	static const struct aggregate_shape shape = {.total = "Total Time (ns)",
-						     .count = "Instances",
-						     .type = COLUMN_NS,
-						     .names = {"Name"},
-						     .has_percent = true};
+	return by_time(c, table, err, (struct gpu_sum){.kinds = 1u << TF_DEVICE_KERNEL}, &by_name);
+}
 
-	return by_time(c, table, err, (struct gpu_sum){.kinds = 1u << TF_DEVICE_KERNEL}, &shape);
+int gpu_work_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct gpu_sum g = {.kinds = 1u << TF_DEVICE_KERNEL | 1u << TF_DEVICE_GRAPH};
+
+	return by_time(c, table, err, g, &by_name);
 }
 
 int report_cuda_gpu_mem_time_sum(const struct report_context *c, struct table *table, struct err *err)

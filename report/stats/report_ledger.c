@@ -241,6 +241,20 @@ static void image_gaps(const struct model *m, const struct image *image, struct 
 	free(gaps);
 }
 
+/* A process that was killed could not read its last device records. */
+static void image_unflushed(const struct model *m, const struct image *image, struct table *table)
+{
+	uint64_t flushed = device_last_flush(image), last = image_last_ticks(image);
+	const struct machine *machine = &m->machines[image->machine];
+
+	if (!flushed || last <= flushed || (image->end != TF_END_NONE && image->end != TF_END_ABORT))
+		return;
+	ledger_add_row(table, image->pid, machine->host, "device records not read",
+		       clock_map_duration(&machine->clock, last - flushed),
+		       "ns from the last flush to the last event: the process did not end by itself, so records of "
+		       "device operations of that time may be missing");
+}
+
 /* The accuracy of the alignment between machines. */
 static void clock_rows(const struct model *m, struct table *table)
 {
@@ -280,8 +294,10 @@ int report_ledger(const struct report_context *c, struct table *table, struct er
 		process_rows(c, &m->processes[i], table);
 	for (size_t i = 0; i < m->image_count; i++)
 		image_notes(m, &m->images[i], table);
-	for (size_t i = 0; i < m->image_count; i++)
+	for (size_t i = 0; i < m->image_count; i++) {
 		image_gaps(m, &m->images[i], table);
+		image_unflushed(m, &m->images[i], table);
+	}
 	for (size_t i = 0; i < m->note_count; i++)
 		ledger_add_row(table, m->notes[i].pid, m->machines[m->notes[i].machine].host, "note", 1,
 			       m->notes[i].text);

@@ -22,11 +22,13 @@
 #include "runtime/record/event.h"
 #include "runtime/record/identity.h"
 
-enum { FLUSH_FORCED = 1, PATIENCE = 16 };
+enum { FLUSH_COMPLETE = 0, FLUSH_FORCED = 1, PATIENCE = 16, LAUNCHES_WITHOUT_RECORD = 32 };
 
 /* A forked child inherits all of these. */
 static uint64_t injected_in; /* generation of the image in which the driver has loaded our library */
 static uint32_t early_calls; /* calls before CUPTI was open, or was known to be open */
+static uint64_t next_flush_ns; /* when a flush interval will have passed since the last flush */
+static uint32_t launches; /* successful ones that were not captured, while cupti_state.counts_launches */
 static char library[PATH_MAX];
 
 static bool is_requested(void)
@@ -42,21 +44,33 @@ bool cupti_is_requested(void)
 
 /* ---- records ---- */
 
-/* After a range has ended, operations that are timed by events may still be pending. */
+/* After a range has ended, operations of it may still be pending. */
 static bool cupti_has_records(void)
 {
-	return cupti_phase_has(CUPTI_RECORDS) || event_timing_is_on();
+	return cupti_phase_has(CUPTI_RECORDS) || event_timing_is_on() ||
+	       (cupti_state.has_rest && cupti_phase() == CUPTI_PAUSED);
+}
+
+static void cupti_write_flush(uint64_t ticks)
+{
+	struct tf_device_flush flush = {ticks};
+
+	event_blob(TF_BLOB_DEVICE_FLUSH, 0, &flush, sizeof(flush));
 }
 
 static void cupti_collect(bool is_last)
 {
+	uint64_t ticks = clock_now();
+
 	if (event_timing_is_on()) {
 		event_timing_collect(is_last);
 		return;
 	}
 	cupti_write_clock();
-	cupti_api.flush_all(FLUSH_FORCED);
+	/* A forced flush also returns records of incomplete operations, without an end, and no others follow. */
+	cupti_api.flush_all(is_last ? FLUSH_FORCED : FLUSH_COMPLETE);
 	cupti_count_dropped(NULL, 0);
+	cupti_write_flush(ticks);
 }
 
 static void cupti_collect_at_exit(int status, void *unused)
@@ -196,7 +210,9 @@ static void cupti_start_recording(void)
 		process_note("this CUPTI returns records only when its buffers are full: a kill loses more than one "
 			     "flush interval");
 	cupti_register_exit_handler(is_early);
+	cupti_state.counts_launches = !cupti_state.has_records;
 	cupti_write_source(TF_SOURCE_CUPTI);
+	cupti_write_flush(clock_now()); /* there were no earlier records */
 	cupti_write_clock();
 	cupti_set_phase(is_early ? CUPTI_EARLY : CUPTI_RECORDING);
 }
@@ -208,7 +224,8 @@ static void cupti_try_open(bool is_early)
 
 	cupti_set_phase(is_early ? CUPTI_OPENING_EARLY : CUPTI_OPENING);
 	cupti_state.opened_in = process.generation;
-	cupti_state.has_operations = false;
+	cupti_state.has_operations = cupti_state.has_records = false;
+	launches = 0;
 	if (process_options.gpu_activity == GPU_ACTIVITY_EVENTS) {
 		cupti_use_event_timing();
 		return;
@@ -293,9 +310,11 @@ void cupti_note_unseen(void)
 
 static void cupti_pause(void)
 {
-	cupti_collect(false);
-	if (!event_timing_is_on())
+	if (!event_timing_is_on()) {
 		cupti_kinds_disable();
+		cupti_state.has_rest = true;
+	}
+	cupti_collect(false);
 	cupti_set_phase(CUPTI_PAUSED);
 }
 
@@ -304,9 +323,10 @@ void cupti_stop(void)
 {
 	if (!cupti_api.flush_all)
 		return;
-	cupti_collect(false);
 	cupti_kinds_disable();
 	cupti_collect(false);
+	cupti_collect(true); /* the other profiler would receive what CUPTI still has */
+	cupti_state.has_rest = false;
 	if (cupti_state.time == TF_DEVICE_TIME_MONOTONIC)
 		cupti_api.register_timestamp(clock_realtime_ns);
 }
@@ -339,6 +359,8 @@ static void cupti_leave_early(bool has_driver)
 	if (!has_driver)
 		return;
 	cupti_register_exit_handler(false);
+	if (!event_timing_is_on())
+		cupti_kinds_enable_managed();
 	cupti_set_phase(CUPTI_RECORDING);
 }
 
@@ -382,8 +404,68 @@ void cupti_change(bool is_wanted, bool has_driver)
 		cupti_open_if_driver_is_initialized(has_driver);
 	else if (is_wanted && phase == CUPTI_EARLY)
 		cupti_leave_early(has_driver);
-	else if (is_wanted && phase == CUPTI_PAUSED)
+	else if (is_wanted && phase == CUPTI_PAUSED && !cupti_foreign_is_detaching())
 		cupti_resume();
+	cupti_release(&guard);
+}
+
+/* ---- while recording ---- */
+
+static bool cupti_is_capturing(void *stream)
+{
+	static int (*query)(void *, int *);
+	int state = 0;
+
+	if (!query)
+		query = dso_library_symbol("libcuda.so", "cuStreamIsCapturing");
+	return query && (query(stream, &state) || state);
+}
+
+/* Launches into a graph have no records. */
+void cupti_count_launch(void *stream)
+{
+	if (cupti_phase_has(CUPTI_RECORDS) && !event_timing_is_on() && !cupti_is_capturing(stream) &&
+	    __atomic_add_fetch(&launches, 1, __ATOMIC_RELAXED) >= LAUNCHES_WITHOUT_RECORD)
+		cupti_state.counts_launches = false;
+}
+
+/* On some virtual machines, and with confidential computing, CUPTI is enabled without an error and then delivers no
+ * record of a device operation. Nothing is concluded before a forced flush has returned none either. */
+static void cupti_leave_silent(void)
+{
+	static const char text[] = "CUPTI was enabled without an error, but delivers no record of any kernel";
+
+	cupti_kinds_disable();
+	cupti_collect(true);
+	if (cupti_state.has_records) {
+		cupti_kinds_enable();
+		return;
+	}
+	launches = 0;
+	if (process_options.gpu_activity != GPU_ACTIVITY_AUTO)
+		cupti_turn_off(text, NULL, 0);
+	else if (cupti_use_event_timing())
+		cupti_note_reason("device times are from CUDA events from here on: ", text, NULL, 0);
+}
+
+/* The program has waited for its operations, so their records are complete. */
+void cupti_flush_waited(void)
+{
+	uint64_t interval_ns = process_options.cuda_flush_interval_ms * 1000000ull, now = clock_monotonic_ns();
+	uint64_t due = __atomic_load_n(&next_flush_ns, __ATOMIC_RELAXED);
+	bool is_due = interval_ns && now >= due;
+	bool is_silent = !cupti_state.has_records &&
+			 __atomic_load_n(&launches, __ATOMIC_RELAXED) >= LAUNCHES_WITHOUT_RECORD;
+	struct thread_guard guard;
+
+	if ((!is_due && !is_silent) || cupti_is_inside || !thread_attached() || !cupti_claim(&guard))
+		return;
+	if (cupti_phase() == CUPTI_RECORDING && !event_timing_is_on()) {
+		__atomic_store_n(&next_flush_ns, now + interval_ns, __ATOMIC_RELAXED);
+		cupti_collect(false);
+		if (is_silent && !cupti_state.has_records)
+			cupti_leave_silent();
+	}
 	cupti_release(&guard);
 }
 

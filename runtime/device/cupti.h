@@ -30,6 +30,25 @@ static inline void cupti_succeeded(void)
 		cupti_change(true, true);
 }
 
+/* The slow paths of the next two. */
+void cupti_count_launch(void *stream);
+void cupti_flush_waited(void);
+
+/* After a recorded launch that returned no error. */
+static inline void cupti_launched(void *stream)
+{
+	if (__builtin_expect(cupti_state.counts_launches, 0))
+		cupti_count_launch(stream);
+}
+
+/* After a recorded call that waited for the device and returned no error: reads complete records, at most once per
+ * flush interval, because CUPTI's own periodic flush returns full buffers only. */
+static inline void cupti_waited(void)
+{
+	if (cupti_phase_has(CUPTI_RECORDS))
+		cupti_flush_waited();
+}
+
 /* The CUDA driver has loaded our library by CUDA_INJECTION64_PATH, within the program's cuInit. Opens CUPTI if
  * recording is requested. */
 void cupti_driver_starts(void);

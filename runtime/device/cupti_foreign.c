@@ -31,6 +31,12 @@ bool cupti_foreign_has_it(void)
 	return cupti_foreign.generation && cupti_foreign.generation == process.generation;
 }
 
+bool cupti_foreign_is_detaching(void)
+{
+	return cupti_foreign_has_it() && cupti_foreign.detached_ns &&
+	       clock_monotonic_ns() < cupti_foreign.detached_ns;
+}
+
 bool cupti_foreign_gives_back(void)
 {
 	if (cupti_foreign.uses)
@@ -38,6 +44,7 @@ bool cupti_foreign_gives_back(void)
 	if (cupti_foreign.request && cupti_api.flush_all)
 		cupti_api.flush_all(1); /* records that it has not fetched are delivered to it, not to us */
 	cupti_foreign.generation = 0;
+	cupti_foreign.detached_ns = 0;
 	cupti_foreign_write_gap(true, NULL);
 	return true;
 }

@@ -10,11 +10,14 @@
 
 /* In `uses`, in addition to a bit for each kind of records: its buffers are registered, but no kind is enabled yet. */
 #define CUPTI_FOREIGN_REGISTERED (1ull << 63)
+/* The same of a subscription by cuptiSubscribe_v2, which does not go with kinds that are switched on without it. */
+#define CUPTI_FOREIGN_SUBSCRIBED (1ull << 62)
 
 /* Written by the thread that has the claim, read by all threads. */
 struct cupti_foreign {
 	uint64_t generation; /* of the image in which it uses CUPTI; 0: it does not */
 	uint64_t uses;	     /* kinds that it has enabled */
+	uint64_t detached_ns; /* when CUPTI will have detached itself after cuptiFinalize; 0: it has not been called */
 	void (*request)(uint8_t **, size_t *, size_t *);
 	void (*complete)(void *, uint32_t, uint8_t *, size_t, size_t);
 };
@@ -28,6 +31,9 @@ void cupti_foreign_write_gap(bool is_end, const void *caller);
 
 /* Takes CUPTI back. False: it still uses CUPTI. */
 bool cupti_foreign_gives_back(void);
+
+/* Does CUPTI still detach itself, so that calls of it may crash? */
+bool cupti_foreign_is_detaching(void);
 
 /* Pass a request and a buffer to its callbacks. False: it has no buffer. */
 bool cupti_foreign_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_limit);

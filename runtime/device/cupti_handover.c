@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/device/cupti_handover.h"
 
+#include "runtime/common/clock.h"
 #include "runtime/device/cupti.h"
 #include "runtime/device/cupti_foreign.h"
+#include "runtime/device/cupti_layout.h"
+
+#define DETACH_NS 1000000000ull /* for how long CUPTI detaches itself after cuptiFinalize is not documented */
 
 /* Reserves CUPTI for the other profiler. False: our recording is off, so nothing has to be handed over. */
 static bool cupti_reserve_for_other(const void *caller)
@@ -65,7 +69,7 @@ bool cupti_handover_buffers(const void *caller, void *request, void *complete)
 
 static uint64_t cupti_kind_bit(uint32_t kind)
 {
-	return kind < 63 ? 1ull << kind : 0;
+	return kind < 62 ? 1ull << kind : 0;
 }
 
 void cupti_handover_enables(const void *caller, uint32_t kind)
@@ -73,7 +77,7 @@ void cupti_handover_enables(const void *caller, uint32_t kind)
 	cupti_take_from_us(caller, cupti_kind_bit(kind));
 }
 
-void cupti_handover_disabled(uint32_t kind)
+static void cupti_give_up(uint64_t use)
 {
 	struct thread_guard guard;
 	bool is_claimed;
@@ -81,11 +85,26 @@ void cupti_handover_disabled(uint32_t kind)
 	if (cupti_is_inside || !cupti_foreign_has_it())
 		return;
 	is_claimed = cupti_claim_patiently(&guard);
-	cupti_foreign.uses &= ~cupti_kind_bit(kind);
+	cupti_foreign.uses &= ~use;
 	if (cupti_foreign_has_it() && !cupti_foreign.uses)
 		cupti_end_loan();
 	if (is_claimed)
 		cupti_release(&guard);
+}
+
+void cupti_handover_disabled(uint32_t kind)
+{
+	cupti_give_up(cupti_kind_bit(kind));
+}
+
+void cupti_handover_subscribes(const void *caller)
+{
+	cupti_take_from_us(caller, CUPTI_FOREIGN_SUBSCRIBED);
+}
+
+void cupti_handover_unsubscribed(void)
+{
+	cupti_give_up(CUPTI_FOREIGN_SUBSCRIBED);
 }
 
 void cupti_handover_finalized(void)
@@ -95,5 +114,10 @@ void cupti_handover_finalized(void)
 	cupti_foreign.uses = 0;
 	cupti_foreign.request = NULL;
 	cupti_state.epoch++;
-	cupti_end_loan();
+	cupti_state.has_rest = false;
+	cupti_foreign.detached_ns = clock_monotonic_ns() + DETACH_NS;
+	if (cupti_state.version < CUPTI_STARTS_AGAIN)
+		cupti_set_phase(CUPTI_OFF);
+	else
+		cupti_end_loan();
 }

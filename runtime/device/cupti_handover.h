@@ -20,7 +20,11 @@ void cupti_handover_enables(const void *caller, uint32_t kind);
 /* It has disabled a kind. When all are disabled, the next recorded call takes CUPTI back. */
 void cupti_handover_disabled(uint32_t kind);
 
-/* It has finalised CUPTI. */
+/* Likewise: it is about to subscribe by cuptiSubscribe_v2. It has unsubscribed, or could not subscribe. */
+void cupti_handover_subscribes(const void *caller);
+void cupti_handover_unsubscribed(void);
+
+/* It has finalised CUPTI. A recorded call takes CUPTI back one second later, or, before 12.6, never. */
 void cupti_handover_finalized(void);
 
 #endif

@@ -5,7 +5,7 @@
 #include "runtime/device/cupti_layout.h"
 #include "runtime/device/cupti_state.h"
 
-enum { BYTES_TO_DEVICE = 1, BYTES_TO_HOST = 2, CPU_PAGE_FAULTS = 3, GPU_PAGE_FAULTS = 4, WHOLE_PROCESS = 0 };
+enum { BYTES_TO_DEVICE = 1, BYTES_TO_HOST = 2, CPU_PAGE_FAULTS = 3, GPU_PAGE_FAULTS = 4, ALL_DEVICES = 2 };
 
 static bool cupti_configure_managed(void)
 {
@@ -17,7 +17,7 @@ static bool cupti_configure_managed(void)
 	if (process_options.cuda_um_gpu_page_faults)
 		configs[count++].counter = GPU_PAGE_FAULTS;
 	for (uint32_t i = 0; i < count; i++) {
-		configs[i].scope = WHOLE_PROCESS;
+		configs[i].scope = ALL_DEVICES;
 		configs[i].is_on = 1;
 	}
 	if (count == 2)
@@ -37,8 +37,8 @@ static bool cupti_is_kind_requested(uint32_t kind)
 		return cupti_state.version >= CUPTI_HAS_DEVICE_4;
 	case CUPTI_MEMORY:
 		return cupti_state.version >= CUPTI_HAS_MEMORY && process_options.cuda_memory_usage;
-	case CUPTI_MANAGED:
-		return cupti_configure_managed();
+	case CUPTI_MANAGED: /* CUPTI cannot configure it within cuInit */
+		return cupti_phase() != CUPTI_OPENING_EARLY && cupti_configure_managed();
 	default:
 		return true;
 	}
@@ -64,6 +64,12 @@ int cupti_kinds_enable(void)
 	}
 	cupti_calls_set(true);
 	return 0;
+}
+
+void cupti_kinds_enable_managed(void)
+{
+	if (cupti_configure_managed() && !cupti_api.enable(CUPTI_MANAGED))
+		cupti_state.kinds |= 1ull << CUPTI_MANAGED;
 }
 
 void cupti_kinds_disable(void)

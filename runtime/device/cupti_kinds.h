@@ -5,6 +5,8 @@
 
 /* Returns the result of CUPTI for kernels. */
 int cupti_kinds_enable(void);
+/* Managed memory's, which CUPTI does not take within cuInit. */
+void cupti_kinds_enable_managed(void);
 void cupti_kinds_disable(void);
 
 #endif

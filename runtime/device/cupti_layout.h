@@ -32,6 +32,8 @@ enum {
 	CUPTI_HAS_GRAPH_IDS = 14, /* 11.1 */
 	CUPTI_HAS_MEMORY = 15,	  /* 11.2 */
 	CUPTI_HAS_DEVICE_4 = 17,  /* 11.6 */
+	CUPTI_STARTS_AGAIN = 24,  /* 12.6: also after cuptiFinalize */
+	CUPTI_COPES_WITHOUT_BUFFER = 27, /* 12.9 */
 };
 
 /* How CUPTI identifies threads (CUpti_ActivityThreadIdType): by pthread_t, or by the result of gettid(). */

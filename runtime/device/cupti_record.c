@@ -15,49 +15,76 @@
 #include "runtime/device/cupti_state.h"
 #include "runtime/record/event.h"
 
-enum { BUFFER = 1 << 20, BUFFERS = 128, KEPT = 8 };
+/* A buffer holds some 300 kernels. CUPTI's own flushes return full buffers only, so what a buffer holds is what a kill
+ * may lose. CUPTI has one for each thread that calls CUDA. */
+enum { BUFFER = 1 << 16, BUFFERS = 1024, KEPT = 128, ARENAS = 64 };
 
 /* ---- buffers ---- */
 
-/* Address space for the maximum number of buffers, which also identifies our buffers. An element of `taken` is 0 if
- * free. */
-static uint8_t *arena;
-static uint8_t taken[BUFFERS];
+/* Address space from which buffers are taken, and which identifies our buffers. An element of `taken` is 0 if free. */
+static struct arena {
+	uint8_t *start;
+	uint8_t taken[BUFFERS];
+} arenas[ARENAS];
+
+/* If there is no memory, a CUPTI that crashes without a buffer gets this one, which all share and nobody reads. */
+static uint8_t scrap[BUFFER] __attribute__((aligned(8)));
+
+static struct arena *buffer_arena(const uint8_t *buffer)
+{
+	for (struct arena *a = arenas; a < arenas + ARENAS; a++) {
+		const uint8_t *start = __atomic_load_n(&a->start, __ATOMIC_ACQUIRE);
+
+		if (!start)
+			break;
+		if (buffer >= start && buffer < start + (size_t)BUFFERS * BUFFER)
+			return a;
+	}
+	return NULL;
+}
 
 static bool is_our_buffer(const uint8_t *buffer)
 {
-	const uint8_t *start = __atomic_load_n(&arena, __ATOMIC_ACQUIRE);
-
-	return start && buffer >= start && buffer < start + (size_t)BUFFERS * BUFFER;
+	return buffer == scrap || buffer_arena(buffer);
 }
 
-static uint8_t *buffer_map_arena(void)
+static uint8_t *buffer_map_arena(struct arena *a)
 {
-	uint8_t *start = __atomic_load_n(&arena, __ATOMIC_ACQUIRE), *none = NULL;
+	uint8_t *start = __atomic_load_n(&a->start, __ATOMIC_ACQUIRE), *none = NULL;
 
 	if (start)
 		return start;
 	start = sys_mmap(NULL, (size_t)BUFFERS * BUFFER, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (!start || __atomic_compare_exchange_n(&arena, &none, start, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
+	if (!start || __atomic_compare_exchange_n(&a->start, &none, start, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
 		return start;
 	sys_munmap(start, (size_t)BUFFERS * BUFFER);
 	return none;
 }
 
+static uint8_t *buffer_take(void)
+{
+	for (struct arena *a = arenas; a < arenas + ARENAS; a++) {
+		uint8_t *start = buffer_map_arena(a);
+
+		for (int i = 0; start && i < BUFFERS; i++)
+			if (!__atomic_load_n(&a->taken[i], __ATOMIC_RELAXED) &&
+			    !__atomic_exchange_n(&a->taken[i], 1, __ATOMIC_ACQUIRE))
+				return start + (size_t)i * BUFFER;
+		if (!start)
+			break;
+	}
+	return NULL;
+}
+
 void cupti_buffer_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_limit)
 {
-	uint8_t *start;
-	int i;
-
 	if (cupti_foreign_request(ret_buffer, ret_size, ret_limit))
 		return;
-	start = buffer_map_arena();
-	i = start ? 0 : BUFFERS;
-	while (i < BUFFERS && __atomic_exchange_n(&taken[i], 1, __ATOMIC_ACQUIRE))
-		i++;
-	/* If it gets no buffer, CUPTI drops records and counts them. */
-	*ret_buffer = i < BUFFERS ? start + (size_t)i * BUFFER : NULL;
+	/* Without a buffer CUPTI drops records and counts them, or crashes. */
+	*ret_buffer = buffer_take();
+	if (!*ret_buffer && cupti_state.version < CUPTI_COPES_WITHOUT_BUFFER)
+		*ret_buffer = scrap;
 	*ret_size = *ret_buffer ? BUFFER : 0;
 	*ret_limit = 0;
 }
@@ -65,11 +92,14 @@ void cupti_buffer_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_li
 /* Buffers beyond the first few are rarely needed: their memory is returned to the kernel. */
 static void buffer_free(uint8_t *buffer)
 {
-	size_t i = (size_t)(buffer - arena) / BUFFER;
+	struct arena *a = buffer_arena(buffer);
+	size_t i = a ? (size_t)(buffer - a->start) / BUFFER : 0;
 
-	if (i >= KEPT)
+	if (!a)
+		return;
+	if (a > arenas || i >= KEPT)
 		sys_madvise(buffer, BUFFER, MADV_DONTNEED);
-	__atomic_store_n(&taken[i], 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&a->taken[i], 0, __ATOMIC_RELEASE);
 }
 
 /* The output of one buffer. */
@@ -279,6 +309,15 @@ static void record_convert(struct batches *all, const void *record)
 	cupti_state.has_operations |= ((const struct cupti_record *)record)->kind != CUPTI_DEVICE;
 	switch (((const struct cupti_record *)record)->kind) {
 	case CUPTI_KERNEL:
+	case CUPTI_MEMCPY:
+	case CUPTI_MEMCPY_PEER:
+	case CUPTI_MEMSET:
+	case CUPTI_GRAPH:
+		cupti_state.has_records = true;
+		cupti_state.counts_launches = false;
+	}
+	switch (((const struct cupti_record *)record)->kind) {
+	case CUPTI_KERNEL:
 		record_kernel(b, record);
 		break;
 	case CUPTI_MEMCPY:
@@ -306,7 +345,7 @@ static void record_convert(struct batches *all, const void *record)
 
 /* ---- writing ---- */
 
-static uint64_t unwritten_buffers; /* buffers that were returned in threads that can no longer write */
+static uint64_t unwritten_buffers; /* returned in threads that can no longer write, or not read */
 
 static void buffer_read(uint8_t *buffer, size_t used)
 {
@@ -388,12 +427,14 @@ void cupti_buffer_complete(void *context, uint32_t stream, uint8_t *buffer, size
 	}
 	if (buffer)
 		cupti_foreign_copy(context, stream, buffer, used);
+	if (buffer == scrap)
+		__atomic_fetch_add(&unwritten_buffers, used != 0, __ATOMIC_RELAXED);
 	if (buffer && thread_can_write()) {
-		if (used)
+		if (used && buffer != scrap)
 			buffer_read(buffer, used);
 		cupti_count_dropped(context, stream);
 		cupti_write_clock();
-	} else if (used && cupti_state.opened_in == process.generation) {
+	} else if (used && buffer != scrap && cupti_state.opened_in == process.generation) {
 		__atomic_fetch_add(&unwritten_buffers, 1, __ATOMIC_RELAXED);
 	}
 	if (buffer)

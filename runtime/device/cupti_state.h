@@ -91,6 +91,9 @@ struct cupti_state {
 	uint16_t epoch; /* of correlation ids */
 	uint64_t kinds; /* that we have enabled */
 	bool has_operations;	/* a device has executed an operation since CUPTI was opened */
+	bool has_records; /* there has been a record of a kernel, copy, memset or graph since then */
+	bool counts_launches; /* until there has been one, or enough launches without one */
+	bool has_rest;	/* paused, and operations in progress at that time may still have records to come */
 };
 extern struct cupti_state cupti_state;
 

@@ -102,6 +102,12 @@ struct tf_device_gap {
 	uint32_t reserved;
 };
 
+/* Records of operations that were complete at that time are in the trace, except for those that CUPTI still holds in a
+ * buffer together with incomplete ones. */
+struct tf_device_flush {
+	uint64_t ticks;
+};
+
 /* Counts since the previous blob of this kind in the file. */
 struct tf_device_lost {
 	uint64_t dropped;    /* records that CUPTI dropped */

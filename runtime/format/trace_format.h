@@ -346,6 +346,7 @@ enum tf_blob_kind {
 	/* struct tf_python_frame, innermost first: the Python frames of the TF_BLOB_STACK with this id */
 	TF_BLOB_PYTHON_STACK = 24,
 	TF_BLOB_DEVICE_GAP = 18, /* struct tf_device_gap, then the path of the library that used CUPTI meanwhile */
+	TF_BLOB_DEVICE_FLUSH = 30, /* struct tf_device_flush */
 	TF_BLOB_OPERATION = 22, /* struct tf_operation */
 	TF_BLOB_NVTX = 28,	 /* struct tf_nvtx and its data: a registered object of an NVTX domain */
 	/* struct tf_payloads and its data, for the event that follows. Not a definition: only cursors read it */

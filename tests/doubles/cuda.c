@@ -42,6 +42,8 @@ ENTRY_EARLY(cuInit, 2000, (Flags), unsigned int Flags)
 
 	if (result == CUDA_SUCCESS)
 		inject_once();
+	if (result == CUDA_SUCCESS)
+		sim_set_up();
 	return result;
 }
 

@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -28,6 +29,20 @@ static bool is_word(const char *list, const char *word)
 	return false;
 }
 
+/* Everything that the real one is known to do, unless the list says `lenient`; then only what it names. */
+static void strictness_read(const char *list)
+{
+	bool is_strict = !is_word(list, "lenient");
+
+	simcupti.keeps_partial = is_strict || is_word(list, "full");
+	simcupti.hands_over_unfinished = is_strict || is_word(list, "unfinished");
+	simcupti.needs_buffers = is_strict || is_word(list, "needy");
+	simcupti.has_thread_buffers = is_strict || is_word(list, "perthread");
+	simcupti.checks_scope = is_strict || is_word(list, "scope");
+	simcupti.separates_v2 = is_strict || is_word(list, "v2");
+	simcupti.detaches_slowly = is_strict || is_word(list, "detach");
+}
+
 __attribute__((constructor)) static void settings_read(void)
 {
 	const char *list = getenv("PILLION_SIMCUPTI");
@@ -35,6 +50,7 @@ __attribute__((constructor)) static void settings_read(void)
 
 	simcupti.layout = CUDART_MAJOR >= 13 ? LAYOUT_13_0 : LAYOUT_12_8;
 	simcupti.seed = 1;
+	strictness_read(list ? list : "");
 	if (!list)
 		return;
 	simcupti.tells_nested = is_word(list, "nested");
@@ -47,6 +63,8 @@ __attribute__((constructor)) static void settings_read(void)
 	simcupti.has_old_clock = is_word(list, "oldclock");
 	simcupti.is_odd = is_word(list, "odd");
 	simcupti.is_broken = is_word(list, "broken");
+	simcupti.is_mute = is_word(list, "mute");
+	simcupti.is_silent = simcupti.is_mute || is_word(list, "silent");
 	at = strstr(list, "slow=");
 	simcupti.slow_ms = at ? (unsigned)strtoul(at + 5, NULL, 10) : 0;
 	at = strstr(list, "layout=");
@@ -96,7 +114,7 @@ static void clock_take(void)
 
 uint64_t simcupti_time(uint64_t ns)
 {
-	return ns + (uint64_t)simcupti.clock_offset_ns;
+	return ns ? ns + (uint64_t)simcupti.clock_offset_ns : 0;	/* 0: not known */
 }
 
 /* As the real one is when it is called for the first time. */
@@ -108,6 +126,16 @@ void simcupti_take_time(void)
 		nanosleep(&pause, NULL);
 }
 
+/* After cuptiFinalize. */
+#define DETACH_NS 200000000u
+static uint64_t detached_ns;
+
+void simcupti_touch(void)
+{
+	if (simcupti.detaches_slowly && detached_ns && sim_now_ns() < detached_ns)
+		raise(SIGSEGV);
+}
+
 CUptiResult simcupti_ready(void)
 {
 	static const CUuuid id = SIM_EXPORT_ID;
@@ -115,6 +143,7 @@ CUptiResult simcupti_ready(void)
 	const void *table = NULL;
 	void *driver;
 
+	simcupti_touch();
 	if (simcupti.is_not_initialized)
 		return CUPTI_ERROR_NOT_INITIALIZED;
 	if (simcupti.interface)		/* a forked child gets nothing from its parent's device */
@@ -194,13 +223,15 @@ CUptiResult CUPTIAPI cuptiGetErrorMessage(CUptiResult result, const char **str)
 
 /* ---- what is recorded ---- */
 
-static CUptiResult kind_set(CUpti_ActivityKind kind, bool is_on)
+static CUptiResult kind_set(CUpti_ActivityKind kind, bool is_on, bool is_v2)
 {
 	CUptiResult result = simcupti_ready();
 
 	simcupti_take_time();
 	if (result != CUPTI_SUCCESS)
 		return result;
+	if (is_v2 != simcupti_has_v2() && simcupti.separates_v2)
+		return CUPTI_ERROR_NOT_COMPATIBLE;
 	if ((unsigned)kind >= CUPTI_ACTIVITY_KIND_COUNT || !simcupti_record_size(kind))
 		return CUPTI_ERROR_INVALID_KIND;
 	simcupti.enabled[kind] = is_on;
@@ -215,27 +246,43 @@ static CUptiResult kind_set(CUpti_ActivityKind kind, bool is_on)
 
 CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind kind)
 {
-	return kind_set(kind, true);
+	return kind_set(kind, true, false);
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableAndDump(CUpti_ActivityKind kind)
 {
-	return kind_set(kind, true);
+	return kind_set(kind, true, false);
 }
 
 CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind kind)
 {
-	return kind_set(kind, false);
+	return kind_set(kind, false, false);
+}
+
+/* CUDA 13.2's, which the headers of 13.0 do not have. Its configurations select fields; here there are all of them. */
+struct CUpti_ActivityConfig;
+CUptiResult CUPTIAPI cuptiActivityEnable_v2(CUpti_SubscriberHandle handle, CUpti_ActivityKind kind,
+					    struct CUpti_ActivityConfig *config)
+{
+	(void)config;
+	return simcupti_is_v2(handle) ? kind_set(kind, true, true) : CUPTI_ERROR_INVALID_PARAMETER;
+}
+
+CUptiResult CUPTIAPI cuptiActivityDisable_v2(CUpti_SubscriberHandle handle, CUpti_ActivityKind kind,
+					     struct CUpti_ActivityConfig *config)
+{
+	(void)config;
+	return simcupti_is_v2(handle) ? kind_set(kind, false, true) : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableContext(CUcontext context, CUpti_ActivityKind kind)
 {
-	return context ? kind_set(kind, true) : CUPTI_ERROR_INVALID_CONTEXT;
+	return context ? kind_set(kind, true, false) : CUPTI_ERROR_INVALID_CONTEXT;
 }
 
 CUptiResult CUPTIAPI cuptiActivityDisableContext(CUcontext context, CUpti_ActivityKind kind)
 {
-	return context ? kind_set(kind, false) : CUPTI_ERROR_INVALID_CONTEXT;
+	return context ? kind_set(kind, false, false) : CUPTI_ERROR_INVALID_CONTEXT;
 }
 
 static CUptiResult api_set(enum sim_layer layer, CUpti_CallbackId cbid, bool is_on)
@@ -309,8 +356,14 @@ CUptiResult CUPTIAPI cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUn
 		return result;
 	if (!config || !count)
 		return CUPTI_ERROR_INVALID_PARAMETER;
+	if (simcupti.checks_scope && !simcupti.interface->is_up())
+		return CUPTI_ERROR_NOT_INITIALIZED;
 	for (uint32_t i = 0; i < count; i++) {
 		if ((unsigned)config[i].kind >= CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_COUNT)
+			return CUPTI_ERROR_INVALID_PARAMETER;
+		if (simcupti.checks_scope &&
+		    (config[i].scope == CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_UNKNOWN ||
+		     (unsigned)config[i].scope >= CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_COUNT))
 			return CUPTI_ERROR_INVALID_PARAMETER;
 		simcupti.counts_managed[config[i].kind] = config[i].enable != 0;
 	}
@@ -334,6 +387,7 @@ CUptiResult CUPTIAPI cuptiFinalize(void)
 	simcupti_unsubscribe_all();
 	simcupti.interface->set_tool(NULL);
 	simcupti.interface = NULL;
+	detached_ns = sim_now_ns() + DETACH_NS;
 	return CUPTI_SUCCESS;
 }
 

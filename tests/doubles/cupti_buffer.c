@@ -1,27 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The CUPTI double: records on their way into the client's buffers, and buffers on their way back.
  *
- * A record passes the hold first, where `late` and `reorder` keep some back, then goes into the current buffer.
+ * A record passes the hold first, where `late` and `reorder` keep some back, then goes into its thread's buffer.
  * Full buffers wait in a line and are handed over by whoever filled them, by a flush, or by the double's own thread. */
 #include "simcupti.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define HOLD_ROOM 64
+#define THREADS 1024		/* that have a buffer of their own; more share them */
 #define RECORD_BYTES 256
 
 struct buffer {
 	struct buffer *next;
 	uint8_t *data;
 	size_t size, used, max_records, count;
+	bool is_v2;
 };
 
 static struct {
 	unsigned lock, wake_word, done_word;
 	CUpti_BuffersCallbackRequestFunc request;
 	CUpti_BuffersCallbackCompleteFunc complete;
-	struct buffer *current, *full_first, *full_last;
+	void (*request_v2)(uint8_t **buffer, size_t *size, size_t *max_records, void *info);
+	void (*complete_v2)(uint8_t *buffer, size_t size, size_t used, void *info);
+	struct buffer *current[THREADS], *full_first, *full_last;
 	size_t dropped;
 	uint64_t period_ns;
 	bool has_thread;
@@ -42,11 +47,22 @@ static void unlock(void)
 
 /* ---- filling, with the lock held ---- */
 
-static void current_close(void)
+/* The calling thread's. */
+static struct buffer **current_of(void)
 {
-	struct buffer *buffer = buffers.current;
+	static unsigned threads;
+	static __thread unsigned number;
 
-	buffers.current = NULL;
+	if (!number)
+		number = ++threads;
+	return &buffers.current[simcupti.has_thread_buffers ? number % THREADS : 0];
+}
+
+static void current_close(struct buffer **current)
+{
+	struct buffer *buffer = *current;
+
+	*current = NULL;
 	if (!buffer)
 		return;
 	if (buffers.full_last)
@@ -56,27 +72,38 @@ static void current_close(void)
 	buffers.full_last = buffer;
 }
 
-static bool current_has_room(size_t bytes)
+static void close_all(void)
 {
-	const struct buffer *buffer = buffers.current;
+	for (size_t i = 0; i < THREADS; i++)
+		current_close(&buffers.current[i]);
+}
 
+static bool has_room(const struct buffer *buffer, size_t bytes)
+{
 	return buffer && buffer->size - buffer->used >= bytes &&
 	       (!buffer->max_records || buffer->count < buffer->max_records);
 }
 
-static bool current_open(size_t bytes)
+/* Before 12.9 nobody looks whether there is a buffer. */
+static bool current_open(struct buffer **current, size_t bytes)
 {
-	struct buffer *buffer = buffers.request ? calloc(1, sizeof(*buffer)) : NULL;
+	struct buffer *buffer = buffers.request || buffers.request_v2 ? calloc(1, sizeof(*buffer)) : NULL;
 
 	if (!buffer)
 		return false;
-	buffers.request(&buffer->data, &buffer->size, &buffer->max_records);
-	buffers.current = buffer;
+	buffer->is_v2 = buffers.request_v2 != NULL;
+	if (buffer->is_v2)
+		buffers.request_v2(&buffer->data, &buffer->size, &buffer->max_records, NULL);
+	else
+		buffers.request(&buffer->data, &buffer->size, &buffer->max_records);
+	*current = buffer;
 	if (buffer->data && buffer->size >= bytes)
 		return true;
 	if (!buffer->data) {
+		if (simcupti.needs_buffers && simcupti.layout < LAYOUT_13_0)
+			raise(SIGSEGV);
 		free(buffer);
-		buffers.current = NULL;
+		*current = NULL;
 	}
 	return false;
 }
@@ -89,16 +116,16 @@ static void drop(const void *record)
 
 static void put(const void *record, size_t bytes)
 {
-	struct buffer *buffer;
+	struct buffer **current = current_of(), *buffer;
 
-	if (!current_has_room(bytes)) {
-		current_close();
-		if (!current_open(bytes)) {
+	if (!has_room(*current, bytes)) {
+		current_close(current);
+		if (!current_open(current, bytes)) {
 			drop(record);
 			return;
 		}
 	}
-	buffer = buffers.current;
+	buffer = *current;
 	memcpy(buffer->data + buffer->used, record, bytes);
 	buffer->used += bytes;
 	buffer->count++;
@@ -162,7 +189,9 @@ static void hand_over(void)
 		unlock();
 		if (!buffer)
 			break;
-		if (buffers.complete)
+		if (buffer->is_v2)
+			buffers.complete_v2(buffer->data, buffer->size, buffer->used, NULL);
+		else if (buffers.complete)
 			buffers.complete(NULL, 0, buffer->data, buffer->size, buffer->used);
 		is_any |= buffer->count > 1;	/* or the record of this flush alone would call for the next */
 		free(buffer);
@@ -177,19 +206,20 @@ static void hand_over(void)
 }
 
 /* What was filled before `since_ns` is with the client, unless another thread is still handing some of it over. */
-static void log_handed_over(uint64_t since_ns, uint64_t period_ns)
+static void log_handed_over(uint64_t since_ns)
 {
 	bool is_all;
 
 	lock();
-	is_all = !buffers.handing_over;
+	is_all = !buffers.handing_over && !buffers.hold_count;
 	unlock();
 	if (is_all && simcupti.interface)
 		simcupti.interface->log("cupti_flushed", ",\"since\":%llu,\"period\":%llu",
-					(unsigned long long)since_ns, (unsigned long long)period_ns);
+					(unsigned long long)since_ns, (unsigned long long)buffers.period_ns);
 }
 
-/* Wakes for full buffers and, if a period is set, to hand over the one being filled. */
+/* Wakes for full buffers and, if a period is set, as often as that; then, `full` apart, to hand over those being filled
+ * too. */
 static void *thread_main(void *unused)
 {
 	uint64_t due_ns = 0;
@@ -200,15 +230,16 @@ static void *thread_main(void *unused)
 		uint64_t now_ns = sim_now_ns();
 		bool is_due = period_ns && now_ns >= due_ns;
 
-		if (is_due) {
-			lock();
-			current_close();
-			unlock();
+		if (is_due)
 			due_ns = now_ns + period_ns;
+		if (is_due && !simcupti.keeps_partial) {
+			lock();
+			close_all();
+			unlock();
 		}
 		hand_over();
-		if (is_due)
-			log_handed_over(now_ns, period_ns);
+		if (is_due && !simcupti.keeps_partial)
+			log_handed_over(now_ns);
 		sim_futex_wait(&buffers.wake_word, seen, period_ns ? due_ns - now_ns : 0);
 	}
 	return unused;
@@ -258,6 +289,8 @@ void simcupti_emit(const void *record)
 	_Alignas(8) uint8_t spoilt[RECORD_BYTES];
 	bool is_any_full;
 
+	if (simcupti.is_mute)
+		return;
 	if (simcupti.is_odd && kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && simcupti_random(8) == 0) {
 		memcpy(spoilt, record, bytes);
 		spoil((CUpti_ActivityKernel4 *)spoilt);
@@ -282,12 +315,20 @@ void simcupti_emit(const void *record)
 	}
 }
 
+/* A buffer that lacks something of work under way is handed over by force only, and that work is never told again. */
 void simcupti_flush(bool is_forced)
 {
+	uint64_t since_ns = sim_now_ns();
+	bool is_partial = simcupti.hands_over_unfinished && simcupti.interface;
+
+	if (is_partial && is_forced)
+		simcupti_tell_unfinished();
+	is_partial = is_partial && !is_forced && simcupti_has_unfinished();
 	lock();
 	if (is_forced || !simcupti.is_late)
 		hold_empty();
-	current_close();
+	if (!is_partial)
+		close_all();
 	unlock();
 	/* The thread that keeps the period may be handing a buffer over: that is waited for, too. */
 	if (!simcupti.has_thread)
@@ -302,11 +343,13 @@ void simcupti_flush(bool is_forced)
 		is_done = !buffers.full_first && !buffers.handing_over;
 		unlock();
 		if (is_done)
-			return;
+			break;
 		if (simcupti.has_thread)
 			thread_wake();
 		sim_futex_wait(&buffers.done_word, seen, 100000000);
 	}
+	if (!is_partial)
+		log_handed_over(since_ns);
 }
 
 CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferRequested,
@@ -314,14 +357,33 @@ CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequest
 {
 	if (!funcBufferRequested || !funcBufferCompleted)
 		return CUPTI_ERROR_INVALID_PARAMETER;
+	simcupti_touch();
 	simcupti_take_time();
+	if (simcupti.separates_v2 && simcupti_has_v2())
+		return CUPTI_ERROR_NOT_COMPATIBLE;
 	/* The last caller wins, and gets the buffers of the one before too: that is what the real one does. */
 	lock();
 	buffers.request = funcBufferRequested;
 	buffers.complete = funcBufferCompleted;
+	buffers.request_v2 = NULL;
 	unlock();
 	if (simcupti.has_thread)
 		thread_start();
+	return CUPTI_SUCCESS;
+}
+
+/* CUDA 13.2's, which the headers of 13.0 do not have. */
+CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks_v2(CUpti_SubscriberHandle handle,
+						       void (*request)(uint8_t **, size_t *, size_t *, void *),
+						       void (*complete)(uint8_t *, size_t, size_t, void *))
+{
+	simcupti_touch();
+	if (!simcupti_is_v2(handle) || !request || !complete)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	lock();
+	buffers.request_v2 = request;
+	buffers.complete_v2 = complete;
+	unlock();
 	return CUPTI_SUCCESS;
 }
 

@@ -8,6 +8,7 @@
 struct CUpti_Subscriber_st {
 	CUpti_CallbackFunc callback;
 	void *data;
+	bool is_v2;
 	char name[CUPTI_SUBSCRIBER_NAME_MAX_LEN];
 	uint8_t enabled[CUPTI_CB_DOMAIN_SIZE][CBID_COUNT];
 };
@@ -15,7 +16,7 @@ struct CUpti_Subscriber_st {
 static struct CUpti_Subscriber_st *subscriber;
 
 static CUptiResult subscribe(CUpti_SubscriberHandle *ret_handle, CUpti_CallbackFunc callback, void *data,
-			     const char *name)
+			     const char *name, bool is_v2)
 {
 	CUptiResult result = simcupti_ready();
 
@@ -25,11 +26,17 @@ static CUptiResult subscribe(CUpti_SubscriberHandle *ret_handle, CUpti_CallbackF
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (simcupti.refuses_subscribers || subscriber)
 		return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+	if (is_v2 && simcupti.layout < LAYOUT_13_0)	/* these do not have it */
+		return CUPTI_ERROR_NOT_SUPPORTED;
+	for (int kind = 0; is_v2 && simcupti.separates_v2 && kind < CUPTI_ACTIVITY_KIND_COUNT; kind++)
+		if (simcupti.enabled[kind])
+			return CUPTI_ERROR_NOT_COMPATIBLE;
 	subscriber = calloc(1, sizeof(*subscriber));
 	if (!subscriber)
 		return CUPTI_ERROR_OUT_OF_MEMORY;
 	subscriber->callback = callback;
 	subscriber->data = data;
+	subscriber->is_v2 = is_v2;
 	strncpy(subscriber->name, name, sizeof(subscriber->name) - 1);
 	*ret_handle = subscriber;
 	return CUPTI_SUCCESS;
@@ -37,14 +44,15 @@ static CUptiResult subscribe(CUpti_SubscriberHandle *ret_handle, CUpti_CallbackF
 
 CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc callback, void *userdata)
 {
-	return subscribe(handle, callback, userdata, "");
+	return subscribe(handle, callback, userdata, "", false);
 }
 
 CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc callback, void *userdata,
 				       CUpti_SubscriberParams *pParams)
 {
 	CUptiResult result = subscribe(handle, callback, userdata,
-				       pParams && pParams->subscriberName ? pParams->subscriberName : "");
+				       pParams && pParams->subscriberName ? pParams->subscriberName : "",
+				       true);
 
 	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && pParams && pParams->oldSubscriberName &&
 	    pParams->oldSubscriberSize) {
@@ -62,6 +70,16 @@ CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle handle)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	subscriber = NULL;
 	return CUPTI_SUCCESS;
+}
+
+bool simcupti_is_v2(CUpti_SubscriberHandle handle)
+{
+	return handle && handle == subscriber && handle->is_v2;
+}
+
+bool simcupti_has_v2(void)
+{
+	return simcupti_is_v2(subscriber);
 }
 
 void simcupti_unsubscribe_all(void)

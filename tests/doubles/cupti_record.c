@@ -4,6 +4,7 @@
  * appended fields. */
 #include "simcupti.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -118,17 +119,45 @@ static void on_api(struct sim_api *api, bool is_exit)
 	simcupti_emit(&record);
 }
 
-/* ---- the device's work ---- */
+/* ---- the device's work ----
+ * What is recorded is decided as work is queued: kinds that are switched off later still have the records of what is
+ * under way. */
+
+/* In sim_op's tool_flags: the work will have a record, of that kind; its graph will; the record has been made. */
+enum { WANTED = 1, BY_GRAPH = 2, TOLD = 4, IS_CONCURRENT = 8 };
+
+static bool is_enabled(CUpti_ActivityKind kind)
+{
+	return simcupti.enabled[kind];
+}
+
+static void on_queued(struct sim_op *op)
+{
+	bool is_concurrent = is_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	bool is_by_graph = is_enabled(CUPTI_ACTIVITY_KIND_GRAPH_TRACE) && op->work.graph_id;
+	bool is_wanted = false;
+
+	if (op->work.kind == SIM_GRAPH_END)
+		is_wanted = is_by_graph;
+	else if (is_by_graph)
+		is_wanted = false;	/* while whole graphs are recorded their nodes are not: so CUPTI documents it */
+	else if (op->work.kind == SIM_KERNEL)
+		is_wanted = is_concurrent || is_enabled(CUPTI_ACTIVITY_KIND_KERNEL);
+	else if (op->work.kind == SIM_COPY)
+		is_wanted = is_enabled(op->work.copy.is_peer ? CUPTI_ACTIVITY_KIND_MEMCPY2 :
+							       CUPTI_ACTIVITY_KIND_MEMCPY);
+	else if (op->work.kind == SIM_SET)
+		is_wanted = is_enabled(CUPTI_ACTIVITY_KIND_MEMSET);
+	op->tool_flags = (is_wanted && !simcupti.is_silent ? WANTED : 0) | (is_by_graph ? BY_GRAPH : 0) |
+			 (is_concurrent ? IS_CONCURRENT : 0);
+}
 
 static void kernel_record(const struct sim_op *op)
 {
 	const struct sim_work *work = &op->work;
-	bool is_concurrent = simcupti.enabled[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL];
 	CUpti_ActivityKernel10 record = { .kind = CUPTI_ACTIVITY_KIND_KERNEL };
 
-	if (!is_concurrent && !simcupti.enabled[CUPTI_ACTIVITY_KIND_KERNEL])
-		return;
-	if (is_concurrent)
+	if (op->tool_flags & IS_CONCURRENT)
 		record.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
 	record.registersPerThread = 32;
 	record.start = simcupti_time(op->start_ns);
@@ -182,8 +211,6 @@ static void peer_copy_record(const struct sim_op *op)
 	const struct sim_copy *copy = &op->work.copy;
 	CUpti_ActivityMemcpyPtoP4 record = { .kind = CUPTI_ACTIVITY_KIND_MEMCPY2 };
 
-	if (!simcupti.enabled[CUPTI_ACTIVITY_KIND_MEMCPY2])
-		return;
 	record.copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_PTOP;
 	record.srcKind = (uint8_t)memory_kind(copy->src_place);
 	record.dstKind = (uint8_t)memory_kind(copy->dst_place);
@@ -239,13 +266,6 @@ static void copy_record(const struct sim_op *op)
 	const struct sim_copy *copy = &op->work.copy;
 	CUpti_ActivityMemcpy6 record = { .kind = CUPTI_ACTIVITY_KIND_MEMCPY };
 
-	if (copy->dst_place == SIM_MANAGED)
-		managed_record(op, (uintptr_t)copy->dst, sim_copy_bytes(copy), false);
-	if (copy->src_place == SIM_MANAGED)
-		managed_record(op, (uintptr_t)copy->src, sim_copy_bytes(copy), true);
-
-	if (!simcupti.enabled[CUPTI_ACTIVITY_KIND_MEMCPY])
-		return;
 	record.copyKind = copy_kind(copy);
 	record.srcKind = (uint8_t)memory_kind(copy->src_place);
 	record.dstKind = (uint8_t)memory_kind(copy->dst_place);
@@ -269,8 +289,6 @@ static void set_record(const struct sim_op *op)
 	const struct sim_work *work = &op->work;
 	CUpti_ActivityMemset4 record = { .kind = CUPTI_ACTIVITY_KIND_MEMSET };
 
-	if (!simcupti.enabled[CUPTI_ACTIVITY_KIND_MEMSET])
-		return;
 	record.value = work->set.value;
 	record.bytes = (uint64_t)work->set.width * work->set.element_bytes * work->set.height;
 	record.start = simcupti_time(op->start_ns);
@@ -301,16 +319,11 @@ static void graph_record(const struct sim_op *end, const struct sim_op *first)
 	simcupti_emit(&record);
 }
 
-/* While whole graphs are recorded, their nodes are not: so CUPTI documents it. */
-static void on_work(const struct sim_op *op, const struct sim_op *graph_first)
+static void work_record(const struct sim_op *op, const struct sim_op *graph_first)
 {
-	bool is_by_graph = simcupti.enabled[CUPTI_ACTIVITY_KIND_GRAPH_TRACE];
-
-	if (op->work.kind == SIM_GRAPH_END && graph_first && is_by_graph)
-		graph_record(op, graph_first);
-	if (op->work.graph_id && is_by_graph)
-		return;
-	if (op->work.kind == SIM_KERNEL)
+	if (op->work.kind == SIM_GRAPH_END)
+		graph_record(op, graph_first ? graph_first : op);
+	else if (op->work.kind == SIM_KERNEL)
 		kernel_record(op);
 	else if (op->work.kind == SIM_COPY && op->work.copy.is_peer)
 		peer_copy_record(op);
@@ -318,6 +331,71 @@ static void on_work(const struct sim_op *op, const struct sim_op *graph_first)
 		copy_record(op);
 	else if (op->work.kind == SIM_SET)
 		set_record(op);
+}
+
+static void on_work(struct sim_op *op, const struct sim_op *graph_first)
+{
+	const struct sim_copy *copy = op->work.kind == SIM_COPY && !op->work.copy.is_peer ? &op->work.copy : NULL;
+	unsigned flags = __atomic_fetch_or(&op->tool_flags, TOLD, __ATOMIC_ACQ_REL);
+
+	if (copy && !(flags & BY_GRAPH) && copy->dst_place == SIM_MANAGED)
+		managed_record(op, (uintptr_t)copy->dst, sim_copy_bytes(copy), false);
+	if (copy && !(flags & BY_GRAPH) && copy->src_place == SIM_MANAGED)
+		managed_record(op, (uintptr_t)copy->src, sim_copy_bytes(copy), true);
+	if ((flags & (WANTED | TOLD)) == WANTED && !(op->work.kind == SIM_GRAPH_END && !graph_first))
+		work_record(op, graph_first);
+}
+
+/* ---- work under way at a flush ---- */
+
+static void count_unfinished(struct sim_op *op, void *count)
+{
+	*(unsigned *)count += (op->tool_flags & (WANTED | TOLD)) == WANTED;
+}
+
+bool simcupti_has_unfinished(void)
+{
+	unsigned count = 0;
+
+	simcupti.interface->each_op(count_unfinished, &count);
+	return count > 0;
+}
+
+struct unfinished { struct sim_op *list; size_t count, room; };
+
+/* A copy: nothing of the client's is called with the core's lock held. */
+static void take_unfinished(struct sim_op *op, void *data)
+{
+	struct unfinished *all = data;
+
+	if ((op->tool_flags & (WANTED | TOLD)) != WANTED || all->count == all->room ||
+	    __atomic_fetch_or(&op->tool_flags, TOLD, __ATOMIC_ACQ_REL) & TOLD)
+		return;
+	all->list[all->count] = *op;
+	if (!op->is_placed || op->start_ns > simcupti.interface->now_ns())
+		all->list[all->count].start_ns = 0;
+	all->list[all->count++].end_ns = 0;
+}
+
+void simcupti_tell_unfinished(void)
+{
+	struct unfinished all = {0};
+	unsigned count = 0;
+
+	simcupti.interface->each_op(count_unfinished, &count);
+	all.room = count;
+	all.list = count ? calloc(count, sizeof(*all.list)) : NULL;
+	if (!all.list)
+		return;
+	simcupti.interface->each_op(take_unfinished, &all);
+	for (size_t i = 0; i < all.count; i++) {
+		const struct sim_op *op = &all.list[i];
+
+		simcupti.interface->log("cupti_unfinished", ",\"op\":%llu,\"graph\":%u,\"corr\":%u",
+					(unsigned long long)op->id, op->work.graph_id, op->correlation);
+		work_record(op, NULL);
+	}
+	free(all.list);
 }
 
 /* ---- everything else ---- */
@@ -445,6 +523,7 @@ void simcupti_tell_existing(CUpti_ActivityKind kind)
 }
 
 const struct sim_tool simcupti_tool = {
+	.queued = on_queued,
 	.api = on_api,
 	.work = on_work,
 	.memory = on_memory,

@@ -17,7 +17,10 @@ struct simcupti {
 	enum cupti_layout layout;
 	bool tells_nested, drops, is_late, reorders, has_thread, refuses_subscribers, is_not_initialized, has_old_clock,
 	    is_odd;
-	bool is_broken;
+	bool is_broken, is_silent, is_mute;
+	/* what the real one does, and `lenient` switches off */
+	bool keeps_partial, hands_over_unfinished, needs_buffers, has_thread_buffers, checks_scope, separates_v2,
+	    detaches_slowly;
 	unsigned slow_ms;
 	uint64_t seed;
 
@@ -33,6 +36,8 @@ extern struct simcupti simcupti;
 
 /* Finds the driver double; CUPTI_ERROR_UNKNOWN when there is none, as the real one answers without a driver. */
 CUptiResult simcupti_ready(void);
+/* Crashes while CUPTI detaches. */
+void simcupti_touch(void);
 void simcupti_take_time(void);
 uint64_t simcupti_time(uint64_t ns);
 uint32_t simcupti_thread_id(void);
@@ -43,6 +48,10 @@ extern const struct sim_tool simcupti_tool;
 /* 0: not a kind that this release knows. */
 size_t simcupti_record_size(CUpti_ActivityKind kind);
 void simcupti_tell_existing(CUpti_ActivityKind kind);
+/* Is there work under way that will have a record? */
+bool simcupti_has_unfinished(void);
+/* Records of such work, without an end: that work has none later. */
+void simcupti_tell_unfinished(void);
 
 /* cupti_buffer.c */
 void simcupti_emit(const void *record);
@@ -52,5 +61,8 @@ void simcupti_flush(bool is_forced);
 void simcupti_call_api(struct sim_api *api, bool is_exit);
 void simcupti_call_resource(CUpti_CallbackId id, CUcontext context, CUstream stream);
 void simcupti_unsubscribe_all(void);
+/* A subscriber of cuptiSubscribe_v2. */
+bool simcupti_has_v2(void);
+bool simcupti_is_v2(CUpti_SubscriberHandle handle);
 
 #endif

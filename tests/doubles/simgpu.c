@@ -24,7 +24,7 @@ const struct sim_tool *sim_tool;
 
 static struct {
 	unsigned lock, done_word, work_word;
-	bool is_ready, is_forked, is_stopping, has_thread;
+	bool is_ready, is_up, is_forked, is_stopping, has_thread;
 	int device_count;
 	struct sim_device devices[SIM_MAX_DEVICES];
 	struct sim_context *contexts;
@@ -102,6 +102,26 @@ CUresult sim_ready_status(void)
 bool sim_is_forked(void)
 {
 	return sim.is_forked;
+}
+
+bool sim_is_up(void)
+{
+	return __atomic_load_n(&sim.is_up, __ATOMIC_ACQUIRE);
+}
+
+void sim_set_up(void)
+{
+	__atomic_store_n(&sim.is_up, true, __ATOMIC_RELEASE);
+}
+
+void sim_each_op(void (*visit)(struct sim_op *op, void *data), void *data)
+{
+	sim_lock();
+	for (struct sim_context *context = sim.contexts; context; context = context->next)
+		for (struct sim_stream *stream = context->streams; stream; stream = stream->next)
+			for (struct sim_op *op = stream->head; op; op = op->next)
+				visit(op, data);
+	sim_unlock();
 }
 
 void sim_set_tool(const struct sim_tool *tool)
@@ -388,49 +408,6 @@ struct sim_stream *sim_stream_find(CUstream handle, bool is_per_thread)
 
 /* ---- queueing ---- */
 
-static void log_queued(const struct sim_op *op)
-{
-	const struct sim_work *work = &op->work;
-	char name[1024];
-
-	if (!sim_log_is_on())
-		return;
-	switch (work->kind) {
-	case SIM_KERNEL:
-		sim_log("launch",
-			",\"op\":%llu,\"name\":\"%s\",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"shared\":%u,"
-			"\"cooperative\":%d,\"device\":%d,\"stream\":%u,\"graph\":%u,\"corr\":%u",
-			(unsigned long long)op->id, sim_log_text(name, sizeof(name), work->kernel.function->name),
-			work->kernel.grid[0], work->kernel.grid[1], work->kernel.grid[2], work->kernel.block[0],
-			work->kernel.block[1], work->kernel.block[2], work->kernel.shared_bytes,
-			work->kernel.is_cooperative, op->stream->context->device, op->stream->id, work->graph_id,
-			op->correlation);
-		break;
-	case SIM_COPY:
-		sim_log("memcpy",
-			",\"op\":%llu,\"kind\":\"%s\",\"src\":\"%s\",\"dst\":\"%s\",\"bytes\":%zu,\"async\":%d,"
-			"\"device\":%d,\"stream\":%u,\"graph\":%u,\"corr\":%u",
-			(unsigned long long)op->id, sim_copy_name(&work->copy), sim_place_name(work->copy.src_place),
-			sim_place_name(work->copy.dst_place), sim_copy_bytes(&work->copy), work->copy.is_async,
-			op->stream->context->device, op->stream->id, work->graph_id, op->correlation);
-		break;
-	case SIM_SET:
-		sim_log("memset",
-			",\"op\":%llu,\"value\":%u,\"bytes\":%zu,\"async\":%d,\"device\":%d,\"stream\":%u,"
-			"\"graph\":%u,\"corr\":%u",
-			(unsigned long long)op->id, work->set.value,
-			work->set.width * work->set.element_bytes * work->set.height, work->set.is_async,
-			op->stream->context->device, op->stream->id, work->graph_id, op->correlation);
-		break;
-	case SIM_HOST:
-		sim_log("host", ",\"op\":%llu,\"stream\":%u,\"graph\":%u,\"corr\":%u", (unsigned long long)op->id,
-			op->stream->id, work->graph_id, op->correlation);
-		break;
-	default:
-		break;
-	}
-}
-
 /* The legacy default stream waits for all blocking streams of its context, and they for it. */
 static size_t needs_of(struct sim_stream *stream, struct sim_need *needs)
 {
@@ -484,7 +461,9 @@ CUresult sim_queue(struct sim_stream *stream, const struct sim_work *work)
 	op->correlation = sim_correlation();
 	op->queued_ns = sim_now_ns();
 	count_work(work);
-	log_queued(op);		/* before the device can see it: the log tells of a launch before its end */
+	if (sim_tool)
+		sim_tool->queued(op);
+	sim_log_queued(op);		/* before the device can see it: the log tells of a launch before its end */
 	stream->queued_seq = op->seq;
 	if (stream->tail)
 		stream->tail->next = op;

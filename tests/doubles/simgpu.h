@@ -94,6 +94,7 @@ struct sim_op {			/* work, queued on a stream */
 	uint32_t correlation;
 	uint64_t queued_ns, start_ns, end_ns;	/* sim_now_ns()'s clock */
 	bool is_placed;		/* start_ns and end_ns are known */
+	unsigned tool_flags;	/* the tool's own */
 	size_t need_count;
 	struct sim_need needs[];
 };
@@ -165,10 +166,12 @@ struct sim_allocation {
 	uint64_t id;
 };
 
-/* What a tool (the CUPTI double) is told. Called without the core's lock, on the thread where it happened. */
+/* What a tool (the CUPTI double) is told, on the thread where it happened: `queued` with the core's lock held, the rest
+ * without. */
 struct sim_tool {
+	void (*queued)(struct sim_op *op);
 	void (*api)(struct sim_api *api, bool is_exit);
-	void (*work)(const struct sim_op *op, const struct sim_op *graph_first);
+	void (*work)(struct sim_op *op, const struct sim_op *graph_first);
 	void (*memory)(const struct sim_allocation *allocation, bool is_free, uint32_t correlation,
 		       uint32_t stream, bool is_async);
 	void (*wait)(int type, const struct sim_context *context, uint32_t stream, uint32_t event,
@@ -187,6 +190,8 @@ struct sim_interface {
 	void (*nest)(bool is_begin);		/* calls of this thread in between are nobody's */
 	void (*set_tool)(const struct sim_tool *tool);
 	bool (*is_forked)(void);
+	bool (*is_up)(void);			/* the program's first cuInit has returned, or is about to */
+	void (*each_op)(void (*visit)(struct sim_op *op, void *data), void *data);	/* with the core's lock */
 	uint32_t (*correlation)(void);		/* of this thread's call in progress, or 0 */
 	struct sim_context *(*first_context)(void);
 	struct sim_stream *(*stream_find)(CUstream handle, bool is_per_thread);
@@ -202,6 +207,9 @@ const struct sim_interface *sim_interface(void);
 CUresult sim_init(void);
 CUresult sim_ready_status(void);
 bool sim_is_forked(void);		/* a child of a process that had initialised it */
+bool sim_is_up(void);
+void sim_set_up(void);
+void sim_each_op(void (*visit)(struct sim_op *op, void *data), void *data);	/* those that have not ended */
 void sim_set_tool(const struct sim_tool *tool);
 int sim_device_count(void);
 struct sim_device *sim_device(int ordinal);
@@ -342,6 +350,7 @@ bool sim_log_is_on(void);
 /* One line of JSON: {"t":ns,"pid":n,"tid":n,"ev":"<event>", and what the format adds}. */
 void sim_log(const char *event, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const char *sim_log_text(char *buffer, size_t size, const char *text);	/* escaped for JSON */
+void sim_log_queued(const struct sim_op *op);
 void sim_log_fork_child(void);
 
 #endif

@@ -58,6 +58,8 @@ const struct sim_interface *sim_interface(void)
 		.nest = sim_nest,
 		.set_tool = sim_set_tool,
 		.is_forked = sim_is_forked,
+		.is_up = sim_is_up,
+		.each_op = sim_each_op,
 		.correlation = sim_correlation,
 		.first_context = sim_context_first,
 		.stream_find = sim_stream_find,

@@ -20,13 +20,6 @@ struct physical {		/* cuMemCreate's: bytes of a device without an address */
 };
 static struct physical *physicals;
 
-const char *sim_place_name(enum sim_place place)
-{
-	static const char *const names[] = { "pageable", "pinned", "device", "managed", "pool", "vmm" };
-
-	return names[place];
-}
-
 /* Index of the first entry above the address; the one before it may hold it. */
 static size_t above(uintptr_t address)
 {

@@ -72,6 +72,7 @@ def as_shown(key):
 def check_calls(events, rows, a, is_partial):
     """Thread, name and id of each call with as many records as its work has."""
     work = collections.Counter(key[1] for key, _, _ in wanted_work(events, a.nodes))
+    work -= collections.Counter(e['corr'] for e in events if e['ev'] == 'cupti_unfinished')
     api = {e['corr']: e for e in events if e['ev'] == 'api'}
     problems, got = [], collections.Counter()
     for r in rows:
@@ -113,7 +114,7 @@ def check_ledger(events, ledger, is_broken):
     """Whatever CUPTI lost is in the ledger, and nothing else."""
     count = collections.Counter(e['ev'] for e in events)
     wanted = {'lost': 0, 'device records dropped': count['cupti_dropped'],
-        'device records without times': count['cupti_odd'],
+        'device records without times': count['cupti_odd'] + count['cupti_unfinished'],
               'device buffers unreadable': 0}
     if is_broken:
         wanted = {'lost': 0, 'device records dropped': 0}
@@ -146,12 +147,13 @@ def check_period(events, ms):
 
 def check_work(events, rows, a, is_lossy):
     sure = handed_over(events)
+    unfinished = {e['op'] for e in events if e['ev'] == 'cupti_unfinished'}
     wanted, may_miss, starts = collections.Counter(), collections.Counter(), {}
     for key, start, op in wanted_work(events, a.nodes):
         key = as_shown(key)
         wanted[key] += 1
         starts.setdefault(key, []).append(start)
-        if a.killed is not None and op not in sure:
+        if (a.killed is not None and op not in sure) or op in unfinished:
             may_miss[key] += 1
     got, offsets = collections.Counter(), []
     for key, start in got_work(rows):

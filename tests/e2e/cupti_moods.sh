@@ -53,6 +53,28 @@ for name in nested late reorder thread late,thread reorder,thread,late layout=11
 	layout=13.0 error39; do
 	mood $name
 done
+# What the double does as the real one does, each of it alone, and all of it with what the double does when told to.
+for name in lenient lenient,full lenient,unfinished lenient,needy,layout=12.8 lenient,perthread lenient,scope \
+	lenient,v2 lenient,detach perthread,thread,late,reorder,nested full,layout=12.4,thread,reorder; do
+	mood $name
+done
+# Where nothing is recorded, each call is counted as one without a device record; until times come from CUDA events.
+for name in silent mute lenient,silent; do
+	is_good=1
+	for ((seed = 1; seed <= rounds && is_good; seed++)); do
+		round "$name" "$seed" >said || is_good=0
+		if [ "$(ledger mood 'unmatched calls')" -eq 0 ]; then
+			echo "seed $seed: nothing is missing" >said
+			is_good=0
+		fi
+		rm -rf "$seed"
+	done
+	if [ $is_good -eq 1 ]; then
+		pass "$name, $rounds seeds"
+	else
+		fail "$name" "$(cat said)"
+	fi
+done
 mood oldclock --loose 100000
 mood thread,layout=11.8,oldclock --loose 100000
 mood dropped --dropped

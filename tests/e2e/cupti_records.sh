@@ -69,7 +69,7 @@ is "$? $(sort out)" "0 $(cat wanted)" 'two runtimes: status and output'
 ok 'two runtimes: what was recorded is what was done' equal two --nodes
 if command -v python3 >/dev/null; then
 	as_alone ctypes '' python3 "$tests_dir/../targets/python/cuda_ctypes.py" 3
-	like "$(report stats -q -r cuda_gpu_kern_sum -f csv ctypes.pillion)" ',6,.*,"add\(int\*, int\)"$' \
+	like "$(report stats -q -r cuda_gpu_kern_sum -f csv ctypes.pillion)" ',6,.*,"add\(' \
 		'ctypes: its kernels by their name'
 else
 	skip ctypes 'no python3'
@@ -80,6 +80,8 @@ is "$(report stats -q -r cuda_gpu_kern_sum -f csv cuda_launches.pillion |
 	"$(grep -c '"ev":"launch"' log)" 'cuda_gpu_kern_sum: as many kernels as the account, graphs by their nodes'
 is "$(report stats -q -r cuda_gpu_kern_sum:base -f csv cuda_launches.pillion | sed -n 's/.*,//p' | sort |
 	tr '\n' ' ')" 'Name add scale ' ':base'
+like "$(report stats --summary whole.pillion 2>&1 | sed -n '/^ GPU$/,/^ [A-Z]/p')" ' 14 x  \[CUDA graph [0-9]+\]' \
+	'and the summary has whole graphs among the work of the GPU'
 if has_unwinder; then
 	ok 'folded by who launched' report export -t folded --metric gpu -o folded whole.pillion
 	is "$(awk '/Launch[^;]*;[^;]*$/ {
@@ -167,7 +169,9 @@ profiler() { # MODE MOOD WANTED-SETS
 for mood in '' thread late,thread; do
 	profiler '' "$mood" '30x0.004 30x0.016'
 	profiler again "$mood" '30x0.004 30x0.016 30x0.066'
-	profiler finalize "$mood" '30x0.004 30x0.016'
+	profiler finalize "$mood" '30x0.004'
+	profiler later "$mood" '30x0.004 30x0.016'
+	profiler v2 "$mood" '30x0.004 30x0.016 30x0.066'
 	profiler first "$mood" '30x0.016'
 	profiler stay "$mood" '30x0.004'
 done
@@ -178,6 +182,42 @@ for mood in '' thread; do
 	like "$(report stats -q -r ledger -f csv inside.pillion | grep -c 'device time gap')" '^(1.|20)$' \
 		'a gap for nearly each time'
 	like "$(sets inside)" '10x0.004' 'and what came before is ours'
+done
+
+profiler later layout=12.4 '30x0.004'
+PILLION_SIMCUPTI=layout=12.4 accounted inside "$targets/cuda_profiler" 30 later
+like "$(report stats -q -r ledger -f csv inside.pillion)" 'CUPTI, .*, to the end' \
+	'before 12.6 CUPTI is not started again once the program has ended it'
+
+# ---- work that is under way when its records are wanted ----
+
+unfinished() { # MOOD N OPTION... COMMAND...
+	local mood=$1 n=$2
+	shift 2
+	PILLION_SIMCUPTI=$mood PILLION_SIMGPU_SLOWDOWN=5000 accounted under "$@" "$n"
+}
+for mood in '' thread layout=12.8 thread,late,layout=11.8; do
+	unfinished "$mood" 200 "$targets/cuda_unfinished" threads
+	is "$? $(sets under)$(notes under)" '0 200x0.004 ' "200 threads ($mood): every record is there"
+	unfinished "$mood" 9 -c cudaProfilerApi "$targets/cuda_unfinished" across
+	is "$? $(sets under)" '0 9x0.004 ' "a range that ends while work is under way ($mood): it has its records"
+	unfinished "$mood" 9 "$targets/cuda_unfinished" exit
+	is "$? $(sets under | grep -o '1x0.008')" '0 1x0.008' "an end while work is under way ($mood)"
+	is "$(($(sets under | sed -n 's/x0.004.*//p') + $(ledger under 'device records without times')))" 9 \
+		'and what has no end is in the ledger'
+done
+
+# ---- CUPTI that says that it records, and does not ----
+
+for mood in silent mute; do
+	PILLION_SIMCUPTI=$mood accounted silent --cuda-graph-trace=node "$doubles/cuda_launches" 30
+	is "$? $(cat out)" "0 $("$doubles/cuda_launches" 30)" "a CUPTI that gives no record ($mood): status and output"
+	like "$(notes silent)" 'CUDA events from here on.*delivers no record of any kernel' 'and the ledger says so'
+	like "$(report stats -q -r cuda_gpu_kern_sum -f csv silent.pillion)" ',[1-9][0-9]+,.*"add\(' \
+		'and times of the later kernels come from CUDA events'
+	PILLION_SIMCUPTI=$mood accounted silent --gpu-activity=cupti "$doubles/cuda_launches" 30
+	is "$? $(cat out)" "0 $("$doubles/cuda_launches" 30)" 'asked for CUPTI alone: status and output'
+	like "$(notes silent)" 'no device times: .*delivers no record of any kernel' 'and the ledger says so'
 done
 
 # ---- managed memory ----
@@ -237,5 +277,7 @@ killed() {
 for mood in "" thread; do
 	export PILLION_SIMCUPTI=$mood
 	ok "killed in mid-run: all but the last flush interval${mood:+, $mood}" killed
+	like "$(report stats -q -r ledger -f csv killed.pillion)" 'device records not read,[1-9][0-9]*,.ns from' \
+		'and the ledger says how long that was'
 done
 done_testing

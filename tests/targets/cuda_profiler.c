@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_profiler N [again|finalize|stay]: N memsets of 4 KB, N of 8 KB under a profiler of the program's own, which
- * prints how many records it got and whether their times were CUPTI's usual ones, then N of 16 KB. again: the
- * profiler goes on without registering its buffers a second time, for N of 32 KB, and N of 64 KB follow. finalize:
- * it ends CUPTI. stay: it never switches off. first: it takes CUPTI before any CUDA call. threads: it goes on and
- * off 20 times while another thread works. */
+/* cuda_profiler N [again|finalize|later|stay|first|v2|threads]: N memsets of 4 KB, N of 8 KB under a profiler of the
+ * program's own, which prints how many records it got and whether their times were CUPTI's usual ones, then N of 16 KB.
+ *   again     the profiler goes on without registering its buffers a second time, for N of 32 KB, and N of 64 KB follow
+ *   finalize  it ends CUPTI
+ *   later     likewise, and the work after it comes when CUPTI has had 1.2 s to detach itself
+ *   v2        it uses the functions of CUDA 13.2, and again for N of 32 KB; N of 64 KB follow
+ *   stay      it never switches off
+ *   first     it takes CUPTI before any CUDA call
+ *   threads   it goes on and off 20 times while another thread works */
 #include <cupti.h>
 
 #include <cuda_runtime_api.h>
@@ -62,6 +66,42 @@ static int profile(void *device, int n, size_t bytes, int stays)
 	return failed;
 }
 
+/* ---- CUDA 13.2's functions, which the headers of 13.0 do not declare ---- */
+
+CUptiResult cuptiActivityRegisterCallbacks_v2(CUpti_SubscriberHandle handle,
+					      void (*request)(uint8_t **, size_t *, size_t *, void *),
+					      void (*complete)(uint8_t *, size_t, size_t, void *));
+CUptiResult cuptiActivityEnable_v2(CUpti_SubscriberHandle handle, CUpti_ActivityKind kind, void *config);
+CUptiResult cuptiActivityDisable_v2(CUpti_SubscriberHandle handle, CUpti_ActivityKind kind, void *config);
+
+static void on_request_v2(uint8_t **buffer, size_t *size, size_t *limit, void *info)
+{
+	(void)info;
+	on_request(buffer, size, limit);
+}
+
+static void on_complete_v2(uint8_t *buffer, size_t size, size_t used, void *info)
+{
+	(void)info;
+	on_complete(NULL, 0, buffer, size, used);
+}
+
+static int profile_v2(void *device, int n, size_t bytes)
+{
+	CUpti_SubscriberParams params = { .structSize = CUpti_SubscriberParams_STRUCT_SIZE };
+	CUpti_SubscriberHandle handle;
+	int failed;
+
+	if (cuptiSubscribe_v2(&handle, NULL, NULL, &params) != CUPTI_SUCCESS ||
+	    cuptiActivityRegisterCallbacks_v2(handle, on_request_v2, on_complete_v2) != CUPTI_SUCCESS ||
+	    cuptiActivityEnable_v2(handle, CUPTI_ACTIVITY_KIND_MEMSET, NULL) != CUPTI_SUCCESS)
+		return 1;
+	failed = work(device, n, bytes);
+	failed |= cuptiActivityDisable_v2(handle, CUPTI_ACTIVITY_KIND_MEMSET, NULL) != CUPTI_SUCCESS;
+	failed |= cuptiActivityFlushAll(1) != CUPTI_SUCCESS;
+	return failed | (cuptiUnsubscribe(handle) != CUPTI_SUCCESS);
+}
+
 static void *work_on(void *device)
 {
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
@@ -96,13 +136,21 @@ int main(int argc, char **argv)
 		return 1;
 	if (cudaMalloc(&device, 1 << 20) != cudaSuccess || work(device, n, 4096))
 		return 1;
+	if (strcmp(mode, "v2") == 0) {
+		failed = profile_v2(device, n, 8192) || work(device, n, 16384) || profile_v2(device, n, 32768) ||
+			 work(device, n, 65536);
+		printf("%d records, %d strange, %d at odd times\n", records, strange, odd);
+		return failed;
+	}
 	if (cuptiActivityRegisterCallbacks(on_request, on_complete) != CUPTI_SUCCESS)
 		return 1;
 	if (strcmp(mode, "threads") == 0)
 		return on_and_off(device, n);
 	failed = profile(device, n, 8192, strcmp(mode, "stay") == 0);
-	if (strcmp(mode, "finalize") == 0)
+	if (strcmp(mode, "finalize") == 0 || strcmp(mode, "later") == 0)
 		failed |= cuptiFinalize() != CUPTI_SUCCESS;
+	if (strcmp(mode, "later") == 0)
+		nanosleep(&(struct timespec){ .tv_sec = 1, .tv_nsec = 200000000 }, NULL);
 	if (strcmp(mode, "stay") != 0)
 		failed |= work(device, n, 16384);
 	if (strcmp(mode, "again") == 0)

@@ -79,6 +79,7 @@ static void device_records(struct writer_thread *t)
 			{14, 24, 1113 * MS, 800 * US, 0},
 		};
 	const struct tf_device_lost lost = {.dropped = 3, .timeless = 1};
+	const struct tf_device_flush flush = {1100 * MS};
 
 	writer_device_source(t, TF_DEVICE_TIME_MONOTONIC, 130001, "/opt/cuda/lib64/libcupti.so.13");
 	writer_text(t, TF_BLOB_DEVICE_NAME, 0, "NVIDIA H200");
@@ -90,6 +91,7 @@ static void device_records(struct writer_thread *t)
 	writer_device(t, TF_DEVICE_TIME_MONOTONIC, kernels, 4);
 	writer_device(t, TF_DEVICE_TIME_MONOTONIC, others, 5);
 	writer_blob(t, TF_BLOB_DEVICE_LOST, 0, &lost, sizeof(lost));
+	writer_blob(t, TF_BLOB_DEVICE_FLUSH, 0, &flush, sizeof(flush));
 }
 
 /* CUPTI's records of the calls above but for one launch, and what it tells besides. */

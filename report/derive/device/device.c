@@ -97,6 +97,21 @@ size_t device_gaps(const struct image *image, struct device_gap **ret)
 	return count;
 }
 
+uint64_t device_last_flush(const struct image *image)
+{
+	const struct trace *t = image->trace;
+	uint64_t last = 0;
+
+	for (size_t i = 0; t && i < t->blob_count; i++) {
+		struct tf_device_flush flush;
+
+		if (t->blobs[i].type == TF_BLOB_DEVICE_FLUSH &&
+		    trace_blob(t, &t->blobs[i], &flush, sizeof(flush)) == sizeof(flush) && flush.ticks > last)
+			last = flush.ticks;
+	}
+	return last;
+}
+
 static size_t count_graphs(const struct trace *t)
 {
 	struct tf_device_operation operation;
