@@ -117,7 +117,7 @@ struct tf_chunk {
 	uint64_t base_ticks; /* the times of the slots are relative to this, see below */
 	uint64_t offset;     /* of this chunk in the file */
 	uint32_t full;	     /* 1: its writer has finished with it */
-	uint32_t is_tool;    /* TF_CHUNK_THREAD: 1: a thread of the driver's tools, not of the program */
+	uint32_t is_tool;    /* of a FIRST or THREAD chunk. 1: a thread of the driver's tools, not of the program */
 	uint32_t slots;	     /* TF_CHUNK_FIRST: bytes from the chunk's start to its first slot */
 	uint32_t reserved;
 };
