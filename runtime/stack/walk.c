@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks a stack by rules that are cached for the whole process (walk_rule.h). docs/decisions/stack_walker.md
+/* Walks a stack by rules that are cached for the whole process (walk_rule.h). docs/decisions/stack-walker.md
  * explains why libunwind's own trace is not used. */
 #include "runtime/stack/walk.h"
 

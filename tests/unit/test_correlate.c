@@ -23,7 +23,7 @@ static void setup(void)
 	writer_thread(&w, &main_thread, 10, "main", 4 * TF_PAGE);
 	writer_thread(&w, &other_thread, 11, "other", 4 * TF_PAGE);
 	writer_thread(&w, &cupti, 12, "cupti", 16 * TF_PAGE);
-	correlate_stretch = 1u << 20;
+	context.records_held = 0;
 }
 
 static void teardown(void)
@@ -326,7 +326,7 @@ Test(correlate, stretches_change_nothing)
 			work(i + 1, 9500000 - i * 1000);
 	}
 	calls(c, 200);
-	correlate_stretch = 16;
+	context.records_held = 16;
 	all = correlate();
 	cr_assert_eq(all->count, 200);
 	cr_assert_eq(all->counts.matched, 180);
@@ -357,7 +357,7 @@ Test(correlate, a_second_epoch_makes_no_stretch_larger)
 				.work = 1, .correlation = i, .start = 19500000 + i * 1000, .duration = 50, .epoch = 1},
 			1);
 	}
-	correlate_stretch = STRETCH;
+	context.records_held = STRETCH;
 	all = correlate();
 	cr_assert_eq(all->counts.matched, EACH / 2);
 	cr_assert_eq(all->counts.without_call, EACH / 2 + EACH);
@@ -423,7 +423,7 @@ Test(correlate, what_stretches_need_not_read_again_changes_nothing)
 	model_done(&model);
 	cr_assert_gt(whole->counts.matched, 1700);
 	cr_assert_eq(find(whole, 1800)->start, 90000);
-	for (correlate_stretch = 8; correlate_stretch < 1000; correlate_stretch *= 5) {
+	for (context.records_held = 8; context.records_held < 1000; context.records_held *= 5) {
 		parts = correlate();
 		model_done(&model);
 		cr_assert_arr_eq(&parts->counts, &whole->counts, sizeof(parts->counts));
@@ -435,7 +435,7 @@ Test(correlate, what_stretches_need_not_read_again_changes_nothing)
 					  parts->visited[i].correlation == whole->visited[i].correlation &&
 					  parts->visited[i].tid == whole->visited[i].tid &&
 					  parts->visited[i].records == whole->visited[i].records,
-				  "at %d of stretches of %d", (int)i, (int)correlate_stretch);
+				  "at %d of stretches of %d", (int)i, (int)context.records_held);
 		free(parts);
 	}
 	free(whole);

@@ -32,7 +32,7 @@ static void teardown(void)
 {
 	model_done(&model);
 	writer_done(&w);
-	correlate_stretch = 1u << 20;
+	context.records_held = 0;
 }
 
 TestSuite(kernel, .init = setup, .fini = teardown);
@@ -172,7 +172,7 @@ Test(kernel, each_of_many_stretches_has_its_names)
 {
 	struct buffer wanted = {0};
 
-	correlate_stretch = 3;
+	context.records_held = 3;
 	launch(1, ADD);
 	launch(2, MULTIPLY);
 	work(1, TF_DEVICE_KERNEL, 0, 0);

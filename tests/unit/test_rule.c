@@ -63,7 +63,7 @@ static void begin(uint64_t nonce, uint32_t pid, bool has_source)
 static void setup(void)
 {
 	begin(1, 10, true);
-	device_timeline_held = 1u << 20;
+	context.records_held = 0;
 }
 
 static void teardown(void)
@@ -305,7 +305,7 @@ Test(rule, causes_add_up_across_devices_stretches_and_overlaps)
 			call(f_read, at, 50 * US, 0);
 		at += 60 * US;
 	}
-	device_timeline_held = 100;
+	context.records_held = 100;
 	open_model(410 * MS);
 	assert_sums_are_whole();
 	cr_assert_eq(rules_gaps(&rules)->device_count, DEVICES);
@@ -344,7 +344,7 @@ Test(rule, each_ns_of_a_device_has_one_cause)
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		random_state = seed;
 		random_events();
-		device_timeline_held = 20 + below(300);
+		context.records_held = 20 + below(300);
 		open_model(40 * MS + below(20 * MS));
 		assert_sums_are_whole();
 		const struct gaps *g = rules_gaps(&rules);

@@ -8,8 +8,6 @@
 #include "report/derive/device/correlate_calls.h"
 #include "report/derive/events/filter.h"
 
-size_t correlate_stretch = 1u << 20;
-
 /* A call record of CUPTI in the current stretch. */
 struct entry {
 	uint64_t id;	 /* epoch and correlation id */
@@ -103,7 +101,7 @@ static bool keeps_id(struct state *s, size_t chunk, uint64_t id)
 	span->first = id < span->first ? id : span->first;
 	span->last = id > span->last ? id : span->last;
 	count_epoch_id(s, id);
-	return s->total < 2 * correlate_stretch;
+	return s->total < 2 * scan_records_held(s->report);
 }
 
 static void keep_device_call(struct scan *scan, const struct device_call *c)
@@ -457,7 +455,7 @@ static void visit_idle_calls(struct state *s, size_t k)
 	}
 }
 
-static void match_dso(struct state *s)
+static void match_loaded(struct state *s)
 {
 	drop_twins(s);
 	sort_unless_sorted(s->records, s->record_count, sizeof(*s->records), compare_records);
@@ -469,13 +467,13 @@ static void match_dso(struct state *s)
 /* Ids are distributed about evenly within an epoch. */
 static void match_ids(struct state *s, const struct epoch *e)
 {
-	uint64_t stretches = e->total / (2 * correlate_stretch) + 1, step = (e->last - e->first) / stretches + 1;
+	uint64_t stretches = e->total / (2 * scan_records_held(s->report)) + 1, step = (e->last - e->first) / stretches + 1;
 
 	for (uint64_t i = 0; i < stretches; i++) {
 		s->low = e->first + i * step;
 		s->high = s->low + step;
 		load_stretch(s, NULL);
-		match_dso(s);
+		match_loaded(s);
 	}
 }
 
@@ -488,7 +486,7 @@ static void match_epochs(struct state *s)
 	for (size_t i = 0; i < s->epoch_count; i++) {
 		const struct epoch *e = &s->epochs[i];
 
-		if (all.total && all.total + e->total >= 2 * correlate_stretch) {
+		if (all.total && all.total + e->total >= 2 * scan_records_held(s->report)) {
 			match_ids(s, &all);
 			all.total = 0;
 		}
@@ -513,9 +511,9 @@ static void match_all(struct state *s)
 	s->high = UINT64_MAX;
 	load_stretch(s, &s->counts->broken);
 	s->is_measuring = false;
-	s->is_single = s->total < 2 * correlate_stretch;
+	s->is_single = s->total < 2 * scan_records_held(s->report);
 	if (s->is_single) {
-		match_dso(s);
+		match_loaded(s);
 		return;
 	}
 	s->has_ids = mem_alloc(chunks + 1);

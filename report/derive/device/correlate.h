@@ -72,7 +72,4 @@ void correlation_ids_done(struct correlation_ids *ids);
 /* The lowest number of the call; 0: it has none. */
 uint64_t correlation_of(const struct correlation_ids *ids, const struct event *e);
 
-/* For tests: how many call records and device records are held at a time. */
-extern size_t correlate_stretch;
-
 #endif

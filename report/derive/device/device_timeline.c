@@ -3,8 +3,6 @@
 
 #include "report/base/external_sort.h"
 
-size_t device_timeline_held = 1u << 20;
-
 struct state {
 	const struct report_context *report;
 	const struct image *image;
@@ -80,7 +78,7 @@ uint64_t device_timeline(const struct report_context *c, size_t process, bool wi
 	struct state s = {.report = c};
 	const struct timeline_entry *b;
 
-	external_sort_init(&s.sort, sizeof(struct timeline_entry), device_timeline_held, entries_by_start);
+	external_sort_init(&s.sort, sizeof(struct timeline_entry), scan_records_held(c), entries_by_start);
 	for (size_t i = 0; i < p->image_count; i++) {
 		struct scan scan = {.context = c, .image = &c->model->images[p->first_image + i], .more = &s};
 

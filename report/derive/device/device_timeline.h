@@ -21,7 +21,4 @@ struct timeline_entry {
 uint64_t device_timeline(const struct report_context *c, size_t process, bool with_calls, void *context,
 			 void (*visit)(void *context, const struct timeline_entry *));
 
-/* For tests: how many records are held at a time. */
-extern size_t device_timeline_held;
-
 #endif

@@ -21,7 +21,13 @@ struct report_context {
 	bool totals_only;   /* medians are not needed */
 	bool lines_all;     /* see lines.h */
 	const char *source; /* see source.h; NULL: not requested */
+	size_t records_held; /* device records and calls held in memory at a time; 0: 2^20 */
 };
+
+static inline size_t scan_records_held(const struct report_context *c)
+{
+	return c->records_held ? c->records_held : 1u << 20;
+}
 
 struct scan {
 	const struct report_context *context;
