@@ -467,7 +467,8 @@ static void match_loaded(struct state *s)
 /* Ids are distributed about evenly within an epoch. */
 static void match_ids(struct state *s, const struct epoch *e)
 {
-	uint64_t stretches = e->total / (2 * scan_records_held(s->report)) + 1, step = (e->last - e->first) / stretches + 1;
+	uint64_t stretches = e->total / (2 * scan_records_held(s->report)) + 1,
+		 step = (e->last - e->first) / stretches + 1;
 
 	for (uint64_t i = 0; i < stretches; i++) {
 		s->low = e->first + i * step;
