@@ -36,12 +36,14 @@ typedef struct {
 
 cudaError_t CUDARTAPI cudaMemcpyWithAttributesAsync(void *dst, const void *src, size_t size,
 						    struct cudaMemcpyAttributes *attr, cudaStream_t stream);
-cudaError_t CUDARTAPI cudaMemcpyWithAttributesAsync_ptsz(void *dst, const void *src, size_t size,
-							 struct cudaMemcpyAttributes *attr, cudaStream_t stream);
 CUresult CUDAAPI cuMemcpyWithAttributesAsync(CUdeviceptr dst, CUdeviceptr src, size_t size, CUmemcpyAttributes *attr,
 					     CUstream hStream);
+#endif
+
+/* The headers declare these only where the default stream is one per thread. */
+cudaError_t CUDARTAPI cudaMemcpyWithAttributesAsync_ptsz(void *dst, const void *src, size_t size,
+							 struct cudaMemcpyAttributes *attr, cudaStream_t stream);
 CUresult CUDAAPI cuMemcpyWithAttributesAsync_ptsz(CUdeviceptr dst, CUdeviceptr src, size_t size,
 						  CUmemcpyAttributes *attr, CUstream hStream);
-#endif
 
 #endif
