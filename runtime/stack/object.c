@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/stack/object.h"
 
+#include <sys/auxv.h>
+
 #include "runtime/common/sys.h"
 
 typedef int find_object(void *address, struct object *ret);
@@ -44,6 +46,32 @@ bool object_each(object_visit *visit, void *data)
 	return is_visited;
 }
 
+/* The range of an object's segments and its unwind table. False: no segment contains `address`. */
+static bool object_read(uintptr_t bias, const ElfW(Phdr) *headers, unsigned long count, uintptr_t address,
+			struct object *ret)
+{
+	uintptr_t low = UINTPTR_MAX, high = 0, eh_frame_hdr = 0;
+	bool is_inside = false;
+
+	for (unsigned long i = 0; i < count; i++) {
+		uintptr_t start = bias + headers[i].p_vaddr, end = start + headers[i].p_memsz;
+
+		if (headers[i].p_type == PT_GNU_EH_FRAME)
+			eh_frame_hdr = start;
+		if (headers[i].p_type != PT_LOAD)
+			continue;
+		is_inside |= address >= start && address < end;
+		low = start < low ? start : low;
+		high = end > high ? end : high;
+	}
+	if (is_inside) {
+		ret->map_start = (void *)low;
+		ret->map_end = (void *)high;
+		ret->eh_frame_hdr = (void *)eh_frame_hdr;
+	}
+	return is_inside;
+}
+
 struct search {
 	uintptr_t address;
 	bool is_found;
@@ -53,25 +81,19 @@ struct search {
 static int object_match(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct search *s = data;
-	uintptr_t low = UINTPTR_MAX, high = 0, eh_frame_hdr = 0;
+	struct object found = {0};
 
 	(void)size;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-		uintptr_t start = info->dlpi_addr + header->p_vaddr, end = start + header->p_memsz;
-
-		if (header->p_type == PT_GNU_EH_FRAME)
-			eh_frame_hdr = start;
-		if (header->p_type != PT_LOAD)
-			continue;
-		s->is_found |= s->address >= start && s->address < end;
-		low = start < low ? start : low;
-		high = end > high ? end : high;
-	}
+	s->is_found = object_read(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, s->address, &found);
 	if (s->is_found)
-		*s->ret = (struct object){
-			.map_start = (void *)low, .map_end = (void *)high, .eh_frame_hdr = (void *)eh_frame_hdr};
+		*s->ret = found;
 	return s->is_found;
+}
+
+/* The program is the only object that can have gaps between its segments: glibc maps the others in one piece. */
+static bool is_program(const struct link_map *map)
+{
+	return map && !map->l_prev && !*map->l_name;
 }
 
 enum object_answer object_find(uintptr_t address, struct object *ret)
@@ -79,8 +101,16 @@ enum object_answer object_find(uintptr_t address, struct object *ret)
 	find_object *find = __atomic_load_n(&dl_find, __ATOMIC_RELAXED);
 	struct search search = {address, false, ret};
 
-	if (find)
-		return find((void *)address, ret) ? OBJECT_NONE : OBJECT_FOUND;
+	if (find) {
+		if (find((void *)address, ret))
+			return OBJECT_NONE;
+		/* Of an object with gaps, _dl_find_object gives only the range of the segment that contains `address`,
+		 * which excludes the ELF header and the unwind table. */
+		if (is_program(ret->link_map))
+			object_read(ret->link_map->l_addr, (const ElfW(Phdr) *)getauxval(AT_PHDR), getauxval(AT_PHNUM),
+				    address, ret);
+		return OBJECT_FOUND;
+	}
 	if (!object_each(object_match, &search))
 		return OBJECT_UNKNOWN;
 	return search.is_found ? OBJECT_FOUND : OBJECT_NONE;

@@ -46,6 +46,20 @@ Test(object, finds_the_same_by_dl_find_object)
 	cr_assert_eq(found.eh_frame_hdr, listed.eh_frame_hdr);
 }
 
+Test(object, finds_the_whole_of_a_program_with_gaps_between_its_segments)
+{
+	uintptr_t here = (uintptr_t)is_in_this_program;
+	struct object listed, found;
+
+	object_init(NULL);
+	cr_assert_eq(object_find(here, &listed), OBJECT_FOUND);
+	object_init(dlsym(RTLD_DEFAULT, "_dl_find_object"));
+	cr_assert_eq(object_find(here, &found), OBJECT_FOUND);
+	cr_assert_eq(found.map_start, listed.map_start);
+	cr_assert_eq(found.map_end, listed.map_end);
+	cr_assert_eq(found.eh_frame_hdr, listed.eh_frame_hdr);
+}
+
 Test(object, finds_none_around_the_heap_and_around_address_0)
 {
 	void *block = malloc(16);
