@@ -105,6 +105,7 @@ class Machine:
         places = [os.path.join(self.root, "include"),
             os.path.join(self.root, "extras/CUPTI/include")] if self.root else []
         places += [os.path.join(w, "include") for w in self.wheels]
+        places += [os.path.join(os.path.dirname(__file__), "../../.cuda-headers/include")]  # from scripts/setup
         return [p for p in places if os.path.isdir(p)]
 
     def find_libraries(self):
