@@ -45,6 +45,8 @@ done
 job 'multiprocessing by fork' fork.py 5
 
 cat >mixed.py <<'END'
+import warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # since 3.12, of fork among threads; it names the PID
 import os, signal, subprocess, sys, threading, time
 
 def child(sig):
