@@ -259,7 +259,7 @@ Test(model, takes_the_rate_of_a_counter_from_its_pairs)
 
 Test(model, places_times_by_the_launchers_clock_lines_too)
 {
-	/* The counter runs 1 % slower in the second half: interpolation is exact, one straight line would be off by 5 ms. */
+	/* The counter runs 1 % slower in the second half: interpolation is exact, a straight line is off by 5 ms. */
 	struct clock_map clock = {.source = TF_CLOCK_TSC};
 	struct tf_clock_pair pairs[] = {{1000000000, 1000 * MS, 51000 * MS, 0},
 					{2000000000, 2000 * MS, 52000 * MS, 0},
