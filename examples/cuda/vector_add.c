@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vector_add.cu where there is no nvcc: the kernel as C, run by the simulated device, launched as nvcc's code does. */
+/* vector_add.cu for machines without nvcc: the kernel is C code that the simulated device runs, launched as nvcc's
+ * code does it. */
 #include "cuda_stub.h"
 
 static void vector_add_run(const unsigned *grid, const unsigned *block, void **params)

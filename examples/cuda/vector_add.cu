@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small job shaped like training: load a batch, add it to the weights on the GPU, look at the result.
+/* A small job that resembles training: load a batch, add it to the weights on the GPU, read the result.
  * Two streams, pinned memory, an event between them, and NVTX ranges that name the phases. */
 #include <cuda_runtime.h>
 #include <nvtx3/nvToolsExt.h>

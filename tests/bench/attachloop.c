@@ -3,7 +3,7 @@
  * call each. All are alive until the last has made its call.
  * 	started		each makes its call as soon as it runs
  * 	released	all wait on one futex, by syscall(), and are woken together
- * Prints "median=NS min=NS wall_ms=MS": one value twice, for the harness takes both. */
+ * Prints "median=NS min=NS wall_ms=MS": median and min are equal, because the harness reads both. */
 #include <linux/futex.h>
 #include <pthread.h>
 #include <string.h>
@@ -18,7 +18,7 @@ enum { MAX_THREADS = 30000, STACK = 128 << 10 };
 static uint32_t gate, all_called, arrived, called;
 static long count;
 
-/* By raw system calls: the threads are to make one recorded call, not two. */
+/* By raw system calls, so that each thread makes only one recorded call. */
 static void wait_for(uint32_t *word)
 {
 	while (!__atomic_load_n(word, __ATOMIC_ACQUIRE))

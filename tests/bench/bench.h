@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the timed programs share: a clock, and the median and minimum over many short slices. On a busy machine most
- * slices are still whole, so both figures hold where a mean would not. */
+/* Shared by the timed programs: a clock, and the median and minimum over many short slices. On a busy machine most
+ * slices are undisturbed, so both figures are robust where a mean is not. */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -31,7 +31,7 @@ static inline double bench_median(double *values, size_t count)
 	return values[count / 2];
 }
 
-/* A whole number from minimum to maximum, or the program ends with status 2. */
+/* Parses an integer from minimum to maximum; exits with status 2 if it is invalid. */
 static inline long bench_number(const char *text, const char *name, long minimum, long maximum)
 {
 	char *end;

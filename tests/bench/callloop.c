@@ -2,8 +2,8 @@
 /* callloop KIND CALLS SLICES THREADS
  * Makes CALLS cheap calls, SLICES times over, in each of THREADS threads, and prints
  *	median=NS min=NS end_ns=T
- * ns per call of the slowest thread; T is CLOCK_MONOTONIC when the last call had returned. Start-up and exit are in no
- * figure, so what a recorder does to a call is the difference between two runs. */
+ * ns per call of the slowest thread; T is CLOCK_MONOTONIC after the last call. No figure includes start-up and exit, so
+ * the cost of recording a call is the difference between two runs. */
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -105,7 +105,7 @@ static void *run(void *arg)
 	struct job *job = arg;
 	double ns[MAX_SLICES];
 
-	kind->make(job, calls / 10 + 1); /* first touches, attaching, the first small chunks */
+	kind->make(job, calls / 10 + 1); /* warm-up: page faults, attaching, the first small chunks */
 	pthread_barrier_wait(&together);
 	for (long s = 0; s < slices; s++) {
 		uint64_t start = bench_now_ns();

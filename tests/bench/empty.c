@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Preloaded last: a write and a read that do nothing. Under a recorder they show its own cost free of the kernel's
- * scatter. libempty.so returns at once. libenter.so, built with BENCH_ENTER, goes into the kernel and out again:
- * what the processor forgets on that way, a recorder pays for. */
+/* Preloaded last: a write and a read that do nothing, which show the recorder's own cost without the kernel's variance.
+ * libempty.so returns immediately. libenter.so, built with BENCH_ENTER, enters the kernel, so that the recorder's cost
+ * includes the processor state that a system call flushes. */
 #include <sys/types.h>
 #include <unistd.h>
 

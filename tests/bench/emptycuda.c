@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A launch and a product that do nothing, so that what is measured is the way to them. */
+/* A launch and a product that do nothing, so that only the cost of calling them is measured. */
 int cuLaunchKernel(void *f, unsigned a, unsigned b, unsigned c, unsigned d, unsigned e, unsigned g, unsigned h, void *s,
 		   void **p, void **q)
 {

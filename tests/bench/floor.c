@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The yardsticks, two libraries for LD_PRELOAD (OS calls) and NVTX_INJECTION64_PATH (NVTX).
+/* Two reference recorders, libraries for LD_PRELOAD (OS calls) and NVTX_INJECTION64_PATH (NVTX).
  *
- * libfloor.so is the least that a recorder which keeps its records can do: a re-entry guard, two reads of the clock and
- * 32 bytes per call into 1 MiB per thread, written to $BENCH_FLOOR.TID whenever that is full.
+ * libfloor.so does the minimum for a recorder that keeps its records: a re-entry guard, two clock readings and 32 bytes
+ * per call into a buffer of 1 MiB per thread, written to $BENCH_FLOOR.TID when it is full.
  *
- * libclocks.so, built with BENCH_CLOCKS_ONLY, has the guard and the two reads, and keeps nothing.
+ * libclocks.so, built with BENCH_CLOCKS_ONLY, has the guard and the clock readings, and stores nothing.
  *
- * No thresholds, stacks, forks or signals: something to measure against. */
+ * Neither supports thresholds, stacks, forks or signals. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

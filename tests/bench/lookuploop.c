@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lookuploop lookup ROUNDS: finds the driver's functions as a CUDA runtime does, again and again, and calls one of
- * them. lookuploop call ROUNDS LIBRARY: calls cuLaunchKernel of a library (emptycuda.c), found by dlsym. lookuploop
- * bound ROUNDS: the same, bound by the linker. lookuploop deep ROUNDS: likewise, 14 frames down. lookuploop gemm
- * ROUNDS: calls cublasSgemm, two sizes in turn. Prints ns of each: median and best round. */
+/* lookuploop lookup ROUNDS: repeatedly finds the driver's functions as a CUDA runtime does, and calls one of them.
+ * lookuploop call ROUNDS LIBRARY: calls cuLaunchKernel of a library (emptycuda.c), found by dlsym. lookuploop bound
+ * ROUNDS: the same, bound by the linker. lookuploop deep ROUNDS: the same at a stack depth of 14. lookuploop gemm
+ * ROUNDS: calls cublasSgemm, alternating between two sizes. Prints ns per call: median and best round. */
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -141,7 +141,7 @@ static int multiply(int rounds)
 	return tell();
 }
 
-/* Each of its frames is there: something is left to do after the call. */
+/* Work after the call prevents a tail call, so that each frame exists. */
 __attribute__((noinline)) static int call_deep(int rounds, int frames)
 {
 	int status = frames ? call_deep(rounds, frames - 1) : call(rounds, cuLaunchKernel);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// pageloop.mjs CHROMIUM PAGE: opens a page of export -t html and moves its timeline. Prints, in ms: when it first
-// painted, and what CPU time the page's thread used for a frame at three zooms: others at work on the machine are not
-// in it, nor is waiting for a display.
+// pageloop.mjs CHROMIUM PAGE: opens a page of export -t html and moves its timeline. Prints, in ms, the time of the
+// first paint and the CPU time of the page's thread per frame at three zoom levels. CPU time excludes other load on the
+// machine and waiting for a display.
 import {pathToFileURL} from 'node:url';
 import {Browser} from '../e2e/browser.mjs';
 
 const FRAMES = 60;
 const [chromium, file] = process.argv.slice(2);
 
-// One move, and its frame to the end: the page draws in a callback of the next one, and a task behind it comes when
-// that is handed over.
+// Makes one move and waits for its frame: the page draws in the next animation frame callback, and a task queued after
+// it runs when the frame is committed.
 const PAN = `(async zoom => {
 	document.getElementById('tab-timeline').click();
 	const target = document.getElementById('scroller');
@@ -46,7 +46,7 @@ try {
 
 	await page.call('Performance.enable', {timeDomain: 'threadTicks'});
 	for (const zoom of [0, 3, 8]) {
-		await page.get(`${PAN}(${zoom})`); /* once for what is made at first */
+		await page.get(`${PAN}(${zoom})`); /* one warm-up frame */
 		const before = await cpuMs(page);
 
 		await page.get(`${PAN}(${zoom})`);

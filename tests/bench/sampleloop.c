@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampleloop TURNS SLICES: CPU time in ns of a slice of TURNS multiplications, 20 frames down. Prints "median=NS
+/* sampleloop TURNS SLICES: CPU time in ns of a slice of TURNS multiplications, at stack depth 20. Prints "median=NS
  * min=NS". */
 #include "bench.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stackloop loop CALLS SLICES: ns per call of write, made at the end of 64 stacks in turn, about 20 frames each.
+/* stackloop loop CALLS SLICES: ns per call of write, made from 64 different stacks in turn, about 20 frames each.
  *
- * stackloop first THREADS: ns of the first such call in a new thread, over THREADS threads one after another.
+ * stackloop first THREADS: ns of the first such call in a new thread, for THREADS threads one after another.
  *
- * Prints "median=NS min=NS". Built with BENCH_UNWIND it takes each call's stack itself, before the call, by the least
- * that will do: unw_backtrace, a hash, a look into a table of the stacks seen; then "stacks=N frames=N" follow. */
+ * Prints "median=NS min=NS". With BENCH_UNWIND it captures the stack itself before each call, by the cheapest means:
+ * unw_backtrace, a hash, and a search in a table of known stacks; it then also prints "stacks=N frames=N". */
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static void take_stack(void)
 }
 #endif
 
-/* ---- 64 ways down ---- */
+/* ---- 64 call paths ---- */
 
 __attribute__((noinline)) static void leaf(void)
 {
@@ -68,7 +68,7 @@ __attribute__((noinline)) static void straight(int frames)
 	__asm__ volatile("" ::: "memory");
 }
 
-/* Two calls, two return addresses: each bit of `way` makes another stack. */
+/* Two calls with two return addresses: each value of `way` gives a different stack. */
 __attribute__((noinline)) static void branch(unsigned way, int left)
 {
 	if (left == 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cuBLAS double, libcublas.so.12 and .so.13: a library that carries its own way to the driver, as those with
- * the runtime linked in do. Each product is one kernel launch; nothing is computed.
- * NVIDIA's cublas_v2.h is used where it is installed; the declarations below are the part of it that is needed. */
+/* The cuBLAS double, libcublas.so.12 and .so.13: a library that finds the driver by itself, as libraries with a static
+ * runtime do. Each product is one kernel launch; nothing is computed.
+ * NVIDIA's cublas_v2.h is used if it is installed; otherwise the declarations below replace it. */
 #include "library_driver.h"
 
 #include <library_types.h>
@@ -37,7 +37,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
 					  cublasGemmAlgo_t algo);
 #endif
 
-#define TILE 64		/* rows and columns of the product to a block */
+#define TILE 64		/* rows and columns of the product per block */
 
 struct cublasContext { CUstream stream; CUlibrary library; };
 

@@ -22,8 +22,8 @@ static void inject(void)
 		sim_log("injected", ",\"result\":%d", initialize());
 }
 
-/* As the driver does once it is up: whoever is named may look at all that follows. Other threads wait; the one that is
- * within may well come here again. */
+/* Loads the library that CUDA_INJECTION64_PATH names, as the driver does after its initialisation. Other threads wait;
+ * the initialising thread may enter again recursively. */
 static void inject_once(void)
 {
 	static __thread bool is_inside;
@@ -59,7 +59,7 @@ ENTRY_EARLY(cuDriverGetVersion, 2020, (driverVersion), int *driverVersion)
 
 extern const struct cuda_entry *const __start_cuda_entries[], *const __stop_cuda_entries[];
 
-/* True if the symbol is the name, give or take _vN and _ptsz or _ptds. */
+/* True if the symbol is the name, apart from a suffix _vN, _ptsz or _ptds. */
 static bool is_named(const char *symbol, const char *name)
 {
 	size_t length = strlen(name);
@@ -72,7 +72,8 @@ static bool is_named(const char *symbol, const char *name)
 	return !*symbol || strcmp(symbol, "_ptsz") == 0 || strcmp(symbol, "_ptds") == 0;
 }
 
-/* Where asked for, what look-ups give is not what is exported: a driver may well have two addresses for a function. */
+/* With PILLION_SIMGPU_ALIASES, look-ups return addresses other than the exported ones: a real driver may have two
+ * addresses for a function. */
 static void *alias_of(void *function)
 {
 	enum { BYTES = 16, COUNT = 1024 };
@@ -101,7 +102,8 @@ static void *alias_of(void *function)
 	return at;
 }
 
-/* The newest that the asked version knows; a per-thread twin wins over a plain one when twins are asked for. */
+/* Finds the newest entry that the requested version has; if per-thread default streams are requested, the per-thread
+ * variant takes precedence. */
 static CUdriverProcAddressQueryResult find(const char *name, int version, cuuint64_t flags, void **ret_function)
 {
 	bool wants_twin = flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
@@ -130,7 +132,7 @@ static CUdriverProcAddressQueryResult find(const char *name, int version, cuuint
 	return is_known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
 }
 
-/* Only where asked for: there are hundreds. */
+/* Logged only on request: there are hundreds. */
 static void log_lookup(const char *name, int version, cuuint64_t flags, const void *found)
 {
 	static int is_wanted = -1;
@@ -153,7 +155,7 @@ ENTRY_QUIET(cuGetProcAddress_v2, 12000, (symbol, pfn, cudaVersion, flags, symbol
 	log_lookup(symbol, cudaVersion, flags, *pfn);
 	if (symbolStatus)
 		*symbolStatus = status;
-	return CUDA_SUCCESS;	/* and a null pointer for what is not there: so cuda.h documents it */
+	return CUDA_SUCCESS;	/* cuda.h documents a null pointer for a missing function */
 }
 
 ENTRY_QUIET(cuGetProcAddress, 11030, (symbol, pfn, cudaVersion, flags), const char *symbol, void **pfn,
@@ -168,7 +170,7 @@ ENTRY_QUIET(cuGetProcAddress, 11030, (symbol, pfn, cudaVersion, flags), const ch
 	return found ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
-/* One table, for the other doubles. NVIDIA's own tables are not imitated, on purpose. */
+/* The only table, for the other doubles. NVIDIA's own tables are intentionally not imitated. */
 ENTRY_QUIET(cuGetExportTable, 3000, (ppExportTable, pExportTableId), const void **ppExportTable,
 	    const CUuuid *pExportTableId)
 {
@@ -442,7 +444,7 @@ ENTRY(cuCtxDestroy_v2, 4000, (ctx), CUcontext ctx)
 	return CUDA_SUCCESS;
 }
 
-/* The stack of contexts is one deep per push: enough for pairs of push and pop around a call. */
+/* A push saves only one context: enough for a push and a pop around a call. */
 static __thread struct sim_context *pushed[16];
 static __thread unsigned pushed_count;
 

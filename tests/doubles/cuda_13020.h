@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the doubles have of CUDA 13.2, for builds whose headers are older. */
+/* The declarations of CUDA 13.2 that the doubles implement, for builds with older headers. */
 #ifndef CUDA_13020_H
 #define CUDA_13020_H
 

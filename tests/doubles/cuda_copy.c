@@ -17,8 +17,8 @@ static bool obeys(const struct sim_copy *copy, enum copy_rule rule)
 	       ((rule != FROM_DEVICE && rule != ON_DEVICE) || knows_src);
 }
 
-/* Pageable sources are read before the call returns, pageable targets are written before it returns: both are
- * documented, and programs reuse such buffers at once. */
+/* Pageable sources are read, and pageable targets written, before the call returns: both are documented, and programs
+ * reuse such buffers immediately. */
 static CUresult copy_queue(struct sim_stream *stream, struct sim_copy *copy, enum copy_rule rule)
 {
 	struct sim_work work = { .kind = SIM_COPY };
@@ -78,7 +78,7 @@ ENTRY_STREAM(cuMemcpyAsync, 4000, _ptsz, 7000, (dst, src, ByteCount, hStream), C
 	return copy_line(stream, dst, src, ByteCount, true, ANY);
 }
 
-/* The attributes say what the copy may overlap with: nothing that is simulated. */
+/* The attributes describe what the copy may overlap with, which is not simulated. */
 ENTRY_STREAM(cuMemcpyWithAttributesAsync, 13020, _ptsz, 13020, (dst, src, size, attr, hStream), CUdeviceptr dst,
 	    CUdeviceptr src, size_t size, CUmemcpyAttributes *attr, CUstream hStream)
 {
@@ -103,7 +103,7 @@ ENTRY_STREAM(cuMemcpyDtoH_v2, 3020, _ptds, 7000, (dstHost, srcDevice, ByteCount)
 	return copy_line(stream, (uintptr_t)dstHost, srcDevice, ByteCount, false, FROM_DEVICE);
 }
 
-/* Inside a device, the real one does not make the caller wait either. */
+/* The real driver does not block the caller for a copy within a device either. */
 ENTRY_STREAM(cuMemcpyDtoD_v2, 3020, _ptds, 7000, (dstDevice, srcDevice, ByteCount), CUdeviceptr dstDevice,
 	    CUdeviceptr srcDevice, size_t ByteCount)
 {
@@ -250,7 +250,7 @@ ENTRY_STREAM(cuMemcpy3DAsync_v2, 3020, _ptsz, 7000, (pCopy, hStream), const CUDA
 	return copy_3d(stream, pCopy, true);
 }
 
-/* ---- memsets; on device memory the real ones do not make the caller wait, with or without Async ---- */
+/* ---- memsets; on device memory the real ones do not block the caller, with or without Async ---- */
 
 struct fill { uintptr_t dst; size_t width, height, pitch; unsigned value, element_bytes; bool is_async; };
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How an entry point of the driver double is written: once, where its body is.
+/* Macros that define an entry point of the driver double in one place:
  *
  *	ENTRY(cuMemAlloc_v2, 3020, (dptr, bytesize), CUdeviceptr *dptr, size_t bytesize)
  *	{
  *		...
  *	}
  *
- * exports the ABI name (checked against cuda.h), tells tools of the call with its CUPTI id and parameter struct
- * (checked against CUPTI's headers), and puts a row into the table that cuGetProcAddress looks into: the name
- * without its _v2, from CUDA 3.2 on. ENTRY_STREAM makes the per-thread-default-stream twin too: its body gets
- * is_per_thread first. ENTRY_EARLY may be called before cuInit; ENTRY_VOID takes nothing. */
+ * exports the ABI name (checked against cuda.h), reports the call to tools with its CUPTI id and parameter struct
+ * (checked against CUPTI's headers), and adds a row to the table that cuGetProcAddress searches: the name without its
+ * _v2, from CUDA 3.2 on. ENTRY_STREAM also defines the variant for per-thread default streams: the body's first
+ * parameter is is_per_thread. ENTRY_EARLY may be called before cuInit; ENTRY_VOID has no parameters. */
 #ifndef CUDA_ENTRY_H
 #define CUDA_ENTRY_H
 
@@ -32,7 +32,7 @@ struct cuda_entry {
 
 #define ENTRY_ARGS(...) __VA_ARGS__
 
-/* The section holds pointers: compilers may pad larger things, and the table would have holes. */
+/* The section contains pointers: compilers may pad larger objects, which would leave holes in the table. */
 #define ENTRY_ROW(sym, since, per_thread) \
 	static const struct cuda_entry row_##sym = { #sym, (void (*)(void))sym, since, per_thread }; \
 	static const struct cuda_entry *const listed_##sym __attribute__((used, section("cuda_entries"))) = &row_##sym;
@@ -66,7 +66,7 @@ struct cuda_entry {
 	ENTRY_ROW(sym, since, false) \
 	static CUresult do_##sym(__VA_ARGS__)
 
-/* Not told to tools and not logged: how functions are found, hundreds of times before the first real call. */
+/* Not reported to tools and not logged: look-ups, which programs make hundreds of times before the first real call. */
 #define ENTRY_QUIET(sym, since, args, ...) \
 	ENTRY_ROW(sym, since, false) \
 	CUresult CUDAAPI sym(__VA_ARGS__)
@@ -98,10 +98,10 @@ struct cuda_entry {
 	ENTRY_ROW(sym, since, false) \
 	static CUresult do_##sym(void)
 
-/* Bodies of calls that the double accepts and that change nothing in it. */
+/* Bodies of calls that the double accepts and that have no effect. */
 #define UNUSED(...) ((void)(sizeof((const void *[]){ __VA_ARGS__ })))
 
-/* The stream of a call, or return the error. */
+/* Gets the stream of a call, or returns the error from the caller. */
 #define STREAM_OR_RETURN(name, handle) \
 	struct sim_stream *name = sim_stream_find(handle, is_per_thread); \
 	if (!name) \

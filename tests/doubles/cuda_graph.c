@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The driver double: graphs built by hand, instantiated, launched. Dependencies are accepted and not looked at:
- * nodes run in the order they were added, which is one of the orders they allow. */
+/* The driver double: graphs built by hand, instantiated, launched. Dependencies are accepted and ignored: nodes run in
+ * the order in which they were added, which is one of the orders that the dependencies allow. */
 #include "cuda_entry.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for a __device__ variable whose size only its owner knows: pages that nobody touches cost nothing. */
+/* Space for a __device__ variable of unknown size: untouched pages use no memory. */
 #define GLOBAL_BYTES (16u << 20)
 
 /* ---- modules and libraries ---- */
@@ -25,7 +25,7 @@ static CUresult module_load(const void *image, struct sim_module **ret_module)
 	return CUDA_SUCCESS;
 }
 
-/* Machine code is not read: a module has whatever function it is asked for, once asked. */
+/* Machine code is not parsed: a module gets each function when it is first requested. */
 static CUresult module_function(struct sim_module *module, const char *name, struct sim_function **ret_function)
 {
 	struct sim_function *function;
@@ -101,7 +101,7 @@ ENTRY(cuModuleLoad, 2000, (module, fname), CUmodule *module, const char *fname)
 	return fname ? module_load(NULL, (struct sim_module **)module) : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Modules are never freed: function handles and names may still be in graphs, records and the program's hands. */
+/* Modules are never freed: graphs, records and the program may still use their function handles and names. */
 ENTRY(cuModuleUnload, 2000, (hmod), CUmodule hmod)
 {
 	return hmod ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
@@ -360,7 +360,7 @@ ENTRY_STREAM(cuLaunchHostFunc, 10000, _ptsz, 10000, (hStream, fn, userData), CUs
 	return fn ? sim_queue(stream, &work) : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* ---- occupancy: 2048 threads and 32 blocks to a multiprocessor, nothing else limits ---- */
+/* ---- occupancy: limited only by 2048 threads and 32 blocks per multiprocessor ---- */
 
 static int blocks_per_multiprocessor(int block_size)
 {

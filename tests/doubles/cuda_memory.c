@@ -239,7 +239,7 @@ ENTRY(cuDeviceSetMemPool, 11020, (dev, pool), CUdevice dev, CUmemoryPool pool)
 	return CUDA_SUCCESS;
 }
 
-/* ---- addresses and physical memory apart ---- */
+/* ---- virtual memory management ---- */
 
 ENTRY(cuMemAddressReserve, 10020, (ptr, size, alignment, addr, flags), CUdeviceptr *ptr, size_t size,
 	    size_t alignment, CUdeviceptr addr, unsigned long long flags)
@@ -355,7 +355,7 @@ ENTRY(cuPointerGetAttribute, 4000, (data, attribute, ptr), void *data, CUpointer
 	return data ? pointer_attribute(data, attribute, ptr) : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Attributes of unknown pointers are null, and that is no error: so it is documented. */
+/* As documented, attributes of unknown pointers are null without an error. */
 ENTRY(cuPointerGetAttributes, 7000, (numAttributes, attributes, data, ptr), unsigned int numAttributes,
 	    CUpointer_attribute *attributes, void **data, CUdeviceptr ptr)
 {

@@ -60,7 +60,7 @@ ENTRY_STREAM(cuStreamSynchronize, 2000, _ptsz, 7000, (hStream), CUstream hStream
 
 	if (stream->capture)
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-	/* As on the real device: the legacy default stream stands for everything that blocks. */
+	/* As on the real device, the legacy default stream synchronises with all blocking streams. */
 	if (stream == stream->context->legacy) {
 		for (struct sim_stream *other = stream->context->streams; other; other = other->next) {
 			if (!(other->flags & CU_STREAM_NON_BLOCKING))
@@ -227,10 +227,10 @@ ENTRY(cuCtxSynchronize_v2, 13000, (ctx), CUcontext ctx)
 	return waited(WAIT_CONTEXT, context, 0, 0, start_ns);
 }
 
-/* ---- what may not be asked while something is captured ---- */
+/* ---- calls that are unsafe during a capture ---- */
 
-static unsigned global_captures;	/* under way, in any thread */
-static __thread unsigned own_captures;	/* of this thread, but for relaxed ones */
+static unsigned global_captures;	/* in progress, in any thread */
+static __thread unsigned own_captures;	/* of this thread, except relaxed ones */
 static __thread CUstreamCaptureMode thread_mode;	/* 0 is global */
 
 static void capture_counts(const struct sim_stream *stream, unsigned more)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The runtime double, libcudart.so.12 and .so.13: reaching the driver, contexts, errors, and what nvcc's stubs call. */
+/* The runtime double, libcudart.so.12 and .so.13: access to the driver, contexts, errors, and the functions that nvcc's
+ * stubs call. */
 #include "cudart.h"
 
 #include <dlfcn.h>
@@ -16,7 +17,7 @@ enum { NOT_TRIED, TRYING, TRIED };
 static struct {
 	unsigned state, lock;
 	cudaError_t result;
-	const struct sim_interface *interface;	/* NULL: some other driver */
+	const struct sim_interface *interface;	/* NULL: not the driver double */
 	CUcontext primary[SIM_MAX_DEVICES];
 	struct binary *binaries;
 } rt;
@@ -24,7 +25,7 @@ static struct {
 static __thread cudaError_t last_error;
 static __thread int current_device;
 
-/* Short and rarely contended; no lock of libpthread, which a tracer would see. */
+/* Held briefly and rarely contended; not a lock of libpthread, which a tracer would record. */
 static void lock(void)
 {
 	while (__atomic_exchange_n(&rt.lock, 1, __ATOMIC_ACQUIRE))
@@ -77,7 +78,7 @@ static cudaError_t driver_start(void)
 
 static void start(void)
 {
-	/* Driver calls made here are nobody's: nested in a call that is not the program's. */
+	/* Driver calls made here are nested in an internal call, so that they are not attributed to the program. */
 	rt.result = driver_find();
 	if (rt.interface)
 		rt.interface->nest(true);
@@ -152,7 +153,7 @@ cudaError_t simrt_leave(struct sim_api *api, cudaError_t result)
 
 /* ---- errors ---- */
 
-/* Told to tools as the real ones are, but their own result is no new error. */
+/* Reported to tools as the real ones are, but their result does not set the last error. */
 static cudaError_t last(unsigned cbid, const char *name, bool is_forgotten)
 {
 	cudaError_t result = last_error;
@@ -257,8 +258,8 @@ RT_VOID_EARLY(cudaDeviceReset, v3020)
 	return RT_ERROR(result);
 }
 
-/* ---- what nvcc puts into programs: registration at load time, launches later ----
- * These have no header that C can read; the prototypes are those of crt/host_runtime.h. */
+/* ---- functions that nvcc's generated code calls: registration at load time, launches later ----
+ * No C header declares them; the prototypes are those of crt/host_runtime.h. */
 
 struct kernel {
 	struct kernel *next;
@@ -301,7 +302,7 @@ cudaError_t CUDARTAPI __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 bl
 cudaError_t CUDARTAPI __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
 					      size_t shared, cudaStream_t stream);
 
-/* No driver is looked for here, as in the real one: this runs before main, perhaps where there is none. */
+/* Does not search for a driver, like the real one: this runs before main, and there may be no driver. */
 void **CUDARTAPI __cudaRegisterFatBinary(void *fatCubin)
 {
 	struct binary *binary = calloc(1, sizeof(*binary));
@@ -362,7 +363,7 @@ void CUDARTAPI __cudaRegisterVar(void **handle, char *host, char *device, const 
 	unlock();
 }
 
-/* Managed variables of a program keep pointing to nothing: no kernel runs that could share them. */
+/* Managed variables of a program stay null: no kernel runs that could use them. */
 void CUDARTAPI __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name, int ext,
 					size_t size, int constant, int global)
 {
@@ -379,7 +380,7 @@ void CUDARTAPI __cudaUnregisterFatBinary(void **handle)
 	if (*at)
 		*at = gone->next;
 	unlock();
-	/* Handles inside it may be in use by a thread that outlives main: it is not freed. */
+	/* Not freed: a thread that outlives main may use handles in it. */
 }
 
 static bool library_ready(struct binary *binary)
@@ -471,7 +472,7 @@ cudaError_t CUDARTAPI __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t
 	return cudaSuccess;
 }
 
-/* Not told to tools: the real one has no CUPTI id. */
+/* Not reported to tools: the real one has no CUPTI id. */
 cudaError_t CUDARTAPI __cudaGetKernel(cudaKernel_t *kernel, const void *host)
 {
 	ready();

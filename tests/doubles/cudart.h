@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How an entry point of the runtime double is written, and what its files share.
+/* Macros that define an entry point of the runtime double, and the declarations that its files share.
  *
  *	RT(cudaMalloc, v3020, (devPtr, size), void **devPtr, size_t size)
  *	{
  *		...
  *	}
  *
- * exports the name (checked against cuda_runtime_api.h) and tells tools of the call with its CUPTI id and
- * parameter struct of that version. RT_STREAM makes the per-thread-default-stream twin too: its body gets
- * is_per_thread first. RT_EARLY needs no context, RT_VOID takes nothing.
- * The driver is reached as the real runtime reaches it: dlopen, one dlsym of cuGetProcAddress_v2, all else
- * through that. The rows of CUDART_DRIVER are what is asked for. */
+ * exports the name (checked against cuda_runtime_api.h) and reports the call to tools with its CUPTI id and the
+ * parameter struct of that version. RT_STREAM also defines the variant for per-thread default streams: the body's first
+ * parameter is is_per_thread. RT_EARLY needs no context, RT_VOID has no parameters.
+ * The driver's functions are found as the real runtime finds them: dlopen, one dlsym of cuGetProcAddress_v2, and all
+ * others through that function. CUDART_DRIVER has one row per function. */
 #ifndef CUDART_H
 #define CUDART_H
 
@@ -39,13 +39,13 @@ extern struct simrt_driver simrt_driver __attribute__((visibility("hidden")));
 #define RT_ARGS(...) __VA_ARGS__
 #define RT_ERROR(result) ((cudaError_t)(result))	/* the numbers are the same since CUDA 10.1 */
 
-/* Brings the driver up if need be, and the calling thread's context if the call needs one. */
+/* Initialises the driver if necessary, and the calling thread's context if the call needs one. */
 cudaError_t simrt_enter(struct sim_api *api, unsigned cbid, const char *name, const void *params,
 			const cudaError_t *result, bool needs_context) __attribute__((visibility("hidden")));
-/* Remembers an error for cudaGetLastError, and hands it on. */
+/* Stores an error for cudaGetLastError, and returns it. */
 cudaError_t simrt_leave(struct sim_api *api, cudaError_t result) __attribute__((visibility("hidden")));
 
-/* The driver's handle of what the program registered under a host address; NULL: nothing. */
+/* Returns the driver's handle of the object registered under a host address; NULL: there is none. */
 CUfunction simrt_function(const void *host) __attribute__((visibility("hidden")));
 CUdeviceptr simrt_variable(const void *host, size_t *ret_bytes) __attribute__((visibility("hidden")));
 CUcontext simrt_primary(int device) __attribute__((visibility("hidden")));

@@ -172,7 +172,7 @@ RT(cudaFuncGetName, v12030, (name, func), const char **name, const void *func)
 {
 	CUfunction function = simrt_function(func);
 
-	/* What is no function of the program's is a handle, as documented. */
+	/* As documented, a pointer that is not a registered function is a handle. */
 	return RT_ERROR(DRV(cuFuncGetName)(name, function ? function : (CUfunction)(uintptr_t)func));
 }
 
@@ -214,7 +214,7 @@ RT(cudaOccupancyAvailableDynamicSMemPerBlock, v10200, (dynamicSmemSize, func, nu
 								    blockSize));
 }
 
-/* ---- the driver's own functions, handed out ---- */
+/* ---- look-up of driver functions ---- */
 
 static cudaError_t entry_point(bool is_per_thread, const char *symbol, void **function, int version,
 			       unsigned long long flags, enum cudaDriverEntryPointQueryResult *ret_status)

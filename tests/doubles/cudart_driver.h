@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the runtime double asks of the driver: one row for each function. PLAIN: base name, suffix of the ABI name,
- * CUDA version asked for; BOTH: also the suffix of the per-thread twin and the version asked for with it. */
+/* The driver functions that the runtime double uses, one row each. PLAIN: base name, suffix of the ABI name, requested
+ * CUDA version; BOTH: also the suffix of the per-thread variant and the version requested for it. */
 #ifndef CUDART_DRIVER_H
 #define CUDART_DRIVER_H
 

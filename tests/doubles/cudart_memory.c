@@ -381,7 +381,7 @@ RT_STREAM(cudaMemset2DAsync, v3020, _ptsz, v7000, (devPtr, pitch, value, width, 
 							stream));
 }
 
-/* Slices lie row after row when the extent is as high as the memory; nothing else is simulated. */
+/* Slices are contiguous if the extent is as high as the memory; other cases are not simulated. */
 RT_STREAM(cudaMemset3D, v3020, _ptds, v7000, (pitchedDevPtr, value, extent), struct cudaPitchedPtr pitchedDevPtr,
 	    int value, struct cudaExtent extent)
 {
@@ -420,7 +420,7 @@ RT(cudaPointerGetAttributes, v4000, (attributes, ptr), struct cudaPointerAttribu
 	return cudaSuccess;
 }
 
-#if CUDART_MAJOR >= 13	/* CUDA 12 named the place by a device number */
+#if CUDART_MAJOR >= 13	/* CUDA 12 gives the location as a device number */
 RT(cudaMemAdvise, v12020, (devPtr, count, advice, location), const void *devPtr, size_t count,
 	    enum cudaMemoryAdvise advice, struct cudaMemLocation location)
 {

@@ -79,7 +79,7 @@ RT_STREAM(cudaStreamWaitEvent, v3020, _ptsz, v7000, (stream, event, flags), cuda
 RT_STREAM(cudaStreamAddCallback, v5000, _ptsz, v7000, (stream, callback, userData, flags), cudaStream_t stream,
 	    cudaStreamCallback_t callback, void *userData, unsigned int flags)
 {
-	/* The same type, but for the name of the error. */
+	/* The same type, except for the error's name. */
 	CUstreamCallback same = (CUstreamCallback)(void (*)(void))callback;
 
 	return RT_ERROR(DRV_OF(cuStreamAddCallback, _ptsz)(stream, same, userData, flags));

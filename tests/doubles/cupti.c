@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CUPTI double, libcupti.so.12 and .so.13: settings, what is enabled, clocks, ids.
- * PILLION_SIMCUPTI is a list of misbehaviours, see the README. Nobody is told a correlation id but by API records,
- * callbacks and external correlation, as with the real one. */
+/* The CUPTI double, libcupti.so.12 and .so.13: settings, enabled kinds, clocks, ids.
+ * PILLION_SIMCUPTI is a list of misbehaviours, see the README. As with the real one, correlation ids are visible only
+ * in API records, callbacks and external correlation. */
 #include "simcupti.h"
 
 #include <dlfcn.h>
@@ -29,7 +29,7 @@ static bool is_word(const char *list, const char *word)
 	return false;
 }
 
-/* Everything that the real one is known to do, unless the list says `lenient`; then only what it names. */
+/* Enables every known restriction of the real one; with `lenient` in the list, only those that it names. */
 static void strictness_read(const char *list)
 {
 	bool is_strict = !is_word(list, "lenient");
@@ -93,9 +93,8 @@ static uint64_t wall_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* The offset is taken once, so that no two records change their order or their distance. CUPTI asks for the time as
- * it makes each record; of many readings here the closest stands for that: one that is interrupted would put all
- * records beside their calls. */
+/* The offset is measured once, so that the order and distance of records stay the same. The real CUPTI reads the clock
+ * for each record; this takes the closest of many readings, because an interrupted one would shift all records. */
 static void clock_take(void)
 {
 	uint64_t closest = UINT64_MAX;
@@ -117,7 +116,7 @@ uint64_t simcupti_time(uint64_t ns)
 	return ns ? ns + (uint64_t)simcupti.clock_offset_ns : 0;	/* 0: not known */
 }
 
-/* As the real one is when it is called for the first time. */
+/* Initialises on the first call, as the real one does. */
 void simcupti_take_time(void)
 {
 	struct timespec pause = {.tv_sec = simcupti.slow_ms / 1000, .tv_nsec = simcupti.slow_ms % 1000 * 1000000l};
@@ -259,7 +258,7 @@ CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind kind)
 	return kind_set(kind, false, false);
 }
 
-/* CUDA 13.2's, which the headers of 13.0 do not have. Its configurations select fields; here there are all of them. */
+/* From CUDA 13.2; the headers of 13.0 lack it. Its configurations select fields; the double always has all fields. */
 struct CUpti_ActivityConfig;
 CUptiResult CUPTIAPI cuptiActivityEnable_v2(CUpti_SubscriberHandle handle, CUpti_ActivityKind kind,
 					    struct CUpti_ActivityConfig *config)
@@ -293,7 +292,7 @@ static CUptiResult api_set(enum sim_layer layer, CUpti_CallbackId cbid, bool is_
 		return result;
 	if (cbid >= CBID_COUNT)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	if (simcupti.layout < LAYOUT_12_8)	/* stands for releases without these two functions */
+	if (simcupti.layout < LAYOUT_12_8)	/* older releases do not have these two functions */
 		return CUPTI_ERROR_NOT_SUPPORTED;
 	simcupti.api_enabled[layer][cbid] = is_on;
 	return CUPTI_SUCCESS;
@@ -331,7 +330,7 @@ CUptiResult CUPTIAPI cuptiGetThreadIdType(CUpti_ActivityThreadIdType *type)
 	return CUPTI_SUCCESS;
 }
 
-/* Buffer sizes and pools of the real one: remembered for nobody. */
+/* Buffer sizes and pools of the real one: stored without effect. */
 CUptiResult CUPTIAPI cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value)
 {
 	if ((unsigned)attr > CUPTI_ACTIVITY_ATTR_MEM_ALLOCATION_TYPE_HOST_PINNED || !valueSize || !value)

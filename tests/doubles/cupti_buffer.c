@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CUPTI double: records on their way into the client's buffers, and buffers on their way back.
+/* The CUPTI double: fills the client's buffers with records and delivers the buffers.
  *
- * A record passes the hold first, where `late` and `reorder` keep some back, then goes into its thread's buffer.
- * Full buffers wait in a line and are handed over by whoever filled them, by a flush, or by the double's own thread. */
+ * A record first enters the hold, where `late` and `reorder` delay some records, then its thread's buffer. Full buffers
+ * are queued and delivered by the thread that filled them, by a flush, or by the double's own thread. */
 #include "simcupti.h"
 
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define HOLD_ROOM 64
-#define THREADS 1024		/* that have a buffer of their own; more share them */
+#define THREADS 1024		/* with their own buffer; further threads share these */
 #define RECORD_BYTES 256
 
 struct buffer {
@@ -30,7 +30,7 @@ static struct {
 	size_t dropped;
 	uint64_t period_ns;
 	bool has_thread;
-	unsigned handing_over;		/* buffers taken from the line, not yet given */
+	unsigned handing_over;		/* buffers taken from the queue, not yet delivered */
 	struct { size_t size; _Alignas(8) uint8_t bytes[RECORD_BYTES]; } hold[HOLD_ROOM];
 	size_t hold_count;
 } buffers;
@@ -47,7 +47,7 @@ static void unlock(void)
 
 /* ---- filling, with the lock held ---- */
 
-/* The calling thread's. */
+/* The calling thread's buffer. */
 static struct buffer **current_of(void)
 {
 	static unsigned threads;
@@ -84,7 +84,7 @@ static bool has_room(const struct buffer *buffer, size_t bytes)
 	       (!buffer->max_records || buffer->count < buffer->max_records);
 }
 
-/* Before 12.9 nobody looks whether there is a buffer. */
+/* Before 12.9 CUPTI does not check that the client provided a buffer. */
 static bool current_open(struct buffer **current, size_t bytes)
 {
 	struct buffer *buffer = buffers.request || buffers.request_v2 ? calloc(1, sizeof(*buffer)) : NULL;
@@ -154,7 +154,7 @@ static void hold_empty(void)
 		hold_release(simcupti.reorders ? simcupti_random((uint32_t)buffers.hold_count) : 0);
 }
 
-/* ---- handing over, without the lock ---- */
+/* ---- delivery, without the lock ---- */
 
 static void overhead_record(uint64_t start_ns)
 {
@@ -193,7 +193,7 @@ static void hand_over(void)
 			buffers.complete_v2(buffer->data, buffer->size, buffer->used, NULL);
 		else if (buffers.complete)
 			buffers.complete(NULL, 0, buffer->data, buffer->size, buffer->used);
-		is_any |= buffer->count > 1;	/* or the record of this flush alone would call for the next */
+		is_any |= buffer->count > 1;	/* or the record of this flush alone would cause the next one */
 		free(buffer);
 		lock();
 		buffers.handing_over--;
@@ -205,7 +205,7 @@ static void hand_over(void)
 		overhead_record(start_ns);
 }
 
-/* What was filled before `since_ns` is with the client, unless another thread is still handing some of it over. */
+/* Buffers filled before `since_ns` have been delivered, unless another thread is still delivering some of them. */
 static void log_handed_over(uint64_t since_ns)
 {
 	bool is_all;
@@ -218,8 +218,8 @@ static void log_handed_over(uint64_t since_ns)
 					(unsigned long long)since_ns, (unsigned long long)buffers.period_ns);
 }
 
-/* Wakes for full buffers and, if a period is set, as often as that; then, `full` apart, to hand over those being filled
- * too. */
+/* Wakes for full buffers and, if a period is set, once per period; then it also delivers partly filled buffers, except
+ * with `full`. */
 static void *thread_main(void *unused)
 {
 	uint64_t due_ns = 0;
@@ -263,7 +263,7 @@ static void thread_start(void)
 		sim_thread(thread_main, NULL);
 }
 
-/* A kernel that has no times or ends before it starts, or has no name. */
+/* Damages a kernel's record: no times, an end before the start, or no name. */
 static void spoil(CUpti_ActivityKernel4 *record)
 {
 	switch (simcupti_random(3)) {
@@ -280,7 +280,7 @@ static void spoil(CUpti_ActivityKernel4 *record)
 	simcupti.interface->log("cupti_odd", "");
 }
 
-/* ---- from outside ---- */
+/* ---- the interface ---- */
 
 void simcupti_emit(const void *record)
 {
@@ -315,7 +315,8 @@ void simcupti_emit(const void *record)
 	}
 }
 
-/* A buffer that lacks something of work under way is handed over by force only, and that work is never told again. */
+/* While an operation with a record is in progress, only a forced flush delivers buffers; it also delivers that record
+ * without an end, and the operation gets no other record. */
 void simcupti_flush(bool is_forced)
 {
 	uint64_t since_ns = sim_now_ns();
@@ -330,7 +331,7 @@ void simcupti_flush(bool is_forced)
 	if (!is_partial)
 		close_all();
 	unlock();
-	/* The thread that keeps the period may be handing a buffer over: that is waited for, too. */
+	/* The periodic thread may be delivering a buffer: wait for that, too. */
 	if (!simcupti.has_thread)
 		hand_over();
 	else
@@ -361,7 +362,7 @@ CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequest
 	simcupti_take_time();
 	if (simcupti.separates_v2 && simcupti_has_v2())
 		return CUPTI_ERROR_NOT_COMPATIBLE;
-	/* The last caller wins, and gets the buffers of the one before too: that is what the real one does. */
+	/* As in the real one, the last caller's callbacks replace the earlier ones and get the earlier buffers too. */
 	lock();
 	buffers.request = funcBufferRequested;
 	buffers.complete = funcBufferCompleted;
@@ -372,7 +373,7 @@ CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequest
 	return CUPTI_SUCCESS;
 }
 
-/* CUDA 13.2's, which the headers of 13.0 do not have. */
+/* From CUDA 13.2; the headers of 13.0 lack it. */
 CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks_v2(CUpti_SubscriberHandle handle,
 						       void (*request)(uint8_t **, size_t *, size_t *, void *),
 						       void (*complete)(uint8_t *, size_t, size_t, void *))

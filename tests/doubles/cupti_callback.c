@@ -26,7 +26,7 @@ static CUptiResult subscribe(CUpti_SubscriberHandle *ret_handle, CUpti_CallbackF
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (simcupti.refuses_subscribers || subscriber)
 		return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
-	if (is_v2 && simcupti.layout < LAYOUT_13_0)	/* these do not have it */
+	if (is_v2 && simcupti.layout < LAYOUT_13_0)	/* these headers lack it */
 		return CUPTI_ERROR_NOT_SUPPORTED;
 	for (int kind = 0; is_v2 && simcupti.separates_v2 && kind < CUPTI_ACTIVITY_KIND_COUNT; kind++)
 		if (simcupti.enabled[kind])
@@ -63,7 +63,7 @@ CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle *handle, CUpti_Cal
 	return result;
 }
 
-/* The memory stays: another thread may be inside a callback. */
+/* The memory is not freed: another thread may be in a callback. */
 CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle handle)
 {
 	if (!handle || handle != subscriber)
@@ -133,7 +133,7 @@ CUptiResult CUPTIAPI cuptiSupportedDomains(size_t *domainCount, CUpti_DomainTabl
 	return CUPTI_SUCCESS;
 }
 
-/* Calls that the runtime makes itself are not reported. */
+/* Calls that the runtime itself makes are not reported. */
 void simcupti_call_api(struct sim_api *api, bool is_exit)
 {
 	CUpti_CallbackDomain domain = api->layer == SIM_DRIVER ? CUPTI_CB_DOMAIN_DRIVER_API :

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CUPTI double: what the simulated GPU did, as activity records.
- * Records are built in the newest layout and cut to the size that the imitated release gave them: later ones only
+/* The CUPTI double: activity records of the simulated GPU's operations.
+ * Records are built in the newest layout and truncated to their size in the imitated release: later releases only
  * appended fields. */
 #include "simcupti.h"
 
@@ -100,7 +100,7 @@ static void on_api(struct sim_api *api, bool is_exit)
 	CUpti_ActivityAPI record = { .kind = CUPTI_ACTIVITY_KIND_RUNTIME };
 
 	simcupti_call_api(api, is_exit);
-	/* A correlation id has one record: the outermost call's, and none for what that asks of the driver. */
+	/* A correlation id has one record, of the outermost call; driver calls within that call have none. */
 	if (!is_exit || api->cbid >= CBID_COUNT || !simcupti.api_enabled[api->layer][api->cbid])
 		return;
 	if (api->is_nested && (api->layer == SIM_RUNTIME || !simcupti.tells_nested))
@@ -120,10 +120,10 @@ static void on_api(struct sim_api *api, bool is_exit)
 }
 
 /* ---- the device's work ----
- * What is recorded is decided as work is queued: kinds that are switched off later still have the records of what is
- * under way. */
+ * Whether work is recorded is decided when it is queued: work in progress keeps its record if its kind is disabled
+ * later. */
 
-/* In sim_op's tool_flags: the work will have a record, of that kind; its graph will; the record has been made. */
+/* In sim_op's tool_flags: the work will have a record; its graph will; the record was written; it is concurrent. */
 enum { WANTED = 1, BY_GRAPH = 2, TOLD = 4, IS_CONCURRENT = 8 };
 
 static bool is_enabled(CUpti_ActivityKind kind)
@@ -140,7 +140,7 @@ static void on_queued(struct sim_op *op)
 	if (op->work.kind == SIM_GRAPH_END)
 		is_wanted = is_by_graph;
 	else if (is_by_graph)
-		is_wanted = false;	/* while whole graphs are recorded their nodes are not: so CUPTI documents it */
+		is_wanted = false;	/* as CUPTI documents, nodes are not recorded while whole graphs are */
 	else if (op->work.kind == SIM_KERNEL)
 		is_wanted = is_concurrent || is_enabled(CUPTI_ACTIVITY_KIND_KERNEL);
 	else if (op->work.kind == SIM_COPY)
@@ -231,7 +231,7 @@ static void peer_copy_record(const struct sim_op *op)
 	simcupti_emit(&record);
 }
 
-/* What the driver moves for managed memory: all that the work touches, each time, after one fault. */
+/* Managed memory that the driver migrates: all that the work accesses, each time, after one page fault. */
 static void managed_record(const struct sim_op *op, uint64_t address, uint64_t bytes, bool is_to_host)
 {
 	CUpti_ActivityUnifiedMemoryCounter3 record = { .kind = CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER };
@@ -346,7 +346,7 @@ static void on_work(struct sim_op *op, const struct sim_op *graph_first)
 		work_record(op, graph_first);
 }
 
-/* ---- work under way at a flush ---- */
+/* ---- work in progress at a flush ---- */
 
 static void count_unfinished(struct sim_op *op, void *count)
 {
@@ -363,7 +363,7 @@ bool simcupti_has_unfinished(void)
 
 struct unfinished { struct sim_op *list; size_t count, room; };
 
-/* A copy: nothing of the client's is called with the core's lock held. */
+/* Copied, because no function of the client may be called with the core's lock held. */
 static void take_unfinished(struct sim_op *op, void *data)
 {
 	struct unfinished *all = data;
@@ -507,7 +507,7 @@ static void on_stream(const struct sim_stream *stream, bool is_end, uint32_t cor
 			       (CUcontext)stream->context, (CUstream)(uintptr_t)stream);
 }
 
-/* Devices and contexts that were there before anybody asked. */
+/* Devices and contexts that existed before their kind was enabled. */
 void simcupti_tell_existing(CUpti_ActivityKind kind)
 {
 	const struct sim_context *context = simcupti.interface->first_context();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Libraries that only say how they were called: the function's name and all its arguments, a line each, numbers to
- * the last bit. What is said with "- " before it is called to describe, not to compute. */
+/* Libraries that print each call on one line: the function's name and all bits of its arguments. Lines that begin with
+ * "- " are calls that describe something and compute nothing. */
 #include "libraries.h"
 
 #include <stdio.h>

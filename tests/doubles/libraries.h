@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Some of each library's functions, with the parameters that NVIDIA's headers give them: handles as void *, enums as
- * int. */
+/* Some functions of each library, with the parameters of NVIDIA's headers: handles as void *, enums as int. */
 #ifndef LIBRARIES_H
 #define LIBRARIES_H
 

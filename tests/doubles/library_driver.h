@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way to the driver of a library that carries its own, as those with the runtime linked in do. */
+/* Access to the driver for a library that finds it by itself, as libraries with a static runtime do. */
 #ifndef LIBRARY_DRIVER_H
 #define LIBRARY_DRIVER_H
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The NCCL double, libnccl.so.2: ranks are processes of this machine, a collective is one kernel that ends once
- * those of all ranks have begun, in real time. Calls between ncclGroupStart and ncclGroupEnd are launched by the
- * end, as one kernel for each communicator. Nothing is computed or sent. A unique id is the path of a file, which
- * the last rank to come removes. */
+/* The NCCL double, libnccl.so.2: ranks are processes of this machine; a collective is one kernel that ends when the
+ * kernels of all ranks have begun, in real time. ncclGroupEnd launches the calls of its group, as one kernel for each
+ * communicator. Nothing is computed or sent. A unique id is the path of a file, which the last rank to join removes. */
 #include "library_driver.h"
 #include "simgpu_kernel.h"
 
@@ -23,7 +22,7 @@ typedef struct { char internal[128]; } ncclUniqueId;
 
 struct ncclComm {
 	CUlibrary library;
-	uint64_t *arrivals; /* of all ranks in all meetings: shared */
+	uint64_t *arrivals; /* of all ranks in all collectives: shared */
 	uint64_t meetings;
 	int ranks;
 };
@@ -44,7 +43,7 @@ int ncclAllReduce(const void *send, void *receive, size_t count, int type, int o
 		  CUstream stream);
 int ncclAllGather(const void *send, void *receive, size_t count, int type, struct ncclComm *comm, CUstream stream);
 
-/* On the device's thread. Whoever waits for a rank that died goes on after a while. */
+/* Runs on the device's thread. Waiting for a rank that died ends after a timeout. */
 static void meet(const unsigned *grid, const unsigned *block, void **params)
 {
 	struct ncclComm *comm = *(struct ncclComm **)params[0];

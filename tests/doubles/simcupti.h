@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the CUPTI double share. */
+/* Declarations that the files of the CUPTI double share. */
 #ifndef SIMCUPTI_H
 #define SIMCUPTI_H
 
-#include <cupti.h>	/* first: it does not go with the internal names of cuda.h */
+#include <cupti.h>	/* first: it conflicts with the internal names of cuda.h */
 
 #include "simgpu.h"
 
@@ -18,7 +18,7 @@ struct simcupti {
 	bool tells_nested, drops, is_late, reorders, has_thread, refuses_subscribers, is_not_initialized, has_old_clock,
 	    is_odd;
 	bool is_broken, is_silent, is_mute;
-	/* what the real one does, and `lenient` switches off */
+	/* restrictions of the real one, which `lenient` removes */
 	bool keeps_partial, hands_over_unfinished, needs_buffers, has_thread_buffers, checks_scope, separates_v2,
 	    detaches_slowly;
 	unsigned slow_ms;
@@ -30,13 +30,13 @@ struct simcupti {
 	bool counts_managed[CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_COUNT];
 	CUpti_ActivityThreadIdType thread_id_type;
 	CUpti_TimestampCallbackFunc timestamp;
-	int64_t clock_offset_ns;	/* what to add to the simulated device's clock */
+	int64_t clock_offset_ns;	/* added to the simulated device's clock */
 };
 extern struct simcupti simcupti;
 
-/* Finds the driver double; CUPTI_ERROR_UNKNOWN when there is none, as the real one answers without a driver. */
+/* Finds the driver double. Returns CUPTI_ERROR_UNKNOWN if there is none, as the real one does without a driver. */
 CUptiResult simcupti_ready(void);
-/* Crashes while CUPTI detaches. */
+/* Crashes if called while CUPTI detaches. */
 void simcupti_touch(void);
 void simcupti_take_time(void);
 uint64_t simcupti_time(uint64_t ns);
@@ -45,12 +45,12 @@ uint32_t simcupti_random(uint32_t below);
 
 /* cupti_record.c */
 extern const struct sim_tool simcupti_tool;
-/* 0: not a kind that this release knows. */
+/* 0: this release does not have the kind. */
 size_t simcupti_record_size(CUpti_ActivityKind kind);
 void simcupti_tell_existing(CUpti_ActivityKind kind);
-/* Is there work under way that will have a record? */
+/* Is work in progress that will have a record? */
 bool simcupti_has_unfinished(void);
-/* Records of such work, without an end: that work has none later. */
+/* Writes the records of such work without an end; the work gets no later record. */
 void simcupti_tell_unfinished(void);
 
 /* cupti_buffer.c */
@@ -61,7 +61,7 @@ void simcupti_flush(bool is_forced);
 void simcupti_call_api(struct sim_api *api, bool is_exit);
 void simcupti_call_resource(CUpti_CallbackId id, CUcontext context, CUstream stream);
 void simcupti_unsubscribe_all(void);
-/* A subscriber of cuptiSubscribe_v2. */
+/* True for a subscriber of cuptiSubscribe_v2. */
 bool simcupti_has_v2(void);
 bool simcupti_is_v2(CUpti_SubscriberHandle handle);
 

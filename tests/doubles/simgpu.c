@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queue of the simulated GPU: contexts, streams, and the one thread that is the device.
+/* The queue of the simulated GPU: contexts, streams, and the thread that acts as the device.
  *
- * Simulated time is arithmetic: an operation starts at the latest of its call, the end of what came before it
- * on its stream and the end of what it waits for, and ends after sim_work_ns(). The device thread only makes it
- * true: it sleeps until the end, does the work, tells the tool, and lets waiters go, so a late wake-up changes
- * no figure. A host function, and a kernel that is timed, ends when it returns, in real time; while it runs, no
- * other work is finished. No lock is held while foreign code (tool, host function, kernel body) runs. */
+ * Simulated times are computed: an operation starts at the latest of its call, the end of the operation before it on
+ * its stream and the end of what it waits for, and ends after sim_work_ns(). The device thread sleeps until the end,
+ * does the work, notifies the tool and wakes waiters, so a late wake-up changes no time. A host function, and a kernel
+ * that is timed, ends when it returns, in real time; no other work is finished while it runs. No lock is held while
+ * external code (tool, host function, kernel body) runs. */
 #include "simgpu.h"
 
 #include <dlfcn.h>
@@ -55,7 +55,7 @@ static long long number(const char *name, long long otherwise)
 	return text && *text ? strtoll(text, NULL, 10) : otherwise;
 }
 
-/* CUDA does not survive a fork: a child of a process that initialised it is refused for good. */
+/* CUDA does not survive a fork: all calls fail in a child of a process that initialised it. */
 static void fork_child(void)
 {
 	sim.lock = 0;
@@ -211,7 +211,7 @@ static void log_end(const struct sim_op *op)
 		(unsigned long long)op->start_ns, (unsigned long long)op->end_ns, op->stream->id);
 }
 
-/* Works on the head of the stream without the lock: it stays the head meanwhile, and only this thread takes heads. */
+/* Works on the stream's head without the lock: only this thread removes heads, so it stays the head. */
 static void finish(struct sim_stream *stream)
 {
 	static struct sim_op graph_first;
@@ -335,7 +335,7 @@ struct sim_context *sim_context_new(int device, bool is_primary, unsigned flags)
 	return made;
 }
 
-/* Kept as a dead entry: handles that outlive it must stay recognisable. */
+/* Kept as a dead entry, so that stale handles can be recognised. */
 void sim_context_free(struct sim_context *context)
 {
 	sim_wait_context(context);
@@ -358,7 +358,7 @@ struct sim_stream *sim_stream_new(struct sim_context *context, unsigned flags, i
 	*made = (struct sim_stream){ .context = context, .flags = flags, .priority = priority };
 	sim_lock();
 	made->id = sim.next_stream;
-	/* 7, then 13, 14...: so it looks with the real one. */
+	/* 7, then 13, 14...: the ids of the real one. */
 	sim.next_stream += sim.next_stream == FIRST_STREAM_ID ? 6 : 1;
 	made->next = context->streams;
 	context->streams = made;
@@ -368,7 +368,7 @@ struct sim_stream *sim_stream_new(struct sim_context *context, unsigned flags, i
 	return made;
 }
 
-/* The real one lets queued work finish; the double waits for it, and keeps the dead entry. */
+/* The real one lets queued work finish; the double waits for it and keeps a dead entry. */
 void sim_stream_free(struct sim_stream *stream)
 {
 	sim_wait_stream(stream);
@@ -463,7 +463,7 @@ CUresult sim_queue(struct sim_stream *stream, const struct sim_work *work)
 	count_work(work);
 	if (sim_tool)
 		sim_tool->queued(op);
-	sim_log_queued(op);		/* before the device can see it: the log tells of a launch before its end */
+	sim_log_queued(op);		/* before the device can see it, so that the log has a launch before its end */
 	stream->queued_seq = op->seq;
 	if (stream->tail)
 		stream->tail->next = op;
@@ -476,7 +476,7 @@ CUresult sim_queue(struct sim_stream *stream, const struct sim_work *work)
 	return CUDA_SUCCESS;
 }
 
-/* An event is destroyed while recorded or waited for: whoever needs it is done with it from now on. */
+/* The event is destroyed, possibly while recorded or waited for: removes it from all queued work. */
 void sim_event_forget(struct sim_event *event)
 {
 	sim_lock();

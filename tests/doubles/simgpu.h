@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The simulated GPU behind the doubles: what it owns, how work is queued on it, how tools watch it.
- * Lives inside libcuda.so.1 alone; the other doubles reach it through cuGetExportTable. */
+/* The simulated GPU behind the doubles: its objects, how work is queued on it, how tools observe it.
+ * Only libcuda.so.1 contains it; the other doubles access it through cuGetExportTable. */
 #ifndef SIMGPU_H
 #define SIMGPU_H
 
@@ -28,7 +28,7 @@ struct sim_module {		/* CUmodule and CUlibrary: one object for both */
 	struct sim_module *next;
 	struct sim_function *functions;
 	struct sim_global *globals;
-	const struct simgpu_image *image;	/* NULL: machine code, which nobody runs */
+	const struct simgpu_image *image;	/* NULL: machine code, which is never run */
 };
 
 struct sim_global {
@@ -43,7 +43,7 @@ enum sim_work_kind {
 	SIM_CHILD,		/* in graphs only: another graph's nodes */
 };
 
-/* Where memory lives, and so what a copy is called. */
+/* The location of memory, which determines the kind of a copy. */
 enum sim_place { SIM_PAGEABLE, SIM_PINNED, SIM_DEVICE, SIM_MANAGED, SIM_POOL, SIM_VMM };
 const char *sim_place_name(enum sim_place place);
 
@@ -52,7 +52,7 @@ struct sim_copy {
 	size_t width, height, depth;		/* bytes, rows, slices */
 	size_t dst_pitch, src_pitch, dst_slice, src_slice;	/* bytes from row to row, from slice to slice */
 	enum sim_place dst_place, src_place;
-	int dst_device, src_device;		/* -1: host */
+	int dst_device, src_device;		/* -1: host memory */
 	bool is_async, is_peer;
 	void *staged;		/* owned: bytes of a pageable source, taken at the call */
 };
@@ -94,7 +94,7 @@ struct sim_op {			/* work, queued on a stream */
 	uint32_t correlation;
 	uint64_t queued_ns, start_ns, end_ns;	/* sim_now_ns()'s clock */
 	bool is_placed;		/* start_ns and end_ns are known */
-	unsigned tool_flags;	/* the tool's own */
+	unsigned tool_flags;	/* private to the tool */
 	size_t need_count;
 	struct sim_need needs[];
 };
@@ -162,12 +162,12 @@ struct sim_allocation {
 	bool is_registered;
 	struct sim_context *context;
 	struct sim_pool *pool;
-	uint64_t pool_used_bytes, pool_high_bytes, pool_threshold_bytes;	/* just after this one came or went */
+	uint64_t pool_used_bytes, pool_high_bytes, pool_threshold_bytes;	/* after its allocation or free */
 	uint64_t id;
 };
 
-/* What a tool (the CUPTI double) is told, on the thread where it happened: `queued` with the core's lock held, the rest
- * without. */
+/* Callbacks of a tool (the CUPTI double), called on the thread of the event: `queued` with the core's lock held, the
+ * others without it. */
 struct sim_tool {
 	void (*queued)(struct sim_op *op);
 	void (*api)(struct sim_api *api, bool is_exit);
@@ -180,19 +180,19 @@ struct sim_tool {
 	void (*stream)(const struct sim_stream *stream, bool is_end, uint32_t correlation);
 };
 
-/* What libcudart, libcupti and libcublas get from cuGetExportTable(&sim_export_id). */
+/* The table that libcudart, libcupti and libcublas get from cuGetExportTable with SIM_EXPORT_ID. */
 struct sim_interface {
 	uint64_t (*now_ns)(void);
 	CUresult (*api_enter)(struct sim_api *api, enum sim_layer layer, unsigned cbid, const char *name,
 			      const void *params, const int *result_address);
 	void (*api_leave)(struct sim_api *api, int result);
 	void (*log)(const char *event, const char *format, ...);
-	void (*nest)(bool is_begin);		/* calls of this thread in between are nobody's */
+	void (*nest)(bool is_begin);		/* calls of this thread in between are not reported */
 	void (*set_tool)(const struct sim_tool *tool);
 	bool (*is_forked)(void);
-	bool (*is_up)(void);			/* the program's first cuInit has returned, or is about to */
+	bool (*is_up)(void);			/* the program's first cuInit has finished */
 	void (*each_op)(void (*visit)(struct sim_op *op, void *data), void *data);	/* with the core's lock */
-	uint32_t (*correlation)(void);		/* of this thread's call in progress, or 0 */
+	uint32_t (*correlation)(void);		/* of this thread's current call, or 0 */
 	struct sim_context *(*first_context)(void);
 	struct sim_stream *(*stream_find)(CUstream handle, bool is_per_thread);
 	struct sim_device *(*device)(int ordinal);
@@ -209,7 +209,7 @@ CUresult sim_ready_status(void);
 bool sim_is_forked(void);		/* a child of a process that had initialised it */
 bool sim_is_up(void);
 void sim_set_up(void);
-void sim_each_op(void (*visit)(struct sim_op *op, void *data), void *data);	/* those that have not ended */
+void sim_each_op(void (*visit)(struct sim_op *op, void *data), void *data);	/* operations that have not ended */
 void sim_set_tool(const struct sim_tool *tool);
 int sim_device_count(void);
 struct sim_device *sim_device(int ordinal);
@@ -217,7 +217,7 @@ void sim_lock(void);
 void sim_unlock(void);
 extern const struct sim_tool *sim_tool;
 
-struct sim_context *sim_context_current(void);	/* the calling thread's, or NULL */
+struct sim_context *sim_context_current(void);	/* the calling thread's context, or NULL */
 void sim_context_set(struct sim_context *context);
 struct sim_context *sim_context_new(int device, bool is_primary, unsigned flags);
 void sim_context_free(struct sim_context *context);
@@ -226,14 +226,14 @@ bool sim_context_is(const struct sim_context *context);
 
 struct sim_stream *sim_stream_new(struct sim_context *context, unsigned flags, int priority);
 void sim_stream_free(struct sim_stream *stream);
-/* NULL means the legacy or the calling thread's default stream, as is_per_thread says; CU_STREAM_LEGACY and
- * CU_STREAM_PER_THREAD are known. NULL is returned for what is no stream. */
+/* A NULL handle is the legacy or the calling thread's default stream, depending on is_per_thread; CU_STREAM_LEGACY and
+ * CU_STREAM_PER_THREAD are accepted. Returns NULL for an invalid stream. */
 struct sim_stream *sim_stream_find(CUstream handle, bool is_per_thread);
 
-/* Queues a copy of *work, or adds it to the graph that the stream is being captured into. */
+/* Queues a copy of *work, or adds it to the graph into which the stream is being captured. */
 CUresult sim_queue(struct sim_stream *stream, const struct sim_work *work);
 void sim_event_forget(struct sim_event *event);
-/* Each really waits until the simulated device is done. */
+/* Each waits in real time until the simulated device is done. */
 void sim_wait_stream(struct sim_stream *stream);
 void sim_wait_context(struct sim_context *context);
 void sim_wait_event(struct sim_event *event);
@@ -275,7 +275,7 @@ const struct simgpu_image *sim_image_find(const void *image);
 CUresult sim_kernel_prepare(struct sim_work *work, void **params, void **extra);
 
 /* simgpu_memory.c */
-#define SIM_ALLOC_QUIET 0x80000000u	/* a flag: the program did not ask for it, so nobody is told */
+#define SIM_ALLOC_QUIET 0x80000000u	/* a flag: an internal allocation, not reported to tools */
 struct sim_pool {
 	struct sim_pool *next;
 	int device;
@@ -286,9 +286,9 @@ CUresult sim_alloc(enum sim_place place, size_t bytes, unsigned flags, struct si
 CUresult sim_free(uintptr_t address, struct sim_stream *stream, bool is_async);
 CUresult sim_register(uintptr_t address, size_t bytes, unsigned flags);
 CUresult sim_unregister(uintptr_t address);
-/* The allocation that holds the address; a copy, false when there is none. */
+/* Copies the allocation that contains the address; returns false if there is none. */
 bool sim_find(uintptr_t address, struct sim_allocation *ret_allocation);
-bool sim_holds(uintptr_t address, size_t bytes);	/* false: device memory is known there, but not that much */
+bool sim_holds(uintptr_t address, size_t bytes);	/* false: the device allocation at this address is smaller */
 CUresult sim_reserve(uintptr_t *ret_address, size_t bytes);
 CUresult sim_unreserve(uintptr_t address, size_t bytes);
 CUresult sim_physical_new(size_t bytes, int device, uint64_t *ret_handle);
@@ -308,7 +308,7 @@ struct sim_node {
 	bool is_disabled;
 };
 
-struct sim_graph {		/* CUgraph; an instantiated one is a copy that is not changed any more */
+struct sim_graph {		/* CUgraph; an instantiated one is an immutable copy */
 	struct sim_node *first, *last;
 	size_t count;
 	uint32_t id;
@@ -323,7 +323,7 @@ struct sim_graph *sim_graph_new(void);
 struct sim_graph *sim_graph_copy(const struct sim_graph *graph);
 void sim_graph_free(struct sim_graph *graph);
 CUresult sim_graph_add(struct sim_graph *graph, const struct sim_work *work, struct sim_node **ret_node);
-/* The node of a copy that stands where this one stands in its original, or NULL. */
+/* Returns the node of a copied graph that corresponds to this node of the original, or NULL. */
 struct sim_node *sim_graph_twin(const struct sim_graph *copy, const struct sim_node *node);
 CUresult sim_graph_launch(struct sim_exec *exec, struct sim_stream *stream);
 void sim_capture_begin(struct sim_stream *stream, struct sim_graph *graph);
@@ -333,7 +333,7 @@ uint32_t sim_graph_id(CUgraph graph);
 uint64_t sim_node_id(CUgraphNode node);
 uint32_t sim_exec_id(CUgraphExec exec);
 
-/* simgpu_sys.c: raw system calls, so that the double's own work is not taken for the program's */
+/* simgpu_sys.c: raw system calls, so that a tracer does not attribute the double's own work to the program */
 uint64_t sim_now_ns(void);		/* CLOCK_MONOTONIC */
 int sim_tid(void);
 void sim_mutex_lock(unsigned *word);
@@ -343,7 +343,7 @@ void sim_futex_wake(unsigned *word);
 void *sim_pages(size_t bytes, bool is_reserved_only);
 void sim_pages_free(void *pages, size_t bytes);
 bool sim_pages_fix(void *at, size_t bytes, bool is_reserved_only);
-bool sim_thread(void *(*body)(void *), void *data);	/* starts a detached one that takes no signals */
+bool sim_thread(void *(*body)(void *), void *data);	/* starts a detached thread with all signals blocked */
 
 /* simgpu_log.c */
 bool sim_log_is_on(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bracket around every API call: correlation ids, what the tool is told, what the log says.
- * Work belongs to the outermost call of its thread, whatever calls that makes itself. */
+/* Entry and exit of every API call: correlation ids, callbacks of the tool, lines of the log.
+ * Work is attributed to the outermost call of its thread, not to calls nested in it. */
 #include "simgpu.h"
 
 static uint32_t next_correlation = 1;

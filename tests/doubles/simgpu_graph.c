@@ -141,7 +141,7 @@ void sim_capture_join(struct sim_stream *stream, struct sim_graph *graph)
 	sim_unlock();
 }
 
-/* Streams that joined by waiting for an event of this capture leave it together with the first. */
+/* Streams that joined the capture by waiting for one of its events leave it together with the first stream. */
 CUresult sim_capture_end(struct sim_stream *stream, struct sim_graph **ret_graph)
 {
 	struct sim_graph *graph;

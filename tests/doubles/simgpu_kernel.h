@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For programs that register kernels by hand: what those kernels do when the device is the simulated one.
- * Pass a struct simgpu_image where a fat binary is expected. A real driver refuses it. */
+/* For programs that register kernels by hand: the bodies that the simulated device runs for these kernels.
+ * Pass a struct simgpu_image in place of a fat binary. A real driver rejects it. */
 #ifndef SIMGPU_KERNEL_H
 #define SIMGPU_KERNEL_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The double's own account of what it did: lines of JSON, each appended as the event happens, so that it is whole
- * after SIGKILL too. By raw system calls, as everything the double does by itself: see simgpu_sys.c. */
+/* The double's log: lines of JSON, each appended when its event occurs, so that the log is complete after SIGKILL too.
+ * It uses raw system calls, see simgpu_sys.c. */
 #include "simgpu.h"
 
 #include <errno.h>
@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 static char log_path[PATH_MAX];
-static unsigned log_state;		/* 0: not looked at, 1: off, 2: on */
+static unsigned log_state;		/* 0: not yet read, 1: off, 2: on */
 static unsigned log_lock;
 
-/* The path is made absolute and %p is filled in at first use: the program may change its directory later. */
+/* The path is made absolute and %p replaced at first use: the program may change its directory later. */
 static void log_open(void)
 {
 	const char *wanted = getenv("PILLION_SIMGPU_LOG");
@@ -81,7 +81,7 @@ const char *sim_log_text(char *buffer, size_t size, const char *text)
 	return buffer;
 }
 
-/* Opened for each line: a descriptor kept would be closed, or reused, by programs that close all they find. */
+/* Opened for each line: a program that closes all descriptors would close or reuse one that stays open. */
 void sim_log(const char *event, const char *format, ...)
 {
 	char line[4096];

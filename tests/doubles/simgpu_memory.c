@@ -20,7 +20,7 @@ struct physical {		/* cuMemCreate's: bytes of a device without an address */
 };
 static struct physical *physicals;
 
-/* Index of the first entry above the address; the one before it may hold it. */
+/* Index of the first entry above the address; the entry before it may contain the address. */
 static size_t above(uintptr_t address)
 {
 	size_t low = 0, high = table_count;
@@ -82,7 +82,7 @@ static size_t page_bytes(size_t bytes)
 	return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 }
 
-/* With the lock held; allocated or freed bytes of a pool, and what is left to tell of it. */
+/* With the lock held: updates a pool by allocated or freed bytes, and stores its totals for the tool. */
 static void pool_count(struct sim_allocation *a, bool is_free)
 {
 	struct sim_pool *pool = a->pool;
@@ -148,8 +148,8 @@ CUresult sim_alloc(enum sim_place place, size_t bytes, unsigned flags, struct si
 	return CUDA_SUCCESS;
 }
 
-/* A stream-ordered free leaves the table at once, as the bytes are the pool's again; the pages go when the
- * stream gets there. Any other free waits for the device first. */
+/* A stream-ordered free removes the entry now, as the pool may reuse the bytes; the pages are unmapped when the
+ * stream reaches the free. Any other free waits for the device first. */
 CUresult sim_free(uintptr_t address, struct sim_stream *stream, bool is_async)
 {
 	struct sim_allocation gone;
@@ -171,7 +171,7 @@ CUresult sim_free(uintptr_t address, struct sim_stream *stream, bool is_async)
 	sim_unlock();
 	account(&gone, true, stream, is_async);
 	if (is_async && stream->capture)
-		return CUDA_SUCCESS;	/* the graph still works on the pages whenever it is launched: they stay */
+		return CUDA_SUCCESS;	/* not unmapped: later launches of the graph use the pages */
 	if (is_async) {
 		struct sim_work work = { .kind = SIM_FREE, .free = { gone.address, page_bytes(gone.bytes) } };
 
@@ -244,7 +244,7 @@ bool sim_holds(uintptr_t address, size_t bytes)
 	return holds;
 }
 
-/* ---- addresses and physical memory apart (cuMem*) ---- */
+/* ---- virtual memory management (cuMem*) ---- */
 
 CUresult sim_reserve(uintptr_t *ret_address, size_t bytes)
 {
@@ -286,8 +286,8 @@ CUresult sim_physical_new(size_t bytes, int device, uint64_t *ret_handle)
 	return CUDA_SUCCESS;
 }
 
-/* Mapped pages stay usable after the handle is released, as documented for the real one; the bytes are the
- * device's again at once here. */
+/* As documented for the real one, mapped pages stay usable after the handle is released; here the bytes are returned to
+ * the device immediately. */
 CUresult sim_physical_free(uint64_t handle)
 {
 	CUresult result = CUDA_ERROR_INVALID_VALUE;
@@ -308,7 +308,7 @@ CUresult sim_physical_free(uint64_t handle)
 	return result;
 }
 
-/* Two mappings of one handle do not show each other's bytes: each gets pages of its own. */
+/* Two mappings of one handle do not share memory: each gets its own pages. */
 CUresult sim_map(uintptr_t address, size_t bytes, uint64_t handle)
 {
 	struct sim_allocation made = { .address = address, .bytes = bytes, .place = SIM_VMM,
@@ -380,7 +380,7 @@ CUresult sim_pool_free(struct sim_pool *pool)
 	return CUDA_SUCCESS;
 }
 
-/* A context ends: its allocations go without a free of their own, as with the real one. */
+/* Frees the allocations of a destroyed context without reporting each free, as the real one does. */
 void sim_memory_drop(struct sim_context *context)
 {
 	sim_lock();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* System calls that the doubles make for themselves: clock, waiting, pages, threads.
+/* System calls that the doubles make: clock, waiting, pages, threads.
  *
- * A tracer under test interposes libc's waits, maps, opens and writes. All of it goes through syscall(2) here, so
- * that the traced program's OS calls stay what the program did. No lock of libpthread is taken either. */
+ * A tracer under test interposes libc's waits, maps, opens and writes. The doubles use syscall(2), so that the tracer
+ * records only the program's own OS calls. For the same reason they take no lock of libpthread. */
 #include "simgpu.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ void sim_futex_wake(unsigned *word)
 	errno = saved;
 }
 
-/* 0 free, 1 taken, 2 taken and somebody waits. */
+/* 0: free, 1: locked, 2: locked with waiters. */
 void sim_mutex_lock(unsigned *word)
 {
 	unsigned seen = 0;
@@ -92,7 +92,7 @@ void sim_pages_free(void *pages, size_t bytes)
 	errno = saved;
 }
 
-/* With every signal blocked: handlers are the program's, and this is none of its threads. */
+/* With every signal blocked: the program's handlers must not run on the doubles' threads. */
 bool sim_thread(void *(*body)(void *), void *data)
 {
 	uint64_t all = ~0ull, before = 0;

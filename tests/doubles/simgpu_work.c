@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a piece of work does and how long it takes.
+/* The effect and the duration of an operation.
  *
  * The model, in simulated nanoseconds: a kernel 2000 + one for each 64 threads; a copy 1500 + one for each
  * 16 bytes over the bus, 64 bytes between devices, 512 bytes inside a device; a memset 1000 + one for each 512
@@ -60,7 +60,7 @@ uint64_t sim_work_ns(const struct sim_work *work)
 	return ns * slowdown();
 }
 
-/* A place is where an address turns out to be; the source and target of a copy need not be told apart by the caller. */
+/* The kind of memory is derived from the address, so that the caller of a copy need not state it. */
 void sim_copy_places(struct sim_copy *copy)
 {
 	struct sim_allocation found;
@@ -106,14 +106,14 @@ static void set_do(const struct sim_work *work)
 }
 
 /* ---- kernels with a body ----
- * A program may carry, in place of machine code, a table of what its kernels do. Nothing else ever runs. */
+ * A program may contain, in place of machine code, a table of kernel bodies. No other kernel is run. */
 struct host_args {
 	const struct simgpu_kernel *kernel;
 	void *params[SIMGPU_KERNEL_PARAMS];
 	_Alignas(16) char bytes[];
 };
 
-/* NULL for machine code. nvcc's wrapper around a fat binary is looked through; nothing is read past a difference. */
+/* Returns NULL for machine code. Unwraps nvcc's wrapper around a fat binary; stops reading at the first difference. */
 const struct simgpu_image *sim_image_find(const void *image)
 {
 	const struct { unsigned magic, version; const void *data; } *wrapper = image;
@@ -138,7 +138,7 @@ static const struct simgpu_kernel *kernel_find(const struct sim_function *functi
 	return NULL;
 }
 
-/* Parameters are read at the launch, as the real driver does; the caller's copies may be gone when it runs. */
+/* Parameters are read at the launch, as the real driver does: the caller's copies may not exist when it runs. */
 CUresult sim_kernel_prepare(struct sim_work *work, void **params, void **extra)
 {
 	const struct simgpu_kernel *kernel = kernel_find(work->kernel.function);
@@ -192,7 +192,7 @@ void sim_work_do(const struct sim_work *work)
 	}
 }
 
-/* A copy that owns its own host arguments; staged bytes stay with the first, as graphs never stage. */
+/* Makes a copy with its own host arguments. It gets no staged bytes, because graphs never stage. */
 CUresult sim_work_copy(struct sim_work *to, const struct sim_work *from)
 {
 	size_t bytes = sizeof(struct host_args) + 16 * SIMGPU_KERNEL_PARAMS;

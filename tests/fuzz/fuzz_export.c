@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer's entry: one trace file in memory through one of the exports. What is JSON has to pass
- * SQLite's parser. Files that a trace names are not opened. */
+/* libFuzzer's entry point: exports a trace file in memory by one of the exporters. SQLite must be able to parse JSON
+ * output. Files that a trace names are not opened. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static void start(void)
 	if (sqlite3_open(":memory:", &checker) ||
 	    sqlite3_prepare_v2(checker, "SELECT json_valid(?)", -1, &is_json, NULL))
 		fail("checker", sqlite3_errmsg(checker));
-	/* As few that a small file already leaves some out. */
+	/* Low enough that even a small file exceeds it. */
 	html_event_limit = 100;
 }
 
@@ -65,7 +65,7 @@ static void run_stream(struct export *x, const struct export_type *type)
 	close(fd);
 }
 
-/* The database stays in memory. */
+/* Keeps the database in memory. */
 static void run_file(struct export *x, const struct export_type *type)
 {
 	struct err err = {""};
@@ -78,7 +78,7 @@ static void run_file(struct export *x, const struct export_type *type)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct report_context context = {0};
-	/* Picked by the size, so that a file gives the same run each time. */
+	/* Selected by the size, so that each file always takes the same path. */
 	const struct export_type *type = &export_list[size % export_count];
 	struct export x = {.context = &context, .metric = (enum metric)(size / export_count % METRIC_COUNT)};
 	struct model model;

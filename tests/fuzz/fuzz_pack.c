@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer's entry: a packed file through pack, model and two reports. What is no packed file is taken as the
- * columns of a block, behind a fresh frame of zstd, which no mutation would get right; and as bytes that have to
- * come back. */
+/* libFuzzer's entry point: reads a packed file by pack, the model and two reports. Any other input is used as the
+ * columns of a block in a new zstd frame, because mutations rarely produce a valid one, and as data that must survive
+ * packing and unpacking. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer's entry: one trace file in memory through the reader, the merge, every report, rule and format; what is no
- * trace goes through the index lines' parser. Files that a trace names are not opened. */
+/* libFuzzer's entry point: processes a trace file in memory by the reader, the merge, and every report, rule and
+ * format; any other input by the parser of index lines. Files that a trace names are not opened. */
 #include <stdlib.h>
 
 #include "report/read/index.h"
@@ -65,7 +65,7 @@ static void run_merge(const struct model *m)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const enum by groups[] = {BY_NOTHING, BY_PROCESS, BY_RANK, BY_HOST, BY_RANGE};
-	/* Picked by the size, so that a file gives the same run each time. */
+	/* Selected by the size, so that each file always takes the same path. */
 	struct report_context context = {.by = groups[size / 7 % 5], .lines_all = size / 35 % 2};
 	struct buffer summary = {0};
 	struct model model;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For suites whose tests write a capture into a directory of their own, and open it as a model:
- * CAPTURED_SUITE(NAME). Included once. */
+/* For suites in which each test writes a capture into its own directory and opens it as a model. Declare such a
+ * suite with CAPTURED_SUITE(NAME); include this header in one file only. */
 #ifndef PILLION_TEST_CAPTURED_H
 #define PILLION_TEST_CAPTURED_H
 
@@ -33,7 +33,7 @@ static inline const struct machine *captured_host(const char *name)
 	return NULL;
 }
 
-/* The capture ranges of run 0x77, page.begun of them. */
+/* Writes the first page.begun capture ranges of run 0x77. */
 static inline void capture_range(const char *path, const struct tf_range_page *page, const struct tf_range *spans)
 {
 	uint8_t bytes[sizeof(*page) + 16 * sizeof(*spans)];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a test wrote, opened by the report. */
+/* Opens the trace that a test wrote with the report's code. */
 #ifndef PILLION_TEST_OPENED_H
 #define PILLION_TEST_OPENED_H
 
@@ -9,7 +9,7 @@
 #include "report/read/model.h"
 #include "trace_writer.h"
 
-/* Borrows the writer's bytes: it stays until model_done. */
+/* Borrows the writer's bytes: the writer must not be freed before model_done. */
 static inline void open_written(struct model *ret, struct writer *w)
 {
 	struct err err;
@@ -27,7 +27,7 @@ static inline void open_capture(struct model *ret, const char *path)
 	cr_assert_eq(model_open(ret, paths, 1, &err), 0, "%s", err.text);
 }
 
-/* A whole file of less than a MiB; the caller frees it. */
+/* Returns the contents of a file of less than 1 MiB; the caller frees them. */
 static inline char *read_file(const char *path)
 {
 	FILE *f = fopen(path, "re");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The recorder within a test: a directory for its capture, an environment that asks for one, and what it has written
- * so far. */
+/* Runs the recorder inside a test: creates a directory for its capture, sets the environment that starts a capture,
+ * and reads what the recorder has written so far. */
 #ifndef PILLION_TEST_RECORDER_H
 #define PILLION_TEST_RECORDER_H
 
@@ -42,7 +42,7 @@
 
 static char recorder_directory[] = "/tmp/pillion-unit.XXXXXX/c";
 
-/* The capture begins with the first event; what else of the environment it shall find is set before that. */
+/* The capture begins with the first event: a test sets other environment variables before that. */
 static inline bool recording_begin(void)
 {
 	char *slash = strrchr(recorder_directory, '/');
@@ -65,7 +65,7 @@ static inline bool recording_end(void)
 	return system(command) == 0;
 }
 
-/* Calls visit with each chunk of slots that a trace file has by now: however often threads have changed theirs. */
+/* Calls visit for each chunk of slots in the trace file, including chunks that threads have already replaced. */
 static inline bool recording_each_chunk(const char *path, void (*visit)(const struct tf_chunk *w, void *context),
 					 void *context)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the calling thread's stack lies, for tests of the walker. */
+/* Gets the bounds of the calling thread's stack, for tests of the stack walker. */
 #ifndef STACK_BOUNDS_H
 #define STACK_BOUNDS_H
 

@@ -15,7 +15,7 @@ enum { WORLD = 0x44000000, BARRIERS = 300 };
 
 CAPTURED_SUITE(align);
 
-/* A rank on a host whose day is ahead by `offset` ns at the start and by `ppm` more. */
+/* A rank on a host whose CLOCK_REALTIME is ahead by `offset` ns at the start and drifts by `ppm`. */
 struct rank {
 	uint32_t number;
 	const char *host;
@@ -24,10 +24,10 @@ struct rank {
 	bool has_no_init;
 	uint32_t barriers; /* 0: BARRIERS */
 	const char *variable; /* NULL: RANK=number */
-	uint32_t left_out; /* the barrier that it does not have, from 1; 0: none */
+	uint32_t left_out; /* the barrier that is missing, counted from 1; 0: none */
 };
 
-/* True time in ns since the start, on the rank's clock. */
+/* Converts true time, in ns since the start, to the rank's clock. */
 static const char *method_of(const char *host)
 {
 	return align_method(&model, (size_t)(captured_host(host) - model.machines));
@@ -38,7 +38,7 @@ static uint64_t on_clock(const struct rank *r, uint64_t at)
 	return 1000 * MS + at + (uint64_t)((double)at * r->ppm / 1e6);
 }
 
-/* A barrier every 100 ms: rank n comes n * 20 us later in one, earlier in the next; all leave within 5 us. */
+/* A barrier every 100 ms: rank n enters n * 20 us late in one and as early in the next; all leave within 5 us. */
 static void write_rank(const struct rank *r)
 {
 	char variables[32];
@@ -71,7 +71,7 @@ static void write_rank(const struct rank *r)
 	writer_done(&w);
 }
 
-/* How far the host is from true time at `at`. */
+/* Returns the error of the host's aligned clock at true time `at`. */
 static double error_at(const struct rank *r, uint64_t at)
 {
 	return (double)(int64_t)(clock_map_ns(&captured_host(r->host)->clock, on_clock(r, at)) - REALTIME - at);
@@ -113,7 +113,7 @@ Test(align, finds_a_drift_of_each_of_several_hosts)
 	assert_within(&ranks[1], 4000);
 	assert_within(&ranks[2], 4000);
 	assert_within(&ranks[3], 4000);
-	/* A drift that is left out would be 1.5 ms at the end. */
+	/* Ignoring the drift would give an error of 1.5 ms at the end. */
 	for (size_t i = 1; i < 3; i++)
 		cr_assert_lt(captured_host(ranks[i].host)->clock.error_ns, 400000);
 }
@@ -189,7 +189,7 @@ Test(align, what_comes_after_a_capture_range_may_not_be_all)
 
 Test(align, contradictions_are_said_and_change_nothing)
 {
-	/* From the 150th on each is taken for the one before: 100 ms off. */
+	/* From the 150th on, each barrier is matched with the one before it: an error of 100 ms. */
 	static const struct rank ranks[] = {{0, "a"}, {1, "b", 7 * (int64_t)MS, 0, false, 0, NULL, 150}};
 
 	assert_by_time_of_day(ranks);

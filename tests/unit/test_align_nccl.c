@@ -13,26 +13,26 @@ enum { MEETINGS = 200, TEAMS = 4, CUPTI = 900 };
 
 CAPTURED_SUITE(align_nccl);
 
-/* An image on a host whose day is ahead by `offset` ns at the start and by `ppm` more. */
+/* An image on a host whose CLOCK_REALTIME is ahead by `offset` ns at the start and drifts by `ppm`. */
 struct rank {
 	uint32_t number;
 	const char *host;
 	int64_t offset;
-	unsigned int teams; /* bits: communicators that it has */
+	unsigned int teams; /* bit mask of its communicators */
 	double ppm;
 	uint64_t ids;	   /* number of its first communicator; 0: 500 */
-	uint32_t left_out; /* the collective that it does not have, from 1 */
-	uint32_t odd;	   /* the one that is of another kind */
-	uint32_t captured; /* every so many-th has no kernel, as within a graph; 0: none */
+	uint32_t left_out; /* the collective that is missing, counted from 1 */
+	uint32_t odd;	   /* the collective that has another kind */
+	uint32_t captured; /* each collective whose number is a multiple has no kernel, as in a graph; 0: none */
 	uint64_t clock_error;
 	uint64_t lost, dropped;
 	uint32_t meetings;    /* 0: MEETINGS */
-	/* it has an MPI_Barrier beside each collective, which all enter that long before; 0: none */
+	/* all ranks enter an MPI_Barrier this long before each collective; 0: no barriers */
 	uint32_t barriers_us;
 	bool has_no_init, is_split, has_groups, has_gap, has_two_threads;
 };
 
-/* All that one rank's capture is written with. */
+/* The state needed to write the capture of one rank. */
 struct writing {
 	const struct rank *rank;
 	struct writer w;
@@ -41,7 +41,7 @@ struct writing {
 	uint32_t correlation;
 };
 
-/* True time in ns since the start, on the rank's clock. */
+/* Converts true time, in ns since the start, to the rank's clock. */
 static const char *method_of(const char *host)
 {
 	return align_method(&model, (size_t)(captured_host(host) - model.machines));
@@ -58,7 +58,8 @@ static void operation(struct writing *s, uint32_t id, const struct tf_operation 
 		    sizeof(*op) - sizeof(op->values) + op->count * sizeof(op->values[0]));
 }
 
-/* As preload/library/library_nccl.c writes them: 1 + team to make it, 11 + team for its collectives. */
+/* Operation ids as preload/library/library_nccl.c writes them: 1 + team creates the communicator, 11 + team is for its
+ * collectives. */
 static void define(struct writing *s)
 {
 	const struct rank *r = s->rank;
@@ -106,7 +107,7 @@ static void call(const struct writing *s, struct writer_thread *t, uint16_t func
 	writer_call(t, function, end, end - start, &arg, arg ? 1 : 0);
 }
 
-/* A launch of a kernel, by whoever calls it from `at` on for 6 us. */
+/* Writes the launch of a collective's kernel, made within 6 us of `at`. */
 static void launch(struct writing *s, struct writer_thread *t, uint64_t at, uint64_t enter, uint64_t leave)
 {
 	uint64_t start = on_clock(s->rank, enter), from = on_clock(s->rank, at + 1 * US);
@@ -120,7 +121,7 @@ static void launch(struct writing *s, struct writer_thread *t, uint64_t at, uint
 		      1);
 }
 
-/* One of a team: rank n comes n * 20 us later in one, earlier in the next; all leave within 5 us. */
+/* One collective of a team: rank n enters n * 20 us late in one and as early in the next; all leave within 5 us. */
 static void collective(struct writing *s, uint32_t team, uint32_t i)
 {
 	const struct rank *r = s->rank;
@@ -139,7 +140,7 @@ static void collective(struct writing *s, uint32_t team, uint32_t i)
 	}
 	if (!r->captured || i % r->captured)
 		launch(s, t, at, enter, leave);
-	/* Not one of NCCL's. */
+	/* A kernel that is not NCCL's. */
 	launch(s, t, at + 6 * US, leave + r->number * 50 * US, leave + r->number * 50 * US + 500);
 	if (r->has_groups)
 		call(s, t, s->end, at, at + 12 * US, 0);
@@ -200,13 +201,13 @@ static void write_ranks(const struct rank *ranks, size_t count)
 	const struct rank ranks[] = {__VA_ARGS__};              \
 	write_ranks(ranks, sizeof(ranks) / sizeof(*ranks))
 
-/* How far the host is from true time at `at`. */
+/* Returns the error of the host's aligned clock at true time `at`. */
 static double error_at(const struct rank *r, uint64_t at)
 {
 	return (double)(int64_t)(clock_map_ns(&captured_host(r->host)->clock, on_clock(r, at)) - REALTIME - at);
 }
 
-/* Placed within ns, and never further off than stated. */
+/* Asserts that the clock's error is below `ns` and never above the error that the model states. */
 static void assert_placed(const struct rank *r, double ns, const char *said)
 {
 	const struct machine *m = captured_host(r->host);
@@ -292,7 +293,7 @@ Test(align_nccl, a_communicator_for_each_pair_places_through_another_host)
 	assert_placed(&ranks[1], 2 * US, "ahead of a, drifting");
 	assert_placed(&ranks[2], 4 * US, ", through b");
 	assert_placed(&ranks[3], 6 * US, ", through c");
-	/* By its own bounds alone each is sure to some 100 us. */
+	/* The bounds of each host alone give an error of about 100 us. */
 	cr_assert_gt(captured_host("c")->clock.error_ns, captured_host("b")->clock.error_ns + 50 * US);
 	cr_assert_gt(captured_host("d")->clock.error_ns, captured_host("c")->clock.error_ns + 50 * US);
 }
@@ -316,7 +317,7 @@ Test(align_nccl, the_error_of_the_devices_clock_is_added)
 	WRITE({0, "a", 0, 1, .clock_error = 30 * US}, {1, "b", AHEAD, 1, .clock_error = 70 * US}, {2, "c", AHEAD, 1});
 	assert_placed(&ranks[1], 2 * US, "NCCL");
 	assert_placed(&ranks[2], 3 * US, "NCCL");
-	/* Of b by the bounds alone some 80 us, of c 100. */
+	/* The bounds alone give an error of about 80 us for b and 100 us for c. */
 	cr_assert_gt(captured_host("b")->clock.error_ns, 160 * US);
 	cr_assert_gt(captured_host("c")->clock.error_ns, 110 * US);
 	cr_assert_lt(captured_host("c")->clock.error_ns, 150 * US);
@@ -378,7 +379,7 @@ Test(align_nccl, what_comes_after_a_capture_range_may_not_be_all)
 
 Test(align_nccl, contradictions_are_said_and_change_nothing)
 {
-	/* From the 100th on each is taken for the one before: 100 ms off. */
+	/* From the 100th on, each collective is matched with the one before it: an error of 100 ms. */
 	WRITE({0, "a", 0, 1}, {1, "b", AHEAD, 1, .left_out = 100});
 	assert_by_time_of_day(&ranks[1], "its CLOCK_REALTIME: NCCL collectives contradict each other by ");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The recorder itself, linked into the test: what threads and handlers write is in the file, once, in order. */
+/* Links the recorder into the test: each event that a thread or signal handler writes is in the file once, in order. */
 #include <criterion/criterion.h>
 
 #include <dirent.h>
@@ -58,7 +58,7 @@ static void *record_many(void *unused)
 /* ---- reading back ---- */
 
 struct found {
-	/* mistimed: read otherwise than the argument has it */
+	/* mistimed: the decoded time differs from the one in the argument */
 	uint64_t calls[2], torn, strings, chunks, backwards, mistimed;
 };
 
@@ -67,7 +67,7 @@ static void read_chunk(const struct tf_chunk *w, struct found *f)
 	const uint64_t *slot = (const uint64_t *)((const char *)w + tf_slots_offset(w));
 	const uint64_t *end = (const uint64_t *)((const char *)w + w->size_bytes);
 	uint64_t now = w->base_ticks;
-	bool is_torn = false; /* arguments may have come, and belong to nothing */
+	bool is_torn = false; /* arguments without an event may follow */
 
 	while (end > slot && !end[-1])
 		end--;
@@ -116,7 +116,7 @@ static void read_file(const char *path, struct found *f)
 	     at < (uint64_t)st.st_size;) {
 		const struct tf_chunk *w = (const struct tf_chunk *)((const char *)h + at);
 
-		/* Space that the file has ahead, and nobody has taken. */
+		/* Space at the end of the file that no thread has taken. */
 		if (!w->magic) {
 			for (const char *p = (const char *)w; p < (const char *)h + st.st_size; p++)
 				cr_assert(!*p);
@@ -175,7 +175,7 @@ Test(chunk, keeps_every_event_of_many_threads)
 	cr_assert_eq(f.backwards, 0);
 }
 
-static volatile uint64_t handled, inside; /* inside: of those that found the writer between taking space and storing */
+static volatile uint64_t handled, inside; /* inside: signals between taking space and storing */
 
 static void handler(int signal)
 {
@@ -185,8 +185,8 @@ static void handler(int signal)
 	handled++;
 }
 
-/* Each signal is asked for by the writer: a machine that takes long for one would not get to anything else if they
- * came by themselves. When they come is left to chance, and it goes on until some have met what they are to meet. */
+/* The writer arms the timer for each signal: with a periodic timer a slow machine would run nothing but the handler.
+ * The moment of each signal is random, so the loop runs until enough of them have interrupted a write. */
 Test(chunk, keeps_every_event_of_a_handler_that_interrupts_a_writer)
 {
 	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
@@ -283,18 +283,18 @@ Test(chunk, shows_the_call_in_progress)
 #if defined(__x86_64__)
 /* ---- at any instruction ---- */
 
-/* The processor traps after each instruction of a writer; at one of them the handler does what a test is of. The
- * next call has it at the next instruction, until there is none left. */
+/* Single-steps a writer: the trap handler performs the test's action after one chosen instruction. Each call chooses
+ * the next instruction, until the writer has no more. */
 static struct {
 	long chosen, now;
-	bool is_timeless; /* what is written has no time */
+	bool is_timeless; /* the written events have no time */
 	void (*act)(void);
 	sigjmp_buf left;
 	uint64_t stepped, acted, expected[2];
 } step;
 
-/* What comes after the act runs freely: it may take a chunk, for which all signals wait, and a trap then would be
- * the end. */
+/* Stepping ends with the action: the code after it may allocate a chunk with all signals blocked, where a trap would
+ * kill the process. */
 static void on_step(int signal, siginfo_t *info, void *context)
 {
 	(void)signal;
@@ -314,7 +314,7 @@ static void on_step(int signal, siginfo_t *info, void *context)
 #define STEP_BEGIN() STEP("orq $0x100")
 #define STEP_END() STEP("andq $~0x100")
 
-/* A call that says when it was, with so many arguments. */
+/* Records a call with `count` arguments that contain its time. */
 static inline __attribute__((always_inline)) void record_time(unsigned function, unsigned count)
 {
 	struct call e = {0};
@@ -427,7 +427,7 @@ Test(chunk, keeps_all_of_a_handler_that_takes_new_chunks_at_any_instruction)
 	assert_whole(1);
 }
 
-/* Longer than the low bits of a time can tell. */
+/* Longer than the low bits of a time can represent. */
 static void act_wait(void)
 {
 	if (step.is_timeless)
@@ -466,14 +466,14 @@ Test(chunk, goes_on_when_a_handler_leaves_it_at_any_instruction)
 	cr_expect_leq(f.torn, 6 * step.acted);
 }
 
-/* The child goes on where the handler was, and records both there and after it; its parent records before it does. */
+/* The child continues in the handler and records there and after it; the parent records first. */
 static void act_fork(void)
 {
 	int status = -1;
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		hook_attached(); /* as our fork does */
+		hook_attached(); /* as the recorder's fork wrapper does */
 		record_time(1, 1);
 		return;
 	}

@@ -113,12 +113,12 @@ Test(correlate, a_call_within_cuptis_own_has_its_work)
 	cr_assert_eq(all->counts.matched, 2);
 	cr_assert_eq(find(all, 1)->start, 2010);
 	cr_assert_eq(find(all, 2)->start, 3080);
-	cr_assert_eq(all->counts.idle, 1, "what lies in none has none");
+	cr_assert_eq(all->counts.idle, 1, "an API record outside of all calls matches none");
 	cr_assert_eq(all->counts.without_call + all->counts.foreign, 0);
 	free(all);
 }
 
-/* Two clocks that differ by more than half a short call takes. */
+/* The two clocks differ by more than half the duration of a short call. */
 Test(correlate, a_call_that_begins_after_the_middle_of_cuptis_own_has_its_work)
 {
 	struct all *all;
@@ -135,7 +135,7 @@ Test(correlate, a_call_that_begins_after_the_middle_of_cuptis_own_has_its_work)
 	cr_assert_eq(find(all, 1)->start, 2020);
 	cr_assert_eq(find(all, 2)->start, 2220);
 	cr_assert_eq(all->counts.matched, 2);
-	cr_assert_eq(all->counts.without_call, 1, "what was over before is another's");
+	cr_assert_eq(all->counts.without_call, 1, "an API record that ended before the call belongs to another one");
 	free(all);
 }
 
@@ -150,7 +150,7 @@ Test(correlate, each_call_gets_its_records_and_each_record_its_call)
 					    {11, 3, 2020, 80, false},
 					    {10, 1, 2010, 80, false}},
 	      3);
-	work(3, 5000); /* in no order */
+	work(3, 5000); /* unordered */
 	work(1, 3000);
 	work(2, 4000);
 	all = correlate();
@@ -208,7 +208,7 @@ Test(correlate, runtime_and_driver_of_one_call_are_one)
 	free(all);
 }
 
-/* As CUDA events around each piece of work give it: no calls of CUPTI's, and any thread has the records. */
+/* Work as timed by CUDA events: there are no API records of CUPTI, and any thread may have the device records. */
 Test(correlate, a_call_that_has_its_records_number_needs_no_time)
 {
 	const uint64_t near[] = {tf_arg(TF_ARG_LAUNCH, 0, 7), tf_arg(TF_ARG_DEVICE_OPERATION, 0, 3)};
@@ -253,8 +253,8 @@ Test(correlate, what_has_no_partner_is_told_and_counted)
 	struct all *all;
 
 	call(&main_thread, launch, 2000, 100, TF_ARG_LAUNCH);	/* its record was dropped */
-	call(&main_thread, launch, 2200, 100, TF_ARG_LAUNCH);	/* CUPTI's call was */
-	call(&main_thread, allocate, 2400, 100, TF_ARG_MEMORY); /* asks for no work */
+	call(&main_thread, launch, 2200, 100, TF_ARG_LAUNCH);	/* CUPTI's API record was dropped */
+	call(&main_thread, allocate, 2400, 100, TF_ARG_MEMORY); /* queues no work */
 	writer_call(&main_thread, launch, 2700, 100, failed, 2);
 	calls((struct writer_device_call[]){{10, 1, 2010, 80, false},
 					    {10, 3, 2410, 80, false},
@@ -262,8 +262,8 @@ Test(correlate, what_has_no_partner_is_told_and_counted)
 					    {99, 5, 2010, 10, false}},
 	      4);
 	work(2, 3000);
-	work(4, 3100); /* a call that was under a threshold */
-	work(5, 3200); /* of a thread that we do not know */
+	work(4, 3100); /* its call was below a threshold */
+	work(5, 3200); /* from an unknown thread */
 	all = correlate();
 	cr_assert_eq(all->count, 5);
 	cr_assert_eq(all->counts.matched, 0);
@@ -337,8 +337,8 @@ Test(correlate, stretches_change_nothing)
 	free(all);
 }
 
-/* CUPTI taken up a second time counts from 1 again: what lies between is no id of any. Of a stretch calls with work
- * come first. */
+/* A second CUPTI session numbers its ids from 1 again, and the ids between the two sessions' ranges are unused. Within
+ * a stretch, calls with work come first. */
 Test(correlate, a_second_epoch_makes_no_stretch_larger)
 {
 	enum { EACH = 500, STRETCH = 25 };
@@ -377,8 +377,8 @@ static int by_start(const void *left, const void *right)
 	       (a->first_ns > b->first_ns) - (a->first_ns < b->first_ns);
 }
 
-/* Several chunks of each thread; a call around many others; work that knows its call by number, by time, and not at
- * all. */
+/* Each thread has several chunks; one call encloses many others; work is matched to its call by number, by time, or
+ * not at all. */
 static void write_much(void)
 {
 	static struct writer_thread numbers;
@@ -400,7 +400,7 @@ static void write_much(void)
 		if (i % 10)
 			work(i + 1, 9500000 - i * 1000);
 	}
-	/* A thread of which CUPTI saw nothing. */
+	/* A thread without CUPTI records. */
 	writer_thread(&w, &numbers, 13, "numbers", 4 * TF_PAGE);
 	for (uint32_t i = 0; i < 200; i++) {
 		const uint64_t numbered[] = {tf_arg(TF_ARG_LAUNCH, 0, 7), tf_arg(TF_ARG_DEVICE_OPERATION, 0, 3000 + i)};
@@ -408,7 +408,7 @@ static void write_much(void)
 		writer_call(&numbers, launch, 200000 + i * 1000, 900, numbered, 2);
 		work(3000 + i, 9600000 + i);
 	}
-	/* Not within any: the one that goes on until the end has asked for it. */
+	/* Within no other call: this work belongs to the copy below, which lasts until the end. */
 	calls(&(struct writer_device_call){10, 1800, 100950, 20, false}, 1);
 	work(1800, 5000);
 	call(&main_thread, copy, 90000, 3000000, TF_ARG_COPY);
@@ -486,7 +486,7 @@ Test(correlate, a_file_may_grow_while_it_is_read)
 	free(all);
 }
 
-/* Who wants the counts alone need not go through it all again. */
+/* A caller that needs only the counts gets the stored ones. */
 Test(correlate, counts_are_kept)
 {
 	struct correlate_counts again = {0};

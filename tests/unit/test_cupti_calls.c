@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of calls whose ids CUPTI records, beside the ids of NVIDIA's headers: those of the build's toolkit, and of
- * the directories in PILLION_CUPTI_HEADERS, separated by colons. */
+/* Compares the list of calls that are enabled in CUPTI with the callback ids of NVIDIA's headers: those of the build's
+ * toolkit and those in the colon-separated directories of PILLION_CUPTI_HEADERS. */
 #include <criterion/criterion.h>
 #include <regex.h>
 #include <stdio.h>
@@ -11,12 +11,12 @@
 #include "runtime/device/cupti_layout.h"
 #include "runtime/device/cupti_state.h"
 
-/* What a name looks like whose call launches, copies, sets, allocates or frees. */
+/* Name patterns of the calls that launch, copy, set, allocate or free. */
 #define WORK                                                                                                           \
 	"Launch|Mem(cpy|set)|M(em)?[aA]lloc|Free|HostAlloc|Host(Un)?[rR]egister|Prefetch|Discard|Decompress|"          \
 	"Array(3D)?(Create|Destroy)"
 
-/* Names that look so, and are not listed. */
+/* Names that match these patterns and are left out of the list on purpose. */
 static const char *const excluded[] = {
 	"^cu(da)?Graph.*Node", /* describes a node: the work begins with the graph's launch */
 	"LaunchHostFunc", /* runs on the host: CUPTI has no record of it */
@@ -38,7 +38,7 @@ struct row {
 static const struct row runtime_rows[] = {CUPTI_RUNTIME_CALLS(ROWS) {0}},
 	driver_rows[] = {CUPTI_DRIVER_CALLS(ROWS) {0}};
 
-/* What cupti_calls.c calls, and this test does not. */
+/* Functions that cupti_calls.c references and this test does not use. */
 struct cupti_api cupti_api;
 
 static regex_t work, reserved, exclusions[sizeof(excluded) / sizeof(*excluded)];
@@ -122,7 +122,7 @@ Test(cupti_calls, are_those_of_every_header_at_hand, .init = compile_all)
 	free(list);
 }
 
-/* cupti_calls_wanted searches from the first range on. */
+/* cupti_calls_wanted searches from the first range. */
 Test(cupti_calls, stand_in_the_order_of_their_ids)
 {
 	for (const struct row *r = runtime_rows; r[1].name; r++)

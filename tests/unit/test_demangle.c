@@ -45,7 +45,7 @@ ParameterizedTestParameters(demangle, names_are_readable_and_short)
 		 ">(__nv_dl_wrapper_t<__nv_dl_tag<int (*)(), "
 		 "&main, 1u>, float*>, int)",
 		 "apply"},
-		/* signs that compare, and what they take */
+		/* comparison operators and their operands */
 		{"_Z1fILb1EEvv", "void f<true>()", "f"},
 		{"_Z4pickIiEvP9enable_ifIXgtstT_Li2EEvE", "void pick<int>(enable_if<((sizeof (int))>(2)), void>*)",
 		 "pick"},
@@ -59,7 +59,7 @@ ParameterizedTestParameters(demangle, names_are_readable_and_short)
 		 "<Test + 'static as foo::Bar<Test>>::bar::h930b740aa94f1d3a", "bar"},
 		{"_ZN4core3fmt17hello_world_abcdeE", "core::fmt::hello_world_abcde", "hello_world_abcde"},
 		{"_ZN3fmt17h0123456789abcdefEv", "fmt::h0123456789abcdef()", "h0123456789abcdef"},
-		/* what no compiler mangled stays whole */
+		/* names that are not mangled stay unchanged */
 		{"triton_poi_fused_0", "triton_poi_fused_0", "triton_poi_fused_0"},
 		{"kernel with blanks", "kernel with blanks", "kernel with blanks"},
 		{"f(int)", "f(int)", "f(int)"},
@@ -86,7 +86,7 @@ ParameterizedTest(struct name *n, demangle, names_are_readable_and_short)
 	buffer_done(&b);
 }
 
-/* Brackets may be many, may not close, and text may end anywhere. */
+/* Brackets may be nested deeply or left open, and the text may end anywhere. */
 Test(demangle, every_beginning_of_a_name_has_a_base)
 {
 	static const char name[] = "_ZZN1XltIZ4mainEUliE_XgtstT_Li2EEEEvP9enable_ifIXgtstT_Li2EEvEENK1Y1gEv";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a descriptor was, and when. */
+/* Which file a descriptor referred to at a given time. */
 #include <criterion/criterion.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The recorder's side of descriptors: told once, and again when the number means something else. */
+/* The recorder describes a descriptor once, and again when its number refers to another file. */
 #include <criterion/criterion.h>
 
 #include <arpa/inet.h>
@@ -28,7 +28,7 @@ static void clean(void)
 
 TestSuite(descriptor_describe, .init = start, .fini = clean);
 
-/* The text of the blob told last, out of the file that it was written to. */
+/* Reads the text of the last descriptor blob from the trace file. */
 static const char *told(void)
 {
 	static char text[TF_BLOB_BYTES + 1], bytes[1 << 20];

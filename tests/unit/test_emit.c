@@ -224,8 +224,7 @@ Test(emit, titles_take_two_lines_where_one_is_too_wide)
 		cr_expect_leq(text_width(line), 60, "%s", line);
 }
 
-/* Numbers as large as they come, in a terminal that is too narrow for one line: a row takes several, and none of
- * them is torn. */
+/* The largest numbers, in a terminal too narrow for one line: a row takes several lines, and no number is split. */
 Test(emit, rows_take_several_lines_where_one_is_too_narrow)
 {
 	static const char *const whole[] = {"999,999,999,999,999,999", "1,000,000,000", "123,456,789,012,345.5",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every report in some format, of the example capture, of the job (.job) or of messages (.mpi), against
- * tests/golden/REPORT.FORMAT. Where PILLION_GOLDEN names a directory they are taken from there; with
- * PILLION_GOLDEN_UPDATE set they are written instead. */
+/* Compares each report, in some format, of the example capture, the job (.job) or the messages (.mpi) with
+ * tests/golden/REPORT.FORMAT. PILLION_GOLDEN names another directory for these files; if PILLION_GOLDEN_UPDATE is set
+ * they are written instead of compared. */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 #include <libgen.h>
@@ -127,7 +127,7 @@ static void emit_report(struct emit *e, const struct report_context *c, const ch
 	table_done(&table);
 }
 
-/* What the rule found stands with its rows: the text, and the line of source. */
+/* The output has the rule's finding beside its rows: the text and the source line. */
 static void emit_rules(struct emit *e, const struct report_context *c)
 {
 	struct rules rules = {.context = c};

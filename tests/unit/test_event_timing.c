@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pairs of CUDA events over a driver written out here, whose clock runs at another rate than ours. */
+/* Tests timing by pairs of CUDA events with a driver implemented here, whose clock runs at another rate than the
+ * host's. */
 #include <criterion/criterion.h>
 
 #include <errno.h>
@@ -145,7 +146,7 @@ static int fake_elapsed(float *ret_ms, void *start, void *end)
 	return 0;
 }
 
-/* ---- what is in the chunk ---- */
+/* ---- contents of the chunk ---- */
 
 static void setup(void)
 {
@@ -281,7 +282,7 @@ Test(event_timing, a_record_lies_where_its_work_did_on_our_clock)
 	uint64_t before, after, error = 1000;
 	struct event_timing p;
 
-	cr_assert(one(STREAM(IDLE))); /* what is made once is made */
+	cr_assert(one(STREAM(IDLE))); /* creates what is created only once */
 	before = clock_monotonic_ns();
 	event_timing_begin(&p, NULL, false);
 	nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL);
@@ -294,7 +295,7 @@ Test(event_timing, a_record_lies_where_its_work_did_on_our_clock)
 	event_timing_collect(false);
 	cr_assert_eq(records(), 2);
 	each_blob(TF_BLOB_DEVICE, take_first, &first);
-	/* As far as the looks at both clocks were apart, and these go at different rates. */
+	/* Tolerance: the interval between the readings of the two clocks, and their different rates. */
 	each_blob(TF_BLOB_DEVICE_CLOCK, add_error, &error);
 	error += (after - before) / 10000;
 	cr_assert_geq(first.start + error, before);
@@ -320,7 +321,7 @@ Test(event_timing, a_stream_that_is_not_ready_is_asked_once_and_keeps_no_other)
 	queries = recorded = 0;
 	event_timing_collect(false);
 	cr_assert_eq(records(), 10);
-	cr_assert_leq(queries, 10 + 1 + recorded, "and for the clock");
+	cr_assert_leq(queries, 10 + 1 + recorded, "one query per stream, and those of the clock");
 	is_released = true;
 	event_timing_collect(false);
 	cr_assert_eq(records(), 20);

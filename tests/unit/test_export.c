@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exports of the example capture against tests/golden/export_TYPE[.METRIC].EXTENSION, and where exports go.
- * PILLION_GOLDEN and PILLION_GOLDEN_UPDATE are as in test_emit_golden. */
+/* Compares exports of the example capture with tests/golden/export_TYPE[.METRIC].EXTENSION, and tests where exports are
+ * written. PILLION_GOLDEN and PILLION_GOLDEN_UPDATE work as in test_emit_golden. */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What chrome's timeline draws beside the events: arrows of autograd. */
+/* Tests the flow arrows of autograd in the Chrome trace export. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ struct range {
 	uint64_t start_us, end_us;
 };
 
-/* The export of a process whose threads, 100 and 101, had these ranges, ordered by their starts. */
+/* Exports a process whose threads 100 and 101 have these ranges, ordered by start. */
 static char *exported(const struct range *ranges, size_t count)
 {
 	struct writer w;

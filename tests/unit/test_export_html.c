@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a page holds, read back from its bytes. How a browser shows it: tests/e2e/export_html.sh. */
+/* Parses the exported page and checks its contents. tests/e2e/export_html.sh tests it in a browser. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ static unsigned int digit(char c)
 	return (unsigned int)(at - digits);
 }
 
-/* The bytes of a data element, with a NUL behind them. */
+/* Returns the NUL-terminated contents of a data element. */
 static char *unpack(const char *text, const char *id, size_t *ret_size)
 {
 	struct buffer head = {0}, packed = {0}, whole = {0};
@@ -113,7 +113,7 @@ static uint64_t number(const unsigned char **at)
 	}
 }
 
-/* Goes through all blocks; returns how many events they hold, and their durations together. */
+/* Reads all blocks; returns the number of their events and the sum of the durations. */
 static uint64_t count_events(const char *text, uint64_t *ret_total_ns)
 {
 	size_t size;

@@ -15,7 +15,7 @@ static struct writer writer;
 static struct model model;
 static struct err err;
 
-/* From START on, each STEP: calls of 100 ns that end there, ten of them; the range "r" over the fourth to the sixth. */
+/* Ten calls of 100 ns that end at START, START + STEP and so on; the range "r" spans the fourth to the sixth. */
 static void setup(void)
 {
 	struct writer_thread t;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first chunks of threads: counters that are given out as functions are called, and the space that threads
- * share. */
+/* Tests the first chunks of threads: their counters, which are allocated as functions are called, and the space that
+ * threads share. */
 #include <criterion/criterion.h>
 
 #include <dirent.h>
@@ -37,7 +37,7 @@ static void call(unsigned function, uint64_t threshold)
 		call_record(&e, function, UINT64_MAX, NULL, 0);
 }
 
-/* Function f is called ROUNDS + f times, the highest one first. */
+/* Calls function f ROUNDS + f times, the highest f first. */
 static void *call_all(void *unused)
 {
 	for (unsigned f = FUNCTIONS; f-- > 0;)
@@ -130,7 +130,7 @@ Test(first, leaves_no_mapping_of_threads_that_have_ended)
 	read_back(&f);
 	cr_assert_eq(f.slots, 3000);
 	cr_assert_eq(f.pages, 3000);
-	/* The head, and the area that has chunks left. */
+	/* The header, and the area that has chunks left. */
 	cr_assert_leq(mappings(), 2, "%u", mappings());
 }
 
@@ -147,7 +147,7 @@ Test(first, gives_back_at_the_end_what_no_thread_took)
 	cr_assert_eq(stat(path, &after), 0);
 	cr_assert_lt(after.st_size, before.st_size);
 	cr_assert_leq((uint64_t)after.st_size, file_round(2 * TF_PAGE) + file_round(5 * TF_PAGE) + file_round(0));
-	/* And goes on, as after an exec that failed. */
+	/* Recording continues, as after an exec that failed. */
 	run(record_one);
 	run(record_one);
 	cr_assert_eq(stat(path, &after), 0);

@@ -7,8 +7,8 @@
 
 #include "runtime/common/functions.h"
 
-/* All functions of `json` as "domain|module|name|color\n", or the error. In memory of the exact size, for
- * AddressSanitizer. */
+/* Returns all functions of `json` as "domain|module|name|color\n", or the error. The input is in memory of its exact
+ * size, so that AddressSanitizer sees a read past its end. */
 static const char *all_of(const char *json)
 {
 	static char text[4096];
@@ -96,7 +96,8 @@ Test(functions, what_is_wrong_is_told_with_its_line)
 		cr_expect_str_eq(all_of(cases[i].json), cases[i].why, "%s: %s", cases[i].json, all_of(cases[i].json));
 }
 
-/* Each beginning of a good file, and each single byte replaced: an answer, and no byte outside is touched. */
+/* Parses each prefix of a valid file, and the file with each byte replaced: the parser must return and must not read
+ * outside the buffer. */
 Test(functions, a_torn_file_is_no_harm)
 {
 	static const char good[] = "[{\"functions\":[\"f\",{\"function\":\"\\u00e9\",\"color\":7}],\"y\":[{}],"

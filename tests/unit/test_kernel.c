@@ -52,7 +52,7 @@ static void work(uint32_t id, enum tf_device_operation_kind kind, uint32_t kerne
 	writer_blob(&cupti, TF_BLOB_DEVICE_OPERATION, id, &one, sizeof(one));
 }
 
-/* The n-th call, of a launch, and its one record. */
+/* Writes the n-th launch and its only device record. */
 static void call(uint32_t n, uint32_t launch_id, uint32_t work_id)
 {
 	uint64_t start = 1000 + n * 1000;
@@ -64,7 +64,7 @@ static void call(uint32_t n, uint32_t launch_id, uint32_t work_id)
 		      1);
 }
 
-/* A report's last column, row by row. */
+/* Returns the last column of a report, one row per line. */
 static char *names(const char *report, enum kernel_name how)
 {
 	const struct report *r = report_find(report);
@@ -163,7 +163,7 @@ Test(kernel, a_filter_takes_no_name_away)
 	work(1, TF_DEVICE_KERNEL, 0, 0);
 	call(1, 1, 1);
 	open_written(&model, &w);
-	/* The call began at 1000 after the start, its work at 1300. */
+	/* The call began at 1000 ns after the start, its work at 1300. */
 	cr_assert_eq(filter_time(&model, "1250/2000", &err), 0, "%s", err.text);
 	assert_names("cuda_gpu_trace", KERNEL_BASE, "add");
 }
@@ -185,7 +185,7 @@ Test(kernel, each_of_many_stretches_has_its_names)
 	buffer_done(&wanted);
 }
 
-/* What reports tell apart by its work's id they tell apart by its name, too. */
+/* Kernels that a report separates by work id are also separated by name. */
 Test(kernel, work_that_was_made_up_is_not_of_a_file)
 {
 	struct tf_device_operation one;

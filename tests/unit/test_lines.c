@@ -50,7 +50,7 @@ static void gather(void)
 	lines_gather(&context, &lines);
 }
 
-/* Each Python frame at the first line of its code; and one frame of C, which is not the interpreter's. */
+/* Each Python frame is at the first line of its code; one frame is of C code outside the interpreter. */
 static void python_stack(uint32_t id, const uint32_t *codes, size_t count)
 {
 	uint64_t address = 0x1100;
@@ -114,7 +114,7 @@ Test(lines, with_lines_all_the_innermost_is_charged)
 	call(nap, 5000, 1000, 1);
 	context.lines_all = true;
 	gather();
-	/* The frame of C, whose place in the stack is not known, stands before those of Python. */
+	/* The C frame, whose position among the Python frames is unknown, comes first. */
 	cr_assert_eq(lines.count, 1);
 	cr_assert_str_eq(lines_field(&context, &lines, 0, 2), "[one.so]");
 }
@@ -159,7 +159,7 @@ Test(lines, no_moment_of_a_thread_counts_twice)
 
 	code(1, 20, "/home/u/train.py", "step");
 	python_stack(1, user, 1);
-	/* launch holds nap holds a sample; another sample lies outside. */
+	/* launch encloses nap, which encloses a sample; another sample is outside of both. */
 	writer_event(&t, TF_SAMPLE, 0, 10000, 1);
 	writer_slot(&t, tf_arg(TF_ARG_STACK, 0, 1));
 	writer_event(&t, TF_SAMPLE, 0, 30000, 2);
@@ -218,7 +218,7 @@ Test(lines, bytes_are_those_of_calls_that_succeeded)
 	cr_assert_eq(v[LINE_CALLS], 4);
 }
 
-/* The first lines alone are those that all lines begin with. */
+/* The report of the top lines is a prefix of the report of all lines. */
 static void assert_top(size_t wanted)
 {
 	struct lines top;
@@ -248,8 +248,8 @@ Test(lines, the_first_few_are_those_that_all_begin_with)
 	code(5, 40, "/home/u/train.py", "seldom");
 	for (uint32_t i = 1; i <= 5; i++)
 		python_stack(i, &(const uint32_t){i}, 1);
-	call(nap, 900000, 90000, 1); /* most, but a library's */
-	call(nap, 910000, 3000, 2);  /* line 20 has most, by two functions of which neither has */
+	call(nap, 900000, 90000, 1); /* the largest, but in a library */
+	call(nap, 910000, 3000, 2);  /* the sum of line 20 is the largest, by two functions */
 	call(nap, 920000, 3500, 3);
 	call(nap, 930000, 4000, 4);
 	call(nap, 940000, 10, 5);
@@ -260,10 +260,10 @@ Test(lines, the_first_few_are_those_that_all_begin_with)
 	assert_top(4);
 }
 
-/* Our own program as the user's, of which the symbol table is not to be read for a line that is not shown. */
+/* This test program plays the user's program: its symbol table must not be read for a line that is not shown. */
 __attribute__((noinline)) static uint64_t here(void)
 {
-	__asm__ volatile(""); /* not the same each time, for all that the compiler knows */
+	__asm__ volatile(""); /* keeps the compiler from merging calls of this function */
 	return (uint64_t)(uintptr_t)__builtin_return_address(0);
 }
 
@@ -299,7 +299,7 @@ Test(lines, only_what_is_shown_is_named)
 	cr_assert_geq(lines.count, 1);
 	cr_assert_not_null(strstr(lines_field(&context, &lines, 0, 0), "test_lines.c"));
 	cr_assert_eq(lines.values[0].of[LINE_OS], 1003, "%" PRIu64, lines.values[0].of[LINE_OS]);
-	cr_assert_eq(symbols_cost(context.symbols).files, 1); /* the system's is not opened */
+	cr_assert_eq(symbols_cost(context.symbols).files, 1); /* system libraries are not opened */
 	cr_assert_eq(symbols_cost(context.symbols).names, 1);
 }
 
@@ -334,7 +334,7 @@ Test(lines, libraries_are_known_by_their_paths)
 		cr_assert_not(attribution_is_library(users[i]), "%s", users[i]);
 }
 
-/* The chosen file, or NULL. */
+/* Returns the chosen file, or NULL. */
 static const char *chosen(const char *named)
 {
 	struct err err;

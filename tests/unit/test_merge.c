@@ -9,7 +9,7 @@
 
 CAPTURED_SUITE(merge);
 
-/* One image with `threads` threads, whose calls end at base + step * i + thread. */
+/* Writes an image with `threads` threads whose i-th call ends at base + step * i + thread. */
 static void write_image(uint64_t nonce, uint32_t pid, const char *host, uint64_t realtime, uint32_t threads,
 			uint64_t step)
 {
@@ -61,7 +61,7 @@ Test(merge, places_hosts_by_the_time_of_day)
 	struct merge *g;
 	const struct merge_event *e;
 
-	/* The same ticks; b's day is 20 us further on. */
+	/* Both have the same ticks; the CLOCK_REALTIME of b is 20 us ahead. */
 	write_image(1, 100, "b", 1700000000000020000, 1, 50);
 	write_image(2, 100, "a", 1700000000000000000, 1, 50);
 	open_capture(&model, directory);

@@ -70,7 +70,7 @@ Test(model, knows_the_processes_of_index_and_traces)
 	cr_assert_str_eq(model.runs[0].command, "python3 train.py");
 }
 
-/* A rank of a step that a launcher of run `run` started as process 100 + run. */
+/* Writes a rank of a job step, started as process 100 + run by the launcher of `run`. */
 static void rank_of_step(unsigned run, const char *job, const char *rank)
 {
 	char line[512];
@@ -259,7 +259,7 @@ Test(model, takes_the_rate_of_a_counter_from_its_pairs)
 
 Test(model, places_times_by_the_launchers_clock_lines_too)
 {
-	/* The counter runs 1 % slower in the second half: interpolation holds where one line would be 5 ms off. */
+	/* The counter runs 1 % slower in the second half: interpolation is exact, a straight line is off by 5 ms. */
 	struct clock_map clock = {.source = TF_CLOCK_TSC};
 	struct tf_clock_pair pairs[] = {{1000000000, 1000 * MS, 51000 * MS, 0},
 					{2000000000, 2000 * MS, 52000 * MS, 0},

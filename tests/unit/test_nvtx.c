@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Our own account of NVTX's binary interface beside NVIDIA's headers. */
+/* Compares pillion's declarations of NVTX's binary interface with NVIDIA's headers. */
 #include <criterion/criterion.h>
 
 #include "preload/nvtx/nvtx.h"

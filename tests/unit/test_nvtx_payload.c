@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Extended payloads: what a trace holds, as JSON; also where it holds nonsense. */
+/* Converts the extended payloads of valid and damaged traces to JSON. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -60,7 +60,7 @@ static void add_entry(uint64_t flags, uint64_t type, uint64_t detail, uint64_t o
 	put_name(name);
 }
 
-/* A mark with one payload. `claimed`: the size that it says it has. */
+/* Writes a mark with one payload. `claimed` is the size that the payload states. */
 static void mark(uint64_t schema, const void *payload, uint32_t size, uint32_t claimed)
 {
 	static uint32_t id;
@@ -91,7 +91,7 @@ static void teardown(void)
 
 TestSuite(nvtx_payload, .init = setup, .fini = teardown);
 
-/* The JSON of the only mark. */
+/* Returns the JSON of the only mark. */
 static const char *read_back(void)
 {
 	struct cursor cursor;
@@ -190,7 +190,7 @@ Test(nvtx_payload, enums_have_names)
 	cr_expect_str_eq(read_back(), "\"FOUR\"");
 }
 
-/* Each entry all of the payload, in a structure in a structure. */
+/* Nested structures in which each entry covers the whole payload. */
 Test(nvtx_payload, entries_that_overlap_do_not_become_much_more_than_the_payload)
 {
 	enum { CHAR = 1, ENTRIES = 100, BYTES = 3000 };

@@ -15,8 +15,7 @@ static struct writer_thread thread, other;
 static struct model model;
 static struct report_context context = {.model = &model};
 
-/* The limit is for what grows with the square of its input. It is one of CPU time: others may have the machine
- * meanwhile. */
+/* The limit catches quadratic run time. It is on CPU time, so that load on the machine does not matter. */
 static void setup(void)
 {
 	cr_assert_eq(setrlimit(RLIMIT_CPU, &(struct rlimit){60, 60}), 0);
@@ -59,7 +58,7 @@ static uint64_t below(uint64_t limit)
 	return (random_state >> 33) % limit;
 }
 
-/* Said once more, the slow way. */
+/* The same result by a linear search, to compare with. */
 static size_t tightest_around(const struct nvtx_tree *t, size_t i)
 {
 	size_t best = NVTX_NO_PARENT;
@@ -113,11 +112,11 @@ Test(nvtx_tree, hundreds_of_thousands_may_be_open_at_once)
 	open_model(3 * RANGES);
 	nvtx_tree_make(&t, &model.images[0], false);
 	cr_assert_eq(t.count, RANGES);
-	cr_assert_eq(t.nodes[RANGES - 1].level, 0, "they overlap, none holds another");
+	cr_assert_eq(t.nodes[RANGES - 1].level, 0, "the ranges overlap, none contains another");
 	nvtx_tree_done(&t);
 }
 
-/* Neither the stack nor memory may grow with how deep a program, or who wrote the file, nested its ranges. */
+/* Stack and memory use must not grow with the nesting depth of the ranges in a file. */
 Test(nvtx_tree, paths_of_what_lies_too_deep_are_cut)
 {
 	enum { RANGES = 20000 };
@@ -132,7 +131,7 @@ Test(nvtx_tree, paths_of_what_lies_too_deep_are_cut)
 	nvtx_tree_make(&t, &model.images[0], true);
 	cr_assert_eq(t.nodes[RANGES - 1].level, RANGES - 1);
 	nvtx_tree_path(&t, NVTX_TREE_LEVELS - 1, 0, &path);
-	cr_assert(!strncmp(path.data, ":1:2:3:", 7), "as many as are shown");
+	cr_assert(!strncmp(path.data, ":1:2:3:", 7), "as many parents as are shown");
 	buffer_clear(&path);
 	nvtx_tree_path(&t, RANGES - 1, 0, &path);
 	cr_assert(!strncmp(path.data, ":...:19745:", 11), "%.20s", path.data);
@@ -158,7 +157,7 @@ static void count_range(void *counted, const struct nvtx_range *r)
 	p->ticks += r->end - r->start;
 }
 
-/* A pop of one domain looks for its push under as many of another one's. */
+/* A pop of one domain searches for its push below as many pushes of another domain. */
 Test(nvtx_tree, pops_under_hundreds_of_thousands_of_another_domain)
 {
 	enum { RANGES = 300000 };
@@ -175,7 +174,7 @@ Test(nvtx_tree, pops_under_hundreds_of_thousands_of_another_domain)
 	cr_assert_eq(p.unfinished, RANGES - 1);
 }
 
-/* Domains that take turns: each pop is of the last push of its own. */
+/* The domains alternate: each pop matches the last push of its own domain. */
 Test(nvtx_tree, domains_nest_on_their_own)
 {
 	enum { ROUNDS = 50000 };
@@ -190,6 +189,6 @@ Test(nvtx_tree, domains_nest_on_their_own)
 	nvtx_ranges(&model.images[0], NULL, &p, count_range);
 	cr_assert_eq(p.count, ROUNDS + 1);
 	cr_assert_eq(p.unfinished, 1);
-	/* Each is popped in the round after its push, 3 ticks later; the last one ends with its process. */
+	/* Each range is popped in the round after its push, 3 ticks later; the last one ends with the process. */
 	cr_assert_eq(p.ticks, 3 * (ROUNDS - 1) + 3 + (4 * ROUNDS - 2 * ROUNDS), "%llu", (unsigned long long)p.ticks);
 }

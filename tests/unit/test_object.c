@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which object holds an address, with _dl_find_object and without it. */
+/* Finds the object that contains an address, with and without _dl_find_object. */
 #include <criterion/criterion.h>
 #include <dlfcn.h>
 #include <signal.h>

@@ -53,17 +53,17 @@ Test(options, start_with_the_defaults_of_the_table)
 	cr_assert_eq(o.stats, STATS_SUMMARY);
 }
 
-/* Two rows of one name or letter, or a default that its own parser refuses, would go unnoticed otherwise. */
+/* Nothing else detects two rows with the same name or letter, or a default that the option's parser rejects. */
 Test(options, are_a_sound_table)
 {
 	for (size_t i = 0; i < options_table.count; i++) {
 		const struct option *row = &options_table.rows[i];
 		struct text t = text_init(why, sizeof(why));
 
-		cr_assert_eq(option_find(&options_table, row->name, strlen(row->name)), row, "%s stands twice",
+		cr_assert_eq(option_find(&options_table, row->name, strlen(row->name)), row, "%s is in the table twice",
 				row->name);
 		if (row->letter)
-			cr_assert_eq(option_by_letter(&options_table, row->letter), row, "-%c stands twice",
+			cr_assert_eq(option_by_letter(&options_table, row->letter), row, "-%c is in the table twice",
 					row->letter);
 		cr_assert(row->help && strlen(row->name) + 9 < OPTION_NAME_BYTES);
 		if (row->initial)
@@ -222,7 +222,7 @@ Test(options, come_from_the_environment)
 	cr_assert_eq(options_from_environment(&o, environment, why, sizeof(why)), 0, "%s", why);
 	cr_assert_eq(o.osrt_threshold_ns, 5);
 	cr_assert_eq(o.trace, (uint32_t)TRACE_OSRT);
-	cr_assert_eq(o.range_end, RANGE_END_REPEAT, "the older spelling stands behind in the table");
+	cr_assert_eq(o.range_end, RANGE_END_REPEAT, "the older spelling comes later in the table");
 	cr_assert_str_eq(o.output, "dir");
 }
 
@@ -288,7 +288,7 @@ static const struct option verb_rows[] = {
 };
 static const struct option_table first = {verb_rows, 6, 1, "first --help"}, second = {verb_rows, 6, 2, "second --help"};
 
-/* Reads all options of a line; 0, or the first error with `why`. */
+/* Parses all options of a command line; returns 0, or the first error and its text in `why`. */
 static int read_line(const struct option_table *table, char **words, struct settings *ret)
 {
 	struct text t = text_init(why, sizeof(why));

@@ -73,7 +73,7 @@ Test(pack, a_block_of_slots_of_every_kind_comes_back_the_same)
 	uint64_t *slots = malloc(BLOCK_BYTES), seed = 7;
 
 	for (unsigned int round = 0; round < 8; round++) {
-		/* Fewer heads each round: from more than a dictionary holds to two. */
+		/* Fewer distinct heads each round: from more than a dictionary holds down to two. */
 		uint64_t heads = (0xffffull >> (2 * round)) | 31;
 
 		for (size_t i = 0; i < SLOTS; i++)
@@ -88,7 +88,7 @@ Test(pack, calls_one_after_the_other_take_less_than_their_noise_and_a_half)
 	enum { SLOTS = BLOCK_BYTES / 8 };
 	uint64_t *slots = malloc(BLOCK_BYTES), seed = 7, now = 0;
 
-	/* 8 bits of duration, 6 of the pause between: 1.75 bytes that nobody can save. */
+	/* 8 random bits of duration and 6 of the pause between calls: 1.75 bytes that cannot be compressed. */
 	for (size_t i = 0; i < SLOTS; i++) {
 		uint64_t duration = 500 + (next(&seed) & 255);
 
@@ -184,7 +184,7 @@ Test(pack, reports_of_a_packed_capture_are_those_of_its_directory)
 
 Test(pack, blocks_that_went_for_others_come_again)
 {
-	/* More than the blocks that are kept for eight threads. */
+	/* More blocks than are cached for eight threads. */
 	capture_large("a.pillion", 4000000, 8, 1);
 	make_pack("a.pillpack");
 	assert_same_report("osrt_sum");
@@ -224,7 +224,7 @@ static void *load(const char *path, size_t *ret_size)
 	return data;
 }
 
-/* Not emptied first: on ext4 each would wait for the disk. */
+/* Without O_TRUNC: on ext4 closing a truncated file waits for the disk. */
 static void save(const char *path, const void *data, size_t size)
 {
 	int fd = open(path, O_WRONLY | O_CREAT, 0600);
@@ -233,7 +233,7 @@ static void save(const char *path, const void *data, size_t size)
 	close(fd);
 }
 
-/* Problems that opening names, or -1 if it cannot be opened. */
+/* Returns the number of problems reported on opening, or -1 if the file cannot be opened. */
 static int problems(const char *path)
 {
 	char *paths[] = {(char *)path};
@@ -276,7 +276,7 @@ Test(pack, a_byte_changed_anywhere_is_said)
 	for (size_t at = 0; at < size; at += 7) {
 		data[at] ^= 0x41;
 		save("bad.pillpack", data, size);
-		if (!problems("bad.pillpack")) { /* bytes between records say nothing */
+		if (!problems("bad.pillpack")) { /* bytes between records have no meaning */
 			got = report_text("bad.pillpack", "osrt_sum");
 			cr_assert_str_eq(got, wanted, "changed at %zu", at);
 			free(got);
@@ -291,8 +291,8 @@ Test(pack, a_byte_changed_anywhere_is_said)
 	free(data);
 }
 
-/* The place of the next record of a kind behind another one, of the same value where that is of the kind; 0: there
- * is none. */
+/* Returns the offset of the next record of a kind after the one at `behind`, with the same value if that one has the
+ * same kind; 0: there is none. */
 static size_t record_behind(const uint8_t *data, size_t size, enum pack_kind kind, size_t behind)
 {
 	struct pack_record r, before = {0};
@@ -324,7 +324,7 @@ Test(pack, names_of_functions_stand_in_it_once_and_again)
 	cr_assert_gt(record_behind(data, size, PACK_SHARED, first), first);
 	data[first + sizeof(struct pack_record) + 20] ^= 1;
 	save("bad.pillpack", data, size);
-	cr_assert_eq(problems("bad.pillpack"), 1, "said, and the other one serves");
+	cr_assert_eq(problems("bad.pillpack"), 1, "reported, and the other copy is used");
 	data[second + sizeof(struct pack_record) + 20] ^= 1;
 	save("bad.pillpack", data, size);
 	cr_assert_gt(problems("bad.pillpack"), 1, "the files without their names");

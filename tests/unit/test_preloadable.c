@@ -38,7 +38,7 @@ static void teardown(void)
 
 TestSuite(preloadable, .init = setup, .fini = teardown);
 
-/* A program as small as the check can see: headers, interpreter, dynamic section, names. */
+/* The smallest program that the check accepts: headers, interpreter, dynamic section, names. */
 struct program {
 	Elf64_Ehdr head;
 	Elf64_Phdr headers[3];
@@ -74,8 +74,8 @@ static struct program program(const char *interpreter, const char *needed)
 	return p;
 }
 
-/* Cut behind what it is to hold: ext4 waits for the disk when a file that was emptied first is closed, and there are
- * thousands. */
+/* Truncates after the write: ext4 waits for the disk when a file that was opened with O_TRUNC is closed, and there are
+ * thousands of files. */
 static void write_file(const char *to, const void *bytes, size_t size)
 {
 	int fd = open(to, O_WRONLY | O_CREAT, 0700);
@@ -244,7 +244,7 @@ Test(preloadable, nothing_is_known_against_what_cannot_be_read)
 	assert_verdict(&result, PRELOADABLE, NULL);
 }
 
-/* Every byte of a valid head set to every odd value: no crash, no endless loop. */
+/* Sets each byte of a valid header to unusual values: the check must not crash or loop forever. */
 Test(preloadable, damage_is_survived)
 {
 	struct program whole = program(LOADER, "libasan.so.8");

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 3.14 tells its own offsets: read right from a runtime as that version documents it, and not believed where it is
- * another one. */
+/* CPython 3.14 publishes its structure offsets: they are read from a runtime of that version and rejected from any
+ * other. */
 #include <criterion/criterion.h>
 #include <string.h>
 
 #include "runtime/python/pystack_layout.h"
 
-/* As Include/internal/pycore_debug_offsets.h of 3.14 orders them. */
+/* In the order of Include/internal/pycore_debug_offsets.h of 3.14. */
 static struct {
 	char cookie[8];
 	uint64_t version, free_threaded;
@@ -33,7 +33,7 @@ static void setup(void)
 {
 	memset(&runtime, 0xee, sizeof(runtime));
 	memcpy(runtime.cookie, "xdebugpy", 8);
-	runtime.version = 0x030e0af0; /* 3.14.10, as the others */
+	runtime.version = 0x030e0af0; /* 3.14.10, same offsets as the others */
 	runtime.free_threaded = 0;
 	runtime.state.current_frame = 72;
 	runtime.frame.previous = 8;

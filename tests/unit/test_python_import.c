@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* python_import_sum, of captures made here: domain 3 is that of imports. */
+/* Tests python_import_sum with captures written here: domain 3 is the domain of imports. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ static void name_all(struct writer_thread *t)
 	writer_text(t, TF_BLOB_STRING, 3, "enum");
 }
 
-/* json (re (enum), re's own end is never seen if `is_killed`), then enum. */
+/* Imports json, which imports re, which imports enum; then enum again. If `is_killed`, re has no end. */
 static void imports(struct writer *w, const char *directory, uint64_t nonce, bool is_killed)
 {
 	struct writer_thread t;

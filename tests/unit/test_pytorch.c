@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pytorch_sum, of captures made here. */
+/* Tests pytorch_sum with captures written here. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -32,7 +32,8 @@ static void launch(struct writer_thread *host, struct writer_thread *cupti, uint
 		      &(struct writer_device_record){KERNEL, id, at + 5000, duration, 0}, 1);
 }
 
-/* A step of the user's, in it linear (mm (mm)) and a mm of its own; another thread goes backward. */
+/* A range of the user's encloses linear (which calls mm, which calls mm) and another mm; another thread runs the
+ * backward pass. */
 static void operators(const char *directory, bool has_operators)
 {
 	static const struct tf_device_operation work = {
@@ -111,8 +112,8 @@ static void check(bool has_operators, enum by by, int wanted_code, const char *w
 
 #define HEAD "GPU (%),GPU Self (ns),GPU Total (ns),CPU (%),CPU Self (ns),CPU Total (ns),Calls,Operator,Sizes\n"
 
-/* linear 300, of which mm 100; mm within mm counts once in the total; the thread's launch outside of any operator is
- * nobody's. */
+/* linear has 300, of which mm has 100; mm within mm counts once in the total; the launch outside of all operators
+ * counts for none. */
 Test(pytorch, operators_by_name_and_sizes_with_and_without_those_within)
 {
 	check(true, BY_NOTHING, 0,

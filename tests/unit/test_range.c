@@ -142,7 +142,7 @@ Test(range, one_begins_no_earlier_than_the_one_before_it_ended)
 {
 	range_start(page, 11, 100);
 	range_stop(page, 11, 130);
-	range_start(page, 12, 125); /* waited for the lock meanwhile */
+	range_start(page, 12, 125); /* an earlier time: it waited for the lock */
 	range_stop(page, 12, 140);
 	assert_range(1, 130, 140);
 }

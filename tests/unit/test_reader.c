@@ -112,7 +112,7 @@ Test(reader, steps_over_torn_slots_and_what_belonged_to_them)
 	writer_torn(&t, 5);
 	open_it();
 	cr_assert_eq(count_events(), 3);
-	cr_assert_eq(trace->torn, 4); /* the last five were never taken, for all that can be seen */
+	cr_assert_eq(trace->torn, 4); /* the last five slots appear never taken */
 	cr_assert_eq(trace->orphans, 0);
 }
 
@@ -208,7 +208,7 @@ Test(reader, goes_on_behind_a_chunk_whose_head_was_never_finished)
 		chunk->nonce = w.header.nonce;
 		chunk->size_bytes = stored > 0 ? t.chunk_size : 0;
 		if (stored > 1)
-			memset((char *)chunk + TF_PAGE, 0x5a, 100); /* copied before the head was finished */
+			memset((char *)chunk + TF_PAGE, 0x5a, 100); /* copied before the header was complete */
 		t.chunk = 0;
 		writer_call(&t, read_id, 1200, 5, NULL, 0);
 		t.chunk = 0;
@@ -307,7 +307,7 @@ Test(reader, knows_the_call_in_progress)
 	open_it();
 	cr_assert(thread_current(trace->threads, &function, &start));
 	cr_assert_eq(function, write_id);
-	cr_assert_eq(start, now + 200); /* the 48 bits went round in between */
+	cr_assert_eq(start, now + 200); /* the 48 bits wrapped around in between */
 }
 
 Test(reader, cuts_counters_to_the_page_they_stand_in)

@@ -82,7 +82,7 @@ static void call(uint16_t function, uint64_t at, uint64_t duration, uint64_t arg
 	writer_call(&host, function, BEGIN + at + duration, duration, &arg, arg ? 1 : 0);
 }
 
-/* A call, and its work. Times since the process began. */
+/* Writes a call and its device work. Times are relative to the start of the process. */
 static void work(uint16_t function, uint64_t at, uint64_t duration, uint64_t arg, uint32_t id, uint64_t start,
 		 uint64_t length, uint64_t bytes)
 {
@@ -129,7 +129,7 @@ static void assert_verdict(const char *name, enum verdict wanted)
 	cr_expect_eq(got, wanted, "%s: %s, wanted %s", name, words[got], words[wanted]);
 }
 
-/* Row 0's number in the column of that title. */
+/* Returns the number in row 0 of the column with that title. */
 static uint64_t number(const char *name, const char *title, size_t row)
 {
 	struct finding f;
@@ -182,7 +182,7 @@ Test(rule, calls_without_device_records_are_not_clean)
 	}
 }
 
-/* A device that always has work: kernels of 1 ms, launched ahead. */
+/* A device that is always busy: kernels of 1 ms, launched ahead. */
 static void busy_device(uint64_t kernels)
 {
 	for (uint64_t i = 0; i < kernels; i++)
@@ -244,7 +244,7 @@ Test(rule, a_graph_as_a_whole_is_work)
 		assert_verdict(((const char *[]){"gpu_gaps", "gpu_time_util", "gpu_idle"})[i], VERDICT_CLEAN);
 }
 
-/* Steps: a read() of 3 ms, a launch, a kernel of 1 ms that is waited for. */
+/* Each step is a read() of 3 ms, a launch, and a wait for its kernel of 1 ms. */
 static void input_steps(uint64_t steps)
 {
 	writer_text(&host, TF_BLOB_STRING, 1, "step");
@@ -320,7 +320,7 @@ static uint64_t below(uint64_t limit)
 	return (random_state >> 33) % limit;
 }
 
-/* Operations on two devices that overlap or are late; nested calls; another tool that uses the source for a while. */
+/* Overlapping and late operations on two devices; nested calls; intervals in which another tool uses CUPTI. */
 static void random_events(void)
 {
 	for (uint64_t at = MS; at < 50 * MS; at += 10 * US + below(300 * US)) {
@@ -388,7 +388,7 @@ Test(rule, each_gap_has_the_cause_that_took_most_of_it)
 	assert_sums_are_whole();
 }
 
-/* The end of the gap stands in a chunk that is read before the one with its begin. */
+/* The end of the gap is in a chunk that is read before the chunk with its begin. */
 Test(rule, another_tool_had_the_source)
 {
 	struct tf_device_gap begin = {.ticks = BEGIN + 1000 * US}, end = {.ticks = BEGIN + 3000 * US, .is_end = 1};
@@ -467,7 +467,7 @@ Test(rule, large_pageable_copies)
 	assert_verdict("unpinned_loader", VERDICT_CLEAN);
 }
 
-/* So many threads that use all of the cores for two seconds, a sample each 10 ms. */
+/* Threads that use all cores for two seconds, with a sample every 10 ms. */
 static void load_cores(long threads, long cores)
 {
 	struct writer_thread t;
@@ -511,9 +511,9 @@ static void gemm(int64_t m, int64_t n, int64_t k, int64_t type, uint32_t id)
 
 Test(rule, sizes_off_the_tensor_cores)
 {
-	gemm(4096, 4096, 50257, 2, 1); /* half: multiples of 8 */
+	gemm(4096, 4096, 50257, 2, 1); /* half precision: requires multiples of 8 */
 	gemm(4096, 4096, 4096, 2, 2);
-	gemm(4095, 17, 33, 0, 3); /* float, not rounded: not on them at all */
+	gemm(4095, 17, 33, 0, 3); /* single precision, not TF32: never runs on tensor cores */
 	open_model(10 * MS);
 	assert_verdict("tensor_dims", VERDICT_FOUND);
 	cr_expect_eq(number("tensor_dims", "Num Calls", 0), 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples in this very process: taken while it runs, by a signal that it may take back. */
+/* Tests CPU samples of this process, taken by a signal that the program may reclaim. */
 #include <criterion/criterion.h>
 
 #include <errno.h>
@@ -19,10 +19,10 @@ RECORDER_FUNCTIONS({"alpha", TF_GROUP_OSRT});
 #define PERIOD_NS 1000000ull
 #define LIMIT_NS 20000000000ull
 
-/* Samples of the test's thread began between these two moments of its own clock. */
+/* The sampling of the test's thread began between these two readings of its CPU clock. */
 static uint64_t before_ns, after_ns;
 
-/* What this thread's timers go by. */
+/* Reads the clock that this thread's sampling timer uses. */
 static uint64_t cpu_ns(void)
 {
 	struct timespec t;
@@ -59,7 +59,7 @@ static void burn(uint64_t ns)
 }
 
 struct samples {
-	uint64_t count, us; /* us: of CPU time that they stand for */
+	uint64_t count, us; /* us: the CPU time that they represent */
 };
 
 static void add_samples(const struct tf_chunk *w, void *sum)
@@ -76,7 +76,7 @@ static void add_samples(const struct tf_chunk *w, void *sum)
 	}
 }
 
-/* Those that came so far; the first record makes the file. */
+/* Returns the samples taken so far; the first record creates the file. */
 static struct samples samples(void)
 {
 	struct samples sum = {0};
@@ -85,16 +85,16 @@ static struct samples samples(void)
 	return sum;
 }
 
-/* Runs until this many more have come; returns the thread's clock at a moment when the last had not. How many come
- * in a second is the kernel's tick to say, and what a hypervisor takes of it may count as run: only that none come
- * at all is told by a limit. */
+/* Runs until `count` more samples were taken; returns the thread's CPU clock from before the last one. The rate depends
+ * on the kernel's tick, and time stolen by a hypervisor may count as CPU time: the limit only detects that no samples
+ * are taken at all. */
 static uint64_t burn_until_more(uint64_t count)
 {
 	uint64_t begin = cpu_ns(), wanted = samples().count + count, now = begin, known;
 
 	do {
 		known = now;
-		cr_assert_lt(known - begin, LIMIT_NS, "samples do not come");
+		cr_assert_lt(known - begin, LIMIT_NS, "no samples are taken");
 		burn(1000000);
 		now = cpu_ns();
 	} while (samples().count < wanted);
@@ -109,9 +109,8 @@ Test(sample, come_while_a_thread_runs_and_stand_for_all_of_its_time)
 	cr_assert_geq(us + 1, (known - after_ns) / 1000);
 }
 
-/* A timer that has run out is looked at by the kernel at its tick: what was burnt before may yet bring one sample,
- * and there is one more for each period that the thread still runs. Of those that would have come in the time that
- * it waits there is none. */
+/* The kernel checks for expired timers at its tick, so the CPU time used before may cause one late sample, and each
+ * period in which the thread still runs causes another. None may come for the time in which the thread waits. */
 Test(sample, do_not_come_while_it_waits)
 {
 	const struct timespec moment = {0, 300000000};
@@ -121,7 +120,7 @@ Test(sample, do_not_come_while_it_waits)
 	burn_until_more(1);
 	begin = cpu_ns();
 	before = samples().count;
-	cr_assert_eq(nanosleep(&moment, &left), 0, "no system call is interrupted by them");
+	cr_assert_eq(nanosleep(&moment, &left), 0, "samples must not interrupt a system call");
 	came = samples().count - before;
 	cr_assert_leq(came, 2 + (cpu_ns() - begin) / PERIOD_NS);
 }

@@ -49,7 +49,7 @@ static void sample(uint64_t time, uint64_t us, uint32_t id)
 		writer_slot(&t, tf_arg(TF_ARG_STACK, 0, id));
 }
 
-/* Row of a name in sample_sum: self ns, samples, cumulative ns. */
+/* The row of a name in sample_sum: self ns, samples, cumulative ns. */
 static void check_row(size_t row, const char *name, uint64_t self, uint64_t count, uint64_t all)
 {
 	const union cell *c = &table.cells[row * table.column_count];

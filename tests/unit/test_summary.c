@@ -14,7 +14,7 @@
 
 enum { LINES = 24, EACH = 4, MOST = 3 };
 
-/* What a run has; EACH of it. */
+/* The kinds of event that a capture may have; EACH events of each kind. */
 enum {
 	SOURCE = 1,
 	KERNELS = 2,
@@ -50,7 +50,7 @@ static void code(struct writer_thread *t, uint32_t id, uint32_t line, const char
 	writer_python_stack(t, id, &id, 1);
 }
 
-/* Device work and its call, of a kind that the name tells; times since BEGIN. */
+/* Writes device work and its call; the function's name gives the kind. Times are relative to BEGIN. */
 static void work(struct writer_thread *t, uint32_t id, const struct tf_device_operation *w, const char *kernel,
 		 uint16_t function, uint64_t arg, uint64_t at)
 {
@@ -124,7 +124,7 @@ static void process(uint64_t nonce, uint32_t pid, uint32_t parent, const char *r
 	writer_done(&w);
 }
 
-/* What the run ends with. Good until the next one. */
+/* Returns the summary that is printed at the end of a run. Valid until the next call. */
 static const char *summary_of(unsigned has)
 {
 	struct writer_thread host;
@@ -179,7 +179,7 @@ static size_t count_lines(const char *summary)
 	return n;
 }
 
-/* Rows below the title. */
+/* Counts the rows below the title. */
 static size_t rows_of(const char *summary, const char *title)
 {
 	const char *at = strstr(summary, title);
@@ -250,7 +250,7 @@ Test(summary, what_was_killed_is_told_but_not_of_all)
 	cr_assert_not_null(strstr(summary, "\n 6 more did not exit 0\n"), "%s", summary);
 }
 
-/* compile(..., "", "exec"): of a line, and of a finding. It is the sanitizer that sees a search that goes too far. */
+/* Python's compile(..., "", "exec") gives such code. AddressSanitizer detects a search that reads past the name. */
 Test(summary, code_may_be_of_a_file_without_a_name)
 {
 	struct writer_thread host;

@@ -34,7 +34,7 @@ static void open_model(bool opens_files)
 	symbols = symbols_new(&model, opens_files);
 }
 
-/* Where our own program lies in memory: wherever that is, all of it is the module's. */
+/* The address range of this test program, all of which belongs to its module. */
 struct self {
 	uint64_t bias, start, end;
 };
@@ -92,7 +92,7 @@ Test(symbol, names_function_file_and_line_of_a_call)
 			   frame((uint64_t)(uintptr_t)&a_function_to_find + 1));
 }
 
-/* A function with another within it, one of two names, and a label behind them. */
+/* A function that contains another one, a function with two names, and a label after them. */
 __asm__(".pushsection .text.named, \"ax\", @progbits\n"
 	".type named_outer, @function\n.globl named_outer\nnamed_outer: nop\nnop\n"
 	".type named_inner, @function\nnamed_inner: nop\nnop\n.size named_inner, . - named_inner\n"
@@ -211,7 +211,7 @@ Test(symbol, leaves_the_recorders_own_frames_out)
 	buffer_done(&text);
 }
 
-/* ---- Python's frames at the native ones of the interpreter's loop ---- */
+/* ---- Python frames in place of the native frames of the interpreter's loop ---- */
 
 __attribute__((noinline)) uint64_t _PyEval_EvalFrameDefault(void);
 __attribute__((noinline)) uint64_t _PyEval_EvalFrameDefault(void)
@@ -232,7 +232,7 @@ static void add_stack(const unsigned *frames, size_t count, const struct tf_pyth
 	writer_blob(&t, TF_BLOB_PYTHON_STACK, 9, python, python_bytes);
 }
 
-/* Codes 1, 2...: functions a, b... at line 10. */
+/* Writes codes 1, 2... for functions a, b..., all at line 10. */
 static void add_codes(uint32_t count)
 {
 	for (uint32_t i = 1; i <= count; i++) {

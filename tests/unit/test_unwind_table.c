@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of an unwind table that is made here byte by byte, whole, truncated and damaged: nothing outside is read. */
+/* Reads rows of an unwind table built here, intact, truncated and damaged: nothing outside of it may be read. */
 #include <criterion/criterion.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@ enum { PAGE = 4096, CODE = 64, CODE_BYTES = 16, MOST = 512 };
 enum { ADVANCE = 0x40, OFFSET = 0x80, DEF_CFA = 0x0c, DEF_CFA_REGISTER, DEF_CFA_OFFSET, DEF_CFA_EXPRESSION };
 enum { UNDEFINED = 0x07, REMEMBER = 0x0a, RESTORE = 0x0b, EXPRESSION = 0x10 };
 
-/* An object: .eh_frame_hdr, .eh_frame and, without a byte of it, the code of one function. Offsets are from its
+/* An object: .eh_frame_hdr, .eh_frame and the address range of one function, without its code. Offsets are from its
  * start. */
 static struct {
 	uint8_t bytes[MOST];
@@ -39,7 +39,7 @@ static void put_word(unsigned at, unsigned value)
 	memcpy(image.bytes + at, &(uint32_t){value}, 4);
 }
 
-/* Entries end on a multiple of 8, filled with DW_CFA_nop. */
+/* Pads an entry to a multiple of 8 with DW_CFA_nop. */
 static void end_entry(unsigned start)
 {
 	while ((image.size - start) % 8)
@@ -98,7 +98,8 @@ static void map_memory(void)
 
 TestSuite(unwind_table, .init = map_memory);
 
-/* The image lies at an end of what can be read: the end if `size` is less than all of it. The code is beyond. */
+/* Places the image at one end of the readable pages: at the upper end if `size` is less than the whole image. The
+ * code's addresses are outside of them. */
 static bool row_of(unsigned size, unsigned offset, struct unwind_row *ret)
 {
 	uint8_t *at = size < image.size ? memory + 2 * PAGE - (size + 7) / 8 * 8 : memory;
@@ -222,7 +223,7 @@ Test(unwind_table, reads_nothing_beyond_a_truncated_object)
 	make_image("zR", with_pointer, sizeof(with_pointer));
 	cr_assert(row_of(image.size, 5, &whole));
 	for (unsigned size = 0; size < image.size; size++) {
-		/* What is cut may be padding, but for what is there the row is the same or none. */
+		/* The missing bytes may be padding: the result is the same row, or none. */
 		if (row_of(size, 5, &row)) {
 			found++;
 			is_cfa(&row, UNWIND_FP, 16);

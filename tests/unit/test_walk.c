@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The frames that a walk finds, against the return addresses that the functions themselves note. */
+/* Compares the frames that a walk finds with the return addresses that the functions record themselves. */
 #include <alloca.h>
 #include <criterion/criterion.h>
 #include <dlfcn.h>
@@ -17,7 +17,7 @@
 #include "stack_bounds.h"
 
 enum { FRAMES = 128, DEEP = 40, PAGE = 4096 };
-/* Functions whose code is nothing but their own: a sanitizer's calls would be stepped through as well. */
+/* Functions without a sanitizer's instrumentation: its calls would be single-stepped too. */
 #define PLAIN __attribute__((noinline, no_sanitize("address"), no_sanitize("undefined")))
 #ifdef __clang__
 #define NO_POINTER PLAIN
@@ -43,7 +43,7 @@ PLAIN static void note(void *return_address)
 	noted[noted_count++] = return_address;
 }
 
-/* From this function's caller. On aarch64 the walker's own frames come first. */
+/* Walks from this function's caller. On aarch64 the walker's own frames come first. */
 __attribute__((noinline)) static void walk_here(int size)
 {
 	set_walked(walk_from(walked, size, low, high, (uintptr_t)__builtin_frame_address(0), &walked_hash));
@@ -55,7 +55,7 @@ __attribute__((noinline)) static void walk_here(int size)
 	}
 }
 
-/* The noted return addresses come one after another, innermost first; the first of them after at most `most` other
+/* Asserts that the walk has the recorded return addresses in order, innermost first, after at most `most` other
  * frames. */
 static void has_noted_frames(int most)
 {
@@ -69,7 +69,7 @@ static void has_noted_frames(int most)
 		cr_assert_eq(walked[first + i], noted[noted_count - 1 - i], "frame %d", i);
 }
 
-/* Twice: the modules are found by the loader's list, then by _dl_find_object. */
+/* Runs twice: the modules are found in the loader's list, then by _dl_find_object. */
 static void begin(void)
 {
 	stack_bounds(&low, &high);
@@ -268,7 +268,7 @@ static volatile bool is_stepping;
 static volatile int steps, lost_at;
 static void *stepping_caller, *lost_pc;
 
-/* After each instruction, until is_stepping ends: the caller of the function that steps must be found. */
+/* Runs after each instruction while is_stepping: the walk must find the caller of the function being stepped. */
 static void on_step(int number, siginfo_t *info, void *context)
 {
 	ucontext_t *u = context;
@@ -323,7 +323,7 @@ Test(walk, finds_the_caller_from_every_instruction_that_a_signal_may_interrupt)
 	cr_assert_eq(lost_at, NEVER, "at step %d, %p", lost_at, lost_pc);
 }
 
-/* ---- code without unwind tables, and stacks that are none ---- */
+/* ---- code without unwind tables, and invalid stacks ---- */
 
 static void walk_from_generated_code(void)
 {
@@ -392,7 +392,7 @@ Test(walk, ends_in_code_without_a_table_where_the_frame_pointer_is_none)
 	}
 }
 
-/* Addresses that a real stack has, and those around them: rules of every kind. */
+/* Returns an address as found on a real stack, or one close to it, so that unwind rules of every kind apply. */
 static uintptr_t some_address(const uintptr_t *area, size_t words)
 {
 	switch (random() % 4) {
@@ -441,7 +441,7 @@ Test(walk, survives_stacks_of_random_words)
 }
 #endif
 
-/* ---- what is kept ---- */
+/* ---- the table of rules ---- */
 
 Test(walk, finds_the_same_after_the_rules_were_invalidated)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A walk that is compared instead of made tells the same as one that is made. */
+/* A walk that is answered from the memo gives the same result as a full walk. */
 #include <alloca.h>
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -27,7 +27,7 @@ static unsigned roll(void)
 	return dice >> 16;
 }
 
-/* What a wrapper does. */
+/* Walks the stack as a wrapper does, in full and by the memo, and compares the results. */
 __attribute__((noinline)) static void compare(int size)
 {
 	void *frames[FRAMES];
@@ -44,7 +44,7 @@ __attribute__((noinline)) static void compare(int size)
 	cr_assert_eq(compared, walked, "of %d frames", count);
 }
 
-/* Ways down that differ in what is called from where, in their frames' sizes, and in how far they go. */
+/* Call paths that differ in their callers, frame sizes and depths. */
 __attribute__((noinline)) static void down(int left);
 
 __attribute__((noinline)) static void wide(int left)
@@ -171,9 +171,9 @@ static void from_jit(void)
 	compare(FRAMES);
 }
 
-/* Code without call frame information calls `to`: with a frame pointer (push %rbp; mov %rsp,%rbp; sub; call *%rdi;
- * leave; ret), or without one (sub; call *%rdi; add; ret), and with a frame of another size each time, at the same
- * address. */
+/* Calls `to` from code without call frame information, with a frame pointer (push %rbp; mov %rsp,%rbp; sub; call
+ * *%rdi; leave; ret) or without one (sub; call *%rdi; add; ret). The frame's size differs each time, the address does
+ * not. */
 static void jit(unsigned char *code, bool has_pointer, uint32_t size)
 {
 	static const unsigned char with[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x81, 0xec, 0,

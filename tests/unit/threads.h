@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What threads share, in programs of their own that print TAP: Criterion does not run under ThreadSanitizer. */
+/* Shared code of the multithreaded tests. They are separate programs that print TAP, because Criterion does not run
+ * under ThreadSanitizer. */
 #ifndef PILLION_TEST_THREADS_H
 #define PILLION_TEST_THREADS_H
 
@@ -31,7 +32,7 @@ static inline int done(void)
 	return tap_failed != 0;
 }
 
-/* Runs `run` in THREADS threads at once, each with its number from 0, and waits for them. False: not all could
+/* Runs `run` in THREADS threads at once, numbered from 0, and waits for them. Returns false if a thread did not
  * start. */
 static inline bool in_threads(void *(*run)(void *number))
 {

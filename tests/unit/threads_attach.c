@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Short threads that attach and end side by side: each has a chunk of its own, whoever makes and unmaps the areas. */
+/* Short threads attach and end concurrently: each has its own chunk, whichever thread maps and unmaps the areas. */
 #include <stdlib.h>
 
 #include "recorder.h"

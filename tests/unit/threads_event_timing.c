@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Event pairs of one context that threads take, finish and look at all at once. */
+/* Threads begin, end and collect the event pairs of one context concurrently. */
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ enum { WORK = 20000 };
 
 RECORDER_FUNCTIONS({"cudaLaunchKernel", TF_GROUP_CUDA});
 
-/* A driver without a clock: an event is a number, and has it from when it was recorded. */
+/* A driver without a clock: recording an event assigns it the next number. */
 static uint64_t created, answered, pairs, refused;
 
 static int fake_state(void *stream, int *ret)
@@ -72,7 +72,7 @@ static int fake_create(void **ret, unsigned flags)
 	return 0;
 }
 
-/* Not atomic: a slot is one thread's at a time, which is what ThreadSanitizer is to see. */
+/* Not atomic: only one thread at a time owns a slot, which ThreadSanitizer verifies. */
 static int fake_record(void *event, void *stream)
 {
 	++*(uint64_t *)event;
@@ -98,8 +98,8 @@ static void *work(void *number)
 		struct tf_device_operation w = {.kind = TF_DEVICE_SET};
 		struct event_timing p;
 
-		/* Where one looks while the others go on, all slots may be pending: until that one is through, or
-		 * lets us look. */
+		/* All slots may be pending while another thread collects: retry until it is done or this thread can
+		 * collect. */
 		for (event_timing_begin(&p, NULL, false); !p.number; event_timing_begin(&p, NULL, false)) {
 			__atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
 			sched_yield();
@@ -129,11 +129,11 @@ int main(void)
 		pending += event_pools[0].slots[i].state == EVENT_SLOT_PENDING;
 		taken += event_pools[0].slots[i].state == EVENT_SLOT_TAKEN;
 	}
-	ok(pairs == (uint64_t)THREADS * WORK, "%llu pairs, %llu asked for again", (unsigned long long)pairs,
+	ok(pairs == (uint64_t)THREADS * WORK, "%llu pairs, %llu retries", (unsigned long long)pairs,
 	   (unsigned long long)refused);
 	ok(created <= 2 + 1 + 2 * EVENT_SLOTS, "%llu events", (unsigned long long)created);
 	ok(!pending && !taken, "%u pending, %u taken at the end", pending, taken);
-	ok(answered >= 2 * pairs, "each was asked for its times");
+	ok(answered >= 2 * pairs, "the times of each pair were queried");
 	ok(event_pools[0].state == EVENT_POOL_READY && !event_pools[1].id, "one pool");
 	ok(recording_end(), "tidied up");
 	return done();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several threads add the same keys, each beginning elsewhere. */
+/* Several threads add the same keys, each starting at a different one. */
 #include <stdint.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ enum { KEYS = 40000, NUMBERS = 1 << 22 };
 static struct intern_table table;
 
 static struct finder {
-	uint32_t number[KEYS]; /* what this thread learnt of each key */
+	uint32_t number[KEYS]; /* the value that this thread got for each key */
 	unsigned added;
 } finders[THREADS];
 

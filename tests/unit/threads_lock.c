@@ -17,7 +17,7 @@ static void *count(void *number)
 		sys_lock(&lock);
 		differed += counted.low != counted.high;
 		counted.low++;
-		/* The others come to wait for a holder that does not run. */
+		/* Yields with the lock held, so that the other threads have to wait. */
 		if (i % 1024 == (uintptr_t)number)
 			sys_call(SYS_sched_yield, 0, 0, 0, 0);
 		counted.high++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several processes' cudaProfilerStart and Stop at once, played by threads. */
+/* Threads stand in for several processes that call cudaProfilerStart and Stop concurrently. */
 #include <stdint.h>
 #include <sys/mman.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The whole recorder, its chunks and its table of strings, with several threads at work. */
+/* Several threads record concurrently with the whole recorder: its chunks and its table of strings. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads walk their stacks by one table of rules, which one of them invalidates again and again. */
+/* Threads walk their stacks with one shared table of rules, which one of them invalidates repeatedly. */
 #include <dlfcn.h>
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ enum { ROUNDS = 3000, DEEPEST = 24, FRAMES = 64 };
 static struct walker {
 	uintptr_t low, high;
 	struct walk_memo *memo;
-	void *noted[DEEPEST + 1]; /* by depth left: where go_down was called from */
+	void *noted[DEEPEST + 1]; /* return address of go_down, by remaining depth */
 	unsigned walks, wrong, by_memo;
 } walkers[THREADS];
 

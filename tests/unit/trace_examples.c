@@ -55,7 +55,7 @@ static void cuda_calls(struct writer_thread *t, const uint16_t *f)
 	writer_call(t, f[1], 1112 * MS, 300 * US, (uint64_t[]){tf_arg(TF_ARG_COPY, 2, 1000000)}, 1);
 }
 
-/* What the calls above had a GPU do: the copies on another stream, out of order. */
+/* Device records of the calls above: the copies are on another stream, out of order. */
 static void device_records(struct writer_thread *t)
 {
 	static const struct tf_device_operation works[] = {
@@ -94,7 +94,7 @@ static void device_records(struct writer_thread *t)
 	writer_blob(t, TF_BLOB_DEVICE_FLUSH, 0, &flush, sizeof(flush));
 }
 
-/* CUPTI's records of the calls above but for one launch, and what it tells besides. */
+/* CUPTI's API records of the calls above, except one launch, and its other records. */
 static void device_facts(struct writer_thread *t)
 {
 	static const struct tf_device_operation works[] = {

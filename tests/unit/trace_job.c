@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A training job with a loader: device memory, calls of libraries, CPU samples, and something for most rules to
- * find. */
+/* Writes a training job with a data loader: device memory, library calls, CPU samples, and a problem for most rules. */
 #include "trace_writer.h"
 
 #define US 1000ull
@@ -92,7 +91,7 @@ static void call(struct writer_thread *t, uint16_t function, uint64_t at, uint64
 	writer_call(t, function, at + duration, duration, args, count);
 }
 
-/* CUPTI's record of the call that was just written, and of its work. */
+/* Writes CUPTI's records of the last call and of its work. */
 static void work(struct writer_thread *t, uint64_t at, uint64_t duration, uint32_t id, uint64_t start, uint64_t length,
 		 uint64_t bytes)
 {
@@ -112,7 +111,7 @@ static void memory(struct writer_thread *t, uint16_t function, uint64_t at, unsi
 	writer_call(t, function, at + 40 * US, 40 * US, args, kind & TF_MEMORY_FREE ? 1 : 3);
 }
 
-/* Reads, copies pageable memory, multiplies, convolves, reduces, and waits for the answer. */
+/* Writes one step: read, copy of pageable memory, matrix product, convolution, reduction, wait for the result. */
 static void step(struct writer_thread *host, struct writer_thread *cupti, uint64_t at)
 {
 	writer_event(host, TF_PUSH, 0, at, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Captures of any number of events, for what has to hold at size: many calls, and many of each other kind of event.
- * Lengths and pauses are drawn, so that nothing packs better than it would in life. */
+/* Writes captures with any number of calls or of events of another kind, for tests and benchmarks at scale. Durations
+ * and pauses are pseudorandom, so that the captures compress no better than real ones. */
 #include <string.h>
 
 #include "trace_writer.h"
@@ -13,7 +13,7 @@ enum { CHUNK = 256 * 1024, TEXTS = 16, STACKS = 500, DEPTH = 24, MESSAGES = 64, 
 
 static uint64_t seed;
 
-/* The higher bits of a linear congruential generator. */
+/* Returns the high bits of a linear congruential generator. */
 static uint64_t draw(uint64_t below)
 {
 	seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -174,10 +174,10 @@ static void launch_batch(struct kind_writer *k)
 	k->batch = 0;
 }
 
-/* A third of the events are launches, a third their kernels, and a third what CUPTI tells of the calls. */
+/* A third of the events are launches, a third their kernels, and a third CUPTI's API records. */
 static void launch_event(struct kind_writer *k, uint64_t number)
 {
-	/* Who launches, launches the same each time. */
+	/* Each caller always launches the same kernel. */
 	uint64_t duration = 3000 + draw(4000), stack = 1 + draw(STACKS), kernel = 1 + stack % KERNELS;
 	uint64_t args[] = {tf_arg(TF_ARG_LAUNCH, 0, kernel), tf_arg(TF_ARG_STACK, 0, stack)};
 

@@ -16,7 +16,7 @@ static void fail(const char *what)
 	exit(99);
 }
 
-/* Takes zeroed space at the end. */
+/* Appends zeroed space. */
 static size_t take(struct writer *w, size_t size)
 {
 	size_t at = w->size;
@@ -183,7 +183,7 @@ struct tf_thread *writer_page(struct writer_thread *t)
 	return (struct tf_thread *)(t->writer->data + t->page);
 }
 
-/* What is taken by one add stands in one chunk. */
+/* Space taken by one call is within one chunk. */
 static void need(struct writer_thread *t, size_t slots)
 {
 	const struct tf_chunk *w = chunk_at(t->writer, t->chunk);
@@ -249,7 +249,7 @@ void writer_torn(struct writer_thread *t, size_t slots)
 	t->used += slots;
 }
 
-/* A TIME slot where 24 bits do not reach. */
+/* Writes a TIME slot if 24 bits are not enough. */
 static void set_time(struct writer_thread *t, uint64_t time)
 {
 	if (tf_time_after(t->now, time & TF_TIME_MASK) != time)

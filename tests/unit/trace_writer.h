@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes captures by runtime/format/trace_format.h, independent of the recorder: for the tests of the report, its
- * fuzzer's seeds and its benchmarks. What it writes is the same each time. Failure to write ends the program. */
+/* Writes captures in the format of runtime/format/trace_format.h, independently of the recorder, for the report's
+ * tests, fuzzing seeds and benchmarks. The output is deterministic. A failed write ends the program. */
 #ifndef PILLION_TRACE_WRITER_H
 #define PILLION_TRACE_WRITER_H
 
@@ -23,7 +23,7 @@ struct writer {
 	bool has_chunks;
 };
 
-/* A thread being written. Its chunks are of chunk_size bytes; a new one is begun when the last is full. */
+/* A thread being written. Its chunks have chunk_size bytes; a new one begins when the last is full. */
 struct writer_thread {
 	struct writer *writer;
 	size_t page;   /* offset of its first chunk */
@@ -45,7 +45,7 @@ uint16_t writer_function(struct writer *w, enum tf_group group, const char *name
 void writer_end(struct writer *w, enum tf_end end, int status, uint64_t ticks);
 
 void writer_thread(struct writer *w, struct writer_thread *ret, uint32_t tid, const char *name, uint32_t chunk_size);
-/* A thread whose first chunk has its page, of so many counters, and slots. */
+/* Begins a thread whose first chunk contains its page, with `counters` counters, and slots. */
 void writer_thread_first(struct writer *w, struct writer_thread *ret, uint32_t tid, uint32_t counters,
 			 uint32_t chunk_size);
 void writer_counter(struct writer_thread *t, uint16_t function, uint16_t position, struct tf_counter sum);
@@ -70,12 +70,12 @@ void writer_module(struct writer_thread *t, uint64_t start, uint64_t end, uint64
 
 struct writer_device_record {
 	uint32_t work, correlation;
-	uint64_t start, duration, bytes; /* ns; 0 bytes: not said */
-	uint64_t address;		 /* likewise */
-	uint16_t epoch;			 /* of the batch: the first one's */
+	uint64_t start, duration, bytes; /* ns; 0 bytes: unknown */
+	uint64_t address;		 /* 0: unknown */
+	uint16_t epoch;			 /* the first record's is the batch's */
 };
 
-/* One batch of device records; of facts that no device was busy with. */
+/* Each writes one batch: of device records; of other records, which occupy no device. */
 void writer_device(struct writer_thread *t, enum tf_device_time time, const struct writer_device_record *records,
 		   size_t count);
 void writer_device_more(struct writer_thread *t, enum tf_device_time time, const struct writer_device_record *records,
@@ -87,12 +87,12 @@ struct writer_device_call {
 	bool is_driver;
 };
 
-/* One batch of the calls that device records come from. */
+/* Writes one batch of API records, the calls that queued the device work. */
 void writer_device_calls(struct writer_thread *t, enum tf_device_time time, const struct writer_device_call *calls,
 			 size_t count);
 void writer_device_source(struct writer_thread *t, enum tf_device_time time, uint32_t version, const char *library);
 
-/* Brings the head up to date and gives the bytes. Borrowed. */
+/* Updates the header and returns the bytes, which the writer still owns. */
 const uint8_t *writer_bytes(struct writer *w, size_t *ret_size);
 void writer_save(struct writer *w, const char *directory);
 
@@ -106,23 +106,23 @@ void capture_remove(const char *directory);
 
 /* ---- ready-made ones ---- */
 
-/* Two processes and a bare one, with calls, NVTX, launches, copies, stacks, a call in progress: what golden files show.
- */
+/* The capture of the golden files: two processes and an empty one, with calls, NVTX, launches, copies, stacks and a
+ * call in progress. */
 void capture_example(const char *directory);
 
-/* A training job with a loader, for what the example lacks: device memory and a call that got none, calls of cuBLAS,
- * cuDNN and NCCL, CPU samples, trouble for most rules. */
+/* A training job with a data loader, with what the example lacks: device memory, a failed allocation, calls of cuBLAS,
+ * cuDNN and NCCL, CPU samples, and a problem for most rules. */
 void capture_job(const char *directory);
 
-/* Names that would be markup: of the command, a thread, a function, a kernel, a range, a domain. */
+/* The names of the command, a thread, a function, a kernel, a range and a domain contain markup. */
 #define WRITER_HOSTILE "<img src=x onerror=alert(1)>"
 void capture_hostile(const char *directory);
 
-/* `calls` OS calls over so many processes, of `threads` threads each. */
+/* Writes `calls` OS calls, spread over `processes` processes of `threads` threads each. */
 void capture_large(const char *directory, uint64_t calls, uint32_t threads, uint32_t processes);
 
-/* So many events of one kind: nvtx, mpi, files, samples, launches (with them two records of CUPTI each). False: no
- * such kind. */
+/* Writes that many events of one kind: nvtx, mpi, files, samples, or launches (each with two records of CUPTI).
+ * Returns false for an unknown kind. */
 bool capture_kind(const char *directory, const char *kind, uint64_t events);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Included before all of threads_*: mappings by libc in place of raw system calls. ThreadSanitizer sees these, and
- * so knows that a new chunk at an old one's addresses is new. */
+/* Included first in each threads_* program: maps memory through libc instead of raw system calls. ThreadSanitizer
+ * intercepts libc's mmap and so treats a new chunk at reused addresses as new memory. */
 #ifndef PILLION_TEST_VISIBLE_MAP_H
 #define PILLION_TEST_VISIBLE_MAP_H
 

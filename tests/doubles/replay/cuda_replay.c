@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_replay: makes the calls of a recording, each in its thread and at its time; replay.h. */
+/* cuda_replay: makes the calls of a recording, each in its thread and at its time; see replay.h. */
 #include "replay.h"
 
 #include <cuda_runtime_api.h>

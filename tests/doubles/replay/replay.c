@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libcuda.so.1 of the replay: the recording, its clock, and what the CUPTI double wants of a driver.
+/* libcuda.so.1 of the replay: the recording, its clock, and the driver interface that the CUPTI double uses.
  *
- * Starts and ends of calls are the events of the clock. Each waits for its turn and for its time, and takes down when
- * it really was; device records lie between two events. */
+ * Starts and ends of calls are the events of the clock. Each waits for its turn and its time, and stores the real time
+ * at which it happened; device records are placed between two events. */
 #include "replay.h"
 #include "simgpu.h"
 
@@ -12,7 +12,7 @@
 
 #define THREADS 64
 #define AT_ONCE_NS 20000u	/* of the recording */
-#define SPIN_NS 80000u		/* the last part of a wait, which the kernel would make longer */
+#define SPIN_NS 80000u		/* the last part of a wait spins, because sleeping would overrun */
 
 struct call {
 	uint64_t start, end;
@@ -232,7 +232,7 @@ static void link_records(void)
 			r->next = (*found)->first;
 			(*found)->first = r;
 		} else {
-			r->is_queued = true;	/* asked for by nobody that we know */
+			r->is_queued = true;	/* its call is unknown */
 		}
 	}
 	qsort(replay.by_end, replay.record_count, sizeof(struct record *), by_record_end);
@@ -313,8 +313,8 @@ static uint64_t real_time(uint64_t time)
 	return e->ns + (time - e->time) * replay.stretch;
 }
 
-/* A run of work without idle time between is placed as one, by its end: the time for which the clock stood still lies
- * before it, where the device was idle in the recording, too. */
+/* Work without idle time in between is placed as one run, by its end: the time for which the clock was stopped comes
+ * before the run, where the device was idle in the recording too. */
 static void place(struct record *r)
 {
 	r->op->end_ns = real_time(r->run_end) - (r->run_end - r->end) * replay.stretch;
@@ -332,7 +332,7 @@ static void wait_until(uint64_t ns)
 			sim_futex_wait(&nobody, 0, ns - now - SPIN_NS);
 }
 
-/* The calling thread makes the event: when its turn has come, and its time. */
+/* The calling thread waits for the event's turn and time, then makes the event. */
 static uint64_t take_event(size_t call, bool is_end)
 {
 	size_t turn;
@@ -365,7 +365,7 @@ static void pass_on(void)
 	sim_futex_wake(&replay.turn);
 }
 
-/* Tells the tool of what has ended by the last event. */
+/* Reports to the tool the work that has ended by the last event. */
 static void tell_done(bool is_all)
 {
 	for (;;) {
@@ -391,7 +391,7 @@ int replay_threads(void)
 	return replay.threads;
 }
 
-/* cudaMemcpyKind of the places that a copy's record names. */
+/* Returns the cudaMemcpyKind for the memory kinds in a copy's record. */
 static int copy_kind(const struct sim_copy *copy)
 {
 	return (sim_is_host(copy->src_place) ? 0 : 2) + (sim_is_host(copy->dst_place) ? 0 : 1);
@@ -417,7 +417,7 @@ struct replay_call replay_next(int thread)
 	} else if (work) {
 		ret.bytes = work->set.width;
 	}
-	take_event(call, false);	/* the turn passes on within the call */
+	take_event(call, false);	/* the next thread's turn comes during the call */
 	return ret;
 }
 
@@ -443,7 +443,7 @@ void replay_finish(void)
 	tell_done(true);
 }
 
-/* ---- what the CUPTI double wants of a driver ---- */
+/* ---- the driver interface that the CUPTI double uses ---- */
 
 static void set_tool(const struct sim_tool *tool)
 {

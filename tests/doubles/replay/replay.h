@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A recording of a real GPU, played back: what the program, libcudart and libcuda of this folder share.
+/* Plays back a recording of a real GPU: the interface between the program, libcudart and libcuda of this folder.
  *
- * A recording is a text (tests/data/replay/README.md has its format); PILLION_REPLAY names it. Its calls and its device
- * records are played in the recorded order, PILLION_REPLAY_STRETCH (1) times as slowly. Where the machine is late with
- * a call, the recording's clock stands still until it is made: order and durations of device records are those of the
- * recording, only idle times grow. */
+ * PILLION_REPLAY names the recording, a text file (format: tests/data/replay/README.md). Its calls and device records
+ * are played in the recorded order, slowed down by the factor PILLION_REPLAY_STRETCH (default 1). If the machine is
+ * late with a call, the recording's clock stops until the call is made: order and durations of device records stay the
+ * same, only idle times grow. */
 #ifndef REPLAY_H
 #define REPLAY_H
 
@@ -27,7 +27,7 @@ int replay_threads(void);
 struct replay_call replay_next(int thread);
 /* The body of that call: takes as long as the recorded one. */
 void replay_call(unsigned cbid, const char *name);
-/* All threads are done: waits for the device. */
+/* Waits for the device after all threads are done. */
 void replay_finish(void);
 
 #endif

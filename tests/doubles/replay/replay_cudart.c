@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libcudart.so.13 of the replay: the calls that recordings have. What they are given is not looked at. */
+/* libcudart.so.13 of the replay: the calls that occur in recordings. Their arguments are ignored. */
 #include "replay.h"
 
 #define __CUDA_API_VERSION_INTERNAL
@@ -23,7 +23,7 @@ REPLAYED(cudaMemsetAsync, v3020, void *at, int value, size_t bytes, cudaStream_t
 REPLAYED(cudaDeviceSynchronize, v3020, void)
 REPLAYED(cudaStreamWaitEvent, v3020, cudaStream_t stream, cudaEvent_t event, unsigned int flags)
 
-/* How programs bring CUDA up: no recording has it. */
+/* Programs initialise CUDA with this call; recordings do not contain it. */
 cudaError_t cudaFree(void *at)
 {
 	return cudaSuccess;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program of tests/gpu did, as it counted itself: "name count bytes" to a line, the lines of
+/* A test program's own count of its operations: lines of "name count bytes", in the format of
  * tests/targets/cuda_launches.h. */
 #ifndef ACCOUNT_H
 #define ACCOUNT_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUPTI's own count of a run, to compare with: a library that the driver loads (CUDA_INJECTION64_PATH), or that
- * LD_PRELOAD and CUPTI_COUNT_NOW start. At the end it writes to the file CUPTI_COUNT "kernel:NAME count ns", "memcpy
- * count bytes", "memset count bytes" and "dropped count 0", one to a line. Nothing of it is pillion's: another way
- * to ask the same question. CUPTI_COUNT_LIBRARY names the libcupti to open, if libcupti.so.13 is not the one. */
+/* Counts a run's operations by CUPTI, independently of pillion: a library that the driver loads
+ * (CUDA_INJECTION64_PATH), or that LD_PRELOAD with CUPTI_COUNT_NOW starts. At exit it writes to the file CUPTI_COUNT the
+ * lines "kernel:NAME count ns", "memcpy count bytes", "memset count bytes" and "dropped count 0".
+ * CUPTI_COUNT_LIBRARY names the libcupti to open (default libcupti.so.13). */
 #include <cupti.h>
 
 #include <dlfcn.h>
@@ -22,7 +22,7 @@ static struct {
 } copies, sets;
 static unsigned long long dropped;
 static size_t row_count;
-static pid_t owner; /* a forked child has nothing to tell */
+static pid_t owner; /* a forked child reports nothing */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static __typeof__(&cuptiActivityGetNextRecord) next_record;
@@ -98,7 +98,7 @@ static void write_all(void)
 	fclose(file);
 }
 
-/* The program's own, if it has one: two would not do. */
+/* Uses the program's libcupti if it has loaded one: two in a process would conflict. */
 static void *open_cupti(void)
 {
 	const char *path = getenv("CUPTI_COUNT_LIBRARY"), *slash;

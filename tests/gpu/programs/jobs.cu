@@ -4,10 +4,10 @@
  *   graph     a graph of three kernels, launched N times
  *   managed   N rounds of managed memory, written by the CPU, then by a kernel, then read by the CPU
  *   memory    N allocations of 1 MiB that are freed, and one of 3 MiB that never is
- *   oom       asks for more than there is, and goes on: N launches
- *   forever   rounds of N launches until it is killed; a line after each round that has ended on the device
- *   launches  N times 500 launches of an empty kernel, which fit into the driver's queue: the median cost of one, as
- * "ns_per_launch", and the mean, as "ns_per_launch_mean" */
+ *   oom       requests too much memory, then continues with N launches
+ *   forever   rounds of N launches until it is killed; prints a line when a round has ended on the device
+ *   launches  N times 500 launches of an empty kernel, which fit into the driver's queue: prints the median cost as
+ *             "ns_per_launch" and the mean as "ns_per_launch_mean" */
 #include <cuda_runtime.h>
 #include <pthread.h>
 #include <string.h>

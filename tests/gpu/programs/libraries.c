@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libraries N: N calls of one library on one GPU, linked to it as its users' programs are. -DCUBLAS: products of 256
  * x 256 floats. -DCUDNN: softmax of 64 x 1000 floats. -DNCCL: sums over a communicator of one rank, 65536 floats.
- * The prototypes are written out, so that the library alone is needed, not its headers. */
+ * The prototypes are declared here, so that only the library is needed, not its headers. */
 #include <cuda_runtime_api.h>
 #include <string.h>
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probe QUESTION: what NVIDIA's CUPTI does where its documentation does not say. Built by nvcc --cudart shared,
- * linked to libcupti. Prints answers, "name value" to a line; status 1 if the question could not be asked. No
- * pillion is involved.
- *   flush     which records cuptiActivityFlushAll brings, and whether it waits for a callback that is under way
- *   period    when cuptiActivityFlushPeriod hands records over, and on which thread
- *   raw       what a buffer that was not handed over holds: what a mapped one would keep through a SIGKILL
- *   fork      what CUPTI answers in a forked child, and whether the parent goes on
+/* probe QUESTION: finds out undocumented behaviour of NVIDIA's CUPTI, without pillion. Built by nvcc --cudart shared,
+ * linked to libcupti. Prints the answers as lines of "name value"; exits with status 1 if it cannot find out.
+ *   flush     which records cuptiActivityFlushAll delivers, and whether it waits for a callback in progress
+ *   period    when cuptiActivityFlushPeriod delivers records, and on which thread
+ *   raw       the contents of a buffer before its delivery: what a mapped buffer would keep after SIGKILL
+ *   fork      what CUPTI returns in a forked child, and whether the parent continues
  *   teardown  which exit handlers still get records
  *   subscribe what a second client of each interface gets
  *   clock     whether cuptiActivityRegisterTimestampCallback puts device times on our clock
@@ -142,7 +141,7 @@ static int ask_flush(const char *)
 	answer("records_by_flush_1_when_done", seen.kernels);
 	answer("callbacks_on_another_thread", seen.other_thread);
 
-	/* A callback that takes 300 ms on CUPTI's thread: does a flush by ours wait for it? */
+	/* Does a flush by this thread wait for a callback that takes 300 ms on CUPTI's thread? */
 	if (cuptiActivityFlushPeriod(20) != CUPTI_SUCCESS)
 		return 0;
 	seen.slow_us = 300000;
@@ -223,7 +222,7 @@ static int ask_fork(const char *)
 	launch(MANY, 1000);
 	child = fork();
 	if (child == 0) {
-		alarm(5); /* a hang is an answer, too */
+		alarm(5); /* a hang is a valid answer */
 		answer("child_flush_result", cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED));
 		answer("child_got_records", seen.kernels);
 		answer("child_disable_result", cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
@@ -387,7 +386,7 @@ static int ask_calls(const char *)
 	return 0;
 }
 
-/* ---- the two ways of correlation, and neither ---- */
+/* ---- cost of the two methods of correlation, and of none ---- */
 
 static int ask_cost(const char *way)
 {
