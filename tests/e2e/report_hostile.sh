@@ -8,11 +8,6 @@ writer=$PILLION_BUILD_DIR/tests/trace-writer
 escape=$(printf '\033')
 "$writer" example good.pillion
 
-# ---- one list of verbs ----
-is "$(report --help | sed -n 's/^  \([a-z]*\) .*/\1/p' | sort)" \
-	"$(sed -n "s/^verbs='\(.*\)'/\1/p" "$PILLION" | tr ' ' '\n' | sort)" \
-	'the launcher script knows the verbs'
-
 # every_verb CAPTURE: no verb is killed, and none takes long. What was said is left in err.
 every_verb() {
 	: >err
