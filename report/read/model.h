@@ -40,7 +40,7 @@ struct image {
 	int32_t end_status;
 	char *executable, *command;
 	char *variables;   /* NAME=value items, terminated by an empty one */
-	uint64_t recorded; /* from its end line if there is no trace */
+	uint64_t recorded, lost, threads_lost; /* from its end line if there is no trace */
 	struct short_calls *shorts;
 	size_t short_count;
 };
@@ -97,6 +97,7 @@ struct model {
 	struct bare_program *bare;
 	struct run *runs;
 	struct note *notes;
+	uint64_t lost_lines, lost_events; /* see struct tf_range_page */
 	struct texts seen; /* the first few NVTX ranges that did not match -c nvtx */
 	struct ranges *ranges;
 	size_t machine_count, image_count, process_count, bare_count, run_count, note_count, ranges_count;

@@ -52,6 +52,8 @@ static void open_range(struct model *m, const char *path, const struct mapping *
 		return;
 	}
 	room = (file->size - sizeof(page)) / sizeof(struct tf_range);
+	m->lost_lines += page.lost_lines;
+	m->lost_events += page.lost_events;
 	m->ranges = mem_grow(m->ranges, m->ranges_count, &m->ranges_capacity, sizeof(*m->ranges));
 	m->ranges[m->ranges_count] =
 		(struct ranges){.run = page.run, .mode = page.mode, .count = page.begun < room ? page.begun : room};

@@ -152,6 +152,8 @@ static void end_line(struct model *m, const struct index_line *l)
 	image->end_ticks = ticks_of(l);
 	image->end_realtime_ns = index_number(l, "realtime_ns");
 	image->recorded = index_number(l, "recorded");
+	image->lost = index_number(l, "lost");
+	image->threads_lost = index_number(l, "threads_lost");
 	short_list(image, index_text(l, "short"), index_text(l, "functions"));
 }
 

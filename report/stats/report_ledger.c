@@ -112,6 +112,8 @@ static void image_facts(const struct model *m, const struct image *image, struct
 		f->below += image->shorts[i].calls;
 	if (!t) {
 		f->recorded += image->recorded;
+		f->lost += image->lost;
+		f->threads_lost += image->threads_lost;
 		return;
 	}
 	for (size_t i = 0; i < t->thread_count; i++)
@@ -301,6 +303,20 @@ int report_ledger(const struct report_context *c, struct table *table, struct er
 	for (size_t i = 0; i < m->note_count; i++)
 		ledger_add_row(table, m->notes[i].pid, m->machines[m->notes[i].machine].host, "note", 1,
 			       m->notes[i].text);
+	if (m->lost_lines) {
+		table_nothing(table);
+		table_nothing(table);
+		table_text(table, "index lines lost");
+		table_number(table, m->lost_lines);
+		table_text(table, "starts, ends or notes of processes: disk full or file size limited");
+	}
+	if (m->lost_events) {
+		table_nothing(table);
+		table_nothing(table);
+		table_text(table, "lost");
+		table_number(table, m->lost_events);
+		table_text(table, "events of processes whose end could not be stored");
+	}
 	clock_rows(m, table);
 	for (size_t i = 0; i < m->bare_count; i++) {
 		buffer_clear(&text);
@@ -312,21 +328,32 @@ int report_ledger(const struct report_context *c, struct table *table, struct er
 	return 0;
 }
 
-/* Printed at once if samples were requested and none was taken. */
-static void add_unsampled(const struct model *m, struct buffer *ret)
+/* Returns the number of notes that begin with `start`, and the first of them. */
+static size_t notes_with(const struct model *m, const char *start, const char **ret_first)
 {
-	static const char start[] = "CPU samples: none";
-	const char *why = NULL;
 	size_t count = 0;
 
-	for (size_t i = 0; i < m->note_count; i++) {
-		if (strncmp(m->notes[i].text, start, strlen(start)))
-			continue;
-		why = why ? why : m->notes[i].text;
-		count++;
+	for (size_t i = 0; i < m->note_count; i++)
+		if (!strncmp(m->notes[i].text, start, strlen(start)) && !count++)
+			*ret_first = m->notes[i].text;
+	return count;
+}
+
+/* Notes that the summary prints: why samples that were requested are missing, and why events are. */
+static void add_reasons(const struct model *m, struct buffer *ret)
+{
+	static const char *const starts[] = {"CPU samples: none", "disk full", "RLIMIT_FSIZE", "/proc"};
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++) {
+		const char *first = NULL;
+		size_t count = notes_with(m, starts[i], &first);
+
+		if (count)
+			buffer_print(ret, count == 1 ? ", %s" : ", %s (%zu times)", first, count);
 	}
-	if (why)
-		buffer_print(ret, count == 1 ? ", %s" : ", %s (%zu times)", why, count);
+	if (m->lost_lines)
+		buffer_print(ret, ", disk full or file size limited: %" PRIu64 " lines of the index could not be stored",
+			     m->lost_lines);
 }
 
 void ledger_line(const struct model *m, struct buffer *ret)
@@ -336,6 +363,7 @@ void ledger_line(const struct model *m, struct buffer *ret)
 	uint64_t unmatched, device_lost;
 	size_t notes = m->note_count;
 
+	f.lost = m->lost_events;
 	for (size_t i = 0; i < m->image_count; i++) {
 		image_facts(m, &m->images[i], &f);
 		device_facts(&c, &m->images[i], &f);
@@ -363,7 +391,7 @@ void ledger_line(const struct model *m, struct buffer *ret)
 		buffer_print(ret, ", %" PRIu64 " threads lost", f.threads_lost);
 	if (m->bare_count)
 		buffer_print(ret, ", %zu program%s not recorded", m->bare_count, m->bare_count == 1 ? "" : "s");
-	add_unsampled(m, ret);
+	add_reasons(m, ret);
 	if (notes)
 		buffer_print(ret, ", %zu note%s", notes, notes == 1 ? "" : "s");
 	buffer_print(ret, ", %.3f ms own overhead", (double)f.own_ns / 1e6);

@@ -431,7 +431,7 @@ struct tf_descriptor {
 
 /* ---- the capture range of one launcher ---- */
 
-enum { TF_RANGE_FILE_BYTES = 1 << 20, TF_RANGE_MEMBERS = 1024 };
+enum { TF_RANGE_FILE_BYTES = 1 << 20, TF_RANGE_MEMBERS = 1022 };
 
 struct tf_range {
 	uint64_t begin_ticks, end_ticks; /* end 0: open, or lost because its processes died */
@@ -450,8 +450,9 @@ struct tf_range_page {
 	uint32_t ended;	    /* bit 0: no further range begins; the others are private to the writers (range.h) */
 	uint32_t clock;	    /* enum tf_clock of ranges[] */
 	uint32_t launcher;  /* PID of the launcher, which receives SIGCHLD when it has to apply --kill; 0: none */
-	uint32_t reserved;
+	uint32_t lost_lines; /* lines of the index for which there was no room: a full disk, RLIMIT_FSIZE */
 	uint32_t members[TF_RANGE_MEMBERS]; /* PIDs inside; the launcher removes those of dead processes */
+	uint64_t lost_events; /* of images without a trace file whose end is among lost_lines */
 	struct tf_range ranges[]; /* up to the end of the file */
 };
 
@@ -464,8 +465,8 @@ enum tf_range_mode { TF_RANGE_WHOLE_RUN = 0, TF_RANGE_PROFILER_API = 1, TF_RANGE
  *   process nonce= pid= ppid= start= run= via=start|fork parent= realtime_ns= ticks= clock= host= boot= exe= args=
  *           vars=
  *             (args and vars: items separated by an escaped NUL). Written when the recorder starts in an image.
- *   end     nonce= pid= kind=exit|exec|abort status= realtime_ns= recorded=N short=ID:CALLS:TICKS,...
- *           functions=ID:NAME,...
+ *   end     nonce= pid= kind=exit|exec|abort status= realtime_ns= recorded=N lost=N threads_lost=N
+ *           short=ID:CALLS:TICKS,... functions=ID:NAME,...
  *             only for an image without a trace file of its own
  *   child   pid= status=
  *             a wait status, from an image without a trace file, or from the launcher for its COMMAND (then with

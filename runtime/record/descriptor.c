@@ -50,10 +50,10 @@ static void description_write(const struct description *t, unsigned kind, const 
 					    __ATOMIC_RELAXED);
 }
 
-/* False: described already, or must not be described. */
+/* False: described already, or must not be described, or not now: without room, each call would try again. */
 static bool description_begin(struct description *t, int fd, uint64_t from_ticks)
 {
-	if (descriptor_is_known(fd))
+	if (descriptor_is_known(fd) || thread_has_no_room(&thread_self))
 		return false;
 	*t = (struct description){fd, __atomic_load_n(&process.descriptors[fd], __ATOMIC_RELAXED), from_ticks,
 				  process_is_borrowed()};

@@ -10,7 +10,7 @@
 #include "runtime/common/sys.h"
 #include "runtime/record/process.h"
 
-enum { STEP_LEAST = 256 << 10, STEP_MOST = 8 << 20 };
+enum { STEP_LEAST = 256 << 10, STEP_MOST = 8 << 20, RETRY_TICKS = 1 << 24, RETRY_DOUBLINGS = 9 };
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -25,45 +25,71 @@ uint64_t file_round(uint64_t size)
 	return (size + page - 1) & ~(page - 1);
 }
 
-/* For the head, and for kernels that cannot populate (before 5.14): fallocate reserves the disk space. */
-static void *file_map_by_descriptor(int fd, uint64_t offset, uint64_t size)
+uint64_t file_retry_ticks(uint32_t failures)
 {
-	void *at;
-	int error = sys_fallocate(fd, 0, offset, size);
+	return clock_now() + ((uint64_t)RETRY_TICKS << (failures < RETRY_DOUBLINGS ? failures : RETRY_DOUBLINGS));
+}
 
+/* Writes to the ledger, once per image, why the trace file could not be created or extended. */
+static void file_note_no_room(int error)
+{
+	bool is_full = error == -ENOSPC || error == -EDQUOT;
+
+	if ((is_full || error == -EFBIG) && !__atomic_exchange_n(&process.has_noted_no_room, true, __ATOMIC_RELAXED))
+		process_note(is_full ? "disk full: events could not be stored"
+				     : "RLIMIT_FSIZE: events could not be stored beyond this size of the trace file");
+}
+
+/* Populating reports by EFAULT what a store would report by SIGBUS. */
+static int file_populate(void *at, uint64_t size)
+{
+	int error = sys_madvise(at, size, MADV_POPULATE_WRITE);
+
+	return error == -EFAULT ? -ENOSPC : error;
+}
+
+/* For the head, and for kernels that cannot populate (before 5.14): fallocate reserves the disk space. */
+static int file_map_by_descriptor(int fd, uint64_t offset, uint64_t size, void **ret)
+{
+	int error;
+
+	if (offset + size > sys_file_limit())
+		return -EFBIG;
+	error = sys_fallocate(fd, 0, offset, size);
 	if (error == -EOPNOTSUPP || error == -ENOSYS)
 		error = sys_ftruncate(fd, offset + size); /* populating still detects a full disk */
 	if (error)
-		return NULL;
-	at = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
-	if (!at)
-		return NULL;
-	error = sys_madvise(at, size, MADV_POPULATE_WRITE);
-	if (error && error != -EINVAL) {
-		sys_munmap(at, size);
-		return NULL;
-	}
+		return error;
+	*ret = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+	if (!*ret)
+		return -ENOMEM;
+	error = file_populate(*ret, size);
 	process.can_populate = !error;
-	return at;
+	if (!error || error == -EINVAL)
+		return 0;
+	sys_munmap(*ret, size);
+	return error;
 }
 
 /* Maps a part of the file without a descriptor, because the program may have no free descriptor, or may put its own
  * in the place of ours meanwhile. mremap with an old size of 0 maps a shared file a second time, and beyond the old
  * end. `near` is one of our mappings at near_offset, which is not after `offset`. */
-static void *file_map_by_mapping(void *near, uint64_t near_offset, uint64_t offset, uint64_t size)
+static int file_map_by_mapping(void *near, uint64_t near_offset, uint64_t offset, uint64_t size, void **ret)
 {
 	uint64_t skip = offset - near_offset;
 	long at = sys_call6(SYS_mremap, (long)near, 0, (long)(skip + size), 1 /* MREMAP_MAYMOVE */, 0, 0);
+	int error;
 
 	if (at < 0 && at > -4096)
-		return NULL;
+		return (int)at;
 	if (skip)
 		sys_munmap((void *)at, skip);
+	*ret = (void *)(at + (long)skip);
 	/* Reserves the disk space, so that a store into it cannot raise SIGBUS. */
-	if (!sys_madvise((void *)(at + (long)skip), size, MADV_POPULATE_WRITE))
-		return (void *)(at + (long)skip);
-	sys_munmap((void *)(at + (long)skip), size);
-	return NULL;
+	error = file_populate(*ret, size);
+	if (error)
+		sys_munmap(*ret, size);
+	return error;
 }
 
 /* Groups that are not recorded have empty names: those of the libraries would add 24 KB to each file. */
@@ -102,22 +128,28 @@ static int file_create(void)
 	uint64_t size = file_round(TF_PAGE + names);
 	struct tf_header *header;
 	struct stat st;
-	int fd;
+	void *at;
+	int fd, error;
 
 	if (process.header)
 		return 0;
+	if (clock_now() < process.create_retry_ticks)
+		return -EAGAIN;
 	if (process_is_frozen || !process.path[0])
 		return -EPERM;
 	fd = sys_open(process.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return fd;
 	sys_fchmod(fd, 0600);
-	header = sys_fstat(fd, &st) || size > sys_file_limit() ? NULL : file_map_by_descriptor(fd, 0, size);
+	error = sys_fstat(fd, &st);
+	if (!error)
+		error = file_map_by_descriptor(fd, 0, size, &at);
 	sys_close(fd);
-	if (!header) {
+	if (error) {
 		sys_unlink(process.path);
-		return -ENOSPC;
+		return error;
 	}
+	header = at;
 	process.device = st.st_dev;
 	process.inode = st.st_ino;
 	process.file_end = process.file_size = size;
@@ -130,6 +162,17 @@ static int file_create(void)
 	return 0;
 }
 
+/* May a later attempt succeed? */
+static bool is_passing(int error)
+{
+	static const int passing[] = {EAGAIN, ENOSPC, EDQUOT, EFBIG, EMFILE, ENFILE, ENOMEM, EINTR};
+
+	for (size_t i = 0; i < sizeof(passing) / sizeof(*passing); i++)
+		if (error == -passing[i])
+			return true;
+	return false;
+}
+
 bool file_make(void)
 {
 	int error;
@@ -138,10 +181,12 @@ bool file_make(void)
 		return true;
 	sys_lock(&process.starting);
 	error = file_create();
+	if (error && error != -EAGAIN)
+		process.create_retry_ticks = file_retry_ticks(process.create_failures++);
 	sys_unlock(&process.starting);
-	if (error && error != -EMFILE && error != -ENFILE && error != -ENOMEM && error != -EINTR)
-		process_fail(error == -ENOSPC || error == -EDQUOT ? "no space for the trace file"
-								  : "cannot create the trace file");
+	file_note_no_room(error);
+	if (error && !is_passing(error))
+		process_fail("cannot create the trace file");
 	return !error;
 }
 
@@ -185,23 +230,26 @@ static uint64_t file_extension(void)
 
 /* Extends the file to at least `size`. Under the lock, because otherwise a thread could cut off what another has
  * just added. */
-static bool file_extend(uint64_t size)
+static int file_extend(uint64_t size)
 {
 	uint64_t limit, ahead = process.file_size + file_extension();
+	int error;
 
 	if (size <= process.file_size)
-		return true;
+		return 0;
 	if (process_is_frozen)
-		return false;
+		return -EPERM;
 	limit = sys_file_limit();
-	if (size > limit || !path_is_our_file())
-		return false;
+	if (size > limit)
+		return -EFBIG;
+	if (!path_is_our_file())
+		return -ESTALE;
 	ahead = ahead > limit ? limit - limit % TF_PAGE : ahead;
 	ahead = ahead < size ? size : ahead;
-	if (sys_call(SYS_truncate, process.path, ahead, 0, 0))
-		return false;
-	process.file_size = ahead;
-	return true;
+	error = (int)sys_call(SYS_truncate, process.path, ahead, 0, 0);
+	if (!error)
+		process.file_size = ahead;
+	return error;
 }
 
 void file_cut(uint64_t size)
@@ -211,14 +259,15 @@ void file_cut(uint64_t size)
 		process.file_size = size;
 }
 
-static void *file_map_near(const struct tf_chunk *mine, uint64_t offset, uint64_t size)
+static int file_map_near(const struct tf_chunk *mine, uint64_t offset, uint64_t size, void **ret)
 {
 	const struct first_chunk_area *area = &process.areas[process.area_last];
-	void *near = area->at, *at;
+	void *near = area->at;
 	uint64_t near_offset = area->offset;
+	int error = file_extend(offset + size);
 
-	if (!file_extend(offset + size))
-		return NULL;
+	if (error)
+		return error;
 	if (!near) {
 		near = process.header;
 		near_offset = 0;
@@ -228,26 +277,25 @@ static void *file_map_near(const struct tf_chunk *mine, uint64_t offset, uint64_
 		near = (void *)mine;
 		near_offset = mine->offset;
 	}
-	at = file_map_by_mapping(near, near_offset, offset, size);
+	error = file_map_by_mapping(near, near_offset, offset, size, ret);
 	/* A hole that remains on a full disk would raise SIGBUS in a reader. */
-	if (!at)
+	if (error)
 		file_cut(offset);
-	return at;
+	return error;
 }
 
-static void *file_map_chunk(const struct tf_chunk *mine, uint64_t offset, uint64_t size)
+static int file_map_chunk(const struct tf_chunk *mine, uint64_t offset, uint64_t size, void **ret)
 {
-	void *at;
-	int fd;
+	int fd, error;
 
 	if (process.can_populate)
-		return file_map_near(mine, offset, size);
-	fd = process_is_frozen || offset + size > sys_file_limit() ? -EPERM : file_reopen();
+		return file_map_near(mine, offset, size, ret);
+	fd = process_is_frozen ? -EPERM : file_reopen();
 	if (fd < 0)
-		return NULL;
-	at = file_map_by_descriptor(fd, offset, size);
+		return fd;
+	error = file_map_by_descriptor(fd, offset, size, ret);
 	sys_close(fd);
-	return at;
+	return error;
 }
 
 void file_reserve(uint64_t size)
@@ -261,11 +309,14 @@ void file_reserve(uint64_t size)
 
 void *file_take(const struct tf_chunk *mine, uint64_t size, uint64_t *ret_offset)
 {
-	void *at = file_map_chunk(mine, process.file_end, size);
+	void *at = NULL;
+	int error = file_map_chunk(mine, process.file_end, size, &at);
 
 	*ret_offset = process.file_end;
-	if (at)
-		process.file_end += size;
+	file_note_no_room(error);
+	if (error)
+		return NULL;
+	process.file_end += size;
 	return at;
 }
 

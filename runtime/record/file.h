@@ -12,9 +12,13 @@
 
 #include "runtime/format/trace_format.h"
 
-/* Creates process.path and maps its head to process.header, unless this has been done; a permanent failure turns
- * recording off. False: there is no file. Under a guard. */
+/* Creates process.path and maps its head to process.header, unless this has been done. False: there is no file. If there
+ * was no room for it, a later call retries, and what cannot be stored is counted meanwhile; any other permanent failure
+ * turns recording off. Under a guard. */
 bool file_make(void);
+
+/* When to retry after so many earlier failures in succession: at first some 10 ms later, at most some seconds. */
+uint64_t file_retry_ticks(uint32_t failures);
 
 /* The size rounded up to pages of this machine, which are multiples of TF_PAGE. */
 uint64_t file_round(uint64_t size);

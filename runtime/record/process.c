@@ -44,6 +44,7 @@ void process_describe(struct tf_header *h)
 	h->end_status = process.end_status;
 	h->end_ticks = process.end_ticks;
 	h->end = process.end;
+	h->threads_lost = process.threads_lost;
 }
 
 void process_take_clocks(void)

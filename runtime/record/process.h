@@ -45,6 +45,11 @@ struct process {
 	struct first_chunk_area areas[FIRST_CHUNK_AREAS];
 	uint32_t area_last, first_chunks; /* area_last: the latest area; first_chunks: chunks of all areas */
 	bool can_populate;                /* Linux 5.14: see file.c */
+	bool has_noted_no_room;           /* see file.c, like the next two */
+	bool is_unlisted;                 /* its first line found no room in the index */
+	uint32_t create_failures;
+	uint64_t create_retry_ticks;
+	uint32_t threads_lost;            /* until the file exists: threads that could not be recorded */
 	uint32_t pair;                    /* which of header->last is written next */
 	bool takes_clocks;                /* a thread is writing it */
 	uint32_t end;                     /* enum tf_end; kept, with the status, for a file that is created later */

@@ -23,6 +23,11 @@ static bool process_line_begin(struct index_line *line, const char *name)
 	return true;
 }
 
+static bool is_no_room(int error)
+{
+	return error == -ENOSPC || error == -EDQUOT || error == -EFBIG;
+}
+
 static int process_line_finish(struct index_line *line)
 {
 	char name[INDEX_NAME_BYTES];
@@ -31,6 +36,9 @@ static int process_line_finish(struct index_line *line)
 	index_name(name, sizeof(name), process_inherited.identity.host, process_inherited.identity.boot);
 	if (!process_is_frozen)
 		error = index_append(line, process_inherited.directory, name);
+	/* This page was allocated when the run began. */
+	if (is_no_room(error) && process_range)
+		__atomic_fetch_add(&process_range->lost_lines, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&process.line_lock, 0, __ATOMIC_RELEASE);
 	return error;
 }
@@ -47,6 +55,7 @@ int process_line_start(bool is_fork)
 	const struct identity *id = &process_inherited.identity;
 	struct index_line line;
 	struct tf_clock_pair now;
+	int error;
 
 	clock_pair(&now);
 	if (!process_line_begin(&line, "process"))
@@ -64,7 +73,9 @@ int process_line_start(bool is_fork)
 	index_text(&line, "exe", id->executable);
 	index_field(&line, "args", id->arguments, id->arguments_size);
 	index_field(&line, "vars", id->variables, id->variables_size);
-	return process_line_finish(&line);
+	error = process_line_finish(&line);
+	process.is_unlisted = is_no_room(error);
+	return process.is_unlisted ? 0 : error;
 }
 
 static void process_line_text(const char *kind, const char *text)
@@ -140,8 +151,10 @@ static void process_line_add_counts(struct index_line *line)
 void process_line_end(void)
 {
 	static const char *const kinds[] = {"none", "exit", "exec", "abort"};
+	uint64_t lost = ((const struct tf_thread *)process.main_page)->lost;
 	struct index_line line;
 	struct tf_clock_pair now;
+	int error;
 
 	clock_pair(&now);
 	if (process_is_frozen || !process_line_begin(&line, "end"))
@@ -152,8 +165,13 @@ void process_line_end(void)
 	index_signed(&line, "status", process.end_status);
 	process_line_add_clocks(&line, &now);
 	index_number(&line, "recorded", 0);
+	index_number(&line, "lost", lost);
+	index_number(&line, "threads_lost", process.threads_lost);
 	process_line_add_counts(&line);
-	process_line_finish(&line);
+	error = process_line_finish(&line);
+	/* Without its first line, the report does not know to which process the last one belongs. */
+	if ((is_no_room(error) || process.is_unlisted) && process_range)
+		__atomic_fetch_add(&process_range->lost_events, lost, __ATOMIC_RELAXED);
 }
 
 void process_line_child(int pid, int status)

@@ -12,7 +12,8 @@
 
 #include "runtime/record/process.h"
 
-/* Writes the first line of the image. Returns 0 or -errno. */
+/* Writes the first line of the image. Returns 0 or -errno; 0 also if there was no room for the line, because the trace
+ * file has the same facts. */
 int process_line_start(bool is_fork);
 
 /* Writes how the image ended (process.end), with the counts of calls below their thresholds. For an image without a

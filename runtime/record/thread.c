@@ -15,7 +15,7 @@
 #include "runtime/record/first_chunk.h"
 
 enum { FIRST_COUNTERS = 24, FIRST_SLOTS = 128, SECOND_CHUNK = 16384, THIRD_CHUNK = 65536, CHUNK = 262144 };
-enum { FROZEN_CHUNK = 1 << 20, FROZEN_RESERVE = 64 << 20, RETRY_TICKS = 1 << 24 };
+enum { FROZEN_CHUNK = 1 << 20, FROZEN_RESERVE = 64 << 20 };
 
 __thread struct thread thread_self __attribute__((tls_model("initial-exec"))) = {.generation = THREAD_NEW};
 
@@ -198,8 +198,8 @@ static bool thread_attach(struct thread *t)
 		page = thread_take_first_chunk(t);
 	}
 	if (!page) {
-		if (process.header)
-			__atomic_fetch_add(&process.header->threads_lost, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(process.header ? &process.header->threads_lost : &process.threads_lost, 1,
+				   __ATOMIC_RELAXED);
 		return false;
 	}
 	thread_begin_page(t, page);
@@ -275,6 +275,17 @@ static bool thread_take_chunk(struct thread *t, uint32_t size)
 	return true;
 }
 
+bool thread_has_no_room(const struct thread *t)
+{
+	return t->retry_ticks && clock_now() < t->retry_ticks;
+}
+
+static void thread_set_retry(struct thread *t, bool has_failed)
+{
+	t->retry_ticks = has_failed ? file_retry_ticks(t->failures) : 0;
+	t->failures = has_failed ? t->failures + 1 : 0;
+}
+
 static bool thread_has_slots(const struct thread *t, unsigned slots)
 {
 	return t->chunk && t->next + slots * TF_SLOT <= t->limit;
@@ -285,14 +296,13 @@ bool thread_grow(struct thread *t, unsigned slots)
 	struct thread_guard guard;
 	bool has_room;
 
-	/* After a failure, retries are limited in rate. */
-	if (sys_is_silent || (t->retry_ticks && clock_now() < t->retry_ticks))
+	if (sys_is_silent || thread_has_no_room(t))
 		return false;
 	thread_guard_enter(t, &guard);
 	has_room = thread_has_slots(t, slots) ||
 		   (thread_settle(t) &&
 		    (thread_has_slots(t, slots) || thread_take_chunk(t, thread_next_chunk_size(t, slots))));
-	t->retry_ticks = has_room ? 0 : clock_now() + RETRY_TICKS;
+	thread_set_retry(t, !has_room);
 	thread_guard_leave(t, &guard);
 	return has_room;
 }
@@ -315,7 +325,7 @@ static void thread_add_full_page(struct thread *t)
 	struct thread_guard guard;
 	struct tf_thread *page;
 
-	if (sys_is_silent || (t->retry_ticks && clock_now() < t->retry_ticks))
+	if (sys_is_silent || thread_has_no_room(t))
 		return;
 	thread_guard_enter(t, &guard);
 	page = thread_create_full_page(t);
@@ -324,7 +334,7 @@ static void thread_add_full_page(struct thread *t)
 		thread_publish_chunk(&page->chunk, t->last_ticks);
 		t->more = page;
 	}
-	t->retry_ticks = page ? 0 : clock_now() + RETRY_TICKS;
+	thread_set_retry(t, !page);
 	thread_guard_leave(t, &guard);
 }
 

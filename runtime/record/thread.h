@@ -35,6 +35,7 @@ struct thread {
 	void *retired;
 	uintptr_t stack_low, stack_high; /* the range in which a stack walk is known to be safe */
 	uint64_t retry_ticks;            /* when to retry after a chunk could not be allocated */
+	uint32_t failures;               /* such failures in succession */
 	uint8_t deaths;                  /* rounds of the key's destructor */
 	uintptr_t walk_frame;            /* of the stack walk in progress; 0: none */
 	bool has_walked;
@@ -80,6 +81,9 @@ void thread_guard_leave(struct thread *t, const struct thread_guard *g);
 
 /* Makes room for `slots` more slots. False: failed. */
 bool thread_grow(struct thread *t, unsigned slots);
+
+/* True: the thread has found no room for a chunk, and it is too early to retry. */
+bool thread_has_no_room(const struct thread *t);
 
 /* Allocates the counter of a function that has none on the thread's page yet, there or on a second page; NULL:
  * failed. */

@@ -234,7 +234,7 @@ uint32_t stack_take(struct thread *t, uintptr_t frame)
 	uint32_t depth = backtrace_depth(), id;
 
 	/* A walk deeper in the stack than this frame has ended: a handler left it by longjmp. */
-	if (!depth || (outer && outer > sp) || !stack_is_safe_to_walk(t, sp)) {
+	if (!depth || (outer && outer > sp) || thread_has_no_room(t) || !stack_is_safe_to_walk(t, sp)) {
 		t->page->stacks_lost++;
 		return 0;
 	}

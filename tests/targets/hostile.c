@@ -215,6 +215,17 @@ static void full_of_signals(void)
 	printf("signals done\n");
 }
 
+/* Writes to `path` until the disk has no room. */
+static void fill(const char *path)
+{
+	static const char zeros[4096];
+	int fd = open(path, O_WRONLY | O_CREAT, 0600);
+
+	while (write(fd, zeros, sizeof(zeros)) > 0)
+		;
+	close(fd);
+}
+
 static void failed(const char *what, int has_failed)
 {
 	printf("%s %d %s\n", what, has_failed, strerror(errno));
@@ -265,6 +276,8 @@ int main(int argc, char **argv)
 		full_of_signals();
 	else if (!strcmp(what, "faults"))
 		faults();
+	else if (!strcmp(what, "fill") && argc > 2)
+		make_calls(), fill(argv[2]), make_calls(), printf("filled\n");
 	else if (!strcmp(what, "calls"))
 		make_calls(), printf("calls done\n");
 	else

@@ -1,0 +1,107 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A disk that is full from the start or fills up, RLIMIT_FSIZE, a chroot without /proc: the program goes on as without
+# us, the ledger counts what was lost and names the cause, and dropped calls do not open files.
+. "$(dirname -- "$0")/lib.sh"
+
+hostile=$targets/hostile
+
+# sum CAPTURE FACT: over all processes.
+sum() {
+	report stats -r ledger -f csv "$1" 2>/dev/null | awk -F, -v fact="$2" '$3 == fact { n += $4 } END { print n + 0 }'
+}
+
+summary() {
+	report stats --summary "$1" 2>&1
+}
+
+# at_least NUMBER LEAST TEXT
+at_least() {
+	ok "$3 ($1 of at least $2)" test "$1" -ge "$2"
+}
+
+opens() { # how many openat of a trace or an index the calls of a log contain
+	grep -Ec 'openat\(.*\.(trace|index)"' "$1"
+}
+
+trace_opens=strace
+strace -f -o probe true 2>/dev/null || trace_opens=
+
+if [ "$(id -u)" -eq 0 ] && mkdir full && mount -t tmpfs -o size=1m none full 2>/dev/null; then
+	trap 'umount "$work/full" 2>/dev/null; rm -rf "$work"' EXIT
+
+	# ---- full before the program's first call ----
+	printf '#!/bin/sh\ndd if=/dev/zero of=%s bs=4k 2>/dev/null\nexec "$@"\n' "$work/full/fill" >filled
+	chmod +x filled
+	pillion -t osrt --osrt-threshold=0 -o full/start ./filled "$hostile" calls >out 2>err
+	is "$? $(cat out)" '0 calls done' 'full from the start: status and output'
+	at_least "$(sum full/start.pillion lost)" 100000 'full from the start: every call is counted as lost'
+	like "$(summary full/start.pillion)" 'ledger: .* 1[0-9]{5} lost, .*disk full' 'and the summary states the cause'
+
+	if [ -n "$trace_opens" ]; then
+		rm -rf full/*
+		pillion -t osrt --osrt-threshold=0 -o full/s ./filled \
+			strace -e trace=openat,write -o log "$hostile" calls >out 2>err
+		at_least "$(grep -c 'write(' log)" 100000 'full from the start: the log has the calls'
+		ok 'and few of them open a file of ours' test "$(opens log)" -le 40
+	else
+		skip 'dropped calls open no file' 'no strace'
+	fi
+
+	# ---- full in the middle ----
+	rm -rf full/*
+	pillion -t osrt --osrt-threshold=0 -o full/middle "$hostile" fill full/fill >out 2>err
+	is "$? $(cat out)" '0 filled' 'full in the middle: status and output'
+	rm full/fill
+	at_least "$(sum full/middle.pillion lost)" 100000 'full in the middle: the later calls are counted as lost'
+	at_least "$(sum full/middle.pillion recorded)" 1000 'full in the middle: the earlier ones are recorded'
+	at_least "$(($(sum full/middle.pillion lost) + $(sum full/middle.pillion recorded)))" 200000 'together all'
+	like "$(summary full/middle.pillion)" 'ledger: .*disk full' 'and the summary states the cause'
+
+	# ---- threads ----
+	rm -rf full/*
+	pillion -t osrt --osrt-threshold=0 -o full/threads ./filled "$targets/attach" started 50 >out 2>err
+	is "$? $(cat out)" '0 50' 'full from the start, 50 threads: status and output'
+	like "$(summary full/threads.pillion)" 'disk full' 'and the summary states the cause'
+	umount full
+else
+	skip 'a full disk' 'no tmpfs can be mounted here'
+fi
+
+# ---- RLIMIT_FSIZE ----
+printf '#!/bin/sh\nulimit -f %s\nexec "%s" calls\n' 2 "$hostile" >limited
+printf '#!/bin/sh\nulimit -f %s\nexec "%s" calls\n' 200 "$hostile" >limited_later
+chmod +x limited limited_later
+for name in limited limited_later; do
+	pillion -t osrt --osrt-threshold=0 -o $name ./$name >out 2>err
+	is "$? $(cat out)" '0 calls done' "RLIMIT_FSIZE, $name: status and output"
+	at_least "$(($(sum $name.pillion lost) + $(sum $name.pillion recorded)))" 100000 "RLIMIT_FSIZE, $name: all are counted"
+	like "$(summary $name.pillion)" 'ledger: .* [1-9][0-9]* lost, .*(RLIMIT_FSIZE|file size limited)' \
+		'and the summary states the cause'
+done
+
+# ---- a chroot without /proc ----
+if [ "$(id -u)" -eq 0 ] && mkdir root && chroot / true 2>/dev/null; then
+	for file in "$hostile" "$library"; do
+		mkdir -p "root$(dirname "$file")"
+		cp "$file" "root$file"
+		ldd "$file" | grep -o '/[^ ]*' | while read -r needed; do
+			cp -L --parents "$needed" root/
+		done
+	done
+	mkdir root/dev root/captures
+	touch root/dev/null
+	LD_PRELOAD=$library PILLION_OUTPUT=/captures/c.pillion PILLION_OSRT_THRESHOLD=0 \
+		chroot root "$hostile" calls >out 2>err
+	is "$? $(cat out)" '0 calls done' 'a chroot without /proc: status and output'
+	like "$(summary root/captures/c.pillion)" '/proc cannot be read \(a chroot without it' \
+		'and the summary names it as the cause'
+	rm -rf root/captures/c.pillion
+	pillion -t osrt --osrt-threshold=0 -o outside chroot root "$hostile" calls >out 2>err
+	is "$? $(cat out)" '0 calls done' 'chroot before an exec: status and output'
+	like "$(report stats -r ledger outside.pillion)" 'note .*chroot, .*programs that it starts only if they reach' \
+		'and a note states which programs are missing'
+else
+	skip 'a chroot without /proc' 'not root'
+fi
+done_testing
