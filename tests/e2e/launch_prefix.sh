@@ -15,7 +15,7 @@ install_to() { # PREFIX LIBDIR
 try() { # PREFIX LIBDIR TEXT
 	install_to "$1" "$2"
 	is "$(env -u PILLION_BUILD_DIR PILLION_STATS=false "$1/bin/pillion" -f -o p sh -c 'echo ran' 2>err)" ran "$3"
-	is "$(grep -cv '^pillion: capture in' err)" 0 'without a word of the loader'
+	is "$(grep -cv '^pillion: capture in' err)" 0 "$3: no message of the loader"
 	like "$(cat p.pillion/*.index)" '^process	' "$3: it records"
 }
 
