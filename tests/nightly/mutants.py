@@ -138,7 +138,7 @@ def record_reference(build, name):
 
 
 def build_mutant(build, folder, part, how):
-    """Makes FOLDER a build with one thing wrong. The launcher finds the rest by its own path: it is a copy."""
+    """Makes FOLDER a build with one defect. The launcher is a copy, since it finds the rest by its own path."""
     launcher, library, auditor, report = ("runtime/pillion-launch", "preload/libpillion.so",
                                           "preload/libpillion-audit.so", "report/pillion-report")
     mirror(build, folder, [launcher, library, auditor, report])
@@ -175,7 +175,7 @@ def make(build, folder, part, how):
         build_mutant(build, folder, part, how)
     if part == "checks":
         environment["PILLION_E2E_INVERT"] = "1"
-    if part != "none":  # what is wrong is waited for in vain
+    if part != "none":  # waiting for the defect to disappear would be in vain
         environment.update(PILLION_E2E_PATIENCE="20", MOODS_ROUNDS="2", PILLION_STRESS_ROUNDS="2",
                            STRESS_ROUNDS="2", PILLION_SAMPLE_STRESS="2", PILLION_SAMPLE_SECONDS="1")
     return environment
@@ -215,7 +215,7 @@ def run(script, environment, log):
 
 
 def lasting(sound, runs):
-    """The checks that no mutant has made to fail: those that did not run, too. The site begins with the check's
+    """The checks that no mutant made fail, including those that did not run. The site begins with the check's
     function."""
     return [check for check in sound if all(all(found.get(check, [True])) for found in runs)]
 
