@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the comparisons with the simulated GPU's account have in common: reading the account, and reports as CSV."""
+"""Common functions of the comparisons with the simulated GPU's account: reading the account and reports as CSV."""
 import csv
 import json
 
@@ -22,7 +22,7 @@ def read_table(path):
 
 
 def read_tables(path):
-    """Several reports, one after the other, with an empty line between."""
+    """Several reports, separated by empty lines."""
     with open(path, newline='', encoding='utf-8') as file:
         for table in file.read().split('\n\n'):
             rows = csv.DictReader(table.strip('\n').split('\n'))

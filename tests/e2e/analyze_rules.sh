@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# analyze on real processes: trouble is found where it was planted, with its line, and nowhere else; and nsys's own
-# rules, run by the real nsys on our export, print the same rows.
+# analyze on real processes: each planted problem is found at its source line, and no other problem is reported. The
+# rules of the real nsys, applied to our export, print the same rows.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -18,7 +18,7 @@ verdict() { # CAPTURE RULE: found, clean, could not check: why
 		python3 -c 'import csv, sys; print(list(csv.DictReader(sys.stdin))[0]["Verdict"])'
 }
 
-line() { # TEXT: the line of the target that holds it
+line() { # TEXT: number of the target's source line that contains it
 	grep -n "$1" "$tests_dir/../targets/cuda_trouble.c" | sed 's/:.*//'
 }
 
@@ -34,22 +34,22 @@ is "$(verdict copies cuda_memcpy_async)" found 'pageable memory in an asynchrono
 is "$(verdict copies cuda_memcpy_sync)" found 'synchronous copies'
 is "$(verdict copies pageable_copies)" found 'pageable copies'
 like "$(report analyze -q -r pageable_copies -f csv copies.pillion)" \
-	"cudaMemcpyAsync HtoD,copies \(.*cuda_trouble\.c:$(line '/\* pageable \*/')\)" 'with its line'
+	"cudaMemcpyAsync HtoD,copies \(.*cuda_trouble\.c:$(line '/\* pageable \*/')\)" 'pageable copies: source line'
 is "$(verdict none cuda_memcpy_async) $(verdict none cuda_memcpy_sync) $(verdict none pageable_copies)" \
 	'clean clean clean' 'pinned copies: clean'
 is "$(verdict memset cuda_memset_sync) $(verdict none cuda_memset_sync)" 'found clean' 'memsets of pinned memory'
 is "$(verdict gap gpu_gaps) $(verdict none gpu_gaps)" 'found clean' 'a gap over 500 ms'
-is "$(verdict gap gpu_time_util)" found 'a device hardly used'
-is "$(verdict copies cuda_api_sync) $(verdict input cuda_api_sync)" 'clean found' 'calls that wait'
+is "$(verdict gap gpu_time_util)" found 'a device with low utilization'
+is "$(verdict copies cuda_api_sync) $(verdict input cuda_api_sync)" 'clean found' 'synchronizing calls'
 is "$(verdict input input_bound) $(verdict copies input_bound)" 'found clean' 'steps that wait for input'
 like "$(report analyze -q -r input_bound -f csv input.pillion)" ',read,input \(.*cuda_trouble\.c:[0-9]+\)$' \
 	'the call and its line'
 like "$(report analyze -r input_bound input.pillion 2>&1)" 'the device waits for input, .*Load data ahead' \
-	'what was found, and what to change'
+	'the finding and the advice'
 
-# ---- gaps: causes add up ----
+# ---- gaps: the sum of their causes ----
 
-sums() { # CAPTURE: idle time by cause, all in all; and wall less busy
+sums() { # CAPTURE: total idle time over all causes; wall time minus busy time
 	report analyze -q -r gpu_idle -f csv "$1.pillion" >idle.csv
 	report stats -q -r cuda_gpu_trace -f csv "$1.pillion" >trace.csv
 	report stats -q -r processes -f csv "$1.pillion" >processes.csv
@@ -70,13 +70,13 @@ for kind in input gap; do
 done
 like "$(report analyze -q -r gpu_idle -f csv gap.pillion)" ',host in OS call: usleep,' 'a gap while the host sleeps'
 
-# ---- a shell that became the program: what was before exec wrote no event, and has no trace ----
+# ---- a shell that executes the program: it recorded no event before exec and has no trace ----
 
 record became -t cuda sh -c "exec $trouble input"
 is "$(ls became.pillion/*.trace | wc -l)" 1 'one trace of two programs'
 is "$(verdict became gpu_idle)" found 'exec: idle'
-like "$(report analyze -q -r gpu_idle -f csv became.pillion)" ',Simulated GPU 0 \(0\),' 'with the name of the device'
-like "$(report stats --summary became.pillion 2>&1)" '^ ledger: ' 'and there is a summary'
+like "$(report analyze -q -r gpu_idle -f csv became.pillion)" ',Simulated GPU 0 \(0\),' 'exec: the name of the device'
+like "$(report stats --summary became.pillion 2>&1)" '^ ledger: ' 'exec: the summary has a ledger'
 
 # ---- could not check ----
 
@@ -87,9 +87,9 @@ for rule in cuda_memcpy_async gpu_gaps gpu_idle input_bound pageable_copies; do
 done
 report analyze -r gpu_gaps host.pillion >out 2>err
 is "$? $(cat err)" '1 pillion analyze: gpu_gaps: could not check: no device records; the ledger states the reason' \
-	'asked for: status 1'
+	'a rule given by -r could not be checked: status 1'
 report analyze host.pillion >out 2>err
-is $? 0 'not asked for: status 0'
+is $? 0 'a default rule could not be checked: status 0'
 pillion -o none_at_all true >out 2>err
 for rule in cuda_api_sync implicit_sync alloc_churn tensor_dims cpu_oversubscribed; do
 	like "$(verdict none_at_all $rule)" '^could not check: ' "$rule without any CUDA call"
@@ -103,22 +103,22 @@ assert len(d) == 15 and d["cuda_memcpy_sync"][0]["Verdict"] == "found", d.keys()
 report analyze -r gpu-starv,cuda-sync-api copies.pillion >out 2>err
 is $? 0 "nsys's older names"
 report analyze -r gpu_gap copies.pillion >out 2>err
-is "$? $(cat err)" "2 pillion analyze: unknown rule 'gpu_gap'; did you mean gpu_gaps?" 'a rule that there is not'
+is "$? $(cat err)" "2 pillion analyze: unknown rule 'gpu_gap'; did you mean gpu_gaps?" 'an unknown rule'
 report analyze >out 2>err
 is "$? $(cat err)" '2 pillion analyze: no CAPTURE given; see pillion analyze --help' 'no capture'
 like "$(report analyze --help)" '^  gpu_idle ' '--help lists the rules'
 LD_LIBRARY_PATH=$doubles PILLION_STATS=summary pillion -o told "$trouble" input >out 2>err
 is "$(wc -l <err | awk '{ print ($1 <= 25) }')" 1 'the summary has at most 25 lines'
-like "$(cat err)" ' input_bound: .*cuda_trouble\.c:' 'and the finding with its line'
+like "$(cat err)" ' input_bound: .*cuda_trouble\.c:' 'the summary has the finding with its source line'
 
 LD_LIBRARY_PATH=$doubles PILLION_STATS=summary pillion -o all -s cpu --cudabacktrace=all:0 \
 	"$doubles/cuda_launches" 100 >out 2>err
 is "$(wc -l <err | awk '{ print ($1 <= 25) }')
 $(grep -cE '^ (wall|GPU busy|GPU memory peak|GPU$|CUDA API$|copies$|OS calls$|lines |ledger:)' err)" '1
 9' \
-	'not more either when there is something of everything'
-is "$(grep -cE '^ [a-z_]+: .*; .*\.[ch]:[0-9]+ \([a-z_]+\)$' err)" 3 'of which three findings with their lines'
-# A cut name has a sign of three bytes and one column.
+	'at most 25 lines also with every kind of content'
+is "$(grep -cE '^ [a-z_]+: .*; .*\.[ch]:[0-9]+ \([a-z_]+\)$' err)" 3 'three of them are findings with source lines'
+# The ellipsis of a truncated name takes three bytes and one column.
 is "$(sed -n '/^ lines /,/^ [a-z_]*:/p' err | sed '$d; s/…/-/g' |
 	awk 'length > 80 { n++ } END { print n + 0, (NR > 1) }')" '0 1' 'lines of source are not wider than 80 columns'
 
@@ -135,7 +135,7 @@ for kind in none input copies memset gap eight; do
 	for pair in cuda_memcpy_async:cuda-async-memcpy cuda_memcpy_sync:cuda-sync-memcpy \
 		cuda_memset_sync:cuda-sync-memset \
 		cuda_api_sync:cuda-sync-api gpu_gaps:gpu-starv gpu_time_util:gpu-low-util; do
-		# Of several processes nsys takes the times without any work for those of one of them.
+		# With several processes, nsys attributes idle times to one of them.
 		[ "$kind ${pair%:*}" = 'eight gpu_time_util' ] && continue
 		case $(verdict $kind ${pair%:*}) in
 		found) report analyze -q -r ${pair%:*} -f csv $kind.pillion | cut -d, -f3- ;;

@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Many threads that record little: together, killed at any moment, while others fork, and where the file or the address
-# space has no room.
+# Many threads that record few calls each: running together, killed at any moment, while other threads fork, and with
+# limited file size, address space or disk space.
 set -u
 . "$(dirname "$0")/lib.sh"
 
 attach=$targets/attach
 
-recorded() { # OPTION... COMMAND...: every call, as `some`
+recorded() { # OPTION... COMMAND...: records every call into `some`
 	rm -rf some.pillion
 	pillion -t osrt --osrt-threshold=0 -o some "$@" >out 2>err
 }
 
-# What is missing is stated: recorded calls, lost events and threads that could not be recorded make up the calls of the
-# threads. Three other calls for each of them may be among the lost: it is created and joined, and waits at the barrier.
+# Missing events are reported: recorded calls, lost events and unrecorded threads add up to the calls of the threads.
+# The lost events may include three other calls per thread: its creation, its join and its wait at the barrier.
 adds_up() { # CAPTURE WRITES TEXT
 	local seen lost
 	seen=$(num_calls "$1" write) lost=$(($(ledger "$1" lost) + $(ledger "$1" 'threads lost')))
@@ -33,7 +33,7 @@ done
 recorded "$attach" forks 6
 is $? 0 'threads while others fork: status'
 is "$(num_calls some write) $(ledger some lost) $(ledger some 'threads lost')" "$(cat out) 0 0" \
-	'each call is recorded, in parent and children'
+	'each call is recorded in parent and children'
 
 # ---- killed at any moment ----
 
@@ -41,8 +41,8 @@ has_run() { # NUMBER of threads or more
 	[ -s counts ] && [ "$(od -A n -t u4 -v -w8 -j $((8 * $1)) -N 8 counts | awk '{ print $2 }')" -gt 0 ]
 }
 
-# Of each thread id, for the kernel gives them again: recorded calls, calls that had returned, threads. Prints those
-# that do not fit.
+# Compares, per thread id (the kernel reuses them): recorded calls, calls that had returned, number of threads. Prints
+# the ids that do not match.
 misfits() {
 	report stats -q -r osrt_sum --by thread -f csv killed.pillion >by_thread.csv || echo 'no report'
 	od -A n -t u4 -v -w8 counts | awk -F'[ ,]+' '
@@ -76,14 +76,14 @@ killed_often() {
 		killed 16 && killed 300 || return 1
 	done
 }
-ok 'killed at any moment: what was counted is recorded, no more than one call a thread besides' killed_often
+ok 'killed at any moment: all counted calls are recorded, and at most one more per thread' killed_often
 
-# ---- no room ----
+# ---- limited space ----
 
 (ulimit -f 600 && recorded "$attach" started 400)
 is "$? $(cat out)" '0 400' 'a limit on the size of files: status and output'
 adds_up some 400 'a limit on the size of files'
-ok 'which the trace keeps' test "$(stat -c %s some.pillion/*.trace | sort -n | tail -1)" -le $((600 * 1024))
+ok 'the trace fits' test "$(stat -c %s some.pillion/*.trace | sort -n | tail -1)" -le $((600 * 1024))
 
 (ulimit -v 300000 && recorded "$attach" started 1000)
 is "$? $(cat out)" '0 1000' 'a limit on address space: status and output'

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A headless Chromium that is driven over a pipe: pages, what they log and ask for, keys, pointers, pictures.
+// A headless Chromium that is driven over a pipe: pages, their messages and requests, keys, pointers, pictures.
 import {spawn} from 'node:child_process';
 import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
@@ -47,7 +47,7 @@ export class Browser {
 		return new Promise((resolve, reject) => this.waiting.set(id, {resolve, reject, method}));
 	}
 
-	// A new page, not yet anywhere. Its `errors` and `requests` fill up from then on.
+	// A new blank page. Its `errors` and `requests` are collected from then on.
 	async page({width = 1400, height = 900, isDark = false, hasScript = true} = {}) {
 		const {targetId} = await this.call('Target.createTarget', {url: 'about:blank'});
 		const {sessionId} = await this.call('Target.attachToTarget', {targetId, flatten: true});
@@ -106,7 +106,7 @@ class Page {
 		await this.call('Page.navigate', {url});
 	}
 
-	// The value of an expression, or what its promise comes to.
+	// The value of an expression, or of its promise.
 	async get(expression) {
 		const {result, exceptionDetails} = await this.call('Runtime.evaluate',
 			{expression, awaitPromise: true, returnByValue: true});
@@ -125,12 +125,12 @@ class Page {
 		throw new Error(`never came: ${expression}`);
 	}
 
-	// Whether it comes to be so: what is behind an event of the input may take its time.
+	// Waits until the expression is true: the effect of an input event may be delayed.
 	async becomes(expression) {
 		return this.until(expression, 60).then(() => true, () => false);
 	}
 
-	// All of it parsed; for pages that run no script, too.
+	// Waits until the page is parsed; also for pages that run no script.
 	async loaded(seconds = 120) {
 		for (const end = Date.now() + 1000 * seconds; !this.isLoaded;) {
 			if (Date.now() > end)
@@ -158,7 +158,7 @@ class Page {
 		await this.drag(x, y, x, y);
 	}
 
-	// Presses at one place and lets go at another.
+	// Presses the button at one place and releases it at another.
 	async drag(x0, y0, x1, y1, modifiers = 0) {
 		const send = (type, x, y) => this.call('Input.dispatchMouseEvent',
 			{type, x, y, button: 'left', buttons: type === 'mouseReleased' ? 0 : 1, clickCount: 1,

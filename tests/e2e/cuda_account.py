@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated GPU's own account beside what the reports say of the same run.
+"""Compares the simulated GPU's account with the reports of the same run.
 
 cuda_account.py LOG EXPORTED API.csv LAUNCH.csv MEMORY.csv [--captured] [--slack N] [--driver | --work]
 --driver: the program calls the driver; what it asks the runtime is not compared. --work: its calls cannot be compared,
@@ -16,7 +16,7 @@ KERNELS = {'_Z3addPfi': 'add(float*, int)', '_Z5scalePffi': 'scale(float*, float
            '_Z5add_nPii': 'add_n(int*, int)', '_Z5add_lPii': 'add_l(int*, int)'}
 OPERATIONS = {'HtoD': '[CUDA memcpy HtoD]', 'DtoH': '[CUDA memcpy DtoH]', 'DtoD': '[CUDA memcpy DtoD]',
     'memset': '[CUDA memset]'}
-# What the account calls memory, and what allocates it.
+# Kinds of memory in the account and the functions that allocate them.
 ALLOCATIONS = {
     'device': ('cuMemAlloc_v2', 'cuMemAllocPitch_v2', 'cudaMalloc', 'cudaMallocPitch', 'cudaMalloc3D'),
     'managed': ('cuMemAllocManaged', 'cudaMallocManaged'),

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What is recorded of a CUDA program equals what the simulated GPU itself counted: calls, kernels with their names and
-# grids, copies with their bytes; for programs of nvcc and written out in C, of CUDA 12 and 13, with a default stream
-# per thread.
+# The records of a CUDA program equal the account of the simulated GPU: calls, kernels with their names and grids,
+# copies with their bytes; for programs built by nvcc and in plain C, for CUDA 12 and 13, and with a default stream per
+# thread.
 set -u
 . "$(dirname "$0")/lib.sh"
 
 on_doubles
-export PILLION_GPU_ACTIVITY=none # the host's side alone; cupti_records has the devices'
+export PILLION_GPU_ACTIVITY=none # host calls only; cupti_records checks device records
 
 tables() { # CAPTURE
 	report stats -q -r cuda_api_sum -f csv "$1" >api.csv &&
@@ -36,15 +36,15 @@ for program in cuda_launches cuda_launches_ptds cuda_launches_12 cuda_launches_n
 done
 is "$(grep -c _ptsz api.csv)$(report stats -q -r cuda_api_sum -f csv cuda_launches_ptds.pillion |
 	grep -c '__cudaLaunchKernel_ptsz$')" \
-	"$(grep -c _ptsz api.csv)1" 'per-thread twins go by their own names'
+	"$(grep -c _ptsz api.csv)1" 'per-thread variants have their own names'
 
-# By the environment alone, and with the OS runtime deselected.
+# Without the launcher, and with the OS runtime deselected.
 rm -f log
 PILLION_SIMGPU_LOG=log LD_PRELOAD=$library PILLION_OUTPUT=$work/bare PILLION_TRACE=cuda \
 	"$doubles/cuda_launches" 2 >out 2>err
 ok 'without the launcher' equal bare log --captured
 
-# Stacks of launches, however short they are.
+# Stacks of launches of any duration.
 launches_in() { # CAPTURE: how many have a stack
 	report stats -q -r stacks_sum -f csv "$1.pillion" | awk -F, '$9 ~ /Launch/ { n += $3 } END { print n + 0 }'
 }
@@ -60,34 +60,35 @@ if has_unwinder; then
 	done
 	pillion -o auto_none -t cuda --cudabacktrace=none "$doubles/cuda_launches" 2 >out 2>err
 	is "$(launches_in auto_10000) $(launches_in auto_60000000000)" "$(launches_in stacks_true) 0" \
-		'by itself, but not where --cudabacktrace asks for longer calls'
-	is "$(report stats -q -r stacks_sum -f csv auto_none.pillion | wc -l)" 1 'or for none'
+		'launch stacks are taken by default, but not below a --cudabacktrace threshold'
+	is "$(report stats -q -r stacks_sum -f csv auto_none.pillion | wc -l)" 1 '--cudabacktrace=none: no stacks'
 	like "$(cat stacks_true)" '__cudaLaunchKernel,.*main \([^)]*cuda_launches\.c:[0-9]+\)' \
-		'--cuda-launch-stacks: who launched, by source line'
-	unlike "$(cat stacks_true)" '_start \(.*\.[ch]:' 'what has no lines is not given those of its neighbour'
-	is "$(cat stacks_false)" '' 'without it: none under the threshold'
-	is "$(report stats -q -r stacks_sum -f csv stacks_true.pillion | grep -vc 'Launch')" 1 'and of nothing else'
+		'--cuda-launch-stacks: the source line of the launch'
+	unlike "$(cat stacks_true)" '_start \(.*\.[ch]:' 'a function without line information gets no source line'
+	is "$(cat stacks_false)" '' '--cuda-launch-stacks=false: no stacks below the threshold'
+	is "$(report stats -q -r stacks_sum -f csv stacks_true.pillion | grep -vc 'Launch')" 1 \
+		'--cuda-launch-stacks: no stacks of other calls'
 fi
 
-# Nothing of CUDA where it was not asked for.
+# CUDA calls are not recorded unless selected.
 pillion -o none -t osrt "$doubles/cuda_launches" 1 >out 2>err
 is "$(report stats -q -r cuda_api_sum -f csv none.pillion 2>/dev/null | grep -c cuda)" 0 '-t osrt: no CUDA calls'
 
-# Errors are as without us, and recorded.
+# Errors are unchanged and recorded.
 PILLION_SIMGPU_DEVICES=0 "$doubles/cuda_launches" >wanted 2>wanted_err
 plain=$?
 PILLION_SIMGPU_DEVICES=0 pillion -o failing "$doubles/cuda_launches" >out 2>err
 is "$? $(head -n 1 err)" "$plain $(head -n 1 wanted_err)" 'a machine without devices: same status, same message'
 
-# A kill loses no call but those in flight.
+# A kill loses only the calls in flight.
 killed_often() {
 	for _ in 1 2 3; do
 		kill_accounted 200 && equal killed.pillion log --captured --slack 1 || return
 	done
 }
-ok 'killed in mid-run: all but the call in flight' killed_often
+ok 'killed in mid-run: only the call in flight is missing' killed_often
 
-# The capture range: calls between Start and Stop alone; cuda_launches calls them around its rounds.
+# The capture range: only calls between Start and Stop are recorded; cuda_launches calls them around its rounds.
 rm -f log
 pillion -o range -c cudaProfilerApi "$doubles/cuda_launches" 3 >out 2>err
 is $? 0 'a capture range: status'
@@ -95,5 +96,5 @@ report stats -q -r cuda_api_sum -f csv range.pillion >api.csv
 is "$(awk -F, '$9 == "cudaMalloc" { print $3 }' api.csv)" 3 'a capture range: three of five cudaMalloc calls'
 is "$(grep -c -e cudaEventCreate -e cudaStreamDestroy api.csv)" 0 'a capture range: nothing from outside'
 report stats -q -r cuda_launch_sum -f csv range.pillion >launch.csv
-like "$(cat launch.csv)" 'add\(float\*, int\)' 'a capture range: kernels that were named before it'
+like "$(cat launch.csv)" 'add\(float\*, int\)' 'a capture range: kernels registered before it have names'
 done_testing

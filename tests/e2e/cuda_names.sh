@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A kernel has the name that the program or CUPTI knows it by, and reports show it as c++filt does: however it was found
-# and launched, wherever its times come from, stripped or not.
+# A kernel has the name that the program or CUPTI uses, and reports show it as c++filt does: for every way to look it up
+# and launch it, every source of device times, stripped or not.
 set -u
 . "$(dirname "$0")/lib.sh"
 
 on_doubles
 command -v c++filt >/dev/null || skip_all 'no c++filt'
 
-# In PyTorch's manner, nvcc's (hidden, in several files, an extended lambda), cutlass's, Triton's, XLA's; and what is no
-# C++.
+# Names as in PyTorch, nvcc (hidden, in several files, an extended lambda), cutlass, Triton and XLA; and names that are
+# not C++.
 names=(_Z3addPfi _ZN12_GLOBAL__N_16hiddenEPf _ZN5outer5inner5applyIZ4mainEUliE_EEvT_i
 	_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEESt5arrayIPcLm3EEEEviT0_T1_
 	_ZN46_GLOBAL__N__0a1b2c3d_13_cuda_names_cu_deadbeef7unnamedENS_6hiddenEPf
@@ -22,22 +22,22 @@ names=(_Z3addPfi _ZN12_GLOBAL__N_16hiddenEPf _ZN5outer5inner5applyIZ4mainEUliE_E
 	cutlass_80_tensorop_s1688gemm_128x256_16x3_nt_align4 'kernel with blanks' 'quoted"kernel'
 	"$(printf 'triton_red_fused_%0230d' 0)" "_Z$(printf '%d' 300)$(printf 'n%.0s' $(seq 300))v")
 
-readable() { # as c++filt has them
+readable() { # demangled by c++filt
 	local name
 	for name in "$@"; do
 		c++filt "$name"
 	done | LC_ALL=C sort
 }
 
-shown() { # CAPTURE REPORT: names, each once; csv's quotes resolved
+shown() { # CAPTURE REPORT: the distinct names, without the quoting of CSV
 	report stats -q -r "$2" -f json "$1.pillion" | python3 -c '
 import json, sys
 print("\n".join(sorted({row["Name"] for row in json.load(sys.stdin)}, key=str.encode)))'
 }
 
 agrees() { # NAME CAPTURE WANTED: the reports of calls and, if there are any, of devices
-	is "$(shown "$2" cuda_launch_sum)" "$3" "$1: what was launched"
-	[ "${times:-}" = none ] || is "$(shown "$2" cuda_gpu_kern_sum)" "$3" "$1: what the device did"
+	is "$(shown "$2" cuda_launch_sum)" "$3" "$1: names of launches"
+	[ "${times:-}" = none ] || is "$(shown "$2" cuda_gpu_kern_sum)" "$3" "$1: names of device records"
 }
 
 command -v python3 >/dev/null || skip_all 'no python3'
@@ -45,23 +45,23 @@ wanted=$(readable "${names[@]}")
 for way in runtime legacy module library function unnamed handle; do
 	for times in cupti events none; do
 		pillion -f true -o named --gpu-activity=$times "$targets/cuda_names" $way "${names[@]}" >out 2>err
-		is "$? $(cat out)$(grep -v '^pillion: ' err)" '0 done' "$way, $times: as without us"
+		is "$? $(cat out)$(grep -v '^pillion: ' err)" '0 done' "$way, $times: status and output"
 		agrees "$way, $times" named "$wanted"
 	done
 done
 
-# What nvcc makes of C++; the account says how the program's runtime asked for its kernels.
+# C++ compiled by nvcc; the account has the names by which the program's runtime looked up its kernels.
 of_nvcc() { # NAME COMMAND...
 	local name=$1
 	shift
 	"$@" >wanted 2>&1
 	rm -f log
 	PILLION_SIMGPU_LOG=log pillion -f true -o nvcc "$@" >out 2>err
-	is "$? $(cat out)$(grep -v '^pillion: ' err)" "0 $(cat wanted)" "$name: as without us"
+	is "$? $(cat out)$(grep -v '^pillion: ' err)" "0 $(cat wanted)" "$name: status and output"
 	mapfile -t names < <(python3 -c '
 import json, sys
 print("\n".join(sorted({e["name"] for e in map(json.loads, open("log")) if e["ev"] == "launch"})))')
-	is "${#names[@]}" 7 "$name: all of its kernels ran"
+	is "${#names[@]}" 7 "$name: all kernels ran"
 	agrees "$name" nvcc "$(readable "${names[@]}")"
 }
 times=

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# NVIDIA's own libraries over the simulated driver: a real runtime, shared and static, cuBLAS and cuDNN. They ask it for
-# hundreds of functions, find those of NVIDIA's that it lacks missing, and give up. With us they ask the same, and give
-# up alike.
+# NVIDIA's own libraries on the simulated driver: a real runtime, shared and static, cuBLAS and cuDNN. They look up
+# hundreds of functions, do not find NVIDIA's internal ones, and fail. With pillion they make the same look-ups and fail
+# in the same way.
 #   PILLION_NVIDIA_LIBRARIES  directories that hold libcublas.so.13 and libcudnn.so.9, with colons; none: wheels of
 #                             python3, the toolkit, the system's
 set -u
@@ -37,18 +37,18 @@ same() { # NAME PROGRAM ARGUMENT...
 	local plain=$?
 	PILLION_SIMGPU_LOG=us.log pillion -t cuda -o "$name" "$@" >out 2>err
 	is "$? $(cat out)" "$plain $(cat wanted)" \
-		"$name: the same end, in the same words: $(tr '\n' ' ' <wanted | cut -c1-60)"
+		"$name: the same status and output: $(tr '\n' ' ' <wanted | cut -c1-60)"
 	is "$(grep -v '^pillion: ' err)" "$(cat wanted_err)" "$name: its stderr"
 	lookups bare.log >bare
 	lookups us.log >us
-	ok "$name: the same $(wc -l <bare) look-ups" cmp bare us
-	ok "$name: it did look" test -s bare
+	ok "$name: the same $(wc -l <bare) look-ups as without pillion" cmp bare us
+	ok "$name: look-ups were made" test -s bare
 }
 
 if [ -e "$cuda/lib64/libcudart.so.13" ] && [ -x "$doubles/cuda_launches_nvcc" ]; then
 	same shared "$doubles/cuda_launches_nvcc" 1
 	same static "$doubles/cuda_launches_nvcc_static" 1
-	is "$(wc -l <us)" "$(sort -u us | wc -l)" 'a static runtime asks each question once'
+	is "$(wc -l <us)" "$(sort -u us | wc -l)" 'a static runtime performs each look-up once'
 	# A runtime under ctypes, found by dlsym alone.
 	same dlsym "$targets/cuda_lookups" real libcudart.so.13 cudaMalloc cudaDeviceSynchronize cudaFree
 else

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated GPU's own account beside the device records of the same run.
+"""Compares the simulated GPU's account with the device records of the same run.
 
 cupti_account.py [--nodes] [--dropped] [--lossy] [--broken] [--killed MS] [--loose NS] [--driver] DIRECTORY...
 Each directory has an account, `log`, and in `tables` the reports cuda_gpu_trace:mangled, correlated, device_facts and
@@ -61,7 +61,7 @@ def got_work(rows):
 
 
 def as_shown(key):
-    """Bytes as the table has them."""
+    """Bytes in the format of the table."""
     if key[0] == 'set':
         return key[:2] + ('%.3f' % (key[2] / 1e6),) + key[3:]
     if key[0] == 'copy':
@@ -111,7 +111,7 @@ def check_facts(events, rows, is_partial):
 
 
 def check_ledger(events, ledger, is_broken):
-    """Whatever CUPTI lost is in the ledger, and nothing else."""
+    """The ledger has exactly the records that CUPTI lost."""
     count = collections.Counter(e['ev'] for e in events)
     wanted = {'lost': 0, 'device records dropped': count['cupti_dropped'],
         'device records without times': count['cupti_odd'] + count['cupti_unfinished'],
@@ -122,8 +122,8 @@ def check_ledger(events, ledger, is_broken):
 
 
 def forgive_names(events, wanted, got):
-    """Kernels of graphs that have lost their names stand for those that they are otherwise equal to; others have those
-    of their calls."""
+    """Nameless kernels of graphs match kernels that are equal except for the name; others have the names of their
+    calls."""
     nodes = {e['corr'] for e in events if e['ev'] == 'launch' and e['graph']}
     for key in [k for k in got if k[0] == 'kernel' and k[1] in nodes and k[2] == '(kernel without a name)']:
         for named in [w for w in wanted if w[:2] == key[:2] and w[3:] == key[3:]]:
@@ -179,7 +179,7 @@ def check_work(events, rows, a, is_lossy):
 
 
 def check(directory, a):
-    """What is wrong, and how many buffers could not be read."""
+    """The problems found, and how many buffers could not be read."""
     events, rows = read_log(os.path.join(directory, 'log')), {'Fact': [], 'GrdX': [], 'Device Records': [],
         'Address': []}
     for columns, table in read_tables(os.path.join(directory, 'tables')):

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# CUPTI in each of its versions and moods, MOODS_ROUNDS (20) times each with other seeds: what was recorded is what was
-# done, or what is missing is in the ledger; and the program never notices.
+# CUPTI in each version and mood, MOODS_ROUNDS (20) times with different seeds: every operation is recorded or counted
+# in the ledger, and the program's behaviour is unchanged.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -9,7 +9,7 @@ on_doubles
 rounds=${MOODS_ROUNDS:-20}
 reports=cuda_gpu_trace:mangled,correlated,device_facts,ledger
 
-# round MOOD SEED: one run, with what it left in a directory of its own; says what is wrong with it.
+# round MOOD SEED: one run in a directory of its own; prints the problems found.
 round() {
 	local n=$((1 + $2 % 7)) status
 	rm -rf "$2" mood.pillion
@@ -24,7 +24,7 @@ round() {
 for n in 1 2 3 4 5 6 7; do
 	wanted[n]=$("$doubles/cuda_launches" $n 2>&1)
 done
-# compare OPTION... SEED...: all their runs at once
+# compare OPTION... SEED...: compares the runs of all seeds
 compare() {
 	account_says cupti_account.py --nodes "$@" >said || return
 	broken=$((broken + $(sed -n '$s/ .*//p' said)))
@@ -53,12 +53,12 @@ for name in nested late reorder thread late,thread reorder,thread,late layout=11
 	layout=13.0 error39; do
 	mood $name
 done
-# What the double does as the real one does, each of it alone, and all of it with what the double does when told to.
+# Behaviours of the real CUPTI: each one alone, and all of them together with the behaviours selected for the test.
 for name in lenient lenient,full lenient,unfinished lenient,needy,layout=12.8 lenient,perthread lenient,scope \
 	lenient,v2 lenient,detach perthread,thread,late,reorder,nested full,layout=12.4,thread,reorder; do
 	mood $name
 done
-# Where nothing is recorded, each call is counted as one without a device record; until times come from CUDA events.
+# Without records, each call is counted as one without a device record until times come from CUDA events.
 for name in silent mute lenient,silent; do
 	is_good=1
 	for ((seed = 1; seed <= rounds && is_good; seed++)); do

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Device records: each piece of work that the simulated GPU did is recorded once, with its name, sizes and times,
-# whatever CUPTI's version and mood; and what is missing is in the ledger.
+# Device records: each operation of the simulated GPU is recorded once with its name, sizes and times, with every
+# version and mood of CUPTI; missing records are counted in the ledger.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -15,7 +15,7 @@ equal() {
 
 # ---- every program ----
 
-# as_alone NAME OPTIONS COMMAND...: its output and status are as without us, and what was recorded is what was done.
+# as_alone NAME OPTIONS COMMAND...: output and status are unchanged, and the records equal the account.
 as_alone() {
 	local name=$1 options=$2
 	shift 2
@@ -23,7 +23,7 @@ as_alone() {
 	accounted "$name" --cuda-graph-trace=node "$@"
 	is "$? $(cat out)" "0 $(cat wanted)" "$name: its status and output"
 	# shellcheck disable=SC2086
-	ok "$name: what was recorded is what was done" equal "$name" --nodes $options
+	ok "$name: the device records equal the account" equal "$name" --nodes $options
 }
 
 # unmatched NAME: calls without a device record, and device records without a call
@@ -37,9 +37,9 @@ for program in cuda_launches cuda_launches_ptds cuda_launches_12 cuda_launches_n
 		continue
 	fi
 	as_alone $program '' "$doubles/$program" 7
-	is "$(unmatched $program)" '4 0' "$program: only what was captured into a graph has no record"
+	is "$(unmatched $program)" '4 0' "$program: only calls captured into a graph have no record"
 	accounted whole "$doubles/$program" 7
-	ok "$program: the same with graphs as wholes" equal whole
+	ok "$program: records of whole graphs equal the account" equal whole
 done
 for program in "$targets/cuda_steps" "$doubles/cuda_names_nvcc"; do
 	if [ ! -x "$program" ]; then
@@ -47,8 +47,8 @@ for program in "$targets/cuda_steps" "$doubles/cuda_names_nvcc"; do
 		continue
 	fi
 	accounted names "$program"
-	is "$? $(unmatched names)" '0 0 0' "${program##*/}: each call has its device records, and each record its call"
-	like "$(ledger names 'device records')" '^[1-9]' 'of which there are some'
+	is "$? $(unmatched names)" '0 0 0' "${program##*/}: each call matches its device records"
+	like "$(ledger names 'device records')" '^[1-9]' "${program##*/}: there are device records"
 done
 as_alone attributes '' "$targets/cuda_attributes" 5
 is "$(unmatched attributes) $(ledger attributes 'device records')" '0 0 40' \
@@ -61,16 +61,16 @@ as_alone linked_ptds --driver "$targets/cuda_driver_linked_ptds" linked 3
 as_alone static --driver "$doubles/cuda_launches_static" 3
 as_alone plugin '' "$targets/cuda_lookups" plugin "$targets/cuda_launches_plugin.so" 3
 
-# Two runtimes at work in one process, at once; and under ctypes, where nothing but dlsym is asked.
+# Two runtimes used at the same time in one process; and a runtime under ctypes, which only uses dlsym.
 "$targets/cuda_lookups" plugins 3 "$targets/cuda_launches_plugin.so" "$targets/cuda_launches_plugin12.so" | sort >wanted
 accounted two --cuda-graph-trace=node "$targets/cuda_lookups" plugins 3 "$targets/cuda_launches_plugin.so" \
 	"$targets/cuda_launches_plugin12.so"
 is "$? $(sort out)" "0 $(cat wanted)" 'two runtimes: status and output'
-ok 'two runtimes: what was recorded is what was done' equal two --nodes
+ok 'two runtimes: the device records equal the account' equal two --nodes
 if command -v python3 >/dev/null; then
 	as_alone ctypes '' python3 "$tests_dir/../targets/python/cuda_ctypes.py" 3
 	like "$(report stats -q -r cuda_gpu_kern_sum -f csv ctypes.pillion)" ',6,.*,"add\(' \
-		'ctypes: its kernels by their name'
+		'ctypes: kernels have names'
 else
 	skip ctypes 'no python3'
 fi
@@ -81,39 +81,40 @@ is "$(report stats -q -r cuda_gpu_kern_sum -f csv cuda_launches.pillion |
 is "$(report stats -q -r cuda_gpu_kern_sum:base -f csv cuda_launches.pillion | sed -n 's/.*,//p' | sort |
 	tr '\n' ' ')" 'Name add scale ' ':base'
 like "$(report stats --summary whole.pillion 2>&1 | sed -n '/^ GPU$/,/^ [A-Z]/p')" ' 14 x  \[CUDA graph [0-9]+\]' \
-	'and the summary has whole graphs among the work of the GPU'
+	'the summary lists whole graphs under GPU'
 if has_unwinder; then
-	ok 'folded by who launched' report export -t folded --metric gpu -o folded whole.pillion
+	ok 'export of folded stacks by launching function' report export -t folded --metric gpu -o folded whole.pillion
 	is "$(awk '/Launch[^;]*;[^;]*$/ {
 			if (!/;main \(.*cuda_launches\.[ch]:[0-9]+\);/) print
 			else if (!/CUDA graph/) sum += $NF
 		} END { print sum }' folded)" \
 		"$(report stats -q -r cuda_gpu_kern_sum -f csv whole.pillion |
 			awk -F, '{ sum += $2 } END { print sum }')" \
-		'all time of kernels is charged to the source lines that launched them, if nothing is said'
+		'by default all kernel time is attributed to the launching source lines'
 else
-	skip 'who launched' 'built without the unwinder'
+	skip 'export of folded stacks by launching function' 'built without the unwinder'
 fi
 like "$(report stats -r cuda_gpu_kern_sum cuda_launches.pillion 2>&1)" 'device times: CUPTI' \
-	'the table says where its times come from'
+	'the table states the source of its times'
 like "$(report info cuda_launches.pillion)" 'device-times +CUPTI .*libcupti\.so\.1[23]' 'info names the library'
 is "$(report stats -q -r cuda_gpu_sum --by device -f csv cuda_launches.pillion | sed -n '2s/,.*//p')" \
 	'Simulated GPU 0 (0)' '--by device'
 
-# ---- threads that come while CUPTI is being opened ----
+# ---- threads that call CUDA while CUPTI is being opened ----
 
 for mode in told untold; do
 	[ $mode = told ] || export PILLION_SIMGPU_UNTOLD=1
 	PILLION_SIMCUPTI=slow=20 accounted first "$targets/cuda_event_timing" first 50
 	is "$? $(cat out) $(sets first)" '0 done 150x0.001 150x0.002 150x0.003 150x0.004 ' \
-		"four threads at once, $mode when the driver comes up"
-	is "$(ledger first 'unmatched calls') $(notes first)" '0 ' 'and each call has its record'
+		"four threads at once, $mode when the driver starts"
+	is "$(ledger first 'unmatched calls') $(notes first)" '0 ' \
+		"four threads at once, $mode: each call has its record"
 done
 PILLION_SIMCUPTI=slow=600 accounted first "$targets/cuda_event_timing" first 50
-is "$? $(cat out)" '0 done' 'a CUPTI that takes longer than anybody waits: the program goes on'
+is "$? $(cat out)" '0 done' 'a CUPTI that opens too slowly: the program continues'
 like "$(notes first)" 'missing of operations requested while another thread was opening CUPTI' \
-	'and the ledger says so'
-like "$(ledger first 'unmatched calls')" '^[1-9]' 'with the calls that have no record'
+	'a CUPTI that opens too slowly: the ledger says so'
+like "$(ledger first 'unmatched calls')" '^[1-9]' 'a CUPTI that opens too slowly: unmatched calls are counted'
 for how in cancel jump fork; do
 	PILLION_SIMCUPTI=slow=20 accounted amid -c cudaProfilerApi --capture-range-end=stop \
 		"$targets/cuda_opening" $how 7
@@ -123,48 +124,49 @@ done
 unset PILLION_SIMGPU_UNTOLD
 for how in fork iterate; do
 	PILLION_SIMCUPTI=slow=20 accounted amid "$targets/cuda_opening" $how 7
-	is "$? $(cat out) $(sets amid)$(notes amid)" '0 done 7x0.002 7x0.004 ' "$how: the child ends as without us"
+	is "$? $(cat out) $(sets amid)$(notes amid)" '0 done 7x0.002 7x0.004 ' "$how: the child ends as without pillion"
 done
 
 # ---- calls that cannot be seen ----
 
 accounted deep "$targets/cuda_lookups" plugin "$targets/cuda_launches_plugin.so" 2 deep
 is "$? $(ledger deep 'unmatched device records')" "0 $(ledger deep 'device records')" \
-	'a library opened with RTLD_DEEPBIND: device records alone'
+	'a library opened with RTLD_DEEPBIND: device records without calls'
 like "$(ledger deep 'device records') $(notes deep)" '^[1-9].*calls that cannot be seen' \
-	'of all that it did, and the ledger says why'
+	'a library opened with RTLD_DEEPBIND: the ledger gives the reason'
 accounted count "$targets/cuda_opening" count 0
-is "$? $(cat out)$(notes count)" '0 1 devices' 'a program that counts devices only: nothing is said to be missing'
+is "$? $(cat out)$(notes count)" '0 1 devices' 'a program that only counts devices: nothing is reported as missing'
 
 # ---- CUPTI that does not work ----
 
 export PILLION_SIMCUPTI=notinit
 accounted mood --gpu-activity=cupti "$doubles/cuda_launches" 3
 is $? 0 'CUPTI that does not work: status'
-like "$(notes mood)" 'no device times: .*cupti.* returned 15' 'and the ledger says so'
+like "$(notes mood)" 'no device times: .*cupti.* returned 15' 'CUPTI that does not work: the ledger says so'
 not_ok 'and cuda_gpu_kern_sum does not pretend' report stats -q -r cuda_gpu_kern_sum -f csv mood.pillion
-like "$(report stats -r cuda_gpu_kern_sum mood.pillion 2>&1)" 'no device records' 'but tells'
+like "$(report stats -r cuda_gpu_kern_sum mood.pillion 2>&1)" 'no device records' \
+	'CUPTI that does not work: the report says so'
 unset PILLION_SIMCUPTI
 
-# ---- not asked for ----
+# ---- device records not selected ----
 
 accounted off --gpu-activity=none "$doubles/cuda_launches" 2
 is "$(ledger off 'device records')$(notes off)" 0 '--gpu-activity=none: no records, and no note'
 like "$(report stats -q -r cuda_gpu_mem_size_sum -f csv off.pillion)" 'CUDA memcpy HtoD' \
-	"the host's side of copies is there all the same"
+	'--gpu-activity=none: copies are recorded on the host'
 CUDA_INJECTION64_PATH=$work/other.so accounted other "$doubles/cuda_launches" 2
 like "$(notes other)" 'CUDA_INJECTION64_PATH' "another tool's CUPTI is left alone, and the ledger says so"
 NSYS_PROFILING_SESSION_ID=1 accounted other "$doubles/cuda_launches" 2
-like "$(notes other)" 'under nsys or ncu' 'likewise under nsys'
+like "$(notes other)" 'under nsys or ncu' 'under nsys CUPTI is left alone, and the ledger says so'
 
 profiler() { # MODE MOOD WANTED-SETS
 	PILLION_SIMCUPTI=$2 "$targets/cuda_profiler" 30 ${1:+"$1"} >wanted
 	PILLION_SIMCUPTI=$2 accounted inside "$targets/cuda_profiler" 30 ${1:+"$1"}
 	is "$? $(cat out) $(sets inside)" "0 $(cat wanted) $3 " \
-		"a profiler inside the program ($1, $2): it has its records, we have ours"
+		"a profiler inside the program ($1, $2): both have their records"
 	like "$(report stats -q -r ledger -f csv inside.pillion)" \
 		'device time gap,[1-9][0-9]*,.*another tool used CUPTI' \
-		'and the ledger has the gap'
+		"a profiler inside the program ($1, $2): the ledger has the gap"
 }
 for mood in '' thread late,thread; do
 	profiler '' "$mood" '30x0.004 30x0.016'
@@ -175,21 +177,22 @@ for mood in '' thread late,thread; do
 	profiler first "$mood" '30x0.016'
 	profiler stay "$mood" '30x0.004'
 done
-like "$(report stats -q -r ledger -f csv inside.pillion)" 'CUPTI, .*, to the end' 'a gap without an end says so'
+like "$(report stats -q -r ledger -f csv inside.pillion)" 'CUPTI, .*, to the end' \
+	'a gap without an end is reported as such'
 for mood in '' thread; do
 	PILLION_SIMCUPTI=$mood accounted inside "$targets/cuda_profiler" 10 threads
 	is "$? $(cat out)" '0 all records' "on and off while another thread works ($mood)"
 	like "$(report stats -q -r ledger -f csv inside.pillion | grep -c 'device time gap')" '^(1.|20)$' \
-		'a gap for nearly each time'
-	like "$(sets inside)" '10x0.004' 'and what came before is ours'
+		"on and off ($mood): nearly every interruption has a gap"
+	like "$(sets inside)" '10x0.004' "on and off ($mood): records before the first gap"
 done
 
 profiler later layout=12.4 '30x0.004'
 PILLION_SIMCUPTI=layout=12.4 accounted inside "$targets/cuda_profiler" 30 later
 like "$(report stats -q -r ledger -f csv inside.pillion)" 'CUPTI, .*, to the end' \
-	'before 12.6 CUPTI is not started again once the program has ended it'
+	'before 12.6 CUPTI is not restarted after the program ends it'
 
-# ---- work that is under way when its records are wanted ----
+# ---- work in progress when its records are read ----
 
 unfinished() { # MOOD N OPTION... COMMAND...
 	local mood=$1 n=$2
@@ -198,37 +201,41 @@ unfinished() { # MOOD N OPTION... COMMAND...
 }
 for mood in '' thread layout=12.8 thread,late,layout=11.8; do
 	unfinished "$mood" 200 "$targets/cuda_unfinished" threads
-	is "$? $(sets under)$(notes under)" '0 200x0.004 ' "200 threads ($mood): every record is there"
+	is "$? $(sets under)$(notes under)" '0 200x0.004 ' "200 threads ($mood): all records are present"
 	unfinished "$mood" 9 -c cudaProfilerApi "$targets/cuda_unfinished" across
-	is "$? $(sets under)" '0 9x0.004 ' "a range that ends while work is under way ($mood): it has its records"
+	is "$? $(sets under)" '0 9x0.004 ' "a range that ends with work in progress ($mood): all records"
 	unfinished "$mood" 9 "$targets/cuda_unfinished" exit
-	is "$? $(sets under | grep -o '1x0.008')" '0 1x0.008' "an end while work is under way ($mood)"
+	is "$? $(sets under | grep -o '1x0.008')" '0 1x0.008' "a process that ends with work in progress ($mood)"
 	is "$(($(sets under | sed -n 's/x0.004.*//p') + $(ledger under 'device records without times')))" 9 \
-		'and what has no end is in the ledger'
+		"a process that ends with work in progress ($mood): ledger"
 done
 
-# ---- CUPTI that says that it records, and does not ----
+# ---- CUPTI that reports success but delivers no records ----
 
 for mood in silent mute; do
 	PILLION_SIMCUPTI=$mood accounted silent --cuda-graph-trace=node "$doubles/cuda_launches" 30
 	is "$? $(cat out)" "0 $("$doubles/cuda_launches" 30)" "a CUPTI that gives no record ($mood): status and output"
-	like "$(notes silent)" 'CUDA events from here on.*delivers no record of any kernel' 'and the ledger says so'
+	like "$(notes silent)" 'CUDA events from here on.*delivers no record of any kernel' \
+		"a CUPTI that gives no record ($mood): the ledger says so"
 	like "$(report stats -q -r cuda_gpu_kern_sum -f csv silent.pillion)" ',[1-9][0-9]+,.*"add\(' \
-		'and times of the later kernels come from CUDA events'
+		"a CUPTI that gives no record ($mood): CUDA events time later kernels"
 	PILLION_SIMCUPTI=$mood accounted silent --gpu-activity=cupti "$doubles/cuda_launches" 30
-	is "$? $(cat out)" "0 $("$doubles/cuda_launches" 30)" 'asked for CUPTI alone: status and output'
-	like "$(notes silent)" 'no device times: .*delivers no record of any kernel' 'and the ledger says so'
+	is "$? $(cat out)" "0 $("$doubles/cuda_launches" 30)" \
+		"--gpu-activity=cupti, no record ($mood): status and output"
+	like "$(notes silent)" 'no device times: .*delivers no record of any kernel' \
+		"--gpu-activity=cupti, no record ($mood): the ledger says so"
 done
 
 # ---- managed memory ----
 
 accounted managed --cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true "$targets/cuda_managed" 6
 is "$? $(report stats -q -r um_sum -f csv managed.pillion | sed '1d; s/^0x[0-9a-f]*,//; s/,[0-9.]*$//' | tr '\n' ' ')" \
-	'0 0.049,0.025,6,6 0.066,0.000,0,1 ' 'um_sum: what moved, and the faults'
+	'0 0.049,0.025,6,6 0.066,0.000,0,1 ' 'um_sum: migrated bytes and page faults'
 is "$(report stats -q -r um_total_sum -f csv managed.pillion | sed '1d; s/,0x.*//')" '0.115,0.025,6,7' 'um_total_sum'
 is "$(report stats -q -r um_cpu_page_faults_sum -f csv managed.pillion | tail -1)" '6,0x401000' 'um_cpu_page_faults_sum'
 accounted managed --cuda-memory-usage=false "$targets/cuda_managed" 6
-like "$(report stats -r um_sum managed.pillion 2>&1)" 'managed memory was not traced' 'not asked for: says so'
+like "$(report stats -r um_sum managed.pillion 2>&1)" 'managed memory was not traced' \
+	'um_sum without tracing: the report says so'
 is "$(report stats -q -r device_facts -f csv managed.pillion | grep -c 'allocate')" 0 \
 	'--cuda-memory-usage=false: no allocations from CUPTI'
 
@@ -236,19 +243,19 @@ is "$(report stats -q -r device_facts -f csv managed.pillion | grep -c 'allocate
 
 ends_are_recorded
 PILLION_SIMCUPTI=thread accounted end "$targets/cuda_ends" before 40
-is "$? $(sets end)" '0 40x0.001 40x0.004 ' 'fork before CUDA: both have their records'
+is "$? $(sets end)" '0 40x0.001 40x0.004 ' 'fork before CUDA: both processes have their records'
 accounted end "$targets/cuda_ends" after 40
-is "$? $(sets end)" '0 80x0.004 ' 'fork after CUDA: the child leaves CUPTI alone'
+is "$? $(sets end)" '0 80x0.004 ' 'fork after CUDA: the child does not use CUPTI'
 PILLION_SIMCUPTI=thread,late accounted end "$targets/cuda_ends" after 40
-is "$? $(sets end)" '0 80x0.004 ' 'the same with a thread of its own'
+is "$? $(sets end)" '0 80x0.004 ' 'fork after CUDA with another thread: the child does not use CUPTI'
 
 # ---- capture ranges ----
 
 accounted range -c cudaProfilerApi --capture-range-end=repeat "$targets/cuda_ends" ranges 20
-is "$? $(sets range)" '0 60x0.004 ' 'three ranges: their work alone'
+is "$? $(sets range)" '0 60x0.004 ' 'three ranges: only their work'
 is "$(report stats -q -r cuda_gpu_mem_time_sum --by range -f csv range.pillion |
 	sed -n 's/^\([0-9]*\),.*,\(20\),.*,\[CUDA memset\]$/\1:\2/p' | sort | tr '\n' ' ')" \
-	'1:20 2:20 3:20 ' 'each in its range'
+	'1:20 2:20 3:20 ' 'three ranges: each operation in its range'
 accounted range -c cudaProfilerApi --capture-range-end=stop "$targets/cuda_ends" ranges 20
 is "$? $(sets range)" '0 20x0.004 ' 'the first range only'
 
@@ -262,7 +269,7 @@ if mount -t tmpfs -o size=2m none small 2>/dev/null; then
 	is $? 0 'a full disk: status'
 	done=$(grep -c '"ev":"\(api\|launch\|memcpy\|memset\)"' log)
 	said=$(($(ledger small/full recorded) + $(ledger small/full 'device records') + $(ledger small/full lost)))
-	ok 'each call and each device record is there, or counted as lost' [ "$said" -ge "$done" ]
+	ok 'a full disk: each call and device record is recorded or counted as lost' [ "$said" -ge "$done" ]
 	umount small
 else
 	skip 'a full disk' 'no mount allowed here'
@@ -276,8 +283,8 @@ killed() {
 }
 for mood in "" thread; do
 	export PILLION_SIMCUPTI=$mood
-	ok "killed in mid-run: all but the last flush interval${mood:+, $mood}" killed
+	ok "killed in mid-run: all records before the last flush interval${mood:+, $mood}" killed
 	like "$(report stats -q -r ledger -f csv killed.pillion)" 'device records not read,[1-9][0-9]*,.ns from' \
-		'and the ledger says how long that was'
+		"killed in mid-run: the ledger gives the interval${mood:+, $mood}"
 done
 done_testing

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Recordings of real GPUs, played back: each device record once and with the call that the recording gives it, sums to
-# the nanosecond, gaps with their causes, REPLAY_ROUNDS (20) times.
+# Replayed recordings of real GPUs: each device record appears once with its call from the recording, sums are exact to
+# the nanosecond, gaps have their causes; REPLAY_ROUNDS (20) times.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -27,7 +27,7 @@ for name in v100 ranks; do
 	done
 done
 
-# The beginning of it, twice as slow.
+# The beginning of the recording at half speed.
 python3 -B "$tests_dir/replay_account.py" cut 200 "$data/ranks.txt.xz" >gaps.txt
 for ((i = 1; i <= rounds; i++)); do
 	played gaps 2 ''
@@ -35,6 +35,6 @@ for ((i = 1; i <= rounds; i++)); do
 	echo >>"run$i"
 	report stats -q -r cuda_gpu_trace:mangled,processes -f csv gaps.pillion >>"run$i"
 done
-ok "busy and idle times are the wall time, gaps have the recording's causes, $rounds times" \
+ok "busy and idle times add up to the wall time, gaps have the recording's causes, $rounds times" \
 	account_says replay_account.py idle gaps.txt run*
 done_testing

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated GPU's own account beside device records that were made by pairs of CUDA events.
+"""Compares the simulated GPU's account with device records from pairs of CUDA events.
 
 events_account.py LOG TRACE.csv CALLS.csv BARE-LOG [--driver] [--killed] [--loose NS]
-TRACE.csv is cuda_gpu_trace:mangled, CALLS.csv the report `correlated`, BARE-LOG the account of the same run without us.
+TRACE.csv is cuda_gpu_trace:mangled, CALLS.csv the report `correlated`, BARE-LOG that of a run without pillion.
 Each piece of work has one record, with its call's name and thread; a record holds its work's time, begins after the
 event before it was recorded and ends before the event after it was (--loose: as far as the clocks were off); the driver
 was asked nothing more but what never waits, and nothing of it went into a capture. --driver: calls are the driver's,
@@ -22,7 +22,7 @@ OURS = {'cuStreamIsCapturing', 'cuStreamGetCtx', 'cuStreamGetId', 'cuStreamCreat
         'cuEventQuery', 'cuEventElapsedTime', 'cuFuncGetName', 'cuKernelGetName'}
 
 
-WITHIN = 96 # the recorder looks once in 32
+WITHIN = 96 # the recorder queries events at every 32nd operation
 
 
 class Recorded:
@@ -106,7 +106,7 @@ def got_work(path, driver):
 
 
 def check_times(pairs, loose):
-    """Records are on an axis that begins somewhere: how far they may be moved to fit, each with its work."""
+    """The time axis of the records has an unknown origin: the range of offsets at which each record fits its work."""
     problems, low, high, outer_low, outer_high = [], [], [], [], []
     for key, (start, end), (work_start, work_end, earliest, latest, _) in pairs:
         if end - start + 1000 < work_end - work_start:
@@ -123,7 +123,7 @@ def check_times(pairs, loose):
 
 
 def check_calls(events, path, driver):
-    """A record stands with the call that asked for it: launches and graphs by the thread and the name."""
+    """Each record belongs to the call that requested it: launches and graphs are matched by thread and name."""
     def plain(name):
         return None if driver else name.strip('_').replace('_ptsz', '').replace('_ptds', '')
 

@@ -45,7 +45,7 @@ kernels = table('cuda_gpu_kern_sum', ['Name'], count='Instances')
 copies = table('cuda_gpu_mem_time_sum', ['Operation'], count='Count')
 mpi = collections.defaultdict(lambda: (0, 0))
 with open(f'{name}.mpi_sum.csv', encoding='utf-8', newline='') as f:
-    for row in csv.DictReader(f):  # there each shape of a call is a row
+    for row in csv.DictReader(f):  # one row for each shape of a call
         count, total = mpi[row['Name'],]
         mpi[row['Name'],] = count + int(row['Num Calls']), total + int(row['Total Time (ns)'])
 calls_total = sum(total for _, total in list(osrt.values()) + list(cuda.values()))
@@ -68,8 +68,8 @@ def check_sqlite():
     got = {key: value for kind in ('P2P', 'COLLECTIVES', 'START_WAIT', 'OTHER')
            for key, value in sums(f'MPI_{kind}_EVENTS', 'textId').items()}
     same({key: count for key, (count, _) in got.items()}, {key: count for key, (count, _) in mpi.items()}, 'sqlite MPI')
-    # The daemon that Open MPI starts for a single process outlives it: its end is one more reading of the clocks,
-    # between the two.
+    # The daemon that Open MPI starts for a single process outlives it: its end adds a reading of the clocks between
+    # the two exports.
     for key, (count, total) in got.items():
         check(abs(total - mpi[key][1]) <= count + total / 1e6, f'sqlite MPI: {key}: {total}, wanted {mpi[key][1]}')
     same(sums('CUPTI_ACTIVITY_KIND_KERNEL', 'demangledName'), kernels, 'sqlite KERNEL')
@@ -88,7 +88,7 @@ def check_sqlite():
                 'LEFT JOIN StringIds ON id = textId WHERE eventType IN (59, 60) AND end NOT NULL'):
             add(got, ({59: 'PushPop', 60: 'StartEnd'}[kind], (domains[pid, domain] + ':' if domain else '') + text),
                 duration)
-    for key, (count, total) in got.items():  # those that never ended have no end there
+    for key, (count, total) in got.items():  # unfinished ranges have no end in the database
         check(key in nvtx and count <= nvtx[key][0] and total <= nvtx[key][1],
             f'sqlite NVTX_EVENTS: {key}: {count}, {total}')
     if 'OSRT_CALLCHAINS' in tables:

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Every export of real runs says what the tables say, as its own readers' libraries see it; and where exports go.
+# Every export of real runs agrees with the tables when read by the libraries of its format; and output destinations.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -46,7 +46,7 @@ pillion -o stacks "$targets/stacks" >out 2>err
 ok 'calls with stacks' account stacks
 is "$(report export -q -t folded --metric off-cpu -o - stacks.pillion | awk '{ n += $NF } END { print n }')" \
 	"$(report stats -q -r osrt_sum -f csv stacks.pillion | awk -F, 'NR > 1 { n += $2 } END { print n }')" \
-	'off the CPU: what osrt_sum has'
+	'--metric off-cpu: the total of osrt_sum'
 ! has_unwinder || like "$(cat stacks.folded)" \
 	';main( \(.*\))?;caller_of_long_sleep( \(.*\))?;long_sleep( \(.*\))?;usleep [0-9]+$' \
 	'a stack, the outermost frame first'
@@ -55,7 +55,7 @@ if [ $? -eq 77 ]; then
 	skip 'NVTX' 'built without the headers of NVTX'
 else
 	pillion -o nvtx "$targets/nvtx_forms" fork >out 2>err
-	ok 'NVTX of all forms' account nvtx
+	ok 'all forms of NVTX' account nvtx
 fi
 if [ -x "$doubles/cuda_launches" ]; then
 	LD_LIBRARY_PATH=$doubles pillion -o cuda "$doubles/cuda_launches" 7 >out 2>err
@@ -64,19 +64,19 @@ if [ -x "$doubles/cuda_launches" ]; then
 	ok 'a CUDA program without device records' account host
 	report export -t folded --metric gpu -o - host.pillion >out 2>err
 	is "$? $(cat out) $(cat err)" '1  pillion export: gpu: the captures have no device records' \
-		'no device records: said by name'
+		'no device records: the error names the metric'
 	like "$(report export -q -t folded --metric alloc -o - host.pillion)" ';cudaMalloc [0-9]+$' \
 		'device memory by function'
-	# In parts, by size and by time: together they have every event of the whole, and a filter holds in each.
+	# In parts, by size and by time: together they have all events of the whole, and a filter applies to each part.
 	report export -q -t chrome --split-size=60k cuda.pillion
 	report export -q -t chrome --split-time=1ms -o timed.json.gz cuda.pillion
 	cp cuda.001.json "cuda.$(printf %03d $(($(ls cuda.0*.json | wc -l) + 1))).json"
 	last=$(ls cuda.0*.json | tail -n 1)
 	is "$(report export -q -t chrome --split-size=60k -f true cuda.pillion 2>&1)" \
 		"pillion export: $last: not part of this export, but of an earlier one in more files" \
-		'a part that an earlier export left is named'
+		'a stale part of an earlier export is named'
 	rm "$last"
-	ok 'the parts are the whole' timeout "$patience" python3 - <<'END'
+	ok 'the parts together equal the whole' timeout "$patience" python3 - <<'END'
 import glob, gzip, json, os
 def events(name):
     with (gzip.open if name.endswith('.gz') else open)(name, 'rt') as f:
@@ -97,7 +97,7 @@ if [ -x "$targets/mpi_calls" ]; then
 	is "$(python3 -c 'import sqlite3
 print(*sqlite3.connect("mpi.sqlite").execute("SELECT DISTINCT rank FROM MPI_RANKS " +
     "JOIN MPI_COLLECTIVES_EVENTS USING (globalTid)"))')" '(3,)' \
-		'ranks by thread, as nsys joins them'
+		'ranks by thread, joined as nsys does'
 	is "$(python3 -c 'import sqlite3
 for row in sqlite3.connect("mpi.sqlite").execute("SELECT value, tag, remoteRank, size FROM MPI_P2P_EVENTS " +
     "JOIN StringIds ON id = textId"):
@@ -106,19 +106,19 @@ else
 	skip 'MPI' 'built without it'
 fi
 
-# Where it goes.
+# Output destinations.
 report export -q -t folded -o - stacks.pillion >out 2>err
 is "$? $(cmp out stacks.folded) $(cat err)" '0  ' '-o - is standard output'
 report export -q -t sqlite -o - stacks.pillion >out.sqlite
-is "$? $(head -c 15 out.sqlite)" '0 SQLite format 3' 'the database too'
+is "$? $(head -c 15 out.sqlite)" '0 SQLite format 3' '-o - with -t sqlite'
 report export -q -t chrome -o t.json.gz stacks.pillion
 is "$? $(gzip -dc t.json.gz | cmp - stacks.json)" '0 ' 'a name that ends with .gz is gzipped'
 printf old >there.folded
 report export -t folded -o there.folded stacks.pillion >out 2>err
 is "$? $(cat there.folded) $(cat err)" \
-	'2 old pillion export: there.folded: file exists, use -f true to replace it' 'a file that is there stays'
+	'2 old pillion export: there.folded: file exists, use -f true to replace it' 'an existing file is kept'
 report export -q -t folded -f true -o there.folded stacks.pillion
-is "$? $(cmp there.folded stacks.folded)" '0 ' '-f true replaces it'
+is "$? $(cmp there.folded stacks.folded)" '0 ' '-f true replaces an existing file'
 report export -q -t folded -o there.folded -f stacks.pillion
 is $? 0 '-f alone is true'
 report export -q -t folded --force-overwrite=false -o there.folded stacks.pillion 2>err
@@ -127,9 +127,9 @@ for type in $types html; do
 	report export -q -t "$type" -o /dev/full stacks.pillion >out 2>err
 	is "$? $(cat err)" '2 pillion export: /dev/full: No space left on device' "$type: a full disk"
 done
-is "$(ls there.folded.* stacks.*.?????? 2>/dev/null)" '' 'nothing unfinished is left'
+is "$(ls there.folded.* stacks.*.?????? 2>/dev/null)" '' 'no temporary file is left'
 
-# What cannot be.
+# Refused options.
 refused() { # WANTED OPTION...
 	refused_wanted=$1
 	shift
@@ -150,10 +150,10 @@ refused "--metric takes calls|gpu|cpu|alloc|off-cpu, not 'x'" -t folded --metric
 refused 'none.pillion: No such file or directory' -t folded none.pillion
 refused '/nonexistent/x: No such file or directory' -t folded -o /nonexistent/x stacks.pillion
 report export -t pprof --metric cpu stacks.pillion -o cpu.pb.gz >out 2>err
-is "$? $(cat err)" '1 pillion export: cpu: the captures have no CPU samples' 'no samples: said by name'
+is "$? $(cat err)" '1 pillion export: cpu: the captures have no CPU samples' 'no samples: the error names the metric'
 not_ok 'and no file' test -e cpu.pb.gz
 
-# What is damaged is named, the rest exported.
+# Damaged files are named, the rest is exported.
 cp -r python.pillion cut.pillion
 for file in cut.pillion/*.trace; do
 	truncate -s $(($(stat -c %s "$file") * 3 / 4 + 100)) "$file"
@@ -162,7 +162,8 @@ for type in $types html; do
 	report export -t "$type" cut.pillion >out 2>err
 	is "$? $(grep -c "cut.pillion/" err | sed 's/[1-9][0-9]*/some/')" '1 some' "$type of a truncated capture"
 done
-ok 'which still parses' python3 -c 'import json; json.load(open("cut.json")); json.load(open("cut.speedscope.json"))'
+ok 'exports of a truncated capture parse' \
+	python3 -c 'import json; json.load(open("cut.json")); json.load(open("cut.speedscope.json"))'
 mkdir empty.pillion && printf 'format=1\n' >empty.pillion/capture
 for type in $types html; do
 	report export -q -t "$type" empty.pillion >out 2>err

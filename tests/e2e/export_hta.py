@@ -28,7 +28,7 @@ wanted = {row['Name']: int(row['Total Time (ns)']) for row in rows(kernels)}
 memory = {name: us for name, us in counts.items() if name.startswith('Mem')}
 others = {name: us for name, us in counts.items() if not name.startswith(('Mem', '[CUDA graph'))}
 
-# HTA cuts both ends of each to whole us.
+# HTA truncates both ends of each to whole us.
 instances = {row['Name']: int(row['Instances']) for row in rows(kernels)}
 if set(others) != set(wanted):
     faults.append(f'kernels: {sorted(others)}, wanted {sorted(wanted)}')

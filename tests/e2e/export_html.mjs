@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // export_html.mjs CHROMIUM KIND PAGE TABLES: opens a page of export -t html, drives it, and prints "ok - ..." or
-// "not ok - ..." for what it saw. KIND: job, cuda, hostile or large. TABLES: a folder with the same capture's tables as
+// "not ok - ..." for each check. KIND: job, cuda, hostile or large. TABLES: a folder with the same capture's tables as
 // csv. PILLION_PICTURES names a folder for pictures of the views.
 import {readdirSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';
@@ -15,7 +15,7 @@ function check(isGood, text, ...facts) {
 		.replaceAll('\n', '\\n'));
 }
 
-// Records of a csv text.
+// The rows of a csv text.
 function parse(text) {
 	const records = [[]];
 
@@ -31,7 +31,7 @@ function parse(text) {
 
 // ---- the tables ----
 
-// Shows a table and scrolls through all of it: its cells by row number, as far as they differ in form only.
+// Shows a table and scrolls through all of it: its cells by row number, in a common format.
 const READ_TABLE = `(async name => {
 	document.querySelector('#list [data-name="' + name + '"]').click();
 	const grid = document.querySelector('#sheet [role=table]'), rows = new Map();
@@ -118,9 +118,9 @@ async function checkTimeline(page) {
 	await press(page, 'd');
 	check(await page.get(PICTURE) !== near, 'd moves');
 	await press(page, '0');
-	check(await page.get(SEEN) === seen, '0 shows all of it again', seen, await page.get(SEEN));
+	check(await page.get(SEEN) === seen, '0 shows the whole timeline again', seen, await page.get(SEEN));
 	await press(page, '/');
-	check(await page.get(`document.activeElement.id`) === 'search', '/ goes to the search');
+	check(await page.get(`document.activeElement.id`) === 'search', '/ focuses the search');
 	await page.type(name);
 	await page.frames(3);
 	const found = await page.get(`document.getElementById('matches').textContent`);
@@ -160,7 +160,7 @@ async function checkDevices(page) {
 
 	check(/Kernel/.test(kernel) && /stream \d/.test(kernel) && /256 × 1 × 1/.test(kernel),
 		'a kernel is found on its stream', kernel);
-	check(/Go to its call/.test(kernel), 'it knows its launch', kernel);
+	check(/Go to its call/.test(kernel), 'a kernel links to its launch', kernel);
 	await page.get(`document.querySelector('#details button').click()`);
 	await page.frames(3);
 	const call = await page.get(`document.getElementById('details').innerText`);
@@ -169,7 +169,7 @@ async function checkDevices(page) {
 		'and leads to it', call);
 	await page.get(`document.querySelector('#details button').click()`);
 	await page.frames(3);
-	check(await page.get(`document.getElementById('details').innerText`) === kernel, 'and back');
+	check(await page.get(`document.getElementById('details').innerText`) === kernel, 'a launch links back');
 	await press(page, 'Escape');
 	const tiles = await page.get(`document.querySelector('.tiles').textContent`);
 
@@ -177,7 +177,7 @@ async function checkDevices(page) {
 		+row[4] + +row[5])) / 1e6;
 	const shown = Number(/Wall time([\d.]+) ms/.exec(tiles)?.[1]);
 
-	check(Math.abs(shown - wall) < wall / 900, 'the wall time, from the launch on as in the summary', tiles, wall);
+	check(Math.abs(shown - wall) < wall / 900, 'the wall time, as in the summary', tiles, wall);
 	check(/GPU busy\d+\.\d %/.test(tiles) && /Device memory1\.1 MB/.test(tiles),
 		'how busy the GPU was, and its memory', tiles);
 }
@@ -203,7 +203,7 @@ async function checkPointer(page) {
 	const folded = await page.get(HEIGHT);
 
 	await page.click(box.left + 60, box.top + 12);
-	check(await page.becomes(`${HEIGHT} === ${tall}`) && folded < tall, 'another one unfolds it');
+	check(await page.becomes(`${HEIGHT} === ${tall}`) && folded < tall, 'another click unfolds it');
 	await page.get(`document.getElementById('fit').click()`);
 	await page.frames(3);
 	/* Along the first lane there is something to point at; a counter may stand above it. */
@@ -217,7 +217,7 @@ async function checkPointer(page) {
 		'a pointer is told what it is on');
 }
 
-// How fast is a matter of tests/bench/run page.
+// tests/bench/run page measures the speed.
 async function checkPanning(page) {
 	await page.get(`document.getElementById('tab-timeline').click(); document.getElementById('fit').click()`);
 	for (let zoom = 0; zoom < 9; zoom++) {
@@ -244,10 +244,10 @@ async function checkFlames(page) {
 	await press(page, 'ArrowDown', 'ArrowDown', 'ArrowDown');
 	const inner = await page.get(line);
 
-	check(all.includes('100.0 %') && inner !== all, 'the flame graph is gone through by keys', all, inner);
+	check(all.includes('100.0 %') && inner !== all, 'keys navigate the flame graph', all, inner);
 }
 
-// What samples show of the program: its own function, with the stack that led there.
+// Samples show the program's own function with its stack.
 async function checkSamples(page) {
 	await page.get(`document.getElementById('tab-timeline').click()`);
 	await page.frames(3);
@@ -278,7 +278,7 @@ async function checkHostile(page) {
 	const strange = await page.get(`[...document.querySelectorAll('img, script:not(:last-of-type), iframe, object')]
 		.length`);
 
-	check(text.split(HOSTILE).length > 4 && !strange, 'names that are markup stay text', strange, text);
+	check(text.split(HOSTILE).length > 4 && !strange, 'names with markup are shown as text', strange, text);
 	await page.get(`document.getElementById('tab-timeline').click()`);
 	await page.frames(3);
 	await press(page, '/');
@@ -301,7 +301,7 @@ async function checkWithoutScript(browser, url) {
 		outerHTML);
 }
 
-// Each rule once, with the verdict and as many rows as `analyze` gives it.
+// Each rule once, with the same verdict and number of rows as in `analyze`.
 async function checkFindings(page) {
 	const wanted = Object.entries(JSON.parse(readFileSync(file.replace(/\.html$/, '.findings.json'), 'utf8')))
 		.map(([rule, rows]) => `${rule} ${rows[0].Verdict.split(':')[0]} ` +
@@ -315,7 +315,7 @@ async function checkFindings(page) {
 		(e.querySelector('[role=table]') ?
 			Number(e.querySelector('[role=table]').getAttribute('aria-rowcount')) - 1 : 0)).sort()`);
 
-	check(JSON.stringify(shown) === JSON.stringify(wanted), `${shown.length} rules as analyze has them`,
+	check(JSON.stringify(shown) === JSON.stringify(wanted), `${shown.length} rules as in analyze`,
 		shown.join(), wanted.join());
 }
 

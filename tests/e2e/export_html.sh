@@ -9,7 +9,7 @@ node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)' 2>/dev/null
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip_all 'no Chromium'
 reports=$(report stats --help | sed -n 's/^ [* ]\([a-z_]*\) .*/\1/p')
 
-# drive NAME KIND: exports NAME.pillion and drives its page; each of its lines is a check of ours.
+# drive NAME KIND: exports NAME.pillion and drives its page; each line of the driver becomes a check.
 drive() {
 	mkdir "$1.tables"
 	for name in $reports; do

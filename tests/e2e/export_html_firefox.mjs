@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// export_html_firefox.mjs FIREFOX PAGE: the page of export -t html in headless Firefox, driven through Marionette: is
-// it read, does the timeline draw, zoom and search. Prints "ok - ..." or "not ok - ...".
+// export_html_firefox.mjs FIREFOX PAGE: drives the page of export -t html in headless Firefox through Marionette: loads
+// it, and draws, zooms and searches the timeline. Prints "ok - ..." or "not ok - ...".
 import {spawn} from 'node:child_process';
 import {existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {connect} from 'node:net';
@@ -12,7 +12,7 @@ const [program, file] = process.argv.slice(2);
 const home = mkdtempSync(join(tmpdir(), 'pillion-firefox-'));
 const wait = ms => new Promise(done => setTimeout(done, ms));
 
-// Whether it comes to be so; for what a machine does in its own time.
+// Waits until the condition is true.
 async function becomes(isSo, seconds = 60) {
 	for (const end = Date.now() + 1000 * seconds; !await isSo();) {
 		if (Date.now() > end)
@@ -27,7 +27,7 @@ function check(isGood, text, ...facts) {
 		.replaceAll('\n', '\\n'));
 }
 
-// Marionette speaks LENGTH:[type, id, error or command, result or parameters].
+// A message of Marionette is LENGTH:[type, id, error or command, result or parameters].
 class Marionette {
 	constructor(socket) {
 		this.socket = socket;
@@ -80,7 +80,7 @@ class Marionette {
 	}
 }
 
-// It takes a port that is free, and writes down which.
+// Firefox chooses a free port and writes it to a file.
 async function open() {
 	const path = join(home, 'MarionetteActivePort');
 
@@ -97,7 +97,7 @@ async function run() {
 
 	await firefox.call('WebDriver:NewSession', {capabilities: {}});
 	await firefox.call('WebDriver:Navigate', {url: pathToFileURL(resolve(file)).href});
-	check(await becomes(() => firefox.get(`'ready' in document.documentElement.dataset`)), 'the page is read',
+	check(await becomes(() => firefox.get(`'ready' in document.documentElement.dataset`)), 'the page is loaded',
 		await firefox.get(`document.getElementById('overview').textContent`));
 	await firefox.key('2');
 	const whole = await firefox.get(canvas);
@@ -107,7 +107,7 @@ async function run() {
 	const seen = () => firefox.get(`document.getElementById('seen').textContent`), near = await seen();
 
 	await firefox.key('0');
-	check(await becomes(async () => await seen() !== near), '0 shows all of it again', near);
+	check(await becomes(async () => await seen() !== near), '0 shows the whole timeline again', near);
 	await firefox.key('/');
 	for (const letter of 'a')
 		await firefox.key(letter);

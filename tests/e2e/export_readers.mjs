@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // export_readers.mjs CHROMIUM MODULES NAME: opens NAME.speedscope.json, NAME.folded and NAME.json in speedscope, holds
 // the first against speedscope's schema, and decodes NAME.pb.gz with pprof-format. Prints "ok - ..." or "not ok - ..."
-// for what it saw. PILLION_PICTURES names a folder for pictures.
+// for each check. PILLION_PICTURES names a folder for pictures.
 import {readFileSync, writeFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {join, resolve} from 'node:path';
@@ -28,8 +28,8 @@ function checkSchema() {
 	const validate = new Ajv({strict: false}).compile(JSON.parse(readFileSync(join(release,
 		'file-format-schema.json'), 'utf8')));
 
-	check(validate(flame), 'the schema of speedscope takes our file', JSON.stringify(validate.errors));
-	check(!validate(JSON.parse(readFileSync(`${name}.json`, 'utf8'))), 'and not any file');
+	check(validate(flame), 'our file is valid by the schema of speedscope', JSON.stringify(validate.errors));
+	check(!validate(JSON.parse(readFileSync(`${name}.json`, 'utf8'))), 'another file is invalid by it');
 }
 
 function checkPprof() {

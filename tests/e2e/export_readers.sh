@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The programs that exports are for take them: speedscope in headless Chromium and its schema, pprof-format, and
-# HolisticTraceAnalysis where HTA_PYTHON names a Python that has it. npm's packages are fetched once per build
-# directory.
+# The programs that the exports target read them: speedscope in headless Chromium and its schema, pprof-format, and
+# HolisticTraceAnalysis if HTA_PYTHON names a Python that has it. npm packages are fetched once per build directory.
 set -u
 . "$(dirname "$0")/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# scripts/gpu-check on the simulated GPU: its checks run, find what a double gives, and say why they skip; a wrong count
-# and a missing build do not pass.
+# scripts/gpu-check on the simulated GPU: its checks run, find the values of the double, and give a reason for each
+# skip; a wrong count and a missing build make it fail.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -22,10 +22,10 @@ is "$(grep -A 3 '^not ok' out.txt)" '' 'none failed'
 unlike "$(grep '# SKIP' out.txt)" '# SKIP *$' 'each skip says why'
 is "$(grep -c '^ok' out/results.tap) $(python3 -c 'import json
 print(len(json.load(open("out/results.json"))["checks"]))')" \
-	"$(grep -c '^ok' out.txt) $(grep -c '^ok' out.txt)" 'TAP and JSON have all of them'
-is "$(grep -c '| passed, \|| skipped, ' out/results.md)" "$(grep -c '^ok' out.txt)" 'so does the table'
+	"$(grep -c '^ok' out.txt) $(grep -c '^ok' out.txt)" 'TAP and JSON have all checks'
+is "$(grep -c '| passed, \|| skipped, ' out/results.md)" "$(grep -c '^ok' out.txt)" 'the table has all checks'
 
-# A tool that is not there is a skip.
+# A missing tool causes a skip.
 mkdir bin
 ln -s "$(python3 -c 'import sys; print(sys.executable)')" bin/python3
 for tool in cc gcc as ld sh bash env timeout grep awk sed readlink mktemp cat; do

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Programs that cannot carry a preload run as without us, and the capture says why it has no data of them.
+# Programs that cannot be preloaded behave as without pillion, and the capture gives the reason for the missing data.
 set -u
 . "$(dirname "$0")/lib.sh"
 cc=$(command -v cc || command -v gcc || command -v clang) || skip_all 'no C compiler'
@@ -19,11 +19,12 @@ runs() { # TEXT WANTED-OUTPUT REASON COMMAND...
 	shift 3
 	is "$(pillion -f -o bare "$@" 2>err; echo "$?")" "$wanted
 3" "$text runs"
-	is "$(grep -cv '^pillion: ' err)" 0 'and stderr has nothing of the loader'
+	is "$(grep -cv '^pillion: ' err)" 0 "$text: no message of the loader"
 	if [ -n "$reason" ]; then
-		like "$(cat bare.pillion/*.index)" "^bare	.*reason=$reason	" "and is noted: $reason"
+		like "$(cat bare.pillion/*.index)" "^bare	.*reason=$reason	" \
+			"$text: the index has the reason $reason"
 	else
-		unlike "$(cat bare.pillion/*.index)" '^bare	' 'and is recorded'
+		unlike "$(cat bare.pillion/*.index)" '^bare	' "$text: it is recorded"
 	fi
 }
 
@@ -52,7 +53,7 @@ if $cc -m32 -o small hello.c 2>/dev/null; ./small >/dev/null 2>&1; [ $? = 3 ]; t
 else
 	skip 'a 32-bit program runs' 'no 32-bit libc'
 fi
-# Where a kernel draws 32 bits of an address, a sanitizer of gcc 12 or clang 14 dies at its start, now and then.
+# On kernels with 32 bits of address randomization, sanitizers of gcc 12 and clang 14 sometimes crash at startup.
 setarch -R true 2>/dev/null && fixed='setarch -R' || fixed=
 if $cc -fsanitize=address -o asan hello.c 2>/dev/null; ASAN_OPTIONS=detect_leaks=0 $fixed ./asan >/dev/null 2>&1; [ $? \
 	= 3 ]; then
@@ -72,7 +73,8 @@ if [ "$(id -u)" = 0 ] && id $user >/dev/null 2>&1; then
 	chown $user owned
 	chmod 4755 owned
 	is "$(pillion -f -o bare ./owned >/dev/null 2>err; echo $?)" 3 'a setuid program runs'
-	like "$(cat bare.pillion/*.index)" '^bare	.*reason=setuid	' 'and is noted: setuid'
+	like "$(cat bare.pillion/*.index)" '^bare	.*reason=setuid	' \
+		'a setuid program: the index has the reason setuid'
 else
 	skip 'a setuid program runs' 'needs root to make one'
 fi

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# In a batch job an existing capture never keeps COMMAND from running: requeued jobs, array tasks and later steps with a
-# fixed -o. The variables are those that schedulers set; tests/nightly/slurm.sh has a real one.
+# In a batch job an existing capture never prevents COMMAND from running: requeued jobs, array tasks and later steps
+# with a fixed -o. The variables are those that schedulers set; tests/nightly/slurm.sh uses a real scheduler.
 set -u
 . "$(dirname "$0")/lib.sh"
 unset RANK MASTER_ADDR MASTER_PORT PMIX_NAMESPACE PMIX_RANK OMPI_COMM_WORLD_RANK \
@@ -11,7 +11,7 @@ launches() { cat "$1"/*.index | grep -c '^launch	'; }
 keys() { cat "$1"/*.index | sed -n 's/^launch.*	key=\([^	]*\).*/\1/p' | sort -u | wc -l; }
 captures() { ls -d "$1".*pillion | sed 's/\.pillion//' | LC_ALL=C sort | tr '\n' ' '; }
 
-# step RANKS VARIABLE=VALUE... -- ARG...: that many ranks of one Slurm step at once; each leaves its rank in ran.
+# step RANKS VARIABLE=VALUE... -- ARG...: starts RANKS ranks of one Slurm step at once; each appends its rank to ran.
 step() {
 	local ranks=$1 rank pids='' failed=0 variables=()
 	shift
@@ -35,14 +35,14 @@ ran() { sort -n ran | tr '\n' ' '; rm -f ran; }
 # ---- one requeued step, its ranks all at once ----
 ok 'a first attempt' step 4 SLURM_JOB_ID=7 -- -o job
 rm ran
-ok 'the requeued one' step 8 SLURM_JOB_ID=7 SLURM_RESTART_COUNT=1 -- -o job
-is "$(ran)" '0 1 2 3 4 5 6 7 ' 'runs each of its ranks'
-is "$(captures job)" 'job job.1 ' 'in the next free capture'
+ok 'a requeued attempt' step 8 SLURM_JOB_ID=7 SLURM_RESTART_COUNT=1 -- -o job
+is "$(ran)" '0 1 2 3 4 5 6 7 ' 'a requeued attempt: each rank runs'
+is "$(captures job)" 'job job.1 ' 'a requeued attempt: the next free capture is used'
 is "$(launches job.pillion) $(launches job.1.pillion) $(keys job.1.pillion)" '4 8 1' \
-	'all of them, and none in the old one'
+	'a requeued attempt: all ranks are in the new capture'
 told="exists already: this run of the batch job is recorded in $work/job.1.pillion"
 is "$(cat err.? | grep -c "^pillion: $work/job.pillion $told$")" 1 \
-	'which is said in one line'
+	'a requeued attempt: one message'
 for attempt in 2 3 4 5 6 7 8; do
 	step 8 SLURM_JOB_ID=7 SLURM_RESTART_COUNT=$attempt -- -o job || fail "attempt $attempt failed"
 	is "$(launches job.$attempt.pillion) $(keys job.$attempt.pillion)" '8 1' "attempt $attempt"
@@ -66,27 +66,27 @@ done
 is "$failed_tasks $(cat task?/ran | sort | uniq -c | tr -s ' \n' ' ')" '0  5 0 5 1 5 2 5 3 ' \
 	'array tasks at once: every rank ran'
 is "$(for c in array*.pillion; do echo "$(launches "$c") $(keys "$c")"; done | uniq -c | tr -s ' ')" ' 5 4 1' \
-	'and each task has a capture with its four ranks'
+	'array tasks: each has a capture with its four ranks'
 is "$(report stats -q -r jobs -f csv array*.pillion | cut -d, -f3 | tail -n +2 | sort | tr '\n' ' ')" '1 2 3 4 5 ' \
-	'which name the tasks'
+	'array tasks: the report jobs names the tasks'
 
-# -f true is about older captures, not about what another task is writing.
+# -f true replaces older captures, but not one that another task is writing.
 (export SLURM_JOB_ID=31 SLURM_ARRAY_JOB_ID=30 SLURM_ARRAY_TASK_ID=1 &&
 	exec "$PILLION" --stats=false -f true -o force sh -c 'while [ ! -e enough ]; do sleep 0.1; done') 2>err.1 &
 first=$!
 written() { grep -q '^launch' force.pillion/*.index; }
 eventually written 2>/dev/null
 SLURM_JOB_ID=32 SLURM_ARRAY_JOB_ID=30 SLURM_ARRAY_TASK_ID=2 pillion -f true -o force true 2>err
-is "$? $(captures force)" '0 force force.1 ' '-f true leaves the capture that another task is writing'
+is "$? $(captures force)" '0 force force.1 ' '-f true keeps a capture that another task is writing'
 touch enough
 wait "$first"
 SLURM_JOB_ID=31 SLURM_ARRAY_JOB_ID=30 SLURM_ARRAY_TASK_ID=1 SLURM_RESTART_COUNT=1 pillion -f true -o force true 2>err
-is "$? $(captures force)" '0 force force.1 ' 'and replaces that of an earlier attempt'
-ok 'also by several ranks at once' step 6 SLURM_JOB_ID=40 -- -f true -o force
-is "$(launches force.pillion) $(keys force.pillion)" '6 1' 'which meet in it'
+is "$? $(captures force)" '0 force force.1 ' '-f true replaces the capture of an earlier attempt'
+ok '-f true with several ranks at once' step 6 SLURM_JOB_ID=40 -- -f true -o force
+is "$(launches force.pillion) $(keys force.pillion)" '6 1' '-f true with several ranks at once: they share the capture'
 rm ran
 
-# ---- other schedulers, each with its own way to say it ----
+# ---- other schedulers and their variables ----
 for variables in PBS_JOBID=1.server LSB_JOBID=1 FLUX_JOB_ID=1 COBALT_JOBID=1 OAR_JOB_ID=1 PJM_JOBID=1 \
 	'JOB_ID=1 SGE_ROOT=/opt/sge'; do
 	name=${variables%%=*}
@@ -101,7 +101,7 @@ done
 JOB_ID=1 pillion -o JOB_ID true 2>err
 is $? 2 'JOB_ID alone is no batch job'
 
-# ---- whatever has the name ----
+# ---- other files with the capture's name ----
 batch() { SLURM_JOB_ID=7 pillion "$@"; }
 mkdir foreign.pillion closed.pillion damaged.pillion
 touch foreign.pillion/mine file.pillion
@@ -115,60 +115,62 @@ for what in foreign closed damaged file link pipe empty; do
 		batch -f $force -o $what echo ran >out 2>err
 		is "$? $(cat out)" '0 ran' "$what: COMMAND runs, -f $force"
 		like "$(cat err)" "^pillion: $work/$what.pillion exists already: .* $work/$what.[12].pillion$" \
-			'and where it is recorded is said'
+			"$what: the message names the new capture, -f $force"
 	done
-	is "$(captures $what)" "$what $what.1 $what.2 " 'nothing is replaced'
+	is "$(captures $what)" "$what $what.1 $what.2 " "$what: it is not replaced"
 done
-ok 'a foreign file stays' test -e foreign.pillion/mine
+ok 'a foreign file is kept' test -e foreign.pillion/mine
 touch -d '1 hour ago' foreign.pillion
 batch --append -o foreign echo ran >out 2>err
-is "$? $(cat out) $(test -d foreign.3.pillion && echo new)" '0 ran new' '--append to what is no capture: a new one'
-ok 'ranks at once, the name taken by a file' step 6 SLURM_JOB_ID=50 -- -o file
-is "$(launches file.3.pillion) $(keys file.3.pillion)" '6 1' 'meet in one capture'
+is "$? $(cat out) $(test -d foreign.3.pillion && echo new)" '0 ran new' \
+	'--append to a directory that is not a capture makes a new capture'
+ok 'several ranks at once, a file has the name' step 6 SLURM_JOB_ID=50 -- -o file
+is "$(launches file.3.pillion) $(keys file.3.pillion)" '6 1' \
+	'several ranks at once, a file has the name: they share one capture'
 rm -f ran
 
 batch -o 'a-%q{SLURM_JOB_ID}.%p' true 2>err
 batch -o 'b-%q{SLURM_JOB_ID}-%h' true 2>err
 batch -o 'b-%q{SLURM_JOB_ID}-%h' true 2>err
-is "$? $(ls -d b-7-*.1.pillion | wc -l)" '0 1' 'the number follows the expanded name'
+is "$? $(ls -d b-7-*.1.pillion | wc -l)" '0 1' 'the number is appended to the expanded name'
 batch -o suffix.pillion true 2>err
 batch -o suffix.pillion true 2>err
-is "$? $(captures suffix)" '0 suffix suffix.1 ' 'and precedes the suffix'
+is "$? $(captures suffix)" '0 suffix suffix.1 ' 'the number precedes the suffix'
 mkdir unnamed
 ok 'without -o a requeued step' eval \
 	'cd unnamed && step 4 SLURM_JOB_ID=7 -- && step 4 SLURM_JOB_ID=7 SLURM_RESTART_COUNT=1 --'
 is "$(ls -d unnamed/report*) $(launches unnamed/report2.pillion)" 'unnamed/report1.pillion
-unnamed/report2.pillion 4' 'takes the next report'
+unnamed/report2.pillion 4' 'without -o a requeued step uses the next report'
 
-# ---- no batch job: as ever ----
+# ---- outside batch jobs the behaviour is unchanged ----
 pillion -o suffix touch touched 2>err
 is $? 2 'outside a batch job an existing capture is status 2'
 not_ok 'and COMMAND is not started' test -e touched
 batch -o no/such/directory/c touch touched 2>err
-is $? 2 'what cannot be created is status 2 in a batch job, too'
+is $? 2 'in a batch job a capture that cannot be created is status 2'
 
 # ---- steps in one capture ----
 export PILLION_OSRT_THRESHOLD=0
 both() { for step in 0 1; do step 2 SLURM_JOB_ID=60 "SLURM_STEP_ID=$step" -- --append -o both || return; done; }
 ok 'two steps with --append' both
-is "$(captures both)$(launches both.pillion)" 'both 4' 'share a capture'
+is "$(captures both)$(launches both.pillion)" 'both 4' 'two steps with --append share a capture'
 is "$(report stats -q -r processes -f csv both.pillion | cut -d, -f4 | tail -n +2 | sort -u | tr '\n' ' ')" \
 	'0@60.0 0@60.1 1@60.0 1@60.1 ' \
-	'rank 0 of one is not rank 0 of the other'
+	'processes: ranks of two steps are distinct'
 is "$(report stats -q -r osrt_sum --by rank -f csv both.pillion | cut -d, -f1 | tail -n +2 | sort -u | tr '\n' ' ')" \
-	'0@60.0 0@60.1 1@60.0 1@60.1 ' 'nor with --by rank'
+	'0@60.0 0@60.1 1@60.0 1@60.1 ' '--by rank: ranks of two steps are distinct'
 is "$(report stats -q -r processes -f csv job.1.pillion | cut -d, -f4 | tail -n +2 | sort -un | tr '\n' ' ')" \
 	'0 1 2 3 4 5 6 7 ' \
-	'the ranks of one step are plain numbers'
+	'processes: ranks of one step are plain numbers'
 is "$(report stats -q -r processes -f csv both.pillion | head -n 1)" \
 	'PID,PPID,Host,Rank,Start (ns),Duration (ns),Ended,Command' \
-	'processes has its columns, and no more'
+	'processes: the list of columns'
 like "$(SLURM_JOB_ID=7 SLURMD_NODENAME=n17 pillion -o node true 2>err; report info node.pillion)" \
 	'^ *slurm  *7 .* n17 ' 'info names the node'
 unlike "$(report info foreign.pillion 2>&1; pillion -o plain true 2>err; report info plain.pillion)" 'Batch Jobs' \
-	'and says nothing of jobs where there is none'
+	'info has no section on jobs outside of batch jobs'
 
-# Where there is no array, LSF and SGE still set the task.
+# LSF and SGE set the task variable also without an array.
 task_of() { # VARIABLE=VALUE...
 	rm -rf task.pillion
 	# shellcheck disable=SC2163
@@ -176,16 +178,16 @@ task_of() { # VARIABLE=VALUE...
 	report stats -q -r jobs -f csv task.pillion | sed 1d | cut -d, -f1-3
 }
 is "$(task_of LSB_JOBID=5 LSB_JOBINDEX=0) $(task_of LSB_JOBID=5 LSB_JOBINDEX=2)" 'lsf,5, lsf,5,2' \
-	'task 0 of LSF is no task'
+	'task 0 of LSF is not an array task'
 is "$(task_of JOB_ID=5 SGE_ROOT=/ SGE_TASK_ID=undefined) $(task_of JOB_ID=5 SGE_ROOT=/ SGE_TASK_ID=2)" \
-	'sge,5, sge,5,2' 'nor is an undefined one of SGE'
+	'sge,5, sge,5,2' 'an undefined task of SGE is not an array task'
 is "$(task_of SLURM_JOB_ID=6 SLURM_ARRAY_JOB_ID=5 SLURM_ARRAY_TASK_ID=0)" 'slurm,5,0' \
-	"task 0 of Slurm is one, and the array's id is shown"
+	"task 0 of Slurm is an array task, shown with the array's id"
 
-# Ranks that were started by ssh do not know the job.
+# Ranks started by ssh do not have the job's variables.
 (export MASTER_ADDR=n1 MASTER_PORT=29500 && SLURM_JOB_ID=7 RANK=0 pillion -o ssh true 2>err &&
 	RANK=1 pillion -o ssh true 2>err)
 is "$? $(launches ssh.pillion)" '0 2' 'ranks without the variables of the job join those that have them'
 (export MASTER_ADDR=n1 MASTER_PORT=29500 SLURM_JOB_ID=8 RANK=2 && pillion -o ssh true 2>err)
-is "$? $(captures ssh)" '0 ssh ssh.1 ' 'those of another job do not'
+is "$? $(captures ssh)" '0 ssh ssh.1 ' 'ranks of another job do not join'
 done_testing

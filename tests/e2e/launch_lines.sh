@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The nine lines of the guides, word for word after `pillion`.
+# The nine command lines of the guides, verbatim after `pillion`.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -17,8 +17,8 @@ line() { # CAPTURE OUTPUT ARG...
 	shift 2
 	rm -rf ./*.pillion
 	is "$(pillion "$@" 2>err)" "$output" "pillion $*"
-	ok "leaves $capture" test -d "$capture"
-	like "$(cat "$capture"/*.index)" '^child	.*status=0' 'and ended well'
+	ok "pillion $*: the capture is $capture" test -d "$capture"
+	like "$(cat "$capture"/*.index)" '^child	.*status=0' "pillion $*: COMMAND ended with status 0"
 }
 
 line nsight_report.pillion 'script args...' profile -w true -t cuda,nvtx,osrt,cudnn,cublas -s none -o nsight_report \

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Wrong options: status 2, one line that helps, COMMAND not started.
+# Invalid options: status 2, a helpful message of one line, COMMAND is not started.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -9,9 +9,9 @@ refused() { # REGEX OPTION...
 	shift
 	pillion "$@" touch ran 2>err
 	is $? 2 "$* is refused"
-	like "$(cat err)" "$regex" 'and the line helps'
-	is "$(wc -l <err)" 1 'one line'
-	is "$(ls -d -- ran *.pillion 2>/dev/null)" '' 'neither COMMAND nor a capture was begun'
+	like "$(cat err)" "$regex" "$*: the message"
+	is "$(wc -l <err)" 1 "$*: one line"
+	is "$(ls -d -- ran *.pillion 2>/dev/null)" '' "$*: COMMAND does not run and no capture is made"
 	rm -rf ran ./*.pillion
 }
 
@@ -47,14 +47,14 @@ pillion -o 2>err
 is $? 2 'an option without its value is status 2'
 pillion 2>err
 is $? 2 'no COMMAND is status 2'
-like "$(cat err)" 'no COMMAND given' 'and said'
+like "$(cat err)" 'no COMMAND given' 'no COMMAND: the message says so'
 
 warned() { # REGEX OPTION...
 	local regex=$1
 	shift
 	pillion -f -o w "$@" echo ran >out 2>err
 	is "$?$(cat out)" 0ran "$* runs"
-	like "$(cat err)" "$regex" 'and says so'
+	like "$(cat err)" "$regex" "$* gives a warning"
 }
 warned '--cpuctxsw is ignored' --cpuctxsw=none
 warned '--resolve-symbols is ignored' --resolve-symbols false
@@ -62,29 +62,32 @@ warned '--trace-fork-before-exec is ignored' --trace-fork-before-exec=true
 warned '--backtrace is ignored' -b dwarf
 warned 'opengl is not recorded by pillion, vulkan is not' -t cuda,opengl,vulkan
 pillion -f -o w --cuda-um-cpu-page-faults=false --gpuctxsw=false --export none -t cuda,nvtx,osrt,cublas,cudnn true 2>err
-is "$(grep -vc 'capture in' err)" 0 'what changes nothing is silent'
+is "$(grep -vc 'capture in' err)" 0 'an option without effect gives no warning'
 
 like "$(PILLION_BACKTRACE_DEPTH=0 pillion true 2>&1)" 'environment: --backtrace-depth takes' \
-	'the environment is checked as well'
+	'values of the environment are checked'
 like "$(PILLION_OUTPUT=fromenv pillion true 2>&1)" 'fromenv.pillion' 'PILLION_OUTPUT is -o'
-like "$(PILLION_OUTPUT=fromenv pillion -o fromline true 2>&1)" 'fromline.pillion' 'the line overrides it'
-like "$(pillion -f -ow true 2>&1)" 'w.pillion' 'a value may stand with its letter'
+like "$(PILLION_OUTPUT=fromenv pillion -o fromline true 2>&1)" 'fromline.pillion' \
+	'the command line overrides the environment'
+like "$(pillion -f -ow true 2>&1)" 'w.pillion' 'a value may follow its letter directly'
 cat >options <<'END'
 # a comment
 --output=fromfile --osrt-threshold 5
 -e "A=x y"
 END
 is "$(pillion --command-file options sh -c 'echo "$A $PILLION_OSRT_THRESHOLD"' 2>err)" 'x y 5' \
-	'options come from a file'
-ok 'the name too' test -d fromfile.pillion
+	'--command-file: options are read from the file'
+ok '--command-file: -o is read from the file' test -d fromfile.pillion
 is "$(pillion --osrt-threshold 7 -f --command-file=options sh -c 'echo $PILLION_OSRT_THRESHOLD' 2>err)" 7 \
-	'the line overrides the file'
+	'the command line overrides the file'
 echo 'stray --append' >options
 pillion --command-file options true 2>err
-is "$? $(cat err)" "2 pillion: options: 'stray' is not an option" 'a stray word in it is status 2'
+is "$? $(cat err)" "2 pillion: options: 'stray' is not an option" \
+	'--command-file: a word that is not an option is status 2'
 echo '--command-file=options' >nested
 pillion --command-file nested true 2>err
-is "$? $(cat err)" '2 pillion: nested: --command-file is not allowed in a command file' 'so is another command file'
+is "$? $(cat err)" '2 pillion: nested: --command-file is not allowed in a command file' \
+	'--command-file: a nested command file is status 2'
 
 settings() {
 	pillion -f -o s "$@" sh -c 'env | grep ^PILLION_C | grep -v ^PILLION_CLOCK_HZ | sort | tr "\n" " "' 2>err
@@ -92,22 +95,22 @@ settings() {
 is "$(settings --profile-from-start off)" 'PILLION_CAPTURE_RANGE=cudaProfilerApi PILLION_CAPTURE_RANGE_END=repeat ' \
 	'nvprof: --profile-from-start off'
 is "$(settings --cudabacktrace=true --cudabacktrace-threshold=5)" \
-	'PILLION_CUDABACKTRACE=kernel:5,memory:5,sync:5,other:5 ' 'older thresholds go into --cudabacktrace'
+	'PILLION_CUDABACKTRACE=kernel:5,memory:5,sync:5,other:5 ' '--cudabacktrace-threshold sets all thresholds'
 is "$(settings --cudabacktrace-threshold=5 --cudabacktrace=kernel,sync:9)" 'PILLION_CUDABACKTRACE=kernel:5,sync:9 ' \
-	'in either order'
+	'--cudabacktrace-threshold before --cudabacktrace'
 is "$(settings -c cudaProfilerApi --stop-on-range-end=false)" \
-	'PILLION_CAPTURE_RANGE=cudaProfilerApi PILLION_CAPTURE_RANGE_END=none ' '--stop-on-range-end=false is none'
+	'PILLION_CAPTURE_RANGE=cudaProfilerApi PILLION_CAPTURE_RANGE_END=none ' '--stop-on-range-end=false means none'
 pillion --help >help
 is $? 0 '--help is status 0'
 pillion --help=nsys >nsys
-is $? 0 'so is --help=nsys'
-like "$(cat nsys)" '--cpuctxsw +context switches' 'which has the options for compatibility'
-like "$(cat nsys)" '--profile-from-start=on\|off' 'and the older spellings'
-unlike "$(cat help)" 'cpuctxsw|profile-from-start' '--help has neither'
+is $? 0 '--help=nsys is status 0'
+like "$(cat nsys)" '--cpuctxsw +context switches' '--help=nsys lists the compatibility options'
+like "$(cat nsys)" '--profile-from-start=on\|off' '--help=nsys lists the older spellings'
+unlike "$(cat help)" 'cpuctxsw|profile-from-start' '--help lists no compatibility options'
 for verb in stats export analyze info pack unpack; do
 	report "$verb" --help >>help || fail "$verb --help is status 0"
 done
 is "$(awk 'length > 80' help nsys)" '' 'every help page has at most 80 columns'
-is "$(pillion --help=cuda)" "$(pillion --help)" 'a topic of nsys, as in --help=cuda, has the whole text'
+is "$(pillion --help=cuda)" "$(pillion --help)" '--help with a topic of nsys prints the whole text'
 is "$(pillion --version=1)" "$(pillion --version)" 'the value of --version is ignored'
 done_testing

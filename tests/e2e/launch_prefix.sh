@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# An installed tree works from any prefix, whatever characters it has.
+# An installed tree works from any prefix, with any characters in its path.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -15,37 +15,38 @@ install_to() { # PREFIX LIBDIR
 try() { # PREFIX LIBDIR TEXT
 	install_to "$1" "$2"
 	is "$(env -u PILLION_BUILD_DIR PILLION_STATS=false "$1/bin/pillion" -f -o p sh -c 'echo ran' 2>err)" ran "$3"
-	is "$(grep -cv '^pillion: capture in' err)" 0 'without a word of the loader'
-	like "$(cat p.pillion/*.index)" '^process	' 'and records'
+	is "$(grep -cv '^pillion: capture in' err)" 0 "$3: no message of the loader"
+	like "$(cat p.pillion/*.index)" '^process	' "$3: it records"
 }
 
 try "$work/plain" lib 'a plain prefix works'
-try "$work/multi" lib/x86_64-linux-gnu 'a multiarch library directory too'
-try "$work/sixty four" lib64 'a prefix with a space'
-try "$work/a:b" lib 'with a colon'
-try "$work/\$LIB [x]*" lib 'with what ld.so and the shell expand'
+try "$work/multi" lib/x86_64-linux-gnu 'a multiarch library directory works'
+try "$work/sixty four" lib64 'a prefix with a space works'
+try "$work/a:b" lib 'a prefix with a colon works'
+try "$work/\$LIB [x]*" lib 'a prefix with characters that ld.so and the shell expand works'
 link=$(env -u PILLION_BUILD_DIR PILLION_STATS=false "$work/a:b/bin/pillion" -f -o p \
 	sh -c 'echo ${LD_PRELOAD%%:*}' 2>err)
 case $link in
 /tmp/pillion-"$(id -u)"-*/libpillion.so) ;;
-*) # it is removed below: nobody else's directory, whatever went wrong
+*) # it is removed below: never remove a directory that is not ours
 	fail 'the preload is in a directory of ours' "LD_PRELOAD is $link"
 	link=$work/none/libpillion.so
 	;;
 esac
-is "$(readlink "$link")" "$work/a:b/lib/pillion/libpillion.so" 'the preload is then a link to it'
-is "$(stat -c '%a %u' "${link%/*}")" "700 $(id -u)" 'in a directory of ours alone'
+is "$(readlink "$link")" "$work/a:b/lib/pillion/libpillion.so" 'a prefix with a colon: the preload is a link to it'
+is "$(stat -c '%a %u' "${link%/*}")" "700 $(id -u)" 'the directory of the link is private'
 is "$(env -u PILLION_BUILD_DIR PILLION_STATS=false "$work/a:b/bin/pillion" --ld-audit -f -o p \
 	sh -c 'echo "$LD_AUDIT"' 2>err)" \
-	"${link%/*}/libpillion-audit.so" 'and so is the auditor'
-is "$(grep -cv '^pillion: capture in' err)" 0 'without a word of the loader'
+	"${link%/*}/libpillion-audit.so" 'a prefix with a colon: the auditor is a link to it'
+is "$(grep -cv '^pillion: capture in' err)" 0 'a prefix with a colon: no message of the loader'
 rm "$work/plain/lib/pillion/libpillion-audit.so"
 is "$(env -u PILLION_BUILD_DIR "$work/plain/bin/pillion" --ld-audit -f -o none echo ran 2>err; echo $?)" 2 \
-	'an auditor that is not there: status 2'
-like "$(cat err)" '^pillion: --ld-audit: .*/libpillion-audit.so: No such file' 'and why'
+	'a missing auditor: status 2'
+like "$(cat err)" '^pillion: --ld-audit: .*/libpillion-audit.so: No such file' \
+	'a missing auditor: the message gives the reason'
 ln -s "$work/a:b/bin/pillion" here
-is "$(env -u PILLION_BUILD_DIR PILLION_STATS=false ./here -f -o p echo x 2>err)" x 'and through a link'
-# Somebody was there before us.
+is "$(env -u PILLION_BUILD_DIR PILLION_STATS=false ./here -f -o p echo x 2>err)" x 'it runs through a link'
+# Another user created the link first.
 rm -rf "${link%/*}"
 ln -s "$work" "${link%/*}"
 is "$(env -u PILLION_BUILD_DIR PILLION_STATS=false "$work/a:b/bin/pillion" -f -o p echo x 2>err)" x \

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The capture range of a run, moved by processes that map its page as the recorder does. Who is to come later waits for
-# what it comes after, however long that takes; of times there are only least ones.
+# The capture range of a run, changed by processes that map its page as the recorder does. A later step waits for the
+# earlier one without a time limit; the only times checked are lower bounds.
 set -u
 . "$(dirname "$0")/lib.sh"
 cc=$(command -v cc || command -v gcc || command -v clang) || skip_all 'no C compiler'
@@ -59,7 +59,7 @@ END
 ok 'the member program is built' "$cc" -std=gnu11 -D_GNU_SOURCE -I"$root" -o member member.c \
 	"$root"/runtime/common/{range,index,sys}.c
 
-shows() { # WANTED TEXT OPTIONS... -- MEMBER'S WORDS...; when it began is in $begun
+shows() { # WANTED TEXT OPTIONS... -- ARGUMENTS OF MEMBER...; sets $begun to the start time
 	local wanted=$1 text=$2 options=()
 	begun=$(date +%s%N)
 	shift 2
@@ -68,8 +68,8 @@ shows() { # WANTED TEXT OPTIONS... -- MEMBER'S WORDS...; when it began is in $be
 	is "$(pillion -f -o r "${options[@]}" ./member "$@" 2>err; echo $?)" "$wanted" "$text"
 }
 
-not_before() { # MS: since the last one began
-	ok "and not before $1 ms" test $((($(date +%s%N) - begun) / 1000000)) -ge "$1"
+not_before() { # MS: checks that at least MS have passed since the start of the last run
+	ok "it takes at least $1 ms" test $((($(date +%s%N) - begun) / 1000000)) -ge "$1"
 }
 
 shows '1:0:0 0' 'a whole run records from the start' -- show
@@ -81,21 +81,22 @@ shows '1:1:0 0:1:0 1:2:0 0:2:1 0:2:1 0' 'repeat:2: two ranges' "${api[@]}" --cap
 	start show stop show start show stop show start show
 shows '0:3:0 0' 'repeat: any number' "${api[@]}" --capture-range-end repeat -- start stop start stop start stop show
 shows '143' 'stop-shutdown: --kill applies' "${api[@]}" --capture-range-end stop-shutdown -- start stop 50 show
-shows '0:1:1 0' 'unless it is none' "${api[@]}" --capture-range-end stop-shutdown --kill none -- start stop 0.3 show
+shows '0:1:1 0' 'stop-shutdown with --kill none' "${api[@]}" --capture-range-end stop-shutdown --kill none -- \
+	start stop 0.3 show
 shows '137' 'repeat-shutdown:2 after the second' "${api[@]}" --capture-range-end repeat-shutdown:2 --kill sigkill -- \
 	start stop 0.2 start stop 50 show
 is "$(pillion -f -o r "${api[@]}" --capture-range-end repeat sh -c './member start; ./member closed show' 2>err)" \
-	'0:1:0 ' 'a process that died inside is dropped'
+	'0:1:0 ' 'a process that died inside the range is removed'
 is "$(pillion -f -o r "${api[@]}" --capture-range-end repeat \
 	sh -c './member start file:go stop & ./member open start stop show; : >go; wait; ./member show' \
-	2>err)" '1:1:0 0:1:0 ' 'the range ends when the last one leaves'
-shows '1:1:0 0' '--delay opens later' -y 0.5 -- open show
+	2>err)" '1:1:0 0:1:0 ' 'the range ends when the last process leaves it'
+shows '1:1:0 0' '--delay opens the range later' -y 0.5 -- open show
 not_before 500
-shows '0:1:1 0' '--duration closes' -d 0.5 --kill none -- closed show
+shows '0:1:1 0' '--duration closes the range' -d 0.5 --kill none -- closed show
 not_before 500
-shows '1:1:0 0' '--delay holds a range back' "${api[@]}" -y 0.5 -- start open show
+shows '1:1:0 0' '--delay postpones a range' "${api[@]}" -y 0.5 -- start open show
 not_before 500
 is "$(pillion -f -o r "${api[@]}" --capture-range-end repeat \
 	sh -c 'for i in 1 2 3 4; do ./member loop & done; wait; ./member show' 2>err | sed 's/:.*:/:/')" '0:0 ' \
-	'four processes at once leave it closed and unlocked'
+	'four processes at once leave the range closed and unlocked'
 done_testing

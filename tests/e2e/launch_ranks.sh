@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Ranks of one job step meet in one capture; other steps do not.
+# Ranks of one job step share one capture; other steps use other captures.
 set -u
 . "$(dirname "$0")/lib.sh"
 unset RANK MASTER_ADDR MASTER_PORT PMIX_NAMESPACE PMIX_RANK OMPI_COMM_WORLD_RANK SLURM_JOB_ID SLURM_STEP_ID SLURM_PROCID
@@ -21,31 +21,31 @@ slurm() { # STEP ARG...: four ranks at once
 }
 
 ok 'four ranks of srun run' slurm 0 -o job sh -c 'sleep 0.2; echo $SLURM_PROCID'
-is "$(launches job.pillion)" 4 'in one capture'
-is "$(cat out.? | tr '\n' ' ')" '0 1 2 3 ' 'with their own outputs'
-is "$(cat err.? | grep -c 'capture in')" 1 'and one line on where it is'
-is "$(ls job.pillion/*.range | wc -l)" 4 'each with a range of its own'
-ok 'another step takes the next free name' slurm 1 -o job true
-is "$(launches job.pillion) $(launches job.1.pillion)" '4 4' 'for all of its ranks'
+is "$(launches job.pillion)" 4 'four ranks of srun share one capture'
+is "$(cat out.? | tr '\n' ' ')" '0 1 2 3 ' 'four ranks of srun have their own outputs'
+is "$(cat err.? | grep -c 'capture in')" 1 'four ranks of srun print one message with the path'
+is "$(ls job.pillion/*.range | wc -l)" 4 'each rank has its own capture range'
+ok 'another step uses the next free name' slurm 1 -o job true
+is "$(launches job.pillion) $(launches job.1.pillion)" '4 4' 'another step: all ranks share its capture'
 rm -r job.1.pillion
-ok 'but replaces it with -f true' slurm 1 -f true -o job true
-is "$(launches job.pillion)" 4 'once'
-is "$(ls -d job*)" job.pillion 'and leaves nothing beside'
+ok 'another step with -f true' slurm 1 -f true -o job true
+is "$(launches job.pillion)" 4 '-f true: the capture is replaced once'
+is "$(ls -d job*)" job.pillion '-f true leaves no other capture'
 for try in 2 3 4 5 6; do
 	ok "step $try" slurm $try -f -o job true
-	is "$(launches job.pillion)" 4 'has its four ranks in the capture'
+	is "$(launches job.pillion)" 4 "step $try: its four ranks are in the capture"
 done
-ok 'without -o they meet as well' slurm 8 true
-is "$(launches report1.pillion)" 4 'in report1'
-ok 'the next step' slurm 9 true
-is "$(launches report2.pillion)" 4 'in report2'
+ok 'four ranks without -o' slurm 8 true
+is "$(launches report1.pillion)" 4 'four ranks without -o share report1'
+ok 'the next step without -o' slurm 9 true
+is "$(launches report2.pillion)" 4 'the next step without -o shares report2'
 
-# A rank that has made the directory, and 4 s later says whose it is.
+# A rank that creates the directory and writes its key 4 s later.
 SLURM_JOB_ID=7 SLURM_STEP_ID=20 SLURM_PROCID=0 pillion -o quick true 2>err
 mkdir -m 700 slow.pillion
 (sleep 4; cp quick.pillion/capture slow.pillion/.capture && mv slow.pillion/.capture slow.pillion/capture) &
 SLURM_JOB_ID=7 SLURM_STEP_ID=20 SLURM_PROCID=1 pillion -o slow true 2>err
-is "$? $(launches slow.pillion)" '0 1' 'a rank that is slow to say whose capture it made is waited for'
+is "$? $(launches slow.pillion)" '0 1' 'ranks wait for one that is slow to write its key'
 wait
 
 mpi() {
@@ -56,9 +56,9 @@ mpi() {
 	wait
 }
 mpi prterun-1 true
-is "$(launches mpi.pillion)" 3 "mpirun's ranks join, whatever srun left in the environment"
+is "$(launches mpi.pillion)" 3 "mpirun's ranks join despite variables of srun"
 mpi prterun-2 true
-is "$(launches mpi.pillion) $(launches mpi.1.pillion)" '3 3' 'those of another mpirun have their own'
+is "$(launches mpi.pillion) $(launches mpi.1.pillion)" '3 3' 'ranks of another mpirun have their own capture'
 
 torch() { # RANK
 	MASTER_ADDR=localhost MASTER_PORT=29500 RANK=$1 pillion -o torch true 2>err
@@ -67,19 +67,20 @@ torch 0
 torch 1
 is "$(launches torch.pillion)" 2 "torchrun's ranks join by MASTER_ADDR, MASTER_PORT and RANK"
 torch 1
-is $? 2 'a rank that is in it already is of another run'
-is "$(MASTER_ADDR=a MASTER_PORT=1 pillion -o torch true 2>&1 | grep -c exists)" 1 'MASTER_ADDR alone is no rank'
+is $? 2 'a rank that is already in the capture belongs to another run'
+is "$(MASTER_ADDR=a MASTER_PORT=1 pillion -o torch true 2>&1 | grep -c exists)" 1 \
+	'MASTER_ADDR alone does not make a rank'
 MASTER_ADDR=localhost MASTER_PORT=29500 RANK=1 TORCHELASTIC_RESTART_COUNT=1 pillion -o torch true 2>err
-is $? 0 'workers that torchrun starts anew join'
+is $? 0 'workers that torchrun restarts join'
 rank_of() { # CAPTURE
 	pillion stats -r processes -f csv "$1" | cut -d, -f4 | tail -n +2 | sort -u
 }
 for variable in FLUX_TASK_RANK PALS_RANKID MV2_COMM_WORLD_RANK; do
 	(export "$variable=3" && pillion -o "rank_$variable" sleep 0 2>err)
-	is "$(rank_of "rank_$variable.pillion")" 3 "$variable says a process's rank"
+	is "$(rank_of "rank_$variable.pillion")" 3 "$variable gives a process's rank"
 done
 SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURM_PROCID=1 RANK=5 OMPI_COMM_WORLD_RANK=2 pillion -o inner sleep 0 2>err
-is "$(rank_of inner.pillion)" 5 'of several, what started the rank itself comes first'
+is "$(rank_of inner.pillion)" 5 "with several launchers the innermost gives the rank"
 SLURM_JOB_ID=7 pillion -o single true 2>err
 SLURM_JOB_ID=7 pillion -o single true 2>err
 is "$? $(launches single.pillion) $(launches single.1.pillion)" '0 1 1' \

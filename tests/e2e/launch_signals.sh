@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Signals, the terminal and job control: COMMAND gets each once, and is never left behind.
+# Signals, the terminal and job control: COMMAND receives each signal once, and the launcher waits for it.
 set -u
 . "$(dirname "$0")/lib.sh"
 command -v python3 >/dev/null || skip_all 'no python3'
@@ -15,7 +15,7 @@ open(sys.argv[1], "w").write(str(os.getpid()))
 end = time.time() + 100
 while not seen and time.time() < end:
     time.sleep(0.02)
-time.sleep(0.3)  # a second one would come now
+time.sleep(0.3)  # time for a duplicate signal to arrive
 print(*seen, flush=True)
 sys.exit(9)
 END
@@ -37,9 +37,9 @@ set -m # a background job of its own takes SIGINT
 begin ready SIGINT
 kill -INT $launcher
 wait $launcher
-is "$? $(cat out)" '9 SIGINT' 'SIGINT to the launcher alone too'
+is "$? $(cat out)" '9 SIGINT' 'SIGINT to the launcher alone reaches COMMAND once'
 set +m
-like "$(cat err)" 'capture in' 'and the end is told'
+like "$(cat err)" 'capture in' 'SIGINT: the message names the capture'
 
 rm -f ready
 "$PILLION" -f -o sig sh -c 'echo $$ >ready; exec sleep 100' 2>err &
@@ -48,8 +48,8 @@ eventually test -s ready
 kill -TERM $launcher
 wait $launcher
 is $? 143 'a COMMAND that SIGTERM ends is 143'
-like "$(cat err)" 'capture in' 'with the capture named'
-like "$(cat sig.pillion/*.index)" '^child	.*status=15	' 'and its end in the index'
+like "$(cat err)" 'capture in' 'SIGTERM: the message names the capture'
+like "$(cat sig.pillion/*.index)" '^child	.*status=15	' 'SIGTERM: the index has the end of COMMAND'
 
 rm -f ready
 "$PILLION" -f -o sig sh -c 'echo $$ >ready; exec sleep 100' 2>err &
@@ -59,13 +59,13 @@ kill -KILL $launcher
 wait $launcher 2>/dev/null
 ok 'COMMAND outlives a killed launcher' kill -0 "$(cat ready)"
 kill "$(cat ready)"
-ok 'whose capture is whole' grep -q '^launch' sig.pillion/*.index
+ok 'a killed launcher leaves a readable index' grep -q '^launch' sig.pillion/*.index
 
 (trap '' HUP; "$PILLION" -f -o sig python3 \
 	-c 'import os,signal; os.kill(os.getpid(), signal.SIGHUP); print("lives")' >out 2>err)
 is "$(cat out)" lives 'nohup: an ignored SIGHUP stays ignored'
 
-# A terminal of its own: the shell in it does the job control.
+# A pseudo-terminal whose shell does job control.
 cat >terminal.py <<'END'
 import os, pty, re, select, signal, sys, time
 pillion = sys.argv[1]
@@ -113,9 +113,9 @@ expect(rb"[\r\n]begun")
 send(b"\x1a")
 say(expect(rb"Stopped"), "Ctrl-Z stops the job")
 send(b"jobs\n")
-say(expect(rb"Stopped"), "the shell knows it")
+say(expect(rb"Stopped"), "the shell reports the stop")
 send(b"fg\n")
-expect(rb"[\r\n].*got:.line")  # the shell's last word before the job has the terminal
+expect(rb"[\r\n].*got:.line")  # the shell's last output before the job has the terminal
 send(b"word\n")
 say(expect(rb"got:word"), "fg continues it, with the terminal")
 expect(rb"capture in")
@@ -134,25 +134,25 @@ timeout "$patience" python3 -u terminal.py "$PILLION" >answers 2>diag_text
 while read -r answer name; do
 	is "$answer" ok "$name"
 done <answers
-is "$(wc -l <answers)" 7 'the terminal session came to its end'
+is "$(wc -l <answers)" 7 'the terminal session ran to its end'
 [ ! -s diag_text ] || diag "$(cat diag_text)"
 
-# What COMMAND leaves behind.
+# Processes that outlive COMMAND.
 "$PILLION" -f -o rest sh -c '(sleep 1; echo over >last) & exit 4' 2>err
-is $? 4 'with a child left: the status is COMMAND'\''s'
-is "$(cat last)" over '--wait all waits for it'
+is $? 4 'a child outlives COMMAND: the status is that of COMMAND'
+is "$(cat last)" over '--wait all waits for the child'
 "$PILLION" --wait primary -f -o rest sh -c 'sleep 100 & echo $! >child; exit 4' 2>err
-ok '--wait primary does not' kill "$(cat child)"
+ok '--wait primary does not wait for the child' kill "$(cat child)"
 "$PILLION" -x false -f -o rest sh -c 'sleep 100 & echo $! >child; exit 4' 2>err
-ok '-x false does not' kill "$(cat child)"
+ok '-x false does not wait for the child' kill "$(cat child)"
 "$PILLION" -f -o rest sh \
 	-c 'rm -f child; setsid sh -c "echo \$\$ >child; exec sleep 100" & until [ -s child ]; do sleep 0.1; done' 2>err
-ok 'nor is a daemon waited for' kill "$(cat child)"
+ok 'the launcher does not wait for a daemon' kill "$(cat child)"
 
 "$PILLION" -d 0.5 -f -o rest sleep 100 2>err
 is $? 143 '--duration ends COMMAND by SIGTERM'
 "$PILLION" -d 0.2 --kill none -f -o rest sleep 1 2>err
-is $? 0 '--kill none lets it go on'
+is $? 0 '--kill none lets COMMAND continue'
 "$PILLION" -y 0.2 -d 0.3 --kill 9 -f -o rest sleep 100 2>err
-is $? 137 '--delay before it, --kill by number'
+is $? 137 '--duration after --delay, --kill by number'
 done_testing

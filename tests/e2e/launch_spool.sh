@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A spool: processes write there, the capture has it all in the end, nothing stays.
+# A spool: processes write to it, all data is moved to the capture, and the spool is removed.
 set -u
 . "$(dirname "$0")/lib.sh"
 mkdir spools
@@ -9,27 +9,28 @@ export PILLION_SPOOL=$work/spools
 is "$(pillion -o s sh -c 'echo "$PILLION_SPOOL"; stat -c %a "$PILLION_SPOOL"; (exit 5); cat /dev/null' 2>err |
 	sed 's/-[0-9a-f]*$//')" \
 	"$work/spools/pillion-$(id -u)
-700" 'processes are told where to write'
-like "$(cat s.pillion/*.index)" '^process	' 'their lines come into the capture'
-is "$(ls s.pillion/*.range | wc -l)" 1 'and the range'
-is "$(stat -c %a s.pillion/* | sort -u)" 600 'for nobody else to read'
-is "$(ls spools | wc -l)" 0 'the spool is gone'
+700" 'processes get the path of the spool'
+like "$(cat s.pillion/*.index)" '^process	' 'their index lines are in the capture'
+is "$(ls s.pillion/*.range | wc -l)" 1 'the range file is in the capture'
+is "$(stat -c %a s.pillion/* | sort -u)" 600 'the files are private'
+is "$(ls spools | wc -l)" 0 'the spool is removed'
 pillion -o killed sh -c 'sleep 3; kill -KILL $$' 2>err
-is $? 137 'a killed COMMAND is drained too'
-like "$(cat killed.pillion/*.index)" '^process	' 'all of it'
-is "$(ls spools | wc -l)" 0 'and cleaned up'
+is $? 137 'the spool of a killed COMMAND is emptied'
+like "$(cat killed.pillion/*.index)" '^process	' 'a killed COMMAND: index lines are in the capture'
+is "$(ls spools | wc -l)" 0 'a killed COMMAND: the spool is removed'
 no_spools() { [ -z "$(ls spools)" ]; }
 pillion -x false -o late sh -c 'until [ -e leave ]; do sleep 0.1; done & exit 0' 2>err
 : >leave
-like "$(cat err)" 'processes are still running; their records are moved from' 'with processes left, it is said'
-ok 'and the spool goes when they have ended' eventually no_spools
+like "$(cat err)" 'processes are still running; their records are moved from' \
+	'processes are still running: a message says so'
+ok 'the spool is removed when they have ended' eventually no_spools
 PILLION_SPOOL=relative pillion -o bad true 2>err
 is $? 2 'a relative path is refused'
 not_ok 'before a capture is made' test -e bad.pillion
 PILLION_SPOOL=/no/such/place pillion -o bad true 2>err
-is $? 2 'so is a missing one'
+is $? 2 'a missing path is refused'
 
-# It goes on until full chunks have been moved: no call is lost or counted twice.
+# The program runs until full chunks have been moved: no call is lost or counted twice.
 cc=$(command -v cc || command -v gcc || command -v clang)
 cat >nap.c <<'END'
 #include <stdio.h>
@@ -48,12 +49,12 @@ has_moved() { [ -n "$(find long.pillion -name '*.trace' -size +0 2>/dev/null)" ]
 if [ -n "$cc" ] && "$PILLION" stats --help >/dev/null 2>&1 && $cc -o nap nap.c; then
 	pillion --osrt-threshold 0 -o long ./nap >naps 2>err &
 	ok 'chunks are moved while COMMAND runs' eventually has_moved
-	is "$(cat naps)" '' 'which it does'
+	is "$(cat naps)" '' 'COMMAND was still running'
 	: >moved
 	wait
 	like "$("$PILLION" stats -r osrt_sum -f csv long.pillion 2>err)" "^[^,]*,[^,]*,$(cat naps),.*,usleep\$" \
-		'every call is there, once'
+		'every call is recorded once'
 else
-	skip 'every call is there, once' 'no C compiler or no pillion-report'
+	skip 'every call is recorded once' 'no C compiler or no pillion-report'
 fi
 done_testing

@@ -10,8 +10,7 @@
 tests_dir=$(CDPATH='' cd -P -- "$(dirname -- "$0")" && pwd)
 PILLION=${PILLION:-${tests_dir%/tests/*}/scripts/pillion}
 export PILLION_BUILD_DIR="${PILLION_BUILD_DIR:-${tests_dir%/tests/*}/build}"
-# Seconds that one command may take: ten times what it takes on a machine with something else to do, but a hang is
-# ended.
+# Time limit of one command in seconds: ten times its duration on a loaded machine, so that only a hang exceeds it.
 patience=${PILLION_E2E_PATIENCE:-240}
 count=0
 failed=0
@@ -38,7 +37,7 @@ has_unwinder() {
 	"$PILLION" --version | grep -q 'built-in stack walker; unwind tables read by libunwind [0-9]'
 }
 
-# pillion ARG...: without a summary of its own, and not for ever.
+# pillion ARG...: runs it without a summary and with a time limit.
 pillion() {
 	PILLION_STATS=${PILLION_STATS:-false} timeout --foreground "$patience" "$PILLION" "$@"
 }
@@ -67,7 +66,7 @@ fail() { # TEXT [DIAGNOSIS...]
 	[ $# -eq 0 ] || diag "$@"
 }
 
-# inverted: whether checks are to be given the opposite of their facts.
+# inverted: whether checks are given the opposite of their facts.
 inverted() {
 	[ -n "${PILLION_E2E_INVERT:-}" ]
 }
@@ -86,8 +85,8 @@ ok() {
 	fi
 }
 
-# not_ok TEXT COMMAND...: the command fails by itself: one that cannot be started, times out or is killed does not
-# count.
+# not_ok TEXT COMMAND...: the command fails by itself: a command that cannot be started, times out or is killed does
+# not pass.
 not_ok() {
 	ok_text=$1
 	shift
@@ -111,8 +110,8 @@ is() { # GOT WANTED TEXT
 	fi
 }
 
-# Text that no check is about. A pattern that matches it or an empty line, such as one with an empty alternative, proves
-# nothing.
+# Text unrelated to every check. A pattern that matches it or an empty line, such as one with an empty alternative,
+# cannot fail.
 unrelated='~ 9Q unrelated ~'
 
 matches() { # TEXT REGEX: any line of it; status 2 if that is not a regular expression
@@ -131,8 +130,8 @@ like() { # GOT REGEX TEXT (extended regular expression, any line of GOT)
 	fi
 }
 
-# unlike GOT REGEX TEXT: GOT has lines, none of which matches. Nothing at all would be unlike every pattern; use `is`
-# for that.
+# unlike GOT REGEX TEXT: GOT has lines, none of which matches. An empty GOT fails, since it matches no pattern; use `is`
+# for it.
 unlike() {
 	local got=$1
 	! inverted || got=$(python3 "$tests_dir/../nightly/matching.py" "$2")
@@ -150,8 +149,8 @@ skip() { # TEXT REASON
 	printf 'ok %d - %s # SKIP %s\n' "$count" "$1" "$2"
 }
 
-# eventually COMMAND...: waits until it succeeds, for half the time that one command may take, and longer where trying
-# it takes time.
+# eventually COMMAND...: repeats it until it succeeds, for half the time limit of one command plus the time of the
+# attempts.
 eventually() {
 	local tries=$((patience * 10))
 	until "$@"; do
@@ -160,12 +159,12 @@ eventually() {
 	done
 }
 
-# child_of PID: that of its one child.
+# child_of PID: the process id of its only child.
 child_of() {
 	cat "/proc/$1/task/"*/children 2>/dev/null | tr -d ' \n'
 }
 
-# adopt COMMAND...: its lines "ok - ..." and "not ok - ..." become checks of ours; all of them are in ./seen.
+# adopt COMMAND...: its lines "ok - ..." and "not ok - ..." become checks of the script; all lines are in ./seen.
 adopt() {
 	timeout "$((patience * 2))" "$@" >seen 2>err
 	[ ! -s err ] || diag "$(cat err)"
@@ -178,7 +177,7 @@ adopt() {
 	done <seen
 }
 
-# skip_all REASON: for a script that cannot run here at all.
+# skip_all REASON: skips a script that cannot run here.
 skip_all() {
 	printf '1..0 # SKIP %s\n' "$1"
 	exit 0
@@ -198,7 +197,7 @@ needs_mpirun() {
 
 # ---- the simulated GPU of tests/doubles ----
 
-# on_doubles: from here on this is a machine with that GPU; a build without it is skipped.
+# on_doubles: simulates a machine with that GPU from here on; skips the script if the build lacks it.
 on_doubles() {
 	doubles=$PILLION_BUILD_DIR/tests/doubles
 	nm -D --defined-only "$library" | awk '{ print $3 }' >exported
@@ -207,13 +206,13 @@ on_doubles() {
 	unset CUDA_INJECTION64_PATH
 }
 
-# accounted NAME [OPTION...] COMMAND...: recorded as NAME.pillion, with the GPU's account in log.
+# accounted NAME [OPTION...] COMMAND...: records it as NAME.pillion, with the GPU's account in log.
 accounted() {
 	rm -rf log "$1.pillion"
 	PILLION_SIMGPU_LOG=log pillion -o "$@" >out 2>err
 }
 
-# account_says SCRIPT ARG...: compares with the account; no bytecode beside the scripts.
+# account_says SCRIPT ARG...: compares with the account; writes no bytecode beside the scripts.
 account_says() {
 	python3 -B "$tests_dir/$1" "${@:2}"
 }
@@ -227,8 +226,8 @@ log_flushed() {
 }
 
 # kill_accounted LINES OPTION...: records cuda_launches as `killed`, and kills it once its account has a random number
-# of lines, at least LINES and at most twice as many; with `flushed` set, up to a second after it tells that buffers
-# were handed over, twice. Fails unless the kill was what ended it.
+# of lines, at least LINES and at most twice as many; with `flushed` set, up to a second after the account has two
+# deliveries of buffers. Fails unless the kill ended the program.
 kill_accounted() {
 	local launcher enough=$(($1 + RANDOM % $1))
 	shift
@@ -257,7 +256,7 @@ sets() { # NAME: memsets by their bytes, as "COUNTxMB"
 		awk -F, '$20 == "[CUDA memset]" { n[$13]++ } END { for (b in n) print n[b] "x" b }' | sort | tr '\n' ' '
 }
 
-# ends_are_recorded: cuda_ends in each way to end on which records depend.
+# ends_are_recorded: runs cuda_ends with each way to end a process that affects the records.
 ends_are_recorded() {
 	local how
 	for how in return _exit quick_exit exec; do
@@ -265,12 +264,12 @@ ends_are_recorded() {
 		is "$? $(sets end)" '3 40x0.004 ' "$how: status, and each record"
 	done
 	accounted end "$targets/cuda_ends" reset 40
-	is "$? $(sets end)" '137 40x0.004 ' 'cudaDeviceReset brings the records in, SIGKILL cannot take them'
+	is "$? $(sets end)" '137 40x0.004 ' 'records that cudaDeviceReset delivered survive SIGKILL'
 	accounted end "$targets/cuda_ends" handler 40
 	is $? 5 '_exit in a signal handler: status'
 	is "$(($(ledger end 'device records') + $(ledger end 'unmatched calls')))" 40 \
-		'each call has its record, or is counted as one without'
-	like "$(notes end)" 'signal handler' 'and a note says why'
+		'_exit in a signal handler: each call has a record or is counted as unmatched'
+	like "$(notes end)" 'signal handler' '_exit in a signal handler: a note gives the reason'
 }
 
 done_testing() {

@@ -7,7 +7,7 @@ would lose arguments; one that passes on more would read past its caller's."""
 import re
 import sys
 
-REALS = 8  # floating registers that every call passes on
+REALS = 8  # floating-point registers that every call passes on
 FLOATING = {"float": 1, "double": 1, "cuComplex": 1, "cuDoubleComplex": 2}  # words of each
 PROTOTYPE = re.compile(r"\b(?:\w+Status_t|cufftResult|ncclResult_t|int)\s+(\w+)\s*\(([^;{}]*?)\)\s*(?:__\w+[^;]*)?;")
 # Calling conventions, deprecations: words and calls in capitals before a name.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The libraries' rows pass on as many words as the headers' functions take, for those headers that are installed here.
+# The rows of the libraries pass on as many words as the functions of the installed headers take.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -18,9 +18,9 @@ for name in cublas_api.h cublasLt.h cublasXt.h cudnn_ops.h cudnn_cnn.h cudnn_adv
 	done
 	[ -n "$found" ] || continue
 	got=$(python3 "$tests_dir/library_prototypes.py" rows "$found")
-	like "$got" '^[1-9][0-9]*$' "$name: has functions of ours"
+	like "$got" '^[1-9][0-9]*$' "$name: declares wrapped functions"
 	is "$(printf '%s\n' "$got" | sed '$d')" '' \
-		"$name: they take what we pass on ($(printf '%s\n' "$got" | tail -n 1) functions)"
+		"$name: the wrappers pass on all arguments ($(printf '%s\n' "$got" | tail -n 1) functions)"
 done
 [ "$count" -gt 0 ] || skip_all 'no header of any library here'
 done_testing

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Two ranks of a job that knows no MPI, one of which is made to come from another host whose clock is 5 s ahead: both
-# are placed by the kernels of their collectives. NCCL's double has them meet in real time.
+# Two ranks of a job without MPI, one of which is changed to come from another host whose clock is 5 s ahead: both
+# clocks are aligned by the kernels of their collectives, which NCCL's double synchronizes in real time.
 set -u
 . "$(dirname "$0")/lib.sh"
 
 on_doubles
 ahead=5000000000
 
-# job NAME OPTIONS WORD...: both ranks of cuda_nccl, of which rank 1 becomes another host's.
+# job NAME OPTIONS WORD...: records both ranks of cuda_nccl and moves rank 1 to another host.
 job() {
 	local name=$1 options=$2
 	shift 2
@@ -18,17 +18,16 @@ job() {
 		"$@" >out 2>err || return
 	account_says plant_host.py "$name.pillion" RANK=1 $ahead
 }
-# placed CAPTURE: "COUNT SOURCE NS ERROR": by how many of what, how far ahead it was said to be, and the error that is
-# stated.
+# placed CAPTURE: "COUNT SOURCE NS ERROR": number and kind of the collectives used, offset and error that info states.
 placed() {
 	local said='placed to ([0-9]+) ns, by ([0-9]+) ([A-Z]+) collectives: (-?[0-9]+) ns ahead of '
 	report info -f csv "$1" | sed -nE "s/.*elsewhere: .*$said.*/\\2 \\3 \\4 \\1/p"
 }
-# unplaced CAPTURE: how many hosts info knows to be elsewhere, placed by the time of day alone.
+# unplaced CAPTURE: number of other hosts in info that are aligned by the time of day only.
 unplaced() {
 	report info -f csv "$1" | grep -cE '^clock,"?elsewhere: TSC, placed to [0-9]+ ns"?$'
 }
-# within FOUND...: as placed() says it; true is what was planted.
+# within FOUND...: the fields of placed(); whether the planted offset is within the error.
 within() {
 	[ $# -eq 4 ] && awk -v found="$3" -v wanted="$ahead" -v error="$4" \
 		'BEGIN { off = found - wanted; exit !(off <= error && off >= -error && error < wanted / 5) }'
@@ -37,38 +36,40 @@ within() {
 ok 'two ranks' job plain cuda,nccl
 read -r -a found < <(placed plain.pillion)
 diag "by ${found[*]}; off by $((${found[2]:-0} - ahead)) ns"
-is "${found[*]:0:2}" '80 NCCL' 'each collective of both is one meeting'
+is "${found[*]:0:2}" '80 NCCL' 'each common collective is used'
 ok 'the offset is found within the error that is stated' within "${found[@]}"
 report stats -q -r ledger -f csv plain.pillion >ledger.csv
 is "$(awk -F, '$2 == "elsewhere" && $3 == "clock placed to" { print $4 }' ledger.csv)" "${found[3]:-none}" \
 	'the ledger states the same error'
 like "$(grep 'clock placed to' ledger.csv)" 'its CLOCK_REALTIME, the reference of other machines' \
-	'and by whom it stands'
+	'the ledger names the reference clock'
 is "$(report stats -q -r processes -f csv plain.pillion |
 	awk -F, 'NR > 1 { late += $5 / 1e9 > 4 } END { print (NR > 2), late + 0 }')" '1 0' \
 	'no process begins 5 s late'
 if report pack -q -o plain.pillpack plain.pillion 2>err; then
-	is "$(placed plain.pillpack)" "${found[*]}" 'packed, too'
+	is "$(placed plain.pillpack)" "${found[*]}" 'the packed capture gives the same offset'
 fi
 
 ok 'two ranks whose calls are in groups' job grouped cuda,nccl group
 read -r -a found < <(placed grouped.pillion)
 diag "by ${found[*]}; off by $((${found[2]:-0} - ahead)) ns"
-is "${found[*]:0:2}" '80 NCCL' 'the end of a group launches them'
+is "${found[*]:0:2}" '80 NCCL' 'grouped calls: each common collective is used'
 ok 'the offset is found within the error that is stated' within "${found[@]}"
 
 PILLION_GPU_ACTIVITY=events job events cuda,nccl
 read -r -a found < <(placed events.pillion)
 diag "by ${found[*]}; off by $((${found[2]:-0} - ahead)) ns"
 is "${found[*]:0:2}" '80 NCCL' 'device times by CUDA events'
-ok 'hold the kernels, so the bounds hold' within "${found[@]}"
+ok 'device times by CUDA events: the offset is within the stated error' within "${found[@]}"
 
 ok 'two ranks whose calls of NCCL are not recorded' job without cuda
-is "$(unplaced without.pillion) $(placed without.pillion)" '1 ' 'they stay by their time of day'
+is "$(unplaced without.pillion) $(placed without.pillion)" '1 ' \
+	'unrecorded NCCL calls: the hosts are aligned by the time of day'
 like "$(report stats -q -r ledger -f csv without.pillion)" 'elsewhere,clock placed to,[0-9]+,.*not known' \
-	'which is said'
+	'unrecorded NCCL calls: the ledger says so'
 
 PILLION_SIMCUPTI=dropped job dropped cuda,nccl
-is "$(unplaced dropped.pillion) $(placed dropped.pillion)" '1 ' 'and where device records were dropped'
-ok 'two jobs beside each other' report info -q plain.pillion grouped.pillion
+is "$(unplaced dropped.pillion) $(placed dropped.pillion)" '1 ' \
+	'dropped device records: the hosts are aligned by the time of day'
+ok 'a report of two jobs' report info -q plain.pillion grouped.pillion
 done_testing

@@ -7,7 +7,7 @@ import csv
 import sys
 
 MADE_UP = {'RangeId', 'ParentId', 'RangeStack', 'T-Pri'}
-# Bytes are cut or rounded to a few digits by either.
+# Both tools truncate or round bytes to a few digits.
 ROUNDED = {'Bytes (MB)', 'Throughput (MB/s)', 'StcSMem (MB)', 'DymSMem (MB)', 'Throughput (MBps)'}
 
 
@@ -22,7 +22,7 @@ def read(path):
         if value in ('', 'None'):
             return ''
         if value.startswith(':') and value.count(':') == 1:
-            value = value[1:]  # the default domain, by which older versions do not name anything
+            value = value[1:]  # the default domain, which older versions do not print
         try:
             number = float(value)
         except ValueError:

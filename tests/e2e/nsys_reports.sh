@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The real `nsys stats` reads our sqlite and prints what `pillion stats` prints of the capture, row by row.
-# Its reports exit with 0 when they are skipped, so rows are what counts. NSYS names another one than that of PATH.
+# Its reports exit with 0 when they are skipped, so rows are compared. NSYS: path of nsys, default: the one on PATH.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -10,7 +10,7 @@ nsys=${NSYS:-$(command -v nsys)}
 "$nsys" stats --help 2>&1 | grep -q -- '--report' || skip_all 'this nsys has no stats'
 command -v python3 >/dev/null || skip_all 'no python3'
 
-# same CAPTURE NAME...: each report under its older name in both
+# same CAPTURE NAME...: compares each report, under its older name in both
 same() {
 	local capture=$1 name
 	shift
@@ -34,7 +34,7 @@ for table in ("CUDA_GPU_MEMORY_USAGE_EVENTS where memoryOperationType = 1 and by
 	"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"):
 	print(sqlite3.connect("steps.sqlite").execute("select count(*) > 0 from " + table).fetchone()[0])' |
 		tr '\n' ' ')" '1 1 ' \
-		'its tables of memory and of waits are filled'
+		'the tables of memory and synchronization have rows'
 else
 	skip 'CUDA and NVTX' 'built without CUDA headers'
 fi

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Real `nsys stats` of our sqlite export gives our own tables; a program that nsys recorded has the same ranges, as
-# often and as long. NSYS: its path. QDSTRM_IMPORTER: where nsys leaves a .qdstrm only, as Debian's package does.
+# The real `nsys stats` of our sqlite export gives our tables; a program recorded by nsys has the same ranges, counts
+# and durations. NSYS: its path. QDSTRM_IMPORTER: the importer, if nsys only writes a .qdstrm, as Debian's does.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -11,7 +11,7 @@ importer=${QDSTRM_IMPORTER:-/usr/lib/nsight-systems/host-linux-x64/QdstrmImporte
 "$targets/nvtx_steps" 1 >/dev/null 2>&1
 [ $? -ne 77 ] || skip_all 'built without the headers of NVTX'
 
-# Rows of a table without their order; nsys counts times of a range that has not ended up to its last event.
+# Rows of a table without their order; nsys ends an unfinished range at its last event.
 rows() {
 	grep -v '^$' | LC_ALL=C sort
 }
@@ -23,15 +23,15 @@ if report export -t sqlite -o run.sqlite run.pillion >/dev/null 2>err; then
 		report stats -q -f csv -r "${pair%=*}" run.pillion | rows >ours
 		timeout "$patience" "$NSYS" stats -q -f csv -r "${pair#*=}" run.sqlite 2>/dev/null | rows >theirs
 		is "$(wc -l <ours) $(diff ours theirs)" "$(wc -l <theirs) " \
-			"${pair%=*}: nsys makes the same of our export"
+			"${pair%=*}: nsys gives the same rows for our export"
 		[ "$(wc -l <ours)" -gt 1 ]
-		is $? 0 'which has rows'
+		is $? 0 "${pair%=*}: there are rows"
 	done
 else
 	skip "nsys stats of our export" 'built without sqlite'
 fi
 
-# summary OF: text, instances, median of each range.
+# summary OF: text, instances and median of each range.
 summary() {
 	awk -F, 'NR > 1 && NF { print $10, $3, $5 }' | LC_ALL=C sort
 }
@@ -47,7 +47,7 @@ if [ ! -s theirs ]; then
 fi
 pillion -f true -o ours "$targets/nvtx_steps" 50 >out 2>err
 report stats -q -f csv -r nvtx_sum ours.pillion | summary >ours
-is "$(sed 's/ [^ ]*$//' ours)" "$(sed 's/ [^ ]*$//' theirs)" 'nsys records the same ranges, as often'
+is "$(sed 's/ [^ ]*$//' ours)" "$(sed 's/ [^ ]*$//' theirs)" 'nsys records the same ranges and counts'
 paste -d ' ' ours theirs | awk '$2 >= 20 { off = $3 / $6 - 1; if (off > 0.05 || off < -0.05) print $1, $3, $6 }' >far
-is "$(cat far)" '' 'with medians within 5 %, where there are 20'
+is "$(cat far)" '' 'medians are within 5 % for ranges with 20 instances'
 done_testing

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Payloads by their schemas, counters, categories and names, as they come out of the exports.
+# Payloads with their schemas, counters, categories and names in the exports.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -8,7 +8,7 @@ set -u
 [ $? -ne 77 ] || skip_all "built without the headers of NVTX's extensions"
 
 pillion -o run "$targets/nvtx_extended" >out 2>err
-is "$? $(cat out)$(grep line err)" '0 ' 'depths, ids and handles are as NVTX says'
+is "$? $(cat out)$(grep line err)" '0 ' 'depths, ids and handles are those that NVTX specifies'
 names=$(report stats -q -r nvtx_names -f csv run.pillion | cut -d, -f2-)
 for name in ',CUDA device,0,the first device' ',CUDA stream,4660,copies' 'extended,category,7,seven here' \
 	',category,7,seven there' \
@@ -18,7 +18,7 @@ for name in ',CUDA device,0,the first device' ',CUDA stream,4660,copies' 'extend
 done
 for what in 'deferred events (nvtxEventSubmit' 'time domains (nvtxTimeDomainRegister' 'batches of counter samples'; do
 	is "$(report stats -q -r ledger -f csv run.pillion | grep -cF "$what")" 2 \
-		"what is not recorded is in the ledger of each process once: $what"
+		"the ledger of each process counts it once: $what"
 done
 report export -t chrome -o run.json run.pillion >/dev/null 2>err
 is "$? $(cat err)" '0 ' 'chrome export'
@@ -27,16 +27,16 @@ if [ -x "$targets/cuda_steps" ]; then
 	report export -t chrome -o steps.json steps.pillion >/dev/null 2>err
 	is "$(grep -oE '"stream [0-9]+ [^"]*of' steps.json | sed 's/[0-9]\+/N/' | sort | tr '\n' ';')" \
 		"\"stream N (the last one's) of;\"stream N of;" \
-		'a stream goes by the name that its handle was given'
+		'a stream has the name given to its handle'
 else
 	skip 'names of streams' 'built without CUDA headers'
 fi
 if ! command -v python3 >/dev/null; then
-	skip 'what it holds' 'no python3'
+	skip 'contents of the chrome export' 'no python3'
 	done_testing
 fi
 
-# Each fact on a line of its own: args of the events by their text.
+# One fact per line: args of the events by their text.
 python3 - >facts <<'END'
 import json
 for e in json.load(open('run.json'))['traceEvents']:
@@ -54,21 +54,21 @@ like "$(cat facts)" \
 	"^X exchange {\"end payload\": 4386, \"payload\": {$message, \"peer\": \"node \\\\\"seven\\\\\"\", $text}}$" \
 	'a structure with enums, flags, texts behind addresses and handles, arrays and a structure; '\
 'message of the range'
-like "$(cat facts)" "^b exchange {\"end payload\": 4386, \"payload\": {$message" 'likewise of a start/end range'
+like "$(cat facts)" "^b exchange {\"end payload\": 4386, \"payload\": {$message" 'payload of a start/end range'
 like "$(cat facts)" "^i exchange {\"payload\": {$message, \"peer\": \"0x10\", $text}}$" \
-	'an address that leads nowhere is shown, not followed'
+	'an invalid address is shown, not dereferenced'
 like "$(cat facts)" '^X with a list {"category": "seven here", "color": "#ff102030", '\
 '"payload": \[{"count": 2, "last": -9, "values": \[1.5, -0.25\]}, "0x2211"\]}$' \
-	'an array as long as another entry says, raw bytes, a category of the domain, a color'
+	'an array whose length is in another entry, raw bytes, a category of the domain, a color'
 like "$(cat facts)" '^i  {"payload": {"either": {"number": 8}}}$' \
-	'the member of a union that another entry selects; no other is followed'
+	'only the member of a union that another entry selects'
 for value in 18364758544493064720 -5 1.5 4294967294 -7 1.25; do
 	like "$(cat facts)" "^i plain {\"payload\": $value}$" "plain payload $value"
 done
 is "$(grep -c '^C queue' facts) $(grep -c '^C queue {"value": -2}$' facts) $(grep '^C position' facts)" \
 	'6 1 C position {"x": 11, "y": -12}' 'counters'
-like "$(cat facts)" '^thread .*named by another' 'a thread that another one named'
-like "$(cat facts)" "^thread .*a name of its own that is longer than the kernel's" 'a thread that named itself'
+like "$(cat facts)" '^thread .*named by another' 'a thread named by another thread'
+like "$(cat facts)" "^thread .*a name of its own that is longer than the kernel's" 'a thread named by itself'
 
 if ! report export -t sqlite -o run.sqlite run.pillion >/dev/null 2>err; then
 	skip 'sqlite' 'built without sqlite'
@@ -83,8 +83,8 @@ for row in d.execute('''select eventType, coalesce(text, (select value from Stri
 	int64Value, doubleValue, uint32Value, int32Value, floatValue, jsonText from NVTX_EVENTS'''):
     print('|'.join('' if v is None else str(v) for v in row))
 END
-like "$(cat rows)" '^33\|seven here\|1\|7\|' 'categories of one number in two domains'
-like "$(cat rows)" '^33\|seven there\|0\|7\|' 'are two'
+like "$(cat rows)" '^33\|seven here\|1\|7\|' 'a category number in one domain'
+like "$(cat rows)" '^33\|seven there\|0\|7\|' 'the same category number in another domain'
 like "$(cat rows)" '^59\|with a list\|1\|7\|4279246896\|' 'category and color of a range'
 for value in '-81985529216486896|||||' '|-5||||' '||1.5|||' '|||4294967294||' '||||-7|' '|||||1.25'; do
 	like "$(cat rows)" "^34\|plain\|0\|\|\|${value//|/\\|}\|$" "column of $value"
@@ -104,7 +104,7 @@ import base64, re, zlib
 packs = re.findall('<script type="text/plain" id="[^"]*">([^<]*)<', open('steps.html').read())
 print(sum("(the last one's)" in zlib.decompress(base64.b64decode(p), -15).decode('latin-1') for p in packs))
 END
-)" '0 1' 'on the page, too'
+)" '0 1' 'payloads are in the HTML export'
 fi
 like "$(cat rows)" '^60\|exchange\|1\|.*\[{"kind":"RECEIVE","bytes":1099511627776,.*},4386\]$' \
 	'jsonText: of the start and of the end'

@@ -8,7 +8,7 @@ command -v tsort >/dev/null || skip_all 'no tsort'
 objects=$PILLION_BUILD_DIR/preload/libpillion.so.p
 [ -d "$objects" ] || skip_all 'the build directory has no objects'
 
-# graph: "OBJECT OBJECT" for each symbol that the one takes from the other.
+# graph: "OBJECT OBJECT" for each symbol that the first uses from the second.
 graph() {
 	find "$objects" -name '*.o' -exec nm -A {} + | awk '
 		{ sub(/^.*\//, "", $1); split($1, part, ":"); object = part[1]; kind = $(NF - 1); name = $NF }
@@ -25,8 +25,9 @@ graph() {
 
 graph >graph.txt
 ok 'the objects refer to each other' test "$(wc -l <graph.txt)" -gt 100
-is "$(tsort graph.txt 2>&1 >/dev/null | grep -v 'input contains a loop' | sed 's/^tsort: //')" '' 'without a cycle'
-# The check itself: one reference back makes a cycle.
+is "$(tsort graph.txt 2>&1 >/dev/null | grep -v 'input contains a loop' | sed 's/^tsort: //')" '' \
+	'the graph of objects has no cycle'
+# A test of the check: one reference back makes a cycle.
 awk 'NR == 1 { print $2, $1 } { print }' graph.txt >back.txt
-unlike "$(tsort back.txt 2>&1 >/dev/null)" '^$' 'a reference back would be found'
+unlike "$(tsort back.txt 2>&1 >/dev/null)" '^$' 'a reference back is found'
 done_testing

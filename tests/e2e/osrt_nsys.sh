@@ -11,7 +11,7 @@ nsys=${NSYS:-$(command -v nsys)} || skip_all 'no nsys'
 importer=${NSYS_IMPORTER:-/usr/lib/nsight-systems/host-linux-x64/QdstrmImporter}
 rounds=5
 
-# It sticks now and then, so more than once.
+# nsys hangs occasionally, so try more than once.
 for try in 1 2 3; do
 	mkdir -p theirs
 	(cd theirs && timeout "$patience" "$nsys" profile -t osrt -s none --cpuctxsw=none --osrt-threshold=1 \
@@ -30,8 +30,8 @@ mkdir ours
 	$rounds >/dev/null 2>&1)
 report stats -r osrt_sum -f csv ours.pillion >ours.csv
 
-# Not compared: getline, which the compiler makes a __getdelim that nsys does not know; times of calls that wait for a
-# disk, another thread or another program, which are not the same twice.
+# Not compared: getline, which compiles to __getdelim, unknown to nsys; times of calls that wait for a disk, another
+# thread or another program, which vary between runs.
 compare() { # WHAT
 	awk -F, -v what="$1" '
 		FNR == 1 || $9 == "" { next }

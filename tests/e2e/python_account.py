@@ -31,7 +31,7 @@ def main():
     stacks = short = wrong = unplaced = 0
     for text in sys.stdin:
         if "python_samples.py:" not in text:
-            continue  # the interpreter's own start
+            continue  # the startup of the interpreter
         frames = [FRAME.fullmatch(f) for f in text.rsplit(" ", 1)[0].split(";")]
         frames = [(m[1].split(".")[-1], int(m[2])) for m in frames if m]
         stacks += 1

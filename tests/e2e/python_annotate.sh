@@ -1,26 +1,26 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Annotations from outside: imports, functions and PyTorch's operators have ranges, on every CPython of this machine,
-# and the script is as without us.
+# Annotations without changes to the script: imports, functions and PyTorch's operators have ranges with every CPython
+# of this machine, and the script behaves as without pillion.
 set -u
 . "$(dirname "$0")/lib.sh"
 
 jobs=$tests_dir/../targets/python
 export NVTX_TEXT=$targets/nvtx_text.so
 
-# ranges NAME DOMAIN: texts in NAME.pillion, each with its instances.
+# ranges NAME DOMAIN: texts in NAME.pillion with their numbers of instances.
 ranges() {
 	report stats -q -r nvtx_pushpop_sum -f json "$1.pillion" | /usr/bin/python3 -c 'import json, sys
 for row in sorted(json.load(sys.stdin), key=lambda row: row["Range"]):
     domain, _, text = row["Range"].partition(":")
-    if domain not in ("python import", "TSL", "traced"): # then it is of the default domain, whose name is not shown
+    if domain not in ("python import", "TSL", "traced"): # then it is in the default domain, whose name is not shown
         domain, text = "", row["Range"]
     if domain == sys.argv[1]:
         print(text, "=%d" % row["Instances"], sep="")' "$2"
 }
 notes() { report stats -q -r ledger -f csv "$1.pillion" | sed -n 's/.*,note,1,//p' | tr -d '"' | sort -u; }
 
-# TEXT NAME OPTION... -- COMMAND...: status, output and errors are those without us.
+# TEXT NAME OPTION... -- COMMAND...: status, output and errors are the same as without pillion.
 same() {
 	local text=$1 name=$2 options=() bare
 	shift 2
@@ -33,11 +33,11 @@ same() {
 	bare=$?
 	pillion -f -o "$name" "${options[@]}" "$@" >out 2>err
 	is "$? $(cat out)" "$bare $(cat bare.out)" "$text: status and output"
-	# USDT: lines of PyTorch's, with times.
+	# USDT: messages of PyTorch, which contain times.
 	is "$(grep -Ev '^(pillion|USDT): ?' err)" "$(grep -v '^USDT:' bare.err)" "$text: errors"
 }
 
-imported() { # PYTHON: what -X importtime says, without what comes before anything can be watched
+imported() { # PYTHON: the modules of -X importtime, without those imported before recording can start
 	"$1" -X importtime "${@:2}" 2>&1 >/dev/null | sed -n 's/^import time: *[0-9]* | *[0-9]* |//p' | tr -d ' ' |
 		grep -Ev \
 			'^(_frozen_importlib_external|_io|encodings|importedpackage|marshal|posix|nt|time|zipimport)$' |
@@ -67,7 +67,7 @@ import broken
 END
 echo 'raise ValueError(1)' >broken.py
 
-# TEXT: operators.py's ranges, in operators.pillion.
+# TEXT: checks the ranges of operators.py in operators.pillion.
 all_threads() {
 	local name
 	for name in main main_thread after child child_thread forked; do
@@ -89,7 +89,7 @@ for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11
 		same "$version $flags imports" imports --python-import-time=true -- "$python" $flags imports.py
 		# shellcheck disable=SC2086
 		like "$(ranges imports 'python import')" '^wave=1$' \
-			"$version $flags: a module by importlib, too, which -X importtime leaves out"
+			"$version $flags: a module imported by importlib, which -X importtime omits"
 		# shellcheck disable=SC2086
 		is "$(comm -3 <(imported "$python" $flags imports.py) <(ranges imports 'python import' |
 			sed 's/=.*//; /^wave$/d; /^nt$/d' | sort -u) | tr -d '\t' | tr '\n' ' ')" '' \
@@ -99,7 +99,7 @@ for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11
 	is "$(grep -c 'json.scanner$' tree) $(awk -F, '/,  json.decoder$/ && $4 == 1' tree | wc -l)" '1 1' \
 		"$version: a tree, each module below its importer"
 	is "$(awk -F, 'NR > 1 && $1 > $2' tree | wc -l)" 0 \
-		"$version: no module alone took longer than with what it imported"
+		"$version: no module's own time exceeds its total time"
 	same "$version: an import that fails" broken --python-import-time=true -- "$python" chain.py
 
 	libpython=$("$python" -c 'import os, sysconfig
@@ -107,29 +107,30 @@ print(os.path.join(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var(
 	if [ "${libpython%.so*}" != "$libpython" ] && [ -e "$libpython" ]; then
 		export PYTHONHOME
 		PYTHONHOME=$("$python" -c 'import sys; print(sys.base_prefix)')
-		same "$version within a program, begun three times" embedded --python-import-time=true -- \
+		same "$version embedded in a program, initialized three times" embedded --python-import-time=true -- \
 			"$targets/python_embed" "$libpython" 3
 		unset PYTHONHOME
-		is "$(ranges embedded 'python import' | grep '^json=')" json=3 "$version: watched each time"
+		is "$(ranges embedded 'python import' | grep '^json=')" json=3 \
+			"$version: imports of each interpreter are recorded"
 	fi
 
 	same "$version functions" functions --python-functions-trace="$jobs/functions.json" -- "$python" \
 		"$jobs/functions.py"
 	is "$(ranges functions traced | tr '\n' ' ')" \
 		'Thing.inherited=1 Thing.made=2 Thing.method=1 Thing.still=2 fails=1 plain=3 steps=6 waits=10 ' \
-		"$version: each call, and each step of what is suspended"
+		"$version: each call, and each step of generators and coroutines"
 	is "$(ranges functions '' | tr '\n' ' ')" 'dumps=1 ' \
 		"$version: a function of the library, in the default domain"
 	is "$(notes functions | tr '\n' ';')" \
 		'--python-functions-trace: traced.absent: no such function;'\
 '--python-functions-trace: traced.produces: not a function that can be wrapped;' \
-		"$version: what was not traced is in the ledger"
+		"$version: functions that were not traced are in the ledger"
 
 	same "$version threads" threads --python-functions-trace="$jobs/functions.json" -- "$python" threads.py
 	report export -t chrome -f true -o threads.json threads.pillion
 	is "$(grep -o '"thread_name"[^}]*}' threads.json | grep -o '"name":"[lp]o[^[]*' | sort | tr '\n' ' ')" \
 		'"name":"loader é0  "name":"loader é1  "name":"pool_0  ' \
-		"$version: threads are called what Python calls them"
+		"$version: threads have their names in Python"
 
 	if [ -e "$NVTX_TEXT" ]; then
 		for method in fork spawn forkserver; do
@@ -139,9 +140,9 @@ print(os.path.join(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var(
 		done
 		is "$(report stats -q -r pytorch_sum -f csv operators.pillion |
 			grep -cE ',1,(main|child|after)(Backward0)?,"\[\[2, 3\], \[3\]\]"$')" 6 \
-			"$version: pytorch_sum, a row for each"
+			"$version: pytorch_sum has a row for each"
 		like "$(ranges operators '')" '^own, seq = 1=1' \
-			"$version: the program's own profiler has its thread for itself"
+			"$version: the program's own profiler works in its thread"
 		pillion -f -o plain --pytorch=autograd-nvtx "$python" "$jobs/operators.py" fork >/dev/null 2>err
 		like "$(ranges plain '')" '^main, seq = 0=1' "$version: without shapes"
 	fi
@@ -156,15 +157,15 @@ print(os.path.join(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var(
 	export TORCH_ORDER=other
 	same "$version without NVTX, its table in another order" operators --pytorch=autograd-nvtx -- "$python" \
 		"$jobs/operators.py" fork
-	is "$(ranges operators '')" '' "$version: a table that is not as we know it is not used"
-	like "$(notes operators)" 'compiled without CUDA' "$version: which the ledger says"
+	is "$(ranges operators '')" '' "$version: a table of unknown layout is not used"
+	like "$(notes operators)" 'compiled without CUDA' "$version: a table of unknown layout is in the ledger"
 	is "$(PYTHONPATH=$jobs pillion -f -o operators --pytorch=autograd-nvtx "$python" -c 'import torch
 print(torch._stubs.torch_is_registered())' 2>err)" 0 \
-		"$version: and PyTorch has its own back"
+		"$version: PyTorch's own table is restored"
 	is "$(TORCH_ORDER=elsewhere PYTHONPATH=$jobs \
 		pillion -f -o operators --pytorch=autograd-nvtx "$python" -c 'import torch
 print(torch._stubs.torch_is_registered())' 2>err)" 0 \
-		"$version: what another library has given PyTorch stays"
+		"$version: a table of another library is kept"
 	unset TORCH_STUBS TORCH_ORDER
 done
 python=${one:-}
@@ -177,24 +178,25 @@ xla = ctypes.CDLL(os.environ["NVTX_TEXT"])
 for text in b"XlaModule:#hlo_module=jit_f,program_id=7#", b"Thunk:#hlo_op=fusion.1#", b"Thunk:#hlo_op=fusion.1#":
     xla.xla_step(text)' 2>err
 	is "$? $(ranges jax TSL | tr '\n' ' ')" \
-		'0 Thunk:#hlo_op=fusion.1#=2 XlaModule:#hlo_module=jit_f,program_id=7#=1 ' "XLA's own domain, as it is"
+		'0 Thunk:#hlo_op=fusion.1#=2 XlaModule:#hlo_module=jit_f,program_id=7#=1 ' \
+		"the ranges of XLA's domain are unchanged"
 fi
 
 pillion -f -o bare --trace=osrt "$python" -c 'import json' 2>err
-is "$? $(ranges bare 'python import')" '0 ' 'nothing is done in Python unless asked for'
+is "$? $(ranges bare 'python import')" '0 ' 'no Python ranges unless selected'
 PILLION_OUTPUT=$work/env.pillion PILLION_PYTHON_IMPORT_TIME=true LD_PRELOAD=$library "$python" -c 'import json' 2>err
-like "$(ranges env 'python import')" '^json.decoder=1$' 'by the environment alone'
+like "$(ranges env 'python import')" '^json.decoder=1$' 'selected without the launcher'
 pillion -f -o not --python-import-time=true /bin/sh -c 'cat /dev/null; : >file' 2>err
-is "$? $(notes not)" '0 ' 'a program without Python is as before'
+is "$? $(notes not)" '0 ' 'a program without Python is unchanged'
 
 for old in "$HOME"/.pyenv/versions/{2.7,3.6,3.7}.*/bin/python; do
 	[ -x "$old" ] || continue
 	same "$old" old --python-import-time=true --pytorch=autograd-nvtx -- \
 		"$old" -c 'import json; print(json.dumps([1]))'
-	is "$(ranges old 'python import')" '' 'nothing is done in a Python before 3.8'
+	is "$(ranges old 'python import')" '' 'no Python ranges before 3.8'
 done
 
-# A real PyTorch; a CPU build lacks its way to NVTX, which torch_nvtx.cpp gives it.
+# A real PyTorch; a CPU build lacks its NVTX interface, which torch_nvtx.cpp provides.
 real=${PYTHON_TORCH:-}
 [ -z "$real" ] && python3 -c 'import torch.autograd.profiler' 2>/dev/null && real=python3
 if [ -z "$real" ]; then
@@ -217,7 +219,7 @@ with torch.autograd.profiler.profile() as p:
 print(len(p.function_events) > 5)
 step()
 END
-# TEXT: train.py's ranges, in real.pillion.
+# TEXT: checks the ranges of train.py in real.pillion.
 trained() {
 	same "$1" real --pytorch=autograd-shapes-nvtx -- "$real" train.py
 	ranges real '' >texts
@@ -225,13 +227,13 @@ trained() {
 'sizes = \[\[5\], \[3, 4\], \[4, 5\], \[\], \[\]\]' \
 		texts)" 3 "$1: forward in each thread, not while the program profiles"
 	is "$(grep -cE '^AddmmBackward0, seq = [0-9]+, (op_id = [0-9]+, )?sizes = \[\[3, 5\]\]' texts)" 3 \
-		"$1: and backward"
+		"$1: backward"
 	is "$(notes real)" '' "$1: nothing is missing"
 	like "$(report stats -q -r pytorch_sum -f csv real.pillion)" \
 		',[1-9][0-9]*,[1-9][0-9]*,3,aten::addmm,"\[\[5\], \[3, 4\], \[4, 5\], \[\], \[\]\]"$' \
-		"$1: pytorch_sum has it with its calls and times"
+		"$1: pytorch_sum has its calls and times"
 }
-trained 'a real PyTorch as it is'
+trained 'a real PyTorch, unmodified'
 include=$("$real" -c 'import os, torch; print(os.path.dirname(torch.__file__))')
 headers=$(sed -n 's/.*-isystem\([^ "]*\)".*/\1/p' "$PILLION_BUILD_DIR/compile_commands.json" | head -1)
 if [ -d "$include/include" ] && g++ -std=c++20 -shared -fPIC -I"$include/include" -isystem \

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Python frames in CPU samples: true ones wherever a sample comes, and no harm done, on every CPython of this machine.
+# Python frames in CPU samples are correct at every point of the program, on every CPython of this machine.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -13,7 +13,7 @@ percent() {
 		awk -F, -v f="$2" '$8 == f { n += $6 } END { print int(n) }'
 }
 
-# Code that lies where other code has just been: every function has as much time as the others.
+# Code objects at reused addresses: every function has the same share of the time.
 cat >generated.py <<END
 import time
 
@@ -32,7 +32,7 @@ for i in range(10):
 print("done")
 END
 
-# Calls are known of functions that have ranges, one each call: not of steps, not of functions without.
+# Calls are counted for functions with one range per call: not for generator steps or functions without ranges.
 cat >called.py <<END
 import time
 
@@ -87,19 +87,19 @@ for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11
 	is "$((stacks > 60)) $wrong $((short * 20 <= stacks))" '1 0 1' "$version: $account"
 	[ -s wrong ] && diag "$(head -3 wrong)"
 	like "$(percent busy round_)" '^(8.|9.|100)$' \
-		"$version: nearly all samples know of the function that all are in"
+		"$version: nearly all samples have the function that runs all the time"
 	pillion -f -t none -s cpu --sampling-frequency=1000 -o generated "$python" generated.py >said 2>err
 	is "$? $(cat said) $(report stats -q -r sample_python_sum -f csv generated.pillion | grep -c ',made_[0-9]*,')" \
 		'0 done 10' \
-		"$version: of functions that come and go each is known by its name"
+		"$version: each short-lived function has its name"
 	pillion -f -s cpu --sampling-frequency=1000 --python-functions-trace=called.json -o calls \
 		"$python" calls.py >said 2>err
-	# Up to 3.10 code knows no qualified names: same() and Other.same() are one row, of two functions.
+	# Up to 3.10 code has no qualified names: same() and Other.same() are one row of two functions.
 	case $version in 3.8 | 3.9 | 3.10) wanted='method 5,plain 7,same ,steps ,unnamed ,' ;; *) \
 		wanted='Other.same ,Thing.method 5,plain 7,same 5,steps ,unnamed ,' ;; esac
 	is "$(cat said) $(report stats -q -r sample_python_sum -f csv calls.pillion |
 		awk -F, '/called.py/ && $8 != "spin" && $8 != "<module>" { print $8, $5 }' | sort | tr '\n' ,)" \
-		"done $wanted" "$version: calls, where a row is one function that had a range for each"
+		"done $wanted" "$version: calls, where a row is one function with a range per call"
 done
 [ "$tried" -gt 0 ] || skip_all 'no CPython'
 pillion -f -t none -s cpu -o none --python-backtrace=none "$one" "$script" busy 0.2 >/dev/null 2>err

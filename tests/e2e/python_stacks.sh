@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Python frames in stacks: every stack of a sleep is what Python itself says of it, on every CPython of this machine.
+# Python frames in stacks: every stack of a sleep equals the one that Python reports, on every CPython of this machine.
 set -u
 . "$(dirname "$0")/lib.sh"
 
 has_unwinder || skip_all 'built without the unwinder'
 script=$tests_dir/../targets/python_stacks.py
 
-# The frames of sleeps, those of Python alone; threads' stacks go on in C below them.
+# The Python frames of sleeps; stacks of threads continue with C frames below them.
 recorded() {
 	report stats -r stacks_sum -f json "$1.pillion" | env -u PYTHONHOME "$2" -c 'import json, sys
 for row in json.load(sys.stdin):
@@ -16,7 +16,7 @@ for row in json.load(sys.stdin):
         print(" <- ".join(frames))'
 }
 
-# taken TEXT COMMAND...: a run of the script, of which every stack is what Python said.
+# taken TEXT COMMAND...: a run of the script in which every stack equals the one that Python reports.
 taken() {
 	local text=$1
 	shift
@@ -27,10 +27,10 @@ taken() {
 	recorded stacks /usr/bin/python3 | sort -u >got
 	is "$(($(grep -c ^gil_held said) >= 200)) $(($(grep -c ^gil_released said) >= 200)) $(comm -3 wanted got |
 		head -3)" '1 1 ' \
-		"$text: $(wc -l <said) sleeps have the $(wc -l <wanted) stacks that Python tells of, GIL held or not"
+		"$text: $(wc -l <said) sleeps have the $(wc -l <wanted) stacks that Python reports, GIL held or not"
 }
 
-# Another interpreter of the process, on the thread that made it and on one of its own.
+# A second interpreter of the process, on the thread that created it and on another thread.
 cat >several.py <<'END'
 import threading, time
 try:
@@ -87,7 +87,7 @@ print(os.path.join(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var(
 			"$targets/python_embed" "$libpython" 1 \
 			"import sys; sys.path.insert(0, ''); exec(compile(open('$script').read(), '$script', 'exec'))"
 	fi
-	# Up to 3.11 a thread is known by the interpreter that it began with: the line that runs the other one.
+	# Up to 3.11 a thread belongs to its first interpreter: the stack is the line that runs the other interpreter.
 	case $version in 3.8 | 3.9 | 3.10 | 3.11) within=run ;; *) within=within ;; esac
 	pillion -f -o several -s cpu --sampling-frequency=1000 --osrt-threshold=0 --osrt-backtrace-threshold=0 \
 		"$python" -W ignore several.py >said 2>err

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Calls of the OS runtime with their stacks, CPU samples and a simulated device in one Python of 32 threads, with forks,
-# signals and an end in the midst of all: the results are the same, and nothing is said. Each round on the next CPython
-# of this machine.
+# OS runtime calls with stacks, CPU samples and a simulated device in one Python process with 32 threads, forks and
+# signals, which exits while they run: the results are the same and pillion prints nothing. Each round uses the next
+# CPython of this machine.
 set -u
 . "$(dirname "$0")/lib.sh"
 rounds=${PILLION_STRESS_ROUNDS:-10}
@@ -20,7 +20,7 @@ for python in "${PYTHON:-/usr/bin/python3}" "$HOME"/.pyenv/versions/3.{8,9,10,11
 done
 [ "${#pythons[@]}" -gt 0 ] || skip_all 'no CPython'
 wanted="0 $(timeout "$patience" "${pythons[0]}" "$script" 2>&1) 0"
-like "$wanted" '^0 \[[0-9, ]{30,}\] True 0$' 'it computes something without us'
+like "$wanted" '^0 \[[0-9, ]{30,}\] True 0$' 'the job computes a result without pillion'
 
 failures=
 for ((i = 0; i < rounds; i++)); do
@@ -33,9 +33,9 @@ for ((i = 0; i < rounds; i++)); do
 	report stats -q -r ledger -f csv stress.pillion >ledger 2>&1 ||
 		failures="$failures round $i, $python: $(head -3 ledger);"
 done
-is "$failures" '' "$rounds rounds: as without us, every time"
+is "$failures" '' "$rounds rounds: the same results as without pillion"
 
-# What it was all for: stacks of each kind are there.
+# Stacks of each kind were recorded.
 report stats -q -r lines -f csv stress.pillion >lines
 for name in leaf call_system generate ${STRESS_CUDART:+work}; do
 	is "$(($(grep -cE "python_stress\.py:[0-9]*,(Device\.)?$name\$" lines) > 0))" 1 "and $name is in the report"

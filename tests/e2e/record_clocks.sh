@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Durations are true whatever the program, another preloaded library or a time namespace does to its clocks.
+# Durations are correct even if the program, another preloaded library or a time namespace changes its clocks.
 . "$(dirname -- "$0")/lib.sh"
 clocks=$targets/clocks
 
-# sleep_ns NAME: what the recorded nanosleep calls of NAME.pillion took.
+# sleep_ns NAME: total duration of the recorded nanosleep calls of NAME.pillion.
 sleep_ns() {
 	report stats -r osrt_sum -f csv "$1.pillion" | awk -F, '$9 == "nanosleep" { print $2 }'
 }
 
-# wall_ns NAME: from the start of the first process to the end of the last one.
+# wall_ns NAME: time from the start of the first process to the end of the last one.
 wall_ns() {
 	report stats -r processes -f json "$1.pillion" | python3 -c '
 import json, sys
@@ -18,20 +18,20 @@ start = min(row["Start (ns)"] for row in rows)
 print(max(row["Start (ns)"] + row["Duration (ns)"] for row in rows) - start)'
 }
 
-# true_times TEXT STATUS COMMAND...: COMMAND runs clocks under pillion, and ends with STATUS. The calls took at least
-# what was slept, at most what the program saw of the kernel's clock, and no more than the whole of it did. 1 % and 1 ms
-# are for the rate of the time-stamp counter, which may be a measured one.
+# true_times TEXT STATUS COMMAND...: COMMAND runs clocks under pillion, and ends with STATUS. The recorded calls are at
+# least as long as the sleeps, at most as long as the program measured with the kernel's clock, and no longer than the
+# whole run. 1 % and 1 ms allow for the rate of the time-stamp counter, which may be measured.
 true_times() {
 	local text=$1 status=$2 began ended seen slept wall
 	shift 2
 	began=$(date +%s%N)
 	timeout "$patience" "$@" >out 2>err
-	is "$?" "$status" "$text: its own exit status"
+	is "$?" "$status" "$text: exit status"
 	ended=$(date +%s%N)
 	seen=$(tail -n 1 out)
 	slept=$(sleep_ns clocks)
 	wall=$(wall_ns clocks)
-	ok "$text: calls took what they took ($slept ns <= $seen ns)" \
+	ok "$text: the durations of calls are correct ($slept ns <= $seen ns)" \
 		test "${slept:-0}" -ge 297000000 -a "${slept:-0}" -le $((seen + seen / 100 + 1000000))
 	ok "$text: the processes lasted longer than their calls, and less than the launcher ($wall ns)" \
 		test "${wall:-0}" -ge "${slept:-0}" -a "${wall:-0}" -le $(((ended - began) * 101 / 100 + 1000000))
@@ -39,7 +39,7 @@ true_times() {
 
 export PILLION_STATS=false
 
-true_times 'as ever' 3 "$PILLION" -f true -o clocks "$clocks"
+true_times 'unchanged clocks' 3 "$PILLION" -f true -o clocks "$clocks"
 if [ "$(uname -m)" = x86_64 ]; then
 	true_times 'PR_SET_TSC' 3 "$PILLION" -f true -o clocks "$clocks" tsc
 	true_times 'PR_SET_TSC by syscall()' 3 "$PILLION" -f true -o clocks "$clocks" tsc-syscall
@@ -69,7 +69,7 @@ else
 	skip 'time namespaces' 'not allowed here'
 fi
 
-# A stopped program's call goes on; the time in which it was stopped is the call's.
+# A call of a stopped program continues; its duration includes the time in which it was stopped.
 "$PILLION" -f true -o clocks "$clocks" >out 2>err &
 launcher=$!
 stop() {
@@ -77,12 +77,12 @@ stop() {
 }
 ok 'the program is stopped' eventually stop
 sleep 0.5
-# The launcher stops with its command, as a shell's job does.
+# The launcher stops with its command, as a job of a shell does.
 kill -CONT "$launcher" "$child" 2>/dev/null
 wait "$launcher"
-is "$?" 3 'and goes on: its own exit status'
+is "$?" 3 'the program continues: exit status'
 slept=$(sleep_ns clocks)
 seen=$(tail -n 1 out)
-ok "its calls took what they took, with the time in which it was stopped ($slept ns <= $seen ns)" \
+ok "the durations of its calls include the time in which it was stopped ($slept ns <= $seen ns)" \
 	test "${slept:-0}" -ge 297000000 -a "${slept:-0}" -le $((seen + seen / 100 + 1000000))
 done_testing

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# However a process ends, every call that it completed is in the trace, and info names the end.
+# For every way to end a process, all calls that it completed are in the trace, and info names the way.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -24,7 +24,7 @@ ends 134 'signal 6' abort
 ends 139 'signal 11' segv
 ends 137 'signal 9' kill
 
-counted() { # what the program has counted, all threads together
+counted() { # the sum of the program's counters of all threads
 	[ -s counter ] && od -A n -t u8 -N $((8 * threads)) -v -w8 counter | awk '{ n += $1 } END { print n }'
 }
 
@@ -32,7 +32,7 @@ has_counted() { # NUMBER, or more
 	[ "$(counted || echo 0)" -ge "$1" ]
 }
 
-# Killed from outside, at any moment: counted by the program <= recorded <= counted + 1 per thread.
+# Killed by another process at any moment: counted by the program <= recorded <= counted + 1 per thread.
 killed() { # THREADS
 	local recorded
 	threads=$1
@@ -56,9 +56,9 @@ killed_often() {
 		killed 1 && killed 16 || return 1
 	done
 }
-ok 'killed from outside: what was counted is recorded, no more than one call a thread besides' killed_often
+ok 'killed by another process: all counted calls are recorded, and at most one more per thread' killed_often
 
-# Killed once it is seen where it hangs.
+# Killed after info has shown the call in which it hangs.
 shows() { # CAPTURE FUNCTION THREADS
 	[ "$(report info -f csv "$1.pillion" 2>/dev/null | grep -c ",$2,[0-9]*,")" -eq "$3" ]
 }
@@ -67,7 +67,7 @@ launcher=$!
 ok 'each of 16 threads is shown in its call' eventually shows asleep usleep 16
 kill -KILL "$(child_of $launcher)"
 wait $launcher
-ok 'and as well when it has been killed there' shows asleep usleep 16
+ok 'each of 16 threads is shown in its call after the kill' shows asleep usleep 16
 PILLION_STATS=false "$PILLION" -f -o hang "$calls" 20 hang >out 2>err &
 launcher=$!
 ok 'a hanging program is shown in its read' eventually shows hang read 1
@@ -75,11 +75,11 @@ sleep 1.2
 kill -KILL "$(child_of $launcher)"
 wait $launcher
 is $? 137 'a hanging program, killed: status 137'
-is "$(num_calls hang usleep)" 20 'its calls are there'
+is "$(num_calls hang usleep)" 20 'a hanging program, killed: its calls are recorded'
 age=$(report info hang.pillion | awk '$5 == "read" { gsub(",", "", $6); print $6 }')
 ok "info shows the read it hung in, for more than a second (${age:-?} ns)" test "${age:-0}" -gt 1000000000
 
-# Without the launcher, by environment alone.
+# Without the launcher, by environment variables only.
 LD_PRELOAD=$library PILLION_OUTPUT=$work/bare.pillion "$calls" 200 kill 2>/dev/null
 is $? 137 'by environment alone: status 137'
 is "$(num_calls bare usleep)" 200 'by environment alone: all 200 calls'

@@ -9,19 +9,19 @@ newest=$(objdump -T "$library" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -1)
 is "$(printf '%s\nGLIBC_2.17\n' "$newest" | sort -V | tail -1)" GLIBC_2.17 "no symbol newer than GLIBC_2.17 ($newest)"
 is "$(objdump -p "$library" | awk '/^ *STACK/ { getline; print $NF }')" rw- 'no executable stack'
 
-# The table as the compiler sees it. Beside it stand the injection entries and the auditor's.
+# The table after preprocessing, the injection entries and the auditor's entries.
 {
 	"$PILLION_BUILD_DIR/tests/hook-names"
 	printf '%s\n' InitializeInjectionNvtx2 InitializeInjectionNvtxExtension InitializeInjection pillion_bind
 } | sort -u >table
 nm -D --defined-only "$library" | awk '{ print $3 }' | sort -u >exported
 is "$(comm -13 table exported)" '' 'exports nothing that is not in the table'
-is "$(comm -23 table exported)" '' 'exports all of the table'
+is "$(comm -23 table exported)" '' 'exports everything in the table'
 
-# The loader's auditor has a name space of its own, with no libc in it.
+# The loader loads the auditor into a separate namespace without libc.
 auditor=${library%/*}/libpillion-audit.so
 is "$(objdump -p "$auditor" | grep -c NEEDED)$(nm -D --undefined-only "$auditor")" 0 'the auditor needs nothing'
 is "$(nm -D --defined-only "$auditor" | awk '{ print $3 }' | sort | tr '\n' ' ')" \
 	'la_objopen la_preinit la_symbind64 la_version ' \
-	'and exports what the loader asks for'
+	'the auditor exports the entries that the loader needs'
 done_testing

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Programs that take descriptors, file systems, rights or system calls away run as without us.
+# Programs that take away descriptors, file systems, rights or system calls behave as without pillion.
 set -u
 . "$(dirname "$0")/lib.sh"
 
 hostile=$targets/hostile
 
-# TEXT COMMAND...: output, errors and status with and without us. The capture is $work/same.pillion.
+# TEXT COMMAND...: compares output, errors and status with and without pillion. The capture is $work/same.pillion.
 same() {
 	local text=$1 bare recorded
 	shift
@@ -24,7 +24,7 @@ same() {
 	fi
 }
 
-# What is missing is said: recorded writes and lost events add up, up to a few other calls among the lost.
+# Missing events are reported: recorded writes and lost events add up, except for a few other calls among the lost.
 adds_up() { # CALLS TEXT [CAPTURE]
 	local lost recorded
 	lost=$(report stats -r ledger -f csv "${3:-same.pillion}" |
@@ -34,29 +34,29 @@ adds_up() { # CALLS TEXT [CAPTURE]
 		test $((recorded + lost)) -ge "$1" -a $((recorded + lost)) -le $(($1 + 20)) -a "$recorded" -le "$1"
 }
 
-same 'descriptors are as without us' "$hostile" descriptors
+same 'descriptors are unchanged' "$hostile" descriptors
 adds_up 100000 descriptors
 same 'close_range, dup2 onto every number' "$hostile" closerange
 adds_up 200001 closerange
 same 'ulimit -n 16' "$hostile" few
 same 'daemon' "$hostile" daemon
-same 'addresses where nothing is' "$hostile" faults
-like "$(cat recorded.out)" '^open 1 Bad address' 'which are errors as ever'
+same 'invalid addresses' "$hostile" faults
+like "$(cat recorded.out)" '^open 1 Bad address' 'invalid addresses: the errors are unchanged'
 if [ "$(id -u)" -eq 0 ]; then
 	same 'chroot' "$hostile" chroot
 	adds_up 200000 chroot
 	chmod 755 "$work"
 	same 'setuid' "$hostile" nobody
 	unlike "$(report stats --summary same.pillion 2>&1)" 'a large capture' \
-		'a file that was made large ahead is no large capture'
+		'a preallocated file does not count as a large capture'
 else
 	skip chroot 'needs root'
 	skip setuid 'needs root'
 fi
-same 'a child in the same memory whose thread-local storage is zeros' "$hostile" borrow
-like "$(cat recorded.out)" '^child 0x700$' 'which ends as it wants to'
+same 'a child that shares the memory and has zeroed thread-local storage' "$hostile" borrow
+like "$(cat recorded.out)" '^child 0x700$' 'the child that shares the memory ends with its own status'
 adds_up 100000 'seccomp filters at NULL'
-unlike "$(report info same.pillion 2>&1)" 'seccomp filter' 'which are no filters'
+unlike "$(report info same.pillion 2>&1)" 'seccomp filter' 'seccomp filters at NULL: no filter is reported'
 same 'a seccomp filter by prctl' "$hostile" seccomp
 if [ "$(cat bare.out)" = "$(printf 'ready\nfiltered')" ]; then
 	adds_up 300001 seccomp
@@ -69,14 +69,14 @@ printf '#!/bin/sh\nfor i in 1 2 3 4 5 6 7 8 9; do /bin/true; done; ulimit -f 1\n
 printf '#!/bin/sh\numask 0777\nexec "%s" calls\n' "$hostile" >masked
 chmod +x limited limited_later masked
 same 'ulimit -f 1' ./limited
-same 'ulimit -f 1 when the index has grown' ./limited_later
+same 'ulimit -f 1 after the index has grown' ./limited_later
 same 'umask 0777' ./masked
 adds_up 100000 'umask 0777'
-is "$(stat -c %a same.pillion/* | sort -u)" 600 'umask 0777: files are 0600 all the same'
+is "$(stat -c %a same.pillion/* | sort -u)" 600 'umask 0777: files are 0600 nevertheless'
 if [ -d /dev/shm ] && [ "$(id -u)" -eq 0 ] && mkdir full && mount -t tmpfs -o size=512k tmpfs full 2>/dev/null; then
 	rm -rf full.out
 	LD_PRELOAD=$library PILLION_OUTPUT=$work/full/cap PILLION_OSRT_THRESHOLD=0 "$hostile" calls >full.out 2>full.err
-	is "$? $(cat full.out)" '0 calls done' 'a full disk: the program goes on'
+	is "$? $(cat full.out)" '0 calls done' 'a full disk: the program continues'
 	adds_up 100000 'a full disk' full/cap
 	umount full
 else
@@ -86,18 +86,18 @@ fi
 mkdir closed && chmod 555 closed
 if [ "$(id -u)" -ne 0 ]; then
 	LD_PRELOAD=$library PILLION_OUTPUT=$work/closed/cap "$hostile" calls >out 2>err
-	is "$? $(cat out)" '0 calls done' 'a directory that cannot be written: the program goes on'
-	is "$(wc -l <err)" 1 'and one line says so'
+	is "$? $(cat out)" '0 calls done' 'a directory that cannot be written: the program continues'
+	is "$(wc -l <err)" 1 'a directory that cannot be written: one message'
 fi
 
 LD_PRELOAD=$library PILLION_OUTPUT=$work/none/cap "$hostile" calls >out 2>err
-is "$? $(cat out)" '0 calls done' 'no directory for the capture: the program goes on'
-is "$(cat err)" "pillion: recording is off: no directory for the capture: $work/none/cap" 'and one line names it'
+is "$? $(cat out)" '0 calls done' 'no directory for the capture: the program continues'
+is "$(cat err)" "pillion: recording is off: no directory for the capture: $work/none/cap" 'no directory for the capture: one message names it'
 
-# 1e5 exceptions: the program keeps its own unwinder.
+# 1e5 exceptions: the program uses its own unwinder.
 same 'C++ exceptions' "$targets/throws" 100000
 LD_PRELOAD=$library PILLION_OUTPUT=$work/throw.pillion LD_DEBUG=bindings "$targets/throws" 1 2>&1 |
 	grep 'symbol .*_Unwind_RaiseException' >bound
 is "$(grep -c libgcc_s bound) $(grep -c 'to .*libpillion' bound)" '1 0' \
-	'C++ exceptions are bound to libgcc, not to us'
+	'C++ exceptions are bound to libgcc, not to libpillion.so'
 done_testing

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Threads, forks, raw clones, spawns and execs: exact counts, no crash, each process its own.
+# Threads, forks, raw clones, spawns and execs: exact counts, no crash, each process recorded separately.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -17,14 +17,14 @@ children() {
 	is "$(num_calls children usleep)" $((made + 1000)) "$1: the threads' calls and the children's, exactly"
 	is "$(report stats -r processes -f csv children.pillion | grep -c 'forks')" 101 "$1: 101 processes"
 	is "$(report stats -r processes -f csv children.pillion | grep -c 'exit 0')" 101 \
-		"$1: all said to have ended with 0"
+		"$1: all are reported to have ended with 0"
 }
 for how in fork rawclone clone vfork spawn cleanenv; do
 	children $how
 done
 
 pillion -f -o env --follow-clean-env=false "$targets/forks" cleanenv 3 10 0 >out 2>err
-is "$(num_calls env usleep)" '' '--follow-clean-env=false: children without our environment are left alone'
+is "$(num_calls env usleep)" '' '--follow-clean-env=false: children without our variables are not recorded'
 
 pillion -f -o reexec "$targets/reexec" 50 20 >out 2>err
 is $? 0 'execve to itself 50 times: status'
@@ -32,14 +32,14 @@ is "$(num_calls reexec usleep)" 1020 'execve to itself 50 times: exact count'
 
 pillion -f -o small sh -c 'for i in 1 2 3 4 5; do /bin/true; done' >out 2>err
 is "$(report stats -r processes -f csv small.pillion | grep -c ',/bin/true$')" 5 \
-	'processes that record nothing are known'
-is "$(find small.pillion -name '*.trace' | wc -l)" 1 "and leave no file: that of the shell is the only one"
+	'processes that record nothing are listed'
+is "$(find small.pillion -name '*.trace' | wc -l)" 1 "processes that record nothing leave no file: only the shell has one"
 
-# A handler that records, in the middle of recording.
+# A signal handler that records while its thread is recording.
 PILLION_OSRT_THRESHOLD=0 pillion -f -o signals "$targets/hostile" signals >out 2>err
 is "$(cat out)" 'signals done' 'handlers that record: same output'
 handled=$(num_calls signals write)
 ok "handlers that record: at least the program's own 500000 calls ($handled)" test "$handled" -ge 500000
 is "$(report stats -r ledger -f csv signals.pillion |
-	awk -F, '$3 == "lost" || $3 == "torn" { n += $4 } END { print n + 0 }')" 0 'none lost, none torn'
+	awk -F, '$3 == "lost" || $3 == "torn" { n += $4 } END { print n + 0 }')" 0 'handlers that record: no lost or torn events'
 done_testing

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Real Python jobs end as without us, and every worker is in the report.
+# Real Python jobs end as without pillion, and every worker is in the report.
 set -u
 . "$(dirname "$0")/lib.sh"
 
-# The program itself, not a shim that finds it.
+# The interpreter itself, not a shim that executes it.
 python=$("${PYTHON:-python3}" -c 'import sys; print(sys.executable)') || skip_all 'no python3'
 
-# TEXT SCRIPT PROCESSES: same output and status; so many Python processes, each with its parent and its rows.
+# TEXT SCRIPT PROCESSES: same output and status; PROCESSES Python processes, each with its parent and its rows.
 job() {
 	local text=$1 script=$2 wanted=$3 bare
 	timeout "$patience" "$python" "$script" >bare.out 2>bare.err

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The capture range: only the loops between cudaProfilerStart and Stop are recorded, in every end mode, in every process
-# of the run. Loop i makes i cudaMalloc calls and ten usleep calls.
+# The capture range: only the loops between cudaProfilerStart and Stop are recorded, with every end mode, in every
+# process of the run. Loop i makes i cudaMalloc calls and ten usleep calls.
 set -u
 . "$(dirname "$0")/lib.sh"
 
@@ -18,9 +18,9 @@ mode() {
 	local mode=$1 mallocs=$2 sleeps=$3
 	shift 3
 	pillion -f -o range -c cudaProfilerApi --capture-range-end="$mode" "$loops" "$@" >out 2>err
-	is "$? $(cat out)" '0 10 loops, 0 failed' "$mode: the program goes on"
+	is "$? $(cat out)" '0 10 loops, 0 failed' "$mode: the program continues"
 	is "$(num_cuda range cudaMalloc)" "$mallocs" "$mode: $mallocs cudaMalloc calls"
-	is "$(num_calls range usleep)" "$sleeps" "$mode: $sleeps sleeps, the worker's too"
+	is "$(num_calls range usleep)" "$sleeps" "$mode: $sleeps sleeps, including the worker's"
 }
 
 pillion -f -o whole "$loops" 3 5 >out 2>err
@@ -31,12 +31,12 @@ mode stop $((3 + 4 + 5)) 30 3 5 8 8
 mode repeat $((3 + 4 + 5 + 8)) 40 3 5 8 8
 is "$(report stats -r cuda_api_sum -f csv --by range range.pillion | awk -F, '$10 == "cudaMalloc" { print $1 "=" $4 }' |
 	sort | tr '\n' ' ')" \
-	'1=12 2=8 ' 'repeat: the report tells the ranges apart'
+	'1=12 2=8 ' 'repeat: the report has a row for each range'
 mode repeat:2 $((2 + 4)) 20 2 2 4 4 6 6
 pillion -f -o nvprof --profile-from-start off "$loops" 3 5 8 8 >out 2>err
-is "$(num_cuda nvprof cudaMalloc)" 20 '--profile-from-start off is repeat'
+is "$(num_cuda nvprof cudaMalloc)" 20 '--profile-from-start off means repeat'
 pillion -f -o stopped -c cudaProfilerApi --stop-on-range-end=true "$loops" 3 5 >out 2>err
-is "$(num_cuda stopped cudaMalloc)" 12 '--stop-on-range-end=true is stop'
+is "$(num_cuda stopped cudaMalloc)" 12 '--stop-on-range-end=true means stop'
 
 pillion -f -o shutdown -c cudaProfilerApi --capture-range-end=stop-shutdown "$loops" 3 5 >out 2>err
 is $? 143 'stop-shutdown: SIGTERM at its end'
@@ -46,10 +46,10 @@ pillion -f -o never -c cudaProfilerApi "$loops" >out 2>err
 is "$? $(cat out)" '0 10 loops, 0 failed' 'no Start: the program runs'
 is "$(num_calls never usleep)" '' 'no Start: nothing is recorded'
 like "$(report stats --summary never.pillion)" '^ --capture-range=cudaProfilerApi: cudaProfilerStart was never called' \
-	'and the summary says why it is empty'
-unlike "$(report stats --summary stopped.pillion)" 'never called' 'which it does not of one that was'
+	'no Start: the summary gives the reason'
+unlike "$(report stats --summary stopped.pillion)" 'never called' 'with Start: the summary does not say so'
 
-# By environment alone.
+# Without the launcher, by environment variables only.
 LD_PRELOAD=$library PILLION_OUTPUT=$work/bare.pillion PILLION_CAPTURE_RANGE=cudaProfilerApi "$loops" 3 5 >out 2>err
 is "$(num_cuda bare cudaMalloc)" 12 'without the launcher'
 done_testing

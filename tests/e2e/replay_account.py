@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recording of a real GPU beside what was recorded of its replay.
+"""Compares a recording of a real GPU with the records of its replay.
 
 replay_account.py cut COUNT FILE.xz          prints the recording's first COUNT calls and their device records; 0: all
 replay_account.py records STRETCH RECORDING TABLES
@@ -52,7 +52,7 @@ def cut(count, path):
 
 
 def tables_of(path):
-    """The tables by a column that only one of them has."""
+    """The tables, each identified by a column that only it has."""
     found = {}
     for columns, table in read_tables(path):
         for column in ('GrdX', 'Device Records', 'Fact', 'Cause', 'PPID'):

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# CPU samples: shares by function and line as they are, every thread and process, odd stacks, what they cost.
+# CPU samples: correct shares by function and line, every thread and process, unusual stacks, and the CPU time covered.
 . "$(dirname -- "$0")/lib.sh"
 has_unwinder || skip_all 'built without the unwinder'
 
-# take NAME ARG...: samples of "samples ARG...", silent and well ended.
+# take NAME ARG...: records samples of "samples ARG..."; checks its status and that it prints no errors.
 take() {
 	name=$1
 	shift
@@ -12,12 +12,12 @@ take() {
 	is "$? $(grep -v '^pillion: capture' err)" '0 ' "samples $*"
 }
 
-# cumulative NAME FUNCTION: its share in percent, 0 if it is not there.
+# cumulative NAME FUNCTION: its share in percent, 0 if it is missing.
 cumulative() {
 	report stats -r sample_sum -f csv "$1.pillion" | awk -F, -v f="$2" '$6 == f { n = $4 } END { print n + 0 }'
 }
 
-# ms NAME: CPU time that all samples stand for.
+# ms NAME: CPU time that all samples represent.
 ms() {
 	report stats -r sample_sum -f csv "$1.pillion" | awk -F, 'NR > 1 { n += $2 } END { printf "%d\n", n / 1e6 }'
 }
@@ -31,16 +31,16 @@ within() {
 	fi
 }
 
-# How near a share is depends on how many samples there are, and that on the kernel's ticks and on who else wants the
-# CPU: six standard deviations of as many equal ones, which they are not quite.
+# The accuracy of a share depends on the number of samples, which depends on the kernel's ticks and on the load of the
+# CPU: six standard deviations of that many samples of equal weight, which is an approximation.
 take shares shares 4
 off=$(report stats -r sample_sum -f csv shares.pillion |
 	awk -F, 'NR > 1 { n += $3 } END { printf "%.2f %d\n", n ? 600 * sqrt(0.75 * 0.25 / n) : 0, n }')
 samples=${off#* } off=${off% *}
-within "$samples" 200 4100 'there are samples enough'
-within "$(cumulative shares three_parts)" "75 - $off" "75 + $off" "three parts of four, within $off points"
-within "$(cumulative shares one_part)" "25 - $off" "25 + $off" 'one part of four'
-within "$(ms shares)" 3900 4100 'the samples stand for all of the CPU time'
+within "$samples" 200 4100 'the number of samples'
+within "$(cumulative shares three_parts)" "75 - $off" "75 + $off" "three quarters, within $off points"
+within "$(cumulative shares one_part)" "25 - $off" "25 + $off" 'one quarter'
+within "$(ms shares)" 3900 4100 'the samples represent all of the CPU time'
 line=$(grep -n 'x = x \* 6364136223846793005ul' "$tests_dir/../targets/samples.c" | cut -d: -f1)
 like "$(report stats -r sample_line_sum -f csv shares.pillion)" \
 	"samples.c:($line|$((line - 1))|$((line - 2))|$((line + 1)))" 'by line: the loop'
@@ -52,25 +52,25 @@ for type in speedscope pprof chrome; do
 done
 like "$(report stats -r ledger -f csv shares.pillion)" 'CPU time sampled,[0-9]{7}' 'the ledger counts them'
 pillion -o none "$targets/samples" shares 0.1 2>err
-like "$(report export -t folded --metric cpu -o - none.pillion 2>&1)" 'no CPU samples' 'none without -s'
-unlike "$(report stats none.pillion 2>/dev/null)" 'sample_sum.:' 'and no table'
+like "$(report export -t folded --metric cpu -o - none.pillion 2>&1)" 'no CPU samples' 'no samples without -s'
+unlike "$(report stats none.pillion 2>/dev/null)" 'sample_sum.:' 'no table of samples without -s'
 
 take threads threads 32
 within "$(ms threads)" 2600 3400 '32 threads of 0.1 s each'
 threads=$(report stats -r sample_thread_sum -f csv threads.pillion)
-is "$(printf '%s\n' "$threads" | awk -F, 'NR > 1 && $1 > 5e7' | grep -c ,)" 32 'each of them by itself'
-like "$threads" '^0,0,[0-9]{9,},.*,blocked$' 'a blocked one has waited, not run'
+is "$(printf '%s\n' "$threads" | awk -F, 'NR > 1 && $1 > 5e7' | grep -c ,)" 32 'each of the 32 threads has its row'
+like "$threads" '^0,0,[0-9]{9,},.*,blocked$' 'a blocked thread has no CPU time'
 
 take children children 3
 is "$(report stats -r sample_sum --by process -f csv children.pillion |
-	awk -F, '$7 == "three_parts" { n++ } END { print n }')" 3 'children and what they exec'
-within "$(ms children)" 480 750 'all of their time' # six images, each with its start
+	awk -F, '$7 == "three_parts" { n++ } END { print n }')" 3 'children and programs that they execute'
+within "$(ms children)" 480 750 'all CPU time of children' # six programs with their startup
 
 take coroutines coroutines
 within "$(cumulative coroutines in_coroutine)" 90 100 'a coroutine'
 take alternate alternate
 within "$(cumulative alternate in_handler)" 90 100 'a handler on an alternate stack'
-within "$(cumulative alternate main)" 90 100 'and what it interrupted'
+within "$(cumulative alternate main)" 90 100 'the stack that a handler on an alternate stack interrupted'
 
 pillion -t none -s cpu -o only "$targets/samples" shares 0.5 2>err
 within "$(ms only)" 450 550 '-t none -s cpu'

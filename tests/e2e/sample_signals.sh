@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# CPU samples and the program's own signals: it gets all of them, no other, and its calls end as they would have.
+# CPU samples and the program's own signals: it receives exactly its own signals, and its calls return the same results.
 . "$(dirname -- "$0")/lib.sh"
 seconds=${PILLION_SAMPLE_SECONDS:-3}
 rounds=${PILLION_SAMPLE_ROUNDS:-1}
 stress=${PILLION_SAMPLE_STRESS:-10}
 
-# same TEXT ARG...: samples ARG... prints and ends with -s cpu as without; the capture is CAPTURE.
+# same TEXT ARG...: output and status of samples ARG... are the same with and without -s cpu; the capture is CAPTURE.
 same() {
 	text=$1
 	shift
@@ -22,24 +22,24 @@ note() {
 }
 
 pillion -s cpu --sampling-frequency=10000 -o never "$targets/never_restarted" "$seconds" >out 2>err
-is "$? $(cat out)" '0 0 interrupted' 'no call returns EINTR that never would'
-like "$(report stats -r ledger -f csv never.pillion)" 'CPU samples,[0-9]{2,}' 'while samples were taken'
+is "$? $(cat out)" '0 0 interrupted' 'no call returns EINTR because of samples'
+like "$(report stats -r ledger -f csv never.pillion)" 'CPU samples,[0-9]{2,}' 'samples were taken during the calls'
 
 round=0
 while [ "$round" -lt "$rounds" ]; do
 	round=$((round + 1))
-	same 'SIGPROF and its timer stay the program'\''s' profiled
-	is "$(note 'another')" 0 'and are not ours'
-	same 'queued signals come, each' queued 34
-	same 'queued signals of our number come, each' queued 59
-	is "$(note 'moved to another')" 1 'and the ledger says that we moved'
-	same 'a signal waited for, of our number' waited 59
-	same 'one of another number' waited 58
-	same 'what the program is told of signals and masks' view
-	same 'a signal of our number, sent: ends the program' killed 59
-	same 'SIGPROF, sent: ends the program' killed 27
+	same 'SIGPROF and its timer belong to the program' profiled
+	is "$(note 'another')" 0 'SIGPROF of the program is no reason to move to another signal'
+	same 'all queued signals arrive' queued 34
+	same 'all queued signals with our number arrive' queued 59
+	is "$(note 'moved to another')" 1 'the ledger says that samples use another signal'
+	same 'sigwait for a signal with our number' waited 59
+	same 'sigwait for a signal with another number' waited 58
+	same 'the view of signals and masks is unchanged' view
+	same 'a signal with our number ends the program' killed 59
+	same 'SIGPROF ends the program' killed 27
 	same 'a handler without SA_RESTART ends a read' ended 1
-	same 'one with it does not' ended 2
+	same 'a handler with SA_RESTART does not end a read' ended 2
 	same 'seccomp'\''s strict mode' confined
 done
 

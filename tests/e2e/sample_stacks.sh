@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# CPU samples leave the stacks of the program alone, and its alternate signal stacks are as without them.
+# CPU samples do not change the stacks of the program, nor its alternate signal stacks.
 . "$(dirname -- "$0")/lib.sh"
 [ "$(uname -m)" = x86_64 ] || skip_all 'CPU samples need x86-64'
 
-# same TEXT PROGRAM ARG...: PROGRAM ARG... prints and ends with -s cpu as without; the capture is own.
+# same TEXT PROGRAM ARG...: output and status are the same with and without -s cpu; the capture is own.
 same() {
 	text=$1
 	program=$targets/$2
@@ -20,18 +20,18 @@ sampled() {
 	like "$(report stats -r ledger -f csv own.pillion)" 'CPU samples,[0-9]{2,}' "$1"
 }
 
-same 'a stack without room for a signal frame keeps what lies below it' altstack small 2048
-is "$(cat own)" 'below the stack: 0 bytes changed' 'of which nothing has changed'
+same 'memory below a stack without room for a signal frame is unchanged' altstack small 2048
+is "$(cat own)" 'below the stack: 0 bytes changed' 'no byte below the stack has changed'
 sampled 'while samples were taken'
 same 'handlers on an alternate stack of 64 KiB' altstack handled 65536
-same 'handlers on one of 8 KiB' altstack handled 8192
-sampled 'and samples while they ran'
-same 'handlers on one of 16 KiB' altstack handled 16384
-same 'one of MINSIGSTKSZ' altstack handled 2048
-same 'threads with and without one, and a forked child' altstack threads 16384
+same 'handlers on an alternate stack of 8 KiB' altstack handled 8192
+sampled 'samples were taken in handlers'
+same 'handlers on an alternate stack of 16 KiB' altstack handled 16384
+same 'handlers on an alternate stack of MINSIGSTKSZ' altstack handled 2048
+same 'threads with and without an alternate stack, and a forked child' altstack threads 16384
 same 'a stack overflow, left by siglongjmp' altstack overflow 16384
 same 'a stack overflow without an alternate stack ends the program' altstack overflow 0
-same 'what sigaltstack and sigaction tell, also by syscall()' altstack view
-same 'handlers of Go, which asks the kernel itself for the alternate stack' altstack_go
+same 'results of sigaltstack and sigaction, also by syscall()' altstack view
+same 'handlers of Go, which sets the alternate stack by system calls' altstack_go
 sampled 'while samples were taken'
 done_testing

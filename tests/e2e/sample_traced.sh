@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Processes that are traced or run under valgrind have no CPU samples: the tracer sees no signal of theirs, and the
+# Processes that are traced or run under valgrind have no CPU samples: the tracer sees no signals of samples, and the
 # ledger says so.
 . "$(dirname -- "$0")/lib.sh"
 [ "$(uname -m)" = x86_64 ] || skip_all 'CPU samples need x86-64'
 altstack=$targets/altstack
 
-# none TEXT NOTE COMMAND...: prints and ends with -s cpu as without; the ledger has NOTE.
+# none TEXT NOTE COMMAND...: output and status are the same with and without -s cpu; the ledger has NOTE.
 none() {
 	text=$1
 	note=$2
@@ -20,9 +20,9 @@ none() {
 	like "$(report stats -r ledger -f csv own.pillion)" "CPU samples: none$note" "$text: the ledger says so"
 }
 
-none 'a child that asks to be traced' ' from here on, the process lets itself be traced' "$targets/traced" traceme
+none 'a child that calls PTRACE_TRACEME' ' from here on, the process lets itself be traced' "$targets/traced" traceme
 none 'a program that is started traced' ', the process is traced' "$targets/traced" traceme "$altstack" small 4096
-none 'a tracer that comes before the program starts' ', the process is traced' \
+none 'a tracer that attaches before the program starts' ', the process is traced' \
 	"$targets/traced" seize "$altstack" small 4096
 like "$(report stats -r ledger own.pillion | tail -n 1)" 'CPU samples: none, the process is traced' \
 	'the last line of the ledger has the reason'

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Threads, forks, signals, cancellation and the end of an interpreter, all calls recorded: no crash, no hang, the same
+# Threads, forks, signals, cancellation and interpreter shutdown with all calls recorded: no crash, no hang and the same
 # results.
 #   STRESS_ROUNDS   10
 set -u
@@ -36,7 +36,8 @@ END
 python=$(command -v /usr/bin/python3 || command -v python3)
 [ -z "$python" ] || python=$("$python" -c 'import sys; print(sys.executable)')
 
-# TEXT WANTED COMMAND...: so many rounds give the output, no word on stderr, and status 0; then the capture is whole.
+# TEXT WANTED COMMAND...: every round prints WANTED, prints nothing on stderr, ends with status 0 and leaves a complete
+# capture.
 round_after_round() {
 	local text=$1 wanted=$2 i output status bad=
 	shift 2
@@ -55,7 +56,7 @@ round_after_round() {
 	is "$bad" '' "$text, $rounds rounds"
 }
 
-is "$("$targets/stress" 10)" 'done 320, wrong 0, signals yes' 'without us'
+is "$("$targets/stress" 10)" 'done 320, wrong 0, signals yes' 'results without pillion'
 round_after_round 'threads, forks, signals' 'done 320, wrong 0, signals yes' "$targets/stress" 10
 if [ -n "$python" ]; then
 	round_after_round 'an interpreter that ends' 328350 "$python" end.py

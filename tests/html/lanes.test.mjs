@@ -11,7 +11,7 @@ function track(...events) {
 	};
 }
 
-// Numbers that are the same each time.
+// Reproducible pseudo-random numbers.
 function random(seed) {
 	return () => (seed = Math.imul(seed, 1103515245) + 12345 >>> 0) / 2 ** 32;
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # costs.sh list: the names of the workloads. costs.sh NAME COMMAND...: runs one in the current, empty directory;
-# COMMAND is put before the program whose cost is wanted (under), not before those that only ask it for something.
+# COMMAND is put before the measured program (under), not before its clients.
 # A workload does a fixed amount of work. It ends with a status other than 0 if the work was not done, and with 77 if
 # something that it needs is missing.
 set -u -o pipefail

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""loader.py METHOD WORKERS: two epochs of PyTorch's DataLoader, its workers living on and not, its memory pinned and
-not: without a device PyTorch warns of that."""
+"""loader.py METHOD WORKERS: two epochs of PyTorch's DataLoader, with and without persistent workers, with and without
+pinned memory: without a device PyTorch prints a warning for the latter."""
 import hashlib
 import sys
 

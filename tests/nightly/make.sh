@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2028
-# Forty sources and a library of them, by make -j8 with a make of its own in a directory below.
+# Forty sources and a library of them, built by make -j8 with a recursive make in a subdirectory.
 mkdir below
 for i in $(seq 40); do
 	echo "int f$i(int x); int f$i(int x) { return x * $i + 1; }" >"below/f$i.c"

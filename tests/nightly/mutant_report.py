@@ -43,7 +43,7 @@ def run(report, arguments):
 
 
 def both(one, other):
-    """One after the other; of two JSON texts, one that has both."""
+    """Concatenates two texts; two JSON texts become one that has both."""
     try:
         first, second = json.loads(one), json.loads(other)
         if isinstance(first, list) and isinstance(second, list):

@@ -82,18 +82,18 @@ MUTANTS = [("report", "numbers"), ("launch", "absent"), ("report", "foreign"), (
            ("launch", "status"), ("report", "silent"), ("report", "status"), ("library", "empty"), ("library", "loose"),
            ("launch", "litter"), ("report", "unfiltered"), ("report", "bloated"), ("report", "crash"), INVERTED]
 
-# Checks that hold whatever the product does: of the machine, or of the programs that tests run.
+# Checks that pass independently of the product: they check the machine or the test programs.
 EXPECTED = {
-    "cuda_callers": {"no CUDA: weak references are empty without us": "the program alone"},
+    "cuda_callers": {"no CUDA: weak references are null without pillion": "the program alone"},
     "cuda_memory": {"the simulated device runs out of memory": "the program alone"},
     "launch_range": {"the member program is built": "the compiler"},
-    "library_calls": {"no library: weak references are empty without us": "the program alone"},
-    "python_stress": {"it computes something without us": "the program alone"},
-    "stress_osrt": {"without us": "the program alone"},
-    "cuda_real": {"a static runtime asks each question once": "the program alone",
-		"shared: it did look": "the program alone",
-                  "static: it did look": "the program alone", "dlsym: it did look": "the program alone"},
-    "gpu_check": {"so does the table": "compares two outputs of scripts/gpu-check",
+    "library_calls": {"no library: weak references are null without pillion": "the program alone"},
+    "python_stress": {"the job computes a result without pillion": "the program alone"},
+    "stress_osrt": {"results without pillion": "the program alone"},
+    "cuda_real": {"a static runtime performs each look-up once": "the program alone",
+		"shared: look-ups were made": "the program alone",
+                  "static: look-ups were made": "the program alone", "dlsym: look-ups were made": "the program alone"},
+    "gpu_check": {"the table has all checks": "compares two outputs of scripts/gpu-check",
                   "a pillion that records nothing: both fail": "itself inverts a fact",
                   "no build: status N, one line": "itself inverts a fact"},
     "record_ends": {"by environment alone: status N": "the program kills itself"},
@@ -138,7 +138,7 @@ def record_reference(build, name):
 
 
 def build_mutant(build, folder, part, how):
-    """Makes FOLDER a build with one thing wrong. The launcher finds the rest by its own path: it is a copy."""
+    """Makes FOLDER a build with one defect. The launcher is a copy, since it finds the rest by its own path."""
     launcher, library, auditor, report = ("runtime/pillion-launch", "preload/libpillion.so",
                                           "preload/libpillion-audit.so", "report/pillion-report")
     mirror(build, folder, [launcher, library, auditor, report])
@@ -175,7 +175,7 @@ def make(build, folder, part, how):
         build_mutant(build, folder, part, how)
     if part == "checks":
         environment["PILLION_E2E_INVERT"] = "1"
-    if part != "none":  # what is wrong is waited for in vain
+    if part != "none":  # waiting for the defect to disappear would be in vain
         environment.update(PILLION_E2E_PATIENCE="20", MOODS_ROUNDS="2", PILLION_STRESS_ROUNDS="2",
                            STRESS_ROUNDS="2", PILLION_SAMPLE_STRESS="2", PILLION_SAMPLE_SECONDS="1")
     return environment
@@ -215,7 +215,7 @@ def run(script, environment, log):
 
 
 def lasting(sound, runs):
-    """The checks that no mutant has made to fail: those that did not run, too. The site begins with the check's
+    """The checks that no mutant made fail, including those that did not run. The site begins with the check's
     function."""
     return [check for check in sound if all(all(found.get(check, [True])) for found in runs)]
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2216
-# What shells do: pipes, substitutions, background jobs, traps, coprocesses, signals between them.
+# Shell features: pipes, substitutions, background jobs, traps, coprocesses, signals between processes.
 seq 200000 | sort -rn | awk '{ n += $1 } END { print n }'
 seq 50000 | gzip -c | gunzip | md5sum
 false | true | sh -c 'exit 7'

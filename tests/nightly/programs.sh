@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Programs of all kinds are as without us, with OS calls, NVTX and CPU samples on: make -j, pipelines of bash, node,
-# java, a server of gunicorn and gevent, workers of PyTorch's DataLoader. Each prints what it did; that, its status and
-# its errors must be the same.
+# Programs of many kinds behave as without pillion, with OS calls, NVTX and CPU samples on: make -j, pipelines of bash,
+# node, java, a server of gunicorn and gevent, workers of PyTorch's DataLoader. The output, status and errors of each
+# must be the same.
 #   PROGRAMS          only those whose text matches this (extended regular expression)
 #   GUNICORN_PYTHON   a Python that has gunicorn (and gevent), default: python3
 #   PYTHON_TORCH      a Python that has PyTorch, default: python3
@@ -13,8 +13,8 @@ programs=$tests_dir/../nightly
 python=${GUNICORN_PYTHON:-$(python3 -c 'import sys; print(sys.executable)')}
 torch=${PYTHON_TORCH:-$python}
 
-# TEXT PROCESSES COMMAND...: as without us, in an empty directory of its own; at least so many processes are in the
-# capture, and nothing is lost.
+# TEXT PROCESSES COMMAND...: runs COMMAND in an empty directory; it behaves as without pillion, at least PROCESSES
+# processes are in the capture, and nothing is lost.
 same() {
 	local text=$1 processes=$2 bare recorded
 	shift 2
@@ -30,9 +30,10 @@ same() {
 	if [ $bare -eq 0 ] && [ $recorded -eq 0 ] && [ -s bare.out ] && cmp -s bare.out recorded.out &&
 		cmp -s bare.err recorded.err &&
 		diff -r bare recorded >differences; then
-		pass "$text: as without us"
+		pass "$text: behaves as without pillion"
 	else
-		fail "$text: as without us" "status $bare and $recorded" "$(diff bare.out recorded.out | head -5)" \
+		fail "$text: behaves as without pillion" "status $bare and $recorded" \
+			"$(diff bare.out recorded.out | head -5)" \
 			"$(diff bare.err recorded.err | head -20)" \
 			"$(head -5 differences)"
 	fi

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""serve.py CLASS: gunicorn with workers of this class, asked by many clients, reloaded, and ended."""
+"""serve.py CLASS: gunicorn with workers of this class, which serves many clients, is reloaded, and ends."""
 import hashlib
 import os
 import signal

@@ -8,7 +8,7 @@ done
 . "$(dirname "$0")/../e2e/lib.sh"
 command -v slurmctld slurmd sbatch srun >/dev/null || skip_all 'no Slurm'
 
-# A cluster of our own: loopback, no munge, everything in the scratch directory.
+# A private cluster: loopback, no munge, everything in the scratch directory.
 daemons=()
 stop() {
 	if [ ${#daemons[@]} -gt 0 ]; then
@@ -89,7 +89,7 @@ is "$(grep -E '^(first|second|third)' steps.out | sort | tr '\n' ';')" \
 is "$(for c in steps steps.1 steps.2; do launches $c.pillion; done | tr '\n' ' ')" '4 4 1 ' \
 	'each step has a capture with its ranks, over both nodes'
 told='exists already: this run of the batch job is recorded in'
-is "$(grep -c "steps.pillion $told .*steps\.[12].pillion$" steps.out)" 2 'which is said once for each'
+is "$(grep -c "steps.pillion $told .*steps\.[12].pillion$" steps.out)" 2 'one message for each step'
 diag "$(cat steps.out)"
 is "$(report stats -q -r jobs -f csv steps.1.pillion | cut -d, -f1,2,4,6 | tail -n +2 | sort | tr '\n' ' ')" \
 	"slurm,$job,1,node1 slurm,$job,1,node2 " 'the report jobs names job, step and nodes'
@@ -103,16 +103,16 @@ first_runs() { [ "$(ls started..? 2>/dev/null | wc -l)" = 4 ]; }
 ok 'a job runs' eventually first_runs
 scontrol requeue "$job"
 is_pending() { [ "$(squeue -h -j "$job" -o %T 2>/dev/null)" = PENDING ]; }
-ok 'is requeued' eventually is_pending
-# Slurm would have it wait for two minutes. In the second of the requeue it would fail: its nodes still take its
-# credential for revoked.
-ok 'may start soon' eventually scontrol update JobId="$job" StartTime=now+3seconds
+ok 'the job is requeued' eventually is_pending
+# By default Slurm delays it by two minutes. Within a second of the requeue it would fail, since the nodes still
+# consider its credential revoked.
+ok 'the requeued job may start soon' eventually scontrol update JobId="$job" StartTime=now+3seconds
 ran_again() { [ -e started.1.0 ] && is_over; }
-ok 'and runs again' eventually ran_again
+ok 'the requeued job runs again' eventually ran_again
 [ "$failed" -eq 0 ] || diag "$(scontrol show job "$job")" "$(tail -n 30 "$cluster/slurmctld.log")"
 is "$(ls -d requeue*.pillion | tr '\n' ' ')" 'requeue.1.pillion requeue.pillion ' \
 	'the second attempt has a capture of its own'
-is "$(launches requeue.1.pillion) $(keys requeue.1.pillion)" '4 1' 'with all of its ranks'
+is "$(launches requeue.1.pillion) $(keys requeue.1.pillion)" '4 1' 'the requeued job: all ranks are in the new capture'
 is "$(report stats -q -r jobs -f csv requeue.1.pillion | cut -d, -f2,5 | tail -n +2 | sort -u)" "$job,1" \
 	'which names the attempt'
 diag "$(cat requeue.out)"
@@ -126,7 +126,7 @@ is "$(grep '^task' array.out | sort | tr '\n' ';')" \
 	"$(for i in 1 2 3 4 5 6; do printf 'task %d;task %d;' $i $i; done)" 'each task ran'
 is "$(for c in array*.pillion; do echo "$(launches "$c") $(keys "$c")"; done | sort -u)" '2 1' \
 	'and has a capture with its two ranks'
-is "$(ls -d array*.pillion | wc -l)" 6 'six in all'
+is "$(ls -d array*.pillion | wc -l)" 6 'six captures of six tasks'
 is "$(report stats -q -r jobs -f csv array*.pillion | cut -d, -f3 | tail -n +2 | sort | tr '\n' ' ')" '1 2 3 4 5 6 ' \
 	'which the report jobs tells apart'
 done_testing
