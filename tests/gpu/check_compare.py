@@ -46,7 +46,7 @@ def cost(ran, name):
 
 
 def cost_and_mean(seen, name, ran):
-    """The median of a run's batches; their mean, in which flushes are, goes into the figures."""
+    """The median of a run's batches; their mean, which includes flushes, is added to the figures."""
     seen.figure(name + ", mean of a run", cost(ran, "ns_per_launch_mean"), "ns")
     return cost(ran, "ns_per_launch")
 

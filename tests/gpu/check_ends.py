@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ends, forks, kills, ranges: nothing that was recorded is lost, and only what was asked for is recorded."""
+"""Ends, forks, kills, ranges: no record is lost, and only the requested ranges are recorded."""
 import collections
 import os
 

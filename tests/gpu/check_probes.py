@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions to NVIDIA's libraries that nobody has answered in writing. A probe has no right answer: it passes when it
-got one."""
+"""Tests of undocumented behaviour of NVIDIA's libraries. A probe has no expected answer: it passes if it got any
+answer."""
 from checks import check
 from training import LIMIT_S, training
 

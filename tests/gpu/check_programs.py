@@ -11,8 +11,8 @@ IN_GRAPH = {"kernel:_Z3addPfi": 1, "kernel:_Z5scalePffi": 1, "memcpy:DtoD": 1, "
 
 
 def recorded(session, seen, argv, options, **more):
-    """Where a process has nothing loaded that leads to a libcupti, it is told of one, and the table says that it had to
-    be."""
+    """If a process has no library loaded that leads to a libcupti, sets the path of one; the table then notes
+    that."""
     capture = session.pillion(argv, options, **more)
     if not any("there is no libcupti" in note for note in capture.notes()):
         return capture

@@ -5,7 +5,7 @@ CHECKS = []
 
 
 def check(title, *needs, limit=90):
-    """A function of (session, seen). needs: what Machine.lacks knows. limit: seconds that are kept for it."""
+    """A function of (session, seen). needs: names that Machine.lacks accepts. limit: seconds reserved for it."""
     def add(function):
         CHECKS.append((title, needs, limit, function))
         return function

@@ -129,7 +129,7 @@ class Capture:
         return [r["Detail"] for r in self.report("ledger") if r["Fact"] in ("note", "device time gap")]
 
     def losses(self):
-        """What the ledger says of device records that are not there."""
+        """The ledger's lines about missing device records."""
         facts = ("unmatched", "lost", "torn", "unreadable", "device records", "device buffers")
         return [f"{r['Fact']} {r['Count']}" for r in self.report("ledger")
             if r["Fact"].startswith(facts)] + self.notes()

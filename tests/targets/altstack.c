@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* altstack WHAT [NUMBER]: stacks without room for a signal frame, and alternate signal stacks of the program's own.
+/* altstack WHAT [NUMBER]: stacks without space for a signal frame, and the program's own alternate signal stacks.
  * The output must be the same with and without CPU samples. */
 #include <errno.h>
 #include <inttypes.h>
@@ -64,7 +64,7 @@ static void in_coroutine(void)
 	burn(1);
 }
 
-/* Room for the work, and none for a signal frame. */
+/* Has space for the work, but not for a signal frame. */
 static void small(size_t size)
 {
 	char *stack = painted(size);
@@ -109,7 +109,7 @@ static const char *where(const void *at, const void *context)
 	return here < interrupted && interrupted - here < 65536 ? "the interrupted stack" : "another stack";
 }
 
-/* With the frame of the handler its signal leaves less of 8 KiB than a second one needs: 3.4 KB with AVX-512. */
+/* The handler's and its signal's frame leave less of 8 KiB than a second signal frame needs: 3.4 KB with AVX-512. */
 NOINLINE static int burn_deep(size_t size)
 {
 	volatile char room[3000];
@@ -120,7 +120,7 @@ NOINLINE static int burn_deep(size_t size)
 	}
 	room[0] = 0;
 	burn(0.3);
-	return room[0]; /* lives until here */
+	return room[0]; /* keeps `room` alive during burn() */
 }
 
 static void on_signal(int signal, siginfo_t *info, void *context)
@@ -157,7 +157,7 @@ static char *register_stack(size_t size)
 	return stack;
 }
 
-/* Work, handlers on the stack that work, work. */
+/* Runs work, then handlers on the alternate stack that work, then work. */
 static void handled(size_t size)
 {
 	double before = 1.5, after = 2.5; /* in vector registers across the handler */
@@ -262,7 +262,7 @@ static void overflows(size_t size)
 	pthread_join(id, NULL);
 }
 
-/* ---- what the program is told ---- */
+/* ---- what the program can observe ---- */
 
 struct kernel_action {
 	void *handler;

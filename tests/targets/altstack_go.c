@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Go's runtime does in a C program: a handler by sigaction(), the alternate stack by a system call of its own. It
- * uses the stack that the kernel has, or registers one, and dies if a handler runs elsewhere. Go's objects have this
- * note. */
+/* Behaves as Go's runtime in a C program: installs a handler by sigaction() and the alternate stack by a direct system
+ * call. It uses the stack that is registered with the kernel, or registers one, and dies if a handler runs elsewhere.
+ * Go's objects have this note. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* attach MODE THREADS [FILE]: many threads, each of which makes few calls.
- * 	started		THREADS threads make one write() each, and live until the last of them has
- * 	released	they wait on one futex first, by syscall(), and are woken together
- * waves FILE waves of THREADS threads with up to 8 write() each, without end; FILE holds a struct wave_thread for
- * each: what
- * 			had returned is known however the process is killed
- * forks short threads attach one after the other in THREADS threads, while the main thread forks children that start
- * threads too Prints how many write() were made in all. */
+ *	started		THREADS threads make one write() each, and live until the last of them has written
+ *	released	the same, but they first wait on one futex, by syscall(), and are woken together
+ *	waves		endless waves of THREADS threads with up to 8 write() each; FILE has a struct wave_thread for
+ *			each, so that the calls that returned are known however the process is killed
+ *	forks		THREADS threads each start short threads one after the other, which attach, while the main
+ *			thread forks children that start threads too
+ * Prints the total number of write() calls. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* calls COUNT END [THREADS [COUNTER]]: each of THREADS threads makes COUNT usleep(US) calls (env US, default 1000)
  * and the process ends as END says. COUNTER is a file that is mapped and holds, per thread, the calls that have
- * returned: whoever kills us can tell how far we were. */
+ * returned: a process that kills this one can read its progress from the file. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sleeps three times 100 ms and prints how many ns that took by the kernel's CLOCK_MONOTONIC, which no other library in
- * the process can replace. clocks [tsc | tsc-syscall | strict]: first forbids reading the time-stamp counter. */
+/* Sleeps 100 ms three times and prints the elapsed ns, reading CLOCK_MONOTONIC by a system call that no library in the
+ * process can replace. clocks [tsc | tsc-syscall | strict]: first disables reading the time-stamp counter. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>

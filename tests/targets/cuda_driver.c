@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_driver LOOKUP [ROUNDS]: a program of the driver API that finds its functions by one of these look-ups:
+/* cuda_driver LOOKUP [ROUNDS]: a driver API program that finds its functions by one of these look-ups:
  *   linked   by the linker (built with -DLINKED)
  *   dlsym    dlopen of libcuda and dlsym of each
  *   global   dlopen with RTLD_GLOBAL and dlsym(RTLD_DEFAULT)
- *   proc     cuGetProcAddress_v2 of the versions that they came with; twin: with a default stream per thread
- *   newer    the same of a version that nobody knows yet
+ *   proc     cuGetProcAddress_v2 with the version that introduced each; twin: for per-thread default streams
+ *   newer    the same with a version that does not exist yet
  *   self     cuGetProcAddress found through itself; old: cuGetProcAddress of CUDA 11
  *   entry    cudaGetDriverEntryPointByVersion of a shared libcudart
  * Prints what it computed. */
@@ -174,7 +174,7 @@ static void launch_all(CUmodule module, CUlibrary loaded, CUstream stream, CUdev
 	NEED(d.cuKernelGetFunction(&f, kernel));
 	config.hStream = stream;
 	NEED(d.cuLaunchKernelEx(&config, f, arguments, NULL));
-	/* A handle that came with no name. */
+	/* A handle obtained without a name. */
 	NEED(d.cuLibraryEnumerateKernels(&kernel, 1, loaded));
 	NEED(d.cuLaunchKernel((CUfunction)kernel, N / 512, 1, 1, 512, 1, 1, 64, NULL, arguments, NULL));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_ends HOW N: N memsets on the device, not waited for, and then an end; forks around them; capture ranges in
- * them. */
+/* cuda_ends HOW N: queues N memsets without waiting and ends in the given way; some ways also fork or have capture
+ * ranges. */
 #include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
 #include <signal.h>
@@ -58,7 +58,7 @@ static int fork_after(int n)
 	child = fork();
 	if (child == 0) {
 		if (cudaMemset(device, 0, 512) == cudaSuccess)
-			_exit(1); /* no device is left to a child */
+			_exit(1); /* CUDA does not work in a child */
 		exit(0);
 	}
 	waitpid(child, &status, 0);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_event_timing HOW N: work on many streams, devices and contexts, whose bytes tell them apart.
+/* cuda_event_timing HOW N: work on many streams, devices and contexts, which differ in their sizes.
  *   threads   four threads, each with three streams, N memsets on each
- *   first     the same, and nobody has called CUDA before
+ *   first     the same, and these threads make the first CUDA calls
  *   devices   two devices in turn; and copies into a stream of the other one
- *   capture   one thread captures in the global mode again and again while another makes N memsets and asks whether
- * they are done contexts  N contexts one after the other, three memsets in each release   the primary context retained
- * twice and released once, then for good; three memsets in between, and after a new one fail      N memsets that the
- * driver refuses, each between two that it does not queue     N memsets of which none is waited for until all have been
- * asked for left      the same, but the process ends before the device is through Prints what went wrong, and "done".
- */
+ *   capture   one thread repeatedly captures in the global mode while another makes N memsets and queries completion
+ *   contexts  N contexts one after the other, three memsets in each
+ *   release   the primary context is retained twice, released once, then completely; three memsets after the first
+ *             release, and three after it is retained again
+ *   fail      N memsets that the driver rejects, each between two that it accepts
+ *   queue     N memsets, all queued before the first wait
+ *   left      the same, but the process ends before the device has finished
+ * Prints errors, and "done". */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <pthread.h>

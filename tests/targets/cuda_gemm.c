@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* As cublas_v2.h has them, which not every toolkit comes with. */
+/* Declared as in cublas_v2.h, which not every toolkit includes. */
 int cublasCreate_v2(void **handle);
 int cublasDestroy_v2(void *handle);
 int cublasSgemm_v2(void *handle, int transa, int transb, int m, int n, int k, const float *alpha, const float *a,

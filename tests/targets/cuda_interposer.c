@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For LD_PRELOAD: a user's own interposer of cudaMalloc, written as they all are. Says at the end what it saw. */
+/* For LD_PRELOAD: a typical interposer of cudaMalloc, as a user may have. Prints at the end what it saw. */
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_launches for machines without nvcc: what nvcc would have made of it, written out.
- * With CUDA_API_PER_THREAD_DEFAULT_STREAM defined every call is its _ptsz twin. */
+/* cuda_launches for machines without nvcc: the code that nvcc would generate, written by hand.
+ * If CUDA_API_PER_THREAD_DEFAULT_STREAM is defined, every call is its _ptsz variant. */
 #include "cuda_stub.h"
 
 static void add_run(const unsigned *grid, const unsigned *block, void **params)

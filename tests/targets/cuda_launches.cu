@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_launches, built by nvcc. With --default-stream per-thread every call is its _ptsz twin. */
+/* cuda_launches, built by nvcc. With --default-stream per-thread every call is its _ptsz variant. */
 #include <cuda_runtime.h>
 
 __global__ void add(float *x, int n)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One of each thing that CUDA programs do, a known number of times: the body of cuda_launches.cu and of its twin
- * for machines without nvcc. What the program did is printed, one "name count bytes" to a line, sorted by nothing.
+/* Makes each kind of CUDA call a known number of times: the body of cuda_launches.cu and of its variant for machines
+ * without nvcc. Prints its own counts as unsorted lines of "name count bytes".
  *
- * Whoever includes it defines the functions declared first: what a dim3 is made by, the host addresses of the kernels,
+ * The including file defines the functions declared first: construction of a dim3, the host addresses of the kernels,
  * and launches as nvcc's <<<>>> makes them. */
 #ifndef CUDA_LAUNCHES_H
 #define CUDA_LAUNCHES_H

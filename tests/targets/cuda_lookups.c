@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What looking a name up gives.
+/* Prints the results of symbol look-ups.
  *   cuda_lookups probe              names of CUDA and others, by RTLD_DEFAULT, RTLD_NEXT and the program's handle
  *   cuda_lookups two LIBRARY...     cudaMalloc of each, by the same code, in turn
- *   cuda_lookups plugin LIBRARY N [MODE]   plugin_main(N) of a library that nobody else sees; MODE: deep
- * (RTLD_DEEPBIND), deeplazy, space (dlmopen) cuda_lookups plugins N LIBRARY...      of several, by threads at once;
- * plugins_deep, plugins_deeplazy: in that mode cuda_lookups real LIBRARY NAME... those functions of a library, called
- * with zeroes cuda_lookups many LIBRARY N     N copies of a look-up by threads at once */
+ *   cuda_lookups plugin LIBRARY N [MODE]   plugin_main(N) of a library with local scope; MODE: deep (RTLD_DEEPBIND),
+ *                                   deeplazy, space (dlmopen)
+ *   cuda_lookups plugins N LIBRARY...      of several, by concurrent threads; plugins_deep, plugins_deeplazy: in that
+ *                                   mode
+ *   cuda_lookups real LIBRARY NAME...      calls these functions of a library with zeroes
+ *   cuda_lookups many LIBRARY N     N copies of a look-up, by concurrent threads */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -27,7 +29,7 @@ static void probe(void *handle, const char *what)
 		dlerror();
 		found = dlsym(handle, names[i]);
 		error = dlerror();
-		/* A version is no part of the question, and none of the answer's. */
+		/* The look-up names no version, so the version is left out of the output. */
 		printf("%s %s: %s %.*s\n", what, names[i], found ? "found" : "none",
 		       error ? (int)strcspn(error, ",") : 0, error ? error : "");
 	}

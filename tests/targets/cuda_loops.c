@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_loops [FROM TO]...: ten loops. Loop i makes i cudaMalloc and cudaFree calls and ten usleep(100) calls, five
- * of them in a worker process that knows nothing of CUDA. cudaProfilerStart is called before each loop FROM, Stop
+ * of them in a worker process that does not use CUDA. cudaProfilerStart is called before each loop FROM, Stop
  * after each loop TO. */
 #include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>

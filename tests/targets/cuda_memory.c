@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of every kind, some of it kept; then more than there is. Prints what it asked for, and the answers. */
+/* Allocates memory of every kind, does not free all of it, then requests too much. Prints requests and results. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 

@@ -5,8 +5,8 @@
  *   module    cuModuleGetFunction
  *   library   cuLibraryGetKernel, launched by its handle
  *   function  the function of such a handle
- *   unnamed   the handles of a library's kernels, which nobody has asked for by name
- *   handle    likewise, launched by the runtime */
+ *   unnamed   the handles of a library's kernels, obtained without their names
+ *   handle    the same, launched by the runtime */
 #include <cuda.h>
 #include <stdio.h>
 #include <string.h>

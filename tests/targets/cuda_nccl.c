@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_nccl N FILE [group]: one of WORLD_SIZE ranks, whose number is RANK, that do N steps: an ncclAllReduce and an
- * ncclAllGather, with `group` in one group, then some waiting of which each rank does less than the one before it.
- * The unique id goes through FILE. */
+ * ncclAllGather, with `group` in one group, then a wait that is shorter for each higher rank. The ranks share the
+ * unique id by FILE. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* As nccl.h has them, which not every toolkit comes with. */
+/* Declared as in nccl.h, which not every toolkit includes. */
 typedef struct { char internal[128]; } ncclUniqueId;
 int ncclGetUniqueId(ncclUniqueId *id);
 int ncclCommInitRank(void **comm, int ranks, ncclUniqueId id, int rank);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_opening HOW N: what comes upon a thread while its first call has CUPTI opened, and N memsets after that.
+/* cuda_opening HOW N: an event that occurs while a thread's first call opens CUPTI, followed by N memsets.
  *   cancel   it is cancelled
  *   jump     a signal's handler leaves the call by siglongjmp
  *   fork     the process forks; the child ends at once
@@ -77,7 +77,7 @@ static void child(void)
 	fflush(stdout);
 	pid = fork();
 	if (pid == 0) {
-		alarm(60); /* a hang is ended */
+		alarm(60); /* ends a hang */
 		exit(0);
 	}
 	if (waitpid(pid, &status, 0) != pid || status)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plugin linked with one CUDA runtime: an allocation tells which one answered. */
+/* A plugin linked with one CUDA runtime: the result of an allocation shows which runtime was called. */
 #include <stddef.h>
 
 int cudaMalloc(void **p, size_t n);
@@ -19,7 +19,7 @@ __attribute__((visibility("default"))) int plugin_run(int calls)
 	return answered;
 }
 
-/* With optimisation a jump: cudaMalloc returns to whoever called this. */
+/* A tail call if optimised: cudaMalloc then returns to this function's caller. */
 __attribute__((visibility("default"))) int plugin_jump(void **p, size_t n)
 {
 	return cudaMalloc(p, n);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_profiler N [again|finalize|later|stay|first|v2|threads]: N memsets of 4 KB, N of 8 KB under a profiler of the
  * program's own, which prints how many records it got and whether their times were CUPTI's usual ones, then N of 16 KB.
- *   again     the profiler goes on without registering its buffers a second time, for N of 32 KB, and N of 64 KB follow
+ *   again     the profiler continues without registering its buffers again, for N of 32 KB; N of 64 KB follow
  *   finalize  it ends CUPTI
- *   later     likewise, and the work after it comes when CUPTI has had 1.2 s to detach itself
+ *   later     the same, and the next work begins after CUPTI had 1.2 s to detach
  *   v2        it uses the functions of CUDA 13.2, and again for N of 32 KB; N of 64 KB follow
  *   stay      it never switches off
  *   first     it takes CUPTI before any CUDA call
- *   threads   it goes on and off 20 times while another thread works */
+ *   threads   it is switched on and off 20 times while another thread works */
 #include <cupti.h>
 
 #include <cuda_runtime_api.h>
@@ -109,7 +109,7 @@ static void *work_on(void *device)
 	return NULL;
 }
 
-/* What it gets of the other thread's work is chance; its own is all there. */
+/* It gets a random part of the other thread's work, and all of its own. */
 static int on_and_off(void *device, int n)
 {
 	pthread_t thread;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A CUDA runtime so small that it only says which one it is: MAJOR. */
+/* A minimal CUDA runtime that only reports its version: MAJOR. */
 #include <stddef.h>
 
 int cudaMalloc(void **p, size_t n)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A CUPTI that takes its time to load, and must not be called before it is: SLOW. Else a program that loads argv[1]
- * in one thread while another comes into a capture range. */
+/* With SLOW: a CUPTI that is slow to load and must not be called before it is loaded. Otherwise: a program that loads
+ * argv[1] in one thread while another enters a capture range. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

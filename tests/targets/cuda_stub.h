@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What nvcc 13 puts into a program around its kernels, for C programs: registration before main, launches by
- * __cudaGetKernel and __cudaLaunchKernel, or as nvcc 12 did (CUDA_STUB_LEGACY) by cudaLaunchKernel. In place of
- * machine code goes a table that only the simulated GPU knows. */
+/* The code that nvcc 13 generates around kernels, for C programs: registration before main, launches by __cudaGetKernel
+ * and __cudaLaunchKernel, or by cudaLaunchKernel as with nvcc 12 (CUDA_STUB_LEGACY). Machine code is replaced by a
+ * table that only the simulated GPU understands. */
 #ifndef CUDA_STUB_H
 #define CUDA_STUB_H
 

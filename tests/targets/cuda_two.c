@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_two [deep] CALLS PLUGIN...: loads each plugin and runs it CALLS times, then all once more in turn, then
- * unloads, loads and runs them in the opposite order. Prints which CUDA runtime answered each. deep: opened with
- * RTLD_DEEPBIND; then each also has a call whose return address is not the plugin's. */
+ * unloads, loads and runs them in the opposite order. Prints which CUDA runtime each one called. deep: opened with
+ * RTLD_DEEPBIND; each then also makes a call whose return address is outside of the plugin. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

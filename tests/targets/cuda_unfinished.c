@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_unfinished HOW N: work that is under way when somebody asks for its records.
+/* cuda_unfinished HOW N: work in progress when its records are flushed.
  *   threads  N threads, each with a memset of 4 KB that it waits for, all alive until the last has done so
  *   across   a capture range that ends while N memsets of 4 KB are under way, which are then waited for
  *   exit     the program ends while N memsets of 4 KB are under way, after one of 8 KB that it waited for */

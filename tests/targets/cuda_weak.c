@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that uses CUDA if it is there, by weak references: prints what each gives. */
+/* A program that uses CUDA if it is present, by weak references: prints the result of each. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A function that only bears the name of one of libc's. */
+/* A private function with the name of one of libc's. */
 int killpg(int a, int b);
 
 __attribute__((visibility("default"))) int killpg(int a, int b)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* descriptors: closes, reuses and inherits descriptors in every way that a program may, and writes to each file the
- * number of bytes that its name says. */
+/* Closes, reuses and inherits descriptors in every way that a program may, and writes to each file the number of bytes
+ * in the file's name. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -27,7 +27,7 @@ static int file(const char *name)
 	return open(name, O_RDWR | O_CREAT | O_TRUNC, 0600);
 }
 
-/* The same number each time: charged to the file that it stood for. */
+/* Reuses one descriptor number: each write counts for the file that the number referred to at that time. */
 static void reuse(void)
 {
 	int fd = file("100"), other;
@@ -77,7 +77,7 @@ static void reuse(void)
 	close(fd);
 }
 
-/* What a child does with its descriptors is not what they are here. */
+/* A child's changes to its descriptors do not affect the parent's. */
 static void children(void)
 {
 	int fd = file("2000"), other = file("2100"), status;

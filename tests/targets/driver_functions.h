@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For programs that find the driver's functions for themselves. FUNCTIONS(X) is the program's list, of DRIVER_BASICS
- * and what else it calls: X(name, suffix of the ABI, the version that it came with). They are in `d`. */
+/* For programs that find the driver's functions themselves. FUNCTIONS(X) is the program's list, DRIVER_BASICS and any
+ * others that it calls: X(name, suffix of the ABI name, version that introduced it). The pointers are in `d`. */
 #ifndef DRIVER_FUNCTIONS_H
 #define DRIVER_FUNCTIONS_H
 

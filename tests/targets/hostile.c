@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hostile WHAT: a program that takes things away from a library in its process, makes many calls all the same, and
- * prints what it sees. Its output and status must not depend on whether it is being recorded. */
+/* hostile WHAT: a program that removes resources from a library in its process, still makes many calls, and prints what
+ * it observes. Its output and status must be the same with and without recording. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -114,8 +114,8 @@ static int borrowed(void *unused)
 	_exit(7);
 }
 
-/* As a sandbox does it: asks whether the kernel has filters by one at NULL, and leaves chroot to a child in its own
- * memory whose thread-local storage is zeros. */
+/* Behaves as a sandbox: probes for seccomp filters with a NULL filter, and calls chroot in a child that shares its
+ * memory and has zeroed thread-local storage. */
 static void borrow(void)
 {
 	static char stack[1 << 16] __attribute__((aligned(16))), storage[1 << 15] __attribute__((aligned(64)));
@@ -136,7 +136,7 @@ static void borrow(void)
 	make_calls();
 }
 
-/* Only what the filter allows: one system call more, and we are killed. */
+/* The filter kills the process at any system call that it does not list. */
 static void filtered(int by_prctl)
 {
 	struct sock_filter filter[] = {
@@ -231,7 +231,7 @@ static void failed(const char *what, int has_failed)
 	printf("%s %d %s\n", what, has_failed, strerror(errno));
 }
 
-/* Addresses where nothing is: the kernel says so, and nobody else may look there. */
+/* Unmapped addresses: the kernel returns EFAULT, and the recorder must not read them. */
 static void faults(void)
 {
 	void *volatile nowhere = (void *)8;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of every library, with arguments that differ, as many rounds as argv[1] says. Also built as a plugin, and
- * with LOOK_UP to call none by its name. */
+/* Calls functions of every library with distinct arguments, argv[1] rounds. Also built as a plugin, and with LOOK_UP
+ * to call them by looked-up pointers only. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

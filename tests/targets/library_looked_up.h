@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each function of libraries.h as ctypes, JAX and TensorFlow have it: looked up in a library that nobody else sees. */
+/* Finds each function of libraries.h as ctypes, JAX and TensorFlow do: by look-up in a library with local scope. */
 #ifndef LIBRARY_LOOKED_UP_H
 #define LIBRARY_LOOKED_UP_H
 

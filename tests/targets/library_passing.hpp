@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that bear names of libraries' rows and take and return all that a calling convention knows. */
+/* Functions named as rows of the libraries' tables, with every class of argument and result of the calling
+ * convention. */
 #ifndef LIBRARY_PASSING_H
 #define LIBRARY_PASSING_H
 
@@ -28,7 +29,7 @@ int cudnnNormalizationBackward(WORDS_14, WORDS_14, word, word, word, word);
 double cublasDgemm_v2(double, word, double, word, word, double, word, word, word, word, double, word, word, double,
 		      word, word, word, double, word, double, double, word);
 struct pair cublasSrot_v2(struct pair, word, word, word, float, WORDS_5, struct pair);
-/* A structure in two general registers; one whose place the caller names. */
+/* A structure in two general registers; a structure returned through a pointer from the caller. */
 struct words cublasHgemm(struct words, word, word, word, WORDS_9);
 struct large cublasCgemm_v2(word, word, word, word, WORDS_9);
 /* Calls back. */

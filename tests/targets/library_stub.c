@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that find the library's of their own names when they are called, and go on to them: as XLA's stubs. */
+/* Stubs that find the library's function of their own name when called and forward to it, as XLA's stubs do. */
 #include "../doubles/libraries.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls the stubs of library_stub.c, which are linked, as many rounds as argv[1] says. */
+/* Calls the linked stubs of library_stub.c, argv[1] rounds. */
 #include <stdlib.h>
 
 #include "../doubles/libraries.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* No library is there: weak references, and what they answer. */
+/* Prints the values of weak references when no library is present. */
 #include <stdio.h>
 
 int cublasCreate_v2(void **handle) __attribute__((weak));

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A training script in which one thing is slow, by the name of what: the line that says PLANTED. `lines_job.py WHAT`.
+# lines_job.py WHAT: a training script in which one line is slow: the line marked `PLANTED WHAT`.
 import ctypes
 import multiprocessing
 import os

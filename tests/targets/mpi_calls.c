@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two ranks and more: what each library of MPI has, argv[1] rounds of it. */
+/* Makes calls that every MPI library has, argv[1] rounds, with two or more ranks. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

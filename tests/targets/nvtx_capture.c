@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranges for -c nvtx and --nvtx-domain-include. Every mark says where it stands: `in` inside of a range "step" of
- * some kind, `out` outside of all. 77: built without NVTX's headers. */
+/* Ranges for -c nvtx and --nvtx-domain-include. The text of each mark is `in` within a range "step" of some kind, and
+ * `out` outside of all. Status 77: built without NVTX's headers. */
 #if __has_include(<nvtx3/nvToolsExt.h>)
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
@@ -61,7 +61,7 @@ static void each_form(void)
 	nvtxMarkA("out 5");
 }
 
-/* Two threads meet the range at the same instants: as one goes in the other may go out. */
+/* Two threads race on the range: one may enter while the other leaves. */
 static void *in_and_out(void *unused)
 {
 	(void)unused;

@@ -146,7 +146,7 @@ static void payloads(void)
 	id = nvtxRangeStartPayload(domain, data, 1);
 	CHECK(id);
 	nvtxRangeEndPayload(domain, id, &end, 1);
-	m.peer = (const char *)16; /* the program's mistake is not to become our crash */
+	m.peer = (const char *)16; /* an error of the program must not crash the recorder */
 	nvtxMarkPayload(domain, data, 1);
 }
 

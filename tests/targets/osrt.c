@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* osrt ROUNDS: each call of the OS runtime that a profiler knows, ROUNDS times, in a working directory that it may
- * fill. Prints a checksum of what the calls returned, which does not depend on who watches. */
+/* osrt ROUNDS: makes each recorded call of the OS runtime ROUNDS times, in a writable working directory. Prints a
+ * checksum of the results, which must be the same with and without recording. */
 #include <aio.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +53,7 @@ static long saw(const char *what, long result)
 }
 
 #define SEE(call) saw(#call, (long)(call))
-#define SEEN(call) saw(#call, !!(call)) /* of which only the fact is the same each time */
+#define SEEN(call) saw(#call, !!(call)) /* only success or failure is deterministic */
 
 static struct timespec in_ms(clockid_t clock, long ms)
 {
@@ -271,7 +271,7 @@ static struct shared {
 	int ready, tried, is_at_rwlock, tid;
 } shared;
 
-/* Looked up by system calls of its own, which nobody counts. */
+/* Checked by raw system calls, which are not recorded. */
 static int sleeps(int tid)
 {
 	char path[64], text[512] = "", *state;
@@ -297,7 +297,7 @@ static void *hold(void *arg)
 		syscall(SYS_sched_yield);
 	syscall(SYS_nanosleep, &t, NULL);
 	pthread_mutex_unlock(&shared.mutex);
-	/* The other one is to meet the lock, however busy the machine. */
+	/* Ensures that the other thread waits for the lock, even on a busy machine. */
 	while (!__atomic_load_n(&shared.is_at_rwlock, __ATOMIC_ACQUIRE) || !sleeps(shared.tid))
 		syscall(SYS_nanosleep, &t, NULL);
 	pthread_rwlock_unlock(&shared.rwlock);

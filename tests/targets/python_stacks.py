@@ -97,7 +97,7 @@ def naïve_名():
 
 
 def generated(i):
-    """Code that lies where other code has just been."""
+    """Creates code at the address of code that was just freed."""
     names = {"nap": nap}
     exec(compile("def made():\n    nap()\nmade()", "generated-%03d.py" % i, "exec"), names)
     names.clear()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What CPU samples are taken of, and programs that use signals themselves. samples WHAT [NUMBER]
- * Each prints what it found of its own signals; the output must be the same with and without samples. */
+/* samples WHAT [NUMBER]: workloads for CPU samples, and programs that use signals themselves.
+ * Each prints what it observed of its own signals; the output must be the same with and without samples. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
@@ -180,7 +180,7 @@ static void install(int signal)
 		perror("sigaction");
 }
 
-/* Queued real-time signals are each delivered: exactly as many come as were sent, whoever else uses the number. */
+/* Every queued real-time signal is delivered: the count matches what was sent even if the recorder uses the number. */
 static void queued(int signal, int number)
 {
 	union sigval value = {0};
@@ -225,7 +225,7 @@ static void *print_inherited(void *unused)
 	return unused;
 }
 
-/* What the program is told of every signal and of its masks. */
+/* Prints the dispositions of all signals, and the signal masks. */
 static void view(void)
 {
 	struct sigaction now;
@@ -292,9 +292,8 @@ static long some_polls(void)
 	return (end.tv_sec - start.tv_sec) * 1000000 + (end.tv_nsec - start.tv_nsec) / 1000;
 }
 
-/* A handler without SA_RESTART ends a read; one with it never does. The signal comes when the read waits, as a rule:
- * if it comes just before, the next one ends it, which is a matter of chance. Where reads were restarted it would
- * always be the next one. */
+/* A handler without SA_RESTART ends a read; one with it never does. The signal usually comes while the read waits; if
+ * it comes just before, the next signal ends the read. If reads were restarted, it would always be the next one. */
 static void ended(bool restarts)
 {
 	struct sigaction action = {.sa_handler = count_one, .sa_flags = restarts ? SA_RESTART : 0};
@@ -353,10 +352,10 @@ static void coroutines(void)
 static void in_handler(int signal)
 {
 	shares(0.2);
-	seen = signal; /* or it would be left before */
+	seen = signal; /* set last, so that the handler's loop has finished */
 }
 
-/* A handler that burns time on an alternate stack. */
+/* Runs a handler that uses CPU time on an alternate stack. */
 static void alternate(void)
 {
 	static char stack[32768];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stacks_plugin PLUGIN...: loads each in turn, has it sleep, and unloads it, so that each lies where the one before
- * did. With SLEEPER such a plugin: they differ in nothing but that name. */
+/* stacks_plugin PLUGIN...: loads each plugin in turn, lets it sleep and unloads it, so that all use the same addresses.
+ * Built with SLEEPER it is such a plugin; plugins differ only in that name. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <unistd.h>

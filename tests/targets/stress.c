@@ -128,12 +128,12 @@ static void *wait_for_ever(void *unused)
 	return unused;
 }
 
-/* A child of many threads' parent: one of its own, and it ends in one of several ways. */
+/* Runs in a child of the multithreaded parent: starts a thread and ends in one of several ways. */
 static void child(int round)
 {
 	pthread_t thread;
 
-	/* Other threads of the parent may have held them, or waited for them. */
+	/* Other threads of the parent may have held these locks or waited for them. */
 	mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	rwlock = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
 	sem_init(&semaphore, 0, 0);

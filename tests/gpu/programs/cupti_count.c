@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counts a run's operations by CUPTI, independently of pillion: a library that the driver loads
- * (CUDA_INJECTION64_PATH), or that LD_PRELOAD with CUPTI_COUNT_NOW starts. At exit it writes to the file CUPTI_COUNT the
- * lines "kernel:NAME count ns", "memcpy count bytes", "memset count bytes" and "dropped count 0".
+ * (CUDA_INJECTION64_PATH), or that LD_PRELOAD with CUPTI_COUNT_NOW starts. At exit it writes to the file CUPTI_COUNT
+ * the lines "kernel:NAME count ns", "memcpy count bytes", "memset count bytes" and "dropped count 0".
  * CUPTI_COUNT_LIBRARY names the libcupti to open (default libcupti.so.13). */
 #include <cupti.h>
 

@@ -75,7 +75,7 @@ class Window:
 
 
 def tell_kernels(path):
-    """The profiler's own trace is the one place where kernels and their times stand one by one."""
+    """Only the profiler's own trace lists each kernel with its times."""
     counts, times = collections.Counter(), collections.Counter()
     with open(path, encoding="utf-8") as file:
         for event in json.load(file)["traceEvents"]:
