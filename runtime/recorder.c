@@ -67,8 +67,8 @@ static bool recorder_start_image(void)
 	if (!recorder_set_path() || !write_start_line(is_fork))
 		return false;
 	if (!is_fork && !identity_has_proc(&process_inherited.identity))
-		process_note("/proc cannot be read (a chroot without it?): the names of files and of the program are missing, "
-			     "and the clock is aligned by the time of day");
+		process_note("/proc cannot be read (a chroot without it?): the names of files and of the program are "
+			     "missing, and the clock is aligned by the time of day");
 	process_inherited.nonce = process.nonce;
 	/* Set once, since a child inherits it. Without it, a child created by clone(2) would write into its parent's
 	 * trace. */

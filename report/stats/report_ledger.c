@@ -352,7 +352,8 @@ static void add_reasons(const struct model *m, struct buffer *ret)
 			buffer_print(ret, count == 1 ? ", %s" : ", %s (%zu times)", first, count);
 	}
 	if (m->lost_lines)
-		buffer_print(ret, ", disk full or file size limited: %" PRIu64 " lines of the index could not be stored",
+		buffer_print(ret,
+			     ", disk full or file size limited: %" PRIu64 " lines of the index could not be stored",
 			     m->lost_lines);
 }
 

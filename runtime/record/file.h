@@ -12,9 +12,9 @@
 
 #include "runtime/format/trace_format.h"
 
-/* Creates process.path and maps its head to process.header, unless this has been done. False: there is no file. If there
- * was no room for it, a later call retries, and what cannot be stored is counted meanwhile; any other permanent failure
- * turns recording off. Under a guard. */
+/* Creates process.path and maps its head to process.header, unless this has been done. False: there is no file. If
+ * there was no room for it, a later call retries, and what cannot be stored is counted meanwhile; any other permanent
+ * failure turns recording off. Under a guard. */
 bool file_make(void);
 
 /* When to retry after so many earlier failures in succession: at first some 10 ms later, at most some seconds. */
