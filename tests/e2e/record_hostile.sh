@@ -92,7 +92,8 @@ fi
 
 LD_PRELOAD=$library PILLION_OUTPUT=$work/none/cap "$hostile" calls >out 2>err
 is "$? $(cat out)" '0 calls done' 'no directory for the capture: the program continues'
-is "$(cat err)" "pillion: recording is off: no directory for the capture: $work/none/cap" 'no directory for the capture: one message names it'
+is "$(cat err)" "pillion: recording is off: no directory for the capture: $work/none/cap" \
+	'no directory for the capture: one message names it'
 
 # 1e5 exceptions: the program uses its own unwinder.
 same 'C++ exceptions' "$targets/throws" 100000

@@ -57,7 +57,8 @@ is "$(awk -F, '$10 ~ /files\/[0-9]+$/ { n = $10; sub(".*/", "", n); print n, $9 
 	'each file has the bytes written to it'
 like "$(cat files.csv)" ',2100,\(not known\)$' \
 	'bytes written by the child of a vfork have an unknown file'
-is "$(awk -F, '$10 ~ /files\/(100|600|1200)$/ { print $5 }' files.csv | paste -sd' ')" '1 1 1' 'each file was opened once'
+is "$(awk -F, '$10 ~ /files\/(100|600|1200)$/ { print $5 }' files.csv | paste -sd' ')" '1 1 1' \
+	'each file was opened once'
 like "$(cat files.csv)" ',1,3300,pipe:' 'a pipe has its number'
 report stats -r sockets -f csv files.pillion >sockets.csv
 like "$(cat sockets.csv)" ",1,0,0,1,3000,tcp 127.0.0.1:$port\$" 'a connection has its peer: connected, sent'

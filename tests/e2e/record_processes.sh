@@ -33,7 +33,8 @@ is "$(num_calls reexec usleep)" 1020 'execve to itself 50 times: exact count'
 pillion -f -o small sh -c 'for i in 1 2 3 4 5; do /bin/true; done' >out 2>err
 is "$(report stats -r processes -f csv small.pillion | grep -c ',/bin/true$')" 5 \
 	'processes that record nothing are listed'
-is "$(find small.pillion -name '*.trace' | wc -l)" 1 "processes that record nothing leave no file: only the shell has one"
+is "$(find small.pillion -name '*.trace' | wc -l)" 1 \
+	"processes that record nothing leave no file: only the shell has one"
 
 # A signal handler that records while its thread is recording.
 PILLION_OSRT_THRESHOLD=0 pillion -f -o signals "$targets/hostile" signals >out 2>err
@@ -41,5 +42,6 @@ is "$(cat out)" 'signals done' 'handlers that record: same output'
 handled=$(num_calls signals write)
 ok "handlers that record: at least the program's own 500000 calls ($handled)" test "$handled" -ge 500000
 is "$(report stats -r ledger -f csv signals.pillion |
-	awk -F, '$3 == "lost" || $3 == "torn" { n += $4 } END { print n + 0 }')" 0 'handlers that record: no lost or torn events'
+	awk -F, '$3 == "lost" || $3 == "torn" { n += $4 } END { print n + 0 }')" 0 \
+	'handlers that record: no lost or torn events'
 done_testing
