@@ -8,7 +8,8 @@ hostile=$targets/hostile
 
 # sum CAPTURE FACT: over all processes.
 sum() {
-	report stats -r ledger -f csv "$1" 2>/dev/null | awk -F, -v fact="$2" '$3 == fact { n += $4 } END { print n + 0 }'
+	report stats -r ledger -f csv "$1" 2>/dev/null |
+		awk -F, -v fact="$2" '$3 == fact { n += $4 } END { print n + 0 }'
 }
 
 summary() {
@@ -75,7 +76,8 @@ chmod +x limited limited_later
 for name in limited limited_later; do
 	pillion -t osrt --osrt-threshold=0 -o $name ./$name >out 2>err
 	is "$? $(cat out)" '0 calls done' "RLIMIT_FSIZE, $name: status and output"
-	at_least "$(($(sum $name.pillion lost) + $(sum $name.pillion recorded)))" 100000 "RLIMIT_FSIZE, $name: all are counted"
+	at_least "$(($(sum $name.pillion lost) + $(sum $name.pillion recorded)))" 100000 \
+		"RLIMIT_FSIZE, $name: all are counted"
 	like "$(summary $name.pillion)" 'ledger: .* [1-9][0-9]* lost, .*(RLIMIT_FSIZE|file size limited)' \
 		'and the summary states the cause'
 done
