@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/cuda/cuda_call.h"
 
-/* Copies to the host wait, too, but for asynchronous ones, after which a look does no harm. */
+/* Copies to the host also wait. An asynchronous one does not, but a flush after it does no harm. */
 static bool has_waited(unsigned about, const uint64_t *words, unsigned count)
 {
 	return about == CUDA_SYNC || (about == CUDA_MEMORY && count && tf_arg_kind(words[0]) == TF_ARG_COPY &&

@@ -2,6 +2,7 @@
 /* The clock of all events, and its relation to the machine's other clocks. */
 #include "runtime/common/clock.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/auxv.h>
 
@@ -33,12 +34,14 @@ static int (*vdso_gettime)(clockid_t clock, struct timespec *ret);
  * library (libfaketime), and would then return the time that the program should see. */
 static void find_vdso(void)
 {
+	int error = errno; /* getauxval() sets it if there is no vDSO */
 	uintptr_t at = getauxval(AT_SYSINFO_EHDR);
 	const ElfW(Ehdr) *head = (const ElfW(Ehdr) *)at;
 	const ElfW(Phdr) *segment = at ? (const ElfW(Phdr) *)(at + head->e_phoff) : NULL;
 	struct elf_object vdso = {0};
 	uintptr_t dynamic = 0;
 
+	errno = error;
 	for (size_t i = 0; at && i < head->e_phnum; i++) {
 		if (segment[i].p_type == PT_LOAD && !vdso.base)
 			vdso.base = at + segment[i].p_offset - segment[i].p_vaddr;

@@ -21,7 +21,8 @@
 extern bool sys_is_silent;
 
 /* False: errno must not be touched. On x86-64 its address starts at the pointer that libc keeps at the thread pointer;
- * a child of clone(CLONE_VM | CLONE_SETTLS) may have zeros for thread-local storage, as Chromium's for a chroot has. */
+ * a child of clone(CLONE_VM | CLONE_SETTLS) may have zeros for thread-local storage, as Chromium's chroot helper has.
+ */
 static inline bool sys_has_errno(void)
 {
 #ifdef __x86_64__
@@ -183,6 +184,12 @@ static inline int sys_getppid(void)
 static inline int sys_gettid(void)
 {
 	return (int)sys_call(SYS_gettid, 0, 0, 0, 0);
+}
+
+/* Does this -errno mean that the file system, a quota or RLIMIT_FSIZE leaves no room? */
+static inline bool sys_is_no_room(int error)
+{
+	return error == -ENOSPC || error == -EDQUOT || error == -EFBIG;
 }
 
 static inline int sys_kill(int pid, int signal)

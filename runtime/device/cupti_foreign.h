@@ -10,7 +10,7 @@
 
 /* In `uses`, in addition to a bit for each kind of records: its buffers are registered, but no kind is enabled yet. */
 #define CUPTI_FOREIGN_REGISTERED (1ull << 63)
-/* The same of a subscription by cuptiSubscribe_v2, which does not go with kinds that are switched on without it. */
+/* The same for a subscription by cuptiSubscribe_v2, which CUPTI refuses while kinds are enabled without one. */
 #define CUPTI_FOREIGN_SUBSCRIBED (1ull << 62)
 
 /* Written by the thread that has the claim, read by all threads. */

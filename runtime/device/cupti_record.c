@@ -27,7 +27,7 @@ static struct arena {
 	uint8_t taken[BUFFERS];
 } arenas[ARENAS];
 
-/* If there is no memory, a CUPTI that crashes without a buffer gets this one, which all share and nobody reads. */
+/* If there is no memory, a CUPTI that crashes without a buffer gets this one. It is shared by all and never read. */
 static uint8_t scrap[BUFFER] __attribute__((aligned(8)));
 
 static struct arena *buffer_arena(const uint8_t *buffer)
@@ -299,24 +299,26 @@ static bool record_fact(struct batch *b, const void *record)
 	}
 }
 
+static bool is_device_work(uint32_t kind)
+{
+	return kind == CUPTI_KERNEL || kind == CUPTI_MEMCPY || kind == CUPTI_MEMCPY_PEER || kind == CUPTI_MEMSET ||
+	       kind == CUPTI_GRAPH;
+}
+
 static void record_convert(struct batches *all, const void *record)
 {
+	uint32_t kind = ((const struct cupti_record *)record)->kind;
 	const struct cupti_device *device = record;
 	struct batch *b = &all->operations;
 
 	if (record_fact(&all->more, record))
 		return;
-	cupti_state.has_operations |= ((const struct cupti_record *)record)->kind != CUPTI_DEVICE;
-	switch (((const struct cupti_record *)record)->kind) {
-	case CUPTI_KERNEL:
-	case CUPTI_MEMCPY:
-	case CUPTI_MEMCPY_PEER:
-	case CUPTI_MEMSET:
-	case CUPTI_GRAPH:
+	cupti_state.has_operations |= kind != CUPTI_DEVICE;
+	if (is_device_work(kind)) {
 		cupti_state.has_records = true;
 		cupti_state.counts_launches = false;
 	}
-	switch (((const struct cupti_record *)record)->kind) {
+	switch (kind) {
 	case CUPTI_KERNEL:
 		record_kernel(b, record);
 		break;

@@ -33,11 +33,10 @@ uint64_t file_retry_ticks(uint32_t failures)
 /* Writes to the ledger, once per image, why the trace file could not be created or extended. */
 static void file_note_no_room(int error)
 {
-	bool is_full = error == -ENOSPC || error == -EDQUOT;
-
-	if ((is_full || error == -EFBIG) && !__atomic_exchange_n(&process.has_noted_no_room, true, __ATOMIC_RELAXED))
-		process_note(is_full ? "disk full: events could not be stored"
-				     : "RLIMIT_FSIZE: events could not be stored beyond this size of the trace file");
+	if (sys_is_no_room(error) && !__atomic_exchange_n(&process.has_noted_no_room, true, __ATOMIC_RELAXED))
+		process_note(error == -EFBIG
+				     ? "RLIMIT_FSIZE: events could not be stored beyond this size of the trace file"
+				     : "disk full: events could not be stored");
 }
 
 /* Populating reports by EFAULT what a store would report by SIGBUS. */
@@ -163,14 +162,10 @@ static int file_create(void)
 }
 
 /* May a later attempt succeed? */
-static bool is_passing(int error)
+static bool file_may_retry(int error)
 {
-	static const int passing[] = {EAGAIN, ENOSPC, EDQUOT, EFBIG, EMFILE, ENFILE, ENOMEM, EINTR};
-
-	for (size_t i = 0; i < sizeof(passing) / sizeof(*passing); i++)
-		if (error == -passing[i])
-			return true;
-	return false;
+	return sys_is_no_room(error) || error == -EAGAIN || error == -EMFILE || error == -ENFILE || error == -ENOMEM ||
+	       error == -EINTR;
 }
 
 bool file_make(void)
@@ -185,7 +180,7 @@ bool file_make(void)
 		process.create_retry_ticks = file_retry_ticks(process.create_failures++);
 	sys_unlock(&process.starting);
 	file_note_no_room(error);
-	if (error && !is_passing(error))
+	if (error && !file_may_retry(error))
 		process_fail("cannot create the trace file");
 	return !error;
 }

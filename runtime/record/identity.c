@@ -113,8 +113,6 @@ void identity_forked(struct identity *id)
 	id->start = identity_read_start();
 }
 
-static const char NO_BOOT[] = "00000000";
-
 void identity_read(struct identity *id, char *const *environment)
 {
 	struct text variables = text_init(id->variables, sizeof(id->variables));
@@ -124,7 +122,7 @@ void identity_read(struct identity *id, char *const *environment)
 	sys_call(SYS_uname, &name, 0, 0, 0);
 	index_host(id->host, sizeof(id->host), name.nodename);
 	if (sys_read_file("/proc/sys/kernel/random/boot_id", id->boot, 37) < 36)
-		memcpy(id->boot, NO_BOOT, sizeof(NO_BOOT));
+		memcpy(id->boot, "00000000", 9);
 	length = sys_readlink("/proc/self/exe", id->executable, sizeof(id->executable) - 1);
 	id->executable[length < 0 ? 0 : length] = '\0';
 	for (; environment && *environment; environment++)
@@ -137,7 +135,7 @@ void identity_read(struct identity *id, char *const *environment)
 
 bool identity_has_proc(const struct identity *id)
 {
-	return id->start && strcmp(id->boot, NO_BOOT) != 0;
+	return id->start;
 }
 
 void identity_describe(const struct identity *id, struct tf_header *h)

@@ -30,7 +30,7 @@ void identity_read(struct identity *id, char *const *environment);
 /* In a forked child: updates the parent's pid and the start time; host, executable and arguments stay the parent's. */
 void identity_forked(struct identity *id);
 
-/* False: /proc of this process could not be read, so the start time or the boot id is missing. */
+/* False: /proc of this process cannot be read, so its start time is missing. */
 bool identity_has_proc(const struct identity *id);
 
 void identity_describe(const struct identity *id, struct tf_header *header);

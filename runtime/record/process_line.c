@@ -23,11 +23,6 @@ static bool process_line_begin(struct index_line *line, const char *name)
 	return true;
 }
 
-static bool is_no_room(int error)
-{
-	return error == -ENOSPC || error == -EDQUOT || error == -EFBIG;
-}
-
 static int process_line_finish(struct index_line *line)
 {
 	char name[INDEX_NAME_BYTES];
@@ -37,7 +32,7 @@ static int process_line_finish(struct index_line *line)
 	if (!process_is_frozen)
 		error = index_append(line, process_inherited.directory, name);
 	/* This page was allocated when the run began. */
-	if (is_no_room(error) && process_range)
+	if (sys_is_no_room(error) && process_range)
 		__atomic_fetch_add(&process_range->lost_lines, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&process.line_lock, 0, __ATOMIC_RELEASE);
 	return error;
@@ -74,7 +69,7 @@ int process_line_start(bool is_fork)
 	index_field(&line, "args", id->arguments, id->arguments_size);
 	index_field(&line, "vars", id->variables, id->variables_size);
 	error = process_line_finish(&line);
-	process.is_unlisted = is_no_room(error);
+	process.is_unlisted = sys_is_no_room(error);
 	return process.is_unlisted ? 0 : error;
 }
 
@@ -170,7 +165,7 @@ void process_line_end(void)
 	process_line_add_counts(&line);
 	error = process_line_finish(&line);
 	/* Without its first line, the report does not know to which process the last one belongs. */
-	if ((is_no_room(error) || process.is_unlisted) && process_range)
+	if ((sys_is_no_room(error) || process.is_unlisted) && process_range)
 		__atomic_fetch_add(&process_range->lost_events, lost, __ATOMIC_RELAXED);
 }
 

@@ -218,7 +218,7 @@ bool thread_enter(struct thread *t)
 	bool is_attached;
 
 	if (!sys_has_errno())
-		return false; /* nor is `t` where a thread-local object is */
+		return false; /* `t` is not valid either: thread-local storage is not libc's */
 	if (t->generation == process.generation)
 		return true; /* a signal handler has attached it meanwhile */
 	if (t->generation == THREAD_OURS || t->generation == THREAD_DEAD || !process_gate.groups || !process.generation)

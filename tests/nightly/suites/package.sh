@@ -15,8 +15,8 @@ build() {
 
 # Always in one directory: its name may be in the binaries.
 run() {
-	rm -rf "$SOURCE/work" && mkdir "$SOURCE/work" && cp -a "$SOURCE/source" "$SOURCE/work/gzip" &&
-		cd "$SOURCE/work/gzip" && dpkg-buildpackage -B -us -uc -d -rfakeroot -j2
+	rm -rf "$SOURCE/building" && mkdir "$SOURCE/building" && cp -a "$SOURCE/source" "$SOURCE/building/gzip" &&
+		cd "$SOURCE/building/gzip" && dpkg-buildpackage -B -us -uc -d -rfakeroot -j2
 	local status=$? package
 	for package in ../*.deb; do
 		echo "== $(sha256sum "$package")"
