@@ -117,6 +117,20 @@ static int set_rules(const struct option *row, void *settings, const char *value
 	return add_names(row, settings, &named_rules, value, why);
 }
 
+/* "found" or "found:RULE". */
+static int set_fail_on(const struct option *row, void *settings, const char *value, struct text *why)
+{
+	static const char found[] = "found";
+	struct command_line *l = settings;
+	const char *name = value + strlen(found);
+
+	if (strncmp(value, found, strlen(found)) != 0 || (*name && *name != ':'))
+		return option_refuse(row, value, why);
+	l->fail_on_found = true;
+	l->fail_on = *name ? rule_find(name + 1) : NULL;
+	return !*name || l->fail_on ? 0 : unknown_name(&named_rules, name + 1, why);
+}
+
 static const char *format_choice(size_t i)
 {
 	return i < FORMAT_COUNT ? format_names[i] : NULL;
@@ -192,9 +206,9 @@ static int set_split_size(const struct option *row, void *settings, const char *
 #define VERBS_OF(verbs) .users = (verbs)
 
 enum {
-	VERB_READS = VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE,
+	VERB_READS = VERB_STATS | VERB_INFO | VERB_EXPORT | VERB_ANALYZE | VERB_VIEW,
 	VERB_TABLES = VERB_STATS | VERB_INFO | VERB_ANALYZE,
-	VERB_FILTERS = VERB_STATS | VERB_EXPORT | VERB_ANALYZE,
+	VERB_FILTERS = VERB_STATS | VERB_EXPORT | VERB_ANALYZE | VERB_VIEW,
 	VERB_ALL = (1 << VERB_COUNT) - 1,
 };
 
@@ -226,14 +240,20 @@ static const struct option rows[] = {
 	 .choice = format_choice, .help = "the format of tables"},
 	{"timeunit", 0, OPTION_OWN, SET(unit), VERBS_OF(VERB_TABLES), .value = "UNIT", .choice = unit_choice,
 	 .help = "the unit of times in tables (csv, tsv and json always have ns)"},
+	{"top", 0, OPTION_COUNT, AT(top), VERBS_OF(VERB_TABLES), .value = "N", .takes = "a number of rows, 0 for all",
+	 .maximum = UINT32_MAX - 1,
+	 .help = "at most N rows of each table, 0: all; default: 20 on a terminal, otherwise all"},
+	{"fail-on", 0, OPTION_OWN, SET(fail_on), VERBS_OF(VERB_ANALYZE), .value = "found[:RULE]",
+	 .takes = "found or found:RULE", .help = "exit with 3 if a rule, or this rule, has found something"},
 	{"output", 'o', OPTION_TEXT, AT(output), VERBS_OF(VERB_READS), .value = "-|FILE",
 	 .help = "the file to write to; -: standard output"},
 	{"output", 'o', OPTION_TEXT, AT(output), VERBS_OF(VERB_PACK), .value = "FILE",
 	 .help = "the file to write to; default: report1.pillpack for report1.pillion"},
 	{"output", 'o', OPTION_TEXT, AT(output), VERBS_OF(VERB_UNPACK), .value = "DIRECTORY",
 	 .help = "the directory to write to; default: the capture's original name, beside the file"},
-	{"force-overwrite", 'f', OPTION_FLAG, AT(is_forced), VERBS_OF(VERB_EXPORT | VERB_PACK),
+	{"force-overwrite", 'f', OPTION_FLAG, AT(is_forced), VERBS_OF(VERB_EXPORT | VERB_PACK | VERB_VIEW),
 	 .help = "replace an existing file"},
+	{"no-open", 0, OPTION_SWITCH, AT(is_closed), VERBS_OF(VERB_VIEW), .help = "write the page and do not open it"},
 	{"replace", 0, OPTION_SWITCH, AT(is_replacing), VERBS_OF(VERB_PACK),
 	 .help = "replace the capture's directory by the file once the file is complete"},
 	{"split-time", 0, OPTION_OWN, SET(split_time), VERBS_OF(VERB_EXPORT), .value = "TIME",
@@ -262,6 +282,15 @@ static int combine(struct command_line *l, struct text *why)
 {
 	const struct option_table stats = table_of(VERB_STATS, "");
 
+	bool is_applied = !l->fail_on || !l->rule_count;
+
+	for (size_t i = 0; i < l->rule_count; i++)
+		is_applied |= l->rules[i] == l->fail_on;
+	if (!is_applied) {
+		text_add(why, "--fail-on: -r does not select ");
+		text_add(why, l->fail_on->name);
+		return -EINVAL;
+	}
 	if (!l->source)
 		return 0;
 	if (l->by != BY_NOTHING) {
@@ -277,7 +306,7 @@ int command_line_parse(unsigned int verb, const char *help, char **words, struct
 	struct text why = text_init(err->text, sizeof(err->text));
 	bool only_captures = false;
 
-	*ret = (struct command_line){.captures = words};
+	*ret = (struct command_line){.captures = words, .top = TOP_DEFAULT};
 	while (*words) {
 		const struct option *row;
 		const char *value;

@@ -7,17 +7,17 @@
 #include "report/analyze/rule.h"
 #include "report/stats/report.h"
 #include "runtime/base/option.h"
+#include "runtime/base/verb_list.h"
 
-/* The list of verbs in the order of --help: X(NAME, name). verb_<name> is the struct verb, VERB_<NAME> the bit
- * that the options of the verb have. */
-#define VERBS(X) X(STATS, stats) X(INFO, info) X(EXPORT, export) X(PACK, pack) X(UNPACK, unpack) X(ANALYZE, analyze)
-
-#define VERB_PLACE(NAME, name) VERB_PLACE_##NAME,
+/* verb_<name> is the struct verb, VERB_<NAME> the bit that the options of the verb have. */
+#define VERB_PLACE(NAME, name, use) VERB_PLACE_##NAME,
 enum { VERBS(VERB_PLACE) VERB_COUNT };
 #undef VERB_PLACE
-#define VERB_BIT(NAME, name) VERB_##NAME = 1 << VERB_PLACE_##NAME,
+#define VERB_BIT(NAME, name, use) VERB_##NAME = 1 << VERB_PLACE_##NAME,
 enum { VERBS(VERB_BIT) };
 #undef VERB_BIT
+
+enum { TOP_DEFAULT = UINT32_MAX };
 
 struct requested_report {
 	const struct report *report;
@@ -34,6 +34,9 @@ struct command_line {
 	enum by by;
 	const char *output; /* NULL or "-": stdout */
 	const char *filter_time, *filter_nvtx; /* NULL: everything; see filter.h */
+	uint32_t top;	/* rows of a table, 0: all; TOP_DEFAULT: not given */
+	bool fail_on_found;
+	const struct rule *fail_on; /* NULL: any rule */
 	bool lines_all;
 	const char *source; /* NULL: not given */
 	bool quiet, summary, help, version;
@@ -41,6 +44,7 @@ struct command_line {
 	enum metric metric;
 	struct split split;
 	bool is_metric_given, is_forced, is_replacing;
+	bool is_closed; /* view: does not open the page */
 	char **captures; /* borrowed from argv */
 	size_t capture_count;
 };

@@ -16,7 +16,7 @@ enum { HELP_BYTES = 32768, VERB_COLUMN = 11 };
 
 static const char version[] = "pillion-report " PILLION_VERSION "\n";
 
-#define VERB_LISTED(NAME, name) &verb_##name,
+#define VERB_LISTED(NAME, name, use) &verb_##name,
 static const struct verb *const verbs[VERB_COUNT] = {VERBS(VERB_LISTED)};
 #undef VERB_LISTED
 
@@ -68,7 +68,8 @@ static const char *usage_of(const struct verb *v)
 	if (v->more_help)
 		v->more_help(&t);
 	text_add(&t, "\nExit status: 0 done, 1 done but something is missing or damaged, 2 wrong usage\nor "
-			"unreadable input.\n");
+			"unreadable input");
+	text_add(&t, v->bit == VERB_ANALYZE ? ", 3 --fail-on applies.\n" : ".\n");
 	return bytes;
 }
 

@@ -11,8 +11,9 @@
 #include "report/derive/clocks/align.h"
 #include "report/derive/nvtx/filter_nvtx.h"
 #include "report/base/text.h"
+#include "report/pager.h"
 
-enum { VERB_HELP_COLUMN = 27 };
+enum { VERB_HELP_COLUMN = 27, TERMINAL_ROWS = 20 };
 
 const struct verb *verb_now;
 
@@ -61,6 +62,34 @@ static int open_aligned(struct model *m, const struct command_line *l, struct er
 	return code;
 }
 
+/* Output for people on a terminal has few rows and may be paged. */
+static void work_terminal(struct work *w)
+{
+	w->emit.columns = terminal_columns();
+	if (!isatty(STDOUT_FILENO) || w->line->summary || !format_is_human(w->emit.format))
+		return;
+	w->emit.rows = w->line->source ? 0 : TERMINAL_ROWS;
+	w->paged = pager_begin();
+	if (w->paged)
+		w->emit.file = w->paged;
+}
+
+void work_table(struct work *w, const char *name, const char *title, const struct table *t)
+{
+	size_t cut = emit_rows_cut(&w->emit, t);
+	struct buffer text = {0};
+
+	emit_table(&w->emit, name, title, t);
+	if (!cut)
+		return;
+	buffer_print(&text, "%zu of %zu rows; --top=0 shows all", table_rows(t) - cut, table_rows(t));
+	if (format_is_human(w->emit.format))
+		emit_remark(&w->emit, text.data);
+	else if (!w->line->quiet)
+		say("%s: %s", name, text.data);
+	buffer_done(&text);
+}
+
 int work_begin(struct work *w, const struct command_line *l)
 {
 	struct err err;
@@ -85,7 +114,9 @@ int work_begin(struct work *w, const struct command_line *l)
 					     .source = l->source};
 	w->emit = (struct emit){.file = stdout, .format = l->format, .unit = l->unit};
 	if (!l->output || !strcmp(l->output, "-"))
-		w->emit.columns = terminal_columns();
+		work_terminal(w);
+	if (l->top != TOP_DEFAULT)
+		w->emit.rows = l->top;
 	if (l->output && strcmp(l->output, "-"))
 		w->emit.file = fopen(l->output, "we");
 	if (w->emit.file)
@@ -114,7 +145,13 @@ int work_end(struct work *w)
 
 	if (!w->line->quiet && !w->line->summary) /* the end of a run does not list files without names */
 		say_all(symbols_problems(w->context.symbols));
-	if (w->emit.file != stdout && fclose(w->emit.file) && !failed)
+	if (w->paged) {
+		int code;
+
+		progress_clear();
+		code = pager_end(w->paged);
+		failed = failed ? failed : code;
+	} else if (w->emit.file != stdout && fclose(w->emit.file) && !failed)
 		failed = errno;
 	if (failed) {
 		say("%s: %s", w->line->output ? w->line->output : "standard output", strerror(failed));

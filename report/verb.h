@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the verbs share: how one begins and ends, its messages, its exit status. A verb is a file verb_<name>.c with its
- * struct verb, and a row in the list of command_line.h. */
+ * struct verb, and a row in the list of runtime/base/verb_list.h. */
 #ifndef PILLION_VERB_H
 #define PILLION_VERB_H
 
 #include "report/command_line.h"
 #include "report/progress.h"
 
-/* Done; done but something is missing or damaged; wrong usage or unreadable input. */
-enum { EXIT_DONE = 0, EXIT_INCOMPLETE = 1, EXIT_UNUSABLE = 2 };
+/* Done; done but something is missing or damaged; wrong usage or unreadable input; --fail-on applies. */
+enum { EXIT_DONE = 0, EXIT_INCOMPLETE = 1, EXIT_UNUSABLE = 2, EXIT_FOUND = 3 };
 
 struct verb {
 	const char *name, *usage, *help;
@@ -17,7 +17,7 @@ struct verb {
 	void (*more_help)(struct text *ret);	  /* may be NULL */
 };
 
-#define VERB_DECLARE(NAME, name) extern const struct verb verb_##name;
+#define VERB_DECLARE(NAME, name, use) extern const struct verb verb_##name;
 VERBS(VERB_DECLARE)
 #undef VERB_DECLARE
 
@@ -36,6 +36,7 @@ struct work {
 	struct model model;
 	struct report_context context;
 	struct emit emit;
+	FILE *paged; /* what emit writes to if it may be shown in a pager; else NULL */
 	int status;
 };
 
@@ -45,6 +46,9 @@ int work_begin(struct work *w, const struct command_line *l);
 
 /* Returns the exit status. */
 int work_end(struct work *w);
+
+/* Writes a table, at most the rows that --top allows, and states what was left out. */
+void work_table(struct work *w, const char *name, const char *title, const struct table *t);
 
 /* One row of a list in --help; `note`, if any, follows `text` in parentheses. */
 void verb_help_row(const char *mark, const char *name, const char *text, const char *note, struct text *ret);

@@ -11,16 +11,18 @@ static void show_rule(struct work *w, struct rules *rules, const struct rule *ru
 	progress_begin(rule->name, w->model.trace_bytes);
 	rule_run(rules, rule, &f);
 	progress_clear();
-	emit_table(&w->emit, rule->name, rule->title, &f.table);
+	work_table(w, rule->name, rule->title, &f.table);
 	if (f.verdict == VERDICT_UNCHECKED) {
 		if (is_asked || !w->line->quiet)
 			say("%s: could not check: %s", rule->name, f.text.data);
-		if (is_asked)
+		if (is_asked && w->status != EXIT_FOUND)
 			w->status = EXIT_INCOMPLETE;
 	} else if (f.verdict == VERDICT_FOUND && !w->line->quiet && format_is_human(w->emit.format)) {
 		buffer_print(&text, "%s. %s", f.text.data ? f.text.data : "", rule->advice);
 		emit_remark(&w->emit, text.data);
 	}
+	if (f.verdict == VERDICT_FOUND && w->line->fail_on_found && (!w->line->fail_on || w->line->fail_on == rule))
+		w->status = EXIT_FOUND;
 	buffer_done(&text);
 	finding_done(&f);
 }

@@ -31,7 +31,7 @@ static int run_info(const struct command_line *l)
 		progress_clear();
 		buffer_print(&text, "** %s: none", r->title);
 		if (table_rows(&table) || (!format_is_human(l->format) && !is_optional(r)))
-			emit_table(&w.emit, r->name, r->title, &table);
+			work_table(&w, r->name, r->title, &table);
 		else if (!is_optional(r))
 			emit_remark(&w.emit, text.data);
 		buffer_done(&text);

@@ -3,12 +3,16 @@
 #include "report/analyze/summary.h"
 #include "report/verb.h"
 
-static void show_empty(struct work *w, const struct report *r, const struct table *table, bool is_asked)
+/* Reports of the default set without rows are collected in `skipped`. */
+static void show_empty(struct work *w, const struct report *r, const struct table *table, struct buffer *skipped)
 {
-	if (is_asked)
-		emit_table(&w->emit, r->name, r->title, table);
+	if (skipped) {
+		buffer_print(skipped, "%s%s", skipped->size ? ", " : "", r->name);
+		return;
+	}
+	emit_table(&w->emit, r->name, r->title, table);
 	if (!w->line->quiet)
-		say("%s: no rows%s", r->name, is_asked ? "" : ", skipped");
+		say("%s: no rows", r->name);
 }
 
 /* States the source of the device times in the table above. */
@@ -23,9 +27,10 @@ static void remark_source(struct work *w, const struct report *r)
 	buffer_done(&text);
 }
 
-/* is_asked: named by the user, so that it is an error if it cannot be shown. */
-static void show_report(struct work *w, const struct report *r, bool is_asked)
+/* `skipped` is NULL for a report that the user named: then it is an error if it cannot be shown. */
+static void show_report(struct work *w, const struct report *r, struct buffer *skipped)
 {
+	bool is_asked = !skipped;
 	struct table table = {0};
 	struct err err;
 	int code;
@@ -40,10 +45,10 @@ static void show_report(struct work *w, const struct report *r, bool is_asked)
 	if (code && is_asked)
 		w->status = EXIT_INCOMPLETE;
 	if (table_rows(&table)) {
-		emit_table(&w->emit, r->name, r->title, &table);
+		work_table(w, r->name, r->title, &table);
 		remark_source(w, r);
 	} else if (!code || is_asked) {
-		show_empty(w, r, &table, is_asked);
+		show_empty(w, r, &table, skipped);
 	}
 	table_done(&table);
 }
@@ -66,7 +71,7 @@ static void show_asked(struct work *w, const struct requested_report *asked)
 		w->context.by = BY_NOTHING;
 	}
 	w->context.kernel_name = asked->kernel_name;
-	show_report(w, asked->report, true);
+	show_report(w, asked->report, NULL);
 	w->context.kernel_name = KERNEL_DEMANGLED;
 	w->context.by = by;
 }
@@ -83,6 +88,7 @@ static void show_summary(struct work *w)
 
 static int run_stats(const struct command_line *l)
 {
+	struct buffer skipped = {0};
 	struct work w;
 	int status;
 
@@ -99,7 +105,10 @@ static int run_stats(const struct command_line *l)
 		show_asked(&w, &l->reports[i]);
 	for (size_t i = 0; i < report_count && !l->report_count; i++)
 		if (report_list[i].flags & REPORT_DEFAULT && by_applies(l->by, &report_list[i]))
-			show_report(&w, &report_list[i], false);
+			show_report(&w, &report_list[i], &skipped);
+	if (skipped.size && !l->quiet)
+		say("no rows: %s", skipped.data);
+	buffer_done(&skipped);
 	work_ledger(&w);
 	emit_end(&w.emit);
 	return work_end(&w);

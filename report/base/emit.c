@@ -83,7 +83,8 @@ double emit_tenths(double number)
 	return floor(number * 10 + 0.5) / 10;
 }
 
-static void add_number(struct buffer *b, enum column_type type, union cell cell, enum time_unit unit)
+static void add_number(struct buffer *b, const struct emit *e, enum column_type type, union cell cell,
+		       enum time_unit unit)
 {
 	switch (type) {
 	case COLUMN_ID:
@@ -106,7 +107,7 @@ static void add_number(struct buffer *b, enum column_type type, union cell cell,
 		buffer_print(b, "%.1f", emit_tenths(cell.real));
 		break;
 	case COLUMN_MB:
-		buffer_print(b, "%.3f", cell.real / 1e6);
+		buffer_print(b, format_is_human(e->format) ? "%.3f" : "%.6f", cell.real / 1e6);
 		break;
 	case COLUMN_TEXT:
 		break;
@@ -221,7 +222,7 @@ void emit_cell(struct buffer *b, const struct emit *e, const struct table *t, si
 	} else if (type == COLUMN_TEXT) {
 		add_text(b, e->format, t->cells[at].text);
 	} else {
-		add_number(b, type, t->cells[at], unit);
+		add_number(b, e, type, t->cells[at], unit);
 		if (format_is_human(e->format) && type != COLUMN_ID)
 			separate_thousands(b, from);
 	}
@@ -344,8 +345,18 @@ void emit_begin(struct emit *e)
 		      e->file);
 }
 
-void emit_table(struct emit *e, const char *name, const char *title, const struct table *t)
+size_t emit_rows_cut(const struct emit *e, const struct table *t)
 {
+	size_t rows = table_rows(t);
+
+	return e->rows && rows > e->rows ? rows - e->rows : 0;
+}
+
+void emit_table(struct emit *e, const char *name, const char *title, const struct table *whole)
+{
+	struct table shown = *whole, *t = &shown; /* shares the cells */
+
+	shown.cell_count -= emit_rows_cut(e, whole) * whole->column_count;
 	switch (e->format) {
 	case FORMAT_CSV:
 	case FORMAT_TSV:

@@ -14,7 +14,7 @@ enum column_type {
 	COLUMN_NS,	/* nanoseconds as an integer; the title ends with " (ns)" */
 	COLUMN_NS_MEAN, /* nanoseconds with one decimal; likewise */
 	COLUMN_PERCENT,
-	COLUMN_MB, /* the value is in bytes, shown in 10^6 bytes */
+	COLUMN_MB, /* the value is in bytes, shown in 10^6 bytes; exact in csv, tsv and json */
 };
 
 enum { TABLE_COLUMNS = 32 };
@@ -53,6 +53,7 @@ void table_columns(struct table *t, const struct column_head *heads, size_t coun
 	table_columns(t, (const struct column_head[]){__VA_ARGS__},     \
 		      sizeof((const struct column_head[]){__VA_ARGS__}) / sizeof(struct column_head))
 void table_text(struct table *t, const char *text);  /* copied */
+void table_text_part(struct table *t, const char *text, size_t length); /* likewise; NULL: nothing */
 void table_number(struct table *t, uint64_t number); /* ID, COUNT, NS, MB */
 void table_real(struct table *t, double real);	     /* NS_MEAN, PERCENT, MB */
 void table_nothing(struct table *t);		     /* the value is not known */
@@ -83,12 +84,16 @@ struct emit {
 	enum format format;
 	enum time_unit unit; /* for formats made for people; csv, tsv and json always use ns */
 	bool is_list;	     /* there are several tables: json becomes an object by name instead of one array */
+	size_t rows;	     /* of a table at most; 0: all */
 	size_t columns;	     /* width of the terminal for FORMAT_COLUMN and FORMAT_TABLE; 0: unlimited */
 	size_t emitted;
 };
 
 void emit_begin(struct emit *e);
 void emit_table(struct emit *e, const char *name, const char *title, const struct table *t);
+
+/* How many rows of the table are not written. */
+size_t emit_rows_cut(const struct emit *e, const struct table *t);
 
 /* A line of text beside the tables, in formats made for people; csv, tsv and json omit it. */
 void emit_remark(struct emit *e, const char *text);

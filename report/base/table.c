@@ -30,6 +30,14 @@ static enum column_type next_type(const struct table *t)
 	return t->columns[t->cell_count % t->column_count].type;
 }
 
+void table_text_part(struct table *t, const char *text, size_t length)
+{
+	if (text)
+		table_add_cell(t, (union cell){.text = mem_copy_text(text, length)}, false);
+	else
+		table_nothing(t);
+}
+
 void table_text(struct table *t, const char *text)
 {
 	table_add_cell(t, (union cell){.text = mem_copy_text(text, strlen(text))}, false);

@@ -5,6 +5,7 @@
 
 #include "report/base/emit.h"
 #include "report/derive/events/scan.h"
+#include "report/derive/nvtx/operator_text.h"
 #include "report/stats/report_list.h"
 
 enum {
@@ -55,6 +56,10 @@ void aggregate_table(const struct report_context *context, struct aggregate *agg
 /* The --by column, if there is one, and its cell. */
 void by_column(const struct report_context *context, struct table *table);
 void by_cell(const struct report_context *context, struct table *table, const char *text);
+
+/* report_nvtx_trace.c: columns for the numbers and sizes that PyTorch appends to an operator's name. */
+void operator_columns(struct table *table);
+void operator_cells(struct table *table, const struct operator_text *operator);
 
 /* report_gpu.c: cuda_gpu_kern_sum with graphs that were recorded as a whole beside the kernels. */
 int gpu_work_sum(const struct report_context *context, struct table *table, struct err *err);

@@ -19,7 +19,7 @@ static bool range_key(struct scan *s, const void *range, struct buffer *fields)
 		buffer_text(fields, r->is_pushpop ? "PushPop" : "StartEnd");
 		buffer_add(fields, "", 1);
 	}
-	nvtx_name(s->image->trace, r->domain, r->text, fields);
+	nvtx_sum_name(s->image->trace, r->domain, r->text, fields);
 	return true;
 }
 

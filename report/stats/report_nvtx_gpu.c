@@ -139,9 +139,15 @@ static int projections_by_start(const void *left, const void *right)
 	return order_of(a->projection.start_ns, b->projection.start_ns) ?: order_of(y, x) ?: order_of(a->id, b->id);
 }
 
-static void projection_add_line(struct table *table, const struct line *l, uint64_t origin)
+static void projection_add_line(struct table *table, const struct line *l, uint64_t origin, bool has_operators)
 {
-	table_text(table, l->name);
+	struct operator_text operator;
+
+	operator_text_parse(l->name, &operator);
+	if (has_operators)
+		table_text_part(table, operator.name.text, operator.name.length);
+	else
+		table_text(table, l->name);
 	table_number(table, l->projection.start_ns - origin);
 	table_number(table, l->projection.end_ns - l->projection.start_ns);
 	table_number(table, l->start_ns - origin);
@@ -155,6 +161,8 @@ static void projection_add_line(struct table *table, const struct line *l, uint6
 	table_number(table, l->id);
 	table_number_if(table, l->parent, l->parent);
 	table_text(table, l->path);
+	if (has_operators)
+		operator_cells(table, &operator);
 }
 
 int report_nvtx_gpu_proj_trace(const struct report_context *c, struct table *table, struct err *err)
@@ -162,12 +170,15 @@ int report_nvtx_gpu_proj_trace(const struct report_context *c, struct table *tab
 	struct projecting p = {.context = c};
 	struct lines l = {0};
 	size_t first = 0;
+	bool has_operators = nvtx_has_operators(c->model);
 
 	table_has(table, {"Name", COLUMN_TEXT}, {"Projected Start (ns)", COLUMN_NS},
 		  {"Projected Duration (ns)", COLUMN_NS}, {"Orig Start (ns)", COLUMN_NS},
 		  {"Orig Duration (ns)", COLUMN_NS}, {"Style", COLUMN_TEXT}, {"PID", COLUMN_ID}, {"TID", COLUMN_ID},
 		  {"NumGPUOps", COLUMN_COUNT}, {"Lvl", COLUMN_COUNT}, {"NumChild", COLUMN_COUNT},
 		  {"RangeId", COLUMN_ID}, {"ParentId", COLUMN_ID}, {"RangeStack", COLUMN_TEXT});
+	if (has_operators)
+		operator_columns(table);
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		projecting_image(&p, &c->model->images[i]);
 		add_lines(&l, &p, first);
@@ -177,7 +188,7 @@ int report_nvtx_gpu_proj_trace(const struct report_context *c, struct table *tab
 	if (l.count)
 		qsort(l.items, l.count, sizeof(*l.items), projections_by_start);
 	for (size_t i = 0; i < l.count; i++) {
-		projection_add_line(table, &l.items[i], c->model->origin_ns);
+		projection_add_line(table, &l.items[i], c->model->origin_ns, has_operators);
 		free(l.items[i].name);
 		free(l.items[i].path);
 	}
@@ -210,7 +221,7 @@ static void add_groups(struct groups *g, const struct projecting *p)
 
 		if (!p->projections[i].calls)
 			continue;
-		nvtx_tree_name(&p->tree, i, &key);
+		nvtx_tree_sum_name(&p->tree, i, &key);
 		buffer_print(&key, "%c%s%c", 0, range_style(n), 0);
 		row = aggregate_row(&g->aggregate, key.data, key.size);
 		buffer_done(&key);
@@ -322,7 +333,7 @@ static void add_to_range(void *context, size_t node)
 	struct kernels *k = context;
 	struct buffer name = {0};
 
-	nvtx_tree_name(&k->p.tree, node, &name);
+	nvtx_tree_sum_name(&k->p.tree, node, &name);
 	kernels_add(k, name.data ? name.data : "", range_style(&k->p.tree.nodes[node]), k->first + node + 1);
 	buffer_done(&name);
 	k->is_inside = true;

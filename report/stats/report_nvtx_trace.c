@@ -15,16 +15,31 @@ static uint64_t *child_durations(const struct nvtx_tree *t, const struct clock_m
 	return aggregate;
 }
 
+void operator_columns(struct table *table)
+{
+	table_has(table, {"Seq", COLUMN_TEXT}, {"OpId", COLUMN_TEXT}, {"Sizes", COLUMN_TEXT});
+}
+
+void operator_cells(struct table *table, const struct operator_text *operator)
+{
+	table_text_part(table, operator->seq.text, operator->seq.length);
+	table_text_part(table, operator->op_id.text, operator->op_id.length);
+	table_text_part(table, operator->sizes.text, operator->sizes.length);
+}
+
 static void nvtx_trace_add_row(const struct report_context *c, struct table *table, const struct nvtx_tree *t, size_t i,
-			       size_t first, uint64_t children)
+			       size_t first, uint64_t children, bool has_operators)
 {
 	const struct nvtx_node *n = &t->nodes[i];
 	const struct clock_map *clock = &c->model->machines[t->image->machine].clock;
 	uint64_t duration = clock_map_duration(clock, n->end - n->start),
 		 start = clock_map_ns(clock, n->start) - c->model->origin_ns;
-	struct buffer name = {0}, path = {0}, indented = {0};
+	struct buffer name = {0}, path = {0}, indented = {0}, text = {0};
+	struct operator_text operator;
 
-	nvtx_tree_name(t, i, &name);
+	nvtx_tree_name(t, i, &text);
+	operator_text_parse(text.data ? text.data : "", &operator);
+	buffer_add(&name, operator.name.text, has_operators && !n->domain ? operator.name.length : text.size);
 	nvtx_tree_path(t, i, first, &path);
 	for (uint32_t level = 0; level < n->level && level < NVTX_TREE_LEVELS; level++)
 		buffer_text(&indented, "--");
@@ -43,6 +58,9 @@ static void nvtx_trace_add_row(const struct report_context *c, struct table *tab
 	table_number_if(table, n->parent != NVTX_NO_PARENT, first + n->parent + 1);
 	table_text(table, path.data);
 	table_text(table, indented.data ? indented.data : "");
+	if (has_operators)
+		operator_cells(table, &operator);
+	buffer_done(&text);
 	buffer_done(&name);
 	buffer_done(&path);
 	buffer_done(&indented);
@@ -51,6 +69,7 @@ static void nvtx_trace_add_row(const struct report_context *c, struct table *tab
 int report_nvtx_pushpop_trace(const struct report_context *c, struct table *table, struct err *err)
 {
 	size_t first = 0;
+	bool has_operators = nvtx_has_operators(c->model);
 
 	(void)err;
 	table_has(table, {"Start (ns)", COLUMN_NS}, {"End (ns)", COLUMN_NS}, {"Duration (ns)", COLUMN_NS},
@@ -58,6 +77,8 @@ int report_nvtx_pushpop_trace(const struct report_context *c, struct table *tabl
 		  {"PID", COLUMN_ID}, {"TID", COLUMN_ID}, {"Lvl", COLUMN_COUNT}, {"NumChild", COLUMN_COUNT},
 		  {"RangeId", COLUMN_ID}, {"ParentId", COLUMN_ID}, {"RangeStack", COLUMN_TEXT},
 		  {"NameTree", COLUMN_TEXT});
+	if (has_operators)
+		operator_columns(table);
 	for (size_t i = 0; i < c->model->image_count; i++) {
 		struct nvtx_tree t;
 		uint64_t *children;
@@ -65,7 +86,7 @@ int report_nvtx_pushpop_trace(const struct report_context *c, struct table *tabl
 		nvtx_tree_make(&t, &c->model->images[i], true);
 		children = child_durations(&t, &c->model->machines[c->model->images[i].machine].clock);
 		for (size_t k = 0; k < t.count; k++)
-			nvtx_trace_add_row(c, table, &t, k, first, children[k]);
+			nvtx_trace_add_row(c, table, &t, k, first, children[k], has_operators);
 		first += t.count;
 		free(children);
 		nvtx_tree_done(&t);

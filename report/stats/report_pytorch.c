@@ -6,6 +6,7 @@
 
 #include "report/derive/device/correlate.h"
 #include "report/derive/nvtx/nvtx_tree.h"
+#include "report/derive/nvtx/operator_text.h"
 #include "report/stats/report.h"
 
 /* Total: including nested operators; an operator nested in one of the same name is counted once. Self: without
@@ -32,31 +33,24 @@ struct operators {
 	struct operator_sum *innermost;
 };
 
-/* ---- the text: "aten::mm, seq = 4, op_id = 7, sizes = [[2, 3], [3, 4]], input_op_ids = [(5,0), (6,0)]" ---- */
+/* ---- the text ---- */
 
 static bool operator_key(struct scan *s, const void *of, struct buffer *fields)
 {
-	static const char *const ends[] = {", seq = ", ", op_id = ", ", sizes = "};
 	const struct nvtx_node *n = of;
+	struct operator_text operator;
 	struct buffer text = {0};
-	const char *end = NULL, *sizes, *ids;
 	bool is_operator;
 
 	if (n->domain || !n->is_pushpop)
 		return false;
 	nvtx_name(s->image->trace, 0, n->text, &text);
-	for (size_t i = 0; text.data && i < sizeof(ends) / sizeof(*ends) && !end; i++)
-		end = strstr(text.data, ends[i]);
 	/* Ranges without a number are identified by PyTorch's naming: aten::empty, Optimizer.step#SGD.step. */
-	is_operator = end || (text.data && strpbrk(text.data, "#:"));
+	is_operator = text.data && (operator_text_parse(text.data, &operator) || strpbrk(text.data, "#:"));
 	if (is_operator) {
-		end = end ? end : text.data + text.size;
-		buffer_add(fields, text.data, (size_t)(end - text.data));
+		buffer_add(fields, operator.name.text, operator.name.length);
 		buffer_add(fields, "", 1);
-		sizes = strstr(end, ends[2]);
-		sizes = sizes ? sizes + strlen(ends[2]) : "";
-		ids = strstr(sizes, ", input_op_ids = ");
-		buffer_add(fields, sizes, ids ? (size_t)(ids - sizes) : strlen(sizes));
+		buffer_add(fields, operator.sizes.text, operator.sizes.length);
 	}
 	buffer_done(&text);
 	return is_operator;

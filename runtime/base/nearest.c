@@ -3,8 +3,7 @@
 
 enum { NAME_BYTES = 64 };
 
-/* Levenshtein distance. A name of NAME_BYTES or more is far from every other. */
-static size_t edit_distance(const char *a, const char *b)
+size_t nearest_distance(const char *a, const char *b)
 {
 	size_t row[NAME_BYTES], columns = strlen(b);
 
@@ -37,7 +36,7 @@ const char *nearest_find(const struct nearest *n, const char *word, bool *ret_is
 
 	for (size_t i = 0; i < n->count; i++) {
 		const char *name = n->name(n->list, i);
-		size_t distance = name ? edit_distance(word, name) : NAME_BYTES;
+		size_t distance = name ? nearest_distance(word, name) : NAME_BYTES;
 
 		if (distance < fewest) {
 			fewest = distance;

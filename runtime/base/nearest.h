@@ -11,6 +11,9 @@ struct nearest {
 	size_t count;
 };
 
+/* Levenshtein distance; at least 64 where one of them has that many bytes. */
+size_t nearest_distance(const char *a, const char *b);
+
 /* The name with the smallest edit distance to `word`, NULL if there is none. *ret_is_near: at most half of the
  * word differs, so that it probably is what was meant. */
 const char *nearest_find(const struct nearest *n, const char *word, bool *ret_is_near);

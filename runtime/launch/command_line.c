@@ -40,7 +40,10 @@ struct line {
 static void usage_print(struct text *t)
 {
 	text_add(t, "Usage: pillion [profile] [OPTION]... [--] COMMAND [ARG]...\n"
-		    "       pillion stats|export|analyze|info|pack|unpack [OPTION]... CAPTURE...\n"
+		    "       pillion ");
+	verbs_print(t);
+	text_add(t, " [OPTION]... CAPTURE...\n"
+		    "       pillion help [VERB|nsys]\n"
 		    "\n"
 		    "The first form runs COMMAND and records it and all its processes into a capture,\n"
 		    "then prints a summary on stderr. The others read captures: pillion stats --help.\n"
@@ -63,21 +66,26 @@ static void nsys_print(struct text *t)
 
 enum { HELP_BYTES = 32768 };
 
-/* --help and --version: -1, or EXIT_USAGE if they cannot be printed. For the topics of nsys, as in --help=cuda, the
- * whole text is printed. The value of --version is ignored. */
-static int action_run(const struct option *row, const char *value)
+int command_line_help(bool is_nsys)
 {
 	static char bytes[HELP_BYTES];
 	struct text t = text_init(bytes, sizeof(bytes));
 
-	if (row->letter != 'h') {
-		text_add(&t, "pillion " PILLION_VERSION "\nrecords " BUILT_CUDA "\n" BUILT_STACKS "\n");
-	} else if (value && !strcmp(value, row->value)) {
+	if (is_nsys)
 		nsys_print(&t);
-	} else {
+	else
 		usage_print(&t);
-	}
 	fputs(bytes, stdout);
+	return fflush(stdout) ? EXIT_USAGE : 0;
+}
+
+/* --help and --version: -1, or EXIT_USAGE if they cannot be printed. For the topics of nsys, as in --help=cuda, the
+ * whole text is printed. The value of --version is ignored. */
+static int action_run(const struct option *row, const char *value)
+{
+	if (row->letter == 'h')
+		return command_line_help(value && !strcmp(value, row->value)) ? EXIT_USAGE : -1;
+	fputs("pillion " PILLION_VERSION "\nrecords " BUILT_CUDA "\n" BUILT_STACKS "\n", stdout);
 	return fflush(stdout) ? EXIT_USAGE : -1;
 }
 

@@ -265,6 +265,9 @@ int main(int argc, char **argv)
 	static struct run run;
 	int rc;
 
+	rc = argc > 0 ? verb_run(&run, argv) : VERB_NONE;
+	if (rc != VERB_NONE)
+		return rc;
 	standard_descriptors_hold();
 	rc = command_line_read(&run, argc, argv);
 	if (rc)

@@ -62,7 +62,16 @@ struct run {
 /* Prints one line on stderr, "pillion: ...", with control characters replaced. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* command_line.c: 0; or an exit status, after an error message; or -1 after --help and --version. */
+/* verb.c: `words` is argv. Hands a verb over to pillion-report and does not return; or returns the exit status after help
+ * or an error message; or VERB_NONE. */
+enum { VERB_NONE = -1 };
+int verb_run(struct run *run, char **words);
+/* Appends the names of the verbs, separated by "|". */
+void verbs_print(struct text *t);
+
+/* command_line.c: prints --help, or --help=nsys, and returns the exit status. */
+int command_line_help(bool is_nsys);
+/* 0; or an exit status, after an error message; or -1 after --help and --version. */
 int command_line_read(struct run *run, int argc, char **argv);
 
 /* python.c: checks the options for Python programs, and makes a path in them absolute. 0, or EXIT_USAGE after an error

@@ -63,9 +63,9 @@ def got_work(rows):
 def as_shown(key):
     """Bytes in the format of the table."""
     if key[0] == 'set':
-        return key[:2] + ('%.3f' % (key[2] / 1e6),) + key[3:]
+        return key[:2] + ('%.6f' % (key[2] / 1e6),) + key[3:]
     if key[0] == 'copy':
-        return key[:3] + ('%.3f' % (key[3] / 1e6),) + key[4:]
+        return key[:3] + ('%.6f' % (key[3] / 1e6),) + key[4:]
     return key
 
 

@@ -80,9 +80,9 @@ def wanted_work(events, driver):
         if e['ev'] == 'launch':
             key = ('kernel', e['name'], tuple(e['grid']), tuple(e['block']), e['device'], e['stream'])
         elif e['ev'] == 'memcpy':
-            key = copy_key('[CUDA memcpy %s]' % e['kind'], '%.3f' % (e['bytes'] / 1e6), e['stream'], driver)
+            key = copy_key('[CUDA memcpy %s]' % e['kind'], '%.6f' % (e['bytes'] / 1e6), e['stream'], driver)
         else:
-            key = ('set', '%.3f' % (e['bytes'] / 1e6), e['stream'])
+            key = ('set', '%.6f' % (e['bytes'] / 1e6), e['stream'])
         wanted[key].append(times)
     return wanted
 

@@ -8,15 +8,23 @@ set -u
 jobs=$tests_dir/../targets/python
 export NVTX_TEXT=$targets/nvtx_text.so
 
-# ranges NAME DOMAIN: texts in NAME.pillion with their numbers of instances.
+# ranges NAME DOMAIN: texts in NAME.pillion with their numbers of instances; the fields of operators are appended to the
+# name as in the text that PyTorch pushed.
 ranges() {
-	report stats -q -r nvtx_pushpop_sum -f json "$1.pillion" | /usr/bin/python3 -c 'import json, sys
-for row in sorted(json.load(sys.stdin), key=lambda row: row["Range"]):
-    domain, _, text = row["Range"].partition(":")
+	report stats -q -r nvtx_pushpop_trace -f json "$1.pillion" | /usr/bin/python3 -c 'import collections, json, sys
+counts = collections.Counter()
+for row in json.load(sys.stdin):
+    name = row["Name"]
+    for title, field in ("Seq", "seq"), ("OpId", "op_id"), ("Sizes", "sizes"):
+        if row.get(title) is not None:
+            name += ", %s = %s" % (field, row[title])
+    counts[name] += 1
+for name, count in sorted(counts.items()):
+    domain, _, text = name.partition(":")
     if domain not in ("python import", "TSL", "traced"): # then it is in the default domain, whose name is not shown
-        domain, text = "", row["Range"]
+        domain, text = "", name
     if domain == sys.argv[1]:
-        print(text, "=%d" % row["Instances"], sep="")' "$2"
+        print(text, "=%d" % count, sep="")' "$2"
 }
 notes() { report stats -q -r ledger -f csv "$1.pillion" | sed -n 's/.*,note,1,//p' | tr -d '"' | sort -u; }
 
@@ -229,6 +237,11 @@ trained() {
 	is "$(grep -cE '^AddmmBackward0, seq = [0-9]+, (op_id = [0-9]+, )?sizes = \[\[3, 5\]\]' texts)" 3 \
 		"$1: backward"
 	is "$(notes real)" '' "$1: nothing is missing"
+	is "$(report stats -q -r nvtx_sum -f csv real.pillion | awk -F, '$NF == "aten::addmm" { print $3 }')" 3 \
+		"$1: nvtx_sum has one row for an operator"
+	like "$(report stats -q -r nvtx_pushpop_trace -f csv real.pillion)" \
+		',aten::addmm,[0-9]+,.*,[0-9]+,[0-9]*,"\[\[5\], \[3, 4\], \[4, 5\], \[\], \[\]\]"$' \
+		"$1: the trace has the numbers and sizes in columns of their own"
 	like "$(report stats -q -r pytorch_sum -f csv real.pillion)" \
 		',[1-9][0-9]*,[1-9][0-9]*,3,aten::addmm,"\[\[5\], \[3, 4\], \[4, 5\], \[\], \[\]\]"$' \
 		"$1: pytorch_sum has its calls and times"

@@ -34,9 +34,9 @@ def read_recording(path):
             if w[0] == 'K':
                 what = ('kernel', w[13], tuple(w[7:10]), tuple(w[10:13]))
             elif w[0] == 'C':
-                what = ('copy', '[CUDA memcpy %s]' % COPIES[w[7]], '%.3f' % (int(w[8]) / 1e6))
+                what = ('copy', '[CUDA memcpy %s]' % COPIES[w[7]], '%.6f' % (int(w[8]) / 1e6))
             else:
-                what = ('set', '%.3f' % (int(w[8]) / 1e6))
+                what = ('set', '%.6f' % (int(w[8]) / 1e6))
             records.append(Record(int(w[1]), int(w[2]), int(w[6]), int(w[5]), what))
     return calls, records
 

@@ -12,8 +12,8 @@ FLUSH_MS = 200
 
 
 def memsets(capture):
-    """By their size in bytes, as far as the table tells it."""
-    counts = collections.Counter(r["Bytes (MB)"] for r in capture.trace() if r["Name"] == "[CUDA memset]")
+    """By their size in 10^6 bytes, with three decimals."""
+    counts = collections.Counter(f"{float(r['Bytes (MB)']):.3f}" for r in capture.trace() if r["Name"] == "[CUDA memset]")
     return dict(counts)
 
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/derive/events/filter.h"
+#include "report/derive/nvtx/operator_text.h"
 
 /* A domain has 11 bits in an event. */
 enum { DOMAINS = 1 << 11, MANY_HOLES = 1 << 12 };
@@ -218,6 +219,47 @@ void nvtx_ranges(const struct image *image, struct nvtx_counts *counts, void *co
 	free(w.spare);
 	map_done(&w.by_id);
 	map_done(&w.ends);
+}
+
+void nvtx_sum_name(const struct trace *t, uint32_t domain, uint32_t text, struct buffer *ret)
+{
+	size_t from = ret->size;
+	struct operator_text operator;
+
+	nvtx_name(t, domain, text, ret);
+	if (domain || !ret->data || !operator_text_parse(ret->data + from, &operator))
+		return;
+	ret->size = from + operator.name.length;
+	ret->data[ret->size] = 0;
+}
+
+struct operator_search {
+	const struct trace *trace;
+	bool *ret_found;
+};
+
+static void range_check_operator(void *context, const struct nvtx_range *range)
+{
+	struct operator_search *search = context;
+	struct operator_text operator;
+	struct buffer text = {0};
+
+	if (*search->ret_found || range->domain)
+		return;
+	nvtx_name(search->trace, 0, range->text, &text);
+	*search->ret_found = text.data && operator_text_parse(text.data, &operator);
+	buffer_done(&text);
+}
+
+bool nvtx_has_operators(const struct model *m)
+{
+	bool is_found = false;
+
+	for (size_t i = 0; i < m->image_count && !is_found; i++)
+		if (m->images[i].trace)
+			nvtx_ranges(&m->images[i], NULL,
+				    &(struct operator_search){m->images[i].trace, &is_found}, range_check_operator);
+	return is_found;
 }
 
 void nvtx_name(const struct trace *t, uint32_t domain, uint32_t text, struct buffer *ret)

@@ -24,6 +24,13 @@ struct nvtx_counts {
 void nvtx_ranges(const struct image *image, struct nvtx_counts *counts, void *context,
 		 void (*visit)(void *context, const struct nvtx_range *range));
 
+/* Appends the name that ranges are summed by: "domain:text", without the numbers and sizes that PyTorch appends to an
+ * operator's name. */
+void nvtx_sum_name(const struct trace *t, uint32_t domain, uint32_t text, struct buffer *ret);
+
+/* Whether there is a range with these numbers or sizes. */
+bool nvtx_has_operators(const struct model *m);
+
 /* Appends "domain:text", or only the text in the default domain, like nsys. */
 void nvtx_name(const struct trace *t, uint32_t domain, uint32_t text, struct buffer *ret);
 

@@ -135,6 +135,13 @@ void nvtx_tree_name(const struct nvtx_tree *t, size_t node, struct buffer *ret)
 	nvtx_name(t->image->trace, n->domain, n->text, ret);
 }
 
+void nvtx_tree_sum_name(const struct nvtx_tree *t, size_t node, struct buffer *ret)
+{
+	const struct nvtx_node *n = &t->nodes[node];
+
+	nvtx_sum_name(t->image->trace, n->domain, n->text, ret);
+}
+
 void nvtx_tree_path(const struct nvtx_tree *t, size_t node, size_t first, struct buffer *ret)
 {
 	size_t way[NVTX_TREE_LEVELS], count = 0;

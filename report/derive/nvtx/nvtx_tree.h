@@ -31,8 +31,9 @@ void nvtx_tree_done(struct nvtx_tree *t);
 void nvtx_tree_around(const struct nvtx_tree *t, const struct trace_thread *thread, uint64_t start, uint64_t end,
 		      void *context, void (*visit)(void *context, size_t node));
 
-/* Appends "domain:text", or only the text in the default domain. */
+/* nvtx_name and nvtx_sum_name of a node. */
 void nvtx_tree_name(const struct nvtx_tree *t, size_t node, struct buffer *ret);
+void nvtx_tree_sum_name(const struct nvtx_tree *t, size_t node, struct buffer *ret);
 
 /* Paths and drawings show this many levels of nested ranges. */
 enum { NVTX_TREE_LEVELS = 256 };

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/derive/nvtx/operator_text.h"
+
+#include <string.h>
+
+/* The value that follows `key`: a number, or a list, which begins with a bracket. */
+static struct operator_field field_find(const char *text, const char *key, bool is_list)
+{
+	const char *at = strstr(text, key), *end;
+
+	if (!at)
+		return (struct operator_field){0};
+	at += strlen(key);
+	if (!is_list)
+		return (struct operator_field){at, strspn(at, "-0123456789")};
+	end = strstr(at, ", input_op_ids = ");
+	return (struct operator_field){at, *at != '[' ? 0 : end ? (size_t)(end - at) : strlen(at)};
+}
+
+static void end_at(struct operator_text *ret, const char *text, const struct operator_field *f, const char *key)
+{
+	size_t length;
+
+	if (!f->length)
+		return;
+	length = (size_t)(f->text - text) - strlen(key);
+	if (length < ret->name.length)
+		ret->name.length = length;
+}
+
+bool operator_text_parse(const char *text, struct operator_text *ret)
+{
+	static const char seq[] = ", seq = ", op_id[] = ", op_id = ", sizes[] = ", sizes = ";
+	size_t length = strlen(text);
+
+	*ret = (struct operator_text){
+		.name = {text, length},
+		.seq = field_find(text, seq, false),
+		.op_id = field_find(text, op_id, false),
+		.sizes = field_find(text, sizes, true),
+	};
+	end_at(ret, text, &ret->seq, seq);
+	end_at(ret, text, &ret->op_id, op_id);
+	end_at(ret, text, &ret->sizes, sizes);
+	return ret->name.length < length;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The text of a range that PyTorch's emit_nvtx writes for an operator:
+ * "aten::mm, seq = 4, op_id = 7, sizes = [[2, 3], [3, 4]], input_op_ids = [(5,0), (6,0)]". Each field may be absent. */
+#ifndef PILLION_OPERATOR_TEXT_H
+#define PILLION_OPERATOR_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct operator_field {
+	const char *text; /* within the range's text, NULL: absent */
+	size_t length;
+};
+
+struct operator_text {
+	struct operator_field name, seq, op_id, sizes;
+};
+
+/* Whether the text has such a field. If it has none, `name` is the whole text. */
+bool operator_text_parse(const char *text, struct operator_text *ret);
+
+#endif

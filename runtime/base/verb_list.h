@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verbs: what `pillion VERB` does besides running a command. This list serves the launcher, which hands a verb over
+ * to pillion-report, and pillion-report, which implements them in report/verb_<name>.c. */
+#ifndef PILLION_VERB_LIST_H
+#define PILLION_VERB_LIST_H
+
+enum verb_use {
+	VERB_ALWAYS,	 /* the word is the verb; `pillion -- WORD` runs a program of that name */
+	VERB_OF_CAPTURES /* a common program has that name: the word is the verb if all operands are captures */
+};
+
+/* X(NAME, name, use) in the order of --help. */
+#define VERBS(X)                         \
+	X(STATS, stats, VERB_ALWAYS)     \
+	X(INFO, info, VERB_ALWAYS)       \
+	X(VIEW, view, VERB_OF_CAPTURES)  \
+	X(EXPORT, export, VERB_ALWAYS)   \
+	X(PACK, pack, VERB_ALWAYS)       \
+	X(UNPACK, unpack, VERB_ALWAYS)   \
+	X(ANALYZE, analyze, VERB_ALWAYS)
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Verbs: `pillion stats CAPTURE` and the others are handed over to pillion-report. A word that is nearly a verb, with
+ * captures as its only operands, is an error rather than a program of that name. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/base/nearest.h"
+#include "runtime/base/option.h"
+#include "runtime/base/verb_list.h"
+#include "runtime/launch/run.h"
+
+/* A word at this edit distance from a verb is taken for it if its operands are captures. */
+enum { NEAR = 2 };
+
+static const struct {
+	const char *name;
+	enum verb_use use;
+} verbs[] = {
+#define VERB_ROW(NAME, name, use) {#name, use},
+	VERBS(VERB_ROW)
+#undef VERB_ROW
+};
+enum { VERB_COUNT = sizeof(verbs) / sizeof(*verbs) };
+
+static const char *verb_name(const void *list, size_t i)
+{
+	(void)list;
+	return verbs[i].name;
+}
+
+void verbs_print(struct text *t)
+{
+	for (size_t i = 0; i < VERB_COUNT; i++) {
+		text_add(t, i ? "|" : "");
+		text_add(t, verbs[i].name);
+	}
+}
+
+static bool is_capture(const char *word)
+{
+	size_t length = strlen(word);
+	const char *dot;
+
+	while (length && word[length - 1] == '/')
+		length--;
+	for (dot = word + length; dot > word && dot[-1] != '.' && dot[-1] != '/';)
+		dot--;
+	length -= (size_t)(dot - word);
+	return dot > word && dot[-1] == '.' &&
+	       ((length == 7 && !memcmp(dot, "pillion", 7)) || (length == 8 && !memcmp(dot, "pillpack", 8)));
+}
+
+/* Whether there are operands and all are captures. A word after an option may be its value. */
+static bool are_captures(char **words)
+{
+	bool may_be_value = false, has_capture = false;
+
+	for (; *words; words++) {
+		if (option_is_word(*words)) {
+			may_be_value = !strchr(*words, '=') && strcmp(*words, "--") != 0;
+			continue;
+		}
+		if (is_capture(*words))
+			has_capture = true;
+		else if (!may_be_value)
+			return false;
+		may_be_value = false;
+	}
+	return has_capture;
+}
+
+/* The environment in PILLION_ENVIRON is that of a command. */
+static void environment_forget(void)
+{
+	const char *path = getenv("PILLION_ENVIRON");
+
+	if (path)
+		unlink(path);
+	unsetenv("PILLION_ENVIRON");
+}
+
+static int report_execute(struct run *run, char **words)
+{
+	environment_forget();
+	environment_paths(run);
+	if (!run->report[0]) {
+		say("pillion-report was not found in this installation");
+		return EXIT_USAGE;
+	}
+	execv(run->report, words);
+	say("%s: %s", run->report, strerror(errno));
+	return EXIT_USAGE;
+}
+
+static int help_run(struct run *run, char **words)
+{
+	char *of_verb[] = {words[0], words[2], (char *)"--help", NULL}, bytes[256];
+	const struct nearest names = {verb_name, NULL, VERB_COUNT};
+	struct text t = text_init(bytes, sizeof(bytes));
+
+	environment_forget();
+	if (!words[2])
+		return command_line_help(false);
+	if (!strcmp(words[2], "nsys"))
+		return command_line_help(true);
+	for (size_t i = 0; i < VERB_COUNT; i++)
+		if (!strcmp(words[2], verbs[i].name))
+			return report_execute(run, of_verb);
+	nearest_suggest(&names, words[2], "pillion help ", "pillion --help", &t);
+	say("there is no help on '%s'%s", words[2], bytes);
+	return EXIT_USAGE;
+}
+
+static int near_refuse(const char *word)
+{
+	const struct nearest names = {verb_name, NULL, VERB_COUNT};
+	bool is_near;
+	const char *nearest = nearest_find(&names, word, &is_near);
+
+	if (nearest_distance(word, nearest) > NEAR)
+		return VERB_NONE;
+	environment_forget();
+	say("'%s' is not a verb; did you mean pillion %s? pillion -- %s runs the program of that name", word, nearest,
+	    word);
+	return EXIT_USAGE;
+}
+
+int verb_run(struct run *run, char **words)
+{
+	const char *word = words[1];
+
+	if (!word || option_is_word(word))
+		return VERB_NONE;
+	if (!strcmp(word, "help"))
+		return help_run(run, words);
+	for (size_t i = 0; i < VERB_COUNT; i++)
+		if (!strcmp(word, verbs[i].name) && (verbs[i].use == VERB_ALWAYS || are_captures(words + 2)))
+			return report_execute(run, words);
+	if (strchr(word, '/') || !strcmp(word, "profile") || !are_captures(words + 2))
+		return VERB_NONE;
+	return near_refuse(word);
+}

@@ -1,0 +1,128 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The first word of the command line: verbs, words that are nearly verbs, help. What all tables share: --top, the pager,
+# --fail-on. view.
+. "$(dirname -- "$0")/lib.sh"
+
+pillion -o run --osrt-threshold=0 bash -c 'cat /dev/null; sleep 0; exec true' 2>err
+is "$?" 0 'a run to report on'
+
+# ---- the first word ----
+
+mkdir bin
+cat >bin/view <<'END'
+#!/bin/sh
+echo "the program view: $*"
+END
+cp bin/view bin/stat
+chmod +x bin/view bin/stat
+PATH=$work/bin:$PATH
+
+pillion stat run.pillion >out 2>err
+is "$? $(cat out)" '2 ' 'a word that is nearly a verb, with a capture: not run as a program'
+like "$(cat err)" "'stat' is not a verb; did you mean pillion stats\? pillion -- stat runs" 'the message names the verb'
+pillion expotr -t folded -o - run.pillion/ >out 2>err
+is "$?" 2 'options and their values are not operands'
+like "$(cat err)" 'did you mean pillion export' 'the message names the nearest verb'
+is "$(pillion stat run.pillion other 2>err)" 'the program view: run.pillion other' 'with another operand it is a program'
+is "$(pillion -- stat run.pillion 2>err)" 'the program view: run.pillion' 'after -- it is a program'
+is "$(pillion profile stat run.pillion 2>err)" 'the program view: run.pillion' 'after profile it is a program'
+pillion cat run.pillion/capture >out 2>err
+is "$?" 0 'a path within a capture is not a capture'
+is "$(pillion view notes.txt 2>err)" 'the program view: notes.txt' 'view without a capture is the program'
+is "$(pillion -- view run.pillion 2>err)" 'the program view: run.pillion' 'view after -- is the program'
+like "$(pillion help)" '^Usage: pillion \[profile\]' 'help prints the help of a run'
+like "$(pillion help nsys)" 'Nsight Systems' 'help nsys'
+is "$(pillion help stats)" "$(pillion stats --help)" 'help VERB'
+pillion help nonsense >out 2>err
+is "$?" 2 'help on something unknown'
+like "$(env a.b-c=1 "$PILLION" stats -r processes run.pillion 2>&1)" 'cat /dev/null' \
+	'a verb in an environment with unusual names'
+is "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'pillion-env.*' -newer run.pillion/capture -user "$(id -u)" | wc -l)" 0 \
+	'no file of the environment is left'
+
+# ---- tables ----
+
+rows=$(report stats -q -r osrt_sum -f csv run.pillion | wc -l)
+ok 'the run has more than three rows' test "$rows" -gt 4
+is "$(report stats -q -r osrt_sum -f csv --top=2 run.pillion)" \
+	"$(report stats -q -r osrt_sum -f csv run.pillion | head -n 3)" '--top=2: the first two rows'
+like "$(report stats -r osrt_sum -f csv --top=2 run.pillion 2>&1 >out)" "osrt_sum: 2 of $((rows - 1)) rows" \
+	'csv: the message has the number of rows'
+like "$(report stats -r osrt_sum --top=2 run.pillion)" "2 of $((rows - 1)) rows; --top=0 shows all" \
+	'a table for people: its last line has the number of rows'
+is "$(report stats -q -r osrt_sum -f csv --top=0 run.pillion | wc -l)" "$rows" '--top=0: all rows'
+report stats --top=-1 run.pillion >out 2>err
+is "$?" 2 '--top takes a number'
+like "$(report stats run.pillion 2>&1 >out)" '^pillion stats: no rows: .*cuda_api_sum, ' \
+	'the reports of the default set without rows are listed in one line'
+
+# ---- analyze --fail-on ----
+
+report analyze --fail-on=found run.pillion >out 2>err
+is "$?" 0 '--fail-on: nothing was found'
+report analyze --fail-on=lost run.pillion >out 2>err
+is "$?" 2 '--fail-on takes found'
+report analyze --fail-on=found:nonsense run.pillion >out 2>err
+is "$? $(grep -c "unknown rule 'nonsense'" err)" '2 1' '--fail-on=found:RULE needs a rule'
+report analyze -r gpu_gaps --fail-on=found:gpu_idle run.pillion >out 2>err
+is "$?" 2 '--fail-on needs a rule that is applied'
+
+# ---- the pager, on a terminal ----
+
+cat >terminal.py <<'END'
+import os, pty, sys
+pid, fd = pty.fork()
+if not pid:
+    os.execvp(sys.argv[1], sys.argv[1:])
+text = b''
+try:
+    while True:
+        part = os.read(fd, 65536)
+        if not part:
+            break
+        text += part
+except OSError:
+    pass
+os.waitpid(pid, 0)
+sys.stdout.buffer.write(text.replace(b'\r\n', b'\n'))
+END
+if command -v python3 >/dev/null; then
+	terminal() { # PAGER ARG...
+		COLUMNS=200 PILLION_PAGER=$1 timeout "$patience" python3 terminal.py \
+			"$PILLION_BUILD_DIR/report/pillion-report" "${@:2}"
+	}
+	like "$(terminal 'sed s/^/paged:/' stats run.pillion)" '^paged: \*\* OS Runtime Summary' \
+		'a terminal: a long output is shown in the pager'
+	unlike "$(terminal 'sed s/^/paged:/' stats -r processes run.pillion)" 'paged' 'a short one is printed'
+	like "$(terminal '' stats run.pillion)" '^ \*\* OS Runtime Summary' 'an empty pager: printed'
+	like "$(terminal /nonexistent/pager stats run.pillion)" 'OS Runtime Summary' 'a pager that does not exist: printed'
+	pillion -o many --osrt-threshold=0 bash -c 'for i in {1..30}; do (:); done' 2>err
+	like "$(terminal cat stats -r processes many.pillion)" '^ 20 of [0-9]+ rows; --top=0 shows all' \
+		'a terminal shows 20 rows'
+fi
+
+# ---- view ----
+
+if report export -t html -o probe.html run.pillion 2>err; then
+	cat >bin/browser <<'END'
+#!/bin/sh
+echo "opened $*" >"$(dirname -- "$0")/opened"
+END
+	chmod +x bin/browser
+	BROWSER=browser pillion view run.pillion >out 2>err
+	is "$? $(cat out)" '0 ' 'view writes the page'
+	like "$(cat err)" 'pillion view: wrote run.html' 'its path is stated'
+	ok 'the page is that of export -t html' cmp -s probe.html run.html
+	opened() { [ -s bin/opened ]; }
+	eventually opened
+	is "$(cat bin/opened)" 'opened run.html' 'the browser is started'
+	pillion view --no-open run.pillion >out 2>err
+	is "$?" 0 'a page of its own is replaced'
+	echo mine >run.html
+	pillion view --no-open run.pillion >out 2>err
+	is "$? $(cat run.html)" '2 mine' 'another file is not'
+	env -u DISPLAY -u WAYLAND_DISPLAY -u BROWSER "$PILLION" view -f run.pillion >out 2>err
+	is "$? $(grep -c 'there is no display' err)" '0 1' 'without a display the user is told to open it'
+fi
+done_testing
