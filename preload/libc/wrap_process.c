@@ -86,7 +86,7 @@ int wrap_pthread_setname_np(pthread_t id, const char *name)
 	int result = real_pthread_setname_np(id, name), error = errno;
 
 	if (!result && pthread_equal(id, pthread_self()) && thread_self.generation == process.generation)
-		thread_refresh_name(&thread_self);
+		thread_set_name(&thread_self, name);
 	errno = error;
 	return result;
 }
@@ -277,7 +277,7 @@ HOOK_EXPORT int prctl(int option, ...)
 	result = real_prctl(option, a, b, c, d);
 	error = errno;
 	if (option == PR_SET_NAME && !result && thread_self.generation == process.generation)
-		thread_refresh_name(&thread_self);
+		thread_set_name(&thread_self, (const char *)a);
 	errno = error;
 	return result;
 }

@@ -62,8 +62,8 @@ struct run {
 /* Prints one line on stderr, "pillion: ...", with control characters replaced. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* verb.c: `words` is argv. Hands a verb over to pillion-report and does not return; or returns the exit status after help
- * or an error message; or VERB_NONE. */
+/* verb.c: `words` is argv. Hands a verb over to pillion-report and does not return; or returns the exit status after
+ * help or an error message; or VERB_NONE. */
 enum { VERB_NONE = -1 };
 int verb_run(struct run *run, char **words);
 /* Appends the names of the verbs, separated by "|". */

@@ -71,6 +71,17 @@ void thread_refresh_name(struct thread *t)
 		sys_call(SYS_prctl, PR_GET_NAME, t->page->name, 0, 0);
 }
 
+void thread_set_name(struct thread *t, const char *name)
+{
+	enum { KERNEL_NAME_BYTES = 15 };
+	size_t length = strnlen(name, KERNEL_NAME_BYTES);
+
+	if (!t->page)
+		return;
+	memcpy(t->page->name, name, length);
+	memset(t->page->name + length, 0, sizeof(t->page->name) - length);
+}
+
 /* Size of a page with that many counters, up to its first slot. */
 static uint32_t thread_page_bytes(uint32_t counters)
 {

@@ -100,5 +100,7 @@ void thread_init(void);
 
 /* Reads the thread's name from the kernel again. */
 void thread_refresh_name(struct thread *t);
+/* The program has set it: a system call of ours would be seen by what counts its own. */
+void thread_set_name(struct thread *t, const char *name);
 
 #endif

@@ -231,7 +231,8 @@ done
 accounted managed --cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true "$targets/cuda_managed" 6
 is "$? $(report stats -q -r um_sum -f csv managed.pillion | sed '1d; s/^0x[0-9a-f]*,//; s/,[0-9.]*$//' | tr '\n' ' ')" \
 	'0 0.049152,0.024576,6,6 0.065536,0.000000,0,1 ' 'um_sum: migrated bytes and page faults'
-is "$(report stats -q -r um_total_sum -f csv managed.pillion | sed '1d; s/,0x.*//')" '0.114688,0.024576,6,7' 'um_total_sum'
+is "$(report stats -q -r um_total_sum -f csv managed.pillion | sed '1d; s/,0x.*//')" '0.114688,0.024576,6,7' \
+	'um_total_sum'
 is "$(report stats -q -r um_cpu_page_faults_sum -f csv managed.pillion | tail -1)" '6,0x401000' 'um_cpu_page_faults_sum'
 accounted managed --cuda-memory-usage=false "$targets/cuda_managed" 6
 like "$(report stats -r um_sum managed.pillion 2>&1)" 'managed memory was not traced' \

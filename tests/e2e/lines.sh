@@ -102,7 +102,8 @@ if [ -e "$doubles/libcudart.so.13" ]; then
 	at_least "$gpu" 1 'the device time of kernels is not 0'
 	report stats --summary device.pillion >out 2>err
 	like "$(grep -A3 '^ lines ' out)" "^ lines .* GPU " "device time is in the summary's lines"
-	is "$(cell device "$(planted allocate)" 'Allocated (MB)')" 8.388608 'memory is attributed to the allocating line'
+	is "$(cell device "$(planted allocate)" 'Allocated (MB)')" 8.388608 \
+		'memory is attributed to the allocating line'
 	is "$(cell device "$(planted copy)" 'Copied (MB)')" 100.663296 'copies are attributed to the requesting line'
 	at_least "$(cell device "$(planted launch)" Calls)" 12 'launches are counted'
 else

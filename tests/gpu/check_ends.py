@@ -13,7 +13,8 @@ FLUSH_MS = 200
 
 def memsets(capture):
     """By their size in 10^6 bytes, with three decimals."""
-    counts = collections.Counter(f"{float(r['Bytes (MB)']):.3f}" for r in capture.trace() if r["Name"] == "[CUDA memset]")
+    sets = [r for r in capture.trace() if r["Name"] == "[CUDA memset]"]
+    counts = collections.Counter(f"{float(r['Bytes (MB)']):.3f}" for r in sets)
     return dict(counts)
 
 

@@ -177,7 +177,8 @@ def memory(session, seen):
     seen.equal(sum(capture.calls(pattern=r"^cudaMalloc$").values()), 31, "cudaMalloc calls")
     seen.equal(sum(capture.calls(pattern=r"^cudaFree$").values()), 30, "cudaFree calls")
     usage = [r for r in capture.report("cuda_mem_usage") if r["Memory"] == "Device"]
-    for name, wanted in (("Allocations", "31"), ("Frees", "30"), ("Not Freed", "1"), ("In Use At End (MB)", "3.145728")):
+    for name, wanted in (("Allocations", "31"), ("Frees", "30"), ("Not Freed", "1"),
+                         ("In Use At End (MB)", "3.145728")):
         seen.equal([r[name] for r in usage], [wanted], name)
     seen.note("; ".join(", ".join(f"{k} {v}" for k, v in r.items() if v) for r in usage))
 
