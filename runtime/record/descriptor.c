@@ -10,7 +10,8 @@
 #include "runtime/common/sys.h"
 #include "runtime/record/event.h"
 
-enum { ROOM = 512 };
+/* Longer texts are truncated. The longest of a socket is that of a Unix one, 108 bytes and a few words. */
+enum { ROOM = 512, SOCKET_ROOM = 192 };
 
 union address {
 	struct sockaddr any;
@@ -31,16 +32,14 @@ struct description {
 /* The state is set after the blob is written, because a handler may leave by longjmp in between. */
 static void description_write(const struct description *t, unsigned kind, const char *text, size_t size)
 {
-	unsigned char bytes[sizeof(struct tf_descriptor) + ROOM];
 	struct tf_descriptor head = {.from_ticks = t->from_ticks, .fd = (uint16_t)t->fd, .kind = (uint16_t)kind};
 	uint32_t last = __atomic_load_n(&process.descriptor_last, __ATOMIC_RELAXED);
 	uint16_t state = t->state;
 
 	size = size < ROOM ? size : ROOM;
-	memcpy(bytes, &head, sizeof(head));
-	memcpy(bytes + sizeof(head), text, size);
-	if (!event_blob(TF_BLOB_DESCRIPTOR, 1 + __atomic_fetch_add(&process.descriptor_texts, 1, __ATOMIC_RELAXED),
-			bytes, sizeof(head) + size))
+	if (!event_blob_of_two(TF_BLOB_DESCRIPTOR,
+			       1 + __atomic_fetch_add(&process.descriptor_texts, 1, __ATOMIC_RELAXED), &head,
+			       sizeof(head), text, size))
 		return;
 	while (last < (uint32_t)t->fd && !__atomic_compare_exchange_n(&process.descriptor_last, &last, (uint32_t)t->fd,
 								      false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
@@ -190,30 +189,39 @@ static unsigned descriptor_kind(const char *text)
 	return strncmp(text, "socket:", 7) ? TF_DESCRIPTOR_OTHER : TF_DESCRIPTOR_SOCKET;
 }
 
-void descriptor_describe(int fd, uint64_t from_ticks)
+/* False: a socket, of which /proc has the number only. These two are not inlined, so that one buffer at a time is on the
+ * caller's stack, which may be small. */
+static __attribute__((noinline)) bool description_write_link(const struct description *t)
 {
-	char bytes[ROOM + 1], name[32];
-	struct text text = text_init(name, sizeof(name));
-	struct description t;
+	char bytes[ROOM + 1]; /* the kernel has read the name of the link before it stores the target */
+	struct text text = text_init(bytes, sizeof(bytes));
 	long size;
 
-	if (!description_begin(&t, fd, from_ticks))
-		return;
 	text_add(&text, "/proc/self/fd/");
-	text_number(&text, (uint64_t)fd);
-	size = sys_readlink(name, bytes, ROOM);
-	if (size <= 0) {
-		description_write(&t, TF_DESCRIPTOR_UNKNOWN, "", 0);
-		return;
-	}
-	bytes[size] = '\0';
-	if (descriptor_kind(bytes) != TF_DESCRIPTOR_SOCKET) {
-		description_write(&t, descriptor_kind(bytes), bytes, (size_t)size);
-		return;
-	}
-	text = text_init(bytes, sizeof(bytes));
-	socket_describe(&text, fd);
-	description_write(&t, TF_DESCRIPTOR_SOCKET, bytes, text_length(&text));
+	text_number(&text, (uint64_t)t->fd);
+	size = sys_readlink(bytes, bytes, ROOM);
+	bytes[size > 0 ? size : 0] = '\0';
+	if (size > 0 && descriptor_kind(bytes) == TF_DESCRIPTOR_SOCKET)
+		return false;
+	description_write(t, size > 0 ? descriptor_kind(bytes) : TF_DESCRIPTOR_UNKNOWN, bytes, strlen(bytes));
+	return true;
+}
+
+static __attribute__((noinline)) void description_write_socket(const struct description *t)
+{
+	char bytes[SOCKET_ROOM];
+	struct text text = text_init(bytes, sizeof(bytes));
+
+	socket_describe(&text, t->fd);
+	description_write(t, TF_DESCRIPTOR_SOCKET, bytes, text_length(&text));
+}
+
+void descriptor_describe(int fd, uint64_t from_ticks)
+{
+	struct description t;
+
+	if (description_begin(&t, fd, from_ticks) && !description_write_link(&t))
+		description_write_socket(&t);
 }
 
 void descriptor_describe_path(int fd, uint64_t from_ticks, const char *path)
@@ -228,7 +236,7 @@ void descriptor_describe_path(int fd, uint64_t from_ticks, const char *path)
 
 void descriptor_describe_peer(int fd, uint64_t from_ticks, const struct sockaddr *address, socklen_t size)
 {
-	char bytes[ROOM + 1];
+	char bytes[SOCKET_ROOM];
 	struct text text = text_init(bytes, sizeof(bytes));
 	union address a = {0};
 	struct description t;

@@ -18,7 +18,7 @@
 #include "runtime/record/identity.h"
 #include "runtime/record/intern_table.h"
 
-enum { PROCESS_NAME_BYTES = 4096, PROCESS_MAIN_PAGE = 16384, PROCESS_DESCRIPTORS = 65535 };
+enum { PROCESS_NAME_BYTES = 4096, PROCESS_MAIN_PAGE = 16384, PROCESS_DESCRIPTORS = 65535, PROCESS_SPARE_STACKS = 4 };
 #if defined(__aarch64__)
 #define PROCESS_ALIGN 65536 /* the largest page of the architecture */
 #else
@@ -61,6 +61,7 @@ struct process {
 	uint32_t acting;               /* lock of altstack.c */
 	uint64_t tracer_checked_ticks; /* see sample.c, like the next one */
 	bool has_noted_unsampled;
+	bool spare_stacks[PROCESS_SPARE_STACKS]; /* spare_stack.c: in use */
 	/* modules in the trace; value = start address, until one of them has been unloaded */
 	struct intern_table modules;
 	uint32_t unloads;             /* how often modules in the trace have been unloaded, at most 65535 */

@@ -50,7 +50,8 @@ void thread_guard_enter(struct thread *t, struct thread_guard *g)
 		sys_signals_block(&g->signals);
 	g->generation = t->generation;
 	t->generation = THREAD_OURS;
-	g->start_ticks = t->page ? clock_now() : 0; /* before the start the clock is not initialised */
+	/* Not in a nested guard; and before the start the clock is not initialised. */
+	g->start_ticks = t->page && g->generation != THREAD_OURS ? clock_now() : 0;
 }
 
 void thread_guard_leave(struct thread *t, const struct thread_guard *g)

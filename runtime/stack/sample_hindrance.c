@@ -35,7 +35,7 @@ bool sample_is_traced(void)
 
 /* Valgrind's client request RUNNING_ON_VALGRIND: Valgrind recognises these instructions; otherwise they have no
  * effect. */
-static bool is_under_valgrind(void)
+bool sample_is_under_valgrind(void)
 {
 	uint64_t result = 0;
 #if defined(__x86_64__)
@@ -58,7 +58,7 @@ const char *sample_hindrance(void)
 		return "CPU samples: none before Linux 5.9, where timers may interrupt system calls";
 	if (!dso_next("_dl_find_object"))
 		return "CPU samples: none with glibc before 2.35, which cannot find a module without a lock";
-	if (is_under_valgrind())
+	if (sample_is_under_valgrind())
 		return "CPU samples: none under valgrind, which does not support their timers";
 	if (sample_is_traced())
 		return "CPU samples: none, the process is traced (debugger, strace), the tracer would see the signals";

@@ -1,0 +1,28 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A recorded call with its stack uses little of its caller's stack, the first time as well as later; threads with the
+# smallest stacks survive. Symbols are bound at the start: the loader's own binding takes 3 KB of the caller's stack.
+. "$(dirname -- "$0")/lib.sh"
+
+bound=1152 # bytes, the frame of the calling function included: 848 for most calls, 1,064 for open
+export LD_BIND_NOW=1
+
+has_unwinder || skip_all 'built without the unwinder'
+[ "$(uname -m)" = x86_64 ] || skip_all 'spare stacks are for x86-64'
+
+run=(-t osrt --osrt-threshold=0 --osrt-backtrace-threshold=0)
+pillion "${run[@]}" -o painted "$targets/stack_use" >out 2>err
+is "$? $(head -1 out)" '0 measured' 'a painted stack: status and output'
+is "$(grep -c '\.[01] ' out)" 12 'all calls are measured'
+awk -v bound=$bound '/\./ && $2 > bound' out >above
+is "$(cat above)" '' "no call uses more than $bound bytes of its caller's stack"
+like "$(report stats -r stacks_sum -f csv painted.pillion)" 'nanosleep,.*call_sleep .*measure_all' \
+	'the stacks are recorded'
+
+is "$("$targets/stack_use" small 200)" 200 'threads with stacks of 16 KiB, bare'
+pillion "${run[@]}" -o small "$targets/stack_use" small 200 >out 2>err
+is "$? $(cat out)" '0 200' 'threads with stacks of 16 KiB: status and output'
+is "$(num_calls small nanosleep)" 800 'each call is recorded'
+lost=$(report stats -r ledger -f csv small.pillion | awk -F, '$3 == "stacks lost" { n += $4 } END { print n + 0 }')
+is "$lost" 0 'and no stack is lost'
+done_testing
