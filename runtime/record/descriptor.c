@@ -189,8 +189,8 @@ static unsigned descriptor_kind(const char *text)
 	return strncmp(text, "socket:", 7) ? TF_DESCRIPTOR_OTHER : TF_DESCRIPTOR_SOCKET;
 }
 
-/* False: a socket, of which /proc has the number only. These two are not inlined, so that one buffer at a time is on the
- * caller's stack, which may be small. */
+/* False: a socket, of which /proc has the number only. These two are not inlined, so that one buffer at a time is on
+ * the caller's stack, which may be small. */
 static __attribute__((noinline)) bool description_write_link(const struct description *t)
 {
 	char bytes[ROOM + 1]; /* the kernel has read the name of the link before it stores the target */
