@@ -14,6 +14,7 @@
 #include "runtime/record/event.h"
 #include "runtime/record/first_chunk.h"
 #include "runtime/record/process_line.h"
+#include "runtime/record/spare_stack.h"
 #include "runtime/stack/module.h"
 #include "runtime/stack/sample.h"
 #include "runtime/stack/stack.h"
@@ -80,6 +81,7 @@ static bool recorder_start_image(void)
 	/* Not in a child: the loader's lock may be held by a thread that does not exist in the child. The child
 	 * inherits the results. */
 	if (!is_fork) {
+		spare_stack_init();
 		module_init();
 		stack_init();
 		sample_init();

@@ -9,9 +9,10 @@
 #include "runtime/base/text.h"
 #include "runtime/common/sys.h"
 #include "runtime/record/event.h"
+#include "runtime/record/spare_stack.h"
 
 /* Longer texts are truncated. The longest of a socket is that of a Unix one, 108 bytes and a few words. */
-enum { ROOM = 512, SOCKET_ROOM = 192 };
+enum { ROOM = 512, SHORT_ROOM = 192 };
 
 union address {
 	struct sockaddr any;
@@ -159,7 +160,7 @@ static bool address_add(struct text *t, int fd, const union address *a, socklen_
 	return true;
 }
 
-static void socket_describe(struct text *t, int fd)
+static __attribute__((noinline)) void socket_describe(struct text *t, int fd)
 {
 	union address a = {0};
 	socklen_t size = sizeof(a);
@@ -189,27 +190,52 @@ static unsigned descriptor_kind(const char *text)
 	return strncmp(text, "socket:", 7) ? TF_DESCRIPTOR_OTHER : TF_DESCRIPTOR_SOCKET;
 }
 
-/* False: a socket, of which /proc has the number only. These two are not inlined, so that one buffer at a time is on
- * the caller's stack, which may be small. */
-static __attribute__((noinline)) bool description_write_link(const struct description *t)
+/* The text may be truncated. Returns its length, or -errno, with an empty text. */
+static long link_read(int fd, char *bytes, size_t room)
 {
-	char bytes[ROOM + 1]; /* the kernel has read the name of the link before it stores the target */
-	struct text text = text_init(bytes, sizeof(bytes));
+	struct text text = text_init(bytes, room);
 	long size;
 
 	text_add(&text, "/proc/self/fd/");
-	text_number(&text, (uint64_t)t->fd);
-	size = sys_readlink(bytes, bytes, ROOM);
+	text_number(&text, (uint64_t)fd);
+	size = sys_readlink(bytes, bytes, room - 1); /* reads the name of the link before it stores the target */
 	bytes[size > 0 ? size : 0] = '\0';
-	if (size > 0 && descriptor_kind(bytes) == TF_DESCRIPTOR_SOCKET)
+	return size;
+}
+
+static void link_write(const struct description *t, const char *bytes)
+{
+	description_write(t, *bytes ? descriptor_kind(bytes) : TF_DESCRIPTOR_UNKNOWN, bytes, strlen(bytes));
+}
+
+static __attribute__((noinline)) void link_write_long(void *description)
+{
+	const struct description *t = description;
+	char bytes[ROOM + 1];
+
+	link_read(t->fd, bytes, sizeof(bytes));
+	link_write(t, bytes);
+}
+
+/* The caller's stack may be small: one buffer at a time is on it, because these functions are not inlined, and long
+ * texts are read on a spare stack. False: a socket, of which /proc has the number only. */
+static __attribute__((noinline)) bool description_write_link(struct description *t)
+{
+	char bytes[SHORT_ROOM];
+	long size = link_read(t->fd, bytes, sizeof(bytes));
+
+	if (descriptor_kind(bytes) == TF_DESCRIPTOR_SOCKET)
 		return false;
-	description_write(t, size > 0 ? descriptor_kind(bytes) : TF_DESCRIPTOR_UNKNOWN, bytes, strlen(bytes));
+	if (size < SHORT_ROOM - 1)
+		link_write(t, bytes);
+	else if (!spare_stack_run(link_write_long, t))
+		link_write_long(t);
 	return true;
 }
 
 static __attribute__((noinline)) void description_write_socket(const struct description *t)
 {
-	char bytes[SOCKET_ROOM];
+	char bytes[SHORT_ROOM];
 	struct text text = text_init(bytes, sizeof(bytes));
 
 	socket_describe(&text, t->fd);
@@ -224,27 +250,40 @@ void descriptor_describe(int fd, uint64_t from_ticks)
 		description_write_socket(&t);
 }
 
-void descriptor_describe_path(int fd, uint64_t from_ticks, const char *path)
+static __attribute__((noinline)) void description_write_path(int fd, uint64_t from_ticks, const char *path)
 {
 	struct description t;
 
+	if (description_begin(&t, fd, from_ticks))
+		description_write(&t, TF_DESCRIPTOR_FILE, path, strlen(path));
+}
+
+void descriptor_describe_path(int fd, uint64_t from_ticks, const char *path)
+{
 	if (path[0] != '/' || !strncmp(path, "/proc/", 6) || !strncmp(path, "/dev/", 5))
 		descriptor_describe(fd, from_ticks); /* such as /dev/stdin, which are names of another file */
-	else if (description_begin(&t, fd, from_ticks))
-		description_write(&t, TF_DESCRIPTOR_FILE, path, strlen(path));
+	else
+		description_write_path(fd, from_ticks, path);
+}
+
+static __attribute__((noinline)) bool peer_add(struct text *t, int fd, const struct sockaddr *address, socklen_t size)
+{
+	union address a = {0};
+
+	memcpy(&a, address, size);
+	return address_add(t, fd, &a, size);
 }
 
 void descriptor_describe_peer(int fd, uint64_t from_ticks, const struct sockaddr *address, socklen_t size)
 {
-	char bytes[SOCKET_ROOM];
+	char bytes[SHORT_ROOM];
 	struct text text = text_init(bytes, sizeof(bytes));
-	union address a = {0};
 	struct description t;
 
-	if (!address || size < sizeof(a.any.sa_family) || size > sizeof(a) || !description_begin(&t, fd, from_ticks))
+	if (!address || size < sizeof(address->sa_family) || size > sizeof(union address) ||
+	    !description_begin(&t, fd, from_ticks))
 		return;
-	memcpy(&a, address, size);
-	if (address_add(&text, fd, &a, size))
+	if (peer_add(&text, fd, address, size))
 		description_write(&t, TF_DESCRIPTOR_SOCKET, bytes, text_length(&text));
 }
 

@@ -13,6 +13,7 @@
 #include "runtime/common/sys.h"
 #include "runtime/record/file.h"
 #include "runtime/record/first_chunk.h"
+#include "runtime/record/spare_stack.h"
 
 enum { FIRST_COUNTERS = 24, FIRST_SLOTS = 128, SECOND_CHUNK = 16384, THIRD_CHUNK = 65536, CHUNK = 262144 };
 enum { FROZEN_CHUNK = 1 << 20, FROZEN_RESERVE = 64 << 20 };
@@ -292,20 +293,34 @@ static bool thread_has_slots(const struct thread *t, unsigned slots)
 	return t->chunk && t->next + slots * TF_SLOT <= t->limit;
 }
 
+struct growth {
+	struct thread *thread;
+	unsigned slots;
+	bool has_room;
+};
+
+static void thread_make_room(void *argument)
+{
+	struct growth *g = argument;
+	struct thread *t = g->thread;
+
+	g->has_room = thread_has_slots(t, g->slots) ||
+		      (thread_settle(t) && (thread_has_slots(t, g->slots) ||
+					    thread_take_chunk(t, thread_next_chunk_size(t, g->slots))));
+}
+
 bool thread_grow(struct thread *t, unsigned slots)
 {
+	struct growth growth = {t, slots, false};
 	struct thread_guard guard;
-	bool has_room;
 
 	if (sys_is_silent || thread_has_no_room(t))
 		return false;
 	thread_guard_enter(t, &guard);
-	has_room = thread_has_slots(t, slots) ||
-		   (thread_settle(t) &&
-		    (thread_has_slots(t, slots) || thread_take_chunk(t, thread_next_chunk_size(t, slots))));
-	thread_set_retry(t, !has_room);
+	spare_stack_prefer(&guard, thread_make_room, &growth);
+	thread_set_retry(t, !growth.has_room);
 	thread_guard_leave(t, &guard);
-	return has_room;
+	return growth.has_room;
 }
 
 /* Without a lock or a guard: a handler that interrupts this allocates the same counter, or the next one stays

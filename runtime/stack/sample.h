@@ -36,9 +36,6 @@ void sample_init(void);
 const char *sample_hindrance(void);
 bool sample_is_traced(void);
 
-/* Valgrind simulates this process. */
-bool sample_is_under_valgrind(void);
-
 /* Creates and deletes the calling thread's timer. Under a guard. */
 void sample_thread_begin(struct thread *t);
 void sample_thread_end(struct thread *t);

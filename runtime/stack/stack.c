@@ -12,10 +12,10 @@
 #include "runtime/python/pystack.h"
 #include "runtime/record/event.h"
 #include "runtime/record/identity.h"
+#include "runtime/record/spare_stack.h"
 #include "runtime/stack/altstack.h"
 #include "runtime/stack/module.h"
 #include "runtime/stack/object.h"
-#include "runtime/stack/spare_stack.h"
 #include "runtime/stack/walk.h"
 
 /* Nearer than `room` to the end of a stack, no stack is walked. ROOM: a walk and the blob of a new stack need less than
@@ -52,7 +52,6 @@ void stack_init(void)
 
 	thread_watch(&(struct thread_watch){.end = stack_unmap_memo});
 	object_init(dso_next("_dl_find_object"));
-	spare_stack_init();
 	if (spare_stack_exists())
 		room = ROOM_SPARE;
 	sys_call(SYS_prlimit64, 0, RLIMIT_STACK, NULL, &limit);
@@ -189,8 +188,8 @@ struct taking {
 	struct thread *thread;
 	uintptr_t frame;
 	uint32_t depth, id; /* id 0: failed */
-	bool has_python;
-	struct native native; /* the result from the memo */
+	bool has_python;    /* Python frames belong to it, if there are any */
+	struct native native; /* at first the result from the memo */
 };
 
 static void stack_take_new(void *argument)
@@ -235,33 +234,35 @@ static bool stack_has_room(struct thread *t, uintptr_t sp, uintptr_t bytes)
 }
 
 /* Python's threads have large stacks: theirs are taken without the system calls that a spare stack costs. */
-static __attribute__((noinline)) uint32_t stack_take_slowly(struct thread *t, uintptr_t frame, uint32_t depth,
-							    bool has_python, const struct native *n)
+static __attribute__((noinline)) uint32_t stack_take_slowly(struct taking *a, bool has_interpreter)
 {
-	struct taking taking = {t, frame, depth, 0, has_python, *n};
 	uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
-	bool stays = has_python && pystack_has_interpreter() && stack_has_room(t, sp, STAY);
 
-	if (stays || !spare_stack_run(stack_take_new, &taking)) {
-		if (room == ROOM || stack_has_room(t, sp, ROOM))
-			stack_take_new(&taking);
-	}
-	return taking.id;
+	if (a->native.count && !has_interpreter)
+		a->id = intern_find(&process.interned, stack_key(a->native.hash));
+	if (a->id)
+		return a->id;
+	if (has_interpreter && stack_has_room(a->thread, sp, STAY))
+		stack_take_new(a);
+	else if (!spare_stack_run(stack_take_new, a) && stack_has_room(a->thread, sp, ROOM))
+		stack_take_new(a);
+	return a->id;
 }
 
 /* Most stacks have been walked before: the memo has their hash, and the intern table their id. */
 static inline uint32_t stack_take_known(struct thread *t, uintptr_t frame, uint32_t depth, bool has_python)
 {
+	struct taking a = {.thread = t, .frame = frame, .depth = depth, .has_python = has_python};
+	bool has_interpreter = has_python && pystack_has_interpreter();
 	struct walk_memo *memo = thread_memo(t);
-	struct native n = {NULL, 0, false, 0};
 	uint32_t id = 0;
 
 	if (memo)
-		native_set_result(&n, walk_memo_hash(memo, (int)(depth + SKIPPED), t->stack_low, t->stack_high, frame,
-						     !spare_stack_exists(), &n.hash));
-	if (n.count && !(has_python && pystack_has_interpreter()))
-		id = intern_number(&process.interned, stack_key(n.hash));
-	return id ? id : stack_take_slowly(t, frame, depth, has_python, &n);
+		native_set_result(&a.native, walk_memo_hash(memo, (int)(depth + SKIPPED), t->stack_low, t->stack_high,
+							    frame, room == ROOM, &a.native.hash));
+	if (a.native.count && !has_interpreter)
+		id = intern_number(&process.interned, stack_key(a.native.hash));
+	return id ? id : stack_take_slowly(&a, has_interpreter);
 }
 
 static uint32_t backtrace_depth(void)

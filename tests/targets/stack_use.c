@@ -4,16 +4,19 @@
  * calls. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { STACK = 256 << 10, SKIP = 256, PAINT = 0xa5 };
+enum { STACK = 256 << 10, PAINTED = 32 << 10, SKIP = 256, PAINT = 0xa5, MANY = 6000 };
 
 static unsigned char *stack;
 static unsigned char *from; /* the frame of the function that makes the call */
@@ -53,18 +56,39 @@ __attribute__((noinline)) static void call_open(void)
 	close(open("/dev/null", O_RDONLY));
 }
 
+__attribute__((noinline)) static void call_socket(void)
+{
+	struct sockaddr_un address = {AF_UNIX, "stack_use.socket"};
+	int fd;
+
+	from = __builtin_frame_address(0);
+	fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	bind(fd, (struct sockaddr *)&address, sizeof(address));
+	unlink(address.sun_path);
+	close(fd);
+}
+
+__attribute__((noinline)) static void call_action(void)
+{
+	struct sigaction action = {.sa_handler = SIG_DFL};
+
+	from = __builtin_frame_address(0);
+	sigaction(SIGUSR1, &action, NULL);
+}
+
 static const struct {
 	const char *name;
 	void (*call)(void);
 } calls[] = {{"attach", call_sleep}, {"sleep", call_sleep}, {"usleep", call_sleep_elsewhere},
-	     {"write", call_write},  {"read", call_read},   {"open", call_open}};
+	     {"write", call_write},  {"read", call_read},   {"open", call_open},
+	     {"socket", call_socket}, {"action", call_action}};
 
 /* Bytes below the frame of the calling function that the call writes to; at least those that are not painted. */
 __attribute__((noinline)) static size_t measure(void (*call)(void))
 {
-	unsigned char *top = (unsigned char *)__builtin_frame_address(0) - SKIP, *at = stack;
+	unsigned char *top = (unsigned char *)__builtin_frame_address(0) - SKIP, *at = top - PAINTED;
 
-	for (unsigned char *p = stack; p < top; p++)
+	for (unsigned char *p = at; p < top; p++)
 		*(volatile unsigned char *)p = PAINT;
 	call();
 	while (at < top && *at == PAINT)
@@ -72,11 +96,46 @@ __attribute__((noinline)) static size_t measure(void (*call)(void))
 	return (size_t)(from - at);
 }
 
+/* So many calls that the thread's chunk fills up more than once. */
+static void measure_growth(void)
+{
+	size_t most = 0;
+
+	for (int i = 0; i < MANY; i++) {
+		size_t used = measure(i % 3 == 0 ? call_sleep : i % 3 == 1 ? call_open : call_socket);
+
+		most = used > most ? used : most;
+	}
+	printf("most.2 %zu\n", most);
+}
+
+/* The first call of a forked child starts the recorder there. */
+static void measure_child(void)
+{
+	size_t used[2];
+	int result[2];
+
+	if (pipe(result))
+		abort();
+	fflush(stdout);
+	if (fork() == 0) {
+		used[0] = measure(call_sleep);
+		used[1] = measure(call_write);
+		_exit(write(result[1], used, sizeof(used)) != sizeof(used));
+	}
+	if (read(result[0], used, sizeof(used)) != sizeof(used))
+		abort();
+	wait(NULL);
+	printf("child.2 %zu\nchild.3 %zu\n", used[0], used[1]);
+}
+
 static void *measure_all(void *unused)
 {
 	for (int round = 0; round < 2; round++)
 		for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
 			printf("%s.%d %zu\n", calls[i].name, round, measure(calls[i].call));
+	measure_growth();
+	measure_child();
 	return unused;
 }
 
