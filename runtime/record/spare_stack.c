@@ -13,7 +13,8 @@ static char *stacks; /* NULL: none */
 
 #if defined(__x86_64__)
 
-/* Calls work(argument) with the stack pointer `top`. */
+/* Calls work(argument) with the stack pointer `top`. It is marked as a signal frame, because gdb then accepts that the
+ * caller's stack may be at a lower address. */
 void spare_stack_switch(void (*work)(void *), void *argument, char *top) HIDDEN;
 __asm__(".pushsection .text\n"
 	".hidden spare_stack_switch\n"
@@ -21,6 +22,7 @@ __asm__(".pushsection .text\n"
 	".type spare_stack_switch, @function\n"
 	"spare_stack_switch:\n"
 	"	.cfi_startproc\n"
+	"	.cfi_signal_frame\n"
 	"	endbr64\n"
 	"	pushq %rbp\n"
 	"	.cfi_def_cfa_offset 16\n"

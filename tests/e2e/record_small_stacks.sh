@@ -26,6 +26,19 @@ is "$(num_calls small nanosleep)" 800 'each call is recorded'
 lost=$(report stats -r ledger -f csv small.pillion | awk -F, '$3 == "stacks lost" { n += $4 } END { print n + 0 }')
 is "$lost" 0 'and no stack is lost'
 
+# ---- a debugger on a spare stack ----
+if command -v gdb >/dev/null; then
+	gdb -q -nx -batch -ex 'set breakpoint pending on' -ex 'break measure_all' \
+		-ex "set environment LD_PRELOAD $library" -ex "set environment PILLION_OUTPUT $work/gdb.pillion" \
+		-ex 'set environment PILLION_OSRT_THRESHOLD 0' \
+		-ex 'set environment PILLION_OSRT_BACKTRACE_THRESHOLD 0' -ex 'set startup-with-shell off' \
+		-ex run -ex 'break module_write thread 2' -ex continue -ex backtrace "$targets/stack_use" >out 2>&1
+	like "$(tr '\n' ' ' <out)" '#0 .*module_write.*spare_stack_run.* call_sleep .* measure_all ' \
+		'gdb unwinds through a spare stack'
+else
+	skip 'gdb unwinds through a spare stack' 'no gdb'
+fi
+
 # ---- address space ----
 space() {
 	awk '$1 == "VmPeak:" { print $2 }' "$1"
