@@ -13,7 +13,7 @@ HOT struct process_gate process_gate = {.groups = ~0u, .recording = &always};
 HOT uint64_t process_osrt_threshold, process_osrt_backtrace, process_cuda_backtrace[CUDA_KINDS];
 struct options process_options;
 struct tf_range_page *process_range;
-bool process_is_frozen;
+uint32_t process_is_frozen;
 const struct function_table *process_functions;
 
 struct process_inherited process_inherited;

@@ -61,6 +61,7 @@ struct process {
 	uint32_t acting;               /* lock of altstack.c */
 	uint64_t tracer_checked_ticks; /* see sample.c, like the next one */
 	bool has_noted_unsampled;
+	bool has_noted_frozen; /* see recorder.c */
 	bool spare_stacks[PROCESS_SPARE_STACKS]; /* spare_stack.c: in use */
 	/* modules in the trace; value = start address, until one of them has been unloaded */
 	struct intern_table modules;
@@ -102,8 +103,9 @@ extern struct process_gate process_gate HIDDEN;
 /* Thresholds in ticks. */
 extern uint64_t process_osrt_threshold HIDDEN, process_osrt_backtrace HIDDEN, process_cuda_backtrace[CUDA_KINDS] HIDDEN;
 extern struct options process_options;
-/* The view of the file system has changed: this image and its forked children open no files any more. */
-extern bool process_is_frozen;
+/* Not 0: the view of the file system has changed, or is about to; this image and its forked children open no files.
+ * Counts the calls that change it, and those in progress that may do so. */
+extern uint32_t process_is_frozen;
 /* The functions that events refer to, by id; passed to recorder_attach(). The names are referred to by their position:
  * a pointer for each would have to be relocated at the start of every process. */
 struct function_name {

@@ -368,7 +368,7 @@ void thread_reserve(struct thread *t)
 	struct thread_guard guard;
 
 	thread_guard_enter(t, &guard);
-	if (thread_settle(t))
+	if (thread_settle(t) && !thread_has_slots(t, FROZEN_CHUNK / 2 / TF_SLOT))
 		thread_take_chunk(t, FROZEN_CHUNK);
 	file_reserve(FROZEN_RESERVE);
 	thread_guard_leave(t, &guard);

@@ -90,6 +90,21 @@ static void in_chroot(void)
 	printf("in chroot\n");
 }
 
+/* A chroot that fails, and then a child that makes calls. */
+static void failed_chroot(void)
+{
+	int result = chroot("/nowhere"), status;
+
+	printf("chroot %d: %s\n", result, strerror(errno));
+	fflush(stdout);
+	if (fork() == 0) {
+		make_calls();
+		_exit(0);
+	}
+	wait(&status);
+	printf("child %d\n", status);
+}
+
 static void as_nobody(void)
 {
 	if (setgid(65534) || setuid(65534))
@@ -262,6 +277,8 @@ int main(int argc, char **argv)
 		few_descriptors();
 	else if (!strcmp(what, "chroot"))
 		in_chroot();
+	else if (!strcmp(what, "chroot-fails"))
+		failed_chroot();
 	else if (!strcmp(what, "nobody"))
 		as_nobody();
 	else if (!strcmp(what, "seccomp"))
