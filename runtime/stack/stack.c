@@ -21,7 +21,7 @@
 /* Nearer than `room` to the end of a stack, no stack is walked. ROOM: a walk and the blob of a new stack need less than
  * this on the caller's stack; ROOM_SPARE: what remains there if that is done on a spare stack.
  * HANDLER_FRAMES: a shorter stack may not reach the frame of a signal handler. */
-enum { ROOM = 16384, ROOM_SPARE = 4096, WARM = 8, HANDLER_FRAMES = 16, STAY = 65536, MAIN_STACK = 8 << 20 };
+enum { ROOM = 16384, ROOM_SPARE = 1024, WARM = 8, HANDLER_FRAMES = 16, STAY = 65536, MAIN_STACK = 8 << 20 };
 
 /* Frames of the recorder at the start of a walk: none if the walk begins at the wrapper's caller. */
 #if defined(__x86_64__)
