@@ -64,6 +64,19 @@ if [ "$(id -u)" -eq 0 ] && mkdir full && mount -t tmpfs -o size=1m none full 2>/
 	pillion -t osrt --osrt-threshold=0 -o full/threads ./filled "$targets/attach" started 50 >out 2>err
 	is "$? $(cat out)" '0 50' 'full from the start, 50 threads: status and output'
 	like "$(summary full/threads.pillion)" 'disk full' 'and the summary states the cause'
+
+	# ---- a hole in a trace: a read of it needs memory, which a full tmpfs refuses by SIGBUS ----
+	umount full
+	mount -t tmpfs -o size=4m none full
+	pillion -t osrt --osrt-threshold=0 -o full/hole "$hostile" calls >out 2>err
+	whole=$(sum full/hole.pillion recorded)
+	fallocate -p -o 524288 -l 131072 full/hole.pillion/*.trace
+	dd if=/dev/zero of=full/fill bs=4k 2>/dev/null
+	report stats -r ledger -f csv full/hole.pillion >out 2>err
+	is "$?" 1 'a hole in a trace on a full tmpfs: status'
+	like "$(cat err)" 'damaged: .*the rest is read' 'and a message'
+	ok "only the hole is missing: $(sum full/hole.pillion recorded) of $whole" \
+		test "$(sum full/hole.pillion recorded)" -ge $((whole * 7 / 10))
 	umount full
 else
 	skip 'a full disk' 'no tmpfs can be mounted here'
