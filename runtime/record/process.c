@@ -23,6 +23,13 @@ bool process_is_borrowed(void)
 	return process.generation && (!sys_has_errno() || (!sys_is_silent && (uint32_t)sys_getpid() != process.pid));
 }
 
+void process_lose(int64_t events)
+{
+	__atomic_fetch_add(&process.lost_apart, (uint64_t)events, __ATOMIC_RELAXED);
+	if (process_range)
+		__atomic_fetch_add(&process_range->lost_events, (uint64_t)events, __ATOMIC_RELAXED);
+}
+
 /* ---- the file's head ---- */
 
 void process_describe(struct tf_header *h)

@@ -50,6 +50,9 @@ struct process {
 	uint32_t create_failures;
 	uint64_t create_retry_ticks;
 	uint32_t threads_lost;            /* until the file exists: threads that could not be recorded */
+	/* events lost by threads whose page is not in the file: all, and those that the index has; the difference is in
+	 * process_range, too, because its memory survives this process */
+	uint64_t lost_apart, lost_listed;
 	uint32_t pair;                    /* which of header->last is written next */
 	bool takes_clocks;                /* a thread is writing it */
 	uint32_t end;                     /* enum tf_end; kept, with the status, for a file that is created later */
@@ -125,6 +128,9 @@ static inline const char *function_text(const struct function_table *functions, 
 }
 
 extern struct tf_range_page *process_range; /* NULL: no capture range, recording is always on */
+
+/* Counts events that a thread whose page is not in the file has lost. Negative: its page is now in the file. */
+void process_lose(int64_t events);
 
 /* Fills in the header of a new file. */
 void process_describe(struct tf_header *header);

@@ -115,9 +115,16 @@ static void thread_use_page(struct thread *t, struct tf_thread *page)
 	t->place = thread_page_places(page);
 }
 
-static bool thread_page_is_in_file(const struct tf_thread *page)
+static bool thread_page_is_in_file(const struct thread *t)
 {
-	return (const uint64_t *)page != process.main_page;
+	return (const uint64_t *)t->page != process.main_page && t->page != t->apart;
+}
+
+void thread_lose(struct thread *t, uint64_t events)
+{
+	t->page->lost += events;
+	if (!thread_page_is_in_file(t))
+		process_lose((int64_t)events);
 }
 
 static struct tf_thread *thread_create_full_page(const struct thread *t)
@@ -134,7 +141,7 @@ bool thread_settle(struct thread *t)
 {
 	struct tf_thread *page;
 
-	if (thread_page_is_in_file(t->page))
+	if (thread_page_is_in_file(t))
 		return true;
 	if (!file_make())
 		return false;
@@ -145,7 +152,8 @@ bool thread_settle(struct thread *t)
 	memcpy(&page->start_ticks, &t->page->start_ticks,
 	       thread_page_bytes(process_functions->counters) - offsetof(struct tf_thread, start_ticks));
 	thread_publish_chunk(&page->chunk, page->start_ticks);
-	thread_use_page(t, page);
+	process_lose(-(int64_t)page->lost);
+	thread_use_page(t, page); /* the old one stays: an interrupted call may still count there */
 	thread_use_chunk(t, &page->chunk);
 	return true;
 }
@@ -171,12 +179,25 @@ static struct tf_thread *thread_take_first_chunk(struct thread *t)
 	return page;
 }
 
+/* Without room in the file, a page in memory counts what is lost, until thread_settle() finds room. */
+static struct tf_thread *thread_create_apart(struct thread *t)
+{
+	uint64_t size = thread_page_bytes(process_functions->counters);
+
+	if (!process_gate.groups || sys_is_silent)
+		return NULL;
+	t->apart = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (t->apart)
+		thread_init_page(t->apart, process_functions->counters);
+	return t->apart;
+}
+
 static void thread_begin_page(struct thread *t, struct tf_thread *page)
 {
 	page->start_ticks = t->last_ticks = clock_now();
 	thread_use_page(t, page);
 	thread_refresh_name(t);
-	if (thread_page_is_in_file(page))
+	if (thread_page_is_in_file(t))
 		thread_use_chunk(t, &page->chunk);
 	thread_publish_chunk(&page->chunk, page->start_ticks);
 }
@@ -198,6 +219,7 @@ static bool thread_attach(struct thread *t)
 		thread_init_page(page, process_functions->counters);
 	} else {
 		page = thread_take_first_chunk(t);
+		page = page ? page : thread_create_apart(t);
 	}
 	if (!page) {
 		__atomic_fetch_add(process.header ? &process.header->threads_lost : &process.threads_lost, 1,
@@ -381,9 +403,24 @@ static void thread_release_page(struct thread *t)
 	if (t->area != THREAD_NO_AREA) {
 		chunk->full = 1;
 		first_chunk_release(t->area);
-	} else if (thread_page_is_in_file(t->page)) {
+	} else if (thread_page_is_in_file(t)) {
 		file_release(chunk, chunk->size_bytes);
 	}
+	if (t->apart)
+		sys_munmap(t->apart, thread_page_bytes(process_functions->counters));
+	t->apart = NULL;
+}
+
+/* The counts of a page that is still not in the file end with the thread: they are lost, too. */
+static void thread_settle_last(struct thread *t)
+{
+	uint64_t calls = 0;
+
+	if (t->page != t->apart || (!sys_is_silent && thread_settle(t)))
+		return;
+	for (uint32_t i = 0; i < t->page->counter_count; i++)
+		calls += t->page->counters[i].calls;
+	thread_lose(t, calls);
 }
 
 static void thread_finish(struct thread *t)
@@ -394,6 +431,7 @@ static void thread_finish(struct thread *t)
 	for (unsigned i = watch_count; i-- > 0;)
 		watches[i].end(t);
 	thread_refresh_name(t);
+	thread_settle_last(t);
 	t->page->current = 0;
 	t->page->end_ticks = clock_now();
 	t->writing = 0;
