@@ -192,9 +192,8 @@ struct taking {
 	struct native native; /* at first the result from the memo */
 };
 
-static void stack_take_new(void *argument)
+static void stack_identify(struct taking *a)
 {
-	struct taking *a = argument;
 	struct native *n = &a->native;
 	struct pystack_frame python[PYSTACK_FRAMES];
 	unsigned python_count = 0;
@@ -220,6 +219,15 @@ static void stack_take_new(void *argument)
 		}
 		stack_write(a->id, n, python, python_count, a->has_python ? pystack_take : NULL);
 	}
+}
+
+/* The walk ends here, because a handler that was deferred meanwhile runs as soon as signals are unblocked. */
+static void stack_take_new(void *taking)
+{
+	struct taking *a = taking;
+
+	stack_identify(a);
+	a->thread->walk_frame = 0;
 }
 
 /* Does the caller's stack have so much space? */
