@@ -26,6 +26,12 @@ is "$(num_calls small nanosleep)" 800 'each call is recorded'
 lost=$(report stats -r ledger -f csv small.pillion | awk -F, '$3 == "stacks lost" { n += $4 } END { print n + 0 }')
 is "$lost" 0 'and no stack is lost'
 
+# ---- signals and forks while stacks are taken ----
+pillion "${run[@]}" -o signals "$targets/stack_use" signals >out 2>err
+is "$? $(cat out)" '0 done' 'new stacks under signals, siglongjmp and forks: status and output'
+calls=$(num_calls signals write)
+ok "every call is recorded, except those that a handler left ($calls)" test "$calls" -ge 115000
+
 # ---- a debugger on a spare stack ----
 if command -v gdb >/dev/null; then
 	gdb -q -nx -batch -ex 'set breakpoint pending on' -ex 'break measure_all' \

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stack_use: prints how many bytes of its caller's stack each of some calls uses, measured on a painted stack, the
  * first time and again. stack_use small N: N threads, each with the smallest stack that pthread allows, make such
- * calls. */
+ * calls. stack_use signals: threads whose stacks are new all the time, under signals and forks. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -147,6 +149,92 @@ static void *call_all(void *unused)
 	return unused;
 }
 
+/* ---- new stacks all the time, under signals whose handlers make calls and leave by siglongjmp, and forks ---- */
+
+enum { ROUNDS = 20000, WALKERS = 6, FORKS = 20, DEPTH = 14 };
+
+static __thread sigjmp_buf start;
+static __thread volatile int has_start;
+static long handled;
+static int null;
+
+static void write_null(void)
+{
+	if (write(null, "x", 1) != 1)
+		abort();
+}
+
+static void on_signal(int signal)
+{
+	long n = __atomic_add_fetch(&handled, 1, __ATOMIC_RELAXED);
+
+	(void)signal;
+	write_null();
+	if (has_start && n % 3 == 0) {
+		has_start = 0;
+		siglongjmp(start, 1);
+	}
+}
+
+/* Each value of `way` gives a different stack. */
+__attribute__((noinline)) static void descend(unsigned way, int left)
+{
+	if (left == 0) {
+		write_null();
+	} else if (way & 1) {
+		descend(way >> 1, left - 1);
+		__asm__ volatile("nop");
+	} else {
+		descend(way >> 1, left - 1);
+		__asm__ volatile("nop; nop");
+	}
+	__asm__ volatile("" ::: "memory");
+}
+
+static void *walk(void *seed)
+{
+	unsigned state = (unsigned)(uintptr_t)seed;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		if (sigsetjmp(start, 1))
+			continue;
+		has_start = 1;
+		descend((unsigned)rand_r(&state), DEPTH);
+		has_start = 0;
+	}
+	return NULL;
+}
+
+static void new_stacks_under_signals(void)
+{
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+	struct itimerval often = {{0, 300}, {0, 300}}, never = {{0, 0}, {0, 0}};
+	pthread_t walkers[WALKERS];
+	int status;
+
+	null = open("/dev/null", O_WRONLY);
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (uintptr_t i = 0; i < WALKERS; i++)
+		if (pthread_create(&walkers[i], NULL, walk, (void *)i))
+			abort();
+	for (int i = 0; i < FORKS; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			for (unsigned k = 0; k < 50; k++)
+				descend(k * 77, DEPTH);
+			_exit(0);
+		}
+		if (waitpid(pid, &status, 0) != pid || status)
+			abort();
+	}
+	for (int i = 0; i < WALKERS; i++)
+		pthread_join(walkers[i], NULL);
+	setitimer(ITIMER_REAL, &never, NULL);
+	printf("done\n");
+}
+
 static void small_threads(int count)
 {
 	pthread_attr_t attributes;
@@ -170,6 +258,10 @@ int main(int argc, char **argv)
 		return 1;
 	if (argc > 2 && !strcmp(argv[1], "small")) {
 		small_threads(atoi(argv[2]));
+		return 0;
+	}
+	if (argc > 1 && !strcmp(argv[1], "signals")) {
+		new_stacks_under_signals();
 		return 0;
 	}
 	printf("measured\n"); /* stdio allocates its buffer here and not on the painted stack */
