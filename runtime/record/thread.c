@@ -179,12 +179,13 @@ static struct tf_thread *thread_take_first_chunk(struct thread *t)
 	return page;
 }
 
-/* Without room in the file, a page in memory counts what is lost, until thread_settle() finds room. */
+/* Without room in the file, a page in memory counts what is lost, until thread_settle() finds room. If the run has no
+ * range page, its counts would end with the process, so the thread is counted as lost instead. */
 static struct tf_thread *thread_create_apart(struct thread *t)
 {
 	uint64_t size = thread_page_bytes(process_functions->counters);
 
-	if (!process_gate.groups || sys_is_silent)
+	if (!process_gate.groups || !process_range || sys_is_silent)
 		return NULL;
 	t->apart = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (t->apart)
