@@ -33,7 +33,7 @@ void call_count(unsigned function, uint64_t duration)
 	struct tf_counter *counter = thread_counter(&thread_self, function);
 
 	if (!counter) {
-		thread_self.page->lost++;
+		thread_lose(&thread_self, 1);
 		return;
 	}
 	counter->ticks += duration;

@@ -315,7 +315,7 @@ int report_ledger(const struct report_context *c, struct table *table, struct er
 		table_nothing(table);
 		table_text(table, "lost");
 		table_number(table, m->lost_events);
-		table_text(table, "events of processes whose end could not be stored");
+		table_text(table, "events of threads and processes without space in a trace file");
 	}
 	clock_rows(m, table);
 	for (size_t i = 0; i < m->bare_count; i++) {

@@ -43,10 +43,17 @@ struct tf_range_page range_head(const struct options *o, uint64_t run, uint32_t 
 	return head;
 }
 
+/* What is used of the file, of which the rest is a hole. */
+static uint64_t range_bytes(const struct tf_range_page *head)
+{
+	bool has_many = head->mode != TF_RANGE_WHOLE_RUN && head->limit != 1;
+
+	return has_many ? TF_RANGE_FILE_BYTES : sizeof(*head) + TF_PAGE;
+}
+
 /* The space is allocated in advance: writing to a hole on a full disk would raise SIGBUS in the target. */
 int range_make(const char *directory, const char *host, const struct tf_range_page *head)
 {
-	bool has_many = head->mode != TF_RANGE_WHOLE_RUN && head->limit != 1;
 	char path[4096];
 	int fd, error;
 
@@ -60,7 +67,7 @@ int range_make(const char *directory, const char *host, const struct tf_range_pa
 	sys_fchmod(fd, 0600);
 	error = sys_ftruncate(fd, TF_RANGE_FILE_BYTES);
 	if (!error)
-		error = sys_fallocate(fd, 0, 0, has_many ? TF_RANGE_FILE_BYTES : sizeof(*head) + TF_PAGE);
+		error = sys_fallocate(fd, 0, 0, range_bytes(head));
 	if (error == -EOPNOTSUPP || error == -ENOSYS)
 		error = 0;
 	if (!error && sys_pwrite(fd, head, sizeof(*head), 0) != (long)sizeof(*head))
@@ -73,7 +80,8 @@ int range_make(const char *directory, const char *host, const struct tf_range_pa
 
 struct tf_range_page *range_map(const char *directory, const char *host, uint64_t run)
 {
-	struct tf_range_page *page;
+	struct tf_range_page *page = NULL;
+	uint64_t least = sizeof(*page) + TF_PAGE, size;
 	char path[4096];
 	struct stat st;
 	int fd;
@@ -83,14 +91,14 @@ struct tf_range_page *range_map(const char *directory, const char *host, uint64_
 	fd = sys_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
 	if (fd < 0)
 		return NULL;
-	page = sys_fstat(fd, &st) == 0 && st.st_size == TF_RANGE_FILE_BYTES ?
-		       sys_mmap(NULL, TF_RANGE_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) :
-		       NULL;
-	sys_close(fd);
-	if (page && (page->magic != TF_RANGE_MAGIC || page->run != run)) {
-		sys_munmap(page, TF_RANGE_FILE_BYTES);
-		page = NULL;
+	if (!sys_fstat(fd, &st) && st.st_size == TF_RANGE_FILE_BYTES)
+		page = sys_mmap(NULL, least, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	size = page && page->magic == TF_RANGE_MAGIC && page->run == run ? range_bytes(page) : 0;
+	if (page && size != least) {
+		sys_munmap(page, least);
+		page = size ? sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : NULL;
 	}
+	sys_close(fd);
 	return page;
 }
 

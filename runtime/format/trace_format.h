@@ -452,7 +452,7 @@ struct tf_range_page {
 	uint32_t launcher;  /* PID of the launcher, which receives SIGCHLD when it has to apply --kill; 0: none */
 	uint32_t lost_lines; /* lines of the index for which there was no room: a full disk, RLIMIT_FSIZE */
 	uint32_t members[TF_RANGE_MEMBERS]; /* PIDs inside; the launcher removes those of dead processes */
-	uint64_t lost_events; /* of images without a trace file whose end is among lost_lines */
+	uint64_t lost_events; /* of threads without space in a trace file whose image wrote no end into the index */
 	struct tf_range ranges[]; /* up to the end of the file */
 };
 

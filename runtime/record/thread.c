@@ -13,6 +13,7 @@
 #include "runtime/common/sys.h"
 #include "runtime/record/file.h"
 #include "runtime/record/first_chunk.h"
+#include "runtime/record/spare_stack.h"
 
 enum { FIRST_COUNTERS = 24, FIRST_SLOTS = 128, SECOND_CHUNK = 16384, THIRD_CHUNK = 65536, CHUNK = 262144 };
 enum { FROZEN_CHUNK = 1 << 20, FROZEN_RESERVE = 64 << 20 };
@@ -50,7 +51,8 @@ void thread_guard_enter(struct thread *t, struct thread_guard *g)
 		sys_signals_block(&g->signals);
 	g->generation = t->generation;
 	t->generation = THREAD_OURS;
-	g->start_ticks = t->page ? clock_now() : 0; /* before the start the clock is not initialised */
+	/* Not in a nested guard; and before the start the clock is not initialised. */
+	g->start_ticks = t->page && g->generation != THREAD_OURS ? clock_now() : 0;
 }
 
 void thread_guard_leave(struct thread *t, const struct thread_guard *g)
@@ -124,9 +126,16 @@ static void thread_use_page(struct thread *t, struct tf_thread *page)
 	t->place = thread_page_places(page);
 }
 
-static bool thread_page_is_in_file(const struct tf_thread *page)
+static bool thread_page_is_in_file(const struct thread *t)
 {
-	return (const uint64_t *)page != process.main_page;
+	return (const uint64_t *)t->page != process.main_page && t->page != t->apart;
+}
+
+void thread_lose(struct thread *t, uint64_t events)
+{
+	t->page->lost += events;
+	if (!thread_page_is_in_file(t))
+		process_lose((int64_t)events);
 }
 
 static struct tf_thread *thread_create_full_page(const struct thread *t)
@@ -143,7 +152,7 @@ bool thread_settle(struct thread *t)
 {
 	struct tf_thread *page;
 
-	if (thread_page_is_in_file(t->page))
+	if (thread_page_is_in_file(t))
 		return true;
 	if (!file_make())
 		return false;
@@ -154,7 +163,8 @@ bool thread_settle(struct thread *t)
 	memcpy(&page->start_ticks, &t->page->start_ticks,
 	       thread_page_bytes(process_functions->counters) - offsetof(struct tf_thread, start_ticks));
 	thread_publish_chunk(&page->chunk, page->start_ticks);
-	thread_use_page(t, page);
+	process_lose(-(int64_t)page->lost);
+	thread_use_page(t, page); /* the old one stays: an interrupted call may still count there */
 	thread_use_chunk(t, &page->chunk);
 	return true;
 }
@@ -180,12 +190,26 @@ static struct tf_thread *thread_take_first_chunk(struct thread *t)
 	return page;
 }
 
+/* Without room in the file, a page in memory counts what is lost, until thread_settle() finds room. If the run has no
+ * range page, its counts would end with the process, so the thread is counted as lost instead. */
+static struct tf_thread *thread_create_apart(struct thread *t)
+{
+	uint64_t size = thread_page_bytes(process_functions->counters);
+
+	if (!process_gate.groups || !process_range || sys_is_silent)
+		return NULL;
+	t->apart = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (t->apart)
+		thread_init_page(t->apart, process_functions->counters);
+	return t->apart;
+}
+
 static void thread_begin_page(struct thread *t, struct tf_thread *page)
 {
 	page->start_ticks = t->last_ticks = clock_now();
 	thread_use_page(t, page);
 	thread_refresh_name(t);
-	if (thread_page_is_in_file(page))
+	if (thread_page_is_in_file(t))
 		thread_use_chunk(t, &page->chunk);
 	thread_publish_chunk(&page->chunk, page->start_ticks);
 }
@@ -207,6 +231,7 @@ static bool thread_attach(struct thread *t)
 		thread_init_page(page, process_functions->counters);
 	} else {
 		page = thread_take_first_chunk(t);
+		page = page ? page : thread_create_apart(t);
 	}
 	if (!page) {
 		__atomic_fetch_add(process.header ? &process.header->threads_lost : &process.threads_lost, 1,
@@ -302,20 +327,34 @@ static bool thread_has_slots(const struct thread *t, unsigned slots)
 	return t->chunk && t->next + slots * TF_SLOT <= t->limit;
 }
 
+struct growth {
+	struct thread *thread;
+	unsigned slots;
+	bool has_room;
+};
+
+static void thread_make_room(void *argument)
+{
+	struct growth *g = argument;
+	struct thread *t = g->thread;
+
+	g->has_room = thread_has_slots(t, g->slots) ||
+		      (thread_settle(t) && (thread_has_slots(t, g->slots) ||
+					    thread_take_chunk(t, thread_next_chunk_size(t, g->slots))));
+}
+
 bool thread_grow(struct thread *t, unsigned slots)
 {
+	struct growth growth = {t, slots, false};
 	struct thread_guard guard;
-	bool has_room;
 
 	if (sys_is_silent || thread_has_no_room(t))
 		return false;
 	thread_guard_enter(t, &guard);
-	has_room = thread_has_slots(t, slots) ||
-		   (thread_settle(t) &&
-		    (thread_has_slots(t, slots) || thread_take_chunk(t, thread_next_chunk_size(t, slots))));
-	thread_set_retry(t, !has_room);
+	spare_stack_prefer(&guard, thread_make_room, &growth);
+	thread_set_retry(t, !growth.has_room);
 	thread_guard_leave(t, &guard);
-	return has_room;
+	return growth.has_room;
 }
 
 /* Without a lock or a guard: a handler that interrupts this allocates the same counter, or the next one stays
@@ -363,7 +402,7 @@ void thread_reserve(struct thread *t)
 	struct thread_guard guard;
 
 	thread_guard_enter(t, &guard);
-	if (thread_settle(t))
+	if (thread_settle(t) && !thread_has_slots(t, FROZEN_CHUNK / 2 / TF_SLOT))
 		thread_take_chunk(t, FROZEN_CHUNK);
 	file_reserve(FROZEN_RESERVE);
 	thread_guard_leave(t, &guard);
@@ -376,9 +415,24 @@ static void thread_release_page(struct thread *t)
 	if (t->area != THREAD_NO_AREA) {
 		chunk->full = 1;
 		first_chunk_release(t->area);
-	} else if (thread_page_is_in_file(t->page)) {
+	} else if (thread_page_is_in_file(t)) {
 		file_release(chunk, chunk->size_bytes);
 	}
+	if (t->apart)
+		sys_munmap(t->apart, thread_page_bytes(process_functions->counters));
+	t->apart = NULL;
+}
+
+/* The counts of a page that is still not in the file end with the thread: they are lost, too. */
+static void thread_settle_last(struct thread *t)
+{
+	uint64_t calls = 0;
+
+	if (t->page != t->apart || (!sys_is_silent && thread_settle(t)))
+		return;
+	for (uint32_t i = 0; i < t->page->counter_count; i++)
+		calls += t->page->counters[i].calls;
+	thread_lose(t, calls);
 }
 
 static void thread_finish(struct thread *t)
@@ -389,6 +443,7 @@ static void thread_finish(struct thread *t)
 	for (unsigned i = watch_count; i-- > 0;)
 		watches[i].end(t);
 	thread_refresh_name(t);
+	thread_settle_last(t);
 	t->page->current = 0;
 	t->page->end_ticks = clock_now();
 	t->writing = 0;

@@ -30,6 +30,7 @@ struct thread {
 	uint32_t chunks;        /* number of chunks so far */
 	uint32_t counters;      /* counters of the page in use */
 	uint32_t area;          /* first_chunk.h; THREAD_NO_AREA: the page is not in an area */
+	struct tf_thread *apart; /* a page in memory that is not in the file, for want of room; NULL: none */
 	struct tf_thread *more; /* a page with a counter for each function, once the first page is full; NULL: none */
 	uint32_t retired_bytes; /* the previous chunk, while an interrupted writer may still write to it */
 	void *retired;
@@ -78,6 +79,9 @@ struct thread_guard {
 };
 void thread_guard_enter(struct thread *t, struct thread_guard *g);
 void thread_guard_leave(struct thread *t, const struct thread_guard *g);
+
+/* Counts events that could not be stored. */
+void thread_lose(struct thread *t, uint64_t events);
 
 /* Makes room for `slots` more slots. False: failed. */
 bool thread_grow(struct thread *t, unsigned slots);
