@@ -2,6 +2,7 @@
 #include "runtime/device/cupti_kinds.h"
 
 #include "runtime/device/cupti_calls.h"
+#include "runtime/device/cupti_client.h"
 #include "runtime/device/cupti_layout.h"
 #include "runtime/device/cupti_state.h"
 
@@ -31,8 +32,8 @@ static bool cupti_configure_managed(void)
 static bool cupti_is_kind_requested(uint32_t kind)
 {
 	switch (kind) {
-	case CUPTI_GRAPH: /* whole graphs or their nodes: CUPTI records one or the other */
-		return !process_options.cuda_graph_nodes;
+	case CUPTI_GRAPH: /* whole graphs or their nodes: CUPTI records one or the other, for all subscribers */
+		return !process_options.cuda_graph_nodes && !cupti_client_is_sharing();
 	case CUPTI_DEVICE:
 		return cupti_state.version >= CUPTI_HAS_DEVICE_4;
 	case CUPTI_MEMORY:
@@ -53,7 +54,7 @@ int cupti_kinds_enable(void)
 					 CUPTI_MANAGED, CUPTI_OVERHEAD, CUPTI_JIT};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		int result = cupti_is_kind_requested(kinds[i]) ? cupti_api.enable(kinds[i]) : -1;
+		int result = cupti_is_kind_requested(kinds[i]) ? cupti_client_set_kind(kinds[i], true) : -1;
 
 		if (!result)
 			cupti_state.kinds |= 1ull << kinds[i];
@@ -68,7 +69,7 @@ int cupti_kinds_enable(void)
 
 void cupti_kinds_enable_managed(void)
 {
-	if (cupti_configure_managed() && !cupti_api.enable(CUPTI_MANAGED))
+	if (cupti_configure_managed() && !cupti_client_set_kind(CUPTI_MANAGED, true))
 		cupti_state.kinds |= 1ull << CUPTI_MANAGED;
 }
 
@@ -76,7 +77,7 @@ void cupti_kinds_disable(void)
 {
 	for (uint32_t kind = 0; kind < 64; kind++)
 		if (cupti_state.kinds & 1ull << kind)
-			cupti_api.disable(kind);
+			cupti_client_set_kind(kind, false);
 	cupti_state.kinds = 0;
 	cupti_calls_set(false);
 }

@@ -110,6 +110,11 @@ SAME(cupti_call, correlation, CUpti_ActivityAPI, correlationId);
 SAME(cupti_device, id, CUpti_ActivityDevice4, id);
 SAME(cupti_device, name, CUpti_ActivityDevice4, name);
 
+SAME(cupti_subscriber_params, size, CUpti_SubscriberParams, structSize);
+SAME(cupti_subscriber_params, name, CUpti_SubscriberParams, subscriberName);
+SAME(cupti_subscriber_params, old_name, CUpti_SubscriberParams, oldSubscriberName);
+SAME(cupti_subscriber_params, old_size, CUpti_SubscriberParams, oldSubscriberSize);
+
 #define SAME_VALUE(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #ours " is not " #theirs)
 
 SAME_VALUE(CUPTI_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY);

@@ -5,6 +5,7 @@
 #ifndef PILLION_CUPTI_LAYOUT_H
 #define PILLION_CUPTI_LAYOUT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Values of CUpti_ActivityKind. */
@@ -34,10 +35,23 @@ enum {
 	CUPTI_HAS_DEVICE_4 = 17,  /* 11.6 */
 	CUPTI_STARTS_AGAIN = 24,  /* 12.6: also after cuptiFinalize */
 	CUPTI_COPES_WITHOUT_BUFFER = 27, /* 12.9 */
+	CUPTI_HAS_SEVERAL = 130300, /* several subscribers, 13.3 */
 };
 
 /* How CUPTI identifies threads (CUpti_ActivityThreadIdType): by pthread_t, or by the result of gettid(). */
 enum { CUPTI_THREADS_DEFAULT = 0, CUPTI_THREADS_SYSTEM = 1 };
+
+/* Values of CUpti_ActivityAttribute; they are set per subscriber. */
+enum { CUPTI_ATTRIBUTE_USER_DEFINED_RECORDS = 11, CUPTI_ATTRIBUTE_THREADS = 21, CUPTI_ATTRIBUTE_TIMESTAMP = 22 };
+
+/* CUpti_SubscriberParams of 13.2. */
+struct cupti_subscriber_params {
+	size_t size;
+	const char *name;
+	char *old_name;
+	size_t old_size;
+	uint8_t allows_several, reserved[7];
+};
 
 /* Callback ids of the calls that launch, copy, set, allocate or free: the first and the last of each range. CUPTI
  * records the runtime call only, not the driver call inside it, so the operations of a call that is missing here

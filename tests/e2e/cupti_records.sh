@@ -187,10 +187,38 @@ for mood in '' thread; do
 	like "$(sets inside)" '10x0.004' "on and off ($mood): records before the first gap"
 done
 
+profiler within '' '30x0.004 30x0.033'
 profiler later layout=12.4 '30x0.004'
 PILLION_SIMCUPTI=layout=12.4 accounted inside "$targets/cuda_profiler" 30 later
 like "$(report stats -q -r ledger -f csv inside.pillion)" 'CUPTI, .*, to the end' \
 	'before 12.6 CUPTI is not restarted after the program ends it'
+
+# ---- several subscribers ----
+
+# Both record at the same time: no call is without its record, and no second is in a gap.
+for mood in layout=13.3 layout=13.5,thread layout=13.3,late,thread,oldclock layout=13.5,perthread,reorder; do
+	for mode in beside mixed; do
+		profiler $mode $mood '30x0.004 30x0.008 30x0.016 30x0.033 30x0.066'
+		is "$(unmatched inside) $(ledger inside 'device records without times')" '0 0 0' \
+			"$mode ($mood): no record is missing"
+		like "$(notes inside)" 'CUPTI is shared with a profiler of the program' \
+			"$mode ($mood): the ledger says so"
+	done
+	PILLION_SIMCUPTI=$mood accounted inside "$targets/cuda_profiler" 10 others
+	is "$? $(tail -n 1 out)" '0 all records' "others ($mood): the program has all records"
+	# A call whose own record was lost is counted, and so is its device record.
+	is "$(($(sets inside | tr ' ' '\n' | awk -Fx '{ n += $1 } END { print n }') + \
+		$(ledger inside 'unmatched calls') - $(ledger inside 'unmatched device records')))" \
+		"$(grep -c '"ev":"memset"' log)" "others ($mood): each memset has its record or is counted"
+done
+# Without them, the program gets CUPTI alone.
+for mood in '' layout=13.0,thread; do
+	profiler beside "$mood" '30x0.004 30x0.016 30x0.066'
+done
+PILLION_SIMCUPTI=layout=13.3,olddriver "$targets/cuda_profiler" 30 beside >wanted
+PILLION_SIMCUPTI=layout=13.3,olddriver accounted inside "$targets/cuda_profiler" 30 beside
+is "$? $(cat out) $(sets inside)" "1 $(cat wanted) 30x0.004 " \
+	'a driver without several subscribers: refused as without pillion'
 
 # ---- work in progress when its records are read ----
 
