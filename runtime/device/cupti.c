@@ -294,10 +294,12 @@ static void cupti_try_open(bool is_early)
 	result = why ? 0 : cupti_api.get_version(&cupti_state.version);
 	if (!why && (result || cupti_state.version < CUPTI_OLDEST))
 		why = "this CUPTI is older than that of CUDA 11.0";
-	if (why)
+	if (why) {
 		cupti_fall_back(why, NULL, 0);
-	else
-		cupti_start_recording();
+		return;
+	}
+	cupti_kinds_request_hardware(is_early);
+	cupti_start_recording();
 }
 
 /* Searching all libraries at each call would cost too much. */

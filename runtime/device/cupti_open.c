@@ -117,6 +117,7 @@ const char *cupti_open(struct cupti_api *api, char *ret_path, size_t size)
 	FIND(get_dropped, "cuptiActivityGetNumDroppedRecords");
 	FIND(flush_all, "cuptiActivityFlushAll");
 	FIND(flush_period, "cuptiActivityFlushPeriod");
+	FIND(enable_hardware, "cuptiActivityEnableHWTrace");
 	FIND(subscribe, "cuptiSubscribe_v2");
 	FIND(unsubscribe, "cuptiUnsubscribe");
 	FIND(register_callbacks_v2, "cuptiActivityRegisterCallbacks_v2");

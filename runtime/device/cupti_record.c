@@ -178,6 +178,35 @@ static void record_graph(struct batch *b, const struct cupti_graph *r)
 	batch_put(b, OPERATION(r, 0, .kind = TF_DEVICE_GRAPH));
 }
 
+enum { DEVICE_MEMORY = 3 }; /* CUpti_ActivityMemoryKind */
+
+/* No host call requests it. */
+static void record_device_graph(struct batch *b, const struct cupti_device_graph *r)
+{
+	batch_put(b, &(const struct batch_item){.start = r->start,
+						.end = r->end,
+						.operation = {.kind = TF_DEVICE_GRAPH,
+							      .device = r->device,
+							      .context = r->context,
+							      .stream = (uint32_t)r->stream,
+							      .graph = r->graph}});
+}
+
+static void record_decompression(struct batch *b, const struct cupti_decompression *r)
+{
+	batch_put(b, &(const struct batch_item){.start = r->start,
+						.end = r->end,
+						.bytes = r->bytes,
+						.correlation = r->correlation,
+						.operation = {.kind = TF_DEVICE_COPY,
+							      .copy = TF_COPY_DECOMPRESSES,
+							      .source = DEVICE_MEMORY,
+							      .target = DEVICE_MEMORY,
+							      .device = r->device,
+							      .context = r->context,
+							      .stream = r->stream}});
+}
+
 static void record_write_call(struct batch *b, const struct cupti_call *r)
 {
 	int64_t thread;
@@ -312,7 +341,7 @@ static bool record_fact(struct batch *b, const void *record)
 static bool is_device_work(uint32_t kind)
 {
 	return kind == CUPTI_KERNEL || kind == CUPTI_MEMCPY || kind == CUPTI_MEMCPY_PEER || kind == CUPTI_MEMSET ||
-	       kind == CUPTI_GRAPH;
+	       kind == CUPTI_GRAPH || kind == CUPTI_DEVICE_GRAPH || kind == CUPTI_DECOMPRESSION;
 }
 
 static void record_convert(struct batches *all, const void *record)
@@ -343,6 +372,12 @@ static void record_convert(struct batches *all, const void *record)
 		break;
 	case CUPTI_GRAPH:
 		record_graph(b, record);
+		break;
+	case CUPTI_DEVICE_GRAPH:
+		record_device_graph(b, record);
+		break;
+	case CUPTI_DECOMPRESSION:
+		record_decompression(b, record);
 		break;
 	case CUPTI_RUNTIME_CALL:
 	case CUPTI_DRIVER_CALL:

@@ -80,6 +80,7 @@ struct cupti_api {
 	int (*get_dropped)(void *context, uint32_t stream, size_t *ret);
 	int (*flush_all)(uint32_t flag);
 	int (*flush_period)(uint32_t ms);
+	int (*enable_hardware)(uint8_t is_on);
 	/* of one subscriber among several */
 	int (*subscribe)(void **ret, void (*callback)(void *, uint32_t, uint32_t, const void *), void *data,
 			 void *params);
@@ -107,6 +108,7 @@ struct cupti_state {
 	bool has_operations;	/* a device has executed an operation since CUPTI was opened */
 	bool has_records; /* there has been a record of a kernel, copy, memset or graph since then */
 	bool counts_launches; /* until there has been one, or enough launches without one */
+	bool has_hardware;  /* device times are by the hardware event system */
 	bool is_registered; /* our buffer callbacks are CUPTI's, and its kinds need only be enabled */
 	bool has_rest;	/* paused, and operations in progress at that time may still have records to come */
 };

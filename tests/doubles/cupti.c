@@ -65,6 +65,7 @@ __attribute__((constructor)) static void settings_read(void)
 	simcupti.has_old_clock = is_word(list, "oldclock");
 	simcupti.is_odd = is_word(list, "odd");
 	simcupti.is_broken = is_word(list, "broken");
+	simcupti.is_blackwell = is_word(list, "blackwell");
 	simcupti.has_old_driver = is_word(list, "olddriver");
 	simcupti.is_mute = is_word(list, "mute");
 	simcupti.is_silent = simcupti.is_mute || is_word(list, "silent");
@@ -467,7 +468,13 @@ CUptiResult CUPTIAPI cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUn
 
 CUptiResult CUPTIAPI cuptiActivityEnableHWTrace(uint8_t enable)
 {
-	return enable ? CUPTI_ERROR_NOT_SUPPORTED : CUPTI_SUCCESS;
+	CUptiResult result = simcupti_ready();
+
+	if (result != CUPTI_SUCCESS || !enable)
+		return result;
+	if (!simcupti.is_blackwell || simcupti.layout < LAYOUT_12_8)
+		return CUPTI_ERROR_NOT_SUPPORTED;
+	return simcupti.interface->first_context() ? CUPTI_ERROR_INVALID_OPERATION : CUPTI_SUCCESS;
 }
 
 CUptiResult CUPTIAPI cuptiFinalize(void)

@@ -141,6 +141,8 @@ static unsigned flags_when_queued(const struct sim_op *op)
 		is_wanted = false;	/* as CUPTI documents, nodes are not recorded while whole graphs are */
 	else if (op->work.kind == SIM_KERNEL)
 		is_wanted = is_concurrent || is_enabled(CUPTI_ACTIVITY_KIND_KERNEL);
+	else if (op->work.kind == SIM_COPY && op->work.copy.is_decompression)
+		is_wanted = is_enabled(CUPTI_ACTIVITY_KIND_MEM_DECOMPRESS);
 	else if (op->work.kind == SIM_COPY)
 		is_wanted = is_enabled(op->work.copy.is_peer ? CUPTI_ACTIVITY_KIND_MEMCPY2 :
 							       CUPTI_ACTIVITY_KIND_MEMCPY);
@@ -290,6 +292,22 @@ static void copy_record(const struct sim_op *op)
 	simcupti_emit(&record);
 }
 
+static void decompression_record(const struct sim_op *op)
+{
+	CUpti_ActivityMemDecompress record = { .kind = CUPTI_ACTIVITY_KIND_MEM_DECOMPRESS };
+
+	record.deviceId = (uint32_t)op->stream->context->device;
+	record.contextId = op->stream->context->id;
+	record.streamId = op->stream->id;
+	record.channelType = CUPTI_CHANNEL_TYPE_DECOMP;
+	record.correlationId = op->correlation;
+	record.numberOfOperations = 1;
+	record.sourceBytes = sim_copy_bytes(&op->work.copy);
+	record.start = simcupti_time(op->start_ns);
+	record.end = simcupti_time(op->end_ns);
+	simcupti_emit(&record);
+}
+
 static void set_record(const struct sim_op *op)
 {
 	const struct sim_work *work = &op->work;
@@ -333,6 +351,8 @@ static void work_record(const struct sim_op *op, const struct sim_op *graph_firs
 		kernel_record(op);
 	else if (op->work.kind == SIM_COPY && op->work.copy.is_peer)
 		peer_copy_record(op);
+	else if (op->work.kind == SIM_COPY && op->work.copy.is_decompression)
+		decompression_record(op);
 	else if (op->work.kind == SIM_COPY)
 		copy_record(op);
 	else if (op->work.kind == SIM_SET)

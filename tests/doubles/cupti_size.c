@@ -19,7 +19,8 @@
 	X(CONTEXT, CUpti_ActivityContext3, 16, 16, 24, 32, 32, 40, 40) \
 	X(DEVICE, CUpti_ActivityDevice5, 176, 176, 184, 184, 184, 192, 192) \
 	X(STREAM, CUpti_ActivityStream, 24, 24, 24, 24, 24, 24, 24) \
-	X(GRAPH_TRACE, CUpti_ActivityGraphTrace2, 48, 48, 48, 56, 56, 56, 56)
+	X(GRAPH_TRACE, CUpti_ActivityGraphTrace2, 48, 48, 48, 56, 56, 56, 56) \
+	X(MEM_DECOMPRESS, CUpti_ActivityMemDecompress, 0, 0, 0, 64, 64, 64, 64)
 
 #define RECORD_CHECK(kind, type, a, b, c, d, known, ...) \
 	_Static_assert(sizeof(type) == (known), #type " is not the record that is documented here");

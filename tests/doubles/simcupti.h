@@ -34,7 +34,7 @@ struct simcupti {
 	enum cupti_layout layout;
 	bool tells_nested, drops, is_late, reorders, has_thread, refuses_subscribers, is_not_initialized, has_old_clock,
 	    is_odd;
-	bool is_broken, is_silent, is_mute, has_old_driver;
+	bool is_broken, is_silent, is_mute, has_old_driver, is_blackwell;
 	/* restrictions of the real one, which `lenient` removes */
 	bool keeps_partial, hands_over_unfinished, needs_buffers, has_thread_buffers, checks_scope, separates_v2,
 	    detaches_slowly;

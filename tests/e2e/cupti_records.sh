@@ -53,6 +53,29 @@ done
 as_alone attributes '' "$targets/cuda_attributes" 5
 is "$(unmatched attributes) $(ledger attributes 'device records')" '0 0 40' \
 	'attributes: each copy of CUDA 13.2 has its device record'
+accounted decompressed "$targets/cuda_attributes" 5 decompress
+is "$? $(cat out) $(unmatched decompressed)" '0 done 0 0' 'decompression: each call has its device record'
+like "$(report stats -q -r cuda_gpu_mem_size_sum -f csv decompressed.pillion)" \
+	'5.000,5,1.000,.*\[CUDA memcpy Decompress\]' 'decompression: its compressed bytes'
+
+# ---- the hardware event system ----
+
+hardware() { # MOOD NOTE WHAT
+	PILLION_SIMCUPTI=$1 accounted hardware -t cuda-hw "$doubles/cuda_launches" 7
+	is "$? $(cat out)" "0 $("$doubles/cuda_launches" 7)" "-t cuda-hw, $3: status and output"
+	like "$(notes hardware)" "$2" "-t cuda-hw, $3: the ledger says so"
+}
+hardware blackwell 'device times are from hardware events, graphs are recorded by their nodes' 'Blackwell'
+ok '-t cuda-hw: nodes of graphs are recorded' equal hardware --nodes
+hardware '' 'not from hardware events: the GPU \(Blackwell or newer is needed\)' 'an older GPU'
+ok '-t cuda-hw, an older GPU: whole graphs are recorded' equal hardware
+hardware layout=12.4,blackwell 'not from hardware events: CUPTI is older than that of CUDA 12.8' 'an older CUPTI'
+PILLION_SIMGPU_UNTOLD=1 hardware blackwell 'before the first context, and the driver had been initialised' 'too late'
+PILLION_SIMCUPTI=blackwell accounted hardware -t cuda "$doubles/cuda_launches" 2
+is "$(notes hardware)" '' 'hardware events only on request'
+accounted hardware -t nvtx,cuda-hw "$doubles/cuda_launches" 2
+like "$(report info hardware.pillion)" 'trace=cuda-hw,nvtx' '-t cuda-hw: info has the word'
+
 for lookup in dlsym global proc newer self old entry twin; do
 	as_alone $lookup --driver "$targets/cuda_driver" $lookup 3
 done
