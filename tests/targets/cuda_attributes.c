@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_attributes N [decompress]: N copies to the device and back by cudaMemcpyWithAttributesAsync, and as many by its twin for a
- * default stream per thread, by the driver's function and by the one that cuGetProcAddress gives. Prints "done" if
- * the bytes came back. decompress: N decompressions of 1 MB instead. */
+/* cuda_attributes N [decompress]: N copies to the device and back by cudaMemcpyWithAttributesAsync, and as many by its
+ * twin for a default stream per thread, by the driver's function and by the one that cuGetProcAddress gives. Prints
+ * "done" if the bytes came back. decompress: N decompressions of 1 MB instead. */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <stdio.h>

@@ -71,7 +71,13 @@ static int profile(void *device, int n, size_t bytes, int stays)
 	return failed;
 }
 
-/* ---- CUDA 13.2's functions, which the headers of 13.0 do not declare ---- */
+/* ---- CUDA 13.2's functions, which the headers of 13.0 do not declare; older libraries lack them ---- */
+
+#pragma weak cuptiSubscribe_v2
+#pragma weak cuptiActivityRegisterCallbacks_v2
+#pragma weak cuptiActivityEnable_v2
+#pragma weak cuptiActivityDisable_v2
+#pragma weak cuptiActivitySetAttribute_v2
 
 CUptiResult cuptiActivityRegisterCallbacks_v2(CUpti_SubscriberHandle handle,
 					      void (*request)(uint8_t **, size_t *, size_t *, void *),
@@ -236,6 +242,11 @@ int main(int argc, char **argv)
 	const char *mode = argc > 2 ? argv[2] : "";
 	void *device;
 
+	if ((strcmp(mode, "v2") == 0 || strcmp(mode, "beside") == 0 || strcmp(mode, "mixed") == 0) &&
+	    !(cuptiSubscribe_v2 && cuptiActivityEnable_v2 && cuptiActivitySetAttribute_v2)) {
+		puts("this CUPTI is older than that of CUDA 13.2");
+		return 77;
+	}
 	if (strcmp(mode, "first") == 0 && (cuptiActivityRegisterCallbacks(on_request, on_complete) != CUPTI_SUCCESS ||
 					   cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMSET) != CUPTI_SUCCESS))
 		return 1;
