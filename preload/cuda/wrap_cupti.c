@@ -101,11 +101,16 @@ int wrap_cuptiActivitySetAttribute_v2(void *subscriber, uint32_t attribute, size
 
 int wrap_cuptiActivitySetAttribute(uint32_t attribute, size_t *size, void *value, struct entry from)
 {
-	int (*real)(uint32_t, size_t *, void *) = from.real;
+	int (*real)(uint32_t, size_t *, void *) = from.real, result;
+	bool is_definition = attribute == CUPTI_ATTRIBUTE_USER_DEFINED_RECORDS && size && *size && value;
+	bool is_on = is_definition && *(const uint8_t *)value;
 
-	if (hook_attached() && attribute == CUPTI_ATTRIBUTE_USER_DEFINED_RECORDS && size && *size && value)
-		cupti_handover_defines_records(from.caller, *(uint8_t *)value);
-	return real ? real(attribute, size, value) : NOT_INITIALIZED;
+	if (is_on && hook_attached())
+		cupti_handover_defines_records(from.caller);
+	result = real ? real(attribute, size, value) : NOT_INITIALIZED;
+	if (is_definition && is_on == (result != 0))
+		cupti_handover_defined_records();
+	return result;
 }
 
 int wrap_cuptiUnsubscribe(void *subscriber, struct entry from)

@@ -154,12 +154,14 @@ void cupti_handover_has_set(void)
 	cupti_give_up(CUPTI_FOREIGN_SETS);
 }
 
-void cupti_handover_defines_records(const void *caller, bool is_on)
+void cupti_handover_defines_records(const void *caller)
 {
-	if (is_on)
-		cupti_take_from_us(caller, CUPTI_FOREIGN_DEFINES_RECORDS);
-	else
-		cupti_give_up(CUPTI_FOREIGN_DEFINES_RECORDS);
+	cupti_take_from_us(caller, CUPTI_FOREIGN_DEFINES_RECORDS);
+}
+
+void cupti_handover_defined_records(void)
+{
+	cupti_give_up(CUPTI_FOREIGN_DEFINES_RECORDS);
 }
 
 void cupti_handover_finalizes(const void *caller)

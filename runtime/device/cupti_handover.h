@@ -32,8 +32,9 @@ void cupti_handover_unsubscribed(void *subscriber);
 void cupti_handover_sets(const void *caller);
 void cupti_handover_has_set(void);
 
-/* It is about to define the fields of all records, or no longer defines them. */
-void cupti_handover_defines_records(const void *caller, bool is_on);
+/* It is about to define the fields of all records; it no longer defines them, or could not. */
+void cupti_handover_defines_records(const void *caller);
+void cupti_handover_defined_records(void);
 
 /* Likewise: it is about to finalise CUPTI. */
 void cupti_handover_finalizes(const void *caller);

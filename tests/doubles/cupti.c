@@ -384,22 +384,6 @@ CUptiResult CUPTIAPI cuptiGetThreadIdType(CUpti_ActivityThreadIdType *type)
 	return CUPTI_SUCCESS;
 }
 
-/* Buffer sizes and pools of the real one: stored without effect. */
-CUptiResult CUPTIAPI cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value)
-{
-	if ((unsigned)attr > CUPTI_ACTIVITY_ATTR_MEM_ALLOCATION_TYPE_HOST_PINNED || !valueSize || !value)
-		return CUPTI_ERROR_INVALID_PARAMETER;
-	memset(value, 0, *valueSize);
-	return CUPTI_SUCCESS;
-}
-
-CUptiResult CUPTIAPI cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value)
-{
-	if ((unsigned)attr > CUPTI_ACTIVITY_ATTR_MEM_ALLOCATION_TYPE_HOST_PINNED || !valueSize || !value)
-		return CUPTI_ERROR_INVALID_PARAMETER;
-	return CUPTI_SUCCESS;
-}
-
 /* From CUDA 13.2; the headers of 13.0 lack them: attributes that the double implements. */
 enum { ATTRIBUTE_USER_DEFINED = 11, ATTRIBUTE_HES = 13, ATTRIBUTE_GRAPHS = 20, ATTRIBUTE_THREADS = 21,
        ATTRIBUTE_TIMESTAMP = 22, ATTRIBUTE_COUNT = 25 };
@@ -411,6 +395,28 @@ static bool is_any_enabled(void)
 			if (simcupti.clients[i].enabled[kind])
 				return true;
 	return false;
+}
+
+/* Buffer sizes and pools of the real one: without effect. */
+CUptiResult CUPTIAPI cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value)
+{
+	if ((unsigned)attr > CUPTI_ACTIVITY_ATTR_MEM_ALLOCATION_TYPE_HOST_PINNED || !valueSize || !value)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	memset(value, 0, *valueSize);
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value)
+{
+	if ((int)attr == ATTRIBUTE_USER_DEFINED && simcupti.layout >= LAYOUT_13_3 && value) {
+		if (is_any_enabled())
+			return CUPTI_ERROR_INVALID_OPERATION;
+		simcupti.has_defined_records = *(uint8_t *)value;
+		return CUPTI_SUCCESS;
+	}
+	if ((unsigned)attr > CUPTI_ACTIVITY_ATTR_MEM_ALLOCATION_TYPE_HOST_PINNED || !valueSize || !value)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	return CUPTI_SUCCESS;
 }
 
 CUptiResult CUPTIAPI cuptiActivitySetAttribute_v2(CUpti_SubscriberHandle handle, CUpti_ActivityAttribute attr,

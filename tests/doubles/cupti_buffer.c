@@ -302,6 +302,8 @@ void simcupti_emit(const void *record)
 
 	if (simcupti.is_mute)
 		return;
+	if (simcupti.has_defined_records && simcupti_current == CLIENT_V1)
+		known = sizeof(kind);
 	memcpy(copy, record, bytes < known ? bytes : known);
 	if (simcupti.is_odd && kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && simcupti_random(8) == 0)
 		spoil((CUpti_ActivityKernel4 *)copy);

@@ -43,6 +43,7 @@ struct simcupti {
 
 	struct simcupti_client clients[CLIENTS];
 	bool wants_latency_times;
+	bool has_defined_records;	/* outside of subscriptions: without any field beyond the kind */
 	bool counts_managed[CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_COUNT];
 };
 extern struct simcupti simcupti;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda_profiler N [again|finalize|later|within|stay|first|v2|beside|mixed|threads|others]: N memsets of 4 KB, N of 8 KB
- * under a profiler of the program's own, which prints how many records it got and whether their times were CUPTI's
- * usual ones, then N of 16 KB.
+/* cuda_profiler N [again|finalize|later|within|stay|first|defined|v2|beside|mixed|threads|others]: N memsets of 4 KB,
+ * N of 8 KB under a profiler of the program's own, which prints how many records it got and whether their times were
+ * CUPTI's usual ones, then N of 16 KB.
  *   again     the profiler continues without registering its buffers again, for N of 32 KB; N of 64 KB follow
  *   finalize  it ends CUPTI
  *   later     the same, and the next work begins after CUPTI had 1.2 s to detach
  *   within    it ends CUPTI within a CUDA call, which takes 1.2 s more; 1.2 s after N of 16 KB, N of 32 KB follow
+ *   defined   it defines the fields of CUPTI's records meanwhile, and gets none
  *   v2        it uses the functions of CUDA 13.2, and again for N of 32 KB; N of 64 KB follow
  *   beside    the same, and it allows other subscribers
  *   mixed     during such a subscription it tries CUPTI's older functions, too, and a second subscription
@@ -187,6 +188,20 @@ static int profile_all_beside(void *device, int n, int is_mixed)
 	return failed;
 }
 
+/* ---- records whose fields the program defines, from 13.2 on ---- */
+
+static int set_defined(uint8_t is_on)
+{
+	size_t size = sizeof(is_on);
+
+	return cuptiActivitySetAttribute((CUpti_ActivityAttribute)11, &size, &is_on) != CUPTI_SUCCESS;
+}
+
+static int define_records(void *device, int n)
+{
+	return set_defined(1) || work(device, n, 8192) || set_defined(0) || work(device, n, 16384);
+}
+
 /* ---- the end of CUPTI within a call ---- */
 
 static void CUPTIAPI end_cupti(void *data, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *about)
@@ -260,6 +275,8 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(mode, "beside") == 0 || strcmp(mode, "mixed") == 0)
 		return profile_all_beside(device, n, strcmp(mode, "mixed") == 0);
+	if (strcmp(mode, "defined") == 0)
+		return define_records(device, n);
 	if (strcmp(mode, "others") == 0)
 		return on_and_off(device, n, 1);
 	if (strcmp(mode, "within") == 0)
