@@ -294,6 +294,9 @@
 		(numOps, opList, failIdx, flags, hStream), MEMORY, STREAM(hStream), 12080)                             \
 	CU_PTSZ(X, WORDS, cuMemcpy3DBatchAsync_v2, (size_t numOps, void *opList, size_t flags, void *hStream),         \
 		(numOps, opList, flags, hStream), MEMORY, STREAM(hStream), 13000)                                      \
+	CU_PTSZ(X, WORDS, cuMemBatchDecompressAsync,                                                                   \
+		(void *list, size_t count, size_t flags, void *failIdx, void *hStream),                                \
+		(list, count, flags, failIdx, hStream), MEMORY, STREAM(hStream), 12060)                                \
 	CU_PTSZ(X, WORDS, cuMemcpyWithAttributesAsync,                                                                 \
 		(CUdeviceptr dst, CUdeviceptr src, size_t size, void *attr, void *hStream),                            \
 		(dst, src, size, attr, hStream), MEMORY, COPY_ASYNC(4, size, hStream), 13020)                          \

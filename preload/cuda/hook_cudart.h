@@ -308,9 +308,15 @@
 	X(OWN, int, cuptiActivityRegisterTimestampCallback, (void *now), (now), OTHER, NOTHING)                        \
 	X(OWN, int, cuptiActivityEnable, (uint32_t kind), (kind), OTHER, NOTHING)                                      \
 	X(OWN, int, cuptiActivityDisable, (uint32_t kind), (kind), OTHER, NOTHING)                                     \
+	/* the other functions of the _v2 family need a subscription, before which CUPTI has been handed over */       \
 	X(OWN, int, cuptiSubscribe_v2, (void *ret, void *callback, void *data, void *params),                          \
 		(ret, callback, data, params), OTHER, NOTHING)                                                         \
 	X(OWN, int, cuptiUnsubscribe, (void *subscriber), (subscriber), OTHER, NOTHING)                                \
+	X(OWN, int, cuptiActivityEnableAndDump, (uint32_t kind), (kind), OTHER, NOTHING)                               \
+	X(OWN, int, cuptiActivitySetAttribute, (uint32_t attribute, size_t *size, void *value),                        \
+		(attribute, size, value), OTHER, NOTHING)                                                              \
+	X(OWN, int, cuptiActivitySetAttribute_v2, (void *subscriber, uint32_t attribute, size_t *size, void *value),   \
+		(subscriber, attribute, size, value), OTHER, NOTHING)                                                  \
 	X(OWN, int, cuptiFinalize, (void), (), OTHER, NOTHING)                                                         \
 	X(OWN, cudaError_t, cudaProfilerStart, (void), (), OTHER, NOTHING)                                             \
 	X(OWN, cudaError_t, cudaProfilerStop, (void), (), OTHER, NOTHING)

@@ -56,7 +56,7 @@ static void chrome_add_operation_name(struct chrome *w, const struct tf_device_o
 				      struct buffer *json)
 {
 	static const char *const copies[] = {"?",    "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
-					     "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
+					     "AtoD", "DtoA", "DtoD", "HtoH", "PtoP", "Decompress"};
 	struct buffer name = {0};
 
 	if (operation->kind == TF_DEVICE_COPY)

@@ -79,7 +79,7 @@ static void copy_row(struct sqlite_writer *w, const int64_t *front, const struct
 	int64_t row[15];
 	bool is_peer = t->copy == 10; /* otherwise nsys expects no devices */
 	const int64_t rest[] = {(int64_t)bytes,
-				t->copy,
+				t->copy == TF_COPY_DECOMPRESSES ? 0 : t->copy, /* nsys has no number for it */
 				NSYS_NULL,
 				memory_kind(t->source),
 				memory_kind(t->target),

@@ -46,6 +46,7 @@ struct options {
 	enum launch_stacks launch_stacks;
 	bool cuda_memory_usage;
 	bool cuda_um_cpu_page_faults, cuda_um_gpu_page_faults;
+	bool cuda_hardware; /* cuda-hw in `trace`: device times by hardware events */
 	int cuda_graph_nodes; /* 0: graphs as a whole, 1: their nodes */
 	uint32_t cuda_flush_interval_ms;
 	enum gpu_activity gpu_activity;

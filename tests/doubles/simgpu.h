@@ -53,7 +53,7 @@ struct sim_copy {
 	size_t dst_pitch, src_pitch, dst_slice, src_slice;	/* bytes from row to row, from slice to slice */
 	enum sim_place dst_place, src_place;
 	int dst_device, src_device;		/* -1: host memory */
-	bool is_async, is_peer;
+	bool is_async, is_peer, is_decompression;
 	void *staged;		/* owned: bytes of a pageable source, taken at the call */
 };
 

@@ -193,7 +193,7 @@ void device_operation_name(const struct report_context *c, const struct trace *t
 			   const struct tf_device_operation *operation, struct buffer *ret)
 {
 	static const char *const copies[] = {"",     "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
-					     "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
+					     "AtoD", "DtoA", "DtoD", "HtoH", "PtoP", "Decompress"};
 
 	switch (operation->kind) {
 	case TF_DEVICE_KERNEL:
