@@ -25,6 +25,11 @@ pillion -s cpu --sampling-frequency=10000 -o never "$targets/never_restarted" "$
 is "$? $(cat out)" '0 0 interrupted' 'no call returns EINTR because of samples'
 like "$(report stats -r ledger -f csv never.pillion)" 'CPU samples,[0-9]{2,}' 'samples were taken during the calls'
 
+pillion -s cpu --sampling-frequency=10000 -o cleared "$targets/samples" cleared >out 2>err
+is "$? $(cat out)" '0 ' 'a program executed after sigsetmask(0) ends as without samples'
+like "$(report stats -r ledger -f csv cleared.pillion)" 'CPU samples,[0-9]{2,}' \
+	'it is sampled: it has not inherited our signal as blocked'
+
 round=0
 while [ "$round" -lt "$rounds" ]; do
 	round=$((round + 1))
