@@ -131,6 +131,8 @@ bool capture_find(char *const *environment)
 		return false; /* preloaded, but no recording was requested */
 	if (options_from_environment(&process_options, environment, why, sizeof(why)))
 		capture_report(why);
+	if (process_options.sampling_source == SAMPLING_PERF)
+		process_options.sample = 0; /* the launcher takes the samples */
 	clock_init();
 	clock_set_hz(identity_number(identity_variable(environment, "PILLION_CLOCK_HZ")));
 	clock_pair(&process_inherited.loaded);
