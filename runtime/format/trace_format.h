@@ -53,8 +53,8 @@ struct tf_clock_pair {
 };
 
 /* How an image began, and the end that it recorded itself. TF_VIA_OBSERVED: the launcher wrote this trace, with the
- * samples that perf_event_open(2) took of an image, which may have a trace of its own as well; via is not known then. TF_END_NONE: the image recorded no end; the wait status
- * that its parent or the launcher recorded may be available. */
+ * samples that perf_event_open(2) took of an image, which may have a trace of its own as well.
+ * TF_END_NONE: the image recorded no end; the wait status that its parent or the launcher recorded may be available. */
 enum tf_via { TF_VIA_START = 1, TF_VIA_FORK = 2, TF_VIA_OBSERVED = 3 };
 enum tf_end { TF_END_NONE = 0, TF_END_EXIT = 1, TF_END_EXEC = 2, TF_END_ABORT = 3 };
 

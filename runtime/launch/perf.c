@@ -265,13 +265,15 @@ int perf_tick(struct run *run)
 	return run->options.sampling_source == SAMPLING_AUTO ? INDEX_MS : DRAIN_MS;
 }
 
-void perf_finish(struct run *run)
+void perf_finish(struct run *run, bool leaves_processes)
 {
 	char text[256];
 
 	if (!perf.is_on)
 		return;
 	perf.is_on = false;
+	if (perf.is_used && leaves_processes)
+		perf_note((uint32_t)run->child, "CPU samples by perf_event_open: none after the launcher has ended");
 	if (perf.is_used) {
 		perf_drain(UINT64_MAX, clock_monotonic_ns());
 		perf_process_flush(true);

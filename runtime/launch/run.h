@@ -147,7 +147,7 @@ bool perf_prepare(struct run *run);
 void perf_start(struct run *run);
 /* Does what is due; returns the milliseconds until the next call, -1: none is needed. */
 int perf_tick(struct run *run);
-void perf_finish(struct run *run);
+void perf_finish(struct run *run, bool leaves_processes);
 
 /* summary.c */
 void summary_print(struct run *run);

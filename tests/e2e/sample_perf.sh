@@ -6,7 +6,8 @@ samples=$targets/samples
 
 # ledger CAPTURE FACT: the sum over all processes.
 ledger() {
-	report stats -q -f csv -r ledger "$1.pillion" | awk -F, -v fact="$2" '$3 == fact { n += $4 } END { print n + 0 }'
+	report stats -q -f csv -r ledger "$1.pillion" |
+		awk -F, -v fact="$2" '$3 == fact { n += $4 } END { print n + 0 }'
 }
 
 # The launcher measures it: the kernel, a container or the machine may forbid it.
@@ -21,7 +22,8 @@ if grep -q 'no CPU samples: perf_event_open' err; then
 fi
 
 is "$probe" '0 ' 'a program sampled by perf ends as usual'
-is "$(ledger probe 'CPU samples by perf')" "$(ledger probe 'CPU samples')" '--sampling-source=perf: all samples are of perf'
+is "$(ledger probe 'CPU samples by perf')" "$(ledger probe 'CPU samples')" \
+	'--sampling-source=perf: all samples are of perf'
 ok 'CPU time per sample is the period' test "$(ledger probe 'CPU time sampled')" -eq \
 	"$(($(ledger probe 'CPU samples') * 10101))"
 like "$(report info probe.pillion)" 'cpu-samples +perf_event_open' 'info names the source'
@@ -34,10 +36,11 @@ like "$(report info both.pillion)" 'cpu-samples +signals' 'info names the source
 pillion -s cpu --sampling-source=perf -o tree "$samples" children 3 >out 2>err
 ok 'children are sampled' test "$(report stats -q -f csv -r ledger tree.pillion | grep -c 'CPU samples by perf')" -gt 1
 pillion -s cpu --sampling-source=perf -o threads "$samples" threads 4 >out 2>err
-ok 'threads are sampled' test "$(report stats -q -f json -r ledger threads.pillion | grep -c '"CPU samples by perf"')" -eq 1
+ok 'threads are sampled' test "$(ledger threads 'CPU samples by perf')" -gt 0
 
 # Descriptors and signals that the program can see.
-list='for i in /proc/self/fd/*; do echo "${i##*/} $(readlink "$i" | sed "s/[0-9][0-9]*//")"; done; grep Sig /proc/self/status'
+list='for i in /proc/self/fd/*; do echo "${i##*/} $(readlink "$i" | sed "s/[0-9][0-9]*//")"; done
+	grep Sig /proc/self/status'
 sh -c "$list" >plain 2>&1 </dev/null
 pillion -s cpu --sampling-source=perf -o fds sh -c "$list" >out 2>err </dev/null
 sed -i '/SigQ/d; /^2 /d' out plain
@@ -76,13 +79,13 @@ then
 	is "$? $(cat out)" '7 1' 'a static program ends as usual'
 	like "$(report stats -q -f csv -r sample_sum static.pillion)" ',outer,.*/static_burn' \
 		'its functions are named, and callers found by frame pointers'
-	like "$(report stats -q -f csv -r processes static.pillion)" ',exit 7,./static_burn$' 'it is a process of the capture'
+	like "$(report stats -q -f csv -r processes static.pillion)" ',exit 7,./static_burn$' \
+		'it is a process of the capture'
 	is "$(report stats -q -f csv -r processes static.pillion | wc -l)" 2 'one process'
-	like "$(report stats -q -f csv -r lines static.pillion)" 'stdin|<stdin>|inner' 'its lines have costs'
 	ok 'nearly all its CPU time is sampled' test "$(ledger static 'CPU time sampled')" -gt 800000
 	pillion -s cpu -o child sh -c './static_burn; exit 4' >out 2>err
 	is "$? $(cat out)" '4 1' 'a shell with a static child ends as usual'
-	ok 'the child is sampled from the time when the launcher sees it' test "$(ledger child 'CPU samples by perf')" -gt 0
+	ok 'the child is sampled once the launcher has seen it' test "$(ledger child 'CPU samples by perf')" -gt 0
 	unlike "$(report stats -q -f csv -r sample_sum child.pillion)" 'dash' 'nothing else is'
 	pillion -s cpu --sampling-source=signal -o signal ./static_burn >out 2>err
 	is "$(ledger signal 'CPU samples')" 0 '--sampling-source=signal: no samples of a static program'
@@ -90,8 +93,8 @@ then
 	is "$(ledger later 'CPU samples')" 0 'no samples outside of the capture range'
 	if command -v setpriv >/dev/null && [ "$(id -u)" = 0 ]; then
 		mkdir -m 777 theirs && chmod 755 . static_burn
-		(cd theirs && setpriv --reuid=65534 --regid=65534 --clear-groups "$PILLION" --stats=false -s cpu -o own \
-			../static_burn) >out 2>err
+		(cd theirs && setpriv --reuid=65534 --regid=65534 --clear-groups "$PILLION" --stats=false -s cpu \
+			-o own ../static_burn) >out 2>err
 		is "$? $(cat out)" '7 1' 'without privileges a static program ends as usual'
 	fi
 else
