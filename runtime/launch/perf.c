@@ -90,7 +90,7 @@ static void perf_failed(uint32_t pid, int error)
 		snprintf(text, sizeof(text), "CPU samples: none by perf_event_open: %s (the process is not dumpable?)",
 			 strerror(error));
 	else if (error == EPERM)
-		snprintf(text, sizeof(text), "CPU samples: none by perf_event_open: %s (a container's seccomp filter?)",
+		snprintf(text, sizeof(text), "CPU samples: none by perf_event_open: %s (a seccomp filter, or perf_event_mlock_kb?)",
 			 strerror(error));
 	else
 		snprintf(text, sizeof(text), "CPU samples: none by perf_event_open: %s", strerror(error));
@@ -194,20 +194,22 @@ static void index_line_read(const struct run *run, const char *line)
 static void index_follow(const struct run *run)
 {
 	static char bytes[INDEX_BYTES];
-	char path[PATH_MAX + INDEX_NAME_BYTES], *line = bytes, *end;
+	char path[PATH_MAX + INDEX_NAME_BYTES], *line, *end;
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "%s/%s", run->spool[0] ? run->spool : run->directory, run->index);
 	if (perf.index < 0)
 		perf.index = open(path, O_RDONLY | O_CLOEXEC);
-	n = perf.index < 0 ? 0 : pread(perf.index, bytes, sizeof(bytes) - 1, perf.index_read);
-	bytes[n > 0 ? n : 0] = '\0';
-	for (; (end = strchr(line, '\n')); line = end + 1) {
-		*end = '\0';
-		index_line_read(run, line);
-	}
-	/* A line that does not fit is of no interest. */
-	perf.index_read += line > bytes ? line - bytes : n == sizeof(bytes) - 1 ? n : 0;
+	do {
+		n = perf.index < 0 ? 0 : pread(perf.index, bytes, sizeof(bytes) - 1, perf.index_read);
+		bytes[n > 0 ? n : 0] = '\0';
+		for (line = bytes; (end = strchr(line, '\n')); line = end + 1) {
+			*end = '\0';
+			index_line_read(run, line);
+		}
+		/* A line that does not fit is of no interest. */
+		perf.index_read += line > bytes ? line - bytes : n == sizeof(bytes) - 1 ? n : 0;
+	} while (n == sizeof(bytes) - 1);
 }
 
 /* ---- the run ---- */
@@ -277,6 +279,7 @@ void perf_finish(struct run *run, bool leaves_processes)
 	if (perf.is_used) {
 		perf_drain(UINT64_MAX, clock_monotonic_ns());
 		perf_process_flush(true);
+		perf_ring_end();
 	}
 	if (perf.index >= 0)
 		close(perf.index);

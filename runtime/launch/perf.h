@@ -17,6 +17,7 @@ bool perf_is_recording(const struct run *run, uint64_t ticks);
 
 /* The events of one process: a descriptor for each of its threads and CPUs. */
 struct perf_events {
+	struct perf_events *next, *previous;
 	size_t threads, count;
 	int fds[];
 };
@@ -31,6 +32,8 @@ extern struct perf_counts perf_counts;
  * the events count from its next execve() on. 0, with *ret_events owned by the caller; or -errno. */
 int perf_ring_open(const struct options *o, pid_t pid, bool on_exec, struct perf_events **ret_events);
 void perf_ring_close(struct perf_events *events);
+/* Closes those of all processes. */
+void perf_ring_end(void);
 
 /* Whether the kernel permits such events at all: 0 or -errno. */
 int perf_ring_probe(const struct options *o);

@@ -17,8 +17,9 @@
 
 #include "runtime/launch/perf.h"
 
-/* A ring is at most half of what an unprivileged user may lock per CPU by default (perf_event_mlock_kb). */
-enum { RING_PAGES_MOST = 64, RING_PAGES_LEAST = 8 };
+/* A quarter of what the launchers of an unprivileged user may lock together for each CPU (perf_event_mlock_kb, 516), or
+ * less if others have locked that much. */
+enum { RING_PAGES_MOST = 32, RING_PAGES_LEAST = 4, WAKEUP_PAGES = 2 };
 
 struct ring {
 	struct perf_event_mmap_page *page; /* NULL: the CPU has no event yet */
@@ -30,6 +31,7 @@ static struct {
 	struct ring *items; /* by CPU */
 	long count;
 	size_t page_bytes;
+	struct perf_events *events; /* all that are open */
 } rings;
 
 /* Records that were read and not yet passed on. */
@@ -104,7 +106,7 @@ static bool rings_prepare(void)
 	return rings.items;
 }
 
-/* Makes the ring of a CPU. The signal SIGIO wakes the launcher when it is half full. */
+/* Makes the ring of a CPU. SIGIO wakes the launcher when some pages have been written for the event that owns it. */
 static int ring_map(struct ring *ring, int fd)
 {
 	void *at = MAP_FAILED;
@@ -133,7 +135,7 @@ static int events_add(struct perf_events **events, struct perf_event_attr *attri
 	struct perf_events *more;
 	int fd, rc;
 
-	attributes->wakeup_watermark = (uint32_t)(RING_PAGES_LEAST * rings.page_bytes / 2);
+	attributes->wakeup_watermark = (uint32_t)(WAKEUP_PAGES * rings.page_bytes);
 	fd = event_open(attributes, tid, cpu);
 	if (fd < 0)
 		return fd == -ENODEV ? 0 : fd; /* this CPU is offline */
@@ -146,6 +148,13 @@ static int events_add(struct perf_events **events, struct perf_event_attr *attri
 	*events = more;
 	more->fds[more->count++] = fd;
 	return 0;
+}
+
+static void events_free(struct perf_events *events)
+{
+	for (size_t i = 0; events && i < events->count; i++)
+		close(events->fds[i]);
+	free(events);
 }
 
 int perf_ring_open(const struct options *o, pid_t pid, bool on_exec, struct perf_events **ret_events)
@@ -173,19 +182,36 @@ int perf_ring_open(const struct options *o, pid_t pid, bool on_exec, struct perf
 		rc = -ESRCH;
 	if (d)
 		closedir(d);
-	if (rc) {
-		perf_ring_close(events);
-		events = NULL;
+	if (!rc) {
+		events->next = rings.events;
+		if (events->next)
+			events->next->previous = events;
+		rings.events = events;
+		*ret_events = events;
+		return 0;
 	}
-	*ret_events = events;
+	events_free(events);
+	*ret_events = NULL;
 	return rc;
 }
 
 void perf_ring_close(struct perf_events *events)
 {
-	for (size_t i = 0; events && i < events->count; i++)
-		close(events->fds[i]);
-	free(events);
+	if (!events)
+		return;
+	if (events->next)
+		events->next->previous = events->previous;
+	*(events->previous ? &events->previous->next : &rings.events) = events->next;
+	events_free(events);
+}
+
+void perf_ring_end(void)
+{
+	while (rings.events)
+		perf_ring_close(rings.events);
+	for (long cpu = 0; cpu < rings.count; cpu++)
+		if (rings.items[cpu].page)
+			close(rings.items[cpu].fd);
 }
 
 /* ---- reading ---- */

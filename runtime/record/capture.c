@@ -131,13 +131,13 @@ bool capture_find(char *const *environment)
 		return false; /* preloaded, but no recording was requested */
 	if (options_from_environment(&process_options, environment, why, sizeof(why)))
 		capture_report(why);
-	if (process_options.sampling_source == SAMPLING_PERF)
-		process_options.sample = 0; /* the launcher takes the samples */
 	clock_init();
 	clock_set_hz(identity_number(identity_variable(environment, "PILLION_CLOCK_HZ")));
 	clock_pair(&process_inherited.loaded);
 	identity_read(&process_inherited.identity, environment);
 	process_inherited.run = parse_hex(identity_variable(environment, "PILLION_RUN"));
+	if (process_inherited.run && process_options.sampling_source == SAMPLING_PERF)
+		process_options.sample = 0; /* the launcher takes the samples */
 	if (!identity_capture(process_inherited.directory, sizeof(process_inherited.directory), environment,
 			      &process_inherited.identity)) {
 		capture_report_off("the path of the capture is too long", "");
