@@ -14,7 +14,15 @@
 #include "runtime/common/range.h"
 #include "runtime/launch/perf.h"
 
-enum { INDEX_MS = 50, DRAIN_MS = 100, FLUSH_NS = 1000000000, INDEX_BYTES = 65536, ANCESTORS = 256 };
+enum {
+	INDEX_MS = 50,
+	DRAIN_MS = 100,
+	DRAIN_OFTEN_MS = 10, /* above OFTEN_HZ */
+	OFTEN_HZ = 1000,
+	FLUSH_NS = 1000000000,
+	INDEX_BYTES = 65536,
+	ANCESTORS = 256
+};
 
 static struct {
 	const struct run *run;
@@ -90,7 +98,8 @@ static void perf_failed(uint32_t pid, int error)
 		snprintf(text, sizeof(text), "CPU samples: none by perf_event_open: %s (the process is not dumpable?)",
 			 strerror(error));
 	else if (error == EPERM)
-		snprintf(text, sizeof(text), "CPU samples: none by perf_event_open: %s (a seccomp filter, or perf_event_mlock_kb?)",
+		snprintf(text, sizeof(text),
+			 "CPU samples: none by perf_event_open: %s (a seccomp filter, or perf_event_mlock_kb?)",
 			 strerror(error));
 	else
 		snprintf(text, sizeof(text), "CPU samples: none by perf_event_open: %s", strerror(error));
@@ -257,6 +266,7 @@ static void perf_drain(uint64_t until_ns, uint64_t now)
 int perf_tick(struct run *run)
 {
 	uint64_t now = clock_monotonic_ns();
+	int drain_ms = run->options.sampling_frequency > OFTEN_HZ ? DRAIN_OFTEN_MS : DRAIN_MS;
 
 	if (!perf.is_on)
 		return -1;
@@ -264,7 +274,9 @@ int perf_tick(struct run *run)
 		index_follow(run);
 	if (perf.is_used)
 		perf_drain(now, now);
-	return run->options.sampling_source == SAMPLING_AUTO ? INDEX_MS : DRAIN_MS;
+	if (!perf.is_used)
+		return run->options.sampling_source == SAMPLING_AUTO ? INDEX_MS : -1;
+	return run->options.sampling_source == SAMPLING_AUTO && drain_ms > INDEX_MS ? INDEX_MS : drain_ms;
 }
 
 void perf_finish(struct run *run, bool leaves_processes)

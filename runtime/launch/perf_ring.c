@@ -19,7 +19,7 @@
 
 /* A quarter of what the launchers of an unprivileged user may lock together for each CPU (perf_event_mlock_kb, 516), or
  * less if others have locked that much. */
-enum { RING_PAGES_MOST = 32, RING_PAGES_LEAST = 4, WAKEUP_PAGES = 2 };
+enum { RING_PAGES_MOST = 32, RING_PAGES_LEAST = 4 };
 
 struct ring {
 	struct perf_event_mmap_page *page; /* NULL: the CPU has no event yet */
@@ -63,7 +63,8 @@ static struct perf_event_attr perf_attributes(const struct options *o, bool on_e
 		.comm_exec = true,
 		.task = true,
 		.sample_id_all = true,
-		.watermark = true,
+		.watermark = true, /* nothing waits for the event */
+		.wakeup_watermark = UINT32_MAX,
 		.use_clockid = true,
 		.clockid = CLOCK_MONOTONIC,
 	};
@@ -106,7 +107,7 @@ static bool rings_prepare(void)
 	return rings.items;
 }
 
-/* Makes the ring of a CPU. SIGIO wakes the launcher when some pages have been written for the event that owns it. */
+/* No signal announces that the ring fills up: with O_ASYNC the kernel sends one for each sample. */
 static int ring_map(struct ring *ring, int fd)
 {
 	void *at = MAP_FAILED;
@@ -122,8 +123,6 @@ static int ring_map(struct ring *ring, int fd)
 		munmap(at, ring->bytes + rings.page_bytes);
 		return -errno;
 	}
-	fcntl(ring->fd, F_SETOWN, getpid());
-	fcntl(ring->fd, F_SETFL, O_RDONLY | O_NONBLOCK | O_ASYNC);
 	ring->page = at;
 	return 0;
 }
@@ -135,7 +134,6 @@ static int events_add(struct perf_events **events, struct perf_event_attr *attri
 	struct perf_events *more;
 	int fd, rc;
 
-	attributes->wakeup_watermark = (uint32_t)(WAKEUP_PAGES * rings.page_bytes);
 	fd = event_open(attributes, tid, cpu);
 	if (fd < 0)
 		return fd == -ENODEV ? 0 : fd; /* this CPU is offline */
