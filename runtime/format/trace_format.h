@@ -473,7 +473,8 @@ enum tf_range_mode { TF_RANGE_WHOLE_RUN = 0, TF_RANGE_PROFILER_API = 1, TF_RANGE
  *             a wait status, from an image without a trace file, or from the launcher for its COMMAND (then with
  *             launcher=1)
  *   bare    pid= exe= reason=
- *             a program that runs without the recorder, and the reason: static, setuid, musl, machine, script, gone
+ *             a program that runs without the recorder, and the reason: static, setuid, musl, machine, script, gone,
+ *             environment (cleaned, with --follow-clean-env=false)
  *   launch  run= pid= realtime_ns= command= options= version=
  *             for a rank of a job step also rank= and key= (which step); in a batch job also scheduler= job=
  *             task= (of an array) restart= (earlier attempts) step= node=, as far as the scheduler provides them

@@ -147,16 +147,24 @@ static void perf_attach(const struct run *run, uint32_t pid)
 		perf_add((pid_t)pid, true);
 }
 
+/* Whether the process exists and runs without the recorder. */
 static bool is_bare(uint32_t pid)
 {
-	struct preloadable found;
-	char path[32];
+	char path[32], *line = NULL;
+	bool has_maps = false, has_recorder = false;
+	size_t size = 0;
+	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
-	if (access(path, F_OK))
-		return false;
-	preloadable_check(path, &found);
-	return found.kind != PRELOADABLE;
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	f = fopen(path, "re");
+	while (f && !has_recorder && getline(&line, &size, f) > 0) {
+		has_maps = true;
+		has_recorder = strstr(line, "/libpillion.so");
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return has_maps && !has_recorder;
 }
 
 /* A "bare" line precedes the exec. It has the process that executes the program, or its parent, which created it by

@@ -38,6 +38,11 @@ ok 'children are sampled' test "$(report stats -q -f csv -r ledger tree.pillion 
 pillion -s cpu --sampling-source=perf -o threads "$samples" threads 4 >out 2>err
 ok 'threads are sampled' test "$(ledger threads 'CPU samples by perf')" -gt 0
 
+pillion -s cpu --follow-clean-env=false -o clean env -i "$samples" shares 0.5 >out 2>err
+is "$? $(cat out)" '0 ' 'a program with a cleaned environment ends as usual'
+ok 'it is sampled, although it is not recorded' test "$(ledger clean 'CPU samples by perf')" -gt 0
+like "$(report info clean.pillion)" 'samples: environment' 'info says that it is not recorded'
+
 # Descriptors and signals that the program can see.
 list='for i in /proc/self/fd/*; do echo "${i##*/} $(readlink "$i" | sed "s/[0-9][0-9]*//")"; done
 	grep Sig /proc/self/status'

@@ -131,7 +131,7 @@ def outcome(argv, directory):
     except subprocess.TimeoutExpired:
         return "out of time"
     text = done.stdout.decode(errors="backslashreplace")
-    text = re.sub(r"(?m)^\d+ (?=[-+<])", "", text)
+    text = re.sub(r"(?m)^\d+ +(?=[-+<])", "", text)
     text = re.sub(r"(process|LWP|Thread 0x[0-9a-f]+) *\(?\d*\)?|0x[0-9a-f]{4,}|(?<=si_pid=)\d+", "", text)
     status = done.returncode if done.returncode >= 0 else 128 - done.returncode  # as the launcher returns it
     return f"{status} {text}"
