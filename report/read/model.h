@@ -40,6 +40,7 @@ struct image {
 	int32_t end_status;
 	char *executable, *command;
 	char *variables;   /* NAME=value items, terminated by an empty one */
+	bool is_dropped; /* while reading: samples of perf that the process has itself */
 	uint64_t recorded, lost, threads_lost; /* from its end line if there is no trace */
 	struct short_calls *shorts;
 	size_t short_count;
@@ -166,6 +167,7 @@ struct image *model_image(struct model *m, uint64_t nonce);
 int model_path(struct model *m, const char *path, struct err *err); /* one of the paths of model_open */
 void model_trace(struct model *m, struct trace *t);		     /* takes ownership */
 void model_index(struct model *m, const char *path, const char *name, const struct mapping *file);
+void image_done(struct image *image);
 void model_link(struct model *m);  /* after all files: clock maps, processes, ends */
 
 #endif

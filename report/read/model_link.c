@@ -96,8 +96,12 @@ static int compare_by_process(const void *left, const void *right)
 {
 	const struct image *a = left, *b = right;
 
+	bool a_is_own = a->via != TF_VIA_OBSERVED, b_is_own = b->via != TF_VIA_OBSERVED;
+
 	if (a->process != b->process)
 		return a->process < b->process ? -1 : 1;
+	if (a_is_own != b_is_own)
+		return a_is_own - b_is_own;
 	return compare_images(left, right);
 }
 
@@ -330,15 +334,30 @@ static void describe_end(struct model *m, struct process *p, const struct image 
 		p->is_running = true;
 	else if (last->end == TF_END_EXEC)
 		snprintf(p->ended, sizeof(p->ended), "exec");
+	else if (last->via == TF_VIA_OBSERVED && last->end_ticks)
+		snprintf(p->ended, sizeof(p->ended), "status unknown");
 	else
 		snprintf(p->ended, sizeof(p->ended), "killed");
 	if (p->is_running)
 		snprintf(p->ended, sizeof(p->ended), "running");
 }
 
+/* The last image by time. An image that the launcher observed counts only if the process has no image of its own after
+ * it, which is so if the last of these ended by the exec of a program that is not recorded. */
+static const struct image *last_image(const struct model *m, const struct process *p)
+{
+	const struct image *images = &m->images[p->first_image], *own = &images[p->image_count - 1], *observed = NULL;
+
+	for (size_t i = 0; i < p->image_count && images[i].via == TF_VIA_OBSERVED; i++)
+		observed = &images[i];
+	if (!observed || own->via == TF_VIA_OBSERVED)
+		return own;
+	return own->end == TF_END_EXEC && observed->start_ticks >= own->start_ticks ? observed : own;
+}
+
 static void describe_process(struct model *m, struct process *p)
 {
-	const struct image *last = &m->images[p->first_image + p->image_count - 1];
+	const struct image *last = last_image(m, p);
 	const struct clock_map *clock = &m->machines[p->machine].clock;
 	struct timespec now;
 
@@ -385,8 +404,54 @@ void model_order(struct model *m)
 		m->origin_ns = 0;
 }
 
+static bool has_samples(const struct image *image)
+{
+	for (size_t i = 0; image->trace && i < image->trace->thread_count; i++)
+		if (image->trace->threads[i].samples)
+			return true;
+	return false;
+}
+
+/* Whether the process took samples by itself while the launcher observed it. `sampled`: the images with samples. */
+static bool has_own_samples(const struct image *const *sampled, size_t count, const struct image *observed)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct image *own = sampled[i];
+
+		if (own->pid == observed->pid && own->machine == observed->machine &&
+		    own->start_ticks <= image_last_ticks(observed) && image_last_ticks(own) >= observed->start_ticks)
+			return true;
+	}
+	return false;
+}
+
+/* Of samples from two sources, a process's own are kept: they have Python frames and complete stacks. */
+static void drop_observed_twice(struct model *m)
+{
+	const struct image **sampled = mem_alloc((m->image_count + 1) * sizeof(*sampled));
+	size_t count = 0, kept = 0;
+
+	for (size_t i = 0; i < m->image_count; i++)
+		if (m->images[i].via != TF_VIA_OBSERVED && has_samples(&m->images[i]))
+			sampled[count++] = &m->images[i];
+	for (size_t i = 0; i < m->image_count; i++) {
+		struct image *image = &m->images[i];
+
+		image->is_dropped = image->via == TF_VIA_OBSERVED && has_own_samples(sampled, count, image);
+	}
+	free(sampled);
+	for (size_t i = 0; i < m->image_count; i++) {
+		if (m->images[i].is_dropped)
+			image_done(&m->images[i]);
+		else
+			m->images[kept++] = m->images[i];
+	}
+	m->image_count = kept;
+}
+
 void model_link(struct model *m)
 {
+	drop_observed_twice(m);
 	build_clock_maps(m);
 	model_order(m);
 }

@@ -25,6 +25,7 @@ enum range_end { RANGE_END_NONE, RANGE_END_STOP, RANGE_END_STOP_SHUTDOWN, RANGE_
 enum gpu_activity { GPU_ACTIVITY_AUTO, GPU_ACTIVITY_CUPTI, GPU_ACTIVITY_EVENTS, GPU_ACTIVITY_NONE };
 enum pytorch { PYTORCH_NONE, PYTORCH_OPERATORS, PYTORCH_SHAPES };
 enum wait_for { WAIT_PRIMARY, WAIT_ALL };
+enum sampling_source { SAMPLING_AUTO, SAMPLING_SIGNAL, SAMPLING_PERF };
 enum stats_mode { STATS_SUMMARY, STATS_TRUE, STATS_FALSE };
 
 #define OPTION_CUDA_BACKTRACE_NS 10000 /* by default */
@@ -53,6 +54,7 @@ struct options {
 	bool follow_clean_env, ld_audit;
 	int sample; /* position in its choices, 0: none */
 	uint32_t sampling_frequency;
+	enum sampling_source sampling_source;
 	enum pytorch pytorch;
 	const char *python_functions; /* path of a JSON file, NULL: none */
 	bool python_import_time;

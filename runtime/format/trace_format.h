@@ -52,9 +52,10 @@ struct tf_clock_pair {
 	uint64_t error_ticks;
 };
 
-/* How an image began, and the end that it recorded itself. TF_END_NONE: the image recorded no end; the wait status
- * that its parent or the launcher recorded may be available. */
-enum tf_via { TF_VIA_START = 1, TF_VIA_FORK = 2 };
+/* How an image began, and the end that it recorded itself. TF_VIA_OBSERVED: the launcher wrote this trace, with the
+ * samples that perf_event_open(2) took of an image, which may have a trace of its own as well.
+ * TF_END_NONE: the image recorded no end; the wait status that its parent or the launcher recorded may be available. */
+enum tf_via { TF_VIA_START = 1, TF_VIA_FORK = 2, TF_VIA_OBSERVED = 3 };
 enum tf_end { TF_END_NONE = 0, TF_END_EXIT = 1, TF_END_EXEC = 2, TF_END_ABORT = 3 };
 
 struct tf_header {
@@ -472,7 +473,8 @@ enum tf_range_mode { TF_RANGE_WHOLE_RUN = 0, TF_RANGE_PROFILER_API = 1, TF_RANGE
  *             a wait status, from an image without a trace file, or from the launcher for its COMMAND (then with
  *             launcher=1)
  *   bare    pid= exe= reason=
- *             a program that runs without the recorder, and the reason: static, setuid, musl, machine, script, gone
+ *             a program that runs without the recorder, and the reason: static, setuid, musl, machine, script, gone,
+ *             environment (cleaned, with --follow-clean-env=false)
  *   launch  run= pid= realtime_ns= command= options= version=
  *             for a rank of a job step also rank= and key= (which step); in a batch job also scheduler= job=
  *             task= (of an array) restart= (earlier attempts) step= node=, as far as the scheduler provides them

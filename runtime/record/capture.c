@@ -136,6 +136,8 @@ bool capture_find(char *const *environment)
 	clock_pair(&process_inherited.loaded);
 	identity_read(&process_inherited.identity, environment);
 	process_inherited.run = parse_hex(identity_variable(environment, "PILLION_RUN"));
+	if (process_inherited.run && process_options.sampling_source == SAMPLING_PERF)
+		process_options.sample = 0; /* the launcher takes the samples */
 	if (!identity_capture(process_inherited.directory, sizeof(process_inherited.directory), environment,
 			      &process_inherited.identity)) {
 		capture_report_off("the path of the capture is too long", "");

@@ -38,6 +38,10 @@ if [ $? -ne 77 ]; then
 else
 	skip 'waits of io_uring' 'the kernel has none'
 fi
+pillion -s cpu --sampling-frequency=10000 -o cleared "$targets/samples" cleared >out 2>err
+is "$? $(cat out)" '0 ' 'a program executed after sigsetmask(0) ends as without samples'
+like "$(report stats -r ledger -f csv cleared.pillion)" 'CPU samples,[0-9]{2,}' \
+	'it is sampled: it has not inherited our signal as blocked'
 
 round=0
 while [ "$round" -lt "$rounds" ]; do
