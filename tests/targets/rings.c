@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Waits of io_uring for which the kernel works long, so that a sample is due in them: how many end early? Prints
- * their number. rings syscall|own SECONDS of CPU time: makes the system calls by libc's syscall(), or by an instruction of its
- * own, as a static liburing does. Status 77: the kernel has no io_uring. */
+ * their number. rings syscall|own SECONDS of CPU time: makes the system calls by libc's syscall(), or by an
+ * instruction of its own, as a static liburing does. Status 77: the kernel has no io_uring. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/io_uring.h>
