@@ -24,6 +24,14 @@ static size_t extent(struct cudaExtent e, cudaArray_const_t from, cudaArray_cons
 	return e.width * e.height * e.depth * cuda_element(from ? from : to);
 }
 
+/* Of the runtime that contains `real`. */
+static int runtime_major(const void *real)
+{
+	int (*get_version)(int *) = dso_beside(real, "cudaRuntimeGetVersion"), version = 0;
+
+	return get_version && !get_version(&version) ? version / 1000 : 0;
+}
+
 /* ---- the generated ones ---- */
 
 #define CUDART_BODY(arguments, about, record)                                                                          \

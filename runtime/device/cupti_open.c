@@ -117,6 +117,9 @@ const char *cupti_open(struct cupti_api *api, char *ret_path, size_t size)
 	FIND(get_dropped, "cuptiActivityGetNumDroppedRecords");
 	FIND(flush_all, "cuptiActivityFlushAll");
 	FIND(flush_period, "cuptiActivityFlushPeriod");
+	FIND(node_id, "cuptiGetGraphNodeId");
+	FIND(graph_id, "cuptiGetGraphId");
+	FIND(exec_id, "cuptiGetGraphExecId");
 #undef FIND
 	if (!api->get_version || !api->get_timestamp || !api->register_callbacks || !api->enable || !api->disable ||
 	    !api->next_record || !api->get_dropped || !api->flush_all)

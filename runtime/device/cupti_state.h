@@ -80,6 +80,9 @@ struct cupti_api {
 	int (*get_dropped)(void *context, uint32_t stream, size_t *ret);
 	int (*flush_all)(uint32_t flag);
 	int (*flush_period)(uint32_t ms);
+	int (*node_id)(void *node, uint64_t *ret);
+	int (*graph_id)(void *graph, uint32_t *ret);
+	int (*exec_id)(void *exec, uint32_t *ret);
 };
 extern struct cupti_api cupti_api;
 

@@ -443,8 +443,11 @@ CUresult sim_queue(struct sim_stream *stream, const struct sim_work *work)
 	CUresult result;
 	size_t count;
 
-	if (stream->capture)
-		return sim_graph_add(stream->capture, work, NULL);
+	if (stream->capture) {
+		result = sim_graph_add(stream->capture, work, &stream->depends[0]);
+		stream->depend_count = result == CUDA_SUCCESS;
+		return result;
+	}
 	sim_lock();
 	count = needs_of(stream, NULL);
 	op = calloc(1, sizeof(*op) + count * sizeof(op->needs[0]));

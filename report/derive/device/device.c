@@ -172,7 +172,8 @@ bool device_operation(const struct trace *t, uint32_t id, struct tf_device_opera
 
 	if (!b && kernel_made_from(t, id, &id, &kernel))
 		b = trace_definition(t, TF_BLOB_DEVICE_OPERATION, id);
-	if (!b || trace_blob(t, b, ret, sizeof(*ret)) != sizeof(*ret))
+	*ret = (struct tf_device_operation){0};
+	if (!b || trace_blob(t, b, ret, sizeof(*ret)) < offsetof(struct tf_device_operation, node))
 		return false;
 	ret->kernel = kernel ? kernel : ret->kernel;
 	return true;

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Device records with the call to which their time is attributed: that of correlate.h, except that an operation that a
+ * CUDA graph's replay executed is attributed to the call that made its node (graph.h). */
+#ifndef PILLION_ATTRIBUTE_H
+#define PILLION_ATTRIBUTE_H
+
+#include "report/derive/device/correlate.h"
+#include "report/derive/nvtx/nvtx_tree.h"
+
+/* As correlate_image(). k->launch is the call that launched the graph if k->event is the one that made the node. */
+void attribute_image(const struct report_context *c, const struct image *image, void *context,
+		     void (*visit)(void *context, const struct correlated *k));
+
+/* Calls visit for each NVTX range around k->event, and before that for the other ranges around k->launch: those inside
+ * are last. */
+void attribute_ranges(const struct nvtx_tree *tree, const struct correlated *k, void *context,
+		      void (*visit)(void *context, size_t node));
+
+#endif
