@@ -32,6 +32,11 @@ static inline bool cuda_is_off(unsigned layer)
 	return __builtin_expect(!event_enabled(layer), 0) && !cupti_may_record();
 }
 
+/* The executable graph that a row launches; of all other rows NULL, because CUDA_EXEC_... is then not a macro. */
+#define CUDA_EXEC_GRAPH(g, stream) , (void *)(g)
+#define CUDA_SECOND(...) CUDA_SECOND_(__VA_ARGS__)
+#define CUDA_SECOND_(first, second, ...) second
+
 /* Executes `real_call`, stores its result in `result` and records it as the row's `record` requires. HOOK_CURRENT is
  * the row's id. */
 #define CUDA_TIME(real_call, about, record)                                                                            \
@@ -48,7 +53,12 @@ static inline bool cuda_is_off(unsigned layer)
 		    })) {                                                                                              \
 			result = real_call;                                                                            \
 		} else {                                                                                               \
+			void *exec_ = CUDA_SECOND(CUDA_EXEC_##record, NULL, );                                         \
+			bool by_nodes_ = exec_ && graph_launch_by_nodes(exec_);                                        \
+                                                                                                                       \
 			result = real_call;                                                                            \
+			if (by_nodes_)                                                                                 \
+				graph_launched_by_nodes();                                                             \
 			if (call_end(&event_, HOOK_CURRENT, 0)) {                                                      \
 				uint64_t words_[EVENT_ARGS];                                                           \
 				unsigned count_ = 0;                                                                   \

@@ -63,7 +63,10 @@ void wrap___cudaRegisterFunction(void **binary, const char *function, char *devi
 	void (*real)(void **, const char *, char *, const char *, int, void *, void *, void *, void *,
 		     int *) = from.real;
 
-	cuda_name_know((uintptr_t)function, name);
+	if (name && !caller_is_in_library(name))
+		cuda_name_know_copy((uintptr_t)function, name); /* code that was generated at run time */
+	else
+		cuda_name_know((uintptr_t)function, name);
 	if (real)
 		real(binary, function, device, name, limit, tid, bid, block, grid, warp);
 }

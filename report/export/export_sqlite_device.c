@@ -44,13 +44,19 @@ static int64_t memory_kind(uint8_t kind)
 	return kind && kind < 8 ? kind - 1 : 7;
 }
 
+/* CUPTI's id of the node that executed the operation. */
+static int64_t graph_node(const struct tf_device_operation *t)
+{
+	return t->node ? (int64_t)((uint64_t)t->node_graph << 32 | t->node) : NSYS_NULL;
+}
+
 /* The leading columns that all kinds of device operations share. */
 enum { WORK_COLUMNS = 7 };
 
 static void sqlite_kernel_row(struct sqlite_writer *w, const int64_t *front, const struct known_operation *k)
 {
 	const struct tf_device_operation *t = &k->operation;
-	int64_t row[25] = {0};
+	int64_t row[27] = {0};
 	const int64_t rest[] = {k->names[KERNEL_DEMANGLED],
 				k->names[KERNEL_BASE],
 				k->names[KERNEL_MANGLED],
@@ -67,7 +73,9 @@ static void sqlite_kernel_row(struct sqlite_writer *w, const int64_t *front, con
 				t->dynamic_shared_bytes,
 				t->local_bytes,
 				0,
-				0};
+				0,
+				NSYS_NULL,
+				graph_node(t)};
 
 	memcpy(row, front, WORK_COLUMNS * sizeof(*row));
 	memcpy(row + WORK_COLUMNS, rest, sizeof(rest));
@@ -76,7 +84,7 @@ static void sqlite_kernel_row(struct sqlite_writer *w, const int64_t *front, con
 
 static void copy_row(struct sqlite_writer *w, const int64_t *front, const struct tf_device_operation *t, uint64_t bytes)
 {
-	int64_t row[15];
+	int64_t row[18];
 	bool is_peer = t->copy == 10; /* otherwise nsys expects no devices */
 	const int64_t rest[] = {(int64_t)bytes,
 				t->copy,
@@ -85,7 +93,10 @@ static void copy_row(struct sqlite_writer *w, const int64_t *front, const struct
 				memory_kind(t->target),
 				is_peer ? t->source_device : NSYS_NULL,
 				NSYS_NULL,
-				is_peer ? t->target_device : NSYS_NULL};
+				is_peer ? t->target_device : NSYS_NULL,
+				NSYS_NULL,
+				NSYS_NULL,
+				graph_node(t)};
 
 	memcpy(row, front, WORK_COLUMNS * sizeof(*row));
 	memcpy(row + WORK_COLUMNS, rest, sizeof(rest));
@@ -107,7 +118,8 @@ static void visit_device(struct scan *s, const struct device_record *r)
 	} else if (t->kind == TF_DEVICE_COPY) {
 		copy_row(w, row, t, r->bytes);
 	} else if (t->kind == TF_DEVICE_SET) {
-		memcpy(row + WORK_COLUMNS, (int64_t[]){t->value, (int64_t)r->bytes, NSYS_NULL, memory_kind(t->target)},
+		memcpy(row + WORK_COLUMNS,
+		       (int64_t[]){t->value, (int64_t)r->bytes, graph_node(t), memory_kind(t->target)},
 		       4 * sizeof(*row));
 		nsys_row(&w->nsys, NSYS_MEMSET, row, 11);
 	} else if (t->kind == TF_DEVICE_GRAPH) {

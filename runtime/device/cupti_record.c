@@ -171,6 +171,7 @@ static void record_memset(struct batch *b, const struct cupti_memset *r)
 
 static void record_graph(struct batch *b, const struct cupti_graph *r)
 {
+	__atomic_store_n(&cupti_state.whole_launches, 0, __ATOMIC_RELAXED);
 	batch_put(b, OPERATION(r, 0, .kind = TF_DEVICE_GRAPH));
 }
 

@@ -96,6 +96,7 @@ struct cupti_state {
 	bool has_operations;	/* a device has executed an operation since CUPTI was opened */
 	bool has_records; /* there has been a record of a kernel, copy, memset or graph since then */
 	bool counts_launches; /* until there has been one, or enough launches without one */
+	uint32_t whole_launches; /* of graphs since the last record of one, with --cuda-graph-sampling. Atomic */
 	bool has_rest;	/* paused, and operations in progress at that time may still have records to come */
 };
 extern struct cupti_state cupti_state;

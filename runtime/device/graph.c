@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/device/graph.h"
 
+#include <errno.h>
 #include <stddef.h>
 
 #include "runtime/common/dso.h"
+#include "runtime/device/cupti_layout.h"
 #include "runtime/device/cupti_state.h"
+#include "runtime/device/event_timing.h"
 #include "runtime/format/trace_format.h"
 
 uint32_t graph_captures HOT;
@@ -111,6 +114,69 @@ static void *newest_node(void *stream, bool is_per_thread)
 	return count == 1 ? dependencies[0] : NULL;
 }
 
+/* ---- launches by nodes ---- */
+
+enum { LAUNCHES_WITHOUT_RECORD = 32, FLUSHES_WITHOUT_RECORD = 3 };
+
+static struct intern_table launches; /* executable graph -> its launches since it was instantiated */
+
+/* With the claim: launches in progress that are recorded by nodes; whether all are from now on; flushes that returned
+ * no record of a whole graph although there were launches. */
+static unsigned by_nodes, silent_flushes;
+static bool is_by_nodes_only;
+
+bool graph_launch_by_nodes(void *exec)
+{
+	uint32_t every = process_options.cuda_graph_sampling;
+	struct thread_guard guard;
+	uint64_t count;
+	bool is_sampled;
+
+	if (!every || process_options.cuda_graph_nodes || !cupti_phase_has(CUPTI_RECORDS) || !exec)
+		return false;
+	count = intern_get(&launches, (uintptr_t)exec);
+	intern_set(&launches, (uintptr_t)exec, count + 1);
+	if (count % every || !cupti_claim(&guard)) {
+		__atomic_add_fetch(&cupti_state.whole_launches, 1, __ATOMIC_RELAXED);
+		return false;
+	}
+	is_sampled = cupti_phase() == CUPTI_RECORDING && !event_timing_is_on() && !is_by_nodes_only &&
+		     cupti_state.kinds & 1ull << CUPTI_GRAPH;
+	if (is_sampled && !by_nodes++)
+		cupti_api.disable(CUPTI_GRAPH);
+	cupti_release(&guard);
+	return is_sampled;
+}
+
+/* If the claim cannot be had, the graphs that follow are recorded by nodes, too, which is only slower. */
+void graph_launched_by_nodes(void)
+{
+	struct thread_guard guard;
+
+	if (!cupti_claim_patiently(&guard))
+		return;
+	if (!--by_nodes && !is_by_nodes_only && cupti_phase() == CUPTI_RECORDING &&
+	    cupti_state.kinds & 1ull << CUPTI_GRAPH)
+		cupti_api.enable(CUPTI_GRAPH);
+	cupti_release(&guard);
+}
+
+void graph_check_whole(void)
+{
+	if (!process_options.cuda_graph_sampling || is_by_nodes_only || process_options.cuda_graph_nodes)
+		return;
+	if (__atomic_load_n(&cupti_state.whole_launches, __ATOMIC_RELAXED) < LAUNCHES_WITHOUT_RECORD) {
+		silent_flushes = 0;
+		return;
+	}
+	if (++silent_flushes < FLUSHES_WITHOUT_RECORD)
+		return;
+	is_by_nodes_only = true;
+	cupti_api.disable(CUPTI_GRAPH);
+	process_note("CUPTI does not record graphs as a whole any more after it has recorded one by nodes: from here "
+		     "on all are recorded by nodes, and launches before that have no device record");
+}
+
 /* ---- arguments ---- */
 
 static unsigned add_node(uint64_t *words, unsigned count, uint64_t id)
@@ -122,17 +188,19 @@ static unsigned add_node(uint64_t *words, unsigned count, uint64_t id)
 
 unsigned graph_captured(uint64_t *words, unsigned count, void *stream, bool is_per_thread, void *exec)
 {
-	struct thread_guard guard;
 	uint64_t id = 0, inner = 0;
+	int error = errno;
 	void *node;
 
-	thread_guard_enter(&thread_self, &guard);
+	if (event_timing_is_on())
+		return count; /* nodes have no records */
+	/* Without a guard, which would cost two system calls: these are queries that the program could make itself. */
 	node = newest_node(stream, is_per_thread);
 	if (node)
 		id = node_id(node);
 	if (id && exec)
 		inner = exec_id(exec);
-	thread_guard_leave(&thread_self, &guard);
+	errno = error;
 	if (id)
 		count = add_node(words, count, id);
 	if (inner)
@@ -205,6 +273,8 @@ unsigned graph_instantiated(uint64_t *words, unsigned count, void *exec, void *g
 	thread_guard_enter(&thread_self, &guard);
 	from = graph_id(graph);
 	to = exec_id(exec);
+	if (process_options.cuda_graph_sampling)
+		intern_set(&launches, (uintptr_t)exec, 0); /* another graph may have had its address */
 	thread_guard_leave(&thread_self, &guard);
 	return add_pair(words, count, from, TF_ARG_GRAPH_EXEC, to);
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "runtime/common/hot.h"
+#include "runtime/record/process.h"
 
 /* Stream captures in progress. It may be too high, because a stream may be destroyed during a capture; then the
  * driver is queried in vain. */
@@ -40,5 +41,16 @@ unsigned graph_instantiated(uint64_t *words, unsigned count, void *exec, void *g
 
 /* A call that cloned `original`. */
 unsigned graph_cloned(uint64_t *words, unsigned count, void *clone, void *original);
+
+/* ---- --cuda-graph-sampling ---- */
+
+/* Before a launch of `exec`. True: the launch is recorded by nodes, and graph_launched_by_nodes() must be called after
+ * it. CUPTI is told to, for all threads: what they launch meanwhile is recorded by nodes as well. */
+bool graph_launch_by_nodes(void *exec);
+void graph_launched_by_nodes(void);
+
+/* After records were read: CUPTI may have stopped to record whole graphs because it was told to record one by nodes.
+ * Then all are recorded by nodes from now on. With the claim. */
+void graph_check_whole(void);
 
 #endif

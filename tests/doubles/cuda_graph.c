@@ -387,6 +387,7 @@ static CUresult instantiate(CUgraphExec *ret_exec, CUgraph graph, unsigned long 
 	if (!exec)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	exec->flags = flags;
+	exec->tool_epoch = sim_tool && sim_tool->epoch ? sim_tool->epoch() : 0;
 	exec->graph = sim_graph_copy(GRAPH(graph));
 	*ret_exec = (CUgraphExec)exec;
 	if (!exec->graph)

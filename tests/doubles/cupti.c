@@ -63,6 +63,7 @@ __attribute__((constructor)) static void settings_read(void)
 	simcupti.has_old_clock = is_word(list, "oldclock");
 	simcupti.is_odd = is_word(list, "odd");
 	simcupti.is_broken = is_word(list, "broken");
+	simcupti.traces_once = is_word(list, "once");
 	simcupti.is_mute = is_word(list, "mute");
 	simcupti.is_silent = simcupti.is_mute || is_word(list, "silent");
 	at = strstr(list, "slow=");
@@ -255,6 +256,7 @@ CUptiResult CUPTIAPI cuptiActivityEnableAndDump(CUpti_ActivityKind kind)
 
 CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind kind)
 {
+	simcupti.graph_disabled += kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
 	return kind_set(kind, false, false);
 }
 

@@ -462,7 +462,7 @@ CUresult sim_queue(struct sim_stream *stream, const struct sim_work *work)
 	op->id = sim.next_op++;
 	op->seq = stream->queued_seq + 1;
 	op->correlation = sim_correlation();
-	op->queued_ns = sim_now_ns();
+	op->queued_ns = work->queued_ns ? work->queued_ns : sim_now_ns();
 	count_work(work);
 	if (sim_tool)
 		sim_tool->queued(op);

@@ -62,7 +62,8 @@ struct sim_work {
 	enum sim_work_kind kind;
 	uint64_t node_id;	/* 0 outside a graph */
 	uint64_t origin;	/* likewise; of the node as the program added it, which its copies keep */
-	uint32_t graph_id;
+	uint32_t graph_id, tool_epoch;	/* of the executable graph */
+	uint64_t queued_ns;	/* of all nodes of a launch, which the device gets at once; 0 outside a graph */
 	union {
 		struct {
 			struct sim_function *function;
@@ -176,6 +177,7 @@ struct sim_allocation {
  * others without it. */
 struct sim_tool {
 	void (*queued)(struct sim_op *op);
+	uint32_t (*epoch)(void);	/* kept with each graph that is instantiated */
 	void (*api)(struct sim_api *api, bool is_exit);
 	void (*work)(struct sim_op *op, const struct sim_op *graph_first);
 	void (*memory)(const struct sim_allocation *allocation, bool is_free, uint32_t correlation,
@@ -324,6 +326,7 @@ struct sim_graph {		/* CUgraph; an instantiated one is an immutable copy */
 
 struct sim_exec {
 	struct sim_graph *graph;
+	uint32_t tool_epoch;
 	unsigned long long flags;
 };
 

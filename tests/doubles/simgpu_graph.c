@@ -165,18 +165,21 @@ void sim_graph_renumber(struct sim_graph *graph)
 	renumber(graph, false);
 }
 
-static CUresult queue_nodes(const struct sim_graph *graph, uint32_t id, struct sim_stream *stream);
+static CUresult queue_nodes(const struct sim_graph *graph, const struct sim_exec *exec, uint64_t queued_ns,
+			    struct sim_stream *stream);
 
 /* Without a seed the condition has its default value; with one, it is drawn for each launch. */
-static CUresult queue_body(const struct sim_work *work, uint32_t id, struct sim_stream *stream)
+static CUresult queue_body(const struct sim_work *work, const struct sim_exec *exec, uint64_t queued_ns,
+			    struct sim_stream *stream)
 {
 	bool is_met = sim_has_seed() ? sim_draw(2) : work->conditional.is_met;
 	const struct sim_graph *body = work->conditional.bodies[!is_met];
 
-	return body ? queue_nodes(body, id, stream) : CUDA_SUCCESS;
+	return body ? queue_nodes(body, exec, queued_ns, stream) : CUDA_SUCCESS;
 }
 
-static CUresult queue_nodes(const struct sim_graph *graph, uint32_t id, struct sim_stream *stream)
+static CUresult queue_nodes(const struct sim_graph *graph, const struct sim_exec *exec, uint64_t queued_ns,
+			    struct sim_stream *stream)
 {
 	CUresult result = CUDA_SUCCESS;
 
@@ -185,16 +188,18 @@ static CUresult queue_nodes(const struct sim_graph *graph, uint32_t id, struct s
 
 		if (node->is_disabled || work.kind == SIM_GRAPH_END)
 			continue;
-		work.graph_id = id;
+		work.graph_id = exec->graph->id;
+		work.tool_epoch = exec->tool_epoch;
+		work.queued_ns = queued_ns;
 		work.node_id = node->id;
 		if (work.kind == SIM_RECORD)
 			work.event.seq = ++work.event.event->queued;
 		else if (work.kind == SIM_WAIT)
 			work.event.seq = work.event.event->queued;
 		if (work.kind == SIM_CHILD)
-			result = queue_nodes(work.child.graph, id, stream);
+			result = queue_nodes(work.child.graph, exec, queued_ns, stream);
 		else if (work.kind == SIM_CONDITIONAL)
-			result = queue_body(&work, id, stream);
+			result = queue_body(&work, exec, queued_ns, stream);
 		else
 			result = sim_queue(stream, &work);
 	}
@@ -203,7 +208,8 @@ static CUresult queue_nodes(const struct sim_graph *graph, uint32_t id, struct s
 
 CUresult sim_graph_launch(struct sim_exec *exec, struct sim_stream *stream)
 {
-	struct sim_work end = { .kind = SIM_GRAPH_END, .graph_id = exec->graph->id };
+	struct sim_work end = { .kind = SIM_GRAPH_END, .graph_id = exec->graph->id, .tool_epoch = exec->tool_epoch,
+				.queued_ns = sim_now_ns() };
 	struct sim_work child = { .kind = SIM_CHILD, .child = { exec->graph } };
 	CUresult result;
 
@@ -212,7 +218,7 @@ CUresult sim_graph_launch(struct sim_exec *exec, struct sim_stream *stream)
 	else
 		sim_log("graph", ",\"graph\":%u,\"nodes\":%zu,\"stream\":%u,\"corr\":%u", exec->graph->id,
 			exec->graph->count, stream->id, sim_correlation());
-	result = queue_nodes(exec->graph, exec->graph->id, stream);
+	result = queue_nodes(exec->graph, exec, end.queued_ns, stream);
 	return result == CUDA_SUCCESS ? sim_queue(stream, &end) : result;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Device records with the call to which their time is attributed: that of correlate.h, except that an operation that a
- * CUDA graph's replay executed is attributed to the call that made its node (graph.h). */
+/* Device records with the call to which their time is attributed: that of correlate.h, except that an operation that
+ * the launch of a CUDA graph executed is attributed to the call that made its node (graph.h), and the time of a launch
+ * that was recorded as a whole is divided over its nodes where that can be estimated (graph_estimate.h). */
 #ifndef PILLION_ATTRIBUTE_H
 #define PILLION_ATTRIBUTE_H
 
