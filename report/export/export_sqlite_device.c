@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "report/export/export_sqlite.h"
+#include "report/derive/device/graph.h"
 #include "report/derive/device/stream_name.h"
 
 /* The id of a kernel's name in StringIds, in one of its forms. */
@@ -17,6 +18,30 @@ static int64_t kernel_name(struct sqlite_writer *w, const struct tf_device_opera
 	id = nsys_string(&w->nsys, name.data ? name.data : "");
 	buffer_done(&name);
 	return id;
+}
+
+/* CUPTI's id of the node that executed the operation. */
+static int64_t graph_node(const struct tf_device_operation *t)
+{
+	return t->node ? (int64_t)((uint64_t)t->node_graph << 32 | t->node) : NSYS_NULL;
+}
+
+/* The node of an executable graph, with the call that made the node from which it was instantiated. */
+static void graph_node_row(struct sqlite_writer *w, const struct tf_device_operation *t)
+{
+	enum { CLASS_GRAPH_NODE = 0 }; /* as of calls of the runtime: nsys's own number is not known */
+	const struct graph_node *made = graph_node_of(w->image->trace, t, UINT64_MAX);
+	const struct function *f = made ? trace_function(w->image->trace, made->event.id) : NULL;
+	int64_t end;
+
+	if (!f)
+		return;
+	end = (int64_t)(clock_map_ns(w->clock, made->event.ticks) - w->origin_ns);
+	nsys_row(&w->nsys, NSYS_GRAPH_NODE,
+		 (int64_t[]){end - (int64_t)clock_map_duration(w->clock, made->event.duration), end, CLASS_GRAPH_NODE,
+			     w->global_pid | (made->thread->tid & 0xffffff), nsys_string(&w->nsys, f->name),
+			     graph_node(t), (int64_t)((uint64_t)made->graph << 32 | made->node)},
+		 7);
 }
 
 static struct known_operation *known_operation(struct sqlite_writer *w, uint32_t id)
@@ -35,6 +60,8 @@ static struct known_operation *known_operation(struct sqlite_writer *w, uint32_t
 		k->operation = (struct tf_device_operation){.kind = TF_DEVICE_KERNEL};
 	for (int form = 0; k->operation.kind == TF_DEVICE_KERNEL && form < 3; form++)
 		k->names[form] = kernel_name(w, &k->operation, (enum kernel_name)form);
+	if (k->operation.node)
+		graph_node_row(w, &k->operation);
 	return k;
 }
 
@@ -42,12 +69,6 @@ static struct known_operation *known_operation(struct sqlite_writer *w, uint32_t
 static int64_t memory_kind(uint8_t kind)
 {
 	return kind && kind < 8 ? kind - 1 : 7;
-}
-
-/* CUPTI's id of the node that executed the operation. */
-static int64_t graph_node(const struct tf_device_operation *t)
-{
-	return t->node ? (int64_t)((uint64_t)t->node_graph << 32 | t->node) : NSYS_NULL;
 }
 
 /* The leading columns that all kinds of device operations share. */
@@ -211,6 +232,7 @@ void sqlite_device_events(struct sqlite_writer *w)
 {
 	struct scan s = {.context = w->x->context, .image = w->image, .more = w};
 
+	graph_prepare(w->x->context, w->image);
 	device_scan_image(&s, visit_device, NULL);
 	device_scan_more(&s, add_activity, NULL);
 	stream_names(w);

@@ -47,6 +47,19 @@ PILLION_SIMGPU_SEED=7 graphs branch branch 40 --cuda-graph-trace=node
 like "$(attributed branch)" '^(8[1-9]|9[0-9]|1[01][0-9])$' \
 	'a conditional node with two bodies: all device time is at its lines'
 
+# ---- exports ----
+
+graphs export child 5 --cuda-graph-trace=node
+if command -v sqlite3 >/dev/null && report export -t sqlite -o nodes.sqlite export.pillion >/dev/null 2>&1; then
+	is "$(sqlite3 nodes.sqlite 'SELECT COUNT(*), COUNT(DISTINCT n.originalGraphNodeId), COUNT(DISTINCT n.nameId)
+		FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN CUDA_GRAPH_NODE_EVENTS n ON n.graphNodeId = k.graphNodeId')" \
+		'50|6|1' 'sqlite: each kernel of a graph has its node, with the call that made it'
+else
+	skip 'sqlite: each kernel of a graph has its node' 'no sqlite3'
+fi
+ok 'export to Chrome' report export -t chrome -o nodes.json export.pillion
+is "$(grep -c '"graph id":[0-9]*,"graph node id":[0-9]' nodes.json)" 70 'chrome: each record of a graph has its node'
+
 # ---- as a whole, and every 16th launch by nodes: estimates ----
 
 # The times of kernels are drawn, those of one node are bimodal, and a conditional node has two bodies. The stated error
