@@ -428,6 +428,9 @@ void summary_text(const struct report_context *context, struct buffer *ret)
 	summary_ends(c->model, ret);
 	if (c->model->written_bytes <= ANALYZE_BYTES) {
 		summary_busy_devices(rules_gaps(&rules), ret);
+		if (device_has_whole_graphs(c->model))
+			buffer_text(ret, " CUDA graphs are recorded as a whole: --cuda-graph-trace=node shows their "
+					 "kernels and lines\n");
 		memory_peak(c->model, ret);
 		summary_findings(&rules, &found);
 	} else {

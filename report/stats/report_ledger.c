@@ -183,10 +183,11 @@ static void process_rows(const struct report_context *c, const struct process *p
 		{"device records", "kernels, copies, memsets and graphs, from CUPTI or CUDA events", device_records(&f),
 		 f.sources > 0},
 		{"other device facts", "waits, allocations, overhead, managed memory, compiling", f.more, false},
+		{"graph nodes", "calls that made a node of a CUDA graph, which its launches execute",
+		 f.correlated.captured, false},
 		{"unmatched calls",
-		 "launches, copies and memsets without a device record: captured into a graph, lost, not yet "
-		 "delivered, "
-		 "or not recorded",
+		 "launches, copies and memsets without a device record: lost, not yet delivered, not recorded, or "
+		 "captured into a graph while CUPTI was not in use",
 		 f.correlated.idle, false},
 		{"unmatched device records",
 		 "without a recorded call: below a threshold, outside of the capture range, or not traced",

@@ -49,6 +49,7 @@ struct options {
 	bool cuda_um_cpu_page_faults, cuda_um_gpu_page_faults;
 	bool cuda_hardware; /* cuda-hw in `trace`: device times by hardware events */
 	int cuda_graph_nodes; /* 0: graphs as a whole, 1: their nodes */
+	uint32_t cuda_graph_sampling; /* every so many launches of a graph are recorded by nodes; 0: none */
 	uint32_t cuda_flush_interval_ms;
 	enum gpu_activity gpu_activity;
 	bool follow_clean_env, ld_audit;

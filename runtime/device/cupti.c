@@ -20,6 +20,7 @@
 #include "runtime/device/cupti_open.h"
 #include "runtime/device/cupti_record.h"
 #include "runtime/device/event_timing.h"
+#include "runtime/device/graph.h"
 #include "runtime/record/event.h"
 #include "runtime/record/identity.h"
 
@@ -538,6 +539,7 @@ void cupti_flush_waited(void)
 	if (cupti_phase() == CUPTI_RECORDING && !event_timing_is_on()) {
 		__atomic_store_n(&next_flush_ns, now + interval_ns, __ATOMIC_RELAXED);
 		cupti_collect(false);
+		graph_check_whole();
 		if (is_silent && !cupti_state.has_records)
 			cupti_leave_silent();
 	}

@@ -129,6 +129,9 @@ const char *cupti_open(struct cupti_api *api, char *ret_path, size_t size)
 	FIND(next_record_v2, "cuptiActivityGetNextRecord_v2");
 	FIND(get_dropped_v2, "cuptiActivityGetNumDroppedRecords_v2");
 	FIND(get_timestamp_v2, "cuptiGetTimestamp_v2");
+	FIND(node_id, "cuptiGetGraphNodeId");
+	FIND(graph_id, "cuptiGetGraphId");
+	FIND(exec_id, "cuptiGetGraphExecId");
 #undef FIND
 	if (!api->get_version || !api->get_timestamp || !api->register_callbacks || !api->enable || !api->disable ||
 	    !api->next_record || !api->get_dropped || !api->flush_all)

@@ -146,35 +146,42 @@ static uint32_t record_kernel_name(const char *name)
 						  .graph = has_graph_ids() ? (r)->graph : 0,                           \
 						  __VA_ARGS__}})
 
+/* The fields of an operation that may be the node of a graph. */
+#define NODE(r)                                                                                                        \
+	.node = has_graph_ids() ? (uint32_t)(r)->graph_node : 0,                                                       \
+	.node_graph = has_graph_ids() ? (uint32_t)((r)->graph_node >> 32) : 0
+
 static void record_kernel(struct batch *b, const struct cupti_kernel *r)
 {
 	batch_put(b, OPERATION(r, 0, .kind = TF_DEVICE_KERNEL, .kernel = record_kernel_name(r->name),
 			       .grid = {r->grid[0], r->grid[1], r->grid[2]},
 			       .block = {r->block[0], r->block[1], r->block[2]}, .registers = r->registers,
 			       .static_shared_bytes = r->static_shared, .dynamic_shared_bytes = r->dynamic_shared,
-			       .local_bytes = r->local_per_thread));
+			       .local_bytes = r->local_per_thread, NODE(r)));
 }
 
 static void record_copy(struct batch *b, const struct cupti_memcpy *r)
 {
 	batch_put(b, OPERATION(r, r->bytes, .kind = TF_DEVICE_COPY, .copy = r->copy, .source = r->source,
-			       .target = r->target));
+			       .target = r->target, NODE(r)));
 }
 
 static void record_peer_copy(struct batch *b, const struct cupti_memcpy_peer *r)
 {
 	batch_put(b, OPERATION(r, r->bytes, .kind = TF_DEVICE_COPY, .copy = r->copy, .source = r->source,
 			       .target = r->target, .source_device = (uint16_t)r->source_device,
-			       .target_device = (uint16_t)r->target_device));
+			       .target_device = (uint16_t)r->target_device, NODE(r)));
 }
 
 static void record_memset(struct batch *b, const struct cupti_memset *r)
 {
-	batch_put(b, OPERATION(r, r->bytes, .kind = TF_DEVICE_SET, .value = r->value, .target = (uint8_t)r->memory));
+	batch_put(b, OPERATION(r, r->bytes, .kind = TF_DEVICE_SET, .value = r->value, .target = (uint8_t)r->memory,
+			       NODE(r)));
 }
 
 static void record_graph(struct batch *b, const struct cupti_graph *r)
 {
+	__atomic_store_n(&cupti_state.whole_launches, 0, __ATOMIC_RELAXED);
 	batch_put(b, OPERATION(r, 0, .kind = TF_DEVICE_GRAPH));
 }
 

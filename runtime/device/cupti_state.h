@@ -95,6 +95,9 @@ struct cupti_api {
 	int (*next_record_v2)(void *subscriber, uint8_t *buffer, size_t size, void **record);
 	int (*get_dropped_v2)(void *subscriber, void *context, uint32_t stream, size_t *ret);
 	int (*get_timestamp_v2)(void *subscriber, uint64_t *ret);
+	int (*node_id)(void *node, uint64_t *ret);
+	int (*graph_id)(void *graph, uint32_t *ret);
+	int (*exec_id)(void *exec, uint32_t *ret);
 };
 extern struct cupti_api cupti_api;
 
@@ -110,6 +113,7 @@ struct cupti_state {
 	bool counts_launches; /* until there has been one, or enough launches without one */
 	bool has_hardware;  /* device times are by the hardware event system */
 	bool is_registered; /* our buffer callbacks are CUPTI's, and its kinds need only be enabled */
+	uint32_t whole_launches; /* of graphs since the last record of one, with --cuda-graph-sampling. Atomic */
 	bool has_rest;	/* paused, and operations in progress at that time may still have records to come */
 };
 extern struct cupti_state cupti_state;

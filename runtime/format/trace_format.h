@@ -35,7 +35,7 @@
 #define TF_BYTE_ORDER 0x01020304u
 /* A reader accepts every minor version of its major version: it skips unknown kinds of slots, blobs and chunks. */
 #define TF_VERSION_MAJOR 1
-#define TF_VERSION_MINOR 1
+#define TF_VERSION_MINOR 2
 
 enum { TF_PAGE = 4096, TF_SLOT = 8, TF_HOST = 64 };
 
@@ -298,6 +298,15 @@ enum tf_arg_kind {
 	TF_ARG_PAYLOAD = 12, /* small = nvtxPayloadType_t, value = low 48 bits of the payload */
 	TF_ARG_PAYLOAD_HIGH = 13, /* value = the high 16 bits of the payload */
 	TF_ARG_DEVICE_OPERATION = 14, /* value = key of its device record: epoch << 32, correlation id */
+	/* CUDA graphs, by their ids in device records. A call that made a node, by capture or explicitly: GRAPH and
+	 * GRAPH_NODE (its number in the graph), and for each graph inside of it (a child graph, the bodies of a
+	 * conditional node) GRAPH_INNER, or GRAPH_EXEC if the launch of that executable graph was captured. A call that
+	 * instantiated a graph or updated an executable one: GRAPH and GRAPH_EXEC. A call that cloned GRAPH_INNER:
+	 * GRAPH is the clone */
+	TF_ARG_GRAPH = 15,
+	TF_ARG_GRAPH_NODE = 17,
+	TF_ARG_GRAPH_EXEC = 18,
+	TF_ARG_GRAPH_INNER = 20,
 	TF_ARG_EXTENDED = 24, /* value = id of the TF_BLOB_PAYLOAD that precedes the event in the same thread */
 	/* of a MARK that is a sample of a counter. value = the counter's id. The sampled value is the mark's
 	 * payload, extended or not; if it has neither, small = the reason: 0 the value is 0, 1 it is unchanged, 2 it

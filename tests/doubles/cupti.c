@@ -67,6 +67,7 @@ __attribute__((constructor)) static void settings_read(void)
 	simcupti.is_broken = is_word(list, "broken");
 	simcupti.is_blackwell = is_word(list, "blackwell");
 	simcupti.has_old_driver = is_word(list, "olddriver");
+	simcupti.traces_once = is_word(list, "once");
 	simcupti.is_mute = is_word(list, "mute");
 	simcupti.is_silent = simcupti.is_mute || is_word(list, "silent");
 	at = strstr(list, "slow=");
@@ -288,6 +289,7 @@ CUptiResult CUPTIAPI cuptiActivityEnableAndDump(CUpti_ActivityKind kind)
 
 CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind kind)
 {
+	simcupti.graph_disabled += kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
 	return kind_set(kind, false, CLIENT_V1);
 }
 

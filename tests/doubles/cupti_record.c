@@ -129,6 +129,14 @@ static bool is_enabled(CUpti_ActivityKind kind)
 	return simcupti_client()->enabled[kind];
 }
 
+/* Graphs are recorded as a whole if that was enabled when they were instantiated; with `once`, also ever since. */
+static uint32_t graph_epoch(void)
+{
+	if (!is_enabled(CUPTI_ACTIVITY_KIND_GRAPH_TRACE))
+		return 0;
+	return 1 + (simcupti.traces_once ? simcupti.graph_disabled : 0);
+}
+
 static unsigned flags_when_queued(const struct sim_op *op)
 {
 	bool is_concurrent = is_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
@@ -136,7 +144,7 @@ static unsigned flags_when_queued(const struct sim_op *op)
 	bool is_wanted = false;
 
 	if (op->work.kind == SIM_GRAPH_END)
-		is_wanted = is_by_graph;
+		is_wanted = is_by_graph && op->work.tool_epoch == graph_epoch();
 	else if (is_by_graph)
 		is_wanted = false;	/* as CUPTI documents, nodes are not recorded while whole graphs are */
 	else if (op->work.kind == SIM_KERNEL)
@@ -582,6 +590,7 @@ void simcupti_tell_existing(CUpti_ActivityKind kind)
 }
 
 const struct sim_tool simcupti_tool = {
+	.epoch = graph_epoch,
 	.queued = on_queued,
 	.api = on_api,
 	.work = on_work,

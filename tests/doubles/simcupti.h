@@ -38,7 +38,8 @@ struct simcupti {
 	/* restrictions of the real one, which `lenient` removes */
 	bool keeps_partial, hands_over_unfinished, needs_buffers, has_thread_buffers, checks_scope, separates_v2,
 	    detaches_slowly;
-	unsigned slow_ms;
+	bool traces_once;
+	unsigned slow_ms, graph_disabled;	/* how often recording of whole graphs was disabled */
 	uint64_t seed;
 
 	struct simcupti_client clients[CLIENTS];
