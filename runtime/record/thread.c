@@ -26,7 +26,7 @@ enum { DEATH_ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS };
 #endif
 
 /* Set at the start, before any thread is attached; inherited by forked children. */
-static struct thread_watch watches[2];
+static struct thread_watch watches[3];
 static unsigned watch_count;
 
 static pthread_key_t death_key;
@@ -139,6 +139,7 @@ bool thread_settle(struct thread *t)
 	page = thread_create_full_page(t);
 	if (!page)
 		return false;
+	page->chunk.cpu_before_us = t->page->chunk.cpu_before_us;
 	/* Signals are blocked, so no handler counts into the old page meanwhile. */
 	memcpy(&page->start_ticks, &t->page->start_ticks,
 	       thread_page_bytes(process_functions->counters) - offsetof(struct tf_thread, start_ticks));
