@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The recorded calls of a thread by function and stack, and the estimated share of each in its blocked time. A call
+ * inside another one is not counted: what waits is the outer one. */
+#ifndef PILLION_BLOCKED_H
+#define PILLION_BLOCKED_H
+
+#include "report/derive/events/scan.h"
+
+/* What a call does while it blocks. */
+enum blocked_kind {
+	BLOCKED_SLEEP,
+	BLOCKED_CHILD,  /* for the end of a child process */
+	BLOCKED_THREAD, /* for another thread: conditions, semaphores, joins, barriers */
+	BLOCKED_LOCK,
+	BLOCKED_POLL,
+	BLOCKED_FLUSH, /* fsync and its kind */
+	BLOCKED_READ,
+	BLOCKED_WRITE,
+	BLOCKED_FILE, /* open, stat, ... */
+	BLOCKED_SOCKET,
+	BLOCKED_GPU,
+	BLOCKED_MPI,
+	BLOCKED_NCCL,
+	BLOCKED_OTHER,
+	BLOCKED_KINDS
+};
+extern const char *const blocked_words[BLOCKED_KINDS];
+
+struct blocked_call {
+	const struct function *function; /* borrowed from the trace */
+	enum blocked_kind kind;
+	uint32_t stack; /* 0: not taken */
+	uint64_t count, total_ns;
+	uint64_t blocked_ns; /* estimate, at most total_ns; see blocked_divide */
+};
+
+struct blocked {
+	struct blocked_call *calls; /* the largest blocked_ns first */
+	size_t count, capacity;
+};
+
+enum blocked_kind blocked_kind_of(const struct function *f);
+
+/* The calls of the thread, and the one it is in until `end` (ticks). */
+void blocked_gather(const struct report_context *c, const struct image *image, const struct trace_thread *thread,
+		    uint64_t end, struct blocked *ret);
+
+/* Divides the blocked time among the calls: first among those that do nothing but wait, then among the others, each in
+ * proportion to its duration and at most that. Returns what no call explains. */
+uint64_t blocked_divide(struct blocked *b, uint64_t blocked_ns);
+void blocked_done(struct blocked *b);
+
+#endif
