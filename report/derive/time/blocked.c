@@ -8,14 +8,6 @@
 /* Calls that may still turn out to be inside of a later, longer one. The oldest are given up first. */
 enum { OPEN_CALLS = 4096 };
 
-const char *const blocked_words[BLOCKED_KINDS] = {
-	[BLOCKED_SLEEP] = "sleep",   [BLOCKED_CHILD] = "wait for a child", [BLOCKED_THREAD] = "wait for a thread",
-	[BLOCKED_LOCK] = "lock",     [BLOCKED_POLL] = "poll",		   [BLOCKED_FLUSH] = "fsync",
-	[BLOCKED_READ] = "read",     [BLOCKED_WRITE] = "write",		   [BLOCKED_FILE] = "file",
-	[BLOCKED_SOCKET] = "socket", [BLOCKED_GPU] = "GPU",		   [BLOCKED_MPI] = "MPI",
-	[BLOCKED_NCCL] = "NCCL",     [BLOCKED_OTHER] = "other",
-};
-
 /* By words in names of functions; the first that matches applies. */
 static const struct {
 	const char *word;
@@ -70,28 +62,45 @@ struct open_call {
 struct gathering {
 	struct blocked *blocked; /* totals in ticks */
 	const struct trace *trace;
-	struct map places; /* (function, stack) -> place + 1 */
+	const struct descriptors *descriptors;
+	struct map places; /* (function and whether it is of a pipe, stack) -> place + 1 */
 	struct open_call open[OPEN_CALLS];
 	size_t open_count;
 };
 
-static size_t gather_place(struct gathering *g, uint32_t function, uint32_t stack)
+/* Read and write of a pipe wait for its other end. */
+static bool is_of_pipe(const struct gathering *g, const struct event *e)
 {
-	uint64_t *place = map_put(&g->places, function, stack, NULL);
+	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_FD) : 0, fd = tf_arg_value(arg) & 0xffff;
+	const struct descriptor *d = arg && fd != 0xffff ? descriptors_find(g->descriptors, fd, e->ticks) : NULL;
+	struct buffer text = {0};
+	bool is_pipe;
+
+	if (!d || d->kind != TF_DESCRIPTOR_OTHER)
+		return false;
+	descriptors_text(g->descriptors, d, &text);
+	is_pipe = text.data && !strncmp(text.data, "pipe:", 5);
+	buffer_done(&text);
+	return is_pipe;
+}
+
+static size_t gather_place(struct gathering *g, uint32_t function, uint32_t stack, bool is_pipe)
+{
+	uint64_t *place = map_put(&g->places, (uint64_t)is_pipe << 32 | function, stack, NULL);
 	const struct function *f = trace_function(g->trace, function);
 	struct blocked *b = g->blocked;
 
 	if (*place || !f)
 		return *place - 1;
 	b->calls = mem_grow(b->calls, b->count, &b->capacity, sizeof(*b->calls));
-	b->calls[b->count] = (struct blocked_call){.function = f, .kind = blocked_kind_of(f), .stack = stack};
+	b->calls[b->count] = (struct blocked_call){
+		.function = f, .kind = is_pipe ? BLOCKED_PIPE : blocked_kind_of(f), .stack = stack};
 	*place = ++b->count;
 	return b->count - 1;
 }
 
-static void gather_call(struct gathering *g, uint32_t function, uint32_t stack, uint64_t start, uint64_t end)
+static void gather_call(struct gathering *g, size_t place, uint64_t start, uint64_t end)
 {
-	size_t place = gather_place(g, function, stack);
 
 	if (place == SIZE_MAX)
 		return;
@@ -111,7 +120,7 @@ static void gather_call(struct gathering *g, uint32_t function, uint32_t stack, 
 }
 
 void blocked_gather(const struct report_context *c, const struct image *image, const struct trace_thread *thread,
-		    uint64_t end, struct blocked *ret)
+		    const struct descriptors *descriptors, uint64_t end, struct blocked *ret)
 {
 	struct gathering *g = mem_alloc(sizeof(*g));
 	const struct clock_map *clock = &c->model->machines[image->machine].clock;
@@ -124,13 +133,17 @@ void blocked_gather(const struct report_context *c, const struct image *image, c
 	*ret = (struct blocked){0};
 	g->blocked = ret;
 	g->trace = image->trace;
+	g->descriptors = descriptors;
 	cursor_init(&cursor, image->trace, thread);
 	while (thread->kinds & 1u << TF_CALL && cursor_next(&cursor, &e))
 		if (e.kind == TF_CALL)
-			gather_call(g, e.id, e.args_count ? (uint32_t)tf_arg_value(event_arg(&e, TF_ARG_STACK)) : 0,
+			gather_call(g,
+				    gather_place(g, e.id,
+						 e.args_count ? (uint32_t)tf_arg_value(event_arg(&e, TF_ARG_STACK)) : 0,
+						 is_of_pipe(g, &e)),
 				    event_start(&e), e.ticks);
 	if (thread_current(thread, &function, &start) && start < end)
-		gather_call(g, function, 0, start, end);
+		gather_call(g, gather_place(g, function, 0, false), start, end);
 	for (size_t i = 0; i < ret->count; i++) {
 		ret->calls[i].total_ns = clock_map_duration(clock, ret->calls[i].total_ns);
 		if (ret->calls[i].count)

@@ -4,6 +4,7 @@
 #ifndef PILLION_BLOCKED_H
 #define PILLION_BLOCKED_H
 
+#include "report/derive/events/descriptor.h"
 #include "report/derive/events/scan.h"
 
 /* What a call does while it blocks. */
@@ -13,6 +14,7 @@ enum blocked_kind {
 	BLOCKED_THREAD, /* for another thread: conditions, semaphores, joins, barriers */
 	BLOCKED_LOCK,
 	BLOCKED_POLL,
+	BLOCKED_PIPE, /* read or write of a pipe, hence for another process */
 	BLOCKED_FLUSH, /* fsync and its kind */
 	BLOCKED_READ,
 	BLOCKED_WRITE,
@@ -24,7 +26,6 @@ enum blocked_kind {
 	BLOCKED_OTHER,
 	BLOCKED_KINDS
 };
-extern const char *const blocked_words[BLOCKED_KINDS];
 
 struct blocked_call {
 	const struct function *function; /* borrowed from the trace */
@@ -41,9 +42,15 @@ struct blocked {
 
 enum blocked_kind blocked_kind_of(const struct function *f);
 
-/* The calls of the thread, and the one it is in until `end` (ticks). */
+/* Whether what blocks is another thread or process, which has its own partition. */
+static inline bool blocked_waits_for_others(enum blocked_kind kind)
+{
+	return kind == BLOCKED_CHILD || kind == BLOCKED_THREAD || kind == BLOCKED_POLL || kind == BLOCKED_PIPE;
+}
+
+/* The calls of the thread, and the one it is in until `end` (ticks). `descriptors` are those of the image. */
 void blocked_gather(const struct report_context *c, const struct image *image, const struct trace_thread *thread,
-		    uint64_t end, struct blocked *ret);
+		    const struct descriptors *descriptors, uint64_t end, struct blocked *ret);
 
 /* Divides the blocked time among the calls: first among those that do nothing but wait, then among the others, each in
  * proportion to its duration and at most that. Returns what no call explains. */

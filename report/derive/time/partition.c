@@ -12,6 +12,7 @@ struct maker {
 	const struct report_context *context;
 	const struct clock_map *clock;
 	struct usages *usages;
+	struct descriptors descriptors; /* of the image */
 	struct partition *partition;
 	bool has_calls;
 	/* accounts of the main thread at the end of the previous image of its process */
@@ -80,7 +81,7 @@ static void thread_divide(struct maker *k, struct thread_time *t, uint64_t end_t
 	t->unexplained_ns = t->blocked_ns - t->stopped_ns;
 	if (!k->has_calls || !t->thread)
 		return;
-	blocked_gather(k->context, t->image, t->thread, end_ticks, &t->blocked);
+	blocked_gather(k->context, t->image, t->thread, &k->descriptors, end_ticks, &t->blocked);
 	t->unexplained_ns = blocked_divide(&t->blocked, t->unexplained_ns);
 }
 
@@ -179,10 +180,14 @@ static void add_image(struct maker *k, const struct image *image, uint64_t end_t
 {
 	const struct trace_thread *first = main_thread(image);
 
+	if (k->has_calls && image->trace)
+		descriptors_init(&k->descriptors, image->trace);
 	add_main(k, image, first, end_ticks);
 	for (size_t i = 0; image->trace && i < image->trace->thread_count; i++)
 		if (&image->trace->threads[i] != first && !is_tool(&image->trace->threads[i]))
 			add_recorded(k, image, &image->trace->threads[i], end_ticks);
+	if (k->has_calls && image->trace)
+		descriptors_done(&k->descriptors);
 }
 
 static void add_samples_of(struct maker *k, const struct image *last, size_t from, uint64_t end_ticks)

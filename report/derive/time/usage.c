@@ -80,11 +80,23 @@ struct usages *usages_new(const struct model *m)
 		usages_add_trace(u, i);
 	if (u->recorded_count)
 		qsort(u->recorded, u->recorded_count, sizeof(*u->recorded), compare_recorded);
-	for (size_t i = 0; i < m->usage_count; i++)
-		for (size_t k = 0; k < m->usages[i].count; k++)
-			if (m->usages[i].items[k].kind >= TF_USAGE_PROCESS &&
-			    m->usages[i].items[k].kind <= TF_USAGE_GONE)
-				sampled_add(u, &known, &m->usages[i].items[k]);
+	for (size_t i = 0; i < m->usage_count; i++) {
+		size_t from = u->sampled_count;
+		uint64_t round = 0;
+
+		for (size_t k = 0; k < m->usages[i].count; k++) {
+			const struct tf_usage_sample *s = &m->usages[i].items[k];
+
+			if (s->kind == TF_USAGE_ROUND)
+				round = s->ticks;
+			else if (s->kind <= TF_USAGE_GONE)
+				sampled_add(u, &known, s);
+		}
+		/* A process that has been stopped since has no later sample. */
+		for (size_t k = from; k < u->sampled_count; k++)
+			if (u->sampled[k].last.state == 'T' && round > u->sampled[k].last.ticks)
+				u->sampled[k].stopped_ticks += round - u->sampled[k].last.ticks;
+	}
 	map_done(&known);
 	if (u->sampled_count)
 		qsort(u->sampled, u->sampled_count, sizeof(*u->sampled), compare_sampled);
