@@ -15,6 +15,8 @@
  * the same duration would. */
 #define CPU_WEIGHT 0.5
 
+enum { CPU_LINES = 8 }; /* the costliest lines, among which the one with the most CPU samples is looked for */
+
 struct choice {
 	const struct report_context *context;
 	const struct roles *roles;
@@ -54,10 +56,11 @@ static void role_words(const struct role *r, struct buffer *ret)
 	if (r->is_workers)
 		buffer_print(ret, r->threads == 1 ? "the worker" : "the %zu workers", r->threads);
 	else if (r->threads > 1)
-		buffer_print(ret, r->is_program ? "the %zu processes of %s" : "the %zu threads %s", r->threads,
-			     strcmp(r->label, "threads") ? r->label : "");
+		buffer_print(ret, r->is_program ? "the %zu processes of %s" : "the %zu %s", r->threads, r->label);
+	else if (!r->is_program && strcmp(r->label, "threads"))
+		buffer_print(ret, "thread %s", r->label);
 	else if (!r->is_program)
-		buffer_print(ret, strcmp(r->label, "threads") ? "thread %s" : "a thread", r->label);
+		buffer_text(ret, "a thread");
 	else
 		buffer_text(ret, r->label);
 }
@@ -94,7 +97,7 @@ void fix_first_cpu_line(const struct report_context *c, struct buffer *ret)
 
 	if (!samples_any(c->model))
 		return;
-	lines_top(c, 1, &l);
+	lines_top(c, CPU_LINES, &l);
 	for (size_t i = 0; i < l.count; i++) {
 		uint64_t ns = l.values[i].of[LINE_PYTHON] + l.values[i].of[LINE_NATIVE];
 
@@ -141,13 +144,15 @@ static const struct role *programs_of(const struct choice *k, const struct role 
 	return NULL;
 }
 
-/* Some other role did for itself at least half of what this one waited for. */
+/* Another role took at least half of the time that this one waited: by what it did itself or, where the main thread
+ * waits, by its existence, because the reason is then in its own partition. */
 static bool is_explained_by_others(const struct choice *k, const struct role *waiting, uint64_t ns)
 {
 	for (size_t i = 0; i < k->roles->count; i++) {
 		const struct role *r = &k->roles->items[i];
+		uint64_t its = waiting->is_main ? r->lifetime_ns : role_own_ns(r);
 
-		if (r != waiting && wall_cost(r, role_own_ns(r)) * 2 > wall_cost(waiting, ns))
+		if (r != waiting && wall_cost(r, its) * 2 > wall_cost(waiting, ns))
 			return true;
 	}
 	return false;

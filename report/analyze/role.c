@@ -13,6 +13,8 @@
 /* An idle helper uses less than IDLE_CPU percent of a CPU and waits IDLE_WAIT percent of its blocked time, which is at
  * least IDLE_BLOCKED percent of its life. A shim uses less than SHIM_CPU percent. */
 enum { IDLE_CPU = 5, IDLE_WAIT = 90, IDLE_BLOCKED = 50, SHIM_CPU = 10 };
+/* Names of lines are looked up for this many roles and calls of each. */
+enum { NAMED_ROLES = 8, NAMED_CALLS = 8 };
 enum { WRAPPER = 1, STARTUP = 2 }; /* kinds of shims */
 
 struct making {
@@ -225,7 +227,7 @@ static struct role *role_of(struct making *k, const struct thread_time *t)
 
 	label_process(last_image(m, p), label, sizeof(label));
 	/* A thread has the name of its program, which the kernel truncates, unless it was given another. */
-	is_named = *t->name && strcmp(t->name, label) != 0 && strncmp(t->name, program, 15) != 0;
+	is_named = *t->name && strcmp(t->name, label) != 0 && strncmp(t->name, program, strlen(t->name)) != 0;
 	snprintf(thread, sizeof(thread), "%.*s", (int)strcspn(t->name, "0123456789"), t->name);
 	role.is_workers = !is_main && t->process != k->root && is_forked_worker(k, p);
 	if (t->process == k->root)
@@ -284,7 +286,8 @@ static void role_add(struct making *k, struct role *role, const struct thread_ti
 	role->cpu_ns += t->cpu_ns;
 	role->delay_ns += t->delay_ns;
 	role->stopped_ns += t->stopped_ns;
-	*(t->cpu_is_known ? &role->unexplained_ns : &role->unknown_ns) += t->unexplained_ns;
+	*(!t->cpu_is_known ? &role->unknown_ns : t->delay_is_known ? &role->unexplained_ns : &role->unsure_ns) +=
+		t->unexplained_ns;
 	for (size_t i = 0; i < t->blocked.count; i++)
 		role_add_call(k, role, t->image, &t->blocked.calls[i]);
 	if (!role->first_ns || p->start_ns < role->first_ns)
@@ -311,6 +314,30 @@ static int compare_calls(const void *left, const void *right)
 	const struct role_call *a = left, *b = right;
 
 	return order_of(b->ns, a->ns) ?: order_of(a->kind, b->kind);
+}
+
+/* Several instructions of a line are different places: merges the calls of the same line among the largest ones. */
+static void merge_lines(const struct report_context *c, struct role *r)
+{
+	struct role_call *calls = r->calls;
+	size_t count = r->call_count < NAMED_CALLS ? r->call_count : NAMED_CALLS;
+	struct buffer names[NAMED_CALLS] = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		role_place(c, &calls[i], &names[i]);
+		for (size_t k = 0; k < i && names[i].size; k++) {
+			if (calls[k].kind != calls[i].kind || !names[k].size || strcmp(names[k].data, names[i].data))
+				continue;
+			calls[k].ns += calls[i].ns;
+			calls[k].count += calls[i].count;
+			calls[i].ns = calls[i].count = 0;
+			break;
+		}
+	}
+	for (size_t i = 0; i < count; i++)
+		buffer_done(&names[i]);
+	if (count)
+		qsort(calls, r->call_count, sizeof(*calls), compare_calls);
 }
 
 static int compare_roles(const void *left, const void *right)
@@ -367,6 +394,8 @@ void roles_make(const struct report_context *c, const struct partition *p, struc
 	}
 	if (ret->count)
 		qsort(ret->items, ret->count, sizeof(*ret->items), compare_roles);
+	for (size_t i = 0; i < ret->count && i < NAMED_ROLES; i++)
+		merge_lines(c, &ret->items[i]);
 	ret->is_shim = k.is_shim;
 	free(k.is_idle);
 	free(k.children);

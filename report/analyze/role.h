@@ -27,6 +27,7 @@ struct role {
 	const struct process *process; /* the first one */
 	size_t threads, processes;
 	uint64_t lifetime_ns, cpu_ns, delay_ns, stopped_ns, unexplained_ns;
+	uint64_t unsure_ns;  /* as unexplained_ns, of threads whose run delay is not known and may be a part of it */
 	uint64_t unknown_ns; /* lifetime of threads whose CPU time is not known, without their calls */
 	uint64_t first_ns, last_ns; /* CLOCK_REALTIME */
 	uint64_t waits_ns; /* waits for other threads and processes, part of the calls */

@@ -110,7 +110,7 @@ static uint64_t line_cost(const struct line_values *v, size_t kind)
 static void summary_line_row(const struct lines *l, const struct report_context *c, size_t row, unsigned kinds,
 			     struct buffer *ret)
 {
-	size_t width = LINE_WIDTH - 4;
+	size_t width = LINE_WIDTH - 4 - strlen("  (9 more)");
 
 	for (size_t k = 0; k < COSTS; k++) {
 		struct buffer ns = {0};

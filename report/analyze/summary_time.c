@@ -107,6 +107,7 @@ static size_t role_parts(const struct report_context *c, const struct role *r, c
 		buffer_print(&parts[1].words, " %s", cpu_line);
 	part_add(parts, &count, r->stopped_ns, "stopped");
 	part_add(parts, &count, r->unexplained_ns, "blocked outside of recorded calls");
+	part_add(parts, &count, r->unsure_ns, "runnable, or blocked outside of recorded calls");
 	part_add(parts, &count, r->unknown_ns, "not accounted");
 	for (size_t i = 0; i < r->call_count; i++) {
 		const struct role_call *call = &r->calls[i];

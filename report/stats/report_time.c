@@ -10,7 +10,7 @@
 struct time_row {
 	const struct thread_time *first;
 	uint64_t threads, lifetime_ns, cpu_ns, delay_ns, blocked_ns, unexplained_ns, stopped_ns, peak_kb;
-	bool cpu_is_known, delay_is_known;
+	bool cpu_is_known, delay_is_known; /* of any of its threads; what is not known is in blocked_ns */
 	size_t last_process; /* whose peak is in peak_kb */
 };
 
@@ -36,8 +36,7 @@ static struct time_row *time_row_of(struct time_rows *rows, const struct report_
 	place = map_put(&rows->known, a, b, NULL);
 	if (!*place) {
 		rows->items = mem_grow(rows->items, rows->count, &rows->capacity, sizeof(*rows->items));
-		rows->items[rows->count] = (struct time_row){
-			.first = t, .cpu_is_known = true, .delay_is_known = true, .last_process = SIZE_MAX};
+		rows->items[rows->count] = (struct time_row){.first = t, .last_process = SIZE_MAX};
 		*place = ++rows->count;
 	}
 	return &rows->items[*place - 1];
@@ -52,8 +51,8 @@ static void time_row_add(struct time_row *row, const struct partition *p, const 
 	row->blocked_ns += t->blocked_ns;
 	row->unexplained_ns += t->unexplained_ns;
 	row->stopped_ns += t->stopped_ns;
-	row->cpu_is_known &= t->cpu_is_known;
-	row->delay_is_known &= t->delay_is_known;
+	row->cpu_is_known |= t->cpu_is_known;
+	row->delay_is_known |= t->delay_is_known;
 	if (row->last_process != t->process)
 		row->peak_kb += p->processes[t->process].peak_kb;
 	row->last_process = t->process;

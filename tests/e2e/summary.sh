@@ -161,6 +161,50 @@ tail -n +2 err >summary
 adds_up killed 'a killed grandchild'
 ok 'a killed grandchild: its CPU time is kept' used "$pid" 300000000
 
+# ---- Python ----
+
+if command -v python3 >/dev/null; then
+	cat >job.py <<-'END'
+		import threading, time
+		def step():
+		    while time.process_time() < 0.6:
+		        sum(range(1000))
+		def doze():
+		    time.sleep(2)
+		step()
+		thread = threading.Thread(target=doze)
+		thread.start()
+		thread.join()
+	END
+	recorded python python3 job.py
+	is $code 0 'Python: status'
+	adds_up python 'Python'
+	like "$(cat summary)" '^main .*[0-9]+ % CPU' 'Python: the time that it computes'
+	like "$(cat summary)" '^threads .*[0-9]+ % clock_nanosleep job\.py:6 doze' \
+		'Python: the sleep of a thread, with its line'
+	like "$(cat summary)" '^main .*waits for them in .*job\.py:10 ' 'Python: the line that waits for it'
+	first_line ".*(job\.py:6 doze|$starved)" 'Python: named first'
+	recorded sampled -s cpu python3 job.py
+	like "$(cat summary)" '^main .* CPU job\.py:[34] step' 'Python with samples: the line that computes'
+else
+	skip Python 'no python3'
+fi
+
+# ---- a GPU ----
+
+if [ -e "$PILLION_BUILD_DIR/tests/doubles/cuda_launches" ]; then
+	doubles=$PILLION_BUILD_DIR/tests/doubles
+	LD_LIBRARY_PATH=$doubles recorded gpu "$doubles/cuda_launches" 50
+	adds_up gpu 'a GPU'
+	is "$(sed -n 's/^GPU  *\(.*idle [0-9.]* %\).*/\1/p' summary |
+		awk '{ for (i = 2; i <= NF; i++) if ($i == "%") sum += $(i - 1)
+			print (sum > 99.7 && sum < 100.3) }')" 1 \
+		'a GPU: kernels, copies, graphs and idle time add up to 100 %'
+	like "$(cat summary)" '^FIX FIRST ' 'a GPU: something is named first'
+else
+	skip 'a GPU' 'built without CUDA headers'
+fi
+
 # ---- without the launcher ----
 
 mkdir alone

@@ -17,6 +17,7 @@ struct maker {
 	bool has_calls;
 	/* accounts of the main thread at the end of the previous image of its process */
 	uint64_t base_cpu_ns, base_delay_ns;
+	uint64_t base_ticks; /* when it called exec; 0: not known */
 };
 
 static uint64_t less(uint64_t a, uint64_t b)
@@ -104,7 +105,8 @@ static void add_main(struct maker *k, const struct image *image, const struct tr
 	struct thread_time *t = thread_new(k, image, THREAD_MAIN, image->pid);
 	const struct usage_sampled *sampled = usages_sampled(k->usages, image, image->pid);
 	struct usage_of of = usages_recorded(k->usages, image, image->pid, image->start_ticks, UINT64_MAX);
-	uint64_t before_us = thread && thread->page ? thread->page->chunk.cpu_before_us : 0, attached_ns, before_ns;
+	uint64_t before_us = thread && thread->page ? thread->page->chunk.cpu_before_us : 0, attached_ns = 0, before_ns;
+	uint64_t start = k->base_ticks ? k->base_ticks : image->start_ticks;
 
 	if (image->end != TF_END_EXEC)
 		usage_complete(&of, sampled);
@@ -113,13 +115,13 @@ static void add_main(struct maker *k, const struct image *image, const struct tr
 	t->thread = thread;
 	strcpy(t->name, thread ? thread->name : "");
 	thread_use(t, &of, k->base_cpu_ns, k->base_delay_ns);
-	/* CPU time before the first call that exceeds the time since the start of the recorder is from before that. */
+	/* CPU time before the first call that exceeds the time since the start is from before that. */
 	before_ns = less(before_us * 1000, k->base_cpu_ns);
-	attached_ns = 0;
 	if (thread && thread->page)
-		attached_ns = clock_map_duration(k->clock, less(thread->page->start_ticks, image->start_ticks));
-	thread_finish(k, t, clock_map_duration(k->clock, less(end_ticks, image->start_ticks)),
-		      less(before_ns, attached_ns), end_ticks);
+		attached_ns = clock_map_duration(k->clock, less(thread->page->start_ticks, start));
+	thread_finish(k, t, clock_map_duration(k->clock, less(end_ticks, start)), less(before_ns, attached_ns),
+		      end_ticks);
+	k->base_ticks = image->end_ticks;
 	if (of.cpu_ns != TF_USAGE_UNKNOWN)
 		k->base_cpu_ns = of.cpu_ns;
 	if (of.delay_ns != TF_USAGE_UNKNOWN)
@@ -246,7 +248,7 @@ static void add_process(struct maker *k, size_t number)
 	uint64_t end = 0;
 
 	k->clock = &m->machines[p->machine].clock;
-	k->base_cpu_ns = k->base_delay_ns = 0;
+	k->base_cpu_ns = k->base_delay_ns = k->base_ticks = 0;
 	for (const struct image *image = &m->images[p->first_image]; image <= last; image++) {
 		end = image->end_ticks ? image->end_ticks : clock_map_tick_at(k->clock, p->end_ns);
 		if (image != last && (!image->end_ticks || end > image[1].start_ticks))
