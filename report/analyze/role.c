@@ -113,12 +113,14 @@ static bool is_wait_for_work(enum blocked_kind kind, bool ended)
 static bool is_idle(const struct thread_time *t)
 {
 	uint64_t waits = t->unexplained_ns;
+	/* A watchdog that sleeps lives as long as its program; what ends by itself had something to do. */
+	bool ended = t->origin == THREAD_MAIN ? t->image->end == TF_END_EXIT : t->ended;
 
 	if (!t->cpu_is_known || t->cpu_ns * 100 >= t->lifetime_ns * IDLE_CPU ||
 	    t->blocked_ns * 100 < t->lifetime_ns * IDLE_BLOCKED)
 		return false;
 	for (size_t i = 0; i < t->blocked.count; i++)
-		if (is_wait_for_work(t->blocked.calls[i].kind, t->ended))
+		if (is_wait_for_work(t->blocked.calls[i].kind, ended))
 			waits += t->blocked.calls[i].blocked_ns;
 	return waits * 100 >= t->blocked_ns * IDLE_WAIT;
 }

@@ -325,13 +325,18 @@ static void summary_findings(const struct finding *found, size_t count, uint64_t
 
 static void summary_first(const struct fix_first *first, struct buffer *out)
 {
+	struct buffer cost = {0};
+
 	if (!first->text.size)
 		return;
 	buffer_print(out, "%-*s ", SUMMARY_LABEL, "FIX FIRST");
 	summary_add_name(out, first->text.data, FIRST_WIDTH);
-	buffer_text(out, ", ");
-	rule_time(out, first->cost_ns);
+	rule_time(&cost, first->cost_ns);
+	/* The text of a rule may have it. */
+	if (!strstr(first->text.data, cost.data))
+		buffer_print(out, ", %s", cost.data);
 	buffer_text(out, "\n");
+	buffer_done(&cost);
 }
 
 /* The share of the ranks' time in calls of MPI and NCCL. */

@@ -11,7 +11,7 @@
 
 /* DETAILS: calls of a role that have a part of their own, if they take PART_PERCENT of its time; the rest of them are
  * one part. ROLE_PERCENT: a role that takes less of all time than this is folded. */
-enum { DETAILS = 3, PART_PERCENT = 2, ROLE_PERCENT = 1, PLACE_WIDTH = 48, CAUSES = 3 };
+enum { DETAILS = 3, PART_PERCENT = 2, ROLE_PERCENT = 1, PLACE_WIDTH = 48, CAUSES = 3, LABEL_WIDTH = 20 };
 
 /* ---- parts of a whole ---- */
 
@@ -77,7 +77,9 @@ static void part_add(struct part *parts, size_t *count, uint64_t ns, const char 
 
 static void add_time(struct buffer *b, uint64_t ns)
 {
-	if (ns >= 1000000000)
+	if (ns >= 1000000000000)
+		buffer_print(b, "%.0f s", (double)ns / 1e9);
+	else if (ns >= 1000000000)
 		buffer_print(b, "%.3g s", (double)ns / 1e9);
 	else
 		buffer_print(b, "%.3g ms", (double)ns / 1e6);
@@ -136,8 +138,8 @@ static void role_line(const struct report_context *c, const struct role *r, cons
 	size_t width;
 
 	text_escape(&label, r->label, "");
-	width = text_shorten(ret, label.data, SUMMARY_LABEL);
-	buffer_print(ret, "%*s", (int)(SUMMARY_LABEL + 1 - width), "");
+	width = text_shorten(ret, label.data, LABEL_WIDTH);
+	buffer_print(ret, "%*s", width < SUMMARY_LABEL ? (int)(SUMMARY_LABEL + 1 - width) : 1, "");
 	buffer_done(&label);
 	add_time(ret, r->lifetime_ns);
 	if (r->threads > 1)

@@ -86,6 +86,7 @@ void capture_discard(struct run *run);
 void capture_line_clock(struct run *run);
 void capture_line_bare(struct run *run);
 void capture_line_child(struct run *run);
+void capture_line_note(struct run *run, const char *text); /* for the ledger */
 /* The number of launchers whose COMMAND has not ended, in the capture at `path` and over all hosts, and how many
  * have started. */
 unsigned capture_launchers_running(const char *path, unsigned *ret_started);

@@ -325,6 +325,7 @@ void usage_sample(struct run *run)
 
 int usage_tick(struct run *run)
 {
+	static bool is_noted;
 	uint64_t now = clock_monotonic_ns(), pause = usage.interval_ms * 1000000u;
 
 	if (!usage.due_ns)
@@ -336,6 +337,11 @@ int usage_tick(struct run *run)
 		return -1;
 	if (pause < usage.cost_ns * COST_SHARE)
 		pause = usage.cost_ns * COST_SHARE;
+	if (pause > 2 * INTERVAL_MS * 1000000u && !is_noted) {
+		is_noted = true;
+		capture_line_note(
+			run, "the launcher samples CPU time less than once per second: many threads, or a long run");
+	}
 	usage.due_ns = clock_monotonic_ns() + pause;
 	return (int)(pause / 1000000u);
 }

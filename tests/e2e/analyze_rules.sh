@@ -109,7 +109,7 @@ is "$? $(cat err)" '2 pillion analyze: no CAPTURE given; see pillion analyze --h
 like "$(report analyze --help)" '^  gpu_idle ' '--help lists the rules'
 LD_LIBRARY_PATH=$doubles PILLION_STATS=summary pillion -o told "$trouble" input >out 2>err
 is "$(wc -l <err | awk '{ print ($1 <= 25) }')" 1 'the summary has at most 25 lines'
-like "$(cat err)" '^(FIX FIRST|also +input_bound:) .*read.*cuda_trouble\.c:[0-9]+ ' \
+like "$(cat err)" '^(FIX FIRST|also +input_bound:) .*input.*cuda_trouble\.c:[0-9]+ ' \
 	'the summary has the finding with its source line'
 
 LD_LIBRARY_PATH=$doubles PILLION_STATS=summary pillion -o all -s cpu --cudabacktrace=all:0 \

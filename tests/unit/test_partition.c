@@ -132,6 +132,24 @@ Test(partition, gives_blocked_time_to_waits_first)
 	cr_assert_eq(got->unexplained_ns, 0);
 }
 
+/* As Linux 6.18 accounts some threads of an overloaded machine. */
+Test(partition, does_not_believe_a_run_delay_that_a_sleep_contradicts)
+{
+	struct writer_thread t;
+	struct writer w;
+	const struct thread_time *got;
+
+	begin_process(&w, 1, 10, BEGIN);
+	writer_thread(&w, &t, 10, "main", TF_PAGE);
+	writer_call(&t, functions[SLEEP], BEGIN + 5000 * MS, 4900 * MS, NULL, 0);
+	writer_usage(&t, &(struct tf_usage){BEGIN + 5000 * MS, 1 * MS, 4950 * MS, 10, 0, 2, 1});
+	finish(&w, TF_END_EXIT, BEGIN + 5000 * MS);
+	got = made(1);
+	cr_assert_eq(got->delay_ns, 0);
+	cr_assert(!got->delay_is_known);
+	cr_assert_eq(blocked_in(got, "usleep"), 4900 * MS);
+}
+
 /* The kernel's accounts continue over exec: each image has the difference. */
 Test(partition, divides_accounts_among_images)
 {

@@ -187,6 +187,18 @@ uint64_t blocked_divide(struct blocked *b, uint64_t blocked_ns)
 	return blocked_ns;
 }
 
+uint64_t blocked_waits(const struct blocked *b, uint64_t *ret_count)
+{
+	uint64_t sum = 0;
+
+	*ret_count = 0;
+	for (size_t i = 0; i < b->count; i++) {
+		sum += only_waits(b->calls[i].kind) ? b->calls[i].total_ns : 0;
+		*ret_count += b->calls[i].count;
+	}
+	return sum;
+}
+
 void blocked_done(struct blocked *b)
 {
 	free(b->calls);

@@ -55,6 +55,8 @@ void blocked_gather(const struct report_context *c, const struct image *image, c
 /* Divides the blocked time among the calls: first among those that do nothing but wait, then among the others, each in
  * proportion to its duration and at most that. Returns what no call explains. */
 uint64_t blocked_divide(struct blocked *b, uint64_t blocked_ns);
+/* The duration of calls that do nothing but wait; *ret_count is set to the number of all calls. */
+uint64_t blocked_waits(const struct blocked *b, uint64_t *ret_count);
 void blocked_done(struct blocked *b);
 
 #endif

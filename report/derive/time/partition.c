@@ -7,6 +7,7 @@
 
 /* A thread that was off the CPU for less has no run delay worth reading; see the recorder's usage.c. */
 #define DELAY_NS 1000000ull
+#define DELAY_PER_SWITCH_NS 500000000ull
 
 struct maker {
 	const struct report_context *context;
@@ -77,13 +78,15 @@ static void usage_complete(struct usage_of *of, const struct usage_sampled *s)
 		of->delay_ns = s->last.delay_ns;
 }
 
-static void thread_divide(struct maker *k, struct thread_time *t, uint64_t end_ticks)
+/* Linux 6.18 counts the sleep of some threads as run delay when a machine is overloaded: 12 s of a sleep of 12 s. Such
+ * a delay contradicts the calls that only waited meanwhile, and is far longer for each switch than a scheduler lets a
+ * thread wait. */
+static bool delay_is_wrong(const struct thread_time *t, uint64_t span_ns)
 {
-	t->unexplained_ns = t->blocked_ns - t->stopped_ns;
-	if (!k->has_calls || !t->thread)
-		return;
-	blocked_gather(k->context, t->image, t->thread, &k->descriptors, end_ticks, &t->blocked);
-	t->unexplained_ns = blocked_divide(&t->blocked, t->unexplained_ns);
+	uint64_t calls, waits_ns = blocked_waits(&t->blocked, &calls),
+			switches = t->voluntary + t->involuntary > calls ? t->voluntary + t->involuntary : calls;
+
+	return t->delay_ns / (switches + 1) > DELAY_PER_SWITCH_NS && waits_ns + t->delay_ns > span_ns + span_ns / 5;
 }
 
 static void thread_finish(struct maker *k, struct thread_time *t, uint64_t span_ns, uint64_t before_ns,
@@ -93,10 +96,16 @@ static void thread_finish(struct maker *k, struct thread_time *t, uint64_t span_
 
 	if (process)
 		t->stopped_ns = clock_map_duration(k->clock, process->stopped_ticks);
+	if (k->has_calls && t->thread)
+		blocked_gather(k->context, t->image, t->thread, &k->descriptors, end_ticks, &t->blocked);
+	if (delay_is_wrong(t, span_ns)) {
+		t->delay_is_known = false;
+		t->delay_ns = 0;
+	}
 	partition_settle(t, span_ns, before_ns);
 	t->delay_is_known |= t->cpu_is_known && t->blocked_ns < DELAY_NS;
 	k->partition->missing += !t->cpu_is_known;
-	thread_divide(k, t, end_ticks);
+	t->unexplained_ns = blocked_divide(&t->blocked, t->blocked_ns - t->stopped_ns);
 }
 
 /* The accounts of the main thread include those of the previous images of its process. */
