@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stats: tables of where the time went. */
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "report/analyze/summary.h"
 #include "report/derive/device/graph_estimate.h"
 #include "report/verb.h"
@@ -87,8 +91,13 @@ static void show_asked(struct work *w, const struct requested_report *asked)
 static void show_summary(struct work *w)
 {
 	struct buffer text = {0};
+	char directory[PATH_MAX];
+	const char *capture = w->line->capture_count == 1 ? w->line->captures[0] : NULL;
+	size_t length = getcwd(directory, sizeof(directory)) ? strlen(directory) : 0;
 
-	summary_text(&w->context, &text);
+	if (capture && length && !strncmp(capture, directory, length) && capture[length] == '/')
+		capture += length + 1;
+	summary_text(&w->context, capture, &text);
 	progress_clear();
 	fwrite(text.data, 1, text.size, w->emit.file);
 	buffer_done(&text);

@@ -15,6 +15,7 @@
 #include "runtime/record/first_chunk.h"
 #include "runtime/record/process_line.h"
 #include "runtime/record/spare_stack.h"
+#include "runtime/record/usage.h"
 #include "runtime/stack/module.h"
 #include "runtime/stack/sample.h"
 #include "runtime/stack/stack.h"
@@ -82,6 +83,7 @@ static bool recorder_start_image(void)
 	 * inherits the results. */
 	if (!is_fork) {
 		spare_stack_init();
+		usage_init();
 		module_init();
 		stack_init();
 		sample_init();
@@ -134,6 +136,7 @@ void recorder_set_arguments(int argc, char **argv, char **environment)
 void recorder_end(unsigned end, int status)
 {
 	struct thread_guard guard;
+	struct usage usage;
 
 	if (!process.generation || process_is_borrowed())
 		return;
@@ -145,9 +148,11 @@ void recorder_end(unsigned end, int status)
 	process.end = end;
 	if (thread_self.page && end == TF_END_EXIT)
 		thread_refresh_name(&thread_self);
+	if (end != TF_END_NONE)
+		usage_read(&usage);
 	if (process.header) {
-		if (thread_self.page)
-			thread_settle(&thread_self);
+		if (thread_self.page && thread_settle(&thread_self) && end != TF_END_NONE)
+			usage_write(&usage);
 		process.header->end_status = status;
 		process.header->end_ticks = process.end_ticks;
 		__atomic_store_n(&process.header->end, end, __ATOMIC_RELEASE);
@@ -155,7 +160,7 @@ void recorder_end(unsigned end, int status)
 		if (end != TF_END_NONE)
 			first_chunk_trim();
 	} else {
-		process_line_end();
+		process_line_end(end == TF_END_NONE ? NULL : &usage);
 	}
 	if (process_range && end != TF_END_EXEC)
 		range_stop(process_range, process.pid, clock_now());

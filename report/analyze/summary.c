@@ -12,12 +12,13 @@
 #include "report/derive/stacks/lines.h"
 #include "report/derive/device/memory.h"
 #include "report/stats/report.h"
-#include "report/analyze/rule.h"
+#include "report/analyze/fix_first.h"
+#include "report/analyze/summary_time.h"
 
 enum { TOP = 3, FEW = 2, NAME_WIDTH = 70, LINES = 24 }; /* with the launcher's own: 25 lines */
 
 /* Width of a row with its source line, and of a finding's text. */
-enum { LINE_WIDTH = 80, PLACE_WIDTH = 48, FINDING_WIDTH = 110 };
+enum { LINE_WIDTH = 80, PLACE_WIDTH = 48, FINDING_WIDTH = 140, FIRST_WIDTH = 200, ROLE_LINES = 6 };
 
 /* Above this number of events the rules are left to `pillion analyze`, so that the end of a run does not make its
  * user wait. */
@@ -109,7 +110,7 @@ static uint64_t line_cost(const struct line_values *v, size_t kind)
 static void summary_line_row(const struct lines *l, const struct report_context *c, size_t row, unsigned kinds,
 			     struct buffer *ret)
 {
-	size_t width = LINE_WIDTH - 4;
+	size_t width = LINE_WIDTH - 4 - strlen("  (9 more)");
 
 	for (size_t k = 0; k < COSTS; k++) {
 		struct buffer ns = {0};
@@ -158,33 +159,12 @@ static void top_lines(const struct report_context *c, struct section *ret)
 	lines_done(&l);
 }
 
-/* Threads of the program. Those of an observed image count if the process has no image of its own, with the same ones.
- */
-static size_t program_threads(const struct model *m, const struct image *image)
+/* "4.79 s, 5 processes, exit 0": the end is that of the command, or of the first process. */
+static void summary_head(const struct model *m, const struct roles *roles, struct buffer *out)
 {
-	const struct process *p = &m->processes[image->process];
-	bool is_twice = image->via == TF_VIA_OBSERVED &&
-			m->images[p->first_image + p->image_count - 1].via != TF_VIA_OBSERVED;
-	size_t count = 0;
+	size_t hosts = 0, processes = m->process_count - roles->shims;
+	uint64_t wall_ns = roles->wall_ns;
 
-	for (size_t k = 0; image->trace && !is_twice && k < image->trace->thread_count; k++) {
-		const struct tf_thread *page = image->trace->threads[k].page;
-
-		count += !page || !page->chunk.is_tool;
-	}
-	return count;
-}
-
-static void summary_head(const struct model *m, struct buffer *out)
-{
-	uint64_t end = m->origin_ns;
-	size_t hosts = 0, threads = 0;
-
-	for (size_t i = 0; i < m->process_count; i++)
-		if (m->processes[i].end_ns > end)
-			end = m->processes[i].end_ns;
-	for (size_t i = 0; i < m->image_count; i++)
-		threads += program_threads(m, &m->images[i]);
 	for (size_t i = 0; i < m->machine_count; i++) {
 		bool is_new = true;
 
@@ -192,10 +172,14 @@ static void summary_head(const struct model *m, struct buffer *out)
 			is_new &= strcmp(m->machines[i].host, m->machines[k].host) != 0;
 		hosts += is_new;
 	}
-	buffer_text(out, " wall ");
-	rule_time(out, end - m->origin_ns);
-	buffer_print(out, ", %zu process%s, %zu thread%s with events, %zu host%s\n", m->process_count,
-		     m->process_count == 1 ? "" : "es", threads, threads == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s");
+	buffer_print(out, wall_ns >= 1000000000 ? "%.2f s" : "%.0f ms",
+		     wall_ns >= 1000000000 ? (double)wall_ns / 1e9 : (double)wall_ns / 1e6);
+	buffer_print(out, ", %zu process%s", processes, processes == 1 ? "" : "es");
+	if (hosts > 1)
+		buffer_print(out, ", %zu hosts", hosts);
+	if (m->process_count)
+		buffer_print(out, ", %s", m->processes[0].ended);
+	buffer_text(out, "\n");
 }
 
 /* Counts processes by machine and pid. */
@@ -210,7 +194,7 @@ static struct map all_pids(const struct model *m)
 
 /* Processes that did not exit with status 0. Children of processes that exited with a nonzero status are only
  * counted: of a shell, for example, they are not worth a line each. */
-static void summary_ends(const struct model *m, struct buffer *out)
+static void summary_ends(const struct model *m, const struct roles *roles, struct buffer *out)
 {
 	struct map pids = all_pids(m);
 	size_t shown = 0, others = 0;
@@ -218,7 +202,8 @@ static void summary_ends(const struct model *m, struct buffer *out)
 	for (size_t i = 0; i < m->process_count; i++) {
 		const struct process *p = &m->processes[i];
 
-		if (!strcmp(p->ended, "exit 0") || !strcmp(p->ended, "exec"))
+		/* The first process is in the first line. */
+		if (!i || roles->is_shim[i] || !strcmp(p->ended, "exit 0") || !strcmp(p->ended, "exec"))
 			continue;
 		if (shown == FEW ||
 		    (!strncmp(p->ended, "exit ", strlen("exit ")) && map_find(&pids, p->parent_pid, p->machine))) {
@@ -226,13 +211,13 @@ static void summary_ends(const struct model *m, struct buffer *out)
 			continue;
 		}
 		shown++;
-		buffer_print(out, " process %" PRIu32 " %s: ", p->pid, p->ended);
+		buffer_print(out, "%-*s process %" PRIu32 " %s: ", SUMMARY_LABEL, "ended", p->pid, p->ended);
 		summary_add_name(out, p->command ? p->command : "", NAME_WIDTH);
 		buffer_text(out, "\n");
 	}
 	map_done(&pids);
 	if (others)
-		buffer_print(out, " %zu %s did not exit 0\n", others,
+		buffer_print(out, "%-*s %zu %s did not exit 0\n", SUMMARY_LABEL, "ended", others,
 			     shown         ? "more"
 			     : others == 1 ? "child process"
 					   : "child processes");
@@ -247,41 +232,15 @@ static void range_never_seen(const struct model *m, struct buffer *out)
 	if (!m->ranges_count || m->ranges[0].mode == TF_RANGE_WHOLE_RUN)
 		return;
 	if (m->ranges[0].mode == TF_RANGE_PROFILER_API) {
-		buffer_text(out, " --capture-range=cudaProfilerApi: cudaProfilerStart was never called, so nothing is "
+		buffer_text(out, "--capture-range=cudaProfilerApi: cudaProfilerStart was never called, so nothing is "
 				 "recorded\n");
 		return;
 	}
-	buffer_text(out, " --nvtx-capture: the range did not occur; ");
+	buffer_text(out, "--nvtx-capture: the range did not occur; ");
 	buffer_text(out, m->seen.count ? "ranges that did: " : "no other range did");
 	for (size_t i = 0; i < m->seen.count; i++) {
 		buffer_text(out, i ? ", " : "");
 		summary_add_name(out, m->seen.items[i], NAME_WIDTH);
-	}
-	buffer_text(out, "\n");
-}
-
-/* Average utilisation over pairs of process and device: the sum over processes may exceed the time of a shared
- * device. */
-static void summary_busy_devices(const struct gaps *g, struct buffer *out)
-{
-	uint64_t least = UINT64_MAX, most = 0;
-	double sum = 0;
-
-	for (size_t i = 0; i < g->device_count; i++) {
-		const struct gap_device *d = &g->devices[i];
-
-		sum += d->wall_ns ? (double)d->busy_ns / (double)d->wall_ns : 0;
-		least = d->busy_ns < least ? d->busy_ns : least;
-		most = d->busy_ns > most ? d->busy_ns : most;
-	}
-	if (!g->device_count)
-		return;
-	buffer_print(out, " GPU busy %.1f %% of the time", 100 * sum / (double)g->device_count);
-	if (g->device_count > 1) {
-		buffer_print(out, " on average, over %zu pairs of process and device: ", g->device_count);
-		rule_time(out, least);
-		buffer_text(out, " to ");
-		rule_time(out, most);
 	}
 	buffer_text(out, "\n");
 }
@@ -311,7 +270,7 @@ static void summary_ranks(const struct model *m, struct buffer *out)
 	aggregate_done(&known);
 	if (count < 2)
 		return;
-	buffer_print(out, " %zu ranks: ", count);
+	buffer_print(out, "%-*s %zu, ", SUMMARY_LABEL, "ranks", count);
 	rule_time(out, rule_wall(shortest));
 	buffer_text(out, " (rank ");
 	summary_add_name(out, rank_of(shortest), NAME_WIDTH);
@@ -339,32 +298,107 @@ static void memory_peak(const struct model *m, struct buffer *out)
 		memory_done(&memory);
 	}
 	if (of)
-		buffer_print(out, " GPU memory peak %.3f MB in process %" PRIu32 "\n", (double)most / 1e6, of->pid);
+		buffer_print(out, "%-*s GPU peak %.3f MB in process %" PRIu32 "\n", SUMMARY_LABEL, "memory",
+			     (double)most / 1e6, of->pid);
 }
 
-static void summary_findings(struct rules *rules, struct buffer *out)
+/* Findings beside the first one, if they cost as much as would be worth a first line. */
+static void summary_findings(const struct finding *found, size_t count, uint64_t wall_ns, const struct fix_first *first,
+			     struct buffer *out)
 {
-	struct finding worst[TOP];
-	size_t count = rules_worst(rules, worst, TOP);
+	size_t shown = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		buffer_print(out, " %s: ", worst[i].rule->name);
-		summary_add_name(out, worst[i].text.data ? worst[i].text.data : worst[i].rule->title, FINDING_WIDTH);
-		if (worst[i].line.size) {
-			struct frame parts;
-			char line[16];
+	for (size_t i = 0; i < count && shown < FEW; i++) {
+		struct buffer text = {0};
 
-			frame_split(worst[i].line.data, &parts);
-			snprintf(line, sizeof(line), "%" PRIu32, parts.line);
-			buffer_text(out, "; ");
-			if (parts.file)
-				summary_add_place(out, parts.file, line, parts.name, PLACE_WIDTH);
-			else
-				summary_add_name(out, parts.name, PLACE_WIDTH);
-			frame_done(&parts);
+		fix_first_words(&found[i], &text);
+		if (found[i].cost_ns * 100 >= wall_ns * FIX_PERCENT &&
+		    !(first->text.size && !strcmp(text.data, first->text.data))) {
+			buffer_print(out, "%-*s %s: ", SUMMARY_LABEL, "also", found[i].rule->name);
+			summary_add_name(out, text.data, FINDING_WIDTH);
+			buffer_text(out, "\n");
+			shown++;
 		}
+		buffer_done(&text);
+	}
+}
+
+static void summary_first(const struct fix_first *first, struct buffer *out)
+{
+	struct buffer cost = {0};
+
+	if (!first->text.size)
+		return;
+	buffer_print(out, "%-*s ", SUMMARY_LABEL, "FIX FIRST");
+	summary_add_name(out, first->text.data, FIRST_WIDTH);
+	rule_time(&cost, first->cost_ns);
+	/* The text of a rule may have it. */
+	if (!strstr(first->text.data, cost.data))
+		buffer_print(out, ", %s", cost.data);
+	buffer_text(out, "\n");
+	buffer_done(&cost);
+}
+
+/* The share of the ranks' time in calls of MPI and NCCL. */
+static void summary_messages(const struct partition *p, const struct model *m, enum blocked_kind kind,
+			     const char *title, struct buffer *out)
+{
+	const struct process *of[2] = {0};
+	double share[2] = {0};
+	size_t ranks = 0;
+
+	for (size_t i = 0; i < p->count; i++) {
+		const struct thread_time *t = &p->threads[i];
+		const struct process *rank = &m->processes[t->process];
+		uint64_t ns = 0;
+		double now;
+
+		for (size_t k = 0; k < t->blocked.count; k++)
+			ns += t->blocked.calls[k].kind == kind ? t->blocked.calls[k].total_ns : 0;
+		if (!ns || !*rank_of(rank) || t->origin != THREAD_MAIN || !t->lifetime_ns)
+			continue;
+		now = 100 * (double)ns / (double)t->lifetime_ns;
+		for (int most = 0; most < 2; most++)
+			if (!of[most] || (most ? now > share[most] : now < share[most])) {
+				of[most] = rank;
+				share[most] = now;
+			}
+		ranks++;
+	}
+	if (ranks < 2)
+		return;
+	buffer_print(out, "%-*s %.0f %% of the time of rank ", SUMMARY_LABEL, title, share[0]);
+	summary_add_name(out, rank_of(of[0]), NAME_WIDTH);
+	buffer_print(out, " to %.0f %% of rank ", share[1]);
+	summary_add_name(out, rank_of(of[1]), NAME_WIDTH);
+	buffer_text(out, "\n");
+}
+
+/* The calls in which processes were that did not end by themselves. */
+static void summary_in_progress(const struct model *m, const struct partition *p, struct buffer *out)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < p->count && shown < TOP; i++) {
+		const struct thread_time *t = &p->threads[i];
+		const struct process *process = &m->processes[t->process];
+		const struct clock_map *clock = &m->machines[process->machine].clock;
+		const struct function *f;
+		uint32_t function;
+		uint64_t start, start_ns;
+
+		if (t->image->end != TF_END_NONE || t->ended || !t->thread ||
+		    !thread_current(t->thread, &function, &start))
+			continue;
+		f = trace_function(t->image->trace, function);
+		start_ns = clock_map_ns(clock, start);
+		if (!f || process->end_ns <= start_ns)
+			continue;
+		buffer_print(out, "%-*s process %" PRIu32 " thread %" PRIu32 ": %s for ", SUMMARY_LABEL, "in call",
+			     process->pid, t->tid, f->name);
+		rule_time(out, process->end_ns - start_ns);
 		buffer_text(out, "\n");
-		finding_done(&worst[i]);
+		shown++;
 	}
 }
 
@@ -401,7 +435,7 @@ static void share_room(struct section *all, size_t room)
 static void section_show(struct section *s, struct buffer *out)
 {
 	if (s->shown)
-		buffer_print(out, " %s\n", s->title);
+		buffer_print(out, "%s\n", s->title);
 	for (size_t i = 0; i < s->shown; i++) {
 		buffer_print(out, "  %s", s->rows.items[i]);
 		if (i + 1 == s->shown && s->total > s->shown)
@@ -412,44 +446,150 @@ static void section_show(struct section *s, struct buffer *out)
 	texts_done(&s->rows);
 }
 
-void summary_text(const struct report_context *context, struct buffer *ret)
-{
-	struct report_context totals = *context;
-	const struct report_context *c = &totals;
-	struct rules rules = {.context = c};
-	struct section sections[SECTIONS] = {0};
-	struct buffer found = {0};
+/* ---- the whole ---- */
 
-	totals.totals_only = true;
-	totals.by = BY_NOTHING;
-	summary_head(c->model, ret);
-	range_never_seen(c->model, ret);
-	summary_ranks(c->model, ret);
-	summary_ends(c->model, ret);
-	if (c->model->written_bytes <= ANALYZE_BYTES) {
-		summary_busy_devices(rules_gaps(&rules), ret);
-		if (device_has_whole_graphs(c->model))
-			buffer_text(ret, " CUDA graphs are recorded as a whole: --cuda-graph-trace=node shows their "
-					 "kernels and lines\n");
-		memory_peak(c->model, ret);
-		summary_findings(&rules, &found);
-	} else {
-		buffer_text(&found, " findings: not checked in a large capture, run pillion analyze\n");
+/* What all parts of the summary share. */
+struct summary {
+	const struct report_context *context;
+	struct partition partition;
+	struct roles roles;
+	struct rules rules;
+	struct finding found[TOP + 1]; /* the costliest first */
+	size_t found_count;
+	struct fix_first first;
+	bool is_large; /* rules are left to `pillion analyze` */
+};
+
+/* OS calls of the threads that are in a role: those of idle helpers would come first, and say nothing. */
+static void section_of_calls(const struct summary *s, struct section *ret)
+{
+	struct aggregate all = {.totals_only = true};
+	struct buffer row = {0}, sum = {0};
+
+	for (size_t i = 0; i < s->partition.count; i++) {
+		const struct blocked *b = &s->partition.threads[i].blocked;
+
+		for (size_t k = 0; s->roles.has_role[i] && k < b->count; k++)
+			if (b->calls[k].function->group == TF_GROUP_OSRT)
+				aggregate_add_total(&all,
+						    aggregate_row(&all, b->calls[k].function->name,
+								  strlen(b->calls[k].function->name) + 1),
+						    b->calls[k].count, b->calls[k].total_ns);
 	}
-	buffer_text(&found, " ");
-	ledger_line(c->model, &found);
-	buffer_text(&found, "\n");
-	section_of_report(c, &sections[KERNELS], "GPU", 1, false, gpu_work_sum);
+	aggregate_sort(&all);
+	ret->title = mem_copy_text("OS calls", strlen("OS calls"));
+	ret->total = all.count;
+	for (size_t i = 0; i < all.count && i < TOP; i++) {
+		buffer_clear(&sum);
+		buffer_clear(&row);
+		rule_time(&sum, all.rows[i].total);
+		buffer_print(&row, "%12s %9" PRIu64 " x  ", sum.data, all.rows[i].count);
+		summary_add_name(&row, aggregate_field(&all.rows[i], 0), NAME_WIDTH);
+		texts_add(&ret->rows, "%s", row.data);
+	}
+	aggregate_done(&all);
+	buffer_done(&row);
+	buffer_done(&sum);
+}
+
+static void summary_gather(const struct report_context *c, struct summary *s)
+{
+	s->context = c;
+	s->rules.context = c;
+	s->is_large = c->model->written_bytes > ANALYZE_BYTES;
+	partition_make(c, c->model->written_bytes <= LINES_BYTES, &s->partition);
+	roles_make(c, &s->partition, &s->roles);
+	if (!s->is_large)
+		s->found_count = rules_worst(&s->rules, s->found, TOP + 1);
+	fix_first_find(c, &s->roles, s->found, s->found_count, &s->first);
+}
+
+static void summary_free(struct summary *s)
+{
+	for (size_t i = 0; i < s->found_count; i++)
+		finding_done(&s->found[i]);
+	fix_first_done(&s->first);
+	rules_done(&s->rules);
+	roles_done(&s->roles);
+	partition_done(&s->partition);
+}
+
+static void summary_ledger(const struct model *m, struct buffer *out)
+{
+	struct buffer line = {0};
+
+	ledger_line(m, &line);
+	buffer_print(out, "%-*s %s\n", SUMMARY_LABEL, "ledger", line.data + strlen("ledger: "));
+	buffer_done(&line);
+}
+
+/* The command to run next, if there is one worth it. */
+static void summary_next(const struct summary *s, const char *capture, struct buffer *out)
+{
+	uint64_t cpu_ns = 0;
+
+	for (size_t i = 0; i < s->roles.count; i++)
+		cpu_ns += s->roles.items[i].cpu_ns;
+	if (s->first.is_cpu)
+		buffer_print(out, "%-*s CPU %.1f s of %.1f s wall: run again with -s cpu\n", SUMMARY_LABEL, "next",
+			     (double)cpu_ns / 1e9, (double)s->roles.wall_ns / 1e9);
+	else if (capture && (s->is_large || s->found_count)) {
+		buffer_print(out, "%-*s pillion analyze ", SUMMARY_LABEL, "next");
+		summary_add_name(out, capture, NAME_WIDTH);
+		buffer_text(out, "\n");
+	}
+}
+
+static void summary_sections(const struct summary *s, size_t room, struct buffer *out)
+{
+	struct section sections[SECTIONS] = {0};
+	const struct report_context *c = s->context;
+
+	section_of_report(c, &sections[KERNELS], "GPU work", 1, false, gpu_work_sum);
 	section_of_report(c, &sections[CALLS], "CUDA API", 1, false, report_cuda_api_sum);
 	section_of_report(c, &sections[COPIES], "copies", 0, true, report_cuda_gpu_mem_size_sum);
-	section_of_report(c, &sections[OS], "OS calls", 1, false, report_osrt_sum);
+	section_of_calls(s, &sections[OS]);
 	section_of_report(c, &sections[RANGES], "NVTX ranges", 1, false, report_nvtx_sum);
 	if (c->model->written_bytes <= LINES_BYTES)
 		top_lines(c, &sections[SOURCE]);
-	share_room(sections, LINES - count_lines(ret) - count_lines(&found));
+	share_room(sections, room);
 	for (size_t i = 0; i < SECTIONS; i++)
-		section_show(&sections[i], ret);
-	buffer_add(ret, found.data, found.size);
-	buffer_done(&found);
-	rules_done(&rules);
+		section_show(&sections[i], out);
+}
+
+void summary_text(const struct report_context *context, const char *capture, struct buffer *ret)
+{
+	struct report_context totals = *context;
+	const struct report_context *c = &totals;
+	struct summary s = {0};
+	struct buffer tail = {0}, line = {0};
+
+	totals.totals_only = true;
+	totals.by = BY_NOTHING;
+	summary_gather(c, &s);
+	summary_head(c->model, &s.roles, ret);
+	summary_first(&s.first, ret);
+	fix_first_cpu_line(c, &line);
+	summary_roles(c, &s.roles, line.data, ROLE_LINES, ret);
+	range_never_seen(c->model, ret);
+	summary_ranks(c->model, ret);
+	summary_messages(&s.partition, c->model, BLOCKED_MPI, "MPI", ret);
+	summary_messages(&s.partition, c->model, BLOCKED_NCCL, "NCCL", ret);
+	summary_ends(c->model, &s.roles, ret);
+	summary_in_progress(c->model, &s.partition, ret);
+	if (!s.is_large) {
+		summary_devices(c, rules_gaps(&s.rules), ret);
+		if (device_has_whole_graphs(c->model))
+			buffer_print(ret, "%-*s recorded as a whole: --cuda-graph-trace=node shows their kernels and "
+				     "lines\n", SUMMARY_LABEL, "graphs");
+		memory_peak(c->model, ret);
+		summary_findings(s.found, s.found_count, s.roles.wall_ns, &s.first, &tail);
+	}
+	summary_ledger(c->model, &tail);
+	summary_next(&s, capture, &tail);
+	summary_sections(&s, LINES - count_lines(ret) - count_lines(&tail), ret);
+	buffer_add(ret, tail.data, tail.size);
+	buffer_done(&tail);
+	buffer_done(&line);
+	summary_free(&s);
 }

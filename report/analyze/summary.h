@@ -5,9 +5,11 @@
 
 #include "report/derive/events/scan.h"
 
-/* At most 24 lines on the whole run; with the launcher's own, 25. The source lines are the first ones of report
- * lines that belong to the user's code; library lines, which that report lists after them, are not shown. A capture
- * so large that this would take long has no source lines. */
-void summary_text(const struct report_context *context, struct buffer *ret);
+/* `capture` is named in commands to run next; NULL: none is named. At most 24 lines on the whole run; with the
+ * launcher's own, 25. The first is wall time, processes and how the command ended; then what to fix first
+ * (fix_first.h), the time of each role (summary_time.h), how processes ended, devices, the largest entries of tables,
+ * further findings, the ledger, and the command to run next. The source lines are the first ones of report lines that
+ * belong to the user's code. Of a large capture, what would take long is omitted. */
+void summary_text(const struct report_context *context, const char *capture, struct buffer *ret);
 
 #endif

@@ -405,7 +405,7 @@ static void add_plain_summary(struct html *h)
 {
 	struct buffer text = {0};
 
-	summary_text(h->x->context, &text);
+	summary_text(h->x->context, NULL, &text);
 	add_escaped(h->x->out, text.data ? text.data : "");
 	buffer_done(&text);
 }

@@ -230,6 +230,9 @@ void model_done(struct model *m)
 		free(m->notes[i].text);
 	for (size_t i = 0; i < m->ranges_count; i++)
 		free(m->ranges[i].items);
+	for (size_t i = 0; i < m->usage_count; i++)
+		free(m->usages[i].items);
+	free(m->usages);
 	attachments_done(&m->attachments);
 	map_done(&m->by_nonce);
 	map_done(&m->run_by_id);

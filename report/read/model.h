@@ -27,6 +27,20 @@ struct short_calls {
 	uint64_t calls, ticks;
 };
 
+/* What an image without a trace file had used at its end: see the line "end" in trace_format.h. */
+struct image_usage {
+	uint64_t cpu_ns, thread_cpu_ns, delay_ns, before_us, peak_kb, voluntary, involuntary;
+	bool is_known;
+};
+
+/* The samples of one launcher. */
+struct usage_samples {
+	size_t machine;
+	uint64_t run;
+	struct tf_usage_sample *items;
+	size_t count;
+};
+
 struct image {
 	uint64_t nonce, run, parent_nonce;
 	uint64_t process_start;		 /* from /proc/PID/stat, 0: not known */
@@ -44,6 +58,7 @@ struct image {
 	uint64_t recorded, lost, threads_lost; /* from its end line if there is no trace */
 	struct short_calls *shorts;
 	size_t short_count;
+	struct image_usage usage;
 };
 
 struct process {
@@ -101,6 +116,8 @@ struct model {
 	uint64_t lost_lines, lost_events; /* see struct tf_range_page */
 	struct texts seen; /* the first few NVTX ranges that did not match -c nvtx */
 	struct ranges *ranges;
+	struct usage_samples *usages;
+	size_t usage_count, usage_capacity;
 	size_t machine_count, image_count, process_count, bare_count, run_count, note_count, ranges_count;
 	size_t machine_capacity, image_capacity, process_capacity, bare_capacity, run_capacity, note_capacity,
 		ranges_capacity;
@@ -168,6 +185,7 @@ int model_path(struct model *m, const char *path, struct err *err); /* one of th
 void model_trace(struct model *m, struct trace *t);		     /* takes ownership */
 void model_index(struct model *m, const char *path, const char *name, const struct mapping *file);
 void image_done(struct image *image);
+void model_usage(struct model *m, const char *path, const char *name, const struct mapping *file);
 void model_link(struct model *m);  /* after all files: clock maps, processes, ends */
 
 #endif

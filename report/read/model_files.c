@@ -72,7 +72,8 @@ static bool path_ends_with(const char *name, const char *end)
 
 static bool is_of_capture(const char *name)
 {
-	return path_ends_with(name, ".trace") || path_ends_with(name, ".index") || path_ends_with(name, ".range");
+	return path_ends_with(name, ".trace") || path_ends_with(name, ".index") || path_ends_with(name, ".range") ||
+	       path_ends_with(name, ".usage");
 }
 
 static int map_file(const struct file *f, struct mapping *ret, struct err *err)
@@ -123,6 +124,8 @@ static void join_other(struct model *m, struct file *f)
 	}
 	if (path_ends_with(f->name, ".index"))
 		model_index(m, f->path, f->name, &bytes);
+	else if (path_ends_with(f->name, ".usage"))
+		model_usage(m, f->path, f->name, &bytes);
 	else
 		open_range(m, f->path, &bytes);
 	mapping_close(&bytes);

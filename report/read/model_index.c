@@ -136,6 +136,23 @@ static uint64_t ticks_of(const struct index_line *l)
 	return index_number(l, "ticks");
 }
 
+/* CPU_NS:THREAD_CPU_NS:DELAY_NS:CPU_BEFORE_US:PEAK_KB:VOLUNTARY:INVOLUNTARY */
+static struct image_usage usage_of_field(const char *text)
+{
+	struct image_usage u = {.is_known = *text};
+	uint64_t *const fields[] = {&u.cpu_ns,  &u.thread_cpu_ns, &u.delay_ns,	  &u.before_us,
+				    &u.peak_kb, &u.voluntary,	  &u.involuntary};
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+		*fields[i] = *text && *text != ':' ? strtoull(text, NULL, 10) : TF_USAGE_UNKNOWN;
+		text += strcspn(text, ":");
+		text += *text == ':';
+	}
+	u.is_known &= u.cpu_ns != TF_USAGE_UNKNOWN && u.thread_cpu_ns != TF_USAGE_UNKNOWN &&
+		      u.before_us != TF_USAGE_UNKNOWN;
+	return u;
+}
+
 static void end_line(struct model *m, const struct index_line *l)
 {
 	static const char *const kinds[] = {[TF_END_EXIT] = "exit", [TF_END_EXEC] = "exec", [TF_END_ABORT] = "abort"};
@@ -154,6 +171,7 @@ static void end_line(struct model *m, const struct index_line *l)
 	image->recorded = index_number(l, "recorded");
 	image->lost = index_number(l, "lost");
 	image->threads_lost = index_number(l, "threads_lost");
+	image->usage = usage_of_field(index_text(l, "usage"));
 	short_list(image, index_text(l, "short"), index_text(l, "functions"));
 }
 

@@ -36,6 +36,7 @@
 	X(pytorch_sum, NULL, "PyTorch Operators", REPORT_BY | REPORT_ATTRIBUTED)                                       \
 	X(python_import_sum, NULL, "Python Imports (Tree)", REPORT_DEFAULT | REPORT_BY)                                \
 	X(lines, NULL, "Source Lines", REPORT_BY | REPORT_ATTRIBUTED)                                                  \
+	X(time_sum, NULL, "Time of Threads: CPU, Runnable, Blocked", REPORT_DEFAULT | REPORT_BY)                       \
 	X(processes, NULL, "Processes", REPORT_DEFAULT)                                                                \
 	X(jobs, NULL, "Batch Jobs", 0)                                                                                 \
 	X(ledger, NULL, "Ledger", REPORT_DEFAULT)                                                                      \

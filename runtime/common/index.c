@@ -206,3 +206,11 @@ void index_range_name(char *ret, size_t size, const char *host, uint64_t run)
 	format_hex16(digits, run);
 	three_parts(ret, size, host, digits, sizeof(digits), ".range");
 }
+
+void index_usage_name(char *ret, size_t size, const char *host, uint64_t run)
+{
+	char digits[16];
+
+	format_hex16(digits, run);
+	three_parts(ret, size, host, digits, sizeof(digits), ".usage");
+}

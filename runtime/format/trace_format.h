@@ -5,6 +5,7 @@
  *   capture               text, "key=value" lines: format=1, key=<job step>, created_ns=<CLOCK_REALTIME>
  *   HOST.BOOT.index       text, append-only, one line per fact; HOST and BOOT identify one boot of one machine
  *   HOST.RUN.range        struct tf_range_page: the capture range of one launcher, mapped by all its processes
+ *   HOST.RUN.usage        struct tf_usage_head, then struct tf_usage_sample: what the launcher read from /proc
  *   HOST.PID.NONCE.trace  one process image (a fork or an exec begins a new one), described below
  *
  * A capture may also be packed into one file that begins with TF_PACK_MAGIC. report/read/pack.h reads and writes it.
@@ -31,6 +32,7 @@
 #define TF_MAGIC 0x0a4e4f494c4c4950ull /* "PILLION\n" read as little-endian */
 #define TF_CHUNK_MAGIC 0x574c4950u    /* "PILW" */
 #define TF_RANGE_MAGIC 0x45474e41524c4950ull /* "PILRANGE" */
+#define TF_USAGE_MAGIC 0x45474153554c4950ull /* "PILUSAGE" */
 #define TF_PACK_MAGIC 0x0a4b4341504c4950ull /* "PILPACK\n" */
 #define TF_BYTE_ORDER 0x01020304u
 /* A reader accepts every minor version of its major version: it skips unknown kinds of slots, blobs and chunks. */
@@ -120,7 +122,8 @@ struct tf_chunk {
 	uint32_t full;	     /* 1: its writer has finished with it */
 	uint32_t is_tool;    /* of a FIRST or THREAD chunk. 1: a thread of the driver's tools, not of the program */
 	uint32_t slots;	     /* TF_CHUNK_FIRST: bytes from the chunk's start to its first slot */
-	uint32_t reserved;
+	/* TF_CHUNK_FIRST: CPU time that the thread had used when it was attached, in us, at most 2^32 - 1 */
+	uint32_t cpu_before_us;
 };
 
 /* Calls below the threshold, by function id. */
@@ -365,6 +368,7 @@ enum tf_blob_kind {
 	TF_BLOB_SAMPLING = 25,
 	/* struct tf_descriptor, then the description: a path, a socket's peer. id = a serial number */
 	TF_BLOB_DESCRIPTOR = 26,
+	TF_BLOB_USAGE = 27, /* struct tf_usage; not a definition: the last one of a thread or process is valid */
 };
 
 struct tf_module {
@@ -439,6 +443,48 @@ struct tf_descriptor {
 	uint32_t reserved;
 };
 
+/* ---- CPU time ---- */
+
+#define TF_USAGE_UNKNOWN (~0ull)
+
+/* What a thread or the process has used since its creation, hence over all its images: written at the end of a thread
+ * for itself, and at the end of an image for the process, the thread that ends it and the other living threads. */
+struct tf_usage {
+	uint64_t ticks; /* when it was read */
+	uint64_t cpu_ns; /* user and system time */
+	uint64_t delay_ns; /* time that the thread was runnable without a CPU; or TF_USAGE_UNKNOWN */
+	uint32_t tid;	   /* 0: this is of the process */
+	uint32_t peak_kb;  /* of the process: the peak of its resident memory, in KiB */
+	uint32_t voluntary, involuntary; /* context switches; 0 for a thread that another one describes */
+};
+
+/* The launcher appends samples of the processes of its run, about once per second, each file by one write per round. A
+ * thread or process has a sample in the first round that finds it, and in later ones if its values have changed. */
+struct tf_usage_head {
+	uint64_t magic;
+	uint64_t run;
+	uint32_t clock;		/* enum tf_clock of the samples */
+	uint32_t sample_bytes; /* sizeof(struct tf_usage_sample) */
+	char boot[40];
+};
+
+/* ROUND: a round begins; pid has its number of processes, tid that of threads, cpu_ns the CPU time of the previous
+ * round, delay_ns the interval to it. THREAD and PROCESS: the values at `ticks`. GONE: the thread or, if tid is 0, the
+ * process was not there any more. */
+enum tf_usage_kind { TF_USAGE_ROUND = 1, TF_USAGE_PROCESS = 2, TF_USAGE_THREAD = 3, TF_USAGE_GONE = 4 };
+
+struct tf_usage_sample {
+	uint32_t kind; /* enum tf_usage_kind */
+	uint32_t pid, tid;
+	uint32_t resident_kb; /* of a process: its resident memory in KiB */
+	uint64_t ticks;
+	uint64_t process_start; /* as in struct tf_header: with pid, identifies the process */
+	uint64_t cpu_ns;	/* of a process, dead threads included, with the precision of the kernel's tick */
+	uint64_t delay_ns;	/* as in struct tf_usage */
+	char state;		/* of the thread, as in /proc/PID/stat; 'T': stopped */
+	char name[15];		/* truncated; terminated unless it has 15 bytes */
+};
+
 /* ---- the capture range of one launcher ---- */
 
 enum { TF_RANGE_FILE_BYTES = 1 << 20, TF_RANGE_MEMBERS = 1022 };
@@ -477,7 +523,9 @@ enum tf_range_mode { TF_RANGE_WHOLE_RUN = 0, TF_RANGE_PROFILER_API = 1, TF_RANGE
  *             (args and vars: items separated by an escaped NUL). Written when the recorder starts in an image.
  *   end     nonce= pid= kind=exit|exec|abort status= realtime_ns= recorded=N lost=N threads_lost=N
  *           short=ID:CALLS:TICKS,... functions=ID:NAME,...
- *             only for an image without a trace file of its own
+ *           usage=CPU_NS:THREAD_CPU_NS:DELAY_NS:CPU_BEFORE_US:PEAK_KB:VOLUNTARY:INVOLUNTARY
+ *             only for an image without a trace file of its own. usage: as struct tf_usage and cpu_before_us, of the
+ *             process and its only recorded thread; DELAY_NS is empty if it is unknown
  *   child   pid= status=
  *             a wait status, from an image without a trace file, or from the launcher for its COMMAND (then with
  *             launcher=1)

@@ -506,6 +506,17 @@ void capture_line_bare(struct run *run)
 	line_write(run, &line);
 }
 
+void capture_line_note(struct run *run, const char *text)
+{
+	char buffer[512];
+	struct index_line line;
+
+	index_begin(&line, buffer, sizeof(buffer), "note");
+	index_number(&line, "pid", (uint64_t)getpid());
+	index_text(&line, "text", text);
+	line_write(run, &line);
+}
+
 void capture_line_child(struct run *run)
 {
 	char buffer[512];

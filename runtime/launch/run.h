@@ -86,6 +86,7 @@ void capture_discard(struct run *run);
 void capture_line_clock(struct run *run);
 void capture_line_bare(struct run *run);
 void capture_line_child(struct run *run);
+void capture_line_note(struct run *run, const char *text); /* for the ledger */
 /* The number of launchers whose COMMAND has not ended, in the capture at `path` and over all hosts, and how many
  * have started. */
 unsigned capture_launchers_running(const char *path, unsigned *ret_started);
@@ -126,7 +127,22 @@ void spool_finish(struct run *run, unsigned living);
 char **environment_build(struct run *run); /* never freed: it is COMMAND's. NULL after an error message */
 void environment_paths(struct run *run);
 
+/* A process of the run. */
+struct living {
+	uint32_t pid;
+	uint64_t start; /* field 22 of /proc/PID/stat: with pid, identifies it */
+	bool has_ended; /* as usage.c has seen */
+	struct usage_process *usage; /* owned by usage.c */
+};
+
+/* usage.c: samples what the run's processes use, into the capture. */
+int usage_tick(struct run *run); /* samples if it is time; milliseconds until the next call, -1: none is needed */
+void usage_sample(struct run *run);
+void usage_forget(struct living *p);
+
 /* wait.c */
+/* The processes of the run that are known so far, alive or not; valid until the next call of wait.c. */
+size_t wait_processes(struct run *run, struct living **ret);
 void wait_command(struct run *run);
 /* Waits for the other processes of the run as --wait says; returns how many are still alive. */
 unsigned wait_rest(struct run *run);

@@ -85,8 +85,13 @@ static void stop_too(const struct run *run, int signal)
 /* Returns true if COMMAND has ended. */
 static bool child_reap(struct run *run)
 {
+	siginfo_t info = {0};
 	int status;
 
+	/* A process that was killed has recorded no end, but its CPU time can be read until it is waited for. */
+	if (!waitid(P_PID, (id_t)run->child, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid &&
+	    info.si_code != CLD_EXITED)
+		usage_sample(run);
 	while (waitpid(run->child, &status, WNOHANG | WUNTRACED) == run->child) {
 		if (!WIFSTOPPED(status)) {
 			run->status = status;
@@ -133,6 +138,7 @@ static int periodic_work(struct run *run)
 {
 	static uint64_t drained_ns, clocked_ns;
 	uint64_t now = clock_monotonic_ns();
+	int ms;
 
 	if (!clocked_ns)
 		clocked_ns = drained_ns = now;
@@ -144,7 +150,8 @@ static int periodic_work(struct run *run)
 		capture_line_clock(run);
 		clocked_ns = now;
 	}
-	return soonest_ms(soonest_ms(range_clock_tick(run), perf_tick(run)), run->spool[0] ? DRAIN_MS : CLOCK_MS);
+	ms = soonest_ms(soonest_ms(range_clock_tick(run), perf_tick(run)), usage_tick(run));
+	return soonest_ms(ms, run->spool[0] ? DRAIN_MS : CLOCK_MS);
 }
 
 void wait_command(struct run *run)
@@ -159,11 +166,6 @@ void wait_command(struct run *run)
 }
 
 /* ---- the processes that outlive COMMAND ---- */
-
-struct living {
-	uint32_t pid;
-	uint64_t start;
-};
 
 static struct {
 	struct living *list;
@@ -192,7 +194,7 @@ static void rest_add(uint32_t pid, uint64_t start)
 		rest.list = more;
 		rest.room = rest.room * 2 + 64;
 	}
-	rest.list[rest.count++] = (struct living){pid, start};
+	rest.list[rest.count++] = (struct living){.pid = pid, .start = start};
 }
 
 /* Reads the new lines of the index and adds the processes of this run that are alive. */
@@ -268,27 +270,60 @@ static void rest_scan(const struct run *run)
 		closedir(d);
 }
 
+size_t wait_processes(struct run *run, struct living **ret)
+{
+	uint64_t start = 0;
+	int session;
+
+	size_t kept = 0;
+
+	/* COMMAND may be a program that does not record, or have ended, and is not waited for yet. */
+	if (!rest.offset && (stat_read((uint32_t)run->child, &session, &start) || start))
+		rest_add((uint32_t)run->child, start);
+	rest_read(run);
+	for (size_t i = 0; i < rest.count; i++) {
+		if (!rest.list[i].has_ended)
+			rest.list[kept++] = rest.list[i];
+	}
+	rest.count = kept;
+	*ret = rest.list;
+	return rest.count;
+}
+
+static void rest_drop_dead(void)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < rest.count; i++) {
+		struct living p = rest.list[i];
+		uint64_t start;
+		int session;
+
+		if (p.pid == (uint32_t)getpid() || !stat_read(p.pid, &session, &start) || start != p.start)
+			usage_forget(&p);
+		else
+			rest.list[kept++] = p;
+	}
+	rest.count = kept;
+}
+
 /* Daemons have a session of their own and are counted only on request. */
 static unsigned rest_count(struct run *run, bool with_daemons)
 {
 	pid_t session = getsid(0);
 	unsigned living = 0;
-	size_t kept = 0;
 
 	rest_read(run);
+	rest_drop_dead();
 	if (!rest.count)
 		rest_scan(run);
 	for (size_t i = 0; i < rest.count; i++) {
-		struct living p = rest.list[i];
 		uint64_t start;
 		int its_session;
 
-		if (p.pid == (uint32_t)getpid() || !stat_read(p.pid, &its_session, &start) || start != p.start)
-			continue;
-		rest.list[kept++] = p;
-		living += with_daemons || its_session == session;
+		living += stat_read(rest.list[i].pid, &its_session, &start) &&
+			  (with_daemons || its_session == session);
 	}
-	rest.count = kept;
 	return living;
 }
 

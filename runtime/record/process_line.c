@@ -143,7 +143,30 @@ static void process_line_add_counts(struct index_line *line)
 	index_text(line, "functions", names);
 }
 
-void process_line_end(void)
+static void process_line_add_usage(struct index_line *line, const struct usage *u)
+{
+	const struct tf_thread *page = (const struct tf_thread *)process.main_page;
+	char bytes[160];
+	struct text t = text_init(bytes, sizeof(bytes));
+
+	text_number(&t, u->process.cpu_ns);
+	text_char(&t, ':');
+	text_number(&t, u->thread.cpu_ns);
+	text_char(&t, ':');
+	if (u->thread.delay_ns != TF_USAGE_UNKNOWN)
+		text_number(&t, u->thread.delay_ns);
+	text_char(&t, ':');
+	text_number(&t, page->chunk.cpu_before_us);
+	text_char(&t, ':');
+	text_number(&t, u->process.peak_kb);
+	text_char(&t, ':');
+	text_number(&t, u->process.voluntary);
+	text_char(&t, ':');
+	text_number(&t, u->process.involuntary);
+	index_text(line, "usage", bytes);
+}
+
+void process_line_end(const struct usage *usage)
 {
 	static const char *const kinds[] = {"none", "exit", "exec", "abort"};
 	uint64_t lost = __atomic_load_n(&process.lost_apart, __ATOMIC_RELAXED);
@@ -163,6 +186,8 @@ void process_line_end(void)
 	index_number(&line, "lost", lost);
 	index_number(&line, "threads_lost", process.threads_lost);
 	process_line_add_counts(&line);
+	if (usage && usage->process.ticks)
+		process_line_add_usage(&line, usage);
 	error = process_line_finish(&line);
 	/* Without its first line, the report does not know to which process the last one belongs. */
 	if (error || process.is_unlisted || !process_range)

@@ -11,14 +11,15 @@
 #include <stdint.h>
 
 #include "runtime/record/process.h"
+#include "runtime/record/usage.h"
 
 /* Writes the first line of the image. Returns 0 or -errno; 0 also if there was no room for the line, because the trace
  * file has the same facts. */
 int process_line_start(bool is_fork);
 
-/* Writes how the image ended (process.end), with the counts of calls below their thresholds. For an image without a
- * trace file. */
-void process_line_end(void);
+/* Writes how the image ended (process.end), with the counts of calls below their thresholds and what it used (NULL: it
+ * has not ended). For an image without a trace file. */
+void process_line_end(const struct usage *usage);
 
 /* Writes the wait status of a child. */
 void process_line_child(int pid, int status);

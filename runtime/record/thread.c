@@ -18,8 +18,6 @@
 enum { FIRST_COUNTERS = 24, FIRST_SLOTS = 128, SECOND_CHUNK = 16384, THIRD_CHUNK = 65536, CHUNK = 262144 };
 enum { FROZEN_CHUNK = 1 << 20, FROZEN_RESERVE = 64 << 20 };
 
-__thread struct thread thread_self __attribute__((tls_model("initial-exec"))) = {.generation = THREAD_NEW};
-
 #ifdef __SANITIZE_THREAD__ /* in our own tests: TSan destroys its state of a thread in the last round */
 enum { DEATH_ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS - 1 };
 #else
@@ -27,7 +25,7 @@ enum { DEATH_ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS };
 #endif
 
 /* Set at the start, before any thread is attached; inherited by forked children. */
-static struct thread_watch watches[2];
+static struct thread_watch watches[3];
 static unsigned watch_count;
 
 static pthread_key_t death_key;
@@ -36,35 +34,6 @@ static int (*set_key)(pthread_key_t, const void *); /* NULL: no key available */
 void thread_watch(const struct thread_watch *watch)
 {
 	watches[watch_count++] = *watch;
-}
-
-void thread_guard_enter(struct thread *t, struct thread_guard *g)
-{
-	g->error = errno;
-	/* Code of other libraries may reach a cancellation point inside a guard, where glibc would wait for its
-	 * signal, which is blocked. */
-	g->cancel = PTHREAD_CANCEL_ENABLE;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &g->cancel);
-	__atomic_fetch_add(&process.guarded, 1, __ATOMIC_SEQ_CST);
-	g->has_blocked = !__atomic_load_n(&process.is_closing, __ATOMIC_SEQ_CST);
-	if (g->has_blocked)
-		sys_signals_block(&g->signals);
-	g->generation = t->generation;
-	t->generation = THREAD_OURS;
-	/* Not in a nested guard; and before the start the clock is not initialised. */
-	g->start_ticks = t->page && g->generation != THREAD_OURS ? clock_now() : 0;
-}
-
-void thread_guard_leave(struct thread *t, const struct thread_guard *g)
-{
-	if (g->start_ticks && t->page)
-		t->page->slow_ticks += clock_now() - g->start_ticks;
-	t->generation = g->generation;
-	if (g->has_blocked)
-		sys_signals_restore(&g->signals);
-	__atomic_fetch_sub(&process.guarded, 1, __ATOMIC_SEQ_CST);
-	errno = g->error;
-	pthread_setcancelstate(g->cancel, NULL);
 }
 
 void thread_refresh_name(struct thread *t)
@@ -159,6 +128,7 @@ bool thread_settle(struct thread *t)
 	page = thread_create_full_page(t);
 	if (!page)
 		return false;
+	page->chunk.cpu_before_us = t->page->chunk.cpu_before_us;
 	/* Signals are blocked, so no handler counts into the old page meanwhile. */
 	memcpy(&page->start_ticks, &t->page->start_ticks,
 	       thread_page_bytes(process_functions->counters) - offsetof(struct tf_thread, start_ticks));

@@ -303,7 +303,7 @@ async function checkWithoutScript(browser, url) {
 	const {nodeId} = await page.call('DOM.querySelector', {nodeId: root.nodeId, selector: 'noscript pre'});
 	const {outerHTML} = nodeId ? await page.call('DOM.getOuterHTML', {nodeId}) : {outerHTML: ''};
 
-	check(/wall .* process/.test(outerHTML) && !outerHTML.includes('<img'), 'a summary without JavaScript',
+	check(/\d m?s, \d+ process/.test(outerHTML) && !outerHTML.includes('<img'), 'a summary without JavaScript',
 		outerHTML);
 }
 

@@ -48,7 +48,7 @@ print(sum(line == sys.argv[1] for _, line in top.values()))' "$2"
 # named NAME WHAT TEXT: the planted line is the first in the summary, as in the report.
 named() {
 	report stats --summary "$1.pillion" >out 2>err
-	like "$(grep -A1 '^ lines ' out)" "lines_job\.py:$(grep -n "# PLANTED $2\$" "$job" | cut -d: -f1) \(" "$3"
+	like "$(grep -A1 '^lines ' out)" "lines_job\.py:$(grep -n "# PLANTED $2\$" "$job" | cut -d: -f1) \(" "$3"
 	is "$(awk 'END { print NR <= 24 }' out) $(cat err)" '1 ' "$1: a short summary and no other message"
 }
 
@@ -84,7 +84,7 @@ take spin spin
 if report stats -q -r sample_line_sum -f csv spin.pillion | grep -q 'lines_job\.py'; then
 	is "$(first spin)" "$(planted spin)" 'a busy loop: its line is the first'
 	named spin spin 'a busy loop: its line is in the summary'
-	like "$(grep '^ lines ' out)" ' CPU' 'a busy loop: the summary has its CPU time'
+	like "$(grep '^lines ' out)" ' CPU' 'a busy loop: the summary has its CPU time'
 	at_least "$(cell spin "$(planted spin)" 'CPU Python (ns)')" 300000000 'a busy loop: its time is CPU Python time'
 	take alone alone
 	is "$(first alone)" "$(planted collate)" 'a slow collate function: its line is the first'
@@ -105,9 +105,9 @@ if [ -e "$doubles/libcudart.so.13" ]; then
 	is "$(report stats -q -r cuda_launch_sum -f csv named.pillion | sed -n '2s/.*,//p')" 'steps()' \
 		'a kernel that was registered by a looked-up function has its name'
 	report stats --summary device.pillion >out 2>err
-	like "$(grep -A3 '^ lines ' out)" "^ lines .* GPU " "device time is in the summary's lines"
 	is "$(cell device "$(planted allocate)" 'Allocated (MB)')" 8.388608 \
 		'memory is attributed to the allocating line'
+	like "$(grep -A3 '^lines ' out)" "^lines .* GPU " "device time is in the summary's lines"
 	is "$(cell device "$(planted copy)" 'Copied (MB)')" 100.663296 'copies are attributed to the requesting line'
 	at_least "$(cell device "$(planted launch)" Calls)" 12 'launches are counted'
 else
@@ -121,7 +121,7 @@ if "$python" -c 'import torch' 2>/dev/null; then
 	is "$(first_in torch "$(planted fetch)")" 2 \
 		'a DataLoader of PyTorch, slow to collate: the line is the first in each worker'
 	named_place=$(first torch)
-	like "$(report stats --summary torch.pillion | grep -A1 '^ lines ')" "${named_place##*/} \(" \
+	like "$(report stats --summary torch.pillion | grep -A1 '^lines ')" "${named_place##*/} \(" \
 		'torch: the first line of the summary is that of the report'
 	is "$(report stats -q -r lines --by process -f csv torch.pillion |
 		awk -F, -v place="$(planted fetch)" '$14 == place' | wc -l)" 2 \
@@ -137,7 +137,7 @@ named default lock 'default thresholds: the line is in the summary'
 
 # A C program: its lines with their functions.
 PILLION_STATS=summary pillion -f -o native --osrt-backtrace-threshold=0 "$targets/stacks" >out 2>err
-is "$? $(grep -A2 '^ lines ' err | sed -n 's/.*\/\(stacks.c:.*\)/\1/p' | tr '\n' ' ')" \
+is "$? $(grep -A2 '^lines ' err | sed -n 's/.*\/\(stacks.c:.*\)/\1/p' | tr '\n' ' ')" \
 	'0 stacks.c:7 (long_sleep) stacks.c:18 (short_sleep) ' \
 	"a native program's lines in the summary, the longest first"
 is "$(report stats -q -r lines -f csv native.pillion | sed -n 's/.*\/\(stacks.c:[0-9]*\),.*/\1/p' | tr '\n' ' ')" \

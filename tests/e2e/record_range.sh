@@ -45,7 +45,7 @@ is "$(num_cuda shutdown cudaMalloc)" 12 'stop-shutdown: the range'
 pillion -f -o never -c cudaProfilerApi "$loops" >out 2>err
 is "$? $(cat out)" '0 10 loops, 0 failed' 'no Start: the program runs'
 is "$(num_calls never usleep)" '' 'no Start: nothing is recorded'
-like "$(report stats --summary never.pillion)" '^ --capture-range=cudaProfilerApi: cudaProfilerStart was never called' \
+like "$(report stats --summary never.pillion)" '^--capture-range=cudaProfilerApi: cudaProfilerStart was never called' \
 	'no Start: the summary gives the reason'
 unlike "$(report stats --summary stopped.pillion)" 'never called' 'with Start: the summary does not say so'
 

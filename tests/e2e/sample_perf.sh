@@ -46,7 +46,7 @@ like "$(report info clean.pillion)" 'samples: environment' 'info says that it is
 # Descriptors and signals that the program can see.
 list='for i in /proc/self/fd/*; do echo "${i##*/} $(readlink "$i" | sed "s/[0-9][0-9]*//")"; done
 	grep Sig /proc/self/status'
-sh -c "$list" >plain 2>&1 </dev/null
+timeout --foreground "$patience" sh -c "$list" >plain 2>&1 </dev/null # as the function pillion runs it
 pillion -s cpu --sampling-source=perf -o fds sh -c "$list" >out 2>err </dev/null
 sed -i '/SigQ/d; /^2 /d' out plain
 is "$(cat out)" "$(cat plain)" 'the program has no descriptor and no signal of ours'

@@ -131,7 +131,7 @@ class Capture:
     def unmatched(self):
         """(calls without a device record, captured ones included; device records without a call)"""
         calls = sum(int(r["Count"]) for r in self.report("ledger") if r["Fact"] == "unmatched calls"
-            or r["Fact"].startswith("captured"))
+            or r["Fact"] == "graph nodes")
         return calls, self.ledger("unmatched device records")
 
     def losses(self):

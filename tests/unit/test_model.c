@@ -199,6 +199,7 @@ Test(model, names_each_file_that_it_cannot_read_and_reads_the_rest)
 	capture_file(directory, "b.1.2.trace", "hello world", 11);
 	capture_file(directory, "notes.txt", "hello", 5);
 	capture_file(directory, "c.2.range", "hello", 5);
+	capture_file(directory, "c.2.usage", "hello", 5);
 	capture_file(directory, INDEX, "\x01\x02rubbish\nprocess\tnon", 22);
 	open_capture(&model, directory);
 	cr_assert_eq(model.process_count, 1);
@@ -206,6 +207,7 @@ Test(model, names_each_file_that_it_cannot_read_and_reads_the_rest)
 	assert_problem("b.1.2.trace: not a trace file");
 	assert_problem("notes.txt");
 	assert_problem("c.2.range");
+	assert_problem("c.2.usage");
 	assert_problem("1 lines cannot be read");
 	assert_problem("last line is truncated");
 }

@@ -157,7 +157,7 @@ static const char *summary_of(unsigned has)
 	open_capture(&model, directory);
 	context.symbols = symbols_new(&model, false);
 	buffer_clear(&text);
-	summary_text(&context, &text);
+	summary_text(&context, "x.pillion", &text);
 	return text.data;
 }
 
@@ -204,8 +204,8 @@ Test(summary, keeps_to_its_lines_whatever_has_data)
 Test(summary, the_most_telling_have_the_most_rows)
 {
 	const char *summary = summary_of(EVERYTHING);
-	const char *const titles[] = {"\n lines ",     "\n GPU\n",    "\n CUDA API\n",
-				      "\n OS calls\n", "\n copies\n", "\n NVTX ranges\n"};
+	const char *const titles[] = {"\nlines ",     "\nGPU work\n", "\nCUDA API\n",
+				      "\nOS calls\n", "\ncopies\n",   "\nNVTX ranges\n"};
 	size_t before = MOST;
 
 	cr_assert_gt(rows_of(summary, titles[0]), 0, "%s", summary);
@@ -222,21 +222,21 @@ Test(summary, the_costliest_line_comes_first)
 		   *next = strstr(summary, "train.py:30 (step)");
 
 	cr_assert(first && next && first < next, "%s", summary);
-	cr_assert_eq(rows_of(summary, "\n lines "), MOST);
+	cr_assert_eq(rows_of(summary, "\nlines "), MOST);
 }
 
 Test(summary, what_has_no_data_has_no_title)
 {
 	const char *summary = summary_of(0);
 
-	cr_assert_eq(count_lines(summary), 2, "%s", summary);
+	cr_assert_eq(count_lines(summary), 3, "%s", summary);
 }
 
 Test(summary, children_that_failed_are_one_line)
 {
 	const char *summary = summary_of(CHILDREN);
 
-	cr_assert_not_null(strstr(summary, "\n 4 child processes did not exit 0\n"), "%s", summary);
+	cr_assert_not_null(strstr(summary, "\nended      4 child processes did not exit 0\n"), "%s", summary);
 	cr_assert_null(strstr(summary, "exit 1"), "%s", summary);
 }
 
@@ -244,10 +244,68 @@ Test(summary, what_was_killed_is_told_but_not_of_all)
 {
 	const char *summary = summary_of(KILLED | CHILDREN);
 
-	cr_assert_not_null(strstr(summary, "\n process 40 "), "%s", summary);
-	cr_assert_not_null(strstr(summary, "\n process 41 "), "%s", summary);
-	cr_assert_null(strstr(summary, "\n process 42 "), "%s", summary);
-	cr_assert_not_null(strstr(summary, "\n 6 more did not exit 0\n"), "%s", summary);
+	cr_assert_not_null(strstr(summary, "\nended      process 40 "), "%s", summary);
+	cr_assert_not_null(strstr(summary, "\nended      process 41 "), "%s", summary);
+	cr_assert_null(strstr(summary, "process 42 "), "%s", summary);
+	cr_assert_not_null(strstr(summary, "\nended      6 more did not exit 0\n"), "%s", summary);
+}
+
+/* One thread that sleeps for `sleep_ms` of 100 ms, and computes for `cpu_ms` of them. */
+static const char *summary_of_thread(uint64_t sleep_ms, uint64_t cpu_ms)
+{
+	const uint64_t stack = tf_arg(TF_ARG_STACK, 0, 1);
+	struct writer_thread host;
+	struct writer w;
+	uint16_t doze;
+
+	writer_init(&w, 1, 10, 1, BEGIN);
+	writer_command(&w, "/usr/bin/python3", "python3\0dir/train.py", 21);
+	doze = writer_function(&w, TF_GROUP_OSRT, "usleep");
+	writer_thread(&w, &host, 10, "main", 4 * TF_PAGE);
+	code(&host, 1, 12, "/home/u/dir/train.py", "step");
+	if (sleep_ms)
+		writer_call(&host, doze, BEGIN + sleep_ms * MS, sleep_ms * MS, &stack, 1);
+	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * MS, cpu_ms * MS, 0, 10, 0, 0, 0});
+	writer_usage(&host, &(struct tf_usage){BEGIN + 100 * MS, cpu_ms * MS, TF_USAGE_UNKNOWN, 0, 0, 0, 0});
+	writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * MS);
+	writer_save(&w, directory);
+	writer_done(&w);
+	open_capture(&model, directory);
+	context.symbols = symbols_new(&model, false);
+	buffer_clear(&text);
+	summary_text(&context, "x.pillion", &text);
+	return text.data;
+}
+
+Test(summary, names_what_to_fix_first_and_then_divides_time)
+{
+	const char *summary = summary_of_thread(70, 25);
+
+	static const char first[] =
+		"100 ms, 1 process, exit 0\n"
+		"FIX FIRST  train.py is blocked 70 % of the time in usleep (1 call): train.py:12 step, 70.000 ms\n"
+		"train.py   100 ms: 70 % usleep train.py:12 step · 25 % CPU · 5 % blocked outside of recorded calls\n";
+
+	cr_assert_eq(strncmp(summary, first, strlen(first)), 0, "%s", summary);
+}
+
+Test(summary, suggests_samples_where_a_thread_computes)
+{
+	const char *summary = summary_of_thread(5, 95);
+
+	cr_assert_not_null(strstr(summary, "\nFIX FIRST  train.py computes 95 % of the time, 95.000 ms\n"), "%s",
+			   summary);
+	cr_assert_not_null(strstr(summary, "\nnext       CPU 0.1 s of 0.1 s wall: run again with -s cpu\n"), "%s",
+			   summary);
+}
+
+/* Less than 2 % of the run. */
+Test(summary, names_nothing_that_is_not_worth_it)
+{
+	const char *summary = summary_of_thread(1, 1);
+
+	cr_assert_null(strstr(summary, "FIX FIRST"), "%s", summary);
+	cr_assert_null(strstr(summary, "\nnext "), "%s", summary);
 }
 
 /* Python's compile(..., "", "exec") gives such code. AddressSanitizer detects a search that reads past the name. */
@@ -275,7 +333,7 @@ Test(summary, code_may_be_of_a_file_without_a_name)
 	writer_done(&w);
 	open_capture(&model, directory);
 	context.symbols = symbols_new(&model, false);
-	summary_text(&context, &text);
+	summary_text(&context, "x.pillion", &text);
 	cr_assert_not_null(strstr(text.data, "  :12 (a/b)\n"), "%s", text.data);
-	cr_assert_not_null(strstr(text.data, "; :12 (a/b)\n"), "%s", text.data);
+	cr_assert_not_null(strstr(text.data, ": :12 a/b"), "%s", text.data);
 }

@@ -32,7 +32,7 @@ static void index_lines(const char *directory)
 		     "\tclock=1\thost=node1\tboot=" WRITER_BOOT "\texe=/usr/bin/true\targs=true\tvars=");
 	capture_line(directory, INDEX,
 		     "end\tnonce=c3\tpid=102\tkind=exit\tstatus=0\trealtime_ns=1700000001021000000\trecorded=0\tshort="
-		     "0:3:900,2:1:50\tfunctions=0:read,2:close");
+		     "0:3:900,2:1:50\tfunctions=0:read,2:close\tusage=900000:700000:50000:400:1800:2:1");
 	capture_line(directory, INDEX, "bare\tpid=103\texe=/usr/bin/busybox\treason=static");
 	capture_line(directory, INDEX, "child\tpid=100\tstatus=0\tlauncher=1");
 	capture_line(directory, INDEX, "note\tnonce=a1\tpid=100\ttext=something\\x20odd");
@@ -195,9 +195,29 @@ static void first_process(const char *directory)
 	writer_blob(&t, TF_BLOB_CHILD, 1, &child, sizeof(child));
 	writer_page(&t)->counters[f[2]] = (struct tf_counter){40, 20 * US};
 	writer_page(&t)->slow_ticks = 77 * US;
+	writer_usage(&t, &(struct tf_usage){1599 * MS, 150 * MS, 20 * MS, 100, 0, 30, 4});
+	writer_usage(&t, &(struct tf_usage){1599 * MS, 170 * MS, TF_USAGE_UNKNOWN, 0, 65536, 30, 4});
 	writer_end(&w, TF_END_EXIT, 0, 1600 * MS);
 	writer_save(&w, directory);
 	writer_done(&w);
+}
+
+/* What the launcher sampled of the process that is killed. */
+static void samples(const char *directory)
+{
+	const struct tf_usage_head head = {
+		.magic = TF_USAGE_MAGIC, .run = 0x77, .clock = 1, .sample_bytes = 64, .boot = WRITER_BOOT};
+	const struct tf_usage_sample list[] = {
+		{TF_USAGE_ROUND, 1, 1, 0, 1070 * MS, 0, 0, 0, 0, ""},
+		{TF_USAGE_PROCESS, 101, 0, 4096, 1070 * MS, 1101, 30 * MS, TF_USAGE_UNKNOWN, 'S', "worker"},
+		{TF_USAGE_THREAD, 101, 101, 0, 1070 * MS, 1101, 28 * MS, 3 * MS, 'S', "worker"},
+		{TF_USAGE_THREAD, 101, 150, 0, 1070 * MS, 1101, 2 * MS, 1 * MS, 'S', "helper"},
+	};
+	char bytes[sizeof(head) + sizeof(list)];
+
+	memcpy(bytes, &head, sizeof(head));
+	memcpy(bytes + sizeof(head), list, sizeof(list));
+	capture_file(directory, "node1.77.usage", bytes, sizeof(bytes));
 }
 
 /* Killed while it waits in read(). */
@@ -230,6 +250,7 @@ void capture_example(const char *directory)
 	index_lines(directory);
 	first_process(directory);
 	second_process(directory);
+	samples(directory);
 }
 
 void capture_hostile(const char *directory)

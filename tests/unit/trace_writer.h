@@ -58,6 +58,7 @@ void writer_call(struct writer_thread *t, unsigned int function, uint64_t end, u
 		 size_t count);
 void writer_blob(struct writer_thread *t, enum tf_blob_kind kind, uint32_t id, const void *data, size_t size);
 void writer_text(struct writer_thread *t, enum tf_blob_kind kind, uint32_t id, const char *text);
+void writer_usage(struct writer_thread *t, const struct tf_usage *usage);
 void writer_descriptor(struct writer_thread *t, uint32_t id, uint16_t fd, uint64_t from, enum tf_descriptor_kind kind,
 		       const char *text);
 /* a line table without a line */

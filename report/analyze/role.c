@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Assigns threads to roles. */
+#include "report/analyze/role.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/text.h"
+#include "report/derive/stacks/frame.h"
+
+/* An idle helper uses less than IDLE_CPU percent of a CPU and waits IDLE_WAIT percent of its blocked time, which is at
+ * least IDLE_BLOCKED percent of its life. A shim uses less than SHIM_CPU percent. */
+enum { IDLE_CPU = 5, IDLE_WAIT = 90, IDLE_BLOCKED = 50, SHIM_CPU = 10 };
+/* Names of lines are looked up for this many roles and calls of each. */
+enum { NAMED_ROLES = 8, NAMED_CALLS = 8 };
+enum { WRAPPER = 1, STARTUP = 2 }; /* kinds of shims */
+
+struct making {
+	const struct report_context *context;
+	const struct partition *partition;
+	struct roles *roles;
+	uint8_t *is_shim, *is_idle; /* by process; WRAPPER or STARTUP */
+	size_t *children;	    /* by process */
+	size_t root;
+	struct map by_pid, known; /* (pid, machine) -> process + 1; hash of a role's key -> role + 1 */
+};
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static const char *program_of(const struct image *image)
+{
+	return base_name(image->executable && *image->executable ? image->executable : "?");
+}
+
+static bool is_shell(const struct image *image)
+{
+	static const char *const shells[] = {"sh",  "bash", "dash",    "zsh",	  "ksh",  "busybox",
+					     "env", "time", "timeout", "setsid", "nohup", "nice"};
+
+	for (size_t i = 0; i < sizeof(shells) / sizeof(*shells); i++)
+		if (!strcmp(program_of(image), shells[i]))
+			return true;
+	return false;
+}
+
+static const struct image *last_image(const struct model *m, const struct process *p)
+{
+	return &m->images[p->first_image + p->image_count - 1];
+}
+
+/* ---- labels ---- */
+
+/* The word of a command at `number`, up to a space, without quotes. */
+static size_t command_word(const char *command, size_t number, const char **ret)
+{
+	const char *at = command ? command : "";
+
+	while (number-- && *at) {
+		at += strcspn(at, " ");
+		at += strspn(at, " ");
+	}
+	at += *at == '\'';
+	*ret = at;
+	return strcspn(at, " '");
+}
+
+/* "job.py" of "python3 -u dir/job.py ARG", "torchrun" of "python3 -m torchrun", "gzip" of "/bin/gzip -9". */
+static void label_process(const struct image *image, char *ret, size_t size)
+{
+	const char *word, *program = program_of(image);
+	size_t length = command_word(image->command, 0, &word);
+
+	if (!strncmp(program, "python", 6)) {
+		for (size_t i = 1; (length = command_word(image->command, i, &word)); i++) {
+			if (*word != '-') {
+				program = word;
+				break;
+			}
+			if (length == 2 && word[1] == 'c')
+				break;
+		}
+	} else if (length) {
+		program = word;
+	} else {
+		length = strlen(program);
+	}
+	if (program != word)
+		length = strlen(program);
+	while (memchr(program, '/', length)) {
+		const char *next = (const char *)memchr(program, '/', length) + 1;
+
+		length -= (size_t)(next - program);
+		program = next;
+	}
+	snprintf(ret, size, "%.*s", (int)length, program);
+}
+
+/* ---- shims and idle helpers ---- */
+
+static bool is_wait_for_work(enum blocked_kind kind, bool ended)
+{
+	return blocked_waits_for_others(kind) || kind == BLOCKED_READ || kind == BLOCKED_SOCKET ||
+	       (kind == BLOCKED_SLEEP && !ended);
+}
+
+static bool is_idle(const struct thread_time *t)
+{
+	uint64_t waits = t->unexplained_ns;
+	/* A watchdog that sleeps lives as long as its program; what ends by itself had something to do. */
+	bool ended = t->origin == THREAD_MAIN ? t->image->end == TF_END_EXIT : t->ended;
+
+	if (!t->cpu_is_known || t->cpu_ns * 100 >= t->lifetime_ns * IDLE_CPU ||
+	    t->blocked_ns * 100 < t->lifetime_ns * IDLE_BLOCKED)
+		return false;
+	for (size_t i = 0; i < t->blocked.count; i++)
+		if (is_wait_for_work(t->blocked.calls[i].kind, ended))
+			waits += t->blocked.calls[i].blocked_ns;
+	return waits * 100 >= t->blocked_ns * IDLE_WAIT;
+}
+
+static bool waits_for_children(const struct thread_time *t)
+{
+	uint64_t waits = 0;
+
+	for (size_t i = 0; i < t->blocked.count; i++)
+		if (t->blocked.calls[i].kind == BLOCKED_CHILD)
+			waits += t->blocked.calls[i].blocked_ns;
+	return waits * 100 >= t->lifetime_ns * IDLE_WAIT;
+}
+
+/* A shell that does not compute itself, or a program that only waits for its only child. */
+static void find_shims(struct making *k)
+{
+	const struct model *m = k->context->model;
+
+	for (size_t i = 0; i < k->partition->count; i++) {
+		const struct thread_time *t = &k->partition->threads[i];
+		const struct process *p = &m->processes[t->process];
+
+		if (t->origin != THREAD_MAIN || t->image != last_image(m, p) || !k->children[t->process])
+			continue;
+		if (t->cpu_is_known && t->cpu_ns * 100 >= t->lifetime_ns * SHIM_CPU)
+			continue;
+		k->is_shim[t->process] = is_shell(t->image) || (k->children[t->process] == 1 && waits_for_children(t));
+	}
+}
+
+static size_t parent_of(const struct making *k, const struct process *p)
+{
+	const uint64_t *place = map_find(&k->by_pid, p->parent_pid, p->machine);
+
+	return place ? *place - 1 : SIZE_MAX;
+}
+
+/* A descendant of a process that called exec after it had started it: a part of a start-up script. */
+static bool is_of_startup(const struct making *k, size_t process)
+{
+	const struct model *m = k->context->model;
+	const struct process *p = &m->processes[process];
+	size_t parent = parent_of(k, p);
+
+	if (parent == SIZE_MAX || process == k->root)
+		return false;
+	return k->is_shim[parent] == STARTUP ||
+	       (m->processes[parent].image_count > 1 &&
+		p->start_ns < clock_map_ns(&m->machines[p->machine].clock,
+					   last_image(m, &m->processes[parent])->start_ticks));
+}
+
+static void find_processes(struct making *k)
+{
+	const struct model *m = k->context->model;
+
+	k->is_shim = mem_alloc(m->process_count + 1);
+	k->is_idle = mem_alloc(m->process_count + 1);
+	k->children = mem_alloc((m->process_count + 1) * sizeof(*k->children));
+	for (size_t i = 0; i < m->process_count; i++)
+		*map_put(&k->by_pid, m->processes[i].pid, m->processes[i].machine, NULL) = i + 1;
+	for (size_t i = 0; i < m->process_count; i++)
+		if (parent_of(k, &m->processes[i]) != SIZE_MAX)
+			k->children[parent_of(k, &m->processes[i])]++;
+	find_shims(k);
+	while (k->root + 1 < m->process_count && k->is_shim[k->root])
+		k->root++;
+	for (size_t i = 0; i < m->process_count; i++)
+		if (is_of_startup(k, i))
+			k->is_shim[i] = STARTUP;
+	/* A process is idle if all of its threads are. */
+	memset(k->is_idle, 1, m->process_count);
+	for (size_t i = 0; i < k->partition->count; i++)
+		if (!is_idle(&k->partition->threads[i]))
+			k->is_idle[k->partition->threads[i].process] = 0;
+	if (m->process_count)
+		k->is_idle[k->root] = 0;
+	for (size_t i = 0; i < m->process_count; i++) {
+		k->roles->shims += k->is_shim[i] != 0;
+		k->roles->idle_processes += !k->is_shim[i] && k->is_idle[i];
+	}
+}
+
+/* ---- roles ---- */
+
+static bool is_forked_worker(const struct making *k, const struct process *p)
+{
+	const struct model *m = k->context->model;
+	const struct image *first = &m->images[p->first_image];
+
+	return first->via == TF_VIA_FORK && p->image_count == 1 && parent_of(k, p) != SIZE_MAX;
+}
+
+static struct role *role_of(struct making *k, const struct thread_time *t)
+{
+	const struct model *m = k->context->model;
+	const struct process *p = &m->processes[t->process];
+	bool is_program = t->origin == THREAD_MAIN, is_main = t->process == k->root && is_program;
+	struct buffer key = {0};
+	struct role role = {.is_main = is_main, .is_program = is_program, .process = p};
+	char label[sizeof(role.label)], thread[sizeof(t->name)];
+	const char *program = program_of(last_image(m, p));
+	bool is_named;
+	uint64_t *place;
+
+	label_process(last_image(m, p), label, sizeof(label));
+	/* A thread has the name of its program, which the kernel truncates, unless it was given another. */
+	is_named = *t->name && strcmp(t->name, label) != 0 && strncmp(t->name, program, strlen(t->name)) != 0;
+	snprintf(thread, sizeof(thread), "%.*s", (int)strcspn(t->name, "0123456789"), t->name);
+	role.is_workers = !is_main && t->process != k->root && is_forked_worker(k, p);
+	if (t->process == k->root)
+		buffer_print(&key, "root");
+	else
+		buffer_print(&key, "%zu %d %s", *p->rank ? SIZE_MAX : parent_of(k, p), role.is_workers, label);
+	if (!is_program)
+		buffer_print(&key, " %s", thread);
+	if (is_program && !is_main && role.is_workers)
+		snprintf(role.label, sizeof(role.label), "workers");
+	else if (is_program)
+		snprintf(role.label, sizeof(role.label), "%s", label);
+	else
+		snprintf(role.label, sizeof(role.label), "%.24s", is_named ? thread : "threads");
+	place = map_put(&k->known, hash_bytes(key.data, key.size), 0, NULL);
+	buffer_done(&key);
+	if (!*place) {
+		k->roles->items = mem_grow(k->roles->items, k->roles->count, &k->roles->capacity, sizeof(role));
+		k->roles->items[k->roles->count] = role;
+		*place = ++k->roles->count;
+	}
+	return &k->roles->items[*place - 1];
+}
+
+static void role_add_call(struct making *k, struct role *role, const struct image *image, const struct blocked_call *c)
+{
+	struct symbol_frame frame = {.place = SYMBOL_NO_PLACE};
+	bool is_users, has_frame = c->stack && attribution_stack(&k->roles->attribution, image, c->stack, &frame,
+								 &is_users);
+	uint64_t *place = map_put(&role->known_calls, c->kind, has_frame ? frame.place : SYMBOL_NO_PLACE, NULL);
+	struct role_call *call;
+
+	if (!*place) {
+		role->calls = mem_grow(role->calls, role->call_count, &role->call_capacity, sizeof(*role->calls));
+		role->calls[role->call_count] =
+			(struct role_call){.kind = c->kind, .frame = frame, .has_frame = has_frame};
+		*place = ++role->call_count;
+	}
+	call = &role->calls[*place - 1];
+	if (c->blocked_ns >= call->function_ns) {
+		call->function_ns = c->blocked_ns;
+		call->function = c->function->name;
+	}
+	call->ns += c->blocked_ns;
+	call->count += c->count;
+	role->waits_ns += blocked_waits_for_others(c->kind) ? c->blocked_ns : 0;
+}
+
+static void role_add(struct making *k, struct role *role, const struct thread_time *t)
+{
+	const struct process *p = &k->context->model->processes[t->process];
+
+	role->threads++;
+	role->processes += t->origin == THREAD_MAIN;
+	role->lifetime_ns += t->lifetime_ns;
+	role->cpu_ns += t->cpu_ns;
+	role->delay_ns += t->delay_ns;
+	role->stopped_ns += t->stopped_ns;
+	*(!t->cpu_is_known ? &role->unknown_ns : t->delay_is_known ? &role->unexplained_ns : &role->unsure_ns) +=
+		t->unexplained_ns;
+	for (size_t i = 0; i < t->blocked.count; i++)
+		role_add_call(k, role, t->image, &t->blocked.calls[i]);
+	if (!role->first_ns || p->start_ns < role->first_ns)
+		role->first_ns = p->start_ns;
+	if (p->end_ns > role->last_ns)
+		role->last_ns = p->end_ns;
+}
+
+uint64_t role_own_ns(const struct role *r)
+{
+	return r->lifetime_ns > r->waits_ns ? r->lifetime_ns - r->waits_ns : 0;
+}
+
+double role_width(const struct role *r)
+{
+	double span = r->last_ns > r->first_ns ? (double)(r->last_ns - r->first_ns) : 1,
+	       width = (double)r->lifetime_ns / span;
+
+	return width < 1 ? 1 : width;
+}
+
+static int compare_calls(const void *left, const void *right)
+{
+	const struct role_call *a = left, *b = right;
+
+	return order_of(b->ns, a->ns) ?: order_of(a->kind, b->kind);
+}
+
+/* Several instructions of a line are different places: merges the calls of the same line among the largest ones. */
+static void merge_lines(const struct report_context *c, struct role *r)
+{
+	struct role_call *calls = r->calls;
+	size_t count = r->call_count < NAMED_CALLS ? r->call_count : NAMED_CALLS;
+	struct buffer names[NAMED_CALLS] = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		role_place(c, &calls[i], &names[i]);
+		for (size_t k = 0; k < i && names[i].size; k++) {
+			if (calls[k].kind != calls[i].kind || !names[k].size || strcmp(names[k].data, names[i].data))
+				continue;
+			calls[k].ns += calls[i].ns;
+			calls[k].count += calls[i].count;
+			calls[i].ns = calls[i].count = 0;
+			break;
+		}
+	}
+	for (size_t i = 0; i < count; i++)
+		buffer_done(&names[i]);
+	if (count)
+		qsort(calls, r->call_count, sizeof(*calls), compare_calls);
+}
+
+static int compare_roles(const void *left, const void *right)
+{
+	const struct role *a = left, *b = right;
+
+	return order_of(role_own_ns(b), role_own_ns(a));
+}
+
+/* Whether the main thread's program has other threads or processes in a role; in a pipeline it has none. */
+static bool has_others(const struct making *k)
+{
+	const struct process *root = &k->context->model->processes[k->root];
+
+	for (size_t i = 0; i < k->roles->count; i++) {
+		const struct role *r = &k->roles->items[i];
+
+		if (!r->is_main && (r->process == root || r->process->parent_pid == root->pid))
+			return true;
+	}
+	return false;
+}
+
+void roles_make(const struct report_context *c, const struct partition *p, struct roles *ret)
+{
+	const struct model *m = c->model;
+	struct making k = {.context = c, .partition = p, .roles = ret};
+
+	*ret = (struct roles){.attribution.symbols = c->symbols, .has_role = mem_alloc(p->count + 1)};
+	for (size_t i = 0; i < m->process_count; i++)
+		if (m->processes[i].end_ns - m->origin_ns > ret->wall_ns)
+			ret->wall_ns = m->processes[i].end_ns - m->origin_ns;
+	find_processes(&k);
+	for (size_t i = 0; i < p->count; i++) {
+		const struct thread_time *t = &p->threads[i];
+
+		/* What a process did before exec was start-up, as that of a shim. */
+		if (k.is_shim[t->process] || t->image->end == TF_END_EXEC)
+			continue;
+		if (is_idle(t) && (t->origin != THREAD_MAIN || k.is_idle[t->process])) {
+			ret->idle_threads++;
+			continue;
+		}
+		role_add(&k, role_of(&k, t), t);
+		ret->has_role[i] = 1;
+	}
+	for (size_t i = 0; i < ret->count; i++) {
+		struct role *role = &ret->items[i];
+
+		if (role->call_count)
+			qsort(role->calls, role->call_count, sizeof(*role->calls), compare_calls);
+		if (role->is_main && has_others(&k))
+			strcpy(role->label, "main");
+	}
+	if (ret->count)
+		qsort(ret->items, ret->count, sizeof(*ret->items), compare_roles);
+	for (size_t i = 0; i < ret->count && i < NAMED_ROLES; i++)
+		merge_lines(c, &ret->items[i]);
+	ret->is_shim = k.is_shim;
+	free(k.is_idle);
+	free(k.children);
+	map_done(&k.by_pid);
+	map_done(&k.known);
+}
+
+void roles_done(struct roles *r)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		free(r->items[i].calls);
+		map_done(&r->items[i].known_calls);
+	}
+	free(r->items);
+	free(r->has_role);
+	free(r->is_shim);
+	attribution_done(&r->attribution);
+	*r = (struct roles){0};
+}
+
+void role_place(const struct report_context *c, const struct role_call *call, struct buffer *ret)
+{
+	struct symbol_frame frame = call->frame;
+	struct frame parts;
+
+	if (!call->has_frame)
+		return;
+	symbols_name(c->symbols, &frame);
+	frame_split(frame.text, &parts);
+	if (parts.file)
+		buffer_print(ret, "%s:%u ", base_name(parts.file), parts.line);
+	buffer_text(ret, parts.name);
+	frame_done(&parts);
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lines of the summary that divide time. */
+#include "report/analyze/summary_time.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/analyze/rule.h"
+#include "report/base/text.h"
+
+/* DETAILS: calls of a role that have a part of their own, if they take PART_PERCENT of its time; the rest of them are
+ * one part. ROLE_PERCENT: a role that takes less of all time than this is folded. */
+enum { DETAILS = 3, PART_PERCENT = 2, ROLE_PERCENT = 1, PLACE_WIDTH = 48, CAUSES = 3, LABEL_WIDTH = 20 };
+
+/* ---- parts of a whole ---- */
+
+static int compare_parts(const void *left, const void *right)
+{
+	const struct part *a = left, *b = right;
+
+	return order_of(b->ns, a->ns);
+}
+
+/* Rounds down, then gives what is missing to those with the largest remainders. */
+static void round_percent(const struct part *parts, size_t count, uint64_t whole, unsigned *ret)
+{
+	unsigned sum = 0;
+	double left[32] = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		double exact = 100 * (double)parts[i].ns / (double)whole;
+
+		ret[i] = (unsigned)exact;
+		left[i] = exact - ret[i];
+		sum += ret[i];
+	}
+	while (sum < 100) {
+		size_t most = 0;
+
+		for (size_t i = 1; i < count; i++)
+			if (left[i] > left[most])
+				most = i;
+		ret[most]++;
+		left[most] = 0;
+		sum++;
+	}
+}
+
+void summary_parts(struct part *parts, size_t count, struct buffer *ret)
+{
+	unsigned percent[32] = {0};
+	uint64_t whole = 0;
+	bool is_first = true;
+
+	for (size_t i = 0; i < count; i++)
+		whole += parts[i].ns;
+	if (count)
+		qsort(parts, count, sizeof(*parts), compare_parts);
+	if (whole)
+		round_percent(parts, count, whole, percent);
+	for (size_t i = 0; i < count; i++) {
+		if (percent[i])
+			buffer_print(ret, "%s%u %% %s", is_first ? "" : " · ", percent[i], parts[i].words.data);
+		is_first &= !percent[i];
+		buffer_done(&parts[i].words);
+	}
+}
+
+static void part_add(struct part *parts, size_t *count, uint64_t ns, const char *words)
+{
+	parts[*count] = (struct part){.ns = ns};
+	buffer_text(&parts[(*count)++].words, words);
+}
+
+/* ---- roles ---- */
+
+static void add_time(struct buffer *b, uint64_t ns)
+{
+	if (ns >= 1000000000000)
+		buffer_print(b, "%.0f s", (double)ns / 1e9);
+	else if (ns >= 1000000000)
+		buffer_print(b, "%.3g s", (double)ns / 1e9);
+	else
+		buffer_print(b, "%.3g ms", (double)ns / 1e6);
+}
+
+static void add_place(const struct report_context *c, const struct role_call *call, struct buffer *ret)
+{
+	struct buffer place = {0};
+
+	role_place(c, call, &place);
+	if (place.size) {
+		buffer_text(ret, " ");
+		text_shorten(ret, place.data, PLACE_WIDTH);
+	}
+	buffer_done(&place);
+}
+
+static size_t role_parts(const struct report_context *c, const struct role *r, const char *cpu_line, bool has_others,
+			 struct part *parts)
+{
+	size_t count = 0, details = 0;
+	uint64_t others = 0;
+
+	part_add(parts, &count, r->delay_ns, "runnable without a CPU");
+	part_add(parts, &count, r->cpu_ns, "CPU");
+	if (cpu_line)
+		buffer_print(&parts[1].words, " %s", cpu_line);
+	part_add(parts, &count, r->stopped_ns, "stopped");
+	part_add(parts, &count, r->unexplained_ns, "blocked outside of recorded calls");
+	part_add(parts, &count, r->unsure_ns, "runnable, or blocked outside of recorded calls");
+	part_add(parts, &count, r->unknown_ns, "not accounted");
+	for (size_t i = 0; i < r->call_count; i++) {
+		const struct role_call *call = &r->calls[i];
+		bool waits = blocked_waits_for_others(call->kind);
+
+		if (details == DETAILS || call->ns * 100 < r->lifetime_ns * PART_PERCENT) {
+			others += call->ns;
+			continue;
+		}
+		details++;
+		part_add(parts, &count, call->ns, waits && has_others && r->is_main ? "waits for them in "
+						  : waits			    ? "waits in "
+										    : "");
+		buffer_text(&parts[count - 1].words, call->function);
+		add_place(c, call, &parts[count - 1].words);
+	}
+	part_add(parts, &count, others, "other calls");
+	return count;
+}
+
+static void role_line(const struct report_context *c, const struct role *r, const char *cpu_line, bool has_others,
+		      struct buffer *ret)
+{
+	struct part parts[DETAILS + 8];
+	struct buffer label = {0};
+	size_t width;
+
+	text_escape(&label, r->label, "");
+	width = text_shorten(ret, label.data, LABEL_WIDTH);
+	buffer_print(ret, "%*s", width < SUMMARY_LABEL ? (int)(SUMMARY_LABEL + 1 - width) : 1, "");
+	buffer_done(&label);
+	add_time(ret, r->lifetime_ns);
+	if (r->threads > 1)
+		buffer_print(ret, " of %zu %s", r->threads, r->processes > 1 ? "processes" : "threads");
+	buffer_text(ret, ": ");
+	summary_parts(parts, role_parts(c, r, cpu_line, has_others, parts), ret);
+	buffer_text(ret, "\n");
+}
+
+static void folded_line(const struct roles *r, size_t roles, struct buffer *ret)
+{
+	const char *join = "";
+
+	if (!roles && !r->idle_threads && !r->shims)
+		return;
+	buffer_print(ret, "%-*s ", SUMMARY_LABEL, "folded");
+	if (r->idle_threads) {
+		buffer_print(ret, "%zu idle helper%s", r->idle_threads, r->idle_threads == 1 ? "" : "s");
+		join = ", ";
+	}
+	if (r->shims) {
+		buffer_print(ret, "%s%zu shell%s and start-up process%s", join, r->shims, r->shims == 1 ? "" : "s",
+			     r->shims == 1 ? "" : "es");
+		join = ", ";
+	}
+	if (roles)
+		buffer_print(ret, "%s%zu other%s that used less", join, roles, roles == 1 ? "" : "s");
+	buffer_text(ret, "\n");
+}
+
+void summary_roles(const struct report_context *c, const struct roles *roles, const char *cpu_line, size_t lines,
+		   struct buffer *ret)
+{
+	const struct role *computing = NULL;
+	size_t shown = 0;
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < roles->count; i++) {
+		all += roles->items[i].lifetime_ns;
+		if (!computing || roles->items[i].cpu_ns > computing->cpu_ns)
+			computing = &roles->items[i];
+	}
+	for (size_t i = 0; i < roles->count; i++) {
+		const struct role *r = &roles->items[i];
+
+		if (shown + 1 >= lines || (shown && !r->is_main && r->lifetime_ns * 100 < all * ROLE_PERCENT))
+			continue;
+		role_line(c, r, r == computing ? cpu_line : NULL, roles->count > 1, ret);
+		shown++;
+	}
+	folded_line(roles, roles->count - shown, ret);
+}
+
+/* ---- devices ---- */
+
+struct device_kinds {
+	uint64_t ns[TF_DEVICE_GRAPH + 1], all;
+};
+
+static void device_visit(struct scan *s, const struct device_record *r)
+{
+	struct device_kinds *k = s->more;
+	struct tf_device_operation operation;
+
+	if (!device_operation(s->image->trace, r->operation, &operation) || operation.kind > TF_DEVICE_GRAPH)
+		return;
+	k->ns[operation.kind] += r->duration_ns;
+	k->all += r->duration_ns;
+}
+
+/* The causes of idle time over all devices, the largest first. */
+static void idle_causes(const struct gaps *g, struct buffer *ret)
+{
+	struct {
+		const struct gap_sum *sum;
+		uint64_t ns;
+	} worst[CAUSES] = {0};
+	const char *join = " (";
+
+	for (size_t i = 0; i < g->sum_count; i++) {
+		size_t at = CAUSES;
+
+		while (at && g->sums[i].total_ns > worst[at - 1].ns)
+			at--;
+		if (at == CAUSES)
+			continue;
+		memmove(worst + at + 1, worst + at, (CAUSES - 1 - at) * sizeof(*worst));
+		worst[at].sum = &g->sums[i];
+		worst[at].ns = g->sums[i].total_ns;
+	}
+	for (size_t i = 0; i < CAUSES && worst[i].sum; i++) {
+		buffer_text(ret, join);
+		gap_words(worst[i].sum, ret);
+		buffer_text(ret, " ");
+		add_time(ret, worst[i].ns);
+		join = " · ";
+	}
+	if (worst[0].sum)
+		buffer_text(ret, ")");
+}
+
+void summary_devices(const struct report_context *c, const struct gaps *g, struct buffer *ret)
+{
+	static const struct {
+		const char *name;
+		uint8_t kinds[2];
+	} shown[] = {{"kernels", {TF_DEVICE_KERNEL, 0}},
+		     {"copies", {TF_DEVICE_COPY, TF_DEVICE_SET}},
+		     {"graphs", {TF_DEVICE_GRAPH, 0}}};
+	struct device_kinds kinds = {0};
+	uint64_t busy = 0, wall = 0;
+
+	for (size_t i = 0; i < g->device_count; i++) {
+		busy += g->devices[i].busy_ns;
+		wall += g->devices[i].wall_ns;
+	}
+	if (!wall)
+		return;
+	device_scan(&(struct scan){.context = c, .more = &kinds}, device_visit, NULL);
+	buffer_print(ret, "%-*s ", SUMMARY_LABEL, "GPU");
+	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++) {
+		uint64_t ns = kinds.ns[shown[i].kinds[0]] + (shown[i].kinds[1] ? kinds.ns[shown[i].kinds[1]] : 0);
+
+		/* Operations overlap: each has its share of the time in which the device was busy. */
+		if (ns)
+			buffer_print(ret, "%s %.1f %% · ", shown[i].name,
+				     100 * (double)busy / (double)wall * (double)ns / (double)kinds.all);
+	}
+	buffer_print(ret, "idle %.1f %%", 100 * (double)(wall - busy) / (double)wall);
+	if (g->device_count > 1)
+		buffer_print(ret, " of %zu pairs of process and device", g->device_count);
+	idle_causes(g, ret);
+	buffer_text(ret, "\n");
+}

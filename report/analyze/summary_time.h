@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lines of the summary that divide time: one for each role, one for the devices. */
+#ifndef PILLION_SUMMARY_TIME_H
+#define PILLION_SUMMARY_TIME_H
+
+#include "report/analyze/role.h"
+#include "report/derive/device/gap.h"
+
+/* Width of the word that a line begins with. */
+enum { SUMMARY_LABEL = 10 };
+
+/* A part of a whole, in a line "75 % runnable without a CPU · 8 % CPU job.py:36 decode". */
+struct part {
+	uint64_t ns;
+	struct buffer words;
+};
+
+/* Appends the parts in descending order with whole percentages that add up to 100; those of 0 % are omitted. Frees
+ * their words. */
+void summary_parts(struct part *parts, size_t count, struct buffer *ret);
+
+/* A line for each of the `lines` roles that take most time, and one for what is folded. cpu_line: of the role that
+ * computes most; NULL: not known. */
+void summary_roles(const struct report_context *c, const struct roles *roles, const char *cpu_line, size_t lines,
+		   struct buffer *ret);
+
+/* Kernels, copies, graphs and idle time with its causes; nothing if no device was used. */
+void summary_devices(const struct report_context *c, const struct gaps *g, struct buffer *ret);
+
+#endif

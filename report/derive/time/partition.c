@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes the partition of the lifetime of each thread. */
+#include "report/derive/time/partition.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A thread that was off the CPU for less has no run delay worth reading; see the recorder's usage.c. */
+#define DELAY_NS 1000000ull
+#define DELAY_PER_SWITCH_NS 500000000ull
+
+struct maker {
+	const struct report_context *context;
+	const struct clock_map *clock;
+	struct usages *usages;
+	struct descriptors descriptors; /* of the image */
+	struct partition *partition;
+	bool has_calls;
+	/* accounts of the main thread at the end of the previous image of its process */
+	uint64_t base_cpu_ns, base_delay_ns;
+	uint64_t base_ticks; /* when it called exec; 0: not known */
+};
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static uint64_t add_known(uint64_t sum, uint64_t part)
+{
+	return part == TF_USAGE_UNKNOWN ? sum : sum + part;
+}
+
+void partition_settle(struct thread_time *t, uint64_t span_ns, uint64_t before_ns)
+{
+	uint64_t used = t->cpu_ns + t->delay_ns;
+
+	t->lifetime_ns = span_ns + before_ns;
+	if (t->lifetime_ns < used)
+		t->lifetime_ns = used;
+	t->blocked_ns = t->lifetime_ns - used;
+	if (t->stopped_ns > t->blocked_ns)
+		t->stopped_ns = t->blocked_ns;
+}
+
+/* ---- one thread ---- */
+
+static struct thread_time *thread_new(struct maker *k, const struct image *image, enum thread_origin origin,
+				      uint32_t tid)
+{
+	struct partition *p = k->partition;
+
+	p->threads = mem_grow(p->threads, p->count, &p->capacity, sizeof(*p->threads));
+	p->threads[p->count] =
+		(struct thread_time){.process = image->process, .image = image, .origin = origin, .tid = tid};
+	return &p->threads[p->count++];
+}
+
+static void thread_use(struct thread_time *t, const struct usage_of *of, uint64_t base_cpu_ns, uint64_t base_delay_ns)
+{
+	t->cpu_is_known = of->cpu_ns != TF_USAGE_UNKNOWN;
+	t->delay_is_known = of->delay_ns != TF_USAGE_UNKNOWN;
+	t->cpu_ns = t->cpu_is_known ? less(of->cpu_ns, base_cpu_ns) : 0;
+	t->delay_ns = t->delay_is_known ? less(of->delay_ns, base_delay_ns) : 0;
+	t->voluntary = of->voluntary;
+	t->involuntary = of->involuntary;
+}
+
+/* What the launcher saw completes what the thread recorded: all of it if the thread recorded no end, else its run
+ * delay. */
+static void usage_complete(struct usage_of *of, const struct usage_sampled *s)
+{
+	if (!s)
+		return;
+	if (of->cpu_ns == TF_USAGE_UNKNOWN)
+		of->cpu_ns = s->last.cpu_ns;
+	if (of->delay_ns == TF_USAGE_UNKNOWN)
+		of->delay_ns = s->last.delay_ns;
+}
+
+/* Linux 6.18 counts the sleep of some threads as run delay when a machine is overloaded: 12 s of a sleep of 12 s. Such
+ * a delay contradicts the calls that only waited meanwhile, and is far longer for each switch than a scheduler lets a
+ * thread wait. */
+static bool delay_is_wrong(const struct thread_time *t, uint64_t span_ns)
+{
+	uint64_t calls, waits_ns = blocked_waits(&t->blocked, &calls),
+			switches = t->voluntary + t->involuntary > calls ? t->voluntary + t->involuntary : calls;
+
+	return t->delay_ns / (switches + 1) > DELAY_PER_SWITCH_NS && waits_ns + t->delay_ns > span_ns + span_ns / 5;
+}
+
+static void thread_finish(struct maker *k, struct thread_time *t, uint64_t span_ns, uint64_t before_ns,
+			  uint64_t end_ticks)
+{
+	const struct usage_sampled *process = usages_sampled(k->usages, t->image, 0);
+
+	if (process)
+		t->stopped_ns = clock_map_duration(k->clock, process->stopped_ticks);
+	if (k->has_calls && t->thread)
+		blocked_gather(k->context, t->image, t->thread, &k->descriptors, end_ticks, &t->blocked);
+	if (delay_is_wrong(t, span_ns)) {
+		t->delay_is_known = false;
+		t->delay_ns = 0;
+	}
+	partition_settle(t, span_ns, before_ns);
+	t->delay_is_known |= t->cpu_is_known && t->blocked_ns < DELAY_NS;
+	k->partition->missing += !t->cpu_is_known;
+	t->unexplained_ns = blocked_divide(&t->blocked, t->blocked_ns - t->stopped_ns);
+}
+
+/* The accounts of the main thread include those of the previous images of its process. */
+static void add_main(struct maker *k, const struct image *image, const struct trace_thread *thread, uint64_t end_ticks)
+{
+	struct thread_time *t = thread_new(k, image, THREAD_MAIN, image->pid);
+	const struct usage_sampled *sampled = usages_sampled(k->usages, image, image->pid);
+	struct usage_of of = usages_recorded(k->usages, image, image->pid, image->start_ticks, UINT64_MAX);
+	uint64_t before_us = thread && thread->page ? thread->page->chunk.cpu_before_us : 0, attached_ns = 0, before_ns;
+	uint64_t start = k->base_ticks ? k->base_ticks : image->start_ticks;
+
+	if (image->end != TF_END_EXEC)
+		usage_complete(&of, sampled);
+	if (!image->trace && image->usage.is_known)
+		before_us = image->usage.before_us;
+	t->thread = thread;
+	strcpy(t->name, thread ? thread->name : "");
+	thread_use(t, &of, k->base_cpu_ns, k->base_delay_ns);
+	/* CPU time before the first call that exceeds the time since the start is from before that. */
+	before_ns = less(before_us * 1000, k->base_cpu_ns);
+	if (thread && thread->page)
+		attached_ns = clock_map_duration(k->clock, less(thread->page->start_ticks, start));
+	thread_finish(k, t, clock_map_duration(k->clock, less(end_ticks, start)), less(before_ns, attached_ns),
+		      end_ticks);
+	k->base_ticks = image->end_ticks;
+	if (of.cpu_ns != TF_USAGE_UNKNOWN)
+		k->base_cpu_ns = of.cpu_ns;
+	if (of.delay_ns != TF_USAGE_UNKNOWN)
+		k->base_delay_ns = of.delay_ns;
+}
+
+static void add_recorded(struct maker *k, const struct image *image, const struct trace_thread *thread,
+			 uint64_t end_ticks)
+{
+	struct thread_time *t;
+	uint64_t start = thread->page ? thread->page->start_ticks : thread->first_ticks, end = end_ticks;
+	struct usage_of of;
+
+	if (thread->page && thread->page->end_ticks)
+		end = thread->page->end_ticks;
+	of = usages_recorded(k->usages, image, thread->tid, start, end < end_ticks ? end : UINT64_MAX);
+	usage_complete(&of, usages_sampled(k->usages, image, thread->tid));
+	t = thread_new(k, image, THREAD_RECORDED, thread->tid);
+	t->thread = thread;
+	t->ended = end < end_ticks;
+	strcpy(t->name, thread->name);
+	thread_use(t, &of, 0, 0);
+	thread_finish(k, t, clock_map_duration(k->clock, less(end, start)),
+		      thread->page ? (uint64_t)thread->page->chunk.cpu_before_us * 1000 : 0, end);
+}
+
+/* A thread that made no recorded call: its beginning is known to a sampling interval. */
+static void add_sampled(struct maker *k, const struct image *image, const struct usage_sampled *s, uint64_t end_ticks)
+{
+	struct usage_of of = usages_recorded(k->usages, image, s->tid, 0, UINT64_MAX);
+	struct thread_time *t = thread_new(k, image, THREAD_SAMPLED, s->tid);
+	uint64_t end = s->is_gone && s->last.ticks < end_ticks ? s->last.ticks : end_ticks;
+
+	usage_complete(&of, s);
+	memcpy(t->name, s->name, sizeof(s->name));
+	t->ended = s->is_gone;
+	thread_use(t, &of, 0, 0);
+	thread_finish(k, t, clock_map_duration(k->clock, less(end, s->first.ticks)),
+		      add_known(s->first.cpu_ns, s->first.delay_ns), end);
+}
+
+/* ---- one process ---- */
+
+static const struct trace_thread *main_thread(const struct image *image)
+{
+	for (size_t i = 0; image->trace && i < image->trace->thread_count; i++)
+		if (image->trace->threads[i].tid == image->pid)
+			return &image->trace->threads[i];
+	return NULL;
+}
+
+static bool is_tool(const struct trace_thread *t)
+{
+	return t->page && t->page->chunk.is_tool;
+}
+
+static void add_image(struct maker *k, const struct image *image, uint64_t end_ticks)
+{
+	const struct trace_thread *first = main_thread(image);
+
+	if (k->has_calls && image->trace)
+		descriptors_init(&k->descriptors, image->trace);
+	add_main(k, image, first, end_ticks);
+	for (size_t i = 0; image->trace && i < image->trace->thread_count; i++)
+		if (&image->trace->threads[i] != first && !is_tool(&image->trace->threads[i]))
+			add_recorded(k, image, &image->trace->threads[i], end_ticks);
+	if (k->has_calls && image->trace)
+		descriptors_done(&k->descriptors);
+}
+
+static void add_samples_of(struct maker *k, const struct image *last, size_t from, uint64_t end_ticks)
+{
+	const struct partition *p = k->partition;
+	const struct usage_sampled *s;
+	struct map known = {0};
+	size_t at = 0;
+
+	for (size_t i = from; i < p->count; i++)
+		map_put(&known, p->threads[i].tid, 0, NULL);
+	for (size_t i = 0; last->trace && i < last->trace->thread_count; i++)
+		map_put(&known, last->trace->threads[i].tid, 0, NULL);
+	while ((s = usages_next(k->usages, last, &at)))
+		if (!map_find(&known, s->tid, 0))
+			add_sampled(k, last, s, end_ticks);
+	map_done(&known);
+}
+
+/* Less than END_NS of a process that no thread accounts for is what its threads used after their last records. */
+enum { END_NS = 1000000 };
+
+/* CPU time of the process that no thread accounts for: threads that neither recorded nor were sampled. */
+static void add_rest(struct maker *k, const struct image *last, size_t from, struct process_time *process)
+{
+	struct usage_of of = usages_recorded(k->usages, last, 0, 0, UINT64_MAX);
+	const struct usage_sampled *s = usages_sampled(k->usages, last, 0);
+	uint64_t sum = 0;
+
+	for (size_t i = from; i < k->partition->count; i++)
+		sum += k->partition->threads[i].cpu_ns;
+	process->peak_kb = of.peak_kb;
+	if (s && s->peak_kb > process->peak_kb)
+		process->peak_kb = s->peak_kb;
+	process->cpu_ns = of.cpu_ns;
+	if (of.cpu_ns == TF_USAGE_UNKNOWN && s) /* in units of the kernel's tick: the threads are more exact */
+		process->cpu_ns = less(s->last.cpu_ns, sum) > 20000000 ? s->last.cpu_ns : sum;
+	if (process->cpu_ns != TF_USAGE_UNKNOWN && process->cpu_ns > sum) {
+		uint64_t rest = process->cpu_ns - sum;
+		struct thread_time *t = rest < END_NS ? &k->partition->threads[from]
+						      : thread_new(k, last, THREAD_UNRECORDED, 0);
+
+		t->cpu_ns += rest;
+		t->lifetime_ns += rest;
+		t->delay_is_known |= t->origin == THREAD_UNRECORDED;
+		t->cpu_is_known = true;
+	}
+}
+
+static void add_process(struct maker *k, size_t number)
+{
+	const struct model *m = k->context->model;
+	const struct process *p = &m->processes[number];
+	const struct image *last = &m->images[p->first_image + p->image_count - 1];
+	size_t from = k->partition->count;
+	uint64_t end = 0;
+
+	k->clock = &m->machines[p->machine].clock;
+	k->base_cpu_ns = k->base_delay_ns = k->base_ticks = 0;
+	for (const struct image *image = &m->images[p->first_image]; image <= last; image++) {
+		end = image->end_ticks ? image->end_ticks : clock_map_tick_at(k->clock, p->end_ns);
+		if (image != last && (!image->end_ticks || end > image[1].start_ticks))
+			end = image[1].start_ticks;
+		add_image(k, image, end);
+	}
+	add_samples_of(k, last, from, end);
+	add_rest(k, last, from, &k->partition->processes[number]);
+}
+
+void partition_make(const struct report_context *c, bool has_calls, struct partition *ret)
+{
+	const struct model *m = c->model;
+	struct maker k = {.context = c, .usages = usages_new(m), .partition = ret, .has_calls = has_calls};
+
+	*ret = (struct partition){.processes = mem_alloc((m->process_count + 1) * sizeof(*ret->processes))};
+	for (size_t i = 0; i < m->process_count; i++)
+		add_process(&k, i);
+	usages_free(k.usages);
+}
+
+void partition_done(struct partition *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		blocked_done(&p->threads[i].blocked);
+	free(p->threads);
+	free(p->processes);
+	*p = (struct partition){0};
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Collects what the kernel accounted to threads and processes. */
+#include "report/derive/time/usage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct usages {
+	const struct model *model;
+	/* by image (position in the model), then tid, then ticks */
+	struct recorded {
+		size_t image;
+		struct tf_usage of;
+	} *recorded;
+	size_t recorded_count, recorded_capacity;
+	struct usage_sampled *sampled; /* by pid, process_start, tid */
+	size_t sampled_count, sampled_capacity;
+};
+
+static void usages_add_trace(struct usages *u, size_t image)
+{
+	const struct trace *t = u->model->images[image].trace;
+
+	for (size_t i = 0; t && i < t->blob_count; i++) {
+		struct tf_usage of;
+
+		if (t->blobs[i].type != TF_BLOB_USAGE || trace_blob(t, &t->blobs[i], &of, sizeof(of)) < sizeof(of))
+			continue;
+		u->recorded = mem_grow(u->recorded, u->recorded_count, &u->recorded_capacity, sizeof(*u->recorded));
+		u->recorded[u->recorded_count++] = (struct recorded){image, of};
+	}
+}
+
+static int compare_recorded(const void *left, const void *right)
+{
+	const struct recorded *a = left, *b = right;
+
+	return order_of(a->image, b->image) ?: order_of(a->of.tid, b->of.tid) ?: order_of(a->of.ticks, b->of.ticks);
+}
+
+static void sampled_add(struct usages *u, struct map *known, const struct tf_usage_sample *s)
+{
+	/* A sample of a process that has gone has tid 0; so have those of the process, which are kept under it. */
+	uint32_t tid = s->kind == TF_USAGE_PROCESS ? 0 : s->tid;
+	uint64_t *place = map_put(known, (uint64_t)s->pid << 32 | tid, s->process_start, NULL);
+	struct usage_sampled *p;
+
+	if (!*place) {
+		u->sampled = mem_grow(u->sampled, u->sampled_count, &u->sampled_capacity, sizeof(*u->sampled));
+		u->sampled[u->sampled_count] = (struct usage_sampled){
+			.pid = s->pid, .tid = tid, .process_start = s->process_start, .first = *s, .last = *s};
+		*place = ++u->sampled_count;
+	}
+	p = &u->sampled[*place - 1];
+	if (p->last.state == 'T' && s->ticks > p->last.ticks)
+		p->stopped_ticks += s->ticks - p->last.ticks;
+	p->is_gone = s->kind == TF_USAGE_GONE;
+	p->peak_kb = s->resident_kb > p->peak_kb ? s->resident_kb : p->peak_kb;
+	memcpy(p->name, s->name, sizeof(s->name));
+	if (p->is_gone)
+		p->last.ticks = s->ticks;
+	else
+		p->last = *s;
+}
+
+static int compare_sampled(const void *left, const void *right)
+{
+	const struct usage_sampled *a = left, *b = right;
+
+	return order_of(a->pid, b->pid) ?: order_of(a->process_start, b->process_start) ?: order_of(a->tid, b->tid);
+}
+
+struct usages *usages_new(const struct model *m)
+{
+	struct usages *u = mem_alloc(sizeof(*u));
+	struct map known = {0};
+
+	u->model = m;
+	for (size_t i = 0; i < m->image_count; i++)
+		usages_add_trace(u, i);
+	if (u->recorded_count)
+		qsort(u->recorded, u->recorded_count, sizeof(*u->recorded), compare_recorded);
+	for (size_t i = 0; i < m->usage_count; i++) {
+		size_t from = u->sampled_count;
+		uint64_t round = 0;
+
+		for (size_t k = 0; k < m->usages[i].count; k++) {
+			const struct tf_usage_sample *s = &m->usages[i].items[k];
+
+			if (s->kind == TF_USAGE_ROUND)
+				round = s->ticks;
+			else if (s->kind <= TF_USAGE_GONE)
+				sampled_add(u, &known, s);
+		}
+		/* A process that has been stopped since has no later sample. */
+		for (size_t k = from; k < u->sampled_count; k++)
+			if (u->sampled[k].last.state == 'T' && round > u->sampled[k].last.ticks)
+				u->sampled[k].stopped_ticks += round - u->sampled[k].last.ticks;
+	}
+	map_done(&known);
+	if (u->sampled_count)
+		qsort(u->sampled, u->sampled_count, sizeof(*u->sampled), compare_sampled);
+	return u;
+}
+
+void usages_free(struct usages *u)
+{
+	if (!u)
+		return;
+	free(u->recorded);
+	free(u->sampled);
+	free(u);
+}
+
+/* Of an image without a trace file. */
+static struct usage_of usage_of_line(const struct image *image, uint32_t tid)
+{
+	const struct image_usage *u = &image->usage;
+	struct usage_of of = {.ticks = image->end_ticks, .cpu_ns = u->cpu_ns, .delay_ns = TF_USAGE_UNKNOWN};
+
+	if (!u->is_known || (tid && tid != image->pid))
+		return (struct usage_of){.cpu_ns = TF_USAGE_UNKNOWN, .delay_ns = TF_USAGE_UNKNOWN};
+	if (tid) {
+		of.cpu_ns = u->thread_cpu_ns;
+		of.delay_ns = u->delay_ns;
+	} else {
+		of.peak_kb = u->peak_kb;
+	}
+	of.voluntary = u->voluntary;
+	of.involuntary = u->involuntary;
+	return of;
+}
+
+struct usage_of usages_recorded(const struct usages *u, const struct image *image, uint32_t tid, uint64_t from,
+				uint64_t to)
+{
+	struct recorded wanted = {.image = (size_t)(image - u->model->images), .of = {.tid = tid, .ticks = to}};
+	const struct recorded *r;
+	size_t at;
+
+	if (!image->trace)
+		return usage_of_line(image, tid);
+	/* The place after the last one at or before `to`. */
+	at = first_place(i, 0, u->recorded_count, compare_recorded(&u->recorded[i], &wanted) <= 0);
+	r = at ? &u->recorded[at - 1] : NULL;
+	if (!r || r->image != wanted.image || r->of.tid != tid || r->of.ticks < from)
+		return (struct usage_of){.cpu_ns = TF_USAGE_UNKNOWN, .delay_ns = TF_USAGE_UNKNOWN};
+	return (struct usage_of){.ticks = r->of.ticks,
+				 .cpu_ns = r->of.cpu_ns,
+				 .delay_ns = r->of.delay_ns,
+				 .peak_kb = r->of.peak_kb,
+				 .voluntary = r->of.voluntary,
+				 .involuntary = r->of.involuntary};
+}
+
+static size_t sampled_place(const struct usages *u, const struct image *image, uint32_t tid)
+{
+	struct usage_sampled wanted = {.pid = image->pid, .process_start = image->process_start, .tid = tid};
+
+	return first_place(i, 0, u->sampled_count, compare_sampled(&u->sampled[i], &wanted) < 0);
+}
+
+const struct usage_sampled *usages_sampled(const struct usages *u, const struct image *image, uint32_t tid)
+{
+	size_t at = sampled_place(u, image, tid);
+	const struct usage_sampled *s = at < u->sampled_count ? &u->sampled[at] : NULL;
+
+	return s && s->pid == image->pid && s->process_start == image->process_start && s->tid == tid ? s : NULL;
+}
+
+const struct usage_sampled *usages_next(const struct usages *u, const struct image *image, size_t *at)
+{
+	size_t place = *at ? *at : sampled_place(u, image, 1);
+	const struct usage_sampled *s = place < u->sampled_count ? &u->sampled[place] : NULL;
+
+	*at = place + 1;
+	return s && s->pid == image->pid && s->process_start == image->process_start ? s : NULL;
+}

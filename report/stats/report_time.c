@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* time_sum: the partition of time by thread, process, rank or host. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/derive/time/partition.h"
+#include "report/stats/report.h"
+
+struct time_row {
+	const struct thread_time *first;
+	uint64_t threads, lifetime_ns, cpu_ns, delay_ns, blocked_ns, unexplained_ns, stopped_ns, peak_kb;
+	bool cpu_is_known, delay_is_known; /* of any of its threads; what is not known is in blocked_ns */
+	size_t last_process; /* whose peak is in peak_kb */
+};
+
+struct time_rows {
+	struct time_row *items;
+	size_t count, capacity;
+	struct map known;
+};
+
+/* A thread is one row, also if its process has called exec; a tid may be reused within a process. */
+static struct time_row *time_row_of(struct time_rows *rows, const struct report_context *c, const struct thread_time *t)
+{
+	const struct process *p = &c->model->processes[t->process];
+	const char *host = c->model->machines[p->machine].host;
+	uint64_t a = t->process, b = 0, *place;
+
+	if (c->by == BY_RANK)
+		a = hash_bytes(p->rank, strlen(p->rank));
+	else if (c->by == BY_HOST)
+		a = hash_bytes(host, strlen(host));
+	else if (c->by != BY_PROCESS)
+		b = (uint64_t)t->tid << 32 | (t->origin == THREAD_RECORDED && t->thread ? t->thread->number + 1 : 0);
+	place = map_put(&rows->known, a, b, NULL);
+	if (!*place) {
+		rows->items = mem_grow(rows->items, rows->count, &rows->capacity, sizeof(*rows->items));
+		rows->items[rows->count] = (struct time_row){.first = t, .last_process = SIZE_MAX};
+		*place = ++rows->count;
+	}
+	return &rows->items[*place - 1];
+}
+
+static void time_row_add(struct time_row *row, const struct partition *p, const struct thread_time *t)
+{
+	row->threads++;
+	row->lifetime_ns += t->lifetime_ns;
+	row->cpu_ns += t->cpu_ns;
+	row->delay_ns += t->delay_ns;
+	row->blocked_ns += t->blocked_ns;
+	row->unexplained_ns += t->unexplained_ns;
+	row->stopped_ns += t->stopped_ns;
+	row->cpu_is_known |= t->cpu_is_known;
+	row->delay_is_known |= t->delay_is_known;
+	if (row->last_process != t->process)
+		row->peak_kb += p->processes[t->process].peak_kb;
+	row->last_process = t->process;
+}
+
+static void time_add_labels(const struct report_context *c, const struct time_row *row, struct table *table)
+{
+	const struct model *m = c->model;
+	const struct process *p = &m->processes[row->first->process];
+
+	switch (c->by) {
+	case BY_PROCESS:
+		table_number(table, p->pid);
+		break;
+	case BY_RANK:
+		table_text(table, p->rank);
+		break;
+	case BY_HOST:
+		table_text(table, m->machines[p->machine].host);
+		break;
+	default:
+		table_number(table, p->pid);
+		table_number_if(table, row->first->tid, row->first->tid);
+		table_text(table, row->first->origin == THREAD_UNRECORDED ? "(other threads)" : row->first->name);
+		return;
+	}
+	table_number(table, row->threads);
+}
+
+int report_time_sum(const struct report_context *c, struct table *table, struct err *err)
+{
+	struct partition p;
+	struct time_rows rows = {0};
+
+	if (c->by == BY_PROCESS)
+		table_column(table, "PID", COLUMN_ID);
+	else if (c->by == BY_RANK)
+		table_column(table, "Rank", COLUMN_TEXT);
+	else if (c->by == BY_HOST)
+		table_column(table, "Host", COLUMN_TEXT);
+	else if (c->by == BY_RANGE)
+		return err_set(err, -ENODATA, "the times are those of whole threads: --by range does not apply");
+	else
+		table_has(table, {"PID", COLUMN_ID}, {"TID", COLUMN_ID}, {"Thread", COLUMN_TEXT});
+	if (c->by != BY_NOTHING && c->by != BY_THREAD)
+		table_column(table, "Threads", COLUMN_COUNT);
+	table_has(table, {"Lifetime (ns)", COLUMN_NS}, {"CPU (ns)", COLUMN_NS}, {"Runnable (ns)", COLUMN_NS},
+		  {"Blocked (ns)", COLUMN_NS}, {"In Calls (ns)", COLUMN_NS}, {"Stopped (ns)", COLUMN_NS},
+		  {"Unexplained (ns)", COLUMN_NS}, {"Peak RSS (KiB)", COLUMN_COUNT});
+	partition_make(c, true, &p);
+	for (size_t i = 0; i < p.count; i++)
+		time_row_add(time_row_of(&rows, c, &p.threads[i]), &p, &p.threads[i]);
+	for (size_t i = 0; i < rows.count; i++) {
+		const struct time_row *row = &rows.items[i];
+
+		time_add_labels(c, row, table);
+		table_number(table, row->lifetime_ns);
+		table_number_if(table, row->cpu_is_known, row->cpu_ns);
+		table_number_if(table, row->delay_is_known, row->delay_ns);
+		table_number_if(table, row->cpu_is_known, row->blocked_ns);
+		table_number(table, row->blocked_ns - row->stopped_ns - row->unexplained_ns);
+		table_number(table, row->stopped_ns);
+		table_number(table, row->unexplained_ns);
+		table_number_if(table, row->peak_kb, row->peak_kb);
+	}
+	free(rows.items);
+	map_done(&rows.known);
+	partition_done(&p);
+	return 0;
+}

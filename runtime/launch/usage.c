@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples CPU time, run delay, state and memory of the run's processes from /proc about once per second, into
+ * HOST.RUN.usage. What a process that is killed has used is therefore known up to its last sample. Only values that
+ * changed are written. A round that takes long, because there are thousands of threads, makes the next one come later,
+ * so that sampling uses at most 1/COST_SHARE of a CPU; each round states how long the previous one took. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/common/clock.h"
+#include "runtime/launch/run.h"
+
+/* CHANGE_NS: a smaller change of a thread's values is not written. FILE_BYTES: when the file exceeds it, the interval
+ * doubles, and so on. */
+enum { INTERVAL_MS = 1000, COST_SHARE = 200, CHANGE_NS = 1000000, FILE_BYTES = 32 << 20 };
+
+struct usage_thread {
+	struct usage_thread *next;
+	struct tf_usage_sample last; /* as written */
+	uint32_t round; /* in which it was seen */
+};
+
+struct usage_process {
+	struct tf_usage_sample last;
+	struct usage_thread *threads;
+};
+
+static struct {
+	int fd; /* -1: no file, or it could not be written */
+	bool is_open;
+	uint64_t due_ns, began_ns, cost_ns, written, interval_ms, tick_ns;
+	uint32_t round, processes, threads;
+	struct tf_usage_sample *list; /* to be written */
+	size_t count, room;
+} usage = {.fd = -1, .interval_ms = INTERVAL_MS};
+
+static uint64_t cpu_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static bool file_text(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+/* ---- the file ---- */
+
+static void usage_open(const struct run *run)
+{
+	struct tf_usage_head head = {.magic = TF_USAGE_MAGIC,
+				     .run = run->id,
+				     .clock = clock_kind,
+				     .sample_bytes = sizeof(struct tf_usage_sample)};
+	char path[PATH_MAX + INDEX_NAME_BYTES], name[INDEX_NAME_BYTES];
+
+	usage.is_open = true;
+	usage.tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+	memcpy(head.boot, run->boot, sizeof(head.boot));
+	index_usage_name(name, sizeof(name), run->host, run->id);
+	snprintf(path, sizeof(path), "%s/%s", run->spool[0] ? run->spool : run->directory, name);
+	usage.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (usage.fd >= 0 && write(usage.fd, &head, sizeof(head)) != (ssize_t)sizeof(head)) {
+		close(usage.fd);
+		usage.fd = -1;
+		unlink(path);
+	}
+}
+
+static void usage_add(const struct tf_usage_sample *sample)
+{
+	if (usage.count == usage.room) {
+		size_t room = usage.room * 2 + 64;
+		void *more = realloc(usage.list, room * sizeof(*usage.list));
+
+		if (!more)
+			return;
+		usage.list = more;
+		usage.room = room;
+	}
+	usage.list[usage.count++] = *sample;
+}
+
+/* A partial write ends the file, because the samples after it would not be aligned. */
+static void usage_flush(void)
+{
+	size_t size = usage.count * sizeof(*usage.list);
+
+	if (usage.count && write(usage.fd, usage.list, size) != (ssize_t)size) {
+		close(usage.fd);
+		usage.fd = -1;
+	}
+	usage.count = 0;
+	usage.written += size;
+	while (usage.written > FILE_BYTES * (usage.interval_ms / INTERVAL_MS))
+		usage.interval_ms *= 2;
+}
+
+/* ---- /proc ---- */
+
+/* The fields of a stat file: state, CPU time in ticks, start, resident pages. */
+static bool stat_parse(const char *text, struct tf_usage_sample *ret, uint64_t *ret_start)
+{
+	const char *open = strchr(text, '('), *close = strrchr(text, ')');
+	unsigned long long user, system, start;
+	long resident;
+	size_t length;
+
+	if (!open || !close ||
+	    sscanf(close + 1,
+		   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %llu %*u %ld",
+		   &ret->state, &user, &system, &start, &resident) != 5)
+		return false;
+	length = (size_t)(close - open - 1);
+	memset(ret->name, 0, sizeof(ret->name));
+	memcpy(ret->name, open + 1, length < sizeof(ret->name) ? length : sizeof(ret->name));
+	ret->cpu_ns = (user + system) * usage.tick_ns;
+	ret->delay_ns = TF_USAGE_UNKNOWN;
+	ret->resident_kb = (uint32_t)((uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE) / 1024);
+	*ret_start = start;
+	return true;
+}
+
+static void schedule_read(const char *directory, struct tf_usage_sample *ret)
+{
+	char path[96], text[96];
+	unsigned long long cpu, delay;
+
+	snprintf(path, sizeof(path), "%s/schedstat", directory);
+	if (file_text(path, text, sizeof(text)) && sscanf(text, "%llu %llu", &cpu, &delay) == 2 && (cpu || delay)) {
+		ret->cpu_ns = cpu;
+		ret->delay_ns = delay;
+	}
+}
+
+static bool has_changed(const struct tf_usage_sample *now, const struct tf_usage_sample *last)
+{
+	uint64_t delay = now->delay_ns == TF_USAGE_UNKNOWN ? 0 : now->delay_ns - last->delay_ns;
+	uint32_t resident = now->resident_kb > last->resident_kb ? now->resident_kb - last->resident_kb
+								  : last->resident_kb - now->resident_kb;
+
+	return !last->kind || now->cpu_ns - last->cpu_ns + delay >= CHANGE_NS ||
+	       (now->state == 'T') != (last->state == 'T') || resident > last->resident_kb / 64;
+}
+
+static void sample_add(struct tf_usage_sample *now, struct tf_usage_sample *last)
+{
+	if (!has_changed(now, last))
+		return;
+	*last = *now;
+	usage_add(now);
+}
+
+static void gone_add(const struct tf_usage_sample *last)
+{
+	struct tf_usage_sample gone = *last;
+
+	gone.kind = TF_USAGE_GONE;
+	gone.tid = last->kind == TF_USAGE_THREAD ? last->tid : 0;
+	gone.ticks = clock_now();
+	usage_add(&gone);
+}
+
+static struct usage_thread *thread_find(struct usage_process *p, uint32_t tid)
+{
+	struct usage_thread *t;
+
+	for (struct usage_thread **at = &p->threads; (t = *at); at = &t->next) {
+		if (t->last.tid != tid)
+			continue;
+		*at = t->next; /* to the front: the next search for its neighbour is short */
+		break;
+	}
+	if (!t)
+		t = calloc(1, sizeof(*t));
+	if (t) {
+		t->next = p->threads;
+		p->threads = t;
+		t->last.tid = tid;
+	}
+	return t;
+}
+
+/* Name and state of a thread are read once, except those of the main thread: a stop applies to the whole process. */
+static void thread_sample(struct usage_process *p, const struct tf_usage_sample *process, uint32_t tid)
+{
+	struct usage_thread *t = thread_find(p, tid);
+	struct tf_usage_sample now = *process;
+	char path[64], stat_path[80], text[1024];
+	uint64_t start;
+
+	if (!t)
+		return;
+	snprintf(path, sizeof(path), "/proc/%u/task/%u", process->pid, tid);
+	now.kind = TF_USAGE_THREAD;
+	now.tid = tid;
+	now.delay_ns = TF_USAGE_UNKNOWN;
+	if (t->last.kind) {
+		memcpy(now.name, t->last.name, sizeof(now.name));
+		now.cpu_ns = t->last.cpu_ns;
+	}
+	schedule_read(path, &now);
+	if (!t->last.kind || now.delay_ns == TF_USAGE_UNKNOWN) {
+		struct tf_usage_sample own = now;
+
+		snprintf(stat_path, sizeof(stat_path), "%s/stat", path);
+		if (!file_text(stat_path, text, sizeof(text)) || !stat_parse(text, &own, &start))
+			return;
+		memcpy(now.name, own.name, sizeof(now.name));
+		now.cpu_ns = now.delay_ns == TF_USAGE_UNKNOWN ? own.cpu_ns : now.cpu_ns;
+	}
+	now.resident_kb = 0;
+	t->round = usage.round;
+	usage.threads++;
+	sample_add(&now, &t->last);
+}
+
+static void threads_sample(struct usage_process *p, const struct tf_usage_sample *process)
+{
+	struct dirent *entry;
+	char path[48];
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", process->pid);
+	d = opendir(path);
+	while (d && (entry = readdir(d))) {
+		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+
+		if (tid)
+			thread_sample(p, process, tid);
+	}
+	if (d)
+		closedir(d);
+	for (struct usage_thread **at = &p->threads, *t; (t = *at);) {
+		if (t->round == usage.round) {
+			at = &t->next;
+			continue;
+		}
+		*at = t->next;
+		if (t->last.kind)
+			gone_add(&t->last);
+		free(t);
+	}
+}
+
+void usage_forget(struct living *p)
+{
+	while (p->usage && p->usage->threads) {
+		struct usage_thread *t = p->usage->threads;
+
+		p->usage->threads = t->next;
+		free(t);
+	}
+	free(p->usage);
+	p->usage = NULL;
+}
+
+/* A process that has ended and was not waited for still has its CPU time. */
+static void process_sample(struct living *p)
+{
+	struct tf_usage_sample now = {.kind = TF_USAGE_PROCESS, .pid = p->pid, .process_start = p->start};
+	char path[48], text[1024];
+	uint64_t start;
+
+	if (p->has_ended)
+		return;
+	if (!p->usage)
+		p->usage = calloc(1, sizeof(*p->usage));
+	if (!p->usage)
+		return;
+	snprintf(path, sizeof(path), "/proc/%u/stat", p->pid);
+	now.ticks = clock_now();
+	if (!file_text(path, text, sizeof(text)) || !stat_parse(text, &now, &start) || start != p->start) {
+		p->has_ended = true;
+		if (p->usage->last.kind)
+			gone_add(&p->usage->last);
+		usage_forget(p);
+		return;
+	}
+	usage.processes++;
+	sample_add(&now, &p->usage->last);
+	threads_sample(p->usage, &now);
+}
+
+/* ---- rounds ---- */
+
+void usage_sample(struct run *run)
+{
+	uint64_t cpu = cpu_now(), now = clock_monotonic_ns(), monotonic = usage.began_ns;
+	struct living *list;
+	size_t count = wait_processes(run, &list);
+
+	if (!usage.is_open)
+		usage_open(run);
+	if (usage.fd < 0)
+		return;
+	usage.began_ns = now;
+	usage.round++;
+	usage.processes = usage.threads = 0;
+	usage_add(&(struct tf_usage_sample){.kind = TF_USAGE_ROUND,
+					    .ticks = clock_now(),
+					    .cpu_ns = usage.cost_ns,
+					    .delay_ns = monotonic ? now - monotonic : 0});
+	for (size_t i = 0; i < count; i++)
+		process_sample(&list[i]);
+	usage.list[0].pid = usage.processes;
+	usage.list[0].tid = usage.threads;
+	usage_flush();
+	usage.cost_ns = cpu_now() - cpu;
+}
+
+int usage_tick(struct run *run)
+{
+	static bool is_noted;
+	uint64_t now = clock_monotonic_ns(), pause = usage.interval_ms * 1000000u;
+
+	if (!usage.due_ns)
+		usage.due_ns = now + pause;
+	if (now < usage.due_ns)
+		return (int)((usage.due_ns - now) / 1000000u) + 1;
+	usage_sample(run);
+	if (usage.is_open && usage.fd < 0)
+		return -1;
+	if (pause < usage.cost_ns * COST_SHARE)
+		pause = usage.cost_ns * COST_SHARE;
+	if (pause > 2 * INTERVAL_MS * 1000000u && !is_noted) {
+		is_noted = true;
+		capture_line_note(
+			run, "the launcher samples CPU time less than once per second: many threads, or a long run");
+	}
+	usage.due_ns = clock_monotonic_ns() + pause;
+	return (int)(pause / 1000000u);
+}

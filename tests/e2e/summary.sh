@@ -1,0 +1,216 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The partition of time, and the first lines of the summary, of jobs with one planted cost. Nothing depends on elapsed
+# time: amounts are of CPU time, or of sleeps that are much longer than what a loaded machine adds.
+. "$(dirname -- "$0")/lib.sh"
+
+parts=$targets/time_parts
+starved='(too few CPUs|other programs hold the CPUs): '
+has_schedstat() {
+	[ "$(awk '{ print ($1 + $2 + $3 > 0) }' /proc/self/schedstat 2>/dev/null)" = 1 ]
+}
+
+# recorded NAME COMMAND...: records it with a summary: its output in out, the summary in err.
+recorded() {
+	PILLION_STATS=summary pillion -o "$@" >out 2>err
+	code=$?
+	tail -n +2 err >summary
+}
+
+# partitions NAME: the rows of time_sum in numbers, and in time.csv.
+partitions() {
+	report stats -q -r time_sum -f csv "$1.pillion" >time.csv
+	report stats -q -r time_sum --by process -f csv "$1.pillion" >process.csv
+	report stats -q -r processes -f csv "$1.pillion" >list.csv
+}
+
+# adds_up NAME TEXT: each lifetime is the sum of its parts, to a rounding error for each call; the lifetime of each main
+# thread is that of its process, and what the process had used and waited for before it was recorded; the summary's
+# parts are 100 %.
+adds_up() {
+	partitions "$1"
+	is "$(awk -F, 'NR > 1 && $5 != "" {
+			n++
+			if ($4 - $5 - $6 - $7 > 1 || $4 - $5 - $6 - $7 < -1) wrong++
+			if ($7 - $8 - $9 - $10 > 1 || $7 - $8 - $9 - $10 < -1) wrong++
+		} END { print (n > 0), wrong + 0 }' time.csv)" '1 0' "$2: the parts add up to each thread's lifetime"
+	is "$(awk -F, 'NR == FNR { life[$1] = $6; next }
+		FNR > 1 && $1 == $2 {
+			n++
+			late = $4 - life[$1]
+			if (late < -(life[$1] * 0.005) || (late > life[$1] * 0.005 + 200000000 && $7 > 0)) wrong++
+		} END { print (n > 0), wrong + 0 }' list.csv time.csv)" '1 0' \
+		"$2: the lifetimes of main threads are those of their processes"
+	is "$(grep -E ': [0-9]+ % ' summary | grep -vE '^(FIX FIRST|GPU|next|MPI|NCCL|also)' | sed 's/^[^:]*: //' |
+		awk '{ sum = 0; for (i = 2; i <= NF; i++) if ($i == "%") sum += $(i - 1); print sum }' | sort -u)" 100 \
+		"$2: the percentages of each role add up to 100"
+	is "$(awk 'END { print NR <= 25 }' err)" 1 "$2: at most 25 lines"
+	like "$(tail -n 2 summary)" '^ledger +[0-9]+ recorded' "$2: the ledger is the last line or the last but one"
+}
+
+# cpu_is_rusage TEXT: the process's CPU time is what it printed, and what it used to print it and end.
+cpu_is_rusage() {
+	local printed got
+	printed=$(tail -n 1 out)
+	got=$(awk -F, 'NR > 1 { n += $4 } END { print n }' process.csv)
+	is "$(awk "BEGIN { print ($got >= $printed && $got - $printed <= $printed * 0.02 + 20000000) }")" 1 \
+		"$1: CPU time is that of getrusage"
+}
+
+first_line() { # REGEX TEXT
+	like "$(head -n 2 summary)" "^FIX FIRST +$1" "$2"
+}
+
+# ---- CPU ----
+
+recorded compute "$parts" compute
+is "$code $(head -n 1 summary | sed 's/^[0-9.]* m\?s/TIME/')" '0 TIME, 1 process, exit 0' \
+	'wall time, processes, end'
+adds_up compute 'computing'
+cpu_is_rusage 'computing'
+first_line "(time_parts computes [0-9]+ % of the time|$starved)" 'computing: named first'
+like "$(cat summary)" '^time_parts .*[0-9]+ % CPU' 'computing: a line for the program'
+
+recorded threads "$parts" threads
+adds_up threads 'threads that end'
+cpu_is_rusage 'threads that end'
+
+recorded exec "$parts" exec
+adds_up exec 'a program that calls exec'
+cpu_is_rusage 'a program that calls exec'
+
+recorded helpers "$parts" helpers
+adds_up helpers 'idle helpers'
+like "$(cat summary)" '^folded +8 idle helpers' 'idle helpers are folded'
+unlike "$(cat summary)" 'pthread_cond_wait' 'their waits are not in the summary'
+
+if has_schedstat; then
+	recorded starve "$parts" starve
+	adds_up starve 'four workers on one CPU'
+	first_line "${starved}the 4 workers had a CPU [0-9]+ % of the time and waited for one [4-9]" \
+		'four workers on one CPU: named first'
+	like "$(cat summary)" '^workers +[0-9.]+ s of 4 processes: .*runnable without a CPU' \
+		'four workers on one CPU: their line'
+	like "$(cat summary)" '^main .*waits for them in wait' 'four workers on one CPU: main waits for them'
+else
+	skip 'four workers on one CPU' 'no schedstat'
+fi
+
+# ---- waits ----
+
+recorded sleep "$parts" sleep
+adds_up sleep 'sleep'
+cpu_is_rusage 'sleep'
+first_line 'time_parts is blocked [0-9]+ % of the time in usleep \(1 call\)' 'sleep: named first'
+if has_unwinder; then
+	like "$(head -n 2 summary)" ': time_parts\.c:[0-9]+ doze, (1\.9|[2-9]\.)[0-9]+ s$' \
+		'sleep: with its line and its cost'
+fi
+
+LD_PRELOAD=$targets/slow_fsync.so recorded fsync "$parts" fsync
+adds_up fsync 'fsync'
+first_line 'time_parts is blocked [0-9]+ % of the time in fsync \(40 calls\)' 'fsync: named first'
+
+# ---- shells, stops, kills ----
+
+recorded shell sh -c "'$parts' compute | cat; exit 3"
+is "$code" 3 'a pipeline of a shell: status'
+adds_up shell 'a pipeline of a shell'
+like "$(cat summary)" '^time_parts .*% CPU' 'a pipeline of a shell: its program has a line'
+like "$(cat summary)" '^folded .*[0-9] shells? and start-up process' 'a pipeline of a shell: the shell is folded'
+
+stopped() { # least ns
+	report stats -q -r time_sum -f csv stopped.pillion 2>/dev/null |
+		awk -F, -v least="$1" 'NR > 1 && $1 == $2 { n = $9 } END { exit !(n >= least) }'
+}
+PILLION_STATS=summary "$PILLION" -o stopped "$parts" signal >out 2>err &
+launcher=$!
+if eventually grep -q ready out; then
+	child=$(child_of $launcher)
+	kill -STOP "$child"
+	ok 'a stop is seen while it lasts' eventually stopped 3000000000
+	kill -CONT "$child"
+	kill -USR1 "$child"
+fi
+wait $launcher
+is $? 0 'a stopped program: status'
+tail -n +2 err >summary
+adds_up stopped 'a stopped program'
+ok 'the stop is in the partition' stopped 3000000000
+like "$(cat summary)" '^FIX FIRST .*time_parts was stopped' 'a stopped program: named first'
+
+grandchild() { # its pid; empty: it does not exist yet
+	report stats -q -r processes -f csv killed.pillion 2>/dev/null | awk -F, 'NR == 4 { print $1 }'
+}
+used() { # PID least ns
+	report stats -q -r time_sum --by process -f csv killed.pillion 2>/dev/null |
+		awk -F, -v pid="$1" -v least="$2" '$1 == pid { n = $4 } END { exit !(n >= least) }'
+}
+PILLION_STATS=summary "$PILLION" -o killed "$parts" grandchild >out 2>err &
+launcher=$!
+found() {
+	pid=$(child_of "$(child_of "$(child_of "$launcher")")")
+	[ -n "$pid" ]
+}
+if eventually found; then
+	ok 'the CPU time of a grandchild is known while it lives' eventually used "$pid" 300000000
+	kill -KILL "$pid"
+fi
+wait $launcher
+tail -n +2 err >summary
+adds_up killed 'a killed grandchild'
+ok 'a killed grandchild: its CPU time is kept' used "$pid" 300000000
+
+# ---- Python ----
+
+if command -v python3 >/dev/null; then
+	cat >job.py <<-'END'
+		import threading, time
+		def step():
+		    while time.process_time() < 0.6:
+		        sum(range(1000))
+		def doze():
+		    time.sleep(2)
+		step()
+		thread = threading.Thread(target=doze)
+		thread.start()
+		thread.join()
+	END
+	recorded python python3 job.py
+	is $code 0 'Python: status'
+	adds_up python 'Python'
+	like "$(cat summary)" '^main .*[0-9]+ % CPU' 'Python: the time that it computes'
+	like "$(cat summary)" '^threads .*[0-9]+ % clock_nanosleep job\.py:6 doze' \
+		'Python: the sleep of a thread, with its line'
+	like "$(cat summary)" '^main .*waits for them in .*job\.py:10 ' 'Python: the line that waits for it'
+	first_line ".*(job\.py:6 doze|$starved)" 'Python: named first'
+	recorded sampled -s cpu python3 job.py
+	like "$(cat summary)" '^main .* CPU job\.py:[34] step' 'Python with samples: the line that computes'
+else
+	skip Python 'no python3'
+fi
+
+# ---- a GPU ----
+
+if [ -e "$PILLION_BUILD_DIR/tests/doubles/cuda_launches" ]; then
+	doubles=$PILLION_BUILD_DIR/tests/doubles
+	LD_LIBRARY_PATH=$doubles recorded gpu "$doubles/cuda_launches" 50
+	adds_up gpu 'a GPU'
+	is "$(sed -n 's/^GPU  *\(.*idle [0-9.]* %\).*/\1/p' summary |
+		awk '{ for (i = 2; i <= NF; i++) if ($i == "%") sum += $(i - 1)
+			print (sum > 99.7 && sum < 100.3) }')" 1 \
+		'a GPU: kernels, copies, graphs and idle time add up to 100 %'
+	like "$(cat summary)" '^FIX FIRST ' 'a GPU: something is named first'
+else
+	skip 'a GPU' 'built without CUDA headers'
+fi
+
+# ---- without the launcher ----
+
+mkdir alone
+LD_PRELOAD=$library PILLION_OUTPUT=$PWD/alone "$parts" threads >out 2>err
+report stats --summary alone >summary 2>>err
+report stats -q -r time_sum --by process -f csv alone >process.csv
+cpu_is_rusage 'without the launcher'
+
+done_testing
