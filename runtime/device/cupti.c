@@ -55,9 +55,7 @@ static bool cupti_has_records(void)
 
 static void cupti_write_flush(uint64_t ticks)
 {
-	struct tf_device_flush flush = {ticks};
-
-	event_blob(TF_BLOB_DEVICE_FLUSH, 0, &flush, sizeof(flush));
+	event_blob(TF_BLOB_DEVICE_FLUSH, 0, &(struct tf_device_flush){ticks}, sizeof(struct tf_device_flush));
 }
 
 static void cupti_collect(bool is_last)
@@ -69,8 +67,7 @@ static void cupti_collect(bool is_last)
 		return;
 	}
 	cupti_write_clock();
-	/* A forced flush also returns records of incomplete operations, without an end, and no others follow. It
-	 * flushes for all subscribers. */
+	/* A forced flush also returns incomplete operations, without an end, to all subscribers, and no others. */
 	cupti_api.flush_all(is_last && !cupti_foreign_has_subscribers() ? FLUSH_FORCED : FLUSH_COMPLETE);
 	cupti_count_dropped(NULL, 0);
 	cupti_write_flush(ticks);

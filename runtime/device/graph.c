@@ -132,7 +132,8 @@ bool graph_launch_by_nodes(void *exec)
 	uint64_t count;
 	bool is_sampled;
 
-	if (!every || process_options.cuda_graph_nodes || cupti_state.has_hardware || !cupti_phase_has(CUPTI_RECORDS) || !exec)
+	if (!every || process_options.cuda_graph_nodes || cupti_state.has_hardware || !exec ||
+	    !cupti_phase_has(CUPTI_RECORDS))
 		return false;
 	count = intern_get(&launches, (uintptr_t)exec);
 	intern_set(&launches, (uintptr_t)exec, count + 1);

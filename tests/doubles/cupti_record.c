@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CUPTI double: activity records of the simulated GPU's operations.
- * Records are built in the layout of 13.0 and cut or extended to their size in the imitated release: later releases
- * only appended fields. */
+/* The CUPTI double: activity records of the simulated GPU's operations. Records are built in the layout of 13.0 and cut
+ * or extended to their size in the imitated release: later releases only appended fields. */
 #include "simcupti.h"
 
 #include <stdlib.h>

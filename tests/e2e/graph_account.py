@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """graph_account.py LOG OUT LINES OPERATORS RANGES [PERCENT NODES]: compares the device time of lines, operators and
-ranges (tables in CSV of `lines`, `pytorch_sum` and `nvtx_kern_sum`) with that of the nodes which cuda_graphs.py (its output: OUT) made there, as the
-simulated GPU's LOG has it. With PERCENT, for estimates, they may differ by four times as much, and lines that made no
-node may have 0.1 % of all. Prints how many nodes were replayed; with NODES (`cuda_graph_node_sum`) also how many lines it
-has, how many of them differ by more than their stated error, and how many lines and operators differ by more than
-PERCENT: the simulated GPU waits in real time, so that a busy machine disturbs single launches."""
+ranges (tables in CSV of `lines`, `pytorch_sum` and `nvtx_kern_sum`) with that of the nodes which cuda_graphs.py (its
+output: OUT) made there, as the simulated GPU's LOG has it. With PERCENT, for estimates, they may differ by four times
+as much, and lines that made no node may have 0.1 % of all. Prints how many nodes were replayed; with NODES
+(`cuda_graph_node_sum`) also how many lines it has, how many of them differ by more than their stated error, and how
+many lines and operators differ by more than PERCENT: the simulated GPU waits in real time, so that a busy machine
+disturbs single launches."""
 import collections
 import csv
 import json

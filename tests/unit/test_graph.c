@@ -77,7 +77,8 @@ static void launch(uint32_t n, uint64_t first, uint64_t second)
 						 {2, n, start + 100 + first, second, 0}};
 
 	writer_call(&thread, call, start + 50, 40, &(uint64_t){tf_arg(TF_ARG_LAUNCH, 0, 1)}, 1);
-	writer_device_calls(&cupti, TF_DEVICE_TIME_MONOTONIC, &(struct writer_device_call){10, n, start + 20, 20, false},
+	writer_device_calls(&cupti, TF_DEVICE_TIME_MONOTONIC,
+			    &(struct writer_device_call){10, n, start + 20, 20, false},
 			    1);
 	writer_device(&cupti, TF_DEVICE_TIME_MONOTONIC, records, second ? 2 : 1);
 }
