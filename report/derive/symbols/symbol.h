@@ -28,8 +28,8 @@ struct symbol_frame {
 /* Not a place: the text is a remark about the frames after it. */
 #define SYMBOL_NO_PLACE UINT32_MAX
 
-/* The frames of a stack, innermost first. The recorder's own frames are omitted wherever they are, because a sample
- * may be taken in code that a wrapper calls. Borrowed. Returns how many, at most `size`. */
+/* The frames of a stack, innermost first. The recorder's own frames, native and Python, are omitted wherever they are,
+ * because a sample may be taken in code that a wrapper calls. Borrowed. Returns how many, at most `size`. */
 size_t symbols_frames(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret,
 		      size_t size);
 
