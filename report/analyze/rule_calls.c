@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "report/analyze/rule.h"
+#include "report/derive/stacks/frame.h"
 
 enum { ROWS = 50, MIN_CALLS = 3, CHURN_CALLS = 20, LOADER_COPIES = 8 };
 enum { MEMORY_PAGEABLE = 1, COPY_HTOD = 1, COPY_DTOH = 2 };
+enum { CALLER_FRAMES = 8 }; /* those of the CUDA libraries, and the one that called them */
 enum { MIN_BYTES = 65536, LOADER_BYTES = 4096, PER_MILLE = 10 };
 
 /* Calls or copies, by name and source line. */
@@ -19,6 +21,8 @@ struct lines {
 	uint64_t count, total_ns, total_bytes;
 	uint64_t span_ns; /* duration of the current process since its first launch */
 	uint64_t steady;  /* ticks of that launch */
+	uint64_t last_launch; /* ticks of the last one */
+	struct map asked; /* image and stack -> 1 + whether the program asked for that wait */
 	uint8_t *classes; /* by function of the current image */
 	uint64_t last_copy; /* the thread of the scan whose last CUDA call was an asynchronous copy to the host */
 	const struct trace_thread *thread;
@@ -80,8 +84,8 @@ static uint8_t calls_classify(const struct function *f)
 			 (strstr(f->name, "Async") ? CLASS_ASYNC : 0));
 }
 
-/* Calls visit for each CUDA call after the first launch of its image; with `later`, after the first tenth of the
- * time since that launch. */
+/* Calls visit for each CUDA call of images that launch anything, and sets the ticks of the first launch and the last;
+ * with `later`, of the first tenth of the time between them instead of the first launch. */
 static void each_steady(struct lines *l, bool later, void (*visit)(struct scan *, const struct event *))
 {
 	const struct model *m = l->rules->context->model;
@@ -95,6 +99,7 @@ static void each_steady(struct lines *l, bool later, void (*visit)(struct scan *
 		l->classes = scan_classes(s.image->trace, calls_classify);
 		l->span_ns += clock_map_duration(&m->machines[s.image->machine].clock, t.last - t.first);
 		l->steady = t.first + (later ? (t.last - t.first) / 10 : 0);
+		l->last_launch = t.last;
 		scan_image(&s, visit);
 		free(l->classes);
 	}
@@ -145,6 +150,59 @@ static bool copies_back(const struct event *e)
 	return copy && tf_arg_small(copy) == COPY_DTOH;
 }
 
+static bool any_file(const char *file)
+{
+	(void)file;
+	return true;
+}
+
+/* Stream.synchronize, Event.wait ... */
+static bool is_python_wait(struct symbols *symbols, struct symbol_frame *f)
+{
+	struct frame parts;
+	bool is_wait;
+
+	symbols_name(symbols, f);
+	frame_split(f->text, &parts);
+	is_wait = strstr(parts.name, "synchronize") || strstr(parts.name, "wait");
+	frame_done(&parts);
+	return is_wait;
+}
+
+/* Without a stack: a program in C or C++ calls CUDA itself, an interpreter has libraries that do. */
+static bool is_interpreter(const struct image *image)
+{
+	const char *base = image->executable ? strrchr(image->executable, '/') : NULL;
+
+	return base && !strncmp(base + 1, "python", strlen("python"));
+}
+
+/* Whether the program itself called the waiting function, or a Python function that waits; a library that was asked
+ * for something else (a number, a copy) waits implicitly. */
+static bool find_asked(struct lines *l, const struct image *image, uint32_t stack)
+{
+	struct symbols *symbols = l->rules->context->symbols;
+	struct symbol_frame frames[CALLER_FRAMES], python;
+	size_t count = stack ? symbols_native(symbols, image, stack, frames, CALLER_FRAMES) : 0, at = 0;
+	bool is_wanted;
+
+	if (stack && symbols_python(symbols, image, stack, any_file, &python, &is_wanted) &&
+	    is_python_wait(symbols, &python))
+		return true;
+	while (at < count && strstr(frames[at].module, "/libcuda"))
+		at++;
+	return at < count ? !attribution_is_system(frames[at].module) : !is_interpreter(image);
+}
+
+static bool is_asked_for(struct lines *l, const struct image *image, uint32_t stack)
+{
+	uint64_t *known = map_put(&l->asked, (uint64_t)(image - l->rules->context->model->images), stack, NULL);
+
+	if (!*known)
+		*known = 1 + find_asked(l, image, stack);
+	return *known > 1;
+}
+
 static void visit_waiting(struct scan *s, const struct event *e)
 {
 	struct lines *l = s->more;
@@ -157,11 +215,11 @@ static void visit_waiting(struct scan *s, const struct event *e)
 		l->last_copy = 0;
 	l->thread = s->thread;
 	/* What tensor.item(), .cpu() and printing a tensor call. */
-	if (l->last_copy && class & CLASS_STREAM)
+	if (l->last_copy && class & CLASS_STREAM && !is_asked_for(l, s->image, rule_stack(e)))
 		name = "copy to the host, then cudaStreamSynchronize";
 	else if (class & CLASS_WAITS)
 		name = trace_function(s->image->trace, e->id)->name;
-	if (name && event_start(e) >= l->steady)
+	if (name && event_start(e) >= l->steady && event_start(e) < l->last_launch)
 		calls_add_time(
 			l, calls_row_of(l, s->image, e->id, l->last_copy && class & CLASS_STREAM, name, rule_stack(e)),
 			clock_map_duration(s->clock, e->duration));
@@ -182,6 +240,7 @@ static void calls_rule(struct rules *r, struct finding *f, bool later,
 		calls_find_rows(&l, f);
 		calls_conclude(&l, f, what);
 	}
+	map_done(&l.asked);
 	aggregate_done(&l.aggregate);
 }
 
@@ -198,7 +257,7 @@ static void visit_memory(struct scan *s, const struct event *e)
 	uint64_t memory = e->args_count ? event_arg(e, TF_ARG_MEMORY) : 0;
 	const struct function *f = memory ? rule_cuda_function(s->image, e) : NULL;
 
-	if (!f || event_start(e) < l->steady ||
+	if (!f || event_start(e) < l->steady || event_start(e) >= l->last_launch ||
 	    (tf_arg_small(memory) & ~(unsigned int)TF_MEMORY_FREE) == TF_MEMORY_POOL)
 		return;
 	calls_add_time(l, calls_row_of(l, s->image, e->id, 0, f->name, rule_stack(e)),

@@ -17,7 +17,8 @@ enum { KERNEL = 1, PAGED_IN, PINNED_IN, PAGED_OUT, HOST_SET, OTHER_DEVICE, GRAPH
 
 static struct writer w;
 static struct writer_thread host, cupti;
-static uint16_t f_launch, f_copy, f_copy_async, f_set, f_wait, f_free, f_malloc, f_read, f_gemm;
+static uint16_t f_launch, f_copy, f_copy_async, f_set, f_wait, f_free, f_malloc, f_read, f_gemm, f_futex,
+	f_mmap;
 static uint32_t next_id;
 static struct model model;
 static struct report_context context = {.model = &model};
@@ -51,6 +52,8 @@ static void begin(uint64_t nonce, uint32_t pid, bool has_source)
 	f_free = writer_function(&w, TF_GROUP_CUDA, "cudaFree");
 	f_malloc = writer_function(&w, TF_GROUP_CUDA, "cudaMalloc");
 	f_read = writer_function(&w, TF_GROUP_OSRT, "read");
+	f_futex = writer_function(&w, TF_GROUP_OSRT, "futex");
+	f_mmap = writer_function(&w, TF_GROUP_OSRT, "mmap");
 	f_gemm = writer_function(&w, TF_GROUP_CUBLAS, "cublasGemmEx");
 	writer_thread(&w, &host, pid, "main", 64 * TF_PAGE);
 	writer_thread(&w, &cupti, pid + 1, "cupti", 64 * TF_PAGE);
@@ -259,6 +262,49 @@ static void input_steps(uint64_t steps)
 	}
 }
 
+/* Steps that wait 3 ms for another thread or process, and then launch a kernel. */
+static void waiting_steps(uint64_t steps, uint16_t function)
+{
+	for (uint64_t i = 0; i < steps; i++) {
+		call(function, i * 5 * MS + 10 * US, 3 * MS, 0);
+		kernel(i * 5 * MS + 3100 * US, 10 * US, i * 5 * MS + 3110 * US, MS);
+		call(f_wait, i * 5 * MS + 3200 * US, MS, 0);
+	}
+}
+
+static void other_thread(uint64_t steps, uint16_t function)
+{
+	struct writer_thread t;
+
+	writer_thread(&w, &t, 12, "loader", 16 * TF_PAGE);
+	for (uint64_t i = 0; i < steps; i++)
+		writer_call(&t, function, BEGIN + i * 5 * MS + 3 * MS, 2 * MS, NULL, 0);
+}
+
+Test(rule, waits_for_a_thread_that_reads_are_for_input)
+{
+	waiting_steps(10, f_futex);
+	other_thread(10, f_read);
+	open_model(60 * MS);
+	assert_verdict("input_bound", VERDICT_FOUND);
+}
+
+Test(rule, waits_for_a_thread_that_does_not_read_are_not)
+{
+	waiting_steps(10, f_futex);
+	other_thread(10, f_futex);
+	open_model(60 * MS);
+	assert_verdict("input_bound", VERDICT_CLEAN);
+}
+
+Test(rule, memory_and_random_numbers_are_no_input)
+{
+	waiting_steps(10, f_mmap);
+	other_thread(10, f_read);
+	open_model(60 * MS);
+	assert_verdict("input_bound", VERDICT_CLEAN);
+}
+
 static void assert_sums_are_whole(void)
 {
 	const struct gaps *g = rules_gaps(&rules);
@@ -413,23 +459,102 @@ Test(rule, kernels_shorter_than_their_launch)
 	cr_expect_eq(number("launch_bound", "Short Kernels", 0), 50);
 }
 
+static void copy_back_and_wait(uint64_t at, uint32_t stack)
+{
+	uint64_t args[] = {tf_arg(TF_ARG_COPY, 2, 4), tf_arg(TF_ARG_STACK, 0, stack)};
+
+	writer_call(&host, f_copy_async, BEGIN + at + 5 * US, 5 * US, args, stack ? 2 : 1);
+	writer_call(&host, f_wait, BEGIN + at + 10 * US + MS, MS, args + 1, stack ? 1 : 0);
+}
+
+/* Steps with a kernel each that copy a number to the host, and wait. */
+static void number_steps(uint64_t steps, uint32_t stack)
+{
+	for (uint64_t i = 0; i < steps; i++) {
+		kernel(i * 3 * MS, 5 * US, i * 3 * MS + 20 * US, 2 * MS);
+		copy_back_and_wait(i * 3 * MS + MS, stack);
+	}
+}
+
+static void stack_of(uint32_t id, uint64_t innermost)
+{
+	const uint64_t addresses[] = {innermost, 0x1101};
+
+	writer_blob(&host, TF_BLOB_STACK, id, addresses, sizeof(addresses));
+}
+
+static void modules(void)
+{
+	writer_module(&host, 0x1000, 0x2000, 0, NULL, 0, "/home/u/program");
+	writer_module(&host, 0x3000, 0x4000, 0, NULL, 0, "/usr/lib/python3/dist-packages/torch/lib/libc10_cuda.so");
+	writer_module(&host, 0x5000, 0x6000, 0, NULL, 0, "/usr/local/cuda/lib64/libcudart.so.12");
+}
+
 Test(rule, waits_that_nobody_asked_for)
 {
-	busy_device(20);
-	for (uint64_t i = 0; i < 5; i++) {
-		call(f_copy_async, MS + i * 2 * MS, 5 * US, tf_arg(TF_ARG_COPY, 2, 4));
-		call(f_wait, MS + i * 2 * MS + 10 * US, MS, 0);
-	}
+	modules();
+	stack_of(1, 0x3101); /* called by a library */
+	number_steps(6, 1);
 	open_model(30 * MS);
 	assert_verdict("implicit_sync", VERDICT_FOUND);
-	cr_expect_eq(number("implicit_sync", "Num Calls", 0), 5);
+	cr_expect_eq(number("implicit_sync", "Num Calls", 0), 5, "the last one is after the last launch");
+}
+
+Test(rule, waits_of_an_interpreter_without_a_stack)
+{
+	writer_command(&w, "/usr/bin/python3", "python3", 8);
+	number_steps(6, 0);
+	open_model(30 * MS);
+	assert_verdict("implicit_sync", VERDICT_FOUND);
+}
+
+Test(rule, waits_that_the_program_itself_calls)
+{
+	const uint64_t through[] = {0x5101, 0x1101};
+
+	modules();
+	stack_of(1, 0x1201);
+	writer_blob(&host, TF_BLOB_STACK, 2, through, sizeof(through)); /* through the CUDA runtime */
+	number_steps(6, 1);
+	for (uint64_t i = 0; i < 6; i++) {
+		copy_back_and_wait((20 + i * 3) * MS, 2);
+		kernel((22 + i * 3) * MS, 5 * US, (22 + i * 3) * MS + 20 * US, MS / 2);
+	}
+	open_model(60 * MS);
+	assert_verdict("implicit_sync", VERDICT_CLEAN);
+}
+
+Test(rule, a_python_function_that_waits_was_asked_to)
+{
+	const uint32_t codes[] = {1, 2};
+
+	modules();
+	writer_python_code(&host, 1, 7, "/usr/lib/python3/dist-packages/torch/cuda/streams.py", "Stream.synchronize");
+	writer_python_code(&host, 2, 9, "/home/u/train.py", "step");
+	stack_of(1, 0x3101);
+	writer_python_stack(&host, 1, codes, 2);
+	number_steps(6, 1);
+	open_model(30 * MS);
+	assert_verdict("implicit_sync", VERDICT_CLEAN);
+}
+
+Test(rule, waits_after_the_last_launch_delay_no_kernel)
+{
+	writer_command(&w, "/usr/bin/python3", "python3", 8);
+	busy_device(20);
+	for (uint64_t i = 0; i < 5; i++)
+		copy_back_and_wait(MS + i * 2 * MS, 0);
+	call(f_copy, 20 * MS, 5 * MS, tf_arg(TF_ARG_COPY, 2, 4));
+	open_model(30 * MS);
+	assert_verdict("implicit_sync", VERDICT_CLEAN);
 }
 
 Test(rule, a_wait_alone_was_asked_for)
 {
-	busy_device(20);
-	for (uint64_t i = 0; i < 5; i++)
-		call(f_wait, MS + i * 2 * MS + 10 * US, MS, 0);
+	for (uint64_t i = 0; i < 5; i++) {
+		kernel(i * 3 * MS, 5 * US, i * 3 * MS + 20 * US, 2 * MS);
+		call(f_wait, i * 3 * MS + MS, MS, 0);
+	}
 	open_model(30 * MS);
 	assert_verdict("implicit_sync", VERDICT_CLEAN);
 }
