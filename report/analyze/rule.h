@@ -50,6 +50,9 @@ const struct rule *rule_find(const char *name);
 /* Runs a rule. The caller frees the finding with finding_done. */
 void rule_run(struct rules *rules, const struct rule *rule, struct finding *ret);
 void finding_done(struct finding *f);
+
+/* For places_in_order: the costliest first, then in the order given. */
+int findings_by_cost(size_t left, size_t right, const void *findings);
 void rules_done(struct rules *rules);
 const struct gaps *rules_gaps(struct rules *rules);
 
