@@ -196,9 +196,9 @@ static void add_id(struct buffer *path, uint32_t id)
  * around this one. */
 static void add_frames(struct profile_pass *w, const struct nested_call *call, struct buffer *path)
 {
-	size_t count = call->stack
-			       ? symbols_frames(w->scan.context->symbols, call->image, call->stack, w->frames, STACK_FRAMES)
-			       : 0;
+	struct symbols *symbols = w->scan.context->symbols;
+	size_t count =
+		call->stack ? symbols_frames(symbols, call->image, call->stack, w->frames, STACK_FRAMES) : 0;
 
 	for (size_t at = 2 * sizeof(uint32_t); count && at < path->size; at += sizeof(uint32_t)) {
 		uint32_t id;
