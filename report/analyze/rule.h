@@ -105,6 +105,19 @@ uint64_t rule_wall(const struct process *p);
 /* The function if it belongs to the CUDA runtime or driver API, else NULL. */
 const struct function *rule_cuda_function(const struct image *image, const struct event *e);
 
+/* ---- calls by process, function and source line ---- */
+
+void rule_call_columns(struct finding *f);
+
+/* The row of a call. `variant` tells calls of one function apart that have another name. */
+uint32_t rule_call_row(struct rules *r, struct aggregate *aggregate, const struct image *image, uint32_t function,
+		       unsigned int variant, const char *name, uint32_t stack);
+size_t rule_call_process(const struct aggregate_row *row); /* in the model */
+
+/* Adds a row, or the largest ones, to the table. The line of the finding is that of the first with one. */
+void rule_call_add_row(const struct aggregate_row *row, struct finding *f);
+void rule_call_rows(struct aggregate *aggregate, struct finding *f);
+
 /* ---- the rules ---- */
 
 #define RULE_DECLARE(name, ...) void rule_##name(struct rules *, struct finding *);

@@ -28,27 +28,6 @@ struct lines {
 	const struct trace_thread *thread;
 };
 
-static uint32_t calls_row_of(struct lines *l, const struct image *image, uint32_t function, unsigned int variant,
-			     const char *name, uint32_t stack)
-{
-	uint64_t a = (uint64_t)(image - l->rules->context->model->images) << 16 | function;
-	uint64_t b = (uint64_t)variant << 32 | stack;
-	const uint64_t *known = aggregate_recall(&l->aggregate, a, b);
-	struct buffer key = {0};
-	uint32_t row;
-
-	if (known)
-		return (uint32_t)*known;
-	buffer_print(&key, "%u%c%s%c", image->pid, 0, name, 0);
-	rule_line(l->rules, image, stack, &key);
-	buffer_add(&key, "", 1);
-	buffer_print(&key, "%zu", image->process);
-	row = aggregate_row(&l->aggregate, key.data, key.size);
-	aggregate_remember(&l->aggregate, a, b, row);
-	buffer_done(&key);
-	return row;
-}
-
 static void calls_add_time(struct lines *l, uint32_t row, uint64_t ns)
 {
 	aggregate_add(&l->aggregate, row, ns);
@@ -107,25 +86,6 @@ static void each_steady(struct lines *l, bool later, void (*visit)(struct scan *
 
 /* ---- rows ---- */
 
-static void calls_find_rows(struct lines *l, struct finding *f)
-{
-	aggregate_sort(&l->aggregate);
-	for (size_t i = 0; i < l->aggregate.count && i < ROWS; i++) {
-		const struct aggregate_row *r = &l->aggregate.rows[i];
-
-		rule_row(f);
-		table_number(&f->table, strtoull(aggregate_field(r, 0), NULL, 10));
-		table_number(&f->table, r->total);
-		table_number(&f->table, r->count);
-		table_real(&f->table, (double)r->total / (double)r->count);
-		table_number(&f->table, r->most);
-		table_text(&f->table, aggregate_field(r, 1));
-		rule_line_cell(f, aggregate_field(r, 2));
-		if (!f->line.size)
-			buffer_text(&f->line, aggregate_field(r, 2));
-	}
-}
-
 static void calls_conclude(struct lines *l, struct finding *f, const char *what)
 {
 	f->cost_ns = l->total_ns;
@@ -135,12 +95,6 @@ static void calls_conclude(struct lines *l, struct finding *f, const char *what)
 		buffer_print(&f->text, ", most in %s", aggregate_field(&l->aggregate.rows[0], 1));
 }
 
-static const struct column_head call_columns[] = {{"PID", COLUMN_ID},          {"Total Time (ns)", COLUMN_NS},
-						  {"Num Calls", COLUMN_COUNT}, {"Avg (ns)", COLUMN_NS_MEAN},
-						  {"Max (ns)", COLUMN_NS},     {"Name", COLUMN_TEXT},
-						  {"Line", COLUMN_TEXT}};
-enum { CALL_COLUMNS = sizeof(call_columns) / sizeof(*call_columns) };
-
 /* ---- implicit_sync ---- */
 
 static bool copies_back(const struct event *e)
@@ -148,12 +102,6 @@ static bool copies_back(const struct event *e)
 	uint64_t copy = e->args_count ? event_arg(e, TF_ARG_COPY) : 0;
 
 	return copy && tf_arg_small(copy) == COPY_DTOH;
-}
-
-static bool any_file(const char *file)
-{
-	(void)file;
-	return true;
 }
 
 /* Stream.synchronize, Event.wait ... */
@@ -186,7 +134,7 @@ static bool find_asked(struct lines *l, const struct image *image, uint32_t stac
 	size_t count = stack ? symbols_native(symbols, image, stack, frames, CALLER_FRAMES) : 0, at = 0;
 	bool is_wanted;
 
-	if (stack && symbols_python(symbols, image, stack, any_file, &python, &is_wanted) &&
+	if (stack && symbols_python(symbols, image, stack, NULL, &python, &is_wanted) &&
 	    is_python_wait(symbols, &python))
 		return true;
 	while (at < count && strstr(frames[at].module, "/libcuda"))
@@ -219,10 +167,13 @@ static void visit_waiting(struct scan *s, const struct event *e)
 		name = "copy to the host, then cudaStreamSynchronize";
 	else if (class & CLASS_WAITS)
 		name = trace_function(s->image->trace, e->id)->name;
-	if (name && event_start(e) >= l->steady && event_start(e) < l->last_launch)
-		calls_add_time(
-			l, calls_row_of(l, s->image, e->id, l->last_copy && class & CLASS_STREAM, name, rule_stack(e)),
-			clock_map_duration(s->clock, e->duration));
+	if (name && event_start(e) >= l->steady && event_start(e) < l->last_launch) {
+		bool is_pair = l->last_copy && class & CLASS_STREAM;
+
+		calls_add_time(l,
+			       rule_call_row(l->rules, &l->aggregate, s->image, e->id, is_pair, name, rule_stack(e)),
+			       clock_map_duration(s->clock, e->duration));
+	}
 	l->last_copy = class & CLASS_ASYNC && copies_back(e);
 }
 
@@ -232,12 +183,12 @@ static void calls_rule(struct rules *r, struct finding *f, bool later,
 {
 	struct lines l = {.rules = r};
 
-	rule_columns(f, call_columns, CALL_COLUMNS);
+	rule_call_columns(f);
 	if (!rule_has_calls(r, f))
 		return;
 	each_steady(&l, later, visit);
 	if (l.count >= least && l.total_ns * 1000 >= l.span_ns * PER_MILLE) {
-		calls_find_rows(&l, f);
+		rule_call_rows(&l.aggregate, f);
 		calls_conclude(&l, f, what);
 	}
 	map_done(&l.asked);
@@ -260,7 +211,7 @@ static void visit_memory(struct scan *s, const struct event *e)
 	if (!f || event_start(e) < l->steady || event_start(e) >= l->last_launch ||
 	    (tf_arg_small(memory) & ~(unsigned int)TF_MEMORY_FREE) == TF_MEMORY_POOL)
 		return;
-	calls_add_time(l, calls_row_of(l, s->image, e->id, 0, f->name, rule_stack(e)),
+	calls_add_time(l, rule_call_row(l->rules, &l->aggregate, s->image, e->id, 0, f->name, rule_stack(e)),
 		       clock_map_duration(s->clock, e->duration));
 }
 
@@ -281,7 +232,7 @@ static void add_copy(struct lines *l, const struct correlated *k, const struct d
 	uint32_t row;
 
 	snprintf(name, sizeof(name), "%s %s", f ? f->name : "(call not recorded)", directions[direction]);
-	row = calls_row_of(l, k->image, k->thread ? k->event.id : UINT16_MAX, direction, name,
+	row = rule_call_row(l->rules, &l->aggregate, k->image, k->thread ? k->event.id : UINT16_MAX, direction, name,
 			   k->thread ? rule_stack(&k->event) : 0);
 	calls_add_time(l, row, record->duration_ns);
 	while (l->bytes_count <= row) {

@@ -15,16 +15,21 @@ static bool begins_with_any(const char *text, const char *const *starts, size_t 
 
 bool reading_is_input(const char *function)
 {
-	static const char *const names[] = {"read",	"pread", "recv",       "fread",  "fgets",
-					    "getline", "open",  "mq_receive", "msgrcv", "fopen"};
+	static const char *const names[] = {"read",    "pread",   "recv", "fread", "fgets",
+					    "getline", "getdelim", "open", "fopen", "mq_receive", "msgrcv"};
+	static const char *const others[] = {"readdir", "readahead", "readlink"};
 
-	return begins_with_any(function, names, sizeof(names) / sizeof(*names));
+	return begins_with_any(function, names, sizeof(names) / sizeof(*names)) &&
+	       !begins_with_any(function, others, sizeof(others) / sizeof(*others));
 }
 
 bool reading_is_wait(const char *function)
 {
-	static const char *const names[] = {"poll",   "ppoll", "select",        "pselect", "epoll_",
-					    "futex", "sem_",  "pthread_cond_", "pthread_join"};
+	static const char *const names[] = {"poll",	 "ppoll",	       "select",
+					    "pselect",	 "epoll_wait",	       "epoll_pwait",
+					    "futex",	 "sem_wait",	       "sem_timedwait",
+					    "sem_clockwait", "pthread_cond_wait", "pthread_cond_timedwait",
+					    "pthread_cond_clockwait", "pthread_join"};
 
 	return begins_with_any(function, names, sizeof(names) / sizeof(*names));
 }

@@ -497,6 +497,10 @@ bool symbols_python(struct symbols *s, const struct image *image, uint32_t stack
 		uint64_t *known =
 			is_shown ? map_put(&s->wanted, (uint64_t)(image - s->model->images), f->code, NULL) : NULL;
 
+		if (known && !is_wanted) {
+			innermost = f;
+			break;
+		}
 		if (known && !*known)
 			*known = 1 + is_code_wanted(image->trace, f->code, is_wanted);
 		*ret_is_wanted = known && *known > 1;
@@ -506,6 +510,17 @@ bool symbols_python(struct symbols *s, const struct image *image, uint32_t stack
 		*ret = (struct symbol_frame){
 			.place = python_place(s, image, innermost), .module = "", .is_python = true};
 	return innermost;
+}
+
+bool symbols_has_python(const struct image *image, uint32_t stack, bool (*is_wanted)(const char *file))
+{
+	struct python_side side;
+	bool has = false;
+
+	read_python(image, stack, &side);
+	for (size_t i = 0; i < side.count && !has; i++)
+		has = is_code_wanted(image->trace, side.frames[i].code, is_wanted);
+	return has;
 }
 
 size_t symbols_frames(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret,
