@@ -1,30 +1,104 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* analyze: rules that find performance problems. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "report/verb.h"
 
-/* is_asked: named by the user, so that it is an error if the rule could not be checked. */
-static void show_rule(struct work *w, struct rules *rules, const struct rule *rule, bool is_asked)
+/* The rules to run: those named by the user, else all. */
+static size_t chosen_count(const struct command_line *l)
 {
-	struct finding f;
-	struct buffer text = {0};
+	return l->rule_count ? l->rule_count : rule_count;
+}
+
+static const struct rule *chosen_rule(const struct command_line *l, size_t i)
+{
+	return l->rule_count ? l->rules[i] : &rule_list[i];
+}
+
+static void run_rule(struct work *w, struct rules *rules, const struct rule *rule, struct finding *ret)
+{
+	const struct command_line *l = w->line;
 
 	progress_begin(rule->name, w->model.trace_bytes);
-	rule_run(rules, rule, &f);
+	rule_run(rules, rule, ret);
 	progress_clear();
-	work_table(w, rule->name, rule->title, &f.table);
-	if (f.verdict == VERDICT_UNCHECKED) {
-		if (is_asked || !w->line->quiet)
-			say("%s: could not check: %s", rule->name, f.text.data);
-		if (is_asked && w->status != EXIT_FOUND)
-			w->status = EXIT_INCOMPLETE;
-	} else if (f.verdict == VERDICT_FOUND && !w->line->quiet && format_is_human(w->emit.format)) {
-		buffer_print(&text, "%s. %s", f.text.data ? f.text.data : "", rule->advice);
-		emit_remark(&w->emit, text.data);
-	}
-	if (f.verdict == VERDICT_FOUND && w->line->fail_on_found && (!w->line->fail_on || w->line->fail_on == rule))
+	if (ret->verdict == VERDICT_FOUND && l->fail_on_found && (!l->fail_on || l->fail_on == rule))
 		w->status = EXIT_FOUND;
+	/* Named by the user: it is an error if the rule could not be checked. */
+	if (ret->verdict != VERDICT_UNCHECKED || !l->rule_count)
+		return;
+	say("%s: could not check: %s", rule->name, ret->text.data);
+	if (w->status != EXIT_FOUND)
+		w->status = EXIT_INCOMPLETE;
+}
+
+/* A table for each rule, in the order of the list. */
+static void show_tables(struct work *w, struct rules *rules)
+{
+	for (size_t i = 0; i < chosen_count(w->line); i++) {
+		struct finding f;
+
+		run_rule(w, rules, chosen_rule(w->line, i), &f);
+		work_table(w, f.rule->name, f.rule->title, &f.table);
+		finding_done(&f);
+	}
+}
+
+static void show_finding(struct work *w, const struct finding *f)
+{
+	struct buffer text = {0};
+
+	work_table(w, f->rule->name, f->rule->title, &f->table);
+	buffer_print(&text, "%s. %s", f->text.data ? f->text.data : "", f->rule->advice);
+	if (!w->line->quiet)
+		emit_remark(&w->emit, text.data);
 	buffer_done(&text);
-	finding_done(&f);
+}
+
+/* Appends the rules that could not be checked for the same reason as rule `at`; the first of them has the reason. */
+static void add_unchecked(const struct finding *all, size_t count, size_t at, struct buffer *ret)
+{
+	for (size_t i = 0; i < at; i++)
+		if (all[i].verdict == VERDICT_UNCHECKED && !strcmp(all[i].text.data, all[at].text.data))
+			return;
+	buffer_text(ret, ret->size ? "; " : "could not check: ");
+	for (size_t i = at; i < count; i++)
+		if (all[i].verdict == VERDICT_UNCHECKED && !strcmp(all[i].text.data, all[at].text.data))
+			buffer_print(ret, "%s%s", i == at ? "" : ", ", all[i].rule->name);
+	buffer_print(ret, " (%s)", all[at].text.data);
+}
+
+/* For people: the findings, the costliest first, then a line of the clean rules and one of the others. */
+static void show_findings(struct work *w, struct rules *rules)
+{
+	size_t count = chosen_count(w->line);
+	struct finding *all = mem_alloc(count * sizeof(*all) + 1);
+	struct buffer clean = {0}, unchecked = {0};
+	size_t *order;
+
+	for (size_t i = 0; i < count; i++)
+		run_rule(w, rules, chosen_rule(w->line, i), &all[i]);
+	order = places_in_order(count, findings_by_cost, all);
+	for (size_t i = 0; i < count; i++)
+		if (all[order[i]].verdict == VERDICT_FOUND)
+			show_finding(w, &all[order[i]]);
+	for (size_t i = 0; i < count; i++) {
+		if (all[i].verdict == VERDICT_CLEAN)
+			buffer_print(&clean, "%s%s", clean.size ? ", " : "clean: ", all[i].rule->name);
+		if (all[i].verdict == VERDICT_UNCHECKED)
+			add_unchecked(all, count, i, &unchecked);
+	}
+	if (clean.size)
+		emit_remark(&w->emit, clean.data);
+	if (unchecked.size)
+		emit_remark(&w->emit, unchecked.data);
+	for (size_t i = 0; i < count; i++)
+		finding_done(&all[i]);
+	buffer_done(&clean);
+	buffer_done(&unchecked);
+	free(order);
+	free(all);
 }
 
 static int run_analyze(const struct command_line *l)
@@ -38,10 +112,10 @@ static int run_analyze(const struct command_line *l)
 	rules.context = &w.context;
 	w.emit.is_list = l->rule_count != 1;
 	emit_begin(&w.emit);
-	for (size_t i = 0; i < l->rule_count; i++)
-		show_rule(&w, &rules, l->rules[i], true);
-	for (size_t i = 0; i < rule_count && !l->rule_count; i++)
-		show_rule(&w, &rules, &rule_list[i], false);
+	if (format_is_human(w.emit.format))
+		show_findings(&w, &rules);
+	else
+		show_tables(&w, &rules);
 	work_ledger(&w);
 	emit_end(&w.emit);
 	rules_done(&rules);

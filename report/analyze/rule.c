@@ -67,6 +67,13 @@ void finding_done(struct finding *f)
 	buffer_done(&f->line);
 }
 
+int findings_by_cost(size_t left, size_t right, const void *findings)
+{
+	const struct finding *all = findings;
+
+	return order_of(all[right].cost_ns, all[left].cost_ns) ?: order_of(left, right);
+}
+
 void rules_done(struct rules *rules)
 {
 	gaps_free(rules->gaps);

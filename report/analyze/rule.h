@@ -50,6 +50,9 @@ const struct rule *rule_find(const char *name);
 /* Runs a rule. The caller frees the finding with finding_done. */
 void rule_run(struct rules *rules, const struct rule *rule, struct finding *ret);
 void finding_done(struct finding *f);
+
+/* For places_in_order: the costliest first, then in the order given. */
+int findings_by_cost(size_t left, size_t right, const void *findings);
 void rules_done(struct rules *rules);
 const struct gaps *rules_gaps(struct rules *rules);
 
@@ -101,6 +104,19 @@ uint64_t rule_wall(const struct process *p);
 
 /* The function if it belongs to the CUDA runtime or driver API, else NULL. */
 const struct function *rule_cuda_function(const struct image *image, const struct event *e);
+
+/* ---- calls by process, function and source line ---- */
+
+void rule_call_columns(struct finding *f);
+
+/* The row of a call. `variant` tells calls of one function apart that have another name. */
+uint32_t rule_call_row(struct rules *r, struct aggregate *aggregate, const struct image *image, uint32_t function,
+		       unsigned int variant, const char *name, uint32_t stack);
+size_t rule_call_process(const struct aggregate_row *row); /* in the model */
+
+/* Adds a row, or the largest ones, to the table. The line of the finding is that of the first with one. */
+void rule_call_add_row(const struct aggregate_row *row, struct finding *f);
+void rule_call_rows(struct aggregate *aggregate, struct finding *f);
 
 /* ---- the rules ---- */
 

@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "report/analyze/rule.h"
+#include "report/derive/stacks/frame.h"
 
 enum { ROWS = 50, MIN_CALLS = 3, CHURN_CALLS = 20, LOADER_COPIES = 8 };
 enum { MEMORY_PAGEABLE = 1, COPY_HTOD = 1, COPY_DTOH = 2 };
+enum { CALLER_FRAMES = 8 }; /* those of the CUDA libraries, and the one that called them */
 enum { MIN_BYTES = 65536, LOADER_BYTES = 4096, PER_MILLE = 10 };
 
 /* Calls or copies, by name and source line. */
@@ -19,31 +21,12 @@ struct lines {
 	uint64_t count, total_ns, total_bytes;
 	uint64_t span_ns; /* duration of the current process since its first launch */
 	uint64_t steady;  /* ticks of that launch */
+	uint64_t last_launch; /* ticks of the last one */
+	struct map asked; /* image and stack -> 1 + whether the program asked for that wait */
 	uint8_t *classes; /* by function of the current image */
 	uint64_t last_copy; /* the thread of the scan whose last CUDA call was an asynchronous copy to the host */
 	const struct trace_thread *thread;
 };
-
-static uint32_t calls_row_of(struct lines *l, const struct image *image, uint32_t function, unsigned int variant,
-			     const char *name, uint32_t stack)
-{
-	uint64_t a = (uint64_t)(image - l->rules->context->model->images) << 16 | function;
-	uint64_t b = (uint64_t)variant << 32 | stack;
-	const uint64_t *known = aggregate_recall(&l->aggregate, a, b);
-	struct buffer key = {0};
-	uint32_t row;
-
-	if (known)
-		return (uint32_t)*known;
-	buffer_print(&key, "%u%c%s%c", image->pid, 0, name, 0);
-	rule_line(l->rules, image, stack, &key);
-	buffer_add(&key, "", 1);
-	buffer_print(&key, "%zu", image->process);
-	row = aggregate_row(&l->aggregate, key.data, key.size);
-	aggregate_remember(&l->aggregate, a, b, row);
-	buffer_done(&key);
-	return row;
-}
 
 static void calls_add_time(struct lines *l, uint32_t row, uint64_t ns)
 {
@@ -80,8 +63,8 @@ static uint8_t calls_classify(const struct function *f)
 			 (strstr(f->name, "Async") ? CLASS_ASYNC : 0));
 }
 
-/* Calls visit for each CUDA call after the first launch of its image; with `later`, after the first tenth of the
- * time since that launch. */
+/* Calls visit for each CUDA call of images that launch anything, and sets the ticks of the first launch and the last;
+ * with `later`, of the first tenth of the time between them instead of the first launch. */
 static void each_steady(struct lines *l, bool later, void (*visit)(struct scan *, const struct event *))
 {
 	const struct model *m = l->rules->context->model;
@@ -95,31 +78,13 @@ static void each_steady(struct lines *l, bool later, void (*visit)(struct scan *
 		l->classes = scan_classes(s.image->trace, calls_classify);
 		l->span_ns += clock_map_duration(&m->machines[s.image->machine].clock, t.last - t.first);
 		l->steady = t.first + (later ? (t.last - t.first) / 10 : 0);
+		l->last_launch = t.last;
 		scan_image(&s, visit);
 		free(l->classes);
 	}
 }
 
 /* ---- rows ---- */
-
-static void calls_find_rows(struct lines *l, struct finding *f)
-{
-	aggregate_sort(&l->aggregate);
-	for (size_t i = 0; i < l->aggregate.count && i < ROWS; i++) {
-		const struct aggregate_row *r = &l->aggregate.rows[i];
-
-		rule_row(f);
-		table_number(&f->table, strtoull(aggregate_field(r, 0), NULL, 10));
-		table_number(&f->table, r->total);
-		table_number(&f->table, r->count);
-		table_real(&f->table, (double)r->total / (double)r->count);
-		table_number(&f->table, r->most);
-		table_text(&f->table, aggregate_field(r, 1));
-		rule_line_cell(f, aggregate_field(r, 2));
-		if (!f->line.size)
-			buffer_text(&f->line, aggregate_field(r, 2));
-	}
-}
 
 static void calls_conclude(struct lines *l, struct finding *f, const char *what)
 {
@@ -130,12 +95,6 @@ static void calls_conclude(struct lines *l, struct finding *f, const char *what)
 		buffer_print(&f->text, ", most in %s", aggregate_field(&l->aggregate.rows[0], 1));
 }
 
-static const struct column_head call_columns[] = {{"PID", COLUMN_ID},          {"Total Time (ns)", COLUMN_NS},
-						  {"Num Calls", COLUMN_COUNT}, {"Avg (ns)", COLUMN_NS_MEAN},
-						  {"Max (ns)", COLUMN_NS},     {"Name", COLUMN_TEXT},
-						  {"Line", COLUMN_TEXT}};
-enum { CALL_COLUMNS = sizeof(call_columns) / sizeof(*call_columns) };
-
 /* ---- implicit_sync ---- */
 
 static bool copies_back(const struct event *e)
@@ -143,6 +102,53 @@ static bool copies_back(const struct event *e)
 	uint64_t copy = e->args_count ? event_arg(e, TF_ARG_COPY) : 0;
 
 	return copy && tf_arg_small(copy) == COPY_DTOH;
+}
+
+/* Stream.synchronize, Event.wait ... */
+static bool is_python_wait(struct symbols *symbols, struct symbol_frame *f)
+{
+	struct frame parts;
+	bool is_wait;
+
+	symbols_name(symbols, f);
+	frame_split(f->text, &parts);
+	is_wait = strstr(parts.name, "synchronize") || strstr(parts.name, "wait");
+	frame_done(&parts);
+	return is_wait;
+}
+
+/* Without a stack: a program in C or C++ calls CUDA itself, an interpreter has libraries that do. */
+static bool is_interpreter(const struct image *image)
+{
+	const char *base = image->executable ? strrchr(image->executable, '/') : NULL;
+
+	return base && !strncmp(base + 1, "python", strlen("python"));
+}
+
+/* Whether the program itself called the waiting function, or a Python function that waits; a library that was asked
+ * for something else (a number, a copy) waits implicitly. */
+static bool find_asked(struct lines *l, const struct image *image, uint32_t stack)
+{
+	struct symbols *symbols = l->rules->context->symbols;
+	struct symbol_frame frames[CALLER_FRAMES], python;
+	size_t count = stack ? symbols_native(symbols, image, stack, frames, CALLER_FRAMES) : 0, at = 0;
+	bool is_wanted;
+
+	if (stack && symbols_python(symbols, image, stack, NULL, &python, &is_wanted) &&
+	    is_python_wait(symbols, &python))
+		return true;
+	while (at < count && strstr(frames[at].module, "/libcuda"))
+		at++;
+	return at < count ? !attribution_is_system(frames[at].module) : !is_interpreter(image);
+}
+
+static bool is_asked_for(struct lines *l, const struct image *image, uint32_t stack)
+{
+	uint64_t *known = map_put(&l->asked, (uint64_t)(image - l->rules->context->model->images), stack, NULL);
+
+	if (!*known)
+		*known = 1 + find_asked(l, image, stack);
+	return *known > 1;
 }
 
 static void visit_waiting(struct scan *s, const struct event *e)
@@ -157,14 +163,17 @@ static void visit_waiting(struct scan *s, const struct event *e)
 		l->last_copy = 0;
 	l->thread = s->thread;
 	/* What tensor.item(), .cpu() and printing a tensor call. */
-	if (l->last_copy && class & CLASS_STREAM)
+	if (l->last_copy && class & CLASS_STREAM && !is_asked_for(l, s->image, rule_stack(e)))
 		name = "copy to the host, then cudaStreamSynchronize";
 	else if (class & CLASS_WAITS)
 		name = trace_function(s->image->trace, e->id)->name;
-	if (name && event_start(e) >= l->steady)
-		calls_add_time(
-			l, calls_row_of(l, s->image, e->id, l->last_copy && class & CLASS_STREAM, name, rule_stack(e)),
-			clock_map_duration(s->clock, e->duration));
+	if (name && event_start(e) >= l->steady && event_start(e) < l->last_launch) {
+		bool is_pair = l->last_copy && class & CLASS_STREAM;
+
+		calls_add_time(l,
+			       rule_call_row(l->rules, &l->aggregate, s->image, e->id, is_pair, name, rule_stack(e)),
+			       clock_map_duration(s->clock, e->duration));
+	}
 	l->last_copy = class & CLASS_ASYNC && copies_back(e);
 }
 
@@ -174,14 +183,15 @@ static void calls_rule(struct rules *r, struct finding *f, bool later,
 {
 	struct lines l = {.rules = r};
 
-	rule_columns(f, call_columns, CALL_COLUMNS);
+	rule_call_columns(f);
 	if (!rule_has_calls(r, f))
 		return;
 	each_steady(&l, later, visit);
 	if (l.count >= least && l.total_ns * 1000 >= l.span_ns * PER_MILLE) {
-		calls_find_rows(&l, f);
+		rule_call_rows(&l.aggregate, f);
 		calls_conclude(&l, f, what);
 	}
+	map_done(&l.asked);
 	aggregate_done(&l.aggregate);
 }
 
@@ -198,10 +208,10 @@ static void visit_memory(struct scan *s, const struct event *e)
 	uint64_t memory = e->args_count ? event_arg(e, TF_ARG_MEMORY) : 0;
 	const struct function *f = memory ? rule_cuda_function(s->image, e) : NULL;
 
-	if (!f || event_start(e) < l->steady ||
+	if (!f || event_start(e) < l->steady || event_start(e) >= l->last_launch ||
 	    (tf_arg_small(memory) & ~(unsigned int)TF_MEMORY_FREE) == TF_MEMORY_POOL)
 		return;
-	calls_add_time(l, calls_row_of(l, s->image, e->id, 0, f->name, rule_stack(e)),
+	calls_add_time(l, rule_call_row(l->rules, &l->aggregate, s->image, e->id, 0, f->name, rule_stack(e)),
 		       clock_map_duration(s->clock, e->duration));
 }
 
@@ -222,7 +232,7 @@ static void add_copy(struct lines *l, const struct correlated *k, const struct d
 	uint32_t row;
 
 	snprintf(name, sizeof(name), "%s %s", f ? f->name : "(call not recorded)", directions[direction]);
-	row = calls_row_of(l, k->image, k->thread ? k->event.id : UINT16_MAX, direction, name,
+	row = rule_call_row(l->rules, &l->aggregate, k->image, k->thread ? k->event.id : UINT16_MAX, direction, name,
 			   k->thread ? rule_stack(&k->event) : 0);
 	calls_add_time(l, row, record->duration_ns);
 	while (l->bytes_count <= row) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/derive/events/reading.h"
 #include "report/derive/nvtx/nvtx.h"
 #include "report/analyze/rule.h"
 
@@ -34,13 +35,15 @@ static uint64_t span_ns(const struct gap_device *d)
 }
 
 /* Time that a device lost between its first and last operation, for the selected causes. */
-static uint64_t lost_ns(const struct gaps *g, const struct gap_device *d, bool (*is_kind)(const struct gap_sum *))
+static uint64_t lost_ns(const struct rules *r, const struct gap_device *d,
+			bool (*is_kind)(const struct rules *, const struct gap_sum *))
 {
+	const struct gaps *g = r->gaps;
 	size_t i, end = gaps_of(g, d, &i);
 	uint64_t lost = 0;
 
 	for (; i < end; i++)
-		if (is_kind(&g->sums[i]))
+		if (is_kind(r, &g->sums[i]))
 			lost += g->sums[i].between_ns;
 	return lost;
 }
@@ -121,17 +124,14 @@ void rule_gpu_idle(struct rules *r, struct finding *f)
 
 /* ---- input_bound ---- */
 
-static bool is_input_wait(const struct gap_sum *s)
+/* A wait for another thread is one for input if that thread was reading, in the longest of these gaps. */
+static bool is_input_wait(const struct rules *r, const struct gap_sum *s)
 {
-	static const char *const names[] = {"read",    "pread",         "readv",     "recv",   "fread",   "fgets",
-					    "getline", "poll",          "ppoll",     "select", "pselect", "epoll_",
-					    "sem_",    "pthread_cond_", "futex",     "mq_",    "open",    "mmap",
-					    "accept",  "connect",       "getrandom", "msgrcv"};
-
-	for (size_t i = 0; s->cause == GAP_OS && s->function && i < sizeof(names) / sizeof(*names); i++)
-		if (!strncmp(s->function, names[i], strlen(names[i])))
-			return true;
-	return false;
+	if (s->cause != GAP_OS || !s->function)
+		return false;
+	return reading_is_input(s->function) ||
+	       (reading_is_wait(s->function) && reading_by_another(r->context->model, s->process, s->longest_start,
+								   s->longest_start + s->longest_ns));
 }
 
 /* The range that represents one step of the program: of the frequent ranges the one with the longest total time. */
@@ -197,7 +197,7 @@ static void input_rows(struct rules *r, struct finding *f, const struct gap_devi
 	for (; i < end; i++) {
 		const struct gap_sum *s = &g->sums[i];
 
-		if (!s->between_ns || !is_input_wait(s))
+		if (!s->between_ns || !is_input_wait(r, s))
 			continue;
 		rule_row(f);
 		device_cells(r, f, d->process, d->device);
@@ -240,7 +240,7 @@ void rule_input_bound(struct rules *r, struct finding *f)
 		return;
 	g = rules_gaps(r);
 	for (size_t k = 0; k < g->device_count; k++) {
-		uint64_t waited = lost_ns(g, &g->devices[k], is_input_wait);
+		uint64_t waited = lost_ns(r, &g->devices[k], is_input_wait);
 
 		if (waited && waited * 100 >= span_ns(&g->devices[k]) * INPUT_PERCENT)
 			input_rows(r, f, &g->devices[k], waited);
@@ -256,8 +256,9 @@ struct launches {
 	const struct gap_short *longest; /* the gap_short with the longest single call */
 };
 
-static bool is_launch(const struct gap_sum *s)
+static bool is_launch(const struct rules *r, const struct gap_sum *s)
 {
+	(void)r;
 	return s->cause == GAP_LAUNCH;
 }
 
@@ -338,7 +339,7 @@ void rule_launch_bound(struct rules *r, struct finding *f)
 	g = rules_gaps(r);
 	for (size_t k = 0; k < g->device_count; k++) {
 		const struct gap_device *d = &g->devices[k];
-		uint64_t lost = lost_ns(g, d, is_launch);
+		uint64_t lost = lost_ns(r, d, is_launch);
 
 		if (lost && lost * 100 >= span_ns(d) * LAUNCH_PERCENT && d->shorter && d->shorter * 2 >= d->launches)
 			launch_rows(r, f, d, lost);

@@ -36,6 +36,17 @@
 	  "Use DataLoader(pin_memory=True) and .to(device, non_blocking=True).")                                       \
 	X(tensor_dims, NULL, "Matrix Sizes Unsuitable for Tensor Cores", 0,                                            \
 	  "Pad the sizes (vocabulary, hidden size, batch) to the required multiple.")                                  \
+	X(slow_loader, NULL, "Slow Loader Workers", 0,                                                                 \
+	  "Use more workers, keep them (persistent_workers), prefetch more, or do less for each item: --sample=cpu "    \
+	  "shows what the workers do.")                                                                                \
+	X(import_heavy, NULL, "Imports", 0,                                                                            \
+	  "Import what is needed where it is needed: --python-import-time lists the modules by their time.")           \
+	X(small_io, NULL, "Small Reads and Writes, and Opens", 0,                                                      \
+	  "Read and write larger blocks, through a buffer or mmap(); store many small files in a few large ones.")     \
+	X(file_flush, NULL, "Flushes to the Disk", 0,                                                                  \
+	  "Flush once at the end, or write and flush in another thread.")                                              \
+	X(lock_convoy, NULL, "Threads That Wait for Locks", 0,                                                         \
+	  "Hold the lock for less time, divide the data that it protects, or give each thread its own copy.")          \
 	X(cpu_oversubscribed, NULL, "CPU Oversubscription", 0,                                                         \
 	  "Use fewer threads (OMP_NUM_THREADS, torch.set_num_threads) or loader workers, or more cores for the job.")
 

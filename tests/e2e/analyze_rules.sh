@@ -99,11 +99,22 @@ done
 
 report analyze -q -f json copies.pillion >out.json
 ok 'json of all rules' python3 -c 'import json; d = json.load(open("out.json"))
-assert len(d) == 15 and d["cuda_memcpy_sync"][0]["Verdict"] == "found", d.keys()'
+assert len(d) == 20 and d["cuda_memcpy_sync"][0]["Verdict"] == "found", d.keys()'
 report analyze -r gpu-starv,cuda-sync-api copies.pillion >out 2>err
 is $? 0 "nsys's older names"
 report analyze -r gpu_gap copies.pillion >out 2>err
 is "$? $(cat err)" "2 pillion analyze: unknown rule 'gpu_gap'; did you mean gpu_gaps?" 'an unknown rule'
+report analyze copies.pillion >out 2>err
+is "$? $(cat err)" '0 ' 'what could not be checked is no message'
+is "$(grep -c '^ clean: ' out) $(grep -c '^ could not check: ' out)" '1 1' \
+	'one line for clean rules, one for unchecked ones'
+like "$(cat out)" '^ clean: .*gpu_gaps' 'a clean rule has no table'
+unlike "$(cat out)" '\(gpu_gaps\):' 'a clean rule has no table'
+like "$(cat out)" '^ could not check: .*tensor_dims \([a-z ]' 'an unchecked rule has its reason'
+report analyze -f json copies.pillion 2>err | timeout "$patience" python3 -c 'import json, sys
+print(*(rule for rule, rows in json.load(sys.stdin).items() if rows[0]["Verdict"] == "found"))' >found
+is "$(sed -n 's/^ \*\* .*(\([a-z_]*\)):$/\1/p' out | sort)" "$(tr ' ' '\n' <found | sort)" \
+	'for people the same findings as in json'
 report analyze >out 2>err
 is "$? $(cat err)" '2 pillion analyze: no CAPTURE given; see pillion analyze --help' 'no capture'
 like "$(report analyze --help)" '^  gpu_idle ' '--help lists the rules'

@@ -104,6 +104,30 @@ Test(lines, the_users_innermost_frame_is_charged)
 			     !strcmp(lines_field(&context, &lines, i, 0), "/home/u/train.py"));
 }
 
+Test(lines, the_recorders_python_code_is_never_charged)
+{
+	const uint32_t in_wrapper[] = {1, 2}, wrapper_alone[] = {1};
+
+	code(1, 7, "<pillion>", "call");
+	code(2, 20, "/home/u/train.py", "step");
+	writer_python_stack(&t, 1, in_wrapper, 2);
+	writer_python_stack(&t, 2, wrapper_alone, 1);
+	call(nap, 5000, 1000, 1);
+	call(nap, 6000, 500, 2);
+	for (int is_all = 0; is_all < 2; is_all++) {
+		context.lines_all = is_all;
+		if (is_all) {
+			lines_done(&lines);
+			lines_gather(&context, &lines);
+		} else {
+			gather();
+		}
+		cr_assert_eq(lines.count, 2);
+		cr_assert_eq(values_of("/home/u/train.py", "20")[LINE_OS], 1000);
+		cr_assert_eq(values_of("", "")[LINE_OS], 500);
+	}
+}
+
 Test(lines, with_lines_all_the_innermost_is_charged)
 {
 	const uint32_t in_library[] = {1, 2};

@@ -1,148 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "report/derive/device/device_timeline.h"
-#include "report/analyze/rule.h"
-#include "opened.h"
-
-#define US 1000ull
-#define MS 1000000ull
-#define MB (1 << 20)
-#define BEGIN (1000 * MS)
-
-enum { KERNEL = 1, PAGED_IN, PINNED_IN, PAGED_OUT, HOST_SET, OTHER_DEVICE, GRAPH };
-
-static struct writer w;
-static struct writer_thread host, cupti;
-static uint16_t f_launch, f_copy, f_copy_async, f_set, f_wait, f_free, f_malloc, f_read, f_gemm;
-static uint32_t next_id;
-static struct model model;
-static struct report_context context = {.model = &model};
-static struct rules rules = {.context = &context};
-
-static void works(void)
-{
-	static const struct tf_device_operation all[] = {
-		{.kind = TF_DEVICE_KERNEL, .kernel = 1, .context = 1, .stream = 7},
-		{.kind = TF_DEVICE_COPY, .copy = 1, .source = 1, .target = 3, .context = 1, .stream = 7},
-		{.kind = TF_DEVICE_COPY, .copy = 1, .source = 2, .target = 3, .context = 1, .stream = 7},
-		{.kind = TF_DEVICE_COPY, .copy = 2, .source = 3, .target = 1, .context = 1, .stream = 7},
-		{.kind = TF_DEVICE_SET, .target = 2, .context = 1, .stream = 7},
-		{.kind = TF_DEVICE_KERNEL, .kernel = 1, .device = 1, .context = 2, .stream = 8},
-		{.kind = TF_DEVICE_GRAPH, .context = 1, .stream = 7, .graph = 3},
-	};
-
-	for (uint32_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		writer_blob(&cupti, TF_BLOB_DEVICE_OPERATION, i + 1, &all[i], sizeof(all[i]));
-	writer_text(&cupti, TF_BLOB_KERNEL, 1, "_Z4stepPf");
-}
-
-static void begin(uint64_t nonce, uint32_t pid, bool has_source)
-{
-	writer_init(&w, nonce, pid, 1, BEGIN);
-	f_launch = writer_function(&w, TF_GROUP_CUDA, "cudaLaunchKernel");
-	f_copy = writer_function(&w, TF_GROUP_CUDA, "cudaMemcpy");
-	f_copy_async = writer_function(&w, TF_GROUP_CUDA, "cudaMemcpyAsync");
-	f_set = writer_function(&w, TF_GROUP_CUDA, "cudaMemset");
-	f_wait = writer_function(&w, TF_GROUP_CUDA, "cudaStreamSynchronize");
-	f_free = writer_function(&w, TF_GROUP_CUDA, "cudaFree");
-	f_malloc = writer_function(&w, TF_GROUP_CUDA, "cudaMalloc");
-	f_read = writer_function(&w, TF_GROUP_OSRT, "read");
-	f_gemm = writer_function(&w, TF_GROUP_CUBLAS, "cublasGemmEx");
-	writer_thread(&w, &host, pid, "main", 64 * TF_PAGE);
-	writer_thread(&w, &cupti, pid + 1, "cupti", 64 * TF_PAGE);
-	next_id = 0;
-	if (has_source)
-		writer_device_source(&cupti, TF_DEVICE_TIME_MONOTONIC, 130001, "libcupti.so.13");
-	works();
-}
-
-static void setup(void)
-{
-	begin(1, 10, true);
-	context.records_held = 0;
-}
-
-static void teardown(void)
-{
-	rules_done(&rules);
-	symbols_free(context.symbols);
-	context.symbols = NULL;
-	model_done(&model);
-	writer_done(&w);
-}
+#include "rule_fixture.h"
 
 TestSuite(rule, .init = setup, .fini = teardown);
-
-static void call(uint16_t function, uint64_t at, uint64_t duration, uint64_t arg)
-{
-	writer_call(&host, function, BEGIN + at + duration, duration, &arg, arg ? 1 : 0);
-}
-
-/* Writes a call and its device work. Times are relative to the start of the process. */
-static void work(uint16_t function, uint64_t at, uint64_t duration, uint64_t arg, uint32_t id, uint64_t start,
-		 uint64_t length, uint64_t bytes)
-{
-	struct writer_device_call called = {10, ++next_id, BEGIN + at + 1, duration > 2 ? duration - 2 : 0, false};
-	struct writer_device_record done = {id, next_id, BEGIN + start, length, bytes};
-
-	call(function, at, duration, arg);
-	writer_device_calls(&cupti, TF_DEVICE_TIME_MONOTONIC, &called, 1);
-	writer_device(&cupti, TF_DEVICE_TIME_MONOTONIC, &done, 1);
-}
-
-static void kernel(uint64_t at, uint64_t duration, uint64_t start, uint64_t length)
-{
-	work(f_launch, at, duration, tf_arg(TF_ARG_LAUNCH, 0, 1), KERNEL, start, length, 0);
-}
-
-static void open_model(uint64_t end)
-{
-	writer_end(&w, TF_END_EXIT, 0, BEGIN + end);
-	open_written(&model, &w);
-	context.symbols = symbols_new(&model, false);
-}
-
-static enum verdict verdict_of(const char *name)
-{
-	struct finding f;
-	enum verdict verdict;
-
-	cr_assert_not_null(rule_find(name), "%s", name);
-	rule_run(&rules, rule_find(name), &f);
-	verdict = f.verdict;
-	cr_assert_geq(table_rows(&f.table), 1);
-	cr_assert_str_eq(f.table.cells[0].text, rule_find(name)->name);
-	cr_assert(verdict == VERDICT_FOUND ? f.text.size > 0 : table_rows(&f.table) == 1, "%s: what it found", name);
-	finding_done(&f);
-	return verdict;
-}
-
-static void assert_verdict(const char *name, enum verdict wanted)
-{
-	static const char *const words[] = {"clean", "found", "could not check"};
-	enum verdict got = verdict_of(name);
-
-	cr_expect_eq(got, wanted, "%s: %s, wanted %s", name, words[got], words[wanted]);
-}
-
-/* Returns the number in row 0 of the column with that title. */
-static uint64_t number(const char *name, const char *title, size_t row)
-{
-	struct finding f;
-	uint64_t found = UINT64_MAX;
-
-	rule_run(&rules, rule_find(name), &f);
-	cr_assert_lt(row, table_rows(&f.table));
-	for (size_t i = 0; i < f.table.column_count; i++)
-		if (!strcmp(f.table.columns[i].title, title))
-			found = f.table.cells[row * f.table.column_count + i].count;
-	finding_done(&f);
-	return found;
-}
 
 Test(rule, names_and_aliases_are_those_of_nsys)
 {
@@ -182,20 +44,17 @@ Test(rule, calls_without_device_records_are_not_clean)
 	}
 }
 
-/* A device that is always busy: kernels of 1 ms, launched ahead. */
-static void busy_device(uint64_t kernels)
-{
-	for (uint64_t i = 0; i < kernels; i++)
-		kernel(i * 10 * US, 5 * US, 20 * US + i * MS, MS);
-}
-
 Test(rule, a_busy_device_is_clean)
 {
 	busy_device(100);
 	open_model(100 * MS + 30 * US);
 	for (size_t i = 0; i < rule_count; i++) {
 		const char *name = rule_list[i].name;
-		bool lacks_data = !strcmp(name, "tensor_dims") || !strcmp(name, "cpu_oversubscribed");
+		/* There are no OS calls, stacks, samples and products. */
+		bool lacks_data = !strcmp(name, "tensor_dims") || !strcmp(name, "cpu_oversubscribed") ||
+				  !strcmp(name, "small_io") || !strcmp(name, "file_flush") ||
+				  !strcmp(name, "lock_convoy") || !strcmp(name, "import_heavy") ||
+				  !strcmp(name, "slow_loader");
 
 		assert_verdict(name, lacks_data ? VERDICT_UNCHECKED : VERDICT_CLEAN);
 	}
@@ -257,6 +116,49 @@ static void input_steps(uint64_t steps)
 		call(f_wait, at + 3200 * US, MS, 0);
 		writer_event(&host, TF_POP, 0, BEGIN + at + 4900 * US, 0);
 	}
+}
+
+/* Steps that wait 3 ms for another thread or process, and then launch a kernel. */
+static void waiting_steps(uint64_t steps, uint16_t function)
+{
+	for (uint64_t i = 0; i < steps; i++) {
+		call(function, i * 5 * MS + 10 * US, 3 * MS, 0);
+		kernel(i * 5 * MS + 3100 * US, 10 * US, i * 5 * MS + 3110 * US, MS);
+		call(f_wait, i * 5 * MS + 3200 * US, MS, 0);
+	}
+}
+
+static void other_thread(uint64_t steps, uint16_t function)
+{
+	struct writer_thread t;
+
+	writer_thread(&w, &t, 12, "loader", 16 * TF_PAGE);
+	for (uint64_t i = 0; i < steps; i++)
+		writer_call(&t, function, BEGIN + i * 5 * MS + 3 * MS, 2 * MS, NULL, 0);
+}
+
+Test(rule, waits_for_a_thread_that_reads_are_for_input)
+{
+	waiting_steps(10, f_futex);
+	other_thread(10, f_read);
+	open_model(60 * MS);
+	assert_verdict("input_bound", VERDICT_FOUND);
+}
+
+Test(rule, waits_for_a_thread_that_does_not_read_are_not)
+{
+	waiting_steps(10, f_futex);
+	other_thread(10, f_futex);
+	open_model(60 * MS);
+	assert_verdict("input_bound", VERDICT_CLEAN);
+}
+
+Test(rule, memory_and_random_numbers_are_no_input)
+{
+	waiting_steps(10, f_mmap);
+	other_thread(10, f_read);
+	open_model(60 * MS);
+	assert_verdict("input_bound", VERDICT_CLEAN);
 }
 
 static void assert_sums_are_whole(void)
@@ -411,147 +313,6 @@ Test(rule, kernels_shorter_than_their_launch)
 	open_model(MS);
 	assert_verdict("launch_bound", VERDICT_FOUND);
 	cr_expect_eq(number("launch_bound", "Short Kernels", 0), 50);
-}
-
-Test(rule, waits_that_nobody_asked_for)
-{
-	busy_device(20);
-	for (uint64_t i = 0; i < 5; i++) {
-		call(f_copy_async, MS + i * 2 * MS, 5 * US, tf_arg(TF_ARG_COPY, 2, 4));
-		call(f_wait, MS + i * 2 * MS + 10 * US, MS, 0);
-	}
-	open_model(30 * MS);
-	assert_verdict("implicit_sync", VERDICT_FOUND);
-	cr_expect_eq(number("implicit_sync", "Num Calls", 0), 5);
-}
-
-Test(rule, a_wait_alone_was_asked_for)
-{
-	busy_device(20);
-	for (uint64_t i = 0; i < 5; i++)
-		call(f_wait, MS + i * 2 * MS + 10 * US, MS, 0);
-	open_model(30 * MS);
-	assert_verdict("implicit_sync", VERDICT_CLEAN);
-}
-
-Test(rule, allocations_in_each_step)
-{
-	for (uint64_t i = 0; i < 40; i++) {
-		call(f_malloc, i * MS, 50 * US, tf_arg(TF_ARG_MEMORY, TF_MEMORY_DEVICE, 0x1000 + i));
-		kernel(i * MS + 100 * US, 5 * US, i * MS + 200 * US, 300 * US);
-		call(f_free, i * MS + 600 * US, 50 * US,
-		     tf_arg(TF_ARG_MEMORY, TF_MEMORY_DEVICE | TF_MEMORY_FREE, 0x1000 + i));
-	}
-	open_model(50 * MS);
-	assert_verdict("alloc_churn", VERDICT_FOUND);
-}
-
-Test(rule, allocations_from_a_pool_are_no_churn)
-{
-	for (uint64_t i = 0; i < 40; i++) {
-		call(f_malloc, i * MS, 50 * US, tf_arg(TF_ARG_MEMORY, TF_MEMORY_POOL, 0x1000 + i));
-		kernel(i * MS + 100 * US, 5 * US, i * MS + 200 * US, 300 * US);
-	}
-	open_model(50 * MS);
-	assert_verdict("alloc_churn", VERDICT_CLEAN);
-}
-
-Test(rule, large_pageable_copies)
-{
-	busy_device(2);
-	work(f_copy_async, 3 * MS, 500 * US, tf_arg(TF_ARG_COPY, 1, MB), PAGED_IN, 3 * MS + 10 * US, 300 * US, MB);
-	work(f_copy_async, 4 * MS, 500 * US, tf_arg(TF_ARG_COPY, 1, MB), PINNED_IN, 4 * MS + 10 * US, 300 * US, MB);
-	open_model(10 * MS);
-	assert_verdict("pageable_copies", VERDICT_FOUND);
-	cr_expect_eq(number("pageable_copies", "Count", 0), 1);
-	assert_verdict("unpinned_loader", VERDICT_CLEAN);
-}
-
-/* Threads that use all cores for two seconds, with a sample every 10 ms. */
-static void load_cores(long threads, long cores)
-{
-	struct writer_thread t;
-
-	for (long i = 0; i < threads; i++) {
-		writer_thread(&w, &t, 100 + (uint32_t)i, "busy", 64 * TF_PAGE);
-		for (uint64_t at = 10 * MS; at < 2000 * MS; at += 10 * MS)
-			writer_event(&t, TF_SAMPLE, 0, BEGIN + at, (uint64_t)(10000 * cores / threads));
-	}
-	open_model(2100 * MS);
-	model.machines[0].is_this = true;
-}
-
-Test(rule, more_threads_than_cores)
-{
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-
-	load_cores(cores + 3, cores);
-	assert_verdict("cpu_oversubscribed", VERDICT_FOUND);
-	cr_expect_eq(number("cpu_oversubscribed", "Threads", 0), (uint64_t)cores + 3);
-	model.machines[0].is_this = false;
-	assert_verdict("cpu_oversubscribed", VERDICT_UNCHECKED);
-}
-
-Test(rule, as_many_threads_as_cores)
-{
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-
-	load_cores(cores, cores);
-	assert_verdict("cpu_oversubscribed", VERDICT_CLEAN);
-}
-
-static void gemm(int64_t m, int64_t n, int64_t k, int64_t type, uint32_t id)
-{
-	struct tf_operation op = {.count = 4, .values = {m, n, k, type},
-				  .fields = {TF_FIELD_M, TF_FIELD_N, TF_FIELD_K, TF_FIELD_TYPE | TF_ROLE_A}};
-
-	writer_blob(&host, TF_BLOB_OPERATION, id, &op, sizeof(op) - (TF_OPERATION_FIELDS - 4) * sizeof(op.values[0]));
-	call(f_gemm, id * MS, 10 * US, tf_arg(TF_ARG_OPERATION, 0, id));
-}
-
-Test(rule, sizes_off_the_tensor_cores)
-{
-	gemm(4096, 4096, 50257, 2, 1); /* half precision: requires multiples of 8 */
-	gemm(4096, 4096, 4096, 2, 2);
-	gemm(4095, 17, 33, 0, 3); /* single precision, not TF32: never runs on tensor cores */
-	open_model(10 * MS);
-	assert_verdict("tensor_dims", VERDICT_FOUND);
-	cr_expect_eq(number("tensor_dims", "Num Calls", 0), 1);
-	cr_expect_eq(number("tensor_dims", "Multiple", 0), 8);
-}
-
-Test(rule, sizes_on_the_tensor_cores)
-{
-	gemm(4096, 4096, 50264, 14, 1);
-	open_model(10 * MS);
-	assert_verdict("tensor_dims", VERDICT_CLEAN);
-}
-
-Test(rule, batches_of_a_loader_that_does_not_pin)
-{
-	char directory[] = "/tmp/pillion-rule.XXXXXX";
-
-	cr_assert_not_null(mkdtemp(directory));
-	rmdir(directory);
-	capture_create(directory);
-	busy_device(2);
-	for (uint64_t i = 0; i < 10; i++)
-		work(f_copy_async, (3 + i) * MS, 500 * US, tf_arg(TF_ARG_COPY, 1, 1 << 16), PAGED_IN,
-		     (3 + i) * MS + 10 * US, 30 * US, 1 << 16);
-	writer_end(&w, TF_END_EXIT, 0, BEGIN + 20 * MS);
-	writer_save(&w, directory);
-	writer_done(&w);
-	writer_init(&w, 2, 20, 10, BEGIN + MS);
-	w.header.via = TF_VIA_FORK;
-	w.header.parent_nonce = 1;
-	f_read = writer_function(&w, TF_GROUP_OSRT, "read");
-	writer_thread(&w, &host, 20, "worker", 2 * TF_PAGE);
-	call(f_read, 2 * MS, MS, 0);
-	writer_save(&w, directory);
-	open_capture(&model, directory);
-	context.symbols = symbols_new(&model, false);
-	assert_verdict("unpinned_loader", VERDICT_FOUND);
-	capture_remove(directory);
 }
 
 Test(rule, a_process_without_device_records_is_not_clean)

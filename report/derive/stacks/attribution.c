@@ -25,7 +25,7 @@ bool attribution_is_library(const char *path)
 	return false;
 }
 
-static bool is_system_module(const char *module)
+bool attribution_is_system(const char *module)
 {
 	static const char *const places[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"};
 	const char *base = strrchr(module, '/');
@@ -64,7 +64,7 @@ static bool is_users(struct attribution *c, struct symbol_frame *f)
 	if (!*known && f->is_python)
 		*known = 1 + is_users_python(c, f);
 	else if (!*known)
-		*known = 1 + (!is_system_module(f->module) && symbols_source(c->symbols, f, &line));
+		*known = 1 + (!attribution_is_system(f->module) && symbols_source(c->symbols, f, &line));
 	return *known > 1;
 }
 

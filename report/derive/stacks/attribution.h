@@ -23,6 +23,9 @@ bool attribution_stack(struct attribution *c, const struct image *image, uint32_
 		       bool *ret_is_users);
 void attribution_done(struct attribution *c);
 
+/* Whether a native module belongs to the system, the interpreter or an installed package. */
+bool attribution_is_system(const char *module);
+
 /* Whether a Python file or a module was installed, as opposed to written by the user. */
 bool attribution_is_library(const char *path);
 

@@ -9,6 +9,7 @@
 
 #include "report/derive/device/attribute.h"
 #include "report/base/text.h"
+#include "report/derive/stacks/nesting.h"
 #include "report/derive/stacks/samples.h"
 
 enum { LABEL_WIDTH = 80, STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
@@ -28,6 +29,7 @@ struct profile_pass {
 	uint32_t head[2];
 	struct symbol_frame *frames;
 	uint32_t *ids;
+	struct nesting nesting;
 };
 
 static uint32_t name_id(struct profile *p, const char *text)
@@ -98,18 +100,20 @@ void thread_label(const struct trace_thread *thread, struct buffer *ret)
 	buffer_print(ret, "%s [%" PRIu32 "]", *thread->name ? thread->name : "thread", thread->tid);
 }
 
-static void label_thread(struct profile_pass *w)
+static void label_thread(struct profile_pass *w, const struct image *image, const struct trace_thread *thread)
 {
 	const struct model *m = w->scan.context->model;
 	struct buffer text = {0};
 
-	process_label(m, &m->processes[w->scan.image->process], &text);
+	if (w->labelled == thread)
+		return;
+	process_label(m, &m->processes[image->process], &text);
 	w->head[0] = name_id(w->profile, text.data);
 	buffer_clear(&text);
-	thread_label(w->scan.thread, &text);
+	thread_label(thread, &text);
 	w->head[1] = name_id(w->profile, text.data);
 	buffer_done(&text);
-	w->labelled = w->scan.thread;
+	w->labelled = thread;
 }
 
 /* Ids of process, thread, stack and function of a call; returns how many. */
@@ -120,8 +124,7 @@ static size_t call_ids(struct profile_pass *w, const struct event *e, uint32_t s
 		   stack ? symbols_frames(w->scan.context->symbols, w->scan.image, stack, w->frames, STACK_FRAMES) : 0,
 	       used = 0;
 
-	if (w->labelled != w->scan.thread)
-		label_thread(w);
+	label_thread(w, w->scan.image, w->scan.thread);
 	w->ids[used++] = w->head[0];
 	w->ids[used++] = w->head[1];
 	while (count > 0)
@@ -182,12 +185,86 @@ static void profile_add_value(struct profile_pass *w, const struct event *e, uin
 	w->profile->total += value;
 }
 
+/* ---- calls, each with the calls inside it ---- */
+
+static void add_id(struct buffer *path, uint32_t id)
+{
+	buffer_add(path, &id, sizeof(id));
+}
+
+/* Appends the frames of the call's stack from the outermost on, without those that the path has already: of the calls
+ * around this one. */
+static void add_frames(struct profile_pass *w, const struct nested_call *call, struct buffer *path)
+{
+	struct symbols *symbols = w->scan.context->symbols;
+	size_t count =
+		call->stack ? symbols_frames(symbols, call->image, call->stack, w->frames, STACK_FRAMES) : 0;
+
+	for (size_t at = 2 * sizeof(uint32_t); count && at < path->size; at += sizeof(uint32_t)) {
+		uint32_t id;
+
+		memcpy(&id, path->data + at, sizeof(id));
+		count -= id == name_id(w->profile, w->frames[count - 1].text);
+	}
+	while (count > 0)
+		add_id(path, name_id(w->profile, w->frames[--count].text));
+}
+
+static uint32_t new_nested_row(struct profile_pass *w, const struct nested_call *call)
+{
+	const struct function *f = trace_function(call->image->trace, call->function);
+	struct buffer path = {0};
+	uint32_t row;
+
+	if (call->outer == NESTING_OUTERMOST) {
+		label_thread(w, call->image, call->thread);
+		add_id(&path, w->head[0]);
+		add_id(&path, w->head[1]);
+	} else {
+		const struct aggregate_row *outer = &w->scan.aggregate->rows[call->outer];
+
+		buffer_add(&path, outer->key, outer->key_size);
+	}
+	add_frames(w, call, &path);
+	add_id(&path, name_id(w->profile, f ? f->name : "?"));
+	row = aggregate_row(w->scan.aggregate, path.data, path.size);
+	buffer_done(&path);
+	return row;
+}
+
+static uint32_t visit_nested(void *context, const struct nested_call *call)
+{
+	struct profile_pass *w = context;
+	bool is_outermost = call->outer == NESTING_OUTERMOST;
+	uint64_t a = (uint64_t)!is_outermost << 63 | (uint64_t)(call->image - w->scan.context->model->images) << 32 |
+		     (is_outermost ? call->thread->number : call->outer);
+	uint64_t b = (uint64_t)call->function << 32 | call->stack;
+	const uint64_t *known = aggregate_recall(w->scan.aggregate, a, b);
+	uint32_t row = known ? (uint32_t)*known : new_nested_row(w, call);
+
+	if (!known)
+		aggregate_remember(w->scan.aggregate, a, b, row);
+	aggregate_add_total(w->scan.aggregate, row, 1, call->self_ns);
+	w->profile->total += call->self_ns;
+	return row;
+}
+
 static void add_call_of(struct scan *s, const struct event *e, uint32_t groups)
 {
 	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	struct profile_pass *w = s->more;
 
-	if (f && f->group < TF_GROUP_COUNT && (groups & 1u << f->group))
-		profile_add_value(s->more, e, clock_map_duration(s->clock, e->duration));
+	if (!f || f->group >= TF_GROUP_COUNT || !(groups & 1u << f->group))
+		return;
+	nesting_add(&w->nesting,
+		    &(struct nested_call){
+			    .image = s->image,
+			    .thread = s->thread,
+			    .start = event_start(e),
+			    .end = e->ticks,
+			    .ns = clock_map_duration(s->clock, e->duration),
+			    .function = e->id,
+			    .stack = e->args_count ? (uint32_t)tf_arg_value(event_arg(e, TF_ARG_STACK)) : 0});
 }
 
 static void profile_visit_call(struct scan *s, const struct event *e)
@@ -200,6 +277,8 @@ static void visit_os_call(struct scan *s, const struct event *e)
 {
 	add_call_of(s, e, 1u << TF_GROUP_OSRT);
 }
+
+/* ---- other values ---- */
 
 static void visit_allocation(struct scan *s, const struct event *e)
 {
@@ -277,7 +356,9 @@ static void (*const visits[METRIC_COUNT])(struct scan *, const struct event *) =
 
 int profile_make(const struct report_context *context, enum metric metric, struct profile *ret, struct err *err)
 {
-	struct profile_pass w = {.scan = {.context = context, .aggregate = &ret->aggregate}, .profile = ret};
+	struct profile_pass w = {.scan = {.context = context, .aggregate = &ret->aggregate},
+				 .profile = ret,
+				 .nesting = {visit_nested, &w, NULL, 0}};
 
 	*ret = (struct profile){.metric = metric};
 	if (metric == METRIC_CPU && !samples_any(context->model))
@@ -294,6 +375,7 @@ int profile_make(const struct report_context *context, enum metric metric, struc
 		add_device_work(&w);
 	else
 		scan_events(&w.scan, visits[metric]);
+	nesting_done(&w.nesting);
 	free(w.frames);
 	free(w.ids);
 	return metric == METRIC_OFF_CPU && !ret->aggregate.count

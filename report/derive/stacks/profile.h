@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Data for flame graphs: a value for each stack of process;thread;stack (if taken);function. Memory grows with the
- * number of distinct stacks and names. */
+/* Data for flame graphs: a value for each stack of process;thread;stack (if taken);function. Times of calls are without
+ * those of the calls inside them, which are frames below: ...;cudaStreamSynchronize;futex. Memory grows with the number
+ * of distinct stacks and names. */
 #ifndef PILLION_PROFILE_H
 #define PILLION_PROFILE_H
 

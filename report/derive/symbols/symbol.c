@@ -58,6 +58,7 @@ struct symbols {
 	struct space *all_spaces;
 	size_t space_count, space_capacity;
 	struct map wanted; /* image and Python code -> 1 + the answer of is_wanted in symbols_python */
+	struct map recorders; /* image and Python code -> 1 + whether it is the recorder's */
 	/* (file + 1, address in it), (0, address) or what Python code runs -> position in places + 1 */
 	struct map frames;
 	struct place *places;
@@ -92,6 +93,7 @@ void symbols_free(struct symbols *s)
 	free(s->all_spaces);
 	map_done(&s->spaces);
 	map_done(&s->wanted);
+	map_done(&s->recorders);
 	map_done(&s->frames);
 	texts_done(&s->problems);
 	free(s);
@@ -335,6 +337,18 @@ struct python_side {
 	size_t count, next;
 };
 
+/* Whether preload/python/annotate.c compiled the code. */
+static bool is_recorder_code(struct symbols *s, const struct image *image, uint32_t code)
+{
+	uint64_t *known = map_put(&s->recorders, (uint64_t)(image - s->model->images), code, NULL);
+	struct buffer file = {0};
+
+	if (!*known)
+		*known = 1 + (python_file(image->trace, code, &file) && !strcmp(file.data, "<pillion>"));
+	buffer_done(&file);
+	return *known > 1;
+}
+
 /* Adds the frames that one C invocation of the interpreter, the native frame `native`, executed. Returns how many
  * there are now. */
 static size_t add_python(struct symbols *s, const struct image *image, struct python_side *p,
@@ -346,7 +360,7 @@ static size_t add_python(struct symbols *s, const struct image *image, struct py
 		const struct tf_python_frame *f = &p->frames[p->next];
 
 		is_last = f->place & TF_PYTHON_ENTRY;
-		if (f->code && used < size) {
+		if (f->code && used < size && !is_recorder_code(s, image, f->code)) {
 			native.place = python_place(s, image, f);
 			symbols_name(s, &native);
 			ret[used++] = native;
@@ -479,9 +493,14 @@ bool symbols_python(struct symbols *s, const struct image *image, uint32_t stack
 	read_python(image, stack, &side);
 	*ret_is_wanted = false;
 	for (f = side.frames; f < side.frames + side.count && !*ret_is_wanted; f++) {
+		bool is_shown = f->code && !is_recorder_code(s, image, f->code);
 		uint64_t *known =
-			f->code ? map_put(&s->wanted, (uint64_t)(image - s->model->images), f->code, NULL) : NULL;
+			is_shown ? map_put(&s->wanted, (uint64_t)(image - s->model->images), f->code, NULL) : NULL;
 
+		if (known && !is_wanted) {
+			innermost = f;
+			break;
+		}
 		if (known && !*known)
 			*known = 1 + is_code_wanted(image->trace, f->code, is_wanted);
 		*ret_is_wanted = known && *known > 1;
@@ -491,6 +510,17 @@ bool symbols_python(struct symbols *s, const struct image *image, uint32_t stack
 		*ret = (struct symbol_frame){
 			.place = python_place(s, image, innermost), .module = "", .is_python = true};
 	return innermost;
+}
+
+bool symbols_has_python(const struct image *image, uint32_t stack, bool (*is_wanted)(const char *file))
+{
+	struct python_side side;
+	bool has = false;
+
+	read_python(image, stack, &side);
+	for (size_t i = 0; i < side.count && !has; i++)
+		has = is_code_wanted(image->trace, side.frames[i].code, is_wanted);
+	return has;
 }
 
 size_t symbols_frames(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret,

@@ -28,8 +28,8 @@ struct symbol_frame {
 /* Not a place: the text is a remark about the frames after it. */
 #define SYMBOL_NO_PLACE UINT32_MAX
 
-/* The frames of a stack, innermost first. The recorder's own frames are omitted wherever they are, because a sample
- * may be taken in code that a wrapper calls. Borrowed. Returns how many, at most `size`. */
+/* The frames of a stack, innermost first. The recorder's own frames, native and Python, are omitted wherever they are,
+ * because a sample may be taken in code that a wrapper calls. Borrowed. Returns how many, at most `size`. */
 size_t symbols_frames(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret,
 		      size_t size);
 
@@ -42,9 +42,12 @@ size_t symbols_native(struct symbols *s, const struct image *image, uint32_t sta
 
 /* Likewise one Python frame: the innermost one for whose file `is_wanted` is true, as *ret_is_wanted tells, else the
  * innermost one. False: there are none. is_wanted is called once for each code object and must always be the same
- * function. */
+ * function; NULL: the innermost one. */
 bool symbols_python(struct symbols *s, const struct image *image, uint32_t stack, bool (*is_wanted)(const char *file),
 		    struct symbol_frame *ret, bool *ret_is_wanted);
+
+/* Whether `is_wanted` is true for the file of any Python frame of the stack. */
+bool symbols_has_python(const struct image *image, uint32_t stack, bool (*is_wanted)(const char *file));
 
 /* Looks up the text and first_line of such a frame. */
 void symbols_name(struct symbols *s, struct symbol_frame *f);

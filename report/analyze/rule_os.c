@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* file_flush, small_io, lock_convoy: OS calls that cost a process more than a share of its duration, by source line. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/analyze/rule.h"
+
+enum { ROWS = 50, FLUSH_PERCENT = 2, SMALL_PERCENT = 2, LOCK_PERCENT = 5 };
+enum { FLUSH_CALLS = 3, SMALL_CALLS = 5000, LOCK_CALLS = 20, SMALL_BYTES = 4096 };
+#define SMALL_NS 1000000ull /* a longer call waits for data, whatever its size */
+
+/* What a rule looks for. */
+struct os_rule {
+	uint8_t (*classify)(const struct function *);
+	bool (*counts)(const struct event *e, uint8_t class, uint64_t ns); /* NULL: each call of a class does */
+	bool has_short;	      /* calls below the threshold count as well */
+	unsigned int percent; /* of the duration of the process */
+	uint64_t calls;	      /* at least */
+	uint32_t threads;     /* at least, and the cost is the mean of these threads */
+	const char *what;
+};
+
+/* Of one process. */
+struct os_sum {
+	uint64_t calls, ns;
+	uint32_t threads;
+	const struct trace_thread *last;
+};
+
+struct os_calls {
+	struct rules *rules;
+	const struct os_rule *rule;
+	struct aggregate aggregate;
+	struct os_sum *sums; /* by process */
+	uint8_t *classes;    /* by function of the current image */
+	uint64_t seen;	     /* OS calls, of any class */
+};
+
+static void os_add(struct os_calls *o, const struct scan *s, uint32_t function, uint32_t stack, uint64_t calls,
+		   uint64_t ns)
+{
+	struct os_sum *sum = &o->sums[s->image->process];
+	uint32_t row = rule_call_row(o->rules, &o->aggregate, s->image, function, 0,
+				     trace_function(s->image->trace, function)->name, stack);
+
+	if (calls == 1)
+		aggregate_add(&o->aggregate, row, ns);
+	else
+		aggregate_add_total(&o->aggregate, row, calls, ns);
+	sum->calls += calls;
+	sum->ns += ns;
+	sum->threads += sum->last != s->thread;
+	sum->last = s->thread;
+}
+
+static void os_visit(struct scan *s, const struct event *e)
+{
+	struct os_calls *o = s->more;
+	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	uint64_t ns;
+
+	if (!f || f->group != TF_GROUP_OSRT)
+		return;
+	o->seen++;
+	if (!o->classes[e->id])
+		return;
+	ns = clock_map_duration(s->clock, e->duration);
+	if (!o->rule->counts || o->rule->counts(e, o->classes[e->id], ns))
+		os_add(o, s, e->id, rule_stack(e), 1, ns);
+}
+
+static void os_add_short(struct os_calls *o, struct scan *s)
+{
+	const struct trace *t = s->image->trace;
+
+	for (size_t k = 0; k < t->thread_count; k++) {
+		s->thread = &t->threads[k];
+		for (size_t i = 0; i < s->thread->counter_count; i++) {
+			const struct trace_counter *c = &t->counters[s->thread->first_counter + i];
+
+			if (c->sum.calls && c->function < t->functions->count && o->classes[c->function])
+				os_add(o, s, c->function, 0, c->sum.calls, clock_map_duration(s->clock, c->sum.ticks));
+		}
+	}
+}
+
+static void os_gather(struct os_calls *o)
+{
+	const struct model *m = o->rules->context->model;
+
+	for (size_t i = 0; i < m->image_count; i++) {
+		struct scan s = {.context = o->rules->context, .image = &m->images[i], .more = o};
+
+		if (!s.image->trace)
+			continue;
+		o->classes = scan_classes(s.image->trace, o->rule->classify);
+		scan_image(&s, os_visit);
+		if (o->rule->has_short)
+			os_add_short(o, &s);
+		free(o->classes);
+	}
+}
+
+/* What it cost the process; 0: less than the rule reports. */
+static uint64_t os_cost(const struct os_calls *o, size_t process)
+{
+	const struct os_sum *sum = &o->sums[process];
+	uint64_t cost = o->rule->threads > 1 && sum->threads ? sum->ns / sum->threads : sum->ns;
+	uint64_t wall = rule_wall(&o->rules->context->model->processes[process]);
+
+	if (sum->calls < o->rule->calls || sum->threads < o->rule->threads || cost * 100 < wall * o->rule->percent)
+		return 0;
+	return cost < wall ? cost : wall;
+}
+
+static void os_conclude(struct os_calls *o, struct finding *f)
+{
+	const struct model *m = o->rules->context->model;
+	size_t worst = 0;
+
+	for (size_t i = 0; i < m->process_count; i++)
+		if (os_cost(o, i) > f->cost_ns) {
+			worst = i;
+			f->cost_ns = os_cost(o, i);
+		}
+	if (!f->cost_ns)
+		return;
+	aggregate_sort(&o->aggregate);
+	for (size_t i = 0, rows = 0; i < o->aggregate.count && rows < ROWS; i++)
+		if (os_cost(o, rule_call_process(&o->aggregate.rows[i]))) {
+			rule_call_add_row(&o->aggregate.rows[i], f);
+			rows++;
+		}
+	buffer_print(&f->text, "%llu %s", (unsigned long long)o->sums[worst].calls, o->rule->what);
+	if (o->rule->threads > 1)
+		buffer_print(&f->text, " in %u threads", o->sums[worst].threads);
+	buffer_text(&f->text, ", ");
+	rule_time(&f->text, o->sums[worst].ns);
+	buffer_print(&f->text, " in process %u", m->processes[worst].pid);
+}
+
+static void os_run(struct rules *r, struct finding *f, const struct os_rule *rule)
+{
+	const struct model *m = r->context->model;
+	struct os_calls o = {.rules = r, .rule = rule, .sums = mem_alloc((m->process_count + 1) * sizeof(*o.sums))};
+
+	rule_call_columns(f);
+	os_gather(&o);
+	os_conclude(&o, f);
+	if (!o.seen)
+		rule_unchecked(f, "no OS calls were recorded");
+	aggregate_done(&o.aggregate);
+	free(o.sums);
+}
+
+static bool is_one_of(const struct function *f, const char *const *starts, size_t count)
+{
+	for (size_t i = 0; f->group == TF_GROUP_OSRT && i < count; i++)
+		if (!strncmp(f->name, starts[i], strlen(starts[i])))
+			return true;
+	return false;
+}
+
+#define ONE_OF(f, ...) \
+	is_one_of(f, (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+
+/* ---- file_flush ---- */
+
+static uint8_t classify_flush(const struct function *f)
+{
+	return ONE_OF(f, "fsync", "fdatasync", "msync", "sync");
+}
+
+void rule_file_flush(struct rules *r, struct finding *f)
+{
+	os_run(r, f,
+	       &(struct os_rule){.classify = classify_flush,
+				 .percent = FLUSH_PERCENT,
+				 .calls = FLUSH_CALLS,
+				 .what = "calls that wait until data is on the disk"});
+}
+
+/* ---- small_io ---- */
+
+enum { CLASS_OPEN = 1, CLASS_TRANSFER = 2 };
+
+static uint8_t classify_small(const struct function *f)
+{
+	if (ONE_OF(f, "open", "creat", "fopen"))
+		return CLASS_OPEN;
+	return ONE_OF(f, "read", "pread", "write", "pwrite") && !ONE_OF(f, "readdir", "readahead", "readlink")
+		       ? CLASS_TRANSFER
+		       : 0;
+}
+
+static bool is_small(const struct event *e, uint8_t class, uint64_t ns)
+{
+	uint64_t fd = e->args_count ? tf_arg_value(event_arg(e, TF_ARG_FD)) : 0;
+
+	return ns < SMALL_NS && (class == CLASS_OPEN || (int32_t)(fd >> 16) < SMALL_BYTES);
+}
+
+void rule_small_io(struct rules *r, struct finding *f)
+{
+	os_run(r, f,
+	       &(struct os_rule){.classify = classify_small,
+				 .counts = is_small,
+				 .has_short = true,
+				 .percent = SMALL_PERCENT,
+				 .calls = SMALL_CALLS,
+				 .what = "opens, and reads and writes of less than 4 KiB"});
+}
+
+/* ---- lock_convoy ---- */
+
+static uint8_t classify_lock(const struct function *f)
+{
+	return ONE_OF(f, "pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_mutex_clocklock",
+		      "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_rwlock_timed", "pthread_spin_lock");
+}
+
+void rule_lock_convoy(struct rules *r, struct finding *f)
+{
+	os_run(r, f,
+	       &(struct os_rule){.classify = classify_lock,
+				 .percent = LOCK_PERCENT,
+				 .calls = LOCK_CALLS,
+				 .threads = 2,
+				 .what = "waits for locks"});
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* import_heavy, slow_loader: what a Python program waits for before and between its steps. Both are derived from the
+ * stacks of recorded calls. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/derive/events/reading.h"
+#include "report/analyze/rule.h"
+
+enum { ROWS = 50, IMPORT_PERCENT = 25, LOADER_PERCENT = 5, LOADER_WAITS = 3 };
+
+struct python_times {
+	struct rules *rules;
+	struct aggregate aggregate;
+	uint64_t *ns, *calls; /* by process */
+	/* A stack is wanted if it has a frame in a wanted file, and none in an unwanted one. */
+	bool (*is_wanted)(const char *file), (*is_unwanted)(const char *file);
+	struct map known; /* image and stack -> 1 + whether it is wanted */
+	bool has_python;
+	/* import_heavy: the previous call with a stack of the thread */
+	const struct trace_thread *thread;
+	uint64_t last_ticks;
+	uint32_t last_row;
+};
+
+static bool python_is_wanted(struct python_times *p, const struct image *image, uint32_t stack)
+{
+	uint64_t *known = map_put(&p->known, (uint64_t)(image - p->rules->context->model->images), stack, NULL);
+
+	if (!*known) {
+		*known = 1 + (symbols_has_python(image, stack, p->is_wanted) &&
+			      !(p->is_unwanted && symbols_has_python(image, stack, p->is_unwanted)));
+		p->has_python |= trace_definition(image->trace, TF_BLOB_PYTHON_STACK, stack) != NULL;
+	}
+	return *known > 1;
+}
+
+static void python_add(struct python_times *p, const struct scan *s, uint32_t row, uint64_t ns)
+{
+	aggregate_add(&p->aggregate, row, ns);
+	p->ns[s->image->process] += ns;
+	p->calls[s->image->process]++;
+}
+
+/* Adds rows for the processes that spent at least that share. Returns the one that spent most. */
+static size_t python_find(struct python_times *p, struct finding *f, unsigned int percent, uint64_t calls)
+{
+	const struct model *m = p->rules->context->model;
+	size_t worst = 0;
+
+	aggregate_sort(&p->aggregate);
+	for (size_t i = 0; i < p->aggregate.count && i < ROWS; i++) {
+		size_t process = rule_call_process(&p->aggregate.rows[i]);
+
+		if (p->calls[process] < calls || p->ns[process] * 100 < rule_wall(&m->processes[process]) * percent)
+			continue;
+		rule_call_add_row(&p->aggregate.rows[i], f);
+		if (p->ns[process] > f->cost_ns) {
+			worst = process;
+			f->cost_ns = p->ns[process];
+		}
+	}
+	return worst;
+}
+
+static void python_begin(struct python_times *p, struct rules *r, bool (*is_wanted)(const char *file))
+{
+	size_t count = r->context->model->process_count + 1;
+
+	*p = (struct python_times){.rules = r,
+				   .is_wanted = is_wanted,
+				   .ns = mem_alloc(count * sizeof(*p->ns)),
+				   .calls = mem_alloc(count * sizeof(*p->calls))};
+}
+
+static void python_end(struct python_times *p, struct finding *f)
+{
+	if (!p->has_python)
+		rule_unchecked(f, "no Python stacks were recorded");
+	aggregate_done(&p->aggregate);
+	map_done(&p->known);
+	free(p->ns);
+	free(p->calls);
+}
+
+/* ---- import_heavy ---- */
+
+static bool is_import_file(const char *file)
+{
+	return !strncmp(file, "<frozen importlib", strlen("<frozen importlib"));
+}
+
+/* Between two calls of one import statement, the thread was importing. */
+static void visit_import(struct scan *s, const struct event *e)
+{
+	struct python_times *p = s->more;
+	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	uint32_t stack = f ? rule_stack(e) : 0, row = UINT32_MAX;
+
+	if (!stack || s->thread->tid != s->image->pid)
+		return;
+	if (python_is_wanted(p, s->image, stack))
+		row = rule_call_row(p->rules, &p->aggregate, s->image, 0, 0, "import", stack);
+	if (row != UINT32_MAX) {
+		bool is_same = p->thread == s->thread && p->last_row == row && e->ticks > p->last_ticks;
+
+		python_add(p, s, row, clock_map_duration(s->clock, is_same ? e->ticks - p->last_ticks : e->duration));
+	}
+	p->thread = s->thread;
+	p->last_ticks = e->ticks;
+	p->last_row = row;
+}
+
+void rule_import_heavy(struct rules *r, struct finding *f)
+{
+	struct python_times p;
+	size_t worst;
+
+	python_begin(&p, r, is_import_file);
+	rule_call_columns(f);
+	scan_events(&(struct scan){.context = r->context, .more = &p}, visit_import);
+	worst = python_find(&p, f, IMPORT_PERCENT, 1);
+	if (f->verdict == VERDICT_FOUND) {
+		const struct process *process = &r->context->model->processes[worst];
+
+		buffer_print(&f->text, "process %u imports modules for at least ", process->pid);
+		rule_time(&f->text, f->cost_ns);
+		buffer_print(&f->text, ", %.1f %% of its time",
+			     100 * (double)f->cost_ns / (double)rule_wall(process));
+	}
+	python_end(&p, f);
+}
+
+/* ---- slow_loader ---- */
+
+static bool is_loader_file(const char *file)
+{
+	static const char end[] = "/torch/utils/data/dataloader.py";
+	size_t length = strlen(file);
+
+	return length >= strlen(end) && !strcmp(file + length - strlen(end), end);
+}
+
+static size_t count_children(const struct model *m, const struct process *parent)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < m->process_count; i++)
+		count += m->processes[i].parent_pid == parent->pid && m->processes[i].machine == parent->machine;
+	return count;
+}
+
+/* Workers inherit frames of the loader. Waiting for a worker to end is not waiting for its data. */
+static void visit_loader(struct scan *s, const struct event *e)
+{
+	struct python_times *p = s->more;
+	const struct function *f = e->kind == TF_CALL ? trace_function(s->image->trace, e->id) : NULL;
+	uint32_t stack = f && f->group == TF_GROUP_OSRT ? rule_stack(e) : 0;
+
+	if (!stack || s->thread->tid != s->image->pid || !python_is_wanted(p, s->image, stack) ||
+	    !count_children(s->context->model, &s->context->model->processes[s->image->process]))
+		return;
+	if (reading_is_input(f->name) || reading_is_wait(f->name))
+		python_add(p, s, rule_call_row(p->rules, &p->aggregate, s->image, e->id, 0, f->name, stack),
+			   clock_map_duration(s->clock, e->duration));
+}
+
+void rule_slow_loader(struct rules *r, struct finding *f)
+{
+	struct python_times p;
+	size_t worst;
+
+	python_begin(&p, r, is_loader_file);
+	p.is_unwanted = is_import_file;
+	rule_call_columns(f);
+	scan_events(&(struct scan){.context = r->context, .more = &p}, visit_loader);
+	worst = python_find(&p, f, LOADER_PERCENT, LOADER_WAITS);
+	if (f->verdict == VERDICT_FOUND) {
+		const struct process *process = &r->context->model->processes[worst];
+
+		buffer_print(&f->text, "process %u waits ", process->pid);
+		rule_time(&f->text, f->cost_ns);
+		buffer_print(&f->text, " for its %zu worker processes, %.1f %% of its time",
+			     count_children(r->context->model, process),
+			     100 * (double)f->cost_ns / (double)rule_wall(process));
+	}
+	python_end(&p, f);
+}
