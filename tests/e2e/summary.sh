@@ -109,7 +109,7 @@ fi
 
 LD_PRELOAD=$targets/slow_fsync.so recorded fsync "$parts" fsync
 adds_up fsync 'fsync'
-first_line 'time_parts is blocked [0-9]+ % of the time in fsync \(40 calls\)' 'fsync: named first'
+first_line '40 calls that wait until data is on the disk, .* time_parts\.c:[0-9]+ flush' 'fsync: named first'
 
 # ---- shells, stops, kills ----
 
