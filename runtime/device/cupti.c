@@ -24,13 +24,14 @@
 #include "runtime/record/event.h"
 #include "runtime/record/identity.h"
 
-enum { FLUSH_COMPLETE = 0, FLUSH_FORCED = 1, PATIENCE = 16, LAUNCHES_WITHOUT_RECORD = 32 };
+enum { FLUSH_COMPLETE = 0, FLUSH_FORCED = 1, PATIENCE = 16, LAUNCHES_WITHOUT_RECORD = 32, WAITS = 8 };
 
 /* A forked child inherits all of these. */
 static uint64_t injected_in; /* generation of the image in which the driver has loaded our library */
 static uint32_t early_calls; /* calls before CUPTI was open, or was known to be open */
 static uint64_t next_flush_ns; /* when a flush interval will have passed since the last flush */
 static uint32_t launches; /* successful ones that were not captured, while cupti_state.counts_launches */
+static unsigned waits; /* without a record */
 static char library[PATH_MAX];
 
 static bool is_requested(void)
@@ -62,10 +63,8 @@ static void cupti_collect(bool is_last)
 {
 	uint64_t ticks = clock_now();
 
-	if (event_timing_is_on()) {
-		event_timing_collect(is_last);
-		return;
-	}
+	if (event_timing_is_on())
+		return event_timing_collect(is_last);
 	cupti_write_clock();
 	/* A forced flush also returns incomplete operations, without an end, to all subscribers, and no others. */
 	cupti_api.flush_all(is_last && !cupti_foreign_has_subscribers() ? FLUSH_FORCED : FLUSH_COMPLETE);
@@ -86,9 +85,8 @@ static void cupti_collect_at_exit(int status, void *unused)
 	cupti_leave(&guard);
 }
 
-/* Records must be read before CUDA's own exit handlers run. These are registered when CUDA is loaded and when it is
- * first used. Ours is therefore registered at the first call that succeeds and also within cuInit, because the
- * program's calls may never be seen. Each registration is done once. */
+/* Records must be read before CUDA's exit handlers run, which are registered when CUDA is loaded and when it is first
+ * used. So ours is registered at the first call that succeeds, and within cuInit, as no call may be seen. Each once. */
 static void cupti_register_exit_handler(bool is_early)
 {
 	static bool is_registered[2];
@@ -502,12 +500,14 @@ void cupti_count_launch(void *stream)
 		cupti_state.counts_launches = false;
 }
 
-/* On some virtual machines, and with confidential computing, CUPTI is enabled without an error and then delivers no
- * record of a device operation. Nothing is concluded before a forced flush has returned none either. */
+/* On some virtual machines CUPTI is enabled without an error and delivers no record. Nothing is concluded before a
+ * forced flush has returned none either; it cuts off what other streams execute, so it follows several waits. */
 static void cupti_leave_silent(void)
 {
 	static const char text[] = "CUPTI was enabled without an error, but delivers no record of any kernel";
 
+	if (++waits % WAITS)
+		return;
 	cupti_kinds_disable();
 	cupti_collect(true);
 	if (cupti_state.has_records) {
