@@ -403,13 +403,13 @@ static void handle_map(const struct perf_event_header *record)
 /* A thread that has ended has the name of the main thread. */
 static void name_thread(struct process *p, uint32_t tid, uint64_t time_ns)
 {
-	char file[32], name[COMM_BYTES + 1];
+	char path[32], comm[COMM_BYTES + 1];
 
-	snprintf(file, sizeof(file), "task/%u/comm", tid);
-	if (!read_file(p->pid, file, name, sizeof(name)))
-		snprintf(name, sizeof(name), "%s", p->name);
-	name[strcspn(name, "\n")] = '\0';
-	perf_trace_name(p->trace, tid, time_ns, name);
+	snprintf(path, sizeof(path), "task/%u/comm", tid);
+	if (!read_file(p->pid, path, comm, sizeof(comm)))
+		snprintf(comm, sizeof(comm), "%s", p->name);
+	comm[strcspn(comm, "\n")] = '\0';
+	perf_trace_name(p->trace, tid, time_ns, comm);
 }
 
 static void handle_sample(const struct perf_event_header *record)
