@@ -50,7 +50,7 @@ static void show_finding(struct work *w, const struct finding *f)
 	struct buffer text = {0};
 
 	work_table(w, f->rule->name, f->rule->title, &f->table);
-	buffer_print(&text, "%s. %s", f->text.data ? f->text.data : "", f->rule->advice);
+	buffer_print(&text, "%s. %s", buffer_string(&f->text), f->rule->advice);
 	if (!w->line->quiet)
 		emit_remark(&w->emit, text.data);
 	buffer_done(&text);

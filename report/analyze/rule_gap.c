@@ -320,7 +320,7 @@ static void launch_rows(struct rules *r, struct finding *f, const struct gap_dev
 		rule_time(&f->text, lost);
 		buffer_text(&f->text, " waiting for launches");
 		buffer_clear(&f->line);
-		buffer_text(&f->line, line.data ? line.data : "");
+		buffer_text(&f->line, buffer_string(&line));
 	}
 	aggregate_done(&l.kernels);
 	aggregate_done(&l.calls);

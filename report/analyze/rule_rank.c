@@ -102,7 +102,7 @@ static void rank_add_row(struct rules *r, struct finding *f, const struct rank *
 	if (cost > f->cost_ns) {
 		f->cost_ns = cost;
 		buffer_clear(&f->line);
-		buffer_text(&f->line, line.data ? line.data : "");
+		buffer_text(&f->line, buffer_string(&line));
 	}
 	buffer_done(&line);
 }

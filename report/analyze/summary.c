@@ -31,7 +31,7 @@ static void summary_add_name(struct buffer *b, const char *text, size_t width)
 	struct buffer safe = {0};
 
 	text_escape(&safe, text, "");
-	text_shorten(b, safe.data ? safe.data : "", width);
+	text_shorten(b, buffer_string(&safe), width);
 	buffer_done(&safe);
 }
 
@@ -119,7 +119,7 @@ static void summary_line_row(const struct lines *l, const struct report_context 
 			continue;
 		if (line_cost(&l->values[row], k))
 			rule_time(&ns, line_cost(&l->values[row], k));
-		buffer_print(ret, "%*s", COST_WIDTH, ns.data ? ns.data : "");
+		buffer_print(ret, "%*s", COST_WIDTH, buffer_string(&ns));
 		buffer_done(&ns);
 		width -= COST_WIDTH;
 	}

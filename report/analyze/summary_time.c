@@ -61,7 +61,8 @@ void summary_parts(struct part *parts, size_t count, struct buffer *ret)
 		round_percent(parts, count, whole, percent);
 	for (size_t i = 0; i < count; i++) {
 		if (percent[i])
-			buffer_print(ret, "%s%u %% %s", is_first ? "" : " · ", percent[i], parts[i].words.data);
+			buffer_print(ret, "%s%u %% %s", is_first ? "" : " · ", percent[i],
+				     buffer_string(&parts[i].words));
 		is_first &= !percent[i];
 		buffer_done(&parts[i].words);
 	}
@@ -138,7 +139,7 @@ static void role_line(const struct report_context *c, const struct role *r, cons
 	size_t width;
 
 	text_escape(&label, r->label, "");
-	width = text_shorten(ret, label.data, LABEL_WIDTH);
+	width = text_shorten(ret, buffer_string(&label), LABEL_WIDTH);
 	buffer_print(ret, "%*s", width < SUMMARY_LABEL ? (int)(SUMMARY_LABEL + 1 - width) : 1, "");
 	buffer_done(&label);
 	add_time(ret, r->lifetime_ns);

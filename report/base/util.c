@@ -107,6 +107,11 @@ void buffer_print(struct buffer *b, const char *format, ...)
 	va_end(list);
 }
 
+const char *buffer_string(const struct buffer *b)
+{
+	return b->data ? b->data : "";
+}
+
 void buffer_clear(struct buffer *b)
 {
 	b->size = 0;

@@ -41,6 +41,7 @@ void buffer_text(struct buffer *b, const char *text);
 void buffer_print(struct buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buffer_vprint(struct buffer *b, const char *format, va_list list)
 	__attribute__((format(printf, 2, 0), nonnull(2)));
+const char *buffer_string(const struct buffer *b); /* "" where nothing was added */
 void buffer_clear(struct buffer *b);
 void buffer_done(struct buffer *b);
 

@@ -80,7 +80,7 @@ static const char *string_json(struct chrome *w, uint32_t id)
 	else
 		buffer_print(&raw, "(text %" PRIu32 " lost)", id);
 	buffer_clear(&w->scratch);
-	json_add(&w->scratch, raw.data ? raw.data : "");
+	json_add(&w->scratch, buffer_string(&raw));
 	buffer_done(&raw);
 	return chrome_keep(&w->strings, id, w->scratch.data);
 }
@@ -138,10 +138,10 @@ static const char *operation_args(struct chrome *w, const struct event *e)
 	if (f && operation_of(w->image->trace, e, &op)) {
 		operation_text(&op, f->group, &raw);
 		buffer_text(&w->scratch, ",\"shape\":");
-		json_add(&w->scratch, raw.data ? raw.data : "");
+		json_add(&w->scratch, buffer_string(&raw));
 	}
 	buffer_done(&raw);
-	return chrome_keep(&w->library_calls, id, w->scratch.data ? w->scratch.data : "");
+	return chrome_keep(&w->library_calls, id, buffer_string(&w->scratch));
 }
 
 void chrome_number(struct chrome *w, const char *name, uint64_t value)
@@ -260,7 +260,7 @@ static void add_domain(struct chrome *w, uint32_t domain)
 		return;
 	trace_text(t, b, &name);
 	sink_text(w->out, ",\"domain\":");
-	sink_json(w->out, name.data ? name.data : "");
+	sink_json(w->out, buffer_string(&name));
 	buffer_done(&name);
 }
 

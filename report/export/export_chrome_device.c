@@ -34,7 +34,7 @@ void chrome_device_properties(struct chrome *w)
 			sink_text(w->out, separator);
 			chrome_number(w, "{\"id\":", b->id);
 			sink_text(w->out, ",\"name\":");
-			sink_json(w->out, name.data ? name.data : "");
+			sink_json(w->out, buffer_string(&name));
 			sink_text(w->out, "}");
 			separator = ",";
 			buffer_done(&name);
@@ -67,7 +67,7 @@ static void chrome_add_operation_name(struct chrome *w, const struct tf_device_o
 		buffer_print(&name, "Memset (%s)", memory_name(operation->target));
 	else
 		device_operation_name(w->x->context, w->image->trace, operation, &name);
-	json_add(json, name.data ? name.data : "");
+	json_add(json, buffer_string(&name));
 	buffer_done(&name);
 }
 

@@ -211,9 +211,9 @@ static void add_finding(struct json *j, const struct finding *f)
 	buffer_text(&j->text, ",\"advice\":");
 	json_add(&j->text, f->rule->advice);
 	buffer_text(&j->text, ",\"text\":");
-	add_string(j, f->text.data ? f->text.data : "");
+	add_string(j, buffer_string(&f->text));
 	buffer_text(&j->text, ",\"line\":");
-	add_string(j, f->line.data ? f->line.data : "");
+	add_string(j, buffer_string(&f->line));
 	buffer_text(&j->text, ",\"table\":");
 	json_add_table(j, f->rule->name, f->rule->title, false, &f->table);
 	buffer_text(&j->text, "}");
@@ -347,7 +347,7 @@ static void add_remarks(struct json *j)
 		has_devices |= j->html->tracks[i].kind == HTML_STREAM;
 	ledger_line(j->html->model, &line);
 	buffer_text(&j->text, ",\"ledger\":");
-	json_add(&j->text, line.data ? line.data : "");
+	json_add(&j->text, buffer_string(&line));
 	buffer_clear(&line);
 	device_remark(j->html->model, &line);
 	if (has_devices)
@@ -406,7 +406,7 @@ static void add_plain_summary(struct html *h)
 	struct buffer text = {0};
 
 	summary_text(h->x->context, NULL, &text);
-	add_escaped(h->x->out, text.data ? text.data : "");
+	add_escaped(h->x->out, buffer_string(&text));
 	buffer_done(&text);
 }
 

@@ -142,7 +142,7 @@ static void add_operation(struct html *h, const struct event *e, struct buffer *
 	if (!f || !operation_of(h->image->trace, e, &op))
 		return;
 	operation_text(&op, f->group, &text);
-	html_member_text(json, "shape", text.data ? text.data : "");
+	html_member_text(json, "shape", buffer_string(&text));
 	buffer_done(&text);
 }
 
@@ -389,7 +389,7 @@ static void add_annotation(struct html *h, struct html_track *t, uint32_t text, 
 	if (is_new) {
 		if (b)
 			trace_text(h->image->trace, b, &name);
-		*place = html_name(h, TF_GROUP_NVTX, b ? name.data ? name.data : "" : "(text lost)");
+		*place = html_name(h, TF_GROUP_NVTX, b ? buffer_string(&name) : "(text lost)");
 		buffer_done(&name);
 	}
 	e->name = (uint32_t)*place;

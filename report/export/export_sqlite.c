@@ -60,7 +60,7 @@ static int64_t text_id(struct sqlite_writer *w, uint32_t string)
 		trace_text(w->image->trace, b, &text);
 	else
 		buffer_print(&text, "(text %u lost)", string);
-	*place = (uint64_t)nsys_string(&w->nsys, text.data ? text.data : "");
+	*place = (uint64_t)nsys_string(&w->nsys, buffer_string(&text));
 	buffer_done(&text);
 	return (int64_t)*place;
 }
@@ -229,7 +229,7 @@ static void bind_json(struct sqlite_writer *w, sqlite3_stmt *insert, const struc
 		nvtx_payload_json(&w->nvtx, r->end_payload, &json);
 	if (r->payload && r->end_payload)
 		buffer_text(&json, "]");
-	nsys_bind_text(insert, NVTX_JSON, json.data ? json.data : "");
+	nsys_bind_text(insert, NVTX_JSON, buffer_string(&json));
 	buffer_done(&json);
 }
 
@@ -360,7 +360,7 @@ static void sqlite_add_names(struct sqlite_writer *w)
 		if (b->type != TF_BLOB_DOMAIN || trace_definition(t, b->type, b->id) != b)
 			continue;
 		trace_text(t, b, &text);
-		sqlite_name_row(w, TYPE_DOMAIN, b->id, 0, text.data ? text.data : "");
+		sqlite_name_row(w, TYPE_DOMAIN, b->id, 0, buffer_string(&text));
 		buffer_done(&text);
 	}
 	for (size_t i = 0; i < w->nvtx.count; i++) {

@@ -15,7 +15,7 @@ static int64_t kernel_name(struct sqlite_writer *w, const struct tf_device_opera
 
 	context.kernel_name = form;
 	device_operation_name(&context, w->image->trace, operation, &name);
-	id = nsys_string(&w->nsys, name.data ? name.data : "");
+	id = nsys_string(&w->nsys, buffer_string(&name));
 	buffer_done(&name);
 	return id;
 }
@@ -161,7 +161,7 @@ void sqlite_device(struct sqlite_writer *w, const struct blob *b)
 	trace_text(w->image->trace, b, &name);
 	sqlite3_bind_int64(insert, 1, (int64_t)(host_number(w->model, w->image->machine) + 1) << 48);
 	sqlite3_bind_int64(insert, 2, b->id);
-	nsys_bind_text(insert, 3, name.data ? name.data : "");
+	nsys_bind_text(insert, 3, buffer_string(&name));
 	nsys_step(&w->nsys, insert);
 	buffer_done(&name);
 }

@@ -253,7 +253,7 @@ static void exec_add_line(const struct lines *l, struct table *table, const stru
 	shape_cell(table, operation.grid);
 	shape_cell(table, operation.block);
 	device_operation_name(l->context, line->image->trace, &operation, &name);
-	table_text(table, name.data ? name.data : "");
+	table_text(table, buffer_string(&name));
 	buffer_done(&name);
 }
 

@@ -334,7 +334,7 @@ static void add_to_range(void *context, size_t node)
 	struct buffer name = {0};
 
 	nvtx_tree_sum_name(&k->p.tree, node, &name);
-	kernels_add(k, name.data ? name.data : "", range_style(&k->p.tree.nodes[node]), k->first + node + 1);
+	kernels_add(k, buffer_string(&name), range_style(&k->p.tree.nodes[node]), k->first + node + 1);
 	buffer_done(&name);
 	k->is_inside = true;
 }
@@ -353,7 +353,7 @@ static void visit_kernels(void *context, const struct correlated *call)
 		if (operation.kind != TF_DEVICE_KERNEL)
 			continue;
 		device_operation_name(k->p.context, call->image->trace, &operation, &name);
-		k->kernel = name.data ? name.data : "";
+		k->kernel = buffer_string(&name);
 		k->record = &call->records[i];
 		k->is_inside = false;
 		if (call->thread)

@@ -57,7 +57,7 @@ static void nvtx_names_add_image(const struct image *image, struct table *table)
 		if (domain)
 			trace_text(image->trace, domain, &name);
 		table_number(table, image->pid);
-		table_text(table, name.data ? name.data : "");
+		table_text(table, buffer_string(&name));
 		table_text(table, kind_of(&n->head));
 		add_id(table, n->head.id);
 		table_text(table, n->name);

@@ -38,18 +38,18 @@ static void nvtx_trace_add_row(const struct report_context *c, struct table *tab
 	struct operator_text operator;
 
 	nvtx_tree_name(t, i, &text);
-	operator_text_parse(text.data ? text.data : "", &operator);
+	operator_text_parse(buffer_string(&text), &operator);
 	buffer_add(&name, operator.name.text, has_operators && !n->domain ? operator.name.length : text.size);
 	nvtx_tree_path(t, i, first, &path);
 	for (uint32_t level = 0; level < n->level && level < NVTX_TREE_LEVELS; level++)
 		buffer_text(&indented, "--");
-	buffer_text(&indented, name.data ? name.data : "");
+	buffer_text(&indented, buffer_string(&name));
 	table_number(table, start);
 	table_number(table, start + duration);
 	table_number(table, duration);
 	table_number(table, children);
 	table_number(table, duration > children ? duration - children : 0);
-	table_text(table, name.data ? name.data : "");
+	table_text(table, buffer_string(&name));
 	table_number(table, t->image->pid);
 	table_number(table, n->thread->tid);
 	table_number(table, n->level);
@@ -57,7 +57,7 @@ static void nvtx_trace_add_row(const struct report_context *c, struct table *tab
 	table_number(table, first + i + 1);
 	table_number_if(table, n->parent != NVTX_NO_PARENT, first + n->parent + 1);
 	table_text(table, path.data);
-	table_text(table, indented.data ? indented.data : "");
+	table_text(table, buffer_string(&indented));
 	if (has_operators)
 		operator_cells(table, &operator);
 	buffer_done(&text);

@@ -60,7 +60,7 @@ static uint32_t group_node(struct imports *m, uint64_t ticks)
 	uint32_t name;
 
 	scan_group(&m->scan, scan_range(&m->scan, ticks), &key);
-	name = aggregate_row(&m->names, key.data ? key.data : "", key.size);
+	name = aggregate_row(&m->names, buffer_string(&key), key.size);
 	buffer_done(&key);
 	return node_add(m, 0, name);
 }

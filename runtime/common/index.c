@@ -199,18 +199,20 @@ void index_name(char *ret, size_t size, const char *host, const char *boot)
 	three_parts(ret, size, host, boot, length < 8 ? length : 8, ".index");
 }
 
-void index_range_name(char *ret, size_t size, const char *host, uint64_t run)
+static void run_file_name(char *ret, size_t size, const char *host, uint64_t run, const char *suffix)
 {
 	char digits[16];
 
 	format_hex16(digits, run);
-	three_parts(ret, size, host, digits, sizeof(digits), ".range");
+	three_parts(ret, size, host, digits, sizeof(digits), suffix);
+}
+
+void index_range_name(char *ret, size_t size, const char *host, uint64_t run)
+{
+	run_file_name(ret, size, host, run, ".range");
 }
 
 void index_usage_name(char *ret, size_t size, const char *host, uint64_t run)
 {
-	char digits[16];
-
-	format_hex16(digits, run);
-	three_parts(ret, size, host, digits, sizeof(digits), ".usage");
+	run_file_name(ret, size, host, run, ".usage");
 }

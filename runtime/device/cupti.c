@@ -3,7 +3,6 @@
 #include "runtime/device/cupti.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,6 @@
 
 #include "runtime/common/clock.h"
 #include "runtime/common/sys.h"
-#include "runtime/base/text.h"
 #include "runtime/device/cupti_client.h"
 #include "runtime/device/cupti_driver.h"
 #include "runtime/device/cupti_foreign.h"
@@ -19,6 +17,7 @@
 #include "runtime/device/cupti_layout.h"
 #include "runtime/device/cupti_open.h"
 #include "runtime/device/cupti_record.h"
+#include "runtime/device/cupti_source.h"
 #include "runtime/device/event_timing.h"
 #include "runtime/device/graph.h"
 #include "runtime/record/event.h"
@@ -32,7 +31,6 @@ static uint32_t early_calls; /* calls before CUPTI was open, or was known to be 
 static uint64_t next_flush_ns; /* when a flush interval will have passed since the last flush */
 static uint32_t launches; /* successful ones that were not captured, while cupti_state.counts_launches */
 static unsigned waits; /* without a record */
-static char library[PATH_MAX];
 
 static bool is_requested(void)
 {
@@ -63,8 +61,10 @@ static void cupti_collect(bool is_last)
 {
 	uint64_t ticks = clock_now();
 
-	if (event_timing_is_on())
-		return event_timing_collect(is_last);
+	if (event_timing_is_on()) {
+		event_timing_collect(is_last);
+		return;
+	}
 	cupti_write_clock();
 	/* A forced flush also returns incomplete operations, without an end, to all subscribers, and no others. */
 	cupti_api.flush_all(is_last && !cupti_foreign_has_subscribers() ? FLUSH_FORCED : FLUSH_COMPLETE);
@@ -95,48 +95,11 @@ static void cupti_register_exit_handler(bool is_early)
 		is_registered[is_early] = !on_exit(cupti_collect_at_exit, NULL);
 }
 
-/* ---- the source of device times, in the ledger ---- */
-
-static void cupti_write_source(unsigned kind)
-{
-	char bytes[sizeof(struct tf_device_source) + PATH_MAX];
-	struct tf_device_source source = {TF_SOURCE_CUPTI, cupti_state.time, cupti_state.version};
-	size_t size = strlen(library);
-
-	if (kind == TF_SOURCE_EVENTS) {
-		source = (struct tf_device_source){TF_SOURCE_EVENTS, TF_DEVICE_TIME_MONOTONIC, 0};
-		size = 0;
-	}
-	memcpy(bytes, &source, sizeof(source));
-	memcpy(bytes + sizeof(source), library, size);
-	event_blob(TF_BLOB_DEVICE_SOURCE, 0, bytes, sizeof(source) + size);
-}
-
-/* `what`: the function that failed with `result`, or NULL. */
-static void cupti_note_reason(const char *start, const char *why, const char *what, int result)
-{
-	char bytes[PATH_MAX + 256];
-	struct text t = text_init(bytes, sizeof(bytes));
-
-	text_add(&t, start);
-	text_add(&t, why);
-	if (what) {
-		text_add(&t, " (");
-		text_add(&t, what);
-		text_add(&t, " returned ");
-		text_number(&t, (uint64_t)result);
-		text_char(&t, ')');
-	}
-	if (library[0]) {
-		text_add(&t, ", ");
-		text_add(&t, library);
-	}
-	process_note(bytes);
-}
+/* ---- the source of device times ---- */
 
 static void cupti_turn_off(const char *why, const char *what, int result)
 {
-	cupti_note_reason("no device times: ", why, what, result);
+	cupti_source_note("no device times: ", why, what, result);
 	cupti_set_phase(CUPTI_OFF);
 }
 
@@ -145,12 +108,12 @@ static bool cupti_use_event_timing(void)
 	const char *why = event_timing_start();
 
 	if (why) {
-		library[0] = 0;
+		cupti_source_library[0] = 0;
 		cupti_turn_off(why, NULL, 0);
 		return false;
 	}
 	cupti_register_exit_handler(false);
-	cupti_write_source(TF_SOURCE_EVENTS);
+	cupti_source_write(TF_SOURCE_EVENTS);
 	cupti_set_phase(CUPTI_RECORDING);
 	return true;
 }
@@ -165,7 +128,7 @@ static void cupti_fall_back(const char *why, const char *what, int result)
 	} else if (process_options.gpu_activity != GPU_ACTIVITY_AUTO) {
 		cupti_turn_off(why, what, result);
 	} else if (cupti_use_event_timing()) {
-		cupti_note_reason("device times are from CUDA events because CUPTI is unavailable: ", why, what,
+		cupti_source_note("device times are from CUDA events because CUPTI is unavailable: ", why, what,
 				  result);
 	}
 }
@@ -258,7 +221,7 @@ static void cupti_start_recording(void)
 			     "flush interval");
 	cupti_register_exit_handler(is_early);
 	cupti_state.counts_launches = !cupti_state.has_records;
-	cupti_write_source(TF_SOURCE_CUPTI);
+	cupti_source_write(TF_SOURCE_CUPTI);
 	cupti_write_flush(clock_now()); /* there were no earlier records */
 	cupti_write_clock();
 	cupti_set_phase(is_early ? CUPTI_EARLY : CUPTI_RECORDING);
@@ -286,7 +249,7 @@ static void cupti_try_open(bool is_early)
 		cupti_turn_off("the process runs under nsys or ncu, which use CUPTI", NULL, 0);
 		return;
 	}
-	why = cupti_open(&cupti_api, library, sizeof(library));
+	why = cupti_open(&cupti_api, cupti_source_library, sizeof(cupti_source_library));
 	result = why ? 0 : cupti_api.get_version(&cupti_state.version);
 	if (!why && (result || cupti_state.version < CUPTI_OLDEST))
 		why = "this CUPTI is older than that of CUDA 11.0";
@@ -518,7 +481,7 @@ static void cupti_leave_silent(void)
 	if (process_options.gpu_activity != GPU_ACTIVITY_AUTO)
 		cupti_turn_off(text, NULL, 0);
 	else if (cupti_use_event_timing())
-		cupti_note_reason("device times are from CUDA events from here on: ", text, NULL, 0);
+		cupti_source_note("device times are from CUDA events from here on: ", text, NULL, 0);
 }
 
 /* The program has waited for its operations, so their records are complete. */

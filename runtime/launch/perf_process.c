@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "runtime/common/clock.h"
+#include "runtime/common/sys.h"
 #include "runtime/launch/perf.h"
 
 enum { MAPS_MOST = 65536, COMMAND_BYTES = 1536, COMM_BYTES = 16, STACK_MOST = 256, ELF_BYTES = 65536 };
@@ -216,20 +217,16 @@ static void module_define(struct process *p, struct map *m, uint32_t tid, uint64
 
 /* ---- the command of an image ---- */
 
+/* 0: there is no such file. */
 static size_t read_file(uint32_t pid, const char *name, char *ret, size_t size)
 {
 	char path[48];
-	size_t used = 0;
-	FILE *f;
+	long used;
 
+	*ret = '\0';
 	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
-	f = fopen(path, "re");
-	if (f) {
-		used = fread(ret, 1, size - 1, f);
-		fclose(f);
-	}
-	ret[used] = '\0';
-	return used;
+	used = sys_read_file(path, ret, size);
+	return used > 0 ? (size_t)used : 0;
 }
 
 /* Field 22 of /proc/PID/stat of a process that may have ended, from the time of its fork. */

@@ -147,12 +147,16 @@ void wait_command(struct run *run);
 /* Waits for the other processes of the run as --wait says; returns how many are still alive. */
 unsigned wait_rest(struct run *run);
 bool wait_is_alive(uint32_t pid);
-struct process_stat { /* of /proc/PID/stat */
+struct process_stat { /* of /proc/PID/stat or /proc/PID/task/TID/stat */
+	char name[15]; /* terminated unless it has 15 bytes */
 	char state;
 	uint32_t parent_pid;
 	int session;
 	uint64_t start; /* clock ticks since boot */
+	uint64_t cpu_ticks, resident_pages;
 };
+/* Parses the text of such a file. */
+bool wait_parse_stat(const char *text, struct process_stat *ret);
 /* False: no such process. */
 bool wait_read_stat(uint32_t pid, struct process_stat *ret);
 unsigned wait_living(struct run *run);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "runtime/common/clock.h"
+#include "runtime/common/sys.h"
 #include "runtime/launch/run.h"
 
 /* CHANGE_NS: a smaller change of a thread's values is not written. FILE_BYTES: when the file exceeds it, the interval
@@ -45,17 +46,6 @@ static uint64_t cpu_now(void)
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static bool file_text(const char *path, char *text, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
-
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0;
 }
 
 /* ---- the file ---- */
@@ -112,26 +102,19 @@ static void usage_flush(void)
 
 /* ---- /proc ---- */
 
-/* The fields of a stat file: state, CPU time in ticks, start, resident pages. */
-static bool stat_parse(const char *text, struct tf_usage_sample *ret, uint64_t *ret_start)
+/* What a stat file has. */
+static bool stat_sample(const char *text, struct tf_usage_sample *ret, uint64_t *ret_start)
 {
-	const char *open = strchr(text, '('), *close = strrchr(text, ')');
-	unsigned long long user, system, start;
-	long resident;
-	size_t length;
+	struct process_stat stat;
 
-	if (!open || !close ||
-	    sscanf(close + 1,
-		   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %llu %*u %ld",
-		   &ret->state, &user, &system, &start, &resident) != 5)
+	if (!wait_parse_stat(text, &stat))
 		return false;
-	length = (size_t)(close - open - 1);
-	memset(ret->name, 0, sizeof(ret->name));
-	memcpy(ret->name, open + 1, length < sizeof(ret->name) ? length : sizeof(ret->name));
-	ret->cpu_ns = (user + system) * usage.tick_ns;
+	memcpy(ret->name, stat.name, sizeof(ret->name));
+	ret->state = stat.state;
+	ret->cpu_ns = stat.cpu_ticks * usage.tick_ns;
 	ret->delay_ns = TF_USAGE_UNKNOWN;
-	ret->resident_kb = (uint32_t)((uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE) / 1024);
-	*ret_start = start;
+	ret->resident_kb = (uint32_t)(stat.resident_pages * (uint64_t)sysconf(_SC_PAGESIZE) / 1024);
+	*ret_start = stat.start;
 	return true;
 }
 
@@ -141,7 +124,8 @@ static void schedule_read(const char *directory, struct tf_usage_sample *ret)
 	unsigned long long cpu, delay;
 
 	snprintf(path, sizeof(path), "%s/schedstat", directory);
-	if (file_text(path, text, sizeof(text)) && sscanf(text, "%llu %llu", &cpu, &delay) == 2 && (cpu || delay)) {
+	if (sys_read_file(path, text, sizeof(text)) > 0 && sscanf(text, "%llu %llu", &cpu, &delay) == 2 &&
+	    (cpu || delay)) {
 		ret->cpu_ns = cpu;
 		ret->delay_ns = delay;
 	}
@@ -218,7 +202,7 @@ static void thread_sample(struct usage_process *p, const struct tf_usage_sample 
 		struct tf_usage_sample own = now;
 
 		snprintf(stat_path, sizeof(stat_path), "%s/stat", path);
-		if (!file_text(stat_path, text, sizeof(text)) || !stat_parse(text, &own, &start))
+		if (sys_read_file(stat_path, text, sizeof(text)) <= 0 || !stat_sample(text, &own, &start))
 			return;
 		memcpy(now.name, own.name, sizeof(now.name));
 		now.cpu_ns = now.delay_ns == TF_USAGE_UNKNOWN ? own.cpu_ns : now.cpu_ns;
@@ -284,7 +268,7 @@ static void process_sample(struct living *p)
 		return;
 	snprintf(path, sizeof(path), "/proc/%u/stat", p->pid);
 	now.ticks = clock_now();
-	if (!file_text(path, text, sizeof(text)) || !stat_parse(text, &now, &start) || start != p->start) {
+	if (sys_read_file(path, text, sizeof(text)) <= 0 || !stat_sample(text, &now, &start) || start != p->start) {
 		p->has_ended = true;
 		if (p->usage->last.kind)
 			gone_add(&p->usage->last);

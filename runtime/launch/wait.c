@@ -11,28 +11,39 @@
 #include <unistd.h>
 
 #include "runtime/common/clock.h"
+#include "runtime/common/sys.h"
 #include "runtime/launch/run.h"
 
 enum { CLOCK_MS = 30000, DRAIN_MS = 2000, REST_MS = 20, REPORT_REST_MS = 2000 };
 
+/* The name may contain spaces and parentheses. */
+bool wait_parse_stat(const char *text, struct process_stat *ret)
+{
+	const char *open = strchr(text, '('), *close = strrchr(text, ')');
+	unsigned long long user, system, start;
+	long resident;
+	size_t length;
+
+	if (!open || !close ||
+	    sscanf(close + 1,
+		   " %c %u %*d %d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %llu %*u %ld",
+		   &ret->state, &ret->parent_pid, &ret->session, &user, &system, &start, &resident) != 7)
+		return false;
+	length = (size_t)(close - open - 1);
+	memset(ret->name, 0, sizeof(ret->name));
+	memcpy(ret->name, open + 1, length < sizeof(ret->name) ? length : sizeof(ret->name));
+	ret->start = start;
+	ret->cpu_ticks = user + system;
+	ret->resident_pages = (uint64_t)resident;
+	return true;
+}
+
 bool wait_read_stat(uint32_t pid, struct process_stat *ret)
 {
-	char path[48], text[1024], *at; /* the name may contain spaces and parentheses */
-	unsigned long long start;
-	FILE *f;
+	char path[48], text[1024];
 
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	at = fgets(text, sizeof(text), f) ? strrchr(text, ')') : NULL;
-	fclose(f);
-	if (!at || sscanf(at + 1,
-			  " %c %u %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-			  &ret->state, &ret->parent_pid, &ret->session, &start) != 4)
-		return false;
-	ret->start = start;
-	return true;
+	return sys_read_file(path, text, sizeof(text)) > 0 && wait_parse_stat(text, ret);
 }
 
 /* False: no such process, or a zombie. */

@@ -146,23 +146,18 @@ static void process_line_add_counts(struct index_line *line)
 static void process_line_add_usage(struct index_line *line, const struct usage *u)
 {
 	const struct tf_thread *page = (const struct tf_thread *)process.main_page;
+	const uint64_t values[] = {u->process.cpu_ns,	      u->thread.cpu_ns,	  u->thread.delay_ns,
+				   page->chunk.cpu_before_us, u->process.peak_kb, u->process.voluntary,
+				   u->process.involuntary};
 	char bytes[160];
 	struct text t = text_init(bytes, sizeof(bytes));
 
-	text_number(&t, u->process.cpu_ns);
-	text_char(&t, ':');
-	text_number(&t, u->thread.cpu_ns);
-	text_char(&t, ':');
-	if (u->thread.delay_ns != TF_USAGE_UNKNOWN)
-		text_number(&t, u->thread.delay_ns);
-	text_char(&t, ':');
-	text_number(&t, page->chunk.cpu_before_us);
-	text_char(&t, ':');
-	text_number(&t, u->process.peak_kb);
-	text_char(&t, ':');
-	text_number(&t, u->process.voluntary);
-	text_char(&t, ':');
-	text_number(&t, u->process.involuntary);
+	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
+		if (i)
+			text_char(&t, ':');
+		if (values[i] != TF_USAGE_UNKNOWN)
+			text_number(&t, values[i]);
+	}
 	index_text(line, "usage", bytes);
 }
 

@@ -183,7 +183,7 @@ static void put_text(struct reading *r, const uint8_t *text, size_t size, size_t
 		else
 			text_add_code(&copy, c > 0x10ffff || (c & ~0x7ffu) == 0xd800 ? 0xfffd : c);
 	}
-	json_add(r->out, copy.data ? copy.data : "");
+	json_add(r->out, buffer_string(&copy));
 	buffer_done(&copy);
 }
 

@@ -60,7 +60,7 @@ int source_choose(const struct report_context *c, const struct lines *l, const c
 	text_escape(&named, c->source, "");
 	for (size_t i = 0; i < l->count; i++) {
 		const char *file = lines_field(c, l, i, 0);
-		enum likeness how = file_likeness(file, named.data ? named.data : "", resolved);
+		enum likeness how = file_likeness(file, buffer_string(&named), resolved);
 
 		if (how == NOT_IT || how < best)
 			continue;
@@ -69,7 +69,7 @@ int source_choose(const struct report_context *c, const struct lines *l, const c
 		*ret_file = file;
 	}
 	if (best == NOT_IT || is_several)
-		list_files(c, l, named.data ? named.data : "", best, &others);
+		list_files(c, l, buffer_string(&named), best, &others);
 	if (best == NOT_IT)
 		code = err_set(err, -ENODATA, "%s has no recorded data; these files have: %s", c->source,
 			       others.data ? others.data : "none");

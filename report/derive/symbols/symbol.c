@@ -297,7 +297,7 @@ static const char *place_text(struct symbols *s, uint32_t number)
 		describe_place(s, p, &text);
 	else
 		buffer_print(&text, "0x%llx", (unsigned long long)p->address);
-	p->text = mem_copy_text(text.data ? text.data : "", text.size);
+	p->text = mem_copy_text(buffer_string(&text), text.size);
 	buffer_done(&text);
 	return p->text;
 }
