@@ -18,6 +18,7 @@
 #include "runtime/record/usage.h"
 #include "runtime/stack/module.h"
 #include "runtime/stack/sample.h"
+#include "runtime/stack/sample_mask.h"
 #include "runtime/stack/stack.h"
 
 #ifndef MADV_WIPEONFORK
@@ -121,6 +122,7 @@ bool recorder_attach(struct thread *t, const struct function_table *functions)
 		process_functions = functions;
 		recorder_start();
 		thread_guard_leave(t, &guard);
+		sample_mask_hide(); /* the image may have inherited our signal as blocked */
 	}
 	return thread_enter(t);
 }
