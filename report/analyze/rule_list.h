@@ -37,7 +37,7 @@
 	X(tensor_dims, NULL, "Matrix Sizes Unsuitable for Tensor Cores", 0,                                            \
 	  "Pad the sizes (vocabulary, hidden size, batch) to the required multiple.")                                  \
 	X(slow_loader, NULL, "Slow Loader Workers", 0,                                                                 \
-	  "Use more workers, keep them (persistent_workers), prefetch more, or do less for each item: --sample=cpu "    \
+	  "Use more workers, keep them (persistent_workers), prefetch more, or do less for each item: --sample=cpu "   \
 	  "shows what the workers do.")                                                                                \
 	X(import_heavy, NULL, "Imports", 0,                                                                            \
 	  "Import what is needed where it is needed: --python-import-time lists the modules by their time.")           \
@@ -47,6 +47,10 @@
 	  "Flush once at the end, or write and flush in another thread.")                                              \
 	X(lock_convoy, NULL, "Threads That Wait for Locks", 0,                                                         \
 	  "Hold the lock for less time, divide the data that it protects, or give each thread its own copy.")          \
+	X(straggling_rank, NULL, "Straggling Rank", 0,                                                                 \
+	  "Give the rank less work, or find out why it is slower: its host, its devices, its input.")                  \
+	X(idle_rank, NULL, "Idle Ranks", 0,                                                                            \
+	  "Give the rank work, or start fewer ranks.")                                                                 \
 	X(cpu_oversubscribed, NULL, "CPU Oversubscription", 0,                                                         \
 	  "Use fewer threads (OMP_NUM_THREADS, torch.set_num_threads) or loader workers, or more cores for the job.")
 

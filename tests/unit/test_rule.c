@@ -50,11 +50,12 @@ Test(rule, a_busy_device_is_clean)
 	open_model(100 * MS + 30 * US);
 	for (size_t i = 0; i < rule_count; i++) {
 		const char *name = rule_list[i].name;
-		/* There are no OS calls, stacks, samples and products. */
+		/* There are no OS calls, stacks, samples, products and ranks. */
 		bool lacks_data = !strcmp(name, "tensor_dims") || !strcmp(name, "cpu_oversubscribed") ||
 				  !strcmp(name, "small_io") || !strcmp(name, "file_flush") ||
 				  !strcmp(name, "lock_convoy") || !strcmp(name, "import_heavy") ||
-				  !strcmp(name, "slow_loader");
+				  !strcmp(name, "slow_loader") || !strcmp(name, "straggling_rank") ||
+				  !strcmp(name, "idle_rank");
 
 		assert_verdict(name, lacks_data ? VERDICT_UNCHECKED : VERDICT_CLEAN);
 	}

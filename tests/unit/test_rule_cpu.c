@@ -233,3 +233,71 @@ Test(rule_cpu, a_loader_without_workers_waits_for_nobody)
 	loader(8 * MS, false);
 	assert_verdict("slow_loader", VERDICT_CLEAN);
 }
+
+/* ---- ranks ---- */
+
+/* Ranks that each live 100 ms and are in MPI for that many of them; with a call of MPI unless it is 0. */
+static void ranks(const uint64_t *in_mpi, size_t count)
+{
+	char directory[] = "/tmp/pillion-rule.XXXXXX";
+
+	cr_assert_not_null(mkdtemp(directory));
+	rmdir(directory);
+	capture_create(directory);
+	for (size_t i = 0; i < count; i++) {
+		char variables[32];
+		uint16_t f_barrier;
+
+		writer_done(&w);
+		writer_init(&w, i + 1, (uint32_t)(10 + i), 1, BEGIN);
+		writer_variables(&w, variables,
+				 (size_t)snprintf(variables, sizeof(variables), "RANK=%d", (int)i) + 1);
+		f_barrier = writer_function(&w, TF_GROUP_MPI, "MPI_Barrier");
+		writer_thread(&w, &host, (uint32_t)(10 + i), "main", 2 * TF_PAGE);
+		if (in_mpi[i])
+			writer_call(&host, f_barrier, BEGIN + 99 * MS, in_mpi[i] * MS, NULL, 0);
+		else
+			writer_event(&host, TF_MARK, 0, BEGIN + 99 * MS, 0);
+		writer_end(&w, TF_END_EXIT, 0, BEGIN + 100 * MS);
+		writer_save(&w, directory);
+	}
+	open_capture(&model, directory);
+	context.symbols = symbols_new(&model, false);
+	capture_remove(directory);
+}
+
+#define RANKS(...) ranks((const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
+
+Test(rule_cpu, a_rank_that_the_others_wait_for)
+{
+	RANKS(50, 52, 5, 48);
+	assert_verdict("straggling_rank", VERDICT_FOUND);
+	cr_expect_eq(number("straggling_rank", "PID", 0), 12);
+	cr_expect_eq(number("straggling_rank", "Lost (ns)", 0), 45 * MS);
+	assert_verdict("idle_rank", VERDICT_CLEAN);
+}
+
+Test(rule_cpu, ranks_that_arrive_together)
+{
+	RANKS(20, 22, 18, 21);
+	assert_verdict("straggling_rank", VERDICT_CLEAN);
+	assert_verdict("idle_rank", VERDICT_CLEAN);
+}
+
+Test(rule_cpu, a_rank_without_work)
+{
+	RANKS(10, 9, 95, 12);
+	assert_verdict("idle_rank", VERDICT_FOUND);
+	cr_expect_eq(number("idle_rank", "PID", 0), 12);
+	assert_verdict("straggling_rank", VERDICT_CLEAN);
+}
+
+Test(rule_cpu, ranks_without_mpi_and_a_single_rank_are_not_clean)
+{
+	RANKS(0, 0);
+	assert_verdict("straggling_rank", VERDICT_UNCHECKED);
+	teardown();
+	setup();
+	RANKS(50);
+	assert_verdict("idle_rank", VERDICT_UNCHECKED);
+}
