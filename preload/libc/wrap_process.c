@@ -23,6 +23,8 @@
 		struct call e;                                                                                         \
 		pid_t result;                                                                                          \
                                                                                                                        \
+		if (process_gate.groups)                                                                               \
+			recorder_before_fork();                                                                        \
 		is_timed = event_enabled(TF_GROUP_OSRT) && call_begin(&e, HOOK_CURRENT);                               \
 		stack_fork_begin();                                                                                    \
 		result = real_##symbol arguments;                                                                      \
@@ -70,7 +72,7 @@ int wrap_pthread_create(pthread_t *id, const pthread_attr_t *attributes, void *(
 
 	/* With two threads the page of the first one must be in the file, and only that thread can move it there. */
 	if (process_gate.groups && hook_attached())
-		call_many_short();
+		call_second_thread();
 	start = sampled_start(&function, &argument);
 	is_timed = event_enabled(TF_GROUP_OSRT) && call_begin(&e, HOOK_CURRENT);
 	result = real_pthread_create(id, attributes, function, argument);

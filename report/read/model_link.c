@@ -101,14 +101,32 @@ static int compare_by_process(const void *left, const void *right)
 	return compare_images(left, right);
 }
 
+/* The place of an image's process in the map of known ones: by pid and start time. If only an upper bound of the start
+ * time is known, or an image with this pid before had only such a bound, the process is the latest one with this pid. */
+static uint64_t *process_place(struct map *known, const struct image *image)
+{
+	uint64_t key = (uint64_t)image->machine << 32 | image->pid, *place;
+	uint64_t latest = *map_put(known, key, UINT64_MAX, NULL);
+
+	if (image->start_is_bound) {
+		*map_put(known, key, UINT64_MAX - 1, NULL) = image->process_start;
+		return map_put(known, key, UINT64_MAX, NULL);
+	}
+	place = map_put(known, key, image->process_start, NULL);
+	if (!*place && latest && image->via == TF_VIA_START &&
+	    image->process_start <= *map_find(known, key, UINT64_MAX - 1))
+		*place = latest;
+	return place;
+}
+
 /* The process that an image continues: the same pid and start time, or, if the start time is not known, the one that
- * called exec. */
+ * called exec. A forked image with a bound begins a process. */
 static size_t process_of(struct model *m, struct map *known, const struct image *image)
 {
-	uint64_t *place = map_put(known, (uint64_t)image->machine << 32 | image->pid, image->process_start, NULL);
+	uint64_t *place = process_place(known, image);
 	struct process *p = *place ? &m->processes[*place - 1] : NULL;
 
-	if (p && (image->process_start || image->via == TF_VIA_START))
+	if (p && !image->start_is_bound && (image->process_start || image->via == TF_VIA_START))
 		return *place - 1;
 	*place = m->process_count + 1;
 	m->processes = mem_grow(m->processes, m->process_count, &m->process_capacity, sizeof(*m->processes));
@@ -284,15 +302,15 @@ static void apply_wait_statuses(struct model *m)
 	free(next);
 }
 
-/* Whether that process, not a later one with the same pid, exists and is not a zombie. */
-static bool is_alive(uint32_t pid, uint64_t start)
+/* Whether the image's process, not a later one with the same pid, exists and is not a zombie. */
+static bool is_alive(const struct image *image)
 {
 	char path[32], text[1024], state = 0, *at;
 	unsigned long long started = 0;
 	FILE *f;
 	size_t size;
 
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	snprintf(path, sizeof(path), "/proc/%u/stat", image->pid);
 	f = fopen(path, "re");
 	if (!f)
 		return false;
@@ -303,7 +321,8 @@ static bool is_alive(uint32_t pid, uint64_t start)
 	if (!at || sscanf(at + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
 			  &state, &started) != 2)
 		return false;
-	return state != 'Z' && state != 'X' && started == start;
+	return state != 'Z' && state != 'X' &&
+	       (started == image->process_start || (image->start_is_bound && started < image->process_start));
 }
 
 static void signal_text(char *text, size_t size, int signal)
@@ -326,7 +345,7 @@ static void describe_end(struct model *m, struct process *p, const struct image 
 		snprintf(p->ended, sizeof(p->ended), "exit %d", last->end_status);
 	else if (last->end == TF_END_ABORT)
 		signal_text(p->ended, sizeof(p->ended), SIGABRT);
-	else if (m->machines[p->machine].is_this && last->process_start && is_alive(p->pid, last->process_start))
+	else if (m->machines[p->machine].is_this && last->process_start && is_alive(last))
 		p->is_running = true;
 	else if (last->end == TF_END_EXEC)
 		snprintf(p->ended, sizeof(p->ended), "exec");

@@ -9,7 +9,7 @@
 
 enum { RANGE_ENTRIES = (TF_RANGE_FILE_BYTES - sizeof(struct tf_range_page)) / sizeof(struct tf_range) };
 
-static bool page_path(char *ret, size_t size, const char *directory, const char *host, uint64_t run)
+bool range_path(char *ret, size_t size, const char *directory, const char *host, uint64_t run)
 {
 	char name[INDEX_NAME_BYTES];
 	struct text t = text_init(ret, size);
@@ -43,16 +43,30 @@ struct tf_range_page range_head(const struct options *o, uint64_t run, uint32_t 
 	return head;
 }
 
+/* Adds the part for images. Without it, every image has a trace file. */
+static void range_make_images(int fd, const char *host, const char *boot)
+{
+	struct tf_images head = {.magic = TF_IMAGES_MAGIC};
+
+	strncpy(head.host, host, sizeof(head.host) - 1);
+	strncpy(head.boot, boot, sizeof(head.boot) - 1);
+	if (sys_fallocate(fd, 0, TF_IMAGES_OFFSET, TF_PAGE) ||
+	    sys_pwrite(fd, &head, sizeof(head), TF_IMAGES_OFFSET) != (long)sizeof(head) ||
+	    sys_ftruncate(fd, TF_IMAGES_FIRST))
+		sys_ftruncate(fd, TF_RANGE_FILE_BYTES);
+}
+
 /* The space is allocated in advance: writing to a hole on a full disk would raise SIGBUS in the target. */
-int range_make(const char *directory, const char *host, const struct tf_range_page *head)
+int range_make(const char *directory, const char *host, const char *boot, const struct tf_range_page *head)
 {
 	bool has_many = head->mode != TF_RANGE_WHOLE_RUN && head->limit != 1;
+	uint64_t limit = sys_file_limit();
 	char path[4096];
 	int fd, error;
 
-	if (!page_path(path, sizeof(path), directory, host, head->run))
+	if (!range_path(path, sizeof(path), directory, host, head->run))
 		return -ENAMETOOLONG;
-	if (sys_file_limit() < TF_RANGE_FILE_BYTES)
+	if (limit < TF_RANGE_FILE_BYTES)
 		return -EFBIG;
 	fd = sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -65,31 +79,46 @@ int range_make(const char *directory, const char *host, const struct tf_range_pa
 		error = 0;
 	if (!error && sys_pwrite(fd, head, sizeof(*head), 0) != (long)sizeof(*head))
 		error = -ENOSPC;
+	if (!error && limit >= TF_IMAGES_FIRST)
+		range_make_images(fd, host, boot);
 	sys_close(fd);
 	if (error)
 		sys_unlink(path);
 	return error;
 }
 
-struct tf_range_page *range_map(const char *directory, const char *host, uint64_t run)
+static uint64_t range_mapped_bytes(uint64_t file_bytes)
 {
-	struct tf_range_page *page;
+	return file_bytes >= TF_IMAGES_FIRST ? TF_IMAGES_FIRST : TF_RANGE_FILE_BYTES;
+}
+
+struct tf_range_page *range_map(const char *directory, const char *host, uint64_t run, struct tf_images **ret_images)
+{
+	struct tf_range_page *page = NULL;
+	struct tf_images *images;
 	char path[4096];
 	struct stat st;
+	uint64_t size = 0;
 	int fd;
 
-	if (!page_path(path, sizeof(path), directory, host, run))
+	*ret_images = NULL;
+	if (!range_path(path, sizeof(path), directory, host, run))
 		return NULL;
 	fd = sys_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
 	if (fd < 0)
 		return NULL;
-	page = sys_fstat(fd, &st) == 0 && st.st_size == TF_RANGE_FILE_BYTES ?
-		       sys_mmap(NULL, TF_RANGE_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) :
-		       NULL;
+	if (!sys_fstat(fd, &st) && st.st_size >= TF_RANGE_FILE_BYTES) {
+		size = range_mapped_bytes((uint64_t)st.st_size);
+		page = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	}
 	sys_close(fd);
 	if (page && (page->magic != TF_RANGE_MAGIC || page->run != run)) {
-		sys_munmap(page, TF_RANGE_FILE_BYTES);
-		page = NULL;
+		sys_munmap(page, size);
+		return NULL;
+	}
+	if (page && size > TF_IMAGES_OFFSET) {
+		images = (struct tf_images *)((char *)page + TF_IMAGES_OFFSET);
+		*ret_images = images->magic == TF_IMAGES_MAGIC ? images : NULL;
 	}
 	return page;
 }

@@ -108,7 +108,8 @@ static int capture_create(void)
 	return error;
 }
 
-/* Without a launcher, only cudaProfilerStart and Stop move a range: there is no process that runs timers or kills. */
+/* Without a launcher, only cudaProfilerStart and Stop move a range: there is no process that runs timers or kills. The
+ * file is also made without a range, for short images. */
 static void capture_make_range(void)
 {
 	struct tf_range_page head = range_head(&process_options, process_inherited.run, clock_kind);
@@ -117,8 +118,8 @@ static void capture_make_range(void)
 		capture_report("--delay and --duration require the launcher; the whole run is recorded");
 		return;
 	}
-	if (process_options.capture_range != CAPTURE_ALL)
-		range_make(process_inherited.directory, process_inherited.identity.host, &head);
+	range_make(process_inherited.directory, process_inherited.identity.host, process_inherited.identity.boot,
+		   &head);
 }
 
 /* In the first image after an exec: reads the environment and finds the capture. */
@@ -157,7 +158,8 @@ bool capture_find(char *const *environment)
 		capture_make_range();
 	}
 	identity_export(environment, process_inherited.directory, process_inherited.run, process_library());
-	process_range = range_map(process_inherited.directory, process_inherited.identity.host, process_inherited.run);
+	process_range = range_map(process_inherited.directory, process_inherited.identity.host, process_inherited.run,
+				  &process_images);
 	if (process_range)
 		process_gate.recording = &process_range->recording;
 	capture_set_thresholds();

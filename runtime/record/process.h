@@ -36,7 +36,9 @@ struct process {
 	uint32_t threads;  /* attached so far */
 	uint64_t nonce;
 	uint32_t pid;
-	/* the trace file, see file.h; header is NULL until the first record */
+	struct tf_image *image; /* the place in the range file, see image.h; NULL: none */
+	bool is_listed;         /* has its `process` line */
+	/* the trace file, see file.h; header is NULL and path is empty until it is needed */
 	struct tf_header *header;
 	/* file_end: end of the chunks; file_size: size in the file system */
 	uint64_t file_end, file_size, device, inode;
@@ -72,7 +74,7 @@ struct process {
 	uint32_t nvtx_inside;      /* open ranges of -c nvtx */
 	uint32_t descriptor_last;  /* descriptor.c: the highest descriptor that the trace describes */
 	uint32_t descriptor_texts; /* descriptor.c: number of descriptions so far, whose ids are serial numbers */
-	/* The first thread's page, until the file exists. */
+	/* The first thread's page, until the file exists, if the image has no place in the range file. */
 	uint64_t main_page[PROCESS_MAIN_PAGE / sizeof(uint64_t)];
 } __attribute__((aligned(PROCESS_ALIGN)));
 
@@ -122,6 +124,14 @@ static inline const char *function_text(const struct function_table *functions, 
 }
 
 extern struct tf_range_page *process_range; /* NULL: no capture range, recording is always on */
+extern struct tf_images *process_images;    /* the part of its file for images; NULL: none */
+
+/* Sets process.path. False: it does not fit. */
+bool process_set_path(void);
+
+/* Size of the names of the functions in a trace, and the names. */
+uint32_t process_function_bytes(void);
+void process_write_functions(uint8_t *at);
 
 /* Fills in the header of a new file. */
 void process_describe(struct tf_header *header);

@@ -13,6 +13,7 @@
 #include "runtime/common/sys.h"
 #include "runtime/record/file.h"
 #include "runtime/record/first_chunk.h"
+#include "runtime/record/image.h"
 
 enum { FIRST_COUNTERS = 24, FIRST_SLOTS = 128, SECOND_CHUNK = 16384, THIRD_CHUNK = 65536, CHUNK = 262144 };
 enum { FROZEN_CHUNK = 1 << 20, FROZEN_RESERVE = 64 << 20 };
@@ -113,45 +114,95 @@ static void thread_use_page(struct thread *t, struct tf_thread *page)
 	t->place = thread_page_places(page);
 }
 
-static bool thread_page_is_in_file(const struct tf_thread *page)
+static bool thread_page_is_in_image(const struct tf_thread *page)
 {
-	return (const uint64_t *)page != process.main_page;
+	return process.image && page == image_page(process.image);
 }
 
-static struct tf_thread *thread_create_full_page(const struct thread *t)
+static bool thread_page_is_in_file(const struct tf_thread *page)
 {
-	uint64_t size = file_round(thread_page_bytes(process_functions->counters));
-	struct tf_thread *page = file_chunk(t->chunk, TF_CHUNK_FIRST, (uint32_t)size, t->number, t->chunks);
+	return (const uint64_t *)page != process.main_page && !thread_page_is_in_image(page);
+}
+
+/* With `room` bytes for slots, or a little more. The first chunk of a thread has the sequence number 0. */
+static struct tf_thread *thread_create_full_page(const struct thread *t, uint32_t sequence, uint32_t room)
+{
+	uint64_t size = file_round(thread_page_bytes(process_functions->counters) + room);
+	struct tf_thread *page = file_chunk(t->chunk, TF_CHUNK_FIRST, (uint32_t)size, t->number, sequence);
 
 	if (page)
 		thread_init_page(page, process_functions->counters);
 	return page;
 }
 
+/* Copies the facts and counters of a page to a full page, which has a counter for each function. */
+static void thread_copy_page(struct tf_thread *full, struct tf_thread *page)
+{
+	const uint16_t *places = thread_page_places(page);
+
+	memcpy(&full->start_ticks, &page->start_ticks,
+	       offsetof(struct tf_thread, counter_count) - offsetof(struct tf_thread, start_ticks));
+	memcpy(full->name, page->name, sizeof(full->name));
+	for (uint32_t i = 0; i < process_functions->counters; i++)
+		if (places[i])
+			full->counters[i] = page->counters[places[i] - 1];
+}
+
+static void thread_settle_image(struct thread *t, struct tf_thread *full)
+{
+	struct tf_chunk *from = &t->page->chunk;
+	bool is_current = t->chunk == from;
+	uint64_t end = is_current ? t->next : (uint64_t)from + from->size_bytes;
+	uint32_t size = (uint32_t)(end - (uint64_t)from) - from->slots;
+
+	memcpy((char *)full + full->chunk.slots, (const char *)from + from->slots, size);
+	/* This store makes readers ignore the place in the range file. */
+	thread_publish_chunk(&full->chunk, from->base_ticks);
+	from->magic = 0;
+	thread_use_page(t, full);
+	if (is_current) {
+		thread_use_chunk(t, &full->chunk);
+		t->next += size;
+		t->chunks--;
+	}
+}
+
 bool thread_settle(struct thread *t)
 {
+	bool is_in_image = thread_page_is_in_image(t->page);
 	struct tf_thread *page;
 
 	if (thread_page_is_in_file(t->page))
 		return true;
 	if (!file_make())
 		return false;
-	page = thread_create_full_page(t);
+	/* An interrupted writer still holds an address in the place. The page stays there until a later call. */
+	if (is_in_image && t->writing)
+		return true;
+	page = thread_create_full_page(t, 0, is_in_image ? TF_IMAGE_CHUNK_BYTES : 0);
 	if (!page)
 		return false;
 	/* Signals are blocked, so no handler counts into the old page meanwhile. */
-	memcpy(&page->start_ticks, &t->page->start_ticks,
-	       thread_page_bytes(process_functions->counters) - offsetof(struct tf_thread, start_ticks));
+	thread_copy_page(page, t->page);
+	if (is_in_image) {
+		thread_settle_image(t, page);
+		return true;
+	}
 	thread_publish_chunk(&page->chunk, page->start_ticks);
 	thread_use_page(t, page);
 	thread_use_chunk(t, &page->chunk);
 	return true;
 }
 
+static uint32_t thread_first_counters(void)
+{
+	return process_functions->counters < FIRST_COUNTERS ? process_functions->counters : FIRST_COUNTERS;
+}
+
 /* Allocates the first chunk of a thread with its page: one of those prepared in advance, or else a chunk of its own. */
 static struct tf_thread *thread_take_first_chunk(struct thread *t)
 {
-	uint32_t counters = process_functions->counters < FIRST_COUNTERS ? process_functions->counters : FIRST_COUNTERS;
+	uint32_t counters = thread_first_counters();
 	uint32_t size = thread_page_bytes(counters) + FIRST_SLOTS * TF_SLOT;
 	struct tf_thread *page = NULL;
 	uint64_t offset;
@@ -174,12 +225,29 @@ static void thread_begin_page(struct thread *t, struct tf_thread *page)
 	page->start_ticks = t->last_ticks = clock_now();
 	thread_use_page(t, page);
 	thread_refresh_name(t);
-	if (thread_page_is_in_file(page))
+	if ((uint64_t *)page != process.main_page)
 		thread_use_chunk(t, &page->chunk);
 	thread_publish_chunk(&page->chunk, page->start_ticks);
+	if (thread_page_is_in_image(page))
+		image_publish();
 }
 
-/* The image's first thread begins on the page in `process`, because most small processes need no trace file. */
+/* The image's first thread begins on a page in the range file or in `process`, because most small processes need no
+ * trace file. */
+static struct tf_thread *thread_init_main_page(void)
+{
+	struct tf_thread *page = (struct tf_thread *)process.main_page;
+
+	if (process.image) {
+		page = image_page(process.image);
+		file_chunk_head(&page->chunk, TF_CHUNK_FIRST, TF_IMAGE_CHUNK_BYTES, 0, 0, 0);
+		thread_init_page(page, thread_first_counters());
+	} else {
+		thread_init_page(page, process_functions->counters);
+	}
+	return page;
+}
+
 static bool thread_attach(struct thread *t)
 {
 	struct tf_thread *page;
@@ -191,12 +259,7 @@ static bool thread_attach(struct thread *t)
 			     .has_walked = t->memo,
 			     .area = THREAD_NO_AREA,
 			     .number = __atomic_fetch_add(&process.threads, 1, __ATOMIC_RELAXED)};
-	if (t->number == 0) {
-		page = (struct tf_thread *)process.main_page;
-		thread_init_page(page, process_functions->counters);
-	} else {
-		page = thread_take_first_chunk(t);
-	}
+	page = t->number == 0 ? thread_init_main_page() : thread_take_first_chunk(t);
 	if (!page) {
 		__atomic_fetch_add(process.header ? &process.header->threads_lost : &process.threads_lost, 1,
 				   __ATOMIC_RELAXED);
@@ -320,31 +383,47 @@ static struct tf_counter *thread_take_counter(struct thread *t, unsigned functio
 	return &t->page->counters[*place - 1];
 }
 
-static void thread_add_full_page(struct thread *t)
+static bool thread_add_full_page(struct thread *t)
+{
+	struct tf_thread *page = thread_create_full_page(t, t->chunks, 0);
+
+	if (!page)
+		return false;
+	page->start_ticks = t->page->start_ticks;
+	thread_publish_chunk(&page->chunk, t->last_ticks);
+	t->more = page;
+	return true;
+}
+
+/* The page has no counter left: moves it from the range file into the trace file, where it has a counter for each
+ * function, or adds such a page. */
+static void thread_add_counters(struct thread *t)
 {
 	struct thread_guard guard;
-	struct tf_thread *page;
+	bool has_added;
 
 	if (sys_is_silent || thread_has_no_room(t))
 		return;
 	thread_guard_enter(t, &guard);
-	page = thread_create_full_page(t);
-	if (page) {
-		page->start_ticks = t->page->start_ticks;
-		thread_publish_chunk(&page->chunk, t->last_ticks);
-		t->more = page;
-	}
-	thread_set_retry(t, !page);
+	if (thread_page_is_in_image(t->page))
+		has_added = thread_settle(t) && (!thread_page_is_in_image(t->page) || thread_add_full_page(t));
+	else
+		has_added = thread_add_full_page(t);
+	thread_set_retry(t, !has_added);
 	thread_guard_leave(t, &guard);
 }
 
 struct tf_counter *thread_counter(struct thread *t, unsigned function)
 {
 	struct tf_counter *counter = t->more ? NULL : thread_take_counter(t, function);
+	uint16_t place;
 
-	if (!counter && !t->more)
-		thread_add_full_page(t);
-	return counter ? counter : t->more ? &t->more->counters[function] : NULL;
+	if (counter)
+		return counter;
+	if (!t->more)
+		thread_add_counters(t);
+	place = thread_page_places(t->page)[function]; /* after the page was moved into the file */
+	return place ? &t->page->counters[place - 1] : t->more ? &t->more->counters[function] : NULL;
 }
 
 void thread_reserve(struct thread *t)
@@ -367,6 +446,8 @@ static void thread_release_page(struct thread *t)
 		first_chunk_release(t->area);
 	} else if (thread_page_is_in_file(t->page)) {
 		file_release(chunk, chunk->size_bytes);
+	} else {
+		chunk->full = 1;
 	}
 }
 

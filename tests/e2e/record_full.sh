@@ -36,8 +36,10 @@ if [ "$(id -u)" -eq 0 ] && mkdir full && mount -t tmpfs -o size=1m none full 2>/
 	chmod +x filled
 	pillion -t osrt --osrt-threshold=0 -o full/start ./filled "$hostile" calls >out 2>err
 	is "$? $(cat out)" '0 calls done' 'full from the start: status and output'
-	at_least "$(sum full/start.pillion lost)" 100000 'full from the start: every call is counted as lost'
-	like "$(summary full/start.pillion)" 'ledger: .* 1[0-9]{5} lost, .*disk full' 'and the summary states the cause'
+	at_least "$(sum full/start.pillion lost)" 99000 'full from the start: most calls are counted as lost'
+	# The launcher allocates the first places in the range file before the disk is full.
+	at_least "$(($(sum full/start.pillion lost) + $(sum full/start.pillion recorded)))" 100000 'together all'
+	like "$(summary full/start.pillion)" 'ledger: .* [0-9]{5,6} lost, .*disk full' 'and the summary states the cause'
 
 	if [ -n "$trace_opens" ]; then
 		rm -rf full/*
