@@ -75,7 +75,8 @@ static bool recorder_start_image(void)
 		capture_report_off("Linux 4.14 or newer is required to detect forked children", "");
 		return false;
 	}
-	process_gate.groups = process_options.trace | (process_options.sample ? PROCESS_SAMPLES : 0);
+	if (!is_fork)
+		process_gate.groups = process_options.trace | (process_options.sample ? PROCESS_SAMPLES : 0);
 	/* Not in a child: the loader's lock may be held by a thread that does not exist in the child. The child
 	 * inherits the results. */
 	if (!is_fork) {
@@ -113,7 +114,7 @@ bool recorder_attach(struct thread *t, const struct function_table *functions)
 		/* The TLS of a forked child is a copy of its parent's: the chunks that it refers to are not mapped
 		 * here. */
 		t->page = NULL;
-		process_functions = functions;
+		process_use_functions(functions);
 		recorder_start();
 		thread_guard_leave(t, &guard);
 	}

@@ -102,7 +102,7 @@ static int compare_by_process(const void *left, const void *right)
 }
 
 /* The place of an image's process in the map of known ones: by pid and start time. If only an upper bound of the start
- * time is known, or an image with this pid before had only such a bound, the process is the latest one with this pid. */
+ * time is known, or an image with this pid before had only such a bound, it is the latest process with this pid. */
 static uint64_t *process_place(struct map *known, const struct image *image)
 {
 	uint64_t key = (uint64_t)image->machine << 32 | image->pid, *place;

@@ -44,9 +44,9 @@ struct tf_range_page range_head(const struct options *o, uint64_t run, uint32_t 
 }
 
 /* Adds the part for images. Without it, every image has a trace file. */
-static void range_make_images(int fd, const char *host, const char *boot)
+static void range_make_images(int fd, const char *host, const char *boot, const struct tf_clock_pair *now)
 {
-	struct tf_images head = {.magic = TF_IMAGES_MAGIC};
+	struct tf_images head = {.magic = TF_IMAGES_MAGIC, .created = *now};
 
 	strncpy(head.host, host, sizeof(head.host) - 1);
 	strncpy(head.boot, boot, sizeof(head.boot) - 1);
@@ -57,7 +57,8 @@ static void range_make_images(int fd, const char *host, const char *boot)
 }
 
 /* The space is allocated in advance: writing to a hole on a full disk would raise SIGBUS in the target. */
-int range_make(const char *directory, const char *host, const char *boot, const struct tf_range_page *head)
+int range_make(const char *directory, const char *host, const char *boot, const struct tf_clock_pair *now,
+	       const struct tf_range_page *head)
 {
 	bool has_many = head->mode != TF_RANGE_WHOLE_RUN && head->limit != 1;
 	uint64_t limit = sys_file_limit();
@@ -80,7 +81,7 @@ int range_make(const char *directory, const char *host, const char *boot, const 
 	if (!error && sys_pwrite(fd, head, sizeof(*head), 0) != (long)sizeof(*head))
 		error = -ENOSPC;
 	if (!error && limit >= TF_IMAGES_FIRST)
-		range_make_images(fd, host, boot);
+		range_make_images(fd, host, boot, now);
 	sys_close(fd);
 	if (error)
 		sys_unlink(path);

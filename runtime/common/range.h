@@ -31,7 +31,8 @@ struct tf_range_page range_head(const struct options *o, uint64_t run, uint32_t 
 bool range_path(char *ret, size_t size, const char *directory, const char *host, uint64_t run);
 
 /* Creates HOST.RUN.range in `directory`. 0, or -errno, and then there is no file. */
-int range_make(const char *directory, const char *host, const char *boot, const struct tf_range_page *head);
+int range_make(const char *directory, const char *host, const char *boot, const struct tf_clock_pair *now,
+	       const struct tf_range_page *head);
 
 /* Maps and checks HOST.RUN.range of `directory`. NULL: it does not exist or is not of this run. *ret_images: its part
  * for images, mapped up to their first block; NULL: it has none. */

@@ -485,7 +485,8 @@ struct tf_images {
 	uint32_t is_closed; /* 1: no further block could be allocated */
 	uint32_t function_count, function_bytes;
 	uint32_t functions;  /* identifies the function names; stored after them; 0: there are none yet */
-	char host[TF_HOST], boot[40]; /* of the launcher */
+	char host[TF_HOST], boot[40]; /* of the process that created the file */
+	struct tf_clock_pair created;
 };
 
 struct tf_image {

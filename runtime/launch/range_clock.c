@@ -30,11 +30,13 @@ int range_clock_prepare(struct run *run)
 	const struct options *o = &run->options;
 	bool has_ranges = o->capture_range != CAPTURE_ALL, is_timed = o->delay_s > 0 || o->duration_s > 0;
 	struct tf_range_page head = range_head(o, run->id, clock_kind);
+	struct tf_clock_pair now;
 	struct tf_images *images;
 	int rc;
 
+	clock_pair(&now);
 	head.launcher = (uint32_t)getpid();
-	rc = range_make(page_directory(run), run->host, run->boot, &head);
+	rc = range_make(page_directory(run), run->host, run->boot, &now, &head);
 
 	if (!rc)
 		run->range = range_map(page_directory(run), run->host, run->id, &images);

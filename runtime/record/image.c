@@ -9,37 +9,28 @@
 
 enum { IMAGES_PER_BLOCK = TF_IMAGE_BLOCK_BYTES / TF_IMAGE_BYTES, TICKS_PER_SECOND = 100 /* of /proc/PID/stat */ };
 
-/* A mapped block of the range file. A forked child inherits these: it takes its place in the latest one, and a handler
- * that forked may have interrupted a store to the parent's place. */
-struct block {
-	char *at; /* NULL: none */
-	uint64_t number;
-};
-static struct block own, parents;
-
-/* The latest block is latest[latest_index]. The other one is filled in before the index changes, so that a fork by
- * another thread finds one of them complete in the child. */
-static struct block latest[2];
-static uint32_t latest_index;
-
-static const struct block *block_latest(void)
+/* A forked child inherits the mapped blocks: it takes its place in the latest one, and a handler that forked may have
+ * interrupted a store to the parent's place. The latest block is latest[latest_index]. The other one is filled in
+ * before the index changes, so that a fork by another thread finds one of them complete in the child. */
+static const struct image_block *block_latest(void)
 {
-	return &latest[__atomic_load_n(&latest_index, __ATOMIC_ACQUIRE)];
+	return &process_inherited.latest[__atomic_load_n(&process_inherited.latest_index, __ATOMIC_ACQUIRE)];
 }
 
-static void block_unmap(struct block b)
+static void block_unmap(struct image_block b)
 {
-	if (b.at && b.at != block_latest()->at && b.at != own.at && b.at != parents.at)
+	if (b.at && b.at != block_latest()->at && b.at != process_inherited.own.at &&
+	    b.at != process_inherited.parents.at)
 		sys_munmap(b.at, TF_IMAGE_BLOCK_BYTES);
 }
 
-static void block_replace(struct block b)
+static void block_replace(struct image_block b)
 {
-	struct block old = *block_latest();
-	uint32_t other = !latest_index;
+	struct image_block old = *block_latest();
+	uint32_t other = !process_inherited.latest_index;
 
-	latest[other] = b;
-	__atomic_store_n(&latest_index, other, __ATOMIC_RELEASE);
+	process_inherited.latest[other] = b;
+	__atomic_store_n(&process_inherited.latest_index, other, __ATOMIC_RELEASE);
 	block_unmap(old);
 }
 
@@ -129,7 +120,7 @@ static bool block_map(uint64_t number)
 	sys_close(fd);
 	if (!at)
 		return false;
-	block_replace((struct block){at, number});
+	block_replace((struct image_block){at, number});
 	return true;
 }
 
@@ -152,17 +143,17 @@ static struct tf_image *image_take(void)
 	number = __atomic_fetch_add(&process_images->next, 1, __ATOMIC_RELAXED);
 	if (!block_is_latest(number / IMAGES_PER_BLOCK) && !block_map(number / IMAGES_PER_BLOCK))
 		return NULL;
-	own = *block_latest();
-	return (struct tf_image *)(own.at + number % IMAGES_PER_BLOCK * TF_IMAGE_BYTES);
+	process_inherited.own = *block_latest();
+	return (struct tf_image *)(block_latest()->at + number % IMAGES_PER_BLOCK * TF_IMAGE_BYTES);
 }
 
 void image_begin(bool is_fork)
 {
-	struct block grandparents = parents;
+	struct image_block grandparents = process_inherited.parents;
 	struct tf_image *image;
 
-	parents = own;
-	own = (struct block){0};
+	process_inherited.parents = process_inherited.own;
+	process_inherited.own = (struct image_block){0};
 	block_unmap(grandparents);
 	process.image = image = image_take();
 	if (!image)

@@ -25,35 +25,34 @@ enum { PROCESS_NAME_BYTES = 4096, PROCESS_MAIN_PAGE = 16384, PROCESS_DESCRIPTORS
 #define PROCESS_ALIGN 4096
 #endif
 
+/* In an order in which a short image touches the first page only: each page that is touched costs a page fault. */
 struct process {
 	uint64_t generation; /* 0: not started. Else unique among the images that fork from this program */
-	/* see descriptor.h; first, because low descriptors then share cache lines with generation */
-	uint16_t descriptors[PROCESS_DESCRIPTORS];
 	uint32_t guarded; /* threads inside a guard */
 	/* guards no longer block signals: sys_is_silent is about to be set, and they could not unblock them */
 	bool is_closing;
+	bool can_populate;      /* Linux 5.14: see file.c */
+	bool has_noted_no_room; /* see file.c */
+	bool is_unlisted;       /* its first line found no room in the index */
+	bool is_listed;         /* has its `process` line */
+	bool takes_clocks;      /* a thread writes header->last */
+	bool has_noted_unsampled; /* see sample.c */
 	uint32_t starting; /* lock of the start and of the creation of the file */
 	uint32_t threads;  /* attached so far */
 	uint64_t nonce;
 	uint32_t pid;
-	struct tf_image *image; /* the place in the range file, see image.h; NULL: none */
-	bool is_listed;         /* has its `process` line */
+	struct tf_image *image;   /* the place in the range file, see image.h; NULL: none */
 	/* the trace file, see file.h; header is NULL and path is empty until it is needed */
 	struct tf_header *header;
 	/* file_end: end of the chunks; file_size: size in the file system */
 	uint64_t file_end, file_size, device, inode;
 	uint32_t growing;    /* lock of file_end, file_size and the areas */
-	uint64_t chunk_next; /* see first_chunk.c, also for the three fields below */
-	struct first_chunk_area areas[FIRST_CHUNK_AREAS];
-	uint32_t area_last, first_chunks; /* area_last: the latest area; first_chunks: chunks of all areas */
-	bool can_populate;                /* Linux 5.14: see file.c */
-	bool has_noted_no_room;           /* see file.c, like the next two */
-	bool is_unlisted;                 /* its first line found no room in the index */
-	uint32_t create_failures;
+	uint32_t create_failures; /* see file.c, like the next one */
 	uint64_t create_retry_ticks;
+	uint64_t chunk_next; /* see first_chunk.c, also for the next two and for areas */
+	uint32_t area_last, first_chunks; /* area_last: the latest area; first_chunks: chunks of all areas */
 	uint32_t threads_lost;            /* until the file exists: threads that could not be recorded */
 	uint32_t pair;                    /* which of header->last is written next */
-	bool takes_clocks;                /* a thread is writing it */
 	uint32_t end;                     /* enum tf_end; kept, with the status, for a file that is created later */
 	int32_t end_status;
 	uint64_t end_ticks;
@@ -61,33 +60,42 @@ struct process {
 	uint32_t kept_sampler_count;
 	uint32_t sampling;             /* lock of the samplers */
 	uint32_t acting;               /* lock of altstack.c */
-	uint64_t tracer_checked_ticks; /* see sample.c, like the next one */
-	bool has_noted_unsampled;
+	uint32_t nvtx_inside;      /* open ranges of -c nvtx */
+	uint64_t tracer_checked_ticks; /* see sample.c */
 	/* modules in the trace; value = start address, until one of them has been unloaded */
 	struct intern_table modules;
 	uint32_t unloads;             /* how often modules in the trace have been unloaded, at most 65535 */
-	struct intern_table interned; /* strings, stacks, launches, modules: number = id in the trace */
 	uint32_t line_lock;           /* of line[] */
+	struct intern_table interned; /* strings, stacks, launches, modules: number = id in the trace */
+	uint32_t descriptor_last;  /* descriptor.c: the highest descriptor that the trace describes */
+	uint32_t descriptor_texts; /* descriptor.c: number of descriptions so far, whose ids are serial numbers */
+	uint16_t descriptors[PROCESS_DESCRIPTORS]; /* see descriptor.h; low ones are in the first page */
+	struct first_chunk_area areas[FIRST_CHUNK_AREAS];
 	char line[8192];              /* for the index, as are the next two */
 	char line_counts[2048], line_names[2048];
 	char path[PROCESS_NAME_BYTES];
-	uint32_t nvtx_inside;      /* open ranges of -c nvtx */
-	uint32_t descriptor_last;  /* descriptor.c: the highest descriptor that the trace describes */
-	uint32_t descriptor_texts; /* descriptor.c: number of descriptions so far, whose ids are serial numbers */
 	/* The first thread's page, until the file exists, if the image has no place in the range file. */
 	uint64_t main_page[PROCESS_MAIN_PAGE / sizeof(uint64_t)];
 } __attribute__((aligned(PROCESS_ALIGN)));
 
 extern struct process process HIDDEN;
 
-/* State that a forked child inherits. */
+/* A mapped block of the range file, see image.c. */
+struct image_block {
+	char *at; /* NULL: none */
+	uint64_t number;
+};
+
+/* State that a forked child inherits. The fields that a child changes are in one page. */
 struct process_inherited {
 	bool is_configured;
+	uint32_t latest_index; /* of the next field, see image.c */
+	struct image_block latest[2], own, parents;
 	uint64_t generations, nonce, parent_nonce, run;
-	struct identity identity; /* of the image that read the configuration; a forked child updates its pids */
 	struct tf_clock_pair loaded;
+	struct identity identity; /* of the image that read the configuration; a forked child updates its pids */
 	char directory[PROCESS_NAME_BYTES];
-};
+} __attribute__((aligned(512)));
 extern struct process_inherited process_inherited;
 
 /* Hooks read this first: the groups that this process records (bits of enum tf_group; 0: recording is off), and the
@@ -117,6 +125,13 @@ struct function_table {
 	uint32_t count, counters; /* only the first `counters` functions have a threshold, hence a counter */
 };
 extern const struct function_table *process_functions;
+
+/* Does not write in a forked child, which would cost it a copy of the page. */
+static inline void process_use_functions(const struct function_table *functions)
+{
+	if (!process_inherited.is_configured)
+		process_functions = functions;
+}
 
 static inline const char *function_text(const struct function_table *functions, uint32_t id)
 {

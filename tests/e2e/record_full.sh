@@ -36,10 +36,11 @@ if [ "$(id -u)" -eq 0 ] && mkdir full && mount -t tmpfs -o size=1m none full 2>/
 	chmod +x filled
 	pillion -t osrt --osrt-threshold=0 -o full/start ./filled "$hostile" calls >out 2>err
 	is "$? $(cat out)" '0 calls done' 'full from the start: status and output'
-	at_least "$(sum full/start.pillion lost)" 99000 'full from the start: most calls are counted as lost'
+	at_least "$(sum full/start.pillion lost)" 99000 'full from the start: most calls are lost'
 	# The launcher allocates the first places in the range file before the disk is full.
 	at_least "$(($(sum full/start.pillion lost) + $(sum full/start.pillion recorded)))" 100000 'together all'
-	like "$(summary full/start.pillion)" 'ledger: .* [0-9]{5,6} lost, .*disk full' 'and the summary states the cause'
+	like "$(summary full/start.pillion)" \
+		'ledger: .* [0-9]{5,6} lost, .*disk full' 'and the summary states the cause'
 
 	if [ -n "$trace_opens" ]; then
 		rm -rf full/*
