@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-/* A temporary file that collects the output. NULL: standard output is not a terminal, the pager is "" or "cat", or there
- * is no file; then the caller writes to standard output. */
+/* A temporary file that collects the output. NULL: standard output is not a terminal, the pager is "" or "cat", or
+ * there is no file; then the caller writes to standard output. */
 FILE *pager_begin(void);
 
 /* Shows what was collected, in the pager if it does not fit on the terminal, and closes the file. 0, or the errno of

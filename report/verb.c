@@ -158,7 +158,7 @@ int work_end(struct work *w)
 		w->status = EXIT_UNUSABLE;
 	}
 	if (mapping_was_cut()) {
-		say("a file was truncated while it was read");
+		say("damaged: a file was truncated while it was read, or has holes on a full disk; the rest is read");
 		w->status = w->status ? w->status : EXIT_INCOMPLETE;
 	}
 	symbols_free(w->context.symbols);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stats: tables of where the time went. */
 #include "report/analyze/summary.h"
+#include "report/derive/device/graph_estimate.h"
 #include "report/verb.h"
 
 /* Reports of the default set without rows are collected in `skipped`. */
@@ -18,13 +19,20 @@ static void show_empty(struct work *w, const struct report *r, const struct tabl
 /* States the source of the device times in the table above. */
 static void remark_source(struct work *w, const struct report *r)
 {
-	struct buffer text = {0};
+	struct buffer text = {0}, estimates = {0};
 
-	if (!(r->flags & REPORT_DEVICE) || w->line->quiet || !format_is_human(w->emit.format))
+	if (w->line->quiet || !format_is_human(w->emit.format))
 		return;
-	device_remark(&w->model, &text);
-	emit_remark(&w->emit, text.data);
+	if (r->flags & REPORT_DEVICE)
+		device_remark(&w->model, &text);
+	if (r->flags & REPORT_ATTRIBUTED)
+		graph_estimate_remark(&w->context, &estimates);
+	if (estimates.size)
+		buffer_print(&text, "%s%s", text.size ? "; " : "", estimates.data);
+	if (text.size)
+		emit_remark(&w->emit, text.data);
 	buffer_done(&text);
+	buffer_done(&estimates);
 }
 
 /* `skipped` is NULL for a report that the user named: then it is an error if it cannot be shown. */

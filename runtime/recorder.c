@@ -15,6 +15,7 @@
 #include "runtime/record/first_chunk.h"
 #include "runtime/record/image.h"
 #include "runtime/record/process_line.h"
+#include "runtime/record/spare_stack.h"
 #include "runtime/stack/module.h"
 #include "runtime/stack/sample.h"
 #include "runtime/stack/stack.h"
@@ -80,6 +81,7 @@ static bool recorder_start_image(void)
 	/* Not in a child: the loader's lock may be held by a thread that does not exist in the child. The child
 	 * inherits the results. */
 	if (!is_fork) {
+		spare_stack_init();
 		module_init();
 		stack_init();
 		sample_init();
@@ -202,19 +204,22 @@ static void recorder_reserve_file(void)
 	sys_signals_restore(&signals);
 }
 
+/* Does the calling thread of this image record? */
+static bool recorder_has_thread(void)
+{
+	return process.generation && thread_self.generation == process.generation;
+}
+
 void recorder_freeze(bool silent)
 {
-	struct thread *t = &thread_self;
-
-	if (process.generation && !process_is_frozen && t->generation == process.generation) {
-		thread_reserve(t);
-		process_note(silent ? "a seccomp filter: events that do not fit into the trace are lost, children are "
-				      "not recorded"
-				    : "chroot, setuid or unshare: children are not recorded, and programs that "
-				      "it starts only if they reach the capture");
+	if (!process_is_frozen && recorder_has_thread()) {
+		thread_reserve(&thread_self);
+		if (silent)
+			process_note("a seccomp filter: events that do not fit into the trace are lost, children are "
+				     "not recorded");
 	}
 	recorder_reserve_file();
-	process_is_frozen = true;
+	__atomic_add_fetch(&process_is_frozen, 1, __ATOMIC_SEQ_CST);
 	if (!silent)
 		return;
 	sample_stop();
@@ -222,4 +227,15 @@ void recorder_freeze(bool silent)
 	for (int i = 0; __atomic_load_n(&process.guarded, __ATOMIC_SEQ_CST) && i < 500; i++)
 		sys_wait(i);
 	sys_is_silent = true;
+}
+
+void recorder_freeze_end(bool has_changed)
+{
+	static const char note[] = "chroot, setuid or unshare: children are not recorded, and programs that it starts "
+				   "only if they reach the capture";
+
+	if (!has_changed)
+		__atomic_sub_fetch(&process_is_frozen, 1, __ATOMIC_SEQ_CST);
+	else if (recorder_has_thread() && !__atomic_exchange_n(&process.has_noted_frozen, true, __ATOMIC_RELAXED))
+		event_blob(TF_BLOB_NOTE, 0, note, sizeof(note) - 1);
 }

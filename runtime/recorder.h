@@ -31,4 +31,7 @@ void recorder_child_ended(int pid, int status);
  * `silent` (a seccomp filter) the recorder makes no system call at all afterwards. */
 void recorder_freeze(bool silent);
 
+/* To be called after that, unless `silent`: if nothing has changed, files may be opened again. */
+void recorder_freeze_end(bool has_changed);
+
 #endif

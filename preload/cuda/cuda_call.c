@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/cuda/cuda_call.h"
 
+#include <string.h>
+
 /* Copies to the host also wait. An asynchronous one does not, but a flush after it does no harm. */
 static bool has_waited(unsigned about, const uint64_t *words, unsigned count)
 {
@@ -8,12 +10,23 @@ static bool has_waited(unsigned about, const uint64_t *words, unsigned count)
 				      tf_arg_small(words[0]) == cudaMemcpyDeviceToHost);
 }
 
+/* What becomes a node of a graph needs a stack however short the call is, as every launch does: a replay has none. */
+static uint64_t stack_threshold(unsigned about, const uint64_t *words, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (tf_arg_kind(words[i]) == TF_ARG_GRAPH_NODE)
+			return process_cuda_backtrace[CUDA_KERNEL];
+	return process_cuda_backtrace[about];
+}
+
 void cuda_record(const struct call *e, unsigned function, unsigned about, unsigned result, uint64_t *words,
 		 unsigned count)
 {
 	if (result)
 		words[count++] = tf_arg(TF_ARG_RESULT, 0, result);
-	call_record(e, function, process_cuda_backtrace[about], words, count);
+	call_record(e, function,
+		    graph_is_capturing() ? stack_threshold(about, words, count) : process_cuda_backtrace[about], words,
+		    count);
 	if (!result)
 		cupti_succeeded();
 	if (event_timing_is_on()) {
@@ -34,6 +47,24 @@ bool cuda_is_nested(unsigned function, uint64_t current, uintptr_t frame)
 	return outer == function ||
 	       (hook_functions.list[outer].group == TF_GROUP_CUDA &&
 		hook_functions.list[function].group == TF_GROUP_CUDA_DRIVER);
+}
+
+bool cuda_is_per_thread_variant(unsigned function)
+{
+	const char *name = function_text(&hook_functions, function);
+	size_t length = strlen(name);
+
+	return length > 5 && (!memcmp(name + length - 5, "_ptsz", 5) || !memcmp(name + length - 5, "_ptds", 5));
+}
+
+/* The legacy default stream cannot capture. */
+unsigned cuda_captured(uint64_t *words, unsigned count, void *stream, void *exec, unsigned function)
+{
+	bool is_per_thread = !stream && cuda_is_per_thread_variant(function);
+
+	if ((!stream && !is_per_thread) || stream == (void *)cudaStreamLegacy)
+		return count;
+	return graph_captured(words, count, stream, is_per_thread, exec);
 }
 
 unsigned cuda_memory(uint64_t *words, unsigned memory, uintptr_t address, size_t bytes)

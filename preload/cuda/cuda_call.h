@@ -12,6 +12,7 @@
 
 #include "runtime/device/cupti.h"
 #include "runtime/device/event_timing.h"
+#include "runtime/device/graph.h"
 #include "preload/hook/entry.h"
 
 /* wrap_<symbol>: the bodies of the OWN rows. */
@@ -31,6 +32,11 @@ static inline bool cuda_is_off(unsigned layer)
 	return __builtin_expect(!event_enabled(layer), 0) && !cupti_may_record();
 }
 
+/* The executable graph that a row launches; of all other rows NULL, because CUDA_EXEC_... is then not a macro. */
+#define CUDA_EXEC_GRAPH(g, stream) , (void *)(g)
+#define CUDA_SECOND(...) CUDA_SECOND_(__VA_ARGS__)
+#define CUDA_SECOND_(first, second, ...) second
+
 /* Executes `real_call`, stores its result in `result` and records it as the row's `record` requires. HOOK_CURRENT is
  * the row's id. */
 #define CUDA_TIME(real_call, about, record)                                                                            \
@@ -47,7 +53,12 @@ static inline bool cuda_is_off(unsigned layer)
 		    })) {                                                                                              \
 			result = real_call;                                                                            \
 		} else {                                                                                               \
+			void *exec_ = CUDA_SECOND(CUDA_EXEC_##record, NULL, );                                         \
+			bool by_nodes_ = exec_ && graph_launch_by_nodes(exec_);                                        \
+                                                                                                                       \
 			result = real_call;                                                                            \
+			if (by_nodes_)                                                                                 \
+				graph_launched_by_nodes();                                                             \
 			if (call_end(&event_, HOOK_CURRENT, 0)) {                                                      \
 				uint64_t words_[EVENT_ARGS];                                                           \
 				unsigned count_ = 0;                                                                   \
@@ -67,13 +78,47 @@ static inline bool cuda_is_off(unsigned layer)
 #define CUDA_RECORD_BYTES(bytes) words_[count_++] = tf_arg(TF_ARG_BYTES, 0, (bytes))
 #define CUDA_RECORD_LAUNCH(f, grid, block, shared, stream)                                                             \
 	count_ = cuda_launch(words_, (uintptr_t)(f), (const dim3[]){grid}, (const dim3[]){block}, (shared),            \
-			     (uintptr_t)(stream), result ? NULL : (void *)real, CUDA_LAYER)
+			     (uintptr_t)(stream), result ? NULL : (void *)real, CUDA_LAYER);                           \
+	CUDA_CAPTURED(stream, NULL)
+/* Adds the node of a graph that the call became, if the stream is capturing. */
+#define CUDA_CAPTURED(stream, exec)                                                                                    \
+	if (graph_is_capturing() && !result)                                                                           \
+	count_ = cuda_captured(words_, count_, (void *)(stream), (exec), HOOK_CURRENT)
 #define CUDA_RECORD_CONFIGURED(c, f)                                                                                   \
-	if (c)                                                                                                         \
-	CUDA_RECORD_LAUNCH(f, CUDA_GRID(c), CUDA_BLOCK(c), CUDA_SHARED(c), CUDA_STREAM(c))
+	if (c) {                                                                                                       \
+		CUDA_RECORD_LAUNCH(f, CUDA_GRID(c), CUDA_BLOCK(c), CUDA_SHARED(c), CUDA_STREAM(c));                    \
+	}
 #define CUDA_RECORD_HANDED(f, stream)                                                                                  \
 	count_ = cuda_launch(words_, (uintptr_t)(f), NULL, NULL, 0, (uintptr_t)(stream), NULL, CUDA_LAYER)
 #define CUDA_RECORD_HOST(f, stream) CUDA_RECORD_HANDED(f, stream)
+#define CUDA_RECORD_GRAPH(g, stream)                                                                                   \
+	CUDA_RECORD_HANDED(g, stream);                                                                                 \
+	CUDA_CAPTURED(stream, g)
+#define CUDA_RECORD_CAPTURE_BEGINS(stream)                                                                             \
+	CUDA_RECORD_STREAM(stream);                                                                                    \
+	if (!result)                                                                                                   \
+	graph_capture_begins()
+#define CUDA_RECORD_CAPTURE_ENDS(stream)                                                                               \
+	CUDA_RECORD_STREAM(stream);                                                                                    \
+	graph_capture_ends((unsigned)result)
+#define CUDA_RECORD_NODE(graph, node)                                                                                  \
+	if (!result && (node))                                                                                         \
+	count_ = graph_added(words_, count_, (graph), *(void **)(node), NULL, 0)
+#define CUDA_RECORD_CHILD(graph, node, child)                                                                          \
+	if (!result && (node))                                                                                         \
+	count_ = graph_added(words_, count_, (graph), *(void **)(node), (void *[]){child}, 1)
+#define CUDA_RECORD_ANY_NODE(graph, node, params)                                                                      \
+	if (!result && (node))                                                                                         \
+	count_ = graph_added_any(words_, count_, (graph), *(void **)(node), (params))
+#define CUDA_RECORD_INSTANTIATED(exec, graph)                                                                          \
+	if (!result && (exec))                                                                                         \
+	count_ = graph_instantiated(words_, count_, *(void **)(exec), (void *)(graph))
+#define CUDA_RECORD_UPDATED(exec, graph)                                                                               \
+	if (!result)                                                                                                   \
+	count_ = graph_instantiated(words_, count_, (void *)(exec), (void *)(graph))
+#define CUDA_RECORD_CLONED(clone, original)                                                                            \
+	if (!result && (clone))                                                                                        \
+	count_ = graph_cloned(words_, count_, *(void **)(clone), (original))
 #define CUDA_RECORD_BATCH(kind, bytes) CUDA_RECORD_COPY(kind, bytes)
 #define CUDA_RECORD_COPY(kind, bytes)                                                                                  \
 	if (!result)                                                                                                   \
@@ -82,6 +127,7 @@ static inline bool cuda_is_off(unsigned layer)
 	if (!result) {                                                                                                 \
 		words_[count_++] = tf_arg(TF_ARG_COPY, (unsigned)(kind), (bytes));                                     \
 		words_[count_++] = tf_arg(TF_ARG_STREAM, 0, (uintptr_t)(stream));                                      \
+		CUDA_CAPTURED(stream, NULL);                                                                           \
 	}
 #define CUDA_RECORD_ALLOC(memory, address, bytes)                                                                      \
 	count_ = cuda_memory(words_, TF_MEMORY_##memory, result ? 0 : (uintptr_t)(address), (bytes))
@@ -111,6 +157,14 @@ static inline bool cuda_is_off(unsigned layer)
 #define CUDA_OPERATION_DEVICE(device) (void)0
 #define CUDA_OPERATION_LEFT(left, total) (void)0
 #define CUDA_OPERATION_HOST(f, stream) (void)0
+#define CUDA_OPERATION_CAPTURE_BEGINS(stream) (void)0
+#define CUDA_OPERATION_CAPTURE_ENDS(stream) (void)0
+#define CUDA_OPERATION_NODE(graph, node) (void)0
+#define CUDA_OPERATION_CHILD(graph, node, child) (void)0
+#define CUDA_OPERATION_ANY_NODE(graph, node, params) (void)0
+#define CUDA_OPERATION_INSTANTIATED(exec, graph) (void)0
+#define CUDA_OPERATION_UPDATED(exec, graph) (void)0
+#define CUDA_OPERATION_CLONED(clone, original) (void)0
 #define CUDA_OPERATION_BATCH(kind, bytes) (void)0 /* the position of its stream depends on the version */
 #define CUDA_OPERATION_LAUNCH(f, grid, block, shared, stream)                                                          \
 	cuda_operation_launch(&work_, (uintptr_t)(f), (const dim3[]){grid}, (const dim3[]){block}, (shared),           \
@@ -118,8 +172,8 @@ static inline bool cuda_is_off(unsigned layer)
 #define CUDA_OPERATION_CONFIGURED(c, f)                                                                                \
 	if (c)                                                                                                         \
 	CUDA_OPERATION_LAUNCH(f, CUDA_GRID(c), CUDA_BLOCK(c), CUDA_SHARED(c), CUDA_STREAM(c))
-#define CUDA_OPERATION_HANDED(f, stream)                                                                               \
-	cuda_operation_launch(&work_, (uintptr_t)(f), NULL, NULL, 0, (void *)(stream), HOOK_CURRENT)
+#define CUDA_OPERATION_GRAPH(g, stream)                                                                                \
+	cuda_operation_launch(&work_, (uintptr_t)(g), NULL, NULL, 0, (void *)(stream), HOOK_CURRENT)
 #define CUDA_OPERATION_COPY(kind, bytes) cuda_operation_copy(&work_, NULL, HOOK_CURRENT)
 #define CUDA_OPERATION_COPY_ASYNC(kind, bytes, stream) cuda_operation_copy(&work_, (void *)(stream), HOOK_CURRENT)
 
@@ -156,6 +210,13 @@ unsigned cuda_launch(uint64_t *words, uintptr_t function, const dim3 *grid, cons
 unsigned cuda_memory(uint64_t *words, unsigned memory, uintptr_t address, size_t bytes);
 unsigned cuda_array(uint64_t *words, uintptr_t array, size_t element, size_t width, size_t height, size_t depth,
 		    unsigned levels);
+
+/* Adds the node of a graph that the call became. exec: see graph_captured(). */
+__attribute__((noinline, cold)) unsigned cuda_captured(uint64_t *words, unsigned count, void *stream, void *exec,
+						       unsigned function);
+
+/* Whether `function` is a variant for per-thread default streams, in which NULL means another stream. */
+bool cuda_is_per_thread_variant(unsigned function);
 
 /* The size of an array's element in bytes; 1: unknown, or not an array. */
 size_t cuda_element(const void *array);

@@ -6,15 +6,6 @@
 #include "runtime/record/event.h"
 #include "preload/cuda/cuda_call.h"
 
-/* In the variants with per-thread default streams NULL means another stream. */
-static bool is_per_thread_variant(unsigned function)
-{
-	const char *name = function_text(&hook_functions, function);
-	size_t length = strlen(name);
-
-	return length > 5 && (!memcmp(name + length - 5, "_ptsz", 5) || !memcmp(name + length - 5, "_ptds", 5));
-}
-
 /* Graphs are numbered in the order of their first launch: CUPTI's number of a graph is not known here. */
 static uint32_t graph_number(uintptr_t graph)
 {
@@ -32,7 +23,7 @@ static uint32_t graph_number(uintptr_t graph)
 void cuda_operation_launch(struct cuda_operation *w, uintptr_t f, const dim3 *grid, const dim3 *block, size_t shared,
 		      void *stream, unsigned function)
 {
-	event_timing_begin(&w->timing, stream, !stream && is_per_thread_variant(function));
+	event_timing_begin(&w->timing, stream, !stream && cuda_is_per_thread_variant(function));
 	if (!w->timing.number)
 		return;
 	w->function = f;
@@ -46,7 +37,7 @@ void cuda_operation_launch(struct cuda_operation *w, uintptr_t f, const dim3 *gr
 
 void cuda_operation_copy(struct cuda_operation *w, void *stream, unsigned function)
 {
-	event_timing_begin(&w->timing, stream, !stream && is_per_thread_variant(function));
+	event_timing_begin(&w->timing, stream, !stream && cuda_is_per_thread_variant(function));
 	w->work = (struct tf_device_operation){.kind = TF_DEVICE_COPY};
 }
 

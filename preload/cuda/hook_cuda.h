@@ -7,7 +7,8 @@
  * since: the CUDA version from which on cuGetProcAddress returns this function for the name without _vN and _ptsz. If a
  *   name has a row, all of its later ABIs must have one, or a program that requests a later one would get the wrong
  *   wrapper.
- * CU_PTDS, CU_PTSZ: a row and its variant for per-thread default streams, which CUDA 7 introduced.
+ * CU_PTDS, CU_PTSZ: a row and its variant for per-thread default streams, which CUDA 7 introduced. CU_NODE: a call
+ *   that adds a node to a graph.
  *
  * Prototypes that differ between the headers of 12 and 13, or that 11.8 lacks, are WORDS. */
 #ifndef PILLION_HOOK_CUDA_H
@@ -19,6 +20,10 @@
 #define CU_PTSZ(X, kind, symbol, parameters, arguments, about, record, since)                                          \
 	X(kind, CUresult, symbol, parameters, arguments, about, record, since)                                         \
 	X(kind, CUresult, symbol##_ptsz, parameters, arguments, about, record, since < 7000 ? 7000 : since)
+
+#define CU_NODE(X, symbol, since)                                                                                      \
+	X(WORDS, CUresult, symbol, (void *node, void *graph, void *c, size_t d, void *e, void *f),                     \
+		(node, graph, c, d, e, f), KERNEL, NODE(graph, node), since)
 
 #define HOOK_CUDA(X)                                                                                                   \
 	HOOK_CUDA_LAUNCH(X)                                                                                            \
@@ -61,7 +66,7 @@
 		(f, grid_width, grid_height, hStream), KERNEL,                                                         \
 		LAUNCH(f, dim(grid_width, grid_height, 1), dim(0, 0, 0), 0, hStream), 2000)                            \
 	CU_PTSZ(X, TIMED, cuGraphLaunch, (CUgraphExec hGraph, CUstream hStream), (hGraph, hStream), KERNEL,            \
-		HANDED(hGraph, hStream), 10000)                                                                        \
+		GRAPH(hGraph, hStream), 10000)                                                                        \
 	CU_PTSZ(X, TIMED, cuLaunchHostFunc, (CUstream hStream, CUhostFn fn, void *userData), (hStream, fn, userData),  \
 		KERNEL, HOST(fn, hStream), 10000)                                                                      \
 	/* registration and lookup of kernels, and launches */                                                         \
@@ -294,6 +299,9 @@
 		(numOps, opList, failIdx, flags, hStream), MEMORY, STREAM(hStream), 12080)                             \
 	CU_PTSZ(X, WORDS, cuMemcpy3DBatchAsync_v2, (size_t numOps, void *opList, size_t flags, void *hStream),         \
 		(numOps, opList, flags, hStream), MEMORY, STREAM(hStream), 13000)                                      \
+	CU_PTSZ(X, WORDS, cuMemBatchDecompressAsync,                                                                   \
+		(void *list, size_t count, size_t flags, void *failIdx, void *hStream),                                \
+		(list, count, flags, failIdx, hStream), MEMORY, STREAM(hStream), 12060)                                \
 	CU_PTSZ(X, WORDS, cuMemcpyWithAttributesAsync,                                                                 \
 		(CUdeviceptr dst, CUdeviceptr src, size_t size, void *attr, void *hStream),                            \
 		(dst, src, size, attr, hStream), MEMORY, COPY_ASYNC(4, size, hStream), 13020)                          \
@@ -351,15 +359,15 @@
 	CU_PTSZ(X, TIMED, cuStreamAddCallback,                                                                         \
 		(CUstream hStream, CUstreamCallback callback, void *userData, unsigned flags),                         \
 		(hStream, callback, userData, flags), OTHER, STREAM(hStream), 5000)                                    \
-	CU_PTSZ(X, TIMED, cuStreamBeginCapture, (CUstream hStream), (hStream), OTHER, STREAM(hStream), 10000)          \
+	CU_PTSZ(X, TIMED, cuStreamBeginCapture, (CUstream hStream), (hStream), OTHER, CAPTURE_BEGINS(hStream), 10000)  \
 	CU_PTSZ(X, TIMED, cuStreamBeginCapture_v2, (CUstream hStream, CUstreamCaptureMode mode), (hStream, mode),      \
-		OTHER, STREAM(hStream), 10010)                                                                         \
+		OTHER, CAPTURE_BEGINS(hStream), 10010)                                                                 \
 	CU_PTSZ(X, WORDS, cuStreamBeginCaptureToGraph,                                                                 \
 		(void *hStream, void *hGraph, void *dependencies, void *dependencyData, size_t numDependencies,        \
 		  size_t mode), (hStream, hGraph, dependencies, dependencyData, numDependencies, mode), OTHER,         \
-		STREAM(hStream), 12030)                                                                                \
+		CAPTURE_BEGINS(hStream), 12030)                                                                        \
 	CU_PTSZ(X, TIMED, cuStreamEndCapture, (CUstream hStream, CUgraph *phGraph), (hStream, phGraph), OTHER,         \
-		STREAM(hStream), 10000)                                                                                \
+		CAPTURE_ENDS(hStream), 10000)                                                                          \
 	CU_PTSZ(X, TIMED, cuStreamWaitValue32, (CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned flags),  \
 		(stream, addr, value, flags), OTHER, STREAM(stream), 8000)                                             \
 	CU_PTSZ(X, TIMED, cuStreamWaitValue32_v2,                                                                      \
@@ -414,27 +422,45 @@
 #define HOOK_CUDA_GRAPH(X)                                                                                             \
 	X(TIMED, CUresult, cuGraphInstantiate,                                                                         \
 		(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode, char *logBuffer,                  \
-		  size_t bufferSize), (phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize), OTHER, NOTHING,       \
-		10000)                                                                                                 \
+		  size_t bufferSize), (phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize), OTHER,                \
+		INSTANTIATED(phGraphExec, hGraph), 10000)                                                              \
 	X(TIMED, CUresult, cuGraphInstantiate_v2,                                                                      \
 		(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode, char *logBuffer,                  \
-		  size_t bufferSize), (phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize), OTHER, NOTHING,       \
-		11000)                                                                                                 \
+		  size_t bufferSize), (phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize), OTHER,                \
+		INSTANTIATED(phGraphExec, hGraph), 11000)                                                              \
 	X(TIMED, CUresult, cuGraphInstantiateWithFlags,                                                                \
 		(CUgraphExec *phGraphExec, CUgraph hGraph, unsigned long long flags), (phGraphExec, hGraph, flags),    \
-		OTHER, NOTHING, 11040)                                                                                 \
+		OTHER, INSTANTIATED(phGraphExec, hGraph), 11040)                                                       \
 	CU_PTSZ(X, WORDS, cuGraphInstantiateWithParams, (void *phGraphExec, void *hGraph, void *instantiateParams),    \
-		(phGraphExec, hGraph, instantiateParams), OTHER, NOTHING, 12000)                                       \
+		(phGraphExec, hGraph, instantiateParams), OTHER, INSTANTIATED(phGraphExec, hGraph), 12000)             \
 	CU_PTSZ(X, TIMED, cuGraphUpload, (CUgraphExec hGraph, CUstream hStream), (hGraph, hStream), OTHER,             \
 		STREAM(hStream), 11010)                                                                                \
 	X(TIMED, CUresult, cuGraphExecUpdate,                                                                          \
 		(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphNode *hErrorNode_out,                                  \
 		  CUgraphExecUpdateResult *updateResult_out), (hGraphExec, hGraph, hErrorNode_out, updateResult_out),  \
-		OTHER, NOTHING, 10020)                                                                                 \
+		OTHER, UPDATED(hGraphExec, hGraph), 10020)                                                             \
 	X(WORDS, CUresult, cuGraphExecUpdate_v2, (void *hGraphExec, void *hGraph, void *resultInfo),                   \
-		(hGraphExec, hGraph, resultInfo), OTHER, NOTHING, 12000)                                               \
+		(hGraphExec, hGraph, resultInfo), OTHER, UPDATED(hGraphExec, hGraph), 12000)                           \
 	X(TIMED, CUresult, cuGraphExecDestroy, (CUgraphExec hGraphExec), (hGraphExec), OTHER, NOTHING, 10000)          \
-	X(TIMED, CUresult, cuGraphDestroy, (CUgraph hGraph), (hGraph), OTHER, NOTHING, 10000)
+	X(TIMED, CUresult, cuGraphDestroy, (CUgraph hGraph), (hGraph), OTHER, NOTHING, 10000)                          \
+	X(WORDS, CUresult, cuGraphClone, (void *clone, void *graph), (clone, graph), OTHER,                            \
+		CLONED(clone, graph), 10000)                                                                           \
+	/* nodes of a graph, which are launched with it: stacks as for launches */                                     \
+	CU_NODE(X, cuGraphAddKernelNode, 10000)                                                                        \
+	CU_NODE(X, cuGraphAddKernelNode_v2, 12000)                                                                     \
+	CU_NODE(X, cuGraphAddMemcpyNode, 10000)                                                                        \
+	CU_NODE(X, cuGraphAddMemsetNode, 10000)                                                                        \
+	CU_NODE(X, cuGraphAddHostNode, 10000)                                                                          \
+	CU_NODE(X, cuGraphAddBatchMemOpNode, 11070)                                                                    \
+	X(WORDS, CUresult, cuGraphAddChildGraphNode,                                                                   \
+		(void *node, void *graph, void *dependencies, size_t count, void *child),                              \
+		(node, graph, dependencies, count, child), KERNEL, CHILD(graph, node, child), 10000)                   \
+	X(WORDS, CUresult, cuGraphAddNode,                                                                             \
+		(void *node, void *graph, void *dependencies, size_t count, void *params),                             \
+		(node, graph, dependencies, count, params), KERNEL, ANY_NODE(graph, node, params), 12020)              \
+	X(WORDS, CUresult, cuGraphAddNode_v2,                                                                          \
+		(void *node, void *graph, void *dependencies, void *edges, size_t count, void *params),                \
+		(node, graph, dependencies, edges, count, params), KERNEL, ANY_NODE(graph, node, params), 12030)
 
 #define HOOK_CUDA_OTHER(X)                                                                                             \
 	X(TIMED, CUresult, cuInit, (unsigned Flags), (Flags), OTHER, NOTHING, 2000)                                    \

@@ -8,7 +8,8 @@
  *   OWN    the body is wrap_<symbol>() in wrap_cudart.c, CUPTI's in wrap_cupti.c
  * about: which threshold for stacks applies, enum cuda_kind.
  * record: what is recorded besides the times and an error code, see cuda_call.h.
- * CUDA_PTDS, CUDA_PTSZ: a row and its variant for programs built with per-thread default streams.
+ * CUDA_PTDS, CUDA_PTSZ: a row and its variant for programs built with per-thread default streams. CUDA_NODE: a call
+ *   that adds a node to a graph.
  *
  * Functions that are cheap and of little interest (cudaGetLastError, cudaGetDevice, __cudaPushCallConfiguration) have
  * no row. */
@@ -21,6 +22,10 @@
 #define CUDA_PTSZ(X, kind, symbol, parameters, arguments, about, record)                                               \
 	X(kind, cudaError_t, symbol, parameters, arguments, about, record)                                             \
 	X(kind, cudaError_t, symbol##_ptsz, parameters, arguments, about, record)
+
+#define CUDA_NODE(X, symbol)                                                                                           \
+	X(WORDS, cudaError_t, symbol, (void *node, void *graph, void *c, size_t d, void *e),                           \
+		(node, graph, c, d, e), KERNEL, NODE(graph, node))
 
 #define HOOK_CUDART(X)                                                                                                 \
 	HOOK_CUDART_LAUNCH(X)                                                                                          \
@@ -46,7 +51,7 @@
 		KERNEL, CONFIGURED(c, f))                                                                              \
 	X(WORDS, cudaError_t, cudaLaunchCooperativeKernelMultiDevice, (void *list, size_t n, size_t flags),            \
 		(list, n, flags), KERNEL, NOTHING)                                                                     \
-	CUDA_PTSZ(X, TIMED, cudaGraphLaunch, (cudaGraphExec_t g, cudaStream_t s), (g, s), KERNEL, HANDED(g, s))        \
+	CUDA_PTSZ(X, TIMED, cudaGraphLaunch, (cudaGraphExec_t g, cudaStream_t s), (g, s), KERNEL, GRAPH(g, s))         \
 	CUDA_PTSZ(X, TIMED, cudaLaunchHostFunc, (cudaStream_t s, cudaHostFn_t f, void *data), (s, f, data), KERNEL,    \
 		HOST(f, s))                                                                                            \
 	/* registration and lookup of kernels, and launches */                                                         \
@@ -235,10 +240,10 @@
 		(cudaStream_t s, cudaStreamCallback_t f, void *data, unsigned flags), (s, f, data, flags), OTHER,      \
 		STREAM(s))                                                                                             \
 	CUDA_PTSZ(X, TIMED, cudaStreamBeginCapture, (cudaStream_t s, enum cudaStreamCaptureMode m), (s, m), OTHER,     \
-		STREAM(s))                                                                                             \
+		CAPTURE_BEGINS(s))                                                                                     \
 	CUDA_PTSZ(X, WORDS, cudaStreamBeginCaptureToGraph, (void *s, void *g, void *c, void *d, size_t n, size_t m),   \
-		(s, g, c, d, n, m), OTHER, STREAM(s))                                                                  \
-	CUDA_PTSZ(X, TIMED, cudaStreamEndCapture, (cudaStream_t s, cudaGraph_t *g), (s, g), OTHER, STREAM(s))          \
+		(s, g, c, d, n, m), OTHER, CAPTURE_BEGINS(s))                                                          \
+	CUDA_PTSZ(X, TIMED, cudaStreamEndCapture, (cudaStream_t s, cudaGraph_t *g), (s, g), OTHER, CAPTURE_ENDS(s))    \
 	CUDA_PTSZ(X, WORDS, cudaSignalExternalSemaphoresAsync, (void *a, void *b, size_t n, void *s), (a, b, n, s),    \
 		OTHER, STREAM(s))                                                                                      \
 	CUDA_PTSZ(X, WORDS, cudaSignalExternalSemaphoresAsync_v2, (void *a, void *b, size_t n, void *s),               \
@@ -265,16 +270,39 @@
 
 #define HOOK_CUDART_GRAPH(X)                                                                                           \
 	X(WORDS, cudaError_t, cudaGraphInstantiate, (void **exec, void *g, size_t c, size_t d, size_t e),              \
-		(exec, g, c, d, e), OTHER, NOTHING)                                                                    \
+		(exec, g, c, d, e), OTHER, INSTANTIATED(exec, g))                                                      \
 	X(WORDS, cudaError_t, cudaGraphInstantiateWithFlags, (void **exec, void *g, size_t flags), (exec, g, flags),   \
-		OTHER, NOTHING)                                                                                        \
+		OTHER, INSTANTIATED(exec, g))                                                                          \
 	CUDA_PTSZ(X, WORDS, cudaGraphInstantiateWithParams, (void **exec, void *g, void *p), (exec, g, p), OTHER,      \
-		NOTHING)                                                                                               \
+		INSTANTIATED(exec, g))                                                                                 \
 	CUDA_PTSZ(X, TIMED, cudaGraphUpload, (cudaGraphExec_t g, cudaStream_t s), (g, s), OTHER, STREAM(s))            \
 	X(WORDS, cudaError_t, cudaGraphExecUpdate, (void *exec, void *g, void *c, void *d), (exec, g, c, d), OTHER,    \
-		NOTHING)                                                                                               \
+		UPDATED(exec, g))                                                                                      \
 	X(TIMED, cudaError_t, cudaGraphExecDestroy, (cudaGraphExec_t g), (g), OTHER, NOTHING)                          \
-	X(TIMED, cudaError_t, cudaGraphDestroy, (cudaGraph_t g), (g), OTHER, NOTHING)
+	X(TIMED, cudaError_t, cudaGraphDestroy, (cudaGraph_t g), (g), OTHER, NOTHING)                                  \
+	X(WORDS, cudaError_t, cudaGraphClone, (void *clone, void *g), (clone, g), OTHER, CLONED(clone, g))             \
+	/* nodes of a graph, which are launched with it: stacks as for launches */                                     \
+	CUDA_NODE(X, cudaGraphAddKernelNode)                                                                           \
+	CUDA_NODE(X, cudaGraphAddMemcpyNode)                                                                           \
+	CUDA_NODE(X, cudaGraphAddMemsetNode)                                                                           \
+	CUDA_NODE(X, cudaGraphAddHostNode)                                                                             \
+	X(WORDS, cudaError_t, cudaGraphAddMemcpyNode1D,                                                                \
+		(void *node, void *graph, void *c, size_t d, void *to, void *from, size_t n, size_t kind),             \
+		(node, graph, c, d, to, from, n, kind), KERNEL, NODE(graph, node))                                     \
+	X(WORDS, cudaError_t, cudaGraphAddMemcpyNodeToSymbol,                                                          \
+		(void *node, void *graph, void *c, size_t d, void *to, void *from, size_t n, size_t at, size_t kind),  \
+		(node, graph, c, d, to, from, n, at, kind), KERNEL, NODE(graph, node))                                 \
+	X(WORDS, cudaError_t, cudaGraphAddMemcpyNodeFromSymbol,                                                        \
+		(void *node, void *graph, void *c, size_t d, void *to, void *from, size_t n, size_t at, size_t kind),  \
+		(node, graph, c, d, to, from, n, at, kind), KERNEL, NODE(graph, node))                                 \
+	X(WORDS, cudaError_t, cudaGraphAddChildGraphNode,                                                              \
+		(void *node, void *graph, void *dependencies, size_t count, void *child),                              \
+		(node, graph, dependencies, count, child), KERNEL, CHILD(graph, node, child))                          \
+	/* up to 12.x the parameters of the node are its fifth argument, from 13.0 on its sixth, as of _v2 */          \
+	X(WORDS, cudaError_t, cudaGraphAddNode, (void *node, void *graph, void *c, void *d, void *e, void *f),         \
+		(node, graph, c, d, e, f), KERNEL, ANY_NODE(graph, node, runtime_major((void *)real) < 13 ? e : f))    \
+	X(WORDS, cudaError_t, cudaGraphAddNode_v2, (void *node, void *graph, void *c, void *d, size_t e, void *f),     \
+		(node, graph, c, d, e, f), KERNEL, ANY_NODE(graph, node, f))
 
 #define HOOK_CUDART_OTHER(X)                                                                                           \
 	X(TIMED, cudaError_t, cudaSetDevice, (int device), (device), OTHER, DEVICE(device))                            \
@@ -308,9 +336,15 @@
 	X(OWN, int, cuptiActivityRegisterTimestampCallback, (void *now), (now), OTHER, NOTHING)                        \
 	X(OWN, int, cuptiActivityEnable, (uint32_t kind), (kind), OTHER, NOTHING)                                      \
 	X(OWN, int, cuptiActivityDisable, (uint32_t kind), (kind), OTHER, NOTHING)                                     \
+	/* the other functions of the _v2 family need a subscription, before which CUPTI has been handed over */       \
 	X(OWN, int, cuptiSubscribe_v2, (void *ret, void *callback, void *data, void *params),                          \
 		(ret, callback, data, params), OTHER, NOTHING)                                                         \
 	X(OWN, int, cuptiUnsubscribe, (void *subscriber), (subscriber), OTHER, NOTHING)                                \
+	X(OWN, int, cuptiActivityEnableAndDump, (uint32_t kind), (kind), OTHER, NOTHING)                               \
+	X(OWN, int, cuptiActivitySetAttribute, (uint32_t attribute, size_t *size, void *value),                        \
+		(attribute, size, value), OTHER, NOTHING)                                                              \
+	X(OWN, int, cuptiActivitySetAttribute_v2, (void *subscriber, uint32_t attribute, size_t *size, void *value),   \
+		(subscriber, attribute, size, value), OTHER, NOTHING)                                                  \
 	X(OWN, int, cuptiFinalize, (void), (), OTHER, NOTHING)                                                         \
 	X(OWN, cudaError_t, cudaProfilerStart, (void), (), OTHER, NOTHING)                                             \
 	X(OWN, cudaError_t, cudaProfilerStop, (void), (), OTHER, NOTHING)

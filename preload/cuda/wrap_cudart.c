@@ -24,6 +24,14 @@ static size_t extent(struct cudaExtent e, cudaArray_const_t from, cudaArray_cons
 	return e.width * e.height * e.depth * cuda_element(from ? from : to);
 }
 
+/* Of the runtime that contains `real`. */
+static int runtime_major(const void *real)
+{
+	int (*get_version)(int *) = dso_beside(real, "cudaRuntimeGetVersion"), version = 0;
+
+	return get_version && !get_version(&version) ? version / 1000 : 0;
+}
+
 /* ---- the generated ones ---- */
 
 #define CUDART_BODY(arguments, about, record)                                                                          \
@@ -55,7 +63,10 @@ void wrap___cudaRegisterFunction(void **binary, const char *function, char *devi
 	void (*real)(void **, const char *, char *, const char *, int, void *, void *, void *, void *,
 		     int *) = from.real;
 
-	cuda_name_know((uintptr_t)function, name);
+	if (name && !caller_is_in_library(name))
+		cuda_name_know_copy((uintptr_t)function, name); /* code that was generated at run time */
+	else
+		cuda_name_know((uintptr_t)function, name);
 	if (real)
 		real(binary, function, device, name, limit, tid, bid, block, grid, warp);
 }

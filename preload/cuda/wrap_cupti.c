@@ -2,18 +2,15 @@
 /* Hands CUPTI over to a profiler inside the program, such as torch.profiler, before the profiler's call is made, and
  * takes it back when the profiler has disabled everything that it had enabled. Our own calls of CUPTI do not use these
  * wrappers. */
+#include <string.h>
+
+#include "runtime/device/cupti_foreign.h"
 #include "runtime/device/cupti_handover.h"
+#include "runtime/device/cupti_layout.h"
 #include "runtime/device/cupti_record.h"
 #include "preload/cuda/cuda_call.h"
 
 enum { NOT_INITIALIZED = 15 };
-
-/* A forked child may call this before any recorded call. */
-static void hand_over_cupti(struct entry from)
-{
-	if (hook_attached())
-		cupti_handover(from.caller);
-}
 
 int wrap_cuptiActivityRegisterCallbacks(void *request, void *complete, struct entry from)
 {
@@ -30,7 +27,8 @@ int wrap_cuptiActivityRegisterTimestampCallback(void *now, struct entry from)
 {
 	int (*real)(void *) = from.real;
 
-	hand_over_cupti(from);
+	if (hook_attached()) /* a forked child may call this before any recorded call */
+		cupti_handover(from.caller);
 	return real ? real(now) : NOT_INITIALIZED;
 }
 
@@ -55,16 +53,63 @@ int wrap_cuptiActivityDisable(uint32_t kind, struct entry from)
 	return result;
 }
 
-/* A subscription of this kind is refused while kinds are switched on without one. */
+int wrap_cuptiActivityEnableAndDump(uint32_t kind, struct entry from)
+{
+	return wrap_cuptiActivityEnable(kind, from);
+}
+
+/* A subscription of this kind is refused while kinds are enabled without one. If we have subscribed first, CUPTI must
+ * not tell the program of an earlier subscriber. */
 int wrap_cuptiSubscribe_v2(void *ret, void *callback, void *data, void *params, struct entry from)
 {
 	int (*real)(void *, void *, void *, void *) = from.real, result;
+	const struct cupti_subscriber_params *p = params;
+	struct cupti_subscriber_params changed = {0};
+	bool is_first = !cupti_foreign_has_subscribers();
+	bool is_several = p && p->size > offsetof(struct cupti_subscriber_params, allows_several) && p->allows_several;
 
-	if (hook_attached())
-		cupti_handover_subscribes(from.caller);
-	result = real ? real(ret, callback, data, params) : NOT_INITIALIZED;
+	if (!real)
+		return NOT_INITIALIZED;
+	if (hook_attached() && cupti_handover_subscribes(from.caller, p ? p->name : NULL, is_several) && is_first &&
+	    p->size <= sizeof(changed)) {
+		memcpy(&changed, p, p->size);
+		changed.old_name = NULL;
+		params = &changed;
+	}
+	result = real(ret, callback, data, params);
 	if (result)
-		cupti_handover_unsubscribed();
+		cupti_handover_unsubscribed(NULL);
+	else
+		cupti_handover_subscribed(ret ? *(void **)ret : NULL, is_several);
+	return result;
+}
+
+/* Some attributes are accepted only while no kind is enabled. */
+int wrap_cuptiActivitySetAttribute_v2(void *subscriber, uint32_t attribute, size_t *size, void *value,
+				      struct entry from)
+{
+	int (*real)(void *, uint32_t, size_t *, void *) = from.real, result;
+
+	if (!real)
+		return NOT_INITIALIZED;
+	if (hook_attached())
+		cupti_handover_sets(from.caller);
+	result = real(subscriber, attribute, size, value);
+	cupti_handover_has_set();
+	return result;
+}
+
+int wrap_cuptiActivitySetAttribute(uint32_t attribute, size_t *size, void *value, struct entry from)
+{
+	int (*real)(uint32_t, size_t *, void *) = from.real, result;
+	bool is_definition = attribute == CUPTI_ATTRIBUTE_USER_DEFINED_RECORDS && size && *size && value;
+	bool is_on = is_definition && *(const uint8_t *)value;
+
+	if (is_on && hook_attached())
+		cupti_handover_defines_records(from.caller);
+	result = real ? real(attribute, size, value) : NOT_INITIALIZED;
+	if (is_definition && is_on == (result != 0))
+		cupti_handover_defined_records();
 	return result;
 }
 
@@ -74,7 +119,7 @@ int wrap_cuptiUnsubscribe(void *subscriber, struct entry from)
 
 	result = real ? real(subscriber) : NOT_INITIALIZED;
 	if (!result)
-		cupti_handover_unsubscribed();
+		cupti_handover_unsubscribed(subscriber);
 	return result;
 }
 
@@ -82,9 +127,9 @@ int wrap_cuptiFinalize(struct entry from)
 {
 	int (*real)(void) = from.real, result;
 
-	hand_over_cupti(from);
+	if (hook_attached())
+		cupti_handover_finalizes(from.caller);
 	result = real ? real() : NOT_INITIALIZED;
-	if (!result)
-		cupti_handover_finalized();
+	cupti_handover_finalized(!result);
 	return result;
 }

@@ -33,25 +33,15 @@ void call_count(unsigned function, uint64_t duration)
 	struct tf_counter *counter = thread_counter(&thread_self, function);
 
 	if (!counter) {
-		thread_self.page->lost++;
+		thread_lose(&thread_self, 1);
 		return;
 	}
 	counter->ticks += duration;
 	counter->calls++;
 }
 
-void call_second_thread(void)
-{
-	struct thread *t = &thread_self;
-	struct thread_guard guard;
-
-	thread_guard_enter(t, &guard);
-	thread_settle(t);
-	thread_guard_leave(t, &guard);
-}
-
 void call_many_short(void)
 {
 	if (!process.image)
-		call_second_thread();
+		thread_settle_guarded(&thread_self);
 }

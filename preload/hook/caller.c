@@ -76,6 +76,7 @@ void caller_unloaded(void)
 struct text_extent {
 	const char *text;
 	int64_t length;
+	uintptr_t start, end; /* of the segment */
 };
 
 static int measure_text(struct dl_phdr_info *info, size_t size, void *data)
@@ -88,15 +89,37 @@ static int measure_text(struct dl_phdr_info *info, size_t size, void *data)
 
 		if (segment->p_type == PT_LOAD && at < segment->p_memsz) {
 			extent->length = (int64_t)strnlen(extent->text, segment->p_memsz - at);
+			extent->start = info->dlpi_addr + segment->p_vaddr;
+			extent->end = extent->start + segment->p_memsz;
 			return 1;
 		}
 	}
 	return 0;
 }
 
+bool caller_is_in_library(const char *text)
+{
+	/* Written by several threads at once, the words do not match `check`. */
+	static uintptr_t start, end, check;
+	struct text_extent extent = {text, -1, 0, 0};
+	uintptr_t epoch = __atomic_load_n(&caller_epoch, __ATOMIC_RELAXED),
+		  from = __atomic_load_n(&start, __ATOMIC_RELAXED), to = __atomic_load_n(&end, __ATOMIC_RELAXED);
+
+	if ((uintptr_t)text >= from && (uintptr_t)text < to &&
+	    __atomic_load_n(&check, __ATOMIC_RELAXED) == (from ^ to << 1 ^ epoch))
+		return true;
+	dl_iterate_phdr(measure_text, &extent);
+	if (extent.length < 0)
+		return false;
+	__atomic_store_n(&start, extent.start, __ATOMIC_RELAXED);
+	__atomic_store_n(&end, extent.end, __ATOMIC_RELAXED);
+	__atomic_store_n(&check, extent.start ^ extent.end << 1 ^ epoch, __ATOMIC_RELAXED);
+	return true;
+}
+
 int64_t caller_text_length(const char *text)
 {
-	struct text_extent extent = {text, -1};
+	struct text_extent extent = {text, -1, 0, 0};
 
 	dl_iterate_phdr(measure_text, &extent);
 	return extent.length;

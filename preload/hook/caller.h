@@ -4,6 +4,7 @@
 #ifndef PILLION_CALLER_H
 #define PILLION_CALLER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,9 @@ void caller_unloaded(void);
 
 /* The length of the NUL-terminated text at `text` if it is within a loaded library, else -1. */
 int64_t caller_text_length(const char *text);
+
+/* Whether `text` is within a loaded library. A few ns if it is in the same segment as that of the previous call. */
+bool caller_is_in_library(const char *text);
 
 static inline uint64_t caller_key(unsigned function, uintptr_t caller)
 {

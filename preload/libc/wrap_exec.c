@@ -235,6 +235,12 @@ static bool is_following(void)
 	return process.generation && process_options.output && process_gate.groups;
 }
 
+/* The program cleaned the environment, and the user does not want us to restore it (--follow-clean-env=false). */
+static bool loses_environment(char *const *environment)
+{
+	return !process_options.follow_clean_env && !identity_variable(environment, "PILLION_OUTPUT");
+}
+
 /* Shared by calls with the program's path and calls with its descriptor. Defines `environment_` for the real call. A
  * macro, because the memory from alloca must exist until the exec. */
 #define PREPARE(check, shown, environment)                                                                             \
@@ -250,6 +256,8 @@ static bool is_following(void)
 		if (!is_following())                                                                                   \
 			break;                                                                                         \
 		check;                                                                                                 \
+		if (!program_.reason && loses_environment(environment_))                                               \
+			program_.reason = "environment";                                                               \
 		if (program_.reason)                                                                                   \
 			process_bare(shown, program_.reason);                                                          \
 		list_ = identity_variable(environment_, "LD_PRELOAD");                                                 \

@@ -72,7 +72,7 @@ int wrap_pthread_create(pthread_t *id, const pthread_attr_t *attributes, void *(
 
 	/* With two threads the page of the first one must be in the file, and only that thread can move it there. */
 	if (process_gate.groups && hook_attached())
-		call_second_thread();
+		thread_settle_guarded(&thread_self);
 	start = sampled_start(&function, &argument);
 	is_timed = event_enabled(TF_GROUP_OSRT) && call_begin(&e, HOOK_CURRENT);
 	result = real_pthread_create(id, attributes, function, argument);
@@ -88,7 +88,7 @@ int wrap_pthread_setname_np(pthread_t id, const char *name)
 	int result = real_pthread_setname_np(id, name), error = errno;
 
 	if (!result && pthread_equal(id, pthread_self()) && thread_self.generation == process.generation)
-		thread_refresh_name(&thread_self);
+		thread_set_name(&thread_self, name);
 	errno = error;
 	return result;
 }
@@ -201,59 +201,72 @@ int wrap_waitid(idtype_t type, id_t id, siginfo_t *info, int flags)
 
 /* ---- calls that take files or system calls away ---- */
 
-/* Before the call, because afterwards the trace file may not be accessible. If the call fails, the recorder stays
- * frozen. */
+/* Each of these freezes the recorder before the call, because afterwards the trace file may not be accessible. */
+static int frozen_call(int result)
+{
+	recorder_freeze_end(!result);
+	return result;
+}
+
 int wrap_chroot(const char *path)
 {
 	recorder_freeze(false);
-	return real_chroot(path);
+	return frozen_call(real_chroot(path));
 }
 
 enum { NEW_TIME = 0x80 }; /* CLONE_NEWTIME of Linux 5.6 */
 
 int wrap_unshare(int flags)
 {
-	if (flags & (CLONE_NEWNS | CLONE_NEWUSER))
-		recorder_freeze(false);
 	if (flags & NEW_TIME)
 		clock_expect_namespace();
-	return real_unshare(flags);
+	if (!(flags & (CLONE_NEWNS | CLONE_NEWUSER)))
+		return real_unshare(flags);
+	recorder_freeze(false);
+	return frozen_call(real_unshare(flags));
 }
 
 int wrap_setns(int fd, int type)
 {
 	recorder_freeze(false);
-	return real_setns(fd, type);
+	return frozen_call(real_setns(fd, type));
 }
 
-static void change_user(uid_t effective)
+static bool is_other_user(uid_t effective)
 {
-	if (effective != (uid_t)-1 && effective != geteuid())
-		recorder_freeze(false);
+	return effective != (uid_t)-1 && effective != geteuid();
 }
 
 int wrap_setuid(uid_t uid)
 {
-	change_user(uid);
-	return real_setuid(uid);
+	if (!is_other_user(uid))
+		return real_setuid(uid);
+	recorder_freeze(false);
+	return frozen_call(real_setuid(uid));
 }
 
 int wrap_seteuid(uid_t uid)
 {
-	change_user(uid);
-	return real_seteuid(uid);
+	if (!is_other_user(uid))
+		return real_seteuid(uid);
+	recorder_freeze(false);
+	return frozen_call(real_seteuid(uid));
 }
 
 int wrap_setreuid(uid_t real, uid_t effective)
 {
-	change_user(effective);
-	return real_setreuid(real, effective);
+	if (!is_other_user(effective))
+		return real_setreuid(real, effective);
+	recorder_freeze(false);
+	return frozen_call(real_setreuid(real, effective));
 }
 
 int wrap_setresuid(uid_t real, uid_t effective, uid_t saved)
 {
-	change_user(effective);
-	return real_setresuid(real, effective, saved);
+	if (!is_other_user(effective))
+		return real_setresuid(real, effective, saved);
+	recorder_freeze(false);
+	return frozen_call(real_setresuid(real, effective, saved));
 }
 
 HOOK_EXPORT int prctl(int option, ...)
@@ -279,7 +292,7 @@ HOOK_EXPORT int prctl(int option, ...)
 	result = real_prctl(option, a, b, c, d);
 	error = errno;
 	if (option == PR_SET_NAME && !result && thread_self.generation == process.generation)
-		thread_refresh_name(&thread_self);
+		thread_set_name(&thread_self, (const char *)a);
 	errno = error;
 	return result;
 }

@@ -114,6 +114,16 @@ static void hand_over(const sigset_t *set)
 MASK(sigprocmask)
 MASK(pthread_sigmask)
 
+/* Its mask has the signals below 32, and it unblocks all others, ours included. Shells call it before they execute a
+ * program (dash), which would otherwise inherit our signal blocked. */
+int wrap_sigsetmask(int mask)
+{
+	int result = real_sigsetmask(mask);
+
+	sample_is_masked = false;
+	return result;
+}
+
 /* ---- waiting for signals ---- */
 
 int wrap_sigwait(const sigset_t *set, int *signal)

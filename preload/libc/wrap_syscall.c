@@ -26,9 +26,9 @@ RAW(futex, VALUE(b & 0xff))
 RAW(io_uring_enter, FD((int)a))
 RAW(membarrier, NOTHING)
 
-/* ---- not recorded; descriptors are invalidated ---- */
+/* ---- not recorded ---- */
 
-#define INVALIDATE(symbol, what)                                                                                       \
+#define BEFORE(symbol, what)                                                                                       \
 	SYSCALL(symbol);                                                                                               \
 	SYSCALL(symbol)                                                                                                \
 	{                                                                                                              \
@@ -36,9 +36,10 @@ RAW(membarrier, NOTHING)
 		return ((long (*)(long, ...))(void *)real_syscall)(number, a, b, c, d, e, f);                          \
 	}
 
-INVALIDATE(close, descriptor_invalidate((int)a))
-INVALIDATE(close_range, descriptor_invalidate_range((unsigned)a, (unsigned)b))
-INVALIDATE(dup, descriptor_invalidate((int)b)) /* dup2, dup3 */
+BEFORE(close, descriptor_invalidate((int)a))
+BEFORE(close_range, descriptor_invalidate_range((unsigned)a, (unsigned)b))
+BEFORE(dup, descriptor_invalidate((int)b)) /* dup2, dup3 */
+BEFORE(io_uring_setup, sample_give_up(SAMPLE_NOTE_RINGS))
 
 /* ---- signals, as in wrap_signal.c ---- */
 

@@ -158,6 +158,23 @@ static void top_lines(const struct report_context *c, struct section *ret)
 	lines_done(&l);
 }
 
+/* Threads of the program. Those of an observed image count if the process has no image of its own, with the same ones.
+ */
+static size_t program_threads(const struct model *m, const struct image *image)
+{
+	const struct process *p = &m->processes[image->process];
+	bool is_twice = image->via == TF_VIA_OBSERVED &&
+			m->images[p->first_image + p->image_count - 1].via != TF_VIA_OBSERVED;
+	size_t count = 0;
+
+	for (size_t k = 0; image->trace && !is_twice && k < image->trace->thread_count; k++) {
+		const struct tf_thread *page = image->trace->threads[k].page;
+
+		count += !page || !page->chunk.is_tool;
+	}
+	return count;
+}
+
 static void summary_head(const struct model *m, struct buffer *out)
 {
 	uint64_t end = m->origin_ns;
@@ -167,11 +184,7 @@ static void summary_head(const struct model *m, struct buffer *out)
 		if (m->processes[i].end_ns > end)
 			end = m->processes[i].end_ns;
 	for (size_t i = 0; i < m->image_count; i++)
-		for (size_t k = 0; m->images[i].trace && k < m->images[i].trace->thread_count; k++) {
-			const struct tf_thread *page = m->images[i].trace->threads[k].page;
-
-			threads += !page || !page->chunk.is_tool;
-		}
+		threads += program_threads(m, &m->images[i]);
 	for (size_t i = 0; i < m->machine_count; i++) {
 		bool is_new = true;
 
@@ -415,6 +428,9 @@ void summary_text(const struct report_context *context, struct buffer *ret)
 	summary_ends(c->model, ret);
 	if (c->model->written_bytes <= ANALYZE_BYTES) {
 		summary_busy_devices(rules_gaps(&rules), ret);
+		if (device_has_whole_graphs(c->model))
+			buffer_text(ret, " CUDA graphs are recorded as a whole: --cuda-graph-trace=node shows their "
+					 "kernels and lines\n");
 		memory_peak(c->model, ret);
 		summary_findings(&rules, &found);
 	} else {

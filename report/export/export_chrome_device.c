@@ -56,7 +56,7 @@ static void chrome_add_operation_name(struct chrome *w, const struct tf_device_o
 				      struct buffer *json)
 {
 	static const char *const copies[] = {"?",    "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
-					     "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
+					     "AtoD", "DtoA", "DtoD", "HtoH", "PtoP", "Decompress"};
 	struct buffer name = {0};
 
 	if (operation->kind == TF_DEVICE_COPY)
@@ -151,6 +151,8 @@ static const char *operation_text(struct chrome *w, uint32_t id)
 			operation.registers, operation.static_shared_bytes + operation.dynamic_shared_bytes,
 			operation.grid[0], operation.grid[1], operation.grid[2], operation.block[0], operation.block[1],
 			operation.block[2]);
+	if (operation.node)
+		buffer_print(&text, ",\"graph id\":%u,\"graph node id\":%u", operation.graph, operation.node);
 	known = chrome_keep(&w->operations, id, text.data);
 	buffer_done(&text);
 	return known;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "report/export/export_sqlite.h"
+#include "report/derive/device/graph.h"
 #include "report/derive/device/stream_name.h"
 
 /* The id of a kernel's name in StringIds, in one of its forms. */
@@ -17,6 +18,30 @@ static int64_t kernel_name(struct sqlite_writer *w, const struct tf_device_opera
 	id = nsys_string(&w->nsys, name.data ? name.data : "");
 	buffer_done(&name);
 	return id;
+}
+
+/* CUPTI's id of the node that executed the operation. */
+static int64_t graph_node(const struct tf_device_operation *t)
+{
+	return t->node ? (int64_t)((uint64_t)t->node_graph << 32 | t->node) : NSYS_NULL;
+}
+
+/* The node of an executable graph, with the call that made the node from which it was instantiated. */
+static void graph_node_row(struct sqlite_writer *w, const struct tf_device_operation *t)
+{
+	enum { CLASS_GRAPH_NODE = 0 }; /* as of calls of the runtime: nsys's own number is not known */
+	const struct graph_node *made = graph_node_of(w->image->trace, t, UINT64_MAX);
+	const struct function *f = made ? trace_function(w->image->trace, made->event.id) : NULL;
+	int64_t end;
+
+	if (!f)
+		return;
+	end = (int64_t)(clock_map_ns(w->clock, made->event.ticks) - w->origin_ns);
+	nsys_row(&w->nsys, NSYS_GRAPH_NODE,
+		 (int64_t[]){end - (int64_t)clock_map_duration(w->clock, made->event.duration), end, CLASS_GRAPH_NODE,
+			     w->global_pid | (made->thread->tid & 0xffffff), nsys_string(&w->nsys, f->name),
+			     graph_node(t), (int64_t)((uint64_t)made->graph << 32 | made->node)},
+		 7);
 }
 
 static struct known_operation *known_operation(struct sqlite_writer *w, uint32_t id)
@@ -35,6 +60,8 @@ static struct known_operation *known_operation(struct sqlite_writer *w, uint32_t
 		k->operation = (struct tf_device_operation){.kind = TF_DEVICE_KERNEL};
 	for (int form = 0; k->operation.kind == TF_DEVICE_KERNEL && form < 3; form++)
 		k->names[form] = kernel_name(w, &k->operation, (enum kernel_name)form);
+	if (k->operation.node)
+		graph_node_row(w, &k->operation);
 	return k;
 }
 
@@ -50,7 +77,7 @@ enum { WORK_COLUMNS = 7 };
 static void sqlite_kernel_row(struct sqlite_writer *w, const int64_t *front, const struct known_operation *k)
 {
 	const struct tf_device_operation *t = &k->operation;
-	int64_t row[25] = {0};
+	int64_t row[27] = {0};
 	const int64_t rest[] = {k->names[KERNEL_DEMANGLED],
 				k->names[KERNEL_BASE],
 				k->names[KERNEL_MANGLED],
@@ -67,7 +94,9 @@ static void sqlite_kernel_row(struct sqlite_writer *w, const int64_t *front, con
 				t->dynamic_shared_bytes,
 				t->local_bytes,
 				0,
-				0};
+				0,
+				NSYS_NULL,
+				graph_node(t)};
 
 	memcpy(row, front, WORK_COLUMNS * sizeof(*row));
 	memcpy(row + WORK_COLUMNS, rest, sizeof(rest));
@@ -76,16 +105,19 @@ static void sqlite_kernel_row(struct sqlite_writer *w, const int64_t *front, con
 
 static void copy_row(struct sqlite_writer *w, const int64_t *front, const struct tf_device_operation *t, uint64_t bytes)
 {
-	int64_t row[15];
+	int64_t row[18];
 	bool is_peer = t->copy == 10; /* otherwise nsys expects no devices */
 	const int64_t rest[] = {(int64_t)bytes,
-				t->copy,
+				t->copy == TF_COPY_DECOMPRESSES ? 0 : t->copy, /* nsys has no number for it */
 				NSYS_NULL,
 				memory_kind(t->source),
 				memory_kind(t->target),
 				is_peer ? t->source_device : NSYS_NULL,
 				NSYS_NULL,
-				is_peer ? t->target_device : NSYS_NULL};
+				is_peer ? t->target_device : NSYS_NULL,
+				NSYS_NULL,
+				NSYS_NULL,
+				graph_node(t)};
 
 	memcpy(row, front, WORK_COLUMNS * sizeof(*row));
 	memcpy(row + WORK_COLUMNS, rest, sizeof(rest));
@@ -107,7 +139,8 @@ static void visit_device(struct scan *s, const struct device_record *r)
 	} else if (t->kind == TF_DEVICE_COPY) {
 		copy_row(w, row, t, r->bytes);
 	} else if (t->kind == TF_DEVICE_SET) {
-		memcpy(row + WORK_COLUMNS, (int64_t[]){t->value, (int64_t)r->bytes, NSYS_NULL, memory_kind(t->target)},
+		memcpy(row + WORK_COLUMNS,
+		       (int64_t[]){t->value, (int64_t)r->bytes, graph_node(t), memory_kind(t->target)},
 		       4 * sizeof(*row));
 		nsys_row(&w->nsys, NSYS_MEMSET, row, 11);
 	} else if (t->kind == TF_DEVICE_GRAPH) {
@@ -199,6 +232,7 @@ void sqlite_device_events(struct sqlite_writer *w)
 {
 	struct scan s = {.context = w->x->context, .image = w->image, .more = w};
 
+	graph_prepare(w->x->context, w->image);
 	device_scan_image(&s, visit_device, NULL);
 	device_scan_more(&s, add_activity, NULL);
 	stream_names(w);

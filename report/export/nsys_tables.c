@@ -117,6 +117,10 @@ static const struct {
 			"(start" NEED ",end" NEED ",deviceId" NEED ",contextId" NEED ",streamId" NEED
 			",correlationId" INT ",globalPid" INT ",graphId" NEED ",graphExecId" NEED ")",
 			9, false},
+	[NSYS_GRAPH_NODE] = {"CUDA_GRAPH_NODE_EVENTS",
+			     "(start" NEED ",end" NEED ",eventClass" NEED ",globalTid" INT ",nameId" NEED
+			     ",graphNodeId" INT ",originalGraphNodeId" INT ")",
+			     7, false},
 	[NSYS_SYNC] = {"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
 		       "(start" NEED ",end" NEED ",deviceId" NEED ",contextId" NEED ",streamId" NEED
 		       ",correlationId" INT ",globalPid" INT ",syncType" NEED ",eventId" NEED ")",

@@ -20,7 +20,7 @@ struct lazy {
 
 /* The ranges that the signal handlers may patch, and the blocks in memory, oldest first. Changed only under the
  * lock, which a handler that interrupts its owner does not take again. */
-enum { LARGE = 4 << 20, MANY = 64 << 20, AROUND = 64 << 10 };
+enum { LARGE = 4 << 20, MANY = 64 << 20, AROUND = 64 << 10, MISSING_PAGES = 32768 };
 enum { PLACED_LEAST = 64, PLACED_MOST = 16384 };
 
 static struct region {
@@ -66,16 +66,19 @@ static void end_by_signal(int signal)
 	sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 }
 
-/* Maps zeros where the file no longer has bytes. */
+/* Maps zeros where the file has no bytes any more, or has a hole that a full tmpfs cannot fill: page by page, because
+ * bytes may follow a hole. After many pages the rest is given up, because a process may have 65,530 mappings. */
 static void on_bus_error(int signal, siginfo_t *info, void *context)
 {
-	uintptr_t page = (uintptr_t)info->si_addr & ~(uintptr_t)(sysconf(_SC_PAGESIZE) - 1);
+	static unsigned pages;
+	uintptr_t size = (uintptr_t)sysconf(_SC_PAGESIZE), page = (uintptr_t)info->si_addr & ~(size - 1);
 	bool is_mine = lazy_lock();
 	struct region *r = find_region(page);
 
 	(void)context;
-	if (!r ||
-	    mmap((void *)page, r->end - page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+	if (r && (page + size > r->end || ++pages > MISSING_PAGES))
+		size = r->end - page;
+	if (!r || mmap((void *)page, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
 		end_by_signal(signal);
 	else
 		was_cut = 1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bytes of a file, read-only. The file may grow: its size is read once. If it is truncated, the missing part
- * reads as zeros and mapping_was_cut() becomes true: no SIGBUS reaches the reader. */
+/* The bytes of a file, read-only. The file may grow: its size is read once. If it is truncated, or has a
+ * hole on a tmpfs that is full, the missing part reads as zeros and mapping_was_cut() becomes true: no SIGBUS reaches
+ * the reader. */
 #ifndef PILLION_MAPPING_H
 #define PILLION_MAPPING_H
 

@@ -183,7 +183,7 @@ int model_open_bytes(struct model *m, const void *data, size_t size, struct err 
 	return 0;
 }
 
-static void image_done(struct image *image)
+void image_done(struct image *image)
 {
 	reader_close(image->trace);
 	free(image->executable);

@@ -41,6 +41,7 @@ struct image {
 	int32_t end_status;
 	char *executable, *command;
 	char *variables;   /* NAME=value items, terminated by an empty one */
+	bool is_dropped; /* while reading: samples of perf that the process has itself */
 	uint64_t recorded, lost, threads_lost; /* from its end line if there is no trace */
 	struct short_calls *shorts;
 	size_t short_count;
@@ -187,6 +188,7 @@ void model_unwritten(struct model *m, uint64_t nonce, const char *problem); /* a
 void model_images(struct model *m); /* after all files: the images that are in range files */
 void model_image_files_done(struct model *m);
 void model_index(struct model *m, const char *path, const char *name, const struct mapping *file);
+void image_done(struct image *image);
 void model_link(struct model *m);  /* after all files: clock maps, processes, ends */
 
 #endif

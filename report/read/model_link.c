@@ -96,37 +96,68 @@ static int compare_by_process(const void *left, const void *right)
 {
 	const struct image *a = left, *b = right;
 
+	bool a_is_own = a->via != TF_VIA_OBSERVED, b_is_own = b->via != TF_VIA_OBSERVED;
+
 	if (a->process != b->process)
 		return a->process < b->process ? -1 : 1;
+	if (a_is_own != b_is_own)
+		return a_is_own - b_is_own;
 	return compare_images(left, right);
+}
+
+/* Keys of the map of known processes besides the start times: the latest process that a forked image without an exact
+ * start time began, the bound of its start time, and the latest observed image (its position + 1). */
+enum { NEWEST = -1, NEWEST_BOUND = -2, NEWEST_OBSERVED = -3 };
+
+/* The launcher may estimate the start time of a process that has ended, 1 tick too late. */
+static bool has_started_by(const struct image *image, uint64_t bound)
+{
+	return image->process_start <= bound + (image->via == TF_VIA_OBSERVED);
+}
+
+/* Whether the launcher observed the process before the forked image began: an observed image begins with the fork. */
+static const struct image *observed_before(const struct model *m, struct map *known, uint64_t key,
+					   const struct image *image)
+{
+	uint64_t position = *map_put(known, key, (uint64_t)NEWEST_OBSERVED, NULL);
+	const struct image *observed = position ? &m->images[position - 1] : NULL;
+	bool has_ended = observed && observed->end_ticks && observed->end_ticks < image->start_ticks;
+
+	return observed && !has_ended && has_started_by(observed, image->process_start) ? observed : NULL;
 }
 
 /* The place of an image's process in the map of known ones: by pid and start time. If only an upper bound of the start
  * time is known, or an image with this pid before had only such a bound, it is the latest process with this pid. */
-static uint64_t *process_place(struct map *known, const struct image *image)
+static uint64_t *process_place(const struct model *m, struct map *known, const struct image *image)
 {
 	uint64_t key = (uint64_t)image->machine << 32 | image->pid, *place;
-	uint64_t latest = *map_put(known, key, UINT64_MAX, NULL);
+	uint64_t newest = *map_put(known, key, (uint64_t)NEWEST, NULL);
 
 	if (image->start_is_bound) {
-		*map_put(known, key, UINT64_MAX - 1, NULL) = image->process_start;
-		return map_put(known, key, UINT64_MAX, NULL);
+		const struct image *observed = observed_before(m, known, key, image);
+
+		*map_put(known, key, (uint64_t)NEWEST_OBSERVED, NULL) = 0;
+		*map_put(known, key, (uint64_t)NEWEST_BOUND, NULL) = image->process_start;
+		place = map_put(known, key, (uint64_t)NEWEST, NULL);
+		*place = observed ? observed->process + 1 : 0;
+		return place;
 	}
+	if (image->via == TF_VIA_OBSERVED)
+		*map_put(known, key, (uint64_t)NEWEST_OBSERVED, NULL) = (uint64_t)(image - m->images) + 1;
 	place = map_put(known, key, image->process_start, NULL);
-	if (!*place && latest && image->via == TF_VIA_START &&
-	    image->process_start <= *map_find(known, key, UINT64_MAX - 1))
-		*place = latest;
+	if (!*place && newest && image->via != TF_VIA_FORK &&
+	    has_started_by(image, *map_find(known, key, (uint64_t)NEWEST_BOUND)))
+		*place = newest;
 	return place;
 }
 
 /* The process that an image continues: the same pid and start time, or, if the start time is not known, the one that
- * called exec. A forked image with a bound begins a process. */
+ * called exec. A forked image with a bound begins a process, unless the launcher observed it before. */
 static size_t process_of(struct model *m, struct map *known, const struct image *image)
 {
-	uint64_t *place = process_place(known, image);
-	struct process *p = *place ? &m->processes[*place - 1] : NULL;
+	uint64_t *place = process_place(m, known, image);
 
-	if (p && !image->start_is_bound && (image->process_start || image->via == TF_VIA_START))
+	if (*place && (image->process_start || image->via == TF_VIA_START))
 		return *place - 1;
 	*place = m->process_count + 1;
 	m->processes = mem_grow(m->processes, m->process_count, &m->process_capacity, sizeof(*m->processes));
@@ -349,15 +380,30 @@ static void describe_end(struct model *m, struct process *p, const struct image 
 		p->is_running = true;
 	else if (last->end == TF_END_EXEC)
 		snprintf(p->ended, sizeof(p->ended), "exec");
+	else if (last->via == TF_VIA_OBSERVED && last->end_ticks)
+		snprintf(p->ended, sizeof(p->ended), "status unknown");
 	else
 		snprintf(p->ended, sizeof(p->ended), "killed");
 	if (p->is_running)
 		snprintf(p->ended, sizeof(p->ended), "running");
 }
 
+/* The last image by time. An image that the launcher observed counts only if the process has no image of its own after
+ * it, which is so if the last of these ended by the exec of a program that is not recorded. */
+static const struct image *last_image(const struct model *m, const struct process *p)
+{
+	const struct image *images = &m->images[p->first_image], *own = &images[p->image_count - 1], *observed = NULL;
+
+	for (size_t i = 0; i < p->image_count && images[i].via == TF_VIA_OBSERVED; i++)
+		observed = &images[i];
+	if (!observed || own->via == TF_VIA_OBSERVED)
+		return own;
+	return own->end == TF_END_EXEC && observed->start_ticks >= own->start_ticks ? observed : own;
+}
+
 static void describe_process(struct model *m, struct process *p)
 {
-	const struct image *last = &m->images[p->first_image + p->image_count - 1];
+	const struct image *last = last_image(m, p);
 	const struct clock_map *clock = &m->machines[p->machine].clock;
 	struct timespec now;
 
@@ -404,8 +450,54 @@ void model_order(struct model *m)
 		m->origin_ns = 0;
 }
 
+static bool has_samples(const struct image *image)
+{
+	for (size_t i = 0; image->trace && i < image->trace->thread_count; i++)
+		if (image->trace->threads[i].samples)
+			return true;
+	return false;
+}
+
+/* Whether the process took samples by itself while the launcher observed it. `sampled`: the images with samples. */
+static bool has_own_samples(const struct image *const *sampled, size_t count, const struct image *observed)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct image *own = sampled[i];
+
+		if (own->pid == observed->pid && own->machine == observed->machine &&
+		    own->start_ticks <= image_last_ticks(observed) && image_last_ticks(own) >= observed->start_ticks)
+			return true;
+	}
+	return false;
+}
+
+/* Of samples from two sources, a process's own are kept: they have Python frames and complete stacks. */
+static void drop_observed_twice(struct model *m)
+{
+	const struct image **sampled = mem_alloc((m->image_count + 1) * sizeof(*sampled));
+	size_t count = 0, kept = 0;
+
+	for (size_t i = 0; i < m->image_count; i++)
+		if (m->images[i].via != TF_VIA_OBSERVED && has_samples(&m->images[i]))
+			sampled[count++] = &m->images[i];
+	for (size_t i = 0; i < m->image_count; i++) {
+		struct image *image = &m->images[i];
+
+		image->is_dropped = image->via == TF_VIA_OBSERVED && has_own_samples(sampled, count, image);
+	}
+	free(sampled);
+	for (size_t i = 0; i < m->image_count; i++) {
+		if (m->images[i].is_dropped)
+			image_done(&m->images[i]);
+		else
+			m->images[kept++] = m->images[i];
+	}
+	m->image_count = kept;
+}
+
 void model_link(struct model *m)
 {
+	drop_observed_twice(m);
 	build_clock_maps(m);
 	model_order(m);
 }

@@ -14,6 +14,7 @@ enum {
 	REPORT_HIDDEN = 4,  /* a part of `info`, not listed */
 	REPORT_DEVICE = 8,  /* has device times: prints their source, takes --by device */
 	REPORT_NAMES = 16,  /* takes the suffixes :base and :mangled */
+	REPORT_ATTRIBUTED = 32, /* attributes device times to calls: states which of them are estimates */
 };
 
 struct report {

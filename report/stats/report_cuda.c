@@ -33,10 +33,14 @@ void host_copy_visit(struct scan *s, const struct event *e)
 		aggregate_add(s->aggregate, scan_row_of(s, event_start(e), kind, copy_key, &kind), tf_arg_value(arg));
 }
 
-static bool launch_key(struct scan *s, const void *id, struct buffer *key)
+/* The launch of a graph or of a host function has the name of the call: these have no grid. */
+static bool launch_key(struct scan *s, const void *call, struct buffer *key)
 {
 	const struct trace *t = s->image->trace;
-	const struct blob *b = trace_definition(t, TF_BLOB_LAUNCH, *(const uint32_t *)id);
+	const struct event *e = call;
+	uint32_t id = (uint32_t)tf_arg_value(event_arg(e, TF_ARG_LAUNCH));
+	const struct blob *b = trace_definition(t, TF_BLOB_LAUNCH, id);
+	const struct function *f = trace_function(t, e->id);
 	struct tf_launch launch;
 
 	if (!b || trace_blob(t, b, &launch, sizeof(launch)) < sizeof(launch)) {
@@ -47,7 +51,9 @@ static bool launch_key(struct scan *s, const void *id, struct buffer *key)
 	buffer_add(key, "", 1);
 	buffer_print(key, "%u %u %u", launch.block[0], launch.block[1], launch.block[2]);
 	buffer_add(key, "", 1);
-	if (!kernel_of_launch(s->context, s->image, *(const uint32_t *)id, &launch, key))
+	if (!launch.grid[0] && f)
+		buffer_text(key, f->name);
+	else if (!kernel_of_launch(s->context, s->image, id, &launch, key))
 		buffer_print(key, "kernel at 0x%llx", (unsigned long long)launch.function);
 	return true;
 }
@@ -58,7 +64,7 @@ static void visit_launch(struct scan *s, const struct event *e)
 	uint32_t id = (uint32_t)tf_arg_value(arg);
 
 	if (arg)
-		scan_add_call(s, e, id, launch_key, &id);
+		scan_add_call(s, e, (uint64_t)e->id << 32 | id, launch_key, e);
 }
 
 int report_cuda_launch_sum(const struct report_context *c, struct table *table, struct err *err)

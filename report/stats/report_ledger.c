@@ -9,6 +9,7 @@
 #include "report/derive/device/correlate.h"
 #include "report/derive/device/memory.h"
 #include "report/derive/nvtx/nvtx.h"
+#include "report/derive/stacks/samples.h"
 #include "report/stats/report.h"
 
 struct facts {
@@ -18,7 +19,7 @@ struct facts {
 	uint64_t recorded, below, lost, threads_lost, torn, unmatched_pushes, unmatched_pops, unmatched_starts,
 		unmatched_ends, stacks_lost, own_ns, unreadable;
 	uint64_t unknown_frees, replaced_blocks, failures_left_out; /* memory.h */
-	uint64_t samples, sampled_us, stackless_samples, slowed;
+	uint64_t samples, sampled_us, stackless_samples, slowed, samples_by_perf;
 };
 
 static void thread_facts(const struct model *m, const struct image *image, const struct trace_thread *thread,
@@ -120,6 +121,7 @@ static void image_facts(const struct model *m, const struct image *image, struct
 		thread_facts(m, image, &t->threads[i], f);
 	f->threads_lost += t->header.threads_lost;
 	f->slowed += count_slowed(t);
+	f->samples_by_perf += samples_by_perf(image);
 	f->torn += t->torn;
 	f->unreadable += t->broken + t->orphans;
 	nvtx_ranges(image, &counts, NULL, ignore_range);
@@ -170,6 +172,9 @@ static void process_rows(const struct report_context *c, const struct process *p
 		{"unmatched end", "NVTX ends without a start", f.unmatched_ends, false},
 		{"stacks lost", "stacks that could not be taken", f.stacks_lost, false},
 		{"CPU samples", "of running threads, see sample_sum", f.samples, false},
+		{"CPU samples by perf",
+		 "of these, by perf_event_open from outside: stacks by frame pointers, without Python frames",
+		 f.samples_by_perf, false},
 		{"CPU time sampled", "us represented by the samples", f.sampled_us, false},
 		{"samples without stack", "of threads whose stack could not be determined", f.stackless_samples, false},
 		{"samples slowed down",
@@ -178,10 +183,11 @@ static void process_rows(const struct report_context *c, const struct process *p
 		{"device records", "kernels, copies, memsets and graphs, from CUPTI or CUDA events", device_records(&f),
 		 f.sources > 0},
 		{"other device facts", "waits, allocations, overhead, managed memory, compiling", f.more, false},
+		{"graph nodes", "calls that made a node of a CUDA graph, which its launches execute",
+		 f.correlated.captured, false},
 		{"unmatched calls",
-		 "launches, copies and memsets without a device record: captured into a graph, lost, not yet "
-		 "delivered, "
-		 "or not recorded",
+		 "launches, copies and memsets without a device record: lost, not yet delivered, not recorded, or "
+		 "captured into a graph while CUPTI was not in use",
 		 f.correlated.idle, false},
 		{"unmatched device records",
 		 "without a recorded call: below a threshold, outside of the capture range, or not traced",
@@ -315,7 +321,7 @@ int report_ledger(const struct report_context *c, struct table *table, struct er
 		table_nothing(table);
 		table_text(table, "lost");
 		table_number(table, m->lost_events);
-		table_text(table, "events of processes whose end could not be stored");
+		table_text(table, "events of threads and processes without space in a trace file");
 	}
 	clock_rows(m, table);
 	for (size_t i = 0; i < m->bare_count; i++) {
@@ -328,13 +334,15 @@ int report_ledger(const struct report_context *c, struct table *table, struct er
 	return 0;
 }
 
-/* Returns the number of notes that begin with `start`, and the first of them. */
+/* Returns the number of notes that begin with `start`, and the first of them. That a process has no samples does not
+ * count if perf has taken some. */
 static size_t notes_with(const struct model *m, const char *start, const char **ret_first)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < m->note_count; i++)
-		if (!strncmp(m->notes[i].text, start, strlen(start)) && !count++)
+		if (!strncmp(m->notes[i].text, start, strlen(start)) &&
+		    (*start != 'C' || !samples_any_by_perf(m, m->notes[i].machine, m->notes[i].pid)) && !count++)
 			*ret_first = m->notes[i].text;
 	return count;
 }

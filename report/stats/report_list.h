@@ -33,9 +33,9 @@
 	X(sample_line_sum, NULL, "CPU Samples by Line", REPORT_BY)                                                     \
 	X(sample_python_sum, NULL, "CPU Samples by Python Function", REPORT_DEFAULT | REPORT_BY)                       \
 	X(sample_thread_sum, NULL, "CPU Samples by Thread", 0)                                                         \
-	X(pytorch_sum, NULL, "PyTorch Operators", REPORT_BY)                                                           \
+	X(pytorch_sum, NULL, "PyTorch Operators", REPORT_BY | REPORT_ATTRIBUTED)                                       \
 	X(python_import_sum, NULL, "Python Imports (Tree)", REPORT_DEFAULT | REPORT_BY)                                \
-	X(lines, NULL, "Source Lines", REPORT_BY)                                                                      \
+	X(lines, NULL, "Source Lines", REPORT_BY | REPORT_ATTRIBUTED)                                                  \
 	X(processes, NULL, "Processes", REPORT_DEFAULT)                                                                \
 	X(jobs, NULL, "Batch Jobs", 0)                                                                                 \
 	X(ledger, NULL, "Ledger", REPORT_DEFAULT)                                                                      \
@@ -47,14 +47,16 @@
 	X(cuda_kern_exec_trace, "kernexectrace", "CUDA Kernel Launch & Exec Time Trace",                               \
 	  REPORT_DEVICE | REPORT_NAMES)                                                                                \
 	X(cuda_gpu_trace, "gputrace", "CUDA GPU Trace", REPORT_DEVICE | REPORT_NAMES)                                  \
+	X(cuda_graph_node_sum, NULL, "CUDA Graph Nodes", REPORT_DEVICE | REPORT_NAMES | REPORT_ATTRIBUTED)             \
 	X(cuda_mem_peak, NULL, "CUDA Memory at Its Peak (by Call Site)", 0)                                            \
 	X(cuda_mem_leaks, NULL, "CUDA Memory Never Freed (by Call Site)", 0)                                           \
 	X(nvtx_names, NULL, "NVTX Categories, Resources, Schemas and Counters", 0)                                     \
 	X(nvtx_pushpop_sum, "nvtxppsum", "NVTX Push/Pop Range Summary", REPORT_BY)                                     \
 	X(nvtx_pushpop_trace, "nvtxpptrace", "NVTX Push/Pop Range Trace", 0)                                           \
-	X(nvtx_gpu_proj_sum, "nvtxgpuprojsum", "NVTX GPU Projection Summary", REPORT_DEVICE)                           \
+	X(nvtx_gpu_proj_sum, "nvtxgpuprojsum", "NVTX GPU Projection Summary", REPORT_DEVICE | REPORT_ATTRIBUTED)       \
 	X(nvtx_gpu_proj_trace, "nvtxgpuproj", "NVTX GPU Projection Trace", REPORT_DEVICE)                              \
-	X(nvtx_kern_sum, "nvtxkernsum", "NVTX Range Kernel Summary", REPORT_DEVICE | REPORT_NAMES)                     \
+	X(nvtx_kern_sum, "nvtxkernsum", "NVTX Range Kernel Summary",                                                   \
+	  REPORT_DEVICE | REPORT_NAMES | REPORT_ATTRIBUTED)                                                            \
 	X(nvtx_startend_sum, "nvtxsesum", "NVTX Start/End Range Summary", REPORT_BY)                                   \
 	X(um_sum, "umsum", "Unified Memory Analysis Summary", REPORT_DEVICE)                                           \
 	X(um_total_sum, "umtotalsum", "Unified Memory Totals Summary", REPORT_DEVICE)                                  \

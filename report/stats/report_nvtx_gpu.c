@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/derive/device/correlate.h"
+#include "report/derive/device/attribute.h"
 #include "report/derive/nvtx/nvtx_tree.h"
 #include "report/stats/report.h"
 
@@ -50,7 +50,7 @@ static void projection_add_correlated(void *context, const struct correlated *k)
 	if (!k->thread || !k->record_count)
 		return;
 	p->call = k;
-	nvtx_tree_around(&p->tree, k->thread, event_start(&k->event), k->event.ticks, p, projection_widen);
+	attribute_ranges(&p->tree, k, p, projection_widen);
 }
 
 static void projecting_image(struct projecting *p, const struct image *image)
@@ -58,7 +58,7 @@ static void projecting_image(struct projecting *p, const struct image *image)
 	nvtx_tree_make(&p->tree, image, false);
 	p->projections = mem_alloc((p->tree.count + 1) * sizeof(*p->projections));
 	if (p->tree.count)
-		correlate_image(p->context, image, p, projection_add_correlated, NULL);
+		attribute_image(p->context, image, p, projection_add_correlated);
 }
 
 static void projecting_done(struct projecting *p)
@@ -357,8 +357,7 @@ static void visit_kernels(void *context, const struct correlated *call)
 		k->record = &call->records[i];
 		k->is_inside = false;
 		if (call->thread)
-			nvtx_tree_around(&k->p.tree, call->thread, event_start(&call->event), call->event.ticks, k,
-					 add_to_range);
+			attribute_ranges(&k->p.tree, call, k, add_to_range);
 		if (!k->is_inside)
 			kernels_add(k, "", "", 0);
 		buffer_done(&name);
@@ -418,7 +417,7 @@ int report_nvtx_kern_sum(const struct report_context *c, struct table *table, st
 		k.first = 0;
 		for (size_t i = 0; i < c->model->image_count; i++) {
 			nvtx_tree_make(&k.p.tree, &c->model->images[i], false);
-			correlate_image(c, &c->model->images[i], &k, visit_kernels, NULL);
+			attribute_image(c, &c->model->images[i], &k, visit_kernels);
 			k.first += k.p.tree.count;
 			nvtx_tree_done(&k.p.tree);
 		}

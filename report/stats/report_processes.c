@@ -5,6 +5,7 @@
 
 #include "report/derive/clocks/align.h"
 #include "report/derive/device/device.h"
+#include "report/derive/stacks/samples.h"
 #include "report/stats/report.h"
 
 int report_processes(const struct report_context *c, struct table *table, struct err *err)
@@ -128,6 +129,21 @@ static void add_device_sources(const struct model *m, struct table *table)
 	map_done(&seen);
 }
 
+/* What took the CPU samples. */
+static void add_sample_sources(const struct model *m, struct table *table)
+{
+	bool has_signals = false, has_perf = false;
+
+	for (size_t i = 0; i < m->image_count; i++) {
+		has_perf |= samples_by_perf(&m->images[i]) > 0;
+		has_signals |= samples_by_signals(&m->images[i]) > 0;
+	}
+	if (has_signals)
+		add_setting(table, "cpu-samples", "signals of timers");
+	if (has_perf)
+		add_setting(table, "cpu-samples", "perf_event_open: stacks by frame pointers, no Python frames");
+}
+
 static void add_clocks(const struct model *m, struct table *table)
 {
 	static const char *const names[] = {"?", "CLOCK_MONOTONIC", "TSC", "CNTVCT"};
@@ -165,6 +181,7 @@ int report_settings(const struct report_context *c, struct table *table, struct 
 	}
 	add_thresholds(m, table);
 	add_device_sources(m, table);
+	add_sample_sources(m, table);
 	add_clocks(m, table);
 	for (size_t i = 0; i < m->ranges_count; i++) {
 		if (m->ranges[i].mode == TF_RANGE_WHOLE_RUN)

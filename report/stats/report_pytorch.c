@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/derive/device/correlate.h"
+#include "report/derive/device/attribute.h"
 #include "report/derive/nvtx/nvtx_tree.h"
 #include "report/derive/nvtx/operator_text.h"
 #include "report/stats/report.h"
@@ -136,7 +136,7 @@ static void pytorch_add_correlated(void *context, const struct correlated *k)
 	for (size_t i = 0; i < k->record_count; i++)
 		o->gpu += k->records[i].duration_ns;
 	o->innermost = NULL;
-	nvtx_tree_around(&o->tree, k->thread, event_start(&k->event), k->event.ticks, o, add_gpu);
+	attribute_ranges(&o->tree, k, o, add_gpu);
 	if (o->innermost)
 		o->innermost->gpu_self += o->gpu;
 }
@@ -150,7 +150,7 @@ static void pytorch_add_image(struct operators *o, const struct image *image)
 	find_places(o);
 	add_cpu(o);
 	if (o->count)
-		correlate_image(o->scan.context, image, o, pytorch_add_correlated, NULL);
+		attribute_image(o->scan.context, image, o, pytorch_add_correlated);
 	free(o->places);
 	nvtx_tree_done(&o->tree);
 }

@@ -76,6 +76,10 @@ static const struct option rows[] = {
 	{"sampling-frequency", 0, OPTION_COUNT, RECORDED, AT(sampling_frequency), .value = "HZ", .initial = "99",
 	 .minimum = 1, .maximum = 100000,
 	 .help = "samples per second of a thread's CPU time, at most the kernel's tick rate (250 or 1000)"},
+	{"sampling-source", 0, OPTION_CHOICE, RECORDED, AT(sampling_source), .value = "auto|signal|perf",
+	 .initial = "auto",
+	 .help = "what takes the samples: a signal in each thread (signal), perf_event_open from outside, without "
+		 "Python frames (perf), or perf for processes in which signals cannot (auto): static, traced, Go"},
 	{"cudabacktrace", 0, OPTION_OWN, RECORDED, SET(cuda_backtrace), PRINT(cuda_backtrace),
 	 .value = "none|true|all|kernel|memory|sync|other[:NS],...", .initial = "all",
 	 .help = "record stacks of CUDA calls of these kinds that last longer than NS nanoseconds; without NS, "
@@ -102,6 +106,10 @@ static const struct option rows[] = {
 	 .help = "record page faults of managed memory on the GPU"},
 	{"cuda-graph-trace", 0, OPTION_CHOICE, RECORDED, AT(cuda_graph_nodes), .value = "graph|node",
 	 .initial = "graph", .help = "record a CUDA graph as a whole, or each of its nodes"},
+	{"cuda-graph-sampling", 0, OPTION_COUNT, RECORDED, AT(cuda_graph_sampling), .value = "N", .initial = "0",
+	 .maximum = 1000000,
+	 .help = "record also the first and every Nth launch of a graph by its nodes, and divide the time of the "
+		 "others accordingly; 0: none"},
 	{"cuda-flush-interval", 0, OPTION_COUNT, RECORDED, AT(cuda_flush_interval_ms), .value = "MS", .initial = "1000",
 	 .maximum = 3600000, .help = "how long device records may stay in the driver's buffers"},
 

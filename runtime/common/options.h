@@ -25,6 +25,7 @@ enum range_end { RANGE_END_NONE, RANGE_END_STOP, RANGE_END_STOP_SHUTDOWN, RANGE_
 enum gpu_activity { GPU_ACTIVITY_AUTO, GPU_ACTIVITY_CUPTI, GPU_ACTIVITY_EVENTS, GPU_ACTIVITY_NONE };
 enum pytorch { PYTORCH_NONE, PYTORCH_OPERATORS, PYTORCH_SHAPES };
 enum wait_for { WAIT_PRIMARY, WAIT_ALL };
+enum sampling_source { SAMPLING_AUTO, SAMPLING_SIGNAL, SAMPLING_PERF };
 enum stats_mode { STATS_SUMMARY, STATS_TRUE, STATS_FALSE };
 
 #define OPTION_CUDA_BACKTRACE_NS 10000 /* by default */
@@ -46,12 +47,15 @@ struct options {
 	enum launch_stacks launch_stacks;
 	bool cuda_memory_usage;
 	bool cuda_um_cpu_page_faults, cuda_um_gpu_page_faults;
+	bool cuda_hardware; /* cuda-hw in `trace`: device times by hardware events */
 	int cuda_graph_nodes; /* 0: graphs as a whole, 1: their nodes */
+	uint32_t cuda_graph_sampling; /* every so many launches of a graph are recorded by nodes; 0: none */
 	uint32_t cuda_flush_interval_ms;
 	enum gpu_activity gpu_activity;
 	bool follow_clean_env, ld_audit;
 	int sample; /* position in its choices, 0: none */
 	uint32_t sampling_frequency;
+	enum sampling_source sampling_source;
 	enum pytorch pytorch;
 	const char *python_functions; /* path of a JSON file, NULL: none */
 	bool python_import_time;

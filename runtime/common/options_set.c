@@ -15,6 +15,9 @@ struct trace_word {
 	uint32_t mask;
 };
 
+/* The word for CUDA with device times by the hardware event system. */
+#define HARDWARE_WORD "cuda-hw"
+
 /* A row for each API group: a word that selects several groups is in several rows. */
 #define GROUP(number, NAME, word, ...) {#word, 1u << number},
 static const struct trace_word groups[] = {TF_GROUPS(GROUP, )};
@@ -31,7 +34,7 @@ static const struct trace_word nsys_words[] = {
 	{"cusparse-verbose", TRACE_CUSPARSE},
 	{"cusolver-verbose", TRACE_CUSOLVER},
 	{"cuda-sw", TRACE_CUDA | TRACE_CUDA_DRIVER},
-	{"cuda-hw", TRACE_CUDA | TRACE_CUDA_DRIVER},
+	{HARDWARE_WORD, TRACE_CUDA | TRACE_CUDA_DRIVER},
 	{"opengl", 0},
 	{"opengl-annotations", 0},
 	{"openacc", 0},
@@ -88,6 +91,7 @@ int options_set_trace(const struct option *row, void *settings, const char *valu
 	struct text start = *why;
 	uint32_t mask = 0;
 
+	o->cuda_hardware = false;
 	if (!strcmp(value, "none")) {
 		o->trace = 0;
 		return 0;
@@ -101,6 +105,7 @@ int options_set_trace(const struct option *row, void *settings, const char *valu
 			return trace_refuse(row, value, length, why);
 		}
 		mask |= found;
+		o->cuda_hardware |= value_is(value, length, HARDWARE_WORD);
 		if (!found) {
 			text_add(why, why->at == start.at ? "--trace: " : ", ");
 			text_bytes(why, value, length);
@@ -122,10 +127,12 @@ void options_print_trace(const void *settings, struct text *t)
 	if (!o->trace)
 		text_add(t, "none");
 	for (size_t i = 0; i < COUNT_OF(trace_words); i++) {
-		if (!(o->trace & groups_of(trace_words[i], strlen(trace_words[i]))))
+		uint32_t mask = groups_of(trace_words[i], strlen(trace_words[i]));
+
+		if (!(o->trace & mask))
 			continue;
 		text_add(t, separator);
-		text_add(t, trace_words[i]);
+		text_add(t, mask & TRACE_CUDA && o->cuda_hardware ? HARDWARE_WORD : trace_words[i]);
 		separator = ",";
 	}
 }

@@ -43,6 +43,14 @@ struct tf_range_page range_head(const struct options *o, uint64_t run, uint32_t 
 	return head;
 }
 
+/* What is used of the file, of which the rest is a hole. */
+static uint64_t range_bytes(const struct tf_range_page *head)
+{
+	bool has_many = head->mode != TF_RANGE_WHOLE_RUN && head->limit != 1;
+
+	return has_many ? TF_RANGE_FILE_BYTES : sizeof(*head) + TF_PAGE;
+}
+
 /* Adds the part for images. Without it, every image has a trace file. */
 static void range_make_images(int fd, const char *host, const char *boot, const struct tf_clock_pair *now)
 {
@@ -60,7 +68,6 @@ static void range_make_images(int fd, const char *host, const char *boot, const 
 int range_make(const char *directory, const char *host, const char *boot, const struct tf_clock_pair *now,
 	       const struct tf_range_page *head)
 {
-	bool has_many = head->mode != TF_RANGE_WHOLE_RUN && head->limit != 1;
 	uint64_t limit = sys_file_limit();
 	char path[4096];
 	int fd, error;
@@ -75,7 +82,7 @@ int range_make(const char *directory, const char *host, const char *boot, const 
 	sys_fchmod(fd, 0600);
 	error = sys_ftruncate(fd, TF_RANGE_FILE_BYTES);
 	if (!error)
-		error = sys_fallocate(fd, 0, 0, has_many ? TF_RANGE_FILE_BYTES : sizeof(*head) + TF_PAGE);
+		error = sys_fallocate(fd, 0, 0, range_bytes(head));
 	if (error == -EOPNOTSUPP || error == -ENOSYS)
 		error = 0;
 	if (!error && sys_pwrite(fd, head, sizeof(*head), 0) != (long)sizeof(*head))
@@ -88,18 +95,41 @@ int range_make(const char *directory, const char *host, const char *boot, const 
 	return error;
 }
 
-static uint64_t range_mapped_bytes(uint64_t file_bytes)
+static void *range_map_shared(int fd, uint64_t offset, uint64_t size)
 {
-	return file_bytes >= TF_IMAGES_FIRST ? TF_IMAGES_FIRST : TF_RANGE_FILE_BYTES;
+	return sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+}
+
+/* RLIMIT_AS counts what is mapped: only what is used, which the page states. */
+static struct tf_range_page *range_map_page(int fd, uint64_t run)
+{
+	uint64_t least = sizeof(struct tf_range_page) + TF_PAGE, size;
+	struct tf_range_page *page = range_map_shared(fd, 0, least);
+
+	size = page && page->magic == TF_RANGE_MAGIC && page->run == run ? range_bytes(page) : 0;
+	if (page && size != least) {
+		sys_munmap(page, least);
+		page = size ? range_map_shared(fd, 0, size) : NULL;
+	}
+	return page;
+}
+
+static struct tf_images *range_map_images(int fd)
+{
+	struct tf_images *images = range_map_shared(fd, TF_IMAGES_OFFSET, TF_PAGE);
+
+	if (images && images->magic != TF_IMAGES_MAGIC) {
+		sys_munmap(images, TF_PAGE);
+		images = NULL;
+	}
+	return images;
 }
 
 struct tf_range_page *range_map(const char *directory, const char *host, uint64_t run, struct tf_images **ret_images)
 {
 	struct tf_range_page *page = NULL;
-	struct tf_images *images;
 	char path[4096];
 	struct stat st;
-	uint64_t size = 0;
 	int fd;
 
 	*ret_images = NULL;
@@ -108,19 +138,11 @@ struct tf_range_page *range_map(const char *directory, const char *host, uint64_
 	fd = sys_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
 	if (fd < 0)
 		return NULL;
-	if (!sys_fstat(fd, &st) && st.st_size >= TF_RANGE_FILE_BYTES) {
-		size = range_mapped_bytes((uint64_t)st.st_size);
-		page = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	}
+	if (!sys_fstat(fd, &st) && st.st_size >= TF_RANGE_FILE_BYTES)
+		page = range_map_page(fd, run);
+	if (page && st.st_size >= TF_IMAGES_FIRST)
+		*ret_images = range_map_images(fd);
 	sys_close(fd);
-	if (page && (page->magic != TF_RANGE_MAGIC || page->run != run)) {
-		sys_munmap(page, size);
-		return NULL;
-	}
-	if (page && size > TF_IMAGES_OFFSET) {
-		images = (struct tf_images *)((char *)page + TF_IMAGES_OFFSET);
-		*ret_images = images->magic == TF_IMAGES_MAGIC ? images : NULL;
-	}
 	return page;
 }
 

@@ -34,8 +34,8 @@ bool range_path(char *ret, size_t size, const char *directory, const char *host,
 int range_make(const char *directory, const char *host, const char *boot, const struct tf_clock_pair *now,
 	       const struct tf_range_page *head);
 
-/* Maps and checks HOST.RUN.range of `directory`. NULL: it does not exist or is not of this run. *ret_images: its part
- * for images, mapped up to their first block; NULL: it has none. */
+/* Maps and checks HOST.RUN.range of `directory`. NULL: it does not exist or is not of this run. *ret_images: the
+ * head of its part for images; NULL: it has none. */
 struct tf_range_page *range_map(const char *directory, const char *host, uint64_t run, struct tf_images **ret_images);
 
 /* cudaProfilerStart and Stop of process `pid`. */

@@ -280,4 +280,20 @@ static inline long sys_read_file(const char *path, char *text, size_t size)
 	return used;
 }
 
+/* Valgrind's client request RUNNING_ON_VALGRIND: Valgrind recognises these instructions; otherwise they have no
+ * effect. */
+static inline bool sys_is_under_valgrind(void)
+{
+	uint64_t result = 0;
+#if defined(__x86_64__)
+	volatile uint64_t request[6] = {0x1001};
+
+	__asm__ volatile("rolq $3, %%rdi\n\trolq $13, %%rdi\n\trolq $61, %%rdi\n\trolq $51, %%rdi\n\txchgq %%rbx, %%rbx"
+			 : "+d"(result)
+			 : "a"(request)
+			 : "cc", "memory");
+#endif
+	return result;
+}
+
 #endif

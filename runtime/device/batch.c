@@ -23,7 +23,7 @@ void batch_begin(struct batch *b, unsigned blob, const struct tf_device_batch *h
 void batch_end(struct batch *b)
 {
 	if (b->head.count && !event_blob(b->blob, 0, b->bytes, b->used))
-		thread_self.page->lost += b->head.count - 1; /* all records are lost; event_blob() has counted one */
+		thread_lose(&thread_self, b->head.count - 1); /* all records are lost; event_blob() has counted one */
 	batch_clear(b);
 }
 

@@ -10,15 +10,17 @@
 #include <unistd.h>
 
 #include "runtime/common/clock.h"
-#include "runtime/common/dso.h"
 #include "runtime/common/sys.h"
 #include "runtime/base/text.h"
+#include "runtime/device/cupti_client.h"
+#include "runtime/device/cupti_driver.h"
 #include "runtime/device/cupti_foreign.h"
 #include "runtime/device/cupti_kinds.h"
 #include "runtime/device/cupti_layout.h"
 #include "runtime/device/cupti_open.h"
 #include "runtime/device/cupti_record.h"
 #include "runtime/device/event_timing.h"
+#include "runtime/device/graph.h"
 #include "runtime/record/event.h"
 #include "runtime/record/identity.h"
 
@@ -67,8 +69,9 @@ static void cupti_collect(bool is_last)
 		return;
 	}
 	cupti_write_clock();
-	/* A forced flush also returns records of incomplete operations, without an end, and no others follow. */
-	cupti_api.flush_all(is_last ? FLUSH_FORCED : FLUSH_COMPLETE);
+	/* A forced flush also returns records of incomplete operations, without an end, and no others follow. It
+	 * flushes for all subscribers. */
+	cupti_api.flush_all(is_last && !cupti_foreign_has_subscribers() ? FLUSH_FORCED : FLUSH_COMPLETE);
 	cupti_count_dropped(NULL, 0);
 	cupti_write_flush(ticks);
 }
@@ -182,31 +185,80 @@ static void cupti_fall_back_refused(const char *what, int result)
 
 /* ---- opening ---- */
 
+static bool cupti_subscribe(const char *name)
+{
+	return cupti_client_subscribe(name, cupti_buffer_request_shared, cupti_buffer_complete_shared);
+}
+
+static void cupti_wait_for_subscribers(void)
+{
+	if (!cupti_foreign_has_it())
+		cupti_foreign_write_gap(false, NULL);
+	cupti_foreign.generation = process.generation;
+	cupti_foreign.uses = CUPTI_FOREIGN_SUBSCRIBED;
+}
+
+/* The program has CUPTI, or has subscriptions beside which CUPTI does not accept ours. */
+static bool cupti_must_wait(void)
+{
+	if (cupti_foreign_has_it() && cupti_foreign.uses)
+		return true;
+	if (cupti_foreign_has_subscribers() && !cupti_subscribe("pillion")) {
+		cupti_wait_for_subscribers();
+		return true;
+	}
+	return cupti_foreign_has_it() && !cupti_foreign_gives_back();
+}
+
+/* As the only user. The clock is set before the kinds, because earlier records would have another clock. */
+static int cupti_register(void)
+{
+	cupti_state.time = TF_DEVICE_TIME_OWN;
+	if (cupti_api.register_timestamp && !cupti_api.register_timestamp(clock_monotonic_ns))
+		cupti_state.time = TF_DEVICE_TIME_MONOTONIC;
+	return cupti_api.register_callbacks(cupti_buffer_request, cupti_buffer_complete);
+}
+
+static void cupti_note_sharing(void)
+{
+	static uint64_t noted_in; /* generation of the image that has the note */
+
+	if (noted_in == process.generation)
+		return;
+	noted_in = process.generation;
+	process_note("CUPTI is shared with a profiler of the program, both record; graphs are recorded by their nodes");
+}
+
 /* From here on, CUPTI is in use by us. */
 static void cupti_start_recording(void)
 {
 	bool is_early = cupti_phase() == CUPTI_OPENING_EARLY;
 	int result;
 
-	if (cupti_foreign_has_it() && !cupti_foreign_gives_back()) {
+	if (cupti_must_wait()) {
 		cupti_set_phase(CUPTI_LENT);
 		return;
 	}
-	/* The clock is set before the kinds, because earlier records would have another clock. */
-	cupti_state.time = TF_DEVICE_TIME_OWN;
-	if (cupti_api.register_timestamp && !cupti_api.register_timestamp(clock_monotonic_ns))
-		cupti_state.time = TF_DEVICE_TIME_MONOTONIC;
-	result = cupti_api.register_callbacks(cupti_buffer_request, cupti_buffer_complete);
+	result = cupti_client_is_sharing() ? 0 : cupti_register();
 	if (result) {
 		cupti_fall_back_refused("cuptiActivityRegisterCallbacks", result);
 		return;
 	}
+	cupti_state.is_registered = true;
 	result = cupti_kinds_enable();
+	if (result && cupti_client_is_sharing()) {
+		cupti_client_unsubscribe(false);
+		cupti_wait_for_subscribers();
+		cupti_set_phase(CUPTI_LENT);
+		return;
+	}
 	if (result) {
 		cupti_fall_back_refused("cuptiActivityEnable", result);
 		return;
 	}
-	if (!cupti_api.flush_period || cupti_api.flush_period(process_options.cuda_flush_interval_ms))
+	if (cupti_client_is_sharing())
+		cupti_note_sharing();
+	else if (!cupti_api.flush_period || cupti_api.flush_period(process_options.cuda_flush_interval_ms))
 		process_note("this CUPTI returns records only when its buffers are full: a kill loses more than one "
 			     "flush interval");
 	cupti_register_exit_handler(is_early);
@@ -224,7 +276,7 @@ static void cupti_try_open(bool is_early)
 
 	cupti_set_phase(is_early ? CUPTI_OPENING_EARLY : CUPTI_OPENING);
 	cupti_state.opened_in = process.generation;
-	cupti_state.has_operations = cupti_state.has_records = false;
+	cupti_state.has_operations = cupti_state.has_records = cupti_state.is_registered = false;
 	launches = 0;
 	if (process_options.gpu_activity == GPU_ACTIVITY_EVENTS) {
 		cupti_use_event_timing();
@@ -243,24 +295,21 @@ static void cupti_try_open(bool is_early)
 	result = why ? 0 : cupti_api.get_version(&cupti_state.version);
 	if (!why && (result || cupti_state.version < CUPTI_OLDEST))
 		why = "this CUPTI is older than that of CUDA 11.0";
-	if (why)
+	if (why) {
 		cupti_fall_back(why, NULL, 0);
-	else
-		cupti_start_recording();
+		return;
+	}
+	cupti_kinds_request_hardware(is_early);
+	cupti_start_recording();
 }
 
-/* Uses a function that does not initialise the driver, as others would. */
+/* Searching all libraries at each call would cost too much. */
 static bool driver_is_initialized(void)
 {
-	static int (*get_context)(void **);
-	void *context;
-
-	if (!get_context) {
-		if (++early_calls > PATIENCE && early_calls & (early_calls - 1) && injected_in != process.generation)
-			return false; /* searching all libraries at each call would cost too much */
-		get_context = dso_library_symbol("libcuda.so", "cuCtxGetCurrent");
-	}
-	return get_context && !get_context(&context);
+	if (!cupti_driver_is_found() && ++early_calls > PATIENCE && early_calls & (early_calls - 1) &&
+	    injected_in != process.generation)
+		return false;
+	return cupti_driver_is_initialized();
 }
 
 /* Unless a call has returned or the driver has loaded our library, another thread may be in the dlopen of libcuda:
@@ -325,17 +374,54 @@ void cupti_stop(void)
 		return;
 	cupti_kinds_disable();
 	cupti_collect(false);
+	cupti_state.has_rest = cupti_client_is_sharing();
+	if (cupti_state.has_rest)
+		return;
 	cupti_collect(true); /* the other profiler would receive what CUPTI still has */
-	cupti_state.has_rest = false;
-	if (cupti_state.time == TF_DEVICE_TIME_MONOTONIC)
+	if (cupti_state.is_registered && cupti_state.time == TF_DEVICE_TIME_MONOTONIC)
 		cupti_api.register_timestamp(clock_realtime_ns);
+	cupti_state.is_registered = false;
+}
+
+bool cupti_join(const char *name)
+{
+	enum cupti_phase phase = cupti_phase();
+
+	if (cupti_client_is_sharing())
+		return true;
+	if (!cupti_client_can_share() || !(phase & CUPTI_RECORDS || phase == CUPTI_PAUSED))
+		return false;
+	cupti_set_phase(CUPTI_OPENING); /* calls of other threads wait */
+	cupti_stop();
+	if (!cupti_subscribe(name)) {
+		cupti_set_phase(CUPTI_PAUSED);
+		return false;
+	}
+	if (phase & CUPTI_RECORDS)
+		cupti_start_recording();
+	else
+		cupti_set_phase(CUPTI_PAUSED);
+	return true;
+}
+
+void cupti_leave_alone(void)
+{
+	if (!cupti_client_is_sharing())
+		return;
+	cupti_kinds_disable();
+	cupti_collect(false);
+	cupti_collect(true);
+	cupti_client_unsubscribe(false);
+	cupti_state.has_rest = cupti_state.is_registered = false;
+	if (cupti_phase() & CUPTI_RECORDS)
+		cupti_set_phase(CUPTI_PAUSED);
 }
 
 static void cupti_resume(void)
 {
 	int result;
 
-	if (cupti_foreign_has_it()) {
+	if (!event_timing_is_on() && (cupti_foreign_has_it() || !cupti_state.is_registered)) {
 		cupti_start_recording();
 		return;
 	}
@@ -411,20 +497,10 @@ void cupti_change(bool is_wanted, bool has_driver)
 
 /* ---- while recording ---- */
 
-static bool cupti_is_capturing(void *stream)
-{
-	static int (*query)(void *, int *);
-	int state = 0;
-
-	if (!query)
-		query = dso_library_symbol("libcuda.so", "cuStreamIsCapturing");
-	return query && (query(stream, &state) || state);
-}
-
 /* Launches into a graph have no records. */
 void cupti_count_launch(void *stream)
 {
-	if (cupti_phase_has(CUPTI_RECORDS) && !event_timing_is_on() && !cupti_is_capturing(stream) &&
+	if (cupti_phase_has(CUPTI_RECORDS) && !event_timing_is_on() && !cupti_driver_is_capturing(stream) &&
 	    __atomic_add_fetch(&launches, 1, __ATOMIC_RELAXED) >= LAUNCHES_WITHOUT_RECORD)
 		cupti_state.counts_launches = false;
 }
@@ -463,6 +539,7 @@ void cupti_flush_waited(void)
 	if (cupti_phase() == CUPTI_RECORDING && !event_timing_is_on()) {
 		__atomic_store_n(&next_flush_ns, now + interval_ns, __ATOMIC_RELAXED);
 		cupti_collect(false);
+		graph_check_whole();
 		if (is_silent && !cupti_state.has_records)
 			cupti_leave_silent();
 	}

@@ -69,7 +69,15 @@ void cupti_context_ended(int device);
 /* Do the options request CUPTI, and can it still be used? */
 bool cupti_is_requested(void);
 
-/* Reads the records that CUPTI holds and disables all that we have enabled. */
+/* Reads the records that CUPTI holds and disables all that we have enabled. A subscription beside the program's
+ * stays. */
 void cupti_stop(void);
+
+/* With the claim: subscribes beside the program, which is about to subscribe by that name, so that both record. False:
+ * not possible, and nothing has changed but that recording has stopped. */
+bool cupti_join(const char *name);
+
+/* With the claim: the program has no subscription any more, so ours ends, too. The next recorded call resumes. */
+void cupti_leave_alone(void);
 
 #endif

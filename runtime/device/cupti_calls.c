@@ -3,8 +3,8 @@
  * subscription of the process. The records identify threads by kernel thread ids, as our own records do. */
 #include "runtime/device/cupti_calls.h"
 
+#include "runtime/device/cupti_client.h"
 #include "runtime/device/cupti_layout.h"
-#include "runtime/device/cupti_state.h"
 
 struct call_range {
 	uint16_t first, last;
@@ -19,28 +19,23 @@ enum {
 };
 
 /* Older releases record either all calls or none. */
-static void cupti_set_call_ranges(int (*one)(uint32_t, uint8_t), uint32_t kind, const struct call_range *s,
-				  size_t count, bool is_on)
+static void cupti_set_call_ranges(bool is_driver, const struct call_range *s, size_t count, bool is_on)
 {
-	if (!one || one(s->first, is_on)) {
-		if (is_on)
-			cupti_api.enable(kind);
-		else
-			cupti_api.disable(kind);
+	if (cupti_client_set_call(is_driver, s->first, is_on)) {
+		cupti_client_set_kind(is_driver ? CUPTI_DRIVER_CALL : CUPTI_RUNTIME_CALL, is_on);
 		return;
 	}
 	for (; count--; s++)
 		for (uint32_t function = s->first; function <= s->last; function++)
-			one(function, is_on);
+			cupti_client_set_call(is_driver, function, is_on);
 }
 
 void cupti_calls_set(bool is_on)
 {
-	if (!cupti_api.name_threads)
+	if (!cupti_client_name_threads(is_on ? CUPTI_THREADS_SYSTEM : CUPTI_THREADS_DEFAULT))
 		return;
-	cupti_api.name_threads(is_on ? CUPTI_THREADS_SYSTEM : CUPTI_THREADS_DEFAULT);
-	cupti_set_call_ranges(cupti_api.enable_runtime_call, CUPTI_RUNTIME_CALL, runtime_calls, RUNTIME_COUNT, is_on);
-	cupti_set_call_ranges(cupti_api.enable_driver_call, CUPTI_DRIVER_CALL, driver_calls, DRIVER_COUNT, is_on);
+	cupti_set_call_ranges(false, runtime_calls, RUNTIME_COUNT, is_on);
+	cupti_set_call_ranges(true, driver_calls, DRIVER_COUNT, is_on);
 }
 
 bool cupti_calls_wanted(bool is_driver, uint32_t function)

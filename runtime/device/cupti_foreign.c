@@ -31,17 +31,70 @@ bool cupti_foreign_has_it(void)
 	return cupti_foreign.generation && cupti_foreign.generation == process.generation;
 }
 
+/* ---- subscriptions beside which we may subscribe ---- */
+
+enum { SUBSCRIBERS = 16 };
+static void *subscribers[SUBSCRIBERS]; /* NULL: free */
+
+static bool subscriber_replace(void *old, void *new)
+{
+	for (int i = 0; i < SUBSCRIBERS; i++) {
+		void *expected = old;
+
+		if (__atomic_compare_exchange_n(&subscribers[i], &expected, new, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_RELAXED))
+			return true;
+	}
+	return false;
+}
+
+bool cupti_foreign_add_subscriber(void *subscriber)
+{
+	return subscriber && subscriber_replace(NULL, subscriber);
+}
+
+bool cupti_foreign_remove_subscriber(void *subscriber)
+{
+	return subscriber && subscriber_replace(subscriber, NULL);
+}
+
+void cupti_foreign_forget_subscribers(void)
+{
+	for (int i = 0; i < SUBSCRIBERS; i++)
+		__atomic_store_n(&subscribers[i], NULL, __ATOMIC_RELEASE);
+}
+
+bool cupti_foreign_has_subscribers(void)
+{
+	for (int i = 0; i < SUBSCRIBERS; i++)
+		if (__atomic_load_n(&subscribers[i], __ATOMIC_ACQUIRE))
+			return true;
+	return false;
+}
+
+/* ---- the end of its use ---- */
+
 bool cupti_foreign_is_detaching(void)
 {
-	return cupti_foreign_has_it() && cupti_foreign.detached_ns &&
-	       clock_monotonic_ns() < cupti_foreign.detached_ns;
+	struct cupti_foreign *f = &cupti_foreign;
+
+	if (!cupti_foreign_has_it())
+		return false;
+	/* CUPTI may detach at the end of the call in which it was asked to: wait for this thread's next call. */
+	if (f->detaching_thread) {
+		if (f->detaching_thread != &thread_self || thread_self.page->current)
+			return true;
+		f->detaching_thread = NULL;
+		f->detached_ns = clock_monotonic_ns() + CUPTI_DETACH_NS;
+	}
+	return f->detached_ns && clock_monotonic_ns() < f->detached_ns;
 }
 
 bool cupti_foreign_gives_back(void)
 {
 	if (cupti_foreign.uses)
 		return false;
-	if (cupti_foreign.request && cupti_api.flush_all)
+	if (cupti_foreign.request && cupti_api.flush_all && !cupti_foreign_has_subscribers())
 		cupti_api.flush_all(1); /* records that it has not fetched are delivered to it, not to us */
 	cupti_foreign.generation = 0;
 	cupti_foreign.detached_ns = 0;

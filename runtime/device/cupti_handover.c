@@ -3,10 +3,9 @@
 
 #include "runtime/common/clock.h"
 #include "runtime/device/cupti.h"
+#include "runtime/device/cupti_client.h"
 #include "runtime/device/cupti_foreign.h"
 #include "runtime/device/cupti_layout.h"
-
-#define DETACH_NS 1000000000ull /* for how long CUPTI detaches itself after cuptiFinalize is not documented */
 
 /* Reserves CUPTI for the other profiler. False: our recording is off, so nothing has to be handed over. */
 static bool cupti_reserve_for_other(const void *caller)
@@ -31,6 +30,9 @@ static bool cupti_take_from_us(const void *caller, uint64_t use)
 
 	if (!(process_gate.groups & 1u << TF_GROUP_CUDA) || cupti_is_inside || !cupti_is_requested() ||
 	    !thread_attached())
+		return false;
+	/* CUPTI refuses every other use beside the program's own subscription, too. */
+	if (cupti_client_is_sharing() && use != CUPTI_FOREIGN_SETS && use != CUPTI_FOREIGN_FINALIZES)
 		return false;
 	is_claimed = cupti_claim_patiently(&guard);
 	if (!is_claimed)
@@ -69,7 +71,7 @@ bool cupti_handover_buffers(const void *caller, void *request, void *complete)
 
 static uint64_t cupti_kind_bit(uint32_t kind)
 {
-	return kind < 62 ? 1ull << kind : 0;
+	return kind < 59 ? 1ull << kind : 0;
 }
 
 void cupti_handover_enables(const void *caller, uint32_t kind)
@@ -97,25 +99,95 @@ void cupti_handover_disabled(uint32_t kind)
 	cupti_give_up(cupti_kind_bit(kind));
 }
 
-void cupti_handover_subscribes(const void *caller)
+/* Subscribes beside the program before it subscribes, so that no operation is requested in between. */
+static bool cupti_join_before(const char *name)
 {
-	cupti_take_from_us(caller, CUPTI_FOREIGN_SUBSCRIBED);
+	struct thread_guard guard;
+	bool is_sharing;
+
+	if (!cupti_is_open() || cupti_is_inside || cupti_foreign_has_it() || !thread_attached() ||
+	    !cupti_claim_patiently(&guard))
+		return false;
+	is_sharing = cupti_join(name);
+	cupti_release(&guard);
+	return is_sharing;
 }
 
-void cupti_handover_unsubscribed(void)
+bool cupti_handover_subscribes(const void *caller, const char *name, bool allows_several)
 {
+	if (allows_several && cupti_join_before(name))
+		return true;
+	cupti_take_from_us(caller, CUPTI_FOREIGN_SUBSCRIBED);
+	return false;
+}
+
+void cupti_handover_subscribed(void *subscriber, bool allows_several)
+{
+	/* The next recorded call subscribes beside it, if that is possible. */
+	if (allows_several && !cupti_is_inside && cupti_foreign_add_subscriber(subscriber))
+		cupti_give_up(CUPTI_FOREIGN_SUBSCRIBED);
+}
+
+void cupti_handover_unsubscribed(void *subscriber)
+{
+	struct thread_guard guard;
+
+	if (cupti_is_inside)
+		return;
+	cupti_foreign_remove_subscriber(subscriber);
+	if (cupti_foreign_has_subscribers())
+		return;
+	if (cupti_client_is_sharing() && thread_attached() && cupti_claim_patiently(&guard)) {
+		cupti_leave_alone();
+		cupti_release(&guard);
+	}
 	cupti_give_up(CUPTI_FOREIGN_SUBSCRIBED);
 }
 
-void cupti_handover_finalized(void)
+void cupti_handover_sets(const void *caller)
 {
+	cupti_take_from_us(caller, CUPTI_FOREIGN_SETS);
+}
+
+void cupti_handover_has_set(void)
+{
+	cupti_give_up(CUPTI_FOREIGN_SETS);
+}
+
+void cupti_handover_defines_records(const void *caller)
+{
+	cupti_take_from_us(caller, CUPTI_FOREIGN_DEFINES_RECORDS);
+}
+
+void cupti_handover_defined_records(void)
+{
+	cupti_give_up(CUPTI_FOREIGN_DEFINES_RECORDS);
+}
+
+void cupti_handover_finalizes(const void *caller)
+{
+	cupti_take_from_us(caller, CUPTI_FOREIGN_FINALIZES);
+}
+
+void cupti_handover_finalized(bool is_done)
+{
+	bool is_within_call = thread_self.generation == process.generation && thread_self.page->current;
+
+	if (!is_done) {
+		cupti_give_up(CUPTI_FOREIGN_FINALIZES);
+		return;
+	}
+	cupti_foreign_forget_subscribers();
+	cupti_client_unsubscribe(true);
 	if (cupti_is_inside || !cupti_foreign_has_it())
 		return;
 	cupti_foreign.uses = 0;
 	cupti_foreign.request = NULL;
 	cupti_state.epoch++;
 	cupti_state.has_rest = false;
-	cupti_foreign.detached_ns = clock_monotonic_ns() + DETACH_NS;
+	cupti_state.is_registered = false;
+	cupti_foreign.detaching_thread = is_within_call ? &thread_self : NULL;
+	cupti_foreign.detached_ns = clock_monotonic_ns() + CUPTI_DETACH_NS;
 	if (cupti_state.version < CUPTI_STARTS_AGAIN)
 		cupti_set_phase(CUPTI_OFF);
 	else

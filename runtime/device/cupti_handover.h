@@ -20,11 +20,27 @@ void cupti_handover_enables(const void *caller, uint32_t kind);
 /* It has disabled a kind. When all are disabled, the next recorded call takes CUPTI back. */
 void cupti_handover_disabled(uint32_t kind);
 
-/* Likewise: it is about to subscribe by cuptiSubscribe_v2. It has unsubscribed, or could not subscribe. */
-void cupti_handover_subscribes(const void *caller);
-void cupti_handover_unsubscribed(void);
+/* Likewise: it is about to subscribe by cuptiSubscribe_v2 as `name`, which may be NULL. True: we have subscribed beside
+ * it. */
+bool cupti_handover_subscribes(const void *caller, const char *name, bool allows_several);
+/* It has subscribed; it has unsubscribed, or (NULL) could not subscribe. */
+void cupti_handover_subscribed(void *subscriber, bool allows_several);
+void cupti_handover_unsubscribed(void *subscriber);
 
-/* It has finalised CUPTI. A recorded call takes CUPTI back one second later, or, before 12.6, never. */
-void cupti_handover_finalized(void);
+/* It is about to set an attribute of its subscription, and has done so. CUPTI accepts some of them only while no
+ * subscriber has enabled a kind. */
+void cupti_handover_sets(const void *caller);
+void cupti_handover_has_set(void);
+
+/* It is about to define the fields of all records; it no longer defines them, or could not. */
+void cupti_handover_defines_records(const void *caller);
+void cupti_handover_defined_records(void);
+
+/* Likewise: it is about to finalise CUPTI. */
+void cupti_handover_finalizes(const void *caller);
+
+/* It has finalised CUPTI, or not been able to. A recorded call takes CUPTI back one second after the end of the CUDA
+ * call in which this happened, or, before 12.6, never. */
+void cupti_handover_finalized(bool is_done);
 
 #endif

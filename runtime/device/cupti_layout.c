@@ -102,6 +102,16 @@ SAME(cupti_context, default_stream, CUpti_ActivityContext, nullStreamId);
 SAME(cupti_stream, context, CUpti_ActivityStream, contextId);
 SAME(cupti_stream, stream, CUpti_ActivityStream, streamId);
 SAME(cupti_stream, flag, CUpti_ActivityStream, flag);
+SAME(cupti_device_graph, start, CUpti_ActivityDeviceGraphTrace, start);
+SAME(cupti_device_graph, graph, CUpti_ActivityDeviceGraphTrace, graphId);
+SAME(cupti_device_graph, context, CUpti_ActivityDeviceGraphTrace, contextId);
+SAME(cupti_device_graph, stream, CUpti_ActivityDeviceGraphTrace, streamId);
+SAME(cupti_decompression, device, CUpti_ActivityMemDecompress, deviceId);
+SAME(cupti_decompression, stream, CUpti_ActivityMemDecompress, streamId);
+SAME(cupti_decompression, correlation, CUpti_ActivityMemDecompress, correlationId);
+SAME(cupti_decompression, bytes, CUpti_ActivityMemDecompress, sourceBytes);
+SAME(cupti_decompression, start, CUpti_ActivityMemDecompress, start);
+SAME(cupti_decompression, end, CUpti_ActivityMemDecompress, end);
 SAME(cupti_call, function, CUpti_ActivityAPI, cbid);
 SAME(cupti_call, start, CUpti_ActivityAPI, start);
 SAME(cupti_call, end, CUpti_ActivityAPI, end);
@@ -109,6 +119,11 @@ SAME(cupti_call, thread, CUpti_ActivityAPI, threadId);
 SAME(cupti_call, correlation, CUpti_ActivityAPI, correlationId);
 SAME(cupti_device, id, CUpti_ActivityDevice4, id);
 SAME(cupti_device, name, CUpti_ActivityDevice4, name);
+
+SAME(cupti_subscriber_params, size, CUpti_SubscriberParams, structSize);
+SAME(cupti_subscriber_params, name, CUpti_SubscriberParams, subscriberName);
+SAME(cupti_subscriber_params, old_name, CUpti_SubscriberParams, oldSubscriberName);
+SAME(cupti_subscriber_params, old_size, CUpti_SubscriberParams, oldSubscriberSize);
 
 #define SAME_VALUE(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #ours " is not " #theirs)
 
@@ -120,6 +135,8 @@ SAME_VALUE(CUPTI_DRIVER_CALL, CUPTI_ACTIVITY_KIND_DRIVER);
 SAME_VALUE(CUPTI_RUNTIME_CALL, CUPTI_ACTIVITY_KIND_RUNTIME);
 SAME_VALUE(CUPTI_MEMCPY_PEER, CUPTI_ACTIVITY_KIND_MEMCPY2);
 SAME_VALUE(CUPTI_GRAPH, CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+SAME_VALUE(CUPTI_DEVICE_GRAPH, CUPTI_ACTIVITY_KIND_DEVICE_GRAPH_TRACE);
+SAME_VALUE(CUPTI_DECOMPRESSION, CUPTI_ACTIVITY_KIND_MEM_DECOMPRESS);
 SAME_VALUE(CUPTI_CONTEXT, CUPTI_ACTIVITY_KIND_CONTEXT);
 SAME_VALUE(CUPTI_OVERHEAD, CUPTI_ACTIVITY_KIND_OVERHEAD);
 SAME_VALUE(CUPTI_MANAGED, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
@@ -129,6 +146,7 @@ SAME_VALUE(CUPTI_MEMORY, CUPTI_ACTIVITY_KIND_MEMORY2);
 SAME_VALUE(CUPTI_JIT, CUPTI_ACTIVITY_KIND_JIT);
 SAME_VALUE(CUPTI_AT_END, CUPTI_ERROR_MAX_LIMIT_REACHED);
 SAME_VALUE(CUPTI_UNINITIALIZED, CUPTI_ERROR_NOT_INITIALIZED);
+SAME_VALUE(CUPTI_UNSUPPORTED, CUPTI_ERROR_NOT_SUPPORTED);
 SAME_VALUE(CUPTI_OTHER_SUBSCRIBER, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
 _Static_assert((int)CUPTI_THREADS_DEFAULT == CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT &&
 		       (int)CUPTI_THREADS_SYSTEM == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM,

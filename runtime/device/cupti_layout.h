@@ -5,6 +5,7 @@
 #ifndef PILLION_CUPTI_LAYOUT_H
 #define PILLION_CUPTI_LAYOUT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Values of CUpti_ActivityKind. */
@@ -24,6 +25,8 @@ enum cupti_kind {
 	CUPTI_MEMORY = 49, /* MEMORY2 */
 	CUPTI_JIT = 52,
 	CUPTI_GRAPH = 51,
+	CUPTI_DEVICE_GRAPH = 53, /* launched by a kernel */
+	CUPTI_DECOMPRESSION = 54,
 };
 
 /* Versions of the interface (cuptiGetVersion). */
@@ -33,11 +36,25 @@ enum {
 	CUPTI_HAS_MEMORY = 15,	  /* 11.2 */
 	CUPTI_HAS_DEVICE_4 = 17,  /* 11.6 */
 	CUPTI_STARTS_AGAIN = 24,  /* 12.6: also after cuptiFinalize */
+	CUPTI_HAS_HARDWARE = 26,  /* 12.8: the hardware event system, and records of decompression */
 	CUPTI_COPES_WITHOUT_BUFFER = 27, /* 12.9 */
+	CUPTI_HAS_SEVERAL = 130300, /* several subscribers, 13.3 */
 };
 
 /* How CUPTI identifies threads (CUpti_ActivityThreadIdType): by pthread_t, or by the result of gettid(). */
 enum { CUPTI_THREADS_DEFAULT = 0, CUPTI_THREADS_SYSTEM = 1 };
+
+/* Values of CUpti_ActivityAttribute; they are set per subscriber. */
+enum { CUPTI_ATTRIBUTE_USER_DEFINED_RECORDS = 11, CUPTI_ATTRIBUTE_THREADS = 21, CUPTI_ATTRIBUTE_TIMESTAMP = 22 };
+
+/* CUpti_SubscriberParams of 13.2. */
+struct cupti_subscriber_params {
+	size_t size;
+	const char *name;
+	char *old_name;
+	size_t old_size;
+	uint8_t allows_several, reserved[7];
+};
 
 /* Callback ids of the calls that launch, copy, set, allocate or free: the first and the last of each range. CUPTI
  * records the runtime call only, not the driver call inside it, so the operations of a call that is missing here
@@ -111,7 +128,13 @@ enum { CUPTI_THREADS_DEFAULT = 0, CUPTI_THREADS_SYSTEM = 1 };
 	X(cuMemcpyWithAttributesAsync, 837, cuMemcpy3DWithAttributesAsync_ptsz, 840)
 
 /* Values of CUptiResult. */
-enum { CUPTI_OK = 0, CUPTI_AT_END = 12, CUPTI_UNINITIALIZED = 15, CUPTI_OTHER_SUBSCRIBER = 39 };
+enum {
+	CUPTI_OK = 0,
+	CUPTI_AT_END = 12,
+	CUPTI_UNINITIALIZED = 15,
+	CUPTI_UNSUPPORTED = 27,
+	CUPTI_OTHER_SUBSCRIBER = 39,
+};
 
 struct cupti_record {
 	uint32_t kind;
@@ -172,6 +195,20 @@ struct cupti_graph {
 	uint32_t kind, correlation;
 	uint64_t start, end;
 	uint32_t device, graph, context, stream;
+};
+
+struct cupti_device_graph {
+	uint32_t kind, device;
+	uint64_t start, end;
+	uint32_t graph, launcher, mode, context;
+	uint64_t stream;
+};
+
+struct cupti_decompression {
+	uint32_t kind, device, context, stream, channel, channel_type, correlation, operations;
+	uint64_t bytes; /* compressed */
+	void *reserved;
+	uint64_t start, end;
 };
 
 struct cupti_call {

@@ -117,6 +117,21 @@ const char *cupti_open(struct cupti_api *api, char *ret_path, size_t size)
 	FIND(get_dropped, "cuptiActivityGetNumDroppedRecords");
 	FIND(flush_all, "cuptiActivityFlushAll");
 	FIND(flush_period, "cuptiActivityFlushPeriod");
+	FIND(enable_hardware, "cuptiActivityEnableHWTrace");
+	FIND(subscribe, "cuptiSubscribe_v2");
+	FIND(unsubscribe, "cuptiUnsubscribe");
+	FIND(register_callbacks_v2, "cuptiActivityRegisterCallbacks_v2");
+	FIND(enable_v2, "cuptiActivityEnable_v2");
+	FIND(disable_v2, "cuptiActivityDisable_v2");
+	FIND(enable_runtime_call_v2, "cuptiActivityEnableRuntimeApi_v2");
+	FIND(enable_driver_call_v2, "cuptiActivityEnableDriverApi_v2");
+	FIND(set_attribute_v2, "cuptiActivitySetAttribute_v2");
+	FIND(next_record_v2, "cuptiActivityGetNextRecord_v2");
+	FIND(get_dropped_v2, "cuptiActivityGetNumDroppedRecords_v2");
+	FIND(get_timestamp_v2, "cuptiGetTimestamp_v2");
+	FIND(node_id, "cuptiGetGraphNodeId");
+	FIND(graph_id, "cuptiGetGraphId");
+	FIND(exec_id, "cuptiGetGraphExecId");
 #undef FIND
 	if (!api->get_version || !api->get_timestamp || !api->register_callbacks || !api->enable || !api->disable ||
 	    !api->next_record || !api->get_dropped || !api->flush_all)

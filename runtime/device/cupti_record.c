@@ -11,6 +11,7 @@
 #include "runtime/common/sys.h"
 #include "runtime/device/batch.h"
 #include "runtime/device/cupti_calls.h"
+#include "runtime/device/cupti_client.h"
 #include "runtime/device/cupti_foreign.h"
 #include "runtime/device/cupti_layout.h"
 #include "runtime/device/cupti_state.h"
@@ -78,16 +79,25 @@ static uint8_t *buffer_take(void)
 	return NULL;
 }
 
-void cupti_buffer_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_limit)
+static void buffer_give(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_limit)
 {
-	if (cupti_foreign_request(ret_buffer, ret_size, ret_limit))
-		return;
 	/* Without a buffer CUPTI drops records and counts them, or crashes. */
 	*ret_buffer = buffer_take();
 	if (!*ret_buffer && cupti_state.version < CUPTI_COPES_WITHOUT_BUFFER)
 		*ret_buffer = scrap;
 	*ret_size = *ret_buffer ? BUFFER : 0;
 	*ret_limit = 0;
+}
+
+void cupti_buffer_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_limit)
+{
+	if (!cupti_foreign_request(ret_buffer, ret_size, ret_limit))
+		buffer_give(ret_buffer, ret_size, ret_limit);
+}
+
+void cupti_buffer_request_shared(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_limit, void *info)
+{
+	buffer_give(ret_buffer, ret_size, ret_limit);
 }
 
 /* Buffers beyond the first few are rarely needed: their memory is returned to the kernel. */
@@ -137,36 +147,72 @@ static uint32_t record_kernel_name(const char *name)
 						  .graph = has_graph_ids() ? (r)->graph : 0,                           \
 						  __VA_ARGS__}})
 
+/* The fields of an operation that may be the node of a graph. */
+#define NODE(r)                                                                                                        \
+	.node = has_graph_ids() ? (uint32_t)(r)->graph_node : 0,                                                       \
+	.node_graph = has_graph_ids() ? (uint32_t)((r)->graph_node >> 32) : 0
+
 static void record_kernel(struct batch *b, const struct cupti_kernel *r)
 {
 	batch_put(b, OPERATION(r, 0, .kind = TF_DEVICE_KERNEL, .kernel = record_kernel_name(r->name),
 			       .grid = {r->grid[0], r->grid[1], r->grid[2]},
 			       .block = {r->block[0], r->block[1], r->block[2]}, .registers = r->registers,
 			       .static_shared_bytes = r->static_shared, .dynamic_shared_bytes = r->dynamic_shared,
-			       .local_bytes = r->local_per_thread));
+			       .local_bytes = r->local_per_thread, NODE(r)));
 }
 
 static void record_copy(struct batch *b, const struct cupti_memcpy *r)
 {
 	batch_put(b, OPERATION(r, r->bytes, .kind = TF_DEVICE_COPY, .copy = r->copy, .source = r->source,
-			       .target = r->target));
+			       .target = r->target, NODE(r)));
 }
 
 static void record_peer_copy(struct batch *b, const struct cupti_memcpy_peer *r)
 {
 	batch_put(b, OPERATION(r, r->bytes, .kind = TF_DEVICE_COPY, .copy = r->copy, .source = r->source,
 			       .target = r->target, .source_device = (uint16_t)r->source_device,
-			       .target_device = (uint16_t)r->target_device));
+			       .target_device = (uint16_t)r->target_device, NODE(r)));
 }
 
 static void record_memset(struct batch *b, const struct cupti_memset *r)
 {
-	batch_put(b, OPERATION(r, r->bytes, .kind = TF_DEVICE_SET, .value = r->value, .target = (uint8_t)r->memory));
+	batch_put(b, OPERATION(r, r->bytes, .kind = TF_DEVICE_SET, .value = r->value, .target = (uint8_t)r->memory,
+			       NODE(r)));
 }
 
 static void record_graph(struct batch *b, const struct cupti_graph *r)
 {
+	__atomic_store_n(&cupti_state.whole_launches, 0, __ATOMIC_RELAXED);
 	batch_put(b, OPERATION(r, 0, .kind = TF_DEVICE_GRAPH));
+}
+
+enum { DEVICE_MEMORY = 3 }; /* CUpti_ActivityMemoryKind */
+
+/* No host call requests it. */
+static void record_device_graph(struct batch *b, const struct cupti_device_graph *r)
+{
+	batch_put(b, &(const struct batch_item){.start = r->start,
+						.end = r->end,
+						.operation = {.kind = TF_DEVICE_GRAPH,
+							      .device = r->device,
+							      .context = r->context,
+							      .stream = (uint32_t)r->stream,
+							      .graph = r->graph}});
+}
+
+static void record_decompression(struct batch *b, const struct cupti_decompression *r)
+{
+	batch_put(b, &(const struct batch_item){.start = r->start,
+						.end = r->end,
+						.bytes = r->bytes,
+						.correlation = r->correlation,
+						.operation = {.kind = TF_DEVICE_COPY,
+							      .copy = TF_COPY_DECOMPRESSES,
+							      .source = DEVICE_MEMORY,
+							      .target = DEVICE_MEMORY,
+							      .device = r->device,
+							      .context = r->context,
+							      .stream = r->stream}});
 }
 
 static void record_write_call(struct batch *b, const struct cupti_call *r)
@@ -303,7 +349,7 @@ static bool record_fact(struct batch *b, const void *record)
 static bool is_device_work(uint32_t kind)
 {
 	return kind == CUPTI_KERNEL || kind == CUPTI_MEMCPY || kind == CUPTI_MEMCPY_PEER || kind == CUPTI_MEMSET ||
-	       kind == CUPTI_GRAPH;
+	       kind == CUPTI_GRAPH || kind == CUPTI_DEVICE_GRAPH || kind == CUPTI_DECOMPRESSION;
 }
 
 static void record_convert(struct batches *all, const void *record)
@@ -335,6 +381,12 @@ static void record_convert(struct batches *all, const void *record)
 	case CUPTI_GRAPH:
 		record_graph(b, record);
 		break;
+	case CUPTI_DEVICE_GRAPH:
+		record_device_graph(b, record);
+		break;
+	case CUPTI_DECOMPRESSION:
+		record_decompression(b, record);
+		break;
 	case CUPTI_RUNTIME_CALL:
 	case CUPTI_DRIVER_CALL:
 		record_call(all, record);
@@ -350,9 +402,10 @@ static void record_convert(struct batches *all, const void *record)
 
 static uint64_t unwritten_buffers; /* returned in threads that can no longer write, or not read */
 
-static void buffer_read(uint8_t *buffer, size_t used)
+static void buffer_read(bool is_shared, uint8_t *buffer, size_t used)
 {
-	struct tf_device_batch head = {.source = TF_SOURCE_CUPTI, .time = cupti_state.time, .epoch = cupti_state.epoch};
+	struct tf_device_batch head = {
+	    .source = TF_SOURCE_CUPTI, .time = cupti_client_clock(is_shared), .epoch = cupti_state.epoch};
 	struct batches b;
 	void *record = NULL;
 	int result;
@@ -361,7 +414,7 @@ static void buffer_read(uint8_t *buffer, size_t used)
 	batch_begin(&b.operations, TF_BLOB_DEVICE, &head);
 	batch_begin(&b.calls, TF_BLOB_DEVICE_CALLS, &head);
 	batch_begin(&b.more, TF_BLOB_DEVICE_MORE, &head);
-	while (!(result = cupti_api.next_record(buffer, used, &record)))
+	while (!(result = cupti_client_next_record(is_shared, buffer, used, &record)))
 		record_convert(&b, record);
 	record_write_pending(&b);
 	batch_end(&b.operations);
@@ -378,7 +431,7 @@ void cupti_count_dropped(void *context, uint32_t stream)
 	size_t dropped = 0;
 	struct tf_device_lost lost = {.unreadable = __atomic_exchange_n(&unwritten_buffers, 0, __ATOMIC_RELAXED)};
 
-	if (!cupti_api.get_dropped(context, stream, &dropped))
+	if (!cupti_client_dropped(cupti_client_is_sharing(), context, stream, &dropped))
 		lost.dropped = dropped;
 	batch_write_lost(&lost);
 }
@@ -387,12 +440,12 @@ void cupti_write_clock(void)
 {
 	struct tf_device_clock best = {.error_ns = UINT64_MAX};
 
-	if (cupti_state.time != TF_DEVICE_TIME_OWN)
+	if (cupti_client_clock(cupti_client_is_sharing()) != TF_DEVICE_TIME_OWN)
 		return;
 	for (int i = 0; i < 3; i++) {
 		uint64_t device = 0, before = clock_monotonic_ns(), after;
 
-		if (cupti_api.get_timestamp(&device))
+		if (cupti_client_time(&device))
 			return;
 		after = clock_monotonic_ns();
 		if (after - before < best.error_ns)
@@ -420,21 +473,16 @@ static bool thread_can_write(void)
 	return true;
 }
 
-void cupti_buffer_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t used)
+/* One of our buffers, or none. */
+static void buffer_complete(bool is_shared, void *context, uint32_t stream, uint8_t *buffer, size_t used)
 {
 	int error = errno;
 
-	if (buffer && !is_our_buffer(buffer)) {
-		cupti_foreign_complete(context, stream, buffer, size, used);
-		return;
-	}
-	if (buffer)
-		cupti_foreign_copy(context, stream, buffer, used);
 	if (buffer == scrap)
 		__atomic_fetch_add(&unwritten_buffers, used != 0, __ATOMIC_RELAXED);
 	if (buffer && thread_can_write()) {
 		if (used && buffer != scrap)
-			buffer_read(buffer, used);
+			buffer_read(is_shared, buffer, used);
 		cupti_count_dropped(context, stream);
 		cupti_write_clock();
 	} else if (used && buffer != scrap && cupti_state.opened_in == process.generation) {
@@ -443,4 +491,20 @@ void cupti_buffer_complete(void *context, uint32_t stream, uint8_t *buffer, size
 	if (buffer)
 		buffer_free(buffer);
 	errno = error;
+}
+
+void cupti_buffer_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t used)
+{
+	if (buffer && !is_our_buffer(buffer)) {
+		cupti_foreign_complete(context, stream, buffer, size, used);
+		return;
+	}
+	if (buffer)
+		cupti_foreign_copy(context, stream, buffer, used);
+	buffer_complete(false, context, stream, buffer, used);
+}
+
+void cupti_buffer_complete_shared(uint8_t *buffer, size_t size, size_t used, void *info)
+{
+	buffer_complete(true, NULL, 0, buffer, used);
 }

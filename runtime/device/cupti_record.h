@@ -9,6 +9,9 @@
 /* The callbacks that are registered with CUPTI. */
 void cupti_buffer_request(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_limit);
 void cupti_buffer_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t used);
+/* The same for a subscriber among several. */
+void cupti_buffer_request_shared(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_limit, void *info);
+void cupti_buffer_complete_shared(uint8_t *buffer, size_t size, size_t used, void *info);
 
 /* Writes the number of records that CUPTI has dropped so far. */
 void cupti_count_dropped(void *context, uint32_t stream);

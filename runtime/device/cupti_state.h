@@ -80,6 +80,24 @@ struct cupti_api {
 	int (*get_dropped)(void *context, uint32_t stream, size_t *ret);
 	int (*flush_all)(uint32_t flag);
 	int (*flush_period)(uint32_t ms);
+	int (*enable_hardware)(uint8_t is_on);
+	/* of one subscriber among several */
+	int (*subscribe)(void **ret, void (*callback)(void *, uint32_t, uint32_t, const void *), void *data,
+			 void *params);
+	int (*unsubscribe)(void *subscriber);
+	int (*register_callbacks_v2)(void *subscriber, void (*request)(uint8_t **, size_t *, size_t *, void *),
+				     void (*complete)(uint8_t *, size_t, size_t, void *));
+	int (*enable_v2)(void *subscriber, uint32_t kind, void *config);
+	int (*disable_v2)(void *subscriber, uint32_t kind, void *config);
+	int (*enable_runtime_call_v2)(void *subscriber, uint32_t function, uint8_t is_on);
+	int (*enable_driver_call_v2)(void *subscriber, uint32_t function, uint8_t is_on);
+	int (*set_attribute_v2)(void *subscriber, int attribute, size_t *size, void *value);
+	int (*next_record_v2)(void *subscriber, uint8_t *buffer, size_t size, void **record);
+	int (*get_dropped_v2)(void *subscriber, void *context, uint32_t stream, size_t *ret);
+	int (*get_timestamp_v2)(void *subscriber, uint64_t *ret);
+	int (*node_id)(void *node, uint64_t *ret);
+	int (*graph_id)(void *graph, uint32_t *ret);
+	int (*exec_id)(void *exec, uint32_t *ret);
 };
 extern struct cupti_api cupti_api;
 
@@ -87,12 +105,15 @@ struct cupti_state {
 	/* generation of the image that opened CUPTI, or tried to; 0: none. Inherited by forked children */
 	uint64_t opened_in;
 	uint32_t version;
-	uint8_t time;	/* enum tf_device_time */
+	uint8_t time;	/* enum tf_device_time; of records outside of a subscription */
 	uint16_t epoch; /* of correlation ids */
 	uint64_t kinds; /* that we have enabled */
 	bool has_operations;	/* a device has executed an operation since CUPTI was opened */
 	bool has_records; /* there has been a record of a kernel, copy, memset or graph since then */
 	bool counts_launches; /* until there has been one, or enough launches without one */
+	bool has_hardware;  /* device times are by the hardware event system */
+	bool is_registered; /* our buffer callbacks are CUPTI's, and its kinds need only be enabled */
+	uint32_t whole_launches; /* of graphs since the last record of one, with --cuda-graph-sampling. Atomic */
 	bool has_rest;	/* paused, and operations in progress at that time may still have records to come */
 };
 extern struct cupti_state cupti_state;

@@ -43,6 +43,8 @@ struct tf_device_batch {
  *
  * A record takes 5 to 8 bytes if a thread makes several calls in a row. */
 
+enum { TF_COPY_DECOMPRESSES = 11 };
+
 enum tf_device_operation_kind {
 	TF_DEVICE_KERNEL = 1,
 	TF_DEVICE_COPY = 2,
@@ -69,7 +71,8 @@ enum tf_device_operation_kind {
 /* The parts of a device operation that its repetitions share. */
 struct tf_device_operation {
 	uint8_t kind;		/* enum tf_device_operation_kind */
-	/* CUpti_ActivityMemcpyKind: 1 HtoD 2 DtoH 3 HtoA 4 AtoH 5 AtoA 6 AtoD 7 DtoA 8 DtoD 9 HtoH 10 PtoP */
+	/* CUpti_ActivityMemcpyKind: 1 HtoD 2 DtoH 3 HtoA 4 AtoH 5 AtoA 6 AtoD 7 DtoA 8 DtoD 9 HtoH 10 PtoP; or
+	 * TF_COPY_DECOMPRESSES, whose bytes are the compressed ones */
 	uint8_t copy;
 	/* CUpti_ActivityMemoryKind: 1 pageable 2 pinned 3 device 4 array 5 managed 6, 7 the static ones; a memset has
 	 * only a target */
@@ -83,6 +86,9 @@ struct tf_device_operation {
 	uint32_t local_bytes;			     /* per thread */
 	uint32_t value;				     /* of a memset */
 	uint16_t source_device, target_device;	     /* of a copy between devices */
+	/* the node's number and the graph in which it has that number: `graph`, or one inside of it (a child graph, the
+	 * body of a conditional node). 0: not a node. Absent before 1.2 */
+	uint32_t node, node_graph;
 };
 
 struct tf_device_source {

@@ -38,7 +38,7 @@
 #define TF_BYTE_ORDER 0x01020304u
 /* A reader accepts every minor version of its major version: it skips unknown kinds of slots, blobs and chunks. */
 #define TF_VERSION_MAJOR 1
-#define TF_VERSION_MINOR 2
+#define TF_VERSION_MINOR 3
 
 enum { TF_PAGE = 4096, TF_SLOT = 8, TF_HOST = 64 };
 
@@ -55,9 +55,10 @@ struct tf_clock_pair {
 	uint64_t error_ticks;
 };
 
-/* How an image began, and the end that it recorded itself. TF_END_NONE: the image recorded no end; the wait status
- * that its parent or the launcher recorded may be available. */
-enum tf_via { TF_VIA_START = 1, TF_VIA_FORK = 2 };
+/* How an image began, and the end that it recorded itself. TF_VIA_OBSERVED: the launcher wrote this trace, with the
+ * samples that perf_event_open(2) took of an image, which may have a trace of its own as well.
+ * TF_END_NONE: the image recorded no end; the wait status that its parent or the launcher recorded may be available. */
+enum tf_via { TF_VIA_START = 1, TF_VIA_FORK = 2, TF_VIA_OBSERVED = 3 };
 enum tf_end { TF_END_NONE = 0, TF_END_EXIT = 1, TF_END_EXEC = 2, TF_END_ABORT = 3 };
 
 struct tf_header {
@@ -300,6 +301,15 @@ enum tf_arg_kind {
 	TF_ARG_PAYLOAD = 12, /* small = nvtxPayloadType_t, value = low 48 bits of the payload */
 	TF_ARG_PAYLOAD_HIGH = 13, /* value = the high 16 bits of the payload */
 	TF_ARG_DEVICE_OPERATION = 14, /* value = key of its device record: epoch << 32, correlation id */
+	/* CUDA graphs, by their ids in device records. A call that made a node, by capture or explicitly: GRAPH and
+	 * GRAPH_NODE (its number in the graph), and for each graph inside of it (a child graph, the bodies of a
+	 * conditional node) GRAPH_INNER, or GRAPH_EXEC if the launch of that executable graph was captured. A call that
+	 * instantiated a graph or updated an executable one: GRAPH and GRAPH_EXEC. A call that cloned GRAPH_INNER:
+	 * GRAPH is the clone */
+	TF_ARG_GRAPH = 15,
+	TF_ARG_GRAPH_NODE = 17,
+	TF_ARG_GRAPH_EXEC = 18,
+	TF_ARG_GRAPH_INNER = 20,
 	TF_ARG_EXTENDED = 24, /* value = id of the TF_BLOB_PAYLOAD that precedes the event in the same thread */
 	/* of a MARK that is a sample of a counter. value = the counter's id. The sampled value is the mark's
 	 * payload, extended or not; if it has neither, small = the reason: 0 the value is 0, 1 it is unchanged, 2 it
@@ -455,7 +465,7 @@ struct tf_range_page {
 	uint32_t launcher;  /* PID of the launcher, which receives SIGCHLD when it has to apply --kill; 0: none */
 	uint32_t lost_lines; /* lines of the index for which there was no room: a full disk, RLIMIT_FSIZE */
 	uint32_t members[TF_RANGE_MEMBERS]; /* PIDs inside; the launcher removes those of dead processes */
-	uint64_t lost_events; /* of images without a trace file whose end is among lost_lines */
+	uint64_t lost_events; /* of threads without space in a trace file whose image wrote no end into the index */
 	struct tf_range ranges[]; /* up to the end of the file */
 };
 
@@ -465,7 +475,7 @@ enum tf_range_mode { TF_RANGE_WHOLE_RUN = 0, TF_RANGE_PROFILER_API = 1, TF_RANGE
  *
  * struct tf_images lies at TF_IMAGES_OFFSET. The function names of these images follow it (function_bytes, as in a
  * trace file). The places of the images begin at TF_IMAGES_FIRST, TF_IMAGE_BYTES each. The file is extended by
- * TF_IMAGE_BLOCK_BYTES at a time. A file of an older version ends at TF_IMAGES_OFFSET.
+ * TF_IMAGE_BLOCK_BYTES at a time. A file of a version before 1.3 ends at TF_IMAGES_OFFSET.
  *
  * Each image takes the next place when it begins, and writes its first thread's chunk there. If the chunk is full, or
  * a second thread begins, the image creates a trace file and copies the chunk into it, as the first chunk of thread 0.
@@ -523,7 +533,8 @@ struct tf_image {
  *             a wait status, from an image without a trace file, or from the launcher for its COMMAND (then with
  *             launcher=1)
  *   bare    pid= exe= reason=
- *             a program that runs without the recorder, and the reason: static, setuid, musl, machine, script, gone
+ *             a program that runs without the recorder, and the reason: static, setuid, musl, machine, script, gone,
+ *             environment (cleaned, with --follow-clean-env=false)
  *   launch  run= pid= realtime_ns= command= options= version=
  *             for a rank of a job step also rank= and key= (which step); in a batch job also scheduler= job=
  *             task= (of an array) restart= (earlier attempts) step= node=, as far as the scheduler provides them

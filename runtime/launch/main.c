@@ -173,22 +173,32 @@ static int command_execute(const struct run *run, char **environment)
 	return ENOEXEC;
 }
 
-/* The pipe is closed by a successful exec; otherwise the child writes its errno to it. */
+/* `gate` is closed by a successful exec; otherwise the child writes its errno to it. If COMMAND is sampled by perf, the
+ * child waits until `hold` is closed. */
 static int command_start(struct run *run, char **environment)
 {
-	int gate[2], error = 0;
+	bool is_held = perf_prepare(run);
+	int gate[2], hold[2] = {-1, -1}, error = 0;
 	ssize_t n;
 
-	if (pipe2(gate, O_CLOEXEC) || (run->child = fork()) < 0) {
+	if (pipe2(gate, O_CLOEXEC) || (is_held && pipe2(hold, O_CLOEXEC)) || (run->child = fork()) < 0) {
 		say("cannot start %s: %s", run->command[0], strerror(errno));
 		return EXIT_USAGE;
 	}
 	if (!run->child) {
+		close(hold[1]);
+		while (is_held && read(hold[0], &error, sizeof(error)) < 0 && errno == EINTR)
+			;
 		error = command_execute(run, environment);
 		n = write(gate[1], &error, sizeof(error));
 		_exit(n == (ssize_t)sizeof(error) ? EXIT_NOT_EXECUTABLE : EXIT_USAGE);
 	}
 	close(gate[1]);
+	if (is_held) {
+		perf_start(run);
+		close(hold[0]);
+		close(hold[1]);
+	}
 	do
 		n = read(gate[0], &error, sizeof(error));
 	while (n < 0 && errno == EINTR);
@@ -254,6 +264,7 @@ static void run_end(struct run *run)
 
 	if (living)
 		range_clock_leave(run);
+	perf_finish(run, living > 0);
 	capture_line_clock(run);
 	spool_finish(run, living);
 	summary_print(run);

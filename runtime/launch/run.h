@@ -62,8 +62,8 @@ struct run {
 /* Prints one line on stderr, "pillion: ...", with control characters replaced. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* verb.c: `words` is argv. Hands a verb over to pillion-report and does not return; or returns the exit status after help
- * or an error message; or VERB_NONE. */
+/* verb.c: `words` is argv. Hands a verb over to pillion-report and does not return; or returns the exit status after
+ * help or an error message; or VERB_NONE. */
 enum { VERB_NONE = -1 };
 int verb_run(struct run *run, char **words);
 /* Appends the names of the verbs, separated by "|". */
@@ -131,7 +131,23 @@ void wait_command(struct run *run);
 /* Waits for the other processes of the run as --wait says; returns how many are still alive. */
 unsigned wait_rest(struct run *run);
 bool wait_is_alive(uint32_t pid);
+struct process_stat { /* of /proc/PID/stat */
+	char state;
+	uint32_t parent_pid;
+	int session;
+	uint64_t start; /* clock ticks since boot */
+};
+/* False: no such process. */
+bool wait_read_stat(uint32_t pid, struct process_stat *ret);
 unsigned wait_living(struct run *run);
+
+/* perf.c: CPU samples by perf_event_open(2). perf_prepare returns whether COMMAND is sampled from its start; then
+ * perf_start is called when its process exists and before it calls execve(). */
+bool perf_prepare(struct run *run);
+void perf_start(struct run *run);
+/* Does what is due; returns the milliseconds until the next call, -1: none is needed. */
+int perf_tick(struct run *run);
+void perf_finish(struct run *run, bool leaves_processes);
 
 /* summary.c */
 void summary_print(struct run *run);

@@ -15,14 +15,11 @@
 
 enum { CLOCK_MS = 30000, DRAIN_MS = 2000, REST_MS = 20, REPORT_REST_MS = 2000 };
 
-/* Fields of /proc/PID/stat after the name, which may contain spaces and parentheses. False: no such process, or a
- * zombie. */
-static bool stat_read(uint32_t pid, int *ret_session, uint64_t *ret_start)
+bool wait_read_stat(uint32_t pid, struct process_stat *ret)
 {
-	char path[48], text[1024], *at;
+	char path[48], text[1024], *at; /* the name may contain spaces and parentheses */
 	unsigned long long start;
 	FILE *f;
-	char state;
 
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
 	f = fopen(path, "re");
@@ -31,11 +28,23 @@ static bool stat_read(uint32_t pid, int *ret_session, uint64_t *ret_start)
 	at = fgets(text, sizeof(text), f) ? strrchr(text, ')') : NULL;
 	fclose(f);
 	if (!at || sscanf(at + 1,
-			  " %c %*d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-			  &state, ret_session, &start) != 3)
+			  " %c %u %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+			  &ret->state, &ret->parent_pid, &ret->session, &start) != 4)
 		return false;
-	*ret_start = start;
-	return state != 'Z' && state != 'X';
+	ret->start = start;
+	return true;
+}
+
+/* False: no such process, or a zombie. */
+static bool stat_read(uint32_t pid, int *ret_session, uint64_t *ret_start)
+{
+	struct process_stat stat;
+
+	if (!wait_read_stat(pid, &stat))
+		return false;
+	*ret_session = stat.session;
+	*ret_start = stat.start;
+	return stat.state != 'Z' && stat.state != 'X';
 }
 
 bool wait_is_alive(uint32_t pid)
@@ -135,7 +144,7 @@ static int periodic_work(struct run *run)
 		capture_line_clock(run);
 		clocked_ns = now;
 	}
-	return soonest_ms(range_clock_tick(run), run->spool[0] ? DRAIN_MS : CLOCK_MS);
+	return soonest_ms(soonest_ms(range_clock_tick(run), perf_tick(run)), run->spool[0] ? DRAIN_MS : CLOCK_MS);
 }
 
 void wait_command(struct run *run)

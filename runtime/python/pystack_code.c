@@ -191,14 +191,21 @@ static void pystack_write_ids(const struct pystack_layout *l, const struct pysta
 					    is_sample ? keys[i] : pystack_code_key(l, code[i], &file), is_sample);
 }
 
-void pystack_write(uint32_t id, const struct pystack_frame *frames, unsigned count, bool is_sample)
+static __attribute__((noinline)) void pystack_write_frames(const struct pystack_layout *l, uint32_t id,
+							   const struct pystack_frame *frames, unsigned count,
+							   bool is_sample)
 {
-	const struct pystack_layout *l = __atomic_load_n(&pystack_python.layout, __ATOMIC_ACQUIRE);
 	struct tf_python_frame out[PYSTACK_FRAMES];
 
-	if (!l || !count)
-		return;
 	for (unsigned i = 0; i < count; i += BATCH)
 		pystack_write_ids(l, frames + i, count - i < BATCH ? count - i : BATCH, is_sample, out + i);
 	event_blob(TF_BLOB_PYTHON_STACK, id, out, count * sizeof(*out));
+}
+
+void pystack_write(uint32_t id, const struct pystack_frame *frames, unsigned count, bool is_sample)
+{
+	const struct pystack_layout *l = __atomic_load_n(&pystack_python.layout, __ATOMIC_ACQUIRE);
+
+	if (l && count)
+		pystack_write_frames(l, id, frames, count, is_sample);
 }

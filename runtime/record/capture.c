@@ -180,6 +180,8 @@ bool capture_find(char *const *environment)
 		capture_report(why);
 	identity_read_host(id);
 	process_inherited.run = parse_hex(identity_variable(environment, "PILLION_RUN"));
+	if (process_inherited.run && process_options.sampling_source == SAMPLING_PERF)
+		process_options.sample = 0; /* the launcher takes the samples */
 	if (!identity_capture(process_inherited.directory, sizeof(process_inherited.directory), environment, id)) {
 		capture_report_off("the path of the capture is too long", "");
 		return false;

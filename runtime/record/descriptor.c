@@ -9,8 +9,10 @@
 #include "runtime/base/text.h"
 #include "runtime/common/sys.h"
 #include "runtime/record/event.h"
+#include "runtime/record/spare_stack.h"
 
-enum { ROOM = 512 };
+/* Longer texts are truncated. The longest of a socket is that of a Unix one, 108 bytes and a few words. */
+enum { ROOM = 512, SHORT_ROOM = 192 };
 
 union address {
 	struct sockaddr any;
@@ -31,16 +33,14 @@ struct description {
 /* The state is set after the blob is written, because a handler may leave by longjmp in between. */
 static void description_write(const struct description *t, unsigned kind, const char *text, size_t size)
 {
-	unsigned char bytes[sizeof(struct tf_descriptor) + ROOM];
 	struct tf_descriptor head = {.from_ticks = t->from_ticks, .fd = (uint16_t)t->fd, .kind = (uint16_t)kind};
 	uint32_t last = __atomic_load_n(&process.descriptor_last, __ATOMIC_RELAXED);
 	uint16_t state = t->state;
 
 	size = size < ROOM ? size : ROOM;
-	memcpy(bytes, &head, sizeof(head));
-	memcpy(bytes + sizeof(head), text, size);
-	if (!event_blob(TF_BLOB_DESCRIPTOR, 1 + __atomic_fetch_add(&process.descriptor_texts, 1, __ATOMIC_RELAXED),
-			bytes, sizeof(head) + size))
+	if (!event_blob_of_two(TF_BLOB_DESCRIPTOR,
+			       1 + __atomic_fetch_add(&process.descriptor_texts, 1, __ATOMIC_RELAXED), &head,
+			       sizeof(head), text, size))
 		return;
 	while (last < (uint32_t)t->fd && !__atomic_compare_exchange_n(&process.descriptor_last, &last, (uint32_t)t->fd,
 								      false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
@@ -160,7 +160,7 @@ static bool address_add(struct text *t, int fd, const union address *a, socklen_
 	return true;
 }
 
-static void socket_describe(struct text *t, int fd)
+static __attribute__((noinline)) void socket_describe(struct text *t, int fd)
 {
 	union address a = {0};
 	socklen_t size = sizeof(a);
@@ -190,53 +190,100 @@ static unsigned descriptor_kind(const char *text)
 	return strncmp(text, "socket:", 7) ? TF_DESCRIPTOR_OTHER : TF_DESCRIPTOR_SOCKET;
 }
 
-void descriptor_describe(int fd, uint64_t from_ticks)
+/* The text may be truncated. Returns its length, or -errno, with an empty text. */
+static long link_read(int fd, char *bytes, size_t room)
 {
-	char bytes[ROOM + 1], name[32];
-	struct text text = text_init(name, sizeof(name));
-	struct description t;
+	struct text text = text_init(bytes, room);
 	long size;
 
-	if (!description_begin(&t, fd, from_ticks))
-		return;
 	text_add(&text, "/proc/self/fd/");
 	text_number(&text, (uint64_t)fd);
-	size = sys_readlink(name, bytes, ROOM);
-	if (size <= 0) {
-		description_write(&t, TF_DESCRIPTOR_UNKNOWN, "", 0);
-		return;
-	}
-	bytes[size] = '\0';
-	if (descriptor_kind(bytes) != TF_DESCRIPTOR_SOCKET) {
-		description_write(&t, descriptor_kind(bytes), bytes, (size_t)size);
-		return;
-	}
-	text = text_init(bytes, sizeof(bytes));
-	socket_describe(&text, fd);
-	description_write(&t, TF_DESCRIPTOR_SOCKET, bytes, text_length(&text));
+	size = sys_readlink(bytes, bytes, room - 1); /* reads the name of the link before it stores the target */
+	bytes[size > 0 ? size : 0] = '\0';
+	return size;
+}
+
+static void link_write(const struct description *t, const char *bytes)
+{
+	description_write(t, *bytes ? descriptor_kind(bytes) : TF_DESCRIPTOR_UNKNOWN, bytes, strlen(bytes));
+}
+
+static __attribute__((noinline)) void link_write_long(void *description)
+{
+	const struct description *t = description;
+	char bytes[ROOM + 1];
+
+	link_read(t->fd, bytes, sizeof(bytes));
+	link_write(t, bytes);
+}
+
+/* The caller's stack may be small: one buffer at a time is on it, because these functions are not inlined, and long
+ * texts are read on a spare stack. False: a socket, of which /proc has the number only. */
+static __attribute__((noinline)) bool description_write_link(struct description *t)
+{
+	char bytes[SHORT_ROOM];
+	long size = link_read(t->fd, bytes, sizeof(bytes));
+
+	if (descriptor_kind(bytes) == TF_DESCRIPTOR_SOCKET)
+		return false;
+	if (size < SHORT_ROOM - 1)
+		link_write(t, bytes);
+	else if (!spare_stack_run(link_write_long, t))
+		link_write_long(t);
+	return true;
+}
+
+static __attribute__((noinline)) void description_write_socket(const struct description *t)
+{
+	char bytes[SHORT_ROOM];
+	struct text text = text_init(bytes, sizeof(bytes));
+
+	socket_describe(&text, t->fd);
+	description_write(t, TF_DESCRIPTOR_SOCKET, bytes, text_length(&text));
+}
+
+void descriptor_describe(int fd, uint64_t from_ticks)
+{
+	struct description t;
+
+	if (description_begin(&t, fd, from_ticks) && !description_write_link(&t))
+		description_write_socket(&t);
+}
+
+static __attribute__((noinline)) void description_write_path(int fd, uint64_t from_ticks, const char *path)
+{
+	struct description t;
+
+	if (description_begin(&t, fd, from_ticks))
+		description_write(&t, TF_DESCRIPTOR_FILE, path, strlen(path));
 }
 
 void descriptor_describe_path(int fd, uint64_t from_ticks, const char *path)
 {
-	struct description t;
-
 	if (path[0] != '/' || !strncmp(path, "/proc/", 6) || !strncmp(path, "/dev/", 5))
 		descriptor_describe(fd, from_ticks); /* such as /dev/stdin, which are names of another file */
-	else if (description_begin(&t, fd, from_ticks))
-		description_write(&t, TF_DESCRIPTOR_FILE, path, strlen(path));
+	else
+		description_write_path(fd, from_ticks, path);
+}
+
+static __attribute__((noinline)) bool peer_add(struct text *t, int fd, const struct sockaddr *address, socklen_t size)
+{
+	union address a = {0};
+
+	memcpy(&a, address, size);
+	return address_add(t, fd, &a, size);
 }
 
 void descriptor_describe_peer(int fd, uint64_t from_ticks, const struct sockaddr *address, socklen_t size)
 {
-	char bytes[ROOM + 1];
+	char bytes[SHORT_ROOM];
 	struct text text = text_init(bytes, sizeof(bytes));
-	union address a = {0};
 	struct description t;
 
-	if (!address || size < sizeof(a.any.sa_family) || size > sizeof(a) || !description_begin(&t, fd, from_ticks))
+	if (!address || size < sizeof(address->sa_family) || size > sizeof(union address) ||
+	    !description_begin(&t, fd, from_ticks))
 		return;
-	memcpy(&a, address, size);
-	if (address_add(&text, fd, &a, size))
+	if (peer_add(&text, fd, address, size))
 		description_write(&t, TF_DESCRIPTOR_SOCKET, bytes, text_length(&text));
 }
 

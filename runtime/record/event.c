@@ -30,7 +30,7 @@ void event_put_slowly(struct thread *t, uint64_t time, const uint64_t *slots, un
 	uint64_t *at = event_allocate_slots(t, count, &time, &far);
 
 	if (__builtin_expect(!at, 0)) {
-		t->page->lost++;
+		thread_lose(t, 1);
 		return;
 	}
 	for (unsigned i = count - 1; i > 0; i--)
@@ -87,7 +87,7 @@ bool event_blob_of_two(unsigned blob, uint32_t id, const void *bytes, size_t fir
 	uint64_t *at = event_allocate_slots(t, 1 + data, NULL, &far);
 
 	if (!at) {
-		t->page->lost++;
+		thread_lose(t, 1);
 		return false;
 	}
 	for (unsigned i = 1; i <= data; i++) {

@@ -6,6 +6,7 @@
 #include "runtime/common/clock.h"
 #include "runtime/common/sys.h"
 #include "runtime/record/process.h"
+#include "runtime/record/spare_stack.h"
 
 enum { IMAGES_PER_BLOCK = TF_IMAGE_BLOCK_BYTES / TF_IMAGE_BYTES, TICKS_PER_SECOND = 100 /* of /proc/PID/stat */ };
 
@@ -93,35 +94,56 @@ static uint32_t functions_id(void)
 static bool functions_write(int fd)
 {
 	uint32_t id = functions_id(), known = __atomic_load_n(&process_images->functions, __ATOMIC_ACQUIRE);
-	uint32_t bytes;
+	uint32_t bytes, size;
+	char *head;
 
 	if (known)
 		return known == id;
 	bytes = functions_size();
-	if (!bytes || TF_IMAGES_FIRST > sys_file_limit() ||
-	    sys_fallocate(fd, 0, TF_IMAGES_OFFSET, sizeof(struct tf_images) + bytes))
+	size = (uint32_t)sizeof(struct tf_images) + bytes;
+	if (!bytes || TF_IMAGES_FIRST > sys_file_limit() || sys_fallocate(fd, 0, TF_IMAGES_OFFSET, size))
 		return false;
-	process_write_functions((uint8_t *)(process_images + 1));
+	head = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, TF_IMAGES_OFFSET);
+	if (!head)
+		return false;
+	process_write_functions((uint8_t *)head + sizeof(struct tf_images));
+	sys_munmap(head, size);
 	process_images->function_count = process_functions->count;
 	process_images->function_bytes = bytes;
 	__atomic_store_n(&process_images->functions, id, __ATOMIC_RELEASE);
 	return true;
 }
 
-static bool block_map(uint64_t number)
+struct block_mapping {
+	uint64_t number;
+	bool is_mapped;
+};
+
+static void block_map_now(void *mapping)
 {
+	struct block_mapping *m = mapping;
 	int fd = block_open_file();
 	char *at = NULL;
 
 	if (fd < 0)
-		return false;
-	if (functions_write(fd) && block_allocate(fd, number))
-		at = sys_mmap(NULL, TF_IMAGE_BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, block_offset(number));
+		return;
+	if (functions_write(fd) && block_allocate(fd, m->number))
+		at = sys_mmap(NULL, TF_IMAGE_BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			      block_offset(m->number));
 	sys_close(fd);
-	if (!at)
-		return false;
-	block_replace((struct image_block){at, number});
-	return true;
+	m->is_mapped = at;
+	if (at)
+		block_replace((struct image_block){at, m->number});
+}
+
+/* The path takes 4 KB of stack. */
+static bool block_map(uint64_t number)
+{
+	struct block_mapping m = {number, false};
+
+	if (!spare_stack_run(block_map_now, &m))
+		block_map_now(&m);
+	return m.is_mapped;
 }
 
 static bool block_is_latest(uint64_t number)

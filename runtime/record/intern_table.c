@@ -59,27 +59,44 @@ struct intern_entry *intern_add(struct intern_table *t, uint64_t key, uint32_t *
 	return NULL;
 }
 
-uint64_t intern_get(const struct intern_table *t, uint64_t key)
+static const struct intern_entry *intern_search(const struct intern_table *t, uint64_t key, uint32_t *ret_number)
 {
-	uint64_t hash = intern_mix(key);
+	uint64_t hash = intern_mix(key), base = 1;
 
 	for (int level = 0; level < INTERN_LEVELS; level++) {
 		const struct intern_entry *entries = __atomic_load_n(&t->level[level], __ATOMIC_ACQUIRE);
-		uint64_t mask = intern_level_size(level) - 1;
+		uint64_t size = intern_level_size(level);
 
 		if (!entries)
-			return 0;
+			return NULL;
 		for (uint64_t i = 0; i < PROBES; i++) {
-			const struct intern_entry *e = &entries[(hash + i) & mask];
-			uint64_t found = __atomic_load_n(&e->key, __ATOMIC_ACQUIRE);
+			uint64_t place = (hash + i) & (size - 1);
+			uint64_t found = __atomic_load_n(&entries[place].key, __ATOMIC_ACQUIRE);
 
+			*ret_number = (uint32_t)(base + place);
 			if (found == key)
-				return __atomic_load_n(&e->value, __ATOMIC_ACQUIRE);
+				return &entries[place];
 			if (!found)
-				return 0;
+				return NULL;
 		}
+		base += size;
 	}
-	return 0;
+	return NULL;
+}
+
+uint32_t intern_find(const struct intern_table *t, uint64_t key)
+{
+	uint32_t number;
+
+	return intern_search(t, key, &number) ? number : 0;
+}
+
+uint64_t intern_get(const struct intern_table *t, uint64_t key)
+{
+	uint32_t number;
+	const struct intern_entry *e = intern_search(t, key, &number);
+
+	return e ? __atomic_load_n(&e->value, __ATOMIC_ACQUIRE) : 0;
 }
 
 bool intern_each(struct intern_table *t, bool (*visit)(struct intern_entry *e))

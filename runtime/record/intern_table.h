@@ -32,7 +32,7 @@ static inline uint64_t intern_mix(uint64_t x)
 }
 
 /* Fast path: the number of `key` if it is in its first place in the first level, as most keys are; else 0, and
- * intern_add() must look further. */
+ * intern_find() or intern_add() must look further. */
 static inline uint32_t intern_number(const struct intern_table *t, uint64_t key)
 {
 	const struct intern_entry *first = __atomic_load_n(&t->level[0], __ATOMIC_ACQUIRE);
@@ -42,6 +42,9 @@ static inline uint32_t intern_number(const struct intern_table *t, uint64_t key)
 		       ? (uint32_t)place + 1
 		       : 0;
 }
+
+/* The number of `key`; 0 if it is absent. */
+uint32_t intern_find(const struct intern_table *t, uint64_t key);
 
 /* The value of `key`; 0 if it is absent. */
 uint64_t intern_get(const struct intern_table *t, uint64_t key);

@@ -17,7 +17,7 @@ HOT uint64_t process_osrt_threshold, process_osrt_backtrace, process_cuda_backtr
 struct options process_options;
 struct tf_range_page *process_range;
 struct tf_images *process_images;
-bool process_is_frozen;
+uint32_t process_is_frozen;
 const struct function_table *process_functions;
 
 struct process_inherited process_inherited;
@@ -25,6 +25,13 @@ struct process_inherited process_inherited;
 bool process_is_borrowed(void)
 {
 	return process.generation && (!sys_has_errno() || (!sys_is_silent && (uint32_t)sys_getpid() != process.pid));
+}
+
+void process_lose(int64_t events)
+{
+	__atomic_fetch_add(&process.lost_apart, (uint64_t)events, __ATOMIC_RELAXED);
+	if (process_range)
+		__atomic_fetch_add(&process_range->lost_events, (uint64_t)events, __ATOMIC_RELAXED);
 }
 
 /* ---- the trace file ---- */

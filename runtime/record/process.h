@@ -18,7 +18,7 @@
 #include "runtime/record/identity.h"
 #include "runtime/record/intern_table.h"
 
-enum { PROCESS_NAME_BYTES = 4096, PROCESS_MAIN_PAGE = 16384, PROCESS_DESCRIPTORS = 65535 };
+enum { PROCESS_NAME_BYTES = 4096, PROCESS_MAIN_PAGE = 16384, PROCESS_DESCRIPTORS = 65535, PROCESS_SPARE_STACKS = 4 };
 #if defined(__aarch64__)
 #define PROCESS_ALIGN 65536 /* the largest page of the architecture */
 #else
@@ -52,6 +52,9 @@ struct process {
 	uint64_t chunk_next; /* see first_chunk.c, also for the next two and for areas */
 	uint32_t area_last, first_chunks; /* area_last: the latest area; first_chunks: chunks of all areas */
 	uint32_t threads_lost;            /* until the file exists: threads that could not be recorded */
+	/* events lost by threads whose page is not in the file: all, and those that the index has; the difference is in
+	 * process_range, too, because its memory survives this process */
+	uint64_t lost_apart, lost_listed;
 	uint32_t pair;                    /* which of header->last is written next */
 	uint32_t end;                     /* enum tf_end; kept, with the status, for a file that is created later */
 	int32_t end_status;
@@ -62,6 +65,8 @@ struct process {
 	uint32_t acting;               /* lock of altstack.c */
 	uint32_t nvtx_inside;      /* open ranges of -c nvtx */
 	uint64_t tracer_checked_ticks; /* see sample.c */
+	bool has_noted_frozen; /* see recorder.c */
+	bool spare_stacks[PROCESS_SPARE_STACKS]; /* spare_stack.c: in use */
 	/* modules in the trace; value = start address, until one of them has been unloaded */
 	struct intern_table modules;
 	uint32_t unloads;             /* how often modules in the trace have been unloaded, at most 65535 */
@@ -111,8 +116,9 @@ extern struct process_gate process_gate HIDDEN;
 /* Thresholds in ticks. */
 extern uint64_t process_osrt_threshold HIDDEN, process_osrt_backtrace HIDDEN, process_cuda_backtrace[CUDA_KINDS] HIDDEN;
 extern struct options process_options;
-/* The view of the file system has changed: this image and its forked children open no files any more. */
-extern bool process_is_frozen;
+/* Not 0: the view of the file system has changed, or is about to; this image and its forked children open no files.
+ * Counts the calls that change it, and those in progress that may do so. */
+extern uint32_t process_is_frozen;
 /* The functions that events refer to, by id; passed to recorder_attach(). The names are referred to by their position:
  * a pointer for each would have to be relocated at the start of every process. */
 struct function_name {
@@ -147,6 +153,9 @@ bool process_set_path(void);
 /* Size of the names of the functions in a trace, and the names. */
 uint32_t process_function_bytes(void);
 void process_write_functions(uint8_t *at);
+
+/* Counts events that a thread whose page is not in the file has lost. Negative: its page is now in the file. */
+void process_lose(int64_t events);
 
 /* Fills in the header of a new file. */
 void process_describe(struct tf_header *header);

@@ -147,7 +147,7 @@ static void process_line_add_counts(struct index_line *line)
 void process_line_end(void)
 {
 	static const char *const kinds[] = {"none", "exit", "exec", "abort"};
-	uint64_t lost = ((const struct tf_thread *)process.main_page)->lost;
+	uint64_t lost = __atomic_load_n(&process.lost_apart, __ATOMIC_RELAXED);
 	struct index_line line;
 	struct tf_clock_pair now;
 	int error;
@@ -166,8 +166,10 @@ void process_line_end(void)
 	process_line_add_counts(&line);
 	error = process_line_finish(&line);
 	/* Without its first line, the report does not know to which process the last one belongs. */
-	if ((sys_is_no_room(error) || process.is_unlisted) && process_range)
-		__atomic_fetch_add(&process_range->lost_events, lost, __ATOMIC_RELAXED);
+	if (error || process.is_unlisted || !process_range)
+		return;
+	__atomic_fetch_sub(&process_range->lost_events, lost - process.lost_listed, __ATOMIC_RELAXED);
+	process.lost_listed = lost;
 }
 
 void process_line_child(int pid, int status)

@@ -2,7 +2,6 @@
 /* Attaching, growing and ending a thread's part of the trace file. */
 #include "runtime/record/thread.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <string.h>
@@ -14,11 +13,10 @@
 #include "runtime/record/file.h"
 #include "runtime/record/first_chunk.h"
 #include "runtime/record/image.h"
+#include "runtime/record/spare_stack.h"
 
 enum { FIRST_COUNTERS = 24, FIRST_SLOTS = 128, SECOND_CHUNK = 16384, THIRD_CHUNK = 65536, CHUNK = 262144 };
 enum { FROZEN_CHUNK = 1 << 20, FROZEN_RESERVE = 64 << 20 };
-
-__thread struct thread thread_self __attribute__((tls_model("initial-exec"))) = {.generation = THREAD_NEW};
 
 #ifdef __SANITIZE_THREAD__ /* in our own tests: TSan destroys its state of a thread in the last round */
 enum { DEATH_ROUNDS = PTHREAD_DESTRUCTOR_ITERATIONS - 1 };
@@ -38,38 +36,21 @@ void thread_watch(const struct thread_watch *watch)
 	watches[watch_count++] = *watch;
 }
 
-void thread_guard_enter(struct thread *t, struct thread_guard *g)
-{
-	g->error = errno;
-	/* Code of other libraries may reach a cancellation point inside a guard, where glibc would wait for its
-	 * signal, which is blocked. */
-	g->cancel = PTHREAD_CANCEL_ENABLE;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &g->cancel);
-	__atomic_fetch_add(&process.guarded, 1, __ATOMIC_SEQ_CST);
-	g->has_blocked = !__atomic_load_n(&process.is_closing, __ATOMIC_SEQ_CST);
-	if (g->has_blocked)
-		sys_signals_block(&g->signals);
-	g->generation = t->generation;
-	t->generation = THREAD_OURS;
-	g->start_ticks = t->page ? clock_now() : 0; /* before the start the clock is not initialised */
-}
-
-void thread_guard_leave(struct thread *t, const struct thread_guard *g)
-{
-	if (g->start_ticks && t->page)
-		t->page->slow_ticks += clock_now() - g->start_ticks;
-	t->generation = g->generation;
-	if (g->has_blocked)
-		sys_signals_restore(&g->signals);
-	__atomic_fetch_sub(&process.guarded, 1, __ATOMIC_SEQ_CST);
-	errno = g->error;
-	pthread_setcancelstate(g->cancel, NULL);
-}
-
 void thread_refresh_name(struct thread *t)
 {
 	if (t->page && !sys_is_silent)
 		sys_call(SYS_prctl, PR_GET_NAME, t->page->name, 0, 0);
+}
+
+void thread_set_name(struct thread *t, const char *name)
+{
+	enum { KERNEL_NAME_BYTES = 15 };
+	size_t length = strnlen(name, KERNEL_NAME_BYTES);
+
+	if (!t->page)
+		return;
+	memcpy(t->page->name, name, length);
+	memset(t->page->name + length, 0, sizeof(t->page->name) - length);
 }
 
 /* Size of a page with that many counters, up to its first slot. */
@@ -114,14 +95,27 @@ static void thread_use_page(struct thread *t, struct tf_thread *page)
 	t->place = thread_page_places(page);
 }
 
+/* Is the page in memory that survives the process: in the trace file or in the range file? */
+static bool thread_page_is_shared(const struct thread *t)
+{
+	return (const uint64_t *)t->page != process.main_page && t->page != t->apart;
+}
+
 static bool thread_page_is_in_image(const struct tf_thread *page)
 {
 	return process.image && page == image_page(process.image);
 }
 
-static bool thread_page_is_in_file(const struct tf_thread *page)
+static bool thread_page_is_in_file(const struct thread *t)
 {
-	return (const uint64_t *)page != process.main_page && !thread_page_is_in_image(page);
+	return thread_page_is_shared(t) && !thread_page_is_in_image(t->page);
+}
+
+void thread_lose(struct thread *t, uint64_t events)
+{
+	t->page->lost += events;
+	if (!thread_page_is_shared(t))
+		process_lose((int64_t)events);
 }
 
 /* With `room` bytes for slots, or a little more. The first chunk of a thread has the sequence number 0. */
@@ -172,7 +166,7 @@ bool thread_settle(struct thread *t)
 	bool is_in_image = thread_page_is_in_image(t->page);
 	struct tf_thread *page;
 
-	if (thread_page_is_in_file(t->page))
+	if (thread_page_is_in_file(t))
 		return true;
 	if (!file_make())
 		return false;
@@ -189,7 +183,8 @@ bool thread_settle(struct thread *t)
 		return true;
 	}
 	thread_publish_chunk(&page->chunk, page->start_ticks);
-	thread_use_page(t, page);
+	process_lose(-(int64_t)page->lost);
+	thread_use_page(t, page); /* the old one stays: an interrupted call may still count there */
 	thread_use_chunk(t, &page->chunk);
 	return true;
 }
@@ -220,12 +215,26 @@ static struct tf_thread *thread_take_first_chunk(struct thread *t)
 	return page;
 }
 
+/* Without room in the file, a page in memory counts what is lost, until thread_settle() finds room. If the run has no
+ * range page, its counts would end with the process, so the thread is counted as lost instead. */
+static struct tf_thread *thread_create_apart(struct thread *t)
+{
+	uint64_t size = thread_page_bytes(process_functions->counters);
+
+	if (!process_gate.groups || !process_range || sys_is_silent)
+		return NULL;
+	t->apart = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (t->apart)
+		thread_init_page(t->apart, process_functions->counters);
+	return t->apart;
+}
+
 static void thread_begin_page(struct thread *t, struct tf_thread *page)
 {
 	page->start_ticks = t->last_ticks = clock_now();
 	thread_use_page(t, page);
 	thread_refresh_name(t);
-	if ((uint64_t *)page != process.main_page)
+	if (thread_page_is_shared(t))
 		thread_use_chunk(t, &page->chunk);
 	thread_publish_chunk(&page->chunk, page->start_ticks);
 	if (thread_page_is_in_image(page))
@@ -260,6 +269,7 @@ static bool thread_attach(struct thread *t)
 			     .area = THREAD_NO_AREA,
 			     .number = __atomic_fetch_add(&process.threads, 1, __ATOMIC_RELAXED)};
 	page = t->number == 0 ? thread_init_main_page() : thread_take_first_chunk(t);
+	page = page ? page : thread_create_apart(t);
 	if (!page) {
 		__atomic_fetch_add(process.header ? &process.header->threads_lost : &process.threads_lost, 1,
 				   __ATOMIC_RELAXED);
@@ -354,6 +364,37 @@ static bool thread_has_slots(const struct thread *t, unsigned slots)
 	return t->chunk && t->next + slots * TF_SLOT <= t->limit;
 }
 
+static bool thread_make_room(struct thread *t, unsigned slots)
+{
+	return thread_has_slots(t, slots) ||
+	       (thread_settle(t) &&
+		(thread_has_slots(t, slots) || thread_take_chunk(t, thread_next_chunk_size(t, slots))));
+}
+
+struct thread_work {
+	bool (*function)(struct thread *t, unsigned slots);
+	struct thread *thread;
+	unsigned slots;
+	bool result;
+};
+
+static void thread_run_work(void *work)
+{
+	struct thread_work *w = work;
+
+	w->result = w->function(w->thread, w->slots);
+}
+
+/* On a spare stack, because the creation of the file and the opening of it take several KB. Under a guard. */
+static bool thread_run_spare(const struct thread_guard *g, struct thread *t, unsigned slots,
+			     bool (*function)(struct thread *t, unsigned slots))
+{
+	struct thread_work work = {function, t, slots, false};
+
+	spare_stack_prefer(g, thread_run_work, &work);
+	return work.result;
+}
+
 bool thread_grow(struct thread *t, unsigned slots)
 {
 	struct thread_guard guard;
@@ -362,12 +403,25 @@ bool thread_grow(struct thread *t, unsigned slots)
 	if (sys_is_silent || thread_has_no_room(t))
 		return false;
 	thread_guard_enter(t, &guard);
-	has_room = thread_has_slots(t, slots) ||
-		   (thread_settle(t) &&
-		    (thread_has_slots(t, slots) || thread_take_chunk(t, thread_next_chunk_size(t, slots))));
+	has_room = thread_run_spare(&guard, t, slots, thread_make_room);
 	thread_set_retry(t, !has_room);
 	thread_guard_leave(t, &guard);
 	return has_room;
+}
+
+static bool thread_settle_work(struct thread *t, unsigned unused)
+{
+	(void)unused;
+	return thread_settle(t);
+}
+
+void thread_settle_guarded(struct thread *t)
+{
+	struct thread_guard guard;
+
+	thread_guard_enter(t, &guard);
+	thread_run_spare(&guard, t, 0, thread_settle_work);
+	thread_guard_leave(t, &guard);
 }
 
 /* Without a lock or a guard: a handler that interrupts this allocates the same counter, or the next one stays
@@ -397,19 +451,22 @@ static bool thread_add_full_page(struct thread *t)
 
 /* The page has no counter left: moves it from the range file into the trace file, where it has a counter for each
  * function, or adds such a page. */
+static bool thread_make_counters(struct thread *t, unsigned unused)
+{
+	(void)unused;
+	if (thread_page_is_in_image(t->page) && !thread_settle(t))
+		return false;
+	return t->page->counter_count == process_functions->counters || thread_add_full_page(t);
+}
+
 static void thread_add_counters(struct thread *t)
 {
 	struct thread_guard guard;
-	bool has_added;
 
 	if (sys_is_silent || thread_has_no_room(t))
 		return;
 	thread_guard_enter(t, &guard);
-	if (thread_page_is_in_image(t->page))
-		has_added = thread_settle(t) && (!thread_page_is_in_image(t->page) || thread_add_full_page(t));
-	else
-		has_added = thread_add_full_page(t);
-	thread_set_retry(t, !has_added);
+	thread_set_retry(t, !thread_run_spare(&guard, t, 0, thread_make_counters));
 	thread_guard_leave(t, &guard);
 }
 
@@ -426,14 +483,20 @@ struct tf_counter *thread_counter(struct thread *t, unsigned function)
 	return place ? &t->page->counters[place - 1] : t->more ? &t->more->counters[function] : NULL;
 }
 
+static bool thread_make_reserve(struct thread *t, unsigned slots)
+{
+	if (thread_settle(t) && !thread_has_slots(t, slots))
+		thread_take_chunk(t, FROZEN_CHUNK);
+	file_reserve(FROZEN_RESERVE);
+	return true;
+}
+
 void thread_reserve(struct thread *t)
 {
 	struct thread_guard guard;
 
 	thread_guard_enter(t, &guard);
-	if (thread_settle(t))
-		thread_take_chunk(t, FROZEN_CHUNK);
-	file_reserve(FROZEN_RESERVE);
+	thread_run_spare(&guard, t, FROZEN_CHUNK / 2 / TF_SLOT, thread_make_reserve);
 	thread_guard_leave(t, &guard);
 }
 
@@ -444,11 +507,26 @@ static void thread_release_page(struct thread *t)
 	if (t->area != THREAD_NO_AREA) {
 		chunk->full = 1;
 		first_chunk_release(t->area);
-	} else if (thread_page_is_in_file(t->page)) {
+	} else if (thread_page_is_in_file(t)) {
 		file_release(chunk, chunk->size_bytes);
 	} else {
 		chunk->full = 1;
 	}
+	if (t->apart)
+		sys_munmap(t->apart, thread_page_bytes(process_functions->counters));
+	t->apart = NULL;
+}
+
+/* The counts of a page that is still not in the file end with the thread: they are lost, too. */
+static void thread_settle_last(struct thread *t)
+{
+	uint64_t calls = 0;
+
+	if (t->page != t->apart || (!sys_is_silent && thread_settle(t)))
+		return;
+	for (uint32_t i = 0; i < t->page->counter_count; i++)
+		calls += t->page->counters[i].calls;
+	thread_lose(t, calls);
 }
 
 static void thread_finish(struct thread *t)
@@ -459,6 +537,7 @@ static void thread_finish(struct thread *t)
 	for (unsigned i = watch_count; i-- > 0;)
 		watches[i].end(t);
 	thread_refresh_name(t);
+	thread_settle_last(t);
 	t->page->current = 0;
 	t->page->end_ticks = clock_now();
 	t->writing = 0;

@@ -30,6 +30,7 @@ struct thread {
 	uint32_t chunks;        /* number of chunks so far */
 	uint32_t counters;      /* counters of the page in use */
 	uint32_t area;          /* first_chunk.h; THREAD_NO_AREA: the page is not in an area */
+	struct tf_thread *apart; /* a page in memory that is not in the file, for want of room; NULL: none */
 	struct tf_thread *more; /* a page with a counter for each function, once the first page is full; NULL: none */
 	uint32_t retired_bytes; /* the previous chunk, while an interrupted writer may still write to it */
 	void *retired;
@@ -79,6 +80,9 @@ struct thread_guard {
 void thread_guard_enter(struct thread *t, struct thread_guard *g);
 void thread_guard_leave(struct thread *t, const struct thread_guard *g);
 
+/* Counts events that could not be stored. */
+void thread_lose(struct thread *t, uint64_t events);
+
 /* Makes room for `slots` more slots. False: failed. */
 bool thread_grow(struct thread *t, unsigned slots);
 
@@ -95,10 +99,15 @@ void thread_reserve(struct thread *t);
 /* Moves the thread's page into the file if it is not there yet. False: there is no file. */
 bool thread_settle(struct thread *t);
 
+/* Likewise, under a guard of its own. */
+__attribute__((cold)) void thread_settle_guarded(struct thread *t);
+
 /* Once per process, at the constructor. */
 void thread_init(void);
 
 /* Reads the thread's name from the kernel again. */
 void thread_refresh_name(struct thread *t);
+/* The program has set it: a system call of ours would be seen by what counts its own. */
+void thread_set_name(struct thread *t, const char *name);
 
 #endif

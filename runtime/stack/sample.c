@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/stack/sample.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <string.h>
 #include <time.h>
@@ -250,6 +251,44 @@ static bool is_restartable_call(uint64_t number, uint64_t second)
 	return number == SYS_futex && ((second & FUTEX_OPERATION) == WAIT || (second & FUTEX_OPERATION) == WAIT_BITSET);
 }
 
+/* Whether the interrupted code has just made a system call on a ring of io_uring. The instruction stores the address
+ * after it in rcx. */
+static bool is_ring_call(const ucontext_t *u)
+{
+	static const char link[] = "anon_inode:[io_uring]";
+	const greg_t *r = u->uc_mcontext.gregs;
+	char path[64] = "/proc/self/fd/", target[sizeof(link)];
+	struct text text = text_init(path, sizeof(path));
+
+	if (r[REG_RCX] != r[REG_RIP] || (uint64_t)r[REG_RDI] > INT_MAX)
+		return false;
+	text_add(&text, "/proc/self/fd/");
+	text_number(&text, (uint64_t)r[REG_RDI]);
+	return sys_call(SYS_readlink, path, (long)target, sizeof(target), 0) == sizeof(link) - 1 &&
+	       !memcmp(target, link, sizeof(link) - 1);
+}
+
+/* io_uring_enter() that waits runs the kernel's deferred work, our timer's too: our signal ends the wait, and there is
+ * no way to continue one that has submitted something. So a process that uses rings has no samples; a wait that has
+ * submitted nothing is repeated. */
+static void sample_leave_rings(ucontext_t *u)
+{
+	enum { SYSCALL_BYTES = 2, MOST_EVENTS = 65536 };
+	greg_t *r = u->uc_mcontext.gregs;
+	uint64_t pending = 0, blocked;
+
+	if (!is_ring_call(u))
+		return;
+	sample_give_up(SAMPLE_NOTE_RINGS);
+	memcpy(&blocked, &u->uc_sigmask, sizeof(blocked));
+	sys_call(SYS_rt_sigpending, &pending, sizeof(pending), 0, 0);
+	/* io_uring_register() has a pointer where io_uring_enter() has the number of events */
+	if (r[REG_RAX] != -EINTR || (uint64_t)r[REG_RDX] > MOST_EVENTS || pending & ~blocked)
+		return;
+	r[REG_RIP] -= SYSCALL_BYTES;
+	r[REG_RAX] = SYS_io_uring_enter;
+}
+
 /* A signal of the program has interrupted a system call, and our timer's signal is delivered before it: the kernel
  * has restarted the call because of our SA_RESTART. If the program's handler does not have SA_RESTART, the call must
  * return EINTR. */
@@ -281,6 +320,11 @@ static struct stack_place context_place(const ucontext_t *u)
 	const mcontext_t *m = &u->uc_mcontext;
 
 	return (struct stack_place){(uintptr_t)m->pc, (uintptr_t)m->sp, (uintptr_t)m->regs[29], (uintptr_t)m->regs[30]};
+}
+
+static void sample_leave_rings(ucontext_t *u)
+{
+	(void)u;
 }
 
 static void sample_fix_restart(ucontext_t *u)
@@ -390,6 +434,7 @@ static void sample_on_signal(int signal, siginfo_t *info, void *context)
 		return;
 	}
 	sample_fix_restart(context);
+	sample_leave_rings(context);
 	if (t->generation != process.generation || !t->sampler)
 		return;
 	if (sample_check_tracer())

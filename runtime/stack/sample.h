@@ -14,6 +14,9 @@
  * stays off, and the ledger says so. If a signal of the program has interrupted the call and ours is delivered with it,
  * the flags of the program's handler decide whether the call is restarted.
  *
+ * A wait of io_uring ends even so: a process that creates a ring by syscall() is not sampled from then on, one that
+ * does so by a system call of its own from the first sample on that meets such a wait.
+ *
  * One case remains: a call with a mask of its own (sigsuspend, ppoll, pselect, epoll_pwait) then returns EINTR before
  * the program's handler has run; the handler runs when the signal is next unblocked. */
 #ifndef PILLION_SAMPLE_H
@@ -46,6 +49,9 @@ void sample_stack_changed(void);
 
 /* Permanently deletes all timers: a seccomp filter may forbid the return from a handler. Any thread. */
 void sample_stop(void);
+
+/* For sample_give_up(). */
+#define SAMPLE_NOTE_RINGS "CPU samples: none from here on, the program uses io_uring, whose waits samples would end"
 
 /* Deletes all timers and releases the signal, because a tracer would see them. Any thread, any handler; without
  * effect in the child of a vfork. */

@@ -33,22 +33,6 @@ bool sample_is_traced(void)
 	return at && at[sizeof(key) - 1] != '0';
 }
 
-/* Valgrind's client request RUNNING_ON_VALGRIND: Valgrind recognises these instructions; otherwise they have no
- * effect. */
-static bool is_under_valgrind(void)
-{
-	uint64_t result = 0;
-#if defined(__x86_64__)
-	volatile uint64_t request[6] = {0x1001};
-
-	__asm__ volatile("rolq $3, %%rdi\n\trolq $13, %%rdi\n\trolq $61, %%rdi\n\trolq $51, %%rdi\n\txchgq %%rbx, %%rbx"
-			 : "+d"(result)
-			 : "a"(request)
-			 : "cc", "memory");
-#endif
-	return result;
-}
-
 const char *sample_hindrance(void)
 {
 #if !defined(__x86_64__)
@@ -58,7 +42,7 @@ const char *sample_hindrance(void)
 		return "CPU samples: none before Linux 5.9, where timers may interrupt system calls";
 	if (!dso_next("_dl_find_object"))
 		return "CPU samples: none with glibc before 2.35, which cannot find a module without a lock";
-	if (is_under_valgrind())
+	if (sys_is_under_valgrind())
 		return "CPU samples: none under valgrind, which does not support their timers";
 	if (sample_is_traced())
 		return "CPU samples: none, the process is traced (debugger, strace), the tracer would see the signals";

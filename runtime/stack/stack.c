@@ -12,14 +12,16 @@
 #include "runtime/python/pystack.h"
 #include "runtime/record/event.h"
 #include "runtime/record/identity.h"
+#include "runtime/record/spare_stack.h"
 #include "runtime/stack/altstack.h"
 #include "runtime/stack/module.h"
 #include "runtime/stack/object.h"
 #include "runtime/stack/walk.h"
 
-/* ROOM: a walk and the blob of a new stack need less than this; nearer to the end of a stack, no stack is walked.
+/* Nearer than `room` to the end of a stack, no stack is walked. ROOM: a walk and the blob of a new stack need less than
+ * this on the caller's stack; ROOM_SPARE: what remains there if that is done on a spare stack.
  * HANDLER_FRAMES: a shorter stack may not reach the frame of a signal handler. */
-enum { ROOM = 16384, HANDLER_FRAMES = 16, MAIN_STACK = 8 << 20 };
+enum { ROOM = 16384, ROOM_SPARE = 1024, HANDLER_FRAMES = 16, STAY = 65536, MAIN_STACK = 8 << 20 };
 
 /* Frames of the recorder at the start of a walk: none if the walk begins at the wrapper's caller. */
 #if defined(__x86_64__)
@@ -30,6 +32,7 @@ enum { SKIPPED = 8 };
 
 /* Bounds of the main thread's stack; main_top: its control block, which is not on its stack. */
 static uintptr_t main_low, main_high, main_top;
+static uintptr_t room = ROOM;
 static bool has_alternate_stack; /* a forked child inherits it, so it is not in `process` */
 
 static void stack_unmap_memo(struct thread *t)
@@ -47,6 +50,8 @@ void stack_init(void)
 
 	thread_watch(&(struct thread_watch){.end = stack_unmap_memo});
 	object_init(dso_next("_dl_find_object"));
+	if (spare_stack_exists())
+		room = ROOM_SPARE;
 	sys_call(SYS_prlimit64, 0, RLIMIT_STACK, NULL, &limit);
 	if (limit.soft == 0 || limit.soft > 1u << 30)
 		limit.soft = MAIN_STACK;
@@ -71,15 +76,15 @@ static bool stack_learn_bounds(struct thread *t, uintptr_t sp)
 {
 	uintptr_t top = (uintptr_t)__builtin_thread_pointer();
 
-	if (!readable_between(sp - ROOM, sp))
+	if (!readable_between(sp - room, sp))
 		return false;
 	if (t->stack_high && sp < t->stack_low && readable_between(sp, t->stack_low)) {
-		t->stack_low = sp - ROOM;
+		t->stack_low = sp - room;
 		return true;
 	}
 	if (sp >= top || !readable_between(sp, top))
 		return false;
-	t->stack_low = sp - ROOM;
+	t->stack_low = sp - room;
 	t->stack_high = top;
 	return true;
 }
@@ -90,11 +95,11 @@ static bool stack_is_safe_to_walk(struct thread *t, uintptr_t sp)
 		t->stack_low = main_low;
 		t->stack_high = main_high;
 	}
-	if (sp - ROOM >= t->stack_low && sp < t->stack_high && !has_alternate_stack)
+	if (sp - room >= t->stack_low && sp < t->stack_high && !has_alternate_stack)
 		return true;
 	if (sys_is_silent || is_on_alternate_stack())
 		return false;
-	if (sp - ROOM >= t->stack_low && sp < t->stack_high)
+	if (sp - room >= t->stack_low && sp < t->stack_high)
 		return true;
 	return (uintptr_t)__builtin_thread_pointer() != main_top && stack_learn_bounds(t, sp);
 }
@@ -173,49 +178,94 @@ static void stack_write(uint32_t id, const struct native *n, struct pystack_fram
 	pystack_write(id, python, python_count, again == pystack_sample);
 }
 
-/* `n` is the result from the memo. */
-static __attribute__((noinline)) uint32_t stack_take_slowly(struct thread *t, uintptr_t frame, uint32_t depth,
-							    bool has_python, struct native n)
+/* A stack to be identified, and written if it is new. */
+struct taking {
+	struct thread *thread;
+	uintptr_t frame;
+	uint32_t depth, id; /* id 0: failed */
+	bool has_python;    /* Python frames belong to it, if there are any */
+	struct native native; /* at first the result from the memo */
+};
+
+static void stack_identify(struct taking *a)
 {
+	struct native *n = &a->native;
 	struct pystack_frame python[PYSTACK_FRAMES];
 	unsigned python_count = 0;
-	uint32_t id = 0;
 	bool is_new;
 
-	if (!n.count) {
-		n.frames = alloca((depth + SKIPPED) * sizeof(*n.frames));
-		native_walk(t, frame, depth, &n);
+	if (!n->count) {
+		n->frames = alloca((a->depth + SKIPPED) * sizeof(*n->frames));
+		native_walk(a->thread, a->frame, a->depth, n);
 	}
 	/* A handler may have interrupted the interpreter at any instruction, and a short stack may not reach the
 	 * handler's frame. */
-	has_python = has_python && !n.has_handler && (n.count < (int)depth || depth >= HANDLER_FRAMES);
-	if (has_python)
-		python_count = pystack_take(python, PYSTACK_FRAMES, &n.hash);
-	if (!n.count || !intern_add(&process.interned, stack_key(n.hash), &id, &is_new))
-		return 0;
-	if (is_new) {
-		if (!n.frames) {
-			n.frames = alloca((depth + SKIPPED) * sizeof(*n.frames));
-			native_walk(t, frame, depth, &n);
-		}
-		stack_write(id, &n, python, python_count, has_python ? pystack_take : NULL);
+	a->has_python = a->has_python && !n->has_handler && (n->count < (int)a->depth || a->depth >= HANDLER_FRAMES);
+	if (a->has_python)
+		python_count = pystack_take(python, PYSTACK_FRAMES, &n->hash);
+	if (!n->count || !intern_add(&process.interned, stack_key(n->hash), &a->id, &is_new)) {
+		a->id = 0;
+		return;
 	}
-	return id;
+	if (is_new) {
+		if (!n->frames) {
+			n->frames = alloca((a->depth + SKIPPED) * sizeof(*n->frames));
+			native_walk(a->thread, a->frame, a->depth, n);
+		}
+		stack_write(a->id, n, python, python_count, a->has_python ? pystack_take : NULL);
+	}
+}
+
+/* The walk ends here, because a handler that was deferred meanwhile runs as soon as signals are unblocked. */
+static void stack_take_new(void *taking)
+{
+	struct taking *a = taking;
+
+	stack_identify(a);
+	a->thread->walk_frame = 0;
+}
+
+/* Does the caller's stack have so much space? */
+static bool stack_has_room(struct thread *t, uintptr_t sp, uintptr_t bytes)
+{
+	if (sp - bytes >= t->stack_low)
+		return true;
+	if (!readable_between(sp - bytes, sp))
+		return false;
+	t->stack_low = sp - bytes;
+	return true;
+}
+
+/* Python's threads have large stacks: theirs are taken without the system calls that a spare stack costs. */
+static __attribute__((noinline)) uint32_t stack_take_slowly(struct taking *a, bool has_interpreter)
+{
+	uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
+
+	if (a->native.count && !has_interpreter)
+		a->id = intern_find(&process.interned, stack_key(a->native.hash));
+	if (a->id)
+		return a->id;
+	if (has_interpreter && stack_has_room(a->thread, sp, STAY))
+		stack_take_new(a);
+	else if (!spare_stack_run(stack_take_new, a) && stack_has_room(a->thread, sp, ROOM))
+		stack_take_new(a);
+	return a->id;
 }
 
 /* Most stacks have been walked before: the memo has their hash, and the intern table their id. */
 static inline uint32_t stack_take_known(struct thread *t, uintptr_t frame, uint32_t depth, bool has_python)
 {
+	struct taking a = {.thread = t, .frame = frame, .depth = depth, .has_python = has_python};
+	bool has_interpreter = has_python && pystack_has_interpreter();
 	struct walk_memo *memo = thread_memo(t);
-	struct native n = {NULL, 0, false, 0};
 	uint32_t id = 0;
 
 	if (memo)
-		native_set_result(&n, walk_memo_hash(memo, (int)(depth + SKIPPED), t->stack_low, t->stack_high, frame,
-						     &n.hash));
-	if (n.count && !(has_python && pystack_has_interpreter()))
-		id = intern_number(&process.interned, stack_key(n.hash));
-	return id ? id : stack_take_slowly(t, frame, depth, has_python, n);
+		native_set_result(&a.native, walk_memo_hash(memo, (int)(depth + SKIPPED), t->stack_low, t->stack_high,
+							    frame, room == ROOM, &a.native.hash));
+	if (a.native.count && !has_interpreter)
+		id = intern_number(&process.interned, stack_key(a.native.hash));
+	return id ? id : stack_take_slowly(&a, has_interpreter);
 }
 
 static uint32_t backtrace_depth(void)

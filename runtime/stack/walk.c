@@ -188,7 +188,12 @@ enum walk_outcome walk_stretch(struct walk *walk, void **buffer, int size, uint6
 		n++;
 		hash = (hash ^ walk->pc) * 0x9fb21c651e98df25;
 		hash ^= hash >> 32;
-		rule = walk_rule_find(walk->pc - is_return_address, seed, is_return_address);
+		rule = walk_rule_find(walk->pc - is_return_address, seed);
+		if (__builtin_expect(rule.kind == WALK_RULE_EMPTY, 0)) {
+			walk->has_unread |= walk->is_cached_only;
+			if (!walk->is_cached_only)
+				rule = walk_rule_read(walk->pc - is_return_address, seed, is_return_address);
+		}
 		if (rule.kind == WALK_RULE_LAST || (rule.kind == WALK_RULE_GUESS && walk->fp == 0))
 			outcome = WALK_ENDED;
 		else if (!walk_step(walk, rule))

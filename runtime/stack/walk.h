@@ -9,6 +9,7 @@
 #ifndef PILLION_WALK_H
 #define PILLION_WALK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "runtime/stack/place.h"
@@ -34,9 +35,10 @@ int walk_at(void **buffer, int size, uintptr_t stack_low, uintptr_t stack_high, 
 struct walk_memo;
 enum { WALK_MEMO_BYTES = 336 << 10 };
 
-/* The hash and the result of walk_from, without WALK_CUT; 0: unknown (aarch64, a stack without bounds). */
+/* The hash and the result of walk_from, without WALK_CUT; 0: unknown (aarch64, a stack without bounds, or, without
+ * reads_rules, a rule that is not cached). Reading a rule takes 2.5 KB of stack, all else less than 1 KB. */
 int walk_memo_hash(struct walk_memo *memo, int size, uintptr_t stack_low, uintptr_t stack_high, uintptr_t frame,
-		   uint64_t *ret_hash);
+		   bool reads_rules, uint64_t *ret_hash);
 
 /* After a dlclose: invalidates the rules of all addresses; the tables are read again. Costs one addition. */
 void walk_invalidate(void);

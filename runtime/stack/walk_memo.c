@@ -154,9 +154,9 @@ static inline enum walk_outcome walk_memo_step(struct walk_memo *memo, struct wa
 }
 
 int walk_memo_hash(struct walk_memo *memo, int size, uintptr_t stack_low, uintptr_t stack_high, uintptr_t frame,
-		   uint64_t *ret_hash)
+		   bool reads_rules, uint64_t *ret_hash)
 {
-	struct walk walk = {.low = frame, .high = stack_high, .sp = frame + 16};
+	struct walk walk = {.low = frame, .high = stack_high, .is_cached_only = !reads_rules, .sp = frame + 16};
 	enum walk_outcome outcome = WALK_GOES_ON;
 	uint64_t seed = walk_rule_seed(), all = 0, hash;
 	uint16_t *hint;
@@ -177,6 +177,8 @@ int walk_memo_hash(struct walk_memo *memo, int size, uintptr_t stack_low, uintpt
 		n += count;
 		all = walk_hash_join(all, hash);
 	}
+	if (walk.has_unread)
+		return 0;
 	*ret_hash = all;
 	return n | (walk.has_handler ? WALK_SIGNAL : 0);
 }
@@ -184,9 +186,10 @@ int walk_memo_hash(struct walk_memo *memo, int size, uintptr_t stack_low, uintpt
 #else
 
 int walk_memo_hash(struct walk_memo *memo, int size, uintptr_t stack_low, uintptr_t stack_high, uintptr_t frame,
-		   uint64_t *ret_hash)
+		   bool reads_rules, uint64_t *ret_hash)
 {
-	(void)memo, (void)size, (void)stack_low, (void)stack_high, (void)frame, (void)ret_hash;
+	(void)memo, (void)size, (void)stack_low, (void)stack_high, (void)frame, (void)reads_rules,
+	    (void)ret_hash;
 	return 0;
 }
 

@@ -65,8 +65,8 @@ static inline struct walk_bucket *walk_rule_bucket(uintptr_t address)
 	return &walk_rules[(address * 0x9e3779b97f4a7c15) >> (64 - WALK_RULE_BITS)];
 }
 
-/* `address`: the last byte of a call, or an interrupted instruction. */
-static inline union walk_rule walk_rule_find(uintptr_t address, uint64_t seed, bool is_return_address)
+/* `address`: the last byte of a call, or an interrupted instruction. WALK_RULE_EMPTY: not cached. */
+static inline union walk_rule walk_rule_find(uintptr_t address, uint64_t seed)
 {
 	struct walk_bucket *bucket = walk_rule_bucket(address);
 
@@ -77,7 +77,7 @@ static inline union walk_rule walk_rule_find(uintptr_t address, uint64_t seed, b
 		if (mark == walk_rule_mark(address, rule, seed) && rule != 0)
 			return (union walk_rule){.word = rule};
 	}
-	return walk_rule_read(address, seed, is_return_address);
+	return (union walk_rule){.kind = WALK_RULE_EMPTY};
 }
 
 #endif

@@ -24,6 +24,8 @@ struct walk {
 	bool is_probed;	      /* high is where probed pages end, and may move up */
 	bool is_interrupted;  /* pc was interrupted by a signal and is not a return address */
 	bool has_handler;     /* the frames so far include that of a signal handler */
+	bool is_cached_only;  /* stops at a rule that is not cached, because reading it takes 2.5 KB of stack */
+	bool has_unread;      /* it has stopped there */
 	uintptr_t fp, sp, pc;
 	struct walk_log *log; /* NULL: reads are not logged */
 #ifdef __aarch64__

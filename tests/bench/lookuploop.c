@@ -2,7 +2,9 @@
 /* lookuploop lookup ROUNDS: repeatedly finds the driver's functions as a CUDA runtime does, and calls one of them.
  * lookuploop call ROUNDS LIBRARY: calls cuLaunchKernel of a library (emptycuda.c), found by dlsym. lookuploop bound
  * ROUNDS: the same, bound by the linker. lookuploop deep ROUNDS: the same at a stack depth of 14. lookuploop gemm
- * ROUNDS: calls cublasSgemm, alternating between two sizes. Prints ns per call: median and best round. */
+ * ROUNDS: calls cublasSgemm, alternating between two sizes. lookuploop replay ROUNDS: calls cuGraphLaunch at a stack
+ * depth of 14. lookuploop stream ROUNDS LIBRARY: cuLaunchKernel as deep, on a stream that captures, with LIBRARY as the
+ * driver. Prints ns per call: median and best round. */
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -107,13 +109,15 @@ static int look_up(int rounds)
 	return tell();
 }
 
+static CUstream stream; /* of call() */
+
 static int call(int rounds, __typeof__(&cuLaunchKernel) launch)
 {
 	for (count = 0; count < rounds; count++) {
 		double start = now();
 
 		for (int i = 0; i < CALLS; i++)
-			if (launch(NULL, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL))
+			if (launch(NULL, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL))
 				return 1;
 		ns[count] = (now() - start) / CALLS;
 	}
@@ -150,6 +154,31 @@ __attribute__((noinline)) static int call_deep(int rounds, int frames)
 	return status;
 }
 
+__attribute__((noinline)) static int replay_deep(int rounds, int frames)
+{
+	int status = frames ? replay_deep(rounds, frames - 1) : 0;
+
+	for (count = 0; !frames && count < rounds; count++) {
+		double start = now();
+
+		for (int i = 0; i < CALLS; i++)
+			status |= cuGraphLaunch((CUgraphExec)ns, stream);
+		ns[count] = (now() - start) / CALLS;
+	}
+	if (!frames)
+		status |= tell();
+	__asm__ volatile("" : "+r"(status));
+	return status;
+}
+
+static int call_on_stream(int rounds, const char *driver)
+{
+	stream = (CUstream)ns;
+	if (!dlopen(driver, RTLD_NOW) || cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED))
+		return 1;
+	return call_deep(rounds, 10);
+}
+
 int main(int argc, char **argv)
 {
 	int rounds = argc > 2 ? atoi(argv[2]) : 1;
@@ -168,5 +197,9 @@ int main(int argc, char **argv)
 		return multiply(rounds);
 	if (argc > 2 && argv[1][0] == 'd')
 		return call_deep(rounds, 10);
+	if (argc > 2 && argv[1][0] == 'r')
+		return replay_deep(rounds, 10);
+	if (argc > 3 && argv[1][0] == 's')
+		return call_on_stream(rounds, argv[3]);
 	return call(rounds, cuLaunchKernel);
 }

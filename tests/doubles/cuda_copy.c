@@ -78,6 +78,24 @@ ENTRY_STREAM(cuMemcpyAsync, 4000, _ptsz, 7000, (dst, src, ByteCount, hStream), C
 	return copy_line(stream, dst, src, ByteCount, true, ANY);
 }
 
+/* Decompression is simulated as a copy of the compressed bytes. */
+ENTRY_STREAM(cuMemBatchDecompressAsync, 12060, _ptsz, 12060, (paramsArray, count, flags, errorIndex, stream),
+	    CUmemDecompressParams *paramsArray, size_t count, unsigned flags, size_t *errorIndex, CUstream stream)
+{
+	struct sim_copy copy = { .height = 1, .depth = 1, .is_async = true, .is_decompression = true };
+
+	STREAM_OR_RETURN(queue, stream);
+	(void)flags;
+	if (!paramsArray || count != 1)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (errorIndex)
+		*errorIndex = 0;
+	copy.dst = (uintptr_t)paramsArray->dst;
+	copy.src = (uintptr_t)paramsArray->src;
+	copy.width = paramsArray->srcNumBytes;
+	return copy_queue(queue, &copy, ANY);
+}
+
 /* The attributes describe what the copy may overlap with, which is not simulated. */
 ENTRY_STREAM(cuMemcpyWithAttributesAsync, 13020, _ptsz, 13020, (dst, src, size, attr, hStream), CUdeviceptr dst,
 	    CUdeviceptr src, size_t size, CUmemcpyAttributes *attr, CUstream hStream)

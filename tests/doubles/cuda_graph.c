@@ -96,6 +96,7 @@ static CUresult kernel_change(struct sim_node *node, const CUDA_KERNEL_NODE_PARA
 	if (!node || node->work.kind != SIM_KERNEL)
 		return CUDA_ERROR_INVALID_VALUE;
 	result = kernel_work(params, &work);
+	work.origin = node->work.origin;
 	if (result == CUDA_SUCCESS) {
 		sim_work_done(&node->work);
 		node->work = work;
@@ -190,6 +191,67 @@ ENTRY(cuGraphAddChildGraphNode, 10000, (phGraphNode, hGraph, dependencies, numDe
 	return add(phGraphNode, hGraph, &work);
 }
 
+ENTRY(cuGraphConditionalHandleCreate, 12030, (pHandle_out, hGraph, ctx, defaultLaunchValue, flags),
+	    CUgraphConditionalHandle *pHandle_out, CUgraph hGraph, CUcontext ctx, unsigned int defaultLaunchValue,
+	    unsigned int flags)
+{
+	UNUSED(ctx, &flags);
+	if (!pHandle_out || !hGraph)
+		return CUDA_ERROR_INVALID_VALUE;
+	*pHandle_out = (CUgraphConditionalHandle)defaultLaunchValue << 1 | 1;
+	return CUDA_SUCCESS;
+}
+
+/* An IF node: its bodies are owned by it and empty at first. */
+static CUresult add_conditional(CUgraphNode *ret_node, CUgraph graph, CUDA_CONDITIONAL_NODE_PARAMS *params)
+{
+	struct sim_work work = { .kind = SIM_CONDITIONAL };
+	CUresult result;
+
+	if (params->type != CU_GRAPH_COND_TYPE_IF || params->size < 1 || params->size > 2 || !params->handle)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	work.conditional.is_met = params->handle >> 1;
+	for (unsigned i = 0; i < params->size; i++)
+		work.conditional.bodies[i] = sim_graph_new();
+	result = add(ret_node, graph, &work);
+	if (result == CUDA_SUCCESS)
+		params->phGraph_out = (CUgraph *)NODE(*ret_node)->work.conditional.bodies;
+	return result;
+}
+
+ENTRY(cuGraphAddNode_v2, 12030, (phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams),
+	    CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
+	    const CUgraphEdgeData *dependencyData, size_t numDependencies, CUgraphNodeParams *nodeParams)
+{
+	struct sim_work work = { .kind = SIM_CHILD };
+
+	UNUSED(dependencies, dependencyData, &numDependencies);
+	if (!nodeParams || !phGraphNode || !hGraph)
+		return CUDA_ERROR_INVALID_VALUE;
+	switch (nodeParams->type) {
+	case CU_GRAPH_NODE_TYPE_KERNEL: {
+		const CUDA_KERNEL_NODE_PARAMS_v3 *k = &nodeParams->kernel;
+		const CUDA_KERNEL_NODE_PARAMS plain = {
+			.func = k->func, .gridDimX = k->gridDimX, .gridDimY = k->gridDimY, .gridDimZ = k->gridDimZ,
+			.blockDimX = k->blockDimX, .blockDimY = k->blockDimY, .blockDimZ = k->blockDimZ,
+			.sharedMemBytes = k->sharedMemBytes, .kernelParams = k->kernelParams, .extra = k->extra };
+		CUresult result = kernel_work(&plain, &work);
+
+		if (result == CUDA_SUCCESS)
+			result = add(phGraphNode, hGraph, &work);
+		sim_work_done(&work);
+		return result;
+	}
+	case CU_GRAPH_NODE_TYPE_GRAPH:
+		work.child.graph = GRAPH(nodeParams->graph.graph);
+		return work.child.graph ? add(phGraphNode, hGraph, &work) : CUDA_ERROR_INVALID_VALUE;
+	case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+		return add_conditional(phGraphNode, hGraph, &nodeParams->conditional);
+	default:
+		return CUDA_ERROR_NOT_SUPPORTED;
+	}
+}
+
 ENTRY(cuGraphAddEventRecordNode, 11010, (phGraphNode, hGraph, dependencies, numDependencies, event),
 	    CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies,
 	    CUevent event)
@@ -227,7 +289,7 @@ ENTRY(cuGraphNodeGetType, 10000, (hNode, type), CUgraphNode hNode, CUgraphNodeTy
 		[SIM_RECORD] = CU_GRAPH_NODE_TYPE_EVENT_RECORD, [SIM_WAIT] = CU_GRAPH_NODE_TYPE_WAIT_EVENT,
 		[SIM_FREE] = CU_GRAPH_NODE_TYPE_MEM_FREE, [SIM_STORE] = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
 		[SIM_GRAPH_END] = CU_GRAPH_NODE_TYPE_EMPTY, [SIM_EMPTY] = CU_GRAPH_NODE_TYPE_EMPTY,
-		[SIM_CHILD] = CU_GRAPH_NODE_TYPE_GRAPH,
+		[SIM_CHILD] = CU_GRAPH_NODE_TYPE_GRAPH, [SIM_CONDITIONAL] = CU_GRAPH_NODE_TYPE_CONDITIONAL,
 	};
 
 	if (!hNode || !type)
@@ -273,6 +335,46 @@ ENTRY(cuGraphNodeSetEnabled, 11060, (hGraphExec, hNode, isEnabled), CUgraphExec 
 	return CUDA_SUCCESS;
 }
 
+/* ---- the ids of CUDA 13.1: with PILLION_SIMGPU_IDS, else an older driver is simulated ---- */
+
+CUresult CUDAAPI cuGraphNodeGetToolsId(CUgraphNode node, unsigned long long *ret_id);
+CUresult CUDAAPI cuGraphGetId(CUgraph graph, unsigned int *ret_id);
+CUresult CUDAAPI cuGraphExecGetId(CUgraphExec exec, unsigned int *ret_id);
+
+static CUresult id_status(const void *handle, const void *ret_id)
+{
+	if (!getenv("PILLION_SIMGPU_IDS"))
+		return CUDA_ERROR_NOT_SUPPORTED;
+	return handle && ret_id ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+ENTRY_QUIET(cuGraphNodeGetToolsId, 13010, (node, ret_id), CUgraphNode node, unsigned long long *ret_id)
+{
+	CUresult result = id_status(node, ret_id);
+
+	if (result == CUDA_SUCCESS)
+		*ret_id = sim_node_id(node);
+	return result;
+}
+
+ENTRY_QUIET(cuGraphGetId, 13010, (graph, ret_id), CUgraph graph, unsigned int *ret_id)
+{
+	CUresult result = id_status(graph, ret_id);
+
+	if (result == CUDA_SUCCESS)
+		*ret_id = sim_graph_id(graph);
+	return result;
+}
+
+ENTRY_QUIET(cuGraphExecGetId, 13010, (exec, ret_id), CUgraphExec exec, unsigned int *ret_id)
+{
+	CUresult result = id_status(exec, ret_id);
+
+	if (result == CUDA_SUCCESS)
+		*ret_id = sim_exec_id(exec);
+	return result;
+}
+
 /* ---- executable graphs ---- */
 
 static CUresult instantiate(CUgraphExec *ret_exec, CUgraph graph, unsigned long long flags)
@@ -285,9 +387,13 @@ static CUresult instantiate(CUgraphExec *ret_exec, CUgraph graph, unsigned long 
 	if (!exec)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	exec->flags = flags;
+	exec->tool_epoch = sim_tool && sim_tool->epoch ? sim_tool->epoch() : 0;
 	exec->graph = sim_graph_copy(GRAPH(graph));
 	*ret_exec = (CUgraphExec)exec;
-	return exec->graph ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+	if (!exec->graph)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	sim_graph_renumber(exec->graph);
+	return CUDA_SUCCESS;
 }
 
 ENTRY(cuGraphInstantiateWithFlags, 11040, (phGraphExec, hGraph, flags), CUgraphExec *phGraphExec, CUgraph hGraph,
@@ -315,19 +421,15 @@ ENTRY(cuGraphExecGetFlags, 12000, (hGraphExec, flags), CUgraphExec hGraphExec, c
 ENTRY(cuGraphExecUpdate_v2, 12000, (hGraphExec, hGraph, resultInfo), CUgraphExec hGraphExec, CUgraph hGraph,
 	    CUgraphExecUpdateResultInfo *resultInfo)
 {
-	struct sim_graph *fresh;
-
 	if (!hGraphExec || !hGraph)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (resultInfo)
 		memset(resultInfo, 0, sizeof(*resultInfo));
-	fresh = sim_graph_copy(GRAPH(hGraph));
-	if (!fresh)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	fresh->id = EXEC(hGraphExec)->graph->id;
-	sim_graph_free(EXEC(hGraphExec)->graph);
-	EXEC(hGraphExec)->graph = fresh;
-	return CUDA_SUCCESS;
+	if (sim_graph_update(EXEC(hGraphExec)->graph, GRAPH(hGraph)))
+		return CUDA_SUCCESS;
+	if (resultInfo)
+		resultInfo->result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+	return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 }
 
 ENTRY(cuGraphExecDestroy, 10000, (hGraphExec), CUgraphExec hGraphExec)

@@ -134,6 +134,7 @@ ENTRY_STREAM(cuStreamWaitEvent, 3020, _ptsz, 7000, (hStream, hEvent, Flags), CUs
 	if (event->capture) {
 		if (!stream->capture)
 			sim_capture_join(stream, event->capture);
+		sim_capture_depend(stream, event->node);
 	} else {
 		work.event.event = event;
 		work.event.seq = event->queued;
@@ -279,6 +280,7 @@ static CUresult record(struct sim_stream *stream, struct sim_event *event, bool 
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (stream->capture && !is_external) {
 		event->capture = stream->capture;
+		event->node = stream->depend_count ? stream->depends[0] : NULL;
 		sim_log("event_captured", ",\"stream\":%u", stream->id);
 		return CUDA_SUCCESS;
 	}
@@ -416,16 +418,30 @@ ENTRY_STREAM(cuStreamIsCapturing, 10000, _ptsz, 10000, (hStream, captureStatus),
 	return CUDA_SUCCESS;
 }
 
-static void capture_info(const struct sim_stream *stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
-			 size_t *dependencies)
+/* The legacy stream would wait for a blocking stream that is capturing. */
+static bool is_implicit(const struct sim_stream *stream)
 {
+	for (const struct sim_stream *s = stream->context->streams; s && stream == stream->context->legacy; s = s->next)
+		if (s->capture && !(s->flags & CU_STREAM_NON_BLOCKING))
+			return true;
+	return false;
+}
+
+static CUresult capture_info(const struct sim_stream *stream, CUstreamCaptureStatus *status, cuuint64_t *id,
+			     CUgraph *graph, const CUgraphNode **nodes, size_t *dependencies)
+{
+	if (is_implicit(stream))
+		return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 	*status = stream->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
 	if (id)
 		*id = stream->capture ? stream->capture->id : 0;
 	if (graph)
 		*graph = (CUgraph)stream->capture;
 	if (dependencies)
-		*dependencies = 0;
+		*dependencies = stream->capture ? stream->depend_count : 0;
+	if (nodes)
+		*nodes = stream->capture ? (const CUgraphNode *)stream->depends : NULL;
+	return CUDA_SUCCESS;
 }
 
 ENTRY_STREAM(cuStreamGetCaptureInfo_v2, 11030, _ptsz, 11030,
@@ -435,9 +451,7 @@ ENTRY_STREAM(cuStreamGetCaptureInfo_v2, 11030, _ptsz, 11030,
 {
 	STREAM_OR_RETURN(stream, hStream);
 
-	UNUSED(dependencies_out);
-	capture_info(stream, captureStatus_out, id_out, graph_out, numDependencies_out);
-	return CUDA_SUCCESS;
+	return capture_info(stream, captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out);
 }
 
 ENTRY_STREAM(cuStreamGetCaptureInfo_v3, 12030, _ptsz, 12030,
@@ -447,9 +461,8 @@ ENTRY_STREAM(cuStreamGetCaptureInfo_v3, 12030, _ptsz, 12030,
 {
 	STREAM_OR_RETURN(stream, hStream);
 
-	UNUSED(dependencies_out, edgeData_out);
-	capture_info(stream, captureStatus_out, id_out, graph_out, numDependencies_out);
-	return CUDA_SUCCESS;
+	UNUSED(edgeData_out);
+	return capture_info(stream, captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out);
 }
 
 ENTRY(cuThreadExchangeStreamCaptureMode, 10010, (mode), CUstreamCaptureMode *mode)

@@ -43,6 +43,7 @@
 	PLAIN(cuGraphAddMemcpyNode,, 10000) \
 	PLAIN(cuGraphAddMemsetNode,, 10000) \
 	PLAIN(cuGraphClone,, 10000) \
+	PLAIN(cuGraphConditionalHandleCreate,, 12030) \
 	PLAIN(cuGraphCreate,, 10000) \
 	PLAIN(cuGraphDestroy,, 10000) \
 	PLAIN(cuGraphExecDestroy,, 10000) \

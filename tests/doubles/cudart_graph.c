@@ -133,6 +133,14 @@ RT(cudaGraphAddChildGraphNode, v10000, (pGraphNode, graph, pDependencies, numDep
 	return RT_ERROR(DRV(cuGraphAddChildGraphNode)(pGraphNode, graph, pDependencies, numDependencies, childGraph));
 }
 
+RT(cudaGraphConditionalHandleCreate, v12030, (pHandle_out, graph, defaultLaunchValue, flags),
+	    cudaGraphConditionalHandle *pHandle_out, cudaGraph_t graph, unsigned int defaultLaunchValue,
+	    unsigned int flags)
+{
+	return RT_ERROR(DRV(cuGraphConditionalHandleCreate)((CUgraphConditionalHandle *)pHandle_out, graph,
+							    simrt_primary(0), defaultLaunchValue, flags));
+}
+
 RT(cudaGraphNodeGetType, v10000, (node, pType), cudaGraphNode_t node, enum cudaGraphNodeType *pType)
 {
 	return RT_ERROR(DRV(cuGraphNodeGetType)(node, (CUgraphNodeType *)pType));

@@ -12,10 +12,12 @@
 #include <time.h>
 
 struct simcupti simcupti;
+__thread unsigned simcupti_current;
 
 static const struct { const char *name; uint32_t version; } layouts[LAYOUT_COUNT] = {
 	[LAYOUT_11_8] = { "11.8", 18 }, [LAYOUT_12_0] = { "12.0", 19 }, [LAYOUT_12_4] = { "12.4", 22 },
-	[LAYOUT_12_8] = { "12.8", 26 }, [LAYOUT_13_0] = { "13.0", 130001 },
+	[LAYOUT_12_8] = { "12.8", 26 }, [LAYOUT_13_0] = { "13.0", 130001 }, [LAYOUT_13_3] = { "13.3", 130301 },
+	[LAYOUT_13_5] = { "13.5", 130500 },
 };
 
 static bool is_word(const char *list, const char *word)
@@ -63,6 +65,9 @@ __attribute__((constructor)) static void settings_read(void)
 	simcupti.has_old_clock = is_word(list, "oldclock");
 	simcupti.is_odd = is_word(list, "odd");
 	simcupti.is_broken = is_word(list, "broken");
+	simcupti.is_blackwell = is_word(list, "blackwell");
+	simcupti.has_old_driver = is_word(list, "olddriver");
+	simcupti.traces_once = is_word(list, "once");
 	simcupti.is_mute = is_word(list, "mute");
 	simcupti.is_silent = simcupti.is_mute || is_word(list, "silent");
 	at = strstr(list, "slow=");
@@ -95,25 +100,25 @@ static uint64_t wall_ns(void)
 
 /* The offset is measured once, so that the order and distance of records stay the same. The real CUPTI reads the clock
  * for each record; this takes the closest of many readings, because an interrupted one would shift all records. */
-static void clock_take(void)
+static void clock_take(struct simcupti_client *client)
 {
 	uint64_t closest = UINT64_MAX;
 
 	for (int i = 0; i < 100; i++) {
 		uint64_t before = simcupti.interface->now_ns();
-		uint64_t outside = simcupti.timestamp ? simcupti.timestamp() : wall_ns();
+		uint64_t outside = client->timestamp ? client->timestamp() : wall_ns();
 		uint64_t after = simcupti.interface->now_ns();
 
 		if (after - before >= closest)
 			continue;
 		closest = after - before;
-		simcupti.clock_offset_ns = (int64_t)(outside - (before + (after - before) / 2));
+		client->clock_offset_ns = (int64_t)(outside - (before + (after - before) / 2));
 	}
 }
 
 uint64_t simcupti_time(uint64_t ns)
 {
-	return ns ? ns + (uint64_t)simcupti.clock_offset_ns : 0;	/* 0: not known */
+	return ns ? ns + (uint64_t)simcupti_client()->clock_offset_ns : 0;	/* 0: not known */
 }
 
 /* Initialises on the first call, as the real one does. */
@@ -154,14 +159,15 @@ CUptiResult simcupti_ready(void)
 	if (!export_table || export_table(&table, &id) != CUDA_SUCCESS)
 		return CUPTI_ERROR_UNKNOWN;
 	simcupti.interface = table;
-	clock_take();
+	for (int i = 0; i < CLIENTS; i++)
+		clock_take(&simcupti.clients[i]);
 	simcupti.interface->set_tool(&simcupti_tool);
 	return CUPTI_SUCCESS;
 }
 
 uint32_t simcupti_thread_id(void)
 {
-	if (simcupti.thread_id_type == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM)
+	if (simcupti_client()->thread_id_type == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM)
 		return (uint32_t)sim_tid();
 	return (uint32_t)(uintptr_t)pthread_self();
 }
@@ -174,12 +180,29 @@ CUptiResult CUPTIAPI cuptiGetVersion(uint32_t *version)
 	return CUPTI_SUCCESS;
 }
 
-CUptiResult CUPTIAPI cuptiGetTimestamp(uint64_t *timestamp)
+static CUptiResult tell_time(unsigned client, uint64_t *timestamp)
 {
+	int64_t offset_ns = simcupti.clients[client].clock_offset_ns;
+
 	if (!timestamp)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	*timestamp = simcupti.interface ? simcupti_time(simcupti.interface->now_ns()) : wall_ns();
+	*timestamp = simcupti.interface ? simcupti.interface->now_ns() + (uint64_t)offset_ns : wall_ns();
 	return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiGetTimestamp(uint64_t *timestamp)
+{
+	if (simcupti.layout >= LAYOUT_13_3 && simcupti.separates_v2 && simcupti_has_v2())
+		return CUPTI_ERROR_NOT_COMPATIBLE;
+	return tell_time(CLIENT_V1, timestamp);
+}
+
+/* From CUDA 13.3; the headers of 13.0 lack it. */
+CUptiResult CUPTIAPI cuptiGetTimestamp_v2(CUpti_SubscriberHandle handle, uint64_t *timestamp)
+{
+	unsigned client = simcupti_client_of(handle);
+
+	return client ? tell_time(client, timestamp) : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
 CUptiResult CUPTIAPI cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc funcTimestamp)
@@ -190,8 +213,8 @@ CUptiResult CUPTIAPI cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallb
 		return result;
 	if (simcupti.has_old_clock)
 		return CUPTI_ERROR_NOT_SUPPORTED;
-	simcupti.timestamp = funcTimestamp;
-	clock_take();
+	simcupti.clients[CLIENT_V1].timestamp = funcTimestamp;
+	clock_take(&simcupti.clients[CLIENT_V1]);
 	return CUPTI_SUCCESS;
 }
 
@@ -222,40 +245,52 @@ CUptiResult CUPTIAPI cuptiGetErrorMessage(CUptiResult result, const char **str)
 
 /* ---- what is recorded ---- */
 
-static CUptiResult kind_set(CUpti_ActivityKind kind, bool is_on, bool is_v2)
+/* With several subscribers, graphs are recorded as a whole for all of them or for none. */
+static bool traces_graphs;
+
+/* For the functions without _v2, `client` is CLIENT_V1. */
+static CUptiResult kind_set(CUpti_ActivityKind kind, bool is_on, unsigned client)
 {
+	struct simcupti_client *to = &simcupti.clients[client];
 	CUptiResult result = simcupti_ready();
+	unsigned before = simcupti_current;
 
 	simcupti_take_time();
 	if (result != CUPTI_SUCCESS)
 		return result;
-	if (is_v2 != simcupti_has_v2() && simcupti.separates_v2)
+	if (!client && simcupti_has_v2() && simcupti.separates_v2)
+		return CUPTI_ERROR_NOT_COMPATIBLE;
+	/* Nobody asked for it before the first kind was enabled, and all subscribers would lose their nodes. */
+	if (client && is_on && kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE && simcupti_has_several() && !traces_graphs)
 		return CUPTI_ERROR_NOT_COMPATIBLE;
 	if ((unsigned)kind >= CUPTI_ACTIVITY_KIND_COUNT || !simcupti_record_size(kind))
 		return CUPTI_ERROR_INVALID_KIND;
-	simcupti.enabled[kind] = is_on;
+	to->enabled[kind] = is_on;
 	if (kind == CUPTI_ACTIVITY_KIND_RUNTIME)
-		memset(simcupti.api_enabled[SIM_RUNTIME], is_on, CBID_COUNT);
+		memset(to->api_enabled[SIM_RUNTIME], is_on, CBID_COUNT);
 	if (kind == CUPTI_ACTIVITY_KIND_DRIVER)
-		memset(simcupti.api_enabled[SIM_DRIVER], is_on, CBID_COUNT);
+		memset(to->api_enabled[SIM_DRIVER], is_on, CBID_COUNT);
+	simcupti_current = client;
 	if (is_on)
 		simcupti_tell_existing(kind);
+	simcupti_current = before;
 	return CUPTI_SUCCESS;
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind kind)
 {
-	return kind_set(kind, true, false);
+	return kind_set(kind, true, CLIENT_V1);
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableAndDump(CUpti_ActivityKind kind)
 {
-	return kind_set(kind, true, false);
+	return kind_set(kind, true, CLIENT_V1);
 }
 
 CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind kind)
 {
-	return kind_set(kind, false, false);
+	simcupti.graph_disabled += kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
+	return kind_set(kind, false, CLIENT_V1);
 }
 
 /* From CUDA 13.2; the headers of 13.0 lack it. Its configurations select fields; the double always has all fields. */
@@ -264,27 +299,31 @@ CUptiResult CUPTIAPI cuptiActivityEnable_v2(CUpti_SubscriberHandle handle, CUpti
 					    struct CUpti_ActivityConfig *config)
 {
 	(void)config;
-	return simcupti_is_v2(handle) ? kind_set(kind, true, true) : CUPTI_ERROR_INVALID_PARAMETER;
+	unsigned client = simcupti_client_of(handle);
+
+	return client ? kind_set(kind, true, client) : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
 CUptiResult CUPTIAPI cuptiActivityDisable_v2(CUpti_SubscriberHandle handle, CUpti_ActivityKind kind,
 					     struct CUpti_ActivityConfig *config)
 {
 	(void)config;
-	return simcupti_is_v2(handle) ? kind_set(kind, false, true) : CUPTI_ERROR_INVALID_PARAMETER;
+	unsigned client = simcupti_client_of(handle);
+
+	return client ? kind_set(kind, false, client) : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableContext(CUcontext context, CUpti_ActivityKind kind)
 {
-	return context ? kind_set(kind, true, false) : CUPTI_ERROR_INVALID_CONTEXT;
+	return context ? kind_set(kind, true, CLIENT_V1) : CUPTI_ERROR_INVALID_CONTEXT;
 }
 
 CUptiResult CUPTIAPI cuptiActivityDisableContext(CUcontext context, CUpti_ActivityKind kind)
 {
-	return context ? kind_set(kind, false, false) : CUPTI_ERROR_INVALID_CONTEXT;
+	return context ? kind_set(kind, false, CLIENT_V1) : CUPTI_ERROR_INVALID_CONTEXT;
 }
 
-static CUptiResult api_set(enum sim_layer layer, CUpti_CallbackId cbid, bool is_on)
+static CUptiResult api_set(unsigned client, enum sim_layer layer, CUpti_CallbackId cbid, bool is_on)
 {
 	CUptiResult result = simcupti_ready();
 
@@ -294,18 +333,35 @@ static CUptiResult api_set(enum sim_layer layer, CUpti_CallbackId cbid, bool is_
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (simcupti.layout < LAYOUT_12_8)	/* older releases do not have these two functions */
 		return CUPTI_ERROR_NOT_SUPPORTED;
-	simcupti.api_enabled[layer][cbid] = is_on;
+	simcupti.clients[client].api_enabled[layer][cbid] = is_on;
 	return CUPTI_SUCCESS;
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableDriverApi(CUpti_CallbackId cbid, uint8_t enable)
 {
-	return api_set(SIM_DRIVER, cbid, enable);
+	return api_set(CLIENT_V1, SIM_DRIVER, cbid, enable);
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableRuntimeApi(CUpti_CallbackId cbid, uint8_t enable)
 {
-	return api_set(SIM_RUNTIME, cbid, enable);
+	return api_set(CLIENT_V1, SIM_RUNTIME, cbid, enable);
+}
+
+/* From CUDA 13.3; the headers of 13.0 lack them. */
+CUptiResult CUPTIAPI cuptiActivityEnableDriverApi_v2(CUpti_SubscriberHandle handle, CUpti_CallbackId cbid,
+						     uint8_t enable)
+{
+	unsigned client = simcupti_client_of(handle);
+
+	return client ? api_set(client, SIM_DRIVER, cbid, enable) : CUPTI_ERROR_INVALID_PARAMETER;
+}
+
+CUptiResult CUPTIAPI cuptiActivityEnableRuntimeApi_v2(CUpti_SubscriberHandle handle, CUpti_CallbackId cbid,
+						      uint8_t enable)
+{
+	unsigned client = simcupti_client_of(handle);
+
+	return client ? api_set(client, SIM_RUNTIME, cbid, enable) : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
 CUptiResult CUPTIAPI cuptiActivityEnableLatencyTimestamps(uint8_t enable)
@@ -318,7 +374,7 @@ CUptiResult CUPTIAPI cuptiSetThreadIdType(CUpti_ActivityThreadIdType type)
 {
 	if ((unsigned)type >= CUPTI_ACTIVITY_THREAD_ID_TYPE_SIZE)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	simcupti.thread_id_type = type;
+	simcupti.clients[CLIENT_V1].thread_id_type = type;
 	return CUPTI_SUCCESS;
 }
 
@@ -326,11 +382,24 @@ CUptiResult CUPTIAPI cuptiGetThreadIdType(CUpti_ActivityThreadIdType *type)
 {
 	if (!type)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	*type = simcupti.thread_id_type;
+	*type = simcupti.clients[CLIENT_V1].thread_id_type;
 	return CUPTI_SUCCESS;
 }
 
-/* Buffer sizes and pools of the real one: stored without effect. */
+/* From CUDA 13.2; the headers of 13.0 lack them: attributes that the double implements. */
+enum { ATTRIBUTE_USER_DEFINED = 11, ATTRIBUTE_HES = 13, ATTRIBUTE_GRAPHS = 20, ATTRIBUTE_THREADS = 21,
+       ATTRIBUTE_TIMESTAMP = 22, ATTRIBUTE_COUNT = 25 };
+
+static bool is_any_enabled(void)
+{
+	for (int i = 0; i < CLIENTS; i++)
+		for (int kind = 0; kind < CUPTI_ACTIVITY_KIND_COUNT; kind++)
+			if (simcupti.clients[i].enabled[kind])
+				return true;
+	return false;
+}
+
+/* Buffer sizes and pools of the real one: without effect. */
 CUptiResult CUPTIAPI cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value)
 {
 	if ((unsigned)attr > CUPTI_ACTIVITY_ATTR_MEM_ALLOCATION_TYPE_HOST_PINNED || !valueSize || !value)
@@ -341,9 +410,45 @@ CUptiResult CUPTIAPI cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, siz
 
 CUptiResult CUPTIAPI cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value)
 {
+	if ((int)attr == ATTRIBUTE_USER_DEFINED && simcupti.layout >= LAYOUT_13_3 && value) {
+		if (is_any_enabled())
+			return CUPTI_ERROR_INVALID_OPERATION;
+		simcupti.has_defined_records = *(uint8_t *)value;
+		return CUPTI_SUCCESS;
+	}
 	if ((unsigned)attr > CUPTI_ACTIVITY_ATTR_MEM_ALLOCATION_TYPE_HOST_PINNED || !valueSize || !value)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	return CUPTI_SUCCESS;
+}
+
+CUptiResult CUPTIAPI cuptiActivitySetAttribute_v2(CUpti_SubscriberHandle handle, CUpti_ActivityAttribute attr,
+						  size_t *valueSize, void *value)
+{
+	struct simcupti_client *client = &simcupti.clients[simcupti_client_of(handle)];
+
+	if (client == simcupti.clients || (unsigned)attr >= ATTRIBUTE_COUNT || !valueSize || !value)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	switch ((int)attr) {
+	case ATTRIBUTE_HES:
+		return *(uint8_t *)value ? CUPTI_ERROR_NOT_SUPPORTED : CUPTI_SUCCESS;
+	case ATTRIBUTE_USER_DEFINED:
+	case ATTRIBUTE_GRAPHS:
+		if (is_any_enabled())
+			return CUPTI_ERROR_INVALID_OPERATION;
+		traces_graphs |= (int)attr == ATTRIBUTE_GRAPHS && *(uint8_t *)value;
+		return CUPTI_SUCCESS;
+	case ATTRIBUTE_THREADS:
+		client->thread_id_type = *(CUpti_ActivityThreadIdType *)value;
+		return CUPTI_SUCCESS;
+	case ATTRIBUTE_TIMESTAMP:
+		if (simcupti.has_old_clock)
+			return CUPTI_ERROR_NOT_SUPPORTED;
+		client->timestamp = *(CUpti_TimestampCallbackFunc *)value;
+		clock_take(client);
+		return CUPTI_SUCCESS;
+	default:
+		return CUPTI_SUCCESS;
+	}
 }
 
 CUptiResult CUPTIAPI cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig *config,
@@ -371,7 +476,13 @@ CUptiResult CUPTIAPI cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUn
 
 CUptiResult CUPTIAPI cuptiActivityEnableHWTrace(uint8_t enable)
 {
-	return enable ? CUPTI_ERROR_NOT_SUPPORTED : CUPTI_SUCCESS;
+	CUptiResult result = simcupti_ready();
+
+	if (result != CUPTI_SUCCESS || !enable)
+		return result;
+	if (!simcupti.is_blackwell || simcupti.layout < LAYOUT_12_8)
+		return CUPTI_ERROR_NOT_SUPPORTED;
+	return simcupti.interface->first_context() ? CUPTI_ERROR_INVALID_OPERATION : CUPTI_SUCCESS;
 }
 
 CUptiResult CUPTIAPI cuptiFinalize(void)
@@ -381,9 +492,9 @@ CUptiResult CUPTIAPI cuptiFinalize(void)
 	if (result != CUPTI_SUCCESS)
 		return result;
 	simcupti_flush(true);
-	memset(simcupti.enabled, 0, sizeof(simcupti.enabled));
-	memset(simcupti.api_enabled, 0, sizeof(simcupti.api_enabled));
 	simcupti_unsubscribe_all();
+	memset(simcupti.clients, 0, sizeof(simcupti.clients));
+	traces_graphs = false;
 	simcupti.interface->set_tool(NULL);
 	simcupti.interface = NULL;
 	detached_ns = sim_now_ns() + DETACH_NS;

@@ -17,21 +17,23 @@ struct buffer {
 	struct buffer *next;
 	uint8_t *data;
 	size_t size, used, max_records, count;
-	bool is_v2;
+	unsigned client;
 };
 
 static struct {
 	unsigned lock, wake_word, done_word;
 	CUpti_BuffersCallbackRequestFunc request;
 	CUpti_BuffersCallbackCompleteFunc complete;
-	void (*request_v2)(uint8_t **buffer, size_t *size, size_t *max_records, void *info);
-	void (*complete_v2)(uint8_t *buffer, size_t size, size_t used, void *info);
-	struct buffer *current[THREADS], *full_first, *full_last;
-	size_t dropped;
+	struct {
+		void (*request)(uint8_t **buffer, size_t *size, size_t *max_records, void *info);
+		void (*complete)(uint8_t *buffer, size_t size, size_t used, void *info);
+	} v2[CLIENTS];
+	struct buffer *current[CLIENTS][THREADS], *full_first, *full_last;
+	size_t dropped[CLIENTS];
 	uint64_t period_ns;
 	bool has_thread;
 	unsigned handing_over;		/* buffers taken from the queue, not yet delivered */
-	struct { size_t size; _Alignas(8) uint8_t bytes[RECORD_BYTES]; } hold[HOLD_ROOM];
+	struct { size_t size; unsigned client; _Alignas(8) uint8_t bytes[RECORD_BYTES]; } hold[HOLD_ROOM];
 	size_t hold_count;
 } buffers;
 
@@ -48,14 +50,14 @@ static void unlock(void)
 /* ---- filling, with the lock held ---- */
 
 /* The calling thread's buffer. */
-static struct buffer **current_of(void)
+static struct buffer **current_of(unsigned client)
 {
 	static unsigned threads;
 	static __thread unsigned number;
 
 	if (!number)
 		number = ++threads;
-	return &buffers.current[simcupti.has_thread_buffers ? number % THREADS : 0];
+	return &buffers.current[client][simcupti.has_thread_buffers ? number % THREADS : 0];
 }
 
 static void current_close(struct buffer **current)
@@ -74,8 +76,9 @@ static void current_close(struct buffer **current)
 
 static void close_all(void)
 {
-	for (size_t i = 0; i < THREADS; i++)
-		current_close(&buffers.current[i]);
+	for (size_t client = 0; client < CLIENTS; client++)
+		for (size_t i = 0; i < THREADS; i++)
+			current_close(&buffers.current[client][i]);
 }
 
 static bool has_room(const struct buffer *buffer, size_t bytes)
@@ -85,15 +88,16 @@ static bool has_room(const struct buffer *buffer, size_t bytes)
 }
 
 /* Before 12.9 CUPTI does not check that the client provided a buffer. */
-static bool current_open(struct buffer **current, size_t bytes)
+static bool current_open(struct buffer **current, size_t bytes, unsigned client)
 {
-	struct buffer *buffer = buffers.request || buffers.request_v2 ? calloc(1, sizeof(*buffer)) : NULL;
+	bool has_request = client ? buffers.v2[client].request != NULL : buffers.request != NULL;
+	struct buffer *buffer = has_request ? calloc(1, sizeof(*buffer)) : NULL;
 
 	if (!buffer)
 		return false;
-	buffer->is_v2 = buffers.request_v2 != NULL;
-	if (buffer->is_v2)
-		buffers.request_v2(&buffer->data, &buffer->size, &buffer->max_records, NULL);
+	buffer->client = client;
+	if (client)
+		buffers.v2[client].request(&buffer->data, &buffer->size, &buffer->max_records, NULL);
 	else
 		buffers.request(&buffer->data, &buffer->size, &buffer->max_records);
 	*current = buffer;
@@ -108,20 +112,20 @@ static bool current_open(struct buffer **current, size_t bytes)
 	return false;
 }
 
-static void drop(const void *record)
+static void drop(const void *record, unsigned client)
 {
-	buffers.dropped++;
+	buffers.dropped[client]++;
 	simcupti.interface->log("cupti_dropped", ",\"kind\":%u", *(const CUpti_ActivityKind *)record);
 }
 
-static void put(const void *record, size_t bytes)
+static void put(const void *record, size_t bytes, unsigned client)
 {
-	struct buffer **current = current_of(), *buffer;
+	struct buffer **current = current_of(client), *buffer;
 
 	if (!has_room(*current, bytes)) {
 		current_close(current);
-		if (!current_open(current, bytes)) {
-			drop(record);
+		if (!current_open(current, bytes, client)) {
+			drop(record, client);
 			return;
 		}
 	}
@@ -133,7 +137,7 @@ static void put(const void *record, size_t bytes)
 
 static void hold_release(size_t index)
 {
-	put(buffers.hold[index].bytes, buffers.hold[index].size);
+	put(buffers.hold[index].bytes, buffers.hold[index].size, buffers.hold[index].client);
 	buffers.hold_count--;
 	memmove(&buffers.hold[index], &buffers.hold[index + 1],
 		(buffers.hold_count - index) * sizeof(buffers.hold[0]));
@@ -144,6 +148,7 @@ static void hold_add(const void *record, size_t bytes)
 	if (buffers.hold_count == HOLD_ROOM)
 		hold_release(simcupti.reorders ? simcupti_random(HOLD_ROOM) : 0);
 	buffers.hold[buffers.hold_count].size = bytes;
+	buffers.hold[buffers.hold_count].client = simcupti_current;
 	memcpy(buffers.hold[buffers.hold_count].bytes, record, bytes);
 	buffers.hold_count++;
 }
@@ -160,7 +165,7 @@ static void overhead_record(uint64_t start_ns)
 {
 	CUpti_ActivityOverhead3 record = { .kind = CUPTI_ACTIVITY_KIND_OVERHEAD };
 
-	if (!simcupti.enabled[CUPTI_ACTIVITY_KIND_OVERHEAD])
+	if (!simcupti_client()->enabled[CUPTI_ACTIVITY_KIND_OVERHEAD])
 		return;
 	record.overheadKind = CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH;
 	record.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
@@ -173,7 +178,8 @@ static void overhead_record(uint64_t start_ns)
 static void hand_over(void)
 {
 	uint64_t start_ns = simcupti.interface ? simcupti.interface->now_ns() : 0;
-	bool is_any = false;
+	unsigned before = simcupti_current;
+	bool is_any[CLIENTS] = {0};
 
 	for (;;) {
 		struct buffer *buffer;
@@ -189,11 +195,12 @@ static void hand_over(void)
 		unlock();
 		if (!buffer)
 			break;
-		if (buffer->is_v2)
-			buffers.complete_v2(buffer->data, buffer->size, buffer->used, NULL);
+		if (buffer->client)
+			buffers.v2[buffer->client].complete(buffer->data, buffer->size, buffer->used, NULL);
 		else if (buffers.complete)
 			buffers.complete(NULL, 0, buffer->data, buffer->size, buffer->used);
-		is_any |= buffer->count > 1;	/* or the record of this flush alone would cause the next one */
+		/* More than one: or the record of this flush alone would cause the next one. */
+		is_any[buffer->client] |= buffer->count > 1;
 		free(buffer);
 		lock();
 		buffers.handing_over--;
@@ -201,8 +208,12 @@ static void hand_over(void)
 		__atomic_add_fetch(&buffers.done_word, 1, __ATOMIC_RELEASE);
 		sim_futex_wake(&buffers.done_word);
 	}
-	if (is_any && simcupti.interface)
-		overhead_record(start_ns);
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		simcupti_current = i;
+		if (is_any[i] && simcupti.interface)
+			overhead_record(start_ns);
+	}
+	simcupti_current = before;
 }
 
 /* Buffers filled before `since_ns` have been delivered, unless another thread is still delivering some of them. */
@@ -285,24 +296,24 @@ static void spoil(CUpti_ActivityKernel4 *record)
 void simcupti_emit(const void *record)
 {
 	CUpti_ActivityKind kind = *(const CUpti_ActivityKind *)record;
-	size_t bytes = simcupti_record_size(kind);
-	_Alignas(8) uint8_t spoilt[RECORD_BYTES];
+	size_t bytes = simcupti_record_size(kind), known = simcupti_record_known(kind);
+	_Alignas(8) uint8_t copy[RECORD_BYTES] = {0};
 	bool is_any_full;
 
 	if (simcupti.is_mute)
 		return;
-	if (simcupti.is_odd && kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && simcupti_random(8) == 0) {
-		memcpy(spoilt, record, bytes);
-		spoil((CUpti_ActivityKernel4 *)spoilt);
-		record = spoilt;
-	}
+	if (simcupti.has_defined_records && simcupti_current == CLIENT_V1)
+		known = sizeof(kind);
+	memcpy(copy, record, bytes < known ? bytes : known);
+	if (simcupti.is_odd && kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && simcupti_random(8) == 0)
+		spoil((CUpti_ActivityKernel4 *)copy);
 	lock();
 	if (simcupti.drops && simcupti_random(8) == 0)
-		drop(record);
+		drop(copy, simcupti_current);
 	else if (simcupti.is_late || simcupti.reorders)
-		hold_add(record, bytes);
+		hold_add(copy, bytes);
 	else
-		put(record, bytes);
+		put(copy, bytes, simcupti_current);
 	is_any_full = buffers.full_first != NULL;
 	unlock();
 	if (!is_any_full)
@@ -366,7 +377,6 @@ CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequest
 	lock();
 	buffers.request = funcBufferRequested;
 	buffers.complete = funcBufferCompleted;
-	buffers.request_v2 = NULL;
 	unlock();
 	if (simcupti.has_thread)
 		thread_start();
@@ -378,14 +388,47 @@ CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks_v2(CUpti_SubscriberHandle ha
 						       void (*request)(uint8_t **, size_t *, size_t *, void *),
 						       void (*complete)(uint8_t *, size_t, size_t, void *))
 {
+	unsigned client = simcupti_client_of(handle);
+
 	simcupti_touch();
-	if (!simcupti_is_v2(handle) || !request || !complete)
+	if (!client || !request || !complete)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	lock();
-	buffers.request_v2 = request;
-	buffers.complete_v2 = complete;
+	buffers.v2[client].request = request;
+	buffers.v2[client].complete = complete;
 	unlock();
 	return CUPTI_SUCCESS;
+}
+
+static void forget_full(unsigned client)
+{
+	struct buffer **at = &buffers.full_first;
+
+	buffers.full_last = NULL;
+	while (*at) {
+		if ((*at)->client == client) {
+			*at = (*at)->next;
+		} else {
+			buffers.full_last = *at;
+			at = &(*at)->next;
+		}
+	}
+}
+
+void simcupti_forget_buffers(unsigned client)
+{
+	size_t kept = 0;
+
+	lock();
+	for (size_t i = 0; i < THREADS; i++)
+		buffers.current[client][i] = NULL;
+	for (size_t i = 0; i < buffers.hold_count; i++)
+		if (buffers.hold[i].client != client)
+			buffers.hold[kept++] = buffers.hold[i];
+	buffers.hold_count = kept;
+	forget_full(client);
+	buffers.dropped[client] = 0;
+	unlock();
 }
 
 CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag)
@@ -418,17 +461,33 @@ CUptiResult CUPTIAPI cuptiActivityFlushPeriod(uint32_t time)
 	return CUPTI_SUCCESS;
 }
 
+static CUptiResult tell_dropped(unsigned client, size_t *dropped)
+{
+	if (!dropped)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	lock();
+	*dropped = buffers.dropped[client];
+	buffers.dropped[client] = 0;
+	unlock();
+	return CUPTI_SUCCESS;
+}
+
 CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t streamId, size_t *dropped)
 {
 	(void)context;
 	(void)streamId;
-	if (!dropped)
-		return CUPTI_ERROR_INVALID_PARAMETER;
-	lock();
-	*dropped = buffers.dropped;
-	buffers.dropped = 0;
-	unlock();
-	return CUPTI_SUCCESS;
+	return tell_dropped(CLIENT_V1, dropped);
+}
+
+/* From CUDA 13.3; the headers of 13.0 lack it. */
+CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords_v2(CUpti_SubscriberHandle handle, CUcontext context,
+							  uint32_t streamId, size_t *dropped)
+{
+	unsigned client = simcupti_client_of(handle);
+
+	(void)context;
+	(void)streamId;
+	return client ? tell_dropped(client, dropped) : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
 CUptiResult CUPTIAPI cuptiActivityGetNextRecord(uint8_t *buffer, size_t validBufferSizeBytes, CUpti_Activity **record)
@@ -450,4 +509,13 @@ CUptiResult CUPTIAPI cuptiActivityGetNextRecord(uint8_t *buffer, size_t validBuf
 		return CUPTI_ERROR_MAX_LIMIT_REACHED;
 	*record = (CUpti_Activity *)(uintptr_t)at;
 	return simcupti_record_size((*record)->kind) ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_KIND;
+}
+
+/* From CUDA 13.3; the headers of 13.0 lack it. */
+CUptiResult CUPTIAPI cuptiActivityGetNextRecord_v2(CUpti_SubscriberHandle handle, uint8_t *buffer,
+						   size_t validBufferSizeBytes, CUpti_Activity **record)
+{
+	if (!simcupti_client_of(handle))
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	return cuptiActivityGetNextRecord(buffer, validBufferSizeBytes, record);
 }

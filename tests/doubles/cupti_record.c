@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The CUPTI double: activity records of the simulated GPU's operations.
- * Records are built in the newest layout and truncated to their size in the imitated release: later releases only
- * appended fields. */
+ * Records are built in the layout of 13.0 and cut or extended to their size in the imitated release: later releases
+ * only appended fields. */
 #include "simcupti.h"
 
 #include <stdlib.h>
@@ -9,38 +9,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Sizes in 11.8, 12.0, 12.4, 12.8, 13.0. The newest is checked against the headers. */
-#define RECORDS(X) \
-	X(KERNEL, CUpti_ActivityKernel10, 200, 208, 208, 208, 216) \
-	X(CONCURRENT_KERNEL, CUpti_ActivityKernel10, 200, 208, 208, 208, 216) \
-	X(MEMCPY, CUpti_ActivityMemcpy6, 88, 88, 88, 96, 96) \
-	X(MEMCPY2, CUpti_ActivityMemcpyPtoP4, 96, 96, 96, 96, 96) \
-	X(MEMSET, CUpti_ActivityMemset4, 88, 88, 88, 88, 88) \
-	X(MEMORY2, CUpti_ActivityMemory4, 120, 120, 120, 128, 128) \
-	X(SYNCHRONIZATION, CUpti_ActivitySynchronization2, 40, 40, 40, 56, 56) \
-	X(UNIFIED_MEMORY_COUNTER, CUpti_ActivityUnifiedMemoryCounter3, 64, 64, 64, 64, 104) \
-	X(RUNTIME, CUpti_ActivityAPI, 40, 40, 40, 40, 40) \
-	X(DRIVER, CUpti_ActivityAPI, 40, 40, 40, 40, 40) \
-	X(EXTERNAL_CORRELATION, CUpti_ActivityExternalCorrelation, 24, 24, 24, 24, 24) \
-	X(OVERHEAD, CUpti_ActivityOverhead3, 40, 40, 56, 56, 56) \
-	X(CONTEXT, CUpti_ActivityContext3, 16, 16, 24, 32, 32) \
-	X(DEVICE, CUpti_ActivityDevice5, 176, 176, 184, 184, 184) \
-	X(STREAM, CUpti_ActivityStream, 24, 24, 24, 24, 24) \
-	X(GRAPH_TRACE, CUpti_ActivityGraphTrace2, 48, 48, 48, 56, 56)
-
-#define RECORD_CHECK(kind, type, a, b, c, d, newest) \
-	_Static_assert(sizeof(type) == (newest), #type " is not the record that is documented here");
-RECORDS(RECORD_CHECK)
-
-size_t simcupti_record_size(CUpti_ActivityKind kind)
-{
-	static const uint16_t sizes[CUPTI_ACTIVITY_KIND_COUNT][LAYOUT_COUNT] = {
-#define RECORD_SIZES(kind, type, ...) [CUPTI_ACTIVITY_KIND_##kind] = { __VA_ARGS__ },
-		RECORDS(RECORD_SIZES)
-	};
-
-	return (unsigned)kind < CUPTI_ACTIVITY_KIND_COUNT ? sizes[kind][simcupti.layout] : 0;
-}
+/* A client may call CUDA or CUPTI when it gets a buffer. */
+#define FOR_CLIENTS(statement) \
+	do { \
+		unsigned before_ = simcupti_current; \
+		for (unsigned client_ = 0; client_ < CLIENTS; client_++) { \
+			simcupti_current = client_; \
+			statement; \
+		} \
+		simcupti_current = before_; \
+	} while (0)
 
 static CUpti_ActivityMemoryKind memory_kind(enum sim_place place)
 {
@@ -95,17 +73,16 @@ static void external_record(uint32_t correlation)
 	}
 }
 
-static void on_api(struct sim_api *api, bool is_exit)
+static void api_record(const struct sim_api *api)
 {
 	CUpti_ActivityAPI record = { .kind = CUPTI_ACTIVITY_KIND_RUNTIME };
 
-	simcupti_call_api(api, is_exit);
 	/* A correlation id has one record, of the outermost call; driver calls within that call have none. */
-	if (!is_exit || api->cbid >= CBID_COUNT || !simcupti.api_enabled[api->layer][api->cbid])
+	if (api->cbid >= CBID_COUNT || !simcupti_client()->api_enabled[api->layer][api->cbid])
 		return;
 	if (api->is_nested && (api->layer == SIM_RUNTIME || !simcupti.tells_nested))
 		return;
-	if (simcupti.enabled[CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION])
+	if (simcupti_client()->enabled[CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION])
 		external_record(api->correlation);
 	if (api->layer == SIM_DRIVER)
 		record.kind = CUPTI_ACTIVITY_KIND_DRIVER;
@@ -119,37 +96,76 @@ static void on_api(struct sim_api *api, bool is_exit)
 	simcupti_emit(&record);
 }
 
+static void on_api(struct sim_api *api, bool is_exit)
+{
+	simcupti_call_api(api, is_exit);
+	if (is_exit)
+		FOR_CLIENTS(api_record(api));
+}
+
 /* ---- the device's work ----
  * Whether work is recorded is decided when it is queued: work in progress keeps its record if its kind is disabled
  * later. */
 
-/* In sim_op's tool_flags: the work will have a record; its graph will; the record was written; it is concurrent. */
-enum { WANTED = 1, BY_GRAPH = 2, TOLD = 4, IS_CONCURRENT = 8 };
+/* In sim_op's tool_flags, for each client: the work will have a record; its graph will; the record was written; it is
+ * concurrent. */
+enum { WANTED = 1, BY_GRAPH = 2, TOLD = 4, IS_CONCURRENT = 8, FLAG_BITS = 4, ALL_FLAGS = 15 };
+
+static unsigned flags_of(const struct sim_op *op)
+{
+	return __atomic_load_n(&op->tool_flags, __ATOMIC_ACQUIRE) >> (simcupti_current * FLAG_BITS) & ALL_FLAGS;
+}
+
+/* Returns the flags before. */
+static unsigned set_told(struct sim_op *op)
+{
+	unsigned shift = simcupti_current * FLAG_BITS;
+
+	return __atomic_fetch_or(&op->tool_flags, (unsigned)TOLD << shift, __ATOMIC_ACQ_REL) >> shift & ALL_FLAGS;
+}
 
 static bool is_enabled(CUpti_ActivityKind kind)
 {
-	return simcupti.enabled[kind];
+	return simcupti_client()->enabled[kind];
 }
 
-static void on_queued(struct sim_op *op)
+/* Graphs are recorded as a whole if that was enabled when they were instantiated; with `once`, also ever since. */
+static uint32_t graph_epoch(void)
+{
+	if (!is_enabled(CUPTI_ACTIVITY_KIND_GRAPH_TRACE))
+		return 0;
+	return 1 + (simcupti.traces_once ? simcupti.graph_disabled : 0);
+}
+
+static unsigned flags_when_queued(const struct sim_op *op)
 {
 	bool is_concurrent = is_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 	bool is_by_graph = is_enabled(CUPTI_ACTIVITY_KIND_GRAPH_TRACE) && op->work.graph_id;
 	bool is_wanted = false;
 
 	if (op->work.kind == SIM_GRAPH_END)
-		is_wanted = is_by_graph;
+		is_wanted = is_by_graph && op->work.tool_epoch == graph_epoch();
 	else if (is_by_graph)
 		is_wanted = false;	/* as CUPTI documents, nodes are not recorded while whole graphs are */
 	else if (op->work.kind == SIM_KERNEL)
 		is_wanted = is_concurrent || is_enabled(CUPTI_ACTIVITY_KIND_KERNEL);
+	else if (op->work.kind == SIM_COPY && op->work.copy.is_decompression)
+		is_wanted = is_enabled(CUPTI_ACTIVITY_KIND_MEM_DECOMPRESS);
 	else if (op->work.kind == SIM_COPY)
 		is_wanted = is_enabled(op->work.copy.is_peer ? CUPTI_ACTIVITY_KIND_MEMCPY2 :
 							       CUPTI_ACTIVITY_KIND_MEMCPY);
 	else if (op->work.kind == SIM_SET)
 		is_wanted = is_enabled(CUPTI_ACTIVITY_KIND_MEMSET);
-	op->tool_flags = (is_wanted && !simcupti.is_silent ? WANTED : 0) | (is_by_graph ? BY_GRAPH : 0) |
-			 (is_concurrent ? IS_CONCURRENT : 0);
+	return (is_wanted && !simcupti.is_silent ? WANTED : 0) | (is_by_graph ? BY_GRAPH : 0) |
+	       (is_concurrent ? IS_CONCURRENT : 0);
+}
+
+static void on_queued(struct sim_op *op)
+{
+	unsigned flags = 0;
+
+	FOR_CLIENTS(flags |= flags_when_queued(op) << (simcupti_current * FLAG_BITS));
+	op->tool_flags = flags;
 }
 
 static void kernel_record(const struct sim_op *op)
@@ -157,7 +173,7 @@ static void kernel_record(const struct sim_op *op)
 	const struct sim_work *work = &op->work;
 	CUpti_ActivityKernel10 record = { .kind = CUPTI_ACTIVITY_KIND_KERNEL };
 
-	if (op->tool_flags & IS_CONCURRENT)
+	if (flags_of(op) & IS_CONCURRENT)
 		record.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
 	record.registersPerThread = 32;
 	record.start = simcupti_time(op->start_ns);
@@ -242,7 +258,7 @@ static void managed_record(const struct sim_op *op, uint64_t address, uint64_t b
 		CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH :
 		CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD;
 
-	if (!simcupti.enabled[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER])
+	if (!simcupti_client()->enabled[CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER])
 		return;
 	record.start = simcupti_time(op->start_ns);
 	record.address = address & ~(uint64_t)4095;
@@ -281,6 +297,22 @@ static void copy_record(const struct sim_op *op)
 	record.graphId = op->work.graph_id;
 	record.channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY;
 	record.copyCount = 1;
+	simcupti_emit(&record);
+}
+
+static void decompression_record(const struct sim_op *op)
+{
+	CUpti_ActivityMemDecompress record = { .kind = CUPTI_ACTIVITY_KIND_MEM_DECOMPRESS };
+
+	record.deviceId = (uint32_t)op->stream->context->device;
+	record.contextId = op->stream->context->id;
+	record.streamId = op->stream->id;
+	record.channelType = CUPTI_CHANNEL_TYPE_DECOMP;
+	record.correlationId = op->correlation;
+	record.numberOfOperations = 1;
+	record.sourceBytes = sim_copy_bytes(&op->work.copy);
+	record.start = simcupti_time(op->start_ns);
+	record.end = simcupti_time(op->end_ns);
 	simcupti_emit(&record);
 }
 
@@ -327,16 +359,18 @@ static void work_record(const struct sim_op *op, const struct sim_op *graph_firs
 		kernel_record(op);
 	else if (op->work.kind == SIM_COPY && op->work.copy.is_peer)
 		peer_copy_record(op);
+	else if (op->work.kind == SIM_COPY && op->work.copy.is_decompression)
+		decompression_record(op);
 	else if (op->work.kind == SIM_COPY)
 		copy_record(op);
 	else if (op->work.kind == SIM_SET)
 		set_record(op);
 }
 
-static void on_work(struct sim_op *op, const struct sim_op *graph_first)
+static void work_records(struct sim_op *op, const struct sim_op *graph_first)
 {
 	const struct sim_copy *copy = op->work.kind == SIM_COPY && !op->work.copy.is_peer ? &op->work.copy : NULL;
-	unsigned flags = __atomic_fetch_or(&op->tool_flags, TOLD, __ATOMIC_ACQ_REL);
+	unsigned flags = set_told(op);
 
 	if (copy && !(flags & BY_GRAPH) && copy->dst_place == SIM_MANAGED)
 		managed_record(op, (uintptr_t)copy->dst, sim_copy_bytes(copy), false);
@@ -346,18 +380,23 @@ static void on_work(struct sim_op *op, const struct sim_op *graph_first)
 		work_record(op, graph_first);
 }
 
+static void on_work(struct sim_op *op, const struct sim_op *graph_first)
+{
+	FOR_CLIENTS(work_records(op, graph_first));
+}
+
 /* ---- work in progress at a flush ---- */
 
 static void count_unfinished(struct sim_op *op, void *count)
 {
-	*(unsigned *)count += (op->tool_flags & (WANTED | TOLD)) == WANTED;
+	*(unsigned *)count += (flags_of(op) & (WANTED | TOLD)) == WANTED;
 }
 
 bool simcupti_has_unfinished(void)
 {
 	unsigned count = 0;
 
-	simcupti.interface->each_op(count_unfinished, &count);
+	FOR_CLIENTS(simcupti.interface->each_op(count_unfinished, &count));
 	return count > 0;
 }
 
@@ -368,8 +407,7 @@ static void take_unfinished(struct sim_op *op, void *data)
 {
 	struct unfinished *all = data;
 
-	if ((op->tool_flags & (WANTED | TOLD)) != WANTED || all->count == all->room ||
-	    __atomic_fetch_or(&op->tool_flags, TOLD, __ATOMIC_ACQ_REL) & TOLD)
+	if ((flags_of(op) & (WANTED | TOLD)) != WANTED || all->count == all->room || set_told(op) & TOLD)
 		return;
 	all->list[all->count] = *op;
 	if (!op->is_placed || op->start_ns > simcupti.interface->now_ns())
@@ -377,7 +415,7 @@ static void take_unfinished(struct sim_op *op, void *data)
 	all->list[all->count++].end_ns = 0;
 }
 
-void simcupti_tell_unfinished(void)
+static void tell_unfinished(void)
 {
 	struct unfinished all = {0};
 	unsigned count = 0;
@@ -398,14 +436,19 @@ void simcupti_tell_unfinished(void)
 	free(all.list);
 }
 
+void simcupti_tell_unfinished(void)
+{
+	FOR_CLIENTS(tell_unfinished());
+}
+
 /* ---- everything else ---- */
 
-static void on_memory(const struct sim_allocation *allocation, bool is_free, uint32_t correlation, uint32_t stream,
-		      bool is_async)
+static void memory_record(const struct sim_allocation *allocation, bool is_free, uint32_t correlation, uint32_t stream,
+			  bool is_async)
 {
 	CUpti_ActivityMemory4 record = { .kind = CUPTI_ACTIVITY_KIND_MEMORY2 };
 
-	if (!simcupti.enabled[CUPTI_ACTIVITY_KIND_MEMORY2] || allocation->is_registered)
+	if (!simcupti_client()->enabled[CUPTI_ACTIVITY_KIND_MEMORY2] || allocation->is_registered)
 		return;
 	record.memoryOperationType = is_free ? CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE :
 					       CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION;
@@ -429,12 +472,18 @@ static void on_memory(const struct sim_allocation *allocation, bool is_free, uin
 	simcupti_emit(&record);
 }
 
-static void on_wait(int type, const struct sim_context *context, uint32_t stream, uint32_t event, uint64_t start_ns,
-		    uint64_t end_ns, uint32_t correlation)
+static void on_memory(const struct sim_allocation *allocation, bool is_free, uint32_t correlation, uint32_t stream,
+		      bool is_async)
+{
+	FOR_CLIENTS(memory_record(allocation, is_free, correlation, stream, is_async));
+}
+
+static void wait_record(int type, const struct sim_context *context, uint32_t stream, uint32_t event,
+			uint64_t start_ns, uint64_t end_ns, uint32_t correlation)
 {
 	CUpti_ActivitySynchronization2 record = { .kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION };
 
-	if (!simcupti.enabled[CUPTI_ACTIVITY_KIND_SYNCHRONIZATION])
+	if (!simcupti_client()->enabled[CUPTI_ACTIVITY_KIND_SYNCHRONIZATION])
 		return;
 	record.type = (CUpti_ActivitySynchronizationType)type;
 	record.start = simcupti_time(start_ns);
@@ -444,6 +493,12 @@ static void on_wait(int type, const struct sim_context *context, uint32_t stream
 	record.streamId = stream ? stream : (uint32_t)CUPTI_SYNCHRONIZATION_INVALID_VALUE;
 	record.cudaEventId = event ? event : (uint32_t)CUPTI_SYNCHRONIZATION_INVALID_VALUE;
 	simcupti_emit(&record);
+}
+
+static void on_wait(int type, const struct sim_context *context, uint32_t stream, uint32_t event, uint64_t start_ns,
+		    uint64_t end_ns, uint32_t correlation)
+{
+	FOR_CLIENTS(wait_record(type, context, stream, event, start_ns, end_ns, correlation));
 }
 
 static void device_record(int ordinal)
@@ -478,30 +533,42 @@ static void context_record(const struct sim_context *context)
 	simcupti_emit(&record);
 }
 
+static void new_context_records(const struct sim_context *context)
+{
+	if (simcupti_client()->enabled[CUPTI_ACTIVITY_KIND_DEVICE])
+		device_record(context->device);
+	if (simcupti_client()->enabled[CUPTI_ACTIVITY_KIND_CONTEXT])
+		context_record(context);
+}
+
 static void on_context(const struct sim_context *context, bool is_end)
 {
-	if (!is_end && simcupti.enabled[CUPTI_ACTIVITY_KIND_DEVICE])
-		device_record(context->device);
-	if (!is_end && simcupti.enabled[CUPTI_ACTIVITY_KIND_CONTEXT])
-		context_record(context);
+	if (!is_end)
+		FOR_CLIENTS(new_context_records(context));
 	simcupti_call_resource(is_end ? CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING :
 					CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
 			       (CUcontext)(uintptr_t)context, NULL);
 }
 
-static void on_stream(const struct sim_stream *stream, bool is_end, uint32_t correlation)
+static void stream_record(const struct sim_stream *stream, uint32_t correlation)
 {
 	CUpti_ActivityStream record = { .kind = CUPTI_ACTIVITY_KIND_STREAM };
 
-	if (!is_end && simcupti.enabled[CUPTI_ACTIVITY_KIND_STREAM]) {
-		record.contextId = stream->context->id;
-		record.streamId = stream->id;
-		record.priority = (uint32_t)stream->priority;
-		record.flag = stream->flags & CU_STREAM_NON_BLOCKING ?
-			CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING : CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT;
-		record.correlationId = correlation;
-		simcupti_emit(&record);
-	}
+	if (!simcupti_client()->enabled[CUPTI_ACTIVITY_KIND_STREAM])
+		return;
+	record.contextId = stream->context->id;
+	record.streamId = stream->id;
+	record.priority = (uint32_t)stream->priority;
+	record.flag = stream->flags & CU_STREAM_NON_BLOCKING ?
+		CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING : CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT;
+	record.correlationId = correlation;
+	simcupti_emit(&record);
+}
+
+static void on_stream(const struct sim_stream *stream, bool is_end, uint32_t correlation)
+{
+	if (!is_end)
+		FOR_CLIENTS(stream_record(stream, correlation));
 	simcupti_call_resource(is_end ? CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING :
 					CUPTI_CBID_RESOURCE_STREAM_CREATED,
 			       (CUcontext)stream->context, (CUstream)(uintptr_t)stream);
@@ -523,6 +590,7 @@ void simcupti_tell_existing(CUpti_ActivityKind kind)
 }
 
 const struct sim_tool simcupti_tool = {
+	.epoch = graph_epoch,
 	.queued = on_queued,
 	.api = on_api,
 	.work = on_work,

@@ -443,8 +443,11 @@ CUresult sim_queue(struct sim_stream *stream, const struct sim_work *work)
 	CUresult result;
 	size_t count;
 
-	if (stream->capture)
-		return sim_graph_add(stream->capture, work, NULL);
+	if (stream->capture) {
+		result = sim_graph_add(stream->capture, work, &stream->depends[0]);
+		stream->depend_count = result == CUDA_SUCCESS;
+		return result;
+	}
 	sim_lock();
 	count = needs_of(stream, NULL);
 	op = calloc(1, sizeof(*op) + count * sizeof(op->needs[0]));
@@ -459,7 +462,7 @@ CUresult sim_queue(struct sim_stream *stream, const struct sim_work *work)
 	op->id = sim.next_op++;
 	op->seq = stream->queued_seq + 1;
 	op->correlation = sim_correlation();
-	op->queued_ns = sim_now_ns();
+	op->queued_ns = work->queued_ns ? work->queued_ns : sim_now_ns();
 	count_work(work);
 	if (sim_tool)
 		sim_tool->queued(op);

@@ -41,6 +41,7 @@ struct sim_global {
 enum sim_work_kind {
 	SIM_KERNEL, SIM_COPY, SIM_SET, SIM_HOST, SIM_RECORD, SIM_WAIT, SIM_FREE, SIM_STORE, SIM_GRAPH_END, SIM_EMPTY,
 	SIM_CHILD,		/* in graphs only: another graph's nodes */
+	SIM_CONDITIONAL,	/* likewise: those of one of two graphs */
 };
 
 /* The location of memory, which determines the kind of a copy. */
@@ -53,14 +54,16 @@ struct sim_copy {
 	size_t dst_pitch, src_pitch, dst_slice, src_slice;	/* bytes from row to row, from slice to slice */
 	enum sim_place dst_place, src_place;
 	int dst_device, src_device;		/* -1: host memory */
-	bool is_async, is_peer;
+	bool is_async, is_peer, is_decompression;
 	void *staged;		/* owned: bytes of a pageable source, taken at the call */
 };
 
 struct sim_work {
 	enum sim_work_kind kind;
 	uint64_t node_id;	/* 0 outside a graph */
-	uint32_t graph_id;
+	uint64_t origin;	/* likewise; of the node as the program added it, which its copies keep */
+	uint32_t graph_id, tool_epoch;	/* of the executable graph */
+	uint64_t queued_ns;	/* of all nodes of a launch, which the device gets at once; 0 outside a graph */
 	union {
 		struct {
 			struct sim_function *function;
@@ -81,6 +84,7 @@ struct sim_work {
 		struct { uintptr_t address; size_t bytes; } free;
 		struct { uintptr_t address; uint64_t value; unsigned bytes; } store;
 		struct { struct sim_graph *graph; } child;
+		struct { struct sim_graph *bodies[2]; bool is_met; } conditional;	/* bodies[1]: else, or NULL */
 	};
 };
 
@@ -108,6 +112,8 @@ struct sim_stream {
 	struct sim_op *head, *tail;
 	uint64_t queued_seq, done_seq, done_ns;
 	struct sim_graph *capture;	/* being recorded into; NULL: executing */
+	struct sim_node *depends[2];	/* while capturing: on which the next node will depend */
+	size_t depend_count;
 	CUstreamCaptureMode capture_mode;
 	bool is_capture_origin, is_dead;
 };
@@ -129,6 +135,7 @@ struct sim_event {
 	uint64_t queued, done;		/* how often recorded, how often reached */
 	uint64_t done_ns;
 	struct sim_graph *capture;	/* recorded last while capturing */
+	struct sim_node *node;		/* likewise: after this one */
 };
 
 struct sim_device {
@@ -170,6 +177,7 @@ struct sim_allocation {
  * others without it. */
 struct sim_tool {
 	void (*queued)(struct sim_op *op);
+	uint32_t (*epoch)(void);	/* kept with each graph that is instantiated */
 	void (*api)(struct sim_api *api, bool is_exit);
 	void (*work)(struct sim_op *op, const struct sim_op *graph_first);
 	void (*memory)(const struct sim_allocation *allocation, bool is_free, uint32_t correlation,
@@ -248,6 +256,8 @@ void sim_nest(bool is_begin);
 /* simgpu_work.c: how long work takes and what it does */
 uint64_t sim_work_ns(const struct sim_work *work);
 void sim_work_do(const struct sim_work *work);
+bool sim_has_seed(void);		/* PILLION_SIMGPU_SEED: durations and conditions are drawn */
+uint64_t sim_draw(uint64_t below);
 bool sim_work_is_timed(const struct sim_work *work);	/* it ends when sim_work_do returns, if that is later */
 void sim_work_done(struct sim_work *work);	/* frees what it owns */
 CUresult sim_work_copy(struct sim_work *to, const struct sim_work *from);
@@ -316,6 +326,7 @@ struct sim_graph {		/* CUgraph; an instantiated one is an immutable copy */
 
 struct sim_exec {
 	struct sim_graph *graph;
+	uint32_t tool_epoch;
 	unsigned long long flags;
 };
 
@@ -326,8 +337,14 @@ CUresult sim_graph_add(struct sim_graph *graph, const struct sim_work *work, str
 /* Returns the node of a copied graph that corresponds to this node of the original, or NULL. */
 struct sim_node *sim_graph_twin(const struct sim_graph *copy, const struct sim_node *node);
 CUresult sim_graph_launch(struct sim_exec *exec, struct sim_stream *stream);
+/* Replaces the nodes by those of another graph with the same kinds of nodes; the ids remain. False: they differ. */
+bool sim_graph_update(struct sim_graph *graph, const struct sim_graph *other);
+/* Numbers the nodes of graphs inside an executable one anew, as instantiation does. */
+void sim_graph_renumber(struct sim_graph *graph);
 void sim_capture_begin(struct sim_stream *stream, struct sim_graph *graph);
 void sim_capture_join(struct sim_stream *stream, struct sim_graph *graph);
+/* The stream's next node will also depend on this one. */
+void sim_capture_depend(struct sim_stream *stream, struct sim_node *node);
 CUresult sim_capture_end(struct sim_stream *stream, struct sim_graph **ret_graph);
 uint32_t sim_graph_id(CUgraph graph);
 uint64_t sim_node_id(CUgraphNode node);

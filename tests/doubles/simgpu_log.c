@@ -127,28 +127,30 @@ void sim_log_queued(const struct sim_op *op)
 	case SIM_KERNEL:
 		sim_log("launch",
 			",\"op\":%llu,\"name\":\"%s\",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"shared\":%u,"
-			"\"cooperative\":%d,\"device\":%d,\"stream\":%u,\"graph\":%u,\"corr\":%u",
+			"\"cooperative\":%d,\"device\":%d,\"stream\":%u,\"graph\":%u,\"corr\":%u,\"origin\":%llu",
 			(unsigned long long)op->id, sim_log_text(name, sizeof(name), work->kernel.function->name),
 			work->kernel.grid[0], work->kernel.grid[1], work->kernel.grid[2], work->kernel.block[0],
 			work->kernel.block[1], work->kernel.block[2], work->kernel.shared_bytes,
 			work->kernel.is_cooperative, op->stream->context->device, op->stream->id, work->graph_id,
-			op->correlation);
+			op->correlation, (unsigned long long)work->origin);
 		break;
 	case SIM_COPY:
 		sim_log("memcpy",
 			",\"op\":%llu,\"kind\":\"%s\",\"src\":\"%s\",\"dst\":\"%s\",\"bytes\":%zu,\"async\":%d,"
-			"\"device\":%d,\"stream\":%u,\"graph\":%u,\"corr\":%u",
+			"\"device\":%d,\"stream\":%u,\"graph\":%u,\"corr\":%u,\"origin\":%llu",
 			(unsigned long long)op->id, sim_copy_name(&work->copy), sim_place_name(work->copy.src_place),
 			sim_place_name(work->copy.dst_place), sim_copy_bytes(&work->copy), work->copy.is_async,
-			op->stream->context->device, op->stream->id, work->graph_id, op->correlation);
+			op->stream->context->device, op->stream->id, work->graph_id, op->correlation,
+			(unsigned long long)work->origin);
 		break;
 	case SIM_SET:
 		sim_log("memset",
 			",\"op\":%llu,\"value\":%u,\"bytes\":%zu,\"async\":%d,\"device\":%d,\"stream\":%u,"
-			"\"graph\":%u,\"corr\":%u",
+			"\"graph\":%u,\"corr\":%u,\"origin\":%llu",
 			(unsigned long long)op->id, work->set.value,
 			work->set.width * work->set.element_bytes * work->set.height, work->set.is_async,
-			op->stream->context->device, op->stream->id, work->graph_id, op->correlation);
+			op->stream->context->device, op->stream->id, work->graph_id, op->correlation,
+			(unsigned long long)work->origin);
 		break;
 	case SIM_HOST:
 		sim_log("host", ",\"op\":%llu,\"stream\":%u,\"graph\":%u,\"corr\":%u", (unsigned long long)op->id,

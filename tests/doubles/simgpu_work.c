@@ -4,7 +4,8 @@
  * The model, in simulated nanoseconds: a kernel 2000 + one for each 64 threads; a copy 1500 + one for each
  * 16 bytes over the bus, 64 bytes between devices, 512 bytes inside a device; a memset 1000 + one for each 512
  * bytes; everything else nothing. Kernels that are timed end when their bodies return, if that is later.
- * PILLION_SIMGPU_SLOWDOWN multiplies it. Work on different streams does not slow each other down. */
+ * PILLION_SIMGPU_SLOWDOWN multiplies it; with PILLION_SIMGPU_SEED, the times of kernels are drawn. Work on different
+ * streams does not slow each other down. */
 #include "simgpu.h"
 #include "simgpu_kernel.h"
 
@@ -24,6 +25,41 @@ static uint64_t slowdown(void)
 		factor = value > 0 ? (uint64_t)value : 1;
 	}
 	return factor;
+}
+
+/* ---- chance ---- */
+
+static uint64_t seed(void)
+{
+	static uint64_t value;
+	const char *text = value ? NULL : getenv("PILLION_SIMGPU_SEED");
+
+	if (text)
+		value = strtoull(text, NULL, 10);
+	return value;
+}
+
+bool sim_has_seed(void)
+{
+	return seed() != 0;
+}
+
+uint64_t sim_draw(uint64_t below)
+{
+	static uint64_t state;
+
+	if (!state)
+		state = seed();
+	state = state * 6364136223846793005ull + 1442695040888963407ull;
+	return (state >> 33) % below;
+}
+
+/* In thousandths. A kernel whose name contains "bimodal" takes either a third or five thirds of its time. */
+static uint64_t chance(const char *name)
+{
+	if (!sim_has_seed())
+		return 1000;
+	return strstr(name, "bimodal") ? 333 + 1334 * sim_draw(2) : 900 + sim_draw(201);
 }
 
 static uint64_t copy_ns(const struct sim_copy *copy)
@@ -46,6 +82,7 @@ uint64_t sim_work_ns(const struct sim_work *work)
 		const unsigned *grid = work->kernel.grid, *block = work->kernel.block;
 
 		ns = 2000 + (uint64_t)grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2] / 64;
+		ns = ns * chance(work->kernel.function->name) / 1000;
 		break;
 	}
 	case SIM_COPY:

@@ -50,7 +50,7 @@ mood() { # MOOD OPTION...
 
 broken=0 # buffers
 for name in nested late reorder thread late,thread reorder,thread,late layout=11.8 layout=12.0 layout=12.4 layout=12.8 \
-	layout=13.0 error39; do
+	layout=13.0 layout=13.3 layout=13.5 error39; do
 	mood $name
 done
 # Behaviours of the real CUPTI: each one alone, and all of them together with the behaviours selected for the test.

@@ -37,7 +37,8 @@ for program in cuda_launches cuda_launches_ptds cuda_launches_12 cuda_launches_n
 		continue
 	fi
 	as_alone $program '' "$doubles/$program" 7
-	is "$(unmatched $program)" '4 0' "$program: only calls captured into a graph have no record"
+	is "$(unmatched $program) $(ledger $program 'graph nodes')" '0 0 4' \
+		"$program: each call has a record, or became the node of a graph"
 	accounted whole "$doubles/$program" 7
 	ok "$program: records of whole graphs equal the account" equal whole
 done
@@ -53,6 +54,29 @@ done
 as_alone attributes '' "$targets/cuda_attributes" 5
 is "$(unmatched attributes) $(ledger attributes 'device records')" '0 0 40' \
 	'attributes: each copy of CUDA 13.2 has its device record'
+accounted decompressed "$targets/cuda_attributes" 5 decompress
+is "$? $(cat out) $(unmatched decompressed)" '0 done 0 0' 'decompression: each call has its device record'
+like "$(report stats -q -r cuda_gpu_mem_size_sum -f csv decompressed.pillion)" \
+	'^5(\.0+)?,5,1(\.0+)?,.*\[CUDA memcpy Decompress\]' 'decompression: its compressed bytes'
+
+# ---- the hardware event system ----
+
+hardware() { # MOOD NOTE WHAT
+	PILLION_SIMCUPTI=$1 accounted hardware -t cuda-hw "$doubles/cuda_launches" 7
+	is "$? $(cat out)" "0 $("$doubles/cuda_launches" 7)" "-t cuda-hw, $3: status and output"
+	like "$(notes hardware)" "$2" "-t cuda-hw, $3: the ledger says so"
+}
+hardware blackwell 'device times are from hardware events, graphs are recorded by their nodes' 'Blackwell'
+ok '-t cuda-hw: nodes of graphs are recorded' equal hardware --nodes
+hardware '' 'not from hardware events: the GPU \(Blackwell or newer is needed\)' 'an older GPU'
+ok '-t cuda-hw, an older GPU: whole graphs are recorded' equal hardware
+hardware layout=12.4,blackwell 'not from hardware events: CUPTI is older than that of CUDA 12.8' 'an older CUPTI'
+PILLION_SIMGPU_UNTOLD=1 hardware blackwell 'before the first context, and the driver had been initialised' 'too late'
+PILLION_SIMCUPTI=blackwell accounted hardware -t cuda "$doubles/cuda_launches" 2
+is "$(notes hardware)" '' 'hardware events only on request'
+accounted hardware -t nvtx,cuda-hw "$doubles/cuda_launches" 2
+like "$(report info hardware.pillion)" 'trace=cuda-hw,nvtx' '-t cuda-hw: info has the word'
+
 for lookup in dlsym global proc newer self old entry twin; do
 	as_alone $lookup --driver "$targets/cuda_driver" $lookup 3
 done
@@ -187,10 +211,40 @@ for mood in '' thread; do
 	like "$(sets inside)" '10x0.004' "on and off ($mood): records before the first gap"
 done
 
+profiler within '' '30x0.004 30x0.033'
+profiler defined layout=13.3 '30x0.004 30x0.016'
+is "$(ledger inside 'device records without times')" 0 'records whose fields the program defines are not ours'
 profiler later layout=12.4 '30x0.004'
 PILLION_SIMCUPTI=layout=12.4 accounted inside "$targets/cuda_profiler" 30 later
 like "$(report stats -q -r ledger -f csv inside.pillion)" 'CUPTI, .*, to the end' \
 	'before 12.6 CUPTI is not restarted after the program ends it'
+
+# ---- several subscribers ----
+
+# Both record at the same time: no call is without its record, and no second is in a gap.
+for mood in layout=13.3 layout=13.5,thread layout=13.3,late,thread,oldclock layout=13.5,perthread,reorder; do
+	for mode in beside mixed; do
+		profiler $mode $mood '30x0.004 30x0.008 30x0.016 30x0.033 30x0.066'
+		is "$(unmatched inside) $(ledger inside 'device records without times')" '0 0 0' \
+			"$mode ($mood): no record is missing"
+		like "$(notes inside)" 'CUPTI is shared with a profiler of the program' \
+			"$mode ($mood): the ledger says so"
+	done
+	PILLION_SIMCUPTI=$mood accounted inside "$targets/cuda_profiler" 10 others
+	is "$? $(tail -n 1 out)" '0 all records' "others ($mood): the program has all records"
+	# A call whose own record was lost is counted, and so is its device record.
+	is "$(($(sets inside | tr ' ' '\n' | awk -Fx '{ n += $1 } END { print n }') + \
+		$(ledger inside 'unmatched calls') - $(ledger inside 'unmatched device records')))" \
+		"$(grep -c '"ev":"memset"' log)" "others ($mood): each memset has its record or is counted"
+done
+# Without them, the program gets CUPTI alone.
+for mood in '' layout=13.0,thread; do
+	profiler beside "$mood" '30x0.004 30x0.016 30x0.066'
+done
+PILLION_SIMCUPTI=layout=13.3,olddriver "$targets/cuda_profiler" 30 beside >wanted
+PILLION_SIMCUPTI=layout=13.3,olddriver accounted inside "$targets/cuda_profiler" 30 beside
+is "$? $(cat out) $(sets inside)" "1 $(cat wanted) 30x0.004 " \
+	'a driver without several subscribers: refused as without pillion'
 
 # ---- work in progress when its records are read ----
 
@@ -231,7 +285,8 @@ done
 accounted managed --cuda-um-cpu-page-faults=true --cuda-um-gpu-page-faults=true "$targets/cuda_managed" 6
 is "$? $(report stats -q -r um_sum -f csv managed.pillion | sed '1d; s/^0x[0-9a-f]*,//; s/,[0-9.]*$//' | tr '\n' ' ')" \
 	'0 0.049152,0.024576,6,6 0.065536,0.000000,0,1 ' 'um_sum: migrated bytes and page faults'
-is "$(report stats -q -r um_total_sum -f csv managed.pillion | sed '1d; s/,0x.*//')" '0.114688,0.024576,6,7' 'um_total_sum'
+is "$(report stats -q -r um_total_sum -f csv managed.pillion | sed '1d; s/,0x.*//')" '0.114688,0.024576,6,7' \
+	'um_total_sum'
 is "$(report stats -q -r um_cpu_page_faults_sum -f csv managed.pillion | tail -1)" '6,0x401000' 'um_cpu_page_faults_sum'
 accounted managed --cuda-memory-usage=false "$targets/cuda_managed" 6
 like "$(report stats -r um_sum managed.pillion 2>&1)" 'managed memory was not traced' \

@@ -15,6 +15,11 @@ gpu_check() {
 		"$@" >out.txt 2>err.txt
 }
 
+# titles OUTCOME: of the checks that passed ('ok') or failed ('not ok') in the last run, without skipped ones
+titles() {
+	sed -n "/# SKIP/d; s/^$1 [0-9]* - //p" out.txt | sort
+}
+
 gpu_check --minutes 12
 is "$? $(cat err.txt)" '0 ' 'all checks: status'
 like "$(tail -n 1 out.txt)" '^[0-9]+ passed, 0 failed, [0-9]+ skipped$' 'the last line'
@@ -24,6 +29,9 @@ is "$(grep -c '^ok' out/results.tap) $(python3 -c 'import json
 print(len(json.load(open("out/results.json"))["checks"]))')" \
 	"$(grep -c '^ok' out.txt) $(grep -c '^ok' out.txt)" 'TAP and JSON have all checks'
 is "$(grep -c '| passed, \|| skipped, ' out/results.md)" "$(grep -c '^ok' out.txt)" 'the table has all checks'
+
+titles ok >passed
+is "$(grep -c '^| check | outcome | seen |$' out/results.md) $(grep -c '^|---' out/results.md)" '1 1' 'one table'
 
 # A missing tool causes a skip.
 mkdir bin
@@ -40,8 +48,26 @@ cp "$PILLION_BUILD_DIR/runtime/pillion-launch" broken/runtime
 cp "$PILLION_BUILD_DIR/report/pillion-report" broken/report
 ln -s "$PILLION_BUILD_DIR/tests/doubles" broken/tests/doubles
 printf '' >empty.c && cc -shared -fPIC -o broken/preload/libpillion.so empty.c
-gpu_check --build "$work/broken" --minutes 5 --only 'exit, _exit' --only 'fork before'
-is "$? $(grep -c '^not ok' out.txt)" '1 2' 'a pillion that records nothing: both fail'
+gpu_check --build "$work/broken" --minutes 12
+is "$?" 1 'a pillion that records nothing: status'
+titles 'not ok' >failed
+
+# A CUPTI that does not work: the probes and costs that do not need pillion.
+export PILLION_SIMCUPTI=notinit
+gpu_check --minutes 12 --only probe --only correlation
+is "$?" 1 'a CUPTI that does not work: status'
+unset PILLION_SIMCUPTI
+titles 'not ok' | sort -u - failed >failed_at_all
+is "$(comm -23 passed failed_at_all)" '' 'each check that passed can fail'
+
+# More subscribers than one, and the hardware event system.
+export PILLION_SIMCUPTI=layout=13.5,blackwell
+gpu_check --minutes 5 --only hardware --only several --only subscription
+is "$? $(titles ok | wc -l)" '0 4' 'CUPTI 13.5 and a Blackwell GPU: status'
+like "$(grep -A 2 'a profiler with a subscription' out.txt)" 'beside: both record' 'CUPTI 13.5: both record'
+like "$(cat out.txt)" 'records_of_the_first 200, records_of_the_second 200' 'CUPTI 13.5: two subscribers'
+like "$(cat out.txt)" 'device times are from hardware events' 'a Blackwell GPU: hardware events'
+unset PILLION_SIMCUPTI
 
 timeout "$patience" python3 "$root/scripts/gpu-check" --doubles --build "$work" --out "$work/out" >out.txt 2>err.txt
 is "$? $(grep -c 'has not been built' err.txt)" '2 1' 'no build: status 2, one line'

@@ -253,7 +253,8 @@ notes() { # NAME
 
 sets() { # NAME: memsets by their size in 10^6 bytes with three decimals, as "COUNTxMB"
 	report stats -q -r cuda_gpu_trace -f csv "$1.pillion" 2>/dev/null |
-		awk -F, '$20 == "[CUDA memset]" { n[sprintf("%.3f", $13)]++ } END { for (b in n) print n[b] "x" b }' | sort | tr '\n' ' '
+		awk -F, '$20 == "[CUDA memset]" { n[sprintf("%.3f", $13)]++ }
+			END { for (b in n) print n[b] "x" b }' | sort | tr '\n' ' '
 }
 
 # ends_are_recorded: runs cuda_ends with each way to end a process that affects the records.

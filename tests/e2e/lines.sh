@@ -100,9 +100,14 @@ if [ -e "$doubles/libcudart.so.13" ]; then
 	is "$(cell device "$(planted launch)" 'GPU Time (ns)')" "$gpu" \
 		'all device time of kernels is attributed to the launching line'
 	at_least "$gpu" 1 'the device time of kernels is not 0'
+	LINES_CUDART=$doubles/libcudart.so.13 LD_LIBRARY_PATH=$doubles pillion -o named --gpu-activity=none \
+		"$python" "$job" device >out 2>&1
+	is "$(report stats -q -r cuda_launch_sum -f csv named.pillion | sed -n '2s/.*,//p')" 'steps()' \
+		'a kernel that was registered by a looked-up function has its name'
 	report stats --summary device.pillion >out 2>err
 	like "$(grep -A3 '^ lines ' out)" "^ lines .* GPU " "device time is in the summary's lines"
-	is "$(cell device "$(planted allocate)" 'Allocated (MB)')" 8.388608 'memory is attributed to the allocating line'
+	is "$(cell device "$(planted allocate)" 'Allocated (MB)')" 8.388608 \
+		'memory is attributed to the allocating line'
 	is "$(cell device "$(planted copy)" 'Copied (MB)')" 100.663296 'copies are attributed to the requesting line'
 	at_least "$(cell device "$(planted launch)" Calls)" 12 'launches are counted'
 else

@@ -42,6 +42,9 @@ same 'ulimit -n 16' "$hostile" few
 same 'daemon' "$hostile" daemon
 same 'invalid addresses' "$hostile" faults
 like "$(cat recorded.out)" '^open 1 Bad address' 'invalid addresses: the errors are unchanged'
+same 'a chroot that fails' "$hostile" chroot-fails
+adds_up 100000 'a chroot that fails'
+unlike "$(report stats -r ledger same.pillion)" 'note .*chroot' 'a chroot that fails leaves no note'
 if [ "$(id -u)" -eq 0 ]; then
 	same 'chroot' "$hostile" chroot
 	adds_up 200000 chroot

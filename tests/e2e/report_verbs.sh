@@ -24,7 +24,8 @@ like "$(cat err)" "'stat' is not a verb; did you mean pillion stats\? pillion --
 pillion expotr -t folded -o - run.pillion/ >out 2>err
 is "$?" 2 'options and their values are not operands'
 like "$(cat err)" 'did you mean pillion export' 'the message names the nearest verb'
-is "$(pillion stat run.pillion other 2>err)" 'the program view: run.pillion other' 'with another operand it is a program'
+is "$(pillion stat run.pillion other 2>err)" 'the program view: run.pillion other' \
+	'with another operand it is a program'
 is "$(pillion -- stat run.pillion 2>err)" 'the program view: run.pillion' 'after -- it is a program'
 is "$(pillion profile stat run.pillion 2>err)" 'the program view: run.pillion' 'after profile it is a program'
 pillion cat run.pillion/capture >out 2>err
@@ -96,7 +97,8 @@ if command -v python3 >/dev/null; then
 		'a terminal: a long output is shown in the pager'
 	unlike "$(terminal 'sed s/^/paged:/' stats -r processes run.pillion)" 'paged' 'a short one is printed'
 	like "$(terminal '' stats run.pillion)" '^ \*\* OS Runtime Summary' 'an empty pager: printed'
-	like "$(terminal /nonexistent/pager stats run.pillion)" 'OS Runtime Summary' 'a pager that does not exist: printed'
+	like "$(terminal /nonexistent/pager stats run.pillion)" 'OS Runtime Summary' \
+		'a pager that does not exist: printed'
 	pillion -o many --osrt-threshold=0 bash -c 'for i in {1..30}; do (:); done' 2>err
 	like "$(terminal cat stats -r processes many.pillion)" '^ 20 of [0-9]+ rows; --top=0 shows all' \
 		'a terminal shows 20 rows'

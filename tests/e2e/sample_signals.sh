@@ -25,6 +25,24 @@ pillion -s cpu --sampling-frequency=10000 -o never "$targets/never_restarted" "$
 is "$? $(cat out)" '0 0 interrupted' 'no call returns EINTR because of samples'
 like "$(report stats -r ledger -f csv never.pillion)" 'CPU samples,[0-9]{2,}' 'samples were taken during the calls'
 
+"$targets/rings" syscall 0.01 >out
+if [ $? -ne 77 ]; then
+	pillion -s cpu --sampling-frequency=10000 -o rings "$targets/rings" syscall "$seconds" >out 2>err
+	is "$? $(cat out)" '0 0 early' 'no wait of io_uring ends early because of samples'
+	like "$(report stats -r ledger -f csv rings.pillion)" 'none from here on, the program uses io_uring' \
+		'the ledger says that there are no samples'
+	pillion -s cpu --sampling-frequency=10000 -f -o rings "$targets/rings" own "$seconds" >out 2>err
+	like "$? $(cat out)" '^0 [01] early$' 'system calls of its own: at most the first'
+	like "$(report stats -r ledger -f csv rings.pillion)" 'none from here on, the program uses io_uring' \
+		'the ledger says that there are no more samples'
+else
+	skip 'waits of io_uring' 'the kernel has none'
+fi
+pillion -s cpu --sampling-frequency=10000 -o cleared "$targets/samples" cleared >out 2>err
+is "$? $(cat out)" '0 ' 'a program executed after sigsetmask(0) ends as without samples'
+like "$(report stats -r ledger -f csv cleared.pillion)" 'CPU samples,[0-9]{2,}' \
+	'it is sampled: it has not inherited our signal as blocked'
+
 round=0
 while [ "$round" -lt "$rounds" ]; do
 	round=$((round + 1))

@@ -13,7 +13,7 @@ none() {
 	shift 2
 	timeout "$patience" "$@" >plain 2>plain_err
 	plain_status=$?
-	pillion -s cpu --sampling-frequency=10000 -f true -o own "$@" >own 2>own_err
+	pillion -s cpu --sampling-source=signal --sampling-frequency=10000 -f true -o own "$@" >own 2>own_err
 	own_status=$?
 	sed -i 's/process [0-9]*/process/' plain own
 	is "$own_status $(cat own)" "$plain_status $(cat plain)" "$text"

@@ -83,6 +83,11 @@ def cost_of_launch(session, seen):
     def under(name, *options):
         return lambda: cost_and_mean(seen, name, session.pillion(argv, options).ran)
 
+    capture = session.pillion(argv)
+    launched = kernels_of(account(capture.ran.out))
+    seen.equal(capture.kernels(), launched, "kernels")
+    seen.equal(capture.launches(), sum(launched.values()), "launches by the host")
+    seen.equal(capture.unmatched(), (0, 0), "calls and device records that do not match")
     candidates = {"bare": lambda: cost_and_mean(seen, "bare", session.done(argv)),
                   "pillion": under("pillion"),
                   "pillion, no device times": under("pillion, no device times", "--gpu-activity=none"),
@@ -91,6 +96,22 @@ def cost_of_launch(session, seen):
         env = {**session.machine.injection(counter), "CUPTI_COUNT": os.path.join(session.scratch, "cost.count")}
         candidates["CUPTI alone"] = lambda: cost_and_mean(seen, "CUPTI alone", session.done(argv, env=env))
     add_nsys(session, seen, candidates, argv, lambda ran: cost(ran, "ns_per_launch"))
+    tell(seen, median_of(ROUNDS, candidates), "ns")
+
+
+@check("cost of a captured launch", "nvcc", "libcudart.so", limit=120)
+def cost_of_captured(session, seen):
+    argv = [session.program("jobs.cu"), "captured", "41" if session.machine.is_simulated else "401"]
+
+    def under(*options):
+        return lambda: cost(session.pillion(argv, options).ran, "ns_per_launch")
+
+    capture, launched = session.pillion(argv), 500 * int(argv[2])
+    seen.equal(capture.launches(), launched, "launches by the host")
+    seen.equal(capture.unmatched(), (launched, 0), "captured launches, and device records without a call")
+    seen.equal(capture.kernels(), {}, "kernels")
+    candidates = {"bare": lambda: cost(session.done(argv), "ns_per_launch"), "pillion": under(),
+                  "pillion, nothing recorded": under("-t", "none")}
     tell(seen, median_of(ROUNDS, candidates), "ns")
 
 

@@ -13,7 +13,8 @@ FLUSH_MS = 200
 
 def memsets(capture):
     """By their size in 10^6 bytes, with three decimals."""
-    counts = collections.Counter(f"{float(r['Bytes (MB)']):.3f}" for r in capture.trace() if r["Name"] == "[CUDA memset]")
+    sets = [r for r in capture.trace() if r["Name"] == "[CUDA memset]"]
+    counts = collections.Counter(f"{float(r['Bytes (MB)']):.3f}" for r in sets)
     return dict(counts)
 
 
@@ -77,13 +78,33 @@ def killed(session, seen):
 @check("a profiler inside the program", "headers", "cupti.h", "libcudart.so", "libcupti.so")
 def profiler_inside(session, seen):
     program = session.program("cuda_profiler.c", libraries=["libcupti.so"])
-    wanted = {"": ["0.004", "0.016"], "again": ["0.004", "0.016", "0.066"], "stay": ["0.004"]}
-    for mode, sizes in wanted.items():
+    # What we record, and in how many steps the profiler records alone.
+    wanted = {"": (["0.004", "0.016"], 1), "again": (["0.004", "0.016", "0.066"], 2), "stay": (["0.004"], 1)}
+    for mode, (sizes, steps) in wanted.items():
         argv = [program, str(N), *([mode] if mode else [])]
-        capture, _ = undisturbed(session, seen, argv)
+        capture, _ = undisturbed(session, seen, argv, unmatched=steps * N)
         seen.equal(memsets(capture), {s: N for s in sizes}, f"ours ({mode or 'once'})")
         seen.ok(any("another tool used CUPTI" in n for n in capture.notes()),
                 f"no gap in the ledger ({mode or 'once'})")
+
+
+@check("a profiler with a subscription (cuptiSubscribe_v2)", "headers", "cupti.h", "libcudart.so", "libcupti.so")
+def subscriber_inside(session, seen):
+    program = session.program("cuda_profiler.c", libraries=["libcupti.so"])
+    alone, shared = ["0.004", "0.016", "0.066"], ["0.004", "0.008", "0.016", "0.033", "0.066"]
+    for mode in ("v2", "beside", "mixed"):
+        bare = session.run([program, str(N), mode])
+        if bare.status:  # the program says what its CUPTI or driver lacks
+            ran = session.pillion([program, str(N), mode], status=bare.status).ran
+            seen.equal(ran.out, bare.out, f"{mode}: its output")
+            seen.note(f"{mode}: refused without us, too: {bare.out.splitlines()[-1]}")
+            continue
+        capture = session.pillion([program, str(N), mode])
+        sizes, is_shared = memsets(capture), any("CUPTI is shared" in n for n in capture.notes())
+        seen.equal(capture.ran.out, bare.out, f"{mode}: its output, with the number of its records")
+        seen.equal(sizes, {s: N for s in (shared if is_shared else alone)}, f"{mode}: ours")
+        seen.equal(capture.unmatched(), (0 if is_shared else 2 * N, 0), f"{mode}: unmatched")
+        seen.note(f"{mode}: {'both record' if is_shared else 'the program alone records'}")
 
 
 def under_tool(session, seen, tool):

@@ -14,8 +14,9 @@ def results(text):
     return [line for line in text.splitlines() if not line.startswith("us_per_step")]
 
 
-def against_cupti(session, seen, argv):
-    """Bare, under pillion, and under CUPTI's own count."""
+def against_cupti(session, seen, argv, has_graphs=False):
+    """Bare, under pillion, and under CUPTI's own count. has_graphs: some calls are captured: they have no device
+    record."""
     bare = session.done(argv, LIMIT)
     capture = session.pillion(argv, NODES, LIMIT)
     seen.equal(results(capture.ran.out), results(bare.out), "its output")
@@ -23,10 +24,13 @@ def against_cupti(session, seen, argv):
     seen.equal(capture.kernels(), counted, "kernels, against CUPTI's own count")
     seen.ok(counted, "no kernel at all")
     seen.equal(capture.ledger("device records dropped"), 0, "dropped")
+    seen.equal(capture.unmatched()[1], 0, "device records without a call")
+    if not has_graphs:
+        seen.equal(capture.unmatched()[0], 0, "calls without a device record")
     own = {n: c for n, c in kernels_of(account(bare.out)).items() if capture.kernels().get(n) != c}
     seen.equal(own, {}, "kernels that the program counted itself")
     seen.note(f"{sum(counted.values())} kernels of {len(counted)} names, {capture.launches()} launches by the host, "
-              f"{capture.ledger('unmatched device records')} device records without a call")
+              f"{capture.unmatched()[0]} calls without a device record")
     return capture
 
 
@@ -100,6 +104,24 @@ def triton(session, seen):
 @check("JAX, jit", "jax", "cupti.h", limit=LIMIT)
 def jax(session, seen):
     against_cupti(session, seen, script(session, "jax_jit.py", "20"))
+
+
+@check("JAX, command buffers", "jax", "cupti.h", limit=LIMIT)
+def jax_graphs(session, seen):
+    argv = script(session, "jax_jit.py", "20", "graphs")
+    capture = against_cupti(session, seen, argv, True)
+    graphs = sum(capture.calls(pattern=r"^cu(da)?GraphLaunch").values())
+    seen.ok(graphs, "no graph was launched: XLA's options may have changed")
+    seen.note(f"{graphs} launches of graphs")
+
+
+@check("PyTorch, a graph for each batch size", "torch", "cupti.h", limit=LIMIT)
+def torch_graphs(session, seen):
+    argv, launched = script(session, "torch_graphs.py", "6", "20"), 6 * 20
+    against_cupti(session, seen, argv, True)
+    whole = session.pillion(argv, ["--cuda-graph-trace=graph"], LIMIT)
+    seen.equal(sum(r["Name"].startswith("[CUDA graph") for r in whole.trace()), launched, "graphs as wholes")
+    seen.equal(sum(whole.calls(pattern=r"^cu(da)?GraphLaunch").values()), launched, "launches of graphs by the host")
 
 
 @check("CuPy", "cupy", "cupti.h", limit=LIMIT)

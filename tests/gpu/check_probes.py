@@ -12,6 +12,10 @@ QUESTIONS = {
     "teardown": "which exit handlers still get records",
     "subscribe": "a second subscriber, and a second owner of the buffers",
     "clock": "cuptiActivityRegisterTimestampCallback: whose clock device times are on",
+    "unfinished": "a forced flush while kernels run",
+    "graph": "ids of graph nodes in records, and of the captured nodes",
+    "hardware": "the hardware event system",
+    "several": "several subscribers of cuptiSubscribe_v2",
     "calls": "which records of calls there are, all and by function",
 }
 

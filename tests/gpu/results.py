@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results of one go in three forms: TAP, a table for tests/gpu/README.md, and JSON."""
+"""The results of one go in three forms: TAP, one table for tests/gpu/README.md, and JSON."""
 import json
 import os
 
@@ -14,15 +14,14 @@ def tap(number, seen):
     return "\n".join(lines)
 
 
-def shown(text, most=400):
+def shown(text, most=700):
     text = " ".join(text.split()).replace("|", "\\|")
     return text if len(text) <= most else text[:most] + " ..."
 
 
 def markdown(facts, checks, when):
-    lines = [f"### {facts.get('GPU', '?')}, {when}", "", "| | |", "|---|---|"]
-    lines += [f"| {name} | {shown(text)} |" for name, text in facts.items()]
-    lines += ["", "| check | outcome | seen |", "|---|---|---|"]
+    lines = [f"### {facts.get('GPU', '?')}, {when}", "", "| check | outcome | seen |", "|---|---|---|"]
+    lines += [f"| {name} | | {shown(text)} |" for name, text in facts.items()]
     lines += [f"| {c.name} | {c.outcome}, {c.seconds:.0f} s | {shown('; '.join(c.problems + c.notes))} |"
         for c in checks]
     return "\n".join(lines) + "\n"

@@ -128,6 +128,12 @@ class Capture:
     def notes(self):
         return [r["Detail"] for r in self.report("ledger") if r["Fact"] in ("note", "device time gap")]
 
+    def unmatched(self):
+        """(calls without a device record, captured ones included; device records without a call)"""
+        calls = sum(int(r["Count"]) for r in self.report("ledger") if r["Fact"] == "unmatched calls"
+            or r["Fact"].startswith("captured"))
+        return calls, self.ledger("unmatched device records")
+
     def losses(self):
         """The ledger's lines about missing device records."""
         facts = ("unmatched", "lost", "torn", "unreadable", "device records", "device buffers")
@@ -147,6 +153,8 @@ class Session:
         # Nothing of a user's own settings may leak into what is measured.
         self.environment = {k: v for k, v in os.environ.items()
                             if not k.startswith(("PILLION_", "NVTX_", "LD_PRELOAD", "CUDA_INJECTION"))}
+        if machine.is_simulated and "PILLION_SIMCUPTI" in os.environ:
+            self.environment["PILLION_SIMCUPTI"] = os.environ["PILLION_SIMCUPTI"]
         self.environment.update(machine.environment, PILLION_BUILD_DIR=build, PYTHONUNBUFFERED="1")
 
     def seconds_left(self):

@@ -8,6 +8,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -88,6 +89,39 @@ static void in_chroot(void)
 		if (write(1, "", 0))
 			exit(9);
 	printf("in chroot\n");
+}
+
+static void *make_calls_in_thread(void *unused)
+{
+	make_calls();
+	return unused;
+}
+
+static void threads(void)
+{
+	pthread_t id[4];
+
+	for (int i = 0; i < 4; i++)
+		if (pthread_create(&id[i], NULL, make_calls_in_thread, NULL))
+			exit(9);
+	for (int i = 0; i < 4; i++)
+		pthread_join(id[i], NULL);
+	printf("threads done\n");
+}
+
+/* A chroot that fails, and then a child that makes calls. */
+static void failed_chroot(void)
+{
+	int result = chroot("/nowhere"), status;
+
+	printf("chroot %d: %s\n", result, strerror(errno));
+	fflush(stdout);
+	if (fork() == 0) {
+		make_calls();
+		_exit(0);
+	}
+	wait(&status);
+	printf("child %d\n", status);
 }
 
 static void as_nobody(void)
@@ -262,6 +296,12 @@ int main(int argc, char **argv)
 		few_descriptors();
 	else if (!strcmp(what, "chroot"))
 		in_chroot();
+	else if (!strcmp(what, "threads"))
+		threads();
+	else if (!strcmp(what, "killed"))
+		make_calls(), kill(getpid(), SIGKILL);
+	else if (!strcmp(what, "chroot-fails"))
+		failed_chroot();
 	else if (!strcmp(what, "nobody"))
 		as_nobody();
 	else if (!strcmp(what, "seccomp"))

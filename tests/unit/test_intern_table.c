@@ -23,6 +23,21 @@ Test(table, replaces_a_value)
 	cr_assert_eq(intern_get(&t, 1), 3);
 }
 
+Test(table, finds_the_number_of_each_key_and_adds_none)
+{
+	struct intern_table t = {0};
+	uint32_t number[20000];
+	bool is_new;
+
+	cr_assert_eq(intern_find(&t, 7), 0);
+	for (uint64_t i = 1; i < 20000; i++) {
+		cr_assert_eq(intern_find(&t, i), 0);
+		cr_assert(intern_add(&t, i, &number[i], &is_new) && is_new);
+	}
+	for (uint64_t i = 1; i < 20000; i++)
+		cr_assert_eq(intern_find(&t, i), number[i]);
+}
+
 Test(table, hash_depends_on_every_byte_the_length_and_the_seed)
 {
 	char text[24] = "the same text, but for a";

@@ -152,7 +152,7 @@ Test(kernel, nodes_of_a_graph_are_not_named_by_its_launch_nor_it_by_them)
 	call(3, 2, 3);
 	open_written(&model, &w);
 	assert_names("cuda_gpu_trace", KERNEL_BASE, "add; " NAMELESS "; [CUDA memcpy Unknown]");
-	assert_names("cuda_launch_sum", KERNEL_BASE, "kernel at 0x77; kernel at 0xabc2");
+	assert_names("cuda_launch_sum", KERNEL_BASE, "cudaLaunchKernel; kernel at 0xabc2");
 }
 
 Test(kernel, a_filter_takes_no_name_away)

@@ -288,3 +288,55 @@ Test(model, states_the_error_where_the_time_of_day_was_set)
 	cr_assert_eq(clock.error_ns, 10000 * MS);
 	clock_map_done(&clock);
 }
+
+/* An image with `samples` samples from `start` on, one each millisecond, that ends with the last of them. */
+static void write_sampled(uint64_t nonce, uint32_t via, uint64_t start, unsigned samples, enum tf_end end)
+{
+	struct writer w;
+	struct writer_thread t;
+
+	writer_init(&w, nonce, 10, 1, start);
+	writer_command(&w, via == TF_VIA_OBSERVED ? "/bin/seen" : "/bin/own", "x\0", 2);
+	w.header.via = via;
+	writer_function(&w, TF_GROUP_OSRT, "read");
+	writer_thread(&w, &t, 10, "main", 2 * TF_PAGE);
+	writer_call(&t, 0, start + 500, 500, NULL, 0);
+	for (unsigned i = 0; i < samples; i++)
+		writer_event(&t, TF_SAMPLE, 0, start + (i + 1) * MS, 1000);
+	writer_end(&w, end, 0, start + (samples + 1) * MS);
+	writer_save(&w, directory);
+	writer_done(&w);
+}
+
+Test(model, drops_the_samples_of_perf_that_a_process_took_itself)
+{
+	write_sampled(1, TF_VIA_START, 100 * MS, 3, TF_END_EXIT);
+	write_sampled(2, TF_VIA_OBSERVED, 90 * MS, 20, TF_END_NONE);
+	open_capture(&model, directory);
+	cr_assert_eq(model.image_count, 1);
+	cr_assert_eq(model.images[0].nonce, 1);
+	cr_assert_str_eq(process(10)->ended, "exit 0");
+}
+
+Test(model, keeps_the_samples_of_perf_of_a_process_without_its_own)
+{
+	write_sampled(1, TF_VIA_START, 100 * MS, 0, TF_END_EXIT);
+	write_sampled(2, TF_VIA_OBSERVED, 100 * MS + 100, 20, TF_END_NONE);
+	open_capture(&model, directory);
+	cr_assert_eq(model.image_count, 2);
+	cr_assert_eq(model.process_count, 1);
+	cr_assert_eq(model.images[0].via, TF_VIA_OBSERVED, "the process's own image is the last one");
+	cr_assert_str_eq(process(10)->ended, "exit 0");
+	cr_assert_str_eq(model.images[1].executable, "/bin/own");
+}
+
+Test(model, keeps_the_samples_of_perf_of_a_later_program_of_the_process)
+{
+	write_sampled(1, TF_VIA_START, 100 * MS, 3, TF_END_EXEC);
+	write_sampled(2, TF_VIA_OBSERVED, 200 * MS, 20, TF_END_NONE);
+	open_capture(&model, directory);
+	cr_assert_eq(model.image_count, 2);
+	cr_assert_eq(model.process_count, 1);
+	cr_assert_str_eq(process(10)->ended, "status unknown");
+	cr_assert_eq(process(10)->end_ns - process(10)->start_ns, 121 * MS);
+}

@@ -34,7 +34,7 @@ __attribute__((noinline)) static void compare(int size)
 	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
 	uint64_t walked, compared = 0;
 	int count = walk_from(frames, size, low, high, frame, &walked) & ~WALK_CUT;
-	int same = walk_memo_hash(memo, size, low, high, frame, &compared);
+	int same = walk_memo_hash(memo, size, low, high, frame, true, &compared);
 
 	walks++;
 	if (!same)

@@ -34,7 +34,7 @@ __attribute__((noinline)) static void look(struct walker *w, int depth)
 			w->wrong++;
 			return;
 		}
-	if (walk_memo_hash(w->memo, FRAMES, w->low, w->high, frame, &compared)) {
+	if (walk_memo_hash(w->memo, FRAMES, w->low, w->high, frame, true, &compared)) {
 		w->by_memo++;
 		w->wrong += compared != walked;
 	}

@@ -445,6 +445,7 @@ static void visit_idle_calls(struct state *s, size_t k)
 	struct calls c;
 
 	for (calls_begin(&c, &s->calls, k); calls_next(&c);) {
+		s->counts->captured += event_arg(&c.event, TF_ARG_GRAPH_NODE) != 0;
 		if (!host_call_requests(&s->calls, &c.event))
 			continue;
 		s->counts->calls++;
@@ -531,6 +532,7 @@ static void counts_add(struct correlate_counts *to, const struct correlate_count
 	to->without_call += more->without_call;
 	to->calls += more->calls;
 	to->idle += more->idle;
+	to->captured += more->captured;
 	to->foreign += more->foreign;
 	to->by_order += more->by_order;
 	to->broken += more->broken;

@@ -29,6 +29,7 @@ struct correlated {
 	uint32_t correlation; /* 0: none */
 	const struct device_record *records; /* by start; borrowed until the visit returns */
 	size_t record_count;
+	const struct correlated *launch; /* NULL except by attribute.h */
 };
 
 struct correlate_counts {
@@ -36,6 +37,7 @@ struct correlate_counts {
 	uint64_t without_call; /* device records without a call */
 	uint64_t calls;	       /* host calls that submitted work */
 	uint64_t idle;	       /* those of them without a device record */
+	uint64_t captured;     /* host calls that made a node of a graph instead, by capture or explicitly */
 	uint64_t foreign;      /* call records of CUPTI without a recorded call */
 	uint64_t by_order;     /* calls matched by order */
 	uint64_t broken;       /* records that could not be read */

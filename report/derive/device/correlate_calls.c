@@ -27,7 +27,8 @@ void host_calls_done(struct host_calls *h)
 
 bool host_calls_may_request(const struct trace_thread *thread)
 {
-	return thread->args & (1u << TF_ARG_LAUNCH | 1u << TF_ARG_COPY | 1u << TF_ARG_MEMORY);
+	return thread->args &
+	       (1u << TF_ARG_LAUNCH | 1u << TF_ARG_COPY | 1u << TF_ARG_MEMORY | 1u << TF_ARG_GRAPH_NODE);
 }
 
 bool host_call_requests(const struct host_calls *h, const struct event *e)
@@ -37,7 +38,7 @@ bool host_call_requests(const struct host_calls *h, const struct event *e)
 	for (uint32_t i = 0; i < e->args_count; i++) {
 		unsigned int kind = tf_arg_kind(e->args[i]);
 
-		if (kind == TF_ARG_RESULT)
+		if (kind == TF_ARG_RESULT || kind == TF_ARG_GRAPH_NODE)
 			return false;
 		has |= kind == TF_ARG_COPY || (kind == TF_ARG_LAUNCH && !(h->classes[e->id] & CLASS_HOST_FUNCTION));
 	}

@@ -28,10 +28,11 @@ void host_calls_index(struct host_calls *h);
 void host_calls_select(struct host_calls *h, size_t thread, uint64_t from, uint64_t to, uint64_t low, uint64_t high);
 void host_calls_select_all(struct host_calls *h);
 
-/* Whether the thread may have calls that submit work. */
+/* Whether the thread may have calls that submit work, or that make nodes of graphs. */
 bool host_calls_may_request(const struct trace_thread *thread);
 
-/* Whether the call submitted work to a device. Host functions are launched like kernels, but run on the host. */
+/* Whether the call submitted work to a device. Host functions are launched like kernels, but run on the host; what was
+ * captured into a graph is submitted by the graph's launches. */
 bool host_call_requests(const struct host_calls *h, const struct event *e);
 
 struct calls {

@@ -123,6 +123,14 @@ static size_t count_graphs(const struct trace *t)
 	return n;
 }
 
+bool device_has_whole_graphs(const struct model *m)
+{
+	for (size_t i = 0; i < m->image_count; i++)
+		if (m->images[i].trace && count_graphs(m->images[i].trace))
+			return true;
+	return false;
+}
+
 static void remark_on(struct buffer *ret, const char *source, size_t images, uint64_t error, const char *clock)
 {
 	if (!images)
@@ -172,7 +180,8 @@ bool device_operation(const struct trace *t, uint32_t id, struct tf_device_opera
 
 	if (!b && kernel_made_from(t, id, &id, &kernel))
 		b = trace_definition(t, TF_BLOB_DEVICE_OPERATION, id);
-	if (!b || trace_blob(t, b, ret, sizeof(*ret)) != sizeof(*ret))
+	*ret = (struct tf_device_operation){0};
+	if (!b || trace_blob(t, b, ret, sizeof(*ret)) < offsetof(struct tf_device_operation, node))
 		return false;
 	ret->kernel = kernel ? kernel : ret->kernel;
 	return true;
@@ -193,7 +202,7 @@ void device_operation_name(const struct report_context *c, const struct trace *t
 			   const struct tf_device_operation *operation, struct buffer *ret)
 {
 	static const char *const copies[] = {"",     "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
-					     "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
+					     "AtoD", "DtoA", "DtoD", "HtoH", "PtoP", "Decompress"};
 
 	switch (operation->kind) {
 	case TF_DEVICE_KERNEL:

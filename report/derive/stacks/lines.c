@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "report/derive/stacks/attribution.h"
-#include "report/derive/device/correlate.h"
+#include "report/derive/device/attribute.h"
 #include "report/derive/stacks/frame.h"
 #include "report/derive/stacks/samples.h"
 
@@ -273,7 +273,7 @@ static void lines_read_image(struct lines_pass *w)
 		w->scan.image = &m->images[i];
 		if (w->scan.args && !image_has_args(&m->images[i], w->scan.args))
 			continue;
-		correlate_image(w->scan.context, w->scan.image, w, lines_visit_correlated, NULL);
+		attribute_image(w->scan.context, w->scan.image, w, lines_visit_correlated);
 	}
 	for (size_t i = 0; i < w->site_count; i++)
 		w->lines->has_stacks |= !w->sites[i].is_stackless;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/derive/device/correlate.h"
+#include "report/derive/device/attribute.h"
 #include "report/base/text.h"
 #include "report/derive/stacks/samples.h"
 
@@ -241,7 +241,7 @@ static void add_device_work(struct profile_pass *w)
 
 	for (size_t i = 0; i < m->image_count; i++) {
 		w->scan.image = &m->images[i];
-		correlate_image(w->scan.context, w->scan.image, w, profile_visit_correlated, NULL);
+		attribute_image(w->scan.context, w->scan.image, w, profile_visit_correlated);
 	}
 }
 

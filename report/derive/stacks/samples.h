@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPU samples: the CPU time that each represents, and whether there are any. */
+/* CPU samples: the CPU time that each represents, whether there are any, and what took them. */
 #ifndef PILLION_SAMPLES_H
 #define PILLION_SAMPLES_H
 
@@ -8,5 +8,10 @@
 /* The CPU time that a sample represents. */
 uint64_t samples_ns(const struct event *e);
 bool samples_any(const struct model *m);
+/* The number of samples that signals, or perf_event_open(2), took of an image. */
+uint64_t samples_by_signals(const struct image *image);
+uint64_t samples_by_perf(const struct image *image);
+/* Whether perf took samples of a process of this pid. */
+bool samples_any_by_perf(const struct model *m, size_t machine, uint32_t pid);
 
 #endif

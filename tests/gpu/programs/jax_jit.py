@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python3 jax_jit.py N: a jitted training step of JAX, N times. Prints what came out, which every run of one machine
-repeats."""
+"""python3 jax_jit.py N [graphs]: a jitted training step of JAX, N times. Prints what came out, which every run of one
+machine repeats. graphs: XLA makes CUDA graphs of as much as it can (command buffers)."""
 import os
 import sys
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 # Autotuning runs kernels as often as it likes.
-os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_gpu_autotune_level=0"
+FLAGS = ["--xla_gpu_autotune_level=0"]
+if "graphs" in sys.argv[2:]:
+    FLAGS += ["--xla_gpu_graph_min_graph_size=1",
+              "--xla_gpu_enable_command_buffer=FUSION,CUBLAS,CUBLASLT,CUDNN,CUSTOM_CALL"]
+os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *FLAGS])
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402

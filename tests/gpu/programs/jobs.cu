@@ -7,7 +7,9 @@
  *   oom       requests too much memory, then continues with N launches
  *   forever   rounds of N launches until it is killed; prints a line when a round has ended on the device
  *   launches  N times 500 launches of an empty kernel, which fit into the driver's queue: prints the median cost as
- *             "ns_per_launch" and the mean as "ns_per_launch_mean" */
+ *             "ns_per_launch" and the mean as "ns_per_launch_mean"
+ *   captured  N times 500 launches of an empty kernel that are captured into a graph, which is never launched: the
+ *             same lines */
 #include <cuda_runtime.h>
 #include <pthread.h>
 #include <string.h>
@@ -181,13 +183,36 @@ static void launches(int n)
 	free(cost);
 }
 
+static void captured(int n)
+{
+	double *cost = (double *)calloc(n, sizeof(*cost)), sum = 0;
+	cudaStream_t stream;
+	cudaGraph_t graph;
+
+	NEED(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+	for (int batch = 0; batch < n; batch++) {
+		double begin;
+
+		NEED(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+		begin = now_ns();
+		for (int i = 0; i < BATCH; i++)
+			empty<<<1, 1, 0, stream>>>();
+		cost[batch] = (now_ns() - begin) / BATCH;
+		sum += cost[batch];
+		NEED(cudaStreamEndCapture(stream, &graph));
+		NEED(cudaGraphDestroy(graph));
+	}
+	printf("ns_per_launch %.1f 0\nns_per_launch_mean %.1f 0\n", median_of(cost, n), sum / n);
+	free(cost);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*run)(int);
 	} jobs[] = {{"streams", streams}, {"graph", graph}, {"managed", managed}, {"memory", memory}, {"oom", oom},
-		    {"forever", forever}, {"launches", launches}};
+		    {"forever", forever}, {"launches", launches}, {"captured", captured}};
 	const char *name = argc > 2 ? argv[1] : "";
 
 	for (size_t i = 0; i < sizeof(jobs) / sizeof(*jobs); i++)

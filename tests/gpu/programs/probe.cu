@@ -8,6 +8,10 @@
  *   teardown  which exit handlers still get records
  *   subscribe what a second client of each interface gets
  *   clock     whether cuptiActivityRegisterTimestampCallback puts device times on our clock
+ *   unfinished what a forced flush delivers of kernels in progress, and whether it delivers them again
+ *   graph     which ids the records of a graph's nodes have, beside those of the captured nodes
+ *   hardware  whether the hardware event system can be enabled, and its records
+ *   several   two subscribers of cuptiSubscribe_v2, and what the older functions do beside them
  *   calls     which records of calls there are for <<<>>>, cudaMemsetAsync and the rest, all and by function
  *   cost WAY  what a launch costs (ns_per_launch) with WAY of: none kernels calls some external */
 #include <cupti.h>
@@ -36,12 +40,13 @@ __global__ void spin(long long cycles)
 }
 
 static struct {
-	volatile int kernels, buffers, inside, slow_us, other_thread;
+	volatile int kernels, unfinished, buffers, inside, slow_us, other_thread;
 	volatile double arrived_ns;
 	uint64_t first, last; /* of kernels */
 	uint8_t *outstanding;
 	pid_t main_thread;
 	std::map<std::string, int> functions;
+	std::multimap<uint64_t, uint32_t> nodes; /* graphs by their nodes */
 } seen;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -63,6 +68,9 @@ static void take(CUpti_Activity *record)
 		CUpti_ActivityKernel9 *kernel = (CUpti_ActivityKernel9 *)record;
 
 		seen.kernels++;
+		seen.unfinished += !kernel->end;
+		if (kernel->graphId)
+			seen.nodes.insert({(uint64_t)kernel->graphNodeId, (uint32_t)kernel->graphId});
 		seen.first = seen.first && seen.first < kernel->start ? seen.first : kernel->start;
 		seen.last = seen.last > kernel->end ? seen.last : kernel->end;
 	} else if (record->kind == CUPTI_ACTIVITY_KIND_RUNTIME || record->kind == CUPTI_ACTIVITY_KIND_DRIVER) {
@@ -159,6 +167,172 @@ static int ask_flush(const char *)
 	usleep(700000);
 	answer("records_in_the_end", seen.kernels);
 	answer("records_missing", 2 * MANY - seen.kernels);
+	return 0;
+}
+
+static int ask_unfinished(const char *)
+{
+	start(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	launch(1, 1000);
+	NEED(cudaDeviceSynchronize());
+	launch(3, 200000000); /* a tenth of a second each */
+	NEED(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED));
+	answer("records_by_flush_1_while_running", seen.kernels);
+	answer("without_an_end", seen.unfinished);
+	NEED(cudaDeviceSynchronize());
+	NEED(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED));
+	answer("records_in_all", seen.kernels);
+	answer("records_missing", 4 - (seen.kernels - seen.unfinished));
+	return 0;
+}
+
+static int ask_graph(const char *)
+{
+	enum { NODES = 3, REPLAYS = 2 };
+	uint64_t ids[NODES] = {0};
+	uint32_t graph_id = 0, exec_id = 0;
+	size_t count = NODES;
+	int same = 0, same_local = 0, by_exec = 0, by_graph = 0;
+	cudaGraphNode_t nodes[NODES];
+	cudaStream_t stream;
+	cudaGraph_t graph;
+	cudaGraphExec_t exec;
+
+	start(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	NEED(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+	NEED(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+	for (int i = 0; i < NODES; i++)
+		spin<<<1, 1, 0, stream>>>(1000);
+	NEED(cudaStreamEndCapture(stream, &graph));
+	NEED(cudaGraphGetNodes(graph, nodes, &count));
+	for (size_t i = 0; i < count; i++)
+		NEED(cuptiGetGraphNodeId((CUgraphNode)nodes[i], &ids[i]));
+	NEED(cudaGraphInstantiate(&exec, graph, 0));
+	answer("get_graph_id", cuptiGetGraphId((CUgraph)graph, &graph_id));
+	answer("get_exec_id", cuptiGetGraphExecId((CUgraphExec)exec, &exec_id));
+	for (int i = 0; i < REPLAYS; i++)
+		NEED(cudaGraphLaunch(exec, stream));
+	NEED(cudaStreamSynchronize(stream));
+	NEED(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED));
+	for (const auto &n : seen.nodes) {
+		for (size_t i = 0; i < count; i++) {
+			same += n.first == ids[i];
+			same_local += (uint32_t)n.first == (uint32_t)ids[i];
+		}
+		by_exec += n.second == exec_id;
+		by_graph += n.second == graph_id;
+	}
+	answer("nodes", (long long)count);
+	answer("records_of_nodes", (long long)seen.nodes.size());
+	answer("with_the_captured_nodes_id", same);
+	answer("with_its_low_half", same_local);
+	answer("with_the_executable_graphs_id", by_exec);
+	answer("with_the_captured_graphs_id", by_graph);
+	printf("captured_node_ids %llx..%llx\nfirst_recorded_node_id %llx\n", (unsigned long long)ids[0],
+	       (unsigned long long)ids[NODES - 1],
+	       seen.nodes.empty() ? 0ull : (unsigned long long)seen.nodes.begin()->first);
+	return 0;
+}
+
+static int ask_hardware(const char *)
+{
+	CUptiResult (*enable)(uint8_t);
+
+	*(void **)&enable = dlsym(RTLD_DEFAULT, "cuptiActivityEnableHWTrace");
+	answer("is_there", enable != NULL);
+	if (enable)
+		answer("enable_before_the_first_context", enable(1));
+	start(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	if (enable)
+		answer("enable_after_it", enable(1));
+	launch(MANY, 1000);
+	NEED(cudaDeviceSynchronize());
+	NEED(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED));
+	answer("launched", MANY);
+	answer("records", seen.kernels);
+	answer("records_missing", MANY - seen.kernels);
+	return 0;
+}
+
+/* ---- several subscribers: CUDA 13.2's functions, which the headers of 13.0 do not declare ---- */
+
+struct several_params {
+	size_t size;
+	const char *name;
+	char *old_name;
+	size_t old_size;
+	uint8_t allows_several, reserved[7];
+};
+static struct {
+	CUptiResult (*subscribe)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *, void *);
+	CUptiResult (*register_callbacks)(CUpti_SubscriberHandle, void *, void *);
+	CUptiResult (*enable)(CUpti_SubscriberHandle, int, void *);
+	CUptiResult (*set)(CUpti_SubscriberHandle, int, size_t *, void *);
+} v2;
+static int counts[2];
+
+static void request_v2(uint8_t **buffer, size_t *size, size_t *limit, void *)
+{
+	on_request(buffer, size, limit);
+}
+
+template <int who> static void complete_v2(uint8_t *buffer, size_t size, size_t used, void *)
+{
+	int before = seen.kernels;
+
+	on_complete(NULL, 0, buffer, size, used);
+	counts[who] += seen.kernels - before;
+}
+
+static void ignore_callback(void *, CUpti_CallbackDomain, CUpti_CallbackId, const void *)
+{
+}
+
+static int ask_several(const char *)
+{
+	several_params params = {sizeof(params), "probe", NULL, 0, 1, {0}};
+	CUpti_SubscriberHandle one = NULL, two = NULL;
+	uint8_t is_on = 0;
+	size_t size = 1;
+	int result;
+
+	*(void **)&v2.subscribe = dlsym(RTLD_DEFAULT, "cuptiSubscribe_v2");
+	*(void **)&v2.register_callbacks = dlsym(RTLD_DEFAULT, "cuptiActivityRegisterCallbacks_v2");
+	*(void **)&v2.enable = dlsym(RTLD_DEFAULT, "cuptiActivityEnable_v2");
+	*(void **)&v2.set = dlsym(RTLD_DEFAULT, "cuptiActivitySetAttribute_v2");
+	answer("is_there", v2.subscribe && v2.register_callbacks && v2.enable && v2.set);
+	if (!v2.subscribe || !v2.register_callbacks || !v2.enable || !v2.set)
+		return 0;
+	start(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	answer("subscribe_while_older_kinds_are_on", v2.subscribe(&one, ignore_callback, NULL, &params));
+	if (one)
+		cuptiUnsubscribe(one);
+	NEED(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+	one = NULL;
+	result = v2.subscribe(&one, ignore_callback, NULL, &params);
+	answer("subscribe", result);
+	if (result)
+		return 0;
+	answer("second_subscribe", v2.subscribe(&two, ignore_callback, NULL, &params));
+	answer("register", v2.register_callbacks(one, (void *)request_v2, (void *)complete_v2<0>));
+	answer("enable", v2.enable(one, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, NULL));
+	if (two) {
+		answer("second_register", v2.register_callbacks(two, (void *)request_v2, (void *)complete_v2<1>));
+		answer("second_enable", v2.enable(two, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, NULL));
+	}
+	answer("enable_whole_graphs", v2.enable(one, CUPTI_ACTIVITY_KIND_GRAPH_TRACE, NULL));
+	answer("set_whole_graphs_while_a_kind_is_on", v2.set(one, 20, &size, &is_on));
+	answer("older_enable", cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMSET));
+	launch(MANY, 1000);
+	NEED(cudaDeviceSynchronize());
+	NEED(cuptiActivityFlushAll(0));
+	answer("launched", MANY);
+	answer("records_of_the_first", counts[0]);
+	answer("records_of_the_second", counts[1]);
+	if (two)
+		answer("unsubscribe", cuptiUnsubscribe(two));
+	answer("unsubscribe_the_last", cuptiUnsubscribe(one));
+	answer("older_enable_afterwards", cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
 	return 0;
 }
 
@@ -432,13 +606,16 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*ask)(const char *);
-	} questions[] = {{"flush", ask_flush}, {"period", ask_period},     {"raw", ask_raw},
-			 {"fork", ask_fork},   {"teardown", ask_teardown}, {"subscribe", ask_subscribe},
-			 {"clock", ask_clock}, {"calls", ask_calls},       {"cost", ask_cost}};
+	} questions[] = {{"flush", ask_flush},	 {"period", ask_period},     {"raw", ask_raw},
+			 {"fork", ask_fork},	 {"teardown", ask_teardown}, {"subscribe", ask_subscribe},
+			 {"clock", ask_clock},	 {"calls", ask_calls},	     {"unfinished", ask_unfinished},
+			 {"graph", ask_graph},	 {"hardware", ask_hardware}, {"several", ask_several},
+			 {"cost", ask_cost}};
 
 	for (size_t i = 0; argc > 1 && i < sizeof(questions) / sizeof(*questions); i++)
 		if (!strcmp(questions[i].name, argv[1]))
 			return questions[i].ask(argc > 2 ? argv[2] : "none");
-	fprintf(stderr, "probe flush|period|raw|fork|teardown|subscribe|clock|calls|cost WAY\n");
+	fprintf(stderr, "probe flush|period|raw|fork|teardown|subscribe|clock|unfinished|graph|hardware|several|calls|"
+			"cost WAY\n");
 	return 2;
 }

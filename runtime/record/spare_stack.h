@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A few stacks of ours, shared by all threads, for slow paths that would need more than a small stack of the program
+ * has. Work on them is short and runs with signals blocked, so no handler of the program ever runs there, none leaves
+ * one by longjmp, and a thread uses at most one. */
+#ifndef PILLION_SPARE_STACK_H
+#define PILLION_SPARE_STACK_H
+
+#include <stdbool.h>
+
+struct thread_guard;
+
+/* Once per image, at the start; a forked child inherits them. None on aarch64, where a walk begins in the function that
+ * makes it, nor under valgrind, which warns of a stack pointer that changes. */
+void spare_stack_init(void);
+
+bool spare_stack_exists(void);
+
+/* Runs work(argument) on one of the stacks. False: none is free, or signals could not be blocked; it did not run. */
+bool spare_stack_run(void (*work)(void *), void *argument);
+
+/* Like spare_stack_run() in the thread's guard `g`, but if there is no stack, the work runs on the caller's. */
+void spare_stack_prefer(const struct thread_guard *g, void (*work)(void *), void *argument);
+
+#endif

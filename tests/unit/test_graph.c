@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Nodes of executable graphs are found by the calls that made them, through updates and clones; and the time of a
+ * launch that was recorded as a whole is divided over its nodes. */
+#include <criterion/criterion.h>
+
+#include "report/derive/device/graph.h"
+#include "report/derive/device/graph_estimate.h"
+#include "opened.h"
+
+enum { GRAPH = 3, AGAIN = 4, CLONE = 5, EXEC = 7, OF_CLONE = 8 };
+
+static struct writer w;
+static struct writer_thread thread, cupti;
+static struct model model;
+static struct report_context context = {.model = &model};
+static uint16_t call;
+
+static void setup(void)
+{
+	writer_init(&w, 1, 10, 1, 1000);
+	call = writer_function(&w, TF_GROUP_CUDA, "cudaGraphLaunch");
+	writer_thread(&w, &thread, 10, "main", 4 * TF_PAGE);
+	writer_thread(&w, &cupti, 11, "cupti", 4 * TF_PAGE);
+	writer_device_source(&cupti, TF_DEVICE_TIME_MONOTONIC, 24, "libcupti.so.12");
+}
+
+static void teardown(void)
+{
+	model_done(&model);
+	writer_done(&w);
+}
+
+TestSuite(graph, .init = setup, .fini = teardown);
+
+static void graph_call(uint64_t end, uint32_t graph, unsigned other, uint32_t value)
+{
+	uint64_t args[] = {tf_arg(TF_ARG_GRAPH, 0, graph), tf_arg(other, 0, value)};
+
+	writer_call(&thread, call, end, 10, args, 2);
+}
+
+/* The graph and node that made the operation of a launch at that time; 0, 0: not known. */
+static void assert_made(uint32_t exec, uint32_t node, uint64_t ticks, uint32_t graph)
+{
+	struct tf_device_operation operation = {
+		.kind = TF_DEVICE_KERNEL, .graph = exec, .node = node, .node_graph = exec};
+	const struct graph_node *made = graph_node_of(model.images[0].trace, &operation, ticks);
+
+	cr_assert_eq(made ? made->graph : 0, graph);
+	cr_assert(!made || made->node == node);
+}
+
+Test(graph, a_node_is_that_of_the_graph_by_which_the_executable_one_was_updated_last)
+{
+	graph_call(2000, GRAPH, TF_ARG_GRAPH_NODE, 1);
+	graph_call(2100, GRAPH, TF_ARG_GRAPH_NODE, 2);
+	graph_call(2200, GRAPH, TF_ARG_GRAPH_EXEC, EXEC);
+	graph_call(2300, AGAIN, TF_ARG_GRAPH_NODE, 1);
+	graph_call(3000, AGAIN, TF_ARG_GRAPH_EXEC, EXEC);
+	graph_call(3100, CLONE, TF_ARG_GRAPH_INNER, GRAPH);
+	graph_call(3200, CLONE, TF_ARG_GRAPH_EXEC, OF_CLONE);
+	open_written(&model, &w);
+	cr_assert(graph_prepare(&context, &model.images[0]));
+	assert_made(EXEC, 1, 2500, GRAPH);
+	assert_made(EXEC, 2, 2999, GRAPH);
+	assert_made(EXEC, 1, 3000, AGAIN);
+	assert_made(EXEC, 2, 3000, 0); /* the other graph has no such node: nothing is guessed */
+	assert_made(OF_CLONE, 2, 4000, GRAPH);
+	assert_made(9, 1, 4000, 0);
+}
+
+/* A launch of two nodes that take `first` and `second` ns, or (second 0) a whole that takes `first`. */
+static void launch(uint32_t n, uint64_t first, uint64_t second)
+{
+	uint64_t start = 10000 + n * 1000;
+	struct writer_device_record records[] = {{second ? 1 : 3, n, start + 100, first, 0},
+						 {2, n, start + 100 + first, second, 0}};
+
+	writer_call(&thread, call, start + 50, 40, &(uint64_t){tf_arg(TF_ARG_LAUNCH, 0, 1)}, 1);
+	writer_device_calls(&cupti, TF_DEVICE_TIME_MONOTONIC, &(struct writer_device_call){10, n, start + 20, 20, false},
+			    1);
+	writer_device(&cupti, TF_DEVICE_TIME_MONOTONIC, records, second ? 2 : 1);
+}
+
+Test(graph, a_node_that_varies_takes_the_time_by_which_a_launch_is_longer)
+{
+	const struct tf_device_operation operations[] = {
+		{.kind = TF_DEVICE_KERNEL, .graph = EXEC, .node = 1, .node_graph = EXEC},
+		{.kind = TF_DEVICE_KERNEL, .graph = EXEC, .node = 2, .node_graph = EXEC},
+		{.kind = TF_DEVICE_GRAPH, .graph = EXEC}};
+	const struct graph_shares *s;
+
+	for (uint32_t i = 0; i < 3; i++)
+		writer_blob(&cupti, TF_BLOB_DEVICE_OPERATION, i + 1, &operations[i], sizeof(operations[i]));
+	for (uint32_t n = 1; n <= 40; n++)
+		launch(n, 100, n % 2 ? 100 : 500);
+	launch(41, 600, 0);
+	launch(42, 200, 0);
+	open_written(&model, &w);
+	cr_assert(graph_estimate_prepare(&context, &model.images[0]));
+	s = graph_estimate(model.images[0].trace, EXEC);
+	cr_assert(s && s->by_nodes == 40 && s->as_whole == 2 && s->node_count == 2);
+	for (size_t i = 0; i < 2; i++) {
+		bool varies = s->nodes[i].operation == 2;
+
+		cr_assert_float_eq((double)graph_estimate_ns(s, i, 600), varies ? 500 : 100, 2);
+		cr_assert_float_eq((double)graph_estimate_ns(s, i, 200), 100, 2);
+		cr_assert_leq(graph_estimate_error(s, i), 4);
+	}
+	cr_assert_null(graph_estimate(model.images[0].trace, OF_CLONE));
+}
