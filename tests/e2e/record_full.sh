@@ -36,7 +36,7 @@ if [ "$(id -u)" -eq 0 ] && mkdir full && mount -t tmpfs -o size=1m none full 2>/
 	chmod +x filled
 	pillion -t osrt --osrt-threshold=0 -o full/start ./filled "$hostile" calls >out 2>err
 	is "$? $(cat out)" '0 calls done' 'full from the start: status and output'
-	# The launcher allocates the first places in the range file before the disk is full: a few calls are recorded there.
+	# The first places in the range file are allocated before the disk is full: a few calls are recorded there.
 	lost=$(sum full/start.pillion lost)
 	at_least "$lost" 99000 'full from the start: most calls are lost'
 	all=$((lost + $(sum full/start.pillion recorded)))
