@@ -113,6 +113,10 @@ static inline bool cuda_is_off(unsigned layer)
 #define CUDA_RECORD_INSTANTIATED(exec, graph)                                                                          \
 	if (!result && (exec))                                                                                         \
 	count_ = graph_instantiated(words_, count_, *(void **)(exec), (void *)(graph))
+#define CUDA_RECORD_INSTANTIATED_WITH(exec, graph, flags)                                                              \
+	if (!result)                                                                                                   \
+		graph_note_flags(flags);                                                                               \
+	CUDA_RECORD_INSTANTIATED(exec, graph)
 #define CUDA_RECORD_UPDATED(exec, graph)                                                                               \
 	if (!result)                                                                                                   \
 	count_ = graph_instantiated(words_, count_, (void *)(exec), (void *)(graph))
@@ -163,6 +167,7 @@ static inline bool cuda_is_off(unsigned layer)
 #define CUDA_OPERATION_CHILD(graph, node, child) (void)0
 #define CUDA_OPERATION_ANY_NODE(graph, node, params) (void)0
 #define CUDA_OPERATION_INSTANTIATED(exec, graph) (void)0
+#define CUDA_OPERATION_INSTANTIATED_WITH(exec, graph, flags) (void)0
 #define CUDA_OPERATION_UPDATED(exec, graph) (void)0
 #define CUDA_OPERATION_CLONED(clone, original) (void)0
 #define CUDA_OPERATION_BATCH(kind, bytes) (void)0 /* the position of its stream depends on the version */

@@ -430,9 +430,10 @@
 		INSTANTIATED(phGraphExec, hGraph), 11000)                                                              \
 	X(TIMED, CUresult, cuGraphInstantiateWithFlags,                                                                \
 		(CUgraphExec *phGraphExec, CUgraph hGraph, unsigned long long flags), (phGraphExec, hGraph, flags),    \
-		OTHER, INSTANTIATED(phGraphExec, hGraph), 11040)                                                       \
+		OTHER, INSTANTIATED_WITH(phGraphExec, hGraph, flags), 11040)                                           \
 	CU_PTSZ(X, WORDS, cuGraphInstantiateWithParams, (void *phGraphExec, void *hGraph, void *instantiateParams),    \
-		(phGraphExec, hGraph, instantiateParams), OTHER, INSTANTIATED(phGraphExec, hGraph), 12000)             \
+		(phGraphExec, hGraph, instantiateParams), OTHER,                                                       \
+		INSTANTIATED_WITH(phGraphExec, hGraph, *(uint64_t *)instantiateParams), 12000)                         \
 	CU_PTSZ(X, TIMED, cuGraphUpload, (CUgraphExec hGraph, CUstream hStream), (hGraph, hStream), OTHER,             \
 		STREAM(hStream), 11010)                                                                                \
 	X(TIMED, CUresult, cuGraphExecUpdate,                                                                          \

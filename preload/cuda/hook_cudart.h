@@ -269,12 +269,13 @@
 	X(WORDS, cudaError_t, cudaThreadSynchronize, (void), (), SYNC, NOTHING)
 
 #define HOOK_CUDART_GRAPH(X)                                                                                           \
+	/* the third is flags from CUDA 12 on, a pointer before */                                                     \
 	X(WORDS, cudaError_t, cudaGraphInstantiate, (void **exec, void *g, size_t c, size_t d, size_t e),              \
-		(exec, g, c, d, e), OTHER, INSTANTIATED(exec, g))                                                      \
+		(exec, g, c, d, e), OTHER, INSTANTIATED_WITH(exec, g, c < 4096 ? c : 0))                               \
 	X(WORDS, cudaError_t, cudaGraphInstantiateWithFlags, (void **exec, void *g, size_t flags), (exec, g, flags),   \
-		OTHER, INSTANTIATED(exec, g))                                                                          \
+		OTHER, INSTANTIATED_WITH(exec, g, flags))                                                              \
 	CUDA_PTSZ(X, WORDS, cudaGraphInstantiateWithParams, (void **exec, void *g, void *p), (exec, g, p), OTHER,      \
-		INSTANTIATED(exec, g))                                                                                 \
+		INSTANTIATED_WITH(exec, g, *(uint64_t *)p))                                                            \
 	CUDA_PTSZ(X, TIMED, cudaGraphUpload, (cudaGraphExec_t g, cudaStream_t s), (g, s), OTHER, STREAM(s))            \
 	X(WORDS, cudaError_t, cudaGraphExecUpdate, (void *exec, void *g, void *c, void *d), (exec, g, c, d), OTHER,    \
 		UPDATED(exec, g))                                                                                      \

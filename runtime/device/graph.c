@@ -132,7 +132,7 @@ bool graph_launch_by_nodes(void *exec)
 	uint64_t count;
 	bool is_sampled;
 
-	if (!every || process_options.cuda_graph_nodes || !cupti_phase_has(CUPTI_RECORDS) || !exec)
+	if (!every || process_options.cuda_graph_nodes || cupti_state.has_hardware || !cupti_phase_has(CUPTI_RECORDS) || !exec)
 		return false;
 	count = intern_get(&launches, (uintptr_t)exec);
 	intern_set(&launches, (uintptr_t)exec, count + 1);
@@ -163,7 +163,8 @@ void graph_launched_by_nodes(void)
 
 void graph_check_whole(void)
 {
-	if (!process_options.cuda_graph_sampling || is_by_nodes_only || process_options.cuda_graph_nodes)
+	if (!process_options.cuda_graph_sampling || is_by_nodes_only || process_options.cuda_graph_nodes ||
+	    cupti_state.has_hardware)
 		return;
 	if (__atomic_load_n(&cupti_state.whole_launches, __ATOMIC_RELAXED) < LAUNCHES_WITHOUT_RECORD) {
 		silent_flushes = 0;
@@ -263,6 +264,20 @@ static unsigned add_pair(uint64_t *words, unsigned count, uint32_t graph, unsign
 	words[count++] = tf_arg(TF_ARG_GRAPH, 0, graph);
 	words[count++] = tf_arg(arg, 0, other);
 	return count;
+}
+
+void graph_note_flags(uint64_t flags)
+{
+	enum { DEVICE_LAUNCH = 4 }; /* CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH */
+	static bool is_noted;
+	struct thread_guard guard;
+
+	if (!(flags & DEVICE_LAUNCH) || cupti_state.has_hardware ||
+	    __atomic_exchange_n(&is_noted, true, __ATOMIC_RELAXED))
+		return;
+	thread_guard_enter(&thread_self, &guard);
+	process_note("graphs may be launched from the device: such launches have records only with -t cuda-hw");
+	thread_guard_leave(&thread_self, &guard);
 }
 
 unsigned graph_instantiated(uint64_t *words, unsigned count, void *exec, void *graph)

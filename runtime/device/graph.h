@@ -36,6 +36,8 @@ unsigned graph_added(uint64_t *words, unsigned count, void *graph, void *node, v
 /* Likewise by cuGraphAddNode() or cudaGraphAddNode(): `params` is their CUgraphNodeParams. */
 unsigned graph_added_any(uint64_t *words, unsigned count, void *graph, void *node, const void *params);
 
+/* The flags of an instantiation: notes in the ledger what will not be recorded. */
+void graph_note_flags(uint64_t flags);
 /* A call that instantiated `graph`, or updated `exec` by it. */
 unsigned graph_instantiated(uint64_t *words, unsigned count, void *exec, void *graph);
 

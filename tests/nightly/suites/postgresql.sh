@@ -36,5 +36,5 @@ run() {
 
 outcomes() { # LOG
 	sed -nE 's/^(test)? +([a-z0-9_]+) +\.\.\. (ok|FAILED|failed)\>.*/\2\t\3/p' "$1"
-	echo "crashes of the server	$(sed '1,/^== log of the server/d' "$1" | wc -l)"
+	echo "crashes of the server	$(sed '1,/^== log of the server/d' "$1" | grep -cE 'PANIC|crash|terminated by signal')"
 }

@@ -9,10 +9,12 @@ HOW: capture   as torch.cuda.graph does it: operators in ranges, a stream captur
      branch    a conditional node with two bodies, the second one captured"""
 import contextlib
 import ctypes
+import os
 import sys
 
 how, replays = sys.argv[1], int(sys.argv[2])
 nvtx = ctypes.CDLL(sys.argv[3])
+flags = ctypes.c_ulonglong(int(os.environ.get('GRAPH_FLAGS', '0')))
 operators = ['']
 driver = ctypes.CDLL('libcuda.so.1')
 runtime = ctypes.CDLL('libcudart.so.13')
@@ -109,7 +111,7 @@ def capture():
         need(runtime.cudaEventRecord(join, side))
         need(runtime.cudaStreamWaitEvent(stream, join, 0))
         made(); need(launch(*grid('_Z4softv', 300, stream)))
-    executable = handle(runtime.cudaGraphInstantiate, graph, ctypes.c_ulonglong(0))
+    executable = handle(runtime.cudaGraphInstantiate, graph, flags)
     need(runtime.cudaGraphDestroy(graph))
     replay(executable)
 
@@ -140,7 +142,7 @@ def explicit():
     with operator('jit::soft, seq = 2'):
         made(); need(driver.cuGraphAddKernelNode_v2(ctypes.byref(node), graph, *after, kernel_node('_Z4softv', 16)))
         made(); need(driver.cuGraphAddMemsetNode(ctypes.byref(node), graph, *NONE, ctypes.byref(clear_node), None))
-    executable = handle(driver.cuGraphInstantiateWithFlags, graph, ctypes.c_ulonglong(0))
+    executable = handle(driver.cuGraphInstantiateWithFlags, graph, flags)
     replay(executable)
     need(driver.cuGraphExecKernelNodeSetParams_v2(executable, first, kernel_node('_Z7bimodalv', 128)))
     replay(executable)
