@@ -125,6 +125,7 @@ bool recorder_attach(struct thread *t, const struct function_table *functions)
 
 void recorder_set_arguments(int argc, char **argv, char **environment)
 {
+	process_touch();
 	given_environment = environment;
 	identity_set_arguments(argc, argv);
 }

@@ -32,9 +32,11 @@
 		if (result > 0)                                                                                        \
 			after;                                                                                         \
 		if (result == 0) {                                                                                     \
-			/* Records the child even if it never calls us again. */                                       \
+			/* Records the child even if it never calls us again. Not by hook_attached(), whose slow path  \
+			 * is among code that a child does not execute otherwise: two page faults. */                  \
+			process_touch();                                                                               \
 			if (process_gate.groups)                                                                       \
-				hook_attached();                                                                       \
+				recorder_attach(&thread_self, &hook_functions);                                        \
 		} else if (is_timed && call_end(&e, HOOK_CURRENT, process_osrt_threshold)) {                           \
 			call_record(&e, HOOK_CURRENT, process_osrt_backtrace,                                          \
 				    (uint64_t[]){tf_arg(TF_ARG_VALUE, 0, (uint64_t)result)}, 1);                       \

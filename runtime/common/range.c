@@ -240,8 +240,11 @@ static void stop_locked(struct tf_range_page *page, uint32_t pid, uint64_t ticks
 		leave_locked(page, i, ticks);
 }
 
+/* Also at the end of each process: one that is not inside does not write to the page. */
 void range_stop(struct tf_range_page *page, uint32_t pid, uint64_t ticks)
 {
+	if (member_find(page, pid) < 0)
+		return;
 	range_lock(page);
 	stop_locked(page, pid, ticks);
 	range_unlock(page);

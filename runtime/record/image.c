@@ -160,9 +160,12 @@ static struct tf_image *image_take(void)
 {
 	uint64_t number;
 
+	if (!process_images)
+		return NULL;
+	/* First, because a read of the page before this write would cost a page fault of its own. */
+	number = __atomic_fetch_add(&process_images->next, 1, __ATOMIC_RELAXED);
 	if (!images_are_open())
 		return NULL;
-	number = __atomic_fetch_add(&process_images->next, 1, __ATOMIC_RELAXED);
 	if (!block_is_latest(number / IMAGES_PER_BLOCK) && !block_map(number / IMAGES_PER_BLOCK))
 		return NULL;
 	process_inherited.own = *block_latest();

@@ -36,6 +36,7 @@ struct process {
 	bool is_unlisted;       /* its first line found no room in the index */
 	bool is_listed;         /* has its `process` line */
 	bool takes_clocks;      /* a thread writes header->last */
+	bool is_touched;        /* see process_touch() */
 	bool has_noted_unsampled; /* see sample.c */
 	uint32_t starting; /* lock of the start and of the creation of the file */
 	uint32_t threads;  /* attached so far */
@@ -85,6 +86,7 @@ struct process {
 
 extern struct process process HIDDEN;
 
+
 /* A mapped block of the range file, see image.c. */
 struct image_block {
 	char *at; /* NULL: none */
@@ -94,6 +96,7 @@ struct image_block {
 /* State that a forked child inherits. The fields that a child changes are in one page. */
 struct process_inherited {
 	bool is_configured;
+	bool is_touched; /* see process_touch() */
 	uint32_t latest_index; /* of the next field, see image.c */
 	struct image_block latest[2], own, parents;
 	uint64_t generations, nonce, parent_nonce, run;
@@ -102,6 +105,13 @@ struct process_inherited {
 	char directory[PROCESS_NAME_BYTES];
 } __attribute__((aligned(512)));
 extern struct process_inherited process_inherited;
+
+/* At the start of an image: a page whose first access is a read costs two page faults. */
+static inline void process_touch(void)
+{
+	*(volatile bool *)&process.is_touched = true;
+	*(volatile bool *)&process_inherited.is_touched = true;
+}
 
 /* Hooks read this first: the groups that this process records (bits of enum tf_group; 0: recording is off), and the
  * word of the run's range page, all ones or 0. All groups are set before the start, so that the first call starts
