@@ -62,7 +62,7 @@ async function checkTables(page) {
 		/* sizes are exact in csv, and have three decimals in the page */
 		for (const row of wanted)
 			titles.forEach((title, i) => {
-				if (title.endsWith(' (MB)') && row[i])
+				if (/\(MB(\/s)?\)$/.test(title) && row[i])
 					row[i] = Number(row[i]).toFixed(3);
 			});
 		if (JSON.stringify(rows) !== JSON.stringify(wanted))
