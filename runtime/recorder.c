@@ -162,9 +162,12 @@ void recorder_end(unsigned end, int status)
 		thread_refresh_name(&thread_self);
 	if (end != TF_END_NONE)
 		usage_read(&usage);
+	/* If its place in the range file has no room for this, the image gets a trace file. */
+	if (end != TF_END_NONE && thread_self.page &&
+	    (process.header ? thread_settle(&thread_self)
+			    : process.image && thread_self.page == image_page(process.image)))
+		usage_write(&usage);
 	if (process.header) {
-		if (thread_self.page && thread_settle(&thread_self) && end != TF_END_NONE)
-			usage_write(&usage);
 		process.header->end_status = status;
 		process.header->end_ticks = process.end_ticks;
 		__atomic_store_n(&process.header->end, end, __ATOMIC_RELEASE);
