@@ -153,18 +153,20 @@ struct usage_of usages_recorded(const struct usages *u, const struct image *imag
 				 .involuntary = r->of.involuntary};
 }
 
-/* Of an image in a range file only an upper bound is known: it is the last sampled process that has its pid and started
- * by then. */
+/* Of a forked image in a range file only an upper bound of the start is known. Its process is the last sampled one that
+ * has its pid and started by then, unless that one was sampled before the image began: then the pid is a reused one. */
 static uint64_t sampled_start(const struct usages *u, const struct image *image)
 {
 	struct usage_sampled last = {.pid = image->pid, .process_start = image->process_start, .tid = UINT32_MAX};
+	const struct usage_sampled *s;
 	size_t behind;
 
 	if (!image->start_is_bound)
 		return image->process_start;
 	behind = first_place(i, 0, u->sampled_count, compare_sampled(&u->sampled[i], &last) <= 0);
-	return behind && u->sampled[behind - 1].pid == image->pid ? u->sampled[behind - 1].process_start
-								  : image->process_start;
+	s = behind ? &u->sampled[behind - 1] : NULL;
+	return s && s->pid == image->pid && s->first.ticks >= image->start_ticks ? s->process_start
+										 : image->process_start;
 }
 
 static size_t sampled_place(const struct usages *u, const struct image *image, uint32_t tid)
