@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Signals: the program sees all of them as if CPU samples used none (runtime/stack/sample.h). All of this is safe in a
  * signal handler. */
+#include "runtime/common/hot.h"
 #include "preload/libc/wrap_signal.h"
 
 #include <stdarg.h>
@@ -202,7 +203,7 @@ struct start {
 	void *argument;
 };
 
-static struct start starts[256];
+LARGE static struct start starts[256];
 
 static void *begin(void *argument)
 {

@@ -4,9 +4,11 @@
  * A capture is a directory:
  *   capture               text, "key=value" lines: format=1, key=<job step>, created_ns=<CLOCK_REALTIME>
  *   HOST.BOOT.index       text, append-only, one line per fact; HOST and BOOT identify one boot of one machine
- *   HOST.RUN.range        struct tf_range_page: the capture range of one launcher, mapped by all its processes
+ *   HOST.RUN.range        struct tf_range_page: the capture range of one launcher, mapped by all its processes;
+ *                         then struct tf_images: the images of its short processes
  *   HOST.RUN.usage        struct tf_usage_head, then struct tf_usage_sample: what the launcher read from /proc
- *   HOST.PID.NONCE.trace  one process image (a fork or an exec begins a new one), described below
+ *   HOST.PID.NONCE.trace  one process image (a fork or an exec begins a new one), described below. An image that
+ *                         records little has none
  *
  * A capture may also be packed into one file that begins with TF_PACK_MAGIC. report/read/pack.h reads and writes it.
  *
@@ -33,11 +35,12 @@
 #define TF_CHUNK_MAGIC 0x574c4950u    /* "PILW" */
 #define TF_RANGE_MAGIC 0x45474e41524c4950ull /* "PILRANGE" */
 #define TF_USAGE_MAGIC 0x45474153554c4950ull /* "PILUSAGE" */
+#define TF_IMAGES_MAGIC 0x534547414d494c50ull /* "PLIMAGES" */
 #define TF_PACK_MAGIC 0x0a4b4341504c4950ull /* "PILPACK\n" */
 #define TF_BYTE_ORDER 0x01020304u
 /* A reader accepts every minor version of its major version: it skips unknown kinds of slots, blobs and chunks. */
 #define TF_VERSION_MAJOR 1
-#define TF_VERSION_MINOR 2
+#define TF_VERSION_MINOR 3
 
 enum { TF_PAGE = 4096, TF_SLOT = 8, TF_HOST = 64 };
 
@@ -536,18 +539,66 @@ struct tf_range_page {
 
 enum tf_range_mode { TF_RANGE_WHOLE_RUN = 0, TF_RANGE_PROFILER_API = 1, TF_RANGE_NVTX = 2 };
 
+/* ---- images in the range file ----
+ *
+ * struct tf_images lies at TF_IMAGES_OFFSET. The function names of these images follow it (function_bytes, as in a
+ * trace file). The places of the images begin at TF_IMAGES_FIRST, TF_IMAGE_BYTES each. The file is extended by
+ * TF_IMAGE_BLOCK_BYTES at a time. A file of a version before 1.3 ends at TF_IMAGES_OFFSET.
+ *
+ * Each image takes the next place when it begins, and writes its first thread's chunk there. If the chunk is full, or
+ * a second thread begins, the image creates a trace file and copies the chunk into it, as the first chunk of thread 0.
+ * That copy replaces the place, whose chunk has the magic 0 from then on. A trace file without such a chunk belongs
+ * together with the place of its nonce: its writer was killed before the copy, or a signal handler created the file in
+ * the middle of a store.
+ *
+ * A forked image has no `process` line unless it has a trace file; its command is that of its parent. */
+
+enum { TF_IMAGES_OFFSET = TF_RANGE_FILE_BYTES, TF_IMAGES_FIRST = TF_IMAGES_OFFSET + (128 << 10) };
+enum { TF_IMAGE_BYTES = 2048, TF_IMAGE_BLOCK_BYTES = 256 << 10 };
+
+struct tf_images {
+	uint64_t magic;
+	uint64_t next; /* places taken so far, even if there was no room for the last ones */
+	uint64_t end;  /* size of the file as far as its blocks are allocated; 0: there is none yet */
+	uint32_t is_closed; /* 1: no further block could be allocated */
+	uint32_t function_count, function_bytes;
+	uint32_t functions;  /* identifies the function names; stored after them; 0: there are none yet */
+	char host[TF_HOST], boot[40]; /* of the process that created the file */
+	struct tf_clock_pair created;
+};
+
+struct tf_image {
+	uint64_t nonce; /* stored last; 0: the place is unused, or its process was killed before */
+	uint64_t parent_nonce;
+	/* If via is TF_VIA_START, as in struct tf_header. Of a forked image: the time at which it took its place, in
+	 * the same unit; the process cannot have started later. */
+	uint64_t process_start;
+	uint32_t pid, parent_pid;
+	uint64_t start_ticks, start_realtime_ns;
+	uint64_t end_ticks;
+	int32_t end_status;
+	uint32_t end; /* enum tf_end; stored after the two fields before it */
+	uint32_t via; /* enum tf_via */
+	uint32_t threads_lost;
+	uint64_t osrt_threshold_ns;
+	/* A TF_CHUNK_FIRST of TF_IMAGE_CHUNK_BYTES follows. */
+};
+
+#define TF_IMAGE_CHUNK_BYTES (TF_IMAGE_BYTES - (uint32_t)sizeof(struct tf_image))
+
 /* ---- index lines ----
  * Fields are separated by TAB. The first is the name of the line, the others are key=value; bytes below 0x21, 0x7f and
  * '\' are written as \xHH. A line is written by one write(2) to a descriptor opened with O_APPEND. nonce, run and
  * parent are hexadecimal without 0x; ticks, ns and PIDs are decimal.
  *   process nonce= pid= ppid= start= run= via=start|fork parent= realtime_ns= ticks= clock= host= boot= exe= args=
  *           vars=
- *             (args and vars: items separated by an escaped NUL). Written when the recorder starts in an image.
+ *             (args and vars: items separated by an escaped NUL). Written when the recorder starts in an image, but
+ *             for a forked image in the range file: when it creates its trace file.
  *   end     nonce= pid= kind=exit|exec|abort status= realtime_ns= recorded=N lost=N threads_lost=N
  *           short=ID:CALLS:TICKS,... functions=ID:NAME,...
  *           usage=CPU_NS:THREAD_CPU_NS:DELAY_NS:CPU_BEFORE_US:PEAK_KB:VOLUNTARY:INVOLUNTARY
- *             only for an image without a trace file of its own. usage: as struct tf_usage and cpu_before_us, of the
- *             process and its only recorded thread; DELAY_NS is empty if it is unknown
+ *             only for an image that has no trace file and is not in the range file. usage: as struct tf_usage and
+ *             cpu_before_us, of the process and its only recorded thread; DELAY_NS is empty if it is unknown
  *   child   pid= status=
  *             a wait status, from an image without a trace file, or from the launcher for its COMMAND (then with
  *             launcher=1)
