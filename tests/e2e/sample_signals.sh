@@ -60,7 +60,8 @@ while [ "$round" -lt "$rounds" ]; do
 		like "$(report stats -r ledger -f csv own.pillion)" 'CPU samples,[1-9]' "$what: samples are taken"
 	done
 	same 'masks of single signals' single
-	like "$(report stats -r ledger -f csv own.pillion)" 'CPU samples,[1-9]' 'masks of single signals: samples are taken'
+	like "$(report stats -r ledger -f csv own.pillion)" 'CPU samples,[1-9]' \
+		'masks of single signals: samples are taken'
 	same 'a signal with our number ends the program' killed 59
 	same 'SIGPROF ends the program' killed 27
 	same 'a handler without SA_RESTART ends a read' ended 1
