@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* HOST.RUN.range: the capture range of one launcher, and the images that have no trace file. Included by
- * trace_format.h. */
+ * trace_format.h after what it needs of that. */
 #ifndef PILLION_TRACE_RANGE_H
 #define PILLION_TRACE_RANGE_H
 
 #include <stdint.h>
+
+#include "runtime/format/trace_format.h"
 
 /* ---- the capture range of one launcher ---- */
 

@@ -37,7 +37,7 @@ fd = os.open('data', os.O_RDONLY)
 for i in range(int(sys.argv[2])):
     os.pread(fd, size, i)
 END
-pillion -o small python3 reads.py 16 40000 >out 2>err
+pillion -o small python3 reads.py 16 400000 >out 2>err
 pillion -o large python3 reads.py 65536 400 >out 2>err
 pair small_io small large
 
