@@ -27,7 +27,9 @@ def read(path):
             number = float(value)
         except ValueError:
             return value
-        return '%.2f' % number if head[i] in ROUNDED else '%.10g' % number
+        if head[i] in ROUNDED:
+            return '%.2f' % number
+        return '%.3f' % number if '(MB)' in head[i] else '%.10g' % number  # ours have six decimals
 
     return [head[i] for i in keep], sorted([cell(i, row[i]) for i in keep] for row in text[1:])
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# osrt_sum against the real Nsight Systems on the same program: the same names and counts, waits within 5 % of its
-# medians.
+# osrt_sum against the real Nsight Systems on the same program: the same names and counts, the shortest waits within 5 %
+# of its shortest: on a crowded machine the other ones are longer than what was waited for.
 #   NSYS           nsys, default: the one on PATH
 #   NSYS_IMPORTER  QdstrmImporter, for installations whose nsys does not find it
 set -u
@@ -35,17 +35,17 @@ report stats -r osrt_sum -f csv ours.pillion >ours.csv
 compare() { # WHAT
 	awk -F, -v what="$1" '
 		FNR == 1 || $9 == "" { next }
-		NR == FNR { count[$9] = $3; median[$9] = $5; next }
+		NR == FNR { count[$9] = $3; least[$9] = $6; next }
 		$9 ~ /^(getline|getdelim)$/ { next }
 		what == "counts" && count[$9] != $3 { print $9, "nsys", $3, "ours", count[$9] + 0 }
 		what == "times" && $9 ~ ("^(usleep|nanosleep|clock_nanosleep|poll|ppoll|select|epoll_p?wait|futex|" \
 				"sigtimedwait|semtimedop|mq_timedreceive|pthread_cond_timedwait)$") {
 			seen++
-			if (median[$9] < 0.95 * $5 || median[$9] > 1.05 * $5)
-				print $9, "nsys", $5, "ours", median[$9]
+			if (least[$9] < 0.95 * $6 || least[$9] > 1.05 * $6)
+				print $9, "nsys", $6, "ours", least[$9]
 		}
 		END { if (what == "times" && seen < 10) print "only", seen, "waits" }' ours.csv theirs.csv
 }
 is "$(compare counts)" '' 'the same names and counts as nsys'
-is "$(compare times)" '' 'medians of waits within 5 %'
+is "$(compare times)" '' 'the shortest waits within 5 %'
 done_testing
