@@ -290,6 +290,39 @@ static void clock_rows(const struct model *m, struct table *table)
 	map_done(&used);
 }
 
+/* A fact that belongs to no process. */
+static void ledger_add_fact(struct table *table, const char *fact, uint64_t count, const char *detail)
+{
+	table_nothing(table);
+	table_nothing(table);
+	table_text(table, fact);
+	table_number(table, count);
+	table_text(table, detail);
+}
+
+/* Modules whose functions have no names in this report. */
+static void module_rows(const struct report_context *c, struct table *table)
+{
+	struct texts changed = {0}, missing = {0};
+	struct buffer text = {0};
+
+	if (c->symbols)
+		symbols_unusable(c->symbols, &changed, &missing);
+	for (size_t i = 0; i < changed.count; i++) {
+		buffer_clear(&text);
+		buffer_print(&text, "%s is not the build that was recorded: not used", changed.items[i]);
+		ledger_add_fact(table, "module changed", 1, buffer_string(&text));
+	}
+	for (size_t i = 0; i < missing.count; i++) {
+		buffer_clear(&text);
+		buffer_print(&text, "%s cannot be opened here: its functions have no names", missing.items[i]);
+		ledger_add_fact(table, "module missing", 1, buffer_string(&text));
+	}
+	texts_done(&changed);
+	texts_done(&missing);
+	buffer_done(&text);
+}
+
 int report_ledger(const struct report_context *c, struct table *table, struct err *err)
 {
 	const struct model *m = c->model;
@@ -309,21 +342,14 @@ int report_ledger(const struct report_context *c, struct table *table, struct er
 	for (size_t i = 0; i < m->note_count; i++)
 		ledger_add_row(table, m->notes[i].pid, m->machines[m->notes[i].machine].host, "note", 1,
 			       m->notes[i].text);
-	if (m->lost_lines) {
-		table_nothing(table);
-		table_nothing(table);
-		table_text(table, "index lines lost");
-		table_number(table, m->lost_lines);
-		table_text(table, "starts, ends or notes of processes: disk full or file size limited");
-	}
-	if (m->lost_events) {
-		table_nothing(table);
-		table_nothing(table);
-		table_text(table, "lost");
-		table_number(table, m->lost_events);
-		table_text(table, "events of threads and processes without space in a trace file");
-	}
+	if (m->lost_lines)
+		ledger_add_fact(table, "index lines lost", m->lost_lines,
+				"starts, ends or notes of processes: disk full or file size limited");
+	if (m->lost_events)
+		ledger_add_fact(table, "lost", m->lost_events,
+				"events of threads and processes without space in a trace file");
 	clock_rows(m, table);
+	module_rows(c, table);
 	for (size_t i = 0; i < m->bare_count; i++) {
 		buffer_clear(&text);
 		buffer_print(&text, "%s: %s", m->bare[i].executable, m->bare[i].reason);

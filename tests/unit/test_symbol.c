@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <criterion/criterion.h>
+#include <elf.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +137,62 @@ Test(symbol, does_not_believe_a_module_that_has_changed)
 	cr_assert_not_null(strstr(frame(address), offset), "%s", frame(address));
 	cr_assert_eq(symbols_problems(symbols)->count, 1);
 	cr_assert_not_null(strstr(symbols_problems(symbols)->items[0], "changed since"));
+}
+
+Test(symbol, does_not_believe_a_file_without_a_build_id_where_one_was_recorded)
+{
+	static const uint8_t id[20] = {1, 2, 3};
+	struct texts changed = {0}, missing = {0};
+	char path[] = "/tmp/pillion-symbol-XXXXXX";
+	int fd = mkstemp(path);
+	struct {
+		Elf64_Ehdr head;
+		Elf64_Phdr segment;
+	} file = {{.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+		   .e_type = ET_DYN,
+		   .e_machine = EM_X86_64,
+		   .e_version = EV_CURRENT,
+		   .e_phoff = sizeof(file.head),
+		   .e_ehsize = sizeof(file.head),
+		   .e_phentsize = sizeof(file.segment),
+		   .e_phnum = 1},
+		  {.p_type = PT_LOAD, .p_filesz = sizeof(file), .p_memsz = sizeof(file), .p_align = 4096}};
+
+	cr_assert_eq(write(fd, &file, sizeof(file)), sizeof(file));
+	close(fd);
+	writer_module(&t, 0x400000, 0x500000, 0x400000, id, sizeof(id), path);
+	writer_module(&t, 0x600000, 0x700000, 0x600000, id, sizeof(id), "/nonexistent/libgone.so");
+	writer_module(&t, 0x800000, 0x900000, 0x800000, id, sizeof(id), "linux-vdso.so.1");
+	open_model(true);
+	symbols_unusable(symbols, &changed, &missing);
+	unlink(path);
+	cr_assert_eq(changed.count, 1);
+	cr_assert_str_eq(changed.items[0], path);
+	cr_assert_eq(missing.count, 1);
+	cr_assert_str_eq(missing.items[0], "/nonexistent/libgone.so");
+	texts_done(&changed);
+	texts_done(&missing);
+}
+
+/* Two libraries that were loaded as ./libx.so from two directories. */
+Test(symbol, distinguishes_files_of_the_same_relative_path)
+{
+	static const uint8_t a[20] = {0xaa, 0xbb, 0xcc, 0xdd, 0xee}, b[20] = {1};
+	static const uint64_t stack[] = {0x400020, 0x600020, 0x800020, 0xa00020};
+	struct symbol_frame frames[4];
+
+	writer_module(&t, 0x400000, 0x500000, 0x400000, a, sizeof(a), "./libx.so");
+	writer_module(&t, 0x600000, 0x700000, 0x600000, b, sizeof(b), "./libx.so");
+	writer_module(&t, 0x800000, 0x900000, 0x800000, NULL, 0, "./libx.so");
+	writer_module(&t, 0xa00000, 0xb00000, 0xa00000, NULL, 0, "./libx.so");
+	writer_blob(&t, TF_BLOB_STACK, 7, stack, sizeof(stack));
+	open_model(true);
+	cr_assert_eq(symbols_frames(symbols, model.images, 7, frames, 4), 4);
+	cr_assert_str_eq(frames[0].module, "./libx.so@aabbccdd");
+	cr_assert_str_eq(frames[0].text, "libx.so@aabbccdd+0x20");
+	cr_assert_str_eq(frames[1].module, "./libx.so@01000000");
+	cr_assert_str_eq(frames[2].module, "./libx.so");
+	cr_assert_neq(frames[2].place, frames[3].place);
 }
 
 Test(symbol, falls_back_to_module_and_offset)

@@ -2,35 +2,13 @@
 /* Names addresses by the symbols of their modules, else by module and offset. */
 #include "report/derive/symbols/symbol.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/derive/symbols/python.h"
 #include "report/derive/symbols/demangle.h"
-#include "report/derive/symbols/symbol_file.h"
-
-/* The file of a module, shared by all images that map it. */
-struct module_file {
-	char *path;
-	uint8_t build_id[20];
-	uint8_t build_id_length;
-	struct symbol_file *file; /* valid once is_opened; NULL: it cannot be used */
-	bool is_opened, is_recorder, is_interpreter;
-};
-
-struct mapped_module {
-	uint64_t start, end, bias;
-	unsigned unloads;
-	size_t file;
-};
-
-/* The modules of one image. */
-struct space {
-	struct mapped_module *modules;
-	size_t count, capacity;
-	bool has_interpreter; /* of the build that was recorded */
-	bool was_searched;    /* number of candidates for it, in files of any name */
-};
+#include "report/derive/symbols/symbol_module.h"
 
 /* The place of a frame: an address in a file, or an instruction of Python code. */
 struct place {
@@ -50,29 +28,21 @@ struct place {
 enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
 
 struct symbols {
-	const struct model *model;
-	bool opens_files;
-	struct module_file *files;
-	size_t file_count, file_capacity;
-	struct map spaces; /* image -> position in all_spaces + 1 */
-	struct space *all_spaces;
-	size_t space_count, space_capacity;
+	struct modules modules;
 	struct map wanted; /* image and Python code -> 1 + the answer of is_wanted in symbols_python */
 	struct map recorders; /* image and Python code -> 1 + whether it is the recorder's */
 	/* (file + 1, address in it), (0, address) or what Python code runs -> position in places + 1 */
 	struct map frames;
 	struct place *places;
 	size_t place_count, place_capacity;
-	struct texts problems;
-	struct symbols_cost cost;
+	size_t names; /* number of addresses that were looked up in symbol tables */
 };
 
 struct symbols *symbols_new(const struct model *m, bool opens_files)
 {
 	struct symbols *s = mem_alloc(sizeof(*s));
 
-	s->model = m;
-	s->opens_files = opens_files;
+	s->modules = (struct modules){.model = m, .opens_files = opens_files};
 	return s;
 }
 
@@ -80,132 +50,40 @@ void symbols_free(struct symbols *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->file_count; i++) {
-		symbol_file_close(s->files[i].file);
-		free(s->files[i].path);
-	}
-	for (size_t i = 0; i < s->space_count; i++)
-		free(s->all_spaces[i].modules);
 	for (size_t i = 0; i < s->place_count; i++)
 		free(s->places[i].text);
 	free(s->places);
-	free(s->files);
-	free(s->all_spaces);
-	map_done(&s->spaces);
 	map_done(&s->wanted);
 	map_done(&s->recorders);
 	map_done(&s->frames);
-	texts_done(&s->problems);
+	modules_done(&s->modules);
 	free(s);
 }
 
 const struct texts *symbols_problems(const struct symbols *s)
 {
-	return &s->problems;
+	return &s->modules.problems;
+}
+
+void symbols_unusable(struct symbols *s, struct texts *ret_changed, struct texts *ret_missing)
+{
+	for (size_t i = 0; i < s->modules.model->image_count; i++)
+		modules_of(&s->modules, &s->modules.model->images[i]);
+	for (size_t i = 0; i < s->modules.file_count; i++) {
+		const struct module_file *f = &s->modules.files[i];
+
+		if (modules_open(&s->modules, i))
+			continue;
+		if (f->code == -ESTALE)
+			texts_add(ret_changed, "%s", f->shown);
+		else if (f->code && f->code != -ENOTSUP && f->code != -ENOEXEC)
+			texts_add(ret_missing, "%s", f->shown);
+	}
 }
 
 struct symbols_cost symbols_cost(const struct symbols *s)
 {
-	return s->cost;
-}
-
-static size_t find_file(struct symbols *s, const char *path, const struct tf_module *m)
-{
-	uint8_t length = m->build_id_length <= sizeof(m->build_id) ? m->build_id_length : 0;
-	const char *base = strrchr(path, '/');
-	struct module_file *file;
-
-	for (size_t i = 0; i < s->file_count; i++)
-		if (!strcmp(s->files[i].path, path) && s->files[i].build_id_length == length &&
-		    !memcmp(s->files[i].build_id, m->build_id, length))
-			return i;
-	s->files = mem_grow(s->files, s->file_count, &s->file_capacity, sizeof(*s->files));
-	file = &s->files[s->file_count];
-	*file = (struct module_file){.path = mem_copy_text(path, strlen(path)), .build_id_length = length};
-	memcpy(file->build_id, m->build_id, length);
-	file->is_recorder = !strncmp(base ? base + 1 : path, "libpillion.so", strlen("libpillion.so"));
-	return s->file_count++;
-}
-
-/* Opens the file when a name in it is first requested. NULL: it cannot be used. */
-static struct symbol_file *open_file(struct symbols *s, struct module_file *f)
-{
-	if (!f->is_opened && s->opens_files && f->path[0] == '/') { /* the vdso has no file */
-		f->file = symbol_file_open(f->path, f->build_id, f->build_id_length, &s->problems);
-		s->cost.files++;
-	}
-	f->is_opened = true;
-	return f->file;
-}
-
-static void add_module(struct symbols *s, struct space *space, const struct image *image, const struct blob *b)
-{
-	char bytes[TF_BLOB_BYTES + 1];
-	size_t size = trace_blob(image->trace, b, bytes, TF_BLOB_BYTES);
-	struct tf_module module;
-	const char *path = bytes + sizeof(module);
-
-	if (size < sizeof(module))
-		return;
-	bytes[size] = 0;
-	memcpy(&module, bytes, sizeof(module));
-	if (!*path)
-		path = image->executable;
-	space->modules = mem_grow(space->modules, space->count, &space->capacity, sizeof(*space->modules));
-	space->modules[space->count++] = (struct mapped_module){module.start, module.end, module.bias, module.unloads,
-								find_file(s, path, &module)};
-}
-
-static const struct image *image_by_nonce(const struct model *m, uint64_t nonce)
-{
-	for (size_t i = 0; nonce && i < m->image_count; i++)
-		if (m->images[i].nonce == nonce)
-			return &m->images[i];
-	return NULL;
-}
-
-/* Modules that the image itself recorded are added last, so that they are found first; a forked image starts with
- * its parent's. */
-static void add_modules(struct symbols *s, struct space *space, const struct image *image, int depth)
-{
-	const struct image *parent =
-		image->via == TF_VIA_FORK && depth < 64 ? image_by_nonce(s->model, image->parent_nonce) : NULL;
-
-	if (parent && parent != image)
-		add_modules(s, space, parent, depth + 1);
-	for (size_t i = 0; image->trace && i < image->trace->blob_count; i++)
-		if (image->trace->blobs[i].type == TF_BLOB_MODULE)
-			add_module(s, space, image, &image->trace->blobs[i]);
-}
-
-static struct space *space_of(struct symbols *s, const struct image *image)
-{
-	uint64_t *place = map_put(&s->spaces, (uint64_t)(image - s->model->images), 0, NULL);
-
-	if (!*place) {
-		s->all_spaces = mem_grow(s->all_spaces, s->space_count, &s->space_capacity, sizeof(*s->all_spaces));
-		s->all_spaces[s->space_count] = (struct space){0};
-		*place = ++s->space_count;
-		add_modules(s, &s->all_spaces[s->space_count - 1], image, 0);
-	}
-	return &s->all_spaces[*place - 1];
-}
-
-/* unloads: the value of TF_STACK_UNLOADS of the stack that contains the address. */
-static const struct mapped_module *find_module(struct symbols *s, const struct image *image, uint64_t address,
-					       unsigned unloads)
-{
-	const struct space *space = space_of(s, image);
-	const struct mapped_module *latest = NULL;
-
-	for (size_t i = space->count; i-- > 0;) {
-		const struct mapped_module *m = &space->modules[i];
-
-		if (address >= m->start && address < m->end && m->unloads <= unloads &&
-		    (!latest || m->unloads > latest->unloads))
-			latest = m;
-	}
-	return latest;
+	return (struct symbols_cost){s->modules.opened, s->names};
 }
 
 /* ---- places ---- */
@@ -225,7 +103,7 @@ static uint32_t place_number(struct symbols *s, uint64_t a, uint64_t b, struct p
 
 static void find_source(struct symbols *s, struct place *p)
 {
-	struct symbol_file *file = p->file != NO_FILE ? open_file(s, &s->files[p->file]) : NULL;
+	struct symbol_file *file = p->file != NO_FILE ? modules_open(&s->modules, p->file) : NULL;
 
 	if (file && !p->knows_source)
 		p->source = symbol_file_source(file, p->address, &p->line);
@@ -234,16 +112,16 @@ static void find_source(struct symbols *s, struct place *p)
 
 static void describe_place(struct symbols *s, struct place *p, struct buffer *ret)
 {
-	const struct module_file *module = &s->files[p->file];
-	struct symbol_file *file = open_file(s, &s->files[p->file]);
+	const char *module = s->modules.files[p->file].shown;
+	struct symbol_file *file = modules_open(&s->modules, p->file);
 	const char *name = file ? symbol_file_name(file, p->address) : NULL, *base;
 
-	s->cost.names += file != NULL;
+	s->names += file != NULL;
 	find_source(s, p);
 	if (!name && !p->source) {
-		base = strrchr(module->path, '/');
+		base = strrchr(module, '/');
 		/* The return address as recorded in the stack, not decremented. */
-		buffer_print(ret, "%s+0x%llx", base ? base + 1 : module->path, (unsigned long long)p->address + 1);
+		buffer_print(ret, "%s+0x%llx", base ? base + 1 : module, (unsigned long long)p->address + 1);
 		return;
 	}
 	if (name) {
@@ -264,7 +142,7 @@ static const struct mapped_module *frame_module(struct symbols *s, const struct 
 {
 	/* A return address is that of the instruction after the call; one byte less is within the call, also if the
 	 * call is the last instruction of its function. */
-	return find_module(s, image, address - 1, unloads);
+	return modules_find(&s->modules, image, address - 1, unloads);
 }
 
 static uint32_t native_place(struct symbols *s, const struct mapped_module *m, uint64_t address)
@@ -279,7 +157,7 @@ static uint32_t native_place(struct symbols *s, const struct mapped_module *m, u
 
 static uint32_t python_place(struct symbols *s, const struct image *image, const struct tf_python_frame *f)
 {
-	return place_number(s, 1ull << 63 | (uint64_t)(image - s->model->images),
+	return place_number(s, 1ull << 63 | (uint64_t)(image - s->modules.model->images),
 			    (uint64_t)f->code << 32 | (f->place & ~TF_PYTHON_ENTRY),
 			    (struct place){.file = NO_FILE, .image = image, .python = *f});
 }
@@ -340,7 +218,7 @@ struct python_side {
 /* Whether preload/python/annotate.c compiled the code. */
 static bool is_recorder_code(struct symbols *s, const struct image *image, uint32_t code)
 {
-	uint64_t *known = map_put(&s->recorders, (uint64_t)(image - s->model->images), code, NULL);
+	uint64_t *known = map_put(&s->recorders, (uint64_t)(image - s->modules.model->images), code, NULL);
 	struct buffer file = {0};
 
 	if (!*known)
@@ -467,9 +345,9 @@ size_t symbols_native(struct symbols *s, const struct image *image, uint32_t sta
 	for (size_t i = has_unloads; i < count && used < size; i++) {
 		const struct mapped_module *module = frame_module(s, image, addresses[i], unloads);
 
-		if (!module || !s->files[module->file].is_recorder)
+		if (!module || !s->modules.files[module->file].is_recorder)
 			ret[used++] = (struct symbol_frame){.place = native_place(s, module, addresses[i]),
-							    .module = module ? s->files[module->file].path : "",
+							    .module = module ? s->modules.files[module->file].shown : "",
 							    .address = addresses[i]};
 	}
 	return used;
@@ -495,7 +373,7 @@ bool symbols_python(struct symbols *s, const struct image *image, uint32_t stack
 	for (f = side.frames; f < side.frames + side.count && !*ret_is_wanted; f++) {
 		bool is_shown = f->code && !is_recorder_code(s, image, f->code);
 		uint64_t *known =
-			is_shown ? map_put(&s->wanted, (uint64_t)(image - s->model->images), f->code, NULL) : NULL;
+			is_shown ? map_put(&s->wanted, (uint64_t)(image - s->modules.model->images), f->code, NULL) : NULL;
 
 		if (known && !is_wanted) {
 			innermost = f;
@@ -546,7 +424,7 @@ static bool finds_interpreter(struct symbols *s, struct symbol_frame *frames, si
 			continue;
 		symbols_name(s, f);
 		if (is_evaluation(f->text)) {
-			s->files[s->places[f->place].file].is_interpreter = true;
+			s->modules.files[s->places[f->place].file].is_interpreter = true;
 			return true;
 		}
 	}
@@ -558,7 +436,7 @@ static void search_interpreter(struct symbols *s, const struct image *image, uin
 	struct symbol_frame *frames = mem_alloc(STACK_FRAMES * sizeof(*frames));
 	size_t count = symbols_native(s, image, stack, frames, STACK_FRAMES);
 	bool is_found = finds_interpreter(s, frames, count, "python");
-	struct space *space = space_of(s, image);
+	struct module_space *space = modules_of(&s->modules, image);
 
 	/* For a program with a built-in interpreter: examines any file, but for only one stack of each image. */
 	if (!is_found && !space->was_searched)
@@ -577,9 +455,9 @@ bool symbols_ends_in_interpreter(struct symbols *s, const struct image *image, u
 	    !symbols_native(s, image, stack, &innermost, 1))
 		return false;
 	file = s->places[innermost.place].file;
-	if (!space_of(s, image)->has_interpreter)
+	if (!modules_of(&s->modules, image)->has_interpreter)
 		search_interpreter(s, image, stack);
-	return file != NO_FILE && s->files[file].is_interpreter;
+	return file != NO_FILE && s->modules.files[file].is_interpreter;
 }
 
 void symbols_stack(struct symbols *s, const struct image *image, uint32_t stack, struct buffer *ret)

@@ -71,7 +71,11 @@ struct symbols_cost symbols_cost(const struct symbols *s);
  * Python interpreter that are represented by Python frames. */
 void symbols_stack(struct symbols *s, const struct image *image, uint32_t stack, struct buffer *ret);
 
-/* Modules that could not be used, with the reasons. */
+/* Modules that could not be used, with the reasons: of those whose names were requested so far. */
 const struct texts *symbols_problems(const struct symbols *s);
+
+/* Appends the paths of all recorded modules that cannot be used: files of another build than the recorded one, and
+ * files that cannot be opened here. */
+void symbols_unusable(struct symbols *s, struct texts *ret_changed, struct texts *ret_missing);
 
 #endif

@@ -12,9 +12,9 @@
 
 struct symbol_file;
 
-/* Opens a file that a trace names, if it is the recorded build; a length of 0: any build. NULL if it cannot be used;
- * a reason that is worth reporting is added to `problems`. */
-struct symbol_file *symbol_file_open(const char *path, const uint8_t *build_id, size_t length, struct texts *problems);
+/* Opens a file that a trace names, if it is the recorded build; a length of 0: any build. 0; -ESTALE: another build;
+ * -ENOEXEC: not a regular file or not ELF; -ENOTSUP: no elfutils; else the error of open(2). */
+int symbol_file_open(const char *path, const uint8_t *build_id, size_t length, struct symbol_file **ret);
 void symbol_file_close(struct symbol_file *f);
 
 /* Name and source line of an address of the file, NULL if there is none; both borrowed. */

@@ -53,45 +53,37 @@ static bool is_that_build(Dwfl_Module *module, const uint8_t *build_id, size_t w
 	GElf_Addr address;
 	int length = dwfl_module_build_id(module, &bits, &address);
 
-	if (!wanted || length <= 0)
-		return true; /* no build id to compare */
-	return (size_t)length == wanted && !memcmp(bits, build_id, wanted);
+	return !wanted || (length > 0 && (size_t)length == wanted && !memcmp(bits, build_id, wanted));
 }
 
-/* -1: it cannot be opened, or is not a regular file. */
-static int open_regular(const char *path, struct texts *problems)
+static int open_regular(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct stat st;
 
-	if (fd < 0) {
-		texts_add(problems, "%s: %s, its functions have no names", path, strerror(errno));
-		return -1;
-	}
+	if (fd < 0)
+		return -errno;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
 		return fd;
 	close(fd);
-	return -1;
+	return -ENOEXEC;
 }
 
-struct symbol_file *symbol_file_open(const char *path, const uint8_t *build_id, size_t length, struct texts *problems)
+int symbol_file_open(const char *path, const uint8_t *build_id, size_t length, struct symbol_file **ret)
 {
-	int fd = open_regular(path, problems);
+	int fd = open_regular(path), code;
 	struct symbol_file *f;
 
+	*ret = NULL;
 	if (fd < 0)
-		return NULL;
+		return fd;
 	f = mem_alloc(sizeof(*f));
-	if (!report_file(f, path, fd)) {
+	code = !report_file(f, path, fd) ? -ENOEXEC : is_that_build(f->module, build_id, length) ? 0 : -ESTALE;
+	if (code)
 		symbol_file_close(f);
-		return NULL;
-	}
-	if (!is_that_build(f->module, build_id, length)) {
-		texts_add(problems, "%s: changed since it was recorded, its functions have no names", path);
-		symbol_file_close(f);
-		return NULL;
-	}
-	return f;
+	else
+		*ret = f;
+	return code;
 }
 
 void symbol_file_close(struct symbol_file *f)
