@@ -93,6 +93,62 @@ Test(symbol, names_function_file_and_line_of_a_call)
 			   frame((uint64_t)(uintptr_t)&a_function_to_find + 1));
 }
 
+static inline __attribute__((always_inline)) uint64_t inlined_deeper(void)
+{
+	volatile uint64_t address = a_function_to_find();
+
+	return address; /* no tail call */
+}
+
+static inline __attribute__((always_inline)) uint64_t inlined_once(void)
+{
+	return inlined_deeper();
+}
+
+static const struct inlining {
+	const char *function;
+	int line;
+} inlinings[] = {{"inlined_deeper", __LINE__ - 13}, {"inlined_once", __LINE__ - 6}, {"inlines_both", __LINE__ + 5}};
+
+static __attribute__((noinline)) uint64_t inlines_both(void)
+{
+	/* one line for the call */
+	return inlined_once();
+}
+
+Test(symbol, inlined_functions_are_frames)
+{
+	const uint64_t stack[] = {inlines_both(), 0x400020};
+	struct symbol_frame frames[8], f;
+	char wanted[64];
+
+	add_self(NULL, 0);
+	writer_module(&t, 0x400000, 0x500000, 0x400000, NULL, 0, "app");
+	writer_blob(&t, TF_BLOB_STACK, 7, stack, sizeof(stack));
+	open_model(true);
+	cr_assert_eq(symbols_native(symbols, model.images, 7, frames, 8), 2);
+	f = frames[0];
+	for (size_t i = 0; i < 3; i++) {
+		uint32_t line;
+
+		cr_assert(!i || symbols_inlined_in(symbols, &f));
+		cr_assert_not_null(symbols_source(symbols, &f, &line));
+		cr_assert_eq(line, inlinings[i].line, "%s: line %u", inlinings[i].function, line);
+	}
+	cr_assert(!symbols_inlined_in(symbols, &f));
+	cr_assert_eq(symbols_cost(symbols).names, 0);
+	cr_assert_eq(symbols_frames(symbols, model.images, 7, frames, 8), 4);
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(wanted, sizeof(wanted), "%s (", inlinings[i].function);
+		cr_assert_eq(strncmp(frames[i].text, wanted, strlen(wanted)), 0, "%s", frames[i].text);
+		snprintf(wanted, sizeof(wanted), "test_symbol.c:%d)", inlinings[i].line);
+		cr_assert_not_null(strstr(frames[i].text, wanted), "%s", frames[i].text);
+		cr_assert_eq(frames[i].address, stack[0]);
+	}
+	cr_assert_str_eq(frames[3].text, "app+0x20");
+	cr_assert_eq(symbols_frames(symbols, model.images, 7, frames, 2), 2);
+}
+
 /* A function that contains another one, a function with two names, and a label after them. */
 __asm__(".pushsection .text.named, \"ax\", @progbits\n"
 	".type named_outer, @function\n.globl named_outer\nnamed_outer: nop\nnop\n"

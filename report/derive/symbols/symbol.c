@@ -18,6 +18,8 @@ struct place {
 	struct tf_python_frame python;
 	char *text;	    /* NULL: not looked up yet */
 	const char *source; /* NULL: not known */
+	const char *inlined; /* the mangled name of an inlined function; NULL: the one that has the symbol */
+	uint32_t caller; /* 1 + the place of the function into which it was inlined; 0: it was not */
 	int line;
 	bool knows_source;
 };
@@ -31,7 +33,8 @@ struct symbols {
 	struct modules modules;
 	struct map wanted; /* image and Python code -> 1 + the answer of is_wanted in symbols_python */
 	struct map recorders; /* image and Python code -> 1 + whether it is the recorder's */
-	/* (file + 1, address in it), (0, address) or what Python code runs -> position in places + 1 */
+	/* (file + 1, address in it), (0, address) or what Python code runs -> position in places; that of a function
+	 * into which others were inlined has their number in the upper half of the first word */
 	struct map frames;
 	struct place *places;
 	size_t place_count, place_capacity;
@@ -101,24 +104,51 @@ static uint32_t place_number(struct symbols *s, uint64_t a, uint64_t b, struct p
 	return (uint32_t)*known;
 }
 
-static void find_source(struct symbols *s, struct place *p)
+/* Also makes the places of the functions into which the one at the address was inlined. */
+static void find_source(struct symbols *s, uint32_t number)
 {
-	struct symbol_file *file = p->file != NO_FILE ? modules_open(&s->modules, p->file) : NULL;
+	const struct place p = s->places[number];
+	struct symbol_file *file = p.file != NO_FILE ? modules_open(&s->modules, p.file) : NULL;
+	struct symbol_line lines[SYMBOL_LINES];
+	size_t count = file && !p.knows_source ? symbol_file_lines(file, p.address, lines) : 0;
 
-	if (file && !p->knows_source)
-		p->source = symbol_file_source(file, p->address, &p->line);
-	p->knows_source = true;
+	s->places[number].knows_source = true;
+	for (size_t i = 0; i < count; i++) {
+		struct place *now = &s->places[number];
+		uint32_t caller;
+
+		now->source = lines[i].file;
+		now->line = lines[i].line;
+		if (i + 1 == count)
+			break;
+		now->inlined = lines[i].name ? lines[i].name : "?";
+		caller = place_number(s, (p.file + 1) | (uint64_t)(i + 1) << 32, p.address,
+				      (struct place){.file = p.file, .address = p.address, .knows_source = true});
+		s->places[number].caller = caller + 1;
+		number = caller;
+	}
 }
 
-static void describe_place(struct symbols *s, struct place *p, struct buffer *ret)
+/* The name that the symbol table has for the address. */
+static const char *symbol_name(struct symbols *s, const struct place *p)
 {
-	const char *module = s->modules.files[p->file].shown;
 	struct symbol_file *file = modules_open(&s->modules, p->file);
-	const char *name = file ? symbol_file_name(file, p->address) : NULL, *base;
 
 	s->names += file != NULL;
-	find_source(s, p);
+	return file ? symbol_file_name(file, p->address) : NULL;
+}
+
+static void describe_place(struct symbols *s, uint32_t number, struct buffer *ret)
+{
+	const struct place *p;
+	const char *name, *base;
+
+	find_source(s, number);
+	p = &s->places[number];
+	name = p->inlined ? p->inlined : symbol_name(s, p);
 	if (!name && !p->source) {
+		const char *module = s->modules.files[p->file].shown;
+
 		base = strrchr(module, '/');
 		/* The return address as recorded in the stack, not decremented. */
 		buffer_print(ret, "%s+0x%llx", base ? base + 1 : module, (unsigned long long)p->address + 1);
@@ -164,7 +194,7 @@ static uint32_t python_place(struct symbols *s, const struct image *image, const
 
 static const char *place_text(struct symbols *s, uint32_t number)
 {
-	struct place *p = &s->places[number];
+	const struct place *p = &s->places[number];
 	struct buffer text = {0};
 
 	if (p->text)
@@ -172,12 +202,12 @@ static const char *place_text(struct symbols *s, uint32_t number)
 	if (p->image)
 		python_describe(p->image->trace, p->python.code, p->python.place & ~TF_PYTHON_ENTRY, &text);
 	else if (p->file != NO_FILE)
-		describe_place(s, p, &text);
+		describe_place(s, number, &text);
 	else
 		buffer_print(&text, "0x%llx", (unsigned long long)p->address);
-	p->text = mem_copy_text(buffer_string(&text), text.size);
+	s->places[number].text = mem_copy_text(buffer_string(&text), text.size);
 	buffer_done(&text);
-	return p->text;
+	return s->places[number].text;
 }
 
 const char *symbols_frame(struct symbols *s, const struct image *image, uint64_t address)
@@ -191,22 +221,64 @@ void symbols_name(struct symbols *s, struct symbol_frame *f)
 
 	if (f->place == SYMBOL_NO_PLACE)
 		return;
+	f->text = place_text(s, f->place); /* may move the places */
 	p = &s->places[f->place];
-	f->text = place_text(s, f->place);
 	if (p->image)
 		f->first_line = python_first_line(p->image->trace, p->python.code);
 }
 
 const char *symbols_source(struct symbols *s, const struct symbol_frame *f, uint32_t *ret_line)
 {
-	struct place *p = f->place < s->place_count ? &s->places[f->place] : NULL;
+	const struct place *p;
 
 	*ret_line = 0;
-	if (!p)
+	if (f->place >= s->place_count)
 		return NULL;
-	find_source(s, p);
+	find_source(s, f->place);
+	p = &s->places[f->place];
 	*ret_line = p->line > 0 ? (uint32_t)p->line : 0;
 	return p->source;
+}
+
+bool symbols_inlined_in(struct symbols *s, struct symbol_frame *f)
+{
+	uint32_t caller;
+
+	if (f->is_python || f->place >= s->place_count)
+		return false;
+	find_source(s, f->place);
+	caller = s->places[f->place].caller;
+	if (!caller)
+		return false;
+	f->place = caller - 1;
+	f->text = NULL;
+	return true;
+}
+
+/* Adds the functions into which the named frames were inlined. */
+static size_t add_inlined(struct symbols *s, struct symbol_frame *ret, size_t count, size_t size)
+{
+	struct symbol_frame *native = NULL;
+	size_t used = 0, at = 0;
+
+	while (at < count && !s->places[ret[at].place].caller)
+		at++;
+	if (at == count)
+		return count;
+	native = mem_alloc(count * sizeof(*native));
+	memcpy(native, ret, count * sizeof(*native));
+	for (used = at; at < count; at++) {
+		struct symbol_frame f = native[at];
+
+		do {
+			if (used < size) {
+				symbols_name(s, &f);
+				ret[used++] = f;
+			}
+		} while (symbols_inlined_in(s, &f));
+	}
+	free(native);
+	return used;
 }
 
 /* The Python frames of a stack, from the innermost one on. */
@@ -344,10 +416,11 @@ size_t symbols_native(struct symbols *s, const struct image *image, uint32_t sta
 
 	for (size_t i = has_unloads; i < count && used < size; i++) {
 		const struct mapped_module *module = frame_module(s, image, addresses[i], unloads);
+		const struct module_file *file = module ? &s->modules.files[module->file] : NULL;
 
-		if (!module || !s->modules.files[module->file].is_recorder)
+		if (!file || !file->is_recorder)
 			ret[used++] = (struct symbol_frame){.place = native_place(s, module, addresses[i]),
-							    .module = module ? s->modules.files[module->file].shown : "",
+							    .module = file ? file->shown : "",
 							    .address = addresses[i]};
 	}
 	return used;
@@ -372,8 +445,8 @@ bool symbols_python(struct symbols *s, const struct image *image, uint32_t stack
 	*ret_is_wanted = false;
 	for (f = side.frames; f < side.frames + side.count && !*ret_is_wanted; f++) {
 		bool is_shown = f->code && !is_recorder_code(s, image, f->code);
-		uint64_t *known =
-			is_shown ? map_put(&s->wanted, (uint64_t)(image - s->modules.model->images), f->code, NULL) : NULL;
+		uint64_t number = (uint64_t)(image - s->modules.model->images),
+			 *known = is_shown ? map_put(&s->wanted, number, f->code, NULL) : NULL;
 
 		if (known && !is_wanted) {
 			innermost = f;
@@ -409,6 +482,7 @@ size_t symbols_frames(struct symbols *s, const struct image *image, uint32_t sta
 
 	for (size_t i = 0; i < count; i++)
 		symbols_name(s, &ret[i]);
+	count = add_inlined(s, ret, count, size);
 	return read_python(image, stack, &side) ? merge_python(s, image, &side, ret, count, size) : count;
 }
 
@@ -422,6 +496,8 @@ static bool finds_interpreter(struct symbols *s, struct symbol_frame *frames, si
 
 		if (!*f->module || !strstr(base ? base : f->module, called))
 			continue;
+		while (symbols_inlined_in(s, f))
+			;
 		symbols_name(s, f);
 		if (is_evaluation(f->text)) {
 			s->modules.files[s->places[f->place].file].is_interpreter = true;

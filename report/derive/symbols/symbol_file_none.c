@@ -25,10 +25,10 @@ const char *symbol_file_name(struct symbol_file *f, uint64_t address)
 	return NULL;
 }
 
-const char *symbol_file_source(struct symbol_file *f, uint64_t address, int *ret_line)
+size_t symbol_file_lines(struct symbol_file *f, uint64_t address, struct symbol_line ret[SYMBOL_LINES])
 {
 	(void)f;
 	(void)address;
-	(void)ret_line;
-	return NULL;
+	*ret = (struct symbol_line){0};
+	return 1;
 }
