@@ -304,23 +304,15 @@ static void ledger_add_fact(struct table *table, const char *fact, uint64_t coun
 static void module_rows(const struct report_context *c, struct table *table)
 {
 	struct texts changed = {0}, missing = {0};
-	struct buffer text = {0};
 
 	if (c->symbols)
 		symbols_unusable(c->symbols, &changed, &missing);
-	for (size_t i = 0; i < changed.count; i++) {
-		buffer_clear(&text);
-		buffer_print(&text, "%s is not the build that was recorded: not used", changed.items[i]);
-		ledger_add_fact(table, "module changed", 1, buffer_string(&text));
-	}
-	for (size_t i = 0; i < missing.count; i++) {
-		buffer_clear(&text);
-		buffer_print(&text, "%s cannot be opened here: its functions have no names", missing.items[i]);
-		ledger_add_fact(table, "module missing", 1, buffer_string(&text));
-	}
+	for (size_t i = 0; i < changed.count; i++)
+		ledger_add_fact(table, "module changed", 1, changed.items[i]);
+	for (size_t i = 0; i < missing.count; i++)
+		ledger_add_fact(table, "module missing", 1, missing.items[i]);
 	texts_done(&changed);
 	texts_done(&missing);
-	buffer_done(&text);
 }
 
 int report_ledger(const struct report_context *c, struct table *table, struct err *err)

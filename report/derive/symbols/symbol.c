@@ -2,7 +2,6 @@
 /* Names addresses by the symbols of their modules, else by module and offset. */
 #include "report/derive/symbols/symbol.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +44,7 @@ struct symbols *symbols_new(const struct model *m, bool opens_files)
 {
 	struct symbols *s = mem_alloc(sizeof(*s));
 
-	s->modules = (struct modules){.model = m, .opens_files = opens_files};
+	modules_init(&s->modules, m, opens_files);
 	return s;
 }
 
@@ -70,18 +69,7 @@ const struct texts *symbols_problems(const struct symbols *s)
 
 void symbols_unusable(struct symbols *s, struct texts *ret_changed, struct texts *ret_missing)
 {
-	for (size_t i = 0; i < s->modules.model->image_count; i++)
-		modules_of(&s->modules, &s->modules.model->images[i]);
-	for (size_t i = 0; i < s->modules.file_count; i++) {
-		const struct module_file *f = &s->modules.files[i];
-
-		if (modules_open(&s->modules, i))
-			continue;
-		if (f->code == -ESTALE)
-			texts_add(ret_changed, "%s", f->shown);
-		else if (f->code && f->code != -ENOTSUP && f->code != -ENOEXEC)
-			texts_add(ret_missing, "%s", f->shown);
-	}
+	modules_unusable(&s->modules, ret_changed, ret_missing);
 }
 
 struct symbols_cost symbols_cost(const struct symbols *s)
@@ -108,9 +96,8 @@ static uint32_t place_number(struct symbols *s, uint64_t a, uint64_t b, struct p
 static void find_source(struct symbols *s, uint32_t number)
 {
 	const struct place p = s->places[number];
-	struct symbol_file *file = p.file != NO_FILE ? modules_open(&s->modules, p.file) : NULL;
 	struct symbol_line lines[SYMBOL_LINES];
-	size_t count = file && !p.knows_source ? symbol_file_lines(file, p.address, lines) : 0;
+	size_t count = p.file == NO_FILE || p.knows_source ? 0 : modules_lines(&s->modules, p.file, p.address, lines);
 
 	s->places[number].knows_source = true;
 	for (size_t i = 0; i < count; i++) {
@@ -132,10 +119,8 @@ static void find_source(struct symbols *s, uint32_t number)
 /* The name that the symbol table has for the address. */
 static const char *symbol_name(struct symbols *s, const struct place *p)
 {
-	struct symbol_file *file = modules_open(&s->modules, p->file);
-
-	s->names += file != NULL;
-	return file ? symbol_file_name(file, p->address) : NULL;
+	s->names += modules_open(&s->modules, p->file);
+	return modules_name(&s->modules, p->file, p->address);
 }
 
 static void describe_place(struct symbols *s, uint32_t number, struct buffer *ret)
@@ -551,4 +536,60 @@ void symbols_stack(struct symbols *s, const struct image *image, uint32_t stack,
 	if (!count)
 		buffer_text(ret, trace_definition(image->trace, TF_BLOB_STACK, stack) ? "(empty)" : "(stack lost)");
 	free(frames);
+}
+
+/* ---- names to keep ---- */
+
+static int places_by_address(size_t a, size_t b, const void *context)
+{
+	const struct place *x = &((const struct place *)context)[a], *y = &((const struct place *)context)[b];
+
+	return order_of(x->file, y->file) ?: order_of(x->address, y->address);
+}
+
+static void keep_place(struct symbols *s, uint32_t number, struct buffer *ret)
+{
+	struct symbol_line line = {0};
+	const struct place *p;
+
+	find_source(s, number);
+	do {
+		p = &s->places[number];
+		line = (struct symbol_line){p->inlined ? p->inlined : symbol_name(s, p), p->source, p->line};
+		if (line.name || line.file)
+			kept_write_line(ret, p->address, &line);
+		number = p->caller - 1;
+	} while (p->caller);
+}
+
+/* Makes the places of all addresses of an image's stacks. */
+static void read_stacks(struct symbols *s, const struct image *image, struct symbol_frame *frames)
+{
+	for (size_t i = 0; image->trace && i < image->trace->blob_count; i++)
+		if (image->trace->blobs[i].type == TF_BLOB_STACK)
+			symbols_native(s, image, image->trace->blobs[i].id, frames, STACK_FRAMES);
+}
+
+void symbols_keep(struct symbols *s, struct buffer *ret)
+{
+	struct symbol_frame *frames = mem_alloc(STACK_FRAMES * sizeof(*frames));
+	size_t count, *order, file = NO_FILE;
+
+	for (size_t i = 0; i < s->modules.model->image_count; i++)
+		read_stacks(s, &s->modules.model->images[i], frames);
+	free(frames);
+	count = s->place_count; /* naming them adds those of callers */
+	order = places_in_order(count, places_by_address, s->places);
+	for (size_t i = 0; i < count; i++) {
+		const struct place *p = &s->places[order[i]];
+		const struct module_file *f = p->file != NO_FILE ? &s->modules.files[p->file] : NULL;
+
+		if (!f || !modules_open(&s->modules, p->file))
+			continue;
+		if (p->file != file)
+			kept_write_module(ret, f->path, f->build_id, f->build_id_length);
+		file = p->file;
+		keep_place(s, (uint32_t)order[i], ret);
+	}
+	free(order);
 }

@@ -71,6 +71,10 @@ struct symbols_cost {
 };
 struct symbols_cost symbols_cost(const struct symbols *s);
 
+/* Appends the names of all functions in stacks, for a file of the capture (symbol_kept.h). To be called before anything
+ * else was requested. */
+void symbols_keep(struct symbols *s, struct buffer *ret);
+
 /* ---- whole stacks as text ---- */
 
 /* Appends a stack's frames, innermost first, separated by " <- ". Omits frames of the recorder, and C frames of the
@@ -80,8 +84,8 @@ void symbols_stack(struct symbols *s, const struct image *image, uint32_t stack,
 /* Modules that could not be used, with the reasons: of those whose names were requested so far. */
 const struct texts *symbols_problems(const struct symbols *s);
 
-/* Appends the paths of all recorded modules that cannot be used: files of another build than the recorded one, and
- * files that cannot be opened here. */
+/* Appends a line for each recorded module that cannot be used: files of another build than the recorded one, and files
+ * that cannot be opened here. */
 void symbols_unusable(struct symbols *s, struct texts *ret_changed, struct texts *ret_missing);
 
 #endif

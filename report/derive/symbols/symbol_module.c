@@ -7,6 +7,13 @@
 
 enum { BUILD_ID_SHOWN = 4 };
 
+void modules_init(struct modules *m, const struct model *model, bool opens_files)
+{
+	*m = (struct modules){.model = model, .opens_files = opens_files};
+	for (size_t i = 0; i < model->symbols.count && opens_files; i++)
+		kept_read(&m->kept, model->symbols.items[i]);
+}
+
 void modules_done(struct modules *m)
 {
 	for (size_t i = 0; i < m->file_count; i++) {
@@ -20,6 +27,7 @@ void modules_done(struct modules *m)
 	free(m->spaces);
 	map_done(&m->by_identity);
 	map_done(&m->by_image);
+	kept_done(&m->kept);
 	texts_done(&m->problems);
 }
 
@@ -82,18 +90,43 @@ static void note_problem(struct modules *m, const struct module_file *f)
 }
 
 /* A relative path may name the file from here as well: the build id tells. */
-struct symbol_file *modules_open(struct modules *m, size_t file)
+static void find_names(struct modules *m, struct module_file *f)
+{
+	f->code = symbol_file_open(f->path, f->build_id, f->build_id_length, &f->file);
+	if (f->code)
+		f->kept = kept_find(&m->kept, f->path, f->build_id, f->build_id_length);
+	if (!f->kept)
+		note_problem(m, f);
+	m->opened++;
+}
+
+bool modules_open(struct modules *m, size_t file)
 {
 	struct module_file *f = &m->files[file];
 	bool is_file = f->path[0] == '/' || (is_relative(f->path) && f->build_id_length);
 
-	if (!f->is_opened && m->opens_files && is_file) {
-		f->code = symbol_file_open(f->path, f->build_id, f->build_id_length, &f->file);
-		note_problem(m, f);
-		m->opened++;
-	}
+	if (!f->is_opened && m->opens_files && is_file)
+		find_names(m, f);
 	f->is_opened = true;
-	return f->file;
+	return f->file || f->kept;
+}
+
+const char *modules_name(struct modules *m, size_t file, uint64_t address)
+{
+	const struct module_file *f = &m->files[file];
+
+	if (!modules_open(m, file))
+		return NULL;
+	return f->file ? symbol_file_name(f->file, address) : kept_name(f->kept, address);
+}
+
+size_t modules_lines(struct modules *m, size_t file, uint64_t address, struct symbol_line ret[SYMBOL_LINES])
+{
+	const struct module_file *f = &m->files[file];
+
+	if (!modules_open(m, file))
+		return 0;
+	return f->file ? symbol_file_lines(f->file, address, ret) : kept_lines(f->kept, address, ret);
 }
 
 /* ---- images ---- */
@@ -165,4 +198,20 @@ const struct mapped_module *modules_find(struct modules *m, const struct image *
 			latest = module;
 	}
 	return latest;
+}
+
+void modules_unusable(struct modules *m, struct texts *ret_changed, struct texts *ret_missing)
+{
+	for (size_t i = 0; i < m->model->image_count; i++)
+		modules_of(m, &m->model->images[i]);
+	for (size_t i = 0; i < m->file_count; i++) {
+		const struct module_file *f = &m->files[i];
+		bool has_names = modules_open(m, i);
+
+		if (f->code == -ESTALE)
+			texts_add(ret_changed, "%s is not the build that was recorded: not used%s", f->shown,
+				  has_names ? ", the capture has kept names" : "");
+		else if (!has_names && f->code && f->code != -ENOTSUP && f->code != -ENOEXEC)
+			texts_add(ret_missing, "%s cannot be opened here: its functions have no names", f->shown);
+	}
 }

@@ -3,7 +3,7 @@
 #ifndef PILLION_SYMBOL_MODULE_H
 #define PILLION_SYMBOL_MODULE_H
 
-#include "report/derive/symbols/symbol_file.h"
+#include "report/derive/symbols/symbol_kept.h"
 #include "report/read/model.h"
 
 /* A file, shared by all images that map it. Files of one path with different build ids are different ones. */
@@ -15,6 +15,7 @@ struct module_file {
 	uint8_t build_id_length;
 	struct symbol_file *file; /* valid once is_opened; NULL: it cannot be used */
 	int code;		  /* likewise: why, as symbol_file_open returns it */
+	const struct kept_module *kept; /* likewise: the names in the capture, if there is no file; NULL: none */
 	bool is_opened, is_recorder, is_interpreter;
 };
 
@@ -41,8 +42,11 @@ struct modules {
 	struct map by_image;	/* image -> position in spaces + 1 */
 	struct module_space *spaces;
 	size_t space_count, space_capacity;
+	struct kept_symbols kept;
 	struct texts problems;
 };
+
+void modules_init(struct modules *m, const struct model *model, bool opens_files);
 
 void modules_done(struct modules *m);
 
@@ -54,7 +58,16 @@ struct module_space *modules_of(struct modules *m, const struct image *image);
 const struct mapped_module *modules_find(struct modules *m, const struct image *image, uint64_t address,
 					 unsigned unloads);
 
-/* Opens the file when it is first requested. NULL: it cannot be used. */
-struct symbol_file *modules_open(struct modules *m, size_t file);
+/* Opens the file when it is first requested. False: it has no names, as files[file].code tells, nor has the capture. */
+bool modules_open(struct modules *m, size_t file);
+
+/* The function whose symbol an address of the file has, NULL: not known. Borrowed. */
+const char *modules_name(struct modules *m, size_t file, uint64_t address);
+
+/* The functions at an address as symbol_file_lines returns them; 0: not known. */
+size_t modules_lines(struct modules *m, size_t file, uint64_t address, struct symbol_line ret[SYMBOL_LINES]);
+
+/* See symbols_unusable. */
+void modules_unusable(struct modules *m, struct texts *ret_changed, struct texts *ret_missing);
 
 #endif
