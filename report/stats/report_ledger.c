@@ -16,6 +16,7 @@ struct facts {
 	struct correlate_counts correlated;
 	uint64_t overhead_ns[DEVICE_OVERHEADS], more;
 	uint64_t dropped, timeless, device_unreadable, sources;
+	uint64_t texts_at_limit;
 	uint64_t recorded, below, lost, threads_lost, torn, unmatched_pushes, unmatched_pops, unmatched_starts,
 		unmatched_ends, stacks_lost, own_ns, unreadable;
 	uint64_t unknown_frees, replaced_blocks, failures_left_out; /* memory.h */
@@ -104,6 +105,18 @@ static uint64_t count_slowed(const struct trace *t)
 	return slowed;
 }
 
+/* The recorder truncates NVTX texts to 8192 bytes, less where a character of UTF-8 would be divided. */
+enum { NVTX_TEXT_LIMIT = 8192, UTF8_LONGEST = 4 };
+
+static uint64_t count_texts_at_limit(const struct trace *t)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < t->blob_count; i++)
+		count += t->blobs[i].type == TF_BLOB_STRING && t->blobs[i].length > NVTX_TEXT_LIMIT - UTF8_LONGEST;
+	return count;
+}
+
 static void image_facts(const struct model *m, const struct image *image, struct facts *f)
 {
 	const struct trace *t = image->trace;
@@ -121,6 +134,7 @@ static void image_facts(const struct model *m, const struct image *image, struct
 		thread_facts(m, image, &t->threads[i], f);
 	f->threads_lost += t->header.threads_lost;
 	f->slowed += count_slowed(t);
+	f->texts_at_limit += count_texts_at_limit(t);
 	f->samples_by_perf += samples_by_perf(image);
 	f->torn += t->torn;
 	f->unreadable += t->broken + t->orphans;
@@ -170,6 +184,7 @@ static void process_rows(const struct report_context *c, const struct process *p
 		{"unmatched pop", "NVTX pops without a push", f.unmatched_pops, false},
 		{"unmatched start", "NVTX ranges open at the end", f.unmatched_starts, false},
 		{"unmatched end", "NVTX ends without a start", f.unmatched_ends, false},
+		{"texts truncated", "different NVTX texts of 8 KiB, which is the limit", f.texts_at_limit, false},
 		{"stacks lost", "stacks that could not be taken", f.stacks_lost, false},
 		{"CPU samples", "of running threads, see sample_sum", f.samples, false},
 		{"CPU samples by perf",

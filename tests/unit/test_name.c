@@ -37,7 +37,8 @@ Test(name, cuts_long_lists_of_arguments)
 	assert_short("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "
 		     "std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)",
 		     "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, ...>(...)");
-	assert_short("std::map<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >, int>::at",
+	assert_short("std::map<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >, int>"
+		     "::at",
 		     "std::map<std::__cxx11::basic_string<...>, int>::at");
 	assert_short("x::f(int, unsigned long, std::vector<double, std::allocator<double> >) (x.cpp:7) <- main",
 		     "x::f(...) (x.cpp:7) <- main");
