@@ -256,6 +256,9 @@ static const struct option rows[] = {
 	{"no-open", 0, OPTION_SWITCH, AT(is_closed), VERBS_OF(VERB_VIEW), .help = "write the page and do not open it"},
 	{"replace", 0, OPTION_SWITCH, AT(is_replacing), VERBS_OF(VERB_PACK),
 	 .help = "replace the capture's directory by the file once the file is complete"},
+	{"keep-symbols", 0, OPTION_SWITCH, AT(keeps_symbols), VERBS_OF(VERB_STATS | VERB_PACK),
+	 .help = "first store the names of the functions in stacks in the capture, for when programs and libraries are "
+		 "rebuilt or removed, or for another machine"},
 	{"split-time", 0, OPTION_OWN, SET(split_time), VERBS_OF(VERB_EXPORT), .value = "TIME",
 	 .takes = "a time of at least 1ms with its unit (ns, us, ms, s)",
 	 .help = "chrome: one file for each interval of this length (with its unit: ns, us, ms, s): NAME.001.json "

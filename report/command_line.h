@@ -44,6 +44,7 @@ struct command_line {
 	enum metric metric;
 	struct split split;
 	bool is_metric_given, is_forced, is_replacing;
+	bool keeps_symbols;
 	bool is_closed; /* view: does not open the page */
 	char **captures; /* borrowed from argv */
 	size_t capture_count;

@@ -2,6 +2,7 @@
 /* pack and unpack: captures into one small file, and back. */
 #include <errno.h>
 
+#include "report/keep.h"
 #include "report/verb.h"
 
 /* Finds the captures like other verbs. */
@@ -37,6 +38,8 @@ static int run_pack(const struct command_line *l)
 	code = find_all(l, &captures, &err);
 	wish.captures = captures.items;
 	wish.count = captures.count;
+	for (size_t i = 0; i < captures.count && l->keeps_symbols && !code; i++)
+		code = keep_symbols(captures.items[i], &err);
 	if (!code)
 		code = pack_write(&wish, &path, &err);
 	progress_clear();

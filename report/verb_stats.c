@@ -6,6 +6,7 @@
 
 #include "report/analyze/summary.h"
 #include "report/derive/device/graph_estimate.h"
+#include "report/keep.h"
 #include "report/verb.h"
 
 /* Reports of the default set without rows are collected in `skipped`. */
@@ -103,13 +104,32 @@ static void show_summary(struct work *w)
 	buffer_done(&text);
 }
 
+static int keep_names(const struct command_line *l)
+{
+	struct buffer path = {0};
+	struct err err;
+	int code = 0;
+
+	for (size_t i = 0; i < l->capture_count && l->keeps_symbols && !code; i++) {
+		code = model_find(l->captures[i], false, &path, &err);
+		if (!code)
+			code = keep_symbols(path.data, &err);
+	}
+	buffer_done(&path);
+	if (code)
+		say("%s", err.text);
+	return code ? EXIT_UNUSABLE : EXIT_DONE;
+}
+
 static int run_stats(const struct command_line *l)
 {
 	struct buffer skipped = {0};
 	struct work w;
 	int status;
 
-	status = work_begin(&w, l);
+	status = keep_names(l);
+	if (!status)
+		status = work_begin(&w, l);
 	if (status)
 		return status;
 	if (l->summary) {

@@ -36,6 +36,7 @@ struct table {
 	union cell *cells; /* row by row */
 	bool *absent;	   /* per cell */
 	size_t cell_count, cell_capacity, absent_capacity;
+	bool hides_zeros; /* in formats made for people: a column that has only zeros is left out */
 };
 
 /* ---- filling: first the columns, then the cells from left to right, row by row ---- */

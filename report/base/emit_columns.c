@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/base/emit.h"
+#include "report/base/name.h"
 #include "report/base/text.h"
 
 /* Texts are not cut below this width; continuation lines of a row are indented. */
@@ -238,21 +239,110 @@ static void add_titles(struct buffer *b, const struct layout *l, char *const *ti
 	}
 }
 
+/* ---- what is shown of a table ---- */
+
+static bool is_empty_cell(const struct table *t, size_t at)
+{
+	switch (t->columns[at % t->column_count].type) {
+	case COLUMN_TEXT:
+		return t->absent[at] || !*t->cells[at].text;
+	case COLUMN_COUNT:
+	case COLUMN_NS:
+		return t->absent[at] || (t->hides_zeros && !t->cells[at].count);
+	case COLUMN_NS_MEAN:
+	case COLUMN_PERCENT:
+	case COLUMN_MB:
+		return t->absent[at] || (t->hides_zeros && t->cells[at].real == 0);
+	default:
+		return t->absent[at];
+	}
+}
+
+static bool is_empty_column(const struct table *t, size_t column)
+{
+	size_t at = column;
+
+	while (at < t->cell_count && is_empty_cell(t, at))
+		at += t->column_count;
+	return t->cell_count && at >= t->cell_count;
+}
+
+/* The table without its empty columns, and without cells. ret_from: their positions in the table. */
+static struct table shown_columns(const struct table *t, size_t ret_from[TABLE_COLUMNS])
+{
+	struct table ret = {0};
+	bool is_all = true;
+
+	for (size_t i = 0; i < t->column_count; i++)
+		is_all &= is_empty_column(t, i);
+	for (size_t i = 0; i < t->column_count; i++)
+		if (is_all || !is_empty_column(t, i)) {
+			ret_from[ret.column_count] = i;
+			ret.columns[ret.column_count++] = t->columns[i];
+		}
+	return ret;
+}
+
+/* Names of C++ functions are shortened unless two of a column would become the same. `names` has the text that each
+ * shortened one comes from. */
+static void add_text(struct buffer *all, struct map *names, size_t column, const char *text, bool is_final)
+{
+	struct buffer name = {0};
+	bool is_new;
+	uint64_t hash = hash_bytes(text, strlen(text)), *from;
+
+	name_shorten(&name, text);
+	from = map_put(names, column, hash_bytes(buffer_string(&name), name.size), &is_new);
+	if (is_new)
+		*from = hash;
+	else if (*from != hash)
+		*from = 0;
+	buffer_text(all, is_final && *from != hash ? text : buffer_string(&name));
+	buffer_done(&name);
+}
+
+static bool is_name(const struct table *t, size_t at)
+{
+	return t->columns[at % t->column_count].type == COLUMN_TEXT && strstr(t->cells[at].text, "::");
+}
+
+static void add_cell(struct buffer *all, struct map *names, const struct emit *e, const struct table *t, size_t at,
+		       bool is_final)
+{
+	size_t column = at % t->column_count;
+	struct buffer text = {0};
+
+	emit_cell(&text, e, t, at, emit_unit(e, t, column));
+	if (is_name(t, at))
+		add_text(all, names, column, buffer_string(&text), is_final);
+	else
+		buffer_text(all, buffer_string(&text));
+	buffer_add(all, "", 1);
+	buffer_done(&text);
+}
+
 void emit_columns(struct emit *e, const char *name, const char *title, const struct table *t)
 {
-	size_t cells = t->column_count + t->cell_count, *places = mem_alloc(cells * sizeof(*places));
-	char **texts = mem_alloc(cells * sizeof(*texts));
+	size_t from[TABLE_COLUMNS];
+	struct table shown = shown_columns(t, from);
+	size_t columns = shown.column_count, cells = columns * (1 + table_rows(t)),
+	       *places = mem_alloc((cells + 1) * sizeof(*places));
+	char **texts = mem_alloc((cells + 1) * sizeof(*texts));
 	struct buffer all = {0}, out = {0};
-	struct layout l = {.emit = e, .table = t};
+	struct layout l = {.emit = e, .table = &shown};
+	struct map names = {0};
 
+	for (size_t i = 0; i < t->cell_count; i++)
+		if (is_name(t, i))
+			add_cell(&all, &names, e, t, i, false);
+	buffer_clear(&all);
 	for (size_t i = 0; i < cells; i++) {
-		size_t column = i % t->column_count;
-
 		places[i] = all.size;
-		if (i < t->column_count)
-			emit_title(&all, t, column, emit_unit(e, t, column));
-		else
-			emit_cell(&all, e, t, i - t->column_count, emit_unit(e, t, column));
+		if (i >= columns) {
+			add_cell(&all, &names, e, t, (i / columns - 1) * t->column_count + from[i % columns], true);
+			continue;
+		}
+		emit_title(&all, t, from[i], emit_unit(e, t, from[i]));
 		buffer_add(&all, "", 1);
 	}
 	for (size_t i = 0; i < cells; i++)
@@ -260,7 +350,7 @@ void emit_columns(struct emit *e, const char *name, const char *title, const str
 	lay_out(&l, texts, cells);
 	buffer_print(&out, "%s ** %s (%s):\n\n", e->emitted ? "\n" : "", title, name);
 	add_titles(&out, &l, texts);
-	for (size_t i = t->column_count; i < cells; i += t->column_count) {
+	for (size_t i = columns; i < cells; i += columns) {
 		layout_add_row(&out, &l, texts + i);
 		emit_write(e, &out);
 	}
@@ -269,6 +359,7 @@ void emit_columns(struct emit *e, const char *name, const char *title, const str
 	emit_write(e, &out);
 	buffer_done(&out);
 	buffer_done(&all);
+	map_done(&names);
 	free(texts);
 	free(places);
 }

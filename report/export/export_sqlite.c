@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "report/derive/events/filter.h"
+#include "report/derive/stacks/samples.h"
 
 #ifndef PILLION_VERSION
 #define PILLION_VERSION "unknown"
@@ -73,7 +74,7 @@ static void chain_row(struct sqlite_writer *w, enum nsys_table table, int64_t id
 	int64_t symbol = nsys_string(&w->nsys, f->text),
 		module = nsys_string(&w->nsys, *f->module ? f->module : "[unknown]"), address = (int64_t)f->address;
 
-	if (table == NSYS_OSRT_STACKS)
+	if (table != NSYS_CUDA_STACKS)
 		nsys_row(&w->nsys, table,
 			 (int64_t[]){id, symbol, module, NSYS_NULL, NSYS_NULL, NSYS_NULL, NSYS_NULL, address, NSYS_NULL,
 				     (int64_t)depth},
@@ -82,12 +83,19 @@ static void chain_row(struct sqlite_writer *w, enum nsys_table table, int64_t id
 		nsys_row(&w->nsys, table, (int64_t[]){id, symbol, module, NSYS_NULL, address, (int64_t)depth}, 6);
 }
 
+static void chain_rows(struct sqlite_writer *w, enum nsys_table table, int64_t id, uint32_t stack)
+{
+	size_t count = symbols_frames(w->x->context->symbols, w->image, stack, w->frames, FRAMES);
+
+	for (size_t i = 0; i < count; i++)
+		chain_row(w, table, id, i, &w->frames[i]);
+}
+
 static int64_t sqlite_call_chain(struct sqlite_writer *w, const struct event *e, enum nsys_table table)
 {
 	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_STACK) : 0;
 	uint64_t *place;
 	bool is_new;
-	size_t count;
 
 	if (!arg)
 		return 0;
@@ -95,10 +103,21 @@ static int64_t sqlite_call_chain(struct sqlite_writer *w, const struct event *e,
 	if (!is_new)
 		return (int64_t)*place;
 	*place = (uint64_t)++w->next_chain;
-	count = symbols_frames(w->x->context->symbols, w->image, (uint32_t)tf_arg_value(arg), w->frames, FRAMES);
-	for (size_t i = 0; i < count; i++)
-		chain_row(w, table, w->next_chain, i, &w->frames[i]);
+	chain_rows(w, table, w->next_chain, (uint32_t)tf_arg_value(arg));
 	return w->next_chain;
+}
+
+/* nsys has the value of the counter that triggered the sample in cpuCycles. Here that is the thread's CPU time in ns.
+ * A call chain has the id of its sample, so equal ones are not shared. */
+static void sqlite_add_sample(struct sqlite_writer *w, const struct event *e)
+{
+	uint64_t stack = e->args_count ? event_arg(e, TF_ARG_STACK) : 0;
+	int64_t id = ++w->next_sample;
+
+	nsys_row(&w->nsys, NSYS_SAMPLE,
+		 (int64_t[]){id, time_ns(w, e->ticks), NSYS_NULL, NSYS_NULL, w->global_tid, (int64_t)samples_ns(e)}, 6);
+	if (stack)
+		chain_rows(w, NSYS_SAMPLE_STACKS, id, (uint32_t)tf_arg_value(stack));
 }
 
 /* ---- calls ---- */
@@ -391,6 +410,8 @@ static void sqlite_add_thread(struct sqlite_writer *w, const struct trace_thread
 			sqlite_add_call(w, &e);
 		else if (e.kind == TF_MARK)
 			sqlite_add_mark(w, &e);
+		else if (e.kind == TF_SAMPLE)
+			sqlite_add_sample(w, &e);
 }
 
 static void sqlite_add_image(struct sqlite_writer *w, const struct image *image)

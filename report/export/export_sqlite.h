@@ -34,7 +34,7 @@ struct sqlite_writer {
 	struct symbol_frame *frames;
 	uint64_t origin_ns;
 	struct map sources; /* (process, source of its correlation ids) -> its number in the capture */
-	int64_t next_chain, correlation, first_domain;
+	int64_t next_chain, next_sample, correlation, first_domain;
 };
 
 /* Adds a row for an MPI call. */

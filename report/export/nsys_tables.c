@@ -39,6 +39,9 @@ static const char setup[] =
 #define NEED " INTEGER NOT NULL"
 #define MPI "(start" NEED ",end" NEED ",globalTid" INT ",textId" INT
 #define STACK "(id" NEED ",symbol" NEED ",module" NEED
+#define HOST_STACK \
+	STACK ",kernelMode" INT ",thumbCode" INT ",unresolved" INT ",specialEntry" INT ",originalIP" INT \
+	      ",unwindMethod" INT ",stackDepth" NEED ",PRIMARY KEY(id,stackDepth))"
 
 static const struct {
 	const char *name, *columns;
@@ -63,11 +66,7 @@ static const struct {
 		       "(start" NEED ",end" NEED ",eventClass" NEED ",globalTid" INT ",nameId" NEED ",returnValue" NEED
 		       ",nestingLevel" INT ",callchainId" NEED ")",
 		       8, false},
-	[NSYS_OSRT_STACKS] = {"OSRT_CALLCHAINS",
-			      STACK ",kernelMode" INT ",thumbCode" INT ",unresolved" INT ",specialEntry" INT
-				    ",originalIP" INT ",unwindMethod" INT ",stackDepth" NEED
-				    ",PRIMARY KEY(id,stackDepth))",
-			      10, false},
+	[NSYS_OSRT_STACKS] = {"OSRT_CALLCHAINS", HOST_STACK, 10, false},
 	[NSYS_RUNTIME] = {"CUPTI_ACTIVITY_KIND_RUNTIME",
 			  "(start" NEED ",end" NEED ",eventClass" NEED ",globalTid" INT ",correlationId" INT
 			  ",nameId" NEED ",returnValue" NEED ",callchainId" INT ")",
@@ -76,6 +75,11 @@ static const struct {
 			      STACK ",unresolved" INT ",originalIP" INT ",stackDepth" NEED
 				    ",PRIMARY KEY(id,stackDepth))",
 			      6, false},
+	[NSYS_SAMPLE] = {"COMPOSITE_EVENTS",
+			 "(id" NEED " PRIMARY KEY,start" NEED ",cpu" INT ",threadState" INT ",globalTid" INT
+			 ",cpuCycles" NEED ")",
+			 6, false},
+	[NSYS_SAMPLE_STACKS] = {"SAMPLING_CALLCHAINS", HOST_STACK, 10, false},
 	[NSYS_NVTX] = {"NVTX_EVENTS",
 		       "(start" NEED ",end" INT ",eventType" NEED ",rangeId" INT ",category" INT ",color" INT
 		       ",text TEXT"

@@ -246,6 +246,7 @@ void model_done(struct model *m)
 	free(m->bare);
 	free(m->runs);
 	free(m->notes);
+	texts_done(&m->symbols);
 	texts_done(&m->seen);
 	free(m->ranges);
 	free(m->wait_statuses);

@@ -124,6 +124,7 @@ struct model {
 	struct run *runs;
 	struct note *notes;
 	uint64_t lost_lines, lost_events; /* see struct tf_range_page */
+	struct texts symbols; /* the text of each names.symbols: symbol_kept.h */
 	struct texts seen; /* the first few NVTX ranges that did not match -c nvtx */
 	struct ranges *ranges;
 	struct usage_samples *usages;

@@ -171,6 +171,7 @@ static int files_by_total(size_t a, size_t b, const void *context)
 
 static void files_columns(const struct traffics *t, struct table *table)
 {
+	table->hides_zeros = true;
 	by_column(t->scan.context, table);
 	table_has(table, {"Time (%)", COLUMN_PERCENT}, {"Total Time (ns)", COLUMN_NS}, {"Num Calls", COLUMN_COUNT},
 		  {"Max (ns)", COLUMN_NS}, {t->is_sockets ? "Connects" : "Opens", COLUMN_COUNT},

@@ -16,6 +16,7 @@ struct facts {
 	struct correlate_counts correlated;
 	uint64_t overhead_ns[DEVICE_OVERHEADS], more;
 	uint64_t dropped, timeless, device_unreadable, sources;
+	uint64_t texts_at_limit;
 	uint64_t recorded, below, lost, threads_lost, torn, unmatched_pushes, unmatched_pops, unmatched_starts,
 		unmatched_ends, stacks_lost, own_ns, unreadable;
 	uint64_t unknown_frees, replaced_blocks, failures_left_out; /* memory.h */
@@ -104,6 +105,18 @@ static uint64_t count_slowed(const struct trace *t)
 	return slowed;
 }
 
+/* The recorder truncates NVTX texts to 8192 bytes, less where a character of UTF-8 would be divided. */
+enum { NVTX_TEXT_LIMIT = 8192, UTF8_LONGEST = 4 };
+
+static uint64_t count_texts_at_limit(const struct trace *t)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < t->blob_count; i++)
+		count += t->blobs[i].type == TF_BLOB_STRING && t->blobs[i].length > NVTX_TEXT_LIMIT - UTF8_LONGEST;
+	return count;
+}
+
 static void image_facts(const struct model *m, const struct image *image, struct facts *f)
 {
 	const struct trace *t = image->trace;
@@ -121,6 +134,7 @@ static void image_facts(const struct model *m, const struct image *image, struct
 		thread_facts(m, image, &t->threads[i], f);
 	f->threads_lost += t->header.threads_lost;
 	f->slowed += count_slowed(t);
+	f->texts_at_limit += count_texts_at_limit(t);
 	f->samples_by_perf += samples_by_perf(image);
 	f->torn += t->torn;
 	f->unreadable += t->broken + t->orphans;
@@ -170,6 +184,7 @@ static void process_rows(const struct report_context *c, const struct process *p
 		{"unmatched pop", "NVTX pops without a push", f.unmatched_pops, false},
 		{"unmatched start", "NVTX ranges open at the end", f.unmatched_starts, false},
 		{"unmatched end", "NVTX ends without a start", f.unmatched_ends, false},
+		{"texts truncated", "different NVTX texts of 8 KiB, which is the limit", f.texts_at_limit, false},
 		{"stacks lost", "stacks that could not be taken", f.stacks_lost, false},
 		{"CPU samples", "of running threads, see sample_sum", f.samples, false},
 		{"CPU samples by perf",
@@ -290,6 +305,31 @@ static void clock_rows(const struct model *m, struct table *table)
 	map_done(&used);
 }
 
+/* A fact that belongs to no process. */
+static void ledger_add_fact(struct table *table, const char *fact, uint64_t count, const char *detail)
+{
+	table_nothing(table);
+	table_nothing(table);
+	table_text(table, fact);
+	table_number(table, count);
+	table_text(table, detail);
+}
+
+/* Modules whose functions have no names in this report. */
+static void module_rows(const struct report_context *c, struct table *table)
+{
+	struct texts changed = {0}, missing = {0};
+
+	if (c->symbols)
+		symbols_unusable(c->symbols, &changed, &missing);
+	for (size_t i = 0; i < changed.count; i++)
+		ledger_add_fact(table, "module changed", 1, changed.items[i]);
+	for (size_t i = 0; i < missing.count; i++)
+		ledger_add_fact(table, "module missing", 1, missing.items[i]);
+	texts_done(&changed);
+	texts_done(&missing);
+}
+
 int report_ledger(const struct report_context *c, struct table *table, struct err *err)
 {
 	const struct model *m = c->model;
@@ -309,21 +349,14 @@ int report_ledger(const struct report_context *c, struct table *table, struct er
 	for (size_t i = 0; i < m->note_count; i++)
 		ledger_add_row(table, m->notes[i].pid, m->machines[m->notes[i].machine].host, "note", 1,
 			       m->notes[i].text);
-	if (m->lost_lines) {
-		table_nothing(table);
-		table_nothing(table);
-		table_text(table, "index lines lost");
-		table_number(table, m->lost_lines);
-		table_text(table, "starts, ends or notes of processes: disk full or file size limited");
-	}
-	if (m->lost_events) {
-		table_nothing(table);
-		table_nothing(table);
-		table_text(table, "lost");
-		table_number(table, m->lost_events);
-		table_text(table, "events of threads and processes without space in a trace file");
-	}
+	if (m->lost_lines)
+		ledger_add_fact(table, "index lines lost", m->lost_lines,
+				"starts, ends or notes of processes: disk full or file size limited");
+	if (m->lost_events)
+		ledger_add_fact(table, "lost", m->lost_events,
+				"events of threads and processes without space in a trace file");
 	clock_rows(m, table);
+	module_rows(c, table);
 	for (size_t i = 0; i < m->bare_count; i++) {
 		buffer_clear(&text);
 		buffer_print(&text, "%s: %s", m->bare[i].executable, m->bare[i].reason);

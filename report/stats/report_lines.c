@@ -29,6 +29,7 @@ static const struct {
 
 static void value_columns(struct table *table)
 {
+	table->hides_zeros = true;
 	table_column(table, "Time (%)", COLUMN_PERCENT);
 	for (size_t i = 0; i < LINE_VALUES; i++)
 		table_column(table, columns[i].title, columns[i].type);

@@ -38,6 +38,7 @@ struct samples_pass {
 	size_t bucket_count, bucket_capacity;
 	struct map places; /* image, range and stack -> bucket */
 	struct aggregate names; /* row = position in shares */
+	struct map rows; /* image and place of a native frame, range or thread -> row + 1 */
 	struct share *shares;
 	size_t share_count, share_capacity;
 	uint64_t ns;
@@ -64,7 +65,7 @@ static void samples_visit_sample(struct scan *s, const struct event *e)
 	w->buckets[*place].ns += samples_ns(e);
 }
 
-static uint32_t samples_name_row(struct scan *s, uint32_t range, const struct symbol_frame *f)
+static uint32_t samples_make_row(struct scan *s, uint32_t range, const struct symbol_frame *f)
 {
 	struct samples_pass *w = s->more;
 	struct buffer key = {0};
@@ -97,9 +98,25 @@ static uint32_t samples_name_row(struct scan *s, uint32_t range, const struct sy
 	return row;
 }
 
+/* The text of a frame is long where C++ has templates: it is read once for each place. Python code has no module of its
+ * own, so its place is not all of its key. */
+static uint32_t samples_name_row(struct scan *s, uint32_t range, const struct symbol_frame *f)
+{
+	struct samples_pass *w = s->more;
+	uint64_t image = (uint64_t)(s->image - s->context->model->images),
+		 part = s->context->by == BY_THREAD ? (uint64_t)(uintptr_t)s->thread : range, *row;
+
+	if (f->is_python || f->place == SYMBOL_NO_PLACE)
+		return samples_make_row(s, range, f);
+	row = map_put(&w->rows, image << 32 | f->place, part, NULL);
+	if (!*row)
+		*row = samples_make_row(s, range, f) + 1;
+	return (uint32_t)(*row - 1);
+}
+
 static void share_bucket(struct scan *s, size_t number, struct symbol_frame *frames)
 {
-	static const struct symbol_frame lost = {"(stack lost)", "", 0};
+	static const struct symbol_frame lost = {.text = "(stack lost)", .module = "", .place = SYMBOL_NO_PLACE};
 	struct samples_pass *w = s->more;
 	const struct bucket *b = &w->buckets[number];
 	size_t count = b->stack ? symbols_frames(s->context->symbols, b->image, b->stack, frames, STACK_FRAMES) : 0;
@@ -165,6 +182,7 @@ static uint64_t samples_count_range(struct counting *c, const struct nvtx_range 
 		buffer_clear(&b);
 		buffer_print(&b, "%s (%s:1)", name, file);
 		f.text = b.data;
+		f.place = SYMBOL_NO_PLACE;
 		f.first_line = (uint32_t)n->head.id;
 		row = samples_name_row(c->scan, range, &f) + 1;
 	}
@@ -284,6 +302,7 @@ static int samples_report(const struct report_context *c, enum unit unit, struct
 	free(w.buckets);
 	free(w.shares);
 	map_done(&w.places);
+	map_done(&w.rows);
 	aggregate_done(&w.names);
 	return 0;
 }

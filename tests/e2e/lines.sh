@@ -151,8 +151,10 @@ top = max(rows, key=lambda r: r["Total Time (ns)"] or 0)
 print([r["Source"] for r in rows] == text, [r["Line"] for r in rows] == list(range(1, len(text) + 1)),
     "PLANTED file" in top["Source"])' "$job")" \
 	'True True True' '--source: every line of the file, the slow one with its time'
-like "$(report stats --source "$job" file.pillion)" '[0-9,]{9,} .* -  .*labels.append\(f.read\(\)\)' \
+like "$(report stats --source "$job" file.pillion)" '[0-9,]{9,} .*labels.append\(f.read\(\)\)' \
 	'--source: as a table for people'
+like "$(report stats --source "$job" file.pillion)" '^ +-  .* -  +1  # SPDX' '--source: a line without values is empty'
+unlike "$(report stats --source "$job" file.pillion)" 'GPU Time|Allocated' '--source: no columns without values'
 cp "$job" moved.py
 pillion -f -o moved --osrt-threshold=0 --osrt-backtrace-threshold=0 "$python" "$work/moved.py" file >out 2>err
 touch moved.py

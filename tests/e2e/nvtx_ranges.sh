@@ -25,6 +25,8 @@ else
 		'a text of 10000 characters is cut to 8192'
 	like "$(report stats -q -r ledger -f csv forms.pillion)" 'unmatched pop,1' \
 		'a pop without a push is in the ledger'
+	like "$(report stats -q -r ledger -f csv forms.pillion)" 'texts truncated,[1-9]' \
+		'a text that was cut is in the ledger'
 	is "$(report stats -q -r nvtx_sum --by process -f csv forms.pillion | grep -c 'forms:registered')" 4 \
 		"a forked child's ranges have the names given by its parent"
 

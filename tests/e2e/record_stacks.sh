@@ -30,4 +30,17 @@ is $? 0 'plugins loaded one after another: status'
 stacks=$(report stats -q -r stacks_sum -f csv plugins.pillion)
 is "$(sum_of_calls 'usleep,.*first_sleeper')" 3 'calls of the first plugin have its functions'
 is "$(sum_of_calls 'usleep,.*other_sleeper')" 2 'calls of the second plugin have its functions'
+
+# Functions that were inlined are frames, and a line of the user's own is not hidden by one of a header.
+pillion -f -o inlined --osrt-backtrace-threshold=10000000 "$targets/inlined" >out 2>err
+is $? 0 'inlined functions: status'
+place() { # TEXT: the line with it
+	printf 'inlined.cpp:%s' "$(grep -n "$1" "$tests_dir/../targets/inlined.cpp" | head -n 1 | cut -d: -f1)"
+}
+wait="waits_inlined\(?\)? \([^)]*$(place 'line of the wait')\)"
+call="holds_the_inlined\(\) \([^)]*$(place 'line of the call')\)"
+like "$(report stats -q -r stacks_sum -f csv inlined.pillion)" "sleep_for.* \([^)]*\) <- $wait <- $call" \
+	'inlined functions are frames, with the lines of their calls'
+like "$(report stats -q -r lines -f csv inlined.pillion)" "$(place 'line of the wait'),waits_inlined" \
+	'lines: that of the program, not of the header'
 done_testing

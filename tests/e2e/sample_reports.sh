@@ -50,6 +50,19 @@ within "$(awk '/;three_parts/ { a += $NF } { n += $NF } END { printf "%f\n", 100
 for type in speedscope pprof chrome; do
 	ok "export -t $type" report export -t "$type" -o "shares.$type" shares.pillion
 done
+if report export -t sqlite -o shares.sqlite shares.pillion 2>/dev/null && command -v python3 >/dev/null; then
+	is "$(python3 -c 'import sqlite3
+print(*sqlite3.connect("shares.sqlite").execute("SELECT count(DISTINCT e.id), sum(cpuCycles) FROM COMPOSITE_EVENTS e "
+	"JOIN SAMPLING_CALLCHAINS c ON c.id = e.id AND stackDepth = 0").fetchone())')" \
+		"$(report stats -r sample_sum -f csv shares.pillion |
+			awk -F, 'NR > 1 { ns += $2; n += $3 } END { printf "%d %.0f\n", n, ns }')" \
+		'sqlite: COMPOSITE_EVENTS and SAMPLING_CALLCHAINS have the samples, and the CPU time of sample_sum'
+	like "$(python3 -c 'import sqlite3
+for row in sqlite3.connect("shares.sqlite").execute("SELECT value, count(DISTINCT c.id) FROM SAMPLING_CALLCHAINS c "
+	"JOIN StringIds s ON s.id = symbol GROUP BY 1"): print(*row)')" '^three_parts .*[0-9]{2}$' 'sqlite: by function'
+else
+	skip 'sqlite: samples' 'no sqlite or no python3'
+fi
 like "$(report stats -r ledger -f csv shares.pillion)" 'CPU time sampled,[0-9]{7}' 'the ledger counts them'
 pillion -o none "$targets/samples" shares 0.1 2>err
 like "$(report export -t folded --metric cpu -o - none.pillion 2>&1)" 'no CPU samples' 'no samples without -s'

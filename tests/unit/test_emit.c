@@ -178,6 +178,42 @@ Test(emit, an_absent_value_is_no_zero)
 	assert_has(written(FORMAT_JSON, UNIT_NS), "\"Total Time (ns)\":null,\"Num Calls\":1");
 }
 
+Test(emit, empty_columns_are_left_out_for_people)
+{
+	table_done(&table);
+	table_has(&table, {"Device", COLUMN_ID}, {"Total (ns)", COLUMN_NS}, {"Lost", COLUMN_COUNT},
+		  {"Range", COLUMN_TEXT}, {"Stream", COLUMN_ID});
+	for (size_t i = 0; i < 2; i++) {
+		table_number(&table, 0);
+		table_number(&table, i * 7);
+		table_number(&table, 0);
+		table_text(&table, "");
+		table_nothing(&table);
+	}
+	assert_has(written(FORMAT_COLUMN, UNIT_NS), "Device  Total (ns)  Lost\n");
+	table.hides_zeros = true;
+	assert_has(written(FORMAT_COLUMN, UNIT_NS), "Device  Total (ns)\n");
+	assert_has(written(FORMAT_CSV, UNIT_NS), "Device,Total (ns),Lost,Range,Stream\n0,0,0,,\n");
+}
+
+Test(emit, long_names_of_cpp_are_short_for_people_while_they_stay_different)
+{
+	static const char *const rows[] = {
+		"k::f<int, a_name_that_is_long_enough_to_be_cut, one>(int)",
+		"k::f<int, a_name_that_is_long_enough_to_be_cut, two>(int)",
+		"k::f<unsigned, a_name_that_is_long_enough_to_be_cut, one>(int)",
+	};
+
+	table_done(&table);
+	table_has(&table, {"Name", COLUMN_TEXT});
+	for (size_t i = 0; i < 3; i++)
+		table_text(&table, rows[i]);
+	assert_has(written(FORMAT_COLUMN, UNIT_NS), rows[0]);
+	assert_has(out, rows[1]);
+	assert_has(out, " k::f<unsigned, ...>(int)\n");
+	assert_has(written(FORMAT_CSV, UNIT_NS), rows[2]);
+}
+
 Test(emit, widths_count_columns_of_a_terminal)
 {
 	cr_assert_eq(text_width("abc"), 3);

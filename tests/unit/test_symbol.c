@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <criterion/criterion.h>
+#include <elf.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,62 @@ Test(symbol, names_function_file_and_line_of_a_call)
 			   frame((uint64_t)(uintptr_t)&a_function_to_find + 1));
 }
 
+static inline __attribute__((always_inline)) uint64_t inlined_deeper(void)
+{
+	volatile uint64_t address = a_function_to_find();
+
+	return address; /* no tail call */
+}
+
+static inline __attribute__((always_inline)) uint64_t inlined_once(void)
+{
+	return inlined_deeper();
+}
+
+static const struct inlining {
+	const char *function;
+	int line;
+} inlinings[] = {{"inlined_deeper", __LINE__ - 13}, {"inlined_once", __LINE__ - 6}, {"inlines_both", __LINE__ + 5}};
+
+static __attribute__((noinline)) uint64_t inlines_both(void)
+{
+	/* one line for the call */
+	return inlined_once();
+}
+
+Test(symbol, inlined_functions_are_frames)
+{
+	const uint64_t stack[] = {inlines_both(), 0x400020};
+	struct symbol_frame frames[8], f;
+	char wanted[64];
+
+	add_self(NULL, 0);
+	writer_module(&t, 0x400000, 0x500000, 0x400000, NULL, 0, "app");
+	writer_blob(&t, TF_BLOB_STACK, 7, stack, sizeof(stack));
+	open_model(true);
+	cr_assert_eq(symbols_native(symbols, model.images, 7, frames, 8), 2);
+	f = frames[0];
+	for (size_t i = 0; i < 3; i++) {
+		uint32_t line;
+
+		cr_assert(!i || symbols_inlined_in(symbols, &f));
+		cr_assert_not_null(symbols_source(symbols, &f, &line));
+		cr_assert_eq(line, inlinings[i].line, "%s: line %u", inlinings[i].function, line);
+	}
+	cr_assert(!symbols_inlined_in(symbols, &f));
+	cr_assert_eq(symbols_cost(symbols).names, 0);
+	cr_assert_eq(symbols_frames(symbols, model.images, 7, frames, 8), 4);
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(wanted, sizeof(wanted), "%s (", inlinings[i].function);
+		cr_assert_eq(strncmp(frames[i].text, wanted, strlen(wanted)), 0, "%s", frames[i].text);
+		snprintf(wanted, sizeof(wanted), "test_symbol.c:%d)", inlinings[i].line);
+		cr_assert_not_null(strstr(frames[i].text, wanted), "%s", frames[i].text);
+		cr_assert_eq(frames[i].address, stack[0]);
+	}
+	cr_assert_str_eq(frames[3].text, "app+0x20");
+	cr_assert_eq(symbols_frames(symbols, model.images, 7, frames, 2), 2);
+}
+
 /* A function that contains another one, a function with two names, and a label after them. */
 __asm__(".pushsection .text.named, \"ax\", @progbits\n"
 	".type named_outer, @function\n.globl named_outer\nnamed_outer: nop\nnop\n"
@@ -136,6 +193,62 @@ Test(symbol, does_not_believe_a_module_that_has_changed)
 	cr_assert_not_null(strstr(frame(address), offset), "%s", frame(address));
 	cr_assert_eq(symbols_problems(symbols)->count, 1);
 	cr_assert_not_null(strstr(symbols_problems(symbols)->items[0], "changed since"));
+}
+
+Test(symbol, does_not_believe_a_file_without_a_build_id_where_one_was_recorded)
+{
+	static const uint8_t id[20] = {1, 2, 3};
+	struct texts changed = {0}, missing = {0};
+	char path[] = "/tmp/pillion-symbol-XXXXXX";
+	int fd = mkstemp(path);
+	struct {
+		Elf64_Ehdr head;
+		Elf64_Phdr segment;
+	} file = {{.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+		   .e_type = ET_DYN,
+		   .e_machine = EM_X86_64,
+		   .e_version = EV_CURRENT,
+		   .e_phoff = sizeof(file.head),
+		   .e_ehsize = sizeof(file.head),
+		   .e_phentsize = sizeof(file.segment),
+		   .e_phnum = 1},
+		  {.p_type = PT_LOAD, .p_filesz = sizeof(file), .p_memsz = sizeof(file), .p_align = 4096}};
+
+	cr_assert_eq(write(fd, &file, sizeof(file)), sizeof(file));
+	close(fd);
+	writer_module(&t, 0x400000, 0x500000, 0x400000, id, sizeof(id), path);
+	writer_module(&t, 0x600000, 0x700000, 0x600000, id, sizeof(id), "/nonexistent/libgone.so");
+	writer_module(&t, 0x800000, 0x900000, 0x800000, id, sizeof(id), "linux-vdso.so.1");
+	open_model(true);
+	symbols_unusable(symbols, &changed, &missing);
+	unlink(path);
+	cr_assert_eq(changed.count, 1);
+	cr_assert_eq(strncmp(changed.items[0], path, strlen(path)), 0, "%s", changed.items[0]);
+	cr_assert_eq(missing.count, 1);
+	cr_assert_eq(strncmp(missing.items[0], "/nonexistent/libgone.so ", 24), 0, "%s", missing.items[0]);
+	texts_done(&changed);
+	texts_done(&missing);
+}
+
+/* Two libraries that were loaded as ./libx.so from two directories. */
+Test(symbol, distinguishes_files_of_the_same_relative_path)
+{
+	static const uint8_t a[20] = {0xaa, 0xbb, 0xcc, 0xdd, 0xee}, b[20] = {1};
+	static const uint64_t stack[] = {0x400020, 0x600020, 0x800020, 0xa00020};
+	struct symbol_frame frames[4];
+
+	writer_module(&t, 0x400000, 0x500000, 0x400000, a, sizeof(a), "./libx.so");
+	writer_module(&t, 0x600000, 0x700000, 0x600000, b, sizeof(b), "./libx.so");
+	writer_module(&t, 0x800000, 0x900000, 0x800000, NULL, 0, "./libx.so");
+	writer_module(&t, 0xa00000, 0xb00000, 0xa00000, NULL, 0, "./libx.so");
+	writer_blob(&t, TF_BLOB_STACK, 7, stack, sizeof(stack));
+	open_model(true);
+	cr_assert_eq(symbols_frames(symbols, model.images, 7, frames, 4), 4);
+	cr_assert_str_eq(frames[0].module, "./libx.so@aabbccdd");
+	cr_assert_str_eq(frames[0].text, "libx.so@aabbccdd+0x20");
+	cr_assert_str_eq(frames[1].module, "./libx.so@01000000");
+	cr_assert_str_eq(frames[2].module, "./libx.so");
+	cr_assert_neq(frames[2].place, frames[3].place);
 }
 
 Test(symbol, falls_back_to_module_and_offset)
@@ -321,4 +434,44 @@ Test(symbol, damaged_python_frames_name_nothing)
 	writer_blob(&t, TF_BLOB_PYTHON_CODE, 2, &code, 3);
 	add_stack(native, 2, python, sizeof(python) - 3);
 	assert_stack("Python code that could not be read <- Python code that could not be read <- c.so+0x2");
+}
+
+/* ---- names that the capture has kept ---- */
+
+static const char names_kept[] = "module\tpath=/nonexistent/libgone.so\tbuild=0102\n"
+				 "frame\tat=0x1f\tname=_Z5innerv\tfile=/src/a\\x09b.c\tline=3\n"
+				 "frame\tat=0x1f\tname=outer\tfile=/src/a.c\tline=7\n"
+				 "frame\tat=0x2f\tname=next\n";
+
+Test(symbol, uses_names_that_the_capture_has_kept)
+{
+	static const uint8_t id[] = {1, 2};
+	static const uint64_t stack[] = {0x400020, 0x400030, 0x400040};
+	struct buffer text = {0}, again = {0};
+
+	writer_module(&t, 0x400000, 0x500000, 0x400000, id, sizeof(id), "/nonexistent/libgone.so");
+	writer_blob(&t, TF_BLOB_STACK, 7, stack, sizeof(stack));
+	open_written(&model, &w);
+	texts_add(&model.symbols, "%s", names_kept);
+	texts_add(&model.symbols, "%s", names_kept);
+	symbols = symbols_new(&model, true);
+	symbols_keep(symbols, &again);
+	symbols_stack(symbols, model.images, 7, &text);
+	cr_assert_str_eq(text.data, "inner() (/src/a\tb.c:3) <- outer (/src/a.c:7) <- next <- libgone.so+0x40", "%s",
+			 text.data);
+	cr_assert_eq(symbols_problems(symbols)->count, 0);
+	cr_assert_str_eq(again.data, names_kept);
+	buffer_done(&text);
+	buffer_done(&again);
+}
+
+Test(symbol, kept_names_of_another_build_are_not_used)
+{
+	static const uint8_t id[] = {1, 3};
+
+	writer_module(&t, 0x400000, 0x500000, 0x400000, id, sizeof(id), "/nonexistent/libgone.so");
+	open_written(&model, &w);
+	texts_add(&model.symbols, "%s", names_kept);
+	symbols = symbols_new(&model, true);
+	cr_assert_str_eq(frame(0x400030), "libgone.so+0x30");
 }

@@ -56,28 +56,55 @@ static bool is_users_python(struct attribution *c, struct symbol_frame *f)
 	return is_users;
 }
 
-static bool is_users(struct attribution *c, struct symbol_frame *f)
+/* A header of the system or of a compiler, whose functions are inlined into those of the user, or copied by a
+ * template. */
+static bool is_header(const char *file)
 {
-	uint64_t *known = map_put(&c->users, f->place, 0, NULL);
-	uint32_t line;
-
-	if (!*known && f->is_python)
-		*known = 1 + is_users_python(c, f);
-	else if (!*known)
-		*known = 1 + (!attribution_is_system(f->module) && symbols_source(c->symbols, f, &line));
-	return *known > 1;
+	return (!strncmp(file, "/usr/", 5) && strstr(file, "/include/")) || strstr(file, "/include/c++/") ||
+	       attribution_is_library(file);
 }
 
+/* How a frame is attributed, in ascending order. */
+enum standing { NOT_KNOWN, SYSTEM, NO_LINE, HEADER, USERS };
+
+static enum standing standing_of(struct attribution *c, struct symbol_frame *f)
+{
+	uint64_t *known = map_put(&c->users, f->place, 0, NULL);
+	const char *file;
+	uint32_t line;
+
+	if (*known)
+		return (enum standing)*known;
+	if (f->is_python) {
+		*known = is_users_python(c, f) ? USERS : SYSTEM;
+	} else if (attribution_is_system(f->module)) {
+		*known = SYSTEM;
+	} else {
+		file = symbols_source(c->symbols, f, &line);
+		*known = !file ? NO_LINE : is_header(file) ? HEADER : USERS;
+	}
+	return (enum standing)*known;
+}
+
+/* The innermost frame of the user's own sources, with the functions that are inlined; else of a header. */
 static bool find_native(struct attribution *c, const struct image *image, uint32_t stack, struct symbol_frame *ret,
 			bool *ret_is_users)
 {
-	size_t count = symbols_native(c->symbols, image, stack, c->frames, STACK_FRAMES), at = 0;
+	size_t count = symbols_native(c->symbols, image, stack, c->frames, STACK_FRAMES);
+	enum standing best = NOT_KNOWN, now = NOT_KNOWN;
 
-	while (at < count && !is_users(c, &c->frames[at]))
-		at++;
-	*ret_is_users = at < count;
-	if (count)
-		*ret = c->frames[at < count ? at : 0];
+	for (size_t i = 0; i < count && now != USERS; i++) {
+		struct symbol_frame f = c->frames[i];
+
+		do {
+			now = standing_of(c, &f);
+			if (!best || (now >= HEADER && now > best)) {
+				*ret = f;
+				best = now;
+			}
+		} while (now != USERS && now != SYSTEM && symbols_inlined_in(c->symbols, &f));
+	}
+	*ret_is_users = best >= HEADER;
 	return count;
 }
 
@@ -91,7 +118,7 @@ static bool find_innermost(struct attribution *c, const struct image *image, uin
 	if (at == count)
 		return false;
 	*ret = c->frames[at];
-	*ret_is_users = is_users(c, ret);
+	*ret_is_users = standing_of(c, ret) >= HEADER;
 	return true;
 }
 

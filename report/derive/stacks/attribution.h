@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which frame of a stack its time is attributed to: the innermost Python frame of user code, which is code that is
  * neither in an interpreter's lib/pythonX.Y nor in site-packages or dist-packages nor in a frozen module; else the
- * innermost Python frame; else, without Python frames, the innermost native frame that has a source line and is not
- * in a module of the system, the interpreter or such a directory; else the innermost frame.
+ * innermost Python frame; else, without Python frames, the innermost native frame, or inlined function, that has a
+ * source line and is not in a module of the system, the interpreter or such a directory, one in a header of the system
+ * only if there is no other; else the innermost frame.
  *
  * This reads no symbol table, and opens only files of the user's own modules, for stacks without Python frames. */
 #ifndef PILLION_ATTRIBUTION_H
@@ -14,7 +15,7 @@ struct attribution {
 	struct symbols *symbols; /* borrowed */
 	bool is_innermost;	 /* attributed to the innermost frame, whether it is user code or not */
 	struct symbol_frame *frames;
-	struct map users; /* place of a frame -> 1 + whether it is user code */
+	struct map users; /* place of a frame -> whether it is user code: enum standing */
 };
 
 /* False: the stack is empty, lost, or 0 (not taken). The frame has no text yet (see symbols_name) unless

@@ -7,30 +7,7 @@
 
 #include "report/derive/symbols/python.h"
 #include "report/derive/symbols/demangle.h"
-#include "report/derive/symbols/symbol_file.h"
-
-/* The file of a module, shared by all images that map it. */
-struct module_file {
-	char *path;
-	uint8_t build_id[20];
-	uint8_t build_id_length;
-	struct symbol_file *file; /* valid once is_opened; NULL: it cannot be used */
-	bool is_opened, is_recorder, is_interpreter;
-};
-
-struct mapped_module {
-	uint64_t start, end, bias;
-	unsigned unloads;
-	size_t file;
-};
-
-/* The modules of one image. */
-struct space {
-	struct mapped_module *modules;
-	size_t count, capacity;
-	bool has_interpreter; /* of the build that was recorded */
-	bool was_searched;    /* number of candidates for it, in files of any name */
-};
+#include "report/derive/symbols/symbol_module.h"
 
 /* The place of a frame: an address in a file, or an instruction of Python code. */
 struct place {
@@ -40,6 +17,8 @@ struct place {
 	struct tf_python_frame python;
 	char *text;	    /* NULL: not looked up yet */
 	const char *source; /* NULL: not known */
+	const char *inlined; /* the mangled name of an inlined function; NULL: the one that has the symbol */
+	uint32_t caller; /* 1 + the place of the function into which it was inlined; 0: it was not */
 	int line;
 	bool knows_source;
 };
@@ -50,29 +29,22 @@ struct place {
 enum { STACK_FRAMES = TF_BLOB_BYTES / sizeof(uint64_t) };
 
 struct symbols {
-	const struct model *model;
-	bool opens_files;
-	struct module_file *files;
-	size_t file_count, file_capacity;
-	struct map spaces; /* image -> position in all_spaces + 1 */
-	struct space *all_spaces;
-	size_t space_count, space_capacity;
+	struct modules modules;
 	struct map wanted; /* image and Python code -> 1 + the answer of is_wanted in symbols_python */
 	struct map recorders; /* image and Python code -> 1 + whether it is the recorder's */
-	/* (file + 1, address in it), (0, address) or what Python code runs -> position in places + 1 */
+	/* (file + 1, address in it), (0, address) or what Python code runs -> position in places; that of a function
+	 * into which others were inlined has their number in the upper half of the first word */
 	struct map frames;
 	struct place *places;
 	size_t place_count, place_capacity;
-	struct texts problems;
-	struct symbols_cost cost;
+	size_t names; /* number of addresses that were looked up in symbol tables */
 };
 
 struct symbols *symbols_new(const struct model *m, bool opens_files)
 {
 	struct symbols *s = mem_alloc(sizeof(*s));
 
-	s->model = m;
-	s->opens_files = opens_files;
+	modules_init(&s->modules, m, opens_files);
 	return s;
 }
 
@@ -80,132 +52,29 @@ void symbols_free(struct symbols *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->file_count; i++) {
-		symbol_file_close(s->files[i].file);
-		free(s->files[i].path);
-	}
-	for (size_t i = 0; i < s->space_count; i++)
-		free(s->all_spaces[i].modules);
 	for (size_t i = 0; i < s->place_count; i++)
 		free(s->places[i].text);
 	free(s->places);
-	free(s->files);
-	free(s->all_spaces);
-	map_done(&s->spaces);
 	map_done(&s->wanted);
 	map_done(&s->recorders);
 	map_done(&s->frames);
-	texts_done(&s->problems);
+	modules_done(&s->modules);
 	free(s);
 }
 
 const struct texts *symbols_problems(const struct symbols *s)
 {
-	return &s->problems;
+	return &s->modules.problems;
+}
+
+void symbols_unusable(struct symbols *s, struct texts *ret_changed, struct texts *ret_missing)
+{
+	modules_unusable(&s->modules, ret_changed, ret_missing);
 }
 
 struct symbols_cost symbols_cost(const struct symbols *s)
 {
-	return s->cost;
-}
-
-static size_t find_file(struct symbols *s, const char *path, const struct tf_module *m)
-{
-	uint8_t length = m->build_id_length <= sizeof(m->build_id) ? m->build_id_length : 0;
-	const char *base = strrchr(path, '/');
-	struct module_file *file;
-
-	for (size_t i = 0; i < s->file_count; i++)
-		if (!strcmp(s->files[i].path, path) && s->files[i].build_id_length == length &&
-		    !memcmp(s->files[i].build_id, m->build_id, length))
-			return i;
-	s->files = mem_grow(s->files, s->file_count, &s->file_capacity, sizeof(*s->files));
-	file = &s->files[s->file_count];
-	*file = (struct module_file){.path = mem_copy_text(path, strlen(path)), .build_id_length = length};
-	memcpy(file->build_id, m->build_id, length);
-	file->is_recorder = !strncmp(base ? base + 1 : path, "libpillion.so", strlen("libpillion.so"));
-	return s->file_count++;
-}
-
-/* Opens the file when a name in it is first requested. NULL: it cannot be used. */
-static struct symbol_file *open_file(struct symbols *s, struct module_file *f)
-{
-	if (!f->is_opened && s->opens_files && f->path[0] == '/') { /* the vdso has no file */
-		f->file = symbol_file_open(f->path, f->build_id, f->build_id_length, &s->problems);
-		s->cost.files++;
-	}
-	f->is_opened = true;
-	return f->file;
-}
-
-static void add_module(struct symbols *s, struct space *space, const struct image *image, const struct blob *b)
-{
-	char bytes[TF_BLOB_BYTES + 1];
-	size_t size = trace_blob(image->trace, b, bytes, TF_BLOB_BYTES);
-	struct tf_module module;
-	const char *path = bytes + sizeof(module);
-
-	if (size < sizeof(module))
-		return;
-	bytes[size] = 0;
-	memcpy(&module, bytes, sizeof(module));
-	if (!*path)
-		path = image->executable;
-	space->modules = mem_grow(space->modules, space->count, &space->capacity, sizeof(*space->modules));
-	space->modules[space->count++] = (struct mapped_module){module.start, module.end, module.bias, module.unloads,
-								find_file(s, path, &module)};
-}
-
-static const struct image *image_by_nonce(const struct model *m, uint64_t nonce)
-{
-	for (size_t i = 0; nonce && i < m->image_count; i++)
-		if (m->images[i].nonce == nonce)
-			return &m->images[i];
-	return NULL;
-}
-
-/* Modules that the image itself recorded are added last, so that they are found first; a forked image starts with
- * its parent's. */
-static void add_modules(struct symbols *s, struct space *space, const struct image *image, int depth)
-{
-	const struct image *parent =
-		image->via == TF_VIA_FORK && depth < 64 ? image_by_nonce(s->model, image->parent_nonce) : NULL;
-
-	if (parent && parent != image)
-		add_modules(s, space, parent, depth + 1);
-	for (size_t i = 0; image->trace && i < image->trace->blob_count; i++)
-		if (image->trace->blobs[i].type == TF_BLOB_MODULE)
-			add_module(s, space, image, &image->trace->blobs[i]);
-}
-
-static struct space *space_of(struct symbols *s, const struct image *image)
-{
-	uint64_t *place = map_put(&s->spaces, (uint64_t)(image - s->model->images), 0, NULL);
-
-	if (!*place) {
-		s->all_spaces = mem_grow(s->all_spaces, s->space_count, &s->space_capacity, sizeof(*s->all_spaces));
-		s->all_spaces[s->space_count] = (struct space){0};
-		*place = ++s->space_count;
-		add_modules(s, &s->all_spaces[s->space_count - 1], image, 0);
-	}
-	return &s->all_spaces[*place - 1];
-}
-
-/* unloads: the value of TF_STACK_UNLOADS of the stack that contains the address. */
-static const struct mapped_module *find_module(struct symbols *s, const struct image *image, uint64_t address,
-					       unsigned unloads)
-{
-	const struct space *space = space_of(s, image);
-	const struct mapped_module *latest = NULL;
-
-	for (size_t i = space->count; i-- > 0;) {
-		const struct mapped_module *m = &space->modules[i];
-
-		if (address >= m->start && address < m->end && m->unloads <= unloads &&
-		    (!latest || m->unloads > latest->unloads))
-			latest = m;
-	}
-	return latest;
+	return (struct symbols_cost){s->modules.opened, s->names};
 }
 
 /* ---- places ---- */
@@ -223,27 +92,51 @@ static uint32_t place_number(struct symbols *s, uint64_t a, uint64_t b, struct p
 	return (uint32_t)*known;
 }
 
-static void find_source(struct symbols *s, struct place *p)
+/* Also makes the places of the functions into which the one at the address was inlined. */
+static void find_source(struct symbols *s, uint32_t number)
 {
-	struct symbol_file *file = p->file != NO_FILE ? open_file(s, &s->files[p->file]) : NULL;
+	const struct place p = s->places[number];
+	struct symbol_line lines[SYMBOL_LINES];
+	size_t count = p.file == NO_FILE || p.knows_source ? 0 : modules_lines(&s->modules, p.file, p.address, lines);
 
-	if (file && !p->knows_source)
-		p->source = symbol_file_source(file, p->address, &p->line);
-	p->knows_source = true;
+	s->places[number].knows_source = true;
+	for (size_t i = 0; i < count; i++) {
+		struct place *now = &s->places[number];
+		uint32_t caller;
+
+		now->source = lines[i].file;
+		now->line = lines[i].line;
+		if (i + 1 == count)
+			break;
+		now->inlined = lines[i].name ? lines[i].name : "?";
+		caller = place_number(s, (p.file + 1) | (uint64_t)(i + 1) << 32, p.address,
+				      (struct place){.file = p.file, .address = p.address, .knows_source = true});
+		s->places[number].caller = caller + 1;
+		number = caller;
+	}
 }
 
-static void describe_place(struct symbols *s, struct place *p, struct buffer *ret)
+/* The name that the symbol table has for the address. */
+static const char *symbol_name(struct symbols *s, const struct place *p)
 {
-	const struct module_file *module = &s->files[p->file];
-	struct symbol_file *file = open_file(s, &s->files[p->file]);
-	const char *name = file ? symbol_file_name(file, p->address) : NULL, *base;
+	s->names += modules_open(&s->modules, p->file);
+	return modules_name(&s->modules, p->file, p->address);
+}
 
-	s->cost.names += file != NULL;
-	find_source(s, p);
+static void describe_place(struct symbols *s, uint32_t number, struct buffer *ret)
+{
+	const struct place *p;
+	const char *name, *base;
+
+	find_source(s, number);
+	p = &s->places[number];
+	name = p->inlined ? p->inlined : symbol_name(s, p);
 	if (!name && !p->source) {
-		base = strrchr(module->path, '/');
+		const char *module = s->modules.files[p->file].shown;
+
+		base = strrchr(module, '/');
 		/* The return address as recorded in the stack, not decremented. */
-		buffer_print(ret, "%s+0x%llx", base ? base + 1 : module->path, (unsigned long long)p->address + 1);
+		buffer_print(ret, "%s+0x%llx", base ? base + 1 : module, (unsigned long long)p->address + 1);
 		return;
 	}
 	if (name) {
@@ -264,7 +157,7 @@ static const struct mapped_module *frame_module(struct symbols *s, const struct 
 {
 	/* A return address is that of the instruction after the call; one byte less is within the call, also if the
 	 * call is the last instruction of its function. */
-	return find_module(s, image, address - 1, unloads);
+	return modules_find(&s->modules, image, address - 1, unloads);
 }
 
 static uint32_t native_place(struct symbols *s, const struct mapped_module *m, uint64_t address)
@@ -279,14 +172,14 @@ static uint32_t native_place(struct symbols *s, const struct mapped_module *m, u
 
 static uint32_t python_place(struct symbols *s, const struct image *image, const struct tf_python_frame *f)
 {
-	return place_number(s, 1ull << 63 | (uint64_t)(image - s->model->images),
+	return place_number(s, 1ull << 63 | (uint64_t)(image - s->modules.model->images),
 			    (uint64_t)f->code << 32 | (f->place & ~TF_PYTHON_ENTRY),
 			    (struct place){.file = NO_FILE, .image = image, .python = *f});
 }
 
 static const char *place_text(struct symbols *s, uint32_t number)
 {
-	struct place *p = &s->places[number];
+	const struct place *p = &s->places[number];
 	struct buffer text = {0};
 
 	if (p->text)
@@ -294,12 +187,12 @@ static const char *place_text(struct symbols *s, uint32_t number)
 	if (p->image)
 		python_describe(p->image->trace, p->python.code, p->python.place & ~TF_PYTHON_ENTRY, &text);
 	else if (p->file != NO_FILE)
-		describe_place(s, p, &text);
+		describe_place(s, number, &text);
 	else
 		buffer_print(&text, "0x%llx", (unsigned long long)p->address);
-	p->text = mem_copy_text(buffer_string(&text), text.size);
+	s->places[number].text = mem_copy_text(buffer_string(&text), text.size);
 	buffer_done(&text);
-	return p->text;
+	return s->places[number].text;
 }
 
 const char *symbols_frame(struct symbols *s, const struct image *image, uint64_t address)
@@ -313,22 +206,64 @@ void symbols_name(struct symbols *s, struct symbol_frame *f)
 
 	if (f->place == SYMBOL_NO_PLACE)
 		return;
+	f->text = place_text(s, f->place); /* may move the places */
 	p = &s->places[f->place];
-	f->text = place_text(s, f->place);
 	if (p->image)
 		f->first_line = python_first_line(p->image->trace, p->python.code);
 }
 
 const char *symbols_source(struct symbols *s, const struct symbol_frame *f, uint32_t *ret_line)
 {
-	struct place *p = f->place < s->place_count ? &s->places[f->place] : NULL;
+	const struct place *p;
 
 	*ret_line = 0;
-	if (!p)
+	if (f->place >= s->place_count)
 		return NULL;
-	find_source(s, p);
+	find_source(s, f->place);
+	p = &s->places[f->place];
 	*ret_line = p->line > 0 ? (uint32_t)p->line : 0;
 	return p->source;
+}
+
+bool symbols_inlined_in(struct symbols *s, struct symbol_frame *f)
+{
+	uint32_t caller;
+
+	if (f->is_python || f->place >= s->place_count)
+		return false;
+	find_source(s, f->place);
+	caller = s->places[f->place].caller;
+	if (!caller)
+		return false;
+	f->place = caller - 1;
+	f->text = NULL;
+	return true;
+}
+
+/* Adds the functions into which the named frames were inlined. */
+static size_t add_inlined(struct symbols *s, struct symbol_frame *ret, size_t count, size_t size)
+{
+	struct symbol_frame *native = NULL;
+	size_t used = 0, at = 0;
+
+	while (at < count && !s->places[ret[at].place].caller)
+		at++;
+	if (at == count)
+		return count;
+	native = mem_alloc(count * sizeof(*native));
+	memcpy(native, ret, count * sizeof(*native));
+	for (used = at; at < count; at++) {
+		struct symbol_frame f = native[at];
+
+		do {
+			if (used < size) {
+				symbols_name(s, &f);
+				ret[used++] = f;
+			}
+		} while (symbols_inlined_in(s, &f));
+	}
+	free(native);
+	return used;
 }
 
 /* The Python frames of a stack, from the innermost one on. */
@@ -340,7 +275,7 @@ struct python_side {
 /* Whether preload/python/annotate.c compiled the code. */
 static bool is_recorder_code(struct symbols *s, const struct image *image, uint32_t code)
 {
-	uint64_t *known = map_put(&s->recorders, (uint64_t)(image - s->model->images), code, NULL);
+	uint64_t *known = map_put(&s->recorders, (uint64_t)(image - s->modules.model->images), code, NULL);
 	struct buffer file = {0};
 
 	if (!*known)
@@ -466,10 +401,11 @@ size_t symbols_native(struct symbols *s, const struct image *image, uint32_t sta
 
 	for (size_t i = has_unloads; i < count && used < size; i++) {
 		const struct mapped_module *module = frame_module(s, image, addresses[i], unloads);
+		const struct module_file *file = module ? &s->modules.files[module->file] : NULL;
 
-		if (!module || !s->files[module->file].is_recorder)
+		if (!file || !file->is_recorder)
 			ret[used++] = (struct symbol_frame){.place = native_place(s, module, addresses[i]),
-							    .module = module ? s->files[module->file].path : "",
+							    .module = file ? file->shown : "",
 							    .address = addresses[i]};
 	}
 	return used;
@@ -494,8 +430,8 @@ bool symbols_python(struct symbols *s, const struct image *image, uint32_t stack
 	*ret_is_wanted = false;
 	for (f = side.frames; f < side.frames + side.count && !*ret_is_wanted; f++) {
 		bool is_shown = f->code && !is_recorder_code(s, image, f->code);
-		uint64_t *known =
-			is_shown ? map_put(&s->wanted, (uint64_t)(image - s->model->images), f->code, NULL) : NULL;
+		uint64_t number = (uint64_t)(image - s->modules.model->images),
+			 *known = is_shown ? map_put(&s->wanted, number, f->code, NULL) : NULL;
 
 		if (known && !is_wanted) {
 			innermost = f;
@@ -531,6 +467,7 @@ size_t symbols_frames(struct symbols *s, const struct image *image, uint32_t sta
 
 	for (size_t i = 0; i < count; i++)
 		symbols_name(s, &ret[i]);
+	count = add_inlined(s, ret, count, size);
 	return read_python(image, stack, &side) ? merge_python(s, image, &side, ret, count, size) : count;
 }
 
@@ -544,9 +481,11 @@ static bool finds_interpreter(struct symbols *s, struct symbol_frame *frames, si
 
 		if (!*f->module || !strstr(base ? base : f->module, called))
 			continue;
+		while (symbols_inlined_in(s, f))
+			;
 		symbols_name(s, f);
 		if (is_evaluation(f->text)) {
-			s->files[s->places[f->place].file].is_interpreter = true;
+			s->modules.files[s->places[f->place].file].is_interpreter = true;
 			return true;
 		}
 	}
@@ -558,7 +497,7 @@ static void search_interpreter(struct symbols *s, const struct image *image, uin
 	struct symbol_frame *frames = mem_alloc(STACK_FRAMES * sizeof(*frames));
 	size_t count = symbols_native(s, image, stack, frames, STACK_FRAMES);
 	bool is_found = finds_interpreter(s, frames, count, "python");
-	struct space *space = space_of(s, image);
+	struct module_space *space = modules_of(&s->modules, image);
 
 	/* For a program with a built-in interpreter: examines any file, but for only one stack of each image. */
 	if (!is_found && !space->was_searched)
@@ -577,9 +516,9 @@ bool symbols_ends_in_interpreter(struct symbols *s, const struct image *image, u
 	    !symbols_native(s, image, stack, &innermost, 1))
 		return false;
 	file = s->places[innermost.place].file;
-	if (!space_of(s, image)->has_interpreter)
+	if (!modules_of(&s->modules, image)->has_interpreter)
 		search_interpreter(s, image, stack);
-	return file != NO_FILE && s->files[file].is_interpreter;
+	return file != NO_FILE && s->modules.files[file].is_interpreter;
 }
 
 void symbols_stack(struct symbols *s, const struct image *image, uint32_t stack, struct buffer *ret)
@@ -597,4 +536,60 @@ void symbols_stack(struct symbols *s, const struct image *image, uint32_t stack,
 	if (!count)
 		buffer_text(ret, trace_definition(image->trace, TF_BLOB_STACK, stack) ? "(empty)" : "(stack lost)");
 	free(frames);
+}
+
+/* ---- names to keep ---- */
+
+static int places_by_address(size_t a, size_t b, const void *context)
+{
+	const struct place *x = &((const struct place *)context)[a], *y = &((const struct place *)context)[b];
+
+	return order_of(x->file, y->file) ?: order_of(x->address, y->address);
+}
+
+static void keep_place(struct symbols *s, uint32_t number, struct buffer *ret)
+{
+	struct symbol_line line = {0};
+	const struct place *p;
+
+	find_source(s, number);
+	do {
+		p = &s->places[number];
+		line = (struct symbol_line){p->inlined ? p->inlined : symbol_name(s, p), p->source, p->line};
+		if (line.name || line.file)
+			kept_write_line(ret, p->address, &line);
+		number = p->caller - 1;
+	} while (p->caller);
+}
+
+/* Makes the places of all addresses of an image's stacks. */
+static void read_stacks(struct symbols *s, const struct image *image, struct symbol_frame *frames)
+{
+	for (size_t i = 0; image->trace && i < image->trace->blob_count; i++)
+		if (image->trace->blobs[i].type == TF_BLOB_STACK)
+			symbols_native(s, image, image->trace->blobs[i].id, frames, STACK_FRAMES);
+}
+
+void symbols_keep(struct symbols *s, struct buffer *ret)
+{
+	struct symbol_frame *frames = mem_alloc(STACK_FRAMES * sizeof(*frames));
+	size_t count, *order, file = NO_FILE;
+
+	for (size_t i = 0; i < s->modules.model->image_count; i++)
+		read_stacks(s, &s->modules.model->images[i], frames);
+	free(frames);
+	count = s->place_count; /* naming them adds those of callers */
+	order = places_in_order(count, places_by_address, s->places);
+	for (size_t i = 0; i < count; i++) {
+		const struct place *p = &s->places[order[i]];
+		const struct module_file *f = p->file != NO_FILE ? &s->modules.files[p->file] : NULL;
+
+		if (!f || !modules_open(&s->modules, p->file))
+			continue;
+		if (p->file != file)
+			kept_write_module(ret, f->path, f->build_id, f->build_id_length);
+		file = p->file;
+		keep_place(s, (uint32_t)order[i], ret);
+	}
+	free(order);
 }

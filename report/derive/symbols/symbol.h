@@ -28,14 +28,16 @@ struct symbol_frame {
 /* Not a place: the text is a remark about the frames after it. */
 #define SYMBOL_NO_PLACE UINT32_MAX
 
-/* The frames of a stack, innermost first. The recorder's own frames, native and Python, are omitted wherever they are,
- * because a sample may be taken in code that a wrapper calls. Borrowed. Returns how many, at most `size`. */
+/* The frames of a stack, innermost first, with those of inlined functions. The recorder's own frames, native and
+ * Python, are omitted wherever they are, because a sample may be taken in code that a wrapper calls. Borrowed. Returns
+ * how many, at most `size`. */
 size_t symbols_frames(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret,
 		      size_t size);
 
 /* ---- frames without names: reading them opens no file ---- */
 
 /* Only the native frames of a stack, without the recorder's own, innermost first and without text or first_line.
+ * Functions that were inlined at an address are not apart: a frame has the innermost one, see symbols_inlined_in.
  * Returns how many, at most `size`. */
 size_t symbols_native(struct symbols *s, const struct image *image, uint32_t stack, struct symbol_frame *ret,
 		      size_t size);
@@ -56,6 +58,10 @@ void symbols_name(struct symbols *s, struct symbol_frame *f);
  * a name. */
 const char *symbols_source(struct symbols *s, const struct symbol_frame *f, uint32_t *ret_line);
 
+/* Replaces a native frame by that of the function into which it was inlined, at the line of the call. False: it was
+ * not inlined. Opens the file, and reads no symbol table. */
+bool symbols_inlined_in(struct symbols *s, struct symbol_frame *f);
+
 /* Whether the innermost frame of a stack with Python frames is the interpreter's own code. */
 bool symbols_ends_in_interpreter(struct symbols *s, const struct image *image, uint32_t stack);
 
@@ -65,13 +71,21 @@ struct symbols_cost {
 };
 struct symbols_cost symbols_cost(const struct symbols *s);
 
+/* Appends the names of all functions in stacks, for a file of the capture (symbol_kept.h). To be called before anything
+ * else was requested. */
+void symbols_keep(struct symbols *s, struct buffer *ret);
+
 /* ---- whole stacks as text ---- */
 
 /* Appends a stack's frames, innermost first, separated by " <- ". Omits frames of the recorder, and C frames of the
  * Python interpreter that are represented by Python frames. */
 void symbols_stack(struct symbols *s, const struct image *image, uint32_t stack, struct buffer *ret);
 
-/* Modules that could not be used, with the reasons. */
+/* Modules that could not be used, with the reasons: of those whose names were requested so far. */
 const struct texts *symbols_problems(const struct symbols *s);
+
+/* Appends a line for each recorded module that cannot be used: files of another build than the recorded one, and files
+ * that cannot be opened here. */
+void symbols_unusable(struct symbols *s, struct texts *ret_changed, struct texts *ret_missing);
 
 #endif

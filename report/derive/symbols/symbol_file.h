@@ -12,13 +12,25 @@
 
 struct symbol_file;
 
-/* Opens a file that a trace names, if it is the recorded build; a length of 0: any build. NULL if it cannot be used;
- * a reason that is worth reporting is added to `problems`. */
-struct symbol_file *symbol_file_open(const char *path, const uint8_t *build_id, size_t length, struct texts *problems);
+/* Opens a file that a trace names, if it is the recorded build; a length of 0: any build. 0; -ESTALE: another build;
+ * -ENOEXEC: not a regular file or not ELF; -ENOTSUP: no elfutils; else the error of open(2). */
+int symbol_file_open(const char *path, const uint8_t *build_id, size_t length, struct symbol_file **ret);
 void symbol_file_close(struct symbol_file *f);
 
-/* Name and source line of an address of the file, NULL if there is none; both borrowed. */
+/* A function at an address. name: mangled, or NULL: not known; file: of its source, NULL: not known. Borrowed. */
+struct symbol_line {
+	const char *name, *file;
+	int line;
+};
+
+/* The most functions that are inlined into each other at one address. */
+enum { SYMBOL_LINES = 64 };
+
+/* The function whose symbol an address has, NULL if there is none; borrowed. */
 const char *symbol_file_name(struct symbol_file *f, uint64_t address);
-const char *symbol_file_source(struct symbol_file *f, uint64_t address, int *ret_line);
+
+/* The functions that were inlined at an address, innermost first, then the one into which they were inlined, without
+ * its name, which only the symbol table has (symbol_file_name). Returns how many, at least one. */
+size_t symbol_file_lines(struct symbol_file *f, uint64_t address, struct symbol_line ret[SYMBOL_LINES]);
 
 #endif

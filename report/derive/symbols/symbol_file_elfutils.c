@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report/derive/symbols/symbol_inline.h"
+
 /* The address range of a function, or a label (size 0). */
 struct range {
 	uint64_t from, size, furthest; /* furthest: the highest end of this range and all before it */
@@ -23,6 +25,7 @@ struct symbol_file {
 	struct range *ranges; /* sorted by `from`, and by `number`; built when the first name is requested */
 	size_t range_count, range_capacity;
 	bool has_ranges;
+	struct inline_units units;
 };
 
 /* Takes ownership of fd. */
@@ -53,53 +56,47 @@ static bool is_that_build(Dwfl_Module *module, const uint8_t *build_id, size_t w
 	GElf_Addr address;
 	int length = dwfl_module_build_id(module, &bits, &address);
 
-	if (!wanted || length <= 0)
-		return true; /* no build id to compare */
-	return (size_t)length == wanted && !memcmp(bits, build_id, wanted);
+	return !wanted || (length > 0 && (size_t)length == wanted && !memcmp(bits, build_id, wanted));
 }
 
-/* -1: it cannot be opened, or is not a regular file. */
-static int open_regular(const char *path, struct texts *problems)
+static int open_regular(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct stat st;
 
-	if (fd < 0) {
-		texts_add(problems, "%s: %s, its functions have no names", path, strerror(errno));
-		return -1;
-	}
+	if (fd < 0)
+		return -errno;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
 		return fd;
 	close(fd);
-	return -1;
+	return -ENOEXEC;
 }
 
-struct symbol_file *symbol_file_open(const char *path, const uint8_t *build_id, size_t length, struct texts *problems)
+int symbol_file_open(const char *path, const uint8_t *build_id, size_t length, struct symbol_file **ret)
 {
-	int fd = open_regular(path, problems);
+	int fd = open_regular(path), code;
 	struct symbol_file *f;
 
+	*ret = NULL;
 	if (fd < 0)
-		return NULL;
+		return fd;
 	f = mem_alloc(sizeof(*f));
-	if (!report_file(f, path, fd)) {
+	code = !report_file(f, path, fd) ? -ENOEXEC : is_that_build(f->module, build_id, length) ? 0 : -ESTALE;
+	if (code)
 		symbol_file_close(f);
-		return NULL;
-	}
-	if (!is_that_build(f->module, build_id, length)) {
-		texts_add(problems, "%s: changed since it was recorded, its functions have no names", path);
-		symbol_file_close(f);
-		return NULL;
-	}
-	return f;
+	else
+		*ret = f;
+	return code;
 }
 
 void symbol_file_close(struct symbol_file *f)
 {
 	if (f && f->dwfl)
 		dwfl_end(f->dwfl);
-	if (f)
+	if (f) {
 		free(f->ranges);
+		inline_units_done(&f->units);
+	}
 	free(f);
 }
 
@@ -215,31 +212,55 @@ const char *symbol_file_name(struct symbol_file *f, uint64_t address)
 	return NULL;
 }
 
-/* Code behind the last function of a unit that has no lines of its own would get that function's lines. */
-static bool is_outside_unit(struct symbol_file *f, uint64_t address)
-{
-	Dwarf_Addr bias, base, start, end;
-	Dwarf_Die *unit = dwfl_module_addrdie(f->module, address, &bias);
+/* ---- lines ---- */
 
-	return unit && dwarf_ranges(unit, 0, &base, &start, &end) > 0 && !dwarf_haspc(unit, address - bias);
+/* Code behind the last function of a unit that has no lines of its own would get that function's lines. */
+static bool is_outside_unit(Dwarf_Die *unit, Dwarf_Addr address)
+{
+	Dwarf_Addr base, start, end;
+
+	return dwarf_ranges(unit, 0, &base, &start, &end) > 0 && !dwarf_haspc(unit, address);
 }
 
-/* clang writes no .debug_aranges, without which libdw does not find the unit of an address: then every unit is
- * searched. */
-const char *symbol_file_source(struct symbol_file *f, uint64_t address, int *ret_line)
+/* The unit that has a line for the address. clang writes no .debug_aranges, without which libdw does not find the unit
+ * of an address: then every unit is searched. */
+static Dwarf_Die *find_unit(struct symbol_file *f, uint64_t address, Dwarf_Addr *ret_bias, struct symbol_line *ret)
 {
 	Dwfl_Line *found = dwfl_module_getsrc(f->module, address);
-	Dwarf_Die *unit = NULL;
-	Dwarf_Addr bias;
+	Dwarf_Die *unit = dwfl_module_addrdie(f->module, address, ret_bias);
 
-	if (found && !is_outside_unit(f, address))
-		return dwfl_lineinfo(found, NULL, ret_line, NULL, NULL, NULL);
-	while ((unit = dwfl_module_nextcu(f->module, unit, &bias))) {
-		Dwarf_Line *line =
-			dwarf_haspc(unit, address - bias) > 0 ? dwarf_getsrc_die(unit, address - bias) : NULL;
+	if (found && (!unit || !is_outside_unit(unit, address - *ret_bias))) {
+		ret->file = dwfl_lineinfo(found, NULL, &ret->line, NULL, NULL, NULL);
+		return unit;
+	}
+	unit = NULL;
+	while ((unit = dwfl_module_nextcu(f->module, unit, ret_bias))) {
+		Dwarf_Addr in_unit = address - *ret_bias;
+		Dwarf_Line *line = dwarf_haspc(unit, in_unit) > 0 ? dwarf_getsrc_die(unit, in_unit) : NULL;
 
-		if (line && !dwarf_lineno(line, ret_line))
-			return dwarf_linesrc(line, NULL, NULL);
+		if (line && !dwarf_lineno(line, &ret->line)) {
+			ret->file = dwarf_linesrc(line, NULL, NULL);
+			return unit;
+		}
 	}
 	return NULL;
+}
+
+size_t symbol_file_lines(struct symbol_file *f, uint64_t address, struct symbol_line ret[SYMBOL_LINES])
+{
+	Dwarf_Die chain[SYMBOL_LINES - 1], *unit;
+	Dwarf_Addr bias = 0;
+	size_t count;
+
+	*ret = (struct symbol_line){0};
+	unit = find_unit(f, address, &bias, ret);
+	count = unit ? inline_chain(&f->units, unit, address - bias, chain, SYMBOL_LINES - 1) : 0;
+	for (size_t i = 0; i < count; i++) {
+		Dwarf_Die *die = &chain[count - 1 - i];
+
+		ret[i].name = inline_name(die);
+		ret[i + 1] = (struct symbol_line){0};
+		ret[i + 1].file = inline_call(unit, die, &ret[i + 1].line);
+	}
+	return count + 1;
 }

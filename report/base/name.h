@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of C++ functions for a line of a table. */
+#ifndef PILLION_NAME_H
+#define PILLION_NAME_H
+
+#include "report/base/util.h"
+
+/* Appends the text with long lists of template arguments and parameters cut: "kernel<4, add<float>, ...>(...)". A text
+ * without "::" is appended as it is: it is not one of C++. */
+void name_shorten(struct buffer *ret, const char *text);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The functions that a compiler inlined at an address. */
+#ifndef PILLION_SYMBOL_INLINE_H
+#define PILLION_SYMBOL_INLINE_H
+
+#include <elfutils/libdw.h>
+
+#include "report/base/util.h"
+
+/* The functions of the units that were requested, by address. */
+struct inline_units {
+	struct map by_offset; /* offset of a unit in .debug_info -> position in units + 1 */
+	struct inline_unit *units;
+	size_t count, capacity;
+};
+
+/* The inlined subroutines of a unit that contain an address, outermost first. Returns how many. */
+size_t inline_chain(struct inline_units *u, Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die *ret, size_t size);
+
+/* The mangled name, else the plain one, else NULL. */
+const char *inline_name(Dwarf_Die *die);
+
+/* The file and line of the call that was replaced by the function; NULL: not known. */
+const char *inline_call(Dwarf_Die *unit, Dwarf_Die *die, int *ret_line);
+
+void inline_units_done(struct inline_units *u);
+
+#endif
