@@ -6,6 +6,7 @@ import {readdirSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {pathToFileURL} from 'node:url';
 import {Browser} from './browser.mjs';
+import {checkLinks} from './export_html_links.mjs';
 
 const [chromium, kind, file, folder] = process.argv.slice(2);
 const HOSTILE = '<img src=x onerror=alert(1)>';
@@ -31,6 +32,13 @@ function parse(text) {
 
 // ---- the tables ----
 
+// A table of stats: records by title.
+function table(name) {
+	const [titles, ...rows] = parse(readFileSync(join(folder, `${name}.csv`), 'utf8'));
+
+	return rows.map(row => Object.fromEntries(titles.map((title, i) => [title, row[i]])));
+}
+
 // Shows a table and scrolls through all of it: its cells by row number, in a common format.
 const READ_TABLE = `(async name => {
 	document.querySelector('#list [data-name="' + name + '"]').click();
@@ -46,7 +54,8 @@ const READ_TABLE = `(async name => {
 		if (top + grid.clientHeight >= grid.scrollHeight)
 			break;
 	}
-	return [...rows].sort((a, b) => a[0] - b[0]).map(([, cells]) => cells);
+	return {titles: [...grid.querySelectorAll('[role=columnheader]')].map(head => head.textContent),
+		cells: [...rows].sort((a, b) => a[0] - b[0]).map(([, cells]) => cells)};
 })`;
 
 async function checkTables(page) {
@@ -57,7 +66,10 @@ async function checkTables(page) {
 	await page.get(`document.getElementById('tab-tables').click()`);
 	for (const name of names) {
 		const [titles, ...wanted] = parse(readFileSync(join(folder, `${name}.csv`), 'utf8'));
-		const rows = shown.includes(name) ? await page.get(`${READ_TABLE}(${JSON.stringify(name)})`) : [];
+		const table = shown.includes(name) ? await page.get(`${READ_TABLE}(${JSON.stringify(name)})`)
+			: {titles: [], cells: []};
+		/* in the page the name is first */
+		const rows = table.cells.map(cells => titles.map(title => cells[table.titles.indexOf(title)]));
 
 		/* sizes are exact in csv, and have three decimals in the page */
 		for (const row of wanted)
@@ -78,10 +90,10 @@ async function checkSortAndFilter(page) {
 	await page.get(`document.querySelector('#list [data-name=osrt_sum]').click()`);
 	await page.frames(3);
 	const column = `[...document.querySelectorAll('#sheet .body [role=row]')]
-		.map(row => row.lastChild.textContent)`;
+		.map(row => row.firstChild.textContent)`;
 	const before = await page.get(column);
 
-	await page.get(`document.querySelector('#sheet [role=columnheader]:last-child button').click()`);
+	await page.get(`document.querySelector('#sheet [role=columnheader]:first-child button').click()`);
 	await page.frames(3);
 	const after = await page.get(column);
 
@@ -346,6 +358,7 @@ async function run(browser) {
 	await page.until(`document.documentElement && 'ready' in document.documentElement.dataset`);
 	await checkTables(page);
 	await checkFindings(page);
+	await checkLinks({browser, page, url, check, table: name => table(name)}, kind);
 	if (kind === 'hostile') {
 		await checkHostile(page);
 	} else {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The timeline from top to bottom: processes with their threads, then devices with their streams.
+import {idFirst} from './format.mjs';
 import {makeLanes} from './lanes.mjs';
 
 export const LANE = 19, HEADER = 28, COUNTER = 44, GAP = 7;
@@ -11,7 +12,7 @@ function threadItems(model, tracks) {
 		const key = `${track.tid} ${track.label}`;
 
 		if (!threads.has(key))
-			threads.set(key, {label: model.strings[track.label], lanes: []});
+			threads.set(key, {label: idFirst(model.strings[track.label]), lanes: []});
 		const lanes = threads.get(key).lanes;
 
 		/* Ranges are above the calls inside them. */
@@ -31,7 +32,8 @@ function processGroup(model, process, index, tracks) {
 
 	return {
 		id: `p${index}`,
-		title: model.strings[process.label],
+		title: idFirst(model.strings[process.label]),
+		pid: process.pid,
 		note: model.strings[process.ended],
 		start: process.start,
 		end: process.end,

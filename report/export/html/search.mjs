@@ -58,8 +58,33 @@ export function nextMatch(rows, names, last, direction) {
 	return best || edge;
 }
 
+// The event of that name on a thread or in a process: the one at `start`, else the longest; null: none. `frame`: the
+// innermost one of its stack.
+export function findEvent(model, groups, {name, pid, tid, frame, start}) {
+	const names = Uint8Array.from({length: model.names.length / 2},
+				      (none, i) => model.strings[model.names[2 * i]] === name ? 1 : 0);
+	const has = detail => !frame ||
+		(detail && model.strings[(model.details[detail - 1].stack || [])[0]] === frame);
+	const fits = ({process, tid: own}) => (pid === undefined || String(model.processes[process].pid) === pid) &&
+		(tid === undefined || String(own) === tid);
+	let best = null, least = Infinity;
+
+	eachLane(groups, lane => {
+		for (let i = 0; fits(lane.track) && i < lane.count; i++) {
+			const event = lane.event[i], away = start === undefined ? lane.start[i] - lane.end[i]
+				: Math.abs(lane.start[i] - start);
+
+			if (away < least && names[lane.track.name[event]] && has(lane.track.detail[event])) {
+				best = {lane, i};
+				least = away;
+			}
+		}
+	});
+	return best;
+}
+
 // The event of a track's lanes that is at that position in its columns, or that begins then; null: there is none.
-function pick(track, event, start) {
+export function pick(track, event, start) {
 	for (const lane of track.lanes || []) {
 		const i = event < 0 ? lane.start.indexOf(start) : lane.event.indexOf(event);
 

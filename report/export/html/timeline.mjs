@@ -6,14 +6,16 @@ import {duration} from './format.mjs';
 import {at} from './lanes.mjs';
 import {paintLabels, paintRows, paintRuler} from './paint.mjs';
 import {layout, LANE, rowAt} from './rows.mjs';
-import {findNames, linked, nextMatch} from './search.mjs';
+import {findEvent, findNames, linked, nextMatch, pick} from './search.mjs';
 import {makeStyles} from './colors.mjs';
 
 const LABELS = 220, RULER = 34, REACH = 4; // pixels
 
 export class Timeline {
-	constructor(model, groups) {
+	// onChange is called when address() has changed.
+	constructor(model, groups, onChange) {
 		this.model = model;
+		this.onChange = onChange;
 		this.groups = groups;
 		this.collapsed = new Set();
 		this.selection = null; // {lane, i}
@@ -151,6 +153,66 @@ export class Timeline {
 		this.span = [Math.min(from, to), Math.max(from, to)];
 		byId('measure').textContent = `${duration(this.span[1] - this.span[0])} measured`;
 		this.draw();
+	}
+
+	// ---- the address ----
+
+	address() {
+		const {selection} = this, track = selection && selection.lane.track;
+
+		return {
+			from: Math.round(this.t0),
+			to: Math.round(this.t1),
+			event: track && `${this.model.tracks.indexOf(track)}.${selection.lane.event[selection.i]}`,
+			range: this.span && this.span.map(Math.round).join('-'),
+			search: byId('search').value.trim()
+		};
+	}
+
+	// Shows what an address names: a state as above, or what to look for.
+	restore({from, to, event, range, search = '', ...wanted}) {
+		const [, track, position] = /^(\d+)\.(\d+)$/.exec(event || '') || [];
+		const [, first, last] = /^(-?\d+)-(-?\d+)$/.exec(range || '') || [];
+
+		this.resized();
+		byId('search').value = search;
+		this.search(search);
+		this.select(track ? pick(this.model.tracks[track] || {}, Number(position)) : null);
+		if (first)
+			this.measure(Number(first), Number(last));
+		if (Number(to) > Number(from)) {
+			this.t0 = Number(from);
+			this.nsPerPixel = (to - from) / this.width;
+			this.draw();
+		} else if (Object.keys(wanted).some(key => key in {name: 0, pid: 0, start: 0}))
+			this.seek(wanted);
+		else if (search)
+			this.go(1);
+	}
+
+	// Selects the event that a link names, or shows the process and the time.
+	seek({name, pid, tid, in: frame, start, length}) {
+		const found = name && findEvent(this.model, this.groups, {name, pid, tid, frame, start});
+		const group = this.groups.find(one => pid && String(one.pid) === pid);
+
+		if (found) {
+			this.reveal(found);
+			this.around(found);
+			return;
+		}
+		if (group)
+			this.scroller.scrollTop = this.rows.find(row => row.group === group).y;
+		if (start !== undefined)
+			this.look(Number(start) - Number(length || 0) / 8, Number(start) + Number(length || 1e6) * 9 / 8);
+		else if (group)
+			this.look(group.start, group.end);
+	}
+
+	// Zooms to an event with its neighbourhood.
+	around({lane, i}) {
+		const long = Math.max(lane.end[i] - lane.start[i], 20);
+
+		this.look(Math.max(this.first, lane.start[i] - 2 * long), Math.min(this.last, lane.end[i] + 2 * long));
 	}
 
 	// ---- searching ----
@@ -378,6 +440,7 @@ export class Timeline {
 		});
 		paintLabels(c, this.rows, first, view, LABELS, this.collapsed, colors);
 		this.paintTop(width, view);
+		this.onChange();
 	}
 
 	paintTop(width, view) {
