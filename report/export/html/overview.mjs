@@ -137,7 +137,7 @@ function processCard(model, show) {
 							 make('td', {class: 'wide'}, bar(sums[i][key] / most))]))));
 	const th = (label, more = {}) => make('th', {scope: 'col', ...more}, label);
 	const head = make('tr', {}, ...hasRanks ? [th('Rank')] : [], th('Process'), th('Wall', {class: 'number'}),
-			  th('Ended'), ...columns.flatMap(([label]) => [th(label, {class: 'number'}), th('')]));
+			  th('Ended'), ...columns.flatMap(([label]) => [th(label, {class: 'number'}), make('td')]));
 	const lines = model.processes.length > 1 ? [spread('Wall', model.processes.map(p => p.end - p.start)),
 		...columns.map(([label, key]) => spread(label, sums.map(s => s[key])))] : [];
 

@@ -1,35 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds events by a part of their name, and by their links.
+// Finds events by a part of their name, of a frame of their stack or of their facts, processes and threads by their
+// ids, and the other ends of links.
+import {lanesOf} from './rows.mjs';
 
-function eachLane(groups, visit) {
+export function eachLane(groups, visit) {
 	for (const group of groups)
 		for (const item of group.items)
-			(item.lanes || []).forEach(visit);
+			lanesOf(item).forEach(visit);
 }
 
-// {names: by name whether it has the text in it, count: events}; null for no text.
-export function findNames(model, groups, text) {
+// Which strings contain the text: 1, 0, and 2 for those that were not looked at.
+function matchStrings(model, text) {
+	const known = new Uint8Array(model.strings.length).fill(2);
+
+	return string => {
+		if (known[string] === 2)
+			known[string] = model.strings[string].toLowerCase().includes(text) ? 1 : 0;
+		return known[string];
+	};
+}
+
+function matchDetail(detail, has, text) {
+	for (const [key, value] of Object.entries(detail)) {
+		if (key === 'stack' ? value.some(has) : key !== 'value' && value.toLowerCase().includes(text))
+			return 1;
+	}
+	return 0;
+}
+
+// {names, details: by position, whether they match; isHit(lane, i); hits(lane): how many match before each; count:
+// events; places: groups and items with that id}; null for no text.
+export function findMatches(model, groups, text) {
 	if (!text)
 		return null;
-	const wanted = text.toLowerCase(), has = new Map();
-	const names = new Uint8Array(model.names.length / 2).map((zero, i) => {
-		const string = model.names[2 * i];
+	const wanted = text.toLowerCase(), has = matchStrings(model, wanted), known = new Map();
+	const names = Uint8Array.from({length: model.names.length / 2}, (none, i) => has(model.names[2 * i]));
+	const details = Uint8Array.from([{}, ...model.details || []], detail => matchDetail(detail, has, wanted));
+	const isHit = ({track, event}, i) => names[track.name[event[i]]] | details[track.detail[event[i]]];
+	const hits = lane => {
+		if (!known.has(lane)) {
+			const sums = new Uint32Array(lane.count + 1);
 
-		if (!has.has(string))
-			has.set(string, model.strings[string].toLowerCase().includes(wanted) ? 1 : 0);
-		return has.get(string);
-	});
+			for (let i = 0; i < lane.count; i++)
+				sums[i + 1] = sums[i] + isHit(lane, i);
+			known.set(lane, sums);
+		}
+		return known.get(lane);
+	};
+	const id = /^(?:(?:pid|tid) ?)?(\d+)$/.exec(wanted)?.[1], places = [];
 	let count = 0;
 
-	eachLane(groups, lane => {
-		for (let i = 0; i < lane.count; i++)
-			count += names[lane.track.name[lane.event[i]]];
-	});
-	return {names, count};
+	eachLane(groups, lane => count += hits(lane)[lane.count]);
+	for (const group of id ? groups : []) {
+		if (String(group.pid) === id)
+			places.push({group});
+		for (const item of group.items)
+			if (String(item.tid) === id && item.tid !== group.pid)
+				places.push({group, item});
+	}
+	return {isHit, hits, count, places};
 }
 
 // The match after `last` ({lane, i}) by time, then by row, starting over at the end; null: there is none.
-export function nextMatch(rows, names, last, direction) {
+export function nextMatch(rows, found, last, direction) {
 	const lanes = rows.filter(row => row.lane).map(row => row.lane);
 	const rank = last ? lanes.indexOf(last.lane) : -1,
 	      from = last ? last.lane.start[last.i] : -direction * Infinity;
@@ -40,7 +73,7 @@ export function nextMatch(rows, names, last, direction) {
 		for (let step = 0; step < lane.count; step++) {
 			const i = direction > 0 ? step : lane.count - 1 - step, start = lane.start[i];
 
-			if (!names[lane.track.name[lane.event[i]]])
+			if (!found.isHit(lane, i))
 				continue;
 			if (!edge || isAfter(edge.lane.start[edge.i], edgeRank, start, k)) {
 				edge = {lane, i};
