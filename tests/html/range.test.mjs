@@ -105,7 +105,8 @@ test('a row leads to its event, its function or its process', () => {
 	const model = {...example(), profiles: [{stacks: [[1, 3, 2, 4, 5]]}]};
 	const table = (name, columns, row) => ({name, columns: columns.map(title => ({title,
 		type: typeof row[title] === 'string' ? 'text' : 'ns'})),
-		cells: columns.map(title => [typeof row[title] === 'string' ? model.strings.push(row[title]) - 1 : row[title]])});
+		cells: columns.map(title => [typeof row[title] === 'string' ? model.strings.push(row[title]) - 1
+			: row[title]])});
 	const of = (name, row) => rowAddress(model, table(name, Object.keys(row), row), 0);
 
 	assert.equal(of('osrt_sum', {PID: 7, Name: 'inner'}), '#timeline?name=inner&pid=7');

@@ -114,11 +114,12 @@ export class FlameChart {
 		let top = 0;
 
 		for (const {node, isUp, root} of this.trees) {
-			const some = boxes(node, width), depth = some.reduce((most, b) => Math.max(most, b.node.depth), 0);
-			const kept = isUp && this.trees.length > 1 ? some.filter(b => b.node !== root) : some;
+			const some = boxes(node, width), isShared = isUp && this.trees.length > 1;
+			const depth = some.reduce((most, b) => Math.max(most, b.node.depth), 0);
 
-			kept.forEach(b => made.push({...b, y: top + (isUp ? depth - b.node.depth : b.node.depth) * BOX}));
-			top += (isUp && this.trees.length > 1 ? depth : depth + 1) * BOX;
+			for (const box of isShared ? some.filter(b => b.node !== root) : some)
+				made.push({...box, y: top + (isUp ? depth - box.node.depth : box.node.depth) * BOX});
+			top += (isShared ? depth : depth + 1) * BOX;
 		}
 		return {made, height: top + 2};
 	}

@@ -87,7 +87,8 @@ export class FlameView {
 		const ids = [...new Set(this.profile.stacks.map(stack => stack[1]))];
 		const option = (value, text) => make('option', {value}, text);
 
-		byId('flame-processes').replaceChildren(option('process', 'By process'), option('merged', 'Processes merged'),
+		byId('flame-processes').replaceChildren(option('process', 'By process'),
+			option('merged', 'Processes merged'),
 			...ids.map(id => option(String(id), idFirst(this.model.strings[id]))));
 		if (!['process', 'merged', ...ids.map(String)].includes(this.state.by))
 			this.state.by = 'process';
@@ -103,8 +104,8 @@ export class FlameView {
 		const state = Object.assign(this.state, change);
 
 		this.profile = this.model.profiles[state.metric];
-		[...byId('metrics').children].forEach((button, i) =>
-							      button.setAttribute('aria-pressed', String(i === state.metric)));
+		[...byId('metrics').children].forEach(
+			(button, i) => button.setAttribute('aria-pressed', String(i === state.metric)));
 		if (state.order === 'sandwich')
 			state.function = this.function();
 		else
@@ -124,20 +125,23 @@ export class FlameView {
 	tell(node) {
 		const share = (100 * node.value / (this.total || 1)).toFixed(1), text = this.chart.text(node);
 		const own = this.chart.amount(node.own), isFrame = node.name >= 0 && !this.chart.heads.has(node.name);
+		const sandwich = {view: 'flames', metric: this.profile.metric, order: 'sandwich', by: this.state.by};
 		const links = isFrame ? [
-			make('a', {href: formatAddress({view: 'flames', metric: this.profile.metric, order: 'sandwich',
-				by: this.state.by, function: text})}, 'Callers and callees'),
+			make('a', {href: formatAddress({...sandwich, function: text})}, 'Callers and callees'),
 			make('a', {href: formatAddress({view: 'timeline', search: text})}, 'In the timeline')] : [];
 
+		const amount = this.chart.amount(node.value);
+
 		byId('flame-line').replaceChildren(make('span', {class: 'text'},
-			`${text} — ${this.chart.amount(node.value)}, ${share} % of all, ${own} of it its own`), ...links);
+			`${text} — ${amount}, ${share} % of all, ${own} of it its own`), ...links);
 	}
 
 	address() {
 		const {order, by, function: wanted, focus} = this.state;
 
 		return {metric: this.profile && this.profile.metric, order: order === 'callees' ? '' : order,
-			by: by === 'process' ? '' : by, function: wanted, focus, search: byId('flame-search').value.trim()};
+			by: by === 'process' ? '' : by, function: wanted, focus,
+			search: byId('flame-search').value.trim()};
 	}
 
 	// A metric that is not named is the first one that has the function.
@@ -153,6 +157,7 @@ export class FlameView {
 
 		byId('flame-search').value = search;
 		this.chart.highlight(search);
-		this.show({metric: Math.max(0, index), order: ORDERS[order] ? order : 'callees', by, function: wanted, focus});
+		this.show({metric: Math.max(0, index), order: ORDERS[order] ? order : 'callees', by, function: wanted,
+			focus});
 	}
 }

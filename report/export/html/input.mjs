@@ -49,21 +49,24 @@ class Pointers {
 		canvas.addEventListener('pointercancel', event => this.held.delete(event.pointerId));
 		canvas.addEventListener('pointerleave', () => timeline.tip(null));
 		canvas.addEventListener('dblclick', event => {
-			const hit = timeline.hit(place(timeline, event));
+			const hit = timeline.hit(place(timeline, event)), found = hit && hit.event;
 
-			if (hit && hit.event)
-				timeline.camera.look(hit.event.lane.start[hit.event.i], hit.event.lane.end[hit.event.i]);
+			if (found)
+				timeline.camera.look(found.lane.start[found.i], found.lane.end[found.i]);
 		});
 	}
 
 	press(event) {
-		const {timeline} = this, {t0, t1} = timeline.camera;
+		const {timeline} = this, {t0} = timeline.camera;
 
 		if (event.button)
 			return;
 		this.held.set(event.pointerId, event);
 		this.drag = {
-			...place(timeline, event), t0, t1, gesture: {}, moved: this.held.size > 1,
+			...place(timeline, event),
+			t0,
+			gesture: {},
+			moved: this.held.size > 1,
 			top: timeline.scroller.scrollTop,
 			isMove: event.shiftKey || event.pointerType === 'touch'
 		};
@@ -131,7 +134,8 @@ class Pointers {
 
 function keys(timeline) {
 	const {camera, selection, scroller} = timeline, page = camera.width / 6;
-	const owner = selection && timeline.ownerOf(selection.lane), act = what => owner && timeline.act(what, owner.item.id);
+	const owner = selection && timeline.ownerOf(selection.lane);
+	const act = what => owner && timeline.act(what, owner.item.id);
 
 	return {
 		w: () => camera.zoom(0.7),
@@ -149,7 +153,8 @@ function keys(timeline) {
 		ArrowUp: () => selection ? timeline.step(0, -1) : scroller.scrollBy(0, -3 * LANE),
 		ArrowDown: () => selection ? timeline.step(0, 1) : scroller.scrollBy(0, 3 * LANE),
 		f: () => selection && camera.look(selection.lane.start[selection.i], selection.lane.end[selection.i]),
-		m: () => selection && timeline.selectTime(selection.lane.start[selection.i], selection.lane.end[selection.i]),
+		m: () => selection &&
+			timeline.selectTime(selection.lane.start[selection.i], selection.lane.end[selection.i]),
 		v: () => timeline.selectTime(camera.t0, camera.t1),
 		c: () => owner && timeline.act('fold', owner.group.id),
 		p: () => act('pin'),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The labels of the visible rows of the timeline, with buttons to fold, pin and hide them. Elements are kept while their
-// row is in view, so that they keep the focus.
+// The labels of the visible rows of the timeline, with buttons to fold, pin and hide them. Elements are kept while
+// their row is in view, so that they keep the focus.
 import {make} from './dom.mjs';
 import {bytes} from './format.mjs';
 import {counterPeak} from './paint.mjs';
@@ -20,7 +20,8 @@ export class Labels {
 
 		for (const {row, y, isPinned} of rows) {
 			const id = (row.item || row.group).id, isFolded = choice.folded.has(id);
-			const key = [id, row.label, isFolded, choice.pinned.has(id), choice.stacks.has(id), isPinned].join('\n');
+			const state = [isFolded, choice.pinned.has(id), choice.stacks.has(id), isPinned];
+			const key = [id, row.label, ...state].join('\n');
 
 			keys.add(key);
 			if (!this.shown.has(key)) {
@@ -51,8 +52,9 @@ export class Labels {
 			{...more, 'data-act': what, 'aria-label': `${text} ${label}`,
 				onclick: () => this.act(what, id)}, text.toLowerCase());
 		const name = hasMore
-			? make('button', {class: 'name', 'data-act': 'fold', 'aria-expanded': String(!isFolded), title: label,
-				onclick: () => this.act('fold', id)}, `${isFolded ? '▸' : '▾'} ${label}`)
+			? make('button', {class: 'name', 'data-act': 'fold', 'aria-expanded': String(!isFolded),
+				title: label, onclick: () => this.act('fold', id)},
+				`${isFolded ? '▸' : '▾'} ${label}`)
 			: make('span', {class: 'name', title: label}, label);
 		const buttons = [button('pin', choice.pinned.has(id) ? 'Unpin' : 'Pin'), button('hide', 'Hide')];
 

@@ -62,15 +62,15 @@ export class Minimap {
 	}
 
 	press(event) {
-		const {camera} = this, at = this.instant(event), near = EDGE / camera.width * (camera.last - camera.first);
-		const long = camera.t1 - camera.t0;
+		const {camera} = this, at = this.instant(event), long = camera.t1 - camera.t0;
+		const near = EDGE / camera.width * (camera.last - camera.first);
 		const isFrom = Math.abs(at - camera.t0) < near, isTo = Math.abs(at - camera.t1) < near;
 
 		if (event.button)
 			return;
 		event.preventDefault();
 		this.element.focus();
-		this.held = {gesture: {}, edge: isFrom && long > 2 * near ? 'from' : isTo && long > 2 * near ? 'to' : ''};
+		this.held = {gesture: {}, edge: long <= 2 * near ? '' : isFrom ? 'from' : isTo ? 'to' : ''};
 		/* Outside of the window it jumps there. */
 		this.held.offset = at < camera.t0 || at > camera.t1 ? long / 2 : at - camera.t0;
 		this.element.setPointerCapture(event.pointerId);
@@ -95,7 +95,8 @@ export class Minimap {
 	key(event) {
 		const {camera} = this, page = camera.width / 6;
 		const act = {ArrowLeft: () => camera.pan(-page), ArrowRight: () => camera.pan(page),
-			ArrowUp: () => camera.zoom(0.7), ArrowDown: () => camera.zoom(1.4), Home: () => camera.all()}[event.key];
+			ArrowUp: () => camera.zoom(0.7), ArrowDown: () => camera.zoom(1.4),
+			Home: () => camera.all()}[event.key];
 
 		if (!act)
 			return;
@@ -119,7 +120,8 @@ export class Minimap {
 			c.fillRect(bin * BIN, HEIGHT - 1 - tall, BIN, tall);
 		});
 		c.globalAlpha = 1;
-		const from = Math.max(0, this.x(camera.t0)), to = Math.max(from + 3, Math.min(width, this.x(camera.t1)));
+		const from = Math.max(0, this.x(camera.t0));
+		const to = Math.max(from + 3, Math.min(width, this.x(camera.t1)));
 
 		c.fillStyle = colors.accent;
 		c.globalAlpha = 0.16;
@@ -128,10 +130,12 @@ export class Minimap {
 		c.fillRect(from, 0, to - from, 2);
 		c.fillRect(from, 0, 2, HEIGHT);
 		c.fillRect(to - 2, 0, 2, HEIGHT);
-		element.setAttribute('aria-valuemin', String(Math.round(camera.first)));
-		element.setAttribute('aria-valuemax', String(Math.round(camera.last)));
-		element.setAttribute('aria-valuenow', String(Math.round(Math.min(Math.max(camera.t0, camera.first), camera.last))));
+		const now = Math.min(Math.max(camera.t0, camera.first), camera.last);
+		const words = {min: camera.first, max: camera.last, now};
+
+		for (const [word, value] of Object.entries(words))
+			element.setAttribute(`aria-value${word}`, String(Math.round(value)));
 		element.setAttribute('aria-valuetext',
-			`${duration(camera.t1 - camera.t0)} from ${duration(Math.max(0, camera.t0 - camera.first))}`);
+			`${duration(camera.t1 - camera.t0)} from ${duration(now - camera.first)}`);
 	}
 }

@@ -68,7 +68,8 @@ class Batch {
 	}
 }
 
-// `found`: what a search found; null: there is no search. Small events have the style of the longest one in their pixel.
+// `found`: what a search found; null: there is no search. Small events have the style of the longest one in their
+// pixel.
 function gather(row, y, view, width, styles, found, plain, hits, texts) {
 	const {lane} = row, {name: names, detail: details} = lane.track, height = LANE - 3;
 	const matches = found && found.hits(lane);

@@ -43,7 +43,8 @@ export function namesIn(model, groups, from, to) {
 	return rows.sort((a, b) => b.time - a.time || b.count - a.count);
 }
 
-// A thread's accounts between two instants, in proportion where one is between two samples: {running, runnable, blocked}.
+// A thread's accounts between two instants, in proportion where one is between two samples: {running, runnable,
+// blocked}.
 export function statesIn({start, duration, value, count}, from, to) {
 	const sums = {running: 0, runnable: 0, blocked: 0};
 
@@ -104,7 +105,8 @@ function addCalls(model, lanes, head, from, to, add) {
 
 			while (above && parent < above.lane.count && above.lane.end[parent] < lane.end[i])
 				parent++;
-			const outer = above && above.nodes.get(parent), key = `${outer ? outer.id : ''} ${name} ${detail}`;
+			const outer = above && above.nodes.get(parent);
+			const key = `${outer ? outer.id : ''} ${name} ${detail}`;
 
 			if (!known.has(key)) {
 				const frames = outer ? outer.stack : [...head, ...framesOf(model, detail)];

@@ -58,14 +58,15 @@ export class RangePanel {
 		this.stacks = stacksIn(this.model, groups, from, to);
 		const graphs = Object.keys(GRAPHS).filter(key => this.stacks[key].length);
 
-		byId('range-graphs').replaceChildren(...graphs.map(key => make('button', {class: 'choice', 'data-graph': key,
-			onclick: () => this.graph(key)}, GRAPHS[key])));
+		byId('range-graphs').replaceChildren(...graphs.map(key => make('button',
+			{class: 'choice', 'data-graph': key, onclick: () => this.graph(key)}, GRAPHS[key])));
 		this.graph(graphs[0]);
 	}
 
 	tables(groups, from, to) {
 		const {model} = this, names = namesIn(model, groups, from, to), threads = threadsIn(groups, from, to);
-		const columns = [['Name', 'text', row => model.strings[row.name]], ['Kind', 'text', row => row.category.title],
+		const columns = [['Name', 'text', row => model.strings[row.name]],
+			['Kind', 'text', row => row.category.title],
 			['Time (ns)', 'ns', row => row.time], ['Count', 'count', row => row.count],
 			['Max (ns)', 'ns', row => row.longest]];
 		const state = key => row => row.states ? row.states[key] : null;
@@ -75,11 +76,13 @@ export class RangePanel {
 		if (kernels.length)
 			made.push(makeTable(model, 'range_kernels', 'Kernels and copies', columns, kernels));
 		if (threads.length)
-			made.push(makeTable(model, 'range_threads', 'Threads', [['Thread', 'text', row => row.item.label],
-				['PID', 'id', row => row.group.pid], ['TID', 'id', row => row.item.tid],
-				['On a CPU (ns)', 'ns', state('running')], ['Runnable (ns)', 'ns', state('runnable')],
-				['Blocked (ns)', 'ns', state('blocked')], ['In Calls (ns)', 'ns', row => row.calls],
-				['Calls', 'count', row => row.count], ['CPU Samples', 'count', row => row.samples]], threads));
+			made.push(makeTable(model, 'range_threads', 'Threads', [
+				['Thread', 'text', row => row.item.label], ['PID', 'id', row => row.group.pid],
+				['TID', 'id', row => row.item.tid], ['On a CPU (ns)', 'ns', state('running')],
+				['Runnable (ns)', 'ns', state('runnable')], ['Blocked (ns)', 'ns', state('blocked')],
+				['In Calls (ns)', 'ns', row => row.calls], ['Calls', 'count', row => row.count],
+				['CPU Samples', 'count', row => row.samples]
+			], threads));
 		return made;
 	}
 
@@ -96,9 +99,9 @@ export class RangePanel {
 	}
 
 	tell(node) {
-		const share = (100 * node.value / (this.root.value || 1)).toFixed(1);
+		const share = (100 * node.value / (this.root.value || 1)).toFixed(1), {chart} = this;
 
 		byId('range-line').textContent =
-			`${this.chart.text(node)} — ${this.chart.amount(node.value)}, ${share} % of the selected time's`;
+			`${chart.text(node)} — ${chart.amount(node.value)}, ${share} % of the selected time's`;
 	}
 }

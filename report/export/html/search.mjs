@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds events by a part of their name, of a frame of their stack or of their facts, processes and threads by their
-// ids, and the other ends of links.
+// Finds events by a part of their name or of a frame of their stack, processes and threads by their ids, and the other
+// ends of links.
 import {lanesOf} from './rows.mjs';
 
 export function eachLane(groups, visit) {
@@ -20,23 +20,16 @@ function matchStrings(model, text) {
 	};
 }
 
-function matchDetail(detail, has, text) {
-	for (const [key, value] of Object.entries(detail)) {
-		if (key === 'stack' ? value.some(has) : key !== 'value' && value.toLowerCase().includes(text))
-			return 1;
-	}
-	return 0;
-}
-
-// {names, details: by position, whether they match; isHit(lane, i); hits(lane): how many match before each; count:
-// events; places: groups and items with that id}; null for no text.
+// {isHit(lane, i); hits(lane): how many match before each; count: events; places: groups and items with that id}; null
+// for no text.
 export function findMatches(model, groups, text) {
 	if (!text)
 		return null;
 	const wanted = text.toLowerCase(), has = matchStrings(model, wanted), known = new Map();
 	const names = Uint8Array.from({length: model.names.length / 2}, (none, i) => has(model.names[2 * i]));
-	const details = Uint8Array.from([{}, ...model.details || []], detail => matchDetail(detail, has, wanted));
-	const isHit = ({track, event}, i) => names[track.name[event[i]]] | details[track.detail[event[i]]];
+	const stacks = Uint8Array.from([{}, ...model.details || []],
+		detail => detail.stack && detail.stack.some(has) ? 1 : 0);
+	const isHit = ({track, event}, i) => names[track.name[event[i]]] | stacks[track.detail[event[i]]];
 	const hits = lane => {
 		if (!known.has(lane)) {
 			const sums = new Uint32Array(lane.count + 1);

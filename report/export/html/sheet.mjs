@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorts and filters the rows of a table, and writes them as text, independent of the DOM.
 
-const NAME_TITLES = ['Name', 'NVTX Range', 'Range', 'Operation', 'Path', 'Peer', 'Line', 'Module', 'Command', 'API Function',
-	'API Name', 'Kernel Name', 'Thread', 'Call', 'Setting', 'Fact', 'Program', 'Cause'];
+const NAME_TITLES = ['Name', 'NVTX Range', 'Range', 'Operation', 'Path', 'Peer', 'Line', 'Module', 'Command',
+	'API Function', 'API Name', 'Kernel Name', 'Thread', 'Call', 'Setting', 'Fact', 'Program', 'Cause'];
 const NO_NAME_TITLES = ['Rule', 'Verdict', 'Host', 'Rank'];
 
 export function cellText(model, table, column, row) {
@@ -15,8 +15,9 @@ export function cellText(model, table, column, row) {
 export function nameColumn(table) {
 	const column = title => table.columns.findIndex(c => c.title === title && c.type === 'text');
 	const named = NAME_TITLES.map(column).find(k => k >= 0);
+	const isText = c => c.type === 'text' && !NO_NAME_TITLES.includes(c.title);
 
-	return named ?? Math.max(0, table.columns.findIndex(c => c.type === 'text' && !NO_NAME_TITLES.includes(c.title)));
+	return named ?? Math.max(0, table.columns.findIndex(isText));
 }
 
 // Columns as they are shown: the name first.

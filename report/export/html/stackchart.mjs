@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPU samples over time as boxes: a frame is as long as it stays in the same place of adjacent samples' stacks. Made when
-// it is first shown, because stacks are deep.
+// CPU samples over time as boxes: a frame is as long as it stays in the same place of adjacent samples' stacks. Made
+// when it is first shown, because stacks are deep.
 
 const MOST_DEPTH = 64;
 const UNKNOWN_NS = 1e6; // that a sample lasts if its CPU time is not known
@@ -46,7 +46,8 @@ function toLane(track, depth, made) {
 		event: Uint32Array.from(made.keys()),
 		busy: new Float64Array(count + 1),
 		track: {kind: 'stack', process: track.process, tid: track.tid, label: track.label, depth,
-			name: Uint32Array.from(made, box => box.name), detail: Uint32Array.from(made, box => box.detail)}
+			name: Uint32Array.from(made, box => box.name),
+			detail: Uint32Array.from(made, box => box.detail)}
 	};
 
 	for (let i = 0; i < count; i++)
@@ -64,9 +65,10 @@ export function stackLanes(model, track) {
 	for (const {start, end, event} of spans(track)) {
 		const detail = track.detail[event], stack = detail ? model.details[detail - 1].stack || [] : [];
 		const depth = Math.min(stack.length, MOST_DEPTH), isNext = start - last < (end - start) / 2;
+		const most = isNext ? Math.min(depth, open.length) : 0;
 		let same = 0;
 
-		while (isNext && same < depth && same < open.length && open[same].string === stack[stack.length - 1 - same])
+		while (same < most && open[same].string === stack[stack.length - 1 - same])
 			open[same++].end = end;
 		open.length = same;
 		for (let level = same; level < depth; level++) {

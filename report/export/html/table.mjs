@@ -101,7 +101,8 @@ export function tableView(model, table, {isPlain = false, filter: wanted = '', s
 
 	function tell() {
 		if (onChange)
-			onChange({filter: filter.value.trim(), sort: column < 0 ? '' : `${column}${isDown ? 'd' : 'a'}`});
+			onChange({filter: filter.value.trim(),
+				sort: column < 0 ? '' : `${column}${isDown ? 'd' : 'a'}`});
 	}
 
 	function sortBy(k) {

@@ -250,7 +250,8 @@ export class Timeline {
 	// ---- the address ----
 
 	address() {
-		const {selection, camera} = this, track = selection ? this.model.tracks.indexOf(selection.lane.track) : -1;
+		const {selection, camera} = this;
+		const track = selection ? this.model.tracks.indexOf(selection.lane.track) : -1;
 
 		return {
 			from: camera.isPlaced ? Math.round(camera.t0) : '',
@@ -305,8 +306,11 @@ export class Timeline {
 		}
 		if (group)
 			this.showGroup(group, start === undefined);
-		if (start !== undefined)
-			this.camera.look(Number(start) - Number(length || 0) / 8, Number(start) + Number(length || 1e6) * 9 / 8);
+		if (start !== undefined) {
+			const from = Number(start), long = Number(length || 1e6);
+
+			this.camera.look(from - long / 8, from + long * 9 / 8);
+		}
 	}
 
 	showGroup(group, isAll) {
@@ -327,7 +331,8 @@ export class Timeline {
 	around({lane, i}) {
 		const long = Math.max(lane.end[i] - lane.start[i], 20), {camera} = this;
 
-		camera.look(Math.max(camera.first, lane.start[i] - 2 * long), Math.min(camera.last, lane.end[i] + 2 * long));
+		camera.look(Math.max(camera.first, lane.start[i] - 2 * long),
+			Math.min(camera.last, lane.end[i] + 2 * long));
 	}
 
 	// ---- searching ----
@@ -373,7 +378,8 @@ export class Timeline {
 
 	hit({x, y}) {
 		const isPinned = y < this.pinnedHeight, rows = isPinned ? this.pinned : this.rows;
-		const height = isPinned ? y : y - this.pinnedHeight + this.scroller.scrollTop, row = rows[rowAt(rows, height)];
+		const height = isPinned ? y : y - this.pinnedHeight + this.scroller.scrollTop;
+		const row = rows[rowAt(rows, height)];
 
 		if (!row || height >= row.y + row.height)
 			return null;
@@ -420,7 +426,8 @@ export class Timeline {
 		c.fillStyle = colors.page;
 		c.fillRect(0, 0, labelWidth + width, height);
 		rightOf(c, labelWidth, width, height, () => {
-			this.paintPart(c, this.rows, pinnedHeight, height - pinnedHeight, this.scroller.scrollTop, shown);
+			this.paintPart(c, this.rows, pinnedHeight, height - pinnedHeight, this.scroller.scrollTop,
+				shown);
 			if (pinnedHeight) {
 				c.fillStyle = colors.page;
 				c.fillRect(0, 0, width, pinnedHeight);
