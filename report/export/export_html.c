@@ -95,7 +95,8 @@ static void add_process(struct json *j, const struct process *p)
 
 static void add_track(struct json *j, const struct html_track *t)
 {
-	static const char *const kinds[] = {"calls", "nvtx", "ranges", "stream", "samples", "counter", "links"};
+	static const char *const kinds[] = {"calls", "nvtx", "ranges", "stream", "samples", "counter", "links",
+					    "states"};
 
 	buffer_print(&j->text, "{\"kind\":\"%s\",\"process\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"label\":%" PRIu32,
 		     kinds[t->kind], t->process, t->tid, t->label);

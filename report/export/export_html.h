@@ -26,7 +26,17 @@ enum html_column {
 };
 
 /* A link is not an event: it has the start of a call in the track `of`, and its correlation id. */
-enum html_track_kind { HTML_CALLS, HTML_NVTX, HTML_RANGES, HTML_STREAM, HTML_SAMPLES, HTML_COUNTER, HTML_LINKS };
+enum html_track_kind {
+	HTML_CALLS,
+	HTML_NVTX,
+	HTML_RANGES,
+	HTML_STREAM,
+	HTML_SAMPLES,
+	HTML_COUNTER,
+	HTML_LINKS,
+	/* A thread's accounts: `duration` is the CPU time and `value` the runnable time since the previous entry. */
+	HTML_STATES
+};
 
 /* Categories of names: enum tf_group, then these. */
 enum {
@@ -127,6 +137,11 @@ void html_device(struct html *h);
 
 /* Adds the memory in use of the image, by device. */
 void html_memory(struct html *h);
+
+/* ---- export_html_states.c ---- */
+
+/* Adds when threads were on a CPU, runnable and blocked, from the partition of time and the launcher's samples. */
+void html_states(struct html *h);
 
 /* ---- generated from html/ by join.py ---- */
 

@@ -6,6 +6,7 @@
 
 #include "report/derive/events/filter.h"
 #include "report/derive/device/kernel.h"
+#include "report/derive/stacks/samples.h"
 #include "report/export/export_html.h"
 #include "report/read/operation.h"
 
@@ -461,7 +462,9 @@ static void html_add_sample(struct html *h, const struct trace_thread *thread, c
 {
 	uint64_t arg = e->args_count ? event_arg(e, TF_ARG_STACK) : 0;
 	uint32_t stack = (uint32_t)tf_arg_value(arg);
-	struct html_event out = {.start = html_since_origin(h, e->ticks, 0), .name = sample_name(h, stack)};
+	struct html_event out = {.start = html_since_origin(h, e->ticks, 0),
+				 .name = sample_name(h, stack),
+				 .value = (int64_t)samples_ns(e)};
 
 	if (stack)
 		out.detail = html_detail(h, (uint64_t)1 << 62 | stack, make_sample_detail, &stack);
@@ -518,4 +521,5 @@ void html_events(struct html *h)
 	h->least_ns = least_ns(h);
 	for (size_t i = 0; i < h->model->image_count; i++)
 		html_add_image(h, &h->model->images[i]);
+	html_states(h);
 }

@@ -61,7 +61,7 @@ uint32_t html_detail(struct html *h, uint64_t key, void (*make)(struct html *h, 
 struct html_track *html_track(struct html *h, enum html_track_kind kind, uint64_t a, uint64_t b, bool *ret_new)
 {
 	bool is_new;
-	uint64_t *place = map_put(&h->by_track, a, b << 3 | kind, &is_new);
+	uint64_t *place = map_put(&h->by_track, a, b << 4 | kind, &is_new);
 
 	if (ret_new)
 		*ret_new = is_new;

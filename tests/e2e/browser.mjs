@@ -51,7 +51,7 @@ export class Browser {
 	async page({width = 1400, height = 900, isDark = false, hasScript = true} = {}) {
 		const {targetId} = await this.call('Target.createTarget', {url: 'about:blank'});
 		const {sessionId} = await this.call('Target.attachToTarget', {targetId, flatten: true});
-		const page = new Page(this, sessionId);
+		const page = new Page(this, sessionId, targetId);
 
 		await Promise.all(['Page', 'Runtime', 'Network', 'Log'].map(domain => page.call(`${domain}.enable`)));
 		await page.call('Emulation.setDeviceMetricsOverride',
@@ -60,6 +60,11 @@ export class Browser {
 			{features: [{name: 'prefers-color-scheme', value: isDark ? 'dark' : 'light'}]});
 		await page.call('Emulation.setScriptExecutionDisabled', {value: !hasScript});
 		return page;
+	}
+
+	// Saves what pages download in that folder.
+	async keepDownloads(folder) {
+		await this.call('Browser.setDownloadBehavior', {behavior: 'allow', downloadPath: folder});
 	}
 
 	async close() {
@@ -71,9 +76,10 @@ export class Browser {
 }
 
 class Page {
-	constructor(browser, session) {
+	constructor(browser, session, target) {
 		this.browser = browser;
 		this.session = session;
+		this.target = target;
 		this.errors = [];
 		this.requests = [];
 		this.isLoaded = false;
@@ -104,6 +110,10 @@ class Page {
 	async open(url) {
 		this.isLoaded = false;
 		await this.call('Page.navigate', {url});
+	}
+
+	async close() {
+		await this.browser.call('Target.closeTarget', {targetId: this.target});
 	}
 
 	// The value of an expression, or of its promise.
@@ -168,6 +178,23 @@ class Page {
 		await send('mouseMoved', (x0 + x1) / 2, (y0 + y1) / 2);
 		await send('mouseMoved', x1, y1);
 		await send('mouseReleased', x1, y1);
+	}
+
+	// Moves the pointer into the middle of an element and clicks there.
+	async press(selector) {
+		const place = await this.get(`(element => {
+			element.scrollIntoView({block: 'nearest'});
+			const {left, top, width, height} = element.getBoundingClientRect();
+			return {x: left + width / 2, y: top + height / 2};
+		})(document.querySelector(${JSON.stringify(selector)}))`);
+
+		await this.click(place.x, place.y);
+		await this.frames(3);
+	}
+
+	async wheel(x, y, deltaX, deltaY) {
+		await this.call('Input.dispatchMouseEvent', {type: 'mouseWheel', x, y, deltaX, deltaY});
+		await this.frames(3);
 	}
 
 	async picture(path) {

@@ -6,6 +6,8 @@ import {readdirSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {pathToFileURL} from 'node:url';
 import {Browser} from './browser.mjs';
+import {checkActions} from './export_html_actions.mjs';
+import {checkLinks} from './export_html_links.mjs';
 
 const [chromium, kind, file, folder] = process.argv.slice(2);
 const HOSTILE = '<img src=x onerror=alert(1)>';
@@ -31,6 +33,13 @@ function parse(text) {
 
 // ---- the tables ----
 
+// A table of stats: records by title.
+function table(name) {
+	const [titles, ...rows] = parse(readFileSync(join(folder, `${name}.csv`), 'utf8'));
+
+	return rows.map(row => Object.fromEntries(titles.map((title, i) => [title, row[i]])));
+}
+
 // Shows a table and scrolls through all of it: its cells by row number, in a common format.
 const READ_TABLE = `(async name => {
 	document.querySelector('#list [data-name="' + name + '"]').click();
@@ -46,7 +55,8 @@ const READ_TABLE = `(async name => {
 		if (top + grid.clientHeight >= grid.scrollHeight)
 			break;
 	}
-	return [...rows].sort((a, b) => a[0] - b[0]).map(([, cells]) => cells);
+	return {titles: [...grid.querySelectorAll('[role=columnheader]')].map(head => head.textContent),
+		cells: [...rows].sort((a, b) => a[0] - b[0]).map(([, cells]) => cells)};
 })`;
 
 async function checkTables(page) {
@@ -57,7 +67,10 @@ async function checkTables(page) {
 	await page.get(`document.getElementById('tab-tables').click()`);
 	for (const name of names) {
 		const [titles, ...wanted] = parse(readFileSync(join(folder, `${name}.csv`), 'utf8'));
-		const rows = shown.includes(name) ? await page.get(`${READ_TABLE}(${JSON.stringify(name)})`) : [];
+		const table = shown.includes(name) ? await page.get(`${READ_TABLE}(${JSON.stringify(name)})`)
+			: {titles: [], cells: []};
+		/* in the page the name is first */
+		const rows = table.cells.map(cells => titles.map(title => cells[table.titles.indexOf(title)]));
 
 		/* sizes are exact in csv, and have three decimals in the page */
 		for (const row of wanted)
@@ -78,10 +91,10 @@ async function checkSortAndFilter(page) {
 	await page.get(`document.querySelector('#list [data-name=osrt_sum]').click()`);
 	await page.frames(3);
 	const column = `[...document.querySelectorAll('#sheet .body [role=row]')]
-		.map(row => row.lastChild.textContent)`;
+		.map(row => row.firstChild.textContent)`;
 	const before = await page.get(column);
 
-	await page.get(`document.querySelector('#sheet [role=columnheader]:last-child button').click()`);
+	await page.get(`document.querySelector('#sheet [role=columnheader]:first-child button').click()`);
 	await page.frames(3);
 	const after = await page.get(column);
 
@@ -140,7 +153,8 @@ async function checkTimeline(page) {
 	check(wanted < 2 || await page.get(`document.getElementById('details').innerText`) !== first,
 		'Enter goes to the next');
 	await press(page, 'Escape', 'ArrowRight', 'm');
-	check(/measured/.test(await page.get(`document.getElementById('measure').textContent`)), 'm measures');
+	check(/selected/.test(await page.get(`document.getElementById('measure').textContent`)),
+		'm selects the time of an event');
 	if (process.env.PILLION_PICTURES)
 		await page.picture(join(process.env.PILLION_PICTURES, `${kind}-timeline.png`));
 	const tall = await page.get(HEIGHT);
@@ -197,13 +211,9 @@ async function checkPointer(page) {
 	const middle = box.left + 220 + (box.width - 220) / 2;
 	const tall = await page.get(HEIGHT), before = await page.get(PICTURE);
 
-	await page.drag(middle, box.top + 60, middle - 200, box.top + 60);
-	await page.frames(3);
-	check(await page.get(PICTURE) !== before, 'dragging moves');
 	await page.drag(middle, box.top + 60, middle - 200, box.top + 60, 8);
 	await page.frames(3);
-	check(/measured/.test(await page.get(`document.getElementById('measure').textContent`)),
-		'Shift and dragging measures');
+	check(await page.get(PICTURE) !== before, 'Shift and dragging moves');
 	await page.click(box.left + 60, box.top + 12);
 	check(await page.becomes(`${HEIGHT} < ${tall}`), 'a click on a process folds it');
 	const folded = await page.get(HEIGHT);
@@ -212,13 +222,13 @@ async function checkPointer(page) {
 	check(await page.becomes(`${HEIGHT} === ${tall}`) && folded < tall, 'another click unfolds it');
 	await page.get(`document.getElementById('fit').click()`);
 	await page.frames(3);
-	/* Along the first lane there is something to point at; a counter may stand above it. */
-	for (let x = box.left + 230; x < box.left + box.width &&
-		await page.get(`document.getElementById('tip').hidden`); x += 3) {
-		await page.call('Input.dispatchMouseEvent', {type: 'mouseMoved', x, y: box.top + (kind === 'cuda' ? 88
-			: 37)});
-		await page.frames(2);
-	}
+	/* Along one of the first lanes there is something to point at. */
+	for (let y = 37; y < 130; y += 19)
+		for (let x = box.left + 230; x < box.left + box.width &&
+			await page.get(`document.getElementById('tip').hidden`); x += 12) {
+			await page.call('Input.dispatchMouseEvent', {type: 'mouseMoved', x, y: box.top + y});
+			await page.frames(1);
+		}
 	check(/ · /.test(await page.get(`document.getElementById('tip').innerText`)),
 		'a pointer is told what it is on');
 }
@@ -346,6 +356,9 @@ async function run(browser) {
 	await page.until(`document.documentElement && 'ready' in document.documentElement.dataset`);
 	await checkTables(page);
 	await checkFindings(page);
+	const context = {browser, page, url, check, table};
+
+	await checkLinks(context, kind);
 	if (kind === 'hostile') {
 		await checkHostile(page);
 	} else {
@@ -354,6 +367,7 @@ async function run(browser) {
 		await checkPointer(page);
 		await checkFlames(page);
 		await checkTheme(page);
+		await checkActions(context, kind);
 	}
 	if (kind === 'job')
 		await checkSamples(page);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {at, lowerBound, makeLanes, order, union, visit} from '../../report/export/html/lanes.mjs';
+import {at, longest, lowerBound, makeLanes, order, union, visit} from '../../report/export/html/lanes.mjs';
 
 function track(...events) {
 	return {
@@ -108,4 +108,18 @@ test('a pointer hits what it is on, or what is near', () => {
 test('time in which any lane is busy counts once', () => {
 	assert.equal(union(makeLanes(track([0, 10], [5, 10], [30, 5]))), 20);
 	assert.equal(union([]), 0);
+});
+
+test('the longest event between any two positions is found', () => {
+	const next = random(3), events = Array.from({length: 1500}, (none, i) => [i * 100, Math.floor(next() * 90)]);
+	const [lane] = makeLanes(track(...events));
+
+	for (let from = 0; from < 1500; from += 37)
+		for (let to = from + 1; to <= 1500; to += 61) {
+			const wanted = Math.max(...events.slice(from, to).map(event => event[1]));
+			const i = longest(lane, from, to);
+
+			assert.ok(i >= from && i < to);
+			assert.equal(lane.end[i] - lane.start[i], wanted);
+		}
 });

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import {boxes, makeTree} from '../../report/export/html/flame.mjs';
+import {boxes, invertedTree, makeTree, nodeAt, pathOf, sandwichTrees} from '../../report/export/html/flame.mjs';
 import {bytes, cell, duration, instant, whole} from '../../report/export/html/format.mjs';
 import {makeStyles, ownColor} from '../../report/export/html/colors.mjs';
-import {layout, makeGroups, rowAt} from '../../report/export/html/rows.mjs';
-import {findNames, linked, nextMatch} from '../../report/export/html/search.mjs';
-import {pickRows} from '../../report/export/html/sheet.mjs';
+import {layout, makeChoice, makeGroups, rowAt} from '../../report/export/html/rows.mjs';
+import {findEvent, findMatches, linked, nextMatch} from '../../report/export/html/search.mjs';
+import {columnOrder, joinCells, pickRows, tableRecords} from '../../report/export/html/sheet.mjs';
 
 test('numbers are written as people read them', () => {
 	assert.deepEqual([0, 999, 1234, 12345, 123456789, 6e10].map(duration),
@@ -32,6 +32,36 @@ test('stacks merge into a tree, and small boxes are left out', () => {
 
 	assert.deepEqual(inner.map(b => [b.node.name, Math.round(b.x), Math.round(b.width)]),
 		[[-1, 0, 900], [1, 0, 900], [2, 0, 600], [3, 600, 300]]);
+});
+
+test('graphs are inverted, shown for one function, and merged over processes', () => {
+	const stacks = [[60, 90, 91, 1, 2], [30, 92, 93, 1, 3], [10, 90, 91, 3, 2, 3]];
+	const inverted = invertedTree(stacks, 'all', 2);
+	const {callers, callees} = sandwichTrees(stacks, 'f', id => id === 3, 2);
+
+	assert.deepEqual([...inverted.children.values()].map(node => [node.name, node.value]), [[2, 60], [3, 40]]);
+	assert.deepEqual([...inverted.children.get(3).children.keys()], [1, 2]);
+	assert.deepEqual([callers.value, callees.value, callees.children.get(2).value], [40, 40, 10]);
+	assert.deepEqual([...callers.children.keys()], [1]);
+	assert.deepEqual([...makeTree(stacks, 'all', 2).children.keys()], [1, 3]);
+	assert.deepEqual([...makeTree(stacks, 'all').children.keys()], [90, 92]);
+	const node = inverted.children.get(3).children.get(1);
+
+	assert.equal(pathOf(node), '3.1');
+	assert.equal(nodeAt(inverted, '3.1'), node);
+	assert.equal(nodeAt(inverted, '3.77.1'), node.parent);
+	assert.equal(nodeAt(inverted, ''), inverted);
+});
+
+test('a table has its name first, and is written as csv and for a spreadsheet', () => {
+	const model = {strings: ['a,"b"', 'plain']};
+	const table = {columns: [{title: 'Time (%)', type: 'percent'}, {title: 'Host', type: 'text'},
+		{title: 'Name', type: 'text'}], cells: [[12.5, null], [1, 1], [0, 1]]};
+	const records = tableRecords(model, table, [1, 0]);
+
+	assert.deepEqual(columnOrder(table), [2, 0, 1]);
+	assert.equal(joinCells(records, ','), 'Time (%),Host,Name\n,plain,plain\n12.5,plain,"a,""b"""\n');
+	assert.match(joinCells(records, '\t'), /^Time \(%\)\tHost\tName\n/);
 });
 
 test('rows are filtered, and sorted with the absent ones last', () => {
@@ -72,13 +102,27 @@ function example() {
 }
 
 test('processes stand above devices, and fold', () => {
-	const model = example(), {rows, height} = layout(model.groups, new Set());
+	const model = example(), {rows, height} = layout(model, model.groups, makeChoice());
 
 	assert.deepEqual(rows.map(row => row.kind), ['header', 'lane', 'header', 'lane']);
 	assert.deepEqual(rows.map((row, i) => rowAt(rows, row.y + 1)), [0, 1, 2, 3]);
 	assert.ok(rowAt(rows, height + 100) === 3 && rowAt(rows, -1) === -1);
-	assert.deepEqual(layout(model.groups, new Set([model.groups[0].id])).rows.map(row => row.kind),
-		['header', 'header', 'lane']);
+	const kinds = change => {
+		const choice = makeChoice();
+
+		change(choice);
+		const made = layout(model, model.groups, choice);
+
+		return [made.rows.map(row => row.kind).join(' '), made.pinned.length];
+	};
+
+	assert.deepEqual(kinds(choice => choice.folded.add(model.groups[0].id)), ['header header lane', 0]);
+	assert.deepEqual(kinds(choice => choice.hidden.add(model.groups[0].id)), ['header lane', 0]);
+	assert.deepEqual(kinds(choice => choice.hidden.add(model.groups[0].items[0].id)), ['header header lane', 0]);
+	assert.deepEqual(kinds(choice => choice.pinned.add(model.groups[1].items[0].id)),
+		['header lane header lane', 1]);
+	assert.deepEqual(kinds(choice => choice.filter = 'gpu'), ['header lane', 0]);
+	assert.deepEqual(kinds(choice => choice.filter = 'none such'), ['', 0]);
 });
 
 test('a launch and its kernel lead to each other', () => {
@@ -92,21 +136,36 @@ test('a launch and its kernel lead to each other', () => {
 	assert.equal(linked(model, {lane: calls, i: 0}), null);
 });
 
+test('a search finds frames and pids, and a link the longest event of its name', () => {
+	const model = example(), [calls] = model.tracks[0].lanes;
+
+	model.details = [{stack: [3, 5]}];
+	model.tracks[0].detail[1] = 1;
+	const found = findMatches(model, model.groups, 'gpu');
+
+	assert.deepEqual([found.count, ...found.hits(calls)], [1, 0, 0, 1]);
+	assert.deepEqual(findMatches(model, model.groups, '1').places, [{group: model.groups[0]}]);
+	assert.deepEqual(findEvent(model, model.groups, {name: 'launch', pid: '1'}), {lane: calls, i: 0});
+	assert.deepEqual(findEvent(model, model.groups, {name: 'launch', start: 29}), {lane: calls, i: 1});
+	assert.deepEqual(findEvent(model, model.groups, {name: 'launch', frame: 'GPU'}), {lane: calls, i: 1});
+	assert.equal(findEvent(model, model.groups, {name: 'launch', pid: '2'}), null);
+});
+
 test('a search goes through its matches by time, and around the end', () => {
-	const model = example(), {rows} = layout(model.groups, new Set());
-	const found = findNames(model, model.groups, 'KERN');
+	const model = example(), {rows} = layout(model, model.groups, makeChoice());
+	const found = findMatches(model, model.groups, 'KERN');
 	const [kernels] = model.tracks[1].lanes;
 
 	assert.equal(found.count, 2);
-	let at = nextMatch(rows, found.names, null, 1);
+	let at = nextMatch(rows, found, null, 1);
 
 	assert.deepEqual(at, {lane: kernels, i: 0});
-	at = nextMatch(rows, found.names, at, 1);
+	at = nextMatch(rows, found, at, 1);
 	assert.deepEqual(at, {lane: kernels, i: 1});
-	assert.deepEqual(nextMatch(rows, found.names, at, 1), {lane: kernels, i: 0});
-	assert.deepEqual(nextMatch(rows, found.names, null, -1), {lane: kernels, i: 1});
-	assert.equal(findNames(model, model.groups, ''), null);
-	assert.equal(nextMatch(rows, findNames(model, model.groups, 'none').names, null, 1), null);
+	assert.deepEqual(nextMatch(rows, found, at, 1), {lane: kernels, i: 0});
+	assert.deepEqual(nextMatch(rows, found, null, -1), {lane: kernels, i: 1});
+	assert.equal(findMatches(model, model.groups, ''), null);
+	assert.equal(nextMatch(rows, findMatches(model, model.groups, 'none'), null, 1), null);
 });
 
 test("the program's own colours keep their hue and stay readable, others keep the style of their name", () => {

@@ -94,6 +94,7 @@ static void thread_finish(struct maker *k, struct thread_time *t, uint64_t span_
 {
 	const struct usage_sampled *process = usages_sampled(k->usages, t->image, 0);
 
+	t->end_ticks = end_ticks;
 	if (process)
 		t->stopped_ns = clock_map_duration(k->clock, process->stopped_ticks);
 	if (k->has_calls && t->thread)

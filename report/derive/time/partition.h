@@ -23,6 +23,7 @@ struct thread_time {
 	enum thread_origin origin;
 	uint32_t tid;
 	char name[64];
+	uint64_t end_ticks;
 	uint64_t lifetime_ns, cpu_ns, delay_ns, blocked_ns;
 	uint64_t stopped_ns;	  /* part of blocked_ns, in which the process was stopped (SIGSTOP) */
 	uint64_t unexplained_ns; /* part of blocked_ns that is neither in a recorded call nor stopped */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The details of one event.
 import {byId, make} from './dom.mjs';
-import {bytes, duration, instant, whole} from './format.mjs';
+import {bytes, duration, idFirst, instant, whole} from './format.mjs';
 
 function facts(model, {lane, i}) {
 	const {track} = lane, event = lane.event[i], name = track.name[event];
@@ -15,8 +15,8 @@ function facts(model, {lane, i}) {
 		length: lane.end[i] - lane.start[i],
 		detail,
 		value,
-		process: model.strings[model.processes[track.process].label],
-		where: model.strings[track.label],
+		process: idFirst(model.strings[model.processes[track.process].label]),
+		where: idFirst(model.strings[track.label]),
 	};
 }
 

@@ -41,7 +41,8 @@ export function palette() {
 	const of = name => style.getPropertyValue(name).trim();
 
 	return {text: of('--text'), soft: of('--soft'), line: of('--line'), page: of('--page'), panel: of('--panel'),
-		accent: of('--accent'), onEvent: of('--on-event'), font: of('--font'),
+		accent: of('--accent'), running: of('--running'), runnable: of('--runnable'), blocked: of('--blocked'),
+		onEvent: of('--on-event'), font: of('--font'),
 		isDark: of('color-scheme') === 'dark' || of('--is-dark') === '1'};
 }
 

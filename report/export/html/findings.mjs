@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results of the rules: first those with findings, the most expensive first; then those without; then those that could
-// not check.
+// not check. A finding links to the event or the line that it is about.
+import {findingAddress, formatAddress} from './address.mjs';
 import {make} from './dom.mjs';
 import {duration} from './format.mjs';
 import {tableView} from './table.mjs';
@@ -14,15 +15,18 @@ export function inOrder(findings) {
 }
 
 function found(model, finding) {
-	const line = model.strings[finding.line];
+	const line = model.strings[finding.line], address = findingAddress(model, finding);
 
 	return make('section',
 		    {class: 'card whole finding', 'data-rule': finding.rule, 'data-verdict': finding.verdict},
-		    make('header', {}, make('h2', {}, finding.title),
+		    make('header', {},
+			 make('h2', {}, address ? make('a', {href: address}, finding.title) : finding.title),
 			 make('span', {class: 'soft'}, `up to ${duration(finding.cost)}`)),
 		    make('p', {}, `${model.strings[finding.text]}.`),
-		    ...line ? [make('p', {}, make('code', {}, line))] : [], make('p', {class: 'soft'}, finding.advice),
-		    tableView(model, finding.table, true));
+		    ...line ? [make('p', {}, make('a', {href: formatAddress({view: 'timeline', search: line})},
+						  make('code', {}, line)))]
+			    : [],
+		    make('p', {class: 'soft'}, finding.advice), tableView(model, finding.table, {isPlain: true}));
 }
 
 function other(model, finding) {

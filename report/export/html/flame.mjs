@@ -1,34 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges stacks into a tree, and computes the boxes to draw.
+// Merges stacks into trees, and computes the boxes to draw. A stack is [value, process, thread, outermost frame, ...].
+// A node: {name, value, own, children, parent, depth}
 
-// stacks: [value, string of the outermost frame, ...]. A node: {name, value, own, children, parent, depth}
-export function makeTree(stacks, title) {
-	const root = {name: -1, text: title, value: 0, own: 0, children: new Map(), parent: null, depth: 0};
+function makeRoot(text) {
+	return {name: -1, text, value: 0, own: 0, children: new Map(), parent: null, depth: 0};
+}
 
-	for (const [value, ...frames] of stacks) {
-		let node = root;
+// Adds the frames from one place up to another, which may come before it.
+function addStack(root, value, stack, from, to) {
+	const step = to < from ? -1 : 1;
+	let node = root;
 
-		node.value += value;
-		for (const name of frames) {
-			let child = node.children.get(name);
+	node.value += value;
+	for (let i = from; i !== to; i += step) {
+		let child = node.children.get(stack[i]);
 
-			if (!child) {
-				child = {
-					name,
-					value: 0,
-					own: 0,
-					children: new Map(),
-					parent: node,
-					depth: node.depth + 1
-				};
-				node.children.set(name, child);
-			}
-			child.value += value;
-			node = child;
+		if (!child) {
+			child = {name: stack[i], value: 0, own: 0, children: new Map(), parent: node,
+				depth: node.depth + 1};
+			node.children.set(stack[i], child);
 		}
-		node.own += value;
+		child.value += value;
+		node = child;
 	}
+	node.own += value;
+}
+
+// What was called below its callers; `skip`: outer frames to leave out, 2 merges processes.
+export function makeTree(stacks, title, skip = 0) {
+	const root = makeRoot(title);
+
+	for (const stack of stacks)
+		addStack(root, stack[0], stack, 1 + Math.min(skip, stack.length - 1), stack.length);
 	return root;
+}
+
+// The callers below what they called: each innermost function with the time that is its own.
+export function invertedTree(stacks, title, skip = 0) {
+	const root = makeRoot(title);
+
+	for (const stack of stacks)
+		addStack(root, stack[0], stack, stack.length - 1, Math.min(skip, stack.length - 1));
+	return root;
+}
+
+// Both sides of a function: {callers, callees}, trees whose root is the function. Of a function that calls itself, the
+// outermost counts.
+export function sandwichTrees(stacks, title, isFunction, skip = 0) {
+	const callers = makeRoot(title), callees = makeRoot(title);
+
+	for (const stack of stacks) {
+		let place = 3;
+
+		while (place < stack.length && !isFunction(stack[place]))
+			place++;
+		if (place >= stack.length)
+			continue;
+		addStack(callers, stack[0], stack, place - 1, skip);
+		addStack(callees, stack[0], stack, place + 1, stack.length);
+	}
+	return {callers, callees};
+}
+
+// The strings that are processes and threads.
+export function headsOf(stacks) {
+	return new Set(stacks.flatMap(stack => [stack[1], stack[2]]));
+}
+
+// The largest first.
+export function childrenOf(node) {
+	return [...node.children.values()].sort((a, b) => b.value - a.value);
 }
 
 // The boxes {node, x, width} of a node at this width, without those below a pixel; its callers are above it.
@@ -38,7 +79,7 @@ export function boxes(node, width) {
 		made.push({node: at, x, width: wide});
 		let left = x;
 
-		for (const child of [...at.children.values()].sort((a, b) => b.value - a.value)) {
+		for (const child of childrenOf(at)) {
 			const part = at.value ? child.value / at.value * wide : 0;
 
 			if (part >= 1)
@@ -51,4 +92,24 @@ export function boxes(node, width) {
 		made.unshift({node: caller, x: 0, width});
 	place(node, 0, width);
 	return made;
+}
+
+// The place of a node in its tree as text, and the node at a place, or the nearest above it.
+export function pathOf(node) {
+	const names = [];
+
+	for (let at = node; at.parent; at = at.parent)
+		names.unshift(at.name);
+	return names.join('.');
+}
+
+export function nodeAt(root, path) {
+	let node = root;
+
+	for (const name of path ? path.split('.').map(Number) : []) {
+		if (!node.children.has(name))
+			break;
+		node = node.children.get(name);
+	}
+	return node;
 }

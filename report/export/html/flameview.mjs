@@ -1,130 +1,163 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flame graphs, with callers above callees.
-import {byId, clippedText, fit, make, onceAFrame, palette} from './dom.mjs';
-import {boxes, makeTree} from './flame.mjs';
-import {bytes, duration, whole} from './format.mjs';
-import {color} from './colors.mjs';
+// The view of flame graphs: which values, in which order, of which processes; and where it is in the address.
+import {formatAddress, functionOf} from './address.mjs';
+import {byId, make} from './dom.mjs';
+import {childrenOf, headsOf, invertedTree, makeTree, nodeAt, pathOf, sandwichTrees} from './flame.mjs';
+import {FlameChart} from './flamechart.mjs';
+import {idFirst} from './format.mjs';
 
-const BOX = 20;
-// What color() takes of a category.
-const ALL = {hue: 0, saturation: 0}, PROCESS = {hue: 214, saturation: 16}, FRAME = {hue: 30, saturation: 40};
+const ORDERS = {callees: 'Callers to callees', callers: 'Inverted: to callers', sandwich: 'Sandwich: one function'};
 
 export class FlameView {
-	constructor(model) {
+	constructor(model, onChange) {
 		this.model = model;
-		this.canvas = byId('flame');
-		this.scroller = byId('flame-scroller');
-		this.draw = onceAFrame(() => this.paint());
-		byId('metrics').replaceChildren(...model.profiles.map(
-			(profile, i) =>
-				make('button', {class: 'choice', 'aria-pressed': 'false', onclick: () => this.show(i)},
-				     profile.title)));
-		this.canvas.addEventListener('click', event => this.pick(this.hit(event)));
-		this.canvas.addEventListener('pointermove', event => this.hover(this.hit(event)));
-		this.canvas.addEventListener('pointerleave', () => this.hover(null));
-		this.scroller.addEventListener('keydown', event => this.key(event));
-		byId('flame-search').addEventListener('input', event => {
-			this.wanted = event.target.value.trim().toLowerCase();
-			this.draw();
+		this.onChange = onChange;
+		this.state = {metric: 0, order: 'callees', by: 'process', function: '', focus: ''};
+		this.chart = new FlameChart(model, byId('flame'), byId('flame-scroller'), {
+			onLook: node => this.tell(node),
+			onPick: (node, tree) => this.keep({focus: pathOf(node) && `${tree}.${pathOf(node)}`})
 		});
-		new ResizeObserver(() => this.draw()).observe(this.scroller);
+		byId('metrics').replaceChildren(...model.profiles.map(
+			(profile, i) => make('button', {class: 'choice', 'aria-pressed': 'false',
+				onclick: () => this.show({metric: i, focus: ''})}, profile.title)));
+		byId('flame-order').replaceChildren(...Object.entries(ORDERS).map(
+			([value, text]) => make('option', {value}, text)));
+		byId('flame-order').addEventListener('change', event =>
+			this.show({order: event.target.value, focus: '', function: this.function()}));
+		byId('flame-processes').addEventListener('change', event =>
+			this.show({by: event.target.value, focus: ''}));
+		byId('flame-search').addEventListener('input', event => {
+			this.chart.highlight(event.target.value.trim());
+			this.keep({});
+		});
 		if (model.profiles.length)
-			this.show(0);
+			this.show({});
 	}
 
-	show(index) {
-		this.profile = this.model.profiles[index];
-		this.profile.tree = this.profile.tree || makeTree(this.profile.stacks, this.profile.title);
-		[...byId('metrics').children].forEach((button, i) =>
-							      button.setAttribute('aria-pressed', String(i === index)));
-		this.pick(this.profile.tree);
+	draw() {
+		this.chart.draw();
 	}
 
 	restyle() {
-		this.colors = null;
-		this.draw();
+		this.chart.restyle();
 	}
 
-	text(node) {
-		return node.parent ? this.model.strings[node.name] : node.text;
+	// The function whose sandwich is shown: the one that was looked at, or the one with the most of its own.
+	function() {
+		const {node} = this.chart;
+
+		if (this.state.function)
+			return this.state.function;
+		if (node && node.parent && !this.chart.heads.has(node.name))
+			return this.model.strings[node.name];
+		const [first] = childrenOf(invertedTree(this.profile.stacks, '', 2));
+
+		return first ? this.model.strings[first.name] : '';
 	}
 
-	amount(value) {
-		const {unit} = this.profile;
+	// All stacks, or those of one process.
+	stacks() {
+		const {by} = this.state;
 
-		return unit.startsWith('nano') ? duration(value)
-		       : unit === 'bytes'      ? bytes(value)
-					       : `${whole(value)} ${unit}`;
+		return by === 'process' || by === 'merged' ? this.profile.stacks
+			: this.profile.stacks.filter(stack => String(stack[1]) === by);
 	}
 
-	// The node fills the width, and is what the arrow keys start from.
-	pick(node) {
-		if (!node)
+	trees() {
+		const {order, function: wanted} = this.state, {title} = this.profile, stacks = this.stacks();
+		const skip = this.state.by === 'merged' ? 2 : 0;
+
+		if (order === 'callers')
+			return [{root: invertedTree(stacks, title, skip)}];
+		if (order !== 'sandwich')
+			return [{root: makeTree(stacks, title, skip)}];
+		const ids = new Map();
+		const isFunction = id => {
+			if (!ids.has(id))
+				ids.set(id, this.model.strings[id] === wanted ||
+					functionOf(this.model.strings[id]) === wanted);
+			return ids.get(id);
+		};
+		const {callers, callees} = sandwichTrees(stacks, wanted, isFunction, skip);
+
+		return [{root: callers, isUp: true}, {root: callees}];
+	}
+
+	listProcesses() {
+		const ids = [...new Set(this.profile.stacks.map(stack => stack[1]))];
+		const option = (value, text) => make('option', {value}, text);
+
+		byId('flame-processes').replaceChildren(option('process', 'By process'),
+			option('merged', 'Processes merged'),
+			...ids.map(id => option(String(id), idFirst(this.model.strings[id]))));
+		if (!['process', 'merged', ...ids.map(String)].includes(this.state.by))
+			this.state.by = 'process';
+		byId('flame-processes').value = this.state.by;
+	}
+
+	keep(change) {
+		Object.assign(this.state, change);
+		this.onChange();
+	}
+
+	show(change) {
+		const state = Object.assign(this.state, change);
+
+		this.profile = this.model.profiles[state.metric];
+		[...byId('metrics').children].forEach(
+			(button, i) => button.setAttribute('aria-pressed', String(i === state.metric)));
+		if (state.order === 'sandwich')
+			state.function = this.function();
+		else
+			state.function = '';
+		this.listProcesses();
+		byId('flame-order').value = state.order;
+		const trees = this.trees(), [, tree, path] = /^(\d)\.(.*)$/.exec(state.focus) || [];
+
+		this.total = makeTree(this.stacks(), '').value;
+		this.chart.show(trees, this.profile.unit, headsOf(this.profile.stacks));
+		if (path && trees[tree])
+			this.chart.pick(nodeAt(trees[tree].root, path));
+		this.onChange();
+	}
+
+	// What is known about a node, and where it leads.
+	tell(node) {
+		const share = (100 * node.value / (this.total || 1)).toFixed(1), text = this.chart.text(node);
+		const own = this.chart.amount(node.own), isFrame = node.name >= 0 && !this.chart.heads.has(node.name);
+		const sandwich = {view: 'flames', metric: this.profile.metric, order: 'sandwich', by: this.state.by};
+		const links = isFrame ? [
+			make('a', {href: formatAddress({...sandwich, function: text})}, 'Callers and callees'),
+			make('a', {href: formatAddress({view: 'timeline', search: text})}, 'In the timeline')] : [];
+
+		const amount = this.chart.amount(node.value);
+
+		byId('flame-line').replaceChildren(make('span', {class: 'text'},
+			`${text} — ${amount}, ${share} % of all, ${own} of it its own`), ...links);
+	}
+
+	address() {
+		const {order, by, function: wanted, focus} = this.state;
+
+		return {metric: this.profile && this.profile.metric, order: order === 'callees' ? '' : order,
+			by: by === 'process' ? '' : by, function: wanted, focus,
+			search: byId('flame-search').value.trim()};
+	}
+
+	// A metric that is not named is the first one that has the function.
+	restore({metric, order = 'callees', by = 'process', function: wanted = '', focus = '', search = ''}) {
+		const {profiles, strings} = this.model;
+
+		if (!profiles.length)
 			return;
-		this.node = node;
-		this.hover(node);
-		this.draw();
-	}
+		const has = profile => profile.stacks.some(stack => stack.some((id, i) => i > 2 &&
+			(strings[id] === wanted || functionOf(strings[id]) === wanted)));
+		const named = profiles.findIndex(profile => profile.metric === metric);
+		const index = named >= 0 ? named : wanted ? profiles.findIndex(has) : 0;
 
-	hover(node) {
-		const at = node || this.node, share = (100 * at.value / (this.profile.tree.value || 1)).toFixed(1);
-		const own = this.amount(at.own);
-
-		byId('flame-line').textContent =
-			`${this.text(at)} — ${this.amount(at.value)}, ${share} % of all, ${own} of it its own`;
-	}
-
-	hit(event) {
-		const box = this.canvas.getBoundingClientRect(), x = event.clientX - box.left;
-		const depth = Math.floor((event.clientY - box.top) / BOX);
-		const found = (this.boxes || []).find(b => b.node.depth === depth && x >= b.x && x < b.x + b.width);
-
-		return found ? found.node : null;
-	}
-
-	key(event) {
-		const {node} = this,
-		      siblings = node.parent ? [...node.parent.children.values()].sort((a, b) => b.value - a.value)
-					     : [node];
-		const largest = [...node.children.values()].sort((a, b) => b.value - a.value)[0];
-		const next = {ArrowUp: node.parent, ArrowDown: largest, ArrowLeft: siblings[siblings.indexOf(node) - 1],
-			ArrowRight: siblings[siblings.indexOf(node) + 1], Escape: this.profile.tree}[event.key];
-
-		if (!next)
-			return;
-		event.preventDefault();
-		this.pick(next);
-	}
-
-	paint() {
-		const width = this.scroller.clientWidth;
-
-		if (!width || !this.node)
-			return;
-		this.colors = this.colors || palette();
-		this.boxes = boxes(this.node, width);
-		const depth = this.boxes.reduce((most, b) => Math.max(most, b.node.depth), 0);
-		const c = fit(this.canvas, width, (depth + 1) * BOX + 2), {colors} = this;
-
-		c.fillStyle = colors.page;
-		c.fillRect(0, 0, width, (depth + 1) * BOX + 2);
-		c.font = `11.5px ${colors.font}`;
-		c.textBaseline = 'middle';
-		for (const box of this.boxes)
-			this.paintBox(c, box, colors);
-	}
-
-	paintBox(c, {node, x, width}, colors) {
-		const text = this.text(node), y = node.depth * BOX;
-		const kind = node.depth === 0 ? ALL : node.depth < 3 ? PROCESS : FRAME;
-
-		c.globalAlpha = this.wanted && !text.toLowerCase().includes(this.wanted) ? 0.25 : 1;
-		c.fillStyle = color(kind, text, colors.isDark);
-		c.fillRect(x, y, Math.max(1, width - 1), BOX - 1);
-		if (width > 30) {
-			c.fillStyle = colors.onEvent;
-			clippedText(c, text, x + 6, y + BOX / 2, width - 12);
-		}
-		c.globalAlpha = 1;
+		byId('flame-search').value = search;
+		this.chart.highlight(search);
+		this.show({metric: Math.max(0, index), order: ORDERS[order] ? order : 'callees', by, function: wanted,
+			focus});
 	}
 }

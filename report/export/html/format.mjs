@@ -52,3 +52,8 @@ export function cell(value, type) {
 		return String(value);
 	}
 }
+
+// "100 python3 train.py" of "python3 train.py [100]": the id of a process or a thread before its name.
+export function idFirst(label) {
+	return label.replace(/^(.*) \[(\d+)\]/s, '$2 $1');
+}

@@ -123,6 +123,48 @@ export function visit(lane, t0, t1, nsPerPixel, show) {
 	}
 }
 
+const BLOCK = 16;
+
+// The longest of each BLOCK of positions, and of each BLOCK of those; made when first asked for.
+function longestOf(lane) {
+	const {start, end, count} = lane;
+	const level = (many, longest) => Uint32Array.from({length: Math.ceil(many / BLOCK)}, (none, block) => {
+		let best = longest(block * BLOCK);
+
+		for (let k = block * BLOCK + 1; k < Math.min(many, (block + 1) * BLOCK); k++)
+			if (end[longest(k)] - start[longest(k)] > end[best] - start[best])
+				best = longest(k);
+		return best;
+	});
+	const small = level(count, k => k), large = level(small.length, k => small[k]);
+
+	return {small, large};
+}
+
+// The position of the longest event from one position up to another: the first of equal ones.
+export function longest(lane, from, to) {
+	const {start, end} = lane;
+	let best = from;
+	const take = k => {
+		if (end[k] - start[k] > end[best] - start[best])
+			best = k;
+	};
+
+	if (to - from > 2 * BLOCK)
+		lane.longest = lane.longest || longestOf(lane);
+	for (let i = from; i < to;)
+		if (i % (BLOCK * BLOCK) === 0 && i + BLOCK * BLOCK <= to && lane.longest) {
+			take(lane.longest.large[i / BLOCK / BLOCK]);
+			i += BLOCK * BLOCK;
+		} else if (i % BLOCK === 0 && i + BLOCK <= to && lane.longest) {
+			take(lane.longest.small[i / BLOCK]);
+			i += BLOCK;
+		} else {
+			take(i++);
+		}
+	return best;
+}
+
 // The event at that instant, or the nearest one within `reach` ns; -1: none.
 export function at(lane, instant, reach) {
 	const i = lowerBound(lane.end, instant, 0, lane.count);

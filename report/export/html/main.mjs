@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the data, fills the views and switches between them.
+import {formatAddress, parseAddress} from './address.mjs';
 import {byId, make} from './dom.mjs';
 import {readEvents, unpack} from './decode.mjs';
 import {findingsView} from './findings.mjs';
@@ -11,8 +12,9 @@ import {Timeline} from './timeline.mjs';
 
 const THEMES = ['auto', 'light', 'dark'];
 const views = [...document.querySelectorAll('[role=tab]')].map(tab => tab.dataset.view);
+const REMEMBER_MS = 300;
 const drawn = [];
-let model;
+let model, timeline, flames, shownTable = {}, remembering;
 
 async function take(id) {
 	const element = byId(id), bytes = await unpack(element.textContent);
@@ -29,9 +31,12 @@ async function read() {
 	return read;
 }
 
-// ---- views ----
+// ---- views, and the address that names what is seen ----
 
+// Shows a view; returns whether it was another one.
 function show(view) {
+	const isNew = byId(view).hidden;
+
 	for (const name of views) {
 		byId(name).hidden = name !== view;
 		byId(`tab-${name}`).setAttribute('aria-selected', String(name === view));
@@ -41,15 +46,62 @@ function show(view) {
 	drawn.forEach(one => one.draw());
 	if (view === 'timeline')
 		byId('scroller').focus({preventScroll: true});
+	return isNew;
 }
 
-function showTable(name) {
-	const table = model.tables.find(candidate => candidate.name === name);
+// A tab or a key: the view as it was left, and a step that the browser can go back.
+function turnTo(view) {
+	if (show(view))
+		history.pushState(null, '', formatAddress(address()));
+}
 
-	show('tables');
-	byId('sheet').replaceChildren(tableView(model, table));
+function address() {
+	const view = views.find(name => !byId(name).hidden);
+	const of = {tables: () => shownTable, timeline: () => timeline.address(), flames: () => flames.address()};
+
+	return {view, ...of[view] ? of[view]() : {}};
+}
+
+// Keeps the address current; browsers limit how often it may change.
+function remember() {
+	clearTimeout(remembering);
+	remembering = setTimeout(() => {
+		if (document.documentElement.dataset.ready !== undefined)
+			history.replaceState(null, '', formatAddress(address()));
+	}, REMEMBER_MS);
+}
+
+function follow() {
+	const {view, ...rest} = parseAddress(location.hash), hasMore = Object.keys(rest).length > 0;
+
+	clearTimeout(remembering);
+	show(views.includes(view) ? view : 'overview');
+	if (view === 'tables' && hasMore)
+		showTable(rest);
+	else if (view === 'timeline' && hasMore)
+		timeline.restore(rest);
+	else if (view === 'flames' && hasMore)
+		flames.restore(rest);
+}
+
+function showTable({table: name, ...state}) {
+	const table = model.tables.find(candidate => candidate.name === name && !candidate.info);
+
+	if (!table)
+		return;
+	shownTable = {table: name, ...state};
+	byId('sheet').replaceChildren(tableView(model, table, {...state, onChange: change => {
+		shownTable = {table: name, ...change};
+		remember();
+	}}));
 	for (const button of byId('list').children)
 		button.setAttribute('aria-pressed', String(button.dataset.name === name));
+}
+
+function turnToTable(name) {
+	show('tables');
+	showTable({table: name});
+	history.pushState(null, '', formatAddress(address()));
 }
 
 function listTables() {
@@ -60,13 +112,11 @@ function listTables() {
 			class: 'choice',
 			'data-name': table.name,
 			'aria-pressed': 'false',
-			onclick: () => showTable(table.name)
+			onclick: () => turnToTable(table.name)
 		},
 			      table.title, make('span', {class: 'soft'}, table.rows.toLocaleString('en')))));
-	if (shown.length) {
-		showTable(shown[0].name);
-		show('overview');
-	}
+	if (shown.length)
+		showTable({table: shown[0].name});
 }
 
 function fillLedger() {
@@ -75,7 +125,7 @@ function fillLedger() {
 
 	byId('ledger').replaceChildren(make('p', {}, model.ledger),
 				       ...model.problems.map(text => make('p', {class: 'note'}, text)),
-				       ...tables.map(table => tableView(model, table, true)));
+				       ...tables.map(table => tableView(model, table, {isPlain: true})));
 }
 
 // ---- theme ----
@@ -93,7 +143,7 @@ function nextTheme() {
 // ---- keys that work everywhere ----
 
 function onKey(event) {
-	const isTyping = event.target.matches('input');
+	const isTyping = event.target.matches('input, select');
 
 	if (event.key === '?' && !isTyping) {
 		byId('help').showModal();
@@ -104,7 +154,7 @@ function onKey(event) {
 
 		(field || byId('search')).focus();
 	} else if (/^[1-6]$/.test(event.key) && !isTyping && views[event.key - 1]) {
-		show(views[event.key - 1]);
+		turnTo(views[event.key - 1]);
 	}
 }
 
@@ -115,13 +165,13 @@ function onTabKey(event) {
 		return;
 	const view = views[(views.indexOf(event.target.dataset.view) + step + views.length) % views.length];
 
-	show(view);
+	turnTo(view);
 	byId(`tab-${view}`).focus();
 }
 
 function listen() {
 	for (const name of views) {
-		byId(`tab-${name}`).addEventListener('click', () => show(name));
+		byId(`tab-${name}`).addEventListener('click', () => turnTo(name));
 		byId(`tab-${name}`).addEventListener('keydown', onTabKey);
 	}
 	byId('theme').addEventListener('click', nextTheme);
@@ -133,15 +183,17 @@ function listen() {
 
 async function start() {
 	model = await read();
-	byId('overview').replaceChildren(...overview(model, showTable));
-	drawn.push(new Timeline(model, model.groups), new FlameView(model));
+	byId('overview').replaceChildren(...overview(model, turnToTable));
+	timeline = new Timeline(model, model.groups, remember);
+	flames = new FlameView(model, remember);
+	drawn.push(timeline, flames);
 	listTables();
 	byId('findings').replaceChildren(...findingsView(model));
 	fillLedger();
 	listen();
-	/* page.html#timeline opens there. */
-	if (views.includes(location.hash.slice(1)))
-		show(location.hash.slice(1));
+	if (location.hash)
+		follow();
+	window.addEventListener('hashchange', follow);
 	byId('when').textContent = new Date(model.realtime).toISOString().replace('T', ' ').slice(0, 19) + ' UTC';
 	document.documentElement.dataset.ready = '';
 	performance.mark('ready');

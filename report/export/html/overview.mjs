@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first view: the duration of the run and what it was spent on.
+import {formatAddress, rowAddress} from './address.mjs';
 import {make} from './dom.mjs';
-import {bytes, duration, whole} from './format.mjs';
+import {bytes, duration, idFirst, whole} from './format.mjs';
 import {union} from './lanes.mjs';
 import {counterPeak} from './paint.mjs';
 import {cellText} from './sheet.mjs';
@@ -66,9 +67,11 @@ function card(model, table, title, show) {
 	const body = make('tbody');
 
 	for (let row = 0; row < Math.min(TOP, table.rows); row++) {
-		const text = cellText(model, table, name, row), part = share < 0 ? 0 : table.cells[share][row];
+		const text = cellText(model, table, name, row), address = rowAddress(model, table, row);
+		const part = share < 0 ? 0 : table.cells[share][row];
 
-		body.append(make('tr', {}, make('td', {class: 'name', title: text}, text),
+		body.append(make('tr', {}, make('td', {class: 'name', title: text},
+				      address ? make('a', {href: address}, text) : text),
 				 make('td', {class: 'number'}, duration(table.cells[total][row])),
 				 make('td', {class: 'number soft'}, `${whole(table.cells[total + 1][row])} ×`),
 				 make('td', {class: 'number'}, `${part.toFixed(1)} %`),
@@ -126,14 +129,15 @@ function processCard(model, show) {
 		([process, i]) => body.append(make(
 			'tr', {}, ...hasRanks ? [make('td', {class: 'number soft'}, model.strings[process.rank])] : [],
 			make('td', {class: 'name', title: model.strings[process.command]},
-			     model.strings[process.label]),
+			     make('a', {href: formatAddress({view: 'timeline', pid: process.pid, start: process.start,
+				     length: length(process)})}, idFirst(model.strings[process.label]))),
 			make('td', {class: 'number'}, duration(length(process))),
 			make('td', {class: 'ended soft'}, model.strings[process.ended]),
 			...columns.flatMap(([, key]) => [make('td', {class: 'number'}, duration(sums[i][key])),
 							 make('td', {class: 'wide'}, bar(sums[i][key] / most))]))));
 	const th = (label, more = {}) => make('th', {scope: 'col', ...more}, label);
 	const head = make('tr', {}, ...hasRanks ? [th('Rank')] : [], th('Process'), th('Wall', {class: 'number'}),
-			  th('Ended'), ...columns.flatMap(([label]) => [th(label, {class: 'number'}), th('')]));
+			  th('Ended'), ...columns.flatMap(([label]) => [th(label, {class: 'number'}), make('td')]));
 	const lines = model.processes.length > 1 ? [spread('Wall', model.processes.map(p => p.end - p.start)),
 		...columns.map(([label, key]) => spread(label, sums.map(s => s[key])))] : [];
 

@@ -2,9 +2,9 @@
 // Draws the rows and the ruler of the timeline. Rectangles are sorted by style, because changing the style is
 // expensive.
 import {clippedText} from './dom.mjs';
-import {duration, instant, bytes} from './format.mjs';
-import {lowerBound, visit} from './lanes.mjs';
-import {LANE} from './rows.mjs';
+import {duration, instant} from './format.mjs';
+import {longest, lowerBound, visit} from './lanes.mjs';
+import {LANE, STATES} from './rows.mjs';
 
 const COVERS = 4; // levels of coverage of a pixel by small events
 const TEXT_WIDTH = 34;
@@ -68,19 +68,18 @@ class Batch {
 	}
 }
 
-// `found`: by name, whether it matches the search; null: there is no search. Small events have the style of the first
-// one in their pixel.
+// `found`: what a search found; null: there is no search. Small events have the style of the longest one in their
+// pixel.
 function gather(row, y, view, width, styles, found, plain, hits, texts) {
 	const {lane} = row, {name: names, detail: details} = lane.track, height = LANE - 3;
+	const matches = found && found.hits(lane);
 
 	visit(lane, view.t0, view.t0 + width * view.nsPerPixel, view.nsPerPixel, (x, w, i, cover, count) => {
-		const name = names[lane.event[i]],
-		      style = styles.byDetail[details[lane.event[i]]] || styles.byName[name];
+		const event = lane.event[count > 1 ? longest(lane, i, i + count) : i], name = names[event],
+		      style = styles.byDetail[details[event]] || styles.byName[name];
 		const left = Math.max(x, -2), right = Math.min(x + w, width + 2);
-		let isHit = found && found[name];
+		const isHit = matches && matches[i + count] > matches[i];
 
-		for (let k = i + 1; found && !isHit && k < i + count && k < i + 64; k++)
-			isHit = found[names[lane.event[k]]];
 		if (w === 1) {
 			(isHit ? hits : plain)
 				.add(style, Math.ceil(cover * (COVERS - 1)), left, y, right - left, height);
@@ -131,7 +130,30 @@ function paintCounter(c, row, y, view, width, color) {
 	}
 }
 
-function paintHeader(c, row, y, view, width, colors) {
+// Shares of each interval between two samples of a thread's accounts: on a CPU, runnable without one; the rest blocked.
+function paintStates(c, row, y, view, width, colors) {
+	const {states} = row;
+
+	for (let i = 1; i < states.count; i++) {
+		const from = Math.max(0, (states.start[i - 1] - view.t0) / view.nsPerPixel);
+		const to = Math.min(width, (states.start[i] - view.t0) / view.nsPerPixel);
+		const long = states.start[i] - states.start[i - 1];
+
+		if (to <= from || long <= 0)
+			continue;
+		const wide = Math.max(0.5, to - from), used = Math.min(1, states.duration[i] / long);
+		const waited = Math.min(1 - used, (states.value ? states.value[i] : 0) / long);
+
+		c.fillStyle = colors.blocked;
+		c.fillRect(from, y, wide, STATES);
+		c.fillStyle = colors.runnable;
+		c.fillRect(from, y + STATES * (1 - used - waited), wide, STATES * waited);
+		c.fillStyle = colors.running;
+		c.fillRect(from, y + STATES * (1 - used), wide, STATES * used);
+	}
+}
+
+function paintHeader(c, row, y, view, width, found, colors) {
 	c.fillStyle = colors.panel;
 	c.fillRect(0, y, width, row.height - 4);
 	if (row.group.end === undefined)
@@ -141,7 +163,7 @@ function paintHeader(c, row, y, view, width, colors) {
 
 	if (to < from)
 		return;
-	c.fillStyle = colors.line;
+	c.fillStyle = found && found.places.some(place => place.group === row.group) ? colors.accent : colors.line;
 	c.fillRect(from, y + row.height - 8, Math.max(1, to - from), 3);
 	c.fillStyle = colors.soft;
 	c.font = `11px ${colors.font}`;
@@ -157,35 +179,15 @@ export function paintRows(c, rows, first, view, width, model, styles, found, col
 		const row = rows[i], y = row.y - view.top;
 
 		if (row.kind === 'header')
-			paintHeader(c, row, y, view, width, colors);
+			paintHeader(c, row, y, view, width, found, colors);
 		else if (row.kind === 'counter')
 			paintCounter(c, row, y, view, width, styles.colors[styles.byName[row.counter.name[0]]]);
+		else if (row.kind === 'states')
+			paintStates(c, row, y, view, width, colors);
 		else
 			gather(row, y, view, width, styles, found, plain, hits, texts);
 	}
 	plain.paint(c);
 	hits.paint(c);
 	paintTexts(c, texts, model.strings, model.names, colors);
-}
-
-export function paintLabels(c, rows, first, view, width, collapsed, colors) {
-	c.textBaseline = 'middle';
-	for (let i = first; i < rows.length && rows[i].y < view.top + view.height; i++) {
-		const row = rows[i], y = row.y - view.top;
-
-		if (row.kind === 'header') {
-			c.fillStyle = colors.panel;
-			c.fillRect(0, y, width, row.height - 4);
-			c.fillStyle = colors.text;
-			c.font = `600 12px ${colors.font}`;
-			clippedText(c, `${collapsed.has(row.group.id) ? '▸' : '▾'} ${row.label}`, 8, y + 12,
-				    width - 14);
-		} else if (row.label) {
-			c.fillStyle = colors.soft;
-			c.font = `12px ${colors.font}`;
-			clippedText(c, row.label, 22, y + (row.kind === 'lane' ? LANE / 2 - 1 : 13), width - 30);
-			if (row.kind === 'counter')
-				clippedText(c, `peak ${bytes(counterPeak(row.counter))}`, 22, y + 29, width - 30);
-		}
-	}
 }

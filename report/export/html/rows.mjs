@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timeline from top to bottom: processes with their threads, then devices with their streams.
+// The timeline from top to bottom: groups (processes, devices) of items (threads, streams, counters), which consist of
+// rows; and which of them are folded, hidden or pinned.
+import {idFirst} from './format.mjs';
 import {makeLanes} from './lanes.mjs';
+import {stackLanes} from './stackchart.mjs';
 
-export const LANE = 19, HEADER = 28, COUNTER = 44, GAP = 7;
+export const LANE = 19, HEADER = 28, COUNTER = 44, STATES = 12, GAP = 7;
 
 function threadItems(model, tracks) {
 	const threads = new Map();
@@ -11,14 +14,16 @@ function threadItems(model, tracks) {
 		const key = `${track.tid} ${track.label}`;
 
 		if (!threads.has(key))
-			threads.set(key, {label: model.strings[track.label], lanes: []});
-		const lanes = threads.get(key).lanes;
+			threads.set(key, {label: idFirst(model.strings[track.label]), tid: track.tid, lanes: []});
+		const item = threads.get(key);
 
 		/* Ranges are above the calls inside them. */
 		if (track.kind === 'nvtx')
-			lanes.unshift(...track.lanes);
+			item.lanes.unshift(...track.lanes);
+		else if (track.kind === 'calls')
+			item.lanes.push(...track.lanes);
 		else
-			lanes.push(...track.lanes);
+			item[track.kind] = track;
 	}
 	return [...threads.values()];
 }
@@ -27,11 +32,13 @@ function processGroup(model, process, index, tracks) {
 	const of = kind => tracks.filter(track => track.kind === kind);
 	const counters = of('counter').map(track => ({label: model.strings[track.label], counter: track}));
 	const ranges = of('ranges').map(track => ({label: model.strings[track.label], lanes: track.lanes}));
-	const threads = threadItems(model, tracks.filter(track => ['calls', 'nvtx', 'samples'].includes(track.kind)));
+	const threads = threadItems(model,
+		tracks.filter(track => ['calls', 'nvtx', 'samples', 'states'].includes(track.kind)));
 
 	return {
 		id: `p${index}`,
-		title: model.strings[process.label],
+		title: idFirst(model.strings[process.label]),
+		pid: process.pid,
 		note: model.strings[process.ended],
 		start: process.start,
 		end: process.end,
@@ -47,14 +54,14 @@ function deviceGroups(model, tracks) {
 		if (!devices.has(track.device))
 			devices.set(track.device,
 				    {id: `d${track.device}`, title: model.strings[track.device], note: '', items: []});
-		const owner = several ? ` · ${model.processes[track.process].pid}` : '';
+		const owner = several ? `${model.processes[track.process].pid} ` : '';
 
-		devices.get(track.device).items.push({label: model.strings[track.label] + owner, lanes: track.lanes});
+		devices.get(track.device).items.push({label: owner + model.strings[track.label], lanes: track.lanes});
 	}
 	return [...devices.values()];
 }
 
-// Computes the lanes of each track and returns the groups that are not empty.
+// Computes the lanes of each track and returns the groups.
 export function makeGroups(model) {
 	const byProcess = model.processes.map(() => []);
 	const streams = [];
@@ -62,39 +69,86 @@ export function makeGroups(model) {
 	for (const track of model.tracks) {
 		if (!track.count || track.kind === 'links')
 			continue;
-		if (track.kind !== 'counter') {
+		if (track.kind !== 'counter' && track.kind !== 'states') {
 			track.lanes = makeLanes(track);
 			track.start = track.duration = null;
 		}
 		(track.kind === 'stream' ? streams : byProcess[track.process]).push(track);
 	}
-	const groups = model.processes.map((process, i) => processGroup(model, process, i, byProcess[i]));
+	const groups = [...model.processes.map((process, i) => processGroup(model, process, i, byProcess[i])),
+		...deviceGroups(model, streams)];
 
-	return [...groups, ...deviceGroups(model, streams)];
+	for (const group of groups)
+		group.items.forEach((item, i) => item.id = `${group.id}.${i}`);
+	return groups;
 }
 
-// Rows from top to bottom: {kind: 'header' | 'lane' | 'counter', y, height, label, group, lane or counter}
-export function layout(groups, collapsed) {
-	const rows = [];
-	let y = 0;
+// The lanes of an item's calls and of its samples.
+export function lanesOf(item) {
+	return [...item.lanes || [], ...item.samples ? item.samples.lanes : []];
+}
+
+// What the user did to the tracks: sets of ids of groups and items.
+export function makeChoice() {
+	return {folded: new Set(), hidden: new Set(), pinned: new Set(), stacks: new Set(), filter: ''};
+}
+
+function itemRows(model, group, item, choice, add) {
+	const isFolded = choice.folded.has(item.id);
+	let label = item.label;
+	const row = (kind, height, more) => {
+		add(kind, height, {label, group, item, ...more});
+		label = '';
+	};
+
+	if (item.counter)
+		row('counter', COUNTER, {counter: item.counter});
+	if (item.states)
+		row('states', STATES + 7, {states: item.states});
+	const lanes = item.lanes || [], samples = !item.samples ? []
+		: choice.stacks.has(item.id) ? stackLanes(model, item.samples) : item.samples.lanes;
+
+	[...lanes, ...samples].slice(0, isFolded ? 1 : undefined).forEach(lane => row('lane', LANE, {lane}));
+}
+
+// Whether a group or one of its items has the filter's text in its label.
+function isWanted(label, filter) {
+	return label.toLowerCase().includes(filter);
+}
+
+// {rows, height, pinned, pinnedHeight}. Rows from top to bottom: {kind: 'header' | 'lane' | 'counter' | 'states', y,
+// height, label, group, item, and lane, counter or states}. Pinned items stand apart.
+export function layout(model, groups, choice) {
+	const filter = choice.filter.toLowerCase(), rows = [], pinned = [];
+	let to = rows, y = 0, pinnedHeight = 0;
 	const add = (kind, height, more) => {
-		rows.push({kind, y, height, label: '', ...more});
+		to.push({kind, y, height, label: '', ...more});
 		y += height;
 	};
 
 	for (const group of groups) {
-		add('header', HEADER, {label: group.title, group});
-		if (collapsed.has(group.id))
-			continue;
-		for (const item of group.items) {
-			if (item.counter)
-				add('counter', COUNTER, {label: item.label, group, counter: item.counter});
-			(item.lanes ||
-			 []).forEach((lane, i) => add('lane', LANE, {label: i ? '' : item.label, group, lane}));
-			y += GAP;
+		const isWhole = !filter || isWanted(group.title, filter);
+		const items = group.items.filter(item => !choice.hidden.has(item.id) &&
+			(isWhole || isWanted(item.label, filter)));
+
+		for (const item of items.filter(one => choice.pinned.has(one.id) || choice.pinned.has(group.id))) {
+			[to, y] = [pinned, pinnedHeight];
+			itemRows(model, group, {...item, label: item.label.startsWith(String(group.pid)) ? item.label
+				: `${group.pid ?? ''} ${item.label}`.trim()}, choice, add);
+			pinnedHeight = y + GAP;
 		}
+		to = rows;
+		y = rows.length ? rows.end : 0;
+		if (!choice.hidden.has(group.id) && (isWhole || items.length)) {
+			add('header', HEADER, {label: group.title, group});
+			for (const item of choice.folded.has(group.id) ? [] : items) {
+				itemRows(model, group, item, choice, add);
+				y += GAP;
+			}
+		}
+		rows.end = y;
 	}
-	return {rows, height: y};
+	return {rows, height: rows.end || 0, pinned, pinnedHeight};
 }
 
 // The row at a height, or the one above it; -1 above all.

@@ -1,35 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds events by a part of their name, and by their links.
+// Finds events by a part of their name or of a frame of their stack, processes and threads by their ids, and the other
+// ends of links.
+import {lanesOf} from './rows.mjs';
 
-function eachLane(groups, visit) {
+export function eachLane(groups, visit) {
 	for (const group of groups)
 		for (const item of group.items)
-			(item.lanes || []).forEach(visit);
+			lanesOf(item).forEach(visit);
 }
 
-// {names: by name whether it has the text in it, count: events}; null for no text.
-export function findNames(model, groups, text) {
+// Which strings contain the text: 1, 0, and 2 for those that were not looked at.
+function matchStrings(model, text) {
+	const known = new Uint8Array(model.strings.length).fill(2);
+
+	return string => {
+		if (known[string] === 2)
+			known[string] = model.strings[string].toLowerCase().includes(text) ? 1 : 0;
+		return known[string];
+	};
+}
+
+// {isHit(lane, i); hits(lane): how many match before each; count: events; places: groups and items with that id}; null
+// for no text.
+export function findMatches(model, groups, text) {
 	if (!text)
 		return null;
-	const wanted = text.toLowerCase(), has = new Map();
-	const names = new Uint8Array(model.names.length / 2).map((zero, i) => {
-		const string = model.names[2 * i];
+	const wanted = text.toLowerCase(), has = matchStrings(model, wanted), known = new Map();
+	const names = Uint8Array.from({length: model.names.length / 2}, (none, i) => has(model.names[2 * i]));
+	const stacks = Uint8Array.from([{}, ...model.details || []],
+		detail => detail.stack && detail.stack.some(has) ? 1 : 0);
+	const isHit = ({track, event}, i) => names[track.name[event[i]]] | stacks[track.detail[event[i]]];
+	const hits = lane => {
+		if (!known.has(lane)) {
+			const sums = new Uint32Array(lane.count + 1);
 
-		if (!has.has(string))
-			has.set(string, model.strings[string].toLowerCase().includes(wanted) ? 1 : 0);
-		return has.get(string);
-	});
+			for (let i = 0; i < lane.count; i++)
+				sums[i + 1] = sums[i] + isHit(lane, i);
+			known.set(lane, sums);
+		}
+		return known.get(lane);
+	};
+	const id = /^(?:(?:pid|tid) ?)?(\d+)$/.exec(wanted)?.[1], places = [];
 	let count = 0;
 
-	eachLane(groups, lane => {
-		for (let i = 0; i < lane.count; i++)
-			count += names[lane.track.name[lane.event[i]]];
-	});
-	return {names, count};
+	eachLane(groups, lane => count += hits(lane)[lane.count]);
+	for (const group of id ? groups : []) {
+		if (String(group.pid) === id)
+			places.push({group});
+		for (const item of group.items)
+			if (String(item.tid) === id && item.tid !== group.pid)
+				places.push({group, item});
+	}
+	return {isHit, hits, count, places};
 }
 
 // The match after `last` ({lane, i}) by time, then by row, starting over at the end; null: there is none.
-export function nextMatch(rows, names, last, direction) {
+export function nextMatch(rows, found, last, direction) {
 	const lanes = rows.filter(row => row.lane).map(row => row.lane);
 	const rank = last ? lanes.indexOf(last.lane) : -1,
 	      from = last ? last.lane.start[last.i] : -direction * Infinity;
@@ -40,7 +66,7 @@ export function nextMatch(rows, names, last, direction) {
 		for (let step = 0; step < lane.count; step++) {
 			const i = direction > 0 ? step : lane.count - 1 - step, start = lane.start[i];
 
-			if (!names[lane.track.name[lane.event[i]]])
+			if (!found.isHit(lane, i))
 				continue;
 			if (!edge || isAfter(edge.lane.start[edge.i], edgeRank, start, k)) {
 				edge = {lane, i};
@@ -58,8 +84,33 @@ export function nextMatch(rows, names, last, direction) {
 	return best || edge;
 }
 
+// The event of that name on a thread or in a process: the one at `start`, else the longest; null: none. `frame`: the
+// innermost one of its stack.
+export function findEvent(model, groups, {name, pid, tid, frame, start}) {
+	const names = Uint8Array.from({length: model.names.length / 2},
+				      (none, i) => model.strings[model.names[2 * i]] === name ? 1 : 0);
+	const has = detail => !frame ||
+		(detail && model.strings[(model.details[detail - 1].stack || [])[0]] === frame);
+	const fits = ({process, tid: own}) => (pid === undefined || String(model.processes[process].pid) === pid) &&
+		(tid === undefined || String(own) === tid);
+	let best = null, least = Infinity;
+
+	eachLane(groups, lane => {
+		for (let i = 0; fits(lane.track) && i < lane.count; i++) {
+			const event = lane.event[i], away = start === undefined ? lane.start[i] - lane.end[i]
+				: Math.abs(lane.start[i] - start);
+
+			if (away < least && names[lane.track.name[event]] && has(lane.track.detail[event])) {
+				best = {lane, i};
+				least = away;
+			}
+		}
+	});
+	return best;
+}
+
 // The event of a track's lanes that is at that position in its columns, or that begins then; null: there is none.
-function pick(track, event, start) {
+export function pick(track, event, start) {
 	for (const lane of track.lanes || []) {
 		const i = event < 0 ? lane.start.indexOf(start) : lane.event.indexOf(event);
 

@@ -1,108 +1,171 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timeline: its view, and its control by mouse and keyboard.
-import {byId, fit, make, onceAFrame, palette, rightOf} from './dom.mjs';
-import {showDetails, summaryOf} from './details.mjs';
-import {duration} from './format.mjs';
-import {at} from './lanes.mjs';
-import {paintLabels, paintRows, paintRuler} from './paint.mjs';
-import {layout, LANE, rowAt} from './rows.mjs';
-import {findNames, linked, nextMatch} from './search.mjs';
+// The timeline: what is shown, selected, searched and measured, and how it is drawn.
+import {Camera} from './camera.mjs';
 import {makeStyles} from './colors.mjs';
+import {showDetails, summaryOf} from './details.mjs';
+import {byId, fit, make, onceAFrame, palette, rightOf} from './dom.mjs';
+import {duration, whole} from './format.mjs';
+import {listenInput} from './input.mjs';
+import {Labels} from './labels.mjs';
+import {at} from './lanes.mjs';
+import {Minimap} from './minimap.mjs';
+import {paintRows, paintRuler} from './paint.mjs';
+import {RangePanel} from './rangeview.mjs';
+import {lanesOf, layout, LANE, makeChoice, rowAt} from './rows.mjs';
+import {eachLane, findEvent, findMatches, linked, nextMatch, pick} from './search.mjs';
 
-const LABELS = 220, RULER = 34, REACH = 4; // pixels
+const RULER = 28, REACH = 4; // pixels
+const WIDE = 760; // a page narrower than this has short labels
+
+// The time covered by the events.
+function extentOf(groups) {
+	let first = Infinity, last = -Infinity;
+
+	for (const group of groups) {
+		first = Math.min(first, group.start ?? Infinity);
+		last = Math.max(last, group.end ?? -Infinity);
+	}
+	eachLane(groups, lane => {
+		first = Math.min(first, lane.start[0]);
+		last = Math.max(last, lane.end[lane.count - 1]);
+	});
+	first = first < Infinity ? first : 0;
+	return {first, last: Math.max(last, first + 1000)};
+}
 
 export class Timeline {
-	constructor(model, groups) {
+	// onChange is called when address() has changed.
+	constructor(model, groups, onChange) {
+		const {first, last} = extentOf(groups);
+
 		this.model = model;
 		this.groups = groups;
-		this.collapsed = new Set();
+		this.onChange = onChange;
+		this.choice = makeChoice();
 		this.selection = null; // {lane, i}
 		this.other = null; // the other end of its link
-		this.span = null; // the measured time [from, to]
-		this.found = null; // by name, during a search
+		this.span = null; // the selected time [from, to]
+		this.found = null; // during a search
 		this.lastMatch = null;
 		this.scroller = byId('scroller');
 		this.canvas = byId('lanes');
 		this.ruler = byId('ruler');
 		this.draw = onceAFrame(() => this.paint());
-		this.extent();
+		this.camera = new Camera(first, last, this.draw);
+		this.labels = new Labels(byId('labels'), (what, id) => this.act(what, id));
+		this.minimap = new Minimap(byId('minimap'), groups, this.camera);
+		this.range = new RangePanel(model, () => this.visibleGroups(), (from, to) => this.camera.look(from, to),
+			() => this.selectTime(null));
 		this.arrange();
 		this.listen();
+		listenInput(this);
 		new ResizeObserver(() => this.resized()).observe(this.scroller);
 	}
 
-	// The time covered by the events.
-	extent() {
-		let first = Infinity, last = -Infinity;
+	listen() {
+		const on = (id, event, act) => byId(id).addEventListener(event, act);
 
-		for (const group of this.groups) {
-			first = Math.min(first, group.start ?? Infinity);
-			last = Math.max(last, group.end ?? -Infinity);
-			for (const item of group.items)
-				for (const lane of item.lanes || []) {
-					first = Math.min(first, lane.start[0]);
-					last = Math.max(last, lane.end[lane.count - 1]);
-				}
-		}
-		this.first = first < Infinity ? first : 0;
-		this.last = Math.max(last, this.first + 1000);
-	}
-
-	get width() {
-		return Math.max(50, this.scroller.clientWidth - LABELS);
-	}
-
-	get t1() {
-		return this.t0 + this.width * this.nsPerPixel;
+		this.scroller.addEventListener('scroll', () => this.draw());
+		on('search', 'input', event => this.search(event.target.value.trim()));
+		on('search', 'keydown', event => {
+			if (event.key === 'Enter')
+				this.go(event.shiftKey ? -1 : 1);
+			if (event.key === 'Escape')
+				this.endSearch();
+		});
+		on('next', 'click', () => this.go(1));
+		on('previous', 'click', () => this.go(-1));
+		on('zoom-in', 'click', () => this.camera.zoom(0.5));
+		on('zoom-out', 'click', () => this.camera.zoom(2));
+		on('undo', 'click', () => this.camera.undo());
+		on('fit', 'click', () => this.camera.all());
+		on('filter', 'input', event => {
+			this.choice.filter = event.target.value.trim();
+			this.scroller.scrollTop = 0;
+			this.arrange();
+		});
+		on('show-hidden', 'click', () => {
+			this.choice.hidden.clear();
+			this.arrange();
+		});
+		on('stack-charts', 'click', () => this.toggleStacks());
+		byId('stack-charts').hidden = !this.groups.some(group => group.items.some(item => item.samples));
 	}
 
 	arrange() {
-		const {rows, height} = layout(this.groups, this.collapsed);
+		const {rows, height, pinned, pinnedHeight} = layout(this.model, this.groups, this.choice);
+		const {size} = this.choice.hidden;
 
-		this.rows = rows;
-		byId('extent').style.height = `${height}px`;
+		Object.assign(this, {rows, pinned, pinnedHeight});
+		byId('extent').style.height = `${height + pinnedHeight}px`;
+		byId('show-hidden').hidden = !size;
+		byId('show-hidden').textContent = `Show ${size} hidden`;
 		this.draw();
 	}
 
 	resized() {
 		if (!this.scroller.clientWidth)
 			return;
-		if (this.t0 === undefined)
-			this.fitAll();
+		this.labelWidth = window.innerWidth < WIDE ? 118 : 220;
+		byId('labels').style.width = byId('minimap').style.marginLeft = `${this.labelWidth}px`;
+		this.camera.resize(Math.max(50, this.scroller.clientWidth - this.labelWidth));
 		this.draw();
 	}
 
 	restyle() {
 		this.colors = null;
+		this.range.restyle();
 		this.draw();
 	}
 
-	// ---- moving ----
+	// ---- tracks ----
 
-	fitAll() {
-		this.look(this.first, this.last);
+	// Folds, pins, hides a group or an item, or shows the stacks of its samples; or undoes that.
+	act(what, id) {
+		const set = this.choice[{fold: 'folded', pin: 'pinned', hide: 'hidden', stacks: 'stacks'}[what]];
+
+		if (!set.delete(id))
+			set.add(id);
+		this.arrange();
+		if (this.selection && what === 'hide')
+			this.select(null);
 	}
 
-	look(from, to) {
-		this.nsPerPixel = Math.max(0.01, (to - from) / (this.width - 8));
-		this.t0 = from - 4 * this.nsPerPixel;
-		this.draw();
+	toggleStacks() {
+		const items = this.groups.flatMap(group => group.items.filter(item => item.samples));
+
+		if (this.choice.stacks.size)
+			this.choice.stacks.clear();
+		else
+			items.forEach(item => this.choice.stacks.add(item.id));
+		byId('stack-charts').setAttribute('aria-pressed', String(this.choice.stacks.size > 0));
+		this.arrange();
 	}
 
-	pan(pixels) {
-		const margin = this.width * this.nsPerPixel / 2;
+	visibleGroups() {
+		const items = new Set([...this.rows, ...this.pinned].map(row => row.item && row.item.id));
 
-		this.t0 =
-			Math.min(Math.max(this.t0 + pixels * this.nsPerPixel, this.first - margin), this.last - margin);
-		this.draw();
+		return this.groups.filter(group => !this.choice.hidden.has(group.id)).map(group => ({...group,
+			items: group.items.filter(item => items.has(item.id) ||
+				(this.choice.folded.has(group.id) && !this.choice.hidden.has(item.id)))}));
 	}
 
-	zoom(factor, x = this.width / 2) {
-		const instant = this.t0 + x * this.nsPerPixel, most = 1.5 * (this.last - this.first) / this.width;
+	// The group and the item of a lane; a lane of stacks has a row, if it is seen.
+	ownerOf(lane) {
+		for (const group of this.groups)
+			for (const item of group.items)
+				if (lanesOf(item).includes(lane))
+					return {group, item};
+		return this.rowOf(lane) || null;
+	}
 
-		this.nsPerPixel = Math.min(Math.max(this.nsPerPixel * factor, 0.01), most);
-		this.t0 = instant - x * this.nsPerPixel;
-		this.draw();
+	rowOf(lane) {
+		return this.pinned.find(row => row.lane === lane) || this.rows.find(row => row.lane === lane);
+	}
+
+	// Where a row is on the canvas.
+	yOf(row) {
+		return this.pinned.includes(row) ? row.y : row.y + this.pinnedHeight - this.scroller.scrollTop;
 	}
 
 	// ---- selecting ----
@@ -111,28 +174,47 @@ export class Timeline {
 		this.selection = selection;
 		this.other = selection && linked(this.model, selection);
 		showDetails(this.model, selection, this.other, other => this.reveal(other));
-		byId('measure').textContent = '';
-		this.span = null;
-		this.draw();
+		this.resized();
+	}
+
+	clear() {
+		this.select(null);
+		this.selectTime(null);
+	}
+
+	// Makes a row visible that is hidden, filtered or folded.
+	uncover(lane) {
+		const {folded, hidden} = this.choice;
+		const owner = this.ownerOf(lane);
+
+		if (!owner)
+			return false;
+		const {group, item} = owner;
+
+		[group.id, item.id].forEach(id => folded.delete(id) | hidden.delete(id));
+		this.choice.stacks.delete(item.id);
+		byId('filter').value = this.choice.filter = '';
+		this.arrange();
+		return true;
+	}
+
+	scrollTo(row) {
+		const y = this.yOf(row), {scroller} = this;
+
+		if (!this.pinned.includes(row) && (y < this.pinnedHeight || y + LANE > scroller.clientHeight))
+			scroller.scrollTop = row.y - (scroller.clientHeight - this.pinnedHeight) / 3;
 	}
 
 	// Selects an event and brings it into view.
 	reveal({lane, i}) {
-		const row = this.rows.find(candidate => candidate.lane === lane);
-		const long = Math.max(lane.end[i] - lane.start[i], 20);
+		const long = Math.max(lane.end[i] - lane.start[i], 20), {camera} = this;
 
-		if (!row) {
-			this.collapsed.clear();
-			this.arrange();
-			this.reveal({lane, i});
+		if (!this.rowOf(lane) && !this.uncover(lane))
 			return;
-		}
-		if (row.y < this.scroller.scrollTop ||
-		    row.y + LANE > this.scroller.scrollTop + this.scroller.clientHeight)
-			this.scroller.scrollTop = row.y - this.scroller.clientHeight / 3;
-		if (lane.start[i] < this.t0 || lane.end[i] > this.t1 || long / this.nsPerPixel < 6)
-			this.look(lane.start[i] - 12 * long, lane.end[i] + 12 * long);
+		this.scrollTo(this.rowOf(lane));
 		this.select({lane, i});
+		if (lane.start[i] < camera.t0 || lane.end[i] > camera.t1 || long / camera.nsPerPixel < 6)
+			camera.look(lane.start[i] - 12 * long, lane.end[i] + 12 * long);
 	}
 
 	// The selected event's neighbour in its lane, or in the lane above or below it.
@@ -147,84 +229,143 @@ export class Timeline {
 			this.reveal({lane: next.lane, i: Math.max(0, at(next.lane, lane.start[i], Infinity))});
 	}
 
-	measure(from, to) {
-		this.span = [Math.min(from, to), Math.max(from, to)];
-		byId('measure').textContent = `${duration(this.span[1] - this.span[0])} measured`;
+	// The first event in view: where the arrow keys start.
+	selectFirst() {
+		const row = this.rows.find(candidate => candidate.lane && this.yOf(candidate) >= this.pinnedHeight);
+		const i = row ? at(row.lane, (this.camera.t0 + this.camera.t1) / 2, Infinity) : -1;
+
+		if (i >= 0)
+			this.reveal({lane: row.lane, i});
+	}
+
+	// Selects the time between two instants, or none; isMoving: it is about to change.
+	selectTime(from, to, isMoving = false) {
+		this.span = from === null ? null : [Math.min(from, to), Math.max(from, to)];
+		byId('measure').textContent = this.span ? `${duration(this.span[1] - this.span[0])} selected` : '';
+		if (!isMoving)
+			this.range.show(this.span);
 		this.draw();
+	}
+
+	// ---- the address ----
+
+	address() {
+		const {selection, camera} = this;
+		const track = selection ? this.model.tracks.indexOf(selection.lane.track) : -1;
+
+		return {
+			from: camera.isPlaced ? Math.round(camera.t0) : '',
+			to: camera.isPlaced ? Math.round(camera.t1) : '',
+			event: track >= 0 && selection ? `${track}.${selection.lane.event[selection.i]}` : '',
+			range: this.span && this.span.map(Math.round).join('-'),
+			search: byId('search').value.trim(),
+			filter: this.choice.filter,
+			pin: [...this.choice.pinned].join(','),
+			hide: this.choice.hidden.size < 50 ? [...this.choice.hidden].join(',') : '',
+			stacks: this.choice.stacks.size < 50 ? [...this.choice.stacks].join(',') : ''
+		};
+	}
+
+	// Shows what an address names: a state as above, or what to look for.
+	restore({from, to, event, range, search = '', filter = '', pin = '', hide = '', stacks = '', ...wanted}) {
+		const [, track, position] = /^(\d+)\.(\d+)$/.exec(event || '') || [];
+		const [, first, last] = /^(-?\d+)-(-?\d+)$/.exec(range || '') || [];
+		const ids = text => new Set(text ? text.split(',') : []), isState = Number(to) > Number(from);
+
+		if (isState)
+			Object.assign(this.choice, {filter, pinned: ids(pin), hidden: ids(hide), stacks: ids(stacks)});
+		byId('filter').value = this.choice.filter;
+		this.arrange();
+		byId('search').value = search;
+		this.search(search);
+		this.select(track ? pick(this.model.tracks[track] || {}, Number(position)) : null);
+		if (first)
+			this.selectTime(Number(first), Number(last));
+		else
+			this.selectTime(null);
+		this.resized();
+		if (this.selection && this.rowOf(this.selection.lane))
+			this.scrollTo(this.rowOf(this.selection.lane));
+		if (isState)
+			this.camera.show(Number(from), Number(to));
+		else if (Object.keys(wanted).some(key => key in {name: 0, pid: 0, start: 0}))
+			this.seek(wanted);
+		else if (search)
+			this.go(1);
+	}
+
+	// Selects the event that a link names, or shows the process and the time.
+	seek({name, pid, tid, in: frame, start, length}) {
+		const found = name && findEvent(this.model, this.groups, {name, pid, tid, frame, start});
+		const group = this.groups.find(one => pid && String(one.pid) === pid);
+
+		if (found) {
+			this.reveal(found);
+			this.around(found);
+			return;
+		}
+		if (group)
+			this.showGroup(group, start === undefined);
+		if (start !== undefined) {
+			const from = Number(start), long = Number(length || 1e6);
+
+			this.camera.look(from - long / 8, from + long * 9 / 8);
+		}
+	}
+
+	showGroup(group, isAll) {
+		const find = () => this.rows.find(one => one.group === group);
+
+		if (!find()) {
+			this.choice.hidden.delete(group.id);
+			byId('filter').value = this.choice.filter = '';
+			this.arrange();
+		}
+		if (find())
+			this.scroller.scrollTop = find().y;
+		if (isAll)
+			this.camera.look(group.start, group.end);
+	}
+
+	// Zooms to an event with its neighbourhood.
+	around({lane, i}) {
+		const long = Math.max(lane.end[i] - lane.start[i], 20), {camera} = this;
+
+		camera.look(Math.max(camera.first, lane.start[i] - 2 * long),
+			Math.min(camera.last, lane.end[i] + 2 * long));
 	}
 
 	// ---- searching ----
 
 	search(text) {
-		const match = findNames(this.model, this.groups, text);
+		const found = this.found = findMatches(this.model, this.groups, text);
+		const places = found ? found.places.length : 0;
 
-		this.found = match && match.names;
 		this.lastMatch = null;
-		byId('matches').textContent = match ? `${match.count.toLocaleString('en')} found` : '';
+		this.lastPlace = -1;
+		byId('matches').textContent = !found ? '' : `${whole(found.count)} found` +
+			(places ? ` · ${places} ${places === 1 ? 'process or thread' : 'processes or threads'}` : '');
 		this.draw();
 	}
 
+	// Processes and threads with that id are first, then events.
 	go(direction) {
-		const match = this.found && nextMatch(this.rows, this.found, this.lastMatch, direction);
+		const {found} = this;
+
+		if (!found)
+			return;
+		if (found.places.length && (!found.count || direction > 0) && !this.lastMatch &&
+		    (this.lastPlace + 1 < found.places.length || !found.count)) {
+			this.lastPlace = (this.lastPlace + direction + found.places.length) % found.places.length;
+			this.showGroup(found.places[this.lastPlace].group, true);
+			return;
+		}
+		const match = nextMatch(this.rows, found, this.lastMatch, direction);
 
 		if (!match)
 			return;
 		this.lastMatch = match;
 		this.reveal(match);
-	}
-
-	// ---- input ----
-
-	place(event) {
-		const box = this.canvas.getBoundingClientRect();
-
-		return {x: event.clientX - box.left - LABELS, y: event.clientY - box.top};
-	}
-
-	instantAt(x) {
-		return this.t0 + x * this.nsPerPixel;
-	}
-
-	hit({x, y}) {
-		const row = this.rows[rowAt(this.rows, y + this.scroller.scrollTop)];
-
-		if (!row || y + this.scroller.scrollTop >= row.y + row.height)
-			return null;
-		if (!row.lane || x < 0)
-			return {row};
-		const i = at(row.lane, this.instantAt(x), REACH * this.nsPerPixel);
-
-		return {row, event: i >= 0 ? {lane: row.lane, i} : null};
-	}
-
-	listen() {
-		const {canvas, scroller} = this;
-
-		scroller.addEventListener('scroll', () => this.draw());
-		scroller.addEventListener('wheel', event => this.wheel(event), {passive: false});
-		canvas.addEventListener('pointerdown', event => this.press(event));
-		canvas.addEventListener('pointermove', event => this.move(event));
-		canvas.addEventListener('pointerup', event => this.release(event));
-		canvas.addEventListener('pointerleave', () => this.tip(null));
-		canvas.addEventListener('dblclick', event => {
-			const hit = this.hit(this.place(event));
-
-			if (hit && hit.event)
-				this.look(hit.event.lane.start[hit.event.i], hit.event.lane.end[hit.event.i]);
-		});
-		scroller.addEventListener('keydown', event => this.key(event));
-		byId('search').addEventListener('input', event => this.search(event.target.value.trim()));
-		byId('search').addEventListener('keydown', event => {
-			if (event.key === 'Enter')
-				this.go(event.shiftKey ? -1 : 1);
-			if (event.key === 'Escape')
-				this.endSearch();
-		});
-		byId('next').addEventListener('click', () => this.go(1));
-		byId('previous').addEventListener('click', () => this.go(-1));
-		byId('zoom-in').addEventListener('click', () => this.zoom(0.5));
-		byId('zoom-out').addEventListener('click', () => this.zoom(2));
-		byId('fit').addEventListener('click', () => this.fitAll());
 	}
 
 	endSearch() {
@@ -233,113 +374,20 @@ export class Timeline {
 		this.scroller.focus();
 	}
 
-	wheel(event) {
-		if (event.ctrlKey || event.metaKey)
-			this.zoom(Math.exp(event.deltaY * 0.004), this.place(event).x);
-		else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
-			this.pan(event.deltaX || event.deltaY);
-		else
-			return;
-		event.preventDefault();
-	}
+	// ---- what is under the pointer ----
 
-	press(event) {
-		if (event.button)
-			return;
-		this.held = {
-			...this.place(event),
-			t0: this.t0,
-			top: this.scroller.scrollTop,
-			isMeasure: event.shiftKey,
-			moved: false
-		};
-		this.canvas.setPointerCapture(event.pointerId);
-	}
+	hit({x, y}) {
+		const isPinned = y < this.pinnedHeight, rows = isPinned ? this.pinned : this.rows;
+		const height = isPinned ? y : y - this.pinnedHeight + this.scroller.scrollTop;
+		const row = rows[rowAt(rows, height)];
 
-	move(event) {
-		const place = this.place(event), held = this.held;
+		if (!row || height >= row.y + row.height)
+			return null;
+		if (!row.lane || x < 0)
+			return {row};
+		const i = at(row.lane, this.camera.instantAt(x), REACH * this.camera.nsPerPixel);
 
-		if (!held) {
-			const hit = this.hit(place);
-
-			this.tip(hit && hit.event, event);
-			this.canvas.style.cursor =
-				hit && (hit.event || hit.row.kind === 'header') ? 'pointer' : 'default';
-			return;
-		}
-		held.moved = held.moved || Math.abs(place.x - held.x) + Math.abs(place.y - held.y) > 3;
-		if (!held.moved)
-			return;
-		if (held.isMeasure) {
-			this.measure(this.instantAt(held.x), this.instantAt(place.x));
-			return;
-		}
-		this.t0 = held.t0;
-		this.pan(held.x - place.x);
-		this.scroller.scrollTop = held.top + held.y - place.y;
-	}
-
-	release(event) {
-		const held = this.held, hit = this.hit(this.place(event));
-
-		this.held = null;
-		if (!held || held.moved)
-			return;
-		if (hit && hit.row.kind === 'header')
-			this.toggle(hit.row.group);
-		else
-			this.select(hit && hit.event);
-	}
-
-	toggle(group) {
-		if (!this.collapsed.delete(group.id))
-			this.collapsed.add(group.id);
-		this.arrange();
-	}
-
-	key(event) {
-		if (event.ctrlKey || event.metaKey || event.altKey)
-			return;
-		const {selection} = this, page = this.width / 6;
-		const keys = {
-			w: () => this.zoom(0.7),
-			s: () => this.zoom(1.4),
-			'+': () => this.zoom(0.7),
-			'=': () => this.zoom(0.7),
-			'-': () => this.zoom(1.4),
-			a: () => this.pan(-page),
-			d: () => this.pan(page),
-			0: () => this.fitAll(),
-			ArrowLeft: () => selection ? this.step(-1, 0) : this.pan(-page),
-			ArrowRight: () => selection ? this.step(1, 0) : this.pan(page),
-			ArrowUp: () => selection ? this.step(0, -1) : this.scroller.scrollBy(0, -3 * LANE),
-			ArrowDown: () => selection ? this.step(0, 1) : this.scroller.scrollBy(0, 3 * LANE),
-			f: () => selection &&
-				 this.look(selection.lane.start[selection.i], selection.lane.end[selection.i]),
-			m: () => selection &&
-				 this.measure(selection.lane.start[selection.i], selection.lane.end[selection.i]),
-			c: () => selection && this.toggle(this.groups.find(
-						      group => group.items.some(
-							      item => (item.lanes || []).includes(selection.lane)))),
-			n: () => this.go(1),
-			N: () => this.go(-1),
-			Enter: () => this.selectFirst(),
-			Escape: () => this.found ? this.endSearch() : this.select(null),
-		};
-
-		if (!keys[event.key])
-			return;
-		event.preventDefault();
-		keys[event.key]();
-	}
-
-	// The first event in view: where the arrow keys start.
-	selectFirst() {
-		const row = this.rows.find(candidate => candidate.lane && candidate.y >= this.scroller.scrollTop);
-		const i = row ? at(row.lane, this.t0 + this.width * this.nsPerPixel / 2, Infinity) : -1;
-
-		if (i >= 0)
-			this.reveal({lane: row.lane, i});
+		return {row, event: i >= 0 ? {lane: row.lane, i} : null};
 	}
 
 	tip(event, pointer) {
@@ -357,53 +405,73 @@ export class Timeline {
 
 	// ---- drawing ----
 
-	paint() {
-		const height = this.scroller.clientHeight, {width} = this;
+	// Names are added when the stacks of samples are first shown.
+	updateStyles() {
+		const count = this.model.names.length / 2;
 
-		if (!height || this.t0 === undefined)
-			return;
 		this.colors = this.colors || palette();
-		this.styles = this.styles && this.styles.isDark === this.colors.isDark ? this.styles :
-			{...makeStyles(this.model, this.colors.isDark), isDark: this.colors.isDark};
-		const c = fit(this.canvas, LABELS + width, height), {colors} = this;
-		const view = {t0: this.t0, nsPerPixel: this.nsPerPixel, top: this.scroller.scrollTop, height};
-		const first = Math.max(0, rowAt(this.rows, view.top));
-
-		c.fillStyle = colors.page;
-		c.fillRect(0, 0, LABELS + width, height);
-		rightOf(c, LABELS, width, height, () => {
-			paintRows(c, this.rows, first, view, width, this.model, this.styles, this.found, colors);
-			this.paintSpan(c, height);
-			this.paintSelection(c, view);
-		});
-		paintLabels(c, this.rows, first, view, LABELS, this.collapsed, colors);
-		this.paintTop(width, view);
+		if (!this.styles || this.styles.isDark !== this.colors.isDark || this.styles.byName.length !== count)
+			this.styles = {...makeStyles(this.model, this.colors.isDark), isDark: this.colors.isDark};
 	}
 
-	paintTop(width, view) {
-		const c = fit(this.ruler, LABELS + width, RULER), {colors} = this;
-		const from = (this.t0 - this.first) / (this.last - this.first),
-		      share = width * this.nsPerPixel / (this.last - this.first);
+	paint() {
+		const height = this.scroller.clientHeight, {camera, labelWidth} = this;
+
+		if (!height || !camera.isPlaced)
+			return;
+		this.updateStyles();
+		const {width} = camera, c = fit(this.canvas, labelWidth + width, height), {colors, pinnedHeight} = this;
+		const shown = [];
 
 		c.fillStyle = colors.page;
-		c.fillRect(0, 0, LABELS + width, RULER);
-		rightOf(c, LABELS, width, RULER, () => {
-			paintRuler(c, view, width, colors);
-			/* The visible part of the whole. */
-			c.fillStyle = colors.line;
-			c.fillRect(0, RULER - 5, width, 3);
-			c.fillStyle = colors.accent;
-			c.fillRect(Math.max(0, from) * width, RULER - 5,
-				   Math.max(3, (Math.min(1, from + share) - Math.max(0, from)) * width), 3);
+		c.fillRect(0, 0, labelWidth + width, height);
+		rightOf(c, labelWidth, width, height, () => {
+			this.paintPart(c, this.rows, pinnedHeight, height - pinnedHeight, this.scroller.scrollTop,
+				shown);
+			if (pinnedHeight) {
+				c.fillStyle = colors.page;
+				c.fillRect(0, 0, width, pinnedHeight);
+				this.paintPart(c, this.pinned, 0, pinnedHeight, 0, shown);
+				c.fillStyle = colors.line;
+				c.fillRect(0, pinnedHeight - 3, width, 1);
+			}
+			this.paintSpan(c, height);
+			this.paintSelection(c);
 		});
-		byId('seen').textContent = `${duration(width * this.nsPerPixel)} seen`;
+		this.labels.show(shown, this.choice);
+		this.paintTop(width);
+		this.onChange();
+	}
+
+	// Paints rows into a part of the canvas, and adds those with a label to `shown`.
+	paintPart(c, rows, y, height, top, shown) {
+		const {camera} = this, view = {t0: camera.t0, nsPerPixel: camera.nsPerPixel, top, height};
+		const first = Math.max(0, rowAt(rows, top));
+
+		rightOf(c, 0, camera.width, y + height, () => {
+			c.translate(0, y);
+			paintRows(c, rows, first, view, camera.width, this.model, this.styles, this.found, this.colors);
+		});
+		for (let i = first; i < rows.length && rows[i].y < top + height; i++)
+			if (rows[i].label)
+				shown.push({row: rows[i], y: rows[i].y - top + y, isPinned: rows === this.pinned});
+	}
+
+	paintTop(width) {
+		const c = fit(this.ruler, this.labelWidth + width, RULER), {colors, camera} = this;
+
+		c.fillStyle = colors.page;
+		c.fillRect(0, 0, this.labelWidth + width, RULER);
+		rightOf(c, this.labelWidth, width, RULER, () => paintRuler(c, camera, width, colors));
+		this.minimap.paint(colors);
+		byId('seen').textContent = `${duration(width * camera.nsPerPixel)} seen`;
+		byId('undo').disabled = !camera.past.length;
 	}
 
 	paintSpan(c, height) {
 		if (!this.span)
 			return;
-		const from = (this.span[0] - this.t0) / this.nsPerPixel,
-		      to = (this.span[1] - this.t0) / this.nsPerPixel;
+		const [from, to] = this.span.map(instant => this.camera.xOf(instant));
 
 		c.fillStyle = this.colors.accent;
 		c.globalAlpha = 0.14;
@@ -413,23 +481,23 @@ export class Timeline {
 		c.fillRect(to, 0, 1, height);
 	}
 
-	box({lane, i}, view) {
-		const row = this.rows.find(candidate => candidate.lane === lane);
+	box({lane, i}) {
+		const row = this.rowOf(lane), {camera} = this;
 
-		return row && {x: (lane.start[i] - this.t0) / this.nsPerPixel, y: row.y - view.top,
-			width: Math.max(2, (lane.end[i] - lane.start[i]) / this.nsPerPixel)};
+		return row && {x: camera.xOf(lane.start[i]), y: this.yOf(row),
+			width: Math.max(2, (lane.end[i] - lane.start[i]) / camera.nsPerPixel)};
 	}
 
-	paintSelection(c, view) {
-		const from = this.selection && this.box(this.selection, view);
+	paintSelection(c) {
+		const from = this.selection && this.box(this.selection);
 
 		if (!from)
 			return;
 		c.strokeStyle = this.colors.accent;
 		c.lineWidth = 2;
 		c.strokeRect(Math.max(from.x, -4), from.y - 0.5,
-			     Math.min(from.width, this.width + 8 - Math.max(from.x, -4)), LANE - 2);
-		const {other} = this, to = other && this.box(other, view);
+			     Math.min(from.width, this.camera.width + 8 - Math.max(from.x, -4)), LANE - 2);
+		const {other} = this, to = other && this.box(other);
 
 		if (to)
 			this.paintArrow(c, other.lane.track.kind === 'stream' ? [from, to] : [to, from]);
