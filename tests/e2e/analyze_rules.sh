@@ -143,7 +143,8 @@ if [ -z "$nsys" ]; then
 fi
 # nsys rounds megabytes to three decimals; ours have six.
 three_decimals() {
-	awk -F, -v OFS=, '{ for (i = 1; i <= NF; i++) if ($i ~ /\.[0-9][0-9][0-9][0-9]+$/) $i = sprintf("%.3f", $i); print }'
+	awk -F, -v OFS=, '
+		{ for (i = 1; i <= NF; i++) if ($i ~ /\.[0-9][0-9][0-9][0-9]+$/) $i = sprintf("%.3f", $i); print }'
 }
 record eight sh -c "for kind in copies input gap memset gap none gap gap; do '$trouble' \$kind & done; wait"
 for kind in none input copies memset gap eight; do
