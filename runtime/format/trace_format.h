@@ -470,8 +470,14 @@ struct tf_usage_head {
 
 /* ROUND: a round begins; pid has its number of processes, tid that of threads, cpu_ns the CPU time of the previous
  * round, delay_ns the interval to it. THREAD and PROCESS: the values at `ticks`. GONE: the thread or, if tid is 0, the
- * process was not there any more. */
-enum tf_usage_kind { TF_USAGE_ROUND = 1, TF_USAGE_PROCESS = 2, TF_USAGE_THREAD = 3, TF_USAGE_GONE = 4 };
+ * process was not there any more. CPUS: a struct tf_usage_cpus. */
+enum tf_usage_kind {
+	TF_USAGE_ROUND = 1,
+	TF_USAGE_PROCESS = 2,
+	TF_USAGE_THREAD = 3,
+	TF_USAGE_GONE = 4,
+	TF_USAGE_CPUS = 5,
+};
 
 struct tf_usage_sample {
 	uint32_t kind; /* enum tf_usage_kind */
@@ -484,6 +490,22 @@ struct tf_usage_sample {
 	char state;		/* of the thread, as in /proc/PID/stat; 'T': stopped */
 	char name[15];		/* truncated; terminated unless it has 15 bytes */
 };
+
+/* The CPUs that a process may use, by its affinity mask and the CPU quota of its cgroup; in place of a sample. Written
+ * when a process has lived for a second, and again when it has changed. pid 0: of the launcher, when COMMAND started;
+ * holds for each process without one. tid other than 0: a thread whose mask differs from that of its process. */
+struct tf_usage_cpus {
+	uint32_t kind; /* TF_USAGE_CPUS */
+	uint32_t pid, tid;
+	uint32_t cpus; /* in the mask; 0: not known */
+	uint64_t ticks, process_start;
+	uint64_t quota_ns;     /* CPU time per second; TF_USAGE_UNKNOWN: no quota */
+	uint64_t throttled_ns; /* since the cgroup's creation; TF_USAGE_UNKNOWN */
+	uint64_t mask;	       /* a hash of the mask: masks with one hash are equal */
+	uint32_t online;       /* CPUs of the machine */
+	uint32_t reserved;
+};
+_Static_assert(sizeof(struct tf_usage_cpus) == sizeof(struct tf_usage_sample), "one stands in place of the other");
 
 /* ---- the capture range of one launcher ---- */
 

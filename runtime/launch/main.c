@@ -265,6 +265,7 @@ static void run_end(struct run *run)
 	if (living)
 		range_clock_leave(run);
 	perf_finish(run, living > 0);
+	usage_finish();
 	capture_line_clock(run);
 	spool_finish(run, living);
 	summary_print(run);

@@ -138,6 +138,7 @@ struct living {
 /* usage.c: samples what the run's processes use, into the capture. */
 int usage_tick(struct run *run); /* samples if it is time; milliseconds until the next call, -1: none is needed */
 void usage_sample(struct run *run);
+void usage_finish(void);
 void usage_forget(struct living *p);
 
 /* wait.c */

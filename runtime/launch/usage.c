@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples CPU time, run delay, state and memory of the run's processes from /proc about once per second, into
- * HOST.RUN.usage. What a process that is killed has used is therefore known up to its last sample. Only values that
- * changed are written. A round that takes long, because there are thousands of threads, makes the next one come later,
- * so that sampling uses at most 1/COST_SHARE of a CPU; each round states how long the previous one took. */
+/* Samples CPU time, run delay, state and memory of the run's processes from /proc about once per second, and the
+ * CPUs that they may use, into HOST.RUN.usage. What a process that is killed has used is therefore known up to its
+ * last sample. Only values that changed are written. A round that takes long, because there are thousands of
+ * threads, makes the next one come later, so that sampling uses at most 1/COST_SHARE of a CPU; each round states
+ * how long the previous one took. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,30 +15,37 @@
 
 #include "runtime/common/clock.h"
 #include "runtime/common/sys.h"
+#include "runtime/launch/cpus.h"
 #include "runtime/launch/run.h"
 
 /* CHANGE_NS: a smaller change of a thread's values is not written. FILE_BYTES: when the file exceeds it, the interval
- * doubles, and so on. */
+ * doubles, and so on. AGE_MS: of a younger process its CPUs are not read. QUOTA_ROUNDS: a process without a quota is
+ * looked at again after as many rounds. */
 enum { INTERVAL_MS = 1000, COST_SHARE = 200, CHANGE_NS = 1000000, FILE_BYTES = 32 << 20 };
+enum { AGE_MS = 500, QUOTA_ROUNDS = 8 };
 
 struct usage_thread {
 	struct usage_thread *next;
 	struct tf_usage_sample last; /* as written */
+	uint64_t mask; /* of its CPUs, as written; 0: that of its process */
 	uint32_t round; /* in which it was seen */
 };
 
 struct usage_process {
 	struct tf_usage_sample last;
 	struct usage_thread *threads;
+	struct tf_usage_cpus cpus; /* as last read; kind 0: not yet */
+	uint32_t quota_round;	   /* in which its quota was read */
 };
 
 static struct {
 	int fd; /* -1: no file, or it could not be written */
 	bool is_open;
-	uint64_t due_ns, began_ns, cost_ns, written, interval_ms, tick_ns;
+	uint64_t due_ns, began_ns, cost_ns, written, interval_ms, tick_ns, online;
 	uint32_t round, processes, threads;
 	struct tf_usage_sample *list; /* to be written */
 	size_t count, room;
+	struct usage_process launcher; /* only its CPUs */
 } usage = {.fd = -1, .interval_ms = INTERVAL_MS};
 
 static uint64_t cpu_now(void)
@@ -60,6 +68,7 @@ static void usage_open(const struct run *run)
 
 	usage.is_open = true;
 	usage.tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+	usage.online = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
 	memcpy(head.boot, run->boot, sizeof(head.boot));
 	index_usage_name(name, sizeof(name), run->host, run->id);
 	snprintf(path, sizeof(path), "%s/%s", run->spool[0] ? run->spool : run->directory, name);
@@ -98,6 +107,70 @@ static void usage_flush(void)
 	usage.written += size;
 	while (usage.written > FILE_BYTES * (usage.interval_ms / INTERVAL_MS))
 		usage.interval_ms *= 2;
+}
+
+/* ---- the CPUs that may be used ---- */
+
+static void cpus_add(const struct tf_usage_cpus *cpus)
+{
+	struct tf_usage_sample sample;
+
+	memcpy(&sample, cpus, sizeof(sample));
+	usage_add(&sample);
+}
+
+static bool cpus_differ(const struct tf_usage_cpus *a, const struct tf_usage_cpus *b)
+{
+	return a->mask != b->mask || a->quota_ns != b->quota_ns ||
+	       (a->quota_ns != TF_USAGE_UNKNOWN && a->throttled_ns != b->throttled_ns);
+}
+
+/* Reads what the process may use, and writes it if it has changed or, at first, differs from what the launcher may.
+ * `now` has the process; pid 0 is the launcher. */
+static void cpus_sample(struct usage_process *p, struct tf_usage_cpus now)
+{
+	const struct tf_usage_cpus *known = p->cpus.kind ? &p->cpus : &usage.launcher.cpus;
+	char path[48], groups[4096];
+
+	now.kind = TF_USAGE_CPUS;
+	now.ticks = clock_now();
+	now.online = (uint32_t)usage.online;
+	cpus_affinity(now.pid, &now);
+	now.quota_ns = p->cpus.quota_ns;
+	now.throttled_ns = p->cpus.throttled_ns;
+	if (!p->cpus.kind || p->cpus.quota_ns != TF_USAGE_UNKNOWN || usage.round - p->quota_round >= QUOTA_ROUNDS) {
+		p->quota_round = usage.round;
+		snprintf(path, sizeof(path), now.pid ? "/proc/%u/cgroup" : "/proc/self/cgroup", now.pid);
+		if (sys_read_file(path, groups, sizeof(groups)) < 0)
+			groups[0] = '\0';
+		cpus_quota("/sys/fs/cgroup", groups, &now);
+	}
+	if (!known->kind || cpus_differ(&now, known))
+		cpus_add(&now);
+	p->cpus = now;
+}
+
+/* Whether the process began long enough ago. Its start is in ticks since boot. */
+static bool is_old(uint64_t start)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec >= start * usage.tick_ns + AGE_MS * 1000000ull;
+}
+
+static void thread_cpus_sample(struct usage_thread *t, const struct usage_process *p)
+{
+	struct tf_usage_cpus now = p->cpus;
+
+	if (!p->cpus.kind || t->last.tid == p->last.pid)
+		return;
+	cpus_affinity(t->last.tid, &now);
+	if (!now.cpus || now.mask == (t->mask ? t->mask : p->cpus.mask))
+		return;
+	now.tid = t->last.tid;
+	t->mask = now.mask;
+	cpus_add(&now);
 }
 
 /* ---- /proc ---- */
@@ -211,6 +284,7 @@ static void thread_sample(struct usage_process *p, const struct tf_usage_sample 
 	t->round = usage.round;
 	usage.threads++;
 	sample_add(&now, &t->last);
+	thread_cpus_sample(t, p);
 }
 
 static void threads_sample(struct usage_process *p, const struct tf_usage_sample *process)
@@ -277,6 +351,8 @@ static void process_sample(struct living *p)
 	}
 	usage.processes++;
 	sample_add(&now, &p->usage->last);
+	if (p->usage->cpus.kind || is_old(p->start))
+		cpus_sample(p->usage, (struct tf_usage_cpus){.pid = p->pid, .process_start = p->start});
 	threads_sample(p->usage, &now);
 }
 
@@ -299,12 +375,22 @@ void usage_sample(struct run *run)
 					    .ticks = clock_now(),
 					    .cpu_ns = usage.cost_ns,
 					    .delay_ns = monotonic ? now - monotonic : 0});
+	cpus_sample(&usage.launcher, (struct tf_usage_cpus){0});
 	for (size_t i = 0; i < count; i++)
 		process_sample(&list[i]);
 	usage.list[0].pid = usage.processes;
 	usage.list[0].tid = usage.threads;
 	usage_flush();
 	usage.cost_ns = cpu_now() - cpu;
+}
+
+/* How long the quota has held back the processes up to their end. */
+void usage_finish(void)
+{
+	if (usage.fd < 0 || usage.launcher.cpus.quota_ns == TF_USAGE_UNKNOWN)
+		return;
+	cpus_sample(&usage.launcher, (struct tf_usage_cpus){0});
+	usage_flush();
 }
 
 int usage_tick(struct run *run)
